@@ -1,0 +1,318 @@
+// Package explain folds trace records into a Report: what was captured, where
+// and why graphs broke, which guards failed, what was fused, what it cost and
+// what to change; the same for PyTorch's traces and for ours. It renders the
+// Report as text, JSON, HTML and a Chrome trace, compares two and checks one
+// against limits.
+//
+// It imports logs and tracer/breaks only; never an engine package. Open
+// report.go first, then fold.go.
+package explain
+
+import (
+	"time"
+
+	"tcdbg/logs"
+)
+
+// ID names one compile in a report. Ids start again after a reset, so the
+// epoch belongs to them, and several ranks use the same ones.
+type ID struct {
+	Rank  int // -1: no rank
+	Epoch int
+	logs.CompileID
+}
+
+// Status is how the compile of a frame ended.
+type Status string
+
+// The outcomes.
+const (
+	Compiling Status = "compiling"
+	Compiled  Status = "compiled"
+	Empty     Status = "empty graph"
+	Skipped   Status = "skipped"
+	Failed    Status = "error"
+	Limit     Status = "limit reached"
+)
+
+// Report is a snapshot: it never changes after it was taken and may share
+// memory with later ones.
+type Report struct {
+	Title      string
+	Engine     string // "tcdbg" or "PyTorch 2.15.0", "" while unknown
+	Start, End time.Time
+	Live       bool // records may still come
+	State      logs.State
+
+	Totals     Totals
+	ByKind     map[string]int64
+	Frames     []*Frame      // by first appearance
+	Breaks     []*BreakGroup // by root cause, dearest first
+	Recompiles []*Recompile
+	Graphs     []*Graph
+	Kernels    []*Kernel
+	Fusions    []*Fusion // one for each compiled graph with decisions
+	Passes     []*PassRun
+	Failures   []*Failure
+	Phases     []*Phase // compile-time flame chart, by start
+	Caches     []CacheEvent
+	Symbols    []*Symbol
+	Ranks      []*Rank
+	Advice     []Advice // what to do first, dearest first
+}
+
+// Totals are the counts that a person compares.
+type Totals struct {
+	Records            int64   `json:"records"`
+	UnexplainedRecords int64   `json:"unexplained_records"`
+	Frames             int     `json:"frames"`
+	Compiles           int     `json:"compiles"`
+	Graphs             int     `json:"graphs"`
+	Breaks             int     `json:"breaks"`          // once per compile
+	DistinctBreaks     int     `json:"distinct_breaks"` // places and codes
+	Recompiles         int     `json:"recompiles"`
+	Kernels            int     `json:"kernels"`
+	Failures           int     `json:"failures"`
+	Restarts           int     `json:"restarts"`
+	CompileSeconds     float64 `json:"compile_seconds"`
+	Ops                int     `json:"ops"` // operators in captured graphs
+}
+
+// Frame is one function (or resume point) that was compiled, with all its
+// compiles.
+type Frame struct {
+	ID       ID // compile fields 0
+	Name     string
+	Pos      logs.Pos
+	Parent   *Frame // the function that it resumes, nil
+	Resumes  []*Frame
+	Compiles []*Compile
+	Status   Status // of the last compile
+	Calls    int64  // -1: unknown
+	Hits     int64
+	RunNanos int64
+	EagerOps int64 // -1: unknown
+}
+
+// Compile is one compilation of a frame.
+type Compile struct {
+	ID        ID
+	Frame     *Frame
+	Status    Status
+	Attempts  int
+	Start     time.Time
+	Seconds   float64 // 0: unknown
+	Stack     []logs.Pos
+	Graph     *Graph // nil: none was captured
+	Breaks    []*Break
+	Recompile *Recompile // why it happened, nil for the first
+	Guards    *GuardTree // nil: not recorded
+	Failure   *Failure
+	Cache     string // hit, miss, bypass, ""
+	Metrics   map[string]any
+}
+
+// Break is one graph break as one compile met it.
+type Break struct {
+	Code        string // GB0170; "" where it could not be told
+	Type        string
+	Explanation string
+	Hints       []string
+	Context     string // developer debug context
+	Fixability  string
+	Outcome     string // resumed, partial, skipped, error
+	Pos         logs.Pos
+	Stack       []logs.Pos
+	Value       []logs.Pos // how the value came about
+	Before      []string   // operators of the graph that ended here
+	After       *Graph     // graph that follows, nil when unknown
+	Compile     *Compile
+	Chained     []*Break // breaks that happened while this was handled
+	Noise       bool     // inside torch or the standard library
+	Raw         string   // the message as recorded
+}
+
+// BreakGroup is all breaks of one root cause.
+type BreakGroup struct {
+	Key      string // stable across runs: code, function, text of the line
+	Lead     *Break
+	Breaks   []*Break
+	CausedBy *BreakGroup // an earlier break that led to it
+	Causes   []*BreakGroup
+	Chains   [][]logs.Pos // distinct call chains
+	Graphs   int          // graphs that it splits
+	Seconds  float64      // compile time of the resumed parts
+	EagerOps int64        // -1: unknown
+	Fix      Fix
+}
+
+// Fix is advice at one place. Lines is a diff of the user's source ("-", "+"
+// and " " first) where one can be given.
+type Fix struct {
+	Text  string
+	Lines []string
+}
+
+// Recompile is one compile after the first of a frame.
+type Recompile struct {
+	Key      string
+	Compile  *Compile
+	Failures []GuardFailure
+	Fix      Fix
+	Raw      []string
+}
+
+// GuardFailure is one guard of one earlier entry that did not hold.
+type GuardFailure struct {
+	Entry    string // 0/1
+	Source   string // L['x']
+	Kind     string // size, stride, dtype, value, type, length, ...
+	Dim      int    // -1: none
+	Expected string
+	Actual   string
+	Text     string   // as recorded
+	Pos      logs.Pos // the line that created the guard
+}
+
+// GuardTree is a parsed TREE_GUARD_MANAGER.
+type GuardTree struct {
+	Root   *GuardNode
+	Leaves int
+	Micros float64 // cost of one evaluation, 0: unknown
+}
+
+// GuardNode is a manager (Kind "") or a leaf.
+type GuardNode struct {
+	Kind     string // TENSOR_MATCH, ...
+	Source   string
+	Accessor string
+	Type     string
+	Text     string // the check
+	Code     string // the user's line that asked for it
+	Pos      logs.Pos
+	Noise    bool
+	Children []*GuardNode
+}
+
+// Graph is one captured graph with its later forms.
+type Graph struct {
+	ID     ID
+	Name   string
+	Ops    []string
+	Inputs int
+	Stages []Stage // dynamo, pre-grad, joint, forward, backward, post-grad, ...
+	Table  string  // as print_tabular, "" when not recorded
+	Nodes  []GraphNode
+	Next   *Graph // graph after the break that ended this one
+}
+
+// Stage is the text of a graph at one stage; Load reads it.
+type Stage struct {
+	Name string
+	Load func() string
+	Seq  int64 // record
+}
+
+// GraphNode is one node of the captured graph.
+type GraphNode struct {
+	Name, Op, Target, Type string
+	Args                   []string // names of nodes
+	Pos                    logs.Pos
+	Stack                  []logs.Pos
+}
+
+// Kernel is one generated kernel or extern call.
+type Kernel struct {
+	ID     ID
+	Name   string
+	Lang   string // triton, cpp, c, extern
+	Reason string // why it is extern
+	Ops    []string
+	Nodes  []string
+	Pos    []logs.Pos
+	Load   func() string // its source
+	From   int           // first line within the output code
+	Output *OutputCode
+	Lines  []logs.KernelLine
+	Bytes  int64 // -1: unknown
+	FLOPs  int64
+	Calls  int64
+	Nanos  int64 // total, -1: unknown
+	Fused  int   // operators in it
+}
+
+// OutputCode is the generated wrapper.
+type OutputCode struct {
+	ID   ID
+	Path string
+	Load func() string
+}
+
+// Fusion is the scheduler's decisions for one graph.
+type Fusion struct {
+	ID            ID
+	Graph         string
+	Steps         []logs.FusionStep
+	Before, After int // kernels
+}
+
+// PassRun is one pass over one graph.
+type PassRun struct {
+	ID   ID
+	Step logs.PassStep
+}
+
+// Failure is an error that ended a compile.
+type Failure struct {
+	ID     ID
+	Type   string
+	Reason string
+	Pos    logs.Pos
+}
+
+// Phase is one span of compile time.
+type Phase struct {
+	Name  string
+	ID    ID
+	Start time.Time
+	Dur   time.Duration
+	Depth int
+}
+
+// CacheEvent is one look-up in a compile cache.
+type CacheEvent struct {
+	ID         ID
+	Cache, Hit string // fx_graph, aotautograd; hit, miss, bypass
+	Key        string
+	Reason     string
+}
+
+// Symbol is a dynamic size.
+type Symbol struct {
+	ID           ID
+	Name, Source string
+	Hint         string
+	Range        string
+	Specialized  string // value to which it was fixed, "" when still dynamic
+	Reason       string
+	Pos          logs.Pos
+}
+
+// Rank is one process of a distributed run.
+type Rank struct {
+	Rank   int
+	Path   string
+	Totals Totals
+	// Diverged lists functions whose breaks or graphs differ from other ranks.
+	Diverged []string
+}
+
+// Advice is one entry of "what to do first".
+type Advice struct {
+	Text  string
+	Pos   logs.Pos
+	Fix   Fix
+	Cost  string
+	Break *BreakGroup
+	Frame *Frame
+}

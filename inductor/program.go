@@ -1,0 +1,93 @@
+// Package inductor compiles a graph of core operators to a Program: it lowers
+// nodes to loops (ir, lower), fuses and orders them (sched), plans memory and
+// generates C (codegen/cpp) and Triton (codegen/triton).
+//
+// It imports graph, ops, sym, torch and logs of ours; it never runs a compiler
+// or loads code: package backends does. Open program.go first (what comes
+// out), then compile.go.
+package inductor
+
+import (
+	"tcdbg/internal/ops"
+	"tcdbg/internal/sym"
+)
+
+// Program is a compiled graph before its C text was compiled.
+type Program struct {
+	Name string
+	// Shards are C translation units without any #include; together they
+	// define every kernel and, in shard 0, the entry function.
+	Shards []string
+	Entry  string // symbol of the entry function
+	// Steps run in order: runs of kernels in C, and extern calls between them.
+	Steps   []Step
+	Buffers []Buffer
+	Inputs  []int // buffer of each placeholder; -1 for a scalar
+	Outputs []Output
+	Arena   int64 // bytes
+	Symbols []Symbol
+	// Prologue are the steps that depend on unmutated parameters alone; they
+	// run once and again when a parameter's storage version changes.
+	Prologue []Step
+	// Wrapper is the whole output code as shown to people.
+	Wrapper string
+}
+
+// Buffer is one tensor of a program.
+type Buffer struct {
+	Name   string // buf0; the placeholder's name for inputs
+	DType  ops.DType
+	Shape  []sym.Int
+	Stride []sym.Int
+	Offset int64 // byte offset in the arena, -1 for inputs, outputs and allocations
+	Role   Role
+}
+
+// Role is where a buffer's memory comes from.
+type Role uint8
+
+// The roles.
+const (
+	RoleInput  Role = iota
+	RoleArena       // lives in the arena
+	RoleOutput      // freshly allocated on each run, given to the caller
+	RolePacked      // written by the prologue
+)
+
+// Step is one piece of a run.
+type Step struct {
+	// Segment is the index that the C entry gets to run its next kernels; -1
+	// when the step is an extern call.
+	Segment int
+	// Extern calls an operator eagerly on buffers.
+	Extern  *Extern
+	Kernels []string // names of the kernels of a segment
+}
+
+// Extern is an eager call on buffers: an Arg that is BufferRef stands for one.
+type Extern struct {
+	Op     ops.ID
+	Args   []ops.Arg
+	Outs   []int // buffers
+	Reason string
+}
+
+// BufferRef stands for buffer i in the arguments of an extern call.
+type BufferRef int
+
+// Output is one result of a program: a buffer seen through a layout, or a
+// constant or size expression.
+type Output struct {
+	Buffer int // -1: Value
+	Shape  []sym.Int
+	Stride []sym.Int
+	Offset sym.Int
+	Value  any // sym.Int, float64, bool, nil
+}
+
+// Symbol is a dynamic size and where its value is read at run time.
+type Symbol struct {
+	Name  string
+	Input int // placeholder
+	Dim   int // -1: the placeholder is the scalar itself
+}

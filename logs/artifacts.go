@@ -1,0 +1,225 @@
+package logs
+
+// This file is the table of artifacts that PyTorch does not have. Writer and
+// reader share these structs; a reader that meets an unknown version shows the
+// record raw.
+
+// Versioned is one tcdbg_* artifact.
+type Versioned interface {
+	// ArtifactName gives the name and the version of the layout.
+	ArtifactName() (name string, version int)
+}
+
+// Pos is a place in the user's program.
+type Pos struct {
+	File   string `json:"file"`
+	Line   int    `json:"line"`
+	Col    int    `json:"col,omitempty"`    // 1-based; 0: unknown
+	EndCol int    `json:"endcol,omitempty"` // exclusive; the marked part
+	Func   string `json:"func,omitempty"`
+	Code   string `json:"code,omitempty"` // the line's text, trimmed at the right only
+}
+
+// RunInfo opens every trace of ours.
+type RunInfo struct {
+	Tcdbg   string   `json:"tcdbg"` // version
+	Program string   `json:"program"`
+	Args    []string `json:"args"`
+	Go      string   `json:"go"`
+	CPU     string   `json:"cpu"`
+	PID     int      `json:"pid"`
+}
+
+func (RunInfo) ArtifactName() (string, int) { return "tcdbg_run", 1 }
+
+// Break is a graph break as our tracer knows it.
+type Break struct {
+	Code       string   `json:"code"`       // GB0170
+	Type       string   `json:"type"`       // Data-dependent branching
+	Fixability string   `json:"fixability"` // see tracer/breaks
+	Detail     string   `json:"detail"`     // the developer's context: what stood there
+	Pos        Pos      `json:"pos"`
+	Stack      []Pos    `json:"stack"`  // outermost first, ends with Pos
+	Value      []Pos    `json:"value"`  // how the offending value came about, each with its operator in Func
+	Before     []string `json:"before"` // operators of the graph that ended here
+	Frame      string   `json:"frame"`  // compiled function
+	Resume     string   `json:"resume"` // name of the resume point, empty when the frame runs eager from here
+	Fullgraph  bool     `json:"fullgraph,omitempty"`
+}
+
+func (Break) ArtifactName() (string, int) { return "tcdbg_break", 1 }
+
+// Frame says what a compile id is: a function or a resume point in one.
+type FrameInfo struct {
+	Name   string `json:"name"` // bar, torch_dynamo_resume_in_bar_at_12
+	Pos    Pos    `json:"pos"`
+	Parent int    `json:"parent"` // frame id of the function that it resumes, -1 for none
+}
+
+func (FrameInfo) ArtifactName() (string, int) { return "tcdbg_frame", 1 }
+
+// Guard is one leaf of the guard tree.
+type Guard struct {
+	Source   string `json:"source"` // L['x'], G['debug'], L['net'].Weight
+	Kind     string `json:"kind"`   // TENSOR_MATCH, EQUALS_MATCH, ...
+	Text     string `json:"text"`   // the check as printed
+	Expected string `json:"expected"`
+	Pos      Pos    `json:"pos"` // the line that asked for it
+}
+
+// Guards is the guard set of one entry.
+type Guards struct {
+	Guards []Guard `json:"guards"`
+}
+
+func (Guards) ArtifactName() (string, int) { return "tcdbg_guards", 1 }
+
+// GuardFailure is one guard that did not hold.
+type GuardFailure struct {
+	Entry    int    `json:"entry"` // compile number of the cache entry
+	Guard    Guard  `json:"guard"`
+	Actual   string `json:"actual"`
+	Message  string `json:"message"`  // tensor 'x' size mismatch at index 0. expected 4, actual 5
+	Argument string `json:"argument"` // the user's expression that carries it; empty when unknown
+	Dim      int    `json:"dim"`      // the dimension, -1 when not a size
+}
+
+// GuardMiss is a call that no entry of a frame could serve.
+type GuardMiss struct {
+	Call     int64          `json:"call"` // 1-based number of the frame's call
+	Failures []GuardFailure `json:"failures"`
+	Limit    bool           `json:"limit"` // no further compile: the frame runs eager
+}
+
+func (GuardMiss) ArtifactName() (string, int) { return "tcdbg_guard_miss", 1 }
+
+// TraceStep is one line of the single-step log.
+type TraceStep struct {
+	Pos   Pos      `json:"pos"`
+	Instr string   `json:"instr"`
+	Stack []string `json:"stack"`
+}
+
+func (TraceStep) ArtifactName() (string, int) { return "tcdbg_trace_step", 1 }
+
+// GraphCode is the captured graph as Go code and as PyTorch's table.
+type GraphCode struct {
+	Name  string   `json:"name"`
+	Go    string   `json:"go"`
+	Table string   `json:"table"`
+	Ops   []string `json:"ops"`
+}
+
+func (GraphCode) ArtifactName() (string, int) { return "tcdbg_graph_code", 1 }
+
+// PassStep is one pass (or one rewrite within it) that changed something.
+type PassStep struct {
+	Stage  string `json:"stage"` // aot, inductor
+	Pass   string `json:"pass"`
+	Index  int    `json:"index"`
+	Before string `json:"before"` // FX text, or loop IR
+	After  string `json:"after"`
+	Micros int64  `json:"us"`
+}
+
+func (PassStep) ArtifactName() (string, int) { return "tcdbg_pass_step", 1 }
+
+// FusionStep is one decision of the scheduler.
+type FusionStep struct {
+	Round  int      `json:"round"`
+	A, B   string   // names of the two scheduler nodes
+	Kind   string   `json:"kind"` // vertical, horizontal, epilogue, prologue
+	Fused  bool     `json:"fused"`
+	Reason string   `json:"reason"` // PyTorch's words where it has them
+	Why    string   `json:"why"`    // in a sentence, with both ranges
+	Score  int64    `json:"score"`  // bytes saved
+	Result string   `json:"result,omitempty"`
+	Nodes  []string `json:"nodes"`            // all scheduler nodes after the step
+	Source string   `json:"source,omitempty"` // kernels generated from the schedule after the step
+}
+
+func (FusionStep) ArtifactName() (string, int) { return "tcdbg_fusion_step", 1 }
+
+// BufferPlan is one buffer of the memory plan.
+type BufferPlan struct {
+	Name   string `json:"name"`
+	Bytes  int64  `json:"bytes"`
+	Offset int64  `json:"offset"` // in the arena; -1 for inputs and outputs
+	From   int    `json:"from"`   // first step that uses it
+	To     int    `json:"to"`     // last
+	Reuses string `json:"reuses"` // buffer whose place it took
+}
+
+// MemoryPlan is the arena of one program.
+type MemoryPlan struct {
+	ArenaBytes int64        `json:"arena"`
+	SumBytes   int64        `json:"sum"`
+	Buffers    []BufferPlan `json:"buffers"`
+}
+
+func (MemoryPlan) ArtifactName() (string, int) { return "tcdbg_memory_plan", 1 }
+
+// KernelLine ties a line of generated code to nodes and source lines.
+type KernelLine struct {
+	Line  int      `json:"line"` // 1-based in the output code
+	Nodes []string `json:"nodes"`
+	Pos   []Pos    `json:"pos"`
+}
+
+// Kernel describes one generated kernel or extern call.
+type Kernel struct {
+	Name   string       `json:"name"` // fused_linear_relu_mul_0
+	Graph  string       `json:"graph"`
+	Extern bool         `json:"extern"`
+	Reason string       `json:"reason,omitempty"` // why it is extern
+	Ops    []string     `json:"ops"`
+	Bytes  int64        `json:"bytes"` // read and written a call
+	FLOPs  int64        `json:"flops"`
+	Lines  []KernelLine `json:"lines"`
+	From   int          `json:"from"` // first line in the output code
+	To     int          `json:"to"`
+}
+
+// Provenance is the kernels of one compiled graph.
+type Provenance struct {
+	Graph   string   `json:"graph"`
+	Kernels []Kernel `json:"kernels"`
+}
+
+func (Provenance) ArtifactName() (string, int) { return "tcdbg_provenance", 1 }
+
+// KernelTime is an aggregate of one kernel's runs.
+type KernelTime struct {
+	Graph  string `json:"graph"`
+	Kernel string `json:"kernel"`
+	Calls  int64  `json:"calls"`
+	Nanos  int64  `json:"ns"`
+}
+
+// FrameCalls is an aggregate of one frame's calls.
+type FrameCalls struct {
+	Frame    int   `json:"frame"`
+	Calls    int64 `json:"calls"`
+	Hits     int64 `json:"hits"`
+	RunNanos int64 `json:"run_ns"`
+	EagerOps int64 `json:"eager_ops"` // operators run outside any graph
+}
+
+// Aggregate is written at most ten times a second and once at exit.
+type Aggregate struct {
+	Frames  []FrameCalls `json:"frames"`
+	Kernels []KernelTime `json:"kernels"`
+}
+
+func (Aggregate) ArtifactName() (string, int) { return "tcdbg_aggregate", 1 }
+
+// State is written when the engine pauses, goes on or ends.
+type State struct {
+	State   string `json:"state"`             // running, paused, exited
+	Command int    `json:"command,omitempty"` // id of the command that this answers
+	Where   *Pos   `json:"where,omitempty"`
+	Code    int    `json:"code,omitempty"`
+	Text    string `json:"text,omitempty"`
+}
+
+func (State) ArtifactName() (string, int) { return "tcdbg_state", 1 }

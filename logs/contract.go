@@ -1,0 +1,71 @@
+// Package logs is the trace: the records that PyTorch and our engine write,
+// their reader, writer and lazy store, the lexers for TORCH_LOGS text, and the
+// table of artifacts that only tcdbg writes.
+//
+// It imports nothing of ours but logs/fx. Open record.go first, then store.go.
+package logs
+
+import (
+	"encoding/json"
+)
+
+// CompileID names one compilation of one frame: [frame/compile_attempt].
+// A frame of -1 means none.
+type CompileID struct {
+	Frame, Compile, Attempt int
+}
+
+// NoCompile is the id of records outside any compilation.
+var NoCompile = CompileID{Frame: -1, Compile: -1}
+
+// Frame is one entry of a stack, outermost first.
+type Frame struct {
+	File string
+	Line int
+	Name string // function
+	Loc  string // source text of the line, may be empty
+}
+
+// Out is a record to be written. Kind is the event key: "dynamo_start",
+// "dynamo_output_graph", "artifact", ...; Meta its metadata (nil: {}), Payload
+// its text (nil: none). Where (file of ours, line) becomes the glog place.
+type Out struct {
+	Kind    string
+	ID      CompileID
+	Meta    any
+	Payload []byte
+	Place   string // "tracer/frame.go:120"; a constant of the caller
+}
+
+// Sink accepts records; a nil *Writer is a Sink that drops them.
+type Sink interface {
+	Emit(o Out)
+	// Stack interns the file names of s and returns its JSON form.
+	Stack(s []Frame) any
+}
+
+// Artifact builds the record of one of the tcdbg_* artifacts below, as JSON
+// with "v" set to its version.
+func Artifact(id CompileID, a Versioned) Out {
+	name, v := a.ArtifactName()
+	body, err := json.Marshal(struct {
+		V    int       `json:"v"`
+		Data Versioned `json:"data"`
+	}{v, a})
+	if err != nil {
+		panic("logs: " + name + ": " + err.Error())
+	}
+	return Out{
+		Kind: "artifact", ID: id, Payload: body,
+		Meta: map[string]string{"name": name, "encoding": "json"},
+	}
+}
+
+// Text builds a record of one of PyTorch's own text artifacts
+// (dynamo_graph_break_reason, recompile_reasons, ...).
+func Text(id CompileID, name, text string) Out {
+	return Out{
+		Kind: "artifact", ID: id, Payload: []byte(text),
+		Meta: map[string]string{"name": name, "encoding": "string"},
+	}
+}

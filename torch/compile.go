@@ -1,0 +1,104 @@
+package torch
+
+import "io"
+
+// Option is a keyword argument of an operator, a module or Compile; package kw
+// has a constructor for each: kw.Dim(1), kw.Mode("reduce-overhead").
+type Option struct {
+	Name  string
+	Value any
+}
+
+// Compile returns a function of the same type that tcdbg compiles on its first
+// call. Under `go run` it returns f itself. It panics when f is no function.
+//
+// Options: kw.Backend (name or BackendFunc), kw.Mode, kw.Fullgraph, kw.Dynamic,
+// kw.Disable, kw.Name, kw.RecompileLimit.
+func Compile[F any](f F, opts ...Option) F {
+	checkCompile(f, opts)
+	return f
+}
+
+// BackendFunc compiles a captured graph: gm is the graph, example has one value
+// for each of its inputs. What it returns is called in place of the graph.
+type BackendFunc func(gm *GraphModule, example []Value) (func([]Value) []Value, error)
+
+// GraphModule is a captured graph as a user's backend sees it.
+type GraphModule struct{ impl GraphImpl }
+
+// GraphImpl is what the compiler puts behind a GraphModule (package graph).
+type GraphImpl interface {
+	// Name is the graph's name: __compiled_fn_1.
+	Name() string
+	// PrintTabular writes the table opcode, name, target, args, kwargs.
+	PrintTabular(w io.Writer)
+	// Code is the graph as FX Python text.
+	Code() string
+	// GoCode is the graph as a Go function that compiles.
+	GoCode() string
+	// Ops lists the operators in order: "abs", "add", ...
+	Ops() []string
+	// Run interprets the graph, operator by operator, eagerly.
+	Run(inputs []Value) []Value
+}
+
+// NewGraphModule wraps a compiler's graph.
+func NewGraphModule(g GraphImpl) *GraphModule { return &GraphModule{g} }
+
+// Impl returns the compiler's graph.
+func (m *GraphModule) Impl() GraphImpl { return m.impl }
+
+// Name is the graph's name.
+func (m *GraphModule) Name() string { return m.impl.Name() }
+
+// PrintTabular writes the graph as a table to w.
+func (m *GraphModule) PrintTabular(w io.Writer) { m.impl.PrintTabular(w) }
+
+// Code is the graph as FX Python text.
+func (m *GraphModule) Code() string { return m.impl.Code() }
+
+// GoCode is the graph as a Go function.
+func (m *GraphModule) GoCode() string { return m.impl.GoCode() }
+
+// Ops lists the graph's operators in order.
+func (m *GraphModule) Ops() []string { return m.impl.Ops() }
+
+// Forward runs the graph eagerly; a backend that only looks returns it.
+func (m *GraphModule) Forward(inputs []Value) []Value { return m.impl.Run(inputs) }
+
+// ExplainOutput is what Explain reports.
+type ExplainOutput struct {
+	GraphCount      int
+	GraphBreakCount int
+	OpCount         int
+	BreakReasons    []BreakReason
+	OpsPerGraph     [][]string
+	OutGuards       []string
+	CompileTimes    string
+	text            string
+}
+
+// BreakReason is one graph break of an ExplainOutput.
+type BreakReason struct {
+	Code      string // GB0170
+	Reason    string
+	UserStack []string // outermost first, FILE:LINE in FUNC
+}
+
+// NewExplainOutput is for the compiler: text is what String returns.
+func NewExplainOutput(o ExplainOutput, text string) *ExplainOutput {
+	o.text = text
+	return &o
+}
+
+// String is the report as torch._dynamo.explain prints it.
+func (o *ExplainOutput) String() string { return o.text }
+
+// Explain runs f under the compiler and reports graphs, breaks and guards.
+// Under `go run` it runs f and reports that the program needs tcdbg.
+func Explain(f any) func(args ...any) *ExplainOutput {
+	return func(args ...any) *ExplainOutput {
+		callAny(f, args)
+		return &ExplainOutput{text: "torch.Explain needs the compiler: run this program with `tcdbg run`\n"}
+	}
+}
