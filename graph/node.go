@@ -161,6 +161,7 @@ func mapNodes(a any, f func(*Node) *Node) any {
 type Graph struct {
 	Name        string // __compiled_fn_1
 	Env         *sym.Env
+	Aten        bool // operators are printed as torch.ops.aten calls (after aot)
 	first, last *Node
 	count       int
 	names       map[string]int // suffix last used for a base name
@@ -310,17 +311,19 @@ func (g *Graph) Rename(n *Node, base string) {
 
 // pythonNames are the names that FX never gives to a node as they are, because
 // they mean something in the Python text: abs becomes abs_1.
-var pythonNames = map[string]bool{}
+var pythonNames = wordSet(`abs all any bin bool bytes chr complex dict dir divmod
+	enumerate filter float format getattr hash hex id input int iter len list map max min
+	next object oct ord pow print range repr reversed round set slice sorted str sum super
+	tuple type vars zip and as assert break class continue def del elif else except finally
+	for from global if import in is lambda nonlocal not or pass raise return try while with
+	yield None True False inf nan torch device NoneType`)
 
-func init() {
-	for _, s := range strings.Fields(`abs all any bin bool bytes chr complex dict dir divmod
-		enumerate filter float format getattr hash hex id input int iter len list map max min
-		next object oct ord pow print range repr reversed round set slice sorted str sum super
-		tuple type vars zip and as assert break class continue def del elif else except finally
-		for from global if import in is lambda nonlocal not or pass raise return try while with
-		yield None True False inf nan torch device NoneType`) {
-		pythonNames[s] = true
+func wordSet(s string) map[string]bool {
+	m := map[string]bool{}
+	for _, w := range strings.Fields(s) {
+		m[w] = true
 	}
+	return m
 }
 
 // uniqueName follows FX: the base itself when it is free and no Python name,

@@ -1,0 +1,125 @@
+package graph
+
+import (
+	"fmt"
+
+	"tcdbg/internal/ops"
+	"tcdbg/internal/sym"
+)
+
+// Builder makes operator nodes: it implements ops.Builder, so that derivatives
+// and decompositions can be written into a graph.
+type Builder struct {
+	G      *Graph
+	Before *Node   // insert in front of this node; nil: at the end
+	Stack  []Frame // given to every node
+}
+
+var _ ops.Builder = (*Builder)(nil)
+
+// Emit appends a call of op and returns its first result. It panics with the
+// operator's message when the arguments do not fit: rules call it, and a rule
+// that misuses an operator is a bug.
+func (b *Builder) Emit(op ops.ID, args ...ops.Arg) ops.Value {
+	return b.EmitN(op, args...)[0]
+}
+
+// EmitN is Emit for operators with several results.
+func (b *Builder) EmitN(op ops.ID, args ...ops.Arg) []ops.Value {
+	row := ops.Get(op)
+	bound, err := ops.Bind(row, args, nil)
+	if err != nil {
+		panic(fmt.Sprintf("graph: %s: %v", row.Name, err))
+	}
+	n, err := b.Call(row, bound, CallFunction)
+	if err != nil {
+		panic(fmt.Sprintf("graph: %s: %v", row.Name, err))
+	}
+	return b.results(n)
+}
+
+// Call inserts a call with bound arguments and returns its node; the error is
+// that of the operator's shape rule.
+func (b *Builder) Call(row *ops.Op, bound []ops.Arg, kind Kind) (*Node, error) {
+	res, err := row.Meta(&ops.Call{Op: row, Args: bound})
+	if err != nil {
+		return nil, err
+	}
+	n := &Node{Name: row.Name, Kind: kind, Op: row.ID, Args: bound, Meta: metaOf(res), Stack: b.Stack}
+	return b.G.Insert(n, b.Before), nil
+}
+
+// results returns the tensors that n yields, through getitem nodes where there
+// are several.
+func (b *Builder) results(n *Node) []ops.Value {
+	list, ok := n.Meta.([]ops.Result)
+	if !ok {
+		return []ops.Value{n}
+	}
+	out := make([]ops.Value, len(list))
+	for i := range list {
+		out[i] = b.Item(n, i)
+	}
+	return out
+}
+
+// Item inserts a getitem node for result i of n.
+func (b *Builder) Item(n *Node, i int) *Node {
+	list := n.Meta.([]ops.Result)
+	return b.G.Insert(&Node{
+		Name: "getitem", Kind: CallFunction, Target: "getitem",
+		Args: []ops.Arg{n, sym.C(i)}, Meta: list[i], Stack: n.Stack,
+	}, b.Before)
+}
+
+// Input appends a placeholder.
+func (g *Graph) Input(name, target, source string, meta any) *Node {
+	return g.Append(&Node{Name: name, Kind: Placeholder, Target: target, Source: source, Meta: meta})
+}
+
+// SetOutput appends the output node.
+func (g *Graph) SetOutput(args []ops.Arg) *Node {
+	return g.Append(&Node{Name: "output", Kind: Output, Target: "output", Args: args})
+}
+
+// Clone copies the graph. The map takes old nodes to new ones.
+func (g *Graph) Clone(name string) (*Graph, map[*Node]*Node) {
+	h := New(name, g.Env)
+	h.Aten = g.Aten
+	m := make(map[*Node]*Node, g.count)
+	for n := g.first; n != nil; n = n.next {
+		m[n] = h.Append(n.copyWith(func(x *Node) *Node { return m[x] }))
+	}
+	return h, m
+}
+
+// copyWith returns an unlinked copy of n with its inputs mapped.
+func (n *Node) copyWith(f func(*Node) *Node) *Node {
+	c := &Node{Name: n.Name, Kind: n.Kind, Target: n.Target, Op: n.Op, Meta: n.Meta, Stack: n.Stack, Source: n.Source}
+	c.Args = mapNodes(n.Args, f).([]any)
+	return c
+}
+
+// CopyInto appends a copy of n to h with its inputs mapped by f.
+func (n *Node) CopyInto(h *Graph, f func(*Node) *Node) *Node { return h.Append(n.copyWith(f)) }
+
+// EliminateDead removes nodes whose values nobody uses and that do not mutate,
+// and returns how many.
+func (g *Graph) EliminateDead() int {
+	removed := 0
+	for n := g.last; n != nil; {
+		prev := n.prev
+		if n.Kind != Output && n.Kind != Placeholder && len(n.users) == 0 && !n.impure() {
+			g.Erase(n)
+			removed++
+		}
+		n = prev
+	}
+	return removed
+}
+
+// impure reports whether n has an effect besides its value.
+func (n *Node) impure() bool {
+	row := n.OpRow()
+	return row != nil && (row.Tags.Has(ops.TagInPlace) || row.Tags.Has(ops.TagRandom))
+}

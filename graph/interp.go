@@ -1,0 +1,147 @@
+package graph
+
+import (
+	"fmt"
+
+	"tcdbg/internal/ops"
+	"tcdbg/internal/sym"
+	"tcdbg/torch"
+)
+
+// Run interprets the graph through torch's eager operators: the reference that
+// every compiled form is tested against. inputs are in placeholder order.
+func (g *Graph) Run(inputs []torch.Value) []torch.Value {
+	in := &interp{env: make(map[*Node]any, g.count), syms: map[*sym.Symbol]int64{}}
+	last := g.lastUses()
+	i := 0
+	for n := g.first; n != nil; n = n.next {
+		switch n.Kind {
+		case Placeholder:
+			if i >= len(inputs) {
+				panic(fmt.Sprintf("graph %s: %d inputs given, more expected", g.Name, len(inputs)))
+			}
+			in.env[n] = inputs[i]
+			in.bind(n, inputs[i])
+			i++
+		case Output:
+			return in.outputs(n)
+		default:
+			in.env[n] = in.call(n)
+		}
+		for _, d := range last[n] {
+			delete(in.env, d)
+		}
+	}
+	panic("graph " + g.Name + " has no output")
+}
+
+type interp struct {
+	env  map[*Node]any // torch.Value, or []torch.Value for several results
+	syms map[*sym.Symbol]int64
+}
+
+// bind reads the values of the symbols that a placeholder carries.
+func (in *interp) bind(n *Node, v torch.Value) {
+	BindSymbols(n.Meta, v, func(s *sym.Symbol, x int64) { in.syms[s] = x })
+}
+
+// BindSymbols calls set for every bare symbol in meta with its value in v.
+func BindSymbols(meta any, v torch.Value, set func(*sym.Symbol, int64)) {
+	switch m := meta.(type) {
+	case *ops.TensorMeta:
+		t, ok := v.(*torch.Tensor)
+		if !ok {
+			return
+		}
+		shape, stride, _ := t.Layout()
+		for i, d := range m.Shape {
+			if s, ok := d.AsSymbol(); ok {
+				set(s, int64(shape[i]))
+			}
+		}
+		for i, d := range m.Stride {
+			if s, ok := d.AsSymbol(); ok {
+				set(s, int64(stride[i]))
+			}
+		}
+	case sym.Int:
+		if s, ok := m.AsSymbol(); ok {
+			set(s, int64(v.(int)))
+		}
+	}
+}
+
+func (in *interp) size(x sym.Int) int64 {
+	return x.Eval(func(s *sym.Symbol) int64 {
+		if v, ok := s.Fixed(); ok {
+			return v
+		}
+		v, ok := in.syms[s]
+		if !ok {
+			panic("graph: symbol " + s.Name + " has no value")
+		}
+		return v
+	})
+}
+
+func (in *interp) call(n *Node) any {
+	if n.Op == ops.None {
+		i, _ := n.Args[1].(sym.Int).IsConst()
+		return in.env[n.Args[0].(*Node)].([]torch.Value)[i]
+	}
+	args := make([]ops.Arg, len(n.Args))
+	for i, a := range n.Args {
+		args[i] = in.arg(a)
+	}
+	out := torch.Call(n.Op, args)
+	if _, several := n.Meta.([]ops.Result); several {
+		return out
+	}
+	return out[0]
+}
+
+func (in *interp) arg(a ops.Arg) ops.Arg {
+	switch a := a.(type) {
+	case *Node:
+		return scalarArg(in.env[a])
+	case []ops.Value:
+		out := make([]ops.Value, len(a))
+		for i, v := range a {
+			if v != nil {
+				out[i] = in.env[v.(*Node)].(*torch.Tensor)
+			}
+		}
+		return out
+	case sym.Int:
+		return sym.Const(in.size(a))
+	case []sym.Int:
+		out := make([]sym.Int, len(a))
+		for i, x := range a {
+			out[i] = sym.Const(in.size(x))
+		}
+		return out
+	}
+	return a
+}
+
+func scalarArg(v any) ops.Arg {
+	if i, ok := v.(int); ok {
+		return sym.C(i)
+	}
+	return v
+}
+
+func (in *interp) outputs(n *Node) []torch.Value {
+	out := make([]torch.Value, len(n.Args))
+	for i, a := range n.Args {
+		switch a := a.(type) {
+		case *Node:
+			out[i] = in.env[a]
+		case sym.Int:
+			out[i] = int(in.size(a))
+		default:
+			out[i] = a
+		}
+	}
+	return out
+}
