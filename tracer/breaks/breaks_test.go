@@ -1,0 +1,73 @@
+package breaks
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// TestEveryRowIsWhole: each code has the right form, a type and a known class.
+func TestEveryRowIsWhole(t *testing.T) {
+	form := regexp.MustCompile(`^GB\d{4}$`)
+	if n := len(Codes()); n < 592+20 {
+		t.Fatalf("%d codes, want PyTorch's 592 and ours", n)
+	}
+	for _, code := range Codes() {
+		c, ok := Lookup(code)
+		if !ok || !form.MatchString(code) || c.Type == "" || c.Fixability == "" {
+			t.Errorf("row %q is incomplete: %+v", code, c)
+		}
+		if back, ok := ByType(c.Type); !ok || back.Type != c.Type {
+			t.Errorf("%s: type %q does not lead back to it", code, c.Type)
+		}
+	}
+}
+
+// TestOursDoNotCollide: PyTorch draws codes at random, ours must stay apart.
+func TestOursDoNotCollide(t *testing.T) {
+	for line := range strings.Lines(registryText) {
+		if strings.HasPrefix(line, "GB90") {
+			t.Errorf("PyTorch uses %s of our range", line[:6])
+		}
+	}
+}
+
+// TestExplainedInOwnWords: what people meet most has explanation and title.
+func TestExplainedInOwnWords(t *testing.T) {
+	for _, code := range []string{DataDependentBranching, TensorItem, GraphBreakCall, Disabled, BuiltinPrint,
+		SkippedFunction, BackendFailed, RecompileLimit, UnsupportedMethod, DataDependentAssert, GoroutineStarted,
+		ChannelOperation, DeferRecover, UnknownNativeCall, UnsupportedOperator, OpaqueValue, MapMutation} {
+		c, ok := Lookup(code)
+		if !ok || c.Explanation == "" || c.Short == "" {
+			t.Errorf("%s has no text: %+v", code, c)
+		}
+	}
+	if c, _ := Lookup(DataDependentBranching); c.Type != "Data-dependent branching" || c.Fixability != FixableByYou {
+		t.Errorf("GB0170 is %+v", c)
+	}
+}
+
+// TestClassFromPrintedHints: the printed hint decides, not the template.
+func TestClassFromPrintedHints(t *testing.T) {
+	got, ok := Class([]string{"Use `torch.cond`.", "This graph break is fundamental - it is unlikely that Dynamo will ever be able to trace through your code."})
+	if !ok || got != Fundamental {
+		t.Errorf("got %q, want %q", got, Fundamental)
+	}
+	if _, ok := Class([]string{"Move it out."}); ok {
+		t.Error("a hint without canned words gave a class")
+	}
+}
+
+// TestRecompileKinds: every kind has words, and advice where there is any.
+func TestRecompileKinds(t *testing.T) {
+	seen := map[string]bool{}
+	for _, c := range RecompileCauses() {
+		if seen[c.Kind] || c.Short == "" || c.Explanation == "" {
+			t.Errorf("bad row %+v", c)
+		}
+		seen[c.Kind] = true
+	}
+	if c, ok := Recompile(SizeChanged); !ok || c.Advice == "" {
+		t.Error("size has no advice")
+	}
+}
