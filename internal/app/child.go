@@ -1,0 +1,192 @@
+package app
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"strings"
+	"syscall"
+	"unicode"
+
+	"tcdbg/internal/ctl"
+)
+
+// This file is the process model: the viewer starts the engine (the same
+// binary) or a foreign program as its child, and says how it ended.
+
+// controlFD is the engine's end of the control channel.
+const controlFD = 3
+
+// child is a started engine or foreign program.
+type child struct {
+	cmd     *exec.Cmd
+	control *os.File // viewer's end; nil for a foreign program
+	run     *Run
+	group   bool // it leads a process group of its own
+	nextID  int
+}
+
+// ending is how a child ended.
+type ending struct {
+	State  State
+	Code   int    // exit code for our caller
+	Signal string // name
+	Crash  string // one line, "" for an ordinary end
+}
+
+// startEngine starts the engine on a run folder with the given standard
+// streams. A process group of its own keeps the keys of a terminal in raw
+// mode from reaching it; without the screens it stays in ours.
+func startEngine(r *Run, stdin, stdout, stderr *os.File, group bool) (*child, error) {
+	if err := newFaultPage(r.file(faultFile)); err != nil {
+		return nil, fileError("cannot write", r.file(faultFile), err, "")
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return nil, failf(ExitEngine, "cannot find the program's own file: %v", err)
+	}
+	ours, theirs, err := socketPair()
+	if err != nil {
+		return nil, failf(ExitEngine, "cannot make the control channel: %v", err)
+	}
+	cmd := exec.Command(self, engineCommand, r.Path)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = stdin, stdout, stderr
+	cmd.ExtraFiles = []*os.File{theirs}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: group}
+	err = cmd.Start()
+	theirs.Close()
+	if err != nil {
+		ours.Close()
+		return nil, failf(ExitEngine, "cannot start the engine: %v", err)
+	}
+	return &child{cmd: cmd, control: ours, run: r, group: group}, nil
+}
+
+// startForeign starts any command with the given environment.
+func startForeign(r *Run, argv, env []string, stdin, stdout, stderr *os.File, group bool) (*child, error) {
+	path, err := exec.LookPath(argv[0])
+	if err != nil {
+		return nil, failf(ExitNoFile, "cannot run %s: %s; is it installed and on PATH?", argv[0], reason(errors.Unwrap(err)))
+	}
+	cmd := exec.Command(path, argv[1:]...)
+	cmd.Args[0] = argv[0]
+	cmd.Env = env
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = stdin, stdout, stderr
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: group}
+	if err := cmd.Start(); err != nil {
+		return nil, failf(ExitNoFile, "cannot run %s: %s", argv[0], reason(err))
+	}
+	return &child{cmd: cmd, run: r, group: group}, nil
+}
+
+// socketPair makes the control channel; the child's end survives exec only as
+// an extra file.
+func socketPair() (ours, theirs *os.File, err error) {
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
+	fds, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM, 0)
+	if err != nil {
+		return nil, nil, err
+	}
+	syscall.CloseOnExec(fds[0])
+	syscall.CloseOnExec(fds[1])
+	return os.NewFile(uintptr(fds[0]), "control"), os.NewFile(uintptr(fds[1]), "control"), nil
+}
+
+// send writes a command to the engine and returns its id.
+func (c *child) send(verb ctl.Verb, arg string) (int, error) {
+	if c.control == nil {
+		return 0, fmt.Errorf("%s: only programs under tcdbg run can be controlled", verb)
+	}
+	c.nextID++
+	return c.nextID, ctl.Send(c.control, ctl.Command{ID: c.nextID, Verb: verb, Arg: arg})
+}
+
+// signal sends a signal to the child, and to its group where it leads one.
+func (c *child) signal(s syscall.Signal) {
+	pid := c.cmd.Process.Pid
+	if c.group {
+		pid = -pid
+	}
+	_ = syscall.Kill(pid, s) // a child that is gone needs none
+}
+
+// wait waits for the child's end, writes run.json and returns how it ended.
+func (c *child) wait() (ending, error) {
+	err := c.cmd.Wait()
+	if c.control != nil {
+		c.control.Close()
+	}
+	e := endingOf(c.cmd.ProcessState, err)
+	if f := readFault(c.run.file(faultFile)); f != nil {
+		e = ending{State: Crashed, Code: ExitKernel, Signal: signalName(f.Signal), Crash: f.String()}
+	}
+	return e, c.run.finish(e)
+}
+
+// waitForwarding is wait in a viewer without screens: the keys of the terminal
+// reach the child directly, signals sent to us are passed on.
+func (c *child) waitForwarding() (ending, error) {
+	sigs := make(chan os.Signal, 4)
+	signal.Notify(sigs, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT)
+	done := make(chan struct{})
+	go func() {
+		for {
+			select {
+			case <-done:
+				return
+			case s := <-sigs:
+				// A terminal sends SIGINT and SIGQUIT to the whole group.
+				if s == syscall.SIGTERM || s == syscall.SIGHUP || c.group {
+					c.signal(s.(syscall.Signal))
+				}
+			}
+		}
+	}()
+	e, err := c.wait()
+	signal.Stop(sigs)
+	close(done)
+	return e, err
+}
+
+// endingOf reads how a process ended.
+func endingOf(ps *os.ProcessState, err error) ending {
+	if ps == nil {
+		return ending{State: Crashed, Code: ExitEngine, Crash: fmt.Sprintf("the program's end was not seen: %v", err)}
+	}
+	ws, ok := ps.Sys().(syscall.WaitStatus)
+	if ok && ws.Signaled() {
+		name := signalName(ws.Signal())
+		return ending{State: Killed, Code: exitSignal + int(ws.Signal()), Signal: name, Crash: "the program was ended by " + name}
+	}
+	if code := ps.ExitCode(); code == ExitEngine {
+		return ending{State: Crashed, Code: code, Crash: "the engine failed; its message is on standard error"}
+	}
+	return ending{State: Exited, Code: ps.ExitCode()}
+}
+
+// signalName is SIGSEGV and the like.
+func signalName(s syscall.Signal) string {
+	names := map[syscall.Signal]string{
+		syscall.SIGHUP: "SIGHUP", syscall.SIGINT: "SIGINT", syscall.SIGQUIT: "SIGQUIT",
+		syscall.SIGILL: "SIGILL", syscall.SIGTRAP: "SIGTRAP", syscall.SIGABRT: "SIGABRT", syscall.SIGBUS: "SIGBUS",
+		syscall.SIGFPE: "SIGFPE", syscall.SIGKILL: "SIGKILL", syscall.SIGSEGV: "SIGSEGV",
+		syscall.SIGPIPE: "SIGPIPE", syscall.SIGTERM: "SIGTERM",
+	}
+	if n := names[s]; n != "" {
+		return n
+	}
+	return fmt.Sprintf("signal %d", int(s))
+}
+
+// printable replaces what could act on a terminal.
+func printable(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) || r == '\t' {
+			return r
+		}
+		return unicode.ReplacementChar
+	}, s)
+}

@@ -1,0 +1,87 @@
+package app
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"runtime/debug"
+
+	"tcdbg/internal/ctl"
+	"tcdbg/tracer/host"
+)
+
+// This file is the engine process: it loads the program, runs it, and writes
+// the trace. It ends with its viewer: end of file on the control channel means
+// that nobody is left to look.
+
+// EngineConfig is everything that the engine knows of its run.
+type EngineConfig struct {
+	Paths     []string // source files of package main, or its folder
+	Args      []string // of the program
+	Trace     string   // file to write
+	FaultPage string   // file that the C runtime maps
+	Options   Options
+	Source    fs.FS // torch's source packages
+	// Control is the channel from the viewer; nil without one.
+	Control *os.File
+
+	Stdin, Stdout, Stderr *os.File
+}
+
+// engineMain is `tcdbg engine RUNFOLDER`.
+func engineMain(p Process, dir string) (code int) {
+	r, err := loadRun(dir)
+	if err != nil {
+		fmt.Fprintf(p.Stderr, "tcdbg: engine: %v\n", err)
+		return ExitEngine
+	}
+	defer func() {
+		if v := recover(); v != nil {
+			fmt.Fprintf(p.Stderr, "tcdbg: internal error: %v\n%s", v, debug.Stack())
+			code = ExitEngine
+		}
+	}()
+	return runEngine(EngineConfig{
+		Paths:     r.Info.Program,
+		Args:      r.Info.Args,
+		Trace:     r.file(engineLog),
+		FaultPage: r.file(faultFile),
+		Options:   r.Info.Engine,
+		Source:    p.Source,
+		Control:   os.NewFile(controlFD, "control"),
+		Stdin:     p.Stdin, Stdout: p.Stdout, Stderr: p.Stderr,
+	})
+}
+
+// runEngine runs a program under the compiler and returns its exit code.
+func runEngine(cfg EngineConfig) int {
+	gate := NewGate(nil, cfg.Options.Pause)
+	if cfg.Control != nil {
+		go listen(cfg.Control, gate)
+	}
+	prog, err := host.Load(host.LoadConfig{Paths: cfg.Paths, Source: cfg.Source})
+	if err != nil {
+		fmt.Fprintln(cfg.Stderr, err)
+		return ExitData
+	}
+	in := host.New(prog, host.Config{
+		Stdout: cfg.Stdout, Stderr: cfg.Stderr, Stdin: cfg.Stdin,
+		Args: append([]string{programName(cfg.Paths)}, cfg.Args...),
+	})
+	return in.Run().Code
+}
+
+// programName is the program's os.Args[0].
+func programName(paths []string) string {
+	if len(paths) == 0 {
+		return "main"
+	}
+	return paths[0]
+}
+
+// listen carries out the viewer's commands until the channel ends, and the
+// process with it.
+func listen(control *os.File, g *Gate) {
+	_ = ctl.Receive(control, g.Command)
+	os.Exit(exitSignal + 1) // as if hung up: the viewer is gone
+}

@@ -1,0 +1,84 @@
+package app
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"syscall"
+)
+
+// This file is the table of exit codes, and errors as people read them: one
+// line that says what, where and what to do.
+
+// The exit codes of tcdbg itself. run and exec end with the program's own
+// code; a program that died of signal n gives 128+n.
+const (
+	ExitOK     = 0
+	ExitFound  = 1  // check: over a limit; diff: something got worse
+	ExitPanic  = 2  // the Go program panicked, as under go run
+	ExitUsage  = 64 // the command line: unknown command, flag, option, artifact
+	ExitData   = 65 // the program does not compile, or the file is no trace
+	ExitNoFile = 66 // no such file, run or command
+	ExitKernel = 70 // a compiled kernel faulted
+	ExitEngine = 71 // tcdbg itself failed
+	ExitWrite  = 73 // a folder or file of ours cannot be written
+	exitSignal = 128
+)
+
+// exitCodes documents the codes in the help.
+func exitCodes() string {
+	return `Exit codes:
+  0    success
+  1    check: over a limit; diff --exit-code: something got worse
+  2    the Go program panicked (as under go run)
+  64   command line: unknown command, flag, option or log name
+  65   the program does not compile, or the file is no trace
+  66   no such file, run or command
+  70   a compiled kernel faulted; one line names graph and kernel
+  71   tcdbg itself failed
+  73   a run folder or output file cannot be written
+  128+n the program died of signal n
+run and exec end with the program's own code.
+`
+}
+
+// failure is an error with its exit code.
+type failure struct {
+	code int
+	text string
+	bare bool // printed without "tcdbg: ": compiler output
+}
+
+func (f *failure) Error() string { return f.text }
+
+// failf makes a failure.
+func failf(code int, format string, args ...any) error {
+	return &failure{code: code, text: fmt.Sprintf(format, args...)}
+}
+
+// fileError words an error of the file system: what, where, what to do.
+func fileError(what, path string, err error, remedy string) error {
+	code := ExitWrite
+	if errors.Is(err, fs.ErrNotExist) {
+		code = ExitNoFile
+	}
+	text := fmt.Sprintf("%s %s: %s", what, path, reason(err))
+	if remedy != "" {
+		text += "; " + remedy
+	}
+	return failf(code, "%s", text)
+}
+
+// reason is the cause of a file error without its path, which the line has
+// already.
+func reason(err error) string {
+	var pe *fs.PathError
+	if errors.As(err, &pe) {
+		err = pe.Err
+	}
+	var errno syscall.Errno
+	if errors.As(err, &errno) {
+		return errno.Error()
+	}
+	return err.Error()
+}

@@ -1,0 +1,108 @@
+package app
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+
+	"golang.org/x/term"
+)
+
+// This file is `tcdbg run`: which files make the program, and with which
+// standard streams it runs.
+
+// defaultLogs are the artifacts that --plain shows on standard error.
+const defaultLogs = "graph_breaks,recompiles"
+
+// runFlags are the flags of run.
+type runFlags struct {
+	plain bool
+	logs  string
+	pause bool
+}
+
+// run runs model.go: under the screens where there is a terminal, else with
+// the inherited streams.
+func (s *session) run(f runFlags, argv []string) error {
+	program, args, err := splitProgram(argv)
+	if err != nil {
+		return err
+	}
+	plain := f.plain || !s.onTerminal()
+	o := Options{Logs: logSetting(f.logs, plain), Pause: f.pause && !plain}
+	r, err := newRun("run", program, args, o)
+	if err != nil {
+		return err
+	}
+	if !plain {
+		return s.runScreens(r)
+	}
+	c, err := startEngine(r, s.Stdin, s.Stdout, s.Stderr, false)
+	if err != nil {
+		return errors.Join(err, r.finish(ending{State: Crashed, Code: ExitEngine, Crash: err.Error()}))
+	}
+	return s.endPlain(c)
+}
+
+// endPlain waits for a child on the inherited streams and takes its code.
+func (s *session) endPlain(c *child) error {
+	e, err := c.waitForwarding()
+	s.code = e.Code
+	if e.Crash != "" && e.Code != ExitEngine {
+		fmt.Fprintf(s.Stderr, "tcdbg: %s (run %s)\n", e.Crash, c.run.Info.ID)
+	}
+	return err
+}
+
+// onTerminal reports whether the screens can be shown.
+func (s *session) onTerminal() bool {
+	return os.Getenv("TERM") != "dumb" &&
+		term.IsTerminal(int(s.Stdin.Fd())) && term.IsTerminal(int(s.Stdout.Fd()))
+}
+
+// logSetting is which artifacts the engine writes as text: the flag, else
+// TCDBG_LOGS, else TORCH_LOGS, else the default of --plain.
+func logSetting(flag string, plain bool) string {
+	for _, v := range []string{flag, os.Getenv("TCDBG_LOGS"), os.Getenv("TORCH_LOGS")} {
+		if v != "" {
+			return v
+		}
+	}
+	if plain {
+		return defaultLogs
+	}
+	return ""
+}
+
+// splitProgram splits the leading .go files (or one folder) from the program's
+// arguments, as go run does.
+func splitProgram(argv []string) (program, args []string, err error) {
+	n := 0
+	for n < len(argv) && strings.HasSuffix(argv[n], ".go") {
+		n++
+	}
+	if n == 0 {
+		n = 1
+	}
+	for _, path := range argv[:n] {
+		if err := checkProgram(path); err != nil {
+			return nil, nil, err
+		}
+	}
+	return argv[:n], argv[n:], nil
+}
+
+func checkProgram(path string) error {
+	st, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return failf(ExitNoFile, "cannot run %s: no such file", printable(path))
+	case err != nil:
+		return fileError("cannot run", printable(path), err, "")
+	case !st.IsDir() && !strings.HasSuffix(path, ".go"):
+		return failf(ExitUsage, "cannot run %s: not a .go file or a folder; other programs go through tcdbg exec -- %s", printable(path), printable(path))
+	}
+	return nil
+}

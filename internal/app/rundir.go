@@ -1,0 +1,245 @@
+package app
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// This file is the run folder: where it is, what lies in it and who writes
+// what. The engine (or PyTorch) writes the trace, the child's stdout and
+// stderr are two files, and the viewer alone writes run.json.
+
+// Names in a run folder.
+const (
+	infoFile   = "run.json"
+	lockFile   = "lock"   // held by the viewer while the run is alive
+	traceFile  = "trace/" // folder: TORCH_TRACE makes one file a process
+	engineLog  = "trace/dedicated_log_torch_trace_tcdbg.log"
+	stdoutFile = "stdout"
+	stderrFile = "stderr"
+	faultFile  = "fault"
+)
+
+// State is how a run stands.
+type State string
+
+// The states of a run.
+const (
+	Running State = "running"
+	Exited  State = "exited"
+	Crashed State = "crashed" // the engine or a kernel failed
+	Killed  State = "killed"  // by a signal
+	Lost    State = "lost"    // the viewer died before it could say
+)
+
+// RunInfo is run.json.
+type RunInfo struct {
+	V       int        `json:"v"`
+	ID      string     `json:"id"`
+	Kind    string     `json:"kind"` // run, exec
+	Program []string   `json:"program"`
+	Args    []string   `json:"args"`
+	Dir     string     `json:"dir"`
+	Start   time.Time  `json:"start"`
+	End     *time.Time `json:"end,omitempty"`
+	State   State      `json:"state"`
+	Code    int        `json:"code"`
+	Signal  string     `json:"signal,omitempty"`
+	Crash   string     `json:"crash,omitempty"` // one line
+	Engine  Options    `json:"engine"`
+}
+
+// Options are what the viewer tells the engine.
+type Options struct {
+	Logs  string `json:"logs,omitempty"`  // artifacts as text on stderr
+	Pause bool   `json:"pause,omitempty"` // stop at the first safe point
+}
+
+// Run is an open run folder.
+type Run struct {
+	Path string
+	Info RunInfo
+	lock *os.File
+}
+
+// runsRoot is the folder of all runs.
+func runsRoot() (string, error) {
+	base := os.Getenv("XDG_STATE_HOME")
+	if !filepath.IsAbs(base) {
+		home, err := os.UserHomeDir()
+		if err != nil {
+			return "", failf(ExitWrite, "no home folder for the run folder: %v; set XDG_STATE_HOME", err)
+		}
+		base = filepath.Join(home, ".local", "state")
+	}
+	return filepath.Join(base, "tcdbg", "runs"), nil
+}
+
+// newRun makes a fresh run folder.
+func newRun(kind string, program, args []string, o Options) (*Run, error) {
+	root, err := runsRoot()
+	if err != nil {
+		return nil, err
+	}
+	dir, _ := os.Getwd()
+	now := time.Now()
+	r := &Run{Info: RunInfo{
+		V: 1, Kind: kind, Program: program, Args: args, Dir: dir,
+		Start: now, State: Running, Engine: o,
+	}}
+	var salt [2]byte
+	rand.Read(salt[:])
+	r.Info.ID = now.Format("20060102-150405") + "-" + runName(program) + "-" + hex.EncodeToString(salt[:])
+	r.Path = filepath.Join(root, r.Info.ID)
+	const remedy = "set XDG_STATE_HOME to a folder that can be written"
+	if err := os.MkdirAll(filepath.Join(r.Path, traceFile), 0o755); err != nil {
+		return nil, fileError("cannot make the run folder", r.Path, err, remedy)
+	}
+	if r.lock, err = os.OpenFile(r.file(lockFile), os.O_CREATE|os.O_RDWR, 0o644); err != nil {
+		return nil, fileError("cannot write", r.file(lockFile), err, remedy)
+	}
+	if err := syscall.Flock(int(r.lock.Fd()), syscall.LOCK_EX); err != nil {
+		return nil, fileError("cannot lock", r.file(lockFile), err, "")
+	}
+	return r, r.save()
+}
+
+// runName is the readable part of a run's id: the program's base name, in
+// letters that are safe in a path.
+func runName(program []string) string {
+	name := "run"
+	if len(program) > 0 {
+		name = filepath.Base(program[0])
+	}
+	name = strings.TrimSuffix(name, filepath.Ext(name))
+	name = strings.Map(func(r rune) rune {
+		switch {
+		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', r == '_':
+			return r
+		}
+		return '-'
+	}, name)
+	name = strings.Trim(name, "-")
+	if name == "" {
+		return "run"
+	}
+	return name[:min(len(name), 40)]
+}
+
+func (r *Run) file(name string) string { return filepath.Join(r.Path, name) }
+
+// save writes run.json whole: a reader sees the old one or the new one.
+func (r *Run) save() error {
+	text, err := json.MarshalIndent(&r.Info, "", "  ")
+	if err != nil {
+		return err
+	}
+	tmp := r.file(infoFile + ".new")
+	if err = os.WriteFile(tmp, append(text, '\n'), 0o644); err == nil {
+		err = os.Rename(tmp, r.file(infoFile))
+	}
+	if err != nil {
+		return fileError("cannot write", r.file(infoFile), err, "free some space or set XDG_STATE_HOME")
+	}
+	return nil
+}
+
+// finish notes the end of the run and gives up the lock.
+func (r *Run) finish(e ending) error {
+	now := time.Now()
+	r.Info.End = &now
+	r.Info.State, r.Info.Code, r.Info.Signal, r.Info.Crash = e.State, e.Code, e.Signal, e.Crash
+	err := r.save()
+	r.lock.Close()
+	return err
+}
+
+// loadRun reads the run.json of a folder. A run that says it is running but
+// whose viewer is gone is reported as Lost.
+func loadRun(path string) (*Run, error) {
+	text, err := os.ReadFile(filepath.Join(path, infoFile))
+	if err != nil {
+		return nil, err
+	}
+	r := &Run{Path: path}
+	if err := json.Unmarshal(text, &r.Info); err != nil {
+		return nil, fmt.Errorf("%s: %w", filepath.Join(path, infoFile), err)
+	}
+	if r.Info.State == Running && !r.alive() {
+		r.Info.State = Lost
+	}
+	return r, nil
+}
+
+// alive reports whether a viewer holds the run's lock.
+func (r *Run) alive() bool {
+	f, err := os.Open(r.file(lockFile))
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	return syscall.Flock(int(f.Fd()), syscall.LOCK_SH|syscall.LOCK_NB) != nil
+}
+
+// listRuns returns all runs, oldest first; folders that are no runs are left
+// out.
+func listRuns() ([]*Run, error) {
+	root, err := runsRoot()
+	if err != nil {
+		return nil, err
+	}
+	entries, err := os.ReadDir(root)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fileError("cannot read", root, err, "")
+	}
+	var runs []*Run
+	for _, e := range entries {
+		if r, err := loadRun(filepath.Join(root, e.Name())); err == nil {
+			runs = append(runs, r)
+		}
+	}
+	return runs, nil
+}
+
+// findRun finds a saved run by its id, a unique part of it, or "last".
+func findRun(name string) (*Run, error) {
+	runs, err := listRuns()
+	if err != nil {
+		return nil, err
+	}
+	if name == "last" {
+		if len(runs) == 0 {
+			return nil, failf(ExitNoFile, "no saved runs yet; make one with tcdbg run model.go")
+		}
+		return runs[len(runs)-1], nil
+	}
+	var found []*Run
+	for _, r := range runs {
+		if r.Info.ID == name {
+			return r, nil
+		}
+		if strings.Contains(r.Info.ID, name) {
+			found = append(found, r)
+		}
+	}
+	switch len(found) {
+	case 0:
+		return nil, failf(ExitNoFile, "no run and no file is called %s; tcdbg runs lists the saved runs", name)
+	case 1:
+		return found[0], nil
+	}
+	return nil, failf(ExitUsage, "%d runs match %s (%s, %s, ...); give more of the id",
+		len(found), name, found[0].Info.ID, found[1].Info.ID)
+}
