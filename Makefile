@@ -1,0 +1,81 @@
+# The targets of a developer's day. `make check` is what CI checks.
+
+GO      ?= go
+PKGS    ?= ./...
+TOOL     = $(GO) tool -modfile=.ci/tools/go.mod
+GOLANGCI = github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
+FUZZTIME ?= 30s
+export CGO_ENABLED ?= 0
+
+.PHONY: build run test check lint race bench bench-peers bench-trace fuzz cover generate update-golden conformance oracle clean
+
+## build: the program, as ./tcdbg
+build:
+	$(GO) build -o tcdbg .
+
+## run: the screens on a model (MODEL=path/model.go)
+MODEL ?= testdata/fixtures/bar/model.go
+run: build
+	./tcdbg run $(MODEL)
+
+## test: every test
+test:
+	$(GO) test $(PKGS)
+
+## check: formatting, vet, linters, tidy modules, clean generated files
+check: lint
+	$(GO) vet $(PKGS)
+	@test -z "$$($(TOOL) gofumpt -l $$(git ls-files '*.go' | grep -v testdata))" || \
+		{ echo "not gofumpt'ed:"; $(TOOL) gofumpt -l $$(git ls-files '*.go' | grep -v testdata); exit 1; }
+	$(TOOL) staticcheck $(PKGS)
+	$(GO) mod tidy -diff
+
+## lint: golangci-lint with .golangci.yml
+lint:
+	$(GO) run $(GOLANGCI) run $(PKGS)
+
+## race: every test under the race detector (which needs cgo)
+race:
+	CGO_ENABLED=1 $(GO) test -race $(PKGS)
+
+## bench: all benchmarks of our own
+bench:
+	$(GO) test -run '^$$' -bench . -benchmem $(PKGS)
+
+## bench-trace: reports against tlparse, in one run
+bench-trace:
+	bash scripts/bench-trace.sh
+
+## bench-peers: models against PyTorch, ONNX Runtime and OpenVINO, in one run
+bench-peers:
+	bash scripts/bench-peers.sh
+
+## fuzz: every fuzz target for FUZZTIME
+fuzz:
+	bash scripts/fuzz.sh $(FUZZTIME)
+
+## cover: coverage by package, and build/cover.html
+cover:
+	@mkdir -p build
+	$(GO) test -coverprofile=build/cover.out $(PKGS)
+	$(GO) tool cover -func=build/cover.out | tail -1
+	$(GO) tool cover -html=build/cover.out -o build/cover.html
+
+## generate: everything that carries "Code generated"
+generate:
+	$(GO) generate $(PKGS)
+
+## update-golden: rewrite the golden files from what the code says now
+update-golden:
+	bash scripts/update-golden.sh
+
+## conformance: Go's own test programs in the host interpreter
+conformance:
+	TCDBG_CONFORMANCE=1 $(GO) test ./tracer/host -run Conformance -v -timeout 60m
+
+## oracle: PyTorch's answers, per operator and backend (ORACLE=folder)
+oracle:
+	TCDBG_ORACLE=$(ORACLE) $(GO) test ./torch/... ./backends/... -run Oracle -v
+
+clean:
+	rm -rf tcdbg build
