@@ -1,0 +1,115 @@
+package logs
+
+import (
+	"context"
+	"os"
+	"time"
+
+	"github.com/fsnotify/fsnotify"
+)
+
+// pollEvery is how often growing files are looked at where the kernel does not
+// tell (network file systems, containers).
+const pollEvery = 200 * time.Millisecond
+
+// Follow reads all sources and goes on as they grow; files that appear in
+// followed folders join. each gets every record; idle, if not nil, is called
+// whenever all that is there has been delivered. Follow returns nil when ctx
+// ends, after a last look.
+func (st *Store) Follow(ctx context.Context, each func(*Record), idle func()) error {
+	w := st.watch()
+	defer w.close()
+	tick := time.NewTicker(pollEvery)
+	defer tick.Stop()
+	for first := true; ; first = false {
+		last := ctx.Err() != nil
+		if err := st.lookForFiles(w); err != nil {
+			return err
+		}
+		if n := st.drain(each, last); idle != nil && (n > 0 || first || last) {
+			idle()
+		}
+		if last {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+		case <-w.events():
+		case <-tick.C:
+		}
+	}
+}
+
+// drain reads what is there now and returns the number of records.
+func (st *Store) drain(each func(*Record), last bool) int {
+	out := make(chan *batch, 1)
+	free := make(chan []byte, 1)
+	go func() {
+		defer close(out)
+		for i := range st.sources {
+			for st.advance(context.Background(), i, last, free, out) {
+			}
+		}
+	}()
+	n := 0
+	for b := range out {
+		st.deliver(b, each)
+		n += len(b.recs)
+	}
+	return n
+}
+
+// lookForFiles adds files that appeared in folders, and named files that did
+// not exist at first.
+func (st *Store) lookForFiles(w *watcher) error {
+	for _, p := range st.paths {
+		if p == "-" {
+			continue
+		}
+		if _, err := os.Stat(p); err != nil {
+			continue
+		}
+		if _, err := st.addPath(p); err != nil {
+			return err
+		}
+		w.add(p)
+	}
+	return nil
+}
+
+// watcher is fsnotify where it works; polling covers the rest.
+type watcher struct {
+	w    *fsnotify.Watcher
+	seen map[string]bool
+}
+
+func (st *Store) watch() *watcher {
+	w, err := fsnotify.NewWatcher()
+	if err != nil {
+		return &watcher{} // out of inotify instances: polling alone
+	}
+	return &watcher{w: w, seen: map[string]bool{}}
+}
+
+func (w *watcher) add(p string) {
+	if w.w == nil || w.seen[p] {
+		return
+	}
+	w.seen[p] = true
+	if err := w.w.Add(p); err != nil {
+		w.seen[p] = true // cannot be watched: polling alone
+	}
+}
+
+func (w *watcher) events() <-chan fsnotify.Event {
+	if w.w == nil {
+		return nil
+	}
+	return w.w.Events
+}
+
+func (w *watcher) close() {
+	if w.w != nil {
+		_ = w.w.Close()
+	}
+}

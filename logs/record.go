@@ -1,0 +1,223 @@
+package logs
+
+import (
+	"bytes"
+	"crypto/md5"
+	"encoding/hex"
+	"strings"
+	"sync/atomic"
+)
+
+// Record is one record of a trace, or one message of a text log brought into
+// the same form.
+//
+// During Store.Read and Store.Follow it borrows the reader's buffer and is
+// valid only until the callback returns; Keep makes it last. Records from
+// Store.Record last.
+type Record struct {
+	Seq    int64  // number in the store, from 0
+	Source int    // index into Store.Sources
+	Offset int64  // of its header in the source's bytes, decompressed
+	Size   int64  // bytes of header and payload together
+	Level  byte   // V, I, W, E, C, D
+	Micros int64  // time of day and date without a year, see Store.Time
+	Thread int    // process or thread id
+	Place  string // path:line of the framework's log call
+
+	Kind     string // event key after the alias table; "artifact" for artifacts; BadJSON
+	Name     string // name of an artifact, after the alias table
+	RawName  string // Kind or Name as written
+	Rank     int    // -1: none
+	Autograd int    // compiled autograd id, -1: none
+	ID       CompileID
+	HasID    bool
+	Epoch    int    // how often ids had started again before this record
+	Subgraph string // regional compilation
+	MD5      string // hex, "" without payload
+
+	meta    []byte
+	stack   []byte
+	payload []byte // dressed: TABs and line ends as written; nil: load
+	store   *Store
+	text    []byte // undressed payload, once made
+	checked bool
+	hasTry  bool
+}
+
+// BadJSON is the Kind of records whose envelope is no JSON object with an
+// event key.
+const BadJSON = "(bad JSON)"
+
+// Key is how the record is counted: its kind, artifacts as artifact:NAME.
+func (r *Record) Key() string {
+	if r.Kind == "artifact" {
+		return "artifact:" + r.RawName
+	}
+	return r.RawName
+}
+
+// Meta is the raw JSON value of the event key.
+func (r *Record) Meta() []byte { return r.meta }
+
+// Field is one field of the metadata as raw JSON, nil when absent.
+func (r *Record) Field(name string) []byte {
+	var out []byte
+	EachField(r.meta, func(k, v []byte) bool {
+		if string(k) == name {
+			out = v
+			return false
+		}
+		return true
+	})
+	return out
+}
+
+// RawPayload is the payload as it stands in the file, each line behind a TAB.
+// It suits readers of JSON, to which a TAB is space; md5 is not checked.
+func (r *Record) RawPayload() []byte {
+	if r.payload == nil && r.MD5 != "" && r.store != nil {
+		if full, err := r.store.Load(r.Source, r.Offset, r.Size); err == nil {
+			r.payload = full.payload
+		}
+	}
+	return r.payload
+}
+
+// Payload is the record's text: its lines without their TABs. The first call
+// checks the md5; a mismatch is counted in Store.Stats and the text is given
+// all the same.
+func (r *Record) Payload() []byte {
+	if r.text == nil {
+		r.text = undress(r.RawPayload())
+		if !r.checked && r.MD5 != "" {
+			r.checked = true
+			ok := false
+			if r.text, ok = verify(r.text, r.MD5); !ok && r.store != nil {
+				r.store.mismatch(r)
+			}
+		}
+	}
+	return r.text
+}
+
+// Text is Payload as a string.
+func (r *Record) Text() string { return string(r.Payload()) }
+
+// HasPayload says whether the header announces a payload.
+func (r *Record) HasPayload() bool { return r.MD5 != "" || len(r.payload) > 0 }
+
+// Keep copies what the record borrows, so that it outlives the callback.
+func (r *Record) Keep() *Record {
+	c := *r
+	c.meta = bytes.Clone(r.meta)
+	c.stack = bytes.Clone(r.stack)
+	c.payload = bytes.Clone(r.payload)
+	c.text = nil
+	return &c
+}
+
+// Loader returns a function that reads the record's text again from the store,
+// for those who want to remember a text without holding it.
+func (r *Record) Loader() func() string {
+	if r.store == nil {
+		s := r.Text()
+		return func() string { return s }
+	}
+	st, src, off, size := r.store, r.Source, r.Offset, r.Size
+	return func() string {
+		full, err := st.Load(src, off, size)
+		if err != nil {
+			return "(cannot be read: " + err.Error() + ")"
+		}
+		return full.Text()
+	}
+}
+
+// undress drops the TAB of every line and the last line end.
+func undress(raw []byte) []byte {
+	if len(raw) == 0 {
+		return []byte{}
+	}
+	raw = bytes.TrimSuffix(raw, []byte{'\n'})
+	out := make([]byte, 0, len(raw))
+	for len(raw) > 0 {
+		if raw[0] == '\t' {
+			raw = raw[1:]
+		}
+		j := bytes.IndexByte(raw, '\n')
+		if j < 0 {
+			return append(out, raw...)
+		}
+		out = append(out, raw[:j+1]...)
+		raw = raw[j+1:]
+	}
+	return out
+}
+
+// verify compares text with its md5. Copies that went through other programs
+// gained blank lines or carriage returns: where the text without them fits, it
+// is the true one.
+func verify(text []byte, want string) ([]byte, bool) {
+	if sumIs(text, want) {
+		return text, true
+	}
+	for _, repair := range repairs {
+		if t := repair(text); t != nil && sumIs(t, want) {
+			return t, true
+		}
+	}
+	return text, false
+}
+
+var repairs = []func([]byte) []byte{
+	func(b []byte) []byte { return bytes.TrimRight(b, "\n") },
+	func(b []byte) []byte {
+		if bytes.IndexByte(b, '\r') < 0 {
+			return nil
+		}
+		return bytes.ReplaceAll(b, []byte("\r\n"), []byte("\n"))
+	},
+	func(b []byte) []byte { return append(bytes.Clone(b), '\n') },
+	dropBlankLines,
+}
+
+func dropBlankLines(b []byte) []byte {
+	var out []byte
+	for line := range bytes.Lines(b) {
+		if len(bytes.TrimSpace(line)) > 0 {
+			out = append(out, line...)
+		}
+	}
+	return bytes.TrimSuffix(out, []byte("\n"))
+}
+
+func sumIs(b []byte, want string) bool {
+	sum := md5.Sum(b)
+	var hexed [32]byte
+	hex.Encode(hexed[:], sum[:])
+	return string(hexed[:]) == want
+}
+
+// Stats counts what is wrong with a store's sources.
+type Stats struct {
+	Records     int64
+	Bytes       int64
+	BadJSON     int64 // headers whose envelope is broken
+	MD5Mismatch int64 // payloads read so far that do not fit their sum
+	Stray       int64 // lines that belong to no record
+	Oversized   int64 // records cut because they exceed MaxRecord
+}
+
+type counters struct {
+	badJSON, mismatch, stray, oversized, bytes atomic.Int64
+}
+
+// splitPlace cuts "path:line".
+func splitPlace(p string) (string, int) {
+	i := strings.LastIndexByte(p, ':')
+	if i < 0 {
+		return p, 0
+	}
+	n, _ := JSONInt([]byte(p[i+1:]))
+	return p[:i], int(n)
+}

@@ -1,0 +1,160 @@
+package logs
+
+import (
+	"bytes"
+	"io"
+)
+
+// This file cuts bytes into records. A record is a header line and all lines
+// up to the next header: payload lines open with a TAB, but copies lose TABs
+// and gain blank lines, so only a header ends a payload.
+
+// MaxRecord is the largest record that is held in memory; a longer one is cut
+// there and its rest is skipped, so that a hostile line cannot fill memory.
+const MaxRecord = 256 << 20
+
+const (
+	firstChunk = 64 << 10
+	fullChunk  = 1 << 20
+)
+
+// span is one raw record within a chunk.
+type span struct {
+	off    int64 // in the source
+	header []byte
+	body   []byte
+}
+
+// scanner reads a source in chunks that end at record boundaries.
+type scanner struct {
+	in    io.Reader
+	off   int64 // source offset of carry[0]
+	carry []byte
+	chunk int
+	eof   bool
+	skip  bool // inside the rest of an oversized record
+	count *counters
+}
+
+// next reads on and returns the whole records of one chunk. Their slices stay
+// valid for as long as the caller keeps them: each chunk has memory of its
+// own. last says that the source ended: then the open record is delivered too,
+// if final is set or it is whole.
+func (s *scanner) next(buf []byte, final bool) (spans []span, used []byte, err error) {
+	if s.chunk == 0 {
+		s.chunk = firstChunk
+	}
+	want := len(s.carry) + s.chunk
+	if cap(buf) < want {
+		buf = make([]byte, want)
+	}
+	buf = buf[:want]
+	n := copy(buf, s.carry)
+	m, err := io.ReadFull(s.in, buf[n:])
+	s.count.bytes.Add(int64(m))
+	buf = buf[:n+m]
+	s.eof = err == io.EOF || err == io.ErrUnexpectedEOF
+	if s.eof {
+		err = nil
+	}
+	spans, rest := s.cut(buf, s.eof && final)
+	if len(spans) == 0 && !s.eof {
+		s.chunk = min(2*max(s.chunk, len(buf)), MaxRecord)
+	} else {
+		s.chunk = fullChunk
+	}
+	if len(rest) >= MaxRecord {
+		s.count.oversized.Add(1)
+		spans = append(spans, s.cutOversized(rest)...)
+		s.skip = true
+		s.off += int64(len(rest))
+		rest = nil
+	}
+	s.carry = append(s.carry[:0], rest...)
+	return spans, buf, err
+}
+
+// cut finds the records of b; rest is the open one at the end.
+func (s *scanner) cut(b []byte, all bool) (spans []span, rest []byte) {
+	start, headEnd, pos := -1, 0, 0
+	var h header
+	done := 0
+	for pos < len(b) {
+		j := bytes.IndexByte(b[pos:], '\n')
+		if j < 0 && !all {
+			break
+		}
+		end := pos + j + 1
+		if j < 0 {
+			end = len(b)
+		}
+		if b[pos] == '\t' {
+			pos = end
+			continue
+		}
+		line := trimEOL(b[pos:end])
+		if len(line) > 0 && isTraceHeader(line, &h) >= 0 {
+			if start >= 0 {
+				spans = append(spans, span{s.off + int64(start), trimEOL(b[start:headEnd]), b[headEnd:pos]})
+			}
+			start, headEnd, s.skip = pos, end, false
+			done = pos
+		} else if start < 0 {
+			if len(line) > 0 && !s.skip {
+				s.count.stray.Add(1)
+			}
+			done = end
+		}
+		pos = end
+	}
+	if start < 0 && pos > done && !all {
+		done = pos
+	}
+	if all && start >= 0 {
+		spans = append(spans, span{s.off + int64(start), trimEOL(b[start:headEnd]), b[headEnd:]})
+		done = len(b)
+	} else if all {
+		done = len(b)
+	}
+	s.off += int64(done)
+	return spans, b[done:]
+}
+
+func (s *scanner) cutOversized(b []byte) []span {
+	j := bytes.IndexByte(b, '\n')
+	if j < 0 {
+		j = len(b) - 1
+	}
+	var h header
+	if isTraceHeader(b[:j], &h) < 0 {
+		return nil
+	}
+	return []span{{s.off, b[:j], b[j+1:]}}
+}
+
+// whole says whether an open record at the end of a growing file is complete:
+// its payload fits its sum, or it has none and its line ended.
+func whole(rest []byte) (span, bool) {
+	j := bytes.IndexByte(rest, '\n')
+	if j < 0 {
+		return span{}, false
+	}
+	line := trimEOL(rest[:j+1])
+	var h header
+	i := isTraceHeader(line, &h)
+	if i < 0 || !parseEnvelope(line[i:], &h) {
+		return span{}, false
+	}
+	body := rest[j+1:]
+	if h.md5 != nil {
+		if len(body) == 0 || body[len(body)-1] != '\n' || !sumIs(undress(body), string(h.md5)) {
+			return span{}, false
+		}
+	}
+	return span{header: line, body: body}, true
+}
+
+func trimEOL(b []byte) []byte {
+	b = bytes.TrimSuffix(b, []byte{'\n'})
+	return bytes.TrimSuffix(b, []byte{'\r'})
+}

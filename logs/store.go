@@ -1,0 +1,485 @@
+package logs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Options are the settings of Open; the zero value is good.
+type Options struct {
+	Follow      bool      // sources grow, and folders gain files
+	Stdin       io.Reader // for "-"
+	SpoolDir    string    // for temporary files, "" for the system's folder
+	SpoolMemory int64     // kept in memory before a temporary file is made; 0: 32 MB
+}
+
+// Store is an index of the records of all its sources: offsets and what
+// filters need, never payloads. It only grows. Its methods are safe for
+// concurrent use, but only one Read or Follow may run.
+type Store struct {
+	opts    Options
+	paths   []string
+	count   counters
+	total   atomic.Int64
+	mu      sync.RWMutex
+	sources []*source
+	known   map[string]bool
+	chunks  [][]entry
+	n       int
+	kinds   []kindName
+	kindIDs map[string]uint32
+	epochs  map[int]int // rank -> next epoch
+	bad     map[int64]bool
+}
+
+// entry is one record of the index.
+type entry struct {
+	off     int64
+	size    int64
+	micros  int64
+	kind    uint32
+	frame   int32
+	compile int32
+	epoch   int32
+	attempt int16
+	rank    int16
+	source  uint16
+	level   byte
+	hasID   bool
+}
+
+type kindName struct{ kind, name, raw string }
+
+// maxKinds bounds the table of names, which hostile input could fill.
+const maxKinds = 1 << 16
+
+const chunkLen = 4096
+
+// Open opens files, folders and "-". With Follow a folder may be empty yet.
+func Open(paths []string, o Options) (*Store, error) {
+	if o.SpoolMemory == 0 {
+		o.SpoolMemory = 32 << 20
+	}
+	st := &Store{opts: o, paths: paths, known: map[string]bool{}, kindIDs: map[string]uint32{}, epochs: map[int]int{}, bad: map[int64]bool{}}
+	for _, p := range paths {
+		if _, err := st.addPath(p); err != nil {
+			return nil, errors.Join(err, st.Close())
+		}
+	}
+	if len(st.sources) == 0 && !o.Follow {
+		return nil, fmt.Errorf("%v: holds no trace (*.log) and no text log (*.txt)", paths)
+	}
+	return st, nil
+}
+
+// addPath adds the files of p that are not known yet.
+func (st *Store) addPath(p string) (added int, err error) {
+	files, err := expand(p)
+	if err != nil {
+		return 0, err
+	}
+	for _, f := range files {
+		if st.known[f] {
+			continue
+		}
+		if len(st.sources) >= 1<<16-1 {
+			return added, fmt.Errorf("%s: too many files", p)
+		}
+		if err := st.addSource(f); err != nil {
+			return added, err
+		}
+		st.known[f] = true
+		added++
+	}
+	return added, nil
+}
+
+// Close closes all sources; texts can no longer be loaded.
+func (st *Store) Close() error {
+	var errs []error
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	for _, s := range st.sources {
+		for _, c := range s.closers {
+			errs = append(errs, c.Close())
+		}
+		s.closers = nil
+	}
+	return errors.Join(errs...)
+}
+
+// Sources lists the files, in the order in which they are read.
+func (st *Store) Sources() []Source {
+	st.mu.RLock()
+	defer st.mu.RUnlock()
+	out := make([]Source, len(st.sources))
+	for i, s := range st.sources {
+		s.mu.Lock()
+		out[i] = s.Source
+		s.mu.Unlock()
+	}
+	return out
+}
+
+// Size is the size of the plain files at opening, for a progress bar.
+func (st *Store) Size() int64 { return st.total.Load() }
+
+// Stats counts what was read and what was wrong with it.
+func (st *Store) Stats() Stats {
+	return Stats{
+		Records: int64(st.Len()), Bytes: st.count.bytes.Load(), BadJSON: st.count.badJSON.Load(),
+		MD5Mismatch: st.count.mismatch.Load(), Stray: st.count.stray.Load(), Oversized: st.count.oversized.Load(),
+	}
+}
+
+// Len is the number of records indexed so far.
+func (st *Store) Len() int {
+	st.mu.RLock()
+	defer st.mu.RUnlock()
+	return st.n
+}
+
+// Entry is what the index knows of record i without reading it: everything
+// but place, thread, metadata and payload.
+func (st *Store) Entry(i int) Record {
+	st.mu.RLock()
+	defer st.mu.RUnlock()
+	if i < 0 || i >= st.n {
+		return Record{Seq: -1, ID: NoCompile, Rank: -1}
+	}
+	e := st.chunks[i/chunkLen][i%chunkLen]
+	k := st.kinds[e.kind]
+	return Record{
+		Seq: int64(i), Source: int(e.source), Offset: e.off, Size: e.size, Level: e.level, Micros: e.micros,
+		Kind: k.kind, Name: k.name, RawName: k.raw, Rank: int(e.rank), Autograd: -1,
+		ID: CompileID{int(e.frame), int(e.compile), int(e.attempt)}, HasID: e.hasID, Epoch: int(e.epoch), store: st,
+	}
+}
+
+// Record reads record i.
+func (st *Store) Record(i int) (*Record, error) {
+	e := st.Entry(i)
+	if e.Seq < 0 {
+		return nil, fmt.Errorf("record %d: there are %d", i, st.Len())
+	}
+	r, err := st.Load(e.Source, e.Offset, e.Size)
+	if err != nil {
+		return nil, err
+	}
+	r.Seq, r.Rank, r.Epoch = e.Seq, e.Rank, e.Epoch
+	return r, nil
+}
+
+// Load reads the record at a place; Seq, Rank and Epoch are not known to it.
+func (st *Store) Load(source int, off, size int64) (*Record, error) {
+	st.mu.RLock()
+	if source < 0 || source >= len(st.sources) || size < 0 || size > MaxRecord {
+		st.mu.RUnlock()
+		return nil, fmt.Errorf("source %d has no record at %d", source, off)
+	}
+	src := st.sources[source]
+	st.mu.RUnlock()
+	b := make([]byte, size)
+	if n, err := src.at.ReadAt(b, off); err != nil && (err != io.EOF || n == 0) {
+		return nil, fmt.Errorf("%s: %w", src.Path, err)
+	}
+	sp := span{off: off}
+	j := 0
+	for j < len(b) && b[j] != '\n' {
+		j++
+	}
+	sp.header = trimEOL(b[:j])
+	if j < len(b) {
+		sp.body = b[j+1:]
+	}
+	r := &Record{Seq: -1, Source: source, store: st}
+	st.fill(r, src, sp)
+	return r, nil
+}
+
+// mismatch notes a payload that does not fit its sum, once a record.
+func (st *Store) mismatch(r *Record) {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	key := int64(r.Source)<<48 ^ r.Offset
+	if !st.bad[key] && len(st.bad) < 1<<20 {
+		st.bad[key] = true
+		st.count.mismatch.Add(1)
+	}
+}
+
+// Time is the moment of a record. Logs carry neither year nor zone: both come
+// from the first chromium event where there is one, else from the file's date.
+func (st *Store) Time(r *Record) time.Time {
+	st.mu.RLock()
+	src := st.sources[r.Source]
+	st.mu.RUnlock()
+	src.mu.Lock()
+	defer src.mu.Unlock()
+	return src.base.Add(time.Duration(r.Micros) * time.Microsecond)
+}
+
+// Calibrate ties the clock of r's source to a known moment of the record.
+func (st *Store) Calibrate(r *Record, at time.Time) {
+	st.mu.RLock()
+	src := st.sources[r.Source]
+	st.mu.RUnlock()
+	src.mu.Lock()
+	defer src.mu.Unlock()
+	if src.based {
+		return
+	}
+	src.based = true
+	const zone = 15 * time.Minute
+	src.base = at.Add(-time.Duration(r.Micros) * time.Microsecond).Round(zone)
+}
+
+// Read reads all sources to their ends and calls each with every record, in
+// order, on the caller's goroutine. A source that cannot be read on is ended
+// and its error kept in Sources; Read fails only when nothing could be read.
+func (st *Store) Read(ctx context.Context, each func(*Record)) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	out := make(chan *batch, 3)
+	free := make(chan []byte, 6)
+	go func() {
+		defer close(out)
+		for i := range st.sources {
+			for st.advance(ctx, i, true, free, out) {
+			}
+		}
+	}()
+	for b := range out {
+		st.deliver(b, each)
+		select {
+		case free <- b.buf:
+		default:
+		}
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return st.firstError()
+}
+
+// firstError is the error of a store none of whose sources gave a record.
+func (st *Store) firstError() error {
+	if st.Len() > 0 {
+		return nil
+	}
+	for _, s := range st.Sources() {
+		if s.Err != nil {
+			return fmt.Errorf("%s: %w", s.Path, s.Err)
+		}
+	}
+	return nil
+}
+
+// batch is the records of one chunk, which share its buffer.
+type batch struct {
+	recs []Record
+	buf  []byte
+}
+
+// advance reads one chunk of source i and sends it; false at the end of what
+// there is.
+func (st *Store) advance(ctx context.Context, i int, final bool, free chan []byte, out chan<- *batch) bool {
+	src := st.sources[i]
+	if src.dead || ctx.Err() != nil {
+		return false
+	}
+	if !src.started {
+		ok, err := st.begin(src)
+		if err != nil {
+			src.fail(err)
+		}
+		if !ok {
+			src.dead = src.dead || final
+			return false
+		}
+	}
+	var buf []byte
+	select {
+	case buf = <-free:
+	default:
+	}
+	if src.text != nil {
+		src.text.final = final
+	}
+	spans, buf, err := src.scan.next(buf, final)
+	if err != nil {
+		src.fail(err)
+		spans = append(spans, src.scan.remains()...)
+	}
+	if src.scan.eof && !final {
+		if sp, ok := whole(src.scan.carry); ok {
+			sp.off = src.scan.off
+			sp.header, sp.body = cloneSpan(sp)
+			spans = append(spans, sp)
+			src.scan.off += int64(len(src.scan.carry))
+			src.scan.carry = src.scan.carry[:0]
+		}
+	}
+	if len(spans) > 0 {
+		b := &batch{recs: make([]Record, len(spans)), buf: buf}
+		for j, sp := range spans {
+			b.recs[j].Source, b.recs[j].store = i, st
+			st.fill(&b.recs[j], src, sp)
+		}
+		st.index(src, b.recs)
+		select {
+		case out <- b:
+		case <-ctx.Done():
+			return false
+		}
+	}
+	if src.scan.eof {
+		src.dead = src.dead || final || src.file == nil && src.text == nil
+		return false
+	}
+	return true
+}
+
+func cloneSpan(sp span) (header, body []byte) {
+	return append([]byte(nil), sp.header...), append([]byte(nil), sp.body...)
+}
+
+// remains gives the open record after an error ended the source.
+func (s *scanner) remains() []span {
+	spans, _ := s.cut(append([]byte(nil), s.carry...), true)
+	s.carry = nil
+	return spans
+}
+
+func (src *source) fail(err error) {
+	src.mu.Lock()
+	defer src.mu.Unlock()
+	src.dead = true
+	if src.Err == nil {
+		src.Err = err
+	}
+}
+
+// fill makes a record of raw bytes.
+func (st *Store) fill(r *Record, src *source, sp span) {
+	var h header
+	r.Offset, r.Size = sp.off, int64(len(sp.header)+1+len(sp.body))
+	i := isTraceHeader(sp.header, &h)
+	ok := i >= 0 && parseEnvelope(sp.header[i:], &h)
+	r.Level, r.Micros, r.Thread, r.Place = h.level, h.micros, h.thread, string(h.place)
+	r.Rank, r.Autograd, r.ID, r.HasID, r.hasTry = h.rank, h.autograd, h.id, h.hasID, h.hasTry
+	if r.Rank < 0 {
+		r.Rank = src.Rank
+	}
+	r.MD5, r.meta, r.stack, r.payload = string(h.md5), h.meta, h.stack, sp.body
+	if h.subgraph != nil {
+		r.Subgraph = JSONString(h.subgraph)
+	}
+	if !ok {
+		r.Kind, r.RawName = BadJSON, BadJSON
+		r.meta = sp.header
+		return
+	}
+	var name []byte
+	if string(h.kind) == "artifact" {
+		name = r.Field("name")
+	}
+	k := st.kindOf(h.kind, name)
+	r.Kind, r.Name, r.RawName = k.kind, k.name, k.raw
+}
+
+// kindOf interns the names of a record.
+func (st *Store) kindOf(kind, name []byte) kindName {
+	st.mu.RLock()
+	id, ok := st.kindIDs[string(kind)]
+	if name != nil {
+		id, ok = st.kindIDs[string(name)]
+	}
+	if ok {
+		k := st.kinds[id]
+		st.mu.RUnlock()
+		return k
+	}
+	st.mu.RUnlock()
+	k := kindName{kind: canonical(JSONString(quoted(kind)))}
+	k.raw = JSONString(quoted(kind))
+	if name != nil {
+		k.raw = JSONString(name)
+		k.name = canonical(k.raw)
+	}
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	key := string(kind)
+	if name != nil {
+		key = string(name) // raw JSON, with its quotes: no event key looks so
+	}
+	if _, ok := st.kindIDs[key]; !ok && len(st.kinds) < maxKinds {
+		st.kindIDs[key] = uint32(len(st.kinds))
+		st.kinds = append(st.kinds, k)
+	}
+	return k
+}
+
+func quoted(b []byte) []byte {
+	out := make([]byte, 0, len(b)+2)
+	return append(append(append(out, '"'), b...), '"')
+}
+
+// index appends records to the index and gives them number and epoch.
+func (st *Store) index(src *source, recs []Record) {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	for i := range recs {
+		r := &recs[i]
+		r.Seq = int64(st.n)
+		r.Epoch = st.epochOf(src, r)
+		if r.Kind == BadJSON {
+			st.count.badJSON.Add(1)
+		}
+		if st.n%chunkLen == 0 {
+			st.chunks = append(st.chunks, make([]entry, 0, chunkLen))
+		}
+		c := &st.chunks[len(st.chunks)-1]
+		*c = append(*c, entry{
+			off: r.Offset, size: r.Size, micros: r.Micros, kind: st.kindID(r), frame: int32(r.ID.Frame),
+			compile: int32(r.ID.Compile), attempt: int16(r.ID.Attempt), rank: int16(r.Rank), epoch: int32(r.Epoch),
+			source: uint16(r.Source), level: r.Level, hasID: r.HasID,
+		})
+		st.n++
+	}
+}
+
+func (st *Store) kindID(r *Record) uint32 {
+	key := r.RawName
+	if r.Kind == "artifact" {
+		key = `"` + r.RawName + `"`
+	}
+	if id, ok := st.kindIDs[key]; ok {
+		return id
+	}
+	if len(st.kinds) >= maxKinds {
+		return 0
+	}
+	st.kindIDs[key] = uint32(len(st.kinds))
+	st.kinds = append(st.kinds, kindName{r.Kind, r.Name, r.RawName})
+	return st.kindIDs[key]
+}
+
+// deliver hands the records of a batch to each.
+func (st *Store) deliver(b *batch, each func(*Record)) {
+	for i := range b.recs {
+		r := &b.recs[i]
+		if r.Kind == "str" {
+			src := st.sources[r.Source]
+			src.mu.Lock()
+			src.names.note(r.meta)
+			src.mu.Unlock()
+		}
+		each(r)
+	}
+}

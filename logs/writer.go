@@ -1,0 +1,226 @@
+package logs
+
+import (
+	"bytes"
+	"crypto/md5"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"reflect"
+	"strconv"
+	"sync"
+	"time"
+)
+
+// WriterOptions are the settings of a Writer; the zero value is good.
+type WriterOptions struct {
+	Rank int // written when > 0 or HasRank
+	// HasRank writes rank 0 too.
+	HasRank bool
+	Now     func() time.Time // nil: time.Now
+	PID     int              // 0: this process
+}
+
+// Writer writes records as PyTorch does: one header line of glog prefix and
+// JSON, then the payload behind TABs, each record in one write. It is safe for
+// concurrent use. A nil *Writer drops everything.
+type Writer struct {
+	mu    sync.Mutex
+	w     io.Writer
+	c     io.Closer
+	o     WriterOptions
+	buf   []byte
+	files map[string]int
+	err   error
+}
+
+// NewWriter writes to w.
+func NewWriter(w io.Writer, o WriterOptions) *Writer {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.PID == 0 {
+		o.PID = os.Getpid()
+	}
+	return &Writer{w: w, o: o, files: map[string]int{}}
+}
+
+// Create opens a new trace file; it fails if the file exists.
+func Create(path string, o WriterOptions) (*Writer, error) {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL|os.O_APPEND, 0o644)
+	if err != nil {
+		return nil, err
+	}
+	w := NewWriter(f, o)
+	w.c = f
+	return w, nil
+}
+
+// Close closes the file and returns the first error of all writes.
+func (w *Writer) Close() error {
+	if w == nil {
+		return nil
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.c != nil {
+		if err := w.c.Close(); w.err == nil {
+			w.err = err
+		}
+		w.c = nil
+	}
+	return w.err
+}
+
+// Err is the first error that a write met; later records are dropped.
+func (w *Writer) Err() error {
+	if w == nil {
+		return nil
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.err
+}
+
+// Emit writes one record. A Meta that cannot be JSON is a bug of the caller
+// and panics with the record's kind.
+func (w *Writer) Emit(o Out) {
+	if w == nil {
+		return
+	}
+	meta := []byte("{}")
+	if o.Meta != nil {
+		var err error
+		if meta, err = marshal(o.Meta); err != nil {
+			panic("logs: record " + o.Kind + ": " + err.Error())
+		}
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.write(o, meta)
+}
+
+func (w *Writer) write(o Out, meta []byte) {
+	if w.err != nil {
+		return
+	}
+	b := w.prefix(w.buf[:0], o.Place)
+	b = append(b, '{')
+	b = strconv.AppendQuote(b, o.Kind)
+	b = append(b, ": "...)
+	b = append(b, meta...)
+	if w.o.HasRank || w.o.Rank > 0 {
+		b = fmt.Appendf(b, `, "rank": %d`, w.o.Rank)
+	}
+	if o.ID.Frame >= 0 && o.Kind != "str" {
+		b = fmt.Appendf(b, `, "frame_id": %d, "frame_compile_id": %d, "attempt": %d`, o.ID.Frame, max(o.ID.Compile, 0), o.ID.Attempt)
+	}
+	if o.Payload != nil {
+		sum := md5.Sum(o.Payload)
+		b = append(b, `, "has_payload": "`...)
+		b = hex.AppendEncode(b, sum[:])
+		b = append(b, '"')
+	}
+	b = append(b, "}\n"...)
+	if o.Payload != nil {
+		for rest := o.Payload; ; {
+			j := bytes.IndexByte(rest, '\n')
+			b = append(b, '\t')
+			if j < 0 {
+				b = append(b, rest...)
+				b = append(b, '\n')
+				break
+			}
+			b = append(b, rest[:j+1]...)
+			rest = rest[j+1:]
+		}
+	}
+	if cap(b) <= 1<<20 {
+		w.buf = b
+	}
+	_, w.err = w.w.Write(b)
+}
+
+func (w *Writer) prefix(b []byte, place string) []byte {
+	now := w.o.Now()
+	if place == "" {
+		place = "tcdbg:0"
+	}
+	return fmt.Appendf(b, "V%02d%02d %02d:%02d:%02d.%06d %d %s] ", now.Month(), now.Day(),
+		now.Hour(), now.Minute(), now.Second(), now.Nanosecond()/1000/1000*1000, w.o.PID, place)
+}
+
+// stackEntry is the written form of a Frame.
+type stackEntry struct {
+	Line     int    `json:"line"`
+	Name     string `json:"name"`
+	Filename int    `json:"filename"`
+	Loc      string `json:"loc,omitempty"`
+}
+
+// Stack interns the file names of s and returns what to put into Meta.
+func (w *Writer) Stack(s []Frame) any {
+	out := make([]stackEntry, 0, len(s))
+	if w == nil {
+		return out
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, f := range s {
+		id, ok := w.files[f.File]
+		if !ok {
+			id = len(w.files)
+			w.files[f.File] = id
+			meta, err := marshal([]any{f.File, id})
+			if err != nil {
+				panic("logs: file name: " + err.Error())
+			}
+			w.write(Out{Kind: "str", ID: NoCompile, Place: "logs/writer.go:0"}, meta)
+		}
+		out = append(out, stackEntry{f.Line, f.Name, id, f.Loc})
+	}
+	return out
+}
+
+// marshal is json.Marshal without HTML escapes: source lines carry < and >.
+func marshal(v any) ([]byte, error) {
+	var buf bytes.Buffer
+	e := json.NewEncoder(&buf)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimRight(buf.Bytes(), "\n"), nil
+}
+
+// Tee sends records to several sinks; nil ones are left out. Stacks are
+// interned by the first.
+func Tee(sinks ...Sink) Sink {
+	var t tee
+	for _, s := range sinks {
+		if s == nil || reflect.ValueOf(s).Kind() == reflect.Pointer && reflect.ValueOf(s).IsNil() {
+			continue
+		}
+		t = append(t, s)
+	}
+	return t
+}
+
+type tee []Sink
+
+// Emit implements Sink.
+func (t tee) Emit(o Out) {
+	for _, s := range t {
+		s.Emit(o)
+	}
+}
+
+// Stack implements Sink.
+func (t tee) Stack(s []Frame) any {
+	if len(t) == 0 {
+		return nil
+	}
+	return t[0].Stack(s)
+}
