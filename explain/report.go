@@ -58,7 +58,27 @@ type Report struct {
 	Caches     []CacheEvent
 	Symbols    []*Symbol
 	Ranks      []*Rank
-	Advice     []Advice // what to do first, dearest first
+	Advice     []Advice   // what to do first, dearest first
+	Side       []SideNote // perf hints, CUDA graph skips and other remarks
+	PhaseSums  []PhaseSum // compile time by phase, dearest first
+	Stats      logs.Stats // what was wrong with the sources
+	Sources    []logs.Source
+}
+
+// SideNote is a remark of the framework that is neither break nor recompile.
+type SideNote struct {
+	ID   ID
+	Kind string // perf_hints, cudagraphs, cache, explain, ...
+	Text string
+	Pos  logs.Pos
+}
+
+// PhaseSum is the time of one phase over the whole run.
+type PhaseSum struct {
+	Name    string
+	Count   int
+	Seconds float64 // with the phases inside
+	Self    float64 // without
 }
 
 // Totals are the counts that a person compares.
@@ -109,7 +129,11 @@ type Compile struct {
 	Guards    *GuardTree // nil: not recorded
 	Failure   *Failure
 	Cache     string // hit, miss, bypass, ""
-	Metrics   map[string]any
+	// LoadMetrics reads the compile's metrics as recorded; nil: none.
+	LoadMetrics func() map[string]any
+	Ops         int           // operators captured, -1: unknown
+	Restarts    []string      // why tracing began anew
+	SideEffects func() string // what is replayed after the graph, nil: none
 }
 
 // Break is one graph break as one compile met it.
@@ -174,11 +198,21 @@ type GuardFailure struct {
 	Pos      logs.Pos // the line that created the guard
 }
 
-// GuardTree is a parsed TREE_GUARD_MANAGER.
+// GuardTree is the guards of one entry: a TREE_GUARD_MANAGER, which is read and
+// parsed when it is asked for, since guards are a tenth of a large trace.
 type GuardTree struct {
-	Root   *GuardNode
 	Leaves int
+	Noise  int     // leaves about hasattr and dynamic marking
 	Micros float64 // cost of one evaluation, 0: unknown
+	Load   func() *GuardNode
+}
+
+// Root parses the tree; nil on a nil tree.
+func (t *GuardTree) Root() *GuardNode {
+	if t == nil || t.Load == nil {
+		return nil
+	}
+	return t.Load()
 }
 
 // GuardNode is a manager (Kind "") or a leaf.
@@ -202,8 +236,17 @@ type Graph struct {
 	Inputs int
 	Stages []Stage // dynamo, pre-grad, joint, forward, backward, post-grad, ...
 	Table  string  // as print_tabular, "" when not recorded
-	Nodes  []GraphNode
-	Next   *Graph // graph after the break that ended this one
+	Next   *Graph  // graph after the break that ended this one
+	// LoadNodes reads and parses the captured graph's text; nil: not recorded.
+	LoadNodes func() []GraphNode
+}
+
+// Nodes parses the captured graph.
+func (g *Graph) Nodes() []GraphNode {
+	if g == nil || g.LoadNodes == nil {
+		return nil
+	}
+	return g.LoadNodes()
 }
 
 // Stage is the text of a graph at one stage; Load reads it.
@@ -266,8 +309,12 @@ type PassRun struct {
 type Failure struct {
 	ID     ID
 	Type   string
+	Code   string // GB code where the reason is one, as under fullgraph
 	Reason string
+	Hints  []string
 	Pos    logs.Pos
+	Stack  []logs.Pos
+	Frame  string // function
 }
 
 // Phase is one span of compile time.
@@ -305,6 +352,7 @@ type Rank struct {
 	Totals Totals
 	// Diverged lists functions whose breaks or graphs differ from other ranks.
 	Diverged []string
+	Caches   string // hits and misses in order, as H and M
 }
 
 // Advice is one entry of "what to do first".

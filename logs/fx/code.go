@@ -1,0 +1,300 @@
+package fx
+
+import (
+	"strconv"
+	"strings"
+)
+
+// This file reads the Python form.
+
+// codeParser walks over the lines of one text.
+type codeParser struct {
+	stack  []*class // open classes, by indentation
+	top    []*Graph
+	source Source
+	nodes  int
+}
+
+type class struct {
+	indent int
+	g      *Graph
+	known  map[string]bool // names of nodes
+	inBody bool
+}
+
+// maxNodes bounds what one text can make.
+const maxNodes = 1 << 20
+
+func parseCode(text string) *Graph {
+	p := &codeParser{}
+	for len(text) > 0 && p.nodes < maxNodes {
+		line, rest, _ := strings.Cut(text, "\n")
+		text = rest
+		p.line(strings.TrimSuffix(line, "\r"))
+	}
+	if len(p.top) == 0 {
+		return nil
+	}
+	return p.top[0]
+}
+
+func (p *codeParser) line(line string) {
+	body := strings.TrimLeft(line, " ")
+	indent := len(line) - len(body)
+	switch {
+	case body == "":
+	case strings.HasPrefix(body, "class ") && strings.Contains(body, "torch.nn.Module"):
+		p.openClass(indent, body)
+	case strings.Contains(line, " class ") && strings.Contains(line, "(torch.nn.Module):"):
+		// "<eval_with_key>.3 class GraphModule(torch.nn.Module):"
+		p.openClass(0, line[strings.Index(line, "class "):])
+	case strings.HasPrefix(body, "def forward("):
+		p.forward(indent, body)
+	case strings.HasPrefix(body, "#"):
+		p.comment(body)
+	default:
+		if c := p.current(indent); c != nil {
+			p.statement(c, body)
+		}
+	}
+}
+
+func (p *codeParser) openClass(indent int, body string) {
+	name, _, _ := strings.Cut(strings.TrimPrefix(body, "class "), "(")
+	for len(p.stack) > 0 && p.stack[len(p.stack)-1].indent >= indent {
+		p.stack = p.stack[:len(p.stack)-1]
+	}
+	g := &Graph{Name: name}
+	if len(p.stack) > 0 {
+		parent := p.stack[len(p.stack)-1].g
+		parent.Subs = append(parent.Subs, g)
+	} else {
+		p.top = append(p.top, g)
+	}
+	p.stack = append(p.stack, &class{indent: indent, g: g, known: map[string]bool{}})
+	p.source = Source{}
+}
+
+// current is the innermost class that the indentation belongs to.
+func (p *codeParser) current(indent int) *class {
+	for len(p.stack) > 0 {
+		c := p.stack[len(p.stack)-1]
+		if indent > c.indent && c.inBody {
+			return c
+		}
+		if indent > c.indent {
+			return nil
+		}
+		p.stack = p.stack[:len(p.stack)-1]
+	}
+	return nil
+}
+
+func (p *codeParser) forward(indent int, body string) {
+	if len(p.stack) == 0 {
+		p.openClass(-1, "class GraphModule(")
+	}
+	for len(p.stack) > 1 && p.stack[len(p.stack)-1].indent >= indent {
+		p.stack = p.stack[:len(p.stack)-1]
+	}
+	c := p.stack[len(p.stack)-1]
+	c.inBody = true
+	params := strings.TrimPrefix(body, "def forward(")
+	if i := strings.LastIndex(params, ")"); i >= 0 {
+		params = params[:i]
+	}
+	for i, s := range splitTop(params, ',') {
+		s = strings.TrimSpace(s)
+		if i == 0 && s == "self" || s == "" || s == "*" {
+			continue
+		}
+		name, typ, _ := strings.Cut(s, ":")
+		name, _, _ = strings.Cut(strings.TrimSpace(name), "=")
+		p.add(c, Node{Name: name, Op: "placeholder", Target: name, Type: unquote(strings.TrimSpace(typ))})
+	}
+}
+
+func (p *codeParser) add(c *class, n Node) {
+	c.g.Nodes = append(c.g.Nodes, n)
+	c.known[n.Name] = true
+	p.nodes++
+}
+
+// comment takes "# File: F:L in fn, code: src".
+func (p *codeParser) comment(body string) {
+	if s, ok := ParseSource(body); ok {
+		p.source = s
+	} else if strings.HasPrefix(body, "# No stacktrace") {
+		p.source = Source{}
+	}
+}
+
+// ParseSource reads a File comment: "# File: F:L in fn, code: src" or
+// `# File "F", line L, in f, code: src`.
+func ParseSource(s string) (Source, bool) {
+	if rest, ok := strings.CutPrefix(strings.TrimLeft(s, "# "), "File: "); ok {
+		place, code, _ := strings.Cut(rest, ", code: ")
+		i := strings.LastIndex(place, " in ")
+		if i < 0 {
+			i = len(place)
+		}
+		file, lineNo, ok := CutLine(place[:i])
+		if !ok {
+			return Source{}, false
+		}
+		return Source{File: file, Line: lineNo, Func: strings.TrimPrefix(place[i:], " in "), Code: code}, true
+	}
+	if rest, ok := strings.CutPrefix(strings.TrimLeft(s, "# "), `File "`); ok {
+		file, rest, ok := strings.Cut(rest, `", line `)
+		if !ok {
+			return Source{}, false
+		}
+		num, rest, _ := strings.Cut(rest, ",")
+		n, err := strconv.Atoi(strings.TrimSpace(num))
+		if err != nil {
+			return Source{}, false
+		}
+		place, code, _ := strings.Cut(rest, ", code: ")
+		return Source{File: file, Line: n, Func: strings.TrimPrefix(strings.TrimSpace(place), "in "), Code: code}, true
+	}
+	return Source{}, false
+}
+
+// CutLine cuts "path:12".
+func CutLine(s string) (string, int, bool) {
+	i := strings.LastIndexByte(s, ':')
+	if i < 0 {
+		return s, 0, false
+	}
+	n, err := strconv.Atoi(strings.TrimSpace(s[i+1:]))
+	return s[:i], n, err == nil
+}
+
+// statement takes one line of a forward's body.
+func (p *codeParser) statement(c *class, body string) {
+	body = dropClears(body)
+	if rest, ok := strings.CutPrefix(body, "return"); ok && (rest == "" || rest[0] == ' ' || rest[0] == '(') {
+		p.add(c, Node{Name: "output", Op: "output", Target: "output", Text: strings.TrimSpace(rest), Args: p.names(c, rest)})
+		return
+	}
+	lhs, rhs, ok := cutAssign(body)
+	if !ok {
+		if strings.HasSuffix(body, ")") { // a call whose result nobody uses
+			p.add(c, p.value(c, "", "", body))
+		}
+		return
+	}
+	name, typ, _ := strings.Cut(lhs, ":")
+	name = strings.TrimSpace(name)
+	if !identifier(name) {
+		return
+	}
+	if identifier(rhs) && c.known[rhs] { // l_x_ = L_x_
+		p.rename(c, rhs, name)
+		return
+	}
+	p.add(c, p.value(c, name, unquote(strings.TrimSpace(typ)), rhs))
+}
+
+// rename gives a placeholder the name under which the body knows it.
+func (p *codeParser) rename(c *class, from, to string) {
+	for i := range c.g.Nodes {
+		if c.g.Nodes[i].Name == from {
+			c.g.Nodes[i].Name = to
+			c.known[to] = true
+			return
+		}
+	}
+}
+
+// value makes the node of "rhs".
+func (p *codeParser) value(c *class, name, typ, rhs string) Node {
+	n := Node{Name: name, Type: typ, Source: p.source, Text: rhs, Args: p.names(c, rhs)}
+	head, args, isCall := cutCall(rhs)
+	switch {
+	case isCall && strings.HasPrefix(head, "self."):
+		n.Op, n.Target, n.Text = "call_module", strings.TrimPrefix(head, "self."), args
+	case isCall && identifierPath(head):
+		recv, method := cutLastDot(head)
+		n.Op, n.Target, n.Text = "call_function", head, args
+		if c.known[recv] {
+			n.Op, n.Target = "call_method", method
+		}
+	case isCall && c.known[headName(head)] && strings.Contains(head, "."):
+		_, n.Target = cutLastDot(head)
+		n.Op, n.Text = "call_method", args
+	case strings.HasPrefix(rhs, "self."):
+		n.Op, n.Target = "get_attr", strings.TrimPrefix(rhs, "self.")
+	case strings.HasSuffix(rhs, "]") && identifier(headName(rhs)):
+		n.Op, n.Target = "call_function", "operator.getitem"
+	default:
+		n.Op, n.Target = "call_function", "operator."+infix(rhs)
+	}
+	return n
+}
+
+// infix names the Python operator of an expression such as "l > 100".
+func infix(rhs string) string {
+	depth := 0
+	for i := 0; i < len(rhs); i++ {
+		switch rhs[i] {
+		case '(', '[', '{':
+			depth++
+		case ')', ']', '}':
+			depth--
+		case ' ':
+			if depth != 0 {
+				continue
+			}
+			op, _, ok := strings.Cut(rhs[i+1:], " ")
+			if name := infixNames[op]; ok && name != "" {
+				return name
+			}
+		}
+	}
+	switch {
+	case strings.HasPrefix(rhs, "-"):
+		return "neg"
+	case strings.HasPrefix(rhs, "~"):
+		return "invert"
+	case strings.HasPrefix(rhs, "not "):
+		return "not_"
+	}
+	return "value"
+}
+
+var infixNames = map[string]string{
+	"+": "add", "-": "sub", "*": "mul", "/": "truediv", "//": "floordiv", "%": "mod", "**": "pow", "@": "matmul",
+	"<": "lt", "<=": "le", ">": "gt", ">=": "ge", "==": "eq", "!=": "ne", "&": "and_", "|": "or_", "^": "xor",
+	"<<": "lshift", ">>": "rshift", "+=": "iadd", "-=": "isub", "*=": "imul", "/=": "itruediv", "is": "is_", "in": "contains",
+}
+
+// names lists the known nodes in an expression, each once.
+func (p *codeParser) names(c *class, expr string) []string {
+	var out []string
+	for i := 0; i < len(expr); {
+		ch := expr[i]
+		if ch == '\'' || ch == '"' {
+			j := strings.IndexByte(expr[i+1:], ch)
+			if j < 0 {
+				break
+			}
+			i += j + 2
+			continue
+		}
+		if !letter(ch) {
+			i++
+			continue
+		}
+		j := i
+		for j < len(expr) && (letter(expr[j]) || expr[j] >= '0' && expr[j] <= '9') {
+			j++
+		}
+		word := expr[i:j]
+		if (i == 0 || expr[i-1] != '.') && c.known[word] && !contains(out, word) {
+			out = append(out, word)
+		}
+		i = j
+	}
+	return out
+}
