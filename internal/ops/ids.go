@@ -2,6 +2,8 @@ package ops
 
 // ID is the dense index of a row. torch's eager kernels, inductor's lowerings
 // and everything else that is keyed by operator are arrays over it.
+//
+// The in-place form of operator X is numFunctional+X: see InPlace.
 type ID uint16
 
 // The operators, by family. Their order has no meaning and may change; nothing
@@ -13,46 +15,148 @@ const (
 	Abs
 	Neg
 	Exp
+	Exp2
+	Expm1
 	Log
+	Log2
+	Log10
+	Log1p
 	Sqrt
 	Rsqrt
+	Square
+	Reciprocal
 	Sin
 	Cos
+	Tan
+	Asin
+	Acos
+	Atan
+	Sinh
+	Cosh
+	Asinh
+	Acosh
+	Atanh
 	Tanh
 	Sigmoid
+	Logit
+	Erf
+	Erfc
+	Erfinv
+	Lgamma
+	Digamma
+	Sign
+	Floor
+	Ceil
+	Round
+	Trunc
+	Frac
+	Isnan
+	Isinf
+	Isfinite
+	LogicalNot
+	BitwiseNot
+	NanToNum
+
+	// activations
 	Relu
+	Relu6
 	Gelu
 	Silu
+	Mish
+	Elu
+	Selu
+	Celu
+	LeakyRelu
+	Softplus
+	Hardtanh
+	Hardswish
+	Hardsigmoid
+	Logsigmoid
+	Softsign
+	Tanhshrink
+	Softshrink
+	Hardshrink
+	Threshold
+	Glu
+	Clamp
+	ClampMin
+	ClampMax
+	ClampTensor
 
 	// pointwise, binary and more
 	Add
 	Sub
+	Rsub
 	Mul
 	Div
+	TrueDivide
+	FloorDivide
 	Pow
 	Maximum
 	Minimum
+	Fmod
+	Remainder
+	Atan2
+	Hypot
+	Copysign
+	Logaddexp
 	Lt
 	Le
 	Gt
 	Ge
 	Eq
 	Ne
+	LogicalAnd
+	LogicalOr
+	LogicalXor
+	BitwiseAnd
+	BitwiseOr
+	BitwiseXor
+	BitwiseLeftShift
+	BitwiseRightShift
+	Lerp
+	Addcmul
+	Addcdiv
 	Where
 
 	// reductions
 	Sum
 	Mean
+	Prod
 	Amax
+	Amin
+	Max
+	MaxDim
+	Min
+	MinDim
+	Argmax
+	Argmin
+	Var
+	Std
+	VarMean
+	Norm
+	Any
+	AllOf
+	Logsumexp
+	Cumsum
+	Cumprod
+	Nansum
+	CountNonzero
 
 	// matrix products
 	Mm
+	Bmm
 	Matmul
 	Addmm
+	Baddbmm
+	Mv
+	Dot
+	Outer
 	Linear
 
 	// normalisation
 	Softmax
+	LogSoftmax
 	LayerNorm
 
 	// views and layout
@@ -64,21 +168,47 @@ const (
 	Expand
 	Unsqueeze
 	Squeeze
+	Flatten
+	Slice
+	Select
+	Narrow
+	AsStrided
+	Alias
 	Contiguous
 	Clone
 	Detach
+	Flip
 
 	// data and casts
 	To
 	Item
+	Copy
+	Fill
+	Zero
+	ToCopy
+	Cat
+	Stack
+	Gather
+	Scatter
+	IndexAdd
+	IndexSelect
+	SliceScatter
+	SelectScatter
 
 	// factories
 	Full
 	Zeros
 	Ones
+	Empty
 	Arange
 	Rand
 	Randn
+	FullLike
+	ZerosLike
+	OnesLike
 
-	NumIDs
+	numFunctional
 )
+
+// NumIDs is the number of IDs.
+const NumIDs = 2 * numFunctional

@@ -1,6 +1,8 @@
 package ops
 
 import (
+	"sync/atomic"
+
 	"tcdbg/internal/sym"
 )
 
@@ -23,8 +25,8 @@ type Value interface {
 
 // Arg is one argument of a bound call, in schema order:
 //
-//	Value | []Value | sym.Int | []sym.Int | float64 | bool | string |
-//	DType | Device | []bool | nil (an optional argument left out)
+//	Value | []Value | sym.Int | []sym.Int | float64 | []float64 | bool |
+//	string | DType | Device | []bool | nil (an optional argument left out)
 //
 // int, int64 and []int become sym.Int when a call is bound. A []Value may hold
 // nil elements where the schema says Tensor?[].
@@ -70,12 +72,44 @@ type Op struct {
 	// its kin, which leave guards behind.
 	Meta func(c *Call) ([]Result, error)
 	// Backward returns the gradients of the tensor arguments, one for each
-	// schema parameter that is a Tensor (nil: no gradient), given those of the
+	// slot that TensorArgs lists (nil: no gradient), given those of the
 	// outputs (an element is nil where an output was not used). Nil when the
-	// operator is not differentiable; see also TagNoGrad.
+	// operator is not differentiable (see TagNoGrad) or when its derivative is
+	// that of its decomposition.
 	Backward func(b Builder, c *BackwardCall) []Value
 	// Decompose expresses a call through other operators; nil for core ones.
 	Decompose func(b Builder, c *Call) []Value
+	// GradName is the tape's name where it is not Name + "Backward0".
+	GradName string
+
+	params atomic.Pointer[[]Param]
+}
+
+// FullName is the name with its overload: "max.dim".
+func (op *Op) FullName() string {
+	if op.Overload == "" {
+		return op.Name
+	}
+	return op.Name + "." + op.Overload
+}
+
+// TensorArgs lists the tensor slots of a bound call in schema order: one for
+// each parameter that takes a tensor (nil where a number or None was given)
+// and one for each element of a tensor list.
+func TensorArgs(op *Op, args []Arg) []Value {
+	var out []Value
+	params := op.Params()
+	for i := range params {
+		switch {
+		case params[i].IsTensor():
+			v, _ := args[i].(Value)
+			out = append(out, v)
+		case params[i].IsTensors():
+			list, _ := args[i].([]Value)
+			out = append(out, list...)
+		}
+	}
+	return out
 }
 
 // BackwardCall is what a derivative may use.
@@ -83,7 +117,8 @@ type BackwardCall struct {
 	*Call
 	Outs  []Value // results of the forward call
 	Grads []Value // gradients of Outs
-	// Needs tells for each schema parameter whether its gradient is wanted.
+	// Needs tells for each schema parameter whether its gradient (for a list:
+	// that of any element) is wanted.
 	Needs []bool
 }
 

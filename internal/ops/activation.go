@@ -1,0 +1,309 @@
+package ops
+
+// This file holds the activation functions of torch.nn.functional.
+
+// activation is a pointwise function of one tensor and numbers. back may be
+// nil: the derivative is then that of the decomposition.
+func activation(id ID, name, schema string, rule dtypeRule, back func(b B, c *BackwardCall, g Value) Value, dec func(b B, c *Call, x Value) Value) *Op {
+	row := &Op{ID: id, Name: name, Schema: schema, Tags: TagPointwise | TagNN | TagNotMethod, Meta: activationMeta(rule)}
+	if back != nil {
+		row.Backward = unaryBackCall(back)
+	}
+	if dec != nil {
+		row.Decompose = decompF(func(b B, c *Call) Value { return dec(b, c, c.Value(0)) })
+	}
+	return row
+}
+
+// activationMeta keeps the dtype of the first argument: numbers do not promote.
+func activationMeta(rule dtypeRule) func(*Call) ([]Result, error) {
+	return func(c *Call) ([]Result, error) {
+		m := c.Tensor(0)
+		return pointwiseResult(c.Op, rule, []*TensorMeta{m}, m.DType)
+	}
+}
+
+func isntFloat(d DType) bool { return !isFloaty(d) }
+
+// floatsOnly refuses integers, as most activations do.
+func floatsOnly(op *Op, d DType) (DType, error) { return notFor(isntFloat)(op, d) }
+
+const inplaceArg = ", bool inplace=False) -> Tensor"
+
+func activationRows() []*Op {
+	return append(append(smoothRows(), piecewiseRows()...), clampRows()...)
+}
+
+func smoothRows() []*Op {
+	const selfArg = "(Tensor input" + inplaceArg
+	return []*Op{
+		geluRow(),
+		activation(Silu, "silu", selfArg, floatsOnly, func(b B, c *BackwardCall, g Value) Value {
+			x := c.Value(0)
+			s := b.Emit(Sigmoid, x)
+			return b.mul(g, b.mul(s, b.add(b.mul(x, b.sub(1, s)), 1)))
+		}, func(b B, c *Call, x Value) Value { return b.mul(x, b.Emit(Sigmoid, x)) }),
+		activation(Mish, "mish", selfArg, floatsOnly, nil, func(b B, c *Call, x Value) Value {
+			return b.mul(x, b.Emit(Tanh, b.Emit(Softplus, x)))
+		}),
+		activation(Softplus, "softplus", "(Tensor input, Scalar beta=1, Scalar threshold=20) -> Tensor", floatsOnly,
+			func(b B, c *BackwardCall, g Value) Value {
+				z := b.exp(b.mul(c.Value(0), c.Args[1]))
+				return b.where(b.gt(b.mul(c.Value(0), c.Args[1]), c.Args[2]), g, b.div(b.mul(g, z), b.add(z, 1)))
+			}, func(b B, c *Call, x Value) Value {
+				bx := b.mul(x, c.Args[1])
+				return b.where(b.gt(bx, c.Args[2]), x, b.div(b.Emit(Log1p, b.exp(bx)), c.Args[1]))
+			}),
+		activation(Logsigmoid, "logsigmoid", selfOnlyInput, floatsOnly, func(b B, c *BackwardCall, g Value) Value {
+			return b.mul(g, b.Emit(Sigmoid, b.neg(c.Value(0))))
+		}, func(b B, c *Call, x Value) Value {
+			low := b.Emit(Minimum, x, b.full(nil, 0, x.TensorMeta()))
+			return b.sub(low, b.Emit(Log1p, b.exp(b.neg(b.Emit(Abs, x)))))
+		}),
+		activation(Softsign, "softsign", selfOnlyInput, floatType, nil, func(b B, c *Call, x Value) Value {
+			return b.div(x, b.add(b.Emit(Abs, x), 1))
+		}),
+		activation(Tanhshrink, "tanhshrink", selfOnlyInput, floatType, nil, func(b B, c *Call, x Value) Value {
+			return b.sub(x, b.Emit(Tanh, x))
+		}),
+		gluRow(),
+	}
+}
+
+const selfOnlyInput = "(Tensor input) -> Tensor"
+
+func geluRow() *Op {
+	const (
+		rsqrt2   = 0.7071067811865476
+		rsqrt2Pi = 0.3989422804014327
+		beta     = 0.7978845608028654 // sqrt(2/pi)
+		kappa    = 0.044715
+	)
+	row := activation(Gelu, "gelu", "(Tensor input, *, str approximate='none') -> Tensor", floatsOnly,
+		func(b B, c *BackwardCall, g Value) Value {
+			x := c.Value(0)
+			if c.Str(1) == "tanh" {
+				x2 := b.sq(x)
+				t := b.Emit(Tanh, b.mul(b.mul(x, b.add(b.mul(x2, kappa), 1)), beta))
+				left := b.mul(b.add(t, 1), 0.5)
+				right := b.mul(b.mul(b.mul(x, 0.5), b.sub(1, b.sq(t))), b.mul(b.add(b.mul(x2, 3*kappa), 1), beta))
+				return b.mul(g, b.add(left, right))
+			}
+			cdf := b.mul(b.add(b.Emit(Erf, b.mul(x, rsqrt2)), 1), 0.5)
+			pdf := b.mul(b.exp(b.mul(b.sq(x), -0.5)), rsqrt2Pi)
+			return b.mul(g, b.add(cdf, b.mul(x, pdf)))
+		}, func(b B, c *Call, x Value) Value {
+			if c.Str(1) == "tanh" {
+				inner := b.mul(b.add(x, b.mul(b.mul(b.sq(x), x), kappa)), beta)
+				return b.mul(b.mul(x, 0.5), b.add(b.Emit(Tanh, inner), 1))
+			}
+			return b.mul(b.mul(x, 0.5), b.add(b.Emit(Erf, b.mul(x, rsqrt2)), 1))
+		})
+	base := row.Meta
+	row.Meta = func(c *Call) ([]Result, error) {
+		if s := c.Str(1); s != "none" && s != "tanh" {
+			return nil, Errorf("approximate argument must be either none or tanh.")
+		}
+		return base(c)
+	}
+	return row
+}
+
+func gluRow() *Op {
+	return &Op{
+		ID: Glu, Name: "glu", Schema: "(Tensor input, int dim=-1) -> Tensor", Tags: TagNN | TagNotMethod,
+		Meta: func(c *Call) ([]Result, error) {
+			m := c.Tensor(0)
+			if len(m.Shape) == 0 {
+				return nil, Errorf("glu does not support 0-dimensional tensors")
+			}
+			d, err := WrapDim(c.Int(1), len(m.Shape))
+			if err != nil {
+				return nil, err
+			}
+			if size := m.Shape[d]; symOdd(size) {
+				return nil, Errorf("Halving dimension must be even, but dimension %d is size %s", d, size)
+			}
+			shape := cloneInts(m.Shape)
+			shape[d] = symHalf(shape[d])
+			return one(NewMeta(m.DType, m.Device, shape)), nil
+		},
+		Decompose: decompF(func(b B, c *Call) Value {
+			x := c.Value(0)
+			d, _ := WrapDim(c.Int(1), len(x.TensorMeta().Shape))
+			n := symHalf(x.TensorMeta().Shape[d])
+			return b.mul(b.slice(x, d, symZero, n), b.Emit(Sigmoid, b.slice(x, d, n, symEnd)))
+		}),
+	}
+}
+
+func piecewiseRows() []*Op {
+	const selfArg = "(Tensor input" + inplaceArg
+	relu := unaryRow(Relu, "relu", notBoolCPU, unaryBack(func(b B, g, x, y Value) Value {
+		return b.mask(g, b.gt(y, 0))
+	}), nil)
+	return []*Op{
+		relu,
+		activation(Relu6, "relu6", selfArg, notBoolCPU, nil, func(b B, c *Call, x Value) Value {
+			return b.Emit(Hardtanh, x, 0, 6)
+		}),
+		activation(Hardtanh, "hardtanh", "(Tensor input, Scalar min_val=-1.0, Scalar max_val=1.0"+inplaceArg, notBoolCPU,
+			func(b B, c *BackwardCall, g Value) Value {
+				x := c.Value(0)
+				return b.mask(g, b.and(b.gt(x, c.Args[1]), b.lt(x, c.Args[2])))
+			}, func(b B, c *Call, x Value) Value {
+				d := x.TensorMeta().DType
+				return b.Emit(Clamp, x, scalarOf(d, c.Float(1)), scalarOf(d, c.Float(2)))
+			}),
+		activation(Elu, "elu", "(Tensor input, Scalar alpha=1.0"+inplaceArg, floatsOnly, eluBack(1, func(c *Call) float64 { return c.Float(1) }, func(*Call) float64 { return 1 }), func(b B, c *Call, x Value) Value {
+			return b.where(b.gt(x, 0), x, b.mul(b.Emit(Expm1, x), c.Args[1]))
+		}),
+		activation(Selu, "selu", selfArg, floatsOnly, eluBack(seluScale, func(*Call) float64 { return seluAlpha }, func(*Call) float64 { return 1 }), func(b B, c *Call, x Value) Value {
+			return b.where(b.gt(x, 0), b.mul(x, seluScale), b.mul(b.Emit(Expm1, x), seluScale*seluAlpha))
+		}),
+		activation(Celu, "celu", "(Tensor input, Scalar alpha=1.0"+inplaceArg, floatsOnly, eluBack(1, func(c *Call) float64 { return c.Float(1) }, func(c *Call) float64 { return 1 / c.Float(1) }), func(b B, c *Call, x Value) Value {
+			return b.where(b.gt(x, 0), x, b.mul(b.Emit(Expm1, b.div(x, c.Args[1])), c.Args[1]))
+		}),
+		activation(LeakyRelu, "leaky_relu", "(Tensor input, Scalar negative_slope=0.01"+inplaceArg, floatsOnly,
+			func(b B, c *BackwardCall, g Value) Value {
+				return b.where(b.gt(c.Value(0), 0), g, b.mul(g, c.Args[1]))
+			}, func(b B, c *Call, x Value) Value { return b.where(b.gt(x, 0), x, b.mul(x, c.Args[1])) }),
+		activation(Hardswish, "hardswish", selfArg, floatsOnly, func(b B, c *BackwardCall, g Value) Value {
+			x := c.Value(0)
+			mid := b.mul(g, b.add(b.div(x, 3.0), 0.5))
+			return b.where(b.le(x, -3.0), scalarLike(g, 0), b.where(b.lt(x, 3.0), mid, g))
+		}, func(b B, c *Call, x Value) Value {
+			return b.div(b.mul(x, b.Emit(Clamp, b.add(x, 3), 0.0, 6.0)), 6.0)
+		}),
+		activation(Hardsigmoid, "hardsigmoid", selfArg, floatsOnly, func(b B, c *BackwardCall, g Value) Value {
+			x := c.Value(0)
+			return b.mask(b.div(g, 6.0), b.and(b.gt(x, -3.0), b.lt(x, 3.0)))
+		}, func(b B, c *Call, x Value) Value {
+			return b.div(b.Emit(Clamp, b.add(x, 3), 0.0, 6.0), 6.0)
+		}),
+		activation(Softshrink, "softshrink", "(Tensor input, Scalar lambd=0.5) -> Tensor", floatsOnly,
+			func(b B, c *BackwardCall, g Value) Value {
+				return b.mask(g, b.not(b.and(b.ge(c.Value(0), -c.Float(1)), b.le(c.Value(0), c.Args[1]))))
+			}, func(b B, c *Call, x Value) Value {
+				l := c.Float(1)
+				return b.where(b.gt(x, l), b.sub(x, l), b.where(b.lt(x, -l), b.add(x, l), b.mul(x, 0.0)))
+			}),
+		activation(Hardshrink, "hardshrink", "(Tensor input, Scalar lambd=0.5) -> Tensor", floatsOnly,
+			func(b B, c *BackwardCall, g Value) Value {
+				return b.mask(g, b.not(b.and(b.ge(c.Value(0), -c.Float(1)), b.le(c.Value(0), c.Args[1]))))
+			}, func(b B, c *Call, x Value) Value {
+				return b.where(b.and(b.ge(x, -c.Float(1)), b.le(x, c.Args[1])), scalarLike(x, 0), x)
+			}),
+		activation(Threshold, "threshold", "(Tensor input, Scalar threshold, Scalar value"+inplaceArg, notBoolCPU,
+			func(b B, c *BackwardCall, g Value) Value { return b.mask(g, b.gt(c.Value(0), c.Args[1])) },
+			func(b B, c *Call, x Value) Value {
+				return b.where(b.le(x, c.Args[1]), scalarLike(x, c.Float(2)), x)
+			}),
+	}
+}
+
+const (
+	seluAlpha = 1.6732632423543772848170429916717
+	seluScale = 1.0507009873554804934193349852946
+)
+
+// eluBack is the derivative of scale*(x>0 ? x : alpha*(exp(rate*x)-1)).
+func eluBack(scale float64, alpha, rate func(*Call) float64) func(b B, c *BackwardCall, g Value) Value {
+	return func(b B, c *BackwardCall, g Value) Value {
+		x := c.Value(0)
+		r := rate(c.Call)
+		low := b.mul(b.mul(g, b.exp(b.mul(x, r))), scale*alpha(c.Call)*r)
+		return b.where(b.gt(x, 0), b.mul(g, scale), low)
+	}
+}
+
+func clampRows() []*Op {
+	return []*Op{
+		{
+			ID: Clamp, Name: "clamp", Schema: "(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor", Tags: TagPointwise, Meta: clampMeta,
+			Backward: unaryBackCall(func(b B, c *BackwardCall, g Value) Value {
+				x := c.Value(0)
+				if !c.IsNone(1) {
+					g = b.mask(g, b.ge(x, c.Args[1]))
+				}
+				if !c.IsNone(2) {
+					g = b.mask(g, b.le(x, c.Args[2]))
+				}
+				return g
+			}),
+		},
+		{
+			ID: ClampTensor, Name: "clamp", Overload: "Tensor", Schema: "(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor",
+			Tags: TagPointwise, Meta: pointwise(notBoolCPU),
+			Decompose: decompF(func(b B, c *Call) Value {
+				x := c.Value(0)
+				if !c.IsNone(1) {
+					x = b.Emit(Maximum, x, c.Value(1))
+				}
+				if !c.IsNone(2) {
+					x = b.Emit(Minimum, x, c.Value(2))
+				}
+				return x
+			}),
+			Backward: pointwiseBack(clampTensorBack),
+		},
+		clampSide(ClampMin, "clamp_min", "min", Maximum, 0),
+		clampSide(ClampMax, "clamp_max", "max", Minimum, 1),
+	}
+}
+
+func clampMeta(c *Call) ([]Result, error) {
+	if c.IsNone(1) && c.IsNone(2) {
+		return nil, Errorf("torch.clamp: At least one of 'min' or 'max' must not be None")
+	}
+	m := c.Tensor(0)
+	return pointwiseResult(c.Op, notBoolCPU, []*TensorMeta{m}, ResultType(c.Args...))
+}
+
+func clampTensorBack(b B, c *BackwardCall, g Value, i int) Value {
+	x, lo, hi := c.Value(0), c.Value(1), c.Value(2)
+	switch {
+	case i == 0:
+		if lo != nil {
+			g = b.mask(g, b.ge(x, lo))
+		}
+		if hi != nil {
+			g = b.mask(g, b.le(x, hi))
+		}
+		return g
+	case i == 1 && hi == nil:
+		return b.mask(g, b.lt(x, lo))
+	case i == 1:
+		return b.mask(g, b.and(b.lt(x, lo), b.lt(lo, hi)))
+	case lo == nil:
+		return b.mask(g, b.gt(x, hi))
+	}
+	return b.mask(g, b.or(b.gt(x, hi), b.ge(lo, hi)))
+}
+
+// clampSide is clamp with one bound, a number or a tensor.
+func clampSide(id ID, name, arg string, extremum ID, side int) *Op {
+	outside := B.lt
+	if side == 1 {
+		outside = B.gt
+	}
+	return &Op{
+		ID: id, Name: name, Schema: "(Tensor self, Operand " + arg + ") -> Tensor", Tags: TagPointwise, Meta: pointwise(notBoolCPU),
+		Decompose: decompF(func(b B, c *Call) Value {
+			if c.Value(1) != nil {
+				return b.Emit(extremum, c.Value(0), c.Value(1))
+			}
+			if side == 0 {
+				return b.Emit(Clamp, c.Value(0), c.Args[1])
+			}
+			return b.Emit(Clamp, c.Value(0), nil, c.Args[1])
+		}),
+		Backward: pointwiseBack(func(b B, c *BackwardCall, g Value, i int) Value {
+			out := outside(b, c.Value(0), c.Args[1])
+			if i == 0 {
+				return b.mask(g, b.not(out))
+			}
+			return b.mask(g, out)
+		}),
+	}
+}

@@ -1,0 +1,48 @@
+package ops
+
+// This file derives the rows of in-place operators.
+
+// inPlaceNames lists the operators that PyTorch has with an underscore.
+var inPlaceNames = []string{
+	"abs", "neg", "exp", "log", "sqrt", "rsqrt", "sin", "cos", "tanh", "sigmoid", "relu", "silu",
+	"add", "sub", "mul", "div", "pow", "lt", "le", "gt", "ge", "eq", "ne",
+}
+
+func inPlaceRow(f *Op) *Op {
+	row := &Op{
+		ID: f.ID + numFunctional, Name: f.Name + "_", Overload: f.Overload, Schema: f.Schema,
+		Tags: f.Tags&^(TagView|TagMaybeView|TagNN) | TagInPlace | TagNotFunction, Backward: f.Backward, GradName: f.GradName,
+	}
+	row.Meta = func(c *Call) ([]Result, error) { return inPlaceMeta(f, c) }
+	return row
+}
+
+// inPlaceMeta checks that the functional result fits into the first argument.
+func inPlaceMeta(f *Op, c *Call) ([]Result, error) {
+	res, err := f.Meta(&Call{Op: f, Args: c.Args})
+	if err != nil {
+		return nil, err
+	}
+	self, out := c.Tensor(0), res[0].(*TensorMeta)
+	if !equalShape(self.Shape, out.Shape) {
+		return nil, Errorf("output with shape %s doesn't match the broadcast shape %s", ShapeText(self.Shape), ShapeText(out.Shape))
+	}
+	if !CanCast(out.DType, self.DType) && f.Tags.Has(TagPointwise) && !f.Tags.Has(TagNoGrad) {
+		return nil, Errorf("result type %s can't be cast to the desired output type %s", out.DType.ScalarType(), self.DType.ScalarType())
+	}
+	return one(self), nil
+}
+
+// CanCast reports whether a result of type from may be stored in one of type
+// to: complex not in real, fractions not in integers, numbers not in bool.
+func CanCast(from, to DType) bool {
+	switch {
+	case from.IsComplex():
+		return to.IsComplex()
+	case from.IsFloat():
+		return to.IsFloat() || to.IsComplex()
+	case from != Bool:
+		return to != Bool
+	}
+	return true
+}

@@ -1,0 +1,89 @@
+package ops
+
+import (
+	"slices"
+	"strings"
+	"sync"
+)
+
+// The table is built on first use, so that importing the package costs nothing.
+
+type table struct {
+	rows   [NumIDs]*Op
+	byName map[string]*Op
+	sorted []*Op
+}
+
+var build = sync.OnceValue(func() *table {
+	t := &table{byName: map[string]*Op{}}
+	for _, family := range []func() []*Op{
+		unaryRows, binaryRows, activationRows, reductionRows, matmulRows, normRows,
+		viewRows, dataRows, factoryRows,
+	} {
+		for _, row := range family() {
+			t.add(row)
+		}
+	}
+	for _, name := range inPlaceNames {
+		row, ok := t.byName[name]
+		if !ok {
+			panic("ops: in-place list names " + name + ", which has no row")
+		}
+		t.add(inPlaceRow(row))
+	}
+	slices.SortFunc(t.sorted, func(a, b *Op) int { return strings.Compare(a.FullName(), b.FullName()) })
+	return t
+})
+
+func (t *table) add(row *Op) {
+	name := row.FullName()
+	if t.rows[row.ID] != nil || t.byName[name] != nil {
+		panic("ops: two rows for " + name)
+	}
+	t.rows[row.ID] = row
+	t.byName[name] = row
+	t.sorted = append(t.sorted, row)
+}
+
+// Get returns the row of id. It panics for an unknown id.
+func Get(id ID) *Op {
+	if row := build().rows[id]; row != nil {
+		return row
+	}
+	panic("ops: no row for operator " + itoa(int(id)))
+}
+
+// Lookup finds a row by PyTorch's name: "add", "max.dim", "add_".
+func Lookup(name string) (*Op, bool) {
+	row, ok := build().byName[name]
+	return row, ok
+}
+
+// All returns the rows in the order of their names. The caller must not
+// change the list.
+func All() []*Op { return build().sorted }
+
+func itoa(n int) string {
+	if n < 10 {
+		return string(rune('0' + n))
+	}
+	return itoa(n/10) + string(rune('0'+n%10))
+}
+
+// InPlace returns the in-place form of a functional operator; None when
+// PyTorch has none.
+func InPlace(id ID) ID {
+	if id < numFunctional && build().rows[id+numFunctional] != nil {
+		return id + numFunctional
+	}
+	return None
+}
+
+// Functional returns the operator whose result an in-place one writes; id
+// itself when it is not in place.
+func Functional(id ID) ID {
+	if id >= numFunctional {
+		return id - numFunctional
+	}
+	return id
+}
