@@ -228,3 +228,6 @@ func overload(n *Node) string {
 	}
 	return "default"
 }
+
+// ArgsText writes all bound arguments of n; equal calls have equal texts.
+func (n *Node) ArgsText() string { return argsText(n.Args, nil) }

@@ -1,0 +1,140 @@
+package graph
+
+import (
+	"strings"
+	"testing"
+
+	"tcdbg/internal/ops"
+	"tcdbg/internal/sym"
+)
+
+func f32(shape ...int) *ops.TensorMeta {
+	m := &ops.TensorMeta{DType: ops.Float32, Device: ops.CPU, Shape: sym.Consts(shape)}
+	m.Stride = make([]sym.Int, len(shape))
+	acc := 1
+	for i := len(shape) - 1; i >= 0; i-- {
+		m.Stride[i] = sym.C(acc)
+		acc *= shape[i]
+	}
+	return m
+}
+
+// bar is the first graph of x := a / (|a| + 1); b.sum() < 0.
+func bar(t *testing.T) *Graph {
+	t.Helper()
+	g := New("__compiled_fn_1", nil)
+	a := g.Input("l_a_", "L_a_", "L['a']", f32(10))
+	b := g.Input("l_b_", "L_b_", "L['b']", f32(10))
+	call := func(id ops.ID, kind Kind, args ...ops.Arg) *Node {
+		row := ops.Get(id)
+		bound, err := ops.Bind(row, args, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		n, err := (&Builder{G: g, Stack: []Frame{{File: "model.go", Line: 5, Func: "bar", Code: "x := ..."}}}).Call(row, bound, kind)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	abs := call(ops.Abs, CallMethod, a)
+	add := call(ops.Add, CallFunction, abs, sym.C(1))
+	x := call(ops.Div, CallFunction, a, add)
+	g.Rename(x, "x")
+	sum := call(ops.Sum, CallMethod, b)
+	lt := call(ops.Lt, CallFunction, sum, sym.C(0))
+	g.SetOutput([]ops.Arg{x, lt})
+	return g
+}
+
+func TestTableOfBar(t *testing.T) {
+	want := strings.TrimLeft(`
+opcode         name    target                     args          kwargs
+-------------  ------  -------------------------  ------------  ------
+placeholder    l_a_    L_a_                       ()            {}
+placeholder    l_b_    L_b_                       ()            {}
+call_method    abs_1   abs                        (l_a_,)       {}
+call_function  add     <built-in function add>    (abs_1, 1)    {}
+call_function  x       <built-in function truediv>  (l_a_, add)   {}
+call_method    sum_1   sum                        (l_b_,)       {}
+call_function  lt      <built-in function lt>     (sum_1, 0)    {}
+output         output  output                     ((x, lt),)    {}
+`, "\n")
+	got := bar(t).Table()
+	squeeze := func(s string) string { return strings.Join(strings.Fields(strings.ReplaceAll(s, "-", "")), " ") }
+	if squeeze(got) != squeeze(want) {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+func TestParseReadsWhatCodePrints(t *testing.T) {
+	g := bar(t)
+	text := g.Code()
+	h, err := Parse(g.Name, text)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	if again := h.Code(); again != text {
+		t.Errorf("printed\n%s\nread back and printed\n%s", text, again)
+	}
+}
+
+func TestCheckFindsBrokenGraphs(t *testing.T) {
+	if err := bar(t).Check(); err != nil {
+		t.Fatal(err)
+	}
+	for name, breakIt := range map[string]func(g *Graph){
+		"taken twice":   func(g *Graph) { g.Last().Prev().Name = "x" },
+		"before it is":  func(g *Graph) { n := g.Placeholders()[1].Next(); n.Args[0] = g.Last().Prev() },
+		"no output":     func(g *Graph) { g.Erase(g.OutputNode()) },
+		"operator give": func(g *Graph) { g.Last().Prev().Meta = f32(3) },
+		"arguments":     func(g *Graph) { n := g.Last().Prev(); n.Args = n.Args[:1] },
+	} {
+		g := bar(t)
+		breakIt(g)
+		if err := g.Check(); err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("%s: got %v", name, err)
+		}
+	}
+}
+
+func TestDeadCode(t *testing.T) {
+	g := bar(t)
+	g.OutputNode().SetArgs([]ops.Arg{g.Placeholders()[1]})
+	if n := g.EliminateDead(); n != 5 {
+		t.Errorf("removed %d nodes, want 5", n)
+	}
+	if err := g.Check(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestNamesFollowFX(t *testing.T) {
+	g := New("g", nil)
+	var got []string
+	for _, base := range []string{"abs", "abs", "add", "add", "add_1", "x.y", "3d"} {
+		got = append(got, g.uniqueName(base))
+	}
+	if s := strings.Join(got, " "); s != "abs_1 abs_2 add add_1 add_2 x_y _3d" {
+		t.Error(s)
+	}
+}
+
+func TestSymbolsMustBeBound(t *testing.T) {
+	env := &sym.Env{}
+	s := env.NewSymbol("s0", "L['x'].size()[0]", 4)
+	g := New("g", env)
+	m := f32(4)
+	m.Shape = []sym.Int{s}
+	x := g.Input("x", "x", "", m)
+	b := &Builder{G: g}
+	y := b.Emit(ops.Abs, x).(*Node)
+	g.SetOutput([]ops.Arg{y})
+	if err := g.Check(); err != nil {
+		t.Fatal(err)
+	}
+	x.Meta = f32(4)
+	if err := g.Check(); err == nil {
+		t.Error("a graph whose symbol no input carries passes the check")
+	}
+}

@@ -1,0 +1,380 @@
+package graph
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"tcdbg/internal/ops"
+	"tcdbg/internal/sym"
+)
+
+// This file reads back the text that Code writes, so that tests of passes can
+// be text before and text after.
+
+// Parse reads a graph that Code has printed. Sizes that are no numbers become
+// symbols with the hint 4.
+func Parse(name, text string) (*Graph, error) {
+	p := &parser{g: New(name, &sym.Env{}), vals: map[string]*Node{}, syms: map[string]sym.Int{}}
+	for i, line := range strings.Split(text, "\n") {
+		if err := p.line(strings.TrimSpace(line)); err != nil {
+			return nil, fmt.Errorf("graph: line %d: %w", i+1, err)
+		}
+	}
+	if p.g.OutputNode() == nil {
+		return nil, fmt.Errorf("graph: the text has no return")
+	}
+	return p.g, p.g.Check()
+}
+
+type parser struct {
+	g     *Graph
+	vals  map[string]*Node
+	syms  map[string]sym.Int
+	stack []Frame
+	rest  string // of the expression being read
+}
+
+func (p *parser) line(s string) error {
+	switch {
+	case s == "" || strings.HasPrefix(s, "class "):
+		return nil
+	case strings.HasPrefix(s, "def forward("):
+		return p.signature(s)
+	case strings.HasPrefix(s, "# File: "):
+		p.stack = parseComment(s)
+		return nil
+	case strings.HasPrefix(s, "return ("):
+		return p.ret(s[len("return (") : len(s)-1])
+	}
+	s, _, _ = strings.Cut(s, ";  ")
+	left, right, ok := strings.Cut(s, " = ")
+	if !ok {
+		return fmt.Errorf("no assignment: %q", s)
+	}
+	name, typ, _ := strings.Cut(left, ": ")
+	if in := p.vals[right]; in != nil && in.Kind == Placeholder && typ == "" {
+		p.g.Rename(in, name)
+		p.vals[name] = in
+		return nil
+	}
+	return p.assign(name, strings.Trim(typ, `"`), right)
+}
+
+func (p *parser) signature(s string) error {
+	s = strings.TrimSuffix(strings.TrimPrefix(s, "def forward(self"), "):")
+	for s != "" {
+		s = strings.TrimPrefix(s, ", ")
+		name, rest, ok := strings.Cut(s, ": \"")
+		typ, after, ok2 := strings.Cut(rest, "\"")
+		if !ok || !ok2 {
+			return fmt.Errorf("bad parameter list at %q", s)
+		}
+		meta, err := p.typeOf(typ)
+		if err != nil {
+			return err
+		}
+		p.vals[name] = p.g.Input(name, name, "", meta)
+		s = after
+	}
+	return nil
+}
+
+func parseComment(s string) []Frame {
+	s = strings.TrimPrefix(s, "# File: ")
+	place, code, _ := strings.Cut(s, ", code: ")
+	place, fn, _ := strings.Cut(place, " in ")
+	i := strings.LastIndexByte(place, ':')
+	if i < 0 {
+		return nil
+	}
+	line, _ := strconv.Atoi(place[i+1:])
+	return []Frame{{File: place[:i], Line: line, Func: fn, Code: code}}
+}
+
+// typeOf reads f32[4, s0][s0, 1]cpu or Sym(s0).
+func (p *parser) typeOf(s string) (any, error) {
+	if t, ok := strings.CutPrefix(s, "Sym("); ok {
+		return p.size(strings.TrimSuffix(t, ")"))
+	}
+	i := strings.IndexByte(s, '[')
+	j := strings.Index(s, "][")
+	k := strings.LastIndexByte(s, ']')
+	if i < 0 || j < 0 || k <= j {
+		return nil, fmt.Errorf("bad type %q", s)
+	}
+	m := &ops.TensorMeta{Device: ops.Device(s[k+1:])}
+	found := false
+	for d := range ops.NumDTypes {
+		if d.Short() == s[:i] {
+			m.DType, found = d, true
+		}
+	}
+	if !found {
+		return nil, fmt.Errorf("unknown dtype %q", s[:i])
+	}
+	var err error
+	if m.Shape, err = p.sizes(s[i+1 : j]); err != nil {
+		return nil, err
+	}
+	m.Stride, err = p.sizes(s[j+2 : k])
+	return m, err
+}
+
+func (p *parser) sizes(s string) ([]sym.Int, error) {
+	out := []sym.Int{}
+	if s == "" {
+		return out, nil
+	}
+	for _, part := range strings.Split(s, ", ") {
+		x, err := p.size(part)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, x)
+	}
+	return out, nil
+}
+
+// size reads a constant, a symbol, or a product of them.
+func (p *parser) size(s string) (sym.Int, error) {
+	out := sym.C(1)
+	for _, f := range strings.Split(s, "*") {
+		if v, err := strconv.ParseInt(f, 10, 64); err == nil {
+			out = sym.Mul(out, sym.Const(v))
+			continue
+		}
+		if identifier(f) != f {
+			return sym.Int{}, fmt.Errorf("size expression %q is not supported", s)
+		}
+		x, ok := p.syms[f]
+		if !ok {
+			x = p.g.Env.NewSymbol(f, f, 4)
+			p.syms[f] = x
+		}
+		out = sym.Mul(out, x)
+	}
+	return out, nil
+}
+
+func (p *parser) ret(s string) error {
+	p.rest = strings.TrimSuffix(s, ",")
+	args, _, err := p.list("")
+	if err != nil {
+		return err
+	}
+	p.g.SetOutput(args)
+	return nil
+}
+
+// assign reads one call and makes its node.
+func (p *parser) assign(name, typ, right string) error {
+	n := &Node{Name: name, Kind: CallFunction, Stack: p.stack}
+	if err := p.call(n, right); err != nil {
+		return err
+	}
+	if n.Op != ops.None {
+		res, err := n.OpRow().Meta(&ops.Call{Op: n.OpRow(), Args: n.Args})
+		if err != nil {
+			return err
+		}
+		n.Meta = metaOf(res)
+	}
+	if got := typeText(n.Meta); typ != "" && got != typ {
+		return fmt.Errorf("%s is written as %s, its operator gives %s", name, typ, got)
+	}
+	p.vals[name] = p.g.Append(n)
+	return nil
+}
+
+func (p *parser) call(n *Node, s string) error {
+	if base, idx, ok := strings.Cut(strings.TrimSuffix(s, "]"), "["); ok && p.vals[base] != nil {
+		i, err := strconv.Atoi(idx)
+		list, _ := p.vals[base].Meta.([]ops.Result)
+		if err != nil || i >= len(list) {
+			return fmt.Errorf("bad getitem %q", s)
+		}
+		n.Target, n.Args, n.Meta = "getitem", []ops.Arg{p.vals[base], sym.C(i)}, list[i]
+		return nil
+	}
+	open := strings.IndexByte(s, '(')
+	if sign := infixSign(s); sign != "" && (open < 0 || strings.Index(s, " "+sign+" ") < open) {
+		return p.infix(n, s, sign)
+	}
+	if open < 0 {
+		return fmt.Errorf("no call: %q", s)
+	}
+	p.rest = s[open+1 : len(s)-1]
+	pos, kw, err := p.list("")
+	if err != nil {
+		return err
+	}
+	return p.target(n, s[:open], pos, kw)
+}
+
+func infixSign(s string) string {
+	for _, i := range infix {
+		if strings.Contains(s, " "+i.text+" ") {
+			return i.text
+		}
+	}
+	return ""
+}
+
+func (p *parser) infix(n *Node, s, sign string) error {
+	l, r, _ := strings.Cut(s, " "+sign+" ")
+	var pos []ops.Arg
+	for _, side := range []string{l, r} {
+		p.rest = side
+		a, err := p.value()
+		if err != nil {
+			return err
+		}
+		pos = append(pos, a)
+	}
+	for id, i := range infix {
+		if i.text == sign {
+			n.Op = id
+		}
+	}
+	return p.bind(n, pos, nil)
+}
+
+// target resolves the callable: torch.abs, torch.nn.functional.linear,
+// torch.ops.aten.add.Tensor, or a method of a value.
+func (p *parser) target(n *Node, s string, pos []ops.Arg, kw map[string]ops.Arg) error {
+	name := s
+	if rest, ok := strings.CutPrefix(s, "torch.ops.aten."); ok {
+		p.g.Aten = true
+		name, _, _ = strings.Cut(rest, ".")
+		if row, ok := ops.Lookup(rest); ok {
+			n.Op = row.ID
+			return p.bind(n, pos, kw)
+		}
+	} else if rest, ok := strings.CutPrefix(s, "torch."); ok {
+		name = strings.TrimPrefix(rest, "nn.functional.")
+	} else if self, method, ok := strings.Cut(s, "."); ok && p.vals[self] != nil {
+		n.Kind = CallMethod
+		pos = append([]ops.Arg{p.vals[self]}, pos...)
+		name = method
+	}
+	row, ok := ops.Lookup(name)
+	if !ok {
+		return fmt.Errorf("unknown operator %q", s)
+	}
+	n.Op = row.ID
+	return p.bind(n, pos, kw)
+}
+
+func (p *parser) bind(n *Node, pos []ops.Arg, kw map[string]ops.Arg) error {
+	bound, err := ops.Bind(n.OpRow(), pos, kw)
+	n.Args = bound
+	return err
+}
+
+// list reads comma-separated values and keywords up to end.
+func (p *parser) list(end string) (pos []ops.Arg, kw map[string]ops.Arg, err error) {
+	kw = map[string]ops.Arg{}
+	for {
+		p.rest = strings.TrimLeft(p.rest, ", ")
+		if p.rest == "" || (end != "" && strings.HasPrefix(p.rest, end)) {
+			p.rest = strings.TrimPrefix(p.rest, end)
+			return pos, kw, nil
+		}
+		key := ""
+		if k, after, ok := strings.Cut(p.rest, " = "); ok && identifier(k) == k {
+			key, p.rest = k, after
+		}
+		v, err := p.value()
+		if err != nil {
+			return nil, nil, err
+		}
+		if key != "" {
+			kw[key] = v
+		} else {
+			pos = append(pos, v)
+		}
+	}
+}
+
+// value reads one literal or name at the start of the rest.
+func (p *parser) value() (ops.Arg, error) {
+	if rest, ok := strings.CutPrefix(p.rest, "["); ok {
+		p.rest = rest
+		items, _, err := p.list("]")
+		return listOf(items), err
+	}
+	if rest, ok := strings.CutPrefix(p.rest, "device(type='"); ok {
+		name, after, _ := strings.Cut(rest, "')")
+		p.rest = after
+		return ops.Device(name), nil
+	}
+	if rest, ok := strings.CutPrefix(p.rest, "'"); ok {
+		s, after, _ := strings.Cut(rest, "'")
+		p.rest = after
+		return s, nil
+	}
+	end := strings.IndexAny(p.rest, ",]) ")
+	if end < 0 {
+		end = len(p.rest)
+	}
+	word := p.rest[:end]
+	p.rest = p.rest[end:]
+	return p.word(word)
+}
+
+func (p *parser) word(w string) (ops.Arg, error) {
+	switch w {
+	case "None":
+		return nil, nil
+	case "True":
+		return true, nil
+	case "False":
+		return false, nil
+	}
+	if n := p.vals[w]; n != nil {
+		return n, nil
+	}
+	if d, ok := strings.CutPrefix(w, "torch."); ok {
+		if dt, ok := ops.ParseDType(d); ok {
+			return dt, nil
+		}
+	}
+	if x, err := p.size(w); err == nil && (p.syms[w] != sym.Int{} || w[0] == '-' || w[0] <= '9') {
+		return x, nil
+	}
+	if f, err := strconv.ParseFloat(w, 64); err == nil {
+		return f, nil
+	}
+	return nil, fmt.Errorf("unknown value %q", w)
+}
+
+// listOf gives a list the type that its elements have.
+func listOf(items []ops.Arg) ops.Arg {
+	if len(items) == 0 {
+		return []sym.Int{}
+	}
+	switch items[0].(type) {
+	case sym.Int:
+		out := make([]sym.Int, len(items))
+		for i, x := range items {
+			out[i], _ = x.(sym.Int)
+		}
+		return out
+	case bool:
+		out := make([]bool, len(items))
+		for i, x := range items {
+			out[i], _ = x.(bool)
+		}
+		return out
+	case *Node, nil:
+		out := make([]ops.Value, len(items))
+		for i, x := range items {
+			if n, ok := x.(*Node); ok {
+				out[i] = n
+			}
+		}
+		return out
+	}
+	return items
+}

@@ -1,0 +1,227 @@
+package main
+
+import (
+	"go/build"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// This file holds the architecture: which of our packages may import which, and
+// who may import which third-party module.
+
+// layer is one row: a package (or, with a final /..., a tree of packages), its
+// level, and our packages that it may import. A row imports only rows above it.
+type layer struct {
+	level int
+	pkg   string
+	may   string
+}
+
+var layers = []layer{
+	{0, "internal/sym", ""},
+	{0, "internal/ops", "internal/sym"},
+	{0, "internal/ctl", ""},
+	{0, "logs/...", "logs/..."},
+	{0, "tracer/breaks", ""},
+	{0, "internal/golden", ""},
+	{1, "torch", "internal/ops internal/sym torch/internal/..."},
+	{1, "torch/internal/...", "torch/internal/..."},
+	{1, "torch/kw", "torch"},
+	{1, "torch/compiler", "torch torch/kw"},
+	{1, "torch/nn/...", sourceMay},
+	{1, "torch/optim/...", sourceMay},
+	{1, "torch/models/...", sourceMay},
+	{1, "torch/data/...", sourceMay},
+	{1, "explain/...", "logs/... tracer/breaks explain/..."},
+	{2, "graph/...", "internal/ops internal/sym torch logs/... graph/..."},
+	{2, "tracer/host/...", "torch torch/kw torch/compiler internal/ops logs tracer/host/..."},
+	{3, "tracer", "tracer/host/... tracer/breaks graph/... internal/ops internal/sym torch torch/compiler logs/... internal/ctl"},
+	{3, "aot/...", "graph/... internal/ops internal/sym torch logs/... aot/..."},
+	{3, "inductor/...", "graph/... internal/ops internal/sym torch logs/... inductor/..."},
+	{3, "tui/...", "explain/... logs/... internal/ctl tui/..."},
+	{4, "backends/...", "tracer aot/... inductor/... graph/... internal/ops internal/sym torch/... logs/... backends/..."},
+	{4, "internal/oracle/...", "graph/... internal/ops internal/sym torch torch/kw torch/internal/... logs/... aot/... inductor/... backends/... tracer internal/oracle/..."},
+	{5, "internal/app/...", "*"},
+	{6, "", "internal/app/..."},
+	{6, "cmd/...", "*"},
+	{6, "fixtures/...", "*"},
+	{6, "internal/fixturetest/...", "*"},
+}
+
+// sourceMay is what the packages that are interpreted from source may import.
+const sourceMay = "torch torch/kw torch/compiler torch/nn/... torch/optim torch/models torch/data"
+
+// sourcePackages are interpreted by the host; no engine package may import
+// them, or there would be two nn.Linear types.
+var sourcePackages = []string{"torch/nn", "torch/optim", "torch/models", "torch/data"}
+
+// thirdParty says where a module may be imported.
+var thirdParty = map[string]string{
+	"golang.org/x/tools/":           "tracer tracer/host/... cmd/...",
+	"github.com/charmbracelet/":     "tui/... internal/app/...",
+	"github.com/alecthomas/chroma/": "tui/...",
+	"github.com/muesli/termenv":     "tui/...",
+	"github.com/fsnotify/fsnotify":  "logs/... internal/app/... tui/...",
+	"github.com/ebitengine/purego":  "backends/... inductor/... internal/app/...",
+	"github.com/spf13/cobra":        "internal/app/...",
+	"github.com/klauspost/compress": "logs/... explain/... internal/golden internal/oracle/... cmd/...",
+}
+
+// TestLayers reads every import of the module against the tables.
+func TestLayers(t *testing.T) {
+	seen := map[string]bool{}
+	eachImport(t, func(pkg, imp string, test bool) {
+		seen[pkg] = true
+		for _, problem := range checkImport(pkg, imp, test) {
+			t.Error(problem)
+		}
+	})
+	if len(seen) < 5 {
+		t.Fatalf("only %d packages were read", len(seen))
+	}
+}
+
+// TestLayersRefuse shows that the check can fail.
+func TestLayersRefuse(t *testing.T) {
+	for _, c := range []struct{ pkg, imp string }{
+		{"tui", "tcdbg/tracer"},
+		{"tui", "tcdbg/inductor"},
+		{"explain", "tcdbg/graph"},
+		{"tracer", "tcdbg/inductor"},
+		{"tracer", "tcdbg/torch/nn"},
+		{"torch", "tcdbg/graph"},
+		{"logs", "tcdbg/explain"},
+		{"graph", "golang.org/x/tools/go/ssa"},
+		{"explain", "github.com/charmbracelet/lipgloss"},
+		{"nowhere/new", "fmt"},
+	} {
+		if len(checkImport(c.pkg, c.imp, false)) == 0 {
+			t.Errorf("%s may import %s", c.pkg, c.imp)
+		}
+	}
+}
+
+func checkImport(pkg, imp string, test bool) []string {
+	row := rowOf(pkg)
+	if row == nil {
+		return []string{"package " + pkg + " has no row in layers_test.go"}
+	}
+	if ours, ok := strings.CutPrefix(imp+"/", "tcdbg/"); ok {
+		return checkOurs(pkg, strings.TrimSuffix(ours, "/"), row, test)
+	}
+	for prefix, where := range thirdParty {
+		if strings.HasPrefix(imp, prefix) && !matchAny(where, pkg) {
+			return []string{pkg + " imports " + imp + ", which is for " + where}
+		}
+	}
+	return nil
+}
+
+func checkOurs(pkg, imp string, row *layer, test bool) []string {
+	if test && (imp == "internal/golden" || imp == pkg || imp == "internal/oracle") {
+		return nil
+	}
+	if isSource(imp) && !isSource(pkg) && !strings.HasPrefix(pkg, "fixtures") {
+		return []string{pkg + " imports " + imp + ", which is a source package"}
+	}
+	if row.may == "*" || matchAny(row.may, imp) {
+		return nil
+	}
+	if test && row.level > 0 {
+		if to := rowOf(imp); to != nil && to.level <= row.level {
+			return nil // tests of a layer may use what stands beside it
+		}
+	}
+	return []string{pkg + " imports " + imp + "; it may import: " + row.may}
+}
+
+func isSource(pkg string) bool {
+	return slices.ContainsFunc(sourcePackages, func(s string) bool { return pkg == s || strings.HasPrefix(pkg, s+"/") })
+}
+
+// rowOf finds the most specific row of a package.
+func rowOf(pkg string) *layer {
+	var best *layer
+	for i := range layers {
+		r := &layers[i]
+		if match(r.pkg, pkg) && (best == nil || len(r.pkg) > len(best.pkg)) {
+			best = r
+		}
+	}
+	return best
+}
+
+func matchAny(patterns, pkg string) bool {
+	return slices.ContainsFunc(strings.Fields(patterns), func(p string) bool { return match(p, pkg) })
+}
+
+func match(pattern, pkg string) bool {
+	if root, ok := strings.CutSuffix(pattern, "/..."); ok {
+		return pkg == root || strings.HasPrefix(pkg, root+"/")
+	}
+	return pattern == pkg
+}
+
+// eachImport parses the import clauses of every Go file of the module.
+func eachImport(t *testing.T, f func(pkg, imp string, test bool)) {
+	t.Helper()
+	err := filepath.WalkDir(".", func(p string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() {
+			if n := d.Name(); n == "testdata" || n == "overlay" || (strings.HasPrefix(n, ".") && p != ".") || n == "build" {
+				return filepath.SkipDir
+			}
+			return nil
+		}
+		if !strings.HasSuffix(p, ".go") {
+			return nil
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), p, nil, parser.ImportsOnly)
+		if err != nil {
+			return err
+		}
+		pkg := path.Dir(filepath.ToSlash(p))
+		if pkg == "." {
+			pkg = ""
+		}
+		for _, i := range file.Imports {
+			imp, _ := strconv.Unquote(i.Path.Value)
+			f(pkg, imp, strings.HasSuffix(p, "_test.go"))
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestPackageDocs wants a doc comment on every package that is not generated.
+func TestPackageDocs(t *testing.T) {
+	dirs := map[string]bool{}
+	eachImport(t, func(pkg, _ string, test bool) { dirs[pkg] = true })
+	for dir := range dirs {
+		if dir == "" || strings.HasPrefix(dir, "fixtures") {
+			continue
+		}
+		p, err := build.ImportDir(dir, 0)
+		if err != nil {
+			continue // only tests, or excluded by constraints
+		}
+		if p.Doc == "" {
+			t.Errorf("package %s has no doc comment", dir)
+		}
+	}
+	if _, err := os.Stat("README.md"); err != nil {
+		t.Log("no README.md yet")
+	}
+}
