@@ -1,0 +1,136 @@
+package sym
+
+import (
+	"math/rand"
+	"strings"
+	"testing"
+)
+
+func TestCanonicalForms(t *testing.T) {
+	e := &Env{}
+	a, b := e.NewSymbol("s0", "", 6), e.NewSymbol("s1", "", 5)
+	for _, c := range []struct {
+		got  Int
+		want string
+	}{
+		{Add(a, Const(1)), "s0 + 1"},
+		{Add(Const(1), a), "s0 + 1"},
+		{Sub(a, a), "0"},
+		{Add(a, a), "2*s0"},
+		{Mul(Add(a, Const(1)), b), "s0*s1 + s1"},
+		{Sub(Mul(a, b), Mul(b, a)), "0"},
+		{FloorDiv(Mul(a, Const(4)), Const(2)), "2*s0"},
+		{FloorDiv(Mul(a, b), b), "s0"},
+		{FloorDiv(Mul(Mul(Const(4), a), b), Mul(Const(2), b)), "2*s0"},
+		{FloorDiv(a, Const(2)), "(s0//2)"},
+		{Mod(Mul(a, Const(6)), Const(3)), "0"},
+		{Mod(a, Const(4)), "Mod(s0, 4)"},
+		{Max(a, a), "s0"},
+		{Max(Const(2), Const(7)), "7"},
+		{Sub(Const(1), a), "-1*s0 + 1"},
+		{FloorDiv(Const(-7), Const(2)), "-4"},
+	} {
+		if s := c.got.String(); s != c.want {
+			t.Errorf("got %s, want %s", s, c.want)
+		}
+	}
+}
+
+// TestEvalAgreesWithArithmetic builds random expressions and compares their
+// value with the same arithmetic on numbers.
+func TestEvalAgreesWithArithmetic(t *testing.T) {
+	r := rand.New(rand.NewSource(1))
+	for range 3000 {
+		e := &Env{}
+		xs := []Int{e.NewSymbol("s0", "", 7), e.NewSymbol("s1", "", 3), Const(2), Const(-5)}
+		vs := []int64{7, 3, 2, -5}
+		for range 6 {
+			i, j := r.Intn(len(xs)), r.Intn(len(xs))
+			var x Int
+			var v int64
+			switch r.Intn(6) {
+			case 0:
+				x, v = Add(xs[i], xs[j]), vs[i]+vs[j]
+			case 1:
+				x, v = Sub(xs[i], xs[j]), vs[i]-vs[j]
+			case 2:
+				x, v = Mul(xs[i], xs[j]), vs[i]*vs[j]
+			case 3:
+				x, v = Max(xs[i], xs[j]), max(vs[i], vs[j])
+			case 4:
+				x, v = FloorDiv(xs[i], Const(3)), floorDiv(vs[i], 3)
+			default:
+				x, v = Mod(xs[i], Const(4)), vs[i]-4*floorDiv(vs[i], 4)
+			}
+			if v > 1<<40 || v < -1<<40 {
+				continue
+			}
+			xs, vs = append(xs, x), append(vs, v)
+			if x.Hint() != v {
+				t.Fatalf("%s is %d, want %d", x, x.Hint(), v)
+			}
+		}
+	}
+}
+
+func TestDecisionsLeaveGuards(t *testing.T) {
+	e := &Env{Site: func() any { return "here" }}
+	a, b := e.NewSymbol("s0", "L['x'].size()[0]", 6), e.NewSymbol("s1", "", 5)
+	if Eq(a, Const(1)) || Lt(a, Const(2)) || !Ge(a, Const(2)) {
+		t.Error("a size of 2 or more is settled by its range")
+	}
+	if len(e.Guards) != 0 {
+		t.Errorf("settled questions left guards: %v", e.Guards)
+	}
+	if !Lt(b, a) || Eq(a, b) {
+		t.Error("wrong answers")
+	}
+	Lt(b, a)
+	var texts []string
+	for _, g := range e.Guards {
+		texts = append(texts, g.Rel.String())
+	}
+	if s := strings.Join(texts, "; "); s != "s1 < s0; Ne(s0, s1)" {
+		t.Error(s)
+	}
+	if e.Guards[0].Site != "here" {
+		t.Error("a guard does not know its place")
+	}
+}
+
+func TestSpecialisation(t *testing.T) {
+	e := &Env{}
+	var told int64
+	e.OnSpecialize = func(_ *Symbol, v int64, _ Guard) { told = v }
+	a := e.NewSymbol("s0", "", 6)
+	twice := Mul(a, Const(2))
+	if Force(a) != 6 || told != 6 {
+		t.Error("Force does not fix the symbol")
+	}
+	if v, ok := twice.IsConst(); !ok || v != 12 {
+		t.Errorf("an older expression stays symbolic: %s", twice)
+	}
+}
+
+func TestUnbackedAsksForData(t *testing.T) {
+	e := &Env{}
+	u := e.NewUnbacked()
+	defer func() {
+		if _, ok := recover().(*DataDependentError); !ok {
+			t.Error("no DataDependentError")
+		}
+	}()
+	Eq(u, Const(3))
+}
+
+func TestConstantsDoNotAllocate(t *testing.T) {
+	n := testing.AllocsPerRun(100, func() {
+		x := Mul(Add(Const(3), Const(4)), Const(5))
+		if !Eq(x, Const(35)) {
+			t.Fatal("wrong")
+		}
+	})
+	if n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
