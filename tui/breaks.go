@@ -1,0 +1,387 @@
+package tui
+
+import (
+	"fmt"
+	"strings"
+
+	"tcdbg/explain"
+	"tcdbg/logs"
+	"tcdbg/tui/keys"
+	"tcdbg/tui/syntax"
+	"tcdbg/tui/theme"
+)
+
+// This file is screen 3, Breaks: which causes, dearest first, and how do I
+// remove each?
+
+// noiseGroup is the fold of breaks inside the framework.
+const noiseGroup = "noise"
+
+func breaksScreen() screenDef {
+	return screenDef{
+		id: keys.Breaks, rows: breakRows, lead: breaksLead, leadLines: 2, detail: breakDetail,
+		count: func(r *explain.Report) int { return r.Totals.DistinctBreaks },
+		empty: func(m *Model) []string {
+			if len(m.report.Frames) == 0 {
+				return []string{"Nothing was compiled, so nothing broke.", "A graph break is a place where the compiler had to stop capturing and let the program run on its own."}
+			}
+			return []string{
+				"No graph breaks: every function was captured whole.",
+				"A break would show here with its cause, the line, what stood before and after it, and how to remove it.",
+			}
+		},
+	}
+}
+
+func breaksLead(m *Model, _ int) []theme.Line {
+	t := m.report.Totals
+	if t.DistinctBreaks == 0 {
+		return nil
+	}
+	fixable := 0
+	for _, g := range m.report.Breaks {
+		if g.Lead != nil && !g.Lead.Noise && (g.Fix.Text != "" || len(g.Fix.Lines) > 0) {
+			fixable++
+		}
+	}
+	l := theme.Line{
+		{Text: " " + count(t.DistinctBreaks, "place") + " break graphs", Style: theme.Bold | theme.Break},
+		{Text: fmt.Sprintf(" · met %s", times(t.Breaks))},
+	}
+	if fixable > 0 {
+		l = append(l, theme.Span{Text: fmt.Sprintf(" · for %d there is a fix", fixable), Style: theme.Green})
+	}
+	return []theme.Line{l, nil}
+}
+
+// times is "once", "12 times".
+func times(n int) string {
+	if n == 1 {
+		return "once"
+	}
+	return fmt.Sprintf("%d times", n)
+}
+
+func breakRows(in *input) []row {
+	var rows []row
+	var noise []row
+	shown := map[*explain.BreakGroup]bool{}
+	var add func(g *explain.BreakGroup, depth int)
+	add = func(g *explain.BreakGroup, depth int) {
+		if shown[g] || g.Lead == nil {
+			return
+		}
+		shown[g] = true
+		if g.Lead.Noise {
+			noise = append(noise, &breakRow{g, 1, noiseGroup})
+		} else {
+			rows = append(rows, &breakRow{g, depth, ""})
+		}
+		for _, c := range g.Causes {
+			add(c, depth+1)
+		}
+	}
+	for _, g := range in.report.Breaks {
+		if g.CausedBy == nil {
+			add(g, 0)
+		}
+	}
+	for _, g := range in.report.Breaks {
+		add(g, 0)
+	}
+	if len(noise) > 0 {
+		rows = append(rows, &noiseRow{len(noise)})
+		rows = append(rows, noise...)
+	}
+	return rows
+}
+
+// breakRow is one root cause.
+type breakRow struct {
+	g     *explain.BreakGroup
+	depth int
+	fold  string
+}
+
+func (r *breakRow) key() string    { return "break " + r.g.Key }
+func (r *breakRow) group() string  { return r.fold }
+func (r *breakRow) sel() Selection { return groupSel(r.g) }
+func (r *breakRow) matches(q string) bool {
+	b := r.g.Lead
+	return theme.IndexFold(b.Code, q) >= 0 || theme.IndexFold(b.Type, q) >= 0 || theme.IndexFold(b.Pos.File, q) >= 0 ||
+		theme.IndexFold(b.Pos.Func, q) >= 0 || theme.IndexFold(b.Pos.Code, q) >= 0 || theme.IndexFold(b.Explanation, q) >= 0
+}
+
+func (r *breakRow) draw(m *Model, w int) theme.Line {
+	b := r.g.Lead
+	glyph, style := theme.GlyphBreak, theme.Break
+	if b.Noise {
+		glyph, style = theme.GlyphSkipped, theme.Noise
+	}
+	indent := theme.Spaces(2 * r.depth)
+	if r.depth > 0 && !b.Noise {
+		indent = theme.Spaces(2*r.depth-2) + "└ "
+	}
+	tail := ""
+	if n := len(r.g.Breaks); n > 1 {
+		tail = fmt.Sprintf(" ×%d", n)
+	}
+	if r.g.Seconds > 0 && w >= 40 {
+		tail += " " + secondsOr(r.g.Seconds)
+	}
+	place := m.place(b.Pos)
+	if place == "" {
+		place = "(no place)"
+	}
+	pw := min(theme.Width(place), max(10, w/2-4))
+	why := breakTitle(b)
+	l := theme.Line{{Text: indent, Style: theme.Faint}, {Text: glyph + " ", Style: style}, {Text: theme.CutLeft(place, pw) + "  "}, theme.T(style&theme.Noise, why)}
+	l = l.Fit(max(0, w-theme.Width(tail)))
+	return append(l, theme.Span{Text: tail, Style: theme.Faint})
+}
+
+// breakTitle is the short reason.
+func breakTitle(b *explain.Break) string {
+	if b.Type != "" {
+		return b.Type
+	}
+	first, _, _ := strings.Cut(strings.TrimSpace(b.Raw), "\n")
+	if first == "" {
+		return "graph break"
+	}
+	return first
+}
+
+// noiseRow heads the breaks inside the framework.
+type noiseRow struct{ n int }
+
+func (r *noiseRow) key() string         { return "break noise" }
+func (r *noiseRow) matches(string) bool { return false }
+func (r *noiseRow) sel() Selection      { return Selection{} }
+func (r *noiseRow) draw(m *Model, _ int) theme.Line {
+	glyph := theme.GlyphOpen
+	if m.pane(keys.Breaks).folds[noiseGroup] {
+		glyph = theme.GlyphFolded
+	}
+	return theme.Line{{Text: fmt.Sprintf("%s framework noise: %s inside torch or the standard library", glyph, count(r.n, "break")), Style: theme.Noise}}
+}
+
+// breakDetail answers, in this order: what and how bad, where, why, and how to
+// remove it.
+func breakDetail(m *Model, r row, w int) *doc {
+	d := &doc{width: w}
+	row, ok := r.(*breakRow)
+	if !ok {
+		d.wrap(theme.Plain, 0, "Breaks inside torch or the standard library happen once in every program that uses these parts, and there is nothing in your code to change. z unfolds them.")
+		return d
+	}
+	g, b := row.g, row.g.Lead
+	d.add(theme.T(theme.Break|theme.Bold, theme.GlyphBreak+" "+strings.TrimSpace(b.Code+"  "+breakTitle(b))))
+	d.wrap(theme.Faint, 2, breakFacts(g))
+	d.blank()
+	m.docPlace(d, b.Pos)
+	m.docFix(d, g.Fix)
+	if b.Explanation != "" {
+		d.heading("WHY")
+		d.wrap(theme.Plain, 2, b.Explanation)
+	}
+	m.docValue(d, b)
+	m.docAround(d, b)
+	m.docChains(d, g)
+	m.docHints(d, b, g)
+	m.docRelated(d, g)
+	m.docMet(d, g)
+	if b.Context != "" {
+		d.heading("CONTEXT")
+		d.wrap(theme.Faint, 2, b.Context)
+	}
+	if b.Raw != "" && b.Raw != b.Context {
+		d.heading("AS RECORDED")
+		d.code(m.hl, syntax.None, b.Raw)
+	}
+	return d
+}
+
+// breakFacts is one sentence on how bad a break is.
+func breakFacts(g *explain.BreakGroup) string {
+	b := g.Lead
+	var parts []string
+	if b.Fixability != "" {
+		parts = append(parts, b.Fixability)
+	}
+	parts = append(parts, "met "+times(len(g.Breaks)))
+	if b.Outcome != "" {
+		parts = append(parts, b.Outcome)
+	}
+	if g.Graphs > 0 {
+		parts = append(parts, "splits "+count(g.Graphs, "graph"))
+	}
+	if g.Seconds > 0 {
+		parts = append(parts, secondsOr(g.Seconds)+" compiling what follows")
+	}
+	if g.EagerOps >= 0 {
+		parts = append(parts, count(int(g.EagerOps), "operator")+" left eager")
+	} else {
+		parts = append(parts, "operators left eager: unknown")
+	}
+	return strings.Join(parts, " · ")
+}
+
+// docPlace shows a place with its code and the marked part.
+func (m *Model) docPlace(d *doc, p logs.Pos) {
+	if p.File == "" {
+		return
+	}
+	in := ""
+	if p.Func != "" {
+		in = "  in " + p.Func
+	}
+	place := m.place(p)
+	if p.Col > 0 {
+		place += fmt.Sprintf(":%d", p.Col)
+	}
+	d.link(posSel(p), theme.T(theme.Accent, "  "+place), theme.T(theme.Faint, in))
+	if p.Code != "" {
+		d.code(m.hl, syntax.OfFile(p.File), "    "+p.Code)
+		if c := caret(p, p.Code, 4); c != "" {
+			d.add(theme.T(theme.Break, c))
+		}
+	}
+}
+
+// docFix shows advice, and a diff where there is one.
+func (m *Model) docFix(d *doc, f explain.Fix) {
+	if f.Text == "" && len(f.Lines) == 0 {
+		return
+	}
+	d.heading("FIX")
+	if f.Text != "" {
+		d.wrap(theme.Plain, 2, f.Text)
+	}
+	if len(f.Lines) > 0 {
+		d.code(m.hl, syntax.Diff, strings.Join(f.Lines, "\n"))
+	}
+}
+
+// docValue shows how the offending value came about.
+func (m *Model) docValue(d *doc, b *explain.Break) {
+	if len(b.Value) == 0 {
+		return
+	}
+	d.heading("THE VALUE")
+	for i, p := range b.Value {
+		arrow := "  "
+		if i > 0 {
+			arrow = "→ "
+		}
+		d.link(posSel(p), theme.T(theme.Plain, "  "+arrow+theme.Fit(theme.Clean(p.Func), 18)+" "), theme.T(theme.Accent, theme.Fit(m.place(p), 20)+" "), theme.T(theme.Faint, strings.TrimSpace(p.Code)))
+	}
+}
+
+// docAround shows the graphs on both sides.
+func (m *Model) docAround(d *doc, b *explain.Break) {
+	if len(b.Before) == 0 && b.After == nil {
+		return
+	}
+	d.heading("AROUND IT")
+	if len(b.Before) > 0 {
+		sel := Selection{}
+		if b.Compile != nil {
+			sel = compileSel(b.Compile)
+			sel.Pos = logs.Pos{}
+		}
+		d.link(sel, theme.T(theme.Compiled, "  before  "), theme.T(theme.Plain, opList(b.Before, max(20, d.width-12))))
+	}
+	if b.After != nil {
+		sel := Selection{HasID: true, ID: b.After.ID}
+		d.link(sel, theme.T(theme.Compiled, "  after   "), theme.T(theme.Plain, opList(b.After.Ops, max(20, d.width-12))))
+	}
+}
+
+// maxChains is how many call chains are shown whole.
+const maxChains = 5
+
+// docChains shows from where the place was reached.
+func (m *Model) docChains(d *doc, g *explain.BreakGroup) {
+	chains := g.Chains
+	if len(chains) == 0 && len(g.Lead.Stack) > 1 {
+		chains = [][]logs.Pos{g.Lead.Stack}
+	}
+	if len(chains) == 0 {
+		return
+	}
+	d.heading("CALLED FROM")
+	for i, chain := range chains {
+		if i == maxChains {
+			d.add(theme.T(theme.Faint, fmt.Sprintf("  and %s more", count(len(chains)-i, "chain"))))
+			break
+		}
+		if i > 0 {
+			d.add(theme.T(theme.Faint, "  or"))
+		}
+		m.docStack(d, chain)
+	}
+}
+
+// docStack shows a stack, outermost first; runs of library frames are folded.
+func (m *Model) docStack(d *doc, stack []logs.Pos) {
+	hidden := 0
+	for i, p := range stack {
+		if library(p.File) && i < len(stack)-1 {
+			hidden++
+			continue
+		}
+		if hidden > 0 {
+			d.add(theme.T(theme.Noise, fmt.Sprintf("    · %s of torch or the standard library", count(hidden, "frame"))))
+			hidden = 0
+		}
+		style := theme.Plain
+		if library(p.File) {
+			style = theme.Noise
+		}
+		d.link(posSel(p), theme.T(theme.Accent|style, "  "+theme.Fit(m.place(p), 24)+" "), theme.T(style, theme.Fit(theme.Clean(p.Func), 22)+" "), theme.T(theme.Faint, strings.TrimSpace(p.Code)))
+	}
+}
+
+func (m *Model) docHints(d *doc, b *explain.Break, g *explain.BreakGroup) {
+	if len(b.Hints) == 0 {
+		return
+	}
+	d.heading("HINTS")
+	for _, h := range b.Hints {
+		d.wrap(theme.Plain, 2, "- "+h)
+	}
+}
+
+// docRelated links to the cause and the consequences.
+func (m *Model) docRelated(d *doc, g *explain.BreakGroup) {
+	if g.CausedBy != nil && g.CausedBy.Lead != nil {
+		d.heading("CAUSED BY")
+		d.link(groupSel(g.CausedBy), theme.T(theme.Plain, "  "+theme.GlyphBreak+" "+m.place(g.CausedBy.Lead.Pos)+"  "+breakTitle(g.CausedBy.Lead)))
+	}
+	if len(g.Causes) == 0 {
+		return
+	}
+	d.heading("LEADS TO")
+	for _, c := range g.Causes {
+		if c.Lead != nil {
+			d.link(groupSel(c), theme.T(theme.Plain, "  "+theme.GlyphBreak+" "+m.place(c.Lead.Pos)+"  "+breakTitle(c.Lead)))
+		}
+	}
+}
+
+// docMet lists the compiles that met the break.
+func (m *Model) docMet(d *doc, g *explain.BreakGroup) {
+	d.heading("MET BY")
+	for i, b := range g.Breaks {
+		if i == 20 {
+			d.add(theme.T(theme.Faint, fmt.Sprintf("  and %d more", len(g.Breaks)-i)))
+			break
+		}
+		if b.Compile == nil || b.Compile.Frame == nil {
+			continue
+		}
+		c := b.Compile
+		d.link(Selection{HasID: true, ID: c.ID}, theme.T(theme.Plain, "  "+theme.Fit(idText(c.ID), 10)+" "+c.Frame.Name), theme.T(theme.Faint, "  "+b.Outcome))
+	}
+}

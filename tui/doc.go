@@ -1,0 +1,168 @@
+package tui
+
+import (
+	"strings"
+
+	"tcdbg/tui/syntax"
+	"tcdbg/tui/theme"
+)
+
+// This file is documents: what a detail pane shows. Parts are drawn line by
+// line as they come into view, so that a kernel of a megabyte costs what its
+// forty visible lines cost.
+
+// doc is a document.
+type doc struct {
+	parts []part
+	focus int // line to bring into view first
+	width int // of the pane it was made for
+}
+
+// part is a run of lines of one kind.
+type part struct {
+	n      int
+	line   func(i int) theme.Line
+	text   func(i int) string // for searching; nil: of line
+	target func(i int) (Selection, bool)
+	code   bool // scrolls sideways
+}
+
+// docKey says what a document was made for.
+type docKey struct {
+	row     string
+	width   int
+	version uint64
+	mode    int
+	texts   int // loaded texts when it was made
+	folds   int
+}
+
+// Len is the number of lines.
+func (d *doc) Len() int {
+	n := 0
+	for i := range d.parts {
+		n += d.parts[i].n
+	}
+	return n
+}
+
+// find returns the part of line i and the line's index in it.
+func (d *doc) find(i int) (*part, int) {
+	for k := range d.parts {
+		if i < d.parts[k].n {
+			return &d.parts[k], i
+		}
+		i -= d.parts[k].n
+	}
+	return nil, 0
+}
+
+// target is what line i stands for.
+func (d *doc) target(i int) (Selection, bool) {
+	p, j := d.find(i)
+	if p == nil || p.target == nil {
+		return Selection{}, false
+	}
+	return p.target(j)
+}
+
+// text is line i without styles.
+func (d *doc) text(i int) string {
+	p, j := d.find(i)
+	switch {
+	case p == nil:
+		return ""
+	case p.text != nil:
+		return p.text(j)
+	}
+	return p.line(j).Text()
+}
+
+// add appends a line.
+func (d *doc) add(spans ...theme.Span) { d.addLine(theme.Line(spans), nil) }
+
+// link appends a line that leads to a selection.
+func (d *doc) link(sel Selection, spans ...theme.Span) { d.addLine(theme.Line(spans), &sel) }
+
+func (d *doc) addLine(l theme.Line, sel *Selection) {
+	p := part{n: 1, line: func(int) theme.Line { return l }}
+	if sel != nil {
+		s := *sel
+		p.target = func(int) (Selection, bool) { return s, true }
+	}
+	d.parts = append(d.parts, p)
+}
+
+// blank appends an empty line, unless there is one.
+func (d *doc) blank() {
+	if n := len(d.parts); n > 0 && !(d.parts[n-1].n == 1 && len(d.parts[n-1].line(0)) == 0) {
+		d.add()
+	}
+}
+
+// heading appends a heading after a blank line.
+func (d *doc) heading(text string) {
+	d.blank()
+	d.add(theme.T(theme.Bold, text))
+}
+
+// wrap appends text wrapped on words, with an indent.
+func (d *doc) wrap(style theme.Style, indent int, text string) {
+	for _, l := range theme.Wrap(text, max(20, d.width-indent)) {
+		d.add(theme.Span{Text: theme.Spaces(indent)}, theme.Span{Text: l, Style: style})
+	}
+}
+
+// labelled appends "LABEL   text", wrapped under itself.
+func (d *doc) labelled(label, text string) {
+	const col = 12
+	for i, l := range theme.Wrap(text, max(20, d.width-col)) {
+		head := theme.Spaces(col)
+		if i == 0 {
+			head = theme.Fit(label, col)
+		}
+		d.add(theme.Span{Text: head, Style: theme.Faint}, theme.Span{Text: l})
+	}
+}
+
+// code appends highlighted code.
+func (d *doc) code(h *syntax.Highlighter, lang syntax.Lang, text string) {
+	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
+	d.parts = append(d.parts, part{
+		n: len(lines), code: true,
+		line: func(i int) theme.Line { return h.Line(lang, lines[i]) },
+		text: func(i int) string { return lines[i] },
+	})
+}
+
+// docSource makes a list.Source of a document.
+type docSource struct {
+	d      *doc
+	xoff   int
+	query  string
+	inside bool
+}
+
+func (s docSource) Len() int {
+	if s.d == nil {
+		return 0
+	}
+	return s.d.Len()
+}
+
+func (s docSource) Selectable(int) bool { return true }
+
+func (s docSource) Draw(i, width int, selected bool) theme.Line {
+	p, j := s.d.find(i)
+	line := p.line(j).Mark(s.query)
+	if p.code && s.xoff > 0 {
+		line = line.Skip(s.xoff)
+	}
+	if selected && s.inside {
+		if len(line) == 0 {
+			line = theme.Line{{Text: " "}}
+		}
+		return line.Fit(width).With(theme.Reverse)
+	}
+	return line
+}

@@ -1,0 +1,123 @@
+package tui
+
+import (
+	"tcdbg/explain"
+	"tcdbg/logs"
+)
+
+// This file is what several screens need of a report, made once for each
+// snapshot off the UI goroutine.
+
+// compileKey names a compile whatever its attempt.
+type compileKey struct{ rank, epoch, frame, compile int }
+
+func keyOf(id explain.ID) compileKey {
+	return compileKey{id.Rank, id.Epoch, id.CompileID.Frame, id.Compile}
+}
+
+// facts are the indexes.
+type facts struct {
+	kernels map[compileKey][]*explain.Kernel
+	roots   []*rootFrame
+}
+
+// rootFrame is a compiled function with all its resume points.
+type rootFrame struct {
+	frame   *explain.Frame
+	parts   []*explain.Frame // itself and its resume points, in order
+	ops     int
+	eager   int64 // -1: unknown
+	seconds float64
+	graphs  int
+	again   int // compiles after the first of each part
+}
+
+// collect makes the indexes.
+func (f *facts) collect(in *input) {
+	f.kernels = map[compileKey][]*explain.Kernel{}
+	for _, k := range in.report.Kernels {
+		f.kernels[keyOf(k.ID)] = append(f.kernels[keyOf(k.ID)], k)
+	}
+	for _, fr := range in.report.Frames {
+		if fr.Parent == nil {
+			f.roots = append(f.roots, newRoot(fr))
+		}
+	}
+}
+
+// newRoot adds up a function and its resume points.
+func newRoot(fr *explain.Frame) *rootFrame {
+	root := &rootFrame{frame: fr}
+	seen := map[*explain.Frame]bool{}
+	var visit func(*explain.Frame)
+	visit = func(p *explain.Frame) {
+		if seen[p] {
+			return
+		}
+		seen[p] = true
+		root.parts = append(root.parts, p)
+		for _, next := range p.Resumes {
+			visit(next)
+		}
+	}
+	visit(fr)
+	for _, p := range root.parts {
+		if p.EagerOps < 0 || root.eager < 0 {
+			root.eager = -1
+		} else {
+			root.eager += p.EagerOps
+		}
+		root.again += max(0, len(p.Compiles)-1)
+		last := 0
+		for _, c := range p.Compiles {
+			root.seconds += c.Seconds
+			if c.Graph != nil {
+				root.graphs++
+				last = len(c.Graph.Ops)
+			}
+		}
+		root.ops += last
+	}
+	return root
+}
+
+// The selections that parts of a report stand for.
+
+func frameSel(f *explain.Frame) Selection {
+	return Selection{Pos: placeOnly(f.Pos), HasID: true, ID: f.ID}
+}
+
+func compileSel(c *explain.Compile) Selection {
+	s := Selection{HasID: true, ID: c.ID}
+	if c.Frame != nil {
+		s.Pos = placeOnly(c.Frame.Pos)
+	}
+	return s
+}
+
+func groupSel(g *explain.BreakGroup) Selection {
+	s := Selection{Break: g.Key}
+	if g.Lead != nil {
+		s.Pos = placeOnly(g.Lead.Pos)
+		if g.Lead.Compile != nil {
+			s.HasID, s.ID = true, g.Lead.Compile.ID
+		}
+	}
+	return s
+}
+
+func kernelSel(k *explain.Kernel) Selection {
+	s := Selection{HasID: true, ID: k.ID, Kernel: k.Name}
+	if len(k.Pos) > 0 {
+		s.Pos = placeOnly(k.Pos[0])
+	}
+	if len(k.Nodes) > 0 {
+		s.Node = k.Nodes[0]
+	}
+	return s
+}
+
+func posSel(p logs.Pos) Selection { return Selection{Pos: placeOnly(p)} }
+
+// placeOnly drops what two records of one place may tell differently.
+func placeOnly(p logs.Pos) logs.Pos { return logs.Pos{File: p.File, Line: p.Line} }

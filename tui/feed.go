@@ -1,0 +1,111 @@
+// Package tui is the screens: one Bubble Tea model that draws a Report, live
+// or saved, and never an engine's types. Lists of rows are made from a report
+// off the UI goroutine (derive.go); Update only moves cursors, View only draws
+// what is seen; nothing in either reads a file.
+//
+// It imports explain, logs and internal/ctl only; never an engine package.
+// Open feed.go first (where everything comes from), then model.go, then
+// screen.go (what a screen is) and one screen, breaks.go.
+package tui
+
+import (
+	"context"
+	"time"
+
+	"tcdbg/explain"
+	"tcdbg/internal/ctl"
+	"tcdbg/logs"
+)
+
+// Feed is where the screens get what they show. All methods may be called
+// from any goroutine; those marked (reads) may read files and are never
+// called by Update or View.
+type Feed interface {
+	// Snapshot returns the newest report (reads). It is never nil and never
+	// changes; the same pointer means that nothing new came.
+	Snapshot() *explain.Report
+	// Run tells how the program stands.
+	Run() Run
+	// Records are the trace's records; nil where there are none to list.
+	Records() Records
+	// Output is what the program printed; nil for a saved trace without it.
+	Output() Output
+	// Source returns the lines of a source file (reads).
+	Source(file string) ([]string, error)
+	// Path maps a file name of the trace to one of this machine.
+	Path(file string) string
+	// Send controls the program; it fails where that is not possible.
+	Send(verb ctl.Verb, arg string) error
+	// Interrupt sends SIGINT to the program.
+	Interrupt()
+	// Rerun starts the program again and shows the new run.
+	Rerun() error
+	// Export writes text to a file of the given base name in the folder of
+	// the run (reads) and returns its path.
+	Export(name, text string) (string, error)
+}
+
+// Run is how a program stands.
+type Run struct {
+	Title   string // captioner.go
+	Root    string // folder from which paths are shown
+	Live    bool
+	Paused  bool
+	Control bool // pause and step are possible
+	Start   time.Time
+	Elapsed time.Duration // of an ended run
+	Ended   string        // "exit 0", "panic: ...", "kernel fault: ..."; "" while live or when unknown
+	Failed  bool          // Ended is bad news
+	Where   string        // the place where it is paused
+}
+
+// Records lists trace records. Len only grows.
+type Records interface {
+	Len() int
+	// At describes record i from the index alone.
+	At(i int) Record
+	// Payload reads record i (reads).
+	Payload(i int) string
+	// Search calls hit for each record whose payload or metadata contains the
+	// query, and progress with the share that was searched (reads).
+	Search(ctx context.Context, query string, hit func(i int), progress func(done float64))
+}
+
+// Record is one row of the Logs screen.
+type Record struct {
+	Time    string // 15:04:05.000
+	Kind    string // dynamo_output_graph, artifact:recompile_reasons
+	ID      string // 0/1_2, "" outside any compile
+	Rank    int    // -1: none
+	Summary string
+	Bytes   int64
+	Place   logs.Pos // of the writer
+}
+
+// Output lists lines of the program's standard output and error.
+type Output interface {
+	Len() int
+	// Line returns line i; it reads at most one block that is in memory or in
+	// the page cache.
+	Line(i int) OutputLine
+}
+
+// OutputLine is one line that the program printed.
+type OutputLine struct {
+	Text string
+	Err  bool // on standard error
+}
+
+// Options are what a terminal and its user bring.
+type Options struct {
+	Colour bool
+	Mouse  bool
+	// Editor is $EDITOR with its arguments; "" for none.
+	Editor string
+	// Copy puts text on the clipboard.
+	Copy func(text string) error
+	// Poll is how often the feed is asked for a new report.
+	Poll time.Duration
+	// Screen is shown first.
+	First int
+}

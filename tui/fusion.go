@@ -1,0 +1,398 @@
+package tui
+
+import (
+	"fmt"
+	"strings"
+
+	"tcdbg/explain"
+	"tcdbg/logs"
+	"tcdbg/tui/keys"
+	"tcdbg/tui/syntax"
+	"tcdbg/tui/theme"
+)
+
+// This file is screen 7, Fusion: what did the compiler do, one step at a time,
+// and why not more?
+
+func fusionScreen() screenDef {
+	return screenDef{
+		id: keys.Fusion, rows: fusionRows, lead: fusionLead, leadLines: 2, detail: fusionDetail, share: 0.34,
+		act: fusionAct,
+		empty: func(m *Model) []string {
+			if m.report.Totals.Kernels > 0 {
+				return []string{
+					"This trace records no fusion decisions.",
+					"PyTorch tells them only in its text logs: run under tcdbg exec, or set TORCH_LOGS=fusion,schedule and open the text with the trace.",
+				}
+			}
+			return []string{"No pass has run yet.", "Every pass over a graph and every decision to fuse two nodes (or not, and why) appears here as a step: ← and → go through them."}
+		},
+	}
+}
+
+func fusionLead(m *Model, _ int) []theme.Line {
+	fused, refused, saved := 0, 0, int64(0)
+	for _, f := range m.report.Fusions {
+		for i := range f.Steps {
+			if f.Steps[i].Fused {
+				fused++
+				saved += f.Steps[i].Score
+			} else {
+				refused++
+			}
+		}
+	}
+	if fused+refused+len(m.report.Passes) == 0 {
+		return nil
+	}
+	l := theme.Line{
+		{Text: fmt.Sprintf(" %s %d fused", theme.GlyphDone, fused), Style: theme.Bold | theme.Green},
+		{Text: fmt.Sprintf("  %s %d refused", theme.GlyphFailed, refused), Style: theme.Red},
+	}
+	if saved > 0 {
+		l = append(l, theme.Span{Text: " · " + bytesText(saved) + " of traffic saved"})
+	}
+	if n := len(m.report.Passes); n > 0 {
+		l = append(l, theme.Span{Text: fmt.Sprintf(" · %d pass steps", n)})
+	}
+	if p := m.pane(keys.Fusion); p.hide {
+		l = append(l, theme.Span{Text: " · steps that change nothing are hidden", Style: theme.Faint})
+	}
+	return []theme.Line{l, nil}
+}
+
+// fusionRows lists the passes and decisions of each compiled graph in order.
+func fusionRows(in *input) []row {
+	names := map[compileKey]string{}
+	for _, f := range in.report.Frames {
+		for _, c := range f.Compiles {
+			names[keyOf(c.ID)] = f.Name
+		}
+	}
+	var order []compileKey
+	ids := map[compileKey]explain.ID{}
+	note := func(id explain.ID) {
+		if _, ok := ids[keyOf(id)]; !ok {
+			ids[keyOf(id)] = id
+			order = append(order, keyOf(id))
+		}
+	}
+	passes := map[compileKey][]*explain.PassRun{}
+	for _, p := range in.report.Passes {
+		note(p.ID)
+		passes[keyOf(p.ID)] = append(passes[keyOf(p.ID)], p)
+	}
+	fusions := map[compileKey][]*explain.Fusion{}
+	for _, f := range in.report.Fusions {
+		note(f.ID)
+		fusions[keyOf(f.ID)] = append(fusions[keyOf(f.ID)], f)
+	}
+	var rows []row
+	for i, k := range order {
+		if i > 0 {
+			rows = append(rows, &headRow{})
+		}
+		rows = append(rows, &headRow{text: strings.TrimSpace(idText(ids[k]) + " " + names[k])})
+		for _, p := range passes[k] {
+			rows = append(rows, &passRow{p})
+		}
+		for _, f := range fusions[k] {
+			rows = append(rows, fusionSteps(f)...)
+		}
+	}
+	return rows
+}
+
+func fusionSteps(f *explain.Fusion) []row {
+	var rows []row
+	round := -1
+	for i := range f.Steps {
+		s := &f.Steps[i]
+		if s.Round != round {
+			round = s.Round
+			head := fmt.Sprintf("fusion round %d", round)
+			if f.Before > 0 {
+				head += fmt.Sprintf("   %d → %d kernels", f.Before, f.After)
+			}
+			rows = append(rows, &headRow{text: head})
+		}
+		rows = append(rows, &stepRow{f, i})
+	}
+	return rows
+}
+
+// passRow is one pass, or one rewrite within it.
+type passRow struct{ p *explain.PassRun }
+
+func (r *passRow) key() string {
+	return fmt.Sprintf("pass %s %s %d", idText(r.p.ID), r.p.Step.Pass, r.p.Step.Index)
+}
+func (r *passRow) sel() Selection { return Selection{HasID: true, ID: r.p.ID} }
+func (r *passRow) quiet() bool    { return r.p.Step.Before == r.p.Step.After }
+func (r *passRow) matches(q string) bool {
+	return theme.IndexFold(r.p.Step.Pass, q) >= 0 || theme.IndexFold(r.p.Step.Stage, q) >= 0
+}
+
+func (r *passRow) draw(_ *Model, w int) theme.Line {
+	s := r.p.Step
+	glyph := theme.Span{Text: "≡ ", Style: theme.Accent}
+	if r.quiet() {
+		glyph = theme.Span{Text: "· ", Style: theme.Faint}
+	}
+	tail := ""
+	if s.Micros > 0 {
+		tail = fmt.Sprintf("%d us", s.Micros)
+	}
+	l := theme.Line{glyph, theme.T(theme.Plain, s.Pass), theme.T(theme.Faint, "  "+s.Stage)}
+	return append(l.Fit(max(0, w-len(tail))), theme.Span{Text: tail, Style: theme.Faint})
+}
+
+// stepRow is one decision of the scheduler.
+type stepRow struct {
+	f *explain.Fusion
+	i int
+}
+
+func (r *stepRow) step() *logs.FusionStep { return &r.f.Steps[r.i] }
+func (r *stepRow) key() string {
+	return fmt.Sprintf("fusion %s %s %d", idText(r.f.ID), r.f.Graph, r.i)
+}
+func (r *stepRow) sel() Selection { return Selection{HasID: true, ID: r.f.ID} }
+func (r *stepRow) quiet() bool    { return !r.step().Fused }
+func (r *stepRow) matches(q string) bool {
+	s := r.step()
+	return theme.IndexFold(s.A, q) >= 0 || theme.IndexFold(s.B, q) >= 0 || theme.IndexFold(s.Reason, q) >= 0 || theme.IndexFold(s.Result, q) >= 0
+}
+
+func (r *stepRow) draw(_ *Model, w int) theme.Line {
+	s := r.step()
+	glyph := theme.Span{Text: theme.GlyphFailed + " ", Style: theme.Red}
+	tail := theme.Clean(s.Reason)
+	if s.Fused {
+		glyph = theme.Span{Text: theme.GlyphDone + " ", Style: theme.Green}
+		if tail = ""; s.Score > 0 {
+			tail = "saves " + bytesText(s.Score)
+		}
+	}
+	pair := theme.Clean(s.A + " + " + s.B)
+	pw := min(theme.Width(pair), max(12, w/2))
+	l := theme.Line{glyph, {Text: theme.Cut(pair, pw) + "  "}}
+	return append(l, theme.Span{Text: theme.Cut(tail, max(0, w-l.Width())), Style: theme.Faint})
+}
+
+// fusionAct steps through decisions.
+func fusionAct(m *Model, a keys.Action) bool {
+	p := m.pane(keys.Fusion)
+	src := paneRows{p}
+	switch a {
+	case keys.StepBack:
+		p.list.Move(src, -1)
+	case keys.StepOn:
+		p.list.Move(src, 1)
+	case keys.NextRefusal, keys.PrevRefusal:
+		m.nextRefusal(p, a == keys.NextRefusal)
+	case keys.HideSame:
+		p.note()
+		p.hide = !p.hide
+		p.version++
+		p.apply()
+		p.keep()
+		return true
+	default:
+		return false
+	}
+	inside := p.inside
+	p.inside = false
+	m.moved()
+	p.inside = inside
+	return true
+}
+
+func (m *Model) nextRefusal(p *pane, on bool) {
+	step := 1
+	if !on {
+		step = -1
+	}
+	if p.hide {
+		m.status = "refusals are hidden; u shows them"
+		return
+	}
+	for i := p.list.Cursor() + step; i >= 0 && i < p.Len(); i += step {
+		if s, ok := p.at(i).(*stepRow); ok && !s.step().Fused {
+			p.list.Set(paneRows{p}, i)
+			return
+		}
+	}
+	m.status = "no further refusal"
+}
+
+func fusionDetail(m *Model, r row, w int) *doc {
+	d := &doc{width: w}
+	switch r := r.(type) {
+	case *passRow:
+		s := r.p.Step
+		d.add(theme.T(theme.Bold, s.Pass), theme.T(theme.Faint, "  "+s.Stage))
+		if s.Before == s.After {
+			d.wrap(theme.Faint, 0, "This pass changed nothing.")
+			d.blank()
+			d.code(m.hl, syntax.FX, s.After)
+			return d
+		}
+		d.blank()
+		m.beforeAfter(d, syntax.FX, s.Before, s.After)
+	case *stepRow:
+		m.fusionStep(d, r)
+	}
+	return d
+}
+
+// fusionStep is one decision: the words first, then nodes and kernels before
+// and after.
+func (m *Model) fusionStep(d *doc, r *stepRow) {
+	s := r.step()
+	if s.Fused {
+		d.add(theme.T(theme.Green|theme.Bold, theme.GlyphDone+" fused "), theme.T(theme.Bold, s.A+" + "+s.B))
+	} else {
+		d.add(theme.T(theme.Red|theme.Bold, theme.GlyphFailed+" not fused "), theme.T(theme.Bold, s.A+" + "+s.B))
+	}
+	if s.Reason != "" {
+		d.wrap(theme.Plain, 2, s.Reason)
+	}
+	if s.Why != "" && s.Why != s.Reason {
+		d.wrap(theme.Plain, 2, s.Why)
+	}
+	facts := []string{fmt.Sprintf("step %d of %d", r.i+1, len(r.f.Steps)), fmt.Sprintf("round %d", s.Round)}
+	if s.Kind != "" {
+		facts = append(facts, s.Kind)
+	}
+	if s.Score > 0 {
+		facts = append(facts, "score "+bytesText(s.Score)+" not moved")
+	}
+	if s.Result != "" {
+		facts = append(facts, "→ "+s.Result)
+	}
+	d.wrap(theme.Faint, 2, strings.Join(facts, " · "))
+	before := r.before(func(s *logs.FusionStep) bool { return len(s.Nodes) > 0 })
+	if len(s.Nodes) > 0 {
+		d.heading("NODES")
+		old := s.Nodes
+		if before != nil {
+			old = before.Nodes
+		}
+		m.beforeAfter(d, syntax.None, strings.Join(old, "\n"), strings.Join(s.Nodes, "\n"))
+	}
+	if s.Source != "" {
+		d.heading("KERNELS")
+		old := s.Source
+		if b := r.before(func(s *logs.FusionStep) bool { return s.Source != "" }); b != nil {
+			old = b.Source
+		}
+		m.beforeAfter(d, syntax.C, old, s.Source)
+	}
+}
+
+// before is the last earlier step that passes, nil for none.
+func (r *stepRow) before(ok func(*logs.FusionStep) bool) *logs.FusionStep {
+	for i := r.i - 1; i >= 0; i-- {
+		if s := &r.f.Steps[i]; ok(s) {
+			return s
+		}
+	}
+	return nil
+}
+
+// sideBySide is the width from which before and after stand side by side.
+const sideBySide = 84
+
+// beforeAfter compares two texts: side by side where there is room.
+func (m *Model) beforeAfter(d *doc, lang syntax.Lang, before, after string) {
+	edits := diffLines(splitLines(before), splitLines(after))
+	if d.width < sideBySide {
+		d.parts = append(d.parts, part{
+			n: len(edits), code: true,
+			line: func(i int) theme.Line { return m.editLine(edits[i], lang) },
+			text: func(i int) string { return edits[i].text },
+		})
+		return
+	}
+	rows := pairUp(edits)
+	half := (d.width - 3) / 2
+	d.add(theme.T(theme.Faint, theme.Fit("BEFORE", half)+" │ AFTER"))
+	d.parts = append(d.parts, part{
+		n: len(rows),
+		line: func(i int) theme.Line {
+			l := m.editSide(rows[i][0], lang).Fit(half)
+			l = append(l, theme.Span{Text: " │ ", Style: theme.Faint})
+			return append(l, m.editSide(rows[i][1], lang)...)
+		},
+		text: func(i int) string { return rows[i][0].text + " " + rows[i][1].text },
+	})
+}
+
+func splitLines(s string) []string {
+	if s == "" {
+		return nil
+	}
+	return strings.Split(strings.TrimRight(s, "\n"), "\n")
+}
+
+// pairUp aligns removed and added lines of one place.
+func pairUp(edits []edit) [][2]edit {
+	var rows [][2]edit
+	for i := 0; i < len(edits); {
+		if edits[i].op == ' ' {
+			rows = append(rows, [2]edit{edits[i], edits[i]})
+			i++
+			continue
+		}
+		var del, ins []edit
+		for ; i < len(edits) && edits[i].op != ' '; i++ {
+			if edits[i].op == '-' {
+				del = append(del, edits[i])
+			} else {
+				ins = append(ins, edits[i])
+			}
+		}
+		for k := range max(len(del), len(ins)) {
+			var pair [2]edit
+			if k < len(del) {
+				pair[0] = del[k]
+			}
+			if k < len(ins) {
+				pair[1] = ins[k]
+			}
+			rows = append(rows, pair)
+		}
+	}
+	return rows
+}
+
+func (m *Model) editLine(e edit, lang syntax.Lang) theme.Line {
+	mark, style := markOf(e)
+	return append(theme.Line{{Text: mark, Style: style}}, m.editText(e, lang)...)
+}
+
+func (m *Model) editSide(e edit, lang syntax.Lang) theme.Line {
+	if e.op == 0 {
+		return nil
+	}
+	return m.editLine(e, lang)
+}
+
+func (m *Model) editText(e edit, lang syntax.Lang) theme.Line {
+	if e.op == ' ' {
+		return m.hl.Line(lang, e.text)
+	}
+	_, style := markOf(e)
+	return theme.L(style, e.text)
+}
+
+func markOf(e edit) (string, theme.Style) {
+	switch e.op {
+	case '-':
+		return "- ", theme.Red
+	case '+':
+		return "+ ", theme.Green
+	}
+	return "  ", theme.Plain
+}

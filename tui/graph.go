@@ -1,0 +1,282 @@
+package tui
+
+import (
+	"fmt"
+	"sort"
+	"strings"
+
+	"tcdbg/explain"
+	"tcdbg/tui/keys"
+	"tcdbg/tui/syntax"
+	"tcdbg/tui/theme"
+)
+
+// This file is screen 6, Graph: what was captured? As a table, a drawing,
+// operators as bars, and code at every stage.
+
+func graphScreen() screenDef {
+	return screenDef{
+		id: keys.Graph, rows: graphRows, lead: graphLead, leadLines: 2, detail: graphDetail, share: 0.3,
+		modes: []string{"table", "drawing", "operators", "code"},
+		act:   stepItem,
+		count: func(r *explain.Report) int { return r.Totals.Graphs },
+		empty: func(*Model) []string {
+			return []string{"No graph was captured yet.", "A graph is what the compiler saw of a function between two breaks: its operators in order, with shapes and where each comes from."}
+		},
+	}
+}
+
+func graphLead(m *Model, _ int) []theme.Line {
+	n := len(m.report.Graphs)
+	if n == 0 {
+		return nil
+	}
+	return []theme.Line{{
+		{Text: " " + count(n, "graph"), Style: theme.Bold | theme.Compiled},
+		{Text: fmt.Sprintf(" of %s", count(m.report.Totals.Ops, "operator"))},
+		{Text: " · v: " + m.def().modes[m.pane(keys.Graph).mode%4], Style: theme.Faint},
+	}, nil}
+}
+
+// stepItem moves to the previous or next row from within the detail.
+func stepItem(m *Model, a keys.Action) bool {
+	n := map[keys.Action]int{keys.PrevItem: -1, keys.NextItem: 1}[a]
+	if n == 0 {
+		return false
+	}
+	p := m.current()
+	p.list.Move(paneRows{p}, n)
+	inside := p.inside
+	p.inside = false
+	m.moved()
+	p.inside = inside
+	return true
+}
+
+func graphRows(in *input) []row {
+	most := 1
+	for _, g := range in.report.Graphs {
+		most = max(most, len(g.Ops))
+	}
+	names := map[compileKey]string{}
+	for _, f := range in.report.Frames {
+		for _, c := range f.Compiles {
+			names[keyOf(c.ID)] = f.Name
+		}
+	}
+	rows := make([]row, 0, len(in.report.Graphs))
+	for _, g := range in.report.Graphs {
+		rows = append(rows, &graphRow{g, names[keyOf(g.ID)], most})
+	}
+	return rows
+}
+
+// graphRow is a captured graph with its operators as a bar.
+type graphRow struct {
+	g    *explain.Graph
+	fn   string
+	most int
+}
+
+func (r *graphRow) key() string    { return "graph " + r.g.Name + idText(r.g.ID) }
+func (r *graphRow) sel() Selection { return Selection{HasID: true, ID: r.g.ID} }
+func (r *graphRow) matches(q string) bool {
+	if theme.IndexFold(r.fn, q) >= 0 || theme.IndexFold(r.g.Name, q) >= 0 {
+		return true
+	}
+	for _, op := range r.g.Ops {
+		if theme.IndexFold(op, q) >= 0 {
+			return true
+		}
+	}
+	return false
+}
+
+func (r *graphRow) draw(_ *Model, w int) theme.Line {
+	name := r.fn
+	if name == "" {
+		name = r.g.Name
+	}
+	barw := min(12, max(0, w-36))
+	l := theme.Line{{Text: theme.Fit(idText(r.g.ID), 8) + " ", Style: theme.Faint}}
+	l = append(l, theme.T(theme.Plain, theme.Fit(theme.Clean(name), max(8, w-9-6-barw-1))+" "))
+	l = append(l, theme.Span{Text: theme.FitRight(fmt.Sprint(len(r.g.Ops)), 4) + " "})
+	return append(l, theme.Span{Text: bar(float64(len(r.g.Ops)), float64(r.most), barw), Style: theme.Compiled})
+}
+
+// nodes parses a graph's nodes off the UI goroutine.
+func (m *Model) nodes(g *explain.Graph) ([]explain.GraphNode, bool) {
+	key := "nodes " + g.Name + idText(g.ID)
+	if n, ok := m.nodesOf[key]; ok {
+		return n, true
+	}
+	if !m.texts.want[key] {
+		m.texts.want[key] = true
+		m.texts.jobs = append(m.texts.jobs, func() any { return nodesMsg{key, g.Nodes()} })
+	}
+	return nil, false
+}
+
+// nodesMsg is a parsed graph.
+type nodesMsg struct {
+	key   string
+	nodes []explain.GraphNode
+}
+
+func (m *Model) takeNodes(msg nodesMsg) {
+	delete(m.texts.want, msg.key)
+	if len(m.nodesOf) >= maxTrees {
+		clear(m.nodesOf)
+	}
+	m.nodesOf[msg.key] = msg.nodes
+	m.texts.gen++
+}
+
+func graphDetail(m *Model, r row, w int) *doc {
+	d := &doc{width: w}
+	gr := r.(*graphRow)
+	g := gr.g
+	nodes, ok := m.nodes(g)
+	if !ok {
+		d.add(theme.T(theme.Faint, "reading the graph …"))
+		return d
+	}
+	title := gr.fn
+	if title == "" {
+		title = g.Name
+	}
+	inputs := 0
+	for i := range nodes {
+		if nodes[i].Op == "placeholder" {
+			inputs++
+		}
+	}
+	d.add(theme.T(theme.Bold, title+" "+idText(g.ID)), theme.T(theme.Faint, fmt.Sprintf("  %s, %s", count(max(inputs, g.Inputs), "input"), count(len(g.Ops), "operator"))))
+	d.blank()
+	switch m.pane(keys.Graph).mode {
+	case 0:
+		m.graphTable(d, g, nodes)
+	case 1:
+		m.graphDrawing(d, g, nodes)
+	case 2:
+		graphBars(d, g)
+	case 3:
+		m.graphCode(d, g)
+	}
+	return d
+}
+
+// graphTable is the nodes as a table: the user's line at the right.
+func (m *Model) graphTable(d *doc, g *explain.Graph, nodes []explain.GraphNode) {
+	if len(nodes) == 0 {
+		if g.Table != "" {
+			d.code(m.hl, syntax.FX, g.Table)
+		} else {
+			graphBars(d, g)
+		}
+		return
+	}
+	nw, tw := 6, 8
+	for i := range nodes {
+		nw, tw = max(nw, theme.Width(nodes[i].Name)), max(tw, theme.Width(nodes[i].Target))
+	}
+	nw, tw = min(nw, 24), min(tw, max(10, d.width/4))
+	d.add(theme.T(theme.Faint, padded(nw, "NAME", tw, "TARGET", 18, "SHAPE")+"FROM"))
+	d.focus = m.focusNode(g, nodes, d.Len())
+	d.parts = append(d.parts, part{
+		n: len(nodes), code: true,
+		line: func(i int) theme.Line {
+			n := &nodes[i]
+			style := theme.Plain
+			if n.Op == "placeholder" || n.Op == "output" {
+				style = theme.Faint
+			}
+			l := theme.Line{theme.T(style|theme.Bold&m.chosen(g, n), theme.Fit(theme.Clean(n.Name), nw)+" "), theme.T(style, theme.Fit(theme.Clean(n.Target), tw)+" "), theme.T(theme.Yellow, theme.Fit(theme.Clean(n.Type), 18)+" ")}
+			from := m.place(n.Pos)
+			if from == "" {
+				return append(l, theme.T(theme.Faint, n.Op))
+			}
+			return append(l, theme.T(theme.Accent, from+"  "), theme.T(theme.Faint, strings.TrimSpace(n.Pos.Code)))
+		},
+		text:   func(i int) string { return nodes[i].Name + " " + nodes[i].Target + " " + nodes[i].Pos.Code },
+		target: nodeTarget(g, nodes),
+	})
+}
+
+// chosen is all bits when a node is the selection, else none.
+func (m *Model) chosen(g *explain.Graph, n *explain.GraphNode) theme.Style {
+	if m.sel.Node == n.Name && m.sel.HasID && keyOf(m.sel.ID) == keyOf(g.ID) {
+		return ^theme.Style(0)
+	}
+	return 0
+}
+
+// focusNode is the line of the selected node, or of the first one of the
+// selected source line.
+func (m *Model) focusNode(g *explain.Graph, nodes []explain.GraphNode, first int) int {
+	at := 0
+	for i := range nodes {
+		if m.chosen(g, &nodes[i]) != 0 {
+			return first + i
+		}
+		if at == 0 && m.sel.Pos.Line > 0 && lineOf(nodes[i].Pos) == lineOf(m.sel.Pos) {
+			at = first + i
+		}
+	}
+	return at
+}
+
+func nodeTarget(g *explain.Graph, nodes []explain.GraphNode) func(i int) (Selection, bool) {
+	return func(i int) (Selection, bool) {
+		n := &nodes[i]
+		return Selection{Pos: placeOnly(n.Pos), HasID: true, ID: g.ID, Node: n.Name}, true
+	}
+}
+
+// graphBars counts operators by name.
+func graphBars(d *doc, g *explain.Graph) {
+	counts := map[string]int{}
+	for _, op := range g.Ops {
+		counts[op]++
+	}
+	names := make([]string, 0, len(counts))
+	for n := range counts {
+		names = append(names, n)
+	}
+	sort.Slice(names, func(i, j int) bool {
+		if counts[names[i]] != counts[names[j]] {
+			return counts[names[i]] > counts[names[j]]
+		}
+		return names[i] < names[j]
+	})
+	if len(names) == 0 {
+		d.add(theme.T(theme.Faint, "no operators recorded"))
+		return
+	}
+	most := float64(counts[names[0]])
+	for _, n := range names {
+		d.add(theme.T(theme.Plain, theme.Fit(n, min(28, d.width/2))+" "), theme.T(theme.Plain, theme.FitRight(fmt.Sprint(counts[n]), 4)+" "),
+			theme.T(theme.Compiled, bar(float64(counts[n]), most, max(8, d.width/2-8))))
+	}
+}
+
+// graphCode is the text of every stage, one after the other.
+func (m *Model) graphCode(d *doc, g *explain.Graph) {
+	if len(g.Stages) == 0 {
+		d.wrap(theme.Faint, 0, "The trace records no text of this graph.")
+		return
+	}
+	for _, s := range g.Stages {
+		d.heading(strings.ToUpper(s.Name))
+		text, ok := m.text(fmt.Sprintf("stage %d %s %s", s.Seq, s.Name, idText(g.ID)), s.Load)
+		if !ok {
+			d.add(theme.T(theme.Faint, "reading …"))
+			continue
+		}
+		lang := syntax.FX
+		if strings.Contains(text, "func ") && !strings.Contains(text, "def ") {
+			lang = syntax.Go
+		}
+		d.code(m.hl, lang, text)
+	}
+}

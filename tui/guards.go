@@ -1,0 +1,321 @@
+package tui
+
+import (
+	"fmt"
+	"strings"
+
+	"tcdbg/explain"
+	"tcdbg/tui/keys"
+	"tcdbg/tui/theme"
+)
+
+// This file is screen 5, Guards: what does every call check, who asked for it,
+// what does it cost?
+
+func guardsScreen() screenDef {
+	return screenDef{
+		id: keys.Guards, rows: guardRows, lead: guardsLead, leadLines: 2, detail: guardDetail, share: 0.34,
+		modes: []string{"tree", "difference from the entry before"},
+		act:   guardsAct,
+		empty: func(m *Model) []string {
+			if len(m.report.Frames) == 0 {
+				return []string{"Nothing was compiled, so nothing is guarded.", "A guard is a check before each call that what was compiled still fits."}
+			}
+			return []string{"This trace records no guards.", "PyTorch writes them as dynamo_cpp_guards_str; old versions and text logs may lack them (TORCH_LOGS=guards)."}
+		},
+	}
+}
+
+func guardsLead(m *Model, _ int) []theme.Line {
+	entries, leaves, noise, worst := 0, 0, 0, 0.0
+	for i := range m.pane(keys.Guards).Len() {
+		if r, ok := m.pane(keys.Guards).at(i).(*guardRow); ok {
+			entries++
+			leaves += r.c.Guards.Leaves
+			noise += r.c.Guards.Noise
+			worst = max(worst, r.c.Guards.Micros)
+		}
+	}
+	if entries == 0 {
+		return nil
+	}
+	l := theme.Line{
+		{Text: " " + count(leaves, "guard"), Style: theme.Bold | theme.Guard},
+		{Text: fmt.Sprintf(" in %d entries", entries)},
+	}
+	if worst > 0 {
+		l = append(l, theme.Span{Text: fmt.Sprintf(" · dearest entry %.3g us a call", worst)})
+	}
+	if noise > 0 {
+		l = append(l, theme.Span{Text: fmt.Sprintf(" · %d about hasattr and dynamic marking, folded", noise), Style: theme.Faint})
+	}
+	return []theme.Line{l, nil}
+}
+
+func guardRows(in *input) []row {
+	fails := map[string]int{}
+	for _, rc := range in.report.Recompiles {
+		for _, g := range rc.Failures {
+			fails[entryKey(rc.Compile, g.Entry)]++
+		}
+	}
+	var rows []row
+	for _, f := range in.report.Frames {
+		for _, c := range f.Compiles {
+			if c.Guards != nil {
+				rows = append(rows, &guardRow{c, fails[entryKey(c, fmt.Sprintf("%d/%d", c.ID.CompileID.Frame, c.ID.Compile))]})
+			}
+		}
+	}
+	return rows
+}
+
+// entryKey names a cache entry in any epoch and rank.
+func entryKey(c *explain.Compile, entry string) string {
+	if c == nil {
+		return entry
+	}
+	return fmt.Sprintf("%d %d %s", c.ID.Rank, c.ID.Epoch, entry)
+}
+
+// guardRow is the guards of one entry.
+type guardRow struct {
+	c     *explain.Compile
+	fails int
+}
+
+func (r *guardRow) key() string    { return "guards " + idText(r.c.ID) }
+func (r *guardRow) sel() Selection { return compileSel(r.c) }
+func (r *guardRow) matches(q string) bool {
+	return r.c.Frame != nil && theme.IndexFold(r.c.Frame.Name, q) >= 0
+}
+
+func (r *guardRow) draw(_ *Model, w int) theme.Line {
+	name := ""
+	if r.c.Frame != nil {
+		name = theme.Clean(r.c.Frame.Name)
+	}
+	tail := fmt.Sprintf("%d", r.c.Guards.Leaves)
+	if r.c.Guards.Micros > 0 {
+		tail += fmt.Sprintf("  %.2f us", r.c.Guards.Micros)
+	}
+	l := theme.Line{{Text: theme.GlyphGuard + " ", Style: theme.Guard}, {Text: theme.Fit(idText(r.c.ID), 8) + " ", Style: theme.Faint}, {Text: name}}
+	if r.fails > 0 {
+		l = append(l, theme.Span{Text: fmt.Sprintf("  %s failed %s", theme.GlyphRecompile, times(r.fails)), Style: theme.Recompile})
+	}
+	l = l.Fit(max(0, w-theme.Width(tail)-1))
+	return append(l, theme.Span{Text: " " + tail, Style: theme.Faint})
+}
+
+// guardTree parses an entry's guards once, off the UI goroutine.
+func (m *Model) guardTree(c *explain.Compile) (*explain.GuardNode, bool) {
+	key := "guards " + idText(c.ID)
+	if n, ok := m.trees[key]; ok {
+		return n, true
+	}
+	if !m.texts.want[key] {
+		m.texts.want[key] = true
+		tree := c.Guards
+		m.texts.jobs = append(m.texts.jobs, func() any { return treeMsg{key, tree.Root()} })
+	}
+	return nil, false
+}
+
+// treeMsg is a parsed guard tree.
+type treeMsg struct {
+	key  string
+	root *explain.GuardNode
+}
+
+// maxTrees is how many parsed trees are kept.
+const maxTrees = 16
+
+func (m *Model) takeTree(msg treeMsg) {
+	delete(m.texts.want, msg.key)
+	if len(m.trees) >= maxTrees {
+		clear(m.trees)
+	}
+	if msg.root == nil {
+		msg.root = &explain.GuardNode{}
+	}
+	m.trees[msg.key] = msg.root
+	m.texts.gen++
+}
+
+func guardDetail(m *Model, r row, w int) *doc {
+	d := &doc{width: w}
+	gr := r.(*guardRow)
+	root, ok := m.guardTree(gr.c)
+	if !ok {
+		d.add(theme.T(theme.Faint, "reading guards …"))
+		return d
+	}
+	if m.pane(keys.Guards).mode == 1 {
+		m.guardDiff(d, gr.c, root)
+		return d
+	}
+	m.guardTreeDoc(d, gr.c, root)
+	return d
+}
+
+// leaf is one line of a flattened tree.
+type leaf struct {
+	g     *explain.GuardNode
+	depth int
+	path  string
+	inner int // guards folded away below a manager
+}
+
+// flatten lists a tree; managers in folds are closed, noise is counted only.
+func flatten(root *explain.GuardNode, folds map[string]bool) (lines []leaf, noise int) {
+	var visit func(g *explain.GuardNode, depth int, path string)
+	visit = func(g *explain.GuardNode, depth int, path string) {
+		path += "/" + g.Source + g.Kind
+		if g.Noise {
+			noise += max(1, leaves(g))
+			return
+		}
+		if g.Kind == "" && folds[path] {
+			lines = append(lines, leaf{g, depth, path, leaves(g)})
+			return
+		}
+		if g.Kind != "" || g.Source != "" {
+			lines = append(lines, leaf{g, depth, path, 0})
+			depth++
+		}
+		for _, c := range g.Children {
+			visit(c, depth, path)
+		}
+	}
+	visit(root, 0, "")
+	return lines, noise
+}
+
+// leaves counts the guards of a subtree.
+func leaves(g *explain.GuardNode) int {
+	n := 0
+	if g.Kind != "" {
+		n = 1
+	}
+	for _, c := range g.Children {
+		n += leaves(c)
+	}
+	return n
+}
+
+// guardTreeDoc draws the tree, folded by source.
+func (m *Model) guardTreeDoc(d *doc, c *explain.Compile, root *explain.GuardNode) {
+	lines, noise := flatten(root, m.pane(keys.Guards).folds)
+	m.foldable = lines
+	d.add(theme.T(theme.Bold, fmt.Sprintf("%s %s", idText(c.ID), count(c.Guards.Leaves, "guard"))))
+	if noise > 0 {
+		d.add(theme.T(theme.Noise, fmt.Sprintf("%s about hasattr and dynamic marking are not shown", count(noise, "guard"))))
+	}
+	d.blank()
+	m.foldFrom = d.Len()
+	d.parts = append(d.parts, part{
+		n:    len(lines),
+		line: func(i int) theme.Line { return m.guardLine(lines[i], d.width) },
+		text: func(i int) string { return lines[i].g.Source + " " + lines[i].g.Kind + " " + lines[i].g.Text },
+		target: func(i int) (Selection, bool) {
+			g := lines[i].g
+			s := compileSel(c)
+			if g.Pos.Line > 0 {
+				s.Pos = placeOnly(g.Pos)
+			}
+			return s, g.Pos.Line > 0
+		},
+	})
+}
+
+// guardLine draws a manager or a leaf with the line that asked for it.
+func (m *Model) guardLine(l leaf, w int) theme.Line {
+	indent := theme.Span{Text: theme.Spaces(2 * min(l.depth, 16))}
+	g := l.g
+	if g.Kind == "" {
+		glyph, tail := theme.GlyphOpen, ""
+		if l.inner > 0 {
+			glyph, tail = theme.GlyphFolded, fmt.Sprintf("  %s", count(l.inner, "guard"))
+		}
+		typ := ""
+		if g.Type != "" {
+			typ = "  " + g.Type
+		}
+		return theme.Line{indent, {Text: glyph + " ", Style: theme.Faint}, theme.T(theme.Bold, g.Source), theme.T(theme.Faint, typ+tail)}
+	}
+	by := ""
+	if g.Pos.Line > 0 {
+		by = m.place(g.Pos)
+		if code := strings.TrimSpace(g.Code); code != "" && w > 90 {
+			by += "  " + theme.Cut(theme.Clean(code), 30)
+		}
+	}
+	line := theme.Line{indent, {Text: theme.GlyphGuard + " ", Style: theme.Guard}, theme.T(theme.Plain, g.Kind+" "), theme.T(theme.Faint, oneLine(g.Text))}
+	if by == "" {
+		return line
+	}
+	bw := min(theme.Width(by), w/2)
+	return append(line.Fit(max(0, w-bw-2)), theme.Span{Text: "  " + theme.Cut(by, bw), Style: theme.Accent})
+}
+
+func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
+
+// guardDiff compares an entry with the one before it.
+func (m *Model) guardDiff(d *doc, c *explain.Compile, root *explain.GuardNode) {
+	var before *explain.Compile
+	if c.Frame != nil {
+		for _, o := range c.Frame.Compiles {
+			if o == c || keyOf(o.ID) == keyOf(c.ID) {
+				break
+			}
+			if o.Guards != nil {
+				before = o
+			}
+		}
+	}
+	if before == nil {
+		d.wrap(theme.Faint, 0, "This is the first entry of its function: there is none before it to compare with. d shows the tree again.")
+		return
+	}
+	old, ok := m.guardTree(before)
+	if !ok {
+		d.add(theme.T(theme.Faint, "reading guards …"))
+		return
+	}
+	a, b := guardTexts(old), guardTexts(root)
+	d.add(theme.T(theme.Bold, fmt.Sprintf("%s → %s", idText(before.ID), idText(c.ID))), theme.T(theme.Faint, "  what this entry demands that the one before did not"))
+	d.blank()
+	same := 0
+	for _, e := range diffLines(a, b) {
+		switch e.op {
+		case '-':
+			d.add(theme.T(theme.Red, "- "+e.text))
+		case '+':
+			d.add(theme.T(theme.Green, "+ "+e.text))
+		default:
+			same++
+		}
+	}
+	d.blank()
+	d.add(theme.T(theme.Faint, fmt.Sprintf("%s are the same", count(same, "guard"))))
+}
+
+func guardTexts(root *explain.GuardNode) []string {
+	lines, _ := flatten(root, nil)
+	var out []string
+	for _, l := range lines {
+		if l.g.Kind != "" {
+			out = append(out, l.g.Kind+" "+l.g.Source+" "+oneLine(l.g.Text))
+		}
+	}
+	return out
+}
+
+func guardsAct(m *Model, a keys.Action) bool {
+	p := m.pane(keys.Guards)
+	if a != keys.DiffEntries {
+		return false
+	}
+	p.mode = 1 - p.mode
+	return true
+}

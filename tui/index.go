@@ -1,0 +1,200 @@
+package tui
+
+import (
+	"sync"
+
+	"tcdbg/explain"
+	"tcdbg/logs"
+)
+
+// This file is the index of source lines: what happened at each line of each
+// file. Graphs and guards are parsed once each and kept as positions only, off
+// the UI goroutine, when the Source screen is first opened.
+
+// line is a place in a source file.
+type line struct {
+	file string
+	n    int
+}
+
+func lineOf(p logs.Pos) line { return line{p.File, p.Line} }
+
+// lineFacts is everything that happened at one source line.
+type lineFacts struct {
+	code    string
+	nodes   []nodeAt
+	kernels []*explain.Kernel
+	breaks  []*explain.BreakGroup
+	guards  []guardAt
+	fails   []*explain.Recompile
+	entry   []*explain.Frame // functions that begin here
+}
+
+// nodeAt is a node of a captured graph.
+type nodeAt struct {
+	graph        *explain.Graph
+	name, target string
+	pos          logs.Pos
+}
+
+// guardAt is a guard that the line asked for.
+type guardAt struct {
+	compile    *explain.Compile
+	kind, text string
+	pos        logs.Pos
+}
+
+// parsed keeps what was parsed of graphs and guards between snapshots.
+type parsed struct {
+	mu     sync.Mutex
+	nodes  map[*explain.Graph][]nodeAt
+	guards map[*explain.GuardTree][]guardAt
+	files  map[string][]string
+}
+
+// sourceIndex is the facts of all lines.
+type sourceIndex struct {
+	lines map[line]*lineFacts
+	files []string // in the order of their first appearance
+	known map[string]bool
+}
+
+// index makes the index of a report.
+func (c *parsed) index(r *explain.Report) *sourceIndex {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.nodes == nil {
+		c.nodes, c.guards = map[*explain.Graph][]nodeAt{}, map[*explain.GuardTree][]guardAt{}
+	}
+	x := &sourceIndex{lines: map[line]*lineFacts{}, known: map[string]bool{}}
+	x.frames(r, c)
+	x.breaks(r)
+	for _, g := range r.Graphs {
+		for _, n := range c.nodesOf(g) {
+			if l := x.at(n.pos); l != nil {
+				l.nodes = append(l.nodes, n)
+			}
+		}
+	}
+	for _, k := range r.Kernels {
+		for _, p := range k.Pos {
+			if l := x.at(p); l != nil && (len(l.kernels) == 0 || l.kernels[len(l.kernels)-1] != k) {
+				l.kernels = append(l.kernels, k)
+			}
+		}
+	}
+	return x
+}
+
+// at finds or makes the facts of a line.
+func (x *sourceIndex) at(p logs.Pos) *lineFacts {
+	if p.File == "" || p.Line <= 0 {
+		return nil
+	}
+	k := lineOf(p)
+	l := x.lines[k]
+	if l == nil {
+		l = &lineFacts{}
+		x.lines[k] = l
+		if !x.known[p.File] {
+			x.known[p.File] = true
+			x.files = append(x.files, p.File)
+		}
+	}
+	if l.code == "" {
+		l.code = p.Code
+	}
+	return l
+}
+
+func (x *sourceIndex) frames(r *explain.Report, c *parsed) {
+	for _, fr := range r.Frames {
+		if l := x.at(fr.Pos); l != nil {
+			l.entry = append(l.entry, fr)
+		}
+		for _, comp := range fr.Compiles {
+			for _, g := range c.guardsOf(comp) {
+				if l := x.at(g.pos); l != nil {
+					l.guards = append(l.guards, g)
+				}
+			}
+		}
+	}
+}
+
+func (x *sourceIndex) breaks(r *explain.Report) {
+	for _, b := range r.Breaks {
+		if b.Lead == nil || b.Lead.Noise {
+			continue
+		}
+		if l := x.at(b.Lead.Pos); l != nil {
+			l.breaks = append(l.breaks, b)
+		}
+	}
+	for _, rc := range r.Recompiles {
+		for _, g := range rc.Failures {
+			l := x.at(g.Pos)
+			if l != nil && (len(l.fails) == 0 || l.fails[len(l.fails)-1] != rc) {
+				l.fails = append(l.fails, rc)
+			}
+		}
+	}
+}
+
+// nodesOf are the nodes of a graph that have a place.
+func (c *parsed) nodesOf(g *explain.Graph) []nodeAt {
+	if kept, ok := c.nodes[g]; ok {
+		return kept
+	}
+	var out []nodeAt
+	for _, n := range g.Nodes() {
+		if n.Pos.Line > 0 && n.Op != "placeholder" && n.Op != "output" {
+			out = append(out, nodeAt{g, n.Name, n.Target, n.Pos})
+		}
+	}
+	c.nodes[g] = out
+	return out
+}
+
+// guardsOf are the guards of a compile that a line asked for.
+func (c *parsed) guardsOf(comp *explain.Compile) []guardAt {
+	if comp.Guards == nil {
+		return nil
+	}
+	if kept, ok := c.guards[comp.Guards]; ok {
+		return kept
+	}
+	var out []guardAt
+	var visit func(g *explain.GuardNode)
+	visit = func(g *explain.GuardNode) {
+		if g.Kind != "" && !g.Noise && g.Pos.Line > 0 {
+			out = append(out, guardAt{comp, g.Kind, g.Text, g.Pos})
+		}
+		for _, k := range g.Children {
+			visit(k)
+		}
+	}
+	if root := comp.Guards.Root(); root != nil {
+		visit(root)
+	}
+	c.guards[comp.Guards] = out
+	return out
+}
+
+// file reads a source file once.
+func (c *parsed) file(feed Feed, name string) []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if lines, ok := c.files[name]; ok {
+		return lines
+	}
+	if c.files == nil {
+		c.files = map[string][]string{}
+	}
+	lines, err := feed.Source(name)
+	if err != nil {
+		lines = nil
+	}
+	c.files[name] = lines
+	return lines
+}

@@ -1,0 +1,267 @@
+package tui
+
+import (
+	"fmt"
+	"strings"
+
+	"tcdbg/explain"
+	"tcdbg/logs"
+	"tcdbg/tui/keys"
+	"tcdbg/tui/syntax"
+	"tcdbg/tui/theme"
+)
+
+// This file is screen 8, Kernels: what code runs, and which of my lines is it?
+
+func kernelsScreen() screenDef {
+	return screenDef{
+		id: keys.Kernels, rows: kernelRows, lead: kernelLead, leadLines: 2, detail: kernelDetail, share: 0.34,
+		modes: []string{"source", "operators and lines", "whole output code"},
+		act:   stepItem,
+		count: func(r *explain.Report) int { return r.Totals.Kernels },
+		empty: func(m *Model) []string {
+			if m.report.Totals.Graphs > 0 {
+				return []string{"No kernel was generated.", "Graphs were captured, but no backend that generates code compiled them (eager and aot_eager do not; inductor does), or the trace lacks its output code."}
+			}
+			return []string{"No kernel was generated yet.", "Each generated kernel appears here with its source, the operators fused in it and the lines of yours that it computes."}
+		},
+	}
+}
+
+// kernelLead says which kernel line, node and source line belong together.
+func kernelLead(m *Model, _ int) []theme.Line {
+	r, ok := m.current().selected().(*kernelRow)
+	if !ok {
+		return nil
+	}
+	extern, ops := 0, 0
+	for _, k := range m.report.Kernels {
+		if k.Lang == "extern" {
+			extern++
+		}
+		ops += max(1, k.Fused)
+	}
+	l := theme.Line{{Text: " " + count(len(m.report.Kernels)-extern, "generated kernel"), Style: theme.Bold}, {Text: fmt.Sprintf(" · %s · %d operators", count(extern, "extern call"), ops)}}
+	return []theme.Line{l, m.linked(r.k)}
+}
+
+// linked is the line "kernel line ↔ nodes ↔ source line" for the cursor.
+func (m *Model) linked(k *explain.Kernel) theme.Line {
+	nodes, pos := k.Nodes, k.Pos
+	at := k.Name
+	p := m.current()
+	if p.inside && p.mode == 0 {
+		if kl := lineOfKernel(k, p.detail.Cursor()-m.kernelFirst); kl != nil {
+			nodes, pos = kl.Nodes, kl.Pos
+			at = fmt.Sprintf("line %d", kl.Line)
+		}
+	}
+	l := theme.Line{theme.T(theme.Plain, " "+at), {Text: " ↔ ", Style: theme.Faint}}
+	if len(nodes) == 0 {
+		l = append(l, theme.Span{Text: "nodes not recorded", Style: theme.Faint})
+	} else {
+		l = append(l, theme.T(theme.Blue, theme.Cut(strings.Join(nodes, ", "), 48)))
+	}
+	if len(pos) > 0 {
+		l = append(l, theme.Span{Text: " ↔ ", Style: theme.Faint}, theme.T(theme.Accent, m.place(pos[0])+"  "), theme.T(theme.Plain, strings.TrimSpace(pos[0].Code)))
+		if len(pos) > 1 {
+			l = append(l, theme.Span{Text: fmt.Sprintf("  and %s", count(len(pos)-1, "line")), Style: theme.Faint})
+		}
+	}
+	return l
+}
+
+// lineOfKernel finds what is known of the i-th line of a kernel's source.
+func lineOfKernel(k *explain.Kernel, i int) *logs.KernelLine {
+	for j := range k.Lines {
+		if k.Lines[j].Line == k.From+i {
+			return &k.Lines[j]
+		}
+	}
+	return nil
+}
+
+func kernelRows(in *input) []row {
+	var total int64
+	for _, k := range in.report.Kernels {
+		total += max(0, k.Nanos)
+	}
+	rows := make([]row, 0, len(in.report.Kernels))
+	for _, k := range in.report.Kernels {
+		rows = append(rows, &kernelRow{k, total})
+	}
+	return rows
+}
+
+// kernelRow is a kernel or an extern call.
+type kernelRow struct {
+	k     *explain.Kernel
+	total int64
+}
+
+func (r *kernelRow) key() string {
+	return fmt.Sprintf("kernel %s %s %d", r.k.Name, idText(r.k.ID), r.k.From)
+}
+func (r *kernelRow) sel() Selection { return kernelSel(r.k) }
+func (r *kernelRow) matches(q string) bool {
+	if theme.IndexFold(r.k.Name, q) >= 0 {
+		return true
+	}
+	for _, op := range r.k.Ops {
+		if theme.IndexFold(op, q) >= 0 {
+			return true
+		}
+	}
+	for _, p := range r.k.Pos {
+		if theme.IndexFold(p.File, q) >= 0 {
+			return true
+		}
+	}
+	return false
+}
+
+func (r *kernelRow) draw(_ *Model, w int) theme.Line {
+	k := r.k
+	glyph, style := theme.GlyphCompiled, theme.Compiled
+	if k.Lang == "extern" {
+		glyph, style = theme.GlyphEager, theme.Eager
+	}
+	var tail []string
+	if k.Bytes > 0 {
+		tail = append(tail, bytesText(k.Bytes))
+	}
+	if k.Nanos > 0 && k.Calls > 0 {
+		tail = append(tail, nanos(k.Nanos/k.Calls), percent(float64(k.Nanos), float64(r.total)))
+	}
+	if len(tail) == 0 {
+		tail = append(tail, k.Lang)
+	}
+	t := strings.Join(tail, "  ")
+	l := theme.Line{{Text: glyph + " ", Style: style}, {Text: theme.Fit(idText(k.ID), 7) + " ", Style: theme.Faint}, theme.T(theme.Plain, k.Name)}
+	return append(l.Fit(max(0, w-theme.Width(t)-1)), theme.Span{Text: " " + theme.Clean(t), Style: theme.Faint})
+}
+
+func kernelDetail(m *Model, r row, w int) *doc {
+	d := &doc{width: w}
+	k := r.(*kernelRow).k
+	switch m.pane(keys.Kernels).mode {
+	case 0:
+		m.kernelSource(d, k)
+	case 1:
+		m.kernelFacts(d, k)
+	case 2:
+		if k.Output == nil {
+			d.add(theme.T(theme.Faint, "the trace has no output code for this kernel"))
+			return d
+		}
+		if k.Output.Path != "" {
+			d.add(theme.T(theme.Faint, k.Output.Path))
+		}
+		text, ok := m.text("output "+idText(k.Output.ID)+k.Output.Path, k.Output.Load)
+		if !ok {
+			d.add(theme.T(theme.Faint, "reading …"))
+			return d
+		}
+		d.focus = max(0, k.From-1)
+		d.code(m.hl, syntax.Python, text)
+	}
+	return d
+}
+
+// kernelSource is the kernel's code; lines that belong to the selected source
+// line or node are marked.
+func (m *Model) kernelSource(d *doc, k *explain.Kernel) {
+	if k.Load == nil {
+		m.kernelFacts(d, k)
+		return
+	}
+	text, ok := m.text("kernel "+k.Name+idText(k.ID)+fmt.Sprint(k.From), k.Load)
+	if !ok {
+		d.add(theme.T(theme.Faint, "reading …"))
+		return
+	}
+	lang := syntax.OfKernel(k.Lang)
+	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
+	m.kernelFirst = d.Len()
+	for i := range lines {
+		if kl := lineOfKernel(k, i); kl != nil && m.meant(kl) {
+			d.focus = d.Len() + i
+			break
+		}
+	}
+	d.parts = append(d.parts, part{
+		n: len(lines), code: true,
+		line: func(i int) theme.Line {
+			mark := theme.Span{Text: theme.Fit(fmt.Sprint(i+1), 4) + " ", Style: theme.Faint}
+			if kl := lineOfKernel(k, i); kl != nil && m.meant(kl) {
+				mark = theme.Span{Text: theme.GlyphCursor + theme.Fit(fmt.Sprint(i+1), 3) + " ", Style: theme.Accent | theme.Bold}
+			}
+			return append(theme.Line{mark}, m.hl.Line(lang, lines[i])...)
+		},
+		text: func(i int) string { return lines[i] },
+		target: func(i int) (Selection, bool) {
+			s := kernelSel(k)
+			if kl := lineOfKernel(k, i); kl != nil {
+				if len(kl.Nodes) > 0 {
+					s.Node = kl.Nodes[0]
+				}
+				if len(kl.Pos) > 0 {
+					s.Pos = placeOnly(kl.Pos[0])
+				}
+				return s, true
+			}
+			return s, false
+		},
+	})
+}
+
+// meant reports whether a kernel line belongs to the selection.
+func (m *Model) meant(kl *logs.KernelLine) bool {
+	for _, n := range kl.Nodes {
+		if n == m.sel.Node {
+			return true
+		}
+	}
+	for _, p := range kl.Pos {
+		if m.sel.Pos.Line > 0 && lineOf(p) == lineOf(m.sel.Pos) {
+			return true
+		}
+	}
+	return false
+}
+
+// kernelFacts is what is known of a kernel besides its code.
+func (m *Model) kernelFacts(d *doc, k *explain.Kernel) {
+	d.add(theme.T(theme.Bold, k.Name), theme.T(theme.Faint, "  "+k.Lang+" "+idText(k.ID)))
+	if k.Reason != "" {
+		d.wrap(theme.Eager, 2, "extern: "+k.Reason)
+	}
+	d.blank()
+	d.labelled("operators", fmt.Sprintf("%d: %s", max(k.Fused, len(k.Ops)), strings.Join(k.Ops, ", ")))
+	if k.Bytes >= 0 {
+		d.labelled("bytes", bytesText(k.Bytes)+" read and written a call")
+	}
+	if k.FLOPs > 0 {
+		d.labelled("flops", fmt.Sprintf("%.4g", float64(k.FLOPs)))
+	}
+	if k.Calls > 0 && k.Nanos >= 0 {
+		d.labelled("time", fmt.Sprintf("%s a call, %d calls", nanos(k.Nanos/k.Calls), k.Calls))
+		if k.Bytes > 0 && k.Nanos > 0 {
+			d.labelled("bandwidth", fmt.Sprintf("%.1f GB/s", float64(k.Bytes)*float64(k.Calls)/float64(k.Nanos)))
+		}
+	}
+	if len(k.Nodes) > 0 {
+		d.heading("NODES")
+		for _, n := range k.Nodes {
+			s := kernelSel(k)
+			s.Node, s.Kernel = n, ""
+			d.link(s, theme.T(theme.Blue, "  "+n))
+		}
+	}
+	if len(k.Pos) > 0 {
+		d.heading("LINES")
+		for _, p := range k.Pos {
+			d.link(posSel(p), theme.T(theme.Accent, "  "+theme.Fit(m.place(p), 24)+" "), theme.T(theme.Plain, strings.TrimSpace(p.Code)))
+		}
+	}
+}

@@ -1,0 +1,373 @@
+package tui
+
+import (
+	"os/exec"
+	"strconv"
+	"strings"
+
+	tea "github.com/charmbracelet/bubbletea"
+
+	"tcdbg/internal/ctl"
+	"tcdbg/logs"
+	"tcdbg/tui/keys"
+	"tcdbg/tui/list"
+)
+
+// This file turns keys into actions and actions into changes. What a key
+// means stands in keys.Table alone.
+
+// key handles one key.
+func (m *Model) key(k tea.KeyMsg) tea.Cmd {
+	m.status = ""
+	if k.String() == "ctrl+c" {
+		return m.interrupt()
+	}
+	m.hit = 0
+	switch {
+	case m.prompt.on():
+		return m.promptKey(k)
+	case m.overlay.open():
+		return m.overlayKey(k)
+	}
+	a, ok := keys.Find(k.String(), m.screen)
+	if !ok {
+		return nil
+	}
+	return m.do(a)
+}
+
+// do carries out an action.
+func (m *Model) do(a keys.Action) tea.Cmd {
+	if a >= keys.OpenScreen {
+		m.open(keys.Screen(a - keys.OpenScreen))
+		return nil
+	}
+	if d := m.def(); d.act != nil && d.act(m, a) {
+		return nil
+	}
+	if m.move(a) {
+		return nil
+	}
+	switch a {
+	case keys.Enter:
+		m.enter()
+	case keys.Back:
+		return m.goBack()
+	case keys.OtherPane:
+		if p := m.current(); p.doc != nil {
+			p.inside = !p.inside
+		}
+	case keys.NextScreen, keys.PrevScreen:
+		m.cycle(a == keys.NextScreen)
+	case keys.Quit:
+		m.quit = true
+	case keys.Help:
+		m.overlay = helpOverlay(m.screen)
+	case keys.Palette:
+		return m.openPalette()
+	case keys.Search, keys.Filter:
+		return m.openPrompt(a)
+	case keys.NextMatch, keys.PrevMatch:
+		return m.find(a == keys.NextMatch)
+	default:
+		return m.doOutside(a)
+	}
+	return nil
+}
+
+// doOutside carries out actions that reach beyond the screens.
+func (m *Model) doOutside(a keys.Action) tea.Cmd {
+	switch a {
+	case keys.Pause:
+		return m.pause()
+	case keys.Step:
+		return m.control(ctl.Step, "")
+	case keys.Rerun:
+		return m.rerun()
+	case keys.Copy:
+		return m.copySelection()
+	case keys.Editor:
+		return m.edit()
+	case keys.Export:
+		return m.export()
+	case keys.View:
+		m.nextMode()
+	case keys.Fold, keys.FoldAll:
+		return m.fold(a == keys.FoldAll)
+	}
+	return nil
+}
+
+// focus is the list that moves: the detail's when it has the focus.
+func (m *Model) focus() (*list.List, list.Source, int) {
+	p, f := m.current(), m.arrange()
+	if p.inside && p.doc != nil {
+		return &p.detail, docSource{d: p.doc}, f.detail.h
+	}
+	return &p.list, paneRows{p}, f.list.h
+}
+
+// move handles the moving keys; it reports whether it was one.
+func (m *Model) move(a keys.Action) bool {
+	l, src, height := m.focus()
+	page := max(1, height-1)
+	switch a {
+	case keys.Up:
+		l.Move(src, -1)
+	case keys.Down:
+		l.Move(src, 1)
+	case keys.PageUp:
+		l.Move(src, -page)
+	case keys.PageDown:
+		l.Move(src, page)
+	case keys.HalfUp:
+		l.Move(src, -max(1, page/2))
+	case keys.HalfDown:
+		l.Move(src, max(1, page/2))
+	case keys.Home:
+		l.Home(src)
+	case keys.End:
+		l.End(src)
+		m.followEnd(l)
+	case keys.Left, keys.Right:
+		m.sideways(a == keys.Right)
+		return true
+	default:
+		return false
+	}
+	m.moved()
+	return true
+}
+
+// followEnd makes a list that grows stay at its end.
+func (m *Model) followEnd(l *list.List) {
+	if m.screen == keys.Logs || m.screen == keys.Output {
+		l.SetFollow(true)
+	}
+	m.frozen = false
+}
+
+func (m *Model) sideways(right bool) {
+	p := m.current()
+	if right {
+		p.xoff += 8
+	} else {
+		p.xoff = max(0, p.xoff-8)
+	}
+}
+
+// moved makes what the cursor stands on the selection.
+func (m *Model) moved() {
+	p := m.current()
+	p.note()
+	if p.inside && p.doc != nil {
+		if s, ok := p.doc.target(p.detail.Cursor()); ok {
+			m.choose(s)
+		}
+		return
+	}
+	if r := p.selected(); r != nil {
+		m.choose(r.sel())
+	}
+}
+
+// open shows a screen, with the cursor on the selection.
+func (m *Model) open(s keys.Screen) {
+	if s == m.screen {
+		return
+	}
+	m.leave()
+	m.back = append(m.back, m.screen)
+	if len(m.back) > 32 {
+		m.back = m.back[1:]
+	}
+	m.screen = s
+}
+
+// leave remembers the selection of the screen that is left.
+func (m *Model) leave() {
+	if r := m.current().selected(); r != nil && m.sel == (Selection{}) {
+		m.choose(r.sel())
+	}
+}
+
+// enter goes from a row to its detail, or to the screen that shows more.
+func (m *Model) enter() {
+	p, d := m.current(), m.def()
+	r := p.selected()
+	if r == nil {
+		return
+	}
+	if p.inside {
+		if s, ok := p.doc.target(p.detail.Cursor()); ok {
+			m.choose(s)
+			m.open(screenFor(s))
+		}
+		return
+	}
+	m.choose(r.sel())
+	if d.enter != nil {
+		if s, ok := d.enter(m, r); ok {
+			m.open(s)
+		}
+		return
+	}
+	if d.detail != nil {
+		p.inside = true
+	}
+}
+
+// screenFor is the screen that shows a selection best.
+func screenFor(s Selection) keys.Screen {
+	switch {
+	case s.Break != "":
+		return keys.Breaks
+	case s.Kernel != "":
+		return keys.Kernels
+	case s.Node != "":
+		return keys.Graph
+	case s.Pos.Line > 0:
+		return keys.Source
+	}
+	return keys.Graph
+}
+
+// goBack leaves the detail, clears a filter, or returns to the screen before.
+func (m *Model) goBack() tea.Cmd {
+	p := m.current()
+	switch {
+	case p.inside:
+		p.inside = false
+	case p.filter != "" || p.query != "":
+		p.filter, p.query = "", ""
+		return m.refilter()
+	case len(m.back) > 0:
+		m.screen = m.back[len(m.back)-1]
+		m.back = m.back[:len(m.back)-1]
+		m.current().synced = m.selGen // the same row, not the selection's
+	}
+	return nil
+}
+
+func (m *Model) cycle(on bool) {
+	n, s := keys.Screens, int(m.screen)
+	if len(m.report.Ranks) < 2 {
+		n--
+	}
+	if on {
+		s++
+	} else {
+		s += n - 1
+	}
+	m.open(keys.Screen(s % n))
+}
+
+func (m *Model) nextMode() {
+	if n := len(m.def().modes); n > 0 {
+		p := m.current()
+		p.mode = (p.mode + 1) % n
+		m.status = "view: " + m.def().modes[p.mode]
+	}
+}
+
+// interrupt passes Ctrl-C to a live program first, and quits the second time.
+func (m *Model) interrupt() tea.Cmd {
+	m.hit++
+	if m.run.Live && m.hit == 1 {
+		m.status = "interrupted the program; ctrl+c again quits"
+		feed := m.feed
+		return func() tea.Msg {
+			feed.Interrupt()
+			return nil
+		}
+	}
+	m.quit = true
+	return nil
+}
+
+// pause pauses or continues the program; where that cannot be, the view.
+func (m *Model) pause() tea.Cmd {
+	switch {
+	case m.run.Control && m.run.Paused:
+		return m.control(ctl.Continue, "")
+	case m.run.Control && m.run.Live:
+		return m.control(ctl.Pause, "")
+	}
+	m.frozen = !m.frozen
+	return nil
+}
+
+func (m *Model) control(v ctl.Verb, arg string) tea.Cmd {
+	feed := m.feed
+	return func() tea.Msg {
+		if err := feed.Send(v, arg); err != nil {
+			return statusMsg{err.Error(), true}
+		}
+		return statusMsg{text: string(v) + ": takes effect at the next safe point"}
+	}
+}
+
+func (m *Model) rerun() tea.Cmd {
+	feed := m.feed
+	return func() tea.Msg {
+		if err := feed.Rerun(); err != nil {
+			return statusMsg{err.Error(), true}
+		}
+		return statusMsg{text: "running again"}
+	}
+}
+
+// edit opens the selected line in the user's editor.
+func (m *Model) edit() tea.Cmd {
+	pos, ok := m.selectedPos()
+	switch {
+	case !ok:
+		m.status, m.bad = "this row has no source line", true
+		return nil
+	case m.opt.Editor == "":
+		m.status, m.bad = "set EDITOR to open "+m.place(pos), true
+		return nil
+	}
+	cmd := editorCommand(m.opt.Editor, m.feed.Path(pos.File), pos.Line)
+	return tea.ExecProcess(cmd, func(err error) tea.Msg {
+		if err != nil {
+			return statusMsg{"editor: " + err.Error(), true}
+		}
+		return statusMsg{}
+	})
+}
+
+func (m *Model) selectedPos() (logs.Pos, bool) {
+	p := m.current()
+	if p.inside && p.doc != nil {
+		if s, ok := p.doc.target(p.detail.Cursor()); ok && s.Pos.Line > 0 {
+			return s.Pos, true
+		}
+	}
+	r := p.selected()
+	if r == nil {
+		return logs.Pos{}, false
+	}
+	pos := r.sel().Pos
+	return pos, pos.Line > 0
+}
+
+// editorCommand is the editor's command line for a place. A path is passed
+// as an argument of its own, never through a shell.
+func editorCommand(editor, path string, line int) *exec.Cmd {
+	args := strings.Fields(editor)
+	base := args[0][strings.LastIndexByte(args[0], '/')+1:]
+	if strings.HasPrefix(path, "-") {
+		path = "./" + path
+	}
+	switch base {
+	case "code", "codium", "cursor", "windsurf":
+		args = append(args, "--goto", path+":"+strconv.Itoa(line))
+	case "subl", "zed", "hx", "helix":
+		args = append(args, path+":"+strconv.Itoa(line))
+	default:
+		args = append(args, "+"+strconv.Itoa(line), path)
+	}
+	cmd := exec.Command(args[0], args[1:]...)
+	return cmd
+}

@@ -1,0 +1,115 @@
+package keys
+
+import "github.com/charmbracelet/bubbles/key"
+
+// This file is the table. Keys are what people know from vim, less and
+// lazygit; a key that means something else on one screen has a row for it.
+
+// The actions. OpenScreen+n opens screen n.
+const (
+	None Action = iota
+	Up
+	Down
+	PageUp
+	PageDown
+	HalfUp
+	HalfDown
+	Home
+	End
+	Left
+	Right
+	Enter
+	Back
+	OtherPane
+	NextScreen
+	PrevScreen
+	Search
+	NextMatch
+	PrevMatch
+	Filter
+	Palette
+	Help
+	Quit
+	Interrupt
+	Pause
+	Step
+	Copy
+	Editor
+	Export
+	View
+	Fold
+	FoldAll
+	DiffEntries
+	StepBack
+	StepOn
+	NextRefusal
+	PrevRefusal
+	HideSame
+	Rerun
+	PrevItem
+	NextItem
+	OpenScreen
+)
+
+// Table returns all bindings.
+func Table() []Binding {
+	t := []Binding{
+		bind(Up, "move up", "Moving", 0, "up", "k"),
+		bind(Down, "move down", "Moving", 0, "down", "j"),
+		bind(PageUp, "a page up", "Moving", 0, "pgup", "ctrl+b"),
+		bind(PageDown, "a page down", "Moving", 0, "pgdown", "ctrl+f"),
+		bind(HalfUp, "half a page up", "Moving", 0, "ctrl+u"),
+		bind(HalfDown, "half a page down", "Moving", 0, "ctrl+d"),
+		bind(Home, "first row", "Moving", 0, "home", "g"),
+		bind(End, "last row, and follow what comes", "Moving", 0, "end", "G"),
+		bind(Left, "scroll the code left", "Moving", 0, "left", "h"),
+		bind(Right, "scroll the code right", "Moving", 0, "right", "l"),
+		bind(Enter, "open", "Moving", 1, "enter"),
+		bind(Back, "back to where you came from", "Moving", 0, "esc", "backspace"),
+		bind(OtherPane, "to the other pane", "Moving", 0, "tab"),
+		bind(NextScreen, "next screen", "Screens", 0, "L", "ctrl+right"),
+		bind(PrevScreen, "previous screen", "Screens", 0, "H", "ctrl+left", "shift+tab"),
+		bind(Search, "search", "Finding", 5, "/"),
+		bind(NextMatch, "next match", "Finding", 0, "n"),
+		bind(PrevMatch, "previous match", "Finding", 0, "N"),
+		bind(Filter, "filter rows", "Finding", 6, "f"),
+		bind(Palette, "command palette", "Finding", 7, ":", "ctrl+p"),
+		bind(Pause, "pause or continue", "The program", 3, " "),
+		bind(Step, "when paused: run to the next safe point", "The program", 0, "s"),
+		bind(Rerun, "run again", "The program", 0, "R"),
+		bind(Copy, "copy the selection", "Taking away", 0, "y"),
+		bind(Editor, "open the line in $EDITOR", "Taking away", 4, "e"),
+		bind(Export, "write the screen to a file", "Taking away", 0, "x"),
+		bind(Help, "help", "General", 8, "?", "f1"),
+		bind(Quit, "quit", "General", 9, "q"),
+		bind(Interrupt, "interrupt the program; twice: quit", "General", 0, "ctrl+c"),
+		bind(View, "table, code, drawing, operators", "Graph", 2, "v").on(Graph),
+		bind(View, "source, operators, wrapper", "Kernels", 2, "v").on(Kernels),
+		bind(PrevItem, "previous graph or kernel", "Graph and Kernels", 0, "[").on(Graph, Kernels),
+		bind(NextItem, "next graph or kernel", "Graph and Kernels", 0, "]").on(Graph, Kernels),
+		bind(StepBack, "one step back", "Fusion", 0, "left", "h", "p").on(Fusion),
+		bind(StepOn, "one step on", "Fusion", 2, "right", "l").on(Fusion),
+		bind(NextRefusal, "next refusal", "Fusion", 3, "]").on(Fusion),
+		bind(PrevRefusal, "previous refusal", "Fusion", 0, "[").on(Fusion),
+		bind(HideSame, "hide steps that change nothing", "Fusion", 4, "u").on(Fusion),
+		bind(Fold, "fold or unfold", "Trees", 2, "z").on(Guards, Breaks),
+		bind(FoldAll, "fold or unfold everything", "Trees", 0, "Z").on(Guards, Breaks),
+		bind(DiffEntries, "compare with the entry before", "Guards", 3, "d").on(Guards),
+	}
+	for s := Screen(0); int(s) < Screens; s++ {
+		t = append(t, bind(OpenScreen+Action(s), s.String()+": "+s.Asks(), "Screens", 0, s.Key()))
+	}
+	return t
+}
+
+func bind(a Action, title, group string, footer int, keys ...string) Binding {
+	return Binding{
+		Binding: key.NewBinding(key.WithKeys(keys...), key.WithHelp(keyName(keys[0]), title)),
+		Action:  a, Title: title, Group: group, Footer: footer,
+	}
+}
+
+func (b Binding) on(s ...Screen) Binding {
+	b.Screens = s
+	return b
+}

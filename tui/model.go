@@ -1,0 +1,444 @@
+package tui
+
+import (
+	"context"
+	"maps"
+	"time"
+
+	"github.com/charmbracelet/bubbles/textinput"
+	tea "github.com/charmbracelet/bubbletea"
+
+	"tcdbg/explain"
+	"tcdbg/logs"
+	"tcdbg/tui/keys"
+	"tcdbg/tui/list"
+	"tcdbg/tui/syntax"
+	"tcdbg/tui/theme"
+)
+
+// This file is the model: its state, and Update as a dispatch by message.
+
+// Model is the screens. Make one with New and give it to Bubble Tea.
+type Model struct {
+	feed Feed
+	opt  Options
+	th   *theme.Theme
+	hl   *syntax.Highlighter
+
+	w, h    int
+	screen  keys.Screen
+	defs    [keys.Screens]screenDef
+	panes   [keys.Screens]*pane
+	report  *explain.Report
+	facts   facts
+	run     Run
+	version uint64 // of report
+	polling bool
+	frozen  bool // following is paused
+
+	sel    Selection
+	selGen uint64
+	back   []keys.Screen
+
+	overlay overlay
+	prompt  prompt
+	status  string
+	bad     bool // status is an error
+	texts   texts
+	quit    bool
+	hit     int // Ctrl-C pressed so often
+	search  searching
+
+	parsed   *parsed                        // graphs and guards read for the Source screen
+	trees    map[string]*explain.GuardNode  // parsed guard trees, by entry
+	nodesOf  map[string][]explain.GraphNode // parsed graphs
+	foldable []leaf                         // lines of the guard tree that is shown
+	foldFrom int                            // its first line in the document
+	// kernelFirst is the line of the document at which the shown kernel's
+	// source begins.
+	kernelFirst int
+}
+
+// input is what rows are made from.
+type input struct {
+	report *explain.Report
+	feed   Feed
+	facts  *facts
+	parsed *parsed
+}
+
+// Messages of our own.
+type (
+	pollMsg   struct{}
+	reportMsg struct {
+		report *explain.Report
+		rows   [keys.Screens]rowsOf
+		shown  [keys.Screens][]int32 // what the filters of that time left
+		filter [keys.Screens]string
+		facts  facts
+		took   time.Duration
+	}
+	sameMsg struct{ took time.Duration }
+	// rowsMsg are the rows of a slow screen for one report.
+	rowsMsg struct {
+		screen keys.Screen
+		report *explain.Report
+		rows   rowsOf
+	}
+	filterMsg struct {
+		screen keys.Screen
+		filter string
+		rows   rowsOf
+		shown  []int32
+	}
+	textMsg   struct{ key, text string }
+	statusMsg struct {
+		text string
+		bad  bool
+	}
+)
+
+// New makes the screens for a feed.
+func New(feed Feed, opt Options) *Model {
+	m := &Model{
+		feed: feed, opt: opt,
+		th: theme.New(opt.Colour), hl: &syntax.Highlighter{},
+		screen: keys.Screen(opt.First),
+		report: &explain.Report{},
+		defs:   screens(),
+		texts:  texts{have: map[string]string{}, want: map[string]bool{}},
+		parsed: &parsed{},
+		trees:  map[string]*explain.GuardNode{}, nodesOf: map[string][]explain.GraphNode{},
+		w: 80, h: 24,
+	}
+	for i := range m.panes {
+		m.panes[i] = &pane{folds: map[string]bool{}}
+	}
+	m.pane(keys.Breaks).folds[noiseGroup] = true
+	m.prompt.input = textinput.New()
+	m.run = feed.Run()
+	return m
+}
+
+func (m *Model) pane(s keys.Screen) *pane { return m.panes[s] }
+func (m *Model) current() *pane           { return m.panes[m.screen] }
+func (m *Model) def() *screenDef          { return &m.defs[m.screen] }
+
+// Init asks for the first report.
+func (m *Model) Init() tea.Cmd {
+	m.polling = true
+	return tea.Batch(tea.SetWindowTitle("tcdbg "+theme.Clean(m.run.Title)), m.poll())
+}
+
+// Update handles one message. It prepares what View draws, so that View only
+// reads.
+func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	cmd := m.handle(msg)
+	if m.quit {
+		return m, tea.Quit
+	}
+	return m, tea.Batch(cmd, m.slowRows(), m.prepare())
+}
+
+func (m *Model) handle(msg tea.Msg) tea.Cmd {
+	switch msg := msg.(type) {
+	case tea.WindowSizeMsg:
+		m.w, m.h = msg.Width, msg.Height
+	case tea.KeyMsg:
+		return m.key(msg)
+	case tea.MouseMsg:
+		return m.mouse(msg)
+	case pollMsg:
+		if !m.polling {
+			m.polling = true
+			return m.poll()
+		}
+	case reportMsg:
+		m.take(msg)
+		return m.again(msg.took)
+	case rowsMsg:
+		m.takeRows(msg)
+	case treeMsg:
+		m.takeTree(msg)
+	case nodesMsg:
+		m.takeNodes(msg)
+	case sameMsg:
+		m.polling = false
+		m.run = m.feed.Run()
+		return m.again(msg.took)
+	case filterMsg:
+		m.takeFilter(msg)
+	case textMsg:
+		m.texts.put(msg.key, msg.text)
+	case searchMsg:
+		return m.takeSearch(msg)
+	case statusMsg:
+		m.status, m.bad = msg.text, msg.bad
+	}
+	return nil
+}
+
+// poll asks the feed for a report and makes the rows of every screen, off the
+// UI goroutine.
+func (m *Model) poll() tea.Cmd {
+	feed, old, frozen := m.feed, m.report, m.frozen
+	defs := m.defs
+	var views [keys.Screens]pane
+	for i, p := range m.panes {
+		views[i] = pane{filter: p.filter, folds: maps.Clone(p.folds), hide: p.hide}
+	}
+	return func() tea.Msg {
+		t0 := time.Now()
+		r := feed.Snapshot()
+		if r == old || frozen {
+			return sameMsg{time.Since(t0)}
+		}
+		out := reportMsg{report: r}
+		in := &input{report: r, feed: feed, facts: &out.facts}
+		out.facts.collect(in)
+		for i := range defs {
+			if defs[i].rows != nil && !defs[i].slow {
+				out.rows[i] = rowSlice(defs[i].rows(in))
+				out.filter[i] = views[i].filter
+				out.shown[i] = views[i].visible(out.rows[i], views[i].filter)
+			}
+		}
+		out.took = time.Since(t0)
+		return out
+	}
+}
+
+// again plans the next poll: never more than a fifth of the time is spent on
+// making rows.
+func (m *Model) again(took time.Duration) tea.Cmd {
+	if m.opt.Poll == 0 {
+		return nil
+	}
+	return tea.Tick(max(m.opt.Poll, 5*took), func(time.Time) tea.Msg { return pollMsg{} })
+}
+
+// take shows a new report without moving what the eye is on.
+func (m *Model) take(msg reportMsg) {
+	first := m.version == 0
+	m.polling = false
+	m.report, m.facts = msg.report, msg.facts
+	m.run = m.feed.Run()
+	m.version++
+	for i, p := range m.panes {
+		if m.defs[i].slow {
+			continue // its old rows stay until the new ones are made
+		}
+		p.note()
+		p.version++
+		switch {
+		case m.defs[i].rows == nil:
+			p.rows = m.virtual(keys.Screen(i))
+		default:
+			p.rows = msg.rows[i]
+		}
+		if len(p.folds) == 0 && p.filter != "" && p.filter == msg.filter[i] {
+			p.shown = msg.shown[i] // made beside the UI
+		} else {
+			p.apply()
+		}
+		p.keep()
+	}
+	if first {
+		m.pane(keys.Output).list.SetFollow(m.run.Live)
+		m.pane(keys.Logs).list.SetFollow(m.run.Live)
+	}
+}
+
+// slowRows makes the rows of the current screen where that takes reading, once
+// for each report and only when the screen is looked at.
+func (m *Model) slowRows() tea.Cmd {
+	d, p := m.def(), m.current()
+	if !d.slow || p.making || m.version == 0 || p.made == m.report {
+		return nil
+	}
+	p.making = true
+	f := m.facts
+	in := &input{report: m.report, feed: m.feed, facts: &f, parsed: m.parsed}
+	return func() tea.Msg { return rowsMsg{d.id, in.report, rowSlice(d.rows(in))} }
+}
+
+func (m *Model) takeRows(msg rowsMsg) {
+	p := m.panes[msg.screen]
+	p.note()
+	p.rows, p.made, p.making, p.ready = msg.rows, msg.report, false, true
+	p.version++
+	p.apply()
+	if p.cursor == "" || p.synced != m.selGen {
+		p.synced = m.selGen
+		p.locate(m.sel)
+		return
+	}
+	p.keep()
+}
+
+// virtual are the rows of a screen that lists the feed's own tables.
+func (m *Model) virtual(s keys.Screen) rowsOf {
+	switch s {
+	case keys.Logs:
+		if r := m.feed.Records(); r != nil {
+			return recordRows{r}
+		}
+	case keys.Output:
+		if o := m.feed.Output(); o != nil {
+			return outputRows{o}
+		}
+	}
+	return rowSlice(nil)
+}
+
+// takeFilter shows the rows that a filter left, unless it has changed since.
+func (m *Model) takeFilter(msg filterMsg) {
+	p := m.panes[msg.screen]
+	if p.filter == msg.filter && p.rows.Len() >= msg.rows.Len() {
+		p.note()
+		p.shown = msg.shown
+		p.version++
+		p.keep()
+	}
+}
+
+// slowFilter is the number of rows from which a filter runs beside the UI.
+const slowFilter = 5000
+
+// refilter applies the filter of the current screen.
+func (m *Model) refilter() tea.Cmd {
+	p, s := m.current(), m.screen
+	p.version++
+	if p.rows == nil || p.rows.Len() < slowFilter {
+		p.note()
+		p.apply()
+		p.keep()
+		return nil
+	}
+	copied := pane{folds: p.folds, hide: p.hide}
+	rows, filter := p.rows, p.filter
+	return func() tea.Msg {
+		return filterMsg{s, filter, rows, copied.visible(rows, filter)}
+	}
+}
+
+// prepare makes the document of the selected row and asks for the texts that
+// it lacks.
+func (m *Model) prepare() tea.Cmd {
+	p, d := m.current(), m.def()
+	if p.synced != m.selGen {
+		p.synced = m.selGen
+		p.locate(m.sel)
+	}
+	if d.detail == nil {
+		p.doc = nil
+		return m.loadTexts()
+	}
+	f := m.arrange()
+	r := p.selected()
+	if r == nil || f.detail.w == 0 {
+		p.doc, p.docKey = nil, docKey{}
+		return nil
+	}
+	k := docKey{r.key(), f.detail.w, p.version, p.mode, m.texts.gen, len(p.folds)}
+	if p.docKey == k && p.doc != nil {
+		return nil
+	}
+	sameRow := p.docKey.row == k.row && p.docKey.mode == k.mode
+	p.doc, p.docKey = d.detail(m, r, f.detail.w), k
+	if !sameRow {
+		p.xoff = 0
+		p.detail = list.List{}
+		if p.doc != nil && p.doc.focus > 0 {
+			src := docSource{d: p.doc}
+			p.detail.Set(src, p.doc.focus)
+			p.detail.Scroll(src, max(0, p.doc.focus-f.detail.h/3), f.detail.h)
+		}
+	}
+	return m.loadTexts()
+}
+
+// arrange lays out the current screen.
+func (m *Model) arrange() frame {
+	d, p := m.def(), m.current()
+	a := ask{lead: d.leadLines, detail: d.detail != nil && p.Len() > 0, share: d.share, zoom: p.inside}
+	return arrange(m.w, m.h, a)
+}
+
+// choose makes a row's selection the selection of all screens.
+func (m *Model) choose(s Selection) {
+	if s == (Selection{}) || s == m.sel {
+		return
+	}
+	m.sel = s
+	m.selGen++
+	m.current().synced = m.selGen
+}
+
+// texts are payloads that documents asked for, read off the UI goroutine.
+type texts struct {
+	have  map[string]string
+	want  map[string]bool
+	loads []load
+	jobs  []func() any // parsing for a document
+	order []string
+	gen   int
+}
+
+type load struct {
+	key  string
+	read func() string
+}
+
+// maxTexts is how many payloads are kept.
+const maxTexts = 24
+
+// text returns a payload, or false while it is read.
+func (m *Model) text(key string, read func() string) (string, bool) {
+	t := &m.texts
+	if s, ok := t.have[key]; ok {
+		return s, true
+	}
+	if !t.want[key] && read != nil {
+		t.want[key] = true
+		t.loads = append(t.loads, load{key, read})
+	}
+	return "", false
+}
+
+func (t *texts) put(key, text string) {
+	delete(t.want, key)
+	if len(t.order) >= maxTexts {
+		delete(t.have, t.order[0])
+		t.order = t.order[1:]
+	}
+	t.have[key] = text
+	t.order = append(t.order, key)
+	t.gen++
+}
+
+// loadTexts reads what was asked for.
+func (m *Model) loadTexts() tea.Cmd {
+	var cmds []tea.Cmd
+	for _, l := range m.texts.loads {
+		cmds = append(cmds, func() tea.Msg { return textMsg{l.key, l.read()} })
+	}
+	for _, job := range m.texts.jobs {
+		cmds = append(cmds, func() tea.Msg { return job() })
+	}
+	m.texts.loads, m.texts.jobs = nil, nil
+	return tea.Batch(cmds...)
+}
+
+// Start shows the screens on the terminal until the user quits or ctx ends.
+func Start(ctx context.Context, m *Model, opts ...tea.ProgramOption) error {
+	opts = append(opts, tea.WithContext(ctx), tea.WithAltScreen())
+	if m.opt.Mouse {
+		opts = append(opts, tea.WithMouseCellMotion())
+	}
+	_, err := tea.NewProgram(m, opts...).Run()
+	return err
+}
+
+// place is where a position stands, from the run's root.
+func (m *Model) place(p logs.Pos) string { return shortPlace(m.run.Root, p) }

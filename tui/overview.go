@@ -1,0 +1,310 @@
+package tui
+
+import (
+	"fmt"
+	"strings"
+
+	"tcdbg/explain"
+	"tcdbg/tui/keys"
+	"tcdbg/tui/theme"
+)
+
+// This file is screen 1, Overview: how good is this run, and what do I do
+// first?
+
+func overviewScreen() screenDef {
+	return screenDef{
+		id: keys.Overview, rows: overviewRows, lead: overviewLead, leadLines: 2,
+		empty: func(m *Model) []string {
+			if m.run.Live {
+				return []string{"Nothing was compiled yet.", "Functions appear here as the compiler meets them: what is passed to torch.Compile, on its first call."}
+			}
+			return []string{"Nothing was compiled.", "The program called no function that torch.Compile returned (or the trace holds no compile)."}
+		},
+		enter: func(_ *Model, r row) (keys.Screen, bool) {
+			switch r := r.(type) {
+			case *adviceRow:
+				switch {
+				case r.a.Break != nil:
+					return keys.Breaks, true
+				case r.a.Frame != nil:
+					return keys.Recompiles, true
+				}
+			case *failureRow:
+				return keys.Logs, true
+			}
+			return keys.Source, true
+		},
+	}
+}
+
+// overviewLead is the share of operators that run compiled.
+func overviewLead(m *Model, w int) []theme.Line {
+	r := m.report
+	eager, known := int64(0), true
+	for _, f := range m.facts.roots {
+		if f.eager < 0 {
+			known = false
+		} else {
+			eager += f.eager
+		}
+	}
+	var l theme.Line
+	ops := r.Totals.Ops
+	switch {
+	case ops == 0:
+		l = theme.Line{{Text: " no operators captured", Style: theme.Bold}}
+	case known:
+		l = theme.Line{
+			{Text: " " + percent(float64(ops), float64(ops)+float64(eager)) + " of operators run compiled", Style: theme.Bold | theme.Compiled},
+			{Text: fmt.Sprintf(" (%d of %d)", ops, int64(ops)+eager)},
+		}
+	default:
+		l = theme.Line{{Text: " " + count(ops, "operator") + " captured", Style: theme.Bold}, {Text: " · how many ran eager is not recorded", Style: theme.Faint}}
+	}
+	if r.Totals.CompileSeconds > 0 {
+		l = append(l, theme.Span{Text: " · " + secondsOr(r.Totals.CompileSeconds) + " compiling"})
+	}
+	if r.Totals.Restarts > 0 {
+		l = append(l, theme.Span{Text: " · " + count(r.Totals.Restarts, "restart")})
+	}
+	if r.Totals.Failures > 0 {
+		l = append(l, theme.Span{Text: " · " + theme.GlyphFailed + " " + count(r.Totals.Failures, "failure"), Style: theme.Red | theme.Bold})
+	}
+	if r.Engine != "" && l.Width()+len(r.Engine)+4 < w {
+		l = append(l, theme.T(theme.Faint, " · "+r.Engine))
+	}
+	return []theme.Line{l, nil}
+}
+
+func overviewRows(in *input) []row {
+	var rows []row
+	if len(in.facts.roots) > 0 {
+		rows = append(rows, &headRow{draws: frameHead})
+	}
+	for _, f := range in.facts.roots {
+		rows = append(rows, &frameRow{f})
+	}
+	if len(in.report.Failures) > 0 {
+		rows = append(rows, &headRow{}, &headRow{text: "FAILED"})
+		for _, f := range in.report.Failures {
+			rows = append(rows, &failureRow{f})
+		}
+	}
+	if len(in.report.Advice) > 0 {
+		rows = append(rows, &headRow{}, &headRow{text: "FIRST", right: "COST"})
+	}
+	for i := range in.report.Advice {
+		a := &in.report.Advice[i]
+		rows = append(rows, &adviceRow{i, a})
+		if fix := a.Fix; fix.Text != "" || len(fix.Lines) > 0 {
+			rows = append(rows, &fixRow{fix: fix})
+		}
+	}
+	return rows
+}
+
+// frameColumns are the widths of the frame table for a terminal width: name,
+// graphs, ops, eager, compile, run, cut.
+type frameColumns struct{ name, place, cut int }
+
+func columnsFor(w int) frameColumns {
+	fixed := 7 + 7 + 5 + 6 + 9 // calls graphs ops eager compile
+	c := frameColumns{name: 24, place: 16, cut: 16}
+	switch {
+	case w >= 130:
+		c = frameColumns{name: 34, place: 24, cut: w - fixed - 9 - 34 - 24 - 4}
+	case w >= 100:
+		c = frameColumns{name: 26, place: 17, cut: w - fixed - 9 - 26 - 17 - 4}
+	default:
+		c = frameColumns{name: 20, place: 0, cut: max(8, w-20-4-5-9-4)}
+	}
+	return c
+}
+
+func frameHead(m *Model, w int) theme.Line {
+	c := columnsFor(w)
+	if c.place == 0 {
+		return theme.L(theme.Faint, padded(c.name, "FRAME", -5, "ops", -5, "eager", -8, "compile")+"HOW IT IS CUT")
+	}
+	return theme.L(theme.Faint, padded(c.name+c.place+1, "FRAME", -6, "calls", -6, "graphs", -4, "ops", -5, "eager", -8, "compile", -8, "run")+"  HOW IT IS CUT")
+}
+
+// headRow is a heading between rows.
+type headRow struct {
+	text, right string
+	draws       func(m *Model, w int) theme.Line
+}
+
+func (h *headRow) fixedRow() {}
+
+func (h *headRow) draw(m *Model, w int) theme.Line {
+	if h.draws != nil {
+		return h.draws(m, w)
+	}
+	return theme.L(theme.Faint, theme.Fit(h.text, max(0, w-len(h.right)))+h.right)
+}
+func (h *headRow) matches(string) bool { return false }
+func (h *headRow) key() string         { return "" }
+func (h *headRow) sel() Selection      { return Selection{} }
+
+// frameRow is a compiled function with its resume points.
+type frameRow struct{ f *rootFrame }
+
+func (r *frameRow) key() string    { return "frame " + r.f.frame.Name + idText(r.f.frame.ID) }
+func (r *frameRow) sel() Selection { return frameSel(r.f.frame) }
+func (r *frameRow) matches(q string) bool {
+	return theme.IndexFold(r.f.frame.Name, q) >= 0 || theme.IndexFold(r.f.frame.Pos.File, q) >= 0
+}
+
+func (r *frameRow) draw(m *Model, w int) theme.Line {
+	c, f := columnsFor(w), r.f
+	style := theme.Plain
+	if library(f.frame.Pos.File) {
+		style = theme.Noise
+	}
+	name := theme.Clean(f.frame.Name)
+	compile := secondsOr(f.seconds)
+	if c.place == 0 {
+		l := theme.Line{{Text: padded(c.name, name, -5, f.ops, -5, number(f.eager), -8, compile), Style: style}}
+		return append(l, cut(f, c.cut)...)
+	}
+	run := "-"
+	if f.frame.Calls > 0 && f.frame.RunNanos > 0 {
+		run = nanos(f.frame.RunNanos / f.frame.Calls)
+	}
+	place := theme.CutLeft(m.place(f.frame.Pos), c.place)
+	l := theme.Line{
+		{Text: theme.Fit(name, c.name) + " ", Style: style}, {Text: theme.Fit(place, c.place) + " ", Style: theme.Faint},
+		{Text: padded(-6, number(f.frame.Calls), -6, f.graphs, -4, f.ops, -5, number(f.eager), -8, compile, -8, run) + "  ", Style: style},
+	}
+	return append(l, cut(f, c.cut)...)
+}
+
+// cut draws how a function is cut into graphs: blocks for operators, glyphs
+// where it breaks and where it was compiled again.
+func cut(f *rootFrame, w int) theme.Line {
+	if f.graphs == 0 {
+		return theme.Line{{Text: theme.GlyphSkipped, Style: theme.Faint}, {Text: "  " + string(statusWord(f)), Style: theme.Faint}}
+	}
+	marks := len(f.parts) + f.again
+	room := max(f.graphs, min(w-marks, max(8, w-marks-16)))
+	total := 0
+	for _, p := range f.parts {
+		for _, c := range p.Compiles {
+			if c.Graph != nil {
+				total += len(c.Graph.Ops)
+			}
+		}
+	}
+	var l theme.Line
+	for i, p := range f.parts {
+		if i > 0 {
+			l = append(l, theme.Span{Text: theme.GlyphBreak, Style: theme.Break})
+		}
+		for j, c := range p.Compiles {
+			if j > 0 {
+				l = append(l, theme.Span{Text: theme.GlyphRecompile, Style: theme.Recompile})
+			}
+			if c.Graph != nil && total > 0 {
+				n := max(1, len(c.Graph.Ops)*room/total)
+				l = append(l, theme.Span{Text: strings.Repeat(theme.GlyphCompiled, n), Style: theme.Compiled})
+			}
+		}
+		if p.Status == explain.Limit || p.Status == explain.Failed || p.Status == explain.Skipped {
+			l = append(l, theme.Span{Text: strings.Repeat(theme.GlyphEager, 2), Style: theme.Eager})
+		}
+	}
+	if s := f.frame.Status; s == explain.Compiling {
+		l = append(l, theme.Span{Text: theme.GlyphRunning, Style: theme.Green})
+	} else if s != explain.Compiled && s != "" {
+		l = append(l, theme.Span{Text: "  " + string(s), Style: theme.Yellow})
+	}
+	return l
+}
+
+func statusWord(f *rootFrame) explain.Status {
+	switch s := f.frame.Status; s {
+	case "", explain.Compiled, explain.Empty:
+		return "no tensor work"
+	default:
+		return s
+	}
+}
+
+// adviceRow is one entry of "what to do first".
+type adviceRow struct {
+	i int
+	a *explain.Advice
+}
+
+func (r *adviceRow) key() string {
+	return "advice " + r.a.Text + r.a.Pos.File + fmt.Sprint(r.a.Pos.Line)
+}
+func (r *adviceRow) matches(q string) bool { return theme.IndexFold(r.a.Text, q) >= 0 }
+func (r *adviceRow) sel() Selection {
+	switch {
+	case r.a.Break != nil:
+		return groupSel(r.a.Break)
+	case r.a.Frame != nil:
+		s := frameSel(r.a.Frame)
+		s.Pos = placeOnly(r.a.Pos)
+		return s
+	}
+	return posSel(r.a.Pos)
+}
+
+func (r *adviceRow) draw(m *Model, w int) theme.Line {
+	glyph := theme.Span{Text: theme.GlyphRecompile, Style: theme.Recompile}
+	if r.a.Break != nil {
+		glyph = theme.Span{Text: theme.GlyphBreak, Style: theme.Break}
+	}
+	cost := theme.Clean(r.a.Cost)
+	place := m.place(r.a.Pos)
+	if w >= 100 && r.a.Pos.Code != "" {
+		place += "  " + theme.Cut(theme.Clean(strings.TrimSpace(r.a.Pos.Code)), 40)
+	}
+	room := max(10, w-6-theme.Width(cost)-1)
+	pw := min(theme.Width(place), room*3/5)
+	l := theme.Line{{Text: fmt.Sprintf("%d ", r.i+1), Style: theme.Faint}, glyph, {Text: " "}}
+	if pw > 0 {
+		l = append(l, theme.Span{Text: theme.CutLeft(place, pw) + "  "})
+	}
+	l = append(l, theme.T(theme.Plain, theme.Cut(r.a.Text, room-pw-2)))
+	l = l.Fit(max(0, w-theme.Width(cost)-1))
+	return append(l, theme.Span{Text: " " + cost, Style: theme.Faint})
+}
+
+// fixRow is the fix below an advice.
+type fixRow struct {
+	headRow
+	fix explain.Fix
+}
+
+func (r *fixRow) draw(_ *Model, w int) theme.Line {
+	text := r.fix.Text
+	for _, l := range r.fix.Lines {
+		if rest, ok := strings.CutPrefix(l, "+"); ok {
+			text = strings.TrimSpace(rest)
+			break
+		}
+	}
+	return theme.Line{{Text: "    fix: ", Style: theme.Faint}, theme.T(theme.Green, theme.Cut(text, w-10))}
+}
+
+// failureRow is a compile that ended in an error.
+type failureRow struct{ f *explain.Failure }
+
+func (r *failureRow) key() string           { return "failure " + idText(r.f.ID) + r.f.Type }
+func (r *failureRow) matches(q string) bool { return theme.IndexFold(r.f.Reason, q) >= 0 }
+func (r *failureRow) sel() Selection {
+	return Selection{Pos: placeOnly(r.f.Pos), HasID: true, ID: r.f.ID}
+}
+
+func (r *failureRow) draw(m *Model, w int) theme.Line {
+	first, _, _ := strings.Cut(r.f.Reason, "\n")
+	return theme.Line{
+		{Text: theme.GlyphFailed + " ", Style: theme.Red}, theme.T(theme.Red, r.f.Type+" "),
+		theme.T(theme.Faint, strings.TrimSpace(m.place(r.f.Pos)+" "+idText(r.f.ID))+" "), theme.T(theme.Plain, theme.Cut(first, w)),
+	}
+}

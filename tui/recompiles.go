@@ -1,0 +1,274 @@
+package tui
+
+import (
+	"fmt"
+	"strings"
+
+	"tcdbg/explain"
+	"tcdbg/tui/keys"
+	"tcdbg/tui/syntax"
+	"tcdbg/tui/theme"
+)
+
+// This file is screen 4, Recompiles: what changed, who demanded that it must
+// not, and what would have been reused?
+
+func recompilesScreen() screenDef {
+	return screenDef{
+		id: keys.Recompiles, rows: recompileRows, lead: recompilesLead, leadLines: 2, detail: recompileDetail,
+		count: func(r *explain.Report) int { return r.Totals.Recompiles },
+		empty: func(m *Model) []string {
+			guards := 0
+			for _, f := range m.report.Frames {
+				for _, c := range f.Compiles {
+					if c.Guards != nil {
+						guards += c.Guards.Leaves
+					}
+				}
+			}
+			if guards > 0 {
+				return []string{fmt.Sprintf("No recompiles: every call after the first was served by its %s.", count(guards, "guard")),
+					"When a guard fails, the call, the value that changed and the line that demanded it stand here."}
+			}
+			return []string{"No recompiles.", "When a call cannot use what was compiled before, the guard that failed and the line that demanded it stand here."}
+		},
+	}
+}
+
+func recompilesLead(m *Model, _ int) []theme.Line {
+	r := m.report
+	if len(r.Recompiles) == 0 {
+		return nil
+	}
+	frames, limit, secs := map[*explain.Frame]bool{}, 0, 0.0
+	for _, rc := range r.Recompiles {
+		if rc.Compile == nil {
+			continue
+		}
+		secs += rc.Compile.Seconds
+		if f := rc.Compile.Frame; f != nil && !frames[f] {
+			frames[f] = true
+			if f.Status == explain.Limit {
+				limit++
+			}
+		}
+	}
+	l := theme.Line{
+		{Text: " " + count(len(r.Recompiles), "recompile"), Style: theme.Bold | theme.Recompile},
+		{Text: " of " + count(len(frames), "function")},
+	}
+	if secs > 0 {
+		l = append(l, theme.Span{Text: " · " + secondsOr(secs)})
+	}
+	if limit > 0 {
+		l = append(l, theme.Span{Text: fmt.Sprintf(" · %s at the limit: eager from there on", count(limit, "function")), Style: theme.Yellow})
+	}
+	return []theme.Line{l, nil}
+}
+
+// recompileRows groups recompiles by function, in their order.
+func recompileRows(in *input) []row {
+	by := map[*explain.Frame][]*explain.Recompile{}
+	var order []*explain.Frame
+	for _, rc := range in.report.Recompiles {
+		var f *explain.Frame
+		if rc.Compile != nil {
+			f = rc.Compile.Frame
+		}
+		if by[f] == nil {
+			order = append(order, f)
+		}
+		by[f] = append(by[f], rc)
+	}
+	var rows []row
+	for i, f := range order {
+		if f != nil {
+			if i > 0 {
+				rows = append(rows, &headRow{})
+			}
+			rows = append(rows, &chainRow{f: f})
+		}
+		for _, rc := range by[f] {
+			rows = append(rows, &recompileRow{rc})
+		}
+	}
+	return rows
+}
+
+// chainRow heads the recompiles of a function.
+type chainRow struct {
+	headRow
+	f *explain.Frame
+}
+
+func (r *chainRow) draw(m *Model, w int) theme.Line {
+	tail := count(len(r.f.Compiles), "entry")
+	if len(r.f.Compiles) != 1 {
+		tail = fmt.Sprintf("%d entries", len(r.f.Compiles))
+	}
+	if r.f.Calls >= 0 {
+		tail += fmt.Sprintf(" · calls %d, hits %d", r.f.Calls, r.f.Hits)
+	}
+	if r.f.Status == explain.Limit {
+		tail += " · limit reached"
+	}
+	return theme.Line{theme.T(theme.Bold, r.f.Name+"  "), theme.T(theme.Faint, m.place(r.f.Pos)+"  "+tail)}
+}
+
+// recompileRow is one compile after the first.
+type recompileRow struct{ rc *explain.Recompile }
+
+func recompileSel(rc *explain.Recompile) Selection {
+	s := Selection{}
+	if rc.Compile != nil {
+		s = compileSel(rc.Compile)
+	}
+	for _, g := range rc.Failures {
+		if g.Pos.Line > 0 {
+			s.Pos = placeOnly(g.Pos)
+			break
+		}
+	}
+	return s
+}
+
+func (r *recompileRow) key() string {
+	if r.rc.Compile == nil {
+		return "recompile " + r.rc.Key
+	}
+	return "recompile " + r.rc.Key + idText(r.rc.Compile.ID)
+}
+func (r *recompileRow) sel() Selection { return recompileSel(r.rc) }
+func (r *recompileRow) matches(q string) bool {
+	for _, g := range r.rc.Failures {
+		if theme.IndexFold(g.Text, q) >= 0 || theme.IndexFold(g.Source, q) >= 0 || theme.IndexFold(g.Kind, q) >= 0 {
+			return true
+		}
+	}
+	c := r.rc.Compile
+	return c != nil && c.Frame != nil && theme.IndexFold(c.Frame.Name, q) >= 0
+}
+
+func (r *recompileRow) draw(_ *Model, w int) theme.Line {
+	id := ""
+	if r.rc.Compile != nil {
+		id = idText(r.rc.Compile.ID)
+	}
+	l := theme.Line{{Text: theme.GlyphRecompile + " ", Style: theme.Recompile}, {Text: theme.Fit(id, 8) + " ", Style: theme.Faint}}
+	if len(r.rc.Failures) == 0 {
+		text := "reason not recorded"
+		if len(r.rc.Raw) > 0 {
+			text = r.rc.Raw[0]
+		}
+		return append(l, theme.T(theme.Plain, text))
+	}
+	g := r.rc.Failures[0]
+	l = append(l, theme.T(theme.Plain, changed(g)))
+	if n := len(r.rc.Failures); n > 1 {
+		l = append(l, theme.Span{Text: fmt.Sprintf("  and %d more", n-1), Style: theme.Faint})
+	}
+	return l
+}
+
+// changed says what changed: x size 0: 8 → 9.
+func changed(g explain.GuardFailure) string {
+	if g.Expected == "" && g.Actual == "" {
+		return g.Text
+	}
+	what := g.Source
+	if g.Dim >= 0 && g.Kind == "size" {
+		what += fmt.Sprintf(".size[%d]", g.Dim)
+	} else if g.Kind != "" && g.Kind != "value" {
+		what += " " + g.Kind
+	}
+	return strings.TrimSpace(fmt.Sprintf("%s  %s → %s", what, g.Expected, g.Actual))
+}
+
+// recompileDetail is the cause chain of one recompile.
+func recompileDetail(m *Model, r row, w int) *doc {
+	d := &doc{width: w}
+	rr, ok := r.(*recompileRow)
+	if !ok {
+		return d
+	}
+	rc := rr.rc
+	name := "compiled again"
+	if c := rc.Compile; c != nil && c.Frame != nil {
+		name = c.Frame.Name + " compiled again"
+	}
+	d.add(theme.T(theme.Recompile|theme.Bold, theme.GlyphRecompile+" "+name))
+	if c := rc.Compile; c != nil {
+		parts := []string{"compile " + idText(c.ID), string(c.Status)}
+		if c.Seconds > 0 {
+			parts = append(parts, secondsOr(c.Seconds))
+		}
+		if c.Cache != "" {
+			parts = append(parts, "cache "+c.Cache)
+		}
+		d.wrap(theme.Faint, 2, strings.Join(parts, " · "))
+	}
+	m.docFix(d, rc.Fix)
+	m.docFailures(d, rc)
+	if c := rc.Compile; c != nil {
+		m.docEntries(d, c.Frame, c)
+		if len(c.Stack) > 0 {
+			d.heading("THE CALL")
+			m.docStack(d, c.Stack)
+		}
+	}
+	if len(rc.Raw) > 0 {
+		d.heading("AS RECORDED")
+		d.code(m.hl, syntax.None, strings.Join(rc.Raw, "\n"))
+	}
+	return d
+}
+
+// docFailures lists every guard that failed, the first one in full.
+func (m *Model) docFailures(d *doc, rc *explain.Recompile) {
+	for i, g := range rc.Failures {
+		if i == 0 {
+			d.heading("WHAT CHANGED")
+		} else if i == 1 {
+			d.heading("ALSO FAILED")
+		}
+		head := "  "
+		if g.Entry != "" {
+			head += "entry " + g.Entry + "  "
+		}
+		d.add(theme.T(theme.Faint, head), theme.T(theme.Bold, changed(g)))
+		if g.Expected != "" || g.Actual != "" {
+			d.wrap(theme.Faint, 4, "demanded: "+g.Text)
+		}
+		if g.Pos.File != "" {
+			m.docPlace(d, g.Pos)
+		}
+	}
+	if len(rc.Failures) == 1 {
+		d.wrap(theme.Faint, 2, "No other guard of that entry failed: without this one it would have been reused.")
+	}
+}
+
+// docEntries lists the compiles of a function, this one marked.
+func (m *Model) docEntries(d *doc, f *explain.Frame, at *explain.Compile) {
+	if f == nil {
+		return
+	}
+	d.heading("ENTRIES OF " + f.Name)
+	for i, c := range f.Compiles {
+		if i == maxLinks {
+			d.add(theme.T(theme.Faint, fmt.Sprintf("  and %d more", len(f.Compiles)-i)))
+			break
+		}
+		mark, why := "  ", "first call"
+		if c == at {
+			mark = theme.GlyphCursor + " "
+		}
+		if c.Recompile != nil {
+			why = "again"
+			if len(c.Recompile.Failures) > 0 {
+				why = changed(c.Recompile.Failures[0])
+			}
+		}
+		d.link(compileSel(c), theme.T(theme.Recompile, mark), theme.T(theme.Plain, theme.Fit(idText(c.ID), 10)), theme.T(theme.Faint, theme.Fit(string(c.Status), 14)), theme.T(theme.Plain, why))
+	}
+}

@@ -1,0 +1,247 @@
+package tui
+
+import (
+	"fmt"
+	"strings"
+
+	"tcdbg/explain"
+	"tcdbg/tui/keys"
+	"tcdbg/tui/syntax"
+	"tcdbg/tui/theme"
+)
+
+// This file is the screens that list the feed's own tables: 0, Logs (what
+// exactly was recorded?) and -, Output (what did the program print?); and
+// Ranks.
+
+func logsScreen() screenDef {
+	return screenDef{
+		id: keys.Logs, lead: logsLead, leadLines: 2, detail: recordDetail, share: 0.5,
+		empty: func(m *Model) []string {
+			if m.run.Live {
+				return []string{"No record yet.", "Every record of the trace appears here as it is written; / searches all payloads."}
+			}
+			return []string{"The trace holds no record."}
+		},
+	}
+}
+
+func logsLead(m *Model, _ int) []theme.Line {
+	t := m.report.Totals
+	l := theme.Line{{Text: " " + count(int(t.Records), "record"), Style: theme.Bold}}
+	if t.UnexplainedRecords > 0 {
+		l = append(l, theme.Span{Text: fmt.Sprintf(" · %d of a kind that is not known", t.UnexplainedRecords), Style: theme.Yellow})
+	}
+	st := m.report.Stats
+	for _, bad := range []struct {
+		n    int64
+		what string
+	}{{st.BadJSON, "no JSON"}, {st.MD5Mismatch, "changed since written (md5)"}, {st.Stray, "stray lines"}, {st.Oversized, "too large"}} {
+		if bad.n > 0 {
+			l = append(l, theme.Span{Text: fmt.Sprintf(" · %d %s", bad.n, bad.what), Style: theme.Yellow})
+		}
+	}
+	if s := &m.search; s.query != "" {
+		l = append(l, theme.T(theme.Accent, fmt.Sprintf(" · %s with %q", count(len(s.hits), "record"), s.query)))
+	}
+	return []theme.Line{l, nil}
+}
+
+// recordRows are the records as rows.
+type recordRows struct{ r Records }
+
+func (s recordRows) Len() int     { return s.r.Len() }
+func (s recordRows) At(i int) row { return recordRow{s.r, i} }
+
+// recordRow is one record.
+type recordRow struct {
+	r Records
+	i int
+}
+
+func (r recordRow) key() string    { return fmt.Sprint(r.i) }
+func (r recordRow) sel() Selection { return Selection{} }
+func (r recordRow) matches(q string) bool {
+	rec := r.r.At(r.i)
+	return theme.IndexFold(rec.Kind, q) >= 0 || theme.IndexFold(rec.ID, q) >= 0 || theme.IndexFold(rec.Summary, q) >= 0
+}
+
+func (r recordRow) draw(_ *Model, w int) theme.Line {
+	rec := r.r.At(r.i)
+	id := rec.ID
+	if id != "" {
+		id = "[" + id + "]"
+	}
+	if rec.Rank >= 0 {
+		id += fmt.Sprintf(" r%d", rec.Rank)
+	}
+	size := bytesText(rec.Bytes)
+	l := theme.Line{{Text: theme.Clean(rec.Time) + " ", Style: theme.Faint}, {Text: theme.Fit(id, 8) + " ", Style: theme.Faint}, theme.T(kindStyle(rec.Kind), rec.Kind+" "), theme.T(theme.Faint, rec.Summary)}
+	return append(l.Fit(max(0, w-len(size)-1)), theme.Span{Text: " " + size, Style: theme.Faint})
+}
+
+// kindStyle colours the records that people look for.
+func kindStyle(kind string) theme.Style {
+	switch {
+	case strings.Contains(kind, "break"):
+		return theme.Break
+	case strings.Contains(kind, "recompile"), strings.Contains(kind, "guard_miss"):
+		return theme.Recompile
+	case strings.Contains(kind, "guard"):
+		return theme.Guard
+	case strings.Contains(kind, "graph"):
+		return theme.Compiled
+	case strings.Contains(kind, "output_code"), strings.Contains(kind, "kernel"):
+		return theme.Accent
+	}
+	return theme.Plain
+}
+
+func recordDetail(m *Model, r row, w int) *doc {
+	d := &doc{width: w}
+	rr := r.(recordRow)
+	rec := rr.r.At(rr.i)
+	d.add(theme.T(theme.Bold, rec.Kind), theme.T(theme.Faint, fmt.Sprintf("  record %d  %s", rr.i, rec.ID)))
+	text, ok := m.text(fmt.Sprintf("record %d", rr.i), func() string { return rr.r.Payload(rr.i) })
+	if !ok {
+		d.add(theme.T(theme.Faint, "reading …"))
+		return d
+	}
+	d.blank()
+	d.code(m.hl, payloadLang(rec.Kind), text)
+	return d
+}
+
+func payloadLang(kind string) syntax.Lang {
+	switch {
+	case strings.Contains(kind, "output_code"):
+		return syntax.Python
+	case strings.Contains(kind, "graph") && !strings.Contains(kind, "break"):
+		return syntax.FX
+	}
+	return syntax.None
+}
+
+func outputScreen() screenDef {
+	return screenDef{
+		id: keys.Output,
+		empty: func(m *Model) []string {
+			switch {
+			case m.feed.Output() == nil:
+				return []string{"The program's output was not saved with this trace.", "Runs under tcdbg run and tcdbg exec keep it."}
+			case m.run.Live:
+				return []string{"The program has printed nothing yet."}
+			}
+			return []string{"The program printed nothing."}
+		},
+	}
+}
+
+// outputRows are the lines that the program printed.
+type outputRows struct{ o Output }
+
+func (s outputRows) Len() int     { return s.o.Len() }
+func (s outputRows) At(i int) row { return outputRow{s.o, i} }
+
+// outputRow is one line.
+type outputRow struct {
+	o Output
+	i int
+}
+
+func (r outputRow) key() string           { return fmt.Sprint(r.i) }
+func (r outputRow) sel() Selection        { return Selection{} }
+func (r outputRow) matches(q string) bool { return theme.IndexFold(r.o.Line(r.i).Text, q) >= 0 }
+func (r outputRow) draw(m *Model, _ int) theme.Line {
+	l := r.o.Line(r.i)
+	line := theme.L(theme.Plain, l.Text).Skip(m.pane(keys.Output).xoff)
+	if l.Err {
+		return append(theme.Line{{Text: "! ", Style: theme.Yellow}}, line...)
+	}
+	return append(theme.Line{{Text: "  "}}, line...)
+}
+
+func ranksScreen() screenDef {
+	return screenDef{
+		id: keys.Ranks, rows: rankRows, detail: rankDetail, lead: ranksLead, leadLines: 2, share: 0.6,
+		count: func(r *explain.Report) int { return len(r.Ranks) },
+		empty: func(*Model) []string {
+			return []string{"This run has one process.", "Ranks of a distributed run are compared here by function and place."}
+		},
+	}
+}
+
+func ranksLead(m *Model, _ int) []theme.Line {
+	if len(m.report.Ranks) == 0 {
+		return nil
+	}
+	bad := 0
+	for _, r := range m.report.Ranks {
+		if len(r.Diverged) > 0 {
+			bad++
+		}
+	}
+	if bad == 0 {
+		return []theme.Line{theme.L(theme.Bold|theme.Compiled, " all "+count(len(m.report.Ranks), "rank")+" compiled the same"), nil}
+	}
+	return []theme.Line{theme.L(theme.Bold|theme.Break, fmt.Sprintf(" %d of %d ranks differ", bad, len(m.report.Ranks))), nil}
+}
+
+func rankRows(in *input) []row {
+	if len(in.report.Ranks) == 0 {
+		return nil
+	}
+	rows := []row{&headRow{text: padded(6, "RANK", -7, "frames", -7, "graphs", -7, "breaks", -11, "recompiles", -8, "kernels", -9, "compile") + " DIFFERS"}}
+	for _, r := range in.report.Ranks {
+		rows = append(rows, &rankRow{r})
+	}
+	return rows
+}
+
+// rankRow is one process.
+type rankRow struct{ r *explain.Rank }
+
+func (r *rankRow) key() string           { return fmt.Sprintf("rank %d %s", r.r.Rank, r.r.Path) }
+func (r *rankRow) sel() Selection        { return Selection{} }
+func (r *rankRow) matches(q string) bool { return theme.IndexFold(r.r.Path, q) >= 0 }
+func (r *rankRow) draw(_ *Model, _ int) theme.Line {
+	t := r.r.Totals
+	l := theme.Line{{Text: padded(6, number(int64(r.r.Rank)), -7, t.Frames, -7, t.Graphs, -7, t.DistinctBreaks, -11, t.Recompiles, -8, t.Kernels, -9, secondsOr(t.CompileSeconds)) + " "}}
+	if n := len(r.r.Diverged); n > 0 {
+		return append(l, theme.Span{Text: theme.GlyphBreak + " " + count(n, "function"), Style: theme.Break})
+	}
+	return append(l, theme.Span{Text: theme.GlyphDone + " same", Style: theme.Green})
+}
+
+func rankDetail(m *Model, r row, w int) *doc {
+	d := &doc{width: w}
+	rr, ok := r.(*rankRow)
+	if !ok {
+		return d
+	}
+	d.add(theme.T(theme.Bold, fmt.Sprintf("rank %d", rr.r.Rank)))
+	d.wrap(theme.Faint, 0, rr.r.Path)
+	if rr.r.Caches != "" {
+		d.labelled("caches", rr.r.Caches)
+	}
+	if len(rr.r.Diverged) == 0 {
+		d.blank()
+		d.wrap(theme.Plain, 0, "Its functions break and are captured as on the other ranks.")
+		return d
+	}
+	d.heading("DIFFERS FROM THE OTHER RANKS")
+	for _, f := range rr.r.Diverged {
+		d.wrap(theme.Plain, 2, theme.GlyphBreak+" "+f)
+	}
+	return d
+}
+
+// screens is the table of screens.
+func screens() [keys.Screens]screenDef {
+	return [keys.Screens]screenDef{
+		keys.Overview: overviewScreen(), keys.Source: sourceScreen(), keys.Breaks: breaksScreen(),
+		keys.Recompiles: recompilesScreen(), keys.Guards: guardsScreen(), keys.Graph: graphScreen(),
+		keys.Fusion: fusionScreen(), keys.Kernels: kernelsScreen(), keys.Timeline: timelineScreen(),
+		keys.Logs: logsScreen(), keys.Output: outputScreen(), keys.Ranks: ranksScreen(),
+	}
+}

@@ -1,0 +1,323 @@
+package tui
+
+import (
+	"fmt"
+	"sort"
+	"strings"
+
+	"tcdbg/explain"
+	"tcdbg/logs"
+	"tcdbg/tui/keys"
+	"tcdbg/tui/syntax"
+	"tcdbg/tui/theme"
+)
+
+// This file is screen 2, Source: what happens to each of my lines?
+
+func sourceScreen() screenDef {
+	return screenDef{
+		id: keys.Source, rows: sourceRows, slow: true, detail: sourceDetail, share: 0.62,
+		lead: sourceLead, leadLines: 2,
+		empty: func(m *Model) []string {
+			if !m.pane(keys.Source).ready {
+				return []string{"Reading graphs and sources …"}
+			}
+			return []string{
+				"No source line is known yet.",
+				"Lines appear when something compiled comes from them: each with the operators it became, the kernels they run in, its breaks and its guards.",
+			}
+		},
+	}
+}
+
+func sourceLead(m *Model, _ int) []theme.Line {
+	return []theme.Line{{
+		{Text: " "}, {Text: theme.GlyphCompiled, Style: theme.Compiled}, {Text: " compiled  "},
+		{Text: theme.GlyphEager, Style: theme.Eager}, {Text: " eager  "},
+		{Text: theme.GlyphBreak, Style: theme.Break}, {Text: " breaks  "},
+		{Text: theme.GlyphGuard, Style: theme.Guard}, {Text: " guards  "},
+		{Text: theme.GlyphRecompile, Style: theme.Recompile}, {Text: " a guard of this line failed"},
+	}, nil}
+}
+
+// aroundLibrary is how many lines around a marked one are shown of a library
+// file.
+const aroundLibrary = 2
+
+// sourceRows lists the user's files whole, from the first compiled function to
+// the last marked line, and of library files what surrounds marked lines.
+func sourceRows(in *input) []row {
+	x := in.parsed.index(in.report)
+	files := append([]string(nil), x.files...)
+	sort.SliceStable(files, func(i, j int) bool { return !library(files[i]) && library(files[j]) })
+	byFile := map[string][]int{}
+	for k := range x.lines {
+		byFile[k.file] = append(byFile[k.file], k.n)
+	}
+	var rows []row
+	for _, f := range files {
+		if len(rows) > 0 {
+			rows = append(rows, &headRow{})
+		}
+		rows = append(rows, &fileRow{name: f})
+		rows = append(rows, fileLines(in, x, f, byFile[f])...)
+	}
+	return rows
+}
+
+// fileLines makes the rows of one file.
+func fileLines(in *input, x *sourceIndex, file string, marked []int) []row {
+	sort.Ints(marked)
+	text := in.parsed.file(in.feed, file)
+	var rows []row
+	add := func(n int) {
+		r := &lineRow{file: file, n: n, facts: x.lines[line{file, n}]}
+		switch {
+		case n <= len(text):
+			r.code = text[n-1]
+		case r.facts != nil:
+			r.code = r.facts.code
+		}
+		rows = append(rows, r)
+	}
+	around := aroundLibrary
+	if !library(file) {
+		around = 1 << 20
+	}
+	last := 0
+	for i, n := range marked {
+		from, to := n, n
+		if len(text) > 0 {
+			from, to = max(1, n-min(around, 3)), min(len(text), n+min(around, 3))
+			if i+1 < len(marked) && around > 3 {
+				to = min(len(text), marked[i+1])
+			}
+		}
+		from = max(from, last+1)
+		if last > 0 && from > last+1 {
+			rows = append(rows, &headRow{text: "      ⋮"})
+		}
+		for k := from; k <= to; k++ {
+			add(k)
+			last = k
+		}
+	}
+	return rows
+}
+
+// fileRow heads a file.
+type fileRow struct {
+	headRow
+	name string
+}
+
+func (r *fileRow) draw(m *Model, w int) theme.Line {
+	style := theme.Bold
+	if library(r.name) {
+		style = theme.Noise
+	}
+	return theme.L(style, theme.CutLeft(shortFile(m.run.Root, r.name), w))
+}
+
+// lineRow is one source line with what became of it.
+type lineRow struct {
+	file  string
+	n     int
+	code  string
+	facts *lineFacts
+}
+
+func (r *lineRow) key() string { return fmt.Sprintf("line %s:%d", r.file, r.n) }
+func (r *lineRow) matches(q string) bool {
+	return theme.IndexFold(r.code, q) >= 0
+}
+func (r *lineRow) pos() logs.Pos { return logs.Pos{File: r.file, Line: r.n} }
+func (r *lineRow) sel() Selection {
+	s := posSel(r.pos())
+	if f := r.facts; f != nil {
+		switch {
+		case len(f.breaks) > 0:
+			s.Break = f.breaks[0].Key
+		case len(f.nodes) > 0:
+			n := f.nodes[len(f.nodes)-1]
+			s.Node, s.HasID, s.ID = n.name, true, n.graph.ID
+		case len(f.fails) > 0 && f.fails[0].Compile != nil:
+			s.HasID, s.ID = true, f.fails[0].Compile.ID
+		}
+		if len(f.kernels) > 0 {
+			s.Kernel = f.kernels[0].Name
+		}
+	}
+	return s
+}
+
+func (r *lineRow) draw(m *Model, w int) theme.Line {
+	l := theme.Line{{Text: fmt.Sprintf("%5d ", r.n), Style: theme.Faint}}
+	l = append(l, r.marks()...)
+	code := m.hl.Line(syntax.OfFile(r.file), r.code)
+	if library(r.file) {
+		code = theme.L(theme.Noise, r.code)
+	}
+	note := r.note(m)
+	room := w - l.Width()
+	if nw := note.Width(); nw > 0 && room >= 60 {
+		side := min(nw, room*2/5)
+		return append(append(l, code.Fit(room-side-2)...), append(theme.Line{{Text: "  "}}, note.Fit(side)...)...)
+	}
+	return append(l, code...)
+}
+
+// marks is the gutter: six cells.
+func (r *lineRow) marks() theme.Line {
+	f := r.facts
+	if f == nil {
+		return theme.Line{{Text: "      "}}
+	}
+	var l theme.Line
+	put := func(g string, s theme.Style) { l = append(l, theme.Span{Text: g, Style: s}) }
+	if len(f.nodes) > 0 {
+		put(theme.GlyphCompiled+theme.Fit(fmt.Sprint(distinctNodes(f.nodes)), 2), theme.Compiled)
+	} else {
+		put("   ", theme.Plain)
+	}
+	if len(f.breaks) > 0 {
+		put(theme.GlyphBreak, theme.Break)
+	}
+	if len(f.fails) > 0 {
+		put(theme.GlyphRecompile, theme.Recompile)
+	} else if len(f.guards) > 0 {
+		put(theme.GlyphGuard, theme.Guard)
+	}
+	return l.Fit(6)
+}
+
+// distinctNodes counts the operators of a line in one compile: the one with
+// the most.
+func distinctNodes(nodes []nodeAt) int {
+	best := 0
+	per := map[*explain.Graph]int{}
+	for _, n := range nodes {
+		per[n.graph]++
+		best = max(best, per[n.graph])
+	}
+	return best
+}
+
+// note says at the right what became of a line.
+func (r *lineRow) note(m *Model) theme.Line {
+	f := r.facts
+	switch {
+	case f == nil:
+		return nil
+	case len(f.breaks) > 0:
+		return theme.L(theme.Break, "break: "+breakTitle(f.breaks[0].Lead))
+	case len(f.fails) > 0:
+		return theme.L(theme.Recompile, failText(f.fails[0]))
+	case len(f.kernels) > 0:
+		return theme.L(theme.Faint, "→ "+kernelNames(f.kernels))
+	case len(f.entry) > 0:
+		return theme.L(theme.Faint, string(f.entry[0].Status)+" "+idText(f.entry[0].ID))
+	}
+	return nil
+}
+
+func failText(rc *explain.Recompile) string {
+	for _, g := range rc.Failures {
+		if g.Text != "" {
+			return "guard failed: " + g.Text
+		}
+	}
+	return "a guard failed"
+}
+
+func kernelNames(ks []*explain.Kernel) string {
+	var names []string
+	seen := map[string]bool{}
+	for _, k := range ks {
+		if !seen[k.Name] {
+			seen[k.Name] = true
+			names = append(names, k.Name)
+		}
+	}
+	return strings.Join(names, ", ")
+}
+
+// sourceDetail is everything about one line.
+func sourceDetail(m *Model, r row, w int) *doc {
+	d := &doc{width: w}
+	lr, ok := r.(*lineRow)
+	if !ok {
+		return d
+	}
+	d.add(theme.T(theme.Bold, m.place(lr.pos())))
+	f := lr.facts
+	if f == nil {
+		d.wrap(theme.Faint, 0, "Nothing compiled comes from this line.")
+		return d
+	}
+	for _, b := range f.breaks {
+		d.heading("BREAK")
+		d.link(groupSel(b), theme.T(theme.Break, "  "+theme.GlyphBreak+" "+b.Lead.Code+" "+breakTitle(b.Lead)))
+		d.wrap(theme.Faint, 4, breakFacts(b))
+		m.docFix(d, b.Fix)
+	}
+	m.lineNodes(d, f)
+	m.lineKernels(d, f)
+	m.lineGuards(d, f)
+	for _, fr := range f.entry {
+		d.heading("FUNCTION")
+		d.link(frameSel(fr), theme.T(theme.Plain, "  "+fr.Name+" "), theme.T(theme.Faint, fmt.Sprintf("%s, %s, %s", idText(fr.ID), fr.Status, count(len(fr.Compiles), "compile"))))
+	}
+	return d
+}
+
+// maxLinks bounds what a detail lists of one kind.
+const maxLinks = 40
+
+func (m *Model) lineNodes(d *doc, f *lineFacts) {
+	if len(f.nodes) == 0 {
+		return
+	}
+	d.heading("OPERATORS")
+	for i, n := range f.nodes {
+		if i == maxLinks {
+			d.add(theme.T(theme.Faint, fmt.Sprintf("  and %d more", len(f.nodes)-i)))
+			break
+		}
+		d.link(Selection{HasID: true, ID: n.graph.ID, Node: n.name, Pos: placeOnly(n.pos)},
+			theme.T(theme.Plain, "  "+theme.Fit(n.name, 20)+" "), theme.T(theme.Faint, theme.Fit(n.target, 28)+" "+idText(n.graph.ID)))
+	}
+}
+
+func (m *Model) lineKernels(d *doc, f *lineFacts) {
+	if len(f.kernels) == 0 {
+		return
+	}
+	d.heading("KERNELS")
+	for i, k := range f.kernels {
+		if i == maxLinks {
+			d.add(theme.T(theme.Faint, fmt.Sprintf("  and %d more", len(f.kernels)-i)))
+			break
+		}
+		d.link(kernelSel(k), theme.T(theme.Plain, "  "+k.Name+" "), theme.T(theme.Faint, idText(k.ID)))
+	}
+}
+
+func (m *Model) lineGuards(d *doc, f *lineFacts) {
+	for _, rc := range f.fails {
+		d.heading("FAILED GUARD")
+		d.link(recompileSel(rc), theme.T(theme.Recompile, "  "+theme.GlyphRecompile+" "+failText(rc)))
+	}
+	if len(f.guards) == 0 {
+		return
+	}
+	d.heading("GUARDS")
+	for i, g := range f.guards {
+		if i == maxLinks {
+			d.add(theme.T(theme.Faint, fmt.Sprintf("  and %d more", len(f.guards)-i)))
+			break
+		}
+		s := compileSel(g.compile)
+		d.link(s, theme.T(theme.Guard, "  "+theme.GlyphGuard+" "), theme.T(theme.Plain, g.text+" "), theme.T(theme.Faint, idText(g.compile.ID)))
+	}
+}

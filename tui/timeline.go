@@ -1,0 +1,197 @@
+package tui
+
+import (
+	"fmt"
+	"time"
+
+	"tcdbg/explain"
+	"tcdbg/tui/keys"
+	"tcdbg/tui/theme"
+)
+
+// This file is screen 9, Timeline: where did the compile time go? A flame
+// chart of phases over time, and the phases as a list.
+
+// flameDepth is how many levels the chart shows.
+const flameDepth = 5
+
+func timelineScreen() screenDef {
+	return screenDef{
+		id: keys.Timeline, rows: timelineRows, lead: timelineLead, leadLines: flameDepth + 3,
+		empty: func(*Model) []string {
+			return []string{"No compile phase is recorded.", "Phases come from chromium_event records of the trace; text logs have none."}
+		},
+		enter: func(m *Model, r row) (keys.Screen, bool) { return keys.Graph, true },
+	}
+}
+
+func timelineRows(in *input) []row {
+	r := in.report
+	if len(r.Phases) == 0 {
+		return nil
+	}
+	from, to := span(r.Phases)
+	rows := make([]row, 0, len(r.Phases)+len(r.PhaseSums)+3)
+	if len(r.PhaseSums) > 0 {
+		rows = append(rows, &headRow{text: "WHERE IT WENT", right: "own time   total   count"})
+		for i := range min(len(r.PhaseSums), 8) {
+			rows = append(rows, &sumRow{r.PhaseSums[i], r.PhaseSums[0].Seconds})
+		}
+		rows = append(rows, &headRow{})
+	}
+	rows = append(rows, &headRow{text: "IN ORDER"})
+	for i, p := range r.Phases {
+		rows = append(rows, &phaseRow{p, i, from, to})
+	}
+	return rows
+}
+
+func span(phases []*explain.Phase) (from, to time.Time) {
+	from = phases[0].Start
+	for _, p := range phases {
+		if p.Start.Before(from) {
+			from = p.Start
+		}
+		if e := p.Start.Add(p.Dur); e.After(to) {
+			to = e
+		}
+	}
+	return from, to
+}
+
+// sumRow is one phase over the whole run.
+type sumRow struct {
+	s    explain.PhaseSum
+	most float64
+}
+
+func (r *sumRow) key() string           { return "sum " + r.s.Name }
+func (r *sumRow) matches(q string) bool { return theme.IndexFold(r.s.Name, q) >= 0 }
+func (r *sumRow) sel() Selection        { return Selection{} }
+func (r *sumRow) draw(_ *Model, w int) theme.Line {
+	tail := padded(-9, secondsOr(r.s.Self), -8, secondsOr(r.s.Seconds), -6, r.s.Count)
+	name := min(40, max(16, w/3))
+	l := theme.Line{theme.T(theme.Plain, theme.Fit(theme.Clean(r.s.Name), name)+" ")}
+	room := w - name - 2 - len(tail)
+	l = append(l, theme.Span{Text: theme.Fit(bar(r.s.Self, r.most, room), room) + " ", Style: theme.Accent})
+	return append(l, theme.Span{Text: tail, Style: theme.Faint})
+}
+
+// phaseRow is one span.
+type phaseRow struct {
+	p        *explain.Phase
+	i        int
+	from, to time.Time
+}
+
+func (r *phaseRow) key() string           { return fmt.Sprintf("phase %d %s", r.i, r.p.Name) }
+func (r *phaseRow) matches(q string) bool { return theme.IndexFold(r.p.Name, q) >= 0 }
+func (r *phaseRow) sel() Selection        { return Selection{HasID: r.p.ID.CompileID.Frame >= 0, ID: r.p.ID} }
+
+func (r *phaseRow) draw(_ *Model, w int) theme.Line {
+	name := min(44, max(18, w*2/5))
+	label := theme.Spaces(2*min(r.p.Depth, 8)) + theme.Clean(r.p.Name)
+	l := theme.Line{
+		{Text: theme.Fit(idText(r.p.ID), 8) + " ", Style: theme.Faint}, {Text: theme.Fit(label, name) + " "},
+		{Text: theme.FitRight(seconds(r.p.Dur), 9) + " "},
+	}
+	room := w - l.Width()
+	if room < 8 {
+		return l
+	}
+	at, n := onAxis(r.p, r.from, r.to, room)
+	return append(l, theme.Span{Text: theme.Spaces(at)}, theme.Span{Text: bar(float64(n), float64(n), n), Style: phaseStyle(r.p)})
+}
+
+// onAxis is where a phase lies on an axis of w cells, and its length there.
+func onAxis(p *explain.Phase, from, to time.Time, w int) (at, n int) {
+	total := float64(to.Sub(from))
+	if total <= 0 {
+		return 0, 1
+	}
+	at = min(w-1, int(float64(p.Start.Sub(from))/total*float64(w)))
+	n = max(1, int(float64(p.Dur)/total*float64(w)+0.5))
+	return at, min(n, w-at)
+}
+
+// phaseStyle colours recompiles as recompiles, so that they show as second
+// hills.
+func phaseStyle(p *explain.Phase) theme.Style {
+	switch {
+	case p.ID.CompileID.Frame >= 0 && p.ID.Compile > 0:
+		return theme.Recompile
+	case p.Depth%2 == 0:
+		return theme.Compiled
+	}
+	return theme.Accent
+}
+
+// timelineLead is the totals and the flame chart.
+func timelineLead(m *Model, w int) []theme.Line {
+	r := m.report
+	if len(r.Phases) == 0 {
+		return nil
+	}
+	from, to := span(r.Phases)
+	head := theme.Line{
+		{Text: " " + secondsOr(r.Totals.CompileSeconds) + " compiling", Style: theme.Bold},
+		{Text: fmt.Sprintf(" in %s · the chart spans %s", count(r.Totals.Compiles, "compile"), seconds(to.Sub(from)))},
+		{Text: " · "}, {Text: theme.GlyphRecompile + " compiled again", Style: theme.Recompile},
+	}
+	lines := append([]theme.Line{head}, flame(r.Phases, from, to, w-2)...)
+	return append(lines, axis(to.Sub(from), w-2), nil)
+}
+
+// flame draws the chart: a line a level, a cell a slice of time; a cell shows
+// the phase that began last in it, named where there is room.
+func flame(phases []*explain.Phase, from, to time.Time, w int) []theme.Line {
+	type cell struct {
+		p     *explain.Phase
+		first bool
+	}
+	var grid [flameDepth][]cell
+	for i := range grid {
+		grid[i] = make([]cell, w)
+	}
+	for _, p := range phases {
+		if p.Depth >= flameDepth || w <= 0 {
+			continue
+		}
+		at, n := onAxis(p, from, to, w)
+		for c := at; c < at+n; c++ {
+			grid[p.Depth][c] = cell{p, c == at}
+		}
+	}
+	lines := make([]theme.Line, flameDepth)
+	for d := range grid {
+		line := theme.Line{{Text: " "}}
+		for c := 0; c < w; {
+			p := grid[d][c].p
+			n := 1
+			for c+n < w && grid[d][c+n].p == p && !grid[d][c+n].first {
+				n++
+			}
+			switch {
+			case p == nil:
+				line = append(line, theme.Span{Text: theme.Spaces(n)})
+			case n >= 4:
+				line = append(line, theme.T(phaseStyle(p)|theme.Reverse, theme.Fit(theme.Clean(p.Name), n)))
+			default:
+				line = append(line, theme.Span{Text: bar(1, 1, n), Style: phaseStyle(p)})
+			}
+			c += n
+		}
+		lines[d] = line
+	}
+	return lines
+}
+
+// axis is the line of times below the chart.
+func axis(total time.Duration, w int) theme.Line {
+	const step = 20
+	text := " "
+	for c := 0; c+8 < w; c += step {
+		text += theme.Fit("└"+seconds(total*time.Duration(c)/time.Duration(max(1, w))), step)
+	}
+	return theme.L(theme.Faint, text)
+}
