@@ -134,6 +134,20 @@ type Compile struct {
 	Ops         int           // operators captured, -1: unknown
 	Restarts    []string      // why tracing began anew
 	SideEffects func() string // what is replayed after the graph, nil: none
+	Outputs     []*OutputCode
+	Memory      *logs.MemoryPlan
+	ShapeGuards []ShapeGuard
+	Tensors     int      // tensors among the inputs
+	InputBytes  int64    // bytes of their storages
+	Sources     []string // where inputs come from: L['x'], ...
+	Steps       int64    // recorded single steps
+}
+
+// ShapeGuard is a condition on sizes that tracing added.
+type ShapeGuard struct {
+	Expr    string
+	Pos     logs.Pos
+	Backend bool // added by the code generator, not by the program
 }
 
 // Break is one graph break as one compile met it.
@@ -181,6 +195,7 @@ type Fix struct {
 type Recompile struct {
 	Key      string
 	Compile  *Compile
+	Call     int64 // 1-based number of the frame's call, 0: unknown
 	Failures []GuardFailure
 	Fix      Fix
 	Raw      []string
@@ -196,6 +211,7 @@ type GuardFailure struct {
 	Actual   string
 	Text     string   // as recorded
 	Pos      logs.Pos // the line that created the guard
+	Argument string   // the user's expression that carries the value, "" when unknown
 }
 
 // GuardTree is the guards of one entry: a TREE_GUARD_MANAGER, which is read and
@@ -275,6 +291,7 @@ type Kernel struct {
 	Pos    []logs.Pos
 	Load   func() string // its source
 	From   int           // first line within the output code
+	To     int           // last line
 	Output *OutputCode
 	Lines  []logs.KernelLine
 	Bytes  int64 // -1: unknown
@@ -282,12 +299,15 @@ type Kernel struct {
 	Calls  int64
 	Nanos  int64 // total, -1: unknown
 	Fused  int   // operators in it
+	// CompileMicros is the time that compiling the kernel took, 0: unknown.
+	CompileMicros int64
 }
 
 // OutputCode is the generated wrapper.
 type OutputCode struct {
 	ID   ID
 	Path string
+	Role string // forward, backward, inference, "" when not said
 	Load func() string
 }
 
@@ -296,7 +316,12 @@ type Fusion struct {
 	ID            ID
 	Graph         string
 	Steps         []logs.FusionStep
-	Before, After int // kernels
+	Before, After int             // kernels
+	Schedule      []func() string // texts of the schedule log
+
+	round   int
+	refused map[string]int
+	scores  map[string]int64
 }
 
 // PassRun is one pass over one graph.

@@ -221,3 +221,25 @@ func splitPlace(p string) (string, int) {
 	n, _ := JSONInt([]byte(p[i+1:]))
 	return p[:i], int(n)
 }
+
+// MetaLoader is Loader for the metadata.
+func (r *Record) MetaLoader() func() string {
+	if r.store == nil {
+		s := string(r.meta)
+		return func() string { return s }
+	}
+	st, src, off, size := r.store, r.Source, r.Offset, r.Size
+	return func() string {
+		full, err := st.Load(src, off, size)
+		if err != nil {
+			return ""
+		}
+		return string(full.meta)
+	}
+}
+
+// NewRecord makes a record outside of any store, for decoders of a text that
+// was loaded on its own.
+func NewRecord(name string, payload []byte) *Record {
+	return &Record{Seq: -1, Kind: "artifact", Name: name, RawName: name, Rank: -1, Autograd: -1, ID: NoCompile, text: payload}
+}

@@ -1,0 +1,254 @@
+package explain
+
+import (
+	"fmt"
+	"path/filepath"
+	"sort"
+	"strings"
+
+	"tcdbg/tracer/breaks"
+)
+
+// This file gives advice. Advice names the user's own expression, argument and
+// dimension; where these are not known there is none.
+
+// fixBreak advises on one break.
+func fixBreak(b *Break) Fix {
+	if b.Noise {
+		return Fix{Text: "inside the framework or the standard library: nothing to change at this line"}
+	}
+	var lines []string
+	switch b.Code {
+	case breaks.DataDependentBranching:
+		lines = whereRewrite(b.Pos.Code)
+	case breaks.GraphBreakCall:
+		if whole := strings.TrimSpace(b.Pos.Code); strings.HasSuffix(whole, "graph_break()") && !strings.ContainsAny(whole, ";:") {
+			lines = []string{"- " + b.Pos.Code}
+		}
+	}
+	fix := Fix{Lines: lines}
+	if c, ok := breaks.Lookup(b.Code); ok && len(c.Hints) > 0 {
+		fix.Text = c.Hints[0]
+	} else {
+		for _, h := range b.Hints {
+			if !strings.Contains(h, "report an issue") && !strings.Contains(h, "file an issue") {
+				fix.Text = firstLine(h)
+				break
+			}
+		}
+	}
+	return fix
+}
+
+// whereRewrite turns "if COND: x = EXPR" into "x = torch.where(COND, EXPR, x)".
+func whereRewrite(code string) []string {
+	rest, ok := strings.CutPrefix(strings.TrimSpace(code), "if ")
+	if !ok {
+		return nil
+	}
+	cond, body, ok := cutTopColon(rest)
+	if !ok || strings.Contains(cond, " or ") || strings.Contains(cond, " and ") || strings.HasPrefix(cond, "not ") {
+		return nil
+	}
+	body = strings.TrimSpace(body)
+	name, expr, ok := strings.Cut(body, " = ")
+	if !ok || strings.ContainsAny(name, " .[,(") || strings.Contains(body, ";") {
+		return nil
+	}
+	return []string{
+		"- " + strings.TrimSpace(code),
+		fmt.Sprintf("+ %s = torch.where(%s, %s, %s)", name, strings.TrimSpace(cond), strings.TrimSpace(expr), name),
+	}
+}
+
+// cutTopColon cuts at the first colon outside of brackets and quotes.
+func cutTopColon(s string) (before, after string, ok bool) {
+	depth := 0
+	var quote byte
+	for i := 0; i < len(s); i++ {
+		switch c := s[i]; {
+		case quote != 0:
+			if c == quote {
+				quote = 0
+			}
+		case c == '\'' || c == '"':
+			quote = c
+		case c == '(' || c == '[' || c == '{':
+			depth++
+		case c == ')' || c == ']' || c == '}':
+			depth--
+		case c == ':' && depth == 0:
+			return s[:i], s[i+1:], true
+		}
+	}
+	return s, "", false
+}
+
+// fixRecompile advises on the newest entry's guard, which is the one that was
+// tried first.
+func fixRecompile(rc *Recompile, engine string) Fix {
+	if len(rc.Failures) == 0 {
+		return Fix{}
+	}
+	g := rc.Failures[0]
+	name := argumentName(rc, &g)
+	if name == "" {
+		return Fix{}
+	}
+	ours := strings.HasPrefix(engine, "tcdbg")
+	switch g.Kind {
+	case breaks.SizeChanged:
+		if g.Dim < 0 {
+			return Fix{}
+		}
+		call := fmt.Sprintf("torch._dynamo.mark_dynamic(%s, %d)", name, g.Dim)
+		if ours {
+			call = fmt.Sprintf("compiler.MarkDynamic(%s, %d)", name, g.Dim)
+		}
+		return Fix{Text: fmt.Sprintf("size %d of %s changes (%s -> %s): call %s before the first call", g.Dim, name, g.Expected, g.Actual, call)}
+	case breaks.StrideChanged:
+		how := name + ".contiguous()"
+		if ours {
+			how = name + ".Contiguous()"
+		}
+		return Fix{Text: fmt.Sprintf("the layout of %s changes: pass %s", name, how)}
+	case breaks.DtypeChanged:
+		return Fix{Text: fmt.Sprintf("%s comes as %s and as %s: convert it before the call", name, g.Expected, g.Actual)}
+	case breaks.RequiresGradChanged:
+		return Fix{Text: fmt.Sprintf("%s comes with and without requires_grad: call in one gradient mode, or detach it", name)}
+	case breaks.RankChanged:
+		return Fix{Text: fmt.Sprintf("the number of dimensions of %s changes: reshape it before the call", name)}
+	case breaks.ValueChanged:
+		if g.Expected == "True" || g.Expected == "False" {
+			return Fix{Text: fmt.Sprintf("%s is a flag: two entries are normal; if it changes with every call, use torch.where on it as a tensor", name)}
+		}
+		return Fix{Text: fmt.Sprintf("the graph is specialised on %s == %s: pass %s as a tensor", name, g.Expected, name)}
+	case breaks.LengthChanged:
+		return Fix{Text: fmt.Sprintf("loops over %s are unrolled: stack it into one tensor, or keep its length", name)}
+	case breaks.AttributeChanged:
+		return Fix{Text: fmt.Sprintf("the graph is specialised on the attribute %s == %s: keep it in a tensor (a buffer), or hoist it out of the compiled function", name, g.Expected)}
+	case breaks.GlobalChanged:
+		return Fix{Text: fmt.Sprintf("the graph is specialised on the global %s == %s: pass it as an argument, or make it a tensor", name, g.Expected)}
+	case breaks.ClosureChanged:
+		return Fix{Text: fmt.Sprintf("the graph is specialised on the captured variable %s == %s: make it a tensor or an argument", name, g.Expected)}
+	case breaks.TrainingChanged:
+		return Fix{Text: fmt.Sprintf("%s changes between training and evaluation: two entries are normal", name)}
+	case breaks.TypeChanged:
+		if g.Expected == "" {
+			return Fix{}
+		}
+		return Fix{Text: fmt.Sprintf("%s changes its type from %s: pass one type", name, g.Expected)}
+	case breaks.NoneChanged:
+		return Fix{Text: fmt.Sprintf("%s is sometimes None: pass a value always, or accept two entries", name)}
+	case breaks.IdentityChanged:
+		return Fix{Text: fmt.Sprintf("the graph is bound to the object %s: create it once and pass the same one", name)}
+	case breaks.DictKeyChanged:
+		return Fix{Text: fmt.Sprintf("the keys of %s change: keep the same keys in the same order", name)}
+	}
+	return Fix{}
+}
+
+// argumentName is the expression that the user knows, "" where the source is
+// none: *args of a wrapper, or a local of a resumed function, which no caller
+// can reach.
+func argumentName(rc *Recompile, g *GuardFailure) string {
+	if g.Argument != "" {
+		return g.Argument
+	}
+	name := plainSource(g.Source)
+	if name == "" || strings.HasPrefix(name, "args[") || strings.HasPrefix(name, "kwargs[") || strings.Contains(name, "__") {
+		return ""
+	}
+	if frameworkFile(rc.Compile.Frame.Pos.File) {
+		return ""
+	}
+	if _, _, resumed := resumedFunction(rc.Compile.Frame.Name); resumed || rc.Compile.Frame.Parent != nil {
+		if g.Kind == breaks.SizeChanged || g.Kind == breaks.StrideChanged || g.Kind == breaks.RankChanged || g.Kind == breaks.DtypeChanged {
+			return ""
+		}
+	}
+	return name
+}
+
+// plainSource turns L['x'] and G['K'] into x and K.
+func plainSource(s string) string {
+	for _, p := range []string{"L['", "G['"} {
+		for {
+			i := strings.Index(s, p)
+			if i < 0 {
+				break
+			}
+			j := strings.Index(s[i:], "']")
+			if j < 0 {
+				return s
+			}
+			s = s[:i] + s[i+len(p):i+j] + s[i+j+2:]
+		}
+	}
+	return s
+}
+
+// advise lists what to do first, dearest first.
+func advise(r *Report) {
+	type item struct {
+		a    Advice
+		cost float64
+	}
+	var items []item
+	for _, g := range r.Breaks {
+		if g.Lead.Noise || g.CausedBy != nil || g.Fix.Text == "" {
+			continue
+		}
+		cost := fmt.Sprintf("%d times, splits %d graphs", len(g.Breaks), g.Graphs)
+		if g.Seconds > 0 {
+			cost += fmt.Sprintf(", %.2f s", g.Seconds)
+		}
+		items = append(items, item{Advice{
+			Text: shortTitle(g.Lead), Pos: g.Lead.Pos, Fix: g.Fix, Cost: cost, Break: g, Frame: g.Lead.Compile.Frame,
+		}, g.Seconds + float64(g.Graphs)*1e-3})
+	}
+	for _, fr := range r.Frames {
+		a, seconds, ok := recompileAdvice(fr)
+		if ok {
+			items = append(items, item{a, seconds})
+		}
+	}
+	sort.SliceStable(items, func(i, j int) bool { return items[i].cost > items[j].cost })
+	for i, it := range items {
+		if i == 50 {
+			break
+		}
+		r.Advice = append(r.Advice, it.a)
+	}
+}
+
+// recompileAdvice sums up the recompiles of one frame under the first fix.
+func recompileAdvice(fr *Frame) (Advice, float64, bool) {
+	var a Advice
+	seconds, n := 0.0, 0
+	for _, c := range fr.Compiles {
+		if c.Recompile == nil || c.Recompile.Fix.Text == "" {
+			continue
+		}
+		n++
+		seconds += c.Seconds
+		if a.Fix.Text == "" {
+			g := c.Recompile.Failures[0]
+			kind, _ := breaks.Recompile(g.Kind)
+			a = Advice{Text: fr.Name + " recompiled: " + kind.Short, Pos: g.Pos, Fix: c.Recompile.Fix, Frame: fr}
+			if a.Pos.File == "" {
+				a.Pos = fr.Pos
+			}
+		}
+	}
+	a.Cost = fmt.Sprintf("%d recompiles, %.2f s", n, seconds)
+	return a, seconds, n > 0
+}
+
+// shortPlace is "file.py:12".
+func shortPlace(file string, line int) string {
+	if file == "" {
+		return "?"
+	}
+	return filepath.Base(file) + ":" + itoa(line)
+}

@@ -1,0 +1,407 @@
+package explain
+
+import (
+	"path/filepath"
+	"sort"
+	"strings"
+
+	"tcdbg/logs"
+	"tcdbg/tracer/breaks"
+)
+
+// This file draws conclusions from a copied report: which graph follows which
+// break, what the breaks' root causes are and what they cost, how ranks differ.
+
+func analyse(r *Report) {
+	link(r)
+	resolvePlaces(r)
+	groupBreaks(r)
+	listRecompiles(r)
+	compareRanks(r)
+	advise(r)
+}
+
+// link ties each resumed break to the graph that follows it.
+func link(r *Report) {
+	for _, fr := range r.Frames {
+		for _, c := range fr.Compiles {
+			for _, b := range c.Breaks {
+				if b.Outcome != "resumed" && b.Outcome != "partial" {
+					continue
+				}
+				if next := resumeOf(fr, b); next != nil {
+					b.After = next.Graph
+					if c.Graph != nil {
+						c.Graph.Next = next.Graph
+					}
+				}
+			}
+		}
+	}
+}
+
+// resumeOf finds the compile that goes on behind a break: the resume frame of
+// the same function at the line where this function was left.
+func resumeOf(fr *Frame, b *Break) *Compile {
+	base := fr
+	if fr.Parent != nil {
+		base = fr.Parent
+	}
+	line := b.Pos.Line
+	for _, p := range b.Stack {
+		if p.Func == base.Name && (p.File == base.Pos.File || base.Pos.File == "") {
+			line = p.Line
+		}
+	}
+	var first *Compile
+	for _, res := range base.Resumes {
+		_, at, _ := resumedFunction(res.Name)
+		if at == 0 { // ours: the resume point's place says it
+			at = res.Pos.Line
+		}
+		if res == fr || at != line || len(res.Compiles) == 0 || res.ID.Frame < fr.ID.Frame {
+			continue
+		}
+		if first == nil {
+			first = res.Compiles[0]
+		}
+	}
+	return first
+}
+
+// resolvePlaces completes the clipped paths of guard comments from the paths
+// that stacks name in full.
+func resolvePlaces(r *Report) {
+	known := map[string]bool{}
+	for _, fr := range r.Frames {
+		known[fr.Pos.File] = true
+		for _, c := range fr.Compiles {
+			for _, p := range c.Stack {
+				known[p.File] = true
+			}
+		}
+	}
+	delete(known, "")
+	for _, fr := range r.Frames {
+		for _, c := range fr.Compiles {
+			if c.Recompile == nil {
+				continue
+			}
+			for i := range c.Recompile.Failures {
+				p := &c.Recompile.Failures[i].Pos
+				p.File = fullPath(p.File, known)
+			}
+		}
+	}
+}
+
+func fullPath(p string, known map[string]bool) string {
+	if p == "" || strings.HasPrefix(p, "/") {
+		return p
+	}
+	found := ""
+	for k := range known {
+		if strings.HasSuffix(k, p) && (found == "" || len(k) < len(found)) {
+			found = k
+		}
+	}
+	if found != "" {
+		return found
+	}
+	return p
+}
+
+// groupBreaks gathers breaks by place and code, then hangs those that an
+// earlier break caused under it.
+func groupBreaks(r *Report) {
+	groups := map[string]*BreakGroup{}
+	var order []*BreakGroup
+	add := func(b *Break) *BreakGroup {
+		place := breakKey(b)
+		g := groups[place]
+		if g == nil {
+			g = &BreakGroup{Lead: b, EagerOps: -1}
+			groups[place] = g
+			order = append(order, g)
+		}
+		g.Breaks = append(g.Breaks, b)
+		if len(b.Stack) > len(g.Lead.Stack) {
+			g.Lead = b
+		}
+		g.Chains = addChain(g.Chains, b.Stack)
+		return g
+	}
+	for _, fr := range r.Frames {
+		var earlier *BreakGroup
+		for _, c := range fr.Compiles {
+			for _, b := range c.Breaks {
+				g := add(b)
+				for _, ch := range b.Chained {
+					cg := add(ch)
+					cause(cg, g)
+				}
+				if earlier != nil && b.Fixability == string(breaks.CausedByEarlier) {
+					cause(g, earlier)
+				}
+				earlier = g
+			}
+		}
+	}
+	for _, g := range order {
+		costs(g)
+		g.Fix = fixBreak(g.Lead)
+	}
+	nameGroups(order)
+	sort.SliceStable(order, func(i, j int) bool { return dearer(order[i], order[j]) })
+	r.Breaks = order
+}
+
+// cause hangs g under its cause, unless that would close a circle.
+func cause(g, by *BreakGroup) {
+	if g == by || g.CausedBy != nil {
+		return
+	}
+	for p := by; p != nil; p = p.CausedBy {
+		if p == g {
+			return
+		}
+	}
+	g.CausedBy = by
+	by.Causes = append(by.Causes, g)
+}
+
+func addChain(chains [][]logs.Pos, st []logs.Pos) [][]logs.Pos {
+	if len(st) == 0 {
+		return chains
+	}
+next:
+	for _, c := range chains {
+		if len(c) != len(st) {
+			continue
+		}
+		for i := range c {
+			if c[i].File != st[i].File || c[i].Line != st[i].Line {
+				continue next
+			}
+		}
+		return chains
+	}
+	if len(chains) >= 50 {
+		return chains
+	}
+	return append(chains, st)
+}
+
+// costs sums what a group's breaks cost: the graphs behind it and the time
+// that compiling them took.
+func costs(g *BreakGroup) {
+	seen := map[*Graph]bool{}
+	frames := map[*Frame]bool{}
+	for _, b := range g.Breaks {
+		if b.After != nil && !seen[b.After] {
+			seen[b.After] = true
+			g.Graphs++
+			g.Seconds += secondsOf(b, b.After)
+		}
+		if fr := b.Compile.Frame; fr.EagerOps >= 0 && !frames[fr] {
+			frames[fr] = true
+			g.EagerOps = max(g.EagerOps, 0) + fr.EagerOps
+		}
+	}
+}
+
+func secondsOf(b *Break, g *Graph) float64 {
+	base := b.Compile.Frame
+	if base.Parent != nil {
+		base = base.Parent
+	}
+	for _, res := range base.Resumes {
+		for _, c := range res.Compiles {
+			if c.Graph == g {
+				return c.Seconds
+			}
+		}
+	}
+	return 0
+}
+
+// dearer orders groups: the user's own before the framework's, causes before
+// what they caused, then by cost.
+func dearer(a, b *BreakGroup) bool {
+	if a.Lead.Noise != b.Lead.Noise {
+		return !a.Lead.Noise
+	}
+	if (a.CausedBy == nil) != (b.CausedBy == nil) {
+		return a.CausedBy == nil
+	}
+	if a.Seconds != b.Seconds {
+		return a.Seconds > b.Seconds
+	}
+	if a.Graphs != b.Graphs {
+		return a.Graphs > b.Graphs
+	}
+	return len(a.Breaks) > len(b.Breaks)
+}
+
+// nameGroups gives each group a key that survives edits elsewhere: code, file,
+// function and text of the line, numbered where these repeat.
+func nameGroups(order []*BreakGroup) {
+	byKey := map[string][]*BreakGroup{}
+	for _, g := range order {
+		k := stableKey(g.Lead)
+		byKey[k] = append(byKey[k], g)
+	}
+	for k, gs := range byKey {
+		sort.SliceStable(gs, func(i, j int) bool { return gs[i].Lead.Pos.Line < gs[j].Lead.Pos.Line })
+		for i, g := range gs {
+			g.Key = k
+			if i > 0 {
+				g.Key = k + "#" + itoa(i+1)
+			}
+		}
+	}
+}
+
+func stableKey(b *Break) string {
+	code := b.Code
+	if code == "" {
+		code = b.Type
+	}
+	return strings.Join([]string{code, filepath.Base(b.Pos.File), functionOf(b.Pos, b.Compile), squeeze(b.Pos.Code)}, "|")
+}
+
+// functionOf is the user's function of a place, without the names that resume
+// functions get.
+func functionOf(p logs.Pos, c *Compile) string {
+	name := p.Func
+	if name == "" && c != nil {
+		name = c.Frame.Name
+	}
+	if fn, _, ok := resumedFunction(name); ok {
+		return fn
+	}
+	return name
+}
+
+func squeeze(s string) string { return strings.Join(strings.Fields(s), " ") }
+
+// listRecompiles collects every compile after the first of its frame.
+func listRecompiles(r *Report) {
+	for _, fr := range r.Frames {
+		for _, c := range fr.Compiles {
+			if c.ID.Compile == 0 && c.Recompile == nil {
+				continue
+			}
+			rc := c.Recompile
+			if rc == nil {
+				rc = &Recompile{Compile: c}
+				c.Recompile = rc
+			}
+			rc.Key = recompileKey(rc)
+			rc.Fix = fixRecompile(rc, r.Engine)
+			r.Recompiles = append(r.Recompiles, rc)
+		}
+	}
+}
+
+func recompileKey(rc *Recompile) string {
+	fr := rc.Compile.Frame
+	key := filepath.Base(fr.Pos.File) + "|" + functionOf(logs.Pos{Func: fr.Name}, nil)
+	if len(rc.Failures) == 0 {
+		return key
+	}
+	g := rc.Failures[0]
+	return strings.Join([]string{key, g.Kind, g.Source, itoa(g.Dim), squeeze(g.Pos.Code)}, "|")
+}
+
+// compareRanks finds functions whose breaks, graphs or outcome differ between
+// ranks. Ids diverge as soon as one rank breaks, so places are compared.
+func compareRanks(r *Report) {
+	if len(r.Ranks) < 2 {
+		return
+	}
+	type sig struct{ breaks, graphs string }
+	sigs := map[int]map[string]*sig{}
+	var names []string
+	known := map[string]bool{}
+	for _, fr := range r.Frames {
+		base := fr
+		if fr.Parent != nil {
+			base = fr.Parent
+		}
+		name := base.Name + " (" + filepath.Base(base.Pos.File) + ":" + itoa(base.Pos.Line) + ")"
+		if !known[name] {
+			known[name] = true
+			names = append(names, name)
+		}
+		m := sigs[fr.ID.Rank]
+		if m == nil {
+			m = map[string]*sig{}
+			sigs[fr.ID.Rank] = m
+		}
+		s := m[name]
+		if s == nil {
+			s = &sig{}
+			m[name] = s
+		}
+		for _, c := range fr.Compiles {
+			for _, b := range c.Breaks {
+				s.breaks = addWord(s.breaks, b.Code+" "+shortTitle(b)+" at "+filepath.Base(b.Pos.File)+":"+itoa(b.Pos.Line))
+			}
+			if c.Graph != nil {
+				s.graphs += itoa(len(c.Graph.Ops)) + " "
+			}
+		}
+	}
+	for _, rk := range r.Ranks {
+		for _, name := range names {
+			mine := sigs[rk.Rank][name]
+			for _, other := range r.Ranks {
+				if other == rk {
+					continue
+				}
+				theirs := sigs[other.Rank][name]
+				switch {
+				case mine == nil && theirs != nil:
+					rk.Diverged = appendNew(rk.Diverged, name+": not compiled here, but on rank "+itoa(other.Rank))
+				case mine == nil || theirs == nil:
+				case mine.breaks != theirs.breaks && extra(mine.breaks, theirs.breaks) != "":
+					rk.Diverged = appendNew(rk.Diverged, name+": breaks here alone: "+extra(mine.breaks, theirs.breaks))
+				case mine.graphs != theirs.graphs && mine.breaks == theirs.breaks:
+					rk.Diverged = appendNew(rk.Diverged, name+": other graphs than rank "+itoa(other.Rank))
+				}
+			}
+		}
+	}
+}
+
+func addWord(list, w string) string {
+	for have := range strings.SplitSeq(list, "\n") {
+		if have == w {
+			return list
+		}
+	}
+	if list == "" {
+		return w
+	}
+	return list + "\n" + w
+}
+
+// extra lists what is in a and not in b.
+func extra(a, b string) string {
+	var out []string
+	for w := range strings.SplitSeq(a, "\n") {
+		if w != "" && !strings.Contains("\n"+b+"\n", "\n"+w+"\n") {
+			out = append(out, w)
+		}
+	}
+	return strings.Join(out, "; ")
+}
+
+// shortTitle is the table's short name of a break's cause.
+func shortTitle(b *Break) string {
+	if c, ok := breaks.Lookup(b.Code); ok {
+		return c.Title()
+	}
+	return b.Type
+}

@@ -1,0 +1,349 @@
+package explain
+
+import (
+	"strings"
+
+	"tcdbg/logs"
+	"tcdbg/logs/fx"
+	"tcdbg/tracer/breaks"
+)
+
+// This file reads the text of a graph break as PyTorch 2.0 to 2.15 write it,
+// in traces and in TORCH_LOGS alike.
+
+// breakText is one parsed message.
+type breakText struct {
+	place     logs.Pos
+	preamble  string
+	blocks    []breakBlock // the cause first, then what happened while it was handled
+	stack     []logs.Pos   // outermost first
+	value     []logs.Pos   // how the offending value came about
+	duplicate bool         // the stack was left out as already shown
+	skip      bool         // the frame cannot be resumed at all
+}
+
+// breakBlock is one "type, explanation, hints, context, link".
+type breakBlock struct {
+	typ, code, explanation, context, order string
+	hints                                  []string
+}
+
+const chainMark = "*** While handling this graph break, another graph break occurred: ***"
+
+// parseBreak reads one message. It never fails: what it does not know ends up
+// as type or explanation.
+func parseBreak(text string) *breakText {
+	b := &breakText{}
+	head, stack := cutStack(cutTraceback(text))
+	b.stack = parseStack(stack)
+	lines := strings.Split(head, "\n")
+	i := b.parsePlace(lines)
+	b.parseReason(lines[i:])
+	for _, bl := range b.blocks {
+		if len(b.value) == 0 {
+			b.value = branchTrace(bl.explanation)
+		}
+	}
+	if b.place.File == "" && len(b.stack) > 0 {
+		b.place = b.stack[len(b.stack)-1]
+	}
+	if n := len(b.stack); n > 0 && b.stack[n-1].File == b.place.File && b.stack[n-1].Line == b.place.Line {
+		b.place = b.stack[n-1]
+	}
+	return b
+}
+
+// cutTraceback drops the framework's own traceback, which repeats the block.
+func cutTraceback(text string) string {
+	for _, mark := range []string{"\nTraceback (most recent call last):", "\nNoneType: None"} {
+		if i := strings.Index(text, mark); i >= 0 {
+			text = text[:i]
+		}
+	}
+	return strings.TrimRight(text, "\n ")
+}
+
+// cutStack parts message and user stack.
+func cutStack(text string) (head, stack string) {
+	for _, mark := range []string{"\nUser code traceback:\n", "\nfrom user code:\n", " from user code at:\n", "\nUser stack trace:\n"} {
+		if i := strings.Index(text, mark); i >= 0 {
+			return text[:i], text[i+len(mark):]
+		}
+	}
+	return text, ""
+}
+
+// parsePlace reads the first line and returns the number of lines consumed.
+func (b *breakText) parsePlace(lines []string) int {
+	first := strings.TrimSpace(lines[0])
+	if i := strings.Index(first, "in user code at "); i >= 0 {
+		file, n, _ := fx.CutLine(strings.TrimSpace(first[i+len("in user code at "):]))
+		b.place = logs.Pos{File: file, Line: n}
+		b.duplicate = strings.Contains(first[:i], "suppressed")
+		return 1
+	}
+	if rest, ok := strings.CutPrefix(first, "Graph break: "); ok {
+		if strings.HasPrefix(rest, "torch.compile cannot properly resume") {
+			b.skip = true
+			b.blocks = []breakBlock{{typ: "Graph break that cannot be resumed", explanation: rest}}
+			if len(lines) > 1 {
+				b.stack = append(b.stack, parseStack(strings.Join(lines[1:], "\n"))...)
+			}
+			return len(lines)
+		}
+		rest = strings.TrimSuffix(strings.TrimSpace(rest), " from user code at:")
+		b.blocks = []breakBlock{oldReason(rest)}
+		return len(lines)
+	}
+	return 0
+}
+
+// oldReason is the one-line reason of releases before 2.7.
+func oldReason(s string) breakBlock {
+	for _, p := range []string{"from user code ", "Unsupported: "} {
+		s = strings.TrimPrefix(s, p)
+	}
+	bl := breakBlock{typ: s}
+	for _, m := range oldReasons {
+		if strings.Contains(s, m.words) {
+			bl.code, bl.context = m.code, s
+			if c, ok := breaks.Lookup(m.code); ok {
+				bl.typ = c.Type
+			}
+			return bl
+		}
+	}
+	return bl
+}
+
+// oldReasons tells codes by the words of older releases.
+var oldReasons = []struct{ words, code string }{
+	{"generic_jump", breaks.DataDependentBranching},
+	{"data dependent jump", breaks.DataDependentBranching},
+	{"Tensor.item", breaks.TensorItem},
+	{"Tensor.tolist", breaks.TensorToList},
+	{"call_function BuiltinVariable(print)", breaks.BuiltinPrint},
+	{"builtin: print", breaks.BuiltinPrint},
+	{"'skip function graph_break", breaks.GraphBreakCall},
+	{"skip function", breaks.SkippedFunction},
+	{"'skip function", breaks.SkippedFunction},
+	{"call torch._dynamo.disable() wrapped function", breaks.Disabled},
+	{"dynamic shape operator", breaks.DynamicShapeOperator},
+	{"data dependent operator", breaks.DataDependentOperator},
+	{"call_method UserDefinedObjectVariable", breaks.UnsupportedMethod},
+}
+
+// parseReason reads preamble and blocks.
+func (b *breakText) parseReason(lines []string) {
+	i := 0
+	for i < len(lines) && strings.TrimSpace(lines[i]) == "" {
+		i++
+	}
+	if i == len(lines) {
+		return
+	}
+	reason, ok := strings.CutPrefix(lines[i], "Graph Break Reason:")
+	if !ok {
+		if reason, ok = strings.CutPrefix(strings.TrimSpace(lines[i]), "Reason: "); ok {
+			b.blocks = append(b.blocks, oldReason(strings.TrimSpace(reason)))
+			return
+		}
+		b.parseBlocks(lines[i:])
+		return
+	}
+	reason = strings.TrimSpace(reason)
+	if isPreamble(reason) {
+		b.preamble = strings.TrimSuffix(reason, ":")
+		b.parseBlocks(lines[i+1:])
+		return
+	}
+	if reason == "" {
+		b.parseBlocks(lines[i+1:])
+		return
+	}
+	rest := append([]string{reason}, lines[i+1:]...)
+	b.parseBlocks(rest)
+}
+
+func isPreamble(s string) bool {
+	return strings.HasPrefix(s, "Encountered ") && (strings.HasSuffix(s, ":") || strings.Contains(s, "cannot resume")) ||
+		strings.HasPrefix(s, "Failed to handle graph break gracefully")
+}
+
+// parseBlocks reads blocks until the text ends. Fields open with two spaces,
+// their continuation lines are indented deeper.
+func (b *breakText) parseBlocks(lines []string) {
+	var cur *breakBlock
+	var field *string
+	flush := func() {
+		if cur != nil {
+			cur.finish()
+			b.blocks = append(b.blocks, *cur)
+		}
+		cur, field = nil, nil
+	}
+	for _, line := range lines {
+		trimmed := strings.TrimSpace(line)
+		switch {
+		case trimmed == chainMark:
+			flush()
+		case strings.HasPrefix(trimmed, "Stack variable source attribution:"):
+			flush()
+			return
+		case trimmed == "":
+			if field != nil {
+				*field += "\n"
+			}
+		case cur == nil:
+			cur = &breakBlock{typ: trimmed}
+		case strings.HasPrefix(trimmed, "For more details about this graph break"):
+			cur.code = codeInLink(trimmed)
+			field = nil
+		case strings.HasPrefix(trimmed, "Explanation: "):
+			cur.explanation = trimmed[len("Explanation: "):]
+			field = &cur.explanation
+		case strings.HasPrefix(trimmed, "Higher Order Operator: "):
+			cur.order, field = trimmed[len("Higher Order Operator: "):], nil
+		case strings.HasPrefix(trimmed, "Hint: "):
+			cur.hints = append(cur.hints, trimmed[len("Hint: "):])
+			field = &cur.hints[len(cur.hints)-1]
+		case strings.HasPrefix(trimmed, "Developer debug context:"):
+			cur.context = strings.TrimSpace(trimmed[len("Developer debug context:"):])
+			field = &cur.context
+		case field != nil:
+			*field += "\n" + strings.TrimPrefix(line, "    ")
+		}
+	}
+	flush()
+}
+
+func (bl *breakBlock) finish() {
+	bl.explanation = strings.TrimSpace(bl.explanation)
+	bl.context = strings.TrimSpace(bl.context)
+	for i := range bl.hints {
+		bl.hints[i] = strings.TrimSpace(bl.hints[i])
+	}
+	if bl.code == "" {
+		if c, ok := breaks.ByType(bl.typ); ok {
+			bl.code = c.Code
+		}
+	}
+}
+
+// codeInLink reads GB0059 out of ".../gb/gb0059.html".
+func codeInLink(s string) string {
+	i := strings.LastIndex(s, "/gb")
+	if i < 0 || len(s) < i+7 {
+		return ""
+	}
+	digits := s[i+3:]
+	j := 0
+	for j < len(digits) && digits[j] >= '0' && digits[j] <= '9' {
+		j++
+	}
+	if j == 0 {
+		return ""
+	}
+	return "GB" + digits[:j]
+}
+
+// outcome says what became of the frame, as far as the message tells.
+func (b *breakText) outcome() string {
+	switch {
+	case b.skip || strings.HasPrefix(b.preamble, "Failed to handle graph break gracefully"):
+		return "skipped"
+	case strings.Contains(b.preamble, "cannot resume from"):
+		return "partial"
+	}
+	return "resumed"
+}
+
+// parseStack reads a Python stack: per frame a File line, source lines, and
+// under each an optional line of ~ and ^ that marks the part at fault.
+func parseStack(text string) []logs.Pos {
+	var out []logs.Pos
+	for line := range strings.SplitSeq(text, "\n") {
+		trimmed := strings.TrimSpace(line)
+		if trimmed == "" {
+			continue
+		}
+		if file, n, fn, ok := fileLine(trimmed); ok {
+			out = append(out, logs.Pos{File: file, Line: n, Func: fn})
+			continue
+		}
+		if len(out) == 0 {
+			continue
+		}
+		p := &out[len(out)-1]
+		switch {
+		case isCarets(trimmed):
+			if p.Col == 0 && p.Code != "" {
+				p.Col, p.EndCol = caretColumns(line)
+			}
+		case p.Code == "":
+			p.Code = trimmed
+		}
+		if len(out) > 5000 {
+			break
+		}
+	}
+	return out
+}
+
+// fileLine reads `File "F", line L, in f` and explain()'s
+// `<FrameSummary file F, line L in f>`.
+func fileLine(s string) (file string, line int, fn string, ok bool) {
+	if rest, isSummary := strings.CutPrefix(s, "<FrameSummary file "); isSummary {
+		file, rest, ok = strings.Cut(rest, ", line ")
+		num, fn, _ := strings.Cut(strings.TrimSuffix(rest, ">"), " in ")
+		return file, atoi(num), fn, ok
+	}
+	if !strings.HasPrefix(s, `File "`) {
+		return "", 0, "", false
+	}
+	src, ok := fx.ParseSource(s)
+	return src.File, src.Line, src.Func, ok
+}
+
+func isCarets(s string) bool {
+	return strings.Trim(s, "^~ ") == "" && strings.ContainsAny(s, "^~")
+}
+
+// caretColumns gives the marked columns; the source line above stands behind
+// four spaces more than its frame, as the carets do.
+func caretColumns(line string) (from, to int) {
+	first := strings.IndexAny(line, "^~")
+	last := strings.LastIndexAny(line, "^~")
+	indent := 4
+	return max(first-indent, 0) + 1, max(last-indent, 0) + 2
+}
+
+// branchTrace reads "The branch condition involves a tensor computed as
+// follows" out of an explanation.
+func branchTrace(explanation string) []logs.Pos {
+	_, rest, ok := strings.Cut(explanation, "computed as follows:")
+	if !ok {
+		return nil
+	}
+	var out []logs.Pos
+	var at logs.Pos
+	for line := range strings.SplitSeq(rest, "\n") {
+		line = strings.TrimSpace(line)
+		if src, ok := fx.ParseSource(line); ok && strings.HasPrefix(line, "#") {
+			at = logs.Pos{File: src.File, Line: src.Line, Code: src.Code}
+			continue
+		}
+		if line == "" || at.File == "" {
+			continue
+		}
+		p := at
+		p.Func = line
+		out = append(out, p)
+	}
+	return out
+}
+
+func atoi(s string) int {
+	n, _ := logs.JSONInt([]byte(strings.TrimSpace(s)))
+	return int(n)
+}

@@ -1,0 +1,625 @@
+package explain
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"tcdbg/logs"
+	"tcdbg/logs/fx"
+	"tcdbg/tracer/breaks"
+)
+
+// This file folds what Dynamo writes: starts, graphs, guards, breaks,
+// recompiles, errors and metrics.
+
+func (f *Fold) torchVersion(r *logs.Record) {
+	logs.EachField(r.RawPayload(), func(k, v []byte) bool {
+		if string(k) == "pytorch_version" {
+			f.setEngine("PyTorch " + shortVersion(logs.JSONString(v)))
+		}
+		return true
+	})
+	r.Payload()
+}
+
+func shortVersion(v string) string { v, _, _ = strings.Cut(v, "+"); return v }
+
+func (f *Fold) setEngine(e string) {
+	if f.engine == "" {
+		f.engine = f.intern(e)
+	}
+}
+
+func (f *Fold) dynamoStart(r *logs.Record) {
+	c := f.compileOf(r)
+	if c == nil {
+		return
+	}
+	c.begun = true
+	if c.Start.IsZero() {
+		c.Start = f.at(r)
+	}
+	st := f.framesToPos(dropConvertFrame(r.Stack("stack")))
+	if len(st) > 0 {
+		c.Stack = st
+		last := st[len(st)-1]
+		fr := c.Frame
+		if fr.Name == "" {
+			fr.Name = last.Func
+			fr.Pos = last
+			f.adopt(fr)
+		}
+	}
+}
+
+// dropConvertFrame cuts the framework's own frames off the inner end.
+func dropConvertFrame(s []logs.Frame) []logs.Frame {
+	for len(s) > 0 && strings.HasSuffix(s[len(s)-1].File, "_dynamo/convert_frame.py") {
+		s = s[:len(s)-1]
+	}
+	return s
+}
+
+const resumePrefix = "torch_dynamo_resume_in_"
+
+// resumedFunction reads outer and 16 out of torch_dynamo_resume_in_outer_at_16.
+func resumedFunction(name string) (fn string, line int, ok bool) {
+	rest, ok := strings.CutPrefix(name, resumePrefix)
+	if !ok {
+		return "", 0, false
+	}
+	i := strings.LastIndex(rest, "_at_")
+	if i < 0 {
+		return rest, 0, true
+	}
+	return rest[:i], atoi(rest[i+4:]), true
+}
+
+// adopt finds the function that a resume frame goes on with.
+func (f *Fold) adopt(fr *Frame) {
+	fn, _, ok := resumedFunction(fr.Name)
+	if !ok {
+		return
+	}
+	fn = mangled(fn)
+	for i := len(f.order) - 1; i >= 0; i-- {
+		p := f.order[i]
+		if p == fr || p.ID.Rank != fr.ID.Rank || p.ID.Epoch != fr.ID.Epoch {
+			continue
+		}
+		if mangled(p.Name) == fn && (p.Pos.File == fr.Pos.File || p.Pos.File == "" || fr.Pos.File == "") {
+			fr.Parent = p
+			p.Resumes = append(p.Resumes, fr)
+			return
+		}
+	}
+}
+
+// mangled makes <lambda> and _lambda_ the same.
+func mangled(name string) string {
+	return strings.NewReplacer("<", "_", ">", "_").Replace(name)
+}
+
+func (f *Fold) outputGraph(r *logs.Record) {
+	c := f.compileOf(r)
+	text := r.Text()
+	g := fx.Parse(text)
+	if c == nil {
+		f.note(r, "graph", firstLine(text))
+		return
+	}
+	gr := c.Graph
+	if gr == nil {
+		gr = &Graph{}
+		c.Graph = gr
+	}
+	gr.ID, gr.ID.Attempt = c.ID, r.ID.Attempt
+	load := r.Loader()
+	gr.Stages = append(stagesOf(gr, c), Stage{Name: "dynamo", Load: load, Seq: r.Seq})
+	c.stages = nil
+	if g != nil {
+		gr.Name = f.intern(g.Name)
+		gr.Ops = f.interned(g.Operators())
+		gr.Inputs = g.Placeholders()
+		c.Ops = len(gr.Ops)
+	}
+	gr.LoadNodes = func() []GraphNode { return graphNodes(load()) }
+	if isTable(text) {
+		gr.Table = text
+	}
+}
+
+// stagesOf keeps stages that came before the captured graph, which a new
+// attempt replaces.
+func stagesOf(g *Graph, c *compile) []Stage {
+	var out []Stage
+	for _, s := range append(g.Stages, c.stages...) {
+		if s.Name != "dynamo" {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+func isTable(text string) bool {
+	line, _, _ := strings.Cut(text, "\n")
+	return fx.IsTableHead(line)
+}
+
+func (f *Fold) interned(list []string) []string {
+	for i := range list {
+		list[i] = f.intern(list[i])
+	}
+	return list
+}
+
+// graphNodes parses a graph's text into nodes of a report.
+func graphNodes(text string) []GraphNode {
+	g := fx.Parse(text)
+	if g == nil {
+		return nil
+	}
+	out := make([]GraphNode, len(g.Nodes))
+	for i, n := range g.Nodes {
+		out[i] = GraphNode{Name: n.Name, Op: n.Op, Target: n.Target, Type: n.Type, Args: n.Args}
+		if n.Source.File != "" {
+			out[i].Pos = logs.Pos{File: n.Source.File, Line: n.Source.Line, Func: n.Source.Func, Code: n.Source.Code}
+		}
+	}
+	return out
+}
+
+func (f *Fold) guardTree(r *logs.Record) {
+	c := f.compileOf(r)
+	text := r.Text()
+	leaves, noise, micros := scanGuards(text)
+	if c == nil {
+		return
+	}
+	load := r.Loader()
+	c.guarded = true
+	c.Guards = &GuardTree{Leaves: leaves, Noise: noise, Micros: micros, Load: func() *GuardNode { return parseGuards(load()) }}
+}
+
+// guardList takes the flat JSON list of old logs.
+func (f *Fold) guardList(r *logs.Record) {
+	c := f.compileOf(r)
+	if c == nil {
+		return
+	}
+	n := 0
+	logs.EachItem(r.RawPayload(), func([]byte) bool { n++; return true })
+	load := r.Loader()
+	c.guarded = true
+	c.Guards = &GuardTree{Leaves: n, Load: func() *GuardNode { return guardsFromList(load()) }}
+}
+
+func guardsFromList(text string) *GuardNode {
+	root := &GuardNode{Text: "RootGuardManager"}
+	logs.EachItem([]byte(text), func(v []byte) bool {
+		n := &GuardNode{Kind: "GUARD"}
+		logs.EachField(v, func(k, val []byte) bool {
+			if string(k) == "code" {
+				n.Text = logs.JSONString(val)
+			}
+			return true
+		})
+		root.Children = append(root.Children, n)
+		return true
+	})
+	return root
+}
+
+func (f *Fold) graphBreak(r *logs.Record) {
+	text := r.Text()
+	b := parseBreak(text)
+	c := f.compileOf(r)
+	if c == nil {
+		c = f.textCompile(r, b.place)
+	}
+	br := f.newBreak(b, cutTraceback(text))
+	if old := c.breaks[breakKey(br)]; old != nil { // a retry met it again
+		if br.Outcome != "resumed" {
+			old.Outcome = br.Outcome
+		}
+		if len(old.Stack) == 0 {
+			old.Stack = br.Stack
+		}
+		if len(old.Chained) == 0 {
+			old.Chained = br.Chained
+			f.own(old, c)
+		}
+		return
+	}
+	f.own(br, c)
+	c.breaks[breakKey(br)] = br
+	c.Breaks = append(c.Breaks, br)
+	if c.Graph != nil && br.Before == nil {
+		br.Before = c.Graph.Ops
+	}
+}
+
+func (f *Fold) own(br *Break, c *compile) {
+	br.Compile = &c.Compile
+	for _, ch := range br.Chained {
+		ch.Compile = &c.Compile
+	}
+}
+
+func breakKey(b *Break) string {
+	what := b.Code
+	if what == "" {
+		what = b.Type
+	}
+	return b.Pos.File + ":" + strconv.Itoa(b.Pos.Line) + "\x00" + what
+}
+
+// newBreak makes a Break of a parsed message.
+func (f *Fold) newBreak(b *breakText, raw string) *Break {
+	var out *Break
+	for i, bl := range b.blocks {
+		br := f.block(&bl)
+		br.Pos, br.Outcome = f.pos(b.place), b.outcome()
+		if i == 0 {
+			out = br
+			continue
+		}
+		br.Pos = f.pos(b.place)
+		out.Chained = append(out.Chained, br)
+	}
+	if out == nil {
+		out = &Break{Type: "unknown", Fixability: string(breaks.Unclassified), Pos: f.pos(b.place), Outcome: b.outcome()}
+	}
+	out.Stack = f.stack(b.stack)
+	out.Value = f.stack(b.value)
+	out.Raw = f.intern(raw)
+	out.Noise = frameworkFile(out.Pos.File)
+	return out
+}
+
+func (f *Fold) block(bl *breakBlock) *Break {
+	br := &Break{
+		Code: f.intern(bl.code), Type: f.intern(bl.typ), Explanation: f.intern(bl.explanation),
+		Hints: f.interned(bl.hints), Context: f.intern(bl.context),
+	}
+	cause, known := breaks.Lookup(bl.code)
+	br.Fixability = string(breaks.Unclassified)
+	if class, ok := breaks.Class(bl.hints); ok {
+		br.Fixability = string(class)
+	} else if known {
+		br.Fixability = string(cause.Fixability)
+	}
+	if br.Explanation == "" && known {
+		br.Explanation = cause.Explanation
+	}
+	return br
+}
+
+// frameworkFile says whether a file belongs to torch or the standard library:
+// a break there is not the user's to fix.
+func frameworkFile(file string) bool {
+	for _, mark := range []string{"/site-packages/torch/", "site-packages/torch/", "/dist-packages/torch/", "/torch/_dynamo/", "/torch/nn/", "/torch/optim/", "/torch/distributed/", "/torch/utils/", "/torch/_inductor/"} {
+		if strings.Contains(file, mark) {
+			return true
+		}
+	}
+	i := strings.Index(file, "/lib/python3")
+	if i < 0 {
+		i = strings.Index(file, "/lib64/python3")
+	}
+	if i >= 0 && !strings.Contains(file, "-packages/") {
+		return true
+	}
+	return strings.HasPrefix(file, "<frozen ") || strings.HasPrefix(file, "torch/") || strings.HasPrefix(file, "_dynamo/")
+}
+
+func (f *Fold) dynamoError(r *logs.Record) {
+	c := f.compileOf(r)
+	text := r.Text()
+	if c == nil {
+		f.note(r, "error", text)
+		return
+	}
+	c.errText = f.intern(lastError(text))
+	c.errBreak = parseError(text)
+}
+
+// lastError is the exception's message without the framework's traceback.
+func lastError(text string) string {
+	lines := strings.Split(text, "\n")
+	for i := len(lines) - 1; i >= 0; i-- {
+		l := lines[i]
+		if l == "" || l[0] == ' ' || l[0] == '\t' {
+			continue
+		}
+		if j := strings.Index(l, ": "); j > 0 && isExceptionName(l[:j]) {
+			return strings.TrimSpace(strings.Join(lines[i:], "\n"))
+		}
+	}
+	return strings.TrimSpace(text)
+}
+
+func isExceptionName(s string) bool {
+	for i := 0; i < len(s); i++ {
+		if !letterOrDigit(s[i]) && s[i] != '.' {
+			return false
+		}
+	}
+	return s != "" && (strings.Contains(s, "Error") || strings.Contains(s, "exc.") || strings.Contains(s, "Exception"))
+}
+
+// parseError reads the block within an error's text: under fullgraph it is the
+// break that was not allowed.
+func parseError(text string) *breakText {
+	msg := lastError(text)
+	if i := strings.Index(msg, ": "); i > 0 && isExceptionName(msg[:i]) {
+		msg = msg[i+2:]
+	}
+	if i := strings.Index(msg, "\nSet TORCHDYNAMO_VERBOSE=1"); i >= 0 {
+		msg = msg[:i]
+	}
+	head, stack := cutStack(msg)
+	b := &breakText{stack: parseStack(stack)}
+	b.parseBlocks(strings.Split(head, "\n"))
+	if n := len(b.stack); n > 0 {
+		b.place = b.stack[n-1]
+	}
+	return b
+}
+
+func (f *Fold) sideEffects(r *logs.Record) {
+	if c := f.compileOf(r); c != nil {
+		c.SideEffects = r.Loader()
+	}
+}
+
+func (f *Fold) recompileReasons(r *logs.Record) {
+	c := f.compileOf(r)
+	reasons := parseReasons(r.Text())
+	if c == nil {
+		c = f.textCompile(r, logs.Pos{})
+	}
+	f.setReasons(c, reasons)
+}
+
+func (f *Fold) setReasons(c *compile, reasons []string) {
+	if len(reasons) == 0 {
+		return
+	}
+	rc := &Recompile{Compile: &c.Compile, Raw: f.interned(reasons)}
+	for _, s := range reasons {
+		g := parseReason(s)
+		g.Source, g.Expected, g.Actual = f.intern(g.Source), f.intern(g.Expected), f.intern(g.Actual)
+		g.Text = f.intern(g.Text)
+		g.Pos = f.pos(g.Pos)
+		rc.Failures = append(rc.Failures, g)
+	}
+	c.Recompile = rc
+}
+
+// metrics are the fields of a compilation_metrics record that decide on the
+// outcome of a compile.
+type metrics struct {
+	name, file, failType, failReason, failFile, recompile, version, role string
+	line, failLine                                                       int
+	guards, ops                                                          int64 // -1: null
+	guarded                                                              string
+	seconds, duration                                                    float64
+	restarts                                                             []string
+	start                                                                int64
+}
+
+func parseMetrics(meta []byte) metrics {
+	m := metrics{guards: -1, ops: -1}
+	logs.EachField(meta, func(k, v []byte) bool {
+		switch string(k) {
+		case "co_name":
+			m.name = logs.JSONString(v)
+		case "co_filename":
+			m.file = logs.JSONString(v)
+		case "co_firstlineno":
+			m.line = atoi(string(v))
+		case "guard_count":
+			m.guards = intOr(v)
+		case "graph_op_count":
+			m.ops = intOr(v)
+		case "has_guarded_code":
+			m.guarded = string(v)
+		case "fail_type":
+			m.failType = logs.JSONString(v)
+		case "fail_reason":
+			m.failReason = logs.JSONString(v)
+		case "fail_user_frame_filename":
+			m.failFile = logs.JSONString(v)
+		case "fail_user_frame_lineno":
+			m.failLine = atoi(string(v))
+		case "entire_frame_compile_time_s":
+			m.seconds, _ = logs.JSONFloat(v)
+		case "duration_us":
+			d, _ := logs.JSONFloat(v)
+			m.duration = d / 1e6
+		case "restart_reasons":
+			m.restarts = logs.JSONStrings(v)
+		case "recompile_reason":
+			m.recompile = logs.JSONString(v)
+		case "pytorch_version":
+			m.version = logs.JSONString(v)
+		case "start_time_us":
+			m.start = intOr(v)
+		}
+		return true
+	})
+	return m
+}
+
+func intOr(v []byte) int64 {
+	if n, ok := logs.JSONInt(v); ok {
+		return n
+	}
+	return -1
+}
+
+func (f *Fold) compilationMetrics(r *logs.Record) {
+	m := parseMetrics(r.Meta())
+	if m.version != "" {
+		f.setEngine("PyTorch " + shortVersion(m.version))
+	}
+	c := f.compileOf(r)
+	if c == nil {
+		return
+	}
+	c.metrics = true
+	fr := c.Frame
+	if m.name != "" {
+		rename := fr.Name == ""
+		fr.Name = f.intern(m.name)
+		fr.Pos = f.pos(logs.Pos{File: m.file, Line: m.line, Func: m.name})
+		if rename {
+			f.adopt(fr)
+		}
+	}
+	c.Seconds = max(m.seconds, m.duration)
+	if m.start > 0 {
+		c.Start = time.UnixMicro(m.start)
+		f.extend(c.Start, time.Duration(c.Seconds*float64(time.Second)))
+	}
+	c.Restarts = f.interned(m.restarts)
+	load := r.MetaLoader()
+	c.LoadMetrics = func() map[string]any { return metricsMap(load()) }
+	f.settle(c, &m)
+}
+
+// settle decides on the outcome, by fail_type, guard_count and
+// has_guarded_code together: none of them tells it alone.
+func (f *Fold) settle(c *compile, m *metrics) {
+	switch {
+	case m.failType == "" && m.guards < 0 && m.guarded == "true" && c.Graph == nil && !c.guarded:
+		c.Status = Skipped
+	case m.failType == "":
+		c.Status = Compiled
+		if c.Ops < 0 && m.ops >= 0 {
+			c.Ops = int(m.ops)
+		}
+		if m.ops == 0 || m.ops < 0 && c.Graph == nil {
+			c.Status = Empty
+		}
+	case strings.HasPrefix(m.failReason, "Dynamo recompile limit exceeded"), strings.HasPrefix(m.failReason, "Dynamo cache limit exceeded"),
+		m.failType == "CacheLimitExceeded", m.failType == "RecompileLimitExceeded":
+		c.Status, c.limit = Limit, true
+	default:
+		f.fail(c, m)
+	}
+	if m.recompile != "" && c.Recompile == nil && c.ID.Compile > 0 {
+		f.setReasons(c, []string{m.recompile})
+	}
+	c.Frame.Status = c.Status
+}
+
+func (f *Fold) fail(c *compile, m *metrics) {
+	c.Status = Failed
+	if m.failType == "Unsupported" && len(c.Breaks) > 0 {
+		c.Status = Skipped // the frame runs eager
+	}
+	fl := &Failure{ID: c.ID, Type: f.intern(m.failType), Reason: f.intern(m.failReason), Frame: c.Frame.Name}
+	fl.Pos = f.pos(logs.Pos{File: m.failFile, Line: m.failLine})
+	if b := c.errBreak; b != nil {
+		if len(b.stack) > 0 {
+			fl.Stack = f.stack(b.stack)
+			fl.Pos = f.pos(b.place)
+		}
+		if len(b.blocks) > 0 {
+			fl.Code, fl.Hints = f.intern(b.blocks[0].code), f.interned(b.blocks[0].hints)
+			if fl.Reason == "" {
+				fl.Reason = f.intern(b.blocks[0].typ)
+			}
+		}
+	}
+	if fl.Pos.File == "" {
+		fl.Pos = c.Frame.Pos
+	}
+	if fl.Reason == "" {
+		fl.Reason = c.errText
+	}
+	c.Failure = fl
+	f.failures = append(f.failures, fl)
+}
+
+// metricsMap decodes a metrics record for display, without the configuration
+// dumps and the nulls.
+func metricsMap(meta string) map[string]any {
+	out := map[string]any{}
+	logs.EachField([]byte(meta), func(k, v []byte) bool {
+		key := logs.JSONString([]byte(`"` + string(k) + `"`))
+		if strings.HasSuffix(key, "_config") || string(v) == "null" {
+			return true
+		}
+		if n, ok := logs.JSONInt(v); ok {
+			out[key] = n
+		} else if x, ok := logs.JSONFloat(v); ok {
+			out[key] = x
+		} else if string(v) == "true" || string(v) == "false" {
+			out[key] = string(v) == "true"
+		} else {
+			out[key] = logs.JSONString(v)
+		}
+		return true
+	})
+	return out
+}
+
+func (f *Fold) backwardMetrics(r *logs.Record) {
+	m := parseMetrics(r.Meta())
+	c := f.compileOf(r)
+	if c == nil {
+		f.backward += m.duration
+		return
+	}
+	c.bwd += m.duration
+	if m.failType != "" {
+		f.fail(c, &m)
+		c.Failure.Type = "backward: " + c.Failure.Type
+	}
+	if m.start > 0 {
+		f.extend(time.UnixMicro(m.start), time.Duration(m.duration*float64(time.Second)))
+	}
+}
+
+func (f *Fold) runtimeMetrics(r *logs.Record) {
+	m := parseMetrics(r.Meta())
+	f.note(r, "runtime", "compiled code ran; runtime metrics recorded"+secondsNote(m.duration))
+}
+
+func secondsNote(s float64) string {
+	if s <= 0 {
+		return ""
+	}
+	return " (" + strconv.FormatFloat(s, 'f', 3, 64) + " s)"
+}
+
+// note keeps a remark; there are limits, since a remark is never worth memory.
+func (f *Fold) note(r *logs.Record, kind, text string) {
+	if len(f.side) >= 20_000 {
+		return
+	}
+	if len(text) > 4000 {
+		text = text[:4000] + " ..."
+	}
+	f.side = append(f.side, SideNote{ID: f.id(r), Kind: f.intern(kind), Text: f.intern(text)})
+}
+
+func firstLine(s string) string {
+	s = strings.TrimLeft(s, "\n ")
+	s, _, _ = strings.Cut(s, "\n")
+	return s
+}
+
+// extend widens the run's span.
+func (f *Fold) extend(at time.Time, d time.Duration) {
+	if f.start.IsZero() || at.Before(f.start) {
+		f.start = at
+	}
+	if end := at.Add(d); end.After(f.end) {
+		f.end = end
+	}
+}

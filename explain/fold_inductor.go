@@ -1,0 +1,451 @@
+package explain
+
+import (
+	"encoding/json"
+	"strings"
+
+	"tcdbg/logs"
+	"tcdbg/logs/fx"
+)
+
+// This file folds what AOTAutograd and Inductor write: graphs of each stage,
+// output code, provenance and caches.
+
+// stageNames are the short names of stages; others keep their own.
+var stageNames = map[string]string{
+	"dynamo_output_graph": "dynamo", "before_pre_grad_graph": "pre-grad before", "after_pre_grad_graph": "pre-grad",
+	"aot_joint_graph": "joint", "aot_forward_graph": "forward", "aot_backward_graph": "backward",
+	"aot_inference_graph": "inference", "before_joint_graph": "joint passes before", "after_joint_graph": "joint passes",
+	"before_post_grad_graph": "post-grad before", "inductor_post_grad_graph": "post-grad",
+	"compiled_autograd_graph": "compiled autograd", "optimize_ddp_split_graph": "ddp split",
+	"fx_graph_runnable": "runnable", "exported_program": "exported program", "torch._functorch.config": "functorch config",
+	"aot_forward_graph_fw_metadata": "forward metadata", "aot_autograd_runtime_wrappers": "runtime wrappers",
+}
+
+// stage remembers where a text stands; it is read when somebody looks.
+func (f *Fold) stage(r *logs.Record) {
+	name := r.Content()
+	if s, ok := stageNames[name]; ok {
+		name = s
+	}
+	if n := logs.JSONString(r.Field("name")); n != "" && r.Kind != "artifact" {
+		name += " " + n
+	}
+	s := Stage{Name: f.intern(name), Load: r.Loader(), Seq: r.Seq}
+	c := f.compileOf(r)
+	if c == nil {
+		f.note(r, "dump", name)
+		return
+	}
+	if r.Content() == "compiled_autograd_graph" && c.Graph == nil {
+		f.autogradGraph(r, c)
+	}
+	if c.Graph != nil {
+		c.Graph.Stages = append(c.Graph.Stages, s)
+	} else {
+		c.stages = append(c.stages, s)
+	}
+}
+
+func (f *Fold) autogradGraph(r *logs.Record, c *compile) {
+	g := fx.Parse(r.Text())
+	if g == nil {
+		return
+	}
+	load := r.Loader()
+	c.Graph = &Graph{ID: c.ID, Name: "compiled autograd", Ops: f.interned(g.Operators()), Inputs: g.Placeholders()}
+	c.Graph.LoadNodes = func() []GraphNode { return graphNodes(load()) }
+}
+
+func (f *Fold) outputCode(r *logs.Record) {
+	text := r.Text()
+	c := f.compileOf(r)
+	out := &OutputCode{ID: f.id(r), Path: f.intern(logs.JSONString(r.Field("filename"))), Load: r.Loader()}
+	if c == nil {
+		c = f.textCompile(r, logs.Pos{})
+	}
+	_, role := aotID(text)
+	out.Role = f.intern(role)
+	c.Outputs = append(c.Outputs, out)
+	if c.kernels == nil {
+		c.kernels = map[string]*Kernel{}
+	}
+	var nodes map[string]logs.Pos
+	for _, k := range splitKernels(text) {
+		if nodes == nil {
+			nodes = nodePlaces(c.Graph)
+		}
+		f.addKernel(c, out, &k, nodes)
+	}
+	for _, k := range c.kernels {
+		if k.Output == nil {
+			f.attach(k, out)
+		}
+	}
+}
+
+// attach gives a kernel its source within an output code.
+func (f *Fold) attach(k *Kernel, out *OutputCode) {
+	k.Output = out
+	load, from, to := out.Load, k.From, k.To
+	k.Load = func() string { return sliceLines(load(), from, to) }
+}
+
+func (f *Fold) addKernel(c *compile, out *OutputCode, ck *codeKernel, nodes map[string]logs.Pos) {
+	k := &Kernel{
+		ID: c.ID, Name: f.intern(ck.name), Lang: f.intern(ck.lang), Reason: ck.reason, Ops: f.interned(ck.ops),
+		Nodes: f.interned(ck.nodes), From: ck.from, To: ck.to, Bytes: -1, FLOPs: -1, Nanos: -1, Fused: len(ck.ops),
+	}
+	f.attach(k, out)
+	for _, n := range append(append([]string(nil), ck.nodes...), ck.aten...) {
+		if p, ok := nodes[n]; ok {
+			k.Pos = addPos(k.Pos, p)
+		}
+	}
+	if len(k.Pos) == 0 {
+		for _, op := range ck.ops {
+			if p, ok := nodes["op:"+fx.Short(strings.TrimPrefix(op, "aten."))]; ok && p.Line > 0 {
+				k.Pos = addPos(k.Pos, p)
+			}
+		}
+	}
+	k.Lines = kernelLines(*ck, k.Pos)
+	c.kernels[k.Name] = k
+	f.outputs = append(f.outputs, k)
+	f.applyProvenance(c, k)
+}
+
+func addPos(list []logs.Pos, p logs.Pos) []logs.Pos {
+	for _, q := range list {
+		if q.File == p.File && q.Line == p.Line {
+			return list
+		}
+	}
+	return append(list, p)
+}
+
+// nodePlaces maps the nodes of a captured graph to their lines, and
+// "op:NAME" to the line of an operator that occurs once.
+func nodePlaces(g *Graph) map[string]logs.Pos {
+	out := map[string]logs.Pos{}
+	if g == nil {
+		return out
+	}
+	for _, n := range g.Nodes() {
+		if n.Pos.File == "" {
+			continue
+		}
+		out[n.Name] = n.Pos
+		key := "op:" + fx.Short(n.Target)
+		if _, twice := out[key]; twice {
+			out[key] = logs.Pos{}
+		} else {
+			out[key] = n.Pos
+		}
+	}
+	return out
+}
+
+// provenance is what the provenance artifacts of one compile say.
+type provenance struct {
+	nodes  map[string][]string // kernel -> nodes of the post-grad graph
+	origin map[string][]string // post-grad node -> pre-grad nodes
+	stacks map[string][]string
+}
+
+func (f *Fold) provenanceOf(c *compile) *provenance {
+	if c.maps == nil {
+		c.maps = &provenance{nodes: map[string][]string{}, origin: map[string][]string{}, stacks: map[string][]string{}}
+	}
+	return c.maps
+}
+
+// nodeMappings reads the JSON of node mappings; it is empty on a cache hit.
+func (f *Fold) nodeMappings(r *logs.Record) {
+	c := f.compileOf(r)
+	if c == nil || r.MD5 == "" {
+		return
+	}
+	p := f.provenanceOf(c)
+	logs.EachField(r.Payload(), func(k, v []byte) bool {
+		switch string(k) {
+		case "cppCodeToPost":
+			f.readLists(v, p.nodes)
+		case "postToPre":
+			f.readLists(v, p.origin)
+		}
+		return true
+	})
+	for _, k := range c.kernels {
+		f.applyProvenance(c, k)
+	}
+}
+
+func (f *Fold) readLists(v []byte, into map[string][]string) {
+	logs.EachField(v, func(k, list []byte) bool {
+		name, _, _ := strings.Cut(logs.JSONString([]byte(`"`+string(k)+`"`)), ":")
+		into[f.intern(name)] = f.interned(logs.JSONStrings(list))
+		return true
+	})
+}
+
+func (f *Fold) kernelStacks(r *logs.Record) {
+	c := f.compileOf(r)
+	if c == nil || r.MD5 == "" {
+		return
+	}
+	f.readLists(r.Payload(), f.provenanceOf(c).stacks)
+	for _, k := range c.kernels {
+		f.applyProvenance(c, k)
+	}
+}
+
+// applyProvenance gives a kernel the nodes and lines that the artifacts name.
+func (f *Fold) applyProvenance(c *compile, k *Kernel) {
+	p := c.maps
+	if p == nil {
+		return
+	}
+	if nodes := p.nodes[k.Name]; len(nodes) > 0 {
+		k.Nodes = nil
+		for _, n := range nodes {
+			if pre := p.origin[n]; len(pre) > 0 {
+				k.Nodes = appendNew(k.Nodes, pre...)
+			} else {
+				k.Nodes = appendNew(k.Nodes, n)
+			}
+		}
+		k.Lines = []logs.KernelLine{{Line: k.From, Nodes: nodes, Pos: k.Pos}}
+	}
+	if stacks := p.stacks[k.Name]; len(stacks) > 0 {
+		k.Pos = nil
+		for _, s := range stacks {
+			if st := parseStack(s); len(st) > 0 {
+				k.Pos = addPos(k.Pos, f.pos(st[len(st)-1]))
+			}
+		}
+	}
+}
+
+func appendNew(list []string, more ...string) []string {
+next:
+	for _, m := range more {
+		for _, have := range list {
+			if have == m {
+				continue next
+			}
+		}
+		list = append(list, m)
+	}
+	return list
+}
+
+// tritonInfo reads compile times of Triton kernels.
+func (f *Fold) tritonInfo(r *logs.Record) {
+	c := f.compileOf(r)
+	if c == nil {
+		return
+	}
+	logs.EachField(r.Payload(), func(name, v []byte) bool {
+		k := c.kernels[string(name)]
+		if k == nil {
+			return true
+		}
+		logs.EachField(v, func(key, val []byte) bool {
+			if string(key) == "compile_time_us" {
+				k.CompileMicros = intOr(val)
+			}
+			return true
+		})
+		return true
+	})
+}
+
+// cacheOf names the cache of "fx_graph_cache_hit"; "" for other artifacts.
+func cacheOf(name string) string {
+	for _, end := range []string{"_hit", "_miss", "_bypass", "_exception"} {
+		base, ok := strings.CutSuffix(name, end)
+		if !ok {
+			continue
+		}
+		if c, ok := strings.CutSuffix(base, "_cache"); ok {
+			return c
+		}
+	}
+	return ""
+}
+
+func (f *Fold) cacheEvent(r *logs.Record) {
+	name := r.Content()
+	ev := CacheEvent{ID: f.id(r), Cache: f.intern(cacheOf(name))}
+	ev.Hit = f.intern(name[strings.LastIndexByte(name, '_')+1:])
+	logs.EachField(r.RawPayload(), func(k, v []byte) bool {
+		switch string(k) {
+		case "key":
+			ev.Key = logs.JSONString(v)
+		case "cache_bypass_reason", "bypass_reason", "cache_bypass_exception_type", "reason":
+			ev.Reason = f.intern(logs.JSONString(v))
+		case "cache_status_detailed":
+			if d := logs.JSONString(v); ev.Reason == "" && d != ev.Hit && d != "full_miss" {
+				ev.Reason = f.intern(d)
+			}
+		case "components": // the long part
+			return false
+		}
+		return true
+	})
+	f.caches = append(f.caches, ev)
+	rs := f.rank(r)
+	if len(rs.caches) < 1<<16 {
+		rs.caches = append(rs.caches, strings.ToUpper(ev.Hit[:1])[0])
+	}
+	if c := f.compileOf(r); c != nil && (c.Cache == "" || ev.Hit == "miss") {
+		c.Cache = ev.Hit
+	}
+}
+
+func (f *Fold) autogradReasons(r *logs.Record) {
+	f.note(r, "compiled autograd", strings.Join(parseReasons(r.Text()), "\n"))
+}
+
+// remark keeps the text of records that explain themselves.
+func (f *Fold) remark(r *logs.Record) {
+	text := string(r.Meta())
+	if r.Kind == "artifact" && r.HasPayload() {
+		text = r.Text()
+	}
+	f.note(r, r.Content(), text)
+}
+
+// describe counts the tensors that a compile was told of.
+func (f *Fold) describe(r *logs.Record) {
+	c := f.compileOf(r)
+	if c == nil {
+		return
+	}
+	switch r.Kind {
+	case "describe_tensor":
+		c.Tensors++
+	case "describe_source":
+		if len(c.Sources) < 64 {
+			c.Sources = appendNew(c.Sources, f.intern(logs.JSONString(r.Field("source"))))
+		}
+	case "describe_storage":
+		if n, ok := logs.JSONInt(r.Field("size")); ok {
+			c.InputBytes += n
+		}
+	}
+}
+
+// createSymbol notes a dynamic size, or an unbacked one.
+func (f *Fold) createSymbol(r *logs.Record) {
+	var s Symbol
+	logs.EachField(r.Meta(), func(k, v []byte) bool {
+		switch string(k) {
+		case "symbol":
+			s.Name = logs.JSONString(v)
+		case "val":
+			s.Hint = logs.JSONString(v)
+		case "vr":
+			s.Range = logs.JSONString(v)
+		case "source":
+			s.Source = logs.JSONString(v)
+		}
+		return true
+	})
+	s.ID = f.id(r)
+	s.Name, s.Hint, s.Range, s.Source = f.intern(s.Name), f.intern(s.Hint), f.intern(s.Range), f.intern(s.Source)
+	if st := r.Stack("user_stack"); len(st) > 0 {
+		s.Pos = f.framesToPos(st[len(st)-1:])[0]
+	}
+	f.compileOf(r)
+	f.addSymbol(r, s)
+}
+
+func (f *Fold) addSymbol(r *logs.Record, s Symbol) *Symbol {
+	key := symbolKey{r.Rank, r.Epoch, r.ID.Frame, r.ID.Compile, s.Name}
+	if old := f.symIndex[key]; old != nil {
+		if s.Source != "" {
+			*old = s // another attempt
+		}
+		return old
+	}
+	f.symIndex[key] = &s
+	f.symbols = append(f.symbols, &s)
+	return &s
+}
+
+// specialization notes that a dynamic size was fixed after all.
+func (f *Fold) specialization(r *logs.Record) {
+	var name, value, reason string
+	var sources []string
+	logs.EachField(r.Meta(), func(k, v []byte) bool {
+		switch string(k) {
+		case "symbol":
+			name = logs.JSONString(v)
+		case "value":
+			value = logs.JSONString(v)
+		case "reason":
+			reason = logs.JSONString(v)
+		case "sources":
+			sources = logs.JSONStrings(v)
+		}
+		return true
+	})
+	s := Symbol{ID: f.id(r), Name: f.intern(name), Source: f.intern(strings.Join(sources, ", "))}
+	if old := f.symIndex[symbolKey{r.Rank, r.Epoch, r.ID.Frame, r.ID.Compile, name}]; old != nil {
+		s.Hint, s.Range = old.Hint, old.Range
+	}
+	p := f.addSymbol(r, s)
+	p.Specialized, p.Reason = f.intern(value), f.intern(reason)
+	if st := r.Stack("user_stack"); len(st) > 0 {
+		p.Pos = f.framesToPos(st[len(st)-1:])[0]
+	}
+}
+
+// guardAdded notes a guard on sizes and the line that asked for it.
+func (f *Fold) guardAdded(r *logs.Record) {
+	c := f.compileOf(r)
+	g := ShapeGuard{Expr: f.intern(logs.JSONString(r.Field("expr")))}
+	if st := r.Stack("user_stack"); len(st) > 0 {
+		g.Pos = f.framesToPos(st[len(st)-1:])[0]
+	}
+	for _, fr := range r.Stack("stack") {
+		if strings.Contains(fr.File, "_inductor/") {
+			g.Backend = true
+		}
+	}
+	if c == nil {
+		f.note(r, "guard", g.Expr)
+		return
+	}
+	c.ShapeGuards = append(c.ShapeGuards, g)
+}
+
+func (f *Fold) fakeKernel(r *logs.Record) {
+	var op, reason string
+	logs.EachField(r.Meta(), func(k, v []byte) bool {
+		switch string(k) {
+		case "op":
+			op = logs.JSONString(v)
+		case "reason":
+			reason = logs.JSONString(v)
+		}
+		return true
+	})
+	f.note(r, r.Kind, strings.TrimSpace(op+" "+reason))
+}
+
+// decode reads a tcdbg_* artifact; false for an unknown version, which is
+// shown raw.
+func decode(r *logs.Record, into logs.Versioned) bool {
+	_, want := into.ArtifactName()
+	var head struct {
+		V    int             `json:"v"`
+		Data json.RawMessage `json:"data"`
+	}
+	if json.Unmarshal(r.Payload(), &head) != nil || head.V != want {
+		return false
+	}
+	return json.Unmarshal(head.Data, into) == nil
+}

@@ -1,0 +1,333 @@
+package explain
+
+import (
+	"strings"
+
+	"tcdbg/logs"
+	"tcdbg/tracer/breaks"
+)
+
+// This file folds the artifacts that only our engine writes.
+
+// versioned decodes into v and counts the record as unexplained when its
+// version is unknown.
+func (f *Fold) versioned(r *logs.Record, v logs.Versioned) bool {
+	if decode(r, v) {
+		return true
+	}
+	f.unknown++
+	return false
+}
+
+func (f *Fold) tcdbgRun(r *logs.Record) {
+	var v logs.RunInfo
+	if !f.versioned(r, &v) {
+		return
+	}
+	f.engine = "tcdbg"
+	if v.Tcdbg != "" {
+		f.engine = "tcdbg " + v.Tcdbg
+	}
+	if f.title == "" {
+		f.title = strings.TrimSpace(v.Program + " " + strings.Join(v.Args, " "))
+	}
+	f.extend(f.at(r), 0)
+}
+
+func (f *Fold) tcdbgFrame(r *logs.Record) {
+	var v logs.FrameInfo
+	if !f.versioned(r, &v) || !r.HasID {
+		return
+	}
+	fr := f.frameOf(r)
+	fr.Name, fr.Pos = f.intern(v.Name), f.pos(v.Pos)
+	if fr.Parent != nil || v.Parent < 0 {
+		return
+	}
+	if p := f.frames[frameKey{r.Rank, r.Epoch, r.Autograd, v.Parent}]; p != nil && p != fr {
+		fr.Parent = p
+		p.Resumes = append(p.Resumes, fr)
+	}
+}
+
+// tcdbgBreak adds to the break what PyTorch's text cannot say; the text may
+// come before or after.
+func (f *Fold) tcdbgBreak(r *logs.Record) {
+	var v logs.Break
+	if !f.versioned(r, &v) {
+		return
+	}
+	c := f.compileOf(r)
+	if c == nil {
+		c = f.textCompile(r, v.Pos)
+	}
+	fresh := &Break{Code: f.intern(v.Code), Type: f.intern(v.Type), Pos: f.pos(v.Pos)}
+	br := c.breaks[breakKey(fresh)]
+	if br == nil {
+		br = fresh
+		c.breaks[breakKey(br)] = br
+		c.Breaks = append(c.Breaks, br)
+		br.Compile = &c.Compile
+	}
+	cause, known := breaks.Lookup(v.Code)
+	if br.Type == "" {
+		br.Type = cause.Type
+	}
+	br.Pos, br.Context, br.Fixability = f.pos(v.Pos), f.intern(v.Detail), f.intern(v.Fixability)
+	br.Stack, br.Value, br.Before = f.stack(v.Stack), f.stack(v.Value), f.interned(v.Before)
+	if known && br.Explanation == "" {
+		br.Explanation = cause.Explanation
+	}
+	if known && len(br.Hints) == 0 {
+		br.Hints = cause.Hints
+	}
+	if br.Fixability == "" {
+		br.Fixability = string(cause.Fixability)
+	}
+	br.Outcome = "resumed"
+	switch {
+	case v.Fullgraph:
+		br.Outcome = "error"
+	case v.Resume == "":
+		br.Outcome = "skipped"
+	}
+	br.Noise = frameworkFile(br.Pos.File)
+	if c.Frame.Name == "" {
+		c.Frame.Name = f.intern(v.Frame)
+	}
+}
+
+func (f *Fold) tcdbgGuards(r *logs.Record) {
+	var v logs.Guards
+	if !f.versioned(r, &v) {
+		return
+	}
+	c := f.compileOf(r)
+	if c == nil {
+		return
+	}
+	load := r.Loader()
+	t := &GuardTree{Leaves: len(v.Guards), Load: func() *GuardNode { return guardsFromArtifact(load()) }}
+	if c.Guards != nil {
+		t.Micros = c.Guards.Micros
+	}
+	c.guarded, c.Guards = true, t
+}
+
+// guardsFromArtifact makes a tree of a guard list: one manager per source.
+func guardsFromArtifact(text string) *GuardNode {
+	r := logs.NewRecord("tcdbg_guards", []byte(text))
+	var v logs.Guards
+	if !decode(r, &v) {
+		return nil
+	}
+	root := &GuardNode{Text: "RootGuardManager"}
+	managers := map[string]*GuardNode{}
+	for _, g := range v.Guards {
+		m := managers[g.Source]
+		if m == nil {
+			m = &GuardNode{Source: g.Source, Text: "GuardManager"}
+			managers[g.Source] = m
+			root.Children = append(root.Children, m)
+		}
+		m.Children = append(m.Children, &GuardNode{Kind: g.Kind, Source: g.Source, Text: g.Text, Code: g.Pos.Code, Pos: g.Pos})
+	}
+	return root
+}
+
+// tcdbgMiss replaces the text reasons of a recompile by all failing guards
+// with expected and actual.
+func (f *Fold) tcdbgMiss(r *logs.Record) {
+	var v logs.GuardMiss
+	if !f.versioned(r, &v) {
+		return
+	}
+	c := f.compileOf(r)
+	if c == nil {
+		return
+	}
+	rc := c.Recompile
+	if rc == nil {
+		rc = &Recompile{Compile: &c.Compile}
+		c.Recompile = rc
+	}
+	rc.Call = v.Call
+	rc.Failures = nil
+	for _, g := range v.Failures {
+		fail := parseReason(g.Message)
+		fail.Entry = entryName(c.ID.Frame, g.Entry)
+		fail.Source, fail.Text = f.intern(g.Guard.Source), f.intern(g.Message)
+		fail.Pos, fail.Argument = f.pos(g.Guard.Pos), f.intern(g.Argument)
+		if g.Guard.Expected != "" {
+			fail.Expected = f.intern(g.Guard.Expected)
+		}
+		if g.Actual != "" {
+			fail.Actual = f.intern(g.Actual)
+		}
+		if g.Dim >= 0 {
+			fail.Dim = g.Dim
+		}
+		rc.Failures = append(rc.Failures, fail)
+		if len(rc.Raw) < len(v.Failures) {
+			rc.Raw = append(rc.Raw, fail.Entry+": "+fail.Text)
+		}
+	}
+	if v.Limit {
+		c.Status, c.limit, c.Frame.Status = Limit, true, Limit
+	}
+}
+
+func entryName(frame, entry int) string { return itoa(frame) + "/" + itoa(entry) }
+
+// tcdbgStep counts steps; the Logs screen shows them from the store.
+func (f *Fold) tcdbgStep(r *logs.Record) {
+	if c := f.compileOf(r); c != nil {
+		c.Steps++
+	}
+}
+
+func (f *Fold) tcdbgGraphCode(r *logs.Record) {
+	var v logs.GraphCode
+	if !f.versioned(r, &v) {
+		return
+	}
+	c := f.compileOf(r)
+	if c == nil {
+		return
+	}
+	if c.Graph == nil {
+		c.Graph = &Graph{ID: c.ID, Stages: c.stages}
+		c.stages = nil
+	}
+	g := c.Graph
+	g.Name, g.Table, g.Ops = f.intern(v.Name), v.Table, f.interned(v.Ops)
+	c.Ops = len(v.Ops)
+	load := r.Loader()
+	g.Stages = append(g.Stages, Stage{Name: "go", Seq: r.Seq, Load: func() string {
+		var v logs.GraphCode
+		if !decode(logs.NewRecord("tcdbg_graph_code", []byte(load())), &v) {
+			return ""
+		}
+		return v.Go
+	}})
+}
+
+func (f *Fold) tcdbgPass(r *logs.Record) {
+	var v logs.PassStep
+	if !f.versioned(r, &v) {
+		return
+	}
+	f.compileOf(r)
+	v.Stage, v.Pass = f.intern(v.Stage), f.intern(v.Pass)
+	f.passes = append(f.passes, &PassRun{ID: f.id(r), Step: v})
+}
+
+func (f *Fold) tcdbgFusion(r *logs.Record) {
+	var v logs.FusionStep
+	if !f.versioned(r, &v) {
+		return
+	}
+	c := f.compileOf(r)
+	fu := f.fusionOf(f.id(r), c)
+	fu.Steps = append(fu.Steps, v)
+	if fu.Before == 0 {
+		fu.Before = len(v.Nodes)
+		if v.Fused {
+			fu.Before++
+		}
+	}
+	fu.After = len(v.Nodes)
+}
+
+// fusionOf is the open list of decisions of a compile.
+func (f *Fold) fusionOf(id ID, c *compile) *Fusion {
+	id.Attempt = 0
+	fu := f.fusing[id]
+	if fu == nil {
+		fu = &Fusion{ID: id}
+		if c != nil && c.Graph != nil {
+			fu.Graph = c.Graph.Name
+		}
+		f.fusing[id] = fu
+		f.fusions = append(f.fusions, fu)
+	}
+	return fu
+}
+
+func (f *Fold) tcdbgMemory(r *logs.Record) {
+	var v logs.MemoryPlan
+	if !f.versioned(r, &v) {
+		return
+	}
+	if c := f.compileOf(r); c != nil {
+		c.Memory = &v
+	}
+}
+
+func (f *Fold) tcdbgProvenance(r *logs.Record) {
+	var v logs.Provenance
+	if !f.versioned(r, &v) {
+		return
+	}
+	c := f.compileOf(r)
+	if c == nil {
+		return
+	}
+	if c.kernels == nil {
+		c.kernels = map[string]*Kernel{}
+	}
+	for _, k := range v.Kernels {
+		out := &Kernel{
+			ID: c.ID, Name: f.intern(k.Name), Lang: "c", Reason: f.intern(k.Reason), Ops: f.interned(k.Ops),
+			From: k.From, To: k.To, Bytes: k.Bytes, FLOPs: k.FLOPs, Nanos: -1, Fused: len(k.Ops), Lines: k.Lines,
+		}
+		if k.Extern {
+			out.Lang = "extern"
+		}
+		for _, l := range k.Lines {
+			out.Nodes = appendNew(out.Nodes, l.Nodes...)
+			for _, p := range l.Pos {
+				out.Pos = addPos(out.Pos, f.pos(p))
+			}
+		}
+		if n := len(c.Outputs); n > 0 {
+			f.attach(out, c.Outputs[n-1])
+		}
+		c.kernels[out.Name] = out
+		f.outputs = append(f.outputs, out)
+		f.kernels[kernelKey{r.Rank, r.Epoch, v.Graph, k.Name}] = out
+	}
+}
+
+// tcdbgAggregate takes calls and run times; each record holds the sums since
+// the start, so the last one counts.
+func (f *Fold) tcdbgAggregate(r *logs.Record) {
+	var v logs.Aggregate
+	if !f.versioned(r, &v) {
+		return
+	}
+	for _, a := range v.Frames {
+		fr := f.frames[frameKey{r.Rank, r.Epoch, r.Autograd, a.Frame}]
+		if fr == nil {
+			continue
+		}
+		fr.Calls, fr.Hits, fr.RunNanos, fr.EagerOps = a.Calls, a.Hits, a.RunNanos, a.EagerOps
+	}
+	for _, t := range v.Kernels {
+		if k := f.kernels[kernelKey{r.Rank, r.Epoch, t.Graph, t.Kernel}]; k != nil {
+			k.Calls, k.Nanos = t.Calls, t.Nanos
+		}
+	}
+}
+
+func (f *Fold) tcdbgState(r *logs.Record) {
+	var v logs.State
+	if !f.versioned(r, &v) {
+		return
+	}
+	f.state = v
+	if v.State == "exited" {
+		f.live = false
+	}
+	f.extend(f.at(r), 0)
+}

@@ -1,0 +1,186 @@
+package explain
+
+import (
+	"strconv"
+	"strings"
+
+	"tcdbg/logs"
+)
+
+// This file folds what only text logs say: fusion decisions, schedules,
+// performance hints, CUDA graphs, and messages without a compile id.
+
+// textCompile gives a compile to a record without ids, as text logs without
+// trace ids have them: one frame for each function.
+func (f *Fold) textCompile(r *logs.Record, p logs.Pos) *compile {
+	name := logs.JSONString(r.Field("function"))
+	file := logs.JSONString(r.Field("file"))
+	if file == "" {
+		file = p.File
+	}
+	if name == "" {
+		name = p.Func
+	}
+	key := file + "\x00" + name
+	if name == "" {
+		key = file + ":" + strconv.Itoa(p.Line)
+	}
+	frame, ok := f.synthetic[key]
+	if !ok {
+		frame = -2 - len(f.synthetic)
+		if f.synthetic == nil {
+			f.synthetic = map[string]int{}
+		}
+		f.synthetic[key] = frame
+	}
+	again := *r
+	again.HasID, again.ID = true, logs.CompileID{Frame: frame}
+	if r.Is("recompile_reasons") {
+		again.ID.Compile = len(f.frameOf(&again).Compiles)
+		if again.ID.Compile == 0 {
+			again.ID.Compile = 1
+		}
+	}
+	c := f.compileOf(&again)
+	if c.Frame.Name == "" {
+		c.Frame.Name = f.intern(name)
+		c.Frame.Pos = f.pos(logs.Pos{File: file, Line: p.Line, Func: name})
+	}
+	if c.Status == Compiling {
+		c.Status, c.Frame.Status = Compiled, Compiled
+	}
+	return c
+}
+
+// textLog folds a message of a text log that has no record of its own.
+func (f *Fold) textLog(r *logs.Record) {
+	f.textual = true
+	name := logs.JSONString(r.Field("name"))
+	text := r.Text()
+	switch name {
+	case "fusion", "loop_ordering", "schedule":
+		if f.fusionLine(r, text) {
+			return
+		}
+	case "graph_sizes", "trace_source", "trace_call", "trace_bytecode", "bytecode", "output", "ir_pre_fusion", "ir_post_fusion",
+		"verbose_guards", "loop_tiling", "benchmarking", "inductor_metrics":
+		return
+	}
+	for _, k := range []struct{ words, kind string }{
+		{"torch._dynamo hit config.", "limit"},
+		{"skipping cudagraphs due to", "cudagraphs"},
+		{"Graph break from `Tensor.item()`", "hint"}, {"Graph break from Tensor.item()", "hint"},
+		{"Online softmax is disabled", "perf_hints"},
+	} {
+		if strings.Contains(text, k.words) {
+			f.note(r, k.kind, text)
+			if k.kind == "limit" {
+				f.limitWarning(r, text)
+			}
+			return
+		}
+	}
+	switch name {
+	case "perf_hints", "cudagraphs", "compiled_autograd", "dynamic", "explain", "autotuning":
+		f.note(r, name, text)
+	}
+}
+
+// limitWarning reads "torch._dynamo hit config.recompile_limit (8)".
+func (f *Fold) limitWarning(r *logs.Record, text string) {
+	c := f.compileOf(r)
+	if c == nil {
+		return
+	}
+	c.Status, c.limit, c.Frame.Status = Limit, true, Limit
+	for line := range strings.SplitSeq(text, "\n") {
+		line = strings.TrimSpace(line)
+		if rest, ok := strings.CutPrefix(line, "function: '"); ok {
+			name, at, _ := strings.Cut(rest, "' (")
+			if c.Frame.Name == "" {
+				c.Frame.Name = f.intern(name)
+				at = strings.TrimSuffix(at, ")")
+				if i := strings.LastIndexByte(at, ':'); i > 0 {
+					c.Frame.Pos = f.pos(logs.Pos{File: at[:i], Line: atoi(at[i+1:]), Func: name})
+				}
+			}
+		}
+		if rest, ok := strings.CutPrefix(line, "last reason: "); ok && c.Recompile == nil {
+			f.setReasons(c, []string{rest})
+		}
+	}
+}
+
+// fusionLine folds one message of the fusion log.
+func (f *Fold) fusionLine(r *logs.Record, text string) bool {
+	fu := f.fusionOf(f.id(r), f.compileOf(r))
+	line := strings.TrimSpace(firstLine(text))
+	switch {
+	case strings.HasPrefix(line, "===== attempting fusion ("):
+		fu.round++
+		if n := numberBefore(line, " nodes"); fu.Before == 0 {
+			fu.Before, fu.After = n, n
+		}
+	case strings.HasPrefix(line, "cannot fuse "):
+		f.refusal(fu, line)
+	case strings.HasPrefix(line, "fusing "):
+		a, b, _ := strings.Cut(strings.TrimPrefix(line, "fusing "), " with ")
+		fu.Steps = append(fu.Steps, logs.FusionStep{Round: fu.round, A: f.intern(a), B: f.intern(b), Fused: true, Result: f.intern(a + "_" + b)})
+	case strings.HasPrefix(line, "completed fusion round"):
+		if _, rest, ok := strings.Cut(line, " nodes into "); ok {
+			fu.After = numberBefore(rest, " nodes")
+		}
+	case strings.Contains(line, " has ") && strings.HasSuffix(line, " shared data"):
+		f.sharedData(fu, line)
+	case strings.HasPrefix(line, "Schedule:"):
+		fu.Schedule = append(fu.Schedule, r.Loader())
+	case line == "fuse_nodes_once, candidates:", strings.HasPrefix(line, "found "), strings.HasPrefix(line, "===== fusion complete"):
+	default:
+		return false
+	}
+	return true
+}
+
+// refusal reads "cannot fuse A with B: REASON".
+func (f *Fold) refusal(fu *Fusion, line string) {
+	pair, reason, _ := strings.Cut(strings.TrimPrefix(line, "cannot fuse "), ": ")
+	if rest, ok := strings.CutPrefix(pair, "(benchmark)"); ok {
+		pair, reason = rest, "benchmark: "+reason
+	}
+	a, b, _ := strings.Cut(pair, " with ")
+	step := logs.FusionStep{Round: fu.round, A: f.intern(a), B: f.intern(b), Reason: f.intern(reason), Score: fu.scores[a+"\x00"+b]}
+	if fu.refused == nil {
+		fu.refused = map[string]int{}
+	}
+	key := a + "\x00" + b
+	if i, again := fu.refused[key]; again { // pairs are tried again as groups grow
+		fu.Steps[i] = step
+		return
+	}
+	fu.refused[key] = len(fu.Steps)
+	fu.Steps = append(fu.Steps, step)
+}
+
+func (f *Fold) sharedData(fu *Fusion, line string) {
+	pair, rest, _ := strings.Cut(line, " has ")
+	a, b, _ := strings.Cut(pair, " and ")
+	if fu.scores == nil {
+		fu.scores = map[string]int64{}
+	}
+	fu.scores[a+"\x00"+b] = int64(numberBefore(rest, " shared"))
+}
+
+// numberBefore reads the number that stands in front of a word.
+func numberBefore(s, word string) int {
+	i := strings.Index(s, word)
+	if i < 0 {
+		return 0
+	}
+	j := i
+	for j > 0 && s[j-1] >= '0' && s[j-1] <= '9' {
+		j--
+	}
+	return atoi(s[j:i])
+}
+
+func itoa(n int) string { return strconv.Itoa(n) }

@@ -1,0 +1,232 @@
+package explain
+
+import (
+	"strconv"
+	"strings"
+
+	"tcdbg/logs"
+)
+
+// This file reads TREE_GUARD_MANAGER text and compares two trees.
+
+// scanGuards counts leaves and reads the latency without building a tree.
+func scanGuards(text string) (leaves, noise int, micros float64) {
+	for line := range strings.SplitSeq(text, "\n") {
+		depth, kind, _ := guardLine(line)
+		switch {
+		case depth >= 0 && isLeafKind(kind):
+			leaves++
+			if noiseKind(kind) {
+				noise++
+			}
+		case strings.HasPrefix(line, "Guard "):
+			if _, rest, ok := strings.Cut(line, "latency = "); ok {
+				num, _, _ := strings.Cut(rest, " ")
+				micros, _ = strconv.ParseFloat(num, 64)
+			}
+		}
+	}
+	return leaves, noise, micros
+}
+
+// guardLine takes "| | +- KIND: text" apart; depth is -1 for other lines.
+func guardLine(line string) (depth int, kind, text string) {
+	for strings.HasPrefix(line, "| ") {
+		line = line[2:]
+		depth++
+	}
+	rest, ok := strings.CutPrefix(line, "+- ")
+	if !ok {
+		return -1, "", ""
+	}
+	kind, text, found := strings.Cut(rest, ": ")
+	if !found {
+		return depth, strings.TrimSpace(strings.TrimSuffix(rest, ":")), ""
+	}
+	return depth, kind, text
+}
+
+// isLeafKind says whether a node is a guard: leaves are written in capitals.
+func isLeafKind(kind string) bool {
+	return kind != "" && strings.ToUpper(kind) == kind && strings.IndexByte(kind, ' ') < 0
+}
+
+func noiseKind(kind string) bool {
+	return kind == "DIMENSION_DYNAMIC_MARKING_GUARD" || kind == "NO_HASATTR"
+}
+
+// parseGuards builds the tree; nil when text holds none.
+func parseGuards(text string) *GuardNode {
+	var root *GuardNode
+	var path []*GuardNode
+	count := 0
+	for line := range strings.SplitSeq(text, "\n") {
+		depth, kind, rest := guardLine(strings.TrimRight(line, "\r"))
+		if depth < 0 {
+			continue
+		}
+		if count++; count > 1_000_000 {
+			break
+		}
+		n := guardNode(kind, rest)
+		if root == nil {
+			root = &GuardNode{Text: "RootGuardManager"}
+			path = []*GuardNode{root}
+			if depth == 0 && kind == "RootGuardManager" {
+				continue
+			}
+		}
+		if depth == 0 && kind == "RootGuardManager" {
+			path = path[:1]
+			continue
+		}
+		depth = min(max(depth, 1), len(path))
+		parent := path[depth-1]
+		if n.Source == "" {
+			n.Source = parent.Source
+		}
+		parent.Children = append(parent.Children, n)
+		path = append(path[:depth], n)
+	}
+	return root
+}
+
+func guardNode(kind, text string) *GuardNode {
+	n := &GuardNode{Text: text}
+	if isLeafKind(kind) {
+		n.Kind, n.Noise = kind, noiseKind(kind)
+		check, comment := cutComment(text)
+		n.Text, n.Pos = check, commentPos(comment)
+		n.Code = n.Pos.Code
+		if strings.Contains(comment, ") and (_inductor/") {
+			n.Code = strings.TrimSpace(n.Code + " (bound added by the backend)")
+		}
+		return n
+	}
+	n.Text = kind
+	for _, part := range splitFields(text) {
+		key, val, ok := strings.Cut(part, "=")
+		if !ok {
+			continue
+		}
+		switch key {
+		case "source":
+			n.Source = val
+		case "accessed_by":
+			n.Accessor = val
+		case "type":
+			n.Type = className(val)
+		}
+	}
+	return n
+}
+
+// splitFields splits "source=L['x'], accessed_by=F(a, b), type=T" at the commas
+// outside of brackets and quotes.
+func splitFields(s string) []string {
+	var out []string
+	depth, start := 0, 0
+	var quote byte
+	for i := 0; i < len(s); i++ {
+		switch c := s[i]; {
+		case quote != 0:
+			if c == quote {
+				quote = 0
+			}
+		case c == '\'' || c == '"':
+			quote = c
+		case c == '(' || c == '[' || c == '<' || c == '{':
+			depth++
+		case c == ')' || c == ']' || c == '>' || c == '}':
+			depth--
+		case c == ',' && depth == 0:
+			out = append(out, strings.TrimSpace(s[start:i]))
+			start = i + 1
+		}
+	}
+	return append(out, strings.TrimSpace(s[start:]))
+}
+
+// GuardChange is one difference between the guards of two entries.
+type GuardChange struct {
+	Source string
+	Kind   string
+	Old    string // "" when the guard is new
+	New    string // "" when it is gone
+	Pos    logs.Pos
+}
+
+// DiffGuards lists what differs between the trees of two entries of a frame;
+// object addresses do not count.
+func DiffGuards(a, b *GuardNode) []GuardChange {
+	type key struct{ source, kind string }
+	old := map[key][]*GuardNode{}
+	walkGuards(a, func(n *GuardNode) { old[key{n.Source, n.Kind}] = append(old[key{n.Source, n.Kind}], n) })
+	var out []GuardChange
+	used := map[*GuardNode]bool{}
+	var fresh []*GuardNode
+	walkGuards(b, func(n *GuardNode) {
+		for _, o := range old[key{n.Source, n.Kind}] {
+			if !used[o] && sameGuard(o.Text, n.Text) {
+				used[o] = true
+				return
+			}
+		}
+		fresh = append(fresh, n)
+	})
+	for _, n := range fresh {
+		c := GuardChange{Source: n.Source, Kind: n.Kind, New: n.Text, Pos: n.Pos}
+		for _, o := range old[key{n.Source, n.Kind}] {
+			if !used[o] {
+				used[o] = true
+				c.Old = o.Text
+				break
+			}
+		}
+		out = append(out, c)
+	}
+	walkGuards(a, func(n *GuardNode) {
+		if !used[n] {
+			out = append(out, GuardChange{Source: n.Source, Kind: n.Kind, Old: n.Text, Pos: n.Pos})
+		}
+	})
+	return out
+}
+
+func walkGuards(n *GuardNode, leaf func(*GuardNode)) {
+	if n == nil {
+		return
+	}
+	if n.Kind != "" {
+		leaf(n)
+	}
+	for _, c := range n.Children {
+		walkGuards(c, leaf)
+	}
+}
+
+// sameGuard compares two checks with their object addresses left out.
+func sameGuard(a, b string) bool { return a == b || dropAddresses(a) == dropAddresses(b) }
+
+// dropAddresses replaces runs of ten and more digits, which are addresses.
+func dropAddresses(s string) string {
+	var out strings.Builder
+	for i := 0; i < len(s); {
+		j := i
+		for j < len(s) && s[j] >= '0' && s[j] <= '9' {
+			j++
+		}
+		switch {
+		case j-i >= 10:
+			out.WriteByte('#')
+			i = j
+		case j > i:
+			out.WriteString(s[i:j])
+			i = j
+		default:
+			out.WriteByte(s[i])
+			i++
+		}
+	}
+	return out.String()
+}

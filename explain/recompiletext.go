@@ -1,0 +1,352 @@
+package explain
+
+import (
+	"strings"
+
+	"tcdbg/logs"
+	"tcdbg/tracer/breaks"
+)
+
+// This file reads recompile reasons: one guard of one entry each.
+
+// parseReasons reads the payload of recompile_reasons: a JSON list, or with
+// exactly one reason the bare text.
+func parseReasons(payload string) []string {
+	trimmed := strings.TrimSpace(payload)
+	if strings.HasPrefix(trimmed, "[") {
+		if list := logs.JSONStrings([]byte(trimmed)); len(list) > 0 {
+			return list
+		}
+	}
+	if strings.HasPrefix(trimmed, `"`) && strings.HasSuffix(trimmed, `"`) && len(trimmed) > 1 {
+		return []string{logs.JSONString([]byte(trimmed))}
+	}
+	if trimmed == "" {
+		return nil
+	}
+	return []string{trimmed}
+}
+
+// parseReason reads "0/1: tensor 'x' size mismatch at index 0. expected 4, actual 5".
+func parseReason(text string) GuardFailure {
+	f := GuardFailure{Text: text, Dim: -1, Kind: breaks.OtherGuard}
+	body := text
+	if id, rest, ok := strings.Cut(text, ": "); ok && isCompileID(id) {
+		f.Entry, body = strings.Trim(id, "[]"), rest
+	}
+	body, stack, _ := strings.Cut(body, "User stack trace:")
+	check, comment := cutComment(strings.TrimSpace(body))
+	if st := parseStack(stack); len(st) > 0 {
+		f.Pos = st[len(st)-1]
+	} else {
+		f.Pos = commentPos(comment)
+	}
+	for _, p := range reasonParsers {
+		if p(check, &f) {
+			return f
+		}
+	}
+	return f
+}
+
+func isCompileID(s string) bool {
+	s = strings.Trim(s, "[]!")
+	a, b, ok := strings.Cut(s, "/")
+	return ok && a != "" && b != "" && strings.Trim(a, "0123456789-") == "" && strings.Trim(b, "0123456789-/_") == ""
+}
+
+// cutComment parts "k == 1     # code  # file:line in f".
+func cutComment(s string) (check, comment string) {
+	if i := strings.Index(s, "  #"); i >= 0 {
+		return strings.TrimSpace(s[:i]), s[i:]
+	}
+	if i := strings.Index(s, " # "); i >= 0 {
+		return strings.TrimSpace(s[:i]), s[i:]
+	}
+	return s, ""
+}
+
+// commentPos reads "# y=x*k  # m.py:19 in r (HINT: ..)".
+func commentPos(comment string) logs.Pos {
+	i := strings.LastIndex(comment, "# ")
+	if i < 0 {
+		return logs.Pos{}
+	}
+	place, _, _ := strings.Cut(comment[i+2:], " (")
+	at, fn, ok := strings.Cut(strings.TrimSpace(place), " in ")
+	if !ok {
+		return logs.Pos{}
+	}
+	j := strings.LastIndexByte(at, ':')
+	if j < 0 {
+		return logs.Pos{}
+	}
+	code := strings.TrimSpace(comment[:i])
+	code = strings.TrimSpace(strings.TrimPrefix(code, "#"))
+	return logs.Pos{File: at[:j], Line: atoi(at[j+1:]), Func: fn, Code: code}
+}
+
+// reasonParsers are tried in order; each fills f and says whether it knew.
+var reasonParsers = []func(check string, f *GuardFailure) bool{
+	tensorMismatch, typeMismatch, globalState, aliasing, backendMatch, typeID, objectID, dictKeys, comparison, truth,
+}
+
+// tensorMismatch reads "tensor 'x' KIND mismatch at index D. expected E, actual A".
+func tensorMismatch(s string, f *GuardFailure) bool {
+	rest, ok := strings.CutPrefix(s, "tensor ")
+	if !ok {
+		return false
+	}
+	rest = strings.TrimLeft(rest, " ")
+	name := rest
+	if strings.HasPrefix(rest, "'") || strings.HasPrefix(rest, `"`) {
+		j := strings.Index(rest[1:], rest[:1]+" ")
+		if j < 0 {
+			return false
+		}
+		name, rest = rest[1:j+1], rest[j+2:]
+	} else {
+		name, rest, _ = strings.Cut(rest, " ")
+	}
+	what, rest, ok := strings.Cut(strings.TrimSpace(rest), " mismatch")
+	if !ok {
+		return false
+	}
+	f.Source = name
+	switch what {
+	case "size":
+		f.Kind = breaks.SizeChanged
+	case "stride":
+		f.Kind = breaks.StrideChanged
+	case "rank":
+		f.Kind = breaks.RankChanged
+	case "dtype":
+		f.Kind = breaks.DtypeChanged
+	case "device", "device index":
+		f.Kind = breaks.DeviceChanged
+	case "requires_grad":
+		f.Kind = breaks.RequiresGradChanged
+	case "dispatch key set", "Tensor dispatch key set":
+		f.Kind = breaks.DispatchKeysChanged
+	}
+	at, rest, _ := strings.Cut(rest, ". ")
+	if _, idx, ok := strings.Cut(at, "at index "); ok {
+		f.Dim = atoi(idx)
+	}
+	f.Expected, f.Actual = expectedActual(rest)
+	f.Expected = strings.TrimPrefix(f.Expected, "requires_grad=")
+	if f.Kind == breaks.RequiresGradChanged && f.Actual == "" {
+		f.Actual = map[string]string{"0": "1", "1": "0"}[f.Expected]
+	}
+	return true
+}
+
+func expectedActual(s string) (want, got string) {
+	s = strings.TrimSpace(strings.TrimPrefix(s, "expected "))
+	i := strings.LastIndex(s, ", actual ")
+	if i < 0 {
+		return strings.TrimSuffix(s, "."), ""
+	}
+	return s[:i], strings.TrimSuffix(s[i+len(", actual "):], ".")
+}
+
+// typeMismatch reads "expected type of 'x' to be <class A>, but found <class B>".
+func typeMismatch(s string, f *GuardFailure) bool {
+	rest, ok := strings.CutPrefix(s, "expected type of '")
+	if !ok {
+		return false
+	}
+	name, rest, ok := strings.Cut(rest, "' to be ")
+	if !ok {
+		return false
+	}
+	want, got, _ := strings.Cut(rest, ", but found ")
+	f.Kind, f.Source, f.Expected, f.Actual = breaks.TypeChanged, name, className(want), className(got)
+	if strings.HasPrefix(f.Actual, "a tensor type of ") {
+		f.Actual = strings.TrimPrefix(f.Actual, "a tensor type of ")
+	}
+	return true
+}
+
+func className(s string) string {
+	s = strings.TrimSpace(s)
+	if rest, ok := strings.CutPrefix(s, "<class '"); ok {
+		return strings.TrimSuffix(rest, "'>")
+	}
+	return s
+}
+
+func globalState(s string, f *GuardFailure) bool {
+	rest, ok := strings.CutPrefix(s, "GLOBAL_STATE changed: ")
+	if !ok {
+		return false
+	}
+	f.Kind, f.Source = breaks.GlobalStateChanged, strings.TrimSpace(rest)
+	return true
+}
+
+func aliasing(s string, f *GuardFailure) bool {
+	switch {
+	case strings.HasPrefix(s, "Duplicate tensors found: "):
+		f.Kind, f.Source = breaks.AliasingChanged, strings.Trim(strings.TrimPrefix(s, "Duplicate tensors found: "), "[]")
+		f.Expected, f.Actual = "distinct tensors", "the same tensor"
+	case strings.HasPrefix(s, "NO_TENSOR_ALIASING"):
+		f.Kind = breaks.AliasingChanged
+	case strings.Contains(s, " is not ") && strings.Contains(s, "OBJECT_ALIASING"):
+		f.Kind = breaks.AliasingChanged
+	default:
+		return false
+	}
+	return true
+}
+
+func backendMatch(s string, f *GuardFailure) bool {
+	switch {
+	case strings.HasPrefix(s, "BACKEND_MATCH failure"):
+		f.Kind = breaks.BackendChanged
+		if _, rest, ok := strings.Cut(s, "Cached backend: "); ok {
+			f.Expected, f.Actual, _ = strings.Cut(rest, ". New backend: ")
+			f.Actual = strings.TrimSuffix(f.Actual, ".")
+		}
+	case strings.HasPrefix(s, "Cache line invalidated because "):
+		f.Kind = breaks.Deallocated
+		f.Source, _, _ = strings.Cut(strings.TrimPrefix(s, "Cache line invalidated because "), " got deallocated")
+	default:
+		return false
+	}
+	return true
+}
+
+// typeID reads "___check_type_id(o, 9), type=<class 'float'>".
+func typeID(s string, f *GuardFailure) bool {
+	rest, ok := strings.CutPrefix(s, "___check_type_id(")
+	if !ok {
+		return false
+	}
+	f.Kind = breaks.TypeChanged
+	f.Source, f.Expected = idCheck(rest)
+	return true
+}
+
+// objectID reads "___check_obj_id(G['F'], 9), type=<class 'module'>".
+func objectID(s string, f *GuardFailure) bool {
+	rest, ok := strings.CutPrefix(s, "___check_obj_id(")
+	if !ok {
+		return false
+	}
+	f.Kind = breaks.IdentityChanged
+	f.Source, _ = idCheck(rest)
+	return true
+}
+
+func idCheck(s string) (source, typ string) {
+	if i := strings.LastIndex(s, ", type="); i >= 0 {
+		typ = className(s[i+len(", type="):])
+		s = s[:i]
+	}
+	i := strings.LastIndex(s, ", ")
+	if i < 0 {
+		return strings.TrimSuffix(s, ")"), typ
+	}
+	return s[:i], typ
+}
+
+func dictKeys(s string, f *GuardFailure) bool {
+	body := strings.TrimPrefix(s, "not ")
+	switch {
+	case strings.HasPrefix(body, "___dict_contains("):
+		f.Kind = breaks.DictKeyChanged
+		key, src, _ := strings.Cut(strings.TrimSuffix(body[len("___dict_contains("):], ")"), ", ")
+		f.Source = src
+		has, lacks := "has "+key, "lacks "+key
+		if body == s {
+			f.Expected, f.Actual = has, lacks
+		} else {
+			f.Expected, f.Actual = lacks, has
+		}
+	case strings.HasPrefix(body, "list(dict.keys("):
+		f.Kind = breaks.DictKeyChanged
+		f.Source = strings.TrimPrefix(body, "list(dict.keys(")
+		f.Source, _, _ = strings.Cut(f.Source, "))")
+		_, f.Expected, _ = strings.Cut(body, "== ")
+	default:
+		return false
+	}
+	return true
+}
+
+// comparison reads "EXPR == VALUE" and its relatives.
+func comparison(s string, f *GuardFailure) bool {
+	for _, op := range []string{" == ", " is not ", " is ", " != ", " <= ", " >= ", " < ", " > "} {
+		i := strings.LastIndex(s, op)
+		if op == " == " || op == " is " || op == " is not " {
+			i = strings.Index(s, op)
+		}
+		if i < 0 {
+			continue
+		}
+		left, right := strings.TrimSpace(s[:i]), strings.TrimSpace(s[i+len(op):])
+		f.Source, f.Expected = left, right
+		if op != " == " && op != " is " {
+			f.Expected = strings.TrimSpace(op) + " " + right
+		}
+		classify(left, right, op, f)
+		return true
+	}
+	return false
+}
+
+func classify(left, right, op string, f *GuardFailure) {
+	switch {
+	case strings.Contains(left, ".size()") || strings.Contains(right, ".size()") || strings.Contains(left, ".stride()"):
+		f.Kind = breaks.ShapeRelation
+		f.Source = left
+		if strings.Contains(left, "<=") || strings.Contains(left, "<") {
+			f.Source, f.Expected = left+op+right, ""
+		}
+	case strings.HasPrefix(left, "len("):
+		f.Kind = breaks.LengthChanged
+		f.Source = strings.TrimSuffix(strings.TrimPrefix(left, "len("), ")")
+		if f.Expected == right && op != " == " {
+			f.Expected = strings.TrimSpace(op) + " " + right
+		}
+	case right == "None":
+		f.Kind = breaks.NoneChanged
+	case strings.HasSuffix(left, ".training"):
+		f.Kind = breaks.TrainingChanged
+		f.Actual = map[string]string{"True": "False", "False": "True"}[right]
+	case strings.Contains(left, ".__closure__[") || strings.Contains(left, ".cell_contents"):
+		f.Kind = breaks.ClosureChanged
+		if _, hint, ok := strings.Cut(f.Text, `guard on "`); ok {
+			if name, _, ok := strings.Cut(hint, `"`); ok {
+				f.Source = name
+			}
+		}
+	case strings.HasPrefix(left, "G[") && strings.Count(left, ".") == 0:
+		f.Kind = breaks.GlobalChanged
+	case right == "True" || right == "False":
+		f.Kind = breaks.ValueChanged
+		f.Actual = map[string]string{"True": "False", "False": "True"}[right]
+	case strings.Contains(left, ".") || strings.Contains(left, "["):
+		f.Kind = breaks.AttributeChanged
+	default:
+		f.Kind = breaks.ValueChanged
+	}
+	if (right == "True" || right == "False") && op == " == " {
+		f.Actual = map[string]string{"True": "False", "False": "True"}[right]
+	}
+}
+
+// truth reads a bare expression: it was true and is not, or "not EXPR".
+func truth(s string, f *GuardFailure) bool {
+	if s == "" {
+		return false
+	}
+	if rest, ok := strings.CutPrefix(s, "not "); ok && isExpression(rest) {
+		f.Kind, f.Source, f.Expected, f.Actual = breaks.ValueChanged, rest, "false", "true"
+		return true
+	}
+	return false
+}
+
+func isExpression(s string) bool { return !strings.ContainsAny(s, " \t") }

@@ -1,0 +1,296 @@
+package explain
+
+import (
+	"context"
+	"slices"
+	"sort"
+	"time"
+
+	"tcdbg/logs"
+)
+
+// This file turns the fold's state into a Report that never changes. What
+// later records may change is copied; texts and finished parts are shared.
+
+// Snapshot is the report so far. Without new records it is the same one.
+func (f *Fold) Snapshot() *Report {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if !f.dirty && f.snap != nil {
+		return f.snap
+	}
+	r := f.copyReport()
+	analyse(r)
+	f.snap, f.dirty = r, false
+	return r
+}
+
+// copier maps the fold's objects to the report's.
+type copier struct {
+	frames   map[*Frame]*Frame
+	compiles map[*Compile]*Compile
+	graphs   map[*Graph]*Graph
+	breaks   map[*Break]*Break
+}
+
+func (f *Fold) copyReport() *Report {
+	r := &Report{
+		Title: f.title, Engine: f.engine, Start: f.start, End: f.end, Live: f.live, State: f.state,
+		ByKind: make(map[string]int64, len(f.byKind)), Passes: f.passes[:len(f.passes):len(f.passes)],
+		Failures: f.failures[:len(f.failures):len(f.failures)], Caches: f.caches[:len(f.caches):len(f.caches)],
+		Side: f.side[:len(f.side):len(f.side)],
+	}
+	for k, n := range f.byKind {
+		r.ByKind[k] = n
+	}
+	c := &copier{map[*Frame]*Frame{}, map[*Compile]*Compile{}, map[*Graph]*Graph{}, map[*Break]*Break{}}
+	f.copyFrames(r, c)
+	f.copyKernels(r)
+	for _, s := range f.symbols {
+		cp := *s
+		r.Symbols = append(r.Symbols, &cp)
+	}
+	for _, fu := range f.fusions {
+		cp := Fusion{ID: fu.ID, Graph: fu.Graph, Before: fu.Before, After: fu.After, Steps: slices.Clone(fu.Steps), Schedule: fu.Schedule[:len(fu.Schedule):len(fu.Schedule)]}
+		r.Fusions = append(r.Fusions, &cp)
+	}
+	f.copyPhases(r)
+	f.copySources(r)
+	f.total(r)
+	return r
+}
+
+func (f *Fold) copyFrames(r *Report, c *copier) {
+	r.Frames = make([]*Frame, len(f.order))
+	blocks := make([]Frame, len(f.order))
+	for i, fr := range f.order {
+		blocks[i] = *fr
+		r.Frames[i] = &blocks[i]
+		c.frames[fr] = &blocks[i]
+	}
+	for _, comp := range f.compOrd {
+		c.compiles[&comp.Compile] = f.copyCompile(comp, c)
+	}
+	for i, fr := range f.order {
+		cp := r.Frames[i]
+		cp.Parent = c.frames[fr.Parent]
+		cp.Resumes = make([]*Frame, len(fr.Resumes))
+		for j, x := range fr.Resumes {
+			cp.Resumes[j] = c.frames[x]
+		}
+		cp.Compiles = make([]*Compile, len(fr.Compiles))
+		for j, x := range fr.Compiles {
+			cp.Compiles[j] = c.compiles[x]
+		}
+		for _, k := range cp.Compiles {
+			if k.Graph != nil {
+				r.Graphs = append(r.Graphs, k.Graph)
+			}
+		}
+	}
+}
+
+func (f *Fold) copyCompile(comp *compile, c *copier) *Compile {
+	cp := comp.Compile
+	cp.Frame = c.frames[comp.Frame]
+	cp.Seconds += comp.bwd
+	if cp.Seconds == 0 {
+		cp.Seconds = comp.phases
+	}
+	if cp.Status == Compiling && !f.live {
+		cp.Status = comp.guess()
+		if cp.Frame.Status == Compiling {
+			cp.Frame.Status = cp.Status
+		}
+	}
+	if g := comp.Graph; g != nil {
+		cg := *g
+		cp.Graph = &cg
+		c.graphs[g] = &cg
+	} else if len(comp.stages) > 0 && comp.hasGraphStage() {
+		cp.Graph = &Graph{ID: comp.ID, Stages: comp.stages[:len(comp.stages):len(comp.stages)]}
+	}
+	cp.Breaks = make([]*Break, len(comp.Breaks))
+	for i, b := range comp.Breaks {
+		cp.Breaks[i] = copyBreak(b, &cp)
+		if cp.Graph != nil && len(cp.Breaks[i].Before) == 0 && i == len(comp.Breaks)-1 && b.Outcome != "skipped" {
+			cp.Breaks[i].Before = cp.Graph.Ops
+		}
+	}
+	if comp.Recompile != nil {
+		rc := *comp.Recompile
+		rc.Compile = &cp
+		rc.Failures = slices.Clone(rc.Failures)
+		cp.Recompile = &rc
+	}
+	return &cp
+}
+
+// guess is the outcome of a compile whose metrics are missing.
+func (c *compile) guess() Status {
+	switch {
+	case c.limit:
+		return Limit
+	case c.errText != "" && len(c.Breaks) > 0:
+		return Skipped
+	case c.errText != "":
+		return Failed
+	case c.Graph != nil && len(c.Graph.Ops) == 0 && len(c.Graph.Stages) > 0 && c.Graph.LoadNodes != nil:
+		return Empty
+	case c.Graph != nil || len(c.stages) > 0 || len(c.Outputs) > 0:
+		return Compiled
+	case c.guarded:
+		return Empty
+	case len(c.Breaks) > 0 && c.Breaks[len(c.Breaks)-1].Outcome == "skipped":
+		return Skipped
+	case len(c.Breaks) > 0:
+		return Compiled
+	}
+	return Compiling
+}
+
+func (c *compile) hasGraphStage() bool {
+	for _, s := range c.stages {
+		switch s.Name {
+		case "dynamo", "forward", "joint", "backward", "inference", "pre-grad", "post-grad", "compiled autograd":
+			return true
+		}
+	}
+	return false
+}
+
+func copyBreak(b *Break, owner *Compile) *Break {
+	cp := *b
+	cp.Compile = owner
+	cp.Chained = make([]*Break, len(b.Chained))
+	for i, ch := range b.Chained {
+		cp.Chained[i] = copyBreak(ch, owner)
+	}
+	return &cp
+}
+
+func (f *Fold) copyKernels(r *Report) {
+	blocks := make([]Kernel, len(f.outputs))
+	r.Kernels = make([]*Kernel, len(f.outputs))
+	for i, k := range f.outputs {
+		blocks[i] = *k
+		r.Kernels[i] = &blocks[i]
+	}
+}
+
+func (f *Fold) copyPhases(r *Report) {
+	phases := slices.Clone(f.phases)
+	if f.live {
+		now := f.end
+		for _, rs := range f.ranks {
+			for _, open := range rs.stacks {
+				for i, p := range open {
+					at := time.UnixMicro(int64(p.start))
+					phases = append(phases, Phase{Name: p.name, ID: p.id, Start: at, Dur: max(now.Sub(at), 0), Depth: i})
+				}
+			}
+		}
+	}
+	sort.SliceStable(phases, func(i, j int) bool {
+		if !phases[i].Start.Equal(phases[j].Start) {
+			return phases[i].Start.Before(phases[j].Start)
+		}
+		return phases[i].Depth < phases[j].Depth
+	})
+	r.Phases = make([]*Phase, len(phases))
+	for i := range phases {
+		r.Phases[i] = &phases[i]
+	}
+	for _, name := range f.sumOrder {
+		r.PhaseSums = append(r.PhaseSums, *f.sums[name])
+	}
+	sort.SliceStable(r.PhaseSums, func(i, j int) bool { return r.PhaseSums[i].Self > r.PhaseSums[j].Self })
+}
+
+func (f *Fold) copySources(r *Report) {
+	if f.store != nil {
+		r.Stats = f.store.Stats()
+		r.Sources = f.store.Sources()
+	}
+	var ranks []int
+	for n, rs := range f.ranks {
+		if n >= 0 && rs.records > 0 {
+			ranks = append(ranks, n)
+		}
+	}
+	sort.Ints(ranks)
+	for _, n := range ranks {
+		rk := &Rank{Rank: n, Caches: string(f.ranks[n].caches)}
+		for _, s := range r.Sources {
+			if s.Rank == n {
+				rk.Path = s.Path
+			}
+		}
+		rk.Totals.Records = f.ranks[n].records
+		r.Ranks = append(r.Ranks, rk)
+	}
+}
+
+// total counts, once for the run and once for each rank.
+func (f *Fold) total(r *Report) {
+	t := &r.Totals
+	t.Records, t.UnexplainedRecords = f.records, f.unknown
+	t.CompileSeconds = f.backward
+	places := map[string]bool{}
+	byRank := map[int]*Totals{}
+	rankPlaces := map[int]map[string]bool{}
+	for _, rk := range r.Ranks {
+		byRank[rk.Rank] = &rk.Totals
+		rankPlaces[rk.Rank] = map[string]bool{}
+	}
+	for _, fr := range r.Frames {
+		countFrame(t, fr, places)
+		if rt := byRank[fr.ID.Rank]; rt != nil {
+			countFrame(rt, fr, rankPlaces[fr.ID.Rank])
+		}
+	}
+	for _, k := range r.Kernels {
+		if k.Lang != "extern" {
+			t.Kernels++
+			if rt := byRank[k.ID.Rank]; rt != nil {
+				rt.Kernels++
+			}
+		}
+	}
+}
+
+func countFrame(t *Totals, fr *Frame, places map[string]bool) {
+	t.Frames++
+	for _, c := range fr.Compiles {
+		if c.Status != Limit {
+			t.Compiles++
+		}
+		if c.Graph != nil {
+			t.Graphs++
+			t.Ops += len(c.Graph.Ops)
+		}
+		for _, b := range c.Breaks {
+			t.Breaks++
+			if key := breakKey(b); !places[key] {
+				places[key] = true
+				t.DistinctBreaks++
+			}
+		}
+		if c.ID.Compile > 0 && c.Status != Limit {
+			t.Recompiles++
+		}
+		if c.Failure != nil {
+			t.Failures++
+		}
+		t.Restarts += max(len(c.Restarts), 0)
+		t.CompileSeconds += c.Seconds
+	}
+}
+
+// FoldAll reads a store to its end and returns the report.
+func FoldAll(st *logs.Store, title string) (*Report, error) {
+	f := NewFold(st)
+	f.SetTitle(title)
+	err := st.Read(context.Background(), f.Add)
+	return f.Snapshot(), err
+}
