@@ -1,0 +1,332 @@
+package logs
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+)
+
+// Renderer is a Sink that prints records as TORCH_LOGS would: PyTorch's line
+// prefix, every line of a message behind it, artifacts chosen by name. One
+// message is one write. A nil *Renderer prints nothing.
+type Renderer struct {
+	mu     sync.Mutex
+	w      io.Writer
+	set    LogSet
+	o      WriterOptions
+	names  map[int]FrameInfo      // frame -> what it is
+	code   map[CompileID][]string // last output code, for kernel_code
+	nodes  map[CompileID][]string // last schedule
+	line   string                 // last traced place
+	rounds map[CompileID]int
+}
+
+// NewRenderer prints the records that set turns on.
+func NewRenderer(w io.Writer, set LogSet, o WriterOptions) *Renderer {
+	base := NewWriter(w, o)
+	return &Renderer{
+		w: w, set: set, o: base.o, names: map[int]FrameInfo{}, code: map[CompileID][]string{},
+		nodes: map[CompileID][]string{}, rounds: map[CompileID]int{},
+	}
+}
+
+// Stack implements Sink: a Renderer interns nothing.
+func (r *Renderer) Stack(s []Frame) any { return s }
+
+// Emit implements Sink.
+func (r *Renderer) Emit(o Out) {
+	if r == nil {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	name := o.Kind
+	if o.Kind == "artifact" {
+		if m, ok := o.Meta.(map[string]string); ok {
+			name = m["name"]
+		}
+	}
+	if print := printers[canonical(name)]; print != nil {
+		print(r, o)
+	}
+}
+
+// printers is the table from record to text.
+var printers = map[string]func(r *Renderer, o Out){
+	"tcdbg_frame":               (*Renderer).frame,
+	"dynamo_graph_break_reason": (*Renderer).graphBreak,
+	"recompile_reasons":         (*Renderer).recompiles,
+	"tcdbg_guard_miss":          (*Renderer).guardMiss,
+	"dynamo_cpp_guards_str":     (*Renderer).guards,
+	"dynamo_output_graph":       (*Renderer).graphCode,
+	"tcdbg_graph_code":          (*Renderer).graphTable,
+	"dynamo_side_effects":       text("side_effects", ""),
+	"aot_joint_graph":           text("aot_joint_graph", "TRACED GRAPH\n ===== Joint graph ====="),
+	"aot_forward_graph":         text("aot_graphs", "TRACED GRAPH\n ===== Forward graph ====="),
+	"aot_backward_graph":        text("aot_graphs", "TRACED GRAPH\n ===== Backward graph ====="),
+	"aot_inference_graph":       text("aot_graphs", "TRACED GRAPH\n ===== Inference graph ====="),
+	"before_pre_grad_graph":     text("pre_grad_graphs", "TRACED GRAPH\n ===== BEFORE PRE GRAD ====="),
+	"inductor_post_grad_graph":  text("post_grad_graphs", "TRACED GRAPH\n ===== AFTER POST GRAD ====="),
+	"inductor_output_code":      (*Renderer).outputCode,
+	"tcdbg_fusion_step":         (*Renderer).fusion,
+	"tcdbg_provenance":          (*Renderer).kernels,
+	"tcdbg_trace_step":          (*Renderer).step,
+	"create_symbol":             (*Renderer).symbol,
+}
+
+func text(name, head string) func(*Renderer, Out) {
+	return func(r *Renderer, o Out) {
+		body := string(o.Payload)
+		if head != "" {
+			body = head + "\n" + body
+		}
+		r.print('V', name, o, body)
+	}
+}
+
+// print writes one message if its name is on; "" is always on.
+func (r *Renderer) print(level byte, name string, o Out, message string) {
+	if name != "" && !r.set[name] {
+		return
+	}
+	now := r.o.Now()
+	var prefix []byte
+	if r.o.HasRank || r.o.Rank > 0 {
+		prefix = fmt.Appendf(prefix, "[rank%d]:", r.o.Rank)
+	}
+	place := o.Place
+	if place == "" {
+		place = "tcdbg:0"
+	}
+	prefix = fmt.Appendf(prefix, "%c%02d%02d %02d:%02d:%02d.%06d %d %s] ", level, now.Month(), now.Day(),
+		now.Hour(), now.Minute(), now.Second(), now.Nanosecond()/1000/1000*1000, r.o.PID, place)
+	if o.ID.Frame >= 0 {
+		prefix = append(prefix, '[')
+		prefix = append(prefix, o.ID.String()...)
+		prefix = append(prefix, "] "...)
+	}
+	if name != "" && findLog(name).parent != "" {
+		prefix = fmt.Appendf(prefix, "[__%s] ", name)
+	}
+	var out []byte
+	for line := range strings.SplitSeq(strings.TrimRight(message, "\n"), "\n") {
+		out = append(out, prefix...)
+		out = append(out, line...)
+		out = append(out, '\n')
+	}
+	_, _ = r.w.Write(out)
+}
+
+// String is the id as PyTorch prints it: 0/1, with _2 for the second retry.
+func (id CompileID) String() string {
+	if id.Frame < 0 {
+		return "-/-"
+	}
+	s := fmt.Sprintf("%d/%d", id.Frame, max(id.Compile, 0))
+	if id.Attempt > 0 {
+		s += fmt.Sprintf("_%d", id.Attempt)
+	}
+	return s
+}
+
+// data decodes the payload of one of our artifacts.
+func data[T any](o Out) (v T, ok bool) {
+	var head struct {
+		Data T `json:"data"`
+	}
+	if json.Unmarshal(o.Payload, &head) != nil {
+		return v, false
+	}
+	return head.Data, true
+}
+
+func (r *Renderer) frame(o Out) {
+	if v, ok := data[FrameInfo](o); ok {
+		r.names[o.ID.Frame] = v
+	}
+}
+
+func (r *Renderer) graphBreak(o Out) {
+	body := o.Payload
+	if i := bytes.Index(body, []byte("\nTraceback (most recent call last):")); i >= 0 {
+		body = body[:i]
+	}
+	r.print('V', "graph_breaks", o, string(body))
+}
+
+func (r *Renderer) recompiles(o Out) {
+	reasons := JSONStrings(o.Payload)
+	if len(reasons) == 0 {
+		reasons = []string{string(o.Payload)}
+	}
+	r.print('V', "recompiles", o, r.recompileHead(o)+"\n    - "+strings.Join(indentAll(reasons), "\n    - "))
+}
+
+func indentAll(list []string) []string {
+	out := make([]string, len(list))
+	for i, s := range list {
+		out[i] = strings.ReplaceAll(s, "\n", "\n    - ")
+	}
+	return out
+}
+
+func (r *Renderer) recompileHead(o Out) string {
+	f := r.names[o.ID.Frame]
+	return fmt.Sprintf("Recompiling function %s in %s:%d\n    triggered by the following guard failure(s):", f.Name, f.Pos.File, f.Pos.Line)
+}
+
+// guardMiss prints all failing guards by entry, and the warning at the limit.
+func (r *Renderer) guardMiss(o Out) {
+	v, ok := data[GuardMiss](o)
+	if !ok {
+		return
+	}
+	var b strings.Builder
+	b.WriteString(r.recompileHead(o))
+	last, n := "", 0
+	for _, f := range v.Failures {
+		entry := fmt.Sprintf("%d/%d", o.ID.Frame, f.Entry)
+		if entry != last {
+			if last != "" {
+				b.WriteString("\n")
+			}
+			fmt.Fprintf(&b, "\n    guard %d failures:", n)
+			last = entry
+			n++
+		}
+		fmt.Fprintf(&b, "\n    - %s: %s", entry, f.Message)
+	}
+	r.print('V', "recompiles_verbose", o, b.String())
+	if v.Limit {
+		f := r.names[o.ID.Frame]
+		reason := "none"
+		if len(v.Failures) > 0 {
+			reason = fmt.Sprintf("%d/%d: %s", o.ID.Frame, v.Failures[0].Entry, v.Failures[0].Message)
+		}
+		r.print('W', "", o, fmt.Sprintf("torch._dynamo hit config.recompile_limit (%d)\n   function: '%s' (%s:%d)\n   last reason: %s\nThe function runs eager from here on.\nTo see all recompile reasons, use TCDBG_LOGS=\"recompiles\".",
+			o.ID.Compile, f.Name, f.Pos.File, f.Pos.Line, reason))
+	}
+}
+
+func (r *Renderer) guards(o Out) { r.print('V', "guards", o, "GUARDS:\n"+string(o.Payload)) }
+
+func (r *Renderer) graphCode(o Out) {
+	name := fmt.Sprintf("__compiled_fn_%d", o.ID.Frame)
+	r.print('V', "graph_code", o, "TRACED GRAPH\n ===== "+name+" =====\n "+string(o.Payload))
+	if !r.set["graph_sizes"] {
+		return
+	}
+	meta, err := marshal(o.Meta)
+	if err != nil {
+		return
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "TRACED GRAPH TENSOR SIZES\n===== %s =====", name)
+	EachField(meta, func(k, v []byte) bool {
+		if string(k) == "sizes" {
+			EachField(v, func(node, size []byte) bool {
+				fmt.Fprintf(&b, "\n%s: (%s)", node, strings.ReplaceAll(strings.Trim(string(size), "[]"), `"`, ""))
+				return true
+			})
+		}
+		return true
+	})
+	r.print('V', "graph_sizes", o, b.String())
+}
+
+func (r *Renderer) graphTable(o Out) {
+	if v, ok := data[GraphCode](o); ok {
+		r.print('V', "graph", o, "TRACED GRAPH\n ===== "+v.Name+" =====\n"+v.Table)
+	}
+}
+
+func (r *Renderer) outputCode(o Out) {
+	r.code[CompileID{o.ID.Frame, o.ID.Compile, 0}] = strings.Split(string(o.Payload), "\n")
+	path := ""
+	if meta, err := marshal(o.Meta); err == nil {
+		EachField(meta, func(k, v []byte) bool {
+			if string(k) == "filename" {
+				path = JSONString(v)
+			}
+			return true
+		})
+	}
+	r.print('V', "output_code", o, "Output code: \n"+string(o.Payload)+"\nOutput code written to: "+path)
+}
+
+func (r *Renderer) fusion(o Out) {
+	v, ok := data[FusionStep](o)
+	if !ok {
+		return
+	}
+	key := CompileID{o.ID.Frame, o.ID.Compile, 0}
+	if len(v.Nodes) > 0 {
+		r.nodes[key] = v.Nodes
+	}
+	if r.rounds[key] < v.Round+1 {
+		r.rounds[key] = v.Round + 1
+		r.print('V', "fusion", o, fmt.Sprintf("===== attempting fusion (%d/10): %d nodes =====", v.Round+1, len(v.Nodes)))
+	}
+	if v.Fused {
+		r.print('V', "fusion", o, fmt.Sprintf("fusing %s with %s", v.A, v.B))
+		return
+	}
+	r.print('V', "fusion", o, fmt.Sprintf("cannot fuse %s with %s: %s", v.A, v.B, v.Reason))
+}
+
+func (r *Renderer) kernels(o Out) {
+	v, ok := data[Provenance](o)
+	if !ok {
+		return
+	}
+	key := CompileID{o.ID.Frame, o.ID.Compile, 0}
+	if nodes := r.nodes[key]; len(nodes) > 0 {
+		r.print('V', "schedule", o, "Schedule:\n ["+strings.Join(nodes, ",\n  ")+"]")
+		delete(r.nodes, key)
+	}
+	lines := r.code[key]
+	for _, k := range v.Kernels {
+		if k.Extern {
+			r.print('I', "perf_hints", o, fmt.Sprintf("Using FallbackKernel: %s (%s)", strings.Join(k.Ops, ", "), k.Reason))
+			continue
+		}
+		if k.From >= 1 && k.To >= k.From && k.To <= len(lines) {
+			r.print('V', "kernel_code", o, k.Name+"\n"+strings.Join(lines[k.From-1:k.To], "\n"))
+		}
+	}
+	delete(r.code, key)
+}
+
+func (r *Renderer) step(o Out) {
+	v, ok := data[TraceStep](o)
+	if !ok {
+		return
+	}
+	place := fmt.Sprintf("%s:%d", v.Pos.File, v.Pos.Line)
+	if place != r.line {
+		r.line = place
+		r.print('V', "trace_source", o, fmt.Sprintf("TRACE starts_line %s in %s\n    %s", place, v.Pos.Func, v.Pos.Code))
+	}
+	r.print('V', "trace_bytecode", o, fmt.Sprintf("TRACE %s [%s]", v.Instr, strings.Join(v.Stack, ", ")))
+}
+
+func (r *Renderer) symbol(o Out) {
+	if !r.set["dynamic"] {
+		return
+	}
+	meta, err := marshal(o.Meta)
+	if err != nil {
+		return
+	}
+	f := map[string]string{}
+	EachField(meta, func(k, v []byte) bool {
+		if v[0] == '"' {
+			f[string(k)] = JSONString(v)
+		}
+		return true
+	})
+	r.print('I', "dynamic", o, fmt.Sprintf("create_symbol %s = %s for %s %s", f["symbol"], f["val"], f["source"], f["vr"]))
+}
