@@ -1,0 +1,124 @@
+package host
+
+import (
+	"go/types"
+	"reflect"
+	"sync/atomic"
+	"unsafe"
+
+	"golang.org/x/tools/go/ssa"
+)
+
+// This file is function values. One of the program is a real Go func value, so
+// that native code can call it, whose closure is found again from its word.
+
+// Closure is an interpreted (or bound) function value.
+type Closure struct {
+	Fn   *ssa.Function
+	Free []unsafe.Pointer // addresses of the bound values
+	// Compiled, where set, routes calls to Config.Compiled.
+	Compiled any
+
+	in    *Interp
+	bound atomic.Pointer[boundFunc]
+}
+
+// ClosureOf finds the closure behind the func value at p; nil for native
+// functions (Go code of the binary) and nil func values.
+func (in *Interp) ClosureOf(p unsafe.Pointer) *Closure { return closureAt(*(*unsafe.Pointer)(p)) }
+
+// MakeFunc stores at dst a func value of type t that calls c.
+func (in *Interp) MakeFunc(dst unsafe.Pointer, t *types.Signature, c *Closure) {
+	c.in = in
+	*(*unsafe.Pointer)(dst) = newFunc(in.template(t), c)
+}
+
+// template returns what all func values of a type are copied from.
+func (in *Interp) template(t types.Type) *makeFunc {
+	r := in.info(t.Underlying()).R
+	if r.Kind() != reflect.Func {
+		r = reflect.TypeFor[func()]() // too many parameters for native code
+	}
+	if m, ok := in.templates.Load(r); ok {
+		return m.(*makeFunc)
+	}
+	m, _ := in.templates.LoadOrStore(r, funcTemplate(r))
+	return m.(*makeFunc)
+}
+
+// funcValue is the word of the func value of a declared function.
+func (in *Interp) funcValue(fn *ssa.Function) unsafe.Pointer {
+	if p, ok := in.funcs.Load(fn); ok {
+		return p.(unsafe.Pointer)
+	}
+	b := in.bind(fn)
+	var p unsafe.Pointer
+	if b.native.IsValid() && b.intrinsic == nil {
+		v := reflect.New(b.native.Type())
+		v.Elem().Set(b.native)
+		p = *(*unsafe.Pointer)(v.UnsafePointer())
+	} else {
+		sig := fn.Signature
+		if recv := sig.Recv(); recv != nil { // a method expression's function
+			params := []*types.Var{types.NewVar(0, nil, "", recv.Type())}
+			for v := range sig.Params().Variables() {
+				params = append(params, v)
+			}
+			sig = types.NewSignatureType(nil, nil, nil, types.NewTuple(params...), sig.Results(), sig.Variadic())
+		}
+		p = newFunc(in.template(sig), &Closure{Fn: fn, in: in})
+	}
+	got, _ := in.funcs.LoadOrStore(fn, p)
+	return got.(unsafe.Pointer)
+}
+
+func (b *builder) makeClosure(in *ssa.MakeClosure) op {
+	fn, d, host := in.Fn.(*ssa.Function), b.dst(in), b.in
+	template := b.in.template(fn.Signature)
+	binds := b.refs(in.Bindings)
+	infos := make([]*typeInfo, len(binds))
+	pointers := true
+	for i, v := range in.Bindings {
+		infos[i] = b.in.info(v.Type())
+		pointers = pointers && infos[i].class == clsPtr
+	}
+	return func(f *Frame) *Frame {
+		c := &Closure{Fn: fn, in: host, Free: make([]unsafe.Pointer, len(binds))}
+		if pointers { // variables: one allocation holds them all
+			words := make([]unsafe.Pointer, len(binds))
+			for i := range binds {
+				words[i] = *(*unsafe.Pointer)(binds[i].at(f))
+				c.Free[i] = unsafe.Pointer(&words[i])
+			}
+		} else {
+			for i := range binds {
+				p := infos[i].alloc()
+				infos[i].store(p, binds[i].at(f))
+				c.Free[i] = p
+			}
+		}
+		*at[unsafe.Pointer](f, d) = newFunc(template, c)
+		return f
+	}
+}
+
+// callNative is a call of c from native code.
+func (in *Interp) callNative(c *Closure, args []reflect.Value) []reflect.Value {
+	ptrs := make([]unsafe.Pointer, len(args))
+	for i, a := range args {
+		p := reflect.New(a.Type())
+		p.Elem().Set(a)
+		ptrs[i] = p.UnsafePointer()
+	}
+	results := in.resultsOf(c.Fn.Signature.Results())
+	var result unsafe.Pointer
+	if results.ti != nil {
+		result = results.ti.alloc()
+	}
+	in.nativeCall(in.bind(c.Fn), c, c.Free, ptrs, result)
+	out := make([]reflect.Value, len(results.parts))
+	for i, ti := range results.parts {
+		out[i] = ti.value(unsafe.Add(result, results.offs[i]))
+	}
+	return out
+}

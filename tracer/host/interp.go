@@ -1,0 +1,145 @@
+package host
+
+import (
+	"io"
+	"os"
+	"runtime"
+	"sync"
+	"sync/atomic"
+
+	"go/types"
+
+	"golang.org/x/tools/go/types/typeutil"
+)
+
+// This file is the life of a program: New, Run and the ways in which it ends.
+
+// Config configures an interpreter.
+type Config struct {
+	Stdout, Stderr io.Writer
+	Stdin          io.Reader
+	Args           []string // os.Args of the program
+	Intrinsics     map[string]Intrinsic
+	// Compiled, where set, is called in place of running a closure whose
+	// Compiled field is set, after its frame was pushed with the arguments in
+	// place. It either leaves the frame to the interpreter (false) or has run
+	// the call: the frame is popped and the results stored (true). Calls on
+	// threads of NewThread do not reach it.
+	Compiled func(th *Thread, f *Frame, c *Closure) bool
+}
+
+// Interp runs one program.
+type Interp struct {
+	Prog   *Program
+	Config Config
+
+	types      typeTable
+	intrinsics map[string]Intrinsic
+	files      stdFiles
+
+	codes      sync.Map // *ssa.Function to *Code
+	nextCode   atomic.Int32
+	bound      sync.Map // *ssa.Function to *boundFunc
+	funcs      sync.Map // *ssa.Function to the word of its func value
+	templates  sync.Map // reflect.Type to *makeFunc
+	globals    sync.Map // *ssa.Global to unsafe.Pointer
+	pkgs       sync.Map // import path to *rt.Pkg, nil when not bound
+	adapters   sync.Map // reflect.Type to func(rt.Boxed) any
+	nativeImpl sync.Map // implKey to bool
+	threads    sync.Pool
+
+	exit chan Exit
+	once sync.Once
+}
+
+// New prepares an interpreter; nothing runs yet.
+func New(p *Program, cfg Config) *Interp {
+	if cfg.Stdout == nil {
+		cfg.Stdout = os.Stdout
+	}
+	if cfg.Stderr == nil {
+		cfg.Stderr = os.Stderr
+	}
+	if cfg.Stdin == nil {
+		cfg.Stdin = os.Stdin
+	}
+	in := &Interp{Prog: p, Config: cfg, exit: make(chan Exit, 1)}
+	in.types.in = in
+	in.types.busy = map[*types.Named]bool{}
+	in.types.hasher = typeutil.MakeHasher()
+	in.types.byID.SetHasher(in.types.hasher)
+	in.types.exacts.SetHasher(in.types.hasher)
+	in.intrinsics = standardIntrinsics()
+	return in
+}
+
+// Exit is how a program ended.
+type Exit struct {
+	Code  int
+	Panic string // text and stack as Go prints them, empty when it did not panic
+}
+
+// Run initialises the packages and runs main. It returns when main returns,
+// the program exits or panics; other goroutines of the program may still run.
+func (in *Interp) Run() Exit {
+	go in.runMain()
+	e := <-in.exit
+	in.files.close()
+	return e
+}
+
+func (in *Interp) runMain() {
+	th := in.newThread()
+	defer func() {
+		r := recover()
+		if r == nil {
+			return
+		}
+		if p := th.leaving(r); !p.goexit {
+			in.die(p)
+		}
+		// runtime.Goexit in main: the program goes on without it, and the run
+		// time finds the deadlock when nothing is left.
+	}()
+	for _, name := range []string{"init", "main"} {
+		fn := in.Prog.Main.Func(name)
+		if fn == nil {
+			continue
+		}
+		if c := in.code(fn); c != nil {
+			th.call(c, nil, nil, nil, nil)
+		}
+	}
+	in.end(Exit{})
+}
+
+// end makes Run return; only the first end counts.
+func (in *Interp) end(e Exit) {
+	in.once.Do(func() { in.exit <- e })
+}
+
+// die ends the program after an uncaught panic.
+func (in *Interp) die(p *panicRec) {
+	text := p.text(in) + "\n" + in.stackText(p.stack)
+	in.once.Do(func() {
+		io.WriteString(in.Config.Stderr, text+"exit status 2\n")
+		in.exit <- Exit{Code: 2, Panic: text}
+	})
+}
+
+// fatal ends the program with an error that is no panic.
+func (in *Interp) fatal(text string, stack []stackEntry) {
+	full := "fatal error: " + text + "\n\n" + in.stackText(stack)
+	in.once.Do(func() {
+		io.WriteString(in.Config.Stderr, full+"exit status 2\n")
+		in.exit <- Exit{Code: 2, Panic: full}
+	})
+	select {}
+}
+
+// quit is os.Exit: the calling goroutine never returns.
+func (in *Interp) quit(code int) {
+	in.end(Exit{Code: code})
+	runtime.Gosched()
+	select {}
+}

@@ -1,0 +1,391 @@
+package host
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"reflect"
+	"runtime"
+	"sort"
+	"strings"
+	"sync/atomic"
+	"unsafe"
+
+	"tcdbg/tracer/host/rt"
+)
+
+// This file is the functions of the standard library that cannot run natively
+// on values of the program, or that mean the program and not the host.
+
+func arg[T any](a []unsafe.Pointer, i int) T { return *(*T)(a[i]) }
+
+func put[T any](r unsafe.Pointer, v T) {
+	if r != nil {
+		*(*T)(r) = v
+	}
+}
+
+// standardIntrinsics is the table of intrinsics by full name.
+func standardIntrinsics() map[string]Intrinsic {
+	m := map[string]Intrinsic{
+		"os.Exit": func(th *Thread, _ *Frame, a []unsafe.Pointer, _ unsafe.Pointer) { th.In.quit(arg[int](a, 0)) },
+		"runtime.Goexit": func(*Thread, *Frame, []unsafe.Pointer, unsafe.Pointer) {
+			panic(goexitPanic{})
+		},
+		"runtime.Caller":       caller,
+		"runtime.Callers":      callers,
+		"runtime.FuncForPC":    funcForPC,
+		"runtime.SetFinalizer": func(*Thread, *Frame, []unsafe.Pointer, unsafe.Pointer) {},
+		"runtime.AddCleanup":   func(*Thread, *Frame, []unsafe.Pointer, unsafe.Pointer) {},
+		"runtime/debug.Stack": func(th *Thread, _ *Frame, _ []unsafe.Pointer, r unsafe.Pointer) {
+			put(r, []byte(th.In.stackText(th.stack())))
+		},
+		"runtime/debug.PrintStack": func(th *Thread, _ *Frame, _ []unsafe.Pointer, _ unsafe.Pointer) {
+			io.WriteString(th.In.Config.Stderr, th.In.stackText(th.stack()))
+		},
+		"errors.As":        errorsAs,
+		"sort.Slice":       sortSlice(sort.Slice),
+		"sort.SliceStable": sortSlice(sort.SliceStable),
+		"sort.SliceIsSorted": func(_ *Thread, _ *Frame, a []unsafe.Pointer, r unsafe.Pointer) {
+			put(r, sort.SliceIsSorted(plain(arg[any](a, 0)), arg[func(i, j int) bool](a, 1)))
+		},
+		"maps.clone":     mapsClone,
+		"reflect.TypeOf": reflectTypeOf,
+		"reflect.ValueOf": func(_ *Thread, _ *Frame, a []unsafe.Pointer, r unsafe.Pointer) {
+			put(r, reflect.ValueOf(plain(arg[any](a, 0))))
+		},
+		"reflect.DeepEqual": func(_ *Thread, _ *Frame, a []unsafe.Pointer, r unsafe.Pointer) {
+			x, y := arg[any](a, 0), arg[any](a, 1)
+			bx, okx := x.(rt.Boxed)
+			by, oky := y.(rt.Boxed)
+			put(r, okx == oky && bx.T == by.T && reflect.DeepEqual(plain(x), plain(y)))
+		},
+	}
+	addFmt(m)
+	addAtomicPointer(m)
+	return m
+}
+
+// plain strips the box of a value.
+func plain(v any) any {
+	if b, ok := v.(rt.Boxed); ok {
+		return b.V
+	}
+	return v
+}
+
+func sortSlice(f func(any, func(i, j int) bool)) Intrinsic {
+	return func(_ *Thread, _ *Frame, a []unsafe.Pointer, _ unsafe.Pointer) {
+		f(plain(arg[any](a, 0)), arg[func(i, j int) bool](a, 1))
+	}
+}
+
+func mapsClone(_ *Thread, _ *Frame, a []unsafe.Pointer, r unsafe.Pointer) {
+	v := arg[any](a, 0)
+	m := reflect.ValueOf(plain(v))
+	out := reflect.MakeMapWithSize(m.Type(), m.Len())
+	for it := m.MapRange(); it.Next(); {
+		out.SetMapIndex(it.Key(), it.Value())
+	}
+	if b, ok := v.(rt.Boxed); ok {
+		put(r, any(rt.Boxed{T: b.T, V: out.Interface()}))
+		return
+	}
+	put(r, out.Interface())
+}
+
+func reflectTypeOf(_ *Thread, _ *Frame, a []unsafe.Pointer, r unsafe.Pointer) {
+	put(r, reflect.TypeOf(plain(arg[any](a, 0))))
+}
+
+// errorsAs is errors.As for targets of the program's types.
+func errorsAs(th *Thread, _ *Frame, a []unsafe.Pointer, r unsafe.Pointer) {
+	err, target := arg[error](a, 0), arg[any](a, 1)
+	b, ok := target.(rt.Boxed)
+	if !ok {
+		put(r, errors.As(err, target))
+		return
+	}
+	in := th.In
+	ptr := in.info(b.T.Type)
+	elem := pointerElem(ptr.T)
+	if elem == nil {
+		panic(errors.New("errors: target must be a non-nil pointer"))
+	}
+	to := in.info(elem)
+	dst := b.V.(unsafe.Pointer)
+	put(r, asProgram(in, err, to, dst))
+}
+
+func asProgram(in *Interp, err error, to *typeInfo, dst unsafe.Pointer) bool {
+	for err != nil {
+		v := unwrap(err)
+		if in.assertable(v, to) {
+			if to.iface {
+				in.writeIface(to, dst, v)
+			} else {
+				to.store(dst, content(&v, to))
+			}
+			return true
+		}
+		if u, ok := err.(interface{ Unwrap() []error }); ok {
+			for _, e := range u.Unwrap() {
+				if asProgram(in, e, to, dst) {
+					return true
+				}
+			}
+			return false
+		}
+		err = errors.Unwrap(err)
+	}
+	return false
+}
+
+// A pc of the program is an index into the table of places that it asked for.
+func caller(th *Thread, call *Frame, a []unsafe.Pointer, r unsafe.Pointer) {
+	if r == nil {
+		return
+	}
+	out := (*struct {
+		pc   uintptr
+		file string
+		line int
+		ok   bool
+	})(r)
+	out.pc, out.file, out.line, out.ok = 0, "", 0, false
+	f := call
+	for skip := arg[int](a, 0); f != nil && skip > 0; skip-- {
+		f = f.Caller
+	}
+	if f == nil {
+		return
+	}
+	pos := th.In.Prog.Pos(f.at())
+	out.pc, out.file, out.line, out.ok = uintptr(unsafe.Pointer(f.Code)), pos.Filename, pos.Line, true
+}
+
+func callers(th *Thread, call *Frame, a []unsafe.Pointer, r unsafe.Pointer) {
+	skip, pcs := arg[int](a, 0)-1, arg[[]uintptr](a, 1)
+	n := 0
+	for f := call; f != nil && n < len(pcs); f = f.Caller {
+		if skip--; skip < 0 {
+			pcs[n] = uintptr(unsafe.Pointer(f.Code))
+			n++
+		}
+	}
+	put(r, n)
+}
+
+func funcForPC(_ *Thread, _ *Frame, a []unsafe.Pointer, r unsafe.Pointer) {
+	put(r, runtime.FuncForPC(arg[uintptr](a, 0)))
+}
+
+// addAtomicPointer binds the generic atomic.Pointer: its representation ends in
+// the pointer word.
+func addAtomicPointer(m map[string]Intrinsic) {
+	const name = "(*sync/atomic.Pointer[T])."
+	m[name+"Load"] = func(_ *Thread, _ *Frame, a []unsafe.Pointer, r unsafe.Pointer) {
+		put(r, atomic.LoadPointer(arg[*unsafe.Pointer](a, 0)))
+	}
+	m[name+"Store"] = func(_ *Thread, _ *Frame, a []unsafe.Pointer, _ unsafe.Pointer) {
+		atomic.StorePointer(arg[*unsafe.Pointer](a, 0), arg[unsafe.Pointer](a, 1))
+	}
+	m[name+"Swap"] = func(_ *Thread, _ *Frame, a []unsafe.Pointer, r unsafe.Pointer) {
+		put(r, atomic.SwapPointer(arg[*unsafe.Pointer](a, 0), arg[unsafe.Pointer](a, 1)))
+	}
+	m[name+"CompareAndSwap"] = func(_ *Thread, _ *Frame, a []unsafe.Pointer, r unsafe.Pointer) {
+		put(r, atomic.CompareAndSwapPointer(arg[*unsafe.Pointer](a, 0), arg[unsafe.Pointer](a, 1), arg[unsafe.Pointer](a, 2)))
+	}
+}
+
+// addFmt replaces the functions of fmt and log that print to standard output,
+// and gives the formatting ones the names of the program's types for %T.
+func addFmt(m map[string]Intrinsic) {
+	m["fmt.Print"] = toStdout(func(w io.Writer, a []unsafe.Pointer) (int, error) {
+		return fmt.Fprint(w, arg[[]any](a, 0)...)
+	})
+	m["fmt.Println"] = toStdout(func(w io.Writer, a []unsafe.Pointer) (int, error) {
+		return fmt.Fprintln(w, arg[[]any](a, 0)...)
+	})
+	m["fmt.Printf"] = toStdout(func(w io.Writer, a []unsafe.Pointer) (int, error) {
+		f, args := formatArgs(a, 0)
+		return fmt.Fprintf(w, f, args...)
+	})
+	m["fmt.Sprintf"] = func(_ *Thread, _ *Frame, a []unsafe.Pointer, r unsafe.Pointer) {
+		f, args := formatArgs(a, 0)
+		put(r, fmt.Sprintf(f, args...))
+	}
+	m["fmt.Errorf"] = func(_ *Thread, _ *Frame, a []unsafe.Pointer, r unsafe.Pointer) {
+		f, args := formatArgs(a, 0)
+		put(r, fmt.Errorf(f, wrapErrors(args)...))
+	}
+	m["fmt.Appendf"] = func(_ *Thread, _ *Frame, a []unsafe.Pointer, r unsafe.Pointer) {
+		f, args := formatArgs(a, 1)
+		put(r, fmt.Appendf(arg[[]byte](a, 0), f, args...))
+	}
+	m["fmt.Fprintf"] = func(_ *Thread, _ *Frame, a []unsafe.Pointer, r unsafe.Pointer) {
+		f, args := formatArgs(a, 1)
+		n, err := fmt.Fprintf(arg[io.Writer](a, 0), f, args...)
+		put(r, countErr{n, err})
+	}
+}
+
+// countErr is the layout of (int, error).
+type countErr struct {
+	n   int
+	err error
+}
+
+func toStdout(f func(w io.Writer, a []unsafe.Pointer) (int, error)) Intrinsic {
+	return func(th *Thread, _ *Frame, a []unsafe.Pointer, r unsafe.Pointer) {
+		n, err := f(th.In.stdout(), a)
+		put(r, countErr{n, err})
+	}
+}
+
+// stdout is where the program's standard output goes: what it assigned to
+// os.Stdout, or Config.Stdout.
+func (in *Interp) stdout() io.Writer {
+	if p := in.files.out.Load(); p != nil && *p != in.files.first {
+		return *p
+	}
+	return in.Config.Stdout
+}
+
+// wrapErrors turns boxed errors into adapters, which fmt.Errorf's %w looks for.
+func wrapErrors(args []any) []any {
+	out := append([]any(nil), args...)
+	for i, a := range out {
+		if b, ok := a.(rt.Boxed); ok {
+			in := b.T.Owner.(*Interp)
+			if in.stringMethod(b, "Error") {
+				out[i] = in.adapt(in.info(errorType), b)
+			}
+		}
+	}
+	return out
+}
+
+// formatArgs reads the format and arguments at position i. A %T of a value of
+// the program becomes a %s of its type's name.
+func formatArgs(a []unsafe.Pointer, i int) (string, []any) {
+	format, args := arg[string](a, i), arg[[]any](a, i+1)
+	if !strings.Contains(format, "T") {
+		return format, args
+	}
+	return rewriteTypes(format, args)
+}
+
+func rewriteTypes(format string, args []any) (string, []any) {
+	var out []byte
+	next := 0
+	args = append([]any(nil), args...)
+	for i := 0; i < len(format); i++ {
+		c := format[i]
+		out = append(out, c)
+		if c != '%' {
+			continue
+		}
+		for i++; i < len(format); i++ {
+			c = format[i]
+			if strings.IndexByte("+-# 0123456789.", c) < 0 {
+				break
+			}
+			out = append(out, c)
+		}
+		switch {
+		case i >= len(format):
+			return string(out), args
+		case c == '%':
+		case c == '[' || c == '*':
+			return format, args // explicit indexes: left to fmt
+		case c == 'T' && next < len(args):
+			if b, ok := args[next].(rt.Boxed); ok {
+				c = 's'
+				args[next] = typeString(b.T.Type)
+			}
+			next++
+		default:
+			next++
+		}
+		out = append(out, c)
+	}
+	return string(out), args
+}
+
+// stdFiles is the program's os.Stdin, os.Stdout and os.Stderr where Config
+// gives something else than files.
+type stdFiles struct {
+	out   atomic.Pointer[*os.File] // the program's variable os.Stdout
+	first *os.File
+	pipes []*os.File
+	done  []chan struct{}
+}
+
+// stdVar returns the memory of the variables of package os that mean the
+// program, nil for all others.
+func (in *Interp) stdVar(path, name string) unsafe.Pointer {
+	if path != "os" {
+		return nil
+	}
+	switch name {
+	case "Args":
+		args := in.Config.Args
+		return unsafe.Pointer(&args)
+	case "Stdout":
+		f := in.files.writer(in.Config.Stdout)
+		in.files.first = f
+		p := &f
+		in.files.out.Store(p)
+		return unsafe.Pointer(p)
+	case "Stderr":
+		f := in.files.writer(in.Config.Stderr)
+		return unsafe.Pointer(&f)
+	case "Stdin":
+		f, ok := in.Config.Stdin.(*os.File)
+		if !ok {
+			f = in.files.reader(in.Config.Stdin)
+		}
+		return unsafe.Pointer(&f)
+	}
+	return nil
+}
+
+// writer makes a file whose content goes to w.
+func (s *stdFiles) writer(w io.Writer) *os.File {
+	if f, ok := w.(*os.File); ok {
+		return f
+	}
+	r, f, err := os.Pipe()
+	if err != nil {
+		return os.Stdout
+	}
+	done := make(chan struct{})
+	go func() {
+		io.Copy(w, r)
+		close(done)
+	}()
+	s.pipes, s.done = append(s.pipes, f), append(s.done, done)
+	return f
+}
+
+func (s *stdFiles) reader(r io.Reader) *os.File {
+	f, w, err := os.Pipe()
+	if err != nil {
+		return os.Stdin
+	}
+	go func() {
+		io.Copy(w, r)
+		w.Close()
+	}()
+	return f
+}
+
+// close waits until what was written to pipes has arrived.
+func (s *stdFiles) close() {
+	for i, f := range s.pipes {
+		f.Close()
+		<-s.done[i]
+	}
+}

@@ -1,0 +1,365 @@
+package host
+
+import (
+	"go/types"
+	"reflect"
+	"unicode/utf8"
+	"unsafe"
+
+	"golang.org/x/tools/go/ssa"
+)
+
+// This file is maps, channels, ranges and select.
+
+func (b *builder) collection(in ssa.Instruction) op {
+	switch in := in.(type) {
+	case *ssa.MakeMap:
+		return b.makeMap(in)
+	case *ssa.MapUpdate:
+		return b.mapUpdate(in)
+	case *ssa.Lookup:
+		return b.lookup(in)
+	case *ssa.Range:
+		return b.rangeOp(in)
+	case *ssa.Next:
+		return b.next(in)
+	case *ssa.MakeChan:
+		return b.makeChan(in)
+	case *ssa.Send:
+		return b.send(in)
+	case *ssa.Select:
+		return b.selectOp(in)
+	}
+	panic("unreachable")
+}
+
+// mapType is the type of a map operand: the representation of its type, made
+// from key and element, since a recursive map type is represented by a pointer.
+func (b *builder) mapType(t types.Type) (m *types.Map, r reflect.Type, key, elem *typeInfo) {
+	m = coreMap(t)
+	key, elem = b.in.info(m.Key()), b.in.info(m.Elem())
+	return m, reflect.MapOf(key.R, elem.R), key, elem
+}
+
+func coreMap(t types.Type) *types.Map { return t.Underlying().(*types.Map) }
+
+func (b *builder) makeMap(in *ssa.MakeMap) op {
+	d := b.dst(in)
+	_, r, _, _ := b.mapType(in.Type())
+	var size func(f *Frame) int64
+	if in.Reserve != nil {
+		size = b.sizeOperand(in.Reserve)
+	}
+	return func(f *Frame) *Frame {
+		n := 0
+		if size != nil {
+			n = int(max(0, min(size(f), 1<<20)))
+		}
+		m := reflect.MakeMapWithSize(r, n)
+		*at[unsafe.Pointer](f, d) = m.UnsafePointer()
+		return f
+	}
+}
+
+func (b *builder) mapUpdate(in *ssa.MapUpdate) op {
+	_, r, key, elem := b.mapType(in.Map.Type())
+	m, k, v := b.ref(in.Map), b.ref(in.Key), b.ref(in.Value)
+	if set := fastMapSet(r, key, elem, m, k, v); set != nil {
+		return set
+	}
+	return func(f *Frame) *Frame {
+		p := *(*unsafe.Pointer)(m.at(f))
+		if p == nil {
+			var none map[int]int
+			none[0] = 0
+		}
+		asMap(r, &p).SetMapIndex(key.value(k.at(f)), elem.value(v.at(f)))
+		return f
+	}
+}
+
+func asMap(r reflect.Type, p *unsafe.Pointer) reflect.Value {
+	return reflect.NewAt(r, unsafe.Pointer(p)).Elem()
+}
+
+func (b *builder) lookup(in *ssa.Lookup) op {
+	d, x := b.dst(in), b.ref(in.X)
+	if isBasic(in.X.Type(), types.IsString) {
+		i := b.index(in.Index)
+		return func(f *Frame) *Frame { *at[uint8](f, d) = (*(*string)(x.at(f)))[i(f)]; return f }
+	}
+	_, r, key, elem := b.mapType(in.X.Type())
+	k := b.ref(in.Index)
+	okOff := uintptr(0)
+	if in.CommaOk {
+		okOff = d + b.in.info(in.Type()).offs[1]
+	}
+	if get := fastMapGet(r, key, elem, x, k, d, in.CommaOk, okOff); get != nil {
+		return get
+	}
+	return func(f *Frame) *Frame {
+		p := *(*unsafe.Pointer)(x.at(f))
+		v := asMap(r, &p).MapIndex(key.value(k.at(f)))
+		if elem.size > 0 {
+			to := unsafe.Add(f.fp, d)
+			if v.IsValid() {
+				elem.value(to).Set(v)
+			} else {
+				elem.zero(to)
+			}
+		}
+		if in.CommaOk {
+			*at[bool](f, okOff) = v.IsValid()
+		}
+		return f
+	}
+}
+
+// The fast forms read and write maps through Go's own map type with a key of
+// the same hash and an element of the same layout.
+
+func fastMapGet(r reflect.Type, key, elem *typeInfo, x, k ref, d uintptr, commaOk bool, okOff uintptr) op {
+	switch r.Key().Kind() {
+	case reflect.String:
+		return mapGetElem[string](elem, x, k, d, commaOk, okOff)
+	case reflect.Int:
+		return mapGetElem[int](elem, x, k, d, commaOk, okOff)
+	case reflect.Int32:
+		return mapGetElem[int32](elem, x, k, d, commaOk, okOff)
+	}
+	return nil
+}
+
+func mapGetElem[K comparable](elem *typeInfo, x, k ref, d uintptr, commaOk bool, okOff uintptr) op {
+	switch elem.class {
+	case cls8:
+		return mapGet[K, uint64](x, k, d, commaOk, okOff)
+	case cls1:
+		return mapGet[K, uint8](x, k, d, commaOk, okOff)
+	case clsPtr:
+		return mapGet[K, unsafe.Pointer](x, k, d, commaOk, okOff)
+	case clsString:
+		return mapGet[K, string](x, k, d, commaOk, okOff)
+	}
+	return nil
+}
+
+func mapGet[K comparable, V any](x, k ref, d uintptr, commaOk bool, okOff uintptr) op {
+	return func(f *Frame) *Frame {
+		v, ok := (*(*map[K]V)(x.at(f)))[*(*K)(k.at(f))]
+		*at[V](f, d) = v
+		if commaOk {
+			*at[bool](f, okOff) = ok
+		}
+		return f
+	}
+}
+
+func fastMapSet(r reflect.Type, key, elem *typeInfo, m, k, v ref) op {
+	switch r.Key().Kind() {
+	case reflect.String:
+		return mapSetElem[string](elem, m, k, v)
+	case reflect.Int:
+		return mapSetElem[int](elem, m, k, v)
+	case reflect.Int32:
+		return mapSetElem[int32](elem, m, k, v)
+	}
+	return nil
+}
+
+func mapSetElem[K comparable](elem *typeInfo, m, k, v ref) op {
+	switch elem.class {
+	case cls8:
+		return mapSet[K, uint64](m, k, v)
+	case cls1:
+		return mapSet[K, uint8](m, k, v)
+	case clsPtr:
+		return mapSet[K, unsafe.Pointer](m, k, v)
+	case clsString:
+		return mapSet[K, string](m, k, v)
+	}
+	return nil
+}
+
+func mapSet[K comparable, V any](m, k, v ref) op {
+	return func(f *Frame) *Frame {
+		(*(*map[K]V)(m.at(f)))[*(*K)(k.at(f))] = *(*V)(v.at(f))
+		return f
+	}
+}
+
+// iterator is the state of a range over a map or string.
+type iterator struct {
+	m   *reflect.MapIter
+	s   string
+	pos int
+	// keep holds the map for the iterator.
+	keep *unsafe.Pointer
+}
+
+func (b *builder) rangeOp(in *ssa.Range) op {
+	d, x := b.dst(in), b.ref(in.X)
+	if isBasic(in.X.Type(), types.IsString) {
+		return func(f *Frame) *Frame {
+			*at[*iterator](f, d) = &iterator{s: *(*string)(x.at(f))}
+			return f
+		}
+	}
+	_, r, _, _ := b.mapType(in.X.Type())
+	return func(f *Frame) *Frame {
+		p := new(unsafe.Pointer)
+		*p = *(*unsafe.Pointer)(x.at(f))
+		*at[*iterator](f, d) = &iterator{m: asMap(r, p).MapRange(), keep: p}
+		return f
+	}
+}
+
+func (b *builder) next(in *ssa.Next) op {
+	d, it := b.dst(in), b.ref(in.Iter)
+	tuple := b.in.info(in.Type())
+	kOff, vOff := tuple.offs[1], tuple.offs[2]
+	if in.IsString {
+		return func(f *Frame) *Frame {
+			it := *(**iterator)(it.at(f))
+			ok := it.pos < len(it.s)
+			*at[bool](f, d) = ok
+			if ok {
+				r, n := utf8.DecodeRuneInString(it.s[it.pos:])
+				if tuple.R.Field(1).Type.Size() > 0 {
+					*at[int](f, d+kOff) = it.pos
+				}
+				if tuple.R.Field(2).Type.Size() > 0 {
+					*at[rune](f, d+vOff) = r
+				}
+				it.pos += n
+			}
+			return f
+		}
+	}
+	kt, vt := tuple.R.Field(1).Type, tuple.R.Field(2).Type
+	return func(f *Frame) *Frame {
+		it := *(**iterator)(it.at(f))
+		ok := it.m.Next()
+		*at[bool](f, d) = ok
+		if ok && kt.Size() > 0 {
+			reflect.NewAt(kt, unsafe.Add(f.fp, d+kOff)).Elem().SetIterKey(it.m)
+		}
+		if ok && vt.Size() > 0 {
+			reflect.NewAt(vt, unsafe.Add(f.fp, d+vOff)).Elem().SetIterValue(it.m)
+		}
+		return f
+	}
+}
+
+// chanType is the bidirectional representation of a channel type.
+func (b *builder) chanType(t types.Type) (r reflect.Type, elem *typeInfo) {
+	elem = b.in.info(t.Underlying().(*types.Chan).Elem())
+	return reflect.ChanOf(reflect.BothDir, elem.R), elem
+}
+
+func (b *builder) makeChan(in *ssa.MakeChan) op {
+	d, n := b.dst(in), b.sizeOperand(in.Size)
+	r, elem := b.chanType(in.Type())
+	return func(f *Frame) *Frame {
+		size := n(f)
+		if size < 0 || elem.size > 0 && uint64(size) > 1<<47/uint64(elem.size) {
+			panic(plainError("makechan: size out of range"))
+		}
+		*at[unsafe.Pointer](f, d) = reflect.MakeChan(r, int(size)).UnsafePointer()
+		return f
+	}
+}
+
+func (b *builder) send(in *ssa.Send) op {
+	ch, x := b.ref(in.Chan), b.ref(in.X)
+	r, elem := b.chanType(in.Chan.Type())
+	return func(f *Frame) *Frame {
+		p := *(*unsafe.Pointer)(ch.at(f))
+		reflect.NewAt(r, unsafe.Pointer(&p)).Elem().Send(elem.value(x.at(f)))
+		return f
+	}
+}
+
+func (b *builder) receive(in *ssa.UnOp, d uintptr, ch ref) op {
+	r, elem := b.chanType(in.X.Type())
+	okOff := uintptr(0)
+	if in.CommaOk {
+		okOff = d + b.in.info(in.Type()).offs[1]
+	}
+	return func(f *Frame) *Frame {
+		p := *(*unsafe.Pointer)(ch.at(f))
+		v, ok := reflect.NewAt(r, unsafe.Pointer(&p)).Elem().Recv()
+		if elem.size > 0 {
+			elem.value(unsafe.Add(f.fp, d)).Set(v)
+		}
+		if in.CommaOk {
+			*at[bool](f, okOff) = ok
+		}
+		return f
+	}
+}
+
+func (b *builder) selectOp(in *ssa.Select) op {
+	type state struct {
+		dir  reflect.SelectDir
+		r    reflect.Type
+		elem *typeInfo
+		ch   ref
+		x    ref
+	}
+	d := b.dst(in)
+	tuple := b.in.info(in.Type())
+	var states []state
+	for _, s := range in.States {
+		r, elem := b.chanType(s.Chan.Type())
+		st := state{dir: reflect.SelectRecv, r: r, elem: elem, ch: b.ref(s.Chan)}
+		if s.Dir == types.SendOnly {
+			st.dir, st.x = reflect.SelectSend, b.ref(s.Send)
+		}
+		states = append(states, st)
+	}
+	return func(f *Frame) *Frame {
+		cases := make([]reflect.SelectCase, len(states), len(states)+1)
+		chans := make([]unsafe.Pointer, len(states))
+		for i, s := range states {
+			chans[i] = *(*unsafe.Pointer)(s.ch.at(f))
+			cases[i] = reflect.SelectCase{Dir: s.dir, Chan: reflect.NewAt(s.r, unsafe.Pointer(&chans[i])).Elem()}
+			if s.dir == reflect.SelectSend {
+				cases[i].Send = s.elem.value(s.x.at(f))
+			}
+		}
+		if !in.Blocking {
+			cases = append(cases, reflect.SelectCase{Dir: reflect.SelectDefault})
+		}
+		chosen, v, ok := reflect.Select(cases)
+		if chosen == len(states) {
+			chosen = -1
+		}
+		*at[int](f, d) = chosen
+		*at[bool](f, d+tuple.offs[1]) = ok
+		n := 2
+		for i, s := range states {
+			if s.dir != reflect.SelectRecv {
+				continue
+			}
+			to := unsafe.Add(f.fp, d+tuple.offs[n])
+			n++
+			switch {
+			case s.elem.size == 0:
+			case i == chosen:
+				s.elem.value(to).Set(v)
+			default:
+				s.elem.zero(to)
+			}
+		}
+		return f
+	}
+}
+
+// plainError is a run-time error whose text has no prefix.
+type plainError string
+
+// RuntimeError marks e as a runtime.Error.
+func (e plainError) RuntimeError() {}
+
+func (e plainError) Error() string { return string(e) }

@@ -1,0 +1,377 @@
+package host
+
+import (
+	"fmt"
+	"go/types"
+	"reflect"
+	"runtime"
+	"strings"
+	"unsafe"
+
+	"tcdbg/tracer/host/rt"
+
+	"golang.org/x/tools/go/ssa"
+)
+
+// This file is panic, defer and recover. A panic of an instruction is a Go
+// panic up to the run loop, which then unwinds the frames of the program.
+
+// panicRec is one panic of the program.
+type panicRec struct {
+	value     any // interface content: boxed, without adapter
+	prev      *panicRec
+	goexit    bool
+	recovered bool
+	aborted   bool
+	segv      bool
+	stack     []stackEntry
+}
+
+// Go panics of the interpreter itself.
+type (
+	userPanic    struct{ value any }     // an explicit panic of the program
+	goexitPanic  struct{}                // runtime.Goexit
+	unwindPanic  struct{ rec *panicRec } // a deferred call has returned: go on unwinding
+	escape       struct{ rec *panicRec } // leaves a nested run of the same thread
+	nativePanic  struct{ rec *panicRec } // leaves through native code
+	exitingPanic struct{}                // the program ends
+)
+
+// Error lets native code that recovers print the value.
+func (p *nativePanic) Error() string { return fmt.Sprint(p.rec.value) }
+
+// Format prints the value that the program panicked with.
+func (p *nativePanic) Format(s fmt.State, verb rune) {
+	fmt.Fprintf(s, fmt.FormatString(s, verb), p.rec.value)
+}
+
+// panicValue is the value of the program behind a Go panic.
+func panicValue(r any) any {
+	switch r := r.(type) {
+	case userPanic:
+		return r.value
+	case escape:
+		return r.rec.value
+	case *nativePanic:
+		return r.rec.value
+	}
+	return r
+}
+
+// caught begins or continues unwinding after the Go panic r.
+func (th *Thread) caught(r any) {
+	th.unwinding = true
+	switch r := r.(type) {
+	case unwindPanic:
+		th.cur = r.rec
+		return
+	case escape:
+		th.cur = r.rec
+		return
+	case exitingPanic:
+		select {} // the program is ending; nothing of it runs any more
+	case stackOverflow:
+		th.In.fatal("stack overflow", th.stack())
+	}
+	p := &panicRec{prev: th.cur, stack: th.stack()}
+	switch r := r.(type) {
+	case goexitPanic:
+		p.goexit = true
+	case userPanic:
+		p.value = r.value
+	case *nativePanic:
+		p.value, p.goexit, p.segv = r.rec.value, r.rec.goexit, r.rec.segv
+		p.stack = append(r.rec.stack, p.stack...)
+	case unsupported:
+		th.In.fatal(string(r), p.stack)
+	default:
+		p.value = r
+		if e, ok := r.(runtime.Error); ok {
+			p.segv = strings.Contains(e.Error(), "invalid memory address")
+		}
+	}
+	th.cur = p
+}
+
+// leaving is the panic with which a thread has ended: r is what its run raised.
+func (th *Thread) leaving(r any) *panicRec {
+	if e, ok := r.(escape); ok {
+		return e.rec
+	}
+	th.caught(r)
+	return th.cur
+}
+
+// unwind pops frames until one has a deferred call to run (which is pushed) or
+// has recovered. It reports out when barrier is reached. Native deferred calls
+// run here; their panics are caught by the loop, which calls unwind again.
+func (th *Thread) unwind(barrier *Frame) (next *Frame, out bool) {
+	for {
+		p, f := th.cur, th.top
+		if f == barrier {
+			th.unwinding = false
+			return f, true
+		}
+		f.rare = true
+		if f.panicking != nil && f.panicking != p {
+			f.panicking.aborted = true
+		}
+		if p.recovered {
+			th.finish(p, f)
+			return th.runDefers(f), false
+		}
+		f.panicking = p
+		if f.defers == nil {
+			th.pop()
+			continue
+		}
+		if g := th.startDeferred(f); g != f {
+			th.unwinding = false
+			return g, false
+		}
+	}
+}
+
+// finish ends a recovered panic: f goes on with its other deferred calls and
+// then leaves.
+func (th *Thread) finish(p *panicRec, f *Frame) {
+	th.unwinding = false
+	f.panicking = nil
+	f.recovered = true
+	f.PC = f.Code.leave()
+	th.cur = p.prev
+	for th.cur != nil && th.cur.aborted {
+		th.cur = th.cur.prev
+	}
+}
+
+// leave is where a frame that recovered goes on: its recover block, else an
+// operation that returns zero values.
+func (c *Code) leave() int {
+	if c.recover >= 0 {
+		return c.recover
+	}
+	return len(c.Instrs)
+}
+
+// leaveOp returns the zero values of the results.
+func (c *Code) leaveOp() op {
+	return func(f *Frame) *Frame {
+		if f.retp != nil && c.results.ti != nil {
+			c.results.ti.zero(f.retp)
+		}
+		return f.th.returned(f)
+	}
+}
+
+// deferred is a pending deferred call.
+type deferred struct {
+	call invocation
+	args []unsafe.Pointer
+	next *deferred
+}
+
+// runDefers runs the deferred calls of f, last first, and then f.
+func (th *Thread) runDefers(f *Frame) *Frame {
+	for f.defers != nil {
+		if g := th.startDeferred(f); g != f {
+			return g
+		}
+	}
+	return f
+}
+
+// startDeferred runs the last deferred call of f: a native one at once, for an
+// interpreted one it returns the frame.
+func (th *Thread) startDeferred(f *Frame) *Frame {
+	d := f.defers
+	f.defers = d.next
+	if d.call.recover {
+		th.recoverIn(f)
+		return f
+	}
+	if d.call.b == nil || d.call.b.code == nil {
+		th.native(d.call, f, d.args, nil)
+		return f
+	}
+	g := th.push(d.call.b.code, nil)
+	g.rare, g.deferFor = true, f
+	g.bind(d.call.free)
+	for i, a := range d.args {
+		p := &g.Code.params[i]
+		p.ti.store(unsafe.Add(g.fp, p.off), a)
+	}
+	if c := d.call.closure; c != nil && c.Compiled != nil {
+		return th.enter(g, c)
+	}
+	return g
+}
+
+// returned ends a frame that has stored its results.
+func (th *Thread) returned(f *Frame) *Frame {
+	if !f.rare {
+		return th.pop()
+	}
+	if f.defers != nil { // no RunDefers: all defers stand in a range-over-func body
+		f.PC--
+		return th.runDefers(f)
+	}
+	owner := f.deferFor
+	caller := th.pop()
+	if owner == nil {
+		return caller
+	}
+	if owner.panicking != nil {
+		panic(unwindPanic{owner.panicking})
+	}
+	return th.runDefers(owner)
+}
+
+// recoverIn is the builtin recover called by the function of a deferred call
+// of owner.
+func (th *Thread) recoverIn(owner *Frame) any {
+	if owner == nil || owner.panicking == nil {
+		return nil
+	}
+	p := owner.panicking
+	if p.recovered || p.goexit {
+		return nil
+	}
+	p.recovered = true
+	return p.value
+}
+
+// deferOwner is the frame whose deferred call f is; a synthetic wrapper in
+// between does not count.
+func deferOwner(f *Frame) *Frame {
+	if f.deferFor != nil {
+		return f.deferFor
+	}
+	if c := f.Caller; c != nil && c.deferFor != nil && c.Code.Fn.Synthetic != "" && f.Code.Fn.Synthetic == "" {
+		return c.deferFor
+	}
+	return nil
+}
+
+func (b *builder) panicOp(in *ssa.Panic) op {
+	x, ti := b.ref(in.X), b.in.info(in.X.Type())
+	return func(f *Frame) *Frame {
+		v := ti.readIface(x.at(f))
+		if v == nil {
+			panic(new(runtime.PanicNilError))
+		}
+		panic(userPanic{v})
+	}
+}
+
+// stackEntry is one frame of a trace of the program.
+type stackEntry struct {
+	fn *ssa.Function
+	in ssa.Instruction
+}
+
+// stack captures the frames of th, innermost first, at most 100.
+func (th *Thread) stack() []stackEntry {
+	var out []stackEntry
+	for f := th.top; f != nil && len(out) < 100; f = f.Caller {
+		if f.Code.Fn.Synthetic == "" || f.Caller == nil {
+			out = append(out, stackEntry{f.Code.Fn, f.at()})
+		}
+	}
+	return out
+}
+
+// text is the panic as Go prints it, without the stack.
+func (p *panicRec) text(in *Interp) string {
+	var b strings.Builder
+	var chain []*panicRec
+	for q := p; q != nil; q = q.prev {
+		chain = append(chain, q)
+	}
+	for i := len(chain) - 1; i >= 0; i-- {
+		q := chain[i]
+		if i < len(chain)-1 {
+			b.WriteString("\t")
+		}
+		b.WriteString("panic: " + strings.ReplaceAll(in.panicText(q.value), "\n", "\n\t"))
+		if q.recovered {
+			b.WriteString(" [recovered]")
+		}
+		b.WriteString("\n")
+	}
+	if p.segv {
+		b.WriteString("[signal SIGSEGV: segmentation violation]\n")
+	}
+	return b.String()
+}
+
+// panicText is the value as Go prints it after "panic: ".
+func (in *Interp) panicText(v any) string {
+	if b, ok := v.(rt.Boxed); ok {
+		return in.boxedPanicText(b)
+	}
+	switch v := v.(type) {
+	case error:
+		return v.Error()
+	case fmt.Stringer:
+		return v.String()
+	case string:
+		return v
+	}
+	r := reflect.ValueOf(v)
+	text, ok := basicText(r)
+	switch {
+	case !ok:
+		return fmt.Sprintf("(%s) %#x", r.Type(), uintptr(dataOf(&v, false)))
+	case r.Type().PkgPath() != "" || r.Type().Name() != r.Kind().String():
+		return fmt.Sprintf("%s(%s)", r.Type(), text)
+	}
+	return text
+}
+
+func (in *Interp) boxedPanicText(b rt.Boxed) string {
+	for _, m := range []string{"Error", "String"} {
+		if in.stringMethod(b, m) {
+			var s string
+			in.CallMethod(b, m, nil, unsafe.Pointer(&s))
+			return s
+		}
+	}
+	r := reflect.ValueOf(b.V)
+	if _, ok := b.T.Type.Underlying().(*types.Basic); ok {
+		if text, ok := basicText(r); ok {
+			return typeString(b.T.Type) + "(" + text + ")"
+		}
+	}
+	p := new(any)
+	*p = b.V
+	return fmt.Sprintf("(%s) %#x", typeString(b.T.Type), uintptr(dataOf(p, false)))
+}
+
+// basicText prints basic values as print does; ok is false for others.
+func basicText(r reflect.Value) (text string, ok bool) {
+	switch r.Kind() {
+	case reflect.String:
+		return fmt.Sprintf("%q", r.String()), true
+	case reflect.Float32, reflect.Float64:
+		return printFloat(r.Float()), true
+	case reflect.Complex64, reflect.Complex128:
+		c := r.Complex()
+		return "(" + printFloat(real(c)) + printFloat(imag(c)) + "i)", true
+	case reflect.Bool, reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64,
+		reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64, reflect.Uintptr:
+		return fmt.Sprint(r.Interface()), true
+	}
+	return "", false
+}
+
+// stackText prints a trace in Go's form.
+func (in *Interp) stackText(stack []stackEntry) string {
+	var b strings.Builder
+	b.WriteString("goroutine 1 [running]:\n")
+	for _, e := range stack {
+		pos := in.Prog.Pos(e.in)
+		fmt.Fprintf(&b, "%s(...)\n\t%s:%d\n", e.fn.String(), pos.Filename, pos.Line)
+	}
+	return b.String()
+}
