@@ -1,7 +1,13 @@
 package app
 
 import (
+	"fmt"
+	"os"
+
 	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"tcdbg/logs"
 )
 
 // This file is the table of commands.
@@ -21,7 +27,9 @@ replays PyTorch (exec, replay).
 		SilenceUsage:  true,
 	}
 	root.CompletionOptions.DisableDefaultCmd = true
-	root.AddCommand(s.runCommand())
+	root.AddCommand(s.runCommand(), s.execCommand(), s.replayCommand(), s.versionCommand(), s.completionCommand(root))
+	root.AddCommand(s.reportCommands()...)
+	root.AddCommand(s.houseCommands()...)
 	return root
 }
 
@@ -30,12 +38,109 @@ func (s *session) runCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "run [flags] model.go [program arguments]",
 		Short: "Run a Go program under the compiler and watch it",
-		Args:  cobra.MinimumNArgs(1),
-		RunE:  func(_ *cobra.Command, args []string) error { return s.run(f, args) },
+		Long: `Runs a Go program (one or more .go files of package main, or a folder) with
+functions given to torch.Compile compiled, under the screens. Without a
+terminal, or with --plain, standard output is exactly the program's own,
+standard error has compile logs in PyTorch's form, and the exit code is the
+program's.
+
+` + exitCodes(),
+		Example: "  tcdbg run model.go\n  tcdbg run --plain --logs graph_breaks,graph_code model.go --epochs 3",
+		RunE: func(c *cobra.Command, args []string) error {
+			if f.logs == "help" {
+				_, err := fmt.Fprint(s.Stdout, logs.LogHelp())
+				return err
+			}
+			if err := atLeast(1, "a model.go to run")(c, args); err != nil {
+				return err
+			}
+			return s.run(f, args)
+		},
 	}
 	c.Flags().SetInterspersed(false)
 	c.Flags().BoolVar(&f.plain, "plain", false, "no screens: the program's own output, compile logs on standard error")
-	c.Flags().StringVar(&f.logs, "logs", "", "compile logs as text, in TORCH_LOGS syntax (default with --plain: "+defaultLogs+")")
+	c.Flags().StringVar(&f.logs, "logs", "", "compile logs as text, in TORCH_LOGS syntax; \"help\" lists the names (default with --plain: "+defaultLogs+")")
 	c.Flags().BoolVar(&f.pause, "pause", false, "stop at the first safe point; space continues")
 	return c
 }
+
+func (s *session) execCommand() *cobra.Command {
+	var f execFlags
+	c := &cobra.Command{
+		Use:   "exec [flags] -- command [arguments]",
+		Short: "Run a PyTorch program and watch its compiler",
+		Long: `Runs any command with TORCH_TRACE pointed at a fresh run folder, and
+TORCH_LOGS=` + fusionLogs + ` and INDUCTOR_PROVENANCE=1 where you have not set them, and
+shows the screens while it runs. Without a terminal it prints the report to
+standard error at the end. Ctrl-C reaches the command; its exit code becomes
+tcdbg's.`,
+		Example: "  tcdbg exec -- python train.py --epochs 2\n  tcdbg exec -- torchrun --nproc-per-node 2 train.py",
+		Args:    atLeast(1, "a command to run: tcdbg exec -- python train.py"),
+		RunE:    func(_ *cobra.Command, args []string) error { return s.exec(f, args) },
+	}
+	c.Flags().SetInterspersed(false)
+	c.Flags().BoolVar(&f.plain, "plain", false, "no screens: the command's own output, the report at the end")
+	c.Flags().BoolVar(&f.noProvenance, "no-provenance", false, "do not set INDUCTOR_PROVENANCE (it costs some compile time)")
+	c.Flags().StringArrayVar(&f.maps, "source-map", nil, "`FROM=TO`: where sources of paths that begin with FROM lie here")
+	return c
+}
+
+func (s *session) replayCommand() *cobra.Command {
+	var f replayFlags
+	c := &cobra.Command{
+		Use:   "replay [flags] PATH|RUN|last ...",
+		Short: "Open saved traces or a saved run",
+		Long: `Opens TORCH_TRACE files, folders of them (one file a rank or process), .gz and
+.zst, TORCH_LOGS text, - for standard input, and saved runs by id. Without a
+terminal it prints the report.`,
+		Example: "  tcdbg replay last\n  tcdbg replay /tmp/trace_dir\n  tcdbg replay --follow /tmp/trace_dir",
+		Args:    atLeast(1, "a trace to open, or last"),
+		RunE:    func(_ *cobra.Command, args []string) error { return s.replay(f, args) },
+	}
+	c.Flags().BoolVarP(&f.follow, "follow", "f", false, "go on as the files grow and new ones appear")
+	c.Flags().StringArrayVar(&f.maps, "source-map", nil, "`FROM=TO`: where sources of paths that begin with FROM lie here")
+	return c
+}
+
+func (s *session) versionCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "version", Short: "Print the version", Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			_, err := fmt.Fprintln(s.Stdout, "tcdbg "+Version)
+			return err
+		},
+	}
+}
+
+func (s *session) completionCommand(root *cobra.Command) *cobra.Command {
+	shells := []string{"bash", "zsh", "fish", "powershell"}
+	return &cobra.Command{
+		Use: "completion bash|zsh|fish|powershell", Short: "Print a completion script for a shell",
+		Example:   "  source <(tcdbg completion bash)",
+		ValidArgs: shells, Args: cobra.MatchAll(cobra.ExactArgs(1), cobra.OnlyValidArgs),
+		RunE: func(_ *cobra.Command, args []string) error {
+			switch args[0] {
+			case "bash":
+				return root.GenBashCompletionV2(s.Stdout, true)
+			case "zsh":
+				return root.GenZshCompletion(s.Stdout)
+			case "fish":
+				return root.GenFishCompletion(s.Stdout, true)
+			}
+			return root.GenPowerShellCompletionWithDesc(s.Stdout)
+		},
+	}
+}
+
+// atLeast requires arguments and says which.
+func atLeast(n int, what string) cobra.PositionalArgs {
+	return func(c *cobra.Command, args []string) error {
+		if len(args) < n {
+			return failf(ExitUsage, "%s wants %s; see tcdbg %s --help", c.Name(), what, c.Name())
+		}
+		return nil
+	}
+}
+
+// isTerminal reports whether a file is a terminal.
+func isTerminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }

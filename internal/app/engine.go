@@ -4,9 +4,12 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"runtime"
 	"runtime/debug"
+	"strings"
 
 	"tcdbg/internal/ctl"
+	"tcdbg/logs"
 	"tcdbg/tracer/host"
 )
 
@@ -55,20 +58,70 @@ func engineMain(p Process, dir string) (code int) {
 
 // runEngine runs a program under the compiler and returns its exit code.
 func runEngine(cfg EngineConfig) int {
-	gate := NewGate(nil, cfg.Options.Pause)
+	trace, err := logs.Create(cfg.Trace, logs.WriterOptions{})
+	if err != nil {
+		fmt.Fprintf(cfg.Stderr, "tcdbg: cannot write the trace: %v\n", err)
+		return ExitWrite
+	}
+	set, err := logs.ParseLogs(cfg.Options.Logs)
+	if err != nil {
+		fmt.Fprintf(cfg.Stderr, "tcdbg: %v\n", err)
+		return ExitUsage
+	}
+	sink := logs.Sink(trace)
+	if len(set) > 0 {
+		sink = logs.Tee(trace, logs.NewRenderer(cfg.Stderr, set, logs.WriterOptions{}))
+	}
+	sink.Emit(logs.Artifact(logs.NoCompile, logs.RunInfo{
+		Tcdbg: Version, Program: programName(cfg.Paths), Args: cfg.Args,
+		Go: runtime.Version(), CPU: cpuName(), PID: os.Getpid(),
+	}))
+	gate := NewGate(sink, cfg.Options.Pause)
 	if cfg.Control != nil {
 		go listen(cfg.Control, gate)
 	}
+	exit := runProgram(cfg, sink, gate)
+	head, _, _ := strings.Cut(exit.Panic, "\n")
+	sink.Emit(logs.Artifact(logs.NoCompile, logs.State{State: "exited", Code: exit.Code, Text: head}))
+	if err := trace.Close(); err != nil {
+		fmt.Fprintf(cfg.Stderr, "tcdbg: the trace is incomplete: %v\n", err)
+	}
+	return exit.Code
+}
+
+// runProgram loads and runs the program.
+func runProgram(cfg EngineConfig, _ logs.Sink, gate *Gate) host.Exit {
 	prog, err := host.Load(host.LoadConfig{Paths: cfg.Paths, Source: cfg.Source})
 	if err != nil {
 		fmt.Fprintln(cfg.Stderr, err)
-		return ExitData
+		return host.Exit{Code: ExitData}
 	}
+	gate.SafePoint("frame", programName(cfg.Paths), 1, func() logs.Pos {
+		return logs.Pos{File: programName(cfg.Paths), Line: 1, Func: "main"}
+	})
 	in := host.New(prog, host.Config{
 		Stdout: cfg.Stdout, Stderr: cfg.Stderr, Stdin: cfg.Stdin,
 		Args: append([]string{programName(cfg.Paths)}, cfg.Args...),
 	})
-	return in.Run().Code
+	return in.Run()
+}
+
+// cpuName is the processor as the system names it; its architecture where the
+// system does not say.
+func cpuName() string {
+	f, err := os.Open("/proc/cpuinfo")
+	if err != nil {
+		return runtime.GOARCH
+	}
+	defer f.Close()
+	b := make([]byte, 2048)
+	n, _ := f.Read(b)
+	for _, line := range strings.Split(string(b[:n]), "\n") {
+		if k, v, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(k) == "model name" {
+			return strings.TrimSpace(v)
+		}
+	}
+	return runtime.GOARCH
 }
 
 // programName is the program's os.Args[0].

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"golang.org/x/term"
+
+	"tcdbg/logs"
 )
 
 // This file is `tcdbg run`: which files make the program, and with which
@@ -31,7 +33,11 @@ func (s *session) run(f runFlags, argv []string) error {
 		return err
 	}
 	plain := f.plain || !s.onTerminal()
-	o := Options{Logs: logSetting(f.logs, plain), Pause: f.pause && !plain}
+	setting, err := s.logSetting(f.logs, plain)
+	if err != nil {
+		return err
+	}
+	o := Options{Logs: setting, Pause: f.pause && !plain}
 	r, err := newRun("run", program, args, o)
 	if err != nil {
 		return err
@@ -63,17 +69,33 @@ func (s *session) onTerminal() bool {
 }
 
 // logSetting is which artifacts the engine writes as text: the flag, else
-// TCDBG_LOGS, else TORCH_LOGS, else the default of --plain.
-func logSetting(flag string, plain bool) string {
-	for _, v := range []string{flag, os.Getenv("TCDBG_LOGS"), os.Getenv("TORCH_LOGS")} {
-		if v != "" {
-			return v
+// TCDBG_LOGS, else TORCH_LOGS, else the default of --plain. TORCH_LOGS may be
+// meant for PyTorch: a name in it that we do not know is said and passed over.
+func (s *session) logSetting(flag string, plain bool) (string, error) {
+	if flag != "" {
+		return flag, checkLogs("--logs", flag)
+	}
+	if v := os.Getenv("TCDBG_LOGS"); v != "" {
+		return v, checkLogs("TCDBG_LOGS", v)
+	}
+	if v := os.Getenv("TORCH_LOGS"); v != "" {
+		err := checkLogs("TORCH_LOGS", v)
+		if err == nil {
+			return v, nil
 		}
+		fmt.Fprintf(s.Stderr, "tcdbg: TORCH_LOGS=%s is passed over (%v)\n", printable(v), err)
 	}
 	if plain {
-		return defaultLogs
+		return defaultLogs, nil
 	}
-	return ""
+	return "", nil
+}
+
+func checkLogs(where, setting string) error {
+	if _, err := logs.ParseLogs(setting); err != nil {
+		return failf(ExitUsage, "%s: %v", where, err)
+	}
+	return nil
 }
 
 // splitProgram splits the leading .go files (or one folder) from the program's

@@ -1,10 +1,260 @@
 package app
 
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/aymanbagabas/go-osc52/v2"
+	tea "github.com/charmbracelet/bubbletea"
+
+	"tcdbg/logs"
+	"tcdbg/tui"
+	"tcdbg/tui/theme"
+)
+
+// This file shows the screens: of a program that runs below them, or of saved
+// traces.
+
+// pollEvery is how often the screens ask for a new report.
+const pollEvery = 80 * time.Millisecond
+
 // runScreens runs the engine under the screens.
 func (s *session) runScreens(r *Run) error {
-	c, err := startEngine(r, s.Stdin, s.Stdout, s.Stderr, false)
+	f := &feed{title: strings.Join(r.Info.Program, " "), root: r.Info.Dir, exportDir: r.Path}
+	start := func(f *feed, r *Run) error {
+		return f.startChild(r, func(stdin, stdout, stderr *os.File) (*child, error) {
+			return startEngine(r, stdin, stdout, stderr, true)
+		}, false)
+	}
+	f.again = func(f *feed) error {
+		next, err := newRun("run", r.Info.Program, r.Info.Args, r.Info.Engine)
+		if err != nil {
+			return err
+		}
+		return start(f, next)
+	}
+	if err := start(f, r); err != nil {
+		return err
+	}
+	return s.show(f)
+}
+
+// startChild starts a program with its output in the run's files and an empty
+// standard input, and follows its trace.
+func (f *feed) startChild(r *Run, start func(stdin, stdout, stderr *os.File) (*child, error), hide bool) error {
+	stdin, err := os.Open(os.DevNull)
+	if err != nil {
+		return failf(ExitEngine, "cannot open %s: %s", os.DevNull, reason(err))
+	}
+	defer stdin.Close()
+	var files [2]*os.File
+	for i, name := range []string{stdoutFile, stderrFile} {
+		file, err := os.OpenFile(r.file(name), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
+		if err != nil {
+			return fileError("cannot write", r.file(name), err, "")
+		}
+		defer file.Close()
+		files[i] = file
+	}
+	c, err := start(stdin, files[0], files[1])
+	if err != nil {
+		return errors.Join(err, r.finish(ending{State: Crashed, Code: ExitEngine, Crash: err.Error()}))
+	}
+	f.mu.Lock()
+	f.exportDir = r.Path
+	f.mu.Unlock()
+	st := &feedState{child: c, run: r, live: true, start: time.Now(), out: openOutput(r, hide)}
+	if err := f.follow(st, []string{r.file(traceFile)}, logs.Options{Follow: true}); err != nil {
+		return err
+	}
+	f.watch(st)
+	return nil
+}
+
+// show runs the screens until the user quits, and ends what runs below them.
+func (s *session) show(f *feed) error {
+	ctx, stop := context.WithCancelCause(context.Background())
+	defer stop(nil)
+	sigs := make(chan os.Signal, 4)
+	signal.Notify(sigs, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGINT)
+	defer signal.Stop(sigs)
+	go func() {
+		select {
+		case sig := <-sigs:
+			stop(signalled{sig.(syscall.Signal)})
+		case <-ctx.Done():
+		}
+	}()
+	m := tui.New(f, tui.Options{
+		Colour: theme.UseColour(os.Getenv), Mouse: true, Editor: editor(), Poll: pollEvery,
+		Copy: func(text string) error {
+			_, err := osc52.New(text).WriteTo(s.Stdout)
+			return err
+		},
+	})
+	err := tui.Start(ctx, m, tea.WithInput(s.Stdin), tea.WithOutput(s.Stdout), tea.WithoutSignalHandler())
+	st := f.now()
+	st.close()
+	var sig signalled
+	if errors.As(context.Cause(ctx), &sig) {
+		s.code = exitSignal + int(sig.Signal)
+		return nil
+	}
+	if err != nil {
+		return failf(ExitEngine, "the screens failed: %v", err)
+	}
+	return s.afterShow(f, st)
+}
+
+// signalled is why the screens ended.
+type signalled struct{ syscall.Signal }
+
+func (s signalled) Error() string { return signalName(s.Signal) }
+
+// afterShow takes the program's exit code and says where the run is kept.
+func (s *session) afterShow(f *feed, st *feedState) error {
+	if st.child == nil {
+		return nil
+	}
+	f.mu.Lock()
+	ended := st.ended
+	f.mu.Unlock()
+	if ended != nil {
+		s.code = ended.Code
+		if ended.Crash != "" {
+			fmt.Fprintf(s.Stderr, "tcdbg: %s\n", ended.Crash)
+		}
+	}
+	fmt.Fprintf(s.Stderr, "tcdbg: run %s is saved; tcdbg replay last opens it\n", st.run.Info.ID)
+	return nil
+}
+
+// editor is the user's editor.
+func editor() string {
+	for _, name := range []string{"VISUAL", "EDITOR"} {
+		if v := strings.TrimSpace(os.Getenv(name)); v != "" {
+			return v
+		}
+	}
+	return ""
+}
+
+// replayFlags are the flags of replay.
+type replayFlags struct {
+	follow bool
+	maps   []string
+}
+
+// replay opens saved traces or a saved run.
+func (s *session) replay(fl replayFlags, paths []string) error {
+	maps, err := parseSourceMap(fl.maps)
 	if err != nil {
 		return err
 	}
-	return s.endPlain(c)
+	src, err := findTraces(paths)
+	if err != nil {
+		return err
+	}
+	if !s.onTerminal() && !(s.stdinIsTrace(paths) && isTerminal(s.Stdout)) {
+		return s.report(reportFlags{format: "text"}, paths)
+	}
+	f := &feed{title: src.title, root: src.root, exportDir: src.export, maps: maps}
+	st := &feedState{run: src.run, start: time.Time{}}
+	if src.run != nil {
+		i := src.run.Info
+		st.out = openOutput(src.run, i.Kind == "exec")
+		if i.State != Running {
+			st.ended = &ending{State: i.State, Code: i.Code, Signal: i.Signal, Crash: i.Crash}
+		}
+		if i.End != nil {
+			st.took = i.End.Sub(i.Start)
+		}
+	}
+	o := logs.Options{Follow: fl.follow}
+	if s.stdinIsTrace(paths) {
+		o.Stdin = s.Stdin
+	}
+	if err := f.follow(st, src.paths, o); err != nil {
+		return err
+	}
+	if s.stdinIsTrace(paths) {
+		tty, err := os.Open("/dev/tty")
+		if err != nil {
+			return failf(ExitUsage, "the trace comes from standard input and there is no terminal for the keys; use tcdbg report -")
+		}
+		defer tty.Close()
+		s.Stdin = tty
+	}
+	st.live = fl.follow
+	return s.show(f)
+}
+
+func (s *session) stdinIsTrace(paths []string) bool {
+	for _, p := range paths {
+		if p == "-" {
+			return true
+		}
+	}
+	return false
+}
+
+// traces is what a command line of paths and run ids means.
+type traces struct {
+	paths  []string
+	title  string
+	root   string
+	export string // where exports go
+	run    *Run   // the run, when it is one
+}
+
+// findTraces resolves paths, run ids and "last".
+func findTraces(args []string) (*traces, error) {
+	wd, _ := os.Getwd()
+	t := &traces{root: wd, export: wd}
+	for _, a := range args {
+		if a == "-" {
+			t.paths = append(t.paths, a)
+			continue
+		}
+		if _, err := os.Stat(a); err == nil {
+			path := a
+			if r, err := loadRun(a); err == nil {
+				t.use(r, len(args) == 1)
+				path = r.file(traceFile)
+			}
+			t.paths = append(t.paths, path)
+			continue
+		} else if strings.ContainsRune(a, os.PathSeparator) || filepath.Ext(a) != "" {
+			return nil, failf(ExitNoFile, "cannot open %s: no such file", printable(a))
+		}
+		r, err := findRun(a)
+		if err != nil {
+			return nil, err
+		}
+		t.use(r, len(args) == 1)
+		t.paths = append(t.paths, r.file(traceFile))
+	}
+	if t.title == "" {
+		t.title = filepath.Base(args[0])
+		if len(args) > 1 {
+			t.title += fmt.Sprintf(" and %d more", len(args)-1)
+		}
+	}
+	return t, nil
+}
+
+// use takes title and folders from a saved run.
+func (t *traces) use(r *Run, alone bool) {
+	if !alone {
+		return
+	}
+	t.run, t.root, t.export = r, r.Info.Dir, r.Path
+	t.title = strings.Join(append(append([]string(nil), r.Info.Program...), r.Info.Args...), " ")
 }

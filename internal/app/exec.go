@@ -1,0 +1,142 @@
+package app
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"tcdbg/logs"
+)
+
+// This file is `tcdbg exec -- command`: any command, usually Python, with
+// PyTorch's trace pointed at a fresh run folder.
+
+// execFlags are the flags of exec.
+type execFlags struct {
+	plain        bool
+	noProvenance bool
+	maps         []string
+}
+
+// torchLogsFile takes the text logs that have no record in a trace.
+const torchLogsFile = "trace/torch_logs.txt"
+
+// fusionLogs are the TORCH_LOGS artifacts that the trace lacks.
+const fusionLogs = "fusion,schedule"
+
+// traceEnv is our environment with PyTorch's variables set for a run. What
+// the user set stays, but for TORCH_TRACE, which must lead to the run folder.
+func traceEnv(r *Run, env []string, noProvenance bool) []string {
+	set := map[string]bool{}
+	var out []string
+	for _, e := range env {
+		name, value, _ := strings.Cut(e, "=")
+		if name == "TORCH_TRACE" {
+			continue
+		}
+		set[name] = value != ""
+		out = append(out, e)
+	}
+	out = append(out, "TORCH_TRACE="+filepath.Clean(r.file(traceFile)))
+	if !set["TORCH_LOGS"] && !set["TORCH_LOGS_OUT"] {
+		out = append(out, "TORCH_LOGS="+fusionLogs, "TORCH_LOGS_OUT="+r.file(torchLogsFile))
+	}
+	if !noProvenance && !set["INDUCTOR_PROVENANCE"] {
+		out = append(out, "INDUCTOR_PROVENANCE=1")
+	}
+	return out
+}
+
+// exec runs a foreign command and shows the screens, or without a terminal
+// the report at its end.
+func (s *session) exec(fl execFlags, argv []string) error {
+	maps, err := parseSourceMap(fl.maps)
+	if err != nil {
+		return err
+	}
+	r, err := newRun("exec", argv[:1], argv[1:], Options{})
+	if err != nil {
+		return err
+	}
+	env := traceEnv(r, os.Environ(), fl.noProvenance)
+	if fl.plain || !s.onTerminal() {
+		return s.execPlain(r, argv, env)
+	}
+	f := &feed{title: strings.Join(argv, " "), root: r.Info.Dir, exportDir: r.Path, maps: maps}
+	start := func(f *feed, r *Run, env []string) error {
+		return f.startChild(r, func(stdin, stdout, stderr *os.File) (*child, error) {
+			return startForeign(r, argv, env, stdin, stdout, stderr, true)
+		}, true)
+	}
+	f.again = func(f *feed) error {
+		next, err := newRun("exec", argv[:1], argv[1:], Options{})
+		if err != nil {
+			return err
+		}
+		return start(f, next, traceEnv(next, os.Environ(), fl.noProvenance))
+	}
+	if err := start(f, r, env); err != nil {
+		return err
+	}
+	return s.show(f)
+}
+
+// execPlain runs a command on our own streams. Its standard output is exactly
+// its own; the report follows on standard error.
+func (s *session) execPlain(r *Run, argv, env []string) error {
+	stderr, done, err := s.dropTorchLogs(r)
+	if err != nil {
+		return err
+	}
+	c, err := startForeign(r, argv, env, s.Stdin, s.Stdout, stderr, false)
+	if err != nil {
+		done()
+		return errors.Join(err, r.finish(ending{State: Crashed, Code: ExitNoFile, Crash: err.Error()}))
+	}
+	err = s.endPlain(c)
+	done()
+	if err != nil {
+		return err
+	}
+	return s.execReport(r)
+}
+
+// execReport prints the report of a run that has ended.
+func (s *session) execReport(r *Run) error {
+	st, err := logs.Open([]string{r.file(traceFile)}, logs.Options{})
+	if err != nil {
+		fmt.Fprintf(s.Stderr, "tcdbg: the program wrote no trace: it compiled nothing, or its PyTorch is older than 2.1 (run %s)\n", r.Info.ID)
+		return nil
+	}
+	defer st.Close()
+	if err := writeReport(s.Stderr, st, strings.Join(append(r.Info.Program, r.Info.Args...), " "), reportFlags{format: "text"}); err != nil {
+		return err
+	}
+	fmt.Fprintf(s.Stderr, "tcdbg: run %s is saved; tcdbg replay last opens it\n", r.Info.ID)
+	return nil
+}
+
+// dropTorchLogs gives the command a pipe for standard error: TORCH_LOGS lines
+// that we asked for come there too, although a file was named, and are left
+// out.
+func (s *session) dropTorchLogs(r *Run) (*os.File, func(), error) {
+	read, write, err := os.Pipe()
+	if err != nil {
+		return nil, nil, failf(ExitEngine, "cannot make a pipe: %v", err)
+	}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		copyLines(s.Stderr, read, func(line []byte) bool { return !torchLogLine.Match(line) })
+	}()
+	return write, func() {
+		write.Close()
+		select {
+		case <-ended:
+		case <-time.After(patience): // a grandchild holds the pipe
+		}
+	}, nil
+}

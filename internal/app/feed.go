@@ -1,0 +1,306 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"tcdbg/explain"
+	"tcdbg/internal/ctl"
+	"tcdbg/logs"
+	"tcdbg/tui"
+)
+
+// This file joins a trace, its fold and a child process to what the screens
+// ask for (tui.Feed). A feed outlives its run: running again replaces all of
+// them at once.
+
+// feed is the source of the screens.
+type feed struct {
+	mu        sync.Mutex
+	title     string
+	root      string // from which paths are shown
+	exportDir string
+	maps      sourceMap
+	again     func(*feed) error // starts the program once more; nil: it cannot
+	state     *feedState
+	broken    error // a goroutine of ours failed
+}
+
+// feedState is one run of a feed.
+type feedState struct {
+	store  *logs.Store
+	fold   *explain.Fold
+	out    *outputLog // nil: none was saved
+	child  *child     // nil: a saved run
+	run    *Run       // nil: files that are no run of ours
+	live   bool
+	ended  *ending
+	start  time.Time
+	took   time.Duration
+	cancel context.CancelFunc
+	done   chan struct{} // closed when the trace was read to its end
+}
+
+func (f *feed) now() *feedState {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.state
+}
+
+// follow opens a trace and folds it until ctx ends (or, when it does not grow,
+// until its end).
+func (f *feed) follow(st *feedState, paths []string, o logs.Options) error {
+	store, err := logs.Open(paths, o)
+	if err != nil {
+		return failf(ExitData, "%s", traceError(err))
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	st.store, st.cancel, st.done = store, cancel, make(chan struct{})
+	st.fold = explain.NewFold(store)
+	st.fold.SetTitle(f.title)
+	if st.out != nil {
+		f.guard(func() { st.out.follow(ctx, st.live) })
+	}
+	f.mu.Lock()
+	f.state = st
+	f.mu.Unlock()
+	f.guard(func() {
+		defer close(st.done)
+		if o.Follow {
+			err = explain.Follow(ctx, store, st.fold, nil)
+		} else {
+			err = store.Read(ctx, st.fold.Add)
+		}
+		if err != nil && !errors.Is(err, context.Canceled) {
+			f.fail(err)
+		}
+	})
+	return nil
+}
+
+// traceError words an error of logs.Open.
+func traceError(err error) string {
+	var errno syscall.Errno
+	if errors.As(err, &errno) && errno == syscall.ENOENT {
+		return err.Error() + "; tcdbg runs lists the saved runs"
+	}
+	return err.Error()
+}
+
+// guard runs fn beside the screens; its panic ends them in good order instead
+// of leaving the terminal raw.
+func (f *feed) guard(fn func()) {
+	go func() {
+		defer func() {
+			if v := recover(); v != nil {
+				f.fail(fmt.Errorf("internal error: %v", v))
+			}
+		}()
+		fn()
+	}()
+}
+
+func (f *feed) fail(err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.broken == nil {
+		f.broken = err
+	}
+}
+
+// watch waits for the child's end and then lets the trace be read to its end.
+func (f *feed) watch(st *feedState) {
+	f.guard(func() {
+		e, err := st.child.wait()
+		if err != nil {
+			f.fail(err)
+		}
+		f.mu.Lock()
+		st.live, st.ended, st.took = false, &e, time.Since(st.start)
+		f.mu.Unlock()
+		st.cancel()
+	})
+}
+
+// close ends the run: the engine with its control channel, a foreign program
+// by a signal.
+func (st *feedState) close() {
+	if st.child != nil && st.running() {
+		st.child.end(st)
+	}
+	if st.cancel != nil {
+		st.cancel()
+		<-st.done
+	}
+}
+
+func (st *feedState) running() bool {
+	return st.child.cmd.ProcessState == nil && syscall.Kill(st.child.cmd.Process.Pid, 0) == nil
+}
+
+// patience is how long a program that was told to end may take.
+const patience = 2 * time.Second
+
+// end tells the child to end, and ends it where it does not.
+func (c *child) end(st *feedState) {
+	if c.control != nil {
+		c.control.Close()
+	} else {
+		c.signal(syscall.SIGTERM)
+	}
+	deadline := time.Now().Add(patience)
+	for st.running() {
+		if time.Now().After(deadline) {
+			c.signal(syscall.SIGKILL)
+			return
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+}
+
+// Snapshot implements tui.Feed.
+func (f *feed) Snapshot() *explain.Report { return f.now().fold.Snapshot() }
+
+// Run implements tui.Feed.
+func (f *feed) Run() tui.Run {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	st := f.state
+	r := tui.Run{Title: f.title, Root: f.root, Live: st.live, Start: st.start, Elapsed: st.took}
+	r.Control = st.live && st.child != nil && st.child.control != nil
+	if f.broken != nil {
+		r.Ended, r.Failed, r.Live = f.broken.Error(), true, false
+		return r
+	}
+	if st.ended != nil {
+		r.Ended, r.Failed = endWords(st)
+	}
+	return r
+}
+
+// endWords says how a run ended, as the header shows it.
+func endWords(st *feedState) (string, bool) {
+	e := st.ended
+	switch {
+	case e.State == Lost:
+		return "ended without a word (the viewer was killed)", true
+	case e.Crash != "":
+		return e.Crash, true
+	case e.Code == 0:
+		return "exit 0", false
+	}
+	if st.out != nil {
+		if p := st.out.panicLine(); p != "" {
+			return p, true
+		}
+	}
+	return fmt.Sprintf("exit %d", e.Code), true
+}
+
+// Records implements tui.Feed.
+func (f *feed) Records() tui.Records { return storeRecords{f.now().store} }
+
+// Output implements tui.Feed.
+func (f *feed) Output() tui.Output {
+	if out := f.now().out; out != nil {
+		return out
+	}
+	return nil
+}
+
+// maxSource is the largest source file that is shown.
+const maxSource = 8 << 20
+
+// Source implements tui.Feed. Names come from traces: only regular files of a
+// source's size are read, and nothing but their lines is shown.
+func (f *feed) Source(name string) ([]string, error) {
+	path := f.Path(name)
+	st, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !st.Mode().IsRegular() || st.Size() > maxSource {
+		return nil, fmt.Errorf("%s: no source file", name)
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	return strings.Split(string(text), "\n"), nil
+}
+
+// Path implements tui.Feed.
+func (f *feed) Path(name string) string {
+	name = f.maps.apply(name)
+	if !filepath.IsAbs(name) && f.root != "" {
+		return filepath.Join(f.root, name)
+	}
+	return name
+}
+
+// Send implements tui.Feed.
+func (f *feed) Send(v ctl.Verb, arg string) error {
+	st := f.now()
+	if st.child == nil || !st.live {
+		return fmt.Errorf("%s: the program does not run", v)
+	}
+	_, err := st.child.send(v, arg)
+	return err
+}
+
+// Interrupt implements tui.Feed.
+func (f *feed) Interrupt() {
+	if st := f.now(); st.child != nil && st.live {
+		st.child.signal(syscall.SIGINT)
+	}
+}
+
+// Rerun implements tui.Feed.
+func (f *feed) Rerun() error {
+	if f.again == nil {
+		return errors.New("only a program that tcdbg started can run again")
+	}
+	f.now().close()
+	return f.again(f)
+}
+
+// Export implements tui.Feed.
+func (f *feed) Export(name, text string) (string, error) {
+	path := filepath.Join(f.exportDir, filepath.Base(name))
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		return "", fmt.Errorf("cannot write %s: %s", path, reason(err))
+	}
+	return path, nil
+}
+
+// sourceMap maps the beginnings of paths: --source-map from=to.
+type sourceMap []struct{ from, to string }
+
+// parseSourceMap reads the flag's values.
+func parseSourceMap(values []string) (sourceMap, error) {
+	var m sourceMap
+	for _, v := range values {
+		from, to, ok := strings.Cut(v, "=")
+		if !ok || from == "" {
+			return nil, failf(ExitUsage, "--source-map %s: write it as FROM=TO, the beginning of a path and what stands there on this machine", v)
+		}
+		m = append(m, struct{ from, to string }{from, to})
+	}
+	return m, nil
+}
+
+func (m sourceMap) apply(name string) string {
+	for _, e := range m {
+		if rest, ok := strings.CutPrefix(name, e.from); ok && (rest == "" || rest[0] == '/' || strings.HasSuffix(e.from, "/")) {
+			return e.to + rest
+		}
+	}
+	return name
+}

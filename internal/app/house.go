@@ -1,0 +1,250 @@
+package app
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+// This file is the commands that keep house: runs, doctor, init.
+
+func (s *session) houseCommands() []*cobra.Command {
+	return []*cobra.Command{s.runsCommand(), s.doctorCommand(), s.initCommand()}
+}
+
+func (s *session) runsCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use: "runs", Short: "List saved runs; remove, prune", Args: cobra.NoArgs,
+		Example: "  tcdbg runs\n  tcdbg runs remove last\n  tcdbg runs prune --keep 20",
+		RunE:    func(*cobra.Command, []string) error { return s.listRuns() },
+	}
+	var keep int
+	var older time.Duration
+	prune := &cobra.Command{
+		Use: "prune", Short: "Remove old runs", Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error { return s.pruneRuns(keep, older) },
+	}
+	prune.Flags().IntVar(&keep, "keep", 20, "how many of the newest stay")
+	prune.Flags().DurationVar(&older, "older", 0, "remove only runs older than this, such as 72h")
+	c.AddCommand(&cobra.Command{
+		Use: "list", Short: "List saved runs", Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error { return s.listRuns() },
+	}, &cobra.Command{
+		Use: "remove RUN ...", Aliases: []string{"rm"}, Short: "Remove saved runs by id, or last", Args: atLeast(1, "a run to remove"),
+		RunE: func(_ *cobra.Command, args []string) error { return s.removeRuns(args) },
+	}, prune)
+	return c
+}
+
+// listRuns prints a table of runs, newest last.
+func (s *session) listRuns() error {
+	runs, err := listRuns()
+	if err != nil {
+		return err
+	}
+	if len(runs) == 0 {
+		_, err := fmt.Fprintln(s.Stdout, "no saved runs; tcdbg run model.go and tcdbg exec -- python train.py make them")
+		return err
+	}
+	w := tabwriter.NewWriter(s.Stdout, 0, 4, 2, ' ', 0)
+	fmt.Fprintln(w, "RUN\tWHEN\tTOOK\tSTATE\tSIZE\tCOMMAND")
+	var total int64
+	for _, r := range runs {
+		size := folderSize(r.Path)
+		total += size
+		took := "-"
+		if r.Info.End != nil {
+			took = r.Info.End.Sub(r.Info.Start).Round(10 * time.Millisecond).String()
+		}
+		cmd := strings.Join(append(append([]string(nil), r.Info.Program...), r.Info.Args...), " ")
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", r.Info.ID, r.Info.Start.Format("Jan _2 15:04"), took, stateWord(&r.Info), sizeText(size), printable(r.Info.Kind+" "+cmd))
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(s.Stdout, "%d runs, %s; tcdbg runs prune removes old ones\n", len(runs), sizeText(total))
+	return err
+}
+
+func stateWord(i *RunInfo) string {
+	switch {
+	case i.State == Running, i.State == Lost:
+		return string(i.State)
+	case i.Signal != "":
+		return i.Signal
+	case i.State == Crashed:
+		return "crashed"
+	}
+	return fmt.Sprintf("exit %d", i.Code)
+}
+
+func folderSize(path string) int64 {
+	var n int64
+	_ = filepath.WalkDir(path, func(_ string, d fs.DirEntry, err error) error {
+		if err == nil && d.Type().IsRegular() {
+			if st, err := d.Info(); err == nil {
+				n += st.Size()
+			}
+		}
+		return nil
+	})
+	return n
+}
+
+func sizeText(n int64) string {
+	switch {
+	case n < 1<<10:
+		return fmt.Sprintf("%d B", n)
+	case n < 1<<20:
+		return fmt.Sprintf("%.0f KB", float64(n)/(1<<10))
+	}
+	return fmt.Sprintf("%.1f MB", float64(n)/(1<<20))
+}
+
+func (s *session) removeRuns(names []string) error {
+	for _, name := range names {
+		r, err := findRun(name)
+		if err != nil {
+			return err
+		}
+		if r.Info.State == Running {
+			return failf(ExitUsage, "run %s is still running", r.Info.ID)
+		}
+		if err := os.RemoveAll(r.Path); err != nil {
+			return fileError("cannot remove", r.Path, err, "")
+		}
+		fmt.Fprintln(s.Stdout, "removed", r.Info.ID)
+	}
+	return nil
+}
+
+func (s *session) pruneRuns(keep int, older time.Duration) error {
+	runs, err := listRuns()
+	if err != nil {
+		return err
+	}
+	removed := 0
+	for i, r := range runs {
+		if i >= len(runs)-keep || r.Info.State == Running || time.Since(r.Info.Start) < older {
+			continue
+		}
+		if err := os.RemoveAll(r.Path); err != nil {
+			return fileError("cannot remove", r.Path, err, "")
+		}
+		removed++
+	}
+	_, err = fmt.Fprintf(s.Stdout, "removed %d of %d runs\n", removed, len(runs))
+	return err
+}
+
+func (s *session) doctorCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "doctor", Short: "Check compiler, CPU, terminal and folders", Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error { return s.doctor() },
+	}
+}
+
+// doctor prints what the machine offers, a line each: a mark, what, and what
+// to do where something is missing.
+func (s *session) doctor() error {
+	line := func(ok bool, what, found, remedy string) {
+		mark := "ok     "
+		if !ok {
+			mark, found = "missing", strings.TrimSpace(found+"  "+remedy)
+		}
+		fmt.Fprintf(s.Stdout, "%s  %-12s %s\n", mark, what, found)
+	}
+	line(true, "tcdbg", fmt.Sprintf("%s, %s, %s/%s", Version, runtime.Version(), runtime.GOOS, runtime.GOARCH), "")
+	line(true, "CPU", fmt.Sprintf("%s, %d cores%s", cpuName(), runtime.NumCPU(), cpuFlags()), "")
+	cc, version := compiler()
+	line(cc != "", "C compiler", strings.TrimSpace(cc+"  "+version), "install gcc or clang, or set CC: without it graphs run on the plain executor, which is slower")
+	root, err := runsRoot()
+	line(err == nil && writable(root), "run folder", root, "cannot be written: set XDG_STATE_HOME")
+	cache, err := cacheRoot()
+	line(err == nil && writable(cache), "cache", cache, "cannot be written: set XDG_CACHE_HOME; kernels are compiled anew in every run")
+	term := os.Getenv("TERM")
+	tty := s.onTerminal()
+	line(tty, "terminal", strings.TrimSpace(term+" "+colourWord()), "standard input and output are no terminal: commands print reports instead of screens")
+	line(editor() != "", "editor", editor(), "set EDITOR to open source lines with e")
+	py, err := exec.LookPath("python3")
+	line(err == nil, "python", py, "only needed by tcdbg exec -- python ...")
+	return nil
+}
+
+func colourWord() string {
+	if os.Getenv("NO_COLOR") != "" {
+		return "without colours (NO_COLOR)"
+	}
+	return "with colours"
+}
+
+// cpuFlags names the vector extensions that code generation looks for.
+func cpuFlags() string {
+	text, err := os.ReadFile("/proc/cpuinfo")
+	if err != nil {
+		return ""
+	}
+	have := map[string]bool{}
+	for _, line := range strings.Split(string(text), "\n") {
+		if k, v, ok := strings.Cut(line, ":"); ok && (strings.TrimSpace(k) == "flags" || strings.TrimSpace(k) == "Features") {
+			for _, f := range strings.Fields(v) {
+				have[f] = true
+			}
+			break
+		}
+	}
+	var found []string
+	for _, f := range []string{"avx2", "fma", "avx512f", "avx512vl", "amx_tile", "asimd", "sve"} {
+		if have[f] {
+			found = append(found, f)
+		}
+	}
+	if len(found) == 0 {
+		return ""
+	}
+	return ", " + strings.Join(found, " ")
+}
+
+// compiler finds the C compiler as the backends do, with its version line.
+func compiler() (path, version string) {
+	for _, name := range []string{os.Getenv("CC"), "cc", "gcc", "clang"} {
+		if name == "" {
+			continue
+		}
+		p, err := exec.LookPath(name)
+		if err != nil {
+			continue
+		}
+		out, _ := exec.Command(p, "--version").Output()
+		first, _, _ := strings.Cut(string(out), "\n")
+		return p, first
+	}
+	return "", ""
+}
+
+func cacheRoot() (string, error) {
+	dir, err := os.UserCacheDir()
+	return filepath.Join(dir, "tcdbg"), err
+}
+
+// writable reports whether files can be made in a folder, which need not exist
+// yet.
+func writable(dir string) bool {
+	if os.MkdirAll(dir, 0o755) != nil {
+		return false
+	}
+	f, err := os.CreateTemp(dir, ".probe*")
+	if err != nil {
+		return false
+	}
+	f.Close()
+	return os.Remove(f.Name()) == nil
+}

@@ -1,0 +1,182 @@
+package app
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"regexp"
+	"strings"
+	"sync"
+	"time"
+
+	"tcdbg/tui"
+)
+
+// This file tails the program's output: two files, an index of their lines in
+// the order in which they came, and texts on demand.
+
+// outputLog is the output of one run.
+type outputLog struct {
+	files [2]*os.File // stdout, stderr
+	// hide leaves out lines: TORCH_LOGS text that PyTorch repeats on stderr.
+	hide *regexp.Regexp
+
+	mu    sync.Mutex
+	ends  [2]int64 // how much was indexed
+	open  [2]int   // index of the line that has no end yet, -1: none
+	lines []outputSpan
+	cache map[int]tui.OutputLine
+}
+
+// outputSpan is where a line lies.
+type outputSpan struct {
+	off int64
+	n   int32
+	err bool
+}
+
+// maxOutput bounds the index; a program that prints more has its files.
+const maxOutput = 4_000_000
+
+// torchLogLine is a TORCH_LOGS artifact line: it belongs to the Logs screen.
+var torchLogLine = regexp.MustCompile(`^(\[rank\d+\]:\s*)?[VIWEC]\d{4} \d\d:\d\d:\d\d\.\d+ \d+ \S+:\d+\] .*\[__[a-z_]+\]`)
+
+// openOutput opens a run's output files; nil where there are none.
+func openOutput(r *Run, hide bool) *outputLog {
+	o := &outputLog{open: [2]int{-1, -1}, cache: map[int]tui.OutputLine{}}
+	for i, name := range []string{stdoutFile, stderrFile} {
+		f, err := os.Open(r.file(name))
+		if err != nil {
+			return nil
+		}
+		o.files[i] = f
+	}
+	if hide {
+		o.hide = torchLogLine
+	}
+	return o
+}
+
+// outputEvery is how often the files are looked at.
+const outputEvery = 40 * time.Millisecond
+
+// follow indexes the files as they grow, until ctx ends; then once more.
+func (o *outputLog) follow(ctx context.Context, live bool) {
+	buf := make([]byte, 256<<10)
+	for {
+		last := ctx.Err() != nil || !live
+		for {
+			n := o.take(0, buf) + o.take(1, buf)
+			if n == 0 {
+				break
+			}
+		}
+		if last {
+			return
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(outputEvery):
+		}
+	}
+}
+
+// take indexes what came to one file, up to a buffer full.
+func (o *outputLog) take(which int, buf []byte) int {
+	n, _ := o.files[which].ReadAt(buf, o.ends[which])
+	if n == 0 {
+		return 0
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	at := o.ends[which]
+	for b := buf[:n]; len(b) > 0; {
+		i := bytes.IndexByte(b, '\n')
+		ended := i >= 0
+		if !ended {
+			i = len(b)
+		}
+		o.piece(which, at, b[:i], ended)
+		if ended {
+			i++
+		}
+		at += int64(i)
+		b = b[i:]
+	}
+	o.ends[which] = at
+	return n
+}
+
+// piece adds a line, or more of a line that has no end yet.
+func (o *outputLog) piece(which int, at int64, text []byte, ended bool) {
+	k := o.open[which]
+	switch {
+	case k >= 0:
+		o.lines[k].n += int32(len(text))
+		delete(o.cache, k)
+	case len(o.lines) >= maxOutput:
+		return
+	case o.hide != nil && which == 1 && o.hide.Match(text):
+		return
+	default:
+		k = len(o.lines)
+		o.lines = append(o.lines, outputSpan{at, int32(len(text)), which == 1})
+	}
+	if o.open[which] = k; ended {
+		o.open[which] = -1
+	}
+}
+
+// Len implements tui.Output.
+func (o *outputLog) Len() int {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return len(o.lines)
+}
+
+// maxLine is how much of a line is shown.
+const maxLine = 16 << 10
+
+// Line implements tui.Output.
+func (o *outputLog) Line(i int) tui.OutputLine {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if l, ok := o.cache[i]; ok {
+		return l
+	}
+	s := o.lines[i]
+	which := 0
+	if s.err {
+		which = 1
+	}
+	b := make([]byte, min(int(s.n), maxLine))
+	n, _ := o.files[which].ReadAt(b, s.off)
+	l := tui.OutputLine{Text: strings.TrimRight(stripANSI(string(b[:n])), "\r"), Err: s.err}
+	if len(o.cache) > 2048 {
+		clear(o.cache)
+	}
+	o.cache[i] = l
+	return l
+}
+
+// escape is a control sequence: programs colour their output, and the screens
+// show its text.
+var escape = regexp.MustCompile("\x1b\\[[0-9;?]*[A-Za-z]|\x1b\\][^\x07\x1b]*(\x07|\x1b\\\\)")
+
+func stripANSI(s string) string {
+	if strings.IndexByte(s, 0x1b) < 0 {
+		return s
+	}
+	return escape.ReplaceAllString(s, "")
+}
+
+// panicLine is the last line of standard error that begins a Go panic.
+func (o *outputLog) panicLine() string {
+	n := o.Len()
+	for i := n - 1; i >= 0 && i > n-2000; i-- {
+		if l := o.Line(i); l.Err && (strings.HasPrefix(l.Text, "panic: ") || strings.HasPrefix(l.Text, "fatal error: ")) {
+			return printable(l.Text)
+		}
+	}
+	return ""
+}
