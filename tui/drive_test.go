@@ -184,4 +184,3 @@ func checkFrame(t *testing.T, frame string, w, h int) {
 		}
 	}
 }
-

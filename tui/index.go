@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"fmt"
 	"sync"
 
 	"tcdbg/explain"
@@ -47,8 +48,8 @@ type guardAt struct {
 // parsed keeps what was parsed of graphs and guards between snapshots.
 type parsed struct {
 	mu     sync.Mutex
-	nodes  map[*explain.Graph][]nodeAt
-	guards map[*explain.GuardTree][]guardAt
+	nodes  map[string][]nodeAt // by graph; later reports hold copies of it
+	guards map[string][]guardAt
 	files  map[string][]string
 }
 
@@ -64,7 +65,7 @@ func (c *parsed) index(r *explain.Report) *sourceIndex {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.nodes == nil {
-		c.nodes, c.guards = map[*explain.Graph][]nodeAt{}, map[*explain.GuardTree][]guardAt{}
+		c.nodes, c.guards = map[string][]nodeAt{}, map[string][]guardAt{}
 	}
 	x := &sourceIndex{lines: map[line]*lineFacts{}, known: map[string]bool{}}
 	x.frames(r, c)
@@ -143,7 +144,8 @@ func (x *sourceIndex) breaks(r *explain.Report) {
 
 // nodesOf are the nodes of a graph that have a place.
 func (c *parsed) nodesOf(g *explain.Graph) []nodeAt {
-	if kept, ok := c.nodes[g]; ok {
+	key := fmt.Sprint(idText(g.ID), g.Name, len(g.Ops))
+	if kept, ok := c.nodes[key]; ok {
 		return kept
 	}
 	var out []nodeAt
@@ -152,7 +154,7 @@ func (c *parsed) nodesOf(g *explain.Graph) []nodeAt {
 			out = append(out, nodeAt{g, n.Name, n.Target, n.Pos})
 		}
 	}
-	c.nodes[g] = out
+	c.nodes[key] = out
 	return out
 }
 
@@ -161,7 +163,8 @@ func (c *parsed) guardsOf(comp *explain.Compile) []guardAt {
 	if comp.Guards == nil {
 		return nil
 	}
-	if kept, ok := c.guards[comp.Guards]; ok {
+	key := fmt.Sprint(idText(comp.ID), comp.Guards.Leaves)
+	if kept, ok := c.guards[key]; ok {
 		return kept
 	}
 	var out []guardAt
@@ -177,7 +180,7 @@ func (c *parsed) guardsOf(comp *explain.Compile) []guardAt {
 	if root := comp.Guards.Root(); root != nil {
 		visit(root)
 	}
-	c.guards[comp.Guards] = out
+	c.guards[key] = out
 	return out
 }
 

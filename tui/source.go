@@ -160,7 +160,7 @@ func (r *lineRow) draw(m *Model, w int) theme.Line {
 	}
 	note := r.note(m)
 	room := w - l.Width()
-	if nw := note.Width(); nw > 0 && room >= 60 {
+	if nw := note.Width(); nw > 0 && room >= 44 {
 		side := min(nw, room*2/5)
 		return append(append(l, code.Fit(room-side-2)...), append(theme.Line{{Text: "  "}}, note.Fit(side)...)...)
 	}
