@@ -38,18 +38,25 @@ func breaksLead(m *Model, _ int) []theme.Line {
 	if t.DistinctBreaks == 0 {
 		return nil
 	}
-	fixable := 0
+	causes, fixable := 0, 0
 	for _, g := range m.report.Breaks {
-		if g.Lead != nil && !g.Lead.Noise && (g.Fix.Text != "" || len(g.Fix.Lines) > 0) {
+		if g.Lead == nil || g.Lead.Noise {
+			continue
+		}
+		causes++
+		if g.Fix.Text != "" || len(g.Fix.Lines) > 0 {
 			fixable++
 		}
 	}
 	l := theme.Line{
-		{Text: " " + count(t.DistinctBreaks, "place") + " break graphs", Style: theme.Bold | theme.Break},
-		{Text: fmt.Sprintf(" · met %s", times(t.Breaks))},
+		{Text: " " + count(causes, "cause") + " of graph breaks", Style: theme.Bold | theme.Break},
+		{Text: fmt.Sprintf(" at %s · met %s", count(t.DistinctBreaks, "place"), times(t.Breaks))},
 	}
-	if fixable > 0 {
-		l = append(l, theme.Span{Text: fmt.Sprintf(" · for %d there is a fix", fixable), Style: theme.Green})
+	switch {
+	case fixable == causes && causes > 1:
+		l = append(l, theme.Span{Text: " · each with a fix", Style: theme.Green})
+	case fixable > 0:
+		l = append(l, theme.Span{Text: fmt.Sprintf(" · %d with a fix", fixable), Style: theme.Green})
 	}
 	return []theme.Line{l, nil}
 }

@@ -49,7 +49,7 @@ func (m *Model) graphDrawing(d *doc, g *explain.Graph, nodes []explain.GraphNode
 			return theme.Line{
 				{Text: theme.Fit(rails[i], wide) + "  ", Style: theme.Compiled},
 				theme.T(style|theme.Bold, theme.Fit(theme.Clean(n.Name), 16)+" "), theme.T(style, theme.Fit(theme.Clean(what), 20)+" "),
-				theme.T(theme.Yellow, n.Type+"  "), theme.T(theme.Accent, m.place(n.Pos)),
+				theme.T(theme.Yellow, theme.Fit(shapeText(n.Type), 16)+" "), theme.T(theme.Accent, m.place(n.Pos)),
 			}
 		},
 		text:   func(i int) string { return nodes[i].Name + " " + nodes[i].Target },

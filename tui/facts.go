@@ -1,6 +1,9 @@
 package tui
 
 import (
+	"path/filepath"
+	"strings"
+
 	"tcdbg/explain"
 	"tcdbg/logs"
 )
@@ -19,6 +22,7 @@ func keyOf(id explain.ID) compileKey {
 type facts struct {
 	kernels map[compileKey][]*explain.Kernel
 	roots   []*rootFrame
+	root    string // folder of all the user's files
 }
 
 // rootFrame is a compiled function with all its resume points.
@@ -42,7 +46,25 @@ func (f *facts) collect(in *input) {
 		if fr.Parent == nil {
 			f.roots = append(f.roots, newRoot(fr))
 		}
+		if !library(fr.Pos.File) {
+			f.root = commonDir(f.root, fr.Pos.File)
+		}
 	}
+}
+
+// commonDir is the folder that holds both a folder and a file; "" stands for
+// a folder that is not known yet, "/" for none in common.
+func commonDir(dir, file string) string {
+	if !strings.HasPrefix(file, "/") {
+		return dir
+	}
+	if dir == "" {
+		return filepath.Dir(file)
+	}
+	for dir != "/" && !strings.HasPrefix(file, dir+"/") {
+		dir = filepath.Dir(dir)
+	}
+	return dir
 }
 
 // newRoot adds up a function and its resume points.

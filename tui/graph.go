@@ -181,7 +181,7 @@ func (m *Model) graphTable(d *doc, g *explain.Graph, nodes []explain.GraphNode) 
 		nw, tw = max(nw, theme.Width(nodes[i].Name)), max(tw, theme.Width(nodes[i].Target))
 	}
 	nw, tw = min(nw, 24), min(tw, max(10, d.width/4))
-	d.add(theme.T(theme.Faint, padded(nw, "NAME", tw, "TARGET", 18, "SHAPE")+"FROM"))
+	d.add(theme.T(theme.Faint, padded(nw, "NAME", tw, "TARGET", 16, "SHAPE")+"FROM"))
 	d.focus = m.focusNode(g, nodes, d.Len())
 	d.parts = append(d.parts, part{
 		n: len(nodes), code: true,
@@ -191,7 +191,7 @@ func (m *Model) graphTable(d *doc, g *explain.Graph, nodes []explain.GraphNode) 
 			if n.Op == "placeholder" || n.Op == "output" {
 				style = theme.Faint
 			}
-			l := theme.Line{theme.T(style|theme.Bold&m.chosen(g, n), theme.Fit(theme.Clean(n.Name), nw)+" "), theme.T(style, theme.Fit(theme.Clean(n.Target), tw)+" "), theme.T(theme.Yellow, theme.Fit(theme.Clean(n.Type), 18)+" ")}
+			l := theme.Line{theme.T(style|theme.Bold&m.chosen(g, n), theme.Fit(theme.Clean(n.Name), nw)+" "), theme.T(style, theme.Fit(theme.Clean(n.Target), tw)+" "), theme.T(theme.Yellow, theme.Fit(shapeText(n.Type), 16)+" ")}
 			from := m.place(n.Pos)
 			if from == "" {
 				return append(l, theme.T(theme.Faint, n.Op))
@@ -201,6 +201,15 @@ func (m *Model) graphTable(d *doc, g *explain.Graph, nodes []explain.GraphNode) 
 		text:   func(i int) string { return nodes[i].Name + " " + nodes[i].Target + " " + nodes[i].Pos.Code },
 		target: nodeTarget(g, nodes),
 	})
+}
+
+// shapeText is dtype and sizes without strides and device, which the code
+// view has.
+func shapeText(typ string) string {
+	if i := strings.IndexByte(typ, ']'); i >= 0 {
+		typ = typ[:i+1]
+	}
+	return theme.Clean(strings.ReplaceAll(typ, ", ", ","))
 }
 
 // chosen is all bits when a node is the selection, else none.

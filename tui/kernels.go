@@ -48,7 +48,7 @@ func kernelLead(m *Model, _ int) []theme.Line {
 // linked is the line "kernel line ↔ nodes ↔ source line" for the cursor.
 func (m *Model) linked(k *explain.Kernel) theme.Line {
 	nodes, pos := k.Nodes, k.Pos
-	at := k.Name
+	at := cutMiddle(k.Name, 40)
 	p := m.current()
 	if p.inside && p.mode == 0 {
 		if kl := lineOfKernel(k, p.detail.Cursor()-m.kernelFirst); kl != nil {
@@ -137,8 +137,19 @@ func (r *kernelRow) draw(_ *Model, w int) theme.Line {
 		tail = append(tail, k.Lang)
 	}
 	t := strings.Join(tail, "  ")
-	l := theme.Line{{Text: glyph + " ", Style: style}, {Text: theme.Fit(idText(k.ID), 7) + " ", Style: theme.Faint}, theme.T(theme.Plain, k.Name)}
+	l := theme.Line{{Text: glyph + " ", Style: style}, {Text: theme.Fit(idText(k.ID), 7) + " ", Style: theme.Faint}}
+	l = append(l, theme.Span{Text: cutMiddle(theme.Clean(k.Name), w-l.Width()-theme.Width(t)-1)})
 	return append(l.Fit(max(0, w-theme.Width(t)-1)), theme.Span{Text: " " + theme.Clean(t), Style: theme.Faint})
+}
+
+// cutMiddle shortens a name in its middle: kernels differ at both ends.
+func cutMiddle(s string, w int) string {
+	n := theme.Width(s)
+	if n <= w || w < 8 {
+		return theme.Cut(s, w)
+	}
+	tail := w / 3
+	return theme.Cut(s, w-tail) + theme.CutLeft(s, tail+1)[len("…"):]
 }
 
 func kernelDetail(m *Model, r row, w int) *doc {

@@ -3,6 +3,7 @@ package tui
 import (
 	"context"
 	"maps"
+	"strings"
 	"time"
 
 	"github.com/charmbracelet/bubbles/textinput"
@@ -441,4 +442,14 @@ func Start(ctx context.Context, m *Model, opts ...tea.ProgramOption) error {
 }
 
 // place is where a position stands, from the run's root.
-func (m *Model) place(p logs.Pos) string { return shortPlace(m.run.Root, p) }
+func (m *Model) place(p logs.Pos) string { return shortPlace(m.root(), p) }
+
+// root is the folder from which paths are shown: the run's, or where the
+// trace comes from elsewhere, the folder of all its user files.
+func (m *Model) root() string {
+	run, files := m.run.Root, m.facts.root
+	if files == "" || files == "/" || run != "" && (files == run || strings.HasPrefix(files, run+"/")) {
+		return run
+	}
+	return files
+}

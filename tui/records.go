@@ -91,6 +91,8 @@ func kindStyle(kind string) theme.Style {
 		return theme.Guard
 	case strings.Contains(kind, "graph"):
 		return theme.Compiled
+	case kind == "str", kind == "chromium_event", strings.HasPrefix(kind, "describe_"):
+		return theme.Faint
 	case strings.Contains(kind, "output_code"), strings.Contains(kind, "kernel"):
 		return theme.Accent
 	}

@@ -116,7 +116,7 @@ func (r *fileRow) draw(m *Model, w int) theme.Line {
 	if library(r.name) {
 		style = theme.Noise
 	}
-	return theme.L(style, theme.CutLeft(shortFile(m.run.Root, r.name), w))
+	return theme.L(style, theme.CutLeft(shortFile(m.root(), r.name), w))
 }
 
 // lineRow is one source line with what became of it.
@@ -216,7 +216,7 @@ func (r *lineRow) note(m *Model) theme.Line {
 	case len(f.kernels) > 0:
 		return theme.L(theme.Faint, "→ "+kernelNames(f.kernels))
 	case len(f.entry) > 0:
-		return theme.L(theme.Faint, string(f.entry[0].Status)+" "+idText(f.entry[0].ID))
+		return theme.L(theme.Faint, f.entry[0].Name+" "+string(f.entry[0].Status)+" "+idText(f.entry[0].ID))
 	}
 	return nil
 }

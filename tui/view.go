@@ -294,17 +294,26 @@ func (m *Model) footer(w int) theme.Line {
 	if m.search.running() {
 		return theme.L(theme.Accent, " "+m.search.note())
 	}
-	var l theme.Line
+	return m.footerLine(w)
+}
+
+// footerLine is the keys, as many as there is room for; help and quit always.
+func (m *Model) footerLine(w int) theme.Line {
+	var l, tail theme.Line
 	for _, b := range footerKeys(m.screen) {
-		name := b.Keys()
-		name, _, _ = strings.Cut(name, " ")
+		name, _, _ := strings.Cut(b.Keys(), " ")
 		next := theme.Line{{Text: " "}, {Text: name, Style: theme.Bold}, {Text: " " + m.footerWord(b) + "  ", Style: theme.Faint}}
-		if l.Width()+next.Width() > w {
-			break
+		if b.Action == keys.Help || b.Action == keys.Quit {
+			tail = append(tail, next...)
+		} else {
+			l = append(l, next...)
 		}
-		l = append(l, next...)
 	}
-	return l
+	const spans = 3 // a key
+	for len(l) > 0 && l.Width()+tail.Width() > w {
+		l = l[:len(l)-spans]
+	}
+	return append(l, tail...)
 }
 
 // footerWord is a binding's title, shortened to what it would do now.
@@ -318,16 +327,14 @@ func (m *Model) footerWord(b keys.Binding) string {
 		case m.run.Control:
 			return "pause"
 		}
-		return "hold the view"
+		return "hold"
 	}
-	if b.Action == keys.Editor {
-		return "edit"
-	}
-	if b.Action == keys.Palette {
-		return "commands"
-	}
-	if b.Action == keys.View {
-		return "next view"
+	short := map[keys.Action]string{
+		keys.Editor: "edit", keys.Palette: "commands", keys.View: "view", keys.Filter: "filter", keys.Fold: "fold",
+		keys.DiffEntries: "compare", keys.HideSame: "hide", keys.StepOn: "step",
+	}[b.Action]
+	if short != "" {
+		return short
 	}
 	return b.Title
 }
