@@ -13,6 +13,7 @@ import (
 // break, what the breaks' root causes are and what they cost, how ranks differ.
 
 func analyse(r *Report) {
+	nameFrames(r)
 	link(r)
 	resolvePlaces(r)
 	groupBreaks(r)

@@ -226,6 +226,8 @@ func (bl *breakBlock) finish() {
 	if bl.code == "" {
 		if c, ok := breaks.ByType(bl.typ); ok {
 			bl.code = c.Code
+		} else if old := oldReason(bl.typ); old.code != "" {
+			bl.typ, bl.code, bl.context = old.typ, old.code, old.context
 		}
 	}
 }

@@ -54,6 +54,7 @@ type Fold struct {
 	dirty    bool
 	// synthetic numbers the functions of text logs without ids.
 	synthetic map[string]int
+	pasted    int // graphs without ids
 }
 
 type frameKey struct{ rank, epoch, autograd, frame int }

@@ -106,8 +106,7 @@ func (f *Fold) outputGraph(r *logs.Record) {
 	text := r.Text()
 	g := fx.Parse(text)
 	if c == nil {
-		f.note(r, "graph", firstLine(text))
-		return
+		c = f.pastedGraph(r, g)
 	}
 	gr := c.Graph
 	if gr == nil {
@@ -318,7 +317,7 @@ func (f *Fold) dynamoError(r *logs.Record) {
 	c := f.compileOf(r)
 	text := r.Text()
 	if c == nil {
-		f.note(r, "error", text)
+		f.pastedError(r, text)
 		return
 	}
 	c.errText = f.intern(lastError(text))
@@ -379,6 +378,12 @@ func (f *Fold) recompileReasons(r *logs.Record) {
 	reasons := parseReasons(r.Text())
 	if c == nil {
 		c = f.textCompile(r, logs.Pos{})
+	}
+	if name := logs.JSONString(r.Field("function")); name != "" && c.Frame.Name == "" {
+		line, _ := logs.JSONInt(r.Field("line"))
+		c.Frame.Name = f.intern(name)
+		c.Frame.Pos = f.pos(logs.Pos{File: logs.JSONString(r.Field("file")), Line: int(line), Func: name})
+		f.adopt(c.Frame)
 	}
 	f.setReasons(c, reasons)
 }

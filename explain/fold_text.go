@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"tcdbg/logs"
+	"tcdbg/logs/fx"
 )
 
 // This file folds what only text logs say: fusion decisions, schedules,
@@ -52,12 +53,87 @@ func (f *Fold) textCompile(r *logs.Record, p logs.Pos) *compile {
 	return c
 }
 
+// pastedGraph gives a graph without ids a frame of its own.
+func (f *Fold) pastedGraph(r *logs.Record, g *fx.Graph) *compile {
+	f.pasted++
+	p := logs.Pos{Func: "graph " + itoa(f.pasted)}
+	if g != nil {
+		for _, n := range g.Nodes {
+			if n.Source.File != "" {
+				p.Func = n.Source.Func + " (graph " + itoa(f.pasted) + ")"
+				p.File, p.Line = n.Source.File, n.Source.Line
+				break
+			}
+		}
+	}
+	if name := logs.JSONString(r.Field("function")); name != "" {
+		p.Func = name + " (graph " + itoa(f.pasted) + ")"
+	}
+	again := *r
+	again.SetMeta(nil)
+	return f.textCompile(&again, p)
+}
+
+// pastedError notes a compiler's error that was printed without a compile id.
+func (f *Fold) pastedError(r *logs.Record, text string) {
+	msg := lastError(text)
+	name, _, _ := strings.Cut(msg, ": ")
+	if !isExceptionName(name) {
+		f.note(r, "error", text)
+		return
+	}
+	b := parseError(text)
+	c := f.textCompile(r, b.place)
+	c.errBreak, c.errText = b, f.intern(msg)
+	typ := name[strings.LastIndexByte(name, '.')+1:]
+	f.fail(c, &metrics{failType: typ, failReason: strings.TrimSpace(strings.TrimPrefix(msg, name+": "))})
+	c.Frame.Status = c.Status
+}
+
+// frameName takes the function that a text log names for a compile.
+func (f *Fold) frameName(r *logs.Record) {
+	c := f.compileOf(r)
+	st := r.Stack("stack")
+	if c == nil || len(st) == 0 || c.Frame.Name != "" {
+		return
+	}
+	c.Frame.Pos = f.framesToPos(st)[len(st)-1]
+	c.Frame.Name = c.Frame.Pos.Func
+	f.adopt(c.Frame)
+}
+
+// nameFrames names the frames of text logs, which nothing else names, by the
+// function that their graph's first node or their break stands in.
+func nameFrames(r *Report) {
+	for _, fr := range r.Frames {
+		for _, c := range fr.Compiles {
+			if fr.Name != "" {
+				break
+			}
+			for _, b := range c.Breaks {
+				if fr.Name == "" && b.Pos.Func != "" {
+					fr.Name, fr.Pos = b.Pos.Func, b.Pos
+				}
+			}
+			for _, n := range c.Graph.Nodes() {
+				if fr.Name == "" && n.Pos.Func != "" {
+					fr.Name, fr.Pos = n.Pos.Func, n.Pos
+					break
+				}
+			}
+		}
+	}
+}
+
 // textLog folds a message of a text log that has no record of its own.
 func (f *Fold) textLog(r *logs.Record) {
 	f.textual = true
 	name := logs.JSONString(r.Field("name"))
 	text := r.Text()
 	switch name {
+	case "frame":
+		f.frameName(r)
+		return
 	case "fusion", "loop_ordering", "schedule":
 		if f.fusionLine(r, text) {
 			return

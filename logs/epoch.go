@@ -5,48 +5,56 @@ import "bytes"
 // Compile ids are not unique: a reset starts them again at 0/0. This file
 // counts these restarts, so that (rank, epoch, id) names one compile.
 
+// epochState is where one rank of a source stands: a text log may hold several
+// ranks in one file.
+type epochState struct {
+	epoch int
+	seen  map[compileKey]bool // compiles begun in this epoch; true: ended
+}
+
 // epochOf gives the epoch of r and notes what r begins or ends. The caller
 // holds st.mu.
 func (st *Store) epochOf(src *source, r *Record) int {
-	if !src.hasEpoch {
-		st.newEpoch(src, r.Rank)
+	es := src.epochs[r.Rank]
+	if es == nil {
+		es = &epochState{seen: map[compileKey]bool{}}
+		src.epochs[r.Rank] = es
+		st.newEpoch(es, r.Rank)
 	}
 	if !r.HasID {
-		return src.epoch
+		return es.epoch
 	}
-	if src.Rank < 0 && r.Rank >= 0 {
+	if src.Rank < 0 && r.Rank >= 0 && src.Format == FormatTrace {
 		src.mu.Lock()
 		src.Rank = r.Rank
 		src.mu.Unlock()
-		st.newEpoch(src, r.Rank)
 	}
 	key := compileKey{r.Autograd, r.ID.Frame, r.ID.Compile}
 	switch r.Kind {
 	case "dynamo_start": // without a named attempt a retry looks like a new beginning
-		ended, begun := src.seen[key]
+		ended, begun := es.seen[key]
 		if begun && r.ID.Attempt == 0 && (ended || r.hasTry) {
-			st.newEpoch(src, r.Rank)
+			st.newEpoch(es, r.Rank)
 		}
 		if !begun || r.ID.Attempt == 0 {
-			src.seen[key] = false
+			es.seen[key] = false
 		}
 	case "compilation_metrics":
-		if _, begun := src.seen[key]; begun {
-			src.seen[key] = true
+		if _, begun := es.seen[key]; begun {
+			es.seen[key] = true
 		}
 	case "chromium_event":
-		if _, begun := src.seen[key]; begun && r.ID.Attempt == 0 && opensCompile(r.payload) {
-			st.newEpoch(src, r.Rank)
+		if _, begun := es.seen[key]; begun && r.ID.Attempt == 0 && opensCompile(r.payload) {
+			st.newEpoch(es, r.Rank)
 		}
 	}
-	return src.epoch
+	return es.epoch
 }
 
-func (st *Store) newEpoch(src *source, rank int) {
-	src.epoch = st.epochs[rank]
+func (st *Store) newEpoch(es *epochState, rank int) {
+	es.epoch = st.epochs[rank]
 	st.epochs[rank]++
-	src.hasEpoch = true
-	clear(src.seen)
+	clear(es.seen)
 }
 
 // opensCompile says whether a chromium event is the begin of a frame's

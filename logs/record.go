@@ -59,6 +59,9 @@ func (r *Record) Key() string {
 // Meta is the raw JSON value of the event key.
 func (r *Record) Meta() []byte { return r.meta }
 
+// SetMeta replaces the metadata, on a copy of a record.
+func (r *Record) SetMeta(meta []byte) { r.meta = meta }
+
 // Field is one field of the metadata as raw JSON, nil when absent.
 func (r *Record) Field(name string) []byte {
 	var out []byte

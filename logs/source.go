@@ -51,11 +51,9 @@ type source struct {
 	started bool     // format is known
 	text    *textReader
 
-	epoch    int
-	hasEpoch bool
-	seen     map[compileKey]bool // compiles begun in this epoch; true: ended
-	base     time.Time           // time of Micros 0
-	based    bool
+	epochs map[int]*epochState // by rank
+	base   time.Time           // time of Micros 0
+	based  bool
 }
 
 type compileKey struct{ autograd, frame, compile int }
@@ -63,7 +61,7 @@ type compileKey struct{ autograd, frame, compile int }
 var rankInName = regexp.MustCompile(`rank[_-]?(\d+)`)
 
 func (st *Store) addSource(path string) error {
-	src := &source{Source: Source{Path: path, Rank: -1}, names: internTable{}, seen: map[compileKey]bool{}}
+	src := &source{Source: Source{Path: path, Rank: -1}, names: internTable{}, epochs: map[int]*epochState{}}
 	src.scan.count = &st.count
 	if m := rankInName.FindStringSubmatch(filepath.Base(path)); m != nil {
 		if n, ok := JSONInt([]byte(m[1])); ok {
@@ -185,6 +183,7 @@ func (st *Store) begin(src *source) (bool, error) {
 		sp := &spool{dir: st.opts.SpoolDir, limit: st.opts.SpoolMemory}
 		src.closers = append(src.closers, sp)
 		src.text = newTextReader(br)
+		src.text.conv.beside = st.besideTrace(src)
 		src.scan.in, src.at = io.TeeReader(src.text, sp), sp
 	case src.file != nil:
 		// Read the file itself: a buffered reader would keep an end of file.
@@ -200,6 +199,33 @@ func (st *Store) begin(src *source) (bool, error) {
 	}
 	return true, nil
 }
+
+// besideTrace says whether a text log accompanies a trace of the same run: its
+// breaks and graphs would count twice.
+func (st *Store) besideTrace(text *source) bool {
+	if filepath.Base(text.Path) == companionLog {
+		return true
+	}
+	st.mu.RLock()
+	defer st.mu.RUnlock()
+	head := make([]byte, 64<<10)
+	for _, s := range st.sources {
+		if s.Format == FormatTrace {
+			return true
+		}
+		if s == text || s.started || s.file == nil {
+			continue
+		}
+		if n, _ := s.file.ReadAt(head, 0); looksLikeTrace(head[:n]) {
+			return true
+		}
+	}
+	return false
+}
+
+// companionLog is the text log that lies beside the traces in a run's folder:
+// it holds what traces lack (fusion, schedule).
+const companionLog = "torch_logs.txt"
 
 // peekRank looks for the rank that a process tells only once it has joined its
 // group, so that its first records count as that rank's too.
@@ -267,6 +293,10 @@ func expand(path string) ([]string, error) {
 		case ".log", ".trace":
 			traces = append(traces, filepath.Join(path, f.Name()))
 		case ".txt":
+			if name == companionLog {
+				traces = append(traces, filepath.Join(path, f.Name()))
+				continue
+			}
 			texts = append(texts, filepath.Join(path, f.Name()))
 		}
 	}
