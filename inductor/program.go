@@ -8,8 +8,10 @@
 package inductor
 
 import (
+	"tcdbg/inductor/sched"
 	"tcdbg/internal/ops"
 	"tcdbg/internal/sym"
+	"tcdbg/logs"
 )
 
 // Program is a compiled graph before its C text was compiled.
@@ -19,18 +21,32 @@ type Program struct {
 	// define every kernel and, in shard 0, the entry function.
 	Shards []string
 	Entry  string // symbol of the entry function
+	Libm   bool   // some shard calls functions of libm
+	Lanes  int    // float32 elements of a vector; the runtime library must have the same
 	// Steps run in order: runs of kernels in C, and extern calls between them.
 	Steps   []Step
 	Buffers []Buffer
 	Inputs  []int // buffer of each placeholder; -1 for a scalar
 	Outputs []Output
-	Arena   int64 // bytes
+	Arena   int64 // bytes, for the sizes seen at compile time
 	Symbols []Symbol
+	// Sizes are the expressions behind the kernels' argument S.
+	Sizes []sym.Int
 	// Prologue are the steps that depend on unmutated parameters alone; they
 	// run once and again when a parameter's storage version changes.
 	Prologue []Step
+	// Params are the inputs that the prologue reads.
+	Params []int
 	// Wrapper is the whole output code as shown to people.
 	Wrapper string
+	// IR is the lowered graph before fusion, as text.
+	IR         string
+	Provenance logs.Provenance
+	Plan       logs.MemoryPlan
+	Fusions    []logs.FusionStep
+
+	lives []*sched.Life // [] /* arena buffer */
+	arena []int         // [] /* the same */ buffer
 }
 
 // Buffer is one tensor of a program.
@@ -39,7 +55,8 @@ type Buffer struct {
 	DType  ops.DType
 	Shape  []sym.Int
 	Stride []sym.Int
-	Offset int64 // byte offset in the arena, -1 for inputs, outputs and allocations
+	Span   sym.Int // elements that must be allocated
+	Offset int64   // byte offset in the arena, -1 for inputs, outputs and allocations
 	Role   Role
 }
 
@@ -61,19 +78,26 @@ type Step struct {
 	Segment int
 	// Extern calls an operator eagerly on buffers.
 	Extern  *Extern
-	Kernels []string // names of the kernels of a segment
+	Kernels []*sched.Kernel // those of a segment
 }
 
-// Extern is an eager call on buffers: an Arg that is BufferRef stands for one.
+// Extern is an eager call on buffers: an Arg that is a BufferView stands for
+// one, a []ops.Arg for a list of them.
 type Extern struct {
 	Op     ops.ID
+	Name   string // kernel name of the step
 	Args   []ops.Arg
 	Outs   []int // buffers
 	Reason string
 }
 
-// BufferRef stands for buffer i in the arguments of an extern call.
-type BufferRef int
+// BufferView stands for a buffer, seen through a layout, in the arguments of an
+// extern call.
+type BufferView struct {
+	Buffer        int
+	Shape, Stride []sym.Int
+	Offset        sym.Int
+}
 
 // Output is one result of a program: a buffer seen through a layout, or a
 // constant or size expression.
@@ -87,7 +111,26 @@ type Output struct {
 
 // Symbol is a dynamic size and where its value is read at run time.
 type Symbol struct {
-	Name  string
-	Input int // placeholder
-	Dim   int // -1: the placeholder is the scalar itself
+	Sym    *sym.Symbol
+	Input  int  // placeholder
+	Dim    int  // -1: the placeholder is the scalar itself
+	Stride bool // Dim counts strides, not sizes
+}
+
+// PlanFor places the arena's buffers for other sizes than those seen at compile
+// time: offsets in bytes by buffer, and the size of the arena.
+func (p *Program) PlanFor(size func(sym.Int) int64) (offsets []int64, arena int64) {
+	lives := make([]*sched.Life, len(p.lives))
+	for i, l := range p.lives {
+		c := *l
+		b := &p.Buffers[p.arena[i]]
+		c.Bytes = size(b.Span) * int64(b.DType.Size())
+		lives[i] = &c
+	}
+	arena = sched.Plan(lives)
+	offsets = make([]int64, len(p.Buffers))
+	for i, l := range lives {
+		offsets[p.arena[i]] = l.Offset
+	}
+	return offsets, arena
 }

@@ -1,0 +1,118 @@
+package backends
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+)
+
+// compiler is a C compiler of the machine.
+type compiler struct {
+	path string
+	id   string // changes when the compiler does
+}
+
+// findCompiler looks for want, else for $CC, cc, gcc and clang. The error says
+// what was looked for.
+func findCompiler(want string) (*compiler, error) {
+	names := []string{want}
+	if want == "" {
+		names = []string{os.Getenv("CC"), "cc", "gcc", "clang"}
+	}
+	var tried []string
+	for _, n := range names {
+		if n == "" || n == "none" {
+			continue
+		}
+		path, err := exec.LookPath(n)
+		if err != nil {
+			tried = append(tried, n)
+			continue
+		}
+		return &compiler{path: path, id: fileID(path)}, nil
+	}
+	return nil, fmt.Errorf("no C compiler (%s)", strings.Join(append(tried, "$CC"), ", "))
+}
+
+// fileID tells one version of a program from another without running it.
+func fileID(path string) string {
+	real, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		real = path
+	}
+	st, err := os.Stat(real)
+	if err != nil {
+		return real
+	}
+	return fmt.Sprintf("%s %d %d", real, st.Size(), st.ModTime().UnixNano())
+}
+
+// graphFlags compile a graph's kernels: no contraction but where the code asks
+// for it, so that results equal eager's; wrapping integers, as Go's.
+var graphFlags = []string{"-O2", "-march=native", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math", "-fwrapv",
+	"-fno-asynchronous-unwind-tables", "-w"}
+
+// runtimeFlags compile the runtime library.
+var runtimeFlags = []string{"-O3", "-march=native", "-ffp-contract=fast", "-fno-math-errno", "-w"}
+
+// linkFlags make a shared object without start-up files.
+var linkFlags = []string{"-pipe", "-shared", "-fPIC", "-nostdlib"}
+
+// build compiles the units to one shared object at out: a single one in one
+// process, several in parallel and then linked.
+func (c *compiler) build(dir string, units []string, flags, libs []string, out string) error {
+	files := make([]string, len(units))
+	for i, u := range units {
+		files[i] = filepath.Join(dir, fmt.Sprintf("unit%d.c", i))
+		if err := os.WriteFile(files[i], []byte(u), 0o644); err != nil {
+			return err
+		}
+	}
+	if len(files) > 1 {
+		if err := c.objects(files, flags); err != nil {
+			return err
+		}
+		for i, f := range files {
+			files[i] = f[:len(f)-1] + "o"
+		}
+		flags = nil
+	}
+	args := append(append(append(append([]string{}, flags...), linkFlags...), files...), "-o", out)
+	return c.run(append(args, libs...))
+}
+
+func (c *compiler) objects(files, flags []string) error {
+	errs := make([]error, len(files))
+	var wg sync.WaitGroup
+	for i, f := range files {
+		wg.Go(func() {
+			args := append(append([]string{}, flags...), "-pipe", "-fPIC", "-c", f, "-o", f[:len(f)-1]+"o")
+			errs[i] = c.run(args)
+		})
+	}
+	wg.Wait()
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *compiler) run(args []string) error {
+	var out bytes.Buffer
+	cmd := exec.Command(c.path, args...)
+	cmd.Stdout, cmd.Stderr = &out, &out
+	if err := cmd.Run(); err != nil {
+		text := out.String()
+		if len(text) > 4000 {
+			text = text[:4000] + "..."
+		}
+		return fmt.Errorf("%s: %w\n%s", filepath.Base(c.path), err, text)
+	}
+	return nil
+}

@@ -1,0 +1,17 @@
+//go:build !linux || nodlopen
+
+package backends
+
+import "errors"
+
+// canLoad tells that this build cannot load compiled code: graphs run on the
+// plain executor.
+const canLoad = false
+
+var errNoLoad = errors.New("this build cannot load compiled code")
+
+func dlopen(string) (uintptr, error) { return 0, errNoLoad }
+
+func dlsym(uintptr, string) (uintptr, error) { return 0, errNoLoad }
+
+func ccall(uintptr, ...uintptr) uintptr { panic(errNoLoad) }

@@ -1,0 +1,140 @@
+package backends
+
+import (
+	"fmt"
+	"runtime"
+	"strings"
+
+	"tcdbg/graph"
+	"tcdbg/inductor"
+	"tcdbg/inductor/codegen/cpp"
+	"tcdbg/internal/ops"
+	"tcdbg/logs"
+	"tcdbg/tracer"
+)
+
+// inductorBackend compiles graphs to C and loads them.
+type inductorBackend struct{ set *Set }
+
+func (*inductorBackend) Name() string { return "inductor" }
+
+// engine is what all graphs of a process share: compiler, cache, runtime
+// library. Without a compiler cc is nil and graphs run on the plain executor.
+type engine struct {
+	set   *Set
+	cpu   cpuInfo
+	lanes int
+	cc    *compiler
+	cache *cache
+	rt    *runtimeLib
+	err   error // why there is no compiler or no runtime library
+}
+
+// engine starts the engine on first use.
+func (s *Set) engine() *engine {
+	s.once.Do(func() {
+		e := &engine{set: s, cpu: thisCPU()}
+		e.lanes = e.cpu.Lanes
+		if s.cfg.Lanes != 0 {
+			e.lanes = s.cfg.Lanes
+		}
+		s.eng = e
+		e.err = e.start()
+		if e.err != nil {
+			e.cc = nil
+			s.warnOnce("%v: compiled graphs run on the plain executor, which is slower", e.err)
+		}
+	})
+	return s.eng
+}
+
+func (e *engine) start() (err error) {
+	if !canLoad {
+		return fmt.Errorf("this build cannot load compiled code")
+	}
+	if e.set.cfg.CC == "none" {
+		return fmt.Errorf("no C compiler wanted")
+	}
+	if e.cc, err = findCompiler(e.set.cfg.CC); err != nil {
+		return err
+	}
+	if e.cache, err = openCache(e.set.cfg.CacheDir, e.set.warnOnce); err != nil {
+		return err
+	}
+	e.rt, err = e.loadRuntime()
+	return err
+}
+
+// Compile compiles the request's graph.
+func (b *inductorBackend) Compile(r *tracer.Request) (tracer.Runnable, error) {
+	if err := checkMode(r.Mode); err != nil {
+		return nil, err
+	}
+	e := b.set.engine()
+	prog, err := inductor.Compile(r.Module.G, inductor.Options{
+		Target: cpp.Target{Lanes: e.lanes, Cache: e.cpu.Cache},
+		Cores:  runtime.GOMAXPROCS(0), Params: paramInputs(r.Module.G), ID: r.ID, Log: r.Log,
+	})
+	if err != nil {
+		return nil, err
+	}
+	x := newExecutable(prog)
+	if e.cc == nil {
+		return x.plain, nil
+	}
+	if err := e.load(x, r); err != nil {
+		return nil, err
+	}
+	return x.run, nil
+}
+
+// checkMode refuses what is not honoured.
+func checkMode(mode string) error {
+	switch mode {
+	case "", "default", "reduce-overhead":
+		return nil
+	}
+	return fmt.Errorf("inductor: mode %q is not supported yet", mode)
+}
+
+// paramInputs tells which placeholders are parameters: tensors that want
+// gradients, or that hang below an object (L.net.Weight).
+func paramInputs(g *graph.Graph) []bool {
+	var out []bool
+	for _, ph := range g.Placeholders() {
+		m, ok := ph.Meta.(*ops.TensorMeta)
+		out = append(out, ok && (m.RequiresGrad || strings.Count(ph.Source, ".") >= 2))
+	}
+	return out
+}
+
+// load compiles the program's C, or finds it in the cache, and loads it.
+func (e *engine) load(x *executable, r *tracer.Request) error {
+	p := x.prog
+	var libs []string
+	if p.Libm {
+		libs = []string{"-lm"}
+	}
+	k := key(strings.Join(p.Shards, "\x00"), strings.Join(graphFlags, " "), strings.Join(libs, " "), e.cc.id, e.cpu.Flags)
+	path, hit, err := e.cache.get("graph", k, func(dir, out string) error {
+		return e.cc.build(dir, p.Shards, graphFlags, libs, out)
+	})
+	if err != nil {
+		return fmt.Errorf("inductor: compiling %s: %w", p.Name, err)
+	}
+	if r.Log != nil {
+		name := "fx_graph_cache_miss"
+		if hit {
+			name = "fx_graph_cache_hit"
+		}
+		r.Log.Emit(logs.Text(r.ID, name, fmt.Sprintf(`{"key": %q, "path": %q}`, k, path)))
+	}
+	lib, err := dlopen(path)
+	if err != nil {
+		return err
+	}
+	x.rt = e.rt
+	x.graph = cstring(p.Name)
+	x.entry, err = dlsym(lib, p.Entry)
+	return err
+}

@@ -1,0 +1,281 @@
+package backends
+
+import (
+	"math"
+
+	"tcdbg/inductor/ir"
+	"tcdbg/internal/ops"
+)
+
+// This file holds the arithmetic of the plain executor.
+
+// apply computes one operation over a tile: from is the operands' type, to the
+// result's.
+func apply(o ir.Op, from, to ops.DType, x []vec, n int) vec {
+	out := newVec(to, n)
+	switch {
+	case o == ir.Cast:
+		castTile(out, to, x[0], from)
+	case o == ir.Where:
+		whereTile(out, x)
+	case o.Compares():
+		compareTile(o, out.i64, x, from)
+	case to == ops.Float32:
+		floatTile32(o, out.f32, x)
+	case to == ops.Float64:
+		floatTile64(o, out.f64, x)
+	default:
+		intTile(o, out.i64, x, to)
+	}
+	return out
+}
+
+func castTile(out vec, to ops.DType, x vec, from ops.DType) {
+	for k := range x.len() {
+		switch {
+		case from.IsFloat() && to.IsFloat():
+			setFloat(out, k, floatAt(x, k))
+		case from.IsFloat() && to == ops.Bool:
+			out.i64[k] = truth(floatAt(x, k) != 0)
+		case from.IsFloat():
+			out.i64[k] = wrap(to, int64(floatAt(x, k)))
+		case to == ops.Float32:
+			out.f32[k] = float32(x.i64[k])
+		case to == ops.Float64:
+			out.f64[k] = float64(x.i64[k])
+		case to == ops.Bool:
+			out.i64[k] = truth(x.i64[k] != 0)
+		default:
+			out.i64[k] = wrap(to, x.i64[k])
+		}
+	}
+}
+
+func truth(b bool) int64 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+func whereTile(out vec, x []vec) {
+	for k, c := range x[0].i64 {
+		src := x[2]
+		if c != 0 {
+			src = x[1]
+		}
+		switch {
+		case out.f32 != nil:
+			out.f32[k] = src.f32[k]
+		case out.f64 != nil:
+			out.f64[k] = src.f64[k]
+		default:
+			out.i64[k] = src.i64[k]
+		}
+	}
+}
+
+func compareTile(o ir.Op, out []int64, x []vec, from ops.DType) {
+	for k := range out {
+		if !from.IsFloat() {
+			y := int64(0)
+			if len(x) > 1 {
+				y = x[1].i64[k]
+			}
+			out[k] = truth(compare(o, x[0].i64[k], y))
+			continue
+		}
+		a, b := floatAt(x[0], k), 0.0
+		if len(x) > 1 {
+			b = floatAt(x[1], k)
+		}
+		out[k] = truth(compare(o, a, b))
+	}
+}
+
+func compare[T int64 | float64](o ir.Op, a, b T) bool {
+	switch o {
+	case ir.Lt:
+		return a < b
+	case ir.Le:
+		return a <= b
+	case ir.Gt:
+		return a > b
+	case ir.Ge:
+		return a >= b
+	case ir.Eq:
+		return a == b
+	case ir.Ne:
+		return a != b
+	case ir.IsNaN:
+		return a != a
+	}
+	return a == 0 // not
+}
+
+// floatTile32 rounds after every operation, as eager does.
+func floatTile32(o ir.Op, out []float32, x []vec) {
+	a := x[0].f32
+	switch o {
+	case ir.Add:
+		for k, b := range x[1].f32 {
+			out[k] = a[k] + b
+		}
+	case ir.Sub:
+		for k, b := range x[1].f32 {
+			out[k] = a[k] - b
+		}
+	case ir.Mul:
+		for k, b := range x[1].f32 {
+			out[k] = a[k] * b
+		}
+	case ir.Div:
+		for k, b := range x[1].f32 {
+			out[k] = a[k] / b
+		}
+	case ir.Rsqrt:
+		for k, v := range a {
+			out[k] = 1 / float32(math.Sqrt(float64(v)))
+		}
+	case ir.Sigmoid:
+		for k, v := range a {
+			out[k] = 1 / (1 + float32(math.Exp(-float64(v))))
+		}
+	default:
+		for k, v := range a {
+			b := 0.0
+			if len(x) > 1 {
+				b = float64(x[1].f32[k])
+			}
+			out[k] = float32(floatOp(o, float64(v), b))
+		}
+	}
+}
+
+func floatTile64(o ir.Op, out []float64, x []vec) {
+	for k, v := range x[0].f64 {
+		b := 0.0
+		if len(x) > 1 {
+			b = x[1].f64[k]
+		}
+		out[k] = floatOp(o, v, b)
+	}
+}
+
+var floatFuncs = map[ir.Op]func(float64) float64{
+	ir.Abs: math.Abs, ir.Exp: math.Exp, ir.Expm1: math.Expm1, ir.Log: math.Log, ir.Log1p: math.Log1p,
+	ir.Sqrt: math.Sqrt, ir.Sin: math.Sin, ir.Cos: math.Cos, ir.Tanh: math.Tanh, ir.Erf: math.Erf,
+	ir.Floor: math.Floor, ir.Ceil: math.Ceil, ir.Trunc: math.Trunc, ir.Round: math.RoundToEven,
+}
+
+func floatOp(o ir.Op, a, b float64) float64 {
+	if f := floatFuncs[o]; f != nil {
+		return f(a)
+	}
+	switch o {
+	case ir.Add:
+		return a + b
+	case ir.Sub:
+		return a - b
+	case ir.Mul:
+		return a * b
+	case ir.Div:
+		return a / b
+	case ir.Neg:
+		return -a
+	case ir.Rsqrt:
+		return 1 / math.Sqrt(a)
+	case ir.Reciprocal:
+		return 1 / a
+	case ir.Sigmoid:
+		return 1 / (1 + math.Exp(-a))
+	case ir.Relu:
+		if a < 0 {
+			return 0
+		}
+		return a
+	case ir.Pow:
+		return math.Pow(a, b)
+	case ir.Max:
+		if a > b || a != a {
+			return a
+		}
+		return b
+	case ir.Min:
+		if a < b || a != a {
+			return a
+		}
+		return b
+	case ir.Sign:
+		return float64(truth(a > 0) - truth(a < 0))
+	case ir.Rem:
+		m := math.Mod(a, b)
+		if m != 0 && (m < 0) != (b < 0) {
+			m += b
+		}
+		return m
+	case ir.FloorDiv:
+		return math.Floor(a / b)
+	}
+	panic("plain executor: no float operation " + o.String())
+}
+
+func intTile(o ir.Op, out []int64, x []vec, d ops.DType) {
+	for k, v := range x[0].i64 {
+		b := int64(0)
+		if len(x) > 1 {
+			b = x[1].i64[k]
+		}
+		out[k] = wrap(d, intOp(o, v, b))
+	}
+}
+
+func intOp(o ir.Op, a, b int64) int64 {
+	switch o {
+	case ir.Add:
+		return a + b
+	case ir.Sub:
+		return a - b
+	case ir.Mul:
+		return a * b
+	case ir.Div:
+		return a / b
+	case ir.FloorDiv:
+		q := a / b
+		if a%b != 0 && (a < 0) != (b < 0) {
+			q--
+		}
+		return q
+	case ir.Rem:
+		m := a % b
+		if m != 0 && (m < 0) != (b < 0) {
+			m += b
+		}
+		return m
+	case ir.Neg:
+		return -a
+	case ir.Abs:
+		return max(a, -a)
+	case ir.Relu, ir.Max:
+		return max(a, b)
+	case ir.Min:
+		return min(a, b)
+	case ir.And:
+		return a & b
+	case ir.Or:
+		return a | b
+	case ir.Xor:
+		return a ^ b
+	case ir.Sign:
+		return truth(a > 0) - truth(a < 0)
+	case ir.Pow:
+		p := int64(1)
+		for range b {
+			p *= a
+		}
+		return p
+	case ir.Floor, ir.Ceil, ir.Trunc, ir.Round:
+		return a
+	}
+	panic("plain executor: no integer operation " + o.String())
+}

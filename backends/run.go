@@ -1,0 +1,377 @@
+package backends
+
+import (
+	"fmt"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"unsafe"
+
+	"tcdbg/inductor"
+	"tcdbg/internal/ops"
+	"tcdbg/internal/sym"
+	"tcdbg/torch"
+)
+
+// executable is a program that can be called. Calls may overlap: all that a call
+// changes is in its frame.
+type executable struct {
+	prog   *inductor.Program
+	rt     *runtimeLib
+	entry  uintptr
+	graph  *byte
+	frames sync.Pool
+	static []shape // [] /* buffer */ sizes that are known; nil sizes where dynamic
+	packed atomic.Pointer[packedSet]
+	pack   sync.Mutex
+}
+
+// shape is a buffer's layout in numbers.
+type shape struct {
+	bytes        int
+	size, stride []int
+}
+
+// frame is the working set of one call, kept for the next.
+type frame struct {
+	x       *executable
+	ptrs    []uintptr // table B
+	sizes   []int64   // table S
+	bufs    []home    // [] /* buffer */
+	arena   *torch.Storage
+	offsets []int64
+	syms    map[*sym.Symbol]int64
+}
+
+// home is where a buffer lives in this call.
+type home struct {
+	st  *torch.Storage
+	off int // in elements
+}
+
+func newExecutable(p *inductor.Program) *executable {
+	x := &executable{prog: p, static: make([]shape, len(p.Buffers))}
+	for i := range p.Buffers {
+		b := &p.Buffers[i]
+		span, ok := b.Span.IsConst()
+		if ok && sym.AllConst(b.Shape) && sym.AllConst(b.Stride) {
+			x.static[i] = shape{int(span) * b.DType.Size(), sym.Hints(b.Shape), sym.Hints(b.Stride)}
+		}
+	}
+	x.frames.New = func() any { return x.newFrame() }
+	return x
+}
+
+func (x *executable) newFrame() *frame {
+	return &frame{x: x, ptrs: make([]uintptr, len(x.prog.Buffers)+1), sizes: make([]int64, len(x.prog.Sizes)+1),
+		bufs: make([]home, len(x.prog.Buffers)), syms: map[*sym.Symbol]int64{}}
+}
+
+// eval is the value of x in this call.
+func (f *frame) eval(x sym.Int) int64 {
+	if v, ok := x.IsConst(); ok {
+		return v
+	}
+	return x.Eval(func(s *sym.Symbol) int64 {
+		if v, ok := s.Fixed(); ok {
+			return v
+		}
+		v, ok := f.syms[s]
+		if !ok {
+			panic("inductor: symbol " + s.Name + " has no value")
+		}
+		return v
+	})
+}
+
+func (f *frame) ints(xs []sym.Int) []int {
+	out := make([]int, len(xs))
+	for i, x := range xs {
+		out[i] = int(f.eval(x))
+	}
+	return out
+}
+
+// layout returns buffer i's sizes in this call.
+func (f *frame) layout(i int) shape {
+	if s := f.x.static[i]; s.size != nil {
+		return s
+	}
+	b := &f.x.prog.Buffers[i]
+	return shape{int(f.eval(b.Span)) * b.DType.Size(), f.ints(b.Shape), f.ints(b.Stride)}
+}
+
+// run executes the program on compiled code.
+func (x *executable) run(in []torch.Value) []torch.Value {
+	f := x.frames.Get().(*frame)
+	f.bind(in)
+	f.place()
+	f.prologue(in)
+	for i := range x.prog.Steps {
+		st := &x.prog.Steps[i]
+		if st.Extern != nil {
+			f.extern(st.Extern)
+			continue
+		}
+		f.segment(st.Segment)
+	}
+	out := f.outputs(in)
+	runtime.KeepAlive(in)
+	f.release()
+	return out
+}
+
+// segment runs one run of kernels in C.
+func (f *frame) segment(n int) {
+	if r := ccall(f.x.rt.run, f.x.entry, uintptr(n), uintptr(unsafe.Pointer(&f.ptrs[0])),
+		uintptr(unsafe.Pointer(&f.sizes[0])), uintptr(unsafe.Pointer(f.x.graph))); r != 0 {
+		panic(fmt.Sprintf("inductor: %s has no segment %d", f.x.prog.Name, n))
+	}
+}
+
+// bind reads the inputs: pointers, and the values of symbols.
+func (f *frame) bind(in []torch.Value) {
+	p := f.x.prog
+	if len(in) != len(p.Inputs) {
+		panic(fmt.Sprintf("inductor: %s takes %d inputs, not %d", p.Name, len(p.Inputs), len(in)))
+	}
+	for i, buf := range p.Inputs {
+		if buf < 0 {
+			continue
+		}
+		t := in[i].(*torch.Tensor)
+		_, _, off := t.Layout()
+		f.bufs[buf] = home{t.Storage(), off}
+		f.ptrs[buf] = uintptr(t.Ptr())
+	}
+	for i := range p.Symbols {
+		s := &p.Symbols[i]
+		f.syms[s.Sym] = symbolValue(s, in[s.Input])
+	}
+	for i, e := range p.Sizes {
+		f.sizes[i] = f.eval(e)
+	}
+}
+
+func symbolValue(s *inductor.Symbol, v torch.Value) int64 {
+	if s.Dim < 0 {
+		return int64(v.(int))
+	}
+	size, stride, _ := v.(*torch.Tensor).Layout()
+	if s.Stride {
+		return int64(stride[s.Dim])
+	}
+	return int64(size[s.Dim])
+}
+
+// place gives every buffer that is no input its memory.
+func (f *frame) place() {
+	p := f.x.prog
+	bytes := p.Arena
+	f.offsets = nil
+	if len(p.Symbols) > 0 {
+		f.offsets, bytes = p.PlanFor(f.eval)
+	}
+	if bytes > 0 && (f.arena == nil || len(f.arena.Bytes()) < int(bytes)) {
+		f.arena = torch.NewStorage(int(bytes))
+	}
+	for i := range p.Buffers {
+		b := &p.Buffers[i]
+		switch b.Role {
+		case inductor.RoleArena:
+			off := b.Offset
+			if f.offsets != nil {
+				off = f.offsets[i]
+			}
+			f.bufs[i] = home{f.arena, int(off) / b.DType.Size()}
+			f.ptrs[i] = storagePtr(f.arena, int(off))
+		case inductor.RoleOutput:
+			st := torch.NewStorage(f.layout(i).bytes)
+			f.bufs[i] = home{st, 0}
+			f.ptrs[i] = storagePtr(st, 0)
+		}
+	}
+}
+
+func storagePtr(st *torch.Storage, off int) uintptr {
+	if st == nil || off >= len(st.Bytes()) {
+		return 0
+	}
+	return uintptr(unsafe.Pointer(&st.Bytes()[off]))
+}
+
+// extern calls an operator eagerly.
+func (f *frame) extern(e *inductor.Extern) {
+	args := make([]ops.Arg, len(e.Args))
+	for i, a := range e.Args {
+		args[i] = f.arg(a)
+	}
+	outs := make([]*torch.Tensor, len(e.Outs))
+	for i, b := range e.Outs {
+		outs[i] = f.tensor(b)
+	}
+	torch.CallInto(e.Op, args, outs)
+}
+
+func (f *frame) arg(a ops.Arg) ops.Arg {
+	switch a := a.(type) {
+	case inductor.BufferView:
+		return f.view(a.Buffer, f.ints(a.Shape), f.ints(a.Stride), int(f.eval(a.Offset)))
+	case []ops.Arg:
+		out := make([]ops.Value, len(a))
+		for i, x := range a {
+			if x != nil {
+				out[i] = f.arg(x).(*torch.Tensor)
+			}
+		}
+		return out
+	case sym.Int:
+		return sym.Const(f.eval(a))
+	case []sym.Int:
+		out := make([]sym.Int, len(a))
+		for i, x := range a {
+			out[i] = sym.Const(f.eval(x))
+		}
+		return out
+	}
+	return a
+}
+
+func (f *frame) view(buf int, size, stride []int, off int) *torch.Tensor {
+	h := f.bufs[buf]
+	return torch.FromStorage(h.st, f.x.prog.Buffers[buf].DType, size, stride, h.off+off)
+}
+
+func (f *frame) tensor(buf int) *torch.Tensor {
+	s := f.layout(buf)
+	return f.view(buf, s.size, s.stride, 0)
+}
+
+// outputs makes the results: fresh tensors, views of inputs where the graph
+// returns such, and plain values.
+func (f *frame) outputs(in []torch.Value) []torch.Value {
+	p := f.x.prog
+	out := make([]torch.Value, len(p.Outputs))
+	for i := range p.Outputs {
+		o := &p.Outputs[i]
+		if o.Buffer < 0 {
+			out[i] = f.plainValue(o.Value)
+			continue
+		}
+		if k := f.wholeInput(o); k >= 0 {
+			out[i] = in[k]
+			continue
+		}
+		out[i] = f.view(o.Buffer, f.ints(o.Shape), f.ints(o.Stride), int(f.eval(o.Offset)))
+	}
+	return out
+}
+
+// wholeInput returns the input that an output simply is, -1 for none.
+func (f *frame) wholeInput(o *inductor.Output) int {
+	b := &f.x.prog.Buffers[o.Buffer]
+	if b.Role != inductor.RoleInput || !sym.Is(o.Offset, 0) || !sameInts(o.Shape, b.Shape) || !sameInts(o.Stride, b.Stride) {
+		return -1
+	}
+	for k, buf := range f.x.prog.Inputs {
+		if buf == o.Buffer {
+			return k
+		}
+	}
+	return -1
+}
+
+func sameInts(a, b []sym.Int) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for i := range a {
+		if !sym.Same(a[i], b[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+func (f *frame) plainValue(v any) torch.Value {
+	if x, ok := v.(sym.Int); ok {
+		return int(f.eval(x))
+	}
+	return v
+}
+
+// release drops what belongs to the caller and keeps the rest for the next call.
+func (f *frame) release() {
+	for i := range f.bufs {
+		if f.x.prog.Buffers[i].Role != inductor.RoleArena {
+			f.bufs[i] = home{}
+		}
+	}
+	clear(f.syms)
+	f.x.frames.Put(f)
+}
+
+// packedSet is what the prologue made for one set of parameters.
+type packedSet struct {
+	keys []packedKey
+	bufs map[int]*torch.Storage
+}
+
+// packedKey identifies a parameter's content: its place and version.
+type packedKey struct {
+	st      *torch.Storage
+	ptr     uintptr
+	version uint64
+}
+
+// prologue provides the packed buffers: those of the last call when the
+// parameters are unchanged, else new ones.
+func (f *frame) prologue(in []torch.Value) {
+	p := f.x.prog
+	if len(p.Prologue) == 0 {
+		return
+	}
+	set := f.x.packed.Load()
+	if set == nil || !f.current(set) {
+		set = f.repack()
+	}
+	for buf, st := range set.bufs {
+		f.bufs[buf] = home{st, 0}
+		f.ptrs[buf] = storagePtr(st, 0)
+	}
+}
+
+func (f *frame) current(set *packedSet) bool {
+	for i, buf := range f.x.prog.Params {
+		k := set.keys[i]
+		if k.st != f.bufs[buf].st || k.ptr != f.ptrs[buf] || k.version != k.st.Version() {
+			return false
+		}
+	}
+	return true
+}
+
+func (f *frame) repack() *packedSet {
+	f.x.pack.Lock()
+	defer f.x.pack.Unlock()
+	if set := f.x.packed.Load(); set != nil && f.current(set) {
+		return set
+	}
+	set := &packedSet{bufs: map[int]*torch.Storage{}}
+	for _, buf := range f.x.prog.Params {
+		st := f.bufs[buf].st
+		set.keys = append(set.keys, packedKey{st, f.ptrs[buf], st.Version()})
+	}
+	for i := range f.x.prog.Buffers {
+		if f.x.prog.Buffers[i].Role == inductor.RolePacked {
+			st := torch.NewStorage(f.layout(i).bytes)
+			set.bufs[i] = st
+			f.ptrs[i] = storagePtr(st, 0)
+		}
+	}
+	for _, st := range f.x.prog.Prologue {
+		f.segment(st.Segment)
+	}
+	f.x.packed.Store(set)
+	return set
+}

@@ -1,0 +1,130 @@
+package backends
+
+import (
+	_ "embed"
+	"fmt"
+	"os"
+	"runtime"
+	"strings"
+	"sync"
+	"syscall"
+	"unsafe"
+)
+
+//go:embed runtime/pool.c.txt
+var poolText string
+
+//go:embed runtime/gemm.c.txt
+var gemmText string
+
+// runtimeLib is the loaded runtime library. There is one of each width in a
+// process: it owns the thread pool and the fault handler.
+type runtimeLib struct {
+	run, packed uintptr
+	threads     int
+}
+
+// runtimes holds the loaded libraries by path, so that several sets in one
+// process (tests) share a pool.
+var runtimes struct {
+	sync.Mutex
+	byPath map[string]*runtimeLib
+}
+
+// loadRuntime builds the library, once per machine, loads it and starts its
+// pool and its fault handler.
+func (e *engine) loadRuntime() (*runtimeLib, error) {
+	text := poolText + gemmText
+	flags := append([]string{fmt.Sprintf("-DTC_LANES=%d", e.lanes)}, runtimeFlags...)
+	k := key(text, strings.Join(flags, " "), e.cc.id, e.cpu.Flags)
+	path, _, err := e.cache.get("runtime", k, func(dir, out string) error {
+		return e.cc.build(dir, []string{text}, flags, nil, out)
+	})
+	if err != nil {
+		return nil, err
+	}
+	runtimes.Lock()
+	defer runtimes.Unlock()
+	if r := runtimes.byPath[path]; r != nil {
+		return r, nil
+	}
+	r, err := e.startRuntime(path)
+	if err != nil {
+		return nil, err
+	}
+	if runtimes.byPath == nil {
+		runtimes.byPath = map[string]*runtimeLib{}
+	}
+	runtimes.byPath[path] = r
+	return r, nil
+}
+
+func (e *engine) startRuntime(path string) (*runtimeLib, error) {
+	lib, err := dlopen(path)
+	if err != nil {
+		return nil, err
+	}
+	syms := map[string]uintptr{}
+	for _, name := range []string{"tc_start", "tc_faults", "tc_trap", "tc_run", "tc_packed"} {
+		if syms[name], err = dlsym(lib, name); err != nil {
+			return nil, err
+		}
+	}
+	threads := e.set.cfg.Threads
+	if threads <= 0 {
+		threads = runtime.GOMAXPROCS(0)
+	}
+	page, err := mapFaultPage(e.set.cfg.FaultPage)
+	if err != nil {
+		return nil, err
+	}
+	ccall(syms["tc_faults"], page)
+	if t := e.set.cfg.Trap; t != "" {
+		kernel, where, _ := strings.Cut(t, ",")
+		if kernel == "*" {
+			kernel = ""
+		}
+		worker := uintptr(0)
+		if where == "pool" {
+			worker = 1
+		}
+		ccall(syms["tc_trap"], uintptr(unsafe.Pointer(cstring(kernel))), worker)
+	}
+	n := ccall(syms["tc_start"], uintptr(threads))
+	return &runtimeLib{run: syms["tc_run"], packed: syms["tc_packed"], threads: int(n)}, nil
+}
+
+// faultPageSize is the size of the page that internal/app lays out.
+const faultPageSize = 4096
+
+// mapFaultPage maps the page for the life of the process; 0 without one.
+func mapFaultPage(path string) (uintptr, error) {
+	if path == "" {
+		return 0, nil
+	}
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		return 0, fmt.Errorf("kernel-fault page: %w", err)
+	}
+	defer f.Close()
+	mem, err := syscall.Mmap(int(f.Fd()), 0, faultPageSize, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_SHARED)
+	if err != nil {
+		return 0, fmt.Errorf("kernel-fault page: %w", err)
+	}
+	return uintptr(unsafe.Pointer(&mem[0])), nil
+}
+
+// pinned keeps C strings that C holds on to.
+var pinned sync.Map
+
+// cstring returns a copy of s with a final zero that lives as long as the
+// process.
+func cstring(s string) *byte {
+	if p, ok := pinned.Load(s); ok {
+		return p.(*byte)
+	}
+	b := make([]byte, len(s)+1)
+	copy(b, s)
+	p, _ := pinned.LoadOrStore(s, &b[0])
+	return p.(*byte)
+}

@@ -1,0 +1,80 @@
+package backends
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+
+	"tcdbg/tracer"
+)
+
+// Config is what the backends of a process share.
+type Config struct {
+	CC        string    // C compiler; empty: $CC, then cc, gcc, clang; "none": the plain executor
+	CacheDir  string    // compiled code; empty: $XDG_CACHE_HOME/tcdbg
+	FaultPage string    // file that a faulting kernel reports to; empty: none
+	Threads   int       // of the kernels' pool; 0: as many as the process may use
+	Lanes     int       // float32 elements in a vector; 0: what the CPU has
+	Trap      string    // for tests: "KERNEL" or "KERNEL,pool" faults on purpose; empty: $TCDBG_TRAP_KERNEL
+	Stderr    io.Writer // for warnings; nil: os.Stderr
+}
+
+// Set is the backends of one process.
+type Set struct {
+	cfg  Config
+	once sync.Once
+	eng  *engine // of the inductor backend
+	warn sync.Map
+}
+
+// NewSet returns the backends with one configuration.
+func NewSet(cfg Config) *Set {
+	if cfg.Stderr == nil {
+		cfg.Stderr = os.Stderr
+	}
+	if cfg.Trap == "" {
+		cfg.Trap = os.Getenv("TCDBG_TRAP_KERNEL")
+	}
+	return &Set{cfg: cfg}
+}
+
+// row makes one backend of a set.
+type row struct {
+	name, doc string
+	make      func(s *Set) tracer.Backend
+}
+
+var rows = []row{
+	{"aot_eager", "the graph after decomposition, run operator by operator", func(*Set) tracer.Backend { return aotEager{} }},
+	{"eager", "the graph as captured, run operator by operator", func(*Set) tracer.Backend { return eager{} }},
+	{"inductor", "fused kernels in C", func(s *Set) tracer.Backend { return &inductorBackend{s} }},
+}
+
+// Names lists the backends.
+func Names() []string {
+	var out []string
+	for _, r := range rows {
+		out = append(out, r.name)
+	}
+	return out
+}
+
+// Get returns the backend of that name.
+func (s *Set) Get(name string) (tracer.Backend, error) {
+	i := slices.IndexFunc(rows, func(r row) bool { return r.name == name })
+	if i < 0 {
+		return nil, fmt.Errorf("backend %q is not known; there are %s", name, strings.Join(Names(), ", "))
+	}
+	return rows[i].make(s), nil
+}
+
+// warnOnce writes a warning the first time that it comes up.
+func (s *Set) warnOnce(format string, args ...any) {
+	text := fmt.Sprintf(format, args...)
+	if _, said := s.warn.LoadOrStore(text, true); !said {
+		fmt.Fprintln(s.cfg.Stderr, "tcdbg: "+text)
+	}
+}

@@ -1,0 +1,523 @@
+package cpp
+
+import (
+	"fmt"
+	"strings"
+
+	"tcdbg/graph"
+	"tcdbg/inductor/ir"
+	"tcdbg/inductor/sched"
+	"tcdbg/internal/ops"
+	"tcdbg/internal/sym"
+)
+
+// Target is the machine that code is generated for.
+type Target struct {
+	Lanes int   // float32 elements in a vector: 4, 8 or 16
+	Cache int64 // bytes of the last-level cache that are ours; larger outputs are stored past it
+}
+
+// Env is what the kernels of a program share.
+type Env struct {
+	Target Target
+	// Slot is the position of a buffer in the table of pointers B.
+	Slot func(b *ir.Buffer) int
+	// Size is the position of a size expression in the table S.
+	Size func(x sym.Int) int
+	// Streams tells that nobody reads the buffer before so much else was written
+	// that it would have left the caches.
+	Streams func(b *ir.Buffer) bool
+}
+
+// Line ties a line of a kernel's text (0-based) to the nodes that it computes.
+type Line struct {
+	Line   int
+	Origin ir.Origin
+}
+
+// Code is the C text of one kernel.
+type Code struct {
+	Name  string
+	Text  string
+	Lines []Line
+	// Units and Grain are C expressions: the number of parallel iterations, and
+	// how many a thread should at least get.
+	Units, Grain string
+	Widths       []int
+	Gemm         string // initialiser of tc_gemm_args; empty for loops
+	Pack         bool   // Text is the statement that packs a weight
+}
+
+// emitter writes one kernel.
+type emitter struct {
+	env  *Env
+	k    *sched.Kernel
+	pre  *prelude
+	sb   strings.Builder
+	ind  int
+	line int
+	code *Code
+
+	lanes  int                   // of the vector regions
+	vals   map[valKey]operand    // values that are defined now
+	regs   map[*ir.Buffer]regVal // what a buffer's element is, in this iteration
+	outer  map[*ir.Buffer]bool   // in-kernel buffers whose value does not depend on the inner loops
+	names  []string              // C text of each loop variable
+	wrote  bool                  // some store went past the caches
+	copies string                // suffix of the names in this copy of the body
+	where  string                // operator named by the last comment
+}
+
+type valKey struct{ step, val int }
+
+// operand is a C expression and how many lanes it has.
+type operand struct {
+	text  string
+	lanes int
+}
+
+type regVal struct {
+	operand
+	inner bool
+}
+
+// Kernel generates the C function of k.
+func Kernel(env *Env, pre *Prelude, k *sched.Kernel) *Code {
+	e := &emitter{env: env, k: k, pre: pre.p, lanes: env.Target.Lanes, code: &Code{Name: k.Name}}
+	if k.Lanes8() {
+		e.lanes = max(e.lanes/2, 1)
+	}
+	e.vals, e.regs, e.outer = map[valKey]operand{}, map[*ir.Buffer]regVal{}, map[*ir.Buffer]bool{}
+	e.names = make([]string, len(k.Loops))
+	for i := range k.Loops {
+		if i < k.Outer {
+			e.names[i] = fmt.Sprintf("i%d", i)
+		} else {
+			e.names[i] = fmt.Sprintf("r%d", i-k.Outer)
+		}
+	}
+	for _, st := range k.Steps {
+		if !st.Inner || st.Reduces() {
+			st.Node.Writes(func(b *ir.Buffer, _ *ir.Index) { e.outer[b] = true })
+		}
+	}
+	pre.width(e.lanes)
+	if k.Group.Template {
+		e.epilogue()
+	} else {
+		e.function()
+	}
+	e.code.Text = e.sb.String()
+	return e.code
+}
+
+func (e *emitter) p(format string, args ...any) {
+	s := strings.Repeat("  ", e.ind) + fmt.Sprintf(format, args...) + "\n"
+	e.sb.WriteString(s)
+	e.line += strings.Count(s, "\n")
+}
+
+func (e *emitter) open(format string, args ...any) {
+	e.p(format+" {", args...)
+	e.ind++
+}
+
+func (e *emitter) close() {
+	e.ind--
+	e.p("}")
+}
+
+// size is a loop bound or stride as C text.
+func (e *emitter) size(x sym.Int) string {
+	if v, ok := x.IsConst(); ok {
+		return fmt.Sprint(v)
+	}
+	return fmt.Sprintf("S[%d]", e.env.Size(x))
+}
+
+// address is the C text of an index in which loop k is called name(k).
+func (e *emitter) address(x ir.Index) string {
+	var parts []string
+	for k, c := range x.Coef {
+		v, isConst := c.IsConst()
+		switch {
+		case isConst && v == 0 || e.names[k] == "0":
+		case isConst && v == 1:
+			parts = append(parts, e.names[k])
+		default:
+			name := e.names[k]
+			if strings.ContainsAny(name, " +") {
+				name = "(" + name + ")"
+			}
+			parts = append(parts, e.size(c)+" * "+name)
+		}
+	}
+	if !sym.Is(x.Off, 0) || len(parts) == 0 {
+		parts = append(parts, e.size(x.Off))
+	}
+	return strings.Join(parts, " + ")
+}
+
+// chunk is the number of iterations of a pointwise kernel's last loop that a
+// thread takes at once.
+const chunk = 16384
+
+// function writes the kernel and its loops.
+func (e *emitter) function() {
+	k := e.k
+	e.header()
+	e.open("void %s(void *const *B, const i64 *S, i64 lo, i64 hi)", k.Name)
+	e.pointers()
+	e.rows()
+	if k.Pointwise {
+		e.pointwise()
+	} else if k.Vec < k.Outer {
+		e.columns()
+	} else {
+		e.reductions()
+	}
+	if e.wrote {
+		e.p("__builtin_ia32_sfence();")
+	}
+	e.close()
+}
+
+// header names the kernel's operators, nodes and source lines.
+func (e *emitter) header() {
+	var nodes []string
+	for _, o := range e.k.Origins() {
+		nodes = append(nodes, o.Node)
+	}
+	e.p("// %s: %s", e.k.Name, strings.Join(nodes, ", "))
+}
+
+// pointers declares one pointer for each buffer in memory.
+func (e *emitter) pointers() {
+	seen := map[*ir.Buffer]bool{}
+	written := map[*ir.Buffer]bool{}
+	var bufs []*ir.Buffer
+	for _, st := range e.k.Steps {
+		for i := range st.Body {
+			v := &st.Body[i]
+			if v.Op != ir.Load && v.Op != ir.Store {
+				continue
+			}
+			if _, own := e.k.Place[v.Buf]; own && e.k.Place[v.Buf] != sched.Memory {
+				continue
+			}
+			written[v.Buf] = written[v.Buf] || v.Op == ir.Store
+			if !seen[v.Buf] {
+				seen[v.Buf] = true
+				bufs = append(bufs, v.Buf)
+			}
+		}
+	}
+	for _, b := range bufs {
+		t, c := memType(b.DType), "const "
+		if written[b] {
+			c = ""
+		}
+		e.p("%s%s *const %s = (%s%s *)B[%d];  // %s", c, t, e.ptr(b), c, t, e.env.Slot(b), b.Name)
+	}
+}
+
+func (e *emitter) ptr(b *ir.Buffer) string { return fmt.Sprintf("p%d", e.env.Slot(b)) }
+
+// rows declares the rows that a thread keeps between phases.
+func (e *emitter) rows() {
+	n, _ := e.k.RowSize()
+	if e.k.Vec < e.k.Outer {
+		n *= int64(e.lanes)
+	}
+	for _, st := range e.k.Steps {
+		st.Node.Writes(func(b *ir.Buffer, _ *ir.Index) {
+			if e.k.Place[b] == sched.Row {
+				e.p("%s %s[%d] __attribute__((aligned(64)));", memType(b.DType), e.row(b), n)
+			}
+		})
+	}
+}
+
+func (e *emitter) row(b *ir.Buffer) string { return "row" + strings.TrimPrefix(b.Name, "buf") }
+
+// decode declares the loop variables of the outer loops [0, n) from a linear
+// number.
+func (e *emitter) decode(linear string, n int) {
+	rest := linear
+	for k := n - 1; k >= 0; k-- {
+		size := e.size(e.k.Loops[k].Size)
+		if k == 0 {
+			e.p("const i64 i%d = %s;", k, rest)
+			return
+		}
+		e.p("const i64 i%d = %s %% %s;", k, rest, size)
+		e.p("const i64 o%d = %s / %s;", k, rest, size)
+		rest = fmt.Sprintf("o%d", k)
+	}
+}
+
+func (e *emitter) outerUnits(n int) string {
+	total := sym.Const(1)
+	for _, v := range e.k.Loops[:n] {
+		total = sym.Mul(total, v.Size)
+	}
+	return e.size(total)
+}
+
+// grain is how many units of so many elements are worth a thread.
+func (e *emitter) grain(perUnit int64) string {
+	ops := int64(1)
+	for _, st := range e.k.Steps {
+		for i := range st.Body {
+			ops += cost(st.Body[i].Op)
+		}
+	}
+	return fmt.Sprint(max(1, 65536/max(1, perUnit*ops/4)))
+}
+
+func cost(o ir.Op) int64 {
+	switch o {
+	case ir.Const, ir.Load, ir.Store, ir.Cast, ir.IndexOf:
+		return 1
+	case ir.Exp, ir.Sigmoid, ir.Tanh, ir.Erf, ir.Log, ir.Sin, ir.Cos, ir.Pow, ir.Expm1, ir.Log1p:
+		return 12
+	case ir.Div, ir.Sqrt, ir.Rsqrt:
+		return 4
+	}
+	return 1
+}
+
+// pointwise walks all outer loops and chunks of the last one.
+func (e *emitter) pointwise() {
+	k := e.k
+	last := k.Loops[len(k.Loops)-1].Size
+	n, static := last.IsConst()
+	chunks := !static || n > 2*chunk
+	units := e.outerUnits(k.Outer)
+	if chunks {
+		total := sym.Const(1)
+		for _, v := range k.Loops[:k.Outer] {
+			total = sym.Mul(total, v.Size)
+		}
+		per := sym.FloorDiv(sym.Add(last, sym.Const(chunk-1)), sym.Const(chunk))
+		units = e.size(sym.Mul(total, per))
+		e.code.Units, e.code.Grain = units, e.grain(min(chunk, ir.HintOf(last)))
+		e.open("for (i64 w = lo; w < hi; w++)")
+		e.p("const i64 first = w %% %s * %d;", e.size(per), chunk)
+		e.p("const i64 rest = %s - first;", e.size(last))
+		e.p("const i64 end = first + (rest < %d ? rest : %d);", chunk, chunk)
+		if k.Outer > 0 {
+			e.p("const i64 o = w / %s;", e.size(per))
+			e.decode("o", k.Outer)
+		}
+	} else {
+		e.code.Units, e.code.Grain = units, e.grain(n)
+		e.open("for (i64 w = lo; w < hi; w++)")
+		e.p("const i64 first = 0, end = %d;", n)
+		if k.Outer > 0 {
+			e.decode("w", k.Outer)
+		}
+	}
+	e.phase(0, "first", "end", static && n%int64(2*e.lanes) == 0, static && n%int64(e.lanes) == 0, static && n < int64(e.lanes))
+	e.close()
+}
+
+// reductions walks the outer loops in parallel and vectorises the innermost one.
+func (e *emitter) reductions() {
+	k := e.k
+	e.code.Units = e.outerUnits(k.Outer)
+	row := int64(1)
+	for _, v := range k.Loops[k.Outer:] {
+		row *= max(1, ir.HintOf(v.Size))
+	}
+	e.code.Grain = e.grain(row)
+	e.open("for (i64 w = lo; w < hi; w++)")
+	if k.Outer > 0 {
+		e.decode("w", k.Outer)
+	} else {
+		e.p("(void)w;")
+	}
+	last := k.Loops[len(k.Loops)-1].Size
+	n, static := last.IsConst()
+	for p := range k.Phases {
+		e.outerItems(p, 1)
+		if e.innerItems(p) {
+			e.phase(p, "0", e.size(last), static && n%int64(2*e.lanes) == 0, static && n%int64(e.lanes) == 0, static && n < int64(e.lanes))
+		}
+	}
+	e.close()
+}
+
+func (e *emitter) innerItems(p int) bool {
+	for _, st := range e.k.Steps {
+		if st.Phase == p && st.Inner {
+			return true
+		}
+	}
+	return false
+}
+
+// outerItems writes the items that run once an outer iteration.
+func (e *emitter) outerItems(p, lanes int) {
+	for i := range e.k.Steps {
+		if st := &e.k.Steps[i]; st.Phase == p && !st.Inner {
+			e.item(i, lanes, false, all)
+		}
+	}
+}
+
+// phase writes the inner loops of phase p, vectorised along the innermost.
+// even and whole tell that its length is a multiple of two vectors, of one;
+// small that it is shorter than one.
+func (e *emitter) phase(p int, first, end string, even, whole, small bool) {
+	e.hoist(p)
+	e.accumulators(p, even, small)
+	inner := e.k.Loops[e.k.Outer:]
+	for i, v := range inner[:len(inner)-1] {
+		e.open("for (i64 r%d = 0; r%d < %s; r%d++)", i, i, e.size(v.Size), i)
+	}
+	v := len(e.k.Loops) - 1
+	name := e.names[v]
+	if !small {
+		copies := 1
+		if even {
+			copies = 2
+		}
+		bound := end
+		if !whole {
+			e.p("i64 %s = %s;", name, first)
+			e.open("for (; %s + %d <= %s; %s += %d)", name, e.lanes*copies, bound, name, e.lanes*copies)
+		} else {
+			e.open("for (i64 %s = %s; %s < %s; %s += %d)", name, first, name, bound, name, e.lanes*copies)
+		}
+		e.prefetch(p)
+		for c := range copies {
+			e.body(p, c, name)
+		}
+		e.close()
+	}
+	if small {
+		e.open("for (i64 %s = %s; %s < %s; %s++)", name, first, name, end, name)
+		e.scalarBody(p)
+		e.close()
+	} else if !whole {
+		e.open("for (; %s < %s; %s++)", name, end, name)
+		e.scalarBody(p)
+		e.close()
+	}
+	for range inner[:len(inner)-1] {
+		e.close()
+	}
+	e.finish(p, even, small)
+}
+
+// body writes copy c of the vector body.
+func (e *emitter) body(p, c int, name string) {
+	v := len(e.k.Loops) - 1
+	if c > 0 {
+		e.names[v] = fmt.Sprintf("%s + %d", name, c*e.lanes)
+	}
+	e.copies = fmt.Sprintf("_%d", c)
+	e.items(p, e.lanes)
+	e.copies = ""
+	e.names[v] = name
+}
+
+func (e *emitter) scalarBody(p int) {
+	e.copies = "_s"
+	e.items(p, 1)
+	e.copies = ""
+}
+
+func (e *emitter) items(p, lanes int) {
+	for i := range e.k.Steps {
+		if st := &e.k.Steps[i]; st.Phase == p && st.Inner {
+			e.item(i, lanes, true, innerPart)
+		}
+	}
+	for b, r := range e.regs {
+		if r.inner {
+			delete(e.regs, b)
+		}
+	}
+}
+
+// prefetch asks for what a streaming kernel reads some lines later.
+func (e *emitter) prefetch(p int) {
+	if !e.streams() {
+		return
+	}
+	seen := map[string]bool{}
+	for i := range e.k.Steps {
+		st := &e.k.Steps[i]
+		for j := range st.Body {
+			v := &st.Body[j]
+			if st.Phase != p || v.Op != ir.Load || !e.contiguous(v.Index) || e.own(v.Buf) {
+				continue
+			}
+			if t := fmt.Sprintf("%s + %s", e.ptr(v.Buf), e.address(v.Index)); !seen[t] {
+				seen[t] = true
+				e.p("__builtin_prefetch(%s + %d);", t, 512)
+				e.p("__builtin_prefetch(%s + %d);", t, 512+e.lanes)
+			}
+		}
+	}
+}
+
+// streams reports whether any store of the kernel goes past the caches.
+func (e *emitter) streams() bool {
+	for _, st := range e.k.Steps {
+		for i := range st.Body {
+			if v := &st.Body[i]; v.Op == ir.Store && e.nonTemporal(v) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func (e *emitter) own(b *ir.Buffer) bool { _, ok := e.k.Place[b]; return ok }
+
+func (e *emitter) contiguous(x ir.Index) bool { return sym.Is(x.Coef[e.k.Vec], 1) }
+
+// nonTemporal decides whether a store goes past the caches: it must be a whole
+// aligned vector of float32, walked once.
+func (e *emitter) nonTemporal(v *ir.Value) bool {
+	if v.DType != ops.Float32 || e.k.Place[v.Buf] != sched.Memory || e.env.Streams == nil || !e.env.Streams(v.Buf) {
+		return false
+	}
+	if !e.k.Pointwise || !e.contiguous(v.Index) {
+		return false
+	}
+	n, ok := e.k.Loops[e.k.Vec].Size.IsConst()
+	if !ok || n%int64(e.lanes) != 0 {
+		return false
+	}
+	aligned := func(x sym.Int) bool { return sym.Is(sym.Mod(x, sym.C(e.lanes)), 0) }
+	for k, c := range v.Index.Coef {
+		if k != e.k.Vec && !aligned(c) {
+			return false
+		}
+	}
+	return aligned(v.Index.Off)
+}
+
+// comment names the operator and source line before its operations.
+func (e *emitter) comment(o ir.Origin) {
+	text := o.Op
+	if len(o.Stack) > 0 {
+		f := o.Stack[len(o.Stack)-1]
+		text = fmt.Sprintf("%s: %s:%d %s", o.Op, f.File, f.Line, oneLine(f))
+	}
+	if text == e.where {
+		return
+	}
+	e.where = text
+	e.p("// %s", text)
+}
+
+// oneLine is the source text of a frame, safe inside a line comment.
+func oneLine(f graph.Frame) string {
+	s := strings.ReplaceAll(f.Code, "\n", " ")
+	return strings.TrimRight(strings.ToValidUTF8(s, "?"), "\\ ")
+}

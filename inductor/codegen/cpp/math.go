@@ -1,0 +1,219 @@
+package cpp
+
+// This file holds the elementary functions: polynomials of our own, fitted to
+// minimise the relative error, good to about one unit in the last place in
+// float32. The texts serve vectors and scalars alike; fma is explicit, so that
+// nothing else is contracted.
+
+// fma picks the machine's instruction; elsewhere the twin rounds twice where the
+// machine has no fused multiply-add.
+const fmaText = `f$ fma_f$(f$ a, f$ b, f$ c) {
+#if defined(__FMA__) && !defined(__clang__) && $ == 16 && defined(__AVX512F__)
+  return __builtin_ia32_vfmaddps512_mask(a, b, c, (unsigned short)-1, 4);
+#elif defined(__FMA__) && !defined(__clang__) && $ == 8
+  return __builtin_ia32_vfmaddps256(a, b, c);
+#elif defined(__FMA__) && !defined(__clang__) && $ == 4
+  return __builtin_ia32_vfmaddps(a, b, c);
+#elif defined(__clang__)
+  return __builtin_elementwise_fma(a, b, c);
+#elif defined(__FMA__) || defined(__aarch64__)
+  f$ r = {0}; for (int k = 0; k < $; k++) r[k] = __builtin_fmaf(a[k], b[k], c[k]); return r;
+#else
+  return a * b + c;
+#endif
+}`
+
+const fmaOne = `f1 fma_f1(f1 a, f1 b, f1 c) {
+#if defined(__FMA__) || defined(__aarch64__)
+  return __builtin_fmaf(a, b, c);
+#else
+  return a * b + c;
+#endif
+}`
+
+const sqrtText = `f$ sqrt_f$(f$ x) {
+#if !defined(__clang__) && $ == 16 && defined(__AVX512F__)
+  return __builtin_ia32_sqrtps512_mask(x, x, (unsigned short)-1, 4);
+#elif !defined(__clang__) && $ == 8 && defined(__AVX__)
+  return __builtin_ia32_sqrtps256(x);
+#elif !defined(__clang__) && $ == 4 && defined(__SSE__)
+  return __builtin_ia32_sqrtps(x);
+#else
+  f$ r = {0}; for (int k = 0; k < $; k++) r[k] = __builtin_sqrtf(x[k]); return r;
+#endif
+}`
+
+const expText = `f$ exp_f$(f$ x) {
+  f$ y = sel_f$(lt_f$(bc_f$(89.0f), x), bc_f$(89.0f), x);
+  y = sel_f$(lt_f$(y, bc_f$(-104.0f)), bc_f$(-104.0f), y);
+  f$ n = (y * 1.44269504f + 12582912.0f) - 12582912.0f;
+  f$ r = fma_f$(n, bc_f$(-0.693145752f), y);
+  r = fma_f$(n, bc_f$(-1.42860677e-6f), r);
+  f$ p = fma_f$(bc_f$(0.00138145976f), r, bc_f$(0.00836871658f));
+  p = fma_f$(p, r, bc_f$(0.041668389f));
+  p = fma_f$(p, r, bc_f$(0.166665211f));
+  p = fma_f$(p, r, bc_f$(0.49999994f));
+  p = fma_f$(p * r, r, r) + 1.0f;
+  i$ e = int_f$(sel_f$(eq_f$(n, n), n, bc_f$(0.0f)));
+  i$ h = e >> 1;
+  return p * from_f$((h + 127) << 23) * from_f$((e - h + 127) << 23);
+}`
+
+const logText = `f$ log_f$(f$ x) {
+  i$ tiny = lt_f$(x, bc_f$(1.17549435e-38f));
+  f$ y = sel_f$(tiny, x * 8388608.0f, x);
+  i$ b = bits_f$(y);
+  i$ e = ((b >> 23) & 255) - 126;
+  f$ m = from_f$((b & 0x007fffff) | 0x3f000000);
+  i$ low = lt_f$(m, bc_f$(0.707106769f));
+  m = sel_f$(low, m + m, m) - 1.0f;
+  e = e + low - (tiny & 23);
+  f$ n = float_i$(e);
+  f$ q = fma_f$(bc_f$(0.0674659163f), m, bc_f$(-0.116756387f));
+  q = fma_f$(q, m, bc_f$(0.118881777f));
+  q = fma_f$(q, m, bc_f$(-0.124055922f));
+  q = fma_f$(q, m, bc_f$(0.142195508f));
+  q = fma_f$(q, m, bc_f$(-0.166679963f));
+  q = fma_f$(q, m, bc_f$(0.200021192f));
+  q = fma_f$(q, m, bc_f$(-0.250000089f));
+  q = fma_f$(q, m, bc_f$(0.333333135f));
+  f$ z = m * m;
+  f$ r = fma_f$(q * m, z, n * -2.12194440e-4f);
+  r = fma_f$(z, bc_f$(-0.5f), r);
+  r = fma_f$(n, bc_f$(0.693359375f), r + m);
+  f$ inf = bc_f$(__builtin_inff());
+  r = sel_f$(eq_f$(x, inf), inf, r);
+  r = sel_f$(eq_f$(x, bc_f$(0.0f)), -inf, r);
+  return sel_f$(le_f$(bc_f$(0.0f), x), r, bc_f$(__builtin_nanf("")));
+}`
+
+const tanhText = `f$ tanh_f$(f$ x) {
+  f$ a = abs_f$(x);
+  f$ z = x * x;
+  f$ p = fma_f$(bc_f$(0.00214296137f), z, bc_f$(-0.00817739777f));
+  p = fma_f$(p, z, bc_f$(0.0217007026f));
+  p = fma_f$(p, z, bc_f$(-0.0539467633f));
+  p = fma_f$(p, z, bc_f$(0.133332059f));
+  p = fma_f$(p, z, bc_f$(-0.333333313f));
+  f$ s = fma_f$(p * z, x, x);
+  f$ b = 1.0f - 2.0f / (exp_f$(a + a) + 1.0f);
+  b = from_f$(bits_f$(b) | (bits_f$(x) & (i32)0x80000000));
+  return sel_f$(lt_f$(a, bc_f$(0.625f)), s, b);
+}`
+
+const erfText = `f$ erf_f$(f$ x) {
+  f$ a = abs_f$(x);
+  f$ z = x * x;
+  f$ p = fma_f$(bc_f$(8.51310106e-05f), z, bc_f$(-0.00081756385f));
+  p = fma_f$(p, z, bc_f$(0.00520385895f));
+  p = fma_f$(p, z, bc_f$(-0.0268605091f));
+  p = fma_f$(p, z, bc_f$(0.112837151f));
+  p = fma_f$(p, z, bc_f$(-0.376126349f));
+  p = fma_f$(p, z, bc_f$(0.128379166f));
+  f$ s = fma_f$(p, x, x);
+  f$ c = sel_f$(lt_f$(bc_f$(3.95f), a), bc_f$(3.95f), a);
+  f$ q = fma_f$(bc_f$(-1.04329338e-05f), c, bc_f$(0.000314856385f));
+  q = fma_f$(q, c, bc_f$(-0.00361033529f));
+  q = fma_f$(q, c, bc_f$(0.0236945525f));
+  q = fma_f$(q, c, bc_f$(-0.106159031f));
+  q = fma_f$(q, c, bc_f$(-0.635198057f));
+  q = fma_f$(q, c, bc_f$(-1.12863708f));
+  f$ b = 1.0f - exp_f$(q * c);
+  b = from_f$(bits_f$(b) | (bits_f$(x) & (i32)0x80000000));
+  b = sel_f$(eq_f$(x, x), b, x);
+  return sel_f$(lt_f$(a, bc_f$(0.9f)), s, b);
+}`
+
+// trig reduces x by multiples of pi/2 in three parts, which is exact enough up to
+// about 1e5; beyond, the lanes go through libm.
+const trigText = `f$ trig_f$(f$ x, int quarter) {
+  f$ a = abs_f$(x);
+  i$ far = ~le_f$(a, bc_f$(100000.0f));
+  f$ y = sel_f$(far, bc_f$(0.0f), x);
+  f$ n = (y * 0.636619747f + 12582912.0f) - 12582912.0f;
+  f$ r = fma_f$(n, bc_f$(-1.57079625f), y);
+  r = fma_f$(n, bc_f$(-7.54978942e-08f), r);
+  r = fma_f$(n, bc_f$(-5.39030253e-15f), r);
+  i$ q = int_f$(n) + quarter;
+  f$ z = r * r;
+  f$ s = fma_f$(bc_f$(2.71830413e-06f), z, bc_f$(-0.000198393347f));
+  s = fma_f$(s, z, bc_f$(0.00833332911f));
+  s = fma_f$(s, z, bc_f$(-0.166666672f));
+  s = fma_f$(s * z, r, r);
+  f$ c = fma_f$(bc_f$(-2.72056838e-07f), z, bc_f$(2.47994594e-05f));
+  c = fma_f$(c, z, bc_f$(-0.00138888834f));
+  c = fma_f$(c, z, bc_f$(0.0416666679f));
+  c = fma_f$(c, z, bc_f$(-0.5f));
+  c = fma_f$(c, z, bc_f$(1.0f));
+  f$ v = sel_f$(ne_i$(q & 1, bc_i$(0)), c, s);
+  v = from_f$(bits_f$(v) ^ ((q & 2) << 30));
+  if (any_i$(far)) v = far_f$(x, v, far, quarter);
+  return v;
+}`
+
+const farText = `f$ far_f$(f$ x, f$ v, i$ far, int quarter) {
+  for (int k = 0; k < $; k++)
+    if (far[k]) v[k] = quarter ? (float)__builtin_cos((double)x[k]) : (float)__builtin_sin((double)x[k]);
+  return v;
+}`
+
+var mathHelpers = map[string]helper{
+	"fma_f":   {text: fmaText, one: fmaOne},
+	"sqrt_f":  {text: sqrtText, one: `f1 sqrt_f1(f1 x) { return __builtin_sqrtf(x); }`},
+	"sqrt_d":  {text: `d$ sqrt_d$(d$ x) { d$ r = {0}; for (int k = 0; k < $; k++) r[k] = __builtin_sqrt(x[k]); return r; }`, one: `d1 sqrt_d1(d1 x) { return __builtin_sqrt(x); }`},
+	"int_f":   {text: `i$ int_f$(f$ x) { return __builtin_convertvector(x, i$); }`, one: `i1 int_f1(f1 x) { return (i32)x; }`},
+	"float_i": {text: `f$ float_i$(i$ x) { return __builtin_convertvector(x, f$); }`, one: `f1 float_i1(i1 x) { return (float)x; }`},
+	"abs_f":   {needs: []string{"bits_f", "from_f"}, text: `f$ abs_f$(f$ x) { return from_f$(bits_f$(x) & 0x7fffffff); }`},
+	"abs_d":   {needs: []string{"bits_d", "from_d"}, text: `d$ abs_d$(d$ x) { return from_d$(bits_d$(x) & 0x7fffffffffffffffL); }`},
+	"abs_i":   {needs: []string{"sel_i", "lt_i", "bc_i"}, text: `i$ abs_i$(i$ x) { return sel_i$(lt_i$(x, bc_i$(0)), -x, x); }`},
+	"abs_l":   {needs: []string{"sel_l", "lt_l", "bc_l"}, text: `l$ abs_l$(l$ x) { return sel_l$(lt_l$(x, bc_l$(0)), -x, x); }`},
+	"any_i": {text: `int any_i$(i$ x) { int r = 0; for (int k = 0; k < $; k++) r |= x[k]; return r; }`,
+		one: `int any_i1(i1 x) { return x; }`},
+
+	"exp_f":     {needs: []string{"fma_f", "sel_f", "lt_f", "eq_f", "bc_f", "from_f", "int_f"}, text: expText},
+	"log_f":     {needs: []string{"fma_f", "sel_f", "lt_f", "le_f", "eq_f", "bc_f", "from_f", "bits_f", "float_i"}, text: logText},
+	"tanh_f":    {needs: []string{"exp_f", "abs_f", "bits_f"}, text: tanhText},
+	"erf_f":     {needs: []string{"exp_f", "abs_f", "bits_f"}, text: erfText},
+	"far_f":     {text: farText, one: `f1 far_f1(f1 x, f1 v, i1 far, int quarter) { return quarter ? (float)__builtin_cos((double)x) : (float)__builtin_sin((double)x); }`},
+	"trig_f":    {needs: []string{"fma_f", "sel_f", "le_f", "ne_i", "bc_f", "bc_i", "from_f", "bits_f", "int_f", "abs_f", "any_i", "far_f"}, text: trigText},
+	"sin_f":     {needs: []string{"trig_f"}, text: `f$ sin_f$(f$ x) { return trig_f$(x, 0); }`},
+	"cos_f":     {needs: []string{"trig_f"}, text: `f$ cos_f$(f$ x) { return trig_f$(x, 1); }`},
+	"sigmoid_f": {needs: []string{"exp_f"}, text: `f$ sigmoid_f$(f$ x) { return 1.0f / (1.0f + exp_f$(-x)); }`},
+	"sigmoid_d": {needs: []string{"exp_d"}, text: `d$ sigmoid_d$(d$ x) { return 1.0 / (1.0 + exp_d$(-x)); }`},
+
+	"round_f": {needs: []string{"abs_f", "bits_f", "from_f", "sel_f", "lt_f", "bc_f"}, text: `f$ round_f$(f$ x) {
+  f$ a = abs_f$(x), r = (a + 8388608.0f) - 8388608.0f;
+  r = from_f$(bits_f$(r) | (bits_f$(x) & (i32)0x80000000));
+  return sel_f$(lt_f$(a, bc_f$(8388608.0f)), r, x);
+}`},
+	"floor_f": {needs: []string{"round_f"}, text: `f$ floor_f$(f$ x) { f$ r = round_f$(x); return sel_f$(lt_f$(x, r), r - 1.0f, r); }`},
+	"ceil_f":  {needs: []string{"floor_f"}, text: `f$ ceil_f$(f$ x) { return -floor_f$(-x); }`},
+	"trunc_f": {needs: []string{"floor_f"}, text: `f$ trunc_f$(f$ x) { return from_f$(bits_f$(floor_f$(abs_f$(x))) | (bits_f$(x) & (i32)0x80000000)); }`},
+	"round_d": {text: `d$ round_d$(d$ x) { d$ r = {0}; for (int k = 0; k < $; k++) r[k] = __builtin_rint(x[k]); return r; }`, one: `d1 round_d1(d1 x) { return __builtin_rint(x); }`},
+	"floor_d": {text: `d$ floor_d$(d$ x) { d$ r = {0}; for (int k = 0; k < $; k++) r[k] = __builtin_floor(x[k]); return r; }`, one: `d1 floor_d1(d1 x) { return __builtin_floor(x); }`},
+	"ceil_d":  {text: `d$ ceil_d$(d$ x) { d$ r = {0}; for (int k = 0; k < $; k++) r[k] = __builtin_ceil(x[k]); return r; }`, one: `d1 ceil_d1(d1 x) { return __builtin_ceil(x); }`},
+	"trunc_d": {text: `d$ trunc_d$(d$ x) { d$ r = {0}; for (int k = 0; k < $; k++) r[k] = __builtin_trunc(x[k]); return r; }`, one: `d1 trunc_d1(d1 x) { return __builtin_trunc(x); }`},
+
+	"rem_f": {needs: []string{"fmod_f", "sel_f", "lt_f", "ne_f", "bc_f"}, text: `f$ rem_f$(f$ x, f$ y) {
+  f$ m = fmod_f$(x, y), z = bc_f$(0.0f);
+  return sel_f$(ne_f$(m, z) & (lt_f$(m, z) ^ lt_f$(y, z)), m + y, m);
+}`},
+	"rem_d": {needs: []string{"fmod_d", "sel_d", "lt_d", "ne_d", "bc_d"}, text: `d$ rem_d$(d$ x, d$ y) {
+  d$ m = fmod_d$(x, y), z = bc_d$(0.0);
+  return sel_d$(ne_d$(m, z) & (lt_d$(m, z) ^ lt_d$(y, z)), m + y, m);
+}`},
+	"rem_i": {needs: []string{"sel_i", "ne_i", "lt_i", "bc_i"}, text: `i$ rem_i$(i$ x, i$ y) { i$ m = x % y, z = bc_i$(0); return sel_i$(ne_i$(m, z) & (lt_i$(m, z) ^ lt_i$(y, z)), m + y, m); }`},
+	"rem_l": {needs: []string{"sel_l", "ne_l", "lt_l", "bc_l"}, text: `l$ rem_l$(l$ x, l$ y) { l$ m = x % y, z = bc_l$(0); return sel_l$(ne_l$(m, z) & (lt_l$(m, z) ^ lt_l$(y, z)), m + y, m); }`},
+	"rem_b": {text: `b$ rem_b$(b$ x, b$ y) { return x % y; }`},
+	"floordiv_f": {needs: []string{"rem_f", "round_f", "eq_f"}, text: `f$ floordiv_f$(f$ x, f$ y) {
+  return sel_f$(eq_f$(y, bc_f$(0.0f)), x / y, round_f$((x - rem_f$(x, y)) / y));
+}`},
+	"floordiv_d": {needs: []string{"floor_d"}, text: `d$ floordiv_d$(d$ x, d$ y) { return floor_d$(x / y); }`},
+	"floordiv_i": {needs: []string{"rem_i"}, text: `i$ floordiv_i$(i$ x, i$ y) { return (x - rem_i$(x, y)) / y; }`},
+	"floordiv_l": {needs: []string{"rem_l"}, text: `l$ floordiv_l$(l$ x, l$ y) { return (x - rem_l$(x, y)) / y; }`},
+	"floordiv_b": {text: `b$ floordiv_b$(b$ x, b$ y) { return x / y; }`},
+	"pow_i": {text: `i$ pow_i$(i$ x, i$ y) { i$ r = {0}; for (int k = 0; k < $; k++) { i32 p = 1; for (i32 e = 0; e < y[k]; e++) p *= x[k]; r[k] = p; } return r; }`,
+		one: `i1 pow_i1(i1 x, i1 y) { i32 p = 1; for (i32 e = 0; e < y; e++) p *= x; return p; }`},
+	"pow_l": {text: `l$ pow_l$(l$ x, l$ y) { l$ r = {0}; for (int k = 0; k < $; k++) { i64 p = 1; for (i64 e = 0; e < y[k]; e++) p *= x[k]; r[k] = p; } return r; }`,
+		one: `l1 pow_l1(l1 x, l1 y) { i64 p = 1; for (i64 e = 0; e < y; e++) p *= x; return p; }`},
+}

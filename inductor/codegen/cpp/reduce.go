@@ -1,0 +1,260 @@
+package cpp
+
+import (
+	"fmt"
+	"math"
+
+	"tcdbg/inductor/ir"
+	"tcdbg/inductor/sched"
+	"tcdbg/internal/ops"
+)
+
+// This file writes reductions: an accumulator for each copy of the vector body
+// and one for the scalar rest, combined when the inner loops are done.
+
+// hoist writes what the inner items of phase p need and what does not depend
+// on the inner loops, once, with vector copies of it.
+func (e *emitter) hoist(p int) {
+	for i := range e.k.Steps {
+		if st := &e.k.Steps[i]; st.Phase == p && st.Inner {
+			e.item(i, 1, false, hoistPart)
+		}
+	}
+}
+
+// eachReduce calls f for every Reduce of phase p.
+func (e *emitter) eachReduce(p int, f func(i, j int, v *ir.Value)) {
+	for i := range e.k.Steps {
+		st := &e.k.Steps[i]
+		if st.Phase != p {
+			continue
+		}
+		for j := range st.Body {
+			if st.Body[j].Op == ir.Reduce {
+				f(i, j, &st.Body[j])
+			}
+		}
+	}
+}
+
+// sourceType is the type of the elements that a reduction folds.
+func sourceType(st *sched.Step, v *ir.Value) ops.DType { return st.Body[v.Args[0]].DType }
+
+func isArg(v *ir.Value) bool { return v.Red == ir.RArgMax || v.Red == ir.RArgMin }
+
+func (e *emitter) acc(i, j int, copy string) string { return fmt.Sprintf("a%d_%d%s", i, j, copy) }
+
+func (e *emitter) declareAcc(i, j int, v *ir.Value, copy string, lanes int) {
+	d := sourceType(&e.k.Steps[i], v)
+	init := e.constant(identity(v.Red, d), lanes)
+	e.p("%s %s = %s;", regType(d, lanes), e.acc(i, j, copy), init)
+	if isArg(v) {
+		e.p("%s %sx = %s;", regType(ops.Int64, lanes), e.acc(i, j, copy), e.constant(&ir.Value{DType: ops.Int64, I: math.MaxInt64}, lanes))
+	}
+}
+
+func (e *emitter) accumulators(p int, even, small bool) {
+	e.eachReduce(p, func(i, j int, v *ir.Value) {
+		if !small {
+			e.declareAcc(i, j, v, "_0", e.lanes)
+			if even {
+				e.declareAcc(i, j, v, "_1", e.lanes)
+			}
+		}
+		e.declareAcc(i, j, v, "_s", 1)
+	})
+}
+
+// identity is the value that a reduction starts from.
+func identity(r ir.ReduceOp, d ops.DType) *ir.Value {
+	v := &ir.Value{Op: ir.Const, DType: d}
+	low, high := int64(math.MinInt64), int64(math.MaxInt64)
+	switch d {
+	case ops.Int32:
+		low, high = math.MinInt32, math.MaxInt32
+	case ops.Uint8:
+		low, high = 0, math.MaxUint8
+	case ops.Bool:
+		low, high = 0, 1
+	}
+	switch r {
+	case ir.RProd, ir.RAll:
+		v.F, v.I = 1, 1
+	case ir.RMax, ir.RArgMax:
+		v.F, v.I = math.Inf(-1), low
+	case ir.RMin, ir.RArgMin:
+		v.F, v.I = math.Inf(1), high
+	}
+	return v
+}
+
+var combine = map[ir.ReduceOp]ir.Op{
+	ir.RSum: ir.Add, ir.RProd: ir.Mul, ir.RMax: ir.Max, ir.RMin: ir.Min, ir.RAny: ir.Or, ir.RAll: ir.And,
+}
+
+// accumulate folds the value at hand into the accumulator of this copy.
+func (e *emitter) accumulate(i, j, lanes int) {
+	v := &e.k.Steps[i].Body[j]
+	a := e.acc(i, j, e.copies)
+	x := e.arg(i, v.Args[0], lanes)
+	if !isArg(v) {
+		e.p("%s = %s;", a, e.operation(combine[v.Red], sourceType(&e.k.Steps[i], v), []string{a, x}, lanes))
+		return
+	}
+	at := fmt.Sprintf("x%d_%d%s", i, j, e.copies)
+	e.p("const %s %s = %s;", regType(ops.Int64, lanes), at, e.indexValue(v, lanes))
+	e.fold(v, sourceType(&e.k.Steps[i], v), a, x, at, lanes)
+}
+
+// fold takes (x, at) into the accumulator where x is better, or as good and
+// further to the front; NaN is best.
+func (e *emitter) fold(v *ir.Value, d ops.DType, a, x, at string, lanes int) {
+	better := e.operation(ir.Lt, d, []string{a, x}, lanes)
+	if v.Red == ir.RArgMin {
+		better = e.operation(ir.Lt, d, []string{x, a}, lanes)
+	}
+	same := e.operation(ir.Eq, d, []string{a, x}, lanes)
+	if d.IsFloat() {
+		xn, an := e.operation(ir.Ne, d, []string{x, x}, lanes), e.operation(ir.Ne, d, []string{a, a}, lanes)
+		better = fmt.Sprintf("(%s | (%s & ~%s))", better, xn, an)
+		same = fmt.Sprintf("(%s | (%s & %s))", same, xn, an)
+	}
+	first := e.operation(ir.Lt, ops.Int64, []string{at, a + "x"}, lanes)
+	m := fmt.Sprintf("m%s", at)
+	e.p("const %s %s = %s | (%s & %s);", regType(ops.Bool, lanes), m, better, same, first)
+	e.p("%s = %s;", a, e.operation(ir.Where, d, []string{m, x, a}, lanes))
+	e.p("%sx = %s;", a, e.operation(ir.Where, ops.Int64, []string{m, at, a + "x"}, lanes))
+}
+
+// finish combines the accumulators of phase p and writes what follows each
+// reduction.
+func (e *emitter) finish(p int, even, small bool) {
+	e.eachReduce(p, func(i, j int, v *ir.Value) {
+		d := sourceType(&e.k.Steps[i], v)
+		a := e.acc(i, j, "_s")
+		if !small {
+			for _, c := range [...]string{"_0", "_1"} {
+				if c == "_0" || even {
+					e.lanesInto(i, j, v, d, c)
+				}
+			}
+		}
+		if isArg(v) {
+			a += "x"
+		}
+		e.vals[valKey{i, j}] = operand{a, 1}
+	})
+	e.post(p, 1)
+}
+
+// lanesInto folds each lane of a vector accumulator into the scalar one; sums
+// go pairwise.
+func (e *emitter) lanesInto(i, j int, v *ir.Value, d ops.DType, copy string) {
+	a, s := e.acc(i, j, copy), e.acc(i, j, "_s")
+	if isArg(v) {
+		e.open("for (int q = 0; q < %d; q++)", e.lanes)
+		e.fold(v, d, s, a+"[q]", a+"x[q]", 1)
+		e.close()
+		return
+	}
+	if v.Red == ir.RSum && e.lanes > 1 {
+		for h := e.lanes / 2; h > 0; h /= 2 {
+			e.p("for (int q = 0; q < %d; q++) %s[q] += %s[q + %d];", h, a, a, h)
+		}
+		e.p("%s += %s[0];", s, a)
+		return
+	}
+	e.p("for (int q = 0; q < %d; q++) %s = %s;", e.lanes, s, e.operation(combine[v.Red], d, []string{s, a + "[q]"}, 1))
+}
+
+// post writes the operations behind the reductions of phase p.
+func (e *emitter) post(p, lanes int) {
+	for i := range e.k.Steps {
+		if st := &e.k.Steps[i]; st.Phase == p && st.Inner && st.Reduces() {
+			e.stores(i, lanes)
+		}
+	}
+}
+
+// stores writes what follows the reduction of step i, stores included.
+func (e *emitter) stores(i, lanes int) {
+	for j, c := range e.class(&e.k.Steps[i]) {
+		if c == postPart {
+			e.value(i, j, lanes, false)
+		}
+	}
+}
+
+// columns vectorises the last outer loop: every lane reduces a column of its
+// own, so nothing is combined across lanes.
+func (e *emitter) columns() {
+	k := e.k
+	cols := k.Loops[k.Vec].Size
+	width := int64(4 * e.lanes)
+	per := ceilDiv(cols, width)
+	total := per
+	for _, v := range k.Loops[:k.Outer-1] {
+		total = mulSize(total, v.Size)
+	}
+	e.code.Units = e.size(total)
+	depth := width
+	for _, v := range k.Loops[k.Outer:] {
+		depth *= max(1, ir.HintOf(v.Size))
+	}
+	e.code.Grain = e.grain(depth)
+	e.open("for (i64 w = lo; w < hi; w++)")
+	e.p("const i64 first = w %% %s * %d;", e.size(per), width)
+	e.p("const i64 rest = %s - first;", e.size(cols))
+	e.p("const i64 end = first + (rest < %d ? rest : %d);", width, width)
+	if k.Outer > 1 {
+		e.p("const i64 o = w / %s;", e.size(per))
+		e.decode("o", k.Outer-1)
+	}
+	name := e.names[k.Vec]
+	n, static := cols.IsConst()
+	e.p("i64 %s = first;", name)
+	if !static || n >= int64(e.lanes) {
+		e.open("for (; %s + %d <= end; %s += %d)", name, e.lanes, name, e.lanes)
+		e.columnPhases(e.lanes)
+		e.close()
+	}
+	if !static || n%int64(e.lanes) != 0 {
+		e.open("for (; %s < end; %s++)", name, name)
+		e.columnPhases(1)
+		e.close()
+	}
+	e.close()
+}
+
+// columnPhases writes all phases for so many columns at once.
+func (e *emitter) columnPhases(lanes int) {
+	e.regs = map[*ir.Buffer]regVal{}
+	for p := range e.k.Phases {
+		e.outerItems(p, lanes)
+		if !e.innerItems(p) {
+			continue
+		}
+		for i := range e.k.Steps {
+			if st := &e.k.Steps[i]; st.Phase == p && st.Inner {
+				e.item(i, lanes, false, hoistPart)
+			}
+		}
+		e.eachReduce(p, func(i, j int, v *ir.Value) { e.declareAcc(i, j, v, "", lanes) })
+		inner := e.k.Loops[e.k.Outer:]
+		for i, v := range inner {
+			e.open("for (i64 r%d = 0; r%d < %s; r%d++)", i, i, e.size(v.Size), i)
+		}
+		e.items(p, lanes)
+		for range inner {
+			e.close()
+		}
+		e.eachReduce(p, func(i, j int, v *ir.Value) {
+			a := e.acc(i, j, "")
+			if isArg(v) {
+				a += "x"
+			}
+			e.vals[valKey{i, j}] = operand{a, lanes}
+		})
+		e.post(p, lanes)
+	}
+}

@@ -1,0 +1,111 @@
+package cpp
+
+import (
+	"fmt"
+	"strings"
+
+	"tcdbg/inductor/ir"
+	"tcdbg/inductor/sched"
+	"tcdbg/internal/sym"
+)
+
+// This file writes the part of a matrix product that is the graph's own: the
+// epilogue, which the runtime calls on each finished tile while it is in the
+// cache, and the description of the product.
+
+func ceilDiv(x sym.Int, n int64) sym.Int {
+	return sym.FloorDiv(sym.Add(x, sym.Const(n-1)), sym.Const(n))
+}
+
+func mulSize(a, b sym.Int) sym.Int { return sym.Mul(a, b) }
+
+// epilogue writes the function over the tile T of m rows and n columns at
+// (m0, n0) of matrix b.
+func (e *emitter) epilogue() {
+	k := e.k
+	mm := k.Steps[0].Node
+	e.header()
+	e.open("void %s(void *const *B, const i64 *S, const float *T, i64 ldt, i64 b, i64 m0, i64 n0, i64 m, i64 n)", k.Name)
+	e.pointers()
+	e.open("for (i64 y = 0; y < m; y++)")
+	e.p("const i64 row = b * %s + m0 + y;", e.size(mm.Outer[len(mm.Outer)-2]))
+	if k.Vec > 0 {
+		e.decode("row", k.Vec)
+	} else {
+		e.p("(void)row;")
+	}
+	name := e.names[k.Vec]
+	e.p("i64 %s = n0;", name)
+	e.open("for (; %s + %d <= n0 + n; %s += %d)", name, e.lanes, name, e.lanes)
+	e.tile(e.lanes, "_0")
+	e.close()
+	e.open("for (; %s < n0 + n; %s++)", name, name)
+	e.tile(1, "_s")
+	e.close()
+	e.close()
+	e.close()
+	e.describe(mm)
+}
+
+// tile writes the epilogue's items; the product's element comes from the tile.
+func (e *emitter) tile(lanes int, copies string) {
+	e.copies = copies
+	out := e.k.Steps[0].Node.MM.Out
+	name := e.names[e.k.Vec]
+	t := fmt.Sprintf("T[y * ldt + %s - n0]", name)
+	if lanes > 1 {
+		t = fmt.Sprintf("*(const %su *)(T + y * ldt + %s - n0)", regType(out.DType, lanes), name)
+	}
+	e.note(&e.k.Steps[0])
+	e.p("const %s acc%s = %s;", regType(out.DType, lanes), copies, t)
+	e.regs = map[*ir.Buffer]regVal{out: {operand{"acc" + copies, lanes}, true}}
+	if e.keepsProduct() {
+		e.storeProduct(lanes, "acc"+copies)
+	}
+	for i := range e.k.Steps[1:] {
+		e.item(i+1, lanes, true, all)
+	}
+	e.copies = ""
+}
+
+// keepsProduct reports whether the product itself is needed in memory.
+func (e *emitter) keepsProduct() bool { return e.k.Place[e.k.Steps[0].Node.MM.Out] == sched.Memory }
+
+func (e *emitter) storeProduct(lanes int, x string) {
+	mm := e.k.Steps[0].Node.MM
+	at := fmt.Sprintf("%s + %s", e.ptr(mm.Out), e.address(e.k.Steps[0].Out))
+	step := e.k.Steps[0].Out.Coef[e.k.Vec]
+	switch {
+	case lanes == 1:
+		e.p("*(%s) = %s;", at, x)
+	case sym.Is(step, 1):
+		e.p("*(f%du *)(%s) = %s;", lanes, at, x)
+	default:
+		e.p("%s(%s, %s, %s);", e.pre.fn("sts_f", lanes), at, e.size(step), x)
+	}
+}
+
+// describe fills in the arguments of the runtime's product.
+func (e *emitter) describe(n *ir.Node) {
+	mm := n.MM
+	nb := len(n.Outer) - 2
+	list := func(xs []sym.Int) string {
+		parts := make([]string, 4)
+		for i := range parts {
+			parts[i] = "0"
+			if i < len(xs) {
+				parts[i] = e.size(xs[i])
+			}
+		}
+		return "{" + strings.Join(parts, ", ") + "}"
+	}
+	b, packed := fmt.Sprintf("(const float *)B[%d] + %s", e.env.Slot(mm.B), e.size(mm.BIdx.Off)), 0
+	if mm.PackB {
+		b, packed = fmt.Sprintf("(const float *)B[%d]", e.env.Slot(mm.PackedBuffer)), 1
+	}
+	e.code.Gemm = fmt.Sprintf("{%s, %s, %s, %d, %s, %s, %s, %s, %s, %s, %s, (const float *)B[%d] + %s, %s, %d, %s}",
+		e.size(n.Outer[nb]), e.size(n.Outer[nb+1]), e.size(mm.K), nb,
+		list(n.Outer[:nb]), list(mm.AIdx.Coef[:nb]), list(mm.BIdx.Coef[:nb]),
+		e.size(mm.AIdx.Coef[nb]), e.size(mm.AIdx.Coef[nb+2]), e.size(mm.BIdx.Coef[nb+2]), e.size(mm.BIdx.Coef[nb+1]),
+		e.env.Slot(mm.A), e.size(mm.AIdx.Off), b, packed, e.k.Name)
+}

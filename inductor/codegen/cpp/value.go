@@ -1,0 +1,408 @@
+package cpp
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+
+	"tcdbg/inductor/ir"
+	"tcdbg/inductor/sched"
+	"tcdbg/internal/ops"
+	"tcdbg/internal/sym"
+)
+
+// part selects operations of an item.
+type part uint8
+
+const (
+	all       part = iota
+	innerPart      // what runs in the inner loops
+	hoistPart      // what does not depend on them, and is not behind a reduction
+	postPart       // what follows the reduction
+)
+
+// class says where an operation of an inner item belongs.
+func (e *emitter) class(st *sched.Step) []part {
+	out := make([]part, len(st.Body))
+	for i := range st.Body {
+		v := &st.Body[i]
+		out[i] = hoistPart
+		switch v.Op {
+		case ir.Load:
+			if _, own := e.k.Place[v.Buf]; own && !e.outer[v.Buf] || e.usesInner(v.Index) {
+				out[i] = innerPart
+			}
+		case ir.IndexOf:
+			if e.usesInner(v.Index) {
+				out[i] = innerPart
+			}
+		case ir.Store, ir.Reduce:
+			out[i] = innerPart
+		}
+		for _, a := range v.Args {
+			switch {
+			case st.Body[a].Op == ir.Reduce || out[a] == postPart:
+				out[i] = postPart
+			case out[a] == innerPart && out[i] != postPart:
+				out[i] = innerPart
+			}
+		}
+	}
+	return out
+}
+
+func (e *emitter) usesInner(x ir.Index) bool {
+	for k := e.k.Outer; k < len(x.Coef); k++ {
+		if x.Uses(k) {
+			return true
+		}
+	}
+	return false
+}
+
+// item writes the operations of step i that belong to part.
+func (e *emitter) item(i, lanes int, inner bool, want part) {
+	st := &e.k.Steps[i]
+	var class []part
+	if want != all {
+		class = e.class(st)
+	}
+	for j := range st.Body {
+		if want != all && class[j] != want {
+			continue
+		}
+		if want == hoistPart && st.Body[j].Op == ir.Const {
+			continue
+		}
+		e.value(i, j, lanes, inner && want == innerPart)
+	}
+}
+
+// value writes operation j of step i for so many lanes.
+func (e *emitter) value(i, j, lanes int, inner bool) {
+	st := &e.k.Steps[i]
+	v := &st.Body[j]
+	switch v.Op {
+	case ir.Const:
+		return // written where it is used
+	case ir.Store:
+		e.note(st)
+		e.storeValue(i, v, lanes, inner)
+		return
+	case ir.Reduce:
+		e.note(st)
+		e.accumulate(i, j, lanes)
+		return
+	case ir.Load:
+		if r, ok := e.regs[v.Buf]; ok {
+			e.vals[valKey{i, j}] = r.operand
+			return
+		}
+	}
+	e.note(st)
+	name := fmt.Sprintf("t%d_%d%s", i, j, e.copies)
+	e.p("const %s %s = %s;", regType(v.DType, lanes), name, e.expr(i, j, lanes))
+	e.vals[valKey{i, j}] = operand{name, lanes}
+}
+
+// note writes the source comment and the provenance of what follows.
+func (e *emitter) note(st *sched.Step) {
+	for _, o := range st.Node.Origins {
+		e.comment(o)
+		e.code.Lines = append(e.code.Lines, Line{e.line, o})
+	}
+}
+
+// arg is operand a of step i as an expression of so many lanes.
+func (e *emitter) arg(i, a, lanes int) string {
+	v := &e.k.Steps[i].Body[a]
+	if v.Op == ir.Const {
+		return e.constant(v, lanes)
+	}
+	o, ok := e.vals[valKey{i, a}]
+	if !ok {
+		panic(fmt.Sprintf("cpp: kernel %s: operand t%d_%d is not defined", e.k.Name, i, a))
+	}
+	return e.widen(o, v.DType, lanes)
+}
+
+// widen broadcasts a scalar where a vector is wanted.
+func (e *emitter) widen(o operand, d ops.DType, lanes int) string {
+	if o.lanes == lanes {
+		return o.text
+	}
+	return fmt.Sprintf("%s(%s)", e.pre.fn("bc_"+letter(d), lanes), o.text)
+}
+
+func (e *emitter) constant(v *ir.Value, lanes int) string {
+	s := literal(v)
+	if lanes == 1 {
+		return s
+	}
+	return fmt.Sprintf("%s(%s)", e.pre.fn("bc_"+letter(v.DType), lanes), s)
+}
+
+func literal(v *ir.Value) string {
+	switch v.DType {
+	case ops.Bool:
+		return fmt.Sprint(-v.I)
+	case ops.Int64:
+		if v.I == math.MinInt64 {
+			return "(-9223372036854775807L - 1)"
+		}
+		return fmt.Sprintf("%dL", v.I)
+	case ops.Int32:
+		return fmt.Sprintf("%d", int32(v.I))
+	case ops.Uint8:
+		return fmt.Sprintf("(u8)%d", uint8(v.I))
+	}
+	return floatLiteral(v.F, v.DType == ops.Float32)
+}
+
+func floatLiteral(f float64, single bool) string {
+	suffix, bits := "", 64
+	if single {
+		suffix, bits = "f", 32
+		f = float64(float32(f))
+	}
+	switch {
+	case math.IsNaN(f):
+		return fmt.Sprintf("__builtin_nan%s(\"\")", suffix)
+	case math.IsInf(f, 1):
+		return fmt.Sprintf("__builtin_inf%s()", suffix)
+	case math.IsInf(f, -1):
+		return fmt.Sprintf("-__builtin_inf%s()", suffix)
+	}
+	s := strconv.FormatFloat(f, 'g', -1, bits)
+	if _, err := strconv.Atoi(s); err == nil {
+		s += ".0"
+	}
+	return s + suffix
+}
+
+// expr is the right-hand side of operation j of step i.
+func (e *emitter) expr(i, j, lanes int) string {
+	v := &e.k.Steps[i].Body[j]
+	switch v.Op {
+	case ir.Load:
+		return e.load(v, lanes)
+	case ir.IndexOf:
+		return e.indexValue(v, lanes)
+	case ir.Cast:
+		return e.cast(e.arg(i, v.Args[0], lanes), e.k.Steps[i].Body[v.Args[0]].DType, v.DType, lanes)
+	}
+	args := make([]string, len(v.Args))
+	for k, a := range v.Args {
+		args[k] = e.arg(i, a, lanes)
+	}
+	from := v.DType
+	if len(v.Args) > 0 {
+		from = e.k.Steps[i].Body[v.Args[len(v.Args)-1]].DType
+	}
+	return e.operation(v.Op, from, args, lanes)
+}
+
+var infix = map[ir.Op]string{ir.Add: "+", ir.Sub: "-", ir.Mul: "*", ir.Div: "/", ir.And: "&", ir.Or: "|", ir.Xor: "^"}
+
+// operation applies o to operands of type d.
+func (e *emitter) operation(o ir.Op, d ops.DType, x []string, lanes int) string {
+	t := letter(d)
+	call := func(name string, args ...string) string {
+		s := e.pre.fn(name+"_"+t, lanes) + "("
+		for i, a := range args {
+			if i > 0 {
+				s += ", "
+			}
+			s += a
+		}
+		return s + ")"
+	}
+	num := func(f float64) string {
+		return e.constant(&ir.Value{Op: ir.Const, DType: d, F: f, I: int64(f)}, lanes)
+	}
+	if s, ok := infix[o]; ok {
+		return fmt.Sprintf("%s %s %s", x[0], s, x[1])
+	}
+	switch o {
+	case ir.Neg:
+		return "-" + x[0]
+	case ir.Lt:
+		return call("lt", x...)
+	case ir.Le:
+		return call("le", x...)
+	case ir.Gt:
+		return call("lt", x[1], x[0])
+	case ir.Ge:
+		return call("le", x[1], x[0])
+	case ir.Eq:
+		return call("eq", x...)
+	case ir.Ne:
+		return call("ne", x...)
+	case ir.Where:
+		return call("sel", x...)
+	case ir.Max:
+		return call("sel", e.either(call("lt", x[1], x[0]), x[0], d, call), x[0], x[1])
+	case ir.Min:
+		return call("sel", e.either(call("lt", x[0], x[1]), x[0], d, call), x[0], x[1])
+	case ir.Relu:
+		return call("sel", call("lt", x[0], num(0)), num(0), x[0])
+	case ir.Not:
+		if d == ops.Bool {
+			return "~" + x[0]
+		}
+		return call("eq", x[0], num(0))
+	case ir.IsNaN:
+		return call("ne", x[0], x[0])
+	case ir.Reciprocal:
+		return num(1) + " / " + x[0]
+	case ir.Rsqrt:
+		return num(1) + " / " + call("sqrt", x[0])
+	case ir.Sign:
+		return e.sign(x[0], num, call)
+	case ir.Rem:
+		return call("rem", x...)
+	case ir.FloorDiv:
+		return call("floordiv", x...)
+	case ir.Abs:
+		if d == ops.Uint8 || d == ops.Bool {
+			return x[0]
+		}
+	}
+	return call(o.String(), x...)
+}
+
+// either adds "or x is NaN" to a mask: NaN wins in max and min.
+func (e *emitter) either(mask, x string, d ops.DType, call func(string, ...string) string) string {
+	if !d.IsFloat() {
+		return mask
+	}
+	return "(" + mask + " | " + call("ne", x, x) + ")"
+}
+
+func (e *emitter) sign(x string, num func(float64) string, call func(string, ...string) string) string {
+	neg := call("sel", call("lt", x, num(0)), num(-1), num(0))
+	return call("sel", call("lt", num(0), x), num(1), neg)
+}
+
+// cast converts between register types.
+func (e *emitter) cast(x string, from, to ops.DType, lanes int) string {
+	if from == ops.Bool { // a mask of -1
+		x = "(" + x + " & 1)"
+		from = ops.Int32
+	}
+	if to == ops.Bool {
+		zero := e.constant(&ir.Value{Op: ir.Const, DType: from}, lanes)
+		return fmt.Sprintf("%s(%s, %s)", e.pre.fn("ne_"+letter(from), lanes), x, zero)
+	}
+	if letter(from) == letter(to) {
+		return x
+	}
+	if to == ops.Uint8 && from.IsFloat() {
+		x = e.convert(x, ops.Int32, lanes)
+	}
+	return e.convert(x, to, lanes)
+}
+
+func (e *emitter) convert(x string, to ops.DType, lanes int) string {
+	if lanes == 1 {
+		return fmt.Sprintf("(%s)(%s)", regType(to, 1), x)
+	}
+	return fmt.Sprintf("__builtin_convertvector(%s, %s)", x, regType(to, lanes))
+}
+
+// place is the pointer expression of a load or store, and the step between
+// lanes: 0 for one element for all lanes, 1 for a whole vector.
+func (e *emitter) place(v *ir.Value, lanes int) (ptr string, step string) {
+	if e.k.Place[v.Buf] == sched.Row && e.own(v.Buf) {
+		return e.rowPlace(v.Buf, lanes)
+	}
+	ptr = fmt.Sprintf("%s + %s", e.ptr(v.Buf), e.address(v.Index))
+	return ptr, e.size(v.Index.Coef[e.k.Vec])
+}
+
+// rowPlace addresses the thread's own row by the number of the inner iteration.
+func (e *emitter) rowPlace(b *ir.Buffer, lanes int) (string, string) {
+	x := ir.Index{Coef: make([]sym.Int, len(e.k.Loops))}
+	step := sym.Const(1)
+	if e.k.Vec < e.k.Outer {
+		step = sym.C(e.lanes)
+	}
+	for k := len(e.k.Loops) - 1; k >= e.k.Outer; k-- {
+		x.Coef[k] = step
+		step = sym.Mul(step, e.k.Loops[k].Size)
+	}
+	return fmt.Sprintf("%s + %s", e.row(b), e.address(x)), "1"
+}
+
+func (e *emitter) load(v *ir.Value, lanes int) string {
+	ptr, step := e.place(v, lanes)
+	d := v.DType
+	elem := fmt.Sprintf("*(%s)", ptr)
+	switch {
+	case lanes == 1:
+		return fromMemory(elem, d)
+	case step == "0":
+		return e.widen(operand{fromMemory(elem, d), 1}, d, lanes)
+	case step == "1":
+		if d == ops.Bool {
+			return fmt.Sprintf("-__builtin_convertvector(*(const b%du *)(%s), i%d)", lanes, ptr, lanes)
+		}
+		return fmt.Sprintf("*(const %su *)(%s)", regType(d, lanes), ptr)
+	}
+	if d == ops.Bool {
+		return fmt.Sprintf("-__builtin_convertvector(%s(%s, %s), i%d)", e.pre.fn("lds_b", lanes), ptr, step, lanes)
+	}
+	return fmt.Sprintf("%s(%s, %s)", e.pre.fn("lds_"+letter(d), lanes), ptr, step)
+}
+
+// fromMemory turns a stored element into its register form.
+func fromMemory(elem string, d ops.DType) string {
+	if d == ops.Bool {
+		return "-(i32)" + elem
+	}
+	return elem
+}
+
+func (e *emitter) indexValue(v *ir.Value, lanes int) string {
+	at := e.address(v.Index)
+	if lanes == 1 {
+		return at
+	}
+	return fmt.Sprintf("%s(%s, %s)", e.pre.fn("iota_l", lanes), at, e.size(v.Index.Coef[e.k.Vec]))
+}
+
+// storeValue writes to memory or to the thread's row, and remembers the value
+// for readers in the same iteration.
+func (e *emitter) storeValue(i int, v *ir.Value, lanes int, inner bool) {
+	x := e.arg(i, v.Args[0], lanes)
+	if e.k.Steps[i].Body[v.Args[0]].Op == ir.Const || e.vals[valKey{i, v.Args[0]}].lanes != lanes {
+		name := fmt.Sprintf("c%d_%d%s", i, v.Args[0], e.copies)
+		e.p("const %s %s = %s;", regType(v.DType, lanes), name, x)
+		x = name
+	}
+	if _, several := e.regs[v.Buf]; !several {
+		e.regs[v.Buf] = regVal{operand{x, lanes}, inner}
+	}
+	if e.k.Place[v.Buf] == sched.Register {
+		return
+	}
+	ptr, step := e.place(v, lanes)
+	d := v.DType
+	switch {
+	case lanes == 1 && d == ops.Bool:
+		e.p("*(%s) = (u8)(%s & 1);", ptr, x)
+	case lanes == 1:
+		e.p("*(%s) = %s;", ptr, x)
+	case step == "1" && d == ops.Bool:
+		e.p("*(b%du *)(%s) = __builtin_convertvector(%s & 1, b%d);", lanes, ptr, x, lanes)
+	case step == "1" && e.nonTemporal(v):
+		e.wrote = true
+		e.p("%s(%s, %s);", e.pre.fn("nt_f", lanes), ptr, x)
+	case step == "1":
+		e.p("*(%su *)(%s) = %s;", regType(d, lanes), ptr, x)
+	case d == ops.Bool:
+		e.p("%s(%s, %s, __builtin_convertvector(%s & 1, b%d));", e.pre.fn("sts_b", lanes), ptr, step, x, lanes)
+	default:
+		e.p("%s(%s, %s, %s);", e.pre.fn("sts_"+letter(d), lanes), ptr, step, x)
+	}
+}

@@ -1,0 +1,259 @@
+package ir
+
+import (
+	"tcdbg/graph"
+	"tcdbg/internal/ops"
+	"tcdbg/internal/sym"
+)
+
+// Buffer is memory that holds one tensor, seen through its own layout. Views
+// have no buffer: they are other addresses into the buffer of their base.
+type Buffer struct {
+	Name   string
+	DType  ops.DType
+	Shape  []sym.Int
+	Stride []sym.Int
+	Kind   BufferKind
+	Param  bool   // an input that changes rarely: a parameter or module buffer
+	Node   string // graph node whose value it holds
+}
+
+// BufferKind is where a buffer comes from.
+type BufferKind uint8
+
+// The kinds of buffers.
+const (
+	Input BufferKind = iota
+	Temp
+	Result // leaves the program as an output
+)
+
+// Span is the number of elements between the first and the last one, both
+// counted: what must be allocated.
+func (b *Buffer) Span() sym.Int {
+	n := sym.Const(1)
+	for i, s := range b.Shape {
+		if sym.Is(s, 0) {
+			return sym.Const(0)
+		}
+		n = sym.Add(n, sym.Mul(sym.Sub(s, sym.Const(1)), b.Stride[i]))
+	}
+	return n
+}
+
+// Bytes is the size of the buffer for the sizes seen when it was made.
+func (b *Buffer) Bytes() int64 { return HintOf(b.Span()) * int64(b.DType.Size()) }
+
+// HintOf is the value of x for the sizes seen at compile time; an unbacked
+// size counts as 64.
+func HintOf(x sym.Int) int64 {
+	return x.Eval(func(s *sym.Symbol) int64 {
+		if v, fixed := s.Fixed(); fixed || !s.Unbacked {
+			return v
+		}
+		return 64
+	})
+}
+
+// Index is an affine address in elements: Off + sum of Coef[k] * loop variable
+// k. The loop variables are those of the node, outer ones first.
+type Index struct {
+	Off  sym.Int
+	Coef []sym.Int
+}
+
+// Equal reports whether both addresses are surely the same function.
+func (x Index) Equal(y Index) bool {
+	if len(x.Coef) != len(y.Coef) || !sym.Same(x.Off, y.Off) {
+		return false
+	}
+	for k := range x.Coef {
+		if !sym.Same(x.Coef[k], y.Coef[k]) {
+			return false
+		}
+	}
+	return true
+}
+
+// Uses reports whether the address depends on loop variable k.
+func (x Index) Uses(k int) bool { return k < len(x.Coef) && !sym.Is(x.Coef[k], 0) }
+
+// ReduceOp is how a reduction combines elements.
+type ReduceOp uint8
+
+// The reductions. ArgMax and ArgMin yield the first index of the extreme
+// element, counted over the reduction loops in their order.
+const (
+	RSum ReduceOp = iota
+	RProd
+	RMax
+	RMin
+	RAny
+	RAll
+	RArgMax
+	RArgMin
+)
+
+// Value is one operation of a body. Its number is its position there.
+type Value struct {
+	Op    Op
+	DType ops.DType // of the result; of the element for Store
+	Args  []int     // earlier values
+	Buf   *Buffer   // Load, Store
+	Index Index     // Load, Store, IndexOf; of an argmax the position that it yields
+	F     float64   // Const of a floating-point type
+	I     int64     // Const of an integer type or bool
+	Red   ReduceOp  // Reduce
+}
+
+// NodeKind is what a node does.
+type NodeKind uint8
+
+// The kinds of nodes.
+const (
+	Pointwise NodeKind = iota
+	Reduction
+	Matmul
+	Extern
+)
+
+// Origin is a graph node that a loop node computes (a part of).
+type Origin struct {
+	Node  string // name in the graph
+	Op    string // PyTorch's name of the operator
+	Stack []graph.Frame
+}
+
+// Node is one unit of scheduling.
+type Node struct {
+	Name    string // op0, op1, ... in program order
+	Kind    NodeKind
+	Outer   []sym.Int // sizes of the parallel loops
+	Inner   []sym.Int // sizes of the reduction loops; empty unless Reduction
+	Body    []Value
+	MM      *MatmulInfo
+	Ext     *ExternInfo
+	Origins []Origin
+}
+
+// MatmulInfo is a batched product: Out[b, m, n] = sum over k of A[b, m, k] *
+// B[b, k, n]. The addresses are over the variables (batch..., m, n, k), Out's
+// over (batch..., m, n), which are the node's Outer loops.
+type MatmulInfo struct {
+	A, B, Out    *Buffer
+	AIdx, BIdx   Index
+	OutIdx       Index
+	K            sym.Int
+	PackB        bool    // B is packed once by the prologue
+	PackedBuffer *Buffer // where the prologue packs it
+}
+
+// ExternInfo is an eager call. Arguments hold BufArg where the operator takes
+// a tensor.
+type ExternInfo struct {
+	Op     ops.ID
+	Args   []ops.Arg
+	Outs   []*Buffer
+	Reason Reason
+}
+
+// BufArg is a tensor argument of an extern call: a buffer seen through a layout.
+type BufArg struct {
+	Buf           *Buffer
+	Shape, Stride []sym.Int
+	Off           sym.Int
+}
+
+// Reason says why a call is not compiled.
+type Reason string
+
+// The reasons for extern calls; nothing else may stand in an ExternInfo.
+const (
+	ReasonRandom     Reason = "random: the eager generator's numbers are wanted"
+	ReasonNoLowering Reason = "no lowering for this operator"
+	ReasonDType      Reason = "no template for this dtype"
+	ReasonArgs       Reason = "no lowering for these arguments"
+	ReasonScalar     Reason = "reads a number out of data"
+)
+
+// Program is a lowered graph.
+type Program struct {
+	Name    string
+	Inputs  []*Buffer // one a placeholder; nil for a scalar
+	Buffers []*Buffer // inputs first
+	Nodes   []*Node
+	Outputs []Output
+}
+
+// Output is one result: a buffer seen through a layout, or a plain value.
+type Output struct {
+	Buf           *Buffer
+	Shape, Stride []sym.Int
+	Off           sym.Int
+	Value         any // sym.Int, float64, bool or nil when Buf is nil
+	Scalar        ScalarRef
+}
+
+// ScalarRef names a placeholder that is a number; Input is -1 for none.
+type ScalarRef struct{ Input int }
+
+// Sizes returns all loop sizes, outer ones first.
+func (n *Node) Sizes() []sym.Int {
+	return append(append([]sym.Int{}, n.Outer...), n.Inner...)
+}
+
+// Reads calls f for every buffer that n reads, with its address where it has one.
+func (n *Node) Reads(f func(b *Buffer, x *Index)) {
+	switch n.Kind {
+	case Matmul:
+		f(n.MM.A, nil)
+		f(n.MM.B, nil)
+	case Extern:
+		eachBufArg(n.Ext.Args, func(a BufArg) { f(a.Buf, nil) })
+	}
+	for i := range n.Body {
+		if v := &n.Body[i]; v.Op == Load {
+			f(v.Buf, &v.Index)
+		}
+	}
+}
+
+// Writes calls f for every buffer that n writes.
+func (n *Node) Writes(f func(b *Buffer, x *Index)) {
+	switch n.Kind {
+	case Matmul:
+		f(n.MM.Out, &n.MM.OutIdx)
+	case Extern:
+		for _, b := range n.Ext.Outs {
+			f(b, nil)
+		}
+	}
+	for i := range n.Body {
+		if v := &n.Body[i]; v.Op == Store {
+			f(v.Buf, &v.Index)
+		}
+	}
+}
+
+func eachBufArg(a any, f func(BufArg)) {
+	switch a := a.(type) {
+	case BufArg:
+		f(a)
+	case []ops.Arg:
+		for _, x := range a {
+			eachBufArg(x, f)
+		}
+	}
+}
+
+// Numel is the number of innermost iterations of n for the sizes seen.
+func (n *Node) Numel() int64 {
+	k := int64(1)
+	for _, s := range n.Sizes() {
+		k *= HintOf(s)
+	}
+	if n.Kind == Matmul {
+		k *= HintOf(n.MM.K)
+	}
+	return k
+}

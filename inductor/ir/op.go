@@ -1,0 +1,110 @@
+package ir
+
+import "tcdbg/internal/ops"
+
+// Op is an operation of a body.
+type Op uint8
+
+// The operations. Arithmetic takes operands of its own result type; a
+// comparison takes operands of one type and yields bool.
+const (
+	Const Op = iota
+	Load
+	Store
+	IndexOf // the address itself as an int64 (arange)
+	Reduce
+	Cast
+	Where // condition, then, else
+
+	Neg
+	Abs
+	Exp
+	Expm1
+	Log
+	Log1p
+	Sqrt
+	Rsqrt
+	Sin
+	Cos
+	Tanh
+	Sigmoid
+	Erf
+	Relu
+	Reciprocal
+	Floor
+	Ceil
+	Trunc
+	Round
+	Sign
+	Not
+	IsNaN
+
+	Add
+	Sub
+	Mul
+	Div
+	FloorDiv
+	Rem // sign of the divisor, as Python
+	Pow
+	Max // NaN wins
+	Min
+	Lt
+	Le
+	Gt
+	Ge
+	Eq
+	Ne
+	And
+	Or
+	Xor
+	NumOps
+)
+
+// opRow describes one operation.
+type opRow struct {
+	name  string
+	arity int
+	// boolean results whatever the operands are
+	compare bool
+}
+
+var opRows = [NumOps]opRow{
+	Const: {"const", 0, false}, Load: {"load", 0, false}, Store: {"store", 1, false},
+	IndexOf: {"index", 0, false}, Reduce: {"reduce", 1, false}, Cast: {"cast", 1, false},
+	Where: {"where", 3, false},
+	Neg:   {"neg", 1, false}, Abs: {"abs", 1, false}, Exp: {"exp", 1, false}, Expm1: {"expm1", 1, false},
+	Log: {"log", 1, false}, Log1p: {"log1p", 1, false}, Sqrt: {"sqrt", 1, false}, Rsqrt: {"rsqrt", 1, false},
+	Sin: {"sin", 1, false}, Cos: {"cos", 1, false}, Tanh: {"tanh", 1, false}, Sigmoid: {"sigmoid", 1, false},
+	Erf: {"erf", 1, false}, Relu: {"relu", 1, false}, Reciprocal: {"reciprocal", 1, false},
+	Floor: {"floor", 1, false}, Ceil: {"ceil", 1, false}, Trunc: {"trunc", 1, false}, Round: {"round", 1, false},
+	Sign: {"sign", 1, false}, Not: {"not", 1, true}, IsNaN: {"isnan", 1, true},
+	Add: {"add", 2, false}, Sub: {"sub", 2, false}, Mul: {"mul", 2, false}, Div: {"div", 2, false},
+	FloorDiv: {"floordiv", 2, false}, Rem: {"rem", 2, false}, Pow: {"pow", 2, false},
+	Max: {"max", 2, false}, Min: {"min", 2, false},
+	Lt: {"lt", 2, true}, Le: {"le", 2, true}, Gt: {"gt", 2, true}, Ge: {"ge", 2, true},
+	Eq: {"eq", 2, true}, Ne: {"ne", 2, true},
+	And: {"and", 2, false}, Or: {"or", 2, false}, Xor: {"xor", 2, false},
+}
+
+// String is the operation's name in the text form.
+func (o Op) String() string { return opRows[o].name }
+
+// Arity is the number of operands.
+func (o Op) Arity() int { return opRows[o].arity }
+
+// Compares reports whether o yields bool from operands of another type.
+func (o Op) Compares() bool { return opRows[o].compare }
+
+var reduceNames = [...]string{"sum", "prod", "max", "min", "any", "all", "argmax", "argmin"}
+
+// String is the reduction's name in the text form.
+func (r ReduceOp) String() string { return reduceNames[r] }
+
+// Supported reports whether bodies can compute with elements of type d.
+func Supported(d ops.DType) bool {
+	switch d {
+	case ops.Float32, ops.Float64, ops.Int32, ops.Int64, ops.Uint8, ops.Bool:
+		return true
+	}
+	return false
+}

@@ -1,0 +1,163 @@
+package lower
+
+import (
+	"fmt"
+
+	"tcdbg/graph"
+	"tcdbg/internal/ops"
+	"tcdbg/internal/sym"
+)
+
+// This file lowers what copies, creates or reinterprets memory.
+
+// clone copies into the layout that the rule gives.
+func clone(c *call) error {
+	src := c.tensorArg(0)
+	out := c.bindResult()
+	b := c.l.pointwiseNode(src.shape)
+	b.store(out.buf, out.stride, b.load(src))
+	return nil
+}
+
+// maybeCopy is for contiguous and to: the tensor itself where type and layout
+// stay, else a (converting) copy.
+func maybeCopy(c *call) error {
+	src, m := c.tensorArg(0), c.meta()
+	if src.dtype == m.DType && sameSizes(src.stride, m.Stride) && !c.flag("copy") {
+		return c.result(src)
+	}
+	if src.line != nil && src.dtype.IsFloat() == m.DType.IsFloat() && sameSizes(src.stride, m.Stride) {
+		t := *src
+		t.dtype = m.DType
+		return c.result(&t)
+	}
+	return clone(c)
+}
+
+func sameSizes(a, b []sym.Int) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for i := range a {
+		if !sym.Same(a[i], b[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// reshape is a view where the layout allows it, else a copy in row-major order
+// of the source that is then seen in the new shape.
+func reshape(c *call) error {
+	src, m := c.tensorArg(0), c.meta()
+	if stride, ok := viewStrides(src.shape, src.stride, m.Shape); ok {
+		t := *src
+		t.shape, t.stride = m.Shape, stride
+		return c.result(&t)
+	}
+	tmp := c.temp(src.shape, src.dtype, func(b *body) int { return b.load(src) })
+	return c.result(&tensor{buf: tmp.buf, dtype: src.dtype, shape: m.Shape, stride: ops.ContiguousStrides(m.Shape)})
+}
+
+// viewStrides finds strides with which the elements of (shape, stride), in
+// row-major order, are seen as want. Runs of dimensions that lie one behind the
+// other are matched with runs of the wanted shape of the same product.
+func viewStrides(shape, stride, want []sym.Int) ([]sym.Int, bool) {
+	for _, s := range want {
+		if sym.Is(s, 0) {
+			return ops.ContiguousStrides(want), true
+		}
+	}
+	out := make([]sym.Int, len(want))
+	j := len(want) - 1
+	for i := len(shape) - 1; i >= 0; {
+		if sym.Is(shape[i], 1) {
+			i--
+			continue
+		}
+		step, run := stride[i], shape[i]
+		for i--; i >= 0 && (sym.Is(shape[i], 1) || sym.Same(stride[i], sym.Mul(step, run))); i-- {
+			run = sym.Mul(run, shape[i])
+		}
+		for !sym.Is(run, 1) {
+			if j < 0 {
+				return nil, false
+			}
+			if !sym.Is(sym.Mod(run, want[j]), 0) {
+				return nil, false
+			}
+			out[j] = step
+			step, run = sym.Mul(step, want[j]), sym.FloorDiv(run, want[j])
+			j--
+		}
+	}
+	next := sym.Const(1)
+	if j+1 < len(want) {
+		next = sym.Mul(out[j+1], want[j+1])
+	}
+	for ; j >= 0; j-- {
+		if !sym.Is(want[j], 1) {
+			return nil, false
+		}
+		out[j] = next
+	}
+	return out, true
+}
+
+// full makes a tensor without memory: readers take the number itself.
+func full(c *call) error {
+	switch a := c.arg("fill_value").(type) {
+	case float64, bool:
+		return c.line(ops.NumberOf(a), sym.Const(int64(ops.NumberOf(a))), sym.Int{})
+	case sym.Int:
+		if v, ok := a.IsConst(); ok {
+			return c.line(float64(v), a, sym.Int{})
+		}
+		if c.meta().DType.IsFloat() {
+			return c.filled(a)
+		}
+		return c.line(0, a, sym.Int{})
+	case *graph.Node:
+		return c.filled(a)
+	}
+	return fmt.Errorf("fill_value is a %T", c.arg("fill_value"))
+}
+
+// filled stores a number that is known only at run time.
+func (c *call) filled(a ops.Arg) error {
+	out := c.bindResult()
+	b := c.l.pointwiseNode(out.shape)
+	b.store(out.buf, out.stride, c.operand(b, a, out.dtype))
+	return nil
+}
+
+func constant(v int64) lowerFunc {
+	return func(c *call) error { return c.line(float64(v), sym.Const(v), sym.Int{}) }
+}
+
+func (c *call) line(f float64, start, step sym.Int) error {
+	m := c.meta()
+	return c.result(&tensor{line: &line{f: f, start: start, step: step}, dtype: m.DType, shape: m.Shape, stride: m.Stride})
+}
+
+// arange with integer bounds is a line of numbers; with fractions it is a loop.
+func arange(c *call) error {
+	start, step := c.arg("start"), c.arg("step")
+	if start == nil {
+		start = sym.Int{}
+	}
+	if step == nil {
+		step = sym.Const(1)
+	}
+	a, aok := start.(sym.Int)
+	s, sok := step.(sym.Int)
+	if aok && sok {
+		return c.line(0, a, s)
+	}
+	out := c.bindResult()
+	b := c.l.pointwiseNode(out.shape)
+	at := b.loadAt(&tensor{line: &line{step: sym.Const(1)}, dtype: ops.Float64}, b.index(&tensor{shape: out.shape, stride: out.stride}))
+	v := b.add2(b.number(ops.Float64, ops.NumberOf(start)), b.mul2(at, b.number(ops.Float64, ops.NumberOf(step))))
+	b.store(out.buf, out.stride, v)
+	return nil
+}

@@ -1,0 +1,169 @@
+package lower
+
+import (
+	"tcdbg/inductor/ir"
+	"tcdbg/internal/ops"
+	"tcdbg/internal/sym"
+)
+
+func (b *body) add2(x, y int) int { return b.op(ir.Add, x, y) }
+func (b *body) mul2(x, y int) int { return b.op(ir.Mul, x, y) }
+
+// mm lowers mm, bmm and matmul of any ranks.
+func mm(c *call) error {
+	x, y := c.tensorArg(0), c.tensorArg(1)
+	if x.dtype != ops.Float32 {
+		return c.extern(ir.ReasonDType)
+	}
+	out := c.bindResult()
+	c.product(x, y, out)
+	return nil
+}
+
+// addmm is beta*bias + alpha*(x @ y).
+func addmm(c *call) error {
+	bias, x, y := c.tensorArg(0), c.tensorArg(1), c.tensorArg(2)
+	if x.dtype != ops.Float32 {
+		return c.extern(ir.ReasonDType)
+	}
+	prod := c.productTemp(x, y)
+	alpha, beta := c.number("alpha", 1), c.number("beta", 1)
+	out := c.bindResult()
+	b := c.l.pointwiseNode(out.shape)
+	v := b.load(prod)
+	if alpha != 1 {
+		v = b.mul2(v, b.number(out.dtype, alpha))
+	}
+	if beta != 0 {
+		w := b.load(bias)
+		if beta != 1 {
+			w = b.mul2(w, b.number(out.dtype, beta))
+		}
+		v = b.add2(v, w)
+	}
+	b.store(out.buf, out.stride, v)
+	return nil
+}
+
+// linear is x @ weight.T + bias.
+func linear(c *call) error {
+	x, w, bias := c.tensorArg(0), c.tensorArg(1), c.namedTensor("bias")
+	if x.dtype != ops.Float32 {
+		return c.extern(ir.ReasonDType)
+	}
+	wt := transposed(w)
+	if bias == nil {
+		c.product(x, wt, c.bindResult())
+		return nil
+	}
+	prod := c.productTemp(x, wt)
+	out := c.bindResult()
+	b := c.l.pointwiseNode(out.shape)
+	b.store(out.buf, out.stride, b.add2(b.load(prod), b.load(bias)))
+	return nil
+}
+
+func transposed(t *tensor) *tensor {
+	v := *t
+	if len(t.shape) == 2 {
+		v.shape = []sym.Int{t.shape[1], t.shape[0]}
+		v.stride = []sym.Int{t.stride[1], t.stride[0]}
+	}
+	return &v
+}
+
+// productTemp is the product in a buffer of its own, which an epilogue reads.
+func (c *call) productTemp(x, y *tensor) *tensor {
+	m := c.meta()
+	shape := m.Shape
+	t := &tensor{dtype: m.DType, shape: shape, stride: ops.ContiguousStrides(shape)}
+	t.buf = c.l.newBuffer(t.dtype, shape, t.stride)
+	c.product(x, y, t)
+	return t
+}
+
+// product makes the template node that computes x @ y into out, whose shape is
+// the broadcast batch with rows and columns (dropped where x or y is a vector).
+func (c *call) product(x, y, out *tensor) {
+	x, y = c.real(x), c.real(y)
+	rx, ry := len(x.shape), len(y.shape)
+	vecX, vecY := rx == 1, ry == 1
+	k := x.shape[rx-1]
+	m, n := sym.Const(1), sym.Const(1)
+	if !vecX {
+		m = x.shape[rx-2]
+	}
+	if !vecY {
+		n = y.shape[ry-1]
+	}
+	nb := len(out.shape)
+	if !vecX {
+		nb--
+	}
+	if !vecY {
+		nb--
+	}
+	batch := out.shape[:nb]
+	node := c.l.newNode(ir.Matmul, append(append([]sym.Int{}, batch...), m, n), nil)
+	info := &ir.MatmulInfo{A: x.buf, B: y.buf, Out: out.buf, K: k}
+	info.AIdx = ir.Index{Off: x.off, Coef: make([]sym.Int, nb+3)}
+	info.BIdx = ir.Index{Off: y.off, Coef: make([]sym.Int, nb+3)}
+	info.OutIdx = ir.Index{Off: out.off, Coef: make([]sym.Int, nb+2)}
+	info.AIdx.Coef[nb+2] = x.stride[rx-1]
+	batchCoefs(info.AIdx.Coef[:nb], x, 2)
+	if !vecX {
+		info.AIdx.Coef[nb] = x.stride[rx-2]
+		info.OutIdx.Coef[nb] = out.stride[nb]
+	}
+	if vecY {
+		info.BIdx.Coef[nb+2] = y.stride[0]
+	} else {
+		info.BIdx.Coef[nb+2], info.BIdx.Coef[nb+1] = y.stride[ry-2], y.stride[ry-1]
+		info.OutIdx.Coef[nb+1] = out.stride[len(out.stride)-1]
+		batchCoefs(info.BIdx.Coef[:nb], y, 2)
+	}
+	copy(info.OutIdx.Coef, out.stride[:nb])
+	node.MM = info
+	foldBatch(node)
+}
+
+// batchCoefs fills the address coefficients of the leading dimensions of t,
+// which broadcast from the right.
+func batchCoefs(coef []sym.Int, t *tensor, matrixDims int) {
+	lead := len(t.shape) - matrixDims
+	for i := range coef {
+		if d := lead - len(coef) + i; d >= 0 && !sym.Is(t.shape[d], 1) {
+			coef[i] = t.stride[d]
+		}
+	}
+}
+
+// foldBatch merges batch loops into the rows where B does not depend on them
+// and A and Out walk through them evenly: a linear layer on (batch, seq, in).
+func foldBatch(n *ir.Node) {
+	for len(n.Outer) > 2 {
+		mm, nb := n.MM, len(n.Outer)-2
+		last, rows := nb-1, n.Outer[nb]
+		even := func(x ir.Index) bool { return sym.Same(x.Coef[last], sym.Mul(x.Coef[nb], rows)) }
+		if mm.BIdx.Uses(last) || !even(mm.AIdx) || !even(mm.OutIdx) {
+			if !sym.Is(n.Outer[last], 1) {
+				return
+			}
+		}
+		n.Outer[nb] = sym.Mul(n.Outer[last], rows)
+		n.Outer = drop(n.Outer, last)
+		mm.AIdx.Coef, mm.BIdx.Coef, mm.OutIdx.Coef = drop(mm.AIdx.Coef, last), drop(mm.BIdx.Coef, last), drop(mm.OutIdx.Coef, last)
+	}
+}
+
+func drop(xs []sym.Int, i int) []sym.Int {
+	return append(append([]sym.Int{}, xs[:i]...), xs[i+1:]...)
+}
+
+// real gives a tensor without memory a buffer: templates read memory.
+func (c *call) real(t *tensor) *tensor {
+	if t.line == nil {
+		return t
+	}
+	return c.l.materialize(t, c.n)
+}

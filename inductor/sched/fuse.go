@@ -1,0 +1,316 @@
+package sched
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"tcdbg/inductor/ir"
+	"tcdbg/logs"
+)
+
+// Options steer the scheduler.
+type Options struct {
+	MaxFusion int                   // nodes in one kernel; 0: 64
+	Record    func(logs.FusionStep) // told every decision; may be nil
+	// Source, where set, gives the kernels that the schedule after a step would
+	// generate, for the record.
+	Source func(groups []*Group) string
+}
+
+// maxRounds bounds the search, as PyTorch's does.
+const maxRounds = 10
+
+// Schedule groups the program's nodes and returns the groups in an order in
+// which they can run.
+func Schedule(p *ir.Program, opt Options) []*Group {
+	if opt.MaxFusion == 0 {
+		opt.MaxFusion = 64
+	}
+	s := &scheduler{prog: p, opt: opt, refused: map[refusal]bool{}}
+	for i, n := range p.Nodes {
+		s.groups = append(s.groups, newGroup(n, i))
+	}
+	link(s.groups)
+	s.prepare()
+	for s.round = 1; s.round <= maxRounds; s.round++ {
+		if !s.fuseOnce() {
+			break
+		}
+	}
+	return order(s.groups)
+}
+
+type scheduler struct {
+	prog    *ir.Program
+	opt     Options
+	groups  []*Group
+	round   int
+	writers map[*ir.Buffer]int
+	refused map[refusal]bool
+	readers map[*ir.Buffer]int // nodes that read a buffer, for the score
+}
+
+// refusal is a pair that was refused when its groups had these many nodes.
+type refusal struct {
+	a, b   *Group
+	na, nb int
+}
+
+func (s *scheduler) prepare() {
+	s.writers, s.readers = map[*ir.Buffer]int{}, map[*ir.Buffer]int{}
+	for _, n := range s.prog.Nodes {
+		n.Writes(func(b *ir.Buffer, _ *ir.Index) { s.writers[b]++ })
+		n.Reads(func(b *ir.Buffer, _ *ir.Index) { s.readers[b]++ })
+	}
+}
+
+// candidate is a pair of groups that use a common buffer.
+type candidate struct {
+	a, b     *Group // a runs first
+	vertical bool
+	epilogue bool
+	score    int64
+}
+
+// fuseOnce collects all candidates, best first, tries them and reports whether
+// any was fused.
+func (s *scheduler) fuseOnce() bool {
+	cs := s.candidates()
+	slices.SortStableFunc(cs, func(x, y candidate) int {
+		if x.epilogue != y.epilogue {
+			if x.epilogue {
+				return -1
+			}
+			return 1
+		}
+		if c := cmp.Compare(y.score, x.score); c != 0 {
+			return c
+		}
+		return cmp.Compare(x.b.first-x.a.first, y.b.first-y.a.first)
+	})
+	fused := false
+	into := map[*Group]*Group{}
+	find := func(g *Group) *Group {
+		for into[g] != nil {
+			g = into[g]
+		}
+		return g
+	}
+	for _, c := range cs {
+		c.a, c.b = find(c.a), find(c.b)
+		key := refusal{c.a, c.b, len(c.a.Items), len(c.b.Items)}
+		if c.a == c.b || s.refused[key] {
+			continue
+		}
+		if s.try(&c) {
+			into[c.b] = c.a
+			fused = true
+		} else {
+			s.refused[key] = true
+		}
+	}
+	s.groups = slices.DeleteFunc(s.groups, func(g *Group) bool { return g.dead })
+	return fused
+}
+
+// nearReaders bounds how many later readers of a buffer a group is paired with.
+const nearReaders = 6
+
+func (s *scheduler) candidates() []candidate {
+	users := map[*ir.Buffer][]*Group{}
+	writer := map[*ir.Buffer]*Group{}
+	var bufs []*ir.Buffer
+	for _, g := range s.groups {
+		for _, a := range g.accesses() {
+			if a.write {
+				writer[a.buf] = g
+			} else if us := users[a.buf]; len(us) == 0 || us[len(us)-1] != g {
+				if len(us) == 0 {
+					bufs = append(bufs, a.buf)
+				}
+				users[a.buf] = append(us, g)
+			}
+		}
+	}
+	type pair struct{ a, b *Group }
+	seen := map[pair]bool{}
+	var out []candidate
+	add := func(a, b *Group, vertical bool) {
+		if a == b || seen[pair{a, b}] || seen[pair{b, a}] {
+			return
+		}
+		seen[pair{a, b}] = true
+		out = append(out, s.candidate(a, b, vertical))
+	}
+	for _, buf := range bufs {
+		us := users[buf]
+		for _, u := range us {
+			if w := writer[buf]; w != nil {
+				add(w, u, true)
+			}
+		}
+		for i, u := range us {
+			for _, v := range us[i+1 : min(len(us), i+1+nearReaders)] {
+				if u.succs[v] {
+					add(u, v, true)
+				} else if v.succs[u] {
+					add(v, u, true)
+				} else {
+					add(u, v, false)
+				}
+			}
+		}
+	}
+	return out
+}
+
+func (s *scheduler) candidate(a, b *Group, vertical bool) candidate {
+	c := candidate{a: a, b: b, vertical: vertical, epilogue: vertical && a.Template}
+	counted := map[*ir.Buffer]bool{}
+	bs := b.accesses()
+	for _, x := range a.accesses() {
+		if counted[x.buf] {
+			continue
+		}
+		for _, y := range bs {
+			if x.buf != y.buf || counted[x.buf] {
+				continue
+			}
+			counted[x.buf] = true
+			c.score += x.buf.Bytes()
+			if x.write && s.readers[x.buf] == 1 && x.buf.Kind == ir.Temp {
+				c.score += x.buf.Bytes()
+			}
+		}
+	}
+	return c
+}
+
+// try fuses c or records why not.
+func (s *scheduler) try(c *candidate) bool {
+	step := logs.FusionStep{Round: s.round, A: c.a.Name(), B: c.b.Name(), Kind: c.kind(), Score: c.score}
+	u, f := s.fits(c)
+	if f != nil {
+		step.Reason, step.Why = f.reason, f.why
+		s.record(step)
+		return false
+	}
+	step.Why = fmt.Sprintf("%s and %s run in the same loops; %d bytes need not be moved", c.a.ranges(), c.b.ranges(), c.score)
+	u.join(c.a, c.b)
+	step.Fused, step.Reason, step.Result = true, "fused", c.a.Name()
+	s.record(step)
+	return true
+}
+
+func (c *candidate) kind() string {
+	switch {
+	case c.epilogue:
+		return "epilogue"
+	case c.vertical && c.b.Template:
+		return "prologue"
+	case c.vertical:
+		return "vertical"
+	}
+	return "horizontal"
+}
+
+// fits answers with common loops, or with the first thing that forbids them.
+func (s *scheduler) fits(c *candidate) (*union, *misfit) {
+	a, b := c.a, c.b
+	switch {
+	case a.Extern || b.Extern:
+		return nil, &misfit{"node2 is extern or nop", "an eager call runs between kernels, never inside one"}
+	case b.Template && c.vertical:
+		return nil, &misfit{"prologue fusion turned off", "the template packs its operands from memory"}
+	case a.Template && b.Template:
+		return nil, &misfit{"template epilogue not satisfied", "both are templates"}
+	case a.Template && !c.vertical, b.Template:
+		return nil, &misfit{"template epilogue not satisfied", "an epilogue must read the template's result"}
+	case len(a.Items)+len(b.Items) > s.opt.MaxFusion:
+		return nil, &misfit{"exceeds max fusion", fmt.Sprintf("%d nodes together, the limit is %d", len(a.Items)+len(b.Items), s.opt.MaxFusion)}
+	case reaches(a, b) || reaches(b, a):
+		return nil, &misfit{"intermediate nodes between node1 & node2", "another kernel needs the result of the first before the second may run"}
+	case b.succs[a]:
+		return nil, &misfit{"node1 must go before node2", "the second feeds the first"}
+	}
+	u, f := unify(a, b)
+	if f != nil {
+		return nil, f
+	}
+	if a.Template {
+		if f := epilogueFits(a, b, u); f != nil {
+			return nil, f
+		}
+	}
+	return u, nil
+}
+
+// epilogueFits wants pointwise nodes that walk the template's result whole,
+// whose column loop stays in one piece.
+func epilogueFits(a, b *Group, u *union) *misfit {
+	if b.typed() {
+		return &misfit{"template epilogue not satisfied", "the epilogue reduces, and a tile does not hold whole rows"}
+	}
+	cols := 0
+	for _, v := range u.vars {
+		if v.Col {
+			cols++
+		}
+	}
+	if cols != 1 {
+		return &misfit{"template epilogue not satisfied", "the epilogue splits the template's columns"}
+	}
+	return nil
+}
+
+func (s *scheduler) record(step logs.FusionStep) {
+	if s.opt.Record == nil {
+		return
+	}
+	if step.Fused || len(s.groups) <= 64 {
+		for _, g := range s.groups {
+			if !g.dead {
+				step.Nodes = append(step.Nodes, g.Name())
+			}
+		}
+	}
+	if step.Fused && s.opt.Source != nil {
+		var live []*Group
+		for _, g := range s.groups {
+			if !g.dead {
+				live = append(live, g)
+			}
+		}
+		step.Source = s.opt.Source(live)
+	}
+	s.opt.Record(step)
+}
+
+// order sorts groups so that each runs after those it depends on, otherwise as
+// the program has them.
+func order(groups []*Group) []*Group {
+	slices.SortStableFunc(groups, func(a, b *Group) int { return a.first - b.first })
+	done := map[*Group]bool{}
+	var out []*Group
+	var visit func(g *Group)
+	visit = func(g *Group) {
+		if done[g] {
+			return
+		}
+		done[g] = true
+		ps := make([]*Group, 0, len(g.preds))
+		for p := range g.preds {
+			ps = append(ps, p)
+		}
+		slices.SortFunc(ps, func(a, b *Group) int { return a.first - b.first })
+		for _, p := range ps {
+			visit(p)
+		}
+		out = append(out, g)
+	}
+	for _, g := range groups {
+		visit(g)
+	}
+	return out
+}

@@ -1,0 +1,273 @@
+// Package sched decides what runs together: it builds groups of loop nodes,
+// fuses them (vertically along a buffer, horizontally along a shared input, as
+// epilogue of a template), orders them, turns each group into a kernel and plans
+// the memory of what lies between. Every decision is recorded.
+//
+// It imports ir, ops, sym and logs; never codegen. Open fuse.go first (the
+// rounds), then unify.go (when two loop nests are one), kernel.go and plan.go.
+package sched
+
+import (
+	"slices"
+	"strings"
+
+	"tcdbg/inductor/ir"
+	"tcdbg/internal/sym"
+)
+
+// Var is a loop of a group. Loops of one iteration do not exist.
+type Var struct {
+	Size  sym.Int
+	Inner bool // walked by a reduction
+	Col   bool // the column loop of a template
+}
+
+// Item is a node in a group, its body rewritten over the group's loops.
+type Item struct {
+	Node  *ir.Node
+	Body  []ir.Value
+	Out   ir.Index // of a template: address of its result
+	Inner bool     // walks the inner loops; else it runs once an outer iteration
+}
+
+// Group is a set of nodes that becomes one kernel or one extern call.
+type Group struct {
+	Vars     []Var
+	Items    []*Item
+	Template bool
+	Extern   bool
+
+	first, last int // range of program positions
+	preds       map[*Group]bool
+	succs       map[*Group]bool
+	dead        bool // merged into another group
+}
+
+// access is one use of a buffer by a group.
+type access struct {
+	buf   *ir.Buffer
+	index *ir.Index // nil: the whole buffer in an order of its own
+	write bool
+}
+
+// newGroup makes the group of one node.
+func newGroup(n *ir.Node, at int) *Group {
+	g := &Group{Template: n.Kind == ir.Matmul, Extern: n.Kind == ir.Extern, first: at, last: at,
+		preds: map[*Group]bool{}, succs: map[*Group]bool{}}
+	it := &Item{Node: n, Inner: n.Kind == ir.Reduction, Body: n.Body}
+	if n.Kind == ir.Matmul {
+		it.Out = n.MM.OutIdx
+	}
+	old := make([]Var, 0, len(n.Outer)+len(n.Inner))
+	for k, s := range n.Outer {
+		old = append(old, Var{Size: s, Col: g.Template && k == len(n.Outer)-1})
+	}
+	for _, s := range n.Inner {
+		old = append(old, Var{Size: s, Inner: true})
+	}
+	g.Items = []*Item{it}
+	t := make(transform, len(old))
+	for k, v := range old {
+		if sym.Is(v.Size, 1) && !v.Col {
+			continue
+		}
+		t[k] = []piece{{len(g.Vars), sym.Const(1)}}
+		g.Vars = append(g.Vars, v)
+	}
+	g.rewrite(t, len(g.Vars))
+	return g
+}
+
+// piece says that a loop contributes mult times the new loop v.
+type piece struct {
+	v    int
+	mult sym.Int
+}
+
+// transform expresses each old loop as a sum of new ones.
+type transform [][]piece
+
+// rewrite expresses all addresses of g over n new loops.
+func (g *Group) rewrite(t transform, n int) {
+	for _, it := range g.Items {
+		body := make([]ir.Value, len(it.Body))
+		copy(body, it.Body)
+		for i := range body {
+			if len(body[i].Index.Coef) > 0 || body[i].Op == ir.Load || body[i].Op == ir.Store || body[i].Op == ir.IndexOf {
+				body[i].Index = t.apply(body[i].Index, n)
+			}
+		}
+		it.Body = body
+		if it.Node.Kind == ir.Matmul {
+			it.Out = t.apply(it.Out, n)
+		}
+	}
+}
+
+func (t transform) apply(x ir.Index, n int) ir.Index {
+	y := ir.Index{Off: x.Off, Coef: make([]sym.Int, n)}
+	for k, c := range x.Coef {
+		if sym.Is(c, 0) {
+			continue
+		}
+		for _, p := range t[k] {
+			y.Coef[p.v] = sym.Add(y.Coef[p.v], sym.Mul(c, p.mult))
+		}
+	}
+	return y
+}
+
+// accesses lists how g uses buffers.
+func (g *Group) accesses() []access {
+	var out []access
+	for _, it := range g.Items {
+		switch it.Node.Kind {
+		case ir.Matmul:
+			out = append(out, access{buf: it.Node.MM.A}, access{buf: it.Node.MM.B}, access{it.Node.MM.Out, &it.Out, true})
+		case ir.Extern:
+			it.Node.Reads(func(b *ir.Buffer, _ *ir.Index) { out = append(out, access{buf: b}) })
+			it.Node.Writes(func(b *ir.Buffer, _ *ir.Index) { out = append(out, access{buf: b, write: true}) })
+		}
+		for i := range it.Body {
+			if v := &it.Body[i]; v.Op == ir.Load || v.Op == ir.Store {
+				out = append(out, access{v.Buf, &v.Index, v.Op == ir.Store})
+			}
+		}
+	}
+	return out
+}
+
+// typed reports whether a reduction has divided the loops into outer and inner.
+func (g *Group) typed() bool { return slices.ContainsFunc(g.Vars, func(v Var) bool { return v.Inner }) }
+
+// Name joins the names of the nodes: op4_op5.
+func (g *Group) Name() string {
+	var parts []string
+	for _, it := range g.Items {
+		parts = append(parts, it.Node.Name)
+	}
+	if len(parts) > 8 {
+		parts = append(append(parts[:4:4], "to"), parts[len(parts)-3:]...)
+	}
+	return strings.Join(parts, "_")
+}
+
+// ranges prints the loops for people: [4096 | 4096].
+func (g *Group) ranges() string {
+	var outer, inner []string
+	for _, v := range g.Vars {
+		if v.Inner {
+			inner = append(inner, v.Size.String())
+		} else {
+			outer = append(outer, v.Size.String())
+		}
+	}
+	s := strings.Join(outer, ", ")
+	if len(inner) > 0 {
+		s += " | " + strings.Join(inner, ", ")
+	}
+	return "[" + s + "]"
+}
+
+// link enters the dependencies between the groups of a program.
+func link(groups []*Group) {
+	writers := map[*ir.Buffer][]*Group{}
+	for _, g := range groups {
+		for _, a := range g.accesses() {
+			if !a.write {
+				for _, w := range writers[a.buf] {
+					if w != g {
+						g.preds[w] = true
+						w.succs[g] = true
+					}
+				}
+			}
+		}
+		for _, a := range g.accesses() {
+			if a.write {
+				writers[a.buf] = append(writers[a.buf], g)
+			}
+		}
+	}
+}
+
+// merge makes a the union of a and b.
+func merge(a, b *Group) {
+	a.Items = append(a.Items, b.Items...)
+	slices.SortStableFunc(a.Items, func(x, y *Item) int { return position(x) - position(y) })
+	a.first, a.last = min(a.first, b.first), max(a.last, b.last)
+	for p := range b.preds {
+		delete(p.succs, b)
+		if p != a {
+			a.preds[p] = true
+			p.succs[a] = true
+		}
+	}
+	for s := range b.succs {
+		delete(s.preds, b)
+		if s != a {
+			a.succs[s] = true
+			s.preds[a] = true
+		}
+	}
+	delete(a.preds, b)
+	delete(a.succs, b)
+	b.dead = true
+}
+
+// position orders nodes as the program does: their names are numbered.
+func position(it *Item) int {
+	n := 0
+	for _, c := range it.Node.Name[2:] {
+		n = n*10 + int(c-'0')
+	}
+	return n
+}
+
+// reaches reports whether b can be reached from a through another group.
+func reaches(a, b *Group) bool {
+	seen := map[*Group]bool{}
+	var visit func(g *Group) bool
+	visit = func(g *Group) bool {
+		for s := range g.succs {
+			if s == b {
+				if g != a {
+					return true
+				}
+				continue
+			}
+			if seen[s] || s.first > b.last {
+				continue
+			}
+			seen[s] = true
+			if visit(s) {
+				return true
+			}
+		}
+		return false
+	}
+	return visit(a)
+}
+
+// String prints the group: its loops, and each node with its body over them.
+func (g *Group) String() string {
+	var sb strings.Builder
+	sb.WriteString(g.Name() + " " + g.ranges() + "\n")
+	for _, it := range g.Items {
+		if it.Node.Kind == ir.Matmul || it.Node.Kind == ir.Extern {
+			sb.WriteString("  " + it.Node.Head() + "\n")
+		}
+		view := ir.Node{Body: it.Body}
+		for _, v := range g.Vars {
+			if v.Inner {
+				view.Inner = append(view.Inner, v.Size)
+			} else {
+				view.Outer = append(view.Outer, v.Size)
+			}
+		}
+		for i := range view.Body {
+			sb.WriteString("  " + it.Node.Name + ": " + view.ValueText(i) + "\n")
+		}
+	}
+	return sb.String()
+}
