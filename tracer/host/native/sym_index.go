@@ -141,6 +141,10 @@ func Package(path string) *rt.Pkg {
 		return pkg_unicode_utf16()
 	case "unicode/utf8":
 		return pkg_unicode_utf8()
+	case "tcdbg/torch":
+		return pkg_tcdbg_torch()
+	case "tcdbg/torch/kw":
+		return pkg_tcdbg_torch_kw()
 	}
 	return nil
 }

@@ -4,6 +4,7 @@ package native
 
 import (
 	p_bytes "bytes"
+	p_fmt "fmt"
 	p_io "io"
 	p_iter "iter"
 	p_math_rand "math/rand"
@@ -11,6 +12,8 @@ import (
 	p_strings "strings"
 	p_sync "sync"
 	p_sync_atomic "sync/atomic"
+	p_tcdbg_internal_ops "tcdbg/internal/ops"
+	p_tcdbg_torch "tcdbg/torch"
 	rt "tcdbg/tracer/host/rt"
 	p_time "time"
 	p_unicode "unicode"
@@ -21,6 +24,10 @@ import (
 // among those called often.
 func Thunk(f any) rt.Thunk {
 	switch f := f.(type) {
+	case func() bool:
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(*bool)(r) = f()
+		}
 	case func() complex128:
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			*(*complex128)(r) = f()
@@ -44,6 +51,14 @@ func Thunk(f any) rt.Thunk {
 	case func() int64:
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			*(*int64)(r) = f()
+		}
+	case func() map[string]p_tcdbg_torch.Binding:
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(*map[string]p_tcdbg_torch.Binding)(r) = f()
+		}
+	case func() p_tcdbg_torch.MemoryStats:
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(*p_tcdbg_torch.MemoryStats)(r) = f()
 		}
 	case func() p_time.Time:
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
@@ -664,6 +679,279 @@ func Thunk(f any) rt.Thunk {
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			*(*bool)(r) = f(*(**p_sync_atomic.Value)(a[0]), *(*any)(a[1]), *(*any)(a[2]))
 		}
+	case func(*p_tcdbg_internal_ops.TensorMeta) *p_tcdbg_torch.Tensor:
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(**p_tcdbg_torch.Tensor)(r) = f(*(**p_tcdbg_internal_ops.TensorMeta)(a[0]))
+		}
+	case func(*p_tcdbg_torch.DType) bool:
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(*bool)(r) = f(*(**p_tcdbg_torch.DType)(a[0]))
+		}
+	case func(*p_tcdbg_torch.DType) int:
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(*int)(r) = f(*(**p_tcdbg_torch.DType)(a[0]))
+		}
+	case func(*p_tcdbg_torch.DType) string:
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(*string)(r) = f(*(**p_tcdbg_torch.DType)(a[0]))
+		}
+	case func(*p_tcdbg_torch.Error) string:
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(*string)(r) = f(*(**p_tcdbg_torch.Error)(a[0]))
+		}
+	case func(*p_tcdbg_torch.ExplainOutput) string:
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(*string)(r) = f(*(**p_tcdbg_torch.ExplainOutput)(a[0]))
+		}
+	case func(*p_tcdbg_torch.Generator) p_tcdbg_torch.Option:
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(*p_tcdbg_torch.Option)(r) = f(*(**p_tcdbg_torch.Generator)(a[0]))
+		}
+	case func(*p_tcdbg_torch.Generator, int64) *p_tcdbg_torch.Generator:
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(**p_tcdbg_torch.Generator)(r) = f(*(**p_tcdbg_torch.Generator)(a[0]), *(*int64)(a[1]))
+		}
+	case func(*p_tcdbg_torch.GraphModule) []string:
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(*[]string)(r) = f(*(**p_tcdbg_torch.GraphModule)(a[0]))
+		}
+	case func(*p_tcdbg_torch.GraphModule) string:
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(*string)(r) = f(*(**p_tcdbg_torch.GraphModule)(a[0]))
+		}
+	case func(*p_tcdbg_torch.GraphModule) p_tcdbg_torch.GraphImpl:
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(*p_tcdbg_torch.GraphImpl)(r) = f(*(**p_tcdbg_torch.GraphModule)(a[0]))
+		}
+	case func(*p_tcdbg_torch.GraphModule, []p_tcdbg_torch.Value) []p_tcdbg_torch.Value:
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(*[]p_tcdbg_torch.Value)(r) = f(*(**p_tcdbg_torch.GraphModule)(a[0]), *(*[]p_tcdbg_torch.Value)(a[1]))
+		}
+	case func(*p_tcdbg_torch.GraphModule, p_io.Writer):
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			f(*(**p_tcdbg_torch.GraphModule)(a[0]), *(*p_io.Writer)(a[1]))
+		}
+	case func(*p_tcdbg_torch.Storage):
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			f(*(**p_tcdbg_torch.Storage)(a[0]))
+		}
+	case func(*p_tcdbg_torch.Storage) []byte:
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(*[]byte)(r) = f(*(**p_tcdbg_torch.Storage)(a[0]))
+		}
+	case func(*p_tcdbg_torch.Storage) uint64:
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(*uint64)(r) = f(*(**p_tcdbg_torch.Storage)(a[0]))
+		}
+	case func(*p_tcdbg_torch.Storage, p_tcdbg_torch.DType, []int, []int, int) *p_tcdbg_torch.Tensor:
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(**p_tcdbg_torch.Tensor)(r) = f(*(**p_tcdbg_torch.Storage)(a[0]), *(*p_tcdbg_torch.DType)(a[1]), *(*[]int)(a[2]), *(*[]int)(a[3]), *(*int)(a[4]))
+		}
+	case func(*p_tcdbg_torch.Tensor):
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			f(*(**p_tcdbg_torch.Tensor)(a[0]))
+		}
+	case func(*p_tcdbg_torch.Tensor) ([]int, []int, int):
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			t := (*struct {
+				r0 []int
+				r1 []int
+				r2 int
+			})(r)
+			t.r0, t.r1, t.r2 = f(*(**p_tcdbg_torch.Tensor)(a[0]))
+		}
+	case func(*p_tcdbg_torch.Tensor) *p_tcdbg_internal_ops.TensorMeta:
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(**p_tcdbg_internal_ops.TensorMeta)(r) = f(*(**p_tcdbg_torch.Tensor)(a[0]))
+		}
+	case func(*p_tcdbg_torch.Tensor) *p_tcdbg_torch.Storage:
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(**p_tcdbg_torch.Storage)(r) = f(*(**p_tcdbg_torch.Tensor)(a[0]))
+		}
+	case func(*p_tcdbg_torch.Tensor) *p_tcdbg_torch.Tensor:
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(**p_tcdbg_torch.Tensor)(r) = f(*(**p_tcdbg_torch.Tensor)(a[0]))
+		}
+	case func(*p_tcdbg_torch.Tensor) []bool:
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(*[]bool)(r) = f(*(**p_tcdbg_torch.Tensor)(a[0]))
+		}
+	case func(*p_tcdbg_torch.Tensor) []float32:
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(*[]float32)(r) = f(*(**p_tcdbg_torch.Tensor)(a[0]))
+		}
+	case func(*p_tcdbg_torch.Tensor) []float64:
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(*[]float64)(r) = f(*(**p_tcdbg_torch.Tensor)(a[0]))
+		}
+	case func(*p_tcdbg_torch.Tensor) []int:
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(*[]int)(r) = f(*(**p_tcdbg_torch.Tensor)(a[0]))
+		}
+	case func(*p_tcdbg_torch.Tensor) []int64:
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(*[]int64)(r) = f(*(**p_tcdbg_torch.Tensor)(a[0]))
+		}
+	case func(*p_tcdbg_torch.Tensor) bool:
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(*bool)(r) = f(*(**p_tcdbg_torch.Tensor)(a[0]))
+		}
+	case func(*p_tcdbg_torch.Tensor) float64:
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(*float64)(r) = f(*(**p_tcdbg_torch.Tensor)(a[0]))
+		}
+	case func(*p_tcdbg_torch.Tensor) int:
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(*int)(r) = f(*(**p_tcdbg_torch.Tensor)(a[0]))
+		}
+	case func(*p_tcdbg_torch.Tensor) string:
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(*string)(r) = f(*(**p_tcdbg_torch.Tensor)(a[0]))
+		}
+	case func(*p_tcdbg_torch.Tensor) p_tcdbg_torch.DType:
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(*p_tcdbg_torch.DType)(r) = f(*(**p_tcdbg_torch.Tensor)(a[0]))
+		}
+	case func(*p_tcdbg_torch.Tensor) p_tcdbg_torch.Device:
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(*p_tcdbg_torch.Device)(r) = f(*(**p_tcdbg_torch.Tensor)(a[0]))
+		}
+	case func(*p_tcdbg_torch.Tensor) p_tcdbg_torch.Option:
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(*p_tcdbg_torch.Option)(r) = f(*(**p_tcdbg_torch.Tensor)(a[0]))
+		}
+	case func(*p_tcdbg_torch.Tensor) unsafe.Pointer:
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(*unsafe.Pointer)(r) = f(*(**p_tcdbg_torch.Tensor)(a[0]))
+		}
+	case func(*p_tcdbg_torch.Tensor, *p_tcdbg_torch.Tensor):
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			f(*(**p_tcdbg_torch.Tensor)(a[0]), *(**p_tcdbg_torch.Tensor)(a[1]))
+		}
+	case func(*p_tcdbg_torch.Tensor, *p_tcdbg_torch.Tensor) *p_tcdbg_torch.Tensor:
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(**p_tcdbg_torch.Tensor)(r) = f(*(**p_tcdbg_torch.Tensor)(a[0]), *(**p_tcdbg_torch.Tensor)(a[1]))
+		}
+	case func(*p_tcdbg_torch.Tensor, *p_tcdbg_torch.Tensor, *p_tcdbg_torch.Tensor, ...p_tcdbg_torch.Option) *p_tcdbg_torch.Tensor:
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(**p_tcdbg_torch.Tensor)(r) = f(*(**p_tcdbg_torch.Tensor)(a[0]), *(**p_tcdbg_torch.Tensor)(a[1]), *(**p_tcdbg_torch.Tensor)(a[2]), *(*[]p_tcdbg_torch.Option)(a[3])...)
+		}
+	case func(*p_tcdbg_torch.Tensor, *p_tcdbg_torch.Tensor, ...p_tcdbg_torch.Option) *p_tcdbg_torch.Tensor:
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(**p_tcdbg_torch.Tensor)(r) = f(*(**p_tcdbg_torch.Tensor)(a[0]), *(**p_tcdbg_torch.Tensor)(a[1]), *(*[]p_tcdbg_torch.Option)(a[2])...)
+		}
+	case func(*p_tcdbg_torch.Tensor, *p_tcdbg_torch.Tensor, int, int) *p_tcdbg_torch.Tensor:
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(**p_tcdbg_torch.Tensor)(r) = f(*(**p_tcdbg_torch.Tensor)(a[0]), *(**p_tcdbg_torch.Tensor)(a[1]), *(*int)(a[2]), *(*int)(a[3]))
+		}
+	case func(*p_tcdbg_torch.Tensor, *p_tcdbg_torch.Tensor, any) *p_tcdbg_torch.Tensor:
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(**p_tcdbg_torch.Tensor)(r) = f(*(**p_tcdbg_torch.Tensor)(a[0]), *(**p_tcdbg_torch.Tensor)(a[1]), *(*any)(a[2]))
+		}
+	case func(*p_tcdbg_torch.Tensor, ...bool) *p_tcdbg_torch.Tensor:
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(**p_tcdbg_torch.Tensor)(r) = f(*(**p_tcdbg_torch.Tensor)(a[0]), *(*[]bool)(a[1])...)
+		}
+	case func(*p_tcdbg_torch.Tensor, ...int) *p_tcdbg_torch.Tensor:
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(**p_tcdbg_torch.Tensor)(r) = f(*(**p_tcdbg_torch.Tensor)(a[0]), *(*[]int)(a[1])...)
+		}
+	case func(*p_tcdbg_torch.Tensor, ...p_tcdbg_torch.Option):
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			f(*(**p_tcdbg_torch.Tensor)(a[0]), *(*[]p_tcdbg_torch.Option)(a[1])...)
+		}
+	case func(*p_tcdbg_torch.Tensor, ...p_tcdbg_torch.Option) (*p_tcdbg_torch.Tensor, *p_tcdbg_torch.Tensor):
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			t := (*struct {
+				r0 *p_tcdbg_torch.Tensor
+				r1 *p_tcdbg_torch.Tensor
+			})(r)
+			t.r0, t.r1 = f(*(**p_tcdbg_torch.Tensor)(a[0]), *(*[]p_tcdbg_torch.Option)(a[1])...)
+		}
+	case func(*p_tcdbg_torch.Tensor, ...p_tcdbg_torch.Option) *p_tcdbg_torch.Tensor:
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(**p_tcdbg_torch.Tensor)(r) = f(*(**p_tcdbg_torch.Tensor)(a[0]), *(*[]p_tcdbg_torch.Option)(a[1])...)
+		}
+	case func(*p_tcdbg_torch.Tensor, []int, ...p_tcdbg_torch.Option) *p_tcdbg_torch.Tensor:
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(**p_tcdbg_torch.Tensor)(r) = f(*(**p_tcdbg_torch.Tensor)(a[0]), *(*[]int)(a[1]), *(*[]p_tcdbg_torch.Option)(a[2])...)
+		}
+	case func(*p_tcdbg_torch.Tensor, []int, []int, ...p_tcdbg_torch.Option) *p_tcdbg_torch.Tensor:
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(**p_tcdbg_torch.Tensor)(r) = f(*(**p_tcdbg_torch.Tensor)(a[0]), *(*[]int)(a[1]), *(*[]int)(a[2]), *(*[]p_tcdbg_torch.Option)(a[3])...)
+		}
+	case func(*p_tcdbg_torch.Tensor, p_fmt.State, rune):
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			f(*(**p_tcdbg_torch.Tensor)(a[0]), *(*p_fmt.State)(a[1]), *(*rune)(a[2]))
+		}
+	case func(*p_tcdbg_torch.Tensor, func(*p_tcdbg_torch.Tensor) *p_tcdbg_torch.Tensor) func():
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(*func())(r) = f(*(**p_tcdbg_torch.Tensor)(a[0]), *(*func(*p_tcdbg_torch.Tensor) *p_tcdbg_torch.Tensor)(a[1]))
+		}
+	case func(*p_tcdbg_torch.Tensor, int) *p_tcdbg_torch.Tensor:
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(**p_tcdbg_torch.Tensor)(r) = f(*(**p_tcdbg_torch.Tensor)(a[0]), *(*int)(a[1]))
+		}
+	case func(*p_tcdbg_torch.Tensor, int) int:
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(*int)(r) = f(*(**p_tcdbg_torch.Tensor)(a[0]), *(*int)(a[1]))
+		}
+	case func(*p_tcdbg_torch.Tensor, int, *p_tcdbg_torch.Tensor) *p_tcdbg_torch.Tensor:
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(**p_tcdbg_torch.Tensor)(r) = f(*(**p_tcdbg_torch.Tensor)(a[0]), *(*int)(a[1]), *(**p_tcdbg_torch.Tensor)(a[2]))
+		}
+	case func(*p_tcdbg_torch.Tensor, int, *p_tcdbg_torch.Tensor, *p_tcdbg_torch.Tensor) *p_tcdbg_torch.Tensor:
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(**p_tcdbg_torch.Tensor)(r) = f(*(**p_tcdbg_torch.Tensor)(a[0]), *(*int)(a[1]), *(**p_tcdbg_torch.Tensor)(a[2]), *(**p_tcdbg_torch.Tensor)(a[3]))
+		}
+	case func(*p_tcdbg_torch.Tensor, int, *p_tcdbg_torch.Tensor, *p_tcdbg_torch.Tensor, ...p_tcdbg_torch.Option) *p_tcdbg_torch.Tensor:
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(**p_tcdbg_torch.Tensor)(r) = f(*(**p_tcdbg_torch.Tensor)(a[0]), *(*int)(a[1]), *(**p_tcdbg_torch.Tensor)(a[2]), *(**p_tcdbg_torch.Tensor)(a[3]), *(*[]p_tcdbg_torch.Option)(a[4])...)
+		}
+	case func(*p_tcdbg_torch.Tensor, int, *p_tcdbg_torch.Tensor, ...p_tcdbg_torch.Option) *p_tcdbg_torch.Tensor:
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(**p_tcdbg_torch.Tensor)(r) = f(*(**p_tcdbg_torch.Tensor)(a[0]), *(*int)(a[1]), *(**p_tcdbg_torch.Tensor)(a[2]), *(*[]p_tcdbg_torch.Option)(a[3])...)
+		}
+	case func(*p_tcdbg_torch.Tensor, int, *p_tcdbg_torch.Tensor, any) *p_tcdbg_torch.Tensor:
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(**p_tcdbg_torch.Tensor)(r) = f(*(**p_tcdbg_torch.Tensor)(a[0]), *(*int)(a[1]), *(**p_tcdbg_torch.Tensor)(a[2]), *(*any)(a[3]))
+		}
+	case func(*p_tcdbg_torch.Tensor, int, ...p_tcdbg_torch.Option) (*p_tcdbg_torch.Tensor, *p_tcdbg_torch.Tensor):
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			t := (*struct {
+				r0 *p_tcdbg_torch.Tensor
+				r1 *p_tcdbg_torch.Tensor
+			})(r)
+			t.r0, t.r1 = f(*(**p_tcdbg_torch.Tensor)(a[0]), *(*int)(a[1]), *(*[]p_tcdbg_torch.Option)(a[2])...)
+		}
+	case func(*p_tcdbg_torch.Tensor, int, ...p_tcdbg_torch.Option) *p_tcdbg_torch.Tensor:
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(**p_tcdbg_torch.Tensor)(r) = f(*(**p_tcdbg_torch.Tensor)(a[0]), *(*int)(a[1]), *(*[]p_tcdbg_torch.Option)(a[2])...)
+		}
+	case func(*p_tcdbg_torch.Tensor, int, int) *p_tcdbg_torch.Tensor:
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(**p_tcdbg_torch.Tensor)(r) = f(*(**p_tcdbg_torch.Tensor)(a[0]), *(*int)(a[1]), *(*int)(a[2]))
+		}
+	case func(*p_tcdbg_torch.Tensor, int, int, int) *p_tcdbg_torch.Tensor:
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(**p_tcdbg_torch.Tensor)(r) = f(*(**p_tcdbg_torch.Tensor)(a[0]), *(*int)(a[1]), *(*int)(a[2]), *(*int)(a[3]))
+		}
+	case func(*p_tcdbg_torch.Tensor, any) *p_tcdbg_torch.Tensor:
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(**p_tcdbg_torch.Tensor)(r) = f(*(**p_tcdbg_torch.Tensor)(a[0]), *(*any)(a[1]))
+		}
+	case func(*p_tcdbg_torch.Tensor, any, ...p_tcdbg_torch.Option) *p_tcdbg_torch.Tensor:
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(**p_tcdbg_torch.Tensor)(r) = f(*(**p_tcdbg_torch.Tensor)(a[0]), *(*any)(a[1]), *(*[]p_tcdbg_torch.Option)(a[2])...)
+		}
+	case func(*p_tcdbg_torch.Tensor, any, any) *p_tcdbg_torch.Tensor:
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(**p_tcdbg_torch.Tensor)(r) = f(*(**p_tcdbg_torch.Tensor)(a[0]), *(*any)(a[1]), *(*any)(a[2]))
+		}
+	case func(*p_tcdbg_torch.Tensor, any, any, ...p_tcdbg_torch.Option) *p_tcdbg_torch.Tensor:
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(**p_tcdbg_torch.Tensor)(r) = f(*(**p_tcdbg_torch.Tensor)(a[0]), *(*any)(a[1]), *(*any)(a[2]), *(*[]p_tcdbg_torch.Option)(a[3])...)
+		}
 	case func(*p_time.Duration) float64:
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			*(*float64)(r) = f(*(**p_time.Duration)(a[0]))
@@ -918,9 +1206,29 @@ func Thunk(f any) rt.Thunk {
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			*(*error)(r) = f(*(*[]error)(a[0])...)
 		}
+	case func(...any) *p_tcdbg_torch.Tensor:
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(**p_tcdbg_torch.Tensor)(r) = f(*(*[]any)(a[0])...)
+		}
 	case func(...string) *p_strings.Replacer:
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			*(**p_strings.Replacer)(r) = f(*(*[]string)(a[0])...)
+		}
+	case func([2]float64) p_tcdbg_torch.Option:
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(*p_tcdbg_torch.Option)(r) = f(*(*[2]float64)(a[0]))
+		}
+	case func([]*p_tcdbg_torch.Tensor) p_tcdbg_torch.Option:
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(*p_tcdbg_torch.Option)(r) = f(*(*[]*p_tcdbg_torch.Tensor)(a[0]))
+		}
+	case func([]*p_tcdbg_torch.Tensor, ...p_tcdbg_torch.Option) *p_tcdbg_torch.Tensor:
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(**p_tcdbg_torch.Tensor)(r) = f(*(*[]*p_tcdbg_torch.Tensor)(a[0]), *(*[]p_tcdbg_torch.Option)(a[1])...)
+		}
+	case func([]*p_tcdbg_torch.Tensor, []*p_tcdbg_torch.Tensor, ...p_tcdbg_torch.Option) []*p_tcdbg_torch.Tensor:
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(*[]*p_tcdbg_torch.Tensor)(r) = f(*(*[]*p_tcdbg_torch.Tensor)(a[0]), *(*[]*p_tcdbg_torch.Tensor)(a[1]), *(*[]p_tcdbg_torch.Option)(a[2])...)
 		}
 	case func([]*p_unicode.RangeTable, rune) bool:
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
@@ -929,6 +1237,14 @@ func Thunk(f any) rt.Thunk {
 	case func([][]byte, []byte) []byte:
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			*(*[]byte)(r) = f(*(*[][]byte)(a[0]), *(*[]byte)(a[1]))
+		}
+	case func([]int) p_tcdbg_torch.Option:
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(*p_tcdbg_torch.Option)(r) = f(*(*[]int)(a[0]))
+		}
+	case func([]int, any, ...p_tcdbg_torch.Option) *p_tcdbg_torch.Tensor:
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(**p_tcdbg_torch.Tensor)(r) = f(*(*[]int)(a[0]), *(*any)(a[1]), *(*[]p_tcdbg_torch.Option)(a[2])...)
 		}
 	case func([]rune) []uint16:
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
@@ -1111,9 +1427,17 @@ func Thunk(f any) rt.Thunk {
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			*(*int)(r) = f(*(*[]byte)(a[0]), *(*byte)(a[1]))
 		}
+	case func(bool) bool:
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(*bool)(r) = f(*(*bool)(a[0]))
+		}
 	case func(bool) string:
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			*(*string)(r) = f(*(*bool)(a[0]))
+		}
+	case func(bool) p_tcdbg_torch.Option:
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(*p_tcdbg_torch.Option)(r) = f(*(*bool)(a[0]))
 		}
 	case func(complex128) (float64, float64):
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
@@ -1191,6 +1515,10 @@ func Thunk(f any) rt.Thunk {
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			*(*int)(r) = f(*(*float64)(a[0]))
 		}
+	case func(float64) p_tcdbg_torch.Option:
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(*p_tcdbg_torch.Option)(r) = f(*(*float64)(a[0]))
+		}
 	case func(float64) uint64:
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			*(*uint64)(r) = f(*(*float64)(a[0]))
@@ -1219,6 +1547,10 @@ func Thunk(f any) rt.Thunk {
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			*(*string)(r) = f(*(*float64)(a[0]), *(*byte)(a[1]), *(*int)(a[2]), *(*int)(a[3]))
 		}
+	case func(func()):
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			f(*(*func())(a[0]))
+		}
 	case func(func()) func():
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			*(*func())(r) = f(*(*func())(a[0]))
@@ -1230,6 +1562,14 @@ func Thunk(f any) rt.Thunk {
 	case func(func(r rune) rune, []byte) []byte:
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			*(*[]byte)(r) = f(*(*func(r rune) rune)(a[0]), *(*[]byte)(a[1]))
+		}
+	case func(int):
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			f(*(*int)(a[0]))
+		}
+	case func(int) *p_tcdbg_torch.Storage:
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(**p_tcdbg_torch.Storage)(r) = f(*(*int)(a[0]))
 		}
 	case func(int) []int:
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
@@ -1246,6 +1586,10 @@ func Thunk(f any) rt.Thunk {
 	case func(int) string:
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			*(*string)(r) = f(*(*int)(a[0]))
+		}
+	case func(int) p_tcdbg_torch.Option:
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(*p_tcdbg_torch.Option)(r) = f(*(*int)(a[0]))
 		}
 	case func(int, float64) float64:
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
@@ -1299,6 +1643,10 @@ func Thunk(f any) rt.Thunk {
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			f(*(*int64)(a[0]))
 		}
+	case func(int64) *p_tcdbg_torch.Generator:
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(**p_tcdbg_torch.Generator)(r) = f(*(*int64)(a[0]))
+		}
 	case func(int64) int64:
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			*(*int64)(r) = f(*(*int64)(a[0]))
@@ -1318,6 +1666,34 @@ func Thunk(f any) rt.Thunk {
 	case func(int64, int64) p_time.Time:
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			*(*p_time.Time)(r) = f(*(*int64)(a[0]), *(*int64)(a[1]))
+		}
+	case func(any) func(args ...any) *p_tcdbg_torch.ExplainOutput:
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(*func(args ...any) *p_tcdbg_torch.ExplainOutput)(r) = f(*(*any)(a[0]))
+		}
+	case func(any) p_tcdbg_torch.Option:
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(*p_tcdbg_torch.Option)(r) = f(*(*any)(a[0]))
+		}
+	case func(any, ...any) *p_tcdbg_torch.Tensor:
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(**p_tcdbg_torch.Tensor)(r) = f(*(*any)(a[0]), *(*[]any)(a[1])...)
+		}
+	case func(any, ...p_tcdbg_torch.Option) *p_tcdbg_torch.Tensor:
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(**p_tcdbg_torch.Tensor)(r) = f(*(*any)(a[0]), *(*[]p_tcdbg_torch.Option)(a[1])...)
+		}
+	case func(any, any) *p_tcdbg_torch.Tensor:
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(**p_tcdbg_torch.Tensor)(r) = f(*(*any)(a[0]), *(*any)(a[1]))
+		}
+	case func(any, any, ...p_tcdbg_torch.Option) *p_tcdbg_torch.Tensor:
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(**p_tcdbg_torch.Tensor)(r) = f(*(*any)(a[0]), *(*any)(a[1]), *(*[]p_tcdbg_torch.Option)(a[2])...)
+		}
+	case func(map[string]any) p_tcdbg_torch.Option:
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(*p_tcdbg_torch.Option)(r) = f(*(*map[string]any)(a[0]))
 		}
 	case func(p_math_rand.Source) *p_math_rand.Rand:
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
@@ -1402,6 +1778,43 @@ func Thunk(f any) rt.Thunk {
 	case func(string) string:
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			*(*string)(r) = f(*(*string)(a[0]))
+		}
+	case func(string) p_tcdbg_torch.Option:
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(*p_tcdbg_torch.Option)(r) = f(*(*string)(a[0]))
+		}
+	case func(string, ...any) []p_tcdbg_torch.Value:
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(*[]p_tcdbg_torch.Value)(r) = f(*(*string)(a[0]), *(*[]any)(a[1])...)
+		}
+	case func(string, []*p_tcdbg_torch.Tensor, []*p_tcdbg_torch.Tensor, func(grads []*p_tcdbg_torch.Tensor) []*p_tcdbg_torch.Tensor):
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			f(*(*string)(a[0]), *(*[]*p_tcdbg_torch.Tensor)(a[1]), *(*[]*p_tcdbg_torch.Tensor)(a[2]), *(*func(grads []*p_tcdbg_torch.Tensor) []*p_tcdbg_torch.Tensor)(a[3]))
+		}
+	case func(string, []p_tcdbg_torch.Option, ...any) (*p_tcdbg_torch.Tensor, *p_tcdbg_torch.Tensor):
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			t := (*struct {
+				r0 *p_tcdbg_torch.Tensor
+				r1 *p_tcdbg_torch.Tensor
+			})(r)
+			t.r0, t.r1 = f(*(*string)(a[0]), *(*[]p_tcdbg_torch.Option)(a[1]), *(*[]any)(a[2])...)
+		}
+	case func(string, []p_tcdbg_torch.Option, ...any) (*p_tcdbg_torch.Tensor, *p_tcdbg_torch.Tensor, *p_tcdbg_torch.Tensor):
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			t := (*struct {
+				r0 *p_tcdbg_torch.Tensor
+				r1 *p_tcdbg_torch.Tensor
+				r2 *p_tcdbg_torch.Tensor
+			})(r)
+			t.r0, t.r1, t.r2 = f(*(*string)(a[0]), *(*[]p_tcdbg_torch.Option)(a[1]), *(*[]any)(a[2])...)
+		}
+	case func(string, []p_tcdbg_torch.Option, ...any) *p_tcdbg_torch.Tensor:
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(**p_tcdbg_torch.Tensor)(r) = f(*(*string)(a[0]), *(*[]p_tcdbg_torch.Option)(a[1]), *(*[]any)(a[2])...)
+		}
+	case func(string, []p_tcdbg_torch.Option, ...any) []*p_tcdbg_torch.Tensor:
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(*[]*p_tcdbg_torch.Tensor)(r) = f(*(*string)(a[0]), *(*[]p_tcdbg_torch.Option)(a[1]), *(*[]any)(a[2])...)
 		}
 	case func(string, []byte) (*p_time.Location, error):
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
@@ -1561,6 +1974,42 @@ func Thunk(f any) rt.Thunk {
 	case func(p_sync.Locker) *p_sync.Cond:
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			*(**p_sync.Cond)(r) = f(*(*p_sync.Locker)(a[0]))
+		}
+	case func(p_tcdbg_internal_ops.ID) bool:
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(*bool)(r) = f(*(*p_tcdbg_internal_ops.ID)(a[0]))
+		}
+	case func(p_tcdbg_internal_ops.ID, []p_tcdbg_internal_ops.Arg) []p_tcdbg_torch.Value:
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(*[]p_tcdbg_torch.Value)(r) = f(*(*p_tcdbg_internal_ops.ID)(a[0]), *(*[]p_tcdbg_internal_ops.Arg)(a[1]))
+		}
+	case func(p_tcdbg_internal_ops.ID, []p_tcdbg_internal_ops.Arg, []*p_tcdbg_torch.Tensor):
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			f(*(*p_tcdbg_internal_ops.ID)(a[0]), *(*[]p_tcdbg_internal_ops.Arg)(a[1]), *(*[]*p_tcdbg_torch.Tensor)(a[2]))
+		}
+	case func(p_tcdbg_torch.DType) bool:
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(*bool)(r) = f(*(*p_tcdbg_torch.DType)(a[0]))
+		}
+	case func(p_tcdbg_torch.DType) int:
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(*int)(r) = f(*(*p_tcdbg_torch.DType)(a[0]))
+		}
+	case func(p_tcdbg_torch.DType) string:
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(*string)(r) = f(*(*p_tcdbg_torch.DType)(a[0]))
+		}
+	case func(p_tcdbg_torch.DType) p_tcdbg_torch.Option:
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(*p_tcdbg_torch.Option)(r) = f(*(*p_tcdbg_torch.DType)(a[0]))
+		}
+	case func(p_tcdbg_torch.ExplainOutput, string) *p_tcdbg_torch.ExplainOutput:
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(**p_tcdbg_torch.ExplainOutput)(r) = f(*(*p_tcdbg_torch.ExplainOutput)(a[0]), *(*string)(a[1]))
+		}
+	case func(p_tcdbg_torch.GraphImpl) *p_tcdbg_torch.GraphModule:
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(**p_tcdbg_torch.GraphModule)(r) = f(*(*p_tcdbg_torch.GraphImpl)(a[0]))
 		}
 	case func(p_time.Duration):
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
