@@ -38,16 +38,7 @@ func breaksLead(m *Model, _ int) []theme.Line {
 	if t.DistinctBreaks == 0 {
 		return nil
 	}
-	causes, fixable := 0, 0
-	for _, g := range m.report.Breaks {
-		if g.Lead == nil || g.Lead.Noise {
-			continue
-		}
-		causes++
-		if g.Fix.Text != "" || len(g.Fix.Lines) > 0 {
-			fixable++
-		}
-	}
+	causes, fixable := m.facts.counts.causes, m.facts.counts.fixable
 	l := theme.Line{
 		{Text: " " + count(causes, "cause") + " of graph breaks", Style: theme.Bold | theme.Break},
 		{Text: fmt.Sprintf(" at %s · met %s", count(t.DistinctBreaks, "place"), times(t.Breaks))},

@@ -57,9 +57,6 @@ func (d *driver) run(cmd tea.Cmd) {
 		}
 	case tea.QuitMsg:
 	default:
-		if fmt.Sprintf("%T", msg) == "cursor.initialBlinkMsg" || fmt.Sprintf("%T", msg) == "cursor.BlinkMsg" {
-			return // a blinking cursor never idles
-		}
 		d.send(msg)
 	}
 }

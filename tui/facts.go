@@ -23,6 +23,19 @@ type facts struct {
 	kernels map[compileKey][]*explain.Kernel
 	roots   []*rootFrame
 	root    string // folder of all the user's files
+	counts  counts
+}
+
+// counts are what the leads of the screens say.
+type counts struct {
+	causes, fixable        int // of breaks
+	again, limit           int // functions compiled again, at the limit
+	againSeconds           float64
+	entries, guards, noise int
+	worst                  float64 // dearest guard set, microseconds
+	extern, kernelOps      int
+	fused, refused         int
+	saved                  int64
 }
 
 // rootFrame is a compiled function with all its resume points.
@@ -38,6 +51,7 @@ type rootFrame struct {
 
 // collect makes the indexes.
 func (f *facts) collect(in *input) {
+	f.counts.collect(in.report)
 	f.kernels = map[compileKey][]*explain.Kernel{}
 	for _, k := range in.report.Kernels {
 		f.kernels[keyOf(k.ID)] = append(f.kernels[keyOf(k.ID)], k)
@@ -48,6 +62,62 @@ func (f *facts) collect(in *input) {
 		}
 		if !library(fr.Pos.File) {
 			f.root = commonDir(f.root, fr.Pos.File)
+		}
+	}
+}
+
+func (c *counts) collect(r *explain.Report) {
+	for _, g := range r.Breaks {
+		if g.Lead == nil || g.Lead.Noise {
+			continue
+		}
+		c.causes++
+		if g.Fix.Text != "" || len(g.Fix.Lines) > 0 {
+			c.fixable++
+		}
+	}
+	for _, k := range r.Kernels {
+		if k.Lang == "extern" {
+			c.extern++
+		}
+		c.kernelOps += max(1, k.Fused)
+	}
+	for _, f := range r.Fusions {
+		for i := range f.Steps {
+			if s := &f.Steps[i]; s.Fused {
+				c.fused++
+				c.saved += s.Score
+			} else {
+				c.refused++
+			}
+		}
+	}
+	c.collectCompiles(r)
+}
+
+func (c *counts) collectCompiles(r *explain.Report) {
+	again := map[*explain.Frame]bool{}
+	for _, rc := range r.Recompiles {
+		if rc.Compile == nil {
+			continue
+		}
+		c.againSeconds += rc.Compile.Seconds
+		if f := rc.Compile.Frame; f != nil && !again[f] {
+			again[f] = true
+			if f.Status == explain.Limit {
+				c.limit++
+			}
+		}
+	}
+	c.again = len(again)
+	for _, f := range r.Frames {
+		for _, comp := range f.Compiles {
+			if g := comp.Guards; g != nil {
+				c.entries++
+				c.guards += g.Leaves
+				c.noise += g.Noise
+				c.worst = max(c.worst, g.Micros)
+			}
 		}
 	}
 }

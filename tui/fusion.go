@@ -31,17 +31,7 @@ func fusionScreen() screenDef {
 }
 
 func fusionLead(m *Model, _ int) []theme.Line {
-	fused, refused, saved := 0, 0, int64(0)
-	for _, f := range m.report.Fusions {
-		for i := range f.Steps {
-			if f.Steps[i].Fused {
-				fused++
-				saved += f.Steps[i].Score
-			} else {
-				refused++
-			}
-		}
-	}
+	fused, refused, saved := m.facts.counts.fused, m.facts.counts.refused, m.facts.counts.saved
 	if fused+refused+len(m.report.Passes) == 0 {
 		return nil
 	}

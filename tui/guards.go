@@ -27,27 +27,19 @@ func guardsScreen() screenDef {
 }
 
 func guardsLead(m *Model, _ int) []theme.Line {
-	entries, leaves, noise, worst := 0, 0, 0, 0.0
-	for i := range m.pane(keys.Guards).Len() {
-		if r, ok := m.pane(keys.Guards).at(i).(*guardRow); ok {
-			entries++
-			leaves += r.c.Guards.Leaves
-			noise += r.c.Guards.Noise
-			worst = max(worst, r.c.Guards.Micros)
-		}
-	}
-	if entries == 0 {
+	c := &m.facts.counts
+	if c.entries == 0 {
 		return nil
 	}
 	l := theme.Line{
-		{Text: " " + count(leaves, "guard"), Style: theme.Bold | theme.Guard},
-		{Text: fmt.Sprintf(" in %d entries", entries)},
+		{Text: " " + count(c.guards, "guard"), Style: theme.Bold | theme.Guard},
+		{Text: fmt.Sprintf(" in %d entries", c.entries)},
 	}
-	if worst > 0 {
-		l = append(l, theme.Span{Text: fmt.Sprintf(" · dearest entry %.3g us a call", worst)})
+	if c.worst > 0 {
+		l = append(l, theme.Span{Text: fmt.Sprintf(" · dearest entry %.3g us a call", c.worst)})
 	}
-	if noise > 0 {
-		l = append(l, theme.Span{Text: fmt.Sprintf(" · %d about hasattr and dynamic marking, folded", noise), Style: theme.Faint})
+	if c.noise > 0 {
+		l = append(l, theme.Span{Text: fmt.Sprintf(" · %d about hasattr and dynamic marking, folded", c.noise), Style: theme.Faint})
 	}
 	return []theme.Line{l, nil}
 }
@@ -176,6 +168,7 @@ func flatten(root *explain.GuardNode, folds map[string]bool) (lines []leaf, nois
 			return
 		}
 		if g.Kind == "" && folds[path] {
+			noise += noiseIn(g)
 			lines = append(lines, leaf{g, depth, path, leaves(g)})
 			return
 		}
@@ -189,6 +182,18 @@ func flatten(root *explain.GuardNode, folds map[string]bool) (lines []leaf, nois
 	}
 	visit(root, 0, "")
 	return lines, noise
+}
+
+// noiseIn counts the noise of a subtree.
+func noiseIn(g *explain.GuardNode) int {
+	if g.Noise {
+		return max(1, leaves(g))
+	}
+	n := 0
+	for _, c := range g.Children {
+		n += noiseIn(c)
+	}
+	return n
 }
 
 // leaves counts the guards of a subtree.

@@ -15,7 +15,7 @@ import (
 
 func kernelsScreen() screenDef {
 	return screenDef{
-		id: keys.Kernels, rows: kernelRows, lead: kernelLead, leadLines: 2, detail: kernelDetail, share: 0.34,
+		id: keys.Kernels, rows: kernelRows, lead: kernelLead, leadLines: 2, detail: kernelDetail, share: 0.38,
 		modes: []string{"source", "operators and lines", "whole output code"},
 		act:   stepItem,
 		count: func(r *explain.Report) int { return r.Totals.Kernels },
@@ -34,14 +34,8 @@ func kernelLead(m *Model, _ int) []theme.Line {
 	if !ok {
 		return nil
 	}
-	extern, ops := 0, 0
-	for _, k := range m.report.Kernels {
-		if k.Lang == "extern" {
-			extern++
-		}
-		ops += max(1, k.Fused)
-	}
-	l := theme.Line{{Text: " " + count(len(m.report.Kernels)-extern, "generated kernel"), Style: theme.Bold}, {Text: fmt.Sprintf(" · %s · %d operators", count(extern, "extern call"), ops)}}
+	c := &m.facts.counts
+	l := theme.Line{{Text: " " + count(len(m.report.Kernels)-c.extern, "generated kernel"), Style: theme.Bold}, {Text: fmt.Sprintf(" · %s · %d operators", count(c.extern, "extern call"), c.kernelOps)}}
 	return []theme.Line{l, m.linked(r.k)}
 }
 
@@ -136,8 +130,12 @@ func (r *kernelRow) draw(_ *Model, w int) theme.Line {
 	if len(tail) == 0 {
 		tail = append(tail, k.Lang)
 	}
-	t := strings.Join(tail, "  ")
 	l := theme.Line{{Text: glyph + " ", Style: style}, {Text: theme.Fit(idText(k.ID), 7) + " ", Style: theme.Faint}}
+	t := strings.Join(tail, "  ")
+	for len(tail) > 0 && w-l.Width()-len(t)-1 < min(theme.Width(k.Name), 32) {
+		tail = tail[:len(tail)-1] // the name goes before numbers that the detail has too
+		t = strings.Join(tail, "  ")
+	}
 	l = append(l, theme.Span{Text: cutMiddle(theme.Clean(k.Name), w-l.Width()-theme.Width(t)-1)})
 	return append(l.Fit(max(0, w-theme.Width(t)-1)), theme.Span{Text: " " + theme.Clean(t), Style: theme.Faint})
 }

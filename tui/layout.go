@@ -51,11 +51,11 @@ func arrange(w, h int, a ask) frame {
 	if h >= tallRules {
 		foot = 2
 	}
-	body := max(1, h-y-foot)
+	body := max(0, h-y-foot)
 	if a.lead > 0 && h < tallRules {
 		a.lead = 1
 	}
-	if lead := min(a.lead, body/3); lead > 0 && !a.zoom {
+	if lead := min(a.lead, body/2); lead > 0 && !a.zoom {
 		f.lead = line(lead)
 		body -= lead
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/charmbracelet/bubbles/cursor"
 	"github.com/charmbracelet/bubbles/textinput"
 	tea "github.com/charmbracelet/bubbletea"
 
@@ -58,6 +59,7 @@ type Model struct {
 	// kernelFirst is the line of the document at which the shown kernel's
 	// source begins.
 	kernelFirst int
+	chart       chart
 }
 
 // input is what rows are made from.
@@ -117,6 +119,7 @@ func New(feed Feed, opt Options) *Model {
 	}
 	m.pane(keys.Breaks).folds[noiseGroup] = true
 	m.prompt.input = textinput.New()
+	m.prompt.input.Cursor.SetMode(cursor.CursorStatic)
 	m.run = feed.Run()
 	return m
 }
@@ -159,6 +162,8 @@ func (m *Model) handle(msg tea.Msg) tea.Cmd {
 		return m.again(msg.took)
 	case rowsMsg:
 		m.takeRows(msg)
+	case locatedMsg:
+		m.takeLocated(msg)
 	case treeMsg:
 		m.takeTree(msg)
 	case nodesMsg:
@@ -270,8 +275,7 @@ func (m *Model) takeRows(msg rowsMsg) {
 	p.version++
 	p.apply()
 	if p.cursor == "" || p.synced != m.selGen {
-		p.synced = m.selGen
-		p.locate(m.sel)
+		p.synced = m.selGen - 1 // prepare looks it up
 		return
 	}
 	p.keep()
@@ -329,6 +333,9 @@ func (m *Model) prepare() tea.Cmd {
 	p, d := m.current(), m.def()
 	if p.synced != m.selGen {
 		p.synced = m.selGen
+		if p.Len() > slowLocate {
+			return m.locateBeside()
+		}
 		p.locate(m.sel)
 	}
 	if d.detail == nil {
@@ -357,6 +364,36 @@ func (m *Model) prepare() tea.Cmd {
 		}
 	}
 	return m.loadTexts()
+}
+
+// slowLocate is the number of rows from which the selection is looked up
+// beside the UI.
+const slowLocate = 20_000
+
+// locatedMsg is the row that stands best for a selection.
+type locatedMsg struct {
+	screen keys.Screen
+	gen    uint64
+	rows   int
+	at     int
+}
+
+func (m *Model) locateBeside() tea.Cmd {
+	p, want := m.current(), m.sel
+	copied := pane{rows: p.rows, shown: p.shown}
+	msg := locatedMsg{screen: m.screen, gen: m.selGen, rows: p.Len()}
+	return func() tea.Msg {
+		msg.at = copied.best(want)
+		return msg
+	}
+}
+
+func (m *Model) takeLocated(msg locatedMsg) {
+	p := m.panes[msg.screen]
+	if msg.gen == m.selGen && msg.rows == p.Len() && msg.at >= 0 {
+		p.list.Set(paneRows{p}, msg.at)
+		p.note()
+	}
 }
 
 // arrange lays out the current screen.

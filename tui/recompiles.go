@@ -18,15 +18,7 @@ func recompilesScreen() screenDef {
 		id: keys.Recompiles, rows: recompileRows, lead: recompilesLead, leadLines: 2, detail: recompileDetail,
 		count: func(r *explain.Report) int { return r.Totals.Recompiles },
 		empty: func(m *Model) []string {
-			guards := 0
-			for _, f := range m.report.Frames {
-				for _, c := range f.Compiles {
-					if c.Guards != nil {
-						guards += c.Guards.Leaves
-					}
-				}
-			}
-			if guards > 0 {
+			if guards := m.facts.counts.guards; guards > 0 {
 				return []string{fmt.Sprintf("No recompiles: every call after the first was served by its %s.", count(guards, "guard")),
 					"When a guard fails, the call, the value that changed and the line that demanded it stand here."}
 			}
@@ -40,28 +32,16 @@ func recompilesLead(m *Model, _ int) []theme.Line {
 	if len(r.Recompiles) == 0 {
 		return nil
 	}
-	frames, limit, secs := map[*explain.Frame]bool{}, 0, 0.0
-	for _, rc := range r.Recompiles {
-		if rc.Compile == nil {
-			continue
-		}
-		secs += rc.Compile.Seconds
-		if f := rc.Compile.Frame; f != nil && !frames[f] {
-			frames[f] = true
-			if f.Status == explain.Limit {
-				limit++
-			}
-		}
-	}
+	c := &m.facts.counts
 	l := theme.Line{
 		{Text: " " + count(len(r.Recompiles), "recompile"), Style: theme.Bold | theme.Recompile},
-		{Text: " of " + count(len(frames), "function")},
+		{Text: " of " + count(c.again, "function")},
 	}
-	if secs > 0 {
-		l = append(l, theme.Span{Text: " · " + secondsOr(secs)})
+	if c.againSeconds > 0 {
+		l = append(l, theme.Span{Text: " · " + secondsOr(c.againSeconds)})
 	}
-	if limit > 0 {
-		l = append(l, theme.Span{Text: fmt.Sprintf(" · %s at the limit: eager from there on", count(limit, "function")), Style: theme.Yellow})
+	if c.limit > 0 {
+		l = append(l, theme.Span{Text: fmt.Sprintf(" · %s at the limit: eager from there on", count(c.limit, "function")), Style: theme.Yellow})
 	}
 	return []theme.Line{l, nil}
 }

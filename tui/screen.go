@@ -243,6 +243,14 @@ func (p *pane) note() {
 
 // locate puts the cursor on the row that stands best for a selection.
 func (p *pane) locate(want Selection) {
+	if at := p.best(want); at >= 0 {
+		p.list.Set(paneRows{p}, at)
+		p.note()
+	}
+}
+
+// best is the row that stands best for a selection, -1 for none.
+func (p *pane) best(want Selection) int {
 	best, at := 0, -1
 	for i := range p.Len() {
 		r := p.at(i)
@@ -253,10 +261,7 @@ func (p *pane) locate(want Selection) {
 			best, at = n, i
 		}
 	}
-	if at >= 0 {
-		p.list.Set(paneRows{p}, at)
-		p.note()
-	}
+	return at
 }
 
 // paneRows is a list.Source that is never drawn.

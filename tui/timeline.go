@@ -138,8 +138,17 @@ func timelineLead(m *Model, w int) []theme.Line {
 		{Text: fmt.Sprintf(" in %s · the chart spans %s", count(r.Totals.Compiles, "compile"), seconds(to.Sub(from)))},
 		{Text: " · "}, {Text: theme.GlyphRecompile + " compiled again", Style: theme.Recompile},
 	}
-	lines := append([]theme.Line{head}, flame(r.Phases, from, to, w-2)...)
-	return append(lines, axis(to.Sub(from), w-2), nil)
+	if c := &m.chart; c.version != m.version || c.width != w {
+		*c = chart{m.version, w, append(flame(r.Phases, from, to, w-2), axis(to.Sub(from), w-2), nil)}
+	}
+	return append([]theme.Line{head}, m.chart.lines...)
+}
+
+// chart is the flame chart as it was last drawn.
+type chart struct {
+	version uint64
+	width   int
+	lines   []theme.Line
 }
 
 // flame draws the chart: a line a level, a cell a slice of time; a cell shows

@@ -1,0 +1,308 @@
+package tui
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"tcdbg/explain"
+	"tcdbg/tui/keys"
+)
+
+// These tests say what each key does, by scripts that a person could type.
+func TestScripts(t *testing.T) {
+	for name, text := range map[string]string{
+		"every screen opens by its key and says what it holds": `
+			expect HOW IT IS CUT
+			keys 2
+			screen Source
+			expect h := d.attn.Forward(x)
+			keys 3
+			screen Breaks
+			expect Data-dependent branching
+			keys 4
+			screen Recompiles
+			expect x.size[0]  8 → 9
+			keys 5
+			screen Guards
+			expect TENSOR_MATCH
+			keys 6
+			screen Graph
+			expect Encoder.Forward
+			keys 7
+			screen Fusion
+			expect buf1 + buf2
+			keys 8
+			screen Kernels
+			expect fused_add_layer_norm_1
+			keys 9
+			screen Timeline
+			expect WHERE IT WENT
+			keys 0
+			screen Logs
+			expect dynamo_output_graph
+			keys -
+			screen Output
+			expect epoch 1 loss 0.52
+		`,
+		"enter goes into the detail, esc comes back to the same row": `
+			keys 3 j
+			expect ▸ └ ✂ model.go:57
+			keys enter j j esc
+			expect ▸ └ ✂ model.go:57
+		`,
+		"a break's value chain leads to its line, and the selection follows": `
+			keys 3 enter
+			keys / 
+			type model.go:41
+			keys enter enter
+			screen Source
+			expect func (d *Decoder) Forward
+		`,
+		"one selection: a kernel chosen in Kernels is where Graph opens": `
+			keys 8 j
+			expect ▸ █ [1/0]   fused_add_layer_norm_1
+			keys 6
+			expect ▸ [1/0]    Decoder.Forward
+			keys 2
+			screen Source
+			expect ▸    45
+		`,
+		"advice opens what it speaks of": `
+			keys G
+			expect ▸ 2 ↻
+			keys k enter
+			screen Breaks
+			expect GB0170
+			keys esc
+			screen Overview
+		`,
+		"a filter leaves what matches, esc brings all back": `
+			keys 8 f
+			type gelu
+			keys enter
+			expect fused_mul_add_gelu_0
+			refute fused_attention_0
+			expect filter "gelu": 1 of 3
+			keys esc
+			expect fused_attention_0
+		`,
+		"a filter that nothing passes says so": `
+			keys 3 f
+			type zzz
+			keys enter
+			expect Nothing matches the filter "zzz".
+		`,
+		"search finds rows, goes round and says when there is nothing": `
+			keys 8 /
+			type gelu
+			keys enter
+			expect ▸ █ [2/0]   fused_mul_add_gelu_0
+			keys n
+			expect ▸ █ [2/0]   fused_mul_add_gelu_0
+			keys /
+			type nothing-like-it
+			keys enter
+			expect not found
+		`,
+		"search on Logs looks into every payload": `
+			keys 0 /
+			type payload 3 of
+			keys enter
+			expect 1 record
+			expect artifact:dynamo_graph_break_reason
+		`,
+		"the palette finds commands and places": `
+			keys :
+			type fused mul
+			expect fused_mul_add_gelu_0
+			keys enter
+			screen Kernels
+			expect ▸ █ [2/0]   fused_mul_add_gelu_0
+		`,
+		"help is made from the key table and closes with any key": `
+			keys 7 ?
+			expect Fusion: What did the compiler do
+			expect next refusal
+			keys esc
+			expect buf1 + buf2
+		`,
+		"fusion steps go forward and back, refusals are found, quiet steps hide": `
+			keys 7 g
+			expect ▸ ≡ decompose
+			keys right right right
+			expect ▸ ✓ buf1_buf2 + buf3
+			keys left
+			expect ▸ ✓ buf1 + buf2
+			keys ]
+			expect ▸ ✗ buf0 + buf1
+			expect an epilogue would fit
+			keys ]
+			expect ▸ ✗ buf3 + buf5
+			keys [ u
+			refute ✗ buf0 + buf1
+			expect steps that change nothing are hidden
+		`,
+		"graph views follow each other": `
+			keys 6 j
+			expect NAME
+			keys v
+			expect ●
+			keys v
+			expect layer_norm
+			keys v
+			expect class GraphModule
+			keys v
+			expect NAME
+		`,
+		"guards fold by source and compare with the entry before": `
+			keys 5 enter j j j j z
+			expect ▹
+			keys z
+			refute ▹
+			keys d
+			expect first entry of its function
+		`,
+		"framework noise is folded and unfolds": `
+			keys 3
+			refute distributed.py
+			keys z
+			expect distributed.py
+		`,
+		"space pauses the program at a safe point and continues it": `
+			keys space poll
+			poll
+			expect paused model.go:52
+			keys space
+			poll
+			expect live
+		`,
+		"the program's output is shown without its control characters": `
+			keys -
+			expect ! warning: slow ␛[31mdisk
+		`,
+		"mouse: tabs, rows and the wheel": `
+			size 120x40
+			click 25 1
+			screen Breaks
+			click 4 6
+			expect ▸ └ ✂ model.go:57
+			wheel down 80 20
+		`,
+		"ctrl-c interrupts the program first": `
+			keys ctrl+c
+			expect interrupted the program
+		`,
+		"export writes the whole screen": `
+			keys 8 x
+			expect wrote runs/screen-kernels.txt
+		`,
+		"a row without a line has nothing to edit": `
+			keys - e
+			expect no source line
+		`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			newDriver(t, richFeed(), Options{}, 120, 40).script(text)
+		})
+	}
+}
+
+// Rows that appear while the program runs do not move the selection.
+func TestLiveRowsKeepSelection(t *testing.T) {
+	f := richFeed()
+	d := newDriver(t, f, Options{}, 100, 30)
+	d.script("keys 8 j\nexpect ▸ █ [1/0]   fused_add_layer_norm_1")
+	next := *f.report
+	var fresh []*explain.Kernel
+	for i := range 500 {
+		fresh = append(fresh, &explain.Kernel{ID: cid(0, 0), Name: fmt.Sprintf("fused_new_%d", i), Lang: "c", Bytes: -1, Nanos: -1})
+	}
+	next.Kernels = append(fresh, next.Kernels...)
+	f.report = &next
+	d.script("poll\nexpect ▸ █ [1/0]   fused_add_layer_norm_1")
+	checkFrame(t, d.frame(), 100, 30)
+}
+
+// A view that is held does not change, and follows again.
+func TestHoldView(t *testing.T) {
+	f := richFeed()
+	f.run.Control = false
+	d := newDriver(t, f, Options{}, 100, 30)
+	d.script("keys space\nexpect view held")
+	next := *f.report
+	next.Totals.Graphs = 77
+	f.report = &next
+	d.script("poll\nrefute 77 graphs\nkeys space\npoll\nexpect 77 graphs")
+}
+
+// How a program ended is shown as what it is.
+func TestEndings(t *testing.T) {
+	for text, failed := range map[string]bool{
+		"exit 0": false, "panic: index out of range [3] with length 3": true, "exit 3": true,
+		"kernel fault: SIGSEGV at address 0x0 in kernel fused_add_0 of graph __compiled_fn_1": true,
+	} {
+		f := richFeed()
+		f.run.Live, f.run.Control, f.run.Ended, f.run.Failed = false, false, text, failed
+		d := newDriver(t, f, Options{}, 160, 30)
+		d.script("expect " + text[:min(len(text), 50)])
+		if got := strings.Contains(d.plain(), "✗ "+text[:6]); got != failed {
+			t.Errorf("%q is marked as failed: %v", text, got)
+		}
+	}
+}
+
+// What a trace contains never acts on the terminal.
+func TestHostileText(t *testing.T) {
+	f := richFeed()
+	bad := "\x1b]0;owned\x07\x1b[2J\r\n\tx\u202e\x00"
+	f.run.Title = bad
+	for _, k := range f.report.Kernels {
+		k.Name += bad
+	}
+	for _, b := range f.report.Breaks {
+		b.Lead.Type, b.Lead.Explanation, b.Lead.Raw, b.Lead.Pos.Code, b.Lead.Pos.File = bad, bad, bad, bad, "../../"+bad
+	}
+	for _, fr := range f.report.Frames {
+		fr.Name = bad
+	}
+	for i := range f.records {
+		f.records[i].Kind = bad
+	}
+	d := newDriver(t, f, Options{Colour: true}, 100, 30)
+	for s := range keys.Screens {
+		d.send(keyMsg(keys.Screen(s).Key()))
+		checkFrame(t, d.frame(), 100, 30)
+	}
+}
+
+// Every size from tiny to large gives whole frames on every screen.
+func TestEverySize(t *testing.T) {
+	d := newDriver(t, richFeed(), Options{Colour: true}, 80, 24)
+	for _, size := range []string{"60x15", "20x5", "80x24", "99x30", "100x30", "120x40", "200x60", "250x80", "3x3"} {
+		d.script("size " + size)
+		for s := range keys.Screens {
+			d.send(keyMsg(keys.Screen(s).Key()))
+			checkFrame(t, d.frame(), d.m.w, d.m.h)
+			d.send(keyMsg("enter"))
+			checkFrame(t, d.frame(), d.m.w, d.m.h)
+			d.send(keyMsg("esc"))
+		}
+	}
+}
+
+// An empty report teaches on every screen.
+func TestEmptyStates(t *testing.T) {
+	d := newDriver(t, &fakeFeed{report: &explain.Report{}, run: Run{Title: "x"}}, Options{}, 100, 30)
+	for s := range keys.Screens {
+		d.send(keyMsg(keys.Screen(s).Key()))
+		if body := strings.Split(d.plain(), "\n")[4:20]; strings.TrimSpace(strings.Join(body, "")) == "" {
+			t.Errorf("%s says nothing when it is empty", keys.Screen(s))
+		}
+	}
+}
+
+// The key table as the README shows it.
+func TestKeyTable(t *testing.T) {
+	golden(t, "keys.md", keys.Markdown())
+}
