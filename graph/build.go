@@ -13,6 +13,7 @@ type Builder struct {
 	G      *Graph
 	Before *Node   // insert in front of this node; nil: at the end
 	Stack  []Frame // given to every node
+	NoGrad bool    // given to every node
 }
 
 var _ ops.Builder = (*Builder)(nil)
@@ -45,7 +46,7 @@ func (b *Builder) Call(row *ops.Op, bound []ops.Arg, kind Kind) (*Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	n := &Node{Name: row.Name, Kind: kind, Op: row.ID, Args: bound, Meta: metaOf(res), Stack: b.Stack}
+	n := &Node{Name: row.Name, Kind: kind, Op: row.ID, Args: bound, Meta: metaOf(res), Stack: b.Stack, NoGrad: b.NoGrad}
 	return b.G.Insert(n, b.Before), nil
 }
 
@@ -68,7 +69,7 @@ func (b *Builder) Item(n *Node, i int) *Node {
 	list := n.Meta.([]ops.Result)
 	return b.G.Insert(&Node{
 		Name: "getitem", Kind: CallFunction, Target: "getitem",
-		Args: []ops.Arg{n, sym.C(i)}, Meta: list[i], Stack: n.Stack,
+		Args: []ops.Arg{n, sym.C(i)}, Meta: list[i], Stack: n.Stack, NoGrad: n.NoGrad,
 	}, b.Before)
 }
 
@@ -95,7 +96,7 @@ func (g *Graph) Clone(name string) (*Graph, map[*Node]*Node) {
 
 // copyWith returns an unlinked copy of n with its inputs mapped.
 func (n *Node) copyWith(f func(*Node) *Node) *Node {
-	c := &Node{Name: n.Name, Kind: n.Kind, Target: n.Target, Op: n.Op, Meta: n.Meta, Stack: n.Stack, Source: n.Source}
+	c := &Node{Name: n.Name, Kind: n.Kind, Target: n.Target, Op: n.Op, Meta: n.Meta, Stack: n.Stack, Source: n.Source, NoGrad: n.NoGrad}
 	c.Args = mapNodes(n.Args, f).([]any)
 	return c
 }

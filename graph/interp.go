@@ -93,7 +93,12 @@ func (in *interp) call(n *Node) any {
 	for i, a := range n.Args {
 		args[i] = in.arg(a)
 	}
-	out := torch.Call(n.Op, args)
+	var out []torch.Value
+	if n.NoGrad && torch.GradEnabled() {
+		torch.NoGrad(func() { out = torch.Call(n.Op, args) })
+	} else {
+		out = torch.Call(n.Op, args)
+	}
 	if _, several := n.Meta.([]ops.Result); several {
 		return out
 	}

@@ -57,6 +57,8 @@ type Node struct {
 	Stack []Frame
 	// Source says where a placeholder's value comes from: L.x, G.table, L.net.Weight.
 	Source string
+	// NoGrad marks calls made under torch.NoGrad: no gradient flows through.
+	NoGrad bool
 
 	graph      *Graph
 	prev, next *Node

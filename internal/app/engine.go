@@ -8,8 +8,10 @@ import (
 	"runtime/debug"
 	"strings"
 
+	"tcdbg/backends"
 	"tcdbg/internal/ctl"
 	"tcdbg/logs"
+	"tcdbg/tracer"
 	"tcdbg/tracer/host"
 )
 
@@ -89,8 +91,8 @@ func runEngine(cfg EngineConfig) int {
 	return exit.Code
 }
 
-// runProgram loads and runs the program.
-func runProgram(cfg EngineConfig, _ logs.Sink, gate *Gate) host.Exit {
+// runProgram loads the program and runs it in the host, under the tracer.
+func runProgram(cfg EngineConfig, sink logs.Sink, gate *Gate) host.Exit {
 	prog, err := host.Load(host.LoadConfig{Paths: cfg.Paths, Source: cfg.Source})
 	if err != nil {
 		fmt.Fprintln(cfg.Stderr, err)
@@ -99,11 +101,29 @@ func runProgram(cfg EngineConfig, _ logs.Sink, gate *Gate) host.Exit {
 	gate.SafePoint("frame", programName(cfg.Paths), 1, func() logs.Pos {
 		return logs.Pos{File: programName(cfg.Paths), Line: 1, Func: "main"}
 	})
-	in := host.New(prog, host.Config{
+	hc := host.Config{
 		Stdout: cfg.Stdout, Stderr: cfg.Stderr, Stdin: cfg.Stdin,
 		Args: append([]string{programName(cfg.Paths)}, cfg.Args...),
-	})
+	}
+	set := backends.NewSet(backends.Config{FaultPage: cfg.FaultPage, Stderr: cfg.Stderr})
+	tr := tracer.New(prog, tracer.Config{Sink: sink, Backend: set.Get, Safe: safePoints(gate)})
+	tr.Install(&hc)
+	in := host.New(prog, hc)
+	tr.Attach(in)
+	stop := tr.Start()
+	defer stop()
 	return in.Run()
+}
+
+// safePoints lets the gate stop the tracer; where the program stands is asked
+// only when the gate is armed.
+func safePoints(g *Gate) func(kind string, where func() logs.Pos) {
+	return func(kind string, where func() logs.Pos) {
+		if g.Armed() {
+			p := where()
+			g.SafePoint(kind, p.File, p.Line, func() logs.Pos { return p })
+		}
+	}
 }
 
 // cpuName is the processor as the system names it; its architecture where the

@@ -34,6 +34,13 @@ func NewGate(sink logs.Sink, paused bool) *Gate {
 	return g
 }
 
+// Armed reports whether a safe point may have to stop.
+func (g *Gate) Armed() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.paused || len(g.points) > 0
+}
+
 // Command carries out one command of the viewer.
 func (g *Gate) Command(c ctl.Command) {
 	g.mu.Lock()

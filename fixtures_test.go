@@ -1,0 +1,261 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"tcdbg/explain"
+	"tcdbg/logs"
+)
+
+// This file runs every fixture as a user would, in a process of its own, and
+// holds the run against the // want comments of its source and against what
+// the same program prints under `go run`.
+//
+// A want stands on the line that causes it, or anywhere for the whole run:
+//
+//	// want break CODE          the line breaks the graph, for this cause
+//	// want recompile "TEXT"    a recompile whose first reason holds TEXT
+//	// want graphs N            graphs captured
+//	// want ops I: NAME ...     operators of graph I, in order
+//	// want kernels N           generated kernels
+//	// want extern N            kernels that are calls of eager operators
+//	// want exit N              exit code (0 without it)
+
+// build makes the tcdbg binary once.
+var build = sync.OnceValues(func() (string, error) {
+	dir, err := os.MkdirTemp("", "tcdbg-test")
+	if err != nil {
+		return "", err
+	}
+	bin := filepath.Join(dir, "tcdbg")
+	out, err := exec.Command("go", "build", "-o", bin, ".").CombinedOutput()
+	if err != nil {
+		return "", fmt.Errorf("go build: %v\n%s", err, out)
+	}
+	return bin, nil
+})
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if bin, err := build(); err == nil {
+		os.RemoveAll(filepath.Dir(bin))
+	}
+	os.Exit(code)
+}
+
+func TestFixtures(t *testing.T) {
+	models, err := filepath.Glob("fixtures/*/model.go")
+	if err != nil || len(models) == 0 {
+		t.Fatalf("no fixtures: %v", err)
+	}
+	bin, err := build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cache := t.TempDir()
+	for _, m := range models {
+		t.Run(filepath.Base(filepath.Dir(m)), func(t *testing.T) { checkFixture(t, bin, m, cache) })
+	}
+}
+
+func checkFixture(t *testing.T, bin, model, cache string) {
+	w := readWants(t, model)
+	got := runFixture(t, bin, model, cache)
+	if got.code != w.exit {
+		t.Errorf("exit code %d, want %d\n%s", got.code, w.exit, got.stderr)
+	}
+	native := goRun(t, model)
+	if got.stdout != native {
+		t.Errorf("standard output differs from `go run`\n--- tcdbg\n%s--- go run\n%s--- stderr\n%s", got.stdout, native, got.stderr)
+	}
+	w.check(t, got.report)
+}
+
+type fixtureRun struct {
+	stdout, stderr string
+	code           int
+	report         *explain.Report
+}
+
+func runFixture(t *testing.T, bin, model, cache string) fixtureRun {
+	t.Helper()
+	state := t.TempDir()
+	cmd := exec.Command(bin, "run", "--plain", model)
+	cmd.Env = append(os.Environ(), "XDG_STATE_HOME="+state, "XDG_CACHE_HOME="+cache)
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	r := fixtureRun{}
+	if err := cmd.Run(); err != nil {
+		var exit *exec.ExitError
+		if !errors.As(err, &exit) {
+			t.Fatal(err)
+		}
+		r.code = exit.ExitCode()
+	}
+	r.stdout, r.stderr = out.String(), errs.String()
+	traces, _ := filepath.Glob(filepath.Join(state, "tcdbg/runs/*/trace"))
+	if len(traces) != 1 {
+		t.Fatalf("%d traces in the run folder\n%s", len(traces), r.stderr)
+	}
+	store, err := logs.Open(traces, logs.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	if r.report, err = explain.FoldAll(store, model); err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// goRun is what the program prints natively.
+func goRun(t *testing.T, model string) string {
+	t.Helper()
+	cmd := exec.Command("go", "run", "./"+filepath.Dir(model))
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	if err := cmd.Run(); err != nil {
+		var exit *exec.ExitError
+		if !errors.As(err, &exit) {
+			t.Fatal(err)
+		}
+	}
+	if out.Len() == 0 {
+		t.Logf("go run: %s", errs.String())
+	}
+	return out.String()
+}
+
+// wants are the expectations of one fixture; -1: none.
+type wants struct {
+	breaks                  map[string]int // CODE at line
+	recompiles              []string
+	graphs, kernels, extern int
+	ops                     map[int]string
+	exit                    int
+}
+
+var wantRE = regexp.MustCompile(`// want (\w+) ?(.*)$`)
+
+func readWants(t *testing.T, model string) *wants {
+	t.Helper()
+	text, err := os.ReadFile(model)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &wants{breaks: map[string]int{}, graphs: -1, kernels: -1, extern: -1, ops: map[int]string{}}
+	for i, line := range strings.Split(string(text), "\n") {
+		m := wantRE.FindStringSubmatch(line)
+		if m == nil {
+			continue
+		}
+		if err := w.add(i+1, m[1], strings.TrimSpace(m[2])); err != nil {
+			t.Fatalf("%s:%d: %v", model, i+1, err)
+		}
+	}
+	return w
+}
+
+func (w *wants) add(line int, what, arg string) (err error) {
+	switch what {
+	case "break":
+		w.breaks[fmt.Sprintf("%s at line %d", arg, line)]++
+	case "recompile":
+		arg, err = strconv.Unquote(arg)
+		w.recompiles = append(w.recompiles, arg)
+	case "graphs":
+		w.graphs, err = strconv.Atoi(arg)
+	case "kernels":
+		w.kernels, err = strconv.Atoi(arg)
+	case "extern":
+		w.extern, err = strconv.Atoi(arg)
+	case "exit":
+		w.exit, err = strconv.Atoi(arg)
+	case "ops":
+		i, list, _ := strings.Cut(arg, ":")
+		var k int
+		k, err = strconv.Atoi(i)
+		w.ops[k] = strings.TrimSpace(list)
+	default:
+		err = fmt.Errorf("unknown want %q", what)
+	}
+	return err
+}
+
+func (w *wants) check(t *testing.T, r *explain.Report) {
+	t.Helper()
+	if w.graphs >= 0 && len(r.Graphs) != w.graphs {
+		t.Errorf("%d graphs, want %d", len(r.Graphs), w.graphs)
+	}
+	for i, list := range w.ops {
+		if i >= len(r.Graphs) {
+			t.Errorf("there is no graph %d", i)
+		} else if got := strings.Join(r.Graphs[i].Ops, " "); got != list {
+			t.Errorf("operators of graph %d: %s, want %s", i, got, list)
+		}
+	}
+	w.checkBreaks(t, r)
+	w.checkRecompiles(t, r)
+	extern, generated := 0, 0
+	for _, k := range r.Kernels {
+		if k.Lang == "extern" {
+			extern++
+		} else {
+			generated++
+		}
+	}
+	if w.kernels >= 0 && generated != w.kernels {
+		t.Errorf("%d generated kernels, want %d", generated, w.kernels)
+	}
+	if w.extern >= 0 && extern != w.extern {
+		t.Errorf("%d extern calls, want %d", extern, w.extern)
+	}
+}
+
+func (w *wants) checkBreaks(t *testing.T, r *explain.Report) {
+	t.Helper()
+	got := map[string]bool{}
+	for _, g := range r.Breaks {
+		for _, b := range g.Breaks {
+			at := fmt.Sprintf("%s at line %d", b.Code, b.Pos.Line)
+			got[at] = true
+			if w.breaks[at] == 0 {
+				t.Errorf("unexpected break %s: %s", at, b.Context)
+			}
+		}
+	}
+	for at := range w.breaks {
+		if !got[at] {
+			t.Errorf("missing break %s", at)
+		}
+	}
+}
+
+func (w *wants) checkRecompiles(t *testing.T, r *explain.Report) {
+	t.Helper()
+	if len(r.Recompiles) != len(w.recompiles) {
+		t.Errorf("%d recompiles, want %d", len(r.Recompiles), len(w.recompiles))
+	}
+	for i, want := range w.recompiles {
+		if i >= len(r.Recompiles) {
+			break
+		}
+		var texts []string
+		for _, f := range r.Recompiles[i].Failures {
+			texts = append(texts, f.Text)
+		}
+		if !strings.Contains(strings.Join(texts, "\n"), want) {
+			t.Errorf("recompile %d: %q does not hold %q", i, texts, want)
+		}
+	}
+}

@@ -1,0 +1,312 @@
+package tracer
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestCapture runs small programs plainly and compiled, and states what must
+// have been captured: operators of each graph and codes of the breaks.
+func TestCapture(t *testing.T) {
+	for _, c := range captureCases {
+		t.Run(c.name, func(t *testing.T) {
+			o := both(t, c.program)
+			if got := o.ops(); got != c.ops {
+				t.Errorf("graphs: got %q, want %q", got, c.ops)
+			}
+			if got := o.codes(); got != c.breaks {
+				t.Errorf("breaks: got %q, want %q", got, c.breaks)
+			}
+			if t.Failed() {
+				t.Log(c.program, "\n", o.stdout, o.stderr)
+			}
+		})
+	}
+}
+
+type captureCase struct{ name, program, ops, breaks string }
+
+var captureCases = []captureCase{
+	{"function", `
+func f(x, y *torch.Tensor) *torch.Tensor { return x.Sin().Add(y.Cos()) }
+func main() {
+	g := torch.Compile(f)
+	fmt.Println(g(torch.Randn(3), torch.Randn(3)))
+	fmt.Println(g(torch.Randn(3), torch.Randn(3)))
+}`, "sin cos add", ""},
+	{"method value", `
+type Net struct{ k float64; W *torch.Tensor }
+func (n *Net) Forward(x *torch.Tensor) *torch.Tensor { return x.Mul(n.k).Add(n.W) }
+func main() {
+	n := &Net{2, torch.Randn(3)}
+	g := torch.Compile(n.Forward)
+	fmt.Println(g(torch.Randn(3)), g(torch.Randn(3)))
+}`, "mul add", ""},
+	{"closure over tensor and scalar", `
+func main() {
+	w, k := torch.Randn(3), 3
+	g := torch.Compile(func(x *torch.Tensor) *torch.Tensor { return x.Mul(w).Add(k) })
+	fmt.Println(g(torch.Randn(3)), g(torch.Randn(3)))
+}`, "mul add", ""},
+	{"branch on data", `
+func bar(a, b *torch.Tensor) *torch.Tensor {
+	x := a.Div(a.Abs().Add(1))
+	if b.Sum().Lt(0).Bool() { b = b.Mul(-1) }
+	return x.Mul(b)
+}
+func main() {
+	g := torch.Compile(bar)
+	a, b := torch.Randn(4), torch.Rand(4)
+	fmt.Println(g(a, b)); fmt.Println(g(a, b.Neg())); fmt.Println(g(a, b))
+}`, "abs add div sum lt | mul | mul mul", "GB0170"},
+	{"print", `
+func f(x *torch.Tensor) *torch.Tensor { y := x.Sin(); fmt.Println("mid"); return y.Cos() }
+func main() { g := torch.Compile(f); fmt.Println(g(torch.Randn(2))); fmt.Println(g(torch.Randn(2))) }`,
+		"sin | cos", "GB0059"},
+	{"item", `
+func f(x *torch.Tensor) *torch.Tensor { k := x.Sum().Item(); return x.Mul(k) }
+func main() { g := torch.Compile(f); fmt.Println(g(torch.Rand(2))) }`, "sum | mul", "GB0124"},
+	{"explicit break", `
+func f(x *torch.Tensor) *torch.Tensor { y := x.Sin(); compiler.GraphBreak(); return y.Cos() }
+func main() { g := torch.Compile(f); fmt.Println(g(torch.Rand(2))) }`, "sin | cos", "GB0025"},
+	{"native call", `
+func f(x *torch.Tensor) *torch.Tensor { y := x.Sin(); fmt.Sscan("3", new(int)); return y.Cos() }
+func main() { g := torch.Compile(f); fmt.Println(g(torch.Rand(2))) }`, "sin | cos", "GB9003"},
+	{"print three calls deep", `
+func say() { fmt.Println("deep") }
+func inner(x *torch.Tensor) *torch.Tensor { y := x.Sin(); say(); return y.Cos() }
+func outer(x *torch.Tensor) *torch.Tensor { z := x.Mul(2); w := inner(z); return w.Add(z) }
+func main() { g := torch.Compile(outer); fmt.Println(g(torch.Rand(2))); fmt.Println(g(torch.Rand(2))) }`,
+		"mul sin | cos add", "GB0059"},
+	{"break in a loop", `
+func f(x *torch.Tensor) *torch.Tensor {
+	for i := 0; i < 4; i++ { x = x.Sin(); fmt.Println("i", i) }
+	return x.Cos()
+}
+func main() { g := torch.Compile(f); fmt.Println(g(torch.Rand(2))); fmt.Println(g(torch.Rand(2))) }`,
+		"sin | sin | cos", "GB0059 GB0059"},
+	{"unrolled loop over modules", `
+type Block struct{ k int }
+func (b *Block) Forward(x *torch.Tensor) *torch.Tensor { return x.Mul(b.k) }
+func main() {
+	mods := []nn.Module{&Block{2}, nn.NewReLU(), &Block{3}}
+	g := torch.Compile(func(x *torch.Tensor) *torch.Tensor {
+		for _, m := range mods { x = m.Forward(x) }
+		return x
+	})
+	fmt.Println(g(torch.Rand(2)))
+}`, "mul relu mul", ""},
+	{"field mutation", `
+type Net struct{ calls int }
+func (n *Net) Forward(x *torch.Tensor) *torch.Tensor { n.calls++; return x.Mul(2) }
+func main() {
+	n := &Net{}
+	g := torch.Compile(n.Forward)
+	for range 5 { g(torch.Rand(2)) }
+	fmt.Println(n.calls)
+}`, "mul", ""},
+	{"global and captured variables", `
+var total int
+var last *torch.Tensor
+func main() {
+	k := 0
+	g := torch.Compile(func(x *torch.Tensor) *torch.Tensor { total += 2; k++; last = x.Neg(); return last.Mul(2) })
+	for range 3 { g(torch.Ones(2)) }
+	fmt.Println(total, k, last)
+}`, "neg mul", ""},
+	{"slice written", `
+func main() {
+	buf := make([]*torch.Tensor, 2)
+	g := torch.Compile(func(x *torch.Tensor) *torch.Tensor { buf[1] = x.Sin(); buf[0] = buf[1].Cos(); return buf[0].Add(buf[1]) })
+	fmt.Println(g(torch.Ones(2)), buf[0], buf[1])
+	fmt.Println(g(torch.Zeros(2)), buf[0], buf[1])
+}`, "sin cos add", ""},
+	{"object made in the trace", `
+type Pair struct{ a, b *torch.Tensor; n int; next *Pair }
+var kept *Pair
+func main() {
+	g := torch.Compile(func(x *torch.Tensor) *torch.Tensor {
+		p := &Pair{a: x.Sin(), n: 3}
+		p.next = &Pair{b: x, next: p}
+		kept = p
+		return p.a.Mul(p.n)
+	})
+	x := torch.Ones(2)
+	fmt.Println(g(x), kept.a, kept.n, kept.next.b == x, kept.next.next == kept)
+	old := kept
+	fmt.Println(g(x), old == kept)
+}`, "sin mul", ""},
+	{"object across a break", `
+type Acc struct{ xs []*torch.Tensor; names map[string]int }
+func main() {
+	g := torch.Compile(func(x *torch.Tensor) *torch.Tensor {
+		a := &Acc{names: map[string]int{"p": 1}}
+		a.xs = append(a.xs, x.Sin())
+		a.names["q"] = 2
+		fmt.Println(len(a.xs), a.names["p"], a.names["q"])
+		a.xs = append(a.xs, x.Cos())
+		return a.xs[0].Add(a.xs[1])
+	})
+	fmt.Println(g(torch.Ones(2)))
+	fmt.Println(g(torch.Ones(2)))
+}`, "sin | cos add", "GB0059"},
+	{"aliases", `
+type Box struct{ n int }
+func f(p, q *Box, x *torch.Tensor) *torch.Tensor { p.n = 5; q.n++; return x.Mul(p.n) }
+func main() {
+	g := torch.Compile(f)
+	a, b := &Box{1}, &Box{1}
+	fmt.Println(g(a, b, torch.Ones(1)), a.n, b.n)
+	fmt.Println(g(a, a, torch.Ones(1)), a.n)
+	fmt.Println(g(b, a, torch.Ones(1)), a.n, b.n)
+}`, "mul | mul", ""},
+	{"in place on an input", `
+func f(x *torch.Tensor) *torch.Tensor { x.Add_(1); return x.Mul(2) }
+func main() {
+	g := torch.Compile(f)
+	x := torch.Zeros(2)
+	fmt.Println(g(x), x); fmt.Println(g(x), x)
+}`, "add_ mul", ""},
+	{"defer and recover", `
+func f(x *torch.Tensor) (y *torch.Tensor) {
+	defer func() { if r := recover(); r != nil { fmt.Println("recovered", r); y = x.Neg() } }()
+	y = x.Sin()
+	var m map[string]int
+	m["a"] = 1
+	return y
+}
+func main() { g := torch.Compile(f); fmt.Println(g(torch.Ones(2))) }`, "sin", "GB9002 GB0088"},
+	{"panic of the program", `
+func f(x *torch.Tensor) *torch.Tensor { y := x.Sin(); if y.Size(0) == 2 { panic("two") }; return y }
+func main() {
+	g := torch.Compile(f)
+	func() { defer func() { fmt.Println(recover()) }(); g(torch.Ones(2)) }()
+	fmt.Println(g(torch.Ones(3)))
+}`, "sin", "GB9013"},
+	{"shape error", `
+func f(a, b *torch.Tensor) *torch.Tensor { return a.Add(b) }
+func main() {
+	g := torch.Compile(f)
+	func() { defer func() { fmt.Println(recover()) }(); g(torch.Ones(2), torch.Ones(3)) }()
+	fmt.Println(g(torch.Ones(2), torch.Ones(2)))
+}`, "add", "GB0064"},
+	{"generics, type switch, several results", `
+type A struct{ k int }
+type B struct{ s float64 }
+func pick[T any](xs []T, i int) T { return xs[i] }
+func scale(v any, x *torch.Tensor) (*torch.Tensor, int) {
+	switch v := v.(type) {
+	case A: return x.Mul(v.k), 1
+	case *B: return x.Mul(v.s), 2
+	}
+	return x, 0
+}
+func main() {
+	vs := []any{A{3}, &B{0.5}}
+	g := torch.Compile(func(i int, x *torch.Tensor) (*torch.Tensor, int) { return scale(pick(vs, i), x) })
+	fmt.Println(g(0, torch.Ones(1)))
+	fmt.Println(g(1, torch.Ones(1)))
+	fmt.Println(g(0, torch.Ones(1)))
+}`, "mul | mul", ""},
+	{"nested compiled function is inlined", `
+func main() {
+	in := torch.Compile(func(x *torch.Tensor) *torch.Tensor { return x.Sin() })
+	g := torch.Compile(func(x *torch.Tensor) *torch.Tensor { return in(x).Cos() })
+	fmt.Println(g(torch.Ones(1)))
+}`, "sin cos", ""},
+	{"disabled function", `
+func main() {
+	quiet := compiler.Disable(func(x *torch.Tensor) *torch.Tensor { return x.Exp() })
+	g := torch.Compile(func(x *torch.Tensor) *torch.Tensor { return quiet(x.Sin()).Cos() })
+	fmt.Println(g(torch.Ones(1)))
+}`, "sin | cos", "GB0098"},
+	{"range over func", `
+func count(n int) func(func(int) bool) {
+	return func(yield func(int) bool) { for i := range n { if !yield(i) { return } } }
+}
+func main() {
+	g := torch.Compile(func(x *torch.Tensor) *torch.Tensor { for i := range count(3) { x = x.Add(i) }; return x })
+	fmt.Println(g(torch.Ones(1)))
+}`, "add add add", ""},
+	{"tensor of a map", `
+func main() {
+	w := map[string]*torch.Tensor{"a": torch.Ones(2), "b": torch.Ones(2)}
+	g := torch.Compile(func(x *torch.Tensor) *torch.Tensor { return x.Mul(w["a"]).Add(w["b"]) })
+	fmt.Println(g(torch.Ones(2)))
+	w["a"] = torch.Zeros(2)
+	fmt.Println(g(torch.Ones(2)))
+}`, "mul add", ""},
+	{"map changed", `
+func main() {
+	m := map[string]int{"n": 1, "old": 4}
+	last := map[string]*torch.Tensor{}
+	g := torch.Compile(func(x *torch.Tensor) *torch.Tensor {
+		m["n"] += 2
+		delete(m, "old")
+		if _, ok := m["old"]; ok { return x }
+		last["y"] = x.Mul(2)
+		return last["y"].Add(1)
+	})
+	fmt.Println(g(torch.Ones(1)), m, last["y"])
+	fmt.Println(g(torch.Zeros(1)), m, last["y"])
+}`, "mul add", ""},
+	{"no grad inside", `
+func main() {
+	w := torch.Ones(2).RequiresGrad_()
+	g := torch.Compile(func(x *torch.Tensor) *torch.Tensor {
+		var y *torch.Tensor
+		torch.NoGrad(func() { y = x.Mul(w) })
+		return y.Add(w)
+	})
+	fmt.Println(g(torch.Ones(2)).RequiresGrad())
+}`, "mul add", ""},
+	{"break under no grad", `
+func main() {
+	w := torch.Ones(2).RequiresGrad_()
+	g := torch.Compile(func(x *torch.Tensor) *torch.Tensor {
+		z := x.Sin()
+		torch.NoGrad(func() { fmt.Println("in"); z = z.Mul(w) })
+		return z.Cos()
+	})
+	fmt.Println(g(torch.Ones(2)))
+}`, "sin | cos", "GB0066"},
+	{"no tensor work", `
+func f(n int) int { return n * 2 }
+func main() { g := torch.Compile(f); fmt.Println(g(2), g(3), g(4)) }`, "", ""},
+}
+
+// TestBreakKnowsItsPlace wants the chain of calls, the value's history and the
+// operators before the break.
+func TestBreakKnowsItsPlace(t *testing.T) {
+	o := both(t, `
+func check(b *torch.Tensor) bool { return b.Sum().Lt(0).Bool() }
+func f(a, b *torch.Tensor) *torch.Tensor {
+	if check(b) { return a }
+	return a.Mul(b)
+}
+func main() { g := torch.Compile(f); fmt.Println(g(torch.Ones(1), torch.Ones(1))) }`)
+	bs := o.breaks()
+	if len(bs) != 1 {
+		t.Fatalf("%d breaks", len(bs))
+	}
+	b := bs[0]
+	var chain, value []string
+	for _, p := range b.Stack {
+		chain = append(chain, p.Func)
+	}
+	for _, p := range b.Value {
+		value = append(value, p.Func)
+	}
+	if s := strings.Join(chain, " "); s != "main f check" {
+		t.Errorf("chain %q", s)
+	}
+	if s := strings.Join(value, " "); s != "L['b'] sum lt" {
+		t.Errorf("value %q", s)
+	}
+	if s := strings.Join(b.Before, " "); s != "sum lt" {
+		t.Errorf("before %q", s)
+	}
+	if !strings.Contains(b.Pos.Code, "Bool()") || b.Pos.Line == 0 {
+		t.Errorf("place %+v", b.Pos)
+	}
+}

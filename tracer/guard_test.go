@@ -1,0 +1,170 @@
+package tracer
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestGuards changes exactly one source of a program and wants exactly one
+// recompile, whose first reason holds the given words; with none the change is
+// of something that the graph does not depend on and must be served from the
+// cache.
+func TestGuards(t *testing.T) {
+	for _, c := range guardCases {
+		t.Run(c.name, func(t *testing.T) {
+			o := both(t, c.program)
+			misses := o.recompiles()
+			want := 1
+			if c.reason == "" {
+				want = 0
+			}
+			if len(misses) != want {
+				t.Fatalf("%d recompiles, want %d\n%s\n%+v", len(misses), want, c.program, misses)
+			}
+			if want == 0 {
+				return
+			}
+			f := misses[0].Failures
+			if len(f) == 0 || !strings.Contains(f[0].Message, c.reason) || f[0].Guard.Kind != c.kind {
+				t.Errorf("got %+v, want %s %q", f, c.kind, c.reason)
+			}
+			if len(f) > 0 && f[0].Guard.Pos.Line == 0 && c.kind != "GRAD_MODE" {
+				t.Error("the guard does not know the line that asked for it")
+			}
+		})
+	}
+}
+
+type guardCase struct{ name, program, kind, reason string }
+
+// call wraps two calls around a change.
+func twice(decl, first, change, second string) string {
+	return decl + "\nfunc main() {\n\tg := torch.Compile(f)\n\t_ = g\n" + first + "\n" + change + "\n" + second + "\n}\n"
+}
+
+const tensorFunc = `func f(x *torch.Tensor) *torch.Tensor { return x.Mul(2) }`
+
+var guardCases = []guardCase{
+	{"size", twice(tensorFunc, `fmt.Println(g(torch.Ones(4, 2)))`, ``, `fmt.Println(g(torch.Ones(5, 2)))`),
+		"TENSOR_MATCH", "tensor 'x' size mismatch at index 0. expected 4, actual 5"},
+	{"same size", twice(tensorFunc, `fmt.Println(g(torch.Ones(4, 2)))`, ``, `fmt.Println(g(torch.Zeros(4, 2)))`), "", ""},
+	{"rank", twice(tensorFunc, `fmt.Println(g(torch.Ones(4)))`, ``, `fmt.Println(g(torch.Ones(4, 2)))`),
+		"TENSOR_MATCH", "rank mismatch. expected 1, actual 2"},
+	{"stride", twice(tensorFunc, `fmt.Println(g(torch.Ones(3, 3)))`, ``, `fmt.Println(g(torch.Ones(3, 3).T()))`),
+		"TENSOR_MATCH", "stride mismatch at index 0. expected 3, actual 1"},
+	{"dtype", twice(tensorFunc, `fmt.Println(g(torch.Ones(4)))`, ``, `fmt.Println(g(torch.Ones(4, kw.Dtype(torch.Float64))))`),
+		"TENSOR_MATCH", "dtype mismatch. expected Float, actual Double"},
+	{"requires_grad", twice(tensorFunc, `g(torch.Ones(4))`, ``, `g(torch.Ones(4).RequiresGrad_())`),
+		"TENSOR_MATCH", "requires_grad mismatch. expected requires_grad=0"},
+	{"grad mode", twice(tensorFunc, `g(torch.Ones(4))`, ``, `torch.NoGrad(func() { g(torch.Ones(4)) })`),
+		"GRAD_MODE", "GLOBAL_STATE changed: grad_mode"},
+	{"int", twice(`func f(x *torch.Tensor, k int) *torch.Tensor { return x.Mul(k) }`, `fmt.Println(g(torch.Ones(1), 2))`, ``, `fmt.Println(g(torch.Ones(1), 3))`),
+		"EQUALS_MATCH", "L['k'] == 2"},
+	{"unused int", twice(`func f(x *torch.Tensor, k int) *torch.Tensor { return x.Mul(2) }`, `fmt.Println(g(torch.Ones(1), 2))`, ``, `fmt.Println(g(torch.Ones(1), 3))`), "", ""},
+	{"returned int", twice(`func f(x *torch.Tensor, k int) (*torch.Tensor, int) { return x.Mul(2), k * 3 }`, `fmt.Println(g(torch.Ones(1), 2))`, ``, `fmt.Println(g(torch.Ones(1), 5))`), "", ""},
+	{"bool", twice(`func f(x *torch.Tensor, b bool) *torch.Tensor { if b { return x.Sin() }; return x.Cos() }`, `fmt.Println(g(torch.Ones(1), true))`, ``, `fmt.Println(g(torch.Ones(1), false))`),
+		"TRUE_MATCH", "L['b'] == true"},
+	{"string", twice(`func f(x *torch.Tensor, s string) *torch.Tensor { if s == "a" { return x.Sin() }; return x.Cos() }`, `fmt.Println(g(torch.Ones(1), "a"))`, ``, `fmt.Println(g(torch.Ones(1), "b"))`),
+		"EQUALS_MATCH", `L['s'] == "a"`},
+	{"float", twice(`func f(x *torch.Tensor, k float64) *torch.Tensor { return x.Mul(k) }`, `fmt.Println(g(torch.Ones(1), 2.5))`, ``, `fmt.Println(g(torch.Ones(1), 3.5))`),
+		"EQUALS_MATCH", "L['k'] == 2.5"},
+	{"comparison that changes", twice(`func f(x *torch.Tensor, n int) *torch.Tensor { if n+1 > 10 { return x.Sin() }; return x.Cos() }`, `fmt.Println(g(torch.Ones(1), 2))`, ``, `fmt.Println(g(torch.Ones(1), 30))`),
+		"LAMBDA_GUARD", "not ((L['n'] + 1) > 10)"},
+	{"comparison that holds", twice(`func f(x *torch.Tensor, n int) *torch.Tensor { if n+1 > 10 { return x.Sin() }; return x.Cos() }`, `fmt.Println(g(torch.Ones(1), 2))`, ``, `fmt.Println(g(torch.Ones(1), 3))`), "", ""},
+	{"global", twice(`var K = 2; var other = 1
+func f(x *torch.Tensor) *torch.Tensor { return x.Mul(K) }`, `fmt.Println(g(torch.Ones(1)))`, `K = 3`, `fmt.Println(g(torch.Ones(1)))`),
+		"EQUALS_MATCH", "G['K'] == 2"},
+	{"another global", twice(`var K = 2; var other = 1
+func f(x *torch.Tensor) *torch.Tensor { return x.Mul(K) }`, `fmt.Println(g(torch.Ones(1)))`, `other = 3`, `fmt.Println(g(torch.Ones(1)))`), "", ""},
+	{"list length", twice(`func f(xs []*torch.Tensor) *torch.Tensor { s := xs[0]; for _, x := range xs[1:] { s = s.Add(x) }; return s }`,
+		`a := torch.Ones(1); fmt.Println(g([]*torch.Tensor{a, a.Neg()}))`, ``, `fmt.Println(g([]*torch.Tensor{a, a.Neg(), a.Exp()}))`),
+		"LENGTH_CHECK", "len(L['xs']) == 2"},
+	{"dynamic type", twice(`type A struct{}; type B struct{}
+func (A) K() int { return 1 }
+func (B) K() int { return 2 }
+func f(x *torch.Tensor, v interface{ K() int }) *torch.Tensor { return x.Mul(v.K()) }`,
+		`fmt.Println(g(torch.Ones(1), A{}))`, ``, `fmt.Println(g(torch.Ones(1), B{}))`),
+		"TYPE_MATCH", "expected type of 'v' to be main.A, but found main.B"},
+	{"function", twice(`func f(x *torch.Tensor, h func(*torch.Tensor) *torch.Tensor) *torch.Tensor { return h(x) }
+func s1(x *torch.Tensor) *torch.Tensor { return x.Sin() }
+func s2(x *torch.Tensor) *torch.Tensor { return x.Cos() }`,
+		`fmt.Println(g(torch.Ones(1), s1))`, ``, `fmt.Println(g(torch.Ones(1), s2))`),
+		"ID_MATCH", "L['h'].__code__"},
+	{"captured variable", `
+func main() {
+	k, other := 2, 1
+	g := torch.Compile(func(x *torch.Tensor) *torch.Tensor { return x.Mul(k) })
+	fmt.Println(g(torch.Ones(1))); k = 3; other++; fmt.Println(g(torch.Ones(1)), other)
+}`, "EQUALS_MATCH", "L['k'] == 2"},
+	{"module attribute", `
+type Net struct{ Scale float64; Note string }
+func (n *Net) Forward(x *torch.Tensor) *torch.Tensor { return x.Mul(n.Scale) }
+func main() {
+	n := &Net{2, "a"}
+	g := torch.Compile(n.Forward)
+	fmt.Println(g(torch.Ones(1))); n.Scale = 4; fmt.Println(g(torch.Ones(1)))
+}`, "EQUALS_MATCH", "L['n'].Scale == 2"},
+	{"attribute that is not read", `
+type Net struct{ Scale float64; Note string }
+func (n *Net) Forward(x *torch.Tensor) *torch.Tensor { return x.Mul(n.Scale) }
+func main() {
+	n := &Net{2, "a"}
+	g := torch.Compile(n.Forward)
+	fmt.Println(g(torch.Ones(1))); n.Note = "b"; fmt.Println(g(torch.Ones(1)))
+}`, "", ""},
+	{"nil", twice(`type P struct{ w *torch.Tensor }
+func f(x *torch.Tensor, p *P) *torch.Tensor { if p == nil { return x.Sin() }; return x.Mul(p.w) }`,
+		`fmt.Println(g(torch.Ones(1), nil))`, ``, `fmt.Println(g(torch.Ones(1), &P{torch.Ones(1)}))`),
+		"ID_MATCH", "L['p'] is nil"},
+	{"map key", twice(`func f(x *torch.Tensor, m map[string]int) *torch.Tensor { if k, ok := m["a"]; ok { return x.Mul(k) }; return x }`,
+		`fmt.Println(g(torch.Ones(1), map[string]int{"b": 1}))`, ``, `fmt.Println(g(torch.Ones(1), map[string]int{"a": 1}))`),
+		"DICT_CONTAINS", `not "a" in L['m']`},
+	{"same tensor twice", twice(`func f(x, y *torch.Tensor) *torch.Tensor { return x.Add(y) }`,
+		`a, b := torch.Ones(1), torch.Zeros(1); fmt.Println(g(a, a))`, ``, `fmt.Println(g(a, b))`),
+		"OBJECT_ALIASING", "L['y'] is L['x']"},
+}
+
+// TestEveryFailingGuardIsReported changes two sources at once.
+func TestEveryFailingGuardIsReported(t *testing.T) {
+	o := both(t, twice(`func f(x *torch.Tensor, b bool, xs []int) *torch.Tensor { if b { x = x.Sin() }; for _, k := range xs { x = x.Mul(k) }; return x }`,
+		`fmt.Println(g(torch.Ones(1), true, []int{1}))`, ``, `fmt.Println(g(torch.Ones(2), false, []int{1, 2}))`))
+	m := o.recompiles()
+	if len(m) != 1 {
+		t.Fatalf("%d recompiles", len(m))
+	}
+	var kinds []string
+	for _, f := range m[0].Failures {
+		kinds = append(kinds, f.Guard.Kind)
+	}
+	for _, k := range []string{"TENSOR_MATCH", "TRUE_MATCH", "LENGTH_CHECK"} {
+		if !strings.Contains(strings.Join(kinds, " "), k) {
+			t.Errorf("%s is missing from %v", k, kinds)
+		}
+	}
+}
+
+// TestRecompileLimit gives nine constants to one function: eight entries, then
+// eager, with right results throughout.
+func TestRecompileLimit(t *testing.T) {
+	o := both(t, `
+func f(x *torch.Tensor, k int) *torch.Tensor { return x.Mul(k) }
+func main() { g := torch.Compile(f); for k := range 12 { fmt.Println(g(torch.Ones(1), k)) } }`)
+	if n := len(o.graphs()); n != DefaultRecompileLimit {
+		t.Errorf("%d graphs, want %d", n, DefaultRecompileLimit)
+	}
+	m := o.recompiles()
+	if len(m) == 0 || !m[len(m)-1].Limit {
+		t.Error("the limit is not reported")
+	}
+}
+
+// TestDynamicSizes wants the second size to make the dimension symbolic and the
+// third to be served by that entry.
+func TestDynamicSizes(t *testing.T) {
+	o := both(t, `
+func f(x *torch.Tensor) *torch.Tensor { return x.Reshape(x.Size(0)*x.Size(1)).Mul(2) }
+func main() { g := torch.Compile(f); for _, n := range []int{4, 5, 6, 7} { fmt.Println(g(torch.Ones(n, 3))) } }`)
+	if len(o.graphs()) != 2 || len(o.recompiles()) != 1 {
+		t.Errorf("%d graphs, %d recompiles; want 2 and 1", len(o.graphs()), len(o.recompiles()))
+	}
+}

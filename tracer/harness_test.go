@@ -1,0 +1,174 @@
+package tracer
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"unsafe"
+
+	"tcdbg/logs"
+	"tcdbg/torch"
+	"tcdbg/tracer/host"
+)
+
+// This file runs programs in the test process: plainly in the host, and under
+// the tracer with the graph interpreter as backend.
+
+// memorySink keeps what the tracer writes.
+type memorySink struct {
+	mu  sync.Mutex
+	out []logs.Out
+}
+
+func (s *memorySink) Emit(o logs.Out) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.out = append(s.out, o)
+}
+
+func (s *memorySink) Stack(f []logs.Frame) any { return f }
+
+// artifacts decodes the structured records of one kind.
+func artifacts[T logs.Versioned](s *memorySink) []T {
+	var zero T
+	name, _ := zero.ArtifactName()
+	var out []T
+	for _, o := range s.out {
+		meta, ok := o.Meta.(map[string]string)
+		if !ok || meta["name"] != name {
+			continue
+		}
+		var body struct{ Data T }
+		if err := json.Unmarshal(o.Payload, &body); err != nil {
+			panic(err)
+		}
+		out = append(out, body.Data)
+	}
+	return out
+}
+
+// eager is the backend of these tests: it checks the graph and interprets it.
+type eager struct{ t *testing.T }
+
+func (eager) Name() string { return "eager" }
+
+func (e eager) Compile(r *Request) (Runnable, error) {
+	if err := r.Module.G.Check(); err != nil {
+		e.t.Errorf("captured graph: %v\n%s", err, r.Module.Code())
+	}
+	return r.Module.Run, nil
+}
+
+// outcome is one run of a program.
+type outcome struct {
+	stdout, stderr string
+	exit           host.Exit
+	log            *memorySink
+}
+
+func (o *outcome) graphs() []logs.GraphCode { return artifacts[logs.GraphCode](o.log) }
+func (o *outcome) breaks() []logs.Break     { return artifacts[logs.Break](o.log) }
+
+func (o *outcome) recompiles() []logs.GuardMiss { return artifacts[logs.GuardMiss](o.log) }
+
+// ops are the operators of each graph: "sin cos | mul".
+func (o *outcome) ops() string {
+	var parts []string
+	for _, g := range o.graphs() {
+		parts = append(parts, strings.Join(g.Ops, " "))
+	}
+	return strings.Join(parts, " | ")
+}
+
+// codes are the break codes in order.
+func (o *outcome) codes() string {
+	var parts []string
+	for _, b := range o.breaks() {
+		parts = append(parts, b.Code)
+	}
+	return strings.Join(parts, " ")
+}
+
+// program completes the text of a program: package clause and the imports that
+// it uses.
+func program(body string) string {
+	var sb strings.Builder
+	sb.WriteString("package main\n\nimport (\n\t\"tcdbg/torch\"\n")
+	for _, p := range []string{"fmt", "tcdbg/torch/compiler", "tcdbg/torch/kw", "tcdbg/torch/nn"} {
+		if strings.Contains(body, path.Base(p)+".") {
+			fmt.Fprintf(&sb, "\t%q\n", p)
+		}
+	}
+	return sb.String() + ")\n" + body
+}
+
+// sourcePackages is the part of the tree that the host interprets.
+type sourcePackages struct{ fs.FS }
+
+func (s sourcePackages) Open(name string) (fs.File, error) {
+	for _, p := range []string{"torch/nn", "torch/optim", "torch/models", "torch/data"} {
+		if name == p || strings.HasPrefix(name, p+"/") {
+			return s.FS.Open(name)
+		}
+	}
+	return nil, fs.ErrNotExist
+}
+
+// runProgram runs the text of a program (without package clause and imports).
+func runProgram(t *testing.T, body string, compiled bool) *outcome {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "model.go")
+	if err := os.WriteFile(file, []byte(program(body)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	prog, err := host.Load(host.LoadConfig{Paths: []string{file}, Source: sourcePackages{os.DirFS("../")}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out, errs bytes.Buffer
+	o := &outcome{log: &memorySink{}}
+	cfg := host.Config{Stdout: &out, Stderr: &errs, Args: []string{"model"}}
+	var tr *Tracer
+	if !compiled { // what the markers do under go run
+		same := func(_ *host.Thread, _ *host.Frame, args []unsafe.Pointer, result unsafe.Pointer) {
+			*(*unsafe.Pointer)(result) = *(*unsafe.Pointer)(args[0])
+		}
+		cfg.Intrinsics = map[string]host.Intrinsic{"tcdbg/torch.Compile": same, "tcdbg/torch/compiler.Disable": same}
+	}
+	if compiled {
+		tr = New(prog, Config{Sink: o.log, Backend: func(name string) (Backend, error) {
+			if name != "eager" && name != "inductor" {
+				return nil, fmt.Errorf("unknown backend %q", name)
+			}
+			return eager{t}, nil
+		}})
+		tr.Install(&cfg)
+	}
+	in := host.New(prog, cfg)
+	if compiled {
+		tr.Attach(in)
+	}
+	torch.ManualSeed(1)
+	o.exit = in.Run()
+	o.stdout, o.stderr = out.String(), errs.String()
+	return o
+}
+
+// both runs a program plainly and compiled, compares what it prints and how it
+// ends, and returns the compiled run.
+func both(t *testing.T, body string) *outcome {
+	t.Helper()
+	want := runProgram(t, body, false)
+	got := runProgram(t, body, true)
+	if got.stdout != want.stdout || got.exit.Code != want.exit.Code {
+		t.Errorf("compiled run differs\n--- plain (exit %d)\n%s%s\n--- compiled (exit %d)\n%s%s", want.exit.Code, want.stdout, want.stderr, got.exit.Code, got.stdout, got.stderr)
+	}
+	return got
+}

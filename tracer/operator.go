@@ -1,0 +1,376 @@
+package tracer
+
+import (
+	"go/types"
+	"strings"
+	"unsafe"
+
+	"tcdbg/graph"
+	"tcdbg/internal/ops"
+	"tcdbg/internal/sym"
+	"tcdbg/torch"
+	"tcdbg/tracer/breaks"
+
+	"golang.org/x/tools/go/ssa"
+)
+
+// This file turns calls of torch's functions into nodes.
+
+// tensorQueries are methods that ask for metadata only.
+var tensorQueries = nameSet("(*tcdbg/torch.Tensor).", `Size Shape Dim Numel NumelInt Stride Strides
+	DType Device IsContiguous RequiresGrad IsLeaf ElementSize NDim IsFloatingPoint StorageOffset`)
+
+func nameSet(prefix, names string) map[string]bool {
+	m := map[string]bool{}
+	for _, n := range strings.Fields(names) {
+		m[prefix+n] = true
+	}
+	return m
+}
+
+// purePackages hold functions without state or effect on their arguments.
+var purePackages = []string{"math.", "math/bits.", "math/cmplx.", "strings.", "strconv.", "unicode.", "unicode/utf8.", "tcdbg/torch/kw.", "path.", "errors.New", "fmt.Sprint", "fmt.Errorf"}
+
+func pure(name string) bool {
+	for _, p := range purePackages {
+		if strings.HasPrefix(name, p) {
+			return true
+		}
+	}
+	return strings.HasPrefix(name, "(tcdbg/internal/ops.DType).") || strings.HasPrefix(name, "(tcdbg/internal/ops.Device).")
+}
+
+func isTensor(t types.Type) bool {
+	p, ok := t.Underlying().(*types.Pointer)
+	if !ok {
+		return false
+	}
+	n, ok := types.Unalias(p.Elem()).(*types.Named)
+	return ok && n.Obj().Name() == "Tensor" && n.Obj().Pkg() != nil && n.Obj().Pkg().Path() == "tcdbg/torch"
+}
+
+func (tr *trace) tensorAt(v ssa.Value) *torch.Tensor { return *(**torch.Tensor)(tr.addr(v)) }
+
+// tensorNode is the node of a tensor register; the tensor becomes an input when
+// it existed on entry.
+func (tr *trace) tensorNode(v ssa.Value) *graph.Node {
+	return tr.nodeOf(tr.tensorAt(v), tr.noteOf(v))
+}
+
+func (tr *trace) nodeOf(t *torch.Tensor, n *note) *graph.Node {
+	if t == nil {
+		if n != nil && n.src != nil {
+			tr.guardNil(n.src, true)
+		}
+		tr.breakAt(breaks.ObservedPanic, "a nil tensor is used")
+	}
+	if n != nil && n.src != nil {
+		if _, made := tr.nodes[t]; !made || tr.inputOf[t] != nil {
+			return tr.newInput(n.src, t)
+		}
+	}
+	if node := tr.nodes[t]; node != nil {
+		return node
+	}
+	tr.breakAt(breaks.OpaqueValue, "a tensor of unknown origin")
+	return nil
+}
+
+// operator appends the node of a call of an operator.
+func (tr *trace) operator(in *ssa.Call, name string, b torch.Binding) {
+	row := ops.Get(b.Op)
+	if row.Tags.Has(ops.TagDataDependent) {
+		panic(&breakSignal{&breakPoint{code: dataDependentCode(row), detail: "operator " + row.Name, value: receiver(in)}})
+	}
+	pos, kw := tr.bindCall(in, b, row)
+	bound, err := ops.Bind(row, pos, kw)
+	if err != nil {
+		tr.breakAt(breaks.FakeTensorFailure, "%s: %v", row.Name, err)
+	}
+	kind := graph.CallMethod
+	if !b.Method || infixOp[b.Op] {
+		kind = graph.CallFunction
+	}
+	build := &graph.Builder{G: tr.graph, Stack: tr.stack(), NoGrad: tr.underNoGrad()}
+	node, err := build.Call(row, bound, kind)
+	if err != nil {
+		tr.breakAt(breaks.FakeTensorFailure, "%s: %v", row.Name, err)
+	}
+	tr.results(in, build, node, row)
+}
+
+func dataDependentCode(row *ops.Op) string {
+	if row.Name == "item" {
+		return breaks.TensorItem
+	}
+	return breaks.DynamicShapeOperator
+}
+
+// infixOp are the operators that a Python program writes as operators; Dynamo
+// records them as functions.
+var infixOp = map[ops.ID]bool{
+	ops.Add: true, ops.Sub: true, ops.Mul: true, ops.Div: true, ops.Lt: true, ops.Le: true,
+	ops.Gt: true, ops.Ge: true, ops.Eq: true, ops.Ne: true, ops.Pow: true,
+}
+
+// results stores fake tensors for the node's results where the call's go.
+func (tr *trace) results(in *ssa.Call, build *graph.Builder, node *graph.Node, row *ops.Op) {
+	if row.Tags.Has(ops.TagInPlace) {
+		self := in.Call.Args[0]
+		t := tr.tensorAt(self)
+		tr.mutated[t] = true
+		tr.in.Copy(in.Type(), tr.addr(in), unsafe.Pointer(&t))
+		n := tr.noteOf(self)
+		tr.skip()
+		tr.set(in, n)
+		return
+	}
+	if tuple, ok := in.Type().(*types.Tuple); ok {
+		for i, off := range tr.in.TupleOffsets(tuple) {
+			t := tr.fake(build.Item(node, i))
+			tr.in.Copy(tuple.At(i).Type(), unsafe.Add(tr.addr(in), off), unsafe.Pointer(&t))
+		}
+	} else if _, isSlice := in.Type().Underlying().(*types.Slice); isSlice {
+		list := node.Meta.([]ops.Result)
+		out := make([]*torch.Tensor, len(list))
+		for i := range list {
+			out[i] = tr.fake(build.Item(node, i))
+		}
+		tr.in.Copy(in.Type(), tr.addr(in), unsafe.Pointer(&out))
+		tr.skip()
+		tr.backing(in.Type(), tr.shadowAddr(in))
+		tr.set(in, nil)
+		return
+	} else {
+		if list, several := node.Meta.([]ops.Result); several && len(list) == 1 {
+			node = build.Item(node, 0)
+		}
+		t := tr.fake(node)
+		tr.in.Copy(in.Type(), tr.addr(in), unsafe.Pointer(&t))
+	}
+	tr.skip()
+	tr.set(in, nil)
+	tr.nameAfter(in, node)
+}
+
+// nameAfter gives a node the name of the user's variable that holds it.
+func (tr *trace) nameAfter(v ssa.Value, n *graph.Node) {
+	if name := debugNames(v.Parent())[v]; name != "" {
+		tr.graph.Rename(n, name)
+	}
+}
+
+// fake makes the stand-in for a node's tensor.
+func (tr *trace) fake(n *graph.Node) *torch.Tensor {
+	m, ok := n.Meta.(*ops.TensorMeta)
+	if !ok {
+		tr.breakAt(breaks.UnsupportedOperator, "%s gives no tensor", n.Name)
+	}
+	t := torch.NewFake(m)
+	tr.nodes[t] = n
+	return t
+}
+
+// bindCall reads the arguments of a Go call as positional and keyword
+// arguments of the operator.
+func (tr *trace) bindCall(in *ssa.Call, b torch.Binding, row *ops.Op) ([]ops.Arg, map[string]ops.Arg) {
+	args := in.Call.Args
+	params := row.Params()
+	kw := map[string]ops.Arg{}
+	var pos []ops.Arg
+	if b.Method {
+		pos = append(pos, tr.tensorNode(args[0]))
+		args = args[1:]
+	}
+	for i, at := range b.Params {
+		kw[params[at].Name] = tr.argument(args[i].Type(), tr.addr(args[i]), tr.noteOf(args[i]))
+	}
+	if b.Variadic != torch.VariadicNone {
+		rest := args[len(args)-1]
+		tr.variadic(b, params, rest, kw)
+	}
+	return pos, kw
+}
+
+// variadic reads the final ...parameter.
+func (tr *trace) variadic(b torch.Binding, params []ops.Param, rest ssa.Value, kw map[string]ops.Arg) {
+	t := rest.Type().Underlying().(*types.Slice)
+	h := *(*sliceHeader)(tr.addr(rest))
+	notes := tr.elemNotes(t.Elem(), h, tr.noteOf(rest))
+	if n := tr.noteOf(rest); n != nil && n.src != nil {
+		tr.guardLen(n.src, h.len)
+	}
+	size := tr.in.Rep(t.Elem()).Size()
+	var list []ops.Arg
+	for i := range h.len {
+		e, p, n := t.Elem(), unsafe.Add(h.data, uintptr(i)*size), notes[i]
+		if types.IsInterface(e) {
+			e, p, n = tr.unwrap(e, p, n)
+		}
+		if isOption(e) {
+			tr.keyword(e, p, n, kw)
+			continue
+		}
+		list = append(list, tr.argument(e, p, n))
+	}
+	switch {
+	case b.Variadic == torch.VariadicOptions || (b.Variadic == torch.VariadicMixed && len(list) == 0):
+		if b.Variadic == torch.VariadicMixed && params[b.VariadicArg].Type == "int[]" && !params[b.VariadicArg].HasDef {
+			kw[params[b.VariadicArg].Name] = []sym.Int{}
+		}
+	case b.Variadic == torch.VariadicTensors:
+		kw[params[b.VariadicArg].Name] = tensorList(list)
+	default:
+		kw[params[b.VariadicArg].Name] = intList(list)
+	}
+}
+
+func tensorList(list []ops.Arg) ops.Arg {
+	out := make([]ops.Value, len(list))
+	for i, a := range list {
+		out[i], _ = a.(ops.Value)
+	}
+	return out
+}
+
+// intList flattens ints and int lists.
+func intList(list []ops.Arg) ops.Arg {
+	out := []sym.Int{}
+	for _, a := range list {
+		switch a := a.(type) {
+		case sym.Int:
+			out = append(out, a)
+		case []sym.Int:
+			out = append(out, a...)
+		default:
+			return list[0]
+		}
+	}
+	return out
+}
+
+func isOption(t types.Type) bool {
+	n, ok := types.Unalias(t).(*types.Named)
+	return ok && n.Obj().Name() == "Option" && n.Obj().Pkg() != nil && n.Obj().Pkg().Path() == "tcdbg/torch"
+}
+
+// keyword reads a torch.Option.
+func (tr *trace) keyword(t types.Type, p unsafe.Pointer, n *note, kw map[string]ops.Arg) {
+	st := t.Underlying().(*types.Struct)
+	tr.freeze(tr.part(n, t, 0), st.Field(0).Type(), p)
+	o := (*torch.Option)(p)
+	vt := st.Field(1).Type()
+	kw[o.Name] = tr.argument(vt, unsafe.Pointer(&o.Value), tr.part(n, t, 1))
+}
+
+// unwrap goes from an interface to its content.
+func (tr *trace) unwrap(t types.Type, p unsafe.Pointer, n *note) (types.Type, unsafe.Pointer, *note) {
+	dyn, q := tr.in.Dynamic(t, p)
+	switch {
+	case n == nil:
+	case n.inner != nil:
+		n = n.inner
+	case n.src != nil:
+		tr.guardType(n.src, dyn)
+		if dyn == nil {
+			return nil, nil, nil
+		}
+		n = tr.fromSource(tr.src.dynamic(n.src, dyn))
+	}
+	return dyn, q, n
+}
+
+// argument converts the Go value of type t at p to an argument of an operator.
+// Numbers other than sizes become constants of the graph.
+func (tr *trace) argument(t types.Type, p unsafe.Pointer, n *note) ops.Arg {
+	if t != nil && types.IsInterface(t) {
+		t, p, n = tr.unwrap(t, p, n)
+	}
+	if t == nil {
+		return nil
+	}
+	if isTensor(t) {
+		return tr.tensorArgument(*(**torch.Tensor)(p), n)
+	}
+	if a, ok := tr.namedArgument(t, p, n); ok {
+		return a
+	}
+	if s, ok := t.Underlying().(*types.Slice); ok {
+		return tr.listArgument(t, s.Elem(), p, n)
+	}
+	if n != nil && n.sym != nil {
+		return *n.sym
+	}
+	if k := kindOf(t); k.class != notScalar {
+		tr.freeze(n, t, p)
+		v := k.load(p)
+		switch k.class {
+		case boolean:
+			return v.i != 0
+		case floating:
+			return v.f
+		}
+		return sym.Const(v.i)
+	}
+	if b, ok := t.Underlying().(*types.Basic); ok && b.Info()&types.IsString != 0 {
+		tr.freeze(n, t, p)
+		return *(*string)(p)
+	}
+	tr.breakAt(breaks.ArgumentNotProxy, "a %s is passed to an operator", typeName(t))
+	return nil
+}
+
+func (tr *trace) tensorArgument(t *torch.Tensor, n *note) ops.Arg {
+	if t == nil {
+		if n != nil && n.src != nil {
+			tr.guardNil(n.src, true)
+		}
+		return nil
+	}
+	return tr.nodeOf(t, n)
+}
+
+// namedArgument reads dtypes and devices.
+func (tr *trace) namedArgument(t types.Type, p unsafe.Pointer, n *note) (ops.Arg, bool) {
+	named, ok := types.Unalias(t).(*types.Named)
+	if !ok || named.Obj().Pkg() == nil || named.Obj().Pkg().Path() != "tcdbg/internal/ops" {
+		return nil, false
+	}
+	tr.freeze(n, t, p)
+	switch named.Obj().Name() {
+	case "DType":
+		return *(*ops.DType)(p), true
+	case "Device":
+		return *(*ops.Device)(p), true
+	}
+	return nil, false
+}
+
+func (tr *trace) listArgument(t, e types.Type, p unsafe.Pointer, n *note) ops.Arg {
+	h := *(*sliceHeader)(p)
+	if h.data == nil {
+		return nil
+	}
+	if n != nil && n.src != nil {
+		tr.guardLen(n.src, h.len)
+	}
+	notes := tr.elemNotes(e, h, n)
+	size := tr.in.Rep(e).Size()
+	list := make([]ops.Arg, h.len)
+	for i := range list {
+		list[i] = tr.argument(e, unsafe.Add(h.data, uintptr(i)*size), notes[i])
+	}
+	switch {
+	case isTensor(e):
+		return tensorList(list)
+	case kindOf(e).class == signedInt:
+		return intList(list)
+	case kindOf(e).class == boolean:
+		out := make([]bool, len(list))
+		for i, a := range list {
+			out[i] = a.(bool)
+		}
+		return out
+	}
+	return list
+}

@@ -1,0 +1,352 @@
+package tracer
+
+import (
+	"fmt"
+	"go/types"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"tcdbg/graph"
+	"tcdbg/internal/sym"
+	"tcdbg/logs"
+	"tcdbg/torch"
+	"tcdbg/tracer/breaks"
+	"tcdbg/tracer/host"
+
+	"golang.org/x/tools/go/ssa"
+)
+
+// This file runs a call of a compiled function: segments from the cache, traces
+// where no entry fits, and the host between a break and the next operator.
+
+// Compiled is a function under torch.Compile.
+type Compiled struct {
+	t        *Tracer
+	fn       *ssa.Function
+	opts     options
+	disabled bool // compiler.Disable
+	nested   bool // of a disabled function: callees still compile
+
+	account *account // of torch.Explain, nil otherwise
+
+	mu    sync.Mutex
+	cache map[string]*frameCache // by the places of the region's frames
+	entry atomic.Pointer[frameCache]
+}
+
+// frameCache holds the entries of one place: the compiled function's entry or a
+// resume point.
+type frameCache struct {
+	id      int
+	name    string
+	parent  int
+	entries atomic.Pointer[[]*segment]
+	eager   atomic.Bool // the limit was reached, or nothing can be compiled here
+	calls   atomic.Int64
+	hits    atomic.Int64
+	nanos   atomic.Int64            // run time of segments
+	dynamic map[string]map[int]bool // dimensions seen to change, by source; under mu
+}
+
+func (fc *frameCache) list() []*segment {
+	if p := fc.entries.Load(); p != nil {
+		return *p
+	}
+	return nil
+}
+
+// find returns the first entry whose guards hold.
+func (fc *frameCache) find(in *host.Interp, frames []*host.Frame) (*segment, *addresses) {
+	for _, s := range fc.list() {
+		a := newAddresses(in, frames, s.sources)
+		if s.holds(a) {
+			return s, a
+		}
+	}
+	return nil, nil
+}
+
+// run serves the call whose frame is on top of th. It reports whether the call
+// has returned; false leaves the frames to the interpreter.
+func (c *Compiled) run(th *host.Thread, f *host.Frame) bool {
+	base := th.Depth()
+	for resumed := false; ; resumed = true {
+		frames := framesFrom(th, base)
+		fc := c.cacheAt(frames, resumed)
+		fc.calls.Add(1)
+		if fc.eager.Load() {
+			return false
+		}
+		seg, a := fc.find(th.In, frames)
+		if seg != nil {
+			fc.hits.Add(1)
+			seg.hits.Add(1)
+		} else if seg, a = c.compile(th, fc, frames); seg == nil {
+			return false
+		}
+		start := time.Now()
+		returned := seg.execute(th, frames, a)
+		fc.nanos.Add(int64(time.Since(start)))
+		if returned {
+			return true
+		}
+		c.t.safePoint("break", th.Top())
+		if !th.StepOver() || !c.seek(th, base) {
+			if th.Depth() < base {
+				return true
+			}
+			if !c.seek(th, base) {
+				return true
+			}
+		}
+	}
+}
+
+// framesFrom returns the frames of th from depth base up, lowest first.
+func framesFrom(th *host.Thread, base int) []*host.Frame {
+	n := th.Depth() - base + 1
+	out := make([]*host.Frame, n)
+	for f := th.Top(); n > 0; f = f.Caller {
+		n--
+		out[n] = f
+	}
+	return out
+}
+
+// seek lets the host run until the next instruction is a call of an operator,
+// so that what stands between a break and the next tensor work costs no graph
+// and no guards. It reports false when the region has returned.
+func (c *Compiled) seek(th *host.Thread, base int) bool {
+	for th.Depth() >= base {
+		f := th.Top()
+		if c.t.callsOperator(f.Instr()) {
+			return true
+		}
+		if p := th.Step(); p != nil {
+			th.StepOver() // raises the panic in the program
+		}
+	}
+	return false
+}
+
+// cacheAt finds the entries for the place where the frames stand.
+func (c *Compiled) cacheAt(frames []*host.Frame, resumed bool) *frameCache {
+	if !resumed {
+		if fc := c.entry.Load(); fc != nil {
+			return fc
+		}
+	}
+	key := placeKey(frames)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if fc := c.cache[key]; fc != nil {
+		return fc
+	}
+	fc := &frameCache{id: c.t.nextFrame(), parent: -1, dynamic: map[string]map[int]bool{}}
+	fc.name = c.name()
+	if resumed {
+		top := frames[len(frames)-1]
+		fc.name = fmt.Sprintf("torch_dynamo_resume_in_%s_at_%d", funcName(top.Code.Fn), c.t.posOf(top).Line)
+		fc.parent = c.entry.Load().id
+	}
+	c.cache[key] = fc
+	c.t.register(fc)
+	if !resumed {
+		c.entry.Store(fc)
+	}
+	return fc
+}
+
+func (c *Compiled) name() string {
+	if c.opts.name != "" {
+		return c.opts.name
+	}
+	return funcName(c.fn)
+}
+
+// placeKey identifies the functions and instructions that the frames stand at.
+func placeKey(frames []*host.Frame) string {
+	var sb strings.Builder
+	for _, f := range frames {
+		fmt.Fprintf(&sb, "%p:%d;", f.Code, f.PC)
+	}
+	return sb.String()
+}
+
+// compile traces a new entry for the frames; nil when the frame runs eager.
+func (c *Compiled) compile(th *host.Thread, fc *frameCache, frames []*host.Frame) (*segment, *addresses) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if seg, a := fc.find(th.In, frames); seg != nil { // compiled while we waited
+		return seg, a
+	}
+	old := fc.list()
+	id := logs.CompileID{Frame: fc.id, Compile: len(old)}
+	if len(old) > 0 && !c.miss(th, fc, frames, id) {
+		return nil, nil
+	}
+	tr, rec, s := c.trace(th, fc, frames, &id)
+	seg := tr.finish(s)
+	seg.id = id
+	rec.traced(tr, seg)
+	if s.brk != nil && c.opts.fullgraph {
+		panic(rec.fullgraph(tr, seg))
+	}
+	if err := c.build(tr, seg, rec); err != nil {
+		panic(&torch.Error{Op: "torch.Compile", Msg: err.Error()})
+	}
+	rec.done(tr, seg)
+	entries := append(append([]*segment(nil), old...), seg)
+	fc.entries.Store(&entries)
+	return seg, newAddressesOf(tr, frames, seg)
+}
+
+// trace evaluates the frames; a break inside torch.NoGrad makes it start again
+// with the break in front of that call.
+func (c *Compiled) trace(th *host.Thread, fc *frameCache, frames []*host.Frame, id *logs.CompileID) (*trace, *recorder, *stop) {
+	avoid := map[ssa.Instruction]bool{}
+	for {
+		tr := c.newTrace(th, fc, frames)
+		tr.avoid = avoid
+		rec := c.t.begin(tr, fc, *id)
+		s := tr.run()
+		call := tr.noGradCall()
+		if s.brk == nil || call == nil {
+			return tr, rec, s
+		}
+		avoid[call] = true
+		id.Attempt++
+	}
+}
+
+// newAddressesOf resolves from the real frames again: the trace looked at
+// memory before it ran.
+func newAddressesOf(tr *trace, frames []*host.Frame, seg *segment) *addresses {
+	return newAddresses(tr.in, frames, seg.sources)
+}
+
+// build hands the graph to the backend.
+func (c *Compiled) build(tr *trace, seg *segment, rec *recorder) error {
+	if seg.graph == nil {
+		return nil
+	}
+	seg.graph.Name = fmt.Sprintf("__compiled_fn_%d", c.t.nextGraph())
+	m := graph.NewModule(seg.graph)
+	rec.captured(tr, m)
+	run, err := c.t.backendFor(c.opts).Compile(&Request{
+		ID: seg.id, Module: m, Example: seg.values(tr.entry), Mode: c.opts.mode, Log: c.t.sink,
+	})
+	if err != nil {
+		return fmt.Errorf("backend %s failed on graph %s: %w", c.opts.backendName(), seg.graph.Name, err)
+	}
+	seg.run = run
+	return nil
+}
+
+// miss reports why no entry fits and decides whether another may be made.
+func (c *Compiled) miss(th *host.Thread, fc *frameCache, frames []*host.Frame, id logs.CompileID) bool {
+	old := fc.list()
+	limit := len(old) >= c.opts.limit
+	c.t.safePoint("recompile", th.Top())
+	c.t.logMiss(fc, id, frames, old, limit)
+	c.learnDynamic(th, fc, frames, old)
+	if !limit {
+		return true
+	}
+	fc.eager.Store(true)
+	if c.opts.fullgraph {
+		panic(&torch.Error{Op: "torch.Compile", Msg: fmt.Sprintf("%s hit the recompile limit (%d) under fullgraph", fc.name, c.opts.limit)})
+	}
+	return false
+}
+
+// learnDynamic notes which sizes differ from those of earlier entries; they
+// become symbolic in the next one (automatic dynamic shapes).
+func (c *Compiled) learnDynamic(th *host.Thread, fc *frameCache, frames []*host.Frame, old []*segment) {
+	if c.opts.dynamic == dynamicNever {
+		return
+	}
+	for _, s := range old {
+		a := newAddresses(th.In, frames, s.sources)
+		for i, src := range s.inputs {
+			p := a.at(src)
+			if p == nil || *(**torch.Tensor)(p) == nil {
+				continue
+			}
+			shape, _, _ := (*(**torch.Tensor)(p)).Layout()
+			if len(shape) != len(s.shapes[i]) {
+				continue
+			}
+			for d, n := range shape {
+				if n != s.shapes[i][d] {
+					markDim(fc.dynamic, src.name, d)
+				}
+			}
+		}
+	}
+}
+
+func markDim(m map[string]map[int]bool, name string, d int) {
+	if m[name] == nil {
+		m[name] = map[int]bool{}
+	}
+	m[name][d] = true
+}
+
+// newTrace prepares a trace with copies of the region's frames.
+func (c *Compiled) newTrace(th *host.Thread, fc *frameCache, frames []*host.Frame) *trace {
+	in := th.In
+	tr := &trace{
+		t: c.t, c: c, in: in, th: in.NewThread(), base: frames,
+		entry: newAddresses(in, frames, 64), src: newSources(in, len(frames)-1), mem: newMemory(),
+		maps: map[uintptr]*traceMap{}, overlays: map[uintptr]*mapOverlay{}, clos: map[*host.Closure]*closureNote{},
+		env: &sym.Env{}, symbols: map[*sym.Symbol]symbolOrigin{}, dynamic: fc.dynamic,
+		nodes: map[*torch.Tensor]*graph.Node{}, inputOf: map[*torch.Tensor]*input{}, mutated: map[*torch.Tensor]bool{},
+	}
+	tr.graph = graph.New("graph", tr.env)
+	tr.env.Site = func() any { return tr.pos() }
+	for f := frames[0].Caller; f != nil; f = f.Caller {
+		tr.callers = append([]*host.Frame{f}, tr.callers...)
+	}
+	for i, f := range frames {
+		cp := f.Clone()
+		tr.th.PushFrame(cp)
+		tr.shadows = append(tr.shadows, &shadow{frame: cp, initial: i, notes: map[ssa.Value]*note{}, assigned: map[ssa.Value]bool{}})
+	}
+	return tr
+}
+
+// funcName is the function as the user knows it: bar, Decoder.Forward, or the
+// enclosing function with its closure's number.
+func funcName(fn *ssa.Function) string {
+	var t types.Type
+	if fn.Signature.Recv() != nil {
+		t = fn.Signature.Recv().Type()
+	} else if isBound(fn) {
+		t = fn.FreeVars[0].Type()
+	}
+	if t != nil {
+		if p, ok := t.(*types.Pointer); ok {
+			t = p.Elem()
+		}
+		if n, ok := types.Unalias(t).(*types.Named); ok {
+			return n.Obj().Name() + "." + strings.TrimSuffix(fn.Name(), "$bound")
+		}
+	}
+	return strings.TrimSuffix(fn.Name(), "$thunk")
+}
+
+// isBound reports whether fn is the function that SSA makes for a method value;
+// its receiver is a bound variable.
+func isBound(fn *ssa.Function) bool {
+	return strings.HasSuffix(fn.Name(), "$bound") && len(fn.FreeVars) == 1
+}
+
+func breakTitle(b *breakPoint) string {
+	if cause, ok := breaks.Lookup(b.code); ok {
+		return cause.Type
+	}
+	return b.code
+}

@@ -1,0 +1,301 @@
+package tracer
+
+import (
+	"fmt"
+	"go/types"
+	"strconv"
+	"unsafe"
+
+	"tcdbg/tracer/host"
+
+	"golang.org/x/tools/go/ssa"
+)
+
+// This file is access paths: how a value is found again when a region is
+// entered, and how the path is printed.
+
+// source says where a value stands on entry of a region. Sources of one trace
+// are interned: equal paths are equal pointers.
+type source struct {
+	kind   sourceKind
+	parent *source
+	frame  int         // srcRegister: frame of the region, 0 is the lowest
+	value  ssa.Value   // srcRegister
+	global *ssa.Global // srcGlobal
+	index  int         // field, element or free variable
+	offset uintptr     // srcField, srcItem
+	key    *mapKey     // srcMapValue
+	dyn    types.Type  // srcDynamic: the guarded dynamic type
+	typ    types.Type  // of the value that stands there
+	slot   int         // place in the segment's table of addresses
+	name   string
+}
+
+type sourceKind uint8
+
+const (
+	srcRegister sourceKind = iota
+	srcGlobal
+	srcDeref    // what the pointer at parent points to
+	srcField    // field of the struct at parent
+	srcItem     // element of the array at parent
+	srcElem     // element of the slice at parent
+	srcDynamic  // content of the interface at parent
+	srcFree     // bound variable of the func value at parent
+	srcMapValue // value under a constant key of the map at parent
+)
+
+// mapKey is a constant key of a map.
+type mapKey struct {
+	addr unsafe.Pointer
+	text string
+}
+
+type sourceID struct {
+	kind   sourceKind
+	parent *source
+	frame  int
+	what   any
+	index  int
+}
+
+// sources interns the paths of one trace in the order in which they were met:
+// a parent always comes before its children.
+type sources struct {
+	in    *host.Interp
+	all   []*source
+	ids   map[sourceID]*source
+	top   int            // index of the region's top frame
+	names map[string]int // of registers
+}
+
+func newSources(in *host.Interp, top int) *sources {
+	return &sources{in: in, ids: map[sourceID]*source{}, top: top, names: map[string]int{}}
+}
+
+func (ss *sources) intern(id sourceID, make func() *source) *source {
+	if s, ok := ss.ids[id]; ok {
+		return s
+	}
+	s := make()
+	s.kind, s.parent, s.frame, s.index = id.kind, id.parent, id.frame, id.index
+	s.slot = len(ss.all)
+	ss.all = append(ss.all, s)
+	ss.ids[id] = s
+	return s
+}
+
+// register is a local variable of a frame. Those of the region's top frame go by
+// their own name, those of its callers by function and name.
+func (ss *sources) register(frame int, v ssa.Value) *source {
+	return ss.intern(sourceID{kind: srcRegister, frame: frame, what: v}, func() *source {
+		name := localName(v)
+		if frame < ss.top {
+			name = funcName(v.Parent()) + "." + name
+		}
+		if n := ss.names[name]; n > 0 { // two registers of one variable
+			name = fmt.Sprintf("%s#%d", name, n)
+		}
+		ss.names[name]++
+		return &source{value: v, typ: v.Type(), name: "L['" + name + "']"}
+	})
+}
+
+func (ss *sources) globalVar(g *ssa.Global) *source {
+	return ss.intern(sourceID{kind: srcGlobal, what: g}, func() *source {
+		t := g.Type().Underlying().(*types.Pointer).Elem()
+		return &source{global: g, typ: t, name: "G['" + g.Name() + "']"}
+	})
+}
+
+func (ss *sources) deref(p *source) *source {
+	return ss.intern(sourceID{kind: srcDeref, parent: p}, func() *source {
+		name := p.name
+		elem := p.typ.Underlying().(*types.Pointer).Elem()
+		if _, isStruct := elem.Underlying().(*types.Struct); !isStruct {
+			if p.kind != srcRegister || !isFree(p.value) {
+				name = "*" + name
+			}
+		}
+		return &source{typ: elem, name: name}
+	})
+}
+
+// isFree reports whether v is a captured variable: it is a pointer in SSA but
+// an ordinary variable to the user.
+func isFree(v ssa.Value) bool {
+	switch v.(type) {
+	case *ssa.FreeVar, *ssa.Alloc:
+		return true
+	}
+	return false
+}
+
+func (ss *sources) field(p *source, i int) *source {
+	return ss.intern(sourceID{kind: srcField, parent: p, index: i}, func() *source {
+		f := p.typ.Underlying().(*types.Struct).Field(i)
+		return &source{typ: f.Type(), name: p.name + "." + f.Name(), offset: ss.in.Rep(p.typ).Field(i).Offset}
+	})
+}
+
+// elem is element i of the slice or array at p.
+func (ss *sources) elem(p *source, i int) *source {
+	kind, t := srcElem, p.typ.Underlying()
+	if _, isArray := t.(*types.Array); isArray {
+		kind = srcItem
+	}
+	return ss.intern(sourceID{kind: kind, parent: p, index: i}, func() *source {
+		e := elemType(t)
+		return &source{typ: e, name: p.name + "[" + strconv.Itoa(i) + "]", offset: uintptr(i) * ss.in.Rep(e).Size()}
+	})
+}
+
+func elemType(t types.Type) types.Type {
+	switch t := t.Underlying().(type) {
+	case *types.Slice:
+		return t.Elem()
+	case *types.Array:
+		return t.Elem()
+	case *types.Pointer:
+		return elemType(t.Elem())
+	}
+	panic(fmt.Sprintf("tracer: no elements in %s", t))
+}
+
+func (ss *sources) dynamic(p *source, dyn types.Type) *source {
+	return ss.intern(sourceID{kind: srcDynamic, parent: p, what: dyn}, func() *source {
+		return &source{typ: dyn, dyn: dyn, name: p.name}
+	})
+}
+
+func (ss *sources) free(p *source, i int, fv *ssa.FreeVar) *source {
+	return ss.intern(sourceID{kind: srcFree, parent: p, index: i}, func() *source {
+		return &source{typ: fv.Type(), name: p.name + ".__closure__['" + fv.Name() + "']"}
+	})
+}
+
+func (ss *sources) mapValue(p *source, key *mapKey) *source {
+	return ss.intern(sourceID{kind: srcMapValue, parent: p, what: key.text}, func() *source {
+		return &source{typ: p.typ.Underlying().(*types.Map).Elem(), key: key, name: p.name + "[" + key.text + "]"}
+	})
+}
+
+// localName is the name under which the user knows a register.
+func localName(v ssa.Value) string {
+	switch v := v.(type) {
+	case *ssa.FreeVar:
+		if isBound(v.Parent()) {
+			return receiverName(v.Parent())
+		}
+		return v.Name()
+	case *ssa.Parameter:
+		return v.Name()
+	case *ssa.Alloc:
+		if v.Comment != "" {
+			return v.Comment
+		}
+	case *ssa.Phi:
+		if v.Comment != "" {
+			return v.Comment
+		}
+	}
+	if names := debugNames(v.Parent()); names[v] != "" {
+		return names[v]
+	}
+	return v.Name()
+}
+
+// argument returns the user's expression for a source and whether it has one:
+// the printed path without the L['...'] dressing: net.Weight.
+func (s *source) argument() string {
+	switch s.kind {
+	case srcRegister:
+		return localName(s.value)
+	case srcGlobal:
+		return s.global.Name()
+	case srcDeref, srcDynamic:
+		return s.parent.argument()
+	case srcField:
+		return s.parent.argument() + "." + s.parent.typ.Underlying().(*types.Struct).Field(s.index).Name()
+	case srcElem, srcItem:
+		return s.parent.argument() + "[" + strconv.Itoa(s.index) + "]"
+	case srcFree:
+		return s.name[len(s.parent.name)+len(".__closure__['") : len(s.name)-2]
+	case srcMapValue:
+		return s.parent.argument() + "[" + s.key.text + "]"
+	}
+	return s.name
+}
+
+// addresses resolves sources on one entry of a region. It is a table by slot,
+// filled as the guards ask; nil means that the path is broken (a nil pointer, a
+// shorter slice, a missing key).
+type addresses struct {
+	in     *host.Interp
+	frames []*host.Frame
+	slot   []unsafe.Pointer
+	done   []bool
+}
+
+func newAddresses(in *host.Interp, frames []*host.Frame, n int) *addresses {
+	return &addresses{in: in, frames: frames, slot: make([]unsafe.Pointer, n), done: make([]bool, n)}
+}
+
+// at returns the address of the value at s.
+func (a *addresses) at(s *source) unsafe.Pointer {
+	if s.slot >= len(a.slot) { // only while tracing, when sources are still being found
+		a.slot = append(a.slot, make([]unsafe.Pointer, s.slot+16-len(a.slot))...)
+		a.done = append(a.done, make([]bool, s.slot+16-len(a.done))...)
+	}
+	if a.done[s.slot] {
+		return a.slot[s.slot]
+	}
+	p := a.find(s)
+	a.slot[s.slot], a.done[s.slot] = p, true
+	return p
+}
+
+func (a *addresses) find(s *source) unsafe.Pointer {
+	switch s.kind {
+	case srcRegister:
+		return a.frames[s.frame].Addr(s.value)
+	case srcGlobal:
+		return a.in.GlobalAddr(s.global)
+	}
+	p := a.at(s.parent)
+	if p == nil {
+		return nil
+	}
+	switch s.kind {
+	case srcDeref:
+		return *(*unsafe.Pointer)(p)
+	case srcField, srcItem:
+		return unsafe.Add(p, s.offset)
+	case srcElem:
+		h := (*sliceHeader)(p)
+		if s.index >= h.len {
+			return nil
+		}
+		return unsafe.Add(h.data, s.offset)
+	case srcDynamic:
+		t, q := a.in.Dynamic(s.parent.typ, p)
+		if t == nil || !types.Identical(t, s.dyn) {
+			return nil
+		}
+		return q
+	case srcFree:
+		if c := a.in.ClosureOf(p); c != nil && s.index < len(c.Free) {
+			return c.Free[s.index]
+		}
+		return nil
+	case srcMapValue:
+		return mapLookup(a.in, s.parent.typ, p, s.key.addr)
+	}
+	panic("tracer: unknown source kind")
+}
+
+// sliceHeader is the layout of a slice value.
+type sliceHeader struct {
+	data     unsafe.Pointer
+	len, cap int
+}

@@ -1,0 +1,58 @@
+package tracer
+
+import (
+	"time"
+
+	"tcdbg/logs"
+)
+
+// This file counts calls and run times, and writes them as aggregates: a record
+// for each call would drown the trace.
+
+// aggregateEvery bounds how often a running program's totals are written.
+const aggregateEvery = 100 * time.Millisecond
+
+// Start begins writing totals while the program runs. The returned function
+// writes the last ones; it may be called more than once.
+func (t *Tracer) Start() (stop func()) {
+	tick := time.NewTicker(aggregateEvery)
+	done := make(chan struct{})
+	go func() {
+		for {
+			select {
+			case <-tick.C:
+				t.writeTotals()
+			case <-done:
+				return
+			}
+		}
+	}()
+	stopped := false
+	return func() {
+		if stopped {
+			return
+		}
+		stopped = true
+		tick.Stop()
+		close(done)
+		t.writeTotals()
+	}
+}
+
+// writeTotals writes the totals where they have changed.
+func (t *Tracer) writeTotals() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	var a logs.Aggregate
+	var calls int64
+	for _, fc := range t.caches {
+		c := logs.FrameCalls{Frame: fc.id, Calls: fc.calls.Load(), Hits: fc.hits.Load(), RunNanos: fc.nanos.Load(), EagerOps: -1}
+		calls += c.Calls
+		a.Frames = append(a.Frames, c)
+	}
+	if calls == t.written {
+		return
+	}
+	t.written = calls
+	t.sink.Emit(logs.Artifact(logs.NoCompile, a))
+}

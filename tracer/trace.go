@@ -1,0 +1,292 @@
+package tracer
+
+import (
+	"fmt"
+	"strings"
+
+	"tcdbg/graph"
+	"tcdbg/internal/ops"
+	"tcdbg/internal/sym"
+	"tcdbg/logs"
+	"tcdbg/torch"
+	"tcdbg/tracer/breaks"
+	"tcdbg/tracer/host"
+
+	"golang.org/x/tools/go/ssa"
+)
+
+// This file is one trace: the symbolic evaluation of a frame stack from where a
+// region stands to the next break or the return of the compiled function.
+//
+// The trace drives a scratch thread of the host with copies of the frames:
+// everything but tensor operators and stores to entry memory is executed by the
+// host's own instructions, so there is no second implementation of Go. Beside
+// each register stands a note: where the value came from on entry. Using a
+// value (branching on it, indexing with it) turns its note into guards.
+
+// shadow is what the trace knows of one frame of the scratch thread.
+type shadow struct {
+	frame   *host.Frame
+	initial int // index among the region's frames, -1 for frames pushed by the trace
+	// notes of registers; for initial frames a missing entry means: as on entry.
+	notes    map[ssa.Value]*note
+	assigned map[ssa.Value]bool // written by the trace
+	free     []*note            // of the closure's bound variables, pushed frames only
+	noGrad   ssa.Instruction    // the call of torch.NoGrad whose body this is
+}
+
+// trace is the state of one symbolic evaluation.
+type trace struct {
+	t  *Tracer
+	c  *Compiled
+	in *host.Interp
+	th *host.Thread
+
+	base    []*host.Frame // the real frames of the region, lowest first
+	callers []*host.Frame // real frames below them, lowest first
+	shadows []*shadow     // of the scratch thread, lowest first
+	entry   *addresses    // values on entry
+
+	src    *sources
+	guards guards
+	mem    memory
+	maps   map[uintptr]*traceMap
+	clos   map[*host.Closure]*closureNote
+	// overlays are changed maps of entry memory, by their word; overlaid lists them.
+	overlays map[uintptr]*mapOverlay
+	overlaid []*mapOverlay
+
+	env     *sym.Env
+	symbols map[*sym.Symbol]symbolOrigin
+	dynamic map[string]map[int]bool // source name -> dimensions to make symbolic
+
+	graph   *graph.Graph
+	nodes   map[*torch.Tensor]*graph.Node // tensors of the trace
+	inputs  []*input
+	inputOf map[*torch.Tensor]*input
+	mutated map[*torch.Tensor]bool
+	grad    bool // the grad mode guard was asked for
+	named   map[*graph.Node]bool
+
+	steps int
+	avoid map[ssa.Instruction]bool // calls in front of which to break
+}
+
+// input is a tensor of the program that the graph reads.
+type input struct {
+	src    *source
+	tensor *torch.Tensor
+	node   *graph.Node
+}
+
+// closureNote is what the trace knows of a closure that it made.
+type closureNote struct {
+	fn    *ssa.Function
+	notes []*note
+}
+
+// stop is how a trace ended.
+type stop struct {
+	brk    *breakPoint // nil: the compiled function returned
+	result []ssa.Value // operands of its return
+	frame  *host.Frame // that returned
+}
+
+// breakPoint is a place that the trace cannot pass.
+type breakPoint struct {
+	code   string
+	detail string
+	value  ssa.Value // the offending value, where there is one
+}
+
+// breakSignal unwinds the evaluator to run.
+type breakSignal struct{ b *breakPoint }
+
+func (tr *trace) breakAt(code, format string, args ...any) {
+	panic(&breakSignal{&breakPoint{code: code, detail: fmt.Sprintf(format, args...)}})
+}
+
+// maxSteps bounds one trace: a longer one is a loop that should not be unrolled.
+const maxSteps = 2_000_000
+
+func (tr *trace) top() *shadow { return tr.shadows[len(tr.shadows)-1] }
+
+// run evaluates until the region returns or breaks.
+func (tr *trace) run() (s *stop) {
+	defer func() {
+		if r := recover(); r != nil {
+			b, ok := r.(*breakSignal)
+			if !ok {
+				panic(r)
+			}
+			s = &stop{brk: b.b}
+		}
+	}()
+	for {
+		if s := tr.step(); s != nil {
+			return s
+		}
+		if tr.steps++; tr.steps > maxSteps {
+			tr.breakAt(breaks.TraceTooLong, "more than %d instructions in one trace", maxSteps)
+		}
+	}
+}
+
+// exec lets the host run the next instruction. A Go panic there is the
+// program's own: the trace stops before it and the host meets it again.
+func (tr *trace) exec() {
+	if p := tr.th.Step(); p != nil {
+		tr.breakAt(breaks.ObservedPanic, "the instruction panics: %v", p)
+	}
+}
+
+// skip passes over an instruction that the trace has done itself.
+func (tr *trace) skip() { tr.th.Top().PC++ }
+
+// pos is the place of the instruction being traced.
+func (tr *trace) pos() logs.Pos { return tr.t.posOf(tr.th.Top()) }
+
+// stack is the user's stack at this instruction, from the compiled function in.
+func (tr *trace) stack() []graph.Frame {
+	var out []graph.Frame
+	for i := range tr.shadows {
+		if p := tr.shadowPos(i); p.File != "" {
+			out = append(out, graph.Frame{File: p.File, Line: p.Line, Col: p.Col, Func: p.Func, Code: strings.TrimSpace(p.Code)})
+		}
+	}
+	return out
+}
+
+// shadowPos is where frame i of the scratch thread stands.
+func (tr *trace) shadowPos(i int) logs.Pos {
+	if i == len(tr.shadows)-1 {
+		return tr.t.posOf(tr.shadows[i].frame)
+	}
+	return tr.t.callerPos(tr.shadows[i].frame)
+}
+
+// userStack is the whole chain of places, callers of the region included.
+func (tr *trace) userStack() []logs.Pos {
+	var out []logs.Pos
+	for _, f := range tr.callers {
+		if p := tr.t.callerPos(f); p.File != "" {
+			out = append(out, p)
+		}
+	}
+	for i := range tr.shadows {
+		if p := tr.shadowPos(i); p.File != "" {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// newInput makes the tensor at s an input of the graph and guards it.
+func (tr *trace) newInput(s *source, t *torch.Tensor) *graph.Node {
+	if in, ok := tr.inputOf[t]; ok {
+		if in.src != s {
+			tr.guardIdentity(s, in.src, true)
+		}
+		return in.node
+	}
+	meta := tr.inputMeta(s, t)
+	tr.guardTensor(s, meta)
+	if !tr.grad {
+		tr.grad = true
+		tr.guardGradMode()
+	}
+	target := placeholderName(s)
+	n := &graph.Node{Name: strings.ToLower(target[:1]) + target[1:], Kind: graph.Placeholder, Target: target, Source: s.name, Meta: meta}
+	tr.graph.Insert(n, tr.firstCall())
+	in := &input{src: s, tensor: t, node: n}
+	tr.inputs = append(tr.inputs, in)
+	tr.inputOf[t] = in
+	tr.nodes[t] = n
+	return n
+}
+
+// firstCall is the node in front of which placeholders go.
+func (tr *trace) firstCall() *graph.Node {
+	n := tr.graph.First()
+	for n != nil && n.Kind == graph.Placeholder {
+		n = n.Next()
+	}
+	return n
+}
+
+// placeholderName is Dynamo's: L['net'].Weight becomes L_net_Weight.
+func placeholderName(s *source) string {
+	return strings.Trim(strings.NewReplacer("['", "_", "']", "_", "[", "_", "]", "_", ".", "_", "*", "", "(", "", ")", "", "\"", "").Replace(s.name), " ")
+}
+
+// inputMeta describes an input, with symbols for its dynamic dimensions.
+func (tr *trace) inputMeta(s *source, t *torch.Tensor) *ops.TensorMeta {
+	shape, stride, offset := t.Layout()
+	m := &ops.TensorMeta{
+		DType: t.DType(), Device: t.Device(), RequiresGrad: t.RequiresGrad(),
+		Shape: sym.Consts(shape), Stride: sym.Consts(stride), Offset: sym.C(offset),
+	}
+	dims := tr.dynamic[s.name]
+	always := tr.c.opts.dynamic == dynamicAlways
+	if len(dims) == 0 && !always {
+		return m
+	}
+	for i := range shape {
+		if (dims[i] || always) && shape[i] >= 2 {
+			m.Shape[i] = tr.symbolFor(s, i, shape[i])
+		}
+	}
+	m.Stride = symbolicStrides(m.Shape, shape, stride)
+	return m
+}
+
+// symbolFor returns the symbol of a dynamic size; equal sizes share one (duck
+// sizing), which a guard then demands.
+func (tr *trace) symbolFor(s *source, dim, hint int) sym.Int {
+	for _, x := range tr.env.Symbols {
+		o := tr.symbols[x]
+		if _, fixed := x.Fixed(); !fixed && o.hint == hint {
+			tr.guardDuck(x, o, s, dim)
+			return o.expr
+		}
+	}
+	x := tr.env.NewSymbol(fmt.Sprintf("s%d", len(tr.env.Symbols)), fmt.Sprintf("%s.size()[%d]", s.name, dim), int64(hint))
+	y, _ := x.AsSymbol()
+	tr.symbols[y] = symbolOrigin{src: s, dim: dim, hint: hint, expr: x}
+	return x
+}
+
+// guardDuck demands that dimension dim of the tensor at s equals symbol x.
+func (tr *trace) guardDuck(x *sym.Symbol, o symbolOrigin, s *source, dim int) {
+	size := func(a *addresses, s *source, dim int) int {
+		p := a.at(s)
+		if p == nil || *(**torch.Tensor)(p) == nil {
+			return -1
+		}
+		shape, _, _ := (*(**torch.Tensor)(p)).Layout()
+		if dim >= len(shape) {
+			return -1
+		}
+		return shape[dim]
+	}
+	text := fmt.Sprintf("%s.size()[%d] == %s", s.name, dim, x.Source)
+	tr.guard("SHAPE_ENV", s, text, text,
+		func(a *addresses) bool { return size(a, s, dim) == size(a, o.src, o.dim) },
+		func(a *addresses) failure {
+			return failure{actual: fmt.Sprintf("%d != %d", size(a, s, dim), size(a, o.src, o.dim)), dim: dim}
+		})
+}
+
+// symbolicStrides keeps strides that follow from the sizes of a contiguous
+// tensor symbolic and the others constant.
+func symbolicStrides(sizes []sym.Int, shape, stride []int) []sym.Int {
+	out := sym.Consts(stride)
+	acc, want := sym.C(1), 1
+	for i := len(shape) - 1; i >= 0; i-- {
+		if stride[i] == want {
+			out[i] = acc
+		}
+		acc, want = sym.Mul(acc, sizes[i]), want*shape[i]
+	}
+	return out
+}

@@ -1,0 +1,356 @@
+package tracer
+
+import (
+	"fmt"
+	"go/types"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"unsafe"
+
+	"tcdbg/internal/ops"
+	"tcdbg/logs"
+	"tcdbg/torch"
+	"tcdbg/tracer/host"
+
+	"golang.org/x/tools/go/ssa"
+)
+
+// This file is the tracer's face to the host: it replaces torch.Compile and the
+// compiler's markers, and gets every call of a compiled function.
+
+// Config is what the tracer needs from its surroundings.
+type Config struct {
+	Sink logs.Sink // trace records; nil drops them
+	// Backend finds a backend by name.
+	Backend func(name string) (Backend, error)
+	// Safe, where set, is called at safe points; it may block (pause). kind is
+	// frame, break or recompile.
+	Safe func(kind string, where func() logs.Pos)
+}
+
+// Tracer compiles the functions of one running program.
+type Tracer struct {
+	cfg      Config
+	sink     logs.Sink
+	prog     *host.Program
+	in       *host.Interp
+	bindings map[string]torch.Binding
+
+	frames atomic.Int64
+	graphs atomic.Int64
+	off    sync.Map // *host.Thread -> int: depth at which compiling was disabled
+
+	mu       sync.Mutex
+	compiled []*Compiled
+	caches   []*frameCache
+	written  int64 // calls in the last aggregate
+
+	operators sync.Map // *ssa.Function -> bool
+}
+
+// New returns a tracer for prog.
+func New(prog *host.Program, cfg Config) *Tracer {
+	sink := cfg.Sink
+	if sink == nil {
+		sink = (*logs.Writer)(nil)
+	}
+	return &Tracer{cfg: cfg, sink: sink, prog: prog, bindings: torch.Bindings()}
+}
+
+// Install adds the tracer's intrinsics and its call hook to the host's
+// configuration, before host.New.
+func (t *Tracer) Install(cfg *host.Config) {
+	if cfg.Intrinsics == nil {
+		cfg.Intrinsics = map[string]host.Intrinsic{}
+	}
+	cfg.Intrinsics["tcdbg/torch.Compile"] = t.compileIntrinsic
+	cfg.Intrinsics["tcdbg/torch.Explain"] = t.explainIntrinsic
+	cfg.Intrinsics["tcdbg/torch/compiler.Disable"] = t.disableIntrinsic
+	cfg.Intrinsics["tcdbg/torch/compiler.Reset"] = t.resetIntrinsic
+	cfg.Compiled = t.onCall
+}
+
+// Attach tells the tracer which interpreter runs the program, after host.New.
+func (t *Tracer) Attach(in *host.Interp) { t.in = in }
+
+// onCall gets every call of a closure whose Compiled field is set.
+func (t *Tracer) onCall(th *host.Thread, f *host.Frame, cl *host.Closure) bool {
+	c, ok := cl.Compiled.(*Compiled)
+	if !ok {
+		return false
+	}
+	if d, ok := t.off.Load(th); ok {
+		if th.Depth() > d.(int) {
+			return false
+		}
+		t.off.Delete(th)
+	}
+	if c.disabled {
+		if !c.nested {
+			t.off.Store(th, th.Depth())
+		}
+		return false
+	}
+	t.safePoint("frame", f)
+	return c.run(th, f)
+}
+
+func (t *Tracer) safePoint(kind string, f *host.Frame) {
+	if t.cfg.Safe != nil {
+		t.cfg.Safe(kind, func() logs.Pos { return t.posOf(f) })
+	}
+}
+
+func (t *Tracer) nextFrame() int { return int(t.frames.Add(1)) - 1 }
+func (t *Tracer) nextGraph() int { return int(t.graphs.Add(1)) - 1 }
+
+func (t *Tracer) register(fc *frameCache) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.caches = append(t.caches, fc)
+}
+
+// compileIntrinsic is torch.Compile under the tracer: it returns a function of
+// the same type whose calls come to onCall.
+func (t *Tracer) compileIntrinsic(th *host.Thread, call *host.Frame, args []unsafe.Pointer, result unsafe.Pointer) {
+	cl, sig := t.functionArgument(call, args[0], "torch.Compile")
+	opts, err := parseOptions(*(*[]torch.Option)(args[1]))
+	if err == nil && !opts.disable {
+		_, err = t.cfg.Backend(opts.backendName())
+		if opts.backend != nil {
+			err = nil
+		}
+	}
+	if err != nil {
+		panic(&torch.Error{Op: "torch.Compile", Msg: err.Error()})
+	}
+	c := &Compiled{t: t, fn: cl.Fn, opts: opts, cache: map[string]*frameCache{}}
+	if opts.disable {
+		t.in.MakeFunc(result, sig, cl)
+		return
+	}
+	t.mu.Lock()
+	t.compiled = append(t.compiled, c)
+	t.mu.Unlock()
+	t.in.MakeFunc(result, sig, &host.Closure{Fn: cl.Fn, Free: cl.Free, Compiled: c})
+}
+
+// disableIntrinsic is compiler.Disable: calls of what it returns run eager.
+func (t *Tracer) disableIntrinsic(th *host.Thread, call *host.Frame, args []unsafe.Pointer, result unsafe.Pointer) {
+	cl, sig := t.functionArgument(call, args[0], "compiler.Disable")
+	c := &Compiled{t: t, fn: cl.Fn, disabled: true}
+	for _, o := range *(*[]torch.Option)(args[1]) {
+		switch v, isBool := o.Value.(bool); {
+		case o.Name == "recursive" && isBool:
+			c.nested = !v
+		case o.Name == "reason":
+		default:
+			panic(&torch.Error{Op: "compiler.Disable", Msg: fmt.Sprintf("unexpected option %q", o.Name)})
+		}
+	}
+	t.in.MakeFunc(result, sig, &host.Closure{Fn: cl.Fn, Free: cl.Free, Compiled: c})
+}
+
+// resetIntrinsic is compiler.Reset: it forgets all entries.
+func (t *Tracer) resetIntrinsic(*host.Thread, *host.Frame, []unsafe.Pointer, unsafe.Pointer) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, c := range t.compiled {
+		c.mu.Lock()
+		c.cache = map[string]*frameCache{}
+		c.entry.Store(nil)
+		c.mu.Unlock()
+	}
+}
+
+// functionArgument reads a func value handed to a generic marker F -> F.
+func (t *Tracer) functionArgument(call *host.Frame, arg unsafe.Pointer, who string) (*host.Closure, *types.Signature) {
+	if call == nil {
+		panic(&torch.Error{Op: who, Msg: "it cannot be called through native code"})
+	}
+	in := call.Code.Instrs[call.PC-1].(ssa.CallInstruction) // a waiting frame stands behind its call
+	t0 := in.Common().Signature().Results().At(0).Type()
+	sig, ok := t0.Underlying().(*types.Signature)
+	if !ok {
+		panic(&torch.Error{Op: who, Msg: fmt.Sprintf("the argument is a %s, not a function; pass net.Forward to compile a module", typeName(t0))})
+	}
+	cl := t.in.ClosureOf(arg)
+	if cl == nil {
+		panic(&torch.Error{Op: who, Msg: "the argument is nil or a native function"})
+	}
+	return cl, sig
+}
+
+// options are the keyword arguments of torch.Compile.
+type options struct {
+	backend   torch.BackendFunc // a user's own
+	named     string
+	mode      string
+	fullgraph bool
+	dynamic   dynamicMode
+	disable   bool
+	name      string
+	limit     int
+}
+
+type dynamicMode uint8
+
+const (
+	dynamicAuto dynamicMode = iota
+	dynamicAlways
+	dynamicNever
+)
+
+// DefaultRecompileLimit is the number of entries after which a frame runs
+// eager.
+const DefaultRecompileLimit = 8
+
+func parseOptions(list []torch.Option) (options, error) {
+	o := options{named: "inductor", mode: "default", limit: DefaultRecompileLimit}
+	for _, opt := range list {
+		if err := o.set(opt); err != nil {
+			return o, err
+		}
+	}
+	return o, nil
+}
+
+func (o *options) set(opt torch.Option) error {
+	ok := true
+	switch opt.Name {
+	case "backend":
+		return o.setBackend(opt.Value)
+	case "mode":
+		o.mode, ok = opt.Value.(string)
+		if ok && o.mode != "default" {
+			return fmt.Errorf("mode %q is not supported yet; use \"default\"", o.mode)
+		}
+	case "fullgraph":
+		o.fullgraph, ok = opt.Value.(bool)
+	case "dynamic":
+		var v bool
+		if v, ok = opt.Value.(bool); ok {
+			o.dynamic = map[bool]dynamicMode{true: dynamicAlways, false: dynamicNever}[v]
+		}
+	case "disable":
+		o.disable, ok = opt.Value.(bool)
+	case "name":
+		o.name, ok = opt.Value.(string)
+	case "recompile_limit":
+		o.limit, ok = opt.Value.(int)
+	default:
+		return fmt.Errorf("unknown option %q", opt.Name)
+	}
+	if !ok {
+		return fmt.Errorf("option %s: unexpected value %v", opt.Name, opt.Value)
+	}
+	return nil
+}
+
+func (o *options) setBackend(v any) error {
+	switch b := v.(type) {
+	case string:
+		o.named = b
+	case torch.BackendFunc:
+		o.backend = b
+	case func(*torch.GraphModule, []torch.Value) (func([]torch.Value) []torch.Value, error):
+		o.backend = b
+	default:
+		return fmt.Errorf("option backend: want a name or a torch.BackendFunc, got %T", v)
+	}
+	return nil
+}
+
+func (o options) backendName() string {
+	if o.backend != nil {
+		return "custom"
+	}
+	return o.named
+}
+
+// backendFor returns the backend that the options ask for.
+func (t *Tracer) backendFor(o options) Backend {
+	if o.backend != nil {
+		return userBackend{o.backend}
+	}
+	b, err := t.cfg.Backend(o.named)
+	if err != nil {
+		panic(&torch.Error{Op: "torch.Compile", Msg: err.Error()})
+	}
+	return b
+}
+
+// userBackend runs a backend function of the program.
+type userBackend struct{ f torch.BackendFunc }
+
+func (userBackend) Name() string { return "custom" }
+
+func (b userBackend) Compile(r *Request) (Runnable, error) {
+	run, err := b.f(torch.NewGraphModule(r.Module), r.Example)
+	if err == nil && run == nil {
+		err = fmt.Errorf("it returned no function")
+	}
+	return run, err
+}
+
+// callsOperator reports whether an instruction calls a tensor operator by name.
+func (t *Tracer) callsOperator(in ssa.Instruction) bool {
+	c, ok := in.(*ssa.Call)
+	if !ok {
+		return false
+	}
+	fn := c.Call.StaticCallee()
+	if fn == nil {
+		return false
+	}
+	if v, ok := t.operators.Load(fn); ok {
+		return v.(bool)
+	}
+	b, ok := t.bindings[fn.String()]
+	is := ok && !ops.Get(b.Op).Tags.Has(ops.TagDataDependent)
+	t.operators.Store(fn, is)
+	return is
+}
+
+// intrinsicNative reports whether fn has a body but is handled by name.
+func (t *Tracer) intrinsicNative(fn *ssa.Function) bool {
+	return strings.HasPrefix(originName(fn), "tcdbg/torch/compiler.") || strings.HasPrefix(originName(fn), "tcdbg/torch.Compile")
+}
+
+func originName(fn *ssa.Function) string {
+	if o := fn.Origin(); o != nil {
+		fn = o
+	}
+	return fn.String()
+}
+
+// closure is the closure behind the callee of a call through a func value.
+func (tr *trace) closure(c *ssa.CallCommon) *host.Closure {
+	if c.IsInvoke() || c.StaticCallee() != nil {
+		return nil
+	}
+	return tr.in.ClosureOf(tr.addr(c.Value))
+}
+
+// posOf is the place in the user's program where the top frame of a thread
+// stands.
+func (t *Tracer) posOf(f *host.Frame) logs.Pos { return t.posAt(f, 0) }
+
+// callerPos is the place of the call in which a frame waits.
+func (t *Tracer) callerPos(f *host.Frame) logs.Pos { return t.posAt(f, -1) }
+
+func (t *Tracer) posAt(f *host.Frame, off int) logs.Pos {
+	if f == nil || f.PC+off < 0 || f.PC+off >= len(f.Code.Instrs) {
+		return logs.Pos{}
+	}
+	p := t.prog.Pos(f.Code.Instrs[f.PC+off])
+	if !p.IsValid() || f.Code.Fn.Synthetic != "" && f.Code.Fn.Pkg == nil {
+		return logs.Pos{}
+	}
+	return logs.Pos{
+		File: filepath.ToSlash(p.Filename), Line: p.Line, Col: p.Column,
+		Func: funcName(f.Code.Fn), Code: strings.TrimRight(t.prog.SourceLine(p.Filename, p.Line), " \t\r"),
+	}
+}
