@@ -21,12 +21,12 @@ func (l *lowering) pointwiseNode(shape []sym.Int) *body {
 }
 
 // reductionNode starts a node that walks shape and folds the marked dimensions.
-// Without any marked dimension the node is pointwise.
+// Without any marked dimension of more than one element it is pointwise.
 func (l *lowering) reductionNode(shape []sym.Int, reduce []bool) *body {
 	var outer, inner []sym.Int
 	var od, id []int
 	for d, s := range shape {
-		if reduce[d] {
+		if reduce[d] && !sym.Is(s, 1) {
 			inner, id = append(inner, s), append(id, d)
 		} else {
 			outer, od = append(outer, s), append(od, d)

@@ -103,7 +103,9 @@ func (g *Group) arrange() {
 			xs, weight = append(xs, &v.Index), append(weight, w)
 		}
 	}
-	g.permute(loopOrder(g.Vars, xs, weight), xs)
+	if !g.Template { // whose loops are numbered by the template
+		g.permute(loopOrder(g.Vars, xs, weight), xs)
+	}
 	for k := 0; k+1 < len(g.Vars); {
 		if !g.mergeable(k, xs) {
 			k++
@@ -219,7 +221,15 @@ func (k *Kernel) phases() {
 		}
 		k.Phases = max(k.Phases, last+1)
 	}
-	slices.SortStableFunc(k.Steps, func(a, b Step) int { return a.Phase - b.Phase })
+	slices.SortStableFunc(k.Steps, func(a, b Step) int {
+		if x, y := a.Node.Kind == ir.Matmul, b.Node.Kind == ir.Matmul; x != y { // the template leads
+			if x {
+				return -1
+			}
+			return 1
+		}
+		return a.Phase - b.Phase
+	})
 }
 
 func (k *Kernel) places(needed func(*ir.Buffer) bool) {

@@ -91,7 +91,7 @@ func Kernel(env *Env, pre *Prelude, k *sched.Kernel) *Code {
 	e.names = make([]string, len(k.Loops))
 	for i := range k.Loops {
 		if i < k.Outer {
-			e.names[i] = fmt.Sprintf("i%d", i)
+			e.names[i] = fmt.Sprintf("y%d", i)
 		} else {
 			e.names[i] = fmt.Sprintf("r%d", i-k.Outer)
 		}
@@ -196,6 +196,10 @@ func (e *emitter) pointers() {
 	seen := map[*ir.Buffer]bool{}
 	written := map[*ir.Buffer]bool{}
 	var bufs []*ir.Buffer
+	if e.k.Group.Template && e.keepsProduct() {
+		out := e.k.Steps[0].Node.MM.Out
+		seen[out], written[out], bufs = true, true, append(bufs, out)
+	}
 	for _, st := range e.k.Steps {
 		for i := range st.Body {
 			v := &st.Body[i]
@@ -247,10 +251,10 @@ func (e *emitter) decode(linear string, n int) {
 	for k := n - 1; k >= 0; k-- {
 		size := e.size(e.k.Loops[k].Size)
 		if k == 0 {
-			e.p("const i64 i%d = %s;", k, rest)
+			e.p("const i64 y%d = %s;", k, rest)
 			return
 		}
-		e.p("const i64 i%d = %s %% %s;", k, rest, size)
+		e.p("const i64 y%d = %s %% %s;", k, rest, size)
 		e.p("const i64 o%d = %s / %s;", k, rest, size)
 		rest = fmt.Sprintf("o%d", k)
 	}
@@ -385,6 +389,8 @@ func (e *emitter) phase(p int, first, end string, even, whole, small bool) {
 		}
 		bound := end
 		if !whole {
+			e.p("{")
+			e.ind++
 			e.p("i64 %s = %s;", name, first)
 			e.open("for (; %s + %d <= %s; %s += %d)", name, e.lanes*copies, bound, name, e.lanes*copies)
 		} else {
@@ -403,6 +409,7 @@ func (e *emitter) phase(p int, first, end string, even, whole, small bool) {
 	} else if !whole {
 		e.open("for (; %s < %s; %s++)", name, end, name)
 		e.scalarBody(p)
+		e.close()
 		e.close()
 	}
 	for range inner[:len(inner)-1] {

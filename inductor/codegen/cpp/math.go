@@ -174,7 +174,7 @@ var mathHelpers = map[string]helper{
 	"log_f":     {needs: []string{"fma_f", "sel_f", "lt_f", "le_f", "eq_f", "bc_f", "from_f", "bits_f", "float_i"}, text: logText},
 	"tanh_f":    {needs: []string{"exp_f", "abs_f", "bits_f"}, text: tanhText},
 	"erf_f":     {needs: []string{"exp_f", "abs_f", "bits_f"}, text: erfText},
-	"far_f":     {text: farText, one: `f1 far_f1(f1 x, f1 v, i1 far, int quarter) { return quarter ? (float)__builtin_cos((double)x) : (float)__builtin_sin((double)x); }`},
+	"far_f":     {libm: true, text: farText, one: `f1 far_f1(f1 x, f1 v, i1 far, int quarter) { return quarter ? (float)__builtin_cos((double)x) : (float)__builtin_sin((double)x); }`},
 	"trig_f":    {needs: []string{"fma_f", "sel_f", "le_f", "ne_i", "bc_f", "bc_i", "from_f", "bits_f", "int_f", "abs_f", "any_i", "far_f"}, text: trigText},
 	"sin_f":     {needs: []string{"trig_f"}, text: `f$ sin_f$(f$ x) { return trig_f$(x, 0); }`},
 	"cos_f":     {needs: []string{"trig_f"}, text: `f$ cos_f$(f$ x) { return trig_f$(x, 1); }`},
@@ -189,10 +189,10 @@ var mathHelpers = map[string]helper{
 	"floor_f": {needs: []string{"round_f"}, text: `f$ floor_f$(f$ x) { f$ r = round_f$(x); return sel_f$(lt_f$(x, r), r - 1.0f, r); }`},
 	"ceil_f":  {needs: []string{"floor_f"}, text: `f$ ceil_f$(f$ x) { return -floor_f$(-x); }`},
 	"trunc_f": {needs: []string{"floor_f"}, text: `f$ trunc_f$(f$ x) { return from_f$(bits_f$(floor_f$(abs_f$(x))) | (bits_f$(x) & (i32)0x80000000)); }`},
-	"round_d": {text: `d$ round_d$(d$ x) { d$ r = {0}; for (int k = 0; k < $; k++) r[k] = __builtin_rint(x[k]); return r; }`, one: `d1 round_d1(d1 x) { return __builtin_rint(x); }`},
-	"floor_d": {text: `d$ floor_d$(d$ x) { d$ r = {0}; for (int k = 0; k < $; k++) r[k] = __builtin_floor(x[k]); return r; }`, one: `d1 floor_d1(d1 x) { return __builtin_floor(x); }`},
-	"ceil_d":  {text: `d$ ceil_d$(d$ x) { d$ r = {0}; for (int k = 0; k < $; k++) r[k] = __builtin_ceil(x[k]); return r; }`, one: `d1 ceil_d1(d1 x) { return __builtin_ceil(x); }`},
-	"trunc_d": {text: `d$ trunc_d$(d$ x) { d$ r = {0}; for (int k = 0; k < $; k++) r[k] = __builtin_trunc(x[k]); return r; }`, one: `d1 trunc_d1(d1 x) { return __builtin_trunc(x); }`},
+	"round_d": {libm: true, text: `d$ round_d$(d$ x) { d$ r = {0}; for (int k = 0; k < $; k++) r[k] = __builtin_rint(x[k]); return r; }`, one: `d1 round_d1(d1 x) { return __builtin_rint(x); }`},
+	"floor_d": {libm: true, text: `d$ floor_d$(d$ x) { d$ r = {0}; for (int k = 0; k < $; k++) r[k] = __builtin_floor(x[k]); return r; }`, one: `d1 floor_d1(d1 x) { return __builtin_floor(x); }`},
+	"ceil_d":  {libm: true, text: `d$ ceil_d$(d$ x) { d$ r = {0}; for (int k = 0; k < $; k++) r[k] = __builtin_ceil(x[k]); return r; }`, one: `d1 ceil_d1(d1 x) { return __builtin_ceil(x); }`},
+	"trunc_d": {libm: true, text: `d$ trunc_d$(d$ x) { d$ r = {0}; for (int k = 0; k < $; k++) r[k] = __builtin_trunc(x[k]); return r; }`, one: `d1 trunc_d1(d1 x) { return __builtin_trunc(x); }`},
 
 	"rem_f": {needs: []string{"fmod_f", "sel_f", "lt_f", "ne_f", "bc_f"}, text: `f$ rem_f$(f$ x, f$ y) {
   f$ m = fmod_f$(x, y), z = bc_f$(0.0f);

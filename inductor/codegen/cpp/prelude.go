@@ -72,6 +72,7 @@ type helper struct {
 	needs []string
 	text  string // both forms, or the vector form where scalar is set
 	one   string // the form for one lane; empty: text serves both
+	libm  bool   // calls a function of libm
 }
 
 // prelude collects the helpers that a shard uses.
@@ -101,6 +102,7 @@ func (p *prelude) fn(name string, lanes int) string {
 		}
 		p.libm = true
 	}
+	p.libm = p.libm || h.libm
 	for _, n := range h.needs {
 		p.fn(n, lanes)
 	}

@@ -27,8 +27,8 @@ func (e *emitter) epilogue() {
 	e.header()
 	e.open("void %s(void *const *B, const i64 *S, const float *T, i64 ldt, i64 b, i64 m0, i64 n0, i64 m, i64 n)", k.Name)
 	e.pointers()
-	e.open("for (i64 y = 0; y < m; y++)")
-	e.p("const i64 row = b * %s + m0 + y;", e.size(mm.Outer[len(mm.Outer)-2]))
+	e.open("for (i64 q = 0; q < m; q++)")
+	e.p("const i64 row = b * %s + m0 + q;", e.size(mm.Outer[len(mm.Outer)-2]))
 	if k.Vec > 0 {
 		e.decode("row", k.Vec)
 	} else {
@@ -52,9 +52,9 @@ func (e *emitter) tile(lanes int, copies string) {
 	e.copies = copies
 	out := e.k.Steps[0].Node.MM.Out
 	name := e.names[e.k.Vec]
-	t := fmt.Sprintf("T[y * ldt + %s - n0]", name)
+	t := fmt.Sprintf("T[q * ldt + %s - n0]", name)
 	if lanes > 1 {
-		t = fmt.Sprintf("*(const %su *)(T + y * ldt + %s - n0)", regType(out.DType, lanes), name)
+		t = fmt.Sprintf("*(const %su *)(T + q * ldt + %s - n0)", regType(out.DType, lanes), name)
 	}
 	e.note(&e.k.Steps[0])
 	e.p("const %s acc%s = %s;", regType(out.DType, lanes), copies, t)
