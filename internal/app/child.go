@@ -161,7 +161,10 @@ func endingOf(ps *os.ProcessState, err error) ending {
 		name := signalName(ws.Signal())
 		return ending{State: Killed, Code: exitSignal + int(ws.Signal()), Signal: name, Crash: "the program was ended by " + name}
 	}
-	if code := ps.ExitCode(); code == ExitEngine {
+	switch code := ps.ExitCode(); code {
+	case exitHangup: // it ended with its viewer
+		return ending{State: Killed, Code: code, Signal: signalName(syscall.SIGHUP)}
+	case ExitEngine:
 		return ending{State: Crashed, Code: code, Crash: "the engine failed; its message is on standard error"}
 	}
 	return ending{State: Exited, Code: ps.ExitCode()}

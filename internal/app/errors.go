@@ -23,6 +23,7 @@ const (
 	ExitEngine = 71 // tcdbg itself failed
 	ExitWrite  = 73 // a folder or file of ours cannot be written
 	exitSignal = 128
+	exitHangup = exitSignal + 1 // the engine outlived its viewer
 )
 
 // exitCodes documents the codes in the help.
