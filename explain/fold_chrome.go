@@ -74,7 +74,13 @@ func (f *Fold) closePhase(rs *rankState, r *logs.Record, name string, ts float64
 		if i > 0 {
 			open[i-1].inner += dur
 		}
-		f.sumPhase(name, dur, max(dur-p.inner, 0))
+		whole := dur
+		for _, outer := range open[:i] {
+			if outer.name == name { // counted by the outer one already
+				whole = 0
+			}
+		}
+		f.sumPhase(name, whole, max(dur-p.inner, 0))
 		f.keepPhase(Phase{
 			Name: name, ID: p.id, Start: time.UnixMicro(int64(p.start)),
 			Dur: time.Duration(dur * 1e3), Depth: i,

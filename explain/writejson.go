@@ -1,0 +1,384 @@
+package explain
+
+import (
+	"encoding/json"
+	"io"
+	"time"
+
+	"tcdbg/logs"
+)
+
+// This file writes the report as JSON. The names below are stable: fields are
+// added, never renamed or removed; a new meaning raises "version".
+
+// jsonVersion is the version of the layout.
+const jsonVersion = 1
+
+type jsonReport struct {
+	Version    int              `json:"version"`
+	Title      string           `json:"title"`
+	Engine     string           `json:"engine"`
+	Start      *time.Time       `json:"start,omitempty"`
+	Totals     Totals           `json:"totals"`
+	ByKind     map[string]int64 `json:"records_by_kind"`
+	Damage     jsonDamage       `json:"damage"`
+	Frames     []jsonFrame      `json:"frames"`
+	Breaks     []jsonGroup      `json:"breaks"`
+	Recompiles []jsonRecompile  `json:"recompiles"`
+	Failures   []jsonFailure    `json:"failures"`
+	Graphs     []jsonGraph      `json:"graphs"`
+	Kernels    []jsonKernel     `json:"kernels"`
+	Fusions    []jsonFusion     `json:"fusions"`
+	Phases     []jsonPhase      `json:"phases"`
+	Caches     []jsonCache      `json:"caches"`
+	Symbols    []jsonSymbol     `json:"symbols"`
+	Ranks      []jsonRank       `json:"ranks"`
+	Advice     []jsonAdvice     `json:"advice"`
+	Remarks    []jsonRemark     `json:"remarks"`
+}
+
+type jsonDamage struct {
+	BadJSON     int64    `json:"bad_json"`
+	MD5Mismatch int64    `json:"md5_mismatch"`
+	StrayLines  int64    `json:"stray_lines"`
+	Oversized   int64    `json:"oversized"`
+	Sources     []string `json:"sources"` // what ended a source early
+}
+
+type jsonID struct {
+	ID    string `json:"id"` // 0/1
+	Epoch int    `json:"epoch"`
+	Rank  *int   `json:"rank,omitempty"`
+}
+
+type jsonFrame struct {
+	jsonID
+	Name     string        `json:"name"`
+	Pos      *logs.Pos     `json:"pos,omitempty"`
+	Resumes  string        `json:"resumes,omitempty"` // function that it goes on with
+	Status   Status        `json:"status"`
+	Calls    *int64        `json:"calls"` // null: unknown
+	EagerOps *int64        `json:"eager_ops"`
+	Compiles []jsonCompile `json:"compiles"`
+}
+
+type jsonCompile struct {
+	jsonID
+	Status      Status           `json:"status"`
+	Attempts    int              `json:"attempts"`
+	Seconds     float64          `json:"seconds"`
+	Ops         *int             `json:"ops"`
+	Guards      *int             `json:"guards"`
+	GuardMicros float64          `json:"guard_us,omitempty"`
+	Cache       string           `json:"cache,omitempty"`
+	Restarts    []string         `json:"restarts,omitempty"`
+	ShapeGuards []jsonShapeGuard `json:"shape_guards,omitempty"`
+}
+
+type jsonShapeGuard struct {
+	Expr    string   `json:"expr"`
+	Pos     logs.Pos `json:"pos"`
+	Backend bool     `json:"backend,omitempty"`
+}
+
+type jsonGroup struct {
+	Key         string       `json:"key"` // stable across runs
+	Code        string       `json:"code"`
+	Type        string       `json:"type"`
+	Short       string       `json:"short"`
+	Explanation string       `json:"explanation"`
+	Hints       []string     `json:"hints"`
+	Context     string       `json:"context,omitempty"`
+	Fixability  string       `json:"fixability"`
+	Outcome     string       `json:"outcome"`
+	Noise       bool         `json:"noise"`
+	Pos         logs.Pos     `json:"pos"`
+	Value       []logs.Pos   `json:"value,omitempty"`
+	Count       int          `json:"count"`
+	Compiles    []jsonID     `json:"compiles"`
+	Chains      [][]logs.Pos `json:"chains"`
+	CausedBy    string       `json:"caused_by,omitempty"` // key
+	Graphs      int          `json:"graphs_split"`
+	Seconds     float64      `json:"seconds"`
+	EagerOps    *int64       `json:"eager_ops"` // null: unknown
+	Fix         *jsonFix     `json:"fix,omitempty"`
+}
+
+type jsonFix struct {
+	Text  string   `json:"text"`
+	Lines []string `json:"lines,omitempty"`
+}
+
+type jsonRecompile struct {
+	jsonID
+	Key      string             `json:"key"`
+	Function string             `json:"function"`
+	Pos      logs.Pos           `json:"pos"`
+	Limit    bool               `json:"limit,omitempty"`
+	Call     int64              `json:"call,omitempty"`
+	Seconds  float64            `json:"seconds"`
+	Failures []jsonGuardFailure `json:"failures"`
+	Fix      *jsonFix           `json:"fix,omitempty"`
+}
+
+type jsonGuardFailure struct {
+	Entry    string    `json:"entry"`
+	Source   string    `json:"source"`
+	Kind     string    `json:"kind"`
+	Dim      *int      `json:"dim,omitempty"`
+	Expected string    `json:"expected"`
+	Actual   string    `json:"actual"` // "" where not recorded
+	Text     string    `json:"text"`
+	Pos      *logs.Pos `json:"pos,omitempty"`
+}
+
+type jsonFailure struct {
+	jsonID
+	Function string     `json:"function"`
+	Type     string     `json:"type"`
+	Code     string     `json:"code,omitempty"`
+	Reason   string     `json:"reason"`
+	Hints    []string   `json:"hints,omitempty"`
+	Pos      logs.Pos   `json:"pos"`
+	Stack    []logs.Pos `json:"stack,omitempty"`
+}
+
+type jsonGraph struct {
+	jsonID
+	Name   string   `json:"name"`
+	Ops    []string `json:"ops"`
+	Inputs int      `json:"inputs"`
+	Stages []string `json:"stages"`
+}
+
+type jsonKernel struct {
+	jsonID
+	Name   string     `json:"name"`
+	Lang   string     `json:"lang"`
+	Reason string     `json:"reason,omitempty"`
+	Ops    []string   `json:"ops"`
+	Nodes  []string   `json:"nodes,omitempty"`
+	Pos    []logs.Pos `json:"pos,omitempty"`
+	From   int        `json:"from_line"`
+	To     int        `json:"to_line"`
+	Path   string     `json:"output_code,omitempty"`
+	Calls  int64      `json:"calls,omitempty"`
+	Nanos  *int64     `json:"ns"` // null: unknown
+}
+
+type jsonFusion struct {
+	jsonID
+	Before int               `json:"before"`
+	After  int               `json:"after"`
+	Steps  []logs.FusionStep `json:"steps"`
+}
+
+type jsonPhase struct {
+	Name    string  `json:"name"`
+	Count   int     `json:"count"`
+	Seconds float64 `json:"seconds"`
+	Self    float64 `json:"self_seconds"`
+}
+
+type jsonCache struct {
+	jsonID
+	Cache  string `json:"cache"`
+	Result string `json:"result"`
+	Key    string `json:"key,omitempty"`
+	Reason string `json:"reason,omitempty"`
+}
+
+type jsonSymbol struct {
+	jsonID
+	Name        string   `json:"name"`
+	Source      string   `json:"source"`
+	Hint        string   `json:"hint,omitempty"`
+	Range       string   `json:"range,omitempty"`
+	Specialized string   `json:"specialized,omitempty"`
+	Reason      string   `json:"reason,omitempty"`
+	Pos         logs.Pos `json:"pos"`
+}
+
+type jsonRank struct {
+	Rank     int      `json:"rank"`
+	Path     string   `json:"path"`
+	Totals   Totals   `json:"totals"`
+	Caches   string   `json:"caches,omitempty"`
+	Diverged []string `json:"diverged"`
+}
+
+type jsonAdvice struct {
+	Text string   `json:"text"`
+	Pos  logs.Pos `json:"pos"`
+	Cost string   `json:"cost"`
+	Fix  jsonFix  `json:"fix"`
+}
+
+type jsonRemark struct {
+	jsonID
+	Kind string `json:"kind"`
+	Text string `json:"text"`
+}
+
+// WriteJSON writes the report as documented JSON.
+func WriteJSON(w io.Writer, r *Report) error {
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", " ")
+	return e.Encode(toJSON(r))
+}
+
+func toJSON(r *Report) *jsonReport {
+	j := &jsonReport{
+		Version: jsonVersion, Title: r.Title, Engine: r.Engine, Totals: r.Totals, ByKind: r.ByKind,
+		Damage: jsonDamage{r.Stats.BadJSON, r.Stats.MD5Mismatch, r.Stats.Stray, r.Stats.Oversized, []string{}},
+	}
+	for _, s := range r.Sources {
+		if s.Err != nil {
+			j.Damage.Sources = append(j.Damage.Sources, s.Path+": "+s.Err.Error())
+		}
+	}
+	if !r.Start.IsZero() {
+		start := r.Start.UTC()
+		j.Start = &start
+	}
+	j.Frames = list(r.Frames, frameJSON)
+	j.Breaks = list(r.Breaks, groupJSON)
+	j.Recompiles = list(r.Recompiles, recompileJSON)
+	j.Failures = list(r.Failures, func(f *Failure) jsonFailure {
+		return jsonFailure{idJSON(f.ID), f.Frame, f.Type, f.Code, f.Reason, f.Hints, f.Pos, f.Stack}
+	})
+	j.Graphs = list(r.Graphs, func(g *Graph) jsonGraph {
+		var stages []string
+		for _, s := range g.Stages {
+			stages = append(stages, s.Name)
+		}
+		return jsonGraph{idJSON(g.ID), g.Name, orEmpty(g.Ops), g.Inputs, orEmpty(stages)}
+	})
+	j.Kernels = list(r.Kernels, kernelJSON)
+	j.Fusions = list(r.Fusions, func(f *Fusion) jsonFusion { return jsonFusion{idJSON(f.ID), f.Before, f.After, f.Steps} })
+	j.Phases = list(r.PhaseSums, func(p PhaseSum) jsonPhase { return jsonPhase(p) })
+	j.Caches = list(r.Caches, func(c CacheEvent) jsonCache { return jsonCache{idJSON(c.ID), c.Cache, c.Hit, c.Key, c.Reason} })
+	j.Symbols = list(r.Symbols, func(s *Symbol) jsonSymbol {
+		return jsonSymbol{idJSON(s.ID), s.Name, s.Source, s.Hint, s.Range, s.Specialized, s.Reason, s.Pos}
+	})
+	j.Ranks = list(r.Ranks, func(k *Rank) jsonRank { return jsonRank{k.Rank, k.Path, k.Totals, k.Caches, orEmpty(k.Diverged)} })
+	j.Advice = list(r.Advice, func(a Advice) jsonAdvice { return jsonAdvice{a.Text, a.Pos, a.Cost, jsonFix(a.Fix)} })
+	j.Remarks = list(r.Side, func(s SideNote) jsonRemark { return jsonRemark{idJSON(s.ID), s.Kind, s.Text} })
+	return j
+}
+
+// list maps a slice and is never nil, so that JSON shows [] and not null.
+func list[T, U any](in []T, f func(T) U) []U {
+	out := make([]U, len(in))
+	for i, x := range in {
+		out[i] = f(x)
+	}
+	return out
+}
+
+func orEmpty(s []string) []string {
+	if s == nil {
+		return []string{}
+	}
+	return s
+}
+
+func idJSON(id ID) jsonID {
+	j := jsonID{ID: id.CompileID.String(), Epoch: id.Epoch}
+	if id.Rank >= 0 {
+		rank := id.Rank
+		j.Rank = &rank
+	}
+	return j
+}
+
+func known(n int64) *int64 {
+	if n < 0 {
+		return nil
+	}
+	return &n
+}
+
+func posJSON(p logs.Pos) *logs.Pos {
+	if p.File == "" {
+		return nil
+	}
+	return &p
+}
+
+func fixJSON(f Fix) *jsonFix {
+	if f.Text == "" {
+		return nil
+	}
+	j := jsonFix(f)
+	return &j
+}
+
+func frameJSON(f *Frame) jsonFrame {
+	j := jsonFrame{jsonID: idJSON(f.ID), Name: f.Name, Pos: posJSON(f.Pos), Status: f.Status, Calls: known(f.Calls), EagerOps: known(f.EagerOps)}
+	if f.Parent != nil {
+		j.Resumes = f.Parent.Name
+	}
+	j.Compiles = list(f.Compiles, func(c *Compile) jsonCompile {
+		jc := jsonCompile{jsonID: idJSON(c.ID), Status: c.Status, Attempts: c.Attempts, Seconds: c.Seconds, Cache: c.Cache, Restarts: c.Restarts}
+		if c.Ops >= 0 {
+			ops := c.Ops
+			jc.Ops = &ops
+		}
+		if c.Guards != nil {
+			n := c.Guards.Leaves
+			jc.Guards, jc.GuardMicros = &n, c.Guards.Micros
+		}
+		for _, g := range c.ShapeGuards {
+			jc.ShapeGuards = append(jc.ShapeGuards, jsonShapeGuard(g))
+		}
+		return jc
+	})
+	return j
+}
+
+func groupJSON(g *BreakGroup) jsonGroup {
+	b := g.Lead
+	j := jsonGroup{
+		Key: g.Key, Code: b.Code, Type: b.Type, Short: shortTitle(b), Explanation: b.Explanation, Hints: orEmpty(b.Hints),
+		Context: b.Context, Fixability: b.Fixability, Outcome: b.Outcome, Noise: b.Noise, Pos: b.Pos, Value: b.Value,
+		Count: len(g.Breaks), Chains: g.Chains, Graphs: g.Graphs, Seconds: g.Seconds, EagerOps: known(g.EagerOps), Fix: fixJSON(g.Fix),
+	}
+	if j.Chains == nil {
+		j.Chains = [][]logs.Pos{}
+	}
+	if g.CausedBy != nil {
+		j.CausedBy = g.CausedBy.Key
+	}
+	j.Compiles = list(g.Breaks, func(b *Break) jsonID { return idJSON(b.Compile.ID) })
+	return j
+}
+
+func recompileJSON(rc *Recompile) jsonRecompile {
+	fr := rc.Compile.Frame
+	j := jsonRecompile{
+		jsonID: idJSON(rc.Compile.ID), Key: rc.Key, Function: fr.Name, Pos: fr.Pos, Limit: rc.Compile.Status == Limit,
+		Call: rc.Call, Seconds: rc.Compile.Seconds, Fix: fixJSON(rc.Fix),
+	}
+	j.Failures = list(rc.Failures, func(g GuardFailure) jsonGuardFailure {
+		jg := jsonGuardFailure{Entry: g.Entry, Source: g.Source, Kind: g.Kind, Expected: g.Expected, Actual: g.Actual, Text: g.Text, Pos: posJSON(g.Pos)}
+		if g.Dim >= 0 {
+			dim := g.Dim
+			jg.Dim = &dim
+		}
+		return jg
+	})
+	return j
+}
+
+func kernelJSON(k *Kernel) jsonKernel {
+	j := jsonKernel{
+		jsonID: idJSON(k.ID), Name: k.Name, Lang: k.Lang, Reason: k.Reason, Ops: orEmpty(k.Ops), Nodes: k.Nodes, Pos: k.Pos,
+		From: k.From, To: k.To, Calls: k.Calls, Nanos: known(k.Nanos),
+	}
+	if k.Output != nil {
+		j.Path = k.Output.Path
+	}
+	return j
+}

@@ -1,0 +1,716 @@
+package explain
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"sort"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"tcdbg/logs"
+	"tcdbg/tracer/breaks"
+)
+
+// This file writes the report as text that fits a pull-request comment: every
+// section, each with its dearest rows; the JSON has them all.
+
+// rows is how many rows a section of the text report shows.
+const rows = 12
+
+// textWriter writes lines; what comes from a trace is cleaned on the way.
+type textWriter struct {
+	w *bufio.Writer
+}
+
+// WriteText writes the report as plain text.
+func WriteText(w io.Writer, r *Report) error {
+	t := &textWriter{bufio.NewWriter(w)}
+	t.head(r)
+	for _, section := range textSections {
+		section(t, r)
+	}
+	return t.w.Flush()
+}
+
+// textSections in the order in which a reader needs them.
+var textSections = []func(t *textWriter, r *Report){
+	(*textWriter).advice, (*textWriter).breaks, (*textWriter).recompiles, (*textWriter).failures, (*textWriter).frames,
+	(*textWriter).guards, (*textWriter).graphs, (*textWriter).kernels, (*textWriter).fusion, (*textWriter).time,
+	(*textWriter).caches, (*textWriter).symbols, (*textWriter).ranks, (*textWriter).notes,
+}
+
+func (t *textWriter) line(format string, args ...any) {
+	for i, a := range args {
+		if s, ok := a.(string); ok {
+			args[i] = Clean(s)
+		}
+	}
+	fmt.Fprintf(t.w, format, args...)
+	_ = t.w.WriteByte('\n')
+}
+
+func (t *textWriter) section(name string) {
+	_ = t.w.WriteByte('\n')
+	t.line("%s", name)
+}
+
+func (t *textWriter) more(n int, what string) {
+	if n > 0 {
+		t.line("  ... and %d more %s", n, what)
+	}
+}
+
+// Clean makes text of a trace safe for a terminal: control characters, which
+// could move the cursor or worse, are escaped.
+func Clean(s string) string {
+	ok := true
+	for i := 0; i < len(s); i++ {
+		if s[i] < 0x20 || s[i] == 0x7f || s[i] >= 0x80 {
+			ok = false
+			break
+		}
+	}
+	if ok {
+		return s
+	}
+	var b strings.Builder
+	for len(s) > 0 {
+		r, n := utf8.DecodeRuneInString(s)
+		switch {
+		case r == utf8.RuneError && n == 1:
+			fmt.Fprintf(&b, "\\x%02x", s[0])
+		case r == '\t':
+			b.WriteString("    ")
+		case r < 0x20 || r == 0x7f || r >= 0x80 && r < 0xa0:
+			fmt.Fprintf(&b, "\\x%02x", r)
+		case unicode.Is(unicode.Bidi_Control, r) || r == 0x2028 || r == 0x2029:
+			fmt.Fprintf(&b, "\\u%04x", r)
+		default:
+			b.WriteString(s[:n])
+		}
+		s = s[n:]
+	}
+	return b.String()
+}
+
+func (t *textWriter) head(r *Report) {
+	title := r.Title
+	if title == "" {
+		title = "report"
+	}
+	engine := r.Engine
+	if engine == "" {
+		engine = "engine unknown"
+	}
+	t.line("%s (%s)", title, engine)
+	n := &r.Totals
+	t.line("%s, %s, %s (%s), %s at %s, %s, %s, %s, %.2f s compiling",
+		count(n.Frames, "frame"), count(n.Compiles, "compile"), count(n.Graphs, "graph"), count(n.Ops, "op"), count(n.Breaks, "break"), count(n.DistinctBreaks, "place"),
+		count(n.Recompiles, "recompile"), count(n.Kernels, "kernel"), count(n.Failures, "failure"), n.CompileSeconds)
+	if r.Live {
+		t.line("the run goes on: these are the figures so far")
+	}
+	for _, s := range damage(r) {
+		t.line("! %s", s)
+	}
+}
+
+// damage words what is wrong with the sources.
+func damage(r *Report) []string {
+	var out []string
+	add := func(n int64, what string) {
+		if n > 0 {
+			out = append(out, fmt.Sprintf("%d %s", n, what))
+		}
+	}
+	add(r.Totals.UnexplainedRecords, "records of unknown kinds, counted in records_by_kind and shown raw")
+	add(r.Stats.BadJSON, "records with broken JSON")
+	add(r.Stats.MD5Mismatch, "payloads that do not fit their md5")
+	add(r.Stats.Stray, "lines that belong to no record")
+	add(r.Stats.Oversized, "records cut for their size")
+	for _, s := range r.Sources {
+		if s.Err != nil {
+			out = append(out, s.Path+": "+s.Err.Error()+": read up to there")
+		}
+	}
+	return out
+}
+
+func count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	if stem, ok := strings.CutSuffix(what, "try"); ok {
+		return fmt.Sprintf("%d %stries", n, stem)
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+func place(p logs.Pos) string {
+	s := shortPlace(p.File, p.Line)
+	if p.Func != "" {
+		s += " in " + p.Func
+	}
+	return s
+}
+
+func clipText(s string, n int) string {
+	s = squeeze(s)
+	if utf8.RuneCountInString(s) <= n {
+		return s
+	}
+	return string([]rune(s)[:n-3]) + "..."
+}
+
+func (t *textWriter) advice(r *Report) {
+	if len(r.Advice) == 0 {
+		return
+	}
+	t.section("FIRST")
+	for i, a := range r.Advice {
+		if i == 5 {
+			break
+		}
+		t.line("%2d. %s: %s (%s)", i+1, place(a.Pos), a.Text, a.Cost)
+		t.fix(a.Fix)
+	}
+}
+
+func (t *textWriter) fix(f Fix) {
+	if f.Text != "" {
+		t.line("    fix: %s", f.Text)
+	}
+	for _, l := range f.Lines {
+		t.line("      %s", l)
+	}
+}
+
+func (t *textWriter) breaks(r *Report) {
+	t.section(fmt.Sprintf("BREAKS: %s at %s", count(r.Totals.Breaks, "break"), count(r.Totals.DistinctBreaks, "place")))
+	shown, hidden := 0, 0
+	var noise []*BreakGroup
+	for _, g := range r.Breaks {
+		switch {
+		case g.Lead.Noise:
+			noise = append(noise, g)
+		case g.CausedBy != nil && !g.CausedBy.Lead.Noise:
+		case shown >= rows:
+			hidden++
+		default:
+			shown++
+			t.group(g, "  ")
+		}
+	}
+	if r.Totals.Breaks == 0 {
+		t.line("  none: every captured graph is whole")
+	}
+	t.more(hidden, "root causes")
+	if len(noise) > 0 {
+		n := 0
+		var places []string
+		for _, g := range noise {
+			n += len(g.Breaks)
+			places = append(places, g.Lead.Code+" "+shortPlace(g.Lead.Pos.File, g.Lead.Pos.Line))
+		}
+		t.line("  folded: %s inside the framework or the standard library (%s)", count(n, "break"), clipText(strings.Join(places, ", "), 120))
+	}
+}
+
+func (t *textWriter) group(g *BreakGroup, indent string) {
+	b := g.Lead
+	t.line("%s%s %s [%s, %s]", indent, orUnknown(b.Code), shortTitle(b), b.Fixability, b.Outcome)
+	t.line("%s    %s  %s", indent, place(b.Pos), clipText(b.Pos.Code, 90))
+	cost := count(len(g.Breaks), "time")
+	if g.Graphs > 0 {
+		cost += fmt.Sprintf(", splits off %s", count(g.Graphs, "graph"))
+	}
+	if g.Seconds > 0 {
+		cost += fmt.Sprintf(", %.2f s to compile them", g.Seconds)
+	}
+	cost += ", eager operators: " + unknown(g.EagerOps)
+	if len(g.Chains) > 1 {
+		cost += ", " + count(len(g.Chains), "call chain")
+	}
+	t.line("%s    %s", indent, cost)
+	if st := userChain(b.Stack); len(st) > 1 {
+		t.line("%s    chain: %s", indent, strings.Join(st, " > "))
+	}
+	if len(b.Value) > 0 {
+		var steps []string
+		for _, v := range b.Value {
+			steps = append(steps, v.Func)
+		}
+		t.line("%s    value: %s", indent, clipText(strings.Join(steps, " > "), 110))
+	}
+	if g.Fix.Text != "" {
+		t.line("%s    fix: %s", indent, clipText(g.Fix.Text, 130))
+	}
+	for _, l := range g.Fix.Lines {
+		t.line("%s      %s", indent, l)
+	}
+	for i, c := range g.Causes {
+		if i == 5 {
+			t.line("%s    and %d more breaks caused by it", indent, len(g.Causes)-5)
+			break
+		}
+		t.line("%s    caused by it: %s %s at %s (%s)", indent, orUnknown(c.Lead.Code), shortTitle(c.Lead), place(c.Lead.Pos), count(len(c.Breaks), "time"))
+	}
+}
+
+func orUnknown(s string) string {
+	if s == "" {
+		return "no code"
+	}
+	return s
+}
+
+func unknown(n int64) string {
+	if n < 0 {
+		return "unknown"
+	}
+	return fmt.Sprint(n)
+}
+
+// userChain is a stack without frames of the framework.
+func userChain(st []logs.Pos) []string {
+	var out []string
+	for _, p := range st {
+		if !frameworkFile(p.File) {
+			out = append(out, shortPlace(p.File, p.Line))
+		}
+	}
+	if len(out) > 8 {
+		out = append(append(out[:3:3], "..."), out[len(out)-4:]...)
+	}
+	return out
+}
+
+func (t *textWriter) recompiles(r *Report) {
+	if len(r.Recompiles) == 0 {
+		t.section("RECOMPILES: none")
+		return
+	}
+	t.section(fmt.Sprintf("RECOMPILES: %d", r.Totals.Recompiles))
+	byFrame := map[*Frame][]*Recompile{}
+	var order []*Frame
+	for _, rc := range r.Recompiles {
+		fr := rc.Compile.Frame
+		if byFrame[fr] == nil {
+			order = append(order, fr)
+		}
+		byFrame[fr] = append(byFrame[fr], rc)
+	}
+	sort.SliceStable(order, func(i, j int) bool { return len(byFrame[order[i]]) > len(byFrame[order[j]]) })
+	for i, fr := range order {
+		if i == rows {
+			t.more(len(order)-rows, "functions")
+			return
+		}
+		t.frameRecompiles(fr, byFrame[fr])
+	}
+}
+
+func (t *textWriter) frameRecompiles(fr *Frame, list []*Recompile) {
+	seconds := 0.0
+	for _, rc := range list {
+		seconds += rc.Compile.Seconds
+	}
+	t.line("  %s %s: %s, %.2f s", fr.Name, shortPlace(fr.Pos.File, fr.Pos.Line), count(len(list), "recompile"), seconds)
+	for i, rc := range list {
+		if i == 9 {
+			t.line("    ... and %d more", len(list)-9)
+			break
+		}
+		limit := ""
+		if rc.Compile.Status == Limit {
+			limit = "  LIMIT REACHED: runs eager from here"
+		}
+		if len(rc.Failures) == 0 {
+			t.line("    [%s] reason not recorded%s", rc.Compile.ID.CompileID.String(), limit)
+			continue
+		}
+		g := rc.Failures[0]
+		t.line("    [%s] %s%s%s", rc.Compile.ID.CompileID.String(), failureText(&g), also(rc.Failures), limit)
+		if g.Pos.File != "" {
+			t.line("        guard from %s  %s", place(g.Pos), clipText(g.Pos.Code, 80))
+		}
+	}
+	if f := list[0].Fix; f.Text != "" {
+		t.line("    fix: %s", f.Text)
+	}
+}
+
+// failureText is one failing guard in words.
+func failureText(g *GuardFailure) string {
+	kind, _ := breaks.Recompile(g.Kind)
+	s := kind.Short
+	if src := plainSource(g.Source); src != "" {
+		s += ": " + src
+	}
+	if g.Dim >= 0 {
+		s += fmt.Sprintf(" dim %d", g.Dim)
+	}
+	if g.Expected != "" {
+		s += ", expected " + clipText(g.Expected, 60)
+	}
+	if g.Actual != "" {
+		s += ", actual " + clipText(g.Actual, 60)
+	}
+	if g.Source == "" {
+		s += ": " + clipText(g.Text, 100)
+	}
+	return s
+}
+
+func also(list []GuardFailure) string {
+	if len(list) < 2 {
+		return ""
+	}
+	return fmt.Sprintf(" (and %d more entries failed)", len(list)-1)
+}
+
+func (t *textWriter) failures(r *Report) {
+	if len(r.Failures) == 0 {
+		return
+	}
+	t.section(fmt.Sprintf("FAILURES: %d", len(r.Failures)))
+	for i, f := range r.Failures {
+		if i == rows {
+			t.more(len(r.Failures)-rows, "failures")
+			return
+		}
+		code := f.Code
+		if code != "" {
+			code += " "
+		}
+		t.line("  [%s] %s %s%s: %s", f.ID.CompileID.String(), f.Frame, code, f.Type, clipText(firstLine(f.Reason), 100))
+		if f.Pos.File != "" {
+			t.line("      %s  %s", place(f.Pos), clipText(f.Pos.Code, 90))
+		}
+	}
+}
+
+func (t *textWriter) frames(r *Report) {
+	if len(r.Frames) == 0 {
+		return
+	}
+	t.section(fmt.Sprintf("FRAMES: %d", len(r.Frames)))
+	t.line("  %-44s %-14s %8s %5s %7s %9s", "function", "status", "compiles", "ops", "breaks", "compile s")
+	shown := 0
+	for _, fr := range r.Frames {
+		if fr.Parent != nil && parentShown(fr) {
+			continue
+		}
+		if shown >= 3*rows {
+			t.more(len(r.Frames)-shown, "frames")
+			return
+		}
+		shown += t.frame(fr, "")
+	}
+}
+
+func parentShown(fr *Frame) bool {
+	for p := fr.Parent; p != nil; p = p.Parent {
+		if p == fr {
+			return false
+		}
+	}
+	return true
+}
+
+// frame prints a frame and the frames that resume it; it returns their number.
+func (t *textWriter) frame(fr *Frame, indent string) int {
+	ops, breaks, seconds := 0, 0, 0.0
+	for _, c := range fr.Compiles {
+		if c.Graph != nil {
+			ops += len(c.Graph.Ops)
+		}
+		breaks += len(c.Breaks)
+		seconds += c.Seconds
+	}
+	name := fr.Name
+	if fn, line, ok := resumedFunction(name); ok {
+		name = fmt.Sprintf("resumes %s at line %d", fn, line)
+	} else if fr.Pos.File != "" {
+		name += " " + shortPlace(fr.Pos.File, fr.Pos.Line)
+	}
+	rank := ""
+	if fr.ID.Rank >= 0 {
+		rank = fmt.Sprintf("r%d ", fr.ID.Rank)
+	}
+	t.line("  %-44s %-14s %8d %5d %7d %9.2f", clipText(indent+rank+name, 44), string(fr.Status), len(fr.Compiles), ops, breaks, seconds)
+	n := 1
+	if len(indent) > 20 {
+		return n
+	}
+	for i, res := range fr.Resumes {
+		if i == rows {
+			t.line("  %s  ... and %d more resumed parts", indent, len(fr.Resumes)-rows)
+			return n + len(fr.Resumes) - rows
+		}
+		n += t.frame(res, indent+"  ")
+	}
+	return n
+}
+
+func (t *textWriter) guards(r *Report) {
+	leaves, noise, entries := 0, 0, 0
+	var dearest *Compile
+	for _, fr := range r.Frames {
+		for _, c := range fr.Compiles {
+			if c.Guards == nil {
+				continue
+			}
+			entries++
+			leaves += c.Guards.Leaves
+			noise += c.Guards.Noise
+			if dearest == nil || c.Guards.Micros > dearest.Guards.Micros {
+				dearest = c
+			}
+		}
+	}
+	if entries == 0 {
+		return
+	}
+	t.section(fmt.Sprintf("GUARDS: %s in %s, %d of them about hasattr and dynamic marking", count(leaves, "guard"), count(entries, "entry"), noise))
+	if dearest != nil && dearest.Guards.Micros > 0 {
+		t.line("  dearest: %s [%s] %d guards, %.1f us a check", dearest.Frame.Name, dearest.ID.CompileID.String(), dearest.Guards.Leaves, dearest.Guards.Micros)
+	}
+	t.guardDiffs(r)
+}
+
+// guardDiffs shows what changed in the guards from entry to entry of a frame.
+func (t *textWriter) guardDiffs(r *Report) {
+	shown := 0
+	for _, fr := range r.Frames {
+		var last *Compile
+		for _, c := range fr.Compiles {
+			if c.Guards == nil {
+				continue
+			}
+			if last != nil && shown < 6 {
+				if changes := DiffGuards(last.Guards.Root(), c.Guards.Root()); len(changes) > 0 {
+					shown++
+					t.line("  %s [%s] against [%s]: %d guards differ", fr.Name, c.ID.CompileID.String(), last.ID.CompileID.String(), len(changes))
+					for i, ch := range changes {
+						if i == 3 {
+							break
+						}
+						t.line("      %s %s: %s", ch.Kind, plainSource(ch.Source), changeText(ch.Old, ch.New))
+					}
+				}
+			}
+			last = c
+		}
+	}
+}
+
+// changeText shows the part of two checks that differs.
+func changeText(old, now string) string {
+	if old == "" {
+		return "new: " + clipText(now, 100)
+	}
+	if now == "" {
+		return "gone: " + clipText(old, 100)
+	}
+	i := 0
+	for i < len(old) && i < len(now) && old[i] == now[i] {
+		i++
+	}
+	j := 0
+	for j < len(old)-i && j < len(now)-i && old[len(old)-1-j] == now[len(now)-1-j] {
+		j++
+	}
+	from := strings.LastIndexAny(old[:i], " (") + 1
+	for j > 0 && !strings.ContainsRune("]) ,", rune(old[len(old)-j])) {
+		j--
+	}
+	if j > 0 && old[len(old)-j] == ']' {
+		j--
+	}
+	a, b := old[from:len(old)-j], now[from:len(now)-j]
+	return clipText(a, 60) + " -> " + clipText(b, 60)
+}
+
+func (t *textWriter) graphs(r *Report) {
+	if len(r.Graphs) == 0 {
+		return
+	}
+	t.section(fmt.Sprintf("GRAPHS: %d, %s", len(r.Graphs), count(r.Totals.Ops, "op")))
+	for i, g := range r.Graphs {
+		if i == rows {
+			t.more(len(r.Graphs)-rows, "graphs")
+			return
+		}
+		var stages []string
+		for _, s := range g.Stages {
+			stages = appendNew(stages, s.Name)
+		}
+		t.line("  [%s] %d ops [%s]", g.ID.CompileID.String(), len(g.Ops), clipText(strings.Join(g.Ops, ", "), 80))
+		t.line("      stages: %s", clipText(strings.Join(stages, ", "), 110))
+	}
+}
+
+func (t *textWriter) kernels(r *Report) {
+	if len(r.Kernels) == 0 {
+		return
+	}
+	t.section(fmt.Sprintf("KERNELS: %d generated, %d extern", r.Totals.Kernels, len(r.Kernels)-r.Totals.Kernels))
+	for i, k := range r.Kernels {
+		if i == rows {
+			t.more(len(r.Kernels)-rows, "kernels")
+			return
+		}
+		from := ""
+		for _, p := range k.Pos {
+			from += " " + shortPlace(p.File, p.Line)
+		}
+		t.line("  [%s] %-44s %-6s %s%s", k.ID.CompileID.String(), clipText(k.Name, 44), k.Lang, clipText(strings.Join(k.Ops, "+"), 50), clipText(from, 60))
+	}
+}
+
+func (t *textWriter) fusion(r *Report) {
+	if len(r.Fusions) == 0 {
+		return
+	}
+	t.section("FUSION")
+	for i, f := range r.Fusions {
+		if i == rows {
+			t.more(len(r.Fusions)-rows, "graphs")
+			return
+		}
+		fused := 0
+		reasons := map[string]int{}
+		for _, s := range f.Steps {
+			if s.Fused {
+				fused++
+			} else {
+				reasons[reasonClass(s.Reason)]++
+			}
+		}
+		t.line("  [%s] %d nodes into %d kernels, %d fusions, %d refusals", f.ID.CompileID.String(), f.Before, f.After, fused, len(f.Steps)-fused)
+		for j, k := range byCount(reasons) {
+			if j == 4 {
+				break
+			}
+			t.line("      %3d x %s", reasons[k], k)
+		}
+	}
+}
+
+// reasonClass drops the numbers of a refusal's reason.
+func reasonClass(s string) string {
+	if i := strings.IndexAny(s, "(0123456789"); i > 8 {
+		s = s[:i]
+	}
+	return strings.TrimRight(s, " :,")
+}
+
+func byCount(m map[string]int) []string {
+	var keys []string
+	for k := range m {
+		keys = append(keys, k)
+	}
+	sort.Slice(keys, func(i, j int) bool {
+		if m[keys[i]] != m[keys[j]] {
+			return m[keys[i]] > m[keys[j]]
+		}
+		return keys[i] < keys[j]
+	})
+	return keys
+}
+
+func (t *textWriter) time(r *Report) {
+	if len(r.PhaseSums) == 0 {
+		return
+	}
+	t.section(fmt.Sprintf("COMPILE TIME: %.2f s", r.Totals.CompileSeconds))
+	t.line("  %-44s %7s %10s %10s", "phase", "times", "total s", "own s")
+	for i, p := range r.PhaseSums {
+		if i == rows {
+			t.more(len(r.PhaseSums)-rows, "phases")
+			return
+		}
+		t.line("  %-44s %7d %10.3f %10.3f", clipText(p.Name, 44), p.Count, p.Seconds, p.Self)
+	}
+}
+
+func (t *textWriter) caches(r *Report) {
+	if len(r.Caches) == 0 {
+		return
+	}
+	n := map[string]int{}
+	for _, c := range r.Caches {
+		n[c.Cache+" "+c.Hit]++
+	}
+	var parts []string
+	for _, k := range byCount(n) {
+		parts = append(parts, fmt.Sprintf("%s %d", k, n[k]))
+	}
+	t.section("CACHES: " + strings.Join(parts, ", "))
+	for _, c := range r.Caches {
+		if c.Hit == "bypass" && c.Reason != "" {
+			t.line("  [%s] %s bypassed: %s", c.ID.CompileID.String(), c.Cache, clipText(c.Reason, 100))
+		}
+	}
+}
+
+func (t *textWriter) symbols(r *Report) {
+	if len(r.Symbols) == 0 {
+		return
+	}
+	t.section(fmt.Sprintf("DYNAMIC SIZES: %d", len(r.Symbols)))
+	for i, s := range r.Symbols {
+		if i == rows {
+			t.more(len(r.Symbols)-rows, "symbols")
+			return
+		}
+		end := ""
+		if s.Specialized != "" {
+			end = fmt.Sprintf("  specialised to %s (%s)", s.Specialized, s.Reason)
+		}
+		if s.Hint != "" {
+			end = " first " + s.Hint + end
+		}
+		t.line("  [%s] %s = %s in %s%s  %s", s.ID.CompileID.String(), s.Name, s.Source, s.Range, end, place(s.Pos))
+	}
+}
+
+func (t *textWriter) ranks(r *Report) {
+	if len(r.Ranks) == 0 {
+		return
+	}
+	t.section(fmt.Sprintf("RANKS: %d", len(r.Ranks)))
+	for _, k := range r.Ranks {
+		t.line("  rank %d: %d frames, %d graphs, %d breaks, %d recompiles, %.2f s %s", k.Rank, k.Totals.Frames, k.Totals.Graphs, k.Totals.Breaks, k.Totals.Recompiles, k.Totals.CompileSeconds, k.Caches)
+		for i, d := range k.Diverged {
+			if i == 5 {
+				t.line("      ... and %d more", len(k.Diverged)-5)
+				break
+			}
+			t.line("      differs: %s", d)
+		}
+	}
+}
+
+func (t *textWriter) notes(r *Report) {
+	n := map[string]int{}
+	first := map[string]string{}
+	for _, s := range r.Side {
+		if n[s.Kind]++; first[s.Kind] == "" {
+			first[s.Kind] = firstLine(s.Text)
+		}
+	}
+	if len(n) == 0 {
+		return
+	}
+	t.section("REMARKS")
+	for i, k := range byCount(n) {
+		if i == rows {
+			break
+		}
+		t.line("  %d x %s: %s", n[k], k, clipText(first[k], 100))
+	}
+}
