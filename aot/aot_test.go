@@ -1,0 +1,231 @@
+package aot
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"tcdbg/graph"
+	"tcdbg/internal/ops"
+	"tcdbg/internal/sym"
+	"tcdbg/torch"
+)
+
+// interpret compiles a pure graph to its interpretation, without gradients as a
+// real compiler's code would be, and refuses graphs that still mutate.
+func interpret(t *testing.T) func(*graph.Graph, string) (Runnable, error) {
+	return func(g *graph.Graph, stage string) (Runnable, error) {
+		for _, n := range g.Nodes() {
+			if row := n.OpRow(); row != nil && row.Tags.Has(ops.TagInPlace) {
+				t.Errorf("%s graph mutates: %s", stage, n.Name)
+			}
+		}
+		return func(in []torch.Value) (out []torch.Value) {
+			torch.NoGrad(func() { out = g.Run(in) })
+			return out
+		}, nil
+	}
+}
+
+// capture builds a graph by running f over nodes.
+func capture(t *testing.T, in []*torch.Tensor, f func(b *graph.Builder, x []ops.Value) []ops.Value) *graph.Graph {
+	t.Helper()
+	g := graph.New("g", &sym.Env{})
+	var xs []ops.Value
+	for i, x := range in {
+		name := string(rune('x' + i))
+		xs = append(xs, g.Input(name, name, "L['"+name+"']", x.TensorMeta()))
+	}
+	var outs []ops.Arg
+	for _, v := range f(&graph.Builder{G: g}, xs) {
+		outs = append(outs, v.(*graph.Node))
+	}
+	g.SetOutput(outs)
+	if err := g.Check(); err != nil {
+		t.Fatal(err)
+	}
+	return g
+}
+
+func lookup(t *testing.T, name string) ops.ID {
+	t.Helper()
+	row, ok := ops.Lookup(name)
+	if !ok {
+		t.Fatalf("no operator %s", name)
+	}
+	return row.ID
+}
+
+type aotCase struct {
+	name string
+	in   func() []*torch.Tensor
+	f    func(t *testing.T, b *graph.Builder, x []ops.Value) []ops.Value
+}
+
+var cases = []aotCase{
+	{"pure", two, func(t *testing.T, b *graph.Builder, x []ops.Value) []ops.Value {
+		return []ops.Value{b.Emit(ops.Mul, b.Emit(ops.Sin, x[0]), x[1])}
+	}},
+	{"in place on an intermediate", two, func(t *testing.T, b *graph.Builder, x []ops.Value) []ops.Value {
+		y := b.Emit(ops.Sin, x[0])
+		b.Emit(lookup(t, "add_"), y, x[1])
+		return []ops.Value{b.Emit(ops.Mul, y, y)}
+	}},
+	{"in place on an input", two, func(t *testing.T, b *graph.Builder, x []ops.Value) []ops.Value {
+		b.Emit(lookup(t, "mul_"), x[0], x[1])
+		return []ops.Value{b.Emit(ops.Sin, x[0])}
+	}},
+	{"through a view", two, func(t *testing.T, b *graph.Builder, x []ops.Value) []ops.Value {
+		y := b.Emit(ops.Sin, x[0])
+		v := b.Emit(ops.Transpose, y, sym.C(0), sym.C(1))
+		b.Emit(lookup(t, "add_"), v, sym.C(1))
+		return []ops.Value{b.Emit(ops.Mul, y, x[1]), b.Emit(ops.Neg, v)}
+	}},
+	{"a view read after its base changed", two, func(t *testing.T, b *graph.Builder, x []ops.Value) []ops.Value {
+		v := b.Emit(ops.Unsqueeze, x[0], sym.C(0))
+		w := b.Emit(ops.Permute, v, []sym.Int{sym.C(2), sym.C(0), sym.C(1)})
+		b.Emit(lookup(t, "mul_"), x[0], sym.C(3))
+		return []ops.Value{b.Emit(ops.Exp, w)}
+	}},
+	{"view of an input returned", two, func(t *testing.T, b *graph.Builder, x []ops.Value) []ops.Value {
+		return []ops.Value{b.Emit(ops.Transpose, x[0], sym.C(0), sym.C(1)), b.Emit(ops.Mul, x[0], x[1])}
+	}},
+	{"linear layer", three, func(t *testing.T, b *graph.Builder, x []ops.Value) []ops.Value {
+		return []ops.Value{b.Emit(ops.Relu, b.Emit(ops.Linear, x[0], x[1], x[2]))}
+	}},
+	{"softmax and layer norm", two, func(t *testing.T, b *graph.Builder, x []ops.Value) []ops.Value {
+		y := b.Emit(ops.Softmax, x[0], sym.C(1))
+		return []ops.Value{b.Emit(ops.Mul, b.Emit(ops.LayerNorm, y, []sym.Int{sym.C(4)}), x[1])}
+	}},
+}
+
+func two() []*torch.Tensor { return []*torch.Tensor{torch.Randn(3, 4), torch.Randn(3, 4)} }
+func three() []*torch.Tensor {
+	return []*torch.Tensor{torch.Randn(3, 4), torch.Randn(5, 4), torch.Randn(5)}
+}
+
+// TestCompileEqualsEager runs each case through aot and through the captured
+// graph itself, and compares outputs, mutated inputs and aliases.
+func TestCompileEqualsEager(t *testing.T) {
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			torch.ManualSeed(3)
+			a := c.in()
+			b := clones(a)
+			g := capture(t, a, func(b *graph.Builder, x []ops.Value) []ops.Value { return c.f(t, b, x) })
+			run, err := Compile(&Request{Graph: g, Example: values(a), Check: true, Compile: interpret(t)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			want, got := g.Run(values(b)), run(values(a))
+			for i := range want {
+				same(t, "output", got[i].(*torch.Tensor), want[i].(*torch.Tensor))
+				if x, y := sharesWith(got[i], a), sharesWith(want[i], b); x != y {
+					t.Errorf("output %d shares memory with input %d, eager with %d", i, x, y)
+				}
+			}
+			for i := range a {
+				same(t, "input", a[i], b[i])
+			}
+		})
+	}
+}
+
+// TestGradientsEqualTape compares the gradients of the joint graph with those
+// of the eager tape.
+func TestGradientsEqualTape(t *testing.T) {
+	for _, c := range cases {
+		if strings.Contains(c.name, "on an input") || strings.Contains(c.name, "base changed") {
+			continue // a leaf that wants gradients must not change in place
+		}
+		t.Run(c.name, func(t *testing.T) {
+			torch.ManualSeed(4)
+			a := c.in()
+			b := clones(a)
+			for i := range a {
+				a[i].RequiresGrad_()
+				b[i].RequiresGrad_()
+			}
+			g := capture(t, a, func(b *graph.Builder, x []ops.Value) []ops.Value { return c.f(t, b, x) })
+			run, err := Compile(&Request{Graph: g, Example: values(a), Check: true, Compile: interpret(t)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			total(run(values(a))).Backward()
+			total(g.Run(values(b))).Backward()
+			for i := range a {
+				if (a[i].Grad() == nil) != (b[i].Grad() == nil) {
+					t.Fatalf("input %d: gradient %v, tape %v", i, a[i].Grad(), b[i].Grad())
+				}
+				if a[i].Grad() != nil {
+					same(t, "gradient", a[i].Grad(), b[i].Grad())
+				}
+			}
+		})
+	}
+}
+
+// total is a scalar that depends on every output.
+func total(outs []torch.Value) *torch.Tensor {
+	sum := torch.Zeros(1).Sum()
+	for _, o := range outs {
+		x := o.(*torch.Tensor)
+		sum = sum.Add(x.Mul(x).Sum())
+	}
+	return sum
+}
+
+func clones(ts []*torch.Tensor) []*torch.Tensor {
+	out := make([]*torch.Tensor, len(ts))
+	for i, x := range ts {
+		out[i] = x.Clone()
+	}
+	return out
+}
+
+func values(ts []*torch.Tensor) []torch.Value {
+	out := make([]torch.Value, len(ts))
+	for i, x := range ts {
+		out[i] = x
+	}
+	return out
+}
+
+func sharesWith(v torch.Value, in []*torch.Tensor) int {
+	for i, x := range in {
+		if v.(*torch.Tensor).Storage() == x.Storage() {
+			return i
+		}
+	}
+	return -1
+}
+
+func same(t *testing.T, what string, got, want *torch.Tensor) {
+	t.Helper()
+	x, y := got.Detach().Contiguous().Data(), want.Detach().Contiguous().Data()
+	if len(x) != len(y) {
+		t.Fatalf("%s: %v, want %v", what, got, want)
+	}
+	for i := range x {
+		if d := math.Abs(x[i] - y[i]); d > 1e-5+1.3e-6*math.Abs(y[i]) || math.IsNaN(d) {
+			t.Fatalf("%s: %v, want %v", what, got, want)
+		}
+	}
+}
+
+// TestDeadAndEqualValues wants cse and dead code elimination to leave one sin.
+func TestDeadAndEqualValues(t *testing.T) {
+	in := two()
+	g := capture(t, in, func(b *graph.Builder, x []ops.Value) []ops.Value {
+		b.Emit(ops.Exp, x[1])
+		return []ops.Value{b.Emit(ops.Add, b.Emit(ops.Sin, x[0]), b.Emit(ops.Sin, x[0]))}
+	})
+	var got string
+	_, err := Compile(&Request{Graph: g, Example: values(in), Check: true, Compile: func(g *graph.Graph, _ string) (Runnable, error) {
+		got = strings.Join(g.OpNames(), " ")
+		return g.Run, nil
+	}})
+	if err != nil || got != "sin add" {
+		t.Errorf("%q, %v", got, err)
+	}
+}
