@@ -1,7 +1,10 @@
 package backends
 
 import (
+	"tcdbg/aot"
+	"tcdbg/graph"
 	"tcdbg/inductor/lower"
+	"tcdbg/torch"
 	"tcdbg/tracer"
 )
 
@@ -14,13 +17,26 @@ func (eager) Compile(r *tracer.Request) (tracer.Runnable, error) {
 	return r.Module.Run, nil
 }
 
-// aotEager runs the graph after the decompositions that the inductor applies,
-// so that a difference to "eager" is a decomposition's fault.
+// aotEager runs the pure graphs that aot makes operator by operator, after the
+// decompositions that the inductor applies: a difference to "eager" is the
+// fault of functionalization, of a derivative or of a decomposition.
 type aotEager struct{}
 
 func (aotEager) Name() string { return "aot_eager" }
 
 func (aotEager) Compile(r *tracer.Request) (tracer.Runnable, error) {
-	g := lower.Decompose(r.Module.G)
-	return g.Run, nil
+	return throughAOT(r, func(g *graph.Graph, _ string) (aot.Runnable, error) {
+		return func(in []torch.Value) (out []torch.Value) {
+			torch.NoGrad(func() { out = g.Run(in) })
+			return out
+		}, nil
+	})
+}
+
+// throughAOT compiles the pure graphs of a captured one.
+func throughAOT(r *tracer.Request, compile func(g *graph.Graph, stage string) (aot.Runnable, error)) (tracer.Runnable, error) {
+	run, err := aot.Compile(&aot.Request{
+		ID: r.ID, Graph: r.Module.G, Example: r.Example, Log: r.Log, Keep: lower.Has, Compile: compile,
+	})
+	return run, err
 }

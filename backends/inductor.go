@@ -5,6 +5,7 @@ import (
 	"runtime"
 	"strings"
 
+	"tcdbg/aot"
 	"tcdbg/graph"
 	"tcdbg/inductor"
 	"tcdbg/inductor/codegen/cpp"
@@ -65,15 +66,21 @@ func (e *engine) start() (err error) {
 	return err
 }
 
-// Compile compiles the request's graph.
+// Compile compiles the request's graph: aot makes pure graphs of it, of which
+// each becomes a program.
 func (b *inductorBackend) Compile(r *tracer.Request) (tracer.Runnable, error) {
 	if err := checkMode(r.Mode); err != nil {
 		return nil, err
 	}
 	e := b.set.engine()
-	prog, err := inductor.Compile(r.Module.G, inductor.Options{
+	return throughAOT(r, func(g *graph.Graph, _ string) (aot.Runnable, error) { return e.compile(g, r) })
+}
+
+// compile makes one pure graph a program and loads it.
+func (e *engine) compile(g *graph.Graph, r *tracer.Request) (aot.Runnable, error) {
+	prog, err := inductor.Compile(g, inductor.Options{
 		Target: cpp.Target{Lanes: e.lanes, Cache: e.cpu.Cache},
-		Cores:  runtime.GOMAXPROCS(0), Params: paramInputs(r.Module.G), ID: r.ID, Log: r.Log,
+		Cores:  runtime.GOMAXPROCS(0), Params: paramInputs(g), ID: r.ID, Log: r.Log,
 	})
 	if err != nil {
 		return nil, err
