@@ -227,7 +227,9 @@ func (l *loader) importFrom(path, dir string) (*types.Package, error) {
 // find returns the files of a package that is loaded from source, none for a
 // native one.
 func (l *loader) find(path, dir string) ([]sourceFile, string, error) {
-	if sub, ok := strings.CutPrefix(path, "tcdbg/"); ok && l.cfg.Source != nil {
+	// Source may hold all of torch (tcdbg init unpacks it from there); what is
+	// bound natively stays native.
+	if sub, ok := strings.CutPrefix(path, "tcdbg/"); ok && l.cfg.Source != nil && !l.archive.hasNative(path) {
 		if files, err := fsFiles(l.cfg.Source, sub, path); err != nil || files != nil {
 			return files, "", err
 		}
