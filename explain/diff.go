@@ -1,0 +1,316 @@
+package explain
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"path/filepath"
+	"sort"
+	"strings"
+
+	"tcdbg/logs"
+)
+
+// This file compares two reports. Causes are matched by what they are, not by
+// compile id or line: lines inserted above, a renamed function and swapped
+// breaks give "moved", not "new" and "fixed".
+
+// Cause is one break or recompile as a comparison sees it.
+type Cause struct {
+	Key   string   `json:"key"`
+	What  string   `json:"what"`
+	Pos   logs.Pos `json:"pos"`
+	Count int      `json:"count"`
+	Noise bool     `json:"noise,omitempty"`
+
+	code, function, text string
+}
+
+// Moved is one cause that is in both reports at another place, or as often
+// not as before.
+type Moved struct {
+	From Cause `json:"from"`
+	To   Cause `json:"to"`
+}
+
+// Changes is how one kind of cause differs.
+type Changes struct {
+	New   []Cause `json:"new"`
+	Fixed []Cause `json:"fixed"`
+	Moved []Moved `json:"moved"`
+	// Counted are at the same place, but another number of times.
+	Counted []Moved `json:"counted"`
+	Same    int     `json:"same"`
+}
+
+// Difference is what Diff finds.
+type Difference struct {
+	Before, After Totals   `json:"-"`
+	Breaks        Changes  `json:"breaks"`
+	Recompiles    Changes  `json:"recompiles"`
+	KernelsNew    []string `json:"kernels_new"`
+	KernelsGone   []string `json:"kernels_gone"`
+	Graphs        []string `json:"graphs"` // functions whose graphs differ, in words
+}
+
+// Empty says whether nothing differs but time.
+func (d *Difference) Empty() bool {
+	return d.Breaks.empty() && d.Recompiles.empty() && len(d.KernelsNew)+len(d.KernelsGone)+len(d.Graphs) == 0
+}
+
+func (c *Changes) empty() bool { return len(c.New)+len(c.Fixed)+len(c.Moved)+len(c.Counted) == 0 }
+
+// Diff compares report b with the earlier report a.
+func Diff(a, b *Report) *Difference {
+	d := &Difference{Before: a.Totals, After: b.Totals}
+	d.Breaks = match(breakCauses(a), breakCauses(b))
+	d.Recompiles = match(recompileCauses(a), recompileCauses(b))
+	d.KernelsGone, d.KernelsNew = differ(kernelNames(a), kernelNames(b))
+	d.Graphs = graphChanges(a, b)
+	return d
+}
+
+func breakCauses(r *Report) []Cause {
+	var out []Cause
+	for _, g := range r.Breaks {
+		p := g.Lead.Pos
+		out = append(out, Cause{
+			Key: g.Key, What: strings.TrimSpace(g.Lead.Code + " " + shortTitle(g.Lead)), Pos: p, Count: len(g.Breaks), Noise: g.Lead.Noise,
+			code: g.Lead.Code + g.Lead.Type, function: filepath.Base(p.File) + "|" + functionOf(p, g.Lead.Compile), text: squeeze(p.Code),
+		})
+	}
+	return out
+}
+
+func recompileCauses(r *Report) []Cause {
+	byKey := map[string]*Cause{}
+	var order []*Cause
+	for _, rc := range r.Recompiles {
+		c := byKey[rc.Key]
+		if c == nil {
+			fr := rc.Compile.Frame
+			fn := functionOf(logs.Pos{Func: fr.Name}, nil)
+			c = &Cause{Key: rc.Key, What: "recompile of " + fn, Pos: fr.Pos, function: filepath.Base(fr.Pos.File) + "|" + fn}
+			if len(rc.Failures) > 0 {
+				g := &rc.Failures[0]
+				c.What += ": " + failureText(g)
+				c.code = g.Kind + "|" + itoa(g.Dim)
+				c.text = g.Source + "|" + squeeze(g.Pos.Code)
+			}
+			byKey[rc.Key] = c
+			order = append(order, c)
+		}
+		c.Count++
+	}
+	out := make([]Cause, len(order))
+	for i, c := range order {
+		out[i] = *c
+	}
+	return out
+}
+
+// match pairs causes: by key, then by cause and text whatever the function is
+// called, then by cause and function where the line was edited a little.
+func match(a, b []Cause) Changes {
+	ch := Changes{New: []Cause{}, Fixed: []Cause{}, Moved: []Moved{}, Counted: []Moved{}}
+	usedA, usedB := make([]bool, len(a)), make([]bool, len(b))
+	pair := func(i, j int) {
+		usedA[i], usedB[j] = true, true
+		switch {
+		case a[i].Pos.Line != b[j].Pos.Line || a[i].function != b[j].function || a[i].text != b[j].text:
+			ch.Moved = append(ch.Moved, Moved{a[i], b[j]})
+		case a[i].Count != b[j].Count:
+			ch.Counted = append(ch.Counted, Moved{a[i], b[j]})
+		default:
+			ch.Same++
+		}
+	}
+	for _, same := range []func(x, y *Cause) bool{
+		func(x, y *Cause) bool { return x.Key == y.Key },
+		func(x, y *Cause) bool { return x.code == y.code && x.text == y.text && x.text != "" },
+		func(x, y *Cause) bool {
+			return x.code == y.code && x.function == y.function && alike(x.text, y.text) >= 0.6
+		},
+		func(x, y *Cause) bool { return x.code == y.code && x.text == y.text && x.function == y.function },
+	} {
+		for i := range a {
+			if usedA[i] {
+				continue
+			}
+			if j := nearest(a[i], b, usedB, same); j >= 0 {
+				pair(i, j)
+			}
+		}
+	}
+	for i := range a {
+		if !usedA[i] {
+			ch.Fixed = append(ch.Fixed, a[i])
+		}
+	}
+	for j := range b {
+		if !usedB[j] {
+			ch.New = append(ch.New, b[j])
+		}
+	}
+	return ch
+}
+
+// nearest is the free cause that is the same and closest by line.
+func nearest(c Cause, list []Cause, used []bool, same func(x, y *Cause) bool) int {
+	best := -1
+	for j := range list {
+		if used[j] || !same(&c, &list[j]) {
+			continue
+		}
+		if best < 0 || abs(list[j].Pos.Line-c.Pos.Line) < abs(list[best].Pos.Line-c.Pos.Line) {
+			best = j
+		}
+	}
+	return best
+}
+
+func abs(n int) int { return max(n, -n) }
+
+// alike is the share of words that two lines have in common.
+func alike(a, b string) float64 {
+	wa, wb := words(a), words(b)
+	if len(wa) == 0 || len(wb) == 0 {
+		return 0
+	}
+	n := 0
+	for w := range wa {
+		if wb[w] {
+			n++
+		}
+	}
+	return float64(2*n) / float64(len(wa)+len(wb))
+}
+
+func words(s string) map[string]bool {
+	out := map[string]bool{}
+	for _, w := range strings.FieldsFunc(s, func(r rune) bool { return r < 128 && !letterOrDigit(byte(r)) }) {
+		out[w] = true
+	}
+	return out
+}
+
+func kernelNames(r *Report) map[string]int {
+	out := map[string]int{}
+	for _, k := range r.Kernels {
+		out[k.Name]++
+	}
+	return out
+}
+
+// differ lists what a has more of than b, and b than a.
+func differ(a, b map[string]int) (gone, fresh []string) {
+	gone, fresh = []string{}, []string{}
+	for k, n := range a {
+		if n > b[k] {
+			gone = append(gone, k)
+		}
+	}
+	for k, n := range b {
+		if n > a[k] {
+			fresh = append(fresh, k)
+		}
+	}
+	sort.Strings(gone)
+	sort.Strings(fresh)
+	return gone, fresh
+}
+
+// graphChanges compares the graphs of each function, resumed parts included.
+func graphChanges(a, b *Report) []string {
+	fa, fb := graphSizes(a), graphSizes(b)
+	var names []string
+	for n := range fa {
+		names = append(names, n)
+	}
+	for n := range fb {
+		if _, ok := fa[n]; !ok {
+			names = append(names, n)
+		}
+	}
+	sort.Strings(names)
+	out := []string{}
+	for _, n := range names {
+		if fa[n] != fb[n] {
+			out = append(out, fmt.Sprintf("%s: graphs of [%s] operators, before [%s]", n, fb[n], fa[n]))
+		}
+	}
+	return out
+}
+
+func graphSizes(r *Report) map[string]string {
+	out := map[string]string{}
+	for _, fr := range r.Frames {
+		base := fr
+		for base.Parent != nil && base.Parent != fr {
+			base = base.Parent
+		}
+		name := base.Name
+		for _, c := range fr.Compiles {
+			if c.Graph != nil {
+				out[name] = strings.TrimSpace(out[name] + " " + itoa(len(c.Graph.Ops)))
+			}
+		}
+	}
+	return out
+}
+
+// WriteDiffText writes a comparison for people.
+func WriteDiffText(w io.Writer, d *Difference) error {
+	t := &textWriter{bufio.NewWriter(w)}
+	t.line("breaks %d -> %d at %d -> %d places, recompiles %d -> %d, graphs %d -> %d, kernels %d -> %d, failures %d -> %d, compile time %.2f s -> %.2f s",
+		d.Before.Breaks, d.After.Breaks, d.Before.DistinctBreaks, d.After.DistinctBreaks, d.Before.Recompiles, d.After.Recompiles,
+		d.Before.Graphs, d.After.Graphs, d.Before.Kernels, d.After.Kernels, d.Before.Failures, d.After.Failures, d.Before.CompileSeconds, d.After.CompileSeconds)
+	t.changes("breaks", &d.Breaks)
+	t.changes("recompiles", &d.Recompiles)
+	for _, g := range d.Graphs {
+		t.line("~ %s", g)
+	}
+	if len(d.KernelsNew) > 0 {
+		t.line("+ kernels: %s", clipText(strings.Join(d.KernelsNew, ", "), 300))
+	}
+	if len(d.KernelsGone) > 0 {
+		t.line("- kernels: %s", clipText(strings.Join(d.KernelsGone, ", "), 300))
+	}
+	if d.Empty() {
+		t.line("no difference but time")
+	}
+	return t.w.Flush()
+}
+
+func (t *textWriter) changes(kind string, c *Changes) {
+	if c.empty() {
+		return
+	}
+	t.line("%s: %d new, %d fixed, %d moved, %d as often no more, %d the same", kind, len(c.New), len(c.Fixed), len(c.Moved), len(c.Counted), c.Same)
+	for _, x := range c.New {
+		t.line("  + new    %s  %s  %s", place(x.Pos), x.What, clipText(x.Pos.Code, 80))
+	}
+	for _, x := range c.Fixed {
+		t.line("  - fixed  %s  %s  %s", place(x.Pos), x.What, clipText(x.Pos.Code, 80))
+	}
+	for _, m := range c.Moved {
+		t.line("  > moved  %s -> %s  %s", place(m.From.Pos), place(m.To.Pos), m.To.What)
+	}
+	for _, m := range c.Counted {
+		t.line("  # times  %s  %s: %d -> %d", place(m.To.Pos), m.To.What, m.From.Count, m.To.Count)
+	}
+}
+
+// WriteDiffJSON writes a comparison as JSON.
+func WriteDiffJSON(w io.Writer, d *Difference) error {
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", " ")
+	return e.Encode(struct {
+		Version int    `json:"version"`
+		Before  Totals `json:"before"`
+		After   Totals `json:"after"`
+		*Difference
+	}{jsonVersion, d.Before, d.After, d})
+}
