@@ -66,7 +66,9 @@ func fileName(path string) string {
 	return "sym_" + mangle(path) + "_pkg.go"
 }
 
-func mangle(path string) string { return strings.NewReplacer("/", "_", ".", "_", "-", "_").Replace(path) }
+func mangle(path string) string {
+	return strings.NewReplacer("/", "_", ".", "_", "-", "_").Replace(path)
+}
 
 func load(paths []string) []*types.Package {
 	cmd := exec.Command("go", append([]string{"list", "-e", "-export", "-f", "{{.ImportPath}} {{.Export}}"}, paths...)...)

@@ -46,6 +46,7 @@ func (ti *typeInfo) storeSlow(dst, src unsafe.Pointer) {
 			storeWord(w.cls, unsafe.Add(dst, w.off), unsafe.Add(src, w.off))
 		}
 	case clsBytes:
+		_, _ = *(*byte)(src), *(*byte)(dst)
 		copy(unsafe.Slice((*byte)(dst), ti.size), unsafe.Slice((*byte)(src), ti.size))
 	default:
 		ti.storeTyped(dst, src)

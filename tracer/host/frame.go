@@ -228,7 +228,14 @@ func (f *Frame) SetPred(b *ssa.BasicBlock) {
 // entered (for Phi), -1 at the entry.
 func (f *Frame) Pred() int { return f.pred }
 
-// Pos is where the instruction that f runs (the call it waits in) stands.
+// CallSite is the call in which f waits: an intrinsic's calling frame, or a
+// frame below the top. nil when f waits in no call (a deferred function runs).
+func (f *Frame) CallSite() ssa.CallInstruction {
+	c, _ := f.at().(ssa.CallInstruction)
+	return c
+}
+
+// at is the instruction that f runs (the call it waits in).
 func (f *Frame) at() ssa.Instruction {
 	pc := f.PC - 1
 	if f.th != nil && f.th.top == f && pc < 0 {

@@ -36,6 +36,7 @@ type Interp struct {
 	types      typeTable
 	intrinsics map[string]Intrinsic
 	files      stdFiles
+	places     places
 
 	codes      sync.Map // *ssa.Function to *Code
 	nextCode   atomic.Int32

@@ -6,7 +6,6 @@ import (
 	"io"
 	"os"
 	"reflect"
-	"runtime"
 	"sort"
 	"strings"
 	"sync/atomic"
@@ -33,11 +32,6 @@ func standardIntrinsics() map[string]Intrinsic {
 		"runtime.Goexit": func(*Thread, *Frame, []unsafe.Pointer, unsafe.Pointer) {
 			panic(goexitPanic{})
 		},
-		"runtime.Caller":       caller,
-		"runtime.Callers":      callers,
-		"runtime.FuncForPC":    funcForPC,
-		"runtime.SetFinalizer": func(*Thread, *Frame, []unsafe.Pointer, unsafe.Pointer) {},
-		"runtime.AddCleanup":   func(*Thread, *Frame, []unsafe.Pointer, unsafe.Pointer) {},
 		"runtime/debug.Stack": func(th *Thread, _ *Frame, _ []unsafe.Pointer, r unsafe.Pointer) {
 			put(r, []byte(th.In.stackText(th.stack())))
 		},
@@ -64,15 +58,33 @@ func standardIntrinsics() map[string]Intrinsic {
 	}
 	addFmt(m)
 	addAtomicPointer(m)
+	addRuntime(m)
+	addEncoding(m)
+	m["tcdbg/torch.Compile"] = plainCompile
 	return m
 }
 
-// plain strips the box of a value.
+// plain strips the box of a value. A pointer gets the type of what it points
+// to, so that native code that reflects can follow it.
 func plain(v any) any {
-	if b, ok := v.(rt.Boxed); ok {
-		return b.V
+	b, ok := v.(rt.Boxed)
+	if !ok {
+		return v
 	}
-	return v
+	if elem := pointerElem(b.T.Type); elem != nil {
+		in := b.T.Owner.(*Interp)
+		return reflect.NewAt(in.info(elem).R, b.V.(unsafe.Pointer)).Interface()
+	}
+	return b.V
+}
+
+// plainCompile is torch.Compile without a tracer: f itself.
+func plainCompile(th *Thread, call *Frame, a []unsafe.Pointer, r unsafe.Pointer) {
+	ti := th.In.info(call.CallSite().Common().Signature().Results().At(0).Type())
+	if ti.R.Kind() != reflect.Func {
+		panic("torch.Compile: argument is not a function")
+	}
+	ti.store(r, a[0])
 }
 
 func sortSlice(f func(any, func(i, j int) bool)) Intrinsic {
@@ -140,45 +152,6 @@ func asProgram(in *Interp, err error, to *typeInfo, dst unsafe.Pointer) bool {
 		err = errors.Unwrap(err)
 	}
 	return false
-}
-
-// A pc of the program is an index into the table of places that it asked for.
-func caller(th *Thread, call *Frame, a []unsafe.Pointer, r unsafe.Pointer) {
-	if r == nil {
-		return
-	}
-	out := (*struct {
-		pc   uintptr
-		file string
-		line int
-		ok   bool
-	})(r)
-	out.pc, out.file, out.line, out.ok = 0, "", 0, false
-	f := call
-	for skip := arg[int](a, 0); f != nil && skip > 0; skip-- {
-		f = f.Caller
-	}
-	if f == nil {
-		return
-	}
-	pos := th.In.Prog.Pos(f.at())
-	out.pc, out.file, out.line, out.ok = uintptr(unsafe.Pointer(f.Code)), pos.Filename, pos.Line, true
-}
-
-func callers(th *Thread, call *Frame, a []unsafe.Pointer, r unsafe.Pointer) {
-	skip, pcs := arg[int](a, 0)-1, arg[[]uintptr](a, 1)
-	n := 0
-	for f := call; f != nil && n < len(pcs); f = f.Caller {
-		if skip--; skip < 0 {
-			pcs[n] = uintptr(unsafe.Pointer(f.Code))
-			n++
-		}
-	}
-	put(r, n)
-}
-
-func funcForPC(_ *Thread, _ *Frame, a []unsafe.Pointer, r unsafe.Pointer) {
-	put(r, runtime.FuncForPC(arg[uintptr](a, 0)))
 }
 
 // addAtomicPointer binds the generic atomic.Pointer: its representation ends in

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"go/types"
 	"reflect"
-	"strconv"
 	"unsafe"
 
 	"tcdbg/tracer/host/rt"
@@ -415,30 +414,4 @@ func printValue(w *bytes.Buffer, ti *typeInfo, p unsafe.Pointer) {
 	default:
 		fmt.Fprint(w, v.Interface())
 	}
-}
-
-// printFloat is the run time's float format: +1.500000e+000.
-func printFloat(v float64) string {
-	switch {
-	case v != v:
-		return "NaN"
-	case v > 1.7976931348623157e308:
-		return "+Inf"
-	case v < -1.7976931348623157e308:
-		return "-Inf"
-	}
-	s := strconv.FormatFloat(v, 'e', 6, 64)
-	if s[0] != '-' {
-		s = "+" + s
-	}
-	mant, exp := s[:len(s)-4], s[len(s)-4:]
-	if i := bytes.LastIndexByte([]byte(s), 'e'); i >= 0 {
-		mant, exp = s[:i], s[i+1:]
-	}
-	n, _ := strconv.Atoi(exp)
-	sign := "+"
-	if n < 0 {
-		sign, n = "-", -n
-	}
-	return fmt.Sprintf("%se%s%03d", mant, sign, n)
 }

@@ -321,11 +321,17 @@ func (in *Interp) resolve(f *Frame, c *ssa.CallCommon) invocation {
 	}
 	fn := in.info(c.Value.Type()).value(p)
 	if fn.IsNil() {
-		_ = **(**byte)(p)
+		return invocation{thunk: callNil, name: "nil"}
 	}
 	keep := reflect.New(fn.Type()).Elem()
 	keep.Set(fn)
 	return invocation{thunk: in.thunk(keep, nil), name: funcName(keep)}
+}
+
+// callNil is a call of a nil func value: deferred, it faults when it runs.
+func callNil([]unsafe.Pointer, unsafe.Pointer) {
+	var p *byte
+	_ = *p
 }
 
 // arguments copies the arguments of a go or defer statement.

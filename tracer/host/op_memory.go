@@ -146,20 +146,13 @@ func (b *builder) index(v ssa.Value) func(f *Frame) int {
 	switch k {
 	case types.Int, types.Int64:
 		return func(f *Frame) int { return *at[int](f, off) }
-	case types.Uint, types.Uint64, types.Uintptr:
-		return func(f *Frame) int {
-			n := *at[uint64](f, off)
-			if int(n) < 0 {
-				_ = []struct{}{}[n] // the text names the unsigned value
-			}
-			return int(n)
-		}
 	}
 	return func(f *Frame) int { return int(loadInt(k, r.at(f))) }
 }
 
 func (b *builder) indexAddr(in *ssa.IndexAddr) op {
 	d, x, i := b.dst(in), b.ref(in.X), b.index(in.Index)
+	unsigned := isBasic(in.Index.Type(), types.IsUnsigned)
 	if p, ok := in.X.Type().Underlying().(*types.Pointer); ok {
 		arr := p.Elem().Underlying().(*types.Array)
 		size, n := b.in.info(arr.Elem()).size, int(arr.Len())
@@ -168,7 +161,7 @@ func (b *builder) indexAddr(in *ssa.IndexAddr) op {
 			_ = *(*byte)(p)
 			k := i(f)
 			if uint(k) >= uint(n) {
-				_ = make([]struct{}, n)[k]
+				outOfRange(k, n, unsigned)
 			}
 			*at[unsafe.Pointer](f, d) = unsafe.Add(p, uintptr(k)*size)
 			return f
@@ -181,7 +174,7 @@ func (b *builder) indexAddr(in *ssa.IndexAddr) op {
 			h := at[sliceHeader](f, xo)
 			k := *at[int](f, io)
 			if uint(k) >= uint(h.len) {
-				_ = make([]struct{}, h.len)[k]
+				outOfRange(k, h.len, false)
 			}
 			*at[unsafe.Pointer](f, d) = unsafe.Add(h.data, uintptr(k)*size)
 			return f
@@ -191,11 +184,20 @@ func (b *builder) indexAddr(in *ssa.IndexAddr) op {
 		h := (*sliceHeader)(x.at(f))
 		k := i(f)
 		if uint(k) >= uint(h.len) {
-			_ = make([]struct{}, h.len)[k]
+			outOfRange(k, h.len, unsigned)
 		}
 		*at[unsafe.Pointer](f, d) = unsafe.Add(h.data, uintptr(k)*size)
 		return f
 	}
+}
+
+// outOfRange raises Go's own panic for index k of n elements.
+func outOfRange(k, n int, unsigned bool) {
+	s := unsafe.Slice(&struct{}{}, n)
+	if unsigned {
+		_ = s[uint(k)]
+	}
+	_ = s[k]
 }
 
 func isInt(t types.Type) bool {

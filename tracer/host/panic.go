@@ -5,6 +5,7 @@ import (
 	"go/types"
 	"reflect"
 	"runtime"
+	"strconv"
 	"strings"
 	"unsafe"
 
@@ -274,7 +275,7 @@ type stackEntry struct {
 func (th *Thread) stack() []stackEntry {
 	var out []stackEntry
 	for f := th.top; f != nil && len(out) < 100; f = f.Caller {
-		if f.Code.Fn.Synthetic == "" || f.Caller == nil {
+		if userVisible(f.Code.Fn) {
 			out = append(out, stackEntry{f.Code.Fn, f.at()})
 		}
 	}
@@ -354,10 +355,9 @@ func basicText(r reflect.Value) (text string, ok bool) {
 	case reflect.String:
 		return fmt.Sprintf("%q", r.String()), true
 	case reflect.Float32, reflect.Float64:
-		return printFloat(r.Float()), true
+		return strconv.FormatFloat(r.Float(), 'g', -1, r.Type().Bits()), true
 	case reflect.Complex64, reflect.Complex128:
-		c := r.Complex()
-		return "(" + printFloat(real(c)) + printFloat(imag(c)) + "i)", true
+		return strconv.FormatComplex(r.Complex(), 'g', -1, r.Type().Bits()), true
 	case reflect.Bool, reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64,
 		reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64, reflect.Uintptr:
 		return fmt.Sprint(r.Interface()), true
@@ -371,7 +371,7 @@ func (in *Interp) stackText(stack []stackEntry) string {
 	b.WriteString("goroutine 1 [running]:\n")
 	for _, e := range stack {
 		pos := in.Prog.Pos(e.in)
-		fmt.Fprintf(&b, "%s(...)\n\t%s:%d\n", e.fn.String(), pos.Filename, pos.Line)
+		fmt.Fprintf(&b, "%s(...)\n\t%s:%d\n", goName(e.fn), absolute(pos.Filename), pos.Line)
 	}
 	return b.String()
 }

@@ -79,6 +79,7 @@ type typeTable struct {
 	// foreign is the compiled types that no package exports: *types.Named to
 	// reflect.Type.
 	foreign sync.Map
+	reach   sync.Map // import path to the result of reachable
 }
 
 var (
@@ -319,9 +320,49 @@ func (tt *typeTable) nativeType(t *types.Named) reflect.Type {
 		return nil
 	}
 	if p := tt.in.nativePkg(obj.Pkg().Path()); p != nil {
-		return p.Types[obj.Name()]
+		if r := p.Types[obj.Name()]; r != nil || obj.Exported() || tt.in.Prog.interpreted(obj.Pkg().Path()) {
+			return r
+		}
+		return tt.reachable(p)[obj.Name()]
 	}
 	return nil
+}
+
+// reachable finds the unexported types of a package that its variables and the
+// fields of its types have.
+func (tt *typeTable) reachable(p *rt.Pkg) map[string]reflect.Type {
+	if m, ok := tt.reach.Load(p.Path); ok {
+		return m.(map[string]reflect.Type)
+	}
+	m := map[string]reflect.Type{}
+	var visit func(r reflect.Type)
+	visit = func(r reflect.Type) {
+		switch r.Kind() {
+		case reflect.Pointer, reflect.Slice, reflect.Array:
+			visit(r.Elem())
+		}
+		if r.PkgPath() == p.Path {
+			if m[r.Name()] != nil {
+				return
+			}
+			m[r.Name()] = r
+		} else if r.Name() != "" {
+			return
+		}
+		if r.Kind() == reflect.Struct {
+			for i := range r.NumField() {
+				visit(r.Field(i).Type)
+			}
+		}
+	}
+	for _, v := range p.Vars {
+		visit(reflect.TypeOf(v).Elem())
+	}
+	for _, r := range p.Types {
+		visit(r)
+	}
+	tt.reach.Store(p.Path, m)
+	return m
 }
 
 // rep returns the representation of t. Within a type of the program that is
