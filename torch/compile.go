@@ -1,6 +1,9 @@
 package torch
 
-import "io"
+import (
+	"io"
+	"reflect"
+)
 
 // Option is a keyword argument of an operator, a module or Compile; package kw
 // has a constructor for each: kw.Dim(1), kw.Mode("reduce-overhead").
@@ -101,4 +104,31 @@ func Explain(f any) func(args ...any) *ExplainOutput {
 		callAny(f, args)
 		return &ExplainOutput{text: "torch.Explain needs the compiler: run this program with `tcdbg run`\n"}
 	}
+}
+
+// checkCompile panics for arguments that Compile refuses in both worlds.
+func checkCompile(f any, opts []Option) {
+	if reflect.ValueOf(f).Kind() != reflect.Func {
+		panic("torch.Compile: argument is not a function")
+	}
+	for _, o := range opts {
+		switch o.Name {
+		case "backend", "mode", "fullgraph", "dynamic", "disable", "name", "recompile_limit", "options":
+		default:
+			fail("compile", "TypeError", "compile() got an unexpected keyword argument '%s'", o.Name)
+		}
+	}
+}
+
+func callAny(f any, args []any) {
+	v := reflect.ValueOf(f)
+	in := make([]reflect.Value, len(args))
+	for i, a := range args {
+		if a == nil {
+			in[i] = reflect.Zero(v.Type().In(i))
+			continue
+		}
+		in[i] = reflect.ValueOf(a)
+	}
+	v.Call(in)
 }

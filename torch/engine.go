@@ -21,7 +21,8 @@ type Binding struct {
 	// Variadic says how the final ...parameter is bound: as options
 	// (keywords), as ints that make one int[] argument, or both mixed.
 	Variadic VariadicKind
-	// VariadicArg is the schema position that variadic ints fill.
+	// VariadicArg is the schema position that variadic ints (or further
+	// positional arguments) fill first.
 	VariadicArg int
 }
 
@@ -30,40 +31,27 @@ type VariadicKind uint8
 
 // The kinds of variadic parameters.
 const (
-	VariadicNone    VariadicKind = iota
-	VariadicOptions              // ...Option
-	VariadicInts                 // ...int, one int[] argument
-	VariadicMixed                // ...any: ints or []int, then Options
-	VariadicTensors              // ...*Tensor, one Tensor[] argument
+	VariadicNone       VariadicKind = iota
+	VariadicOptions                 // ...Option
+	VariadicInts                    // ...int, one int[] argument
+	VariadicMixed                   // ...any: ints or []int, then Options
+	VariadicTensors                 // ...*Tensor, one Tensor[] argument
+	VariadicPositional              // ...any: further positional arguments, then Options
+	VariadicIndex                   // ...any: subscripts as Tensor.Index takes them
 )
-
-// Bindings maps full names of Go functions, as ssa.Function.String() gives
-// them ("(*tcdbg/torch.Tensor).Add", "tcdbg/torch.Cat"), to operators.
-func Bindings() map[string]Binding { panic("contract") }
-
-// Call runs an operator eagerly on bound arguments (see ops.Bind) whose
-// tensors are *Tensor. It records the tape where gradients are wanted and
-// panics with *Error for arguments that do not fit.
-func Call(op ops.ID, args []ops.Arg) []Value { panic("contract") }
-
-// CallInto is Call without tape, writing the results into outs, which have the
-// dtype and shape of the results (an arena buffer of a compiled program). For
-// operators whose result is a view it copies.
-func CallInto(op ops.ID, args []ops.Arg, outs []*Tensor) { panic("contract") }
 
 // NewFake returns a tensor that has metadata only: the stand-in with which the
 // tracer lets the program go on. Its Size, Shape and the like answer the hints
 // of symbolic sizes; reading its data panics.
-func NewFake(m *ops.TensorMeta) *Tensor { panic("contract") }
+func NewFake(m *ops.TensorMeta) *Tensor {
+	return &Tensor{
+		fake: m, dtype: m.DType, device: m.Device, requiresGrad: m.RequiresGrad,
+		shape: sym.Hints(m.Shape), stride: sym.Hints(m.Stride), offset: int(m.Offset.Hint()),
+	}
+}
 
 // Fake returns the metadata given to NewFake, nil for real tensors.
 func (t *Tensor) Fake() *ops.TensorMeta { return t.fake }
-
-// TensorMeta implements ops.Value.
-func (t *Tensor) TensorMeta() *ops.TensorMeta { panic("contract") }
-
-// NewStorage allocates n bytes, aligned to 64 and not cleared.
-func NewStorage(n int) *Storage { panic("contract") }
 
 // FromStorage makes a tensor over st: shape and stride in elements, offset in
 // elements. It does not check that they lie within st.
@@ -76,20 +64,15 @@ func (t *Tensor) Storage() *Storage { return t.storage }
 
 // Ptr returns the address of t's first element; nil when t has no elements or
 // no data.
-func (t *Tensor) Ptr() unsafe.Pointer { panic("contract") }
+func (t *Tensor) Ptr() unsafe.Pointer {
+	if t.storage == nil || len(t.storage.data) == 0 {
+		return nil
+	}
+	return unsafe.Add(unsafe.Pointer(unsafe.SliceData(t.storage.data)), t.offset*t.dtype.Size())
+}
 
 // Layout returns t's shape and strides without copying them.
 func (t *Tensor) Layout() (shape, stride []int, offset int) { return t.shape, t.stride, t.offset }
-
-// GradEnabled reports whether operators record the tape (process-wide).
-func GradEnabled() bool { panic("contract") }
-
-// WithBackward makes outs results of one tape node: when a gradient is wanted,
-// backward gets those of outs (nil where unused) and returns those of inputs.
-// Compiled graphs attach their backward graph with it.
-func WithBackward(name string, inputs, outs []*Tensor, backward func(grads []*Tensor) []*Tensor) {
-	panic("contract")
-}
 
 // ShapeHint converts symbolic sizes to the concrete ones of a fake tensor.
 func ShapeHint(s []sym.Int) []int { return sym.Hints(s) }

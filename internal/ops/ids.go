@@ -190,6 +190,7 @@ const (
 	Stack
 	Gather
 	Scatter
+	ScatterAdd
 	IndexAdd
 	IndexSelect
 	SliceScatter

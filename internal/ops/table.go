@@ -18,7 +18,7 @@ var build = sync.OnceValue(func() *table {
 	t := &table{byName: map[string]*Op{}}
 	for _, family := range []func() []*Op{
 		unaryRows, binaryRows, activationRows, reductionRows, matmulRows, normRows,
-		viewRows, dataRows, factoryRows,
+		viewRows, dataRows, factoryRows, indexRows,
 	} {
 		for _, row := range family() {
 			t.add(row)
@@ -87,3 +87,6 @@ func Functional(id ID) ID {
 	}
 	return id
 }
+
+// InPlaceOffset added to the ID of an operator gives that of its in-place form.
+const InPlaceOffset = numFunctional

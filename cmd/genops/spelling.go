@@ -1,0 +1,141 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"tcdbg/internal/ops"
+)
+
+// This file is the part of the spelling that no rule gives.
+
+// byHand are operators whose Go function is written by hand.
+var byHand = map[string]bool{"item": true, "detach": true}
+
+// alsoFunctional are operators of torch that nn.functional has too.
+var alsoFunctional = map[string]bool{
+	"relu": true, "relu_": true, "softmax": true, "log_softmax": true, "sigmoid": true, "tanh": true, "embedding": true,
+	"conv1d": true, "conv2d": true, "conv3d": true, "cosine_similarity": true, "selu": true, "celu": true,
+}
+
+// alsoTorch are operators of nn.functional that torch has too.
+var alsoTorch = map[string]bool{
+	"layer_norm": true, "group_norm": true, "instance_norm": true, "batch_norm": true, "embedding": true, "selu": true, "celu": true, "threshold": true,
+	"conv1d": true, "conv2d": true, "conv3d": true, "conv_transpose1d": true, "conv_transpose2d": true, "conv_transpose3d": true,
+	"max_pool1d": true, "max_pool2d": true, "max_pool3d": true, "avg_pool1d": true, "adaptive_avg_pool1d": true,
+	"pixel_shuffle": true, "cosine_similarity": true, "prelu": true, "cdist": true, "rms_norm": true, "channel_shuffle": true,
+	"bilinear": true, "pairwise_distance": true, "pdist": true, "pixel_unshuffle": true, "hardshrink": true,
+}
+
+// lists are operators whose int[] argument is written as ...int.
+var lists = map[string]string{
+	"view": "size", "reshape": "shape", "permute": "dims", "expand": "size", "squeeze": "dim", "flip": "dims", "repeat": "repeats", "tile": "dims",
+	"sum_to_size": "size", "broadcast_to": "size",
+}
+
+// variadicOf says what the final parameter of an operator holds.
+func variadicOf(row *ops.Op) (kind string, arg int) {
+	name := row.Name
+	if want, ok := lists[name]; ok && row.Overload == "" {
+		for i, p := range row.Params() {
+			if p.Name == want {
+				return "Ints", i
+			}
+		}
+	}
+	switch name {
+	case "zeros", "ones", "empty", "rand", "randn":
+		return "Mixed", 0
+	case "arange", "to":
+		return "Positional", -1
+	case "meshgrid", "broadcast_tensors", "cartesian_prod", "block_diag":
+		return "Tensors", 0
+	case "einsum":
+		return "Tensors", 1
+	}
+	return "", -1
+}
+
+// idName is the Go name of an operator's ID.
+func idName(row *ops.Op) string {
+	if row.Tags.Has(ops.TagInPlace) {
+		return idName(ops.Get(ops.Functional(row.ID))) + "+ops.InPlaceOffset"
+	}
+	return ops.IDName(row.ID)
+}
+
+// further are keywords that no operator has: of Compile, autograd, modules and
+// optimizers.
+var further = map[string]string{
+	"backend": "any", "fullgraph": "bool", "dynamic": "any", "disable": "bool", "name": "string", "recompile_limit": "int", "options": "map[string]any",
+	"mode": "string", "recursive": "bool", "gradient": "*torch.Tensor", "retain_graph": "bool", "create_graph": "bool", "grad_outputs": "[]*torch.Tensor", "allow_unused": "bool",
+	"lr": "float64", "momentum": "float64", "dampening": "float64", "weight_decay": "float64", "nesterov": "bool", "betas": "[2]float64", "eps": "float64",
+	"amsgrad": "bool", "maximize": "bool", "alpha": "any", "centered": "bool", "lr_decay": "float64", "initial_accumulator_value": "float64",
+	"bias": "any", "p": "any", "affine": "bool", "track_running_stats": "bool", "elementwise_affine": "bool", "padding_mode": "string", "inplace": "bool",
+	"num_layers": "int", "bidirectional": "bool", "batch_first": "bool", "dropout": "float64", "nonlinearity": "string", "kdim": "int", "vdim": "int",
+	"nhead": "int", "dim_feedforward": "int", "activation": "any", "layer_norm_eps": "float64", "norm_first": "bool", "start_dim": "int", "end_dim": "int",
+	"gamma": "float64", "step_size": "int", "t_max": "int", "eta_min": "float64", "last_epoch": "int", "milestones": "[]int", "start_factor": "float64", "end_factor": "float64", "total_iters": "int",
+	"norm_type": "float64", "error_if_nonfinite": "bool", "batch_size": "int", "shuffle": "bool", "num_workers": "int", "drop_last": "bool", "generator": "*torch.Generator",
+	"dtype": "torch.DType", "device": "any", "requires_grad": "bool", "need_weights": "bool", "attn_mask": "*torch.Tensor", "key_padding_mask": "*torch.Tensor", "is_causal": "bool",
+	"padding_idx": "any", "scale_grad_by_freq": "bool", "max_norm": "any", "sparse": "bool", "strict": "bool", "prepend": "any", "append": "any",
+	"tgt_mask": "*torch.Tensor", "memory_mask": "*torch.Tensor", "src_mask": "*torch.Tensor", "tgt_is_causal": "bool", "memory_is_causal": "bool",
+	"tgt_key_padding_mask": "*torch.Tensor", "memory_key_padding_mask": "*torch.Tensor", "src_key_padding_mask": "*torch.Tensor", "num_channels": "int", "average_attn_weights": "bool",
+	"max_iter": "int", "factor": "float64", "patience": "int", "rate": "float64", "a": "float64", "b": "float64", "gain": "float64", "rho": "float64", "etas": "[2]float64", "training": "bool",
+}
+
+func (g *generator) collectKeywords(row *ops.Op) {
+	for _, p := range row.Params() {
+		if p.Name == "self" {
+			continue
+		}
+		t := goType(&p, "torch.")
+		if p.Type == "Tensor[]" {
+			t = "[]*torch.Tensor"
+		}
+		if p.Base() == "float" && p.Optional() {
+			t = "float64"
+		}
+		if p.Base() == "float[]" {
+			t = "any"
+		}
+		if old, ok := g.kw[p.Name]; ok && old != t {
+			t = "any"
+		}
+		g.kw[p.Name] = t
+	}
+}
+
+// keywords writes package kw.
+func (g *generator) keywords() string {
+	for name, t := range further {
+		if old, ok := g.kw[name]; ok && old != t {
+			t = "any"
+		}
+		g.kw[name] = t
+	}
+	g.kw["dtype"], g.kw["device"] = "torch.DType", "any"
+	names := make([]string, 0, len(g.kw))
+	for n := range g.kw {
+		names = append(names, n)
+	}
+	slices.Sort(names)
+	var sb strings.Builder
+	for _, n := range names {
+		fmt.Fprintf(&sb, "// %s is the keyword %s.\nfunc %s(value %s) torch.Option { return torch.Option{Name: %q, Value: value} }\n\n", camel(n), n, camel(n), g.kw[n], n)
+	}
+	return sb.String()
+}
+
+func (g *generator) bindingsText() string {
+	var sb strings.Builder
+	sb.WriteString("// Code generated by cmd/genops; DO NOT EDIT.\n\npackage torch\n\nimport (\n\t\"sync\"\n\n\t\"tcdbg/internal/ops\"\n)\n\n")
+	sb.WriteString("// Bindings maps full names of Go functions, as ssa.Function.String() gives\n// them (\"(*tcdbg/torch.Tensor).Add\", \"tcdbg/torch.Cat\"), to operators. The\n// caller must not change the map.\nfunc Bindings() map[string]Binding { return bindings() }\n\n")
+	sb.WriteString("var bindings = sync.OnceValue(func() map[string]Binding {\n\treturn map[string]Binding{\n")
+	slices.Sort(g.bindings)
+	for _, b := range slices.Compact(g.bindings) {
+		sb.WriteString(b)
+	}
+	sb.WriteString("\t}\n})\n")
+	return sb.String()
+}

@@ -1,0 +1,165 @@
+package torch
+
+import (
+	"unsafe"
+
+	"tcdbg/internal/ops"
+)
+
+// This file copies runs of elements between dtypes and strides.
+
+// number is every Go type that elements are computed in.
+type number interface {
+	float32 | float64 | int64 | int32 | int16 | int8 | uint8
+}
+
+// copyFn copies n elements; strides are in bytes.
+type copyFn func(dst, src unsafe.Pointer, ds, ss, n int)
+
+// copier returns the function that converts elements of type from to type to.
+func copier(to, from DType) copyFn {
+	if to == from {
+		return sameCopy(to.Size())
+	}
+	switch from {
+	case ops.Uint8, ops.Bool:
+		return copyFrom[uint8](to)
+	case ops.Int8:
+		return copyFrom[int8](to)
+	case ops.Int16:
+		return copyFrom[int16](to)
+	case ops.Int32:
+		return copyFrom[int32](to)
+	case ops.Int64:
+		return copyFrom[int64](to)
+	case ops.Float32:
+		return copyFrom[float32](to)
+	case ops.Float64:
+		return copyFrom[float64](to)
+	case ops.Float16:
+		return copyFromHalf(to, halfToFloat)
+	case ops.BFloat16:
+		return copyFromHalf(to, bfloatToFloat)
+	case ops.Complex64:
+		return copyFromComplex(to)
+	}
+	panic("torch: no conversion from " + from.String())
+}
+
+func copyFrom[S number](to DType) copyFn {
+	switch to {
+	case ops.Uint8:
+		return castCopy[uint8, S]
+	case ops.Int8:
+		return castCopy[int8, S]
+	case ops.Int16:
+		return castCopy[int16, S]
+	case ops.Int32:
+		return castCopy[int32, S]
+	case ops.Int64:
+		return castCopy[int64, S]
+	case ops.Float32:
+		return castCopy[float32, S]
+	case ops.Float64:
+		return castCopy[float64, S]
+	case ops.Bool:
+		return mapCopy(func(s S) bool { return s != 0 })
+	case ops.Float16:
+		return mapCopy(func(s S) uint16 { return floatToHalf(float32(s)) })
+	case ops.BFloat16:
+		return mapCopy(func(s S) uint16 { return floatToBfloat(float32(s)) })
+	case ops.Complex64:
+		return mapCopy(func(s S) complex64 { return complex(float32(s), 0) })
+	}
+	panic("torch: no conversion to " + to.String())
+}
+
+func copyFromHalf(to DType, f func(uint16) float32) copyFn {
+	switch to {
+	case ops.Uint8:
+		return mapCopy(func(s uint16) uint8 { return uint8(f(s)) })
+	case ops.Int8:
+		return mapCopy(func(s uint16) int8 { return int8(f(s)) })
+	case ops.Int16:
+		return mapCopy(func(s uint16) int16 { return int16(f(s)) })
+	case ops.Int32:
+		return mapCopy(func(s uint16) int32 { return int32(f(s)) })
+	case ops.Int64:
+		return mapCopy(func(s uint16) int64 { return int64(f(s)) })
+	case ops.Float32:
+		return mapCopy(f)
+	case ops.Float64:
+		return mapCopy(func(s uint16) float64 { return float64(f(s)) })
+	case ops.Bool:
+		return mapCopy(func(s uint16) bool { return f(s) != 0 })
+	case ops.Float16:
+		return mapCopy(func(s uint16) uint16 { return floatToHalf(f(s)) })
+	case ops.BFloat16:
+		return mapCopy(func(s uint16) uint16 { return floatToBfloat(f(s)) })
+	case ops.Complex64:
+		return mapCopy(func(s uint16) complex64 { return complex(f(s), 0) })
+	}
+	panic("torch: no conversion to " + to.String())
+}
+
+func copyFromComplex(to DType) copyFn {
+	inner := copier(to, ops.Float32)
+	if to == ops.Bool {
+		return mapCopy(func(s complex64) bool { return s != 0 })
+	}
+	return inner // the real part comes first
+}
+
+func castCopy[D, S number](dst, src unsafe.Pointer, ds, ss, n int) {
+	if ds == int(unsafe.Sizeof(D(0))) && ss == int(unsafe.Sizeof(S(0))) {
+		d, s := unsafe.Slice((*D)(dst), n), unsafe.Slice((*S)(src), n)
+		for i, v := range s {
+			d[i] = D(v)
+		}
+		return
+	}
+	for range n {
+		*(*D)(dst) = D(*(*S)(src))
+		dst, src = unsafe.Add(dst, ds), unsafe.Add(src, ss)
+	}
+}
+
+func mapCopy[D, S any](f func(S) D) copyFn {
+	return func(dst, src unsafe.Pointer, ds, ss, n int) {
+		for range n {
+			*(*D)(dst) = f(*(*S)(src))
+			dst, src = unsafe.Add(dst, ds), unsafe.Add(src, ss)
+		}
+	}
+}
+
+func sameCopy(size int) copyFn {
+	switch size {
+	case 1:
+		return plainCopy[uint8]
+	case 2:
+		return plainCopy[uint16]
+	case 4:
+		return plainCopy[uint32]
+	}
+	return plainCopy[uint64]
+}
+
+func plainCopy[T uint8 | uint16 | uint32 | uint64](dst, src unsafe.Pointer, ds, ss, n int) {
+	size := int(unsafe.Sizeof(T(0)))
+	switch {
+	case n == 0:
+	case ds == size && ss == size:
+		copy(unsafe.Slice((*T)(dst), n), unsafe.Slice((*T)(src), n))
+	case ds == size && ss == 0:
+		d, v := unsafe.Slice((*T)(dst), n), *(*T)(src)
+		for i := range d {
+			d[i] = v
+		}
+	default:
+		for range n {
+			*(*T)(dst) = *(*T)(src)
+			dst, src = unsafe.Add(dst, ds), unsafe.Add(src, ss)
+		}
+	}
+}

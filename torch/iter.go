@@ -1,0 +1,238 @@
+package torch
+
+import (
+	"unsafe"
+
+	"tcdbg/internal/ops"
+)
+
+// This file is the strided loop under all pointwise operators. Kernels see
+// runs of contiguous elements of their compute type; the iterator finds the
+// runs, and converts, gathers and scatters through L1-sized buffers where an
+// operand has another dtype or stride.
+
+// pwLoop computes n elements: p[0] is the result, the others the operands.
+type pwLoop func(n int, p *[maxOperands]unsafe.Pointer)
+
+const (
+	maxOperands = 6
+	maxDims     = 16
+	chunkSize   = 1024
+	// parallelGrain is the least number of elements worth a second thread.
+	parallelGrain = 16 << 10
+)
+
+// operand is one tensor (or number) of a pointwise operator.
+type operand struct {
+	ptr    unsafe.Pointer
+	dtype  DType
+	want   DType // type in which the loop sees it
+	stride [maxDims]int
+	scalar [16]byte // a number's value, in type want
+	number bool
+	conv   copyFn // nil when the memory is used as it is
+}
+
+type iterator struct {
+	nops  int
+	ndim  int
+	size  [maxDims]int
+	ops   [maxOperands]operand
+	loop  pwLoop
+	inner int // elements of a run
+	outer int // number of runs
+}
+
+// setTensor makes operand k the tensor t, broadcast to shape.
+func (it *iterator) setTensor(k int, t *Tensor, want DType, shape []int) {
+	o := &it.ops[k]
+	o.ptr, o.dtype, o.want = t.Ptr(), t.dtype, want
+	lead := len(shape) - len(t.shape)
+	es := t.dtype.Size()
+	for i := range shape {
+		if i < lead || t.shape[i-lead] == 1 {
+			o.stride[i] = 0
+		} else {
+			o.stride[i] = t.stride[i-lead] * es
+		}
+	}
+}
+
+// setNumber makes operand k a constant.
+func (it *iterator) setNumber(k int, a ops.Arg, want DType) {
+	o := &it.ops[k]
+	o.dtype, o.want, o.number = want, want, true
+	storeNumber(unsafe.Pointer(&o.scalar), want, a)
+}
+
+// run executes the loop over shape.
+func (it *iterator) run(shape []int) {
+	n := product(shape)
+	if n == 0 {
+		return
+	}
+	it.coalesce(shape)
+	last := it.ndim - 1
+	it.inner = it.size[last]
+	it.outer = n / it.inner
+	for k := range it.nops {
+		o := &it.ops[k]
+		if o.number {
+			o.ptr = unsafe.Pointer(&o.scalar)
+		}
+		if o.dtype != o.want || o.stride[last] != o.want.Size() {
+			if k == 0 {
+				o.conv = copier(o.dtype, o.want)
+			} else {
+				o.conv = copier(o.want, o.dtype)
+			}
+		}
+	}
+	chunks := it.outer * ((it.inner + chunkSize - 1) / chunkSize)
+	parallel(chunks, n, it.span)
+}
+
+// coalesce drops dimensions of size 1, sorts the rest by the result's strides
+// and joins those that all operands step through alike.
+func (it *iterator) coalesce(shape []int) {
+	var dims [maxDims]int
+	n := 0
+	for i, s := range shape {
+		if s == 1 {
+			continue
+		}
+		j := n
+		for j > 0 && it.ops[0].stride[dims[j-1]] < it.ops[0].stride[i] {
+			dims[j] = dims[j-1]
+			j--
+		}
+		dims[j] = i
+		n++
+	}
+	if n == 0 {
+		it.ndim, it.size[0] = 1, 1
+		for k := range it.nops {
+			it.ops[k].stride[0] = it.ops[k].want.Size()
+			if it.ops[k].number {
+				it.ops[k].stride[0] = 0
+			}
+		}
+		return
+	}
+	var strides [maxOperands][maxDims]int
+	m := 0
+	for j := range n {
+		i := dims[j]
+		if m > 0 && it.joins(&strides, m-1, i, shape[i]) {
+			it.size[m-1] *= shape[i]
+			for k := range it.nops {
+				strides[k][m-1] = it.ops[k].stride[i]
+			}
+			continue
+		}
+		it.size[m] = shape[i]
+		for k := range it.nops {
+			strides[k][m] = it.ops[k].stride[i]
+		}
+		m++
+	}
+	it.ndim = m
+	for k := range it.nops {
+		it.ops[k].stride = strides[k]
+	}
+}
+
+// joins reports whether dimension i continues the joined dimension at.
+func (it *iterator) joins(strides *[maxOperands][maxDims]int, at, i, size int) bool {
+	for k := range it.nops {
+		if strides[k][at] != it.ops[k].stride[i]*size {
+			return false
+		}
+	}
+	return true
+}
+
+// span runs the chunks from..to.
+func (it *iterator) span(from, to int) {
+	perRun := (it.inner + chunkSize - 1) / chunkSize
+	var w worker
+	w.init(it)
+	var base [maxOperands]unsafe.Pointer
+	at := -1
+	for c := from; c < to; c++ {
+		if run := c / perRun; run != at {
+			at = run
+			it.seek(run, &base)
+		}
+		first := c % perRun * chunkSize
+		w.chunk(&base, first, min(chunkSize, it.inner-first))
+	}
+	w.done()
+}
+
+// seek computes where a run starts in each operand.
+func (it *iterator) seek(run int, base *[maxOperands]unsafe.Pointer) {
+	for k := range it.nops {
+		base[k] = it.ops[k].ptr
+	}
+	for d := it.ndim - 2; d >= 0; d-- {
+		i := run % it.size[d]
+		run /= it.size[d]
+		for k := range it.nops {
+			base[k] = unsafe.Add(base[k], i*it.ops[k].stride[d])
+		}
+	}
+}
+
+// worker holds one goroutine's buffers.
+type worker struct {
+	it   *iterator
+	buf  *scratch
+	last [maxOperands]unsafe.Pointer // the constant that a buffer holds
+}
+
+func (w *worker) init(it *iterator) {
+	w.it = it
+	for k := range it.nops {
+		if it.ops[k].conv != nil && w.buf == nil {
+			w.buf = scratchPool.Get().(*scratch)
+		}
+	}
+}
+
+func (w *worker) done() {
+	if w.buf != nil {
+		scratchPool.Put(w.buf)
+	}
+}
+
+func (w *worker) chunk(base *[maxOperands]unsafe.Pointer, first, n int) {
+	it := w.it
+	inner := it.ndim - 1
+	var p [maxOperands]unsafe.Pointer
+	for k := range it.nops {
+		o := &it.ops[k]
+		s := o.stride[inner]
+		src := unsafe.Add(base[k], first*s)
+		if o.conv == nil {
+			p[k] = src
+			continue
+		}
+		p[k] = unsafe.Pointer(&w.buf[k])
+		switch {
+		case k == 0:
+		case s == 0:
+			if w.last[k] != src {
+				o.conv(p[k], src, o.want.Size(), 0, chunkSize)
+				w.last[k] = src
+			}
+		default:
+			o.conv(p[k], src, o.want.Size(), s, n)
+		}
+	}
+	it.loop(n, &p)
+	if o := &it.ops[0]; o.conv != nil {
+		s := o.stride[inner]
+		o.conv(unsafe.Add(base[0], first*s), p[0], s, o.want.Size(), n)
+	}
+}

@@ -1,0 +1,140 @@
+package torch
+
+import (
+	"tcdbg/internal/ops"
+)
+
+// This file holds the matrix products over the tiles of gemm.go.
+
+// matrix is one operand of a product: element (i, j) is at i*rs + j*cs.
+type matrix[T any] struct {
+	data   []T
+	rs, cs int
+}
+
+func matmulKernels() map[ops.ID]kernel {
+	return map[ops.ID]kernel{
+		ops.Mm:      func(k *kernelCall) { productInto(k.out(), k.in(0), k.in(1), 1, nil, 0) },
+		ops.Bmm:     func(k *kernelCall) { productInto(k.out(), k.in(0), k.in(1), 1, nil, 0) },
+		ops.Addmm:   addmmKernel,
+		ops.Baddbmm: addmmKernel,
+	}
+}
+
+func addmmKernel(k *kernelCall) {
+	productInto(k.out(), k.in(1), k.in(2), k.Float(4), k.in(0), k.Float(3))
+}
+
+// productInto stores alpha*x@y + beta*c in out; the operands have two
+// dimensions or three, of which the first is the batch.
+func productInto(out, x, y *Tensor, alpha float64, c *Tensor, beta float64) {
+	d := out.dtype
+	switch d {
+	case ops.Float32:
+		batched[float32](out, x, y, alpha, c, beta, gemm32)
+	case ops.Float64:
+		batched[float64](out, x, y, alpha, c, beta, gemmPlain[float64])
+	case ops.Float16, ops.BFloat16:
+		wide := newTensor(ops.Float32, out.shape)
+		productInto(wide, dense(x, ops.Float32), dense(y, ops.Float32), alpha, c, beta)
+		copyInto(out, wide)
+	case ops.Complex64:
+		complexProduct(out, x, y)
+	case ops.Bool:
+		fail("mm", "NotImplementedError", "\"addmm_impl_cpu_\" not implemented for 'Bool'")
+	default:
+		wide := newTensor(ops.Int64, out.shape)
+		batched[int64](wide, dense(x, ops.Int64), dense(y, ops.Int64), alpha, c, beta, gemmPlain[int64])
+		copyInto(out, wide)
+	}
+}
+
+type gemmFunc[T any] func(c []T, ldc int, a, b matrix[T], m, n, k int)
+
+func batched[T float32 | float64 | int64](out, x, y *Tensor, alpha float64, c *Tensor, beta float64, gemm gemmFunc[T]) {
+	res := out
+	if !out.IsContiguous() || overlapping(out, x) || overlapping(out, y) || out.storage == x.storage || out.storage == y.storage {
+		res = newTensor(out.dtype, out.shape)
+	}
+	last := len(out.shape) - 2
+	m, n, k := out.shape[last], out.shape[last+1], x.shape[last+1]
+	count := product(out.shape[:last])
+	x, y = strided(x), strided(y)
+	dst := slice[T](res)
+	body := func(i int) {
+		a, b := view2d[T](x, i), view2d[T](y, i)
+		gemm(dst[i*m*n:(i+1)*m*n], n, a, b, m, n, k)
+	}
+	if product(out.shape) > 0 {
+		if count >= 2*GetNumThreads() {
+			parallel(count, count*m*n*max(k/8, 1), func(from, to int) {
+				for i := from; i < to; i++ {
+					body(i)
+				}
+			})
+		} else {
+			for i := range count {
+				body(i)
+			}
+		}
+	}
+	if alpha != 1 {
+		a := T(alpha)
+		for i := range dst {
+			dst[i] *= a
+		}
+	}
+	if c != nil && beta != 0 {
+		pointwise("add", res, []ops.Arg{res, c, beta}, res.dtype, false, &axpySet)
+	}
+	if res != out {
+		copyInto(out, res)
+	}
+}
+
+var axpySet = loopSet{ops.Float32: axpy[float32](1), ops.Float64: axpy[float64](1), ops.Int64: axpy[int64](1)}
+
+// strided returns t, or a dense copy where neither matrix dimension has step 1.
+func strided(t *Tensor) *Tensor {
+	n := len(t.shape)
+	if t.stride[n-1] == 1 || t.stride[n-2] == 1 || product(t.shape) == 0 {
+		return t
+	}
+	return dense(t, t.dtype)
+}
+
+// view2d is matrix i of a batch.
+func view2d[T any](t *Tensor, i int) matrix[T] {
+	n := len(t.shape)
+	m := matrix[T]{rs: t.stride[n-2], cs: t.stride[n-1]}
+	if product(t.shape) == 0 {
+		return m
+	}
+	at := 0
+	if n == 3 {
+		at = i * t.stride[0]
+	}
+	end := at + (t.shape[n-2]-1)*m.rs + (t.shape[n-1]-1)*m.cs + 1
+	m.data = sliceFrom[T](t, at, end)
+	return m
+}
+
+func complexProduct(out, x, y *Tensor) {
+	last := len(out.shape) - 2
+	m, n, k := out.shape[last], out.shape[last+1], x.shape[last+1]
+	x, y = dense(x, ops.Complex64), dense(y, ops.Complex64)
+	res := newTensor(ops.Complex64, out.shape)
+	a, b, c := slice[complex64](x), slice[complex64](y), slice[complex64](res)
+	for i := range product(out.shape[:last]) {
+		for r := range m {
+			for q := range n {
+				var s complex64
+				for p := range k {
+					s += a[(i*m+r)*k+p] * b[(i*k+p)*n+q]
+				}
+				c[(i*m+r)*n+q] = s
+			}
+		}
+	}
+	copyInto(out, res)
+}

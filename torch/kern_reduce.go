@@ -1,0 +1,550 @@
+package torch
+
+import (
+	"math"
+	"unsafe"
+
+	"tcdbg/internal/ops"
+)
+
+// This file holds the reductions: one walk over the input, in the order of its
+// memory, with typed folds.
+
+// fold says how elements T are gathered in an accumulator A.
+type fold[T, A any] struct {
+	init  A
+	step  func(acc A, x T) A
+	run   func(acc A, s []T) A // step over a contiguous run; may be nil
+	rows  func(acc []A, s []T) // acc[i] = step(acc[i], s[i]); may be nil
+	merge func(a, b A) A
+}
+
+// layout of a reduction: kept dimensions (those of the result) and folded ones,
+// with the input's strides in elements.
+type reduction struct {
+	keptSize, keptStride []int
+	foldSize, foldStride []int
+	outs, folds          int
+}
+
+func planReduction(x *Tensor, dims []bool) *reduction {
+	r := &reduction{outs: 1, folds: 1}
+	for i, s := range x.shape {
+		if dims[i] {
+			r.foldSize, r.foldStride = append(r.foldSize, s), append(r.foldStride, x.stride[i])
+			r.folds *= s
+		} else {
+			r.keptSize, r.keptStride = append(r.keptSize, s), append(r.keptStride, x.stride[i])
+			r.outs *= s
+		}
+	}
+	sortByStride(r.foldSize, r.foldStride)
+	r.foldSize, r.foldStride = joinDims(r.foldSize, r.foldStride)
+	return r
+}
+
+// sortByStride puts the largest stride first: the order of a fold is free.
+func sortByStride(size, stride []int) {
+	for i := 1; i < len(size); i++ {
+		for j := i; j > 0 && stride[j-1] < stride[j]; j-- {
+			size[j-1], size[j] = size[j], size[j-1]
+			stride[j-1], stride[j] = stride[j], stride[j-1]
+		}
+	}
+}
+
+// joinDims merges neighbours that are one run of memory and drops ones.
+func joinDims(size, stride []int) ([]int, []int) {
+	var s, t []int
+	for i := range size {
+		n := len(s)
+		switch {
+		case size[i] == 1:
+		case n > 0 && t[n-1] == stride[i]*size[i]:
+			s[n-1] *= size[i]
+			t[n-1] = stride[i]
+		default:
+			s, t = append(s, size[i]), append(t, stride[i])
+		}
+	}
+	return s, t
+}
+
+// offsetOf is the position of linear index i in a layout.
+func offsetOf(i int, size, stride []int) int {
+	at := 0
+	for d := len(size) - 1; d >= 0; d-- {
+		at += i % size[d] * stride[d]
+		i /= size[d]
+	}
+	return at
+}
+
+// reduceInto folds x over dims; out has one accumulator for each result, in
+// row-major order of the kept dimensions.
+func reduceInto[T, A any](x *Tensor, dims []bool, out []A, f fold[T, A]) {
+	for i := range out {
+		out[i] = f.init
+	}
+	r := planReduction(x, dims)
+	if r.outs == 0 || r.folds == 0 {
+		return
+	}
+	base := (*T)(x.Ptr())
+	inner := 1
+	if n := len(r.foldStride); n > 0 {
+		inner = r.foldStride[n-1]
+	}
+	last := len(r.keptSize) - 1
+	switch {
+	case r.outs == 1 && len(r.foldSize) == 1 && inner == 1 && f.merge != nil:
+		reduceFlat(base, r.folds, out, f)
+	case last >= 0 && r.keptStride[last] == 1 && inner != 1 && r.keptSize[last] > 1:
+		reduceRows(base, r, out, f)
+	default:
+		reduceRuns(base, r, out, f)
+	}
+}
+
+// reduceFlat folds one run, in pieces on several threads.
+func reduceFlat[T, A any](base *T, n int, out []A, f fold[T, A]) {
+	all := unsafe.Slice(base, n)
+	pieces := (n + 4*parallelGrain - 1) / (4 * parallelGrain)
+	part := make([]A, pieces)
+	parallel(pieces, n, func(from, to int) {
+		for i := from; i < to; i++ {
+			part[i] = foldRun(f.init, all[n*i/pieces:n*(i+1)/pieces], f)
+		}
+	})
+	for len(part) > 1 { // pairwise
+		for i := 0; i < len(part)/2; i++ {
+			part[i] = f.merge(part[2*i], part[2*i+1])
+		}
+		if len(part)%2 == 1 {
+			part[len(part)/2] = part[len(part)-1]
+		}
+		part = part[:(len(part)+1)/2]
+	}
+	out[0] = part[0]
+}
+
+func foldRun[T, A any](acc A, s []T, f fold[T, A]) A {
+	if f.run != nil {
+		return f.run(acc, s)
+	}
+	for _, x := range s {
+		acc = f.step(acc, x)
+	}
+	return acc
+}
+
+// reduceRuns folds each result on its own, run by run.
+func reduceRuns[T, A any](base *T, r *reduction, out []A, f fold[T, A]) {
+	inner, step := 1, 1
+	if n := len(r.foldSize); n > 0 {
+		inner, step = r.foldSize[n-1], r.foldStride[n-1]
+	}
+	runs := r.folds / inner
+	parallel(r.outs, r.outs*r.folds, func(from, to int) {
+		for o := from; o < to; o++ {
+			start := offsetOf(o, r.keptSize, r.keptStride)
+			acc := f.init
+			for j := range runs {
+				at := start
+				if runs > 1 {
+					n := len(r.foldSize) - 1
+					at += offsetOf(j, r.foldSize[:n], r.foldStride[:n])
+				}
+				p := elem(base, at)
+				if step == 1 {
+					acc = foldRun(acc, unsafe.Slice(p, inner), f)
+					continue
+				}
+				for i := range inner {
+					acc = f.step(acc, *elem(p, i*step))
+				}
+			}
+			out[o] = acc
+		}
+	})
+}
+
+func elem[T any](base *T, i int) *T {
+	return (*T)(unsafe.Add(unsafe.Pointer(base), i*int(unsafe.Sizeof(*base))))
+}
+
+// reduceRows adds whole rows of results at a time: the kept innermost
+// dimension is contiguous.
+func reduceRows[T, A any](base *T, r *reduction, out []A, f fold[T, A]) {
+	last := len(r.keptSize) - 1
+	width := r.keptSize[last]
+	const block = 512
+	blocks := (width + block - 1) / block
+	n := r.outs / width * blocks
+	parallel(n, r.outs*r.folds, func(from, to int) {
+		for b := from; b < to; b++ {
+			row, col := b/blocks, b%blocks*block
+			w := min(block, width-col)
+			start := offsetOf(row, r.keptSize[:last], r.keptStride[:last]) + col
+			acc := out[row*width+col:][:w]
+			for j := range r.folds {
+				s := unsafe.Slice(elem(base, start+offsetOf(j, r.foldSize, r.foldStride)), w)
+				if f.rows != nil {
+					f.rows(acc, s)
+					continue
+				}
+				for i, x := range s {
+					acc[i] = f.step(acc[i], x)
+				}
+			}
+		}
+	})
+}
+
+func sumFold[T number, A number]() fold[T, A] {
+	return fold[T, A]{
+		step:  func(a A, x T) A { return a + A(x) },
+		merge: func(a, b A) A { return a + b },
+		run: func(acc A, s []T) A {
+			var a, b, c, d A
+			n := len(s) &^ 3
+			for i := 0; i < n; i += 4 {
+				a += A(s[i])
+				b += A(s[i+1])
+				c += A(s[i+2])
+				d += A(s[i+3])
+			}
+			for _, x := range s[n:] {
+				a += A(x)
+			}
+			return acc + ((a + b) + (c + d))
+		},
+		rows: func(acc []A, s []T) {
+			acc = acc[:len(s)]
+			for i, x := range s {
+				acc[i] += A(x)
+			}
+		},
+	}
+}
+
+func prodFold[T, A number]() fold[T, A] {
+	return fold[T, A]{init: 1, step: func(a A, x T) A { return a * A(x) }, merge: func(a, b A) A { return a * b }}
+}
+
+func maxFold[T number](low T) fold[T, T] {
+	step := func(a, x T) T {
+		if x > a || x != x {
+			return x
+		}
+		return a
+	}
+	return fold[T, T]{init: low, step: func(a, x T) T {
+		if a != a {
+			return a
+		}
+		return step(a, x)
+	}, merge: func(a, b T) T {
+		if a != a {
+			return a
+		}
+		return step(a, b)
+	}}
+}
+
+func minFold[T number](high T) fold[T, T] {
+	f := func(a, x T) T {
+		if a != a {
+			return a
+		}
+		if x < a || x != x {
+			return x
+		}
+		return a
+	}
+	return fold[T, T]{init: high, step: f, merge: f}
+}
+
+// dimMask marks the folded dimensions of a call with dimension list i.
+func (k *kernelCall) dimMask(i int) []bool {
+	n := len(k.in(0).shape)
+	mask := make([]bool, n)
+	list := k.nums(i)
+	for j := range mask {
+		mask[j] = len(list) == 0
+	}
+	if d, ok := k.Args[i].(interface{ Hint() int64 }); ok { // a single dimension
+		list = []int{int(d.Hint())}
+		clear(mask)
+	}
+	for _, d := range list {
+		if n > 0 {
+			mask[(d+n)%n] = true
+		}
+	}
+	return mask
+}
+
+// finish stores row-major accumulators in the result.
+func finish[A any](out *Tensor, acc []A, d DType) {
+	src := &Tensor{dtype: d, shape: out.shape, stride: contiguousStrides(out.shape), storage: &Storage{data: bytesOf(acc)}}
+	copyInto(out, src)
+}
+
+func bytesOf[A any](s []A) []byte {
+	if len(s) == 0 {
+		return nil
+	}
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(s))), len(s)*int(unsafe.Sizeof(s[0])))
+}
+
+func reduceKernels() map[ops.ID]kernel {
+	return map[ops.ID]kernel{
+		ops.Sum: sumKernel(false), ops.Mean: sumKernel(true), ops.Prod: prodKernel,
+		ops.Amax: extremumKernel(true), ops.Amin: extremumKernel(false),
+		ops.Any: anyKernel(true), ops.AllOf: anyKernel(false),
+		ops.Argmax: argKernel(true), ops.Argmin: argKernel(false),
+		ops.Cumsum: cumKernel(false), ops.Cumprod: cumKernel(true),
+	}
+}
+
+// computed converts the input to the type in which a reduction to d works:
+// half precision in float32, integers and bools in int64.
+func computed(x *Tensor, d DType) (*Tensor, DType) {
+	c := ops.OpMath(d)
+	if d.IsInt() || d == ops.Bool {
+		c = ops.Int64
+	}
+	if x.dtype == c {
+		return x, c
+	}
+	return dense(x, c), c
+}
+
+func sumKernel(mean bool) kernel {
+	return func(k *kernelCall) {
+		out := k.out()
+		x, d := computed(k.in(0), k.dtype)
+		mask := k.dimMask(1)
+		n := 1
+		for i, m := range mask {
+			if m {
+				n *= x.shape[i]
+			}
+		}
+		switch d {
+		case ops.Int64:
+			acc := make([]int64, product(out.shape))
+			reduceInto(x, mask, acc, sumFold[int64, int64]())
+			finish(out, acc, ops.Int64)
+		case ops.Float32:
+			acc := make([]float64, product(out.shape))
+			reduceInto(x, mask, acc, sumFold[float32, float64]())
+			scaleMean(acc, mean, n)
+			finish(out, acc, ops.Float64)
+		case ops.Float64:
+			acc := make([]float64, product(out.shape))
+			reduceInto(x, mask, acc, sumFold[float64, float64]())
+			scaleMean(acc, mean, n)
+			finish(out, acc, ops.Float64)
+		case ops.Complex64:
+			acc := make([]complex64, product(out.shape))
+			reduceInto(x, mask, acc, fold[complex64, complex64]{step: func(a, x complex64) complex64 { return a + x }})
+			if mean {
+				for i := range acc {
+					acc[i] /= complex(float32(n), 0)
+				}
+			}
+			finish(out, acc, ops.Complex64)
+		}
+	}
+}
+
+func scaleMean(acc []float64, mean bool, n int) {
+	if !mean {
+		return
+	}
+	for i := range acc {
+		acc[i] /= float64(n)
+	}
+}
+
+func prodKernel(k *kernelCall) {
+	out := k.out()
+	x, d := computed(k.in(0), k.dtype)
+	mask := k.oneDimMask()
+	switch d {
+	case ops.Int64:
+		acc := make([]int64, product(out.shape))
+		reduceInto(x, mask, acc, prodFold[int64, int64]())
+		finish(out, acc, ops.Int64)
+	case ops.Float32:
+		acc := make([]float64, product(out.shape))
+		reduceInto(x, mask, acc, prodFold[float32, float64]())
+		finish(out, acc, ops.Float64)
+	default:
+		acc := make([]float64, product(out.shape))
+		reduceInto(x, mask, acc, prodFold[float64, float64]())
+		finish(out, acc, ops.Float64)
+	}
+}
+
+// oneDimMask is dimMask for (int? dim): None folds everything.
+func (k *kernelCall) oneDimMask() []bool {
+	mask := make([]bool, len(k.in(0).shape))
+	for i := range mask {
+		mask[i] = k.IsNone(1) || i == k.dim(1)
+	}
+	return mask
+}
+
+func extremumKernel(high bool) kernel {
+	return func(k *kernelCall) {
+		x := k.in(0)
+		switch d := ops.OpMath(k.dtype); d {
+		case ops.Float32:
+			extremum(k, dense32(x), high, d, float32(math.Inf(-1)), float32(math.Inf(1)))
+		case ops.Float64:
+			extremum(k, x, high, d, math.Inf(-1), math.Inf(1))
+		default:
+			if x.dtype != ops.Int64 {
+				x = dense(x, ops.Int64)
+			}
+			extremum(k, x, high, ops.Int64, int64(math.MinInt64), int64(math.MaxInt64))
+		}
+	}
+}
+
+func dense32(x *Tensor) *Tensor {
+	if x.dtype == ops.Float32 {
+		return x
+	}
+	return dense(x, ops.Float32)
+}
+
+func extremum[T number](k *kernelCall, x *Tensor, high bool, d DType, low, top T) {
+	acc := make([]T, product(k.out().shape))
+	f := minFold(top)
+	if high {
+		f = maxFold(low)
+	}
+	reduceInto(x, k.dimMask(1), acc, f)
+	finish(k.out(), acc, d)
+}
+
+func anyKernel(or bool) kernel {
+	return func(k *kernelCall) {
+		x := k.in(0)
+		if x.dtype != ops.Bool {
+			x = dense(x, ops.Bool)
+		}
+		acc := make([]bool, product(k.out().shape))
+		f := fold[bool, bool]{init: !or, step: func(a, x bool) bool { return a && x }}
+		if or {
+			f.step = func(a, x bool) bool { return a || x }
+		}
+		f.merge = f.step
+		reduceInto(x, k.dimMask(1), acc, f)
+		finish(k.out(), acc, ops.Bool)
+	}
+}
+
+// argKernel finds the first position of the extremum; NaN wins.
+func argKernel(high bool) kernel {
+	return func(k *kernelCall) {
+		x := k.in(0)
+		if k.IsNone(1) || len(x.shape) == 0 {
+			n := product(x.shape)
+			x = dense(x, x.dtype)
+			x = FromStorage(x.storage, x.dtype, []int{n}, []int{1}, x.offset)
+			argAlong(x, 0, k.out(), high)
+			return
+		}
+		argAlong(x, k.dim(1), k.out(), high)
+	}
+}
+
+func argAlong(x *Tensor, dim int, out *Tensor, high bool) {
+	switch d := ops.OpMath(x.dtype); d {
+	case ops.Float32:
+		argLoop[float32](dense32(x), dim, out, high)
+	case ops.Float64:
+		argLoop[float64](x, dim, out, high)
+	default:
+		if x.dtype != ops.Int64 {
+			x = dense(x, ops.Int64)
+		}
+		argLoop[int64](x, dim, out, high)
+	}
+}
+
+func argLoop[T number](x *Tensor, dim int, out *Tensor, high bool) {
+	size, stride := removeAt(x.shape, dim), removeAt(x.stride, dim)
+	n, step := x.shape[dim], x.stride[dim]
+	base := (*T)(x.Ptr())
+	acc := make([]int64, product(size))
+	parallel(len(acc), len(acc)*n, func(from, to int) {
+		for o := from; o < to; o++ {
+			p := elem(base, offsetOf(o, size, stride))
+			best, at := *p, 0
+			for i := 1; i < n && best == best; i++ {
+				v := *elem(p, i*step)
+				if v != v || (high && v > best) || (!high && v < best) {
+					best, at = v, i
+				}
+			}
+			acc[o] = int64(at)
+		}
+	})
+	finish(out, acc, ops.Int64)
+}
+
+func removeAt(s []int, i int) []int {
+	out := append([]int{}, s[:i]...)
+	return append(out, s[i+1:]...)
+}
+
+func cumKernel(prod bool) kernel {
+	return func(k *kernelCall) {
+		x, d := computed(k.in(0), k.dtype)
+		if len(x.shape) == 0 {
+			copyInto(k.out(), x)
+			return
+		}
+		x = dense(x, d)
+		switch d {
+		case ops.Int64:
+			cumLoop[int64, int64](x, k.dim(1), k.out(), prod)
+		case ops.Float32:
+			cumLoop[float32, float64](x, k.dim(1), k.out(), prod)
+		default:
+			cumLoop[float64, float64](x, k.dim(1), k.out(), prod)
+		}
+	}
+}
+
+func cumLoop[T, A number](x *Tensor, dim int, out *Tensor, prod bool) {
+	res := newTensor(x.dtype, x.shape)
+	src, dst := slice[T](x), slice[T](res)
+	n, inner := x.shape[dim], product(x.shape[dim+1:])
+	outer := product(x.shape[:dim])
+	parallel(outer*inner, len(src), func(from, to int) {
+		for o := from; o < to; o++ {
+			at := o/inner*n*inner + o%inner
+			acc := A(0)
+			if prod {
+				acc = 1
+			}
+			for range n {
+				if prod {
+					acc *= A(src[at])
+				} else {
+					acc += A(src[at])
+				}
+				dst[at] = T(acc)
+				at += inner
+			}
+		}
+	})
+	copyInto(out, res)
+}

@@ -1,0 +1,262 @@
+package torch
+
+import (
+	"math"
+	"unsafe"
+
+	"tcdbg/internal/ops"
+)
+
+// This file holds the kernels of one operand.
+
+func unaryKernels() map[ops.ID]kernel {
+	table := map[ops.ID]kernel{}
+	for id, f := range map[ops.ID]func(float64) float64{
+		ops.Exp: math.Exp, ops.Exp2: math.Exp2, ops.Expm1: math.Expm1, ops.Log: math.Log, ops.Log2: log2, ops.Log10: math.Log10, ops.Log1p: math.Log1p,
+		ops.Rsqrt: func(x float64) float64 { return 1 / math.Sqrt(x) }, ops.Reciprocal: func(x float64) float64 { return 1 / x },
+		ops.Sin: math.Sin, ops.Cos: math.Cos, ops.Tan: math.Tan, ops.Asin: math.Asin, ops.Acos: math.Acos, ops.Atan: math.Atan,
+		ops.Sinh: math.Sinh, ops.Cosh: math.Cosh, ops.Asinh: math.Asinh, ops.Acosh: math.Acosh, ops.Atanh: math.Atanh, ops.Tanh: math.Tanh,
+		ops.Sigmoid: sigmoid, ops.Erf: math.Erf, ops.Erfc: math.Erfc, ops.Erfinv: math.Erfinv, ops.Lgamma: lgamma, ops.Digamma: digamma,
+		ops.Gelu: nil, ops.Silu: func(x float64) float64 { return x / (1 + math.Exp(-x)) },
+	} {
+		if f != nil {
+			table[id] = (&pwKernel{loops: floats(f)}).run
+		}
+	}
+	table[ops.Gelu] = geluKernel
+	sqrt := floats(math.Sqrt).with(ops.Float32, each1(func(x float32) float32 { return float32(math.Sqrt(float64(x))) }))
+	table[ops.Sqrt] = (&pwKernel{loops: sqrt}).run
+	table[ops.Abs] = (&pwKernel{loops: signedLoops(absLoop[float32], absLoop[float64], absLoop[int64], absLoop[int32], absLoop[int16], absLoop[int8]).with(ops.Uint8, keepLoop[uint8]()).with(ops.Bool, keepLoop[uint8]())}).run
+	table[ops.Neg] = (&pwKernel{loops: numeric(negLoop[float32], negLoop[float64], negLoop[int64], negLoop[int32], negLoop[int16], negLoop[int8], negLoop[uint8])}).run
+	table[ops.Sign] = (&pwKernel{loops: numeric(signLoop[float32], signLoop[float64], signLoop[int64], signLoop[int32], signLoop[int16], signLoop[int8], signLoop[uint8]).with(ops.Bool, keepLoop[uint8]())}).run
+	table[ops.Relu] = (&pwKernel{loops: numeric(reluLoop[float32], reluLoop[float64], reluLoop[int64], reluLoop[int32], reluLoop[int16], reluLoop[int8], reluLoop[uint8])}).run
+	table[ops.Floor] = rounding(math.Floor)
+	table[ops.Ceil] = rounding(math.Ceil)
+	table[ops.Trunc] = rounding(math.Trunc)
+	table[ops.Round] = roundKernel
+	table[ops.BitwiseNot] = (&pwKernel{loops: intsOnly(notLoop[int64], notLoop[int32], notLoop[int16], notLoop[int8], notLoop[uint8]).with(ops.Bool, flipLoop())}).run
+	table[ops.NanToNum] = nanToNum
+	predicates(table)
+	return table
+}
+
+func log2(x float64) float64 {
+	frac, exp := math.Frexp(x)
+	if frac == 0.5 { // exact for powers of two
+		return float64(exp - 1)
+	}
+	return math.Log2(x)
+}
+
+func sigmoid(x float64) float64 { return 1 / (1 + math.Exp(-x)) }
+
+func lgamma(x float64) float64 {
+	v, _ := math.Lgamma(x)
+	return v
+}
+
+// digamma is the logarithmic derivative of the gamma function.
+func digamma(x float64) float64 {
+	if x == 0 {
+		return math.Copysign(math.Inf(1), -x)
+	}
+	if x < 0 {
+		if x == math.Trunc(x) {
+			return math.NaN()
+		}
+		_, frac := math.Modf(x)
+		return digamma(1-x) - math.Pi/math.Tan(math.Pi*frac)
+	}
+	sum := 0.0
+	for x < 10 {
+		sum -= 1 / x
+		x++
+	}
+	if x == 10 {
+		return sum + 2.25175258906672110764
+	}
+	y := 0.0
+	if x < 1e17 {
+		z := 1 / (x * x)
+		y = z * (1.0/12 - z*(1.0/120-z*(1.0/252-z*(1.0/240-z*(1.0/132-z*(691.0/32760-z/12))))))
+	}
+	return sum + math.Log(x) - 0.5/x - y
+}
+
+func geluKernel(k *kernelCall) {
+	f := func(x float64) float64 { return 0.5 * x * (1 + math.Erf(x*math.Sqrt2/2)) }
+	if k.Str(1) == "tanh" {
+		f = func(x float64) float64 {
+			return 0.5 * x * (1 + math.Tanh(math.Sqrt(2/math.Pi)*(x+0.044715*x*x*x)))
+		}
+	}
+	(&pwKernel{loops: floats(f)}).run(k)
+}
+
+type loop1[T any] func(o, a []T)
+
+// numeric builds a set from the instances of one generic loop.
+func numeric(f32 loop1[float32], f64 loop1[float64], i64 loop1[int64], i32 loop1[int32], i16 loop1[int16], i8 loop1[int8], u8 loop1[uint8]) *loopSet {
+	return signedLoops(f32, f64, i64, i32, i16, i8).with(ops.Uint8, run1(u8))
+}
+
+func signedLoops(f32 loop1[float32], f64 loop1[float64], i64 loop1[int64], i32 loop1[int32], i16 loop1[int16], i8 loop1[int8]) *loopSet {
+	var s loopSet
+	s[ops.Float32], s[ops.Float64] = run1(f32), run1(f64)
+	return s.withInts(run1(i64), run1(i32), run1(i16), run1(i8), nil)
+}
+
+func intsOnly(i64 loop1[int64], i32 loop1[int32], i16 loop1[int16], i8 loop1[int8], u8 loop1[uint8]) *loopSet {
+	return new(loopSet).withInts(run1(i64), run1(i32), run1(i16), run1(i8), run1(u8))
+}
+
+func absLoop[T float32 | float64 | int64 | int32 | int16 | int8](o, a []T) {
+	for i, x := range a {
+		if x < 0 {
+			x = -x
+		}
+		o[i] = x + 0 // -0 becomes 0
+	}
+}
+
+func negLoop[T number](o, a []T) {
+	for i, x := range a {
+		o[i] = -x
+	}
+}
+
+func signLoop[T number](o, a []T) {
+	for i, x := range a {
+		switch {
+		case x > 0:
+			o[i] = 1
+		case x < 0:
+			o[i] = 0
+			o[i]--
+		default:
+			o[i] = 0
+		}
+	}
+}
+
+// reluLoop keeps NaN, as PyTorch does.
+func reluLoop[T number](o, a []T) {
+	for i, x := range a {
+		if x <= 0 {
+			x = 0
+		}
+		o[i] = x
+	}
+}
+
+func notLoop[T int64 | int32 | int16 | int8 | uint8](o, a []T) {
+	for i, x := range a {
+		o[i] = ^x
+	}
+}
+
+func keepLoop[T any]() pwLoop { return run1(func(o, a []T) { copy(o, a) }) }
+
+func flipLoop() pwLoop {
+	return each1(func(x bool) bool { return !x })
+}
+
+// rounding keeps integers as they are.
+func rounding(f func(float64) float64) kernel {
+	s := floats(f).withInts(keepLoop[int64](), keepLoop[int32](), keepLoop[int16](), keepLoop[int8](), keepLoop[uint8]())
+	return (&pwKernel{loops: s}).run
+}
+
+func roundKernel(k *kernelCall) {
+	d := k.num(1)
+	if d == 0 || !k.in(0).dtype.IsFloat() {
+		rounding(math.RoundToEven)(k)
+		return
+	}
+	ten := math.Pow(10, math.Abs(float64(d)))
+	f := func(x float64) float64 {
+		if d < 0 {
+			return math.RoundToEven(x/ten) * ten
+		}
+		return math.RoundToEven(x*ten) / ten
+	}
+	s := floats(f)
+	t32 := float32(ten)
+	s[ops.Float32] = each1(func(x float32) float32 {
+		if d < 0 {
+			return float32(math.RoundToEven(float64(x/t32))) * t32
+		}
+		return float32(math.RoundToEven(float64(x*t32))) / t32
+	})
+	(&pwKernel{loops: s}).run(k)
+}
+
+func nanToNum(k *kernelCall) {
+	if !k.in(0).dtype.IsFloat() {
+		copyInto(k.out(), k.in(0))
+		return
+	}
+	d := k.in(0).dtype
+	lim := maxOf(d)
+	nan, pos, neg := 0.0, lim, -lim
+	for i, p := range []*float64{&nan, &pos, &neg} {
+		if !k.IsNone(i + 1) {
+			*p = k.Float(i + 1)
+		}
+	}
+	s := floats(func(x float64) float64 {
+		switch {
+		case math.IsNaN(x):
+			return nan
+		case math.IsInf(x, 1):
+			return pos
+		case math.IsInf(x, -1):
+			return neg
+		}
+		return x
+	})
+	(&pwKernel{loops: s}).run(k)
+}
+
+// maxOf is the largest finite number of a floating type.
+func maxOf(d DType) float64 {
+	switch d {
+	case ops.Float16:
+		return 65504
+	case ops.BFloat16:
+		return float64(bfloatToFloat(0x7f7f))
+	case ops.Float64:
+		return math.MaxFloat64
+	}
+	return math.MaxFloat32
+}
+
+func predicates(table map[ops.ID]kernel) {
+	test := func(f32 func(float32) bool, f64 func(float64) bool, ints bool) kernel {
+		var s loopSet
+		s[ops.Float32], s[ops.Float64] = each1(f32), each1(f64)
+		fixed := constLoop(ints)
+		s.withInts(fixed, fixed, fixed, fixed, fixed)
+		s[ops.Bool] = fixed
+		return (&pwKernel{loops: &s, inputs: true}).run
+	}
+	table[ops.Isnan] = test(func(x float32) bool { return x != x }, math.IsNaN, false)
+	table[ops.Isinf] = test(func(x float32) bool { return math.IsInf(float64(x), 0) }, func(x float64) bool { return math.IsInf(x, 0) }, false)
+	table[ops.Isfinite] = test(func(x float32) bool { return x-x == 0 }, func(x float64) bool { return x-x == 0 }, true)
+	var s loopSet
+	s[ops.Float32], s[ops.Float64] = isZero[float32](), isZero[float64]()
+	s.withInts(isZero[int64](), isZero[int32](), isZero[int16](), isZero[int8](), isZero[uint8]())
+	s[ops.Bool] = isZero[uint8]()
+	table[ops.LogicalNot] = (&pwKernel{loops: &s, inputs: true}).run
+}
+
+func isZero[T number]() pwLoop { return each1(func(x T) bool { return x == 0 }) }
+
+func constLoop(v bool) pwLoop {
+	return func(n int, p *[maxOperands]unsafe.Pointer) {
+		o := unsafe.Slice((*bool)(p[0]), n)
+		for i := range o {
+			o[i] = v
+		}
+	}
+}

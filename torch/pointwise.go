@@ -1,0 +1,137 @@
+package torch
+
+import (
+	"unsafe"
+
+	"tcdbg/internal/ops"
+)
+
+// This file turns typed loops into pointwise kernels.
+
+// loopSet has a loop for each compute type.
+type loopSet [ops.NumDTypes]pwLoop
+
+// pwKernel runs loops over the tensor and number parameters of an operator.
+type pwKernel struct {
+	loops *loopSet
+	// inputs decides the compute type by the operands rather than the result:
+	// comparisons, whose result is bool.
+	inputs bool
+	// extra are further parameters that the loop takes as numbers.
+	extra []int
+}
+
+func (p *pwKernel) run(k *kernelCall) {
+	out := k.out()
+	var args [maxOperands]ops.Arg
+	n := 0
+	params := k.Op.Params()
+	for i := range params {
+		if params[i].IsTensor() && k.Args[i] != nil {
+			args[n] = k.Args[i]
+			n++
+		}
+	}
+	d := k.dtype
+	if p.inputs {
+		d = ops.ResultType(args[:n]...)
+	}
+	for _, i := range p.extra {
+		args[n] = k.Args[i]
+		n++
+	}
+	pointwise(k.Op.Name, out, args[:n], ops.OpMath(d), p.inputs, p.loops)
+}
+
+// pointwise runs the loop for compute type d.
+func pointwise(name string, out *Tensor, args []ops.Arg, d DType, predicate bool, loops *loopSet) {
+	loop := loops[d]
+	if loop == nil {
+		fail(name, "NotImplementedError", "\"%s_cpu\" not implemented for '%s'", name, d.ScalarType())
+	}
+	var it iterator
+	it.loop, it.nops = loop, len(args)+1
+	want := d
+	if predicate {
+		want = ops.Bool
+	}
+	it.setTensor(0, out, want, out.shape)
+	for i, a := range args {
+		if t, ok := a.(*Tensor); ok {
+			it.setTensor(i+1, t, d, out.shape)
+		} else {
+			it.setNumber(i+1, a, d)
+		}
+	}
+	it.run(out.shape)
+}
+
+func run1[R, A any](f func(o []R, a []A)) pwLoop {
+	return func(n int, p *[maxOperands]unsafe.Pointer) {
+		f(unsafe.Slice((*R)(p[0]), n), unsafe.Slice((*A)(p[1]), n))
+	}
+}
+
+func run2[R, A any](f func(o []R, a, b []A)) pwLoop {
+	return func(n int, p *[maxOperands]unsafe.Pointer) {
+		f(unsafe.Slice((*R)(p[0]), n), unsafe.Slice((*A)(p[1]), n), unsafe.Slice((*A)(p[2]), n))
+	}
+}
+
+func run3[R, A any](f func(o []R, a, b, c []A)) pwLoop {
+	return func(n int, p *[maxOperands]unsafe.Pointer) {
+		f(unsafe.Slice((*R)(p[0]), n), unsafe.Slice((*A)(p[1]), n), unsafe.Slice((*A)(p[2]), n), unsafe.Slice((*A)(p[3]), n))
+	}
+}
+
+// each1 applies f to every element.
+func each1[R, A any](f func(A) R) pwLoop {
+	return run1(func(o []R, a []A) {
+		for i, x := range a {
+			o[i] = f(x)
+		}
+	})
+}
+
+func each2[R, A any](f func(x, y A) R) pwLoop {
+	return run2(func(o []R, a, b []A) {
+		for i, x := range a {
+			o[i] = f(x, b[i])
+		}
+	})
+}
+
+func each3[R, A any](f func(x, y, z A) R) pwLoop {
+	return run3(func(o []R, a, b, c []A) {
+		for i, x := range a {
+			o[i] = f(x, b[i], c[i])
+		}
+	})
+}
+
+// floats makes the loops of a function of float64: float32 goes through it too,
+// which rounds once.
+func floats(f func(float64) float64) *loopSet {
+	var s loopSet
+	s[ops.Float32] = each1(func(x float32) float32 { return float32(f(float64(x))) })
+	s[ops.Float64] = each1(f)
+	return &s
+}
+
+func floats2(f func(x, y float64) float64) *loopSet {
+	var s loopSet
+	s[ops.Float32] = each2(func(x, y float32) float32 { return float32(f(float64(x), float64(y))) })
+	s[ops.Float64] = each2(f)
+	return &s
+}
+
+// withInts adds integer loops to a set.
+func (s *loopSet) withInts(i64, i32, i16, i8, u8 pwLoop) *loopSet {
+	s[ops.Int64], s[ops.Int32], s[ops.Int16], s[ops.Int8], s[ops.Uint8] = i64, i32, i16, i8, u8
+	return s
+}
+
+func (s *loopSet) with(d DType, l pwLoop) *loopSet {
+	s[d] = l
+	return s
+}

@@ -1,0 +1,135 @@
+package torch
+
+import (
+	"math/bits"
+	"runtime"
+	"sync"
+	"unsafe"
+)
+
+// This file is the caching allocator. Blocks below smallBlock come from Go's
+// heap. Larger ones are kept in free lists by size class: a Storage that dies
+// gives its block back through a cleanup, and since the collector does not see
+// the need, the allocator starts a collection when much went out since the last.
+
+const (
+	alignment  = 64
+	smallBlock = 16 << 10
+	hugeBlock  = 2 << 20
+	minPending = 64 << 20
+)
+
+type allocator struct {
+	mu      sync.Mutex
+	free    map[int][][]byte // by class
+	cached  int              // bytes in free
+	live    int              // bytes handed out and not yet returned
+	pending int              // bytes handed out since the last collection
+}
+
+var blocks = &allocator{free: map[int][][]byte{}}
+
+// NewStorage allocates n bytes, aligned to 64 and not cleared.
+func NewStorage(n int) *Storage {
+	s := &Storage{size: n}
+	if n <= smallBlock {
+		s.data = alignedBytes(n)
+		return s
+	}
+	block := blocks.get(sizeClass(n))
+	s.data = block[:n:n]
+	runtime.AddCleanup(s, blocks.put, block)
+	return s
+}
+
+// alignedBytes cuts n aligned bytes out of Go's heap.
+func alignedBytes(n int) []byte {
+	b := make([]byte, n+alignment)
+	at := int(-uintptr(unsafe.Pointer(unsafe.SliceData(b))) % alignment)
+	return b[at : at+n : at+n]
+}
+
+// sizeClass rounds up to an eighth of the power of two below.
+func sizeClass(n int) int {
+	step := 1 << max(bits.Len(uint(n))-4, 12)
+	return (n + step - 1) &^ (step - 1)
+}
+
+func (a *allocator) get(class int) []byte {
+	if block := a.take(class); block != nil {
+		return block
+	}
+	a.mu.Lock()
+	collect := a.pending > max(minPending, a.live/4)
+	if collect {
+		a.pending = 0
+	}
+	a.mu.Unlock()
+	if collect {
+		runtime.GC()
+		if block := a.take(class); block != nil {
+			return block
+		}
+		a.trim()
+	}
+	a.mu.Lock()
+	a.live += class
+	a.pending += class
+	a.mu.Unlock()
+	if class >= hugeBlock {
+		return hugeBytes(class)
+	}
+	return alignedBytes(class)
+}
+
+// take returns a free block of the class, nil when there is none.
+func (a *allocator) take(class int) []byte {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	list := a.free[class]
+	if len(list) == 0 {
+		return nil
+	}
+	block := list[len(list)-1]
+	a.free[class] = list[:len(list)-1]
+	a.cached -= class
+	a.live += class
+	a.pending += class
+	return block
+}
+
+// put is the cleanup of a dead Storage.
+func (a *allocator) put(block []byte) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	class := len(block)
+	a.free[class] = append(a.free[class], block)
+	a.cached += class
+	a.live -= class
+}
+
+// trim gives the largest part of an oversized cache back to the system.
+func (a *allocator) trim() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.cached < max(256<<20, 2*a.live) {
+		return
+	}
+	for class, list := range a.free {
+		for _, b := range list {
+			releaseHuge(b)
+		}
+		a.cached -= class * len(list)
+		delete(a.free, class)
+	}
+}
+
+// MemoryStats describes the allocator: bytes in live storages and in its cache.
+type MemoryStats struct{ Live, Cached int }
+
+// Memory returns the allocator's figures.
+func Memory() MemoryStats {
+	blocks.mu.Lock()
+	defer blocks.mu.Unlock()
+	return MemoryStats{blocks.live, blocks.cached}
+}
