@@ -380,7 +380,7 @@ func (tr *trace) marker(in *ssa.Call, name string) bool {
 func (tr *trace) refuseNative(in *ssa.Call, name string) {
 	switch {
 	case name == "(*tcdbg/torch.Tensor).Bool":
-		b := &breakPoint{code: breaks.DataDependentBranching, detail: "branch on " + tensorArg(in), value: receiver(in)}
+		b := &breakPoint{code: breaks.DataDependentBranching, detail: "branch on the value of " + tr.tensorName(in), value: receiver(in)}
 		panic(&breakSignal{b})
 	case name == "(*tcdbg/torch.Tensor).Item", name == "(*tcdbg/torch.Tensor).ItemInt":
 		panic(&breakSignal{&breakPoint{code: breaks.TensorItem, detail: "call of " + shortFunc(name), value: receiver(in)}})
@@ -413,11 +413,12 @@ func receiver(in *ssa.Call) ssa.Value {
 	return nil
 }
 
-func tensorArg(in *ssa.Call) string {
-	if r := receiver(in); r != nil {
-		return localName(r)
+// tensorName is what the receiver's tensor is called in the graph.
+func (tr *trace) tensorName(in *ssa.Call) string {
+	if t, ok := tensorOf(tr, receiver(in)); ok {
+		return tr.nodes[t].Name
 	}
-	return "a tensor"
+	return localName(receiver(in))
 }
 
 // pureCall runs a pure function now, on arguments that are made constants.

@@ -84,7 +84,9 @@ func (r *recorder) traced(tr *trace, seg *segment) {
 	}
 	b := r.breakRecord(tr, seg)
 	tr.c.account.note(nil, &b, nil, 0)
-	r.t.sink.Emit(logs.Text(r.id, "dynamo_graph_break_reason", breakText(b)))
+	out := logs.Text(r.id, "dynamo_graph_break_reason", breakText(b))
+	out.Place = "tracer/step.go:90"
+	r.t.sink.Emit(out)
 	r.t.sink.Emit(logs.Artifact(r.id, b))
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"go/types"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -13,6 +14,7 @@ import (
 	"tcdbg/logs"
 	"tcdbg/torch"
 	"tcdbg/tracer/host"
+	"tcdbg/tracer/host/rt"
 
 	"golang.org/x/tools/go/ssa"
 )
@@ -249,17 +251,21 @@ func (o *options) set(opt torch.Option) error {
 	return nil
 }
 
+// setBackend takes a name or a function; the program's own functions may come
+// in a box with their type.
 func (o *options) setBackend(v any) error {
-	switch b := v.(type) {
-	case string:
-		o.named = b
-	case torch.BackendFunc:
-		o.backend = b
-	case func(*torch.GraphModule, []torch.Value) (func([]torch.Value) []torch.Value, error):
-		o.backend = b
-	default:
+	if b, ok := v.(rt.Boxed); ok {
+		v = b.V
+	}
+	if name, ok := v.(string); ok {
+		o.named = name
+		return nil
+	}
+	f, want := reflect.ValueOf(v), reflect.TypeFor[torch.BackendFunc]()
+	if !f.IsValid() || !f.CanConvert(want) || f.IsNil() {
 		return fmt.Errorf("option backend: want a name or a torch.BackendFunc, got %T", v)
 	}
+	o.backend = f.Convert(want).Interface().(torch.BackendFunc)
 	return nil
 }
 
