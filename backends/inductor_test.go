@@ -135,4 +135,3 @@ func TestExternStep(t *testing.T) {
 	x := g.Emit(ops.Mm, g.Emit(ops.Exp, a), b) // no float64 template
 	everywhere(t, g.outputs(g.Emit(ops.Relu, x)), g.in, 1e-9)
 }
-

@@ -166,6 +166,9 @@ var floatFuncs = map[ir.Op]func(float64) float64{
 	ir.Abs: math.Abs, ir.Exp: math.Exp, ir.Expm1: math.Expm1, ir.Log: math.Log, ir.Log1p: math.Log1p,
 	ir.Sqrt: math.Sqrt, ir.Sin: math.Sin, ir.Cos: math.Cos, ir.Tanh: math.Tanh, ir.Erf: math.Erf,
 	ir.Floor: math.Floor, ir.Ceil: math.Ceil, ir.Trunc: math.Trunc, ir.Round: math.RoundToEven,
+	ir.Exp2: math.Exp2, ir.Log2: math.Log2, ir.Log10: math.Log10, ir.Tan: math.Tan, ir.Asin: math.Asin, ir.Acos: math.Acos,
+	ir.Atan: math.Atan, ir.Sinh: math.Sinh, ir.Cosh: math.Cosh, ir.Asinh: math.Asinh, ir.Acosh: math.Acosh,
+	ir.Atanh: math.Atanh, ir.Erfc: math.Erfc, ir.Lgamma: func(x float64) float64 { v, _ := math.Lgamma(x); return v },
 }
 
 func floatOp(o ir.Op, a, b float64) float64 {
@@ -215,9 +218,25 @@ func floatOp(o ir.Op, a, b float64) float64 {
 		}
 		return m
 	case ir.FloorDiv:
-		return math.Floor(a / b)
+		return floorDiv(a, b)
+	case ir.Fmod:
+		return math.Mod(a, b)
+	case ir.Atan2:
+		return math.Atan2(a, b)
+	case ir.Hypot:
+		return math.Hypot(a, b)
+	case ir.CopySign:
+		return math.Copysign(a, b)
 	}
 	panic("plain executor: no float operation " + o.String())
+}
+
+// floorDiv is the exact quotient's floor, as the remainder defines it.
+func floorDiv(a, b float64) float64 {
+	if b == 0 {
+		return a / b
+	}
+	return math.RoundToEven((a - floatOp(ir.Rem, a, b)) / b)
 }
 
 func intTile(o ir.Op, out []int64, x []vec, d ops.DType) {
@@ -260,6 +279,12 @@ func intOp(o ir.Op, a, b int64) int64 {
 		return max(a, b)
 	case ir.Min:
 		return min(a, b)
+	case ir.Fmod:
+		return a % b
+	case ir.Shl:
+		return a << uint64(b)
+	case ir.Shr:
+		return a >> uint64(b)
 	case ir.And:
 		return a & b
 	case ir.Or:

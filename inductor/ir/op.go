@@ -38,6 +38,20 @@ const (
 	Sign
 	Not
 	IsNaN
+	Exp2
+	Log2
+	Log10
+	Tan
+	Asin
+	Acos
+	Atan
+	Sinh
+	Cosh
+	Asinh
+	Acosh
+	Atanh
+	Erfc
+	Lgamma
 
 	Add
 	Sub
@@ -57,6 +71,12 @@ const (
 	And
 	Or
 	Xor
+	Shl
+	Shr
+	Atan2
+	Hypot
+	CopySign
+	Fmod // sign of the dividend, as C
 	NumOps
 )
 
@@ -78,12 +98,18 @@ var opRows = [NumOps]opRow{
 	Erf: {"erf", 1, false}, Relu: {"relu", 1, false}, Reciprocal: {"reciprocal", 1, false},
 	Floor: {"floor", 1, false}, Ceil: {"ceil", 1, false}, Trunc: {"trunc", 1, false}, Round: {"round", 1, false},
 	Sign: {"sign", 1, false}, Not: {"not", 1, true}, IsNaN: {"isnan", 1, true},
+	Exp2: {"exp2", 1, false}, Log2: {"log2", 1, false}, Log10: {"log10", 1, false}, Tan: {"tan", 1, false},
+	Asin: {"asin", 1, false}, Acos: {"acos", 1, false}, Atan: {"atan", 1, false}, Sinh: {"sinh", 1, false},
+	Cosh: {"cosh", 1, false}, Asinh: {"asinh", 1, false}, Acosh: {"acosh", 1, false}, Atanh: {"atanh", 1, false},
+	Erfc: {"erfc", 1, false}, Lgamma: {"lgamma", 1, false},
 	Add: {"add", 2, false}, Sub: {"sub", 2, false}, Mul: {"mul", 2, false}, Div: {"div", 2, false},
 	FloorDiv: {"floordiv", 2, false}, Rem: {"rem", 2, false}, Pow: {"pow", 2, false},
 	Max: {"max", 2, false}, Min: {"min", 2, false},
 	Lt: {"lt", 2, true}, Le: {"le", 2, true}, Gt: {"gt", 2, true}, Ge: {"ge", 2, true},
 	Eq: {"eq", 2, true}, Ne: {"ne", 2, true},
 	And: {"and", 2, false}, Or: {"or", 2, false}, Xor: {"xor", 2, false},
+	Shl: {"shl", 2, false}, Shr: {"shr", 2, false}, Atan2: {"atan2", 2, false}, Hypot: {"hypot", 2, false},
+	CopySign: {"copysign", 2, false}, Fmod: {"fmod", 2, false},
 }
 
 // String is the operation's name in the text form.

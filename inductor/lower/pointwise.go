@@ -52,26 +52,122 @@ func binary(o ir.Op) pointwiseFunc {
 }
 
 var pointwiseTable = map[ops.ID]pointwiseFunc{
-	ops.Abs:     unary(ir.Abs),
-	ops.Neg:     unary(ir.Neg),
-	ops.Exp:     unary(ir.Exp),
-	ops.Log:     unary(ir.Log),
-	ops.Sqrt:    unary(ir.Sqrt),
-	ops.Rsqrt:   unary(ir.Rsqrt),
-	ops.Sin:     unary(ir.Sin),
-	ops.Cos:     unary(ir.Cos),
-	ops.Tanh:    unary(ir.Tanh),
-	ops.Sigmoid: unary(ir.Sigmoid),
-	ops.Relu:    unary(ir.Relu),
-	ops.Gelu:    gelu,
-	ops.Silu:    func(_ *call, b *body, x []int) int { return b.op(ir.Mul, x[0], b.op(ir.Sigmoid, x[0])) },
-	ops.Add:     addSub(ir.Add),
-	ops.Sub:     addSub(ir.Sub),
-	ops.Mul:     mul,
-	ops.Div:     div,
-	ops.Pow:     pow,
-	ops.Maximum: binary(ir.Max),
-	ops.Minimum: binary(ir.Min),
+	ops.Abs:        unary(ir.Abs),
+	ops.Neg:        unary(ir.Neg),
+	ops.Exp:        unary(ir.Exp),
+	ops.Exp2:       unary(ir.Exp2),
+	ops.Expm1:      unary(ir.Expm1),
+	ops.Log:        unary(ir.Log),
+	ops.Log2:       unary(ir.Log2),
+	ops.Log10:      unary(ir.Log10),
+	ops.Log1p:      unary(ir.Log1p),
+	ops.Sqrt:       unary(ir.Sqrt),
+	ops.Rsqrt:      unary(ir.Rsqrt),
+	ops.Reciprocal: unary(ir.Reciprocal),
+	ops.Sin:        unary(ir.Sin),
+	ops.Cos:        unary(ir.Cos),
+	ops.Tan:        unary(ir.Tan),
+	ops.Asin:       unary(ir.Asin),
+	ops.Acos:       unary(ir.Acos),
+	ops.Atan:       unary(ir.Atan),
+	ops.Sinh:       unary(ir.Sinh),
+	ops.Cosh:       unary(ir.Cosh),
+	ops.Asinh:      unary(ir.Asinh),
+	ops.Acosh:      unary(ir.Acosh),
+	ops.Atanh:      unary(ir.Atanh),
+	ops.Tanh:       unary(ir.Tanh),
+	ops.Sigmoid:    unary(ir.Sigmoid),
+	ops.Erf:        unary(ir.Erf),
+	ops.Erfc:       unary(ir.Erfc),
+	ops.Lgamma:     unary(ir.Lgamma),
+	ops.Sign:       unary(ir.Sign),
+	ops.Floor:      rounding(ir.Floor),
+	ops.Ceil:       rounding(ir.Ceil),
+	ops.Trunc:      rounding(ir.Trunc),
+	ops.Round:      round,
+	ops.NanToNum:   nanToNum,
+	ops.BitwiseNot: bitwiseNot,
+
+	ops.Relu:  unary(ir.Relu),
+	ops.Gelu:  gelu,
+	ops.Silu:  func(_ *call, b *body, x []int) int { return b.op(ir.Mul, x[0], b.op(ir.Sigmoid, x[0])) },
+	ops.Clamp: clamp,
+
+	ops.Add:               addSub(ir.Add),
+	ops.Sub:               addSub(ir.Sub),
+	ops.Mul:               mul,
+	ops.Div:               div,
+	ops.Pow:               pow,
+	ops.Maximum:           binary(ir.Max),
+	ops.Minimum:           binary(ir.Min),
+	ops.Fmod:              binary(ir.Fmod),
+	ops.Remainder:         binary(ir.Rem),
+	ops.Atan2:             binary(ir.Atan2),
+	ops.Hypot:             binary(ir.Hypot),
+	ops.Copysign:          binary(ir.CopySign),
+	ops.BitwiseAnd:        binary(ir.And),
+	ops.BitwiseOr:         binary(ir.Or),
+	ops.BitwiseXor:        binary(ir.Xor),
+	ops.BitwiseLeftShift:  binary(ir.Shl),
+	ops.BitwiseRightShift: binary(ir.Shr),
+}
+
+// rounding leaves integers as they are.
+func rounding(o ir.Op) pointwiseFunc {
+	return func(c *call, b *body, x []int) int {
+		if !c.meta().DType.IsFloat() {
+			return x[0]
+		}
+		return b.op(o, x[0])
+	}
+}
+
+func round(c *call, b *body, x []int) int {
+	n := c.number("decimals", 0)
+	if n == 0 || !c.meta().DType.IsFloat() {
+		return rounding(ir.Round)(c, b, x)
+	}
+	d := c.meta().DType
+	if n < 0 {
+		scale := b.number(d, math.Pow(10, -n))
+		return b.op(ir.Mul, b.op(ir.Round, b.op(ir.Div, x[0], scale)), scale)
+	}
+	scale := b.number(d, math.Pow(10, n))
+	return b.op(ir.Div, b.op(ir.Round, b.op(ir.Mul, x[0], scale)), scale)
+}
+
+func bitwiseNot(c *call, b *body, x []int) int {
+	if c.meta().DType == ops.Bool {
+		return b.op(ir.Not, x[0])
+	}
+	return b.op(ir.Xor, x[0], b.int(c.meta().DType, -1))
+}
+
+func nanToNum(c *call, b *body, x []int) int {
+	d, v := c.meta().DType, x[0]
+	if !d.IsFloat() {
+		return v
+	}
+	top := math.MaxFloat64
+	if d == ops.Float32 {
+		top = math.MaxFloat32
+	}
+	v = b.op(ir.Where, b.op(ir.IsNaN, x[0]), b.number(d, c.number("nan", 0)), v)
+	high := b.op(ir.Eq, x[0], b.number(d, math.Inf(1)))
+	v = b.op(ir.Where, high, b.number(d, c.number("posinf", top)), v)
+	low := b.op(ir.Eq, x[0], b.number(d, math.Inf(-1)))
+	return b.op(ir.Where, low, b.number(d, c.number("neginf", -top)), v)
+}
+
+func clamp(c *call, b *body, x []int) int {
+	v, d := x[0], c.meta().DType
+	if lo := c.arg("min"); lo != nil {
+		v = b.op(ir.Max, v, c.operand(b, lo, d))
+	}
+	if hi := c.arg("max"); hi != nil {
+		v = b.op(ir.Min, v, c.operand(b, hi, d))
+	}
+	return v
 }
 
 // addSub is self +- alpha*other; bool addition is "or".
@@ -157,6 +253,54 @@ func comparison(o ir.Op) lowerFunc {
 		d := ops.ResultType(c.n.Args[0], c.n.Args[1])
 		x := c.operand(b, c.n.Args[0], d)
 		y := c.operand(b, c.n.Args[1], d)
+		b.store(out.buf, out.stride, b.op(o, x, y))
+		return nil
+	}
+}
+
+// predicates yield bool from one operand of any type.
+var predicates = map[ops.ID]func(b *body, x int) int{
+	ops.LogicalNot: func(b *body, x int) int { return b.op(ir.Not, x) },
+	ops.Isnan:      floatOnly(false, func(b *body, x int) int { return b.op(ir.IsNaN, x) }),
+	ops.Isinf: floatOnly(false, func(b *body, x int) int {
+		return b.op(ir.Eq, b.op(ir.Abs, x), b.number(b.dtype(x), math.Inf(1)))
+	}),
+	ops.Isfinite: floatOnly(true, func(b *body, x int) int {
+		return b.op(ir.Lt, b.op(ir.Abs, x), b.number(b.dtype(x), math.Inf(1)))
+	}),
+}
+
+// floatOnly answers the same for all integers.
+func floatOnly(integer bool, f func(b *body, x int) int) func(b *body, x int) int {
+	return func(b *body, x int) int {
+		if b.dtype(x).IsFloat() {
+			return f(b, x)
+		}
+		if integer {
+			return b.int(ops.Bool, 1)
+		}
+		return b.int(ops.Bool, 0)
+	}
+}
+
+func predicate(f func(b *body, x int) int) lowerFunc {
+	return func(c *call) error {
+		b := c.l.pointwiseNode(c.meta().Shape)
+		out := c.bindResult()
+		b.store(out.buf, out.stride, f(b, b.load(c.tensorArg(0))))
+		return nil
+	}
+}
+
+// logicals combine the truth of their operands.
+var logicals = map[ops.ID]ir.Op{ops.LogicalAnd: ir.And, ops.LogicalOr: ir.Or, ops.LogicalXor: ir.Xor}
+
+func logical(o ir.Op) lowerFunc {
+	return func(c *call) error {
+		b := c.l.pointwiseNode(c.meta().Shape)
+		out := c.bindResult()
+		x := c.operand(b, c.n.Args[0], ops.Bool)
+		y := c.operand(b, c.n.Args[1], ops.Bool)
 		b.store(out.buf, out.stride, b.op(o, x, y))
 		return nil
 	}

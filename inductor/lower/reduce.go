@@ -13,12 +13,21 @@ import (
 type reductionRow struct {
 	op   ir.ReduceOp
 	mean bool // divide by the number of elements
+	// truth reduces whether elements differ from zero.
+	truth bool
 }
 
 var reductions = map[ops.ID]reductionRow{
 	ops.Sum:  {op: ir.RSum},
 	ops.Mean: {op: ir.RSum, mean: true},
+	ops.Prod: {op: ir.RProd},
 	ops.Amax: {op: ir.RMax},
+	ops.Amin: {op: ir.RMin},
+	ops.Any:  {op: ir.RAny, truth: true},
+
+	ops.AllOf:  {op: ir.RAll, truth: true},
+	ops.Argmax: {op: ir.RArgMax},
+	ops.Argmin: {op: ir.RArgMin},
 }
 
 // reduction lowers an operator with a dim argument: a list, one number, or none
@@ -33,7 +42,10 @@ func reduction(r reductionRow) lowerFunc {
 		out := c.bindResult()
 		b := c.l.reductionNode(src.shape, marks)
 		v := b.load(src)
-		if r.op == ir.RSum || r.op == ir.RProd {
+		switch {
+		case r.truth:
+			v = b.cast(v, ops.Bool)
+		case r.op == ir.RSum || r.op == ir.RProd:
 			v = b.cast(v, out.dtype)
 		}
 		v = b.reduce(r.op, v)

@@ -20,6 +20,12 @@ var lowerings = sync.OnceValue(func() *[ops.NumIDs]lowerFunc {
 	for id, o := range comparisons {
 		t[id] = comparison(o)
 	}
+	for id, f := range predicates {
+		t[id] = predicate(f)
+	}
+	for id, o := range logicals {
+		t[id] = logical(o)
+	}
 	for id, r := range reductions {
 		t[id] = reduction(r)
 	}
@@ -35,21 +41,30 @@ func Has(id ops.ID) bool {
 }
 
 var others = map[ops.ID]lowerFunc{
-	ops.Where:      where,
-	ops.Mm:         mm,
-	ops.Matmul:     mm,
-	ops.Addmm:      addmm,
-	ops.Linear:     linear,
-	ops.Softmax:    softmax,
-	ops.LayerNorm:  layerNorm,
-	ops.Reshape:    reshape,
-	ops.Contiguous: maybeCopy,
-	ops.Clone:      clone,
-	ops.To:         maybeCopy,
-	ops.Full:       full,
-	ops.Zeros:      constant(0),
-	ops.Ones:       constant(1),
-	ops.Arange:     arange,
+	ops.Where:         where,
+	ops.Mm:            mm,
+	ops.Bmm:           mm,
+	ops.Matmul:        mm,
+	ops.Addmm:         addmm,
+	ops.Linear:        linear,
+	ops.Softmax:       softmax,
+	ops.LayerNorm:     layerNorm,
+	ops.Reshape:       reshape,
+	ops.Contiguous:    maybeCopy,
+	ops.Clone:         clone,
+	ops.To:            maybeCopy,
+	ops.ToCopy:        clone,
+	ops.Copy:          copySource,
+	ops.Flip:          flip,
+	ops.Cat:           cat,
+	ops.SliceScatter:  sliceScatter,
+	ops.SelectScatter: selectScatter,
+	ops.Full:          full,
+	ops.FullLike:      full,
+	ops.Zeros:         constant(0),
+	ops.Ones:          constant(1),
+	ops.Empty:         constant(0),
+	ops.Arange:        arange,
 }
 
 // Decompose rewrites, on a copy, every call that has a decomposition and no

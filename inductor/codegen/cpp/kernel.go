@@ -285,6 +285,8 @@ func cost(o ir.Op) int64 {
 		return 1
 	case ir.Exp, ir.Sigmoid, ir.Tanh, ir.Erf, ir.Log, ir.Sin, ir.Cos, ir.Pow, ir.Expm1, ir.Log1p:
 		return 12
+	case ir.Exp2, ir.Log2, ir.Log10, ir.Tan, ir.Asin, ir.Acos, ir.Atan, ir.Sinh, ir.Cosh, ir.Asinh, ir.Acosh, ir.Atanh, ir.Erfc, ir.Lgamma, ir.Atan2, ir.Hypot, ir.Fmod:
+		return 40
 	case ir.Div, ir.Sqrt, ir.Rsqrt:
 		return 4
 	}
@@ -493,7 +495,7 @@ func (e *emitter) nonTemporal(v *ir.Value) bool {
 	if v.DType != ops.Float32 || e.k.Place[v.Buf] != sched.Memory || e.env.Streams == nil || !e.env.Streams(v.Buf) {
 		return false
 	}
-	if !e.k.Pointwise || !e.contiguous(v.Index) {
+	if e.k.Group.Template || e.k.Vec < e.k.Outer || !e.contiguous(v.Index) {
 		return false
 	}
 	n, ok := e.k.Loops[e.k.Vec].Size.IsConst()

@@ -156,7 +156,7 @@ func lanewise(name string) (helper, bool) {
 		cfn += "f"
 	}
 	params, args, one := fmt.Sprintf("%s$ x", kind), "x[k]", "x"
-	if base == "pow" || base == "fmod" || base == "atan2" {
+	if slices.Contains(binaryNames, base) {
 		params, args, one = fmt.Sprintf("%s$ x, %s$ y", kind, kind), "x[k], y[k]", "x, y"
 	}
 	return helper{
@@ -166,7 +166,11 @@ func lanewise(name string) (helper, bool) {
 }
 
 // libmNames are the functions that are called a lane at a time.
-var libmNames = []string{"exp", "expm1", "log", "log1p", "sin", "cos", "tanh", "erf", "pow", "fmod", "atan2"}
+var libmNames = []string{"exp", "expm1", "log", "log1p", "sin", "cos", "tanh", "erf", "exp2", "log2", "log10", "tan", "asin",
+	"acos", "atan", "sinh", "cosh", "asinh", "acosh", "atanh", "erfc", "lgamma", "pow", "fmod", "atan2", "hypot", "copysign"}
+
+// binaryNames are those of them that take two arguments.
+var binaryNames = []string{"pow", "fmod", "atan2", "hypot", "copysign"}
 
 // helpers are the functions with a text of our own. Comparisons yield masks in
 // vectors by themselves and through a minus sign in scalars, hence lt_f and its

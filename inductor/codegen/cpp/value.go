@@ -202,7 +202,8 @@ func (e *emitter) expr(i, j, lanes int) string {
 	return e.operation(v.Op, from, args, lanes)
 }
 
-var infix = map[ir.Op]string{ir.Add: "+", ir.Sub: "-", ir.Mul: "*", ir.Div: "/", ir.And: "&", ir.Or: "|", ir.Xor: "^"}
+var infix = map[ir.Op]string{ir.Add: "+", ir.Sub: "-", ir.Mul: "*", ir.Div: "/", ir.And: "&", ir.Or: "|", ir.Xor: "^",
+	ir.Shl: "<<", ir.Shr: ">>"}
 
 // operation applies o to operands of type d.
 func (e *emitter) operation(o ir.Op, d ops.DType, x []string, lanes int) string {
@@ -263,6 +264,10 @@ func (e *emitter) operation(o ir.Op, d ops.DType, x []string, lanes int) string 
 		return call("rem", x...)
 	case ir.FloorDiv:
 		return call("floordiv", x...)
+	case ir.Fmod:
+		if !d.IsFloat() {
+			return x[0] + " % " + x[1]
+		}
 	case ir.Abs:
 		if d == ops.Uint8 || d == ops.Bool {
 			return x[0]

@@ -1,0 +1,203 @@
+package backends
+
+import (
+	"os"
+	"testing"
+
+	"tcdbg/graph"
+	"tcdbg/internal/ops"
+	"tcdbg/internal/sym"
+	"tcdbg/torch"
+	"tcdbg/tracer"
+)
+
+// This file measures what users feel. Ratios are to a reference that runs in the
+// same benchmark: a non-temporal triad, a copy, or the peak of fused
+// multiply-add.
+
+const referenceText = `
+typedef long i64;
+typedef float v __attribute__((vector_size(64)));
+typedef float vu __attribute__((vector_size(64), aligned(4), may_alias));
+static void put(float *p, v x) {
+#ifdef __AVX512F__
+  __builtin_ia32_movntps512(p, x);
+#else
+  typedef float h __attribute__((vector_size(32)));
+  union { v x; h h[2]; } u = {x};
+  __builtin_ia32_movntps256(p, u.h[0]);
+  __builtin_ia32_movntps256(p + 8, u.h[1]);
+#endif
+}
+void triad(void *const *B, const i64 *S, i64 lo, i64 hi) {
+  const float *a = (const float *)B[0], *b = (const float *)B[1];
+  float *c = (float *)B[2];
+  for (i64 i = lo * 1024; i < hi * 1024; i += 16) {
+    __builtin_prefetch(a + i + 512);
+    __builtin_prefetch(b + i + 512);
+    put(c + i, *(const vu *)(a + i) * 3.0f + *(const vu *)(b + i));
+  }
+}
+void copy(void *const *B, const i64 *S, i64 lo, i64 hi) {
+  const float *a = (const float *)B[0];
+  float *c = (float *)B[2];
+  for (i64 i = lo * 1024; i < hi * 1024; i += 16) *(vu *)(c + i) = *(const vu *)(a + i);
+}
+void peak(void *const *B, const i64 *S, i64 lo, i64 hi) {
+  v a[12], x = *(const vu *)B[0], y = *(const vu *)B[1];
+  for (int k = 0; k < 12; k++) a[k] = x;
+  for (i64 i = lo * 1000; i < hi * 1000; i++) {
+#pragma GCC unroll 12
+    for (int k = 0; k < 12; k++) {
+      a[k] = a[k] * x + y;
+      __asm__ volatile("" : "+v"(a[k]));
+    }
+  }
+  for (int k = 0; k < 12; k++) *(vu *)((float *)B[2] + 16 * (12 * (lo > 0) + k)) = a[k];
+}
+typedef void (*tc_kernel)(void *const *B, const i64 *S, i64 lo, i64 hi);
+typedef struct { void (*parfor)(tc_kernel f, void *const *B, const i64 *S, i64 units, i64 grain, const char *name); } rt;
+i64 reference(i64 which, void *const *B, const i64 *S, const rt *R) {
+  tc_kernel f[3] = {triad, copy, peak};
+  R->parfor(f[which], B, S, S[0], 1, "reference");
+  return 0;
+}
+`
+
+// reference runs one of the reference loops over n units on the pool.
+func reference(b *testing.B, which, units int, in []torch.Value, out *torch.Tensor) func() {
+	b.Helper()
+	set := NewSet(Config{CacheDir: sharedCache})
+	e := set.engine()
+	path, _, err := e.cache.get("bench", key(referenceText, e.cpu.Flags), func(dir, out string) error {
+		return e.cc.build(dir, []string{referenceText}, runtimeFlags, nil, out)
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+	lib, err := dlopen(path)
+	if err != nil {
+		b.Fatal(err)
+	}
+	entry, err := dlsym(lib, "reference")
+	if err != nil {
+		b.Fatal(err)
+	}
+	x := &executable{rt: e.rt, entry: entry, graph: cstring("reference")}
+	f := &frame{x: x, sizes: []int64{int64(units)}, ptrs: []uintptr{uintptr(in[0].(*torch.Tensor).Ptr()), uintptr(in[1].(*torch.Tensor).Ptr()), uintptr(out.Ptr())}}
+	return func() { f.segment(which) }
+}
+
+// compareTo times run and ref alternately and reports the ratio of their rates:
+// work and refWork are in the same unit.
+func compareTo(b *testing.B, run, ref func(), work, refWork float64, unit string) {
+	b.Helper()
+	run()
+	ref()
+	var tr, tf []float64
+	for b.Loop() {
+		tr = append(tr, seconds(run))
+		tf = append(tf, seconds(ref))
+	}
+	r, f := work/median(tr), refWork/median(tf)
+	b.ReportMetric(r/1e9, "G"+unit+"/s")
+	b.ReportMetric(f/1e9, "ref-G"+unit+"/s")
+	b.ReportMetric(100*r/f, "%ref")
+}
+
+func compiled(b *testing.B, m *graph.Module, in []torch.Value) func() {
+	b.Helper()
+	needCompiler(b)
+	be, err := NewSet(Config{CacheDir: sharedCache}).Get("inductor")
+	if err != nil {
+		b.Fatal(err)
+	}
+	run, err := be.Compile(&tracer.Request{Module: m, Example: in})
+	if err != nil {
+		b.Fatal(err)
+	}
+	return func() { run(in) }
+}
+
+func BenchmarkFusedSilu64MB(b *testing.B) {
+	const n = 16 << 20
+	g := newTestGraph("silu")
+	x, y := g.input(filled(ops.Float32, 1, n)), g.input(filled(ops.Float32, 2, n))
+	run := compiled(b, g.outputs(g.Emit(ops.Add, g.Emit(ops.Mul, g.Emit(ops.Silu, x), x), y)), g.in)
+	ref := reference(b, 0, n/1024, g.in, filled(ops.Float32, 3, n))
+	compareTo(b, run, ref, 12*n, 12*n, "B")
+}
+
+func BenchmarkSoftmax4096(b *testing.B) {
+	g := newTestGraph("softmax")
+	x := g.input(filled(ops.Float32, 1, 4096, 4096))
+	run := compiled(b, g.outputs(g.Emit(ops.Softmax, x, sym.C(-1))), g.in)
+	ref := reference(b, 1, 16<<10, []torch.Value{g.in[0], g.in[0]}, filled(ops.Float32, 3, 16<<20))
+	compareTo(b, run, ref, 8*(16<<20), 8*(16<<20), "B")
+}
+
+func BenchmarkLayerNorm4096(b *testing.B) {
+	g := newTestGraph("layernorm")
+	x := g.input(filled(ops.Float32, 1, 4096, 4096))
+	w, c := g.input(filled(ops.Float32, 2, 4096)), g.input(filled(ops.Float32, 3, 4096))
+	run := compiled(b, g.outputs(g.EmitN(ops.LayerNorm, x, ints(4096), w, c)[0]), g.in)
+	ref := reference(b, 1, 16<<10, []torch.Value{g.in[0], g.in[0]}, filled(ops.Float32, 3, 16<<20))
+	compareTo(b, run, ref, 8*(16<<20), 8*(16<<20), "B")
+}
+
+func benchmarkMatmul(b *testing.B, m, n, k int) {
+	g := newTestGraph("mm")
+	x, w := g.input(filled(ops.Float32, 1, m, k)), g.param(filled(ops.Float32, 2, n, k))
+	run := compiled(b, g.outputs(g.Emit(ops.Linear, x, w)), g.in)
+	units := max(2000, m*n*k/50000)
+	ref := reference(b, 2, units, g.in, filled(ops.Float32, 3, 1024))
+	compareTo(b, run, ref, 2*float64(m)*float64(n)*float64(k), float64(units)*1000*12*32, "FLOP")
+}
+
+func BenchmarkMatmul1024(b *testing.B)        { benchmarkMatmul(b, 1024, 1024, 1024) }
+func BenchmarkMatmul64x3072x768(b *testing.B) { benchmarkMatmul(b, 64, 3072, 768) }
+func BenchmarkMatmul1x3072x768(b *testing.B)  { benchmarkMatmul(b, 1, 3072, 768) }
+
+// barModule is the first graph of the function bar: x / (abs(x) + 1), sum < 0.
+func barModule() (*graph.Module, []torch.Value) {
+	g := newTestGraph("bar")
+	x, y := g.input(filled(ops.Float32, 1, 10)), g.input(filled(ops.Float32, 2, 10))
+	q := g.Emit(ops.Div, x, g.Emit(ops.Add, g.Emit(ops.Abs, x), sym.C(1)))
+	lt := g.Emit(ops.Lt, g.Emit(ops.Sum, y), sym.C(0))
+	return g.outputs(q, lt), g.in
+}
+
+// BenchmarkColdCompileBar is the time to the first result with nothing in the
+// cache but the runtime library.
+func BenchmarkColdCompileBar(b *testing.B) {
+	needCompiler(b)
+	m, in := barModule()
+	set := NewSet(Config{CacheDir: b.TempDir()})
+	be, _ := set.Get("inductor")
+	set.engine()
+	for b.Loop() {
+		run, err := be.Compile(&tracer.Request{Module: m, Example: in})
+		if err != nil {
+			b.Fatal(err)
+		}
+		run(in)
+		b.StopTimer()
+		es, _ := os.ReadDir(set.engine().cache.dir)
+		for _, e := range es {
+			if len(e.Name()) > 5 && e.Name()[:5] == "graph" {
+				os.Remove(set.engine().cache.dir + "/" + e.Name())
+			}
+		}
+		b.StartTimer()
+	}
+}
+
+// BenchmarkCallBar is one call of a compiled small graph.
+func BenchmarkCallBar(b *testing.B) {
+	m, in := barModule()
+	run := compiled(b, m, in)
+	b.ReportAllocs()
+	for b.Loop() {
+		run()
+	}
+}
