@@ -30,7 +30,11 @@ func link(r *Report) {
 				if b.Outcome != "resumed" && b.Outcome != "partial" {
 					continue
 				}
-				if next := resumeOf(fr, b); next != nil {
+				next := followerOf(fr, c)
+				if next == nil {
+					next = resumeOf(fr, b)
+				}
+				if next != nil {
 					b.After = next.Graph
 					if c.Graph != nil {
 						c.Graph.Next = next.Graph
@@ -39,6 +43,21 @@ func link(r *Report) {
 			}
 		}
 	}
+}
+
+// followerOf finds the compile that our engine says goes on behind a break of
+// c; a branch goes on in several, of which the first is taken.
+func followerOf(fr *Frame, c *Compile) *Compile {
+	base := fr
+	if fr.Parent != nil {
+		base = fr.Parent
+	}
+	for _, res := range base.Resumes {
+		if f := res.From; f != nil && f.Frame == c.ID.Frame && f.Compile == c.ID.Compile && len(res.Compiles) > 0 {
+			return res.Compiles[0]
+		}
+	}
+	return nil
 }
 
 // resumeOf finds the compile that goes on behind a break: the resume frame of

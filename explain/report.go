@@ -101,10 +101,12 @@ type Totals struct {
 // Frame is one function (or resume point) that was compiled, with all its
 // compiles.
 type Frame struct {
-	ID       ID // compile fields 0
-	Name     string
-	Pos      logs.Pos
-	Parent   *Frame // the function that it resumes, nil
+	ID     ID // compile fields 0
+	Name   string
+	Pos    logs.Pos
+	Parent *Frame // the function that it resumes, nil
+	// From is the compile whose break it follows, where the engine says so.
+	From     *logs.CompileID
 	Resumes  []*Frame
 	Compiles []*Compile
 	Status   Status // of the last compile

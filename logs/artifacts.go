@@ -54,6 +54,8 @@ type FrameInfo struct {
 	Name   string `json:"name"` // bar, torch_dynamo_resume_in_bar_at_12
 	Pos    Pos    `json:"pos"`
 	Parent int    `json:"parent"` // frame id of the function that it resumes, -1 for none
+	// From is the compile whose break the resume point first followed.
+	From *CompileID `json:"from,omitempty"`
 }
 
 func (FrameInfo) ArtifactName() (string, int) { return "tcdbg_frame", 1 }

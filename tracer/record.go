@@ -36,7 +36,7 @@ func (t *Tracer) begin(tr *trace, fc *frameCache, id logs.CompileID) *recorder {
 		Kind: "dynamo_start", ID: id, Place: "tracer/region.go:180",
 		Meta: map[string]any{"stack": t.sink.Stack(frames(r.stack))},
 	})
-	t.sink.Emit(logs.Artifact(id, logs.FrameInfo{Name: fc.name, Pos: last(r.stack), Parent: fc.parent}))
+	t.sink.Emit(logs.Artifact(id, logs.FrameInfo{Name: fc.name, Pos: last(r.stack), Parent: fc.parent, From: fc.from}))
 	t.event("B", "dynamo", id, r.begun)
 	return r
 }

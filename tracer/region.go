@@ -42,6 +42,7 @@ type frameCache struct {
 	id      int
 	name    string
 	parent  int
+	from    *logs.CompileID // the compile behind whose break it was first entered
 	entries atomic.Pointer[[]*segment]
 	eager   atomic.Bool // the limit was reached, or nothing can be compiled here
 	calls   atomic.Int64
@@ -72,9 +73,10 @@ func (fc *frameCache) find(in *host.Interp, frames []*host.Frame) (*segment, *ad
 // has returned; false leaves the frames to the interpreter.
 func (c *Compiled) run(th *host.Thread, f *host.Frame) bool {
 	base := th.Depth()
-	for resumed := false; ; resumed = true {
+	var last *segment // the one that broke
+	for {
 		frames := framesFrom(th, base)
-		fc := c.cacheAt(frames, resumed)
+		fc := c.cacheAt(frames, last)
 		fc.calls.Add(1)
 		if fc.eager.Load() {
 			return false
@@ -92,6 +94,7 @@ func (c *Compiled) run(th *host.Thread, f *host.Frame) bool {
 		if returned {
 			return true
 		}
+		last = seg
 		c.t.safePoint("break", th.Top())
 		if !th.StepOver() || !c.seek(th, base) {
 			if th.Depth() < base {
@@ -132,7 +135,8 @@ func (c *Compiled) seek(th *host.Thread, base int) bool {
 }
 
 // cacheAt finds the entries for the place where the frames stand.
-func (c *Compiled) cacheAt(frames []*host.Frame, resumed bool) *frameCache {
+func (c *Compiled) cacheAt(frames []*host.Frame, last *segment) *frameCache {
+	resumed := last != nil
 	if !resumed {
 		if fc := c.entry.Load(); fc != nil {
 			return fc
@@ -149,7 +153,7 @@ func (c *Compiled) cacheAt(frames []*host.Frame, resumed bool) *frameCache {
 	if resumed {
 		top := frames[len(frames)-1]
 		fc.name = fmt.Sprintf("torch_dynamo_resume_in_%s_at_%d", funcName(top.Code.Fn), c.t.posOf(top).Line)
-		fc.parent = c.entry.Load().id
+		fc.parent, fc.from = c.entry.Load().id, &last.id
 	}
 	c.cache[key] = fc
 	c.t.register(fc)

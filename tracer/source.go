@@ -190,17 +190,21 @@ func localName(v ssa.Value) string {
 		return v.Name()
 	case *ssa.Parameter:
 		return v.Name()
+	case *ssa.MakeInterface:
+		return localName(v.X)
 	case *ssa.Alloc:
 		if v.Comment != "" {
 			return v.Comment
 		}
+	case *ssa.Const:
+		return v.Name()
 	case *ssa.Phi:
 		if v.Comment != "" {
 			return v.Comment
 		}
 	}
-	if names := debugNames(v.Parent()); names[v] != "" {
-		return names[v]
+	if v.Parent() != nil && debugNames(v.Parent())[v] != "" {
+		return debugNames(v.Parent())[v]
 	}
 	return v.Name()
 }
