@@ -212,6 +212,8 @@ var mathHelpers = map[string]helper{
 	"floordiv_i": {needs: []string{"rem_i"}, text: `i$ floordiv_i$(i$ x, i$ y) { return (x - rem_i$(x, y)) / y; }`},
 	"floordiv_l": {needs: []string{"rem_l"}, text: `l$ floordiv_l$(l$ x, l$ y) { return (x - rem_l$(x, y)) / y; }`},
 	"floordiv_b": {text: `b$ floordiv_b$(b$ x, b$ y) { return x / y; }`},
+	"pow_b": {text: `b$ pow_b$(b$ x, b$ y) { b$ r = {0}; for (int k = 0; k < $; k++) { u8 p = 1; for (int e = 0; e < y[k]; e++) p *= x[k]; r[k] = p; } return r; }`,
+		one: `b1 pow_b1(b1 x, b1 y) { u8 p = 1; for (int e = 0; e < y; e++) p *= x; return p; }`},
 	"pow_i": {text: `i$ pow_i$(i$ x, i$ y) { i$ r = {0}; for (int k = 0; k < $; k++) { i32 p = 1; for (i32 e = 0; e < y[k]; e++) p *= x[k]; r[k] = p; } return r; }`,
 		one: `i1 pow_i1(i1 x, i1 y) { i32 p = 1; for (i32 e = 0; e < y; e++) p *= x; return p; }`},
 	"pow_l": {text: `l$ pow_l$(l$ x, l$ y) { l$ r = {0}; for (int k = 0; k < $; k++) { i64 p = 1; for (i64 e = 0; e < y[k]; e++) p *= x[k]; r[k] = p; } return r; }`,

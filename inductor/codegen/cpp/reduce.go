@@ -3,6 +3,7 @@ package cpp
 import (
 	"fmt"
 	"math"
+	"strings"
 
 	"tcdbg/inductor/ir"
 	"tcdbg/inductor/sched"
@@ -120,7 +121,7 @@ func (e *emitter) fold(v *ir.Value, d ops.DType, a, x, at string, lanes int) {
 		same = fmt.Sprintf("(%s | (%s & %s))", same, xn, an)
 	}
 	first := e.operation(ir.Lt, ops.Int64, []string{at, a + "x"}, lanes)
-	m := fmt.Sprintf("m%s", at)
+	m := "m" + strings.NewReplacer("[", "_", "]", "").Replace(at)
 	e.p("const %s %s = %s | (%s & %s);", regType(ops.Bool, lanes), m, better, same, first)
 	e.p("%s = %s;", a, e.operation(ir.Where, d, []string{m, x, a}, lanes))
 	e.p("%sx = %s;", a, e.operation(ir.Where, ops.Int64, []string{m, at, a + "x"}, lanes))
