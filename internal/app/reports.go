@@ -2,9 +2,10 @@ package app
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
+	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -12,7 +13,15 @@ import (
 	"tcdbg/logs"
 )
 
-// This file is the commands that print: report.
+// This file is the commands that print: report, explain, diff and check. All
+// of them fold a trace and hand the report to package explain.
+
+// formats is the table of report formats.
+func formats() map[string]func(io.Writer, *explain.Report) error {
+	return map[string]func(io.Writer, *explain.Report) error{
+		"text": explain.WriteText, "json": explain.WriteJSON, "html": explain.WriteHTML, "chrome": explain.WriteChrome,
+	}
+}
 
 // reportFlags are the flags of report.
 type reportFlags struct {
@@ -21,18 +30,27 @@ type reportFlags struct {
 }
 
 func (s *session) reportCommands() []*cobra.Command {
-	return []*cobra.Command{s.reportCommand()}
+	return []*cobra.Command{s.reportCommand(), s.explainCommand(), s.diffCommand(), s.checkCommand()}
 }
 
 func (s *session) reportCommand() *cobra.Command {
 	var f reportFlags
 	c := &cobra.Command{
 		Use:   "report [flags] PATH|RUN|last ...",
-		Short: "Print a report of a trace",
-		Args:  atLeast(1, "a trace, or last"),
-		RunE:  func(_ *cobra.Command, args []string) error { return s.report(f, args) },
+		Short: "Print a report of a trace: text, JSON, HTML or a Chrome trace",
+		Long: `Prints a report of TORCH_TRACE files, folders of them, .gz and .zst, TORCH_LOGS
+text, - for standard input, or a saved run.
+
+  text    fits a pull-request comment
+  json    stable and documented; totals first
+  html    one self-contained file
+  chrome  a trace that Perfetto and chrome://tracing open`,
+		Example: "  tcdbg report last\n  tcdbg report --format html -o report.html /tmp/trace_dir",
+		Args:    atLeast(1, "a trace, or last"),
+		RunE:    func(_ *cobra.Command, args []string) error { return s.report(f, args) },
 	}
-	c.Flags().StringVar(&f.format, "format", "text", "text or json")
+	c.Flags().StringVar(&f.format, "format", "text", "text, json, html or chrome")
+	c.Flags().StringVarP(&f.out, "out", "o", "", "write to a file instead of standard output")
 	return c
 }
 
@@ -53,43 +71,183 @@ func (s *session) openStore(args []string) (*logs.Store, *traces, error) {
 	return st, t, nil
 }
 
+// foldTrace reads what a command line means to its end.
+func (s *session) foldTrace(args []string) (*explain.Report, func(), error) {
+	st, t, err := s.openStore(args)
+	if err != nil {
+		return nil, nil, err
+	}
+	r, err := foldStore(st, t.title)
+	if err != nil {
+		st.Close()
+		return nil, nil, err
+	}
+	return r, func() { st.Close() }, nil
+}
+
+func foldStore(st *logs.Store, title string) (*explain.Report, error) {
+	fold := explain.NewFold(st)
+	fold.SetTitle(title)
+	if err := st.Read(context.Background(), fold.Add); err != nil {
+		return nil, failf(ExitData, "%v", err)
+	}
+	return fold.Snapshot(), nil
+}
+
 // report prints a report.
 func (s *session) report(f reportFlags, args []string) error {
+	if formats()[f.format] == nil {
+		return failf(ExitUsage, "unknown format %q; there are text, json, html and chrome", f.format)
+	}
 	st, t, err := s.openStore(args)
 	if err != nil {
 		return err
 	}
 	defer st.Close()
-	return writeReport(s.Stdout, st, t.title, f)
+	if f.out == "" || f.out == "-" {
+		return writeReport(s.Stdout, st, t.title, f)
+	}
+	file, err := os.Create(f.out)
+	if err != nil {
+		return fileError("cannot write", f.out, err, "")
+	}
+	err = writeReport(file, st, t.title, f)
+	if cerr := file.Close(); err == nil && cerr != nil {
+		err = fileError("cannot write", f.out, cerr, "")
+	}
+	return err
 }
 
 // writeReport reads a store to its end and writes a report of it.
 func writeReport(w io.Writer, st *logs.Store, title string, f reportFlags) error {
-	fold := explain.NewFold(st)
-	fold.SetTitle(title)
-	if err := st.Read(context.Background(), fold.Add); err != nil {
-		return failf(ExitData, "%v", err)
+	r, err := foldStore(st, title)
+	if err != nil {
+		return err
 	}
-	r := fold.Snapshot()
-	switch f.format {
-	case "text":
-		return writeText(w, r)
-	case "json":
-		e := json.NewEncoder(w)
-		e.SetIndent("", "  ")
-		return e.Encode(map[string]any{"title": r.Title, "totals": r.Totals, "records_by_kind": r.ByKind})
-	}
-	return failf(ExitUsage, "unknown format %q; there are text and json", f.format)
+	return formats()[f.format](w, r)
 }
 
-func writeText(w io.Writer, r *explain.Report) error {
-	t := r.Totals
-	_, err := fmt.Fprintf(w, "%s: %d frames, %d graphs, %d breaks, %d recompiles, %d kernels, %d failures, %.3g s compiling\n",
-		printable(r.Title), t.Frames, t.Graphs, t.DistinctBreaks, t.Recompiles, t.Kernels, t.Failures, t.CompileSeconds)
-	for i, a := range r.Advice {
-		if err == nil {
-			_, err = fmt.Fprintf(w, "%d. %s:%d %s\n   fix: %s\n", i+1, printable(a.Pos.File), a.Pos.Line, printable(a.Text), printable(a.Fix.Text))
-		}
+func (s *session) explainCommand() *cobra.Command {
+	var asJSON bool
+	c := &cobra.Command{
+		Use:   "explain [--json] model.go [program arguments]",
+		Short: "Run a Go program under the compiler and print its report",
+		Long: `Runs a Go program as tcdbg run --plain does, but for its compile logs, and then
+prints the report of its trace: on standard error, or with --json on standard
+output, where the program's own output then goes to standard error.`,
+		Args: atLeast(1, "a model.go to run"),
+		RunE: func(_ *cobra.Command, args []string) error { return s.explain(asJSON, args) },
 	}
-	return err
+	c.Flags().SetInterspersed(false)
+	c.Flags().BoolVar(&asJSON, "json", false, "the report as JSON on standard output")
+	return c
+}
+
+// explain runs a program and prints its report.
+func (s *session) explain(asJSON bool, argv []string) error {
+	stdout, format, to := s.Stdout, "text", s.Stderr
+	if asJSON {
+		stdout, format, to = s.Stderr, "json", s.Stdout
+	}
+	r, err := s.runQuietly(argv, stdout)
+	if err != nil {
+		return err
+	}
+	st, err := logs.Open([]string{r.file(traceFile)}, logs.Options{})
+	if err != nil {
+		return failf(ExitData, "%v", err)
+	}
+	defer st.Close()
+	return writeReport(to, st, strings.Join(r.Info.Program, " "), reportFlags{format: format})
+}
+
+// runQuietly runs a Go program on our streams without compile logs.
+func (s *session) runQuietly(argv []string, stdout *os.File) (*Run, error) {
+	program, args, err := splitProgram(argv)
+	if err != nil {
+		return nil, err
+	}
+	r, err := newRun("run", program, args, Options{})
+	if err != nil {
+		return nil, err
+	}
+	c, err := startEngine(r, s.Stdin, stdout, s.Stderr, false)
+	if err != nil {
+		return nil, err
+	}
+	return r, s.endPlain(c)
+}
+
+func (s *session) diffCommand() *cobra.Command {
+	var asJSON, code bool
+	c := &cobra.Command{
+		Use:   "diff [flags] OLD NEW",
+		Short: "Compare two traces or runs: new, fixed and moved breaks and recompiles",
+		Long: `Compares by stable cause, not by line number alone: lines inserted above, a
+renamed function or two breaks that changed places show as moved.`,
+		Example: "  tcdbg diff before.log after.log",
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 2 {
+				return failf(ExitUsage, "diff wants two traces or runs: tcdbg diff OLD NEW")
+			}
+			return nil
+		},
+		RunE: func(_ *cobra.Command, args []string) error { return s.diff(args[0], args[1], asJSON, code) },
+	}
+	c.Flags().BoolVar(&asJSON, "json", false, "as JSON")
+	c.Flags().BoolVar(&code, "exit-code", false, fmt.Sprintf("exit with %d when something got worse", ExitFound))
+	return c
+}
+
+// diff compares two traces.
+func (s *session) diff(before, after string, asJSON, code bool) error {
+	a, closeA, err := s.foldTrace([]string{before})
+	if err != nil {
+		return err
+	}
+	defer closeA()
+	b, closeB, err := s.foldTrace([]string{after})
+	if err != nil {
+		return err
+	}
+	defer closeB()
+	d := explain.Diff(a, b)
+	if code && (len(d.Breaks.New) > 0 || len(d.Recompiles.New) > 0) {
+		s.code = ExitFound
+	}
+	if asJSON {
+		return explain.WriteDiffJSON(s.Stdout, d)
+	}
+	return explain.WriteDiffText(s.Stdout, d)
+}
+
+// checkFlags are the flags of check.
+type checkFlags struct {
+	limits          explain.Limits
+	baseline, write string
+	annotate        string
+}
+
+func (s *session) checkCommand() *cobra.Command {
+	f := checkFlags{limits: explain.NoLimits}
+	c := &cobra.Command{
+		Use:   "check [flags] PATH|RUN|model.go|-- command",
+		Short: "Check a trace or a program against limits or a committed baseline",
+		Long: `Reads a trace, or runs a Go program or (after --) any command, and exits with 1
+when a limit is passed or something is there that the baseline does not know.`,
+		Example: `  tcdbg check --max-breaks 0 model.go
+  tcdbg check --baseline tcdbg.json --annotate github -- python train.py
+  tcdbg check --write-baseline tcdbg.json last`,
+		Args: atLeast(1, "a trace, a model.go, or -- and a command"),
+		RunE: func(c *cobra.Command, args []string) error { return s.check(f, args, c.ArgsLenAtDash() == 0) },
+	}
+	c.Flags().SetInterspersed(false)
+	c.Flags().IntVar(&f.limits.MaxBreaks, "max-breaks", -1, "how many graph breaks are allowed, each counted once a compile")
+	c.Flags().IntVar(&f.limits.MaxRecompiles, "max-recompiles", -1, "how many recompiles are allowed")
+	c.Flags().IntVar(&f.limits.MaxFailures, "max-failures", -1, "how many compiles may fail")
+	c.Flags().DurationVar(&f.limits.MaxCompileTime, "max-compile-time", -1, "how long compiling may take in all, such as 30s")
+	c.Flags().StringVar(&f.baseline, "baseline", "", "`FILE` of known breaks and recompiles that a project commits")
+	c.Flags().StringVar(&f.write, "write-baseline", "", "write what is there now to `FILE`")
+	c.Flags().StringVar(&f.annotate, "annotate", "", "github: print GitHub annotations")
+	return c
 }

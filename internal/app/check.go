@@ -1,0 +1,114 @@
+package app
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+
+	"tcdbg/explain"
+)
+
+// This file is `tcdbg check`: limits and baselines for a project's CI.
+
+// check folds a trace, or what a program writes, and compares it with limits.
+func (s *session) check(f checkFlags, args []string, foreign bool) error {
+	if f.annotate != "" && f.annotate != "github" {
+		return failf(ExitUsage, "--annotate %s: only github is known", f.annotate)
+	}
+	base, err := readBaseline(f.baseline)
+	if err != nil {
+		return err
+	}
+	if args, err = s.checkedTrace(args, foreign); err != nil {
+		return err
+	}
+	r, done, err := s.foldTrace(args)
+	if err != nil {
+		return err
+	}
+	defer done()
+	if f.write != "" {
+		return writeBaseline(f.write, r)
+	}
+	found := explain.Check(r, f.limits, base)
+	s.code = ExitOK
+	if len(found) > 0 {
+		s.code = ExitFound
+	}
+	if f.annotate == "github" {
+		wd, _ := os.Getwd()
+		return explain.WriteAnnotations(s.Stdout, found, wd)
+	}
+	return explain.WriteViolations(s.Stdout, found)
+}
+
+// checkedTrace runs what is to be checked, where it is a program; its output
+// goes to standard error, so that standard output is the check's own.
+func (s *session) checkedTrace(args []string, foreign bool) ([]string, error) {
+	if foreign {
+		return s.runForeign(args)
+	}
+	if strings.HasSuffix(args[0], ".go") || hasGoFiles(args[0]) {
+		r, err := s.runQuietly(args, s.Stderr)
+		if err != nil {
+			return nil, err
+		}
+		if s.code != 0 {
+			return nil, failf(s.code, "%s ended with code %d; there is nothing to check", args[0], s.code)
+		}
+		return []string{r.Path}, nil
+	}
+	return args, nil
+}
+
+// hasGoFiles reports whether a path is a folder of Go files.
+func hasGoFiles(path string) bool {
+	found, err := filepath.Glob(filepath.Join(path, "*.go"))
+	return err == nil && len(found) > 0
+}
+
+func (s *session) runForeign(argv []string) ([]string, error) {
+	r, err := newRun("exec", argv[:1], argv[1:], Options{})
+	if err != nil {
+		return nil, err
+	}
+	c, err := startForeign(r, argv, traceEnv(r, os.Environ(), false), s.Stdin, s.Stderr, s.Stderr, false)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.endPlain(c); err != nil {
+		return nil, err
+	}
+	if s.code != 0 {
+		return nil, failf(s.code, "%s ended with code %d; there is nothing to check", argv[0], s.code)
+	}
+	return []string{r.Path}, nil
+}
+
+func readBaseline(path string) (*explain.Baseline, error) {
+	if path == "" {
+		return nil, nil
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, fileError("cannot read", path, err, "--write-baseline makes one")
+	}
+	defer file.Close()
+	b, err := explain.ReadBaseline(file)
+	if err != nil {
+		return nil, failf(ExitData, "%s: %v", path, err)
+	}
+	return b, nil
+}
+
+func writeBaseline(path string, r *explain.Report) error {
+	file, err := os.Create(path)
+	if err != nil {
+		return fileError("cannot write", path, err, "")
+	}
+	err = explain.WriteBaseline(file, explain.NewBaseline(r))
+	if cerr := file.Close(); err == nil && cerr != nil {
+		err = fileError("cannot write", path, cerr, "")
+	}
+	return err
+}

@@ -1,0 +1,160 @@
+package app
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"tcdbg/internal/ctl"
+	"tcdbg/logs"
+)
+
+// notes is a sink that keeps the states.
+type notes struct{ ch chan logs.Out }
+
+func (n notes) Emit(o logs.Out)          { n.ch <- o }
+func (n notes) Stack(s []logs.Frame) any { return s }
+func (n notes) next(t *testing.T) string { t.Helper(); return string((<-n.ch).Payload) }
+func here(line int) func() logs.Pos {
+	return func() logs.Pos { return logs.Pos{File: "m.go", Line: line} }
+}
+func wants(t *testing.T, got, part string) {
+	t.Helper()
+	if !strings.Contains(got, part) {
+		t.Errorf("%s lacks %s", got, part)
+	}
+}
+
+// The gate stops the program at safe points only, steps one, continues, and
+// answers each command with its id.
+func TestGate(t *testing.T) {
+	n := notes{make(chan logs.Out, 16)}
+	g := NewGate(n, true)
+	points := make(chan int)
+	go func() {
+		for line := range points {
+			g.SafePoint("frame", "m.go", line, here(line))
+			n.ch <- logs.Out{Payload: []byte("passed")}
+		}
+	}()
+	points <- 1
+	wants(t, n.next(t), `"state":"paused"`)
+	g.Command(ctl.Command{ID: 1, Verb: ctl.Step})
+	wants(t, n.next(t), "passed")
+	points <- 2
+	got := n.next(t)
+	wants(t, got, `"command":1`)
+	wants(t, got, `"line":2`)
+	g.Command(ctl.Command{ID: 2, Verb: ctl.Continue})
+	a, b := n.next(t), n.next(t)
+	wants(t, a+b, `"command":2`)
+	wants(t, a+b, "passed")
+	points <- 3
+	wants(t, n.next(t), "passed")
+	g.Command(ctl.Command{ID: 3, Verb: ctl.Break, Arg: "m.go:5"})
+	wants(t, n.next(t), `"command":3`)
+	points <- 4
+	wants(t, n.next(t), "passed")
+	points <- 5
+	wants(t, n.next(t), `"line":5`)
+	g.Command(ctl.Command{ID: 4, Verb: ctl.Continue})
+	_, _ = n.next(t), n.next(t)
+	g.Command(ctl.Command{ID: 5, Verb: ctl.Break, Arg: "nonsense"})
+	wants(t, n.next(t), "FILE:LINE")
+	g.Command(ctl.Command{ID: 6, Verb: "dance"})
+	wants(t, n.next(t), "unknown command")
+	close(points)
+}
+
+// A kernel fault's page becomes one line that names graph and kernel, with
+// exit code 70; names are made safe to print.
+func TestFaultPage(t *testing.T) {
+	path := filepath.Join(t.TempDir(), faultFile)
+	if err := newFaultPage(path); err != nil {
+		t.Fatal(err)
+	}
+	if f := readFault(path); f != nil {
+		t.Errorf("an empty page is a fault: %v", f)
+	}
+	page := make([]byte, FaultPageSize)
+	binary.LittleEndian.PutUint32(page[faultSignalAt:], 11)
+	binary.LittleEndian.PutUint64(page[faultAddrAt:], 0x1000)
+	copy(page[faultGraphAt:], "__compiled_fn_1\x00junk")
+	copy(page[faultKernelAt:], "fused_add_0\x1b[2J")
+	if err := os.WriteFile(path, page, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	want := "kernel fault: SIGSEGV at address 0x1000 in kernel fused_add_0\uFFFD[2J of graph __compiled_fn_1"
+	if f := readFault(path); f == nil || f.String() != want {
+		t.Errorf("%v", f)
+	}
+}
+
+// Output is indexed by line in both streams; a line without an end is shown
+// and grows; escape sequences do not reach the screen.
+func TestOutputLog(t *testing.T) {
+	r := &Run{Path: t.TempDir()}
+	put := func(name, text string) {
+		f, err := os.OpenFile(r.file(name), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		if _, err := f.WriteString(text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put(stdoutFile, "one\ntwo \x1b[31mred\x1b[0m\npart")
+	put(stderrFile, "V0221 12:06:24.445000 1 torch/s.py:9] [0/0] [__fusion] x\npanic: boom\n")
+	o := openOutput(r, true)
+	o.follow(context.Background(), false)
+	put(stdoutFile, "ial\nlast\n")
+	o.follow(context.Background(), false)
+	var got []string
+	for i := range o.Len() {
+		l := o.Line(i)
+		got = append(got, l.Text)
+	}
+	if s := strings.Join(got, "|"); s != "one|two red|partial|panic: boom|last" {
+		t.Errorf("%s", s)
+	}
+	if p := o.panicLine(); p != "panic: boom" {
+		t.Errorf("panic line %q", p)
+	}
+}
+
+// copyLines drops log lines, and holds nothing back that cannot be one.
+func TestCopyLines(t *testing.T) {
+	var out bytes.Buffer
+	in := "a\nV0221 12:06:24.445000 1 torch/s.py:9] [__fusion] x\nprompt> "
+	copyLines(&out, strings.NewReader(in), func(l []byte) bool { return !torchLogLine.Match(l) })
+	if out.String() != "a\nprompt> " {
+		t.Errorf("%q", out.String())
+	}
+}
+
+// Ids of runs are safe as paths whatever the program is called.
+func TestRunName(t *testing.T) {
+	for name, want := range map[string]string{"../../etc/passwd.go": "passwd", "a b;c.go": "a-b-c", "": "run", "...": "run", "/": "run"} {
+		if got := runName([]string{name}); got != want {
+			t.Errorf("%q: %q, want %q", name, got, want)
+		}
+	}
+}
+
+// --source-map maps whole path elements.
+func TestSourceMap(t *testing.T) {
+	m, err := parseSourceMap([]string{"/home/a=/mnt/b"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for in, want := range map[string]string{"/home/a/x.py": "/mnt/b/x.py", "/home/ab/x.py": "/home/ab/x.py", "x.py": "x.py"} {
+		if got := m.apply(in); got != want {
+			t.Errorf("%s: %s, want %s", in, got, want)
+		}
+	}
+}
