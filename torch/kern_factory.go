@@ -1,7 +1,6 @@
 package torch
 
 import (
-	"math"
 	"unsafe"
 
 	"tcdbg/internal/ops"
@@ -18,6 +17,17 @@ func factoryKernels() map[ops.ID]kernel {
 		ops.Arange:   arangeKernel,
 		ops.Rand:     func(k *kernelCall) { defaultGenerator().fillUniform(k.out(), 0, 1) },
 		ops.Randn:    func(k *kernelCall) { defaultGenerator().fillNormal(k.out(), 0, 1) },
+
+		ops.EmptyLike: func(*kernelCall) {},
+		ops.RandLike:  func(k *kernelCall) { defaultGenerator().fillUniform(k.out(), 0, 1) },
+		ops.RandnLike: func(k *kernelCall) { defaultGenerator().fillNormal(k.out(), 0, 1) },
+		ops.Uniform:   func(k *kernelCall) { defaultGenerator().fillUniform(k.out(), k.Float(1), k.Float(2)) },
+		ops.Normal:    func(k *kernelCall) { defaultGenerator().fillNormal(k.out(), k.Float(1), k.Float(2)) },
+		ops.Bernoulli: bernoulliKernel,
+		ops.Randint:   func(k *kernelCall) { defaultGenerator().fillIntegers(k.out(), int64(k.num(0)), int64(k.num(1))) },
+		ops.Randperm: func(k *kernelCall) {
+			finish(k.out(), defaultGenerator().permutation(k.num(0)), ops.Int64)
+		},
 	}
 }
 
@@ -96,4 +106,12 @@ func itemKernel(k *kernelCall) []Value {
 	return []Value{int(t.Int64s()[0])}
 }
 
-func isNaN(x float64) bool { return math.IsNaN(x) }
+// bernoulliKernel draws with one probability, or with those of the input.
+func bernoulliKernel(k *kernelCall) {
+	if !k.IsNone(1) {
+		defaultGenerator().fillBernoulli(k.out(), k.Float(1))
+		return
+	}
+	p := k.in(0).Float64s()
+	defaultGenerator().fillEachBernoulli(k.out(), p)
+}

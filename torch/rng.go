@@ -234,3 +234,27 @@ func (g *Generator) fillBernoulli(t *Tensor, p float64) {
 	}
 	finish(t, s, ops.Float32)
 }
+
+// fillEachBernoulli draws each element with its own probability.
+func (g *Generator) fillEachBernoulli(t *Tensor, p []float64) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	s := make([]float32, len(p))
+	for i, q := range p {
+		if g.uniform(t.dtype) < q {
+			s[i] = 1
+		}
+	}
+	finish(t, s, ops.Float32)
+}
+
+// NormalOf returns normal numbers of a mean and a standard deviation.
+func NormalOf(mean, std float64, size []int, opts ...Option) *Tensor {
+	args := []any{size}
+	for _, o := range opts {
+		args = append(args, o)
+	}
+	t := Empty(args...)
+	defaultGenerator().fillNormal(t, mean, std)
+	return t
+}

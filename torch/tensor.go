@@ -79,6 +79,9 @@ type Tensor struct {
 	// keepGrad asks Backward to store the gradient of a tensor that is no leaf.
 	keepGrad bool
 
+	// marks are the user's words on dimensions; nil for none.
+	marks []DimMark
+
 	// fake is set on tensors that the tracer makes: it describes the value,
 	// symbolic sizes included; there is no data.
 	fake *ops.TensorMeta

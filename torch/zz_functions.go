@@ -115,6 +115,11 @@ func Baddbmm(self *Tensor, batch1 *Tensor, batch2 *Tensor, opts ...Option) *Tens
 	return invoke1(ops.Baddbmm, opts, self, batch1, batch2)
 }
 
+// Bernoulli is torch.bernoulli(Tensor self, float? p=None) -> Tensor.
+func Bernoulli(self *Tensor, opts ...Option) *Tensor {
+	return invoke1(ops.Bernoulli, opts, self)
+}
+
 // BitwiseAnd is torch.bitwise_and(Operand self, Operand other) -> Tensor.
 func BitwiseAnd(self any, other any) *Tensor {
 	return invoke1(ops.BitwiseAnd, nil, self, other)
@@ -239,6 +244,11 @@ func Dot(self *Tensor, tensor *Tensor) *Tensor {
 func Empty(args ...any) *Tensor {
 	size, opts := mixed(ops.Empty, args)
 	return invoke1(ops.Empty, opts, size)
+}
+
+// EmptyLike is torch.empty_like(Tensor self, *, dtype? dtype=None, device? device=None, bool requires_grad=False, str? memory_format=None) -> Tensor.
+func EmptyLike(self *Tensor, opts ...Option) *Tensor {
+	return invoke1(ops.EmptyLike, opts, self)
 }
 
 // Eq is torch.eq(Operand self, Operand other) -> Tensor.
@@ -539,6 +549,11 @@ func Norm(self *Tensor, opts ...Option) *Tensor {
 	return invoke1(ops.Norm, opts, self)
 }
 
+// Normal is torch.normal(Tensor self, float mean=0, float std=1) -> Tensor.
+func Normal(self *Tensor, opts ...Option) *Tensor {
+	return invoke1(ops.Normal, opts, self)
+}
+
 // Ones is torch.ones(int[] size, *, dtype? dtype=None, device? device=None, bool requires_grad=False) -> Tensor.
 func Ones(args ...any) *Tensor {
 	size, opts := mixed(ops.Ones, args)
@@ -579,10 +594,30 @@ func Rand(args ...any) *Tensor {
 	return invoke1(ops.Rand, opts, size)
 }
 
+// RandLike is torch.rand_like(Tensor self, *, dtype? dtype=None, device? device=None, bool requires_grad=False, str? memory_format=None) -> Tensor.
+func RandLike(self *Tensor, opts ...Option) *Tensor {
+	return invoke1(ops.RandLike, opts, self)
+}
+
+// Randint is torch.randint(int low, int high, int[] size, *, dtype? dtype=None, device? device=None, bool requires_grad=False) -> Tensor.
+func Randint(low int, high int, size []int, opts ...Option) *Tensor {
+	return invoke1(ops.Randint, opts, low, high, size)
+}
+
 // Randn is torch.randn(int[] size, *, dtype? dtype=None, device? device=None, bool requires_grad=False) -> Tensor.
 func Randn(args ...any) *Tensor {
 	size, opts := mixed(ops.Randn, args)
 	return invoke1(ops.Randn, opts, size)
+}
+
+// RandnLike is torch.randn_like(Tensor self, *, dtype? dtype=None, device? device=None, bool requires_grad=False, str? memory_format=None) -> Tensor.
+func RandnLike(self *Tensor, opts ...Option) *Tensor {
+	return invoke1(ops.RandnLike, opts, self)
+}
+
+// Randperm is torch.randperm(int n, *, dtype? dtype=None, device? device=None, bool requires_grad=False) -> Tensor.
+func Randperm(n int, opts ...Option) *Tensor {
+	return invoke1(ops.Randperm, opts, n)
 }
 
 // Reciprocal is torch.reciprocal(Tensor self) -> Tensor.
@@ -755,6 +790,11 @@ func TrueDivide(self any, other any) *Tensor {
 // Trunc is torch.trunc(Tensor self) -> Tensor.
 func Trunc(self *Tensor) *Tensor {
 	return invoke1(ops.Trunc, nil, self)
+}
+
+// Uniform is torch.uniform(Tensor self, float from=0, float to=1) -> Tensor.
+func Uniform(self *Tensor, opts ...Option) *Tensor {
+	return invoke1(ops.Uniform, opts, self)
 }
 
 // Unsqueeze is torch.unsqueeze(Tensor self, int dim) -> Tensor.

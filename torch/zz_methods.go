@@ -19,9 +19,19 @@ func (t *Tensor) Acos() *Tensor {
 	return invoke1(ops.Acos, nil, t)
 }
 
+// Acos_ is Tensor.acos_(Tensor self) -> Tensor.
+func (t *Tensor) Acos_() *Tensor {
+	return invoke1(ops.Acos+ops.InPlaceOffset, nil, t)
+}
+
 // Acosh is Tensor.acosh(Tensor self) -> Tensor.
 func (t *Tensor) Acosh() *Tensor {
 	return invoke1(ops.Acosh, nil, t)
+}
+
+// Acosh_ is Tensor.acosh_(Tensor self) -> Tensor.
+func (t *Tensor) Acosh_() *Tensor {
+	return invoke1(ops.Acosh+ops.InPlaceOffset, nil, t)
 }
 
 // Add is Tensor.add(Operand self, Operand other, *, Scalar alpha=1) -> Tensor.
@@ -39,14 +49,29 @@ func (t *Tensor) Addcdiv(tensor1 *Tensor, tensor2 *Tensor, opts ...Option) *Tens
 	return invoke1(ops.Addcdiv, opts, t, tensor1, tensor2)
 }
 
+// Addcdiv_ is Tensor.addcdiv_(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor.
+func (t *Tensor) Addcdiv_(tensor1 *Tensor, tensor2 *Tensor, opts ...Option) *Tensor {
+	return invoke1(ops.Addcdiv+ops.InPlaceOffset, opts, t, tensor1, tensor2)
+}
+
 // Addcmul is Tensor.addcmul(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor.
 func (t *Tensor) Addcmul(tensor1 *Tensor, tensor2 *Tensor, opts ...Option) *Tensor {
 	return invoke1(ops.Addcmul, opts, t, tensor1, tensor2)
 }
 
+// Addcmul_ is Tensor.addcmul_(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor.
+func (t *Tensor) Addcmul_(tensor1 *Tensor, tensor2 *Tensor, opts ...Option) *Tensor {
+	return invoke1(ops.Addcmul+ops.InPlaceOffset, opts, t, tensor1, tensor2)
+}
+
 // Addmm is Tensor.addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor.
 func (t *Tensor) Addmm(mat1 *Tensor, mat2 *Tensor, opts ...Option) *Tensor {
 	return invoke1(ops.Addmm, opts, t, mat1, mat2)
+}
+
+// Addmm_ is Tensor.addmm_(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor.
+func (t *Tensor) Addmm_(mat1 *Tensor, mat2 *Tensor, opts ...Option) *Tensor {
+	return invoke1(ops.Addmm+ops.InPlaceOffset, opts, t, mat1, mat2)
 }
 
 // Alias is Tensor.alias(Tensor self) -> Tensor.
@@ -94,9 +119,19 @@ func (t *Tensor) Asin() *Tensor {
 	return invoke1(ops.Asin, nil, t)
 }
 
+// Asin_ is Tensor.asin_(Tensor self) -> Tensor.
+func (t *Tensor) Asin_() *Tensor {
+	return invoke1(ops.Asin+ops.InPlaceOffset, nil, t)
+}
+
 // Asinh is Tensor.asinh(Tensor self) -> Tensor.
 func (t *Tensor) Asinh() *Tensor {
 	return invoke1(ops.Asinh, nil, t)
+}
+
+// Asinh_ is Tensor.asinh_(Tensor self) -> Tensor.
+func (t *Tensor) Asinh_() *Tensor {
+	return invoke1(ops.Asinh+ops.InPlaceOffset, nil, t)
 }
 
 // Atan is Tensor.atan(Tensor self) -> Tensor.
@@ -109,9 +144,24 @@ func (t *Tensor) Atan2(other any) *Tensor {
 	return invoke1(ops.Atan2, nil, t, other)
 }
 
+// Atan2_ is Tensor.atan2_(Operand self, Operand other) -> Tensor.
+func (t *Tensor) Atan2_(other any) *Tensor {
+	return invoke1(ops.Atan2+ops.InPlaceOffset, nil, t, other)
+}
+
+// Atan_ is Tensor.atan_(Tensor self) -> Tensor.
+func (t *Tensor) Atan_() *Tensor {
+	return invoke1(ops.Atan+ops.InPlaceOffset, nil, t)
+}
+
 // Atanh is Tensor.atanh(Tensor self) -> Tensor.
 func (t *Tensor) Atanh() *Tensor {
 	return invoke1(ops.Atanh, nil, t)
+}
+
+// Atanh_ is Tensor.atanh_(Tensor self) -> Tensor.
+func (t *Tensor) Atanh_() *Tensor {
+	return invoke1(ops.Atanh+ops.InPlaceOffset, nil, t)
 }
 
 // Baddbmm is Tensor.baddbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor.
@@ -119,9 +169,30 @@ func (t *Tensor) Baddbmm(batch1 *Tensor, batch2 *Tensor, opts ...Option) *Tensor
 	return invoke1(ops.Baddbmm, opts, t, batch1, batch2)
 }
 
+// Baddbmm_ is Tensor.baddbmm_(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor.
+func (t *Tensor) Baddbmm_(batch1 *Tensor, batch2 *Tensor, opts ...Option) *Tensor {
+	return invoke1(ops.Baddbmm+ops.InPlaceOffset, opts, t, batch1, batch2)
+}
+
+// Bernoulli is Tensor.bernoulli(Tensor self, float? p=None) -> Tensor.
+func (t *Tensor) Bernoulli(opts ...Option) *Tensor {
+	return invoke1(ops.Bernoulli, opts, t)
+}
+
+// Bernoulli_ is Tensor.bernoulli_(Tensor self, float? p=None) -> Tensor.
+func (t *Tensor) Bernoulli_(args ...any) *Tensor {
+	pos, opts := positional(args)
+	return invoke1(ops.Bernoulli+ops.InPlaceOffset, opts, append([]any{t}, pos...)...)
+}
+
 // BitwiseAnd is Tensor.bitwise_and(Operand self, Operand other) -> Tensor.
 func (t *Tensor) BitwiseAnd(other any) *Tensor {
 	return invoke1(ops.BitwiseAnd, nil, t, other)
+}
+
+// BitwiseAnd_ is Tensor.bitwise_and_(Operand self, Operand other) -> Tensor.
+func (t *Tensor) BitwiseAnd_(other any) *Tensor {
+	return invoke1(ops.BitwiseAnd+ops.InPlaceOffset, nil, t, other)
 }
 
 // BitwiseLeftShift is Tensor.bitwise_left_shift(Operand self, Operand other) -> Tensor.
@@ -129,9 +200,19 @@ func (t *Tensor) BitwiseLeftShift(other any) *Tensor {
 	return invoke1(ops.BitwiseLeftShift, nil, t, other)
 }
 
+// BitwiseLeftShift_ is Tensor.bitwise_left_shift_(Operand self, Operand other) -> Tensor.
+func (t *Tensor) BitwiseLeftShift_(other any) *Tensor {
+	return invoke1(ops.BitwiseLeftShift+ops.InPlaceOffset, nil, t, other)
+}
+
 // BitwiseNot is Tensor.bitwise_not(Tensor self) -> Tensor.
 func (t *Tensor) BitwiseNot() *Tensor {
 	return invoke1(ops.BitwiseNot, nil, t)
+}
+
+// BitwiseNot_ is Tensor.bitwise_not_(Tensor self) -> Tensor.
+func (t *Tensor) BitwiseNot_() *Tensor {
+	return invoke1(ops.BitwiseNot+ops.InPlaceOffset, nil, t)
 }
 
 // BitwiseOr is Tensor.bitwise_or(Operand self, Operand other) -> Tensor.
@@ -139,14 +220,29 @@ func (t *Tensor) BitwiseOr(other any) *Tensor {
 	return invoke1(ops.BitwiseOr, nil, t, other)
 }
 
+// BitwiseOr_ is Tensor.bitwise_or_(Operand self, Operand other) -> Tensor.
+func (t *Tensor) BitwiseOr_(other any) *Tensor {
+	return invoke1(ops.BitwiseOr+ops.InPlaceOffset, nil, t, other)
+}
+
 // BitwiseRightShift is Tensor.bitwise_right_shift(Operand self, Operand other) -> Tensor.
 func (t *Tensor) BitwiseRightShift(other any) *Tensor {
 	return invoke1(ops.BitwiseRightShift, nil, t, other)
 }
 
+// BitwiseRightShift_ is Tensor.bitwise_right_shift_(Operand self, Operand other) -> Tensor.
+func (t *Tensor) BitwiseRightShift_(other any) *Tensor {
+	return invoke1(ops.BitwiseRightShift+ops.InPlaceOffset, nil, t, other)
+}
+
 // BitwiseXor is Tensor.bitwise_xor(Operand self, Operand other) -> Tensor.
 func (t *Tensor) BitwiseXor(other any) *Tensor {
 	return invoke1(ops.BitwiseXor, nil, t, other)
+}
+
+// BitwiseXor_ is Tensor.bitwise_xor_(Operand self, Operand other) -> Tensor.
+func (t *Tensor) BitwiseXor_(other any) *Tensor {
+	return invoke1(ops.BitwiseXor+ops.InPlaceOffset, nil, t, other)
 }
 
 // Bmm is Tensor.bmm(Tensor self, Tensor mat2) -> Tensor.
@@ -159,6 +255,11 @@ func (t *Tensor) Ceil() *Tensor {
 	return invoke1(ops.Ceil, nil, t)
 }
 
+// Ceil_ is Tensor.ceil_(Tensor self) -> Tensor.
+func (t *Tensor) Ceil_() *Tensor {
+	return invoke1(ops.Ceil+ops.InPlaceOffset, nil, t)
+}
+
 // Clamp is Tensor.clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor.
 func (t *Tensor) Clamp(opts ...Option) *Tensor {
 	return invoke1(ops.Clamp, opts, t)
@@ -169,14 +270,29 @@ func (t *Tensor) ClampTensor(opts ...Option) *Tensor {
 	return invoke1(ops.ClampTensor, opts, t)
 }
 
+// Clamp_ is Tensor.clamp_(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor.
+func (t *Tensor) Clamp_(opts ...Option) *Tensor {
+	return invoke1(ops.Clamp+ops.InPlaceOffset, opts, t)
+}
+
 // ClampMax is Tensor.clamp_max(Tensor self, Operand max) -> Tensor.
 func (t *Tensor) ClampMax(max any) *Tensor {
 	return invoke1(ops.ClampMax, nil, t, max)
 }
 
+// ClampMax_ is Tensor.clamp_max_(Tensor self, Operand max) -> Tensor.
+func (t *Tensor) ClampMax_(max any) *Tensor {
+	return invoke1(ops.ClampMax+ops.InPlaceOffset, nil, t, max)
+}
+
 // ClampMin is Tensor.clamp_min(Tensor self, Operand min) -> Tensor.
 func (t *Tensor) ClampMin(min any) *Tensor {
 	return invoke1(ops.ClampMin, nil, t, min)
+}
+
+// ClampMin_ is Tensor.clamp_min_(Tensor self, Operand min) -> Tensor.
+func (t *Tensor) ClampMin_(min any) *Tensor {
+	return invoke1(ops.ClampMin+ops.InPlaceOffset, nil, t, min)
 }
 
 // Clone is Tensor.clone(Tensor self, *, str? memory_format=None) -> Tensor.
@@ -189,9 +305,24 @@ func (t *Tensor) Contiguous(opts ...Option) *Tensor {
 	return invoke1(ops.Contiguous, opts, t)
 }
 
+// Copy is Tensor.copy(Tensor self, Tensor src, bool non_blocking=False) -> Tensor.
+func (t *Tensor) Copy(src *Tensor, opts ...Option) *Tensor {
+	return invoke1(ops.Copy, opts, t, src)
+}
+
+// Copy_ is Tensor.copy_(Tensor self, Tensor src, bool non_blocking=False) -> Tensor.
+func (t *Tensor) Copy_(src *Tensor, opts ...Option) *Tensor {
+	return invoke1(ops.Copy+ops.InPlaceOffset, opts, t, src)
+}
+
 // Copysign is Tensor.copysign(Operand self, Operand other) -> Tensor.
 func (t *Tensor) Copysign(other any) *Tensor {
 	return invoke1(ops.Copysign, nil, t, other)
+}
+
+// Copysign_ is Tensor.copysign_(Operand self, Operand other) -> Tensor.
+func (t *Tensor) Copysign_(other any) *Tensor {
+	return invoke1(ops.Copysign+ops.InPlaceOffset, nil, t, other)
 }
 
 // Cos is Tensor.cos(Tensor self) -> Tensor.
@@ -209,6 +340,11 @@ func (t *Tensor) Cosh() *Tensor {
 	return invoke1(ops.Cosh, nil, t)
 }
 
+// Cosh_ is Tensor.cosh_(Tensor self) -> Tensor.
+func (t *Tensor) Cosh_() *Tensor {
+	return invoke1(ops.Cosh+ops.InPlaceOffset, nil, t)
+}
+
 // CountNonzero is Tensor.count_nonzero(Tensor self, int[]? dim=None) -> Tensor.
 func (t *Tensor) CountNonzero(opts ...Option) *Tensor {
 	return invoke1(ops.CountNonzero, opts, t)
@@ -219,14 +355,29 @@ func (t *Tensor) Cumprod(dim int, opts ...Option) *Tensor {
 	return invoke1(ops.Cumprod, opts, t, dim)
 }
 
+// Cumprod_ is Tensor.cumprod_(Tensor self, int dim, *, dtype? dtype=None) -> Tensor.
+func (t *Tensor) Cumprod_(dim int, opts ...Option) *Tensor {
+	return invoke1(ops.Cumprod+ops.InPlaceOffset, opts, t, dim)
+}
+
 // Cumsum is Tensor.cumsum(Tensor self, int dim, *, dtype? dtype=None) -> Tensor.
 func (t *Tensor) Cumsum(dim int, opts ...Option) *Tensor {
 	return invoke1(ops.Cumsum, opts, t, dim)
 }
 
+// Cumsum_ is Tensor.cumsum_(Tensor self, int dim, *, dtype? dtype=None) -> Tensor.
+func (t *Tensor) Cumsum_(dim int, opts ...Option) *Tensor {
+	return invoke1(ops.Cumsum+ops.InPlaceOffset, opts, t, dim)
+}
+
 // Digamma is Tensor.digamma(Tensor self) -> Tensor.
 func (t *Tensor) Digamma() *Tensor {
 	return invoke1(ops.Digamma, nil, t)
+}
+
+// Digamma_ is Tensor.digamma_(Tensor self) -> Tensor.
+func (t *Tensor) Digamma_() *Tensor {
+	return invoke1(ops.Digamma+ops.InPlaceOffset, nil, t)
 }
 
 // Div is Tensor.div(Operand self, Operand other, *, str? rounding_mode=None) -> Tensor.
@@ -259,14 +410,29 @@ func (t *Tensor) Erf() *Tensor {
 	return invoke1(ops.Erf, nil, t)
 }
 
+// Erf_ is Tensor.erf_(Tensor self) -> Tensor.
+func (t *Tensor) Erf_() *Tensor {
+	return invoke1(ops.Erf+ops.InPlaceOffset, nil, t)
+}
+
 // Erfc is Tensor.erfc(Tensor self) -> Tensor.
 func (t *Tensor) Erfc() *Tensor {
 	return invoke1(ops.Erfc, nil, t)
 }
 
+// Erfc_ is Tensor.erfc_(Tensor self) -> Tensor.
+func (t *Tensor) Erfc_() *Tensor {
+	return invoke1(ops.Erfc+ops.InPlaceOffset, nil, t)
+}
+
 // Erfinv is Tensor.erfinv(Tensor self) -> Tensor.
 func (t *Tensor) Erfinv() *Tensor {
 	return invoke1(ops.Erfinv, nil, t)
+}
+
+// Erfinv_ is Tensor.erfinv_(Tensor self) -> Tensor.
+func (t *Tensor) Erfinv_() *Tensor {
+	return invoke1(ops.Erfinv+ops.InPlaceOffset, nil, t)
 }
 
 // Exp is Tensor.exp(Tensor self) -> Tensor.
@@ -277,6 +443,11 @@ func (t *Tensor) Exp() *Tensor {
 // Exp2 is Tensor.exp2(Tensor self) -> Tensor.
 func (t *Tensor) Exp2() *Tensor {
 	return invoke1(ops.Exp2, nil, t)
+}
+
+// Exp2_ is Tensor.exp2_(Tensor self) -> Tensor.
+func (t *Tensor) Exp2_() *Tensor {
+	return invoke1(ops.Exp2+ops.InPlaceOffset, nil, t)
 }
 
 // Exp_ is Tensor.exp_(Tensor self) -> Tensor.
@@ -297,9 +468,19 @@ func (t *Tensor) Expm1() *Tensor {
 	return invoke1(ops.Expm1, nil, t)
 }
 
+// Expm1_ is Tensor.expm1_(Tensor self) -> Tensor.
+func (t *Tensor) Expm1_() *Tensor {
+	return invoke1(ops.Expm1+ops.InPlaceOffset, nil, t)
+}
+
 // Fill is Tensor.fill(Tensor self, Operand value) -> Tensor.
 func (t *Tensor) Fill(value any) *Tensor {
 	return invoke1(ops.Fill, nil, t, value)
+}
+
+// Fill_ is Tensor.fill_(Tensor self, Operand value) -> Tensor.
+func (t *Tensor) Fill_(value any) *Tensor {
+	return invoke1(ops.Fill+ops.InPlaceOffset, nil, t, value)
 }
 
 // Flatten is Tensor.flatten(Tensor self, int start_dim=0, int end_dim=-1) -> Tensor.
@@ -320,9 +501,19 @@ func (t *Tensor) Floor() *Tensor {
 	return invoke1(ops.Floor, nil, t)
 }
 
+// Floor_ is Tensor.floor_(Tensor self) -> Tensor.
+func (t *Tensor) Floor_() *Tensor {
+	return invoke1(ops.Floor+ops.InPlaceOffset, nil, t)
+}
+
 // FloorDivide is Tensor.floor_divide(Operand self, Operand other) -> Tensor.
 func (t *Tensor) FloorDivide(other any) *Tensor {
 	return invoke1(ops.FloorDivide, nil, t, other)
+}
+
+// FloorDivide_ is Tensor.floor_divide_(Operand self, Operand other) -> Tensor.
+func (t *Tensor) FloorDivide_(other any) *Tensor {
+	return invoke1(ops.FloorDivide+ops.InPlaceOffset, nil, t, other)
 }
 
 // Fmod is Tensor.fmod(Operand self, Operand other) -> Tensor.
@@ -330,9 +521,19 @@ func (t *Tensor) Fmod(other any) *Tensor {
 	return invoke1(ops.Fmod, nil, t, other)
 }
 
+// Fmod_ is Tensor.fmod_(Operand self, Operand other) -> Tensor.
+func (t *Tensor) Fmod_(other any) *Tensor {
+	return invoke1(ops.Fmod+ops.InPlaceOffset, nil, t, other)
+}
+
 // Frac is Tensor.frac(Tensor self) -> Tensor.
 func (t *Tensor) Frac() *Tensor {
 	return invoke1(ops.Frac, nil, t)
+}
+
+// Frac_ is Tensor.frac_(Tensor self) -> Tensor.
+func (t *Tensor) Frac_() *Tensor {
+	return invoke1(ops.Frac+ops.InPlaceOffset, nil, t)
 }
 
 // Gather is Tensor.gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor.
@@ -365,9 +566,19 @@ func (t *Tensor) Hypot(other any) *Tensor {
 	return invoke1(ops.Hypot, nil, t, other)
 }
 
+// Hypot_ is Tensor.hypot_(Operand self, Operand other) -> Tensor.
+func (t *Tensor) Hypot_(other any) *Tensor {
+	return invoke1(ops.Hypot+ops.InPlaceOffset, nil, t, other)
+}
+
 // IndexAdd is Tensor.index_add(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor.
 func (t *Tensor) IndexAdd(dim int, index *Tensor, source *Tensor, opts ...Option) *Tensor {
 	return invoke1(ops.IndexAdd, opts, t, dim, index, source)
+}
+
+// IndexAdd_ is Tensor.index_add_(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor.
+func (t *Tensor) IndexAdd_(dim int, index *Tensor, source *Tensor, opts ...Option) *Tensor {
+	return invoke1(ops.IndexAdd+ops.InPlaceOffset, opts, t, dim, index, source)
 }
 
 // IndexSelect is Tensor.index_select(Tensor self, int dim, Tensor index) -> Tensor.
@@ -405,9 +616,19 @@ func (t *Tensor) Lerp(end *Tensor, weight any) *Tensor {
 	return invoke1(ops.Lerp, nil, t, end, weight)
 }
 
+// Lerp_ is Tensor.lerp_(Tensor self, Tensor end, Operand weight) -> Tensor.
+func (t *Tensor) Lerp_(end *Tensor, weight any) *Tensor {
+	return invoke1(ops.Lerp+ops.InPlaceOffset, nil, t, end, weight)
+}
+
 // Lgamma is Tensor.lgamma(Tensor self) -> Tensor.
 func (t *Tensor) Lgamma() *Tensor {
 	return invoke1(ops.Lgamma, nil, t)
+}
+
+// Lgamma_ is Tensor.lgamma_(Tensor self) -> Tensor.
+func (t *Tensor) Lgamma_() *Tensor {
+	return invoke1(ops.Lgamma+ops.InPlaceOffset, nil, t)
 }
 
 // Log is Tensor.log(Tensor self) -> Tensor.
@@ -420,14 +641,29 @@ func (t *Tensor) Log10() *Tensor {
 	return invoke1(ops.Log10, nil, t)
 }
 
+// Log10_ is Tensor.log10_(Tensor self) -> Tensor.
+func (t *Tensor) Log10_() *Tensor {
+	return invoke1(ops.Log10+ops.InPlaceOffset, nil, t)
+}
+
 // Log1p is Tensor.log1p(Tensor self) -> Tensor.
 func (t *Tensor) Log1p() *Tensor {
 	return invoke1(ops.Log1p, nil, t)
 }
 
+// Log1p_ is Tensor.log1p_(Tensor self) -> Tensor.
+func (t *Tensor) Log1p_() *Tensor {
+	return invoke1(ops.Log1p+ops.InPlaceOffset, nil, t)
+}
+
 // Log2 is Tensor.log2(Tensor self) -> Tensor.
 func (t *Tensor) Log2() *Tensor {
 	return invoke1(ops.Log2, nil, t)
+}
+
+// Log2_ is Tensor.log2_(Tensor self) -> Tensor.
+func (t *Tensor) Log2_() *Tensor {
+	return invoke1(ops.Log2+ops.InPlaceOffset, nil, t)
 }
 
 // Log_ is Tensor.log_(Tensor self) -> Tensor.
@@ -450,9 +686,19 @@ func (t *Tensor) LogicalAnd(other any) *Tensor {
 	return invoke1(ops.LogicalAnd, nil, t, other)
 }
 
+// LogicalAnd_ is Tensor.logical_and_(Operand self, Operand other) -> Tensor.
+func (t *Tensor) LogicalAnd_(other any) *Tensor {
+	return invoke1(ops.LogicalAnd+ops.InPlaceOffset, nil, t, other)
+}
+
 // LogicalNot is Tensor.logical_not(Tensor self) -> Tensor.
 func (t *Tensor) LogicalNot() *Tensor {
 	return invoke1(ops.LogicalNot, nil, t)
+}
+
+// LogicalNot_ is Tensor.logical_not_(Tensor self) -> Tensor.
+func (t *Tensor) LogicalNot_() *Tensor {
+	return invoke1(ops.LogicalNot+ops.InPlaceOffset, nil, t)
 }
 
 // LogicalOr is Tensor.logical_or(Operand self, Operand other) -> Tensor.
@@ -460,14 +706,29 @@ func (t *Tensor) LogicalOr(other any) *Tensor {
 	return invoke1(ops.LogicalOr, nil, t, other)
 }
 
+// LogicalOr_ is Tensor.logical_or_(Operand self, Operand other) -> Tensor.
+func (t *Tensor) LogicalOr_(other any) *Tensor {
+	return invoke1(ops.LogicalOr+ops.InPlaceOffset, nil, t, other)
+}
+
 // LogicalXor is Tensor.logical_xor(Operand self, Operand other) -> Tensor.
 func (t *Tensor) LogicalXor(other any) *Tensor {
 	return invoke1(ops.LogicalXor, nil, t, other)
 }
 
+// LogicalXor_ is Tensor.logical_xor_(Operand self, Operand other) -> Tensor.
+func (t *Tensor) LogicalXor_(other any) *Tensor {
+	return invoke1(ops.LogicalXor+ops.InPlaceOffset, nil, t, other)
+}
+
 // Logit is Tensor.logit(Tensor self, float? eps=None) -> Tensor.
 func (t *Tensor) Logit(opts ...Option) *Tensor {
 	return invoke1(ops.Logit, opts, t)
+}
+
+// Logit_ is Tensor.logit_(Tensor self, float? eps=None) -> Tensor.
+func (t *Tensor) Logit_(opts ...Option) *Tensor {
+	return invoke1(ops.Logit+ops.InPlaceOffset, opts, t)
 }
 
 // Logsumexp is Tensor.logsumexp(Tensor self, int[] dim, bool keepdim=False) -> Tensor.
@@ -550,6 +811,11 @@ func (t *Tensor) NanToNum(opts ...Option) *Tensor {
 	return invoke1(ops.NanToNum, opts, t)
 }
 
+// NanToNum_ is Tensor.nan_to_num_(Tensor self, float? nan=None, float? posinf=None, float? neginf=None) -> Tensor.
+func (t *Tensor) NanToNum_(opts ...Option) *Tensor {
+	return invoke1(ops.NanToNum+ops.InPlaceOffset, opts, t)
+}
+
 // Nansum is Tensor.nansum(Tensor self, int[]? dim=None, bool keepdim=False, *, dtype? dtype=None) -> Tensor.
 func (t *Tensor) Nansum(opts ...Option) *Tensor {
 	return invoke1(ops.Nansum, opts, t)
@@ -585,6 +851,17 @@ func (t *Tensor) Norm(opts ...Option) *Tensor {
 	return invoke1(ops.Norm, opts, t)
 }
 
+// Normal is Tensor.normal(Tensor self, float mean=0, float std=1) -> Tensor.
+func (t *Tensor) Normal(opts ...Option) *Tensor {
+	return invoke1(ops.Normal, opts, t)
+}
+
+// Normal_ is Tensor.normal_(Tensor self, float mean=0, float std=1) -> Tensor.
+func (t *Tensor) Normal_(args ...any) *Tensor {
+	pos, opts := positional(args)
+	return invoke1(ops.Normal+ops.InPlaceOffset, opts, append([]any{t}, pos...)...)
+}
+
 // Outer is Tensor.outer(Tensor self, Tensor vec2) -> Tensor.
 func (t *Tensor) Outer(vec2 *Tensor) *Tensor {
 	return invoke1(ops.Outer, nil, t, vec2)
@@ -618,6 +895,11 @@ func (t *Tensor) Reciprocal() *Tensor {
 	return invoke1(ops.Reciprocal, nil, t)
 }
 
+// Reciprocal_ is Tensor.reciprocal_(Tensor self) -> Tensor.
+func (t *Tensor) Reciprocal_() *Tensor {
+	return invoke1(ops.Reciprocal+ops.InPlaceOffset, nil, t)
+}
+
 // Relu is Tensor.relu(Tensor self) -> Tensor.
 func (t *Tensor) Relu() *Tensor {
 	return invoke1(ops.Relu, nil, t)
@@ -633,6 +915,11 @@ func (t *Tensor) Remainder(other any) *Tensor {
 	return invoke1(ops.Remainder, nil, t, other)
 }
 
+// Remainder_ is Tensor.remainder_(Operand self, Operand other) -> Tensor.
+func (t *Tensor) Remainder_(other any) *Tensor {
+	return invoke1(ops.Remainder+ops.InPlaceOffset, nil, t, other)
+}
+
 // Reshape is Tensor.reshape(Tensor self, int[] shape) -> Tensor.
 func (t *Tensor) Reshape(shape ...int) *Tensor {
 	if shape == nil {
@@ -644,6 +931,11 @@ func (t *Tensor) Reshape(shape ...int) *Tensor {
 // Round is Tensor.round(Tensor self, *, int decimals=0) -> Tensor.
 func (t *Tensor) Round(opts ...Option) *Tensor {
 	return invoke1(ops.Round, opts, t)
+}
+
+// Round_ is Tensor.round_(Tensor self, *, int decimals=0) -> Tensor.
+func (t *Tensor) Round_(opts ...Option) *Tensor {
+	return invoke1(ops.Round+ops.InPlaceOffset, opts, t)
 }
 
 // Rsqrt is Tensor.rsqrt(Tensor self) -> Tensor.
@@ -661,9 +953,19 @@ func (t *Tensor) Scatter(dim int, index *Tensor, src any) *Tensor {
 	return invoke1(ops.Scatter, nil, t, dim, index, src)
 }
 
+// Scatter_ is Tensor.scatter_(Tensor self, int dim, Tensor index, Operand src) -> Tensor.
+func (t *Tensor) Scatter_(dim int, index *Tensor, src any) *Tensor {
+	return invoke1(ops.Scatter+ops.InPlaceOffset, nil, t, dim, index, src)
+}
+
 // ScatterAdd is Tensor.scatter_add(Tensor self, int dim, Tensor index, Tensor src) -> Tensor.
 func (t *Tensor) ScatterAdd(dim int, index *Tensor, src *Tensor) *Tensor {
 	return invoke1(ops.ScatterAdd, nil, t, dim, index, src)
+}
+
+// ScatterAdd_ is Tensor.scatter_add_(Tensor self, int dim, Tensor index, Tensor src) -> Tensor.
+func (t *Tensor) ScatterAdd_(dim int, index *Tensor, src *Tensor) *Tensor {
+	return invoke1(ops.ScatterAdd+ops.InPlaceOffset, nil, t, dim, index, src)
 }
 
 // Select is Tensor.select(Tensor self, int dim, int index) -> Tensor.
@@ -691,6 +993,11 @@ func (t *Tensor) Sign() *Tensor {
 	return invoke1(ops.Sign, nil, t)
 }
 
+// Sign_ is Tensor.sign_(Tensor self) -> Tensor.
+func (t *Tensor) Sign_() *Tensor {
+	return invoke1(ops.Sign+ops.InPlaceOffset, nil, t)
+}
+
 // Sin is Tensor.sin(Tensor self) -> Tensor.
 func (t *Tensor) Sin() *Tensor {
 	return invoke1(ops.Sin, nil, t)
@@ -704,6 +1011,11 @@ func (t *Tensor) Sin_() *Tensor {
 // Sinh is Tensor.sinh(Tensor self) -> Tensor.
 func (t *Tensor) Sinh() *Tensor {
 	return invoke1(ops.Sinh, nil, t)
+}
+
+// Sinh_ is Tensor.sinh_(Tensor self) -> Tensor.
+func (t *Tensor) Sinh_() *Tensor {
+	return invoke1(ops.Sinh+ops.InPlaceOffset, nil, t)
 }
 
 // Slice is Tensor.slice(Tensor self, int dim=0, int? start=None, int? end=None, int step=1) -> Tensor.
@@ -734,6 +1046,11 @@ func (t *Tensor) Sqrt_() *Tensor {
 // Square is Tensor.square(Tensor self) -> Tensor.
 func (t *Tensor) Square() *Tensor {
 	return invoke1(ops.Square, nil, t)
+}
+
+// Square_ is Tensor.square_(Tensor self) -> Tensor.
+func (t *Tensor) Square_() *Tensor {
+	return invoke1(ops.Square+ops.InPlaceOffset, nil, t)
 }
 
 // Squeeze is Tensor.squeeze(Tensor self, int[]? dim=None) -> Tensor.
@@ -775,6 +1092,11 @@ func (t *Tensor) Tan() *Tensor {
 	return invoke1(ops.Tan, nil, t)
 }
 
+// Tan_ is Tensor.tan_(Tensor self) -> Tensor.
+func (t *Tensor) Tan_() *Tensor {
+	return invoke1(ops.Tan+ops.InPlaceOffset, nil, t)
+}
+
 // Tanh is Tensor.tanh(Tensor self) -> Tensor.
 func (t *Tensor) Tanh() *Tensor {
 	return invoke1(ops.Tanh, nil, t)
@@ -801,9 +1123,30 @@ func (t *Tensor) TrueDivide(other any) *Tensor {
 	return invoke1(ops.TrueDivide, nil, t, other)
 }
 
+// TrueDivide_ is Tensor.true_divide_(Operand self, Operand other) -> Tensor.
+func (t *Tensor) TrueDivide_(other any) *Tensor {
+	return invoke1(ops.TrueDivide+ops.InPlaceOffset, nil, t, other)
+}
+
 // Trunc is Tensor.trunc(Tensor self) -> Tensor.
 func (t *Tensor) Trunc() *Tensor {
 	return invoke1(ops.Trunc, nil, t)
+}
+
+// Trunc_ is Tensor.trunc_(Tensor self) -> Tensor.
+func (t *Tensor) Trunc_() *Tensor {
+	return invoke1(ops.Trunc+ops.InPlaceOffset, nil, t)
+}
+
+// Uniform is Tensor.uniform(Tensor self, float from=0, float to=1) -> Tensor.
+func (t *Tensor) Uniform(opts ...Option) *Tensor {
+	return invoke1(ops.Uniform, opts, t)
+}
+
+// Uniform_ is Tensor.uniform_(Tensor self, float from=0, float to=1) -> Tensor.
+func (t *Tensor) Uniform_(args ...any) *Tensor {
+	pos, opts := positional(args)
+	return invoke1(ops.Uniform+ops.InPlaceOffset, opts, append([]any{t}, pos...)...)
 }
 
 // Unsqueeze is Tensor.unsqueeze(Tensor self, int dim) -> Tensor.
@@ -832,4 +1175,9 @@ func (t *Tensor) Where(self any, other any) *Tensor {
 // Zero is Tensor.zero(Tensor self) -> Tensor.
 func (t *Tensor) Zero() *Tensor {
 	return invoke1(ops.Zero, nil, t)
+}
+
+// Zero_ is Tensor.zero_(Tensor self) -> Tensor.
+func (t *Tensor) Zero_() *Tensor {
+	return invoke1(ops.Zero+ops.InPlaceOffset, nil, t)
 }

@@ -21,13 +21,11 @@ func main() {
 	if len(os.Args) > 1 {
 		root = os.Args[1]
 	}
-	names, err := idNamesText(filepath.Join(root, "internal/ops/ids.go"))
+	files, err := Generate(root)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "genops:", err)
 		os.Exit(1)
 	}
-	files := Generate()
-	files["internal/ops/zz_idnames.go"] = names
 	for name, text := range files {
 		path := filepath.Join(root, name)
 		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
@@ -37,9 +35,14 @@ func main() {
 	}
 }
 
-// Generate returns the text of every generated file by its path in the module.
-func Generate() map[string]string {
-	g := &generator{kw: map[string]string{}}
+// Generate returns the text of every generated file by its path in the module
+// at root.
+func Generate(root string) (map[string]string, error) {
+	names, err := idNames(filepath.Join(root, "internal/ops/ids.go"))
+	if err != nil {
+		return nil, err
+	}
+	g := &generator{kw: map[string]string{}, names: names}
 	for _, row := range ops.All() {
 		g.row(row)
 	}
@@ -54,7 +57,7 @@ func Generate() map[string]string {
 		"torch/zz_bindings.go":                gofmt(g.bindingsText()),
 		"torch/nn/functional/zz_functions.go": gofmt(header("functional", "tcdbg/torch") + g.functional.String()),
 		"torch/kw/zz_kw.go":                   gofmt(header("kw", "tcdbg/torch") + g.keywords()),
-	}
+	}, nil
 }
 
 func header(pkg, imp string) string {
@@ -73,6 +76,7 @@ type generator struct {
 	methods, functions, functional strings.Builder
 	bindings                       []string
 	kw                             map[string]string // Go type by parameter name
+	names                          []string          // Go names of the IDs
 }
 
 // goNames of the rows: Add, Add_, LogSoftmax, MaxDim.
@@ -181,7 +185,7 @@ func (g *generator) signature(row *ops.Op, method bool, prefix string) signature
 		sig.binding.variadic, sig.binding.variadicArg = "VariadicInts", varArg
 	case kind == "Mixed":
 		sig.params = append(sig.params, "args ...any")
-		sig.prelude = fmt.Sprintf("size, opts := mixed(ops.%s, args)\n", idName(row))
+		sig.prelude = fmt.Sprintf("size, opts := mixed(ops.%s, args)\n", g.idName(row))
 		sig.pass, sig.opts = append(sig.pass, "size"), "opts"
 		sig.binding.variadic, sig.binding.variadicArg = "VariadicMixed", varArg
 	case kind == "Tensors":
@@ -206,7 +210,7 @@ func (g *generator) method(row *ops.Op) {
 	sig := g.signature(row, true, "")
 	result, call := results(row, "invoke", "")
 	fmt.Fprintf(&g.methods, "// %s is Tensor.%s%s.\nfunc (t *Tensor) %s(%s) %s {\n%s%s\n}\n\n", goName(row), row.Name, row.Schema,
-		goName(row), strings.Join(sig.params, ", "), result, sig.prelude, body(row, sig, call, "ops."+idName(row)))
+		goName(row), strings.Join(sig.params, ", "), result, sig.prelude, body(sig, call, "ops."+g.idName(row)))
 	g.bind("(*tcdbg/torch.Tensor)."+goName(row), sig.binding)
 }
 
@@ -215,18 +219,18 @@ func (g *generator) function(row *ops.Op, functional bool) {
 		sig := g.signature(row, false, "torch.")
 		result, call := results(row, "torch.Functional", "torch.")
 		fmt.Fprintf(&g.functional, "// %s is torch.nn.functional.%s%s.\nfunc %s(%s) %s {\n%s%s\n}\n\n", goName(row), row.Name, row.Schema,
-			goName(row), strings.Join(sig.params, ", "), result, sig.prelude, body(row, sig, call, fmt.Sprintf("%q", row.FullName())))
+			goName(row), strings.Join(sig.params, ", "), result, sig.prelude, body(sig, call, fmt.Sprintf("%q", row.FullName())))
 		g.bind("tcdbg/torch/nn/functional."+goName(row), sig.binding)
 		return
 	}
 	sig := g.signature(row, false, "")
 	result, call := results(row, "invoke", "")
 	fmt.Fprintf(&g.functions, "// %s is torch.%s%s.\nfunc %s(%s) %s {\n%s%s\n}\n\n", goName(row), row.Name, row.Schema,
-		goName(row), strings.Join(sig.params, ", "), result, sig.prelude, body(row, sig, call, "ops."+idName(row)))
+		goName(row), strings.Join(sig.params, ", "), result, sig.prelude, body(sig, call, "ops."+g.idName(row)))
 	g.bind("tcdbg/torch."+goName(row), sig.binding)
 }
 
-func body(row *ops.Op, sig signature, call, id string) string {
+func body(sig signature, call, id string) string {
 	if sig.binding.variadic == "VariadicPositional" {
 		pass := "pos..."
 		if len(sig.pass) > 0 {
@@ -300,7 +304,7 @@ func goParam(name string) string {
 }
 
 func (g *generator) bind(name string, b binding) {
-	parts := []string{"Op: ops." + idName(b.op)}
+	parts := []string{"Op: ops." + g.idName(b.op)}
 	if b.method {
 		parts = append(parts, "Method: true")
 	}

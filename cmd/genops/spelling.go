@@ -47,7 +47,7 @@ func variadicOf(row *ops.Op) (kind string, arg int) {
 	switch name {
 	case "zeros", "ones", "empty", "rand", "randn":
 		return "Mixed", 0
-	case "arange", "to":
+	case "arange", "to", "uniform_", "normal_", "bernoulli_":
 		return "Positional", -1
 	case "meshgrid", "broadcast_tensors", "cartesian_prod", "block_diag":
 		return "Tensors", 0
@@ -58,11 +58,11 @@ func variadicOf(row *ops.Op) (kind string, arg int) {
 }
 
 // idName is the Go name of an operator's ID.
-func idName(row *ops.Op) string {
+func (g *generator) idName(row *ops.Op) string {
 	if row.Tags.Has(ops.TagInPlace) {
-		return idName(ops.Get(ops.Functional(row.ID))) + "+ops.InPlaceOffset"
+		return g.names[ops.Functional(row.ID)] + "+ops.InPlaceOffset"
 	}
-	return ops.IDName(row.ID)
+	return g.names[row.ID]
 }
 
 // further are keywords that no operator has: of Compile, autograd, modules and

@@ -116,7 +116,7 @@ func copyRows() []*Op {
 			},
 		},
 		{
-			ID: Copy, Name: "copy", Schema: "(Tensor self, Tensor src, bool non_blocking=False) -> Tensor", Tags: TagPointwise | TagInternal,
+			ID: Copy, Name: "copy", Schema: "(Tensor self, Tensor src, bool non_blocking=False) -> Tensor", Tags: TagPointwise | TagNotFunction,
 			Meta: func(c *Call) ([]Result, error) {
 				m, src := c.Tensor(0), c.Tensor(1)
 				if s, err := broadcast2(m.Shape, src.Shape); err != nil || !equalShape(s, m.Shape) {

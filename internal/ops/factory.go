@@ -156,6 +156,7 @@ func likeRow(id ID, name, args string, at int, tags Tag, dec func(b B, c *Call, 
 func likeRows() []*Op {
 	return []*Op{
 		likeRow(FullLike, "full_like", "Scalar fill_value, ", 2, 0, nil),
+		likeRow(EmptyLike, "empty_like", "", 1, 0, nil),
 		likeRow(ZerosLike, "zeros_like", "", 1, 0, func(b B, c *Call, m *TensorMeta) Value {
 			return b.Emit(FullLike, c.Value(0), scalarOf(m.DType, 0), m.DType, m.Device, c.Args[3], c.Args[4])
 		}),

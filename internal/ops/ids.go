@@ -207,6 +207,17 @@ const (
 	FullLike
 	ZerosLike
 	OnesLike
+	EmptyLike
+
+	// random
+	Uniform
+	Normal
+	Bernoulli
+	RandLike
+	RandnLike
+	Randint
+	Randperm
+	Dropout
 
 	numFunctional
 )

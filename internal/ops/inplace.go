@@ -4,8 +4,15 @@ package ops
 
 // inPlaceNames lists the operators that PyTorch has with an underscore.
 var inPlaceNames = []string{
-	"abs", "neg", "exp", "log", "sqrt", "rsqrt", "sin", "cos", "tanh", "sigmoid", "relu", "silu",
-	"add", "sub", "mul", "div", "pow", "lt", "le", "gt", "ge", "eq", "ne",
+	"abs", "neg", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sqrt", "rsqrt", "square", "reciprocal",
+	"sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "asinh", "acosh", "atanh", "tanh", "sigmoid", "logit",
+	"erf", "erfc", "erfinv", "lgamma", "digamma", "sign", "floor", "ceil", "round", "trunc", "frac", "nan_to_num",
+	"logical_not", "bitwise_not", "relu", "clamp", "clamp_min", "clamp_max",
+	"add", "sub", "mul", "div", "true_divide", "floor_divide", "pow", "fmod", "remainder", "atan2", "hypot", "copysign",
+	"lt", "le", "gt", "ge", "eq", "ne", "logical_and", "logical_or", "logical_xor",
+	"bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_left_shift", "bitwise_right_shift", "lerp", "addcmul", "addcdiv",
+	"cumsum", "cumprod", "addmm", "baddbmm", "copy", "fill", "zero", "scatter", "scatter_add", "index_add",
+	"uniform", "normal", "bernoulli",
 }
 
 func inPlaceRow(f *Op) *Op {

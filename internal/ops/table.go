@@ -18,7 +18,7 @@ var build = sync.OnceValue(func() *table {
 	t := &table{byName: map[string]*Op{}}
 	for _, family := range []func() []*Op{
 		unaryRows, binaryRows, activationRows, reductionRows, matmulRows, normRows,
-		viewRows, dataRows, factoryRows, indexRows,
+		viewRows, dataRows, factoryRows, indexRows, randomRows,
 	} {
 		for _, row := range family() {
 			t.add(row)

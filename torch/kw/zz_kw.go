@@ -161,6 +161,9 @@ func Factor(value float64) torch.Option { return torch.Option{Name: "factor", Va
 // FillValue is the keyword fill_value.
 func FillValue(value any) torch.Option { return torch.Option{Name: "fill_value", Value: value} }
 
+// From is the keyword from.
+func From(value float64) torch.Option { return torch.Option{Name: "from", Value: value} }
+
 // Fullgraph is the keyword fullgraph.
 func Fullgraph(value bool) torch.Option { return torch.Option{Name: "fullgraph", Value: value} }
 
@@ -182,6 +185,9 @@ func GradOutputs(value []*torch.Tensor) torch.Option {
 
 // Gradient is the keyword gradient.
 func Gradient(value *torch.Tensor) torch.Option { return torch.Option{Name: "gradient", Value: value} }
+
+// High is the keyword high.
+func High(value int) torch.Option { return torch.Option{Name: "high", Value: value} }
 
 // Implicit is the keyword implicit.
 func Implicit(value bool) torch.Option { return torch.Option{Name: "implicit", Value: value} }
@@ -228,6 +234,9 @@ func LayerNormEps(value float64) torch.Option {
 // Length is the keyword length.
 func Length(value int) torch.Option { return torch.Option{Name: "length", Value: value} }
 
+// Low is the keyword low.
+func Low(value int) torch.Option { return torch.Option{Name: "low", Value: value} }
+
 // Lr is the keyword lr.
 func Lr(value float64) torch.Option { return torch.Option{Name: "lr", Value: value} }
 
@@ -254,6 +263,9 @@ func MaxVal(value any) torch.Option { return torch.Option{Name: "max_val", Value
 
 // Maximize is the keyword maximize.
 func Maximize(value bool) torch.Option { return torch.Option{Name: "maximize", Value: value} }
+
+// Mean is the keyword mean.
+func Mean(value float64) torch.Option { return torch.Option{Name: "mean", Value: value} }
 
 // MemoryFormat is the keyword memory_format.
 func MemoryFormat(value string) torch.Option {
@@ -290,6 +302,9 @@ func Mode(value string) torch.Option { return torch.Option{Name: "mode", Value: 
 // Momentum is the keyword momentum.
 func Momentum(value float64) torch.Option { return torch.Option{Name: "momentum", Value: value} }
 
+// N is the keyword n.
+func N(value int) torch.Option { return torch.Option{Name: "n", Value: value} }
+
 // Name is the keyword name.
 func Name(value string) torch.Option { return torch.Option{Name: "name", Value: value} }
 
@@ -310,6 +325,9 @@ func Nesterov(value bool) torch.Option { return torch.Option{Name: "nesterov", V
 
 // Nhead is the keyword nhead.
 func Nhead(value int) torch.Option { return torch.Option{Name: "nhead", Value: value} }
+
+// NonBlocking is the keyword non_blocking.
+func NonBlocking(value bool) torch.Option { return torch.Option{Name: "non_blocking", Value: value} }
 
 // Nonlinearity is the keyword nonlinearity.
 func Nonlinearity(value string) torch.Option { return torch.Option{Name: "nonlinearity", Value: value} }
@@ -426,6 +444,9 @@ func StartDim(value int) torch.Option { return torch.Option{Name: "start_dim", V
 // StartFactor is the keyword start_factor.
 func StartFactor(value float64) torch.Option { return torch.Option{Name: "start_factor", Value: value} }
 
+// Std is the keyword std.
+func Std(value float64) torch.Option { return torch.Option{Name: "std", Value: value} }
+
 // Step is the keyword step.
 func Step(value any) torch.Option { return torch.Option{Name: "step", Value: value} }
 
@@ -469,6 +490,9 @@ func TgtMask(value *torch.Tensor) torch.Option { return torch.Option{Name: "tgt_
 
 // Threshold is the keyword threshold.
 func Threshold(value any) torch.Option { return torch.Option{Name: "threshold", Value: value} }
+
+// To is the keyword to.
+func To(value float64) torch.Option { return torch.Option{Name: "to", Value: value} }
 
 // TotalIters is the keyword total_iters.
 func TotalIters(value int) torch.Option { return torch.Option{Name: "total_iters", Value: value} }

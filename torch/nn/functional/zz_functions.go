@@ -9,6 +9,11 @@ func Celu(input *torch.Tensor, opts ...torch.Option) *torch.Tensor {
 	return torch.Functional1("celu", opts, input)
 }
 
+// Dropout is torch.nn.functional.dropout(Tensor input, float p=0.5, bool training=True, bool inplace=False) -> Tensor.
+func Dropout(input *torch.Tensor, opts ...torch.Option) *torch.Tensor {
+	return torch.Functional1("dropout", opts, input)
+}
+
 // Elu is torch.nn.functional.elu(Tensor input, Scalar alpha=1.0, bool inplace=False) -> Tensor.
 func Elu(input *torch.Tensor, opts ...torch.Option) *torch.Tensor {
 	return torch.Functional1("elu", opts, input)

@@ -1,0 +1,119 @@
+// Package compiler is torch.compiler: what a program says to the compiler.
+// The bodies are what `go run` should do, which is mostly nothing; the engine
+// replaces the functions while it interprets a program.
+//
+// It imports torch and torch/kw only. Open this file first.
+package compiler
+
+import (
+	"fmt"
+	"reflect"
+	"sync"
+
+	"tcdbg/torch"
+)
+
+// Disable returns f marked so that calls of it are not compiled: a call breaks
+// the graph and runs eagerly, with everything that it calls. With
+// kw.Recursive(false) its callees still compile as frames of their own.
+func Disable[F any](f F, opts ...torch.Option) F {
+	checkFunc("Disable", f)
+	return f
+}
+
+// AllowInGraph returns f marked so that a call of it becomes one node of the
+// graph without being looked into.
+func AllowInGraph[F any](f F) F {
+	checkFunc("AllowInGraph", f)
+	return f
+}
+
+func checkFunc(name string, f any) {
+	if reflect.ValueOf(f).Kind() != reflect.Func {
+		panic("compiler." + name + ": argument is not a function")
+	}
+}
+
+// IsCompiling reports whether the code runs under the compiler's tracer.
+func IsCompiling() bool { return false }
+
+// Reset forgets all compiled code.
+func Reset() {}
+
+// GraphBreak ends the graph here, on purpose.
+func GraphBreak(reason ...string) {}
+
+// The stances that SetStance takes.
+const (
+	Default           = "default"
+	EagerOnRecompile  = "eager_on_recompile"
+	FailOnRecompile   = "fail_on_recompile"
+	ForceEager        = "force_eager"
+	EagerThenCompile  = "eager_then_compile"
+	ConfigUnspecified = ""
+)
+
+var stance = struct {
+	mu   sync.Mutex
+	name string
+}{name: Default}
+
+// SetStance says what happens when a compiled function meets inputs that no
+// compiled code fits. It panics for an unknown stance.
+func SetStance(name string) {
+	switch name {
+	case Default, EagerOnRecompile, FailOnRecompile, ForceEager, EagerThenCompile:
+	default:
+		panic(fmt.Sprintf("compiler.SetStance: unknown stance %q", name))
+	}
+	stance.mu.Lock()
+	defer stance.mu.Unlock()
+	stance.name = name
+}
+
+// Stance returns what SetStance set.
+func Stance() string {
+	stance.mu.Lock()
+	defer stance.mu.Unlock()
+	return stance.name
+}
+
+// MarkDynamic says that dimensions of t vary from call to call: they are
+// compiled as symbols. It panics for a dimension that t does not have.
+func MarkDynamic(t *torch.Tensor, dims ...int) {
+	for _, d := range dims {
+		t.Size(d)
+	}
+	t.SetDynamic(torch.DimDynamic, dims...)
+}
+
+// MarkStatic says that dimensions of t (all, when none is named) are to be
+// compiled as constants.
+func MarkStatic(t *torch.Tensor, dims ...int) {
+	for _, d := range dims {
+		t.Size(d)
+	}
+	if len(dims) == 0 {
+		for d := range t.Dim() {
+			dims = append(dims, d)
+		}
+	}
+	t.SetDynamic(torch.DimStatic, dims...)
+}
+
+// Cond calls yes or no on the operands as pred, a tensor with one element,
+// says. Compiled, both become part of the graph and no break is needed.
+func Cond(pred *torch.Tensor, yes, no func(...*torch.Tensor) *torch.Tensor, operands ...*torch.Tensor) *torch.Tensor {
+	if pred.Bool() {
+		return yes(operands...)
+	}
+	return no(operands...)
+}
+
+// WhileLoop repeats body on the carried tensors while cond holds.
+func WhileLoop(cond func(...*torch.Tensor) *torch.Tensor, body func(...*torch.Tensor) []*torch.Tensor, carried ...*torch.Tensor) []*torch.Tensor {
+	for cond(carried...).Bool() {
+		carried = body(carried...)
+	}
+	return carried
+}

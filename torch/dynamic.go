@@ -1,0 +1,34 @@
+package torch
+
+// This file holds what a user says about the sizes of a tensor.
+
+// DimMark is a user's word on one dimension.
+type DimMark uint8
+
+// The marks.
+const (
+	DimUnmarked DimMark = iota
+	DimDynamic          // varies from call to call
+	DimStatic           // to be compiled as a constant
+)
+
+// SetDynamic marks dimensions of t (compiler.MarkDynamic, MarkStatic).
+func (t *Tensor) SetDynamic(m DimMark, dims ...int) {
+	if t.marks == nil {
+		t.marks = make([]DimMark, len(t.shape))
+	}
+	for _, d := range dims {
+		if d < 0 {
+			d += len(t.shape)
+		}
+		t.marks[d] = m
+	}
+}
+
+// DimMark returns what was said about dimension d.
+func (t *Tensor) DimMark(d int) DimMark {
+	if d >= len(t.marks) {
+		return DimUnmarked
+	}
+	return t.marks[d]
+}
