@@ -61,9 +61,10 @@ func (f *fakeFeed) Export(name, text string) (string, error) {
 
 type fakeRecords struct{ f *fakeFeed }
 
-func (r fakeRecords) Len() int             { return len(r.f.records) }
-func (r fakeRecords) At(i int) Record      { return r.f.records[i] }
+func (r fakeRecords) Len() int        { return len(r.f.records) }
+func (r fakeRecords) At(i int) Record { return r.f.records[i] }
 func (r fakeRecords) Payload(i int) string { return fmt.Sprintf("payload %d of %s", i, r.At(i).Kind) }
+
 func (r fakeRecords) Search(_ context.Context, q string, hit func(int), progress func(float64)) {
 	for i := range r.f.records {
 		if theme.IndexFold(r.Payload(i), q) >= 0 {
@@ -259,9 +260,16 @@ func addPhases(r *explain.Report, t0 time.Time) {
 		frame, n    int
 		from, d, dp int
 	}{
-		{"compile Encoder.Forward", 0, 0, 0, 140, 0}, {"trace", 0, 0, 0, 30, 1}, {"inductor", 0, 0, 30, 110, 1}, {"cc", 0, 0, 60, 75, 2},
-		{"compile Decoder.Forward", 1, 0, 200, 210, 0}, {"trace", 1, 0, 200, 60, 1}, {"inductor", 1, 0, 262, 140, 1},
-		{"compile step", 3, 0, 900, 60, 0}, {"compile step", 3, 1, 1300, 60, 0}, {"compile step", 3, 2, 1800, 60, 0},
+		{"compile Encoder.Forward", 0, 0, 0, 140, 0},
+		{"trace", 0, 0, 0, 30, 1},
+		{"inductor", 0, 0, 30, 110, 1},
+		{"cc", 0, 0, 60, 75, 2},
+		{"compile Decoder.Forward", 1, 0, 200, 210, 0},
+		{"trace", 1, 0, 200, 60, 1},
+		{"inductor", 1, 0, 262, 140, 1},
+		{"compile step", 3, 0, 900, 60, 0},
+		{"compile step", 3, 1, 1300, 60, 0},
+		{"compile step", 3, 2, 1800, 60, 0},
 	} {
 		_ = i
 		r.Phases = append(r.Phases, &explain.Phase{Name: p.name, ID: cid(p.frame, p.n), Start: t0.Add(ms(p.from)), Dur: ms(p.d), Depth: p.dp})

@@ -20,7 +20,10 @@ func TestGoldenFrames(t *testing.T) {
 		w, h   int
 		colour bool
 	}{
-		{"80x24", 80, 24, false}, {"120x40", 120, 40, false}, {"200x60", 200, 60, false}, {"60x15", 60, 15, false},
+		{"80x24", 80, 24, false},
+		{"120x40", 120, 40, false},
+		{"200x60", 200, 60, false},
+		{"60x15", 60, 15, false},
 		{"80x24-colour", 80, 24, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -110,16 +110,13 @@ type frameColumns struct{ name, place, cut int }
 
 func columnsFor(w int) frameColumns {
 	fixed := 7 + 7 + 5 + 6 + 9 // calls graphs ops eager compile
-	c := frameColumns{name: 24, place: 16, cut: 16}
 	switch {
 	case w >= 130:
-		c = frameColumns{name: 34, place: 24, cut: w - fixed - 9 - 34 - 24 - 4}
+		return frameColumns{name: 34, place: 24, cut: w - fixed - 9 - 34 - 24 - 4}
 	case w >= 100:
-		c = frameColumns{name: 26, place: 17, cut: w - fixed - 9 - 26 - 17 - 4}
-	default:
-		c = frameColumns{name: 20, place: 0, cut: max(8, w-20-4-5-9-4)}
+		return frameColumns{name: 26, place: 17, cut: w - fixed - 9 - 26 - 17 - 4}
 	}
-	return c
+	return frameColumns{name: 20, place: 0, cut: max(8, w-20-4-5-9-4)}
 }
 
 func frameHead(m *Model, w int) theme.Line {
@@ -175,7 +172,8 @@ func (r *frameRow) draw(m *Model, w int) theme.Line {
 	}
 	place := theme.CutLeft(m.place(f.frame.Pos), c.place)
 	l := theme.Line{
-		{Text: theme.Fit(name, c.name) + " ", Style: style}, {Text: theme.Fit(place, c.place) + " ", Style: theme.Faint},
+		{Text: theme.Fit(name, c.name) + " ", Style: style},
+		{Text: theme.Fit(place, c.place) + " ", Style: theme.Faint},
 		{Text: padded(-6, number(f.frame.Calls), -6, f.graphs, -4, f.ops, -5, number(f.eager), -8, compile, -8, run) + "  ", Style: style},
 	}
 	return append(l, cut(f, c.cut)...)
@@ -304,7 +302,8 @@ func (r *failureRow) sel() Selection {
 func (r *failureRow) draw(m *Model, w int) theme.Line {
 	first, _, _ := strings.Cut(r.f.Reason, "\n")
 	return theme.Line{
-		{Text: theme.GlyphFailed + " ", Style: theme.Red}, theme.T(theme.Red, r.f.Type+" "),
+		{Text: theme.GlyphFailed + " ", Style: theme.Red},
+		theme.T(theme.Red, r.f.Type+" "),
 		theme.T(theme.Faint, strings.TrimSpace(m.place(r.f.Pos)+" "+idText(r.f.ID))+" "), theme.T(theme.Plain, theme.Cut(first, w)),
 	}
 }

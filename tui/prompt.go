@@ -104,7 +104,8 @@ func (m *Model) promptLine(int) theme.Line {
 		under, after = string(v[at]), string(v[at+1:])
 	}
 	return theme.Line{
-		{Text: " "}, {Text: m.prompt.head, Style: theme.Accent | theme.Bold},
+		{Text: " "},
+		{Text: m.prompt.head, Style: theme.Accent | theme.Bold},
 		theme.T(theme.Plain, string(v[:at])), theme.T(theme.Reverse, under), theme.T(theme.Plain, after),
 	}
 }

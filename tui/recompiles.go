@@ -19,8 +19,10 @@ func recompilesScreen() screenDef {
 		count: func(r *explain.Report) int { return r.Totals.Recompiles },
 		empty: func(m *Model) []string {
 			if guards := m.facts.counts.guards; guards > 0 {
-				return []string{fmt.Sprintf("No recompiles: every call after the first was served by its %s.", count(guards, "guard")),
-					"When a guard fails, the call, the value that changed and the line that demanded it stand here."}
+				return []string{
+					fmt.Sprintf("No recompiles: every call after the first was served by its %s.", count(guards, "guard")),
+					"When a guard fails, the call, the value that changed and the line that demanded it stand here.",
+				}
 			}
 			return []string{"No recompiles.", "When a call cannot use what was compiled before, the guard that failed and the line that demanded it stand here."}
 		},

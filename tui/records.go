@@ -130,7 +130,7 @@ func outputScreen() screenDef {
 		empty: func(m *Model) []string {
 			switch {
 			case m.feed.Output() == nil:
-				return []string{"The program's output was not saved with this trace.", "Runs under tcdbg run and tcdbg exec keep it."}
+				return []string{"The program's output was not saved with this trace.", "Runs under the screens of tcdbg run and tcdbg exec keep it; --plain leaves it to its terminal."}
 			case m.run.Live:
 				return []string{"The program has printed nothing yet."}
 			}

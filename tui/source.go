@@ -32,11 +32,17 @@ func sourceScreen() screenDef {
 
 func sourceLead(m *Model, _ int) []theme.Line {
 	return []theme.Line{{
-		{Text: " "}, {Text: theme.GlyphCompiled, Style: theme.Compiled}, {Text: " compiled  "},
-		{Text: theme.GlyphEager, Style: theme.Eager}, {Text: " eager  "},
-		{Text: theme.GlyphBreak, Style: theme.Break}, {Text: " breaks  "},
-		{Text: theme.GlyphGuard, Style: theme.Guard}, {Text: " guards  "},
-		{Text: theme.GlyphRecompile, Style: theme.Recompile}, {Text: " a guard of this line failed"},
+		{Text: " "},
+		{Text: theme.GlyphCompiled, Style: theme.Compiled},
+		{Text: " compiled  "},
+		{Text: theme.GlyphEager, Style: theme.Eager},
+		{Text: " eager  "},
+		{Text: theme.GlyphBreak, Style: theme.Break},
+		{Text: " breaks  "},
+		{Text: theme.GlyphGuard, Style: theme.Guard},
+		{Text: " guards  "},
+		{Text: theme.GlyphRecompile, Style: theme.Recompile},
+		{Text: " a guard of this line failed"},
 	}, nil}
 }
 

@@ -92,7 +92,8 @@ func (r *phaseRow) draw(_ *Model, w int) theme.Line {
 	name := min(44, max(18, w*2/5))
 	label := theme.Spaces(2*min(r.p.Depth, 8)) + theme.Clean(r.p.Name)
 	l := theme.Line{
-		{Text: theme.Fit(idText(r.p.ID), 8) + " ", Style: theme.Faint}, {Text: theme.Fit(label, name) + " "},
+		{Text: theme.Fit(idText(r.p.ID), 8) + " ", Style: theme.Faint},
+		{Text: theme.Fit(label, name) + " "},
 		{Text: theme.FitRight(seconds(r.p.Dur), 9) + " "},
 	}
 	room := w - l.Width()
@@ -136,7 +137,8 @@ func timelineLead(m *Model, w int) []theme.Line {
 	head := theme.Line{
 		{Text: " " + secondsOr(r.Totals.CompileSeconds) + " compiling", Style: theme.Bold},
 		{Text: fmt.Sprintf(" in %s · the chart spans %s", count(r.Totals.Compiles, "compile"), seconds(to.Sub(from)))},
-		{Text: " · "}, {Text: theme.GlyphRecompile + " compiled again", Style: theme.Recompile},
+		{Text: " · "},
+		{Text: theme.GlyphRecompile + " compiled again", Style: theme.Recompile},
 	}
 	if c := &m.chart; c.version != m.version || c.width != w {
 		*c = chart{m.version, w, append(flame(r.Phases, from, to, w-2), axis(to.Sub(from), w-2), nil)}

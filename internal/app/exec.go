@@ -65,7 +65,7 @@ func (s *session) exec(fl execFlags, argv []string) error {
 	if fl.plain || !s.onTerminal() {
 		return s.execPlain(r, argv, env)
 	}
-	f := &feed{title: strings.Join(argv, " "), root: r.Info.Dir, exportDir: r.Path, maps: maps}
+	f := &feed{title: r.Info.title(), root: r.Info.Dir, exportDir: r.Path, maps: maps}
 	start := func(f *feed, r *Run, env []string) error {
 		return f.startChild(r, func(stdin, stdout, stderr *os.File) (*child, error) {
 			return startForeign(r, argv, env, stdin, stdout, stderr, true)
@@ -112,7 +112,7 @@ func (s *session) execReport(r *Run) error {
 		return nil
 	}
 	defer st.Close()
-	if err := writeReport(s.Stderr, st, strings.Join(append(r.Info.Program, r.Info.Args...), " "), reportFlags{format: "text"}); err != nil {
+	if err := writeReport(s.Stderr, st, r.Info.title(), reportFlags{format: "text"}); err != nil {
 		return err
 	}
 	fmt.Fprintf(s.Stderr, "tcdbg: run %s is saved; tcdbg replay last opens it\n", r.Info.ID)

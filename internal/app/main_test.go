@@ -358,8 +358,11 @@ func TestHouse(t *testing.T) {
 		want string
 		args []string
 	}{
-		{"C compiler", []string{"doctor"}}, {"tcdbg " + Version, []string{"version"}}, {"Exit codes:", []string{"--help"}},
-		{"complete", []string{"completion", "bash"}}, {"graph_breaks", []string{"run", "--logs", "help"}},
+		{"C compiler", []string{"doctor"}},
+		{"tcdbg " + Version, []string{"version"}},
+		{"Exit codes:", []string{"--help"}},
+		{"complete", []string{"completion", "bash"}},
+		{"graph_breaks", []string{"run", "--logs", "help"}},
 	} {
 		if r := run(t, tcdbg(t, t.TempDir(), c.args...)); r.code != 0 || !strings.Contains(r.stdout, c.want) {
 			t.Errorf("%v: %+v", c.args, r)

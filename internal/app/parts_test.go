@@ -22,6 +22,7 @@ func (n notes) next(t *testing.T) string { t.Helper(); return string((<-n.ch).Pa
 func here(line int) func() logs.Pos {
 	return func() logs.Pos { return logs.Pos{File: "m.go", Line: line} }
 }
+
 func wants(t *testing.T, got, part string) {
 	t.Helper()
 	if !strings.Contains(got, part) {

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -158,7 +157,7 @@ func (s *session) explain(asJSON bool, argv []string) error {
 		return failf(ExitData, "%v", err)
 	}
 	defer st.Close()
-	return writeReport(to, st, strings.Join(r.Info.Program, " "), reportFlags{format: format})
+	return writeReport(to, st, r.Info.title(), reportFlags{format: format})
 }
 
 // runQuietly runs a Go program on our streams without compile logs.

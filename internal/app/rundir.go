@@ -163,6 +163,15 @@ func (r *Run) finish(e ending) error {
 	return err
 }
 
+// title is the command line as screens and reports name it.
+func (i *RunInfo) title() string {
+	var words []string
+	for _, p := range i.Program {
+		words = append(words, filepath.Base(p))
+	}
+	return strings.Join(append(words, i.Args...), " ")
+}
+
 // loadRun reads the run.json of a folder. A run that says it is running but
 // whose viewer is gone is reported as Lost.
 func loadRun(path string) (*Run, error) {

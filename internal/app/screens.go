@@ -27,7 +27,7 @@ const pollEvery = 80 * time.Millisecond
 
 // runScreens runs the engine under the screens.
 func (s *session) runScreens(r *Run) error {
-	f := &feed{title: strings.Join(r.Info.Program, " "), root: r.Info.Dir, exportDir: r.Path}
+	f := &feed{title: r.Info.title(), root: r.Info.Dir, exportDir: r.Path}
 	start := func(f *feed, r *Run) error {
 		return f.startChild(r, func(stdin, stdout, stderr *os.File) (*child, error) {
 			return startEngine(r, stdin, stdout, stderr, true)
@@ -256,5 +256,5 @@ func (t *traces) use(r *Run, alone bool) {
 		return
 	}
 	t.run, t.root, t.export = r, r.Info.Dir, r.Path
-	t.title = strings.Join(append(append([]string(nil), r.Info.Program...), r.Info.Args...), " ")
+	t.title = r.Info.title()
 }

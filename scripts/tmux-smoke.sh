@@ -1,0 +1,66 @@
+#!/usr/bin/env bash
+# Drives the screens in a real terminal (tmux): every screen of a saved run at
+# 80x24 and 160x50, a quit that restores the terminal, and the end by signals.
+# Usage: tmux-smoke.sh path/to/tcdbg
+set -euo pipefail
+tcdbg=$(realpath "$1")
+work=$(mktemp -d)
+socket=tcdbg-smoke-$$
+trap 'tmux -L "$socket" kill-server 2>/dev/null || true; rm -rf "$work"' EXIT
+export XDG_STATE_HOME=$work/state
+mkdir -p "$work/trace"
+cat >"$work/model.go" <<'EOF'
+package main
+
+import "fmt"
+
+func main() { fmt.Println("hello from the program") }
+EOF
+tm() { tmux -L "$socket" "$@"; }
+frame() { tm capture-pane -p -t smoke; }
+
+# await TEXT: until the frame holds it; gives up after 10 s.
+await() {
+	for _ in $(seq 200); do
+		if frame | grep -qF -- "$1"; then return 0; fi
+		sleep 0.05
+	done
+	echo "smoke: the frame never showed: $1" >&2
+	frame >&2
+	exit 1
+}
+
+for size in 80x24 160x50; do
+	tm -f /dev/null new-session -d -s smoke -x "${size%x*}" -y "${size#*x}" \
+		"env XDG_STATE_HOME=$XDG_STATE_HOME sh"
+	tm send-keys -t smoke "stty -a >$work/before; $tcdbg run $work/model.go; echo code=\$?; stty -a >$work/after" Enter
+	await "exit 0"
+	for key in 2 3 4 5 6 7 8 9 0 -; do
+		tm send-keys -t smoke "$key"
+		await "tcdbg"
+	done
+	await "hello from the program"
+	tm send-keys -t smoke "?"
+	await "What did the program print?"
+	tm send-keys -t smoke Escape
+	tm send-keys -t smoke q
+	await "code=0"
+	tm send-keys -t smoke "echo done=yes" Enter
+	await "done=yes"
+	cmp "$work/before" "$work/after"
+	tm kill-session -t smoke
+done
+
+# The viewer ends by SIGTERM and SIGHUP with the terminal as it was.
+for sig in TERM HUP; do
+	tm -f /dev/null new-session -d -s smoke -x 100 -y 30 "env XDG_STATE_HOME=$XDG_STATE_HOME sh"
+	tm send-keys -t smoke "stty -a >$work/before; sh -c 'echo \$\$ >$work/pid; exec $tcdbg replay last'; echo code=\$?; stty -a >$work/after" Enter
+	await "Overview"
+	kill -"$sig" "$(cat "$work/pid")"
+	await "code=1"
+	tm send-keys -t smoke "echo done=yes" Enter
+	await "done=yes"
+	cmp "$work/before" "$work/after"
+	tm kill-session -t smoke
+done
+echo "smoke: screens at 80x24 and 160x50, quit, SIGTERM, SIGHUP: ok"
