@@ -138,7 +138,7 @@ func (tr *trace) guardExpr(e *expr, v scalar) {
 		}
 	})
 	tr.guard("LAMBDA_GUARD", first, text, e.kind.text(v),
-		func(a *addresses) bool { w, ok := e.eval(a); return ok && w == v },
+		exprTest(e, v),
 		func(a *addresses) failure {
 			w, ok := e.eval(a)
 			if !ok {

@@ -61,10 +61,11 @@ func (fc *frameCache) list() []*segment {
 // find returns the first entry whose guards hold.
 func (fc *frameCache) find(in *host.Interp, frames []*host.Frame) (*segment, *addresses) {
 	for _, s := range fc.list() {
-		a := newAddresses(in, frames, s.sources)
+		a := takeAddresses(in, frames, s.sources)
 		if s.holds(a) {
 			return s, a
 		}
+		a.release()
 	}
 	return nil, nil
 }
@@ -91,6 +92,7 @@ func (c *Compiled) run(th *host.Thread, f *host.Frame) bool {
 		start := time.Now()
 		returned := seg.execute(th, frames, a)
 		fc.nanos.Add(int64(time.Since(start)))
+		a.release()
 		if returned {
 			return true
 		}

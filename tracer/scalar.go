@@ -317,6 +317,42 @@ func bitwise(op token.Token, x, y int64) (int64, bool) {
 	return 0, false
 }
 
+// exprTest compiles the test that e has the value v. The common form, a 64-bit
+// integer compared with a constant, takes no detour.
+func exprTest(e *expr, v scalar) func(*addresses) bool {
+	word := scalarKind{signedInt, 64}
+	if e.y == nil || e.y.leaf != nil || e.x.leaf == nil || e.x.kind != word || !e.y.isConst() || e.kind.class != boolean {
+		return func(a *addresses) bool { w, ok := e.eval(a); return ok && w == v }
+	}
+	s, c, want := e.x.leaf, e.y.k.i, v.i != 0
+	less, equal := want, want // what x < c and x == c must give
+	switch e.op {
+	case token.EQL, token.NEQ:
+		same := (e.op == token.EQL) == want
+		return func(a *addresses) bool { p := a.at(s); return p != nil && (*(*int64)(p) == c) == same }
+	case token.LSS:
+		equal = !want
+	case token.GTR:
+		less, equal = !want, !want
+	case token.GEQ:
+		less = !want
+	}
+	greater := !less
+	return func(a *addresses) bool {
+		p := a.at(s)
+		if p == nil {
+			return false
+		}
+		switch x := *(*int64)(p); {
+		case x < c:
+			return less
+		case x == c:
+			return equal
+		}
+		return greater
+	}
+}
+
 // lazyOp reports whether binary may hold op as an expression.
 func lazyOp(op token.Token) bool { return op != token.SHL && op != token.SHR }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"go/types"
 	"strconv"
+	"sync"
 	"unsafe"
 
 	"tcdbg/tracer/host"
@@ -237,25 +238,58 @@ func (s *source) argument() string {
 type addresses struct {
 	in     *host.Interp
 	frames []*host.Frame
-	slot   []unsafe.Pointer
-	done   []bool
+	slot   []slot
+}
+
+// slot is the address of one source; done tells a broken path from one that
+// nobody asked for yet.
+type slot struct {
+	p    unsafe.Pointer
+	done bool
 }
 
 func newAddresses(in *host.Interp, frames []*host.Frame, n int) *addresses {
-	return &addresses{in: in, frames: frames, slot: make([]unsafe.Pointer, n), done: make([]bool, n)}
+	return &addresses{in: in, frames: frames, slot: make([]slot, n)}
+}
+
+// addressPool keeps the tables of calls that are served from the cache.
+var addressPool = sync.Pool{New: func() any { return new(addresses) }}
+
+// takeAddresses is newAddresses from the pool; give it back with release.
+func takeAddresses(in *host.Interp, frames []*host.Frame, n int) *addresses {
+	a := addressPool.Get().(*addresses)
+	a.in, a.frames = in, frames
+	if cap(a.slot) < n {
+		a.slot = make([]slot, n)
+	}
+	a.slot = a.slot[:n]
+	return a
+}
+
+// release clears a, so that it keeps nothing alive, and returns it to the pool.
+func (a *addresses) release() {
+	clear(a.slot)
+	a.in, a.frames = nil, nil
+	addressPool.Put(a)
 }
 
 // at returns the address of the value at s.
 func (a *addresses) at(s *source) unsafe.Pointer {
 	if s.slot >= len(a.slot) { // only while tracing, when sources are still being found
-		a.slot = append(a.slot, make([]unsafe.Pointer, s.slot+16-len(a.slot))...)
-		a.done = append(a.done, make([]bool, s.slot+16-len(a.done))...)
+		a.slot = append(a.slot, make([]slot, s.slot+16-len(a.slot))...)
 	}
-	if a.done[s.slot] {
-		return a.slot[s.slot]
+	if s.kind == srcField || s.kind == srcItem { // an addition is cheaper than a look-up
+		p := a.at(s.parent)
+		if p == nil {
+			return nil
+		}
+		return unsafe.Add(p, s.offset)
+	}
+	if x := &a.slot[s.slot]; x.done {
+		return x.p
 	}
 	p := a.find(s)
-	a.slot[s.slot], a.done[s.slot] = p, true
+	a.slot[s.slot] = slot{p, true}
 	return p
 }
 
@@ -273,8 +307,6 @@ func (a *addresses) find(s *source) unsafe.Pointer {
 	switch s.kind {
 	case srcDeref:
 		return *(*unsafe.Pointer)(p)
-	case srcField, srcItem:
-		return unsafe.Add(p, s.offset)
 	case srcElem:
 		h := (*sliceHeader)(p)
 		if s.index >= h.len {

@@ -143,6 +143,8 @@ func Package(path string) *rt.Pkg {
 		return pkg_unicode_utf8()
 	case "tcdbg/torch":
 		return pkg_tcdbg_torch()
+	case "tcdbg/torch/compiler":
+		return pkg_tcdbg_torch_compiler()
 	case "tcdbg/torch/kw":
 		return pkg_tcdbg_torch_kw()
 	}

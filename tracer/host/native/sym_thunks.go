@@ -8,12 +8,14 @@ import (
 	p_io "io"
 	p_iter "iter"
 	p_math_rand "math/rand"
+	reflect "reflect"
 	p_strconv "strconv"
 	p_strings "strings"
 	p_sync "sync"
 	p_sync_atomic "sync/atomic"
 	p_tcdbg_internal_ops "tcdbg/internal/ops"
 	p_tcdbg_torch "tcdbg/torch"
+	p_tcdbg_torch_compiler "tcdbg/torch/compiler"
 	rt "tcdbg/tracer/host/rt"
 	p_time "time"
 	p_unicode "unicode"
@@ -24,6 +26,10 @@ import (
 // among those called often.
 func Thunk(f any) rt.Thunk {
 	switch f := f.(type) {
+	case func():
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			f()
+		}
 	case func() bool:
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			*(*bool)(r) = f()
@@ -56,9 +62,17 @@ func Thunk(f any) rt.Thunk {
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			*(*map[string]p_tcdbg_torch.Binding)(r) = f()
 		}
+	case func() string:
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(*string)(r) = f()
+		}
 	case func() p_tcdbg_torch.MemoryStats:
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			*(*p_tcdbg_torch.MemoryStats)(r) = f()
+		}
+	case func() p_tcdbg_torch_compiler.Settings:
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(*p_tcdbg_torch_compiler.Settings)(r) = f()
 		}
 	case func() p_time.Time:
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
@@ -852,9 +866,17 @@ func Thunk(f any) rt.Thunk {
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			*(**p_tcdbg_torch.Tensor)(r) = f(*(**p_tcdbg_torch.Tensor)(a[0]), *(*[]bool)(a[1])...)
 		}
+	case func(*p_tcdbg_torch.Tensor, ...int):
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			f(*(**p_tcdbg_torch.Tensor)(a[0]), *(*[]int)(a[1])...)
+		}
 	case func(*p_tcdbg_torch.Tensor, ...int) *p_tcdbg_torch.Tensor:
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			*(**p_tcdbg_torch.Tensor)(r) = f(*(**p_tcdbg_torch.Tensor)(a[0]), *(*[]int)(a[1])...)
+		}
+	case func(*p_tcdbg_torch.Tensor, ...any) *p_tcdbg_torch.Tensor:
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(**p_tcdbg_torch.Tensor)(r) = f(*(**p_tcdbg_torch.Tensor)(a[0]), *(*[]any)(a[1])...)
 		}
 	case func(*p_tcdbg_torch.Tensor, ...p_tcdbg_torch.Option):
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
@@ -888,6 +910,10 @@ func Thunk(f any) rt.Thunk {
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			*(*func())(r) = f(*(**p_tcdbg_torch.Tensor)(a[0]), *(*func(*p_tcdbg_torch.Tensor) *p_tcdbg_torch.Tensor)(a[1]))
 		}
+	case func(*p_tcdbg_torch.Tensor, func(...*p_tcdbg_torch.Tensor) *p_tcdbg_torch.Tensor, func(...*p_tcdbg_torch.Tensor) *p_tcdbg_torch.Tensor, ...*p_tcdbg_torch.Tensor) *p_tcdbg_torch.Tensor:
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(**p_tcdbg_torch.Tensor)(r) = f(*(**p_tcdbg_torch.Tensor)(a[0]), *(*func(...*p_tcdbg_torch.Tensor) *p_tcdbg_torch.Tensor)(a[1]), *(*func(...*p_tcdbg_torch.Tensor) *p_tcdbg_torch.Tensor)(a[2]), *(*[]*p_tcdbg_torch.Tensor)(a[3])...)
+		}
 	case func(*p_tcdbg_torch.Tensor, int) *p_tcdbg_torch.Tensor:
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			*(**p_tcdbg_torch.Tensor)(r) = f(*(**p_tcdbg_torch.Tensor)(a[0]), *(*int)(a[1]))
@@ -895,6 +921,10 @@ func Thunk(f any) rt.Thunk {
 	case func(*p_tcdbg_torch.Tensor, int) int:
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			*(*int)(r) = f(*(**p_tcdbg_torch.Tensor)(a[0]), *(*int)(a[1]))
+		}
+	case func(*p_tcdbg_torch.Tensor, int) p_tcdbg_torch.DimMark:
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(*p_tcdbg_torch.DimMark)(r) = f(*(**p_tcdbg_torch.Tensor)(a[0]), *(*int)(a[1]))
 		}
 	case func(*p_tcdbg_torch.Tensor, int, *p_tcdbg_torch.Tensor) *p_tcdbg_torch.Tensor:
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
@@ -951,6 +981,10 @@ func Thunk(f any) rt.Thunk {
 	case func(*p_tcdbg_torch.Tensor, any, any, ...p_tcdbg_torch.Option) *p_tcdbg_torch.Tensor:
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			*(**p_tcdbg_torch.Tensor)(r) = f(*(**p_tcdbg_torch.Tensor)(a[0]), *(*any)(a[1]), *(*any)(a[2]), *(*[]p_tcdbg_torch.Option)(a[3])...)
+		}
+	case func(*p_tcdbg_torch.Tensor, p_tcdbg_torch.DimMark, ...int):
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			f(*(**p_tcdbg_torch.Tensor)(a[0]), *(*p_tcdbg_torch.DimMark)(a[1]), *(*[]int)(a[2])...)
 		}
 	case func(*p_time.Duration) float64:
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
@@ -1209,6 +1243,10 @@ func Thunk(f any) rt.Thunk {
 	case func(...any) *p_tcdbg_torch.Tensor:
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			*(**p_tcdbg_torch.Tensor)(r) = f(*(*[]any)(a[0])...)
+		}
+	case func(...string):
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			f(*(*[]string)(a[0])...)
 		}
 	case func(...string) *p_strings.Replacer:
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
@@ -1531,6 +1569,10 @@ func Thunk(f any) rt.Thunk {
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			*(*float64)(r) = f(*(*float64)(a[0]), *(*float64)(a[1]))
 		}
+	case func(float64, float64, []int, ...p_tcdbg_torch.Option) *p_tcdbg_torch.Tensor:
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(**p_tcdbg_torch.Tensor)(r) = f(*(*float64)(a[0]), *(*float64)(a[1]), *(*[]int)(a[2]), *(*[]p_tcdbg_torch.Option)(a[3])...)
+		}
 	case func(float64, float64, float64) float64:
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			*(*float64)(r) = f(*(*float64)(a[0]), *(*float64)(a[1]), *(*float64)(a[2]))
@@ -1554,6 +1596,14 @@ func Thunk(f any) rt.Thunk {
 	case func(func()) func():
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			*(*func())(r) = f(*(*func())(a[0]))
+		}
+	case func(func(*p_tcdbg_torch_compiler.Settings)) p_tcdbg_torch_compiler.Settings:
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(*p_tcdbg_torch_compiler.Settings)(r) = f(*(*func(*p_tcdbg_torch_compiler.Settings))(a[0]))
+		}
+	case func(func(...*p_tcdbg_torch.Tensor) *p_tcdbg_torch.Tensor, func(...*p_tcdbg_torch.Tensor) []*p_tcdbg_torch.Tensor, ...*p_tcdbg_torch.Tensor) []*p_tcdbg_torch.Tensor:
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(*[]*p_tcdbg_torch.Tensor)(r) = f(*(*func(...*p_tcdbg_torch.Tensor) *p_tcdbg_torch.Tensor)(a[0]), *(*func(...*p_tcdbg_torch.Tensor) []*p_tcdbg_torch.Tensor)(a[1]), *(*[]*p_tcdbg_torch.Tensor)(a[2])...)
 		}
 	case func(func(rune) rune, string) string:
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
@@ -1591,6 +1641,10 @@ func Thunk(f any) rt.Thunk {
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			*(*p_tcdbg_torch.Option)(r) = f(*(*int)(a[0]))
 		}
+	case func(int, ...p_tcdbg_torch.Option) *p_tcdbg_torch.Tensor:
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(**p_tcdbg_torch.Tensor)(r) = f(*(*int)(a[0]), *(*[]p_tcdbg_torch.Option)(a[1])...)
+		}
 	case func(int, float64) float64:
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			*(*float64)(r) = f(*(*int)(a[0]), *(*float64)(a[1]))
@@ -1598,6 +1652,10 @@ func Thunk(f any) rt.Thunk {
 	case func(int, func(i int, j int)):
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			f(*(*int)(a[0]), *(*func(i int, j int))(a[1]))
+		}
+	case func(int, int, []int, ...p_tcdbg_torch.Option) *p_tcdbg_torch.Tensor:
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(**p_tcdbg_torch.Tensor)(r) = f(*(*int)(a[0]), *(*int)(a[1]), *(*[]int)(a[2]), *(*[]p_tcdbg_torch.Option)(a[3])...)
 		}
 	case func(int, rune) rune:
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
@@ -1667,6 +1725,10 @@ func Thunk(f any) rt.Thunk {
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			*(*p_time.Time)(r) = f(*(*int64)(a[0]), *(*int64)(a[1]))
 		}
+	case func(any) []p_tcdbg_torch.Field:
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(*[]p_tcdbg_torch.Field)(r) = f(*(*any)(a[0]))
+		}
 	case func(any) func(args ...any) *p_tcdbg_torch.ExplainOutput:
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			*(*func(args ...any) *p_tcdbg_torch.ExplainOutput)(r) = f(*(*any)(a[0]))
@@ -1698,6 +1760,10 @@ func Thunk(f any) rt.Thunk {
 	case func(p_math_rand.Source) *p_math_rand.Rand:
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			*(**p_math_rand.Rand)(r) = f(*(*p_math_rand.Source)(a[0]))
+		}
+	case func(string):
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			f(*(*string)(a[0]))
 		}
 	case func(string) (*p_time.Location, error):
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
@@ -1891,6 +1957,14 @@ func Thunk(f any) rt.Thunk {
 	case func(string, rune) int:
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			*(*int)(r) = f(*(*string)(a[0]), *(*rune)(a[1]))
+		}
+	case func(string, reflect.StructTag) (p_tcdbg_torch.Field, bool):
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			t := (*struct {
+				r0 p_tcdbg_torch.Field
+				r1 bool
+			})(r)
+			t.r0, t.r1 = f(*(*string)(a[0]), *(*reflect.StructTag)(a[1]))
 		}
 	case func(string, string) (string, bool):
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
