@@ -22,6 +22,10 @@ func (tr *trace) call(in *ssa.Call) {
 	tr.settleCallee(&in.Call)
 	f := tr.th.Top()
 	if fn, free := f.Callee(&in.Call); fn != nil {
+		if b, ok := tr.t.bindings[fn.String()]; ok { // of nn/functional, which has a body
+			tr.operator(in, fn.String(), b)
+			return
+		}
 		tr.inline(in, fn, free)
 		return
 	}
