@@ -109,14 +109,14 @@ func runDirective(path string) (args []string, ok bool) {
 	return nil, false
 }
 
-type result struct {
+type outcome struct {
 	program
 	reason string // empty: passed
 	detail string
 }
 
-func runAll(root string, programs []program) []result {
-	results := make([]result, len(programs))
+func runAll(root string, programs []program) []outcome {
+	results := make([]outcome, len(programs))
 	var wg sync.WaitGroup
 	slots := make(chan struct{}, runtime.GOMAXPROCS(0))
 	for i, p := range programs {
@@ -130,7 +130,7 @@ func runAll(root string, programs []program) []result {
 	return results
 }
 
-func runOne(root string, p program) result {
+func runOne(root string, p program) outcome {
 	ctx, cancel := context.WithTimeout(context.Background(), *conformanceLimit)
 	defer cancel()
 	path := filepath.Join(root, p.file)
@@ -144,13 +144,13 @@ func runOne(root string, p program) result {
 	text := strings.ReplaceAll(out.String(), "\r\n", "\n")
 	switch {
 	case ctx.Err() != nil:
-		return result{p, "time limit", ""}
+		return outcome{p, "time limit", ""}
 	case err != nil:
-		return result{p, classifyFailure(text, err), text}
+		return outcome{p, classifyFailure(text, err), text}
 	case text != string(want):
-		return result{p, "output differs", text}
+		return outcome{p, "output differs", text}
 	}
-	return result{program: p}
+	return outcome{program: p}
 }
 
 var notAvailable = regexp.MustCompile(`package (\S+) is not available|host: ([^\n]{0,60})`)
@@ -174,8 +174,8 @@ func classifyFailure(text string, err error) string {
 }
 
 // report prints the summary and returns how many passed.
-func report(t *testing.T, results []result) (passed int) {
-	groups := map[string][]result{}
+func report(t *testing.T, results []outcome) (passed int) {
+	groups := map[string][]outcome{}
 	for _, r := range results {
 		if r.reason == "" {
 			passed++

@@ -42,11 +42,26 @@ func (stackOverflow) Error() string { return "stack overflow" }
 // typeString is the text of a type in run-time errors and for %T: packages by
 // their name, interface{} for any.
 func typeString(t types.Type) string {
-	if a, ok := t.(*types.Alias); ok {
-		t = types.Unalias(a)
-	}
-	s := types.TypeString(t, func(p *types.Package) string { return p.Name() })
+	s := types.TypeString(unalias(t), func(p *types.Package) string { return p.Name() })
 	return replaceAny(s)
+}
+
+// unalias replaces aliases in the types that types are mostly made of.
+func unalias(t types.Type) types.Type {
+	switch t := types.Unalias(t).(type) {
+	case *types.Pointer:
+		return types.NewPointer(unalias(t.Elem()))
+	case *types.Slice:
+		return types.NewSlice(unalias(t.Elem()))
+	case *types.Array:
+		return types.NewArray(unalias(t.Elem()), t.Len())
+	case *types.Map:
+		return types.NewMap(unalias(t.Key()), unalias(t.Elem()))
+	case *types.Chan:
+		return types.NewChan(t.Dir(), unalias(t.Elem()))
+	default:
+		return t
+	}
 }
 
 // replaceAny prints the predeclared alias as the run time does.

@@ -217,10 +217,10 @@ func toStdout(f func(w io.Writer, a []unsafe.Pointer) (int, error)) Intrinsic {
 	}
 }
 
-// stdout is where the program's standard output goes: what it assigned to
-// os.Stdout, or Config.Stdout.
+// stdout is where the program's standard output goes: its variable os.Stdout,
+// once it has one, so that all output keeps its order, or Config.Stdout.
 func (in *Interp) stdout() io.Writer {
-	if p := in.files.out.Load(); p != nil && *p != in.files.first {
+	if p := in.files.out.Load(); p != nil {
 		return *p
 	}
 	return in.Config.Stdout
@@ -291,7 +291,6 @@ func rewriteTypes(format string, args []any) (string, []any) {
 // gives something else than files.
 type stdFiles struct {
 	out   atomic.Pointer[*os.File] // the program's variable os.Stdout
-	first *os.File
 	pipes []*os.File
 	done  []chan struct{}
 }
@@ -308,7 +307,6 @@ func (in *Interp) stdVar(path, name string) unsafe.Pointer {
 		return unsafe.Pointer(&args)
 	case "Stdout":
 		f := in.files.writer(in.Config.Stdout)
-		in.files.first = f
 		p := &f
 		in.files.out.Store(p)
 		return unsafe.Pointer(p)

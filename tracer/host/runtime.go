@@ -263,22 +263,20 @@ func setFinalizer(th *Thread, _ *Frame, a []unsafe.Pointer, _ unsafe.Pointer) {
 		panic(plainError("runtime.SetFinalizer: second argument is no function of one parameter"))
 	}
 	in := f.Type().In(0)
+	if in.Kind() == reflect.Interface {
+		panic(unsupported("host: runtime.SetFinalizer with a function of an interface parameter"))
+	}
 	wrapper := reflect.MakeFunc(reflect.FuncOf([]reflect.Type{p.Type()}, nil, false), func(args []reflect.Value) []reflect.Value {
 		v := reflect.New(in).Elem()
 		switch {
 		case in.Kind() == reflect.UnsafePointer:
 			v.SetPointer(args[0].UnsafePointer())
-		case in.Kind() == reflect.Interface:
-			v.Set(reflect.ValueOf(obj))
 		default:
 			v.Set(args[0].Convert(in))
 		}
 		f.Call([]reflect.Value{v})
 		return nil
 	})
-	if in.Kind() == reflect.Interface {
-		panic(unsupported("host: runtime.SetFinalizer with a function of an interface parameter"))
-	}
 	runtime.SetFinalizer(p.Interface(), wrapper.Interface())
 }
 

@@ -251,6 +251,7 @@ func hasPointers(r reflect.Type) bool {
 
 // exact reports whether the representation of t identifies t.
 func (tt *typeTable) exact(t types.Type) bool {
+	t = types.Unalias(t) // the map takes an alias for what it stands for
 	if e, ok := tt.exacts.At(t).(bool); ok {
 		return e
 	}
@@ -262,8 +263,6 @@ func (tt *typeTable) exact(t types.Type) bool {
 
 func (tt *typeTable) exactNew(t types.Type) bool {
 	switch t := t.(type) {
-	case *types.Alias:
-		return tt.exact(types.Unalias(t))
 	case *types.Basic:
 		return true
 	case *types.Named:

@@ -1,0 +1,191 @@
+package host
+
+import (
+	"bytes"
+	"flag"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+var update = flag.Bool("update", false, "write the golden files with `go run`")
+
+// runFile runs a program in this process.
+func runFile(t *testing.T, paths ...string) (stdout, stderr string, exit Exit) {
+	t.Helper()
+	p, err := Load(LoadConfig{Paths: paths})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out, errs bytes.Buffer
+	exit = New(p, Config{Stdout: &out, Stderr: &errs, Args: []string{"program"}}).Run()
+	return out.String(), errs.String(), exit
+}
+
+// TestPrograms compares programs with what `go run` printed.
+func TestPrograms(t *testing.T) {
+	for _, name := range []string{"values", "panics"} {
+		t.Run(name, func(t *testing.T) {
+			file := filepath.Join("testdata/programs", name+".go")
+			golden := strings.TrimSuffix(file, ".go") + ".out"
+			if *update {
+				out, err := exec.Command("go", "run", file).Output()
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := os.WriteFile(golden, out, 0o666); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(golden)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, errs, exit := runFile(t, file)
+			if got != string(want) || exit.Code != 0 {
+				t.Errorf("exit %d, stderr %s\n%s", exit.Code, errs, firstDifference(got, string(want)))
+			}
+		})
+	}
+}
+
+func firstDifference(got, want string) string {
+	g, w := strings.Split(got, "\n"), strings.Split(want, "\n")
+	for i := range max(len(g), len(w)) {
+		var a, b string
+		if i < len(g) {
+			a = g[i]
+		}
+		if i < len(w) {
+			b = w[i]
+		}
+		if a != b {
+			return "got  " + a + "\nwant " + b
+		}
+	}
+	return ""
+}
+
+func TestModule(t *testing.T) {
+	out, errs, exit := runFile(t, "testdata/module")
+	if out != "42 replaced 2\n" || exit.Code != 0 {
+		t.Errorf("%q %q %v", out, errs, exit)
+	}
+}
+
+func TestExitCode(t *testing.T) {
+	out, _, exit := runFile(t, "testdata/programs/exit.go")
+	if out != "before true\n" || exit.Code != 3 || exit.Panic != "" {
+		t.Errorf("%q %v", out, exit)
+	}
+}
+
+// TestUncaught wants Go's text and the stack of the program, innermost first.
+func TestUncaught(t *testing.T) {
+	out, errs, exit := runFile(t, "testdata/programs/uncaught.go")
+	if out != "start\ndeferred\n" || exit.Code != 2 {
+		t.Errorf("%q %v", out, exit)
+	}
+	dir, _ := filepath.Abs("testdata/programs")
+	got := strings.ReplaceAll(errs, dir, "DIR")
+	want := `panic: cause 42
+
+goroutine 1 [running]:
+main.(*worker).run(...)
+	DIR/uncaught.go:13
+main.(*worker).run(...)
+	DIR/uncaught.go:15
+main.(*worker).run(...)
+	DIR/uncaught.go:15
+main.main.func1(...)
+	DIR/uncaught.go:22
+main.main(...)
+	DIR/uncaught.go:23
+exit status 2
+`
+	if got != want {
+		t.Errorf("got\n%s", got)
+	}
+}
+
+func TestCompileErrors(t *testing.T) {
+	_, err := Load(LoadConfig{Paths: []string{"testdata/errors/types.go"}})
+	want := `testdata/errors/types.go:5:2: "os" imported and not used
+testdata/errors/types.go:9:2: declared and not used: x
+testdata/errors/types.go:10:6: declared and not used: s
+testdata/errors/types.go:10:17: cannot use 2 (untyped int constant) as string value in variable declaration
+testdata/errors/types.go:11:14: undefined: undefined
+testdata/errors/types.go:12:9: too many return values
+	have (number)
+	want ()`
+	if err == nil || err.Error() != want {
+		t.Errorf("got\n%v", err)
+	}
+	file := write(t, "package main\n\nfunc main() {\n\tif x := {\n}\n")
+	_, err = Load(LoadConfig{Paths: []string{file}})
+	if err == nil || !strings.HasPrefix(err.Error(), file+":4:10: syntax error: ") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// TestUnavailablePackage wants the import's line and the package's name.
+func TestUnavailablePackage(t *testing.T) {
+	file := write(t, "package main\n\nimport \"net/http\"\n\nfunc main() { http.Get(\"\") }\n")
+	_, err := Load(LoadConfig{Paths: []string{file}})
+	if err == nil || !strings.Contains(err.Error(), ":3:8: could not import net/http") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func write(t *testing.T, text string) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "model.go")
+	if err := os.WriteFile(file, []byte(text), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+// TestNoToolchain: neither go nor GOROOT nor any environment is needed.
+func TestNoToolchain(t *testing.T) {
+	cmd := exec.Command(os.Args[0], "testdata/programs/exit.go")
+	cmd.Env = []string{childEnv + "=1"}
+	out, err := cmd.CombinedOutput()
+	if string(out) != "before true\n" || cmd.ProcessState.ExitCode() != 3 {
+		t.Errorf("%s %v", out, err)
+	}
+}
+
+// TestUnderCollector runs the programs in a child process that collects at
+// every allocation: a pointer that the collector cannot see shows here.
+func TestUnderCollector(t *testing.T) {
+	for _, name := range []string{"values", "panics"} {
+		cmd := exec.Command(os.Args[0], "testdata/programs/"+name+".go")
+		cmd.Env = append(os.Environ(), childEnv+"=1", "GOGC=1", "GODEBUG=clobberfree=1")
+		out, err := cmd.CombinedOutput()
+		want, _ := os.ReadFile("testdata/programs/" + name + ".out")
+		if err != nil || string(out) != string(want) {
+			t.Errorf("%s: %v\n%s", name, err, firstDifference(string(out), string(want)))
+		}
+	}
+}
+
+func BenchmarkFib32(b *testing.B) {
+	p, err := Load(LoadConfig{Paths: []string{"testdata/programs/fib.go"}})
+	if err != nil {
+		b.Fatal(err)
+	}
+	for b.Loop() {
+		New(p, Config{Stdout: &bytes.Buffer{}}).Run()
+	}
+}
+
+func BenchmarkLoadHello(b *testing.B) {
+	for b.Loop() {
+		if _, err := Load(LoadConfig{Paths: []string{"testdata/programs/exit.go"}}); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
