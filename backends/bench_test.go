@@ -44,16 +44,13 @@ void copy(void *const *B, const i64 *S, i64 lo, i64 hi) {
   for (i64 i = lo * 1024; i < hi * 1024; i += 16) *(vu *)(c + i) = *(const vu *)(a + i);
 }
 void peak(void *const *B, const i64 *S, i64 lo, i64 hi) {
-  v a[12], x = *(const vu *)B[0], y = *(const vu *)B[1];
-  for (int k = 0; k < 12; k++) a[k] = x;
-  for (i64 i = lo * 1000; i < hi * 1000; i++) {
-#pragma GCC unroll 12
-    for (int k = 0; k < 12; k++) {
-      a[k] = a[k] * x + y;
-      __asm__ volatile("" : "+v"(a[k]));
-    }
+  v x = *(const vu *)B[0], y = *(const vu *)B[1];
+  v a = x, b = x, c = x, d = x, e = x, f = x, g = x, h = x, i = x, j = x, k = x, l = x;
+  for (i64 n = lo * 1000; n < hi * 1000; n++) {
+    a = a * x + y, b = b * x + y, c = c * x + y, d = d * x + y, e = e * x + y, f = f * x + y;
+    g = g * x + y, h = h * x + y, i = i * x + y, j = j * x + y, k = k * x + y, l = l * x + y;
   }
-  for (int k = 0; k < 12; k++) *(vu *)((float *)B[2] + 16 * (12 * (lo > 0) + k)) = a[k];
+  *(vu *)((float *)B[2] + 16 * (lo > 0)) = a + b + c + d + e + f + g + h + i + j + k + l;
 }
 typedef void (*tc_kernel)(void *const *B, const i64 *S, i64 lo, i64 hi);
 typedef struct { void (*parfor)(tc_kernel f, void *const *B, const i64 *S, i64 units, i64 grain, const char *name); } rt;

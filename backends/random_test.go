@@ -165,8 +165,9 @@ func (g *generator) step() {
 	case 14:
 		g.call(false, ops.Softmax, x, dim())
 	case 15:
-		y := g.pick()
-		g.call(false, ops.Matmul, x, y)
+		if m.DType.IsFloat() {
+			g.call(false, ops.Matmul, x, g.pick())
+		}
 	case 16:
 		g.call(true, ops.Cat, []ops.Value{x, g.pick(), x}, dim())
 	case 17:

@@ -207,17 +207,28 @@ func (m *matcher) leftovers(p pivot) *misfit {
 		}
 		return nil
 	case len(ys) == 0:
-		if !m.keep(m.a, xs, false) || m.b.typed() {
+		if m.b.typed() || m.onInner(m.a, false) || !m.keep(m.a, xs, false) {
 			return m.sizes()
 		}
 		m.bInner = false
 	default:
-		if !m.keep(m.b, ys, true) || m.a.typed() {
+		if m.a.typed() || m.onInner(m.b, true) || !m.keep(m.b, ys, true) {
 			return m.sizes()
 		}
 		m.aInner = false
 	}
 	return nil
+}
+
+// onInner reports whether a loop matched so far is an inner one of g: what
+// walks some of the inner loops only can run neither inside nor outside them.
+func (m *matcher) onInner(g *Group, second bool) bool {
+	return slices.ContainsFunc(m.pieces, func(p matched) bool {
+		if second {
+			return g.Vars[p.bv].Inner
+		}
+		return g.Vars[p.av].Inner
+	})
 }
 
 func (m *matcher) sizes() *misfit {

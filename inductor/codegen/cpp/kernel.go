@@ -398,7 +398,7 @@ func (e *emitter) phase(p int, first, end string, even, whole, small bool) {
 		} else {
 			e.open("for (i64 %s = %s; %s < %s; %s += %d)", name, first, name, bound, name, e.lanes*copies)
 		}
-		e.prefetch(p)
+		e.prefetch(p, copies)
 		for c := range copies {
 			e.body(p, c, name)
 		}
@@ -451,24 +451,40 @@ func (e *emitter) items(p, lanes int) {
 	}
 }
 
-// prefetch asks for what a streaming kernel reads some lines later.
-func (e *emitter) prefetch(p int) {
+// prefetch asks for what a streaming kernel reads later: the same buffers some
+// lines ahead or, in a later phase of a reduction, whose own data is in the cache
+// by then, what the first phase reads in the next outer iteration.
+func (e *emitter) prefetch(p, copies int) {
 	if !e.streams() {
 		return
+	}
+	ahead := "512"
+	if !e.k.Pointwise {
+		if p != 1 {
+			return
+		}
+		p, ahead = 0, ""
 	}
 	seen := map[string]bool{}
 	for i := range e.k.Steps {
 		st := &e.k.Steps[i]
 		for j := range st.Body {
 			v := &st.Body[j]
-			if st.Phase != p || v.Op != ir.Load || !e.contiguous(v.Index) || e.own(v.Buf) {
+			if st.Phase != p || !st.Inner || v.Op != ir.Load || !e.contiguous(v.Index) || e.own(v.Buf) {
 				continue
 			}
-			if t := fmt.Sprintf("%s + %s", e.ptr(v.Buf), e.address(v.Index)); !seen[t] {
-				seen[t] = true
-				e.p("__builtin_prefetch(%s + %d);", t, 512)
-				e.p("__builtin_prefetch(%s + %d);", t, 512+e.lanes)
+			to := ahead
+			if to == "" {
+				if e.k.Outer == 0 || !v.Index.Uses(e.k.Outer-1) {
+					continue
+				}
+				to = e.size(v.Index.Coef[e.k.Outer-1])
 			}
+			t := fmt.Sprintf("%s + %s", e.ptr(v.Buf), e.address(v.Index))
+			for c := 0; c < copies && !seen[t]; c++ {
+				e.p("__builtin_prefetch(%s + %s + %d);", t, to, c*e.lanes)
+			}
+			seen[t] = true
 		}
 	}
 }

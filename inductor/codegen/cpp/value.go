@@ -221,6 +221,11 @@ func (e *emitter) operation(o ir.Op, d ops.DType, x []string, lanes int) string 
 	num := func(f float64) string {
 		return e.constant(&ir.Value{Op: ir.Const, DType: d, F: f, I: int64(f)}, lanes)
 	}
+	if d == ops.Bool {
+		if s := maskOp(o, x); s != "" {
+			return s
+		}
+	}
 	if s, ok := infix[o]; ok {
 		return fmt.Sprintf("%s %s %s", x[0], s, x[1])
 	}
@@ -274,6 +279,26 @@ func (e *emitter) operation(o ir.Op, d ops.DType, x []string, lanes int) string 
 		}
 	}
 	return call(o.String(), x...)
+}
+
+// maskOp is an operation that orders truth values: true is the mask -1, so that
+// the comparisons of integers would be the wrong way round.
+func maskOp(o ir.Op, x []string) string {
+	switch o {
+	case ir.Max:
+		return x[0] + " | " + x[1]
+	case ir.Min:
+		return x[0] + " & " + x[1]
+	case ir.Lt:
+		return "(~" + x[0] + " & " + x[1] + ")"
+	case ir.Gt:
+		return "(" + x[0] + " & ~" + x[1] + ")"
+	case ir.Le:
+		return "(~" + x[0] + " | " + x[1] + ")"
+	case ir.Ge:
+		return "(" + x[0] + " | ~" + x[1] + ")"
+	}
+	return ""
 }
 
 // either adds "or x is NaN" to a mask: NaN wins in max and min.
