@@ -18,7 +18,7 @@ type openPhase struct {
 }
 
 // maxPhases bounds the flame chart: beyond it short phases are only summed.
-const maxPhases = 100_000
+const maxPhases = 60_000
 
 func (f *Fold) chromiumEvent(r *logs.Record) {
 	var name string
@@ -107,7 +107,7 @@ func (f *Fold) sumPhase(name string, dur, self float64) {
 }
 
 func (f *Fold) keepPhase(p Phase) {
-	if n := len(f.phases); n >= maxPhases && p.Dur < 10*time.Millisecond || n >= 3*maxPhases {
+	if n := len(f.phases); n >= maxPhases && p.Dur < 10*time.Millisecond || n >= 2*maxPhases {
 		return
 	}
 	f.phases = append(f.phases, p)

@@ -99,16 +99,17 @@ func (f *Fold) addKernel(c *compile, out *OutputCode, ck *codeKernel, nodes map[
 	f.attach(k, out)
 	for _, n := range append(append([]string(nil), ck.nodes...), ck.aten...) {
 		if p, ok := nodes[n]; ok {
-			k.Pos = addPos(k.Pos, p)
+			k.Pos = addPos(k.Pos, f.pos(p))
 		}
 	}
 	if len(k.Pos) == 0 {
 		for _, op := range ck.ops {
 			if p, ok := nodes["op:"+fx.Short(strings.TrimPrefix(op, "aten."))]; ok && p.Line > 0 {
-				k.Pos = addPos(k.Pos, p)
+				k.Pos = addPos(k.Pos, f.pos(p))
 			}
 		}
 	}
+	ck.nodes, ck.aten = k.Nodes, f.interned(ck.aten)
 	k.Lines = kernelLines(*ck, k.Pos)
 	c.kernels[k.Name] = k
 	f.outputs = append(f.outputs, k)

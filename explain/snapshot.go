@@ -2,6 +2,7 @@ package explain
 
 import (
 	"context"
+	"runtime/debug"
 	"slices"
 	"sort"
 	"time"
@@ -287,10 +288,27 @@ func countFrame(t *Totals, fr *Frame, places map[string]bool) {
 	}
 }
 
+// textKinds are the records whose text the fold reads.
+var textKinds = map[string]bool{
+	"dynamo_output_graph": true, "dynamo_cpp_guards_str": true, "dynamo_graph_break_reason": true, "dynamo_error": true,
+	"recompile_reasons": true, "inductor_output_code": true, "inductor_provenance_tracking_node_mappings": true,
+	"inductor_provenance_tracking_kernel_stack_traces": true, "compiled_autograd_graph": true, "torch_log": true,
+}
+
+func readsText(r *logs.Record) bool { return textKinds[r.Content()] }
+
+// largeTrace is the size from which FoldAll has the collector run more often:
+// the report of a trace of 1 GB then stays under 300 MB.
+const largeTrace = 256 << 20
+
 // FoldAll reads a store to its end and returns the report.
 func FoldAll(st *logs.Store, title string) (*Report, error) {
+	if st.Size() > largeTrace {
+		defer debug.SetGCPercent(debug.SetGCPercent(40))
+	}
 	f := NewFold(st)
 	f.SetTitle(title)
+	st.Prefetch(readsText)
 	err := st.Read(context.Background(), f.Add)
 	return f.Snapshot(), err
 }

@@ -35,6 +35,7 @@ type Store struct {
 	kindIDs map[string]uint32
 	epochs  map[int]int // rank -> next epoch
 	bad     map[int64]bool
+	wanted  func(*Record) bool
 }
 
 // entry is one record of the index.
@@ -280,6 +281,24 @@ func (st *Store) firstError() error {
 	return nil
 }
 
+// verifyAll is the size up to which every payload's md5 is checked while a
+// store is read; beyond it only those that somebody reads.
+const verifyAll = 64 << 20
+
+// Prefetch names the records whose payloads the caller of Read will ask for:
+// they are undressed and checked on the reading goroutine, beside the caller's
+// own work.
+func (st *Store) Prefetch(wanted func(*Record) bool) { st.wanted = wanted }
+
+func (st *Store) prefetch(r *Record) {
+	if r.MD5 == "" {
+		return
+	}
+	if st.count.bytes.Load() <= verifyAll && st.total.Load() <= verifyAll || st.wanted != nil && st.wanted(r) {
+		r.Payload()
+	}
+}
+
 // batch is the records of one chunk, which share its buffer.
 type batch struct {
 	recs []Record
@@ -330,6 +349,7 @@ func (st *Store) advance(ctx context.Context, i int, final bool, free chan []byt
 		for j, sp := range spans {
 			b.recs[j].Source, b.recs[j].store = i, st
 			st.fill(&b.recs[j], src, sp)
+			st.prefetch(&b.recs[j])
 		}
 		st.index(src, b.recs)
 		select {
