@@ -31,8 +31,8 @@ import (
 //	// want extern N            kernels that are calls of eager operators
 //	// want exit N              exit code (0 without it)
 
-// build makes the tcdbg binary once.
-var build = sync.OnceValues(func() (string, error) {
+// buildBinary makes the tcdbg binary once.
+var buildBinary = sync.OnceValues(func() (string, error) {
 	dir, err := os.MkdirTemp("", "tcdbg-test")
 	if err != nil {
 		return "", err
@@ -47,7 +47,7 @@ var build = sync.OnceValues(func() (string, error) {
 
 func TestMain(m *testing.M) {
 	code := m.Run()
-	if bin, err := build(); err == nil {
+	if bin, err := buildBinary(); err == nil {
 		os.RemoveAll(filepath.Dir(bin))
 	}
 	os.Exit(code)
@@ -58,7 +58,7 @@ func TestFixtures(t *testing.T) {
 	if err != nil || len(models) == 0 {
 		t.Fatalf("no fixtures: %v", err)
 	}
-	bin, err := build()
+	bin, err := buildBinary()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -509,25 +509,19 @@ func (tr *trace) fresh(in *ssa.Call) {
 	}
 }
 
-// option evaluates kw.Name(value): the option keeps the value's note.
+// option evaluates kw.Name(value): the option carries the value's note, which is
+// settled when an operator reads it.
 func (tr *trace) option(in *ssa.Call) {
-	args := in.Call.Args
 	var n *note
-	if len(args) == 1 {
-		if n = tr.noteOf(args[0]); n != nil && n.sym == nil {
-			if !isTensor(args[0].Type()) {
-				tr.constantDeep(args[0])
-				n = nil
-			}
+	if args := in.Call.Args; len(args) == 1 {
+		if n = tr.noteOf(args[0]); n != nil && !types.IsInterface(args[0].Type()) {
+			n = &note{inner: n}
 		}
 	}
 	tr.exec()
 	if n == nil {
 		tr.set(in, nil)
 		return
-	}
-	if !types.IsInterface(args[0].Type()) {
-		n = &note{inner: n}
 	}
 	tr.set(in, &note{parts: []*note{nil, n}})
 }

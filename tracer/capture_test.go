@@ -270,6 +270,15 @@ func main() {
 	})
 	fmt.Println(g(torch.Ones(2)))
 }`, "sin | cos", "GB0066"},
+	{"options: lists, tensors, sizes", `
+func f(x, w, b *torch.Tensor, dims []int) *torch.Tensor {
+	y := x.Sum(kw.Dim(dims), kw.Keepdim(true))
+	return y.Reshape(x.Size(0), -1).Mul(w).Add(b, kw.Alpha(x.Dim()))
+}
+func main() {
+	g := torch.Compile(f)
+	for _, n := range []int{2, 3, 4} { fmt.Println(g(torch.Ones(n, 3), torch.Ones(1), torch.Ones(1), []int{1})) }
+}`, "sum reshape mul add | sum reshape mul add", ""},
 	{"no tensor work", `
 func f(n int) int { return n * 2 }
 func main() { g := torch.Compile(f); fmt.Println(g(2), g(3), g(4)) }`, "", ""},
