@@ -304,7 +304,7 @@ const largeTrace = 256 << 20
 // FoldAll reads a store to its end and returns the report.
 func FoldAll(st *logs.Store, title string) (*Report, error) {
 	if st.Size() > largeTrace {
-		defer debug.SetGCPercent(debug.SetGCPercent(40))
+		defer debug.SetGCPercent(debug.SetGCPercent(60))
 	}
 	f := NewFold(st)
 	f.SetTitle(title)
