@@ -40,6 +40,9 @@ func Compile(g *graph.Graph, opt Options) (*Program, error) {
 	c.pass("lower", g.Code(), c.out.IR, start)
 	start = time.Now()
 	c.groups = sched.Schedule(p, sched.Options{Record: c.fusion, Source: c.sourceOf()})
+	if err := sched.CheckOrder(c.groups); err != nil {
+		return nil, fmt.Errorf("inductor: %s: %w", g.Name, err)
+	}
 	c.pass("fuse", c.out.IR, groupsText(c.groups), start)
 	c.kernels()
 	c.buffers(g)

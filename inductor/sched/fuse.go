@@ -48,6 +48,7 @@ type scheduler struct {
 	round   int
 	writers map[*ir.Buffer]int
 	refused map[refusal]bool
+	stamp   int
 	readers map[*ir.Buffer]int // nodes that read a buffer, for the score
 }
 
@@ -229,7 +230,7 @@ func (s *scheduler) fits(c *candidate) (*union, *misfit) {
 		return nil, &misfit{"template epilogue not satisfied", "an epilogue must read the template's result"}
 	case len(a.Items)+len(b.Items) > s.opt.MaxFusion:
 		return nil, &misfit{"exceeds max fusion", fmt.Sprintf("%d nodes together, the limit is %d", len(a.Items)+len(b.Items), s.opt.MaxFusion)}
-	case reaches(a, b) || reaches(b, a):
+	case s.reaches(a, b) || s.reaches(b, a):
 		return nil, &misfit{"intermediate nodes between node1 & node2", "another kernel needs the result of the first before the second may run"}
 	case b.succs[a]:
 		return nil, &misfit{"node1 must go before node2", "the second feeds the first"}
@@ -244,6 +245,11 @@ func (s *scheduler) fits(c *candidate) (*union, *misfit) {
 		}
 	}
 	return u, nil
+}
+
+func (s *scheduler) reaches(a, b *Group) bool {
+	s.stamp++
+	return reaches(a, b, s.stamp)
 }
 
 // epilogueFits wants pointwise nodes that walk the template's result whole,

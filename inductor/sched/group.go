@@ -41,6 +41,7 @@ type Group struct {
 	preds       map[*Group]bool
 	succs       map[*Group]bool
 	dead        bool // merged into another group
+	visited     int  // stamp of the last search that came by
 }
 
 // access is one use of a buffer by a group.
@@ -224,29 +225,26 @@ func position(it *Item) int {
 	return n
 }
 
-// reaches reports whether b can be reached from a through another group.
-func reaches(a, b *Group) bool {
-	seen := map[*Group]bool{}
-	var visit func(g *Group) bool
-	visit = func(g *Group) bool {
+// reaches reports whether b can be reached from a through another group. stamp
+// is larger than in any call before: it marks what was visited. Program positions
+// bound nothing here, since a group may hold nodes from far apart.
+func reaches(a, b *Group, stamp int) bool {
+	stack := []*Group{a}
+	for len(stack) > 0 {
+		g := stack[len(stack)-1]
+		stack = stack[:len(stack)-1]
 		for s := range g.succs {
-			if s == b {
-				if g != a {
-					return true
-				}
-				continue
-			}
-			if seen[s] || s.first > b.last {
-				continue
-			}
-			seen[s] = true
-			if visit(s) {
+			switch {
+			case s == b && g != a:
 				return true
+			case s == b || s.visited == stamp:
+			default:
+				s.visited = stamp
+				stack = append(stack, s)
 			}
 		}
-		return false
 	}
-	return visit(a)
+	return false
 }
 
 // String prints the group: its loops, and each node with its body over them.
