@@ -70,7 +70,7 @@ type file struct {
 // exports converts the compiler's export data of each package to the indexed
 // form without positions, which is small and fast to read.
 func exports(pkgs []string) []file {
-	cmd := exec.Command("go", append([]string{"list", "-e", "-export", "-f", "{{.ImportPath}} {{.Export}}"}, pkgs...)...)
+	cmd := exec.Command("go", append([]string{"list", "-e", "-export", "-f", "{{.ImportPath}} {{if .GoFiles}}{{or .Export `broken`}}{{end}}"}, pkgs...)...)
 	cmd.Stderr = os.Stderr
 	list, err := cmd.Output()
 	check(err)
@@ -78,8 +78,11 @@ func exports(pkgs []string) []file {
 	for line := range strings.Lines(string(list)) {
 		path, name, _ := strings.Cut(strings.TrimSpace(line), " ")
 		if name == "" {
-			log.Printf("%s: no export data, left out", path)
+			log.Printf("%s: not written yet, left out", path)
 			continue
+		}
+		if name == "broken" {
+			log.Fatalf("%s does not build", path)
 		}
 		files = append(files, file{"export/" + path, indexed(path, name)})
 	}

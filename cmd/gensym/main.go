@@ -71,7 +71,7 @@ func mangle(path string) string {
 }
 
 func load(paths []string) []*types.Package {
-	cmd := exec.Command("go", append([]string{"list", "-e", "-export", "-f", "{{.ImportPath}} {{.Export}}"}, paths...)...)
+	cmd := exec.Command("go", append([]string{"list", "-e", "-export", "-f", "{{.ImportPath}} {{if .GoFiles}}{{or .Export `broken`}}{{end}}"}, paths...)...)
 	cmd.Stderr = os.Stderr
 	text, err := cmd.Output()
 	check(err)
@@ -80,8 +80,11 @@ func load(paths []string) []*types.Package {
 	for line := range strings.Lines(string(text)) {
 		path, name, _ := strings.Cut(strings.TrimSpace(line), " ")
 		if name == "" {
-			log.Printf("%s: no export data, left out", path)
+			log.Printf("%s: not written yet, left out", path)
 			continue
+		}
+		if name == "broken" {
+			log.Fatalf("%s does not build", path)
 		}
 		f, err := os.Open(name)
 		check(err)
