@@ -42,13 +42,14 @@ func main() {
 		paths = append(paths, f[0])
 		hot[f[0]] = slices.Contains(f[1:], "thunk")
 	}
+	sigs := map[string]*types.Signature{}
+	var made []string
+	pkgs := load(paths)
 	old, _ := filepath.Glob(filepath.Join(*out, "sym_*.go"))
 	for _, f := range old {
 		check(os.Remove(f))
 	}
-	sigs := map[string]*types.Signature{}
-	var made []string
-	for _, pkg := range load(paths) {
+	for _, pkg := range pkgs {
 		write(filepath.Join(*out, fileName(pkg.Path())), table(pkg))
 		made = append(made, pkg.Path())
 		if hot[pkg.Path()] {

@@ -6,6 +6,7 @@ package main
 
 import (
 	"fmt"
+	"io/fs"
 	"os"
 
 	"tcdbg/tracer/host"
@@ -19,11 +20,20 @@ func main() {
 			break
 		}
 	}
-	p, err := host.Load(host.LoadConfig{Paths: paths})
+	p, err := host.Load(host.LoadConfig{Paths: paths, Source: sourceFolder()})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 	e := host.New(p, host.Config{Args: append([]string{paths[0]}, args...)}).Run()
 	os.Exit(e.Code)
+}
+
+// sourceFolder is the checkout, when it is run there: nn and its like are
+// interpreted from their source.
+func sourceFolder() fs.FS {
+	if _, err := os.Stat("torch/nn"); err != nil {
+		return nil
+	}
+	return os.DirFS(".")
 }
