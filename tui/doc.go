@@ -16,6 +16,8 @@ type doc struct {
 	parts []part
 	focus int // line to bring into view first
 	width int // of the pane it was made for
+	// pending documents lack texts: the cursor is placed when they are whole.
+	pending bool
 }
 
 // part is a run of lines of one kind.

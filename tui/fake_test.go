@@ -33,6 +33,11 @@ func (f *fakeFeed) Output() Output            { return fakeOutput{f} }
 func (f *fakeFeed) Path(name string) string   { return name }
 func (f *fakeFeed) Interrupt()                { f.sent = append(f.sent, "interrupt") }
 func (f *fakeFeed) Rerun() error              { return errors.New("a saved run cannot run again") }
+func (f *fakeFeed) Watch(on bool) error {
+	f.run.Watched, f.run.Changes = on, "1 break fixed"
+	return nil
+}
+
 func (f *fakeFeed) Source(name string) ([]string, error) {
 	if l, ok := f.files[name]; ok {
 		return l, nil
@@ -61,8 +66,8 @@ func (f *fakeFeed) Export(name, text string) (string, error) {
 
 type fakeRecords struct{ f *fakeFeed }
 
-func (r fakeRecords) Len() int        { return len(r.f.records) }
-func (r fakeRecords) At(i int) Record { return r.f.records[i] }
+func (r fakeRecords) Len() int             { return len(r.f.records) }
+func (r fakeRecords) At(i int) Record      { return r.f.records[i] }
 func (r fakeRecords) Payload(i int) string { return fmt.Sprintf("payload %d of %s", i, r.At(i).Kind) }
 
 func (r fakeRecords) Search(_ context.Context, q string, hit func(int), progress func(float64)) {

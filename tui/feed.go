@@ -40,6 +40,9 @@ type Feed interface {
 	Interrupt()
 	// Rerun starts the program again and shows the new run.
 	Rerun() error
+	// Watch runs the program again whenever its files change, or stops doing
+	// so.
+	Watch(on bool) error
 	// Export writes text to a file of the given base name in the folder of
 	// the run (reads) and returns its path.
 	Export(name, text string) (string, error)
@@ -57,6 +60,8 @@ type Run struct {
 	Ended   string        // "exit 0", "panic: ...", "kernel fault: ..."; "" while live or when unknown
 	Failed  bool          // Ended is bad news
 	Where   string        // the place where it is paused
+	Watched bool          // it runs again when its files change
+	Changes string        // what differs from the run before; "" for a first run
 }
 
 // Records lists trace records. Len only grows.

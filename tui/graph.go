@@ -110,6 +110,7 @@ func (m *Model) nodes(g *explain.Graph) ([]explain.GraphNode, bool) {
 	if n, ok := m.nodesOf[key]; ok {
 		return n, true
 	}
+	m.texts.missed = true
 	if !m.texts.want[key] {
 		m.texts.want[key] = true
 		m.texts.jobs = append(m.texts.jobs, func() any { return nodesMsg{key, g.Nodes()} })

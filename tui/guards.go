@@ -105,6 +105,7 @@ func (m *Model) guardTree(c *explain.Compile) (*explain.GuardNode, bool) {
 	if n, ok := m.trees[key]; ok {
 		return n, true
 	}
+	m.texts.missed = true
 	if !m.texts.want[key] {
 		m.texts.want[key] = true
 		tree := c.Guards

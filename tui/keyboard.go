@@ -84,6 +84,8 @@ func (m *Model) doOutside(a keys.Action) tea.Cmd {
 		return m.control(ctl.Step, "")
 	case keys.Rerun:
 		return m.rerun()
+	case keys.Watch:
+		return m.watch()
 	case keys.Copy:
 		return m.copySelection()
 	case keys.Editor:
@@ -314,6 +316,20 @@ func (m *Model) rerun() tea.Cmd {
 			return statusMsg{err.Error(), true}
 		}
 		return statusMsg{text: "running again"}
+	}
+}
+
+// watch makes the program run again when its files change, or stops that.
+func (m *Model) watch() tea.Cmd {
+	feed, on := m.feed, !m.run.Watched
+	return func() tea.Msg {
+		if err := feed.Watch(on); err != nil {
+			return statusMsg{err.Error(), true}
+		}
+		if on {
+			return statusMsg{text: "watching: save a file and the program runs again"}
+		}
+		return statusMsg{text: "no longer watching"}
 	}
 }
 

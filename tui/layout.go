@@ -55,7 +55,7 @@ func arrange(w, h int, a ask) frame {
 	if a.lead > 0 && h < tallRules {
 		a.lead = 1
 	}
-	if lead := min(a.lead, body/2); lead > 0 && !a.zoom {
+	if lead := min(a.lead, body/2); lead > 0 && (!a.zoom || h >= tallRules) {
 		f.lead = line(lead)
 		body -= lead
 	}

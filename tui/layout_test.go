@@ -16,7 +16,7 @@ func TestArrange(t *testing.T) {
 		{120, 40, true, false, rect{0, 5, 50, 33}, rect{52, 5, 68, 33}, false},
 		{200, 60, true, false, rect{0, 5, 84, 53}, rect{86, 5, 114, 53}, false},
 		{80, 24, true, false, rect{0, 5, 80, 6}, rect{0, 12, 80, 10}, true},
-		{80, 24, true, true, rect{}, rect{0, 3, 80, 19}, false},
+		{80, 24, true, true, rect{}, rect{0, 5, 80, 17}, false},
 		{60, 15, true, false, rect{0, 3, 60, 11}, rect{}, false},
 		{60, 15, true, true, rect{}, rect{0, 2, 60, 12}, false},
 		{120, 40, false, false, rect{0, 5, 120, 33}, rect{}, false},

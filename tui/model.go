@@ -352,8 +352,10 @@ func (m *Model) prepare() tea.Cmd {
 	if p.docKey == k && p.doc != nil {
 		return nil
 	}
-	sameRow := p.docKey.row == k.row && p.docKey.mode == k.mode
+	sameRow := p.docKey.row == k.row && p.docKey.mode == k.mode && (p.doc == nil || !p.doc.pending)
+	m.texts.missed = false
 	p.doc, p.docKey = d.detail(m, r, f.detail.w), k
+	p.doc.pending = m.texts.missed
 	if !sameRow {
 		p.xoff = 0
 		p.detail = list.List{}
@@ -419,6 +421,8 @@ type texts struct {
 	want  map[string]bool
 	loads []load
 	jobs  []func() any // parsing for a document
+	// missed says that a document lacks a text that is being read.
+	missed bool
 	order []string
 	gen   int
 }
@@ -437,6 +441,7 @@ func (m *Model) text(key string, read func() string) (string, bool) {
 	if s, ok := t.have[key]; ok {
 		return s, true
 	}
+	t.missed = true
 	if !t.want[key] && read != nil {
 		t.want[key] = true
 		t.loads = append(t.loads, load{key, read})

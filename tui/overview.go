@@ -74,7 +74,13 @@ func overviewLead(m *Model, w int) []theme.Line {
 	if r.Engine != "" && l.Width()+len(r.Engine)+4 < w {
 		l = append(l, theme.T(theme.Faint, " · "+r.Engine))
 	}
-	return []theme.Line{l, nil}
+	second := theme.Line(nil)
+	if m.run.Changes != "" {
+		second = theme.Line{{Text: " since the run before: ", Style: theme.Faint}, theme.T(theme.Accent, m.run.Changes)}
+	} else if m.run.Watched {
+		second = theme.L(theme.Faint, " watching: save a file and the program runs again")
+	}
+	return []theme.Line{l, second}
 }
 
 func overviewRows(in *input) []row {

@@ -189,6 +189,16 @@ func TestScripts(t *testing.T) {
 			expect ▸ └ ✂ model.go:57
 			wheel down 80 20
 		`,
+		"watching says so, and what changed since the run before": `
+			keys w
+			expect watching: save a file
+			poll
+			expect since the run before: 1 break fixed
+		`,
+		"the linked line stays in view inside a kernel": `
+			keys 8 j enter j
+			expect line 14 ↔ layer_norm ↔ model.go:46
+		`,
 		"ctrl-c interrupts the program first": `
 			keys ctrl+c
 			expect interrupted the program

@@ -65,7 +65,7 @@ func (s *session) exec(fl execFlags, argv []string) error {
 	if fl.plain || !s.onTerminal() {
 		return s.execPlain(r, argv, env)
 	}
-	f := &feed{title: r.Info.title(), root: r.Info.Dir, exportDir: r.Path, maps: maps}
+	f := &feed{title: r.Info.title(), root: r.Info.Dir, exportDir: r.Path, maps: maps, files: filesOf(argv)}
 	start := func(f *feed, r *Run, env []string) error {
 		return f.startChild(r, func(stdin, stdout, stderr *os.File) (*child, error) {
 			return startForeign(r, argv, env, stdin, stdout, stderr, true)

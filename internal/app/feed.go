@@ -30,7 +30,11 @@ type feed struct {
 	maps      sourceMap
 	again     func(*feed) error // starts the program once more; nil: it cannot
 	state     *feedState
-	broken    error // a goroutine of ours failed
+	broken    error           // a goroutine of ours failed
+	before    *explain.Report // of the run before, after running again
+	changes   string          // what differs from it
+	watched   bool
+	files     []string // that make the program
 }
 
 // feedState is one run of a feed.
@@ -126,6 +130,8 @@ func (f *feed) watch(st *feedState) {
 		st.live, st.ended, st.took = false, &e, time.Since(st.start)
 		f.mu.Unlock()
 		st.cancel()
+		<-st.done
+		f.compare(st)
 	})
 }
 
@@ -174,6 +180,7 @@ func (f *feed) Run() tui.Run {
 	defer f.mu.Unlock()
 	st := f.state
 	r := tui.Run{Title: f.title, Root: f.root, Live: st.live, Start: st.start, Elapsed: st.took}
+	r.Watched, r.Changes = f.watched, f.changes
 	r.Control = st.live && st.child != nil && st.child.control != nil
 	if f.broken != nil {
 		r.Ended, r.Failed, r.Live = f.broken.Error(), true, false
@@ -267,7 +274,11 @@ func (f *feed) Rerun() error {
 	if f.again == nil {
 		return errors.New("only a program that tcdbg started can run again")
 	}
-	f.now().close()
+	old := f.now()
+	old.close()
+	f.mu.Lock()
+	f.before, f.changes = old.fold.Snapshot(), ""
+	f.mu.Unlock()
 	return f.again(f)
 }
 

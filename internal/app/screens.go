@@ -27,7 +27,7 @@ const pollEvery = 80 * time.Millisecond
 
 // runScreens runs the engine under the screens.
 func (s *session) runScreens(r *Run) error {
-	f := &feed{title: r.Info.title(), root: r.Info.Dir, exportDir: r.Path}
+	f := &feed{title: r.Info.title(), root: r.Info.Dir, exportDir: r.Path, files: r.Info.Program}
 	start := func(f *feed, r *Run) error {
 		return f.startChild(r, func(stdin, stdout, stderr *os.File) (*child, error) {
 			return startEngine(r, stdin, stdout, stderr, true)

@@ -1,0 +1,124 @@
+package app
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"tcdbg/explain"
+)
+
+// This file is watch mode: save a file, the program runs again, and the
+// screens say what changed.
+
+// watchEvery is how often the program's files are looked at.
+const watchEvery = 250 * time.Millisecond
+
+// Watch implements tui.Feed.
+func (f *feed) Watch(on bool) error {
+	if f.again == nil || len(f.files) == 0 {
+		return errors.New("only a program that tcdbg started can be watched")
+	}
+	f.mu.Lock()
+	was := f.watched
+	f.watched = on
+	f.mu.Unlock()
+	if on && !was {
+		seen := stamps(f.files)
+		f.guard(func() { f.watchFiles(seen) })
+	}
+	return nil
+}
+
+// watchFiles runs the program again whenever its files change.
+func (f *feed) watchFiles(seen string) {
+	for {
+		time.Sleep(watchEvery)
+		f.mu.Lock()
+		on := f.watched
+		f.mu.Unlock()
+		if !on {
+			return
+		}
+		now := stamps(f.files)
+		if now == seen {
+			continue
+		}
+		seen = now
+		if err := f.Rerun(); err != nil {
+			f.fail(err)
+			return
+		}
+	}
+}
+
+// stamps sums up the state of files: a folder stands for its Go files.
+func stamps(files []string) string {
+	var b strings.Builder
+	for _, file := range files {
+		if hasGoFiles(file) {
+			found, _ := filepath.Glob(filepath.Join(file, "*.go"))
+			b.WriteString(stamps(found))
+			continue
+		}
+		if st, err := os.Stat(file); err == nil {
+			fmt.Fprintln(&b, file, st.Size(), st.ModTime().UnixNano())
+		}
+	}
+	return b.String()
+}
+
+// filesOf are the words of a command line that are files.
+func filesOf(argv []string) []string {
+	var out []string
+	for _, a := range argv {
+		if st, err := os.Stat(a); err == nil && (st.Mode().IsRegular() || hasGoFiles(a)) {
+			out = append(out, a)
+		}
+	}
+	return out
+}
+
+// compare notes what differs between a run and the one before it.
+func (f *feed) compare(st *feedState) {
+	f.mu.Lock()
+	before := f.before
+	f.mu.Unlock()
+	if before == nil {
+		return
+	}
+	words := changeWords(explain.Diff(before, st.fold.Snapshot()))
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.state == st {
+		f.changes = words
+	}
+}
+
+// changeWords is a difference in a few words.
+func changeWords(d *explain.Difference) string {
+	var parts []string
+	add := func(n int, what string) {
+		switch {
+		case n == 1:
+			parts = append(parts, "1 "+what)
+		case n > 1:
+			noun, rest, _ := strings.Cut(what, " ")
+			parts = append(parts, fmt.Sprintf("%d %ss %s", n, noun, rest))
+		}
+	}
+	add(len(d.Breaks.Fixed), "break fixed")
+	add(len(d.Breaks.New), "break new")
+	add(len(d.Breaks.Moved), "break moved")
+	add(len(d.Recompiles.Fixed), "recompile fixed")
+	add(len(d.Recompiles.New), "recompile new")
+	add(len(d.KernelsNew), "kernel new")
+	add(len(d.KernelsGone), "kernel gone")
+	if len(parts) == 0 {
+		return "nothing changed"
+	}
+	return strings.Join(parts, ", ")
+}
