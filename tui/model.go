@@ -423,8 +423,8 @@ type texts struct {
 	jobs  []func() any // parsing for a document
 	// missed says that a document lacks a text that is being read.
 	missed bool
-	order []string
-	gen   int
+	order  []string
+	gen    int
 }
 
 type load struct {
