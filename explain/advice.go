@@ -199,7 +199,7 @@ func advise(r *Report) {
 		if g.Lead.Noise || g.CausedBy != nil || g.Fix.Text == "" {
 			continue
 		}
-		cost := fmt.Sprintf("%d times, splits %d graphs", len(g.Breaks), g.Graphs)
+		cost := fmt.Sprintf("%s, splits off %s", count(len(g.Breaks), "time"), count(g.Graphs, "graph"))
 		if g.Seconds > 0 {
 			cost += fmt.Sprintf(", %.2f s", g.Seconds)
 		}
@@ -241,7 +241,7 @@ func recompileAdvice(fr *Frame) (Advice, float64, bool) {
 			}
 		}
 	}
-	a.Cost = fmt.Sprintf("%d recompiles, %.2f s", n, seconds)
+	a.Cost = fmt.Sprintf("%s, %.2f s", count(n, "recompile"), seconds)
 	return a, seconds, n > 0
 }
 

@@ -121,7 +121,7 @@ func fullPath(p string, known map[string]bool) string {
 	}
 	found := ""
 	for k := range known {
-		if strings.HasSuffix(k, p) && (found == "" || len(k) < len(found)) {
+		if strings.HasSuffix(k, p) && (found == "" || len(k) < len(found) || len(k) == len(found) && k < found) {
 			found = k
 		}
 	}

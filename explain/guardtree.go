@@ -160,13 +160,14 @@ type GuardChange struct {
 // object addresses do not count.
 func DiffGuards(a, b *GuardNode) []GuardChange {
 	type key struct{ source, kind string }
+	keyOf := func(n *GuardNode) key { return key{unnumbered(n.Source), n.Kind} }
 	old := map[key][]*GuardNode{}
-	walkGuards(a, func(n *GuardNode) { old[key{n.Source, n.Kind}] = append(old[key{n.Source, n.Kind}], n) })
+	walkGuards(a, func(n *GuardNode) { old[keyOf(n)] = append(old[keyOf(n)], n) })
 	var out []GuardChange
 	used := map[*GuardNode]bool{}
 	var fresh []*GuardNode
 	walkGuards(b, func(n *GuardNode) {
-		for _, o := range old[key{n.Source, n.Kind}] {
+		for _, o := range old[keyOf(n)] {
 			if !used[o] && sameGuard(o.Text, n.Text) {
 				used[o] = true
 				return
@@ -176,7 +177,7 @@ func DiffGuards(a, b *GuardNode) []GuardChange {
 	})
 	for _, n := range fresh {
 		c := GuardChange{Source: n.Source, Kind: n.Kind, New: n.Text, Pos: n.Pos}
-		for _, o := range old[key{n.Source, n.Kind}] {
+		for _, o := range old[keyOf(n)] {
 			if !used[o] {
 				used[o] = true
 				c.Old = o.Text
@@ -206,7 +207,25 @@ func walkGuards(n *GuardNode, leaf func(*GuardNode)) {
 }
 
 // sameGuard compares two checks with their object addresses left out.
-func sameGuard(a, b string) bool { return a == b || dropAddresses(a) == dropAddresses(b) }
+func sameGuard(a, b string) bool {
+	return a == b || unnumbered(dropAddresses(a)) == unnumbered(dropAddresses(b))
+}
+
+// unnumbered drops the counter of G['__builtins_dict___2'], which each compile
+// raises.
+func unnumbered(s string) string {
+	const name = "__builtins_dict___"
+	i := strings.Index(s, name)
+	if i < 0 {
+		return s
+	}
+	j := i + len(name)
+	k := j
+	for k < len(s) && s[k] >= '0' && s[k] <= '9' {
+		k++
+	}
+	return s[:j] + unnumbered(s[k:])
+}
 
 // dropAddresses replaces runs of ten and more digits, which are addresses.
 func dropAddresses(s string) string {

@@ -44,6 +44,9 @@ func (f *Fold) copyReport() *Report {
 	for k, n := range f.byKind {
 		r.ByKind[k] = n
 	}
+	if r.Engine == "" && f.textual {
+		r.Engine = "PyTorch"
+	}
 	c := &copier{map[*Frame]*Frame{}, map[*Compile]*Compile{}, map[*Graph]*Graph{}, map[*Break]*Break{}}
 	f.copyFrames(r, c)
 	f.copyKernels(r)
@@ -100,6 +103,9 @@ func (f *Fold) copyCompile(comp *compile, c *copier) *Compile {
 	}
 	if cp.Status == Compiling && !f.live {
 		cp.Status = comp.guess()
+		if cp.Status == Compiling && f.textual {
+			cp.Status = Compiled // a text log says nothing of ends
+		}
 		if cp.Frame.Status == Compiling {
 			cp.Frame.Status = cp.Status
 		}

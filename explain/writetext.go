@@ -368,7 +368,7 @@ func also(list []GuardFailure) string {
 	if len(list) < 2 {
 		return ""
 	}
-	return fmt.Sprintf(" (and %d more entries failed)", len(list)-1)
+	return fmt.Sprintf(" (and %s more failed)", count(len(list)-1, "entry"))
 }
 
 func (t *textWriter) failures(r *Report) {

@@ -1,0 +1,216 @@
+package explain
+
+import (
+	"bytes"
+	"encoding/json"
+	"io/fs"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"tcdbg/internal/golden"
+	"tcdbg/logs"
+)
+
+// traces lists the real traces and logs of testdata, relative to it; the ranks
+// of one run are one entry.
+func traces(t testing.TB) []string {
+	t.Helper()
+	var out []string
+	err := filepath.WalkDir("testdata/traces", func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && d.Name() == "ddp_train":
+			out = append(out, path)
+			return fs.SkipDir
+		case strings.HasSuffix(path, ".zst"):
+			out = append(out, path)
+		}
+		return nil
+	})
+	if err != nil || len(out) < 30 {
+		t.Fatalf("%d traces: %v", len(out), err)
+	}
+	return out
+}
+
+func report(t testing.TB, paths ...string) *Report {
+	t.Helper()
+	st, err := logs.Open(paths, logs.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = st.Close() })
+	r, err := FoldAll(st, filepath.Base(strings.TrimSuffix(paths[0], ".zst")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// TestEveryTraceIsExplained: no record of a real trace is left unread, nothing
+// is broken, and the text report is the one that was reviewed.
+func TestEveryTraceIsExplained(t *testing.T) {
+	for _, path := range traces(t) {
+		t.Run(path, func(t *testing.T) {
+			r := report(t, path)
+			if n := r.Totals.UnexplainedRecords; n != 0 {
+				t.Errorf("%d unexplained records: %v", n, r.ByKind)
+			}
+			if s := r.Stats; s.BadJSON+s.MD5Mismatch+s.Stray+s.Oversized != 0 {
+				t.Errorf("damage in a sound file: %+v", s)
+			}
+			var text bytes.Buffer
+			if err := WriteText(&text, r); err != nil {
+				t.Fatal(err)
+			}
+			rel, err := filepath.Rel("testdata/traces", strings.TrimSuffix(path, ".zst"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			golden.Equal(t, filepath.Join("testdata/reports", rel+".report"), text.Bytes())
+		})
+	}
+}
+
+// TestReportsAreDeterministic: the same trace gives the same bytes.
+func TestReportsAreDeterministic(t *testing.T) {
+	for _, path := range traces(t)[:8] {
+		var a, b bytes.Buffer
+		if err := WriteJSON(&a, report(t, path)); err != nil {
+			t.Fatal(err)
+		}
+		if err := WriteJSON(&b, report(t, path)); err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(a.Bytes(), b.Bytes()) {
+			t.Errorf("%s: two runs differ:\n%s", path, golden.Diff(a.String(), b.String()))
+		}
+	}
+}
+
+// TestJSONIsStable: the documented layout of the JSON report.
+func TestJSONIsStable(t *testing.T) {
+	var b bytes.Buffer
+	if err := WriteJSON(&b, report(t, "testdata/traces/pytorch-2.15/loops.log.zst")); err != nil {
+		t.Fatal(err)
+	}
+	golden.Equal(t, "testdata/reports/pytorch-2.15/loops.json", b.Bytes())
+	var top map[string]json.RawMessage
+	if err := json.Unmarshal(b.Bytes(), &top); err != nil {
+		t.Fatal(err)
+	}
+	var totals map[string]float64
+	if err := json.Unmarshal(top["totals"], &totals); err != nil {
+		t.Fatal(err)
+	}
+	for _, k := range []string{"records", "unexplained_records", "frames", "compiles", "graphs", "breaks", "distinct_breaks", "recompiles", "kernels", "failures", "restarts", "compile_seconds"} {
+		if _, ok := totals[k]; !ok {
+			t.Errorf("totals lack %q", k)
+		}
+	}
+	var kinds map[string]int64
+	if err := json.Unmarshal(top["records_by_kind"], &kinds); err != nil {
+		t.Fatal(err)
+	}
+	if kinds["artifact:dynamo_graph_break_reason"] != 12 {
+		t.Errorf("%d records of breaks, want the 12 that the file holds", kinds["artifact:dynamo_graph_break_reason"])
+	}
+}
+
+// counts are figures taken by hand from a program and what it printed.
+type counts struct {
+	frames, breaks, distinct, recompiles, failures int
+}
+
+// handCounts: each figure is explained; none was copied from our output.
+var handCounts = map[string]counts{
+	// 20 functions. A function with a break that resumes makes two frames.
+	//   pr 2, br 2 (the branch not taken is never compiled), item 2,
+	//   nest: nest, inner, resume of inner, resume of nest = 4, asrt 1, tm 2,
+	//   nz 2, loop 1, tr 1, io: io and one resume behind open and one behind
+	//   read = 3, ctx 2, dis 2, tl 1 (fails in the resumed Python code),
+	//   wn: wn, resumes behind warnings.warn, in getLogger's comparison and
+	//   behind the logger = 4, sl 2, os 2, dp 1, err 1: 35. (gen is a
+	//   generator and is never compiled.)
+	// Breaks: pr, br, item, nest and inner meet the same graph_break = 2, tm,
+	//   nz, loop, tr, io 2 (open, read), ctx, dis, tl, wn 3 (warn, a
+	//   comparison, the logger), sl, os, dp = 20; one place less, since nest
+	//   and inner share theirs: 19.
+	// Failures: loop and tr lose their frame, dp and err fail.
+	"pytorch-2.11/trace_00_gb_cpu.log": {35, 20, 19, 0, 4},
+
+	// Frames: nested off: outer, mid, leaf, their three resumes, and the second
+	//   call's resume = 7; nested on: outer and two resumes = 3; br: itself and
+	//   the resumes behind line 31, behind the first and the second operand of
+	//   the or in line 32 = 4; eogb 1; comp: comp, <listcomp>, resume = 3;
+	//   fstr 1; storeattr 1 (nothing left behind the last set); logwarn 2;
+	//   side 2; dis 2; trywrap 1; withno 2; fg 1; empty 1; step 1; skip 1: 33.
+	// Breaks: the print of leaf under 4 frames with nesting off, under 2 with
+	//   it on; br 31, 32, 32; comp and <listcomp> the same print; fstr,
+	//   storeattr, logwarn, side, dis, trywrap, withno, step, skip one each:
+	//   6 + 3 + 2 + 9 = 20. eogb and fg raise: errors, no breaks.
+	// Places: leaf 8; br 31 and 32; comp 45; the nine others: 13.
+	// Failures: eogb and fg raise; <listcomp>, fstr, trywrap, step and skip
+	//   lose their frames.
+	"pytorch-2.15/nested_gb.log": {33, 20, 13, 0, 7},
+
+	// Frames: fl 1; dl 3 (itself, and a resume of each kind behind the test);
+	//   calls, inner, resume of inner = 3, the same again with nesting = 3;
+	//   noresume 2; tr 1; gen 1; gen under fullgraph 1; unb 1; guard_dd 2;
+	//   guard_dd under fullgraph 1; nothing 1: 20.
+	// Breaks: fl; dl 2; calls and inner, twice = 4; noresume; tr; gen, which
+	//   meets the same break at its retry = 1; guard_dd: 11.
+	// Places: lines 9, 13, 16, 24, 30, 37, 45 = 7.
+	// Failures: fl, calls, calls, tr, gen lose their frames; gen and guard_dd
+	//   under fullgraph raise.
+	"pytorch-2.15/loops.log": {20, 11, 7, 0, 7},
+
+	// Frames: forward; loss_fn and the resume behind its branch; step; the
+	//   optimizer's wrapper and the resume behind it; Adam's step: 7.
+	// Breaks: the branch, in both compiles of loss_fn; the optimizer's own
+	//   graph_break, seen from step and from wrapper: 4 at 2 places.
+	// Recompiles: the last batch is smaller, for forward and for loss_fn.
+	"pytorch-2.15/train_small.log": {7, 4, 2, 2, 0},
+
+	// Each rank: inner (the wrapper of the call), helper and __init__ of
+	//   contextlib, a resume of __init__, forward = 5; rank 1 has the resume
+	//   behind its print too: 11.
+	// Breaks: DDP's logger in both compiles of inner and contextlib twice = 4 a
+	//   rank; the print of rank 1 in both compiles of forward: 10. Places:
+	//   distributed.py, contextlib.py, line 11 = 3.
+	// Recompiles: the third batch is smaller: inner and forward on each rank,
+	//   the resume on rank 1: 5.
+	"pytorch-2.15/ddp_train": {11, 10, 3, 5, 0},
+}
+
+func TestCountsByHand(t *testing.T) {
+	for path, want := range handCounts {
+		full := "testdata/traces/" + path
+		if strings.HasSuffix(path, ".log") {
+			full += ".zst"
+		}
+		n := report(t, full).Totals
+		if got := (counts{n.Frames, n.Breaks, n.DistinctBreaks, n.Recompiles, n.Failures}); got != want {
+			t.Errorf("%s: frames, breaks, places, recompiles, failures are %v, want %v", path, got, want)
+		}
+	}
+}
+
+// TestTextLogsAgreeWithTraces: the text log of a run tells the same breaks and
+// recompiles as its trace.
+func TestTextLogsAgreeWithTraces(t *testing.T) {
+	for _, name := range []string{"nested_gb", "loops", "train_small", "ddp_train"} {
+		trace := "testdata/traces/pytorch-2.15/" + name
+		if name != "ddp_train" {
+			trace += ".log.zst"
+		}
+		a := report(t, trace).Totals
+		b := report(t, "testdata/traces/pytorch-2.15/"+name+".txt.zst").Totals
+		if a.Breaks != b.Breaks || a.DistinctBreaks != b.DistinctBreaks || a.Recompiles != b.Recompiles {
+			t.Errorf("%s: trace %d breaks at %d places, %d recompiles; text %d at %d, %d", name,
+				a.Breaks, a.DistinctBreaks, a.Recompiles, b.Breaks, b.DistinctBreaks, b.Recompiles)
+		}
+	}
+}
