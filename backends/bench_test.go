@@ -45,7 +45,7 @@ void copy(void *const *B, const i64 *S, i64 lo, i64 hi) {
 }
 void peak(void *const *B, const i64 *S, i64 lo, i64 hi) {
   v x = *(const vu *)B[0], y = *(const vu *)B[1];
-  v a = x, b = x, c = x, d = x, e = x, f = x, g = x, h = x, i = x, j = x, k = x, l = x;
+  v a = x, b = x + 1, c = x + 2, d = x + 3, e = x + 4, f = x + 5, g = x + 6, h = x + 7, i = x + 8, j = x + 9, k = x + 10, l = x + 11;
   for (i64 n = lo * 1000; n < hi * 1000; n++) {
     a = a * x + y, b = b * x + y, c = c * x + y, d = d * x + y, e = e * x + y, f = f * x + y;
     g = g * x + y, h = h * x + y, i = i * x + y, j = j * x + y, k = k * x + y, l = l * x + y;

@@ -153,7 +153,8 @@ func (c *call) temp(shape []sym.Int, d ops.DType, f func(b *body) int) *tensor {
 	return &tensor{buf: buf, dtype: d, shape: shape, stride: stride}
 }
 
-// softmax subtracts the row maximum, so that exp cannot overflow.
+// softmax subtracts the row maximum, so that exp cannot overflow, and divides
+// once a row.
 func softmax(c *call) error {
 	src, d := c.tensorArg(0), c.meta().DType
 	marks, err := reducedDims(c.arg("dim"), len(src.shape))
@@ -166,10 +167,12 @@ func softmax(c *call) error {
 	e := c.temp(src.shape, d, func(b *body) int {
 		return b.op(ir.Exp, b.op(ir.Sub, b.cast(b.load(src), d), b.load(top)))
 	})
-	total := c.rowReduce(src.shape, marks, d, func(b *body) int { return b.reduce(ir.RSum, b.load(e)) })
+	scale := c.rowReduce(src.shape, marks, d, func(b *body) int {
+		return b.op(ir.Reciprocal, b.reduce(ir.RSum, b.load(e)))
+	})
 	out := c.bindResult()
 	b := c.l.pointwiseNode(src.shape)
-	b.store(out.buf, out.stride, b.op(ir.Div, b.load(e), b.load(total)))
+	b.store(out.buf, out.stride, b.op(ir.Mul, b.load(e), b.load(scale)))
 	return nil
 }
 

@@ -43,9 +43,52 @@ const sqrtText = `f$ sqrt_f$(f$ x) {
 #endif
 }`
 
+// loText and hiText are the machine's minimum and maximum, which yield b where an
+// operand is NaN.
+const loText = `f$ lo_f$(f$ a, f$ b) {
+#if !defined(__clang__) && $ == 16 && defined(__AVX512F__)
+  return __builtin_ia32_minps512_mask(a, b, a, (unsigned short)-1, 4);
+#elif !defined(__clang__) && $ == 8 && defined(__AVX__)
+  return __builtin_ia32_minps256(a, b);
+#elif !defined(__clang__) && $ == 4 && defined(__SSE__)
+  return __builtin_ia32_minps(a, b);
+#else
+  i$ m = (i$)(a < b);
+  return (f$)((m & (i$)a) | (~m & (i$)b));
+#endif
+}`
+
+const hiText = `f$ hi_f$(f$ a, f$ b) {
+#if !defined(__clang__) && $ == 16 && defined(__AVX512F__)
+  return __builtin_ia32_maxps512_mask(a, b, a, (unsigned short)-1, 4);
+#elif !defined(__clang__) && $ == 8 && defined(__AVX__)
+  return __builtin_ia32_maxps256(a, b);
+#elif !defined(__clang__) && $ == 4 && defined(__SSE__)
+  return __builtin_ia32_maxps(a, b);
+#else
+  i$ m = (i$)(a > b);
+  return (f$)((m & (i$)a) | (~m & (i$)b));
+#endif
+}`
+
+// scaleText is p * 2^n for whole n, in two factors so that denormal results come
+// out right.
+const scaleText = `f$ scale_f$(f$ p, f$ n) {
+#if !defined(__clang__) && $ == 16 && defined(__AVX512F__)
+  return __builtin_ia32_scalefps512_mask(p, n, p, (unsigned short)-1, 4);
+#else
+  i$ e = int_f$(n), h = e >> 1;
+  return p * from_f$((h + 127) << 23) * from_f$((e - h + 127) << 23);
+#endif
+}`
+
+const scaleOne = `f1 scale_f1(f1 p, f1 n) {
+  i1 e = int_f1(n), h = e >> 1;
+  return p * from_f1((h + 127) << 23) * from_f1((e - h + 127) << 23);
+}`
+
 const expText = `f$ exp_f$(f$ x) {
-  f$ y = sel_f$(lt_f$(bc_f$(89.0f), x), bc_f$(89.0f), x);
-  y = sel_f$(lt_f$(y, bc_f$(-104.0f)), bc_f$(-104.0f), y);
+  f$ y = hi_f$(bc_f$(-104.0f), lo_f$(bc_f$(89.0f), x));
   f$ n = (y * 1.44269504f + 12582912.0f) - 12582912.0f;
   f$ r = fma_f$(n, bc_f$(-0.693145752f), y);
   r = fma_f$(n, bc_f$(-1.42860677e-6f), r);
@@ -53,10 +96,7 @@ const expText = `f$ exp_f$(f$ x) {
   p = fma_f$(p, r, bc_f$(0.041668389f));
   p = fma_f$(p, r, bc_f$(0.166665211f));
   p = fma_f$(p, r, bc_f$(0.49999994f));
-  p = fma_f$(p * r, r, r) + 1.0f;
-  i$ e = int_f$(sel_f$(eq_f$(n, n), n, bc_f$(0.0f)));
-  i$ h = e >> 1;
-  return p * from_f$((h + 127) << 23) * from_f$((e - h + 127) << 23);
+  return scale_f$(fma_f$(p * r, r, r) + 1.0f, n);
 }`
 
 const logText = `f$ log_f$(f$ x) {
@@ -111,7 +151,7 @@ const erfText = `f$ erf_f$(f$ x) {
   p = fma_f$(p, z, bc_f$(-0.376126349f));
   p = fma_f$(p, z, bc_f$(0.128379166f));
   f$ s = fma_f$(p, x, x);
-  f$ c = sel_f$(lt_f$(bc_f$(3.95f), a), bc_f$(3.95f), a);
+  f$ c = lo_f$(bc_f$(3.95f), a);
   f$ q = fma_f$(bc_f$(-1.04329338e-05f), c, bc_f$(0.000314856385f));
   q = fma_f$(q, c, bc_f$(-0.00361033529f));
   q = fma_f$(q, c, bc_f$(0.0236945525f));
@@ -170,10 +210,13 @@ var mathHelpers = map[string]helper{
 	"any_i": {text: `int any_i$(i$ x) { int r = 0; for (int k = 0; k < $; k++) r |= x[k]; return r; }`,
 		one: `int any_i1(i1 x) { return x; }`},
 
-	"exp_f":     {needs: []string{"fma_f", "sel_f", "lt_f", "eq_f", "bc_f", "from_f", "int_f"}, text: expText},
+	"lo_f":      {text: loText, one: `f1 lo_f1(f1 a, f1 b) { return a < b ? a : b; }`},
+	"hi_f":      {text: hiText, one: `f1 hi_f1(f1 a, f1 b) { return a > b ? a : b; }`},
+	"scale_f":   {needs: []string{"from_f", "int_f"}, text: scaleText, one: scaleOne},
+	"exp_f":     {needs: []string{"fma_f", "lo_f", "hi_f", "bc_f", "scale_f"}, text: expText},
 	"log_f":     {needs: []string{"fma_f", "sel_f", "lt_f", "le_f", "eq_f", "bc_f", "from_f", "bits_f", "float_i"}, text: logText},
-	"tanh_f":    {needs: []string{"exp_f", "abs_f", "bits_f"}, text: tanhText},
-	"erf_f":     {needs: []string{"exp_f", "abs_f", "bits_f"}, text: erfText},
+	"tanh_f":    {needs: []string{"exp_f", "abs_f", "bits_f", "sel_f", "lt_f"}, text: tanhText},
+	"erf_f":     {needs: []string{"exp_f", "abs_f", "bits_f", "sel_f", "lt_f", "eq_f", "lo_f"}, text: erfText},
 	"far_f":     {libm: true, text: farText, one: `f1 far_f1(f1 x, f1 v, i1 far, int quarter) { return quarter ? (float)__builtin_cos((double)x) : (float)__builtin_sin((double)x); }`},
 	"trig_f":    {needs: []string{"fma_f", "sel_f", "le_f", "ne_i", "bc_f", "bc_i", "from_f", "bits_f", "int_f", "abs_f", "any_i", "far_f"}, text: trigText},
 	"sin_f":     {needs: []string{"trig_f"}, text: `f$ sin_f$(f$ x) { return trig_f$(x, 0); }`},

@@ -251,6 +251,9 @@ func (e *emitter) operation(o ir.Op, d ops.DType, x []string, lanes int) string 
 	case ir.Min:
 		return call("sel", e.either(call("lt", x[0], x[1]), x[0], d, call), x[0], x[1])
 	case ir.Relu:
+		if d == ops.Float32 {
+			return call("hi", num(0), x[0])
+		}
 		return call("sel", call("lt", x[0], num(0)), num(0), x[0])
 	case ir.Not:
 		if d == ops.Bool {
