@@ -292,7 +292,11 @@ func (l *layouter) finish() (layout reflect.Type, nptrs, ptrWords int) {
 	if words > 0 || len(fields) == 0 {
 		field(reflect.ArrayOf(max(words, 1), tyScalars))
 	}
-	return reflect.StructOf(fields), nptrs, ptrWords
+	layout = reflect.StructOf(fields)
+	if end := off + uintptr(max(words, 1))*8; layout.Size() != off+uintptr(words)*8 && layout.Size() != end {
+		panic("host: the registers do not lie where they were placed")
+	}
+	return layout, nptrs, ptrWords
 }
 
 func (c *Code) newRegisters() unsafe.Pointer { return reflect.New(c.layout).UnsafePointer() }

@@ -2,6 +2,7 @@ package host
 
 import (
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -60,7 +61,13 @@ func standardIntrinsics() map[string]Intrinsic {
 	addAtomicPointer(m)
 	addRuntime(m)
 	addEncoding(m)
-	m["tcdbg/torch.Compile"] = plainCompile
+	m["tcdbg/torch.Compile"] = sameFunc("torch.Compile")
+	m["tcdbg/torch/compiler.Disable"] = sameFunc("compiler.Disable")
+	m["tcdbg/torch/compiler.AllowInGraph"] = sameFunc("compiler.AllowInGraph")
+	m["flag.Parse"] = func(th *Thread, _ *Frame, _ []unsafe.Pointer, _ unsafe.Pointer) {
+		args := th.In.Config.Args
+		flag.CommandLine.Parse(args[min(1, len(args)):])
+	}
 	return m
 }
 
@@ -78,13 +85,18 @@ func plain(v any) any {
 	return b.V
 }
 
-// plainCompile is torch.Compile without a tracer: f itself.
-func plainCompile(th *Thread, call *Frame, a []unsafe.Pointer, r unsafe.Pointer) {
-	ti := th.In.info(call.CallSite().Common().Signature().Results().At(0).Type())
-	if ti.R.Kind() != reflect.Func {
-		panic("torch.Compile: argument is not a function")
+// sameFunc is what the generic functions of torch that take a function do
+// without a tracer: they return it.
+func sameFunc(name string) Intrinsic {
+	return func(th *Thread, call *Frame, a []unsafe.Pointer, r unsafe.Pointer) {
+		ti := th.In.info(call.CallSite().Common().Signature().Results().At(0).Type())
+		if ti.R.Kind() != reflect.Func {
+			panic(name + ": argument is not a function")
+		}
+		if r != nil {
+			ti.store(r, a[0])
+		}
 	}
-	ti.store(r, a[0])
 }
 
 func sortSlice(f func(any, func(i, j int) bool)) Intrinsic {

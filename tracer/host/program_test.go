@@ -189,3 +189,47 @@ func BenchmarkLoadHello(b *testing.B) {
 		}
 	}
 }
+
+// TestTorch runs the fixture of the design without a tracer: Compile and
+// Disable return the function, an operator's error is a panic that the program
+// can recover from, and an uncaught one shows the line of the program.
+func TestTorch(t *testing.T) {
+	file := write(t, `package main
+
+import (
+	"fmt"
+	"tcdbg/torch"
+	"tcdbg/torch/compiler"
+	"tcdbg/torch/kw"
+)
+
+func bar(a, b *torch.Tensor) *torch.Tensor {
+	x := a.Div(a.Abs().Add(1))
+	if b.Sum().Lt(0).Bool() {
+		b = b.Mul(-1)
+	}
+	return x.Mul(b)
+}
+
+func main() {
+	fast := torch.Compile(bar, kw.Mode("default"))
+	out := compiler.Disable(fast)(torch.Ones(4), torch.Ones(4))
+	fmt.Println(out)
+	func() {
+		defer func() {
+			_, isError := recover().(*torch.Error)
+			fmt.Println(isError)
+		}()
+		torch.Ones(2, 3).Matmul(torch.Ones(2, 3))
+	}()
+	torch.Ones(2, 3).Matmul(torch.Ones(2, 3))
+}
+`)
+	out, errs, exit := runFile(t, file)
+	if out != "tensor([0.5000, 0.5000, 0.5000, 0.5000])\ntrue\n" || exit.Code != 2 {
+		t.Errorf("%s%s%v", out, errs, exit)
+	}
+	if !strings.Contains(errs, "model.go:30\n") {
+		t.Errorf("no line of the program in\n%s", errs)
+	}
+}
