@@ -127,13 +127,12 @@ func (r *breakRow) draw(m *Model, w int) theme.Line {
 	if r.g.Seconds > 0 && w >= 40 {
 		tail += " " + secondsOr(r.g.Seconds)
 	}
-	place := m.place(b.Pos)
+	place := m.placeIn(b.Pos, max(10, w/2-4))
 	if place == "" {
 		place = "(no place)"
 	}
-	pw := min(theme.Width(place), max(10, w/2-4))
 	why := breakTitle(b)
-	l := theme.Line{{Text: indent, Style: theme.Faint}, {Text: glyph + " ", Style: style}, {Text: theme.CutLeft(place, pw) + "  "}, theme.T(style&theme.Noise, why)}
+	l := theme.Line{{Text: indent, Style: theme.Faint}, {Text: glyph + " ", Style: style}, {Text: place + "  "}, theme.T(style&theme.Noise, why)}
 	l = l.Fit(max(0, w-theme.Width(tail)))
 	return append(l, theme.Span{Text: tail, Style: theme.Faint})
 }

@@ -44,6 +44,15 @@ func TestGoldenFrames(t *testing.T) {
 	}
 }
 
+func readFile(t *testing.T, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
 // golden compares text with a golden file.
 func golden(t *testing.T, name, got string) {
 	t.Helper()

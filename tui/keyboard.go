@@ -92,6 +92,8 @@ func (m *Model) doOutside(a keys.Action) tea.Cmd {
 		return m.edit()
 	case keys.Export:
 		return m.export()
+	case keys.Picture:
+		return m.exportPicture()
 	case keys.View:
 		m.nextMode()
 	case keys.Fold, keys.FoldAll:

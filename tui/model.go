@@ -3,6 +3,7 @@ package tui
 import (
 	"context"
 	"maps"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -485,6 +486,17 @@ func Start(ctx context.Context, m *Model, opts ...tea.ProgramOption) error {
 
 // place is where a position stands, from the run's root.
 func (m *Model) place(p logs.Pos) string { return shortPlace(m.root(), p) }
+
+// placeIn is place in at most w cells: without its folders where they do not
+// fit.
+func (m *Model) placeIn(p logs.Pos, w int) string {
+	s := m.place(p)
+	if theme.Width(s) > w {
+		p.File = filepath.Base(p.File)
+		s = theme.CutLeft(shortPlace("", p), w)
+	}
+	return s
+}
 
 // root is the folder from which paths are shown: the run's, or where the
 // trace comes from elsewhere, the folder of all its user files.

@@ -176,7 +176,7 @@ func (r *frameRow) draw(m *Model, w int) theme.Line {
 	if f.frame.Calls > 0 && f.frame.RunNanos > 0 {
 		run = nanos(f.frame.RunNanos / f.frame.Calls)
 	}
-	place := theme.CutLeft(m.place(f.frame.Pos), c.place)
+	place := m.placeIn(f.frame.Pos, c.place)
 	l := theme.Line{
 		{Text: theme.Fit(name, c.name) + " ", Style: style},
 		{Text: theme.Fit(place, c.place) + " ", Style: theme.Faint},

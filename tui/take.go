@@ -8,6 +8,7 @@ import (
 
 	"tcdbg/logs"
 	"tcdbg/tui/keys"
+	"tcdbg/tui/picture"
 	"tcdbg/tui/theme"
 )
 
@@ -128,7 +129,17 @@ func (m *Model) export() tea.Cmd {
 			b.WriteByte('\n')
 		}
 	}
-	feed, name, text := m.feed, "screen-"+strings.ToLower(d.id.String())+".txt", b.String()
+	return m.writeOut(".txt", b.String())
+}
+
+// exportPicture writes the frame as it is seen, as an SVG.
+func (m *Model) exportPicture() tea.Cmd {
+	return m.writeOut(".svg", picture.SVG(m.View(), m.w, m.h))
+}
+
+// writeOut writes a file named after the screen to the run's folder.
+func (m *Model) writeOut(ext, text string) tea.Cmd {
+	feed, name := m.feed, "screen-"+strings.ToLower(m.def().id.String())+ext
 	return func() tea.Msg {
 		path, err := feed.Export(name, text)
 		if err != nil {

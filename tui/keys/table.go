@@ -36,6 +36,7 @@ const (
 	Copy
 	Editor
 	Export
+	Picture
 	View
 	Fold
 	FoldAll
@@ -82,6 +83,7 @@ func Table() []Binding {
 		bind(Copy, "copy the selection", "Taking away", 0, "y"),
 		bind(Editor, "open the line in $EDITOR", "Taking away", 4, "e"),
 		bind(Export, "write the screen to a file", "Taking away", 0, "x"),
+		bind(Picture, "write a picture of the screen (SVG)", "Taking away", 0, "X"),
 		bind(Help, "help", "General", 8, "?", "f1"),
 		bind(Quit, "quit", "General", 9, "q"),
 		bind(Interrupt, "interrupt the program; twice: quit", "General", 0, "ctrl+c"),

@@ -1,0 +1,80 @@
+package tui
+
+import (
+	"encoding/xml"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+
+	"tcdbg/explain"
+	"tcdbg/logs"
+	"tcdbg/tui/keys"
+	"tcdbg/tui/picture"
+)
+
+// savedFeed is a real run, saved: testdata/bar.log is what tcdbg run wrote for
+// testdata/bar.go.txt.
+func savedFeed(t *testing.T) *fakeFeed {
+	t.Helper()
+	st, err := logs.Open([]string{"testdata/bar.log"}, logs.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = st.Close() })
+	r, err := explain.FoldAll(st, "bar.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &fakeFeed{
+		report: r, run: Run{Title: "bar.go", Ended: "exit 0"},
+		files: map[string][]string{"bar.go": strings.Split(readFile(t, "testdata/bar.go.txt"), "\n")},
+	}
+}
+
+// The README's pictures are frames of a real run.
+func TestPictures(t *testing.T) {
+	d := newDriver(t, savedFeed(t), Options{Colour: true}, 110, 26)
+	for name, key := range map[string]keys.Screen{"overview": keys.Overview, "source": keys.Source, "breaks": keys.Breaks, "kernels": keys.Kernels} {
+		d.send(keyMsg(keys.Overview.Key()))
+		d.script("keys g")
+		d.send(keyMsg(key.Key()))
+		checkFrame(t, d.frame(), 110, 26)
+		svg := picture.SVG(d.frame(), 110, 26)
+		dec := xml.NewDecoder(strings.NewReader(svg))
+		for {
+			if _, err := dec.Token(); errors.Is(err, io.EOF) {
+				break
+			} else if err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+		}
+		golden(t, name+".svg", svg)
+	}
+}
+
+// A real run of ours answers on every screen what it is asked.
+func TestSavedRun(t *testing.T) {
+	newDriver(t, savedFeed(t), Options{}, 140, 40).script(`
+		expect bar.go:13
+		expect branch on a tensor's value
+		keys 2
+		expect break: Data-dependent branc
+		expect fused_abs_add_div_0
+		keys 3
+		expect GB0170
+		expect THE VALUE
+		keys 4
+		expect a.size[0]
+		keys 5
+		expect TENSOR_MATCH
+		keys 6
+		expect torch_dynamo_resume
+		keys 7
+		expect ✓ op0 + op1
+		keys 8
+		expect fused_mul_0
+		keys 9
+		expect backend_compile
+	`)
+}
