@@ -71,9 +71,16 @@ func (f *Fold) outputCode(r *logs.Record) {
 		c.kernels = map[string]*Kernel{}
 	}
 	var nodes map[string]logs.Pos
+	var ops map[string]bool
 	for _, k := range splitKernels(text) {
 		if nodes == nil {
 			nodes = nodePlaces(c.Graph)
+		}
+		if len(k.ops) == 0 {
+			if ops == nil {
+				ops = c.operators()
+			}
+			k.ops = opsFromName(k.name, ops)
 		}
 		f.addKernel(c, out, &k, nodes)
 	}
@@ -82,6 +89,20 @@ func (f *Fold) outputCode(r *logs.Record) {
 			f.attach(k, out)
 		}
 	}
+}
+
+// operators are those of the last graph that went into code generation.
+func (c *compile) operators() map[string]bool {
+	stages := c.stages
+	if c.Graph != nil {
+		stages = c.Graph.Stages
+	}
+	for i := len(stages) - 1; i >= 0; i-- {
+		if stages[i].Name == "post-grad" {
+			return operatorsIn(stages[i].Load())
+		}
+	}
+	return map[string]bool{}
 }
 
 // attach gives a kernel its source within an output code.

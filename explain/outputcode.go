@@ -122,9 +122,6 @@ func openKernel(line string, n int, h kernelHead) (codeKernel, string, bool) {
 	if strings.HasPrefix(lang, "cpp") {
 		k.lang = "cpp"
 	}
-	if len(k.ops) == 0 {
-		k.ops = opsFromName(k.name)
-	}
 	for _, q := range []string{"'''", `"""`} {
 		if i := strings.Index(rest, q); i >= 0 && strings.Count(rest, q) == 1 {
 			return k, q, true
@@ -133,9 +130,10 @@ func openKernel(line string, n int, h kernelHead) (codeKernel, string, bool) {
 	return k, "", true
 }
 
-// opsFromName reads the operators out of cpp_fused_add_mul_0. Names of
-// operators have underscores themselves, so known ones are matched first.
-func opsFromName(name string) []string {
+// opsFromName reads the operators out of cpp_fused_add_mul_0, whose comment
+// names none. Names of operators have underscores themselves, so the operators
+// of the graph, then known ones, are matched first.
+func opsFromName(name string, graph map[string]bool) []string {
 	_, rest, ok := strings.Cut(name, "fused_")
 	if !ok {
 		return nil
@@ -147,7 +145,7 @@ func opsFromName(name string) []string {
 	}
 	var out []string
 	for rest != "" {
-		if n := longestOp(rest); n > 0 {
+		if n := longestOp(rest, graph); n > 0 {
 			out = append(out, rest[:n])
 			rest = strings.TrimPrefix(rest[n:], "_")
 			continue
@@ -163,14 +161,44 @@ func opsFromName(name string) []string {
 	return out
 }
 
-func longestOp(s string) int {
+func longestOp(s string, graph map[string]bool) int {
 	best := 0
-	for _, op := range longNames {
+	try := func(op string) {
 		if len(op) > best && strings.HasPrefix(s, op) && (len(s) == len(op) || s[len(op)] == '_') {
 			best = len(op)
 		}
 	}
+	for op := range graph {
+		try(op)
+	}
+	for _, op := range longNames {
+		try(op)
+	}
 	return best
+}
+
+// operatorsIn collects the names of the operators that a graph's text calls:
+// add for torch.ops.aten.add.Tensor.
+func operatorsIn(text string) map[string]bool {
+	out := map[string]bool{}
+	for {
+		_, rest, ok := strings.Cut(text, "torch.ops.")
+		if !ok {
+			return out
+		}
+		text = rest
+		_, rest, ok = strings.Cut(rest, ".") // the namespace
+		if !ok {
+			return out
+		}
+		i := 0
+		for i < len(rest) && letterOrDigit(rest[i]) {
+			i++
+		}
+		if i > 0 && i < 80 {
+			out[rest[:i]] = true
+		}
+	}
 }
 
 // longNames are operators with underscores in their names.

@@ -209,7 +209,9 @@ func (f *Fold) copyPhases(r *Report) {
 		r.Phases[i] = &phases[i]
 	}
 	for _, name := range f.sumOrder {
-		r.PhaseSums = append(r.PhaseSums, *f.sums[name])
+		s := *f.sums[name]
+		s.Self = min(s.Self, s.Seconds) // overlapping workers share one stack
+		r.PhaseSums = append(r.PhaseSums, s)
 	}
 	sort.SliceStable(r.PhaseSums, func(i, j int) bool { return r.PhaseSums[i].Self > r.PhaseSums[j].Self })
 }

@@ -47,7 +47,7 @@ func (t *textWriter) line(format string, args ...any) {
 			args[i] = Clean(s)
 		}
 	}
-	fmt.Fprintf(t.w, format, args...)
+	_, _ = t.w.WriteString(strings.TrimRight(fmt.Sprintf(format, args...), " "))
 	_ = t.w.WriteByte('\n')
 }
 
@@ -567,7 +567,7 @@ func (t *textWriter) kernels(r *Report) {
 		for _, p := range k.Pos {
 			from += " " + shortPlace(p.File, p.Line)
 		}
-		t.line("  [%s] %-44s %-6s %s%s", k.ID.CompileID.String(), clipText(k.Name, 44), k.Lang, clipText(strings.Join(k.Ops, "+"), 50), clipText(from, 60))
+		t.line("  [%s] %-44s %-6s %s  %s", k.ID.CompileID.String(), clipText(k.Name, 44), k.Lang, clipText(strings.Join(k.Ops, "+"), 50), clipText(from, 60))
 	}
 }
 

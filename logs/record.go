@@ -115,7 +115,6 @@ func (r *Record) Keep() *Record {
 	c.meta = bytes.Clone(r.meta)
 	c.stack = bytes.Clone(r.stack)
 	c.payload = bytes.Clone(r.payload)
-	c.text = nil
 	return &c
 }
 
@@ -178,7 +177,7 @@ var repairs = []func([]byte) []byte{
 		if bytes.IndexByte(b, '\r') < 0 {
 			return nil
 		}
-		return bytes.ReplaceAll(b, []byte("\r\n"), []byte("\n"))
+		return bytes.TrimSuffix(bytes.ReplaceAll(b, []byte("\r\n"), []byte("\n")), []byte("\r"))
 	},
 	func(b []byte) []byte { return append(bytes.Clone(b), '\n') },
 	dropBlankLines,

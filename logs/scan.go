@@ -50,10 +50,10 @@ func (s *scanner) next(buf []byte, final bool) (spans []span, used []byte, err e
 	}
 	buf = buf[:want]
 	n := copy(buf, s.carry)
-	m, err := io.ReadFull(s.in, buf[n:])
+	m, err := fill(s.in, buf[n:])
 	s.count.bytes.Add(int64(m))
 	buf = buf[:n+m]
-	s.eof = err == io.EOF || err == io.ErrUnexpectedEOF
+	s.eof = err == io.EOF
 	if s.eof {
 		err = nil
 	}
@@ -72,6 +72,23 @@ func (s *scanner) next(buf []byte, final bool) (spans []span, used []byte, err e
 	}
 	s.carry = append(s.carry[:0], rest...)
 	return spans, buf, err
+}
+
+// fill reads until b is full. Unlike io.ReadFull it keeps the end of a source
+// apart from a truncated archive, which reports an unexpected end of its own.
+func fill(r io.Reader, b []byte) (n int, err error) {
+	empty := 0
+	for n < len(b) && err == nil {
+		var m int
+		m, err = r.Read(b[n:])
+		n += m
+		if m == 0 {
+			if empty++; empty > 100 {
+				return n, io.ErrNoProgress
+			}
+		}
+	}
+	return n, err
 }
 
 // cut finds the records of b; rest is the open one at the end.

@@ -1,0 +1,168 @@
+package logs
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// TestPrefixes: every shape of a line's prefix.
+func TestPrefixes(t *testing.T) {
+	for _, c := range []struct {
+		line string
+		want textLine
+	}{
+		{"V1120 20:59:19.936000 400 torch/_dynamo/x.py:28] [3/1_2] [__graph_breaks] text", textLine{prefixed: true, level: 'V', thread: 400, place: "torch/_dynamo/x.py:28", rank: -1, id: CompileID{3, 1, 2}, hasID: true, autograd: -1, artifact: "graph_breaks", text: "text"}},
+		{"[rank1]:V1120 20:59:19.936000 400 x.py:28] [__cudagraphs] [1/0] Running", textLine{prefixed: true, level: 'V', thread: 400, place: "x.py:28", rank: 1, id: CompileID{1, 0, 0}, hasID: true, autograd: -1, artifact: "cudagraphs", text: "Running"}},
+		{"V1120 20:59:19.936000 400 x.py:28] [!7/3/1] text", textLine{prefixed: true, level: 'V', thread: 400, place: "x.py:28", rank: -1, id: CompileID{3, 1, 0}, hasID: true, autograd: 7, text: "text"}},
+		{"I0221 120624.445 file.py:282] text", textLine{prefixed: true, level: 'I', place: "file.py:282", rank: -1, id: NoCompile, autograd: -1, text: "text"}},
+		{"[W 250221 12:16:33 id:2] text", textLine{prefixed: true, level: 'W', place: "id:2", rank: -1, id: NoCompile, autograd: -1, text: "text"}},
+		{"[W1120 12:16:33.123456789 file.cpp:2] Warning: text", textLine{prefixed: true, level: 'W', place: "file.cpp:2", rank: -1, id: NoCompile, autograd: -1, text: "Warning: text"}},
+		{"[2023-07-01 12:00:00,123] torch._dynamo.output_graph.__graph: [DEBUG] text", textLine{prefixed: true, old: true, level: 'V', place: "torch._dynamo.output_graph.__graph", rank: -1, id: NoCompile, autograd: -1, artifact: "graph", text: "text"}},
+		{"[rank0]:[2024-01-04 13:26:12,345] [0/1] torch._dynamo.x.__graph_breaks: [DEBUG] text", textLine{prefixed: true, old: true, level: 'V', place: "torch._dynamo.x.__graph_breaks", rank: 0, id: CompileID{0, 1, 0}, hasID: true, autograd: -1, artifact: "graph_breaks", text: "text"}},
+		{"[rank3]: Traceback", textLine{level: 'V', rank: 3, id: NoCompile, autograd: -1, text: "Traceback"}},
+		{"\x1b[32mplain\x1b[0m", textLine{level: 'V', rank: -1, id: NoCompile, autograd: -1, text: "plain"}},
+		{"[1, 2, 3]", textLine{level: 'V', rank: -1, id: NoCompile, autograd: -1, text: "[1, 2, 3]"}},
+		{"Values: V1120", textLine{level: 'V', rank: -1, id: NoCompile, autograd: -1, text: "Values: V1120"}},
+	} {
+		got := lexLine([]byte(c.line))
+		got.micros = 0
+		if got != c.want {
+			t.Errorf("%s\n got %+v\nwant %+v", c.line, got, c.want)
+		}
+	}
+}
+
+// keys reads a text log and lists its records as KEY[id]: first line.
+func keys(t *testing.T, text string) []string {
+	t.Helper()
+	_, recs := readAll(t, Options{}, file(t, "log.txt", text))
+	var out []string
+	for _, r := range recs {
+		first, _, _ := strings.Cut(r.Text(), "\n")
+		out = append(out, fmt.Sprintf("%s[%s]: %s", r.Key(), r.ID.String(), first))
+	}
+	return out
+}
+
+const table = `opcode         name    target                                                  args         kwargs
+-------------  ------  ------------------------------------------------------  -----------  --------
+placeholder    a       a                                                       ()           {}
+call_function  abs_1   <built-in method abs of type object at 0x7f8d259298a0>  (a,)         {}
+output         output  output                                                  ((abs_1,),)  {}
+`
+
+// TestPlainText: what is pasted without any prefix is found between a
+// program's own output.
+func TestPlainText(t *testing.T) {
+	for _, c := range []struct {
+		name, text string
+		want       []string
+	}{
+		{"table", "hello\n" + table + "bye\n", []string{"torch_log[-/-]: hello", "dynamo_output_graph[-/-]: opcode         name    target                                                  args         kwargs", "torch_log[-/-]: bye"}},
+		{"break", "Graph break in user code at /m.py:3\nGraph Break Reason: Data-dependent branching\n  Explanation: x\n\nUser code traceback:\n  File \"/m.py\", line 3, in f\n    if x:\n\nepoch 1\n", []string{"artifact:dynamo_graph_break_reason[-/-]: Graph break in user code at /m.py:3", "torch_log[-/-]: epoch 1"}},
+		{"recompile", "Recompiling function f in m.py:1\n    triggered by the following guard failure(s):\n    - 0/0: len(l) == 1\nout\n", []string{`artifact:recompile_reasons[-/-]: ["0/0: len(l) == 1"]`, "torch_log[-/-]: out"}},
+		{"error", "EXC <class 'torch._dynamo.exc.Unsupported'> Data-dependent branching\n  Explanation: x\n\nfrom user code:\n   File \"/m.py\", line 3, in f\n    if x:\n\nnext\n", []string{"artifact:dynamo_error[-/-]: torch._dynamo.exc.Unsupported: Data-dependent branching", "torch_log[-/-]: next"}},
+		{"guards", "TREE_GUARD_MANAGER:\n+- RootGuardManager\n| +- GLOBAL_STATE: x\nhi\n", []string{"dynamo_cpp_guards_str[-/-]: TREE_GUARD_MANAGER:", "torch_log[-/-]: hi"}},
+		{"explain", "Graph Count: 2\nGraph Break Count: 1\nOp Count: 1\nBreak Reasons:\n  Break Reason 1:\n    Reason: Data-dependent branching\n  Explanation: x\n    User Stack:\n      <FrameSummary file /m.py, line 3 in f>\nOps per Graph:\n  Ops 1:\n    <built-in function add>\n  Ops 2:\nOut Guards:\n  Guard 1:\n    Name: ''\ndone\n", []string{
+			"artifact:dynamo_graph_break_reason[-/-]: Data-dependent branching", "dynamo_output_graph[-/-]: graph():", "dynamo_output_graph[-/-]: graph():",
+			"torch_log[-/-]: Graph Count: 2, Graph Break Count: 1, Op Count: 1", "torch_log[-/-]: done"}},
+		{"old style", "[2023-07-01 12:00:00,123] torch._dynamo.x.__graph_breaks: [DEBUG] Graph break: generic_jump TensorVariable() from user code at:\n  File \"/m.py\", line 3, in f\n    if x:\nprinted\n", []string{"torch_log[-/-]: printed", "artifact:dynamo_graph_break_reason[-/-]: Graph break: generic_jump TensorVariable() from user code at:"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if got := keys(t, c.text); strings.Join(got, "\n") != strings.Join(c.want, "\n") {
+				t.Errorf("got\n  %s\nwant\n  %s", strings.Join(got, "\n  "), strings.Join(c.want, "\n  "))
+			}
+		})
+	}
+}
+
+// TestInterleavedRanks: the lines of two ranks' messages are put together
+// again.
+func TestInterleavedRanks(t *testing.T) {
+	p := func(rank int, text string) string {
+		return fmt.Sprintf("[rank%d]:V1120 20:59:19.936000 40%d x.py:28] [0/0] [__graph_breaks] %s\n", rank, rank, text)
+	}
+	text := p(0, "Graph break in user code at /m.py:1") + p(1, "Graph break in user code at /m.py:2") + "noise\n" + p(0, "more of 0") + p(1, "more of 1")
+	_, recs := readAll(t, Options{}, file(t, "log.txt", text))
+	got := map[int]string{}
+	for _, r := range recs {
+		if r.Is("dynamo_graph_break_reason") {
+			got[r.Rank] = r.Text()
+		}
+	}
+	if got[0] != "Graph break in user code at /m.py:1\nmore of 0" || got[1] != "Graph break in user code at /m.py:2\nmore of 1" {
+		t.Errorf("messages %v", got)
+	}
+}
+
+// TestTextResets: an id that breaks twice at the same attempt is another
+// compile after a reset.
+func TestTextResets(t *testing.T) {
+	line := "V1120 20:59:19.936000 400 x.py:28] [0/0] [__graph_breaks] Graph break in user code at /m.py:1\n"
+	_, recs := readAll(t, Options{}, file(t, "log.txt", line+strings.Replace(line, "19.936", "20.936", 1)))
+	last := recs[len(recs)-1]
+	if last.Epoch != 1 {
+		t.Errorf("epoch %d of the second break, want 1", last.Epoch)
+	}
+}
+
+func TestParseLogs(t *testing.T) {
+	set, err := ParseLogs("graph_breaks, +dynamo,recompiles,fusion")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range []string{"graph_breaks", "recompiles", "guards", "graph_code", "fusion"} {
+		if !set[n] {
+			t.Errorf("%s is off", n)
+		}
+	}
+	if set["recompiles_verbose"] || set["output_code"] {
+		t.Error("+dynamo turns on what must be named, or what is not its own")
+	}
+	if set, err = ParseLogs("+dynamo,-dynamo"); err != nil || set["guards"] {
+		t.Errorf("-dynamo leaves %v, %v", set, err)
+	}
+	var unknown *UnknownLogError
+	if _, err = ParseLogs("graph_brakes"); !errors.As(err, &unknown) || !strings.Contains(err.Error(), "graph_breaks") {
+		t.Errorf("an unknown name gives %v", err)
+	}
+}
+
+// TestRendererSpeaksPyTorch: what the renderer prints, the lexers read back as
+// the same records.
+func TestRendererSpeaksPyTorch(t *testing.T) {
+	var text bytes.Buffer
+	set, err := ParseLogs("graph_breaks,recompiles,guards,graph_code,output_code,fusion")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := NewRenderer(&text, set, WriterOptions{Now: clock, PID: 42})
+	id := CompileID{2, 1, 0}
+	var s Sink = Tee(nil, r, (*Writer)(nil))
+	s.Emit(Artifact(id, FrameInfo{Name: "bar", Pos: Pos{File: "model.go", Line: 12}}))
+	s.Emit(Text(id, "recompile_reasons", `["2/0: tensor 'x' size mismatch at index 0. expected 8, actual 9"]`))
+	s.Emit(Text(id, "dynamo_graph_break_reason", "Graph break in user code at model.go:14\nGraph Break Reason: Data-dependent branching\n\nTraceback (most recent call last):\n  ..."))
+	s.Emit(Out{Kind: "dynamo_cpp_guards_str", ID: id, Payload: []byte("\nTREE_GUARD_MANAGER:\n+- RootGuardManager\n| +- GLOBAL_STATE: x\n")})
+	s.Emit(Out{Kind: "dynamo_output_graph", ID: id, Payload: []byte("class GraphModule(torch.nn.Module):\n    def forward(self, x):\n        return (x,)\n")})
+	s.Emit(Out{Kind: "inductor_output_code", ID: id, Meta: map[string]string{"filename": "/k.c"}, Payload: []byte("int x;\n")})
+	s.Emit(Artifact(id, FusionStep{A: "op0", B: "op1", Reason: "no shared data"}))
+	if first, _, _ := strings.Cut(text.String(), "\n"); first != "V0304 05:06:07.890000 42 tcdbg:0] [2/1] [__recompiles] Recompiling function bar in model.go:12" {
+		t.Errorf("first line is %q", first)
+	}
+	got := strings.Join(keys(t, text.String()), "\n")
+	for _, want := range []string{
+		`artifact:recompile_reasons[2/1]: ["2/0: tensor 'x' size mismatch at index 0. expected 8, actual 9"]`,
+		"artifact:dynamo_graph_break_reason[2/1]: Graph break in user code at model.go:14",
+		"dynamo_cpp_guards_str[2/1]: ", "dynamo_output_graph[2/1]: TRACED GRAPH", "inductor_output_code[2/1]: int x;", "torch_log[2/1]: cannot fuse op0 with op1: no shared data",
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("no record %q in\n%s", want, got)
+		}
+	}
+	if strings.Contains(text.String(), "Traceback (most recent") {
+		t.Error("the tracer's own traceback is printed")
+	}
+}
