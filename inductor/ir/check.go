@@ -54,6 +54,9 @@ func (n *Node) Check() error {
 	if (n.Kind == Reduction) != (len(n.Inner) > 0) {
 		return fmt.Errorf("a %s node with %d reduction loops", [...]string{"pointwise", "reduction", "matmul", "extern"}[n.Kind], len(n.Inner))
 	}
+	if m := n.MM; n.Kind == Matmul && (m.A == nil || m.B == nil || m.Out == nil || len(n.Outer) < 2) {
+		return fmt.Errorf("a matmul needs its operands and at least two loops")
+	}
 	loops := len(n.Outer) + len(n.Inner)
 	full := make([]bool, len(n.Body)) // depends on a reduction loop
 	for i := range n.Body {

@@ -1,0 +1,101 @@
+package ir
+
+import (
+	"strings"
+	"testing"
+)
+
+// sample has every form of node, value and output.
+const sample = `program __compiled_fn_1
+input l_x_: f32[s0, 64] stride [64, 1]
+input l_w_: f32[64, 64] stride [64, 1] param
+input l_m_: b8[64] stride [1]
+temp buf0: f32[s0, 64] stride [64, 1]
+temp buf1: f32[s0] stride [1]
+result buf2: i64[s0] stride [1]
+result buf3: f32[s0, 64] stride [64, 1]
+result buf4: f32[s0, 64] stride [64, 1]
+op0 = matmul [s0, 64 | 64] // linear
+  a l_x_[64*i0 + k]
+  b l_w_[64*i1 + k]
+  out buf0[64*i0 + i1]
+op1 = reduction [s0 | 64] // mean
+  t0 = load.f32 buf0[64*i0 + r0]
+  t1 = reduce_sum.f32 t0
+  t2 = const.f32 64
+  t3 = div.f32 t1, t2
+  store.f32 buf1[i0], t3
+op2 = pointwise [s0]
+  t0 = index.i64 [2*i0 + (s0//2)]
+  store.i64 buf2[i0], t0
+op3 = pointwise [s0, 64] // where lt
+  t0 = load.b8 l_m_[i1]
+  t1 = load.f32 buf0[64*i0 + i1]
+  t2 = load.f32 buf1[i0]
+  t3 = where.f32 t0, t1, t2
+  store.f32 buf3[64*i0 + i1], t3
+op4 = extern rand([s0, 64], <nil>, cpu, false) -> buf4 because random: the eager generator's numbers are wanted
+return buf3 + 0 shape [s0, 64] stride [64, 1]
+return buf2 + 1 shape [s0 - 1] stride [1]
+return value 2*s0 + 1
+return None
+`
+
+func TestParsePrintsTheSame(t *testing.T) {
+	p, err := Parse(sample)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := p.String(); got != sample {
+		t.Errorf("printed as\n%s", got)
+	}
+	if err := p.Check(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestParseAndCheckRefuse(t *testing.T) {
+	for _, c := range []struct{ old, new, want string }{
+		{"load.f32 buf0[64*i0 + r0]", "load.f32 nobody[r0]", "unknown buffer"},
+		{"reduce_sum", "reduce_median", "unknown reduction"},
+		{"t3 = div.f32 t1, t2", "t3 = div.f32 t1, t9", "not defined"},
+		{"t3 = div.f32 t1, t2", "t9 = div.f32 t1, t2", "not the number"},
+		{"64*i0 + r0]", "64*i0 + r7]", "no loop r7"},
+		{"op2 = pointwise", "op2 = pointless", "unknown kind"},
+		{"t3 = div.f32 t1, t2\n  store.f32 buf1[i0], t3", "t3 = div.f32 t0, t2\n  store.f32 buf1[i0], t3", "not reduced"},
+		{"t3 = where.f32 t0, t1, t2", "t3 = where.f32 t1, t1, t2", "operands f32"},
+		{"store.i64 buf2[i0], t0", "store.i64 l_x_[i0], t0", "the buffer holds f32"},
+		{"a l_x_[64*i0 + k]", "a buf3[64*i0 + k]", "before it is written"},
+	} {
+		text := strings.Replace(sample, c.old, c.new, 1)
+		if text == sample {
+			t.Fatalf("the sample does not hold %q", c.old)
+		}
+		p, err := Parse(text)
+		if err == nil {
+			err = p.Check()
+		}
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%q: error %v, want one with %q", c.new, err, c.want)
+		}
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	f.Add(sample)
+	f.Add("program x\ninput a: f32[] stride []\nop0 = pointwise []\n  t0 = load.f32 a[0]\n")
+	f.Fuzz(func(t *testing.T, text string) {
+		p, err := Parse(text)
+		if err != nil || p.Check() != nil {
+			return
+		}
+		first := p.String()
+		q, err := Parse(first)
+		if err != nil {
+			t.Fatalf("does not read its own print: %v\n%s", err, first)
+		}
+		if second := q.String(); second != first {
+			t.Fatalf("prints differ:\n%s\n%s", first, second)
+		}
+	})
+}
