@@ -1,0 +1,170 @@
+// Package optim is torch.optim: optimizers with PyTorch's update rules and
+// defaults, learning-rate schedulers and state that can be saved.
+//
+// It is a source package: the interpreter runs it from source. It imports
+// torch, torch/kw and torch/nn only. Open this file first, then adam.go.
+package optim
+
+import (
+	"fmt"
+
+	"tcdbg/torch"
+)
+
+// Group is a set of parameters that share their settings. An optimizer reads
+// the settings that it has; the others mean nothing to it.
+type Group struct {
+	Params []*torch.Tensor
+
+	Lr, WeightDecay                       float64
+	Momentum, Dampening                   float64 // SGD, RMSprop
+	Beta1, Beta2, Eps                     float64 // Adam, AdamW (Eps: all adaptive ones)
+	Alpha                                 float64 // RMSprop
+	LrDecay, InitialAccumulatorValue      float64 // Adagrad
+	Nesterov, Amsgrad, Centered, Maximize bool
+}
+
+// Optimizer is what schedulers and training loops need of an optimizer.
+type Optimizer interface {
+	// Step changes the parameters by their gradients.
+	Step()
+	// ZeroGrad forgets the gradients.
+	ZeroGrad()
+	// ParamGroups are the groups; a change of their settings takes effect.
+	ParamGroups() []*Group
+	// StateDict is the state in PyTorch's form; see base.StateDict.
+	StateDict() map[string]any
+	// LoadStateDict takes over what StateDict returned.
+	LoadStateDict(state map[string]any) error
+}
+
+// moments is what an optimizer remembers of one parameter, under PyTorch's names.
+type moments map[string]*torch.Tensor
+
+// base is what all optimizers share.
+type base struct {
+	name   string
+	groups []*Group
+	steps  map[*torch.Tensor]int
+	state  map[*torch.Tensor]moments
+	keys   []setting // settings that the state names
+	rule   func(b *base, g *Group, p, grad *torch.Tensor)
+}
+
+// setting is one entry of a parameter group in the state.
+type setting struct {
+	name string
+	get  func(g *Group) any
+	set  func(g *Group, v any)
+}
+
+// newBase reads params: tensors, or groups whose unset settings (zero) are the
+// optimizer's.
+func newBase(name string, params any, defaults Group, opts []torch.Option, keys []setting, rule func(*base, *Group, *torch.Tensor, *torch.Tensor)) *base {
+	b := &base{name: name, steps: map[*torch.Tensor]int{}, state: map[*torch.Tensor]moments{}, keys: keys, rule: rule}
+	defaults = apply(name, defaults, opts, keys)
+	switch p := params.(type) {
+	case []*torch.Tensor:
+		defaults.Params = p
+		b.groups = []*Group{&defaults}
+	case []Group:
+		for _, g := range p {
+			b.groups = append(b.groups, merge(g, defaults))
+		}
+	default:
+		panic(&torch.Error{Op: name, Kind: "TypeError", Msg: fmt.Sprintf("params argument given to the optimizer should be []*torch.Tensor or []optim.Group, not %T", params)})
+	}
+	if len(b.groups) == 0 || len(b.groups[0].Params) == 0 {
+		panic(&torch.Error{Op: name, Kind: "ValueError", Msg: "optimizer got an empty parameter list"})
+	}
+	return b
+}
+
+// apply sets the options; one that the optimizer does not have panics.
+func apply(name string, g Group, opts []torch.Option, keys []setting) Group {
+	for _, o := range opts {
+		if o.Name == "betas" {
+			b := o.Value.([2]float64)
+			g.Beta1, g.Beta2 = b[0], b[1]
+			continue
+		}
+		found := false
+		for _, k := range keys {
+			if k.name == o.Name {
+				k.set(&g, o.Value)
+				found = true
+			}
+		}
+		if !found {
+			panic(&torch.Error{Op: name, Kind: "TypeError", Msg: fmt.Sprintf("%s.__init__() got an unexpected keyword argument '%s'", name, o.Name)})
+		}
+	}
+	if g.Lr < 0 {
+		panic(&torch.Error{Op: name, Kind: "ValueError", Msg: fmt.Sprintf("Invalid learning rate: %v", g.Lr)})
+	}
+	return g
+}
+
+// merge fills the settings that a group leaves at zero.
+func merge(g, defaults Group) *Group {
+	out := defaults
+	out.Params = g.Params
+	for _, f := range []struct{ to, from *float64 }{
+		{&out.Lr, &g.Lr}, {&out.WeightDecay, &g.WeightDecay}, {&out.Momentum, &g.Momentum}, {&out.Dampening, &g.Dampening},
+		{&out.Beta1, &g.Beta1}, {&out.Beta2, &g.Beta2}, {&out.Eps, &g.Eps}, {&out.Alpha, &g.Alpha},
+		{&out.LrDecay, &g.LrDecay}, {&out.InitialAccumulatorValue, &g.InitialAccumulatorValue},
+	} {
+		if *f.from != 0 {
+			*f.to = *f.from
+		}
+	}
+	out.Nesterov = out.Nesterov || g.Nesterov
+	out.Amsgrad = out.Amsgrad || g.Amsgrad
+	out.Centered = out.Centered || g.Centered
+	out.Maximize = out.Maximize || g.Maximize
+	return &out
+}
+
+// ParamGroups are the groups; a change of their settings takes effect.
+func (b *base) ParamGroups() []*Group { return b.groups }
+
+// ZeroGrad forgets the gradients.
+func (b *base) ZeroGrad() {
+	for _, g := range b.groups {
+		for _, p := range g.Params {
+			p.SetGrad(nil)
+		}
+	}
+}
+
+// Step changes the parameters by their gradients; those without one stay.
+func (b *base) Step() {
+	torch.NoGrad(func() {
+		for _, g := range b.groups {
+			for _, p := range g.Params {
+				grad := p.Grad()
+				if grad == nil {
+					continue
+				}
+				if g.Maximize {
+					grad = grad.Neg()
+				}
+				b.steps[p]++
+				b.rule(b, g, p, grad)
+			}
+		}
+	})
+}
+
+// moment returns what is remembered of p under name, zeros at first.
+func (b *base) moment(p *torch.Tensor, name string) *torch.Tensor {
+	m := b.state[p]
+	if m == nil {
+		m = moments{}
+		b.state[p] = m
+	}
+	if m[name] == nil {
+		m[name] = torch.ZerosLike(p)
+	}
+	return m[name]
+}

@@ -1,0 +1,143 @@
+package optim
+
+import (
+	"fmt"
+	"math"
+
+	"tcdbg/torch"
+)
+
+// This file is torch.optim.lr_scheduler: rules that change the learning rates
+// of an optimizer from epoch to epoch.
+
+// Scheduler is a rule for the learning rates of an optimizer. Step is called
+// once an epoch, after the optimizer's.
+type Scheduler struct {
+	optimizer Optimizer
+	start     []float64 // learning rates of the groups at the beginning
+	epoch     int
+	next      func(s *Scheduler, base, now float64) float64
+}
+
+// newScheduler applies the rule for epoch 0 at once, as PyTorch does.
+func newScheduler(o Optimizer, next func(s *Scheduler, base, now float64) float64) *Scheduler {
+	s := &Scheduler{optimizer: o, next: next}
+	for _, g := range o.ParamGroups() {
+		s.start = append(s.start, g.Lr)
+	}
+	s.apply()
+	return s
+}
+
+func (s *Scheduler) apply() {
+	for i, g := range s.optimizer.ParamGroups() {
+		g.Lr = s.next(s, s.start[i], g.Lr)
+	}
+}
+
+// Step goes on to the next epoch.
+func (s *Scheduler) Step() {
+	s.epoch++
+	s.apply()
+}
+
+// Epoch is the number of steps so far.
+func (s *Scheduler) Epoch() int { return s.epoch }
+
+// GetLastLr lists the learning rates of the groups.
+func (s *Scheduler) GetLastLr() []float64 {
+	var out []float64
+	for _, g := range s.optimizer.ParamGroups() {
+		out = append(out, g.Lr)
+	}
+	return out
+}
+
+// setting of an option of a scheduler.
+func schedulerOption(name string, opts []torch.Option, defaults map[string]float64) map[string]float64 {
+	for _, o := range opts {
+		if _, ok := defaults[o.Name]; !ok {
+			panic(&torch.Error{Op: name, Kind: "TypeError", Msg: fmt.Sprintf("%s.__init__() got an unexpected keyword argument '%s'", name, o.Name)})
+		}
+		switch v := o.Value.(type) {
+		case float64:
+			defaults[o.Name] = v
+		case int:
+			defaults[o.Name] = float64(v)
+		}
+	}
+	return defaults
+}
+
+// NewLambdaLR multiplies the first learning rate by factor(epoch).
+func NewLambdaLR(o Optimizer, factor func(epoch int) float64) *Scheduler {
+	return newScheduler(o, func(s *Scheduler, base, _ float64) float64 { return base * factor(s.epoch) })
+}
+
+// NewStepLR multiplies by gamma every stepSize epochs. Option: kw.Gamma(0.1).
+func NewStepLR(o Optimizer, stepSize int, opts ...torch.Option) *Scheduler {
+	gamma := schedulerOption("StepLR", opts, map[string]float64{"gamma": 0.1})["gamma"]
+	return newScheduler(o, func(s *Scheduler, _, now float64) float64 {
+		if s.epoch == 0 || s.epoch%stepSize != 0 {
+			return now
+		}
+		return now * gamma
+	})
+}
+
+// NewMultiStepLR multiplies by gamma at each milestone. Option: kw.Gamma(0.1).
+func NewMultiStepLR(o Optimizer, milestones []int, opts ...torch.Option) *Scheduler {
+	gamma := schedulerOption("MultiStepLR", opts, map[string]float64{"gamma": 0.1})["gamma"]
+	return newScheduler(o, func(s *Scheduler, _, now float64) float64 {
+		for _, m := range milestones {
+			if m == s.epoch {
+				now *= gamma
+			}
+		}
+		return now
+	})
+}
+
+// NewExponentialLR multiplies by gamma every epoch.
+func NewExponentialLR(o Optimizer, gamma float64) *Scheduler {
+	return newScheduler(o, func(s *Scheduler, _, now float64) float64 {
+		if s.epoch == 0 {
+			return now
+		}
+		return now * gamma
+	})
+}
+
+// NewCosineAnnealingLR goes down to eta_min along a cosine in tMax epochs.
+// Option: kw.EtaMin(0).
+func NewCosineAnnealingLR(o Optimizer, tMax int, opts ...torch.Option) *Scheduler {
+	low := schedulerOption("CosineAnnealingLR", opts, map[string]float64{"eta_min": 0})["eta_min"]
+	half := func(epoch int) float64 { return 1 + math.Cos(math.Pi*float64(epoch)/float64(tMax)) }
+	return newScheduler(o, func(s *Scheduler, base, now float64) float64 {
+		switch {
+		case s.epoch == 0:
+			return now
+		case (s.epoch-1-tMax)%(2*tMax) == 0:
+			return now + (base-low)*(1-math.Cos(math.Pi/float64(tMax)))/2
+		}
+		return half(s.epoch)/half(s.epoch-1)*(now-low) + low
+	})
+}
+
+// NewLinearLR goes from start_factor to end_factor times the first learning
+// rate in total_iters epochs. Options: kw.StartFactor(1.0/3), kw.EndFactor(1),
+// kw.TotalIters(5).
+func NewLinearLR(o Optimizer, opts ...torch.Option) *Scheduler {
+	v := schedulerOption("LinearLR", opts, map[string]float64{"start_factor": 1.0 / 3, "end_factor": 1, "total_iters": 5})
+	from, to, n := v["start_factor"], v["end_factor"], v["total_iters"]
+	return newScheduler(o, func(s *Scheduler, base, now float64) float64 {
+		e := float64(s.epoch)
+		switch {
+		case s.epoch == 0:
+			return now * from
+		case e > n:
+			return now
+		}
+		return now * (1 + (to-from)/(n*from+(e-1)*(to-from)))
+	})
+}

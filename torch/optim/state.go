@@ -1,0 +1,142 @@
+package optim
+
+import (
+	"fmt"
+
+	"tcdbg/torch"
+	"tcdbg/torch/kw"
+)
+
+// This file is state_dict of optimizers: what training needs to go on.
+
+// StateDict is the state in PyTorch's form: "state" maps the number of a
+// parameter to its moments (and "step"), "param_groups" lists the settings and
+// the numbers of each group's parameters. The tensors are the optimizer's own.
+func (b *base) StateDict() map[string]any {
+	state := map[int]map[string]any{}
+	var groups []map[string]any
+	next := 0
+	for _, g := range b.groups {
+		entry := map[string]any{}
+		for _, k := range b.keys {
+			entry[k.name] = k.get(g)
+		}
+		if g.Beta1 != 0 || g.Beta2 != 0 {
+			entry["betas"] = [2]float64{g.Beta1, g.Beta2}
+		}
+		ids := make([]int, len(g.Params))
+		for i, p := range g.Params {
+			ids[i] = next + i
+			if m := b.stateOf(p); m != nil {
+				state[next+i] = m
+			}
+		}
+		next += len(g.Params)
+		entry["params"] = ids
+		groups = append(groups, entry)
+	}
+	return map[string]any{"state": state, "param_groups": groups}
+}
+
+func (b *base) stateOf(p *torch.Tensor) map[string]any {
+	if b.steps[p] == 0 && len(b.state[p]) == 0 {
+		return nil
+	}
+	m := map[string]any{}
+	for name, t := range b.state[p] {
+		m[name] = t
+	}
+	if b.name != "SGD" {
+		m["step"] = torch.NewTensor(float64(b.steps[p]), kw.Dtype(torch.Float32))
+	}
+	return m
+}
+
+// LoadStateDict takes over the settings and moments of a state whose groups
+// have as many parameters as the optimizer's. The tensors are copied.
+func (b *base) LoadStateDict(state map[string]any) error {
+	groups, ok := state["param_groups"].([]map[string]any)
+	if !ok || len(groups) != len(b.groups) {
+		return fmt.Errorf("%s: loaded state dict has a different number of parameter groups", b.name)
+	}
+	for i, entry := range groups {
+		ids, ok := entry["params"].([]int)
+		if !ok || len(ids) != len(b.groups[i].Params) {
+			return fmt.Errorf("%s: loaded state dict contains a parameter group that doesn't match the size of optimizer's group", b.name)
+		}
+	}
+	all, ok := state["state"].(map[int]map[string]any)
+	if !ok {
+		return fmt.Errorf("%s: loaded state dict has no state", b.name)
+	}
+	for i, entry := range groups {
+		b.loadGroup(b.groups[i], entry, all)
+	}
+	return nil
+}
+
+func (b *base) loadGroup(g *Group, entry map[string]any, all map[int]map[string]any) {
+	for _, k := range b.keys {
+		if v, ok := entry[k.name]; ok {
+			k.set(g, v)
+		}
+	}
+	if v, ok := entry["betas"].([2]float64); ok {
+		g.Beta1, g.Beta2 = v[0], v[1]
+	}
+	for i, id := range entry["params"].([]int) {
+		p := g.Params[i]
+		delete(b.state, p)
+		delete(b.steps, p)
+		for name, v := range all[id] {
+			t, ok := v.(*torch.Tensor)
+			switch {
+			case !ok:
+			case name == "step":
+				b.steps[p] = int(t.Item())
+			default:
+				b.moment(p, name).Copy_(t)
+			}
+		}
+		if b.name == "SGD" && len(b.state[p]) > 0 {
+			b.steps[p] = 1 // the buffer has begun
+		}
+	}
+}
+
+// Settings of the groups by PyTorch's names.
+
+func number(name string, field func(g *Group) *float64) setting {
+	return setting{name, func(g *Group) any { return *field(g) }, func(g *Group, v any) {
+		switch v := v.(type) {
+		case float64:
+			*field(g) = v
+		case int:
+			*field(g) = float64(v)
+		default:
+			panic(&torch.Error{Op: "optim", Kind: "TypeError", Msg: fmt.Sprintf("keyword %s must be a number, not %T", name, v)})
+		}
+	}}
+}
+
+func flag(name string, field func(g *Group) *bool) setting {
+	return setting{name, func(g *Group) any { return *field(g) }, func(g *Group, v any) {
+		on, ok := v.(bool)
+		if !ok {
+			panic(&torch.Error{Op: "optim", Kind: "TypeError", Msg: fmt.Sprintf("keyword %s must be a bool, not %T", name, v)})
+		}
+		*field(g) = on
+	}}
+}
+
+// common are the settings that every optimizer has, followed by more.
+func common(more ...setting) []setting {
+	return append([]setting{
+		number("lr", func(g *Group) *float64 { return &g.Lr }),
+		number("weight_decay", func(g *Group) *float64 { return &g.WeightDecay }),
+		flag("maximize", func(g *Group) *bool { return &g.Maximize }),
+	}, more...)
+}
+
+func epsilon() setting  { return number("eps", func(g *Group) *float64 { return &g.Eps }) }
+func momentum() setting { return number("momentum", func(g *Group) *float64 { return &g.Momentum }) }
