@@ -115,27 +115,12 @@ func (st *Store) readAt(source int, b []byte, off int64) (int, error) {
 // finder returns the function that finds the ranges of q in bytes: all of
 // them, or the first.
 func (q *Query) finder() (func(b []byte, all bool) [][]int, error) {
-	if q.Regexp || q.Fold {
-		expr := q.Text
-		if !q.Regexp {
-			expr = regexp.QuoteMeta(expr)
-		}
-		if q.Fold {
-			expr = "(?i)" + expr
-		}
-		re, err := regexp.Compile("(?m)" + expr)
-		if err != nil {
-			return nil, fmt.Errorf("search %q: %w", q.Text, err)
-		}
-		return func(b []byte, all bool) [][]int {
-			if all {
-				return re.FindAllIndex(b, -1)
-			}
-			if loc := re.FindIndex(b); loc != nil {
-				return [][]int{loc}
-			}
-			return nil
-		}, nil
+	if q.Regexp || q.Fold && !ascii(q.Text) {
+		return q.expression()
+	}
+	if q.Fold {
+		f := newFolded(q.Text)
+		return f.find, nil
 	}
 	want := []byte(q.Text)
 	return func(b []byte, all bool) [][]int {
@@ -155,6 +140,128 @@ func (q *Query) finder() (func(b []byte, all bool) [][]int, error) {
 			}
 		}
 	}, nil
+}
+
+func (q *Query) expression() (func(b []byte, all bool) [][]int, error) {
+	expr := q.Text
+	if !q.Regexp {
+		expr = regexp.QuoteMeta(expr)
+	}
+	if q.Fold {
+		expr = "(?i)" + expr
+	}
+	re, err := regexp.Compile("(?m)" + expr)
+	if err != nil {
+		return nil, fmt.Errorf("search %q: %w", q.Text, err)
+	}
+	return func(b []byte, all bool) [][]int {
+		if all {
+			return re.FindAllIndex(b, -1)
+		}
+		if loc := re.FindIndex(b); loc != nil {
+			return [][]int{loc}
+		}
+		return nil
+	}, nil
+}
+
+func ascii(s string) bool {
+	for i := 0; i < len(s); i++ {
+		if s[i] >= 0x80 {
+			return false
+		}
+	}
+	return true
+}
+
+// folded finds a text of ASCII letters in either case: it looks for the text's
+// rarest byte, in both cases, and compares around it.
+type folded struct {
+	lower []byte
+	at    int // index of the rarest byte
+	a, b  byte
+}
+
+// common are the bytes that traces consist of, most frequent first.
+const common = " _etaornsicldu\"0:,=(1)p.m[2]fg/-3bh|4vy5"
+
+func newFolded(text string) *folded {
+	f := &folded{lower: bytes.ToLower([]byte(text))}
+	best := -1
+	for i, c := range f.lower {
+		rank := strings.IndexByte(common, c)
+		if rank < 0 {
+			rank = len(common)
+		}
+		if rank > best {
+			best, f.at = rank, i
+		}
+	}
+	if len(f.lower) > 0 {
+		f.a = f.lower[f.at]
+		f.b = f.a
+		if f.a >= 'a' && f.a <= 'z' {
+			f.b = f.a - 'a' + 'A'
+		}
+	}
+	return f
+}
+
+func (f *folded) find(b []byte, all bool) [][]int {
+	if len(f.lower) == 0 {
+		return [][]int{{0, 0}}
+	}
+	var out [][]int
+	pos := 0 // where the next match may begin
+	nextA, nextB := -1, -1
+	for {
+		from := pos + f.at
+		if nextA = next(b, f.a, from, nextA); f.a != f.b {
+			nextB = next(b, f.b, from, nextB)
+		} else {
+			nextB = len(b)
+		}
+		i := min(nextA, nextB)
+		if i >= len(b) {
+			return out
+		}
+		start := i - f.at
+		if start+len(f.lower) <= len(b) && equalFold(b[start:start+len(f.lower)], f.lower) {
+			out = append(out, []int{start, start + len(f.lower)})
+			if !all {
+				return out
+			}
+			pos = start + len(f.lower)
+			continue
+		}
+		pos = start + 1
+	}
+}
+
+// next is the place of c at or behind from; known is an earlier answer.
+func next(b []byte, c byte, from, known int) int {
+	if known >= from {
+		return known
+	}
+	if from >= len(b) {
+		return len(b)
+	}
+	if i := bytes.IndexByte(b[from:], c); i >= 0 {
+		return from + i
+	}
+	return len(b)
+}
+
+func equalFold(b, lower []byte) bool {
+	for i, c := range b {
+		if c >= 'A' && c <= 'Z' {
+			c += 'a' - 'A'
+		}
+		if c != lower[i] {
+			return false
+		}
+	}
+	return true
 }
 
 // admits applies the filters.
