@@ -49,7 +49,7 @@ func walk(prefix string, part any, visit func(name string, part any)) {
 	if _, isTensor := part.(*torch.Tensor); isTensor {
 		return
 	}
-	for _, f := range torch.Fields(part) {
+	for _, f := range parts(part) {
 		if f.Value == nil {
 			continue
 		}
@@ -74,7 +74,7 @@ func join(prefix, name string) string {
 
 // tensors lists the tensors of a module: its own first, then those of its parts.
 func tensors(prefix string, module any, out []entry) []entry {
-	fields := torch.Fields(module)
+	fields := parts(module)
 	for _, f := range fields {
 		if t, ok := f.Value.(*torch.Tensor); ok && t != nil {
 			out = append(out, entry{Named{join(prefix, f.Name), t, f.Buffer}, f.Skip})
