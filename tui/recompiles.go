@@ -152,18 +152,48 @@ func (r *recompileRow) draw(_ *Model, w int) theme.Line {
 	return l
 }
 
-// changed says what changed: x size 0: 8 → 9.
+// changed says what changed: x.size[0]  8 → 9.
 func changed(g explain.GuardFailure) string {
 	if g.Expected == "" && g.Actual == "" {
 		return g.Text
 	}
-	what := g.Source
+	what, before, after := userName(g.Source), g.Expected, g.Actual
 	if g.Dim >= 0 && g.Kind == "size" {
 		what += fmt.Sprintf(".size[%d]", g.Dim)
+		before, after = dimension(before, g.Dim), dimension(after, g.Dim)
 	} else if g.Kind != "" && g.Kind != "value" {
 		what += " " + g.Kind
 	}
-	return strings.TrimSpace(fmt.Sprintf("%s  %s → %s", what, g.Expected, g.Actual))
+	return strings.TrimSpace(fmt.Sprintf("%s  %s → %s", what, before, after))
+}
+
+// userName is a guard's source as the user wrote it: L['net'].Weight is
+// net.Weight.
+func userName(source string) string {
+	rest, ok := strings.CutPrefix(source, "L['")
+	if !ok {
+		if rest, ok = strings.CutPrefix(source, "G['"); !ok {
+			return source
+		}
+	}
+	name, tail, ok := strings.Cut(rest, "']")
+	if !ok {
+		return source
+	}
+	return name + tail
+}
+
+// dimension is one size of a shape such as float32[8, 16]; what is no shape
+// stays.
+func dimension(shape string, dim int) string {
+	_, sizes, ok := strings.Cut(strings.TrimSuffix(shape, "]"), "[")
+	if !ok {
+		return shape
+	}
+	if parts := strings.Split(sizes, ","); dim < len(parts) {
+		return strings.TrimSpace(parts[dim])
+	}
+	return shape
 }
 
 // recompileDetail is the cause chain of one recompile.

@@ -108,7 +108,11 @@ func CutLeft(s string, w int) string {
 	if w <= 1 {
 		return Cut(s, w)
 	}
-	return ansi.TruncateLeft(s, n-w+1, "…")
+	out := ansi.TruncateLeft(s, n-w+1, "…")
+	for drop := n - w + 2; Width(out) > w; drop++ { // a wide character stood across the cut
+		out = ansi.TruncateLeft(s, drop, "…")
+	}
+	return out
 }
 
 // Fit cuts or pads text to exactly w cells.
@@ -284,5 +288,29 @@ func wrapParagraph(par string, w int) []string {
 	if Width(par) <= w {
 		return []string{par}
 	}
-	return strings.Split(ansi.Wrap(par, w, " -/,."), "\n")
+	indent := par[:len(par)-len(strings.TrimLeft(par, " "))]
+	if len(indent) > w/2 {
+		indent = ""
+	}
+	var out []string
+	line := ""
+	for _, word := range strings.Fields(par) {
+		if line != "" && Width(line)+1+Width(word) <= w {
+			line += " " + word
+			continue
+		}
+		if line != "" {
+			out = append(out, line)
+		}
+		line = indent + word
+		for Width(line) > w { // a path or an expression without blanks
+			head := ansi.Truncate(line, w, "")
+			if head == "" {
+				break
+			}
+			out = append(out, head)
+			line = line[len(head):]
+		}
+	}
+	return append(out, line)
 }
