@@ -163,13 +163,25 @@ func TestClone(t *testing.T) {
 	for range 8 {
 		th.Step()
 	}
+	array := in.Code(fn).Instrs[0].(*ssa.Alloc)
+	elems := *(**[4]int)(f.Addr(array))
+	before := *elems
 	scratch := in.NewThread()
 	c := f.Clone()
 	c.retp = unsafe.Pointer(&b)
 	scratch.PushFrame(c)
 	*(*int)(c.Addr(fn.Params[0])) = 20
 	scratch.Run(nil)
+	if *elems != before {
+		t.Errorf("the clone wrote %v over %v", *elems, before)
+	}
 	th.Run(nil)
+	tracer := in.NewThread()
+	f = tracer.Push(fn, nil, nil)
+	tracer.Step()
+	if p := *(*uintptr)(f.Addr(array)); p >= uintptr(f.fp) && p < uintptr(f.fp)+f.Code.layout.Size() {
+		t.Error("a scratch thread keeps a local array in its frame, where the next frame will have another object")
+	}
 	if a != 13 || b != 23 {
 		t.Errorf("original %d, clone %d", a, b)
 	}
@@ -292,6 +304,7 @@ func main() {
 }
 `
 	var calls []string
+	passed := false // the panic left the hook, its frames unwound
 	var out bytes.Buffer
 	cfg := Config{Stdout: &out, Intrinsics: map[string]Intrinsic{}}
 	cfg.Intrinsics["tcdbg/torch.Compile"] = func(th *Thread, call *Frame, args []unsafe.Pointer, result unsafe.Pointer) {
@@ -301,6 +314,7 @@ func main() {
 	}
 	cfg.Compiled = func(th *Thread, f *Frame, c *Closure) bool {
 		calls = append(calls, c.Fn.Name())
+		caller := f.Caller
 		switch c.Fn.Name() {
 		case "twice":
 			x := *(*int)(f.Addr(c.Fn.Params[0]))
@@ -311,7 +325,13 @@ func main() {
 			th.Return([]unsafe.Pointer{unsafe.Pointer(&v)})
 			return true
 		case "fails":
-			for th.Top() != f.Caller && th.StepOver() {
+			defer func() {
+				if r := recover(); r != nil {
+					passed = th.Top() == caller
+					panic(r)
+				}
+			}()
+			for th.StepOver() {
 			}
 			return true
 		}
@@ -327,6 +347,9 @@ func main() {
 	want := "1004 10\n[3 2 1]\ndeferred\nrecovered inside\n"
 	if out.String() != want {
 		t.Errorf("got\n%s", out.String())
+	}
+	if !passed {
+		t.Error("the panic of a compiled call did not pass through the hook")
 	}
 	if len(calls) < 5 || calls[0] != "twice" || calls[len(calls)-1] != "fails" {
 		t.Errorf("calls %q", calls)

@@ -229,7 +229,7 @@ func main() {
 	if out != "tensor([0.5000, 0.5000, 0.5000, 0.5000])\ntrue\n" || exit.Code != 2 {
 		t.Errorf("%s%s%v", out, errs, exit)
 	}
-	if !strings.Contains(errs, "model.go:30\n") {
+	if !strings.Contains(errs, "model.go:29\n") {
 		t.Errorf("no line of the program in\n%s", errs)
 	}
 }

@@ -79,6 +79,15 @@ func rangeDefers(seq func(func(int) bool)) {
 	}
 }
 
+func afterRecovery() (n int) {
+	defer func() { n *= 2 }()
+	defer func() {
+		recover()
+		n = 21
+	}()
+	panic("x")
+}
+
 type stringer interface{ String() string }
 
 func main() {
@@ -115,6 +124,7 @@ func main() {
 	nested()
 	replaced()
 	notDirect()
+	fmt.Println(afterRecovery())
 	rangeDefers(func(yield func(int) bool) {
 		for i := range 5 {
 			if !yield(i) {

@@ -240,5 +240,10 @@ outer:
 		u, v = swap(u, v)
 		u, v = v, u
 	}
+	for range 3 {
+		u, v = v, u
+	}
 	fmt.Println(u, v)
+	rest := a[3:]
+	fmt.Println(len(rest), cap(rest), rest)
 }
