@@ -14,7 +14,7 @@ build:
 	$(GO) build -o tcdbg .
 
 ## run: the screens on a model (MODEL=path/model.go)
-MODEL ?= testdata/fixtures/bar/model.go
+MODEL ?= fixtures/bar/model.go
 run: build
 	./tcdbg run $(MODEL)
 
