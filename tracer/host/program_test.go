@@ -103,7 +103,6 @@ main.main.func1(...)
 	DIR/uncaught.go:22
 main.main(...)
 	DIR/uncaught.go:23
-exit status 2
 `
 	if got != want {
 		t.Errorf("got\n%s", got)
