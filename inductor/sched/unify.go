@@ -35,9 +35,9 @@ func pivots(a, b *Group) []pivot {
 			if x.buf != y.buf || x.index == nil || y.index == nil || x.write && y.write {
 				continue
 			}
-			p := pivot{x: *x.index, y: *y.index, buf: x.buf}
+			p := pivot{x: *x.index, y: *y.index, buf: x.buf, write: x.write || y.write}
 			p.rank = 4 * min(used(p.x), used(p.y))
-			if x.write || y.write {
+			if p.write {
 				p.rank += 2
 			}
 			if used(p.x) == used(p.y) {
@@ -53,7 +53,9 @@ func pivots(a, b *Group) []pivot {
 type pivot struct {
 	x, y ir.Index
 	buf  *ir.Buffer
-	rank int
+	// write: one side writes what the other reads.
+	write bool
+	rank  int
 }
 
 func used(x ir.Index) int {
@@ -74,7 +76,11 @@ func unify(a, b *Group) (*union, *misfit) {
 	}
 	m := &matcher{a: a, b: b}
 	if !m.match(ps[0]) {
-		return nil, &misfit{"no shared data due to indexing mismatch",
+		reason := "no shared data due to indexing mismatch"
+		if ps[0].write {
+			reason = "memory deps did not match"
+		}
+		return nil, &misfit{reason,
 			fmt.Sprintf("the loops %s and %s walk %s in different orders", a.ranges(), b.ranges(), ps[0].buf.Name)}
 	}
 	if f := m.leftovers(ps[0]); f != nil {

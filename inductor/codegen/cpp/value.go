@@ -86,7 +86,9 @@ func (e *emitter) value(i, j, lanes int, inner bool) {
 	case ir.Const:
 		return // written where it is used
 	case ir.Store:
-		e.note(st)
+		if e.k.Place[v.Buf] != sched.Register {
+			e.note(st)
+		}
 		e.storeValue(i, v, lanes, inner)
 		return
 	case ir.Reduce:
