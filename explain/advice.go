@@ -179,7 +179,7 @@ func plainSource(s string) string {
 				break
 			}
 			j := strings.Index(s[i:], "']")
-			if j < 0 {
+			if j < len(p) {
 				return s
 			}
 			s = s[:i] + s[i+len(p):i+j] + s[i+j+2:]

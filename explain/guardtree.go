@@ -98,7 +98,7 @@ func guardNode(kind, text string) *GuardNode {
 		check, comment := cutComment(text)
 		n.Text, n.Pos = check, commentPos(comment)
 		n.Code = n.Pos.Code
-		if strings.Contains(comment, ") and (_inductor/") {
+		if strings.Contains(comment, " and (_inductor/") {
 			n.Code = strings.TrimSpace(n.Code + " (bound added by the backend)")
 		}
 		return n

@@ -73,6 +73,7 @@ func commentPos(comment string) logs.Pos {
 		return logs.Pos{}
 	}
 	place, _, _ := strings.Cut(comment[i+2:], " (")
+	place = strings.TrimSuffix(place, " and")
 	at, fn, ok := strings.Cut(strings.TrimSpace(place), " in ")
 	if !ok {
 		return logs.Pos{}

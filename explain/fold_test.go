@@ -1,0 +1,360 @@
+package explain
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"tcdbg/logs"
+	"tcdbg/tracer/breaks"
+)
+
+// traceOf writes a trace with the engine's own writer and opens it.
+func traceOf(t testing.TB, emit func(w *logs.Writer)) *Report {
+	t.Helper()
+	var b bytes.Buffer
+	at := time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
+	emit(logs.NewWriter(&b, logs.WriterOptions{PID: 7, Now: func() time.Time { at = at.Add(time.Millisecond); return at }}))
+	path := filepath.Join(t.TempDir(), "trace.log")
+	if err := os.WriteFile(path, b.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return report(t, path)
+}
+
+func id(frame, compile int) logs.CompileID { return logs.CompileID{Frame: frame, Compile: compile} }
+
+// engineRun is a run of our own engine: bar breaks on a branch and resumes, is
+// compiled again for another size, and runs kernels.
+func engineRun(w *logs.Writer) {
+	pos := logs.Pos{File: "/u/model.go", Line: 12, Col: 5, EndCol: 9, Func: "bar", Code: "if b.Sum().Lt(0).Bool() {"}
+	w.Emit(logs.Artifact(logs.NoCompile, logs.RunInfo{Tcdbg: "0.1", Program: "model.go", Args: []string{"-x"}}))
+	frame := func(f, c int, name string, parent int) {
+		w.Emit(logs.Out{Kind: "dynamo_start", ID: id(f, c), Meta: map[string]any{"stack": w.Stack([]logs.Frame{{File: "/u/model.go", Line: 30, Name: "main"}, {File: "/u/model.go", Line: 10, Name: name}})}})
+		w.Emit(logs.Artifact(id(f, c), logs.FrameInfo{Name: name, Pos: logs.Pos{File: "/u/model.go", Line: 10 + f, Func: name}, Parent: parent}))
+	}
+	done := func(f, c int, s float64, ops int) {
+		w.Emit(logs.Out{Kind: "compilation_metrics", ID: id(f, c), Meta: map[string]any{"guard_count": 1, "has_guarded_code": true, "graph_op_count": ops, "entire_frame_compile_time_s": s}})
+	}
+	graph := func(f, c int) {
+		w.Emit(logs.Out{Kind: "dynamo_output_graph", ID: id(f, c), Payload: []byte("class GraphModule(torch.nn.Module):\n    def forward(self, L_a_: \"f32[8][1]cpu\"):\n        l_a_ = L_a_\n\n        # File: /u/model.go:11 in bar, code: a.Abs()\n        abs_1: \"f32[8][1]cpu\" = torch.abs(l_a_);  l_a_ = None\n        return (abs_1,)\n")})
+		w.Emit(logs.Artifact(id(f, c), logs.GraphCode{Name: "g", Go: "func g() {}", Table: "opcode ...", Ops: []string{"abs"}}))
+	}
+	frame(0, 0, "bar", -1)
+	w.Emit(logs.Text(id(0, 0), "dynamo_graph_break_reason", "Graph break in user code at /u/model.go:12\nGraph Break Reason: Data-dependent branching\n  Explanation: own words\n\n For more details about this graph break, please visit: x/gb/gb0170.html\n"))
+	w.Emit(logs.Artifact(id(0, 0), logs.Break{
+		Code: breaks.DataDependentBranching, Type: "Data-dependent branching", Fixability: "fixable by you", Pos: pos, Stack: []logs.Pos{{File: "/u/model.go", Line: 30, Func: "main"}, pos},
+		Value: []logs.Pos{{Line: 12, Func: "Sum"}}, Before: []string{"abs"}, Frame: "bar", Resume: "torch_dynamo_resume_in_bar_at_12",
+	}))
+	graph(0, 0)
+	w.Emit(logs.Artifact(id(0, 0), logs.Guards{Guards: []logs.Guard{{Source: "L['a']", Kind: "TENSOR_MATCH", Text: "size=[8]"}}}))
+	w.Emit(logs.Out{Kind: "inductor_output_code", ID: id(0, 0), Meta: map[string]string{"filename": "/k.c"}, Payload: []byte("void k(void) {\n}\n")})
+	w.Emit(logs.Artifact(id(0, 0), logs.Provenance{Graph: "g", Kernels: []logs.Kernel{
+		{Name: "fused_abs_0", Graph: "g", Ops: []string{"abs"}, Bytes: 64, From: 1, To: 2, Lines: []logs.KernelLine{{Line: 1, Nodes: []string{"abs_1"}, Pos: []logs.Pos{pos}}}},
+		{Name: "aten.mm", Extern: true, Reason: "no template", Ops: []string{"mm"}},
+	}}))
+	w.Emit(logs.Artifact(id(0, 0), logs.FusionStep{A: "op0", B: "op1", Fused: true, Nodes: []string{"op0_op1"}}))
+	w.Emit(logs.Artifact(id(0, 0), logs.PassStep{Stage: "aot", Pass: "cse"}))
+	w.Emit(logs.Artifact(id(0, 0), logs.MemoryPlan{ArenaBytes: 64, SumBytes: 128}))
+	done(0, 0, 0.5, 1)
+	frame(1, 0, "torch_dynamo_resume_in_bar_at_12", 0)
+	graph(1, 0)
+	done(1, 0, 0.25, 1)
+	w.Emit(logs.Text(id(0, 1), "recompile_reasons", `["0/0: tensor 'L['a']' size mismatch at index 0. expected 8, actual 9"]`))
+	w.Emit(logs.Artifact(id(0, 1), logs.GuardMiss{Call: 3, Failures: []logs.GuardFailure{{
+		Entry: 0, Guard: logs.Guard{Source: "L['a']", Kind: "TENSOR_MATCH", Expected: "8", Pos: pos}, Actual: "9",
+		Message: "tensor 'L['a']' size mismatch at index 0. expected 8, actual 9", Argument: "x", Dim: 0,
+	}}}))
+	frame(0, 1, "bar", -1)
+	done(0, 1, 0.1, 1)
+	w.Emit(logs.Artifact(logs.NoCompile, logs.Aggregate{Frames: []logs.FrameCalls{{Frame: 0, Calls: 5, Hits: 3, EagerOps: 2}}, Kernels: []logs.KernelTime{{Graph: "g", Kernel: "fused_abs_0", Calls: 5, Nanos: 100}}}))
+	w.Emit(logs.Artifact(logs.NoCompile, logs.State{State: "exited", Code: 0}))
+}
+
+// TestEngineRun: our own trace gives the same report as PyTorch's would, with
+// what only our engine knows.
+func TestEngineRun(t *testing.T) {
+	r := traceOf(t, engineRun)
+	n := r.Totals
+	if n.UnexplainedRecords != 0 || n.Frames != 2 || n.Compiles != 3 || n.Graphs != 2 || n.Breaks != 1 || n.Recompiles != 1 || n.Kernels != 1 {
+		t.Errorf("totals %+v", n)
+	}
+	if r.Engine != "tcdbg 0.1" || r.Live || r.State.State != "exited" {
+		t.Errorf("engine %q, live %v, state %+v", r.Engine, r.Live, r.State)
+	}
+	bar := r.Frames[0]
+	if bar.Calls != 5 || bar.EagerOps != 2 || len(bar.Resumes) != 1 || r.Frames[1].Parent != bar {
+		t.Errorf("frame %+v", bar)
+	}
+	g := r.Breaks[0]
+	if b := g.Lead; b.Pos.Col != 5 || b.Outcome != "resumed" || b.After == nil || b.Fixability != "fixable by you" || g.EagerOps != 2 || g.Seconds != 0.25 {
+		t.Errorf("break %+v in %+v", b, g)
+	}
+	rc := r.Recompiles[0]
+	if f := rc.Failures[0]; f.Expected != "8" || f.Actual != "9" || f.Dim != 0 || f.Pos.Line != 12 || rc.Call != 3 {
+		t.Errorf("recompile %+v", rc)
+	}
+	if want := "size 0 of x changes (8 -> 9): call compiler.MarkDynamic(x, 0) before the first call"; rc.Fix.Text != want {
+		t.Errorf("advice %q, want %q", rc.Fix.Text, want)
+	}
+	k := r.Kernels[0]
+	if k.Load() != "void k(void) {\n}\n" || k.Nanos != 100 || k.Calls != 5 || k.Lang != "c" || r.Kernels[1].Lang != "extern" {
+		t.Errorf("kernel %+v", k)
+	}
+	if nodes := r.Graphs[0].Nodes(); len(nodes) != 3 || nodes[1].Target != "torch.abs" || nodes[1].Pos.Line != 11 {
+		t.Errorf("nodes %+v", nodes)
+	}
+	if root := bar.Compiles[0].Guards.Root(); root == nil || root.Children[0].Children[0].Text != "size=[8]" {
+		t.Errorf("guards %+v", root)
+	}
+}
+
+// TestInventedKeyRaisesByOne: unexplained_records counts exactly the records
+// of unknown kinds, and of unknown versions.
+func TestInventedKeyRaisesByOne(t *testing.T) {
+	r := traceOf(t, func(w *logs.Writer) {
+		engineRun(w)
+		w.Emit(logs.Out{Kind: "brand_new", ID: logs.NoCompile})
+	})
+	if n := r.Totals.UnexplainedRecords; n != 1 || r.ByKind["brand_new"] != 1 {
+		t.Errorf("%d unexplained, %d of the new kind", n, r.ByKind["brand_new"])
+	}
+	r = traceOf(t, func(w *logs.Writer) {
+		w.Emit(logs.Text(logs.NoCompile, "unheard_of", "x"))
+		w.Emit(logs.Text(logs.NoCompile, "tcdbg_break", `{"v": 99, "data": {}}`))
+	})
+	if n := r.Totals.UnexplainedRecords; n != 2 {
+		t.Errorf("%d unexplained, want the new artifact and the new version", n)
+	}
+}
+
+// TestSnapshotsDoNotChange: a snapshot stays as it was taken while records
+// come in.
+func TestSnapshotsDoNotChange(t *testing.T) {
+	st, err := logs.Open([]string{"testdata/traces/pytorch-2.15/train_small.log.zst"}, logs.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer st.Close()
+	f := NewFold(st)
+	f.SetLive(true)
+	var snaps []*Report
+	var texts []string
+	n := 0
+	done := make(chan struct{})
+	go func() { // another goroutine reads snapshots meanwhile: for the race detector
+		defer close(done)
+		for range 50 {
+			if err := WriteText(&bytes.Buffer{}, f.Snapshot()); err != nil {
+				t.Error(err)
+			}
+		}
+	}()
+	err = st.Read(context.Background(), func(r *logs.Record) {
+		f.Add(r)
+		if n++; n%150 == 0 {
+			s := f.Snapshot()
+			snaps = append(snaps, s)
+			texts = append(texts, render(t, s))
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-done
+	for i, s := range snaps {
+		if render(t, s) != texts[i] {
+			t.Errorf("snapshot %d changed after it was taken", i)
+		}
+	}
+	if a, b := f.Snapshot(), f.Snapshot(); a != b {
+		t.Error("without new records a snapshot is made anew")
+	}
+}
+
+func render(t testing.TB, r *Report) string {
+	t.Helper()
+	var b bytes.Buffer
+	if err := WriteJSON(&b, r); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+// program is a PyTorch trace of functions with prints, as a person edits them.
+type program struct {
+	fn, code string
+	line     int
+}
+
+func traceOfProgram(t testing.TB, list []program) *Report {
+	return traceOf(t, func(w *logs.Writer) {
+		for i, p := range list {
+			w.Emit(logs.Out{Kind: "dynamo_start", ID: id(i, 0), Meta: map[string]any{"stack": w.Stack([]logs.Frame{{File: "/u/m.py", Line: p.line - 1, Name: p.fn}})}})
+			w.Emit(logs.Text(id(i, 0), "dynamo_graph_break_reason", fmt.Sprintf("Graph break in user code at /u/m.py:%d\nGraph Break Reason: Encountered graph break when attempting to trace CALL: a function call, e.g. f(x, y):\n\nFailed to trace builtin operator\n  Explanation: x\n\nUser code traceback:\n  File \"/u/m.py\", line %d, in %s\n    %s\n", p.line, p.line, p.fn, p.code)))
+		}
+	})
+}
+
+// TestDiffByCause: edits elsewhere move breaks, they do not make new ones.
+func TestDiffByCause(t *testing.T) {
+	base := []program{{"f", "print('a')", 10}, {"f", "print('b')", 12}, {"g", "print('c')", 20}}
+	for _, c := range []struct {
+		name              string
+		after             []program
+		fresh, fixed, mov int
+	}{
+		{"nothing", base, 0, 0, 0},
+		{"20 lines above", []program{{"f", "print('a')", 30}, {"f", "print('b')", 32}, {"g", "print('c')", 40}}, 0, 0, 3},
+		{"renamed function", []program{{"f", "print('a')", 10}, {"f", "print('b')", 12}, {"h", "print('c')", 20}}, 0, 0, 1},
+		{"swapped", []program{{"f", "print('b')", 10}, {"f", "print('a')", 12}, {"g", "print('c')", 20}}, 0, 0, 2},
+		{"one fixed", base[1:], 0, 1, 0},
+		{"one new", append([]program{{"k", "print('d')", 50}}, base...), 1, 0, 0},
+		{"line edited a little", []program{{"f", "print('a', x)", 10}, base[1], base[2]}, 0, 0, 1},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			d := Diff(traceOfProgram(t, base), traceOfProgram(t, c.after)).Breaks
+			if len(d.New) != c.fresh || len(d.Fixed) != c.fixed || len(d.Moved) != c.mov {
+				t.Errorf("%d new, %d fixed, %d moved; want %d, %d, %d: %+v", len(d.New), len(d.Fixed), len(d.Moved), c.fresh, c.fixed, c.mov, d)
+			}
+		})
+	}
+}
+
+func TestDiffText(t *testing.T) {
+	a, b := report(t, "testdata/traces/pytorch-2.11/trace_00_gb_cpu.log.zst"), report(t, "testdata/traces/pytorch-2.11/trace_03_fg_cpu.log.zst")
+	var out bytes.Buffer
+	if err := WriteDiffText(&out, Diff(a, b)); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(out.String(), "0 new, 20 fixed, 0 moved") {
+		t.Errorf("diff is\n%s", out.String())
+	}
+	out.Reset()
+	if err := WriteDiffJSON(&out, Diff(a, a)); err != nil {
+		t.Fatal(err)
+	}
+	var j struct{ Breaks struct{ Same int } }
+	if err := json.Unmarshal(out.Bytes(), &j); err != nil || j.Breaks.Same != 20 {
+		t.Errorf("a report against itself: %v, %d the same", err, j.Breaks.Same)
+	}
+}
+
+// TestCheck: limits, baseline, and annotations that GitHub understands.
+func TestCheck(t *testing.T) {
+	base := []program{{"f", "print('a')", 10}, {"g", "print('b')", 20}}
+	r := traceOfProgram(t, base)
+	if v := Check(r, NoLimits, nil); len(v) != 0 {
+		t.Errorf("without limits: %+v", v)
+	}
+	l := NoLimits
+	if l.MaxBreaks = 2; len(Check(r, l, nil)) != 0 {
+		t.Error("two breaks violate a limit of two")
+	}
+	l.MaxBreaks = 1
+	v := Check(r, l, nil)
+	if len(v) != 3 || v[0].Rule != "max-breaks" || v[1].Pos.Line != 10 {
+		t.Errorf("violations %+v", v)
+	}
+	var out bytes.Buffer
+	if err := WriteAnnotations(&out, v[1:2], "/u"); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.HasPrefix(out.String(), "::error file=m.py,line=10,title=tcdbg break::GB0059 ") {
+		t.Errorf("annotation %q", out.String())
+	}
+	var file bytes.Buffer
+	if err := WriteBaseline(&file, NewBaseline(r)); err != nil {
+		t.Fatal(err)
+	}
+	known, err := ReadBaseline(&file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	moved := traceOfProgram(t, []program{{"f", "print('a')", 15}, {"g2", "print('b')", 29}})
+	if v := Check(moved, NoLimits, known); len(v) != 0 {
+		t.Errorf("moved breaks are not in the baseline: %+v", v)
+	}
+	more := traceOfProgram(t, append(base, program{"h", "print('zzz')", 40}))
+	if v := Check(more, NoLimits, known); len(v) != 1 || v[0].Pos.Line != 40 {
+		t.Errorf("one new break gives %+v", v)
+	}
+	if _, err := ReadBaseline(strings.NewReader(`{"version": 7}`)); err == nil {
+		t.Error("an unknown version is read")
+	}
+}
+
+// TestHostileText: nothing of a trace reaches a terminal or a page unescaped.
+func TestHostileText(t *testing.T) {
+	evil := "\x1b[31m<script>alert(1)</script>\u202e../../x\x07\r::error::"
+	r := traceOf(t, func(w *logs.Writer) {
+		w.Emit(logs.Out{Kind: "dynamo_start", ID: id(0, 0), Meta: map[string]any{"stack": w.Stack([]logs.Frame{{File: evil, Line: 1, Name: evil}})}})
+		w.Emit(logs.Text(id(0, 0), "dynamo_graph_break_reason", "Graph break in user code at "+evil+":3\nGraph Break Reason: "+evil+"\n  Explanation: "+evil+"\n"))
+		w.Emit(logs.Text(id(0, 1), "recompile_reasons", "0/0: tensor '"+evil+"' size mismatch at index 0. expected 1, actual 2"))
+		w.Emit(logs.Text(logs.NoCompile, "unknown_"+evil, evil))
+	})
+	r.Title = evil
+	l := NoLimits
+	l.MaxBreaks, l.MaxRecompiles = 0, 0
+	for name, write := range map[string]func(b *bytes.Buffer) error{
+		"text":        func(b *bytes.Buffer) error { return WriteText(b, r) },
+		"html":        func(b *bytes.Buffer) error { return WriteHTML(b, r) },
+		"json":        func(b *bytes.Buffer) error { return WriteJSON(b, r) },
+		"chrome":      func(b *bytes.Buffer) error { return WriteChrome(b, r) },
+		"diff":        func(b *bytes.Buffer) error { return WriteDiffText(b, Diff(&Report{}, r)) },
+		"annotations": func(b *bytes.Buffer) error { return WriteAnnotations(b, Check(r, l, nil), "") },
+		"violations":  func(b *bytes.Buffer) error { return WriteViolations(b, Check(r, l, nil)) },
+	} {
+		var b bytes.Buffer
+		if err := write(&b); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		for _, bad := range []string{"\x1b", "\x07", "\r"} {
+			if strings.Contains(b.String(), bad) {
+				t.Errorf("%s holds %q", name, bad)
+			}
+		}
+		if name == "html" && strings.Contains(b.String(), "<script>alert") {
+			t.Error("html holds the trace's script")
+		}
+		if name == "annotations" && strings.Count(b.String(), "\n") != strings.Count(b.String(), "::error file")+strings.Count(b.String(), "::error title") {
+			t.Errorf("a trace makes annotations of its own:\n%s", b.String())
+		}
+	}
+}
+
+// TestChromeTraceIsValid: Perfetto wants an object with traceEvents.
+func TestChromeTraceIsValid(t *testing.T) {
+	var b bytes.Buffer
+	if err := WriteChrome(&b, report(t, "testdata/traces/pytorch-2.15/train_small.log.zst")); err != nil {
+		t.Fatal(err)
+	}
+	var v struct {
+		TraceEvents []struct {
+			Name, Ph string
+			TS       float64
+			Dur      *float64
+		}
+	}
+	if err := json.Unmarshal(b.Bytes(), &v); err != nil {
+		t.Fatal(err)
+	}
+	whole := 0
+	for _, e := range v.TraceEvents {
+		if e.Ph == "X" {
+			whole++
+			if e.Dur == nil || *e.Dur < 0 || e.TS <= 0 {
+				t.Errorf("event %+v", e)
+			}
+		}
+	}
+	if whole != 445 {
+		t.Errorf("%d phases, want 445: one for each pair of events", whole)
+	}
+}
