@@ -50,6 +50,8 @@ type feedState struct {
 	took   time.Duration
 	cancel context.CancelFunc
 	done   chan struct{} // closed when the trace was read to its end
+	exited chan struct{} // closed when the child has ended
+	stands logs.State    // what the engine said last, as of the last snapshot
 }
 
 func (f *feed) now() *feedState {
@@ -121,6 +123,7 @@ func (f *feed) fail(err error) {
 
 // watch waits for the child's end and then lets the trace be read to its end.
 func (f *feed) watch(st *feedState) {
+	st.exited = make(chan struct{})
 	f.guard(func() {
 		e, err := st.child.wait()
 		if err != nil {
@@ -129,6 +132,7 @@ func (f *feed) watch(st *feedState) {
 		f.mu.Lock()
 		st.live, st.ended, st.took = false, &e, time.Since(st.start)
 		f.mu.Unlock()
+		close(st.exited)
 		st.cancel()
 		<-st.done
 		f.compare(st)
@@ -138,41 +142,46 @@ func (f *feed) watch(st *feedState) {
 // close ends the run: the engine with its control channel, a foreign program
 // by a signal.
 func (st *feedState) close() {
-	if st.child != nil && st.running() {
-		st.child.end(st)
+	if st.child != nil {
+		st.child.end(st.exited)
 	}
-	if st.cancel != nil {
-		st.cancel()
-		<-st.done
-	}
-}
-
-func (st *feedState) running() bool {
-	return st.child.cmd.ProcessState == nil && syscall.Kill(st.child.cmd.Process.Pid, 0) == nil
+	st.cancel()
+	<-st.done
 }
 
 // patience is how long a program that was told to end may take.
 const patience = 2 * time.Second
 
-// end tells the child to end, and ends it where it does not.
-func (c *child) end(st *feedState) {
+// end tells the child to end, and ends it where it does not. exited is closed
+// when it has.
+func (c *child) end(exited <-chan struct{}) {
+	select {
+	case <-exited:
+		return
+	default:
+	}
 	if c.control != nil {
 		c.control.Close()
 	} else {
 		c.signal(syscall.SIGTERM)
 	}
-	deadline := time.Now().Add(patience)
-	for st.running() {
-		if time.Now().After(deadline) {
-			c.signal(syscall.SIGKILL)
-			return
-		}
-		time.Sleep(5 * time.Millisecond)
+	select {
+	case <-exited:
+	case <-time.After(patience):
+		c.signal(syscall.SIGKILL)
+		<-exited
 	}
 }
 
 // Snapshot implements tui.Feed.
-func (f *feed) Snapshot() *explain.Report { return f.now().fold.Snapshot() }
+func (f *feed) Snapshot() *explain.Report {
+	st := f.now()
+	r := st.fold.Snapshot()
+	f.mu.Lock()
+	st.stands = r.State
+	f.mu.Unlock()
+	return r
+}
 
 // Run implements tui.Feed.
 func (f *feed) Run() tui.Run {
@@ -181,6 +190,12 @@ func (f *feed) Run() tui.Run {
 	st := f.state
 	r := tui.Run{Title: f.title, Root: f.root, Live: st.live, Start: st.start, Elapsed: st.took}
 	r.Watched, r.Changes = f.watched, f.changes
+	if st.live && st.stands.State == "paused" {
+		r.Paused = true
+		if w := st.stands.Where; w != nil {
+			r.Where = fmt.Sprintf("%s:%d", filepath.Base(w.File), w.Line)
+		}
+	}
 	r.Control = st.live && st.child != nil && st.child.control != nil
 	if f.broken != nil {
 		r.Ended, r.Failed, r.Live = f.broken.Error(), true, false
