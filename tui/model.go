@@ -215,13 +215,21 @@ func (m *Model) poll() tea.Cmd {
 	}
 }
 
+// idle is how much seldomer a run that has ended is looked at: it can only
+// begin again.
+const idle = 8
+
 // again plans the next poll: never more than a fifth of the time is spent on
 // making rows.
 func (m *Model) again(took time.Duration) tea.Cmd {
 	if m.opt.Poll == 0 {
 		return nil
 	}
-	return tea.Tick(max(m.opt.Poll, 5*took), func(time.Time) tea.Msg { return pollMsg{} })
+	every := m.opt.Poll
+	if !m.run.Live && !m.report.Live && m.version > 0 {
+		every *= idle
+	}
+	return tea.Tick(max(every, 5*took), func(time.Time) tea.Msg { return pollMsg{} })
 }
 
 // take shows a new report without moving what the eye is on.
@@ -474,9 +482,12 @@ func (m *Model) loadTexts() tea.Cmd {
 	return tea.Batch(cmds...)
 }
 
+// framesPerSecond bounds how often the terminal is written to.
+const framesPerSecond = 30
+
 // Start shows the screens on the terminal until the user quits or ctx ends.
 func Start(ctx context.Context, m *Model, opts ...tea.ProgramOption) error {
-	opts = append(opts, tea.WithContext(ctx), tea.WithAltScreen())
+	opts = append(opts, tea.WithContext(ctx), tea.WithAltScreen(), tea.WithFPS(framesPerSecond))
 	if m.opt.Mouse {
 		opts = append(opts, tea.WithMouseCellMotion())
 	}
