@@ -270,11 +270,15 @@ func epilogueFits(a, b *Group, u *union) *misfit {
 	return nil
 }
 
+// recordedNodes bounds the programs whose schedule is listed with every step: in
+// larger ones the lists would grow with the square of the program.
+const recordedNodes = 256
+
 func (s *scheduler) record(step logs.FusionStep) {
 	if s.opt.Record == nil {
 		return
 	}
-	if step.Fused || len(s.groups) <= 64 {
+	if len(s.prog.Nodes) <= recordedNodes {
 		for _, g := range s.groups {
 			if !g.dead {
 				step.Nodes = append(step.Nodes, g.Name())

@@ -41,7 +41,9 @@ type Group struct {
 	preds       map[*Group]bool
 	succs       map[*Group]bool
 	dead        bool // merged into another group
-	visited     int  // stamp of the last search that came by
+	name        string
+	named       int // items when name was made
+	visited     int // stamp of the last search that came by
 }
 
 // access is one use of a buffer by a group.
@@ -143,6 +145,9 @@ func (g *Group) typed() bool { return slices.ContainsFunc(g.Vars, func(v Var) bo
 
 // Name joins the names of the nodes: op4_op5.
 func (g *Group) Name() string {
+	if g.named == len(g.Items) {
+		return g.name
+	}
 	var parts []string
 	for _, it := range g.Items {
 		parts = append(parts, it.Node.Name)
@@ -150,7 +155,8 @@ func (g *Group) Name() string {
 	if len(parts) > 8 {
 		parts = append(append(parts[:4:4], "to"), parts[len(parts)-3:]...)
 	}
-	return strings.Join(parts, "_")
+	g.name, g.named = strings.Join(parts, "_"), len(g.Items)
+	return g.name
 }
 
 // ranges prints the loops for people: [4096 | 4096].
