@@ -1,0 +1,131 @@
+package logs
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"os"
+	"testing"
+
+	"github.com/klauspost/compress/zstd"
+)
+
+// seeds reads real logs of the neighbouring package's testdata.
+func seeds(f *testing.F, names ...string) [][]byte {
+	f.Helper()
+	var out [][]byte
+	for _, n := range names {
+		b, err := os.ReadFile("../explain/testdata/traces/" + n + ".zst")
+		if err != nil {
+			f.Fatal(err)
+		}
+		d, err := zstd.NewReader(nil)
+		if err != nil {
+			f.Fatal(err)
+		}
+		text, err := d.DecodeAll(b, nil)
+		if err != nil {
+			f.Fatal(err)
+		}
+		d.Close()
+		out = append(out, text)
+	}
+	return out
+}
+
+// FuzzTrace: any bytes are cut into records whose places are true: reading
+// them again on demand gives the same.
+func FuzzTrace(f *testing.F) {
+	for _, b := range seeds(f, "pytorch-2.11/trace_0rccpu.log", "pytorch-2.11/trace_3fucpu.log") {
+		f.Add(b[:min(len(b), 6000)])
+		f.Add(b[len(b)/2 : min(len(b), len(b)/2+6000)])
+	}
+	f.Add([]byte(prefix + `{"a": {}}` + "\n\tx\n\n\ty\n" + prefix + "{"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		st, err := Open([]string{"-"}, Options{Stdin: bytes.NewReader(data), SpoolMemory: 1 << 30})
+		if err != nil {
+			return
+		}
+		defer st.Close()
+		var recs []*Record
+		if err := st.Read(context.Background(), func(r *Record) { recs = append(recs, r.Keep()) }); err != nil {
+			return
+		}
+		for i, r := range recs {
+			again, err := st.Record(i)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if again.Key() != r.Key() || again.Text() != r.Text() || again.ID != r.ID || again.Place != r.Place {
+				t.Errorf("record %d: %+v read again is %+v", i, r, again)
+			}
+			r.Stack("stack")
+			r.Stack("")
+		}
+	})
+}
+
+// FuzzTextLine: the lexer of prefixes takes any line.
+func FuzzTextLine(f *testing.F) {
+	for _, b := range seeds(f, "pytorch-2.15/loops.txt", "pytorch-2.11/logs_4cgcuda.txt") {
+		for i, line := range bytes.Split(b, []byte("\n")) {
+			if i < 60 {
+				f.Add(line)
+			}
+		}
+	}
+	f.Add([]byte("[W 250221 12:16:33 id:2] x"))
+	f.Add([]byte("I0221 120624.445 file.py:282] x"))
+	f.Add([]byte("[2024-01-04 13:26:12,345] [0/0] torch.x.__graph_breaks: [DEBUG] x"))
+	f.Fuzz(func(t *testing.T, line []byte) {
+		l := lexLine(line)
+		if l.hasID && l.autograd < 0 && l.id.Frame < 0 {
+			t.Errorf("an id without a frame: %+v", l)
+		}
+	})
+}
+
+// FuzzText: any text becomes a sound trace.
+func FuzzText(f *testing.F) {
+	for _, b := range seeds(f, "pytorch-2.11/logs_02_ex_cpu.txt", "pytorch-2.11/logs_03_fg_cpu.txt", "pytorch-2.11/logs_1rccpu.txt", "pytorch-2.15/ddp_train.txt") {
+		f.Add(b[:min(len(b), 4000)])
+	}
+	f.Add([]byte(table))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if binary(data) || looksLikeTrace(data) {
+			return
+		}
+		st, err := Open([]string{"-"}, Options{Stdin: bytes.NewReader(data)})
+		if err != nil {
+			return
+		}
+		defer st.Close()
+		if err := st.Read(context.Background(), func(r *Record) { r.Payload() }); err != nil {
+			return
+		}
+		if s := st.Stats(); s.BadJSON+s.MD5Mismatch+s.Stray != 0 {
+			t.Errorf("converted text is a damaged trace: %+v", s)
+		}
+	})
+}
+
+// FuzzJSON: what encoding/json accepts as an object, the scanner walks over
+// whole, with the same keys.
+func FuzzJSON(f *testing.F) {
+	f.Add([]byte(`{"a": [1, {"b": "\"}"}], "c": null, "d": -1.5e3, "a": ""}`))
+	f.Add([]byte(`{}`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		var want map[string]json.RawMessage
+		n := 0
+		ok := EachField(data, func(k, v []byte) bool {
+			n++
+			JSONString(v)
+			JSONStrings(v)
+			JSONInt(v)
+			return true
+		})
+		if json.Unmarshal(data, &want) == nil && want != nil && (!ok || n < len(want)) {
+			t.Errorf("scanned %d of %d fields, ok %v", n, len(want), ok)
+		}
+	})
+}

@@ -1,0 +1,97 @@
+package fx
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+)
+
+const code = `class GraphModule(torch.nn.Module):
+    def forward(self, L_a_: "f32[10][1]cpu", L_b_: "f32[10][1]cpu", s77: "Sym(s77)"):
+        l_a_ = L_a_
+        l_b_ = L_b_
+
+        # File: /u/m.py:4 in bar, code: x = a / (torch.abs(a) + 1)
+        abs_1: "f32[10][1]cpu" = torch.abs(l_a_)
+        add: "f32[10][1]cpu" = abs_1 + 1;  abs_1 = None
+        x: "f32[10][1]cpu" = l_a_ / add;  l_a_ = add = None
+
+        # File: /u/m.py:5 in bar, code: if b.sum() < 0:
+        sum_1: "f32[][]cpu" = l_b_.sum()
+        lt: "b8[][]cpu" = sum_1 < 0;  sum_1 = None
+        item = x[0]
+        w = self.weight
+        y = self.L__self___lin(item);  item = None
+        neg = -y
+        return (x, lt)
+`
+
+func TestCode(t *testing.T) {
+	g := Parse(code)
+	var got []string
+	for _, n := range g.Nodes {
+		got = append(got, n.Name+" "+n.Op+" "+n.Target+" "+strings.Join(n.Args, ","))
+	}
+	want := []string{
+		"l_a_ placeholder L_a_ ", "l_b_ placeholder L_b_ ", "s77 placeholder s77 ",
+		"abs_1 call_function torch.abs l_a_", "add call_function operator.add abs_1", "x call_function operator.truediv l_a_,add",
+		"sum_1 call_method sum l_b_", "lt call_function operator.lt sum_1", "item call_function operator.getitem x",
+		"w get_attr weight ", "y call_module L__self___lin item", "neg call_function operator.neg y", "output output output x,lt",
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+	if n := g.Nodes[5]; n.Type != "f32[10][1]cpu" || n.Source != (Source{"/u/m.py", 4, "bar", "x = a / (torch.abs(a) + 1)"}) {
+		t.Errorf("node %+v", n)
+	}
+	if ops := strings.Join(g.Operators(), " "); ops != "abs add truediv sum lt L__self___lin neg" {
+		t.Errorf("operators %s", ops)
+	}
+}
+
+func TestTable(t *testing.T) {
+	g := Parse(`opcode         name    target                                                  args              kwargs
+-------------  ------  ------------------------------------------------------  ----------------  --------
+placeholder    l_a_    L_a_                                                    ()                {}
+call_function  abs_1   <built-in method abs of type object at 0x7f8d259298a0>  (l_a_,)           {}
+call_function  add     <built-in function add>                                 (abs_1, 1)        {}
+call_method    sum_1   sum                                                     (add,)            {}
+output         output  output                                                  ((sum_1,),)       {}
+`)
+	if ops := strings.Join(g.Operators(), " "); ops != "abs add sum" || len(g.Nodes) != 5 || strings.Join(g.Nodes[2].Args, "") != "abs_1" {
+		t.Errorf("operators %s, nodes %+v", ops, g.Nodes)
+	}
+}
+
+func TestListing(t *testing.T) {
+	g := Parse("graph():\n    %x : [num_users=1] = placeholder[target=x]\n    %mm : Tensor \"f32[4]\"[num_users=1] = call_function[target=torch.ops.aten.mm.default](args = (%x, %x), kwargs = {})\n    return %mm\n")
+	if len(g.Nodes) != 3 || g.Nodes[1].Type != "f32[4]" || g.Nodes[1].Operator() != "aten.mm.default" || g.Nodes[2].Op != "output" {
+		t.Errorf("nodes %+v", g.Nodes)
+	}
+}
+
+func TestNestedClasses(t *testing.T) {
+	g := Parse("class GraphModule(torch.nn.Module):\n    def forward(self, x):\n        y = x + 1\n        return (y,)\n\n    class cond_true_0(torch.nn.Module):\n        def forward(self, z):\n            w = z * 2\n            return (w,)\n")
+	if len(g.Subs) != 1 || g.Subs[0].Name != "cond_true_0" || strings.Join(g.Operators(), "") != "add" || strings.Join(g.Subs[0].Operators(), "") != "mul" {
+		t.Errorf("graph %+v", g)
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	f.Add(code)
+	f.Add("graph():\n    %x : [num_users=1] = placeholder[target=x]\n")
+	f.Add("opcode  name  target  args  kwargs\n------  ----  ------  ----  ------\noutput  output  output  ()  {}\n")
+	f.Fuzz(func(t *testing.T, text string) {
+		g := Parse(text)
+		if g == nil {
+			return
+		}
+		g.Operators()
+		g.Placeholders()
+		for _, n := range g.Nodes {
+			if n.Op == "" {
+				t.Errorf("a node without an op: %+v", n)
+			}
+		}
+	})
+}
