@@ -61,6 +61,7 @@ func standardIntrinsics() map[string]Intrinsic {
 	addAtomicPointer(m)
 	addRuntime(m)
 	addEncoding(m)
+	m["tcdbg/torch.Fields"] = torchFields
 	m["tcdbg/torch.Compile"] = sameFunc("torch.Compile")
 	m["tcdbg/torch/compiler.Disable"] = sameFunc("compiler.Disable")
 	m["tcdbg/torch/compiler.AllowInGraph"] = sameFunc("compiler.AllowInGraph")

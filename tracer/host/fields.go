@@ -1,0 +1,128 @@
+package host
+
+import (
+	"go/types"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"unsafe"
+
+	"tcdbg/torch"
+)
+
+// This file is torch.Fields for the interpreted program: reflection sees boxes
+// in place of its types, so the parts of a module are read by its Go types.
+
+// torchFields replaces torch.Fields.
+func torchFields(th *Thread, _ *Frame, args []unsafe.Pointer, result unsafe.Pointer) {
+	in := th.In
+	t, p := in.Dynamic(types.Universe.Lookup("any").Type(), args[0])
+	var out []torch.Field
+	if t != nil {
+		out = in.fieldsOf(t, p)
+	}
+	if result != nil {
+		*(*[]torch.Field)(result) = out
+	}
+}
+
+// fieldsOf lists the parts of the value of type t at p.
+func (in *Interp) fieldsOf(t types.Type, p unsafe.Pointer) []torch.Field {
+	for {
+		switch u := t.Underlying().(type) {
+		case *types.Pointer:
+			if p = *(*unsafe.Pointer)(p); p == nil {
+				return nil
+			}
+			t = u.Elem()
+			continue
+		case *types.Interface:
+			if t, p = in.Dynamic(t, p); t == nil {
+				return nil
+			}
+			continue
+		case *types.Struct:
+			if n, ok := types.Unalias(t).(*types.Named); ok && n.Obj().Name() == "Tensor" && n.Obj().Pkg() != nil && n.Obj().Pkg().Path() == "tcdbg/torch" {
+				return nil
+			}
+			return in.structFields(t, u, p)
+		case *types.Slice:
+			h := reflect.NewAt(in.Rep(t), p).Elem()
+			return in.elements(u.Elem(), h.Len(), func(i int) unsafe.Pointer { return h.Index(i).Addr().UnsafePointer() })
+		case *types.Array:
+			size := in.Rep(u.Elem()).Size()
+			return in.elements(u.Elem(), int(u.Len()), func(i int) unsafe.Pointer { return unsafe.Add(p, uintptr(i)*size) })
+		case *types.Map:
+			return in.entries(u, reflect.NewAt(in.Rep(t), p).Elem())
+		}
+		return nil
+	}
+}
+
+func (in *Interp) structFields(t types.Type, u *types.Struct, p unsafe.Pointer) []torch.Field {
+	var out []torch.Field
+	rep := in.Rep(t)
+	for i := range u.NumFields() {
+		f := u.Field(i)
+		if !f.Exported() {
+			continue
+		}
+		field, ok := torch.FieldOf(f.Name(), reflect.StructTag(u.Tag(i)))
+		if !ok {
+			continue
+		}
+		q := unsafe.Add(p, rep.Field(i).Offset)
+		switch f.Type().Underlying().(type) {
+		case *types.Struct:
+			if f.Anonymous() {
+				out = append(out, in.fieldsOf(f.Type(), q)...)
+				continue
+			}
+			field.Value = in.boxed(types.NewPointer(f.Type()), unsafe.Pointer(&q))
+		case *types.Pointer, *types.Interface, *types.Slice, *types.Array, *types.Map:
+			field.Value = in.boxed(f.Type(), q)
+		default:
+			continue
+		}
+		out = append(out, field)
+	}
+	return out
+}
+
+func (in *Interp) elements(t types.Type, n int, at func(int) unsafe.Pointer) []torch.Field {
+	out := make([]torch.Field, n)
+	for i := range out {
+		out[i] = torch.Field{Name: strconv.Itoa(i), Value: in.boxed(t, at(i))}
+	}
+	return out
+}
+
+func (in *Interp) entries(t *types.Map, m reflect.Value) []torch.Field {
+	if b, ok := t.Key().Underlying().(*types.Basic); !ok || b.Info()&types.IsString == 0 {
+		return nil
+	}
+	var out []torch.Field
+	for _, k := range m.MapKeys() {
+		v := reflect.New(m.Type().Elem())
+		v.Elem().Set(m.MapIndex(k))
+		out = append(out, torch.Field{Name: k.String(), Value: in.boxed(t.Elem(), v.UnsafePointer())})
+	}
+	slices.SortFunc(out, func(a, b torch.Field) int { return strings.Compare(a.Name, b.Name) })
+	return out
+}
+
+// boxed is the value of type t at p inside an interface, as the program would
+// put it there.
+func (in *Interp) boxed(t types.Type, p unsafe.Pointer) any {
+	var v any
+	if _, isIface := t.Underlying().(*types.Interface); isIface {
+		dyn, q := in.Dynamic(t, p)
+		if dyn == nil {
+			return nil
+		}
+		t, p = dyn, q
+	}
+	in.MakeInterface(unsafe.Pointer(&v), types.Universe.Lookup("any").Type(), t, p)
+	return v
+}
