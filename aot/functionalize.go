@@ -332,6 +332,11 @@ func (f *functionalizer) finish(out *graph.Node) *functional {
 	shared := f.sharedRoots(out)
 	for _, a := range out.Args {
 		n, isNode := a.(*graph.Node)
+		if _, isSize := a.(sym.Int); isSize { // the compiled graph knows the sizes of a call
+			vals = append(vals, a)
+			res.outputs = append(res.outputs, output{index: len(vals) - 1, input: -1})
+			continue
+		}
 		if !isNode {
 			res.outputs = append(res.outputs, output{index: -1, input: -1, value: a})
 			continue

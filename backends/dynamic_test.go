@@ -60,7 +60,7 @@ func TestDynamicShapes(t *testing.T) {
 			var v ops.Value = x
 			for range 4 {
 				v = g.Emit(ops.Mm, g.Emit(ops.Mm, v, g.Emit(ops.Transpose, v, sym.C(0), sym.C(1))), v)
-				v = g.Emit(ops.Mul, v, 0.01)
+				v = g.Emit(ops.Tanh, g.Emit(ops.Mul, v, 0.01))
 			}
 			return []ops.Arg{v, g.Emit(ops.Cat, []ops.Value{v, x}, sym.C(1))}
 		},
