@@ -36,6 +36,7 @@ var kernelTables struct {
 func fillKernels() {
 	for _, family := range []func() map[ops.ID]kernel{
 		unaryKernels, binaryKernels, copyKernels, reduceKernels, matmulKernels, indexKernels, factoryKernels, normKernels,
+		sortKernels, advancedKernels, convKernels, poolKernels,
 	} {
 		for id, k := range family() {
 			if kernelTables.fixed[id] != nil {
@@ -44,8 +45,10 @@ func fillKernels() {
 			kernelTables.fixed[id] = k
 		}
 	}
-	for id, k := range shapeKernels() {
-		kernelTables.dynamic[id] = k
+	for _, family := range []func() map[ops.ID]dynamicKernel{shapeKernels, dataKernels} {
+		for id, k := range family() {
+			kernelTables.dynamic[id] = k
+		}
 	}
 }
 
@@ -201,3 +204,7 @@ func sliceFrom[T any](t *Tensor, from, to int) []T {
 	p := (*T)(t.Ptr())
 	return unsafe.Slice(elem(p, from), to-from)
 }
+
+var oneArg = sym.C(1)
+
+func toMeta(s []int) []sym.Int { return sym.Consts(s) }

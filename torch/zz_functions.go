@@ -19,6 +19,11 @@ func Acosh(self *Tensor) *Tensor {
 	return invoke1(ops.Acosh, nil, self)
 }
 
+// AdaptiveAvgPool1d is torch.adaptive_avg_pool1d(Tensor input, int[1] output_size) -> Tensor.
+func AdaptiveAvgPool1d(input *Tensor, outputSize any) *Tensor {
+	return invoke1(ops.AdaptiveAvgPool1d, nil, input, outputSize)
+}
+
 // Add is torch.add(Operand self, Operand other, *, Scalar alpha=1) -> Tensor.
 func Add(self any, other any, opts ...Option) *Tensor {
 	return invoke1(ops.Add, opts, self, other)
@@ -80,6 +85,11 @@ func Argmin(self *Tensor, opts ...Option) *Tensor {
 	return invoke1(ops.Argmin, opts, self)
 }
 
+// Argsort is torch.argsort(Tensor self, int dim=-1, bool descending=False, bool stable=False) -> Tensor.
+func Argsort(self *Tensor, opts ...Option) *Tensor {
+	return invoke1(ops.Argsort, opts, self)
+}
+
 // AsStrided is torch.as_strided(Tensor self, int[] size, int[] stride, int? storage_offset=None) -> Tensor.
 func AsStrided(self *Tensor, size []int, stride []int, opts ...Option) *Tensor {
 	return invoke1(ops.AsStrided, opts, self, size, stride)
@@ -110,14 +120,29 @@ func Atanh(self *Tensor) *Tensor {
 	return invoke1(ops.Atanh, nil, self)
 }
 
+// AvgPool1d is torch.avg_pool1d(Tensor input, int[1] kernel_size, int[1]? stride=None, int[1] padding=0, bool ceil_mode=False, bool count_include_pad=True, int? divisor_override=None) -> Tensor.
+func AvgPool1d(input *Tensor, kernelSize any, opts ...Option) *Tensor {
+	return invoke1(ops.AvgPool1d, opts, input, kernelSize)
+}
+
 // Baddbmm is torch.baddbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor.
 func Baddbmm(self *Tensor, batch1 *Tensor, batch2 *Tensor, opts ...Option) *Tensor {
 	return invoke1(ops.Baddbmm, opts, self, batch1, batch2)
 }
 
+// BatchNorm is torch.batch_norm(Tensor input, Tensor? running_mean, Tensor? running_var, Tensor? weight=None, Tensor? bias=None, bool training=False, float momentum=0.1, float eps=1e-05) -> Tensor.
+func BatchNorm(input *Tensor, runningMean *Tensor, runningVar *Tensor, opts ...Option) *Tensor {
+	return invoke1(ops.BatchNorm, opts, input, runningMean, runningVar)
+}
+
 // Bernoulli is torch.bernoulli(Tensor self, float? p=None) -> Tensor.
 func Bernoulli(self *Tensor, opts ...Option) *Tensor {
 	return invoke1(ops.Bernoulli, opts, self)
+}
+
+// Bincount is torch.bincount(Tensor self, Tensor? weights=None, int minlength=0) -> Tensor.
+func Bincount(self *Tensor, opts ...Option) *Tensor {
+	return invoke1(ops.Bincount, opts, self)
 }
 
 // BitwiseAnd is torch.bitwise_and(Operand self, Operand other) -> Tensor.
@@ -155,9 +180,32 @@ func Bmm(self *Tensor, mat2 *Tensor) *Tensor {
 	return invoke1(ops.Bmm, nil, self, mat2)
 }
 
+// BroadcastTensors is torch.broadcast_tensors(Tensor[] tensors) -> Tensor[].
+func BroadcastTensors(tensors ...*Tensor) []*Tensor {
+	return invokeList(ops.BroadcastTensors, nil, tensors)
+}
+
+// BroadcastTo is torch.broadcast_to(Tensor self, int[] size) -> Tensor.
+func BroadcastTo(self *Tensor, size ...int) *Tensor {
+	if size == nil {
+		size = []int{}
+	}
+	return invoke1(ops.BroadcastTo, nil, self, size)
+}
+
+// Bucketize is torch.bucketize(Operand input, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor.
+func Bucketize(input any, boundaries *Tensor, opts ...Option) *Tensor {
+	return invoke1(ops.Bucketize, opts, input, boundaries)
+}
+
 // Cat is torch.cat(Tensor[] tensors, int dim=0) -> Tensor.
 func Cat(tensors []*Tensor, opts ...Option) *Tensor {
 	return invoke1(ops.Cat, opts, tensors)
+}
+
+// Cdist is torch.cdist(Tensor x1, Tensor x2, Scalar p=2, str? compute_mode=None) -> Tensor.
+func Cdist(x1 *Tensor, x2 *Tensor, opts ...Option) *Tensor {
+	return invoke1(ops.Cdist, opts, x1, x2)
 }
 
 // Ceil is torch.ceil(Tensor self) -> Tensor.
@@ -168,6 +216,16 @@ func Ceil(self *Tensor) *Tensor {
 // Celu is torch.celu(Tensor input, Scalar alpha=1.0, bool inplace=False) -> Tensor.
 func Celu(input *Tensor, opts ...Option) *Tensor {
 	return invoke1(ops.Celu, opts, input)
+}
+
+// ChannelShuffle is torch.channel_shuffle(Tensor input, int groups) -> Tensor.
+func ChannelShuffle(input *Tensor, groups int) *Tensor {
+	return invoke1(ops.ChannelShuffle, nil, input, groups)
+}
+
+// Chunk is torch.chunk(Tensor self, int chunks, int dim=0) -> Tensor[].
+func Chunk(self *Tensor, chunks int, opts ...Option) []*Tensor {
+	return invokeList(ops.Chunk, opts, self, chunks)
 }
 
 // Clamp is torch.clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor.
@@ -195,6 +253,46 @@ func Clone(self *Tensor, opts ...Option) *Tensor {
 	return invoke1(ops.Clone, opts, self)
 }
 
+// ConstantPadNd is torch.constant_pad_nd(Tensor self, int[] pad, Scalar value=0) -> Tensor.
+func ConstantPadNd(self *Tensor, pad []int, opts ...Option) *Tensor {
+	return invoke1(ops.ConstantPadNd, opts, self, pad)
+}
+
+// Conv1d is torch.conv1d(Tensor input, Tensor weight, Tensor? bias=None, int[1] stride=1, int[1]|str padding=0, int[1] dilation=1, int groups=1) -> Tensor.
+func Conv1d(input *Tensor, weight *Tensor, opts ...Option) *Tensor {
+	return invoke1(ops.Conv1d, opts, input, weight)
+}
+
+// Conv2d is torch.conv2d(Tensor input, Tensor weight, Tensor? bias=None, int[2] stride=1, int[2]|str padding=0, int[2] dilation=1, int groups=1) -> Tensor.
+func Conv2d(input *Tensor, weight *Tensor, opts ...Option) *Tensor {
+	return invoke1(ops.Conv2d, opts, input, weight)
+}
+
+// Conv3d is torch.conv3d(Tensor input, Tensor weight, Tensor? bias=None, int[3] stride=1, int[3]|str padding=0, int[3] dilation=1, int groups=1) -> Tensor.
+func Conv3d(input *Tensor, weight *Tensor, opts ...Option) *Tensor {
+	return invoke1(ops.Conv3d, opts, input, weight)
+}
+
+// ConvTranspose1d is torch.conv_transpose1d(Tensor input, Tensor weight, Tensor? bias=None, int[1] stride=1, int[1] padding=0, int[1] output_padding=0, int groups=1, int[1] dilation=1) -> Tensor.
+func ConvTranspose1d(input *Tensor, weight *Tensor, opts ...Option) *Tensor {
+	return invoke1(ops.ConvTranspose1d, opts, input, weight)
+}
+
+// ConvTranspose2d is torch.conv_transpose2d(Tensor input, Tensor weight, Tensor? bias=None, int[2] stride=1, int[2] padding=0, int[2] output_padding=0, int groups=1, int[2] dilation=1) -> Tensor.
+func ConvTranspose2d(input *Tensor, weight *Tensor, opts ...Option) *Tensor {
+	return invoke1(ops.ConvTranspose2d, opts, input, weight)
+}
+
+// ConvTranspose3d is torch.conv_transpose3d(Tensor input, Tensor weight, Tensor? bias=None, int[3] stride=1, int[3] padding=0, int[3] output_padding=0, int groups=1, int[3] dilation=1) -> Tensor.
+func ConvTranspose3d(input *Tensor, weight *Tensor, opts ...Option) *Tensor {
+	return invoke1(ops.ConvTranspose3d, opts, input, weight)
+}
+
+// Convolution is torch.convolution(Tensor input, Tensor weight, Tensor? bias, int[] stride, int[] padding, int[] dilation, bool transposed, int[] output_padding, int groups) -> Tensor.
+func Convolution(input *Tensor, weight *Tensor, bias *Tensor, stride []int, padding []int, dilation []int, transposed bool, outputPadding []int, groups int) *Tensor {
+	return invoke1(ops.Convolution, nil, input, weight, bias, stride, padding, dilation, transposed, outputPadding, groups)
+}
+
 // Copysign is torch.copysign(Operand self, Operand other) -> Tensor.
 func Copysign(self any, other any) *Tensor {
 	return invoke1(ops.Copysign, nil, self, other)
@@ -210,9 +308,24 @@ func Cosh(self *Tensor) *Tensor {
 	return invoke1(ops.Cosh, nil, self)
 }
 
+// CosineSimilarity is torch.cosine_similarity(Tensor x1, Tensor x2, int dim=1, float eps=1e-08) -> Tensor.
+func CosineSimilarity(x1 *Tensor, x2 *Tensor, opts ...Option) *Tensor {
+	return invoke1(ops.CosineSimilarity, opts, x1, x2)
+}
+
 // CountNonzero is torch.count_nonzero(Tensor self, int[]? dim=None) -> Tensor.
 func CountNonzero(self *Tensor, opts ...Option) *Tensor {
 	return invoke1(ops.CountNonzero, opts, self)
+}
+
+// Cummax is torch.cummax(Tensor self, int dim) -> (Tensor values, Tensor indices).
+func Cummax(self *Tensor, dim int) (_, _ *Tensor) {
+	return invoke2(ops.Cummax, nil, self, dim)
+}
+
+// Cummin is torch.cummin(Tensor self, int dim) -> (Tensor values, Tensor indices).
+func Cummin(self *Tensor, dim int) (_, _ *Tensor) {
+	return invoke2(ops.Cummin, nil, self, dim)
 }
 
 // Cumprod is torch.cumprod(Tensor self, int dim, *, dtype? dtype=None) -> Tensor.
@@ -223,6 +336,26 @@ func Cumprod(self *Tensor, dim int, opts ...Option) *Tensor {
 // Cumsum is torch.cumsum(Tensor self, int dim, *, dtype? dtype=None) -> Tensor.
 func Cumsum(self *Tensor, dim int, opts ...Option) *Tensor {
 	return invoke1(ops.Cumsum, opts, self, dim)
+}
+
+// Diag is torch.diag(Tensor self, int diagonal=0) -> Tensor.
+func Diag(self *Tensor, opts ...Option) *Tensor {
+	return invoke1(ops.Diag, opts, self)
+}
+
+// DiagEmbed is torch.diag_embed(Tensor self, int offset=0, int dim1=-2, int dim2=-1) -> Tensor.
+func DiagEmbed(self *Tensor, opts ...Option) *Tensor {
+	return invoke1(ops.DiagEmbed, opts, self)
+}
+
+// Diagonal is torch.diagonal(Tensor self, int offset=0, int dim1=0, int dim2=1) -> Tensor.
+func Diagonal(self *Tensor, opts ...Option) *Tensor {
+	return invoke1(ops.Diagonal, opts, self)
+}
+
+// DiagonalScatter is torch.diagonal_scatter(Tensor self, Tensor src, int offset=0, int dim1=0, int dim2=1) -> Tensor.
+func DiagonalScatter(self *Tensor, src *Tensor, opts ...Option) *Tensor {
+	return invoke1(ops.DiagonalScatter, opts, self, src)
 }
 
 // Digamma is torch.digamma(Tensor self) -> Tensor.
@@ -238,6 +371,16 @@ func Div(self any, other any, opts ...Option) *Tensor {
 // Dot is torch.dot(Tensor self, Tensor tensor) -> Tensor.
 func Dot(self *Tensor, tensor *Tensor) *Tensor {
 	return invoke1(ops.Dot, nil, self, tensor)
+}
+
+// Einsum is torch.einsum(str equation, Tensor[] operands) -> Tensor.
+func Einsum(equation string, operands ...*Tensor) *Tensor {
+	return invoke1(ops.Einsum, nil, equation, operands)
+}
+
+// Embedding is torch.embedding(Tensor input, Tensor weight, int? padding_idx=None, float? max_norm=None, float norm_type=2.0, bool scale_grad_by_freq=False, bool sparse=False) -> Tensor.
+func Embedding(input *Tensor, weight *Tensor, opts ...Option) *Tensor {
+	return invoke1(ops.Embedding, opts, input, weight)
 }
 
 // Empty is torch.empty(int[] size, *, dtype? dtype=None, device? device=None, bool requires_grad=False) -> Tensor.
@@ -286,6 +429,11 @@ func Expm1(self *Tensor) *Tensor {
 	return invoke1(ops.Expm1, nil, self)
 }
 
+// Eye is torch.eye(int n, int? m=None, *, dtype? dtype=None, device? device=None, bool requires_grad=False) -> Tensor.
+func Eye(n int, opts ...Option) *Tensor {
+	return invoke1(ops.Eye, opts, n)
+}
+
 // Flatten is torch.flatten(Tensor self, int start_dim=0, int end_dim=-1) -> Tensor.
 func Flatten(self *Tensor, opts ...Option) *Tensor {
 	return invoke1(ops.Flatten, opts, self)
@@ -297,6 +445,16 @@ func Flip(self *Tensor, dims ...int) *Tensor {
 		dims = []int{}
 	}
 	return invoke1(ops.Flip, nil, self, dims)
+}
+
+// Fliplr is torch.fliplr(Tensor self) -> Tensor.
+func Fliplr(self *Tensor) *Tensor {
+	return invoke1(ops.Fliplr, nil, self)
+}
+
+// Flipud is torch.flipud(Tensor self) -> Tensor.
+func Flipud(self *Tensor) *Tensor {
+	return invoke1(ops.Flipud, nil, self)
 }
 
 // Floor is torch.floor(Tensor self) -> Tensor.
@@ -339,6 +497,11 @@ func Ge(self any, other any) *Tensor {
 	return invoke1(ops.Ge, nil, self, other)
 }
 
+// GroupNorm is torch.group_norm(Tensor input, int num_groups, Tensor? weight=None, Tensor? bias=None, float eps=1e-05) -> Tensor.
+func GroupNorm(input *Tensor, numGroups int, opts ...Option) *Tensor {
+	return invoke1(ops.GroupNorm, opts, input, numGroups)
+}
+
 // Gt is torch.gt(Operand self, Operand other) -> Tensor.
 func Gt(self any, other any) *Tensor {
 	return invoke1(ops.Gt, nil, self, other)
@@ -359,9 +522,19 @@ func IndexAdd(self *Tensor, dim int, index *Tensor, source *Tensor, opts ...Opti
 	return invoke1(ops.IndexAdd, opts, self, dim, index, source)
 }
 
+// IndexPut is torch.index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor.
+func IndexPut(self *Tensor, indices []*Tensor, values *Tensor, opts ...Option) *Tensor {
+	return invoke1(ops.IndexPut, opts, self, indices, values)
+}
+
 // IndexSelect is torch.index_select(Tensor self, int dim, Tensor index) -> Tensor.
 func IndexSelect(self *Tensor, dim int, index *Tensor) *Tensor {
 	return invoke1(ops.IndexSelect, nil, self, dim, index)
+}
+
+// InstanceNorm is torch.instance_norm(Tensor input, Tensor? running_mean=None, Tensor? running_var=None, Tensor? weight=None, Tensor? bias=None, bool use_input_stats=True, float momentum=0.1, float eps=1e-05) -> Tensor.
+func InstanceNorm(input *Tensor, opts ...Option) *Tensor {
+	return invoke1(ops.InstanceNorm, opts, input)
 }
 
 // Isfinite is torch.isfinite(Tensor self) -> Tensor.
@@ -377,6 +550,11 @@ func Isinf(self *Tensor) *Tensor {
 // Isnan is torch.isnan(Tensor self) -> Tensor.
 func Isnan(self *Tensor) *Tensor {
 	return invoke1(ops.Isnan, nil, self)
+}
+
+// Kthvalue is torch.kthvalue(Tensor self, int k, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices).
+func Kthvalue(self *Tensor, k int, opts ...Option) (_, _ *Tensor) {
+	return invoke2(ops.Kthvalue, opts, self, k)
 }
 
 // LayerNorm is torch.layer_norm(Tensor input, int[] normalized_shape, Tensor? weight=None, Tensor? bias=None, float eps=1e-05) -> Tensor.
@@ -397,6 +575,11 @@ func Lerp(self *Tensor, end *Tensor, weight any) *Tensor {
 // Lgamma is torch.lgamma(Tensor self) -> Tensor.
 func Lgamma(self *Tensor) *Tensor {
 	return invoke1(ops.Lgamma, nil, self)
+}
+
+// Linspace is torch.linspace(Scalar start, Scalar end, int steps, *, dtype? dtype=None, device? device=None, bool requires_grad=False) -> Tensor.
+func Linspace(start any, end any, steps int, opts ...Option) *Tensor {
+	return invoke1(ops.Linspace, opts, start, end, steps)
 }
 
 // Log is torch.log(Tensor self) -> Tensor.
@@ -464,6 +647,16 @@ func Lt(self any, other any) *Tensor {
 	return invoke1(ops.Lt, nil, self, other)
 }
 
+// MaskedFill is torch.masked_fill(Tensor self, Tensor mask, Operand value) -> Tensor.
+func MaskedFill(self *Tensor, mask *Tensor, value any) *Tensor {
+	return invoke1(ops.MaskedFill, nil, self, mask, value)
+}
+
+// MaskedSelect is torch.masked_select(Tensor self, Tensor mask) -> Tensor.
+func MaskedSelect(self *Tensor, mask *Tensor) *Tensor {
+	return invoke1(ops.MaskedSelect, nil, self, mask)
+}
+
 // Matmul is torch.matmul(Tensor self, Tensor other) -> Tensor.
 func Matmul(self *Tensor, other *Tensor) *Tensor {
 	return invoke1(ops.Matmul, nil, self, other)
@@ -479,6 +672,21 @@ func MaxDim(self *Tensor, dim int, opts ...Option) (_, _ *Tensor) {
 	return invoke2(ops.MaxDim, opts, self, dim)
 }
 
+// MaxPool1d is torch.max_pool1d(Tensor input, int[1] kernel_size, int[1]? stride=None, int[1] padding=0, int[1] dilation=1, bool ceil_mode=False, bool return_indices=False) -> Tensor.
+func MaxPool1d(input *Tensor, kernelSize any, opts ...Option) *Tensor {
+	return invoke1(ops.MaxPool1d, opts, input, kernelSize)
+}
+
+// MaxPool2d is torch.max_pool2d(Tensor input, int[2] kernel_size, int[2]? stride=None, int[2] padding=0, int[2] dilation=1, bool ceil_mode=False, bool return_indices=False) -> Tensor.
+func MaxPool2d(input *Tensor, kernelSize any, opts ...Option) *Tensor {
+	return invoke1(ops.MaxPool2d, opts, input, kernelSize)
+}
+
+// MaxPool3d is torch.max_pool3d(Tensor input, int[3] kernel_size, int[3]? stride=None, int[3] padding=0, int[3] dilation=1, bool ceil_mode=False, bool return_indices=False) -> Tensor.
+func MaxPool3d(input *Tensor, kernelSize any, opts ...Option) *Tensor {
+	return invoke1(ops.MaxPool3d, opts, input, kernelSize)
+}
+
 // Maximum is torch.maximum(Operand self, Operand other) -> Tensor.
 func Maximum(self any, other any) *Tensor {
 	return invoke1(ops.Maximum, nil, self, other)
@@ -487,6 +695,16 @@ func Maximum(self any, other any) *Tensor {
 // Mean is torch.mean(Tensor self, int[]? dim=None, bool keepdim=False, *, dtype? dtype=None) -> Tensor.
 func Mean(self *Tensor, opts ...Option) *Tensor {
 	return invoke1(ops.Mean, opts, self)
+}
+
+// MedianDim is torch.median(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices).
+func MedianDim(self *Tensor, dim int, opts ...Option) (_, _ *Tensor) {
+	return invoke2(ops.MedianDim, opts, self, dim)
+}
+
+// Meshgrid is torch.meshgrid(Tensor[] tensors, *, str? indexing=None) -> Tensor[].
+func Meshgrid(tensors ...*Tensor) []*Tensor {
+	return invokeList(ops.Meshgrid, nil, tensors)
 }
 
 // Min is torch.min(Tensor self) -> Tensor.
@@ -507,6 +725,21 @@ func Minimum(self any, other any) *Tensor {
 // Mm is torch.mm(Tensor self, Tensor mat2) -> Tensor.
 func Mm(self *Tensor, mat2 *Tensor) *Tensor {
 	return invoke1(ops.Mm, nil, self, mat2)
+}
+
+// Moveaxis is torch.moveaxis(Tensor self, int[] source, int[] destination) -> Tensor.
+func Moveaxis(self *Tensor, source []int, destination []int) *Tensor {
+	return invoke1(ops.Moveaxis, nil, self, source, destination)
+}
+
+// Movedim is torch.movedim(Tensor self, int[] source, int[] destination) -> Tensor.
+func Movedim(self *Tensor, source []int, destination []int) *Tensor {
+	return invoke1(ops.Movedim, nil, self, source, destination)
+}
+
+// Msort is torch.msort(Tensor self) -> Tensor.
+func Msort(self *Tensor) *Tensor {
+	return invoke1(ops.Msort, nil, self)
 }
 
 // Mul is torch.mul(Operand self, Operand other) -> Tensor.
@@ -544,6 +777,11 @@ func Neg(self *Tensor) *Tensor {
 	return invoke1(ops.Neg, nil, self)
 }
 
+// Nonzero is torch.nonzero(Tensor self) -> Tensor.
+func Nonzero(self *Tensor) *Tensor {
+	return invoke1(ops.Nonzero, nil, self)
+}
+
 // Norm is torch.norm(Tensor self, Scalar? p=2, int[]? dim=None, bool keepdim=False, *, dtype? dtype=None) -> Tensor.
 func Norm(self *Tensor, opts ...Option) *Tensor {
 	return invoke1(ops.Norm, opts, self)
@@ -570,12 +808,27 @@ func Outer(self *Tensor, vec2 *Tensor) *Tensor {
 	return invoke1(ops.Outer, nil, self, vec2)
 }
 
+// PairwiseDistance is torch.pairwise_distance(Tensor x1, Tensor x2, Scalar p=2.0, float eps=1e-06, bool keepdim=False) -> Tensor.
+func PairwiseDistance(x1 *Tensor, x2 *Tensor, opts ...Option) *Tensor {
+	return invoke1(ops.PairwiseDistance, opts, x1, x2)
+}
+
 // Permute is torch.permute(Tensor self, int[] dims) -> Tensor.
 func Permute(self *Tensor, dims ...int) *Tensor {
 	if dims == nil {
 		dims = []int{}
 	}
 	return invoke1(ops.Permute, nil, self, dims)
+}
+
+// PixelShuffle is torch.pixel_shuffle(Tensor input, int upscale_factor) -> Tensor.
+func PixelShuffle(input *Tensor, upscaleFactor int) *Tensor {
+	return invoke1(ops.PixelShuffle, nil, input, upscaleFactor)
+}
+
+// PixelUnshuffle is torch.pixel_unshuffle(Tensor input, int downscale_factor) -> Tensor.
+func PixelUnshuffle(input *Tensor, downscaleFactor int) *Tensor {
+	return invoke1(ops.PixelUnshuffle, nil, input, downscaleFactor)
 }
 
 // Pow is torch.pow(Operand self, Operand exponent) -> Tensor.
@@ -620,6 +873,11 @@ func Randperm(n int, opts ...Option) *Tensor {
 	return invoke1(ops.Randperm, opts, n)
 }
 
+// Ravel is torch.ravel(Tensor self) -> Tensor.
+func Ravel(self *Tensor) *Tensor {
+	return invoke1(ops.Ravel, nil, self)
+}
+
 // Reciprocal is torch.reciprocal(Tensor self) -> Tensor.
 func Reciprocal(self *Tensor) *Tensor {
 	return invoke1(ops.Reciprocal, nil, self)
@@ -635,12 +893,32 @@ func Remainder(self any, other any) *Tensor {
 	return invoke1(ops.Remainder, nil, self, other)
 }
 
+// RepeatInterleave is torch.repeat_interleave(Tensor self, Operand repeats, int? dim=None, *, int? output_size=None) -> Tensor.
+func RepeatInterleave(self *Tensor, repeats any, opts ...Option) *Tensor {
+	return invoke1(ops.RepeatInterleave, opts, self, repeats)
+}
+
 // Reshape is torch.reshape(Tensor self, int[] shape) -> Tensor.
 func Reshape(self *Tensor, shape ...int) *Tensor {
 	if shape == nil {
 		shape = []int{}
 	}
 	return invoke1(ops.Reshape, nil, self, shape)
+}
+
+// RmsNorm is torch.rms_norm(Tensor input, int[] normalized_shape, Tensor? weight=None, float? eps=None) -> Tensor.
+func RmsNorm(input *Tensor, normalizedShape []int, opts ...Option) *Tensor {
+	return invoke1(ops.RmsNorm, opts, input, normalizedShape)
+}
+
+// Roll is torch.roll(Tensor self, int[] shifts, int[] dims=[]) -> Tensor.
+func Roll(self *Tensor, shifts []int, opts ...Option) *Tensor {
+	return invoke1(ops.Roll, opts, self, shifts)
+}
+
+// Rot90 is torch.rot90(Tensor self, int k=1, int[] dims=[0,1]) -> Tensor.
+func Rot90(self *Tensor, opts ...Option) *Tensor {
+	return invoke1(ops.Rot90, opts, self)
 }
 
 // Round is torch.round(Tensor self, *, int decimals=0) -> Tensor.
@@ -666,6 +944,16 @@ func Scatter(self *Tensor, dim int, index *Tensor, src any) *Tensor {
 // ScatterAdd is torch.scatter_add(Tensor self, int dim, Tensor index, Tensor src) -> Tensor.
 func ScatterAdd(self *Tensor, dim int, index *Tensor, src *Tensor) *Tensor {
 	return invoke1(ops.ScatterAdd, nil, self, dim, index, src)
+}
+
+// ScatterReduce is torch.scatter_reduce(Tensor self, int dim, Tensor index, Tensor src, str reduce, *, bool include_self=True) -> Tensor.
+func ScatterReduce(self *Tensor, dim int, index *Tensor, src *Tensor, reduce string, opts ...Option) *Tensor {
+	return invoke1(ops.ScatterReduce, opts, self, dim, index, src, reduce)
+}
+
+// Searchsorted is torch.searchsorted(Tensor sorted_sequence, Operand input, *, bool out_int32=False, bool right=False, str? side=None, Tensor? sorter=None) -> Tensor.
+func Searchsorted(sortedSequence *Tensor, input any, opts ...Option) *Tensor {
+	return invoke1(ops.Searchsorted, opts, sortedSequence, input)
 }
 
 // Select is torch.select(Tensor self, int dim, int index) -> Tensor.
@@ -718,6 +1006,21 @@ func Softmax(self *Tensor, dim int, opts ...Option) *Tensor {
 	return invoke1(ops.Softmax, opts, self, dim)
 }
 
+// Sort is torch.sort(Tensor self, int dim=-1, bool descending=False, bool stable=False) -> (Tensor values, Tensor indices).
+func Sort(self *Tensor, opts ...Option) (_, _ *Tensor) {
+	return invoke2(ops.Sort, opts, self)
+}
+
+// Split is torch.split(Tensor self, int[] split_size_or_sections, int dim=0) -> Tensor[].
+func Split(self *Tensor, splitSizeOrSections []int, opts ...Option) []*Tensor {
+	return invokeList(ops.Split, opts, self, splitSizeOrSections)
+}
+
+// SplitWithSizes is torch.split_with_sizes(Tensor self, int[] split_sizes, int dim=0) -> Tensor[].
+func SplitWithSizes(self *Tensor, splitSizes []int, opts ...Option) []*Tensor {
+	return invokeList(ops.SplitWithSizes, opts, self, splitSizes)
+}
+
 // Sqrt is torch.sqrt(Tensor self) -> Tensor.
 func Sqrt(self *Tensor) *Tensor {
 	return invoke1(ops.Sqrt, nil, self)
@@ -757,9 +1060,29 @@ func Sum(self *Tensor, opts ...Option) *Tensor {
 	return invoke1(ops.Sum, opts, self)
 }
 
+// Swapaxes is torch.swapaxes(Tensor self, int dim0, int dim1) -> Tensor.
+func Swapaxes(self *Tensor, dim0 int, dim1 int) *Tensor {
+	return invoke1(ops.Swapaxes, nil, self, dim0, dim1)
+}
+
+// Swapdims is torch.swapdims(Tensor self, int dim0, int dim1) -> Tensor.
+func Swapdims(self *Tensor, dim0 int, dim1 int) *Tensor {
+	return invoke1(ops.Swapdims, nil, self, dim0, dim1)
+}
+
 // T is torch.t(Tensor self) -> Tensor.
 func T(self *Tensor) *Tensor {
 	return invoke1(ops.T, nil, self)
+}
+
+// Take is torch.take(Tensor self, Tensor index) -> Tensor.
+func Take(self *Tensor, index *Tensor) *Tensor {
+	return invoke1(ops.Take, nil, self, index)
+}
+
+// TakeAlongDim is torch.take_along_dim(Tensor self, Tensor indices, int? dim=None) -> Tensor.
+func TakeAlongDim(self *Tensor, indices *Tensor, opts ...Option) *Tensor {
+	return invoke1(ops.TakeAlongDim, opts, self, indices)
 }
 
 // Tan is torch.tan(Tensor self) -> Tensor.
@@ -777,9 +1100,32 @@ func Threshold(input *Tensor, threshold any, value any, opts ...Option) *Tensor 
 	return invoke1(ops.Threshold, opts, input, threshold, value)
 }
 
+// Tile is torch.tile(Tensor self, int[] dims) -> Tensor.
+func Tile(self *Tensor, dims ...int) *Tensor {
+	if dims == nil {
+		dims = []int{}
+	}
+	return invoke1(ops.Tile, nil, self, dims)
+}
+
+// Topk is torch.topk(Tensor self, int k, int dim=-1, bool largest=True, bool sorted=True) -> (Tensor values, Tensor indices).
+func Topk(self *Tensor, k int, opts ...Option) (_, _ *Tensor) {
+	return invoke2(ops.Topk, opts, self, k)
+}
+
 // Transpose is torch.transpose(Tensor self, int dim0, int dim1) -> Tensor.
 func Transpose(self *Tensor, dim0 int, dim1 int) *Tensor {
 	return invoke1(ops.Transpose, nil, self, dim0, dim1)
+}
+
+// Tril is torch.tril(Tensor self, int diagonal=0) -> Tensor.
+func Tril(self *Tensor, opts ...Option) *Tensor {
+	return invoke1(ops.Tril, opts, self)
+}
+
+// Triu is torch.triu(Tensor self, int diagonal=0) -> Tensor.
+func Triu(self *Tensor, opts ...Option) *Tensor {
+	return invoke1(ops.Triu, opts, self)
 }
 
 // TrueDivide is torch.true_divide(Operand self, Operand other) -> Tensor.
@@ -792,9 +1138,34 @@ func Trunc(self *Tensor) *Tensor {
 	return invoke1(ops.Trunc, nil, self)
 }
 
+// Unbind is torch.unbind(Tensor self, int dim=0) -> Tensor[].
+func Unbind(self *Tensor, opts ...Option) []*Tensor {
+	return invokeList(ops.Unbind, opts, self)
+}
+
+// Unflatten is torch.unflatten(Tensor self, int dim, int[] sizes) -> Tensor.
+func Unflatten(self *Tensor, dim int, sizes []int) *Tensor {
+	return invoke1(ops.Unflatten, nil, self, dim, sizes)
+}
+
+// Unfold is torch.unfold(Tensor self, int dimension, int size, int step) -> Tensor.
+func Unfold(self *Tensor, dimension int, size int, step int) *Tensor {
+	return invoke1(ops.Unfold, nil, self, dimension, size, step)
+}
+
 // Uniform is torch.uniform(Tensor self, float from=0, float to=1) -> Tensor.
 func Uniform(self *Tensor, opts ...Option) *Tensor {
 	return invoke1(ops.Uniform, opts, self)
+}
+
+// Unique is torch.unique(Tensor self, bool sorted=True, bool return_inverse=False, bool return_counts=False, int? dim=None) -> Tensor[].
+func Unique(self *Tensor, opts ...Option) []*Tensor {
+	return invokeList(ops.Unique, opts, self)
+}
+
+// UniqueConsecutive is torch.unique_consecutive(Tensor self, bool return_inverse=False, bool return_counts=False, int? dim=None) -> Tensor[].
+func UniqueConsecutive(self *Tensor, opts ...Option) []*Tensor {
+	return invokeList(ops.UniqueConsecutive, opts, self)
 }
 
 // Unsqueeze is torch.unsqueeze(Tensor self, int dim) -> Tensor.

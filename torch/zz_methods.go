@@ -109,6 +109,11 @@ func (t *Tensor) Argmin(opts ...Option) *Tensor {
 	return invoke1(ops.Argmin, opts, t)
 }
 
+// Argsort is Tensor.argsort(Tensor self, int dim=-1, bool descending=False, bool stable=False) -> Tensor.
+func (t *Tensor) Argsort(opts ...Option) *Tensor {
+	return invoke1(ops.Argsort, opts, t)
+}
+
 // AsStrided is Tensor.as_strided(Tensor self, int[] size, int[] stride, int? storage_offset=None) -> Tensor.
 func (t *Tensor) AsStrided(size []int, stride []int, opts ...Option) *Tensor {
 	return invoke1(ops.AsStrided, opts, t, size, stride)
@@ -185,6 +190,11 @@ func (t *Tensor) Bernoulli_(args ...any) *Tensor {
 	return invoke1(ops.Bernoulli+ops.InPlaceOffset, opts, append([]any{t}, pos...)...)
 }
 
+// Bincount is Tensor.bincount(Tensor self, Tensor? weights=None, int minlength=0) -> Tensor.
+func (t *Tensor) Bincount(opts ...Option) *Tensor {
+	return invoke1(ops.Bincount, opts, t)
+}
+
 // BitwiseAnd is Tensor.bitwise_and(Operand self, Operand other) -> Tensor.
 func (t *Tensor) BitwiseAnd(other any) *Tensor {
 	return invoke1(ops.BitwiseAnd, nil, t, other)
@@ -250,6 +260,14 @@ func (t *Tensor) Bmm(mat2 *Tensor) *Tensor {
 	return invoke1(ops.Bmm, nil, t, mat2)
 }
 
+// BroadcastTo is Tensor.broadcast_to(Tensor self, int[] size) -> Tensor.
+func (t *Tensor) BroadcastTo(size ...int) *Tensor {
+	if size == nil {
+		size = []int{}
+	}
+	return invoke1(ops.BroadcastTo, nil, t, size)
+}
+
 // Ceil is Tensor.ceil(Tensor self) -> Tensor.
 func (t *Tensor) Ceil() *Tensor {
 	return invoke1(ops.Ceil, nil, t)
@@ -258,6 +276,11 @@ func (t *Tensor) Ceil() *Tensor {
 // Ceil_ is Tensor.ceil_(Tensor self) -> Tensor.
 func (t *Tensor) Ceil_() *Tensor {
 	return invoke1(ops.Ceil+ops.InPlaceOffset, nil, t)
+}
+
+// Chunk is Tensor.chunk(Tensor self, int chunks, int dim=0) -> Tensor[].
+func (t *Tensor) Chunk(chunks int, opts ...Option) []*Tensor {
+	return invokeList(ops.Chunk, opts, t, chunks)
 }
 
 // Clamp is Tensor.clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor.
@@ -350,6 +373,16 @@ func (t *Tensor) CountNonzero(opts ...Option) *Tensor {
 	return invoke1(ops.CountNonzero, opts, t)
 }
 
+// Cummax is Tensor.cummax(Tensor self, int dim) -> (Tensor values, Tensor indices).
+func (t *Tensor) Cummax(dim int) (_, _ *Tensor) {
+	return invoke2(ops.Cummax, nil, t, dim)
+}
+
+// Cummin is Tensor.cummin(Tensor self, int dim) -> (Tensor values, Tensor indices).
+func (t *Tensor) Cummin(dim int) (_, _ *Tensor) {
+	return invoke2(ops.Cummin, nil, t, dim)
+}
+
 // Cumprod is Tensor.cumprod(Tensor self, int dim, *, dtype? dtype=None) -> Tensor.
 func (t *Tensor) Cumprod(dim int, opts ...Option) *Tensor {
 	return invoke1(ops.Cumprod, opts, t, dim)
@@ -368,6 +401,26 @@ func (t *Tensor) Cumsum(dim int, opts ...Option) *Tensor {
 // Cumsum_ is Tensor.cumsum_(Tensor self, int dim, *, dtype? dtype=None) -> Tensor.
 func (t *Tensor) Cumsum_(dim int, opts ...Option) *Tensor {
 	return invoke1(ops.Cumsum+ops.InPlaceOffset, opts, t, dim)
+}
+
+// Diag is Tensor.diag(Tensor self, int diagonal=0) -> Tensor.
+func (t *Tensor) Diag(opts ...Option) *Tensor {
+	return invoke1(ops.Diag, opts, t)
+}
+
+// DiagEmbed is Tensor.diag_embed(Tensor self, int offset=0, int dim1=-2, int dim2=-1) -> Tensor.
+func (t *Tensor) DiagEmbed(opts ...Option) *Tensor {
+	return invoke1(ops.DiagEmbed, opts, t)
+}
+
+// Diagonal is Tensor.diagonal(Tensor self, int offset=0, int dim1=0, int dim2=1) -> Tensor.
+func (t *Tensor) Diagonal(opts ...Option) *Tensor {
+	return invoke1(ops.Diagonal, opts, t)
+}
+
+// DiagonalScatter is Tensor.diagonal_scatter(Tensor self, Tensor src, int offset=0, int dim1=0, int dim2=1) -> Tensor.
+func (t *Tensor) DiagonalScatter(src *Tensor, opts ...Option) *Tensor {
+	return invoke1(ops.DiagonalScatter, opts, t, src)
 }
 
 // Digamma is Tensor.digamma(Tensor self) -> Tensor.
@@ -463,6 +516,11 @@ func (t *Tensor) Expand(size ...int) *Tensor {
 	return invoke1(ops.Expand, nil, t, size)
 }
 
+// ExpandAs is Tensor.expand_as(Tensor self, Tensor other) -> Tensor.
+func (t *Tensor) ExpandAs(other *Tensor) *Tensor {
+	return invoke1(ops.ExpandAs, nil, t, other)
+}
+
 // Expm1 is Tensor.expm1(Tensor self) -> Tensor.
 func (t *Tensor) Expm1() *Tensor {
 	return invoke1(ops.Expm1, nil, t)
@@ -494,6 +552,16 @@ func (t *Tensor) Flip(dims ...int) *Tensor {
 		dims = []int{}
 	}
 	return invoke1(ops.Flip, nil, t, dims)
+}
+
+// Fliplr is Tensor.fliplr(Tensor self) -> Tensor.
+func (t *Tensor) Fliplr() *Tensor {
+	return invoke1(ops.Fliplr, nil, t)
+}
+
+// Flipud is Tensor.flipud(Tensor self) -> Tensor.
+func (t *Tensor) Flipud() *Tensor {
+	return invoke1(ops.Flipud, nil, t)
 }
 
 // Floor is Tensor.floor(Tensor self) -> Tensor.
@@ -571,6 +639,11 @@ func (t *Tensor) Hypot_(other any) *Tensor {
 	return invoke1(ops.Hypot+ops.InPlaceOffset, nil, t, other)
 }
 
+// Index is Tensor.index(Tensor self, Tensor?[] indices) -> Tensor.
+func (t *Tensor) Index(indices []*Tensor) *Tensor {
+	return invoke1(ops.Index, nil, t, indices)
+}
+
 // IndexAdd is Tensor.index_add(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor.
 func (t *Tensor) IndexAdd(dim int, index *Tensor, source *Tensor, opts ...Option) *Tensor {
 	return invoke1(ops.IndexAdd, opts, t, dim, index, source)
@@ -579,6 +652,11 @@ func (t *Tensor) IndexAdd(dim int, index *Tensor, source *Tensor, opts ...Option
 // IndexAdd_ is Tensor.index_add_(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor.
 func (t *Tensor) IndexAdd_(dim int, index *Tensor, source *Tensor, opts ...Option) *Tensor {
 	return invoke1(ops.IndexAdd+ops.InPlaceOffset, opts, t, dim, index, source)
+}
+
+// IndexPut is Tensor.index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor.
+func (t *Tensor) IndexPut(indices []*Tensor, values *Tensor, opts ...Option) *Tensor {
+	return invoke1(ops.IndexPut, opts, t, indices, values)
 }
 
 // IndexSelect is Tensor.index_select(Tensor self, int dim, Tensor index) -> Tensor.
@@ -599,6 +677,11 @@ func (t *Tensor) Isinf() *Tensor {
 // Isnan is Tensor.isnan(Tensor self) -> Tensor.
 func (t *Tensor) Isnan() *Tensor {
 	return invoke1(ops.Isnan, nil, t)
+}
+
+// Kthvalue is Tensor.kthvalue(Tensor self, int k, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices).
+func (t *Tensor) Kthvalue(k int, opts ...Option) (_, _ *Tensor) {
+	return invoke2(ops.Kthvalue, opts, t, k)
 }
 
 // Le is Tensor.le(Operand self, Operand other) -> Tensor.
@@ -746,6 +829,16 @@ func (t *Tensor) Lt_(other any) *Tensor {
 	return invoke1(ops.Lt+ops.InPlaceOffset, nil, t, other)
 }
 
+// MaskedFill is Tensor.masked_fill(Tensor self, Tensor mask, Operand value) -> Tensor.
+func (t *Tensor) MaskedFill(mask *Tensor, value any) *Tensor {
+	return invoke1(ops.MaskedFill, nil, t, mask, value)
+}
+
+// MaskedSelect is Tensor.masked_select(Tensor self, Tensor mask) -> Tensor.
+func (t *Tensor) MaskedSelect(mask *Tensor) *Tensor {
+	return invoke1(ops.MaskedSelect, nil, t, mask)
+}
+
 // Matmul is Tensor.matmul(Tensor self, Tensor other) -> Tensor.
 func (t *Tensor) Matmul(other *Tensor) *Tensor {
 	return invoke1(ops.Matmul, nil, t, other)
@@ -771,6 +864,11 @@ func (t *Tensor) Mean(opts ...Option) *Tensor {
 	return invoke1(ops.Mean, opts, t)
 }
 
+// MedianDim is Tensor.median(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices).
+func (t *Tensor) MedianDim(dim int, opts ...Option) (_, _ *Tensor) {
+	return invoke2(ops.MedianDim, opts, t, dim)
+}
+
 // Min is Tensor.min(Tensor self) -> Tensor.
 func (t *Tensor) Min() *Tensor {
 	return invoke1(ops.Min, nil, t)
@@ -789,6 +887,21 @@ func (t *Tensor) Minimum(other any) *Tensor {
 // Mm is Tensor.mm(Tensor self, Tensor mat2) -> Tensor.
 func (t *Tensor) Mm(mat2 *Tensor) *Tensor {
 	return invoke1(ops.Mm, nil, t, mat2)
+}
+
+// Moveaxis is Tensor.moveaxis(Tensor self, int[] source, int[] destination) -> Tensor.
+func (t *Tensor) Moveaxis(source []int, destination []int) *Tensor {
+	return invoke1(ops.Moveaxis, nil, t, source, destination)
+}
+
+// Movedim is Tensor.movedim(Tensor self, int[] source, int[] destination) -> Tensor.
+func (t *Tensor) Movedim(source []int, destination []int) *Tensor {
+	return invoke1(ops.Movedim, nil, t, source, destination)
+}
+
+// Msort is Tensor.msort(Tensor self) -> Tensor.
+func (t *Tensor) Msort() *Tensor {
+	return invoke1(ops.Msort, nil, t)
 }
 
 // Mul is Tensor.mul(Operand self, Operand other) -> Tensor.
@@ -846,6 +959,26 @@ func (t *Tensor) Neg_() *Tensor {
 	return invoke1(ops.Neg+ops.InPlaceOffset, nil, t)
 }
 
+// NewFull is Tensor.new_full(Tensor self, int[] size, Scalar fill_value, *, dtype? dtype=None, device? device=None, bool requires_grad=False) -> Tensor.
+func (t *Tensor) NewFull(size []int, fillValue any, opts ...Option) *Tensor {
+	return invoke1(ops.NewFull, opts, t, size, fillValue)
+}
+
+// NewOnes is Tensor.new_ones(Tensor self, int[] size, *, dtype? dtype=None, device? device=None, bool requires_grad=False) -> Tensor.
+func (t *Tensor) NewOnes(size []int, opts ...Option) *Tensor {
+	return invoke1(ops.NewOnes, opts, t, size)
+}
+
+// NewZeros is Tensor.new_zeros(Tensor self, int[] size, *, dtype? dtype=None, device? device=None, bool requires_grad=False) -> Tensor.
+func (t *Tensor) NewZeros(size []int, opts ...Option) *Tensor {
+	return invoke1(ops.NewZeros, opts, t, size)
+}
+
+// Nonzero is Tensor.nonzero(Tensor self) -> Tensor.
+func (t *Tensor) Nonzero() *Tensor {
+	return invoke1(ops.Nonzero, nil, t)
+}
+
 // Norm is Tensor.norm(Tensor self, Scalar? p=2, int[]? dim=None, bool keepdim=False, *, dtype? dtype=None) -> Tensor.
 func (t *Tensor) Norm(opts ...Option) *Tensor {
 	return invoke1(ops.Norm, opts, t)
@@ -890,6 +1023,11 @@ func (t *Tensor) Prod(opts ...Option) *Tensor {
 	return invoke1(ops.Prod, opts, t)
 }
 
+// Ravel is Tensor.ravel(Tensor self) -> Tensor.
+func (t *Tensor) Ravel() *Tensor {
+	return invoke1(ops.Ravel, nil, t)
+}
+
 // Reciprocal is Tensor.reciprocal(Tensor self) -> Tensor.
 func (t *Tensor) Reciprocal() *Tensor {
 	return invoke1(ops.Reciprocal, nil, t)
@@ -920,12 +1058,40 @@ func (t *Tensor) Remainder_(other any) *Tensor {
 	return invoke1(ops.Remainder+ops.InPlaceOffset, nil, t, other)
 }
 
+// Repeat is Tensor.repeat(Tensor self, int[] repeats) -> Tensor.
+func (t *Tensor) Repeat(repeats ...int) *Tensor {
+	if repeats == nil {
+		repeats = []int{}
+	}
+	return invoke1(ops.Repeat, nil, t, repeats)
+}
+
+// RepeatInterleave is Tensor.repeat_interleave(Tensor self, Operand repeats, int? dim=None, *, int? output_size=None) -> Tensor.
+func (t *Tensor) RepeatInterleave(repeats any, opts ...Option) *Tensor {
+	return invoke1(ops.RepeatInterleave, opts, t, repeats)
+}
+
 // Reshape is Tensor.reshape(Tensor self, int[] shape) -> Tensor.
 func (t *Tensor) Reshape(shape ...int) *Tensor {
 	if shape == nil {
 		shape = []int{}
 	}
 	return invoke1(ops.Reshape, nil, t, shape)
+}
+
+// ReshapeAs is Tensor.reshape_as(Tensor self, Tensor other) -> Tensor.
+func (t *Tensor) ReshapeAs(other *Tensor) *Tensor {
+	return invoke1(ops.ReshapeAs, nil, t, other)
+}
+
+// Roll is Tensor.roll(Tensor self, int[] shifts, int[] dims=[]) -> Tensor.
+func (t *Tensor) Roll(shifts []int, opts ...Option) *Tensor {
+	return invoke1(ops.Roll, opts, t, shifts)
+}
+
+// Rot90 is Tensor.rot90(Tensor self, int k=1, int[] dims=[0,1]) -> Tensor.
+func (t *Tensor) Rot90(opts ...Option) *Tensor {
+	return invoke1(ops.Rot90, opts, t)
 }
 
 // Round is Tensor.round(Tensor self, *, int decimals=0) -> Tensor.
@@ -966,6 +1132,11 @@ func (t *Tensor) ScatterAdd(dim int, index *Tensor, src *Tensor) *Tensor {
 // ScatterAdd_ is Tensor.scatter_add_(Tensor self, int dim, Tensor index, Tensor src) -> Tensor.
 func (t *Tensor) ScatterAdd_(dim int, index *Tensor, src *Tensor) *Tensor {
 	return invoke1(ops.ScatterAdd+ops.InPlaceOffset, nil, t, dim, index, src)
+}
+
+// ScatterReduce is Tensor.scatter_reduce(Tensor self, int dim, Tensor index, Tensor src, str reduce, *, bool include_self=True) -> Tensor.
+func (t *Tensor) ScatterReduce(dim int, index *Tensor, src *Tensor, reduce string, opts ...Option) *Tensor {
+	return invoke1(ops.ScatterReduce, opts, t, dim, index, src, reduce)
 }
 
 // Select is Tensor.select(Tensor self, int dim, int index) -> Tensor.
@@ -1033,6 +1204,21 @@ func (t *Tensor) Softmax(dim int, opts ...Option) *Tensor {
 	return invoke1(ops.Softmax, opts, t, dim)
 }
 
+// Sort is Tensor.sort(Tensor self, int dim=-1, bool descending=False, bool stable=False) -> (Tensor values, Tensor indices).
+func (t *Tensor) Sort(opts ...Option) (_, _ *Tensor) {
+	return invoke2(ops.Sort, opts, t)
+}
+
+// Split is Tensor.split(Tensor self, int[] split_size_or_sections, int dim=0) -> Tensor[].
+func (t *Tensor) Split(splitSizeOrSections []int, opts ...Option) []*Tensor {
+	return invokeList(ops.Split, opts, t, splitSizeOrSections)
+}
+
+// SplitWithSizes is Tensor.split_with_sizes(Tensor self, int[] split_sizes, int dim=0) -> Tensor[].
+func (t *Tensor) SplitWithSizes(splitSizes []int, opts ...Option) []*Tensor {
+	return invokeList(ops.SplitWithSizes, opts, t, splitSizes)
+}
+
 // Sqrt is Tensor.sqrt(Tensor self) -> Tensor.
 func (t *Tensor) Sqrt() *Tensor {
 	return invoke1(ops.Sqrt, nil, t)
@@ -1082,9 +1268,37 @@ func (t *Tensor) Sum(opts ...Option) *Tensor {
 	return invoke1(ops.Sum, opts, t)
 }
 
+// SumToSize is Tensor.sum_to_size(Tensor self, int[] size) -> Tensor.
+func (t *Tensor) SumToSize(size ...int) *Tensor {
+	if size == nil {
+		size = []int{}
+	}
+	return invoke1(ops.SumToSize, nil, t, size)
+}
+
+// Swapaxes is Tensor.swapaxes(Tensor self, int dim0, int dim1) -> Tensor.
+func (t *Tensor) Swapaxes(dim0 int, dim1 int) *Tensor {
+	return invoke1(ops.Swapaxes, nil, t, dim0, dim1)
+}
+
+// Swapdims is Tensor.swapdims(Tensor self, int dim0, int dim1) -> Tensor.
+func (t *Tensor) Swapdims(dim0 int, dim1 int) *Tensor {
+	return invoke1(ops.Swapdims, nil, t, dim0, dim1)
+}
+
 // T is Tensor.t(Tensor self) -> Tensor.
 func (t *Tensor) T() *Tensor {
 	return invoke1(ops.T, nil, t)
+}
+
+// Take is Tensor.take(Tensor self, Tensor index) -> Tensor.
+func (t *Tensor) Take(index *Tensor) *Tensor {
+	return invoke1(ops.Take, nil, t, index)
+}
+
+// TakeAlongDim is Tensor.take_along_dim(Tensor self, Tensor indices, int? dim=None) -> Tensor.
+func (t *Tensor) TakeAlongDim(indices *Tensor, opts ...Option) *Tensor {
+	return invoke1(ops.TakeAlongDim, opts, t, indices)
 }
 
 // Tan is Tensor.tan(Tensor self) -> Tensor.
@@ -1107,15 +1321,38 @@ func (t *Tensor) Tanh_() *Tensor {
 	return invoke1(ops.Tanh+ops.InPlaceOffset, nil, t)
 }
 
+// Tile is Tensor.tile(Tensor self, int[] dims) -> Tensor.
+func (t *Tensor) Tile(dims ...int) *Tensor {
+	if dims == nil {
+		dims = []int{}
+	}
+	return invoke1(ops.Tile, nil, t, dims)
+}
+
 // To is Tensor.to(Tensor self, dtype? dtype=None, device? device=None, bool copy=False, str? memory_format=None) -> Tensor.
 func (t *Tensor) To(args ...any) *Tensor {
 	pos, opts := positional(args)
 	return invoke1(ops.To, opts, append([]any{t}, pos...)...)
 }
 
+// Topk is Tensor.topk(Tensor self, int k, int dim=-1, bool largest=True, bool sorted=True) -> (Tensor values, Tensor indices).
+func (t *Tensor) Topk(k int, opts ...Option) (_, _ *Tensor) {
+	return invoke2(ops.Topk, opts, t, k)
+}
+
 // Transpose is Tensor.transpose(Tensor self, int dim0, int dim1) -> Tensor.
 func (t *Tensor) Transpose(dim0 int, dim1 int) *Tensor {
 	return invoke1(ops.Transpose, nil, t, dim0, dim1)
+}
+
+// Tril is Tensor.tril(Tensor self, int diagonal=0) -> Tensor.
+func (t *Tensor) Tril(opts ...Option) *Tensor {
+	return invoke1(ops.Tril, opts, t)
+}
+
+// Triu is Tensor.triu(Tensor self, int diagonal=0) -> Tensor.
+func (t *Tensor) Triu(opts ...Option) *Tensor {
+	return invoke1(ops.Triu, opts, t)
 }
 
 // TrueDivide is Tensor.true_divide(Operand self, Operand other) -> Tensor.
@@ -1138,6 +1375,21 @@ func (t *Tensor) Trunc_() *Tensor {
 	return invoke1(ops.Trunc+ops.InPlaceOffset, nil, t)
 }
 
+// Unbind is Tensor.unbind(Tensor self, int dim=0) -> Tensor[].
+func (t *Tensor) Unbind(opts ...Option) []*Tensor {
+	return invokeList(ops.Unbind, opts, t)
+}
+
+// Unflatten is Tensor.unflatten(Tensor self, int dim, int[] sizes) -> Tensor.
+func (t *Tensor) Unflatten(dim int, sizes []int) *Tensor {
+	return invoke1(ops.Unflatten, nil, t, dim, sizes)
+}
+
+// Unfold is Tensor.unfold(Tensor self, int dimension, int size, int step) -> Tensor.
+func (t *Tensor) Unfold(dimension int, size int, step int) *Tensor {
+	return invoke1(ops.Unfold, nil, t, dimension, size, step)
+}
+
 // Uniform is Tensor.uniform(Tensor self, float from=0, float to=1) -> Tensor.
 func (t *Tensor) Uniform(opts ...Option) *Tensor {
 	return invoke1(ops.Uniform, opts, t)
@@ -1147,6 +1399,16 @@ func (t *Tensor) Uniform(opts ...Option) *Tensor {
 func (t *Tensor) Uniform_(args ...any) *Tensor {
 	pos, opts := positional(args)
 	return invoke1(ops.Uniform+ops.InPlaceOffset, opts, append([]any{t}, pos...)...)
+}
+
+// Unique is Tensor.unique(Tensor self, bool sorted=True, bool return_inverse=False, bool return_counts=False, int? dim=None) -> Tensor[].
+func (t *Tensor) Unique(opts ...Option) []*Tensor {
+	return invokeList(ops.Unique, opts, t)
+}
+
+// UniqueConsecutive is Tensor.unique_consecutive(Tensor self, bool return_inverse=False, bool return_counts=False, int? dim=None) -> Tensor[].
+func (t *Tensor) UniqueConsecutive(opts ...Option) []*Tensor {
+	return invokeList(ops.UniqueConsecutive, opts, t)
 }
 
 // Unsqueeze is Tensor.unsqueeze(Tensor self, int dim) -> Tensor.
@@ -1165,6 +1427,11 @@ func (t *Tensor) View(size ...int) *Tensor {
 		size = []int{}
 	}
 	return invoke1(ops.View, nil, t, size)
+}
+
+// ViewAs is Tensor.view_as(Tensor self, Tensor other) -> Tensor.
+func (t *Tensor) ViewAs(other *Tensor) *Tensor {
+	return invoke1(ops.ViewAs, nil, t, other)
 }
 
 // Where is Tensor.where(Tensor condition, Operand self, Operand other) -> Tensor.

@@ -128,6 +128,11 @@ func convert(p *Param, a Arg) (Arg, bool) {
 		return toInt(a)
 	case "int[]":
 		return toInts(a, p.Repeat)
+	case "int[]|str":
+		if s, ok := a.(string); ok {
+			return s, true
+		}
+		return toInts(a, p.Repeat)
 	case "float":
 		return toFloat(a)
 	case "float[]":

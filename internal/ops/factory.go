@@ -72,7 +72,72 @@ func factoryRows() []*Op {
 			Meta: arangeMeta,
 		},
 	}
-	return append(rows, likeRows()...)
+	return append(append(rows, likeRows()...), patternRows()...)
+}
+
+// patternRows are the factories of particular matrices and sequences.
+func patternRows() []*Op {
+	return []*Op{
+		{
+			ID: Linspace, Name: "linspace", Schema: "(Scalar start, Scalar end, int steps, " + factoryTail, Tags: TagFactory | TagNotMethod | TagNoGrad,
+			Meta: func(c *Call) ([]Result, error) {
+				if sym.Lt(c.Int(2), symZero) {
+					return nil, Errorf("number of steps must be non-negative")
+				}
+				m := NewMeta(c.DTypeOr(3, Float32), c.DeviceOr(4, CPU), []sym.Int{c.Int(2)})
+				m.RequiresGrad = c.Bool(5)
+				return one(m), nil
+			},
+		},
+		{
+			ID: Eye, Name: "eye", Schema: "(int n, int? m=None, " + factoryTail, Tags: TagFactory | TagNotMethod | TagNoGrad,
+			Meta: func(c *Call) ([]Result, error) {
+				size := eyeSize(c)
+				if sym.Lt(size[0], symZero) || sym.Lt(size[1], symZero) {
+					return nil, Errorf("n must be greater or equal to 0, got %s", size[0])
+				}
+				m := NewMeta(c.DTypeOr(2, Float32), c.DeviceOr(3, CPU), size)
+				m.RequiresGrad = c.Bool(4)
+				return one(m), nil
+			},
+			Decompose: decomp(func(b B, c *Call) Value {
+				size := eyeSize(c)
+				like := NewMeta(Int64, c.DeviceOr(3, CPU), nil)
+				hit := b.eq(b.unsqueeze(b.arange(size[0], like), 1), b.arange(size[1], like))
+				return b.cast(hit, c.DTypeOr(2, Float32))
+			}),
+		},
+		composite(OneHot, "one_hot", "(Tensor input, int num_classes) -> Tensor", TagNN|TagNotMethod|TagNoGrad, func(b B, c *Call) Value {
+			m := c.Tensor(0)
+			if m.DType != Int64 {
+				refuse(Errorf("one_hot is only applicable to index tensor of type LongTensor."))
+			}
+			if sym.Lt(c.Int(1), symOne) {
+				refuse(Errorf("one_hot: num_classes must be given and positive, got %s", c.Int(1)))
+			}
+			hit := b.eq(b.unsqueeze(c.Value(0), len(m.Shape)), b.arange(c.Int(1), m))
+			return b.cast(hit, Int64)
+		}),
+		composite(NewZeros, "new_zeros", "(Tensor self, int[] size, "+factoryTail, TagNotFunction|TagNoGrad, func(b B, c *Call) Value {
+			m := c.Tensor(0)
+			return b.Emit(Zeros, c.Args[1], c.DTypeOr(2, m.DType), c.DeviceOr(3, m.Device), c.Args[4])
+		}),
+		composite(NewOnes, "new_ones", "(Tensor self, int[] size, "+factoryTail, TagNotFunction|TagNoGrad, func(b B, c *Call) Value {
+			m := c.Tensor(0)
+			return b.Emit(Ones, c.Args[1], c.DTypeOr(2, m.DType), c.DeviceOr(3, m.Device), c.Args[4])
+		}),
+		composite(NewFull, "new_full", "(Tensor self, int[] size, Scalar fill_value, "+factoryTail, TagNotFunction|TagNoGrad, func(b B, c *Call) Value {
+			m := c.Tensor(0)
+			return b.Emit(Full, c.Args[1], c.Args[2], c.DTypeOr(3, m.DType), c.DeviceOr(4, m.Device), c.Args[5])
+		}),
+	}
+}
+
+func eyeSize(c *Call) []sym.Int {
+	if c.IsNone(1) {
+		return []sym.Int{c.Int(0), c.Int(0)}
+	}
+	return []sym.Int{c.Int(0), c.Int(1)}
 }
 
 // ArangeBounds returns start, end and step of a call of arange, whose single

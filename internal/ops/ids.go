@@ -219,6 +219,139 @@ const (
 	Randperm
 	Dropout
 
+	// rearranging
+	Split
+	SplitWithSizes
+	Chunk
+	Unbind
+	Unfold
+	Movedim
+	Moveaxis
+	Swapaxes
+	Swapdims
+	Diagonal
+	DiagonalScatter
+	Diag
+	DiagEmbed
+	Rot90
+	Fliplr
+	Flipud
+	Unflatten
+	PixelShuffle
+	PixelUnshuffle
+	ChannelShuffle
+	Repeat
+	Tile
+	Roll
+	Meshgrid
+	BroadcastTensors
+	BroadcastTo
+	ExpandAs
+	ViewAs
+	ReshapeAs
+	Ravel
+	SumToSize
+	RepeatInterleave
+	RepeatIndex
+
+	// sorting and searching
+	Topk
+	Sort
+	Argsort
+	Msort
+	Kthvalue
+	Cummax
+	Cummin
+	MedianDim
+	Searchsorted
+	Bucketize
+	MaskedSelect
+	Nonzero
+	Unique
+	UniqueConsecutive
+	Bincount
+
+	// indexing
+	Index
+	IndexPut
+	TakeAlongDim
+	Take
+	Embedding
+	Tril
+	Triu
+	MaskedFill
+	ScatterReduce
+
+	// convolution and pooling
+	Conv1d
+	Conv2d
+	Conv3d
+	ConvTranspose1d
+	ConvTranspose2d
+	ConvTranspose3d
+	Convolution
+	ConvolutionBackward
+	MaxPool1d
+	MaxPool2d
+	MaxPool3d
+	MaxPool1dIndices
+	MaxPool2dIndices
+	MaxPool3dIndices
+	AvgPool1d
+	AvgPool2d
+	AvgPool3d
+	AvgPoolBackward
+	AdaptiveAvgPool1d
+	AdaptiveAvgPool2d
+	AdaptiveAvgPool3d
+	AdaptiveAvgPoolBackward
+	AdaptiveMaxPool1d
+	AdaptiveMaxPool2d
+	AdaptiveMaxPool3d
+	AdaptiveMaxPool1dIndices
+	AdaptiveMaxPool2dIndices
+	AdaptiveMaxPool3dIndices
+	ConstantPadNd
+	Pad
+	Im2col
+	Interpolate
+	GridSample
+
+	// further normalisations
+	BatchNorm
+	InstanceNorm
+	GroupNorm
+	RmsNorm
+	Normalize
+	LocalResponseNorm
+
+	// losses and distances
+	MseLoss
+	L1Loss
+	SmoothL1Loss
+	HuberLoss
+	BceWithLogits
+	Bce
+	KlDiv
+	NllLoss
+	CrossEntropy
+	MarginRankingLoss
+	CosineSimilarity
+	Cdist
+	PairwiseDistance
+
+	// attention
+	Sdpa
+	Einsum
+
+	// further factories
+	Linspace
+	Eye
+	OneHot
+	NewZeros
+	NewOnes
+	NewFull
+
 	numFunctional
 )
 

@@ -5,7 +5,8 @@ import "tcdbg/internal/sym"
 // This file holds the operators that pick and place elements by position.
 
 func indexRows() []*Op {
-	return append(append(gatherRows(), scatterRows()...), reorderRows()...)
+	rows := append(append(gatherRows(), scatterRows()...), reorderRows()...)
+	return append(append(rows, advancedRows()...), maskRows()...)
 }
 
 // contiguousLike is a rule whose result has m's dtype and the given shape.

@@ -156,6 +156,10 @@ const (
 	TagNotFunction
 	// TagInternal operators are made by decompositions and derivatives only.
 	TagInternal
+	// TagMutates operators change further arguments in place (the running
+	// statistics of batch_norm): they must be decomposed before a graph is made
+	// functional.
+	TagMutates
 )
 
 // Has reports whether all of u is set.

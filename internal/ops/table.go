@@ -19,6 +19,7 @@ var build = sync.OnceValue(func() *table {
 	for _, family := range []func() []*Op{
 		unaryRows, binaryRows, activationRows, reductionRows, matmulRows, normRows,
 		viewRows, dataRows, factoryRows, indexRows, randomRows,
+		rearrangeRows, sortRows, convRows, poolRows, padRows, batchNormRows, lossRows, attentionRows,
 	} {
 		for _, row := range family() {
 			t.add(row)

@@ -7,11 +7,17 @@ import "tcdbg/torch"
 // A is the keyword a.
 func A(value float64) torch.Option { return torch.Option{Name: "a", Value: value} }
 
+// Accumulate is the keyword accumulate.
+func Accumulate(value bool) torch.Option { return torch.Option{Name: "accumulate", Value: value} }
+
 // Activation is the keyword activation.
 func Activation(value any) torch.Option { return torch.Option{Name: "activation", Value: value} }
 
 // Affine is the keyword affine.
 func Affine(value bool) torch.Option { return torch.Option{Name: "affine", Value: value} }
+
+// AlignCorners is the keyword align_corners.
+func AlignCorners(value bool) torch.Option { return torch.Option{Name: "align_corners", Value: value} }
 
 // AllowUnused is the keyword allow_unused.
 func AllowUnused(value bool) torch.Option { return torch.Option{Name: "allow_unused", Value: value} }
@@ -21,6 +27,9 @@ func Alpha(value any) torch.Option { return torch.Option{Name: "alpha", Value: v
 
 // Amsgrad is the keyword amsgrad.
 func Amsgrad(value bool) torch.Option { return torch.Option{Name: "amsgrad", Value: value} }
+
+// Antialias is the keyword antialias.
+func Antialias(value bool) torch.Option { return torch.Option{Name: "antialias", Value: value} }
 
 // Append is the keyword append.
 func Append(value any) torch.Option { return torch.Option{Name: "append", Value: value} }
@@ -66,8 +75,22 @@ func Bias(value any) torch.Option { return torch.Option{Name: "bias", Value: val
 // Bidirectional is the keyword bidirectional.
 func Bidirectional(value bool) torch.Option { return torch.Option{Name: "bidirectional", Value: value} }
 
+// Boundaries is the keyword boundaries.
+func Boundaries(value *torch.Tensor) torch.Option {
+	return torch.Option{Name: "boundaries", Value: value}
+}
+
+// CeilMode is the keyword ceil_mode.
+func CeilMode(value bool) torch.Option { return torch.Option{Name: "ceil_mode", Value: value} }
+
 // Centered is the keyword centered.
 func Centered(value bool) torch.Option { return torch.Option{Name: "centered", Value: value} }
+
+// Chunks is the keyword chunks.
+func Chunks(value int) torch.Option { return torch.Option{Name: "chunks", Value: value} }
+
+// ComputeMode is the keyword compute_mode.
+func ComputeMode(value string) torch.Option { return torch.Option{Name: "compute_mode", Value: value} }
 
 // Condition is the keyword condition.
 func Condition(value *torch.Tensor) torch.Option {
@@ -80,6 +103,11 @@ func Copy(value bool) torch.Option { return torch.Option{Name: "copy", Value: va
 // Correction is the keyword correction.
 func Correction(value any) torch.Option { return torch.Option{Name: "correction", Value: value} }
 
+// CountIncludePad is the keyword count_include_pad.
+func CountIncludePad(value bool) torch.Option {
+	return torch.Option{Name: "count_include_pad", Value: value}
+}
+
 // CreateGraph is the keyword create_graph.
 func CreateGraph(value bool) torch.Option { return torch.Option{Name: "create_graph", Value: value} }
 
@@ -89,8 +117,23 @@ func Dampening(value float64) torch.Option { return torch.Option{Name: "dampenin
 // Decimals is the keyword decimals.
 func Decimals(value int) torch.Option { return torch.Option{Name: "decimals", Value: value} }
 
+// Delta is the keyword delta.
+func Delta(value float64) torch.Option { return torch.Option{Name: "delta", Value: value} }
+
+// Descending is the keyword descending.
+func Descending(value bool) torch.Option { return torch.Option{Name: "descending", Value: value} }
+
+// Destination is the keyword destination.
+func Destination(value []int) torch.Option { return torch.Option{Name: "destination", Value: value} }
+
 // Device is the keyword device.
 func Device(value any) torch.Option { return torch.Option{Name: "device", Value: value} }
+
+// Diagonal is the keyword diagonal.
+func Diagonal(value int) torch.Option { return torch.Option{Name: "diagonal", Value: value} }
+
+// Dilation is the keyword dilation.
+func Dilation(value any) torch.Option { return torch.Option{Name: "dilation", Value: value} }
 
 // Dim is the keyword dim.
 func Dim(value any) torch.Option { return torch.Option{Name: "dim", Value: value} }
@@ -101,10 +144,16 @@ func Dim0(value int) torch.Option { return torch.Option{Name: "dim0", Value: val
 // Dim1 is the keyword dim1.
 func Dim1(value int) torch.Option { return torch.Option{Name: "dim1", Value: value} }
 
+// Dim2 is the keyword dim2.
+func Dim2(value int) torch.Option { return torch.Option{Name: "dim2", Value: value} }
+
 // DimFeedforward is the keyword dim_feedforward.
 func DimFeedforward(value int) torch.Option {
 	return torch.Option{Name: "dim_feedforward", Value: value}
 }
+
+// Dimension is the keyword dimension.
+func Dimension(value int) torch.Option { return torch.Option{Name: "dimension", Value: value} }
 
 // Dims is the keyword dims.
 func Dims(value []int) torch.Option { return torch.Option{Name: "dims", Value: value} }
@@ -112,11 +161,24 @@ func Dims(value []int) torch.Option { return torch.Option{Name: "dims", Value: v
 // Disable is the keyword disable.
 func Disable(value bool) torch.Option { return torch.Option{Name: "disable", Value: value} }
 
+// DivisorOverride is the keyword divisor_override.
+func DivisorOverride(value any) torch.Option {
+	return torch.Option{Name: "divisor_override", Value: value}
+}
+
+// DownscaleFactor is the keyword downscale_factor.
+func DownscaleFactor(value int) torch.Option {
+	return torch.Option{Name: "downscale_factor", Value: value}
+}
+
 // DropLast is the keyword drop_last.
 func DropLast(value bool) torch.Option { return torch.Option{Name: "drop_last", Value: value} }
 
 // Dropout is the keyword dropout.
 func Dropout(value float64) torch.Option { return torch.Option{Name: "dropout", Value: value} }
+
+// DropoutP is the keyword dropout_p.
+func DropoutP(value float64) torch.Option { return torch.Option{Name: "dropout_p", Value: value} }
 
 // Dtype is the keyword dtype.
 func Dtype(value torch.DType) torch.Option { return torch.Option{Name: "dtype", Value: value} }
@@ -129,6 +191,9 @@ func ElementwiseAffine(value bool) torch.Option {
 	return torch.Option{Name: "elementwise_affine", Value: value}
 }
 
+// EnableGqa is the keyword enable_gqa.
+func EnableGqa(value bool) torch.Option { return torch.Option{Name: "enable_gqa", Value: value} }
+
 // End is the keyword end.
 func End(value any) torch.Option { return torch.Option{Name: "end", Value: value} }
 
@@ -140,6 +205,9 @@ func EndFactor(value float64) torch.Option { return torch.Option{Name: "end_fact
 
 // Eps is the keyword eps.
 func Eps(value float64) torch.Option { return torch.Option{Name: "eps", Value: value} }
+
+// Equation is the keyword equation.
+func Equation(value string) torch.Option { return torch.Option{Name: "equation", Value: value} }
 
 // ErrorIfNonfinite is the keyword error_if_nonfinite.
 func ErrorIfNonfinite(value bool) torch.Option {
@@ -186,14 +254,32 @@ func GradOutputs(value []*torch.Tensor) torch.Option {
 // Gradient is the keyword gradient.
 func Gradient(value *torch.Tensor) torch.Option { return torch.Option{Name: "gradient", Value: value} }
 
+// Grid is the keyword grid.
+func Grid(value *torch.Tensor) torch.Option { return torch.Option{Name: "grid", Value: value} }
+
+// Groups is the keyword groups.
+func Groups(value int) torch.Option { return torch.Option{Name: "groups", Value: value} }
+
 // High is the keyword high.
 func High(value int) torch.Option { return torch.Option{Name: "high", Value: value} }
+
+// IgnoreIndex is the keyword ignore_index.
+func IgnoreIndex(value int) torch.Option { return torch.Option{Name: "ignore_index", Value: value} }
 
 // Implicit is the keyword implicit.
 func Implicit(value bool) torch.Option { return torch.Option{Name: "implicit", Value: value} }
 
+// IncludeSelf is the keyword include_self.
+func IncludeSelf(value bool) torch.Option { return torch.Option{Name: "include_self", Value: value} }
+
 // Index is the keyword index.
 func Index(value any) torch.Option { return torch.Option{Name: "index", Value: value} }
+
+// Indexing is the keyword indexing.
+func Indexing(value string) torch.Option { return torch.Option{Name: "indexing", Value: value} }
+
+// Indices is the keyword indices.
+func Indices(value any) torch.Option { return torch.Option{Name: "indices", Value: value} }
 
 // InitialAccumulatorValue is the keyword initial_accumulator_value.
 func InitialAccumulatorValue(value float64) torch.Option {
@@ -204,10 +290,19 @@ func InitialAccumulatorValue(value float64) torch.Option {
 func Inplace(value bool) torch.Option { return torch.Option{Name: "inplace", Value: value} }
 
 // Input is the keyword input.
-func Input(value *torch.Tensor) torch.Option { return torch.Option{Name: "input", Value: value} }
+func Input(value any) torch.Option { return torch.Option{Name: "input", Value: value} }
+
+// Input1 is the keyword input1.
+func Input1(value *torch.Tensor) torch.Option { return torch.Option{Name: "input1", Value: value} }
+
+// Input2 is the keyword input2.
+func Input2(value *torch.Tensor) torch.Option { return torch.Option{Name: "input2", Value: value} }
 
 // IsCausal is the keyword is_causal.
 func IsCausal(value bool) torch.Option { return torch.Option{Name: "is_causal", Value: value} }
+
+// K is the keyword k.
+func K(value any) torch.Option { return torch.Option{Name: "k", Value: value} }
 
 // Kdim is the keyword kdim.
 func Kdim(value int) torch.Option { return torch.Option{Name: "kdim", Value: value} }
@@ -215,13 +310,27 @@ func Kdim(value int) torch.Option { return torch.Option{Name: "kdim", Value: val
 // Keepdim is the keyword keepdim.
 func Keepdim(value bool) torch.Option { return torch.Option{Name: "keepdim", Value: value} }
 
+// KernelSize is the keyword kernel_size.
+func KernelSize(value any) torch.Option { return torch.Option{Name: "kernel_size", Value: value} }
+
+// Key is the keyword key.
+func Key(value *torch.Tensor) torch.Option { return torch.Option{Name: "key", Value: value} }
+
 // KeyPaddingMask is the keyword key_padding_mask.
 func KeyPaddingMask(value *torch.Tensor) torch.Option {
 	return torch.Option{Name: "key_padding_mask", Value: value}
 }
 
+// LabelSmoothing is the keyword label_smoothing.
+func LabelSmoothing(value float64) torch.Option {
+	return torch.Option{Name: "label_smoothing", Value: value}
+}
+
 // Lambd is the keyword lambd.
 func Lambd(value any) torch.Option { return torch.Option{Name: "lambd", Value: value} }
+
+// Largest is the keyword largest.
+func Largest(value bool) torch.Option { return torch.Option{Name: "largest", Value: value} }
 
 // LastEpoch is the keyword last_epoch.
 func LastEpoch(value int) torch.Option { return torch.Option{Name: "last_epoch", Value: value} }
@@ -234,6 +343,9 @@ func LayerNormEps(value float64) torch.Option {
 // Length is the keyword length.
 func Length(value int) torch.Option { return torch.Option{Name: "length", Value: value} }
 
+// LogTarget is the keyword log_target.
+func LogTarget(value bool) torch.Option { return torch.Option{Name: "log_target", Value: value} }
+
 // Low is the keyword low.
 func Low(value int) torch.Option { return torch.Option{Name: "low", Value: value} }
 
@@ -242,6 +354,15 @@ func Lr(value float64) torch.Option { return torch.Option{Name: "lr", Value: val
 
 // LrDecay is the keyword lr_decay.
 func LrDecay(value float64) torch.Option { return torch.Option{Name: "lr_decay", Value: value} }
+
+// M is the keyword m.
+func M(value any) torch.Option { return torch.Option{Name: "m", Value: value} }
+
+// Margin is the keyword margin.
+func Margin(value float64) torch.Option { return torch.Option{Name: "margin", Value: value} }
+
+// Mask is the keyword mask.
+func Mask(value *torch.Tensor) torch.Option { return torch.Option{Name: "mask", Value: value} }
 
 // Mat1 is the keyword mat1.
 func Mat1(value *torch.Tensor) torch.Option { return torch.Option{Name: "mat1", Value: value} }
@@ -296,6 +417,9 @@ func Min(value any) torch.Option { return torch.Option{Name: "min", Value: value
 // MinVal is the keyword min_val.
 func MinVal(value any) torch.Option { return torch.Option{Name: "min_val", Value: value} }
 
+// Minlength is the keyword minlength.
+func Minlength(value int) torch.Option { return torch.Option{Name: "minlength", Value: value} }
+
 // Mode is the keyword mode.
 func Mode(value string) torch.Option { return torch.Option{Name: "mode", Value: value} }
 
@@ -346,11 +470,25 @@ func NormalizedShape(value []int) torch.Option {
 // NumChannels is the keyword num_channels.
 func NumChannels(value int) torch.Option { return torch.Option{Name: "num_channels", Value: value} }
 
+// NumClasses is the keyword num_classes.
+func NumClasses(value int) torch.Option { return torch.Option{Name: "num_classes", Value: value} }
+
+// NumGroups is the keyword num_groups.
+func NumGroups(value int) torch.Option { return torch.Option{Name: "num_groups", Value: value} }
+
 // NumLayers is the keyword num_layers.
 func NumLayers(value int) torch.Option { return torch.Option{Name: "num_layers", Value: value} }
 
 // NumWorkers is the keyword num_workers.
 func NumWorkers(value int) torch.Option { return torch.Option{Name: "num_workers", Value: value} }
+
+// Offset is the keyword offset.
+func Offset(value int) torch.Option { return torch.Option{Name: "offset", Value: value} }
+
+// Operands is the keyword operands.
+func Operands(value []*torch.Tensor) torch.Option {
+	return torch.Option{Name: "operands", Value: value}
+}
 
 // Options is the keyword options.
 func Options(value map[string]any) torch.Option { return torch.Option{Name: "options", Value: value} }
@@ -358,8 +496,23 @@ func Options(value map[string]any) torch.Option { return torch.Option{Name: "opt
 // Other is the keyword other.
 func Other(value any) torch.Option { return torch.Option{Name: "other", Value: value} }
 
+// OutInt32 is the keyword out_int32.
+func OutInt32(value bool) torch.Option { return torch.Option{Name: "out_int32", Value: value} }
+
+// OutputPadding is the keyword output_padding.
+func OutputPadding(value any) torch.Option { return torch.Option{Name: "output_padding", Value: value} }
+
+// OutputSize is the keyword output_size.
+func OutputSize(value any) torch.Option { return torch.Option{Name: "output_size", Value: value} }
+
 // P is the keyword p.
 func P(value any) torch.Option { return torch.Option{Name: "p", Value: value} }
+
+// Pad is the keyword pad.
+func Pad(value []int) torch.Option { return torch.Option{Name: "pad", Value: value} }
+
+// Padding is the keyword padding.
+func Padding(value any) torch.Option { return torch.Option{Name: "padding", Value: value} }
 
 // PaddingIdx is the keyword padding_idx.
 func PaddingIdx(value any) torch.Option { return torch.Option{Name: "padding_idx", Value: value} }
@@ -370,11 +523,19 @@ func PaddingMode(value string) torch.Option { return torch.Option{Name: "padding
 // Patience is the keyword patience.
 func Patience(value int) torch.Option { return torch.Option{Name: "patience", Value: value} }
 
+// PosWeight is the keyword pos_weight.
+func PosWeight(value *torch.Tensor) torch.Option {
+	return torch.Option{Name: "pos_weight", Value: value}
+}
+
 // Posinf is the keyword posinf.
 func Posinf(value float64) torch.Option { return torch.Option{Name: "posinf", Value: value} }
 
 // Prepend is the keyword prepend.
 func Prepend(value any) torch.Option { return torch.Option{Name: "prepend", Value: value} }
+
+// Query is the keyword query.
+func Query(value *torch.Tensor) torch.Option { return torch.Option{Name: "query", Value: value} }
 
 // Rate is the keyword rate.
 func Rate(value float64) torch.Option { return torch.Option{Name: "rate", Value: value} }
@@ -384,8 +545,22 @@ func RecompileLimit(value int) torch.Option {
 	return torch.Option{Name: "recompile_limit", Value: value}
 }
 
+// RecomputeScaleFactor is the keyword recompute_scale_factor.
+func RecomputeScaleFactor(value bool) torch.Option {
+	return torch.Option{Name: "recompute_scale_factor", Value: value}
+}
+
 // Recursive is the keyword recursive.
 func Recursive(value bool) torch.Option { return torch.Option{Name: "recursive", Value: value} }
+
+// Reduce is the keyword reduce.
+func Reduce(value any) torch.Option { return torch.Option{Name: "reduce", Value: value} }
+
+// Reduction is the keyword reduction.
+func Reduction(value string) torch.Option { return torch.Option{Name: "reduction", Value: value} }
+
+// Repeats is the keyword repeats.
+func Repeats(value any) torch.Option { return torch.Option{Name: "repeats", Value: value} }
 
 // RequiresGrad is the keyword requires_grad.
 func RequiresGrad(value bool) torch.Option { return torch.Option{Name: "requires_grad", Value: value} }
@@ -393,13 +568,45 @@ func RequiresGrad(value bool) torch.Option { return torch.Option{Name: "requires
 // RetainGraph is the keyword retain_graph.
 func RetainGraph(value bool) torch.Option { return torch.Option{Name: "retain_graph", Value: value} }
 
+// ReturnCounts is the keyword return_counts.
+func ReturnCounts(value bool) torch.Option { return torch.Option{Name: "return_counts", Value: value} }
+
+// ReturnIndices is the keyword return_indices.
+func ReturnIndices(value bool) torch.Option {
+	return torch.Option{Name: "return_indices", Value: value}
+}
+
+// ReturnInverse is the keyword return_inverse.
+func ReturnInverse(value bool) torch.Option {
+	return torch.Option{Name: "return_inverse", Value: value}
+}
+
 // Rho is the keyword rho.
 func Rho(value float64) torch.Option { return torch.Option{Name: "rho", Value: value} }
+
+// Right is the keyword right.
+func Right(value bool) torch.Option { return torch.Option{Name: "right", Value: value} }
 
 // RoundingMode is the keyword rounding_mode.
 func RoundingMode(value string) torch.Option {
 	return torch.Option{Name: "rounding_mode", Value: value}
 }
+
+// RunningMean is the keyword running_mean.
+func RunningMean(value *torch.Tensor) torch.Option {
+	return torch.Option{Name: "running_mean", Value: value}
+}
+
+// RunningVar is the keyword running_var.
+func RunningVar(value *torch.Tensor) torch.Option {
+	return torch.Option{Name: "running_var", Value: value}
+}
+
+// Scale is the keyword scale.
+func Scale(value float64) torch.Option { return torch.Option{Name: "scale", Value: value} }
+
+// ScaleFactor is the keyword scale_factor.
+func ScaleFactor(value any) torch.Option { return torch.Option{Name: "scale_factor", Value: value} }
 
 // ScaleGradByFreq is the keyword scale_grad_by_freq.
 func ScaleGradByFreq(value bool) torch.Option {
@@ -409,20 +616,51 @@ func ScaleGradByFreq(value bool) torch.Option {
 // Shape is the keyword shape.
 func Shape(value []int) torch.Option { return torch.Option{Name: "shape", Value: value} }
 
+// Shifts is the keyword shifts.
+func Shifts(value []int) torch.Option { return torch.Option{Name: "shifts", Value: value} }
+
 // Shuffle is the keyword shuffle.
 func Shuffle(value bool) torch.Option { return torch.Option{Name: "shuffle", Value: value} }
 
+// Side is the keyword side.
+func Side(value string) torch.Option { return torch.Option{Name: "side", Value: value} }
+
 // Size is the keyword size.
-func Size(value []int) torch.Option { return torch.Option{Name: "size", Value: value} }
+func Size(value any) torch.Option { return torch.Option{Name: "size", Value: value} }
+
+// SizeAverage is the keyword size_average.
+func SizeAverage(value bool) torch.Option { return torch.Option{Name: "size_average", Value: value} }
+
+// Sizes is the keyword sizes.
+func Sizes(value []int) torch.Option { return torch.Option{Name: "sizes", Value: value} }
+
+// Sorted is the keyword sorted.
+func Sorted(value bool) torch.Option { return torch.Option{Name: "sorted", Value: value} }
+
+// SortedSequence is the keyword sorted_sequence.
+func SortedSequence(value *torch.Tensor) torch.Option {
+	return torch.Option{Name: "sorted_sequence", Value: value}
+}
+
+// Sorter is the keyword sorter.
+func Sorter(value *torch.Tensor) torch.Option { return torch.Option{Name: "sorter", Value: value} }
 
 // Source is the keyword source.
-func Source(value *torch.Tensor) torch.Option { return torch.Option{Name: "source", Value: value} }
+func Source(value any) torch.Option { return torch.Option{Name: "source", Value: value} }
 
 // Sparse is the keyword sparse.
 func Sparse(value bool) torch.Option { return torch.Option{Name: "sparse", Value: value} }
 
 // SparseGrad is the keyword sparse_grad.
 func SparseGrad(value bool) torch.Option { return torch.Option{Name: "sparse_grad", Value: value} }
+
+// SplitSizeOrSections is the keyword split_size_or_sections.
+func SplitSizeOrSections(value []int) torch.Option {
+	return torch.Option{Name: "split_size_or_sections", Value: value}
+}
+
+// SplitSizes is the keyword split_sizes.
+func SplitSizes(value []int) torch.Option { return torch.Option{Name: "split_sizes", Value: value} }
 
 // Src is the keyword src.
 func Src(value any) torch.Option { return torch.Option{Name: "src", Value: value} }
@@ -434,6 +672,9 @@ func SrcKeyPaddingMask(value *torch.Tensor) torch.Option {
 
 // SrcMask is the keyword src_mask.
 func SrcMask(value *torch.Tensor) torch.Option { return torch.Option{Name: "src_mask", Value: value} }
+
+// Stable is the keyword stable.
+func Stable(value bool) torch.Option { return torch.Option{Name: "stable", Value: value} }
 
 // Start is the keyword start.
 func Start(value any) torch.Option { return torch.Option{Name: "start", Value: value} }
@@ -453,6 +694,9 @@ func Step(value any) torch.Option { return torch.Option{Name: "step", Value: val
 // StepSize is the keyword step_size.
 func StepSize(value int) torch.Option { return torch.Option{Name: "step_size", Value: value} }
 
+// Steps is the keyword steps.
+func Steps(value int) torch.Option { return torch.Option{Name: "steps", Value: value} }
+
 // StorageOffset is the keyword storage_offset.
 func StorageOffset(value any) torch.Option { return torch.Option{Name: "storage_offset", Value: value} }
 
@@ -460,10 +704,13 @@ func StorageOffset(value any) torch.Option { return torch.Option{Name: "storage_
 func Strict(value bool) torch.Option { return torch.Option{Name: "strict", Value: value} }
 
 // Stride is the keyword stride.
-func Stride(value []int) torch.Option { return torch.Option{Name: "stride", Value: value} }
+func Stride(value any) torch.Option { return torch.Option{Name: "stride", Value: value} }
 
 // TMax is the keyword t_max.
 func TMax(value int) torch.Option { return torch.Option{Name: "t_max", Value: value} }
+
+// Target is the keyword target.
+func Target(value *torch.Tensor) torch.Option { return torch.Option{Name: "target", Value: value} }
 
 // Tensor is the keyword tensor.
 func Tensor(value *torch.Tensor) torch.Option { return torch.Option{Name: "tensor", Value: value} }
@@ -505,8 +752,22 @@ func TrackRunningStats(value bool) torch.Option {
 // Training is the keyword training.
 func Training(value bool) torch.Option { return torch.Option{Name: "training", Value: value} }
 
+// Transposed is the keyword transposed.
+func Transposed(value bool) torch.Option { return torch.Option{Name: "transposed", Value: value} }
+
+// UpscaleFactor is the keyword upscale_factor.
+func UpscaleFactor(value int) torch.Option { return torch.Option{Name: "upscale_factor", Value: value} }
+
+// UseInputStats is the keyword use_input_stats.
+func UseInputStats(value bool) torch.Option {
+	return torch.Option{Name: "use_input_stats", Value: value}
+}
+
 // Value is the keyword value.
 func Value(value any) torch.Option { return torch.Option{Name: "value", Value: value} }
+
+// Values is the keyword values.
+func Values(value *torch.Tensor) torch.Option { return torch.Option{Name: "values", Value: value} }
 
 // Vdim is the keyword vdim.
 func Vdim(value int) torch.Option { return torch.Option{Name: "vdim", Value: value} }
@@ -522,3 +783,12 @@ func Weight(value any) torch.Option { return torch.Option{Name: "weight", Value:
 
 // WeightDecay is the keyword weight_decay.
 func WeightDecay(value float64) torch.Option { return torch.Option{Name: "weight_decay", Value: value} }
+
+// Weights is the keyword weights.
+func Weights(value *torch.Tensor) torch.Option { return torch.Option{Name: "weights", Value: value} }
+
+// X1 is the keyword x1.
+func X1(value *torch.Tensor) torch.Option { return torch.Option{Name: "x1", Value: value} }
+
+// X2 is the keyword x2.
+func X2(value *torch.Tensor) torch.Option { return torch.Option{Name: "x2", Value: value} }

@@ -4,9 +4,134 @@ package functional
 
 import "tcdbg/torch"
 
+// AdaptiveAvgPool1d is torch.nn.functional.adaptive_avg_pool1d(Tensor input, int[1] output_size) -> Tensor.
+func AdaptiveAvgPool1d(input *torch.Tensor, outputSize any) *torch.Tensor {
+	return torch.Functional1("adaptive_avg_pool1d", nil, input, outputSize)
+}
+
+// AdaptiveAvgPool2d is torch.nn.functional.adaptive_avg_pool2d(Tensor input, int[2] output_size) -> Tensor.
+func AdaptiveAvgPool2d(input *torch.Tensor, outputSize any) *torch.Tensor {
+	return torch.Functional1("adaptive_avg_pool2d", nil, input, outputSize)
+}
+
+// AdaptiveAvgPool3d is torch.nn.functional.adaptive_avg_pool3d(Tensor input, int[3] output_size) -> Tensor.
+func AdaptiveAvgPool3d(input *torch.Tensor, outputSize any) *torch.Tensor {
+	return torch.Functional1("adaptive_avg_pool3d", nil, input, outputSize)
+}
+
+// AdaptiveMaxPool1d is torch.nn.functional.adaptive_max_pool1d(Tensor input, int[1] output_size, bool return_indices=False) -> Tensor.
+func AdaptiveMaxPool1d(input *torch.Tensor, outputSize any, opts ...torch.Option) *torch.Tensor {
+	return torch.Functional1("adaptive_max_pool1d", opts, input, outputSize)
+}
+
+// AdaptiveMaxPool1dWithIndices is torch.nn.functional.adaptive_max_pool1d_with_indices(Tensor input, int[1] output_size) -> (Tensor, Tensor).
+func AdaptiveMaxPool1dWithIndices(input *torch.Tensor, outputSize any) (_, _ *torch.Tensor) {
+	return torch.Functional2("adaptive_max_pool1d_with_indices", nil, input, outputSize)
+}
+
+// AdaptiveMaxPool2d is torch.nn.functional.adaptive_max_pool2d(Tensor input, int[2] output_size, bool return_indices=False) -> Tensor.
+func AdaptiveMaxPool2d(input *torch.Tensor, outputSize any, opts ...torch.Option) *torch.Tensor {
+	return torch.Functional1("adaptive_max_pool2d", opts, input, outputSize)
+}
+
+// AdaptiveMaxPool2dWithIndices is torch.nn.functional.adaptive_max_pool2d_with_indices(Tensor input, int[2] output_size) -> (Tensor, Tensor).
+func AdaptiveMaxPool2dWithIndices(input *torch.Tensor, outputSize any) (_, _ *torch.Tensor) {
+	return torch.Functional2("adaptive_max_pool2d_with_indices", nil, input, outputSize)
+}
+
+// AdaptiveMaxPool3d is torch.nn.functional.adaptive_max_pool3d(Tensor input, int[3] output_size, bool return_indices=False) -> Tensor.
+func AdaptiveMaxPool3d(input *torch.Tensor, outputSize any, opts ...torch.Option) *torch.Tensor {
+	return torch.Functional1("adaptive_max_pool3d", opts, input, outputSize)
+}
+
+// AdaptiveMaxPool3dWithIndices is torch.nn.functional.adaptive_max_pool3d_with_indices(Tensor input, int[3] output_size) -> (Tensor, Tensor).
+func AdaptiveMaxPool3dWithIndices(input *torch.Tensor, outputSize any) (_, _ *torch.Tensor) {
+	return torch.Functional2("adaptive_max_pool3d_with_indices", nil, input, outputSize)
+}
+
+// AvgPool1d is torch.nn.functional.avg_pool1d(Tensor input, int[1] kernel_size, int[1]? stride=None, int[1] padding=0, bool ceil_mode=False, bool count_include_pad=True, int? divisor_override=None) -> Tensor.
+func AvgPool1d(input *torch.Tensor, kernelSize any, opts ...torch.Option) *torch.Tensor {
+	return torch.Functional1("avg_pool1d", opts, input, kernelSize)
+}
+
+// AvgPool2d is torch.nn.functional.avg_pool2d(Tensor input, int[2] kernel_size, int[2]? stride=None, int[2] padding=0, bool ceil_mode=False, bool count_include_pad=True, int? divisor_override=None) -> Tensor.
+func AvgPool2d(input *torch.Tensor, kernelSize any, opts ...torch.Option) *torch.Tensor {
+	return torch.Functional1("avg_pool2d", opts, input, kernelSize)
+}
+
+// AvgPool3d is torch.nn.functional.avg_pool3d(Tensor input, int[3] kernel_size, int[3]? stride=None, int[3] padding=0, bool ceil_mode=False, bool count_include_pad=True, int? divisor_override=None) -> Tensor.
+func AvgPool3d(input *torch.Tensor, kernelSize any, opts ...torch.Option) *torch.Tensor {
+	return torch.Functional1("avg_pool3d", opts, input, kernelSize)
+}
+
+// BatchNorm is torch.nn.functional.batch_norm(Tensor input, Tensor? running_mean, Tensor? running_var, Tensor? weight=None, Tensor? bias=None, bool training=False, float momentum=0.1, float eps=1e-05) -> Tensor.
+func BatchNorm(input *torch.Tensor, runningMean *torch.Tensor, runningVar *torch.Tensor, opts ...torch.Option) *torch.Tensor {
+	return torch.Functional1("batch_norm", opts, input, runningMean, runningVar)
+}
+
+// BinaryCrossEntropy is torch.nn.functional.binary_cross_entropy(Tensor input, Tensor target, Tensor? weight=None, bool? size_average=None, bool? reduce=None, str reduction='mean') -> Tensor.
+func BinaryCrossEntropy(input *torch.Tensor, target *torch.Tensor, opts ...torch.Option) *torch.Tensor {
+	return torch.Functional1("binary_cross_entropy", opts, input, target)
+}
+
+// BinaryCrossEntropyWithLogits is torch.nn.functional.binary_cross_entropy_with_logits(Tensor input, Tensor target, Tensor? weight=None, bool? size_average=None, bool? reduce=None, str reduction='mean', Tensor? pos_weight=None) -> Tensor.
+func BinaryCrossEntropyWithLogits(input *torch.Tensor, target *torch.Tensor, opts ...torch.Option) *torch.Tensor {
+	return torch.Functional1("binary_cross_entropy_with_logits", opts, input, target)
+}
+
+// Cdist is torch.nn.functional.cdist(Tensor x1, Tensor x2, Scalar p=2, str? compute_mode=None) -> Tensor.
+func Cdist(x1 *torch.Tensor, x2 *torch.Tensor, opts ...torch.Option) *torch.Tensor {
+	return torch.Functional1("cdist", opts, x1, x2)
+}
+
 // Celu is torch.nn.functional.celu(Tensor input, Scalar alpha=1.0, bool inplace=False) -> Tensor.
 func Celu(input *torch.Tensor, opts ...torch.Option) *torch.Tensor {
 	return torch.Functional1("celu", opts, input)
+}
+
+// ChannelShuffle is torch.nn.functional.channel_shuffle(Tensor input, int groups) -> Tensor.
+func ChannelShuffle(input *torch.Tensor, groups int) *torch.Tensor {
+	return torch.Functional1("channel_shuffle", nil, input, groups)
+}
+
+// Conv1d is torch.nn.functional.conv1d(Tensor input, Tensor weight, Tensor? bias=None, int[1] stride=1, int[1]|str padding=0, int[1] dilation=1, int groups=1) -> Tensor.
+func Conv1d(input *torch.Tensor, weight *torch.Tensor, opts ...torch.Option) *torch.Tensor {
+	return torch.Functional1("conv1d", opts, input, weight)
+}
+
+// Conv2d is torch.nn.functional.conv2d(Tensor input, Tensor weight, Tensor? bias=None, int[2] stride=1, int[2]|str padding=0, int[2] dilation=1, int groups=1) -> Tensor.
+func Conv2d(input *torch.Tensor, weight *torch.Tensor, opts ...torch.Option) *torch.Tensor {
+	return torch.Functional1("conv2d", opts, input, weight)
+}
+
+// Conv3d is torch.nn.functional.conv3d(Tensor input, Tensor weight, Tensor? bias=None, int[3] stride=1, int[3]|str padding=0, int[3] dilation=1, int groups=1) -> Tensor.
+func Conv3d(input *torch.Tensor, weight *torch.Tensor, opts ...torch.Option) *torch.Tensor {
+	return torch.Functional1("conv3d", opts, input, weight)
+}
+
+// ConvTranspose1d is torch.nn.functional.conv_transpose1d(Tensor input, Tensor weight, Tensor? bias=None, int[1] stride=1, int[1] padding=0, int[1] output_padding=0, int groups=1, int[1] dilation=1) -> Tensor.
+func ConvTranspose1d(input *torch.Tensor, weight *torch.Tensor, opts ...torch.Option) *torch.Tensor {
+	return torch.Functional1("conv_transpose1d", opts, input, weight)
+}
+
+// ConvTranspose2d is torch.nn.functional.conv_transpose2d(Tensor input, Tensor weight, Tensor? bias=None, int[2] stride=1, int[2] padding=0, int[2] output_padding=0, int groups=1, int[2] dilation=1) -> Tensor.
+func ConvTranspose2d(input *torch.Tensor, weight *torch.Tensor, opts ...torch.Option) *torch.Tensor {
+	return torch.Functional1("conv_transpose2d", opts, input, weight)
+}
+
+// ConvTranspose3d is torch.nn.functional.conv_transpose3d(Tensor input, Tensor weight, Tensor? bias=None, int[3] stride=1, int[3] padding=0, int[3] output_padding=0, int groups=1, int[3] dilation=1) -> Tensor.
+func ConvTranspose3d(input *torch.Tensor, weight *torch.Tensor, opts ...torch.Option) *torch.Tensor {
+	return torch.Functional1("conv_transpose3d", opts, input, weight)
+}
+
+// CosineSimilarity is torch.nn.functional.cosine_similarity(Tensor x1, Tensor x2, int dim=1, float eps=1e-08) -> Tensor.
+func CosineSimilarity(x1 *torch.Tensor, x2 *torch.Tensor, opts ...torch.Option) *torch.Tensor {
+	return torch.Functional1("cosine_similarity", opts, x1, x2)
+}
+
+// CrossEntropy is torch.nn.functional.cross_entropy(Tensor input, Tensor target, Tensor? weight=None, bool? size_average=None, int ignore_index=-100, bool? reduce=None, str reduction='mean', float label_smoothing=0.0) -> Tensor.
+func CrossEntropy(input *torch.Tensor, target *torch.Tensor, opts ...torch.Option) *torch.Tensor {
+	return torch.Functional1("cross_entropy", opts, input, target)
 }
 
 // Dropout is torch.nn.functional.dropout(Tensor input, float p=0.5, bool training=True, bool inplace=False) -> Tensor.
@@ -19,6 +144,11 @@ func Elu(input *torch.Tensor, opts ...torch.Option) *torch.Tensor {
 	return torch.Functional1("elu", opts, input)
 }
 
+// Embedding is torch.nn.functional.embedding(Tensor input, Tensor weight, int? padding_idx=None, float? max_norm=None, float norm_type=2.0, bool scale_grad_by_freq=False, bool sparse=False) -> Tensor.
+func Embedding(input *torch.Tensor, weight *torch.Tensor, opts ...torch.Option) *torch.Tensor {
+	return torch.Functional1("embedding", opts, input, weight)
+}
+
 // Gelu is torch.nn.functional.gelu(Tensor input, *, str approximate='none') -> Tensor.
 func Gelu(input *torch.Tensor, opts ...torch.Option) *torch.Tensor {
 	return torch.Functional1("gelu", opts, input)
@@ -27,6 +157,16 @@ func Gelu(input *torch.Tensor, opts ...torch.Option) *torch.Tensor {
 // Glu is torch.nn.functional.glu(Tensor input, int dim=-1) -> Tensor.
 func Glu(input *torch.Tensor, opts ...torch.Option) *torch.Tensor {
 	return torch.Functional1("glu", opts, input)
+}
+
+// GridSample is torch.nn.functional.grid_sample(Tensor input, Tensor grid, str mode='bilinear', str padding_mode='zeros', bool? align_corners=None) -> Tensor.
+func GridSample(input *torch.Tensor, grid *torch.Tensor, opts ...torch.Option) *torch.Tensor {
+	return torch.Functional1("grid_sample", opts, input, grid)
+}
+
+// GroupNorm is torch.nn.functional.group_norm(Tensor input, int num_groups, Tensor? weight=None, Tensor? bias=None, float eps=1e-05) -> Tensor.
+func GroupNorm(input *torch.Tensor, numGroups int, opts ...torch.Option) *torch.Tensor {
+	return torch.Functional1("group_norm", opts, input, numGroups)
 }
 
 // Hardshrink is torch.nn.functional.hardshrink(Tensor input, Scalar lambd=0.5) -> Tensor.
@@ -49,6 +189,36 @@ func Hardtanh(input *torch.Tensor, opts ...torch.Option) *torch.Tensor {
 	return torch.Functional1("hardtanh", opts, input)
 }
 
+// HuberLoss is torch.nn.functional.huber_loss(Tensor input, Tensor target, str reduction='mean', float delta=1.0, Tensor? weight=None) -> Tensor.
+func HuberLoss(input *torch.Tensor, target *torch.Tensor, opts ...torch.Option) *torch.Tensor {
+	return torch.Functional1("huber_loss", opts, input, target)
+}
+
+// Im2col is torch.nn.functional.im2col(Tensor input, int[2] kernel_size, int[2] dilation=1, int[2] padding=0, int[2] stride=1) -> Tensor.
+func Im2col(input *torch.Tensor, kernelSize any, opts ...torch.Option) *torch.Tensor {
+	return torch.Functional1("im2col", opts, input, kernelSize)
+}
+
+// InstanceNorm is torch.nn.functional.instance_norm(Tensor input, Tensor? running_mean=None, Tensor? running_var=None, Tensor? weight=None, Tensor? bias=None, bool use_input_stats=True, float momentum=0.1, float eps=1e-05) -> Tensor.
+func InstanceNorm(input *torch.Tensor, opts ...torch.Option) *torch.Tensor {
+	return torch.Functional1("instance_norm", opts, input)
+}
+
+// Interpolate is torch.nn.functional.interpolate(Tensor input, int[]? size=None, float[]? scale_factor=None, str mode='nearest', bool? align_corners=None, bool? recompute_scale_factor=None, bool antialias=False) -> Tensor.
+func Interpolate(input *torch.Tensor, opts ...torch.Option) *torch.Tensor {
+	return torch.Functional1("interpolate", opts, input)
+}
+
+// KlDiv is torch.nn.functional.kl_div(Tensor input, Tensor target, bool? size_average=None, bool? reduce=None, str reduction='mean', bool log_target=False) -> Tensor.
+func KlDiv(input *torch.Tensor, target *torch.Tensor, opts ...torch.Option) *torch.Tensor {
+	return torch.Functional1("kl_div", opts, input, target)
+}
+
+// L1Loss is torch.nn.functional.l1_loss(Tensor input, Tensor target, bool? size_average=None, bool? reduce=None, str reduction='mean', Tensor? weight=None) -> Tensor.
+func L1Loss(input *torch.Tensor, target *torch.Tensor, opts ...torch.Option) *torch.Tensor {
+	return torch.Functional1("l1_loss", opts, input, target)
+}
+
 // LayerNorm is torch.nn.functional.layer_norm(Tensor input, int[] normalized_shape, Tensor? weight=None, Tensor? bias=None, float eps=1e-05) -> Tensor.
 func LayerNorm(input *torch.Tensor, normalizedShape []int, opts ...torch.Option) *torch.Tensor {
 	return torch.Functional1("layer_norm", opts, input, normalizedShape)
@@ -64,6 +234,11 @@ func Linear(input *torch.Tensor, weight *torch.Tensor, opts ...torch.Option) *to
 	return torch.Functional1("linear", opts, input, weight)
 }
 
+// LocalResponseNorm is torch.nn.functional.local_response_norm(Tensor input, int size, float alpha=0.0001, float beta=0.75, float k=1.0) -> Tensor.
+func LocalResponseNorm(input *torch.Tensor, size int, opts ...torch.Option) *torch.Tensor {
+	return torch.Functional1("local_response_norm", opts, input, size)
+}
+
 // LogSoftmax is torch.nn.functional.log_softmax(Tensor self, int dim, dtype? dtype=None) -> Tensor.
 func LogSoftmax(self *torch.Tensor, dim int, opts ...torch.Option) *torch.Tensor {
 	return torch.Functional1("log_softmax", opts, self, dim)
@@ -74,9 +249,84 @@ func Logsigmoid(input *torch.Tensor) *torch.Tensor {
 	return torch.Functional1("logsigmoid", nil, input)
 }
 
+// MarginRankingLoss is torch.nn.functional.margin_ranking_loss(Tensor input1, Tensor input2, Tensor target, float margin=0, bool? size_average=None, bool? reduce=None, str reduction='mean') -> Tensor.
+func MarginRankingLoss(input1 *torch.Tensor, input2 *torch.Tensor, target *torch.Tensor, opts ...torch.Option) *torch.Tensor {
+	return torch.Functional1("margin_ranking_loss", opts, input1, input2, target)
+}
+
+// MaxPool1d is torch.nn.functional.max_pool1d(Tensor input, int[1] kernel_size, int[1]? stride=None, int[1] padding=0, int[1] dilation=1, bool ceil_mode=False, bool return_indices=False) -> Tensor.
+func MaxPool1d(input *torch.Tensor, kernelSize any, opts ...torch.Option) *torch.Tensor {
+	return torch.Functional1("max_pool1d", opts, input, kernelSize)
+}
+
+// MaxPool1dWithIndices is torch.nn.functional.max_pool1d_with_indices(Tensor input, int[1] kernel_size, int[1]? stride=None, int[1] padding=0, int[1] dilation=1, bool ceil_mode=False) -> (Tensor, Tensor).
+func MaxPool1dWithIndices(input *torch.Tensor, kernelSize any, opts ...torch.Option) (_, _ *torch.Tensor) {
+	return torch.Functional2("max_pool1d_with_indices", opts, input, kernelSize)
+}
+
+// MaxPool2d is torch.nn.functional.max_pool2d(Tensor input, int[2] kernel_size, int[2]? stride=None, int[2] padding=0, int[2] dilation=1, bool ceil_mode=False, bool return_indices=False) -> Tensor.
+func MaxPool2d(input *torch.Tensor, kernelSize any, opts ...torch.Option) *torch.Tensor {
+	return torch.Functional1("max_pool2d", opts, input, kernelSize)
+}
+
+// MaxPool2dWithIndices is torch.nn.functional.max_pool2d_with_indices(Tensor input, int[2] kernel_size, int[2]? stride=None, int[2] padding=0, int[2] dilation=1, bool ceil_mode=False) -> (Tensor, Tensor).
+func MaxPool2dWithIndices(input *torch.Tensor, kernelSize any, opts ...torch.Option) (_, _ *torch.Tensor) {
+	return torch.Functional2("max_pool2d_with_indices", opts, input, kernelSize)
+}
+
+// MaxPool3d is torch.nn.functional.max_pool3d(Tensor input, int[3] kernel_size, int[3]? stride=None, int[3] padding=0, int[3] dilation=1, bool ceil_mode=False, bool return_indices=False) -> Tensor.
+func MaxPool3d(input *torch.Tensor, kernelSize any, opts ...torch.Option) *torch.Tensor {
+	return torch.Functional1("max_pool3d", opts, input, kernelSize)
+}
+
+// MaxPool3dWithIndices is torch.nn.functional.max_pool3d_with_indices(Tensor input, int[3] kernel_size, int[3]? stride=None, int[3] padding=0, int[3] dilation=1, bool ceil_mode=False) -> (Tensor, Tensor).
+func MaxPool3dWithIndices(input *torch.Tensor, kernelSize any, opts ...torch.Option) (_, _ *torch.Tensor) {
+	return torch.Functional2("max_pool3d_with_indices", opts, input, kernelSize)
+}
+
 // Mish is torch.nn.functional.mish(Tensor input, bool inplace=False) -> Tensor.
 func Mish(input *torch.Tensor, opts ...torch.Option) *torch.Tensor {
 	return torch.Functional1("mish", opts, input)
+}
+
+// MseLoss is torch.nn.functional.mse_loss(Tensor input, Tensor target, bool? size_average=None, bool? reduce=None, str reduction='mean', Tensor? weight=None) -> Tensor.
+func MseLoss(input *torch.Tensor, target *torch.Tensor, opts ...torch.Option) *torch.Tensor {
+	return torch.Functional1("mse_loss", opts, input, target)
+}
+
+// NllLoss is torch.nn.functional.nll_loss(Tensor input, Tensor target, Tensor? weight=None, bool? size_average=None, int ignore_index=-100, bool? reduce=None, str reduction='mean') -> Tensor.
+func NllLoss(input *torch.Tensor, target *torch.Tensor, opts ...torch.Option) *torch.Tensor {
+	return torch.Functional1("nll_loss", opts, input, target)
+}
+
+// Normalize is torch.nn.functional.normalize(Tensor input, Scalar p=2.0, int[] dim=1, float eps=1e-12) -> Tensor.
+func Normalize(input *torch.Tensor, opts ...torch.Option) *torch.Tensor {
+	return torch.Functional1("normalize", opts, input)
+}
+
+// OneHot is torch.nn.functional.one_hot(Tensor input, int num_classes) -> Tensor.
+func OneHot(input *torch.Tensor, numClasses int) *torch.Tensor {
+	return torch.Functional1("one_hot", nil, input, numClasses)
+}
+
+// Pad is torch.nn.functional.pad(Tensor input, int[] pad, str mode='constant', Scalar? value=None) -> Tensor.
+func Pad(input *torch.Tensor, pad []int, opts ...torch.Option) *torch.Tensor {
+	return torch.Functional1("pad", opts, input, pad)
+}
+
+// PairwiseDistance is torch.nn.functional.pairwise_distance(Tensor x1, Tensor x2, Scalar p=2.0, float eps=1e-06, bool keepdim=False) -> Tensor.
+func PairwiseDistance(x1 *torch.Tensor, x2 *torch.Tensor, opts ...torch.Option) *torch.Tensor {
+	return torch.Functional1("pairwise_distance", opts, x1, x2)
+}
+
+// PixelShuffle is torch.nn.functional.pixel_shuffle(Tensor input, int upscale_factor) -> Tensor.
+func PixelShuffle(input *torch.Tensor, upscaleFactor int) *torch.Tensor {
+	return torch.Functional1("pixel_shuffle", nil, input, upscaleFactor)
+}
+
+// PixelUnshuffle is torch.nn.functional.pixel_unshuffle(Tensor input, int downscale_factor) -> Tensor.
+func PixelUnshuffle(input *torch.Tensor, downscaleFactor int) *torch.Tensor {
+	return torch.Functional1("pixel_unshuffle", nil, input, downscaleFactor)
 }
 
 // Relu is torch.nn.functional.relu(Tensor self) -> Tensor.
@@ -94,6 +344,16 @@ func Relu_(self *torch.Tensor) *torch.Tensor {
 	return torch.Functional1("relu_", nil, self)
 }
 
+// RmsNorm is torch.nn.functional.rms_norm(Tensor input, int[] normalized_shape, Tensor? weight=None, float? eps=None) -> Tensor.
+func RmsNorm(input *torch.Tensor, normalizedShape []int, opts ...torch.Option) *torch.Tensor {
+	return torch.Functional1("rms_norm", opts, input, normalizedShape)
+}
+
+// ScaledDotProductAttention is torch.nn.functional.scaled_dot_product_attention(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, float dropout_p=0.0, bool is_causal=False, *, float? scale=None, bool enable_gqa=False) -> Tensor.
+func ScaledDotProductAttention(query *torch.Tensor, key *torch.Tensor, value *torch.Tensor, opts ...torch.Option) *torch.Tensor {
+	return torch.Functional1("scaled_dot_product_attention", opts, query, key, value)
+}
+
 // Selu is torch.nn.functional.selu(Tensor input, bool inplace=False) -> Tensor.
 func Selu(input *torch.Tensor, opts ...torch.Option) *torch.Tensor {
 	return torch.Functional1("selu", opts, input)
@@ -107,6 +367,11 @@ func Sigmoid(self *torch.Tensor) *torch.Tensor {
 // Silu is torch.nn.functional.silu(Tensor input, bool inplace=False) -> Tensor.
 func Silu(input *torch.Tensor, opts ...torch.Option) *torch.Tensor {
 	return torch.Functional1("silu", opts, input)
+}
+
+// SmoothL1Loss is torch.nn.functional.smooth_l1_loss(Tensor input, Tensor target, bool? size_average=None, bool? reduce=None, str reduction='mean', float beta=1.0) -> Tensor.
+func SmoothL1Loss(input *torch.Tensor, target *torch.Tensor, opts ...torch.Option) *torch.Tensor {
+	return torch.Functional1("smooth_l1_loss", opts, input, target)
 }
 
 // Softmax is torch.nn.functional.softmax(Tensor self, int dim, dtype? dtype=None) -> Tensor.

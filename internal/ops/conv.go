@@ -1,0 +1,202 @@
+package ops
+
+import (
+	"fmt"
+
+	"tcdbg/internal/sym"
+)
+
+// This file holds the convolutions: the functions of one to three dimensions
+// and the general operator that they call.
+
+const convTail = "int[] stride, int[] padding, int[] dilation, bool transposed, int[] output_padding, int groups) -> Tensor"
+
+func convRows() []*Op {
+	rows := []*Op{
+		{
+			ID: Convolution, Name: "convolution", Schema: "(Tensor input, Tensor weight, Tensor? bias, " + convTail, Tags: TagNotMethod,
+			Meta: convolutionMeta, Backward: backOf(convolutionBack),
+		},
+		{
+			ID: ConvolutionBackward, Name: "convolution_backward", Tags: TagInternal | TagNotMethod,
+			Schema: "(Tensor grad_output, Tensor input, Tensor weight, int[] stride, int[] padding, int[] dilation, bool transposed, int[] output_padding, int groups, bool[] output_mask) -> (Tensor, Tensor)",
+			Meta: func(c *Call) ([]Result, error) {
+				x, w := c.Tensor(1), c.Tensor(2)
+				return []Result{NewMeta(x.DType, x.Device, x.Shape), NewMeta(w.DType, w.Device, w.Shape)}, nil
+			},
+		},
+	}
+	for n := 1; n <= 3; n++ {
+		rows = append(rows, convRow(n), convTransposeRow(n))
+	}
+	return rows
+}
+
+func convRow(n int) *Op {
+	schema := fmt.Sprintf("(Tensor input, Tensor weight, Tensor? bias=None, int[%d] stride=1, int[%d]|str padding=0, int[%d] dilation=1, int groups=1) -> Tensor", n, n, n)
+	return composite([]ID{Conv1d, Conv2d, Conv3d}[n-1], fmt.Sprintf("conv%dd", n), schema, TagNN|TagNotMethod, func(b B, c *Call) Value {
+		padding := c.Ints(4)
+		x := c.Value(0)
+		if mode, ok := c.Args[4].(string); ok {
+			x, padding = b.namedPadding(x, mode, c, n)
+		}
+		return b.batchedConv(x, n, func(x Value) Value {
+			return b.Emit(Convolution, x, c.Args[1], c.Args[2], c.Args[3], padding, c.Args[5], false, make([]sym.Int, n), c.Args[6])
+		})
+	})
+}
+
+// namedPadding is padding "same" or "valid"; an odd total is padded on the
+// right beforehand.
+func (b B) namedPadding(x Value, mode string, c *Call, n int) (Value, []sym.Int) {
+	pad := make([]sym.Int, n)
+	switch mode {
+	case "valid":
+		return x, pad
+	case "same":
+	default:
+		refuse(Errorf("Invalid padding string: '%s'", mode))
+	}
+	w, dil, stride := c.Tensor(1), c.Ints(5), c.Ints(3)
+	var extra []sym.Int
+	odd := false
+	for i := range n {
+		if !sym.Is(stride[i], 1) {
+			refuse(Errorf("padding='same' is not supported for strided convolutions"))
+		}
+		total := sym.Mul(dil[i], sym.Sub(w.Shape[2+i], symOne))
+		pad[i] = symHalf(total)
+		more := sym.Sub(total, sym.Mul(sym.C(2), pad[i]))
+		odd = odd || sym.Ne(more, symZero)
+		extra = append([]sym.Int{symZero, more}, extra...)
+	}
+	if odd {
+		x = b.Emit(ConstantPadNd, x, extra)
+	}
+	return x, pad
+}
+
+// batchedConv gives an input without batch dimension one, and takes it away.
+func (b B) batchedConv(x Value, n int, f func(Value) Value) Value {
+	if len(x.TensorMeta().Shape) == n+1 {
+		return b.squeeze(f(b.unsqueeze(x, 0)), 0)
+	}
+	if got := len(x.TensorMeta().Shape); got != n+2 {
+		refuse(Errorf("Expected %dD (unbatched) or %dD (batched) input to conv%dd, but got input of size: %s", n+1, n+2, n, ShapeText(x.TensorMeta().Shape)))
+	}
+	return f(x)
+}
+
+func convTransposeRow(n int) *Op {
+	schema := fmt.Sprintf("(Tensor input, Tensor weight, Tensor? bias=None, int[%d] stride=1, int[%d] padding=0, int[%d] output_padding=0, int groups=1, int[%d] dilation=1) -> Tensor", n, n, n, n)
+	return composite([]ID{ConvTranspose1d, ConvTranspose2d, ConvTranspose3d}[n-1], fmt.Sprintf("conv_transpose%dd", n), schema, TagNN|TagNotMethod, func(b B, c *Call) Value {
+		return b.batchedConv(c.Value(0), n, func(x Value) Value {
+			return b.Emit(Convolution, x, c.Args[1], c.Args[2], c.Args[3], c.Args[4], c.Args[7], true, c.Args[5], c.Args[6])
+		})
+	})
+}
+
+func convolutionMeta(c *Call) ([]Result, error) {
+	x, w, bias := c.Tensor(0), c.Tensor(1), c.Tensor(2)
+	transposed, groups := c.Bool(6), c.Int(8)
+	if len(w.Shape) != len(x.Shape) {
+		return nil, Errorf("Expected %d-dimensional input for %d-dimensional weight %s, but got %d-dimensional input of size %s instead", len(w.Shape), len(w.Shape), ShapeText(w.Shape), len(x.Shape), ShapeText(x.Shape))
+	}
+	if x.DType != w.DType {
+		return nil, Errorf("Input type (%s) and weight type (%s) should be the same", typeText(x.DType), typeText(w.DType))
+	}
+	if sym.Le(groups, symZero) {
+		return nil, Errorf("non-positive groups is not supported")
+	}
+	in, out := sym.Mul(w.Shape[1], groups), w.Shape[0]
+	if transposed {
+		in, out = w.Shape[0], sym.Mul(w.Shape[1], groups)
+	}
+	if sym.Ne(x.Shape[1], in) {
+		if transposed {
+			return nil, Errorf("Given transposed=1, weight of size %s, expected input%s to have %s channels, but got %s channels instead", ShapeText(w.Shape), ShapeText(x.Shape), in, x.Shape[1])
+		}
+		return nil, Errorf("Given groups=%s, weight of size %s, expected input%s to have %s channels, but got %s channels instead", groups, ShapeText(w.Shape), ShapeText(x.Shape), in, x.Shape[1])
+	}
+	if bias != nil && (len(bias.Shape) != 1 || sym.Ne(bias.Shape[0], out)) {
+		return nil, Errorf("Given transposed=%v, weight of size %s, expected bias to be 1-dimensional with %s elements, but got bias of size %s instead", b2i(transposed), ShapeText(w.Shape), out, ShapeText(bias.Shape))
+	}
+	shape := []sym.Int{x.Shape[0], out}
+	stride, padding, dilation, extra := c.Ints(3), c.Ints(4), c.Ints(5), c.Ints(7)
+	for i := range len(x.Shape) - 2 {
+		if sym.Le(stride[i], symZero) {
+			return nil, Errorf("non-positive stride is not supported")
+		}
+		if sym.Lt(padding[i], symZero) {
+			return nil, Errorf("negative padding is not supported")
+		}
+		reach := sym.Add(sym.Mul(dilation[i], sym.Sub(w.Shape[2+i], symOne)), symOne)
+		n := x.Shape[2+i]
+		if transposed {
+			n = sym.Add(sym.Mul(sym.Sub(n, symOne), stride[i]), sym.Sub(reach, sym.Mul(sym.C(2), padding[i])))
+			n = sym.Add(n, extra[i])
+		} else {
+			padded := sym.Add(n, sym.Mul(sym.C(2), padding[i]))
+			if sym.Lt(padded, reach) {
+				return nil, Errorf("Calculated padded input size per channel: (%s). Kernel size: (%s). Kernel size can't be greater than actual input size", paddedText(x, padding), sizesText(w.Shape[2:]))
+			}
+			n = sym.Add(sym.FloorDiv(sym.Sub(padded, reach), stride[i]), symOne)
+		}
+		shape = append(shape, n)
+	}
+	m := NewMeta(x.DType, x.Device, shape)
+	if !IsContiguous(x) && isChannelsLast(x) || !IsContiguous(w) && isChannelsLast(w) {
+		m.Stride = ChannelsLastStrides(shape)
+	}
+	return one(m), nil
+}
+
+func typeText(d DType) string { return "torch." + d.ScalarType() + "Tensor" }
+
+func b2i(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+func sizesText(s []sym.Int) string {
+	text := ""
+	for i, x := range s {
+		if i > 0 {
+			text += " x "
+		}
+		text += x.String()
+	}
+	return text
+}
+
+func paddedText(x *TensorMeta, padding []sym.Int) string {
+	out := cloneInts(x.Shape[2:])
+	for i := range out {
+		out[i] = sym.Add(out[i], sym.Mul(sym.C(2), padding[i]))
+	}
+	return sizesText(out)
+}
+
+func convolutionBack(b B, c *BackwardCall) []Value {
+	out := []Value{nil, nil, nil}
+	g := c.Grads[0]
+	if g == nil {
+		return out
+	}
+	if c.Needs[0] || c.Needs[1] {
+		gs := b.EmitN(ConvolutionBackward, g, c.Value(0), c.Value(1), c.Args[3], c.Args[4], c.Args[5], c.Args[6], c.Args[7], c.Args[8], []bool{c.Needs[0], c.Needs[1]})
+		if c.Needs[0] {
+			out[0] = gs[0]
+		}
+		if c.Needs[1] {
+			out[1] = gs[1]
+		}
+	}
+	if c.Value(2) != nil && c.Needs[2] {
+		n := len(g.TensorMeta().Shape)
+		out[2] = b.sum(g, false, append([]int{0}, seq(2, n)...)...)
+	}
+	return out
+}

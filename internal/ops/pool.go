@@ -1,0 +1,231 @@
+package ops
+
+import (
+	"fmt"
+
+	"tcdbg/internal/sym"
+)
+
+// This file holds the poolings of one to three dimensions.
+
+func poolRows() []*Op {
+	rows := []*Op{
+		{
+			ID: AvgPoolBackward, Name: "_avg_pool_backward", Tags: TagInternal | TagNotMethod,
+			Schema: "(Tensor grad, Tensor self, int[] kernel_size, int[] stride, int[] padding, bool ceil_mode, bool count_include_pad, int? divisor_override) -> Tensor",
+			Meta:   secondLike,
+		},
+		{
+			ID: AdaptiveAvgPoolBackward, Name: "_adaptive_avg_pool_backward", Tags: TagInternal | TagNotMethod,
+			Schema: "(Tensor grad, Tensor self, int dims) -> Tensor", Meta: secondLike,
+		},
+	}
+	for n := 1; n <= 3; n++ {
+		rows = append(rows, maxPoolRow(n), maxPoolIndicesRow(n), avgPoolRow(n), adaptiveAvgRow(n), adaptiveMaxRow(n), adaptiveMaxIndicesRow(n))
+	}
+	return rows
+}
+
+func secondLike(c *Call) ([]Result, error) {
+	m := c.Tensor(1)
+	return one(NewMeta(m.DType, m.Device, m.Shape)), nil
+}
+
+// pooledSize is the number of windows along one dimension.
+func pooledSize(n, kernel, stride, pad, dilation sym.Int, ceil bool) sym.Int {
+	reach := sym.Add(sym.Mul(dilation, sym.Sub(kernel, symOne)), symOne)
+	span := sym.Sub(sym.Add(n, sym.Mul(sym.C(2), pad)), reach)
+	if !ceil {
+		return sym.Add(sym.FloorDiv(span, stride), symOne)
+	}
+	out := sym.Add(sym.FloorDiv(sym.Add(span, sym.Sub(stride, symOne)), stride), symOne)
+	if sym.Ge(sym.Mul(sym.Sub(out, symOne), stride), sym.Add(n, pad)) {
+		out = sym.Sub(out, symOne)
+	}
+	return out
+}
+
+// PoolGeometry normalises kernel, stride, padding and dilation of a pooling
+// over n dimensions; an empty stride is the kernel's size.
+func PoolGeometry(c *Call, n int, dilated bool) (kernel, stride, pad, dilation []sym.Int) {
+	kernel, stride, pad = c.Ints(1), c.Ints(2), c.Ints(3)
+	if len(stride) == 0 {
+		stride = kernel
+	}
+	dilation = make([]sym.Int, n)
+	for i := range dilation {
+		dilation[i] = symOne
+	}
+	if dilated {
+		dilation = c.Ints(4)
+	}
+	return kernel, stride, pad, dilation
+}
+
+func poolMeta(c *Call, n int, dilated, ceil bool) ([]sym.Int, error) {
+	m := c.Tensor(0)
+	if r := len(m.Shape); r != n+1 && r != n+2 {
+		return nil, Errorf("%s: Expected %dD or %dD input tensor, but got input of size: %s", c.Op.Name, n+1, n+2, ShapeText(m.Shape))
+	}
+	kernel, stride, pad, dilation := PoolGeometry(c, n, dilated)
+	shape := cloneInts(m.Shape)
+	at := len(shape) - n
+	for i := range n {
+		if sym.Le(kernel[i], symZero) {
+			return nil, Errorf("kernel size should be greater than zero, but got %s", sizesText(kernel))
+		}
+		if sym.Le(stride[i], symZero) {
+			return nil, Errorf("stride should be greater than zero, but got %s", sizesText(stride))
+		}
+		if sym.Gt(sym.Mul(sym.C(2), pad[i]), sym.Add(sym.Mul(dilation[i], sym.Sub(kernel[i], symOne)), symOne)) {
+			return nil, Errorf("pad should be at most half of effective kernel size, but got pad=%s, kernel_size=%s and dilation=%s", pad[i], kernel[i], dilation[i])
+		}
+		shape[at+i] = pooledSize(m.Shape[at+i], kernel[i], stride[i], pad[i], dilation[i], ceil)
+		if sym.Le(shape[at+i], symZero) {
+			return nil, Errorf("Given input size: (%s). Calculated output size: (%s). Output size is too small", sizesText(m.Shape), sizesText(shape))
+		}
+	}
+	return shape, nil
+}
+
+func maxPoolSchema(n int) string {
+	return fmt.Sprintf("(Tensor input, int[%d] kernel_size, int[%d]? stride=None, int[%d] padding=0, int[%d] dilation=1, bool ceil_mode=False", n, n, n, n)
+}
+
+func maxPoolRow(n int) *Op {
+	id := []ID{MaxPool1d, MaxPool2d, MaxPool3d}[n-1]
+	return composite(id, fmt.Sprintf("max_pool%dd", n), maxPoolSchema(n)+", bool return_indices=False) -> Tensor", TagNN|TagNotMethod, func(b B, c *Call) Value {
+		if c.Bool(6) {
+			refuse(Errorf("%s: return_indices gives two results: call %s_with_indices", c.Op.Name, c.Op.Name))
+		}
+		return b.EmitN(maxPoolIndices[n-1], c.Args[:6]...)[0]
+	})
+}
+
+var maxPoolIndices = [...]ID{MaxPool1dIndices, MaxPool2dIndices, MaxPool3dIndices}
+
+func maxPoolIndicesRow(n int) *Op {
+	return &Op{
+		ID: maxPoolIndices[n-1], Name: fmt.Sprintf("max_pool%dd_with_indices", n), Tags: TagNN | TagNotMethod,
+		Schema: maxPoolSchema(n) + ") -> (Tensor, Tensor)",
+		Meta: func(c *Call) ([]Result, error) {
+			shape, err := poolMeta(c, n, true, c.Bool(5))
+			if err != nil {
+				return nil, err
+			}
+			return pooledResults(c.Tensor(0), shape), nil
+		},
+		Backward: indexedPoolBack(n),
+	}
+}
+
+func pooledResults(m *TensorMeta, shape []sym.Int) []Result {
+	a, i := NewMeta(m.DType, m.Device, shape), NewMeta(Int64, m.Device, shape)
+	if !IsContiguous(m) && isChannelsLast(m) {
+		a.Stride = ChannelsLastStrides(shape)
+		i.Stride = a.Stride
+	}
+	return []Result{a, i}
+}
+
+// indexedPoolBack adds each gradient to the element that won its window: the
+// indices count through the last n dimensions.
+func indexedPoolBack(n int) backFn {
+	return backOf(func(b B, c *BackwardCall) []Value {
+		g := c.Grads[0]
+		if g == nil {
+			return []Value{nil}
+		}
+		m := c.Tensor(0)
+		at := len(m.Shape) - n
+		lead := m.Shape[:at]
+		flat := append(cloneInts(lead), numel(m.Shape[at:]))
+		out := append(cloneInts(lead), numel(g.TensorMeta().Shape[at:]))
+		d := NewMeta(g.TensorMeta().DType, m.Device, flat)
+		r := b.Emit(ScatterAdd, b.zeros(d), at, b.reshape(c.Outs[1], out...), b.reshape(g, out...))
+		return []Value{b.view(r, m.Shape...)}
+	})
+}
+
+func avgPoolRow(n int) *Op {
+	return &Op{
+		ID: []ID{AvgPool1d, AvgPool2d, AvgPool3d}[n-1], Name: fmt.Sprintf("avg_pool%dd", n), Tags: TagNN | TagNotMethod,
+		Schema: fmt.Sprintf("(Tensor input, int[%d] kernel_size, int[%d]? stride=None, int[%d] padding=0, bool ceil_mode=False, bool count_include_pad=True, int? divisor_override=None) -> Tensor", n, n, n),
+		Meta: func(c *Call) ([]Result, error) {
+			shape, err := poolMeta(c, n, false, c.Bool(4))
+			if err != nil {
+				return nil, err
+			}
+			if !c.IsNone(6) && sym.Is(c.Int(6), 0) {
+				return nil, Errorf("divisor must be not zero")
+			}
+			return pooledResults(c.Tensor(0), shape)[:1], nil
+		},
+		Backward: backOf(func(b B, c *BackwardCall) []Value {
+			if c.Grads[0] == nil {
+				return []Value{nil}
+			}
+			kernel, stride, pad, _ := PoolGeometry(c.Call, n, false)
+			return []Value{b.Emit(AvgPoolBackward, c.Grads[0], c.Value(0), kernel, stride, pad, c.Args[4], c.Args[5], c.Args[6])}
+		}),
+	}
+}
+
+// adaptiveShape replaces the last n sizes; None keeps one.
+func adaptiveShape(c *Call, n int) ([]sym.Int, error) {
+	m := c.Tensor(0)
+	if r := len(m.Shape); r != n+1 && r != n+2 {
+		return nil, Errorf("%s(): Expected %dD or %dD tensor, but got %s", c.Op.Name, n+1, n+2, ShapeText(m.Shape))
+	}
+	shape := cloneInts(m.Shape)
+	for i, s := range c.Ints(1) {
+		if v, ok := s.IsConst(); !ok || v >= 0 {
+			shape[len(shape)-n+i] = s
+		}
+	}
+	return shape, nil
+}
+
+func adaptiveAvgRow(n int) *Op {
+	return &Op{
+		ID: []ID{AdaptiveAvgPool1d, AdaptiveAvgPool2d, AdaptiveAvgPool3d}[n-1], Name: fmt.Sprintf("adaptive_avg_pool%dd", n), Tags: TagNN | TagNotMethod,
+		Schema: fmt.Sprintf("(Tensor input, int[%d] output_size) -> Tensor", n),
+		Meta: func(c *Call) ([]Result, error) {
+			shape, err := adaptiveShape(c, n)
+			if err != nil {
+				return nil, err
+			}
+			return pooledResults(c.Tensor(0), shape)[:1], nil
+		},
+		Backward: backOf(func(b B, c *BackwardCall) []Value {
+			if c.Grads[0] == nil {
+				return []Value{nil}
+			}
+			return []Value{b.Emit(AdaptiveAvgPoolBackward, c.Grads[0], c.Value(0), n)}
+		}),
+	}
+}
+
+var adaptiveMaxIndices = [...]ID{AdaptiveMaxPool1dIndices, AdaptiveMaxPool2dIndices, AdaptiveMaxPool3dIndices}
+
+func adaptiveMaxRow(n int) *Op {
+	return composite([]ID{AdaptiveMaxPool1d, AdaptiveMaxPool2d, AdaptiveMaxPool3d}[n-1], fmt.Sprintf("adaptive_max_pool%dd", n),
+		fmt.Sprintf("(Tensor input, int[%d] output_size, bool return_indices=False) -> Tensor", n), TagNN|TagNotMethod, func(b B, c *Call) Value {
+			return b.EmitN(adaptiveMaxIndices[n-1], c.Args[:2]...)[0]
+		})
+}
+
+func adaptiveMaxIndicesRow(n int) *Op {
+	return &Op{
+		ID: adaptiveMaxIndices[n-1], Name: fmt.Sprintf("adaptive_max_pool%dd_with_indices", n), Tags: TagNN | TagNotMethod,
+		Schema: fmt.Sprintf("(Tensor input, int[%d] output_size) -> (Tensor, Tensor)", n),
+		Meta: func(c *Call) ([]Result, error) {
+			shape, err := adaptiveShape(c, n)
+			if err != nil {
+				return nil, err
+			}
+			return pooledResults(c.Tensor(0), shape), nil
+		},
+		Backward: indexedPoolBack(n),
+	}
+}

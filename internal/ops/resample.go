@@ -1,0 +1,339 @@
+package ops
+
+import (
+	"math"
+
+	"tcdbg/internal/sym"
+)
+
+// This file holds interpolate and grid_sample.
+
+func interpolate(b B, c *Call) Value {
+	x := c.Value(0)
+	m := c.Tensor(0)
+	n := len(m.Shape) - 2
+	mode := c.Str(3)
+	if c.Bool(6) {
+		refuse(Errorf("interpolate: antialias is not supported"))
+	}
+	corners := c.Bool(4)
+	switch mode {
+	case "nearest", "nearest-exact", "area":
+		if !c.IsNone(4) {
+			refuse(&Error{Kind: "ValueError", Msg: "align_corners option can only be set with the interpolating modes: linear | bilinear | bicubic | trilinear"})
+		}
+	}
+	size, scale := interpolatedSize(c, n)
+	wide := b.cast(x, OpMath(m.DType))
+	switch {
+	case mode == "area":
+		return b.Emit([]ID{AdaptiveAvgPool1d, AdaptiveAvgPool2d, AdaptiveAvgPool3d}[n-1], x, size)
+	case mode == "nearest" || mode == "nearest-exact":
+		for i := range n {
+			x = b.nearest(x, 2+i, size[i], scale[i], mode == "nearest-exact")
+		}
+		return x
+	case mode == "linear" && n == 1, mode == "bilinear" && n == 2, mode == "trilinear" && n == 3:
+		for i := n - 1; i >= 0; i-- {
+			wide = b.linear(wide, 2+i, size[i], scale[i], corners)
+		}
+		return b.cast(wide, m.DType)
+	case mode == "bicubic" && n == 2:
+		for i := n - 1; i >= 0; i-- {
+			wide = b.cubic(wide, 2+i, size[i], scale[i], corners)
+		}
+		return b.cast(wide, m.DType)
+	}
+	refuse(&Error{Kind: "NotImplementedError", Msg: "Input Error: Only 3D, 4D and 5D input Tensors supported for the modes: nearest | linear | bilinear | bicubic | trilinear | area | nearest-exact (got mode " + mode + ")"})
+	return nil
+}
+
+// interpolatedSize returns the new sizes and, where scale factors were given
+// and count, those (else 0).
+func interpolatedSize(c *Call, n int) (size []sym.Int, scale []float64) {
+	m := c.Tensor(0)
+	scale = make([]float64, n)
+	if size = c.Ints(1); size != nil {
+		for len(size) == 1 && n > 1 || len(size) < n && len(size) > 0 {
+			size = append(size[:len(size):len(size)], size[0])
+		}
+		return size, scale
+	}
+	factors, _ := c.Args[2].([]float64)
+	if len(factors) == 0 {
+		refuse(&Error{Kind: "ValueError", Msg: "either size or scale_factor should be defined"})
+	}
+	for i := range n {
+		f := factors[min(i, len(factors)-1)]
+		if f == math.Trunc(f) {
+			size = append(size, sym.Mul(m.Shape[2+i], sym.Const(int64(f))))
+		} else {
+			size = append(size, sym.Const(int64(math.Floor(float64(sym.Force(m.Shape[2+i]))*f))))
+		}
+		if !c.Bool(5) {
+			scale[i] = 1 / f
+		}
+	}
+	return size, scale
+}
+
+// ratio is how far the source moves for one step of the result.
+func ratio(n, out sym.Int, scale float64, corners bool) float64 {
+	in, to := float64(sym.Force(n)), float64(sym.Force(out))
+	switch {
+	case corners && to > 1:
+		return (in - 1) / (to - 1)
+	case corners:
+		return 0
+	case scale > 0:
+		return scale
+	}
+	return in / to
+}
+
+// positionsOf are the source coordinates of the result's elements in float32
+// or float64, as x's type computes.
+func (b B) sources(x Value, n, out sym.Int, scale float64, corners bool) Value {
+	d := OpMath(x.TensorMeta().DType)
+	if !d.IsFloat() {
+		d = Float32
+	}
+	at := b.cast(b.arange(out, x.TensorMeta()), d)
+	r := ratio(n, out, scale, corners)
+	if d == Float32 {
+		r = float64(float32(r))
+	}
+	if corners {
+		return b.mul(at, r)
+	}
+	return b.sub(b.mul(b.add(at, 0.5), r), 0.5)
+}
+
+func (b B) nearest(x Value, d int, out sym.Int, scale float64, exact bool) Value {
+	n := x.TensorMeta().Shape[d]
+	r := float64(float32(ratio(n, out, scale, false)))
+	at := b.cast(b.arange(out, x.TensorMeta()), Float32)
+	if exact {
+		at = b.add(at, 0.5)
+	}
+	idx := b.cast(b.Emit(Floor, b.mul(at, r)), Int64)
+	return b.Emit(IndexSelect, x, d, b.Emit(Clamp, idx, 0, sym.Sub(n, symOne)))
+}
+
+// column brings a vector along dimension d of an n-dimensional tensor.
+func (b B) column(v Value, d, n int) Value {
+	shape := make([]sym.Int, n)
+	for i := range shape {
+		shape[i] = symOne
+	}
+	shape[d] = v.TensorMeta().Shape[0]
+	return b.view(v, shape...)
+}
+
+func (b B) linear(x Value, d int, out sym.Int, scale float64, corners bool) Value {
+	m := x.TensorMeta()
+	n := m.Shape[d]
+	last := sym.Sub(n, symOne)
+	at := b.sources(x, n, out, scale, corners)
+	if !corners {
+		at = b.Emit(Clamp, at, 0.0)
+	}
+	low := b.Emit(Clamp, b.cast(b.Emit(Floor, at), Int64), 0, last)
+	high := b.Emit(Clamp, b.add(low, 1), 0, last)
+	w := b.Emit(Clamp, b.sub(at, low), 0.0, 1.0)
+	wc := b.column(w, d, len(m.Shape))
+	left, right := b.Emit(IndexSelect, x, d, low), b.Emit(IndexSelect, x, d, high)
+	return b.add(b.mul(left, b.sub(1, wc)), b.mul(right, wc))
+}
+
+// cubicWeights are the weights of the four neighbours at distance t from the
+// second, with PyTorch's a = -0.75.
+func (b B) cubicWeights(t Value) [4]Value {
+	const a = -0.75
+	near := func(x Value) Value { // |x| <= 1
+		return b.add(b.mul(b.sq(x), b.sub(b.mul(x, a+2), a+3)), 1)
+	}
+	far := func(x Value) Value { // 1 < |x| < 2
+		return b.sub(b.mul(b.add(b.mul(b.sub(b.mul(x, a), 5*a), x), 8*a), x), 4*a)
+	}
+	return [4]Value{far(b.add(t, 1)), near(t), near(b.sub(1, t)), far(b.sub(2, t))}
+}
+
+func (b B) cubic(x Value, d int, out sym.Int, scale float64, corners bool) Value {
+	m := x.TensorMeta()
+	last := sym.Sub(m.Shape[d], symOne)
+	at := b.sources(x, m.Shape[d], out, scale, corners)
+	low := b.Emit(Floor, at)
+	ws := b.cubicWeights(b.sub(at, low))
+	idx := b.cast(low, Int64)
+	var sum Value
+	for k, w := range ws {
+		part := b.Emit(IndexSelect, x, d, b.Emit(Clamp, b.add(idx, k-1), 0, last))
+		part = b.mul(part, b.column(w, d, len(m.Shape)))
+		if sum == nil {
+			sum = part
+		} else {
+			sum = b.add(sum, part)
+		}
+	}
+	return sum
+}
+
+// gridSample reads an image at the places of a grid of coordinates in [-1, 1].
+func gridSample(b B, c *Call) Value {
+	x, grid := c.Value(0), c.Value(1)
+	m := c.Tensor(0)
+	n := len(m.Shape) - 2
+	if gm := c.Tensor(1); len(gm.Shape) != len(m.Shape) || sym.Ne(gm.Shape[len(gm.Shape)-1], sym.C(n)) || sym.Ne(gm.Shape[0], m.Shape[0]) {
+		refuse(Errorf("grid_sampler(): expected grid to have size %d in last dimension, and the same batch size and number of dimensions as the input, but got grid with sizes %s for input with sizes %s", n, ShapeText(gm.Shape), ShapeText(m.Shape)))
+	}
+	s := &sampler{b: b, x: x, n: n, mode: c.Str(2), padding: c.Str(3), corners: c.Bool(4), out: grid.TensorMeta().Shape[1 : n+1]}
+	coords := make([]Value, n) // by dimension of the image: the grid has x first
+	for i := range n {
+		g := b.sel(grid, n+1, sym.C(n-1-i))
+		coords[i] = s.unnormalize(g, m.Shape[2+i])
+	}
+	switch s.mode {
+	case "bilinear":
+		return s.linear(coords)
+	case "nearest":
+		for i := range coords {
+			coords[i] = b.Emit(Round, s.inside(coords[i], m.Shape[2+i]))
+		}
+		return s.read(coords)
+	case "bicubic":
+		if n == 2 {
+			return s.cubic(coords)
+		}
+	}
+	refuse(&Error{Kind: "ValueError", Msg: "nn.functional.grid_sample(): expected mode to be 'bilinear', 'nearest' or 'bicubic', but got: '" + s.mode + "'"})
+	return nil
+}
+
+type sampler struct {
+	b             B
+	x             Value
+	n             int
+	mode, padding string
+	corners       bool
+	out           []sym.Int
+}
+
+func (s *sampler) unnormalize(g Value, size sym.Int) Value {
+	b := s.b
+	if s.corners {
+		return b.mul(b.div(b.add(g, 1), 2.0), sym.Sub(size, symOne))
+	}
+	return b.div(b.sub(b.mul(b.add(g, 1), size), 1), 2.0)
+}
+
+// inside applies the padding mode to coordinates.
+func (s *sampler) inside(at Value, size sym.Int) Value {
+	b := s.b
+	last := float64(sym.Force(size)) - 1
+	switch s.padding {
+	case "border":
+		return b.Emit(Clamp, at, 0.0, last)
+	case "reflection":
+		if s.corners {
+			at = s.reflect(at, 0, 2*last)
+		} else {
+			at = s.reflect(at, -1, 2*last+1)
+		}
+		return b.Emit(Clamp, at, 0.0, last)
+	}
+	return at
+}
+
+// reflect mirrors coordinates at low/2 and high/2.
+func (s *sampler) reflect(at Value, low, high float64) Value {
+	b := s.b
+	if low == high {
+		return b.mul(at, 0.0)
+	}
+	from, span := low/2, (high-low)/2
+	at = b.Emit(Abs, b.sub(at, from))
+	extra := b.Emit(Fmod, at, span)
+	flips := b.Emit(Floor, b.div(at, span))
+	even := b.eq(b.Emit(Remainder, flips, 2.0), 0.0)
+	return b.where(even, b.add(extra, from), b.add(b.sub(span, extra), from))
+}
+
+// read gathers the elements at whole coordinates; outside of the image they
+// are zero.
+func (s *sampler) read(coords []Value) Value {
+	b, m := s.b, s.x.TensorMeta()
+	var idx, valid Value
+	for i, at := range coords {
+		size := m.Shape[2+i]
+		ok := b.and(b.ge(at, 0.0), b.le(at, float64(sym.Force(size))-1))
+		pos := b.cast(b.Emit(Clamp, at, 0.0, float64(sym.Force(size))-1), Int64)
+		if idx == nil {
+			idx, valid = pos, ok
+		} else {
+			idx, valid = b.add(b.mul(idx, size), pos), b.and(valid, ok)
+		}
+	}
+	count := numel(s.out)
+	flat := b.reshape(s.x, m.Shape[0], m.Shape[1], numel(m.Shape[2:]))
+	where := b.expand(b.reshape(idx, m.Shape[0], symOne, count), []sym.Int{m.Shape[0], m.Shape[1], count})
+	got := b.Emit(Gather, flat, 2, where)
+	got = b.where(b.reshape(valid, m.Shape[0], symOne, count), got, 0.0)
+	return b.view(got, append([]sym.Int{m.Shape[0], m.Shape[1]}, s.out...)...)
+}
+
+func (s *sampler) linear(coords []Value) Value {
+	b, m := s.b, s.x.TensorMeta()
+	low := make([]Value, s.n)
+	frac := make([]Value, s.n)
+	for i := range coords {
+		at := s.inside(coords[i], m.Shape[2+i])
+		low[i] = b.detach(b.Emit(Floor, at))
+		frac[i] = b.sub(at, low[i])
+	}
+	var sum Value
+	for corner := range 1 << s.n {
+		at := make([]Value, s.n)
+		var w Value
+		for i := range s.n {
+			at[i] = low[i]
+			f := b.sub(1, frac[i])
+			if corner>>i&1 == 1 {
+				at[i] = b.add(low[i], 1)
+				f = frac[i]
+			}
+			if w == nil {
+				w = f
+			} else {
+				w = b.mul(w, f)
+			}
+		}
+		part := b.mul(s.read(at), b.unsqueeze(w, 1))
+		if sum == nil {
+			sum = part
+		} else {
+			sum = b.add(sum, part)
+		}
+	}
+	return sum
+}
+
+func (s *sampler) cubic(coords []Value) Value {
+	b, m := s.b, s.x.TensorMeta()
+	low := []Value{b.detach(b.Emit(Floor, coords[0])), b.detach(b.Emit(Floor, coords[1]))}
+	wy, wx := b.cubicWeights(b.sub(coords[0], low[0])), b.cubicWeights(b.sub(coords[1], low[1]))
+	var sum Value
+	for i := range 4 {
+		for j := range 4 {
+			y := s.inside(b.add(low[0], i-1), m.Shape[2])
+			x := s.inside(b.add(low[1], j-1), m.Shape[3])
+			part := b.mul(s.read([]Value{y, x}), b.unsqueeze(b.mul(wy[i], wx[j]), 1))
+			if sum == nil {
+				sum = part
+			} else {
+				sum = b.add(sum, part)
+			}
+		}
+	}
+	return sum
+}

@@ -1,0 +1,145 @@
+package oracle
+
+import (
+	"bufio"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+var update = flag.Bool("update", false, "add what passes now to the committed lists")
+
+// TestOracle runs PyTorch's cases: those of testdata, and those of the folder
+// that TCDBG_ORACLE names. It prints passed/total for each operator and fails
+// where a case of the committed list no longer passes.
+func TestOracle(t *testing.T) {
+	suites := []*Suite{load(t, "ops", filepath.Join("testdata", "ops"))}
+	if dir := os.Getenv("TCDBG_ORACLE"); dir != "" {
+		suites = append(suites, load(t, filepath.Base(dir), dir))
+	}
+	for _, s := range suites {
+		for _, b := range backendsUnderTest() {
+			t.Run(s.Name+"/"+b.Name, func(t *testing.T) { runSuite(t, s, b) })
+		}
+	}
+}
+
+func load(t *testing.T, name, dir string) *Suite {
+	t.Helper()
+	s, err := Load(name, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+type tally struct{ passed, total int }
+
+func runSuite(t *testing.T, s *Suite, b Backend) {
+	want := readList(listPath(s, b))
+	passed := map[string]bool{}
+	byOp := map[string]*tally{}
+	var failures []string
+	only := os.Getenv("TCDBG_ORACLE_OP")
+	for _, c := range s.Cases {
+		if only != "" && c.Op != only {
+			continue
+		}
+		op := byOp[c.Op]
+		if op == nil {
+			op = &tally{}
+			byOp[c.Op] = op
+		}
+		op.total++
+		if err := s.Run(c, b); err != nil {
+			failures = append(failures, fmt.Sprintf("%s %s %s: %v", c.Op, c.Variant, c.Name, err))
+			if want[c.Name] {
+				t.Errorf("%s (%s) passed before: %v", c.Name, c.Op, err)
+			}
+			continue
+		}
+		op.passed++
+		passed[c.Name] = true
+	}
+	report(t, byOp, failures)
+	if *update {
+		writeList(t, listPath(s, b), want, passed)
+	}
+}
+
+func report(t *testing.T, byOp map[string]*tally, failures []string) {
+	names := make([]string, 0, len(byOp))
+	passed, total, whole := 0, 0, 0
+	for n, c := range byOp {
+		names = append(names, n)
+		passed, total = passed+c.passed, total+c.total
+		if c.passed == c.total {
+			whole++
+		}
+	}
+	slices.Sort(names)
+	var sb strings.Builder
+	for _, n := range names {
+		if c := byOp[n]; c.passed < c.total || testing.Verbose() && len(byOp) < 5 {
+			fmt.Fprintf(&sb, "%s %d/%d  ", n, c.passed, c.total)
+		}
+	}
+	t.Logf("%d/%d cases, %d/%d operators whole", passed, total, whole, len(names))
+	if sb.Len() > 0 {
+		t.Logf("not whole: %s", sb.String())
+	}
+	if os.Getenv("TCDBG_ORACLE_FAILURES") != "" {
+		for _, f := range failures {
+			t.Log(f)
+		}
+	}
+}
+
+// listPath is the committed list of a suite and backend.
+func listPath(s *Suite, b Backend) string {
+	return filepath.Join("testdata", s.Name+"-"+b.Name+".txt")
+}
+
+func readList(path string) map[string]bool {
+	out := map[string]bool{}
+	f, err := os.Open(path)
+	if err != nil {
+		return out
+	}
+	defer f.Close()
+	for sc := bufio.NewScanner(f); sc.Scan(); {
+		for _, name := range strings.Fields(sc.Text()) {
+			out[name] = true
+		}
+	}
+	return out
+}
+
+func writeList(t *testing.T, path string, old, passed map[string]bool) {
+	for n := range old {
+		passed[n] = true
+	}
+	names := make([]string, 0, len(passed))
+	for n := range passed {
+		names = append(names, n)
+	}
+	slices.Sort(names)
+	var sb strings.Builder
+	for i, n := range names {
+		sb.WriteString(n)
+		if i%12 == 11 || i == len(names)-1 {
+			sb.WriteByte('\n')
+		} else {
+			sb.WriteByte(' ')
+		}
+	}
+	if err := os.WriteFile(path, []byte(sb.String()), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func backendsUnderTest() []Backend { return []Backend{Eager()} }

@@ -1,0 +1,250 @@
+package torch
+
+import (
+	"math"
+
+	"tcdbg/internal/ops"
+)
+
+// This file holds the poolings: windows are given as start and end by
+// dimension, so that one walk serves plain and adaptive pooling.
+
+func poolKernels() map[ops.ID]kernel {
+	return map[ops.ID]kernel{
+		ops.MaxPool1dIndices: maxPoolKernel(1), ops.MaxPool2dIndices: maxPoolKernel(2), ops.MaxPool3dIndices: maxPoolKernel(3),
+		ops.AvgPool1d: avgPoolKernel(1), ops.AvgPool2d: avgPoolKernel(2), ops.AvgPool3d: avgPoolKernel(3), ops.AvgPoolBackward: avgPoolBack,
+		ops.AdaptiveAvgPool1d: adaptiveAvg(1), ops.AdaptiveAvgPool2d: adaptiveAvg(2), ops.AdaptiveAvgPool3d: adaptiveAvg(3), ops.AdaptiveAvgPoolBackward: adaptiveAvgBack,
+		ops.AdaptiveMaxPool1dIndices: adaptiveMax(1), ops.AdaptiveMaxPool2dIndices: adaptiveMax(2), ops.AdaptiveMaxPool3dIndices: adaptiveMax(3),
+	}
+}
+
+// span is the window of one output position along one dimension.
+type span struct {
+	from, to, step int // to is exclusive
+	full           int // elements with padding, for the divisor
+}
+
+// windows lists the spans of every output position by dimension.
+type windows struct {
+	image, out []int
+	spans      [][]span
+}
+
+func newWindows(image, out []int) *windows {
+	return &windows{image: image, out: out, spans: make([][]span, len(image))}
+}
+
+func slidingWindows(image, out, kernel, stride, pad, dilation []int) *windows {
+	w := newWindows(image, out)
+	for d := range image {
+		for o := range out[d] {
+			start := o*stride[d] - pad[d]
+			end := start + (kernel[d]-1)*dilation[d] + 1
+			full := min(end, image[d]+pad[d]) - start
+			for start < 0 {
+				start += dilation[d]
+			}
+			w.spans[d] = append(w.spans[d], span{start, min(end, image[d]), dilation[d], full})
+		}
+	}
+	return w
+}
+
+func adaptiveWindows(image, out []int) *windows {
+	w := newWindows(image, out)
+	for d := range image {
+		for o := range out[d] {
+			from, to := o*image[d]/out[d], ((o+1)*image[d]+out[d]-1)/out[d]
+			w.spans[d] = append(w.spans[d], span{from, to, 1, to - from})
+		}
+	}
+	return w
+}
+
+// each calls f for every window with its output position and spans.
+func (w *windows) each(f func(o int, s []span)) {
+	n := 0
+	s := make([]span, len(w.image))
+	eachIndex(w.out, func(ix []int) {
+		for d, i := range ix {
+			s[d] = w.spans[d][i]
+		}
+		f(n, s)
+		n++
+	})
+}
+
+// elements calls f with the position of every element of a window.
+func (w *windows) elements(s []span, f func(at int)) { w.walk(s, 0, 0, f) }
+
+func (w *windows) walk(s []span, d, base int, f func(at int)) {
+	for i := s[d].from; i < s[d].to; i += s[d].step {
+		at := base*w.image[d] + i
+		if d == len(s)-1 {
+			f(at)
+		} else {
+			w.walk(s, d+1, at, f)
+		}
+	}
+}
+
+// plane applies f to the spatial planes of x and the result.
+func planes(n int, x, out *Tensor, f func(i int)) {
+	lead := product(x.shape[:len(x.shape)-n])
+	parallel(lead, max(x.Numel(), out.Numel())*4, func(from, to int) {
+		for i := from; i < to; i++ {
+			f(i)
+		}
+	})
+}
+
+func maxPoolKernel(n int) kernel {
+	return func(k *kernelCall) {
+		x := k.in(0)
+		kernel, stride, pad, dil := ops.PoolGeometry(k.Call, n, true)
+		at := len(x.shape) - n
+		maxOver(k, n, slidingWindows(x.shape[at:], k.out().shape[at:], plain(kernel), plain(stride), plain(pad), plain(dil)))
+	}
+}
+
+func adaptiveMax(n int) kernel {
+	return func(k *kernelCall) {
+		x := k.in(0)
+		at := len(x.shape) - n
+		maxOver(k, n, adaptiveWindows(x.shape[at:], k.out().shape[at:]))
+	}
+}
+
+func maxOver(k *kernelCall, n int, w *windows) {
+	x := k.in(0)
+	switch d := computeType(x.dtype); d {
+	case ops.Float32:
+		maxPlanes[float32](k, n, w, d)
+	case ops.Float64:
+		maxPlanes[float64](k, n, w, d)
+	default:
+		maxPlanes[int64](k, n, w, d)
+	}
+}
+
+func maxPlanes[T number](k *kernelCall, n int, w *windows, d DType) {
+	x := dense(k.in(0), d)
+	val, idx := make([]T, k.out().Numel()), make([]int64, k.out().Numel())
+	src := slice[T](x)
+	image, cells := product(w.image), product(w.out)
+	planes(n, x, k.out(), func(i int) {
+		plane := src[i*image : (i+1)*image]
+		w.each(func(o int, s []span) {
+			best, where := T(0), -1
+			w.elements(s, func(at int) {
+				if v := plane[at]; where < 0 || v > best || v != v {
+					best, where = v, at
+				}
+			})
+			val[i*cells+o], idx[i*cells+o] = best, int64(where)
+		})
+	})
+	finish(k.outs[0], val, d)
+	finish(k.outs[1], idx, ops.Int64)
+}
+
+// divisors are the numbers by which the sums of the windows are divided.
+func (w *windows) divisors(includePad bool, override int) []float64 {
+	out := make([]float64, product(w.out))
+	w.each(func(o int, s []span) {
+		n := 1
+		for _, p := range s {
+			if includePad {
+				n *= p.full
+			} else {
+				n *= (p.to - p.from + p.step - 1) / p.step
+			}
+		}
+		if override != 0 {
+			n = override
+		}
+		out[o] = float64(n)
+	})
+	return out
+}
+
+func avgPoolKernel(n int) kernel {
+	return func(k *kernelCall) {
+		x := k.in(0)
+		kernel, stride, pad, dil := ops.PoolGeometry(k.Call, n, false)
+		at := len(x.shape) - n
+		w := slidingWindows(x.shape[at:], k.out().shape[at:], plain(kernel), plain(stride), plain(pad), plain(dil))
+		meanOver(k.out(), x, n, w, w.divisors(k.Bool(5), int(k.Int(6).Hint())))
+	}
+}
+
+func adaptiveAvg(n int) kernel {
+	return func(k *kernelCall) {
+		x := k.in(0)
+		at := len(x.shape) - n
+		w := adaptiveWindows(x.shape[at:], k.out().shape[at:])
+		meanOver(k.out(), x, n, w, w.divisors(false, 0))
+	}
+}
+
+func meanOver(out, x *Tensor, n int, w *windows, div []float64) {
+	integral := !x.dtype.IsFloat()
+	if x.dtype == ops.Float64 || integral {
+		meanPlanes[float64](out, dense(x, ops.Float64), n, w, div, integral)
+		return
+	}
+	meanPlanes[float32](out, dense(x, ops.Float32), n, w, div, false)
+}
+
+func meanPlanes[T float32 | float64](out, x *Tensor, n int, w *windows, div []float64, trunc bool) {
+	src, res := slice[T](x), make([]float64, out.Numel())
+	image, cells := product(w.image), product(w.out)
+	planes(n, x, out, func(i int) {
+		plane := src[i*image : (i+1)*image]
+		w.each(func(o int, s []span) {
+			sum := 0.0
+			w.elements(s, func(at int) { sum += float64(plane[at]) })
+			v := sum / div[o]
+			if trunc {
+				v = math.Trunc(v)
+			}
+			res[i*cells+o] = v
+		})
+	})
+	finish(out, res, ops.Float64)
+}
+
+// spreadBack adds the share of each window to its elements.
+func spreadBack(out, grad *Tensor, n int, w *windows, div []float64) {
+	g := grad.Float64s()
+	res := make([]float64, out.Numel())
+	image, cells := product(w.image), product(w.out)
+	planes(n, out, grad, func(i int) {
+		plane := res[i*image : (i+1)*image]
+		w.each(func(o int, s []span) {
+			v := g[i*cells+o] / div[o]
+			w.elements(s, func(at int) { plane[at] += v })
+		})
+	})
+	finish(out, res, ops.Float64)
+}
+
+func avgPoolBack(k *kernelCall) {
+	grad, x := k.in(0), k.in(1)
+	n := len(k.Ints(2))
+	at := len(x.shape) - n
+	ones := make([]int, n)
+	for i := range ones {
+		ones[i] = 1
+	}
+	w := slidingWindows(x.shape[at:], grad.shape[at:], k.nums(2), k.nums(3), k.nums(4), ones)
+	spreadBack(k.out(), grad, n, w, w.divisors(k.Bool(6), int(k.Int(7).Hint())))
+}
+
+func adaptiveAvgBack(k *kernelCall) {
+	grad, x := k.in(0), k.in(1)
+	n := k.num(2)
+	at := len(x.shape) - n
+	w := adaptiveWindows(x.shape[at:], grad.shape[at:])
+	spreadBack(k.out(), grad, n, w, w.divisors(false, 0))
+}

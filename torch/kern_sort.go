@@ -1,0 +1,454 @@
+package torch
+
+import (
+	"cmp"
+	"slices"
+	"sort"
+
+	"tcdbg/internal/ops"
+)
+
+// This file holds sorting, searching, and the operators whose result's shape
+// depends on data.
+
+func sortKernels() map[ops.ID]kernel {
+	return map[ops.ID]kernel{
+		ops.Sort: sortKernel, ops.Topk: topkKernel, ops.Cummax: cumExtremum(true), ops.Cummin: cumExtremum(false),
+		ops.MedianDim: medianKernel, ops.Searchsorted: searchKernel,
+	}
+}
+
+// alongRows calls f for every row of x along a dimension: its values as
+// float64 (exact for the integers that fit) and the positions of its elements
+// in row-major order. Integers beyond 2^53 are compared as keys.
+func alongRows(x *Tensor, dim int, f func(row []float64, keys []int64, at []int)) {
+	x = lift(x)
+	n := x.shape[dim]
+	inner := product(x.shape[dim+1:])
+	outer := product(x.shape[:dim])
+	var vals []float64
+	var keys []int64
+	if x.dtype.IsFloat() {
+		vals = x.Float64s()
+	} else {
+		keys = x.Int64s()
+	}
+	for o := range outer {
+		for i := range inner {
+			at := make([]int, n)
+			var row []float64
+			var krow []int64
+			for j := range n {
+				at[j] = (o*n+j)*inner + i
+				if vals != nil {
+					row = append(row, vals[at[j]])
+				} else {
+					krow = append(krow, keys[at[j]])
+				}
+			}
+			f(row, krow, at)
+		}
+	}
+}
+
+// compareFloats orders NaN above everything.
+func compareFloats(a, b float64) int {
+	switch an, bn := a != a, b != b; {
+	case an && bn:
+		return 0
+	case an:
+		return 1
+	case bn:
+		return -1
+	}
+	return cmp.Compare(a, b)
+}
+
+// orderOf sorts positions 0..n-1 of a row, stably.
+func orderOf(row []float64, keys []int64, descending bool) []int {
+	n := max(len(row), len(keys))
+	idx := make([]int, n)
+	for i := range idx {
+		idx[i] = i
+	}
+	slices.SortStableFunc(idx, func(a, b int) int {
+		var c int
+		if row != nil {
+			c = compareFloats(row[a], row[b])
+		} else {
+			c = cmp.Compare(keys[a], keys[b])
+		}
+		if descending {
+			return -c
+		}
+		return c
+	})
+	return idx
+}
+
+// selectRows fills values and indices of a call: choose gives for each row the
+// chosen positions.
+func selectRows(k *kernelCall, dim int, choose func(row []float64, keys []int64) []int) {
+	x := lift(k.in(0))
+	count := 0
+	var from, pos []int64
+	alongRows(x, dim, func(row []float64, keys []int64, at []int) {
+		picked := choose(row, keys)
+		count = len(picked)
+		for _, p := range picked {
+			from, pos = append(from, int64(at[p])), append(pos, int64(p))
+		}
+	})
+	// Rows come out one after the other; the dimension goes back to its place.
+	shape := append(removeAt(x.shape, dim), count)
+	flat := dense(x, x.dtype)
+	values := newTensor(x.dtype, shape)
+	es := x.dtype.Size()
+	for i, f := range from {
+		copy(values.storage.data[i*es:(i+1)*es], flat.storage.data[(flat.offset+int(f))*es:(flat.offset+int(f)+1)*es])
+	}
+	order := make([]int, 0, len(shape))
+	for i := range len(shape) - 1 {
+		order = append(order, i)
+	}
+	order = slices.Insert(order, dim, len(shape)-1)
+	put := func(dst *Tensor, src *Tensor) {
+		src = permuted(src, order)
+		if len(dst.shape) != len(src.shape) {
+			src = FromStorage(src.storage, src.dtype, dst.shape, removeOnes(src, dst.shape, dim), src.offset)
+		}
+		copyInto(dst, src)
+	}
+	put(k.outs[0], values)
+	idx := newTensor(ops.Int64, shape)
+	copy(slice[int64](idx), pos)
+	put(k.outs[1], idx)
+}
+
+func permuted(t *Tensor, order []int) *Tensor {
+	shape, stride := make([]int, len(order)), make([]int, len(order))
+	for i, d := range order {
+		shape[i], stride[i] = t.shape[d], t.stride[d]
+	}
+	return FromStorage(t.storage, t.dtype, shape, stride, t.offset)
+}
+
+// removeOnes drops the stride of dimension dim, or all for a 0-dim result.
+func removeOnes(t *Tensor, shape []int, dim int) []int {
+	if len(shape) == 0 {
+		return nil
+	}
+	return removeAt(t.stride, dim)
+}
+
+func sortKernel(k *kernelCall) {
+	selectRows(k, k.dim(1), func(row []float64, keys []int64) []int { return orderOf(row, keys, k.Bool(2)) })
+}
+
+func topkKernel(k *kernelCall) {
+	n := k.num(1)
+	selectRows(k, k.dim(2), func(row []float64, keys []int64) []int { return orderOf(row, keys, k.Bool(3))[:n] })
+}
+
+func medianKernel(k *kernelCall) {
+	selectRows(k, k.dim(1), func(row []float64, keys []int64) []int {
+		for i, v := range row {
+			if v != v {
+				return []int{i}
+			}
+		}
+		order := orderOf(row, keys, false)
+		return order[(len(order)-1)/2:][:1]
+	})
+}
+
+func cumExtremum(high bool) kernel {
+	return func(k *kernelCall) {
+		selectRows(k, k.dim(1), func(row []float64, keys []int64) []int {
+			n := max(len(row), len(keys))
+			out := make([]int, n)
+			best := 0
+			for i := range n {
+				var c int
+				if row != nil {
+					c = compareFloats(row[i], row[best])
+					if row[best] != row[best] && row[i] == row[i] {
+						c = -1
+					}
+					if !high {
+						c = -c
+						if row[i] != row[i] {
+							c = 1
+						} else if row[best] != row[best] {
+							c = -1
+						}
+					}
+				} else {
+					c = cmp.Compare(keys[i], keys[best])
+					if !high {
+						c = -c
+					}
+				}
+				if c >= 0 {
+					best = i
+				}
+				out[i] = best
+			}
+			return out
+		})
+	}
+}
+
+func searchKernel(k *kernelCall) {
+	seq := k.in(0)
+	right := k.Bool(3) || k.Str(4) == "right"
+	rows := seq.Float64s()
+	if s := k.in(5); s != nil {
+		ids := s.Int64s()
+		sorted := make([]float64, len(rows))
+		n := seq.shape[len(seq.shape)-1]
+		for i, p := range ids {
+			sorted[i] = rows[i/n*n+int(p)]
+		}
+		rows = sorted
+	}
+	var vals []float64
+	if t := k.in(1); t != nil {
+		vals = t.Float64s()
+	} else {
+		vals = []float64{k.Float(1)}
+	}
+	n := len(rows)
+	per := len(vals)
+	if len(seq.shape) > 1 {
+		n = seq.shape[len(seq.shape)-1]
+		per = 1
+		if t := k.in(1); t != nil && len(t.shape) > 0 {
+			per = max(t.shape[len(t.shape)-1], 1)
+		}
+	}
+	out := make([]int64, len(vals))
+	for i, v := range vals {
+		row := rows
+		if len(seq.shape) > 1 {
+			row = rows[i/per*n : (i/per+1)*n]
+		}
+		out[i] = int64(sort.Search(n, func(j int) bool {
+			if right {
+				return compareFloats(row[j], v) > 0
+			}
+			return compareFloats(row[j], v) >= 0
+		}))
+	}
+	finish(k.out(), out, ops.Int64)
+}
+
+func dataKernels() map[ops.ID]dynamicKernel {
+	return map[ops.ID]dynamicKernel{
+		ops.Nonzero: nonzeroKernel, ops.MaskedSelect: maskedSelectKernel, ops.Unique: uniqueKernel,
+		ops.UniqueConsecutive: consecutiveKernel, ops.Bincount: bincountKernel, ops.RepeatIndex: repeatIndexKernel, ops.Index: indexKernel,
+	}
+}
+
+func longs(v []int64, shape ...int) *Tensor {
+	t := newTensor(ops.Int64, shape)
+	copy(slice[int64](t), v)
+	return t
+}
+
+func nonzeroKernel(k *kernelCall) []Value {
+	x := k.in(0)
+	var out []int64
+	rows, n := 0, 0
+	set := x.Bools()
+	eachIndex(x.shape, func(ix []int) {
+		if set[n] {
+			rows++
+			for _, i := range ix {
+				out = append(out, int64(i))
+			}
+		}
+		n++
+	})
+	return []Value{longs(out, rows, len(x.shape))}
+}
+
+func maskedSelectKernel(k *kernelCall) []Value {
+	x, m := k.in(0), k.in(1)
+	if m.dtype != ops.Bool {
+		fail("masked_select", "RuntimeError", "masked_select: expected BoolTensor for mask")
+	}
+	shape, err := ops.Broadcast(x.TensorMeta().Shape, m.TensorMeta().Shape)
+	if err != nil {
+		raise(k.Op, err)
+	}
+	e := eager{}
+	x, m = e.Emit(ops.Expand, x, shape).(*Tensor), e.Emit(ops.Expand, m, shape).(*Tensor)
+	flat := dense(x, x.dtype)
+	if len(flat.shape) != 1 {
+		flat = FromStorage(flat.storage, flat.dtype, []int{flat.Numel()}, []int{1}, flat.offset)
+	}
+	var at []int64
+	for i, on := range m.Bools() {
+		if on {
+			at = append(at, int64(i))
+		}
+	}
+	return []Value{e.Emit(ops.IndexSelect, flat, 0, longs(at, len(at))).(*Tensor)}
+}
+
+// rowsOf lists the slabs of x along dim as comparable lists; no dim: elements.
+func rowsOf(x *Tensor, dim int, whole bool) [][]float64 {
+	if whole {
+		vals := x.Float64s()
+		out := make([][]float64, len(vals))
+		for i := range vals {
+			out[i] = vals[i : i+1]
+		}
+		return out
+	}
+	out := make([][]float64, x.shape[dim])
+	for i := range out {
+		out[i] = part(x, dim, i).Float64s()
+	}
+	return out
+}
+
+func compareRows(a, b []float64) int { return slices.CompareFunc(a, b, compareFloats) }
+
+// groups are runs of equal rows in a given order.
+func uniqueGroups(rows [][]float64, order []int) (first []int, inverse, counts []int64) {
+	inverse = make([]int64, len(rows))
+	for n, i := range order {
+		if n == 0 || compareRows(rows[order[n-1]], rows[i]) != 0 || rows[i][0] != rows[i][0] {
+			first, counts = append(first, i), append(counts, 0)
+		}
+		g := len(first) - 1
+		counts[g]++
+		inverse[i] = int64(g)
+	}
+	return first, inverse, counts
+}
+
+func uniqueKernel(k *kernelCall) []Value {
+	x := k.in(0)
+	whole := k.IsNone(4)
+	dim := 0
+	if !whole {
+		dim = k.dim(4)
+	}
+	rows := rowsOf(x, dim, whole)
+	order := make([]int, len(rows))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return compareRows(rows[a], rows[b]) })
+	return uniqueResult(x, rows, order, dim, whole, k.Bool(2), k.Bool(3))
+}
+
+func consecutiveKernel(k *kernelCall) []Value {
+	x := k.in(0)
+	whole := k.IsNone(3)
+	dim := 0
+	if !whole {
+		dim = k.dim(3)
+	}
+	rows := rowsOf(x, dim, whole)
+	order := make([]int, len(rows))
+	for i := range order {
+		order[i] = i
+	}
+	return uniqueResult(x, rows, order, dim, whole, k.Bool(1), k.Bool(2))
+}
+
+func uniqueResult(x *Tensor, rows [][]float64, order []int, dim int, whole, inverse, counts bool) []Value {
+	first, inv, num := uniqueGroups(rows, order)
+	at := make([]int64, len(first))
+	for i, f := range first {
+		at[i] = int64(f)
+	}
+	src := x
+	if whole {
+		src = dense(x, x.dtype)
+		src = FromStorage(src.storage, src.dtype, []int{src.Numel()}, []int{1}, src.offset)
+	}
+	out := []Value{eager{}.Emit(ops.IndexSelect, src, dim, longs(at, len(at))).(*Tensor)}
+	if inverse {
+		shape := x.shape
+		if !whole {
+			shape = []int{len(rows)}
+		}
+		out = append(out, longs(inv, shape...))
+	}
+	if counts {
+		out = append(out, longs(num, len(num)))
+	}
+	return out
+}
+
+func bincountKernel(k *kernelCall) []Value {
+	x := k.in(0)
+	if len(x.shape) != 1 || x.dtype.IsFloat() || x.dtype == ops.Bool {
+		fail("bincount", "RuntimeError", "bincount only supports 1-d non-negative integral inputs.")
+	}
+	ids := x.Int64s()
+	n := k.num(2)
+	if n < 0 {
+		fail("bincount", "RuntimeError", "minlength should be >= 0")
+	}
+	for _, i := range ids {
+		if i < 0 {
+			fail("bincount", "RuntimeError", "bincount only supports 1-d non-negative integral inputs.")
+		}
+		n = max(n, int(i)+1)
+	}
+	if w := k.in(1); w != nil {
+		if len(w.shape) != 1 || w.shape[0] != len(ids) {
+			fail("bincount", "RuntimeError", "weights should be 1-d and have the same length as input")
+		}
+		vals := w.Float64s()
+		sum := make([]float64, n)
+		for j, i := range ids {
+			sum[i] += vals[j]
+		}
+		d := ops.Float64
+		if w.dtype == ops.Float32 {
+			d = ops.Float32
+		}
+		out := newTensor(d, []int{n})
+		finish(out, sum, ops.Float64)
+		return []Value{out}
+	}
+	counts := make([]int64, n)
+	for _, i := range ids {
+		counts[i]++
+	}
+	return []Value{longs(counts, n)}
+}
+
+func repeatIndexKernel(k *kernelCall) []Value {
+	r := k.in(0)
+	if len(r.shape) > 1 {
+		fail("repeat_interleave", "RuntimeError", "repeat_interleave only accept 1D vector as repeat")
+	}
+	counts := r.Int64s()
+	n := k.num(1)
+	if len(counts) == 1 {
+		for len(counts) < n {
+			counts = append(counts, counts[0])
+		}
+	}
+	if len(counts) != n {
+		fail("repeat_interleave", "RuntimeError", "repeats must have the same size as input along dim, but got repeats.size(0) = %d and input.size(0) = %d", len(counts), n)
+	}
+	var out []int64
+	for i, c := range counts {
+		if c < 0 {
+			fail("repeat_interleave", "RuntimeError", "repeats can not be negative")
+		}
+		for range c {
+			out = append(out, int64(i))
+		}
+	}
+	return []Value{longs(out, len(out))}
+}

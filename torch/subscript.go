@@ -1,0 +1,127 @@
+package torch
+
+import (
+	"tcdbg/internal/ops"
+)
+
+// This file is Python's x[...] : ints, slices, None, Ellipsis and tensors.
+
+// Slice_ is start:stop:step of a subscript; nil parts are left out.
+type Slice_ struct{ Start, Stop, Step any }
+
+// Range is start:stop of a subscript. Use End for an open end.
+func Range(start, stop int) Slice_ {
+	s := Slice_{Start: start, Stop: stop}
+	if stop == End {
+		s.Stop = nil
+	}
+	return s
+}
+
+// End leaves the end of a Range open.
+const End = int(^uint(0) >> 1)
+
+type ellipsis struct{}
+
+// Ellipsis stands for as many full dimensions as fit.
+var Ellipsis = ellipsis{}
+
+// At is x[subscripts]: an int selects, a Slice_ (Range) cuts, nil adds a
+// dimension, Ellipsis skips dimensions, a tensor of integers or bools gathers.
+func (t *Tensor) At(subscripts ...any) *Tensor {
+	x, indices := t.basic(subscripts)
+	for _, i := range indices {
+		if i != nil {
+			return invoke1(ops.Index, nil, x, indices)
+		}
+	}
+	return x
+}
+
+// basic applies all subscripts that are views; tensors are collected by the
+// dimension that they index.
+func (t *Tensor) basic(subscripts []any) (*Tensor, []*Tensor) {
+	used := 0
+	for _, s := range subscripts {
+		switch s := s.(type) {
+		case nil, ellipsis:
+		case *Tensor:
+			used += max(1, s.boolDims())
+		default:
+			used++
+		}
+	}
+	if used > len(t.shape) {
+		fail("index", "IndexError", "too many indices for tensor of dimension %d", len(t.shape))
+	}
+	x, dim, left := t, 0, len(t.shape)-used
+	var indices []*Tensor
+	for _, s := range subscripts {
+		switch s := s.(type) {
+		case nil:
+			x = x.Unsqueeze(dim)
+			dim++
+		case ellipsis:
+			dim += left
+			left = 0
+		case int:
+			x = x.Select(dim, s)
+		case Slice_:
+			x = sliceBy(x, dim, s)
+			dim++
+		case bool:
+			x = x.Unsqueeze(dim)
+			indices = place(indices, dim, NewTensor([]bool{s}))
+			dim++
+		case *Tensor:
+			indices = place(indices, dim, s)
+			dim += max(1, s.boolDims())
+		case []int:
+			indices = place(indices, dim, NewTensor(s))
+			dim++
+		default:
+			fail("index", "TypeError", "only integers, slices, ellipsis, None and long or byte Variables are valid indices (got %T)", s)
+		}
+	}
+	return x, indices
+}
+
+// boolDims is the number of dimensions that a mask covers.
+func (t *Tensor) boolDims() int {
+	if t.dtype == ops.Bool || t.dtype == ops.Uint8 {
+		return len(t.shape)
+	}
+	return 0
+}
+
+func place(list []*Tensor, dim int, t *Tensor) []*Tensor {
+	for len(list) <= dim {
+		list = append(list, nil)
+	}
+	list[dim] = t
+	return list
+}
+
+func sliceBy(x *Tensor, dim int, s Slice_) *Tensor {
+	step := s.Step
+	if step == nil {
+		step = 1
+	}
+	return invoke1(ops.Slice, nil, x, dim, s.Start, s.Stop, step)
+}
+
+// SetAt is x[subscripts] = value.
+func (t *Tensor) SetAt(value any, subscripts ...any) {
+	x, indices := t.basic(subscripts)
+	v, ok := value.(*Tensor)
+	if !ok {
+		v = NewTensor(value, Option{"dtype", t.dtype})
+	}
+	for _, i := range indices {
+		if i != nil {
+			invoke(ops.InPlace(ops.IndexPut), nil, x, indices, v.To(t.dtype))
+			return
+		}
+	}
+	x.Copy_(v)
+}
