@@ -222,6 +222,9 @@ func endWords(st *feedState) (string, bool) {
 		if p := st.out.panicLine(); p != "" {
 			return p, true
 		}
+		if p := st.out.firstError(); p != "" && e.Code == ExitData {
+			return p, true // it did not compile
+		}
 	}
 	return fmt.Sprintf("exit %d", e.Code), true
 }

@@ -170,6 +170,16 @@ func stripANSI(s string) string {
 	return escape.ReplaceAllString(s, "")
 }
 
+// firstError is the first line of standard error.
+func (o *outputLog) firstError() string {
+	for i := range min(o.Len(), 100) {
+		if l := o.Line(i); l.Err {
+			return printable(l.Text)
+		}
+	}
+	return ""
+}
+
 // panicLine is the last line of standard error that begins a Go panic.
 func (o *outputLog) panicLine() string {
 	n := o.Len()
