@@ -83,10 +83,21 @@ func resumeOf(fr *Frame, b *Break) *Compile {
 			continue
 		}
 		if first == nil {
-			first = res.Compiles[0]
+			first = following(res, b.Compile)
 		}
 	}
 	return first
+}
+
+// following is the compile of a resumed part that came next after the compile
+// that broke: a recompile of a function recompiles what follows it too.
+func following(res *Frame, c *Compile) *Compile {
+	for _, r := range res.Compiles {
+		if !c.Start.IsZero() && r.Start.After(c.Start) {
+			return r
+		}
+	}
+	return res.Compiles[0]
 }
 
 // resolvePlaces completes the clipped paths of guard comments from the paths

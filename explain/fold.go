@@ -108,6 +108,9 @@ type compile struct {
 // NewFold makes an empty fold. store gives times and the names of sources; it
 // may be nil.
 func NewFold(store *logs.Store) *Fold {
+	if store != nil {
+		store.Prefetch(readsText)
+	}
 	return &Fold{
 		store: store, byKind: map[string]int64{}, frames: map[frameKey]*Frame{}, compiles: map[compileKey]*compile{},
 		ranks: map[int]*rankState{}, symIndex: map[symbolKey]*Symbol{}, sums: map[string]*PhaseSum{},

@@ -316,7 +316,6 @@ func FoldAll(st *logs.Store, title string) (*Report, error) {
 	}
 	f := NewFold(st)
 	f.SetTitle(title)
-	st.Prefetch(readsText)
 	err := st.Read(context.Background(), f.Add)
 	return f.Snapshot(), err
 }

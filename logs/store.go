@@ -186,9 +186,11 @@ func (st *Store) Load(source int, off, size int64) (*Record, error) {
 	src := st.sources[source]
 	st.mu.RUnlock()
 	b := make([]byte, size)
-	if n, err := src.at.ReadAt(b, off); err != nil && (err != io.EOF || n == 0) {
+	n, err := src.at.ReadAt(b, off)
+	if err != nil && (err != io.EOF || n == 0) {
 		return nil, fmt.Errorf("%s: %w", src.Path, err)
 	}
+	b = b[:n] // the last line of a file may lack its end
 	sp := span{off: off}
 	j := 0
 	for j < len(b) && b[j] != '\n' {
