@@ -130,11 +130,7 @@ func (b B) back(g Value, x *TensorMeta) Value {
 	if g == nil {
 		return nil
 	}
-	d := g.TensorMeta().DType
-	if d != x.DType && OpMath(x.DType) != x.DType && d.IsFloat() {
-		return b.cast(b.sumTo(g, x.Shape), x.DType)
-	}
-	return b.sumTo(b.cast(g, x.DType), x.Shape)
+	return b.cast(b.sumTo(g, x.Shape), x.DType)
 }
 
 // pointwiseBack makes the Backward of a pointwise operator: grad gives the raw

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"sync"
 
-	"tcdbg/internal/ops"
 	"tcdbg/torch"
 )
 
@@ -12,23 +11,23 @@ import (
 
 var adapters = sync.OnceValue(func() map[string]adapter {
 	return map[string]adapter{
-		"max":             extremum("max", "maximum"),
-		"min":             extremum("min", "minimum"),
-		"sort":            sortCall,
-		"tri":             triangle,
-		"slice":           subscript,
-		"getitem":         subscript,
-		"__getitem__":     subscript,
-		"index":           indexCall,
-		"index_put":       indexPut,
-		"unfold_dim":      renamed("unfold_dim"),
-		"meshgrid":        variadic("meshgrid", 0),
-		"einsum":          variadic("einsum", 1),
-		"embedding":       embedding,
+		"max":         extremum("max", "maximum"),
+		"min":         extremum("min", "minimum"),
+		"sort":        sortCall,
+		"tri":         triangle,
+		"slice":       subscript,
+		"getitem":     subscript,
+		"__getitem__": subscript,
+		"index":       indexCall,
+		"index_put":   indexPut,
+		"unfold_dim":  renamed("unfold"),
+		"unfold":      unfold,
+		"meshgrid":    variadic("meshgrid", 0),
+		"einsum":      variadic("einsum", 1),
+		"embedding":   embedding,
 		"batch_norm.train": func(r *runner, args []any, kw map[string]any) ([]any, error) {
 			return r.op("batch_norm", []any{args[0], nil, nil, args[1], args[2], true}, kw)
 		},
-		"searchsorted": renamed("searchsorted"),
 	}
 })
 
@@ -53,6 +52,15 @@ func extremum(reduce, pair string) adapter {
 		}
 		return r.op(reduce, args, kw)
 	}
+}
+
+// unfold is Tensor.unfold(dimension, size, step) or the windows of an image.
+func unfold(r *runner, args []any, kw map[string]any) ([]any, error) {
+	_, windows := kw["kernel_size"]
+	if x := args[0].(*torch.Tensor); windows || len(args) > 1 && len(args) < 4 && x.Dim() >= 3 && len(kw) > 0 {
+		return r.op("im2col", args, kw)
+	}
+	return r.op("unfold", args, kw)
 }
 
 func sortCall(r *runner, args []any, kw map[string]any) ([]any, error) {
@@ -164,5 +172,3 @@ func indexPut(r *runner, args []any, kw map[string]any) ([]any, error) {
 	}
 	return r.op("index_put", args, kw)
 }
-
-var _ = ops.None
