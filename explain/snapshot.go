@@ -2,7 +2,6 @@ package explain
 
 import (
 	"context"
-	"runtime/debug"
 	"slices"
 	"sort"
 	"time"
@@ -305,15 +304,8 @@ var textKinds = map[string]bool{
 
 func readsText(r *logs.Record) bool { return textKinds[r.Content()] }
 
-// largeTrace is the size from which FoldAll has the collector run more often:
-// the report of a trace of 1 GB then stays under 300 MB.
-const largeTrace = 256 << 20
-
 // FoldAll reads a store to its end and returns the report.
 func FoldAll(st *logs.Store, title string) (*Report, error) {
-	if st.Size() > largeTrace {
-		defer debug.SetGCPercent(debug.SetGCPercent(60))
-	}
 	f := NewFold(st)
 	f.SetTitle(title)
 	err := st.Read(context.Background(), f.Add)

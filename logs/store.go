@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"runtime/debug"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -242,10 +243,17 @@ func (st *Store) Calibrate(r *Record, at time.Time) {
 	src.base = at.Add(-time.Duration(r.Micros) * time.Microsecond).Round(zone)
 }
 
+// largeTrace is the size from which Read has the collector run more often: the
+// report of a trace of 1 GB then stays well under 300 MB.
+const largeTrace = 256 << 20
+
 // Read reads all sources to their ends and calls each with every record, in
 // order, on the caller's goroutine. A source that cannot be read on is ended
 // and its error kept in Sources; Read fails only when nothing could be read.
 func (st *Store) Read(ctx context.Context, each func(*Record)) error {
+	if st.Size() > largeTrace {
+		defer debug.SetGCPercent(debug.SetGCPercent(60))
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	out := make(chan *batch, 3)
