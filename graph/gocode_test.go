@@ -15,7 +15,7 @@ import (
 func TestGoCodeCompiles(t *testing.T) {
 	g := New("__compiled_fn_2", nil)
 	x := g.Input("l_x_", "L_x_", "L['x']", f32(4, 6))
-	w := g.Input("type", "L_w_", "L['w']", f32(3, 6)) // a Go keyword
+	w := g.Input("func", "L_w_", "L['w']", f32(3, 6)) // a Go keyword
 	b := &Builder{G: g}
 	y := b.Emit(ops.Linear, x, w)
 	y = b.Emit(ops.Reshape, y, []sym.Int{sym.C(2), sym.C(6)})
