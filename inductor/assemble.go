@@ -46,8 +46,7 @@ func (c *compiler) code() {
 		shard := done * n / total
 		done++
 		env := &cpp.Env{Target: c.opt.Target, Slot: func(b *ir.Buffer) int { return c.slot(b) }, Size: c.size, Streams: c.streams(i)}
-		c.codes[i] = cpp.Kernel(env, preludes[shard], k)
-		bodies[shard].WriteString(c.codes[i].Text + "\n")
+		c.codes[i] = c.kernel(env, preludes[shard], k, &bodies[shard])
 	}
 	segments := c.steps()
 	for i := range preludes {
@@ -58,6 +57,19 @@ func (c *compiler) code() {
 		c.out.Libm = c.out.Libm || preludes[i].Libm()
 		c.out.Shards = append(c.out.Shards, text)
 	}
+}
+
+// kernel generates one kernel into a shard, or finds that an equal one is there.
+func (c *compiler) kernel(env *cpp.Env, pre *cpp.Prelude, k *sched.Kernel, shard *strings.Builder) *cpp.Code {
+	code := cpp.Kernel(env, pre, k)
+	shape := code.Shape()
+	if symbol, ok := c.shapes[shape]; ok {
+		code.Symbol = symbol
+		return code
+	}
+	c.shapes[shape] = code.Name
+	shard.WriteString(code.Text + "\n")
+	return code
 }
 
 func (c *compiler) slot(b *ir.Buffer) int {

@@ -26,7 +26,7 @@ type Options struct {
 
 // Compile turns a graph of core operators into a program.
 func Compile(g *graph.Graph, opt Options) (*Program, error) {
-	c := &compiler{opt: opt, slots: map[*ir.Buffer]int{}, sizes: map[string]int{}}
+	c := &compiler{opt: opt, slots: map[*ir.Buffer]int{}, sizes: map[string]int{}, shapes: map[string]string{}}
 	start := time.Now()
 	p, err := lower.Lower(g, lower.Options{Params: opt.Params})
 	if err != nil {
@@ -61,7 +61,8 @@ type compiler struct {
 	names  []string        // [] /* group */
 	slots  map[*ir.Buffer]int
 	sizes  map[string]int
-	codes  []*cpp.Code // [] /* group */
+	codes  []*cpp.Code       // [] /* group */
+	shapes map[string]string // kernel text without names -> symbol
 	out    *Program
 }
 

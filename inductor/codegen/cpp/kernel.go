@@ -2,6 +2,7 @@ package cpp
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"tcdbg/graph"
@@ -20,7 +21,8 @@ type Target struct {
 // Env is what the kernels of a program share.
 type Env struct {
 	Target Target
-	// Slot is the position of a buffer in the table of pointers B.
+	// Slot is the position of a buffer in the program's table of pointers B; a
+	// kernel gets a table of its own, so that equal kernels have equal texts.
 	Slot func(b *ir.Buffer) int
 	// Size is the position of a size expression in the table S.
 	Size func(x sym.Int) int
@@ -44,8 +46,11 @@ type Code struct {
 	// how many a thread should at least get.
 	Units, Grain string
 	Widths       []int
-	Gemm         string // initialiser of tc_gemm_args; empty for loops
-	Pack         bool   // Text is the statement that packs a weight
+	// Symbol is the function to call: that of an equal kernel where there is one.
+	Symbol string
+	Slots  []int  // program slots of the kernel's own table
+	Gemm   string // initialiser of tc_gemm_args; empty for loops
+	Pack   bool   // Text is the statement that packs a weight
 }
 
 // emitter writes one kernel.
@@ -66,6 +71,9 @@ type emitter struct {
 	wrote  bool                  // some store went past the caches
 	copies string                // suffix of the names in this copy of the body
 	where  string                // operator named by the last comment
+	local  []*ir.Buffer          // the kernel's own table of pointers
+	// rowBufs are the buffers that are rows of the thread.
+	rowBufs []*ir.Buffer
 }
 
 type valKey struct{ step, val int }
@@ -83,7 +91,7 @@ type regVal struct {
 
 // Kernel generates the C function of k.
 func Kernel(env *Env, pre *Prelude, k *sched.Kernel) *Code {
-	e := &emitter{env: env, k: k, pre: pre.p, lanes: env.Target.Lanes, code: &Code{Name: k.Name}}
+	e := &emitter{env: env, k: k, pre: pre.p, lanes: env.Target.Lanes, code: &Code{Name: k.Name, Symbol: k.Name}}
 	if k.Lanes8() {
 		e.lanes = max(e.lanes/2, 1)
 	}
@@ -221,11 +229,22 @@ func (e *emitter) pointers() {
 		if written[b] {
 			c = ""
 		}
-		e.p("%s%s *const %s = (%s%s *)B[%d];  // %s", c, t, e.ptr(b), c, t, e.env.Slot(b), b.Name)
+		e.p("%s%s *const %s = (%s%s *)B[%d];  // %s", c, t, e.ptr(b), c, t, e.slot(b), b.Name)
 	}
 }
 
-func (e *emitter) ptr(b *ir.Buffer) string { return fmt.Sprintf("p%d", e.env.Slot(b)) }
+func (e *emitter) ptr(b *ir.Buffer) string { return fmt.Sprintf("p%d", e.slot(b)) }
+
+// slot is the position of a buffer in the kernel's own table.
+func (e *emitter) slot(b *ir.Buffer) int {
+	i := slices.Index(e.local, b)
+	if i < 0 {
+		i = len(e.local)
+		e.local = append(e.local, b)
+		e.code.Slots = append(e.code.Slots, e.env.Slot(b))
+	}
+	return i
+}
 
 // rows declares the rows that a thread keeps between phases.
 func (e *emitter) rows() {
@@ -242,7 +261,14 @@ func (e *emitter) rows() {
 	}
 }
 
-func (e *emitter) row(b *ir.Buffer) string { return "row" + strings.TrimPrefix(b.Name, "buf") }
+func (e *emitter) row(b *ir.Buffer) string {
+	i := slices.Index(e.rowBufs, b)
+	if i < 0 {
+		i = len(e.rowBufs)
+		e.rowBufs = append(e.rowBufs, b)
+	}
+	return fmt.Sprintf("row%d", i)
+}
 
 // decode declares the loop variables of the outer loops [0, n) from a linear
 // number.

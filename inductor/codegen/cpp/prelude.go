@@ -77,20 +77,30 @@ type helper struct {
 
 // prelude collects the helpers that a shard uses.
 type prelude struct {
-	used map[string]bool // "exp_f16"
+	used map[string]int // "exp_f16": how often
 	libm bool
-	list []string
+	list []emitted
 }
 
-func newPrelude() *prelude { return &prelude{used: map[string]bool{}} }
+// emitted is a helper of a shard.
+type emitted struct{ name, text string }
+
+func newPrelude() *prelude { return &prelude{used: map[string]int{}} }
+
+// inlineUses is how often a large helper is inlined: beyond, the time to compile
+// costs more than the calls.
+const inlineUses = 24
+
+// largeHelper is the length of text from which a helper counts as large.
+const largeHelper = 600
 
 // fn notes the use of a helper for lanes and returns its C name.
 func (p *prelude) fn(name string, lanes int) string {
 	full := fmt.Sprintf("%s%d", name, lanes)
-	if p.used[full] {
+	p.used[full]++
+	if p.used[full] > 1 {
 		return full
 	}
-	p.used[full] = true
 	h, ok := helpers[name]
 	if !ok {
 		h, ok = mathHelpers[name]
@@ -110,13 +120,8 @@ func (p *prelude) fn(name string, lanes int) string {
 	if lanes == 1 && h.one != "" {
 		text = h.one
 	}
-	p.list = append(p.list, expand(text, lanes))
+	p.list = append(p.list, emitted{full, strings.ReplaceAll(text, "$", fmt.Sprint(lanes))})
 	return full
-}
-
-// expand fills in the lanes: $ is their number.
-func expand(text string, lanes int) string {
-	return "static inline __attribute__((always_inline)) " + strings.ReplaceAll(text, "$", fmt.Sprint(lanes)) + "\n"
 }
 
 // text is the prelude for the widths in use, in a stable order.
@@ -127,7 +132,11 @@ func (p *prelude) text(widths []int) string {
 		sb.WriteString(vectorTypes(n))
 	}
 	for _, h := range p.list {
-		sb.WriteString(h)
+		how := "static inline __attribute__((always_inline)) "
+		if len(h.text) > largeHelper && p.used[h.name] > inlineUses {
+			how = "static __attribute__((noinline)) "
+		}
+		sb.WriteString(how + h.text + "\n")
 	}
 	return sb.String()
 }

@@ -38,8 +38,8 @@ func Entry(name string, segments []Segment) string {
 	declared := map[string]bool{}
 	for _, s := range segments {
 		for _, c := range s.Kernels {
-			if !declared[c.Name] {
-				declared[c.Name] = true
+			if !declared[c.Symbol] {
+				declared[c.Symbol] = true
 				sb.WriteString(prototype(c))
 			}
 		}
@@ -59,21 +59,43 @@ func Entry(name string, segments []Segment) string {
 
 func prototype(c *Code) string {
 	if c.Gemm != "" {
-		return fmt.Sprintf("void %s(void *const *B, const i64 *S, const float *T, i64 ldt, i64 b, i64 m0, i64 n0, i64 m, i64 n);\n", c.Name)
+		return fmt.Sprintf("void %s(void *const *B, const i64 *S, const float *T, i64 ldt, i64 b, i64 m0, i64 n0, i64 m, i64 n);\n", c.Symbol)
 	}
 	if c.Pack {
 		return ""
 	}
-	return fmt.Sprintf("void %s(void *const *B, const i64 *S, i64 lo, i64 hi);\n", c.Name)
+	return fmt.Sprintf("void %s(void *const *B, const i64 *S, i64 lo, i64 hi);\n", c.Symbol)
 }
 
-// call is the statement that runs the kernel.
+// call is the statement that runs the kernel on its own table of pointers.
 func (c *Code) call() string {
-	switch {
-	case c.Pack:
+	if c.Pack {
 		return c.Text
-	case c.Gemm != "":
-		return fmt.Sprintf("{ const tc_gemm_args g = %s; R->gemm(&g, B, S, \"%s\"); }", c.Gemm, c.Name)
 	}
-	return fmt.Sprintf("R->parfor(%s, B, S, %s, %s, \"%s\");", c.Name, c.Units, c.Grain, c.Name)
+	table := make([]string, len(c.Slots))
+	for i, s := range c.Slots {
+		table[i] = fmt.Sprintf("B[%d]", s)
+	}
+	if len(table) == 0 {
+		table = []string{"0"}
+	}
+	run := fmt.Sprintf("R->parfor(%s, L, S, %s, %s, \"%s\");", c.Symbol, c.Units, c.Grain, c.Name)
+	if c.Gemm != "" {
+		run = fmt.Sprintf("const tc_gemm_args g = %s; R->gemm(&g, L, S, \"%s\");", strings.Replace(c.Gemm, symbolMark, c.Symbol, 1), c.Name)
+	}
+	return fmt.Sprintf("{ void *const L[] = {%s}; %s }", strings.Join(table, ", "), run)
+}
+
+// Shape is the kernel's text without its name and comments: kernels of the same
+// shape compute the same and are compiled once.
+func (c *Code) Shape() string {
+	var sb strings.Builder
+	for line := range strings.Lines(c.Text) {
+		line, _, _ = strings.Cut(line, "//")
+		if line = strings.TrimSpace(line); line != "" {
+			sb.WriteString(strings.Replace(line, "void "+c.Name+"(", "void (", 1))
+			sb.WriteByte('\n')
+		}
+	}
+	return sb.String()
 }

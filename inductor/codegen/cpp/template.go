@@ -13,6 +13,9 @@ import (
 // epilogue, which the runtime calls on each finished tile while it is in the
 // cache, and the description of the product.
 
+// symbolMark stands for the epilogue's function in a product's description.
+const symbolMark = "@"
+
 func ceilDiv(x sym.Int, n int64) sym.Int {
 	return sym.FloorDiv(sym.Add(x, sym.Const(n-1)), sym.Const(n))
 }
@@ -107,5 +110,5 @@ func (e *emitter) describe(n *ir.Node) {
 		e.size(n.Outer[nb]), e.size(n.Outer[nb+1]), e.size(mm.K), nb,
 		list(n.Outer[:nb]), list(mm.AIdx.Coef[:nb]), list(mm.BIdx.Coef[:nb]),
 		e.size(mm.AIdx.Coef[nb]), e.size(mm.AIdx.Coef[nb+2]), e.size(mm.BIdx.Coef[nb+2]), e.size(mm.BIdx.Coef[nb+1]),
-		e.env.Slot(mm.A), e.size(mm.AIdx.Off), b, packed, e.k.Name)
+		e.env.Slot(mm.A), e.size(mm.AIdx.Off), b, packed, symbolMark)
 }

@@ -1,0 +1,97 @@
+package backends
+
+import (
+	"sync"
+	"testing"
+
+	"tcdbg/graph"
+	"tcdbg/internal/ops"
+	"tcdbg/internal/sym"
+	"tcdbg/torch"
+	"tcdbg/tracer"
+)
+
+// linearModule is relu(x @ w.T) with w a parameter.
+func linearModule(rows, in, out int) (*graph.Module, []torch.Value) {
+	g := newTestGraph("linear")
+	x, w := g.input(filled(ops.Float32, 1, rows, in)), g.param(filled(ops.Float32, 2, out, in))
+	return g.outputs(g.Emit(ops.Relu, g.Emit(ops.Linear, x, w))), g.in
+}
+
+// TestPrologueFollowsParameters: packed weights are made again when a parameter
+// changed in place, or when another one is passed, and not otherwise.
+func TestPrologueFollowsParameters(t *testing.T) {
+	m, in := linearModule(5, 30, 20)
+	run, err := inductorAt(t, 8).Compile(&tracer.Request{Module: m, Example: in})
+	if err != nil {
+		t.Fatal(err)
+	}
+	check := func(what string, in []torch.Value) {
+		t.Helper()
+		if err := sameValues(run(in), m.Run(in), 1e-5); err != nil {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	check("first call", in)
+	check("second call", in)
+	w := in[1].(*torch.Tensor)
+	putElement(w.Storage().Bytes(), ops.Float32, 3, 100)
+	w.Storage().Bump()
+	check("after a change in place", in)
+	putElement(w.Storage().Bytes(), ops.Float32, 3, -7)
+	if err := sameValues(run(in), m.Run(in), 1e-5); err == nil {
+		t.Error("packed again although the version stands still: the prologue runs on every call")
+	}
+	check("with another parameter", []torch.Value{in[0], filled(ops.Float32, 9, 20, 30)})
+}
+
+// TestConcurrentCalls runs one compiled graph from many goroutines with inputs
+// and parameters of their own.
+func TestConcurrentCalls(t *testing.T) {
+	m, in := linearModule(40, 64, 96)
+	run, err := inductorAt(t, 8).Compile(&tracer.Request{Module: m, Example: in})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var wg sync.WaitGroup
+	for i := range 8 {
+		wg.Go(func() {
+			in := []torch.Value{filled(ops.Float32, i, 40, 64), filled(ops.Float32, i%3, 96, 64)}
+			want := m.Run(in)
+			for range 30 {
+				if err := sameValues(run(in), want, 1e-5); err != nil {
+					t.Errorf("caller %d: %v", i, err)
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// TestLargeGraph compiles and runs a thousand operators, in several units.
+func TestLargeGraph(t *testing.T) {
+	g := newTestGraph("large")
+	x, w := g.input(filled(ops.Float32, 1, 16, 16)), g.param(filled(ops.Float32, 2, 16, 16))
+	var v ops.Value = x
+	for i := range 1000 {
+		switch i % 10 {
+		case 9:
+			v = g.Emit(ops.Mm, v, w)
+		case 4:
+			v = g.Emit(ops.Softmax, v, sym.C(-1))
+		case 2:
+			v = g.Emit(ops.Add, v, x)
+		default:
+			v = g.Emit(ops.Tanh, v)
+		}
+	}
+	m := g.outputs(v)
+	run, err := inductorAt(t, 8).Compile(&tracer.Request{Module: m, Example: g.in})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := sameValues(run(g.in), m.Run(g.in), 1e-3); err != nil {
+		t.Fatal(err)
+	}
+}
