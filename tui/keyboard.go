@@ -175,24 +175,17 @@ func (m *Model) moved() {
 	}
 }
 
-// open shows a screen, with the cursor on the selection.
+// open shows a screen, with the cursor on the selection; where nothing was
+// selected yet it stays on the first row, which is the dearest.
 func (m *Model) open(s keys.Screen) {
 	if s == m.screen {
 		return
 	}
-	m.leave()
 	m.back = append(m.back, m.screen)
 	if len(m.back) > 32 {
 		m.back = m.back[1:]
 	}
 	m.screen = s
-}
-
-// leave remembers the selection of the screen that is left.
-func (m *Model) leave() {
-	if r := m.current().selected(); r != nil && m.sel == (Selection{}) {
-		m.choose(r.sel())
-	}
 }
 
 // enter goes from a row to its detail, or to the screen that shows more.

@@ -283,6 +283,10 @@ func (m *Model) takeRows(msg rowsMsg) {
 	p.rows, p.made, p.making, p.ready = msg.rows, msg.report, false, true
 	p.version++
 	p.apply()
+	if m.sel == (Selection{}) && p.cursor == "" {
+		p.firstMarked()
+		return
+	}
 	if p.cursor == "" || p.synced != m.selGen {
 		p.synced = m.selGen - 1 // prepare looks it up
 		return

@@ -68,6 +68,10 @@ func TestScripts(t *testing.T) {
 			screen Source
 			expect ▸    45
 		`,
+		"where nothing was selected, a screen opens on its dearest row": `
+			keys 3
+			expect ▸ ✂ model.go:52
+		`,
 		"advice opens what it speaks of": `
 			keys G
 			expect ▸ 2 ↻

@@ -111,6 +111,17 @@ func fileLines(in *input, x *sourceIndex, file string, marked []int) []row {
 	return rows
 }
 
+// firstMarked puts the cursor on the first line of which something is known.
+func (p *pane) firstMarked() {
+	for i := range p.Len() {
+		if r, ok := p.at(i).(*lineRow); ok && r.facts != nil {
+			p.list.Set(paneRows{p}, i)
+			p.note()
+			return
+		}
+	}
+}
+
 // fileRow heads a file.
 type fileRow struct {
 	headRow
