@@ -269,6 +269,10 @@ func TestCheck(t *testing.T) {
 	if !strings.HasPrefix(out.String(), "::error file=m.py,line=10,title=tcdbg break::GB0059 ") {
 		t.Errorf("annotation %q", out.String())
 	}
+	out.Reset()
+	if err := WriteAnnotations(&out, []Violation{{Rule: "r", Message: "a\nb%", Pos: logs.Pos{File: "x,y", Line: 1}}}, ""); err != nil || out.String() != "::error file=x%2Cy,line=1,title=tcdbg r::a%0Ab%25\n" {
+		t.Errorf("annotation %q, %v", out.String(), err)
+	}
 	var file bytes.Buffer
 	if err := WriteBaseline(&file, NewBaseline(r)); err != nil {
 		t.Fatal(err)

@@ -282,7 +282,7 @@ func TestFollow(t *testing.T) {
 	var b bytes.Buffer
 	sample(testWriter(&b))
 	trace := b.Bytes()
-	half := bytes.Index(trace, []byte("class GraphModule")) + 4
+	half := bytes.Index(trace, []byte("class GraphModule")) + len("class GraphModule\n") // a whole line of a payload
 
 	got := make(chan string, 100)
 	done := make(chan error, 1)
