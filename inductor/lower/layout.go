@@ -143,7 +143,7 @@ func (c *call) line(f float64, start, step sym.Int) error {
 // arange with integer bounds is a line of numbers; with fractions it is a loop.
 func arange(c *call) error {
 	start, step := c.arg("start"), c.arg("step")
-	if start == nil {
+	if start == nil || c.arg("end") == nil { // a lone bound is the end
 		start = sym.Int{}
 	}
 	if step == nil {
