@@ -137,7 +137,13 @@ func TestInventedKeyRaisesByOne(t *testing.T) {
 // TestSnapshotsDoNotChange: a snapshot stays as it was taken while records
 // come in.
 func TestSnapshotsDoNotChange(t *testing.T) {
-	st, err := logs.Open([]string{"testdata/traces/pytorch-2.15/train_small.log.zst"}, logs.Options{})
+	for name, every := range map[string]int{"train_small": 150, "loops": 7} {
+		t.Run(name, func(t *testing.T) { snapshotsOf(t, "testdata/traces/pytorch-2.15/"+name+".log.zst", every) })
+	}
+}
+
+func snapshotsOf(t *testing.T, path string, every int) {
+	st, err := logs.Open([]string{path}, logs.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -158,7 +164,7 @@ func TestSnapshotsDoNotChange(t *testing.T) {
 	}()
 	err = st.Read(context.Background(), func(r *logs.Record) {
 		f.Add(r)
-		if n++; n%150 == 0 {
+		if n++; n%every == 0 {
 			s := f.Snapshot()
 			snaps = append(snaps, s)
 			texts = append(texts, render(t, s))

@@ -286,12 +286,14 @@ func TestFollow(t *testing.T) {
 
 	got := make(chan string, 100)
 	done := make(chan error, 1)
-	go func() { done <- st.Follow(ctx, func(r *Record) { got <- r.Key() }, nil) }()
+	go func() {
+		done <- st.Follow(ctx, func(r *Record) { got <- fmt.Sprint(r.Key(), " ", len(r.Text())) }, nil)
+	}()
 	path := filepath.Join(dir, "a.log")
 	if err := os.WriteFile(path, trace[:half], 0o600); err != nil {
 		t.Fatal(err)
 	}
-	want(t, ctx, got, "str", "dynamo_start")
+	want(t, ctx, got, "str 0", "dynamo_start 0")
 	f, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
 	if err != nil {
 		t.Fatal(err)
@@ -299,11 +301,11 @@ func TestFollow(t *testing.T) {
 	if _, err := f.Write(trace[half:]); err != nil {
 		t.Fatal(err)
 	}
-	want(t, ctx, got, "dynamo_output_graph", "artifact:dynamo_graph_break_reason", "dynamo_cpp_guards_str", "artifact:tcdbg_run")
+	want(t, ctx, got, "dynamo_output_graph 26", "artifact:dynamo_graph_break_reason 38", "dynamo_cpp_guards_str 0", "artifact:tcdbg_run 86")
 	if err := os.WriteFile(filepath.Join(dir, "b.log"), []byte(prefix+`{"link": {}}`+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	want(t, ctx, got, "link")
+	want(t, ctx, got, "link 0")
 	cancel()
 	if err := <-done; err != nil {
 		t.Error(err)
