@@ -32,6 +32,7 @@ var layers = []layer{
 	{0, "logs/...", "logs/..."},
 	{0, "tracer/breaks", ""},
 	{0, "internal/golden", ""},
+	{0, "internal/progfuzz", ""},
 	{1, "torch", "internal/ops internal/sym torch/internal/..."},
 	{1, "torch/internal/...", "torch/internal/..."},
 	{1, "torch/kw", "torch"},

@@ -11,7 +11,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"unsafe"
 
 	"tcdbg/logs"
 	"tcdbg/torch"
@@ -101,7 +100,7 @@ func (o *outcome) codes() string {
 func program(body string) string {
 	var sb strings.Builder
 	sb.WriteString("package main\n\nimport (\n\t\"tcdbg/torch\"\n")
-	for _, p := range []string{"fmt", "tcdbg/torch/compiler", "tcdbg/torch/kw", "tcdbg/torch/nn"} {
+	for _, p := range []string{"fmt", "math", "strings", "tcdbg/torch/compiler", "tcdbg/torch/kw", "tcdbg/torch/nn"} {
 		if strings.Contains(body, path.Base(p)+".") {
 			fmt.Fprintf(&sb, "\t%q\n", p)
 		}
@@ -121,38 +120,46 @@ func (s sourcePackages) Open(name string) (fs.File, error) {
 	return nil, fs.ErrNotExist
 }
 
-// runProgram runs the text of a program (without package clause and imports).
-func runProgram(t *testing.T, body string, compiled bool) *outcome {
+// load reads the text of a program (without package clause and imports).
+func load(t *testing.T, body string) (*host.Program, error) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "model.go")
 	if err := os.WriteFile(file, []byte(program(body)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	prog, err := host.Load(host.LoadConfig{Paths: []string{file}, Source: sourcePackages{os.DirFS("../")}})
+	return host.Load(host.LoadConfig{Paths: []string{file}, Source: sourcePackages{os.DirFS("../")}})
+}
+
+// runProgram runs the text of a program.
+func runProgram(t *testing.T, body string, compiled bool) *outcome {
+	t.Helper()
+	prog, err := load(t, body)
 	if err != nil {
 		t.Fatal(err)
 	}
+	if compiled {
+		return runLoaded(prog, eager{t})
+	}
+	return runLoaded(prog, nil)
+}
+
+// runLoaded runs a program plainly, or compiled where a backend is given.
+func runLoaded(prog *host.Program, backend Backend) *outcome {
 	var out, errs bytes.Buffer
 	o := &outcome{log: &memorySink{}}
 	cfg := host.Config{Stdout: &out, Stderr: &errs, Args: []string{"model"}}
 	var tr *Tracer
-	if !compiled { // what the markers do under go run
-		same := func(_ *host.Thread, _ *host.Frame, args []unsafe.Pointer, result unsafe.Pointer) {
-			*(*unsafe.Pointer)(result) = *(*unsafe.Pointer)(args[0])
-		}
-		cfg.Intrinsics = map[string]host.Intrinsic{"tcdbg/torch.Compile": same, "tcdbg/torch/compiler.Disable": same}
-	}
-	if compiled {
+	if backend != nil {
 		tr = New(prog, Config{Sink: o.log, Backend: func(name string) (Backend, error) {
 			if name != "eager" && name != "inductor" {
 				return nil, fmt.Errorf("unknown backend %q", name)
 			}
-			return eager{t}, nil
+			return backend, nil
 		}})
 		tr.Install(&cfg)
 	}
 	in := host.New(prog, cfg)
-	if compiled {
+	if tr != nil {
 		tr.Attach(in)
 	}
 	torch.ManualSeed(1)

@@ -1,0 +1,9 @@
+// Package progfuzz makes random Go programs over torch, for differential
+// testing of the tracer: each program compiles a function, calls it several
+// times with changed arguments and prints everything that it can reach, so that
+// a compiled run which differs from a plain one prints something else.
+//
+// It knows nothing of the compiler and imports nothing of ours. Open program.go
+// first (the shape of a program), then stmt.go (the tables of statements) and
+// shrink.go (making a failing program small).
+package progfuzz
