@@ -32,7 +32,7 @@ func BenchmarkColdBar(b *testing.B) {
 		for _, pattern := range []string{"tcdbg/graph*", "tcdbg/*/graph*"} {
 			old, _ := filepath.Glob(filepath.Join(cache, pattern))
 			for _, f := range old {
-				os.RemoveAll(f)
+				_ = os.RemoveAll(f)
 			}
 		}
 	})

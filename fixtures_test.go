@@ -48,7 +48,7 @@ var buildBinary = sync.OnceValues(func() (string, error) {
 func TestMain(m *testing.M) {
 	code := m.Run()
 	if bin, err := buildBinary(); err == nil {
-		os.RemoveAll(filepath.Dir(bin))
+		_ = os.RemoveAll(filepath.Dir(bin))
 	}
 	os.Exit(code)
 }

@@ -110,15 +110,16 @@ func main() {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	defer cmd.Wait()
-	defer stdin.Close()
+	defer func() { _ = stdin.Close(); _ = cmd.Wait() }()
 	r := s.await(t, func(r *explain.Report) bool {
 		return len(r.Graphs) == 2 && len(r.Breaks) == 1 && len(r.Kernels) >= 2
 	})
 	if n := len(r.Recompiles); n != 0 {
 		t.Errorf("%d recompiles before the second call", n)
 	}
-	stdin.Write([]byte("\n"))
+	if _, err := stdin.Write([]byte("\n")); err != nil {
+		t.Fatal(err)
+	}
 	s.await(t, func(r *explain.Report) bool { return len(r.Recompiles) > 0 && r.State.State == "exited" })
 }
 

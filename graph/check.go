@@ -31,7 +31,6 @@ type checker struct {
 	seen  map[*Node]bool
 	names map[string]bool
 	bound map[*sym.Symbol]bool
-	uses  map[*Node]int
 	calls bool // a node other than a placeholder was met
 }
 

@@ -89,7 +89,7 @@ func load(paths []string) []*types.Package {
 		}
 		f, err := os.Open(name)
 		check(err)
-		r, err := gcexportdata.NewReader(f)
+		r, err := gcexportdata.NewReader(f) //nolint:staticcheck // go list gives archives; Read alone does not open them in this version
 		check(err)
 		pkg, err := gcexportdata.Read(r, token.NewFileSet(), imports, path)
 		check(err)
@@ -421,7 +421,7 @@ func (w *writer) file() []byte {
 	b.Write(w.body.Bytes())
 	out, err := format.Source(b.Bytes())
 	if err != nil {
-		os.Stderr.Write(b.Bytes())
+		_, _ = os.Stderr.Write(b.Bytes())
 		log.Fatal(err)
 	}
 	return out

@@ -36,7 +36,7 @@ func TestConformance(t *testing.T) {
 	if *conformance == "1" {
 		*conformance = "."
 	}
-	root := filepath.Join(runtime.GOROOT(), "test")
+	root := filepath.Join(build.Default.GOROOT, "test")
 	programs := runPrograms(t, root, regexp.MustCompile(*conformance))
 	results := runAll(root, programs)
 	passed := report(t, results)
@@ -136,7 +136,7 @@ func runOne(root string, p program) outcome {
 	path := filepath.Join(root, p.file)
 	cmd := exec.CommandContext(ctx, os.Args[0], append([]string{filepath.Base(path)}, p.args...)...)
 	cmd.Dir = filepath.Dir(path)
-	cmd.Env = append(os.Environ(), childEnv+"=1", "GOROOT="+runtime.GOROOT())
+	cmd.Env = append(os.Environ(), childEnv+"=1", "GOROOT="+build.Default.GOROOT)
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
 	err := cmd.Run()

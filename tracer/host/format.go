@@ -39,7 +39,7 @@ type printer struct {
 	plus, sharp bool
 }
 
-func (p *printer) text(s string) { io.WriteString(p.s, s) }
+func (p *printer) text(s string) { _, _ = io.WriteString(p.s, s) }
 
 // native prints one leaf with fmt itself.
 func (p *printer) native(v any) { fmt.Fprintf(p.s, fmt.FormatString(p.s, p.verb), v) }

@@ -123,7 +123,7 @@ func (in *Interp) end(e Exit) {
 func (in *Interp) die(p *panicRec) {
 	text := p.text(in) + "\n" + in.stackText(p.stack)
 	in.once.Do(func() {
-		io.WriteString(in.Config.Stderr, text)
+		_, _ = io.WriteString(in.Config.Stderr, text)
 		in.exit <- Exit{Code: 2, Panic: text}
 	})
 }
@@ -132,7 +132,7 @@ func (in *Interp) die(p *panicRec) {
 func (in *Interp) fatal(text string, stack []stackEntry) {
 	full := "fatal error: " + text + "\n\n" + in.stackText(stack)
 	in.once.Do(func() {
-		io.WriteString(in.Config.Stderr, full)
+		_, _ = io.WriteString(in.Config.Stderr, full)
 		in.exit <- Exit{Code: 2, Panic: full}
 	})
 	select {}

@@ -37,7 +37,7 @@ func standardIntrinsics() map[string]Intrinsic {
 			put(r, []byte(th.In.stackText(th.stack())))
 		},
 		"runtime/debug.PrintStack": func(th *Thread, _ *Frame, _ []unsafe.Pointer, _ unsafe.Pointer) {
-			io.WriteString(th.In.Config.Stderr, th.In.stackText(th.stack()))
+			_, _ = io.WriteString(th.In.Config.Stderr, th.In.stackText(th.stack()))
 		},
 		"errors.As":        errorsAs,
 		"sort.Slice":       sortSlice(sort.Slice),
@@ -67,7 +67,7 @@ func standardIntrinsics() map[string]Intrinsic {
 	m["tcdbg/torch/compiler.AllowInGraph"] = sameFunc("compiler.AllowInGraph")
 	m["flag.Parse"] = func(th *Thread, _ *Frame, _ []unsafe.Pointer, _ unsafe.Pointer) {
 		args := th.In.Config.Args
-		flag.CommandLine.Parse(args[min(1, len(args)):])
+		_ = flag.CommandLine.Parse(args[min(1, len(args)):])
 	}
 	return m
 }
@@ -347,7 +347,7 @@ func (s *stdFiles) writer(w io.Writer) *os.File {
 	}
 	done := make(chan struct{})
 	go func() {
-		io.Copy(w, r)
+		_, _ = io.Copy(w, r)
 		close(done)
 	}()
 	s.pipes, s.done = append(s.pipes, f), append(s.done, done)
@@ -360,7 +360,7 @@ func (s *stdFiles) reader(r io.Reader) *os.File {
 		return os.Stdin
 	}
 	go func() {
-		io.Copy(w, r)
+		_, _ = io.Copy(w, r)
 		w.Close()
 	}()
 	return f

@@ -18,7 +18,7 @@ func TestLayout(t *testing.T) {
 		t.Error("typeOfWord")
 	}
 	type one struct{ p *int }
-	type two struct{ p, q *int }
+	type two struct{ _, _ *int }
 	for r, want := range map[reflect.Type]bool{
 		reflect.TypeFor[one](): true, reflect.TypeFor[[1]*int](): true, reflect.TypeFor[two](): false,
 		reflect.TypeFor[int](): false, reflect.TypeFor[uintptr](): false, reflect.TypeFor[map[int]int](): true,

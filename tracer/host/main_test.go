@@ -12,7 +12,7 @@ const childEnv = "TCDBG_HOST_CHILD"
 
 func TestMain(m *testing.M) {
 	if os.Getenv(childEnv) != "" {
-		os.Unsetenv(childEnv)
+		_ = os.Unsetenv(childEnv)
 		os.Exit(child(os.Args[1:]))
 	}
 	os.Exit(m.Run())

@@ -392,7 +392,7 @@ func (b *builder) printThunk(line bool, c *ssa.CallCommon) rt.Thunk {
 		if line {
 			buf.WriteByte('\n')
 		}
-		host.Config.Stderr.Write(buf.Bytes())
+		_, _ = host.Config.Stderr.Write(buf.Bytes())
 	}
 }
 

@@ -71,7 +71,7 @@ func (b *builder) mapUpdate(in *ssa.MapUpdate) op {
 		p := *(*unsafe.Pointer)(m.at(f))
 		if p == nil {
 			var none map[int]int
-			none[0] = 0
+			none[0] = 0 //nolint:staticcheck // panics on purpose, with Go's own text
 		}
 		asMap(r, &p).SetMapIndex(key.value(k.at(f)), elem.value(v.at(f)))
 		return f

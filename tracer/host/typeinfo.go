@@ -86,7 +86,6 @@ var (
 	tyAny       = reflect.TypeFor[any]()
 	tyError     = reflect.TypeFor[error]()
 	tyPointer   = reflect.TypeFor[unsafe.Pointer]()
-	tyBoxed     = reflect.TypeFor[rt.Boxed]()
 	basicTypes  = basicReps()
 	tyWordSlice = reflect.TypeFor[[]struct{}]()
 )
