@@ -33,25 +33,26 @@ type Fold struct {
 	compOrd  []*compile
 	ranks    map[int]*rankState
 
-	failures []*Failure
-	outputs  []*Kernel // kernels in order
-	fusions  []*Fusion
-	passes   []*PassRun
-	caches   []CacheEvent
-	symbols  []*Symbol
-	symIndex map[symbolKey]*Symbol
-	side     []SideNote
-	phases   []Phase
-	sums     map[string]*PhaseSum
-	sumOrder []string
-	fusing   map[ID]*Fusion // open text fusion logs
-	kernels  map[kernelKey]*Kernel
-	strings  map[string]string
-	backward float64 // seconds of backward compiles that ran on their own
-	textual  bool    // records of converted text were seen
-	traced   map[int]bool
-	snap     *Report
-	dirty    bool
+	failures  []*Failure
+	outputs   []*Kernel // kernels in order
+	fusions   []*Fusion
+	passes    []*PassRun
+	caches    []CacheEvent
+	symbols   []*Symbol
+	symIndex  map[symbolKey]*Symbol
+	side      []SideNote
+	phases    []Phase
+	sums      map[string]*PhaseSum
+	sumOrder  []string
+	fusing    map[ID]*Fusion // open text fusion logs
+	kernels   map[kernelKey]*Kernel
+	strings   map[string]string
+	backward  float64 // seconds of backward compiles that ran on their own
+	textual   bool    // records of converted text were seen
+	traced    map[int]bool
+	snap      *Report
+	dirty     bool
+	interning int // bytes of strings
 	// synthetic numbers the functions of text logs without ids.
 	synthetic map[string]int
 	pasted    int // graphs without ids
@@ -139,7 +140,7 @@ func (f *Fold) Add(r *logs.Record) {
 	defer f.mu.Unlock()
 	f.dirty = true
 	f.records++
-	f.byKind[f.intern(r.Key())]++
+	f.countKind(r.Key())
 	rs := f.rank(r)
 	rs.records++
 	h := handlers[r.Content()]
@@ -151,6 +152,14 @@ func (f *Fold) Add(r *logs.Record) {
 		return
 	}
 	h(f, r)
+}
+
+// countKind counts a record by its key; beyond a bound, new names share one.
+func (f *Fold) countKind(key string) {
+	if _, known := f.byKind[key]; !known && len(f.byKind) >= maxNames {
+		key = "(other names)"
+	}
+	f.byKind[f.intern(key)]++
 }
 
 // handler folds one record.
@@ -331,6 +340,14 @@ func (f *Fold) compileOf(r *logs.Record) *compile {
 	return c
 }
 
+// What is shared is bounded, since hostile input could make every string
+// another one; so are the names that are counted.
+const (
+	maxInterned      = 1 << 17
+	maxInternedBytes = 48 << 20
+	maxNames         = 1 << 14
+)
+
 // intern shares equal strings: names, files and source lines repeat by the
 // thousand.
 func (f *Fold) intern(s string) string {
@@ -341,8 +358,9 @@ func (f *Fold) intern(s string) string {
 		return have
 	}
 	s = strings.Clone(s)
-	if len(f.strings) < 1<<17 && len(s) < 1<<14 {
+	if len(f.strings) < maxInterned && f.interning+len(s) < maxInternedBytes {
 		f.strings[s] = s
+		f.interning += len(s)
 	}
 	return s
 }

@@ -604,7 +604,7 @@ func secondsNote(s float64) string {
 
 // note keeps a remark; there are limits, since a remark is never worth memory.
 func (f *Fold) note(r *logs.Record, kind, text string) {
-	if len(f.side) >= 20_000 {
+	if len(f.side) >= 5_000 {
 		return
 	}
 	if len(text) > 4000 {
