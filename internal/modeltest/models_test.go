@@ -1,0 +1,140 @@
+package modeltest
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"tcdbg/torch"
+	"tcdbg/torch/nn"
+	"tcdbg/torch/optim"
+)
+
+// TestModelsAgreeWithPyTorch runs every model eagerly: names and shapes of the
+// state, the output, the gradients and one step of AdamW.
+func TestModelsAgreeWithPyTorch(t *testing.T) {
+	records, err := Records("testdata/models.json.gz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	builds := Builds()
+	for _, r := range records {
+		t.Run(r.Model, func(t *testing.T) {
+			b, ok := builds[r.Model]
+			if !ok {
+				t.Fatal("no such model here")
+			}
+			if b.Slow && testing.Short() {
+				t.Skip("slow: left out by -short")
+			}
+			check(t, r, b)
+		})
+	}
+}
+
+func check(t *testing.T, r Record, b Build) {
+	m := b.Make()
+	checkState(t, r.State, FillState(m))
+	if t.Failed() {
+		return
+	}
+	x := Input(0, r.Inputs[0], b.Vocab)
+	nn.Eval(m)
+	var y *torch.Tensor
+	torch.NoGrad(func() { y = m.Forward(x) })
+	checkOutput(t, r, y)
+
+	Deterministic(m)
+	loss := Loss(m.Forward(x))
+	relative(t, "loss in training mode", loss.Item(), r.TrainLoss, 1e-3)
+	loss.Backward()
+	checkGradients(t, r, m)
+	optim.NewAdamW(nn.Parameters(m)).Step()
+	torch.NoGrad(func() { loss = Loss(m.Forward(x)) })
+	relative(t, "loss after a step of AdamW", loss.Item(), r.LossAfterAdamW, 1e-3)
+}
+
+// checkState compares names, order, shapes and dtypes.
+func checkState(t *testing.T, want []Entry, got []nn.Named) {
+	t.Helper()
+	for i := range max(len(want), len(got)) {
+		switch {
+		case i >= len(want):
+			t.Fatalf("entry %d: %s is too many", i, got[i].Name)
+		case i >= len(got):
+			t.Fatalf("entry %d: %s is missing", i, want[i].Name)
+		}
+		w, g := want[i], got[i]
+		if w.Name != g.Name || !slices.Equal(w.Shape, g.Tensor.Shape()) || !strings.EqualFold(w.DType, g.Tensor.DType().String()) && "torch."+w.DType != g.Tensor.DType().String() {
+			t.Fatalf("entry %d: %s %v %v, want %s %v %s", i, g.Name, g.Tensor.Shape(), g.Tensor.DType(), w.Name, w.Shape, w.DType)
+		}
+	}
+}
+
+func checkOutput(t *testing.T, r Record, y *torch.Tensor) {
+	t.Helper()
+	if !slices.Equal(y.Shape(), r.OutShape) {
+		t.Fatalf("output is %v, want %v", y.Shape(), r.OutShape)
+	}
+	v := y.Float64s()
+	var sum, abs float64
+	for _, x := range v {
+		sum += x
+		abs += math.Abs(x)
+	}
+	if d := math.Abs(sum - r.OutSum); !(d <= 1e-4*r.OutAbsSum) {
+		t.Errorf("sum of the output is %v, want %v", sum, r.OutSum)
+	}
+	relative(t, "sum of the output's magnitudes", abs, r.OutAbsSum, 1e-4)
+	elements(t, "first", v[:len(r.OutFirst)], r.OutFirst)
+	elements(t, "last", v[len(v)-len(r.OutLast):], r.OutLast)
+}
+
+func elements(t *testing.T, where string, got, want []float64) {
+	t.Helper()
+	for i := range want {
+		if !(math.Abs(got[i]-want[i]) <= 1e-3*(1+math.Abs(want[i]))) {
+			t.Errorf("%s elements: %v, want %v", where, got, want)
+			return
+		}
+	}
+}
+
+func checkGradients(t *testing.T, r Record, m any) {
+	t.Helper()
+	seen := 0
+	for _, p := range nn.NamedParameters(m) {
+		want, ok := r.GradNorms[p.Name]
+		g := p.Tensor.Grad()
+		if !ok {
+			if g != nil {
+				t.Errorf("%s has a gradient", p.Name)
+			}
+			continue
+		}
+		seen++
+		if g == nil {
+			t.Errorf("%s has no gradient", p.Name)
+			continue
+		}
+		var sq float64
+		for _, x := range g.Float64s() {
+			sq += x * x
+		}
+		// A gradient that is zero but for rounding has no relative error.
+		if got := math.Sqrt(sq); !(math.Abs(got-want) <= 1e-3*want+1e-6) {
+			t.Errorf("gradient of %s has norm %v, want %v", p.Name, got, want)
+		}
+	}
+	if seen != len(r.GradNorms) {
+		t.Errorf("%d of %d gradients are there", seen, len(r.GradNorms))
+	}
+}
+
+func relative(t *testing.T, what string, got, want, tol float64) {
+	t.Helper()
+	if !(math.Abs(got-want) <= tol*math.Abs(want)) {
+		t.Errorf("%s is %v, want %v", what, got, want)
+	}
+}

@@ -1,0 +1,109 @@
+package models
+
+import (
+	"math"
+
+	"tcdbg/torch"
+	"tcdbg/torch/kw"
+	"tcdbg/torch/nn"
+	F "tcdbg/torch/nn/functional"
+)
+
+// This file is what the transformers share: heads, masks, attention, the cache
+// of keys and values.
+
+// lowest stands for minus infinity in masks: the lowest float32, as transformers
+// writes it, so that a row that is masked whole has no NaN.
+const lowest = -math.MaxFloat32
+
+// splitHeads turns [batch, time, heads*dim] into [batch, heads, time, dim].
+func splitHeads(x *torch.Tensor, heads int) *torch.Tensor {
+	batch, time, width := x.Size(0), x.Size(1), x.Size(2)
+	return x.View(batch, time, heads, width/heads).Transpose(1, 2)
+}
+
+// joinHeads undoes splitHeads.
+func joinHeads(x *torch.Tensor) *torch.Tensor {
+	batch, heads, time, dim := x.Size(0), x.Size(1), x.Size(2), x.Size(3)
+	return x.Transpose(1, 2).Contiguous().View(batch, time, heads*dim)
+}
+
+// causalMask is true where a query may look at a key: the last queries of keys
+// positions, each at itself and what came before.
+func causalMask(queries, keys int) *torch.Tensor {
+	q := torch.Arange(keys-queries, keys).Unsqueeze(1)
+	return torch.Arange(keys).Unsqueeze(0).Le(q)
+}
+
+// attend is softmax(q k^T * scale) v over [batch, heads, time, dim]. A mask
+// (bool, broadcast over batch and heads) and a bias (added) may be nil.
+func attend(q, k, v, mask, bias *torch.Tensor, scale float64, dropout *nn.Dropout) *torch.Tensor {
+	scores := q.Matmul(k.Transpose(2, 3))
+	if scale != 1 {
+		scores = scores.Mul(scale)
+	}
+	if bias != nil {
+		scores = scores.Add(bias)
+	}
+	if mask != nil {
+		scores = torch.Where(mask, scores, lowest)
+	}
+	p := scores.Softmax(-1)
+	if dropout != nil {
+		p = dropout.Forward(p)
+	}
+	return p.Matmul(v)
+}
+
+// KVCache keeps the keys and values of past positions, one pair a layer, so
+// that a model reads only new tokens.
+type KVCache struct {
+	Keys, Values []*torch.Tensor
+}
+
+// NewKVCache makes an empty cache.
+func NewKVCache() *KVCache { return &KVCache{} }
+
+// Len is the number of positions held.
+func (c *KVCache) Len() int {
+	if c == nil || len(c.Keys) == 0 {
+		return 0
+	}
+	return c.Keys[0].Size(2)
+}
+
+// update adds the keys and values of new positions to a layer and returns all.
+// A nil cache keeps nothing.
+func (c *KVCache) update(layer int, k, v *torch.Tensor) (keys, values *torch.Tensor) {
+	if c == nil {
+		return k, v
+	}
+	if layer == len(c.Keys) {
+		c.Keys, c.Values = append(c.Keys, k), append(c.Values, v)
+		return k, v
+	}
+	c.Keys[layer] = torch.Cat([]*torch.Tensor{c.Keys[layer], k}, kw.Dim(2))
+	c.Values[layer] = torch.Cat([]*torch.Tensor{c.Values[layer], v}, kw.Dim(2))
+	return c.Keys[layer], c.Values[layer]
+}
+
+// normal draws the weights of a module anew as transformers does: normal
+// numbers for matrices, zero biases.
+func normal(std float64, module any) {
+	nn.Apply(module, func(part any) {
+		switch m := part.(type) {
+		case *nn.Linear:
+			nn.Normal_(m.Weight, 0, std)
+			if m.Bias != nil {
+				nn.Zeros_(m.Bias)
+			}
+		case *nn.Embedding:
+			nn.Normal_(m.Weight, 0, std)
+		}
+	})
+}
+
+// gelu is GELU, exact ("none") or by tanh ("tanh").
+func gelu(x *torch.Tensor, approximate string) *torch.Tensor {
+	return F.Gelu(x, kw.Approximate(approximate))
+}

@@ -1,0 +1,166 @@
+package models
+
+import (
+	"math"
+
+	"tcdbg/torch"
+	"tcdbg/torch/kw"
+	"tcdbg/torch/nn"
+)
+
+// BertConfig describes a BERT; DefaultBertConfig is BERT-base.
+type BertConfig struct {
+	VocabSize, HiddenSize, NumHiddenLayers, NumAttentionHeads, IntermediateSize int
+	MaxPositionEmbeddings, TypeVocabSize                                        int
+	HiddenDropoutProb, AttentionProbsDropoutProb                                float64
+	InitializerRange, LayerNormEps                                              float64
+}
+
+// DefaultBertConfig is BERT-base, uncased.
+func DefaultBertConfig() BertConfig {
+	return BertConfig{
+		VocabSize: 30522, HiddenSize: 768, NumHiddenLayers: 12, NumAttentionHeads: 12, IntermediateSize: 3072,
+		MaxPositionEmbeddings: 512, TypeVocabSize: 2,
+		HiddenDropoutProb: 0.1, AttentionProbsDropoutProb: 0.1,
+		InitializerRange: 0.02, LayerNormEps: 1e-12,
+	}
+}
+
+// BertModel is the encoder with its pooler.
+type BertModel struct {
+	Embeddings *BertEmbeddings
+	Encoder    *BertEncoder
+	Pooler     *BertPooler
+}
+
+// NewBertModel makes a BERT with weights drawn anew.
+func NewBertModel(c BertConfig) *BertModel {
+	m := &BertModel{Embeddings: newBertEmbeddings(c), Encoder: &BertEncoder{}, Pooler: &BertPooler{nn.NewLinear(c.HiddenSize, c.HiddenSize)}}
+	for range c.NumHiddenLayers {
+		m.Encoder.Layer = append(m.Encoder.Layer, newBertLayer(c))
+	}
+	normal(c.InitializerRange, m)
+	return m
+}
+
+// Forward takes int64[batch, time] token ids to the last hidden state,
+// float32[batch, time, hidden].
+func (m *BertModel) Forward(ids *torch.Tensor) *torch.Tensor {
+	x := m.Embeddings.Forward(ids)
+	for _, l := range m.Encoder.Layer {
+		x = l.Forward(x)
+	}
+	return x
+}
+
+// Pooled is the pooler's view of a last hidden state: float32[batch, hidden].
+func (m *BertModel) Pooled(hidden *torch.Tensor) *torch.Tensor {
+	return m.Pooler.Dense.Forward(hidden.Select(1, 0)).Tanh()
+}
+
+// BertEmbeddings adds the embeddings of tokens, positions and token types.
+type BertEmbeddings struct {
+	WordEmbeddings, PositionEmbeddings, TokenTypeEmbeddings *nn.Embedding
+	LayerNorm                                               *nn.LayerNorm `torch:"LayerNorm"`
+	Dropout                                                 *nn.Dropout
+}
+
+func newBertEmbeddings(c BertConfig) *BertEmbeddings {
+	return &BertEmbeddings{
+		WordEmbeddings:      nn.NewEmbedding(c.VocabSize, c.HiddenSize, kw.PaddingIdx(0)),
+		PositionEmbeddings:  nn.NewEmbedding(c.MaxPositionEmbeddings, c.HiddenSize),
+		TokenTypeEmbeddings: nn.NewEmbedding(c.TypeVocabSize, c.HiddenSize),
+		LayerNorm:           nn.NewLayerNorm(c.HiddenSize, kw.Eps(c.LayerNormEps)),
+		Dropout:             nn.NewDropout(c.HiddenDropoutProb),
+	}
+}
+
+// Forward embeds ids; all tokens are of type 0.
+func (e *BertEmbeddings) Forward(ids *torch.Tensor) *torch.Tensor {
+	positions := torch.Arange(ids.Size(1)).Unsqueeze(0)
+	x := e.WordEmbeddings.Forward(ids)
+	x = x.Add(e.TokenTypeEmbeddings.Forward(torch.ZerosLike(ids)))
+	x = x.Add(e.PositionEmbeddings.Forward(positions))
+	return e.Dropout.Forward(e.LayerNorm.Forward(x))
+}
+
+// BertEncoder is the list of layers.
+type BertEncoder struct{ Layer []*BertLayer }
+
+// BertPooler is a layer over the first token.
+type BertPooler struct{ Dense *nn.Linear }
+
+// BertLayer is self-attention and a feed-forward network.
+type BertLayer struct {
+	Attention    *BertAttention
+	Intermediate *BertIntermediate
+	Output       *BertOutput
+}
+
+func newBertLayer(c BertConfig) *BertLayer {
+	return &BertLayer{
+		Attention:    &BertAttention{newBertSelfAttention(c), newBertOutput(c, c.HiddenSize)},
+		Intermediate: &BertIntermediate{nn.NewLinear(c.HiddenSize, c.IntermediateSize)},
+		Output:       newBertOutput(c, c.IntermediateSize),
+	}
+}
+
+// Forward applies the layer.
+func (l *BertLayer) Forward(x *torch.Tensor) *torch.Tensor {
+	x = l.Attention.Output.Forward(l.Attention.Self.Forward(x), x)
+	return l.Output.Forward(l.Intermediate.Forward(x), x)
+}
+
+// BertAttention is self-attention with its output layer.
+type BertAttention struct {
+	Self   *BertSelfAttention
+	Output *BertOutput
+}
+
+// BertSelfAttention looks at all positions from each.
+type BertSelfAttention struct {
+	Query, Key, Value *nn.Linear
+	Dropout           *nn.Dropout
+	heads             int
+}
+
+func newBertSelfAttention(c BertConfig) *BertSelfAttention {
+	h := c.HiddenSize
+	return &BertSelfAttention{
+		Query: nn.NewLinear(h, h), Key: nn.NewLinear(h, h), Value: nn.NewLinear(h, h),
+		Dropout: nn.NewDropout(c.AttentionProbsDropoutProb), heads: c.NumAttentionHeads,
+	}
+}
+
+// Forward applies the attention.
+func (a *BertSelfAttention) Forward(x *torch.Tensor) *torch.Tensor {
+	q := splitHeads(a.Query.Forward(x), a.heads)
+	k := splitHeads(a.Key.Forward(x), a.heads)
+	v := splitHeads(a.Value.Forward(x), a.heads)
+	scale := 1 / math.Sqrt(float64(q.Size(3)))
+	return joinHeads(attend(q, k, v, nil, nil, scale, a.Dropout))
+}
+
+// BertIntermediate widens and applies GELU.
+type BertIntermediate struct{ Dense *nn.Linear }
+
+// Forward applies the layer.
+func (i *BertIntermediate) Forward(x *torch.Tensor) *torch.Tensor {
+	return gelu(i.Dense.Forward(x), "none")
+}
+
+// BertOutput projects, adds the residual and normalises.
+type BertOutput struct {
+	Dense     *nn.Linear
+	LayerNorm *nn.LayerNorm `torch:"LayerNorm"`
+	Dropout   *nn.Dropout
+}
+
+func newBertOutput(c BertConfig, in int) *BertOutput {
+	return &BertOutput{nn.NewLinear(in, c.HiddenSize), nn.NewLayerNorm(c.HiddenSize, kw.Eps(c.LayerNormEps)), nn.NewDropout(c.HiddenDropoutProb)}
+}
+
+// Forward applies the layer to x; residual is what went into the block.
+func (o *BertOutput) Forward(x, residual *torch.Tensor) *torch.Tensor {
+	return o.LayerNorm.Forward(o.Dropout.Forward(o.Dense.Forward(x)).Add(residual))
+}

@@ -1,0 +1,202 @@
+package models
+
+import (
+	"math"
+
+	"tcdbg/torch"
+	"tcdbg/torch/kw"
+	"tcdbg/torch/nn"
+	F "tcdbg/torch/nn/functional"
+)
+
+// LlamaConfig describes a LLaMA; DefaultLlamaConfig is LLaMA-7B.
+type LlamaConfig struct {
+	VocabSize, HiddenSize, IntermediateSize, NumHiddenLayers int
+	// NumKeyValueHeads may be less than NumAttentionHeads: grouped queries.
+	NumAttentionHeads, NumKeyValueHeads int
+	RmsNormEps, RopeTheta               float64
+	InitializerRange                    float64
+}
+
+// DefaultLlamaConfig is LLaMA-7B.
+func DefaultLlamaConfig() LlamaConfig {
+	return LlamaConfig{
+		VocabSize: 32000, HiddenSize: 4096, IntermediateSize: 11008, NumHiddenLayers: 32,
+		NumAttentionHeads: 32, NumKeyValueHeads: 32, RmsNormEps: 1e-6, RopeTheta: 10000, InitializerRange: 0.02,
+	}
+}
+
+func (c LlamaConfig) headDim() int { return c.HiddenSize / c.NumAttentionHeads }
+
+// LlamaForCausalLM predicts the next token.
+type LlamaForCausalLM struct {
+	Model  *LlamaModel
+	LmHead *nn.Linear
+}
+
+// NewLlamaForCausalLM makes a LLaMA with weights drawn anew. Options: kw.Dtype,
+// kw.Device (on "meta" it takes no memory).
+func NewLlamaForCausalLM(c LlamaConfig, opts ...torch.Option) *LlamaForCausalLM {
+	m := &LlamaForCausalLM{newLlamaModel(c, opts), linear(c.HiddenSize, c.VocabSize, opts)}
+	normal(c.InitializerRange, m)
+	return m
+}
+
+// linear is a linear layer without bias.
+func linear(in, out int, opts []torch.Option) *nn.Linear {
+	return nn.NewLinear(in, out, append([]torch.Option{kw.Bias(false)}, opts...)...)
+}
+
+// Forward takes int64[batch, time] token ids to logits,
+// float32[batch, time, vocabulary].
+func (m *LlamaForCausalLM) Forward(ids *torch.Tensor) *torch.Tensor {
+	return m.ForwardCached(ids, nil)
+}
+
+// ForwardCached is Forward for tokens that follow those in the cache, to which
+// they are added.
+func (m *LlamaForCausalLM) ForwardCached(ids *torch.Tensor, cache *KVCache) *torch.Tensor {
+	return m.LmHead.Forward(m.Model.ForwardCached(ids, cache))
+}
+
+// LlamaModel is LLaMA without head.
+type LlamaModel struct {
+	EmbedTokens *nn.Embedding
+	Layers      []*LlamaDecoderLayer
+	Norm        *RMSNorm
+	config      LlamaConfig
+}
+
+func newLlamaModel(c LlamaConfig, opts []torch.Option) *LlamaModel {
+	m := &LlamaModel{EmbedTokens: nn.NewEmbedding(c.VocabSize, c.HiddenSize, opts...), Norm: NewRMSNorm(c.HiddenSize, c.RmsNormEps, opts...), config: c}
+	for range c.NumHiddenLayers {
+		m.Layers = append(m.Layers, newLlamaDecoderLayer(c, opts))
+	}
+	return m
+}
+
+// ForwardCached takes token ids that follow those in the cache (which may be
+// nil) to the last hidden state.
+func (m *LlamaModel) ForwardCached(ids *torch.Tensor, cache *KVCache) *torch.Tensor {
+	past, time := cache.Len(), ids.Size(1)
+	x := m.EmbedTokens.Forward(ids)
+	r := newRotary(m.config, past, time, x.Device())
+	mask := causalMask(time, past+time).To(kw.Device(x.Device()))
+	for i, l := range m.Layers {
+		x = l.forward(x, r, mask, cache, i)
+	}
+	return m.Norm.Forward(x)
+}
+
+// LlamaDecoderLayer is self-attention and a gated feed-forward network, each
+// after a normalisation and beside a residual.
+type LlamaDecoderLayer struct {
+	SelfAttn               *LlamaAttention
+	Mlp                    *LlamaMLP
+	InputLayernorm         *RMSNorm
+	PostAttentionLayernorm *RMSNorm
+}
+
+func newLlamaDecoderLayer(c LlamaConfig, opts []torch.Option) *LlamaDecoderLayer {
+	return &LlamaDecoderLayer{
+		SelfAttn:               newLlamaAttention(c, opts),
+		Mlp:                    newLlamaMLP(c, opts),
+		InputLayernorm:         NewRMSNorm(c.HiddenSize, c.RmsNormEps, opts...),
+		PostAttentionLayernorm: NewRMSNorm(c.HiddenSize, c.RmsNormEps, opts...),
+	}
+}
+
+func (l *LlamaDecoderLayer) forward(x *torch.Tensor, r rotary, mask *torch.Tensor, cache *KVCache, layer int) *torch.Tensor {
+	x = x.Add(l.SelfAttn.forward(l.InputLayernorm.Forward(x), r, mask, cache, layer))
+	return x.Add(l.Mlp.Forward(l.PostAttentionLayernorm.Forward(x)))
+}
+
+// LlamaAttention is causal self-attention with rotary positions, in which
+// groups of query heads share a head of keys and values.
+type LlamaAttention struct {
+	QProj, KProj, VProj, OProj *nn.Linear
+	heads, kvHeads             int
+}
+
+func newLlamaAttention(c LlamaConfig, opts []torch.Option) *LlamaAttention {
+	q, kv := c.NumAttentionHeads*c.headDim(), c.NumKeyValueHeads*c.headDim()
+	return &LlamaAttention{
+		QProj: linear(c.HiddenSize, q, opts), KProj: linear(c.HiddenSize, kv, opts),
+		VProj: linear(c.HiddenSize, kv, opts), OProj: linear(q, c.HiddenSize, opts),
+		heads: c.NumAttentionHeads, kvHeads: c.NumKeyValueHeads,
+	}
+}
+
+func (a *LlamaAttention) forward(x *torch.Tensor, r rotary, mask *torch.Tensor, cache *KVCache, layer int) *torch.Tensor {
+	q := r.turn(splitHeads(a.QProj.Forward(x), a.heads))
+	k := r.turn(splitHeads(a.KProj.Forward(x), a.kvHeads))
+	v := splitHeads(a.VProj.Forward(x), a.kvHeads)
+	k, v = cache.update(layer, k, v)
+	k, v = repeatHeads(k, a.heads/a.kvHeads), repeatHeads(v, a.heads/a.kvHeads)
+	y := attend(q, k, v, mask, nil, 1/math.Sqrt(float64(q.Size(3))), nil)
+	return a.OProj.Forward(joinHeads(y))
+}
+
+// repeatHeads repeats each head n times.
+func repeatHeads(x *torch.Tensor, n int) *torch.Tensor {
+	if n == 1 {
+		return x
+	}
+	batch, heads, time, dim := x.Size(0), x.Size(1), x.Size(2), x.Size(3)
+	return x.Unsqueeze(2).Expand(batch, heads, n, time, dim).Reshape(batch, heads*n, time, dim)
+}
+
+// LlamaMLP is the gated feed-forward network.
+type LlamaMLP struct{ GateProj, UpProj, DownProj *nn.Linear }
+
+func newLlamaMLP(c LlamaConfig, opts []torch.Option) *LlamaMLP {
+	return &LlamaMLP{linear(c.HiddenSize, c.IntermediateSize, opts), linear(c.HiddenSize, c.IntermediateSize, opts), linear(c.IntermediateSize, c.HiddenSize, opts)}
+}
+
+// Forward applies the network.
+func (m *LlamaMLP) Forward(x *torch.Tensor) *torch.Tensor {
+	return m.DownProj.Forward(F.Silu(m.GateProj.Forward(x)).Mul(m.UpProj.Forward(x)))
+}
+
+// RMSNorm divides by the root of the mean square; LLaMA and T5 use it.
+type RMSNorm struct {
+	Weight *torch.Tensor
+	Eps    float64
+}
+
+// NewRMSNorm makes an RMSNorm over the last dimension.
+func NewRMSNorm(size int, eps float64, opts ...torch.Option) *RMSNorm {
+	args := []any{size}
+	for _, o := range opts {
+		args = append(args, o)
+	}
+	return &RMSNorm{torch.Ones(args...).RequiresGrad_(), eps}
+}
+
+// Forward applies the layer.
+func (n *RMSNorm) Forward(x *torch.Tensor) *torch.Tensor {
+	square := x.Pow(2).Mean(kw.Dim(-1), kw.Keepdim(true))
+	return n.Weight.Mul(x.Mul(square.Add(n.Eps).Rsqrt()))
+}
+
+// rotary turns pairs of elements of queries and keys by angles that grow with
+// the position.
+type rotary struct{ cos, sin *torch.Tensor }
+
+// newRotary is for time positions after past ones.
+func newRotary(c LlamaConfig, past, time int, device torch.Device) rotary {
+	dim := c.headDim()
+	exponent := torch.Arange(0, dim, 2, kw.Device(device)).To(torch.Float32).Div(float64(dim))
+	frequency := torch.Reciprocal(torch.Pow(c.RopeTheta, exponent))
+	position := torch.Arange(past, past+time, kw.Device(device)).To(torch.Float32)
+	angle := torch.Outer(position, frequency)
+	angle = torch.Cat([]*torch.Tensor{angle, angle}, kw.Dim(-1))
+	return rotary{angle.Cos(), angle.Sin()}
+}
+
+// turn applies the rotation to [batch, heads, time, dim].
+func (r rotary) turn(x *torch.Tensor) *torch.Tensor {
+	half := x.Size(3) / 2
+	swapped := torch.Cat([]*torch.Tensor{x.Narrow(3, half, half).Neg(), x.Narrow(3, 0, half)}, kw.Dim(-1))
+	return x.Mul(r.cos).Add(swapped.Mul(r.sin))
+}
