@@ -142,6 +142,14 @@ func BenchmarkLayerNorm4096(b *testing.B) {
 	compareTo(b, run, ref, 8*(16<<20), 8*(16<<20), "B")
 }
 
+func BenchmarkSum64MB(b *testing.B) {
+	g := newTestGraph("sum")
+	x := g.input(filled(ops.Float32, 1, 4096, 4096))
+	run := compiled(b, g.outputs(g.Emit(ops.Sum, x)), g.in)
+	ref := reference(b, 1, 16<<10, []torch.Value{g.in[0], g.in[0]}, filled(ops.Float32, 3, 16<<20))
+	compareTo(b, run, ref, 4*(16<<20), 8*(16<<20), "B")
+}
+
 func benchmarkMatmul(b *testing.B, m, n, k int) {
 	g := newTestGraph("mm")
 	x, w := g.input(filled(ops.Float32, 1, m, k)), g.param(filled(ops.Float32, 2, n, k))

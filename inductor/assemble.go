@@ -52,8 +52,10 @@ func (c *compiler) code() {
 	for i := range preludes {
 		text := preludes[i].Text() + "\n" + bodies[i].String()
 		if i == 0 {
-			text += cpp.Entry(c.out.Entry, segments)
+			c.out.entry = cpp.Entry(c.out.Entry, segments)
+			text += c.out.entry
 		}
+		c.out.heads = append(c.out.heads, preludes[i].Text())
 		c.out.Libm = c.out.Libm || preludes[i].Libm()
 		c.out.Shards = append(c.out.Shards, text)
 	}

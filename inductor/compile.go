@@ -22,11 +22,13 @@ type Options struct {
 	Params []bool // placeholders that change rarely: a module's parameters
 	ID     logs.CompileID
 	Log    logs.Sink // may be nil
+	// Decisions ends the search for fusions after so many; 0: no limit. The
+	// program is then the one whose text is the Source of that fusion step.
+	Decisions int
 }
 
 // Compile turns a graph of core operators into a program.
 func Compile(g *graph.Graph, opt Options) (*Program, error) {
-	c := &compiler{opt: opt, slots: map[*ir.Buffer]int{}, sizes: map[string]int{}, shapes: map[string]string{}}
 	start := time.Now()
 	p, err := lower.Lower(g, lower.Options{Params: opt.Params})
 	if err != nil {
@@ -35,21 +37,31 @@ func Compile(g *graph.Graph, opt Options) (*Program, error) {
 	if err := p.Check(); err != nil {
 		return nil, fmt.Errorf("inductor: lowering of %s: %w", g.Name, err)
 	}
-	c.ir = p
-	c.out = &Program{Name: g.Name, Entry: "tc_entry_" + identifier(g.Name), Lanes: opt.Target.Lanes, IR: p.String()}
+	c := newCompiler(g, p, opt)
+	c.out.IR = p.String()
 	c.pass("lower", g.Code(), c.out.IR, start)
 	start = time.Now()
-	c.groups = sched.Schedule(p, sched.Options{Record: c.fusion, Source: c.sourceOf()})
+	c.groups = sched.Schedule(p, sched.Options{Record: c.fusion, Source: c.sourceOf(g), Decisions: opt.Decisions})
 	if err := sched.CheckOrder(c.groups); err != nil {
 		return nil, fmt.Errorf("inductor: %s: %w", g.Name, err)
 	}
 	c.pass("fuse", c.out.IR, groupsText(c.groups), start)
+	c.generate(g)
+	return c.out, nil
+}
+
+func newCompiler(g *graph.Graph, p *ir.Program, opt Options) *compiler {
+	return &compiler{opt: opt, ir: p, slots: map[*ir.Buffer]int{}, sizes: map[string]int{}, shapes: map[string]string{},
+		out: &Program{Name: g.Name, Entry: "tc_entry_" + identifier(g.Name), Lanes: opt.Target.Lanes}}
+}
+
+// generate makes the program of the groups.
+func (c *compiler) generate(g *graph.Graph) {
 	c.kernels()
 	c.buffers(g)
 	c.plan()
 	c.code()
 	c.finish()
-	return c.out, nil
 }
 
 // compiler holds one compilation.
@@ -87,11 +99,20 @@ func (c *compiler) fusion(s logs.FusionStep) {
 // the kernels that the schedule would give after it.
 const smallProgram = 24
 
-func (c *compiler) sourceOf() func([]*sched.Group) string {
+// sourceOf generates the output code of a schedule in the making, as if the
+// search had ended there; nil where nobody listens or the program is large.
+func (c *compiler) sourceOf(g *graph.Graph) func([]*sched.Group) string {
 	if c.opt.Log == nil || len(c.ir.Nodes) > smallProgram {
 		return nil
 	}
-	return groupsText
+	return func(groups []*sched.Group) string {
+		opt := c.opt
+		opt.Log, opt.Cores = nil, 1
+		at := newCompiler(g, c.ir, opt)
+		at.groups = groups
+		at.generate(g)
+		return at.out.Wrapper
+	}
 }
 
 // groupsText prints a schedule: each group with its nodes.

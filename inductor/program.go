@@ -47,6 +47,17 @@ type Program struct {
 
 	lives []*sched.Life // [] /* arena buffer */
 	arena []int         // [] /* the same */ buffer
+	heads []string      // [] /* shard */ its prelude
+	entry string        // text of the entry function
+}
+
+// Unit is the program as one translation unit whose kernels are the text that
+// people read, Wrapper. It is there for programs of one shard.
+func (p *Program) Unit() (text string, ok bool) {
+	if len(p.heads) != 1 {
+		return "", false
+	}
+	return p.heads[0] + "\n" + p.Wrapper + p.entry, true
 }
 
 // Buffer is one tensor of a program.

@@ -39,22 +39,72 @@ func reduction(r reductionRow) lowerFunc {
 		if err != nil {
 			return err
 		}
+		count := reducedCount(src.shape, marks)
+		src = c.split(src, marks, r)
 		out := c.bindResult()
 		b := c.l.reductionNode(src.shape, marks)
-		v := b.load(src)
-		switch {
-		case r.truth:
-			v = b.cast(v, ops.Bool)
-		case r.op == ir.RSum || r.op == ir.RProd:
-			v = b.cast(v, out.dtype)
-		}
-		v = b.reduce(r.op, v)
+		v := b.reduce(r.op, r.element(b, src, out.dtype))
 		if r.mean {
-			v = b.op(ir.Div, v, b.size(reducedCount(src.shape, marks), out.dtype))
+			v = b.op(ir.Div, v, b.size(count, out.dtype))
 		}
 		b.store(out.buf, fullStrides(out, marks), v)
 		return nil
 	}
+}
+
+// element loads what is folded: a truth value, or for sums the result's type.
+func (r reductionRow) element(b *body, src *tensor, d ops.DType) int {
+	v := b.load(src)
+	switch {
+	case r.truth:
+		return b.cast(v, ops.Bool)
+	case r.op == ir.RSum || r.op == ir.RProd:
+		return b.cast(v, d)
+	}
+	return v
+}
+
+// Few results of many elements each are folded in two steps, so that threads
+// have something to share and sums do not add up millions of numbers in a row.
+const (
+	fewResults  = 8
+	manyPerFold = 1 << 17
+	maxParts    = 256
+)
+
+// split folds parts of src first where that pays, and returns the partial
+// results; else src itself.
+func (c *call) split(src *tensor, marks []bool, r reductionRow) *tensor {
+	total, ok := sym.Product(src.shape).IsConst()
+	each, ok2 := reducedCount(src.shape, marks).IsConst()
+	if !ok || !ok2 || each < manyPerFold || total/each > fewResults || r.op == ir.RArgMax || r.op == ir.RArgMin {
+		return src
+	}
+	for d := range marks {
+		n, _ := src.shape[d].IsConst()
+		parts := int64(maxParts)
+		for parts > 1 && n%parts != 0 {
+			parts--
+		}
+		if marks[d] && parts >= fewResults {
+			return c.parts(src, marks, r, d, n/parts)
+		}
+	}
+	return src
+}
+
+// parts folds runs of length along dimension d, and all other marked dimensions.
+func (c *call) parts(src *tensor, marks []bool, r reductionRow, d int, length int64) *tensor {
+	n := sym.Const(length)
+	v := *src
+	v.shape = insert(src.shape, d+1, n)
+	v.stride = insert(src.stride, d+1, src.stride[d])
+	v.shape[d], v.stride[d] = sym.FloorDiv(src.shape[d], n), sym.Mul(src.stride[d], n)
+	inner := append(append(append([]bool{}, marks[:d]...), false, true), marks[d+1:]...)
+	dt := c.meta().DType
+	t := c.rowReduce(v.shape, inner, dt, func(b *body) int { return b.reduce(r.op, r.element(b, &v, dt)) })
+	t.shape, t.stride = drop(t.shape, d+1), drop(t.stride, d+1)
+	return t
 }
 
 // reducedDims marks the dimensions that a dim argument names.

@@ -14,8 +14,11 @@ type Options struct {
 	MaxFusion int                   // nodes in one kernel; 0: 64
 	Record    func(logs.FusionStep) // told every decision; may be nil
 	// Source, where set, gives the kernels that the schedule after a step would
-	// generate, for the record.
+	// generate, for the record. It owns the groups, which are in an order in which
+	// they can run.
 	Source func(groups []*Group) string
+	// Decisions ends the search after so many, fused or refused; 0: no limit.
+	Decisions int
 }
 
 // maxRounds bounds the search, as PyTorch's does.
@@ -33,7 +36,7 @@ func Schedule(p *ir.Program, opt Options) []*Group {
 	}
 	link(s.groups)
 	s.prepare()
-	for s.round = 1; s.round <= maxRounds; s.round++ {
+	for s.round = 1; s.round <= maxRounds && !s.over(); s.round++ {
 		if !s.fuseOnce() {
 			break
 		}
@@ -50,7 +53,11 @@ type scheduler struct {
 	refused map[refusal]bool
 	stamp   int
 	readers map[*ir.Buffer]int // nodes that read a buffer, for the score
+	decided int
 }
+
+// over reports whether as many decisions were made as are wanted.
+func (s *scheduler) over() bool { return s.opt.Decisions > 0 && s.decided >= s.opt.Decisions }
 
 // refusal is a pair that was refused when its groups had these many nodes.
 type refusal struct {
@@ -99,6 +106,9 @@ func (s *scheduler) fuseOnce() bool {
 		return g
 	}
 	for _, c := range cs {
+		if s.over() {
+			break
+		}
 		c.a, c.b = find(c.a), find(c.b)
 		key := refusal{c.a, c.b, len(c.a.Items), len(c.b.Items)}
 		if c.a == c.b || s.refused[key] {
@@ -190,6 +200,7 @@ func (s *scheduler) candidate(a, b *Group, vertical bool) candidate {
 
 // try fuses c or records why not.
 func (s *scheduler) try(c *candidate) bool {
+	s.decided++
 	step := logs.FusionStep{Round: s.round, A: c.a.Name(), B: c.b.Name(), Kind: c.kind(), Score: c.score}
 	u, f := s.fits(c)
 	if f != nil {
@@ -292,7 +303,7 @@ func (s *scheduler) record(step logs.FusionStep) {
 				live = append(live, g)
 			}
 		}
-		step.Source = s.opt.Source(live)
+		step.Source = s.opt.Source(clone(order(live)))
 	}
 	s.opt.Record(step)
 }

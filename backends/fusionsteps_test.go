@@ -1,0 +1,142 @@
+package backends
+
+import (
+	"bytes"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"tcdbg/aot"
+	"tcdbg/graph"
+	"tcdbg/inductor"
+	"tcdbg/inductor/codegen/cpp"
+	"tcdbg/logs"
+	"tcdbg/torch"
+	"tcdbg/tracer"
+	"tcdbg/tracer/host"
+)
+
+// This file holds the source that each fusion step carries against the truth:
+// it is the program that comes out when the search ends there, it compiles as
+// it stands, and it gives eager's result.
+
+func TestEveryFusionStepRuns(t *testing.T) {
+	needCompiler(t)
+	for _, name := range []string{"bar", "epilogue", "mlp", "sincos"} {
+		t.Run(name, func(t *testing.T) {
+			b := &stepBackend{t: t, set: NewSet(Config{CacheDir: sharedCache, Threads: 2, Stderr: t.Output()})}
+			runUnder(t, filepath.Join("..", "fixtures", name, "model.go"), b)
+			if b.fused == 0 || b.compared < b.fused {
+				t.Errorf("%d fusions, of which %d were run", b.fused, b.compared)
+			}
+			t.Logf("%d decisions, %d fused, %d compared with eager", b.decisions, b.fused, b.compared)
+		})
+	}
+}
+
+// runUnder runs a program under the tracer with one backend.
+func runUnder(t *testing.T, path string, b tracer.Backend) {
+	t.Helper()
+	prog, err := host.Load(host.LoadConfig{Paths: []string{path}, Source: sources{os.DirFS("..")}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out, errs bytes.Buffer
+	hc := host.Config{Stdout: &out, Stderr: &errs, Args: []string{path}}
+	tr := tracer.New(prog, tracer.Config{Sink: nowhere{}, Backend: func(string) (tracer.Backend, error) { return b, nil }})
+	tr.Install(&hc)
+	in := host.New(prog, hc)
+	tr.Attach(in)
+	defer tr.Start()()
+	if exit := in.Run(); exit.Code != 0 {
+		t.Fatalf("%s ended with %d: %s%s", path, exit.Code, exit.Panic, errs.String())
+	}
+}
+
+// sources is the part of the tree that programs are interpreted from.
+type sources struct{ fs.FS }
+
+func (s sources) Open(name string) (fs.File, error) {
+	for _, p := range []string{"torch/nn", "torch/optim", "torch/models", "torch/data"} {
+		if name == p || strings.HasPrefix(name, p+"/") {
+			return s.FS.Open(name)
+		}
+	}
+	return nil, fs.ErrNotExist
+}
+
+// nowhere is a sink that listens and keeps nothing.
+type nowhere struct{}
+
+func (nowhere) Emit(logs.Out)            {}
+func (nowhere) Stack(f []logs.Frame) any { return f }
+
+// stepBackend builds the program of every fusion step and compares each with
+// eager on every call.
+type stepBackend struct {
+	t                          *testing.T
+	set                        *Set
+	decisions, fused, compared int
+}
+
+func (*stepBackend) Name() string { return "inductor" }
+
+func (b *stepBackend) Compile(r *tracer.Request) (tracer.Runnable, error) {
+	return throughAOT(r, func(g *graph.Graph, _ string) (aot.Runnable, error) {
+		steps := b.steps(g, r)
+		eager := graph.NewModule(g)
+		return func(in []torch.Value) []torch.Value {
+			want := eager.Run(in)
+			for i, run := range steps {
+				b.compared++
+				if err := sameValues(run(in), want, 1e-5); err != nil {
+					b.t.Errorf("%s, after fusion %d of %d: %v", g.Name, i+1, len(steps), err)
+				}
+			}
+			return want
+		}, nil
+	})
+}
+
+// steps builds what the compiler would run after each fusion, from the text that
+// the step carries.
+func (b *stepBackend) steps(g *graph.Graph, r *tracer.Request) []aot.Runnable {
+	e := b.set.engine()
+	opt := inductor.Options{Target: cpp.Target{Lanes: e.lanes, Cache: e.cpu.Cache}, Cores: 1, Params: paramInputs(g), Log: nowhere{}}
+	whole, err := inductor.Compile(g, opt)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	var out []aot.Runnable
+	for i, s := range whole.Fusions {
+		b.decisions++
+		if !s.Fused {
+			if s.Source != "" {
+				b.t.Errorf("%s: decision %d fused nothing and carries source", g.Name, i+1)
+			}
+			continue
+		}
+		b.fused++
+		opt.Decisions = i + 1
+		p, err := inductor.Compile(g, opt)
+		if err != nil {
+			b.t.Fatal(err)
+		}
+		if p.Wrapper != s.Source {
+			b.t.Errorf("%s: decision %d carries\n%s\nbut the search that ends there gives\n%s", g.Name, i+1, s.Source, p.Wrapper)
+		}
+		unit, ok := p.Unit()
+		if !ok || !strings.Contains(unit, s.Source) {
+			b.t.Fatalf("%s: decision %d does not compile as it stands", g.Name, i+1)
+		}
+		p.Shards = []string{unit}
+		x := newExecutable(p)
+		if err := e.load(x, &tracer.Request{ID: r.ID}); err != nil {
+			b.t.Fatalf("%s: decision %d: %v\n%s", g.Name, i+1, err, s.Source)
+		}
+		out = append(out, x.run)
+	}
+	return out
+}
