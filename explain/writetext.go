@@ -454,4 +454,3 @@ func (t *textWriter) frame(fr *Frame, indent string) int {
 	}
 	return n
 }
-
