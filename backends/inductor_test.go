@@ -135,3 +135,27 @@ func TestExternStep(t *testing.T) {
 	x := g.Emit(ops.Mm, g.Emit(ops.Exp, a), b) // no float64 template
 	everywhere(t, g.outputs(g.Emit(ops.Relu, x)), g.in, 1e-9)
 }
+
+// TestReadsAtTwoAddresses: a value that is read both where it was computed and
+// elsewhere must be in memory before, whichever read comes first.
+func TestReadsAtTwoAddresses(t *testing.T) {
+	g := newTestGraph("two")
+	x := g.Emit(ops.Sin, g.input(filled(ops.Float32, 1, 48)))
+	y := g.Emit(ops.Cos, g.input(filled(ops.Float32, 2, 6, 6)))
+	yt := g.Emit(ops.Transpose, y, sym.C(0), sym.C(1))
+	everywhere(t, g.outputs(
+		g.Emit(ops.Mul, x, g.Emit(ops.Flip, x, ints(0))),
+		g.Emit(ops.Sub, y, yt), g.Emit(ops.Add, yt, y),
+		g.Emit(ops.Sum, g.Emit(ops.Mul, yt, y), ints(1)),
+	), g.in, 1e-6)
+}
+
+// TestPartOfTheInnerLoops: what walks some of a reduction's loops only runs
+// before it, not inside.
+func TestPartOfTheInnerLoops(t *testing.T) {
+	g := newTestGraph("part")
+	m := g.input(filled(ops.Bool, 1, 1, 2, 8))
+	x := g.input(filled(ops.Float32, 2, 64, 2, 8))
+	w := g.Emit(ops.Where, g.Emit(ops.LogicalOr, m, m), x, 0.5)
+	everywhere(t, g.outputs(g.Emit(ops.Sum, w), g.Emit(ops.Amax, w, ints(0, 1))), g.in, 1e-5)
+}

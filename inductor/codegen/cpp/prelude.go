@@ -44,11 +44,11 @@ typedef double d1 __attribute__((may_alias));
 typedef int i1 __attribute__((may_alias));
 typedef long l1 __attribute__((may_alias));
 typedef unsigned char b1;
-` + runtimeTypes
+` + RuntimeTypes
 
-// runtimeTypes is the interface to the runtime library; its text there
-// (backends/runtime) must agree, which a test checks.
-const runtimeTypes = `typedef void (*tc_kernel)(void *const *B, const i64 *S, i64 lo, i64 hi);
+// RuntimeTypes is the interface to the runtime library, whose text declares the
+// same; a test of package backends compares them.
+const RuntimeTypes = `typedef void (*tc_kernel)(void *const *B, const i64 *S, i64 lo, i64 hi);
 typedef void (*tc_epilogue)(void *const *B, const i64 *S, const float *T, i64 ldt, i64 b, i64 m0, i64 n0, i64 m, i64 n);
 typedef struct {
   i64 m, n, k, ndim;
