@@ -121,16 +121,9 @@ func (tr *trace) freeNotes(c *ssa.CallCommon, fn *ssa.Function, free []unsafe.Po
 	if len(notes) == 0 {
 		return notes
 	}
-	if cl := tr.closure(c); cl != nil {
-		if made := tr.clos[cl]; made != nil {
-			return made.notes
-		}
-	}
-	if mc, ok := c.Value.(*ssa.MakeClosure); ok {
-		for i, b := range mc.Bindings {
-			notes[i] = tr.noteOf(b)
-		}
-		return notes
+	// The registers that a MakeClosure bound may be dead by now; the closure is not.
+	if made := tr.clos[tr.in.ClosureOf(tr.addr(c.Value))]; made != nil {
+		return made.notes
 	}
 	if n := tr.noteOf(c.Value); n != nil && n.src != nil {
 		for i, fv := range fn.FreeVars {

@@ -46,6 +46,9 @@ type guards struct {
 
 func (gs *guards) add(g *guard) {
 	key := g.kind + g.text
+	if g.src != nil { // two places may print alike
+		key += "@" + strconv.Itoa(g.src.slot)
+	}
 	if gs.seen[key] {
 		return
 	}
@@ -432,6 +435,9 @@ func (tr *trace) symbolReader() func(a *addresses, s *sym.Symbol) int64 {
 			return -1
 		}
 		t := *(**torch.Tensor)(p)
+		if t == nil {
+			return -1
+		}
 		shape, _, _ := t.Layout()
 		if o.dim >= len(shape) {
 			return -1

@@ -70,7 +70,8 @@ func (tr *trace) makeMap(in *ssa.MakeMap) {
 		tr.constant(in.Reserve)
 	}
 	tr.exec()
-	p := tr.shadowAddr(in)
+	p := tr.in.New(in.Type()) // the register may hold another map later
+	tr.in.Copy(in.Type(), p, tr.shadowAddr(in))
 	tr.maps[*(*uintptr)(p)] = &traceMap{typ: in.Type(), value: reflect.NewAt(tr.in.Rep(in.Type()), p).Elem(), notes: map[string]*note{}}
 	tr.set(in, nil)
 }
@@ -99,7 +100,7 @@ func (tr *trace) mapUpdate(in *ssa.MapUpdate) {
 		return
 	}
 	if *(*unsafe.Pointer)(tr.addr(in.Map)) == nil {
-		tr.constantIface(in.Map)
+		tr.constantIface(in.Map, true)
 		tr.exec() // panics: the trace ends here
 	}
 	o := tr.overlayOf(in.Map, true)
@@ -189,13 +190,13 @@ func (tr *trace) iterate(in ssa.Value) {
 		if _, isMap := r.X.Type().Underlying().(*types.Map); isMap {
 			tr.breakAt(breaks.MapIteration, "range over a map")
 		}
+		if tr.avoid[r] {
+			tr.breakAt(breaks.OpaqueValue, "the body of a loop over a string breaks the graph")
+		}
 		tr.constant(r.X)
 	}
 	if n, ok := in.(*ssa.Next); ok && !n.IsString {
 		tr.breakAt(breaks.MapIteration, "range over a map")
-	}
-	if tr.noteOf(in) != nil { // an iterator from before this region
-		tr.breakAt(breaks.OpaqueValue, "an iterator that was running before the region")
 	}
 	if n, ok := in.(*ssa.Next); ok {
 		if it := tr.noteOf(n.Iter); it != nil {

@@ -98,15 +98,25 @@ func (c *Compiled) run(th *host.Thread, f *host.Frame) bool {
 		}
 		last = seg
 		c.t.safePoint("break", th.Top())
-		if !th.StepOver() || !c.seek(th, base) {
-			if th.Depth() < base {
-				return true
-			}
-			if !c.seek(th, base) {
-				return true
-			}
+		c.stepOver(th)
+		if !c.seek(th, base) {
+			return true
 		}
 	}
+}
+
+// stepOver lets the host run one instruction with everything that it calls.
+func (c *Compiled) stepOver(th *host.Thread) {
+	old, nested := c.t.active.Load(th)
+	c.t.active.Store(th, c)
+	defer func() { // also where a panic leaves the region
+		if nested {
+			c.t.active.Store(th, old)
+		} else {
+			c.t.active.Delete(th)
+		}
+	}()
+	th.StepOver()
 }
 
 // framesFrom returns the frames of th from depth base up, lowest first.
@@ -126,14 +136,53 @@ func framesFrom(th *host.Thread, base int) []*host.Frame {
 func (c *Compiled) seek(th *host.Thread, base int) bool {
 	for th.Depth() >= base {
 		f := th.Top()
-		if c.t.callsOperator(f.Instr()) {
-			return true
+		switch in := f.Instr().(type) {
+		case *ssa.Call:
+			if c.t.callsOperator(in) && !underDeferred(th, base) {
+				return true
+			}
+			if !c.t.entersPlainly(f, &in.Call) {
+				c.stepOver(th)
+				continue
+			}
+		case *ssa.RunDefers, *ssa.Panic:
+			c.stepOver(th)
+			continue
 		}
 		if p := th.Step(); p != nil {
-			th.StepOver() // raises the panic in the program
+			c.stepOver(th) // raises the panic in the program
 		}
 	}
 	return false
+}
+
+// underDeferred reports whether a frame from base up runs a deferred call. No
+// segment may begin there: only the host knows what follows such a frame.
+func underDeferred(th *host.Thread, base int) bool {
+	f := th.Top()
+	for range th.Depth() - base {
+		if f.Deferred() {
+			return true
+		}
+		f = f.Caller
+	}
+	return false
+}
+
+// entersPlainly reports whether a call does nothing but push the frame of a
+// function of the program. Other calls are run to their end: native code cannot
+// be stepped into, and compiled and disabled functions see to themselves.
+func (t *Tracer) entersPlainly(f *host.Frame, call *ssa.CallCommon) bool {
+	if _, builtin := call.Value.(*ssa.Builtin); builtin {
+		return true
+	}
+	if !call.IsInvoke() && call.StaticCallee() == nil {
+		if cl := t.in.ClosureOf(f.Addr(call.Value)); cl != nil && cl.Compiled != nil {
+			return false
+		}
+	}
+	fn, _ := f.Callee(call)
+	return fn != nil && !t.intrinsicNative(fn)
 }
 
 // cacheAt finds the entries for the place where the frames stand.
@@ -209,8 +258,8 @@ func (c *Compiled) compile(th *host.Thread, fc *frameCache, frames []*host.Frame
 	return seg, newAddressesOf(tr, frames, seg)
 }
 
-// trace evaluates the frames; a break inside torch.NoGrad makes it start again
-// with the break in front of that call.
+// trace evaluates the frames. A break inside torch.NoGrad, or in a loop over a
+// string, makes it start again with the break in front of that call or loop.
 func (c *Compiled) trace(th *host.Thread, fc *frameCache, frames []*host.Frame, id *logs.CompileID) (*trace, *recorder, *stop) {
 	avoid := map[ssa.Instruction]bool{}
 	for {
@@ -218,11 +267,19 @@ func (c *Compiled) trace(th *host.Thread, fc *frameCache, frames []*host.Frame, 
 		tr.avoid = avoid
 		rec := c.t.begin(tr, fc, *id)
 		s := tr.run()
-		call := tr.noGradCall()
-		if s.brk == nil || call == nil {
+		if s.brk == nil {
 			return tr, rec, s
 		}
-		avoid[call] = true
+		again := tr.iterators()
+		if call := tr.noGradCall(); call != nil {
+			again = append(again, call)
+		}
+		if len(again) == 0 {
+			return tr, rec, s
+		}
+		for _, in := range again {
+			avoid[in] = true
+		}
 		id.Attempt++
 	}
 }

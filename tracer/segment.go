@@ -111,6 +111,21 @@ func (tr *trace) finish(s *stop) *segment {
 	return seg
 }
 
+// iterators are the running iterators over strings that outlive the trace: they
+// cannot be made again, so that the trace has to break in front of them.
+func (tr *trace) iterators() []ssa.Instruction {
+	var out []ssa.Instruction
+	for i, sh := range tr.shadows {
+		live := tr.liveIn(sh, i == len(tr.shadows)-1)
+		for v := range live {
+			if r, ok := v.(*ssa.Range); ok && sh.assigned[v] {
+				out = append(out, r)
+			}
+		}
+	}
+	return out
+}
+
 // frameSpecs records the frames at a break.
 func (tr *trace) frameSpecs(seg *segment, rs *recipes) {
 	shadows := tr.shadows
@@ -253,8 +268,12 @@ func (tr *trace) closeGraph(seg *segment, rs *recipes) {
 	}
 	g.SetOutput(outs)
 	g.EliminateDead()
+	carriers := map[*source]bool{} // of symbols, which the graph reads from its inputs
+	for _, o := range tr.symbols {
+		carriers[o.src] = true
+	}
 	for _, in := range tr.inputs {
-		if in.node.NumUsers() == 0 {
+		if in.node.NumUsers() == 0 && !carriers[in.src] {
 			g.Erase(in.node)
 			continue
 		}

@@ -105,7 +105,11 @@ func (ss *sources) register(frame int, v ssa.Value) *source {
 func (ss *sources) globalVar(g *ssa.Global) *source {
 	return ss.intern(sourceID{kind: srcGlobal, what: g}, func() *source {
 		t := g.Type().Underlying().(*types.Pointer).Elem()
-		return &source{global: g, typ: t, name: "G['" + g.Name() + "']"}
+		name := g.Name()
+		if g.Pkg != nil && g.Pkg.Pkg.Name() != "main" {
+			name = g.Pkg.Pkg.Name() + "." + name
+		}
+		return &source{global: g, typ: t, name: "G['" + name + "']"}
 	})
 }
 

@@ -221,22 +221,27 @@ func (tr *trace) binOp(in *ssa.BinOp) {
 		tr.comparePointers(in, x, y)
 		return
 	}
-	tr.constantIface(in.X)
-	tr.constantIface(in.Y)
+	tr.constantIface(in.X, isNilConst(in.Y))
+	tr.constantIface(in.Y, isNilConst(in.X))
 	tr.exec()
 	tr.set(in, nil)
 }
 
+func isNilConst(v ssa.Value) bool {
+	c, ok := v.(*ssa.Const)
+	return ok && c.IsNil()
+}
+
 // constantIface is constant, but a comparison of an interface with nil asks
 // only for its type.
-func (tr *trace) constantIface(v ssa.Value) {
+func (tr *trace) constantIface(v ssa.Value, withNil bool) {
 	n := tr.noteOf(v)
 	if n != nil && n.src != nil {
 		switch v.Type().Underlying().(type) {
 		case *types.Interface:
 			dyn, _ := tr.in.Dynamic(v.Type(), tr.addr(v))
 			tr.guardType(n.src, dyn)
-			if dyn == nil || isPointer(dyn) {
+			if dyn == nil || withNil {
 				return
 			}
 		case *types.Slice, *types.Map, *types.Signature: // comparable with nil alone

@@ -40,9 +40,11 @@ type Tracer struct {
 	in       *host.Interp
 	bindings map[string]torch.Binding
 
-	frames atomic.Int64
-	graphs atomic.Int64
-	off    sync.Map // *host.Thread -> int: depth at which compiling was disabled
+	frames  atomic.Int64
+	graphs  atomic.Int64
+	off     sync.Map // *host.Thread -> int: depth at which compiling was disabled
+	active  sync.Map // *host.Thread -> *Compiled: whose region waits for the host
+	callees sync.Map // calleeKey -> *Compiled: frames of their own
 
 	mu       sync.Mutex
 	compiled []*Compiled
@@ -90,9 +92,13 @@ func (t *Tracer) onCall(th *host.Thread, f *host.Frame, cl *host.Closure) bool {
 		t.off.Delete(th)
 	}
 	if c.disabled {
-		if !c.nested {
-			t.off.Store(th, th.Depth())
+		if c.nested {
+			return t.runDisabled(th, f)
 		}
+		t.off.Store(th, th.Depth())
+		return false
+	}
+	if f.Deferred() { // only the host knows what follows a deferred call
 		return false
 	}
 	t.safePoint("frame", f)

@@ -235,6 +235,10 @@ func (f *Frame) CallSite() ssa.CallInstruction {
 	return c
 }
 
+// Deferred reports whether f runs a deferred call: what comes behind its return
+// (more deferred calls, a panic that goes on) belongs to the run loop.
+func (f *Frame) Deferred() bool { return f.deferFor != nil }
+
 // at is the instruction that f runs (the call it waits in).
 func (f *Frame) at() ssa.Instruction {
 	pc := f.PC - 1
