@@ -78,7 +78,6 @@ type kernelKey struct {
 // rankState is what is kept for one rank.
 type rankState struct {
 	rank    int
-	path    string
 	caches  []byte
 	stacks  map[int][]openPhase // by thread
 	records int64
@@ -93,16 +92,13 @@ type compile struct {
 	metrics  bool
 	stages   []Stage
 	breaks   map[string]*Break // by place and type, for retries
-	reasons  []string
-	errText  string // dynamo_error
+	errText  string            // dynamo_error
 	errBreak *breakText
-	pending  []*Kernel
 	phases   float64 // entire_frame_compile by chromium events
 	limit    bool
 	guarded  bool
 	bwd      float64
 	kernels  map[string]*Kernel
-	started  int64 // micros of the header
 	maps     *provenance
 }
 

@@ -406,13 +406,13 @@ func (f *Fold) setReasons(c *compile, reasons []string) {
 // metrics are the fields of a compilation_metrics record that decide on the
 // outcome of a compile.
 type metrics struct {
-	name, file, failType, failReason, failFile, recompile, version, role string
-	line, failLine                                                       int
-	guards, ops                                                          int64 // -1: null
-	guarded                                                              string
-	seconds, duration                                                    float64
-	restarts                                                             []string
-	start                                                                int64
+	name, file, failType, failReason, failFile, recompile, version string
+	line, failLine                                                 int
+	guards, ops                                                    int64 // -1: null
+	guarded                                                        string
+	seconds, duration                                              float64
+	restarts                                                       []string
+	start                                                          int64
 }
 
 func parseMetrics(meta []byte) metrics {

@@ -19,7 +19,6 @@ type codeKernel struct {
 	aten       []string // nodes of the post-grad graph
 	count      int      // calls of an extern kernel in the wrapper
 	reason     string
-	bytes      int64
 }
 
 // kernelHead is what stands in the comment above a kernel.

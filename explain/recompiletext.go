@@ -99,7 +99,7 @@ func tensorMismatch(s string, f *GuardFailure) bool {
 		return false
 	}
 	rest = strings.TrimLeft(rest, " ")
-	name := rest
+	var name string
 	if strings.HasPrefix(rest, "'") || strings.HasPrefix(rest, `"`) {
 		j := strings.Index(rest[1:], rest[:1]+" ")
 		if j < 0 {
@@ -163,9 +163,7 @@ func typeMismatch(s string, f *GuardFailure) bool {
 	}
 	want, got, _ := strings.Cut(rest, ", but found ")
 	f.Kind, f.Source, f.Expected, f.Actual = breaks.TypeChanged, name, className(want), className(got)
-	if strings.HasPrefix(f.Actual, "a tensor type of ") {
-		f.Actual = strings.TrimPrefix(f.Actual, "a tensor type of ")
-	}
+	f.Actual = strings.TrimPrefix(f.Actual, "a tensor type of ")
 	return true
 }
 

@@ -49,7 +49,7 @@ type Break struct {
 
 func (Break) ArtifactName() (string, int) { return "tcdbg_break", 1 }
 
-// Frame says what a compile id is: a function or a resume point in one.
+// FrameInfo says what a compile id is: a function or a resume point in one.
 type FrameInfo struct {
 	Name   string `json:"name"` // bar, torch_dynamo_resume_in_bar_at_12
 	Pos    Pos    `json:"pos"`

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"crypto/md5"
 	"encoding/hex"
-	"strings"
 	"sync/atomic"
 )
 
@@ -94,8 +93,8 @@ func (r *Record) Payload() []byte {
 		r.text = undress(r.RawPayload())
 		if !r.checked && r.MD5 != "" {
 			r.checked = true
-			ok := false
-			if r.text, ok = verify(r.text, r.MD5); !ok && r.store != nil {
+			text, ok := verify(r.text, r.MD5)
+			if r.text = text; !ok && r.store != nil {
 				r.store.mismatch(r)
 			}
 		}
@@ -212,16 +211,6 @@ type Stats struct {
 
 type counters struct {
 	badJSON, mismatch, stray, oversized, bytes atomic.Int64
-}
-
-// splitPlace cuts "path:line".
-func splitPlace(p string) (string, int) {
-	i := strings.LastIndexByte(p, ':')
-	if i < 0 {
-		return p, 0
-	}
-	n, _ := JSONInt([]byte(p[i+1:]))
-	return p[:i], int(n)
 }
 
 // MetaLoader is Loader for the metadata.

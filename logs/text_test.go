@@ -141,7 +141,7 @@ func TestRendererSpeaksPyTorch(t *testing.T) {
 	}
 	r := NewRenderer(&text, set, WriterOptions{Now: clock, PID: 42})
 	id := CompileID{2, 1, 0}
-	var s Sink = Tee(nil, r, (*Writer)(nil))
+	s := Tee(nil, r, (*Writer)(nil))
 	s.Emit(Artifact(id, FrameInfo{Name: "bar", Pos: Pos{File: "model.go", Line: 12}}))
 	s.Emit(Text(id, "recompile_reasons", `["2/0: tensor 'x' size mismatch at index 0. expected 8, actual 9"]`))
 	s.Emit(Text(id, "dynamo_graph_break_reason", "Graph break in user code at model.go:14\nGraph Break Reason: Data-dependent branching\n\nTraceback (most recent call last):\n  ..."))
