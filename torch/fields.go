@@ -19,7 +19,8 @@ type Field struct {
 }
 
 // Fields lists the parts of a module, a pointer to a struct, in declaration
-// order; the elements of a slice; or the entries of a map by key. The tag
+// order; the elements of a slice; or the entries of a map by key. Parts that are
+// nil are left out. The tag
 // torch:"name,buffer" renames a field, torch:"-" leaves it out, torch:",flat"
 // gives the elements of a list no common name. Anything else
 // has no parts. The interpreter puts its own function in place of this one,
@@ -36,9 +37,11 @@ func Fields(module any) []Field {
 	case reflect.Struct:
 		return structFields(v)
 	case reflect.Slice, reflect.Array:
-		out := make([]Field, v.Len())
-		for i := range out {
-			out[i] = Field{Name: strconv.Itoa(i), Value: v.Index(i).Interface()}
+		var out []Field
+		for i := range v.Len() {
+			if !absent(v.Index(i)) {
+				out = append(out, Field{Name: strconv.Itoa(i), Value: v.Index(i).Interface()})
+			}
 		}
 		return out
 	case reflect.Map:
@@ -68,6 +71,9 @@ func structFields(v reflect.Value) []Field {
 		}
 		switch f.Type.Kind() {
 		case reflect.Pointer, reflect.Interface, reflect.Slice, reflect.Array, reflect.Map:
+			if absent(v.Field(i)) {
+				continue
+			}
 			field.Value = v.Field(i).Interface()
 		case reflect.Struct:
 			field.Value = v.Field(i).Addr().Interface()
@@ -79,13 +85,20 @@ func structFields(v reflect.Value) []Field {
 	return out
 }
 
+// absent reports whether a part is nil, as an optional one is.
+func absent(v reflect.Value) bool {
+	return (v.Kind() == reflect.Pointer || v.Kind() == reflect.Interface) && v.IsNil()
+}
+
 func mapFields(v reflect.Value) []Field {
 	var out []Field
 	for _, k := range v.MapKeys() {
 		if k.Kind() != reflect.String {
 			return nil
 		}
-		out = append(out, Field{Name: k.String(), Value: v.MapIndex(k).Interface()})
+		if !absent(v.MapIndex(k)) {
+			out = append(out, Field{Name: k.String(), Value: v.MapIndex(k).Interface()})
+		}
 	}
 	sort.Slice(out, func(i, j int) bool { return out[i].Name < out[j].Name })
 	return out

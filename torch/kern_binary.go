@@ -49,6 +49,17 @@ func binaryKernels() map[ops.ID]kernel {
 	table[ops.BitwiseXor] = bits(bitXor[int64], bitXor[int32], bitXor[int16], bitXor[int8], bitXor[uint8], true)
 	table[ops.BitwiseLeftShift] = bits(shiftLeft[int64], shiftLeft[int32], shiftLeft[int16], shiftLeft[int8], shiftLeft[uint8], false)
 	table[ops.BitwiseRightShift] = bits(shiftRight[int64], shiftRight[int32], shiftRight[int16], shiftRight[int8], shiftRight[uint8], false)
+	for id, f := range map[ops.ID]func(x, y float64) float64{
+		ops.Xlogy: xlogy, ops.Xlog1py: xlog1py, ops.Fmax: fmax, ops.Fmin: fmin, ops.Zeta: zeta, ops.Logaddexp2: logaddexp2,
+		ops.Igamma: igamma, ops.Igammac: igammac,
+	} {
+		table[id] = (&pwKernel{loops: floats2(f).withInts(viaFloat[int64](f), viaFloat[int32](f), viaFloat[int16](f), viaFloat[int8](f), viaFloat[uint8](f)).with(ops.Bool, viaFloat[uint8](f))}).run
+	}
+	next := floats2(math.Nextafter)
+	next[ops.Float32] = each2(math.Nextafter32)
+	table[ops.Nextafter] = (&pwKernel{loops: next}).run
+	table[ops.Gcd] = (&pwKernel{loops: new(loopSet).withInts(each2(gcd[int64]), each2(gcd[int32]), each2(gcd[int16]), each2(gcd[int8]), each2(gcd[uint8]))}).run
+	table[ops.Lcm] = (&pwKernel{loops: new(loopSet).withInts(each2(lcm[int64]), each2(lcm[int32]), each2(lcm[int16]), each2(lcm[int8]), each2(lcm[uint8]))}).run
 	comparisons(table)
 	return table
 }
@@ -274,7 +285,7 @@ func divKernel(k *kernelCall) {
 		(&pwKernel{loops: s}).run(k)
 	case "trunc":
 		s := intPair(truncInt[int64], truncInt[int32], truncInt[int16], truncInt[int8], truncInt[uint8], func(x, y float64) float64 { return math.Trunc(x / y) })
-		s[ops.Float32] = each2(func(x, y float32) float32 { return float32(math.Trunc(float64(x / y))) })
+		s[ops.Float32] = each2(func(x, y float32) float32 { return float32(math.Trunc(float64(roundTo(k.dtype, x/y)))) })
 		(&pwKernel{loops: s}).run(k)
 	default:
 		var s loopSet
@@ -282,6 +293,17 @@ func divKernel(k *kernelCall) {
 		s[ops.Complex64] = each2(func(x, y complex64) complex64 { return x / y })
 		(&pwKernel{loops: &s}).run(k)
 	}
+}
+
+// roundTo rounds a float32 to a half-precision type.
+func roundTo(d DType, x float32) float32 {
+	switch d {
+	case ops.Float16:
+		return halfToFloat(floatToHalf(x))
+	case ops.BFloat16:
+		return bfloatToFloat(floatToBfloat(x))
+	}
+	return x
 }
 
 // powKernel takes the common exponents by multiplication, as PyTorch does.

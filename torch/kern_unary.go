@@ -17,6 +17,9 @@ func unaryKernels() map[ops.ID]kernel {
 		ops.Sin: math.Sin, ops.Cos: math.Cos, ops.Tan: math.Tan, ops.Asin: math.Asin, ops.Acos: math.Acos, ops.Atan: math.Atan,
 		ops.Sinh: math.Sinh, ops.Cosh: math.Cosh, ops.Asinh: math.Asinh, ops.Acosh: math.Acosh, ops.Atanh: math.Atanh, ops.Tanh: math.Tanh,
 		ops.Sigmoid: sigmoid, ops.Erf: math.Erf, ops.Erfc: math.Erfc, ops.Erfinv: math.Erfinv, ops.Lgamma: lgamma, ops.Digamma: digamma,
+		ops.I0: func(x float64) float64 { return math.Exp(math.Abs(x)) * besselI0e(x) }, ops.I0e: besselI0e,
+		ops.I1: func(x float64) float64 { return math.Exp(math.Abs(x)) * besselI1e(x) }, ops.I1e: besselI1e,
+		ops.Erfcx: erfcx, ops.LogNdtr: logNdtr,
 		ops.Gelu: nil, ops.Silu: func(x float64) float64 { return x / (1 + math.Exp(-x)) },
 	} {
 		if f != nil {
@@ -35,6 +38,7 @@ func unaryKernels() map[ops.ID]kernel {
 	table[ops.Trunc] = rounding(math.Trunc)
 	table[ops.Round] = roundKernel
 	table[ops.BitwiseNot] = (&pwKernel{loops: intsOnly(notLoop[int64], notLoop[int32], notLoop[int16], notLoop[int8], notLoop[uint8]).with(ops.Bool, flipLoop())}).run
+	table[ops.Polygamma] = polygammaKernel
 	table[ops.NanToNum] = nanToNum
 	predicates(table)
 	return table
@@ -243,6 +247,7 @@ func predicates(table map[ops.ID]kernel) {
 	table[ops.Isnan] = test(func(x float32) bool { return x != x }, math.IsNaN, false)
 	table[ops.Isinf] = test(func(x float32) bool { return math.IsInf(float64(x), 0) }, func(x float64) bool { return math.IsInf(x, 0) }, false)
 	table[ops.Isfinite] = test(func(x float32) bool { return x-x == 0 }, func(x float64) bool { return x-x == 0 }, true)
+	table[ops.Signbit] = signbitKernel
 	var s loopSet
 	s[ops.Float32], s[ops.Float64] = isZero[float32](), isZero[float64]()
 	s.withInts(isZero[int64](), isZero[int32](), isZero[int16](), isZero[int8](), isZero[uint8]())

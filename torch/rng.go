@@ -216,21 +216,16 @@ func (g *Generator) permutation(n int) []int64 {
 	return s
 }
 
-// fillBernoulli fills t with ones of probability p.
+// fillBernoulli fills t with ones of probability p, a double for each element,
+// as PyTorch does but on Intel's processors, where it leaves this to MKL.
 func (g *Generator) fillBernoulli(t *Tensor, p float64) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	s := make([]float32, t.Numel())
-	const modulus = 1<<31 - 1
-	x := uint64(g.random()) % modulus
-	if x == 0 {
-		x = 1
-	}
 	for i := range s {
-		if float64(x)/modulus < p {
+		if g.uniform(ops.Float64) < p {
 			s[i] = 1
 		}
-		x = x * 1132489760 % modulus
 	}
 	finish(t, s, ops.Float32)
 }

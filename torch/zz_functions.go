@@ -29,6 +29,11 @@ func Add(self any, other any, opts ...Option) *Tensor {
 	return invoke1(ops.Add, opts, self, other)
 }
 
+// Addbmm is torch.addbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor.
+func Addbmm(self *Tensor, batch1 *Tensor, batch2 *Tensor, opts ...Option) *Tensor {
+	return invoke1(ops.Addbmm, opts, self, batch1, batch2)
+}
+
 // Addcdiv is torch.addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor.
 func Addcdiv(self *Tensor, tensor1 *Tensor, tensor2 *Tensor, opts ...Option) *Tensor {
 	return invoke1(ops.Addcdiv, opts, self, tensor1, tensor2)
@@ -44,6 +49,16 @@ func Addmm(self *Tensor, mat1 *Tensor, mat2 *Tensor, opts ...Option) *Tensor {
 	return invoke1(ops.Addmm, opts, self, mat1, mat2)
 }
 
+// Addmv is torch.addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor.
+func Addmv(self *Tensor, mat *Tensor, vec *Tensor, opts ...Option) *Tensor {
+	return invoke1(ops.Addmv, opts, self, mat, vec)
+}
+
+// Addr is torch.addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor.
+func Addr(self *Tensor, vec1 *Tensor, vec2 *Tensor, opts ...Option) *Tensor {
+	return invoke1(ops.Addr, opts, self, vec1, vec2)
+}
+
 // Alias is torch.alias(Tensor self) -> Tensor.
 func Alias(self *Tensor) *Tensor {
 	return invoke1(ops.Alias, nil, self)
@@ -54,6 +69,11 @@ func All(self *Tensor, opts ...Option) *Tensor {
 	return invoke1(ops.AllOf, opts, self)
 }
 
+// Allclose is torch.allclose(Tensor self, Tensor other, float rtol=1e-05, float atol=1e-08, bool equal_nan=False) -> Tensor.
+func Allclose(self *Tensor, other *Tensor, opts ...Option) *Tensor {
+	return invoke1(ops.Allclose, opts, self, other)
+}
+
 // Amax is torch.amax(Tensor self, int[]? dim=[], bool keepdim=False) -> Tensor.
 func Amax(self *Tensor, opts ...Option) *Tensor {
 	return invoke1(ops.Amax, opts, self)
@@ -62,6 +82,11 @@ func Amax(self *Tensor, opts ...Option) *Tensor {
 // Amin is torch.amin(Tensor self, int[]? dim=[], bool keepdim=False) -> Tensor.
 func Amin(self *Tensor, opts ...Option) *Tensor {
 	return invoke1(ops.Amin, opts, self)
+}
+
+// Aminmax is torch.aminmax(Tensor self, *, int? dim=None, bool keepdim=False) -> (Tensor min, Tensor max).
+func Aminmax(self *Tensor, opts ...Option) (_, _ *Tensor) {
+	return invoke2(ops.Aminmax, opts, self)
 }
 
 // Any is torch.any(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor.
@@ -90,6 +115,11 @@ func Argsort(self *Tensor, opts ...Option) *Tensor {
 	return invoke1(ops.Argsort, opts, self)
 }
 
+// Argwhere is torch.argwhere(Tensor self) -> Tensor.
+func Argwhere(self *Tensor) *Tensor {
+	return invoke1(ops.Argwhere, nil, self)
+}
+
 // AsStrided is torch.as_strided(Tensor self, int[] size, int[] stride, int? storage_offset=None) -> Tensor.
 func AsStrided(self *Tensor, size []int, stride []int, opts ...Option) *Tensor {
 	return invoke1(ops.AsStrided, opts, self, size, stride)
@@ -110,14 +140,29 @@ func Atan(self *Tensor) *Tensor {
 	return invoke1(ops.Atan, nil, self)
 }
 
-// Atan2 is torch.atan2(Operand self, Operand other) -> Tensor.
-func Atan2(self any, other any) *Tensor {
+// Atan2 is torch.atan2(Tensor self, Tensor other) -> Tensor.
+func Atan2(self *Tensor, other *Tensor) *Tensor {
 	return invoke1(ops.Atan2, nil, self, other)
 }
 
 // Atanh is torch.atanh(Tensor self) -> Tensor.
 func Atanh(self *Tensor) *Tensor {
 	return invoke1(ops.Atanh, nil, self)
+}
+
+// Atleast1d is torch.atleast_1d(Tensor self) -> Tensor.
+func Atleast1d(self *Tensor) *Tensor {
+	return invoke1(ops.Atleast1d, nil, self)
+}
+
+// Atleast2d is torch.atleast_2d(Tensor self) -> Tensor.
+func Atleast2d(self *Tensor) *Tensor {
+	return invoke1(ops.Atleast2d, nil, self)
+}
+
+// Atleast3d is torch.atleast_3d(Tensor self) -> Tensor.
+func Atleast3d(self *Tensor) *Tensor {
+	return invoke1(ops.Atleast3d, nil, self)
 }
 
 // AvgPool1d is torch.avg_pool1d(Tensor input, int[1] kernel_size, int[1]? stride=None, int[1] padding=0, bool ceil_mode=False, bool count_include_pad=True, int? divisor_override=None) -> Tensor.
@@ -138,6 +183,11 @@ func BatchNorm(input *Tensor, runningMean *Tensor, runningVar *Tensor, opts ...O
 // Bernoulli is torch.bernoulli(Tensor self, float? p=None) -> Tensor.
 func Bernoulli(self *Tensor, opts ...Option) *Tensor {
 	return invoke1(ops.Bernoulli, opts, self)
+}
+
+// Bilinear is torch.bilinear(Tensor input1, Tensor input2, Tensor weight, Tensor? bias=None) -> Tensor.
+func Bilinear(input1 *Tensor, input2 *Tensor, weight *Tensor, opts ...Option) *Tensor {
+	return invoke1(ops.Bilinear, opts, input1, input2, weight)
 }
 
 // Bincount is torch.bincount(Tensor self, Tensor? weights=None, int minlength=0) -> Tensor.
@@ -175,6 +225,11 @@ func BitwiseXor(self any, other any) *Tensor {
 	return invoke1(ops.BitwiseXor, nil, self, other)
 }
 
+// BlockDiag is torch.block_diag(Tensor[] tensors) -> Tensor.
+func BlockDiag(tensors ...*Tensor) *Tensor {
+	return invoke1(ops.BlockDiag, nil, tensors)
+}
+
 // Bmm is torch.bmm(Tensor self, Tensor mat2) -> Tensor.
 func Bmm(self *Tensor, mat2 *Tensor) *Tensor {
 	return invoke1(ops.Bmm, nil, self, mat2)
@@ -196,6 +251,11 @@ func BroadcastTo(self *Tensor, size ...int) *Tensor {
 // Bucketize is torch.bucketize(Operand input, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor.
 func Bucketize(input any, boundaries *Tensor, opts ...Option) *Tensor {
 	return invoke1(ops.Bucketize, opts, input, boundaries)
+}
+
+// CartesianProd is torch.cartesian_prod(Tensor[] tensors) -> Tensor.
+func CartesianProd(tensors ...*Tensor) *Tensor {
+	return invoke1(ops.CartesianProd, nil, tensors)
 }
 
 // Cat is torch.cat(Tensor[] tensors, int dim=0) -> Tensor.
@@ -253,6 +313,11 @@ func Clone(self *Tensor, opts ...Option) *Tensor {
 	return invoke1(ops.Clone, opts, self)
 }
 
+// ColumnStack is torch.column_stack(Tensor[] tensors) -> Tensor.
+func ColumnStack(tensors []*Tensor) *Tensor {
+	return invoke1(ops.ColumnStack, nil, tensors)
+}
+
 // ConstantPadNd is torch.constant_pad_nd(Tensor self, int[] pad, Scalar value=0) -> Tensor.
 func ConstantPadNd(self *Tensor, pad []int, opts ...Option) *Tensor {
 	return invoke1(ops.ConstantPadNd, opts, self, pad)
@@ -293,9 +358,14 @@ func Convolution(input *Tensor, weight *Tensor, bias *Tensor, stride []int, padd
 	return invoke1(ops.Convolution, nil, input, weight, bias, stride, padding, dilation, transposed, outputPadding, groups)
 }
 
-// Copysign is torch.copysign(Operand self, Operand other) -> Tensor.
-func Copysign(self any, other any) *Tensor {
+// Copysign is torch.copysign(Tensor self, Operand other) -> Tensor.
+func Copysign(self *Tensor, other any) *Tensor {
 	return invoke1(ops.Copysign, nil, self, other)
+}
+
+// Corrcoef is torch.corrcoef(Tensor self) -> Tensor.
+func Corrcoef(self *Tensor) *Tensor {
+	return invoke1(ops.Corrcoef, nil, self)
 }
 
 // Cos is torch.cos(Tensor self) -> Tensor.
@@ -318,6 +388,16 @@ func CountNonzero(self *Tensor, opts ...Option) *Tensor {
 	return invoke1(ops.CountNonzero, opts, self)
 }
 
+// Cov is torch.cov(Tensor self, *, int correction=1, Tensor? fweights=None, Tensor? aweights=None) -> Tensor.
+func Cov(self *Tensor, opts ...Option) *Tensor {
+	return invoke1(ops.Cov, opts, self)
+}
+
+// Cross is torch.cross(Tensor self, Tensor other, int? dim=None) -> Tensor.
+func Cross(self *Tensor, other *Tensor, opts ...Option) *Tensor {
+	return invoke1(ops.Cross, opts, self, other)
+}
+
 // Cummax is torch.cummax(Tensor self, int dim) -> (Tensor values, Tensor indices).
 func Cummax(self *Tensor, dim int) (_, _ *Tensor) {
 	return invoke2(ops.Cummax, nil, self, dim)
@@ -338,6 +418,16 @@ func Cumsum(self *Tensor, dim int, opts ...Option) *Tensor {
 	return invoke1(ops.Cumsum, opts, self, dim)
 }
 
+// CumulativeTrapezoid is torch.cumulative_trapezoid(Tensor y, Tensor? x=None, *, Scalar dx=1, int dim=-1) -> Tensor.
+func CumulativeTrapezoid(y *Tensor, opts ...Option) *Tensor {
+	return invoke1(ops.CumulativeTrapezoid, opts, y)
+}
+
+// Deg2rad is torch.deg2rad(Tensor self) -> Tensor.
+func Deg2rad(self *Tensor) *Tensor {
+	return invoke1(ops.Deg2rad, nil, self)
+}
+
 // Diag is torch.diag(Tensor self, int diagonal=0) -> Tensor.
 func Diag(self *Tensor, opts ...Option) *Tensor {
 	return invoke1(ops.Diag, opts, self)
@@ -346,6 +436,11 @@ func Diag(self *Tensor, opts ...Option) *Tensor {
 // DiagEmbed is torch.diag_embed(Tensor self, int offset=0, int dim1=-2, int dim2=-1) -> Tensor.
 func DiagEmbed(self *Tensor, opts ...Option) *Tensor {
 	return invoke1(ops.DiagEmbed, opts, self)
+}
+
+// Diagflat is torch.diagflat(Tensor self, int offset=0) -> Tensor.
+func Diagflat(self *Tensor, opts ...Option) *Tensor {
+	return invoke1(ops.Diagflat, opts, self)
 }
 
 // Diagonal is torch.diagonal(Tensor self, int offset=0, int dim1=0, int dim2=1) -> Tensor.
@@ -358,9 +453,19 @@ func DiagonalScatter(self *Tensor, src *Tensor, opts ...Option) *Tensor {
 	return invoke1(ops.DiagonalScatter, opts, self, src)
 }
 
+// Diff is torch.diff(Tensor self, int n=1, int dim=-1, Tensor? prepend=None, Tensor? append=None) -> Tensor.
+func Diff(self *Tensor, opts ...Option) *Tensor {
+	return invoke1(ops.Diff, opts, self)
+}
+
 // Digamma is torch.digamma(Tensor self) -> Tensor.
 func Digamma(self *Tensor) *Tensor {
 	return invoke1(ops.Digamma, nil, self)
+}
+
+// Dist is torch.dist(Tensor self, Tensor other, Scalar p=2) -> Tensor.
+func Dist(self *Tensor, other *Tensor, opts ...Option) *Tensor {
+	return invoke1(ops.Dist, opts, self, other)
 }
 
 // Div is torch.div(Operand self, Operand other, *, str? rounding_mode=None) -> Tensor.
@@ -371,6 +476,16 @@ func Div(self any, other any, opts ...Option) *Tensor {
 // Dot is torch.dot(Tensor self, Tensor tensor) -> Tensor.
 func Dot(self *Tensor, tensor *Tensor) *Tensor {
 	return invoke1(ops.Dot, nil, self, tensor)
+}
+
+// Dsplit is torch.dsplit(Tensor self, int[] indices_or_sections) -> Tensor[].
+func Dsplit(self *Tensor, indicesOrSections []int) []*Tensor {
+	return invokeList(ops.Dsplit, nil, self, indicesOrSections)
+}
+
+// Dstack is torch.dstack(Tensor[] tensors) -> Tensor.
+func Dstack(tensors []*Tensor) *Tensor {
+	return invoke1(ops.Dstack, nil, tensors)
 }
 
 // Einsum is torch.einsum(str equation, Tensor[] operands) -> Tensor.
@@ -394,9 +509,14 @@ func EmptyLike(self *Tensor, opts ...Option) *Tensor {
 	return invoke1(ops.EmptyLike, opts, self)
 }
 
-// Eq is torch.eq(Operand self, Operand other) -> Tensor.
-func Eq(self any, other any) *Tensor {
+// Eq is torch.eq(Tensor self, Operand other) -> Tensor.
+func Eq(self *Tensor, other any) *Tensor {
 	return invoke1(ops.Eq, nil, self, other)
+}
+
+// Equal is torch.equal(Tensor self, Tensor other) -> Tensor.
+func Equal(self *Tensor, other *Tensor) *Tensor {
+	return invoke1(ops.Equal, nil, self, other)
 }
 
 // Erf is torch.erf(Tensor self) -> Tensor.
@@ -457,6 +577,11 @@ func Flipud(self *Tensor) *Tensor {
 	return invoke1(ops.Flipud, nil, self)
 }
 
+// FloatPower is torch.float_power(Operand self, Operand exponent) -> Tensor.
+func FloatPower(self any, exponent any) *Tensor {
+	return invoke1(ops.FloatPower, nil, self, exponent)
+}
+
 // Floor is torch.floor(Tensor self) -> Tensor.
 func Floor(self *Tensor) *Tensor {
 	return invoke1(ops.Floor, nil, self)
@@ -467,8 +592,18 @@ func FloorDivide(self any, other any) *Tensor {
 	return invoke1(ops.FloorDivide, nil, self, other)
 }
 
-// Fmod is torch.fmod(Operand self, Operand other) -> Tensor.
-func Fmod(self any, other any) *Tensor {
+// Fmax is torch.fmax(Tensor self, Tensor other) -> Tensor.
+func Fmax(self *Tensor, other *Tensor) *Tensor {
+	return invoke1(ops.Fmax, nil, self, other)
+}
+
+// Fmin is torch.fmin(Tensor self, Tensor other) -> Tensor.
+func Fmin(self *Tensor, other *Tensor) *Tensor {
+	return invoke1(ops.Fmin, nil, self, other)
+}
+
+// Fmod is torch.fmod(Tensor self, Operand other) -> Tensor.
+func Fmod(self *Tensor, other any) *Tensor {
 	return invoke1(ops.Fmod, nil, self, other)
 }
 
@@ -492,8 +627,13 @@ func Gather(self *Tensor, dim int, index *Tensor, opts ...Option) *Tensor {
 	return invoke1(ops.Gather, opts, self, dim, index)
 }
 
-// Ge is torch.ge(Operand self, Operand other) -> Tensor.
-func Ge(self any, other any) *Tensor {
+// Gcd is torch.gcd(Tensor self, Tensor other) -> Tensor.
+func Gcd(self *Tensor, other *Tensor) *Tensor {
+	return invoke1(ops.Gcd, nil, self, other)
+}
+
+// Ge is torch.ge(Tensor self, Operand other) -> Tensor.
+func Ge(self *Tensor, other any) *Tensor {
 	return invoke1(ops.Ge, nil, self, other)
 }
 
@@ -502,8 +642,8 @@ func GroupNorm(input *Tensor, numGroups int, opts ...Option) *Tensor {
 	return invoke1(ops.GroupNorm, opts, input, numGroups)
 }
 
-// Gt is torch.gt(Operand self, Operand other) -> Tensor.
-func Gt(self any, other any) *Tensor {
+// Gt is torch.gt(Tensor self, Operand other) -> Tensor.
+func Gt(self *Tensor, other any) *Tensor {
 	return invoke1(ops.Gt, nil, self, other)
 }
 
@@ -512,9 +652,39 @@ func Hardshrink(input *Tensor, opts ...Option) *Tensor {
 	return invoke1(ops.Hardshrink, opts, input)
 }
 
-// Hypot is torch.hypot(Operand self, Operand other) -> Tensor.
-func Hypot(self any, other any) *Tensor {
+// Heaviside is torch.heaviside(Tensor self, Tensor other) -> Tensor.
+func Heaviside(self *Tensor, other *Tensor) *Tensor {
+	return invoke1(ops.Heaviside, nil, self, other)
+}
+
+// Hsplit is torch.hsplit(Tensor self, int[] indices_or_sections) -> Tensor[].
+func Hsplit(self *Tensor, indicesOrSections []int) []*Tensor {
+	return invokeList(ops.Hsplit, nil, self, indicesOrSections)
+}
+
+// Hstack is torch.hstack(Tensor[] tensors) -> Tensor.
+func Hstack(tensors []*Tensor) *Tensor {
+	return invoke1(ops.Hstack, nil, tensors)
+}
+
+// Hypot is torch.hypot(Tensor self, Tensor other) -> Tensor.
+func Hypot(self *Tensor, other *Tensor) *Tensor {
 	return invoke1(ops.Hypot, nil, self, other)
+}
+
+// I0 is torch.i0(Tensor self) -> Tensor.
+func I0(self *Tensor) *Tensor {
+	return invoke1(ops.I0, nil, self)
+}
+
+// Igamma is torch.igamma(Tensor self, Tensor other) -> Tensor.
+func Igamma(self *Tensor, other *Tensor) *Tensor {
+	return invoke1(ops.Igamma, nil, self, other)
+}
+
+// Igammac is torch.igammac(Tensor self, Tensor other) -> Tensor.
+func Igammac(self *Tensor, other *Tensor) *Tensor {
+	return invoke1(ops.Igammac, nil, self, other)
 }
 
 // IndexAdd is torch.index_add(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor.
@@ -532,14 +702,29 @@ func IndexSelect(self *Tensor, dim int, index *Tensor) *Tensor {
 	return invoke1(ops.IndexSelect, nil, self, dim, index)
 }
 
+// Inner is torch.inner(Tensor self, Tensor other) -> Tensor.
+func Inner(self *Tensor, other *Tensor) *Tensor {
+	return invoke1(ops.Inner, nil, self, other)
+}
+
 // InstanceNorm is torch.instance_norm(Tensor input, Tensor? running_mean=None, Tensor? running_var=None, Tensor? weight=None, Tensor? bias=None, bool use_input_stats=True, float momentum=0.1, float eps=1e-05) -> Tensor.
 func InstanceNorm(input *Tensor, opts ...Option) *Tensor {
 	return invoke1(ops.InstanceNorm, opts, input)
 }
 
+// Isclose is torch.isclose(Tensor self, Tensor other, float rtol=1e-05, float atol=1e-08, bool equal_nan=False) -> Tensor.
+func Isclose(self *Tensor, other *Tensor, opts ...Option) *Tensor {
+	return invoke1(ops.Isclose, opts, self, other)
+}
+
 // Isfinite is torch.isfinite(Tensor self) -> Tensor.
 func Isfinite(self *Tensor) *Tensor {
 	return invoke1(ops.Isfinite, nil, self)
+}
+
+// Isin is torch.isin(Operand elements, Operand test_elements, *, bool assume_unique=False, bool invert=False) -> Tensor.
+func Isin(elements any, testElements any, opts ...Option) *Tensor {
+	return invoke1(ops.Isin, opts, elements, testElements)
 }
 
 // Isinf is torch.isinf(Tensor self) -> Tensor.
@@ -552,6 +737,26 @@ func Isnan(self *Tensor) *Tensor {
 	return invoke1(ops.Isnan, nil, self)
 }
 
+// Isneginf is torch.isneginf(Tensor self) -> Tensor.
+func Isneginf(self *Tensor) *Tensor {
+	return invoke1(ops.Isneginf, nil, self)
+}
+
+// Isposinf is torch.isposinf(Tensor self) -> Tensor.
+func Isposinf(self *Tensor) *Tensor {
+	return invoke1(ops.Isposinf, nil, self)
+}
+
+// Isreal is torch.isreal(Tensor self) -> Tensor.
+func Isreal(self *Tensor) *Tensor {
+	return invoke1(ops.Isreal, nil, self)
+}
+
+// Kron is torch.kron(Tensor self, Tensor other) -> Tensor.
+func Kron(self *Tensor, other *Tensor) *Tensor {
+	return invoke1(ops.Kron, nil, self, other)
+}
+
 // Kthvalue is torch.kthvalue(Tensor self, int k, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices).
 func Kthvalue(self *Tensor, k int, opts ...Option) (_, _ *Tensor) {
 	return invoke2(ops.Kthvalue, opts, self, k)
@@ -562,8 +767,18 @@ func LayerNorm(input *Tensor, normalizedShape []int, opts ...Option) *Tensor {
 	return invoke1(ops.LayerNorm, opts, input, normalizedShape)
 }
 
-// Le is torch.le(Operand self, Operand other) -> Tensor.
-func Le(self any, other any) *Tensor {
+// Lcm is torch.lcm(Tensor self, Tensor other) -> Tensor.
+func Lcm(self *Tensor, other *Tensor) *Tensor {
+	return invoke1(ops.Lcm, nil, self, other)
+}
+
+// Ldexp is torch.ldexp(Tensor self, Tensor other) -> Tensor.
+func Ldexp(self *Tensor, other *Tensor) *Tensor {
+	return invoke1(ops.Ldexp, nil, self, other)
+}
+
+// Le is torch.le(Tensor self, Operand other) -> Tensor.
+func Le(self *Tensor, other any) *Tensor {
 	return invoke1(ops.Le, nil, self, other)
 }
 
@@ -607,13 +822,23 @@ func LogSoftmax(self *Tensor, dim int, opts ...Option) *Tensor {
 	return invoke1(ops.LogSoftmax, opts, self, dim)
 }
 
-// Logaddexp is torch.logaddexp(Operand self, Operand other) -> Tensor.
-func Logaddexp(self any, other any) *Tensor {
+// Logaddexp is torch.logaddexp(Tensor self, Tensor other) -> Tensor.
+func Logaddexp(self *Tensor, other *Tensor) *Tensor {
 	return invoke1(ops.Logaddexp, nil, self, other)
 }
 
-// LogicalAnd is torch.logical_and(Operand self, Operand other) -> Tensor.
-func LogicalAnd(self any, other any) *Tensor {
+// Logaddexp2 is torch.logaddexp2(Tensor self, Tensor other) -> Tensor.
+func Logaddexp2(self *Tensor, other *Tensor) *Tensor {
+	return invoke1(ops.Logaddexp2, nil, self, other)
+}
+
+// Logcumsumexp is torch.logcumsumexp(Tensor self, int dim) -> Tensor.
+func Logcumsumexp(self *Tensor, dim int) *Tensor {
+	return invoke1(ops.Logcumsumexp, nil, self, dim)
+}
+
+// LogicalAnd is torch.logical_and(Tensor self, Tensor other) -> Tensor.
+func LogicalAnd(self *Tensor, other *Tensor) *Tensor {
 	return invoke1(ops.LogicalAnd, nil, self, other)
 }
 
@@ -622,13 +847,13 @@ func LogicalNot(self *Tensor) *Tensor {
 	return invoke1(ops.LogicalNot, nil, self)
 }
 
-// LogicalOr is torch.logical_or(Operand self, Operand other) -> Tensor.
-func LogicalOr(self any, other any) *Tensor {
+// LogicalOr is torch.logical_or(Tensor self, Tensor other) -> Tensor.
+func LogicalOr(self *Tensor, other *Tensor) *Tensor {
 	return invoke1(ops.LogicalOr, nil, self, other)
 }
 
-// LogicalXor is torch.logical_xor(Operand self, Operand other) -> Tensor.
-func LogicalXor(self any, other any) *Tensor {
+// LogicalXor is torch.logical_xor(Tensor self, Tensor other) -> Tensor.
+func LogicalXor(self *Tensor, other *Tensor) *Tensor {
 	return invoke1(ops.LogicalXor, nil, self, other)
 }
 
@@ -637,13 +862,18 @@ func Logit(self *Tensor, opts ...Option) *Tensor {
 	return invoke1(ops.Logit, opts, self)
 }
 
+// Logspace is torch.logspace(Scalar start, Scalar end, int steps, Scalar base=10.0, *, dtype? dtype=None, device? device=None, bool requires_grad=False) -> Tensor.
+func Logspace(start any, end any, steps int, opts ...Option) *Tensor {
+	return invoke1(ops.Logspace, opts, start, end, steps)
+}
+
 // Logsumexp is torch.logsumexp(Tensor self, int[] dim, bool keepdim=False) -> Tensor.
 func Logsumexp(self *Tensor, dim []int, opts ...Option) *Tensor {
 	return invoke1(ops.Logsumexp, opts, self, dim)
 }
 
-// Lt is torch.lt(Operand self, Operand other) -> Tensor.
-func Lt(self any, other any) *Tensor {
+// Lt is torch.lt(Tensor self, Operand other) -> Tensor.
+func Lt(self *Tensor, other any) *Tensor {
 	return invoke1(ops.Lt, nil, self, other)
 }
 
@@ -687,14 +917,19 @@ func MaxPool3d(input *Tensor, kernelSize any, opts ...Option) *Tensor {
 	return invoke1(ops.MaxPool3d, opts, input, kernelSize)
 }
 
-// Maximum is torch.maximum(Operand self, Operand other) -> Tensor.
-func Maximum(self any, other any) *Tensor {
+// Maximum is torch.maximum(Tensor self, Tensor other) -> Tensor.
+func Maximum(self *Tensor, other *Tensor) *Tensor {
 	return invoke1(ops.Maximum, nil, self, other)
 }
 
 // Mean is torch.mean(Tensor self, int[]? dim=None, bool keepdim=False, *, dtype? dtype=None) -> Tensor.
 func Mean(self *Tensor, opts ...Option) *Tensor {
 	return invoke1(ops.Mean, opts, self)
+}
+
+// Median is torch.median(Tensor self) -> Tensor.
+func Median(self *Tensor) *Tensor {
+	return invoke1(ops.Median, nil, self)
 }
 
 // MedianDim is torch.median(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices).
@@ -717,8 +952,8 @@ func MinDim(self *Tensor, dim int, opts ...Option) (_, _ *Tensor) {
 	return invoke2(ops.MinDim, opts, self, dim)
 }
 
-// Minimum is torch.minimum(Operand self, Operand other) -> Tensor.
-func Minimum(self any, other any) *Tensor {
+// Minimum is torch.minimum(Tensor self, Tensor other) -> Tensor.
+func Minimum(self *Tensor, other *Tensor) *Tensor {
 	return invoke1(ops.Minimum, nil, self, other)
 }
 
@@ -752,9 +987,19 @@ func Mv(self *Tensor, vec *Tensor) *Tensor {
 	return invoke1(ops.Mv, nil, self, vec)
 }
 
+// Mvlgamma is torch.mvlgamma(Tensor self, int p) -> Tensor.
+func Mvlgamma(self *Tensor, p int) *Tensor {
+	return invoke1(ops.Mvlgamma, nil, self, p)
+}
+
 // NanToNum is torch.nan_to_num(Tensor self, float? nan=None, float? posinf=None, float? neginf=None) -> Tensor.
 func NanToNum(self *Tensor, opts ...Option) *Tensor {
 	return invoke1(ops.NanToNum, opts, self)
+}
+
+// Nanmean is torch.nanmean(Tensor self, int[]? dim=None, bool keepdim=False, *, dtype? dtype=None) -> Tensor.
+func Nanmean(self *Tensor, opts ...Option) *Tensor {
+	return invoke1(ops.Nanmean, opts, self)
 }
 
 // Nansum is torch.nansum(Tensor self, int[]? dim=None, bool keepdim=False, *, dtype? dtype=None) -> Tensor.
@@ -767,14 +1012,19 @@ func Narrow(self *Tensor, dim int, start int, length int) *Tensor {
 	return invoke1(ops.Narrow, nil, self, dim, start, length)
 }
 
-// Ne is torch.ne(Operand self, Operand other) -> Tensor.
-func Ne(self any, other any) *Tensor {
+// Ne is torch.ne(Tensor self, Operand other) -> Tensor.
+func Ne(self *Tensor, other any) *Tensor {
 	return invoke1(ops.Ne, nil, self, other)
 }
 
 // Neg is torch.neg(Tensor self) -> Tensor.
 func Neg(self *Tensor) *Tensor {
 	return invoke1(ops.Neg, nil, self)
+}
+
+// Nextafter is torch.nextafter(Tensor self, Tensor other) -> Tensor.
+func Nextafter(self *Tensor, other *Tensor) *Tensor {
+	return invoke1(ops.Nextafter, nil, self, other)
 }
 
 // Nonzero is torch.nonzero(Tensor self) -> Tensor.
@@ -831,14 +1081,34 @@ func PixelUnshuffle(input *Tensor, downscaleFactor int) *Tensor {
 	return invoke1(ops.PixelUnshuffle, nil, input, downscaleFactor)
 }
 
+// Polygamma is torch.polygamma(int n, Tensor self) -> Tensor.
+func Polygamma(n int, self *Tensor) *Tensor {
+	return invoke1(ops.Polygamma, nil, n, self)
+}
+
+// Positive is torch.positive(Tensor self) -> Tensor.
+func Positive(self *Tensor) *Tensor {
+	return invoke1(ops.Positive, nil, self)
+}
+
 // Pow is torch.pow(Operand self, Operand exponent) -> Tensor.
 func Pow(self any, exponent any) *Tensor {
 	return invoke1(ops.Pow, nil, self, exponent)
 }
 
+// Prelu is torch.prelu(Tensor input, Tensor weight) -> Tensor.
+func Prelu(input *Tensor, weight *Tensor) *Tensor {
+	return invoke1(ops.Prelu, nil, input, weight)
+}
+
 // Prod is torch.prod(Tensor self, int? dim=None, bool keepdim=False, *, dtype? dtype=None) -> Tensor.
 func Prod(self *Tensor, opts ...Option) *Tensor {
 	return invoke1(ops.Prod, opts, self)
+}
+
+// Rad2deg is torch.rad2deg(Tensor self) -> Tensor.
+func Rad2deg(self *Tensor) *Tensor {
+	return invoke1(ops.Rad2deg, nil, self)
 }
 
 // Rand is torch.rand(int[] size, *, dtype? dtype=None, device? device=None, bool requires_grad=False) -> Tensor.
@@ -893,6 +1163,11 @@ func Remainder(self any, other any) *Tensor {
 	return invoke1(ops.Remainder, nil, self, other)
 }
 
+// Renorm is torch.renorm(Tensor self, Scalar p, int dim, Scalar maxnorm) -> Tensor.
+func Renorm(self *Tensor, p any, dim int, maxnorm any) *Tensor {
+	return invoke1(ops.Renorm, nil, self, p, dim, maxnorm)
+}
+
 // RepeatInterleave is torch.repeat_interleave(Tensor self, Operand repeats, int? dim=None, *, int? output_size=None) -> Tensor.
 func RepeatInterleave(self *Tensor, repeats any, opts ...Option) *Tensor {
 	return invoke1(ops.RepeatInterleave, opts, self, repeats)
@@ -936,6 +1211,11 @@ func Rsub(self *Tensor, other any, opts ...Option) *Tensor {
 	return invoke1(ops.Rsub, opts, self, other)
 }
 
+// ScalarTensor is torch.scalar_tensor(Scalar s, *, dtype? dtype=None, device? device=None, bool requires_grad=False) -> Tensor.
+func ScalarTensor(s any, opts ...Option) *Tensor {
+	return invoke1(ops.ScalarTensor, opts, s)
+}
+
 // Scatter is torch.scatter(Tensor self, int dim, Tensor index, Operand src) -> Tensor.
 func Scatter(self *Tensor, dim int, index *Tensor, src any) *Tensor {
 	return invoke1(ops.Scatter, nil, self, dim, index, src)
@@ -971,6 +1251,11 @@ func Selu(input *Tensor, opts ...Option) *Tensor {
 	return invoke1(ops.Selu, opts, input)
 }
 
+// Sgn is torch.sgn(Tensor self) -> Tensor.
+func Sgn(self *Tensor) *Tensor {
+	return invoke1(ops.Sgn, nil, self)
+}
+
 // Sigmoid is torch.sigmoid(Tensor self) -> Tensor.
 func Sigmoid(self *Tensor) *Tensor {
 	return invoke1(ops.Sigmoid, nil, self)
@@ -981,9 +1266,19 @@ func Sign(self *Tensor) *Tensor {
 	return invoke1(ops.Sign, nil, self)
 }
 
+// Signbit is torch.signbit(Tensor self) -> Tensor.
+func Signbit(self *Tensor) *Tensor {
+	return invoke1(ops.Signbit, nil, self)
+}
+
 // Sin is torch.sin(Tensor self) -> Tensor.
 func Sin(self *Tensor) *Tensor {
 	return invoke1(ops.Sin, nil, self)
+}
+
+// Sinc is torch.sinc(Tensor self) -> Tensor.
+func Sinc(self *Tensor) *Tensor {
+	return invoke1(ops.Sinc, nil, self)
 }
 
 // Sinh is torch.sinh(Tensor self) -> Tensor.
@@ -1009,6 +1304,56 @@ func Softmax(self *Tensor, dim int, opts ...Option) *Tensor {
 // Sort is torch.sort(Tensor self, int dim=-1, bool descending=False, bool stable=False) -> (Tensor values, Tensor indices).
 func Sort(self *Tensor, opts ...Option) (_, _ *Tensor) {
 	return invoke2(ops.Sort, opts, self)
+}
+
+// Entr is torch.special.entr(Tensor self) -> Tensor.
+func Entr(self *Tensor) *Tensor {
+	return invoke1(ops.Entr, nil, self)
+}
+
+// Erfcx is torch.special.erfcx(Tensor self) -> Tensor.
+func Erfcx(self *Tensor) *Tensor {
+	return invoke1(ops.Erfcx, nil, self)
+}
+
+// I0e is torch.special.i0e(Tensor self) -> Tensor.
+func I0e(self *Tensor) *Tensor {
+	return invoke1(ops.I0e, nil, self)
+}
+
+// I1 is torch.special.i1(Tensor self) -> Tensor.
+func I1(self *Tensor) *Tensor {
+	return invoke1(ops.I1, nil, self)
+}
+
+// I1e is torch.special.i1e(Tensor self) -> Tensor.
+func I1e(self *Tensor) *Tensor {
+	return invoke1(ops.I1e, nil, self)
+}
+
+// LogNdtr is torch.special.log_ndtr(Tensor self) -> Tensor.
+func LogNdtr(self *Tensor) *Tensor {
+	return invoke1(ops.LogNdtr, nil, self)
+}
+
+// Ndtr is torch.special.ndtr(Tensor self) -> Tensor.
+func Ndtr(self *Tensor) *Tensor {
+	return invoke1(ops.Ndtr, nil, self)
+}
+
+// Ndtri is torch.special.ndtri(Tensor self) -> Tensor.
+func Ndtri(self *Tensor) *Tensor {
+	return invoke1(ops.Ndtri, nil, self)
+}
+
+// Xlog1py is torch.special.xlog1py(Operand self, Operand other) -> Tensor.
+func Xlog1py(self any, other any) *Tensor {
+	return invoke1(ops.Xlog1py, nil, self, other)
+}
+
+// Zeta is torch.special.zeta(Operand self, Operand other) -> Tensor.
+func Zeta(self any, other any) *Tensor {
+	return invoke1(ops.Zeta, nil, self, other)
 }
 
 // Split is torch.split(Tensor self, int[] split_size_or_sections, int dim=0) -> Tensor[].
@@ -1048,6 +1393,11 @@ func Stack(tensors []*Tensor, opts ...Option) *Tensor {
 // Std is torch.std(Tensor self, int[]? dim=None, *, Scalar? correction=1, bool keepdim=False) -> Tensor.
 func Std(self *Tensor, opts ...Option) *Tensor {
 	return invoke1(ops.Std, opts, self)
+}
+
+// StdMean is torch.std_mean(Tensor self, int[]? dim=None, *, Scalar? correction=1, bool keepdim=False) -> (Tensor, Tensor).
+func StdMean(self *Tensor, opts ...Option) (_, _ *Tensor) {
+	return invoke2(ops.StdMean, opts, self)
 }
 
 // Sub is torch.sub(Operand self, Operand other, *, Scalar alpha=1) -> Tensor.
@@ -1095,6 +1445,16 @@ func Tanh(self *Tensor) *Tensor {
 	return invoke1(ops.Tanh, nil, self)
 }
 
+// TensorSplit is torch.tensor_split(Tensor self, int[] indices_or_sections, int dim=0) -> Tensor[].
+func TensorSplit(self *Tensor, indicesOrSections []int, opts ...Option) []*Tensor {
+	return invokeList(ops.TensorSplit, opts, self, indicesOrSections)
+}
+
+// Tensordot is torch.tensordot(Tensor self, Tensor other, int[] dims_self, int[] dims_other) -> Tensor.
+func Tensordot(self *Tensor, other *Tensor, dimsSelf []int, dimsOther []int) *Tensor {
+	return invoke1(ops.Tensordot, nil, self, other, dimsSelf, dimsOther)
+}
+
 // Threshold is torch.threshold(Tensor input, Scalar threshold, Scalar value, bool inplace=False) -> Tensor.
 func Threshold(input *Tensor, threshold any, value any, opts ...Option) *Tensor {
 	return invoke1(ops.Threshold, opts, input, threshold, value)
@@ -1113,9 +1473,19 @@ func Topk(self *Tensor, k int, opts ...Option) (_, _ *Tensor) {
 	return invoke2(ops.Topk, opts, self, k)
 }
 
+// Trace is torch.trace(Tensor self) -> Tensor.
+func Trace(self *Tensor) *Tensor {
+	return invoke1(ops.Trace, nil, self)
+}
+
 // Transpose is torch.transpose(Tensor self, int dim0, int dim1) -> Tensor.
 func Transpose(self *Tensor, dim0 int, dim1 int) *Tensor {
 	return invoke1(ops.Transpose, nil, self, dim0, dim1)
+}
+
+// Trapezoid is torch.trapezoid(Tensor y, Tensor? x=None, *, Scalar dx=1, int dim=-1) -> Tensor.
+func Trapezoid(y *Tensor, opts ...Option) *Tensor {
+	return invoke1(ops.Trapezoid, opts, y)
 }
 
 // Tril is torch.tril(Tensor self, int diagonal=0) -> Tensor.
@@ -1123,9 +1493,19 @@ func Tril(self *Tensor, opts ...Option) *Tensor {
 	return invoke1(ops.Tril, opts, self)
 }
 
+// TrilIndices is torch.tril_indices(int row, int col, int offset=0, *, dtype? dtype=None, device? device=None, bool requires_grad=False) -> Tensor.
+func TrilIndices(row int, col int, opts ...Option) *Tensor {
+	return invoke1(ops.TrilIndices, opts, row, col)
+}
+
 // Triu is torch.triu(Tensor self, int diagonal=0) -> Tensor.
 func Triu(self *Tensor, opts ...Option) *Tensor {
 	return invoke1(ops.Triu, opts, self)
+}
+
+// TriuIndices is torch.triu_indices(int row, int col, int offset=0, *, dtype? dtype=None, device? device=None, bool requires_grad=False) -> Tensor.
+func TriuIndices(row int, col int, opts ...Option) *Tensor {
+	return invoke1(ops.TriuIndices, opts, row, col)
 }
 
 // TrueDivide is torch.true_divide(Operand self, Operand other) -> Tensor.
@@ -1173,6 +1553,11 @@ func Unsqueeze(self *Tensor, dim int) *Tensor {
 	return invoke1(ops.Unsqueeze, nil, self, dim)
 }
 
+// Vander is torch.vander(Tensor x, int? n=None, bool increasing=False) -> Tensor.
+func Vander(x *Tensor, opts ...Option) *Tensor {
+	return invoke1(ops.Vander, opts, x)
+}
+
 // Var is torch.var(Tensor self, int[]? dim=None, *, Scalar? correction=1, bool keepdim=False) -> Tensor.
 func Var(self *Tensor, opts ...Option) *Tensor {
 	return invoke1(ops.Var, opts, self)
@@ -1183,9 +1568,29 @@ func VarMean(self *Tensor, opts ...Option) (_, _ *Tensor) {
 	return invoke2(ops.VarMean, opts, self)
 }
 
+// Vdot is torch.vdot(Tensor self, Tensor other) -> Tensor.
+func Vdot(self *Tensor, other *Tensor) *Tensor {
+	return invoke1(ops.Vdot, nil, self, other)
+}
+
+// Vsplit is torch.vsplit(Tensor self, int[] indices_or_sections) -> Tensor[].
+func Vsplit(self *Tensor, indicesOrSections []int) []*Tensor {
+	return invokeList(ops.Vsplit, nil, self, indicesOrSections)
+}
+
+// Vstack is torch.vstack(Tensor[] tensors) -> Tensor.
+func Vstack(tensors []*Tensor) *Tensor {
+	return invoke1(ops.Vstack, nil, tensors)
+}
+
 // Where is torch.where(Tensor condition, Operand self, Operand other) -> Tensor.
 func Where(condition *Tensor, self any, other any) *Tensor {
 	return invoke1(ops.Where, nil, condition, self, other)
+}
+
+// Xlogy is torch.xlogy(Operand self, Operand other) -> Tensor.
+func Xlogy(self any, other any) *Tensor {
+	return invoke1(ops.Xlogy, nil, self, other)
 }
 
 // Zeros is torch.zeros(int[] size, *, dtype? dtype=None, device? device=None, bool requires_grad=False) -> Tensor.

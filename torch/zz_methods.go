@@ -44,6 +44,11 @@ func (t *Tensor) Add_(other any, opts ...Option) *Tensor {
 	return invoke1(ops.Add+ops.InPlaceOffset, opts, t, other)
 }
 
+// Addbmm is Tensor.addbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor.
+func (t *Tensor) Addbmm(batch1 *Tensor, batch2 *Tensor, opts ...Option) *Tensor {
+	return invoke1(ops.Addbmm, opts, t, batch1, batch2)
+}
+
 // Addcdiv is Tensor.addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor.
 func (t *Tensor) Addcdiv(tensor1 *Tensor, tensor2 *Tensor, opts ...Option) *Tensor {
 	return invoke1(ops.Addcdiv, opts, t, tensor1, tensor2)
@@ -74,6 +79,16 @@ func (t *Tensor) Addmm_(mat1 *Tensor, mat2 *Tensor, opts ...Option) *Tensor {
 	return invoke1(ops.Addmm+ops.InPlaceOffset, opts, t, mat1, mat2)
 }
 
+// Addmv is Tensor.addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor.
+func (t *Tensor) Addmv(mat *Tensor, vec *Tensor, opts ...Option) *Tensor {
+	return invoke1(ops.Addmv, opts, t, mat, vec)
+}
+
+// Addr is Tensor.addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor.
+func (t *Tensor) Addr(vec1 *Tensor, vec2 *Tensor, opts ...Option) *Tensor {
+	return invoke1(ops.Addr, opts, t, vec1, vec2)
+}
+
 // Alias is Tensor.alias(Tensor self) -> Tensor.
 func (t *Tensor) Alias() *Tensor {
 	return invoke1(ops.Alias, nil, t)
@@ -84,6 +99,11 @@ func (t *Tensor) All(opts ...Option) *Tensor {
 	return invoke1(ops.AllOf, opts, t)
 }
 
+// Allclose is Tensor.allclose(Tensor self, Tensor other, float rtol=1e-05, float atol=1e-08, bool equal_nan=False) -> Tensor.
+func (t *Tensor) Allclose(other *Tensor, opts ...Option) *Tensor {
+	return invoke1(ops.Allclose, opts, t, other)
+}
+
 // Amax is Tensor.amax(Tensor self, int[]? dim=[], bool keepdim=False) -> Tensor.
 func (t *Tensor) Amax(opts ...Option) *Tensor {
 	return invoke1(ops.Amax, opts, t)
@@ -92,6 +112,11 @@ func (t *Tensor) Amax(opts ...Option) *Tensor {
 // Amin is Tensor.amin(Tensor self, int[]? dim=[], bool keepdim=False) -> Tensor.
 func (t *Tensor) Amin(opts ...Option) *Tensor {
 	return invoke1(ops.Amin, opts, t)
+}
+
+// Aminmax is Tensor.aminmax(Tensor self, *, int? dim=None, bool keepdim=False) -> (Tensor min, Tensor max).
+func (t *Tensor) Aminmax(opts ...Option) (_, _ *Tensor) {
+	return invoke2(ops.Aminmax, opts, t)
 }
 
 // Any is Tensor.any(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor.
@@ -112,6 +137,11 @@ func (t *Tensor) Argmin(opts ...Option) *Tensor {
 // Argsort is Tensor.argsort(Tensor self, int dim=-1, bool descending=False, bool stable=False) -> Tensor.
 func (t *Tensor) Argsort(opts ...Option) *Tensor {
 	return invoke1(ops.Argsort, opts, t)
+}
+
+// Argwhere is Tensor.argwhere(Tensor self) -> Tensor.
+func (t *Tensor) Argwhere() *Tensor {
+	return invoke1(ops.Argwhere, nil, t)
 }
 
 // AsStrided is Tensor.as_strided(Tensor self, int[] size, int[] stride, int? storage_offset=None) -> Tensor.
@@ -144,13 +174,13 @@ func (t *Tensor) Atan() *Tensor {
 	return invoke1(ops.Atan, nil, t)
 }
 
-// Atan2 is Tensor.atan2(Operand self, Operand other) -> Tensor.
-func (t *Tensor) Atan2(other any) *Tensor {
+// Atan2 is Tensor.atan2(Tensor self, Tensor other) -> Tensor.
+func (t *Tensor) Atan2(other *Tensor) *Tensor {
 	return invoke1(ops.Atan2, nil, t, other)
 }
 
-// Atan2_ is Tensor.atan2_(Operand self, Operand other) -> Tensor.
-func (t *Tensor) Atan2_(other any) *Tensor {
+// Atan2_ is Tensor.atan2_(Tensor self, Tensor other) -> Tensor.
+func (t *Tensor) Atan2_(other *Tensor) *Tensor {
 	return invoke1(ops.Atan2+ops.InPlaceOffset, nil, t, other)
 }
 
@@ -338,14 +368,19 @@ func (t *Tensor) Copy_(src *Tensor, opts ...Option) *Tensor {
 	return invoke1(ops.Copy+ops.InPlaceOffset, opts, t, src)
 }
 
-// Copysign is Tensor.copysign(Operand self, Operand other) -> Tensor.
+// Copysign is Tensor.copysign(Tensor self, Operand other) -> Tensor.
 func (t *Tensor) Copysign(other any) *Tensor {
 	return invoke1(ops.Copysign, nil, t, other)
 }
 
-// Copysign_ is Tensor.copysign_(Operand self, Operand other) -> Tensor.
+// Copysign_ is Tensor.copysign_(Tensor self, Operand other) -> Tensor.
 func (t *Tensor) Copysign_(other any) *Tensor {
 	return invoke1(ops.Copysign+ops.InPlaceOffset, nil, t, other)
+}
+
+// Corrcoef is Tensor.corrcoef(Tensor self) -> Tensor.
+func (t *Tensor) Corrcoef() *Tensor {
+	return invoke1(ops.Corrcoef, nil, t)
 }
 
 // Cos is Tensor.cos(Tensor self) -> Tensor.
@@ -371,6 +406,16 @@ func (t *Tensor) Cosh_() *Tensor {
 // CountNonzero is Tensor.count_nonzero(Tensor self, int[]? dim=None) -> Tensor.
 func (t *Tensor) CountNonzero(opts ...Option) *Tensor {
 	return invoke1(ops.CountNonzero, opts, t)
+}
+
+// Cov is Tensor.cov(Tensor self, *, int correction=1, Tensor? fweights=None, Tensor? aweights=None) -> Tensor.
+func (t *Tensor) Cov(opts ...Option) *Tensor {
+	return invoke1(ops.Cov, opts, t)
+}
+
+// Cross is Tensor.cross(Tensor self, Tensor other, int? dim=None) -> Tensor.
+func (t *Tensor) Cross(other *Tensor, opts ...Option) *Tensor {
+	return invoke1(ops.Cross, opts, t, other)
 }
 
 // Cummax is Tensor.cummax(Tensor self, int dim) -> (Tensor values, Tensor indices).
@@ -403,6 +448,11 @@ func (t *Tensor) Cumsum_(dim int, opts ...Option) *Tensor {
 	return invoke1(ops.Cumsum+ops.InPlaceOffset, opts, t, dim)
 }
 
+// Deg2rad is Tensor.deg2rad(Tensor self) -> Tensor.
+func (t *Tensor) Deg2rad() *Tensor {
+	return invoke1(ops.Deg2rad, nil, t)
+}
+
 // Diag is Tensor.diag(Tensor self, int diagonal=0) -> Tensor.
 func (t *Tensor) Diag(opts ...Option) *Tensor {
 	return invoke1(ops.Diag, opts, t)
@@ -411,6 +461,11 @@ func (t *Tensor) Diag(opts ...Option) *Tensor {
 // DiagEmbed is Tensor.diag_embed(Tensor self, int offset=0, int dim1=-2, int dim2=-1) -> Tensor.
 func (t *Tensor) DiagEmbed(opts ...Option) *Tensor {
 	return invoke1(ops.DiagEmbed, opts, t)
+}
+
+// Diagflat is Tensor.diagflat(Tensor self, int offset=0) -> Tensor.
+func (t *Tensor) Diagflat(opts ...Option) *Tensor {
+	return invoke1(ops.Diagflat, opts, t)
 }
 
 // Diagonal is Tensor.diagonal(Tensor self, int offset=0, int dim1=0, int dim2=1) -> Tensor.
@@ -423,6 +478,11 @@ func (t *Tensor) DiagonalScatter(src *Tensor, opts ...Option) *Tensor {
 	return invoke1(ops.DiagonalScatter, opts, t, src)
 }
 
+// Diff is Tensor.diff(Tensor self, int n=1, int dim=-1, Tensor? prepend=None, Tensor? append=None) -> Tensor.
+func (t *Tensor) Diff(opts ...Option) *Tensor {
+	return invoke1(ops.Diff, opts, t)
+}
+
 // Digamma is Tensor.digamma(Tensor self) -> Tensor.
 func (t *Tensor) Digamma() *Tensor {
 	return invoke1(ops.Digamma, nil, t)
@@ -431,6 +491,11 @@ func (t *Tensor) Digamma() *Tensor {
 // Digamma_ is Tensor.digamma_(Tensor self) -> Tensor.
 func (t *Tensor) Digamma_() *Tensor {
 	return invoke1(ops.Digamma+ops.InPlaceOffset, nil, t)
+}
+
+// Dist is Tensor.dist(Tensor self, Tensor other, Scalar p=2) -> Tensor.
+func (t *Tensor) Dist(other *Tensor, opts ...Option) *Tensor {
+	return invoke1(ops.Dist, opts, t, other)
 }
 
 // Div is Tensor.div(Operand self, Operand other, *, str? rounding_mode=None) -> Tensor.
@@ -448,14 +513,24 @@ func (t *Tensor) Dot(tensor *Tensor) *Tensor {
 	return invoke1(ops.Dot, nil, t, tensor)
 }
 
-// Eq is Tensor.eq(Operand self, Operand other) -> Tensor.
+// Dsplit is Tensor.dsplit(Tensor self, int[] indices_or_sections) -> Tensor[].
+func (t *Tensor) Dsplit(indicesOrSections []int) []*Tensor {
+	return invokeList(ops.Dsplit, nil, t, indicesOrSections)
+}
+
+// Eq is Tensor.eq(Tensor self, Operand other) -> Tensor.
 func (t *Tensor) Eq(other any) *Tensor {
 	return invoke1(ops.Eq, nil, t, other)
 }
 
-// Eq_ is Tensor.eq_(Operand self, Operand other) -> Tensor.
+// Eq_ is Tensor.eq_(Tensor self, Operand other) -> Tensor.
 func (t *Tensor) Eq_(other any) *Tensor {
 	return invoke1(ops.Eq+ops.InPlaceOffset, nil, t, other)
+}
+
+// Equal is Tensor.equal(Tensor self, Tensor other) -> Tensor.
+func (t *Tensor) Equal(other *Tensor) *Tensor {
+	return invoke1(ops.Equal, nil, t, other)
 }
 
 // Erf is Tensor.erf(Tensor self) -> Tensor.
@@ -564,6 +639,11 @@ func (t *Tensor) Flipud() *Tensor {
 	return invoke1(ops.Flipud, nil, t)
 }
 
+// FloatPower is Tensor.float_power(Operand self, Operand exponent) -> Tensor.
+func (t *Tensor) FloatPower(exponent any) *Tensor {
+	return invoke1(ops.FloatPower, nil, t, exponent)
+}
+
 // Floor is Tensor.floor(Tensor self) -> Tensor.
 func (t *Tensor) Floor() *Tensor {
 	return invoke1(ops.Floor, nil, t)
@@ -584,12 +664,22 @@ func (t *Tensor) FloorDivide_(other any) *Tensor {
 	return invoke1(ops.FloorDivide+ops.InPlaceOffset, nil, t, other)
 }
 
-// Fmod is Tensor.fmod(Operand self, Operand other) -> Tensor.
+// Fmax is Tensor.fmax(Tensor self, Tensor other) -> Tensor.
+func (t *Tensor) Fmax(other *Tensor) *Tensor {
+	return invoke1(ops.Fmax, nil, t, other)
+}
+
+// Fmin is Tensor.fmin(Tensor self, Tensor other) -> Tensor.
+func (t *Tensor) Fmin(other *Tensor) *Tensor {
+	return invoke1(ops.Fmin, nil, t, other)
+}
+
+// Fmod is Tensor.fmod(Tensor self, Operand other) -> Tensor.
 func (t *Tensor) Fmod(other any) *Tensor {
 	return invoke1(ops.Fmod, nil, t, other)
 }
 
-// Fmod_ is Tensor.fmod_(Operand self, Operand other) -> Tensor.
+// Fmod_ is Tensor.fmod_(Tensor self, Operand other) -> Tensor.
 func (t *Tensor) Fmod_(other any) *Tensor {
 	return invoke1(ops.Fmod+ops.InPlaceOffset, nil, t, other)
 }
@@ -609,34 +699,59 @@ func (t *Tensor) Gather(dim int, index *Tensor, opts ...Option) *Tensor {
 	return invoke1(ops.Gather, opts, t, dim, index)
 }
 
-// Ge is Tensor.ge(Operand self, Operand other) -> Tensor.
+// Gcd is Tensor.gcd(Tensor self, Tensor other) -> Tensor.
+func (t *Tensor) Gcd(other *Tensor) *Tensor {
+	return invoke1(ops.Gcd, nil, t, other)
+}
+
+// Ge is Tensor.ge(Tensor self, Operand other) -> Tensor.
 func (t *Tensor) Ge(other any) *Tensor {
 	return invoke1(ops.Ge, nil, t, other)
 }
 
-// Ge_ is Tensor.ge_(Operand self, Operand other) -> Tensor.
+// Ge_ is Tensor.ge_(Tensor self, Operand other) -> Tensor.
 func (t *Tensor) Ge_(other any) *Tensor {
 	return invoke1(ops.Ge+ops.InPlaceOffset, nil, t, other)
 }
 
-// Gt is Tensor.gt(Operand self, Operand other) -> Tensor.
+// Gt is Tensor.gt(Tensor self, Operand other) -> Tensor.
 func (t *Tensor) Gt(other any) *Tensor {
 	return invoke1(ops.Gt, nil, t, other)
 }
 
-// Gt_ is Tensor.gt_(Operand self, Operand other) -> Tensor.
+// Gt_ is Tensor.gt_(Tensor self, Operand other) -> Tensor.
 func (t *Tensor) Gt_(other any) *Tensor {
 	return invoke1(ops.Gt+ops.InPlaceOffset, nil, t, other)
 }
 
-// Hypot is Tensor.hypot(Operand self, Operand other) -> Tensor.
-func (t *Tensor) Hypot(other any) *Tensor {
+// Heaviside is Tensor.heaviside(Tensor self, Tensor other) -> Tensor.
+func (t *Tensor) Heaviside(other *Tensor) *Tensor {
+	return invoke1(ops.Heaviside, nil, t, other)
+}
+
+// Hsplit is Tensor.hsplit(Tensor self, int[] indices_or_sections) -> Tensor[].
+func (t *Tensor) Hsplit(indicesOrSections []int) []*Tensor {
+	return invokeList(ops.Hsplit, nil, t, indicesOrSections)
+}
+
+// Hypot is Tensor.hypot(Tensor self, Tensor other) -> Tensor.
+func (t *Tensor) Hypot(other *Tensor) *Tensor {
 	return invoke1(ops.Hypot, nil, t, other)
 }
 
-// Hypot_ is Tensor.hypot_(Operand self, Operand other) -> Tensor.
-func (t *Tensor) Hypot_(other any) *Tensor {
+// Hypot_ is Tensor.hypot_(Tensor self, Tensor other) -> Tensor.
+func (t *Tensor) Hypot_(other *Tensor) *Tensor {
 	return invoke1(ops.Hypot+ops.InPlaceOffset, nil, t, other)
+}
+
+// Igamma is Tensor.igamma(Tensor self, Tensor other) -> Tensor.
+func (t *Tensor) Igamma(other *Tensor) *Tensor {
+	return invoke1(ops.Igamma, nil, t, other)
+}
+
+// Igammac is Tensor.igammac(Tensor self, Tensor other) -> Tensor.
+func (t *Tensor) Igammac(other *Tensor) *Tensor {
+	return invoke1(ops.Igammac, nil, t, other)
 }
 
 // Index is Tensor.index(Tensor self, Tensor?[] indices) -> Tensor.
@@ -664,6 +779,16 @@ func (t *Tensor) IndexSelect(dim int, index *Tensor) *Tensor {
 	return invoke1(ops.IndexSelect, nil, t, dim, index)
 }
 
+// Inner is Tensor.inner(Tensor self, Tensor other) -> Tensor.
+func (t *Tensor) Inner(other *Tensor) *Tensor {
+	return invoke1(ops.Inner, nil, t, other)
+}
+
+// Isclose is Tensor.isclose(Tensor self, Tensor other, float rtol=1e-05, float atol=1e-08, bool equal_nan=False) -> Tensor.
+func (t *Tensor) Isclose(other *Tensor, opts ...Option) *Tensor {
+	return invoke1(ops.Isclose, opts, t, other)
+}
+
 // Isfinite is Tensor.isfinite(Tensor self) -> Tensor.
 func (t *Tensor) Isfinite() *Tensor {
 	return invoke1(ops.Isfinite, nil, t)
@@ -679,17 +804,47 @@ func (t *Tensor) Isnan() *Tensor {
 	return invoke1(ops.Isnan, nil, t)
 }
 
+// Isneginf is Tensor.isneginf(Tensor self) -> Tensor.
+func (t *Tensor) Isneginf() *Tensor {
+	return invoke1(ops.Isneginf, nil, t)
+}
+
+// Isposinf is Tensor.isposinf(Tensor self) -> Tensor.
+func (t *Tensor) Isposinf() *Tensor {
+	return invoke1(ops.Isposinf, nil, t)
+}
+
+// Isreal is Tensor.isreal(Tensor self) -> Tensor.
+func (t *Tensor) Isreal() *Tensor {
+	return invoke1(ops.Isreal, nil, t)
+}
+
+// Kron is Tensor.kron(Tensor self, Tensor other) -> Tensor.
+func (t *Tensor) Kron(other *Tensor) *Tensor {
+	return invoke1(ops.Kron, nil, t, other)
+}
+
 // Kthvalue is Tensor.kthvalue(Tensor self, int k, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices).
 func (t *Tensor) Kthvalue(k int, opts ...Option) (_, _ *Tensor) {
 	return invoke2(ops.Kthvalue, opts, t, k)
 }
 
-// Le is Tensor.le(Operand self, Operand other) -> Tensor.
+// Lcm is Tensor.lcm(Tensor self, Tensor other) -> Tensor.
+func (t *Tensor) Lcm(other *Tensor) *Tensor {
+	return invoke1(ops.Lcm, nil, t, other)
+}
+
+// Ldexp is Tensor.ldexp(Tensor self, Tensor other) -> Tensor.
+func (t *Tensor) Ldexp(other *Tensor) *Tensor {
+	return invoke1(ops.Ldexp, nil, t, other)
+}
+
+// Le is Tensor.le(Tensor self, Operand other) -> Tensor.
 func (t *Tensor) Le(other any) *Tensor {
 	return invoke1(ops.Le, nil, t, other)
 }
 
-// Le_ is Tensor.le_(Operand self, Operand other) -> Tensor.
+// Le_ is Tensor.le_(Tensor self, Operand other) -> Tensor.
 func (t *Tensor) Le_(other any) *Tensor {
 	return invoke1(ops.Le+ops.InPlaceOffset, nil, t, other)
 }
@@ -759,18 +914,28 @@ func (t *Tensor) LogSoftmax(dim int, opts ...Option) *Tensor {
 	return invoke1(ops.LogSoftmax, opts, t, dim)
 }
 
-// Logaddexp is Tensor.logaddexp(Operand self, Operand other) -> Tensor.
-func (t *Tensor) Logaddexp(other any) *Tensor {
+// Logaddexp is Tensor.logaddexp(Tensor self, Tensor other) -> Tensor.
+func (t *Tensor) Logaddexp(other *Tensor) *Tensor {
 	return invoke1(ops.Logaddexp, nil, t, other)
 }
 
-// LogicalAnd is Tensor.logical_and(Operand self, Operand other) -> Tensor.
-func (t *Tensor) LogicalAnd(other any) *Tensor {
+// Logaddexp2 is Tensor.logaddexp2(Tensor self, Tensor other) -> Tensor.
+func (t *Tensor) Logaddexp2(other *Tensor) *Tensor {
+	return invoke1(ops.Logaddexp2, nil, t, other)
+}
+
+// Logcumsumexp is Tensor.logcumsumexp(Tensor self, int dim) -> Tensor.
+func (t *Tensor) Logcumsumexp(dim int) *Tensor {
+	return invoke1(ops.Logcumsumexp, nil, t, dim)
+}
+
+// LogicalAnd is Tensor.logical_and(Tensor self, Tensor other) -> Tensor.
+func (t *Tensor) LogicalAnd(other *Tensor) *Tensor {
 	return invoke1(ops.LogicalAnd, nil, t, other)
 }
 
-// LogicalAnd_ is Tensor.logical_and_(Operand self, Operand other) -> Tensor.
-func (t *Tensor) LogicalAnd_(other any) *Tensor {
+// LogicalAnd_ is Tensor.logical_and_(Tensor self, Tensor other) -> Tensor.
+func (t *Tensor) LogicalAnd_(other *Tensor) *Tensor {
 	return invoke1(ops.LogicalAnd+ops.InPlaceOffset, nil, t, other)
 }
 
@@ -784,23 +949,23 @@ func (t *Tensor) LogicalNot_() *Tensor {
 	return invoke1(ops.LogicalNot+ops.InPlaceOffset, nil, t)
 }
 
-// LogicalOr is Tensor.logical_or(Operand self, Operand other) -> Tensor.
-func (t *Tensor) LogicalOr(other any) *Tensor {
+// LogicalOr is Tensor.logical_or(Tensor self, Tensor other) -> Tensor.
+func (t *Tensor) LogicalOr(other *Tensor) *Tensor {
 	return invoke1(ops.LogicalOr, nil, t, other)
 }
 
-// LogicalOr_ is Tensor.logical_or_(Operand self, Operand other) -> Tensor.
-func (t *Tensor) LogicalOr_(other any) *Tensor {
+// LogicalOr_ is Tensor.logical_or_(Tensor self, Tensor other) -> Tensor.
+func (t *Tensor) LogicalOr_(other *Tensor) *Tensor {
 	return invoke1(ops.LogicalOr+ops.InPlaceOffset, nil, t, other)
 }
 
-// LogicalXor is Tensor.logical_xor(Operand self, Operand other) -> Tensor.
-func (t *Tensor) LogicalXor(other any) *Tensor {
+// LogicalXor is Tensor.logical_xor(Tensor self, Tensor other) -> Tensor.
+func (t *Tensor) LogicalXor(other *Tensor) *Tensor {
 	return invoke1(ops.LogicalXor, nil, t, other)
 }
 
-// LogicalXor_ is Tensor.logical_xor_(Operand self, Operand other) -> Tensor.
-func (t *Tensor) LogicalXor_(other any) *Tensor {
+// LogicalXor_ is Tensor.logical_xor_(Tensor self, Tensor other) -> Tensor.
+func (t *Tensor) LogicalXor_(other *Tensor) *Tensor {
 	return invoke1(ops.LogicalXor+ops.InPlaceOffset, nil, t, other)
 }
 
@@ -819,12 +984,12 @@ func (t *Tensor) Logsumexp(dim []int, opts ...Option) *Tensor {
 	return invoke1(ops.Logsumexp, opts, t, dim)
 }
 
-// Lt is Tensor.lt(Operand self, Operand other) -> Tensor.
+// Lt is Tensor.lt(Tensor self, Operand other) -> Tensor.
 func (t *Tensor) Lt(other any) *Tensor {
 	return invoke1(ops.Lt, nil, t, other)
 }
 
-// Lt_ is Tensor.lt_(Operand self, Operand other) -> Tensor.
+// Lt_ is Tensor.lt_(Tensor self, Operand other) -> Tensor.
 func (t *Tensor) Lt_(other any) *Tensor {
 	return invoke1(ops.Lt+ops.InPlaceOffset, nil, t, other)
 }
@@ -854,14 +1019,19 @@ func (t *Tensor) MaxDim(dim int, opts ...Option) (_, _ *Tensor) {
 	return invoke2(ops.MaxDim, opts, t, dim)
 }
 
-// Maximum is Tensor.maximum(Operand self, Operand other) -> Tensor.
-func (t *Tensor) Maximum(other any) *Tensor {
+// Maximum is Tensor.maximum(Tensor self, Tensor other) -> Tensor.
+func (t *Tensor) Maximum(other *Tensor) *Tensor {
 	return invoke1(ops.Maximum, nil, t, other)
 }
 
 // Mean is Tensor.mean(Tensor self, int[]? dim=None, bool keepdim=False, *, dtype? dtype=None) -> Tensor.
 func (t *Tensor) Mean(opts ...Option) *Tensor {
 	return invoke1(ops.Mean, opts, t)
+}
+
+// Median is Tensor.median(Tensor self) -> Tensor.
+func (t *Tensor) Median() *Tensor {
+	return invoke1(ops.Median, nil, t)
 }
 
 // MedianDim is Tensor.median(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices).
@@ -879,8 +1049,8 @@ func (t *Tensor) MinDim(dim int, opts ...Option) (_, _ *Tensor) {
 	return invoke2(ops.MinDim, opts, t, dim)
 }
 
-// Minimum is Tensor.minimum(Operand self, Operand other) -> Tensor.
-func (t *Tensor) Minimum(other any) *Tensor {
+// Minimum is Tensor.minimum(Tensor self, Tensor other) -> Tensor.
+func (t *Tensor) Minimum(other *Tensor) *Tensor {
 	return invoke1(ops.Minimum, nil, t, other)
 }
 
@@ -919,6 +1089,11 @@ func (t *Tensor) Mv(vec *Tensor) *Tensor {
 	return invoke1(ops.Mv, nil, t, vec)
 }
 
+// Mvlgamma is Tensor.mvlgamma(Tensor self, int p) -> Tensor.
+func (t *Tensor) Mvlgamma(p int) *Tensor {
+	return invoke1(ops.Mvlgamma, nil, t, p)
+}
+
 // NanToNum is Tensor.nan_to_num(Tensor self, float? nan=None, float? posinf=None, float? neginf=None) -> Tensor.
 func (t *Tensor) NanToNum(opts ...Option) *Tensor {
 	return invoke1(ops.NanToNum, opts, t)
@@ -927,6 +1102,11 @@ func (t *Tensor) NanToNum(opts ...Option) *Tensor {
 // NanToNum_ is Tensor.nan_to_num_(Tensor self, float? nan=None, float? posinf=None, float? neginf=None) -> Tensor.
 func (t *Tensor) NanToNum_(opts ...Option) *Tensor {
 	return invoke1(ops.NanToNum+ops.InPlaceOffset, opts, t)
+}
+
+// Nanmean is Tensor.nanmean(Tensor self, int[]? dim=None, bool keepdim=False, *, dtype? dtype=None) -> Tensor.
+func (t *Tensor) Nanmean(opts ...Option) *Tensor {
+	return invoke1(ops.Nanmean, opts, t)
 }
 
 // Nansum is Tensor.nansum(Tensor self, int[]? dim=None, bool keepdim=False, *, dtype? dtype=None) -> Tensor.
@@ -939,12 +1119,12 @@ func (t *Tensor) Narrow(dim int, start int, length int) *Tensor {
 	return invoke1(ops.Narrow, nil, t, dim, start, length)
 }
 
-// Ne is Tensor.ne(Operand self, Operand other) -> Tensor.
+// Ne is Tensor.ne(Tensor self, Operand other) -> Tensor.
 func (t *Tensor) Ne(other any) *Tensor {
 	return invoke1(ops.Ne, nil, t, other)
 }
 
-// Ne_ is Tensor.ne_(Operand self, Operand other) -> Tensor.
+// Ne_ is Tensor.ne_(Tensor self, Operand other) -> Tensor.
 func (t *Tensor) Ne_(other any) *Tensor {
 	return invoke1(ops.Ne+ops.InPlaceOffset, nil, t, other)
 }
@@ -972,6 +1152,11 @@ func (t *Tensor) NewOnes(size []int, opts ...Option) *Tensor {
 // NewZeros is Tensor.new_zeros(Tensor self, int[] size, *, dtype? dtype=None, device? device=None, bool requires_grad=False) -> Tensor.
 func (t *Tensor) NewZeros(size []int, opts ...Option) *Tensor {
 	return invoke1(ops.NewZeros, opts, t, size)
+}
+
+// Nextafter is Tensor.nextafter(Tensor self, Tensor other) -> Tensor.
+func (t *Tensor) Nextafter(other *Tensor) *Tensor {
+	return invoke1(ops.Nextafter, nil, t, other)
 }
 
 // Nonzero is Tensor.nonzero(Tensor self) -> Tensor.
@@ -1008,6 +1193,11 @@ func (t *Tensor) Permute(dims ...int) *Tensor {
 	return invoke1(ops.Permute, nil, t, dims)
 }
 
+// Positive is Tensor.positive(Tensor self) -> Tensor.
+func (t *Tensor) Positive() *Tensor {
+	return invoke1(ops.Positive, nil, t)
+}
+
 // Pow is Tensor.pow(Operand self, Operand exponent) -> Tensor.
 func (t *Tensor) Pow(exponent any) *Tensor {
 	return invoke1(ops.Pow, nil, t, exponent)
@@ -1021,6 +1211,11 @@ func (t *Tensor) Pow_(exponent any) *Tensor {
 // Prod is Tensor.prod(Tensor self, int? dim=None, bool keepdim=False, *, dtype? dtype=None) -> Tensor.
 func (t *Tensor) Prod(opts ...Option) *Tensor {
 	return invoke1(ops.Prod, opts, t)
+}
+
+// Rad2deg is Tensor.rad2deg(Tensor self) -> Tensor.
+func (t *Tensor) Rad2deg() *Tensor {
+	return invoke1(ops.Rad2deg, nil, t)
 }
 
 // Ravel is Tensor.ravel(Tensor self) -> Tensor.
@@ -1056,6 +1251,11 @@ func (t *Tensor) Remainder(other any) *Tensor {
 // Remainder_ is Tensor.remainder_(Operand self, Operand other) -> Tensor.
 func (t *Tensor) Remainder_(other any) *Tensor {
 	return invoke1(ops.Remainder+ops.InPlaceOffset, nil, t, other)
+}
+
+// Renorm is Tensor.renorm(Tensor self, Scalar p, int dim, Scalar maxnorm) -> Tensor.
+func (t *Tensor) Renorm(p any, dim int, maxnorm any) *Tensor {
+	return invoke1(ops.Renorm, nil, t, p, dim, maxnorm)
 }
 
 // Repeat is Tensor.repeat(Tensor self, int[] repeats) -> Tensor.
@@ -1149,6 +1349,11 @@ func (t *Tensor) SelectScatter(src *Tensor, dim int, index int) *Tensor {
 	return invoke1(ops.SelectScatter, nil, t, src, dim, index)
 }
 
+// Sgn is Tensor.sgn(Tensor self) -> Tensor.
+func (t *Tensor) Sgn() *Tensor {
+	return invoke1(ops.Sgn, nil, t)
+}
+
 // Sigmoid is Tensor.sigmoid(Tensor self) -> Tensor.
 func (t *Tensor) Sigmoid() *Tensor {
 	return invoke1(ops.Sigmoid, nil, t)
@@ -1169,6 +1374,11 @@ func (t *Tensor) Sign_() *Tensor {
 	return invoke1(ops.Sign+ops.InPlaceOffset, nil, t)
 }
 
+// Signbit is Tensor.signbit(Tensor self) -> Tensor.
+func (t *Tensor) Signbit() *Tensor {
+	return invoke1(ops.Signbit, nil, t)
+}
+
 // Sin is Tensor.sin(Tensor self) -> Tensor.
 func (t *Tensor) Sin() *Tensor {
 	return invoke1(ops.Sin, nil, t)
@@ -1177,6 +1387,11 @@ func (t *Tensor) Sin() *Tensor {
 // Sin_ is Tensor.sin_(Tensor self) -> Tensor.
 func (t *Tensor) Sin_() *Tensor {
 	return invoke1(ops.Sin+ops.InPlaceOffset, nil, t)
+}
+
+// Sinc is Tensor.sinc(Tensor self) -> Tensor.
+func (t *Tensor) Sinc() *Tensor {
+	return invoke1(ops.Sinc, nil, t)
 }
 
 // Sinh is Tensor.sinh(Tensor self) -> Tensor.
@@ -1321,6 +1536,11 @@ func (t *Tensor) Tanh_() *Tensor {
 	return invoke1(ops.Tanh+ops.InPlaceOffset, nil, t)
 }
 
+// TensorSplit is Tensor.tensor_split(Tensor self, int[] indices_or_sections, int dim=0) -> Tensor[].
+func (t *Tensor) TensorSplit(indicesOrSections []int, opts ...Option) []*Tensor {
+	return invokeList(ops.TensorSplit, opts, t, indicesOrSections)
+}
+
 // Tile is Tensor.tile(Tensor self, int[] dims) -> Tensor.
 func (t *Tensor) Tile(dims ...int) *Tensor {
 	if dims == nil {
@@ -1338,6 +1558,11 @@ func (t *Tensor) To(args ...any) *Tensor {
 // Topk is Tensor.topk(Tensor self, int k, int dim=-1, bool largest=True, bool sorted=True) -> (Tensor values, Tensor indices).
 func (t *Tensor) Topk(k int, opts ...Option) (_, _ *Tensor) {
 	return invoke2(ops.Topk, opts, t, k)
+}
+
+// Trace is Tensor.trace(Tensor self) -> Tensor.
+func (t *Tensor) Trace() *Tensor {
+	return invoke1(ops.Trace, nil, t)
 }
 
 // Transpose is Tensor.transpose(Tensor self, int dim0, int dim1) -> Tensor.
@@ -1421,6 +1646,11 @@ func (t *Tensor) Var(opts ...Option) *Tensor {
 	return invoke1(ops.Var, opts, t)
 }
 
+// Vdot is Tensor.vdot(Tensor self, Tensor other) -> Tensor.
+func (t *Tensor) Vdot(other *Tensor) *Tensor {
+	return invoke1(ops.Vdot, nil, t, other)
+}
+
 // View is Tensor.view(Tensor self, int[] size) -> Tensor.
 func (t *Tensor) View(size ...int) *Tensor {
 	if size == nil {
@@ -1434,9 +1664,19 @@ func (t *Tensor) ViewAs(other *Tensor) *Tensor {
 	return invoke1(ops.ViewAs, nil, t, other)
 }
 
+// Vsplit is Tensor.vsplit(Tensor self, int[] indices_or_sections) -> Tensor[].
+func (t *Tensor) Vsplit(indicesOrSections []int) []*Tensor {
+	return invokeList(ops.Vsplit, nil, t, indicesOrSections)
+}
+
 // Where is Tensor.where(Tensor condition, Operand self, Operand other) -> Tensor.
 func (t *Tensor) Where(self any, other any) *Tensor {
 	return invoke1(ops.Where, nil, t, self, other)
+}
+
+// Xlogy is Tensor.xlogy(Operand self, Operand other) -> Tensor.
+func (t *Tensor) Xlogy(other any) *Tensor {
+	return invoke1(ops.Xlogy, nil, t, other)
 }
 
 // Zero is Tensor.zero(Tensor self) -> Tensor.

@@ -9,6 +9,7 @@ package main
 import (
 	"fmt"
 	"go/format"
+	"go/token"
 	"os"
 	"path/filepath"
 	"strings"
@@ -67,7 +68,7 @@ func header(pkg, imp string) string {
 func gofmt(src string) string {
 	out, err := format.Source([]byte(src))
 	if err != nil {
-		panic(fmt.Sprintf("genops: %v\n%s", err, src))
+		panic(fmt.Sprintf("genops: %v", err))
 	}
 	return string(out)
 }
@@ -81,7 +82,7 @@ type generator struct {
 
 // goNames of the rows: Add, Add_, LogSoftmax, MaxDim.
 func goName(row *ops.Op) string {
-	s := camel(row.Name)
+	s := camel(strings.TrimPrefix(row.Name, "special."))
 	if row.Overload == "" {
 		return s
 	}
@@ -293,6 +294,9 @@ func goType(p *ops.Param, prefix string) string {
 func goParam(name string) string {
 	parts := camel(name)
 	s := strings.ToLower(parts[:1]) + parts[1:]
+	if token.IsKeyword(s) {
+		return s + "_"
+	}
 	switch s {
 	case "type", "func", "range", "len", "t", "opts", "args", "size", "input", "ops":
 		if s == "input" || s == "size" {

@@ -7,7 +7,7 @@ package ops
 func activation(id ID, name, schema string, rule dtypeRule, back func(b B, c *BackwardCall, g Value) Value, dec func(b B, c *Call, x Value) Value) *Op {
 	row := &Op{ID: id, Name: name, Schema: schema, Tags: TagPointwise | TagNN | TagNotMethod, Meta: activationMeta(rule)}
 	if back != nil {
-		row.Backward = unaryBackCall(back)
+		row.Backward = wideBack(unaryBackCall(back))
 	}
 	if dec != nil {
 		row.Decompose = decompF(func(b B, c *Call) Value { return dec(b, c, c.Value(0)) })
@@ -288,10 +288,13 @@ func clampSide(id ID, name, arg string, extremum ID, side int) *Op {
 		outside = B.gt
 	}
 	return &Op{
-		ID: id, Name: name, Schema: "(Tensor self, Operand " + arg + ") -> Tensor", Tags: TagPointwise, Meta: pointwise(notBoolCPU),
+		ID: id, Name: name, Schema: "(Tensor self, Operand " + arg + ") -> Tensor", Tags: TagPointwise, Meta: pointwise(keepType),
 		Decompose: decompF(func(b B, c *Call) Value {
 			if c.Value(1) != nil {
 				return b.Emit(extremum, c.Value(0), c.Value(1))
+			}
+			if c.Tensor(0).DType == Bool {
+				return b.Emit(extremum, c.Value(0), b.full(nil, c.Args[1], NewMeta(scalarDType(c.Args[1]), CPU, nil)))
 			}
 			if side == 0 {
 				return b.Emit(Clamp, c.Value(0), c.Args[1])

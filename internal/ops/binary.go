@@ -6,8 +6,20 @@ import "tcdbg/internal/sym"
 
 const twoOperands = "(Operand self, Operand other) -> Tensor"
 
+// operandSchema says which operators take numbers: arithmetic on both sides,
+// most others on the right, some on neither.
+func operandSchema(id ID) string {
+	switch id {
+	case Mul, BitwiseAnd, BitwiseOr, BitwiseXor, BitwiseLeftShift, BitwiseRightShift, Remainder:
+		return twoOperands
+	case Maximum, Minimum, Atan2, Hypot, Logaddexp, LogicalAnd, LogicalOr, LogicalXor, Logaddexp2, Fmax, Fmin, Nextafter, Heaviside, Gcd, Lcm, Igamma, Igammac:
+		return "(Tensor self, Tensor other) -> Tensor"
+	}
+	return "(Tensor self, Operand other) -> Tensor"
+}
+
 func binaryRow(id ID, name string, rule dtypeRule, back backFn, dec func(b B, x, y Arg) Value) *Op {
-	row := &Op{ID: id, Name: name, Schema: twoOperands, Tags: TagPointwise, Meta: pointwise(rule), Backward: back}
+	row := &Op{ID: id, Name: name, Schema: operandSchema(id), Tags: TagPointwise, Meta: pointwise(rule), Backward: back}
 	if back == nil {
 		row.Tags |= TagNoGrad
 	}
@@ -220,10 +232,10 @@ func mathPairRows() []*Op {
 		}), nil),
 		binaryRow(Atan2, "atan2", floatType, pairBack(
 			func(b B, g Value, x, y Arg, _ Value) Value {
-				return b.mul(g, b.div(y, b.add(b.sq(x), b.sq(y))))
+				return b.mul(g, b.mul(y, b.inv(b.add(b.sq(x), b.sq(y)))))
 			},
 			func(b B, g Value, x, y Arg, _ Value) Value {
-				return b.mul(g, b.neg(b.div(x, b.add(b.sq(x), b.sq(y)))))
+				return b.mul(g, b.mul(b.neg(x), b.inv(b.add(b.sq(x), b.sq(y)))))
 			}), nil),
 		binaryRow(Hypot, "hypot", notBoolCPU, pairBack(
 			func(b B, g Value, x, y Arg, out Value) Value { return b.mul(g, b.div(x, out)) },

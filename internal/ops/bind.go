@@ -188,7 +188,7 @@ func toScalar(a Arg) (Arg, bool) {
 	case complex64:
 		return complex128(x), true
 	case Value: // a number that a graph node yields
-		return x, true
+		return x, isNumber(x)
 	}
 	return toInt(a)
 }
@@ -214,9 +214,15 @@ func toInt(a Arg) (Arg, bool) {
 			return x[0], true
 		}
 	case Value:
-		return x, true
+		return x, isNumber(x)
 	}
 	return nil, false
+}
+
+// isNumber reports whether a value stands for a number rather than a tensor.
+func isNumber(v Value) bool {
+	t, ok := v.(tensorValue)
+	return ok && !t.IsTensor()
 }
 
 func toInts(a Arg, repeat int) (Arg, bool) {

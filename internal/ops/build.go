@@ -148,6 +148,51 @@ func pointwiseBack(grad func(b B, c *BackwardCall, g Value, i int) Value) func(B
 	}
 }
 
+// wideBack runs a derivative in float32 where operands are half precision and
+// rounds its results.
+func wideBack(f backFn) backFn {
+	return func(bb Builder, c *BackwardCall) []Value {
+		b := B{bb}
+		half := false
+		up := func(v Value) Value {
+			if v == nil || !tensorLike(v) {
+				return v
+			}
+			d := v.TensorMeta().DType
+			if OpMath(d) == d {
+				return v
+			}
+			half = true
+			return b.cast(v, OpMath(d))
+		}
+		wide := &BackwardCall{Call: &Call{c.Op, make([]Arg, len(c.Args))}, Needs: c.Needs}
+		for i, a := range c.Args {
+			wide.Args[i] = a
+			if v, ok := a.(Value); ok {
+				wide.Args[i] = up(v)
+			}
+		}
+		for _, v := range c.Outs {
+			wide.Outs = append(wide.Outs, up(v))
+		}
+		for _, v := range c.Grads {
+			wide.Grads = append(wide.Grads, up(v))
+		}
+		if !half {
+			return f(bb, c)
+		}
+		out := f(bb, wide)
+		for i, v := range TensorArgs(c.Op, c.Args) {
+			if i < len(out) && out[i] != nil && v != nil {
+				out[i] = b.cast(out[i], v.TensorMeta().DType)
+			}
+		}
+		return out
+	}
+}
+
+func tensorLike(v Value) bool { return MetaOf(v) != nil }
+
 // eachSlot calls f for the tensor parameters whose gradient is wanted.
 func eachSlot(c *BackwardCall, f func(i int) Value) []Value {
 	var out []Value

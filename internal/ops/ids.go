@@ -352,6 +352,103 @@ const (
 	NewOnes
 	NewFull
 
+	// special and further pointwise functions
+	Polygamma
+	Zeta
+	Logaddexp2
+	Fmax
+	Fmin
+	Nextafter
+	Heaviside
+	Gcd
+	Lcm
+	Igamma
+	Igammac
+	Xlogy
+	Xlog1py
+	Sinc
+	Positive
+	Sgn
+	Signbit
+	Isposinf
+	Isneginf
+	Isreal
+	Isclose
+	Allclose
+	Equal
+	Deg2rad
+	Rad2deg
+	FloatPower
+	Ldexp
+	I0
+	I0e
+	I1
+	I1e
+	Ndtr
+	LogNdtr
+	Ndtri
+	Entr
+	Erfcx
+	Mvlgamma
+
+	// further compositions
+	Aminmax
+	Nanmean
+	StdMean
+	Median
+	Logcumsumexp
+	Trace
+	MT
+	Hstack
+	Vstack
+	Dstack
+	ColumnStack
+	Atleast1d
+	Atleast2d
+	Atleast3d
+	BlockDiag
+	CartesianProd
+	Kron
+	Inner
+	Vdot
+	Tensordot
+	Addbmm
+	Addmv
+	Addr
+	Cross
+	Diff
+	Trapezoid
+	CumulativeTrapezoid
+	Diagflat
+	Dist
+	Argwhere
+	TensorSplit
+	Hsplit
+	Vsplit
+	Dsplit
+	TrilIndices
+	TriuIndices
+	Logspace
+	ScalarTensor
+	Renorm
+	Isin
+	Vander
+	MatrixPower
+	Cov
+	Corrcoef
+
+	// further activations and losses
+	Prelu
+	Softmin
+	CosineEmbeddingLoss
+	HingeEmbeddingLoss
+	PoissonNllLoss
+	GaussianNllLoss
+	SoftMarginLoss
+	MultilabelSoftMarginLoss
+	TripletMarginLoss
+	Bilinear
+
 	numFunctional
 )
 

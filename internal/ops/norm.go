@@ -44,7 +44,8 @@ func softmaxRow() *Op {
 			})
 			return b.cast(y, c.DTypeOr(2, c.Tensor(0).DType))
 		}),
-		Backward: backOf(func(b B, c *BackwardCall) []Value {
+		Backward: wideBack(func(bb Builder, c *BackwardCall) []Value {
+			b := B{bb}
 			if c.Grads[0] == nil {
 				return []Value{nil}
 			}
@@ -69,7 +70,8 @@ func logSoftmaxRow() *Op {
 			})
 			return b.cast(y, c.DTypeOr(2, c.Tensor(0).DType))
 		}),
-		Backward: backOf(func(b B, c *BackwardCall) []Value {
+		Backward: wideBack(func(bb Builder, c *BackwardCall) []Value {
+			b := B{bb}
 			g := c.Grads[0]
 			if g == nil {
 				return []Value{nil}

@@ -136,7 +136,7 @@ func groupNorm(b B, c *Call) Value {
 		refuse(Errorf("Expected number of channels in input to be divisible by num_groups, but got input of shape %s and num_groups=%s", ShapeText(m.Shape), g))
 	}
 	wide := b.cast(x, OpMath(m.DType))
-	grouped := b.reshape(wide, m.Shape[0], g, sym.FloorDiv(numel(m.Shape), sym.Mul(m.Shape[0], g)))
+	grouped := b.reshape(wide, m.Shape[0], g, sym.Mul(sym.FloorDiv(m.Shape[1], g), numel(m.Shape[2:])))
 	d := b.sub(grouped, b.mean(grouped, true, 2))
 	y := b.mul(d, b.Emit(Rsqrt, b.add(b.mean(b.sq(d), true, 2), c.Args[4])))
 	y = b.view(y, m.Shape...)

@@ -83,6 +83,11 @@ func pad(b B, c *Call) Value {
 
 // padDim pads one dimension by picking positions: mirrored, repeated or wrapped.
 func (b B) padDim(x Value, d int, left, right sym.Int, mode string) Value {
+	if sym.Lt(left, symZero) || sym.Lt(right, symZero) { // cropped first
+		from, to := sym.Max(sym.Neg(left), symZero), sym.Add(x.TensorMeta().Shape[d], sym.Min(right, symZero))
+		x = b.slice(x, d, from, to)
+		left, right = sym.Max(left, symZero), sym.Max(right, symZero)
+	}
 	m := x.TensorMeta()
 	n := m.Shape[d]
 	at := b.sub(b.arange(sym.Add(n, sym.Add(left, right)), m), left)

@@ -77,6 +77,9 @@ func poolMeta(c *Call, n int, dilated, ceil bool) ([]sym.Int, error) {
 		if sym.Le(stride[i], symZero) {
 			return nil, Errorf("stride should be greater than zero, but got %s", sizesText(stride))
 		}
+		if sym.Lt(pad[i], symZero) {
+			return nil, Errorf("pad must be non-negative, but got pad: %s", pad[i])
+		}
 		if sym.Gt(sym.Mul(sym.C(2), pad[i]), sym.Add(sym.Mul(dilation[i], sym.Sub(kernel[i], symOne)), symOne)) {
 			return nil, Errorf("pad should be at most half of effective kernel size, but got pad=%s, kernel_size=%s and dilation=%s", pad[i], kernel[i], dilation[i])
 		}

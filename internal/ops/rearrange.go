@@ -681,9 +681,6 @@ func meshgrid(b B, c *Call) []Value {
 		out[i] = b.expand(b.view(x, v...), shape)
 	}
 	if swap {
-		for i := range out {
-			out[i] = b.transpose(out[i], 0, 1)
-		}
 		out[0], out[1] = out[1], out[0]
 	}
 	return out

@@ -438,7 +438,11 @@ func maxDimRow(id ID, name string, arg ID) *Op {
 			if len(x.TensorMeta().Shape) == 0 {
 				return []Value{b.Emit(Clone, x), b.Emit(arg, x, c.Args[1], c.Args[2])}
 			}
-			idx := b.Emit(arg, x, c.Args[1], true)
+			wide := x
+			if x.TensorMeta().DType == Bool {
+				wide = b.cast(x, Uint8)
+			}
+			idx := b.Emit(arg, wide, c.Args[1], true)
 			val := b.Emit(Gather, x, c.Args[1], idx)
 			if !c.Bool(2) {
 				d := c.oneDim()[0]

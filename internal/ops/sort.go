@@ -181,6 +181,9 @@ func dynamicRows() []*Op {
 		m := c.Tensor(0)
 		shape, err := broadcast2(m.Shape, c.Tensor(1).Shape)
 		refuse(err)
+		if len(shape) == 0 {
+			return []Value{b.where(c.Value(1), b.reshape(b.sum(g, false)), scalarLike(g, 0)), nil}
+		}
 		wide := b.full(shape, 0, g.TensorMeta())
 		mask := b.expandIf(c.Value(1), shape)
 		return []Value{b.sumTo(b.Emit(IndexPut, wide, []Value{mask}, g), m.Shape), nil}

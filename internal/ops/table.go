@@ -20,6 +20,7 @@ var build = sync.OnceValue(func() *table {
 		unaryRows, binaryRows, activationRows, reductionRows, matmulRows, normRows,
 		viewRows, dataRows, factoryRows, indexRows, randomRows,
 		rearrangeRows, sortRows, convRows, poolRows, padRows, batchNormRows, lossRows, attentionRows,
+		specialRows, composeRows, furtherLossRows,
 	} {
 		for _, row := range family() {
 			t.add(row)

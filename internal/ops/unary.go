@@ -1,5 +1,7 @@
 package ops
 
+import "tcdbg/internal/sym"
+
 // This file holds the pointwise operators of one tensor.
 
 // dtypeRule gives the result dtype of a pointwise operator from the promoted
@@ -163,7 +165,22 @@ func transcendentalRows() []*Op {
 			return b.mul(g, b.mul(b.exp(b.sq(y)), 1/twoSqrtPi))
 		}), nil),
 		unaryRow(Lgamma, "lgamma", floatType, unaryBack(func(b B, g, x, y Value) Value { return b.mul(g, b.Emit(Digamma, x)) }), nil),
-		unaryRow(Digamma, "digamma", floatType, nil, nil),
+		unaryRow(Digamma, "digamma", floatType, unaryBack(func(b B, g, x, y Value) Value {
+			return b.mul(g, b.Emit(Polygamma, 1, x))
+		}), nil),
+		{
+			ID: Polygamma, Name: "polygamma", Schema: "(int n, Tensor self) -> Tensor", Tags: TagPointwise | TagNotMethod,
+			Meta: func(c *Call) ([]Result, error) {
+				if sym.Lt(c.Int(0), symZero) {
+					return nil, Errorf("polygamma(n, x) does not support negative n.")
+				}
+				m := c.Tensor(1)
+				return pointwiseResult(c.Op, floatType, []*TensorMeta{m}, m.DType)
+			},
+			Backward: pointwiseBack(func(b B, c *BackwardCall, g Value, _ int) Value {
+				return b.mul(g, b.Emit(Polygamma, sym.Add(c.Int(0), symOne), c.Value(1)))
+			}),
+		},
 	}
 }
 

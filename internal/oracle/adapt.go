@@ -57,7 +57,7 @@ func (r *runner) keyword(row *ops.Op, k string) string {
 	if has(k) {
 		return k
 	}
-	for _, alt := range [][2]string{{"input", "self"}, {"self", "input"}, {"dim", "axis"}, {"axis", "dim"}, {"keepdims", "keepdim"}, {"other", "tensor"}, {"exponent", "other"}} {
+	for _, alt := range [][2]string{{"input", "self"}, {"self", "input"}, {"dim", "axis"}, {"axis", "dim"}, {"keepdims", "keepdim"}, {"other", "tensor"}, {"exponent", "other"}, {"N", "n"}, {"y", "self"}} {
 		if k == alt[0] && has(alt[1]) {
 			return alt[1]
 		}
@@ -83,11 +83,25 @@ func argument(a any) ops.Arg {
 				out = append(out, v)
 			case float64:
 				return floatList(list)
+			case nil: // keep this size
+				out = append(out, -1)
 			}
 		}
 		return out
 	case float64:
 		return floatList(list)
+	case nil:
+		if n, ok := list[len(list)-1].(int); ok || len(list) < 4 && list[len(list)-1] == nil {
+			_ = n
+			out := make([]int, len(list))
+			for i, v := range list {
+				out[i] = -1
+				if n, ok := v.(int); ok {
+					out[i] = n
+				}
+			}
+			return out
+		}
 	case bool:
 		out := make([]bool, len(list))
 		for i, v := range list {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"sync"
 
+	"tcdbg/internal/ops"
 	"tcdbg/torch"
 )
 
@@ -22,9 +23,22 @@ var adapters = sync.OnceValue(func() map[string]adapter {
 		"index_put":   indexPut,
 		"unfold_dim":  renamed("unfold"),
 		"unfold":      unfold,
-		"meshgrid":    variadic("meshgrid", 0),
-		"einsum":      variadic("einsum", 1),
-		"embedding":   embedding,
+		"H":           renamed("t"), "T": renamed("t"), "mT": renamed("mT"), "mH": renamed("mT"),
+		"trapz": renamed("trapezoid"), "special.polygamma": renamed("polygamma"), "linalg.vector_norm": renamed("norm"),
+		"__radd__": swapped("add"), "__rmul__": swapped("mul"), "__rsub__": swapped("sub"), "__rdiv__": swapped("div"), "__rmod__": swapped("remainder"),
+		"__rand__": swapped("bitwise_and"), "__ror__": swapped("bitwise_or"), "__rxor__": swapped("bitwise_xor"), "__rmatmul__": swapped("matmul"),
+		"double": cast(ops.Float64), "float": cast(ops.Float32), "half": cast(ops.Float16), "bfloat16": cast(ops.BFloat16), "long": cast(ops.Int64), "int": cast(ops.Int32),
+		"short": cast(ops.Int16), "char": cast(ops.Int8), "byte": cast(ops.Uint8), "bool": cast(ops.Bool),
+		"atleast_1d": overList("atleast_1d"), "atleast_2d": overList("atleast_2d"), "atleast_3d": overList("atleast_3d"),
+		"median": extremum("median", "median"), "linalg.diagonal": diagonalCall, "linalg.cross": crossCall, "linalg.vander": renamed("vander"), "linalg.matrix_power": renamed("matrix_power"),
+		"alias_copy": copied("alias"), "expand_copy": copied("expand"), "permute_copy": copied("permute"), "view_copy": copied("view"), "t_copy": copied("t"),
+		"transpose_copy": copied("transpose"), "unsqueeze_copy": copied("unsqueeze"), "squeeze_copy": copied("squeeze"), "narrow_copy": copied("narrow"),
+		"as_strided_copy": copied("as_strided"), "diagonal_copy": copied("diagonal"), "unfold_copy": copied("unfold"), "split_with_sizes_copy": copied("split_with_sizes"),
+		"unbind_copy": copied("unbind"), "unsafe_chunk": renamed("chunk"), "unsafe_split": renamed("split"), "zero_": renamed("zero_"),
+		"upsample_nearest": resized("nearest", nil), "upsample_bilinear": resized("bilinear", true),
+		"meshgrid":  variadic("meshgrid", 0),
+		"einsum":    variadic("einsum", 1),
+		"embedding": embedding,
 		"batch_norm.train": func(r *runner, args []any, kw map[string]any) ([]any, error) {
 			return r.op("batch_norm", []any{args[0], nil, nil, args[1], args[2], true}, kw)
 		},
@@ -56,8 +70,7 @@ func extremum(reduce, pair string) adapter {
 
 // unfold is Tensor.unfold(dimension, size, step) or the windows of an image.
 func unfold(r *runner, args []any, kw map[string]any) ([]any, error) {
-	_, windows := kw["kernel_size"]
-	if x := args[0].(*torch.Tensor); windows || len(args) > 1 && len(args) < 4 && x.Dim() >= 3 && len(kw) > 0 {
+	if _, windows := kw["kernel_size"]; windows || len(args) == 5 {
 		return r.op("im2col", args, kw)
 	}
 	return r.op("unfold", args, kw)
@@ -171,4 +184,194 @@ func indexPut(r *runner, args []any, kw map[string]any) ([]any, error) {
 		args[1] = []any{args[1]}
 	}
 	return r.op("index_put", args, kw)
+}
+
+// sizes gathers ints given one by one.
+func sizes(name string) adapter {
+	return func(r *runner, args []any, kw map[string]any) ([]any, error) {
+		if len(args) > 1 {
+			if _, ok := args[1].(int); ok {
+				args = []any{args[0], args[1:]}
+			}
+		}
+		return r.op(name, args, kw)
+	}
+}
+
+// clampCall is clamp with numbers or with tensors.
+func clampCall(r *runner, args []any, kw map[string]any) ([]any, error) {
+	for _, a := range args[1:] {
+		if _, ok := a.(*torch.Tensor); ok {
+			return r.op("clamp.Tensor", args, kw)
+		}
+	}
+	for _, a := range kw {
+		if _, ok := a.(*torch.Tensor); ok {
+			return r.op("clamp.Tensor", args, kw)
+		}
+	}
+	return r.op("clamp", args, kw)
+}
+
+// unbiased turns the old flag of variances into a correction.
+func unbiased(name string) adapter {
+	set := func(kw map[string]any, on any) {
+		kw["correction"] = 0
+		if b, _ := on.(bool); b {
+			kw["correction"] = 1
+		}
+	}
+	return func(r *runner, args []any, kw map[string]any) ([]any, error) {
+		for i := 1; i < len(args); i++ {
+			b, ok := args[i].(bool)
+			if !ok {
+				continue
+			}
+			set(kw, b)
+			if i+1 < len(args) {
+				kw["keepdim"] = args[i+1]
+			}
+			args = args[:i]
+		}
+		if u, ok := kw["unbiased"]; ok {
+			delete(kw, "unbiased")
+			set(kw, u)
+		}
+		return r.op(name, args, kw)
+	}
+}
+
+// scalars replaces 0-dim tensors by their values.
+func scalars(name string) adapter {
+	return func(r *runner, args []any, kw map[string]any) ([]any, error) {
+		plain := func(a any) any {
+			t, ok := a.(*torch.Tensor)
+			switch {
+			case !ok || t.Dim() != 0:
+				return a
+			case t.DType().IsFloat():
+				return t.Item()
+			}
+			return t.ItemInt()
+		}
+		for i := range args {
+			args[i] = plain(args[i])
+		}
+		for k := range kw {
+			kw[k] = plain(kw[k])
+		}
+		return r.op(name, args, kw)
+	}
+}
+
+// withIndices is a pooling that may return where its results come from.
+func withIndices(name string, flag int) adapter {
+	return func(r *runner, args []any, kw map[string]any) ([]any, error) {
+		on, _ := kw["return_indices"].(bool)
+		delete(kw, "return_indices")
+		if len(args) > flag {
+			on, _ = args[flag].(bool)
+			args = args[:flag]
+		}
+		if on {
+			return r.op(name+"_with_indices", args, kw)
+		}
+		return r.op(name, args, kw)
+	}
+}
+
+// swapped calls a binary operator with its operands exchanged.
+func swapped(name string) adapter {
+	return func(r *runner, args []any, kw map[string]any) ([]any, error) {
+		return r.op(name, []any{args[1], args[0]}, kw)
+	}
+}
+
+// cast is a method that converts: double, long, ...
+func cast(d ops.DType) adapter {
+	return func(r *runner, args []any, kw map[string]any) ([]any, error) {
+		named := map[string]any{"dtype": d}
+		if f, ok := kw["memory_format"]; ok {
+			named["memory_format"] = f
+		}
+		return r.op("to", args[:1], named)
+	}
+}
+
+// overList maps an operator over a list of tensors, or calls it for one.
+func overList(name string) adapter {
+	return func(r *runner, args []any, kw map[string]any) ([]any, error) {
+		list, ok := args[0].([]any)
+		if !ok && len(args) == 1 {
+			return r.op(name, args, kw)
+		}
+		if !ok {
+			list = args
+		}
+		var out []any
+		for _, x := range list {
+			v, err := r.op(name, []any{x}, kw)
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, v...)
+		}
+		return out, nil
+	}
+}
+
+// copied is a view operator followed by a copy.
+func copied(name string) adapter {
+	return func(r *runner, args []any, kw map[string]any) ([]any, error) {
+		views, err := renamedList(name)(r, args, kw)
+		if err != nil {
+			return nil, err
+		}
+		r.row = nil
+		out := make([]any, len(views))
+		for i, v := range views {
+			out[i] = r.backend.Call(mustLookup("clone"), []ops.Arg{v, nil})[0]
+		}
+		return out, nil
+	}
+}
+
+func mustLookup(name string) *ops.Op {
+	row, ok := ops.Lookup(name)
+	if !ok {
+		panic("oracle: no operator " + name)
+	}
+	return row
+}
+
+// renamedList is renamed for functions that take their ints one by one.
+func renamedList(name string) adapter {
+	return func(r *runner, args []any, kw map[string]any) ([]any, error) { return r.op(name, args, kw) }
+}
+
+func diagonalCall(r *runner, args []any, kw map[string]any) ([]any, error) {
+	for k, v := range map[string]any{"dim1": -2, "dim2": -1} {
+		if _, ok := kw[k]; !ok {
+			kw[k] = v
+		}
+	}
+	return r.op("diagonal", args, kw)
+}
+
+func crossCall(r *runner, args []any, kw map[string]any) ([]any, error) {
+	if _, ok := kw["dim"]; !ok && len(args) < 3 {
+		kw["dim"] = -1
+	}
+	return r.op("cross", args, kw)
+}
+
+// resized is interpolate under its older names.
+func resized(mode string, corners any) adapter {
+	return func(r *runner, args []any, kw map[string]any) ([]any, error) {
+		kw["mode"] = mode
+		if corners != nil {
+			kw["align_corners"] = corners
+		}
+		return r.op("interpolate", args, kw)
+	}
 }

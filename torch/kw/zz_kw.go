@@ -4,6 +4,9 @@ package kw
 
 import "tcdbg/torch"
 
+// Stacklevel is the keyword _stacklevel.
+func Stacklevel(value int) torch.Option { return torch.Option{Name: "_stacklevel", Value: value} }
+
 // A is the keyword a.
 func A(value float64) torch.Option { return torch.Option{Name: "a", Value: value} }
 
@@ -28,6 +31,9 @@ func Alpha(value any) torch.Option { return torch.Option{Name: "alpha", Value: v
 // Amsgrad is the keyword amsgrad.
 func Amsgrad(value bool) torch.Option { return torch.Option{Name: "amsgrad", Value: value} }
 
+// Anchor is the keyword anchor.
+func Anchor(value *torch.Tensor) torch.Option { return torch.Option{Name: "anchor", Value: value} }
+
 // Antialias is the keyword antialias.
 func Antialias(value bool) torch.Option { return torch.Option{Name: "antialias", Value: value} }
 
@@ -37,6 +43,12 @@ func Append(value any) torch.Option { return torch.Option{Name: "append", Value:
 // Approximate is the keyword approximate.
 func Approximate(value string) torch.Option { return torch.Option{Name: "approximate", Value: value} }
 
+// AssumeUnique is the keyword assume_unique.
+func AssumeUnique(value bool) torch.Option { return torch.Option{Name: "assume_unique", Value: value} }
+
+// Atol is the keyword atol.
+func Atol(value float64) torch.Option { return torch.Option{Name: "atol", Value: value} }
+
 // AttnMask is the keyword attn_mask.
 func AttnMask(value *torch.Tensor) torch.Option { return torch.Option{Name: "attn_mask", Value: value} }
 
@@ -45,11 +57,17 @@ func AverageAttnWeights(value bool) torch.Option {
 	return torch.Option{Name: "average_attn_weights", Value: value}
 }
 
+// Aweights is the keyword aweights.
+func Aweights(value *torch.Tensor) torch.Option { return torch.Option{Name: "aweights", Value: value} }
+
 // B is the keyword b.
 func B(value float64) torch.Option { return torch.Option{Name: "b", Value: value} }
 
 // Backend is the keyword backend.
 func Backend(value any) torch.Option { return torch.Option{Name: "backend", Value: value} }
+
+// Base is the keyword base.
+func Base(value any) torch.Option { return torch.Option{Name: "base", Value: value} }
 
 // Batch1 is the keyword batch1.
 func Batch1(value *torch.Tensor) torch.Option { return torch.Option{Name: "batch1", Value: value} }
@@ -88,6 +106,9 @@ func Centered(value bool) torch.Option { return torch.Option{Name: "centered", V
 
 // Chunks is the keyword chunks.
 func Chunks(value int) torch.Option { return torch.Option{Name: "chunks", Value: value} }
+
+// Col is the keyword col.
+func Col(value int) torch.Option { return torch.Option{Name: "col", Value: value} }
 
 // ComputeMode is the keyword compute_mode.
 func ComputeMode(value string) torch.Option { return torch.Option{Name: "compute_mode", Value: value} }
@@ -158,6 +179,12 @@ func Dimension(value int) torch.Option { return torch.Option{Name: "dimension", 
 // Dims is the keyword dims.
 func Dims(value []int) torch.Option { return torch.Option{Name: "dims", Value: value} }
 
+// DimsOther is the keyword dims_other.
+func DimsOther(value []int) torch.Option { return torch.Option{Name: "dims_other", Value: value} }
+
+// DimsSelf is the keyword dims_self.
+func DimsSelf(value []int) torch.Option { return torch.Option{Name: "dims_self", Value: value} }
+
 // Disable is the keyword disable.
 func Disable(value bool) torch.Option { return torch.Option{Name: "disable", Value: value} }
 
@@ -183,8 +210,14 @@ func DropoutP(value float64) torch.Option { return torch.Option{Name: "dropout_p
 // Dtype is the keyword dtype.
 func Dtype(value torch.DType) torch.Option { return torch.Option{Name: "dtype", Value: value} }
 
+// Dx is the keyword dx.
+func Dx(value any) torch.Option { return torch.Option{Name: "dx", Value: value} }
+
 // Dynamic is the keyword dynamic.
 func Dynamic(value any) torch.Option { return torch.Option{Name: "dynamic", Value: value} }
+
+// Elements is the keyword elements.
+func Elements(value any) torch.Option { return torch.Option{Name: "elements", Value: value} }
 
 // ElementwiseAffine is the keyword elementwise_affine.
 func ElementwiseAffine(value bool) torch.Option {
@@ -205,6 +238,9 @@ func EndFactor(value float64) torch.Option { return torch.Option{Name: "end_fact
 
 // Eps is the keyword eps.
 func Eps(value float64) torch.Option { return torch.Option{Name: "eps", Value: value} }
+
+// EqualNan is the keyword equal_nan.
+func EqualNan(value bool) torch.Option { return torch.Option{Name: "equal_nan", Value: value} }
 
 // Equation is the keyword equation.
 func Equation(value string) torch.Option { return torch.Option{Name: "equation", Value: value} }
@@ -232,8 +268,14 @@ func FillValue(value any) torch.Option { return torch.Option{Name: "fill_value",
 // From is the keyword from.
 func From(value float64) torch.Option { return torch.Option{Name: "from", Value: value} }
 
+// Full is the keyword full.
+func Full(value bool) torch.Option { return torch.Option{Name: "full", Value: value} }
+
 // Fullgraph is the keyword fullgraph.
 func Fullgraph(value bool) torch.Option { return torch.Option{Name: "fullgraph", Value: value} }
+
+// Fweights is the keyword fweights.
+func Fweights(value *torch.Tensor) torch.Option { return torch.Option{Name: "fweights", Value: value} }
 
 // Gain is the keyword gain.
 func Gain(value float64) torch.Option { return torch.Option{Name: "gain", Value: value} }
@@ -272,6 +314,9 @@ func Implicit(value bool) torch.Option { return torch.Option{Name: "implicit", V
 // IncludeSelf is the keyword include_self.
 func IncludeSelf(value bool) torch.Option { return torch.Option{Name: "include_self", Value: value} }
 
+// Increasing is the keyword increasing.
+func Increasing(value bool) torch.Option { return torch.Option{Name: "increasing", Value: value} }
+
 // Index is the keyword index.
 func Index(value any) torch.Option { return torch.Option{Name: "index", Value: value} }
 
@@ -280,6 +325,11 @@ func Indexing(value string) torch.Option { return torch.Option{Name: "indexing",
 
 // Indices is the keyword indices.
 func Indices(value any) torch.Option { return torch.Option{Name: "indices", Value: value} }
+
+// IndicesOrSections is the keyword indices_or_sections.
+func IndicesOrSections(value []int) torch.Option {
+	return torch.Option{Name: "indices_or_sections", Value: value}
+}
 
 // InitialAccumulatorValue is the keyword initial_accumulator_value.
 func InitialAccumulatorValue(value float64) torch.Option {
@@ -297,6 +347,9 @@ func Input1(value *torch.Tensor) torch.Option { return torch.Option{Name: "input
 
 // Input2 is the keyword input2.
 func Input2(value *torch.Tensor) torch.Option { return torch.Option{Name: "input2", Value: value} }
+
+// Invert is the keyword invert.
+func Invert(value bool) torch.Option { return torch.Option{Name: "invert", Value: value} }
 
 // IsCausal is the keyword is_causal.
 func IsCausal(value bool) torch.Option { return torch.Option{Name: "is_causal", Value: value} }
@@ -343,6 +396,9 @@ func LayerNormEps(value float64) torch.Option {
 // Length is the keyword length.
 func Length(value int) torch.Option { return torch.Option{Name: "length", Value: value} }
 
+// LogInput is the keyword log_input.
+func LogInput(value bool) torch.Option { return torch.Option{Name: "log_input", Value: value} }
+
 // LogTarget is the keyword log_target.
 func LogTarget(value bool) torch.Option { return torch.Option{Name: "log_target", Value: value} }
 
@@ -364,6 +420,9 @@ func Margin(value float64) torch.Option { return torch.Option{Name: "margin", Va
 // Mask is the keyword mask.
 func Mask(value *torch.Tensor) torch.Option { return torch.Option{Name: "mask", Value: value} }
 
+// Mat is the keyword mat.
+func Mat(value *torch.Tensor) torch.Option { return torch.Option{Name: "mat", Value: value} }
+
 // Mat1 is the keyword mat1.
 func Mat1(value *torch.Tensor) torch.Option { return torch.Option{Name: "mat1", Value: value} }
 
@@ -384,6 +443,9 @@ func MaxVal(value any) torch.Option { return torch.Option{Name: "max_val", Value
 
 // Maximize is the keyword maximize.
 func Maximize(value bool) torch.Option { return torch.Option{Name: "maximize", Value: value} }
+
+// Maxnorm is the keyword maxnorm.
+func Maxnorm(value any) torch.Option { return torch.Option{Name: "maxnorm", Value: value} }
 
 // Mean is the keyword mean.
 func Mean(value float64) torch.Option { return torch.Option{Name: "mean", Value: value} }
@@ -427,7 +489,7 @@ func Mode(value string) torch.Option { return torch.Option{Name: "mode", Value: 
 func Momentum(value float64) torch.Option { return torch.Option{Name: "momentum", Value: value} }
 
 // N is the keyword n.
-func N(value int) torch.Option { return torch.Option{Name: "n", Value: value} }
+func N(value any) torch.Option { return torch.Option{Name: "n", Value: value} }
 
 // Name is the keyword name.
 func Name(value string) torch.Option { return torch.Option{Name: "name", Value: value} }
@@ -437,6 +499,9 @@ func Nan(value float64) torch.Option { return torch.Option{Name: "nan", Value: v
 
 // NeedWeights is the keyword need_weights.
 func NeedWeights(value bool) torch.Option { return torch.Option{Name: "need_weights", Value: value} }
+
+// Negative is the keyword negative.
+func Negative(value *torch.Tensor) torch.Option { return torch.Option{Name: "negative", Value: value} }
 
 // NegativeSlope is the keyword negative_slope.
 func NegativeSlope(value any) torch.Option { return torch.Option{Name: "negative_slope", Value: value} }
@@ -531,6 +596,9 @@ func PosWeight(value *torch.Tensor) torch.Option {
 // Posinf is the keyword posinf.
 func Posinf(value float64) torch.Option { return torch.Option{Name: "posinf", Value: value} }
 
+// Positive is the keyword positive.
+func Positive(value *torch.Tensor) torch.Option { return torch.Option{Name: "positive", Value: value} }
+
 // Prepend is the keyword prepend.
 func Prepend(value any) torch.Option { return torch.Option{Name: "prepend", Value: value} }
 
@@ -592,6 +660,12 @@ func RoundingMode(value string) torch.Option {
 	return torch.Option{Name: "rounding_mode", Value: value}
 }
 
+// Row is the keyword row.
+func Row(value int) torch.Option { return torch.Option{Name: "row", Value: value} }
+
+// Rtol is the keyword rtol.
+func Rtol(value float64) torch.Option { return torch.Option{Name: "rtol", Value: value} }
+
 // RunningMean is the keyword running_mean.
 func RunningMean(value *torch.Tensor) torch.Option {
 	return torch.Option{Name: "running_mean", Value: value}
@@ -601,6 +675,9 @@ func RunningMean(value *torch.Tensor) torch.Option {
 func RunningVar(value *torch.Tensor) torch.Option {
 	return torch.Option{Name: "running_var", Value: value}
 }
+
+// S is the keyword s.
+func S(value any) torch.Option { return torch.Option{Name: "s", Value: value} }
 
 // Scale is the keyword scale.
 func Scale(value float64) torch.Option { return torch.Option{Name: "scale", Value: value} }
@@ -706,6 +783,9 @@ func Strict(value bool) torch.Option { return torch.Option{Name: "strict", Value
 // Stride is the keyword stride.
 func Stride(value any) torch.Option { return torch.Option{Name: "stride", Value: value} }
 
+// Swap is the keyword swap.
+func Swap(value bool) torch.Option { return torch.Option{Name: "swap", Value: value} }
+
 // TMax is the keyword t_max.
 func TMax(value int) torch.Option { return torch.Option{Name: "t_max", Value: value} }
 
@@ -723,6 +803,9 @@ func Tensor2(value *torch.Tensor) torch.Option { return torch.Option{Name: "tens
 
 // Tensors is the keyword tensors.
 func Tensors(value []*torch.Tensor) torch.Option { return torch.Option{Name: "tensors", Value: value} }
+
+// TestElements is the keyword test_elements.
+func TestElements(value any) torch.Option { return torch.Option{Name: "test_elements", Value: value} }
 
 // TgtIsCausal is the keyword tgt_is_causal.
 func TgtIsCausal(value bool) torch.Option { return torch.Option{Name: "tgt_is_causal", Value: value} }
@@ -769,11 +852,17 @@ func Value(value any) torch.Option { return torch.Option{Name: "value", Value: v
 // Values is the keyword values.
 func Values(value *torch.Tensor) torch.Option { return torch.Option{Name: "values", Value: value} }
 
+// Var is the keyword var.
+func Var(value any) torch.Option { return torch.Option{Name: "var", Value: value} }
+
 // Vdim is the keyword vdim.
 func Vdim(value int) torch.Option { return torch.Option{Name: "vdim", Value: value} }
 
 // Vec is the keyword vec.
 func Vec(value *torch.Tensor) torch.Option { return torch.Option{Name: "vec", Value: value} }
+
+// Vec1 is the keyword vec1.
+func Vec1(value *torch.Tensor) torch.Option { return torch.Option{Name: "vec1", Value: value} }
 
 // Vec2 is the keyword vec2.
 func Vec2(value *torch.Tensor) torch.Option { return torch.Option{Name: "vec2", Value: value} }
@@ -787,8 +876,14 @@ func WeightDecay(value float64) torch.Option { return torch.Option{Name: "weight
 // Weights is the keyword weights.
 func Weights(value *torch.Tensor) torch.Option { return torch.Option{Name: "weights", Value: value} }
 
+// X is the keyword x.
+func X(value *torch.Tensor) torch.Option { return torch.Option{Name: "x", Value: value} }
+
 // X1 is the keyword x1.
 func X1(value *torch.Tensor) torch.Option { return torch.Option{Name: "x1", Value: value} }
 
 // X2 is the keyword x2.
 func X2(value *torch.Tensor) torch.Option { return torch.Option{Name: "x2", Value: value} }
+
+// Y is the keyword y.
+func Y(value *torch.Tensor) torch.Option { return torch.Option{Name: "y", Value: value} }

@@ -87,22 +87,6 @@ func (c *KVCache) update(layer int, k, v *torch.Tensor) (keys, values *torch.Ten
 	return c.Keys[layer], c.Values[layer]
 }
 
-// normal draws the weights of a module anew as transformers does: normal
-// numbers for matrices, zero biases.
-func normal(std float64, module any) {
-	nn.Apply(module, func(part any) {
-		switch m := part.(type) {
-		case *nn.Linear:
-			nn.Normal_(m.Weight, 0, std)
-			if m.Bias != nil {
-				nn.Zeros_(m.Bias)
-			}
-		case *nn.Embedding:
-			nn.Normal_(m.Weight, 0, std)
-		}
-	})
-}
-
 // gelu is GELU, exact ("none") or by tanh ("tanh").
 func gelu(x *torch.Tensor, approximate string) *torch.Tensor {
 	return F.Gelu(x, kw.Approximate(approximate))

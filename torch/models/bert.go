@@ -39,7 +39,7 @@ func NewBertModel(c BertConfig) *BertModel {
 	for range c.NumHiddenLayers {
 		m.Encoder.Layer = append(m.Encoder.Layer, newBertLayer(c))
 	}
-	normal(c.InitializerRange, m)
+	initWeights(m, c.InitializerRange, nil)
 	return m
 }
 

@@ -32,9 +32,21 @@ type GPT2LMHeadModel struct {
 
 // NewGPT2LMHeadModel makes a GPT-2 with weights drawn anew.
 func NewGPT2LMHeadModel(c GPT2Config) *GPT2LMHeadModel {
-	t := newGPT2Model(c)
-	head := &nn.Linear{Weight: t.Wte.Weight, InFeatures: c.NEmbd, OutFeatures: c.VocabSize}
-	return &GPT2LMHeadModel{t, head}
+	m := &GPT2LMHeadModel{newGPT2Model(c), nn.NewLinear(c.NEmbd, c.VocabSize, kw.Bias(false))}
+	residual := c.InitializerRange / math.Sqrt(2*float64(c.NLayer)) // layers that add to the residual are scaled by the depth
+	initWeights(m, c.InitializerRange, func(part any) {
+		switch p := part.(type) {
+		case *Conv1D:
+			nn.Normal_(p.Weight, 0, c.InitializerRange)
+			nn.Zeros_(p.Bias)
+		case *GPT2Attention:
+			nn.Normal_(p.CProj.Weight, 0, residual)
+		case *GPT2MLP:
+			nn.Normal_(p.CProj.Weight, 0, residual)
+		}
+	})
+	m.LmHead.Weight = m.Transformer.Wte.Weight
+	return m
 }
 
 // Forward takes int64[batch, time] token ids to logits,
@@ -65,7 +77,6 @@ func newGPT2Model(c GPT2Config) *GPT2Model {
 	for range c.NLayer {
 		m.H = append(m.H, newGPT2Block(c))
 	}
-	normal(c.InitializerRange, m)
 	return m
 }
 
@@ -114,13 +125,10 @@ type GPT2Attention struct {
 
 func newGPT2Attention(c GPT2Config) *GPT2Attention {
 	return &GPT2Attention{
-		CAttn: NewConv1D(3*c.NEmbd, c.NEmbd, c.InitializerRange), CProj: NewConv1D(c.NEmbd, c.NEmbd, residualStd(c)),
+		CAttn: NewConv1D(3*c.NEmbd, c.NEmbd), CProj: NewConv1D(c.NEmbd, c.NEmbd),
 		AttnDropout: nn.NewDropout(c.AttnPdrop), ResidDropout: nn.NewDropout(c.ResidPdrop), heads: c.NHead,
 	}
 }
-
-// residualStd scales the layers that add to the residual by the depth.
-func residualStd(c GPT2Config) float64 { return c.InitializerRange / math.Sqrt(2*float64(c.NLayer)) }
 
 func (a *GPT2Attention) forward(x, mask *torch.Tensor, cache *KVCache, layer int) *torch.Tensor {
 	qkv, width := a.CAttn.Forward(x), x.Size(2)
@@ -139,7 +147,7 @@ type GPT2MLP struct {
 }
 
 func newGPT2MLP(c GPT2Config) *GPT2MLP {
-	return &GPT2MLP{NewConv1D(4*c.NEmbd, c.NEmbd, c.InitializerRange), NewConv1D(c.NEmbd, 4*c.NEmbd, residualStd(c)), nn.NewDropout(c.ResidPdrop)}
+	return &GPT2MLP{NewConv1D(4*c.NEmbd, c.NEmbd), NewConv1D(c.NEmbd, 4*c.NEmbd), nn.NewDropout(c.ResidPdrop)}
 }
 
 // Forward applies the network.
@@ -151,9 +159,9 @@ func (m *GPT2MLP) Forward(x *torch.Tensor) *torch.Tensor {
 type Conv1D struct{ Weight, Bias *torch.Tensor }
 
 // NewConv1D makes a Conv1D whose weights are normal numbers.
-func NewConv1D(out, in int, std float64) *Conv1D {
+func NewConv1D(out, in int) *Conv1D {
 	c := &Conv1D{torch.Empty(in, out).RequiresGrad_(), torch.Zeros(out).RequiresGrad_()}
-	nn.Normal_(c.Weight, 0, std)
+	nn.Normal_(c.Weight, 0, 0.02)
 	return c
 }
 

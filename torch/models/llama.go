@@ -38,7 +38,7 @@ type LlamaForCausalLM struct {
 // kw.Device (on "meta" it takes no memory).
 func NewLlamaForCausalLM(c LlamaConfig, opts ...torch.Option) *LlamaForCausalLM {
 	m := &LlamaForCausalLM{newLlamaModel(c, opts), linear(c.HiddenSize, c.VocabSize, opts)}
-	normal(c.InitializerRange, m)
+	initWeights(m, c.InitializerRange, nil)
 	return m
 }
 

@@ -33,9 +33,19 @@ type T5EncoderModel struct {
 
 // NewT5EncoderModel makes an encoder with weights drawn anew.
 func NewT5EncoderModel(c T5Config) *T5EncoderModel {
-	shared := nn.NewEmbedding(c.VocabSize, c.DModel)
-	nn.Normal_(shared.Weight, 0, c.InitializerFactor)
-	return &T5EncoderModel{shared, newT5Stack(c, shared)}
+	m := &T5EncoderModel{nn.NewEmbedding(c.VocabSize, c.DModel), newT5Stack(c)}
+	initWeights(m, c.InitializerFactor, func(part any) {
+		switch p := part.(type) {
+		case *T5DenseActDense:
+			p.init(c)
+		case *T5Attention:
+			p.init(c)
+		case *T5EncoderModel:
+			nn.Normal_(p.Shared.Weight, 0, c.InitializerFactor)
+		}
+	})
+	m.Encoder.EmbedTokens = m.Shared
+	return m
 }
 
 // Forward takes int64[batch, time] token ids to the last hidden state,
@@ -50,8 +60,8 @@ type T5Stack struct {
 	Dropout        *nn.Dropout
 }
 
-func newT5Stack(c T5Config, embed *nn.Embedding) *T5Stack {
-	s := &T5Stack{EmbedTokens: embed, FinalLayerNorm: NewRMSNorm(c.DModel, c.LayerNormEpsilon), Dropout: nn.NewDropout(c.DropoutRate)}
+func newT5Stack(c T5Config) *T5Stack {
+	s := &T5Stack{EmbedTokens: nn.NewEmbedding(c.VocabSize, c.DModel), FinalLayerNorm: NewRMSNorm(c.DModel, c.LayerNormEpsilon), Dropout: nn.NewDropout(c.DropoutRate)}
 	for i := range c.NumLayers {
 		s.Block = append(s.Block, newT5Block(c, i == 0))
 	}
@@ -116,10 +126,12 @@ type T5DenseActDense struct {
 }
 
 func newT5DenseActDense(c T5Config) *T5DenseActDense {
-	d := &T5DenseActDense{linear(c.DModel, c.DFf, nil), linear(c.DFf, c.DModel, nil), nn.NewDropout(c.DropoutRate)}
+	return &T5DenseActDense{linear(c.DModel, c.DFf, nil), linear(c.DFf, c.DModel, nil), nn.NewDropout(c.DropoutRate)}
+}
+
+func (d *T5DenseActDense) init(c T5Config) {
 	nn.Normal_(d.Wi.Weight, 0, c.InitializerFactor/math.Sqrt(float64(c.DModel)))
 	nn.Normal_(d.Wo.Weight, 0, c.InitializerFactor/math.Sqrt(float64(c.DFf)))
-	return d
 }
 
 // Forward applies the network.
@@ -142,16 +154,21 @@ func newT5Attention(c T5Config, first bool) *T5Attention {
 		Q: linear(c.DModel, inner, nil), K: linear(c.DModel, inner, nil), V: linear(c.DModel, inner, nil),
 		O: linear(inner, c.DModel, nil), Dropout: nn.NewDropout(c.DropoutRate), config: c,
 	}
+	if first {
+		a.RelativeAttentionBias = nn.NewEmbedding(c.RelativeAttentionNumBuckets, c.NumHeads)
+	}
+	return a
+}
+
+func (a *T5Attention) init(c T5Config) {
 	std := c.InitializerFactor / math.Sqrt(float64(c.DModel))
 	nn.Normal_(a.Q.Weight, 0, std/math.Sqrt(float64(c.DKv)))
 	nn.Normal_(a.K.Weight, 0, std)
 	nn.Normal_(a.V.Weight, 0, std)
-	nn.Normal_(a.O.Weight, 0, c.InitializerFactor/math.Sqrt(float64(inner)))
-	if first {
-		a.RelativeAttentionBias = nn.NewEmbedding(c.RelativeAttentionNumBuckets, c.NumHeads)
+	nn.Normal_(a.O.Weight, 0, c.InitializerFactor/math.Sqrt(float64(c.NumHeads*c.DKv)))
+	if a.RelativeAttentionBias != nil {
 		nn.Normal_(a.RelativeAttentionBias.Weight, 0, std)
 	}
-	return a
 }
 
 func (a *T5Attention) forward(x, bias *torch.Tensor) *torch.Tensor {

@@ -40,7 +40,14 @@ func (e *Embedding) setPadding(i int) {
 		i += e.NumEmbeddings
 	}
 	e.paddingIdx, e.padding = i, true
-	torch.NoGrad(func() { e.Weight.Select(0, i).Zero_() })
+	e.ZeroPadding()
+}
+
+// ZeroPadding zeroes the row of the padding index, if there is one.
+func (e *Embedding) ZeroPadding() {
+	if e.padding {
+		torch.NoGrad(func() { e.Weight.Select(0, e.paddingIdx).Zero_() })
+	}
 }
 
 // Forward looks up integers of any shape.

@@ -204,13 +204,18 @@ func setTraining(module any, on bool) {
 	})
 }
 
-// Apply calls f for every part of a module, children before parents.
+// Apply calls f for every part of a module, children in order and before their
+// parents.
 func Apply(module any, f func(part any)) {
-	var parts []any
-	Walk(module, func(_ string, part any) { parts = append(parts, part) })
-	for i := len(parts) - 1; i >= 0; i-- {
-		f(parts[i])
+	if _, isTensor := module.(*torch.Tensor); isTensor {
+		return
 	}
+	for _, p := range parts(module) {
+		if p.Value != nil {
+			Apply(p.Value, f)
+		}
+	}
+	f(module)
 }
 
 // ZeroGrad clears the gradients of all parameters.

@@ -69,6 +69,11 @@ func BatchNorm(input *torch.Tensor, runningMean *torch.Tensor, runningVar *torch
 	return torch.Functional1("batch_norm", opts, input, runningMean, runningVar)
 }
 
+// Bilinear is torch.nn.functional.bilinear(Tensor input1, Tensor input2, Tensor weight, Tensor? bias=None) -> Tensor.
+func Bilinear(input1 *torch.Tensor, input2 *torch.Tensor, weight *torch.Tensor, opts ...torch.Option) *torch.Tensor {
+	return torch.Functional1("bilinear", opts, input1, input2, weight)
+}
+
 // BinaryCrossEntropy is torch.nn.functional.binary_cross_entropy(Tensor input, Tensor target, Tensor? weight=None, bool? size_average=None, bool? reduce=None, str reduction='mean') -> Tensor.
 func BinaryCrossEntropy(input *torch.Tensor, target *torch.Tensor, opts ...torch.Option) *torch.Tensor {
 	return torch.Functional1("binary_cross_entropy", opts, input, target)
@@ -124,6 +129,11 @@ func ConvTranspose3d(input *torch.Tensor, weight *torch.Tensor, opts ...torch.Op
 	return torch.Functional1("conv_transpose3d", opts, input, weight)
 }
 
+// CosineEmbeddingLoss is torch.nn.functional.cosine_embedding_loss(Tensor input1, Tensor input2, Tensor target, float margin=0, bool? size_average=None, bool? reduce=None, str reduction='mean') -> Tensor.
+func CosineEmbeddingLoss(input1 *torch.Tensor, input2 *torch.Tensor, target *torch.Tensor, opts ...torch.Option) *torch.Tensor {
+	return torch.Functional1("cosine_embedding_loss", opts, input1, input2, target)
+}
+
 // CosineSimilarity is torch.nn.functional.cosine_similarity(Tensor x1, Tensor x2, int dim=1, float eps=1e-08) -> Tensor.
 func CosineSimilarity(x1 *torch.Tensor, x2 *torch.Tensor, opts ...torch.Option) *torch.Tensor {
 	return torch.Functional1("cosine_similarity", opts, x1, x2)
@@ -147,6 +157,11 @@ func Elu(input *torch.Tensor, opts ...torch.Option) *torch.Tensor {
 // Embedding is torch.nn.functional.embedding(Tensor input, Tensor weight, int? padding_idx=None, float? max_norm=None, float norm_type=2.0, bool scale_grad_by_freq=False, bool sparse=False) -> Tensor.
 func Embedding(input *torch.Tensor, weight *torch.Tensor, opts ...torch.Option) *torch.Tensor {
 	return torch.Functional1("embedding", opts, input, weight)
+}
+
+// GaussianNllLoss is torch.nn.functional.gaussian_nll_loss(Tensor input, Tensor target, Operand var, bool full=False, float eps=1e-06, str reduction='mean') -> Tensor.
+func GaussianNllLoss(input *torch.Tensor, target *torch.Tensor, var_ any, opts ...torch.Option) *torch.Tensor {
+	return torch.Functional1("gaussian_nll_loss", opts, input, target, var_)
 }
 
 // Gelu is torch.nn.functional.gelu(Tensor input, *, str approximate='none') -> Tensor.
@@ -187,6 +202,11 @@ func Hardswish(input *torch.Tensor, opts ...torch.Option) *torch.Tensor {
 // Hardtanh is torch.nn.functional.hardtanh(Tensor input, Scalar min_val=-1.0, Scalar max_val=1.0, bool inplace=False) -> Tensor.
 func Hardtanh(input *torch.Tensor, opts ...torch.Option) *torch.Tensor {
 	return torch.Functional1("hardtanh", opts, input)
+}
+
+// HingeEmbeddingLoss is torch.nn.functional.hinge_embedding_loss(Tensor input, Tensor target, float margin=1.0, bool? size_average=None, bool? reduce=None, str reduction='mean') -> Tensor.
+func HingeEmbeddingLoss(input *torch.Tensor, target *torch.Tensor, opts ...torch.Option) *torch.Tensor {
+	return torch.Functional1("hinge_embedding_loss", opts, input, target)
 }
 
 // HuberLoss is torch.nn.functional.huber_loss(Tensor input, Tensor target, str reduction='mean', float delta=1.0, Tensor? weight=None) -> Tensor.
@@ -294,6 +314,11 @@ func MseLoss(input *torch.Tensor, target *torch.Tensor, opts ...torch.Option) *t
 	return torch.Functional1("mse_loss", opts, input, target)
 }
 
+// MultilabelSoftMarginLoss is torch.nn.functional.multilabel_soft_margin_loss(Tensor input, Tensor target, Tensor? weight=None, bool? size_average=None, bool? reduce=None, str reduction='mean') -> Tensor.
+func MultilabelSoftMarginLoss(input *torch.Tensor, target *torch.Tensor, opts ...torch.Option) *torch.Tensor {
+	return torch.Functional1("multilabel_soft_margin_loss", opts, input, target)
+}
+
 // NllLoss is torch.nn.functional.nll_loss(Tensor input, Tensor target, Tensor? weight=None, bool? size_average=None, int ignore_index=-100, bool? reduce=None, str reduction='mean') -> Tensor.
 func NllLoss(input *torch.Tensor, target *torch.Tensor, opts ...torch.Option) *torch.Tensor {
 	return torch.Functional1("nll_loss", opts, input, target)
@@ -327,6 +352,16 @@ func PixelShuffle(input *torch.Tensor, upscaleFactor int) *torch.Tensor {
 // PixelUnshuffle is torch.nn.functional.pixel_unshuffle(Tensor input, int downscale_factor) -> Tensor.
 func PixelUnshuffle(input *torch.Tensor, downscaleFactor int) *torch.Tensor {
 	return torch.Functional1("pixel_unshuffle", nil, input, downscaleFactor)
+}
+
+// PoissonNllLoss is torch.nn.functional.poisson_nll_loss(Tensor input, Tensor target, bool log_input=True, bool full=False, bool? size_average=None, float eps=1e-08, bool? reduce=None, str reduction='mean') -> Tensor.
+func PoissonNllLoss(input *torch.Tensor, target *torch.Tensor, opts ...torch.Option) *torch.Tensor {
+	return torch.Functional1("poisson_nll_loss", opts, input, target)
+}
+
+// Prelu is torch.nn.functional.prelu(Tensor input, Tensor weight) -> Tensor.
+func Prelu(input *torch.Tensor, weight *torch.Tensor) *torch.Tensor {
+	return torch.Functional1("prelu", nil, input, weight)
 }
 
 // Relu is torch.nn.functional.relu(Tensor self) -> Tensor.
@@ -374,9 +409,19 @@ func SmoothL1Loss(input *torch.Tensor, target *torch.Tensor, opts ...torch.Optio
 	return torch.Functional1("smooth_l1_loss", opts, input, target)
 }
 
+// SoftMarginLoss is torch.nn.functional.soft_margin_loss(Tensor input, Tensor target, bool? size_average=None, bool? reduce=None, str reduction='mean') -> Tensor.
+func SoftMarginLoss(input *torch.Tensor, target *torch.Tensor, opts ...torch.Option) *torch.Tensor {
+	return torch.Functional1("soft_margin_loss", opts, input, target)
+}
+
 // Softmax is torch.nn.functional.softmax(Tensor self, int dim, dtype? dtype=None) -> Tensor.
 func Softmax(self *torch.Tensor, dim int, opts ...torch.Option) *torch.Tensor {
 	return torch.Functional1("softmax", opts, self, dim)
+}
+
+// Softmin is torch.nn.functional.softmin(Tensor input, int dim, int _stacklevel=3, dtype? dtype=None) -> Tensor.
+func Softmin(input *torch.Tensor, dim int, opts ...torch.Option) *torch.Tensor {
+	return torch.Functional1("softmin", opts, input, dim)
 }
 
 // Softplus is torch.nn.functional.softplus(Tensor input, Scalar beta=1, Scalar threshold=20) -> Tensor.
@@ -407,4 +452,9 @@ func Tanhshrink(input *torch.Tensor) *torch.Tensor {
 // Threshold is torch.nn.functional.threshold(Tensor input, Scalar threshold, Scalar value, bool inplace=False) -> Tensor.
 func Threshold(input *torch.Tensor, threshold any, value any, opts ...torch.Option) *torch.Tensor {
 	return torch.Functional1("threshold", opts, input, threshold, value)
+}
+
+// TripletMarginLoss is torch.nn.functional.triplet_margin_loss(Tensor anchor, Tensor positive, Tensor negative, float margin=1.0, Scalar p=2, float eps=1e-06, bool swap=False, bool? size_average=None, bool? reduce=None, str reduction='mean') -> Tensor.
+func TripletMarginLoss(anchor *torch.Tensor, positive *torch.Tensor, negative *torch.Tensor, opts ...torch.Option) *torch.Tensor {
+	return torch.Functional1("triplet_margin_loss", opts, anchor, positive, negative)
 }
