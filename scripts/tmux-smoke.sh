@@ -43,6 +43,8 @@ for size in 80x24 160x50; do
 	tm send-keys -t smoke "?"
 	await "What did the program print?"
 	tm send-keys -t smoke Escape
+	sleep 0.3 # a key right behind Escape would count as one with Alt
+	await "hello from the program"
 	tm send-keys -t smoke q
 	await "code=0"
 	tm send-keys -t smoke "echo done=yes" Enter
