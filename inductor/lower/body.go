@@ -99,8 +99,15 @@ func (b *body) int(d ops.DType, i int64) int {
 	if d.IsFloat() {
 		return b.float(d, float64(i))
 	}
-	if d == ops.Bool && i != 0 {
-		i = 1
+	switch d { // as a cast wraps
+	case ops.Bool:
+		if i != 0 {
+			i = 1
+		}
+	case ops.Uint8:
+		i = int64(uint8(i))
+	case ops.Int32:
+		i = int64(int32(i))
 	}
 	return b.add(ir.Value{Op: ir.Const, DType: d, I: i})
 }
