@@ -4,6 +4,7 @@ import (
 	"compress/gzip"
 	"encoding/json"
 	"os"
+	"strings"
 
 	"tcdbg/torch"
 	"tcdbg/torch/models"
@@ -102,15 +103,25 @@ func FillState(m any) []nn.Named {
 	return state
 }
 
-// Deterministic is training mode without dropout.
-func Deterministic(m any) {
+// Recorded is training mode as the records were made: without dropout, but for
+// that of transformers' attention, which is no module there and stayed on. It
+// draws from the generator where making the model left it.
+func Recorded(m any) {
 	nn.Train(m)
-	nn.Walk(m, func(_ string, part any) {
-		switch p := part.(type) {
-		case *nn.Dropout:
+	nn.Walk(m, func(name string, part any) {
+		if p, ok := part.(*nn.Dropout); ok && !inAttention(name) {
 			p.SetTraining(false)
 		}
 	})
+}
+
+func inAttention(name string) bool {
+	for _, end := range []string{"attention.self.dropout", "attn.attn_dropout", "SelfAttention.dropout"} {
+		if strings.HasSuffix(name, end) {
+			return true
+		}
+	}
+	return false
 }
 
 // Loss is the mean square of an output.
