@@ -64,6 +64,15 @@ type Build struct {
 // Builds are the models of the records.
 func Builds() map[string]Build {
 	return map[string]Build{
+		"resnet18":           {Make: func() nn.Module { return models.ResNet18() }},
+		"resnet50":           {Make: func() nn.Module { return models.ResNet50() }, Slow: true},
+		"densenet121":        {Make: func() nn.Module { return models.DenseNet121() }, Slow: true},
+		"mobilenet_v3_small": {Make: func() nn.Module { return models.MobileNetV3Small() }},
+		"vit_b_16":           {Make: func() nn.Module { return models.ViTB16() }, Slow: true},
+		"vgg11":              {Make: func() nn.Module { return models.VGG11() }, Slow: true},
+		"efficientnet_b0":    {Make: func() nn.Module { return models.EfficientNetB0() }, Slow: true},
+		"squeezenet1_1":      {Make: func() nn.Module { return models.SqueezeNet1_1() }},
+		"convnext_tiny":      {Make: func() nn.Module { return models.ConvNeXtTiny() }, Slow: true},
 		"bert_base_2l": {Vocab: 30522, Make: func() nn.Module {
 			c := models.DefaultBertConfig()
 			c.NumHiddenLayers = 2
@@ -109,7 +118,10 @@ func FillState(m any) []nn.Named {
 func Recorded(m any) {
 	nn.Train(m)
 	nn.Walk(m, func(name string, part any) {
-		if p, ok := part.(*nn.Dropout); ok && !inAttention(name) {
+		switch p := part.(type) {
+		case *nn.Dropout:
+			p.SetTraining(inAttention(name))
+		case *models.StochasticDepth:
 			p.SetTraining(false)
 		}
 	})
