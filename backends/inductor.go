@@ -98,7 +98,7 @@ func (e *engine) compile(g *graph.Graph, r *tracer.Request) (aot.Runnable, error
 // checkMode refuses what is not honoured.
 func checkMode(mode string) error {
 	switch mode {
-	case "", "default", "reduce-overhead":
+	case "", "default":
 		return nil
 	}
 	return fmt.Errorf("inductor: mode %q is not supported yet", mode)
