@@ -1,6 +1,8 @@
 package torch
 
 import (
+	"errors"
+
 	"tcdbg/internal/ops"
 	"tcdbg/internal/sym"
 )
@@ -61,7 +63,9 @@ func composite(row *ops.Op, tape bool) bool {
 
 // checkRule runs the rule for its refusals alone.
 func checkRule(c *ops.Call) {
-	if _, err := c.Op.Meta(c); err != nil {
+	_, err := c.Op.Meta(c)
+	var unknown *ops.DataDependentError
+	if err != nil && !errors.As(err, &unknown) {
 		raise(c.Op, err)
 	}
 }

@@ -46,6 +46,9 @@ type iterator struct {
 // setTensor makes operand k the tensor t, broadcast to shape.
 func (it *iterator) setTensor(k int, t *Tensor, want DType, shape []int) {
 	o := &it.ops[k]
+	if len(shape) > maxDims {
+		tooManyDims(shape)
+	}
 	o.ptr, o.dtype, o.want = t.Ptr(), t.dtype, want
 	lead := len(shape) - len(t.shape)
 	es := t.dtype.Size()
@@ -56,6 +59,10 @@ func (it *iterator) setTensor(k int, t *Tensor, want DType, shape []int) {
 			o.stride[i] = t.stride[i-lead] * es
 		}
 	}
+}
+
+func tooManyDims(shape []int) {
+	fail("", "RuntimeError", "tensors of more than %d dimensions are not supported, but got one of %d", maxDims, len(shape))
 }
 
 // setNumber makes operand k a constant.

@@ -149,6 +149,9 @@ func copyElements(dst *Tensor, ptr unsafe.Pointer, src *Tensor) {
 	var it iterator
 	it.nops = 2
 	o := &it.ops[0]
+	if len(dst.shape) > maxDims {
+		tooManyDims(dst.shape)
+	}
 	o.ptr, o.dtype, o.want = ptr, dst.dtype, src.dtype
 	for i := range dst.shape {
 		o.stride[i] = dst.stride[i] * dst.dtype.Size()

@@ -135,6 +135,7 @@ func advancedRows() []*Op {
 			refuse(err)
 			x = b.expandIf(x, replaced(full, d, m.Shape[d]))
 			idx = b.expandIf(idx, replaced(full, d, im.Shape[d]))
+			idx = b.where(b.lt(idx, 0), b.add(idx, m.Shape[d]), idx)
 			return b.Emit(Gather, x, d, idx)
 		}),
 		composite(Take, "take", "(Tensor self, Tensor index) -> Tensor", 0, func(b B, c *Call) Value {

@@ -142,10 +142,11 @@ func tensorSplit(b B, c *Call) []Value {
 func productRows() []*Op {
 	mixed := func(b B, c *Call, prod Value, self, beta, alpha int) Value {
 		p := b.scaled(prod, c.Args[alpha])
-		if c.Float(beta) == 0 {
-			return p
+		x := c.Value(self)
+		if c.Float(beta) == 0 { // NaN in self must not show, its gradient is zero
+			return b.add(b.where(b.full(nil, 0, NewMeta(Bool, CPU, nil)), x, scalarLike(x, 0)), p)
 		}
-		return b.add(b.scaled(c.Value(self), c.Args[beta]), p)
+		return b.add(b.scaled(x, c.Args[beta]), p)
 	}
 	const tail = ", *, Scalar beta=1, Scalar alpha=1) -> Tensor"
 	return []*Op{
@@ -294,6 +295,9 @@ func sequenceRows() []*Op {
 			if len(parts) > 1 {
 				x = b.cat(d, parts...)
 			}
+			if c.Num(1) < 0 {
+				refuse(Errorf("order must be non-negative but got %d", c.Num(1)))
+			}
 			for range c.Num(1) {
 				n := x.TensorMeta().Shape[d]
 				if sym.Is(n, 0) {
@@ -408,6 +412,12 @@ func pairReductionRows() []*Op {
 	return []*Op{
 		compositeN(Aminmax, "aminmax", "(Tensor self, *, int? dim=None, bool keepdim=False) -> (Tensor min, Tensor max)", 0, func(b B, c *Call) []Value {
 			dims := []sym.Int{}
+			if !c.IsNone(1) {
+				dimOf(c, 1)
+			}
+			if m := c.Tensor(0); sym.Is(numel(m.Shape), 0) && (c.IsNone(1) || len(m.Shape) > 0 && sym.Is(m.Shape[dimOf(c, 1)], 0)) {
+				refuse(Errorf("aminmax(): cannot compute aminmax over an empty dimension as the operation has no identity."))
+			}
 			if !c.IsNone(1) && len(c.Tensor(0).Shape) > 0 {
 				dims = []sym.Int{c.Int(1)}
 			}

@@ -15,7 +15,7 @@ func contiguousLike(m *TensorMeta, shape []sym.Int) []Result {
 }
 
 func checkIndexType(name string, m *TensorMeta) error {
-	if m.DType != Int64 && m.DType != Int32 {
+	if m.DType != Int64 && m.DType != Int32 && !sym.Is(numel(m.Shape), 0) {
 		return Errorf("%s(): Expected dtype int32/int64 for index", name)
 	}
 	return nil

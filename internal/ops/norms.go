@@ -33,7 +33,7 @@ func batchNormRow() *Op {
 	row := composite(BatchNorm, "batch_norm", "(Tensor input, Tensor? running_mean, Tensor? running_var, Tensor? weight=None, Tensor? bias=None, bool training=False, float momentum=0.1, float eps=1e-05) -> Tensor", TagNN|TagNotMethod|TagMutates, batchNorm)
 	row.Meta = func(c *Call) ([]Result, error) {
 		m := c.Tensor(0)
-		if len(m.Shape) < 2 {
+		if len(m.Shape) < 2 && !sym.Is(numel(m.Shape), 0) {
 			return nil, Errorf("batch_norm: expected input with at least 2 dimensions, got size %s", ShapeText(m.Shape))
 		}
 		for i, name := range []string{"running_mean", "running_var", "weight", "bias"} {

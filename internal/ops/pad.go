@@ -83,6 +83,12 @@ func pad(b B, c *Call) Value {
 
 // padDim pads one dimension by picking positions: mirrored, repeated or wrapped.
 func (b B) padDim(x Value, d int, left, right sym.Int, mode string) Value {
+	if mode == "replicate" && sym.Le(sym.Add(x.TensorMeta().Shape[d], sym.Min(left, right)), symZero) {
+		// Cropped to nothing: the rest repeats the element at the other end.
+		n := x.TensorMeta().Shape[d]
+		at := b.Emit(Clamp, b.sub(b.arange(sym.Add(n, sym.Add(left, right)), x.TensorMeta()), left), 0, sym.Sub(n, symOne))
+		return b.Emit(IndexSelect, x, d, at)
+	}
 	if sym.Lt(left, symZero) || sym.Lt(right, symZero) { // cropped first
 		from, to := sym.Max(sym.Neg(left), symZero), sym.Add(x.TensorMeta().Shape[d], sym.Min(right, symZero))
 		x = b.slice(x, d, from, to)

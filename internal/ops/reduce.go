@@ -527,7 +527,10 @@ func momentRows() []*Op {
 			Decompose: decompF(func(b B, c *Call) Value {
 				x := floated(b, floatType, c.Value(0))
 				dims := c.dims(1)
-				if len(x.TensorMeta().Shape) == 0 || sym.Is(numel(x.TensorMeta().Shape), 0) {
+				if len(x.TensorMeta().Shape) == 0 {
+					return b.Emit(Clone, x)
+				}
+				if sym.Is(numel(x.TensorMeta().Shape), 0) {
 					return b.log(b.Emit(Sum, b.exp(x), c.Args[1], c.Args[2]))
 				}
 				m := b.amax(x, true, dims...)

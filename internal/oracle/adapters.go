@@ -24,20 +24,91 @@ var adapters = sync.OnceValue(func() map[string]adapter {
 		"unfold_dim":  renamed("unfold"),
 		"unfold":      unfold,
 		"H":           renamed("t"), "T": renamed("t"), "mT": renamed("mT"), "mH": renamed("mT"),
-		"trapz": renamed("trapezoid"), "special.polygamma": renamed("polygamma"), "linalg.vector_norm": renamed("norm"),
+		"trapz": renamed("trapezoid"), "special.polygamma": polygamma, "linalg.vector_norm": vectorNorm, "norm": vectorNorm,
 		"__radd__": swapped("add"), "__rmul__": swapped("mul"), "__rsub__": swapped("sub"), "__rdiv__": swapped("div"), "__rmod__": swapped("remainder"),
 		"__rand__": swapped("bitwise_and"), "__ror__": swapped("bitwise_or"), "__rxor__": swapped("bitwise_xor"), "__rmatmul__": swapped("matmul"),
 		"double": cast(ops.Float64), "float": cast(ops.Float32), "half": cast(ops.Float16), "bfloat16": cast(ops.BFloat16), "long": cast(ops.Int64), "int": cast(ops.Int32),
 		"short": cast(ops.Int16), "char": cast(ops.Int8), "byte": cast(ops.Uint8), "bool": cast(ops.Bool),
 		"atleast_1d": overList("atleast_1d"), "atleast_2d": overList("atleast_2d"), "atleast_3d": overList("atleast_3d"),
-		"median": extremum("median", "median"), "linalg.diagonal": diagonalCall, "linalg.cross": crossCall, "linalg.vander": renamed("vander"), "linalg.matrix_power": renamed("matrix_power"),
+		"median": extremum("median", "median"), "linalg.diagonal": diagonalCall, "linalg.cross": crossCall, "linalg.vander": func(r *runner, args []any, kw map[string]any) ([]any, error) {
+			kw["increasing"] = true
+			return r.op("vander", args, kw)
+		}, "linalg.matrix_power": renamed("matrix_power"),
 		"alias_copy": copied("alias"), "expand_copy": copied("expand"), "permute_copy": copied("permute"), "view_copy": copied("view"), "t_copy": copied("t"),
 		"transpose_copy": copied("transpose"), "unsqueeze_copy": copied("unsqueeze"), "squeeze_copy": copied("squeeze"), "narrow_copy": copied("narrow"),
 		"as_strided_copy": copied("as_strided"), "diagonal_copy": copied("diagonal"), "unfold_copy": copied("unfold"), "split_with_sizes_copy": copied("split_with_sizes"),
-		"unbind_copy": copied("unbind"), "unsafe_chunk": renamed("chunk"), "unsafe_split": renamed("split"), "zero_": renamed("zero_"),
+		"unbind_copy": copied("unbind"), "unsafe_chunk": renamed("chunk"), "unsafe_split": renamed("split"),
 		"upsample_nearest": resized("nearest", nil), "upsample_bilinear": resized("bilinear", true),
-		"meshgrid":  variadic("meshgrid", 0),
-		"einsum":    variadic("einsum", 1),
+		"meshgrid": variadic("meshgrid", 0),
+		"einsum": func(r *runner, args []any, kw map[string]any) ([]any, error) {
+			if list, ok := args[0].([]any); ok {
+				args = append([]any{args[1]}, list...)
+			}
+			return variadic("einsum", 1)(r, args, kw)
+		},
+		"broadcast_tensors":   variadic("broadcast_tensors", 0),
+		"cartesian_prod":      variadic("cartesian_prod", 0),
+		"block_diag":          variadic("block_diag", 0),
+		"sum_to_size":         sizes("sum_to_size"),
+		"clamp":               clampCall,
+		"var":                 unbiased("var"),
+		"std":                 unbiased("std"),
+		"var_mean":            unbiased("var_mean"),
+		"std_mean":            unbiased("std_mean"),
+		"linspace":            scalars("linspace"),
+		"logspace":            scalars("logspace"),
+		"max_pool1d":          withIndices("max_pool1d", 6),
+		"max_pool2d":          withIndices("max_pool2d", 6),
+		"max_pool3d":          withIndices("max_pool3d", 6),
+		"adaptive_max_pool1d": withIndices("adaptive_max_pool1d", 2),
+		"adaptive_max_pool2d": withIndices("adaptive_max_pool2d", 2),
+		"adaptive_max_pool3d": withIndices("adaptive_max_pool3d", 2),
+		"allclose":            truth("allclose"), "equal": truth("equal"),
+		"nextafter": withoutGrad("nextafter"),
+		"polygamma": polygamma,
+		"where": func(r *runner, args []any, kw map[string]any) ([]any, error) {
+			if c, ok := args[1].(*torch.Tensor); ok && r.c.DType != "" && c.DType() == ops.Bool {
+				args[0], args[1] = args[1], args[0]
+			}
+			return r.op("where", args, kw)
+		},
+		"narrow": scalarAt("narrow", 2),
+		"nonzero": func(r *runner, args []any, kw map[string]any) ([]any, error) {
+			tuple, _ := kw["as_tuple"].(bool)
+			delete(kw, "as_tuple")
+			out, err := r.op("nonzero", args, kw)
+			if err != nil || !tuple {
+				return out, err
+			}
+			return r.op("unbind", []any{out[0], 1}, nil)
+		},
+		"tensordot": func(r *runner, args []any, kw map[string]any) ([]any, error) {
+			x, y := args[0].(*torch.Tensor), args[1].(*torch.Tensor)
+			if list, ok := kw["dims"].([]any); ok {
+				return r.op("tensordot", []any{x, y, list[0], list[1]}, nil)
+			}
+			n, _ := kw["dims"].(int)
+			var dx, dy []any
+			for i := range n {
+				dx, dy = append(dx, x.Dim()-n+i), append(dy, i)
+			}
+			return r.op("tensordot", []any{x, y, dx, dy}, nil)
+		},
+		"zero_": func(r *runner, args []any, kw map[string]any) ([]any, error) {
+			return r.op("zero_", []any{args[0].(*torch.Tensor).Clone()}, kw)
+		},
+		"tensor_split": func(r *runner, args []any, kw map[string]any) ([]any, error) {
+			for i, a := range args[1:] {
+				if t, ok := a.(*torch.Tensor); ok {
+					var list []any
+					for _, v := range t.Ints() {
+						list = append(list, v)
+					}
+					args[i+1] = list
+				}
+			}
+			return r.op("tensor_split", args, kw)
+		},
 		"embedding": embedding,
 		"batch_norm.train": func(r *runner, args []any, kw map[string]any) ([]any, error) {
 			return r.op("batch_norm", []any{args[0], nil, nil, args[1], args[2], true}, kw)
@@ -110,7 +181,7 @@ func variadic(name string, at int) adapter {
 func embedding(r *runner, args []any, kw map[string]any) ([]any, error) {
 	order := []any{args[0], args[1]}
 	if ids, ok := args[0].(*torch.Tensor); ok && ids.DType().IsFloat() {
-		order[0], order[1] = args[0], args[1]
+		order[0], order[1] = args[1], args[0]
 	}
 	if len(r.c.Grads) == 2 && r.c.Grads[1] != nil && len(args) == 2 && len(kw) == 0 {
 		if g, err := r.suite.data.tensor(*r.c.Grads[1]); err == nil && g.Dim() == 2 && g.Select(0, 0).Abs().Sum().Item() == 0 && hasZero(args[0].(*torch.Tensor)) {
@@ -374,4 +445,61 @@ func resized(mode string, corners any) adapter {
 		}
 		return r.op("interpolate", args, kw)
 	}
+}
+
+// truth is an operator whose Python function answers a bool.
+func truth(name string) adapter {
+	return func(r *runner, args []any, kw map[string]any) ([]any, error) {
+		out, err := r.op(name, args, kw)
+		if err != nil {
+			return nil, err
+		}
+		return []any{out[0].(*torch.Tensor).Bool()}, nil
+	}
+}
+
+// withoutGrad runs an operator whose result PyTorch marks as differentiable
+// though it is not: gradients are not asked for.
+func withoutGrad(name string) adapter {
+	return func(r *runner, args []any, kw map[string]any) ([]any, error) {
+		r.c.Grads = nil
+		return r.op(name, args, kw)
+	}
+}
+
+// scalarAt replaces a 0-dim tensor at one position by its value.
+func scalarAt(name string, i int) adapter {
+	return func(r *runner, args []any, kw map[string]any) ([]any, error) {
+		if len(args) > i {
+			if t, ok := args[i].(*torch.Tensor); ok {
+				args[i] = t.ItemInt()
+			}
+		}
+		return r.op(name, args, kw)
+	}
+}
+
+// polygamma takes its order first or second.
+func polygamma(r *runner, args []any, kw map[string]any) ([]any, error) {
+	if _, first := args[0].(*torch.Tensor); first {
+		args[0], args[1] = args[1], args[0]
+	}
+	return r.op("polygamma", args, kw)
+}
+
+// vectorNorm knows the order under two names, and fro for 2.
+func vectorNorm(r *runner, args []any, kw map[string]any) ([]any, error) {
+	if o, ok := kw["ord"]; ok {
+		delete(kw, "ord")
+		kw["p"] = o
+	}
+	for i, a := range args {
+		if a == "fro" {
+			args[i] = 2
+		}
+	}
+	if kw["p"] == "fro" {
+		kw["p"] = 2
+	}
+	return r.op("norm", args, kw)
 }
