@@ -100,6 +100,7 @@ func (tr *trace) storeNote(t types.Type, p unsafe.Pointer, n *note) {
 // loadEntry reads entry memory: the host has copied the bits at from to dst;
 // leaves that the trace has overwritten are patched.
 func (tr *trace) loadEntry(t types.Type, from, dst unsafe.Pointer, loc *source) *note {
+	tr.touch(loc, false)
 	if len(tr.mem.writes) == 0 {
 		return tr.fromSource(loc)
 	}
@@ -139,6 +140,7 @@ func (tr *trace) storeEntry(t types.Type, to, val unsafe.Pointer, loc *source, n
 	}
 	w := tr.mem.writes[uintptr(to)]
 	if w == nil {
+		tr.touch(loc, true)
 		w = &write{loc: loc, typ: t}
 		tr.mem.writes[uintptr(to)] = w
 		tr.mem.order = append(tr.mem.order, w)

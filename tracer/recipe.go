@@ -237,13 +237,13 @@ func (rs *recipes) tensor(t types.Type, p unsafe.Pointer, n *note) recipe {
 	if x == nil && (n == nil || n.src == nil) {
 		return rs.constant(t, p)
 	}
+	if n != nil && n.src != nil { // not the input's source: that may be another tensor next time
+		return sourceRecipe{t, n.src}
+	}
 	if in := rs.tr.inputOf[x]; in != nil {
 		return sourceRecipe{t, in.src}
 	}
 	if rs.tr.nodes[x] == nil {
-		if n != nil && n.src != nil {
-			return sourceRecipe{t, n.src}
-		}
 		return rs.constant(t, p)
 	}
 	i, ok := rs.outs[x]

@@ -103,7 +103,7 @@ func (tr *trace) finish(s *stop) *segment {
 			seg.stores = append(seg.stores, w)
 		}
 	}
-	tr.aliasGuards(seg)
+	tr.aliasGuards()
 	tr.closeGraph(seg, rs)
 	seg.guards = tr.guards.list
 	seg.objects, seg.closures, seg.maps = rs.objects, rs.specs, rs.mapped
@@ -184,79 +184,6 @@ func registersOf(fn *ssa.Function) []ssa.Value {
 		}
 	}
 	return out
-}
-
-// maxAliasGuards bounds the pairs of pointers that are told apart.
-const maxAliasGuards = 256
-
-// aliasGuards demands, where the segment writes, that pointers which could be
-// the same object are so exactly where they were when it was traced.
-func (tr *trace) aliasGuards(seg *segment) {
-	var pointers []*source
-	for _, s := range tr.src.all {
-		if s.kind == srcDeref && !isTensor(s.parent.typ) {
-			pointers = append(pointers, s.parent)
-		}
-	}
-	written := map[*source]bool{}
-	for _, w := range seg.writes {
-		for s := w.loc; s != nil; s = s.parent {
-			if s.kind == srcDeref {
-				written[s.parent] = true
-				break
-			}
-		}
-	}
-	for _, o := range tr.overlaid {
-		written[o.src] = true
-		for _, s := range tr.src.all {
-			if s.typ == o.typ {
-				pointers = append(pointers, s)
-			}
-		}
-	}
-	n := 0
-	for _, p := range pointers {
-		if !written[p] {
-			continue
-		}
-		for _, q := range pointers {
-			if p == q || n >= maxAliasGuards || !types.Identical(p.typ, q.typ) || (written[q] && q.slot < p.slot) {
-				continue
-			}
-			if a, b := tr.entry.at(p), tr.entry.at(q); a != nil && b != nil {
-				n++
-				tr.guardIdentity(p, q, *(*unsafe.Pointer)(a) == *(*unsafe.Pointer)(b))
-			}
-		}
-	}
-	tr.tensorAliasGuards()
-}
-
-// tensorAliasGuards tells a mutated input from the others.
-func (tr *trace) tensorAliasGuards() {
-	for _, a := range tr.inputs {
-		if !tr.mutated[a.tensor] {
-			continue
-		}
-		for _, b := range tr.inputs {
-			if a == b {
-				continue
-			}
-			p, q := a.src, b.src
-			shared := a.tensor.Storage() == b.tensor.Storage()
-			text := p.name + " shares memory with " + q.name
-			if !shared {
-				text = p.name + " shares no memory with " + q.name
-			}
-			tr.guard("NO_TENSOR_ALIASING", p, text, text,
-				func(ad *addresses) bool {
-					x, y := ad.at(p), ad.at(q)
-					return x != nil && y != nil && ((*(**torch.Tensor)(x)).Storage() == (*(**torch.Tensor)(y)).Storage()) == shared
-				},
-				func(*addresses) failure { return plain("the opposite") })
-		}
-	}
 }
 
 // closeGraph gives the graph its outputs and drops what nobody reads.

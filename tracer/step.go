@@ -164,6 +164,7 @@ func (tr *trace) freezeSource(s *source, t types.Type, p unsafe.Pointer) {
 		tr.guardLen(s, (*sliceHeader)(p).len)
 		for i := range (*sliceHeader)(p).len {
 			e := tr.src.elem(s, i)
+			tr.touch(e, false)
 			tr.freezeSource(e, u.Elem(), tr.entry.at(e))
 		}
 	case *types.Map, *types.Chan:

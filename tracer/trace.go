@@ -56,6 +56,9 @@ type trace struct {
 	overlays map[uintptr]*mapOverlay
 	overlaid []*mapOverlay
 
+	regions []*region // entry memory that was accessed
+	touched map[*source]*region
+
 	env     *sym.Env
 	symbols map[*sym.Symbol]symbolOrigin
 	dynamic map[string]map[int]bool // source name -> dimensions to make symbolic

@@ -114,10 +114,10 @@ func simpleTable() []statement {
 			if g.helpers == 0 {
 				return
 			}
-			x, n := pickOf(g, s.tensors...), g.fresh("k")
-			g.line("%s, %s := h%d(%s, %s, %s)", x+"h"+n, n, g.r.Intn(g.helpers), x, g.int(s), g.box(s))
-			g.line("_, _ = %s, %s", x+"h"+n, n)
-			s.tensors, s.ints = append(s.tensors, x+"h"+n), append(s.ints, n)
+			t, n := g.fresh("t"), g.fresh("k")
+			g.line("%s, %s := h%d(%s, %s, %s)", t, n, g.r.Intn(g.helpers), pickOf(g, s.tensors...), g.int(s), g.box(s))
+			g.line("_, _ = %s, %s", t, n)
+			s.tensors, s.ints = append(s.tensors, t), append(s.ints, n)
 		},
 		func(g *generator, s *variables, _ int) {
 			n := g.fresh("k")
@@ -220,7 +220,10 @@ func nestedTable() []statement {
 			v := g.fresh("c")
 			g.line("for _, %s := range %q {", v, pickOf(g, "ab", "é", "xyz"))
 			g.line("_ = %s", v)
-			g.body(s.reading(fmt.Sprintf("int(%s%%4)", v)), d)
+			k := g.fresh("k")
+			g.line("%s := int(%s %% 4)", k, v)
+			g.line("_ = %s", k)
+			g.body(s.reading(k), d)
 		},
 		func(g *generator, s *variables, d int) {
 			v := g.fresh("v")
