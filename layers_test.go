@@ -131,11 +131,14 @@ func checkOurs(pkg, imp string, row *layer, test bool) []string {
 		return nil
 	}
 	native := strings.HasPrefix(pkg, "fixtures") || pkg == "internal/modeltest" // programs, not the engine
-	if isSource(imp) && !isSource(pkg) && !native {
+	if isSource(imp) && !isSource(pkg) && !native && !test {
 		return []string{pkg + " imports " + imp + ", which is a source package"}
 	}
 	if row.may == "*" || matchAny(row.may, imp) {
 		return nil
+	}
+	if test && isSource(imp) {
+		return nil // a test is a program of its own
 	}
 	if test && row.level > 0 {
 		if to := rowOf(imp); to != nil && to.level <= row.level {
