@@ -87,3 +87,31 @@ func TestSymbolicBroadcastLeavesNoGuardWhereFormDecides(t *testing.T) {
 		t.Errorf("guards: %v", env.Guards)
 	}
 }
+
+// An operator is differentiable through its derivative or its decomposition,
+// or says that it is not.
+func TestDerivativesHaveNoGap(t *testing.T) {
+	known := map[string]bool{
+		// backward operators: second derivatives are not offered
+		"convolution_backward": true, "_avg_pool_backward": true, "_adaptive_avg_pool_backward": true,
+		"median.dim": false,
+	}
+	for _, op := range All() {
+		if op.Backward == nil && op.Decompose == nil && !op.Tags.Has(TagNoGrad) && op.ID != Detach && !known[op.FullName()] && !op.Tags.Has(TagInPlace) {
+			t.Errorf("%s has neither derivative nor decomposition", op.FullName())
+		}
+	}
+}
+
+func TestBindNamesTheArgument(t *testing.T) {
+	op, _ := Lookup("softmax")
+	for want, kw := range map[string]map[string]Arg{
+		"softmax(): got an unexpected keyword argument 'axis'":        {"dim": 1, "axis": 2},
+		"softmax(): missing required argument 'dim'":                  {},
+		"softmax(): argument 'dim' (position 2) must be int, not str": {"dim": "x"},
+	} {
+		if _, err := Bind(op, []Arg{tensor(2, 3)}, kw); err == nil || err.Error() != want {
+			t.Errorf("got %v, want %s", err, want)
+		}
+	}
+}

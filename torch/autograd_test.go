@@ -1,0 +1,118 @@
+package torch_test
+
+import (
+	"strings"
+	"testing"
+
+	"tcdbg/torch"
+	"tcdbg/torch/kw"
+)
+
+func leaf(data any) *torch.Tensor { return torch.NewTensor(data, kw.RequiresGrad(true)) }
+
+func TestGradientsAccumulateAndHooksRun(t *testing.T) {
+	x := leaf([]float64{1, 2, 3})
+	seen := 0
+	y := x.Mul(2)
+	y.RetainGrad()
+	remove := y.RegisterHook(func(g *torch.Tensor) *torch.Tensor { seen++; return g.Mul(10) })
+	y.Sum().Backward()
+	same(t, x.Grad(), 20, 20, 20)
+	same(t, y.Grad(), 10, 10, 10)
+	remove()
+	x.Mul(1).Sum().Backward()
+	same(t, x.Grad(), 21, 21, 21)
+	if seen != 1 {
+		t.Errorf("hook ran %d times", seen)
+	}
+}
+
+func TestSecondDerivative(t *testing.T) {
+	x := leaf([]float64{2, 3})
+	y := x.Pow(3).Sum()
+	g := torch.Grad([]*torch.Tensor{y}, []*torch.Tensor{x}, kw.CreateGraph(true))[0]
+	same(t, g, 12, 27)
+	h := torch.Grad([]*torch.Tensor{g.Sum()}, []*torch.Tensor{x})[0]
+	same(t, h, 12, 18)
+}
+
+func TestChangesInPlace(t *testing.T) {
+	x := leaf([]float64{1, 2, 3, 4})
+	y := x.Mul(1)
+	v := y.Narrow(0, 0, 2)
+	v.Mul_(3) // a view: its base and what reads the base must see it
+	y.Mul(torch.NewTensor([]float64{1, 10, 100, 1000})).Sum().Backward()
+	same(t, x.Grad(), 3, 30, 100, 1000)
+	if got := v.GradFn(); got != "AsStridedBackward0" {
+		t.Errorf("grad_fn of the view is %s", got)
+	}
+}
+
+func TestRefusalsOfTheTape(t *testing.T) {
+	for _, c := range []struct {
+		name, want string
+		run        func()
+	}{
+		{"leaf in place", "a leaf Variable that requires grad is being used in an in-place operation", func() { leaf([]float64{1}).Add_(1) }},
+		{"saved tensor changed", "modified by an inplace operation", func() {
+			x := leaf([]float64{1, 2})
+			y := x.Exp()
+			z := y.Sum()
+			y.Mul_(2)
+			z.Backward()
+		}},
+		{"twice", "Trying to backward through the graph a second time", func() {
+			y := leaf([]float64{1}).Exp().Sum()
+			y.Backward()
+			y.Backward()
+		}},
+		{"no grad", "does not require grad", func() { torch.Ones(1).Backward() }},
+		{"not scalar", "grad can be implicitly created only for scalar outputs", func() { leaf([]float64{1, 2}).Mul(2).Backward() }},
+		{"integers", "only Tensors of floating point dtype can require gradients", func() { torch.NewTensor([]int{1}).RequiresGrad_() }},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			defer func() {
+				e, ok := recover().(*torch.Error)
+				if !ok || !strings.Contains(e.Msg, c.want) {
+					t.Errorf("got %v, want %s", e, c.want)
+				}
+			}()
+			c.run()
+			t.Error("was not refused")
+		})
+	}
+}
+
+// An input of an addition is not saved: changing it later is no error.
+func TestUnusedInputsMayChange(t *testing.T) {
+	x, c := leaf([]float64{1, 2}), torch.Ones(2)
+	y := x.Add(c)
+	c.Mul_(5)
+	y.Sum().Backward()
+	same(t, x.Grad(), 1, 1)
+}
+
+func TestNoGradAndDetach(t *testing.T) {
+	x := leaf([]float64{1})
+	torch.NoGrad(func() {
+		if y := x.Mul(2); y.RequiresGrad() {
+			t.Error("recorded inside NoGrad")
+		}
+	})
+	if x.Mul(2).Detach().RequiresGrad() {
+		t.Error("Detach keeps history")
+	}
+	if got := x.Mul(2).String(); got != "tensor([2.], grad_fn=<MulBackward0>)" {
+		t.Errorf("printed %s", got)
+	}
+}
+
+func TestAllocatorReuses(t *testing.T) {
+	x := torch.Randn(1 << 20)
+	for range 60 {
+		x.Add(1)
+	}
+	if m := torch.Memory(); m.Live+m.Cached > 600<<20 {
+		t.Errorf("60 results of 4 MB hold %d MB", (m.Live+m.Cached)>>20)
+	}
+}
