@@ -40,6 +40,19 @@ func AddRewrites(r *Report, source func(file string) ([]string, error)) {
 	}
 }
 
+// WhyNoRewrite says why a break has no fix in lines.
+func WhyNoRewrite(b *Break) string {
+	switch {
+	case b.Noise:
+		return "the break is inside the framework, there is no line of yours to change"
+	case b.Pos.File == "":
+		return "the trace does not say where the break is"
+	case b.Code == breaks.DataDependentBranching:
+		return "only a branch that assigns one tensor can be rewritten, in a file that has not changed"
+	}
+	return "for this cause no rewrite is known, the advice is in words"
+}
+
 // boolBranch reports whether a line may begin a branch that goWhere rewrites.
 func boolBranch(code string) bool {
 	return strings.HasPrefix(strings.TrimSpace(code), "if ") && strings.Contains(code, ".Bool() {")

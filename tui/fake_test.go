@@ -24,6 +24,23 @@ type fakeFeed struct {
 	files   map[string][]string
 	sent    []string
 	exports map[string]string
+	before  *explain.Report // the run before
+	applied []string
+}
+
+func (f *fakeFeed) Before() (*explain.Report, string, error) {
+	if f.before == nil {
+		return nil, "", errors.New("no earlier run of captioner.go is saved")
+	}
+	return f.before, "20260301-model-0001", nil
+}
+
+func (f *fakeFeed) Apply(file string, line int, fix []string) error {
+	if len(f.applied) > 0 {
+		return explain.ErrChanged
+	}
+	f.applied = append([]string{fmt.Sprintf("%s:%d", file, line)}, fix...)
+	return nil
 }
 
 func (f *fakeFeed) Snapshot() *explain.Report { return f.report }

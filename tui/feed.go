@@ -43,6 +43,12 @@ type Feed interface {
 	// Watch runs the program again whenever its files change, or stops doing
 	// so.
 	Watch(on bool) error
+	// Before returns the report of the last earlier run of the same program
+	// (reads) and the run's name, or an error that says why there is none.
+	Before() (r *explain.Report, name string, err error)
+	// Apply writes the lines of a fix into a source file (writes) at a line of
+	// it, and fails where the lines that it removes are not there any more.
+	Apply(file string, line int, fix []string) error
 	// Export writes text to a file of the given base name in the folder of
 	// the run (reads) and returns its path.
 	Export(name, text string) (string, error)

@@ -16,8 +16,8 @@ import (
 func kernelsScreen() screenDef {
 	return screenDef{
 		id: keys.Kernels, rows: kernelRows, lead: kernelLead, leadLines: 2, detail: kernelDetail, share: 0.38,
-		modes: []string{"source", "operators and lines", "whole output code"},
-		act:   stepItem,
+		modes: []string{"source", "operators and lines", "whole output code", "difference from the run before"},
+		act:   kernelsAct,
 		count: func(r *explain.Report) int { return r.Totals.Kernels },
 		empty: func(m *Model) []string {
 			if m.report.Totals.Graphs > 0 {
@@ -154,6 +154,8 @@ func kernelDetail(m *Model, r row, w int) *doc {
 	d := &doc{width: w}
 	k := r.(*kernelRow).k
 	switch m.pane(keys.Kernels).mode {
+	case kernelDiffMode:
+		m.kernelDiff(d, k)
 	case 0:
 		m.kernelSource(d, k)
 	case 1:

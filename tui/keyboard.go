@@ -94,6 +94,8 @@ func (m *Model) doOutside(a keys.Action) tea.Cmd {
 		return m.export()
 	case keys.Picture:
 		return m.exportPicture()
+	case keys.PreviewFix, keys.ApplyFix:
+		return m.openFix(a == keys.ApplyFix)
 	case keys.View:
 		m.nextMode()
 	case keys.Fold, keys.FoldAll:

@@ -61,6 +61,7 @@ type Model struct {
 	// source begins.
 	kernelFirst int
 	chart       chart
+	earlier     earlier
 }
 
 // input is what rows are made from.
@@ -169,6 +170,8 @@ func (m *Model) handle(msg tea.Msg) tea.Cmd {
 		m.takeTree(msg)
 	case nodesMsg:
 		m.takeNodes(msg)
+	case earlierMsg:
+		m.takeEarlier(msg)
 	case sameMsg:
 		m.polling = false
 		m.run = m.feed.Run()

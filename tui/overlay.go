@@ -16,10 +16,11 @@ import (
 
 // overlay is the help or the palette; the zero value is closed.
 type overlay struct {
-	kind  string // "", help, palette
+	kind  string // "", help, palette, fix
 	items []item
 	list  list.List
 	title string
+	fix   pendingFix
 }
 
 // item is a line of an overlay; run acts on enter.
@@ -45,7 +46,7 @@ func (o *overlay) Draw(i, _ int, selected bool) theme.Line {
 }
 
 // Selectable reports whether an item does anything.
-func (o *overlay) Selectable(i int) bool { return o.kind == "help" || o.items[i].run != nil }
+func (o *overlay) Selectable(i int) bool { return o.kind != "palette" || o.items[i].run != nil }
 
 // helpOverlay lists the keys of a screen and what the glyphs mean.
 func helpOverlay(s keys.Screen) overlay {
@@ -164,6 +165,11 @@ func matchesAll(text string, words []string) bool {
 
 // overlayKey moves in the help; any key that does not closes it.
 func (m *Model) overlayKey(k tea.KeyMsg) tea.Cmd {
+	if m.overlay.kind == "fix" {
+		if cmd, done := m.fixKey(k.String()); done {
+			return cmd
+		}
+	}
 	a, _ := keys.Find(k.String(), m.screen)
 	o := &m.overlay
 	height := m.arrange().overlay().h - 2

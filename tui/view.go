@@ -332,6 +332,7 @@ func (m *Model) footerWord(b keys.Binding) string {
 	short := map[keys.Action]string{
 		keys.Editor: "edit", keys.Palette: "commands", keys.View: "view", keys.Filter: "filter", keys.Fold: "fold",
 		keys.DiffEntries: "compare", keys.HideSame: "hide", keys.StepOn: "step",
+		keys.DiffRuns: "compare", keys.PreviewFix: "fix",
 	}[b.Action]
 	if short != "" {
 		return short

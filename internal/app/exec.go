@@ -112,7 +112,7 @@ func (s *session) execReport(r *Run) error {
 		return nil
 	}
 	defer st.Close()
-	if err := writeReport(s.Stderr, st, r.Info.title(), reportFlags{format: "text"}); err != nil {
+	if err := writeReport(s.Stderr, st, r.Info.title(), r.Info.Dir, reportFlags{format: "text"}); err != nil {
 		return err
 	}
 	fmt.Fprintf(s.Stderr, "tcdbg: run %s is saved; tcdbg replay last opens it\n", r.Info.ID)

@@ -34,7 +34,10 @@ type feed struct {
 	before    *explain.Report // of the run before, after running again
 	changes   string          // what differs from it
 	watched   bool
-	files     []string // that make the program
+	files     []string   // that make the program
+	folding   sync.Mutex // of rewritten, which nobody has seen before it is whole
+	rewritten *explain.Report
+	earlier   earlierRun
 }
 
 // feedState is one run of a feed.
@@ -176,10 +179,22 @@ func (c *child) end(exited <-chan struct{}) {
 // Snapshot implements tui.Feed.
 func (f *feed) Snapshot() *explain.Report {
 	st := f.now()
-	r := st.fold.Snapshot()
+	r := f.fold(st)
 	f.mu.Lock()
 	st.stands = r.State
 	f.mu.Unlock()
+	return r
+}
+
+// fold is the newest report of a run, with the fixes that need the user's files.
+func (f *feed) fold(st *feedState) *explain.Report {
+	f.folding.Lock()
+	defer f.folding.Unlock()
+	r := st.fold.Snapshot()
+	if r != f.rewritten {
+		explain.AddRewrites(r, f.Source)
+		f.rewritten = r
+	}
 	return r
 }
 
@@ -294,8 +309,9 @@ func (f *feed) Rerun() error {
 	}
 	old := f.now()
 	old.close()
+	last := f.fold(old)
 	f.mu.Lock()
-	f.before, f.changes = old.fold.Snapshot(), ""
+	f.before, f.changes = last, ""
 	f.mu.Unlock()
 	return f.again(f)
 }

@@ -104,25 +104,27 @@ func (s *session) report(f reportFlags, args []string) error {
 	}
 	defer st.Close()
 	if f.out == "" || f.out == "-" {
-		return writeReport(s.Stdout, st, t.title, f)
+		return writeReport(s.Stdout, st, t.title, t.root, f)
 	}
 	file, err := os.Create(f.out)
 	if err != nil {
 		return fileError("cannot write", f.out, err, "")
 	}
-	err = writeReport(file, st, t.title, f)
+	err = writeReport(file, st, t.title, t.root, f)
 	if cerr := file.Close(); err == nil && cerr != nil {
 		err = fileError("cannot write", f.out, cerr, "")
 	}
 	return err
 }
 
-// writeReport reads a store to its end and writes a report of it.
-func writeReport(w io.Writer, st *logs.Store, title string, f reportFlags) error {
+// writeReport reads a store to its end and writes a report of it. Source files
+// are looked for from root.
+func writeReport(w io.Writer, st *logs.Store, title, root string, f reportFlags) error {
 	r, err := foldStore(st, title)
 	if err != nil {
 		return err
 	}
+	explain.AddRewrites(r, (&feed{root: root}).Source)
 	return formats()[f.format](w, r)
 }
 
@@ -157,7 +159,7 @@ func (s *session) explain(asJSON bool, argv []string) error {
 		return failf(ExitData, "%v", err)
 	}
 	defer st.Close()
-	return writeReport(to, st, r.Info.title(), reportFlags{format: format})
+	return writeReport(to, st, r.Info.title(), r.Info.Dir, reportFlags{format: format})
 }
 
 // runQuietly runs a Go program on our streams without compile logs.

@@ -90,7 +90,7 @@ func (f *feed) compare(st *feedState) {
 	if before == nil {
 		return
 	}
-	words := changeWords(explain.Diff(before, st.fold.Snapshot()))
+	words := changeWords(explain.Diff(before, f.fold(st)))
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.state == st {

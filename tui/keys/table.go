@@ -41,6 +41,9 @@ const (
 	Fold
 	FoldAll
 	DiffEntries
+	DiffRuns
+	PreviewFix
+	ApplyFix
 	StepBack
 	StepOn
 	NextRefusal
@@ -99,6 +102,9 @@ func Table() []Binding {
 		bind(Fold, "fold or unfold", "Trees", 2, "z").on(Guards, Breaks),
 		bind(FoldAll, "fold or unfold everything", "Trees", 0, "Z").on(Guards, Breaks),
 		bind(DiffEntries, "compare with the entry before", "Guards", 3, "d").on(Guards),
+		bind(DiffRuns, "compare with the same kernel of the run before", "Kernels", 3, "d").on(Kernels),
+		bind(PreviewFix, "preview the fix as a diff of your file", "Breaks", 2, "p").on(Breaks),
+		bind(ApplyFix, "write the fix to your file, after a question", "Breaks", 0, "a").on(Breaks),
 	}
 	for s := Screen(0); int(s) < Screens; s++ {
 		t = append(t, bind(OpenScreen+Action(s), s.String()+": "+s.Asks(), "Screens", 0, s.Key()))

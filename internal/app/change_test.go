@@ -1,0 +1,99 @@
+package app
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"tcdbg/explain"
+	"tcdbg/logs"
+)
+
+// A fix is written into the file it is for, mode and links kept, and not where
+// the lines are gone.
+func TestApply(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "real.go")
+	if err := os.WriteFile(path, []byte("a\n\tif c {\n\t\tx\n\t}\nz\n"), 0o640); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("real.go", filepath.Join(dir, "model.go")); err != nil {
+		t.Fatal(err)
+	}
+	f := &feed{root: dir}
+	fix := []string{"- if c {", "- \tx", "- }", "+ y"}
+	if err := f.Apply("model.go", 2, fix); err != nil {
+		t.Fatal(err)
+	}
+	text, _ := os.ReadFile(path)
+	if string(text) != "a\n\ty\nz\n" {
+		t.Errorf("the file is %q", text)
+	}
+	st, _ := os.Stat(path)
+	link, _ := os.Lstat(filepath.Join(dir, "model.go"))
+	if st.Mode().Perm() != 0o640 || link.Mode()&os.ModeSymlink == 0 {
+		t.Errorf("modes are %v and %v", st.Mode(), link.Mode())
+	}
+	if err := f.Apply("model.go", 2, fix); !errors.Is(err, explain.ErrChanged) {
+		t.Errorf("the second time gives %v", err)
+	}
+	if err := f.Apply("none.go", 2, fix); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("a missing file gives %v", err)
+	}
+	left, _ := filepath.Glob(filepath.Join(dir, ".*"))
+	if len(left) > 0 {
+		t.Errorf("left behind: %s", left)
+	}
+}
+
+// saveRun saves a run of a program with one kernel.
+func saveRun(t *testing.T, program string, start time.Time, kernel string) *Run {
+	t.Helper()
+	r, err := newRun("run", []string{program}, nil, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Info.Start = start
+	if err := r.finish(ending{State: Exited}); err != nil {
+		t.Fatal(err)
+	}
+	w, err := logs.Create(r.file(engineLog), logs.WriterOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.Emit(logs.Artifact(logs.CompileID{}, logs.Provenance{Graph: "g", Kernels: []logs.Kernel{{Name: kernel, Graph: "g", From: 1, To: 2}}}))
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// The run before is the newest earlier one of the same program and folder.
+func TestBefore(t *testing.T) {
+	t.Setenv("XDG_STATE_HOME", t.TempDir())
+	t0 := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	first := saveRun(t, "model.go", t0, "k_first")
+	saveRun(t, "other.go", t0.Add(time.Minute), "k_other")
+	second := saveRun(t, "model.go", t0.Add(2*time.Minute), "k_second")
+	third := saveRun(t, "model.go", t0.Add(3*time.Minute), "k_third")
+
+	before := func(r *Run) (*explain.Report, string, error) {
+		return (&feed{state: &feedState{run: r}}).Before()
+	}
+	r, name, err := before(third)
+	if err != nil || name != second.Info.ID {
+		t.Fatalf("before the third is %s (%v), want %s", name, err, second.Info.ID)
+	}
+	if len(r.Kernels) != 1 || r.Kernels[0].Name != "k_second" {
+		t.Errorf("its kernels are %v", r.Kernels)
+	}
+	if _, _, err := before(first); err == nil || !strings.Contains(err.Error(), "no earlier run of model.go") {
+		t.Errorf("before the first: %v", err)
+	}
+	if _, _, err := before(nil); err == nil || !strings.Contains(err.Error(), "not a run that tcdbg saved") {
+		t.Errorf("of a trace: %v", err)
+	}
+}

@@ -1,0 +1,95 @@
+package tui
+
+import (
+	"fmt"
+
+	tea "github.com/charmbracelet/bubbletea"
+
+	"tcdbg/explain"
+	"tcdbg/logs"
+	"tcdbg/tui/keys"
+	"tcdbg/tui/syntax"
+	"tcdbg/tui/theme"
+)
+
+// This file shows the fix of a break as a change of the user's file, and has it
+// written there after a question.
+
+// pendingFix is the fix in the overlay.
+type pendingFix struct {
+	pos    logs.Pos
+	lines  []string
+	asking bool // y writes
+}
+
+// openFix shows the fix of the selected break, or says why there is none.
+func (m *Model) openFix(ask bool) tea.Cmd {
+	row, ok := m.current().selected().(*breakRow)
+	if !ok {
+		m.status, m.bad = "select a break: this row is none", true
+		return nil
+	}
+	if len(row.g.Fix.Lines) == 0 {
+		m.status, m.bad = "no preview: "+explain.WhyNoRewrite(row.g.Lead), true
+		return nil
+	}
+	m.showFix(pendingFix{row.g.Lead.Pos, row.g.Fix.Lines, ask})
+	return nil
+}
+
+func (m *Model) showFix(f pendingFix) {
+	place := m.place(f.pos)
+	o := overlay{kind: "fix", title: "The fix of " + theme.Clean(place), fix: f}
+	for _, l := range f.lines {
+		o.items = append(o.items, item{line: m.hl.Line(syntax.Diff, l)})
+	}
+	o.items = append(o.items, item{})
+	if f.asking {
+		o.items = append(o.items, item{line: theme.Line{theme.T(theme.Bold, "Write this to "+place+"?"), {Text: "  y: yes, any other key: no"}}})
+	} else {
+		o.items = append(o.items, item{line: theme.L(theme.Faint, "a writes it to the file, after a question; any other key leaves the file as it is")})
+	}
+	m.overlay = o
+}
+
+// fixKey handles a key over a shown fix; it reports whether it did.
+func (m *Model) fixKey(k string) (tea.Cmd, bool) {
+	f := m.overlay.fix
+	switch {
+	case f.asking:
+		m.overlay = overlay{}
+		if k == "y" {
+			return m.applyFix(f), true
+		}
+		m.status, m.bad = "nothing was written", false
+		return nil, true
+	case k == keyOfAction(keys.ApplyFix):
+		f.asking = true
+		m.showFix(f)
+		return nil, true
+	}
+	return nil, false
+}
+
+func keyOfAction(a keys.Action) string {
+	for _, b := range keys.Table() {
+		if b.Action == a {
+			return b.Binding.Keys()[0]
+		}
+	}
+	return ""
+}
+
+func (m *Model) applyFix(f pendingFix) tea.Cmd {
+	feed, place := m.feed, m.place(f.pos)
+	next := "R runs the program again"
+	if m.run.Watched {
+		next = "the program runs again"
+	}
+	return func() tea.Msg {
+		if err := feed.Apply(f.pos.File, f.pos.Line, f.lines); err != nil {
+			return statusMsg{"nothing was written: " + err.Error(), true}
+		}
+		return statusMsg{text: fmt.Sprintf("written to %s; %s", place, next)}
+	}
+}
