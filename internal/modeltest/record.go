@@ -59,13 +59,18 @@ type Build struct {
 	Make  func() nn.Module
 	Vocab int // for models that read tokens
 	Slow  bool
+	// Noise is how far gradients and the loss after a step may be off, where
+	// float32 does not determine them to 1e-3.
+	Noise float64
 }
 
 // Builds are the models of the records.
 func Builds() map[string]Build {
 	return map[string]Build{
-		"resnet18":           {Make: func() nn.Module { return models.ResNet18() }},
-		"resnet50":           {Make: func() nn.Module { return models.ResNet50() }, Slow: true},
+		"resnet18": {Make: func() nn.Module { return models.ResNet18() }},
+		// Eight values a channel in the last stage: PyTorch's own float64 gradients,
+		// and its float32 ones without oneDNN, are 0.7% from the recorded ones.
+		"resnet50":           {Make: func() nn.Module { return models.ResNet50() }, Slow: true, Noise: 1e-2},
 		"densenet121":        {Make: func() nn.Module { return models.DenseNet121() }, Slow: true},
 		"mobilenet_v3_small": {Make: func() nn.Module { return models.MobileNetV3Small() }},
 		"vit_b_16":           {Make: func() nn.Module { return models.ViTB16() }, Slow: true},

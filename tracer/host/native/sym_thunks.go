@@ -850,9 +850,17 @@ func Thunk(f any) rt.Thunk {
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			*(**p_tcdbg_torch.Tensor)(r) = f(*(**p_tcdbg_torch.Tensor)(a[0]), *(**p_tcdbg_torch.Tensor)(a[1]), *(**p_tcdbg_torch.Tensor)(a[2]), *(*[]p_tcdbg_torch.Option)(a[3])...)
 		}
+	case func(*p_tcdbg_torch.Tensor, *p_tcdbg_torch.Tensor, *p_tcdbg_torch.Tensor, []int, []int, []int, bool, []int, int) *p_tcdbg_torch.Tensor:
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(**p_tcdbg_torch.Tensor)(r) = f(*(**p_tcdbg_torch.Tensor)(a[0]), *(**p_tcdbg_torch.Tensor)(a[1]), *(**p_tcdbg_torch.Tensor)(a[2]), *(*[]int)(a[3]), *(*[]int)(a[4]), *(*[]int)(a[5]), *(*bool)(a[6]), *(*[]int)(a[7]), *(*int)(a[8]))
+		}
 	case func(*p_tcdbg_torch.Tensor, *p_tcdbg_torch.Tensor, ...p_tcdbg_torch.Option) *p_tcdbg_torch.Tensor:
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			*(**p_tcdbg_torch.Tensor)(r) = f(*(**p_tcdbg_torch.Tensor)(a[0]), *(**p_tcdbg_torch.Tensor)(a[1]), *(*[]p_tcdbg_torch.Option)(a[2])...)
+		}
+	case func(*p_tcdbg_torch.Tensor, *p_tcdbg_torch.Tensor, []int, []int) *p_tcdbg_torch.Tensor:
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(**p_tcdbg_torch.Tensor)(r) = f(*(**p_tcdbg_torch.Tensor)(a[0]), *(**p_tcdbg_torch.Tensor)(a[1]), *(*[]int)(a[2]), *(*[]int)(a[3]))
 		}
 	case func(*p_tcdbg_torch.Tensor, *p_tcdbg_torch.Tensor, int, int) *p_tcdbg_torch.Tensor:
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
@@ -894,13 +902,41 @@ func Thunk(f any) rt.Thunk {
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			*(**p_tcdbg_torch.Tensor)(r) = f(*(**p_tcdbg_torch.Tensor)(a[0]), *(*[]p_tcdbg_torch.Option)(a[1])...)
 		}
+	case func(*p_tcdbg_torch.Tensor, ...p_tcdbg_torch.Option) []*p_tcdbg_torch.Tensor:
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(*[]*p_tcdbg_torch.Tensor)(r) = f(*(**p_tcdbg_torch.Tensor)(a[0]), *(*[]p_tcdbg_torch.Option)(a[1])...)
+		}
+	case func(*p_tcdbg_torch.Tensor, []*p_tcdbg_torch.Tensor) *p_tcdbg_torch.Tensor:
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(**p_tcdbg_torch.Tensor)(r) = f(*(**p_tcdbg_torch.Tensor)(a[0]), *(*[]*p_tcdbg_torch.Tensor)(a[1]))
+		}
+	case func(*p_tcdbg_torch.Tensor, []*p_tcdbg_torch.Tensor, *p_tcdbg_torch.Tensor, ...p_tcdbg_torch.Option) *p_tcdbg_torch.Tensor:
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(**p_tcdbg_torch.Tensor)(r) = f(*(**p_tcdbg_torch.Tensor)(a[0]), *(*[]*p_tcdbg_torch.Tensor)(a[1]), *(**p_tcdbg_torch.Tensor)(a[2]), *(*[]p_tcdbg_torch.Option)(a[3])...)
+		}
+	case func(*p_tcdbg_torch.Tensor, []int) []*p_tcdbg_torch.Tensor:
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(*[]*p_tcdbg_torch.Tensor)(r) = f(*(**p_tcdbg_torch.Tensor)(a[0]), *(*[]int)(a[1]))
+		}
 	case func(*p_tcdbg_torch.Tensor, []int, ...p_tcdbg_torch.Option) *p_tcdbg_torch.Tensor:
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			*(**p_tcdbg_torch.Tensor)(r) = f(*(**p_tcdbg_torch.Tensor)(a[0]), *(*[]int)(a[1]), *(*[]p_tcdbg_torch.Option)(a[2])...)
 		}
+	case func(*p_tcdbg_torch.Tensor, []int, ...p_tcdbg_torch.Option) []*p_tcdbg_torch.Tensor:
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(*[]*p_tcdbg_torch.Tensor)(r) = f(*(**p_tcdbg_torch.Tensor)(a[0]), *(*[]int)(a[1]), *(*[]p_tcdbg_torch.Option)(a[2])...)
+		}
+	case func(*p_tcdbg_torch.Tensor, []int, []int) *p_tcdbg_torch.Tensor:
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(**p_tcdbg_torch.Tensor)(r) = f(*(**p_tcdbg_torch.Tensor)(a[0]), *(*[]int)(a[1]), *(*[]int)(a[2]))
+		}
 	case func(*p_tcdbg_torch.Tensor, []int, []int, ...p_tcdbg_torch.Option) *p_tcdbg_torch.Tensor:
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			*(**p_tcdbg_torch.Tensor)(r) = f(*(**p_tcdbg_torch.Tensor)(a[0]), *(*[]int)(a[1]), *(*[]int)(a[2]), *(*[]p_tcdbg_torch.Option)(a[3])...)
+		}
+	case func(*p_tcdbg_torch.Tensor, []int, any, ...p_tcdbg_torch.Option) *p_tcdbg_torch.Tensor:
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(**p_tcdbg_torch.Tensor)(r) = f(*(**p_tcdbg_torch.Tensor)(a[0]), *(*[]int)(a[1]), *(*any)(a[2]), *(*[]p_tcdbg_torch.Option)(a[3])...)
 		}
 	case func(*p_tcdbg_torch.Tensor, p_fmt.State, rune):
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
@@ -913,6 +949,14 @@ func Thunk(f any) rt.Thunk {
 	case func(*p_tcdbg_torch.Tensor, func(...*p_tcdbg_torch.Tensor) *p_tcdbg_torch.Tensor, func(...*p_tcdbg_torch.Tensor) *p_tcdbg_torch.Tensor, ...*p_tcdbg_torch.Tensor) *p_tcdbg_torch.Tensor:
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			*(**p_tcdbg_torch.Tensor)(r) = f(*(**p_tcdbg_torch.Tensor)(a[0]), *(*func(...*p_tcdbg_torch.Tensor) *p_tcdbg_torch.Tensor)(a[1]), *(*func(...*p_tcdbg_torch.Tensor) *p_tcdbg_torch.Tensor)(a[2]), *(*[]*p_tcdbg_torch.Tensor)(a[3])...)
+		}
+	case func(*p_tcdbg_torch.Tensor, int) (*p_tcdbg_torch.Tensor, *p_tcdbg_torch.Tensor):
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			t := (*struct {
+				r0 *p_tcdbg_torch.Tensor
+				r1 *p_tcdbg_torch.Tensor
+			})(r)
+			t.r0, t.r1 = f(*(**p_tcdbg_torch.Tensor)(a[0]), *(*int)(a[1]))
 		}
 	case func(*p_tcdbg_torch.Tensor, int) *p_tcdbg_torch.Tensor:
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
@@ -938,6 +982,10 @@ func Thunk(f any) rt.Thunk {
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			*(**p_tcdbg_torch.Tensor)(r) = f(*(**p_tcdbg_torch.Tensor)(a[0]), *(*int)(a[1]), *(**p_tcdbg_torch.Tensor)(a[2]), *(**p_tcdbg_torch.Tensor)(a[3]), *(*[]p_tcdbg_torch.Option)(a[4])...)
 		}
+	case func(*p_tcdbg_torch.Tensor, int, *p_tcdbg_torch.Tensor, *p_tcdbg_torch.Tensor, string, ...p_tcdbg_torch.Option) *p_tcdbg_torch.Tensor:
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(**p_tcdbg_torch.Tensor)(r) = f(*(**p_tcdbg_torch.Tensor)(a[0]), *(*int)(a[1]), *(**p_tcdbg_torch.Tensor)(a[2]), *(**p_tcdbg_torch.Tensor)(a[3]), *(*string)(a[4]), *(*[]p_tcdbg_torch.Option)(a[5])...)
+		}
 	case func(*p_tcdbg_torch.Tensor, int, *p_tcdbg_torch.Tensor, ...p_tcdbg_torch.Option) *p_tcdbg_torch.Tensor:
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			*(**p_tcdbg_torch.Tensor)(r) = f(*(**p_tcdbg_torch.Tensor)(a[0]), *(*int)(a[1]), *(**p_tcdbg_torch.Tensor)(a[2]), *(*[]p_tcdbg_torch.Option)(a[3])...)
@@ -958,6 +1006,14 @@ func Thunk(f any) rt.Thunk {
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			*(**p_tcdbg_torch.Tensor)(r) = f(*(**p_tcdbg_torch.Tensor)(a[0]), *(*int)(a[1]), *(*[]p_tcdbg_torch.Option)(a[2])...)
 		}
+	case func(*p_tcdbg_torch.Tensor, int, ...p_tcdbg_torch.Option) []*p_tcdbg_torch.Tensor:
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(*[]*p_tcdbg_torch.Tensor)(r) = f(*(**p_tcdbg_torch.Tensor)(a[0]), *(*int)(a[1]), *(*[]p_tcdbg_torch.Option)(a[2])...)
+		}
+	case func(*p_tcdbg_torch.Tensor, int, []int) *p_tcdbg_torch.Tensor:
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(**p_tcdbg_torch.Tensor)(r) = f(*(**p_tcdbg_torch.Tensor)(a[0]), *(*int)(a[1]), *(*[]int)(a[2]))
+		}
 	case func(*p_tcdbg_torch.Tensor, int, int) *p_tcdbg_torch.Tensor:
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			*(**p_tcdbg_torch.Tensor)(r) = f(*(**p_tcdbg_torch.Tensor)(a[0]), *(*int)(a[1]), *(*int)(a[2]))
@@ -970,9 +1026,17 @@ func Thunk(f any) rt.Thunk {
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			*(**p_tcdbg_torch.Tensor)(r) = f(*(**p_tcdbg_torch.Tensor)(a[0]), *(*any)(a[1]))
 		}
+	case func(*p_tcdbg_torch.Tensor, any, ...any):
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			f(*(**p_tcdbg_torch.Tensor)(a[0]), *(*any)(a[1]), *(*[]any)(a[2])...)
+		}
 	case func(*p_tcdbg_torch.Tensor, any, ...p_tcdbg_torch.Option) *p_tcdbg_torch.Tensor:
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			*(**p_tcdbg_torch.Tensor)(r) = f(*(**p_tcdbg_torch.Tensor)(a[0]), *(*any)(a[1]), *(*[]p_tcdbg_torch.Option)(a[2])...)
+		}
+	case func(*p_tcdbg_torch.Tensor, any, int, any) *p_tcdbg_torch.Tensor:
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(**p_tcdbg_torch.Tensor)(r) = f(*(**p_tcdbg_torch.Tensor)(a[0]), *(*any)(a[1]), *(*int)(a[2]), *(*any)(a[3]))
 		}
 	case func(*p_tcdbg_torch.Tensor, any, any) *p_tcdbg_torch.Tensor:
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
@@ -1236,6 +1300,14 @@ func Thunk(f any) rt.Thunk {
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			*(*bool)(r) = f(*(**unsafe.Pointer)(a[0]), *(*unsafe.Pointer)(a[1]), *(*unsafe.Pointer)(a[2]))
 		}
+	case func(...*p_tcdbg_torch.Tensor) *p_tcdbg_torch.Tensor:
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(**p_tcdbg_torch.Tensor)(r) = f(*(*[]*p_tcdbg_torch.Tensor)(a[0])...)
+		}
+	case func(...*p_tcdbg_torch.Tensor) []*p_tcdbg_torch.Tensor:
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(*[]*p_tcdbg_torch.Tensor)(r) = f(*(*[]*p_tcdbg_torch.Tensor)(a[0])...)
+		}
 	case func(...error) error:
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			*(*error)(r) = f(*(*[]error)(a[0])...)
@@ -1255,6 +1327,10 @@ func Thunk(f any) rt.Thunk {
 	case func([2]float64) p_tcdbg_torch.Option:
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			*(*p_tcdbg_torch.Option)(r) = f(*(*[2]float64)(a[0]))
+		}
+	case func([]*p_tcdbg_torch.Tensor) *p_tcdbg_torch.Tensor:
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(**p_tcdbg_torch.Tensor)(r) = f(*(*[]*p_tcdbg_torch.Tensor)(a[0]))
 		}
 	case func([]*p_tcdbg_torch.Tensor) p_tcdbg_torch.Option:
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
@@ -1641,6 +1717,10 @@ func Thunk(f any) rt.Thunk {
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			*(*p_tcdbg_torch.Option)(r) = f(*(*int)(a[0]))
 		}
+	case func(int, *p_tcdbg_torch.Tensor) *p_tcdbg_torch.Tensor:
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(**p_tcdbg_torch.Tensor)(r) = f(*(*int)(a[0]), *(**p_tcdbg_torch.Tensor)(a[1]))
+		}
 	case func(int, ...p_tcdbg_torch.Option) *p_tcdbg_torch.Tensor:
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			*(**p_tcdbg_torch.Tensor)(r) = f(*(*int)(a[0]), *(*[]p_tcdbg_torch.Option)(a[1])...)
@@ -1652,6 +1732,14 @@ func Thunk(f any) rt.Thunk {
 	case func(int, func(i int, j int)):
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			f(*(*int)(a[0]), *(*func(i int, j int))(a[1]))
+		}
+	case func(int, int) p_tcdbg_torch.Slice_:
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(*p_tcdbg_torch.Slice_)(r) = f(*(*int)(a[0]), *(*int)(a[1]))
+		}
+	case func(int, int, ...p_tcdbg_torch.Option) *p_tcdbg_torch.Tensor:
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(**p_tcdbg_torch.Tensor)(r) = f(*(*int)(a[0]), *(*int)(a[1]), *(*[]p_tcdbg_torch.Option)(a[2])...)
 		}
 	case func(int, int, []int, ...p_tcdbg_torch.Option) *p_tcdbg_torch.Tensor:
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
@@ -1737,6 +1825,10 @@ func Thunk(f any) rt.Thunk {
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			*(*p_tcdbg_torch.Option)(r) = f(*(*any)(a[0]))
 		}
+	case func(any, *p_tcdbg_torch.Tensor, ...p_tcdbg_torch.Option) *p_tcdbg_torch.Tensor:
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(**p_tcdbg_torch.Tensor)(r) = f(*(*any)(a[0]), *(**p_tcdbg_torch.Tensor)(a[1]), *(*[]p_tcdbg_torch.Option)(a[2])...)
+		}
 	case func(any, ...any) *p_tcdbg_torch.Tensor:
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			*(**p_tcdbg_torch.Tensor)(r) = f(*(*any)(a[0]), *(*[]any)(a[1])...)
@@ -1752,6 +1844,10 @@ func Thunk(f any) rt.Thunk {
 	case func(any, any, ...p_tcdbg_torch.Option) *p_tcdbg_torch.Tensor:
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			*(**p_tcdbg_torch.Tensor)(r) = f(*(*any)(a[0]), *(*any)(a[1]), *(*[]p_tcdbg_torch.Option)(a[2])...)
+		}
+	case func(any, any, int, ...p_tcdbg_torch.Option) *p_tcdbg_torch.Tensor:
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(**p_tcdbg_torch.Tensor)(r) = f(*(*any)(a[0]), *(*any)(a[1]), *(*int)(a[2]), *(*[]p_tcdbg_torch.Option)(a[3])...)
 		}
 	case func(map[string]any) p_tcdbg_torch.Option:
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
@@ -1848,6 +1944,10 @@ func Thunk(f any) rt.Thunk {
 	case func(string) p_tcdbg_torch.Option:
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			*(*p_tcdbg_torch.Option)(r) = f(*(*string)(a[0]))
+		}
+	case func(string, ...*p_tcdbg_torch.Tensor) *p_tcdbg_torch.Tensor:
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(**p_tcdbg_torch.Tensor)(r) = f(*(*string)(a[0]), *(*[]*p_tcdbg_torch.Tensor)(a[1])...)
 		}
 	case func(string, ...any) []p_tcdbg_torch.Value:
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
