@@ -65,16 +65,26 @@ func grow(s []float32, n int) []float32 {
 	return s[:n]
 }
 
+// packFunc writes one sliver of the right operand: k rows from row p0, n (at
+// most 16) columns from column j0, zeros in the others.
+type packFunc func(dst []float32, p0, j0, k, n int)
+
 // gemm32 computes c = a@b for float32.
 func gemm32(c []float32, ldc int, a, b matrix[float32], m, n, k int) {
+	if k > 0 && (m == 1 || n == 1) {
+		gemv32(c, ldc, a, b, m, n, k)
+		return
+	}
+	gemmPacked(c, ldc, a, m, n, k, func(dst []float32, p0, j0, kc, nc int) { packB(dst, b, p0, j0, kc, nc) })
+}
+
+// gemmPacked is gemm32 whose right operand need not exist in memory: pack
+// makes it sliver by sliver.
+func gemmPacked(c []float32, ldc int, a matrix[float32], m, n, k int, pack packFunc) {
 	if k == 0 {
 		for i := range m {
 			clear(c[i*ldc : i*ldc+n])
 		}
-		return
-	}
-	if m == 1 || n == 1 {
-		gemv32(c, ldc, a, b, m, n, k)
 		return
 	}
 	bp := panelPool.Get().(*panels)
@@ -87,7 +97,7 @@ func gemm32(c []float32, ldc int, a, b matrix[float32], m, n, k int) {
 			bp.b = grow(bp.b, slivers*tileN*kc)
 			parallel(slivers, slivers*tileN*kc, func(from, to int) {
 				for s := from; s < to; s++ {
-					packB(bp.b[s*tileN*kc:], b, pc, jc+s*tileN, kc, min(tileN, nc-s*tileN))
+					pack(bp.b[s*tileN*kc:], pc, jc+s*tileN, kc, min(tileN, nc-s*tileN))
 				}
 			})
 			blocks := (m + blockM - 1) / blockM
