@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"tcdbg/backends"
 )
 
 var update = flag.Bool("update", false, "add what passes now to the committed lists")
@@ -22,7 +24,7 @@ func TestOracle(t *testing.T) {
 		suites = append(suites, load(t, filepath.Base(dir), dir))
 	}
 	for _, s := range suites {
-		for _, b := range backendsUnderTest() {
+		for _, b := range backendsUnderTest(t) {
 			t.Run(s.Name+"/"+b.Name, func(t *testing.T) { runSuite(t, s, b) })
 		}
 	}
@@ -142,4 +144,17 @@ func writeList(t *testing.T, path string, old, passed map[string]bool) {
 	}
 }
 
-func backendsUnderTest() []Backend { return []Backend{Eager()} }
+// backendsUnderTest are eager and those that TCDBG_ORACLE_BACKENDS lists:
+// compiling thousands of kernels takes minutes.
+func backendsUnderTest(t *testing.T) []Backend {
+	out := []Backend{Eager()}
+	set := backends.NewSet(backends.Config{CacheDir: t.TempDir()})
+	for _, name := range strings.Fields(strings.ReplaceAll(os.Getenv("TCDBG_ORACLE_BACKENDS"), ",", " ")) {
+		b, err := set.Get(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, Compiled(b))
+	}
+	return out
+}
