@@ -103,7 +103,9 @@ func (m *Model) kernelDiff(d *doc, k *explain.Kernel) {
 func (m *Model) kernelEdits(d *doc, k, old *explain.Kernel) {
 	switch {
 	case old == nil:
-		d.add(theme.T(theme.Green, "new: that run had no kernel for "+strings.Join(k.Ops, ", ")))
+		d.wrap(theme.Green, 0, "new: that run had no kernel for "+strings.Join(k.Ops, ", "))
+		d.blank()
+		m.kernelSource(d, k)
 		return
 	case k.Load == nil || old.Load == nil:
 		d.wrap(theme.Faint, 0, "An extern call has no source; that run called "+old.Name+" as well.")
