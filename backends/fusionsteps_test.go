@@ -85,14 +85,14 @@ func (*stepBackend) Name() string { return "inductor" }
 
 func (b *stepBackend) Compile(r *tracer.Request) (tracer.Runnable, error) {
 	return throughAOT(r, func(g *graph.Graph, _ string) (aot.Runnable, error) {
-		steps := b.steps(g, r)
+		steps := b.steps(g)
 		eager := graph.NewModule(g)
 		return func(in []torch.Value) []torch.Value {
 			want := eager.Run(in)
 			for i, run := range steps {
 				b.compared++
 				if err := sameValues(run(in), want, 1e-5); err != nil {
-					b.t.Errorf("%s, after fusion %d of %d: %v", g.Name, i+1, len(steps), err)
+					b.t.Errorf("%s, source %d of %d: %v", g.Name, i+1, len(steps), err)
 				}
 			}
 			return want
@@ -102,15 +102,27 @@ func (b *stepBackend) Compile(r *tracer.Request) (tracer.Runnable, error) {
 
 // steps builds what the compiler would run after each fusion, from the text that
 // the step carries.
-func (b *stepBackend) steps(g *graph.Graph, r *tracer.Request) []aot.Runnable {
+func (b *stepBackend) steps(g *graph.Graph) []aot.Runnable {
 	e := b.set.engine()
 	opt := inductor.Options{Target: cpp.Target{Lanes: e.lanes, Cache: e.cpu.Cache}, Cores: 1, Params: paramInputs(g), Log: nowhere{}}
 	whole, err := inductor.Compile(g, opt)
 	if err != nil {
 		b.t.Fatal(err)
 	}
+	opt.Decisions = -1
+	apart, err := inductor.Compile(g, opt)
+	if err != nil {
+		b.t.Fatal(err)
+	}
 	var out []aot.Runnable
+	fused := 0
 	for i, s := range whole.Fusions {
+		if s.Before != "" {
+			if fused > 0 || s.Before != apart.Wrapper {
+				b.t.Errorf("%s: decision %d begins with\n%s\nbut nothing fused gives\n%s", g.Name, i+1, s.Before, apart.Wrapper)
+			}
+			out = append(out, b.build(g, apart, s.Before))
+		}
 		b.decisions++
 		if !s.Fused {
 			if s.Source != "" {
@@ -119,6 +131,9 @@ func (b *stepBackend) steps(g *graph.Graph, r *tracer.Request) []aot.Runnable {
 			continue
 		}
 		b.fused++
+		if fused++; fused == 1 && s.Before == "" {
+			b.t.Errorf("%s: the first fusion does not tell what was before it", g.Name)
+		}
 		opt.Decisions = i + 1
 		p, err := inductor.Compile(g, opt)
 		if err != nil {
@@ -127,16 +142,21 @@ func (b *stepBackend) steps(g *graph.Graph, r *tracer.Request) []aot.Runnable {
 		if p.Wrapper != s.Source {
 			b.t.Errorf("%s: decision %d carries\n%s\nbut the search that ends there gives\n%s", g.Name, i+1, s.Source, p.Wrapper)
 		}
-		unit, ok := p.Unit()
-		if !ok || !strings.Contains(unit, s.Source) {
-			b.t.Fatalf("%s: decision %d does not compile as it stands", g.Name, i+1)
-		}
-		p.Shards = []string{unit}
-		x := newExecutable(p)
-		if err := e.load(x, &tracer.Request{ID: r.ID}); err != nil {
-			b.t.Fatalf("%s: decision %d: %v\n%s", g.Name, i+1, err, s.Source)
-		}
-		out = append(out, x.run)
+		out = append(out, b.build(g, p, s.Source))
 	}
 	return out
+}
+
+// build compiles and loads a program from the text that a step carries.
+func (b *stepBackend) build(g *graph.Graph, p *inductor.Program, source string) aot.Runnable {
+	unit, ok := p.Unit()
+	if !ok || !strings.Contains(unit, source) {
+		b.t.Fatalf("%s: what a step carries does not compile as it stands:\n%s", g.Name, source)
+	}
+	p.Shards = []string{unit}
+	x := newExecutable(p)
+	if err := b.set.engine().load(x, &tracer.Request{}); err != nil {
+		b.t.Fatalf("%s: %v\n%s", g.Name, err, source)
+	}
+	return x.run
 }

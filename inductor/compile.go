@@ -22,8 +22,9 @@ type Options struct {
 	Params []bool // placeholders that change rarely: a module's parameters
 	ID     logs.CompileID
 	Log    logs.Sink // may be nil
-	// Decisions ends the search for fusions after so many; 0: no limit. The
-	// program is then the one whose text is the Source of that fusion step.
+	// Decisions ends the search for fusions after so many; 0: no limit, -1: nothing
+	// is fused. The program is then the one whose text is the Source of that fusion
+	// step.
 	Decisions int
 }
 

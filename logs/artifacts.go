@@ -138,6 +138,7 @@ type FusionStep struct {
 	Result string   `json:"result,omitempty"`
 	Nodes  []string `json:"nodes"`            // all scheduler nodes after the step
 	Source string   `json:"source,omitempty"` // kernels generated from the schedule after the step
+	Before string   `json:"before,omitempty"` // of a program's first fusion: kernels of the schedule before it
 }
 
 func (FusionStep) ArtifactName() (string, int) { return "tcdbg_fusion_step", 1 }

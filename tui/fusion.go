@@ -2,6 +2,7 @@ package tui
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"tcdbg/explain"
@@ -265,7 +266,7 @@ func (m *Model) fusionStep(d *doc, r *stepRow) {
 	before := r.before(func(s *logs.FusionStep) bool { return len(s.Nodes) > 0 })
 	if len(s.Nodes) > 0 {
 		d.heading("NODES")
-		old := s.Nodes
+		old := apart(s)
 		if before != nil {
 			old = before.Nodes
 		}
@@ -274,11 +275,22 @@ func (m *Model) fusionStep(d *doc, r *stepRow) {
 	if s.Source != "" {
 		d.heading("KERNELS")
 		old := s.Source
-		if b := r.before(func(s *logs.FusionStep) bool { return s.Source != "" }); b != nil {
+		if s.Before != "" {
+			old = s.Before
+		} else if b := r.before(func(s *logs.FusionStep) bool { return s.Source != "" }); b != nil {
 			old = b.Source
 		}
 		m.beforeAfter(d, syntax.C, old, s.Source)
 	}
+}
+
+// apart lists the nodes before a step that is the first to list any.
+func apart(s *logs.FusionStep) []string {
+	i := slices.Index(s.Nodes, s.Result)
+	if !s.Fused || i < 0 {
+		return s.Nodes
+	}
+	return slices.Replace(slices.Clone(s.Nodes), i, i+1, s.A, s.B)
 }
 
 // before is the last earlier step that passes, nil for none.

@@ -17,7 +17,8 @@ type Options struct {
 	// generate, for the record. It owns the groups, which are in an order in which
 	// they can run.
 	Source func(groups []*Group) string
-	// Decisions ends the search after so many, fused or refused; 0: no limit.
+	// Decisions ends the search after so many, fused or refused; 0: no limit,
+	// -1: nothing is tried.
 	Decisions int
 }
 
@@ -54,10 +55,11 @@ type scheduler struct {
 	stamp   int
 	readers map[*ir.Buffer]int // nodes that read a buffer, for the score
 	decided int
+	fused   bool
 }
 
 // over reports whether as many decisions were made as are wanted.
-func (s *scheduler) over() bool { return s.opt.Decisions > 0 && s.decided >= s.opt.Decisions }
+func (s *scheduler) over() bool { return s.opt.Decisions != 0 && s.decided >= s.opt.Decisions }
 
 // refusal is a pair that was refused when its groups had these many nodes.
 type refusal struct {
@@ -209,6 +211,9 @@ func (s *scheduler) try(c *candidate) bool {
 		return false
 	}
 	step.Why = fmt.Sprintf("%s and %s run in the same loops; %d bytes need not be moved", c.a.ranges(), c.b.ranges(), c.score)
+	if !s.fused {
+		s.fused, step.Before = true, s.source()
+	}
 	u.join(c.a, c.b)
 	step.Fused, step.Reason, step.Result = true, "fused", c.a.Name()
 	s.record(step)
@@ -296,16 +301,24 @@ func (s *scheduler) record(step logs.FusionStep) {
 			}
 		}
 	}
-	if step.Fused && s.opt.Source != nil {
-		var live []*Group
-		for _, g := range s.groups {
-			if !g.dead {
-				live = append(live, g)
-			}
-		}
-		step.Source = s.opt.Source(clone(order(live)))
+	if step.Fused {
+		step.Source = s.source()
 	}
 	s.opt.Record(step)
+}
+
+// source is what the schedule of this moment would generate.
+func (s *scheduler) source() string {
+	if s.opt.Source == nil || s.opt.Record == nil {
+		return ""
+	}
+	var live []*Group
+	for _, g := range s.groups {
+		if !g.dead {
+			live = append(live, g)
+		}
+	}
+	return s.opt.Source(clone(order(live)))
 }
 
 // order sorts groups so that each runs after those it depends on, otherwise as
