@@ -220,6 +220,10 @@ func (tr *trace) variadic(b torch.Binding, params []ops.Param, rest ssa.Value, k
 		}
 	case b.Variadic == torch.VariadicTensors:
 		kw[params[b.VariadicArg].Name] = tensorList(list)
+	case b.Variadic == torch.VariadicPositional:
+		for i, a := range list {
+			kw[params[b.VariadicArg+i].Name] = a
+		}
 	default:
 		kw[params[b.VariadicArg].Name] = intList(list)
 	}

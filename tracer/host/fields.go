@@ -81,7 +81,9 @@ func (in *Interp) structFields(t types.Type, u *types.Struct, p unsafe.Pointer) 
 			}
 			field.Value = in.boxed(types.NewPointer(f.Type()), unsafe.Pointer(&q))
 		case *types.Pointer, *types.Interface, *types.Slice, *types.Array, *types.Map:
-			field.Value = in.boxed(f.Type(), q)
+			if field.Value = in.boxed(f.Type(), q); field.Value == nil {
+				continue
+			}
 		default:
 			continue
 		}
@@ -91,9 +93,11 @@ func (in *Interp) structFields(t types.Type, u *types.Struct, p unsafe.Pointer) 
 }
 
 func (in *Interp) elements(t types.Type, n int, at func(int) unsafe.Pointer) []torch.Field {
-	out := make([]torch.Field, n)
-	for i := range out {
-		out[i] = torch.Field{Name: strconv.Itoa(i), Value: in.boxed(t, at(i))}
+	var out []torch.Field
+	for i := range n {
+		if v := in.boxed(t, at(i)); v != nil {
+			out = append(out, torch.Field{Name: strconv.Itoa(i), Value: v})
+		}
 	}
 	return out
 }
@@ -106,14 +110,16 @@ func (in *Interp) entries(t *types.Map, m reflect.Value) []torch.Field {
 	for _, k := range m.MapKeys() {
 		v := reflect.New(m.Type().Elem())
 		v.Elem().Set(m.MapIndex(k))
-		out = append(out, torch.Field{Name: k.String(), Value: in.boxed(t.Elem(), v.UnsafePointer())})
+		if v := in.boxed(t.Elem(), v.UnsafePointer()); v != nil {
+			out = append(out, torch.Field{Name: k.String(), Value: v})
+		}
 	}
 	slices.SortFunc(out, func(a, b torch.Field) int { return strings.Compare(a.Name, b.Name) })
 	return out
 }
 
 // boxed is the value of type t at p inside an interface, as the program would
-// put it there.
+// put it there; nil for nil pointers too, since absent parts are left out.
 func (in *Interp) boxed(t types.Type, p unsafe.Pointer) any {
 	var v any
 	if _, isIface := t.Underlying().(*types.Interface); isIface {
@@ -122,6 +128,9 @@ func (in *Interp) boxed(t types.Type, p unsafe.Pointer) any {
 			return nil
 		}
 		t, p = dyn, q
+	}
+	if _, isPointer := t.Underlying().(*types.Pointer); isPointer && *(*unsafe.Pointer)(p) == nil {
+		return nil
 	}
 	in.MakeInterface(unsafe.Pointer(&v), types.Universe.Lookup("any").Type(), t, p)
 	return v

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"unsafe"
 
+	"tcdbg/torch"
 	"tcdbg/tracer/host/rt"
 
 	"golang.org/x/tools/go/types/typeutil"
@@ -323,7 +324,15 @@ func (tt *typeTable) nativeType(t *types.Named) reflect.Type {
 		}
 		return tt.reachable(p)[obj.Name()]
 	}
-	return nil
+	return aliasedTypes[obj.Pkg().Path()+"."+obj.Name()]
+}
+
+// aliasedTypes are types of packages without symbol table that torch gives a
+// name; without them a torch.Float32 in an `any` would be of another type than
+// native code asks for.
+var aliasedTypes = map[string]reflect.Type{
+	"tcdbg/internal/ops.DType":  reflect.TypeFor[torch.DType](),
+	"tcdbg/internal/ops.Device": reflect.TypeFor[torch.Device](),
 }
 
 // reachable finds the unexported types of a package that its variables and the
