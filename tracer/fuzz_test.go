@@ -99,4 +99,3 @@ func firstDifference(want, got string) string {
 	}
 	return fmt.Sprintf("%d lines, want %d\n", len(b), len(a))
 }
-

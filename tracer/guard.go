@@ -382,8 +382,40 @@ func (tr *trace) guardGradMode() {
 		})
 }
 
+// fixedGuards demands the sizes of symbols that became constants: relations
+// that hold of the constant say nothing any more.
+func (tr *trace) fixedGuards() {
+	for _, x := range tr.env.Symbols {
+		v, fixed := x.Fixed()
+		o, known := tr.symbols[x]
+		if !fixed || !known {
+			continue
+		}
+		text := fmt.Sprintf("%s == %d", x.Source, v)
+		tr.guard("SHAPE_ENV", o.src, text, strconv.FormatInt(v, 10),
+			func(a *addresses) bool { return sizeAt(a, o.src, o.dim) == int(v) },
+			func(a *addresses) failure {
+				return failure{actual: fmt.Sprintf("%s = %d", x.Source, sizeAt(a, o.src, o.dim)), dim: o.dim}
+			})
+	}
+}
+
+// sizeAt is a size of the tensor at s, -1 where there is none.
+func sizeAt(a *addresses, s *source, dim int) int {
+	p := a.at(s)
+	if p == nil || *(**torch.Tensor)(p) == nil {
+		return -1
+	}
+	shape, _, _ := (*(**torch.Tensor)(p)).Layout()
+	if dim >= len(shape) {
+		return -1
+	}
+	return shape[dim]
+}
+
 // shapeGuards turns what was learned of symbols into guards.
 func (tr *trace) shapeGuards() {
+	tr.fixedGuards()
 	for _, g := range tr.env.Guards {
 		rel := g.Rel
 		pos, _ := g.Site.(logs.Pos)
@@ -429,20 +461,7 @@ func (tr *trace) symbolReader() func(a *addresses, s *sym.Symbol) int64 {
 		if v, ok := s.Fixed(); ok {
 			return v
 		}
-		o := origin[s]
-		p := a.at(o.src)
-		if p == nil {
-			return -1
-		}
-		t := *(**torch.Tensor)(p)
-		if t == nil {
-			return -1
-		}
-		shape, _, _ := t.Layout()
-		if o.dim >= len(shape) {
-			return -1
-		}
-		return int64(shape[o.dim])
+		return int64(sizeAt(a, origin[s].src, origin[s].dim))
 	}
 }
 

@@ -261,22 +261,11 @@ func (tr *trace) symbolFor(s *source, dim, hint int) sym.Int {
 
 // guardDuck demands that dimension dim of the tensor at s equals symbol x.
 func (tr *trace) guardDuck(x *sym.Symbol, o symbolOrigin, s *source, dim int) {
-	size := func(a *addresses, s *source, dim int) int {
-		p := a.at(s)
-		if p == nil || *(**torch.Tensor)(p) == nil {
-			return -1
-		}
-		shape, _, _ := (*(**torch.Tensor)(p)).Layout()
-		if dim >= len(shape) {
-			return -1
-		}
-		return shape[dim]
-	}
 	text := fmt.Sprintf("%s.size()[%d] == %s", s.name, dim, x.Source)
 	tr.guard("SHAPE_ENV", s, text, text,
-		func(a *addresses) bool { return size(a, s, dim) == size(a, o.src, o.dim) },
+		func(a *addresses) bool { return sizeAt(a, s, dim) == sizeAt(a, o.src, o.dim) },
 		func(a *addresses) failure {
-			return failure{actual: fmt.Sprintf("%d != %d", size(a, s, dim), size(a, o.src, o.dim)), dim: dim}
+			return failure{actual: fmt.Sprintf("%d != %d", sizeAt(a, s, dim), sizeAt(a, o.src, o.dim)), dim: dim}
 		})
 }
 

@@ -201,7 +201,10 @@ func nestedTable() []statement {
 		func(g *generator, s *variables, d int) {
 			i := g.fresh("i")
 			g.line("for %s := 0; %s < %d; %s++ {", i, i, 1+g.r.Intn(3), i)
-			g.body(s.reading(i), d)
+			k := g.fresh("k") // a body that wrote i could run for ever
+			g.line("%s := %s", k, i)
+			g.line("_ = %s", k)
+			g.body(s.reading(k), d)
 		},
 		func(g *generator, s *variables, d int) {
 			i := g.fresh("i")
