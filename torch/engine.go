@@ -54,8 +54,11 @@ func NewFake(m *ops.TensorMeta) *Tensor {
 func (t *Tensor) Fake() *ops.TensorMeta { return t.fake }
 
 // FromStorage makes a tensor over st: shape and stride in elements, offset in
-// elements. It does not check that they lie within st.
+// elements. It does not check that they lie within st; nil is an empty storage.
 func FromStorage(st *Storage, d DType, shape, stride []int, offset int) *Tensor {
+	if st == nil {
+		st = &Storage{}
+	}
 	return &Tensor{storage: st, dtype: d, device: ops.CPU, shape: shape, stride: stride, offset: offset}
 }
 

@@ -36,6 +36,9 @@ func batchNormRow() *Op {
 		if len(m.Shape) < 2 && !sym.Is(numel(m.Shape), 0) {
 			return nil, Errorf("batch_norm: expected input with at least 2 dimensions, got size %s", ShapeText(m.Shape))
 		}
+		if len(m.Shape) < 2 {
+			return selfLike(c)
+		}
 		for i, name := range []string{"running_mean", "running_var", "weight", "bias"} {
 			if p := c.Tensor(i + 1); p != nil && sym.Ne(numel(p.Shape), m.Shape[1]) {
 				return nil, Errorf("%s should contain %s elements not %s", name, m.Shape[1], numel(p.Shape))
@@ -56,6 +59,9 @@ func batchNormRow() *Op {
 func batchNorm(b B, c *Call) Value {
 	x := c.Value(0)
 	m := c.Tensor(0)
+	if len(m.Shape) < 2 { // empty
+		return b.Emit(Clone, x)
+	}
 	rank := len(m.Shape)
 	wide := b.cast(x, OpMath(m.DType))
 	dims := append([]int{0}, seq(2, rank)...)
