@@ -451,7 +451,11 @@ func (p *plainKernel) product() {
 				ra += x * ai[d]
 				rb += x * bi[d]
 			}
-			productRow(line, unsafe.Add(a, 4*ra), unsafe.Add(b, 4*rb), depth, ai[nb+2], bi[nb+2], bi[nb+1])
+			if mm.Conv != nil {
+				convRow(line, unsafe.Add(a, 4*ra), unsafe.Add(b, 4*rb), depth, ai[nb+2], mm.Conv)
+			} else {
+				productRow(line, unsafe.Add(a, 4*ra), unsafe.Add(b, 4*rb), depth, ai[nb+2], bi[nb+2], bi[nb+1])
+			}
 			p.epilogue(linear*rows+m, line)
 		}
 		linear++
@@ -473,6 +477,20 @@ func productRow(out []float32, a, b unsafe.Pointer, depth, as, brow, bcol int) {
 		row := unsafe.Add(b, 4*k*brow)
 		for c := range out {
 			out[c] += float32(x * *(*float32)(unsafe.Add(row, 4*c*bcol)))
+		}
+	}
+}
+
+// convRow is one output channel of a convolution, its columns gathered from the
+// image.
+func convRow(out []float32, a, image unsafe.Pointer, depth, as int, c *ir.ConvInfo) {
+	clear(out)
+	for k := range depth {
+		x := *(*float32)(unsafe.Add(a, 4*k*as))
+		for n := range out {
+			if at, inside := c.At(int64(k), int64(n)); inside {
+				out[n] += float32(x * *(*float32)(unsafe.Add(image, 4*at)))
+			}
 		}
 	}
 }

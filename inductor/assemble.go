@@ -91,6 +91,10 @@ func (c *compiler) packWeights() {
 		}
 		n := templateNode(g)
 		mm := n.MM
+		if mm.Conv != nil {
+			c.packFilter(n)
+			continue
+		}
 		k, kok := mm.K.IsConst()
 		cols, nok := n.Outer[len(n.Outer)-1].IsConst()
 		if !mm.B.Param || !kok || !nok || usesBatch(mm.BIdx, len(n.Outer)-2) {
@@ -98,12 +102,42 @@ func (c *compiler) packWeights() {
 		}
 		width := int64(2 * c.opt.Target.Lanes)
 		size := (cols + width - 1) / width * width * k
-		mm.PackB = true
-		mm.PackedBuffer = &ir.Buffer{Name: "packed_" + mm.B.Name, DType: ops.Float32, Shape: sym.Consts([]int{int(size)}), Stride: sym.Consts([]int{1})}
-		c.slots[mm.PackedBuffer] = len(c.out.Buffers)
-		c.out.Buffers = append(c.out.Buffers, Buffer{Name: mm.PackedBuffer.Name, DType: ops.Float32, Shape: mm.PackedBuffer.Shape,
-			Stride: mm.PackedBuffer.Stride, Span: sym.Const(size), Offset: -1, Role: RolePacked})
+		c.packedBuffer(mm, mm.B, size)
 	}
+}
+
+// packFilter packs the weight of a convolution, its left operand, a panel of
+// rows after another for each group.
+func (c *compiler) packFilter(n *ir.Node) {
+	mm := n.MM
+	if !mm.A.Param {
+		return
+	}
+	k, kok := mm.K.IsConst()
+	rows, rok := n.Outer[len(n.Outer)-2].IsConst()
+	groups, gok := convGroups(n).IsConst()
+	if !kok || !rok || !gok {
+		return
+	}
+	height := cpp.PanelRows(c.opt.Target.Lanes)
+	c.packedBuffer(mm, mm.A, groups*((rows+height-1)/height*height)*k)
+}
+
+// convGroups is the size of the group loop, which follows that of the images.
+func convGroups(n *ir.Node) sym.Int {
+	if len(n.Outer) == 4 {
+		return n.Outer[1]
+	}
+	return sym.Const(1)
+}
+
+// packedBuffer gives the packed copy of operand b its place.
+func (c *compiler) packedBuffer(mm *ir.MatmulInfo, b *ir.Buffer, size int64) {
+	mm.PackB = true
+	mm.PackedBuffer = &ir.Buffer{Name: "packed_" + b.Name, DType: ops.Float32, Shape: sym.Consts([]int{int(size)}), Stride: sym.Consts([]int{1})}
+	c.slots[mm.PackedBuffer] = len(c.out.Buffers)
+	c.out.Buffers = append(c.out.Buffers, Buffer{Name: mm.PackedBuffer.Name, DType: ops.Float32, Shape: mm.PackedBuffer.Shape,
+		Stride: mm.PackedBuffer.Stride, Span: sym.Const(size), Offset: -1, Role: RolePacked})
 }
 
 func usesBatch(x ir.Index, nb int) bool {
@@ -162,6 +196,11 @@ func (c *compiler) prologue() cpp.Segment {
 		if !mm.PackB {
 			continue
 		}
+		if mm.Conv != nil {
+			c.out.Params = append(c.out.Params, c.slot(mm.A))
+			s.Kernels = append(s.Kernels, c.packConv(n, c.names[i]))
+			continue
+		}
 		c.out.Params = append(c.out.Params, c.slot(mm.B))
 		nb := len(n.Outer) - 2
 		coef := func(k int) string { return c.sizeText(mm.BIdx.Coef[k]) }
@@ -171,6 +210,21 @@ func (c *compiler) prologue() cpp.Segment {
 			c.slot(mm.PackedBuffer), mm.B.Name, c.names[i])})
 	}
 	return s
+}
+
+// packConv is the prologue's call that packs the weight of a convolution.
+func (c *compiler) packConv(n *ir.Node, kernel string) *cpp.Code {
+	mm := n.MM
+	nb := len(n.Outer) - 2
+	groupStride := "0"
+	if nb == 2 {
+		groupStride = c.sizeText(mm.AIdx.Coef[1])
+	}
+	return &cpp.Code{Name: "pack_" + mm.A.Name, Pack: true, Text: fmt.Sprintf(
+		"{ const tc_gemm_args g = {%s, 0, %s, 2, {1, %s}, {0, %s}, {0}, %s, %s, 0, 0, (const float *)B[%d] + %s, 0, 0, 0, 1}; R->pack(&g, (float *)B[%d], \"pack_%s\"); }  // for %s",
+		c.sizeText(n.Outer[nb]), c.sizeText(mm.K), c.sizeText(convGroups(n)), groupStride,
+		c.sizeText(mm.AIdx.Coef[nb]), c.sizeText(mm.AIdx.Coef[nb+2]), c.slot(mm.A), c.sizeText(mm.AIdx.Off),
+		c.slot(mm.PackedBuffer), mm.A.Name, kernel)}
 }
 
 func (c *compiler) sizeText(x sym.Int) string {

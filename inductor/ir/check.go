@@ -57,6 +57,11 @@ func (n *Node) Check() error {
 	if m := n.MM; n.Kind == Matmul && (m.A == nil || m.B == nil || m.Out == nil || len(n.Outer) < 2) {
 		return fmt.Errorf("a matmul needs its operands and at least two loops")
 	}
+	if n.Kind == Matmul && n.MM.Conv != nil {
+		if err := n.MM.Conv.check(); err != nil {
+			return err
+		}
+	}
 	loops := len(n.Outer) + len(n.Inner)
 	full := make([]bool, len(n.Body)) // depends on a reduction loop
 	for i := range n.Body {

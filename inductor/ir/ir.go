@@ -144,8 +144,9 @@ type MatmulInfo struct {
 	AIdx, BIdx   Index
 	OutIdx       Index
 	K            sym.Int
-	PackB        bool    // B is packed once by the prologue
-	PackedBuffer *Buffer // where the prologue packs it
+	PackB        bool      // B is packed once by the prologue
+	PackedBuffer *Buffer   // where the prologue packs it
+	Conv         *ConvInfo // B is gathered from an image; A is then what the prologue packs
 }
 
 // ExternInfo is an eager call. Arguments hold BufArg where the operator takes

@@ -305,6 +305,11 @@ func (p *parser) bodyLine(s string) error {
 		if role, rest, ok := strings.Cut(s, " "); ok && (role == "a" || role == "b" || role == "out") {
 			return p.operand(role, rest)
 		}
+		if rest, ok := strings.CutPrefix(s, "im2col "); ok {
+			conv, err := parseConv(rest)
+			n.MM.Conv = conv
+			return err
+		}
 	}
 	v, err := p.value(s)
 	if err != nil {

@@ -15,6 +15,7 @@ temp buf1: f32[s0] stride [1]
 result buf2: i64[s0] stride [1]
 result buf3: f32[s0, 64] stride [64, 1]
 result buf4: f32[s0, 64] stride [64, 1]
+result buf5: f32[s0, 4, 9] stride [36, 9, 1]
 op0 = matmul [s0, 64 | 64] // linear
   a l_x_[64*i0 + k]
   b l_w_[64*i1 + k]
@@ -35,6 +36,11 @@ op3 = pointwise [s0, 64] // where lt
   t3 = where.f32 t0, t1, t2
   store.f32 buf3[64*i0 + i1], t3
 op4 = extern rand([s0, 64], <nil>, cpu, false) -> buf4 because random: the eager generator's numbers are wanted
+op5 = matmul [s0, 4, 9 | 27] // convolution
+  a l_w_[27*i1 + k]
+  b l_x_[75*i0]
+  out buf5[36*i0 + 9*i1 + i2]
+  im2col height=5 width=5 chan=25 row=5 col=1 kh=3 kw=3 sh=2 sw=2 ph=1 pw=1 dh=1 dw=1 outw=3
 return buf3 + 0 shape [s0, 64] stride [64, 1]
 return buf2 + 1 shape [s0 - 1] stride [1]
 return value 2*s0 + 1
@@ -66,6 +72,9 @@ func TestParseAndCheckRefuse(t *testing.T) {
 		{"t3 = where.f32 t0, t1, t2", "t3 = where.f32 t1, t1, t2", "operands f32"},
 		{"store.i64 buf2[i0], t0", "store.i64 l_x_[i0], t0", "the buffer holds f32"},
 		{"a l_x_[64*i0 + k]", "a buf3[64*i0 + k]", "before it is written"},
+		{"kh=3 kw=3", "kw=3 kh=3", "want kh=NUMBER"},
+		{" outw=3", "", "14 fields"},
+		{"outw=3", "outw=0", "outw is 0"},
 	} {
 		text := strings.Replace(sample, c.old, c.new, 1)
 		if text == sample {

@@ -66,6 +66,9 @@ func (n *Node) String() string {
 		m := n.MM
 		fmt.Fprintf(&sb, "  a %s[%s]\n  b %s[%s]\n  out %s[%s]\n", m.A.Name, n.matmulIndex(m.AIdx),
 			m.B.Name, n.matmulIndex(m.BIdx), m.Out.Name, n.matmulIndex(m.OutIdx))
+		if m.Conv != nil {
+			sb.WriteString("  " + m.Conv.String() + "\n")
+		}
 	}
 	for i := range n.Body {
 		sb.WriteString("  " + n.ValueText(i) + "\n")

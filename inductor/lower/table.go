@@ -47,6 +47,7 @@ var others = map[ops.ID]lowerFunc{
 	ops.Matmul:        mm,
 	ops.Addmm:         addmm,
 	ops.Linear:        linear,
+	ops.Convolution:   convolution,
 	ops.Softmax:       softmax,
 	ops.LayerNorm:     layerNorm,
 	ops.Reshape:       reshape,

@@ -251,6 +251,9 @@ func (s *scheduler) fits(c *candidate) (*union, *misfit) {
 	case b.succs[a]:
 		return nil, &misfit{"node1 must go before node2", "the second feeds the first"}
 	}
+	if a.Template && !b.typed() && templateNode(a).MM.Conv != nil {
+		b.coalesce() // rows and columns of an image are one loop of the template
+	}
 	u, f := unify(a, b)
 	if f != nil {
 		return nil, f
@@ -266,6 +269,15 @@ func (s *scheduler) fits(c *candidate) (*union, *misfit) {
 func (s *scheduler) reaches(a, b *Group) bool {
 	s.stamp++
 	return reaches(a, b, s.stamp)
+}
+
+func templateNode(g *Group) *ir.Node {
+	for _, it := range g.Items {
+		if it.Node.Kind == ir.Matmul {
+			return it.Node
+		}
+	}
+	panic("sched: template group " + g.Name() + " without its product")
 }
 
 // epilogueFits wants pointwise nodes that walk the template's result whole,

@@ -85,8 +85,21 @@ func NewKernel(g *Group, needed func(*ir.Buffer) bool) *Kernel {
 // arrange orders the loops by the strides of the addresses, outermost largest,
 // and merges neighbours that all addresses walk as one.
 func (g *Group) arrange() {
-	var xs []*ir.Index
-	var weight []int
+	xs, weight := g.addresses()
+	if !g.Template { // whose loops are numbered by the template
+		g.permute(loopOrder(g.Vars, xs, weight), xs)
+	}
+	g.mergeLoops(xs)
+}
+
+// coalesce merges neighbouring loops without reordering them.
+func (g *Group) coalesce() {
+	xs, _ := g.addresses()
+	g.mergeLoops(xs)
+}
+
+// addresses are all the addresses of g with their weights in the loops' order.
+func (g *Group) addresses() (xs []*ir.Index, weight []int) {
 	for _, it := range g.Items {
 		if it.Node.Kind == ir.Matmul {
 			xs, weight = append(xs, &it.Out), append(weight, 8)
@@ -103,9 +116,11 @@ func (g *Group) arrange() {
 			xs, weight = append(xs, &v.Index), append(weight, w)
 		}
 	}
-	if !g.Template { // whose loops are numbered by the template
-		g.permute(loopOrder(g.Vars, xs, weight), xs)
-	}
+	return xs, weight
+}
+
+// mergeLoops makes one loop of neighbours that all addresses walk as one.
+func (g *Group) mergeLoops(xs []*ir.Index) {
 	for k := 0; k+1 < len(g.Vars); {
 		if !g.mergeable(k, xs) {
 			k++

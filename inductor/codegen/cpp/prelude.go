@@ -51,12 +51,17 @@ typedef unsigned char b1;
 const RuntimeTypes = `typedef void (*tc_kernel)(void *const *B, const i64 *S, i64 lo, i64 hi);
 typedef void (*tc_epilogue)(void *const *B, const i64 *S, const float *T, i64 ldt, i64 b, i64 m0, i64 n0, i64 m, i64 n);
 typedef struct {
+  i64 height, width, chan, row, col, kh, kw, sh, sw, ph, pw, dh, dw, outw;
+} tc_conv;
+typedef struct {
   i64 m, n, k, ndim;
   i64 size[4], as[4], bs[4];
   i64 arow, acol, brow, bcol;
   const float *a, *b;
   i64 packed;
   tc_epilogue epilogue;
+  i64 conv;
+  tc_conv image;
 } tc_gemm_args;
 typedef struct {
   void (*parfor)(tc_kernel f, void *const *B, const i64 *S, i64 units, i64 grain, const char *name);

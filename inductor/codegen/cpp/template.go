@@ -13,6 +13,15 @@ import (
 // epilogue, which the runtime calls on each finished tile while it is in the
 // cache, and the description of the product.
 
+// PanelRows is the height of the runtime's register tile, for vectors of so many
+// lanes: packed left operands come in panels of so many rows.
+func PanelRows(lanes int) int64 {
+	if lanes == 16 {
+		return 14
+	}
+	return 6
+}
+
 // symbolMark stands for the epilogue's function in a product's description.
 const symbolMark = "@"
 
@@ -103,12 +112,24 @@ func (e *emitter) describe(n *ir.Node) {
 		return "{" + strings.Join(parts, ", ") + "}"
 	}
 	b, packed := fmt.Sprintf("(const float *)B[%d] + %s", e.env.Slot(mm.B), e.size(mm.BIdx.Off)), 0
-	if mm.PackB {
+	if mm.PackB && mm.Conv == nil {
 		b, packed = fmt.Sprintf("(const float *)B[%d]", e.env.Slot(mm.PackedBuffer)), 1
 	}
-	e.code.Gemm = fmt.Sprintf("{%s, %s, %s, %d, %s, %s, %s, %s, %s, %s, %s, (const float *)B[%d] + %s, %s, %d, %s}",
+	a := fmt.Sprintf("(const float *)B[%d] + %s", e.env.Slot(mm.A), e.size(mm.AIdx.Off))
+	if mm.PackB && mm.Conv != nil {
+		a, packed = fmt.Sprintf("(const float *)B[%d]", e.env.Slot(mm.PackedBuffer)), 1
+	}
+	e.code.Gemm = fmt.Sprintf("{%s, %s, %s, %d, %s, %s, %s, %s, %s, %s, %s, %s, %s, %d, %s%s}",
 		e.size(n.Outer[nb]), e.size(n.Outer[nb+1]), e.size(mm.K), nb,
 		list(n.Outer[:nb]), list(mm.AIdx.Coef[:nb]), list(mm.BIdx.Coef[:nb]),
 		e.size(mm.AIdx.Coef[nb]), e.size(mm.AIdx.Coef[nb+2]), e.size(mm.BIdx.Coef[nb+2]), e.size(mm.BIdx.Coef[nb+1]),
-		e.env.Slot(mm.A), e.size(mm.AIdx.Off), b, packed, symbolMark)
+		a, b, packed, symbolMark, convText(mm.Conv))
+}
+
+// convText is the description of an image behind that of the product.
+func convText(c *ir.ConvInfo) string {
+	if c == nil {
+		return ""
+	}
+	return ", 1, {" + strings.Trim(strings.Join(strings.Fields(fmt.Sprint(c.Numbers())), ", "), "[]") + "}"
 }

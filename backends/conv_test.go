@@ -1,0 +1,190 @@
+package backends
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"tcdbg/graph"
+	"tcdbg/inductor"
+	"tcdbg/inductor/codegen/cpp"
+	"tcdbg/internal/ops"
+	"tcdbg/internal/sym"
+	"tcdbg/tracer"
+)
+
+// This file compares the convolution template with eager.
+
+// convCase is one conv2d: sizes of image and kernel and the arguments.
+type convCase struct {
+	n, in, h, w, out, kh, kw int
+	stride, pad, dil         []sym.Int
+	groups                   int
+}
+
+var convCases = []convCase{
+	{1, 1, 1, 1, 1, 1, 1, ints(1, 1), ints(0, 0), ints(1, 1), 1},
+	{2, 3, 8, 9, 5, 3, 3, ints(1, 1), ints(0, 0), ints(1, 1), 1},
+	{2, 3, 8, 9, 5, 3, 3, ints(1, 1), ints(1, 1), ints(1, 1), 1},
+	{1, 4, 11, 7, 20, 3, 2, ints(2, 1), ints(1, 2), ints(1, 1), 1},
+	{1, 3, 17, 19, 15, 7, 7, ints(2, 2), ints(3, 3), ints(1, 1), 1},
+	{2, 5, 12, 12, 7, 3, 3, ints(1, 2), ints(2, 2), ints(2, 3), 1},
+	{2, 16, 9, 9, 100, 1, 1, ints(1, 1), ints(0, 0), ints(1, 1), 1},
+	{2, 6, 9, 9, 4, 1, 1, ints(2, 2), ints(0, 0), ints(1, 1), 1},
+	{1, 6, 9, 9, 4, 1, 1, ints(1, 1), ints(1, 0), ints(1, 1), 1},
+	{1, 50, 6, 40, 17, 3, 3, ints(1, 1), ints(1, 1), ints(1, 1), 1},
+	{2, 6, 9, 10, 6, 3, 3, ints(1, 1), ints(1, 1), ints(1, 1), 6},
+	{2, 6, 9, 10, 12, 3, 3, ints(2, 2), ints(1, 1), ints(1, 1), 3},
+	{1, 8, 9, 10, 34, 3, 3, ints(1, 1), ints(2, 2), ints(2, 2), 2},
+}
+
+func (c convCase) String() string {
+	return fmt.Sprintf("%dx%dx%dx%d by %dx%dx%d stride %v pad %v dilation %v groups %d", c.n, c.in, c.h, c.w, c.out, c.kh, c.kw, c.stride, c.pad, c.dil, c.groups)
+}
+
+// emit is the convolution of a new input by a new weight, a parameter or not.
+func (c convCase) emit(g *testGraph, d ops.DType, param bool, bias ops.Arg) ops.Value {
+	x := g.input(filled(d, 1, c.n, c.in, c.h, c.w))
+	add := g.input
+	if param {
+		add = g.param
+	}
+	w := add(filled(d, 2, c.out, c.in/c.groups, c.kh, c.kw))
+	return g.Emit(ops.Convolution, x, w, bias, c.stride, c.pad, c.dil, false, ints(0, 0), sym.C(c.groups))
+}
+
+// programOf compiles a module without running it.
+func programOf(t *testing.T, m *graph.Module, params ...bool) *inductor.Program {
+	t.Helper()
+	p, err := inductor.Compile(m.G, inductor.Options{Target: cpp.Target{Lanes: 8, Cache: 1 << 20}, Cores: 1, Params: params})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// calls counts the kernels and eager calls of a program.
+func calls(p *inductor.Program) (kernels, externs int) {
+	for _, s := range p.Steps {
+		kernels += len(s.Kernels)
+		if s.Extern != nil {
+			externs++
+		}
+	}
+	return kernels, externs
+}
+
+func TestConvolution(t *testing.T) {
+	for _, c := range convCases {
+		t.Run(c.String(), func(t *testing.T) {
+			for _, param := range []bool{true, false} {
+				g := newTestGraph("conv")
+				bias := g.param(filled(ops.Float32, 3, c.out))
+				y := c.emit(g, ops.Float32, param, nil)
+				z := c.emit(g, ops.Float32, param, bias)
+				m := g.outputs(y, g.Emit(ops.Relu, z))
+				if _, externs := calls(programOf(t, m)); externs != 0 {
+					t.Fatalf("%d eager calls", externs)
+				}
+				everywhere(t, m, g.in, 1e-4)
+			}
+		})
+	}
+}
+
+// TestConvolutionBNReLU: bias, batch norm in eval mode, a residual and relu run
+// on the tile. What depends on the channel alone is a kernel of its own.
+func TestConvolutionBNReLU(t *testing.T) {
+	for _, groups := range []int{1, 6} {
+		c := convCase{2, 6, 9, 10, 6, 3, 3, ints(1, 1), ints(1, 1), ints(1, 1), groups}
+		g := newTestGraph("block")
+		mean, gamma, beta := g.param(filled(ops.Float32, 3, 6)), g.param(filled(ops.Float32, 5, 6)), g.param(filled(ops.Float32, 6, 6))
+		variance := filled(ops.Float32, 4, 6)
+		for i := range 6 {
+			putElement(variance.Storage().Bytes(), ops.Float32, i, 0.5+float64(i))
+		}
+		v := g.param(variance)
+		y := g.Emit(ops.BatchNorm, c.emit(g, ops.Float32, true, beta), mean, v, gamma, beta, false, 0.1, 1e-5)
+		m := g.outputs(g.Emit(ops.Relu, g.Emit(ops.Add, y, g.input(filled(ops.Float32, 7, 2, 6, 9, 10)))))
+		p := programOf(t, m)
+		kernels, externs := calls(p)
+		if externs != 0 || kernels > 2 || strings.Count(p.Wrapper, "const float *T") != 1 {
+			t.Errorf("groups %d: %d kernels and %d eager calls:\n%s", groups, kernels, externs, p.Wrapper)
+		}
+		everywhere(t, m, g.in, 1e-4)
+	}
+}
+
+// TestConvolutionOfOneDimension runs conv1d, padded and dilated.
+func TestConvolutionOfOneDimension(t *testing.T) {
+	g := newTestGraph("conv1d")
+	x, w, b := g.input(filled(ops.Float32, 1, 2, 4, 30)), g.param(filled(ops.Float32, 2, 6, 2, 5)), g.param(filled(ops.Float32, 3, 6))
+	m := g.outputs(g.Emit(ops.Relu, g.Emit(ops.Convolution, x, w, b, ints(2), ints(3), ints(2), false, ints(0), sym.C(2))))
+	if _, externs := calls(programOf(t, m)); externs != 0 {
+		t.Errorf("%d eager calls", externs)
+	}
+	everywhere(t, m, g.in, 1e-4)
+}
+
+// TestConvolutionOfViews reads image and weight through strides.
+func TestConvolutionOfViews(t *testing.T) {
+	g := newTestGraph("views")
+	x := g.Emit(ops.Transpose, g.input(filled(ops.Float32, 1, 2, 3, 9, 8)), sym.C(2), sym.C(3))
+	w := g.Emit(ops.Transpose, g.input(filled(ops.Float32, 2, 3, 5, 3, 3)), sym.C(0), sym.C(1))
+	m := g.outputs(g.Emit(ops.Convolution, x, w, nil, ints(1, 1), ints(1, 1), ints(1, 1), false, ints(0, 0), sym.C(1)))
+	everywhere(t, m, g.in, 1e-4)
+}
+
+// TestConvolutionStaysEager: what the template does not cover is called as it is.
+func TestConvolutionStaysEager(t *testing.T) {
+	c := convCases[2]
+	g := newTestGraph("f64")
+	double := g.outputs(c.emit(g, ops.Float64, true, nil))
+	everywhere(t, double, g.in, 1e-9)
+	h := newTestGraph("transposed")
+	x, w := h.input(filled(ops.Float32, 1, 2, 3, 5, 5)), h.param(filled(ops.Float32, 2, 3, 4, 3, 3))
+	up := h.outputs(h.Emit(ops.Convolution, x, w, nil, ints(2, 2), ints(1, 1), ints(1, 1), true, ints(0, 0), sym.C(1)))
+	everywhere(t, up, h.in, 1e-4)
+	for m, reason := range map[*graph.Module]string{double: "no template for this dtype", up: "no lowering for these arguments"} {
+		if p := programOf(t, m); !strings.Contains(p.Wrapper, reason) {
+			t.Errorf("no eager call because of %q:\n%s", reason, p.Wrapper)
+		}
+	}
+}
+
+// TestConvolutionFollowsParameters: the packed weight is that of the last call.
+func TestConvolutionFollowsParameters(t *testing.T) {
+	g := newTestGraph("prologue")
+	m := g.outputs(convCases[12].emit(g, ops.Float32, true, nil))
+	run, err := inductorAt(t, 8).Compile(&tracer.Request{Module: m, Example: g.in})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if err := sameValues(run(g.in), m.Run(g.in), 1e-4); err != nil {
+			t.Fatal(err)
+		}
+		g.in[1] = filled(ops.Float32, 9, 34, 4, 3, 3)
+	}
+}
+
+func benchmarkConv(b *testing.B, c convCase) {
+	g := newTestGraph("conv")
+	m := g.outputs(g.Emit(ops.Relu, c.emit(g, ops.Float32, true, nil)))
+	run := compiled(b, m, g.in)
+	flops := 2 * float64(c.n*c.out*c.h*c.w) * float64(c.in/c.groups*c.kh*c.kw)
+	compareTo(b, run, func() { m.Run(g.in) }, flops, flops, "FLOP")
+}
+
+// The convolutions of ResNet's bottleneck, and a depthwise one.
+func BenchmarkConv3x3x64At56(b *testing.B) {
+	benchmarkConv(b, convCase{1, 64, 56, 56, 64, 3, 3, ints(1, 1), ints(1, 1), ints(1, 1), 1})
+}
+
+func BenchmarkConv1x1x256At14(b *testing.B) {
+	benchmarkConv(b, convCase{1, 1024, 14, 14, 256, 1, 1, ints(1, 1), ints(0, 0), ints(1, 1), 1})
+}
+
+func BenchmarkConvDepthwise96At56(b *testing.B) {
+	benchmarkConv(b, convCase{1, 96, 56, 56, 96, 3, 3, ints(1, 1), ints(1, 1), ints(1, 1), 96})
+}

@@ -1,0 +1,167 @@
+package lower
+
+import (
+	"tcdbg/inductor/ir"
+	"tcdbg/internal/ops"
+	"tcdbg/internal/sym"
+)
+
+// This file lowers convolutions of one and two dimensions to products of the
+// weight with the gathered image: Out[n, g, oc, oh*ow] = W[g, oc, k] * X[n, g, k, oh*ow].
+
+// convolution lowers what has static sizes (the batch may be dynamic) and a
+// contiguous result; all else stays an eager call.
+func convolution(c *call) error {
+	x, w, bias := c.tensorArg(0), c.tensorArg(1), c.namedTensor("bias")
+	if x.dtype != ops.Float32 {
+		return c.extern(ir.ReasonDType)
+	}
+	s, ok := c.convShape(x, w)
+	if !ok {
+		return c.extern(ir.ReasonArgs)
+	}
+	m := c.meta()
+	if bias == nil {
+		c.convProduct(s, c.bindResult())
+		return nil
+	}
+	prod := &tensor{dtype: m.DType, shape: m.Shape, stride: ops.ContiguousStrides(m.Shape)}
+	prod.buf = c.l.newBuffer(m.DType, m.Shape, prod.stride)
+	c.convProduct(s, prod)
+	out := c.bindResult()
+	b := c.l.pointwiseNode(out.shape)
+	b.store(out.buf, out.stride, b.add2(b.load(prod), b.load(perChannel(bias, len(m.Shape)))))
+	return nil
+}
+
+// perChannel is a vector seen as (channels, 1, ...), which broadcasts over the
+// batch and the positions.
+func perChannel(t *tensor, rank int) *tensor {
+	v := *t
+	one := sym.Const(1)
+	v.shape, v.stride = []sym.Int{t.shape[0]}, []sym.Int{t.stride[0]}
+	for range rank - 2 {
+		v.shape, v.stride = append(v.shape, one), append(v.stride, sym.Int{})
+	}
+	return &v
+}
+
+// convShape is a convolution whose sizes are known.
+type convShape struct {
+	x, w         *tensor
+	info         *ir.ConvInfo
+	groups       int64
+	inPer, rows  int64 // channels of one group, in and out
+	outH         int64
+	chanX        int64
+	wOut, wInner int64 // weight's stride from output channel to output channel, and along k
+}
+
+// statics are the values of sizes; false where one is not known.
+func statics(xs []sym.Int) ([]int64, bool) {
+	out := make([]int64, len(xs))
+	for i, x := range xs {
+		v, ok := x.IsConst()
+		if !ok {
+			return nil, false
+		}
+		out[i] = v
+	}
+	return out, true
+}
+
+// convInts reads an int list argument; one number stands for all dimensions.
+func (c *call) convInts(name string, dims int) ([]int64, bool) {
+	var xs []sym.Int
+	switch a := c.arg(name).(type) {
+	case []sym.Int:
+		xs = a
+	case sym.Int:
+		xs = []sym.Int{a}
+	}
+	v, ok := statics(xs)
+	if !ok || len(v) != 1 && len(v) != dims {
+		return nil, false
+	}
+	if len(v) == 1 && dims == 2 {
+		v = append(v, v[0])
+	}
+	return v, true
+}
+
+// convShape reads the sizes; false where the template does not cover them.
+func (c *call) convShape(x, w *tensor) (*convShape, bool) {
+	rank := len(x.shape)
+	dims := rank - 2
+	if dims != 1 && dims != 2 || c.flag("transposed") {
+		return nil, false
+	}
+	m := c.meta()
+	for i, st := range ops.ContiguousStrides(m.Shape) {
+		if !sym.Same(st, m.Stride[i]) {
+			return nil, false
+		}
+	}
+	step, ok1 := c.convInts("stride", dims)
+	pad, ok2 := c.convInts("padding", dims)
+	dil, ok3 := c.convInts("dilation", dims)
+	size, ok4 := statics(append(append([]sym.Int{}, x.shape[1:]...), x.stride[1:]...))
+	kernel, ok5 := statics(append(append([]sym.Int{}, w.shape...), w.stride...))
+	out, ok6 := statics(m.Shape[1:])
+	g, isInt := c.arg("groups").(sym.Int)
+	groups, ok7 := g.IsConst()
+	if !ok1 || !ok2 || !ok3 || !ok4 || !ok5 || !ok6 || !isInt || !ok7 {
+		return nil, false
+	}
+	if dims == 1 { // an image of one row
+		step, pad, dil = []int64{1, step[0]}, []int64{0, pad[0]}, []int64{1, dil[0]}
+		size = []int64{size[0], 1, size[1], size[2], 0, size[3]}
+		kernel = []int64{kernel[0], kernel[1], 1, kernel[2], kernel[3], kernel[4], kernel[5] * kernel[2], kernel[5]}
+		out = []int64{out[0], 1, out[1]}
+	}
+	for _, n := range append(append([]int64{}, kernel[:4]...), out...) {
+		if n == 0 {
+			return nil, false
+		}
+	}
+	// k walks the weight of one output channel evenly
+	if kernel[6] != kernel[3]*kernel[7] && kernel[2] > 1 || kernel[5] != kernel[2]*kernel[3]*kernel[7] && kernel[1] > 1 {
+		return nil, false
+	}
+	s := &convShape{x: x, w: w, groups: groups, inPer: kernel[1], rows: kernel[0] / groups, outH: out[1], chanX: size[3], wOut: kernel[4], wInner: kernel[7]}
+	s.info = &ir.ConvInfo{Height: size[1], Width: size[2], ChanStride: size[3], RowStride: size[4], Stride: size[5],
+		KH: kernel[2], KW: kernel[3], StepH: step[0], StepW: step[1], PadH: pad[0], PadW: pad[1], DilH: dil[0], DilW: dil[1], OutW: out[2]}
+	s.flatten()
+	return s, true
+}
+
+// flatten makes an image whose positions are independent and follow one another
+// a single row, so that panels are copied whole.
+func (s *convShape) flatten() {
+	c := s.info
+	if c.KH*c.KW == 1 && c.StepH*c.StepW == 1 && c.PadH+c.PadW == 0 && c.RowStride == c.Width*c.Stride {
+		n := c.Height * c.Width
+		c.Height, c.Width, c.OutW, s.outH, c.RowStride = 1, n, n, 1, 0
+	}
+}
+
+// convProduct makes the template node; its batch loops are the image's number
+// and, where there are several, the group.
+func (c *call) convProduct(s *convShape, out *tensor) {
+	x, w := c.real(s.x), c.real(s.w)
+	cols := s.outH * s.info.OutW
+	k := s.inPer * s.info.KH * s.info.KW
+	n := sym.Const
+	batch := []sym.Int{x.shape[0]}
+	info := &ir.MatmulInfo{A: w.buf, B: x.buf, Out: out.buf, K: n(k), Conv: s.info}
+	a, b, o := []sym.Int{{}}, []sym.Int{x.stride[0]}, []sym.Int{out.stride[0]}
+	if s.groups > 1 {
+		batch = append(batch, n(s.groups))
+		a, b, o = append(a, n(s.rows*s.wOut)), append(b, n(s.inPer*s.chanX)), append(o, n(s.rows*cols))
+	}
+	node := c.l.newNode(ir.Matmul, append(batch, n(s.rows), n(cols)), nil)
+	info.AIdx = ir.Index{Off: w.off, Coef: append(a, n(s.wOut), n(0), n(s.wInner))}
+	info.BIdx = ir.Index{Off: x.off, Coef: append(b, n(0), n(0), n(0))}
+	info.OutIdx = ir.Index{Off: out.off, Coef: append(o, n(cols), n(1))}
+	node.MM = info
+}
