@@ -143,3 +143,6 @@ func inAttention(name string) bool {
 
 // Loss is the mean square of an output.
 func Loss(y *torch.Tensor) *torch.Tensor { return y.Square().Mean() }
+
+// eval puts a model in evaluation mode.
+func eval(m any) { nn.Eval(m) }

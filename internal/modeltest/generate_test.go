@@ -1,0 +1,93 @@
+package modeltest
+
+import (
+	"encoding/json"
+	"os"
+	"slices"
+	"testing"
+
+	"tcdbg/torch"
+	"tcdbg/torch/kw"
+	"tcdbg/torch/models"
+)
+
+// TestGreedyTokensAreTransformers holds 32 greedy steps with a cache against
+// what transformers' generate gives for the same weights and prompt.
+func TestGreedyTokensAreTransformers(t *testing.T) {
+	text, err := os.ReadFile("testdata/generated.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want map[string][][]int
+	if err := json.Unmarshal(text, &want); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name  string
+		make  func() models.CausalLM
+		vocab int
+	}{
+		{"llama_tiny", func() models.CausalLM { return LlamaTiny() }, 1000},
+		{"gpt2_2l", func() models.CausalLM { return GPT2() }, 50257},
+	} {
+		m := c.make()
+		FillState(m)
+		eval(m)
+		prompt := Input(0, []int{2, 16}, c.vocab).Narrow(1, 0, 8)
+		got := models.Generate(m, prompt, 32)
+		for i, row := range want[c.name] {
+			if g := got.Select(0, i).Ints(); !slices.Equal(g, row) {
+				t.Errorf("%s, row %d:\ngot  %v\nwant %v", c.name, i, g, row)
+			}
+		}
+	}
+}
+
+// TestCacheChangesNothing compares logits with a cache, token by token, and
+// without.
+func TestCacheChangesNothing(t *testing.T) {
+	m := LlamaTiny()
+	FillState(m)
+	eval(m)
+	ids := Input(0, []int{2, 16}, 1000)
+	torch.NoGrad(func() {
+		whole := m.Forward(ids)
+		cache := models.NewKVCache()
+		for i := range 16 {
+			step := m.ForwardCached(ids.Narrow(1, i, 1), cache).Select(1, 0)
+			if d := step.Sub(whole.Select(1, i)).Abs().Max().Item(); d > 1e-4 {
+				t.Fatalf("position %d is off by %v", i, d)
+			}
+		}
+		if cache.Len() != 16 {
+			t.Errorf("the cache holds %d positions", cache.Len())
+		}
+	})
+}
+
+// TestTopKStaysWithinTheLikeliest draws many tokens and looks up their rank.
+func TestTopKStaysWithinTheLikeliest(t *testing.T) {
+	m := LlamaTiny()
+	FillState(m)
+	eval(m)
+	prompt := Input(0, []int{2, 4}, 1000)
+	torch.ManualSeed(3)
+	out := models.Generate(m, prompt, 12, kw.K(5))
+	ranks := map[int]bool{}
+	torch.NoGrad(func() {
+		logits := m.Forward(out)
+		for i := 4; i < 16; i++ {
+			before := logits.Select(1, i-1)
+			chosen := before.Gather(1, out.Narrow(1, i, 1))
+			for _, r := range before.Gt(chosen).Sum(kw.Dim(1)).Ints() {
+				ranks[r] = true
+				if r >= 5 {
+					t.Errorf("position %d: the token has rank %d", i, r)
+				}
+			}
+		}
+	})
+	if len(ranks) < 3 {
+		t.Errorf("24 draws gave ranks %v only", ranks)
+	}
+}
