@@ -190,7 +190,7 @@ func BenchmarkColdCompileBar(b *testing.B) {
 		es, _ := os.ReadDir(set.engine().cache.dir)
 		for _, e := range es {
 			if len(e.Name()) > 5 && e.Name()[:5] == "graph" {
-				os.Remove(set.engine().cache.dir + "/" + e.Name())
+				_ = os.Remove(set.engine().cache.dir + "/" + e.Name())
 			}
 		}
 		b.StartTimer()

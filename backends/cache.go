@@ -74,7 +74,7 @@ func (c *cache) get(kind, key string, build func(dir, out string) error) (path s
 	if err != nil {
 		return "", false, err
 	}
-	defer os.RemoveAll(dir)
+	defer func() { _ = os.RemoveAll(dir) }()
 	out := filepath.Join(dir, "out.so")
 	if err := build(dir, out); err != nil {
 		return "", false, err

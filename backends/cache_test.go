@@ -72,7 +72,7 @@ func TestUnwritableCacheWarnsOnce(t *testing.T) {
 	if n := strings.Count(said.String(), "cannot write the cache folder"); n != 1 {
 		t.Errorf("warned %d times:\n%s", n, said.String())
 	}
-	os.RemoveAll(set.engine().cache.dir)
+	_ = os.RemoveAll(set.engine().cache.dir)
 }
 
 func TestNoCompilerIsSaidOnce(t *testing.T) {

@@ -188,7 +188,7 @@ func TestMain(m *testing.M) {
 	}
 	sharedCache = dir
 	code := m.Run()
-	os.RemoveAll(dir)
+	_ = os.RemoveAll(dir)
 	os.Exit(code)
 }
 

@@ -400,11 +400,6 @@ func invoke2(op ops.ID, opts []Option, pos ...ops.Arg) (*Tensor, *Tensor) {
 	return out[0].(*Tensor), out[1].(*Tensor)
 }
 
-func invoke3(op ops.ID, opts []Option, pos ...ops.Arg) (_, _, _ *Tensor) {
-	out := invoke(op, opts, pos...)
-	return out[0].(*Tensor), out[1].(*Tensor), out[2].(*Tensor)
-}
-
 func invokeList(op ops.ID, opts []Option, pos ...ops.Arg) []*Tensor {
 	out := invoke(op, opts, pos...)
 	list := make([]*Tensor, len(out))

@@ -22,7 +22,7 @@ func gemmPlain[T float64 | int64](c []T, ldc int, a, b matrix[T], m, n, k int) {
 				x := a.data[i*a.rs+p*a.cs]
 				y := rows.data[p*rows.rs : p*rows.rs+n]
 				for j, v := range y {
-					row[j] += T(x * v)
+					row[j] += T(x * v) //nolint:unconvert // the conversion keeps the product from being fused
 				}
 			}
 		}
@@ -48,10 +48,6 @@ const (
 	blockK = 256
 	blockN = 2048
 )
-
-// tile adds (or, first, stores) the product of a packed sliver of a (k x 6)
-// and one of b (k x 16) to the 6x16 block at c.
-type tileFunc func(k int, a, b, c unsafe.Pointer, ldc int, first bool)
 
 type panels struct{ a, b []float32 }
 

@@ -85,7 +85,7 @@ func addKernel(f32 loop2[float32], f64 loop2[float64], i64 loop2[int64], i32 loo
 func axpy[T number](sign T) pwLoop {
 	return run3(func(o, a, b, c []T) {
 		for i, x := range a {
-			o[i] = x + T(T(sign*c[i])*b[i])
+			o[i] = x + T(T(sign*c[i])*b[i]) //nolint:unconvert // the conversions keep the products from being fused
 		}
 	})
 }

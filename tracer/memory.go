@@ -138,9 +138,9 @@ func (tr *trace) storeEntry(t types.Type, to, val unsafe.Pointer, loc *source, n
 		}
 		return
 	}
+	tr.touch(loc, true)
 	w := tr.mem.writes[uintptr(to)]
 	if w == nil {
-		tr.touch(loc, true)
 		w = &write{loc: loc, typ: t}
 		tr.mem.writes[uintptr(to)] = w
 		tr.mem.order = append(tr.mem.order, w)

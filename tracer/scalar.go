@@ -2,7 +2,6 @@ package tracer
 
 import (
 	"fmt"
-	"go/constant"
 	"go/token"
 	"go/types"
 	"math"
@@ -390,20 +389,4 @@ func (e *expr) leaves(f func(*source)) {
 	}
 	e.x.leaves(f)
 	e.y.leaves(f)
-}
-
-// constScalar reads a constant of a scalar type.
-func constScalar(k scalarKind, v constant.Value) scalar {
-	switch k.class {
-	case boolean:
-		return truth(constant.BoolVal(v))
-	case floating:
-		f, _ := constant.Float64Val(v)
-		return k.wrap(scalar{f: f})
-	case unsignedInt:
-		u, _ := constant.Uint64Val(constant.ToInt(v))
-		return scalar{i: int64(u)}
-	}
-	i, _ := constant.Int64Val(constant.ToInt(v))
-	return scalar{i: i}
 }

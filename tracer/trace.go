@@ -69,7 +69,6 @@ type trace struct {
 	inputOf map[*torch.Tensor]*input
 	mutated map[*torch.Tensor]bool
 	grad    bool // the grad mode guard was asked for
-	named   map[*graph.Node]bool
 
 	steps int
 	avoid map[ssa.Instruction]bool // calls in front of which to break

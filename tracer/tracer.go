@@ -226,7 +226,7 @@ func parseOptions(list []torch.Option) (options, error) {
 }
 
 func (o *options) set(opt torch.Option) error {
-	ok := true
+	var ok bool
 	switch opt.Name {
 	case "backend":
 		return o.setBackend(opt.Value)

@@ -136,12 +136,11 @@ func (g *generator) row(row *ops.Op) {
 
 // signature is the Go parameter list of an operator and how calls pass it on.
 type signature struct {
-	params   []string // "dim int"
-	pass     []string // expressions for the positional arguments
-	prelude  string
-	opts     string // expression of the options
-	binding  binding
-	resultTy string
+	params  []string // "dim int"
+	pass    []string // expressions for the positional arguments
+	prelude string
+	opts    string // expression of the options
+	binding binding
 }
 
 type binding struct {

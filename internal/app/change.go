@@ -105,7 +105,7 @@ func replaceFile(path, text string) error {
 	if err != nil {
 		return fmt.Errorf("cannot write beside %s: %s", path, reason(err))
 	}
-	defer os.Remove(tmp.Name())
+	defer func() { _ = os.Remove(tmp.Name()) }() // gone already where the rename worked
 	_, err = tmp.WriteString(text)
 	if err == nil {
 		err = tmp.Chmod(st.Mode().Perm())

@@ -240,7 +240,7 @@ func maskRows() []*Op {
 				return pointwiseResult(c.Op, keepType, []*TensorMeta{m, mask}, m.DType)
 			},
 			Decompose: decomp(func(b B, c *Call) Value {
-				v := c.Args[2]
+				var v Arg
 				if x := c.Value(2); x != nil {
 					v = b.cast(x, c.Tensor(0).DType)
 				} else {

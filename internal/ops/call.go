@@ -4,7 +4,7 @@ import "tcdbg/internal/sym"
 
 // This file gives rules typed access to the arguments of a call.
 
-// Meta describes tensor argument i; nil when it is a number or None.
+// Tensor describes tensor argument i; nil when it is a number or None.
 func (c *Call) Tensor(i int) *TensorMeta { return MetaOf(c.Args[i]) }
 
 // Value returns tensor argument i, nil when it is a number or None.

@@ -160,7 +160,7 @@ func rmsNorm(b B, c *Call) Value {
 	x, m := c.Value(0), c.Tensor(0)
 	refuse(checkNormalized(m, c.Ints(1), c.Tensor(2), "weight"))
 	wide := b.cast(x, OpMath(m.DType))
-	var eps Arg = c.Args[3]
+	eps := c.Args[3]
 	if eps == nil {
 		eps = map[DType]float64{Float64: 2.220446049250313e-16}[OpMath(m.DType)]
 		if OpMath(m.DType) == Float32 {

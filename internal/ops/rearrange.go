@@ -427,7 +427,8 @@ func diagonalMeta(c *Call, m *TensorMeta) ([]Result, error) {
 		return nil, Errorf("diagonal dimensions cannot be identical %s, %s", c.Int(2), c.Int(3))
 	}
 	off := c.Int(1)
-	n, at := symZero, m.Offset
+	var n sym.Int
+	at := m.Offset
 	if sym.Ge(off, symZero) {
 		n = sym.Min(m.Shape[d1], sym.Sub(m.Shape[d2], off))
 		at = sym.Add(at, sym.Mul(off, m.Stride[d2]))

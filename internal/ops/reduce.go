@@ -111,7 +111,6 @@ func meanType(c *Call, d DType) (DType, error) {
 }
 
 func sameDType(_ *Call, d DType) (DType, error) { return d, nil }
-func boolDType(_ *Call, _ DType) (DType, error) { return Bool, nil }
 func floatDType(c *Call, d DType) (DType, error) {
 	if !isFloaty(d) {
 		return 0, Errorf("%s only support floating point and complex dtypes", c.Op.Name)

@@ -23,8 +23,6 @@ func notFor(bad func(DType) bool) dtypeRule {
 }
 
 func isBool(d DType) bool   { return d == Bool }
-func isntInt(d DType) bool  { return !d.IsInt() && d != Bool }
-func never(DType) bool      { return false }
 func isFloaty(d DType) bool { return d.IsFloat() || d.IsComplex() }
 
 // pointwise makes the Meta of a pointwise operator: all tensor and number

@@ -426,7 +426,7 @@ func extent(shape, stride []sym.Int, offset sym.Int) sym.Int {
 
 // positions lists the storage index of every element of a layout, in order.
 func (b B) positions(shape, stride []sym.Int, offset sym.Int, like *TensorMeta) Value {
-	var at Value = b.Emit(Full, []sym.Int{}, offset, Int64, like.Device)
+	at := b.Emit(Full, []sym.Int{}, offset, Int64, like.Device)
 	for i := range shape {
 		step := b.mul(b.arange(shape[i], like), stride[i])
 		at = b.add(b.unsqueeze(at, i), step)

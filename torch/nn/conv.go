@@ -42,7 +42,7 @@ func newConv(class string, n, in, out int, kernel any, transposed bool, opts []t
 }
 
 func (c *Conv) checkGroups(class string) {
-	name := ""
+	var name string
 	switch {
 	case c.Groups <= 0 || c.InChannels%c.Groups != 0:
 		name = "in_channels"
