@@ -48,6 +48,26 @@ func TestChangesInPlace(t *testing.T) {
 	}
 }
 
+// A second view of the same memory, made before the change, reads it too.
+func TestOtherViewsSeeAChange(t *testing.T) {
+	x := leaf([]float64{1, 2, 3, 4})
+	y := x.Mul(1)
+	first, all := y.Narrow(0, 0, 2), y.View(2, 2)
+	first.Mul_(3)
+	all.Sum().Backward()
+	same(t, x.Grad(), 3, 3, 1, 1)
+}
+
+// An operand that overlaps the result in another layout keeps its old values.
+func TestOverlappingOperand(t *testing.T) {
+	x := torch.NewTensor([]int{1, 2, 3, 4, 5})
+	x.Narrow(0, 1, 4).Add_(x.Narrow(0, 0, 4))
+	same(t, x, 1, 3, 5, 7, 9)
+	y := torch.NewTensor([]int{1, 2, 3, 4})
+	y.Copy_(y.Flip(0))
+	same(t, y, 4, 3, 2, 1)
+}
+
 func TestRefusalsOfTheTape(t *testing.T) {
 	for _, c := range []struct {
 		name, want string

@@ -17,6 +17,9 @@ func TestDistributionsAreTheReferences(t *testing.T) {
 	near(t, torch.Randn(3), 1.5409960746765137, -0.293428897857666, -2.1787893772125244)
 	near(t, torch.Randn(1), 0.5684312582015991) // the second of a cached pair
 	near(t, torch.Rand(2), 0.455627977848053, 0.6323062777519226)
+	torch.Randn(3) // leaves half a pair behind, which a new seed forgets
+	torch.ManualSeed(0)
+	near(t, torch.Randn(1), 1.5409960746765137)
 	torch.ManualSeed(0)
 	same(t, torch.Randint(0, 10, []int{5}), 4, 9, 3, 0, 3)
 	same(t, torch.Randint(0, 1<<30, []int{3}), 192771779, 745841673, 626610453)
