@@ -10,6 +10,7 @@ import (
 	"tcdbg/inductor/codegen/cpp"
 	"tcdbg/internal/ops"
 	"tcdbg/internal/sym"
+	"tcdbg/torch"
 	"tcdbg/tracer"
 )
 
@@ -187,4 +188,46 @@ func BenchmarkConv1x1x256At14(b *testing.B) {
 
 func BenchmarkConvDepthwise96At56(b *testing.B) {
 	benchmarkConv(b, convCase{1, 96, 56, 56, 96, 3, 3, ints(1, 1), ints(1, 1), ints(1, 1), 96})
+}
+
+// TestConvolutionOfDynamicSizes: one program serves every batch; an image of
+// unknown size stays an eager call.
+func TestConvolutionOfDynamicSizes(t *testing.T) {
+	conv := func(height func(*dynamicGraph) sym.Int) (*graph.Module, *inductor.Program) {
+		g := newDynamicGraph(2, 9)
+		x := g.input(false, g.s0, sym.C(4), height(g), sym.C(8))
+		w := g.input(true, sym.C(6), sym.C(2), sym.C(3), sym.C(3))
+		y := g.Emit(ops.Convolution, x, w, nil, ints(1, 1), ints(1, 1), ints(1, 1), false, ints(0, 0), sym.C(2))
+		g.G.SetOutput([]ops.Arg{g.Emit(ops.Relu, y)})
+		m := graph.NewModule(g.G)
+		return m, programOf(t, m)
+	}
+	if _, p := conv(func(g *dynamicGraph) sym.Int { return g.s1 }); !strings.Contains(p.Wrapper, "no lowering for these arguments") {
+		t.Errorf("an image of dynamic height is no eager call:\n%s", p.Wrapper)
+	}
+	m, p := conv(func(*dynamicGraph) sym.Int { return sym.C(9) })
+	if _, externs := calls(p); externs != 0 {
+		t.Fatalf("%d eager calls", externs)
+	}
+	for _, lanes := range widths {
+		run, err := inductorAt(t, lanes).Compile(&tracer.Request{Module: m})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, batch := range []int{2, 1, 7} {
+			in := []torch.Value{filled(ops.Float32, batch, batch, 4, 9, 8), filled(ops.Float32, 3, 6, 2, 3, 3)}
+			if err := sameValues(run(in), m.Run(in), 1e-4); err != nil {
+				t.Errorf("%d lanes, batch %d: %v", lanes, batch, err)
+			}
+		}
+	}
+}
+
+// TestPanelRowsAgree: the compiler reserves packed filters for the height of the
+// runtime's register tile.
+func TestPanelRowsAgree(t *testing.T) {
+	want := fmt.Sprintf("#if W == 16\n#define MR %d\n#else\n#define MR %d\n#endif", cpp.PanelRows(16), cpp.PanelRows(8))
+	if !strings.Contains(gemmText, want) || cpp.PanelRows(4) != cpp.PanelRows(8) {
+		t.Errorf("the runtime's tile does not say\n%s", want)
+	}
 }
