@@ -118,17 +118,15 @@ func castCopy[D, S number](dst, src unsafe.Pointer, ds, ss, n int) {
 		}
 		return
 	}
-	for range n {
-		*(*D)(dst) = D(*(*S)(src))
-		dst, src = unsafe.Add(dst, ds), unsafe.Add(src, ss)
+	for i := range n {
+		*(*D)(unsafe.Add(dst, i*ds)) = D(*(*S)(unsafe.Add(src, i*ss)))
 	}
 }
 
 func mapCopy[D, S any](f func(S) D) copyFn {
 	return func(dst, src unsafe.Pointer, ds, ss, n int) {
-		for range n {
-			*(*D)(dst) = f(*(*S)(src))
-			dst, src = unsafe.Add(dst, ds), unsafe.Add(src, ss)
+		for i := range n { // no pointer may leave its block, not even unused
+			*(*D)(unsafe.Add(dst, i*ds)) = f(*(*S)(unsafe.Add(src, i*ss)))
 		}
 	}
 }
@@ -157,9 +155,8 @@ func plainCopy[T uint8 | uint16 | uint32 | uint64](dst, src unsafe.Pointer, ds, 
 			d[i] = v
 		}
 	default:
-		for range n {
-			*(*T)(dst) = *(*T)(src)
-			dst, src = unsafe.Add(dst, ds), unsafe.Add(src, ss)
+		for i := range n {
+			*(*T)(unsafe.Add(dst, i*ds)) = *(*T)(unsafe.Add(src, i*ss))
 		}
 	}
 }

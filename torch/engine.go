@@ -68,7 +68,7 @@ func (t *Tensor) Storage() *Storage { return t.storage }
 // Ptr returns the address of t's first element; nil when t has no elements or
 // no data.
 func (t *Tensor) Ptr() unsafe.Pointer {
-	if t.storage == nil || len(t.storage.data) == 0 {
+	if t.storage == nil || len(t.storage.data) == 0 || product(t.shape) == 0 {
 		return nil
 	}
 	return unsafe.Add(unsafe.Pointer(unsafe.SliceData(t.storage.data)), t.offset*t.dtype.Size())
