@@ -27,7 +27,6 @@ check: lint
 	$(GO) vet $(PKGS)
 	@test -z "$$($(TOOL) gofumpt -l $$(git ls-files '*.go' | grep -v testdata))" || \
 		{ echo "not gofumpt'ed:"; $(TOOL) gofumpt -l $$(git ls-files '*.go' | grep -v testdata); exit 1; }
-	$(TOOL) staticcheck $(PKGS)
 	$(GO) mod tidy -diff
 
 ## lint: golangci-lint with .golangci.yml

@@ -527,12 +527,11 @@ func setFloat(v vec, k int, x float64) {
 
 // accumulator folds a reduction; sums of floats are kept in float64.
 type accumulator struct {
-	v   *ir.Value
-	d   ops.DType
-	f   float64
-	i   int64
-	at  int64
-	has bool
+	v  *ir.Value
+	d  ops.DType
+	f  float64
+	i  int64
+	at int64
 }
 
 func newAccumulator(v *ir.Value, d ops.DType) *accumulator {
