@@ -14,7 +14,8 @@ import (
 // region is one piece of entry memory that the trace has read or written: what
 // a pointer points to, the elements of a slice, or a global variable.
 type region struct {
-	src     *source // srcDeref or srcGlobal; the slice itself for elements
+	src     *source // srcDeref or srcGlobal; of elements: the slice
+	elems   bool
 	typ     types.Type
 	size    uintptr // of one element
 	written bool
@@ -23,7 +24,7 @@ type region struct {
 // span is where the region lies on one entry; nil when its path is broken.
 func (r *region) span(a *addresses) (p unsafe.Pointer, size uintptr) {
 	p = a.at(r.src)
-	if p == nil || r.src.kind == srcDeref || r.src.kind == srcGlobal {
+	if p == nil || !r.elems {
 		return p, r.size
 	}
 	h := (*sliceHeader)(p)
@@ -37,19 +38,25 @@ func (tr *trace) touch(loc *source, write bool) {
 		case srcField, srcItem:
 			continue
 		case srcDeref, srcGlobal:
-			tr.touchRegion(s, s.typ, write)
+			tr.touchRegion(regionKey{s, false}, s.typ, write)
 		case srcElem:
-			tr.touchRegion(s.parent, s.typ, write)
+			tr.touchRegion(regionKey{s.parent, true}, s.typ, write)
 		}
 		return
 	}
 }
 
-func (tr *trace) touchRegion(s *source, t types.Type, write bool) {
-	r := tr.touched[s]
+// regionKey tells a slice from its elements.
+type regionKey struct {
+	src   *source
+	elems bool
+}
+
+func (tr *trace) touchRegion(key regionKey, t types.Type, write bool) {
+	r := tr.touched[key]
 	if r == nil {
-		r = &region{src: s, typ: t, size: tr.in.Rep(t).Size()}
-		tr.touched[s] = r
+		r = &region{src: key.src, elems: key.elems, typ: t, size: tr.in.Rep(t).Size()}
+		tr.touched[key] = r
 		tr.regions = append(tr.regions, r)
 	}
 	r.written = r.written || write
@@ -87,7 +94,7 @@ func relation(a *addresses, p, q *region) (overlap bool, delta uintptr, ok bool)
 	x, n := p.span(a)
 	y, m := q.span(a)
 	if x == nil || y == nil {
-		return false, 0, n == 0 || m == 0 || p.isSlice() || q.isSlice()
+		return false, 0, n == 0 || m == 0 || p.elems || q.elems
 	}
 	if uintptr(x) < uintptr(y)+m && uintptr(y) < uintptr(x)+n {
 		return true, uintptr(y) - uintptr(x), true
@@ -95,7 +102,8 @@ func relation(a *addresses, p, q *region) (overlap bool, delta uintptr, ok bool)
 	return false, 0, true
 }
 
-func (r *region) isSlice() bool { return r.src.kind != srcDeref && r.src.kind != srcGlobal }
+// isVariable reports a global variable: those never overlap.
+func (r *region) isVariable() bool { return r.src.kind == srcGlobal && !r.elems }
 
 func (c aliasPair) holds(a *addresses) bool {
 	overlap, delta, ok := relation(a, c.p, c.q)
@@ -110,7 +118,7 @@ func (tr *trace) aliasGuards() {
 	var pairs []aliasPair
 	for i, p := range tr.regions {
 		for _, q := range tr.regions[:i] {
-			if !p.written && !q.written || p.src.kind == srcGlobal && q.src.kind == srcGlobal || !mayShare(p.typ, q.typ) {
+			if !p.written && !q.written || p.isVariable() && q.isVariable() || !mayShare(p.typ, q.typ) {
 				continue
 			}
 			if overlap, delta, ok := relation(tr.entry, q, p); ok {
@@ -131,7 +139,7 @@ func (tr *trace) aliasGuards() {
 
 func (tr *trace) guardAlias(c aliasPair) {
 	p, q := c.p.src, c.q.src
-	if p.kind == srcDeref && q.kind == srcDeref && types.Identical(p.typ, q.typ) {
+	if p.kind == srcDeref && q.kind == srcDeref && !c.p.elems && !c.q.elems && types.Identical(p.typ, q.typ) {
 		tr.guardIdentity(p.parent, q.parent, c.overlap)
 		return
 	}

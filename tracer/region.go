@@ -369,7 +369,7 @@ func (c *Compiled) newTrace(th *host.Thread, fc *frameCache, frames []*host.Fram
 		t: c.t, c: c, in: in, th: in.NewThread(), base: frames,
 		entry: newAddresses(in, frames, 64), src: newSources(in, len(frames)-1), mem: newMemory(),
 		maps: map[uintptr]*traceMap{}, overlays: map[uintptr]*mapOverlay{}, clos: map[*host.Closure]*closureNote{},
-		touched: map[*source]*region{}, env: &sym.Env{}, symbols: map[*sym.Symbol]symbolOrigin{}, dynamic: fc.dynamic,
+		touched: map[regionKey]*region{}, env: &sym.Env{}, symbols: map[*sym.Symbol]symbolOrigin{}, dynamic: fc.dynamic,
 		nodes: map[*torch.Tensor]*graph.Node{}, inputOf: map[*torch.Tensor]*input{}, mutated: map[*torch.Tensor]bool{},
 	}
 	tr.graph = graph.New("graph", tr.env)

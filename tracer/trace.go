@@ -57,7 +57,7 @@ type trace struct {
 	overlaid []*mapOverlay
 
 	regions []*region // entry memory that was accessed
-	touched map[*source]*region
+	touched map[regionKey]*region
 
 	env     *sym.Env
 	symbols map[*sym.Symbol]symbolOrigin
