@@ -74,7 +74,7 @@ conformance:
 
 ## oracle: PyTorch's answers, per operator and backend (ORACLE=folder)
 oracle:
-	TCDBG_ORACLE=$(ORACLE) $(GO) test ./torch/... ./backends/... -run Oracle -v
+	TCDBG_ORACLE=$(ORACLE) $(GO) test ./internal/oracle -run Oracle -v
 
 clean:
 	rm -rf tcdbg build

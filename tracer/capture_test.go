@@ -279,6 +279,9 @@ func main() {
 	g := torch.Compile(f)
 	for _, n := range []int{2, 3, 4} { fmt.Println(g(torch.Ones(n, 3), torch.Ones(1), torch.Ones(1), []int{1})) }
 }`, "sum reshape mul add | sum reshape mul add", ""},
+	{"shape that depends on data", `
+func f(x *torch.Tensor) *torch.Tensor { y := x.Sin(); return y.Nonzero().Mul(2) }
+func main() { g := torch.Compile(f); fmt.Println(g(torch.Ones(2))) }`, "sin | mul", "GB0036"},
 	{"no tensor work", `
 func f(n int) int { return n * 2 }
 func main() { g := torch.Compile(f); fmt.Println(g(2), g(3), g(4)) }`, "", ""},

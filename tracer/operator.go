@@ -1,6 +1,7 @@
 package tracer
 
 import (
+	"errors"
 	"go/types"
 	"strings"
 	"unsafe"
@@ -29,9 +30,20 @@ func nameSet(prefix, names string) map[string]bool {
 }
 
 // purePackages hold functions without state or effect on their arguments.
-var purePackages = []string{"math.", "math/bits.", "math/cmplx.", "strings.", "strconv.", "unicode.", "unicode/utf8.", "tcdbg/torch/kw.", "path.", "errors.New", "fmt.Sprint", "fmt.Errorf"}
+var purePackages = []string{"math.", "math/bits.", "math/cmplx.", "strings.", "strconv.", "unicode.", "unicode/utf8.", "tcdbg/torch/kw.", "path.", "fmt.Sprint"}
+
+// impure are functions of those packages that write to their arguments or make
+// objects with a state.
+var impure = nameSet("", `strings.NewReader strings.NewReplacer strings.Map strings.FieldsFunc strings.IndexFunc
+	strings.TrimFunc strings.TrimLeftFunc strings.TrimRightFunc strings.LastIndexFunc strings.ContainsFunc
+	strconv.AppendInt strconv.AppendUint strconv.AppendFloat strconv.AppendBool strconv.AppendQuote
+	strconv.AppendQuoteRune strconv.AppendQuoteToASCII strconv.AppendQuoteToGraphic
+	unicode/utf8.AppendRune unicode/utf8.EncodeRune errors.New fmt.Errorf`)
 
 func pure(name string) bool {
+	if impure[name] {
+		return false
+	}
 	for _, p := range purePackages {
 		if strings.HasPrefix(name, p) {
 			return true
@@ -94,9 +106,19 @@ func (tr *trace) operator(in *ssa.Call, name string, b torch.Binding) {
 	build := &graph.Builder{G: tr.graph, Stack: tr.stack(), NoGrad: tr.underNoGrad()}
 	node, err := build.Call(row, bound, kind)
 	if err != nil {
-		tr.breakAt(breaks.FakeTensorFailure, "%s: %v", row.Name, err)
+		tr.refuseOperator(row, err)
 	}
 	tr.results(in, build, node, row)
+}
+
+// refuseOperator breaks at a call that the operator's shape rule does not take:
+// its result's shape depends on data, or eager refuses it too.
+func (tr *trace) refuseOperator(row *ops.Op, err error) {
+	var data *ops.DataDependentError
+	if errors.As(err, &data) {
+		tr.breakAt(breaks.DynamicShapeOperator, "%v", err)
+	}
+	tr.breakAt(breaks.FakeTensorFailure, "%s: %v", row.Name, err)
 }
 
 func dataDependentCode(row *ops.Op) string {
