@@ -1,7 +1,9 @@
 package tracer
 
 import (
+	"fmt"
 	"go/types"
+	"strconv"
 	"strings"
 	"unsafe"
 
@@ -224,6 +226,7 @@ func (tr *trace) appendTo(in *ssa.Call, args []ssa.Value) {
 	if old.len+add.len <= old.cap && tr.mem.find(old.data) == nil && add.len > 0 && old.data != nil {
 		tr.breakAt(breaks.OpaqueValue, "append to spare capacity of a slice that existed before the compiled call")
 	}
+	tr.guardRoom(dst, old.len+add.len)
 	notes := append(tr.elemNotes(e, old, dst), tr.elemNotes(e, add, src)...)
 	bits := tr.elemBits(e, size, old, dst, add, src)
 	tr.exec()
@@ -243,6 +246,25 @@ func (tr *trace) appendTo(in *ssa.Call, args []ssa.Value) {
 		}
 	}
 	tr.set(in, nil)
+}
+
+// guardRoom demands that a slice of entry memory has no room for n elements, so
+// that append makes a new array on every run.
+func (tr *trace) guardRoom(dst *note, n int) {
+	if dst == nil || dst.base == nil {
+		return
+	}
+	if _, isSlice := dst.base.typ.Underlying().(*types.Slice); !isSlice {
+		return
+	}
+	p := tr.entry.at(dst.base)
+	if n += dst.off; p == nil || (*sliceHeader)(p).cap >= n { // a full slice expression limits it
+		return
+	}
+	s := dst.base
+	tr.guard("LENGTH_CHECK", s, fmt.Sprintf("cap(%s) < %d", s.name, n), fmt.Sprintf("< %d", n),
+		at(s, func(p unsafe.Pointer) bool { return (*sliceHeader)(p).cap < n }),
+		found(s, func(p unsafe.Pointer) failure { return plain(strconv.Itoa((*sliceHeader)(p).cap)) }))
 }
 
 // elemNotes are the notes of a slice's elements.
@@ -458,7 +480,8 @@ func (tr *trace) refuseTensors(t types.Type, p unsafe.Pointer) {
 		tr.breakAt(breaks.UnknownNativeCall, "a tensor is passed to native code")
 	}
 	if types.IsInterface(t) {
-		if dyn, _ := tr.in.Dynamic(t, p); dyn != nil && !types.IsInterface(dyn) && holdsPointer(dyn) {
+		dyn, _ := tr.in.Dynamic(t, p)
+		if dyn != nil && !types.IsInterface(dyn) && (holdsPointer(dyn) || types.NewMethodSet(dyn).Len() > 0) {
 			tr.breakAt(breaks.UnknownNativeCall, "a %s is passed to native code", typeName(dyn))
 		}
 	}

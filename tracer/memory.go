@@ -68,6 +68,16 @@ func (m *memory) find(p unsafe.Pointer) *span {
 	return nil
 }
 
+// changed reports whether the trace has stored to entry memory at p.
+func (m *memory) changed(p unsafe.Pointer, size uintptr) bool {
+	for a := range m.writes {
+		if a >= uintptr(p) && a < uintptr(p)+size {
+			return true
+		}
+	}
+	return false
+}
+
 // loadNote is the note of the value of type t at p, which the trace made.
 func (tr *trace) loadNote(t types.Type, p unsafe.Pointer) *note {
 	n, at := components(t)

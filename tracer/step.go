@@ -137,10 +137,34 @@ func (tr *trace) freeze(n *note, t types.Type, p unsafe.Pointer) {
 			tr.freeze(n.inner, dyn, q)
 		}
 		return
+	case n.src == nil && n.base != nil:
+		tr.freezeElements(n, t, p)
+		return
 	case n.src == nil:
 		return
 	}
+	if _, isSlice := t.Underlying().(*types.Slice); isSlice && n.base != nil {
+		tr.guardLen(n.src, (*sliceHeader)(p).len)
+		tr.freezeElements(n, t, p)
+		return
+	}
 	tr.freezeSource(n.src, t, p)
+}
+
+// freezeElements guards the elements of a slice of entry memory. What the trace
+// has stored there is not in memory yet, so that nobody else could read it.
+func (tr *trace) freezeElements(n *note, t types.Type, p unsafe.Pointer) {
+	h, e := (*sliceHeader)(p), elemType(t)
+	size := tr.in.Rep(e).Size()
+	for i := range h.len {
+		q := unsafe.Add(h.data, uintptr(i)*size)
+		if tr.mem.changed(q, size) {
+			tr.breakAt(breaks.OpaqueValue, "a slice that the compiled code has changed is handed to native code")
+		}
+		s := tr.src.elem(n.base, n.off+i)
+		tr.touch(s, false)
+		tr.freezeSource(s, e, q)
+	}
 }
 
 // freezeSource guards the value that stands at s.
@@ -659,6 +683,7 @@ func (tr *trace) slice(in *ssa.Slice) {
 	if in.Low != nil {
 		low = int(kindOf(in.Low.Type()).load(tr.addr(in.Low)).i)
 	}
+	tr.withinLength(in, n)
 	_, isString := in.X.Type().Underlying().(*types.Basic)
 	if isString || (n != nil && n.src != nil && !isPointer(in.X.Type())) {
 		tr.sliceLength(in.X, n, isString)
@@ -674,6 +699,17 @@ func (tr *trace) slice(in *ssa.Slice) {
 		tr.set(in, &note{base: n.base, off: n.off + low})
 	default:
 		tr.set(in, nil)
+	}
+}
+
+// withinLength breaks in front of a slicing beyond the length of a slice from
+// entry memory: sources name elements up to the length only.
+func (tr *trace) withinLength(in *ssa.Slice, n *note) {
+	if n == nil || n.base == nil || in.High == nil || isPointer(in.X.Type()) {
+		return
+	}
+	if high := kindOf(in.High.Type()).load(tr.addr(in.High)).i; high > int64((*sliceHeader)(tr.addr(in.X)).len) {
+		tr.breakAt(breaks.OpaqueValue, "a slice is extended beyond its length")
 	}
 }
 
