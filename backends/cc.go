@@ -53,8 +53,10 @@ func fileID(path string) string {
 
 // graphFlags compile a graph's kernels: no contraction but where the code asks
 // for it, so that results equal eager's; wrapping integers, as Go's.
-var graphFlags = []string{"-O2", "-march=native", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math", "-fwrapv",
-	"-fno-asynchronous-unwind-tables", "-w"}
+var graphFlags = []string{
+	"-O2", "-march=native", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math", "-fwrapv",
+	"-fno-asynchronous-unwind-tables", "-w",
+}
 
 // runtimeFlags compile the runtime library.
 var runtimeFlags = []string{"-O3", "-march=native", "-ffp-contract=fast", "-fno-math-errno", "-w"}

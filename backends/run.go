@@ -63,8 +63,10 @@ func newExecutable(p *inductor.Program) *executable {
 }
 
 func (x *executable) newFrame() *frame {
-	return &frame{x: x, ptrs: make([]uintptr, len(x.prog.Buffers)+1), sizes: make([]int64, len(x.prog.Sizes)+1),
-		bufs: make([]home, len(x.prog.Buffers)), syms: map[*sym.Symbol]int64{}}
+	return &frame{
+		x: x, ptrs: make([]uintptr, len(x.prog.Buffers)+1), sizes: make([]int64, len(x.prog.Sizes)+1),
+		bufs: make([]home, len(x.prog.Buffers)), syms: map[*sym.Symbol]int64{},
+	}
 }
 
 // eval is the value of x in this call.

@@ -145,7 +145,8 @@ func (f *Fold) textLog(r *logs.Record) {
 	for _, k := range []struct{ words, kind string }{
 		{"torch._dynamo hit config.", "limit"},
 		{"skipping cudagraphs due to", "cudagraphs"},
-		{"Graph break from `Tensor.item()`", "hint"}, {"Graph break from Tensor.item()", "hint"},
+		{"Graph break from `Tensor.item()`", "hint"},
+		{"Graph break from Tensor.item()", "hint"},
 		{"Online softmax is disabled", "perf_hints"},
 	} {
 		if strings.Contains(text, k.words) {

@@ -101,9 +101,16 @@ func (h *htmlWriter) header(r *Report) {
 	for _, c := range []struct {
 		value, name string
 	}{
-		{itoa(n.Frames), "frames"}, {itoa(n.Compiles), "compiles"}, {itoa(n.Graphs), "graphs"}, {itoa(n.Ops), "operators"},
-		{itoa(n.Breaks), "breaks"}, {itoa(n.DistinctBreaks), "places"}, {itoa(n.Recompiles), "recompiles"},
-		{itoa(n.Kernels), "kernels"}, {itoa(n.Failures), "failures"}, {fmt.Sprintf("%.2f s", n.CompileSeconds), "compiling"},
+		{itoa(n.Frames), "frames"},
+		{itoa(n.Compiles), "compiles"},
+		{itoa(n.Graphs), "graphs"},
+		{itoa(n.Ops), "operators"},
+		{itoa(n.Breaks), "breaks"},
+		{itoa(n.DistinctBreaks), "places"},
+		{itoa(n.Recompiles), "recompiles"},
+		{itoa(n.Kernels), "kernels"},
+		{itoa(n.Failures), "failures"},
+		{fmt.Sprintf("%.2f s", n.CompileSeconds), "compiling"},
 	} {
 		h.raw("<div><b>")
 		h.esc(c.value)

@@ -136,8 +136,10 @@ func (c *compiler) packedBuffer(mm *ir.MatmulInfo, b *ir.Buffer, size int64) {
 	mm.PackB = true
 	mm.PackedBuffer = &ir.Buffer{Name: "packed_" + b.Name, DType: ops.Float32, Shape: sym.Consts([]int{int(size)}), Stride: sym.Consts([]int{1})}
 	c.slots[mm.PackedBuffer] = len(c.out.Buffers)
-	c.out.Buffers = append(c.out.Buffers, Buffer{Name: mm.PackedBuffer.Name, DType: ops.Float32, Shape: mm.PackedBuffer.Shape,
-		Stride: mm.PackedBuffer.Stride, Span: sym.Const(size), Offset: -1, Role: RolePacked})
+	c.out.Buffers = append(c.out.Buffers, Buffer{
+		Name: mm.PackedBuffer.Name, DType: ops.Float32, Shape: mm.PackedBuffer.Shape,
+		Stride: mm.PackedBuffer.Stride, Span: sym.Const(size), Offset: -1, Role: RolePacked,
+	})
 }
 
 func usesBatch(x ir.Index, nb int) bool {
@@ -272,8 +274,10 @@ func (c *compiler) finish() {
 	c.logged(c.out.Plan)
 	c.logged(c.out.Provenance)
 	if c.opt.Log != nil {
-		c.opt.Log.Emit(logs.Out{Kind: "inductor_output_code", ID: c.opt.ID, Payload: []byte(c.out.Wrapper),
-			Meta: map[string]string{"filename": c.out.Entry + ".c"}})
+		c.opt.Log.Emit(logs.Out{
+			Kind: "inductor_output_code", ID: c.opt.ID, Payload: []byte(c.out.Wrapper),
+			Meta: map[string]string{"filename": c.out.Entry + ".c"},
+		})
 	}
 }
 

@@ -52,8 +52,10 @@ func Compile(g *graph.Graph, opt Options) (*Program, error) {
 }
 
 func newCompiler(g *graph.Graph, p *ir.Program, opt Options) *compiler {
-	return &compiler{opt: opt, ir: p, slots: map[*ir.Buffer]int{}, sizes: map[string]int{}, shapes: map[string]string{},
-		out: &Program{Name: g.Name, Entry: "tc_entry_" + identifier(g.Name), Lanes: opt.Target.Lanes}}
+	return &compiler{
+		opt: opt, ir: p, slots: map[*ir.Buffer]int{}, sizes: map[string]int{}, shapes: map[string]string{},
+		out: &Program{Name: g.Name, Entry: "tc_entry_" + identifier(g.Name), Lanes: opt.Target.Lanes},
+	}
 }
 
 // generate makes the program of the groups.
@@ -168,8 +170,10 @@ func (c *compiler) kernels() {
 func (c *compiler) buffers(g *graph.Graph) {
 	add := func(b *ir.Buffer, role Role) {
 		c.slots[b] = len(c.out.Buffers)
-		c.out.Buffers = append(c.out.Buffers, Buffer{Name: b.Name, DType: b.DType, Shape: b.Shape, Stride: b.Stride,
-			Span: b.Span(), Offset: -1, Role: role})
+		c.out.Buffers = append(c.out.Buffers, Buffer{
+			Name: b.Name, DType: b.DType, Shape: b.Shape, Stride: b.Stride,
+			Span: b.Span(), Offset: -1, Role: role,
+		})
 	}
 	for _, b := range c.ir.Inputs {
 		if b == nil {

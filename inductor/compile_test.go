@@ -38,6 +38,7 @@ func (b *build) add(d ops.DType, param bool, shape ...sym.Int) *graph.Node {
 func (b *build) input(shape ...int) *graph.Node {
 	return b.add(ops.Float32, false, sym.Consts(shape)...)
 }
+
 func (b *build) param(shape ...int) *graph.Node {
 	return b.add(ops.Float32, true, sym.Consts(shape)...)
 }

@@ -68,7 +68,8 @@ func TestPlainText(t *testing.T) {
 		{"guards", "TREE_GUARD_MANAGER:\n+- RootGuardManager\n| +- GLOBAL_STATE: x\nhi\n", []string{"dynamo_cpp_guards_str[-/-]: TREE_GUARD_MANAGER:", "torch_log[-/-]: hi"}},
 		{"explain", "Graph Count: 2\nGraph Break Count: 1\nOp Count: 1\nBreak Reasons:\n  Break Reason 1:\n    Reason: Data-dependent branching\n  Explanation: x\n    User Stack:\n      <FrameSummary file /m.py, line 3 in f>\nOps per Graph:\n  Ops 1:\n    <built-in function add>\n  Ops 2:\nOut Guards:\n  Guard 1:\n    Name: ''\ndone\n", []string{
 			"artifact:dynamo_graph_break_reason[-/-]: Data-dependent branching", "dynamo_output_graph[-/-]: graph():", "dynamo_output_graph[-/-]: graph():",
-			"torch_log[-/-]: Graph Count: 2, Graph Break Count: 1, Op Count: 1", "torch_log[-/-]: done"}},
+			"torch_log[-/-]: Graph Count: 2, Graph Break Count: 1, Op Count: 1", "torch_log[-/-]: done",
+		}},
 		{"old style", "[2023-07-01 12:00:00,123] torch._dynamo.x.__graph_breaks: [DEBUG] Graph break: generic_jump TensorVariable() from user code at:\n  File \"/m.py\", line 3, in f\n    if x:\nprinted\n", []string{"torch_log[-/-]: printed", "artifact:dynamo_graph_break_reason[-/-]: Graph break: generic_jump TensorVariable() from user code at:"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -62,12 +62,28 @@ func (c *converter) convert(out *bytes.Buffer, m *message) {
 // artifactOf tells an untagged message by its text.
 func artifactOf(text string) string {
 	for _, s := range []struct{ start, name string }{
-		{"Graph break in user code", "graph_breaks"}, {"Graph break (", "graph_breaks"}, {"Graph break: ", "graph_breaks"},
-		{"Recompiling function ", "recompiles"}, {"GUARDS:", "guards"}, {"\nTREE_GUARD_MANAGER", "guards"}, {"TREE_GUARD_MANAGER", "guards"},
-		{"Output code:", "output_code"}, {"Output code written to:", "output_code"}, {"Schedule:", "schedule"},
-		{"cannot fuse ", "fusion"}, {"fusing ", "fusion"}, {"===== attempting fusion", "fusion"}, {"skipping cudagraphs", "cudagraphs"},
-		{"create_symbol ", "dynamic"}, {"create_unbacked_symbol ", "dynamic"}, {"eval ", "dynamic"}, {"set_replacement ", "dynamic"}, {"create_env", "dynamic"},
-		{"produce_guards", "dynamic"}, {"Step ", "step"}, {"torchdynamo start ", "step"},
+		{"Graph break in user code", "graph_breaks"},
+		{"Graph break (", "graph_breaks"},
+		{"Graph break: ", "graph_breaks"},
+		{"Recompiling function ", "recompiles"},
+		{"GUARDS:", "guards"},
+		{"\nTREE_GUARD_MANAGER", "guards"},
+		{"TREE_GUARD_MANAGER", "guards"},
+		{"Output code:", "output_code"},
+		{"Output code written to:", "output_code"},
+		{"Schedule:", "schedule"},
+		{"cannot fuse ", "fusion"},
+		{"fusing ", "fusion"},
+		{"===== attempting fusion", "fusion"},
+		{"skipping cudagraphs", "cudagraphs"},
+		{"create_symbol ", "dynamic"},
+		{"create_unbacked_symbol ", "dynamic"},
+		{"eval ", "dynamic"},
+		{"set_replacement ", "dynamic"},
+		{"create_env", "dynamic"},
+		{"produce_guards", "dynamic"},
+		{"Step ", "step"},
+		{"torchdynamo start ", "step"},
 	} {
 		if strings.HasPrefix(text, s.start) {
 			return s.name

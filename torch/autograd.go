@@ -12,8 +12,10 @@ import (
 
 // This file is the autograd tape.
 
-var gradOff atomic.Bool
-var nodeCount atomic.Uint64
+var (
+	gradOff   atomic.Bool
+	nodeCount atomic.Uint64
+)
 
 // GradEnabled reports whether operators record the tape (process-wide).
 func GradEnabled() bool { return !gradOff.Load() }

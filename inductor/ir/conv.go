@@ -28,9 +28,20 @@ type convField struct {
 // fields are the numbers in the order in which text and generated code have them.
 func (c *ConvInfo) fields() []convField {
 	return []convField{
-		{"height", &c.Height}, {"width", &c.Width}, {"chan", &c.ChanStride}, {"row", &c.RowStride}, {"col", &c.Stride},
-		{"kh", &c.KH}, {"kw", &c.KW}, {"sh", &c.StepH}, {"sw", &c.StepW}, {"ph", &c.PadH}, {"pw", &c.PadW},
-		{"dh", &c.DilH}, {"dw", &c.DilW}, {"outw", &c.OutW},
+		{"height", &c.Height},
+		{"width", &c.Width},
+		{"chan", &c.ChanStride},
+		{"row", &c.RowStride},
+		{"col", &c.Stride},
+		{"kh", &c.KH},
+		{"kw", &c.KW},
+		{"sh", &c.StepH},
+		{"sw", &c.StepW},
+		{"ph", &c.PadH},
+		{"pw", &c.PadW},
+		{"dh", &c.DilH},
+		{"dw", &c.DilW},
+		{"outw", &c.OutW},
 	}
 }
 

@@ -55,8 +55,10 @@ type access struct {
 
 // newGroup makes the group of one node.
 func newGroup(n *ir.Node, at int) *Group {
-	g := &Group{Template: n.Kind == ir.Matmul, Extern: n.Kind == ir.Extern, first: at, last: at,
-		preds: map[*Group]bool{}, succs: map[*Group]bool{}}
+	g := &Group{
+		Template: n.Kind == ir.Matmul, Extern: n.Kind == ir.Extern, first: at, last: at,
+		preds: map[*Group]bool{}, succs: map[*Group]bool{},
+	}
 	it := &Item{Node: n, Inner: n.Kind == ir.Reduction, Body: n.Body}
 	if n.Kind == ir.Matmul {
 		it.Out = n.MM.OutIdx

@@ -80,8 +80,10 @@ func unify(a, b *Group) (*union, *misfit) {
 		if ps[0].write {
 			reason = "memory deps did not match"
 		}
-		return nil, &misfit{reason,
-			fmt.Sprintf("the loops %s and %s walk %s in different orders", a.ranges(), b.ranges(), ps[0].buf.Name)}
+		return nil, &misfit{
+			reason,
+			fmt.Sprintf("the loops %s and %s walk %s in different orders", a.ranges(), b.ranges(), ps[0].buf.Name),
+		}
 	}
 	if f := m.leftovers(ps[0]); f != nil {
 		return nil, f
@@ -238,8 +240,10 @@ func (m *matcher) onInner(g *Group, second bool) bool {
 }
 
 func (m *matcher) sizes() *misfit {
-	return &misfit{"nodes numel/rnumel incompatibility",
-		fmt.Sprintf("the loops are %s and %s", m.a.ranges(), m.b.ranges())}
+	return &misfit{
+		"nodes numel/rnumel incompatibility",
+		fmt.Sprintf("the loops are %s and %s", m.a.ranges(), m.b.ranges()),
+	}
 }
 
 // keep takes over loops of one side alone; all must be inner.
@@ -273,8 +277,10 @@ func (m *matcher) union() (*union, *misfit) {
 			u.tb[p.bv] = append(u.tb[p.bv], piece{k, p.bm})
 			inner := m.b.Vars[p.bv].Inner
 			if at && bt && p.av >= 0 && inner != v.Inner {
-				return nil, &misfit{"numel/rnumel mismatch (reduce)",
-					fmt.Sprintf("a loop that is reduced in one is not in the other: %s and %s", m.a.ranges(), m.b.ranges())}
+				return nil, &misfit{
+					"numel/rnumel mismatch (reduce)",
+					fmt.Sprintf("a loop that is reduced in one is not in the other: %s and %s", m.a.ranges(), m.b.ranges()),
+				}
 			}
 			v.Inner = v.Inner || inner
 			v.Col = v.Col || m.b.Vars[p.bv].Col
@@ -295,8 +301,10 @@ func (m *matcher) dependencies(u *union) *misfit {
 			}
 			if x.index == nil || y.index == nil ||
 				!u.ta.apply(*x.index, len(u.vars)).Equal(u.tb.apply(*y.index, len(u.vars))) {
-				return &misfit{"memory deps did not match",
-					fmt.Sprintf("%s is written and read at different addresses in one iteration", x.buf.Name)}
+				return &misfit{
+					"memory deps did not match",
+					fmt.Sprintf("%s is written and read at different addresses in one iteration", x.buf.Name),
+				}
 			}
 		}
 	}

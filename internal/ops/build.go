@@ -57,12 +57,14 @@ func (b B) sum(x Value, keep bool, dims ...int) Value {
 	}
 	return b.Emit(Sum, x, sym.Consts(dims), keep)
 }
+
 func (b B) mean(x Value, keep bool, dims ...int) Value {
 	if len(dims) == 0 {
 		return b.Emit(Mean, x)
 	}
 	return b.Emit(Mean, x, sym.Consts(dims), keep)
 }
+
 func (b B) amax(x Value, keep bool, dims ...int) Value {
 	return b.Emit(Amax, x, sym.Consts(dims), keep)
 }
@@ -77,6 +79,7 @@ func (b B) cast(x Value, d DType) Value {
 
 // zeros, ones and full make tensors of m's dtype and device.
 func (b B) zeros(m *TensorMeta) Value { return b.full(m.Shape, 0, m) }
+
 func (b B) full(shape []sym.Int, v Arg, m *TensorMeta) Value {
 	if f, ok := v.(int); ok {
 		v = scalarOf(m.DType, float64(f))

@@ -110,9 +110,16 @@ func merge(g, defaults Group) *Group {
 	out := defaults
 	out.Params = g.Params
 	for _, f := range []struct{ to, from *float64 }{
-		{&out.Lr, &g.Lr}, {&out.WeightDecay, &g.WeightDecay}, {&out.Momentum, &g.Momentum}, {&out.Dampening, &g.Dampening},
-		{&out.Beta1, &g.Beta1}, {&out.Beta2, &g.Beta2}, {&out.Eps, &g.Eps}, {&out.Alpha, &g.Alpha},
-		{&out.LrDecay, &g.LrDecay}, {&out.InitialAccumulatorValue, &g.InitialAccumulatorValue},
+		{&out.Lr, &g.Lr},
+		{&out.WeightDecay, &g.WeightDecay},
+		{&out.Momentum, &g.Momentum},
+		{&out.Dampening, &g.Dampening},
+		{&out.Beta1, &g.Beta1},
+		{&out.Beta2, &g.Beta2},
+		{&out.Eps, &g.Eps},
+		{&out.Alpha, &g.Alpha},
+		{&out.LrDecay, &g.LrDecay},
+		{&out.InitialAccumulatorValue, &g.InitialAccumulatorValue},
 	} {
 		if *f.from != 0 {
 			*f.to = *f.from

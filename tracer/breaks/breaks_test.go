@@ -34,9 +34,11 @@ func TestOursDoNotCollide(t *testing.T) {
 
 // TestExplainedInOwnWords: what people meet most has explanation and title.
 func TestExplainedInOwnWords(t *testing.T) {
-	for _, code := range []string{DataDependentBranching, TensorItem, GraphBreakCall, Disabled, BuiltinPrint,
+	for _, code := range []string{
+		DataDependentBranching, TensorItem, GraphBreakCall, Disabled, BuiltinPrint,
 		SkippedFunction, BackendFailed, RecompileLimit, UnsupportedMethod, DataDependentAssert, GoroutineStarted,
-		ChannelOperation, DeferRecover, UnknownNativeCall, UnsupportedOperator, OpaqueValue, MapMutation} {
+		ChannelOperation, DeferRecover, UnknownNativeCall, UnsupportedOperator, OpaqueValue, MapMutation,
+	} {
 		c, ok := Lookup(code)
 		if !ok || c.Explanation == "" || c.Short == "" {
 			t.Errorf("%s has no text: %+v", code, c)

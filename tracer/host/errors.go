@@ -72,7 +72,7 @@ func replaceAny(s string) string {
 	var b strings.Builder
 	for i := 0; i < len(s); {
 		j := i
-		for j < len(s) && (isWordByte(s[j])) {
+		for j < len(s) && isWordByte(s[j]) {
 			j++
 		}
 		if j == i {

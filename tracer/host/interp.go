@@ -1,13 +1,12 @@
 package host
 
 import (
+	"go/types"
 	"io"
 	"os"
 	"runtime"
 	"sync"
 	"sync/atomic"
-
-	"go/types"
 
 	"golang.org/x/tools/go/types/typeutil"
 )

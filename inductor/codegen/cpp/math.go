@@ -207,8 +207,10 @@ var mathHelpers = map[string]helper{
 	"abs_d":   {needs: []string{"bits_d", "from_d"}, text: `d$ abs_d$(d$ x) { return from_d$(bits_d$(x) & 0x7fffffffffffffffL); }`},
 	"abs_i":   {needs: []string{"sel_i", "lt_i", "bc_i"}, text: `i$ abs_i$(i$ x) { return sel_i$(lt_i$(x, bc_i$(0)), -x, x); }`},
 	"abs_l":   {needs: []string{"sel_l", "lt_l", "bc_l"}, text: `l$ abs_l$(l$ x) { return sel_l$(lt_l$(x, bc_l$(0)), -x, x); }`},
-	"any_i": {text: `int any_i$(i$ x) { int r = 0; for (int k = 0; k < $; k++) r |= x[k]; return r; }`,
-		one: `int any_i1(i1 x) { return x; }`},
+	"any_i": {
+		text: `int any_i$(i$ x) { int r = 0; for (int k = 0; k < $; k++) r |= x[k]; return r; }`,
+		one:  `int any_i1(i1 x) { return x; }`,
+	},
 
 	"lo_f":      {text: loText, one: `f1 lo_f1(f1 a, f1 b) { return a < b ? a : b; }`},
 	"hi_f":      {text: hiText, one: `f1 hi_f1(f1 a, f1 b) { return a > b ? a : b; }`},
@@ -255,10 +257,16 @@ var mathHelpers = map[string]helper{
 	"floordiv_i": {needs: []string{"rem_i"}, text: `i$ floordiv_i$(i$ x, i$ y) { return (x - rem_i$(x, y)) / y; }`},
 	"floordiv_l": {needs: []string{"rem_l"}, text: `l$ floordiv_l$(l$ x, l$ y) { return (x - rem_l$(x, y)) / y; }`},
 	"floordiv_b": {text: `b$ floordiv_b$(b$ x, b$ y) { return x / y; }`},
-	"pow_b": {text: `b$ pow_b$(b$ x, b$ y) { b$ r = {0}; for (int k = 0; k < $; k++) { u8 p = 1; for (int e = 0; e < y[k]; e++) p *= x[k]; r[k] = p; } return r; }`,
-		one: `b1 pow_b1(b1 x, b1 y) { u8 p = 1; for (int e = 0; e < y; e++) p *= x; return p; }`},
-	"pow_i": {text: `i$ pow_i$(i$ x, i$ y) { i$ r = {0}; for (int k = 0; k < $; k++) { i32 p = 1; for (i32 e = 0; e < y[k]; e++) p *= x[k]; r[k] = p; } return r; }`,
-		one: `i1 pow_i1(i1 x, i1 y) { i32 p = 1; for (i32 e = 0; e < y; e++) p *= x; return p; }`},
-	"pow_l": {text: `l$ pow_l$(l$ x, l$ y) { l$ r = {0}; for (int k = 0; k < $; k++) { i64 p = 1; for (i64 e = 0; e < y[k]; e++) p *= x[k]; r[k] = p; } return r; }`,
-		one: `l1 pow_l1(l1 x, l1 y) { i64 p = 1; for (i64 e = 0; e < y; e++) p *= x; return p; }`},
+	"pow_b": {
+		text: `b$ pow_b$(b$ x, b$ y) { b$ r = {0}; for (int k = 0; k < $; k++) { u8 p = 1; for (int e = 0; e < y[k]; e++) p *= x[k]; r[k] = p; } return r; }`,
+		one:  `b1 pow_b1(b1 x, b1 y) { u8 p = 1; for (int e = 0; e < y; e++) p *= x; return p; }`,
+	},
+	"pow_i": {
+		text: `i$ pow_i$(i$ x, i$ y) { i$ r = {0}; for (int k = 0; k < $; k++) { i32 p = 1; for (i32 e = 0; e < y[k]; e++) p *= x[k]; r[k] = p; } return r; }`,
+		one:  `i1 pow_i1(i1 x, i1 y) { i32 p = 1; for (i32 e = 0; e < y; e++) p *= x; return p; }`,
+	},
+	"pow_l": {
+		text: `l$ pow_l$(l$ x, l$ y) { l$ r = {0}; for (int k = 0; k < $; k++) { i64 p = 1; for (i64 e = 0; e < y[k]; e++) p *= x[k]; r[k] = p; } return r; }`,
+		one:  `l1 pow_l1(l1 x, l1 y) { i64 p = 1; for (i64 e = 0; e < y; e++) p *= x; return p; }`,
+	},
 }

@@ -180,8 +180,10 @@ func lanewise(name string) (helper, bool) {
 }
 
 // libmNames are the functions that are called a lane at a time.
-var libmNames = []string{"exp", "expm1", "log", "log1p", "sin", "cos", "tanh", "erf", "exp2", "log2", "log10", "tan", "asin",
-	"acos", "atan", "sinh", "cosh", "asinh", "acosh", "atanh", "erfc", "lgamma", "pow", "fmod", "atan2", "hypot", "copysign"}
+var libmNames = []string{
+	"exp", "expm1", "log", "log1p", "sin", "cos", "tanh", "erf", "exp2", "log2", "log10", "tan", "asin",
+	"acos", "atan", "sinh", "cosh", "asinh", "acosh", "atanh", "erfc", "lgamma", "pow", "fmod", "atan2", "hypot", "copysign",
+}
 
 // binaryNames are those of them that take two arguments.
 var binaryNames = []string{"pow", "fmod", "atan2", "hypot", "copysign"}
@@ -238,8 +240,10 @@ var helpers = map[string]helper{
 	"sts_i": {text: `void sts_i$(i1 *p, i64 s, i$ v) { for (int k = 0; k < $; k++) p[k * s] = v[k]; }`},
 	"sts_l": {text: `void sts_l$(l1 *p, i64 s, l$ v) { for (int k = 0; k < $; k++) p[k * s] = v[k]; }`},
 	"sts_b": {text: `void sts_b$(b1 *p, i64 s, b$ v) { for (int k = 0; k < $; k++) p[k * s] = v[k]; }`},
-	"iota_l": {text: `l$ iota_l$(i64 a, i64 s) { l$ r = {0}; for (int k = 0; k < $; k++) r[k] = a + k * s; return r; }`,
-		one: `l1 iota_l1(i64 a, i64 s) { return a; }`},
+	"iota_l": {
+		text: `l$ iota_l$(i64 a, i64 s) { l$ r = {0}; for (int k = 0; k < $; k++) r[k] = a + k * s; return r; }`,
+		one:  `l1 iota_l1(i64 a, i64 s) { return a; }`,
+	},
 
 	"nt_f": {text: ntStore},
 }

@@ -204,8 +204,10 @@ func (e *emitter) expr(i, j, lanes int) string {
 	return e.operation(v.Op, from, args, lanes)
 }
 
-var infix = map[ir.Op]string{ir.Add: "+", ir.Sub: "-", ir.Mul: "*", ir.Div: "/", ir.And: "&", ir.Or: "|", ir.Xor: "^",
-	ir.Shl: "<<", ir.Shr: ">>"}
+var infix = map[ir.Op]string{
+	ir.Add: "+", ir.Sub: "-", ir.Mul: "*", ir.Div: "/", ir.And: "&", ir.Or: "|", ir.Xor: "^",
+	ir.Shl: "<<", ir.Shr: ">>",
+}
 
 // operation applies o to operands of type d.
 func (e *emitter) operation(o ir.Op, d ops.DType, x []string, lanes int) string {

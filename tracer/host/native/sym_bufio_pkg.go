@@ -5,6 +5,7 @@ package native
 import (
 	p_bufio "bufio"
 	reflect "reflect"
+
 	rt "tcdbg/tracer/host/rt"
 )
 

@@ -5,6 +5,7 @@ package native
 import (
 	p_bytes "bytes"
 	reflect "reflect"
+
 	rt "tcdbg/tracer/host/rt"
 )
 

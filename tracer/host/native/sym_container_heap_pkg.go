@@ -5,8 +5,9 @@ package native
 import (
 	p_container_heap "container/heap"
 	reflect "reflect"
-	rt "tcdbg/tracer/host/rt"
 	unsafe "unsafe"
+
+	rt "tcdbg/tracer/host/rt"
 )
 
 func pkg_container_heap() *rt.Pkg {

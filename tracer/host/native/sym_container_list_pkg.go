@@ -5,6 +5,7 @@ package native
 import (
 	p_container_list "container/list"
 	reflect "reflect"
+
 	rt "tcdbg/tracer/host/rt"
 )
 

@@ -5,6 +5,7 @@ package native
 import (
 	p_container_ring "container/ring"
 	reflect "reflect"
+
 	rt "tcdbg/tracer/host/rt"
 )
 

@@ -5,6 +5,7 @@ package native
 import (
 	p_context "context"
 	reflect "reflect"
+
 	rt "tcdbg/tracer/host/rt"
 )
 

@@ -4,6 +4,7 @@ package native
 
 import (
 	p_crypto_rand "crypto/rand"
+
 	rt "tcdbg/tracer/host/rt"
 )
 

@@ -4,6 +4,7 @@ package native
 
 import (
 	p_crypto_sha512 "crypto/sha512"
+
 	rt "tcdbg/tracer/host/rt"
 )
 

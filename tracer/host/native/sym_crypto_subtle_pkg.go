@@ -4,6 +4,7 @@ package native
 
 import (
 	p_crypto_subtle "crypto/subtle"
+
 	rt "tcdbg/tracer/host/rt"
 )
 

@@ -5,6 +5,7 @@ package native
 import (
 	p_embed "embed"
 	reflect "reflect"
+
 	rt "tcdbg/tracer/host/rt"
 )
 

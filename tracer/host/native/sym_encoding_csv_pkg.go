@@ -5,6 +5,7 @@ package native
 import (
 	p_encoding_csv "encoding/csv"
 	reflect "reflect"
+
 	rt "tcdbg/tracer/host/rt"
 )
 

@@ -5,6 +5,7 @@ package native
 import (
 	p_encoding_hex "encoding/hex"
 	reflect "reflect"
+
 	rt "tcdbg/tracer/host/rt"
 )
 

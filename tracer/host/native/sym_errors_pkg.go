@@ -4,6 +4,7 @@ package native
 
 import (
 	p_errors "errors"
+
 	rt "tcdbg/tracer/host/rt"
 )
 

@@ -5,8 +5,9 @@ package native
 import (
 	p_fmt "fmt"
 	reflect "reflect"
-	rt "tcdbg/tracer/host/rt"
 	unsafe "unsafe"
+
+	rt "tcdbg/tracer/host/rt"
 )
 
 func pkg_fmt() *rt.Pkg {

@@ -6,8 +6,9 @@ import (
 	p_go_ast "go/ast"
 	p_go_token "go/token"
 	reflect "reflect"
-	rt "tcdbg/tracer/host/rt"
 	unsafe "unsafe"
+
+	rt "tcdbg/tracer/host/rt"
 )
 
 func pkg_go_ast() *rt.Pkg {

@@ -4,6 +4,7 @@ package native
 
 import (
 	p_go_format "go/format"
+
 	rt "tcdbg/tracer/host/rt"
 )
 

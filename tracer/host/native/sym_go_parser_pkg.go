@@ -5,6 +5,7 @@ package native
 import (
 	p_go_parser "go/parser"
 	reflect "reflect"
+
 	rt "tcdbg/tracer/host/rt"
 )
 

@@ -5,6 +5,7 @@ package native
 import (
 	p_go_token "go/token"
 	reflect "reflect"
+
 	rt "tcdbg/tracer/host/rt"
 )
 

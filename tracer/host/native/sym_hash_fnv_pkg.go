@@ -4,6 +4,7 @@ package native
 
 import (
 	p_hash_fnv "hash/fnv"
+
 	rt "tcdbg/tracer/host/rt"
 )
 

@@ -5,6 +5,7 @@ package native
 import (
 	p_hash_maphash "hash/maphash"
 	reflect "reflect"
+
 	rt "tcdbg/tracer/host/rt"
 )
 

@@ -5,8 +5,9 @@ package native
 import (
 	p_hash "hash"
 	reflect "reflect"
-	rt "tcdbg/tracer/host/rt"
 	unsafe "unsafe"
+
+	rt "tcdbg/tracer/host/rt"
 )
 
 func pkg_hash() *rt.Pkg {

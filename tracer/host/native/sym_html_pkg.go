@@ -4,6 +4,7 @@ package native
 
 import (
 	p_html "html"
+
 	rt "tcdbg/tracer/host/rt"
 )
 

@@ -4,6 +4,7 @@ package native
 
 import (
 	p_io_ioutil "io/ioutil"
+
 	rt "tcdbg/tracer/host/rt"
 )
 

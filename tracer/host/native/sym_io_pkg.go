@@ -5,8 +5,9 @@ package native
 import (
 	p_io "io"
 	reflect "reflect"
-	rt "tcdbg/tracer/host/rt"
 	unsafe "unsafe"
+
+	rt "tcdbg/tracer/host/rt"
 )
 
 func pkg_io() *rt.Pkg {

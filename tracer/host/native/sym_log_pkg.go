@@ -5,6 +5,7 @@ package native
 import (
 	p_log "log"
 	reflect "reflect"
+
 	rt "tcdbg/tracer/host/rt"
 )
 

@@ -5,6 +5,7 @@ package native
 import (
 	p_math_big "math/big"
 	reflect "reflect"
+
 	rt "tcdbg/tracer/host/rt"
 )
 

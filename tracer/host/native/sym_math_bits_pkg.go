@@ -4,6 +4,7 @@ package native
 
 import (
 	p_math_bits "math/bits"
+
 	rt "tcdbg/tracer/host/rt"
 )
 

@@ -4,6 +4,7 @@ package native
 
 import (
 	p_math_cmplx "math/cmplx"
+
 	rt "tcdbg/tracer/host/rt"
 )
 

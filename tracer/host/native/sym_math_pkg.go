@@ -4,6 +4,7 @@ package native
 
 import (
 	p_math "math"
+
 	rt "tcdbg/tracer/host/rt"
 )
 

@@ -5,8 +5,9 @@ package native
 import (
 	p_math_rand_v2 "math/rand/v2"
 	reflect "reflect"
-	rt "tcdbg/tracer/host/rt"
 	unsafe "unsafe"
+
+	rt "tcdbg/tracer/host/rt"
 )
 
 func pkg_math_rand_v2() *rt.Pkg {

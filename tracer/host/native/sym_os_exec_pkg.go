@@ -5,6 +5,7 @@ package native
 import (
 	p_os_exec "os/exec"
 	reflect "reflect"
+
 	rt "tcdbg/tracer/host/rt"
 )
 

@@ -4,6 +4,7 @@ package native
 
 import (
 	p_os_signal "os/signal"
+
 	rt "tcdbg/tracer/host/rt"
 )
 

@@ -5,6 +5,7 @@ package native
 import (
 	p_path_filepath "path/filepath"
 	reflect "reflect"
+
 	rt "tcdbg/tracer/host/rt"
 )
 

@@ -4,6 +4,7 @@ package native
 
 import (
 	p_path "path"
+
 	rt "tcdbg/tracer/host/rt"
 )
 

@@ -4,6 +4,7 @@ package native
 
 import (
 	reflect "reflect"
+
 	rt "tcdbg/tracer/host/rt"
 )
 

@@ -5,6 +5,7 @@ package native
 import (
 	reflect "reflect"
 	p_regexp "regexp"
+
 	rt "tcdbg/tracer/host/rt"
 )
 

@@ -5,6 +5,7 @@ package native
 import (
 	reflect "reflect"
 	p_runtime_debug "runtime/debug"
+
 	rt "tcdbg/tracer/host/rt"
 )
 

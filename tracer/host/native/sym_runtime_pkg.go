@@ -5,8 +5,9 @@ package native
 import (
 	reflect "reflect"
 	p_runtime "runtime"
-	rt "tcdbg/tracer/host/rt"
 	unsafe "unsafe"
+
+	rt "tcdbg/tracer/host/rt"
 )
 
 func pkg_runtime() *rt.Pkg {

@@ -5,6 +5,7 @@ package native
 import (
 	reflect "reflect"
 	p_runtime_pprof "runtime/pprof"
+
 	rt "tcdbg/tracer/host/rt"
 )
 

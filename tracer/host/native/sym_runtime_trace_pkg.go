@@ -5,6 +5,7 @@ package native
 import (
 	reflect "reflect"
 	p_runtime_trace "runtime/trace"
+
 	rt "tcdbg/tracer/host/rt"
 )
 

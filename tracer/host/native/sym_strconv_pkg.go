@@ -5,6 +5,7 @@ package native
 import (
 	reflect "reflect"
 	p_strconv "strconv"
+
 	rt "tcdbg/tracer/host/rt"
 )
 

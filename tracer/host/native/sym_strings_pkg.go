@@ -5,6 +5,7 @@ package native
 import (
 	reflect "reflect"
 	p_strings "strings"
+
 	rt "tcdbg/tracer/host/rt"
 )
 

@@ -5,6 +5,7 @@ package native
 import (
 	reflect "reflect"
 	p_sync_atomic "sync/atomic"
+
 	rt "tcdbg/tracer/host/rt"
 )
 

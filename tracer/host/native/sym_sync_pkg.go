@@ -5,8 +5,9 @@ package native
 import (
 	reflect "reflect"
 	p_sync "sync"
-	rt "tcdbg/tracer/host/rt"
 	unsafe "unsafe"
+
+	rt "tcdbg/tracer/host/rt"
 )
 
 func pkg_sync() *rt.Pkg {

@@ -5,9 +5,10 @@ package native
 import (
 	p_io "io"
 	reflect "reflect"
+	unsafe "unsafe"
+
 	p_tcdbg_torch "tcdbg/torch"
 	rt "tcdbg/tracer/host/rt"
-	unsafe "unsafe"
 )
 
 func pkg_tcdbg_torch() *rt.Pkg {

@@ -4,8 +4,9 @@ package native
 
 import (
 	reflect "reflect"
-	rt "tcdbg/tracer/host/rt"
 	p_testing "testing"
+
+	rt "tcdbg/tracer/host/rt"
 )
 
 func pkg_testing() *rt.Pkg {

@@ -4,8 +4,9 @@ package native
 
 import (
 	reflect "reflect"
-	rt "tcdbg/tracer/host/rt"
 	p_text_tabwriter "text/tabwriter"
+
+	rt "tcdbg/tracer/host/rt"
 )
 
 func pkg_text_tabwriter() *rt.Pkg {

@@ -4,8 +4,9 @@ package native
 
 import (
 	reflect "reflect"
-	rt "tcdbg/tracer/host/rt"
 	p_text_template "text/template"
+
+	rt "tcdbg/tracer/host/rt"
 )
 
 func pkg_text_template() *rt.Pkg {

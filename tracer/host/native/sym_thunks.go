@@ -13,13 +13,14 @@ import (
 	p_strings "strings"
 	p_sync "sync"
 	p_sync_atomic "sync/atomic"
+	p_time "time"
+	p_unicode "unicode"
+	unsafe "unsafe"
+
 	p_tcdbg_internal_ops "tcdbg/internal/ops"
 	p_tcdbg_torch "tcdbg/torch"
 	p_tcdbg_torch_compiler "tcdbg/torch/compiler"
 	rt "tcdbg/tracer/host/rt"
-	p_time "time"
-	p_unicode "unicode"
-	unsafe "unsafe"
 )
 
 // Thunk returns the typed thunk of a function; nil when its signature is not

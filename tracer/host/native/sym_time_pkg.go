@@ -4,8 +4,9 @@ package native
 
 import (
 	reflect "reflect"
-	rt "tcdbg/tracer/host/rt"
 	p_time "time"
+
+	rt "tcdbg/tracer/host/rt"
 )
 
 func pkg_time() *rt.Pkg {

@@ -3,8 +3,9 @@
 package native
 
 import (
-	rt "tcdbg/tracer/host/rt"
 	p_unicode_utf16 "unicode/utf16"
+
+	rt "tcdbg/tracer/host/rt"
 )
 
 func pkg_unicode_utf16() *rt.Pkg {

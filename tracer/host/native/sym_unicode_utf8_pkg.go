@@ -3,8 +3,9 @@
 package native
 
 import (
-	rt "tcdbg/tracer/host/rt"
 	p_unicode_utf8 "unicode/utf8"
+
+	rt "tcdbg/tracer/host/rt"
 )
 
 func pkg_unicode_utf8() *rt.Pkg {
