@@ -1,0 +1,231 @@
+package torch
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"tcdbg/internal/ops"
+)
+
+// This file reads and writes safetensors files, byte for byte as the Python
+// package does.
+
+// safeTypes are the dtypes in the order in which a file stores tensors: the
+// widest first.
+var safeTypes = []struct {
+	name string
+	d    DType
+}{
+	{"I64", ops.Int64},
+	{"F64", ops.Float64},
+	{"C64", ops.Complex64},
+	{"F32", ops.Float32},
+	{"I32", ops.Int32},
+	{"BF16", ops.BFloat16},
+	{"F16", ops.Float16},
+	{"I16", ops.Int16},
+	{"I8", ops.Int8},
+	{"U8", ops.Uint8},
+	{"BOOL", ops.Bool},
+}
+
+// safeEntry is one tensor of the header.
+type safeEntry struct {
+	DType   string `json:"dtype"`
+	Shape   []int  `json:"shape"`
+	Offsets [2]int `json:"data_offsets"`
+}
+
+// maxSafeHeader is the largest header that the format allows.
+const maxSafeHeader = 100_000_000
+
+// LoadSafetensors reads all tensors of a safetensors file.
+func LoadSafetensors(path string) (map[string]*Tensor, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("safetensors: %w", err)
+	}
+	out, _, err := parseSafetensors(data)
+	if err != nil {
+		return nil, fmt.Errorf("safetensors: %s: %w", path, err)
+	}
+	return out, nil
+}
+
+// SafetensorsMetadata reads the free text of a safetensors file.
+func SafetensorsMetadata(path string) (map[string]string, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("safetensors: %w", err)
+	}
+	_, meta, err := parseSafetensors(data)
+	if err != nil {
+		return nil, fmt.Errorf("safetensors: %s: %w", path, err)
+	}
+	return meta, nil
+}
+
+func parseSafetensors(data []byte) (map[string]*Tensor, map[string]string, error) {
+	if len(data) < 8 {
+		return nil, nil, fmt.Errorf("the header is too small")
+	}
+	n := binary.LittleEndian.Uint64(data)
+	if n > maxSafeHeader || n > uint64(len(data)-8) {
+		return nil, nil, fmt.Errorf("a header of %d bytes does not fit", n)
+	}
+	var header map[string]json.RawMessage
+	if err := json.Unmarshal(data[8:8+n], &header); err != nil {
+		return nil, nil, fmt.Errorf("the header is no JSON: %w", err)
+	}
+	body := data[8+n:]
+	tensors := map[string]*Tensor{}
+	var meta map[string]string
+	for name, raw := range header {
+		if name == "__metadata__" {
+			if err := json.Unmarshal(raw, &meta); err != nil {
+				return nil, nil, fmt.Errorf("metadata: %w", err)
+			}
+			continue
+		}
+		var e safeEntry
+		if err := json.Unmarshal(raw, &e); err != nil {
+			return nil, nil, fmt.Errorf("%s: %w", name, err)
+		}
+		t, err := e.tensor(body)
+		if err != nil {
+			return nil, nil, fmt.Errorf("%s: %w", name, err)
+		}
+		tensors[name] = t
+	}
+	return tensors, meta, nil
+}
+
+// tensor cuts a tensor out of the body.
+func (e *safeEntry) tensor(body []byte) (*Tensor, error) {
+	i := slices.IndexFunc(safeTypes, func(s struct {
+		name string
+		d    DType
+	}) bool {
+		return s.name == e.DType
+	})
+	if i < 0 {
+		return nil, fmt.Errorf("dtype %q is not supported", e.DType)
+	}
+	d, n := safeTypes[i].d, 1
+	for _, s := range e.Shape {
+		if s < 0 || s > 0 && n > len(body)/s+1 {
+			return nil, fmt.Errorf("shape %v does not fit", e.Shape)
+		}
+		n *= s
+	}
+	from, to := e.Offsets[0], e.Offsets[1]
+	if from < 0 || to < from || to > len(body) || to-from != n*d.Size() {
+		return nil, fmt.Errorf("data_offsets %v do not fit shape %v of %s", e.Offsets, e.Shape, e.DType)
+	}
+	t := newTensor(d, append([]int{}, e.Shape...))
+	copy(t.storage.data, body[from:to])
+	return t, nil
+}
+
+// SaveSafetensors writes tensors to a safetensors file. Option:
+// Option{"metadata", map[string]string}.
+func SaveSafetensors(tensors map[string]*Tensor, path string, opts ...Option) error {
+	var meta map[string]string
+	for _, o := range opts {
+		m, ok := o.Value.(map[string]string)
+		if o.Name != "metadata" || !ok {
+			return fmt.Errorf("safetensors: got an unexpected keyword argument '%s'", o.Name)
+		}
+		meta = m
+	}
+	data, err := formatSafetensors(tensors, meta)
+	if err != nil {
+		return fmt.Errorf("safetensors: %w", err)
+	}
+	if err := os.WriteFile(path, data, 0o644); err != nil {
+		return fmt.Errorf("safetensors: %w", err)
+	}
+	return nil
+}
+
+func formatSafetensors(tensors map[string]*Tensor, meta map[string]string) ([]byte, error) {
+	rank := map[DType]int{}
+	for i, s := range safeTypes {
+		rank[s.d] = i
+	}
+	names := make([]string, 0, len(tensors))
+	for name, t := range tensors {
+		if _, ok := rank[t.dtype]; !ok || t.device == ops.Meta {
+			return nil, fmt.Errorf("%s: a tensor of %s on %s cannot be saved", name, t.dtype, t.device)
+		}
+		names = append(names, name)
+	}
+	slices.SortFunc(names, func(a, b string) int {
+		if d := rank[tensors[a].dtype] - rank[tensors[b].dtype]; d != 0 {
+			return d
+		}
+		return strings.Compare(a, b)
+	})
+	header, err := safeHeader(names, tensors, rank, meta)
+	if err != nil {
+		return nil, err
+	}
+	out := binary.LittleEndian.AppendUint64(nil, uint64(len(header)))
+	out = append(out, header...)
+	for _, name := range names {
+		t := dense(tensors[name], tensors[name].dtype)
+		from := t.offset * t.dtype.Size()
+		out = append(out, t.storage.data[from:from+t.Numel()*t.dtype.Size()]...)
+	}
+	return out, nil
+}
+
+// safeHeader is the JSON of the header, padded to eight bytes.
+func safeHeader(names []string, tensors map[string]*Tensor, rank map[DType]int, meta map[string]string) (string, error) {
+	var sb strings.Builder
+	field := func(key string, value any) error {
+		if sb.Len() > 1 {
+			sb.WriteByte(',')
+		}
+		text, err := plainJSON(value)
+		if err != nil {
+			return err
+		}
+		name, err := plainJSON(key)
+		sb.WriteString(name + ":" + text)
+		return err
+	}
+	sb.WriteByte('{')
+	if meta != nil {
+		if err := field("__metadata__", meta); err != nil {
+			return "", err
+		}
+	}
+	at := 0
+	for _, name := range names {
+		t := tensors[name]
+		n := t.Numel() * t.dtype.Size()
+		if err := field(name, safeEntry{safeTypes[rank[t.dtype]].name, append([]int{}, t.shape...), [2]int{at, at + n}}); err != nil {
+			return "", err
+		}
+		at += n
+	}
+	sb.WriteByte('}')
+	for sb.Len()%8 != 0 {
+		sb.WriteByte(' ')
+	}
+	return sb.String(), nil
+}
+
+// plainJSON is JSON without Go's escapes for HTML.
+func plainJSON(v any) (string, error) {
+	var sb strings.Builder
+	e := json.NewEncoder(&sb)
+	e.SetEscapeHTML(false)
+	err := e.Encode(v)
+	return strings.TrimSuffix(sb.String(), "\n"), err
+}

@@ -1,0 +1,417 @@
+package torch
+
+import (
+	"archive/zip"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"tcdbg/internal/ops"
+	"tcdbg/torch/internal/pickle"
+)
+
+// This file is torch.save and torch.load: a zip file with a pickle of the
+// values and one file for each storage. Loading runs no code of the file.
+
+// DictItem is one entry of an OrderedDict.
+type DictItem struct{ Key, Value any }
+
+// OrderedDict is a Python dict as Load returns it and Save takes it.
+type OrderedDict []DictItem
+
+// Get returns the value under a key; nil without it.
+func (d OrderedDict) Get(key any) any {
+	for _, it := range d {
+		if it.Key == key {
+			return it.Value
+		}
+	}
+	return nil
+}
+
+// Tensors returns the entries that are tensors, by name: a state_dict as
+// nn.LoadStateDict takes it.
+func (d OrderedDict) Tensors() map[string]*Tensor {
+	out := map[string]*Tensor{}
+	for _, it := range d {
+		name, ok := it.Key.(string)
+		if t, isTensor := it.Value.(*Tensor); ok && isTensor {
+			out[name] = t
+		}
+	}
+	return out
+}
+
+// storageNames are the classes that name a storage's dtype.
+var storageNames = map[string]DType{
+	"FloatStorage": ops.Float32, "DoubleStorage": ops.Float64, "HalfStorage": ops.Float16, "BFloat16Storage": ops.BFloat16,
+	"LongStorage": ops.Int64, "IntStorage": ops.Int32, "ShortStorage": ops.Int16, "CharStorage": ops.Int8,
+	"ByteStorage": ops.Uint8, "BoolStorage": ops.Bool, "ComplexFloatStorage": ops.Complex64,
+}
+
+// Load reads a file that torch.save wrote. Dicts are OrderedDicts, lists and
+// tuples []any. A file that names anything but tensors and plain data is
+// refused, as torch.load does with weights_only.
+func Load(path string) (any, error) {
+	z, err := zip.OpenReader(path)
+	if err != nil {
+		return nil, fmt.Errorf("torch.Load: %s: %w", path, err)
+	}
+	defer z.Close()
+	l := &loader{files: map[string]*zip.File{}, storages: map[string]*Storage{}}
+	for _, f := range z.File {
+		_, name, _ := strings.Cut(f.Name, "/")
+		l.files[name] = f
+	}
+	data, err := l.read("data.pkl")
+	if err == nil {
+		err = l.checkOrder()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("torch.Load: %s: %w", path, err)
+	}
+	v, err := pickle.Read(data, l)
+	if err == nil {
+		v, err = (&plainer{map[any]any{}}).value(v)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("torch.Load: %s: %w", path, err)
+	}
+	return v, nil
+}
+
+type loader struct {
+	files    map[string]*zip.File
+	storages map[string]*Storage
+}
+
+func (l *loader) checkOrder() error {
+	if l.files["byteorder"] == nil {
+		return nil
+	}
+	order, err := l.read("byteorder")
+	if err == nil && string(order) != "little" {
+		err = fmt.Errorf("byte order %q is not supported", order)
+	}
+	return err
+}
+
+func (l *loader) read(name string) ([]byte, error) {
+	f := l.files[name]
+	if f == nil {
+		return nil, fmt.Errorf("the archive has no %s", name)
+	}
+	r, err := f.Open()
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	return io.ReadAll(r)
+}
+
+// rawStorage is a storage with the dtype that the file gives it.
+type rawStorage struct {
+	st *Storage
+	d  DType
+}
+
+// Persistent loads ("storage", class, key, device, elements).
+func (l *loader) Persistent(id any) (any, error) {
+	t, ok := id.(pickle.Tuple)
+	if !ok || len(t) != 5 || t[0] != "storage" {
+		return nil, fmt.Errorf("an object stored outside is no storage: %v", id)
+	}
+	class, _ := t[1].(pickle.Global)
+	d, known := storageNames[class.Name]
+	key, isText := t[2].(string)
+	if !known || class.Module != "torch" || !isText {
+		return nil, fmt.Errorf("storage class %s.%s is not supported", class.Module, class.Name)
+	}
+	if st := l.storages[key]; st != nil {
+		return rawStorage{st, d}, nil
+	}
+	b, err := l.read("data/" + key)
+	if err != nil {
+		return nil, err
+	}
+	st := NewStorage(len(b))
+	copy(st.data, b)
+	l.storages[key] = st
+	return rawStorage{st, d}, nil
+}
+
+// Call makes what a function of the file stands for.
+func (l *loader) Call(g pickle.Global, args pickle.Tuple) (any, error) {
+	switch g {
+	case pickle.Global{Module: "torch._utils", Name: "_rebuild_tensor_v2"}:
+		return rebuildTensor(args)
+	case pickle.Global{Module: "torch._utils", Name: "_rebuild_parameter"}:
+		if len(args) >= 2 {
+			if t, ok := args[0].(*Tensor); ok {
+				grad, _ := args[1].(bool)
+				return t.RequiresGrad_(grad), nil
+			}
+		}
+		return nil, errors.New("a parameter without tensor")
+	case pickle.Global{Module: "torch", Name: "Size"}:
+		if len(args) == 1 {
+			return args[0], nil
+		}
+	}
+	return nil, fmt.Errorf("%s.%s is not allowed: only tensors and plain data are loaded", g.Module, g.Name)
+}
+
+// rebuildTensor reads (storage, offset, size, stride, requires_grad, hooks).
+func rebuildTensor(args pickle.Tuple) (any, error) {
+	if len(args) < 5 {
+		return nil, errors.New("a tensor with too few parts")
+	}
+	raw, ok := args[0].(rawStorage)
+	offset, ok2 := args[1].(int)
+	shape, ok3 := intsOf(args[2])
+	stride, ok4 := intsOf(args[3])
+	if !ok || !ok2 || !ok3 || !ok4 || len(shape) != len(stride) || offset < 0 {
+		return nil, errors.New("a tensor of unknown form")
+	}
+	if !within(raw.st.size/raw.d.Size(), shape, stride, offset) {
+		return nil, fmt.Errorf("a tensor of size %v, stride %v and offset %d is outside of its storage", shape, stride, offset)
+	}
+	t := FromStorage(raw.st, raw.d, shape, stride, offset)
+	if grad, _ := args[4].(bool); grad {
+		t.RequiresGrad_()
+	}
+	return t, nil
+}
+
+// maxElements bounds what a file may say of sizes, so that products fit.
+const maxElements = 1 << 47
+
+// within reports whether a view stays within n elements.
+func within(n int, shape, stride []int, offset int) bool {
+	last, count, empty := offset, 1, false
+	for i, s := range shape {
+		if s < 0 || stride[i] < 0 || stride[i] > maxElements || s > maxElements/max(count, 1) {
+			return false
+		}
+		count *= max(s, 1)
+		empty = empty || s == 0
+		if stride[i] > 0 && s > 1 {
+			if s-1 > (maxElements-min(last, maxElements))/stride[i] {
+				return false
+			}
+			last += (s - 1) * stride[i]
+		}
+	}
+	return empty || last < n
+}
+
+func intsOf(v any) ([]int, bool) {
+	t, ok := v.(pickle.Tuple)
+	out := make([]int, len(t))
+	for i, x := range t {
+		n, isInt := x.(int)
+		if !isInt {
+			return nil, false
+		}
+		out[i] = n
+	}
+	return out, ok
+}
+
+// plainer replaces the containers of a pickle by Go's. Each is replaced once,
+// so that shared ones stay shared, and one that holds itself is refused.
+type plainer struct {
+	done map[any]any // by address; busy while its items are replaced
+}
+
+type busy struct{}
+
+func (p *plainer) value(v any) (any, error) {
+	var key any
+	switch c := v.(type) {
+	case *pickle.Dict:
+		key = c
+	case *pickle.List:
+		key = c
+	case pickle.Tuple:
+		if len(c) == 0 {
+			return []any{}, nil
+		}
+		key = &c[0]
+	default:
+		return v, nil
+	}
+	if got, ok := p.done[key]; ok {
+		if _, inside := got.(busy); inside {
+			return nil, errors.New("a container that holds itself is not supported")
+		}
+		return got, nil
+	}
+	p.done[key] = busy{}
+	out, err := p.container(v)
+	p.done[key] = out
+	return out, err
+}
+
+func (p *plainer) container(v any) (any, error) {
+	switch v := v.(type) {
+	case *pickle.Dict:
+		out := make(OrderedDict, len(v.Items))
+		for i, it := range v.Items {
+			x, err := p.value(it.Value)
+			if err != nil {
+				return nil, err
+			}
+			out[i] = DictItem{it.Key, x}
+		}
+		return out, nil
+	case *pickle.List:
+		return p.list(v.Items)
+	}
+	return p.list(v.(pickle.Tuple))
+}
+
+func (p *plainer) list(items []any) (any, error) {
+	out := make([]any, len(items))
+	for i, x := range items {
+		v, err := p.value(x)
+		if err != nil {
+			return nil, err
+		}
+		out[i] = v
+	}
+	return out, nil
+}
+
+// Save writes values as torch.save does: tensors, OrderedDicts, maps with
+// string or int keys, lists, numbers, strings, bools and nil. Tensors that share
+// memory share it in the file.
+func Save(value any, path string) (err error) {
+	name := strings.TrimSuffix(filepath.Base(path), filepath.Ext(path))
+	if name == "" {
+		name = "archive"
+	}
+	s := &saver{keys: map[*Storage]int{}}
+	tree, err := s.tree(value)
+	if err != nil {
+		return fmt.Errorf("torch.Save: %w", err)
+	}
+	text, err := pickle.Write(tree)
+	if err != nil {
+		return fmt.Errorf("torch.Save: %w", err)
+	}
+	f, err := os.Create(path)
+	if err != nil {
+		return fmt.Errorf("torch.Save: %w", err)
+	}
+	defer func() {
+		if e := f.Close(); err == nil {
+			err = e
+		}
+	}()
+	w := &archive{zip: zip.NewWriter(f), name: name}
+	w.add("data.pkl", text)
+	w.add(".format_version", []byte("1"))
+	w.add(".storage_alignment", []byte(strconv.Itoa(alignment)))
+	w.add("byteorder", []byte("little"))
+	for i, st := range s.list {
+		w.add("data/"+strconv.Itoa(i), st.data[:st.size])
+	}
+	w.add("version", []byte("3\n"))
+	if e := w.zip.Close(); w.err == nil {
+		w.err = e
+	}
+	return w.err
+}
+
+// archive writes stored files whose data are aligned, as PyTorch maps them.
+type archive struct {
+	zip  *zip.Writer
+	name string
+	at   int // bytes written so far
+	err  error
+}
+
+func (a *archive) add(name string, data []byte) {
+	if a.err != nil {
+		return
+	}
+	h := &zip.FileHeader{Name: a.name + "/" + name, Method: zip.Store}
+	h.CRC32 = crc32.ChecksumIEEE(data)
+	h.CompressedSize64, h.UncompressedSize64 = uint64(len(data)), uint64(len(data))
+	const fixed, field = 30, 4 // bytes of a local header, and of the extra field's own
+	pad := (alignment - (a.at+fixed+len(h.Name)+field)%alignment) % alignment
+	h.Extra = append([]byte{'F', 'B', byte(pad), byte(pad >> 8)}, make([]byte, pad)...)
+	w, err := a.zip.CreateRaw(h)
+	if err == nil {
+		_, err = w.Write(data)
+	}
+	a.at += fixed + len(h.Name) + field + pad + len(data)
+	a.err = err
+}
+
+type saver struct {
+	keys map[*Storage]int
+	list []*Storage
+}
+
+// tree turns values into those that a pickle holds.
+func (s *saver) tree(v any) (any, error) {
+	switch v := v.(type) {
+	case nil, bool, int, float64, string:
+		return v, nil
+	case *Tensor:
+		return s.tensor(v)
+	case OrderedDict:
+		out := &pickle.OrderedDict{}
+		for _, it := range v {
+			x, err := s.tree(it.Value)
+			if err == nil {
+				err = out.Set(it.Key, x)
+			}
+			if err != nil {
+				return nil, err
+			}
+		}
+		return out, nil
+	}
+	return s.container(v)
+}
+
+func (s *saver) tensor(t *Tensor) (any, error) {
+	if t.storage == nil || t.storage.data == nil && t.storage.size > 0 || t.device == ops.Meta {
+		return nil, fmt.Errorf("a tensor on %s has no data to save", t.device)
+	}
+	class := ""
+	for name, d := range storageNames {
+		if d == t.dtype {
+			class = name
+		}
+	}
+	key, ok := s.keys[t.storage]
+	if !ok {
+		key = len(s.list)
+		s.keys[t.storage] = key
+		s.list = append(s.list, t.storage)
+	}
+	id := pickle.Tuple{"storage", pickle.Global{Module: "torch", Name: class}, strconv.Itoa(key), "cpu", t.storage.size / t.dtype.Size()}
+	hooks := func() any { return &pickle.OrderedDict{} }
+	plain := pickle.Object{
+		Global: pickle.Global{Module: "torch._utils", Name: "_rebuild_tensor_v2"},
+		Args:   pickle.Tuple{pickle.Persistent{ID: id}, t.offset, tupleOf(t.shape), tupleOf(t.stride), t.requiresGrad, hooks()},
+	}
+	return plain, nil
+}
+
+func tupleOf(v []int) pickle.Tuple {
+	out := make(pickle.Tuple, len(v))
+	for i, x := range v {
+		out[i] = x
+	}
+	return out
+}
