@@ -2,6 +2,7 @@ package backends
 
 import (
 	"bytes"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -85,7 +86,11 @@ func (*stepBackend) Name() string { return "inductor" }
 
 func (b *stepBackend) Compile(r *tracer.Request) (tracer.Runnable, error) {
 	return throughAOT(r, func(g *graph.Graph, _ string) (aot.Runnable, error) {
-		steps := b.steps(g)
+		steps, err := b.steps(g)
+		if err != nil { // the program goes on without: this goroutine is not the test's
+			b.t.Errorf("%s: %v", g.Name, err)
+			return nil, err
+		}
 		eager := graph.NewModule(g)
 		return func(in []torch.Value) []torch.Value {
 			want := eager.Run(in)
@@ -100,63 +105,67 @@ func (b *stepBackend) Compile(r *tracer.Request) (tracer.Runnable, error) {
 	})
 }
 
-// steps builds what the compiler would run after each fusion, from the text that
-// the step carries.
-func (b *stepBackend) steps(g *graph.Graph) []aot.Runnable {
+// steps builds what the compiler would run before the first fusion and after
+// each, from the texts that the steps carry.
+func (b *stepBackend) steps(g *graph.Graph) ([]aot.Runnable, error) {
 	e := b.set.engine()
 	opt := inductor.Options{Target: cpp.Target{Lanes: e.lanes, Cache: e.cpu.Cache}, Cores: 1, Params: paramInputs(g), Log: nowhere{}}
 	whole, err := inductor.Compile(g, opt)
 	if err != nil {
-		b.t.Fatal(err)
-	}
-	opt.Decisions = -1
-	apart, err := inductor.Compile(g, opt)
-	if err != nil {
-		b.t.Fatal(err)
+		return nil, err
 	}
 	var out []aot.Runnable
+	add := func(decisions int, source string) error {
+		opt.Decisions = decisions
+		run, err := b.build(g, opt, source)
+		if err != nil {
+			return fmt.Errorf("after decision %d: %w", decisions, err)
+		}
+		out = append(out, run)
+		return nil
+	}
 	fused := 0
 	for i, s := range whole.Fusions {
-		if s.Before != "" {
-			if fused > 0 || s.Before != apart.Wrapper {
-				b.t.Errorf("%s: decision %d begins with\n%s\nbut nothing fused gives\n%s", g.Name, i+1, s.Before, apart.Wrapper)
-			}
-			out = append(out, b.build(g, apart, s.Before))
-		}
 		b.decisions++
 		if !s.Fused {
-			if s.Source != "" {
-				b.t.Errorf("%s: decision %d fused nothing and carries source", g.Name, i+1)
+			if s.Source != "" || s.Before != "" {
+				return nil, fmt.Errorf("decision %d fused nothing and carries source", i+1)
 			}
 			continue
 		}
 		b.fused++
-		if fused++; fused == 1 && s.Before == "" {
-			b.t.Errorf("%s: the first fusion does not tell what was before it", g.Name)
+		if fused++; fused == 1 {
+			if err := add(-1, s.Before); err != nil {
+				return nil, err
+			}
+		} else if s.Before != "" {
+			return nil, fmt.Errorf("decision %d repeats what was before it", i+1)
 		}
-		opt.Decisions = i + 1
-		p, err := inductor.Compile(g, opt)
-		if err != nil {
-			b.t.Fatal(err)
+		if err := add(i+1, s.Source); err != nil {
+			return nil, err
 		}
-		if p.Wrapper != s.Source {
-			b.t.Errorf("%s: decision %d carries\n%s\nbut the search that ends there gives\n%s", g.Name, i+1, s.Source, p.Wrapper)
-		}
-		out = append(out, b.build(g, p, s.Source))
 	}
-	return out
+	return out, nil
 }
 
-// build compiles and loads a program from the text that a step carries.
-func (b *stepBackend) build(g *graph.Graph, p *inductor.Program, source string) aot.Runnable {
+// build compiles the program of a shortened search from the text that a step
+// carries, which must be that program's, and loads it.
+func (b *stepBackend) build(g *graph.Graph, opt inductor.Options, source string) (aot.Runnable, error) {
+	p, err := inductor.Compile(g, opt)
+	if err != nil {
+		return nil, err
+	}
+	if p.Wrapper != source {
+		return nil, fmt.Errorf("the step carries\n%s\nbut the search that ends there gives\n%s", source, p.Wrapper)
+	}
 	unit, ok := p.Unit()
 	if !ok || !strings.Contains(unit, source) {
-		b.t.Fatalf("%s: what a step carries does not compile as it stands:\n%s", g.Name, source)
+		return nil, fmt.Errorf("the source is not what would be compiled:\n%s", source)
 	}
 	p.Shards = []string{unit}
 	x := newExecutable(p)
 	if err := b.set.engine().load(x, &tracer.Request{}); err != nil {
-		b.t.Fatalf("%s: %v\n%s", g.Name, err, source)
+		return nil, fmt.Errorf("%w\n%s", err, source)
 	}
-	return x.run
+	return x.run, nil
 }
