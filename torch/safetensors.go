@@ -109,7 +109,8 @@ func (e *safeEntry) tensor(body []byte) (*Tensor, error) {
 	i := slices.IndexFunc(safeTypes, func(s struct {
 		name string
 		d    DType
-	}) bool {
+	},
+	) bool {
 		return s.name == e.DType
 	})
 	if i < 0 {

@@ -27,8 +27,12 @@ func sample() any {
 	}
 	_ = d.Set(3, 2.5)
 	return &List{Items: []any{
-		nil, true, false, 0, 255, 256, 65536, -1, 1 << 40, -1 << 40, 1.5, "text", Tuple{}, Tuple{1, "x", Tuple{2}}, d,
-		Object{Global{"m", "f"}, Tuple{"y"}}, Persistent{Tuple{"storage", 7}},
+		nil, true, false, 0, 255, 256, 65536, -1, 1 << 40, -1 << 40, 1.5, "text",
+		Tuple{},
+		Tuple{1, "x", Tuple{2}},
+		d,
+		Object{Global{"m", "f"}, Tuple{"y"}},
+		Persistent{Tuple{"storage", 7}},
 	}}
 }
 

@@ -5,7 +5,6 @@ package native
 import (
 	p_bufio "bufio"
 	reflect "reflect"
-
 	rt "tcdbg/tracer/host/rt"
 )
 

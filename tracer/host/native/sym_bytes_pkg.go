@@ -5,7 +5,6 @@ package native
 import (
 	p_bytes "bytes"
 	reflect "reflect"
-
 	rt "tcdbg/tracer/host/rt"
 )
 

@@ -5,9 +5,8 @@ package native
 import (
 	p_container_heap "container/heap"
 	reflect "reflect"
-	unsafe "unsafe"
-
 	rt "tcdbg/tracer/host/rt"
+	unsafe "unsafe"
 )
 
 func pkg_container_heap() *rt.Pkg {

@@ -5,7 +5,6 @@ package native
 import (
 	p_container_list "container/list"
 	reflect "reflect"
-
 	rt "tcdbg/tracer/host/rt"
 )
 

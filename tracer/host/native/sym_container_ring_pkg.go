@@ -5,7 +5,6 @@ package native
 import (
 	p_container_ring "container/ring"
 	reflect "reflect"
-
 	rt "tcdbg/tracer/host/rt"
 )
 

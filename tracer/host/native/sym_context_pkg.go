@@ -5,7 +5,6 @@ package native
 import (
 	p_context "context"
 	reflect "reflect"
-
 	rt "tcdbg/tracer/host/rt"
 )
 

@@ -4,7 +4,6 @@ package native
 
 import (
 	p_crypto_md5 "crypto/md5"
-
 	rt "tcdbg/tracer/host/rt"
 )
 

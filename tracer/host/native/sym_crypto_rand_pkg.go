@@ -4,7 +4,6 @@ package native
 
 import (
 	p_crypto_rand "crypto/rand"
-
 	rt "tcdbg/tracer/host/rt"
 )
 

@@ -4,7 +4,6 @@ package native
 
 import (
 	p_crypto_sha1 "crypto/sha1"
-
 	rt "tcdbg/tracer/host/rt"
 )
 

@@ -4,7 +4,6 @@ package native
 
 import (
 	p_crypto_sha256 "crypto/sha256"
-
 	rt "tcdbg/tracer/host/rt"
 )
 

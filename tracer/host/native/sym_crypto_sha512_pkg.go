@@ -4,7 +4,6 @@ package native
 
 import (
 	p_crypto_sha512 "crypto/sha512"
-
 	rt "tcdbg/tracer/host/rt"
 )
 

@@ -4,7 +4,6 @@ package native
 
 import (
 	p_crypto_subtle "crypto/subtle"
-
 	rt "tcdbg/tracer/host/rt"
 )
 

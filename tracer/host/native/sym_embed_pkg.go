@@ -5,7 +5,6 @@ package native
 import (
 	p_embed "embed"
 	reflect "reflect"
-
 	rt "tcdbg/tracer/host/rt"
 )
 

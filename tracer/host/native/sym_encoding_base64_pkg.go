@@ -5,7 +5,6 @@ package native
 import (
 	p_encoding_base64 "encoding/base64"
 	reflect "reflect"
-
 	rt "tcdbg/tracer/host/rt"
 )
 

@@ -5,9 +5,8 @@ package native
 import (
 	p_encoding_binary "encoding/binary"
 	reflect "reflect"
-	unsafe "unsafe"
-
 	rt "tcdbg/tracer/host/rt"
+	unsafe "unsafe"
 )
 
 func pkg_encoding_binary() *rt.Pkg {

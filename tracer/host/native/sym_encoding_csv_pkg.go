@@ -5,7 +5,6 @@ package native
 import (
 	p_encoding_csv "encoding/csv"
 	reflect "reflect"
-
 	rt "tcdbg/tracer/host/rt"
 )
 

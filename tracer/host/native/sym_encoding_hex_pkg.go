@@ -5,7 +5,6 @@ package native
 import (
 	p_encoding_hex "encoding/hex"
 	reflect "reflect"
-
 	rt "tcdbg/tracer/host/rt"
 )
 

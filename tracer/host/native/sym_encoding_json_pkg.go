@@ -5,9 +5,8 @@ package native
 import (
 	p_encoding_json "encoding/json"
 	reflect "reflect"
-	unsafe "unsafe"
-
 	rt "tcdbg/tracer/host/rt"
+	unsafe "unsafe"
 )
 
 func pkg_encoding_json() *rt.Pkg {

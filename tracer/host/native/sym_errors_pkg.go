@@ -4,7 +4,6 @@ package native
 
 import (
 	p_errors "errors"
-
 	rt "tcdbg/tracer/host/rt"
 )
 

@@ -5,9 +5,8 @@ package native
 import (
 	p_flag "flag"
 	reflect "reflect"
-	unsafe "unsafe"
-
 	rt "tcdbg/tracer/host/rt"
+	unsafe "unsafe"
 )
 
 func pkg_flag() *rt.Pkg {

@@ -5,9 +5,8 @@ package native
 import (
 	p_fmt "fmt"
 	reflect "reflect"
-	unsafe "unsafe"
-
 	rt "tcdbg/tracer/host/rt"
+	unsafe "unsafe"
 )
 
 func pkg_fmt() *rt.Pkg {

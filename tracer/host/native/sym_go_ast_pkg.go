@@ -6,9 +6,8 @@ import (
 	p_go_ast "go/ast"
 	p_go_token "go/token"
 	reflect "reflect"
-	unsafe "unsafe"
-
 	rt "tcdbg/tracer/host/rt"
+	unsafe "unsafe"
 )
 
 func pkg_go_ast() *rt.Pkg {

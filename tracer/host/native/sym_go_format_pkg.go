@@ -4,7 +4,6 @@ package native
 
 import (
 	p_go_format "go/format"
-
 	rt "tcdbg/tracer/host/rt"
 )
 

@@ -5,7 +5,6 @@ package native
 import (
 	p_go_parser "go/parser"
 	reflect "reflect"
-
 	rt "tcdbg/tracer/host/rt"
 )
 

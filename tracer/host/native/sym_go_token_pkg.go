@@ -5,7 +5,6 @@ package native
 import (
 	p_go_token "go/token"
 	reflect "reflect"
-
 	rt "tcdbg/tracer/host/rt"
 )
 

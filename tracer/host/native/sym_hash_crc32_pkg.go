@@ -5,7 +5,6 @@ package native
 import (
 	p_hash_crc32 "hash/crc32"
 	reflect "reflect"
-
 	rt "tcdbg/tracer/host/rt"
 )
 

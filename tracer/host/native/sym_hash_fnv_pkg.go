@@ -4,7 +4,6 @@ package native
 
 import (
 	p_hash_fnv "hash/fnv"
-
 	rt "tcdbg/tracer/host/rt"
 )
 

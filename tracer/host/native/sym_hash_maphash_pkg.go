@@ -5,7 +5,6 @@ package native
 import (
 	p_hash_maphash "hash/maphash"
 	reflect "reflect"
-
 	rt "tcdbg/tracer/host/rt"
 )
 

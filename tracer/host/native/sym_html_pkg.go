@@ -4,7 +4,6 @@ package native
 
 import (
 	p_html "html"
-
 	rt "tcdbg/tracer/host/rt"
 )
 

@@ -5,10 +5,9 @@ package native
 import (
 	p_io_fs "io/fs"
 	reflect "reflect"
+	rt "tcdbg/tracer/host/rt"
 	p_time "time"
 	unsafe "unsafe"
-
-	rt "tcdbg/tracer/host/rt"
 )
 
 func pkg_io_fs() *rt.Pkg {

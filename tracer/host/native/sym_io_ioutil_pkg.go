@@ -4,7 +4,6 @@ package native
 
 import (
 	p_io_ioutil "io/ioutil"
-
 	rt "tcdbg/tracer/host/rt"
 )
 

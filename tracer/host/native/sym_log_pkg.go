@@ -5,7 +5,6 @@ package native
 import (
 	p_log "log"
 	reflect "reflect"
-
 	rt "tcdbg/tracer/host/rt"
 )
 

@@ -5,7 +5,6 @@ package native
 import (
 	p_math_big "math/big"
 	reflect "reflect"
-
 	rt "tcdbg/tracer/host/rt"
 )
 

@@ -4,7 +4,6 @@ package native
 
 import (
 	p_math_bits "math/bits"
-
 	rt "tcdbg/tracer/host/rt"
 )
 

@@ -4,7 +4,6 @@ package native
 
 import (
 	p_math_cmplx "math/cmplx"
-
 	rt "tcdbg/tracer/host/rt"
 )
 

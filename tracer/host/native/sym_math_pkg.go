@@ -4,7 +4,6 @@ package native
 
 import (
 	p_math "math"
-
 	rt "tcdbg/tracer/host/rt"
 )
 

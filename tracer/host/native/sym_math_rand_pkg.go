@@ -5,9 +5,8 @@ package native
 import (
 	p_math_rand "math/rand"
 	reflect "reflect"
-	unsafe "unsafe"
-
 	rt "tcdbg/tracer/host/rt"
+	unsafe "unsafe"
 )
 
 func pkg_math_rand() *rt.Pkg {

@@ -5,9 +5,8 @@ package native
 import (
 	p_math_rand_v2 "math/rand/v2"
 	reflect "reflect"
-	unsafe "unsafe"
-
 	rt "tcdbg/tracer/host/rt"
+	unsafe "unsafe"
 )
 
 func pkg_math_rand_v2() *rt.Pkg {

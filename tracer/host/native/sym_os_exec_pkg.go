@@ -5,7 +5,6 @@ package native
 import (
 	p_os_exec "os/exec"
 	reflect "reflect"
-
 	rt "tcdbg/tracer/host/rt"
 )
 

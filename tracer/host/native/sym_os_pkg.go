@@ -5,9 +5,8 @@ package native
 import (
 	p_os "os"
 	reflect "reflect"
-	unsafe "unsafe"
-
 	rt "tcdbg/tracer/host/rt"
+	unsafe "unsafe"
 )
 
 func pkg_os() *rt.Pkg {

@@ -4,7 +4,6 @@ package native
 
 import (
 	p_os_signal "os/signal"
-
 	rt "tcdbg/tracer/host/rt"
 )
 

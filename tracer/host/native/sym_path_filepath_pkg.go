@@ -5,7 +5,6 @@ package native
 import (
 	p_path_filepath "path/filepath"
 	reflect "reflect"
-
 	rt "tcdbg/tracer/host/rt"
 )
 

@@ -4,7 +4,6 @@ package native
 
 import (
 	p_path "path"
-
 	rt "tcdbg/tracer/host/rt"
 )
 

@@ -4,7 +4,6 @@ package native
 
 import (
 	reflect "reflect"
-
 	rt "tcdbg/tracer/host/rt"
 )
 

@@ -5,7 +5,6 @@ package native
 import (
 	reflect "reflect"
 	p_regexp "regexp"
-
 	rt "tcdbg/tracer/host/rt"
 )
 

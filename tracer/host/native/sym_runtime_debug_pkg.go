@@ -5,7 +5,6 @@ package native
 import (
 	reflect "reflect"
 	p_runtime_debug "runtime/debug"
-
 	rt "tcdbg/tracer/host/rt"
 )
 

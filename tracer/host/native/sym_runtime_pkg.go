@@ -5,9 +5,8 @@ package native
 import (
 	reflect "reflect"
 	p_runtime "runtime"
-	unsafe "unsafe"
-
 	rt "tcdbg/tracer/host/rt"
+	unsafe "unsafe"
 )
 
 func pkg_runtime() *rt.Pkg {

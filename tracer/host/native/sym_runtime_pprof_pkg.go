@@ -5,7 +5,6 @@ package native
 import (
 	reflect "reflect"
 	p_runtime_pprof "runtime/pprof"
-
 	rt "tcdbg/tracer/host/rt"
 )
 

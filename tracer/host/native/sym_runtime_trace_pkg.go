@@ -5,7 +5,6 @@ package native
 import (
 	reflect "reflect"
 	p_runtime_trace "runtime/trace"
-
 	rt "tcdbg/tracer/host/rt"
 )
 

@@ -5,9 +5,8 @@ package native
 import (
 	reflect "reflect"
 	p_sort "sort"
-	unsafe "unsafe"
-
 	rt "tcdbg/tracer/host/rt"
+	unsafe "unsafe"
 )
 
 func pkg_sort() *rt.Pkg {

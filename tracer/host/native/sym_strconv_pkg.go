@@ -5,7 +5,6 @@ package native
 import (
 	reflect "reflect"
 	p_strconv "strconv"
-
 	rt "tcdbg/tracer/host/rt"
 )
 

@@ -5,7 +5,6 @@ package native
 import (
 	reflect "reflect"
 	p_strings "strings"
-
 	rt "tcdbg/tracer/host/rt"
 )
 

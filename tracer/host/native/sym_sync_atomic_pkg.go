@@ -5,7 +5,6 @@ package native
 import (
 	reflect "reflect"
 	p_sync_atomic "sync/atomic"
-
 	rt "tcdbg/tracer/host/rt"
 )
 

@@ -5,9 +5,8 @@ package native
 import (
 	reflect "reflect"
 	p_syscall "syscall"
-	unsafe "unsafe"
-
 	rt "tcdbg/tracer/host/rt"
+	unsafe "unsafe"
 )
 
 func pkg_syscall() *rt.Pkg {

@@ -4,7 +4,6 @@ package native
 
 import (
 	reflect "reflect"
-
 	p_tcdbg_torch_compiler "tcdbg/torch/compiler"
 	rt "tcdbg/tracer/host/rt"
 )

@@ -5,10 +5,9 @@ package native
 import (
 	p_io "io"
 	reflect "reflect"
-	unsafe "unsafe"
-
 	p_tcdbg_torch "tcdbg/torch"
 	rt "tcdbg/tracer/host/rt"
+	unsafe "unsafe"
 )
 
 func pkg_tcdbg_torch() *rt.Pkg {
@@ -101,6 +100,7 @@ func pkg_tcdbg_torch() *rt.Pkg {
 			"Cumprod":             p_tcdbg_torch.Cumprod,
 			"Cumsum":              p_tcdbg_torch.Cumsum,
 			"CumulativeTrapezoid": p_tcdbg_torch.CumulativeTrapezoid,
+			"DefaultGenerator":    p_tcdbg_torch.DefaultGenerator,
 			"Deg2rad":             p_tcdbg_torch.Deg2rad,
 			"Diag":                p_tcdbg_torch.Diag,
 			"DiagEmbed":           p_tcdbg_torch.DiagEmbed,
@@ -194,6 +194,8 @@ func pkg_tcdbg_torch() *rt.Pkg {
 			"Lerp":                p_tcdbg_torch.Lerp,
 			"Lgamma":              p_tcdbg_torch.Lgamma,
 			"Linspace":            p_tcdbg_torch.Linspace,
+			"Load":                p_tcdbg_torch.Load,
+			"LoadSafetensors":     p_tcdbg_torch.LoadSafetensors,
 			"Log":                 p_tcdbg_torch.Log,
 			"Log10":               p_tcdbg_torch.Log10,
 			"Log1p":               p_tcdbg_torch.Log1p,
@@ -290,6 +292,9 @@ func pkg_tcdbg_torch() *rt.Pkg {
 			"Round":               p_tcdbg_torch.Round,
 			"Rsqrt":               p_tcdbg_torch.Rsqrt,
 			"Rsub":                p_tcdbg_torch.Rsub,
+			"SafetensorsMetadata": p_tcdbg_torch.SafetensorsMetadata,
+			"Save":                p_tcdbg_torch.Save,
+			"SaveSafetensors":     p_tcdbg_torch.SaveSafetensors,
 			"ScalarTensor":        p_tcdbg_torch.ScalarTensor,
 			"Scatter":             p_tcdbg_torch.Scatter,
 			"ScatterAdd":          p_tcdbg_torch.ScatterAdd,
@@ -372,6 +377,7 @@ func pkg_tcdbg_torch() *rt.Pkg {
 			"BackendFunc":   reflect.TypeFor[p_tcdbg_torch.BackendFunc](),
 			"Binding":       reflect.TypeFor[p_tcdbg_torch.Binding](),
 			"BreakReason":   reflect.TypeFor[p_tcdbg_torch.BreakReason](),
+			"DictItem":      reflect.TypeFor[p_tcdbg_torch.DictItem](),
 			"DimMark":       reflect.TypeFor[p_tcdbg_torch.DimMark](),
 			"Error":         reflect.TypeFor[p_tcdbg_torch.Error](),
 			"ExplainOutput": reflect.TypeFor[p_tcdbg_torch.ExplainOutput](),
@@ -381,6 +387,7 @@ func pkg_tcdbg_torch() *rt.Pkg {
 			"GraphModule":   reflect.TypeFor[p_tcdbg_torch.GraphModule](),
 			"MemoryStats":   reflect.TypeFor[p_tcdbg_torch.MemoryStats](),
 			"Option":        reflect.TypeFor[p_tcdbg_torch.Option](),
+			"OrderedDict":   reflect.TypeFor[p_tcdbg_torch.OrderedDict](),
 			"Slice_":        reflect.TypeFor[p_tcdbg_torch.Slice_](),
 			"Storage":       reflect.TypeFor[p_tcdbg_torch.Storage](),
 			"Tensor":        reflect.TypeFor[p_tcdbg_torch.Tensor](),

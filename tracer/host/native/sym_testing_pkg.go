@@ -4,9 +4,8 @@ package native
 
 import (
 	reflect "reflect"
-	p_testing "testing"
-
 	rt "tcdbg/tracer/host/rt"
+	p_testing "testing"
 )
 
 func pkg_testing() *rt.Pkg {

@@ -4,9 +4,8 @@ package native
 
 import (
 	reflect "reflect"
-	p_text_tabwriter "text/tabwriter"
-
 	rt "tcdbg/tracer/host/rt"
+	p_text_tabwriter "text/tabwriter"
 )
 
 func pkg_text_tabwriter() *rt.Pkg {

@@ -4,9 +4,8 @@ package native
 
 import (
 	reflect "reflect"
-	p_text_template "text/template"
-
 	rt "tcdbg/tracer/host/rt"
+	p_text_template "text/template"
 )
 
 func pkg_text_template() *rt.Pkg {

@@ -13,14 +13,13 @@ import (
 	p_strings "strings"
 	p_sync "sync"
 	p_sync_atomic "sync/atomic"
-	p_time "time"
-	p_unicode "unicode"
-	unsafe "unsafe"
-
 	p_tcdbg_internal_ops "tcdbg/internal/ops"
 	p_tcdbg_torch "tcdbg/torch"
 	p_tcdbg_torch_compiler "tcdbg/torch/compiler"
 	rt "tcdbg/tracer/host/rt"
+	p_time "time"
+	p_unicode "unicode"
+	unsafe "unsafe"
 )
 
 // Thunk returns the typed thunk of a function; nil when its signature is not
@@ -30,6 +29,10 @@ func Thunk(f any) rt.Thunk {
 	case func():
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			f()
+		}
+	case func() *p_tcdbg_torch.Generator:
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(**p_tcdbg_torch.Generator)(r) = f()
 		}
 	case func() bool:
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
@@ -718,9 +721,17 @@ func Thunk(f any) rt.Thunk {
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			*(*string)(r) = f(*(**p_tcdbg_torch.ExplainOutput)(a[0]))
 		}
+	case func(*p_tcdbg_torch.Generator) int64:
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(*int64)(r) = f(*(**p_tcdbg_torch.Generator)(a[0]))
+		}
 	case func(*p_tcdbg_torch.Generator) p_tcdbg_torch.Option:
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			*(*p_tcdbg_torch.Option)(r) = f(*(**p_tcdbg_torch.Generator)(a[0]))
+		}
+	case func(*p_tcdbg_torch.Generator, int) []int:
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(*[]int)(r) = f(*(**p_tcdbg_torch.Generator)(a[0]), *(*int)(a[1]))
 		}
 	case func(*p_tcdbg_torch.Generator, int64) *p_tcdbg_torch.Generator:
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
@@ -745,6 +756,14 @@ func Thunk(f any) rt.Thunk {
 	case func(*p_tcdbg_torch.GraphModule, p_io.Writer):
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			f(*(**p_tcdbg_torch.GraphModule)(a[0]), *(*p_io.Writer)(a[1]))
+		}
+	case func(*p_tcdbg_torch.OrderedDict) map[string]*p_tcdbg_torch.Tensor:
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(*map[string]*p_tcdbg_torch.Tensor)(r) = f(*(**p_tcdbg_torch.OrderedDict)(a[0]))
+		}
+	case func(*p_tcdbg_torch.OrderedDict, any) any:
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(*any)(r) = f(*(**p_tcdbg_torch.OrderedDict)(a[0]), *(*any)(a[1]))
 		}
 	case func(*p_tcdbg_torch.Storage):
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
@@ -1850,6 +1869,14 @@ func Thunk(f any) rt.Thunk {
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			*(**p_tcdbg_torch.Tensor)(r) = f(*(*any)(a[0]), *(*any)(a[1]), *(*int)(a[2]), *(*[]p_tcdbg_torch.Option)(a[3])...)
 		}
+	case func(any, string) error:
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(*error)(r) = f(*(*any)(a[0]), *(*string)(a[1]))
+		}
+	case func(map[string]*p_tcdbg_torch.Tensor, string, ...p_tcdbg_torch.Option) error:
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(*error)(r) = f(*(*map[string]*p_tcdbg_torch.Tensor)(a[0]), *(*string)(a[1]), *(*[]p_tcdbg_torch.Option)(a[2])...)
+		}
 	case func(map[string]any) p_tcdbg_torch.Option:
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			*(*p_tcdbg_torch.Option)(r) = f(*(*map[string]any)(a[0]))
@@ -1891,6 +1918,30 @@ func Thunk(f any) rt.Thunk {
 			t := (*struct {
 				r0 rune
 				r1 int
+			})(r)
+			t.r0, t.r1 = f(*(*string)(a[0]))
+		}
+	case func(string) (any, error):
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			t := (*struct {
+				r0 any
+				r1 error
+			})(r)
+			t.r0, t.r1 = f(*(*string)(a[0]))
+		}
+	case func(string) (map[string]*p_tcdbg_torch.Tensor, error):
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			t := (*struct {
+				r0 map[string]*p_tcdbg_torch.Tensor
+				r1 error
+			})(r)
+			t.r0, t.r1 = f(*(*string)(a[0]))
+		}
+	case func(string) (map[string]string, error):
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			t := (*struct {
+				r0 map[string]string
+				r1 error
 			})(r)
 			t.r0, t.r1 = f(*(*string)(a[0]))
 		}
@@ -2185,6 +2236,14 @@ func Thunk(f any) rt.Thunk {
 	case func(p_tcdbg_torch.GraphImpl) *p_tcdbg_torch.GraphModule:
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			*(**p_tcdbg_torch.GraphModule)(r) = f(*(*p_tcdbg_torch.GraphImpl)(a[0]))
+		}
+	case func(p_tcdbg_torch.OrderedDict) map[string]*p_tcdbg_torch.Tensor:
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(*map[string]*p_tcdbg_torch.Tensor)(r) = f(*(*p_tcdbg_torch.OrderedDict)(a[0]))
+		}
+	case func(p_tcdbg_torch.OrderedDict, any) any:
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(*any)(r) = f(*(*p_tcdbg_torch.OrderedDict)(a[0]), *(*any)(a[1]))
 		}
 	case func(p_time.Duration):
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {

@@ -4,9 +4,8 @@ package native
 
 import (
 	reflect "reflect"
-	p_time "time"
-
 	rt "tcdbg/tracer/host/rt"
+	p_time "time"
 )
 
 func pkg_time() *rt.Pkg {

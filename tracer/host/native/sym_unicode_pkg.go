@@ -4,9 +4,8 @@ package native
 
 import (
 	reflect "reflect"
-	p_unicode "unicode"
-
 	rt "tcdbg/tracer/host/rt"
+	p_unicode "unicode"
 )
 
 func pkg_unicode() *rt.Pkg {

@@ -3,9 +3,8 @@
 package native
 
 import (
-	p_unicode_utf16 "unicode/utf16"
-
 	rt "tcdbg/tracer/host/rt"
+	p_unicode_utf16 "unicode/utf16"
 )
 
 func pkg_unicode_utf16() *rt.Pkg {

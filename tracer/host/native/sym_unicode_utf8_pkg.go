@@ -3,9 +3,8 @@
 package native
 
 import (
-	p_unicode_utf8 "unicode/utf8"
-
 	rt "tcdbg/tracer/host/rt"
+	p_unicode_utf8 "unicode/utf8"
 )
 
 func pkg_unicode_utf8() *rt.Pkg {

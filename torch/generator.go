@@ -1,0 +1,22 @@
+package torch
+
+// This file is what other packages ask of generators.
+
+// DefaultGenerator is the generator that functions draw from.
+func DefaultGenerator() *Generator { return defaultGenerator() }
+
+// Int63 draws an integer of 63 bits, as Tensor.random_ does for one int64.
+func (g *Generator) Int63() int64 {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return int64(g.random64() &^ (1 << 63))
+}
+
+// Perm draws a permutation of 0 to n-1, as torch.randperm does.
+func (g *Generator) Perm(n int) []int {
+	out := make([]int, n)
+	for i, v := range g.permutation(n) {
+		out[i] = int(v)
+	}
+	return out
+}
