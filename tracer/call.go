@@ -7,7 +7,9 @@ import (
 	"strings"
 	"unsafe"
 
+	"tcdbg/graph"
 	"tcdbg/internal/sym"
+	"tcdbg/torch"
 	"tcdbg/tracer/breaks"
 
 	"golang.org/x/tools/go/ssa"
@@ -63,6 +65,9 @@ func (tr *trace) inline(in *ssa.Call, fn *ssa.Function, free []unsafe.Pointer) {
 		if c, ok := cl.Compiled.(*Compiled); ok && c.disabled {
 			tr.breakAt(breaks.Disabled, "%s is marked with compiler.Disable", funcName(c.fn))
 		}
+	}
+	if len(tr.shadows) > maxInlined {
+		tr.breakAt(breaks.TraceTooLong, "%s is called %d calls deep", funcName(fn), len(tr.shadows))
 	}
 	if tr.t.intrinsicNative(fn) {
 		tr.native(in, originName(fn))
@@ -542,6 +547,28 @@ func (tr *trace) option(in *ssa.Call) {
 	tr.set(in, &note{parts: []*note{nil, n}})
 }
 
+// constantLayout makes strides and offset of an input constants of the segment.
+func (tr *trace) constantLayout(t *torch.Tensor, node *graph.Node) {
+	for _, s := range node.TensorMeta().Stride {
+		sym.Force(s)
+	}
+	in := tr.inputOf[t]
+	if in == nil {
+		return
+	}
+	_, _, offset := t.Layout()
+	s := in.src
+	tr.guard("EQUALS_MATCH", s, fmt.Sprintf("%s.storage_offset() == %d", s.name, offset), strconv.Itoa(offset),
+		at(s, func(p unsafe.Pointer) bool {
+			_, _, o := (*(**torch.Tensor)(p)).Layout()
+			return o == offset
+		}),
+		found(s, func(p unsafe.Pointer) failure {
+			_, _, o := (*(**torch.Tensor)(p)).Layout()
+			return plain(strconv.Itoa(o))
+		}))
+}
+
 // query answers a question about a tensor's metadata.
 func (tr *trace) query(in *ssa.Call, name string) {
 	x := in.Call.Args[0]
@@ -561,11 +588,25 @@ func (tr *trace) query(in *ssa.Call, name string) {
 		if d >= 0 && d < len(shape) {
 			n = symNote(shape[d])
 		}
+	case "Tensor.Stride":
+		d := int(kindOf(types.Typ[types.Int]).load(tr.addr(in.Call.Args[1])).i)
+		stride := node.TensorMeta().Stride
+		if d < 0 {
+			d += len(stride)
+		}
+		if d >= 0 && d < len(stride) {
+			n = symNote(stride[d])
+		}
 	case "Tensor.Numel":
 		n = symNote(sym.Product(node.TensorMeta().Shape))
+	case "Tensor.RequiresGrad", "Tensor.IsLeaf":
+		if len(tr.mutated) > 0 { // writing in place can make a tensor want gradients
+			tr.breakAt(breaks.TensorDataRead, "%s behind an operator in place", shortFunc(name))
+		}
+	case "Tensor.StorageOffset", "Tensor.Strides":
+		tr.constantLayout(t, node)
 	}
 	tr.exec()
-	_ = t
 	tr.fresh(in)
 	if shortFunc(name) == "Tensor.Shape" {
 		h := (*sliceHeader)(tr.shadowAddr(in))

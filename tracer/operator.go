@@ -95,6 +95,9 @@ func (tr *trace) operator(in *ssa.Call, name string, b torch.Binding) {
 		panic(&breakSignal{&breakPoint{code: dataDependentCode(row), detail: "operator " + row.Name, value: receiver(in)}})
 	}
 	pos, kw := tr.bindCall(in, b, row)
+	if row.Tags.Has(ops.TagInPlace) {
+		tr.mutate(in.Call.Args[0], row)
+	}
 	bound, err := ops.Bind(row, pos, kw)
 	if err != nil {
 		tr.breakAt(breaks.FakeTensorFailure, "%s: %v", row.Name, err)
@@ -140,7 +143,6 @@ func (tr *trace) results(in *ssa.Call, build *graph.Builder, node *graph.Node, r
 	if row.Tags.Has(ops.TagInPlace) {
 		self := in.Call.Args[0]
 		t := tr.tensorAt(self)
-		tr.mutated[t] = true
 		tr.in.Copy(in.Type(), tr.addr(in), unsafe.Pointer(&t))
 		n := tr.noteOf(self)
 		tr.skip()
@@ -150,6 +152,7 @@ func (tr *trace) results(in *ssa.Call, build *graph.Builder, node *graph.Node, r
 	if tuple, ok := in.Type().(*types.Tuple); ok {
 		for i, off := range tr.in.TupleOffsets(tuple) {
 			t := tr.fake(build.Item(node, i))
+			tr.viewOf(in, t, row)
 			tr.in.Copy(tuple.At(i).Type(), unsafe.Add(tr.addr(in), off), unsafe.Pointer(&t))
 		}
 	} else if _, isSlice := in.Type().Underlying().(*types.Slice); isSlice {
@@ -157,6 +160,7 @@ func (tr *trace) results(in *ssa.Call, build *graph.Builder, node *graph.Node, r
 		out := make([]*torch.Tensor, len(list))
 		for i := range list {
 			out[i] = tr.fake(build.Item(node, i))
+			tr.viewOf(in, out[i], row)
 		}
 		tr.in.Copy(in.Type(), tr.addr(in), unsafe.Pointer(&out))
 		tr.skip()
@@ -168,6 +172,7 @@ func (tr *trace) results(in *ssa.Call, build *graph.Builder, node *graph.Node, r
 			node = build.Item(node, 0)
 		}
 		t := tr.fake(node)
+		tr.viewOf(in, t, row)
 		tr.in.Copy(in.Type(), tr.addr(in), unsafe.Pointer(&t))
 	}
 	tr.skip()
@@ -179,6 +184,47 @@ func (tr *trace) results(in *ssa.Call, build *graph.Builder, node *graph.Node, r
 func (tr *trace) nameAfter(v ssa.Value, n *graph.Node) {
 	if name := debugNames(v.Parent())[v]; name != "" {
 		tr.graph.Rename(n, name)
+	}
+}
+
+// viewOf remembers whose memory the result of a view shows.
+func (tr *trace) viewOf(in *ssa.Call, t *torch.Tensor, row *ops.Op) {
+	if row.Tags.Has(ops.TagView) || row.Tags.Has(ops.TagMaybeView) {
+		tr.bases[t] = tr.baseOf(tr.tensorAt(in.Call.Args[0]))
+	}
+}
+
+// baseOf is the tensor whose memory t shows.
+func (tr *trace) baseOf(t *torch.Tensor) *torch.Tensor {
+	if b := tr.bases[t]; b != nil {
+		return b
+	}
+	return t
+}
+
+// mutate notes that an operator is about to write the tensor in register self.
+// A graph names the memory of each input once: where another input shows the
+// same memory, the graph ends in front of the operator.
+func (tr *trace) mutate(self ssa.Value, row *ops.Op) {
+	t := tr.baseOf(tr.tensorAt(self))
+	tr.mutated[t] = true
+	if tr.inputOf[t] == nil {
+		return
+	}
+	for _, in := range tr.inputs {
+		if in.tensor != t && in.tensor.Storage() == t.Storage() {
+			tr.breakAt(breaks.UnsupportedOperator, "%s writes %s, which shares memory with %s", row.Name, tr.inputOf[t].src.argument(), in.src.argument())
+		}
+	}
+}
+
+// notMutated breaks in front of the first use of a tensor whose memory the
+// graph has written through another one.
+func (tr *trace) notMutated(s *source, t *torch.Tensor) {
+	for m := range tr.mutated {
+		if in := tr.inputOf[m]; in != nil && m != t && m.Storage() == t.Storage() {
+			tr.breakAt(breaks.UnsupportedOperator, "%s shares memory with %s, which the graph writes", s.argument(), in.src.argument())
+		}
 	}
 }
 

@@ -68,7 +68,8 @@ type trace struct {
 	inputs  []*input
 	inputOf map[*torch.Tensor]*input
 	mutated map[*torch.Tensor]bool
-	grad    bool // the grad mode guard was asked for
+	bases   map[*torch.Tensor]*torch.Tensor // of views, whose memory they show
+	grad    bool                            // the grad mode guard was asked for
 
 	steps int
 	avoid map[ssa.Instruction]bool // calls in front of which to break
@@ -107,6 +108,10 @@ type breakSignal struct{ b *breakPoint }
 func (tr *trace) breakAt(code, format string, args ...any) {
 	panic(&breakSignal{&breakPoint{code: code, detail: fmt.Sprintf(format, args...)}})
 }
+
+// maxInlined bounds the calls that a trace is in: deeper ones are a recursion
+// that should not be unrolled.
+const maxInlined = 200
 
 // maxSteps bounds one trace: a longer one is a loop that should not be unrolled.
 const maxSteps = 2_000_000
@@ -191,6 +196,7 @@ func (tr *trace) newInput(s *source, t *torch.Tensor) *graph.Node {
 		}
 		return in.node
 	}
+	tr.notMutated(s, t)
 	meta := tr.inputMeta(s, t)
 	tr.guardTensor(s, meta)
 	if !tr.grad {
@@ -228,18 +234,25 @@ func (tr *trace) inputMeta(s *source, t *torch.Tensor) *ops.TensorMeta {
 		DType: t.DType(), Device: t.Device(), RequiresGrad: t.RequiresGrad(),
 		Shape: sym.Consts(shape), Stride: sym.Consts(stride), Offset: sym.C(offset),
 	}
-	dims := tr.dynamic[s.name]
-	always := tr.c.opts.dynamic == dynamicAlways
-	if len(dims) == 0 && !always {
-		return m
-	}
 	for i := range shape {
-		if (dims[i] || always) && shape[i] >= 2 {
+		if shape[i] >= 2 && tr.isDynamic(s, t, i) {
 			m.Shape[i] = tr.symbolFor(s, i, shape[i])
 		}
 	}
 	m.Stride = symbolicStrides(m.Shape, shape, stride)
 	return m
+}
+
+// isDynamic reports whether dimension d of the tensor at s is to be a symbol: by
+// the user's mark, by the option, or because it was seen to change.
+func (tr *trace) isDynamic(s *source, t *torch.Tensor, d int) bool {
+	switch t.DimMark(d) {
+	case torch.DimDynamic:
+		return true
+	case torch.DimStatic:
+		return false
+	}
+	return tr.c.opts.dynamic == dynamicAlways || tr.dynamic[s.name][d]
 }
 
 // symbolFor returns the symbol of a dynamic size; equal sizes share one (duck

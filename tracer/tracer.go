@@ -126,10 +126,7 @@ func (t *Tracer) compileIntrinsic(th *host.Thread, call *host.Frame, args []unsa
 	cl, sig := t.functionArgument(call, args[0], "torch.Compile")
 	opts, err := parseOptions(*(*[]torch.Option)(args[1]))
 	if err == nil && !opts.disable {
-		_, err = t.cfg.Backend(opts.backendName())
-		if opts.backend != nil {
-			err = nil
-		}
+		err = t.checkBackend(opts)
 	}
 	if err != nil {
 		panic(&torch.Error{Op: "torch.Compile", Msg: err.Error()})
@@ -143,6 +140,24 @@ func (t *Tracer) compileIntrinsic(th *host.Thread, call *host.Frame, args []unsa
 	t.compiled = append(t.compiled, c)
 	t.mu.Unlock()
 	t.in.MakeFunc(result, sig, &host.Closure{Fn: cl.Fn, Free: cl.Free, Compiled: c})
+}
+
+// checkBackend refuses unknown backends and modes that a backend does not honour.
+func (t *Tracer) checkBackend(o options) error {
+	var b Backend
+	if o.backend == nil {
+		var err error
+		if b, err = t.cfg.Backend(o.named); err != nil {
+			return err
+		}
+	}
+	if o.mode == "default" {
+		return nil
+	}
+	if m, ok := b.(ModeChecker); ok {
+		return m.CheckMode(o.mode)
+	}
+	return fmt.Errorf("mode %q is not supported by backend %s; use \"default\"", o.mode, o.backendName())
 }
 
 // disableIntrinsic is compiler.Disable: calls of what it returns run eager.
@@ -232,9 +247,6 @@ func (o *options) set(opt torch.Option) error {
 		return o.setBackend(opt.Value)
 	case "mode":
 		o.mode, ok = opt.Value.(string)
-		if ok && o.mode != "default" {
-			return fmt.Errorf("mode %q is not supported yet; use \"default\"", o.mode)
-		}
 	case "fullgraph":
 		o.fullgraph, ok = opt.Value.(bool)
 	case "dynamic":
