@@ -2,13 +2,17 @@ package modeltest
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"tcdbg/torch"
 	"tcdbg/torch/kw"
 	"tcdbg/torch/models"
+	"tcdbg/torch/nn"
 )
 
 // TestGreedyTokensAreTransformers holds 32 greedy steps with a cache against
@@ -89,5 +93,56 @@ func TestTopKStaysWithinTheLikeliest(t *testing.T) {
 	})
 	if len(ranks) < 3 {
 		t.Errorf("24 draws gave ranks %v only", ranks)
+	}
+}
+
+// TestStateGoesThroughFiles saves a model with tied weights in both formats and
+// loads it into another.
+func TestStateGoesThroughFiles(t *testing.T) {
+	small := models.DefaultGPT2Config()
+	small.NLayer, small.NEmbd, small.VocabSize, small.NHead = 1, 24, 50, 2
+	a := models.NewGPT2LMHeadModel(small)
+	FillState(a)
+	ids := Input(0, []int{1, 8}, 50)
+	eval(a)
+	for _, file := range []string{"m.pt", "m.safetensors"} {
+		path := filepath.Join(t.TempDir(), file)
+		if err := nn.Save(a, path); err != nil {
+			t.Fatal(err)
+		}
+		b := models.NewGPT2LMHeadModel(small)
+		eval(b)
+		if err := nn.Load(b, path); err != nil {
+			t.Fatal(file, err)
+		}
+		torch.NoGrad(func() {
+			if d := a.Forward(ids).Sub(b.Forward(ids)).Abs().Max().Item(); d != 0 {
+				t.Errorf("%s: outputs differ by %v", file, d)
+			}
+		})
+	}
+	small.NLayer = 2
+	path := filepath.Join(t.TempDir(), "m.pt")
+	if err := nn.Save(a, path); err != nil {
+		t.Fatal(err)
+	}
+	if err := nn.Load(models.NewGPT2LMHeadModel(small), path); err == nil || !strings.Contains(err.Error(), `"transformer.h.1.ln_1.weight"`) {
+		t.Errorf("a smaller state gives %v", err)
+	}
+}
+
+// TestLlama7BOnTheMetaDevice builds the model without memory.
+func TestLlama7BOnTheMetaDevice(t *testing.T) {
+	m := models.NewLlamaForCausalLM(models.DefaultLlamaConfig(), kw.Device("meta"))
+	total := 0
+	for _, p := range nn.Parameters(m) {
+		total += p.Numel()
+	}
+	if total != 6_738_415_616 {
+		t.Errorf("%d parameters", total)
+	}
+	y := m.Forward(torch.Zeros(1, 8, kw.Dtype(torch.Int64), kw.Device("meta")))
+	if fmt.Sprint(y.Shape()) != "[1 8 32000]" || y.Device() != "meta" {
+		t.Errorf("output is %v on %v", y.Shape(), y.Device())
 	}
 }

@@ -81,13 +81,18 @@ func (l *DataLoader) All() func(yield func(batch []*torch.Tensor) bool) {
 	return func(yield func([]*torch.Tensor) bool) {
 		order := l.order()
 		if l.workers > 0 {
-			l.parallel(order, yield)
-			return
-		}
-		for i := range l.Len() {
-			if !yield(l.load(order, i)) {
+			if !l.parallel(order, yield) {
 				return
 			}
+		} else {
+			for i := range l.Len() {
+				if !yield(l.load(order, i)) {
+					return
+				}
+			}
+		}
+		if l.shuffle && l.generator != nil {
+			l.generator.Perm(len(order)) // PyTorch's sampler asks for one more, of which it takes nothing
 		}
 	}
 }
@@ -126,8 +131,8 @@ type result struct {
 }
 
 // parallel loads batches in goroutines and yields them in order. When the
-// program leaves the loop, the workers end.
-func (l *DataLoader) parallel(order []int, yield func([]*torch.Tensor) bool) {
+// program leaves the loop, the workers end and the result is false.
+func (l *DataLoader) parallel(order []int, yield func([]*torch.Tensor) bool) bool {
 	done := make(chan struct{})
 	defer close(done)
 	queues := make([]chan result, l.workers)
@@ -141,9 +146,10 @@ func (l *DataLoader) parallel(order []int, yield func([]*torch.Tensor) bool) {
 			panic(r.failed)
 		}
 		if !yield(r.batch) {
-			return
+			return false
 		}
 	}
+	return true
 }
 
 // work makes the batches of one worker: every one whose number is w modulo the
