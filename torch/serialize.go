@@ -62,7 +62,7 @@ func Load(path string) (any, error) {
 	if err != nil {
 		return nil, fmt.Errorf("torch.Load: %s: %w", path, err)
 	}
-	defer z.Close()
+	defer func() { _ = z.Close() }()
 	l := &loader{files: map[string]*zip.File{}, storages: map[string]*Storage{}}
 	for _, f := range z.File {
 		_, name, _ := strings.Cut(f.Name, "/")
