@@ -76,8 +76,13 @@ func TestBefore(t *testing.T) {
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
 	t0 := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	first := saveRun(t, "model.go", t0, "k_first")
-	saveRun(t, "other.go", t0.Add(time.Minute), "k_other")
-	second := saveRun(t, "model.go", t0.Add(2*time.Minute), "k_second")
+	second := saveRun(t, "model.go", t0.Add(time.Minute), "k_second")
+	saveRun(t, "other.go", t0.Add(2*time.Minute), "k_other")
+	elsewhere := saveRun(t, "model.go", t0.Add(2*time.Minute), "k_elsewhere")
+	elsewhere.Info.Dir = "/elsewhere"
+	if err := elsewhere.save(); err != nil {
+		t.Fatal(err)
+	}
 	third := saveRun(t, "model.go", t0.Add(3*time.Minute), "k_third")
 
 	before := func(r *Run) (*explain.Report, string, error) {
