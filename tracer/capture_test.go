@@ -59,10 +59,12 @@ func main() {
 	a, b := torch.Randn(4), torch.Rand(4)
 	fmt.Println(g(a, b)); fmt.Println(g(a, b.Neg())); fmt.Println(g(a, b))
 }`, "abs add div sum lt | mul | mul mul", "GB0170"},
-	{"print", `
+	{
+		"print", `
 func f(x *torch.Tensor) *torch.Tensor { y := x.Sin(); fmt.Println("mid"); return y.Cos() }
 func main() { g := torch.Compile(f); fmt.Println(g(torch.Randn(2))); fmt.Println(g(torch.Randn(2))) }`,
-		"sin | cos", "GB0059"},
+		"sin | cos", "GB0059",
+	},
 	{"item", `
 func f(x *torch.Tensor) *torch.Tensor { k := x.Sum().Item(); return x.Mul(k) }
 func main() { g := torch.Compile(f); fmt.Println(g(torch.Rand(2))) }`, "sum | mul", "GB0124"},
@@ -72,19 +74,23 @@ func main() { g := torch.Compile(f); fmt.Println(g(torch.Rand(2))) }`, "sin | co
 	{"native call", `
 func f(x *torch.Tensor) *torch.Tensor { y := x.Sin(); fmt.Sscan("3", new(int)); return y.Cos() }
 func main() { g := torch.Compile(f); fmt.Println(g(torch.Rand(2))) }`, "sin | cos", "GB9003"},
-	{"print three calls deep", `
+	{
+		"print three calls deep", `
 func say() { fmt.Println("deep") }
 func inner(x *torch.Tensor) *torch.Tensor { y := x.Sin(); say(); return y.Cos() }
 func outer(x *torch.Tensor) *torch.Tensor { z := x.Mul(2); w := inner(z); return w.Add(z) }
 func main() { g := torch.Compile(outer); fmt.Println(g(torch.Rand(2))); fmt.Println(g(torch.Rand(2))) }`,
-		"mul sin | cos add", "GB0059"},
-	{"break in a loop", `
+		"mul sin | cos add", "GB0059",
+	},
+	{
+		"break in a loop", `
 func f(x *torch.Tensor) *torch.Tensor {
 	for i := 0; i < 4; i++ { x = x.Sin(); fmt.Println("i", i) }
 	return x.Cos()
 }
 func main() { g := torch.Compile(f); fmt.Println(g(torch.Rand(2))); fmt.Println(g(torch.Rand(2))) }`,
-		"sin | sin | cos", "GB0059 GB0059"},
+		"sin | sin | cos", "GB0059 GB0059",
+	},
 	{"unrolled loop over modules", `
 type Block struct{ k int }
 func (b *Block) Forward(x *torch.Tensor) *torch.Tensor { return x.Mul(b.k) }

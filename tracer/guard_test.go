@@ -45,51 +45,81 @@ func twice(decl, first, change, second string) string {
 const tensorFunc = `func f(x *torch.Tensor) *torch.Tensor { return x.Mul(2) }`
 
 var guardCases = []guardCase{
-	{"size", twice(tensorFunc, `fmt.Println(g(torch.Ones(4, 2)))`, ``, `fmt.Println(g(torch.Ones(5, 2)))`),
-		"TENSOR_MATCH", "tensor 'x' size mismatch at index 0. expected 4, actual 5"},
+	{
+		"size", twice(tensorFunc, `fmt.Println(g(torch.Ones(4, 2)))`, ``, `fmt.Println(g(torch.Ones(5, 2)))`),
+		"TENSOR_MATCH", "tensor 'x' size mismatch at index 0. expected 4, actual 5",
+	},
 	{"same size", twice(tensorFunc, `fmt.Println(g(torch.Ones(4, 2)))`, ``, `fmt.Println(g(torch.Zeros(4, 2)))`), "", ""},
-	{"rank", twice(tensorFunc, `fmt.Println(g(torch.Ones(4)))`, ``, `fmt.Println(g(torch.Ones(4, 2)))`),
-		"TENSOR_MATCH", "rank mismatch. expected 1, actual 2"},
-	{"stride", twice(tensorFunc, `fmt.Println(g(torch.Ones(3, 3)))`, ``, `fmt.Println(g(torch.Ones(3, 3).T()))`),
-		"TENSOR_MATCH", "stride mismatch at index 0. expected 3, actual 1"},
-	{"dtype", twice(tensorFunc, `fmt.Println(g(torch.Ones(4)))`, ``, `fmt.Println(g(torch.Ones(4, kw.Dtype(torch.Float64))))`),
-		"TENSOR_MATCH", "dtype mismatch. expected Float, actual Double"},
-	{"requires_grad", twice(tensorFunc, `g(torch.Ones(4))`, ``, `g(torch.Ones(4).RequiresGrad_())`),
-		"TENSOR_MATCH", "requires_grad mismatch. expected requires_grad=0"},
-	{"grad mode", twice(tensorFunc, `g(torch.Ones(4))`, ``, `torch.NoGrad(func() { g(torch.Ones(4)) })`),
-		"GRAD_MODE", "GLOBAL_STATE changed: grad_mode"},
-	{"int", twice(`func f(x *torch.Tensor, k int) *torch.Tensor { return x.Mul(k) }`, `fmt.Println(g(torch.Ones(1), 2))`, ``, `fmt.Println(g(torch.Ones(1), 3))`),
-		"EQUALS_MATCH", "L['k'] == 2"},
+	{
+		"rank", twice(tensorFunc, `fmt.Println(g(torch.Ones(4)))`, ``, `fmt.Println(g(torch.Ones(4, 2)))`),
+		"TENSOR_MATCH", "rank mismatch. expected 1, actual 2",
+	},
+	{
+		"stride", twice(tensorFunc, `fmt.Println(g(torch.Ones(3, 3)))`, ``, `fmt.Println(g(torch.Ones(3, 3).T()))`),
+		"TENSOR_MATCH", "stride mismatch at index 0. expected 3, actual 1",
+	},
+	{
+		"dtype", twice(tensorFunc, `fmt.Println(g(torch.Ones(4)))`, ``, `fmt.Println(g(torch.Ones(4, kw.Dtype(torch.Float64))))`),
+		"TENSOR_MATCH", "dtype mismatch. expected Float, actual Double",
+	},
+	{
+		"requires_grad", twice(tensorFunc, `g(torch.Ones(4))`, ``, `g(torch.Ones(4).RequiresGrad_())`),
+		"TENSOR_MATCH", "requires_grad mismatch. expected requires_grad=0",
+	},
+	{
+		"grad mode", twice(tensorFunc, `g(torch.Ones(4))`, ``, `torch.NoGrad(func() { g(torch.Ones(4)) })`),
+		"GRAD_MODE", "GLOBAL_STATE changed: grad_mode",
+	},
+	{
+		"int", twice(`func f(x *torch.Tensor, k int) *torch.Tensor { return x.Mul(k) }`, `fmt.Println(g(torch.Ones(1), 2))`, ``, `fmt.Println(g(torch.Ones(1), 3))`),
+		"EQUALS_MATCH", "L['k'] == 2",
+	},
 	{"unused int", twice(`func f(x *torch.Tensor, k int) *torch.Tensor { return x.Mul(2) }`, `fmt.Println(g(torch.Ones(1), 2))`, ``, `fmt.Println(g(torch.Ones(1), 3))`), "", ""},
 	{"returned int", twice(`func f(x *torch.Tensor, k int) (*torch.Tensor, int) { return x.Mul(2), k * 3 }`, `fmt.Println(g(torch.Ones(1), 2))`, ``, `fmt.Println(g(torch.Ones(1), 5))`), "", ""},
-	{"bool", twice(`func f(x *torch.Tensor, b bool) *torch.Tensor { if b { return x.Sin() }; return x.Cos() }`, `fmt.Println(g(torch.Ones(1), true))`, ``, `fmt.Println(g(torch.Ones(1), false))`),
-		"TRUE_MATCH", "L['b'] == true"},
-	{"string", twice(`func f(x *torch.Tensor, s string) *torch.Tensor { if s == "a" { return x.Sin() }; return x.Cos() }`, `fmt.Println(g(torch.Ones(1), "a"))`, ``, `fmt.Println(g(torch.Ones(1), "b"))`),
-		"EQUALS_MATCH", `L['s'] == "a"`},
-	{"float", twice(`func f(x *torch.Tensor, k float64) *torch.Tensor { return x.Mul(k) }`, `fmt.Println(g(torch.Ones(1), 2.5))`, ``, `fmt.Println(g(torch.Ones(1), 3.5))`),
-		"EQUALS_MATCH", "L['k'] == 2.5"},
-	{"comparison that changes", twice(`func f(x *torch.Tensor, n int) *torch.Tensor { if n+1 > 10 { return x.Sin() }; return x.Cos() }`, `fmt.Println(g(torch.Ones(1), 2))`, ``, `fmt.Println(g(torch.Ones(1), 30))`),
-		"LAMBDA_GUARD", "not ((L['n'] + 1) > 10)"},
+	{
+		"bool", twice(`func f(x *torch.Tensor, b bool) *torch.Tensor { if b { return x.Sin() }; return x.Cos() }`, `fmt.Println(g(torch.Ones(1), true))`, ``, `fmt.Println(g(torch.Ones(1), false))`),
+		"TRUE_MATCH", "L['b'] == true",
+	},
+	{
+		"string", twice(`func f(x *torch.Tensor, s string) *torch.Tensor { if s == "a" { return x.Sin() }; return x.Cos() }`, `fmt.Println(g(torch.Ones(1), "a"))`, ``, `fmt.Println(g(torch.Ones(1), "b"))`),
+		"EQUALS_MATCH", `L['s'] == "a"`,
+	},
+	{
+		"float", twice(`func f(x *torch.Tensor, k float64) *torch.Tensor { return x.Mul(k) }`, `fmt.Println(g(torch.Ones(1), 2.5))`, ``, `fmt.Println(g(torch.Ones(1), 3.5))`),
+		"EQUALS_MATCH", "L['k'] == 2.5",
+	},
+	{
+		"comparison that changes", twice(`func f(x *torch.Tensor, n int) *torch.Tensor { if n+1 > 10 { return x.Sin() }; return x.Cos() }`, `fmt.Println(g(torch.Ones(1), 2))`, ``, `fmt.Println(g(torch.Ones(1), 30))`),
+		"LAMBDA_GUARD", "not ((L['n'] + 1) > 10)",
+	},
 	{"comparison that holds", twice(`func f(x *torch.Tensor, n int) *torch.Tensor { if n+1 > 10 { return x.Sin() }; return x.Cos() }`, `fmt.Println(g(torch.Ones(1), 2))`, ``, `fmt.Println(g(torch.Ones(1), 3))`), "", ""},
-	{"global", twice(`var K = 2; var other = 1
+	{
+		"global", twice(`var K = 2; var other = 1
 func f(x *torch.Tensor) *torch.Tensor { return x.Mul(K) }`, `fmt.Println(g(torch.Ones(1)))`, `K = 3`, `fmt.Println(g(torch.Ones(1)))`),
-		"EQUALS_MATCH", "G['K'] == 2"},
+		"EQUALS_MATCH", "G['K'] == 2",
+	},
 	{"another global", twice(`var K = 2; var other = 1
 func f(x *torch.Tensor) *torch.Tensor { return x.Mul(K) }`, `fmt.Println(g(torch.Ones(1)))`, `other = 3`, `fmt.Println(g(torch.Ones(1)))`), "", ""},
-	{"list length", twice(`func f(xs []*torch.Tensor) *torch.Tensor { s := xs[0]; for _, x := range xs[1:] { s = s.Add(x) }; return s }`,
-		`a := torch.Ones(1); fmt.Println(g([]*torch.Tensor{a, a.Neg()}))`, ``, `fmt.Println(g([]*torch.Tensor{a, a.Neg(), a.Exp()}))`),
-		"LENGTH_CHECK", "len(L['xs']) == 2"},
-	{"dynamic type", twice(`type A struct{}; type B struct{}
+	{
+		"list length", twice(`func f(xs []*torch.Tensor) *torch.Tensor { s := xs[0]; for _, x := range xs[1:] { s = s.Add(x) }; return s }`,
+			`a := torch.Ones(1); fmt.Println(g([]*torch.Tensor{a, a.Neg()}))`, ``, `fmt.Println(g([]*torch.Tensor{a, a.Neg(), a.Exp()}))`),
+		"LENGTH_CHECK", "len(L['xs']) == 2",
+	},
+	{
+		"dynamic type", twice(`type A struct{}; type B struct{}
 func (A) K() int { return 1 }
 func (B) K() int { return 2 }
 func f(x *torch.Tensor, v interface{ K() int }) *torch.Tensor { return x.Mul(v.K()) }`,
-		`fmt.Println(g(torch.Ones(1), A{}))`, ``, `fmt.Println(g(torch.Ones(1), B{}))`),
-		"TYPE_MATCH", "expected type of 'v' to be main.A, but found main.B"},
-	{"function", twice(`func f(x *torch.Tensor, h func(*torch.Tensor) *torch.Tensor) *torch.Tensor { return h(x) }
+			`fmt.Println(g(torch.Ones(1), A{}))`, ``, `fmt.Println(g(torch.Ones(1), B{}))`),
+		"TYPE_MATCH", "expected type of 'v' to be main.A, but found main.B",
+	},
+	{
+		"function", twice(`func f(x *torch.Tensor, h func(*torch.Tensor) *torch.Tensor) *torch.Tensor { return h(x) }
 func s1(x *torch.Tensor) *torch.Tensor { return x.Sin() }
 func s2(x *torch.Tensor) *torch.Tensor { return x.Cos() }`,
-		`fmt.Println(g(torch.Ones(1), s1))`, ``, `fmt.Println(g(torch.Ones(1), s2))`),
-		"ID_MATCH", "L['h'].__code__"},
+			`fmt.Println(g(torch.Ones(1), s1))`, ``, `fmt.Println(g(torch.Ones(1), s2))`),
+		"ID_MATCH", "L['h'].__code__",
+	},
 	{"captured variable", `
 func main() {
 	k, other := 2, 1
@@ -112,16 +142,22 @@ func main() {
 	g := torch.Compile(n.Forward)
 	fmt.Println(g(torch.Ones(1))); n.Note = "b"; fmt.Println(g(torch.Ones(1)))
 }`, "", ""},
-	{"nil", twice(`type P struct{ w *torch.Tensor }
+	{
+		"nil", twice(`type P struct{ w *torch.Tensor }
 func f(x *torch.Tensor, p *P) *torch.Tensor { if p == nil { return x.Sin() }; return x.Mul(p.w) }`,
-		`fmt.Println(g(torch.Ones(1), nil))`, ``, `fmt.Println(g(torch.Ones(1), &P{torch.Ones(1)}))`),
-		"ID_MATCH", "L['p'] is nil"},
-	{"map key", twice(`func f(x *torch.Tensor, m map[string]int) *torch.Tensor { if k, ok := m["a"]; ok { return x.Mul(k) }; return x }`,
-		`fmt.Println(g(torch.Ones(1), map[string]int{"b": 1}))`, ``, `fmt.Println(g(torch.Ones(1), map[string]int{"a": 1}))`),
-		"DICT_CONTAINS", `not "a" in L['m']`},
-	{"same tensor twice", twice(`func f(x, y *torch.Tensor) *torch.Tensor { return x.Add(y) }`,
-		`a, b := torch.Ones(1), torch.Zeros(1); fmt.Println(g(a, a))`, ``, `fmt.Println(g(a, b))`),
-		"OBJECT_ALIASING", "L['y'] is L['x']"},
+			`fmt.Println(g(torch.Ones(1), nil))`, ``, `fmt.Println(g(torch.Ones(1), &P{torch.Ones(1)}))`),
+		"ID_MATCH", "L['p'] is nil",
+	},
+	{
+		"map key", twice(`func f(x *torch.Tensor, m map[string]int) *torch.Tensor { if k, ok := m["a"]; ok { return x.Mul(k) }; return x }`,
+			`fmt.Println(g(torch.Ones(1), map[string]int{"b": 1}))`, ``, `fmt.Println(g(torch.Ones(1), map[string]int{"a": 1}))`),
+		"DICT_CONTAINS", `not "a" in L['m']`,
+	},
+	{
+		"same tensor twice", twice(`func f(x, y *torch.Tensor) *torch.Tensor { return x.Add(y) }`,
+			`a, b := torch.Ones(1), torch.Zeros(1); fmt.Println(g(a, a))`, ``, `fmt.Println(g(a, b))`),
+		"OBJECT_ALIASING", "L['y'] is L['x']",
+	},
 }
 
 // TestEveryFailingGuardIsReported changes two sources at once.
