@@ -208,6 +208,30 @@ func TestLoadRunsNothing(t *testing.T) {
 	}
 }
 
+// TestLoadChecksBounds asks for tensors outside of their storage of one float.
+func TestLoadChecksBounds(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.pt")
+	for view, good := range map[string]bool{
+		"K\x00K\x01\x85K\x01\x85":                                    true,  // offset 0, size 1
+		"K\x00K\x05\x85K\x00\x85":                                    true,  // five times the same element
+		"K\x00K\x02\x85K\x01\x85":                                    false, // size 2
+		"K\x01K\x01\x85K\x01\x85":                                    false, // offset 1
+		"K\x00J\xff\xff\xff\xff\x85K\x01\x85":                        false, // size -1
+		"K\x00K\x02\x85J\xff\xff\xff\xff\x85":                        false, // stride -1
+		"K\x00\x8a\x08\x00\x00\x00\x00\x00\x00\x00\x40\x85K\x04\x85": false, // size 2^62, stride 4
+	} {
+		text := "\x80\x02ctorch._utils\n_rebuild_tensor_v2\n((X\x07\x00\x00\x00storagectorch\nFloatStorage\nX\x01\x00\x00\x000X\x03\x00\x00\x00cpuK\x01tQ" + view + "\x89}tR."
+		writeZip(t, path, map[string]string{"x/data.pkl": text, "x/data/0": "\x00\x00\x80\x3f"})
+		v, err := torch.Load(path)
+		if good && (err != nil || v.(*torch.Tensor).Float64s()[0] != 1) {
+			t.Errorf("%q: got %v, %v", view, v, err)
+		}
+		if !good && (err == nil || !strings.Contains(err.Error(), "outside of its storage")) {
+			t.Errorf("%q: got %v, %v", view, v, err)
+		}
+	}
+}
+
 // TestLoadSurvivesDamage changes bytes of good files: whatever comes of it is
 // an error or tensors that can be read.
 func TestLoadSurvivesDamage(t *testing.T) {
