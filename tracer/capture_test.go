@@ -288,6 +288,92 @@ func main() {
 	{"shape that depends on data", `
 func f(x *torch.Tensor) *torch.Tensor { y := x.Sin(); return y.Nonzero().Mul(2) }
 func main() { g := torch.Compile(f); fmt.Println(g(torch.Ones(2))) }`, "sin | mul", "GB0036"},
+	{"loop over a string breaks", `
+func f(x *torch.Tensor) *torch.Tensor { for _, c := range "abc" { x = x.Sin(); fmt.Println(c) }; return x.Cos() }
+func main() { g := torch.Compile(f); for range 3 { fmt.Println(g(torch.Ones(1))) } }`, "sin | cos", "GB9005 GB0059"},
+	{"loop over a string", `
+func f(x *torch.Tensor) *torch.Tensor { for _, c := range "abc" { x = x.Add(int(c)) }; return x }
+func main() { g := torch.Compile(f); fmt.Println(g(torch.Ones(1)), g(torch.Ones(1))) }`, "add add add", ""},
+	{"closure called again behind a break", `
+func f(x *torch.Tensor, say bool) *torch.Tensor {
+	h := func() int { if say { fmt.Println("h", x.Dim()) }; x = x.Sin(); return 1 }
+	n := h()
+	return x.Mul(n + h())
+}
+func main() { g := torch.Compile(f); fmt.Println(g(torch.Ones(1), true), g(torch.Ones(1), true)) }`, "sin | sin mul", "GB0059 GB0059"},
+	{"deferred operators while panicking", `
+func inner(x *torch.Tensor) { defer func() { fmt.Println(x.Cos()) }(); fmt.Println("in"); x = x.Sin(); panic("out") }
+func f(x *torch.Tensor) (y *torch.Tensor) {
+	defer func() { fmt.Println(recover()); y = x.Neg() }()
+	inner(x.Exp())
+	return x
+}
+func main() { g := torch.Compile(f); fmt.Println(g(torch.Ones(1)), g(torch.Ones(1))) }`, "exp | sin", "GB9002 GB9002 GB9013"},
+	{"panic goes on behind a deferred call", `
+var n int
+func inner(p *int) int { defer func() { n++ }(); fmt.Println("in"); return *p }
+func f(x *torch.Tensor) *torch.Tensor { return x.Mul(inner(nil)).Sin() }
+func main() {
+	g := torch.Compile(f)
+	for range 2 { func() { defer func() { fmt.Println(recover(), n) }(); fmt.Println(g(torch.Ones(1))) }() }
+}`, "", "GB9002"},
+	{"size of a tensor that is not used", `
+func f(x, y *torch.Tensor) *torch.Tensor { return x.Mul(y.Size(0)) }
+func main() {
+	g := torch.Compile(f, kw.Dynamic(true))
+	for n := range 4 { fmt.Println(g(torch.Ones(2), torch.Ones(n+2))) }
+}`, "mul | mul", ""},
+	{"one tensor twice, then two", `
+func f(x, y *torch.Tensor) (*torch.Tensor, *torch.Tensor) { return x.Sin(), y }
+func main() {
+	g := torch.Compile(f)
+	a, b := torch.Ones(1), torch.Zeros(1)
+	fmt.Println(g(a, a)); fmt.Println(g(a, b))
+}`, "sin", ""},
+	{"maps made in a loop", `
+func f(x *torch.Tensor) *torch.Tensor {
+	var ms []map[string]*torch.Tensor
+	for i := range 3 { m := map[string]*torch.Tensor{}; m["t"] = x.Add(i); ms = append(ms, m) }
+	fmt.Println(len(ms))
+	return ms[0]["t"].Add(ms[2]["t"])
+}
+func main() { g := torch.Compile(f); fmt.Println(g(torch.Ones(1))) }`, "add add add | add", "GB0059"},
+	{"long array", `
+func f(x *torch.Tensor) *torch.Tensor {
+	var ts [100]*torch.Tensor
+	for i := range ts { ts[i] = x.Add(i) }
+	us := ts
+	fmt.Println(len(us))
+	return us[3].Mul(us[99])
+}
+func main() { g := torch.Compile(f); fmt.Println(g(torch.Ones(1))) }`, strings.TrimSpace(strings.Repeat("add ", 100)) + " | mul", "GB0059"},
+	{"disabled right behind a break", `
+var quiet = compiler.Disable(func(x *torch.Tensor) *torch.Tensor { return x.Exp().Log() })
+func f(x *torch.Tensor) *torch.Tensor { y := x.Sin(); fmt.Println("p"); return quiet(y).Cos() }
+func main() { g := torch.Compile(f); fmt.Println(g(torch.Ones(1))) }`, "sin | cos", "GB0059"},
+	{"callees of a disabled function", `
+func in(x *torch.Tensor) *torch.Tensor { return x.Sin().Cos() }
+var quiet = compiler.Disable(func(x *torch.Tensor) *torch.Tensor { return in(x.Exp()).Log() }, kw.Recursive(false))
+func f(x *torch.Tensor) *torch.Tensor { return quiet(x.Mul(2)).Add(1) }
+func main() { g := torch.Compile(f); fmt.Println(g(torch.Ones(1)), g(torch.Ones(1)), quiet(torch.Ones(1))) }`, "mul | sin cos | add", "GB0098"},
+	{"recursion is bounded", `
+func f(x *torch.Tensor, n int) *torch.Tensor { if n == 0 { return x }; return f(x.Add(1), n-1) }
+func main() { g := torch.Compile(f); fmt.Println(g(torch.Ones(1), 3), g(torch.Ones(1), 300)) }`,
+		"add add add | " + strings.TrimSpace(strings.Repeat("add ", maxInlined+1)), "GB9023"},
+	{"native function with a state", `
+func f(x *torch.Tensor) *torch.Tensor {
+	r := strings.NewReader("ab")
+	b, _ := r.ReadByte()
+	return x.Add(int(b))
+}
+func main() { g := torch.Compile(f); fmt.Println(g(torch.Ones(1)), g(torch.Ones(1))) }`, "add", "GB9003"},
+	{"written tensor seen through another input", `
+func f(a, b *torch.Tensor) *torch.Tensor { a.Select(0, 0).Add_(1); return b.Mul(2) }
+func main() {
+	g := torch.Compile(f)
+	a, b := torch.Ones(2, 2), torch.Ones(2, 2)
+	fmt.Println(g(a, b)); fmt.Println(g(a, a.T())); fmt.Println(a)
+}`, "select add_ mul | select add_", "GB9004"},
 	{"no tensor work", `
 func f(n int) int { return n * 2 }
 func main() { g := torch.Compile(f); fmt.Println(g(2), g(3), g(4)) }`, "", ""},

@@ -5,6 +5,7 @@ import (
 	"unsafe"
 
 	"tcdbg/internal/sym"
+	"tcdbg/tracer/breaks"
 
 	"golang.org/x/tools/go/ssa"
 )
@@ -102,22 +103,38 @@ func (tr *trace) set(v ssa.Value, n *note) {
 func (tr *trace) addr(v ssa.Value) unsafe.Pointer { return tr.th.Top().Addr(v) }
 
 // components returns the number of parts of a composite type and the type of
-// part i; 0 for leaves. Large arrays count as leaves.
+// part i; 0 for leaves.
 func components(t types.Type) (n int, at func(i int) types.Type) {
 	switch u := t.Underlying().(type) {
 	case *types.Struct:
 		return u.NumFields(), func(i int) types.Type { return u.Field(i).Type() }
 	case *types.Array:
-		if u.Len() <= 64 {
-			return int(u.Len()), func(int) types.Type { return u.Elem() }
-		}
+		return int(u.Len()), func(int) types.Type { return u.Elem() }
 	case *types.Tuple:
 		return u.Len(), func(i int) types.Type { return u.At(i).Type() }
 	}
 	return 0, nil
 }
 
-// offsets returns where part i of a composite type lies.
+// maxArray is the longest array that is described element by element.
+const maxArray = 4096
+
+// notLarge breaks in front of an access to a value with a longer array.
+func (tr *trace) notLarge(t types.Type) {
+	switch u := t.Underlying().(type) {
+	case *types.Array:
+		if u.Len() > maxArray {
+			tr.breakAt(breaks.OpaqueValue, "an array of %d elements", u.Len())
+		}
+		tr.notLarge(u.Elem())
+	case *types.Struct:
+		for i := range u.NumFields() {
+			tr.notLarge(u.Field(i).Type())
+		}
+	}
+}
+
+// offset returns where part i of a composite type lies.
 func (tr *trace) offset(t types.Type, i int) uintptr {
 	switch u := t.Underlying().(type) {
 	case *types.Tuple:

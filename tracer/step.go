@@ -204,6 +204,7 @@ func (tr *trace) freezeSource(s *source, t types.Type, p unsafe.Pointer) {
 }
 
 func (tr *trace) alloc(in *ssa.Alloc) {
+	tr.notLarge(in.Type().Underlying().(*types.Pointer).Elem())
 	tr.exec()
 	p := *(*unsafe.Pointer)(tr.shadowAddr(in))
 	t := in.Type().Underlying().(*types.Pointer).Elem()
@@ -415,6 +416,7 @@ func (tr *trace) unOp(in *ssa.UnOp) {
 
 // load reads *X.
 func (tr *trace) load(in *ssa.UnOp) {
+	tr.notLarge(in.Type())
 	n := tr.noteOf(in.X)
 	p := *(*unsafe.Pointer)(tr.addr(in.X))
 	if p == nil {
@@ -449,6 +451,7 @@ func (tr *trace) store(in *ssa.Store) {
 	n := tr.noteOf(in.Addr)
 	p := *(*unsafe.Pointer)(tr.addr(in.Addr))
 	t := in.Val.Type()
+	tr.notLarge(t)
 	switch {
 	case p == nil:
 		tr.exec() // panics
