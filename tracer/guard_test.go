@@ -234,21 +234,40 @@ func main() { g := torch.Compile(f); for _, n := range []int{4, 5, 6, 7} { fmt.P
 }
 
 // TestConstantSizesAreGuarded makes a dynamic size a constant (it has to equal
-// another one) and wants a call with another size to recompile, not to fail.
+// another one) and wants a call with another size to recompile, not to run the
+// graph of the first and lose what stands before the error.
 func TestConstantSizesAreGuarded(t *testing.T) {
-	o := both(t, `
+	both(t, `
 var calls int
-func f(x, y *torch.Tensor) *torch.Tensor { calls++; return x.Add(y) }
+func f(x, y *torch.Tensor, xs []int) *torch.Tensor { calls++; calls += len(xs); return y.Add(x) }
 func main() {
 	g := torch.Compile(f)
-	for _, n := range []int{2, 3, 2, 3} {
+	for i, n := range []int{2, 3, 2, 3} {
 		func() {
 			defer func() { fmt.Println(recover(), calls) }()
-			fmt.Println(g(torch.Ones(n, 3), torch.Ones(2, 3)))
+			fmt.Println(g(torch.Ones(n, 3), torch.Ones(2, 3), make([]int, 1+i/2)))
 		}()
 	}
 }`)
-	if n := len(o.recompiles()); n > 2 {
-		t.Errorf("%d recompiles", n)
+}
+
+// TestMarkedSizes wants a marked dimension to be a symbol at once, and one
+// marked static to stay a constant.
+func TestMarkedSizes(t *testing.T) {
+	o := both(t, `
+func f(x *torch.Tensor) *torch.Tensor { return x.Mul(2) }
+func main() {
+	g, h := torch.Compile(f), torch.Compile(f)
+	for n := range 3 {
+		x := torch.Ones(n+2)
+		compiler.MarkDynamic(x, 0)
+		fmt.Println(g(x))
+		y := torch.Ones(n+2)
+		compiler.MarkStatic(y)
+		fmt.Println(h(y))
+	}
+}`)
+	if n := len(o.graphs()); n != 4 {
+		t.Errorf("%d graphs, want 1 for the marked size and 3 for the static one", n)
 	}
 }
