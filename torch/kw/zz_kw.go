@@ -16,6 +16,12 @@ func Accumulate(value bool) torch.Option { return torch.Option{Name: "accumulate
 // Activation is the keyword activation.
 func Activation(value any) torch.Option { return torch.Option{Name: "activation", Value: value} }
 
+// AddBiasKv is the keyword add_bias_kv.
+func AddBiasKv(value bool) torch.Option { return torch.Option{Name: "add_bias_kv", Value: value} }
+
+// AddZeroAttn is the keyword add_zero_attn.
+func AddZeroAttn(value bool) torch.Option { return torch.Option{Name: "add_zero_attn", Value: value} }
+
 // Affine is the keyword affine.
 func Affine(value bool) torch.Option { return torch.Option{Name: "affine", Value: value} }
 
@@ -34,6 +40,11 @@ func Amsgrad(value bool) torch.Option { return torch.Option{Name: "amsgrad", Val
 // Anchor is the keyword anchor.
 func Anchor(value *torch.Tensor) torch.Option { return torch.Option{Name: "anchor", Value: value} }
 
+// AnnealStrategy is the keyword anneal_strategy.
+func AnnealStrategy(value string) torch.Option {
+	return torch.Option{Name: "anneal_strategy", Value: value}
+}
+
 // Antialias is the keyword antialias.
 func Antialias(value bool) torch.Option { return torch.Option{Name: "antialias", Value: value} }
 
@@ -48,6 +59,11 @@ func AssumeUnique(value bool) torch.Option { return torch.Option{Name: "assume_u
 
 // Atol is the keyword atol.
 func Atol(value float64) torch.Option { return torch.Option{Name: "atol", Value: value} }
+
+// AttentionDropout is the keyword attention_dropout.
+func AttentionDropout(value float64) torch.Option {
+	return torch.Option{Name: "attention_dropout", Value: value}
+}
 
 // AttnMask is the keyword attn_mask.
 func AttnMask(value *torch.Tensor) torch.Option { return torch.Option{Name: "attn_mask", Value: value} }
@@ -78,6 +94,9 @@ func Batch2(value *torch.Tensor) torch.Option { return torch.Option{Name: "batch
 // BatchFirst is the keyword batch_first.
 func BatchFirst(value bool) torch.Option { return torch.Option{Name: "batch_first", Value: value} }
 
+// BatchNorm is the keyword batch_norm.
+func BatchNorm(value bool) torch.Option { return torch.Option{Name: "batch_norm", Value: value} }
+
 // BatchSize is the keyword batch_size.
 func BatchSize(value int) torch.Option { return torch.Option{Name: "batch_size", Value: value} }
 
@@ -92,6 +111,9 @@ func Bias(value any) torch.Option { return torch.Option{Name: "bias", Value: val
 
 // Bidirectional is the keyword bidirectional.
 func Bidirectional(value bool) torch.Option { return torch.Option{Name: "bidirectional", Value: value} }
+
+// BnSize is the keyword bn_size.
+func BnSize(value int) torch.Option { return torch.Option{Name: "bn_size", Value: value} }
 
 // Boundaries is the keyword boundaries.
 func Boundaries(value *torch.Tensor) torch.Option {
@@ -118,6 +140,9 @@ func Condition(value *torch.Tensor) torch.Option {
 	return torch.Option{Name: "condition", Value: value}
 }
 
+// Cooldown is the keyword cooldown.
+func Cooldown(value int) torch.Option { return torch.Option{Name: "cooldown", Value: value} }
+
 // Copy is the keyword copy.
 func Copy(value bool) torch.Option { return torch.Option{Name: "copy", Value: value} }
 
@@ -140,6 +165,9 @@ func Decimals(value int) torch.Option { return torch.Option{Name: "decimals", Va
 
 // Delta is the keyword delta.
 func Delta(value float64) torch.Option { return torch.Option{Name: "delta", Value: value} }
+
+// DepthMult is the keyword depth_mult.
+func DepthMult(value float64) torch.Option { return torch.Option{Name: "depth_mult", Value: value} }
 
 // Descending is the keyword descending.
 func Descending(value bool) torch.Option { return torch.Option{Name: "descending", Value: value} }
@@ -188,6 +216,9 @@ func DimsSelf(value []int) torch.Option { return torch.Option{Name: "dims_self",
 // Disable is the keyword disable.
 func Disable(value bool) torch.Option { return torch.Option{Name: "disable", Value: value} }
 
+// DivFactor is the keyword div_factor.
+func DivFactor(value float64) torch.Option { return torch.Option{Name: "div_factor", Value: value} }
+
 // DivisorOverride is the keyword divisor_override.
 func DivisorOverride(value any) torch.Option {
 	return torch.Option{Name: "divisor_override", Value: value}
@@ -200,6 +231,9 @@ func DownscaleFactor(value int) torch.Option {
 
 // DropLast is the keyword drop_last.
 func DropLast(value bool) torch.Option { return torch.Option{Name: "drop_last", Value: value} }
+
+// DropRate is the keyword drop_rate.
+func DropRate(value float64) torch.Option { return torch.Option{Name: "drop_rate", Value: value} }
 
 // Dropout is the keyword dropout.
 func Dropout(value float64) torch.Option { return torch.Option{Name: "dropout", Value: value} }
@@ -236,6 +270,11 @@ func EndDim(value int) torch.Option { return torch.Option{Name: "end_dim", Value
 // EndFactor is the keyword end_factor.
 func EndFactor(value float64) torch.Option { return torch.Option{Name: "end_factor", Value: value} }
 
+// EnforceSorted is the keyword enforce_sorted.
+func EnforceSorted(value bool) torch.Option {
+	return torch.Option{Name: "enforce_sorted", Value: value}
+}
+
 // Eps is the keyword eps.
 func Eps(value float64) torch.Option { return torch.Option{Name: "eps", Value: value} }
 
@@ -264,6 +303,11 @@ func Factor(value float64) torch.Option { return torch.Option{Name: "factor", Va
 
 // FillValue is the keyword fill_value.
 func FillValue(value any) torch.Option { return torch.Option{Name: "fill_value", Value: value} }
+
+// FinalDivFactor is the keyword final_div_factor.
+func FinalDivFactor(value float64) torch.Option {
+	return torch.Option{Name: "final_div_factor", Value: value}
+}
 
 // From is the keyword from.
 func From(value float64) torch.Option { return torch.Option{Name: "from", Value: value} }
@@ -393,6 +437,9 @@ func LayerNormEps(value float64) torch.Option {
 	return torch.Option{Name: "layer_norm_eps", Value: value}
 }
 
+// LayerScale is the keyword layer_scale.
+func LayerScale(value float64) torch.Option { return torch.Option{Name: "layer_scale", Value: value} }
+
 // Length is the keyword length.
 func Length(value int) torch.Option { return torch.Option{Name: "length", Value: value} }
 
@@ -435,6 +482,9 @@ func Max(value any) torch.Option { return torch.Option{Name: "max", Value: value
 // MaxIter is the keyword max_iter.
 func MaxIter(value int) torch.Option { return torch.Option{Name: "max_iter", Value: value} }
 
+// MaxLr is the keyword max_lr.
+func MaxLr(value float64) torch.Option { return torch.Option{Name: "max_lr", Value: value} }
+
 // MaxNorm is the keyword max_norm.
 func MaxNorm(value any) torch.Option { return torch.Option{Name: "max_norm", Value: value} }
 
@@ -476,6 +526,9 @@ func Milestones(value []int) torch.Option { return torch.Option{Name: "milestone
 // Min is the keyword min.
 func Min(value any) torch.Option { return torch.Option{Name: "min", Value: value} }
 
+// MinLr is the keyword min_lr.
+func MinLr(value float64) torch.Option { return torch.Option{Name: "min_lr", Value: value} }
+
 // MinVal is the keyword min_val.
 func MinVal(value any) torch.Option { return torch.Option{Name: "min_val", Value: value} }
 
@@ -487,6 +540,11 @@ func Mode(value string) torch.Option { return torch.Option{Name: "mode", Value: 
 
 // Momentum is the keyword momentum.
 func Momentum(value float64) torch.Option { return torch.Option{Name: "momentum", Value: value} }
+
+// MomentumDecay is the keyword momentum_decay.
+func MomentumDecay(value float64) torch.Option {
+	return torch.Option{Name: "momentum_decay", Value: value}
+}
 
 // N is the keyword n.
 func N(value any) torch.Option { return torch.Option{Name: "n", Value: value} }
@@ -521,6 +579,9 @@ func NonBlocking(value bool) torch.Option { return torch.Option{Name: "non_block
 // Nonlinearity is the keyword nonlinearity.
 func Nonlinearity(value string) torch.Option { return torch.Option{Name: "nonlinearity", Value: value} }
 
+// Norm is the keyword norm.
+func Norm(value any) torch.Option { return torch.Option{Name: "norm", Value: value} }
+
 // NormFirst is the keyword norm_first.
 func NormFirst(value bool) torch.Option { return torch.Option{Name: "norm_first", Value: value} }
 
@@ -537,6 +598,16 @@ func NumChannels(value int) torch.Option { return torch.Option{Name: "num_channe
 
 // NumClasses is the keyword num_classes.
 func NumClasses(value int) torch.Option { return torch.Option{Name: "num_classes", Value: value} }
+
+// NumDecoderLayers is the keyword num_decoder_layers.
+func NumDecoderLayers(value int) torch.Option {
+	return torch.Option{Name: "num_decoder_layers", Value: value}
+}
+
+// NumEncoderLayers is the keyword num_encoder_layers.
+func NumEncoderLayers(value int) torch.Option {
+	return torch.Option{Name: "num_encoder_layers", Value: value}
+}
 
 // NumGroups is the keyword num_groups.
 func NumGroups(value int) torch.Option { return torch.Option{Name: "num_groups", Value: value} }
@@ -585,8 +656,16 @@ func PaddingIdx(value any) torch.Option { return torch.Option{Name: "padding_idx
 // PaddingMode is the keyword padding_mode.
 func PaddingMode(value string) torch.Option { return torch.Option{Name: "padding_mode", Value: value} }
 
+// PaddingValue is the keyword padding_value.
+func PaddingValue(value float64) torch.Option {
+	return torch.Option{Name: "padding_value", Value: value}
+}
+
 // Patience is the keyword patience.
 func Patience(value int) torch.Option { return torch.Option{Name: "patience", Value: value} }
+
+// PctStart is the keyword pct_start.
+func PctStart(value float64) torch.Option { return torch.Option{Name: "pct_start", Value: value} }
 
 // PosWeight is the keyword pos_weight.
 func PosWeight(value *torch.Tensor) torch.Option {
@@ -599,11 +678,22 @@ func Posinf(value float64) torch.Option { return torch.Option{Name: "posinf", Va
 // Positive is the keyword positive.
 func Positive(value *torch.Tensor) torch.Option { return torch.Option{Name: "positive", Value: value} }
 
+// Power is the keyword power.
+func Power(value float64) torch.Option { return torch.Option{Name: "power", Value: value} }
+
 // Prepend is the keyword prepend.
 func Prepend(value any) torch.Option { return torch.Option{Name: "prepend", Value: value} }
 
+// ProjSize is the keyword proj_size.
+func ProjSize(value int) torch.Option { return torch.Option{Name: "proj_size", Value: value} }
+
 // Query is the keyword query.
 func Query(value *torch.Tensor) torch.Option { return torch.Option{Name: "query", Value: value} }
+
+// RaiseException is the keyword raise_exception.
+func RaiseException(value bool) torch.Option {
+	return torch.Option{Name: "raise_exception", Value: value}
+}
 
 // Rate is the keyword rate.
 func Rate(value float64) torch.Option { return torch.Option{Name: "rate", Value: value} }
@@ -629,6 +719,11 @@ func Reduction(value string) torch.Option { return torch.Option{Name: "reduction
 
 // Repeats is the keyword repeats.
 func Repeats(value any) torch.Option { return torch.Option{Name: "repeats", Value: value} }
+
+// RepresentationSize is the keyword representation_size.
+func RepresentationSize(value int) torch.Option {
+	return torch.Option{Name: "representation_size", Value: value}
+}
 
 // RequiresGrad is the keyword requires_grad.
 func RequiresGrad(value bool) torch.Option { return torch.Option{Name: "requires_grad", Value: value} }
@@ -774,6 +869,11 @@ func StepSize(value int) torch.Option { return torch.Option{Name: "step_size", V
 // Steps is the keyword steps.
 func Steps(value int) torch.Option { return torch.Option{Name: "steps", Value: value} }
 
+// StochasticDepthProb is the keyword stochastic_depth_prob.
+func StochasticDepthProb(value float64) torch.Option {
+	return torch.Option{Name: "stochastic_depth_prob", Value: value}
+}
+
 // StorageOffset is the keyword storage_offset.
 func StorageOffset(value any) torch.Option { return torch.Option{Name: "storage_offset", Value: value} }
 
@@ -788,6 +888,9 @@ func Swap(value bool) torch.Option { return torch.Option{Name: "swap", Value: va
 
 // TMax is the keyword t_max.
 func TMax(value int) torch.Option { return torch.Option{Name: "t_max", Value: value} }
+
+// TMult is the keyword t_mult.
+func TMult(value int) torch.Option { return torch.Option{Name: "t_mult", Value: value} }
 
 // Target is the keyword target.
 func Target(value *torch.Tensor) torch.Option { return torch.Option{Name: "target", Value: value} }
@@ -818,14 +921,28 @@ func TgtKeyPaddingMask(value *torch.Tensor) torch.Option {
 // TgtMask is the keyword tgt_mask.
 func TgtMask(value *torch.Tensor) torch.Option { return torch.Option{Name: "tgt_mask", Value: value} }
 
+// ThreePhase is the keyword three_phase.
+func ThreePhase(value bool) torch.Option { return torch.Option{Name: "three_phase", Value: value} }
+
 // Threshold is the keyword threshold.
 func Threshold(value any) torch.Option { return torch.Option{Name: "threshold", Value: value} }
+
+// ThresholdMode is the keyword threshold_mode.
+func ThresholdMode(value string) torch.Option {
+	return torch.Option{Name: "threshold_mode", Value: value}
+}
 
 // To is the keyword to.
 func To(value float64) torch.Option { return torch.Option{Name: "to", Value: value} }
 
 // TotalIters is the keyword total_iters.
 func TotalIters(value int) torch.Option { return torch.Option{Name: "total_iters", Value: value} }
+
+// TotalLength is the keyword total_length.
+func TotalLength(value int) torch.Option { return torch.Option{Name: "total_length", Value: value} }
+
+// TotalSteps is the keyword total_steps.
+func TotalSteps(value int) torch.Option { return torch.Option{Name: "total_steps", Value: value} }
 
 // TrackRunningStats is the keyword track_running_stats.
 func TrackRunningStats(value bool) torch.Option {
@@ -876,6 +993,14 @@ func WeightDecay(value float64) torch.Option { return torch.Option{Name: "weight
 // Weights is the keyword weights.
 func Weights(value *torch.Tensor) torch.Option { return torch.Option{Name: "weights", Value: value} }
 
+// WidthMult is the keyword width_mult.
+func WidthMult(value float64) torch.Option { return torch.Option{Name: "width_mult", Value: value} }
+
+// WidthPerGroup is the keyword width_per_group.
+func WidthPerGroup(value int) torch.Option {
+	return torch.Option{Name: "width_per_group", Value: value}
+}
+
 // X is the keyword x.
 func X(value *torch.Tensor) torch.Option { return torch.Option{Name: "x", Value: value} }
 
@@ -887,3 +1012,8 @@ func X2(value *torch.Tensor) torch.Option { return torch.Option{Name: "x2", Valu
 
 // Y is the keyword y.
 func Y(value *torch.Tensor) torch.Option { return torch.Option{Name: "y", Value: value} }
+
+// ZeroInitResidual is the keyword zero_init_residual.
+func ZeroInitResidual(value bool) torch.Option {
+	return torch.Option{Name: "zero_init_residual", Value: value}
+}
