@@ -207,11 +207,8 @@ func advise(r *Report) {
 			Text: shortTitle(g.Lead), Pos: g.Lead.Pos, Fix: g.Fix, Cost: cost, Break: g, Frame: g.Lead.Compile.Frame,
 		}, g.Seconds + float64(g.Graphs)*1e-3})
 	}
-	for _, fr := range r.Frames {
-		a, seconds, ok := recompileAdvice(fr)
-		if ok {
-			items = append(items, item{a, seconds})
-		}
+	for _, c := range mergedCauses(r) {
+		items = append(items, item{recompileAdvice(c), c.weight()})
 	}
 	sort.SliceStable(items, func(i, j int) bool { return items[i].cost > items[j].cost })
 	for i, it := range items {
@@ -222,27 +219,64 @@ func advise(r *Report) {
 	}
 }
 
-// recompileAdvice sums up the recompiles of one frame under the first fix.
-func recompileAdvice(fr *Frame) (Advice, float64, bool) {
-	var a Advice
-	seconds, n := 0.0, 0
-	for _, c := range fr.Compiles {
-		if c.Recompile == nil || c.Recompile.Fix.Text == "" {
-			continue
-		}
-		n++
-		seconds += c.Seconds
-		if a.Fix.Text == "" {
-			g := c.Recompile.Failures[0]
-			kind, _ := breaks.Recompile(g.Kind)
-			a = Advice{Text: fr.Name + " recompiled: " + kind.Short, Pos: g.Pos, Fix: c.Recompile.Fix, Frame: fr}
-			if a.Pos.File == "" {
-				a.Pos = fr.Pos
+// weight orders causes among breaks by their cost. A frame that hit the limit
+// has no compile left to pay for: it pays with every call, which no log times.
+func (c *RecompileCause) weight() float64 {
+	if c.Limit {
+		return c.Seconds + 1e6
+	}
+	return c.Seconds
+}
+
+// mergedCauses joins the causes of frames of one function: every rank and every
+// epoch has its own frame. What no user can act on, a resumed function's own
+// locals, follows from the cause in the function before it.
+func mergedCauses(r *Report) []*RecompileCause {
+	type key struct {
+		causeKey
+		file, name string
+		line       int
+	}
+	var out []*RecompileCause
+	seen := map[key]*RecompileCause{}
+	for _, fr := range r.Frames {
+		_, _, resumed := resumedFunction(fr.Name)
+		for _, c := range fr.Causes() {
+			if c.Fix.Text == "" && resumed {
+				continue
 			}
+			k := key{c.key(), fr.Pos.File, fr.Name, fr.Pos.Line}
+			if one := seen[k]; one != nil {
+				one.add(c)
+				continue
+			}
+			seen[k] = c
+			out = append(out, c)
 		}
 	}
-	a.Cost = fmt.Sprintf("%s, %.2f s", count(n, "recompile"), seconds)
-	return a, seconds, n > 0
+	return out
+}
+
+// recompileAdvice sums up the recompiles that have one cause.
+func recompileAdvice(c *RecompileCause) Advice {
+	g, fr := c.Lead(), c.Recompiles[0].Compile.Frame
+	name := fr.Name
+	if fn, line, ok := resumedFunction(name); ok {
+		name = fmt.Sprintf("%s from line %d on", fn, line)
+	}
+	a := Advice{Text: name + " recompiled: " + failureText(g), Pos: g.Pos, Fix: c.Fix, Frame: fr}
+	if len(c.Recompiles) > 1 {
+		kind, _ := breaks.Recompile(g.Kind)
+		a.Text = name + " recompiled: " + kind.Short
+	}
+	if a.Pos.File == "" {
+		a.Pos = fr.Pos
+	}
+	a.Cost = fmt.Sprintf("%s, %.2f s", count(len(c.Recompiles), "recompile"), c.Seconds)
+	if c.Limit {
+		a.Cost += ", limit reached: runs eager"
+	}
+	return a
 }
 
 // shortPlace is "file.py:12".

@@ -337,8 +337,12 @@ func (t *textWriter) frameRecompiles(fr *Frame, list []*Recompile) {
 			t.line("        guard from %s  %s", place(g.Pos), clipText(g.Pos.Code, 80))
 		}
 	}
-	if f := list[0].Fix; f.Text != "" {
-		t.line("    fix: %s", f.Text)
+	told := map[string]bool{}
+	for _, c := range fr.Causes() {
+		if c.Fix.Text != "" && !told[c.Fix.Text] {
+			told[c.Fix.Text] = true
+			t.line("    fix: %s", c.Fix.Text)
+		}
 	}
 }
 

@@ -1,0 +1,121 @@
+package explain
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"tcdbg/tracer/breaks"
+)
+
+// This file groups the recompiles of a frame by cause: a frame whose sizes
+// changed once and whose list grows with every call has two causes, and the
+// second one is what drives it into the limit.
+
+// RecompileCause is why a frame was compiled again, once or many times.
+type RecompileCause struct {
+	Recompiles []*Recompile
+	Fix        Fix
+	Seconds    float64
+	Limit      bool // the last of them hit the limit: the frame runs eager from there
+}
+
+func (c *RecompileCause) key() causeKey { return keyOf(c.Lead()) }
+
+// add joins the cause of another frame of the same function.
+func (c *RecompileCause) add(o *RecompileCause) {
+	c.Recompiles = append(c.Recompiles, o.Recompiles...)
+	c.Seconds += o.Seconds
+	c.Limit = c.Limit || o.Limit
+	if c.Fix.Text == "" {
+		c.Fix = o.Fix
+	}
+}
+
+// Lead is the guard that failed first.
+func (c *RecompileCause) Lead() *GuardFailure { return &c.Recompiles[0].Failures[0] }
+
+// causeKey is what two recompiles of one frame share when they have one cause:
+// the elements calls[0] and calls[1] are one.
+type causeKey struct {
+	kind, source string
+	dim          int
+}
+
+func keyOf(g *GuardFailure) causeKey {
+	return causeKey{g.Kind, withoutIndices(g.Source), g.Dim}
+}
+
+// Causes groups the frame's recompiles by the guard that failed, in order of
+// their first appearance; recompiles without a recorded reason are left out.
+func (fr *Frame) Causes() []*RecompileCause {
+	var out []*RecompileCause
+	seen := map[causeKey]*RecompileCause{}
+	for _, comp := range fr.Compiles {
+		rc := comp.Recompile
+		if rc == nil || len(rc.Failures) == 0 {
+			continue
+		}
+		key := keyOf(&rc.Failures[0])
+		c := seen[key]
+		if c == nil {
+			c = &RecompileCause{}
+			seen[key] = c
+			out = append(out, c)
+		}
+		c.Recompiles = append(c.Recompiles, rc)
+		c.Seconds += comp.Seconds
+		c.Limit = c.Limit || comp.Status == Limit
+		if c.Fix.Text == "" {
+			c.Fix = rc.Fix
+		}
+	}
+	for _, c := range out {
+		if f, ok := growth(c); ok {
+			c.Fix = f
+		}
+	}
+	return out
+}
+
+// withoutIndices replaces the numbers between brackets, which count elements.
+func withoutIndices(source string) string {
+	var b strings.Builder
+	for {
+		i := strings.IndexByte(source, '[')
+		if i < 0 {
+			b.WriteString(source)
+			return b.String()
+		}
+		b.WriteString(source[:i+1])
+		source = strings.TrimLeft(source[i+1:], "0123456789")
+	}
+}
+
+// growth advises on a length or a number that goes up by one with every
+// recompile: the compiled function (or its caller) counts calls.
+func growth(c *RecompileCause) (Fix, bool) {
+	if len(c.Recompiles) < 3 {
+		return Fix{}, false
+	}
+	g := c.Lead()
+	name := argumentName(c.Recompiles[0], g)
+	if name == "" {
+		return Fix{}, false
+	}
+	last := 0
+	for i, rc := range c.Recompiles {
+		n, err := strconv.Atoi(rc.Failures[0].Expected)
+		if err != nil || (i > 0 && n != last+1) {
+			return Fix{}, false
+		}
+		last = n
+	}
+	switch g.Kind {
+	case breaks.LengthChanged:
+		return Fix{Text: fmt.Sprintf("%s grows with every call: append to it outside of the compiled function", name)}, true
+	case breaks.ValueChanged, breaks.GlobalChanged, breaks.AttributeChanged, breaks.ClosureChanged:
+		return Fix{Text: fmt.Sprintf("%s counts up with every call: keep the counter outside of the compiled function, or make it a tensor", name)}, true
+	}
+	return Fix{}, false
+}

@@ -1,0 +1,74 @@
+package explain
+
+import (
+	"strconv"
+	"strings"
+	"testing"
+
+	"tcdbg/tracer/breaks"
+)
+
+// recompiled is a frame with one recompile per failure.
+func recompiled(name string, failures ...GuardFailure) *Frame {
+	fr := &Frame{Name: name}
+	fr.Compiles = append(fr.Compiles, &Compile{Frame: fr})
+	for _, g := range failures {
+		c := &Compile{Frame: fr, Seconds: 1}
+		c.Recompile = &Recompile{Compile: c, Failures: []GuardFailure{g}}
+		c.Recompile.Fix = fixRecompile(c.Recompile, "PyTorch")
+		fr.Compiles = append(fr.Compiles, c)
+	}
+	return fr
+}
+
+func length(source string, n int) GuardFailure {
+	return GuardFailure{Source: source, Kind: breaks.LengthChanged, Dim: -1, Expected: strconv.Itoa(n)}
+}
+
+// TestCauses: a frame with a changed size and a growing list has two causes;
+// the one that hit the limit comes first and says what grows.
+func TestCauses(t *testing.T) {
+	size := GuardFailure{Source: "L['x']", Kind: breaks.SizeChanged, Dim: 0, Expected: "8", Actual: "9"}
+	fr := recompiled("f", size, length("G['calls']", 1), length("G['calls']", 2), length("G['calls']", 3))
+	fr.Compiles[4].Status = Limit
+	causes := fr.Causes()
+	if len(causes) != 2 || len(causes[1].Recompiles) != 3 {
+		t.Fatalf("%d causes, want a size and a length with three recompiles", len(causes))
+	}
+	r := &Report{Frames: []*Frame{fr}}
+	advise(r)
+	if len(r.Advice) != 2 || !strings.HasPrefix(r.Advice[0].Fix.Text, "calls grows with every call") {
+		t.Fatalf("first advice %+v", r.Advice)
+	}
+	if !strings.Contains(r.Advice[0].Cost, "limit reached") {
+		t.Errorf("cost %q does not tell of the limit", r.Advice[0].Cost)
+	}
+	if want := "size 0 of x changes (8 -> 9): call torch._dynamo.mark_dynamic(x, 0) before the first call"; r.Advice[1].Fix.Text != want {
+		t.Errorf("second fix %q, want %q", r.Advice[1].Fix.Text, want)
+	}
+}
+
+// TestCausesOfElements: the elements of one list are one cause, a list whose
+// length goes up and down does not grow.
+func TestCausesOfElements(t *testing.T) {
+	value := func(i int) GuardFailure {
+		return GuardFailure{Source: "G['k'][" + strconv.Itoa(i) + "]", Kind: breaks.ValueChanged, Dim: -1, Expected: "7"}
+	}
+	if n := len(recompiled("f", value(0), value(1), value(12)).Causes()); n != 1 {
+		t.Errorf("%d causes, want 1", n)
+	}
+	c := recompiled("f", length("G['k']", 1), length("G['k']", 3), length("G['k']", 2)).Causes()
+	if strings.Contains(c[0].Fix.Text, "grows") {
+		t.Errorf("advice %q on a list that shrinks too", c[0].Fix.Text)
+	}
+}
+
+// TestCausesOfRanks: one function on two ranks is one advice.
+func TestCausesOfRanks(t *testing.T) {
+	size := GuardFailure{Source: "L['x']", Kind: breaks.SizeChanged, Dim: 0, Expected: "8", Actual: "9"}
+	r := &Report{Frames: []*Frame{recompiled("f", size), recompiled("f", size), recompiled("g", size)}}
+	advise(r)
+	if len(r.Advice) != 2 || !strings.HasPrefix(r.Advice[0].Cost, "2 recompiles") {
+		t.Fatalf("advice %+v", r.Advice)
+	}
+}
