@@ -158,10 +158,11 @@ func (f *Fold) tcdbgMiss(r *logs.Record) {
 		fail.Entry = entryName(c.ID.Frame, g.Entry)
 		fail.Source, fail.Text = f.intern(g.Guard.Source), f.intern(g.Message)
 		fail.Pos, fail.Argument = f.pos(g.Guard.Pos), f.intern(g.Argument)
-		if g.Guard.Expected != "" {
+		// The message of a size names the size, the guard the whole tensor.
+		if fail.Expected == "" {
 			fail.Expected = f.intern(g.Guard.Expected)
 		}
-		if g.Actual != "" {
+		if fail.Actual == "" {
 			fail.Actual = f.intern(g.Actual)
 		}
 		if g.Dim >= 0 {

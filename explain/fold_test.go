@@ -68,7 +68,7 @@ func engineRun(w *logs.Writer) {
 	done(1, 0, 0.25, 1)
 	w.Emit(logs.Text(id(0, 1), "recompile_reasons", `["0/0: tensor 'L['a']' size mismatch at index 0. expected 8, actual 9"]`))
 	w.Emit(logs.Artifact(id(0, 1), logs.GuardMiss{Call: 3, Failures: []logs.GuardFailure{{
-		Entry: 0, Guard: logs.Guard{Source: "L['a']", Kind: "TENSOR_MATCH", Expected: "8", Pos: pos}, Actual: "9",
+		Entry: 0, Guard: logs.Guard{Source: "L['a']", Kind: "TENSOR_MATCH", Expected: "float32[8]", Pos: pos}, Actual: "float32[9]",
 		Message: "tensor 'L['a']' size mismatch at index 0. expected 8, actual 9", Argument: "x", Dim: 0,
 	}}}))
 	frame(0, 1, "bar", -1)
