@@ -147,14 +147,19 @@ func piecewiseRows() []*Op {
 		activation(Relu6, "relu6", selfArg, notBoolCPU, nil, func(b B, c *Call, x Value) Value {
 			return b.Emit(Hardtanh, x, 0, 6)
 		}),
-		activation(Hardtanh, "hardtanh", "(Tensor input, Scalar min_val=-1.0, Scalar max_val=1.0"+inplaceArg, notBoolCPU,
+		checked(activation(Hardtanh, "hardtanh", "(Tensor input, Scalar min_val=-1.0, Scalar max_val=1.0"+inplaceArg, notBoolCPU,
 			func(b B, c *BackwardCall, g Value) Value {
 				x := c.Value(0)
 				return b.mask(g, b.and(b.gt(x, c.Args[1]), b.lt(x, c.Args[2])))
 			}, func(b B, c *Call, x Value) Value {
 				d := x.TensorMeta().DType
 				return b.Emit(Clamp, x, scalarOf(d, c.Float(1)), scalarOf(d, c.Float(2)))
-			}),
+			}), func(c *Call) error {
+			if c.Float(1) > c.Float(2) {
+				return &Error{Kind: "ValueError", Msg: "min_val cannot be greater than max_val"}
+			}
+			return nil
+		}),
 		activation(Elu, "elu", "(Tensor input, Scalar alpha=1.0"+inplaceArg, floatsOnly, eluBack(1, func(c *Call) float64 { return c.Float(1) }, func(*Call) float64 { return 1 }), func(b B, c *Call, x Value) Value {
 			return b.where(b.gt(x, 0), x, b.mul(b.Emit(Expm1, x), c.Args[1]))
 		}),
@@ -181,13 +186,19 @@ func piecewiseRows() []*Op {
 		}, func(b B, c *Call, x Value) Value {
 			return b.div(b.Emit(Clamp, b.add(x, 3), 0.0, 6.0), 6.0)
 		}),
-		activation(Softshrink, "softshrink", "(Tensor input, Scalar lambd=0.5) -> Tensor", floatsOnly,
+		checked(activation(Softshrink, "softshrink", "(Tensor input, Scalar lambd=0.5) -> Tensor", floatsOnly,
 			func(b B, c *BackwardCall, g Value) Value {
 				return b.mask(g, b.not(b.and(b.ge(c.Value(0), -c.Float(1)), b.le(c.Value(0), c.Args[1]))))
 			}, func(b B, c *Call, x Value) Value {
 				l := c.Float(1)
 				return b.where(b.gt(x, l), b.sub(x, l), b.where(b.lt(x, -l), b.add(x, l), b.mul(x, 0.0)))
-			}),
+			}), func(c *Call) error {
+			if l := c.Float(1); !(l >= 0) {
+				d := c.Tensor(0).DType
+				return Errorf("lambda must be in range [0, %s] for input dtype %s, but found %v", greatestText(d), d.ScalarType(), l)
+			}
+			return nil
+		}),
 		activation(Hardshrink, "hardshrink", "(Tensor input, Scalar lambd=0.5) -> Tensor", floatsOnly,
 			func(b B, c *BackwardCall, g Value) Value {
 				return b.mask(g, b.not(b.and(b.ge(c.Value(0), -c.Float(1)), b.le(c.Value(0), c.Args[1]))))
@@ -200,6 +211,31 @@ func piecewiseRows() []*Op {
 				return b.where(b.le(x, c.Args[1]), scalarLike(x, c.Float(2)), x)
 			}),
 	}
+}
+
+// checked lets a row refuse arguments before its own rule does.
+func checked(row *Op, check func(c *Call) error) *Op {
+	rule := row.Meta
+	row.Meta = func(c *Call) ([]Result, error) {
+		if err := check(c); err != nil {
+			return nil, err
+		}
+		return rule(c)
+	}
+	return row
+}
+
+// greatestText is the greatest number of a floating type with six digits.
+func greatestText(d DType) string {
+	switch d {
+	case Float16:
+		return "65504"
+	case BFloat16:
+		return "3.38953e+38"
+	case Float64:
+		return "1.79769e+308"
+	}
+	return "3.40282e+38"
 }
 
 const (
@@ -224,10 +260,10 @@ func clampRows() []*Op {
 			Backward: unaryBackCall(func(b B, c *BackwardCall, g Value) Value {
 				x := c.Value(0)
 				if !c.IsNone(1) {
-					g = b.mask(g, b.ge(x, c.Args[1]))
+					g = b.mask(g, b.gt(x, c.Args[1]))
 				}
 				if !c.IsNone(2) {
-					g = b.mask(g, b.le(x, c.Args[2]))
+					g = b.mask(g, b.lt(x, c.Args[2]))
 				}
 				return g
 			}),
@@ -260,32 +296,49 @@ func clampMeta(c *Call) ([]Result, error) {
 	return pointwiseResult(c.Op, notBoolCPU, []*TensorMeta{m}, ResultType(c.Args...))
 }
 
+// clampTensorBack: with one bound a clamp is a maximum or minimum. With two, a
+// value on a bound shares its gradient with that bound, unless both bounds are
+// there, when it keeps it; crossed bounds leave everything to the upper one.
 func clampTensorBack(b B, c *BackwardCall, g Value, i int) Value {
 	x, lo, hi := c.Value(0), c.Value(1), c.Value(2)
 	switch {
-	case i == 0:
-		if lo != nil {
-			g = b.mask(g, b.ge(x, lo))
-		}
-		if hi != nil {
-			g = b.mask(g, b.le(x, hi))
-		}
-		return g
-	case i == 1 && hi == nil:
-		return b.mask(g, b.lt(x, lo))
-	case i == 1:
-		return b.mask(g, b.and(b.lt(x, lo), b.lt(lo, hi)))
+	case hi == nil:
+		return extremumShare(b, g, []Value{x, lo}, i, B.lt)
 	case lo == nil:
-		return b.mask(g, b.gt(x, hi))
+		return extremumShare(b, g, []Value{x, nil, hi}, i, B.gt)
 	}
-	return b.mask(g, b.or(b.gt(x, hi), b.ge(lo, hi)))
+	half := b.mul(g, 0.5)
+	switch i {
+	case 0:
+		out := b.or(b.or(b.lt(x, lo), b.gt(x, hi)), b.gt(lo, hi))
+		edge := b.and(b.or(b.eq(x, lo), b.eq(x, hi)), b.lt(lo, hi))
+		return b.where(out, scalarLike(g, 0), b.where(edge, half, g))
+	case 1:
+		share := b.where(b.lt(x, lo), g, b.where(b.and(b.eq(x, lo), b.lt(lo, hi)), half, scalarLike(g, 0)))
+		return b.mask(share, b.le(lo, hi))
+	}
+	share := b.where(b.gt(x, hi), g, b.where(b.and(b.eq(x, hi), b.lt(lo, hi)), half, scalarLike(g, 0)))
+	return b.where(b.gt(lo, hi), g, share)
+}
+
+// extremumShare is the gradient of operand i of a maximum (less is B.lt) or
+// minimum (B.gt) of the operands that are not nil: equal ones share it.
+func extremumShare(b B, g Value, operands []Value, i int, less func(b B, x, y Arg) Value) Value {
+	x, other := operands[i], Value(nil)
+	for j, v := range operands {
+		if j != i && v != nil {
+			other = v
+		}
+	}
+	half := b.where(b.eq(x, other), b.mul(g, 0.5), g)
+	return b.where(less(b, x, other), scalarLike(g, 0), half)
 }
 
 // clampSide is clamp with one bound, a number or a tensor.
 func clampSide(id ID, name, arg string, extremum ID, side int) *Op {
-	outside := B.lt
+	outside, inside := B.lt, B.gt
 	if side == 1 {
-		outside = B.gt
+		outside, inside = B.gt, B.lt
 	}
 	return &Op{
 		ID: id, Name: name, Schema: "(Tensor self, Operand " + arg + ") -> Tensor", Tags: TagPointwise, Meta: pointwise(keepType),
@@ -302,11 +355,10 @@ func clampSide(id ID, name, arg string, extremum ID, side int) *Op {
 			return b.Emit(Clamp, c.Value(0), nil, c.Args[1])
 		}),
 		Backward: pointwiseBack(func(b B, c *BackwardCall, g Value, i int) Value {
-			out := outside(b, c.Value(0), c.Args[1])
-			if i == 0 {
-				return b.mask(g, b.not(out))
+			if c.Value(1) == nil {
+				return b.mask(g, inside(b, c.Value(0), c.Args[1]))
 			}
-			return b.mask(g, out)
+			return extremumShare(b, g, []Value{c.Value(0), c.Value(1)}, i, outside)
 		}),
 	}
 }

@@ -151,6 +151,9 @@ func advancedRows() []*Op {
 				if idx.DType != Int64 && idx.DType != Int32 {
 					return nil, Errorf("Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got torch.%sTensor instead (while checking arguments for embedding)", idx.DType.ScalarType())
 				}
+				if len(w.Shape) == 0 {
+					return nil, IndexErrorf("Dimension specified as 0 but tensor has no dimensions")
+				}
 				if len(w.Shape) != 2 {
 					return nil, Errorf("'weight' must be 2-D")
 				}
@@ -234,7 +237,7 @@ func maskRows() []*Op {
 					return nil, Errorf("masked_fill only supports a 0-dimensional value tensor, but got tensor with %d dimension(s).", len(v.Shape))
 				}
 				d := ResultType(c.Args[0], c.Args[2])
-				if d != m.DType && !CanCast(d, m.DType) {
+				if d != m.DType && !CanCast(d, m.DType) && m.DType != Bool {
 					return nil, Errorf("value cannot be converted to type %s without overflow", cppName(m.DType))
 				}
 				return pointwiseResult(c.Op, keepType, []*TensorMeta{m, mask}, m.DType)
@@ -243,8 +246,8 @@ func maskRows() []*Op {
 				var v Arg
 				if x := c.Value(2); x != nil {
 					v = b.cast(x, c.Tensor(0).DType)
-				} else {
-					v = scalarOf(c.Tensor(0).DType, c.Float(2))
+				} else if v = scalarOf(c.Tensor(0).DType, c.Float(2)); c.Tensor(0).DType == Bool {
+					v = c.Float(2) != 0
 				}
 				return b.where(c.Value(1), v, c.Value(0))
 			}),

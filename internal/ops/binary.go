@@ -247,8 +247,8 @@ func mathPairRows() []*Op {
 			},
 			func(b B, g Value, x, y Arg, out Value) Value { return b.zeros(g.TensorMeta()) }), nil),
 		binaryRow(Logaddexp, "logaddexp", floatType, pairBack(
-			func(b B, g Value, x, y Arg, out Value) Value { return b.mul(g, b.exp(b.sub(x, out))) },
-			func(b B, g Value, x, y Arg, out Value) Value { return b.mul(g, b.exp(b.sub(y, out))) }),
+			func(b B, g Value, x, y Arg, _ Value) Value { return b.div(g, b.add(b.exp(b.sub(y, x)), 1)) },
+			func(b B, g Value, x, y Arg, _ Value) Value { return b.div(g, b.add(b.exp(b.sub(x, y)), 1)) }),
 			func(b B, x, y Arg) Value {
 				m := b.Emit(Maximum, x, y)
 				r := b.add(m, b.Emit(Log1p, b.exp(b.neg(b.Emit(Abs, b.sub(x, y))))))

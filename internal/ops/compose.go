@@ -53,7 +53,13 @@ func stackRows() []*Op {
 			if n < low {
 				refuse(Errorf("torch.%s requires a tensor with at least %d dimension, but got a tensor with %d dimensions!", name, low, n))
 			}
-			return b.EmitN(TensorSplit, c.Value(0), c.Args[1], dim(n))
+			d := dim(n)
+			if list := c.Nums(1); len(list) == 1 {
+				if size := sym.Force(c.Tensor(0).Shape[d]); list[0] == 0 || size%int64(list[0]) != 0 {
+					refuse(Errorf("torch.%s attempted to split along dimension %d, but the size of the dimension %d is not divisible by the split_size %d!", name, d, size, list[0]))
+				}
+			}
+			return b.EmitN(TensorSplit, c.Value(0), c.Args[1], d)
 		})
 	}
 	return []*Op{
@@ -141,24 +147,27 @@ func tensorSplit(b B, c *Call) []Value {
 
 func productRows() []*Op {
 	mixed := func(b B, c *Call, prod Value, self, beta, alpha int) Value {
-		p := b.scaled(prod, c.Args[alpha])
+		d := prod.TensorMeta().DType
+		p := b.scaled(prod, numberAs(d, c.Args[alpha]))
 		x := c.Value(self)
-		if c.Float(beta) == 0 { // NaN in self must not show, its gradient is zero
+		if NumberOf(numberAs(d, c.Args[beta])) == 0 { // NaN in self must not show, its gradient is zero
 			return b.add(b.where(b.full(nil, 0, NewMeta(Bool, CPU, nil)), x, scalarLike(x, 0)), p)
 		}
-		return b.add(b.scaled(x, c.Args[beta]), p)
+		return b.add(b.scaled(x, numberAs(d, c.Args[beta])), p)
 	}
 	const tail = ", *, Scalar beta=1, Scalar alpha=1) -> Tensor"
 	return []*Op{
 		composite(Addbmm, "addbmm", "(Tensor self, Tensor batch1, Tensor batch2"+tail, 0, func(b B, c *Call) Value {
+			d := c.Tensor(1).DType
+			if n, known := c.Tensor(1).Shape[0].IsConst(); OpMath(d) != d && known && n > 0 {
+				return b.addedInTurn(c, int(n))
+			}
 			return mixed(b, c, b.sum(b.Emit(Bmm, c.Value(1), c.Value(2)), false, 0), 0, 3, 4)
 		}),
 		composite(Addmv, "addmv", "(Tensor self, Tensor mat, Tensor vec"+tail, 0, func(b B, c *Call) Value {
 			return mixed(b, c, b.Emit(Mv, c.Value(1), c.Value(2)), 0, 3, 4)
 		}),
-		composite(Addr, "addr", "(Tensor self, Tensor vec1, Tensor vec2"+tail, 0, func(b B, c *Call) Value {
-			return mixed(b, c, b.Emit(Outer, c.Value(1), c.Value(2)), 0, 3, 4)
-		}),
+		addrRow("(Tensor self, Tensor vec1, Tensor vec2"+tail, mixed),
 		composite(Inner, "inner", "(Tensor self, Tensor other) -> Tensor", 0, func(b B, c *Call) Value {
 			m, n := c.Tensor(0), c.Tensor(1)
 			if len(m.Shape) == 0 || len(n.Shape) == 0 {
@@ -208,23 +217,16 @@ func productRows() []*Op {
 		}),
 		composite(Renorm, "renorm", "(Tensor self, Scalar p, int dim, Scalar maxnorm) -> Tensor", 0, func(b B, c *Call) Value {
 			m := c.Tensor(0)
+			if len(m.Shape) < 2 {
+				refuse(Errorf("renorm: input needs at least 2 dimensions, got %d dimensions", len(m.Shape)))
+			}
 			d := dimOf(c, 2)
 			dims := without(seq(0, len(m.Shape)), d)
 			n := b.Emit(Norm, b.cast(c.Value(0), OpMath(m.DType)), c.Args[1], dims, true)
 			factor := b.where(b.gt(n, c.Args[3]), b.div(c.Args[3], b.add(n, 1e-7)), 1.0)
 			return b.mul(c.Value(0), b.cast(factor, m.DType))
 		}),
-		composite(Cov, "cov", "(Tensor self, *, int correction=1, Tensor? fweights=None, Tensor? aweights=None) -> Tensor", 0, func(b B, c *Call) Value {
-			if !c.IsNone(2) || !c.IsNone(3) {
-				refuse(Errorf("cov(): weights are not supported"))
-			}
-			x := b.atLeast(c.Value(0), 2)
-			n := x.TensorMeta().Shape[1]
-			d := b.sub(x, b.mean(x, true, 1))
-			norm := sym.Sub(n, c.Int(1))
-			out := b.div(b.mm(d, b.t(d)), norm)
-			return b.Emit(Squeeze, out)
-		}),
+		composite(Cov, "cov", "(Tensor self, *, int correction=1, Tensor? fweights=None, Tensor? aweights=None) -> Tensor", 0, covariance),
 		composite(Corrcoef, "corrcoef", selfOnly, 0, func(b B, c *Call) Value {
 			v := b.Emit(Cov, c.Value(0))
 			if len(v.TensorMeta().Shape) == 0 {
@@ -235,6 +237,47 @@ func productRows() []*Op {
 			return b.Emit(Clamp, r, -1.0, 1.0)
 		}),
 	}
+}
+
+// addrRow is beta*self + alpha*(vec1 outer vec2); bools are joined by and and or.
+func addrRow(schema string, mixed func(b B, c *Call, prod Value, self, beta, alpha int) Value) *Op {
+	row := composite(Addr, "addr", schema, 0, func(b B, c *Call) Value {
+		d := ResultType(c.Args[0], c.Args[1], c.Args[2])
+		if d == Bool {
+			p := b.mul(b.Emit(Outer, c.Value(1), c.Value(2)), c.Float(4) != 0)
+			return b.or(b.mul(c.Value(0), c.Float(3) != 0), p)
+		}
+		x := b.scaled(c.Value(1), roundedTo(d, c.Args[4])) // each step rounds, the numbers too
+		return mixed(b, &Call{c.Op, []Arg{c.Args[0], c.Args[1], c.Args[2], roundedTo(d, c.Args[3]), symOne}}, b.Emit(Outer, x, c.Value(2)), 0, 3, 4)
+	})
+	row.Backward = backOf(func(b B, c *BackwardCall) []Value {
+		out := []Value{nil, nil, nil}
+		g := c.Grads[0]
+		if g == nil {
+			return out
+		}
+		if c.Needs[0] {
+			out[0] = b.back(b.scaled(g, c.Args[3]), c.Tensor(0))
+		}
+		if c.Needs[1] {
+			out[1] = b.scaled(b.Emit(Mv, g, c.Value(2)), c.Args[4])
+		}
+		if c.Needs[2] {
+			out[2] = b.scaled(b.Emit(Mv, b.t(g), c.Value(1)), c.Args[4])
+		}
+		return out
+	})
+	return row
+}
+
+// addedInTurn is addbmm of half precision, which rounds after each product.
+func (b B) addedInTurn(c *Call, n int) Value {
+	out, beta := c.Value(0), c.Args[3]
+	for i := range n {
+		x, y := b.sel(c.Value(1), 0, sym.C(i)), b.sel(c.Value(2), 0, sym.C(i))
+		out, beta = b.Emit(Addmm, out, x, y, beta, c.Args[4]), symOne
+	}
+	return out
 }
 
 func kron(b B, c *Call) Value {
@@ -285,6 +328,9 @@ func sequenceRows() []*Op {
 				refuse(Errorf("diff expects input to be at least one-dimensional"))
 			}
 			d := dimOf(c, 2)
+			if sym.Is(c.Int(1), 0) { // what stands before and behind does not count then
+				return b.Emit(Clone, c.Value(0))
+			}
 			var parts []Value
 			for _, v := range []Value{c.Value(3), c.Value(0), c.Value(4)} {
 				if v != nil {

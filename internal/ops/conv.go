@@ -105,6 +105,9 @@ func convolutionMeta(c *Call) ([]Result, error) {
 	if x.DType != w.DType {
 		return nil, Errorf("Input type (%s) and weight type (%s) should be the same", typeText(x.DType), typeText(w.DType))
 	}
+	if bias != nil && bias.DType != x.DType {
+		return nil, Errorf("Input type (%s) and bias type (%s) should be the same", typeText(x.DType), typeText(bias.DType))
+	}
 	if sym.Le(groups, symZero) {
 		return nil, Errorf("non-positive groups is not supported")
 	}

@@ -449,6 +449,9 @@ const (
 	TripletMarginLoss
 	Bilinear
 
+	// further indexing
+	ScatterBy
+
 	numFunctional
 )
 

@@ -34,11 +34,11 @@ func gatherRows() []*Op {
 				if err := checkIndexType("gather", idx); err != nil {
 					return nil, err
 				}
-				if max(len(m.Shape), 1) != max(len(idx.Shape), 1) {
+				if max(len(m.Shape), 1) != max(len(idx.Shape), 1) && !sym.Is(numel(idx.Shape), 0) {
 					return nil, Errorf("Index tensor must have the same number of dimensions as input tensor")
 				}
 				for i := range idx.Shape {
-					if i != d && i < len(m.Shape) && sym.Gt(idx.Shape[i], m.Shape[i]) {
+					if i != d && i < len(m.Shape) && !sym.Is(numel(idx.Shape), 0) && sym.Gt(idx.Shape[i], m.Shape[i]) {
 						return nil, Errorf("Size does not match at dimension %d expected index %s to be no larger than self %s apart from dimension %d", i, ShapeText(idx.Shape), ShapeText(m.Shape), d)
 					}
 				}
@@ -182,6 +182,9 @@ func scatterRows() []*Op {
 				if len(c.Tensor(2).Shape) > 1 {
 					return IndexErrorf("index_add_(): Index is supposed to be a vector, but got dim: %d with type: %s and size: %s", len(c.Tensor(2).Shape), c.Tensor(2).DType.ScalarType(), ShapeText(c.Tensor(2).Shape))
 				}
+				if err := checkSource(c, "source"); err != nil {
+					return err
+				}
 				return checkIndexType("index_add_", c.Tensor(2))
 			}),
 			Backward: backOf(func(b B, c *BackwardCall) []Value {
@@ -199,6 +202,7 @@ func scatterRows() []*Op {
 				return out
 			}),
 		},
+		composite(ScatterBy, "scatter.reduce", "(Tensor self, int dim, Tensor index, Operand src, *, str reduce) -> Tensor", TagInternal, scatterBy),
 		placeRow(SliceScatter, "slice_scatter", "(Tensor self, Tensor src, int dim=0, int? start=None, int? end=None, int step=1) -> Tensor", func(b B, c *Call, x Value) Value {
 			return b.Emit(Slice, x, c.Args[2], c.Args[3], c.Args[4], c.Args[5])
 		}),
@@ -206,6 +210,46 @@ func scatterRows() []*Op {
 			return b.Emit(Select, x, c.Args[2], c.Args[3])
 		}),
 	}
+}
+
+// checkSource checks that (self, dim, index, source) fit together.
+func checkSource(c *Call, name string) error {
+	m, idx, src := c.Tensor(0), c.Tensor(2), c.Tensor(3)
+	d, err := WrapDim(c.Int(1), len(m.Shape))
+	if err != nil {
+		return err
+	}
+	mismatch := Errorf("%s tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape = %s %s.shape = %s", name, ShapeText(m.Shape), name, ShapeText(src.Shape))
+	if max(len(src.Shape), 1) != max(len(m.Shape), 1) {
+		return mismatch
+	}
+	for i := range src.Shape {
+		if i != d && i < len(m.Shape) && sym.Ne(src.Shape[i], m.Shape[i]) {
+			return mismatch
+		}
+	}
+	n := symOne
+	if len(src.Shape) > 0 {
+		n = src.Shape[d]
+	}
+	if sym.Ne(n, numel(idx.Shape)) {
+		return Errorf("Number of indices (%s) should be equal to %s.size(dim): (%s)", numel(idx.Shape), name, n)
+	}
+	return nil
+}
+
+// scatterBy is scatter that adds or multiplies.
+func scatterBy(b B, c *Call) Value {
+	how, known := map[string]string{"add": "sum", "multiply": "prod"}[c.Str(4)]
+	if !known {
+		refuse(Errorf("reduce argument must be either add or multiply."))
+	}
+	src := c.Value(3)
+	if src == nil {
+		m := c.Tensor(0)
+		src = b.full(c.Tensor(2).Shape, numberAs(m.DType, c.Args[3]), m)
+	}
+	return b.Emit(ScatterReduce, c.Value(0), c.Args[1], c.Value(2), src, how, true)
 }
 
 // placeRow is a copy of argument 0 with a part, seen through view, replaced by

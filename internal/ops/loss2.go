@@ -1,8 +1,22 @@
 package ops
 
-import "math"
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+)
 
 // This file holds the rarer losses and activations of nn.functional.
+
+// floatText is a number as Python prints it.
+func floatText(f float64) string {
+	s := strconv.FormatFloat(f, 'g', -1, 64)
+	if !strings.ContainsAny(s, ".einf") {
+		s += ".0"
+	}
+	return s
+}
 
 func furtherLossRows() []*Op {
 	const lossTail = ", bool? size_average=None, bool? reduce=None, str reduction='mean') -> Tensor"
@@ -86,6 +100,9 @@ func furtherLossRows() []*Op {
 			return reduction(b, l, c.Str(5))
 		}),
 		loss(TripletMarginLoss, "triplet_margin_loss", "(Tensor anchor, Tensor positive, Tensor negative, float margin=1.0, Scalar p=2, float eps=1e-06, bool swap=False"+lossTail, func(b B, c *Call) Value {
+			if c.Float(3) <= 0 {
+				refuse(&Error{Kind: "ValueError", Msg: fmt.Sprintf("margin must be greater than 0, got %s", floatText(c.Float(3)))})
+			}
 			dist := func(x, y Value) Value { return b.Emit(PairwiseDistance, x, y, c.Args[4], c.Args[5]) }
 			pos, neg := dist(c.Value(0), c.Value(1)), dist(c.Value(0), c.Value(2))
 			if c.Bool(6) {

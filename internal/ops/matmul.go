@@ -201,11 +201,13 @@ func addRow(id ID, name, schema string, mul ID, mulMeta func(*Call) ([]Result, e
 			return res, nil
 		},
 		Decompose: decompF(func(b B, c *Call) Value {
-			p := b.scaled(b.Emit(mul, c.Args[1], c.Args[2]), c.Args[4])
-			if c.Float(3) == 0 {
+			d := c.Tensor(1).DType
+			alpha, beta := numberAs(d, c.Args[4]), numberAs(d, c.Args[3])
+			p := b.scaled(b.Emit(mul, c.Args[1], c.Args[2]), alpha)
+			if NumberOf(beta) == 0 {
 				return p
 			}
-			return b.add(b.scaled(c.Value(0), c.Args[3]), p)
+			return b.add(b.scaled(c.Value(0), beta), p)
 		}),
 		Backward: backOf(func(b B, c *BackwardCall) []Value {
 			out := []Value{nil, nil, nil}

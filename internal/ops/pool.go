@@ -2,6 +2,7 @@ package ops
 
 import (
 	"fmt"
+	"math"
 
 	"tcdbg/internal/sym"
 )
@@ -174,17 +175,32 @@ func avgPoolRow(n int) *Op {
 	}
 }
 
-// adaptiveShape replaces the last n sizes; None keeps one.
+// NoSize stands for None in a list of sizes: the size stays as it is.
+const NoSize = math.MinInt32
+
+// adaptiveShape replaces the last n sizes; NoSize keeps one.
 func adaptiveShape(c *Call, n int) ([]sym.Int, error) {
 	m := c.Tensor(0)
 	if r := len(m.Shape); r != n+1 && r != n+2 {
 		return nil, Errorf("%s(): Expected %dD or %dD tensor, but got %s", c.Op.Name, n+1, n+2, ShapeText(m.Shape))
 	}
+	if got := len(c.Ints(1)); got != n {
+		return nil, Errorf("%s: output_size must be %d, got %d sizes", c.Op.Name, n, got)
+	}
 	shape := cloneInts(m.Shape)
 	for i, s := range c.Ints(1) {
-		if v, ok := s.IsConst(); !ok || v >= 0 {
-			shape[len(shape)-n+i] = s
+		v, known := s.IsConst()
+		switch {
+		case known && v == NoSize:
+			continue
+		case known && v < 0:
+			sizes := c.Ints(1)
+			if n == 1 {
+				sizes = []sym.Int{symOne, s}
+			}
+			return nil, Errorf("adaptive pooling of %dd: elements of output_size must be greater than or equal to 0 but received %s", max(n, 2), ShapeText(sizes))
 		}
+		shape[len(shape)-n+i] = s
 	}
 	return shape, nil
 }

@@ -1,6 +1,10 @@
 package ops
 
-import "tcdbg/internal/sym"
+import (
+	"math"
+
+	"tcdbg/internal/sym"
+)
 
 // This file is PyTorch's type promotion.
 
@@ -138,6 +142,33 @@ func FloatType(d DType) DType {
 		return d
 	}
 	return Float32
+}
+
+// numberAs is a number as an operator on tensors of type d takes it: integers
+// lose its fraction.
+func numberAs(d DType, a Arg) Arg {
+	if f, ok := a.(float64); ok && d.IsInt() {
+		return sym.Const(int64(f))
+	}
+	return a
+}
+
+// roundedTo is numberAs with the precision of d.
+func roundedTo(d DType, a Arg) Arg {
+	f, ok := a.(float64)
+	switch {
+	case !ok:
+		return a
+	case d == BFloat16:
+		bits := math.Float32bits(float32(f))
+		bits += 0x7fff + bits>>16&1
+		return float64(math.Float32frombits(bits &^ 0xffff))
+	case d == Float16: // 11 bits of precision, steps of 2^-24 at the least
+		_, e := math.Frexp(f)
+		step := math.Ldexp(1, max(e-11, -24))
+		return math.RoundToEven(f/step) * step
+	}
+	return numberAs(d, a)
 }
 
 // OpMath is the type in which arithmetic on d is done.

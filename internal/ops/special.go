@@ -112,25 +112,27 @@ func specialPairRows() []*Op {
 				l := b.Emit(log, b.tensorOf(y, g))
 				return b.mul(g, b.where(b.and(b.eq(x, 0.0), b.le(b.tensorOf(y, g), map[ID]float64{Log: 0, Log1p: -1}[log])), scalarLike(l, 0), l))
 			},
-			func(b B, g Value, x, y Arg, _ Value) Value { return b.mul(g, back(b, x, y)) }),
+			func(b B, g Value, x, y Arg, _ Value) Value { return back(b, b.mul(g, x), y) }),
 			nil)
 		row.Schema = twoOperands
 		return row
 	}
+	// fmax and fmin: equal operands share the gradient, a NaN gets none beside a
+	// number.
 	pick := func(id ID, name string, prefer func(b B, x, y Arg) Value) *Op {
 		return binaryRow(id, name, keepType, pointwiseBack(func(b B, c *BackwardCall, g Value, i int) Value {
-			x, y := c.Args[0], c.Args[1]
-			first := b.or(prefer(b, x, y), b.Emit(Isnan, y))
-			if i == 0 {
-				return b.mask(g, first)
+			x, y := c.Value(0), c.Value(1)
+			first := b.or(prefer(b, x, y), b.and(b.ne(y, y), b.eq(x, x)))
+			if i == 1 {
+				first = b.not(first)
 			}
-			return b.mask(g, b.not(first))
+			return b.where(b.eq(x, y), b.mul(g, 0.5), b.mask(g, first))
 		}), nil)
 	}
 	rows := []*Op{
 		xlog(Xlogy, "xlogy", Log, func(b B, x, y Arg) Value { return b.div(x, y) }),
 		xlog(Xlog1py, "special.xlog1py", Log1p, func(b B, x, y Arg) Value { return b.div(x, b.add(y, 1)) }),
-		pick(Fmax, "fmax", B.ge), pick(Fmin, "fmin", B.le),
+		pick(Fmax, "fmax", B.gt), pick(Fmin, "fmin", B.lt),
 		binaryRow(Nextafter, "nextafter", floatType, nil, nil),
 		binaryRow(Heaviside, "heaviside", keepType, nil, func(b B, x, y Arg) Value {
 			d := x.(Value).TensorMeta().DType
@@ -147,8 +149,8 @@ func specialPairRows() []*Op {
 				return b.neg(b.mul(g, b.mul(x, b.Emit(Zeta, b.add(x, 1.0), y))))
 			}), nil),
 		binaryRow(Logaddexp2, "logaddexp2", floatType, pairBack(
-			func(b B, g Value, x, y Arg, out Value) Value { return b.mul(g, b.Emit(Exp2, b.sub(x, out))) },
-			func(b B, g Value, x, y Arg, out Value) Value { return b.mul(g, b.Emit(Exp2, b.sub(y, out))) }), nil),
+			func(b B, g Value, x, y Arg, _ Value) Value { return b.div(g, b.add(b.Emit(Exp2, b.sub(y, x)), 1)) },
+			func(b B, g Value, x, y Arg, _ Value) Value { return b.div(g, b.add(b.Emit(Exp2, b.sub(x, y)), 1)) }), nil),
 		composite(FloatPower, "float_power", "(Operand self, Operand exponent) -> Tensor", TagPointwise, func(b B, c *Call) Value {
 			wide := func(a Arg) Arg {
 				if MetaOf(a) != nil {

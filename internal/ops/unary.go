@@ -148,10 +148,10 @@ func transcendentalRows() []*Op {
 			return b.mul(g, b.Emit(Rsqrt, b.sub(b.sq(x), 1)))
 		}), nil),
 		unaryRow(Atanh, "atanh", floatType, unaryBack(func(b B, g, x, y Value) Value { return b.div(g, b.sub(1, b.sq(x))) }), nil),
-		unaryRow(Tanh, "tanh", floatType, unaryBack(func(b B, g, x, y Value) Value { return b.mul(g, b.sub(1, b.sq(y))) }), nil),
-		unaryRow(Sigmoid, "sigmoid", floatType, unaryBack(func(b B, g, x, y Value) Value {
+		unaryRow(Tanh, "tanh", floatType, wideBack(unaryBack(func(b B, g, x, y Value) Value { return b.mul(g, b.sub(1, b.sq(y))) })), nil),
+		unaryRow(Sigmoid, "sigmoid", floatType, wideBack(unaryBack(func(b B, g, x, y Value) Value {
 			return b.mul(g, b.mul(y, b.sub(1, y)))
-		}), nil),
+		})), nil),
 		logitRow(),
 		unaryRow(Erf, "erf", floatType, unaryBack(func(b B, g, x, y Value) Value {
 			return b.mul(g, b.mul(b.exp(b.neg(b.sq(x))), twoSqrtPi))
@@ -205,7 +205,7 @@ func logitRow() *Op {
 		Decompose: decompF(func(b B, c *Call) Value {
 			x := floated(b, floatType, c.Value(0))
 			if !c.IsNone(1) {
-				x = b.Emit(Clamp, x, c.Args[1], 1-c.Float(1))
+				x = b.where(b.lt(x, c.Args[1]), c.Args[1], b.where(b.gt(x, 1-c.Float(1)), 1-c.Float(1), x))
 			}
 			return b.log(b.div(x, b.sub(1, x)))
 		}),

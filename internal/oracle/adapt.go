@@ -84,7 +84,7 @@ func argument(a any) ops.Arg {
 			case float64:
 				return floatList(list)
 			case nil: // keep this size
-				out = append(out, -1)
+				out = append(out, ops.NoSize)
 			}
 		}
 		return out
@@ -95,7 +95,7 @@ func argument(a any) ops.Arg {
 			_ = n
 			out := make([]int, len(list))
 			for i, v := range list {
-				out[i] = -1
+				out[i] = ops.NoSize
 				if n, ok := v.(int); ok {
 					out[i] = n
 				}

@@ -16,7 +16,7 @@ var adapters = sync.OnceValue(func() map[string]adapter {
 		"min":         extremum("min", "minimum"),
 		"sort":        sortCall,
 		"tri":         triangle,
-		"slice":       subscript,
+		"slice":       sliceCall,
 		"getitem":     subscript,
 		"__getitem__": subscript,
 		"index":       indexCall,
@@ -25,7 +25,17 @@ var adapters = sync.OnceValue(func() map[string]adapter {
 		"unfold":      unfold,
 		"H":           renamed("t"), "T": renamed("t"), "mT": renamed("mT"), "mH": renamed("mT"),
 		"trapz": renamed("trapezoid"), "special.polygamma": polygamma, "linalg.vector_norm": vectorNorm, "norm": vectorNorm,
-		"__radd__": swapped("add"), "__rmul__": swapped("mul"), "__rsub__": swapped("sub"), "__rdiv__": swapped("div"), "__rmod__": swapped("remainder"),
+		"__radd__": swapped("add"), "__rmul__": swapped("mul"), "__rsub__": swapped("sub"), "__rmod__": swapped("remainder"),
+		"__rdiv__": func(r *runner, args []any, kw map[string]any) ([]any, error) {
+			if err := isMethod("__rdiv__", args); err != nil {
+				return nil, err
+			}
+			inv, err := r.op("reciprocal", args[:1], nil)
+			if err != nil {
+				return nil, err
+			}
+			return r.op("mul", []any{inv[0], args[1]}, nil)
+		},
 		"__rand__": swapped("bitwise_and"), "__ror__": swapped("bitwise_or"), "__rxor__": swapped("bitwise_xor"), "__rmatmul__": swapped("matmul"),
 		"double": cast(ops.Float64), "float": cast(ops.Float32), "half": cast(ops.Float16), "bfloat16": cast(ops.BFloat16), "long": cast(ops.Int64), "int": cast(ops.Int32),
 		"short": cast(ops.Int16), "char": cast(ops.Int8), "byte": cast(ops.Uint8), "bool": cast(ops.Bool),
@@ -66,6 +76,13 @@ var adapters = sync.OnceValue(func() map[string]adapter {
 		"allclose":            truth("allclose"), "equal": truth("equal"),
 		"nextafter": withoutGrad("nextafter"),
 		"polygamma": polygamma,
+		"scatter": func(r *runner, args []any, kw map[string]any) ([]any, error) {
+			if _, by := kw["reduce"]; by {
+				return r.op("scatter.reduce", args, kw)
+			}
+			return r.op("scatter", args, kw)
+		},
+		"scaled_dot_product_attention": seeded("scaled_dot_product_attention"),
 		"where": func(r *runner, args []any, kw map[string]any) ([]any, error) {
 			if c, ok := args[1].(*torch.Tensor); ok && r.c.DType != "" && c.DType() == ops.Bool {
 				args[0], args[1] = args[1], args[0]
@@ -76,6 +93,9 @@ var adapters = sync.OnceValue(func() map[string]adapter {
 		"nonzero": func(r *runner, args []any, kw map[string]any) ([]any, error) {
 			tuple, _ := kw["as_tuple"].(bool)
 			delete(kw, "as_tuple")
+			if x, ok := args[0].(*torch.Tensor); ok && tuple && x.Dim() == 0 {
+				args[0] = x.Unsqueeze(0)
+			}
 			out, err := r.op("nonzero", args, kw)
 			if err != nil || !tuple {
 				return out, err
@@ -354,8 +374,29 @@ func withIndices(name string, flag int) adapter {
 // swapped calls a binary operator with its operands exchanged.
 func swapped(name string) adapter {
 	return func(r *runner, args []any, kw map[string]any) ([]any, error) {
+		if err := isMethod(r.c.Op, args); err != nil {
+			return nil, err
+		}
 		return r.op(name, []any{args[1], args[0]}, kw)
 	}
+}
+
+// isMethod refuses a method called on what is no tensor.
+func isMethod(name string, args []any) error {
+	if _, ok := args[0].(*torch.Tensor); !ok {
+		return fmt.Errorf("%s is a method of tensors, not of %T", name, args[0])
+	}
+	return nil
+}
+
+// sliceCall is a subscript, or aten's slice(x, dim, start, end, step).
+func sliceCall(r *runner, args []any, kw map[string]any) ([]any, error) {
+	if len(args) > 1 {
+		if _, dim := args[1].(int); !dim {
+			return subscript(r, args, kw)
+		}
+	}
+	return r.op("slice", args, kw)
 }
 
 // cast is a method that converts: double, long, ...
@@ -463,6 +504,15 @@ func truth(name string) adapter {
 func withoutGrad(name string) adapter {
 	return func(r *runner, args []any, kw map[string]any) ([]any, error) {
 		r.c.Grads = nil
+		return r.op(name, args, kw)
+	}
+}
+
+// seeded sets the generator as PyTorch's database does before functions with
+// dropout.
+func seeded(name string) adapter {
+	return func(r *runner, args []any, kw map[string]any) ([]any, error) {
+		torch.ManualSeed(42)
 		return r.op(name, args, kw)
 	}
 }
