@@ -60,7 +60,7 @@ func (gs *guards) add(g *guard) {
 }
 
 func (tr *trace) guard(kind string, s *source, text, want string, test func(a *addresses) bool, actual func(a *addresses) failure) {
-	tr.guards.add(&guard{kind: kind, src: s, text: text, want: want, pos: tr.pos(), test: test, actual: actual})
+	tr.guards.add(&guard{kind: kind, src: s, text: text, want: want, pos: tr.userPos(), test: test, actual: actual})
 }
 
 // at wraps a test on the value at s: a broken path fails.

@@ -3,6 +3,7 @@ package tracer
 import (
 	"encoding/json"
 	"fmt"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -36,9 +37,27 @@ func (t *Tracer) begin(tr *trace, fc *frameCache, id logs.CompileID) *recorder {
 		Kind: "dynamo_start", ID: id, Place: "tracer/region.go:180",
 		Meta: map[string]any{"stack": t.sink.Stack(frames(r.stack))},
 	})
-	t.sink.Emit(logs.Artifact(id, logs.FrameInfo{Name: fc.name, Pos: last(r.stack), Parent: fc.parent, From: fc.from}))
+	t.sink.Emit(logs.Artifact(id, logs.FrameInfo{Name: fc.name, Pos: t.framePos(tr, fc, r.stack), Parent: fc.parent, From: fc.from}))
 	t.event("B", "dynamo", id, r.begun)
 	return r
+}
+
+// framePos is where a frame begins: the declaration of the compiled function,
+// or the line at which it resumes.
+func (t *Tracer) framePos(tr *trace, fc *frameCache, stack []logs.Pos) logs.Pos {
+	fn := tr.c.fn
+	at := fn.Pos()
+	if o := fn.Object(); o != nil && !at.IsValid() {
+		at = o.Pos() // of a method value, which has no text of its own
+	}
+	if fc.parent >= 0 || !at.IsValid() {
+		return last(stack)
+	}
+	p := t.prog.Fset.Position(at)
+	return logs.Pos{
+		File: filepath.ToSlash(p.Filename), Line: p.Line, Col: p.Column,
+		Func: funcName(fn), Code: strings.TrimRight(t.prog.SourceLine(p.Filename, p.Line), " \t\r"),
+	}
 }
 
 func last(ps []logs.Pos) logs.Pos {

@@ -374,7 +374,7 @@ func (c *Compiled) newTrace(th *host.Thread, fc *frameCache, frames []*host.Fram
 		bases: map[*torch.Tensor]*torch.Tensor{},
 	}
 	tr.graph = graph.New("graph", tr.env)
-	tr.env.Site = func() any { return tr.pos() }
+	tr.env.Site = func() any { return tr.userPos() }
 	for f := frames[0].Caller; f != nil; f = f.Caller {
 		tr.callers = append([]*host.Frame{f}, tr.callers...)
 	}

@@ -154,15 +154,38 @@ func (tr *trace) skip() { tr.th.Top().PC++ }
 func (tr *trace) pos() logs.Pos { return tr.t.posOf(tr.th.Top()) }
 
 // stack is the user's stack at this instruction, from the compiled function in.
+// It ends at a line of the program where there is one: that torch's own code
+// wrote x.Add(y) for it helps nobody.
 func (tr *trace) stack() []graph.Frame {
 	var out []graph.Frame
+	user := 0
 	for i := range tr.shadows {
 		if p := tr.shadowPos(i); p.File != "" {
 			out = append(out, graph.Frame{File: p.File, Line: p.Line, Col: p.Col, Func: p.Func, Code: strings.TrimSpace(p.Code)})
+			if !ownSource(p.File) {
+				user = len(out)
+			}
 		}
+	}
+	if user > 0 {
+		out = out[:user]
 	}
 	return out
 }
+
+// userPos is the innermost line of the program at this instruction, else the
+// line of torch's code.
+func (tr *trace) userPos() logs.Pos {
+	for i := len(tr.shadows) - 1; i >= 0; i-- {
+		if p := tr.shadowPos(i); p.File != "" && !ownSource(p.File) {
+			return p
+		}
+	}
+	return tr.pos()
+}
+
+// ownSource reports whether a file is one of torch's that the host interprets.
+func ownSource(file string) bool { return strings.HasPrefix(file, "tcdbg/torch/") }
 
 // shadowPos is where frame i of the scratch thread stands.
 func (tr *trace) shadowPos(i int) logs.Pos {
