@@ -12,8 +12,8 @@ import (
 // This file gives advice. Advice names the user's own expression, argument and
 // dimension; where these are not known there is none.
 
-// fixBreak advises on one break.
-func fixBreak(b *Break) Fix {
+// fixBreak advises on one break of a program of the given engine.
+func fixBreak(b *Break, engine string) Fix {
 	if b.Noise {
 		return Fix{Text: "inside the framework or the standard library: nothing to change at this line"}
 	}
@@ -26,18 +26,56 @@ func fixBreak(b *Break) Fix {
 			lines = []string{"- " + b.Pos.Code}
 		}
 	}
-	fix := Fix{Lines: lines}
-	if c, ok := breaks.Lookup(b.Code); ok && len(c.Hints) > 0 {
-		fix.Text = c.Hints[0]
-	} else {
-		for _, h := range b.Hints {
-			if !strings.Contains(h, "report an issue") && !strings.Contains(h, "file an issue") {
-				fix.Text = firstLine(h)
-				break
-			}
+	return Fix{Text: fixText(b, engine), Lines: lines}
+}
+
+// fixText is the table's advice in the engine's words, else the first recorded
+// hint that tells the user to do something.
+func fixText(b *Break, engine string) string {
+	text := breaks.TorchAdvice(b.Code)
+	if strings.HasPrefix(engine, "tcdbg") {
+		text = ""
+		if c, ok := breaks.Lookup(b.Code); ok && len(c.Hints) > 0 {
+			text = c.Hints[0]
 		}
 	}
-	return fix
+	if name := builtinName(b); name != "" && name != "print" {
+		text = "Call " + name + " before the compiled function and pass its result in."
+	}
+	if text != "" {
+		return text
+	}
+	for _, h := range b.Hints {
+		if !boilerplate(h) {
+			return firstLine(h)
+		}
+	}
+	return ""
+}
+
+// builtinName reads the built-in out of the context of a break at one:
+// "builtin open [<class ...>] False"; "" where another cause broke.
+func builtinName(b *Break) string {
+	if b.Code != breaks.BuiltinPrint {
+		return ""
+	}
+	rest, ok := strings.CutPrefix(b.Context, "builtin ")
+	if !ok {
+		return ""
+	}
+	name, _, _ := strings.Cut(rest, " ")
+	return name
+}
+
+// boilerplate says whether a hint tells how likely a fix of the framework is
+// and not what to change.
+func boilerplate(hint string) bool {
+	for _, s := range []string{"report an issue", "file an issue", "It may be possible to write Dynamo tracing rules", "This graph break is fundamental", "This graph break may be difficult", "This graph break may have been caused by an earlier", "This is likely to be a Dynamo bug"} {
+		if strings.Contains(hint, s) {
+			return true
+		}
+	}
+	return false
 }
 
 // whereRewrite turns "if COND: x = EXPR" into "x = torch.where(COND, EXPR, x)".
@@ -199,7 +237,10 @@ func advise(r *Report) {
 		if g.Lead.Noise || g.CausedBy != nil || g.Fix.Text == "" {
 			continue
 		}
-		cost := fmt.Sprintf("%s, splits off %s", count(len(g.Breaks), "time"), count(g.Graphs, "graph"))
+		cost := count(len(g.Breaks), "time")
+		if g.Graphs > 0 {
+			cost += ", splits off " + count(g.Graphs, "graph")
+		}
 		if g.Seconds > 0 {
 			cost += fmt.Sprintf(", %.2f s", g.Seconds)
 		}
@@ -242,7 +283,7 @@ func mergedCauses(r *Report) []*RecompileCause {
 	for _, fr := range r.Frames {
 		_, _, resumed := resumedFunction(fr.Name)
 		for _, c := range fr.Causes() {
-			if c.Fix.Text == "" && resumed {
+			if c.Fix.Text == "" && (resumed || frameworkFile(fr.Pos.File)) {
 				continue
 			}
 			k := key{c.key(), fr.Pos.File, fr.Name, fr.Pos.Line}
@@ -260,10 +301,7 @@ func mergedCauses(r *Report) []*RecompileCause {
 // recompileAdvice sums up the recompiles that have one cause.
 func recompileAdvice(c *RecompileCause) Advice {
 	g, fr := c.Lead(), c.Recompiles[0].Compile.Frame
-	name := fr.Name
-	if fn, line, ok := resumedFunction(name); ok {
-		name = fmt.Sprintf("%s from line %d on", fn, line)
-	}
+	name := frameTitle(fr)
 	a := Advice{Text: name + " recompiled: " + failureText(g), Pos: g.Pos, Fix: c.Fix, Frame: fr}
 	if len(c.Recompiles) > 1 {
 		kind, _ := breaks.Recompile(g.Kind)
@@ -272,7 +310,10 @@ func recompileAdvice(c *RecompileCause) Advice {
 	if a.Pos.File == "" {
 		a.Pos = fr.Pos
 	}
-	a.Cost = fmt.Sprintf("%s, %.2f s", count(len(c.Recompiles), "recompile"), c.Seconds)
+	a.Cost = count(c.compiled(), "recompile")
+	if c.Seconds > 0 {
+		a.Cost += fmt.Sprintf(", %.2f s", c.Seconds)
+	}
 	if c.Limit {
 		a.Cost += ", limit reached: runs eager"
 	}

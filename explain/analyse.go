@@ -180,7 +180,7 @@ func groupBreaks(r *Report) {
 	}
 	for _, g := range order {
 		costs(g)
-		g.Fix = fixBreak(g.Lead)
+		g.Fix = fixBreak(g.Lead, r.Engine)
 	}
 	nameGroups(order)
 	sort.SliceStable(order, func(i, j int) bool { return dearer(order[i], order[j]) })
@@ -345,93 +345,12 @@ func recompileKey(rc *Recompile) string {
 	return strings.Join([]string{key, g.Kind, g.Source, itoa(g.Dim), squeeze(g.Pos.Code)}, "|")
 }
 
-// compareRanks finds functions whose breaks, graphs or outcome differ between
-// ranks. Ids diverge as soon as one rank breaks, so places are compared.
-func compareRanks(r *Report) {
-	if len(r.Ranks) < 2 {
-		return
-	}
-	type sig struct{ breaks, graphs string }
-	sigs := map[int]map[string]*sig{}
-	var names []string
-	known := map[string]bool{}
-	for _, fr := range r.Frames {
-		base := fr
-		if fr.Parent != nil {
-			base = fr.Parent
-		}
-		name := base.Name + " (" + filepath.Base(base.Pos.File) + ":" + itoa(base.Pos.Line) + ")"
-		if !known[name] {
-			known[name] = true
-			names = append(names, name)
-		}
-		m := sigs[fr.ID.Rank]
-		if m == nil {
-			m = map[string]*sig{}
-			sigs[fr.ID.Rank] = m
-		}
-		s := m[name]
-		if s == nil {
-			s = &sig{}
-			m[name] = s
-		}
-		for _, c := range fr.Compiles {
-			for _, b := range c.Breaks {
-				s.breaks = addWord(s.breaks, b.Code+" "+shortTitle(b)+" at "+filepath.Base(b.Pos.File)+":"+itoa(b.Pos.Line))
-			}
-			if c.Graph != nil {
-				s.graphs += itoa(len(c.Graph.Ops)) + " "
-			}
-		}
-	}
-	for _, rk := range r.Ranks {
-		for _, name := range names {
-			mine := sigs[rk.Rank][name]
-			for _, other := range r.Ranks {
-				if other == rk {
-					continue
-				}
-				theirs := sigs[other.Rank][name]
-				switch {
-				case mine == nil && theirs != nil:
-					rk.Diverged = appendNew(rk.Diverged, name+": not compiled here, but on rank "+itoa(other.Rank))
-				case mine == nil || theirs == nil:
-				case mine.breaks != theirs.breaks && extra(mine.breaks, theirs.breaks) != "":
-					rk.Diverged = appendNew(rk.Diverged, name+": breaks here alone: "+extra(mine.breaks, theirs.breaks))
-				case mine.graphs != theirs.graphs && mine.breaks == theirs.breaks:
-					rk.Diverged = appendNew(rk.Diverged, name+": other graphs than rank "+itoa(other.Rank))
-				}
-			}
-		}
-	}
-}
-
-func addWord(list, w string) string {
-	for have := range strings.SplitSeq(list, "\n") {
-		if have == w {
-			return list
-		}
-	}
-	if list == "" {
-		return w
-	}
-	return list + "\n" + w
-}
-
-// extra lists what is in a and not in b.
-func extra(a, b string) string {
-	var out []string
-	for w := range strings.SplitSeq(a, "\n") {
-		if w != "" && !strings.Contains("\n"+b+"\n", "\n"+w+"\n") {
-			out = append(out, w)
-		}
-	}
-	return strings.Join(out, "; ")
-}
-
 // shortTitle is the table's short name of a break's cause.
 func shortTitle(b *Break) string {
 	if c, ok := breaks.Lookup(b.Code); ok {
+		if name := builtinName(b); name != "" {
+			return strings.Replace(c.Title(), "(print)", "("+name+")", 1)
+		}
 		return c.Title()
 	}
 	return b.Type

@@ -32,6 +32,17 @@ func (c *RecompileCause) add(o *RecompileCause) {
 	}
 }
 
+// compiled counts the recompiles that took place: one that hit the limit did not.
+func (c *RecompileCause) compiled() int {
+	n := 0
+	for _, rc := range c.Recompiles {
+		if rc.Compile.Status != Limit {
+			n++
+		}
+	}
+	return n
+}
+
 // Lead is the guard that failed first.
 func (c *RecompileCause) Lead() *GuardFailure { return &c.Recompiles[0].Failures[0] }
 

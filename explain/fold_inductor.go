@@ -17,7 +17,7 @@ var stageNames = map[string]string{
 	"aot_joint_graph": "joint", "aot_forward_graph": "forward", "aot_backward_graph": "backward",
 	"aot_inference_graph": "inference", "before_joint_graph": "joint passes before", "after_joint_graph": "joint passes",
 	"before_post_grad_graph": "post-grad before", "inductor_post_grad_graph": "post-grad",
-	"compiled_autograd_graph": "compiled autograd", "optimize_ddp_split_graph": "ddp split",
+	"compiled_autograd_graph": "compiled autograd", "optimize_ddp_split_graph": "ddp split", "optimize_ddp_split_child": "ddp part",
 	"fx_graph_runnable": "runnable", "exported_program": "exported program", "torch._functorch.config": "functorch config",
 	"aot_forward_graph_fw_metadata": "forward metadata", "aot_autograd_runtime_wrappers": "runtime wrappers",
 }
@@ -27,6 +27,10 @@ func (f *Fold) stage(r *logs.Record) {
 	name := r.Content()
 	if s, ok := stageNames[name]; ok {
 		name = s
+	} else if strings.HasSuffix(name, "_ORIGINAL_BYTECODE") { // resume functions: their name stands before
+		name = "bytecode"
+	} else if strings.HasSuffix(name, "_MODIFIED_BYTECODE") {
+		name = "compiled bytecode"
 	}
 	if n := logs.JSONString(r.Field("name")); n != "" && r.Kind != "artifact" {
 		name += " " + n

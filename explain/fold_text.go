@@ -158,7 +158,12 @@ func (f *Fold) textLog(r *logs.Record) {
 		}
 	}
 	switch name {
-	case "perf_hints", "cudagraphs", "compiled_autograd", "dynamic", "explain", "autotuning":
+	case "dynamic":
+		if line := firstLine(text); line == "create_env" || line == "produce_guards" {
+			return // steps of the solver, which say nothing about the program
+		}
+		f.note(r, name, text)
+	case "perf_hints", "cudagraphs", "compiled_autograd", "explain", "autotuning":
 		f.note(r, name, text)
 	}
 }

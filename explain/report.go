@@ -58,6 +58,7 @@ type Report struct {
 	Caches     []CacheEvent
 	Symbols    []*Symbol
 	Ranks      []*Rank
+	Divergence []string   // where each rank first does otherwise than the usual one
 	Advice     []Advice   // what to do first, dearest first
 	Side       []SideNote // perf hints, CUDA graph skips and other remarks
 	PhaseSums  []PhaseSum // compile time by phase, dearest first
@@ -377,7 +378,7 @@ type Rank struct {
 	Rank   int
 	Path   string
 	Totals Totals
-	// Diverged lists functions whose breaks or graphs differ from other ranks.
+	// Diverged lists what this rank did otherwise than others, by function.
 	Diverged []string
 	Caches   string // hits and misses in order, as H and M
 }

@@ -13,7 +13,7 @@ import (
 // branchAt is a report with one branch on a tensor's value.
 func branchAt(file string, line int, code string) *Report {
 	b := &Break{Code: breaks.DataDependentBranching, Pos: logs.Pos{File: file, Line: line, Code: code}}
-	g := &BreakGroup{Lead: b, Breaks: []*Break{b}, Fix: fixBreak(b)}
+	g := &BreakGroup{Lead: b, Breaks: []*Break{b}, Fix: fixBreak(b, "tcdbg")}
 	return &Report{Breaks: []*BreakGroup{g}, Advice: []Advice{{Break: g, Fix: g.Fix}}}
 }
 

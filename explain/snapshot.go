@@ -102,6 +102,9 @@ func (f *Fold) copyCompile(comp *compile, c *copier) *Compile {
 	}
 	if cp.Status == Compiling && !f.live {
 		cp.Status = comp.guess()
+		if f.textual && cp.Status == Empty && comp.Graph == nil {
+			cp.Status = Compiled // the log of graphs was off
+		}
 		if cp.Status == Compiling && f.textual {
 			cp.Status = Compiled // a text log says nothing of ends
 		}

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"sort"
 	"strings"
+
+	"tcdbg/logs"
 )
 
 // This file writes the sections of the text report that are about the machinery:
@@ -30,7 +32,7 @@ func (t *textWriter) guards(r *Report) {
 	}
 	t.section(fmt.Sprintf("GUARDS: %s in %s, %d of them about hasattr and dynamic marking", count(leaves, "guard"), count(entries, "entry"), noise))
 	if dearest != nil && dearest.Guards.Micros > 0 {
-		t.line("  dearest: %s [%s] %d guards, %.1f us a check", dearest.Frame.Name, dearest.ID.CompileID.String(), dearest.Guards.Leaves, dearest.Guards.Micros)
+		t.line("  dearest: %s [%s] %s, %.1f us a check", frameTitle(dearest.Frame), idText(dearest.ID), count(dearest.Guards.Leaves, "guard"), dearest.Guards.Micros)
 	}
 	t.guardDiffs(r)
 }
@@ -47,12 +49,17 @@ func (t *textWriter) guardDiffs(r *Report) {
 			if last != nil && shown < 6 {
 				if changes := DiffGuards(last.Guards.Root(), c.Guards.Root()); len(changes) > 0 {
 					shown++
-					t.line("  %s [%s] against [%s]: %d guards differ", fr.Name, c.ID.CompileID.String(), last.ID.CompileID.String(), len(changes))
+					differ := "guards differ"
+					if len(changes) == 1 {
+						differ = "guard differs"
+					}
+					t.line("  %s [%s] against [%s]: %d %s", frameTitle(fr), idText(c.ID), idText(last.ID), len(changes), differ)
 					for i, ch := range changes {
 						if i == 3 {
+							t.line("      ... and %d more", len(changes)-3)
 							break
 						}
-						t.line("      %s %s: %s", ch.Kind, plainSource(ch.Source), changeText(ch.Old, ch.New))
+						t.line("      %s: %s", strings.TrimSpace(ch.Kind+" "+plainSource(ch.Source)), changeText(ch.Old, ch.New))
 					}
 				}
 			}
@@ -61,31 +68,49 @@ func (t *textWriter) guardDiffs(r *Report) {
 	}
 }
 
-// changeText shows the part of two checks that differs.
+// changeText shows what differs between two checks: of calls the arguments, of
+// other checks the words.
 func changeText(old, now string) string {
 	if old == "" {
-		return "new: " + clipText(now, 100)
+		return "new: " + clipText(checkText(now), 100)
 	}
 	if now == "" {
-		return "gone: " + clipText(old, 100)
+		return "gone: " + clipText(checkText(old), 100)
 	}
-	i := 0
-	for i < len(old) && i < len(now) && old[i] == now[i] {
-		i++
+	a, b := checkParts(old), checkParts(now)
+	if len(a) != len(b) {
+		return clipText(checkText(old), 60) + " -> " + clipText(checkText(now), 60)
 	}
-	j := 0
-	for j < len(old)-i && j < len(now)-i && old[len(old)-1-j] == now[len(now)-1-j] {
-		j++
+	var out []string
+	for i := range a {
+		if a[i] != b[i] {
+			out = append(out, clipText(a[i], 60)+" -> "+clipText(b[i], 60))
+		}
 	}
-	from := strings.LastIndexAny(old[:i], " (") + 1
-	for j > 0 && !strings.ContainsRune("]) ,", rune(old[len(old)-j])) {
-		j--
+	return strings.Join(out, ", ")
+}
+
+// checkParts splits a check into the parts that may differ on their own.
+func checkParts(s string) []string {
+	if i := strings.IndexByte(s, '('); i > 0 && letterOrDigit(s[i-1]) && strings.HasSuffix(s, ")") {
+		return append([]string{s[:i]}, splitFields(s[i+1:len(s)-1])...)
 	}
-	if j > 0 && old[len(old)-j] == ']' {
-		j--
+	return strings.Fields(s)
+}
+
+// checkText words a check that shows an object's address.
+func checkText(s string) string {
+	if rest, ok := strings.CutPrefix(s, "___check_type_id("); ok {
+		if src, typ := idCheck(rest); typ != "" {
+			return "the type of " + plainSource(src) + " is " + typ
+		}
 	}
-	a, b := old[from:len(old)-j], now[from:len(now)-j]
-	return clipText(a, 60) + " -> " + clipText(b, 60)
+	if rest, ok := strings.CutPrefix(s, "___check_obj_id("); ok {
+		if src, typ := idCheck(rest); typ != "" {
+			return plainSource(src) + " is this very object (" + typ + ")"
+		}
+	}
+	return s
 }
 
 func (t *textWriter) graphs(r *Report) {
@@ -93,6 +118,8 @@ func (t *textWriter) graphs(r *Report) {
 		return
 	}
 	t.section(fmt.Sprintf("GRAPHS: %d, %s", len(r.Graphs), count(r.Totals.Ops, "op")))
+	before := ""
+	owners := graphOwners(r)
 	for i, g := range r.Graphs {
 		if i == rows {
 			t.more(len(r.Graphs)-rows, "graphs")
@@ -102,9 +129,29 @@ func (t *textWriter) graphs(r *Report) {
 		for _, s := range g.Stages {
 			stages = appendNew(stages, s.Name)
 		}
-		t.line("  [%s] %d ops [%s]", g.ID.CompileID.String(), len(g.Ops), clipText(strings.Join(g.Ops, ", "), 80))
-		t.line("      stages: %s", clipText(strings.Join(stages, ", "), 110))
+		name := ""
+		if fr := owners[g]; fr != nil {
+			name = frameTitle(fr) + ": "
+		}
+		t.line("  [%s] %s%s [%s]", idText(g.ID), name, count(len(g.Ops), "op"), clipText(strings.Join(g.Ops, ", "), 80))
+		if all := strings.Join(stages, ", "); all != before { // the same as above is not said again
+			t.line("      stages: %s", all)
+			before = all
+		}
 	}
+}
+
+// graphOwners tells which frame each graph was captured from.
+func graphOwners(r *Report) map[*Graph]*Frame {
+	out := map[*Graph]*Frame{}
+	for _, fr := range r.Frames {
+		for _, c := range fr.Compiles {
+			if c.Graph != nil {
+				out[c.Graph] = fr
+			}
+		}
+	}
+	return out
 }
 
 func (t *textWriter) kernels(r *Report) {
@@ -117,12 +164,27 @@ func (t *textWriter) kernels(r *Report) {
 			t.more(len(r.Kernels)-rows, "kernels")
 			return
 		}
-		from := ""
-		for _, p := range k.Pos {
-			from += " " + shortPlace(p.File, p.Line)
+		row := fmt.Sprintf("  [%s] %-44s %-6s %s", idText(k.ID), clipText(k.Name, 44), k.Lang, clipText(strings.Join(k.Ops, "+"), 50))
+		if from := placeList(k.Pos); from != "" {
+			row += "  from " + clipText(from, 60)
 		}
-		t.line("  [%s] %-44s %-6s %s  %s", k.ID.CompileID.String(), clipText(k.Name, 44), k.Lang, clipText(strings.Join(k.Ops, "+"), 50), clipText(from, 60))
+		t.line("%s", row)
 	}
+}
+
+// placeList is places with a separator, each file named once.
+func placeList(list []logs.Pos) string {
+	var out []string
+	file := ""
+	for _, p := range list {
+		if p.File != "" && p.File == file {
+			out[len(out)-1] += "," + itoa(p.Line)
+			continue
+		}
+		file = p.File
+		out = append(out, shortPlace(p.File, p.Line))
+	}
+	return strings.Join(out, " ")
 }
 
 func (t *textWriter) fusion(r *Report) {
@@ -144,7 +206,7 @@ func (t *textWriter) fusion(r *Report) {
 				reasons[reasonClass(s.Reason)]++
 			}
 		}
-		t.line("  [%s] %d nodes into %d kernels, %d fusions, %d refusals", f.ID.CompileID.String(), f.Before, f.After, fused, len(f.Steps)-fused)
+		t.line("  [%s] %s into %s, %s, %s", idText(f.ID), count(f.Before, "node"), count(f.After, "kernel"), count(fused, "fusion"), count(len(f.Steps)-fused, "refusal"))
 		for j, k := range byCount(reasons) {
 			if j == 4 {
 				break
@@ -206,7 +268,7 @@ func (t *textWriter) caches(r *Report) {
 	t.section("CACHES: " + strings.Join(parts, ", "))
 	for _, c := range r.Caches {
 		if c.Hit == "bypass" && c.Reason != "" {
-			t.line("  [%s] %s bypassed: %s", c.ID.CompileID.String(), c.Cache, clipText(c.Reason, 100))
+			t.line("  [%s] %s bypassed: %s", idText(c.ID), c.Cache, clipText(c.Reason, 100))
 		}
 	}
 }
@@ -228,7 +290,7 @@ func (t *textWriter) symbols(r *Report) {
 		if s.Hint != "" {
 			end = " first " + s.Hint + end
 		}
-		t.line("  [%s] %s = %s in %s%s  %s", s.ID.CompileID.String(), s.Name, s.Source, s.Range, end, place(s.Pos))
+		t.line("  [%s] %s = %s in %s%s  %s", idText(s.ID), s.Name, s.Source, s.Range, end, place(s.Pos))
 	}
 }
 
@@ -237,8 +299,16 @@ func (t *textWriter) ranks(r *Report) {
 		return
 	}
 	t.section(fmt.Sprintf("RANKS: %d", len(r.Ranks)))
+	for i, d := range r.Divergence {
+		if i == 5 {
+			t.line("  ... and %d more ranks part", len(r.Divergence)-5)
+			break
+		}
+		t.line("  they part: %s", d)
+	}
 	for _, k := range r.Ranks {
-		t.line("  rank %d: %d frames, %d graphs, %d breaks, %d recompiles, %.2f s %s", k.Rank, k.Totals.Frames, k.Totals.Graphs, k.Totals.Breaks, k.Totals.Recompiles, k.Totals.CompileSeconds, k.Caches)
+		n := &k.Totals
+		t.line("  rank %d: %s, %s, %s, %s, %s%s", k.Rank, count(n.Frames, "frame"), count(n.Graphs, "graph"), count(n.Breaks, "break"), count(n.Recompiles, "recompile"), seconds(n.CompileSeconds), cacheWords(k.Caches))
 		for i, d := range k.Diverged {
 			if i == 5 {
 				t.line("      ... and %d more", len(k.Diverged)-5)
@@ -247,6 +317,20 @@ func (t *textWriter) ranks(r *Report) {
 			t.line("      differs: %s", d)
 		}
 	}
+}
+
+// cacheWords tells how often the caches of a rank hit, missed or were bypassed.
+func cacheWords(sequence string) string {
+	out := ""
+	for _, c := range []struct{ mark, one, more string }{{"H", "hit", "hits"}, {"M", "miss", "misses"}, {"B", "bypass", "bypasses"}} {
+		switch n := strings.Count(sequence, c.mark); {
+		case n == 1:
+			out += ", 1 cache " + c.one
+		case n > 1:
+			out += fmt.Sprintf(", %d cache %s", n, c.more)
+		}
+	}
+	return out
 }
 
 func (t *textWriter) notes(r *Report) {

@@ -33,6 +33,7 @@ type jsonReport struct {
 	Caches     []jsonCache      `json:"caches"`
 	Symbols    []jsonSymbol     `json:"symbols"`
 	Ranks      []jsonRank       `json:"ranks"`
+	Divergence []string         `json:"divergence"` // where each rank first does otherwise than the usual one
 	Advice     []jsonAdvice     `json:"advice"`
 	Remarks    []jsonRemark     `json:"remarks"`
 }
@@ -263,6 +264,7 @@ func toJSON(r *Report) *jsonReport {
 		return jsonSymbol{idJSON(s.ID), s.Name, s.Source, s.Hint, s.Range, s.Specialized, s.Reason, s.Pos}
 	})
 	j.Ranks = list(r.Ranks, func(k *Rank) jsonRank { return jsonRank{k.Rank, k.Path, k.Totals, k.Caches, orEmpty(k.Diverged)} })
+	j.Divergence = orEmpty(r.Divergence)
 	j.Advice = list(r.Advice, func(a Advice) jsonAdvice { return jsonAdvice{a.Text, a.Pos, a.Cost, jsonFix(a.Fix)} })
 	j.Remarks = list(r.Side, func(s SideNote) jsonRemark { return jsonRemark{idJSON(s.ID), s.Kind, s.Text} })
 	return j

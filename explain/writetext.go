@@ -106,9 +106,13 @@ func (t *textWriter) head(r *Report) {
 	}
 	t.line("%s (%s)", title, engine)
 	n := &r.Totals
-	t.line("%s, %s, %s (%s), %s at %s, %s, %s, %s, %.2f s compiling",
+	compiling := seconds(n.CompileSeconds) + " compiling"
+	if n.CompileSeconds == 0 {
+		compiling = "compile time unknown"
+	}
+	t.line("%s, %s, %s (%s), %s at %s, %s, %s, %s, %s",
 		count(n.Frames, "frame"), count(n.Compiles, "compile"), count(n.Graphs, "graph"), count(n.Ops, "op"), count(n.Breaks, "break"), count(n.DistinctBreaks, "place"),
-		count(n.Recompiles, "recompile"), count(n.Kernels, "kernel"), count(n.Failures, "failure"), n.CompileSeconds)
+		count(n.Recompiles, "recompile"), count(n.Kernels, "kernel"), count(n.Failures, "failure"), compiling)
 	if r.Live {
 		t.line("the run goes on: these are the figures so far")
 	}
@@ -245,7 +249,7 @@ func (t *textWriter) group(g *BreakGroup, indent string) {
 		t.line("%s    value: %s", indent, clipText(strings.Join(steps, " > "), 110))
 	}
 	if g.Fix.Text != "" {
-		t.line("%s    fix: %s", indent, clipText(g.Fix.Text, 130))
+		t.line("%s    fix: %s", indent, clipText(g.Fix.Text, 180))
 	}
 	for _, l := range g.Fix.Lines {
 		t.line("%s      %s", indent, l)
@@ -257,6 +261,14 @@ func (t *textWriter) group(g *BreakGroup, indent string) {
 		}
 		t.line("%s    caused by it: %s %s at %s (%s)", indent, orUnknown(c.Lead.Code), shortTitle(c.Lead), place(c.Lead.Pos), count(len(c.Breaks), "time"))
 	}
+}
+
+// seconds words a time; logs without times say nothing, which is not 0.
+func seconds(s float64) string {
+	if s == 0 {
+		return "time unknown"
+	}
+	return fmt.Sprintf("%.2f s", s)
 }
 
 func orUnknown(s string) string {
@@ -293,31 +305,42 @@ func (t *textWriter) recompiles(r *Report) {
 		return
 	}
 	t.section(fmt.Sprintf("RECOMPILES: %d", r.Totals.Recompiles))
-	byFrame := map[*Frame][]*Recompile{}
-	var order []*Frame
+	type function struct {
+		name, file string
+		line       int
+	}
+	byFunction := map[function][]*Recompile{} // of every rank and epoch
+	var order []function
 	for _, rc := range r.Recompiles {
 		fr := rc.Compile.Frame
-		if byFrame[fr] == nil {
-			order = append(order, fr)
+		fn := function{fr.Name, fr.Pos.File, fr.Pos.Line}
+		if byFunction[fn] == nil {
+			order = append(order, fn)
 		}
-		byFrame[fr] = append(byFrame[fr], rc)
+		byFunction[fn] = append(byFunction[fn], rc)
 	}
-	sort.SliceStable(order, func(i, j int) bool { return len(byFrame[order[i]]) > len(byFrame[order[j]]) })
-	for i, fr := range order {
+	sort.SliceStable(order, func(i, j int) bool { return len(byFunction[order[i]]) > len(byFunction[order[j]]) })
+	for i, fn := range order {
 		if i == rows {
 			t.more(len(order)-rows, "functions")
 			return
 		}
-		t.frameRecompiles(fr, byFrame[fr])
+		t.functionRecompiles(byFunction[fn])
 	}
 }
 
-func (t *textWriter) frameRecompiles(fr *Frame, list []*Recompile) {
-	seconds := 0.0
+// functionRecompiles lists the recompiles of one function.
+func (t *textWriter) functionRecompiles(list []*Recompile) {
+	took := 0.0
+	limits := 0
 	for _, rc := range list {
-		seconds += rc.Compile.Seconds
+		took += rc.Compile.Seconds
+		if rc.Compile.Status == Limit {
+			limits++
+		}
 	}
-	t.line("  %s %s: %s, %.2f s", fr.Name, shortPlace(fr.Pos.File, fr.Pos.Line), count(len(list), "recompile"), seconds)
+	fr := list[0].Compile.Frame
+	t.line("  %s %s: %s, %s", frameTitle(fr), shortPlace(fr.Pos.File, fr.Pos.Line), count(len(list)-limits, "recompile"), seconds(took))
 	for i, rc := range list {
 		if i == 9 {
 			t.line("    ... and %d more", len(list)-9)
@@ -328,22 +351,38 @@ func (t *textWriter) frameRecompiles(fr *Frame, list []*Recompile) {
 			limit = "  LIMIT REACHED: runs eager from here"
 		}
 		if len(rc.Failures) == 0 {
-			t.line("    [%s] reason not recorded%s", rc.Compile.ID.CompileID.String(), limit)
+			t.line("    [%s] reason not recorded%s", idText(rc.Compile.ID), limit)
 			continue
 		}
 		g := rc.Failures[0]
-		t.line("    [%s] %s%s%s", rc.Compile.ID.CompileID.String(), failureText(&g), also(rc.Failures), limit)
+		t.line("    [%s] %s%s%s", idText(rc.Compile.ID), failureText(&g), also(rc.Failures), limit)
 		if g.Pos.File != "" {
 			t.line("        guard from %s  %s", place(g.Pos), clipText(g.Pos.Code, 80))
 		}
 	}
-	told := map[string]bool{}
-	for _, c := range fr.Causes() {
-		if c.Fix.Text != "" && !told[c.Fix.Text] {
-			told[c.Fix.Text] = true
-			t.line("    fix: %s", c.Fix.Text)
+	for _, f := range fixesOf(list) {
+		t.line("    fix: %s", f)
+	}
+}
+
+// fixesOf lists the fix of each cause of a function's recompiles, once.
+func fixesOf(list []*Recompile) []string {
+	var out []string
+	frames, causes := map[*Frame]bool{}, map[causeKey]bool{}
+	for _, rc := range list {
+		fr := rc.Compile.Frame
+		if frames[fr] {
+			continue
+		}
+		frames[fr] = true
+		for _, c := range fr.Causes() {
+			if c.Fix.Text != "" && !causes[c.key()] {
+				causes[c.key()] = true
+				out = append(out, c.Fix.Text)
+			}
 		}
 	}
+	return out
 }
 
 // failureText is one failing guard in words.
@@ -372,7 +411,7 @@ func also(list []GuardFailure) string {
 	if len(list) < 2 {
 		return ""
 	}
-	return fmt.Sprintf(" (and %s more failed)", count(len(list)-1, "entry"))
+	return fmt.Sprintf(" (%s failed too)", count(len(list)-1, "older entry"))
 }
 
 func (t *textWriter) failures(r *Report) {
@@ -389,7 +428,10 @@ func (t *textWriter) failures(r *Report) {
 		if code != "" {
 			code += " "
 		}
-		t.line("  [%s] %s %s%s: %s", f.ID.CompileID.String(), f.Frame, code, f.Type, clipText(firstLine(f.Reason), 100))
+		t.line("  [%s] %s %s%s: %s", idText(f.ID), f.Frame, code, f.Type, clipText(firstLine(f.Reason), 100))
+		for _, detail := range failureDetails(f) {
+			t.line("      %s", clipText(detail, 140))
+		}
 		if f.Pos.File != "" {
 			t.line("      %s  %s", place(f.Pos), clipText(f.Pos.Code, 90))
 		}
@@ -426,10 +468,12 @@ func parentShown(fr *Frame) bool {
 
 // frame prints a frame and the frames that resume it; it returns their number.
 func (t *textWriter) frame(fr *Frame, indent string) int {
-	ops, breaks, seconds := 0, 0, 0.0
+	ops, breaks, seconds := -1, 0, 0.0
 	for _, c := range fr.Compiles {
 		if c.Graph != nil {
-			ops += len(c.Graph.Ops)
+			ops = max(ops, 0) + len(c.Graph.Ops)
+		} else if c.Status != Compiled {
+			ops = max(ops, 0)
 		}
 		breaks += len(c.Breaks)
 		seconds += c.Seconds
@@ -444,7 +488,18 @@ func (t *textWriter) frame(fr *Frame, indent string) int {
 	if fr.ID.Rank >= 0 {
 		rank = fmt.Sprintf("r%d ", fr.ID.Rank)
 	}
-	t.line("  %-44s %-14s %8d %5d %7d %9.2f", clipText(indent+rank+name, 44), string(fr.Status), len(fr.Compiles), ops, breaks, seconds)
+	if name == "" {
+		name = "frame " + itoa(fr.ID.Frame)
+	}
+	captured := "-"
+	if ops >= 0 {
+		captured = itoa(ops)
+	}
+	time := "unknown"
+	if seconds > 0 {
+		time = fmt.Sprintf("%.2f", seconds)
+	}
+	t.line("  %-44s %-14s %8d %5s %7d %9s", indent+clipText(rank+name, 44-len(indent)), string(fr.Status), len(fr.Compiles), captured, breaks, time)
 	n := 1
 	if len(indent) > 20 {
 		return n
@@ -457,4 +512,27 @@ func (t *textWriter) frame(fr *Frame, indent string) int {
 		n += t.frame(res, indent+"  ")
 	}
 	return n
+}
+
+// failureDetails are the lines of a failure's reason that say what is wrong,
+// where the first one only announces them.
+func failureDetails(f *Failure) []string {
+	var out []string
+	for line := range strings.SplitSeq(f.Reason, "\n") {
+		if item, ok := strings.CutPrefix(strings.TrimSpace(line), "- "); ok && len(out) < 3 && f.Type == "ConstraintViolationError" {
+			out = append(out, item)
+		}
+	}
+	return out
+}
+
+// idText is a compile's id as the rows of a report show it, with its rank.
+func idText(id ID) string { return rankPrefix(id) + id.CompileID.String() }
+
+// frameTitle names a frame for people: resume functions have invented names.
+func frameTitle(fr *Frame) string {
+	if fn, line, ok := resumedFunction(fr.Name); ok {
+		return fmt.Sprintf("%s from line %d on", fn, line)
+	}
+	return fr.Name
 }

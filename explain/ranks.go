@@ -1,0 +1,310 @@
+package explain
+
+import (
+	"fmt"
+	"path/filepath"
+	"sort"
+	"strings"
+)
+
+// This file compares the ranks of a distributed run. Ids diverge as soon as one
+// rank breaks, so functions and places are compared: breaks, graphs, recompiles,
+// outcomes and what the caches answered.
+
+// compareRanks fills in what is different about each rank, and which break or
+// recompile made the ranks part.
+func compareRanks(r *Report) {
+	if len(r.Ranks) < 2 {
+		return
+	}
+	work, names := rankWork(r)
+	usual := usualRank(r, func(rank int) string { return historyOf(work[rank].events) })
+	for _, name := range names {
+		ref := usualRank(r, func(rank int) string { return work[rank].functions[name].signature() })
+		for _, rk := range r.Ranks {
+			other := ref
+			if len(r.Ranks) == 2 { // neither of two is the usual one
+				other = r.Ranks[0].Rank + r.Ranks[1].Rank - rk.Rank
+			}
+			if other != rk.Rank {
+				rk.Diverged = append(rk.Diverged, differences(name, work[rk.Rank].functions[name], work[other].functions[name], other)...)
+			}
+		}
+	}
+	for _, rk := range r.Ranks {
+		if s := parting(work[rk.Rank].events, work[usual].events, rk.Rank, usual); s != "" && rk.Rank != usual {
+			r.Divergence = append(r.Divergence, s)
+		}
+	}
+}
+
+// worked is what one rank did: its functions, and its compiles in order.
+type worked struct {
+	functions map[string]*functionWork
+	events    []compileEvent
+}
+
+// functionWork is what one rank did with one function and its resumed parts.
+type functionWork struct {
+	breaks, recompiles, outcomes, graphs, caches []string
+}
+
+// compileEvent is one compile as another rank can be compared with it.
+type compileEvent struct {
+	function string
+	breaks   []string
+	cause    string
+}
+
+// rankFrame names a frame among all ranks and epochs.
+type rankFrame struct{ rank, epoch, frame int }
+
+// rankWork gathers every rank's work by function, and the functions' names by
+// first appearance.
+func rankWork(r *Report) (map[int]*worked, []string) {
+	work := map[int]*worked{}
+	for _, rk := range r.Ranks {
+		work[rk.Rank] = &worked{functions: map[string]*functionWork{}}
+	}
+	var names []string
+	known := map[string]bool{}
+	of := func(rank int, name string) *functionWork {
+		if !known[name] {
+			known[name] = true
+			names = append(names, name)
+		}
+		w := work[rank]
+		if w == nil { // records that came before the rank was known
+			return &functionWork{}
+		}
+		if w.functions[name] == nil {
+			w.functions[name] = &functionWork{}
+		}
+		return w.functions[name]
+	}
+	byID := map[rankFrame]string{}
+	for _, fr := range r.Frames {
+		name := functionPlace(fr)
+		byID[rankFrame{fr.ID.Rank, fr.ID.Epoch, fr.ID.Frame}] = name
+		of(fr.ID.Rank, name).add(fr)
+	}
+	for _, c := range r.Caches {
+		if work[c.ID.Rank] == nil {
+			continue
+		}
+		name := byID[rankFrame{c.ID.Rank, c.ID.Epoch, c.ID.Frame}]
+		if name == "" {
+			name = "outside of a compile"
+		}
+		w := of(c.ID.Rank, name)
+		w.caches = append(w.caches, c.Cache+" "+c.Hit)
+	}
+	for rank, events := range eventsByRank(r) {
+		if w := work[rank]; w != nil {
+			w.events = events
+		}
+	}
+	return work, names
+}
+
+// functionPlace names the function that a frame belongs to, with its place.
+func functionPlace(fr *Frame) string {
+	base := fr
+	if fr.Parent != nil {
+		base = fr.Parent
+	}
+	return base.Name + " (" + shortPlace(base.Pos.File, base.Pos.Line) + ")"
+}
+
+func (w *functionWork) add(fr *Frame) {
+	for _, c := range fr.Compiles {
+		w.breaks = append(w.breaks, breakWords(c)...)
+		w.outcomes = append(w.outcomes, string(c.Status))
+		if c.Graph != nil {
+			w.graphs = append(w.graphs, itoa(len(c.Graph.Ops)))
+		}
+		if cause := causeWords(c); cause != "" {
+			w.recompiles = append(w.recompiles, cause)
+		}
+	}
+}
+
+func breakWords(c *Compile) []string {
+	var out []string
+	for _, b := range c.Breaks {
+		out = append(out, strings.TrimSpace(b.Code+" "+shortTitle(b))+" at "+filepath.Base(b.Pos.File)+":"+itoa(b.Pos.Line))
+	}
+	return out
+}
+
+func causeWords(c *Compile) string {
+	if c.Recompile == nil || len(c.Recompile.Failures) == 0 {
+		return ""
+	}
+	return failureText(&c.Recompile.Failures[0])
+}
+
+// signature is equal where two ranks did the same; nil is a function that the
+// rank never compiled.
+func (w *functionWork) signature() string {
+	if w == nil {
+		return ""
+	}
+	return strings.Join([]string{listed(w.breaks), listed(w.recompiles), tallied(w.outcomes), listed(w.graphs), tallied(w.caches)}, "\x00")
+}
+
+func listed(list []string) string { return strings.Join(list, "\n") }
+
+// tallied words a multiset: "2 x fx_graph miss, 1 x fx_graph hit".
+func tallied(list []string) string {
+	n := map[string]int{}
+	for _, s := range list {
+		n[s]++
+	}
+	var out []string
+	for _, k := range byCount(n) {
+		out = append(out, fmt.Sprintf("%d x %s", n[k], k))
+	}
+	return strings.Join(out, ", ")
+}
+
+// usualRank is the lowest rank among those that most others equal.
+func usualRank(r *Report, signature func(rank int) string) int {
+	n := map[string]int{}
+	for _, rk := range r.Ranks {
+		n[signature(rk.Rank)]++
+	}
+	best, most := -1, 0
+	for _, rk := range r.Ranks { // by rank
+		if k := n[signature(rk.Rank)]; k > most {
+			best, most = rk.Rank, k
+		}
+	}
+	return best
+}
+
+// differences words what one rank did otherwise with a function than another.
+// Other graphs follow from other breaks, so these alone are told then.
+func differences(name string, mine, theirs *functionWork, other int) []string {
+	switch {
+	case mine == nil && theirs == nil:
+		return nil
+	case mine == nil:
+		return []string{name + ": not compiled here, but on rank " + itoa(other)}
+	case theirs == nil:
+		return []string{name + ": compiled here, but not on rank " + itoa(other)}
+	}
+	var out []string
+	say := func(format string, args ...any) { out = append(out, name+": "+fmt.Sprintf(format, args...)) }
+	if s := surplus(mine.breaks, theirs.breaks); s != "" {
+		say("breaks here alone: %s", s)
+	}
+	if s := surplus(mine.recompiles, theirs.recompiles); s != "" {
+		say("recompiles here alone: %s", s)
+	}
+	sameBreaks := listed(mine.breaks) == listed(theirs.breaks)
+	if a, b := tallied(mine.outcomes), tallied(theirs.outcomes); a != b && sameBreaks && listed(mine.recompiles) == listed(theirs.recompiles) {
+		say("%s here, %s on rank %d", a, b, other)
+	}
+	if a, b := listed(mine.graphs), listed(theirs.graphs); a != b && sameBreaks {
+		say("graphs of [%s] operators here, of [%s] on rank %d", opsWords(mine.graphs), opsWords(theirs.graphs), other)
+	}
+	if a, b := tallied(mine.caches), tallied(theirs.caches); a != b && (sameBreaks || tallied(results(mine.caches)) != tallied(results(theirs.caches))) {
+		say("caches: %s here, %s on rank %d", orNothing(a), orNothing(b), other)
+	}
+	return out
+}
+
+// results drops the repeats of a list of cache answers: how often each came
+// follows from the number of graphs.
+func results(list []string) []string { return appendNew(nil, list...) }
+
+func orNothing(s string) string {
+	if s == "" {
+		return "not asked"
+	}
+	return s
+}
+
+func opsWords(list []string) string {
+	if len(list) == 0 {
+		return "no"
+	}
+	if len(list) > 12 {
+		return strings.Join(list[:12], ", ") + ", ..."
+	}
+	return strings.Join(list, ", ")
+}
+
+// surplus lists what a has more often than b.
+func surplus(a, b []string) string {
+	n := map[string]int{}
+	for _, w := range b {
+		n[w]++
+	}
+	var out []string
+	for _, w := range a {
+		if n[w]--; n[w] < 0 {
+			out = appendNew(out, w)
+		}
+	}
+	return strings.Join(out, "; ")
+}
+
+// eventsByRank lists each rank's compiles in the order in which they began.
+func eventsByRank(r *Report) map[int][]compileEvent {
+	byRank := map[int][]*Compile{}
+	for _, fr := range r.Frames {
+		byRank[fr.ID.Rank] = append(byRank[fr.ID.Rank], fr.Compiles...)
+	}
+	out := map[int][]compileEvent{}
+	for rank, list := range byRank {
+		sort.SliceStable(list, func(i, j int) bool { return list[i].Start.Before(list[j].Start) })
+		for _, c := range list {
+			out[rank] = append(out[rank], compileEvent{functionPlace(c.Frame), breakWords(c), causeWords(c)})
+		}
+	}
+	return out
+}
+
+func historyOf(events []compileEvent) string {
+	var b strings.Builder
+	for _, e := range events {
+		fmt.Fprintf(&b, "%s\x00%s\x00%s\n", e.function, listed(e.breaks), e.cause)
+	}
+	return b.String()
+}
+
+// parting words where a rank's compiles first differ from another's; "" where
+// they never do.
+func parting(mine, theirs []compileEvent, rank, other int) string {
+	for i := range max(len(mine), len(theirs)) {
+		switch {
+		case i >= len(mine):
+			return fmt.Sprintf("rank %d compiles nothing more where rank %d compiles %s", rank, other, theirs[i].function)
+		case i >= len(theirs):
+			return fmt.Sprintf("rank %d compiles %s where rank %d compiles nothing more", rank, mine[i].what(), other)
+		}
+		a, b := mine[i], theirs[i]
+		here, there := surplus(a.breaks, b.breaks), surplus(b.breaks, a.breaks)
+		switch {
+		case a.function != b.function:
+			return fmt.Sprintf("rank %d compiles %s where rank %d compiles %s", rank, a.what(), other, b.what())
+		case here != "":
+			return fmt.Sprintf("rank %d breaks in %s where rank %d does not: %s", rank, a.function, other, here)
+		case there != "":
+			return fmt.Sprintf("rank %d does not break in %s where rank %d does: %s", rank, a.function, other, there)
+		case a.cause != b.cause:
+			return fmt.Sprintf("rank %d recompiles %s because %s, rank %d because %s", rank, a.function, orNothing(a.cause), other, orNothing(b.cause))
+		}
+	}
+	return ""
+}
+
+// what names a compile with the reason for it, where it is a recompile.
+func (e compileEvent) what() string {
+	if e.cause == "" {
+		return e.function
+	}
+	return e.function + " again (" + e.cause + ")"
+}

@@ -1,0 +1,32 @@
+package breaks
+
+// torchAdvice is what a PyTorch program is to change, for causes whose hints
+// are worded for Go programs or name what only PyTorch has.
+var torchAdvice = map[string]string{
+	DataDependentBranching: "Compute both sides and choose with torch.where; where both are expensive, use torch.cond.",
+	DataDependentOperator:  "Stay with tensors: use the operator's tensor form and consume it with torch.where or masked arithmetic.",
+	DynamicShapeOperator:   "Use a mask with torch.where instead of selecting elements, or set torch._dynamo.config.capture_dynamic_output_shape_ops = True.",
+	GraphBreakCall:         "Remove the call of graph_break() if one graph is wanted.",
+	TensorItem:             "Keep the value as a 0-dimensional tensor, or set torch._dynamo.config.capture_scalar_outputs = True.",
+	MutateTensorData:       "Use copy_ or another in-place operator on the tensor itself instead of its .data.",
+	SkippedFunction:        "Call it before the compiled function and pass its result in; if it works on tensors alone, make it a torch.library.custom_op.",
+	NoSource:               "Register the function with torch.library.custom_op.",
+	LoggerCall:             "Log outside of the compiled function, or add the method to torch._dynamo.config.ignore_logging_functions.",
+	Disabled:               "Remove torch.compiler.disable from the callee, or call it outside of the compiled function.",
+	DisabledInline:         "Remove torch.compiler.disable from the callee, or call it outside of the compiled function.",
+	RecompileLimit:         "Find the guard that fails with each call among the recompiles; mark changing sizes with torch._dynamo.mark_dynamic and keep changing numbers in tensors.",
+	BackendFailed:          `Read the backend's error; torch.compile(..., backend="eager") tells whether capture alone works.`,
+	"GB0037":               "Register a shape rule with torch.library.register_fake.",
+}
+
+// TorchAdvice is the advice on a code for a PyTorch program: a row of its own,
+// else the first hint of the cause; "" where there is none.
+func TorchAdvice(code string) string {
+	if a, ok := torchAdvice[code]; ok {
+		return a
+	}
+	if c, ok := Lookup(code); ok && len(c.Hints) > 0 {
+		return c.Hints[0]
+	}
+	return ""
+}
