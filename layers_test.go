@@ -73,6 +73,7 @@ var thirdParty = map[string]string{
 	"github.com/fsnotify/fsnotify":  "logs/... internal/app/... tui/...",
 	"github.com/ebitengine/purego":  "backends/... inductor/... internal/app/...",
 	"github.com/spf13/cobra":        "internal/app/...",
+	"github.com/mmcloughlin/avo/":   "cmd/gensimd",
 	"github.com/klauspost/compress": "logs/... explain/... internal/golden internal/oracle/... cmd/...",
 }
 

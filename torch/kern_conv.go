@@ -143,8 +143,8 @@ func convolutionKernel(k *kernelCall) {
 	}
 	switch d {
 	case ops.Float32:
-		if len(c.inSize) == 2 && !c.transposed {
-			conv2dForward(c, slice[float32](res))
+		if c.implicit() {
+			convImplicit(c, slice[float32](res))
 		} else {
 			convForward(c, slice[float32](res), gemm32)
 		}
@@ -190,6 +190,7 @@ func convForward[T number](c *convCall, out []T, gemm gemmFunc[T]) {
 	rows, cols := g.rows(), g.cols()
 	in, to := c.inPer*product(c.inSize), c.outPer*product(c.outSize)
 	buf := make([]T, rows*cols)
+	threads := GetNumThreads()
 	clear(out)
 	c.eachGroup(func(n, i int) {
 		src := x[(n*c.groups+i)*in:][:in]
@@ -197,13 +198,13 @@ func convForward[T number](c *convCall, out []T, gemm gemmFunc[T]) {
 		if c.transposed {
 			// columns of the output = W^T x
 			wg := rowMajor(w[i*c.inPer*rows:][:c.inPer*rows], rows)
-			gemm(buf, cols, turned(wg), rowMajor(src, cols), rows, cols, c.inPer)
+			gemm(buf, cols, turned(wg), rowMajor(src, cols), rows, cols, c.inPer, threads)
 			uncolumns(dst, buf, g)
 			return
 		}
 		columns(buf, src, g)
 		wg := rowMajor(w[i*c.outPer*rows:][:c.outPer*rows], rows)
-		gemm(dst, cols, wg, rowMajor(buf, cols), c.outPer, cols, rows)
+		gemm(dst, cols, wg, rowMajor(buf, cols), c.outPer, cols, rows, threads)
 	})
 }
 
@@ -244,6 +245,7 @@ func convBackward[T number](c *convCall, grad, gx, gw []T, mask []bool, gemm gem
 	rows, cols := g.rows(), g.cols()
 	in, to := c.inPer*product(c.inSize), c.outPer*product(c.outSize)
 	buf := make([]T, rows*cols)
+	threads := GetNumThreads()
 	per := c.outPer // rows of the weight of one group
 	if c.transposed {
 		per = c.inPer
@@ -259,85 +261,18 @@ func convBackward[T number](c *convCall, grad, gx, gw []T, mask []bool, gemm gem
 		}
 		if mask[0] && c.transposed {
 			columns(buf, gs, g)
-			gemm(gx[(n*c.groups+i)*in:][:in], cols, wg, rowMajor(buf, cols), per, cols, rows)
+			gemm(gx[(n*c.groups+i)*in:][:in], cols, wg, rowMajor(buf, cols), per, cols, rows, threads)
 		} else if mask[0] {
-			gemm(buf, cols, turned(wg), rowMajor(gs, cols), rows, cols, per)
+			gemm(buf, cols, turned(wg), rowMajor(gs, cols), rows, cols, per, threads)
 			uncolumns(gx[(n*c.groups+i)*in:][:in], buf, g)
 		}
 		if mask[1] {
 			columns(buf, image, g)
-			gemm(part, rows, rowMajor(small, cols), turned(rowMajor(buf, cols)), per, rows, cols)
+			gemm(part, rows, rowMajor(small, cols), turned(rowMajor(buf, cols)), per, rows, cols, threads)
 			dst := gw[i*per*rows:][:per*rows]
 			for j, v := range part {
 				dst[j] += v
 			}
 		}
 	})
-}
-
-// conv2dForward multiplies the weight with windows that are packed straight
-// from the image.
-func conv2dForward(c *convCall, out []float32) {
-	if len(out) == 0 {
-		return
-	}
-	x, w := slice[float32](c.x), slice[float32](c.w)
-	g := c.geometry()
-	rows, cols := g.rows(), g.cols()
-	in, to := c.inPer*product(c.inSize), c.outPer*product(c.outSize)
-	each := func(n, i int) {
-		src := x[(n*c.groups+i)*in:][:in]
-		dst := out[(n*c.groups+i)*to:][:to]
-		wg := rowMajor(w[i*c.outPer*rows:][:c.outPer*rows], rows)
-		gemmPacked(dst, cols, wg, c.outPer, cols, rows, func(d []float32, p0, j0, k, n int) { g.packWindows(d, src, p0, j0, k, n) })
-	}
-	if c.outPer < 2*tileM { // small groups: the images side by side
-		parallel(c.batch*c.groups, len(out)*rows/16, func(from, to int) {
-			for i := from; i < to; i++ {
-				each(i/c.groups, i%c.groups)
-			}
-		})
-		return
-	}
-	c.eachGroup(each)
-}
-
-// packWindows writes k rows of the column matrix from row p0 and n columns
-// from column j0, without the matrix.
-func (g *geometry) packWindows(dst, x []float32, p0, j0, k, n int) {
-	kw := g.kernel[1]
-	h, w := g.image[0], g.image[1]
-	var ys, xs [tileN]int
-	for j := range n {
-		oy, ox := (j0+j)/g.window[1], (j0+j)%g.window[1]
-		ys[j], xs[j] = oy*g.stride[0]-g.pad[0], ox*g.stride[1]-g.pad[1]
-	}
-	run := n == tileN && g.stride[1] == 1 && ys[0] == ys[n-1] // one line of the image
-	area := g.kernel[0] * kw
-	for p := range k {
-		ch, t := (p0+p)/area, (p0+p)%area
-		dy, dx := t/kw*g.dilation[0], t%kw*g.dilation[1]
-		d := (*[tileN]float32)(dst[p*tileN:])
-		base := ch * h * w
-		if run {
-			y, from := ys[0]+dy, xs[0]+dx
-			switch {
-			case y < 0 || y >= h:
-				*d = [tileN]float32{}
-				continue
-			case from >= 0 && from+tileN <= w:
-				*d = *(*[tileN]float32)(x[base+y*w+from:])
-				continue
-			}
-		}
-		for j := range tileN {
-			d[j] = 0
-			if j >= n {
-				continue
-			}
-			if y, q := ys[j]+dy, xs[j]+dx; uint(y) < uint(h) && uint(q) < uint(w) {
-				d[j] = x[base+y*w+q]
-			}
-		}
-	}
 }

@@ -49,7 +49,8 @@ func productInto(out, x, y *Tensor, alpha float64, c *Tensor, beta float64) {
 	}
 }
 
-type gemmFunc[T any] func(c []T, ldc int, a, b matrix[T], m, n, k int)
+// gemmFunc computes c = a@b on so many threads.
+type gemmFunc[T any] func(c []T, ldc int, a, b matrix[T], m, n, k, threads int)
 
 func batched[T float32 | float64 | int64](out, x, y *Tensor, alpha float64, c *Tensor, beta float64, gemm gemmFunc[T]) {
 	res := out
@@ -61,20 +62,20 @@ func batched[T float32 | float64 | int64](out, x, y *Tensor, alpha float64, c *T
 	count := product(out.shape[:last])
 	x, y = strided(x), strided(y)
 	dst := slice[T](res)
-	body := func(i int) {
+	body := func(i, threads int) {
 		a, b := view2d[T](x, i), view2d[T](y, i)
-		gemm(dst[i*m*n:(i+1)*m*n], n, a, b, m, n, k)
+		gemm(dst[i*m*n:(i+1)*m*n], n, a, b, m, n, k, threads)
 	}
 	if product(out.shape) > 0 {
-		if count >= 2*GetNumThreads() {
+		if threads := GetNumThreads(); count >= 2*threads {
 			parallel(count, count*m*n*max(k/8, 1), func(from, to int) {
 				for i := from; i < to; i++ {
-					body(i)
+					body(i, 1)
 				}
 			})
 		} else {
 			for i := range count {
-				body(i)
+				body(i, threads)
 			}
 		}
 	}

@@ -34,6 +34,11 @@ func parallel(n, work int, f func(from, to int)) {
 		f(0, n)
 		return
 	}
+	parallelN(workers, func(i int) { f(n*i/workers, n*(i+1)/workers) })
+}
+
+// parallelN runs f(0) to f(n-1) at once.
+func parallelN(n int, f func(i int)) {
 	var wg sync.WaitGroup
 	var failed atomic.Pointer[any]
 	piece := func(i int) {
@@ -42,9 +47,9 @@ func parallel(n, work int, f func(from, to int)) {
 				failed.CompareAndSwap(nil, &r)
 			}
 		}()
-		f(n*i/workers, n*(i+1)/workers)
+		f(i)
 	}
-	for i := 1; i < workers; i++ {
+	for i := 1; i < n; i++ {
 		wg.Go(func() { piece(i) })
 	}
 	piece(0)
@@ -52,4 +57,26 @@ func parallel(n, work int, f func(from, to int)) {
 	if r := failed.Load(); r != nil {
 		panic(*r)
 	}
+}
+
+// chunks runs f for every i below n on so many goroutines, each of which takes
+// the next i when it is done with one. A panic of f is raised in the caller.
+func chunks(threads, n int, f func(i int)) {
+	threads = min(threads, n)
+	if threads <= 1 {
+		for i := range n {
+			f(i)
+		}
+		return
+	}
+	var next atomic.Int64
+	parallelN(threads, func(int) {
+		for {
+			i := int(next.Add(1)) - 1
+			if i >= n {
+				return
+			}
+			f(i)
+		}
+	})
 }

@@ -82,6 +82,26 @@ func (a *allocator) get(class int) []byte {
 	return alignedBytes(class)
 }
 
+// lend is get for scratch memory, which put takes back without the collector:
+// it never starts a collection.
+func (a *allocator) lend(class int) []byte {
+	block := a.take(class)
+	a.mu.Lock()
+	if block == nil {
+		a.live += class
+	} else {
+		a.pending -= class
+	}
+	a.mu.Unlock()
+	switch {
+	case block != nil:
+		return block
+	case class >= hugeBlock:
+		return hugeBytes(class)
+	}
+	return alignedBytes(class)
+}
+
 // take returns a free block of the class, nil when there is none.
 func (a *allocator) take(class int) []byte {
 	a.mu.Lock()

@@ -1,0 +1,194 @@
+package torch
+
+import (
+	"sync"
+
+	"tcdbg/torch/internal/simd"
+)
+
+// This file is convolution over one or two dimensions as a matrix product whose
+// right operand, the windows, is never written down: a sliver of it is packed
+// straight from planes, the input with its padding around it. With a stride
+// above one there is a plane for each remainder of the position, so that what
+// neighbouring windows see of one kernel position are neighbours in memory.
+
+// imagePlanes is a batch of images laid out for windows.
+type imagePlanes struct {
+	data          []float32
+	image         int // elements from one image of the batch to the next
+	channel       int // from one channel to the next
+	phase         int // from one plane of a channel to the next
+	height, pitch int // rows of a plane, elements of a row
+	room          room
+}
+
+// shape2d is what a convolution is in two dimensions; one is a row of them.
+type shape2d struct {
+	in, out, kernel, stride, pad, dilation [2]int
+}
+
+func (c *convCall) shape2d() shape2d {
+	two := func(s []int, missing int) [2]int {
+		if len(s) == 1 {
+			return [2]int{missing, s[0]}
+		}
+		return [2]int{s[0], s[1]}
+	}
+	return shape2d{two(c.inSize, 1), two(c.outSize, 1), two(c.kernel, 1), two(c.stride, 1), two(c.pad, 0), two(c.dilation, 1)}
+}
+
+// implicit reports whether the convolution runs on planes.
+func (c *convCall) implicit() bool { return len(c.inSize) <= 2 && !c.transposed }
+
+// layPlanes lays out a batch of images of so many channels.
+func layPlanes(x []float32, s shape2d, batch, channels, threads int) *imagePlanes {
+	area := s.in[0] * s.in[1]
+	if s.pad == [2]int{} && s.stride == [2]int{1, 1} {
+		return &imagePlanes{data: x, image: channels * area, channel: area, height: s.in[0], pitch: s.in[1]}
+	}
+	reach := func(d int) int { // positions that any window sees
+		return (s.out[d]-1)*s.stride[d] + (s.kernel[d]-1)*s.dilation[d] + 1
+	}
+	p := &imagePlanes{
+		height: (reach(0) + s.stride[0] - 1) / s.stride[0],
+		pitch:  (reach(1) + s.stride[1] - 1) / s.stride[1],
+	}
+	p.phase = p.height * p.pitch
+	p.channel = p.phase * s.stride[0] * s.stride[1]
+	p.image = p.channel * channels
+	p.room = borrow(p.image * batch)
+	p.data = p.room.floats
+	chunks(threads, batch*channels, func(i int) {
+		layChannel(p.data[i*p.channel:][:p.channel], x[i*area:][:area], s, p)
+	})
+	return p
+}
+
+// layChannel lays out one channel.
+func layChannel(dst, src []float32, s shape2d, p *imagePlanes) {
+	h, w := s.in[0], s.in[1]
+	for py := range s.stride[0] {
+		for px := range s.stride[1] {
+			plane := dst[(py*s.stride[1]+px)*p.phase:][:p.phase]
+			for y := range p.height {
+				row := plane[y*p.pitch:][:p.pitch]
+				from := y*s.stride[0] + py - s.pad[0]
+				if from < 0 || from >= h {
+					clear(row)
+					continue
+				}
+				layRow(row, src[from*w:][:w], px-s.pad[1], s.stride[1])
+			}
+		}
+	}
+}
+
+// layRow writes every step-th element of src from element at on, zeros where
+// there is none.
+func layRow(row, src []float32, at, step int) {
+	before := min(max((-at+step-1)/step, 0), len(row))
+	end := min(max((len(src)-at+step-1)/step, before), len(row))
+	clear(row[:before])
+	clear(row[end:])
+	if step == 1 {
+		copy(row[before:end], src[at+before:])
+		return
+	}
+	for i := before; i < end; i++ {
+		row[i] = src[at+i*step]
+	}
+}
+
+func (p *imagePlanes) giveBack() {
+	if p.room.block != nil {
+		giveBack(p.room)
+	}
+}
+
+// offsets are the places of kernel positions, channel by channel, in bytes.
+func (p *imagePlanes) offsets(s shape2d, channels int) []int {
+	out := make([]int, 0, channels*s.kernel[0]*s.kernel[1])
+	for c := range channels {
+		for ky := range s.kernel[0] {
+			for kx := range s.kernel[1] {
+				dy, dx := ky*s.dilation[0], kx*s.dilation[1]
+				phase := dy%s.stride[0]*s.stride[1] + dx%s.stride[1]
+				out = append(out, 4*(c*p.channel+phase*p.phase+dy/s.stride[0]*p.pitch+dx/s.stride[1]))
+			}
+		}
+	}
+	return out
+}
+
+// windowPanel is the windows of a batch of images: the step is the kernel
+// position, the lane the window.
+type windowPanel struct {
+	p      *imagePlanes
+	first  int // the first channel's place in an image
+	offs   []int
+	height int // windows of an image
+	width  int
+}
+
+// maxRuns bounds the runs of a sliver: at worst each lane is one.
+const maxRuns = simd.MaxCols
+
+var runPool = sync.Pool{New: func() any { return new([maxRuns]simd.Run) }}
+
+func (w *windowPanel) pack(l simd.Level, dst []float32, at, n, p0, k, width int) {
+	room := runPool.Get().(*[maxRuns]simd.Run)
+	runs := w.runs(room[:0], at, n)
+	l.PackRuns(&dst[0], &w.p.data[w.first], w.offs[p0:p0+k], width, runs)
+	runPool.Put(room)
+}
+
+// runs appends where windows at to at+n stand, joined where they are
+// neighbours.
+func (w *windowPanel) runs(runs []simd.Run, at, n int) []simd.Run {
+	area := w.height * w.width
+	for done := 0; done < n; {
+		j := at + done
+		x := j % w.width
+		count := min(w.width-x, n-done)
+		from := 4 * (j/area*w.p.image + j%area/w.width*w.p.pitch + x)
+		if i := len(runs) - 1; i >= 0 && runs[i].From+4*runs[i].Len == from {
+			runs[i].Len += count
+		} else {
+			runs = append(runs, simd.Run{To: 4 * done, From: from, Len: count})
+		}
+		done += count
+	}
+	return runs
+}
+
+// convImplicit computes a convolution.
+func convImplicit(c *convCall, out []float32) {
+	if len(out) == 0 {
+		return
+	}
+	s := c.shape2d()
+	rows := c.inPer * s.kernel[0] * s.kernel[1]
+	if rows == 0 {
+		clear(out)
+		return
+	}
+	threads := GetNumThreads()
+	p := layPlanes(slice[float32](c.x), s, c.batch, c.inCh, threads)
+	defer p.giveBack()
+	offs := p.offsets(s, c.inPer)
+	pix := s.out[0] * s.out[1]
+	weights := slice[float32](c.w)
+	group := func(g, threads int) {
+		to := target{out[g*c.outPer*pix:], pix, pix, c.outCh * pix}
+		left := lanes{weights[g*c.outPer*rows:][:c.outPer*rows], rows, 1}
+		right := &windowPanel{p, g * c.inPer * p.channel, offs, s.out[0], s.out[1]}
+		gemmPanels(to, left, right, c.outPer, c.batch*pix, rows, threads)
+	}
+	if c.groups < threads {
+		for g := range c.groups {
+			group(g, threads)
+		}
+		return
+	}
+	chunks(threads, c.groups, func(g int) { group(g, 1) })
+}

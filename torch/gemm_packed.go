@@ -1,0 +1,249 @@
+package torch
+
+import (
+	"unsafe"
+
+	"tcdbg/torch/internal/simd"
+)
+
+// This file is the float32 matrix product on the tiles of package simd: which
+// part of it a thread computes, and in which order, so that packed operands
+// are in the cache when the tiles read them.
+//
+// The depth is cut in blocks. Of one operand, all slivers are packed first,
+// for all threads; of the other one, a thread packs those of its own part of
+// the result just before it multiplies them.
+
+// depthBlock is the depth of a packed block: a sliver of each operand fits L1.
+const depthBlock = 256
+
+// panel is one operand of a product as packing sees it: lanes (rows of the left
+// operand, columns of the right one) by steps of the depth.
+type panel interface {
+	// pack writes n lanes from lane at on and k steps from step p0 on, width
+	// lanes a step.
+	pack(l simd.Level, dst []float32, at, n, p0, k, width int)
+}
+
+// lanes is a panel in memory: lane i of step p is data[i*lane+p*step].
+type lanes struct {
+	data       []float32
+	lane, step int
+}
+
+func (s lanes) pack(l simd.Level, dst []float32, at, n, p0, k, width int) {
+	l.Pack(&dst[0], &s.data[at*s.lane+p0*s.step], s.lane*4, s.step*4, k, n, width)
+}
+
+func leftPanel(m matrix[float32]) panel  { return lanes{m.data, m.rs, m.cs} }
+func rightPanel(m matrix[float32]) panel { return lanes{m.data, m.cs, m.rs} }
+
+// target is where a product goes: row i, column j is at i*ld + j, but every
+// cols columns a new image starts, jump elements on.
+type target struct {
+	data           []float32
+	ld, cols, jump int
+}
+
+// product32 is one product.
+type product32 struct {
+	level   simd.Level
+	c       target
+	a, b    panel
+	m, n, k int
+	rows    int // slivers of a
+	wide    int // lanes of a sliver of b
+	cols    int // slivers of b
+}
+
+// gemm32 computes c = a@b for float32.
+func gemm32(c []float32, ldc int, a, b matrix[float32], m, n, k, threads int) {
+	if k > 0 && (m == 1 || n == 1) {
+		gemv32(c, ldc, a, b, m, n, k)
+		return
+	}
+	gemmPanels(target{c, ldc, n, 0}, leftPanel(a), rightPanel(b), m, n, k, threads)
+}
+
+// gemmPanels multiplies panels.
+func gemmPanels(c target, a, b panel, m, n, k, threads int) {
+	if m == 0 || n == 0 {
+		return
+	}
+	if k == 0 {
+		c.clear(m, n)
+		return
+	}
+	g := &product32{level: simd.Active(), c: c, a: a, b: b, m: m, n: n, k: k}
+	g.rows = (m + g.level.Rows() - 1) / g.level.Rows()
+	g.wide = 2 * g.level.Lanes()
+	g.cols = (n + g.wide - 1) / g.wide
+	if work := m * n * k; work < 2<<20 {
+		threads = 1
+	}
+	if n >= m {
+		g.byColumns(threads)
+	} else {
+		g.byRows(threads)
+	}
+}
+
+func (c target) clear(m, n int) {
+	for i := range m {
+		for j := 0; j < n; j += c.cols {
+			clear(c.data[j/c.cols*c.jump+i*c.ld:][:min(c.cols, n-j)])
+		}
+	}
+}
+
+// row is where sliver i of a starts: heights differ by one at most.
+func (g *product32) row(i int) int { return i * g.m / g.rows }
+
+// vectors is how many vectors wide sliver j of b is.
+func (g *product32) vectors(j int) int {
+	if g.n-j*g.wide <= g.wide/2 {
+		return 1
+	}
+	return 2
+}
+
+// width is the sum of the lanes of all slivers of b.
+func (g *product32) width() int {
+	return (g.cols-1)*g.wide + g.vectors(g.cols-1)*g.wide/2
+}
+
+func (g *product32) packLeft(dst []float32, i, p0, kc int) {
+	at := g.row(i)
+	h := g.row(i+1) - at
+	g.a.pack(g.level, dst, at, h, p0, kc, h)
+}
+
+func (g *product32) packRight(dst []float32, j, p0, kc int) {
+	g.b.pack(g.level, dst, j*g.wide, min(g.wide, g.n-j*g.wide), p0, kc, g.vectors(j)*g.wide/2)
+}
+
+// share is how many of n slivers a part of the result holds: enough parts for
+// a thread that is held up to be helped, at most limit slivers.
+func share(n, threads, limit int) int {
+	if threads == 1 {
+		return min(n, limit)
+	}
+	return max(min(n/(4*threads), limit), 1)
+}
+
+// byColumns packs all of a for everyone; a part is some columns.
+func (g *product32) byColumns(threads int) {
+	left := borrow(g.m * g.k)
+	defer giveBack(left)
+	chunks(threads, g.rows, func(i int) {
+		for p := 0; p < g.k; p += depthBlock {
+			kc := min(depthBlock, g.k-p)
+			g.packLeft(left.floats[g.m*p+g.row(i)*kc:], i, p, kc)
+		}
+	})
+	part := share(g.cols, threads, 8)
+	chunks(threads, (g.cols+part-1)/part, func(c int) {
+		from, to := c*part, min((c+1)*part, g.cols)
+		right := borrow(part * g.wide * min(depthBlock, g.k))
+		defer giveBack(right)
+		for p := 0; p < g.k; p += depthBlock {
+			kc := min(depthBlock, g.k-p)
+			for j := from; j < to; j++ {
+				g.packRight(right.floats[(j-from)*g.wide*kc:], j, p, kc)
+			}
+			g.block(left.floats[g.m*p:], right.floats, 0, g.rows, from, to, kc, p > 0)
+		}
+	})
+}
+
+// byRows packs all of b for everyone; a part is some rows.
+func (g *product32) byRows(threads int) {
+	width := g.width()
+	right := borrow(width * g.k)
+	defer giveBack(right)
+	blocks := (g.k + depthBlock - 1) / depthBlock
+	chunks(threads, g.cols*blocks, func(i int) {
+		j, p := i/blocks, i%blocks*depthBlock
+		kc := min(depthBlock, g.k-p)
+		g.packRight(right.floats[width*p+j*g.wide*kc:], j, p, kc)
+	})
+	part := share(g.rows, threads, 16)
+	chunks(threads, (g.rows+part-1)/part, func(c int) {
+		from, to := c*part, min((c+1)*part, g.rows)
+		first := g.row(from)
+		left := borrow((g.row(to) - first) * min(depthBlock, g.k))
+		defer giveBack(left)
+		for p := 0; p < g.k; p += depthBlock {
+			kc := min(depthBlock, g.k-p)
+			for i := from; i < to; i++ {
+				g.packLeft(left.floats[(g.row(i)-first)*kc:], i, p, kc)
+			}
+			g.block(left.floats, right.floats[width*p:], from, to, 0, g.cols, kc, p > 0)
+		}
+	})
+}
+
+// rowsInL2 is how many slivers of a, depthBlock deep, stay in L2 while slivers
+// of b pass.
+const rowsInL2 = 32
+
+// block multiplies packed slivers of one block of the depth: left holds those
+// of a from i0 on, right those of b from j0 on.
+func (g *product32) block(left, right []float32, i0, i1, j0, j1, kc int, add bool) {
+	first := g.row(i0)
+	for lo := i0; lo < i1; lo += rowsInL2 {
+		hi := min(lo+rowsInL2, i1)
+		for j := j0; j < j1; j++ {
+			b := &right[(j-j0)*g.wide*kc]
+			v, n := g.vectors(j), min(g.wide, g.n-j*g.wide)
+			image, col := j*g.wide/g.c.cols, j*g.wide%g.c.cols
+			at := image*g.c.jump + col
+			whole := col+n <= g.c.cols
+			for i := lo; i < hi; i++ {
+				r := g.row(i)
+				h := g.row(i+1) - r
+				a := &left[(r-first)*kc]
+				if whole {
+					g.level.Tile(h, v, kc, a, b, &g.c.data[at+r*g.c.ld], g.c.ld*4, n, add)
+				} else {
+					g.straddle(h, v, kc, a, b, r, j*g.wide, n, add)
+				}
+			}
+		}
+	}
+}
+
+// straddle computes a tile whose columns belong to several images.
+func (g *product32) straddle(h, v, kc int, a, b *float32, row, col, n int, add bool) {
+	room := borrow(simd.MaxRows * simd.MaxCols)
+	defer giveBack(room)
+	g.level.Tile(h, v, kc, a, b, &room.floats[0], g.wide*4, n, false)
+	for i := range h {
+		src := room.floats[i*g.wide:][:n]
+		for j := col; len(src) > 0; {
+			run := min(g.c.cols-j%g.c.cols, len(src))
+			dst := g.c.data[j/g.c.cols*g.c.jump+(row+i)*g.c.ld+j%g.c.cols:][:run]
+			for q, x := range src[:run] {
+				if add {
+					x += dst[q]
+				}
+				dst[q] = x
+			}
+			src, j = src[run:], j+run
+		}
+	}
+}
+
+// room is scratch memory of an operator.
+type room struct {
+	block  []byte
+	floats []float32
+}
+
+// borrow takes n floats from the allocator; they are not cleared.
+func borrow(n int) room {
+	block := blocks.lend(sizeClass(n * 4))
+	return room{block, unsafe.Slice((*float32)(unsafe.Pointer(unsafe.SliceData(block))), n)}
+}
+
+func giveBack(r room) { blocks.put(r.block) }

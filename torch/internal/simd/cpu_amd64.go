@@ -1,0 +1,36 @@
+package simd
+
+// This file reads from the CPU what it and the system support.
+
+//go:noescape
+func cpuid(leaf, sub uint32) (a, b, c, d uint32)
+
+// xgetbv returns which register files the system saves.
+func xgetbv() uint32
+
+func bestLevel() Level {
+	const (
+		fma, xsave, avx           = 1 << 12, 1 << 27, 1 << 28
+		avx2, bmi2                = 1 << 5, 1 << 8
+		f, dq, bw, vl             = 1 << 16, 1 << 17, 1 << 30, 1 << 31
+		ymmSaved, zmmSaved        = 6, 0xe6
+		basic, extended           = fma | xsave | avx, avx2 | bmi2
+		wide               uint32 = f | dq | bw | vl
+	)
+	top, _, _, _ := cpuid(0, 0)
+	if top < 7 {
+		return Plain
+	}
+	_, _, c, _ := cpuid(1, 0)
+	if c&basic != basic || xgetbv()&ymmSaved != ymmSaved {
+		return Plain
+	}
+	_, b, _, _ := cpuid(7, 0)
+	switch {
+	case b&extended != extended:
+		return Plain
+	case b&wide != wide || xgetbv()&zmmSaved != zmmSaved:
+		return AVX2
+	}
+	return AVX512
+}

@@ -1,0 +1,7 @@
+//go:build !amd64
+
+package simd
+
+func assembly() []kernels { return nil }
+
+func bestLevel() Level { return Plain }
