@@ -44,7 +44,9 @@ func breaksLead(m *Model, _ int) []theme.Line {
 		{Text: fmt.Sprintf(" at %s · met %s", count(t.DistinctBreaks, "place"), times(t.Breaks))},
 	}
 	switch {
-	case fixable == causes && causes > 1:
+	case fixable == causes && causes == 1:
+		l = append(l, theme.Span{Text: " · with a fix", Style: theme.Green})
+	case fixable == causes:
 		l = append(l, theme.Span{Text: " · each with a fix", Style: theme.Green})
 	case fixable > 0:
 		l = append(l, theme.Span{Text: fmt.Sprintf(" · %d with a fix", fixable), Style: theme.Green})
@@ -266,12 +268,13 @@ func (m *Model) docValue(d *doc, b *explain.Break) {
 		return
 	}
 	d.heading("THE VALUE")
+	col := m.placeColumn(b.Value, d.width)
 	for i, p := range b.Value {
 		arrow := "  "
 		if i > 0 {
 			arrow = "→ "
 		}
-		d.link(posSel(p), theme.T(theme.Plain, "  "+arrow+theme.Fit(theme.Clean(p.Func), 18)+" "), theme.T(theme.Accent, theme.Fit(m.place(p), 20)+" "), theme.T(theme.Faint, strings.TrimSpace(p.Code)))
+		d.link(posSel(p), theme.T(theme.Plain, "  "+arrow+theme.Fit(theme.Clean(p.Func), 18)+" "), theme.T(theme.Accent, m.placeCell(p, col)), theme.T(theme.Faint, strings.TrimSpace(p.Code)))
 	}
 }
 
@@ -323,6 +326,7 @@ func (m *Model) docChains(d *doc, g *explain.BreakGroup) {
 // docStack shows a stack, outermost first; runs of library frames are folded.
 func (m *Model) docStack(d *doc, stack []logs.Pos) {
 	hidden := 0
+	col := m.placeColumn(stack, d.width)
 	for i, p := range stack {
 		if library(p.File) && i < len(stack)-1 {
 			hidden++
@@ -336,7 +340,7 @@ func (m *Model) docStack(d *doc, stack []logs.Pos) {
 		if library(p.File) {
 			style = theme.Noise
 		}
-		d.link(posSel(p), theme.T(theme.Accent|style, "  "+theme.Fit(m.place(p), 24)+" "), theme.T(style, theme.Fit(theme.Clean(p.Func), 22)+" "), theme.T(theme.Faint, strings.TrimSpace(p.Code)))
+		d.link(posSel(p), theme.T(theme.Accent|style, "  "+m.placeCell(p, col)), theme.T(style, theme.Fit(theme.Clean(p.Func), 22)+" "), theme.T(theme.Faint, strings.TrimSpace(p.Code)))
 	}
 }
 

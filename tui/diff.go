@@ -11,7 +11,7 @@ type edit struct {
 
 // maxDiff bounds the quadratic part of a comparison; longer middles are shown
 // as removed and added whole.
-const maxDiff = 1500
+const maxDiff = 800
 
 // diffLines compares two lists by their longest common subsequence.
 func diffLines(a, b []string) []edit {

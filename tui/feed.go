@@ -1,6 +1,6 @@
 // Package tui is the screens: one Bubble Tea model that draws a Report, live
 // or saved, and never an engine's types. Lists of rows are made from a report
-// off the UI goroutine (derive.go); Update only moves cursors, View only draws
+// off the UI goroutine (Model.poll); Update only moves cursors, View only draws
 // what is seen; nothing in either reads a file.
 //
 // It imports explain, logs and internal/ctl only; never an engine package.
@@ -61,6 +61,7 @@ type Run struct {
 	Live    bool
 	Paused  bool
 	Control bool // pause and step are possible
+	Again   bool // it can run again
 	Start   time.Time
 	Elapsed time.Duration // of an ended run
 	Ended   string        // "exit 0", "panic: ...", "kernel fault: ..."; "" while live or when unknown

@@ -132,7 +132,7 @@ func (r *passRow) draw(_ *Model, w int) theme.Line {
 	}
 	tail := ""
 	if s.Micros > 0 {
-		tail = fmt.Sprintf("%d us", s.Micros)
+		tail = " " + nanos(s.Micros*1000)
 	}
 	l := theme.Line{glyph, theme.T(theme.Plain, s.Pass), theme.T(theme.Faint, "  "+s.Stage)}
 	return append(l.Fit(max(0, w-len(tail))), theme.Span{Text: tail, Style: theme.Faint})
@@ -309,6 +309,14 @@ const sideBySide = 84
 // beforeAfter compares two texts: side by side where there is room.
 func (m *Model) beforeAfter(d *doc, lang syntax.Lang, before, after string) {
 	edits := diffLines(splitLines(before), splitLines(after))
+	if d.width < sideBySide && !related(edits) {
+		d.add(theme.T(theme.Faint, "AFTER"))
+		d.code(m.hl, lang, after)
+		d.blank()
+		d.add(theme.T(theme.Faint, "BEFORE"))
+		d.code(m.hl, lang, before)
+		return
+	}
 	if d.width < sideBySide {
 		d.parts = append(d.parts, part{
 			n: len(edits), code: true,
@@ -329,6 +337,17 @@ func (m *Model) beforeAfter(d *doc, lang syntax.Lang, before, after string) {
 		},
 		text: func(i int) string { return rows[i][0].text + " " + rows[i][1].text },
 	})
+}
+
+// related reports whether two texts have lines in common that say something; a
+// pass from one language to another leaves none.
+func related(edits []edit) bool {
+	for _, e := range edits {
+		if e.op == ' ' && strings.TrimSpace(e.text) != "" {
+			return true
+		}
+	}
+	return false
 }
 
 func splitLines(s string) []string {

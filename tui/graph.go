@@ -16,7 +16,7 @@ import (
 
 func graphScreen() screenDef {
 	return screenDef{
-		id: keys.Graph, rows: graphRows, lead: graphLead, leadLines: 2, detail: graphDetail, share: 0.3,
+		id: keys.Graph, rows: graphRows, lead: graphLead, leadLines: 2, detail: graphDetail, share: 0.34,
 		modes: []string{"table", "drawing", "operators", "code"},
 		act:   stepItem,
 		count: func(r *explain.Report) int { return r.Totals.Graphs },
@@ -66,16 +66,32 @@ func graphRows(in *input) []row {
 	}
 	rows := make([]row, 0, len(in.report.Graphs))
 	for _, g := range in.report.Graphs {
-		rows = append(rows, &graphRow{g, names[keyOf(g.ID)], most})
+		rows = append(rows, &graphRow{g, names[keyOf(g.ID)], most, 0})
+	}
+	width := 0
+	for _, r := range rows {
+		width = max(width, theme.Width(r.(*graphRow).name()))
+	}
+	for _, r := range rows {
+		r.(*graphRow).width = width
 	}
 	return rows
 }
 
 // graphRow is a captured graph with its operators as a bar.
 type graphRow struct {
-	g    *explain.Graph
-	fn   string
-	most int
+	g     *explain.Graph
+	fn    string
+	most  int // operators of the largest graph
+	width int // of the longest name
+}
+
+// name is the function's, or where it is not known the graph's.
+func (r *graphRow) name() string {
+	if r.fn == "" {
+		return r.g.Name
+	}
+	return r.fn
 }
 
 func (r *graphRow) key() string    { return "graph " + r.g.Name + idText(r.g.ID) }
@@ -93,13 +109,11 @@ func (r *graphRow) matches(q string) bool {
 }
 
 func (r *graphRow) draw(_ *Model, w int) theme.Line {
-	name := r.fn
-	if name == "" {
-		name = r.g.Name
-	}
-	barw := min(12, max(0, w-36))
+	const fixed = 9 + 1 + 5 // the id, a blank, the number of operators
+	name := min(r.width, max(8, w-fixed-4))
+	barw := min(12, max(0, w-fixed-name))
 	l := theme.Line{{Text: theme.Fit(idText(r.g.ID), 8) + " ", Style: theme.Faint}}
-	l = append(l, theme.T(theme.Plain, theme.Fit(theme.Clean(name), max(8, w-9-6-barw-1))+" "))
+	l = append(l, theme.T(theme.Plain, theme.Fit(theme.Clean(r.name()), w-fixed-barw)+" "))
 	l = append(l, theme.Span{Text: theme.FitRight(fmt.Sprint(len(r.g.Ops)), 4) + " "})
 	return append(l, theme.Span{Text: bar(float64(len(r.g.Ops)), float64(r.most), barw), Style: theme.Compiled})
 }

@@ -33,7 +33,7 @@ func guardsLead(m *Model, _ int) []theme.Line {
 	}
 	l := theme.Line{
 		{Text: " " + count(c.guards, "guard"), Style: theme.Bold | theme.Guard},
-		{Text: fmt.Sprintf(" in %d entries", c.entries)},
+		{Text: " in " + entries(c.entries)},
 	}
 	if c.worst > 0 {
 		l = append(l, theme.Span{Text: fmt.Sprintf(" · dearest entry %.3g us a call", c.worst)})
@@ -42,6 +42,14 @@ func guardsLead(m *Model, _ int) []theme.Line {
 		l = append(l, theme.Span{Text: fmt.Sprintf(" · %d about hasattr and dynamic marking, folded", c.noise), Style: theme.Faint})
 	}
 	return []theme.Line{l, nil}
+}
+
+// entries is "1 entry", "2 entries".
+func entries(n int) string {
+	if n == 1 {
+		return "1 entry"
+	}
+	return fmt.Sprintf("%d entries", n)
 }
 
 func guardRows(in *input) []row {
@@ -256,12 +264,34 @@ func (m *Model) guardLine(l leaf, w int) theme.Line {
 			by += "  " + theme.Cut(theme.Clean(code), 30)
 		}
 	}
-	line := theme.Line{indent, {Text: theme.GlyphGuard + " ", Style: theme.Guard}, theme.T(theme.Plain, g.Kind+" "), theme.T(theme.Faint, oneLine(g.Text))}
+	line := theme.Line{indent, {Text: theme.GlyphGuard + " ", Style: theme.Guard}, theme.T(theme.Plain, g.Kind+" "), theme.T(theme.Faint, demand(g))}
 	if by == "" {
 		return line
 	}
 	bw := min(theme.Width(by), w/2)
 	return append(line.Fit(max(0, w-bw-2)), theme.Span{Text: "  " + theme.Cut(by, bw), Style: theme.Accent})
+}
+
+// demand is a guard's text without the source that the tree shows above it:
+// of check_tensor(L['x'], Tensor, ...) what follows the name.
+func demand(g *explain.GuardNode) string {
+	text := oneLine(g.Text)
+	if g.Source == "" {
+		return text
+	}
+	if rest, ok := strings.CutPrefix(text, g.Source+" "); ok {
+		return rest
+	}
+	call, rest, ok := strings.Cut(text, "("+g.Source)
+	switch {
+	case !ok || strings.ContainsAny(call, " ("):
+		return text
+	case strings.HasPrefix(rest, ", "):
+		return strings.TrimSuffix(rest[2:], ")")
+	case strings.HasPrefix(rest, ") "):
+		return call + rest[1:]
+	}
+	return text
 }
 
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }

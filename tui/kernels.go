@@ -271,8 +271,9 @@ func (m *Model) kernelFacts(d *doc, k *explain.Kernel) {
 	}
 	if len(k.Pos) > 0 {
 		d.heading("LINES")
+		col := m.placeColumn(k.Pos, d.width)
 		for _, p := range k.Pos {
-			d.link(posSel(p), theme.T(theme.Accent, "  "+theme.Fit(m.place(p), 24)+" "), theme.T(theme.Plain, strings.TrimSpace(p.Code)))
+			d.link(posSel(p), theme.T(theme.Accent, "  "+m.placeCell(p, col)), theme.T(theme.Plain, strings.TrimSpace(p.Code)))
 		}
 	}
 }

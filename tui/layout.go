@@ -29,7 +29,8 @@ const (
 type ask struct {
 	lead   int     // lines above the list
 	detail bool    // it has a detail pane
-	share  float64 // of the list, when side by side
+	share  float64 // of the list, when side by side; above a half also when stacked
+	rows   int     // of the list: a short one leaves its room to the detail; 0: many
 	zoom   bool    // the detail alone (it has the focus in a small terminal)
 }
 
@@ -82,7 +83,14 @@ func (f *frame) split(a ask, body rect) {
 		f.detail = rect{body.x + lw + 2, body.y, body.w - lw - 2, body.h}
 	case body.h >= tallStack-6 && !a.zoom:
 		f.stacked = true
-		lh := max(3, body.h*2/5)
+		lh := int(float64(body.h) * max(0.4, a.share*0.9))
+		if a.share <= 0.5 {
+			lh = body.h * 2 / 5
+		}
+		if a.rows > 0 {
+			lh = min(lh, a.rows+1)
+		}
+		lh = max(3, lh)
 		f.list = rect{body.x, body.y, body.w, lh}
 		f.divider = rect{body.x, body.y + lh, body.w, 1}
 		f.detail = rect{body.x, body.y + lh + 1, body.w, body.h - lh - 1}

@@ -358,6 +358,7 @@ func (m *Model) prepare() tea.Cmd {
 		p.doc = nil
 		return m.loadTexts()
 	}
+	p.settle()
 	f := m.arrange()
 	r := p.selected()
 	if r == nil || f.detail.w == 0 {
@@ -417,7 +418,7 @@ func (m *Model) takeLocated(msg locatedMsg) {
 // arrange lays out the current screen.
 func (m *Model) arrange() frame {
 	d, p := m.def(), m.current()
-	a := ask{lead: d.leadLines, detail: d.detail != nil && p.Len() > 0, share: d.share, zoom: p.inside}
+	a := ask{lead: d.leadLines, detail: d.detail != nil && p.Len() > 0, share: d.share, rows: p.Len(), zoom: p.inside}
 	return arrange(m.w, m.h, a)
 }
 
@@ -515,6 +516,19 @@ func (m *Model) placeIn(p logs.Pos, w int) string {
 	}
 	return s
 }
+
+// placeColumn is the width of a column of places in a document of w cells: wide
+// enough for all of them, but at most two fifths.
+func (m *Model) placeColumn(ps []logs.Pos, w int) int {
+	n := 0
+	for _, p := range ps {
+		n = max(n, theme.Width(m.place(p)))
+	}
+	return min(n, max(12, w*2/5))
+}
+
+// placeCell is a place in a column.
+func (m *Model) placeCell(p logs.Pos, col int) string { return theme.Fit(m.placeIn(p, col), col) + " " }
 
 // root is the folder from which paths are shown: the run's, or where the
 // trace comes from elsewhere, the folder of all its user files.

@@ -16,6 +16,9 @@ func overviewScreen() screenDef {
 	return screenDef{
 		id: keys.Overview, rows: overviewRows, lead: overviewLead, leadLines: 2,
 		empty: func(m *Model) []string {
+			if m.run.Failed {
+				return []string{m.run.Ended, "Nothing was compiled before that. What the program printed is on screen -, Output."}
+			}
 			if m.run.Live {
 				return []string{"Nothing was compiled yet.", "Functions appear here as the compiler meets them: what is passed to torch.Compile, on its first call."}
 			}
@@ -100,6 +103,9 @@ func overviewRows(in *input) []row {
 	if len(in.report.Advice) > 0 {
 		rows = append(rows, &headRow{}, &headRow{text: "FIRST", right: "COST"})
 	}
+	if len(in.facts.roots) > 0 && len(in.report.Advice) == 0 && len(in.report.Failures) == 0 && !in.report.Live {
+		rows = append(rows, &headRow{}, &headRow{text: "FIRST"}, &headRow{text: "  " + nothingFirst(in.report)})
+	}
 	for i := range in.report.Advice {
 		a := &in.report.Advice[i]
 		rows = append(rows, &adviceRow{i, a})
@@ -108,6 +114,18 @@ func overviewRows(in *input) []row {
 		}
 	}
 	return rows
+}
+
+// nothingFirst says why there is no advice.
+func nothingFirst(r *explain.Report) string {
+	t := r.Totals
+	switch {
+	case t.DistinctBreaks > 0:
+		return fmt.Sprintf("nothing in your code: %s (screen 3) inside torch or the standard library", count(t.DistinctBreaks, "break"))
+	case t.Recompiles > 0:
+		return fmt.Sprintf("nothing breaks; %s (screen 4) cost compile time once each", count(t.Recompiles, "recompile"))
+	}
+	return "nothing to do: every function was captured whole, and no guard failed"
 }
 
 // frameColumns are the widths of the frame table for a terminal width: name,

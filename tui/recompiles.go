@@ -84,10 +84,7 @@ type chainRow struct {
 }
 
 func (r *chainRow) draw(m *Model, w int) theme.Line {
-	tail := count(len(r.f.Compiles), "entry")
-	if len(r.f.Compiles) != 1 {
-		tail = fmt.Sprintf("%d entries", len(r.f.Compiles))
-	}
+	tail := entries(len(r.f.Compiles))
 	if r.f.Calls >= 0 {
 		tail += fmt.Sprintf(" · calls %d, hits %d", r.f.Calls, r.f.Hits)
 	}

@@ -234,6 +234,13 @@ func (p *pane) keep() {
 	}
 }
 
+// settle moves the cursor off a heading: a new list begins with one.
+func (p *pane) settle() {
+	if _, no := p.selected().(fixed); no {
+		p.list.Set(paneRows{p}, p.list.Cursor())
+	}
+}
+
 // note remembers the row of the cursor.
 func (p *pane) note() {
 	if r := p.selected(); r != nil {

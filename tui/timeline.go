@@ -201,8 +201,12 @@ func flame(phases []*explain.Phase, from, to time.Time, w int) []theme.Line {
 func axis(total time.Duration, w int) theme.Line {
 	const step = 20
 	text := " "
-	for c := 0; c+8 < w; c += step {
-		text += theme.Fit("└"+seconds(total*time.Duration(c)/time.Duration(max(1, w))), step)
+	for c := 0; c < w; c += step {
+		mark := "└" + seconds(total*time.Duration(c)/time.Duration(max(1, w)))
+		if c+theme.Width(mark) > w {
+			break
+		}
+		text += theme.Fit(mark, step)
 	}
 	return theme.L(theme.Faint, text)
 }

@@ -301,6 +301,9 @@ func (m *Model) footer(w int) theme.Line {
 func (m *Model) footerLine(w int) theme.Line {
 	var l, tail theme.Line
 	for _, b := range footerKeys(m.screen) {
+		if !m.useful(b.Action) {
+			continue
+		}
 		name, _, _ := strings.Cut(b.Keys(), " ")
 		next := theme.Line{{Text: " "}, {Text: name, Style: theme.Bold}, {Text: " " + m.footerWord(b) + "  ", Style: theme.Faint}}
 		if b.Action == keys.Help || b.Action == keys.Quit {
@@ -314,6 +317,18 @@ func (m *Model) footerLine(w int) theme.Line {
 		l = l[:len(l)-spans]
 	}
 	return append(l, tail...)
+}
+
+// useful reports whether a key does something now: what has ended cannot be
+// paused, and only what tcdbg started can run again.
+func (m *Model) useful(a keys.Action) bool {
+	switch a {
+	case keys.Pause:
+		return m.run.Live || m.frozen
+	case keys.Rerun:
+		return !m.run.Live && m.run.Again
+	}
+	return true
 }
 
 // footerWord is a binding's title, shortened to what it would do now.

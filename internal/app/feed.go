@@ -212,6 +212,7 @@ func (f *feed) Run() tui.Run {
 		}
 	}
 	r.Control = st.live && st.child != nil && st.child.control != nil
+	r.Again = f.again != nil
 	if f.broken != nil {
 		r.Ended, r.Failed, r.Live = f.broken.Error(), true, false
 		return r

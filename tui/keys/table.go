@@ -81,7 +81,7 @@ func Table() []Binding {
 		bind(Palette, "command palette", "Finding", 7, ":", "ctrl+p"),
 		bind(Pause, "pause or continue", "The program", 3, " "),
 		bind(Step, "when paused: run to the next safe point", "The program", 0, "s"),
-		bind(Rerun, "run again", "The program", 0, "R"),
+		bind(Rerun, "run again", "The program", 3, "R"),
 		bind(Watch, "run again whenever a file is saved, and say what changed", "The program", 0, "w"),
 		bind(Copy, "copy the selection", "Taking away", 0, "y"),
 		bind(Editor, "open the line in $EDITOR", "Taking away", 4, "e"),

@@ -1,0 +1,113 @@
+package tui
+
+import (
+	"strings"
+	"testing"
+
+	"tcdbg/explain"
+	"tcdbg/logs"
+)
+
+// These tests are about what a screen says at first sight: where the cursor
+// stands, what has room, and which keys are offered.
+
+// A list that begins with headings opens on its first row, detail included.
+func TestOpensOnARow(t *testing.T) {
+	newDriver(t, richFeed(), Options{}, 120, 40).script(`
+		keys 7
+		expect ▸ ≡ decompose
+		expect v = var(x)
+	`)
+}
+
+// A stacked list that is short leaves its room to the detail.
+func TestShortListLeavesRoom(t *testing.T) {
+	tall := arrange(80, 24, ask{lead: 2, detail: true, rows: 50})
+	short := arrange(80, 24, ask{lead: 2, detail: true, rows: 2})
+	if short.list.h != 3 || short.detail.h <= tall.detail.h || tall.list.h < 6 {
+		t.Errorf("short %+v, tall %+v", short.list, tall.list)
+	}
+	if f := arrange(80, 24, ask{lead: 2, detail: true, rows: 50, share: 0.62}); f.list.h <= f.detail.h {
+		t.Errorf("a list that asks for most of the room has %d lines, its detail %d", f.list.h, f.detail.h)
+	}
+}
+
+// Places keep their line numbers, however long the path.
+func TestPlacesKeepLines(t *testing.T) {
+	f := richFeed()
+	long := "/home/ann/captioner/internal/very/long/path/of/folders/model.go"
+	for i := range f.report.Breaks[0].Lead.Value {
+		f.report.Breaks[0].Lead.Value[i].File = long
+	}
+	for i, size := range []string{"80x24", "120x40", "200x60"} {
+		d := newDriver(t, f, Options{}, 80, 24)
+		d.script("size " + size + "\nkeys 3")
+		doc := d.m.current().doc
+		n := 0
+		for k := range doc.Len() {
+			if text := doc.text(k); strings.Contains(text, "Lt(0)") && strings.Contains(text, "\u2192") {
+				n++
+				if !strings.Contains(text, "model.go:52 ") {
+					t.Errorf("%s: %q", size, text)
+				}
+			}
+		}
+		if n == 0 {
+			t.Errorf("case %d: no value chain", i)
+		}
+	}
+}
+
+// The footer offers what can be done now.
+func TestFooterOffers(t *testing.T) {
+	f := richFeed()
+	f.run.Again = true
+	newDriver(t, f, Options{}, 120, 40).script("expect space pause\nrefute R run again")
+	f.run.Live, f.run.Control, f.run.Ended = false, false, "exit 0"
+	newDriver(t, f, Options{}, 120, 40).script("refute space hold\nexpect R run again")
+	f.run.Again = false
+	newDriver(t, f, Options{}, 120, 40).script("refute R run again")
+}
+
+// A program that failed before anything was compiled says how, whole, where
+// the frames would be; one that needs nothing says that too.
+func TestOverviewWithoutFrames(t *testing.T) {
+	failed := &fakeFeed{report: &explain.Report{}, run: Run{Title: "x", Failed: true, Ended: "model.go:7:2: cannot use kw.Dim(0) (value of type torch.Option) as int value in argument to f"}}
+	newDriver(t, failed, Options{}, 60, 24).script("expect as int value in argument to f\nexpect Output")
+	fine := &explain.Report{Frames: []*explain.Frame{{Name: "f", Status: explain.Compiled}}}
+	newDriver(t, &fakeFeed{report: fine, run: Run{Title: "x"}}, Options{}, 100, 24).script("expect nothing to do: every function was captured whole")
+	again := &explain.Report{Frames: fine.Frames, Totals: explain.Totals{Recompiles: 1}}
+	newDriver(t, &fakeFeed{report: again, run: Run{Title: "x"}}, Options{}, 100, 24).script("expect nothing breaks; 1 recompile (screen 4)")
+}
+
+// A guard below its source does not say the source again.
+func TestGuardDemands(t *testing.T) {
+	for text, want := range map[string]string{
+		"L['x'] is not nil": "is not nil",
+		"check_tensor(L['x'], Tensor, torch.float32, size=[8])": "Tensor, torch.float32, size=[8]",
+		"len(L['x']) == 3":     "len == 3",
+		"hasattr(L['y'], 'x')": "hasattr(L['y'], 'x')",
+		"f(g(L['x'])) == 1":    "f(g(L['x'])) == 1",
+		"grad_mode == True":    "grad_mode == True",
+	} {
+		if got := demand(&explain.GuardNode{Source: "L['x']", Text: text}); got != want {
+			t.Errorf("%s: %q, want %q", text, got, want)
+		}
+	}
+}
+
+// A pass from one language to another shows what it made first; lines in
+// common make a comparison.
+func TestUnrelatedTexts(t *testing.T) {
+	f := richFeed()
+	f.report.Passes = append(f.report.Passes, &explain.PassRun{ID: cid(1, 0), Step: logs.PassStep{
+		Stage: "inductor", Pass: "lower", Before: "class GraphModule\n  add = a + b\n", After: "program f\nop0 = pointwise\n",
+	}})
+	d := newDriver(t, f, Options{}, 100, 30)
+	d.script("keys 7 g j j\nexpect ▸ ≡ lower\nexpect AFTER")
+	text := d.plain()
+	if strings.Index(text, "program f") > strings.Index(text, "class GraphModule") || strings.Contains(text, "- class") {
+		t.Errorf("a change of language is shown as a comparison:\n%s", text)
+	}
+	d.script("keys g\nexpect + m = mean(x)")
+}
