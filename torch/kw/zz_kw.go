@@ -157,6 +157,9 @@ func CountIncludePad(value bool) torch.Option {
 // CreateGraph is the keyword create_graph.
 func CreateGraph(value bool) torch.Option { return torch.Option{Name: "create_graph", Value: value} }
 
+// DModel is the keyword d_model.
+func DModel(value int) torch.Option { return torch.Option{Name: "d_model", Value: value} }
+
 // Dampening is the keyword dampening.
 func Dampening(value float64) torch.Option { return torch.Option{Name: "dampening", Value: value} }
 
@@ -375,6 +378,9 @@ func IndicesOrSections(value []int) torch.Option {
 	return torch.Option{Name: "indices_or_sections", Value: value}
 }
 
+// Init is the keyword init.
+func Init(value float64) torch.Option { return torch.Option{Name: "init", Value: value} }
+
 // InitialAccumulatorValue is the keyword initial_accumulator_value.
 func InitialAccumulatorValue(value float64) torch.Option {
 	return torch.Option{Name: "initial_accumulator_value", Value: value}
@@ -539,7 +545,7 @@ func Minlength(value int) torch.Option { return torch.Option{Name: "minlength", 
 func Mode(value string) torch.Option { return torch.Option{Name: "mode", Value: value} }
 
 // Momentum is the keyword momentum.
-func Momentum(value float64) torch.Option { return torch.Option{Name: "momentum", Value: value} }
+func Momentum(value any) torch.Option { return torch.Option{Name: "momentum", Value: value} }
 
 // MomentumDecay is the keyword momentum_decay.
 func MomentumDecay(value float64) torch.Option {
@@ -614,6 +620,9 @@ func NumGroups(value int) torch.Option { return torch.Option{Name: "num_groups",
 
 // NumLayers is the keyword num_layers.
 func NumLayers(value int) torch.Option { return torch.Option{Name: "num_layers", Value: value} }
+
+// NumParameters is the keyword num_parameters.
+func NumParameters(value int) torch.Option { return torch.Option{Name: "num_parameters", Value: value} }
 
 // NumWorkers is the keyword num_workers.
 func NumWorkers(value int) torch.Option { return torch.Option{Name: "num_workers", Value: value} }
@@ -836,6 +845,9 @@ func SplitSizes(value []int) torch.Option { return torch.Option{Name: "split_siz
 
 // Src is the keyword src.
 func Src(value any) torch.Option { return torch.Option{Name: "src", Value: value} }
+
+// SrcIsCausal is the keyword src_is_causal.
+func SrcIsCausal(value bool) torch.Option { return torch.Option{Name: "src_is_causal", Value: value} }
 
 // SrcKeyPaddingMask is the keyword src_key_padding_mask.
 func SrcKeyPaddingMask(value *torch.Tensor) torch.Option {

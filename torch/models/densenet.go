@@ -39,7 +39,7 @@ func newDenseNet(growth int, blocks []int, first int) *DenseNet {
 	m := &DenseNet{f, nn.NewLinear(channels, 1000)}
 	nn.Walk(m, func(_ string, part any) {
 		if c, ok := part.(*nn.Conv2d); ok {
-			nn.KaimingNormal_(c.Weight, false)
+			nn.KaimingNormal_(c.Weight)
 		}
 	})
 	nn.Zeros_(m.Classifier.Bias)

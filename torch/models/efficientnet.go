@@ -1,8 +1,6 @@
 package models
 
 import (
-	"math"
-
 	"tcdbg/torch"
 	"tcdbg/torch/kw"
 	"tcdbg/torch/nn"
@@ -177,14 +175,5 @@ func (b *CNBlock) Forward(x *torch.Tensor) *torch.Tensor {
 	return b.StochasticDepth.Forward(b.LayerScale.Mul(b.Block.Forward(x))).Add(x)
 }
 
-// truncatedNormal fills t with normal numbers cut at two units either side, as
-// PyTorch draws them: by the inverse of the distribution function.
-func truncatedNormal(t *torch.Tensor, std float64) {
-	low, high := normalCDF(-2/std), normalCDF(2/std)
-	torch.NoGrad(func() {
-		t.Uniform_(2*low-1, 2*high-1)
-		t.Erfinv_().Mul_(std*math.Sqrt2).Clamp_(kw.Min(-2.0), kw.Max(2.0))
-	})
-}
-
-func normalCDF(x float64) float64 { return (1 + math.Erf(x/math.Sqrt2)) / 2 }
+// truncatedNormal fills t with normal numbers cut at two either side.
+func truncatedNormal(t *torch.Tensor, std float64) { nn.TruncNormal_(t, 0, std, -2, 2) }

@@ -80,7 +80,7 @@ func newMobileNetV3(rows []invertedRow, hidden int) *MobileNetV3 {
 	nn.Walk(m, func(_ string, part any) {
 		switch p := part.(type) {
 		case *nn.Conv2d:
-			nn.KaimingNormal_(p.Weight, true)
+			nn.KaimingNormal_(p.Weight, kw.Mode("fan_out"))
 			if p.Bias != nil {
 				nn.Zeros_(p.Bias)
 			}

@@ -76,7 +76,7 @@ func conv(in, out, kernel, stride, padding int) *nn.Conv2d {
 func kaimingFanOut(m any) {
 	nn.Walk(m, func(_ string, part any) {
 		if c, ok := part.(*nn.Conv2d); ok {
-			nn.KaimingNormal_(c.Weight, true)
+			nn.KaimingNormal_(c.Weight, kw.Mode("fan_out"), kw.Nonlinearity("relu"))
 			if c.Bias != nil {
 				nn.Zeros_(c.Bias)
 			}

@@ -32,7 +32,7 @@ func SqueezeNet1_1() *SqueezeNet {
 		case c == final:
 			nn.Normal_(c.Weight, 0, 0.01)
 		default:
-			nn.KaimingUniform_(c.Weight, 0)
+			nn.KaimingUniform_(c.Weight)
 		}
 		nn.Zeros_(c.Bias)
 	})

@@ -46,3 +46,93 @@ func (l *ModuleList) Len() int { return len(l.Modules) }
 
 // At returns module i.
 func (l *ModuleList) At(i int) Module { return l.Modules[i] }
+
+// ModuleDict holds modules under names that a program chooses.
+type ModuleDict struct {
+	modules []NamedModule
+}
+
+// NewModuleDict makes a ModuleDict.
+func NewModuleDict(modules ...NamedModule) *ModuleDict {
+	d := &ModuleDict{}
+	for _, m := range modules {
+		d.Set(m.Name, m.Module)
+	}
+	return d
+}
+
+// Set adds a module, or replaces the one of that name.
+func (d *ModuleDict) Set(name string, m Module) {
+	for i := range d.modules {
+		if d.modules[i].Name == name {
+			d.modules[i].Module = m
+			return
+		}
+	}
+	d.modules = append(d.modules, NamedModule{name, m})
+}
+
+// At returns the module of a name; nil without one.
+func (d *ModuleDict) At(name string) Module {
+	for _, m := range d.modules {
+		if m.Name == name {
+			return m.Module
+		}
+	}
+	return nil
+}
+
+// Keys lists the names in the order in which they were added.
+func (d *ModuleDict) Keys() []string {
+	var out []string
+	for _, m := range d.modules {
+		out = append(out, m.Name)
+	}
+	return out
+}
+
+// Len is the number of modules.
+func (d *ModuleDict) Len() int { return len(d.modules) }
+
+// Parts lists the modules under their names.
+func (d *ModuleDict) Parts() []torch.Field {
+	var out []torch.Field
+	for _, m := range d.modules {
+		out = append(out, torch.Field{Name: m.Name, Value: m.Module})
+	}
+	return out
+}
+
+// ParameterList holds parameters of a module.
+type ParameterList struct {
+	Parameters []*torch.Tensor `torch:",flat"`
+}
+
+// NewParameterList makes parameters of tensors.
+func NewParameterList(tensors ...*torch.Tensor) *ParameterList {
+	l := &ParameterList{}
+	for _, t := range tensors {
+		l.Append(t)
+	}
+	return l
+}
+
+// Append adds a tensor, which becomes a parameter.
+func (l *ParameterList) Append(t *torch.Tensor) *ParameterList {
+	l.Parameters = append(l.Parameters, Parameter(t))
+	return l
+}
+
+// Len is the number of parameters.
+func (l *ParameterList) Len() int { return len(l.Parameters) }
+
+// At returns parameter i.
+func (l *ParameterList) At(i int) *torch.Tensor { return l.Parameters[i] }
+
+// Parameter makes t a parameter: a leaf that collects gradients.
+func Parameter(t *torch.Tensor) *torch.Tensor {
+	if !t.IsLeaf() {
+		t = t.Detach()
+	}
+	return t.RequiresGrad_()
+}

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"tcdbg/torch"
+	"tcdbg/torch/kw"
 )
 
 // This file is torch.nn.init: how parameters start. The functions change their
@@ -36,6 +37,9 @@ func Zeros_(t *torch.Tensor) *torch.Tensor { return Constant_(t, 0) }
 // fans are the numbers of inputs and outputs of one weight.
 func fans(t *torch.Tensor) (in, out int) {
 	s := t.Shape()
+	if len(s) < 2 {
+		panic(&torch.Error{Op: "init", Kind: "ValueError", Msg: "Fan in and fan out can not be computed for tensor with fewer than 2 dimensions"})
+	}
 	field := 1
 	for _, n := range s[2:] {
 		field *= n
@@ -43,22 +47,54 @@ func fans(t *torch.Tensor) (in, out int) {
 	return s[1] * field, s[0] * field
 }
 
-// KaimingUniform_ is He initialisation for a leaky ReLU of negative slope a.
-func KaimingUniform_(t *torch.Tensor, a float64) *torch.Tensor {
-	in, _ := fans(t)
-	bound := math.Sqrt(3) * math.Sqrt(2/(1+a*a)) / math.Sqrt(float64(in))
+// CalculateGain is the factor by which a nonlinearity shrinks what passes it;
+// param is the slope of "leaky_relu" (0.01 where left out).
+func CalculateGain(nonlinearity string, param ...float64) float64 {
+	switch nonlinearity {
+	case "linear", "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "sigmoid":
+		return 1
+	case "tanh":
+		return 5.0 / 3
+	case "relu":
+		return math.Sqrt2
+	case "leaky_relu":
+		slope := 0.01
+		if len(param) > 0 {
+			slope = param[0]
+		}
+		return math.Sqrt(2 / (1 + slope*slope))
+	case "selu":
+		return 3.0 / 4
+	}
+	panic(&torch.Error{Op: "calculate_gain", Kind: "ValueError", Msg: "Unsupported nonlinearity " + nonlinearity})
+}
+
+// kaiming is the standard deviation of He initialisation.
+func kaiming(class string, t *torch.Tensor, opts []torch.Option) float64 {
+	known(class, opts, "a", "mode", "nonlinearity")
+	in, out := fans(t)
+	n := in
+	switch mode := option(opts, "mode", "fan_in"); mode {
+	case "fan_in":
+	case "fan_out":
+		n = out
+	default:
+		panic(&torch.Error{Op: class, Kind: "ValueError", Msg: "Mode " + mode + " not supported, please use one of ['fan_in', 'fan_out']"})
+	}
+	return CalculateGain(option(opts, "nonlinearity", "leaky_relu"), option(opts, "a", 0.0)) / math.Sqrt(float64(n))
+}
+
+// KaimingUniform_ is He initialisation. Options: kw.A(0), the slope of a leaky
+// ReLU; kw.Mode("fan_in" or "fan_out"), kw.Nonlinearity("leaky_relu").
+func KaimingUniform_(t *torch.Tensor, opts ...torch.Option) *torch.Tensor {
+	bound := math.Sqrt(3) * kaiming("kaiming_uniform_", t, opts)
 	return Uniform_(t, -bound, bound)
 }
 
-// KaimingNormal_ is He initialisation with normal numbers, for ReLU, scaled by
-// the number of outputs when fanOut is set.
-func KaimingNormal_(t *torch.Tensor, fanOut bool) *torch.Tensor {
-	in, out := fans(t)
-	n := in
-	if fanOut {
-		n = out
-	}
-	return Normal_(t, 0, math.Sqrt2/math.Sqrt(float64(n)))
+// KaimingNormal_ is He initialisation with normal numbers; options as
+// KaimingUniform_'s.
+func KaimingNormal_(t *torch.Tensor, opts ...torch.Option) *torch.Tensor {
+	return Normal_(t, 0, kaiming("kaiming_normal_", t, opts))
 }
 
 // XavierUniform_ is Glorot initialisation.
@@ -72,4 +108,55 @@ func XavierUniform_(t *torch.Tensor, gain float64) *torch.Tensor {
 func XavierNormal_(t *torch.Tensor, gain float64) *torch.Tensor {
 	in, out := fans(t)
 	return Normal_(t, 0, gain*math.Sqrt(2/float64(in+out)))
+}
+
+// TruncNormal_ fills t with normal numbers cut to [a, b], as PyTorch draws them:
+// by the inverse of the distribution function.
+func TruncNormal_(t *torch.Tensor, mean, std, a, b float64) *torch.Tensor {
+	low, high := normalCDF((a-mean)/std), normalCDF((b-mean)/std)
+	torch.NoGrad(func() {
+		t.Uniform_(2*low-1, 2*high-1)
+		t.Erfinv_().Mul_(std*math.Sqrt2).Add_(mean).Clamp_(kw.Min(a), kw.Max(b))
+	})
+	return t
+}
+
+func normalCDF(x float64) float64 { return (1 + math.Erf(x/math.Sqrt2)) / 2 }
+
+// Eye_ fills a matrix with the identity.
+func Eye_(t *torch.Tensor) *torch.Tensor {
+	if t.Dim() != 2 {
+		panic(&torch.Error{Op: "eye_", Kind: "ValueError", Msg: "Only tensors with 2 dimensions are supported"})
+	}
+	torch.NoGrad(func() {
+		t.Zero_()
+		t.Diagonal().Fill_(1)
+	})
+	return t
+}
+
+// Dirac_ makes a convolution's weight keep its input; channels are taken in
+// groups.
+func Dirac_(t *torch.Tensor, groups int) *torch.Tensor {
+	if n := t.Dim(); n < 3 || n > 5 {
+		panic(&torch.Error{Op: "dirac_", Kind: "ValueError", Msg: "Only tensors with 3, 4, or 5 dimensions are supported"})
+	}
+	size := t.Shape()
+	if size[0]%groups != 0 {
+		panic(&torch.Error{Op: "dirac_", Kind: "ValueError", Msg: "dim 0 must be divisible by groups"})
+	}
+	each := size[0] / groups
+	torch.NoGrad(func() {
+		t.Zero_()
+		for g := range groups {
+			for d := range min(each, size[1]) {
+				one := t.Select(0, g*each+d).Select(0, d)
+				for _, n := range size[2:] {
+					one = one.Select(0, n/2)
+				}
+				one.Fill_(1)
+			}
+		}
+	})
+	return t
 }

@@ -27,7 +27,7 @@ func NewLinear(in, out int, opts ...torch.Option) *Linear {
 
 // ResetParameters draws the weights anew.
 func (l *Linear) ResetParameters() {
-	KaimingUniform_(l.Weight, math.Sqrt(5))
+	KaimingUniform_(l.Weight, kw.A(math.Sqrt(5)))
 	if l.Bias != nil {
 		bound := 0.0
 		if l.InFeatures > 0 {
@@ -66,4 +66,26 @@ func NewFlatten(opts ...torch.Option) *Flatten {
 // Forward applies the layer.
 func (f *Flatten) Forward(x *torch.Tensor) *torch.Tensor {
 	return x.Flatten(kw.StartDim(f.StartDim), kw.EndDim(f.EndDim))
+}
+
+// Bilinear is y = x1^T A x2 + b.
+type Bilinear struct {
+	Weight, Bias *torch.Tensor // Bias is nil without one
+}
+
+// NewBilinear makes a Bilinear. Options: kw.Bias(true), kw.Dtype, kw.Device.
+func NewBilinear(in1, in2, out int, opts ...torch.Option) *Bilinear {
+	known("Bilinear", opts, "bias", "dtype", "device")
+	b := &Bilinear{Weight: parameter(opts, out, in1, in2)}
+	bound := 1 / math.Sqrt(float64(in1))
+	Uniform_(b.Weight, -bound, bound)
+	if option(opts, "bias", true) {
+		b.Bias = Uniform_(parameter(opts, out), -bound, bound)
+	}
+	return b
+}
+
+// Forward applies the layer.
+func (b *Bilinear) Forward(x1, x2 *torch.Tensor) *torch.Tensor {
+	return F.Bilinear(x1, x2, b.Weight, kw.Bias(b.Bias))
 }

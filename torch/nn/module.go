@@ -239,6 +239,9 @@ func option[T any](opts []torch.Option, name string, def T) T {
 			continue
 		}
 		v, ok := o.Value.(T)
+		if n, whole := o.Value.(int); whole && !ok { // 1 stands for 1.0
+			v, ok = any(float64(n)).(T)
+		}
 		if !ok {
 			panic(&torch.Error{Op: "nn", Kind: "TypeError", Msg: fmt.Sprintf("keyword %s must be %T, not %T", name, def, o.Value)})
 		}

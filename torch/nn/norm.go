@@ -95,11 +95,19 @@ type BatchNorm struct {
 	RunningVar        *torch.Tensor `torch:"running_var,buffer"`
 	NumBatchesTracked *torch.Tensor `torch:"num_batches_tracked,buffer"`
 	Eps, Momentum     float64
+	cumulative        bool // the running statistics are plain means
 }
 
 func newBatchNorm(name string, features int, opts []torch.Option) BatchNorm {
 	known(name, opts, "eps", "momentum", "affine", "track_running_stats", "dtype", "device")
-	b := BatchNorm{Eps: option(opts, "eps", 1e-5), Momentum: option(opts, "momentum", 0.1)}
+	b := BatchNorm{Eps: option(opts, "eps", 1e-5), Momentum: 0.1}
+	for _, o := range opts {
+		if o.Name == "momentum" && o.Value == nil {
+			b.cumulative = true
+		} else if o.Name == "momentum" {
+			b.Momentum = option(opts, "momentum", 0.1)
+		}
+	}
 	if option(opts, "affine", true) {
 		b.Weight, b.Bias = Ones_(parameter(opts, features)), Zeros_(parameter(opts, features))
 	}
@@ -115,6 +123,9 @@ func (b *BatchNorm) apply(x *torch.Tensor) *torch.Tensor {
 	training := b.IsTraining() || b.RunningMean == nil
 	if b.IsTraining() && b.NumBatchesTracked != nil {
 		b.NumBatchesTracked.Add_(1)
+		if b.cumulative {
+			b.Momentum = 1 / b.NumBatchesTracked.Item()
+		}
 	}
 	return F.BatchNorm(x, b.RunningMean, b.RunningVar, kw.Weight(b.Weight), kw.Bias(b.Bias), kw.Training(training), kw.Momentum(b.Momentum), kw.Eps(b.Eps))
 }
@@ -123,7 +134,7 @@ func (b *BatchNorm) apply(x *torch.Tensor) *torch.Tensor {
 type BatchNorm1d struct{ BatchNorm }
 
 // NewBatchNorm1d makes a BatchNorm1d. Options: kw.Eps, kw.Momentum, kw.Affine,
-// kw.TrackRunningStats.
+// kw.TrackRunningStats. kw.Momentum(nil) keeps the plain mean of all batches.
 func NewBatchNorm1d(features int, opts ...torch.Option) *BatchNorm1d {
 	return &BatchNorm1d{newBatchNorm("BatchNorm1d", features, opts)}
 }
@@ -146,6 +157,94 @@ func NewBatchNorm2d(features int, opts ...torch.Option) *BatchNorm2d {
 func (b *BatchNorm2d) Forward(x *torch.Tensor) *torch.Tensor {
 	checkDims("BatchNorm2d", "4D", x, 4, 4)
 	return b.apply(x)
+}
+
+// BatchNorm3d normalises the channels of volumes over a batch.
+type BatchNorm3d struct{ BatchNorm }
+
+// NewBatchNorm3d makes a BatchNorm3d; options as NewBatchNorm1d's.
+func NewBatchNorm3d(features int, opts ...torch.Option) *BatchNorm3d {
+	return &BatchNorm3d{newBatchNorm("BatchNorm3d", features, opts)}
+}
+
+// Forward applies the layer.
+func (b *BatchNorm3d) Forward(x *torch.Tensor) *torch.Tensor {
+	checkDims("BatchNorm3d", "5D", x, 5, 5)
+	return b.apply(x)
+}
+
+// InstanceNorm is what the instance normalisations of all dimensions share:
+// each channel of each example is normalised by itself.
+type InstanceNorm struct {
+	BatchNorm
+	class string
+	dims  int
+}
+
+func newInstanceNorm(class string, dims, features int, opts []torch.Option) InstanceNorm {
+	defaults := []torch.Option{kw.Affine(option(opts, "affine", false)), kw.TrackRunningStats(option(opts, "track_running_stats", false))}
+	known(class, opts, "eps", "momentum", "affine", "track_running_stats", "dtype", "device")
+	return InstanceNorm{newBatchNorm(class, features, append(defaults, opts...)), class, dims}
+}
+
+// Forward applies the layer, to a batch or to one example.
+func (n *InstanceNorm) Forward(x *torch.Tensor) *torch.Tensor {
+	low := n.dims + 1
+	checkDims(n.class, itoa(low)+"D or "+itoa(low+1)+"D", x, low, low+1)
+	single := x.Dim() == low
+	if single {
+		x = x.Unsqueeze(0)
+	}
+	own := n.IsTraining() || n.RunningMean == nil
+	y := F.InstanceNorm(x, kw.RunningMean(n.RunningMean), kw.RunningVar(n.RunningVar), kw.Weight(n.Weight), kw.Bias(n.Bias),
+		kw.UseInputStats(own), kw.Momentum(n.Momentum), kw.Eps(n.Eps))
+	if single {
+		y = y.Squeeze(0)
+	}
+	return y
+}
+
+// InstanceNorm1d normalises [batch, channel, length].
+type InstanceNorm1d struct{ InstanceNorm }
+
+// NewInstanceNorm1d makes an InstanceNorm1d. Options: kw.Eps(1e-5),
+// kw.Momentum(0.1), kw.Affine(false), kw.TrackRunningStats(false).
+func NewInstanceNorm1d(features int, opts ...torch.Option) *InstanceNorm1d {
+	return &InstanceNorm1d{newInstanceNorm("InstanceNorm1d", 1, features, opts)}
+}
+
+// InstanceNorm2d normalises images.
+type InstanceNorm2d struct{ InstanceNorm }
+
+// NewInstanceNorm2d makes an InstanceNorm2d; options as NewInstanceNorm1d's.
+func NewInstanceNorm2d(features int, opts ...torch.Option) *InstanceNorm2d {
+	return &InstanceNorm2d{newInstanceNorm("InstanceNorm2d", 2, features, opts)}
+}
+
+// InstanceNorm3d normalises volumes.
+type InstanceNorm3d struct{ InstanceNorm }
+
+// NewInstanceNorm3d makes an InstanceNorm3d; options as NewInstanceNorm1d's.
+func NewInstanceNorm3d(features int, opts ...torch.Option) *InstanceNorm3d {
+	return &InstanceNorm3d{newInstanceNorm("InstanceNorm3d", 3, features, opts)}
+}
+
+// LocalResponseNorm divides by a sum over neighbouring channels.
+type LocalResponseNorm struct {
+	Size           int
+	Alpha, Beta, K float64
+}
+
+// NewLocalResponseNorm makes a LocalResponseNorm. Options: kw.Alpha(1e-4),
+// kw.Beta(0.75), kw.K(1.0).
+func NewLocalResponseNorm(size int, opts ...torch.Option) *LocalResponseNorm {
+	known("LocalResponseNorm", opts, "alpha", "beta", "k")
+	return &LocalResponseNorm{size, option(opts, "alpha", 1e-4), option(opts, "beta", 0.75), option(opts, "k", 1.0)}
+}
+
+// Forward applies the layer.
+func (l *LocalResponseNorm) Forward(x *torch.Tensor) *torch.Tensor {
+	return F.LocalResponseNorm(x, l.Size, kw.Alpha(l.Alpha), kw.Beta(l.Beta), kw.K(l.K))
 }
 
 func checkDims(module, want string, x *torch.Tensor, low, high int) {
