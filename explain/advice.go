@@ -194,7 +194,7 @@ func argumentName(rc *Recompile, g *GuardFailure) string {
 		return g.Argument
 	}
 	name := plainSource(g.Source)
-	if name == "" || strings.HasPrefix(name, "args[") || strings.HasPrefix(name, "kwargs[") || strings.Contains(name, "__") {
+	if name == "" || name == "args" || name == "kwargs" || strings.HasPrefix(name, "args[") || strings.HasPrefix(name, "kwargs[") || strings.Contains(name, "__") {
 		return ""
 	}
 	if frameworkFile(rc.Compile.Frame.Pos.File) {

@@ -115,7 +115,7 @@ func (f *Fold) outputGraph(r *logs.Record) {
 	}
 	gr.ID, gr.ID.Attempt = c.ID, r.ID.Attempt
 	load := r.Loader()
-	gr.Stages = append(stagesOf(gr, c), Stage{Name: "dynamo", Load: load, Seq: r.Seq})
+	gr.Stages = append(stagesBefore(gr, c), Stage{Name: "dynamo", Load: load, Seq: r.Seq})
 	c.stages = nil
 	if g != nil {
 		gr.Name = f.intern(g.Name)
@@ -129,12 +129,17 @@ func (f *Fold) outputGraph(r *logs.Record) {
 	}
 }
 
-// stagesOf keeps stages that came before the captured graph, which a new
-// attempt replaces.
-func stagesOf(g *Graph, c *compile) []Stage {
+// stagesBefore keeps the texts that came before the captured graph. Where one
+// was captured already, this is a new attempt: of the old one only the bytecode
+// still holds.
+func stagesBefore(g *Graph, c *compile) []Stage {
+	again := false
+	for _, s := range g.Stages {
+		again = again || s.Name == "dynamo"
+	}
 	var out []Stage
 	for _, s := range append(g.Stages, c.stages...) {
-		if s.Name != "dynamo" {
+		if !again || s.Name == "bytecode" {
 			out = append(out, s)
 		}
 	}

@@ -343,10 +343,11 @@ func (f *Fold) remark(r *logs.Record) {
 	f.note(r, r.Content(), text)
 }
 
-// describe counts the tensors that a compile was told of.
+// describe counts the tensors that a compile was told of. It makes no compile:
+// torch.export describes its inputs under an id of its own without one.
 func (f *Fold) describe(r *logs.Record) {
-	c := f.compileOf(r)
-	if c == nil {
+	c := f.compiles[compileKey{frameKey{r.Rank, r.Epoch, r.Autograd, r.ID.Frame}, max(r.ID.Compile, 0)}]
+	if c == nil || !r.HasID {
 		return
 	}
 	switch r.Kind {

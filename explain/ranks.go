@@ -202,11 +202,11 @@ func differences(name string, mine, theirs *functionWork, other int) []string {
 	if s := surplus(mine.recompiles, theirs.recompiles); s != "" {
 		say("recompiles here alone: %s", s)
 	}
-	sameBreaks := listed(mine.breaks) == listed(theirs.breaks)
+	sameBreaks := surplus(mine.breaks, theirs.breaks)+surplus(theirs.breaks, mine.breaks) == ""
 	if a, b := tallied(mine.outcomes), tallied(theirs.outcomes); a != b && sameBreaks && listed(mine.recompiles) == listed(theirs.recompiles) {
 		say("%s here, %s on rank %d", a, b, other)
 	}
-	if a, b := listed(mine.graphs), listed(theirs.graphs); a != b && sameBreaks {
+	if a, b := listed(mine.graphs), listed(theirs.graphs); a != b && sameBreaks && len(mine.recompiles) == len(theirs.recompiles) {
 		say("graphs of [%s] operators here, of [%s] on rank %d", opsWords(mine.graphs), opsWords(theirs.graphs), other)
 	}
 	if a, b := tallied(mine.caches), tallied(theirs.caches); a != b && (sameBreaks || tallied(results(mine.caches)) != tallied(results(theirs.caches))) {
@@ -236,16 +236,18 @@ func opsWords(list []string) string {
 	return strings.Join(list, ", ")
 }
 
-// surplus lists what a has more often than b.
+// surplus lists what is in a and not in b, each once: how often follows from the
+// number of compiles.
 func surplus(a, b []string) string {
-	n := map[string]int{}
+	known := map[string]bool{}
 	for _, w := range b {
-		n[w]++
+		known[w] = true
 	}
 	var out []string
 	for _, w := range a {
-		if n[w]--; n[w] < 0 {
-			out = appendNew(out, w)
+		if !known[w] {
+			known[w] = true
+			out = append(out, w)
 		}
 	}
 	return strings.Join(out, "; ")

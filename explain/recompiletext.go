@@ -68,6 +68,12 @@ func cutComment(s string) (check, comment string) {
 
 // commentPos reads "# y=x*k  # m.py:19 in r (HINT: ..)".
 func commentPos(comment string) logs.Pos {
+	if i := strings.Index(comment, ") and "); i >= 0 { // a second reason for a shape guard
+		comment = comment[:i]
+	}
+	if i := strings.Index(comment, " (user code shown"); i >= 0 {
+		comment = comment[:i]
+	}
 	i := strings.LastIndex(comment, "# ")
 	if i < 0 {
 		return logs.Pos{}
@@ -300,7 +306,7 @@ func classify(left, right, op string, f *GuardFailure) {
 	case strings.Contains(left, ".size()") || strings.Contains(right, ".size()") || strings.Contains(left, ".stride()"):
 		f.Kind = breaks.ShapeRelation
 		f.Source = left
-		if strings.Contains(left, "<=") || strings.Contains(left, "<") {
+		if strings.Contains(left, "<") || isNumber(left) || strings.Contains(right, ".size()") {
 			f.Source, f.Expected = left+op+right, ""
 		}
 	case strings.HasPrefix(left, "len("):
@@ -335,6 +341,8 @@ func classify(left, right, op string, f *GuardFailure) {
 		f.Actual = map[string]string{"True": "False", "False": "True"}[right]
 	}
 }
+
+func isNumber(s string) bool { return s != "" && strings.Trim(s, "-0123456789.") == "" }
 
 // truth reads a bare expression: it was true and is not, or "not EXPR".
 func truth(s string, f *GuardFailure) bool {

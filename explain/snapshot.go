@@ -43,8 +43,8 @@ func (f *Fold) copyReport() *Report {
 	for k, n := range f.byKind {
 		r.ByKind[k] = n
 	}
-	if r.Engine == "" && f.textual {
-		r.Engine = "PyTorch"
+	if r.Engine == "" && (f.textual || f.byKind["dynamo_start"] > 0) {
+		r.Engine = "PyTorch" // releases before 2.9 do not tell their version
 	}
 	c := &copier{map[*Frame]*Frame{}, map[*Compile]*Compile{}, map[*Graph]*Graph{}, map[*Break]*Break{}}
 	f.copyFrames(r, c)
@@ -122,6 +122,9 @@ func (f *Fold) copyCompile(comp *compile, c *copier) *Compile {
 	cp.Breaks = make([]*Break, len(comp.Breaks))
 	for i, b := range comp.Breaks {
 		cp.Breaks[i] = copyBreak(b, &cp)
+		if cp.Status == Skipped && b.Outcome == "resumed" {
+			cp.Breaks[i].Outcome = "skipped" // the message does not say it: the frame's end does
+		}
 		if cp.Graph != nil && len(cp.Breaks[i].Before) == 0 && i == len(comp.Breaks)-1 && b.Outcome != "skipped" {
 			cp.Breaks[i].Before = cp.Graph.Ops
 		}

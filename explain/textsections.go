@@ -78,8 +78,11 @@ func changeText(old, now string) string {
 		return "gone: " + clipText(checkText(old), 100)
 	}
 	a, b := checkParts(old), checkParts(now)
-	if len(a) != len(b) {
+	if len(a) < 2 || len(b) < 2 || a[0] != b[0] {
 		return clipText(checkText(old), 60) + " -> " + clipText(checkText(now), 60)
+	}
+	if len(a) != len(b) {
+		return argumentsText(a, b)
 	}
 	var out []string
 	for i := range a {
@@ -90,20 +93,38 @@ func changeText(old, now string) string {
 	return strings.Join(out, ", ")
 }
 
-// checkParts splits a check into the parts that may differ on their own.
+// argumentsText tells which arguments only one of two calls has.
+func argumentsText(a, b []string) string {
+	var out []string
+	if s := surplus(a, b); s != "" {
+		out = append(out, "without "+clipText(plainSource(s), 60))
+	}
+	if s := surplus(b, a); s != "" {
+		out = append(out, "with "+clipText(plainSource(s), 60))
+	}
+	return a[0] + " " + strings.Join(out, ", ")
+}
+
+// checkParts splits a call into its name and arguments, and "len(x) == 2" into
+// its sides; other checks are one part.
 func checkParts(s string) []string {
+	if left, right, ok := strings.Cut(s, " == "); ok && !strings.HasSuffix(s, ")") {
+		return []string{left, right}
+	}
 	if i := strings.IndexByte(s, '('); i > 0 && letterOrDigit(s[i-1]) && strings.HasSuffix(s, ")") {
 		return append([]string{s[:i]}, splitFields(s[i+1:len(s)-1])...)
 	}
-	return strings.Fields(s)
+	return []string{s}
 }
 
 // checkText words a check that shows an object's address.
 func checkText(s string) string {
 	if rest, ok := strings.CutPrefix(s, "___check_type_id("); ok {
-		if src, typ := idCheck(rest); typ != "" {
-			return "the type of " + plainSource(src) + " is " + typ
+		src, typ := idCheck(rest)
+		if typ == "" { // older releases show its address alone
+			return "the type of " + plainSource(src) + " is checked"
 		}
+		return "the type of " + plainSource(src) + " is " + typ
 	}
 	if rest, ok := strings.CutPrefix(s, "___check_obj_id("); ok {
 		if src, typ := idCheck(rest); typ != "" {

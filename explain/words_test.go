@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"tcdbg/logs"
 	"tcdbg/tracer/breaks"
 )
 
@@ -42,4 +43,58 @@ func TestAdviceFitsTheEngine(t *testing.T) {
 	if s := fixBreak(odd, "PyTorch").Text; s != "Define the class outside." {
 		t.Errorf("advice %q", s)
 	}
+}
+
+// TestSizeRelations: a range of sizes is shown whole, and the line that asked
+// for it is the first of the two that the comment names.
+func TestSizeRelations(t *testing.T) {
+	g := parseReason("0/0: 2 <= x.size()[0] <= 5  # if x.shape[0] > 5:  # w/p.py:4 in f (user code shown is first use of this value--the guard itself is not due user code) and if x.shape[0] > 5:  # w/p.py:9 in f (_dynamo/variables/tensor.py:3083 in evaluate_expr)")
+	if g.Source != "2 <= x.size()[0] <= 5" || g.Expected != "" || g.Pos.Line != 4 || g.Pos.Func != "f" || g.Pos.Code != "if x.shape[0] > 5:" {
+		t.Errorf("%+v", g)
+	}
+	if g := parseReason("0/0: 2 <= x.size()[0]  # c  # p.py:4 in f"); g.Source != "2 <= x.size()[0]" || g.Expected != "" {
+		t.Errorf("%+v", g)
+	}
+}
+
+// TestFailureDetails: the line that a reason only announces is shown as well.
+func TestFailureDetails(t *testing.T) {
+	f := &Failure{Type: "BackendCompilerFailed", Reason: "backend='bad' raised:\n\nRuntimeError: no device\nSet TORCHDYNAMO_VERBOSE=1"}
+	if d := failureDetails(f); len(d) != 1 || d[0] != "RuntimeError: no device" {
+		t.Errorf("details %q", d)
+	}
+	f = &Failure{Type: "ConstraintViolationError", Reason: "Constraints violated (L['x'].size()[0])!\n  - You marked it as dynamic."}
+	if d := failureDetails(f); len(d) != 1 || d[0] != "You marked it as dynamic." {
+		t.Errorf("details %q", d)
+	}
+}
+
+// TestExportIsNoCompile: torch.export describes its inputs under an id that
+// nothing else has; that is no frame.
+func TestExportIsNoCompile(t *testing.T) {
+	r := foldText(t, `V1121 12:00:00.000000 7 torch/a.py:1] {"dynamo_start": {"stack": []}, "frame_id": 0, "frame_compile_id": 0, "attempt": 0}
+V1121 12:00:00.000000 7 torch/a.py:1] {"describe_source": {"describer_id": 9, "id": 0, "source": "L['x']"}, "frame_id": 0, "frame_compile_id": 0, "attempt": 0}
+V1121 12:00:00.000000 7 torch/a.py:1] {"describe_source": {"describer_id": 9, "id": 0, "source": "L['x']"}, "frame_id": 2, "frame_compile_id": 0, "attempt": 0}
+`)
+	if r.Totals.Frames != 1 || len(r.Frames[0].Compiles[0].Sources) != 1 {
+		t.Errorf("%d frames", r.Totals.Frames)
+	}
+	if r.Engine != "PyTorch" {
+		t.Errorf("engine %q of a trace without a version", r.Engine)
+	}
+}
+
+// foldText folds a trace that is given as text.
+func foldText(t testing.TB, text string) *Report {
+	t.Helper()
+	st, err := logs.Open([]string{"-"}, logs.Options{Stdin: strings.NewReader(text)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = st.Close() })
+	r, err := FoldAll(st, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
 }

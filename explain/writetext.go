@@ -430,7 +430,7 @@ func (t *textWriter) failures(r *Report) {
 		}
 		t.line("  [%s] %s %s%s: %s", idText(f.ID), f.Frame, code, f.Type, clipText(firstLine(f.Reason), 100))
 		for _, detail := range failureDetails(f) {
-			t.line("      %s", clipText(detail, 140))
+			t.line("      %s", clipText(detail, 300))
 		}
 		if f.Pos.File != "" {
 			t.line("      %s  %s", place(f.Pos), clipText(f.Pos.Code, 90))
@@ -518,10 +518,15 @@ func (t *textWriter) frame(fr *Frame, indent string) int {
 // where the first one only announces them.
 func failureDetails(f *Failure) []string {
 	var out []string
-	for line := range strings.SplitSeq(f.Reason, "\n") {
-		if item, ok := strings.CutPrefix(strings.TrimSpace(line), "- "); ok && len(out) < 3 && f.Type == "ConstraintViolationError" {
+	head, rest, _ := strings.Cut(strings.TrimLeft(f.Reason, "\n "), "\n")
+	announced := strings.HasSuffix(strings.TrimSpace(head), ":")
+	for line := range strings.SplitSeq(rest, "\n") {
+		line = strings.TrimSpace(line)
+		item, listed := strings.CutPrefix(line, "- ")
+		if len(out) < 3 && (listed && f.Type == "ConstraintViolationError" || announced && line != "") {
 			out = append(out, item)
 		}
+		announced = announced && line == ""
 	}
 	return out
 }

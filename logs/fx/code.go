@@ -272,6 +272,7 @@ var infixNames = map[string]string{
 // names lists the known nodes in an expression, each once.
 func (p *codeParser) names(c *class, expr string) []string {
 	var out []string
+	seen := map[string]bool{}
 	for i := 0; i < len(expr); {
 		ch := expr[i]
 		if ch == '\'' || ch == '"' {
@@ -291,7 +292,8 @@ func (p *codeParser) names(c *class, expr string) []string {
 			j++
 		}
 		word := expr[i:j]
-		if (i == 0 || expr[i-1] != '.') && c.known[word] && !contains(out, word) {
+		if (i == 0 || expr[i-1] != '.') && c.known[word] && !seen[word] {
+			seen[word] = true
 			out = append(out, word)
 		}
 		i = j

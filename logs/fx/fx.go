@@ -60,11 +60,15 @@ func Short(target string) string {
 	return target
 }
 
-// Operators lists the operators of the graph in order.
+// Operators lists the operators of the graph in order. Taking one of an
+// operator's several results is none; indexing a tensor is.
 func (g *Graph) Operators() []string {
 	var out []string
+	tensors := map[string]bool{}
 	for i := range g.Nodes {
-		if op := g.Nodes[i].Operator(); op != "" && op != "getitem" {
+		n := &g.Nodes[i]
+		tensors[n.Name] = n.Type != ""
+		if op := n.Operator(); op != "" && (op != "getitem" || len(n.Args) > 0 && tensors[n.Args[0]]) {
 			out = append(out, op)
 		}
 	}

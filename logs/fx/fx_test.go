@@ -44,8 +44,24 @@ func TestCode(t *testing.T) {
 	if n := g.Nodes[5]; n.Type != "f32[10][1]cpu" || n.Source != (Source{"/u/m.py", 4, "bar", "x = a / (torch.abs(a) + 1)"}) {
 		t.Errorf("node %+v", n)
 	}
-	if ops := strings.Join(g.Operators(), " "); ops != "abs add truediv sum lt L__self___lin neg" {
+	if ops := strings.Join(g.Operators(), " "); ops != "abs add truediv sum lt getitem L__self___lin neg" {
 		t.Errorf("operators %s", ops)
+	}
+}
+
+// TestOneOfSeveralResultsIsNoOperator: x.max(0) is one operator, whichever of
+// its results is taken; what is taken of a result is one more.
+func TestOneOfSeveralResultsIsNoOperator(t *testing.T) {
+	g := Parse(`class GraphModule(torch.nn.Module):
+    def forward(self, L_x_: "f32[4, 4][4, 1]cpu"):
+        l_x_ = L_x_
+        max_1 = l_x_.max(0)
+        values: "f32[4][1]cpu" = max_1[0];  max_1 = None
+        head: "f32[2][1]cpu" = values[slice(None, 2, None)];  values = None
+        return (head,)
+`)
+	if ops := strings.Join(g.Operators(), " "); ops != "max getitem" {
+		t.Errorf("operators %q", ops)
 	}
 }
 
