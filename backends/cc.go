@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -56,6 +57,22 @@ func fileID(path string) string {
 var graphFlags = []string{
 	"-O2", "-march=native", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math", "-fwrapv",
 	"-fno-asynchronous-unwind-tables", "-w",
+}
+
+// leanFlags leave out passes that do nothing for loops that are vectors already;
+// graphs of many kernels are compiled with them.
+var leanFlags = []string{"-fno-tree-vectorize", "-fno-tree-pre", "-fno-tree-vrp", "-fno-code-hoisting"}
+
+// manyKernels is from how many kernels on the time to compile is what users
+// feel.
+const manyKernels = 64
+
+// flagsFor are the flags for a graph of so many kernels.
+func flagsFor(kernels int) []string {
+	if kernels < manyKernels {
+		return graphFlags
+	}
+	return slices.Concat(graphFlags, leanFlags)
 }
 
 // runtimeFlags compile the runtime library.

@@ -122,9 +122,10 @@ func (e *engine) load(x *executable, r *tracer.Request) error {
 	if p.Libm {
 		libs = []string{"-lm"}
 	}
-	k := key(strings.Join(p.Shards, "\x00"), strings.Join(graphFlags, " "), strings.Join(libs, " "), e.cc.id, e.cpu.Flags)
+	flags := flagsFor(len(p.Provenance.Kernels))
+	k := key(strings.Join(p.Shards, "\x00"), strings.Join(flags, " "), strings.Join(libs, " "), e.cc.id, e.cpu.Flags)
 	path, hit, err := e.cache.get("graph", k, func(dir, out string) error {
-		return e.cc.build(dir, p.Shards, graphFlags, libs, out)
+		return e.cc.build(dir, p.Shards, flags, libs, out)
 	})
 	if err != nil {
 		return fmt.Errorf("inductor: compiling %s: %w", p.Name, err)

@@ -18,12 +18,17 @@ import (
 // kernelsPerShard is how many kernels are worth a compiler process of their own.
 const kernelsPerShard = 8
 
+// entryShare tells what the entry function, which is in shard 0, costs: a
+// kernel for so many that it calls.
+const entryShare = 12
+
 // maxShards bounds the compiler processes of one graph.
 const maxShards = 8
 
 // code generates the kernels, distributes them over shards and orders the steps.
 func (c *compiler) code() {
 	c.packWeights()
+	c.countTraffic()
 	total := 0
 	for _, k := range c.ks {
 		if k != nil {
@@ -43,7 +48,7 @@ func (c *compiler) code() {
 		if k == nil {
 			continue
 		}
-		shard := done * n / total
+		shard := min((done+total/(entryShare*n))*n/total, n-1)
 		done++
 		env := &cpp.Env{Target: c.opt.Target, Slot: func(b *ir.Buffer) int { return c.slot(b) }, Size: c.size, Streams: c.streams(i)}
 		c.codes[i] = c.kernel(env, preludes[shard], k, &bodies[shard])

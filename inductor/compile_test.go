@@ -251,6 +251,9 @@ func TestMutationIsRefusedByName(t *testing.T) {
 	}
 }
 
+// farNodes is more than lie between nodes that are fused for a common input.
+const farNodes = 70
+
 // TestRefusalReasons: each pair is refused for the reason that PyTorch gives.
 func TestRefusalReasons(t *testing.T) {
 	cases := []struct {
@@ -272,6 +275,15 @@ func TestRefusalReasons(t *testing.T) {
 			x := b.input(8, 12)
 			return []ops.Value{b.Emit(ops.Sum, x, sym.Consts([]int{0})), b.Emit(ops.Sum, x, sym.Consts([]int{1}))}
 		}},
+		{"Nodes are too far away", func(b *build) []ops.Value {
+			x := b.input(8, 8)
+			first := b.Emit(ops.Sin, x)
+			var v ops.Value = b.input(8, 8)
+			for range farNodes {
+				v = b.Emit(ops.Mm, v, b.input(8, 8))
+			}
+			return []ops.Value{first, b.Emit(ops.Cos, x), b.Emit(ops.Tan, x), v, b.Emit(ops.Exp, x)}
+		}},
 		{"memory deps did not match", func(b *build) []ops.Value {
 			x := b.Emit(ops.Sin, b.input(8))
 			return []ops.Value{x, b.Emit(ops.Mul, x, b.Emit(ops.Flip, x, sym.Consts([]int{0})))}
@@ -288,6 +300,26 @@ func TestRefusalReasons(t *testing.T) {
 			t.Errorf("no refusal for %q: %+v", c.reason, p.Fusions)
 		}
 	}
+}
+
+// distinctGraph has n operators in layers of ten of which no two are alike.
+func distinctGraph(b *build, n int) ops.Value {
+	unary := []ops.ID{ops.Tanh, ops.Sigmoid, ops.Sin, ops.Relu, ops.Abs, ops.Exp, ops.Cos, ops.Erf}
+	var v ops.Value = b.input(4, 32)
+	width := 32
+	for layer := range n / 10 {
+		next := 17 + layer%331
+		v = b.Emit(ops.Mm, v, b.param(width, next))
+		for k := range 4 {
+			v = b.Emit(unary[(layer>>(2*k)+k)%len(unary)], v)
+		}
+		v = b.Emit(ops.Softmax, v, sym.C(-1))
+		for k := range 4 {
+			v = b.Emit(unary[(layer>>(2*k)+k+3)%len(unary)], v)
+		}
+		width = next
+	}
+	return v
 }
 
 // longGraph is a chain of n operators with products, rows and a long-lived input
@@ -311,13 +343,16 @@ func longGraph(b *build, n int) ops.Value {
 	return v
 }
 
-func benchmarkCompile(b *testing.B, n int) {
+func benchmarkCompile(b *testing.B, graph func(b *build, n int) ops.Value, n int) {
 	for b.Loop() {
 		g := newBuild("long")
-		v := longGraph(g, n)
+		v := graph(g, n)
 		g.compile(b, v)
 	}
 }
 
-func BenchmarkCompile100Nodes(b *testing.B)  { benchmarkCompile(b, 100) }
-func BenchmarkCompile1000Nodes(b *testing.B) { benchmarkCompile(b, 1000) }
+func BenchmarkCompile100Nodes(b *testing.B)     { benchmarkCompile(b, longGraph, 100) }
+func BenchmarkCompile1000Nodes(b *testing.B)    { benchmarkCompile(b, longGraph, 1000) }
+func BenchmarkCompile4000Nodes(b *testing.B)    { benchmarkCompile(b, longGraph, 4000) }
+func BenchmarkCompile1000Distinct(b *testing.B) { benchmarkCompile(b, distinctGraph, 1000) }
+func BenchmarkCompile4000Distinct(b *testing.B) { benchmarkCompile(b, distinctGraph, 4000) }

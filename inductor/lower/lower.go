@@ -59,12 +59,13 @@ type line struct {
 }
 
 type lowering struct {
-	prog  *ir.Program
-	vals  map[*graph.Node]*tensor
-	multi map[*graph.Node][]*tensor
-	opt   Options
-	cur   *graph.Node // being lowered; origin of the nodes made now
-	count int
+	prog   *ir.Program
+	vals   map[*graph.Node]*tensor
+	multi  map[*graph.Node][]*tensor
+	opt    Options
+	cur    *graph.Node // being lowered; origin of the nodes made now
+	count  int
+	inputs int // placeholders that are tensors
 }
 
 // refusal is an error inside a lowering.
@@ -112,6 +113,7 @@ func (l *lowering) input(n *graph.Node, i int) {
 	b.Param = i < len(l.opt.Params) && l.opt.Params[i]
 	l.prog.Inputs = append(l.prog.Inputs, b)
 	l.prog.Buffers = append(l.prog.Buffers, b)
+	l.inputs++
 	l.vals[n] = &tensor{buf: b, dtype: m.DType, shape: m.Shape, stride: m.Stride}
 }
 
@@ -192,21 +194,11 @@ func (l *lowering) output(a ops.Arg) (ir.Output, error) {
 // newBuffer adds a buffer that a node made now will fill.
 func (l *lowering) newBuffer(d ops.DType, shape, stride []sym.Int) *ir.Buffer {
 	b := &ir.Buffer{
-		Name: fmt.Sprintf("buf%d", len(l.prog.Buffers)-l.inputCount()), DType: d,
+		Name: fmt.Sprintf("buf%d", len(l.prog.Buffers)-l.inputs), DType: d,
 		Shape: shape, Stride: stride, Kind: ir.Temp, Node: l.cur.Name,
 	}
 	l.prog.Buffers = append(l.prog.Buffers, b)
 	return b
-}
-
-func (l *lowering) inputCount() int {
-	k := 0
-	for _, b := range l.prog.Inputs {
-		if b != nil {
-			k++
-		}
-	}
-	return k
 }
 
 // newNode appends a node whose origin is the operator being lowered.

@@ -36,6 +36,7 @@ func Schedule(p *ir.Program, opt Options) []*Group {
 		s.groups = append(s.groups, newGroup(n, i))
 	}
 	link(s.groups)
+	s.line = newLine(s.groups)
 	s.prepare()
 	for s.round = 1; s.round <= maxRounds && !s.over(); s.round++ {
 		if !s.fuseOnce() {
@@ -52,7 +53,7 @@ type scheduler struct {
 	round   int
 	writers map[*ir.Buffer]int
 	refused map[refusal]bool
-	stamp   int
+	line    *line
 	readers map[*ir.Buffer]int // nodes that read a buffer, for the score
 	decided int
 	fused   bool
@@ -214,6 +215,7 @@ func (s *scheduler) try(c *candidate) bool {
 	if !s.fused {
 		s.fused, step.Before = true, s.source()
 	}
+	s.line.merge(c.a, c.b)
 	u.join(c.a, c.b)
 	step.Fused, step.Reason, step.Result = true, "fused", c.a.Name()
 	s.record(step)
@@ -232,6 +234,14 @@ func (c *candidate) kind() string {
 	return "horizontal"
 }
 
+// farAway bounds the nodes of a program between two groups that only share an
+// input.
+const farAway = 64
+
+// distance is the number of nodes from the first of one group to the last of the
+// other.
+func distance(a, b *Group) int { return max(a.last-b.first, b.last-a.first) }
+
 // fits answers with common loops, or with the first thing that forbids them.
 func (s *scheduler) fits(c *candidate) (*union, *misfit) {
 	a, b := c.a, c.b
@@ -246,10 +256,12 @@ func (s *scheduler) fits(c *candidate) (*union, *misfit) {
 		return nil, &misfit{"template epilogue not satisfied", "an epilogue must read the template's result"}
 	case len(a.Items)+len(b.Items) > s.opt.MaxFusion:
 		return nil, &misfit{"exceeds max fusion", fmt.Sprintf("%d nodes together, the limit is %d", len(a.Items)+len(b.Items), s.opt.MaxFusion)}
-	case s.reaches(a, b) || s.reaches(b, a):
+	case s.line.between(a, b):
 		return nil, &misfit{"intermediate nodes between node1 & node2", "another kernel needs the result of the first before the second may run"}
 	case b.succs[a]:
 		return nil, &misfit{"node1 must go before node2", "the second feeds the first"}
+	case !c.vertical && distance(a, b) > farAway:
+		return nil, &misfit{"Nodes are too far away", fmt.Sprintf("%d nodes lie between their ends: what they make would be kept for long", distance(a, b))}
 	}
 	if a.Template && !b.typed() && templateNode(a).MM.Conv != nil {
 		b.coalesce() // rows and columns of an image are one loop of the template
@@ -264,11 +276,6 @@ func (s *scheduler) fits(c *candidate) (*union, *misfit) {
 		}
 	}
 	return u, nil
-}
-
-func (s *scheduler) reaches(a, b *Group) bool {
-	s.stamp++
-	return reaches(a, b, s.stamp)
 }
 
 func templateNode(g *Group) *ir.Node {

@@ -43,6 +43,7 @@ type Group struct {
 	dead        bool // merged into another group
 	name        string
 	named       int // items when name was made
+	place       int // in the line of groups
 	visited     int // stamp of the last search that came by
 }
 
@@ -251,28 +252,6 @@ func position(it *Item) int {
 		n = n*10 + int(c-'0')
 	}
 	return n
-}
-
-// reaches reports whether b can be reached from a through another group. stamp
-// is larger than in any call before: it marks what was visited. Program positions
-// bound nothing here, since a group may hold nodes from far apart.
-func reaches(a, b *Group, stamp int) bool {
-	stack := []*Group{a}
-	for len(stack) > 0 {
-		g := stack[len(stack)-1]
-		stack = stack[:len(stack)-1]
-		for s := range g.succs {
-			switch {
-			case s == b && g != a:
-				return true
-			case s == b || s.visited == stamp:
-			default:
-				s.visited = stamp
-				stack = append(stack, s)
-			}
-		}
-	}
-	return false
 }
 
 // String prints the group: its loops, and each node with its body over them.

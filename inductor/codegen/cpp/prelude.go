@@ -2,7 +2,9 @@ package cpp
 
 import (
 	"fmt"
+	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"tcdbg/internal/ops"
@@ -78,55 +80,79 @@ type helper struct {
 	text  string // both forms, or the vector form where scalar is set
 	one   string // the form for one lane; empty: text serves both
 	libm  bool   // calls a function of libm
+	apart bool   // never inlined: it runs once a row
 }
 
 // prelude collects the helpers that a shard uses.
 type prelude struct {
-	used map[string]int // "exp_f16": how often
+	used map[string]int // "exp_f16": how often kernels name it
 	libm bool
-	list []emitted
+	list []emitted // helpers after those that they need
 }
 
 // emitted is a helper of a shard.
-type emitted struct{ name, text string }
+type emitted struct {
+	name, text string
+	needs      []string // full names
+	lanes      int
+	apart      bool
+}
 
 func newPrelude() *prelude { return &prelude{used: map[string]int{}} }
 
-// inlineUses is how often a large helper is inlined: beyond, the time to compile
-// costs more than the calls.
-const inlineUses = 24
+// How often a large helper is inlined: beyond, the time to compile costs more
+// than the calls. The scalar forms mostly serve the last few elements of a loop.
+const (
+	inlineUses       = 24
+	inlineScalarUses = 4
+)
 
 // largeHelper is the length of text from which a helper counts as large.
-const largeHelper = 600
+const largeHelper = 300
 
 // fn notes the use of a helper for lanes and returns its C name.
 func (p *prelude) fn(name string, lanes int) string {
-	full := fmt.Sprintf("%s%d", name, lanes)
+	full := p.emit(name, lanes)
 	p.used[full]++
-	if p.used[full] > 1 {
+	return full
+}
+
+// emit sees to it that a helper is in the shard, with what it needs.
+func (p *prelude) emit(name string, lanes int) string {
+	full := fmt.Sprintf("%s%d", name, lanes)
+	if _, there := p.used[full]; there {
 		return full
 	}
-	h, ok := helpers[name]
-	if !ok {
-		h, ok = mathHelpers[name]
+	p.used[full] = 0
+	h := helperOf(name, lanes)
+	p.libm = p.libm || h.libm
+	e := emitted{name: full, text: h.text, lanes: lanes, apart: h.apart}
+	for _, n := range h.needs {
+		e.needs = append(e.needs, p.emit(n, lanes))
 	}
+	if lanes == 1 && h.one != "" {
+		e.text = h.one
+	}
+	e.text = strings.ReplaceAll(e.text, "$", strconv.Itoa(lanes))
+	p.list = append(p.list, e)
+	return full
+}
+
+func helperOf(name string, lanes int) helper {
+	if h, ok := helpers[name]; ok {
+		return h
+	}
+	if h, ok := mathHelpers[name]; ok {
+		return h
+	}
+	h, ok := foldHelper(name, lanes)
 	if !ok {
 		h, ok = lanewise(name)
-		if !ok {
-			panic("cpp: no helper " + name)
-		}
-		p.libm = true
 	}
-	p.libm = p.libm || h.libm
-	for _, n := range h.needs {
-		p.fn(n, lanes)
+	if !ok {
+		panic("cpp: no helper " + name)
 	}
-	text := h.text
-	if lanes == 1 && h.one != "" {
-		text = h.one
-	}
-	p.list = append(p.list, emitted{full, strings.ReplaceAll(text, "$", fmt.Sprint(lanes))})
-	return full
+	return h
 }
 
 // text is the prelude for the widths in use, in a stable order.
@@ -136,14 +162,38 @@ func (p *prelude) text(widths []int) string {
 	for _, n := range widths {
 		sb.WriteString(vectorTypes(n))
 	}
-	for _, h := range p.list {
+	apart := p.calls()
+	for i, h := range p.list {
 		how := "static inline __attribute__((always_inline)) "
-		if len(h.text) > largeHelper && p.used[h.name] > inlineUses {
+		if apart[i] {
 			how = "static __attribute__((noinline)) "
 		}
 		sb.WriteString(how + h.text + "\n")
 	}
 	return sb.String()
+}
+
+// calls decides which helpers are functions of their own: those whose text would
+// stand in the code too often, counting what comes with an inlined user.
+func (p *prelude) calls() (apart []bool /* by place in list */) {
+	apart = make([]bool, len(p.list))
+	uses := maps.Clone(p.used)
+	for i := len(p.list) - 1; i >= 0; i-- { // users come after what they need
+		h := &p.list[i]
+		limit := inlineUses
+		if h.lanes == 1 {
+			limit = inlineScalarUses
+		}
+		n := uses[h.name]
+		apart[i] = h.apart || len(h.text) > largeHelper && n > limit
+		if apart[i] {
+			n = 1
+		}
+		for _, need := range h.needs {
+			uses[need] += n
+		}
+	}
+	return apart
 }
 
 // vectorTypes declares the register types of n lanes and their unaligned forms.
@@ -174,6 +224,7 @@ func lanewise(name string) (helper, bool) {
 		params, args, one = fmt.Sprintf("%s$ x, %s$ y", kind, kind), "x[k], y[k]", "x, y"
 	}
 	return helper{
+		libm: true,
 		text: fmt.Sprintf("%s$ %s_%s$(%s) { %s$ r = {0}; for (int k = 0; k < $; k++) r[k] = __builtin_%s(%s); return r; }", kind, base, kind, params, kind, cfn, args),
 		one:  fmt.Sprintf("%s1 %s_%s1(%s) { return __builtin_%s(%s); }", kind, base, kind, strings.ReplaceAll(params, "$", "1"), cfn, one),
 	}, true

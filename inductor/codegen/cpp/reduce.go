@@ -148,8 +148,7 @@ func (e *emitter) finish(p int, even, small bool) {
 	e.post(p, 1)
 }
 
-// lanesInto folds each lane of a vector accumulator into the scalar one; sums
-// go pairwise.
+// lanesInto folds each lane of a vector accumulator into the scalar one.
 func (e *emitter) lanesInto(i, j int, v *ir.Value, d ops.DType, copy string) {
 	a, s := e.acc(i, j, copy), e.acc(i, j, "_s")
 	if isArg(v) {
@@ -158,14 +157,46 @@ func (e *emitter) lanesInto(i, j int, v *ir.Value, d ops.DType, copy string) {
 		e.close()
 		return
 	}
-	if v.Red == ir.RSum && e.lanes > 1 {
-		for h := e.lanes / 2; h > 0; h /= 2 {
-			e.p("for (int q = 0; q < %d; q++) %s[q] += %s[q + %d];", h, a, a, h)
-		}
-		e.p("%s += %s[0];", s, a)
-		return
+	name := fmt.Sprintf("fold_%s_%s", foldName(v.Red, d), letter(d))
+	e.p("%s = %s(%s, %s);", s, e.pre.fn(name, e.lanes), a, s)
+}
+
+// foldName is the name of the helper that folds lanes; truth values are masks,
+// whose extremes are "or" and "and".
+func foldName(r ir.ReduceOp, d ops.DType) string {
+	switch {
+	case d == ops.Bool && r == ir.RMax:
+		r = ir.RAny
+	case d == ops.Bool && r == ir.RMin:
+		r = ir.RAll
 	}
-	e.p("for (int q = 0; q < %d; q++) %s = %s;", e.lanes, s, e.operation(combine[v.Red], d, []string{s, a + "[q]"}, 1))
+	return r.String()
+}
+
+// foldSteps take element x into s; NaN wins in max and min.
+var foldSteps = map[string]string{
+	"sum": "s += x;", "prod": "s *= x;", "any": "s |= x;", "all": "s &= x;",
+	"max": "s = x < s || s != s ? s : x;", "min": "s = s < x || s != s ? s : x;",
+}
+
+// foldHelper folds the lanes of a vector into a scalar; sums go pairwise.
+func foldHelper(name string, lanes int) (helper, bool) {
+	parts := strings.Split(name, "_")
+	if len(parts) != 3 || parts[0] != "fold" || foldSteps[parts[1]] == "" {
+		return helper{}, false
+	}
+	op, t := parts[1], parts[2]
+	var sb strings.Builder
+	fmt.Fprintf(&sb, "%[1]s1 %[2]s$(%[1]s$ a, %[1]s1 s) {", t, name)
+	if op == "sum" {
+		for h := lanes / 2; h > 0; h /= 2 {
+			fmt.Fprintf(&sb, " for (int q = 0; q < %d; q++) a[q] += a[q + %d];", h, h)
+		}
+		sb.WriteString(" return s + a[0]; }")
+	} else {
+		fmt.Fprintf(&sb, " for (int q = 0; q < $; q++) { const %s1 x = a[q]; %s } return s; }", t, foldSteps[op])
+	}
+	return helper{text: sb.String(), apart: true}, true
 }
 
 // post writes the operations behind the reductions of phase p.
