@@ -1,5 +1,7 @@
 package torch
 
+import "tcdbg/torch/internal/simd"
+
 // This file is the matrix product for types without a register tile, and the
 // products with a vector.
 
@@ -62,11 +64,16 @@ func gemvRow(c []float32, a, b matrix[float32], n, k int) {
 		})
 		return
 	}
-	parallel((n+255)/256, n*k, func(from, to int) {
-		lo, hi := from*256, min(to*256, n)
+	l := simd.Active()
+	parallel((n+1023)/1024, n*k, func(from, to int) {
+		lo, hi := from*1024, min(to*1024, n)
 		clear(c[lo:hi])
 		for p := range k {
 			x := a.data[p*a.cs]
+			if b.cs == 1 {
+				l.Axpy(c[lo:hi], b.data[p*b.rs+lo:p*b.rs+hi], x)
+				continue
+			}
 			for j := lo; j < hi; j++ {
 				c[j] += float32(x * b.data[p*b.rs+j*b.cs])
 			}
@@ -76,27 +83,11 @@ func gemvRow(c []float32, a, b matrix[float32], n, k int) {
 
 func dotStrided(x []float32, xs int, y []float32, ys, n int) float32 {
 	if xs == 1 && ys == 1 {
-		return dot32(x[:n], y[:n])
+		return simd.Active().Dot(x[:n], y[:n])
 	}
 	s := float32(0)
 	for i := range n {
 		s += float32(x[i*xs] * y[i*ys])
 	}
 	return s
-}
-
-func dot32(x, y []float32) float32 {
-	var a, b, c, d float32
-	n := len(x) &^ 3
-	y = y[:len(x)]
-	for i := 0; i < n; i += 4 {
-		a += float32(x[i] * y[i])
-		b += float32(x[i+1] * y[i+1])
-		c += float32(x[i+2] * y[i+2])
-		d += float32(x[i+3] * y[i+3])
-	}
-	for i := n; i < len(x); i++ {
-		a += float32(x[i] * y[i])
-	}
-	return (a + b) + (c + d)
 }

@@ -18,6 +18,8 @@ const (
 	maxOperands = 6
 	maxDims     = 16
 	chunkSize   = 1024
+	// directSize is the chunk where no operand goes through a buffer.
+	directSize = 8192
 	// parallelGrain is the least number of elements worth a second thread.
 	parallelGrain = 16 << 10
 )
@@ -41,6 +43,7 @@ type iterator struct {
 	loop  pwLoop
 	inner int // elements of a run
 	outer int // number of runs
+	piece int // elements of a chunk
 }
 
 // setTensor makes operand k the tensor t, broadcast to shape.
@@ -95,7 +98,13 @@ func (it *iterator) run(shape []int) {
 			}
 		}
 	}
-	chunks := it.outer * ((it.inner + chunkSize - 1) / chunkSize)
+	it.piece = directSize
+	for k := range it.nops {
+		if it.ops[k].conv != nil {
+			it.piece = chunkSize
+		}
+	}
+	chunks := it.outer * ((it.inner + it.piece - 1) / it.piece)
 	parallel(chunks, n, it.span)
 }
 
@@ -161,7 +170,7 @@ func (it *iterator) joins(strides *[maxOperands][maxDims]int, at, i, size int) b
 
 // span runs the chunks from..to.
 func (it *iterator) span(from, to int) {
-	perRun := (it.inner + chunkSize - 1) / chunkSize
+	perRun := (it.inner + it.piece - 1) / it.piece
 	var w worker
 	w.init(it)
 	var base [maxOperands]unsafe.Pointer
@@ -171,8 +180,8 @@ func (it *iterator) span(from, to int) {
 			at = run
 			it.seek(run, &base)
 		}
-		first := c % perRun * chunkSize
-		w.chunk(&base, first, min(chunkSize, it.inner-first))
+		first := c % perRun * it.piece
+		w.chunk(&base, first, min(it.piece, it.inner-first))
 	}
 	w.done()
 }
@@ -196,6 +205,7 @@ type worker struct {
 	it   *iterator
 	buf  *scratch
 	last [maxOperands]unsafe.Pointer // the constant that a buffer holds
+	p    [maxOperands]unsafe.Pointer // what the loop sees
 }
 
 func (w *worker) init(it *iterator) {
@@ -216,7 +226,7 @@ func (w *worker) done() {
 func (w *worker) chunk(base *[maxOperands]unsafe.Pointer, first, n int) {
 	it := w.it
 	inner := it.ndim - 1
-	var p [maxOperands]unsafe.Pointer
+	p := &w.p
 	for k := range it.nops {
 		o := &it.ops[k]
 		s := o.stride[inner]
@@ -237,7 +247,7 @@ func (w *worker) chunk(base *[maxOperands]unsafe.Pointer, first, n int) {
 			o.conv(p[k], src, o.want.Size(), s, n)
 		}
 	}
-	it.loop(n, &p)
+	it.loop(n, p)
 	if o := &it.ops[0]; o.conv != nil {
 		s := o.stride[inner]
 		o.conv(unsafe.Add(base[0], first*s), p[0], s, o.want.Size(), n)

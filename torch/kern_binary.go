@@ -5,6 +5,7 @@ import (
 	"unsafe"
 
 	"tcdbg/internal/ops"
+	"tcdbg/torch/internal/simd"
 )
 
 // This file holds the kernels of two and three operands.
@@ -14,16 +15,19 @@ type loop2[T any] func(o, a, b []T)
 func numeric2(f32 loop2[float32], f64 loop2[float64], i64 loop2[int64], i32 loop2[int32], i16 loop2[int16], i8 loop2[int8], u8 loop2[uint8]) *loopSet {
 	var s loopSet
 	if f32 != nil {
-		s[ops.Float32], s[ops.Float64] = run2(f32), run2(f64)
+		s[ops.Float32] = run2(f32)
+	}
+	if f64 != nil {
+		s[ops.Float64] = run2(f64)
 	}
 	return s.withInts(run2(i64), run2(i32), run2(i16), run2(i8), run2(u8))
 }
 
 func binaryKernels() map[ops.ID]kernel {
 	table := map[ops.ID]kernel{
-		ops.Add:       addKernel(addLoop[float32], addLoop[float64], addLoop[int64], addLoop[int32], addLoop[int16], addLoop[int8], addLoop[uint8], 1),
-		ops.Sub:       addKernel(subLoop[float32], subLoop[float64], subLoop[int64], subLoop[int32], subLoop[int16], subLoop[int8], subLoop[uint8], -1),
-		ops.Mul:       (&pwKernel{loops: numeric2(mulLoop[float32], mulLoop[float64], mulLoop[int64], mulLoop[int32], mulLoop[int16], mulLoop[int8], mulLoop[uint8]).with(ops.Bool, run2(bitAnd[uint8])).with(ops.Complex64, each2(func(x, y complex64) complex64 { return x * y }))}).run,
+		ops.Add:       addKernel(simd.Add, addLoop[float64], addLoop[int64], addLoop[int32], addLoop[int16], addLoop[int8], addLoop[uint8], 1),
+		ops.Sub:       addKernel(simd.Sub, subLoop[float64], subLoop[int64], subLoop[int32], subLoop[int16], subLoop[int8], subLoop[uint8], -1),
+		ops.Mul:       (&pwKernel{loops: numeric2(nil, mulLoop[float64], mulLoop[int64], mulLoop[int32], mulLoop[int16], mulLoop[int8], mulLoop[uint8]).with(ops.Float32, vector2(simd.Mul)).with(ops.Bool, run2(bitAnd[uint8])).with(ops.Complex64, each2(func(x, y complex64) complex64 { return x * y }))}).run,
 		ops.Div:       divKernel,
 		ops.Pow:       powKernel,
 		ops.Maximum:   (&pwKernel{loops: numeric2(maxLoop[float32], maxLoop[float64], maxLoop[int64], maxLoop[int32], maxLoop[int16], maxLoop[int8], maxLoop[uint8]).with(ops.Bool, run2(bitOr[uint8]))}).run,
@@ -65,9 +69,9 @@ func binaryKernels() map[ops.ID]kernel {
 }
 
 // addKernel takes alpha as a third operand where it is not 1.
-func addKernel(f32 loop2[float32], f64 loop2[float64], i64 loop2[int64], i32 loop2[int32], i16 loop2[int16], i8 loop2[int8], u8 loop2[uint8], sign int) kernel {
+func addKernel(f32 simd.Binary, f64 loop2[float64], i64 loop2[int64], i32 loop2[int32], i16 loop2[int16], i8 loop2[int8], u8 loop2[uint8], sign int) kernel {
 	sign32 := complex64(complex(float32(sign), 0))
-	one := &pwKernel{loops: numeric2(f32, f64, i64, i32, i16, i8, u8).with(ops.Bool, run2(bitOr[uint8])).with(ops.Complex64, each2(func(x, y complex64) complex64 { return x + sign32*y }))}
+	one := &pwKernel{loops: numeric2(nil, f64, i64, i32, i16, i8, u8).with(ops.Float32, vector2(f32)).with(ops.Bool, run2(bitOr[uint8])).with(ops.Complex64, each2(func(x, y complex64) complex64 { return x + sign32*y }))}
 	var s loopSet
 	s[ops.Float32], s[ops.Float64] = axpy[float32](float32(sign)), axpy[float64](float64(sign))
 	s.withInts(axpy[int64](int64(sign)), axpy[int32](int32(sign)), axpy[int16](int16(sign)), axpy[int8](int8(sign)), axpy[uint8](uint8(int8(sign))))
@@ -289,7 +293,7 @@ func divKernel(k *kernelCall) {
 		(&pwKernel{loops: s}).run(k)
 	default:
 		var s loopSet
-		s[ops.Float32], s[ops.Float64] = run2(quoLoop[float32]), run2(quoLoop[float64])
+		s[ops.Float32], s[ops.Float64] = vector2(simd.Div), run2(quoLoop[float64])
 		s[ops.Complex64] = each2(func(x, y complex64) complex64 { return x / y })
 		(&pwKernel{loops: &s}).run(k)
 	}
@@ -327,7 +331,7 @@ func fixedPower(e float64) *loopSet {
 	case 0.5:
 		return floats(math.Sqrt)
 	case 2:
-		s[ops.Float32], s[ops.Float64] = run1(func(o, a []float32) { mulLoop(o, a, a) }), run1(func(o, a []float64) { mulLoop(o, a, a) })
+		s[ops.Float32], s[ops.Float64] = run1(func(o, a []float32) { simd.Active().Binary(simd.Mul, o, a, a) }), run1(func(o, a []float64) { mulLoop(o, a, a) })
 	case 3:
 		s[ops.Float32] = each1(func(x float32) float32 { return float32(x*x) * x })
 		s[ops.Float64] = each1(func(x float64) float64 { return x * x * x })

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"tcdbg/internal/ops"
+	"tcdbg/torch/internal/simd"
 )
 
 // This file holds softmax and layer_norm over contiguous rows.
@@ -33,7 +34,7 @@ func softmaxKernel(k *kernelCall, log bool) {
 		if d == ops.Float64 {
 			softmaxRows(slice[float64](res), slice[float64](x), n, inner, log)
 		} else {
-			softmaxRows(slice[float32](res), slice[float32](x), n, inner, log)
+			softmax32(slice[float32](res), slice[float32](x), n, inner, log)
 		}
 	}
 	if res != out {
@@ -75,6 +76,29 @@ func softmaxRows[T float32 | float64](dst, src []T, n, inner int, log bool) {
 	})
 }
 
+// softmax32 is softmaxRows on vectors: along rows, or on many rows' columns at
+// once where the dimension is not the last.
+func softmax32(dst, src []float32, n, inner int, log bool) {
+	if inner > 1 {
+		softmaxRows(dst, src, n, inner, log)
+		return
+	}
+	l := simd.Active()
+	parallel(len(src)/n, len(src)*4, func(from, to int) {
+		for r := from; r < to; r++ {
+			row, o := src[r*n:(r+1)*n], dst[r*n:(r+1)*n]
+			high := l.Largest(row)
+			sum := l.ExpSum(o, row, high)
+			if log {
+				l.Normalize(o, row, high, 1)
+				l.AddScalar(o, o, float32(-math.Log(sum)))
+			} else {
+				l.MulScalar(o, o, float32(1/sum))
+			}
+		}
+	})
+}
+
 func layerNormKernel(k *kernelCall) {
 	out := k.out()
 	d := ops.OpMath(out.dtype)
@@ -95,12 +119,42 @@ func layerNormKernel(k *kernelCall) {
 		if d == ops.Float64 {
 			layerNormRows[float64](res, x, w, b, n, k.Float(4))
 		} else {
-			layerNormRows[float32](res, x, w, b, n, k.Float(4))
+			layerNorm32(res, x, w, b, n, k.Float(4))
 		}
 	}
 	if res != out {
 		copyInto(out, res)
 	}
+}
+
+// layerNorm32 is layerNormRows on vectors.
+func layerNorm32(res, x, w, b *Tensor, n int, eps float64) {
+	dst, src := slice[float32](res), slice[float32](x)
+	scale, shift := affine(w, n, 1), affine(b, n, 0)
+	l := simd.Active()
+	parallel(len(src)/n, len(src)*2, func(from, to int) {
+		for r := from; r < to; r++ {
+			row, o := src[r*n:(r+1)*n], dst[r*n:(r+1)*n]
+			mean := l.Sum(row) / float64(n)
+			rstd := 1 / math.Sqrt(l.Deviation(row, mean)/float64(n)+eps)
+			l.Normalize(o, row, float32(mean), float32(rstd))
+			if w != nil || b != nil {
+				l.ScaleShift(o, scale, shift)
+			}
+		}
+	})
+}
+
+// affine is the elements of t, n times v where there is none.
+func affine(t *Tensor, n int, v float32) []float32 {
+	if t != nil {
+		return slice[float32](t)
+	}
+	out := make([]float32, n)
+	for i := range out {
+		out[i] = v
+	}
+	return out
 }
 
 func layerNormRows[T float32 | float64](res, x, w, b *Tensor, n int, eps float64) {

@@ -5,6 +5,7 @@ import (
 	"unsafe"
 
 	"tcdbg/internal/ops"
+	"tcdbg/torch/internal/simd"
 )
 
 // This file holds the reductions: one walk over the input, in the order of its
@@ -339,7 +340,9 @@ func sumKernel(mean bool) kernel {
 			finish(out, acc, ops.Int64)
 		case ops.Float32:
 			acc := make([]float64, product(out.shape))
-			reduceInto(x, mask, acc, sumFold[float32, float64]())
+			f := sumFold[float32, float64]()
+			f.run = func(acc float64, s []float32) float64 { return acc + simd.Active().Sum(s) }
+			reduceInto(x, mask, acc, f)
 			scaleMean(acc, mean, n)
 			finish(out, acc, ops.Float64)
 		case ops.Float64:

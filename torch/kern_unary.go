@@ -5,6 +5,7 @@ import (
 	"unsafe"
 
 	"tcdbg/internal/ops"
+	"tcdbg/torch/internal/simd"
 )
 
 // This file holds the kernels of one operand.
@@ -20,19 +21,21 @@ func unaryKernels() map[ops.ID]kernel {
 		ops.I0: func(x float64) float64 { return math.Exp(math.Abs(x)) * besselI0e(x) }, ops.I0e: besselI0e,
 		ops.I1: func(x float64) float64 { return math.Exp(math.Abs(x)) * besselI1e(x) }, ops.I1e: besselI1e,
 		ops.Erfcx: erfcx, ops.LogNdtr: logNdtr,
-		ops.Gelu: nil, ops.Silu: func(x float64) float64 { return x / (1 + math.Exp(-x)) },
+		ops.Silu: func(x float64) float64 { return x / (1 + math.Exp(-x)) },
 	} {
-		if f != nil {
-			table[id] = (&pwKernel{loops: floats(f)}).run
+		loops := floats(f)
+		if v, ok := vectorUnary[id]; ok {
+			loops[ops.Float32] = vector1(v)
 		}
+		table[id] = (&pwKernel{loops: loops}).run
 	}
 	table[ops.Gelu] = geluKernel
-	sqrt := floats(math.Sqrt).with(ops.Float32, each1(func(x float32) float32 { return float32(math.Sqrt(float64(x))) }))
+	sqrt := floats(math.Sqrt).with(ops.Float32, vector1(simd.Sqrt))
 	table[ops.Sqrt] = (&pwKernel{loops: sqrt}).run
-	table[ops.Abs] = (&pwKernel{loops: signedLoops(absLoop[float32], absLoop[float64], absLoop[int64], absLoop[int32], absLoop[int16], absLoop[int8]).with(ops.Uint8, keepLoop[uint8]()).with(ops.Bool, keepLoop[uint8]())}).run
-	table[ops.Neg] = (&pwKernel{loops: numeric(negLoop[float32], negLoop[float64], negLoop[int64], negLoop[int32], negLoop[int16], negLoop[int8], negLoop[uint8])}).run
+	table[ops.Abs] = (&pwKernel{loops: signedLoops(nil, absLoop[float64], absLoop[int64], absLoop[int32], absLoop[int16], absLoop[int8]).with(ops.Float32, vector1(simd.Abs)).with(ops.Uint8, keepLoop[uint8]()).with(ops.Bool, keepLoop[uint8]())}).run
+	table[ops.Neg] = (&pwKernel{loops: numeric(nil, negLoop[float64], negLoop[int64], negLoop[int32], negLoop[int16], negLoop[int8], negLoop[uint8]).with(ops.Float32, vector1(simd.Neg))}).run
 	table[ops.Sign] = (&pwKernel{loops: numeric(signLoop[float32], signLoop[float64], signLoop[int64], signLoop[int32], signLoop[int16], signLoop[int8], signLoop[uint8]).with(ops.Bool, keepLoop[uint8]())}).run
-	table[ops.Relu] = (&pwKernel{loops: numeric(reluLoop[float32], reluLoop[float64], reluLoop[int64], reluLoop[int32], reluLoop[int16], reluLoop[int8], reluLoop[uint8])}).run
+	table[ops.Relu] = (&pwKernel{loops: numeric(nil, reluLoop[float64], reluLoop[int64], reluLoop[int32], reluLoop[int16], reluLoop[int8], reluLoop[uint8]).with(ops.Float32, vector1(simd.Relu))}).run
 	table[ops.Floor] = rounding(math.Floor)
 	table[ops.Ceil] = rounding(math.Ceil)
 	table[ops.Trunc] = rounding(math.Trunc)
@@ -88,25 +91,33 @@ func digamma(x float64) float64 {
 }
 
 func geluKernel(k *kernelCall) {
-	f := func(x float64) float64 { return 0.5 * x * (1 + math.Erf(x*math.Sqrt2/2)) }
+	f, v := func(x float64) float64 { return 0.5 * x * (1 + math.Erf(x*math.Sqrt2/2)) }, simd.Gelu
 	if k.Str(1) == "tanh" {
+		v = simd.GeluTanh
 		f = func(x float64) float64 {
 			return 0.5 * x * (1 + math.Tanh(math.Sqrt(2/math.Pi)*(x+0.044715*x*x*x)))
 		}
 	}
-	(&pwKernel{loops: floats(f)}).run(k)
+	(&pwKernel{loops: floats(f).with(ops.Float32, vector1(v))}).run(k)
 }
+
+// vectorUnary are the functions that package simd has for float32.
+var vectorUnary = map[ops.ID]simd.Unary{ops.Exp: simd.Exp, ops.Sigmoid: simd.Sigmoid, ops.Silu: simd.Silu, ops.Tanh: simd.Tanh}
 
 type loop1[T any] func(o, a []T)
 
-// numeric builds a set from the instances of one generic loop.
+// numeric builds a set from the instances of one generic loop; that of float32
+// is nil where another one takes its place.
 func numeric(f32 loop1[float32], f64 loop1[float64], i64 loop1[int64], i32 loop1[int32], i16 loop1[int16], i8 loop1[int8], u8 loop1[uint8]) *loopSet {
 	return signedLoops(f32, f64, i64, i32, i16, i8).with(ops.Uint8, run1(u8))
 }
 
 func signedLoops(f32 loop1[float32], f64 loop1[float64], i64 loop1[int64], i32 loop1[int32], i16 loop1[int16], i8 loop1[int8]) *loopSet {
 	var s loopSet
-	s[ops.Float32], s[ops.Float64] = run1(f32), run1(f64)
+	s[ops.Float64] = run1(f64)
+	if f32 != nil {
+		s[ops.Float32] = run1(f32)
+	}
 	return s.withInts(run1(i64), run1(i32), run1(i16), run1(i8), nil)
 }
 

@@ -4,6 +4,7 @@ import (
 	"unsafe"
 
 	"tcdbg/internal/ops"
+	"tcdbg/torch/internal/simd"
 )
 
 // This file turns typed loops into pointwise kernels.
@@ -134,4 +135,13 @@ func (s *loopSet) withInts(i64, i32, i16, i8, u8 pwLoop) *loopSet {
 func (s *loopSet) with(d DType, l pwLoop) *loopSet {
 	s[d] = l
 	return s
+}
+
+// vector1 is a loop of package simd.
+func vector1(f simd.Unary) pwLoop {
+	return run1(func(o, a []float32) { simd.Active().Unary(f, o, a) })
+}
+
+func vector2(f simd.Binary) pwLoop {
+	return run2(func(o, a, b []float32) { simd.Active().Binary(f, o, a, b) })
 }

@@ -19,6 +19,7 @@ import (
 var parts = map[string]func(g *generator){
 	"tile": tiles,
 	"pack": packs,
+	"vec":  vectors,
 }
 
 func main() {

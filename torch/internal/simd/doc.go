@@ -9,3 +9,4 @@ package simd
 
 //go:generate go run tcdbg/cmd/gensimd -part tile -o .
 //go:generate go run tcdbg/cmd/gensimd -part pack -o .
+//go:generate go run tcdbg/cmd/gensimd -part vec -o .

@@ -15,6 +15,7 @@ type kernels struct {
 	packTurned packFunc // at most lanes of them
 	packRuns   func(dst, src *float32, offs *int, k, width int, runs *int, count int)
 	peak       func(rounds int)
+	vectors
 }
 
 // table has a row for each Level that this build knows; assembly adds to it.
@@ -28,4 +29,5 @@ var plain = kernels{
 	packRows:   func(dst, src *float32, stride, k, n, width int) { packStrided(dst, src, 4, stride, k, n, width/4) },
 	packTurned: func(dst, src *float32, stride, k, n, width int) { packStrided(dst, src, stride, 4, k, n, width/4) },
 	packRuns:   packRunsPlain,
+	vectors:    plainVectors(),
 }

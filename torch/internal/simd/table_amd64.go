@@ -6,10 +6,28 @@ func assembly() []kernels {
 		{
 			lanes: 8, tiles: [2][]tileFunc{tiles2[0][:], tiles2[1][:]},
 			packRows: packRows2, packTurned: packTurned2, packRuns: packRuns2, peak: peak2,
+			vectors: vectors{
+				unary: [numUnary]unaryFunc{
+					Neg: neg2, Abs: abs2, Relu: relu2, Sqrt: sqrt2, Exp: exp2,
+					Sigmoid: sigmoid2, Silu: silu2, Tanh: tanh2, Gelu: gelu2, GeluTanh: geluTanh2,
+				},
+				binary:    [numBinary]binaryFunc{Add: add2, Sub: sub2, Mul: mul2, Div: div2},
+				mulScalar: mulScalar2, addScalar: addScalar2, axpy: axpy2, normalize: normalize2, scaleShift: scaleShift2,
+				sum: sum2, deviation: deviation2, dot: dot2, largest: largest2, expSum: expSum2,
+			},
 		},
 		{
 			lanes: 16, tiles: [2][]tileFunc{tiles512[0][:], tiles512[1][:]},
 			packRows: packRows512, packTurned: packTurned512, packRuns: packRuns512, peak: peak512,
+			vectors: vectors{
+				unary: [numUnary]unaryFunc{
+					Neg: neg512, Abs: abs512, Relu: relu512, Sqrt: sqrt512, Exp: exp512,
+					Sigmoid: sigmoid512, Silu: silu512, Tanh: tanh512, Gelu: gelu512, GeluTanh: geluTanh512,
+				},
+				binary:    [numBinary]binaryFunc{Add: add512, Sub: sub512, Mul: mul512, Div: div512},
+				mulScalar: mulScalar512, addScalar: addScalar512, axpy: axpy512, normalize: normalize512, scaleShift: scaleShift512,
+				sum: sum512, deviation: deviation512, dot: dot512, largest: largest512, expSum: expSum512,
+			},
 		},
 	}
 }

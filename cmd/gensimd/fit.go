@@ -1,0 +1,112 @@
+package main
+
+import "math"
+
+// This file finds the coefficients of the polynomials in the vector functions.
+
+// fit returns the coefficients, lowest power first, of the polynomial of a
+// degree that equals f at the Chebyshev points between lo and hi, which is
+// within a small factor of the best one. The polynomial's variable runs from
+// -1 to 1 between lo and hi.
+func fit(f func(float64) float64, lo, hi float64, degree int) []float64 {
+	n := degree + 1
+	rows := make([][]float64, n)
+	for i := range rows {
+		t := math.Cos(math.Pi * (2*float64(i) + 1) / (2 * float64(n)))
+		row := make([]float64, n+1)
+		row[0] = 1
+		for p := 1; p < n; p++ {
+			row[p] = row[p-1] * t
+		}
+		row[n] = f((lo+hi)/2 + (hi-lo)/2*t)
+		rows[i] = row
+	}
+	return solve(rows)
+}
+
+// solve is Gaussian elimination with pivots; each row ends in its right side.
+func solve(rows [][]float64) []float64 {
+	n := len(rows)
+	for c := range n {
+		best := c
+		for r := c + 1; r < n; r++ {
+			if math.Abs(rows[r][c]) > math.Abs(rows[best][c]) {
+				best = r
+			}
+		}
+		rows[c], rows[best] = rows[best], rows[c]
+		for r := c + 1; r < n; r++ {
+			q := rows[r][c] / rows[c][c]
+			for i := c; i <= n; i++ {
+				rows[r][i] -= q * rows[c][i]
+			}
+		}
+	}
+	out := make([]float64, n)
+	for c := n - 1; c >= 0; c-- {
+		sum := rows[c][n]
+		for i := c + 1; i < n; i++ {
+			sum -= rows[c][i] * out[i]
+		}
+		out[c] = sum / rows[c][c]
+	}
+	return out
+}
+
+// plainVariable rewrites a polynomial of fit in the variable that f has.
+func plainVariable(c []float64, lo, hi float64) []float64 {
+	// t = a*x + b; Horner's scheme on polynomials.
+	a, b := 2/(hi-lo), -(hi+lo)/(hi-lo)
+	out := make([]float64, len(c))
+	for i := len(c) - 1; i >= 0; i-- {
+		for p := len(out) - 1; p >= 0; p-- {
+			out[p] *= b
+			if p > 0 {
+				out[p] += out[p-1] * a
+			}
+		}
+		out[0] += c[i]
+	}
+	return out
+}
+
+// The functions that the vector code approximates.
+
+// expRest is (e^x - 1 - x) / x^2.
+func expRest(x float64) float64 {
+	if math.Abs(x) < 1e-3 {
+		return 0.5 + x/6 + x*x/24
+	}
+	return (math.Expm1(x) - x) / (x * x)
+}
+
+// tanhRest is (tanh(x)/x - 1) / x^2 as a function of x^2.
+func tanhRest(z float64) float64 {
+	if z < 1e-4 {
+		return -1.0/3 + 2*z/15
+	}
+	x := math.Sqrt(z)
+	return (math.Tanh(x)/x - 1) / z
+}
+
+// erfRatio is erf(x)/x as a function of x^2.
+func erfRatio(z float64) float64 {
+	if z < 1e-12 {
+		return 2 / math.Sqrt(math.Pi)
+	}
+	x := math.Sqrt(z)
+	return math.Erf(x) / x
+}
+
+// logErfcx is the logarithm of e^(x^2) erfc(x), for x of at least 1.
+func logErfcx(x float64) float64 {
+	if x < 8 {
+		return math.Log(math.Erfc(x)) + x*x
+	}
+	sum, term := 1.0, 1.0 // the asymptotic series
+	for i := 1; i < 12; i++ {
+		term *= -float64(2*i-1) / (2 * x * x)
+		sum += term
+	}
+	return math.Log(sum / (x * math.Sqrt(math.Pi)))
+}

@@ -1,0 +1,220 @@
+package main
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+// This file is arithmetic on one vector, spelled for either width. Where an
+// operation has a second operand it may be memory: constants are.
+
+// lane is the registers of one element's worth of code.
+type lane struct {
+	*generator
+	w    width
+	next int // the first register that is free
+}
+
+func (l *lane) tmp() reg.VecPhysical {
+	r := l.w.reg(l.next)
+	l.next++
+	return r
+}
+
+// word is a constant in memory, once for each lane of the widest vector.
+func (g *generator) word(bits uint32) operand.Mem {
+	name := fmt.Sprintf("c%08x", bits)
+	if g.consts == nil {
+		g.consts = map[string]operand.Mem{}
+	}
+	if m, ok := g.consts[name]; ok {
+		return m
+	}
+	m := g.static(name, 16, func(int) uint32 { return bits })
+	g.consts[name] = m
+	return m
+}
+
+func (g *generator) float(v float64) operand.Mem { return g.word(math.Float32bits(float32(v))) }
+
+func (l *lane) load(from operand.Op, r reg.VecPhysical) { l.VMOVUPS(from, r) }
+
+// add is a+b.
+func (l *lane) add(a reg.VecPhysical, b operand.Op, to reg.VecPhysical) { l.VADDPS(b, a, to) }
+func (l *lane) sub(a reg.VecPhysical, b operand.Op, to reg.VecPhysical) { l.VSUBPS(b, a, to) }
+func (l *lane) mul(a reg.VecPhysical, b operand.Op, to reg.VecPhysical) { l.VMULPS(b, a, to) }
+func (l *lane) div(a reg.VecPhysical, b operand.Op, to reg.VecPhysical) { l.VDIVPS(b, a, to) }
+
+// and and or are bitwise; AVX-512 has the float forms in an extension that
+// every machine with it has.
+func (l *lane) and(a reg.VecPhysical, b operand.Op, to reg.VecPhysical) { l.VANDPS(b, a, to) }
+func (l *lane) or(a reg.VecPhysical, b operand.Op, to reg.VecPhysical)  { l.VORPS(b, a, to) }
+func (l *lane) xor(a reg.VecPhysical, b operand.Op, to reg.VecPhysical) { l.VXORPS(b, a, to) }
+
+// max and min keep a where either is NaN.
+func (l *lane) max(a reg.VecPhysical, b operand.Mem, to reg.VecPhysical) {
+	l.keepNaN(l.VMAXPS, a, b, to)
+}
+
+func (l *lane) min(a reg.VecPhysical, b operand.Mem, to reg.VecPhysical) {
+	l.keepNaN(l.VMINPS, a, b, to)
+}
+
+// keepNaN runs an instruction that returns its second source for NaN.
+func (l *lane) keepNaN(f func(...operand.Op), a reg.VecPhysical, b operand.Mem, to reg.VecPhysical) {
+	bound := l.tmp()
+	l.load(b, bound)
+	f(a, bound, to)
+	l.next--
+}
+
+// horner evaluates a polynomial of x, coefficients lowest power first.
+func (l *lane) horner(c []float64, x, to reg.VecPhysical) {
+	last := len(c) - 1
+	l.load(l.float(c[last]), to)
+	for i := last - 1; i >= 0; i-- {
+		l.VFMADD213PS(l.float(c[i]), x, to)
+	}
+}
+
+// round is the nearest integer, ties to even.
+func (l *lane) round(x, to reg.VecPhysical) {
+	if l.w == avx512 {
+		l.VRNDSCALEPS(operand.Imm(8), x, to)
+	} else {
+		l.VROUNDPS(operand.Imm(8), x, to)
+	}
+}
+
+// scale multiplies x by two to the power of n, in steps that neither overflow
+// nor lose denormal results. It uses n.
+func (l *lane) scale(x, n reg.VecPhysical) {
+	if l.w == avx512 {
+		l.VSCALEFPS(n, x, x)
+		return
+	}
+	half, bias := l.tmp(), l.tmp()
+	l.VCVTPS2DQ(n, n)
+	l.VPSRAD(operand.Imm(1), n, half)
+	l.VPSUBD(half, n, n)
+	l.load(l.word(127), bias)
+	for _, e := range []reg.VecPhysical{half, n} {
+		l.VPADDD(bias, e, e)
+		l.VPSLLD(operand.Imm(23), e, e)
+		l.mul(x, e, x)
+	}
+	l.next -= 2
+}
+
+// whereLess puts a where x < bound, else b.
+func (l *lane) whereLess(x reg.VecPhysical, bound operand.Mem, a, b, to reg.VecPhysical) {
+	const lessQuiet = 17
+	if l.w == avx512 {
+		l.VCMPPS(operand.Imm(lessQuiet), bound, x, reg.K3)
+		l.VBLENDMPS(a, b, reg.K3, to)
+		return
+	}
+	m := l.tmp()
+	l.VCMPPS(operand.Imm(lessQuiet), bound, x, m)
+	l.VBLENDVPS(m, a, b, to)
+	l.next--
+}
+
+const signBit, allButSign = 0x80000000, 0x7fffffff
+
+// exp replaces x by its exponential.
+func (l *lane) exp(x reg.VecPhysical) {
+	n, r := l.tmp(), l.tmp()
+	l.min(x, l.float(89), x)   // beyond float32
+	l.max(x, l.float(-104), x) // below half of the least float32
+	l.mul(x, l.float(math.Log2E), n)
+	l.round(n, n)
+	// r = x - n*ln2, in two parts of ln2: the first has few bits.
+	high := float64(math.Float32frombits(math.Float32bits(math.Ln2) &^ 0xfff))
+	l.load(x, r)
+	l.VFNMADD231PS(l.float(high), n, r)
+	l.VFNMADD231PS(l.float(math.Ln2-high), n, r)
+	const bound = math.Ln2/2 + 1e-4
+	c := plainVariable(fit(expRest, -bound, bound, 4), -bound, bound)
+	l.horner(append([]float64{1, 1}, c...), r, x)
+	l.scale(x, n)
+	l.next -= 2
+}
+
+// sigmoidOver replaces x by top/(1+exp(-x)); top may be x itself, kept aside.
+func (l *lane) sigmoidOver(x, top reg.VecPhysical) {
+	l.xor(x, l.word(signBit), x)
+	l.exp(x)
+	l.add(x, l.float(1), x)
+	l.div(top, x, x)
+}
+
+// tanh replaces x by its hyperbolic tangent.
+func (l *lane) tanh(x reg.VecPhysical) {
+	const bound = 0.625
+	a, small, large := l.tmp(), l.tmp(), l.tmp()
+	l.and(x, l.word(allButSign), a)
+	// 1 - 2/(exp(2a)+1)
+	l.add(a, a, large)
+	l.exp(large)
+	l.add(large, l.float(1), large)
+	l.load(l.float(2), small)
+	l.div(small, large, small)
+	l.load(l.float(1), large)
+	l.sub(large, small, large)
+	// a + a*z*P(z), z = a^2
+	z := l.tmp()
+	l.mul(a, a, z)
+	l.horner(plainVariable(fit(tanhRest, 0, bound*bound, 4), 0, bound*bound), z, small)
+	l.mul(small, z, small)
+	l.VFMADD213PS(a, a, small)
+	l.whereLess(a, l.float(bound), small, large, large)
+	l.and(x, l.word(signBit), x)
+	l.or(x, large, x)
+	l.next -= 4
+}
+
+// gelu replaces x by x times the normal distribution's share below x: half of
+// 1+erf(x/sqrt 2) near zero, half of erfc elsewhere, which keeps small results
+// exact.
+func (l *lane) gelu(x reg.VecPhysical) {
+	const near, far = 1.0, 10.2
+	a, t, tail := l.tmp(), l.tmp(), l.tmp()
+	l.mul(x, l.float(math.Sqrt2/2), a)
+	// near: 1 + a*P(a^2)
+	l.mul(a, a, t)
+	nearSum := l.tmp()
+	l.horner(plainVariable(fit(erfRatio, 0, near, 6), 0, near), t, nearSum)
+	l.VFMADD213PS(l.float(1), a, nearSum)
+	// far: exp(P(|a|) - a^2), the rest to two where a is positive
+	sign := l.tmp()
+	l.and(a, l.word(allButSign), t)
+	l.min(t, l.float(far), t)
+	l.mul(t, l.float(2/(far-near)), sign)
+	l.sub(sign, l.float((far+near)/(far-near)), sign)
+	l.horner(fit(logErfcx, near, far, 12), sign, tail)
+	l.VFNMADD231PS(t, t, tail)
+	l.exp(tail)
+	l.load(l.float(2), sign)
+	l.sub(sign, tail, sign)
+	l.whereLess(a, l.float(0), tail, sign, tail)
+	l.whereLess(t, l.float(near), nearSum, tail, tail)
+	l.mul(tail, l.float(0.5), tail)
+	l.mul(x, tail, x)
+	l.next -= 5
+}
+
+// geluTanh replaces x by x/(1+exp(-2u)), u = sqrt(2/pi)(x+0.044715x^3).
+func (l *lane) geluTanh(x reg.VecPhysical) {
+	u := l.tmp()
+	l.mul(x, x, u)
+	l.mul(u, l.float(2*math.Sqrt(2/math.Pi)*0.044715), u)
+	l.add(u, l.float(2*math.Sqrt(2/math.Pi)), u)
+	l.mul(u, x, u)
+	l.sigmoidOver(u, x)
+	l.load(u, x)
+	l.next--
+}

@@ -1,0 +1,360 @@
+package main
+
+import (
+	"math"
+
+	"github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+// This file writes loops over slices of float32.
+
+func vectors(g *generator) {
+	for _, w := range widths {
+		for _, b := range binaries {
+			mapLoop(g, w, b.name, b.doc, 2, 2, func(l *lane, x, y reg.VecPhysical) { b.body(l, x, y) })
+		}
+		for _, u := range unaries {
+			mapLoop(g, w, u.name, u.doc, 1, u.unroll, func(l *lane, x, _ reg.VecPhysical) { u.body(l, x) })
+		}
+		scalarLoop(g, w, "mulScalar", "multiplies by s.", func(l *lane, x, s, _ reg.VecPhysical) { l.mul(x, s, x) }, 1)
+		scalarLoop(g, w, "addScalar", "adds s.", func(l *lane, x, s, _ reg.VecPhysical) { l.add(x, s, x) }, 1)
+		scalarLoop(g, w, "normalize", "subtracts s, then multiplies by t.", func(l *lane, x, s, t reg.VecPhysical) {
+			l.sub(x, s, x)
+			l.mul(x, t, x)
+		}, 2)
+		scaleShift(g, w)
+		axpy(g, w)
+		reductions(g, w)
+	}
+}
+
+var binaries = []struct {
+	name, doc string
+	body      func(l *lane, x, y reg.VecPhysical)
+}{
+	{"add", "adds.", func(l *lane, x, y reg.VecPhysical) { l.add(x, y, x) }},
+	{"sub", "subtracts b from a.", func(l *lane, x, y reg.VecPhysical) { l.sub(x, y, x) }},
+	{"mul", "multiplies.", func(l *lane, x, y reg.VecPhysical) { l.mul(x, y, x) }},
+	{"div", "divides a by b.", func(l *lane, x, y reg.VecPhysical) { l.div(x, y, x) }},
+}
+
+var unaries = []struct {
+	name, doc string
+	unroll    int
+	body      func(l *lane, x reg.VecPhysical)
+}{
+	{"neg", "changes the sign.", 4, func(l *lane, x reg.VecPhysical) { l.xor(x, l.word(signBit), x) }},
+	{"abs", "drops the sign.", 4, func(l *lane, x reg.VecPhysical) { l.and(x, l.word(allButSign), x) }},
+	{"relu", "replaces what is below zero; NaN stays.", 4, func(l *lane, x reg.VecPhysical) {
+		l.max(x, l.float(0), x)
+		l.add(x, l.float(0), x) // -0 becomes 0
+	}},
+	{"sqrt", "takes square roots.", 2, func(l *lane, x reg.VecPhysical) { l.VSQRTPS(x, x) }},
+	{"exp", "takes exponentials.", 1, func(l *lane, x reg.VecPhysical) { l.exp(x) }},
+	{"sigmoid", "is 1/(1+exp(-x)).", 1, func(l *lane, x reg.VecPhysical) {
+		one := l.tmp()
+		l.load(l.float(1), one)
+		l.sigmoidOver(x, one)
+	}},
+	{"silu", "is x/(1+exp(-x)).", 1, func(l *lane, x reg.VecPhysical) {
+		top := l.tmp()
+		l.VMOVAPS(x, top)
+		l.sigmoidOver(x, top)
+	}},
+	{"tanh", "takes hyperbolic tangents.", 1, func(l *lane, x reg.VecPhysical) { l.tanh(x) }},
+	{"gelu", "is x times the normal distribution.", 1, func(l *lane, x reg.VecPhysical) { l.gelu(x) }},
+	{"geluTanh", "is gelu's approximation by tanh.", 1, func(l *lane, x reg.VecPhysical) { l.geluTanh(x) }},
+}
+
+// mapLoop writes a loop that computes each element of dst from those of one or
+// two sources; dst may be a source.
+func mapLoop(g *generator, w width, name, doc string, inputs, unroll int, body func(l *lane, x, y reg.VecPhysical)) {
+	sig := "func(dst, src *float32, n int)"
+	names := []string{"src"}
+	if inputs == 2 {
+		sig, names = "func(dst, a, b *float32, n int)", []string{"a", "b"}
+	}
+	g.function(name+w.String(), sig, doc)
+	ptrs := []reg.GPVirtual{g.arg("dst")}
+	for _, s := range names {
+		ptrs = append(ptrs, g.arg(s))
+	}
+	g.eachVector(w, g.arg("n"), ptrs, unroll, func(l *lane, move mover) {
+		x := l.tmp()
+		y := x
+		move.load(ptrs[1], x)
+		if inputs == 2 {
+			y = l.tmp()
+			move.load(ptrs[2], y)
+		}
+		body(l, x, y)
+		move.store(x, ptrs[0])
+	})
+	g.RET()
+}
+
+// mover loads and stores whole vectors, or parts in the last round.
+type mover struct {
+	load  func(from reg.Register, to reg.VecPhysical)
+	store func(from reg.VecPhysical, to reg.Register)
+}
+
+// eachVector writes the loop around body: whole vectors, unroll at a time, then
+// the rest under masks.
+func (g *generator) eachVector(w width, n reg.GPVirtual, ptrs []reg.GPVirtual, unroll int, body func(l *lane, move mover), kept ...reg.VecPhysical) {
+	block := unroll * int(w)
+	loop, rest, done := g.label("loop"), g.label("rest"), g.label("done")
+	first := len(kept)
+	g.Label(loop)
+	g.CMPQ(n, imm(block))
+	g.JLT(operand.LabelRef(rest))
+	for u := range unroll {
+		move := mover{
+			load:  func(from reg.Register, to reg.VecPhysical) { g.VMOVUPS(at(from, u*w.bytes()), to) },
+			store: func(from reg.VecPhysical, to reg.Register) { g.VMOVUPS(from, at(to, u*w.bytes())) },
+		}
+		body(&lane{generator: g, w: w, next: first}, move)
+	}
+	g.advance(ptrs, block*4)
+	g.SUBQ(imm(block), n)
+	g.JMP(operand.LabelRef(loop))
+	g.Label(rest)
+	g.TESTQ(n, n)
+	g.JLE(operand.LabelRef(done))
+	count := g.GP64()
+	g.MOVQ(imm(int(w)), count)
+	g.CMPQ(n, count)
+	g.CMOVQLT(n, count)
+	m := g.masks(w, count, 1, 14)
+	body(&lane{generator: g, w: w, next: first}, mover{
+		load:  func(from reg.Register, to reg.VecPhysical) { g.loadMasked(w, m, 0, at(from, 0), to) },
+		store: func(from reg.VecPhysical, to reg.Register) { g.storeMasked(w, m, 0, from, at(to, 0)) },
+	})
+	g.advance(ptrs, w.bytes())
+	g.SUBQ(imm(int(w)), n)
+	g.JMP(operand.LabelRef(rest))
+	g.Label(done)
+	g.VZEROUPPER()
+}
+
+func (g *generator) advance(ptrs []reg.GPVirtual, bytes int) {
+	for _, p := range ptrs {
+		g.ADDQ(imm(bytes), p)
+	}
+}
+
+// broadcast loads a scalar argument into all lanes of a register.
+func (g *generator) broadcast(name string, r reg.VecPhysical) {
+	x := g.Load(g.Param(name), g.XMM())
+	g.VBROADCASTSS(x, r)
+}
+
+// scalarLoop is a map with one or two scalar operands.
+func scalarLoop(g *generator, w width, name, doc string, body func(l *lane, x, s, t reg.VecPhysical), scalars int) {
+	sig := "func(dst, src *float32, n int, s float32)"
+	kept := []reg.VecPhysical{w.reg(0)}
+	if scalars == 2 {
+		sig = "func(dst, src *float32, n int, s, t float32)"
+		kept = append(kept, w.reg(1))
+	}
+	g.function(name+w.String(), sig, doc)
+	dst, src, n := g.arg("dst"), g.arg("src"), g.arg("n")
+	g.broadcast("s", kept[0])
+	t := kept[0]
+	if scalars == 2 {
+		t = kept[1]
+		g.broadcast("t", t)
+	}
+	g.eachVector(w, n, []reg.GPVirtual{dst, src}, 2, func(l *lane, move mover) {
+		x := l.tmp()
+		move.load(src, x)
+		body(l, x, kept[0], t)
+		move.store(x, dst)
+	}, kept...)
+	g.RET()
+}
+
+func scaleShift(g *generator, w width) {
+	g.function("scaleShift"+w.String(), "func(dst, scale, shift *float32, n int)", "multiplies dst by scale and adds shift.")
+	dst, scale, shift, n := g.arg("dst"), g.arg("scale"), g.arg("shift"), g.arg("n")
+	g.eachVector(w, n, []reg.GPVirtual{dst, scale, shift}, 2, func(l *lane, move mover) {
+		x, y, z := l.tmp(), l.tmp(), l.tmp()
+		move.load(dst, x)
+		move.load(scale, y)
+		move.load(shift, z)
+		l.VFMADD213PS(z, y, x)
+		move.store(x, dst)
+	})
+	g.RET()
+}
+
+func axpy(g *generator, w width) {
+	g.function("axpy"+w.String(), "func(dst, src *float32, n int, s float32)", "adds s times src to dst.")
+	dst, src, n := g.arg("dst"), g.arg("src"), g.arg("n")
+	s := w.reg(0)
+	g.broadcast("s", s)
+	g.eachVector(w, n, []reg.GPVirtual{dst, src}, 2, func(l *lane, move mover) {
+		x, y := l.tmp(), l.tmp()
+		move.load(src, x)
+		move.load(dst, y)
+		l.VFMADD231PS(x, s, y)
+		move.store(y, dst)
+	}, s)
+	g.RET()
+}
+
+// reductions write loops that fold a whole number of vectors; what is left over
+// is the caller's.
+func reductions(g *generator, w width) {
+	sum(g, w, "sum", "func(src *float32, n int) float64", "adds in float64.", func(x, acc reg.VecPhysical, _ reg.VecPhysical) {
+		g.VADDPD(x, acc, acc)
+	})
+	sum(g, w, "deviation", "func(src *float32, n int, mean float64) float64", "adds the squares of the distances from mean in float64.", func(x, acc, mean reg.VecPhysical) {
+		g.VSUBPD(mean, x, x)
+		g.VFMADD231PD(x, x, acc)
+	})
+	dot(g, w)
+	largest(g, w)
+	expSum(g, w)
+}
+
+// half is the register of half a vector with number i.
+func (w width) half(i int) reg.VecPhysical {
+	if w == avx512 {
+		return ymm[i]
+	}
+	return []reg.VecPhysical{reg.X0, reg.X1, reg.X2, reg.X3}[i]
+}
+
+// whole writes a loop over whole vectors, unroll at a time and then one by one.
+func (g *generator) whole(w width, n reg.GPVirtual, ptrs []reg.GPVirtual, unroll int, body func(u int)) {
+	for _, u := range []int{unroll, 1} {
+		loop, done := g.label("loop"), g.label("done")
+		g.Label(loop)
+		g.CMPQ(n, imm(u*int(w)))
+		g.JLT(operand.LabelRef(done))
+		for i := range u {
+			body(i)
+		}
+		g.advance(ptrs, u*w.bytes())
+		g.SUBQ(imm(u*int(w)), n)
+		g.JMP(operand.LabelRef(loop))
+		g.Label(done)
+	}
+}
+
+func sum(g *generator, w width, name, sig, doc string, step func(x, acc, extra reg.VecPhysical)) {
+	g.function(name+w.String(), sig, doc)
+	src, n := g.arg("src"), g.arg("n")
+	const accs = 4
+	for i := range accs {
+		g.zero(w, w.reg(i))
+	}
+	mean := w.reg(15)
+	if name == "deviation" {
+		g.VBROADCASTSD(g.Load(g.Param("mean"), g.XMM()), mean)
+	}
+	g.whole(w, n, []reg.GPVirtual{src}, 2, func(u int) {
+		for i := range 2 {
+			x := w.reg(4 + 2*u + i)
+			g.VCVTPS2PD(at(src, (2*u+i)*w.bytes()/2), x)
+			step(x, w.reg(2*u+i), mean)
+		}
+	})
+	for i := 1; i < accs; i++ {
+		g.VADDPD(w.reg(i), w.reg(0), w.reg(0))
+	}
+	if w == avx512 {
+		g.VEXTRACTF64X4(operand.Imm(1), reg.Z0, reg.Y1)
+		g.VADDPD(reg.Y1, reg.Y0, reg.Y0)
+	}
+	g.VEXTRACTF128(operand.Imm(1), reg.Y0, reg.X1)
+	g.VADDPD(reg.X1, reg.X0, reg.X0)
+	g.VUNPCKHPD(reg.X0, reg.X0, reg.X1)
+	g.VADDSD(reg.X1, reg.X0, reg.X0)
+	g.giveBack(reg.X0)
+}
+
+// giveBack returns a scalar.
+func (g *generator) giveBack(x reg.VecPhysical) {
+	g.VZEROUPPER()
+	g.Store(x, g.ReturnIndex(0))
+	g.RET()
+}
+
+// across folds the lanes of register 0 into its first.
+func (g *generator) across(w width, fold func(...operand.Op)) {
+	if w == avx512 {
+		g.VEXTRACTF64X4(operand.Imm(1), reg.Z0, reg.Y1)
+		fold(reg.Y1, reg.Y0, reg.Y0)
+	}
+	g.VEXTRACTF128(operand.Imm(1), reg.Y0, reg.X1)
+	fold(reg.X1, reg.X0, reg.X0)
+	g.VPERMILPS(operand.Imm(0x4e), reg.X0, reg.X1)
+	fold(reg.X1, reg.X0, reg.X0)
+	g.VPERMILPS(operand.Imm(0xb1), reg.X0, reg.X1)
+	fold(reg.X1, reg.X0, reg.X0)
+}
+
+func dot(g *generator, w width) {
+	g.function("dot"+w.String(), "func(a, b *float32, n int) float32", "adds products.")
+	a, b, n := g.arg("a"), g.arg("b"), g.arg("n")
+	const accs = 8
+	for i := range accs {
+		g.zero(w, w.reg(i))
+	}
+	g.whole(w, n, []reg.GPVirtual{a, b}, accs, func(u int) {
+		x := w.reg(accs + u%4)
+		g.VMOVUPS(at(a, u*w.bytes()), x)
+		g.VFMADD231PS(at(b, u*w.bytes()), x, w.reg(u))
+	})
+	g.pairwise(w, accs, g.VADDPS)
+	g.across(w, g.VADDPS)
+	g.giveBack(reg.X0)
+}
+
+// pairwise folds n registers into the first.
+func (g *generator) pairwise(w width, n int, fold func(...operand.Op)) {
+	for ; n > 1; n /= 2 {
+		for i := range n / 2 {
+			fold(w.reg(i+n/2), w.reg(i), w.reg(i))
+		}
+	}
+}
+
+func largest(g *generator, w width) {
+	g.function("largest"+w.String(), "func(src *float32, n int) float32", "finds the largest number; of NaN it knows nothing.")
+	src, n := g.arg("src"), g.arg("n")
+	const accs = 4
+	for i := range accs {
+		g.VMOVUPS(g.float(math.Inf(-1)), w.reg(i))
+	}
+	g.whole(w, n, []reg.GPVirtual{src}, accs, func(u int) {
+		g.VMAXPS(at(src, u*w.bytes()), w.reg(u), w.reg(u))
+	})
+	g.pairwise(w, accs, g.VMAXPS)
+	g.across(w, g.VMAXPS)
+	g.giveBack(reg.X0)
+}
+
+func expSum(g *generator, w width) {
+	g.function("expSum"+w.String(), "func(dst, src *float32, n int, shift float32) float32", "writes exp(x-shift) and adds it up.")
+	dst, src, n := g.arg("dst"), g.arg("src"), g.arg("n")
+	acc, shift := w.reg(0), w.reg(2)
+	g.zero(w, w.reg(0))
+	g.zero(w, w.reg(1))
+	g.broadcast("shift", shift)
+	g.whole(w, n, []reg.GPVirtual{dst, src}, 2, func(u int) {
+		l := &lane{generator: g, w: w, next: 3}
+		x := l.tmp()
+		g.VMOVUPS(at(src, u*w.bytes()), x)
+		l.sub(x, shift, x)
+		l.exp(x)
+		g.VMOVUPS(x, at(dst, u*w.bytes()))
+		l.add(w.reg(u), x, w.reg(u))
+	})
+	g.VADDPS(w.reg(1), acc, acc)
+	g.across(w, g.VADDPS)
+	g.giveBack(reg.X0)
+}

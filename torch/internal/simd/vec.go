@@ -1,0 +1,201 @@
+package simd
+
+import "unsafe"
+
+// This file is loops over slices of float32. Results and operands have the
+// same length; a result may be an operand, but must not overlap one otherwise.
+
+// Unary names a function of one number.
+type Unary int
+
+// The functions of one number.
+const (
+	Neg Unary = iota
+	Abs
+	Relu // NaN stays
+	Sqrt
+	Exp
+	Sigmoid
+	Silu
+	Tanh
+	Gelu
+	GeluTanh
+	numUnary
+)
+
+// Binary names a function of two numbers.
+type Binary int
+
+// The functions of two numbers.
+const (
+	Add Binary = iota
+	Sub
+	Mul
+	Div
+	numBinary
+)
+
+type (
+	unaryFunc  func(dst, src *float32, n int)
+	binaryFunc func(dst, a, b *float32, n int)
+	scalarFunc func(dst, src *float32, n int, s float32)
+)
+
+// vectors is the part of kernels that works on slices.
+type vectors struct {
+	unary                      [numUnary]unaryFunc
+	binary                     [numBinary]binaryFunc
+	mulScalar, addScalar, axpy scalarFunc
+	normalize                  func(dst, src *float32, n int, s, t float32)
+	scaleShift                 func(dst, scale, shift *float32, n int)
+	// Reductions fold whole vectors only.
+	sum       func(src *float32, n int) float64
+	deviation func(src *float32, n int, mean float64) float64
+	dot       func(a, b *float32, n int) float32
+	largest   func(src *float32, n int) float32
+	expSum    func(dst, src *float32, n int, shift float32) float32
+}
+
+// Unary sets dst to f of src.
+func (l Level) Unary(f Unary, dst, src []float32) {
+	if n := len(src); n > 0 {
+		table[l].unary[f](&dst[:n][0], &src[0], n)
+	}
+}
+
+// Binary sets dst to f of a and b.
+func (l Level) Binary(f Binary, dst, a, b []float32) {
+	if n := len(a); n > 0 {
+		table[l].binary[f](&dst[:n][0], &a[0], &b[:n][0], n)
+	}
+}
+
+// MulScalar sets dst to src times s.
+func (l Level) MulScalar(dst, src []float32, s float32) {
+	if n := len(src); n > 0 {
+		table[l].mulScalar(&dst[:n][0], &src[0], n, s)
+	}
+}
+
+// AddScalar sets dst to src plus s.
+func (l Level) AddScalar(dst, src []float32, s float32) {
+	if n := len(src); n > 0 {
+		table[l].addScalar(&dst[:n][0], &src[0], n, s)
+	}
+}
+
+// Axpy adds s times src to dst.
+func (l Level) Axpy(dst, src []float32, s float32) {
+	if n := len(src); n > 0 {
+		table[l].axpy(&dst[:n][0], &src[0], n, s)
+	}
+}
+
+// Normalize sets dst to (src-mean)*scale.
+func (l Level) Normalize(dst, src []float32, mean, scale float32) {
+	if n := len(src); n > 0 {
+		table[l].normalize(&dst[:n][0], &src[0], n, mean, scale)
+	}
+}
+
+// ScaleShift sets dst to dst*scale+shift.
+func (l Level) ScaleShift(dst, scale, shift []float32) {
+	if n := len(dst); n > 0 {
+		table[l].scaleShift(&dst[0], &scale[:n][0], &shift[:n][0], n)
+	}
+}
+
+// split cuts n into whole vectors, which assembly folds, and the rest.
+func (l Level) split(n int) int {
+	if l == Plain {
+		return 0
+	}
+	return n - n%table[l].lanes
+}
+
+// Sum adds in float64.
+func (l Level) Sum(src []float32) float64 {
+	n := l.split(len(src))
+	s := 0.0
+	if n > 0 {
+		s = table[l].sum(&src[0], n)
+	}
+	for _, x := range src[n:] {
+		s += float64(x)
+	}
+	return s
+}
+
+// Deviation adds the squares of the distances from mean in float64.
+func (l Level) Deviation(src []float32, mean float64) float64 {
+	n := l.split(len(src))
+	s := 0.0
+	if n > 0 {
+		s = table[l].deviation(&src[0], n, mean)
+	}
+	for _, x := range src[n:] {
+		d := float64(x) - mean
+		s += float64(d * d)
+	}
+	return s
+}
+
+// Dot is the sum of products.
+func (l Level) Dot(a, b []float32) float32 {
+	n := l.split(len(a))
+	b = b[:len(a)]
+	s := float32(0)
+	if n > 0 {
+		s = table[l].dot(&a[0], &b[0], n)
+	}
+	if n < len(a) {
+		s += dotPlain(a[n:], b[n:])
+	}
+	return s
+}
+
+// Largest is the largest number, minus infinity of none. Where there are NaNs,
+// it is NaN or the largest of some of the others.
+func (l Level) Largest(src []float32) float32 {
+	n := l.split(len(src))
+	high := float32(negInf)
+	if n > 0 {
+		high = table[l].largest(&src[0], n)
+	}
+	for _, x := range src[n:] {
+		if x > high || x != x {
+			high = x
+		}
+	}
+	return high
+}
+
+// expBlock is how many exponentials are added in float32 before the sum goes on
+// in float64.
+const expBlock = 4096
+
+// ExpSum sets dst to exp(src-shift) and returns the sum.
+func (l Level) ExpSum(dst, src []float32, shift float32) float64 {
+	s := 0.0
+	for len(src) > expBlock {
+		s += l.expSum(dst[:expBlock], src[:expBlock], shift)
+		dst, src = dst[expBlock:], src[expBlock:]
+	}
+	return s + l.expSum(dst[:len(src)], src, shift)
+}
+
+func (l Level) expSum(dst, src []float32, shift float32) float64 {
+	n := l.split(len(src))
+	s := 0.0
+	if n > 0 {
+		s = float64(table[l].expSum(&dst[0], &src[0], n, shift))
+	}
+	for i, x := range src[n:] {
+		e := float32(exp(float64(x - shift)))
+		dst[n+i] = e
+		s += float64(e)
+	}
+	return s
+}
+
+func floats(p *float32, n int) []float32 { return unsafe.Slice(p, n) }
