@@ -32,6 +32,9 @@ type Request struct {
 	Keep func(ops.ID) bool
 	// Compile compiles a pure graph; stage is inference, forward or backward.
 	Compile func(g *graph.Graph, stage string) (Runnable, error)
+	// Wrap is set by Compile where no gradients are wanted: it makes another
+	// runnable of the pure graph one of the captured graph.
+	Wrap func(Runnable) Runnable
 }
 
 // Compile compiles a captured graph. What it returns takes the inputs of the
@@ -49,6 +52,7 @@ func Compile(r *Request) (Runnable, error) {
 	if err != nil {
 		return nil, err
 	}
+	r.Wrap = f.wrap
 	return f.wrap(run), nil
 }
 

@@ -35,8 +35,12 @@ func (aotEager) Compile(r *tracer.Request) (tracer.Runnable, error) {
 
 // throughAOT compiles the pure graphs of a captured one.
 func throughAOT(r *tracer.Request, compile func(g *graph.Graph, stage string) (aot.Runnable, error)) (tracer.Runnable, error) {
-	run, err := aot.Compile(&aot.Request{
-		ID: r.ID, Graph: r.Module.G, Example: r.Example, Log: r.Log, Keep: lower.Has, Compile: compile,
-	})
-	return run, err
+	ar := aotRequest(r)
+	ar.Compile = compile
+	return aot.Compile(ar)
+}
+
+// aotRequest asks for the pure graphs of a captured one; Compile is still to be set.
+func aotRequest(r *tracer.Request) *aot.Request {
+	return &aot.Request{ID: r.ID, Graph: r.Module.G, Example: r.Example, Log: r.Log, Keep: lower.Has}
 }

@@ -69,15 +69,30 @@ func (e *engine) start() (err error) {
 // Compile compiles the request's graph: aot makes pure graphs of it, of which
 // each becomes a program.
 func (b *inductorBackend) Compile(r *tracer.Request) (tracer.Runnable, error) {
-	if err := checkMode(r.Mode); err != nil {
+	if err := b.CheckMode(r.Mode); err != nil {
 		return nil, err
 	}
 	e := b.set.engine()
-	return throughAOT(r, func(g *graph.Graph, _ string) (aot.Runnable, error) { return e.compile(g, r) })
+	var x *executable
+	ar := aotRequest(r)
+	ar.Compile = func(g *graph.Graph, _ string) (_ aot.Runnable, err error) {
+		if x, err = e.compile(g, r); err != nil {
+			return nil, err
+		}
+		if x.rt == nil {
+			return x.plain, nil
+		}
+		return x.run, nil
+	}
+	run, err := aot.Compile(ar)
+	if err == nil && r.Mode == reduceOverhead && ar.Wrap != nil && x.rt != nil && planned(x.prog) {
+		r.Plan = func() tracer.Runnable { return ar.Wrap(x.newPlan().run) }
+	}
+	return run, err
 }
 
-// compile makes one pure graph a program and loads it.
-func (e *engine) compile(g *graph.Graph, r *tracer.Request) (aot.Runnable, error) {
+// compile makes one pure graph a program and loads it, where there is a compiler.
+func (e *engine) compile(g *graph.Graph, r *tracer.Request) (*executable, error) {
 	prog, err := inductor.Compile(g, inductor.Options{
 		Target: cpp.Target{Lanes: e.lanes, Cache: e.cpu.Cache},
 		Cores:  runtime.GOMAXPROCS(0), Params: paramInputs(g), ID: r.ID, Log: r.Log,
@@ -87,21 +102,21 @@ func (e *engine) compile(g *graph.Graph, r *tracer.Request) (aot.Runnable, error
 	}
 	x := newExecutable(prog)
 	if e.cc == nil {
-		return x.plain, nil
+		return x, nil
 	}
-	if err := e.load(x, r); err != nil {
-		return nil, err
-	}
-	return x.run, nil
+	return x, e.load(x, r)
 }
 
-// checkMode refuses what is not honoured.
-func checkMode(mode string) error {
+// reduceOverhead is the mode in which results keep their memory.
+const reduceOverhead = "reduce-overhead"
+
+// CheckMode refuses what is not honoured.
+func (*inductorBackend) CheckMode(mode string) error {
 	switch mode {
-	case "", "default":
+	case "", "default", reduceOverhead:
 		return nil
 	}
-	return fmt.Errorf("inductor: mode %q is not supported yet", mode)
+	return fmt.Errorf("mode %q is not supported by backend inductor; there are \"default\" and %q", mode, reduceOverhead)
 }
 
 // paramInputs tells which placeholders are parameters: tensors that want

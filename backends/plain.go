@@ -20,7 +20,7 @@ import (
 func (x *executable) plain(in []torch.Value) []torch.Value {
 	f := x.frames.Get().(*frame)
 	f.bind(in)
-	f.place()
+	f.place(nil)
 	slots := map[string]int{}
 	for i := range x.prog.Buffers {
 		slots[x.prog.Buffers[i].Name] = i

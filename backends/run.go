@@ -22,6 +22,7 @@ type executable struct {
 	graph  *byte
 	frames sync.Pool
 	static []shape // [] /* buffer */ sizes that are known; nil sizes where dynamic
+	outs   []shape // [] /* output */ the same of results
 	packed atomic.Pointer[packedSet]
 	pack   sync.Mutex
 }
@@ -41,6 +42,7 @@ type frame struct {
 	arena   *torch.Storage
 	offsets []int64
 	syms    map[*sym.Symbol]int64
+	args    [5]uintptr // of the call into C
 }
 
 // home is where a buffer lives in this call.
@@ -53,10 +55,11 @@ func newExecutable(p *inductor.Program) *executable {
 	x := &executable{prog: p, static: make([]shape, len(p.Buffers))}
 	for i := range p.Buffers {
 		b := &p.Buffers[i]
-		span, ok := b.Span.IsConst()
-		if ok && sym.AllConst(b.Shape) && sym.AllConst(b.Stride) {
-			x.static[i] = shape{int(span) * b.DType.Size(), sym.Hints(b.Shape), sym.Hints(b.Stride)}
-		}
+		x.static[i] = staticLayout(b.Span, b.DType, b.Shape, b.Stride)
+	}
+	for i := range p.Outputs {
+		o := &p.Outputs[i]
+		x.outs = append(x.outs, staticLayout(sym.Int{}, ops.Bool, o.Shape, o.Stride))
 	}
 	x.frames.New = func() any { return x.newFrame() }
 	return x
@@ -107,26 +110,35 @@ func (f *frame) layout(i int) shape {
 func (x *executable) run(in []torch.Value) []torch.Value {
 	f := x.frames.Get().(*frame)
 	f.bind(in)
-	f.place()
-	f.prologue(in)
-	for i := range x.prog.Steps {
-		st := &x.prog.Steps[i]
-		if st.Extern != nil {
-			f.extern(st.Extern)
-			continue
-		}
-		f.segment(st.Segment)
-	}
+	f.place(nil)
+	f.steps(in)
 	out := f.outputs(in)
 	runtime.KeepAlive(in)
 	f.release()
 	return out
 }
 
-// segment runs one run of kernels in C.
+// steps runs the program's steps, the prologue's first where it is due.
+func (f *frame) steps(in []torch.Value) {
+	f.prologue(in)
+	for i := range f.x.prog.Steps {
+		st := &f.x.prog.Steps[i]
+		if st.Extern != nil {
+			f.extern(st.Extern)
+			continue
+		}
+		f.segment(st.Segment)
+	}
+}
+
+// segment runs one run of kernels in C. The arguments stand in the frame, which
+// outlives the call: a list of its own would be garbage of every call.
 func (f *frame) segment(n int) {
-	if r := ccall(f.x.rt.run, f.x.entry, uintptr(n), uintptr(unsafe.Pointer(&f.ptrs[0])),
-		uintptr(unsafe.Pointer(&f.sizes[0])), uintptr(unsafe.Pointer(f.x.graph))); r != 0 {
+	f.args = [...]uintptr{
+		f.x.entry, uintptr(n), uintptr(unsafe.Pointer(&f.ptrs[0])),
+		uintptr(unsafe.Pointer(&f.sizes[0])), uintptr(unsafe.Pointer(f.x.graph)),
+	}
+	if r := ccall(f.x.rt.run, f.args[:]...); r != 0 {
 		panic(fmt.Sprintf("inductor: %s has no segment %d", f.x.prog.Name, n))
 	}
 }
@@ -166,8 +178,9 @@ func symbolValue(s *inductor.Symbol, v torch.Value) int64 {
 	return int64(size[s.Dim])
 }
 
-// place gives every buffer that is no input its memory.
-func (f *frame) place() {
+// place gives every buffer that is no input its memory; results get that of
+// homes, where it is set.
+func (f *frame) place(homes []*torch.Storage) {
 	p := f.x.prog
 	bytes := p.Arena
 	f.offsets = nil
@@ -188,7 +201,12 @@ func (f *frame) place() {
 			f.bufs[i] = home{f.arena, int(off) / b.DType.Size()}
 			f.ptrs[i] = storagePtr(f.arena, int(off))
 		case inductor.RoleOutput:
-			st := torch.NewStorage(f.layout(i).bytes)
+			var st *torch.Storage
+			if homes != nil {
+				st = homes[i]
+			} else {
+				st = torch.NewStorage(f.layout(i).bytes)
+			}
 			f.bufs[i] = home{st, 0}
 			f.ptrs[i] = storagePtr(st, 0)
 		}
@@ -249,24 +267,25 @@ func (f *frame) tensor(buf int) *torch.Tensor {
 	return f.view(buf, s.size, s.stride, 0)
 }
 
-// outputs makes the results: fresh tensors, views of inputs where the graph
-// returns such, and plain values.
 func (f *frame) outputs(in []torch.Value) []torch.Value {
-	p := f.x.prog
-	out := make([]torch.Value, len(p.Outputs))
-	for i := range p.Outputs {
-		o := &p.Outputs[i]
-		if o.Buffer < 0 {
-			out[i] = f.plainValue(o.Value)
-			continue
-		}
-		if k := f.wholeInput(o); k >= 0 {
-			out[i] = in[k]
-			continue
-		}
-		out[i] = f.view(o.Buffer, f.ints(o.Shape), f.ints(o.Stride), int(f.eval(o.Offset)))
+	out := make([]torch.Value, len(f.x.prog.Outputs))
+	for i := range out {
+		out[i] = f.output(i, in)
 	}
 	return out
+}
+
+// output makes result i: a fresh tensor, a view of an input where the graph
+// returns such, or a plain value.
+func (f *frame) output(i int, in []torch.Value) torch.Value {
+	o := &f.x.prog.Outputs[i]
+	if o.Buffer < 0 {
+		return f.plainValue(o.Value)
+	}
+	if k := f.wholeInput(o); k >= 0 {
+		return in[k]
+	}
+	return f.view(o.Buffer, f.ints(o.Shape), f.ints(o.Stride), int(f.eval(o.Offset)))
 }
 
 // wholeInput returns the input that an output simply is, -1 for none.

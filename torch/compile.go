@@ -17,6 +17,11 @@ type Option struct {
 //
 // Options: kw.Backend (name or BackendFunc), kw.Mode, kw.Fullgraph, kw.Dynamic,
 // kw.Disable, kw.Name, kw.RecompileLimit.
+//
+// With kw.Mode("reduce-overhead") a call without gradients allocates nothing:
+// each goroutine's results keep their memory, and a later call of the function
+// on that goroutine overwrites them. The last call's results may be inputs of
+// the next one; clone what must live longer.
 func Compile[F any](f F, opts ...Option) F {
 	checkCompile(f, opts)
 	return f

@@ -62,6 +62,12 @@ func FromStorage(st *Storage, d DType, shape, stride []int, offset int) *Tensor 
 	return &Tensor{storage: st, dtype: d, device: ops.CPU, shape: shape, stride: stride, offset: offset}
 }
 
+// Renew makes t what FromStorage(st, d, shape, stride, offset) would return: the
+// result of another run in the same memory, whose old content is gone.
+func Renew(t *Tensor, st *Storage, d DType, shape, stride []int, offset int) {
+	*t = Tensor{storage: st, dtype: d, device: ops.CPU, shape: shape, stride: stride, offset: offset}
+}
+
 // Storage returns the memory behind t; nil for fake tensors.
 func (t *Tensor) Storage() *Storage { return t.storage }
 

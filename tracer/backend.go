@@ -23,6 +23,10 @@ type Request struct {
 	Example []torch.Value // the values of this first call, one a placeholder
 	Mode    string        // default, reduce-overhead, max-autotune
 	Log     logs.Sink
+	// Plan is set by a backend that honours "reduce-overhead". Each call of it
+	// gives a form of the graph of its own, for one goroutine: its results keep
+	// their memory and are overwritten by its next run.
+	Plan func() Runnable
 }
 
 // ModeChecker is implemented by backends that honour modes other than default:

@@ -25,11 +25,37 @@ type maker struct {
 	in    *host.Interp
 	entry *addresses
 	outs  []torch.Value
-	size  func(sym.Int) int64
 	seg   *segment
 	objs  []unsafe.Pointer // new objects, by objects index
 	clos  []*host.Closure
 	maps  []unsafe.Pointer
+	// inputs and results are kept for the next call: the list of the graph's
+	// inputs, and places for the values that the segment returns.
+	inputs  []torch.Value
+	results []unsafe.Pointer
+}
+
+// takeMaker returns a maker for one call.
+func (s *segment) takeMaker(in *host.Interp, a *addresses) *maker {
+	m, ok := s.makers.Get().(*maker)
+	if !ok {
+		m = &maker{seg: s, in: in, results: make([]unsafe.Pointer, len(s.results))}
+		for i, r := range s.results {
+			m.results[i] = in.New(r.typ)
+		}
+	}
+	m.entry = a
+	return m
+}
+
+// release clears what belongs to the call and keeps the rest for the next.
+func (m *maker) release() {
+	for i, r := range m.seg.results {
+		m.in.Zero(r.typ, m.results[i])
+	}
+	clear(m.inputs)
+	m.entry, m.outs, m.objs, m.clos, m.maps = nil, nil, nil, nil, nil
+	m.seg.makers.Put(m)
 }
 
 type constRecipe struct {

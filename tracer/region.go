@@ -3,6 +3,7 @@ package tracer
 import (
 	"fmt"
 	"go/types"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -73,10 +74,30 @@ func (fc *frameCache) find(in *host.Interp, frames []*host.Frame) (*segment, *ad
 // run serves the call whose frame is on top of th. It reports whether the call
 // has returned; false leaves the frames to the interpreter.
 func (c *Compiled) run(th *host.Thread, f *host.Frame) bool {
+	if c.opts.mode != modeReduceOverhead {
+		return c.serve(th, nil)
+	}
+	tu := c.turnsOf(th)
+	defer tu.end()
+	return c.serve(th, tu)
+}
+
+// framePool keeps the lists of frames between calls.
+var framePool = sync.Pool{New: func() any { return new([]*host.Frame) }}
+
+// serve runs the segments of a call; tu is nil where every run of a graph gets
+// fresh memory.
+func (c *Compiled) serve(th *host.Thread, tu *turns) bool {
 	base := th.Depth()
+	list := framePool.Get().(*[]*host.Frame)
+	defer func() {
+		clear(*list)
+		framePool.Put(list)
+	}()
 	var last *segment // the one that broke
 	for {
-		frames := framesFrom(th, base)
+		*list = framesFrom(th, base, *list)
+		frames := *list
 		fc := c.cacheAt(frames, last)
 		fc.calls.Add(1)
 		if fc.eager.Load() {
@@ -86,11 +107,11 @@ func (c *Compiled) run(th *host.Thread, f *host.Frame) bool {
 		if seg != nil {
 			fc.hits.Add(1)
 			seg.hits.Add(1)
-		} else if seg, a = c.compile(th, fc, frames); seg == nil {
+		} else if seg, a = c.compile(th, fc, slices.Clone(frames)); seg == nil { // a trace keeps its frames
 			return false
 		}
 		start := time.Now()
-		returned := seg.execute(th, frames, a)
+		returned := seg.execute(th, frames, a, tu)
 		fc.nanos.Add(int64(time.Since(start)))
 		a.release()
 		if returned {
@@ -119,10 +140,11 @@ func (c *Compiled) stepOver(th *host.Thread) {
 	th.StepOver()
 }
 
-// framesFrom returns the frames of th from depth base up, lowest first.
-func framesFrom(th *host.Thread, base int) []*host.Frame {
+// framesFrom returns the frames of th from depth base up, lowest first, in the
+// memory of old where that suffices.
+func framesFrom(th *host.Thread, base int, old []*host.Frame) []*host.Frame {
 	n := th.Depth() - base + 1
-	out := make([]*host.Frame, n)
+	out := slices.Grow(old[:0], n)[:n]
 	for f := th.Top(); n > 0; f = f.Caller {
 		n--
 		out[n] = f
@@ -302,13 +324,14 @@ func (c *Compiled) build(tr *trace, seg *segment, rec *recorder) error {
 	seg.graph.Name = fmt.Sprintf("__compiled_fn_%d", c.t.nextGraph())
 	m := graph.NewModule(seg.graph)
 	rec.captured(tr, m)
-	run, err := c.t.backendFor(c.opts).Compile(&Request{
-		ID: seg.id, Module: m, Example: seg.values(tr.entry), Mode: c.opts.mode, Log: c.t.sink,
-	})
+	r := &Request{
+		ID: seg.id, Module: m, Example: seg.values(tr.entry, nil), Mode: c.opts.mode, Log: c.t.sink,
+	}
+	run, err := c.t.backendFor(c.opts).Compile(r)
 	if err != nil {
 		return fmt.Errorf("backend %s failed on graph %s: %w", c.opts.backendName(), seg.graph.Name, err)
 	}
-	seg.run = run
+	seg.run, seg.plan = run, r.Plan
 	return nil
 }
 

@@ -3,6 +3,8 @@ package tracer
 import (
 	"go/types"
 	"reflect"
+	"slices"
+	"sync"
 	"sync/atomic"
 	"unsafe"
 
@@ -26,7 +28,8 @@ type segment struct {
 	inputs  []*source
 	shapes  [][]int // of the inputs when it was compiled
 	run     Runnable
-	graph   *graph.Graph // nil: no operators
+	plan    func() Runnable // of Request; nil where every run gets fresh memory
+	graph   *graph.Graph    // nil: no operators
 
 	objects  []*object
 	closures []*closureSpec
@@ -40,7 +43,8 @@ type segment struct {
 	kept    int         // region frames that stay
 	frames  []frameSpec // all frames behind the segment, lowest first
 
-	hits atomic.Int64
+	hits   atomic.Int64
+	makers sync.Pool // of *maker
 }
 
 type result struct {
@@ -223,36 +227,39 @@ func (s *segment) holds(a *addresses) bool {
 	return true
 }
 
-// values reads the graph's inputs.
-func (s *segment) values(a *addresses) []torch.Value {
-	in := make([]torch.Value, len(s.inputs))
-	for i, src := range s.inputs {
-		in[i] = *(**torch.Tensor)(a.at(src))
+// values appends the graph's inputs to in.
+func (s *segment) values(a *addresses, in []torch.Value) []torch.Value {
+	in = slices.Grow(in, len(s.inputs))
+	for _, src := range s.inputs {
+		in = append(in, *(**torch.Tensor)(a.at(src)))
 	}
 	return in
 }
 
 // execute runs the segment on the frames of th from depth base up. It reports
 // whether the compiled function has returned.
-func (s *segment) execute(th *host.Thread, frames []*host.Frame, a *addresses) (returned bool) {
-	m := &maker{in: th.In, entry: a, seg: s}
-	if s.run != nil {
-		m.outs = s.run(s.values(a))
+func (s *segment) execute(th *host.Thread, frames []*host.Frame, a *addresses, tu *turns) (returned bool) {
+	m := s.takeMaker(th.In, a)
+	switch {
+	case s.run == nil:
+	case tu == nil: // a backend of the user may keep the list
+		m.outs = s.run(s.values(a, nil))
+	default:
+		m.inputs = s.values(a, m.inputs[:0])
+		m.outs = tu.runnable(s)(m.inputs)
 	}
-	m.size = s.sizes(a)
 	m.prepare()
 	pending := s.pending(m)
 	if s.brk == nil {
-		out := make([]unsafe.Pointer, len(s.results))
 		for i, r := range s.results {
-			out[i] = th.In.New(r.typ)
-			r.r.write(m, out[i])
+			r.r.write(m, m.results[i])
 		}
 		s.commit(th, a, pending)
 		for range frames[1:] {
 			th.Pop()
 		}
-		th.Return(out)
+		th.Return(m.results)
+		m.release()
 		return true
 	}
 	s.rebuild(th, frames, m, func() { s.commit(th, a, pending) })
@@ -261,6 +268,9 @@ func (s *segment) execute(th *host.Thread, frames []*host.Frame, a *addresses) (
 
 // pending makes the values of all write-backs, before the first is done.
 func (s *segment) pending(m *maker) []unsafe.Pointer {
+	if len(s.writes)+len(s.stores) == 0 {
+		return nil
+	}
 	vals := m.make(len(s.writes), func(i int) result { return result{s.writes[i].typ, s.writes[i].r} })
 	for _, w := range s.stores {
 		var p unsafe.Pointer
@@ -324,16 +334,14 @@ func (m *maker) make(n int, at func(int) result) []unsafe.Pointer {
 	return out
 }
 
-// sizes evaluates size expressions with the shapes of this call.
-func (s *segment) sizes(a *addresses) func(sym.Int) int64 {
-	return func(x sym.Int) int64 {
-		return x.Eval(func(y *sym.Symbol) int64 {
-			if v, ok := y.Fixed(); ok {
-				return v
-			}
-			o := s.symbols[y]
-			shape, _, _ := (*(**torch.Tensor)(a.at(o.src))).Layout()
-			return int64(shape[o.dim])
-		})
-	}
+// size evaluates a size expression with the shapes of this call.
+func (m *maker) size(x sym.Int) int64 {
+	return x.Eval(func(y *sym.Symbol) int64 {
+		if v, ok := y.Fixed(); ok {
+			return v
+		}
+		o := m.seg.symbols[y]
+		shape, _, _ := (*(**torch.Tensor)(m.entry.at(o.src))).Layout()
+		return int64(shape[o.dim])
+	})
 }

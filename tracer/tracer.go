@@ -42,9 +42,10 @@ type Tracer struct {
 
 	frames  atomic.Int64
 	graphs  atomic.Int64
-	off     sync.Map // *host.Thread -> int: depth at which compiling was disabled
-	active  sync.Map // *host.Thread -> *Compiled: whose region waits for the host
-	callees sync.Map // calleeKey -> *Compiled: frames of their own
+	resets  atomic.Int64 // calls of compiler.Reset
+	off     sync.Map     // *host.Thread -> int: depth at which compiling was disabled
+	active  sync.Map     // *host.Thread -> *Compiled: whose region waits for the host
+	callees sync.Map     // calleeKey -> *Compiled: frames of their own
 
 	mu       sync.Mutex
 	compiled []*Compiled
@@ -180,6 +181,7 @@ func (t *Tracer) disableIntrinsic(th *host.Thread, call *host.Frame, args []unsa
 func (t *Tracer) resetIntrinsic(*host.Thread, *host.Frame, []unsafe.Pointer, unsafe.Pointer) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	t.resets.Add(1)
 	for _, c := range t.compiled {
 		c.mu.Lock()
 		c.cache = map[string]*frameCache{}

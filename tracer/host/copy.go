@@ -123,6 +123,9 @@ func (in *Interp) Rep(t types.Type) reflect.Type { return in.info(t).R }
 // Copy copies a value of type t with the write barriers that it needs.
 func (in *Interp) Copy(t types.Type, dst, src unsafe.Pointer) { in.info(t).store(dst, src) }
 
+// Zero clears a value of type t.
+func (in *Interp) Zero(t types.Type, p unsafe.Pointer) { in.info(t).zero(p) }
+
 // New allocates a zero value of type t.
 func (in *Interp) New(t types.Type) unsafe.Pointer { return in.info(t).alloc() }
 

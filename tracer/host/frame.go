@@ -36,6 +36,8 @@ type Frame struct {
 // Thread is one goroutine of the program: a stack of frames.
 type Thread struct {
 	In *Interp
+	// Local is for the tracer: what it keeps for the goroutine.
+	Local any
 
 	top     *Frame
 	depth   int

@@ -180,6 +180,7 @@ func (in *Interp) takeThread() *Thread {
 
 func (in *Interp) giveThread(th *Thread) {
 	if th.top == nil && th.cur == nil {
+		th.Local = nil // the next call may be another goroutine's
 		in.threads.Put(th)
 	}
 }

@@ -1,0 +1,107 @@
+package backends
+
+import (
+	"runtime"
+
+	"tcdbg/inductor"
+	"tcdbg/internal/ops"
+	"tcdbg/internal/sym"
+	"tcdbg/torch"
+)
+
+// This file is mode "reduce-overhead": a call plan. Arena, argument tables,
+// results and the list of them are made once; a call fills in the pointers of
+// its inputs and runs the kernels. Results are overwritten by the plan's next
+// run, as those of a CUDA graph are; the tracer decides which plan runs when.
+
+// plan is a form of an executable for one goroutine.
+type plan struct {
+	x       *executable
+	homes   []*torch.Storage // [] /* buffer */ of results; nil for others
+	outputs []torch.Value
+	tensors []*torch.Tensor // [] /* output */ nil where it is no result of a kernel
+}
+
+// planned reports whether a program's results can keep their memory: their sizes
+// must be known. Extern calls and views of inputs still allocate what they need.
+func planned(p *inductor.Program) bool { return len(p.Symbols) == 0 }
+
+func (x *executable) newPlan() *plan {
+	p := &plan{
+		x: x, homes: make([]*torch.Storage, len(x.prog.Buffers)),
+		outputs: make([]torch.Value, len(x.prog.Outputs)), tensors: make([]*torch.Tensor, len(x.prog.Outputs)),
+	}
+	p.renew()
+	return p
+}
+
+// renew gives the results memory that no call has seen.
+func (p *plan) renew() {
+	prog := p.x.prog
+	for i := range prog.Buffers {
+		if prog.Buffers[i].Role == inductor.RoleOutput {
+			p.homes[i] = torch.NewStorage(p.x.static[i].bytes)
+		}
+	}
+	for i := range prog.Outputs {
+		if o := &prog.Outputs[i]; o.Buffer >= 0 && prog.Buffers[o.Buffer].Role == inductor.RoleOutput {
+			p.tensors[i] = new(torch.Tensor)
+		}
+	}
+}
+
+// run executes the program into the plan's memory.
+func (p *plan) run(in []torch.Value) []torch.Value {
+	if p.reads(in) { // an old result came back as an input
+		p.renew()
+	}
+	f := p.x.frames.Get().(*frame)
+	f.bind(in)
+	f.place(p.homes)
+	f.steps(in)
+	p.results(f, in)
+	runtime.KeepAlive(in)
+	f.release()
+	return p.outputs
+}
+
+// reads reports whether an input lies in the memory of a result.
+func (p *plan) reads(in []torch.Value) bool {
+	for _, v := range in {
+		t, ok := v.(*torch.Tensor)
+		for i := 0; ok && i < len(p.homes); i++ {
+			if p.homes[i] != nil && p.homes[i] == t.Storage() {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// results makes the tensors what they were at first, whatever the program did to
+// them, and tells those who saved one that its content is another.
+func (p *plan) results(f *frame, in []torch.Value) {
+	prog := p.x.prog
+	for i := range prog.Outputs {
+		t := p.tensors[i]
+		if t == nil {
+			p.outputs[i] = f.output(i, in)
+			continue
+		}
+		o, s := &prog.Outputs[i], &p.x.outs[i]
+		off, _ := o.Offset.IsConst()
+		st := p.homes[o.Buffer]
+		st.Bump()
+		torch.Renew(t, st, prog.Buffers[o.Buffer].DType, s.size, s.stride, int(off))
+		p.outputs[i] = t
+	}
+}
+
+// staticLayout is a layout in numbers, its sizes nil where one is not known.
+func staticLayout(span sym.Int, d ops.DType, size, stride []sym.Int) shape {
+	n, ok := span.IsConst()
+	if !ok || !sym.AllConst(size) || !sym.AllConst(stride) {
+		return shape{}
+	}
+	return shape{int(n) * d.Size(), sym.Hints(size), sym.Hints(stride)}
+}
