@@ -180,6 +180,8 @@ func fixRecompile(rc *Recompile, engine string) Fix {
 		return Fix{Text: fmt.Sprintf("%s is sometimes None: pass a value always, or accept two entries", name)}
 	case breaks.IdentityChanged:
 		return Fix{Text: fmt.Sprintf("the graph is bound to the object %s: create it once and pass the same one", name)}
+	case breaks.GlobalStateChanged:
+		return Fix{Text: fmt.Sprintf("%s differs between calls: set it once before the first call, or accept one entry for each setting", name)}
 	case breaks.DictKeyChanged:
 		return Fix{Text: fmt.Sprintf("the keys of %s change: keep the same keys in the same order", name)}
 	}
@@ -210,20 +212,25 @@ func argumentName(rc *Recompile, g *GuardFailure) string {
 
 // plainSource turns L['x'] and G['K'] into x and K.
 func plainSource(s string) string {
-	for _, p := range []string{"L['", "G['"} {
-		for {
-			i := strings.Index(s, p)
-			if i < 0 {
-				break
-			}
-			j := strings.Index(s[i:], "']")
-			if j < len(p) {
-				return s
-			}
-			s = s[:i] + s[i+len(p):i+j] + s[i+j+2:]
+	var b strings.Builder
+	for {
+		i := strings.Index(s, "L['")
+		if j := strings.Index(s, "G['"); j >= 0 && (i < 0 || j < i) {
+			i = j
 		}
+		if i < 0 {
+			break
+		}
+		name, rest, ok := strings.Cut(s[i+3:], "']")
+		if !ok || name == "" {
+			break
+		}
+		b.WriteString(s[:i])
+		b.WriteString(name)
+		s = rest
 	}
-	return s
+	b.WriteString(s)
+	return b.String()
 }
 
 // advise lists what to do first, dearest first.

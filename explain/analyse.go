@@ -24,15 +24,16 @@ func analyse(r *Report) {
 
 // link ties each resumed break to the graph that follows it.
 func link(r *Report) {
+	index := resumeIndex{}
 	for _, fr := range r.Frames {
 		for _, c := range fr.Compiles {
 			for _, b := range c.Breaks {
 				if b.Outcome != "resumed" && b.Outcome != "partial" {
 					continue
 				}
-				next := followerOf(fr, c)
+				next := index.followerOf(fr, c)
 				if next == nil {
-					next = resumeOf(fr, b)
+					next = index.resumeOf(fr, b)
 				}
 				if next != nil {
 					b.After = next.Graph
@@ -45,24 +46,52 @@ func link(r *Report) {
 	}
 }
 
+// resumeIndex finds the resume frames of a function by the line where they go on.
+// and by the compile that they follow, where our engine says that.
+type resumeIndex map[*Frame]*resumesOf
+
+type resumesOf struct {
+	byLine map[int][]*Frame
+	byFrom map[[2]int]*Frame // frame and compile
+}
+
+func (x resumeIndex) resumes(base *Frame) *resumesOf {
+	if known, ok := x[base]; ok {
+		return known
+	}
+	known := &resumesOf{map[int][]*Frame{}, map[[2]int]*Frame{}}
+	for _, res := range base.Resumes {
+		if f := res.From; f != nil && len(res.Compiles) > 0 {
+			if key := [2]int{f.Frame, f.Compile}; known.byFrom[key] == nil {
+				known.byFrom[key] = res
+			}
+		}
+		_, at, _ := resumedFunction(res.Name)
+		if at == 0 { // ours: the resume point's place says it
+			at = res.Pos.Line
+		}
+		known.byLine[at] = append(known.byLine[at], res)
+	}
+	x[base] = known
+	return known
+}
+
 // followerOf finds the compile that our engine says goes on behind a break of
 // c; a branch goes on in several, of which the first is taken.
-func followerOf(fr *Frame, c *Compile) *Compile {
+func (x resumeIndex) followerOf(fr *Frame, c *Compile) *Compile {
 	base := fr
 	if fr.Parent != nil {
 		base = fr.Parent
 	}
-	for _, res := range base.Resumes {
-		if f := res.From; f != nil && f.Frame == c.ID.Frame && f.Compile == c.ID.Compile && len(res.Compiles) > 0 {
-			return res.Compiles[0]
-		}
+	if res := x.resumes(base).byFrom[[2]int{c.ID.Frame, c.ID.Compile}]; res != nil {
+		return res.Compiles[0]
 	}
 	return nil
 }
 
 // resumeOf finds the compile that goes on behind a break: the resume frame of
 // the same function at the line where this function was left.
-func resumeOf(fr *Frame, b *Break) *Compile {
+func (x resumeIndex) resumeOf(fr *Frame, b *Break) *Compile {
 	base := fr
 	if fr.Parent != nil {
 		base = fr.Parent
@@ -73,20 +102,12 @@ func resumeOf(fr *Frame, b *Break) *Compile {
 			line = p.Line
 		}
 	}
-	var first *Compile
-	for _, res := range base.Resumes {
-		_, at, _ := resumedFunction(res.Name)
-		if at == 0 { // ours: the resume point's place says it
-			at = res.Pos.Line
-		}
-		if res == fr || at != line || len(res.Compiles) == 0 || res.ID.Frame < fr.ID.Frame {
-			continue
-		}
-		if first == nil {
-			first = following(res, b.Compile)
+	for _, res := range x.resumes(base).byLine[line] {
+		if res != fr && len(res.Compiles) > 0 && res.ID.Frame >= fr.ID.Frame {
+			return following(res, b.Compile)
 		}
 	}
-	return first
+	return nil
 }
 
 // following is the compile of a resumed part that came next after the compile
@@ -178,8 +199,9 @@ func groupBreaks(r *Report) {
 			}
 		}
 	}
+	seconds := graphSeconds(r)
 	for _, g := range order {
-		costs(g)
+		costs(g, seconds)
 		g.Fix = fixBreak(g.Lead, r.Engine)
 	}
 	nameGroups(order)
@@ -223,37 +245,35 @@ next:
 	return append(chains, st)
 }
 
+// graphSeconds is how long the compile of each graph took.
+func graphSeconds(r *Report) map[*Graph]float64 {
+	out := map[*Graph]float64{}
+	for _, fr := range r.Frames {
+		for _, c := range fr.Compiles {
+			if c.Graph != nil {
+				out[c.Graph] = c.Seconds
+			}
+		}
+	}
+	return out
+}
+
 // costs sums what a group's breaks cost: the graphs behind it and the time
 // that compiling them took.
-func costs(g *BreakGroup) {
+func costs(g *BreakGroup, seconds map[*Graph]float64) {
 	seen := map[*Graph]bool{}
 	frames := map[*Frame]bool{}
 	for _, b := range g.Breaks {
 		if b.After != nil && !seen[b.After] {
 			seen[b.After] = true
 			g.Graphs++
-			g.Seconds += secondsOf(b, b.After)
+			g.Seconds += seconds[b.After]
 		}
 		if fr := b.Compile.Frame; fr.EagerOps >= 0 && !frames[fr] {
 			frames[fr] = true
 			g.EagerOps = max(g.EagerOps, 0) + fr.EagerOps
 		}
 	}
-}
-
-func secondsOf(b *Break, g *Graph) float64 {
-	base := b.Compile.Frame
-	if base.Parent != nil {
-		base = base.Parent
-	}
-	for _, res := range base.Resumes {
-		for _, c := range res.Compiles {
-			if c.Graph == g {
-				return c.Seconds
-			}
-		}
-	}
-	return 0
 }
 
 // dearer orders groups: the user's own before the framework's, causes before

@@ -175,12 +175,20 @@ func isPreamble(s string) bool {
 func (b *breakText) parseBlocks(lines []string) {
 	var cur *breakBlock
 	var field *string
+	var more []string // lines that go on with the field
+	set := func(next *string) {
+		if field != nil && len(more) > 0 {
+			*field += "\n" + strings.Join(more, "\n")
+		}
+		field, more = next, more[:0]
+	}
 	flush := func() {
+		set(nil)
 		if cur != nil {
 			cur.finish()
 			b.blocks = append(b.blocks, *cur)
 		}
-		cur, field = nil, nil
+		cur = nil
 	}
 	for _, line := range lines {
 		trimmed := strings.TrimSpace(line)
@@ -191,27 +199,27 @@ func (b *breakText) parseBlocks(lines []string) {
 			flush()
 			return
 		case trimmed == "":
-			if field != nil {
-				*field += "\n"
-			}
+			more = append(more, "")
 		case cur == nil:
 			cur = &breakBlock{typ: trimmed}
 		case strings.HasPrefix(trimmed, "For more details about this graph break"):
 			cur.code = codeInLink(trimmed)
-			field = nil
+			set(nil)
 		case strings.HasPrefix(trimmed, "Explanation: "):
+			set(&cur.explanation)
 			cur.explanation = trimmed[len("Explanation: "):]
-			field = &cur.explanation
 		case strings.HasPrefix(trimmed, "Higher Order Operator: "):
-			cur.order, field = trimmed[len("Higher Order Operator: "):], nil
+			set(nil)
+			cur.order = trimmed[len("Higher Order Operator: "):]
 		case strings.HasPrefix(trimmed, "Hint: "):
+			set(nil) // the list may move in memory
 			cur.hints = append(cur.hints, trimmed[len("Hint: "):])
-			field = &cur.hints[len(cur.hints)-1]
+			set(&cur.hints[len(cur.hints)-1])
 		case strings.HasPrefix(trimmed, "Developer debug context:"):
+			set(&cur.context)
 			cur.context = strings.TrimSpace(trimmed[len("Developer debug context:"):])
-			field = &cur.context
 		case field != nil:
-			*field += "\n" + strings.TrimPrefix(line, "    ")
+			more = append(more, strings.TrimPrefix(line, "    "))
 		}
 	}
 	flush()

@@ -244,7 +244,7 @@ func graphChanges(a, b *Report) []string {
 }
 
 func graphSizes(r *Report) map[string]string {
-	out := map[string]string{}
+	sizes := map[string][]string{}
 	for _, fr := range r.Frames {
 		base := fr
 		for base.Parent != nil && base.Parent != fr {
@@ -253,9 +253,13 @@ func graphSizes(r *Report) map[string]string {
 		name := base.Name
 		for _, c := range fr.Compiles {
 			if c.Graph != nil {
-				out[name] = strings.TrimSpace(out[name] + " " + itoa(len(c.Graph.Ops)))
+				sizes[name] = append(sizes[name], itoa(len(c.Graph.Ops)))
 			}
 		}
+	}
+	out := map[string]string{}
+	for name, list := range sizes {
+		out[name] = strings.Join(list, " ")
 	}
 	return out
 }

@@ -30,6 +30,7 @@ type Fold struct {
 	frames   map[frameKey]*Frame
 	compiles map[compileKey]*compile
 	order    []*Frame
+	byName   map[nameKey][]*Frame
 	compOrd  []*compile
 	ranks    map[int]*rankState
 

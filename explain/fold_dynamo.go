@@ -78,22 +78,37 @@ func resumedFunction(name string) (fn string, line int, ok bool) {
 
 // adopt finds the function that a resume frame goes on with.
 func (f *Fold) adopt(fr *Frame) {
+	f.named(fr)
 	fn, _, ok := resumedFunction(fr.Name)
 	if !ok {
 		return
 	}
-	fn = mangled(fn)
-	for i := len(f.order) - 1; i >= 0; i-- {
-		p := f.order[i]
-		if p == fr || p.ID.Rank != fr.ID.Rank || p.ID.Epoch != fr.ID.Epoch {
-			continue
-		}
-		if mangled(p.Name) == fn && (p.Pos.File == fr.Pos.File || p.Pos.File == "" || fr.Pos.File == "") {
+	same := f.byName[nameKey{fr.ID.Rank, fr.ID.Epoch, mangled(fn)}]
+	for i := len(same) - 1; i >= 0; i-- {
+		p := same[i]
+		if p != fr && (p.Pos.File == fr.Pos.File || p.Pos.File == "" || fr.Pos.File == "") {
 			fr.Parent = p
 			p.Resumes = append(p.Resumes, fr)
 			return
 		}
 	}
+}
+
+// named makes a frame findable by its name.
+func (f *Fold) named(fr *Frame) {
+	k := nameKey{fr.ID.Rank, fr.ID.Epoch, mangled(fr.Name)}
+	if f.byName == nil {
+		f.byName = map[nameKey][]*Frame{}
+	}
+	if list := f.byName[k]; len(list) == 0 || list[len(list)-1] != fr {
+		f.byName[k] = append(list, fr)
+	}
+}
+
+// nameKey is a function's name within one numbering of frames.
+type nameKey struct {
+	rank, epoch int
+	name        string
 }
 
 // mangled makes <lambda> and _lambda_ the same.

@@ -233,14 +233,15 @@ func (f *Fold) applyProvenance(c *compile, k *Kernel) {
 		return
 	}
 	if nodes := p.nodes[k.Name]; len(nodes) > 0 {
-		k.Nodes = nil
+		var all []string
 		for _, n := range nodes {
 			if pre := p.origin[n]; len(pre) > 0 {
-				k.Nodes = appendNew(k.Nodes, pre...)
+				all = append(all, pre...)
 			} else {
-				k.Nodes = appendNew(k.Nodes, n)
+				all = append(all, n)
 			}
 		}
+		k.Nodes = distinct(all)
 		k.Lines = []logs.KernelLine{{Line: k.From, Nodes: nodes, Pos: k.Pos}}
 	}
 	if stacks := p.stacks[k.Name]; len(stacks) > 0 {
@@ -253,6 +254,20 @@ func (f *Fold) applyProvenance(c *compile, k *Kernel) {
 	}
 }
 
+// distinct keeps the first of equal strings.
+func distinct(list []string) []string {
+	seen := make(map[string]bool, len(list))
+	out := list[:0:0]
+	for _, s := range list {
+		if !seen[s] {
+			seen[s] = true
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// appendNew adds what a short list does not hold yet.
 func appendNew(list []string, more ...string) []string {
 next:
 	for _, m := range more {

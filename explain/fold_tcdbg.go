@@ -94,6 +94,7 @@ func (f *Fold) tcdbgBreak(r *logs.Record) {
 	br.Noise = frameworkFile(br.Pos.File)
 	if c.Frame.Name == "" {
 		c.Frame.Name = f.intern(v.Frame)
+		f.named(c.Frame)
 	}
 }
 

@@ -46,6 +46,7 @@ func (f *Fold) textCompile(r *logs.Record, p logs.Pos) *compile {
 	if c.Frame.Name == "" {
 		c.Frame.Name = f.intern(name)
 		c.Frame.Pos = f.pos(logs.Pos{File: file, Line: p.Line, Func: name})
+		f.named(c.Frame)
 	}
 	if c.Status == Compiling {
 		c.Status, c.Frame.Status = Compiled, Compiled
@@ -185,6 +186,7 @@ func (f *Fold) limitWarning(r *logs.Record, text string) {
 				if i := strings.LastIndexByte(at, ':'); i > 0 {
 					c.Frame.Pos = f.pos(logs.Pos{File: at[:i], Line: atoi(at[i+1:]), Func: name})
 				}
+				f.named(c.Frame)
 			}
 		}
 		if rest, ok := strings.CutPrefix(line, "last reason: "); ok && c.Recompile == nil {

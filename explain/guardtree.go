@@ -160,37 +160,50 @@ type GuardChange struct {
 // object addresses do not count.
 func DiffGuards(a, b *GuardNode) []GuardChange {
 	type key struct{ source, kind string }
+	type same struct {
+		key
+		text string
+	}
 	keyOf := func(n *GuardNode) key { return key{unnumbered(n.Source), n.Kind} }
-	old := map[key][]*GuardNode{}
-	walkGuards(a, func(n *GuardNode) { old[keyOf(n)] = append(old[keyOf(n)], n) })
-	var out []GuardChange
-	used := map[*GuardNode]bool{}
+	sameOf := func(n *GuardNode) same { return same{keyOf(n), unnumbered(dropAddresses(n.Text))} }
+	equal := map[same]int{} // guards of a that b has not matched
+	walkGuards(a, func(n *GuardNode) { equal[sameOf(n)]++ })
+	kept := map[same]int{}
 	var fresh []*GuardNode
 	walkGuards(b, func(n *GuardNode) {
-		for _, o := range old[keyOf(n)] {
-			if !used[o] && sameGuard(o.Text, n.Text) {
-				used[o] = true
-				return
-			}
+		s := sameOf(n)
+		if equal[s] > 0 {
+			equal[s]--
+			kept[s]++
+			return
 		}
 		fresh = append(fresh, n)
 	})
+	old := map[key][]*GuardNode{} // in order, without those that stayed
+	var gone []*GuardNode
+	walkGuards(a, func(n *GuardNode) {
+		if s := sameOf(n); kept[s] > 0 {
+			kept[s]--
+			return
+		}
+		old[keyOf(n)] = append(old[keyOf(n)], n)
+		gone = append(gone, n)
+	})
+	var out []GuardChange
+	replaced := map[*GuardNode]bool{}
 	for _, n := range fresh {
 		c := GuardChange{Source: n.Source, Kind: n.Kind, New: n.Text, Pos: n.Pos}
-		for _, o := range old[keyOf(n)] {
-			if !used[o] {
-				used[o] = true
-				c.Old = o.Text
-				break
-			}
+		if list := old[keyOf(n)]; len(list) > 0 {
+			c.Old, old[keyOf(n)] = list[0].Text, list[1:]
+			replaced[list[0]] = true
 		}
 		out = append(out, c)
 	}
-	walkGuards(a, func(n *GuardNode) {
-		if !used[n] {
+	for _, n := range gone {
+		if !replaced[n] {
 			out = append(out, GuardChange{Source: n.Source, Kind: n.Kind, Old: n.Text, Pos: n.Pos})
 		}
-	})
+	}
 	return out
 }
 
@@ -206,25 +219,18 @@ func walkGuards(n *GuardNode, leaf func(*GuardNode)) {
 	}
 }
 
-// sameGuard compares two checks with their object addresses left out.
-func sameGuard(a, b string) bool {
-	return a == b || unnumbered(dropAddresses(a)) == unnumbered(dropAddresses(b))
-}
-
 // unnumbered drops the counter of G['__builtins_dict___2'], which each compile
 // raises.
 func unnumbered(s string) string {
 	const name = "__builtins_dict___"
-	i := strings.Index(s, name)
-	if i < 0 {
+	if !strings.Contains(s, name) {
 		return s
 	}
-	j := i + len(name)
-	k := j
-	for k < len(s) && s[k] >= '0' && s[k] <= '9' {
-		k++
+	parts := strings.Split(s, name)
+	for i, p := range parts[1:] {
+		parts[i+1] = strings.TrimLeft(p, "0123456789")
 	}
-	return s[:j] + unnumbered(s[k:])
+	return strings.Join(parts, name)
 }
 
 // dropAddresses replaces runs of ten and more digits, which are addresses.

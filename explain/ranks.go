@@ -217,7 +217,7 @@ func differences(name string, mine, theirs *functionWork, other int) []string {
 
 // results drops the repeats of a list of cache answers: how often each came
 // follows from the number of graphs.
-func results(list []string) []string { return appendNew(nil, list...) }
+func results(list []string) []string { return distinct(list) }
 
 func orNothing(s string) string {
 	if s == "" {

@@ -108,6 +108,9 @@ func argumentsText(a, b []string) string {
 // checkParts splits a call into its name and arguments, and "len(x) == 2" into
 // its sides; other checks are one part.
 func checkParts(s string) []string {
+	if head, state, ok := strings.Cut(s, " against {"); ok {
+		return append([]string{head}, splitFields(strings.TrimSuffix(state, "}"))...)
+	}
 	if left, right, ok := strings.Cut(s, " == "); ok && !strings.HasSuffix(s, ")") {
 		return []string{left, right}
 	}
@@ -148,8 +151,9 @@ func (t *textWriter) graphs(r *Report) {
 		}
 		var stages []string
 		for _, s := range g.Stages {
-			stages = appendNew(stages, s.Name)
+			stages = append(stages, s.Name)
 		}
+		stages = distinct(stages)
 		name := ""
 		if fr := owners[g]; fr != nil {
 			name = frameTitle(fr) + ": "

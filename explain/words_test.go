@@ -17,6 +17,8 @@ func TestChangedChecksInWords(t *testing.T) {
 		{"", "___check_type_id(L['k'], 10731296), type=<class 'int'>", "new: the type of k is int"},
 		{"L['k'] == 1", "", "gone: L['k'] == 1"},
 		{"a == b", "a", "a == b -> a"},
+		{`___check_global_state() against {"grad_mode":true,"threads":1}`, `___check_global_state() against {"grad_mode":false,"threads":1}`, `"grad_mode":true -> "grad_mode":false`},
+		{"check_no_aliasing(L['a'], L['b'])", "check_no_aliasing(L['a'], L['b'], L['c'])", "check_no_aliasing with c"},
 	} {
 		if got := changeText(c.old, c.now); got != c.want {
 			t.Errorf("%q against %q: %q, want %q", c.old, c.now, got, c.want)

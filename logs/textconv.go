@@ -187,24 +187,29 @@ func recompileText(m *message, name, text string) []event {
 		file, line, _ := cutPlace(place)
 		meta["file"], meta["line"] = file, line
 	}
-	var reasons []string
+	var reasons [][]string // lines of each
+	more := func(line string) { reasons[len(reasons)-1] = append(reasons[len(reasons)-1], line) }
 	for _, l := range lines[1:] {
 		s, ok := strings.CutPrefix(strings.TrimLeft(l, " "), "- ")
 		switch {
 		case strings.Contains(l, "triggered by the following") || strings.HasPrefix(strings.TrimSpace(l), "guard ") && strings.HasSuffix(l, "failures:"):
 		case !ok:
 			if t := strings.TrimSpace(l); t != "" && len(reasons) > 0 {
-				reasons[len(reasons)-1] += "\n" + t
+				more(t)
 			}
 		case reasonHead.MatchString(s) || len(reasons) == 0:
-			reasons = append(reasons, s)
+			reasons = append(reasons, []string{s})
 		case !strings.HasPrefix(s, " ") && !strings.HasPrefix(s, "User stack trace"):
-			reasons = append(reasons, s)
+			reasons = append(reasons, []string{s})
 		default:
-			reasons[len(reasons)-1] += "\n" + s
+			more(s)
 		}
 	}
-	body, err := marshal(reasons)
+	joined := make([]string, len(reasons))
+	for i, lines := range reasons {
+		joined[i] = strings.Join(lines, "\n")
+	}
+	body, err := marshal(joined)
 	if err != nil || len(reasons) == 0 {
 		return torchLog(m, name, text)
 	}

@@ -31,6 +31,7 @@ type plainState struct {
 	m     *message
 	stack bool // within the user's stack of a break
 	blank int  // blank lines not yet given to the block
+	error bool // the block holds its exception's line
 }
 
 // takePlain takes a line without prefix.
@@ -192,7 +193,7 @@ func (p *plainState) belongs(s string) bool {
 		if p.stack || indented || trimmed == "" {
 			return true
 		}
-		return isErrorHead(trimmed) || strings.HasPrefix(trimmed, "The above exception") || strings.HasPrefix(trimmed, "During handling of") || !p.sawError()
+		return isErrorHead(trimmed) || strings.HasPrefix(trimmed, "The above exception") || strings.HasPrefix(trimmed, "During handling of") || !p.error
 	case plainRecompile:
 		return indented
 	case plainTable:
@@ -207,16 +208,6 @@ func (p *plainState) belongs(s string) bool {
 		return !strings.HasPrefix(trimmed, "=====")
 	case plainLimit:
 		return indented || strings.HasPrefix(trimmed, "To ")
-	}
-	return false
-}
-
-// sawError says whether the block already holds its exception line.
-func (p *plainState) sawError() bool {
-	for _, l := range p.m.lines {
-		if isErrorHead(l) {
-			return true
-		}
 	}
 	return false
 }
@@ -283,16 +274,20 @@ func (t *textReader) adoptType(l textLine) {
 	}
 	l2.text = head
 	p.begin(t, kind, l2)
-	p.m.add(l.text)
+	p.add(l.text)
 }
 
 func (p *plainState) begin(t *textReader, kind plainKind, l textLine) {
 	p.kind, p.stack, p.blank = kind, strings.HasSuffix(l.text, " from user code at:"), 0
 	p.m = &message{textLine: l, first: t.num}
+	p.error = isErrorHead(l.text)
 	p.m.add(l.text)
 }
 
-func (p *plainState) add(text string) { p.m.add(text) }
+func (p *plainState) add(text string) {
+	p.error = p.error || isErrorHead(text)
+	p.m.add(text)
+}
 
 // flush converts the open block.
 func (p *plainState) flush(t *textReader) {

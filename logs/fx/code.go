@@ -19,6 +19,7 @@ type class struct {
 	indent int
 	g      *Graph
 	known  map[string]bool // names of nodes
+	at     map[string]int  // first node of a name
 	inBody bool
 }
 
@@ -71,7 +72,7 @@ func (p *codeParser) openClass(indent int, body string) {
 	} else {
 		p.top = append(p.top, g)
 	}
-	p.stack = append(p.stack, &class{indent: indent, g: g, known: map[string]bool{}})
+	p.stack = append(p.stack, &class{indent: indent, g: g, known: map[string]bool{}, at: map[string]int{}})
 	p.source = Source{}
 }
 
@@ -115,6 +116,9 @@ func (p *codeParser) forward(indent int, body string) {
 }
 
 func (p *codeParser) add(c *class, n Node) {
+	if _, twice := c.at[n.Name]; !twice {
+		c.at[n.Name] = len(c.g.Nodes)
+	}
 	c.g.Nodes = append(c.g.Nodes, n)
 	c.known[n.Name] = true
 	p.nodes++
@@ -198,13 +202,14 @@ func (p *codeParser) statement(c *class, body string) {
 
 // rename gives a placeholder the name under which the body knows it.
 func (p *codeParser) rename(c *class, from, to string) {
-	for i := range c.g.Nodes {
-		if c.g.Nodes[i].Name == from {
-			c.g.Nodes[i].Name = to
-			c.known[to] = true
-			return
-		}
+	i, ok := c.at[from]
+	if !ok {
+		return
 	}
+	delete(c.at, from)
+	c.at[to] = i
+	c.g.Nodes[i].Name = to
+	c.known[to] = true
 }
 
 // value makes the node of "rhs".
