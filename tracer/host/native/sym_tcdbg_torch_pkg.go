@@ -283,6 +283,7 @@ func pkg_tcdbg_torch() *rt.Pkg {
 			"Reciprocal":          p_tcdbg_torch.Reciprocal,
 			"Relu":                p_tcdbg_torch.Relu,
 			"Remainder":           p_tcdbg_torch.Remainder,
+			"Renew":               p_tcdbg_torch.Renew,
 			"Renorm":              p_tcdbg_torch.Renorm,
 			"RepeatInterleave":    p_tcdbg_torch.RepeatInterleave,
 			"Reshape":             p_tcdbg_torch.Reshape,

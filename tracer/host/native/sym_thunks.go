@@ -858,6 +858,10 @@ func Thunk(f any) rt.Thunk {
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			*(*unsafe.Pointer)(r) = f(*(**p_tcdbg_torch.Tensor)(a[0]))
 		}
+	case func(*p_tcdbg_torch.Tensor, *p_tcdbg_torch.Storage, p_tcdbg_torch.DType, []int, []int, int):
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			f(*(**p_tcdbg_torch.Tensor)(a[0]), *(**p_tcdbg_torch.Storage)(a[1]), *(*p_tcdbg_torch.DType)(a[2]), *(*[]int)(a[3]), *(*[]int)(a[4]), *(*int)(a[5]))
+		}
 	case func(*p_tcdbg_torch.Tensor, *p_tcdbg_torch.Tensor):
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			f(*(**p_tcdbg_torch.Tensor)(a[0]), *(**p_tcdbg_torch.Tensor)(a[1]))
