@@ -214,18 +214,20 @@ func argumentName(rc *Recompile, g *GuardFailure) string {
 func plainSource(s string) string {
 	var b strings.Builder
 	for {
-		i := strings.Index(s, "L['")
-		if j := strings.Index(s, "G['"); j >= 0 && (i < 0 || j < i) {
-			i = j
-		}
+		i := strings.Index(s, "['")
 		if i < 0 {
 			break
 		}
-		name, rest, ok := strings.Cut(s[i+3:], "']")
+		if i == 0 || s[i-1] != 'L' && s[i-1] != 'G' {
+			b.WriteString(s[:i+2])
+			s = s[i+2:]
+			continue
+		}
+		name, rest, ok := strings.Cut(s[i+2:], "']")
 		if !ok || name == "" {
 			break
 		}
-		b.WriteString(s[:i])
+		b.WriteString(s[:i-1])
 		b.WriteString(name)
 		s = rest
 	}
