@@ -159,11 +159,7 @@ func (f *Fold) textLog(r *logs.Record) {
 		}
 	}
 	switch name {
-	case "dynamic":
-		if line := firstLine(text); line == "create_env" || line == "produce_guards" {
-			return // steps of the solver, which say nothing about the program
-		}
-		f.note(r, name, text)
+	case "dynamic": // steps of the solver; what they mean for the program are records of their own
 	case "perf_hints", "cudagraphs", "compiled_autograd", "explain", "autotuning":
 		f.note(r, name, text)
 	}

@@ -64,6 +64,8 @@ type Report struct {
 	PhaseSums  []PhaseSum // compile time by phase, dearest first
 	Stats      logs.Stats // what was wrong with the sources
 	Sources    []logs.Source
+
+	textual bool // of a text log, whose settings decide what it tells
 }
 
 // SideNote is a remark of the framework that is neither break nor recompile.

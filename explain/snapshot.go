@@ -46,6 +46,7 @@ func (f *Fold) copyReport() *Report {
 	if r.Engine == "" && (f.textual || f.byKind["dynamo_start"] > 0) {
 		r.Engine = "PyTorch" // releases before 2.9 do not tell their version
 	}
+	r.textual = f.textual && f.byKind["chromium_event"] == 0
 	c := &copier{map[*Frame]*Frame{}, map[*Compile]*Compile{}, map[*Graph]*Graph{}, map[*Break]*Break{}}
 	f.copyFrames(r, c)
 	f.copyKernels(r)

@@ -158,7 +158,11 @@ func (t *textWriter) graphs(r *Report) {
 		if fr := owners[g]; fr != nil {
 			name = frameTitle(fr) + ": "
 		}
-		t.line("  [%s] %s%s [%s]", idText(g.ID), name, count(len(g.Ops), "op"), clipText(strings.Join(g.Ops, ", "), 80))
+		captured := count(len(g.Ops), "op") + " [" + clipText(strings.Join(g.Ops, ", "), 80) + "]"
+		if g.LoadNodes == nil {
+			captured = "as captured not recorded"
+		}
+		t.line("  [%s] %s%s", idText(g.ID), name, captured)
 		if all := strings.Join(stages, ", "); all != before { // the same as above is not said again
 			t.line("      stages: %s", all)
 			before = all
@@ -358,12 +362,22 @@ func cacheWords(sequence string) string {
 	return out
 }
 
+// announced is the first line of a remark, with the next where it only
+// announces that.
+func announced(text string) string {
+	head, rest, _ := strings.Cut(strings.TrimLeft(text, "\n "), "\n")
+	if strings.HasSuffix(strings.TrimSpace(head), ":") {
+		head += " " + firstLine(rest)
+	}
+	return head
+}
+
 func (t *textWriter) notes(r *Report) {
 	n := map[string]int{}
 	first := map[string]string{}
 	for _, s := range r.Side {
 		if n[s.Kind]++; first[s.Kind] == "" {
-			first[s.Kind] = firstLine(s.Text)
+			first[s.Kind] = announced(s.Text)
 		}
 	}
 	if len(n) == 0 {

@@ -207,7 +207,11 @@ func (t *textWriter) breaks(r *Report) {
 			t.group(g, "  ")
 		}
 	}
-	if r.Totals.Breaks == 0 {
+	switch {
+	case r.Totals.Breaks > 0:
+	case r.textual: // which logs were on is not recorded
+		t.line("  none recorded: TORCH_LOGS=graph_breaks shows them")
+	default:
 		t.line("  none: every captured graph is whole")
 	}
 	t.more(hidden, "root causes")
@@ -470,7 +474,7 @@ func parentShown(fr *Frame) bool {
 func (t *textWriter) frame(fr *Frame, indent string) int {
 	ops, breaks, seconds := -1, 0, 0.0
 	for _, c := range fr.Compiles {
-		if c.Graph != nil {
+		if c.Graph != nil && c.Graph.LoadNodes != nil {
 			ops = max(ops, 0) + len(c.Graph.Ops)
 		} else if c.Status != Compiled {
 			ops = max(ops, 0)
@@ -489,7 +493,7 @@ func (t *textWriter) frame(fr *Frame, indent string) int {
 		rank = fmt.Sprintf("r%d ", fr.ID.Rank)
 	}
 	if name == "" {
-		name = "frame " + itoa(fr.ID.Frame)
+		name = frameTitle(fr)
 	}
 	captured := "-"
 	if ops >= 0 {
@@ -538,6 +542,9 @@ func idText(id ID) string { return rankPrefix(id) + id.CompileID.String() }
 func frameTitle(fr *Frame) string {
 	if fn, line, ok := resumedFunction(fr.Name); ok {
 		return fmt.Sprintf("%s from line %d on", fn, line)
+	}
+	if fr.Name == "" {
+		return "frame " + itoa(fr.ID.Frame)
 	}
 	return fr.Name
 }

@@ -159,6 +159,7 @@ var textConverters = map[string]func(m *message, name, text string) []event{
 	"side_effects":       textArtifact("dynamo_side_effects"),
 	"dynamic":            dynamicText,
 	"step":               stepText,
+	"bytecode":           bytecodeText,
 }
 
 func textArtifact(as string) func(*message, string, string) []event {
@@ -324,8 +325,27 @@ func stepText(m *message, name, text string) []event {
 		return torchLog(m, "dynamo", text)
 	}
 	n, _ := strconv.Atoi(f[3])
-	st := []any{map[string]any{"line": n, "name": f[1], "filename": f[2]}}
-	return []event{{kind: "torch_log", meta: map[string]any{"name": "frame", "stack": st}, hasPayload: true}}
+	return []event{frameEvent(f[1], f[2], n)}
+}
+
+var bytecodeForm = regexp.MustCompile(`^ORIGINAL BYTECODE (\S+) (.+) line (\d+)`)
+
+// bytecodeText reads "ORIGINAL BYTECODE r /w/m.py line 18", which names the
+// frame too.
+func bytecodeText(m *message, name, text string) []event {
+	f := bytecodeForm.FindStringSubmatch(text)
+	log := torchLog(m, name, text)
+	if f == nil || m.id.Frame < 0 {
+		return log
+	}
+	n, _ := strconv.Atoi(f[3])
+	return append([]event{frameEvent(f[1], f[2], n)}, log...)
+}
+
+// frameEvent names the function of a compile.
+func frameEvent(name, file string, line int) event {
+	st := []any{map[string]any{"line": line, "name": name, "filename": file}}
+	return event{kind: "torch_log", meta: map[string]any{"name": "frame", "stack": st}, hasPayload: true}
 }
 
 // plain writes one unprefixed block.
