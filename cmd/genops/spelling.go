@@ -84,7 +84,7 @@ var further = map[string]string{
 	"max_iter": "int", "factor": "float64", "patience": "int", "rate": "float64", "a": "float64", "b": "float64", "gain": "float64", "rho": "float64", "etas": "[2]float64", "training": "bool",
 	"num_classes": "int", "zero_init_residual": "bool", "width_per_group": "int", "bn_size": "int", "drop_rate": "float64", "attention_dropout": "float64",
 	"representation_size": "int", "stochastic_depth_prob": "float64", "layer_scale": "float64", "width_mult": "float64", "depth_mult": "float64", "batch_norm": "bool",
-	"proj_size": "int", "num_parameters": "int", "init": "float64", "d_model": "int", "src_is_causal": "bool", "num_encoder_layers": "int", "num_decoder_layers": "int", "add_bias_kv": "bool", "add_zero_attn": "bool", "norm": "any",
+	"proj_size": "int", "num_parameters": "int", "image_size": "int", "attention_mask": "*torch.Tensor", "token_type_ids": "*torch.Tensor", "init": "float64", "d_model": "int", "src_is_causal": "bool", "num_encoder_layers": "int", "num_decoder_layers": "int", "add_bias_kv": "bool", "add_zero_attn": "bool", "norm": "any",
 	"t_mult": "int", "max_lr": "float64", "total_steps": "int", "pct_start": "float64", "anneal_strategy": "string", "div_factor": "float64", "final_div_factor": "float64",
 	"three_phase": "bool", "cooldown": "int", "min_lr": "float64", "threshold_mode": "string", "power": "float64", "momentum_decay": "float64",
 	"atol": "float64", "rtol": "float64", "raise_exception": "bool", "enforce_sorted": "bool", "padding_value": "float64", "total_length": "int",

@@ -1,7 +1,9 @@
 package modeltest
 
 import (
+	"fmt"
 	"math"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -13,12 +15,48 @@ import (
 
 // TestModelsAgreeWithPyTorch runs every model eagerly: names and shapes of the
 // state, the output, the gradients and one step of AdamW.
-func TestModelsAgreeWithPyTorch(t *testing.T) {
-	records, err := Records("testdata/models.json.gz")
+func TestModelsAgreeWithPyTorch(t *testing.T) { agree(t, "testdata/models.json.gz", Builds()) }
+
+// TestVariantsAgreeWithPyTorch does so for other sizes and settings.
+func TestVariantsAgreeWithPyTorch(t *testing.T) {
+	agree(t, "testdata/variants.json.gz", Variants())
+}
+
+// TestFullModelsAgreeWithPyTorch does so for models of the size that people use.
+func TestFullModelsAgreeWithPyTorch(t *testing.T) {
+	if testing.Short() {
+		t.Skip("models of 86 to 124 million parameters: left out by -short")
+	}
+	if free := freeMemory(); free < 6<<30 {
+		t.Skipf("a training step of GPT-2 needs 6 GB of memory; %d MB are free", free>>20)
+	}
+	agree(t, "testdata/full.json.gz", Full())
+}
+
+// freeMemory is what the system can give; all there is where it does not say.
+func freeMemory() int {
+	text, err := os.ReadFile("/proc/meminfo")
+	if err != nil {
+		return math.MaxInt
+	}
+	for line := range strings.Lines(string(text)) {
+		var kb int
+		if _, err := fmt.Sscanf(line, "MemAvailable: %d kB", &kb); err == nil {
+			return kb << 10
+		}
+	}
+	return math.MaxInt
+}
+
+// agree holds the models that builds make against the records of a file.
+func agree(t *testing.T, file string, builds map[string]Build) {
+	records, err := Records(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	builds := Builds()
+	if len(records) != len(builds) {
+		t.Errorf("%d records, %d models", len(records), len(builds))
+	}
 	for _, r := range records {
 		t.Run(r.Model, func(t *testing.T) {
 			b, ok := builds[r.Model]

@@ -65,6 +65,11 @@ func AttentionDropout(value float64) torch.Option {
 	return torch.Option{Name: "attention_dropout", Value: value}
 }
 
+// AttentionMask is the keyword attention_mask.
+func AttentionMask(value *torch.Tensor) torch.Option {
+	return torch.Option{Name: "attention_mask", Value: value}
+}
+
 // AttnMask is the keyword attn_mask.
 func AttnMask(value *torch.Tensor) torch.Option { return torch.Option{Name: "attn_mask", Value: value} }
 
@@ -354,6 +359,9 @@ func High(value int) torch.Option { return torch.Option{Name: "high", Value: val
 
 // IgnoreIndex is the keyword ignore_index.
 func IgnoreIndex(value int) torch.Option { return torch.Option{Name: "ignore_index", Value: value} }
+
+// ImageSize is the keyword image_size.
+func ImageSize(value int) torch.Option { return torch.Option{Name: "image_size", Value: value} }
 
 // Implicit is the keyword implicit.
 func Implicit(value bool) torch.Option { return torch.Option{Name: "implicit", Value: value} }
@@ -946,6 +954,11 @@ func ThresholdMode(value string) torch.Option {
 
 // To is the keyword to.
 func To(value float64) torch.Option { return torch.Option{Name: "to", Value: value} }
+
+// TokenTypeIds is the keyword token_type_ids.
+func TokenTypeIds(value *torch.Tensor) torch.Option {
+	return torch.Option{Name: "token_type_ids", Value: value}
+}
 
 // TotalIters is the keyword total_iters.
 func TotalIters(value int) torch.Option { return torch.Option{Name: "total_iters", Value: value} }

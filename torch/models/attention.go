@@ -87,7 +87,23 @@ func (c *KVCache) update(layer int, k, v *torch.Tensor) (keys, values *torch.Ten
 	return c.Keys[layer], c.Values[layer]
 }
 
-// gelu is GELU, exact ("none") or by tanh ("tanh").
-func gelu(x *torch.Tensor, approximate string) *torch.Tensor {
-	return F.Gelu(x, kw.Approximate(approximate))
+// activation returns an activation by transformers' name; def stands for "".
+func activation(class, name, def string) func(*torch.Tensor) *torch.Tensor {
+	if name == "" {
+		name = def
+	}
+	switch name {
+	case "gelu":
+		return func(x *torch.Tensor) *torch.Tensor { return F.Gelu(x) }
+	case "gelu_new", "gelu_pytorch_tanh":
+		return func(x *torch.Tensor) *torch.Tensor { return F.Gelu(x, kw.Approximate("tanh")) }
+	case "relu":
+		return F.Relu
+	case "silu", "swish":
+		return func(x *torch.Tensor) *torch.Tensor { return F.Silu(x) }
+	case "tanh":
+		return F.Tanh
+	}
+	refuse(class, "KeyError", "there is no activation %q; there are gelu, gelu_new, gelu_pytorch_tanh, relu, silu, swish and tanh", name)
+	return nil
 }

@@ -14,6 +14,8 @@ type BertConfig struct {
 	MaxPositionEmbeddings, TypeVocabSize                                        int
 	HiddenDropoutProb, AttentionProbsDropoutProb                                float64
 	InitializerRange, LayerNormEps                                              float64
+	HiddenAct                                                                   string // "gelu" where empty
+	PadTokenID                                                                  int
 }
 
 // DefaultBertConfig is BERT-base, uncased.
@@ -45,10 +47,20 @@ func NewBertModel(c BertConfig) *BertModel {
 
 // Forward takes int64[batch, time] token ids to the last hidden state,
 // float32[batch, time, hidden].
-func (m *BertModel) Forward(ids *torch.Tensor) *torch.Tensor {
-	x := m.Embeddings.Forward(ids)
+func (m *BertModel) Forward(ids *torch.Tensor) *torch.Tensor { return m.ForwardMasked(ids) }
+
+// ForwardMasked is Forward with options: kw.AttentionMask, int64[batch, time],
+// zero for tokens that none may look at; kw.TokenTypeIds, int64[batch, time].
+func (m *BertModel) ForwardMasked(ids *torch.Tensor, opts ...torch.Option) *torch.Tensor {
+	s := read("BertModel", opts, "attention_mask", "token_type_ids")
+	types, _ := s.value("token_type_ids").(*torch.Tensor)
+	mask, _ := s.value("attention_mask").(*torch.Tensor)
+	if mask != nil {
+		mask = mask.Ne(0).Unsqueeze(1).Unsqueeze(1)
+	}
+	x := m.Embeddings.Forward(ids, types)
 	for _, l := range m.Encoder.Layer {
-		x = l.Forward(x)
+		x = l.Forward(x, mask)
 	}
 	return x
 }
@@ -67,7 +79,7 @@ type BertEmbeddings struct {
 
 func newBertEmbeddings(c BertConfig) *BertEmbeddings {
 	return &BertEmbeddings{
-		WordEmbeddings:      nn.NewEmbedding(c.VocabSize, c.HiddenSize, kw.PaddingIdx(0)),
+		WordEmbeddings:      nn.NewEmbedding(c.VocabSize, c.HiddenSize, kw.PaddingIdx(c.PadTokenID)),
 		PositionEmbeddings:  nn.NewEmbedding(c.MaxPositionEmbeddings, c.HiddenSize),
 		TokenTypeEmbeddings: nn.NewEmbedding(c.TypeVocabSize, c.HiddenSize),
 		LayerNorm:           nn.NewLayerNorm(c.HiddenSize, kw.Eps(c.LayerNormEps)),
@@ -75,11 +87,14 @@ func newBertEmbeddings(c BertConfig) *BertEmbeddings {
 	}
 }
 
-// Forward embeds ids; all tokens are of type 0.
-func (e *BertEmbeddings) Forward(ids *torch.Tensor) *torch.Tensor {
+// Forward embeds ids; without types all tokens are of type 0.
+func (e *BertEmbeddings) Forward(ids, types *torch.Tensor) *torch.Tensor {
+	if types == nil {
+		types = torch.ZerosLike(ids)
+	}
 	positions := torch.Arange(ids.Size(1)).Unsqueeze(0)
 	x := e.WordEmbeddings.Forward(ids)
-	x = x.Add(e.TokenTypeEmbeddings.Forward(torch.ZerosLike(ids)))
+	x = x.Add(e.TokenTypeEmbeddings.Forward(types))
 	x = x.Add(e.PositionEmbeddings.Forward(positions))
 	return e.Dropout.Forward(e.LayerNorm.Forward(x))
 }
@@ -100,14 +115,15 @@ type BertLayer struct {
 func newBertLayer(c BertConfig) *BertLayer {
 	return &BertLayer{
 		Attention:    &BertAttention{newBertSelfAttention(c), newBertOutput(c, c.HiddenSize)},
-		Intermediate: &BertIntermediate{nn.NewLinear(c.HiddenSize, c.IntermediateSize)},
+		Intermediate: &BertIntermediate{nn.NewLinear(c.HiddenSize, c.IntermediateSize), activation("BertModel", c.HiddenAct, "gelu")},
 		Output:       newBertOutput(c, c.IntermediateSize),
 	}
 }
 
-// Forward applies the layer.
-func (l *BertLayer) Forward(x *torch.Tensor) *torch.Tensor {
-	x = l.Attention.Output.Forward(l.Attention.Self.Forward(x), x)
+// Forward applies the layer; a mask, which may be nil, is true for what may be
+// looked at.
+func (l *BertLayer) Forward(x, mask *torch.Tensor) *torch.Tensor {
+	x = l.Attention.Output.Forward(l.Attention.Self.Forward(x, mask), x)
 	return l.Output.Forward(l.Intermediate.Forward(x), x)
 }
 
@@ -126,6 +142,9 @@ type BertSelfAttention struct {
 
 func newBertSelfAttention(c BertConfig) *BertSelfAttention {
 	h := c.HiddenSize
+	if h%c.NumAttentionHeads != 0 {
+		refuse("BertModel", "ValueError", "The hidden size (%d) is not a multiple of the number of attention heads (%d)", h, c.NumAttentionHeads)
+	}
 	return &BertSelfAttention{
 		Query: nn.NewLinear(h, h), Key: nn.NewLinear(h, h), Value: nn.NewLinear(h, h),
 		Dropout: nn.NewDropout(c.AttentionProbsDropoutProb), heads: c.NumAttentionHeads,
@@ -133,20 +152,23 @@ func newBertSelfAttention(c BertConfig) *BertSelfAttention {
 }
 
 // Forward applies the attention.
-func (a *BertSelfAttention) Forward(x *torch.Tensor) *torch.Tensor {
+func (a *BertSelfAttention) Forward(x, mask *torch.Tensor) *torch.Tensor {
 	q := splitHeads(a.Query.Forward(x), a.heads)
 	k := splitHeads(a.Key.Forward(x), a.heads)
 	v := splitHeads(a.Value.Forward(x), a.heads)
 	scale := 1 / math.Sqrt(float64(q.Size(3)))
-	return joinHeads(attend(q, k, v, nil, nil, scale, a.Dropout))
+	return joinHeads(attend(q, k, v, mask, nil, scale, a.Dropout))
 }
 
-// BertIntermediate widens and applies GELU.
-type BertIntermediate struct{ Dense *nn.Linear }
+// BertIntermediate widens and applies the activation.
+type BertIntermediate struct {
+	Dense *nn.Linear
+	act   func(*torch.Tensor) *torch.Tensor
+}
 
 // Forward applies the layer.
 func (i *BertIntermediate) Forward(x *torch.Tensor) *torch.Tensor {
-	return gelu(i.Dense.Forward(x), "none")
+	return i.act(i.Dense.Forward(x))
 }
 
 // BertOutput projects, adds the residual and normalises.

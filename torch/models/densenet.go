@@ -14,13 +14,33 @@ type DenseNet struct {
 	Classifier *nn.Linear
 }
 
-// DenseNet121 makes a DenseNet-121.
-func DenseNet121() *DenseNet { return newDenseNet(32, []int{6, 12, 24, 16}, 64) }
+// DenseNet121 makes a DenseNet-121; options as NewDenseNet's.
+func DenseNet121(opts ...torch.Option) *DenseNet {
+	return NewDenseNet(32, []int{6, 12, 24, 16}, 64, opts...)
+}
+
+// DenseNet161 makes a DenseNet-161.
+func DenseNet161(opts ...torch.Option) *DenseNet {
+	return NewDenseNet(48, []int{6, 12, 36, 24}, 96, opts...)
+}
 
 // DenseNet169 makes a DenseNet-169.
-func DenseNet169() *DenseNet { return newDenseNet(32, []int{6, 12, 32, 32}, 64) }
+func DenseNet169(opts ...torch.Option) *DenseNet {
+	return NewDenseNet(32, []int{6, 12, 32, 32}, 64, opts...)
+}
 
-func newDenseNet(growth int, blocks []int, first int) *DenseNet {
+// DenseNet201 makes a DenseNet-201.
+func DenseNet201(opts ...torch.Option) *DenseNet {
+	return NewDenseNet(32, []int{6, 12, 48, 32}, 64, opts...)
+}
+
+// NewDenseNet makes a DenseNet whose layers add growth channels each, from first
+// ones on; blocks has the number of layers of each block. Options: kw.BnSize(4),
+// channels between a layer's convolutions in units of growth; kw.DropRate(0),
+// kw.NumClasses(1000).
+func NewDenseNet(growth int, blocks []int, first int, opts ...torch.Option) *DenseNet {
+	s := read("DenseNet", opts, "bn_size", "drop_rate", "num_classes")
+	size, drop := s.whole("bn_size", 4), s.number("drop_rate", 0)
 	f := nn.NewNamedSequential()
 	f.AddModule("conv0", conv(3, first, 7, 2, 3))
 	f.AddModule("norm0", nn.NewBatchNorm2d(first))
@@ -28,7 +48,7 @@ func newDenseNet(growth int, blocks []int, first int) *DenseNet {
 	f.AddModule("pool0", nn.NewMaxPool2d(3, kw.Stride(2), kw.Padding(1)))
 	channels := first
 	for i, layers := range blocks {
-		f.AddModule(fmt.Sprintf("denseblock%d", i+1), newDenseBlock(layers, channels, growth))
+		f.AddModule(fmt.Sprintf("denseblock%d", i+1), newDenseBlock(layers, channels, growth, size, drop))
 		channels += layers * growth
 		if i != len(blocks)-1 {
 			f.AddModule(fmt.Sprintf("transition%d", i+1), newTransition(channels, channels/2))
@@ -36,7 +56,7 @@ func newDenseNet(growth int, blocks []int, first int) *DenseNet {
 		}
 	}
 	f.AddModule("norm5", nn.NewBatchNorm2d(channels))
-	m := &DenseNet{f, nn.NewLinear(channels, 1000)}
+	m := &DenseNet{f, nn.NewLinear(channels, s.whole("num_classes", 1000))}
 	nn.Walk(m, func(_ string, part any) {
 		if c, ok := part.(*nn.Conv2d); ok {
 			nn.KaimingNormal_(c.Weight)
@@ -46,7 +66,7 @@ func newDenseNet(growth int, blocks []int, first int) *DenseNet {
 	return m
 }
 
-// Forward takes float32[batch, 3, height, width] to float32[batch, 1000].
+// Forward takes float32[batch, 3, height, width] to float32[batch, classes].
 func (m *DenseNet) Forward(x *torch.Tensor) *torch.Tensor {
 	y := m.Features.Forward(x).Relu_()
 	return m.Classifier.Forward(flat(globalPool(y)))
@@ -55,10 +75,10 @@ func (m *DenseNet) Forward(x *torch.Tensor) *torch.Tensor {
 // DenseBlock is layers whose results are joined, each reading all before it.
 type DenseBlock struct{ Layers []*DenseLayer }
 
-func newDenseBlock(layers, in, growth int) *DenseBlock {
+func newDenseBlock(layers, in, growth, size int, drop float64) *DenseBlock {
 	b := &DenseBlock{}
 	for i := range layers {
-		b.Layers = append(b.Layers, newDenseLayer(in+i*growth, growth))
+		b.Layers = append(b.Layers, newDenseLayer(in+i*growth, growth, size, drop))
 	}
 	return b
 }
@@ -83,26 +103,27 @@ func (b *DenseBlock) Forward(x *torch.Tensor) *torch.Tensor {
 
 // DenseLayer is a 1x1 and a 3x3 convolution, each after a normalisation.
 type DenseLayer struct {
-	Norm1 *nn.BatchNorm2d
-	Relu1 *nn.ReLU
-	Conv1 *nn.Conv2d
-	Norm2 *nn.BatchNorm2d
-	Relu2 *nn.ReLU
-	Conv2 *nn.Conv2d
+	Norm1   *nn.BatchNorm2d
+	Relu1   *nn.ReLU
+	Conv1   *nn.Conv2d
+	Norm2   *nn.BatchNorm2d
+	Relu2   *nn.ReLU
+	Conv2   *nn.Conv2d
+	Dropout *nn.Dropout
 }
 
-func newDenseLayer(in, growth int) *DenseLayer {
-	const width = 4 // channels between the convolutions, in units of growth
+func newDenseLayer(in, growth, width int, drop float64) *DenseLayer {
 	return &DenseLayer{
 		nn.NewBatchNorm2d(in), nn.NewReLU(kw.Inplace(true)), conv(in, width*growth, 1, 1, 0),
 		nn.NewBatchNorm2d(width * growth), nn.NewReLU(kw.Inplace(true)), conv(width*growth, growth, 3, 1, 1),
+		nn.NewDropout(drop),
 	}
 }
 
 // Forward applies the layer to the joined results of those before it.
 func (l *DenseLayer) Forward(x *torch.Tensor) *torch.Tensor {
 	x = l.Conv1.Forward(l.Relu1.Forward(l.Norm1.Forward(x)))
-	return l.Conv2.Forward(l.Relu2.Forward(l.Norm2.Forward(x)))
+	return l.Dropout.Forward(l.Conv2.Forward(l.Relu2.Forward(l.Norm2.Forward(x))))
 }
 
 func newTransition(in, out int) *nn.NamedSequential {

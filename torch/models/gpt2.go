@@ -13,6 +13,9 @@ type GPT2Config struct {
 	VocabSize, NPositions, NEmbd, NLayer, NHead int
 	ResidPdrop, EmbdPdrop, AttnPdrop            float64
 	LayerNormEpsilon, InitializerRange          float64
+	NInner                                      int    // 0: four times NEmbd
+	ActivationFunction                          string // "gelu_new" where empty
+	ScaleAttnByInverseLayerIdx                  bool
 }
 
 // DefaultGPT2Config is GPT-2 small.
@@ -74,8 +77,8 @@ func newGPT2Model(c GPT2Config) *GPT2Model {
 		Wte: nn.NewEmbedding(c.VocabSize, c.NEmbd), Wpe: nn.NewEmbedding(c.NPositions, c.NEmbd),
 		Drop: nn.NewDropout(c.EmbdPdrop), LnF: nn.NewLayerNorm(c.NEmbd, kw.Eps(c.LayerNormEpsilon)),
 	}
-	for range c.NLayer {
-		m.H = append(m.H, newGPT2Block(c))
+	for i := range c.NLayer {
+		m.H = append(m.H, newGPT2Block(c, i))
 	}
 	return m
 }
@@ -102,10 +105,10 @@ type GPT2Block struct {
 	Mlp  *GPT2MLP
 }
 
-func newGPT2Block(c GPT2Config) *GPT2Block {
+func newGPT2Block(c GPT2Config, layer int) *GPT2Block {
 	return &GPT2Block{
 		Ln1:  nn.NewLayerNorm(c.NEmbd, kw.Eps(c.LayerNormEpsilon)),
-		Attn: newGPT2Attention(c),
+		Attn: newGPT2Attention(c, layer),
 		Ln2:  nn.NewLayerNorm(c.NEmbd, kw.Eps(c.LayerNormEpsilon)),
 		Mlp:  newGPT2MLP(c),
 	}
@@ -121,12 +124,20 @@ type GPT2Attention struct {
 	CAttn, CProj              *Conv1D
 	AttnDropout, ResidDropout *nn.Dropout
 	heads                     int
+	scale                     float64
 }
 
-func newGPT2Attention(c GPT2Config) *GPT2Attention {
+func newGPT2Attention(c GPT2Config, layer int) *GPT2Attention {
+	if c.NEmbd%c.NHead != 0 {
+		refuse("GPT2Model", "ValueError", "`embed_dim` must be divisible by num_heads (got `embed_dim`: %d and `num_heads`: %d).", c.NEmbd, c.NHead)
+	}
+	scale := 1 / math.Sqrt(float64(c.NEmbd/c.NHead))
+	if c.ScaleAttnByInverseLayerIdx {
+		scale /= float64(layer + 1)
+	}
 	return &GPT2Attention{
 		CAttn: NewConv1D(3*c.NEmbd, c.NEmbd), CProj: NewConv1D(c.NEmbd, c.NEmbd),
-		AttnDropout: nn.NewDropout(c.AttnPdrop), ResidDropout: nn.NewDropout(c.ResidPdrop), heads: c.NHead,
+		AttnDropout: nn.NewDropout(c.AttnPdrop), ResidDropout: nn.NewDropout(c.ResidPdrop), heads: c.NHead, scale: scale,
 	}
 }
 
@@ -136,7 +147,7 @@ func (a *GPT2Attention) forward(x, mask *torch.Tensor, cache *KVCache, layer int
 	k := splitHeads(qkv.Narrow(2, width, width), a.heads)
 	v := splitHeads(qkv.Narrow(2, 2*width, width), a.heads)
 	k, v = cache.update(layer, k, v)
-	y := joinHeads(attend(q, k, v, mask, nil, 1/math.Sqrt(float64(q.Size(3))), a.AttnDropout))
+	y := joinHeads(attend(q, k, v, mask, nil, a.scale, a.AttnDropout))
 	return a.ResidDropout.Forward(a.CProj.Forward(y))
 }
 
@@ -144,15 +155,20 @@ func (a *GPT2Attention) forward(x, mask *torch.Tensor, cache *KVCache, layer int
 type GPT2MLP struct {
 	CFc, CProj *Conv1D
 	Dropout    *nn.Dropout
+	act        func(*torch.Tensor) *torch.Tensor
 }
 
 func newGPT2MLP(c GPT2Config) *GPT2MLP {
-	return &GPT2MLP{NewConv1D(4*c.NEmbd, c.NEmbd), NewConv1D(c.NEmbd, 4*c.NEmbd), nn.NewDropout(c.ResidPdrop)}
+	inner := c.NInner
+	if inner == 0 {
+		inner = 4 * c.NEmbd
+	}
+	return &GPT2MLP{NewConv1D(inner, c.NEmbd), NewConv1D(c.NEmbd, inner), nn.NewDropout(c.ResidPdrop), activation("GPT2Model", c.ActivationFunction, "gelu_new")}
 }
 
 // Forward applies the network.
 func (m *GPT2MLP) Forward(x *torch.Tensor) *torch.Tensor {
-	return m.Dropout.Forward(m.CProj.Forward(gelu(m.CFc.Forward(x), "tanh")))
+	return m.Dropout.Forward(m.CProj.Forward(m.act(m.CFc.Forward(x))))
 }
 
 // Conv1D is transformers' linear layer with a transposed weight: y = x W + b.

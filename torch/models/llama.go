@@ -6,16 +6,21 @@ import (
 	"tcdbg/torch"
 	"tcdbg/torch/kw"
 	"tcdbg/torch/nn"
-	F "tcdbg/torch/nn/functional"
 )
 
 // LlamaConfig describes a LLaMA; DefaultLlamaConfig is LLaMA-7B.
 type LlamaConfig struct {
 	VocabSize, HiddenSize, IntermediateSize, NumHiddenLayers int
-	// NumKeyValueHeads may be less than NumAttentionHeads: grouped queries.
+	// NumKeyValueHeads may be less than NumAttentionHeads: grouped queries; 0
+	// stands for as many.
 	NumAttentionHeads, NumKeyValueHeads int
 	RmsNormEps, RopeTheta               float64
 	InitializerRange                    float64
+	HeadDim                             int // 0: HiddenSize/NumAttentionHeads
+	AttentionBias, MlpBias              bool
+	AttentionDropout                    float64
+	HiddenAct                           string // "silu" where empty
+	TieWordEmbeddings                   bool
 }
 
 // DefaultLlamaConfig is LLaMA-7B.
@@ -26,7 +31,19 @@ func DefaultLlamaConfig() LlamaConfig {
 	}
 }
 
-func (c LlamaConfig) headDim() int { return c.HiddenSize / c.NumAttentionHeads }
+func (c LlamaConfig) headDim() int {
+	if c.HeadDim > 0 {
+		return c.HeadDim
+	}
+	return c.HiddenSize / c.NumAttentionHeads
+}
+
+func (c LlamaConfig) kvHeads() int {
+	if c.NumKeyValueHeads > 0 {
+		return c.NumKeyValueHeads
+	}
+	return c.NumAttentionHeads
+}
 
 // LlamaForCausalLM predicts the next token.
 type LlamaForCausalLM struct {
@@ -39,12 +56,18 @@ type LlamaForCausalLM struct {
 func NewLlamaForCausalLM(c LlamaConfig, opts ...torch.Option) *LlamaForCausalLM {
 	m := &LlamaForCausalLM{newLlamaModel(c, opts), linear(c.HiddenSize, c.VocabSize, opts)}
 	initWeights(m, c.InitializerRange, nil)
+	if c.TieWordEmbeddings {
+		m.LmHead.Weight = m.Model.EmbedTokens.Weight
+	}
 	return m
 }
 
 // linear is a linear layer without bias.
-func linear(in, out int, opts []torch.Option) *nn.Linear {
-	return nn.NewLinear(in, out, append([]torch.Option{kw.Bias(false)}, opts...)...)
+func linear(in, out int, opts []torch.Option) *nn.Linear { return biased(in, out, false, opts) }
+
+// biased is a linear layer that has a bias if bias is set.
+func biased(in, out int, bias bool, opts []torch.Option) *nn.Linear {
+	return nn.NewLinear(in, out, append([]torch.Option{kw.Bias(bias)}, opts...)...)
 }
 
 // Forward takes int64[batch, time] token ids to logits,
@@ -115,15 +138,21 @@ func (l *LlamaDecoderLayer) forward(x *torch.Tensor, r rotary, mask *torch.Tenso
 // groups of query heads share a head of keys and values.
 type LlamaAttention struct {
 	QProj, KProj, VProj, OProj *nn.Linear
+	Dropout                    *nn.Dropout
 	heads, kvHeads             int
+	scale                      float64
 }
 
 func newLlamaAttention(c LlamaConfig, opts []torch.Option) *LlamaAttention {
-	q, kv := c.NumAttentionHeads*c.headDim(), c.NumKeyValueHeads*c.headDim()
+	heads, kvHeads := c.NumAttentionHeads, c.kvHeads()
+	if heads%kvHeads != 0 {
+		refuse("LlamaModel", "ValueError", "%d attention heads cannot share %d heads of keys and values", heads, kvHeads)
+	}
+	q, kv := heads*c.headDim(), kvHeads*c.headDim()
 	return &LlamaAttention{
-		QProj: linear(c.HiddenSize, q, opts), KProj: linear(c.HiddenSize, kv, opts),
-		VProj: linear(c.HiddenSize, kv, opts), OProj: linear(q, c.HiddenSize, opts),
-		heads: c.NumAttentionHeads, kvHeads: c.NumKeyValueHeads,
+		QProj: biased(c.HiddenSize, q, c.AttentionBias, opts), KProj: biased(c.HiddenSize, kv, c.AttentionBias, opts),
+		VProj: biased(c.HiddenSize, kv, c.AttentionBias, opts), OProj: biased(q, c.HiddenSize, c.AttentionBias, opts),
+		Dropout: nn.NewDropout(c.AttentionDropout), heads: heads, kvHeads: kvHeads, scale: 1 / math.Sqrt(float64(c.headDim())),
 	}
 }
 
@@ -133,7 +162,7 @@ func (a *LlamaAttention) forward(x *torch.Tensor, r rotary, mask *torch.Tensor, 
 	v := splitHeads(a.VProj.Forward(x), a.kvHeads)
 	k, v = cache.update(layer, k, v)
 	k, v = repeatHeads(k, a.heads/a.kvHeads), repeatHeads(v, a.heads/a.kvHeads)
-	y := attend(q, k, v, mask, nil, 1/math.Sqrt(float64(q.Size(3))), nil)
+	y := attend(q, k, v, mask, nil, a.scale, a.Dropout)
 	return a.OProj.Forward(joinHeads(y))
 }
 
@@ -147,15 +176,21 @@ func repeatHeads(x *torch.Tensor, n int) *torch.Tensor {
 }
 
 // LlamaMLP is the gated feed-forward network.
-type LlamaMLP struct{ GateProj, UpProj, DownProj *nn.Linear }
+type LlamaMLP struct {
+	GateProj, UpProj, DownProj *nn.Linear
+	act                        func(*torch.Tensor) *torch.Tensor
+}
 
 func newLlamaMLP(c LlamaConfig, opts []torch.Option) *LlamaMLP {
-	return &LlamaMLP{linear(c.HiddenSize, c.IntermediateSize, opts), linear(c.HiddenSize, c.IntermediateSize, opts), linear(c.IntermediateSize, c.HiddenSize, opts)}
+	return &LlamaMLP{
+		biased(c.HiddenSize, c.IntermediateSize, c.MlpBias, opts), biased(c.HiddenSize, c.IntermediateSize, c.MlpBias, opts),
+		biased(c.IntermediateSize, c.HiddenSize, c.MlpBias, opts), activation("LlamaModel", c.HiddenAct, "silu"),
+	}
 }
 
 // Forward applies the network.
 func (m *LlamaMLP) Forward(x *torch.Tensor) *torch.Tensor {
-	return m.DownProj.Forward(F.Silu(m.GateProj.Forward(x)).Mul(m.UpProj.Forward(x)))
+	return m.DownProj.Forward(m.act(m.GateProj.Forward(x)).Mul(m.UpProj.Forward(x)))
 }
 
 // RMSNorm divides by the root of the mean square; LLaMA and T5 use it.

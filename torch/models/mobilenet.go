@@ -22,8 +22,9 @@ type invertedRow struct {
 	stride                    int
 }
 
-// MobileNetV3Small makes a MobileNetV3-small.
-func MobileNetV3Small() *MobileNetV3 {
+// MobileNetV3Small makes a MobileNetV3-small. Options: kw.WidthMult(1.0),
+// kw.Dropout(0.2), kw.NumClasses(1000).
+func MobileNetV3Small(opts ...torch.Option) *MobileNetV3 {
 	return newMobileNetV3([]invertedRow{
 		{16, 3, 16, 16, true, false, 2},
 		{16, 3, 72, 24, false, false, 2},
@@ -36,11 +37,11 @@ func MobileNetV3Small() *MobileNetV3 {
 		{48, 5, 288, 96, true, true, 2},
 		{96, 5, 576, 96, true, true, 1},
 		{96, 5, 576, 96, true, true, 1},
-	}, 1024)
+	}, 1024, opts)
 }
 
-// MobileNetV3Large makes a MobileNetV3-large.
-func MobileNetV3Large() *MobileNetV3 {
+// MobileNetV3Large makes a MobileNetV3-large; options as MobileNetV3Small's.
+func MobileNetV3Large(opts ...torch.Option) *MobileNetV3 {
 	return newMobileNetV3([]invertedRow{
 		{16, 3, 16, 16, false, false, 1},
 		{16, 3, 64, 24, false, false, 2},
@@ -57,7 +58,7 @@ func MobileNetV3Large() *MobileNetV3 {
 		{112, 5, 672, 160, true, true, 2},
 		{160, 5, 960, 160, true, true, 1},
 		{160, 5, 960, 160, true, true, 1},
-	}, 1280)
+	}, 1280, opts)
 }
 
 func hardswish() nn.Module { return nn.NewHardswish(kw.Inplace(true)) }
@@ -67,7 +68,15 @@ func silu() nn.Module      { return nn.NewSiLU(kw.Inplace(true)) }
 // mobileNorm is the normalisation of MobileNetV3.
 func mobileNorm(n int) nn.Module { return nn.NewBatchNorm2d(n, kw.Eps(0.001), kw.Momentum(0.01)) }
 
-func newMobileNetV3(rows []invertedRow, hidden int) *MobileNetV3 {
+func newMobileNetV3(rows []invertedRow, hidden int, opts []torch.Option) *MobileNetV3 {
+	o := read("MobileNetV3", opts, "width_mult", "dropout", "num_classes")
+	width := o.number("width_mult", 1)
+	channels := func(n int) int { return divisible(float64(n)*width, 8) }
+	for i := range rows {
+		r := &rows[i]
+		r.in, r.expanded, r.out = channels(r.in), channels(r.expanded), channels(r.out)
+	}
+	hidden = channels(hidden)
 	f := nn.NewSequential(convNormAct(3, rows[0].in, 3, 2, 1, mobileNorm, hardswish))
 	for _, r := range rows {
 		f.Append(newMobileBlock(r))
@@ -75,7 +84,7 @@ func newMobileNetV3(rows []invertedRow, hidden int) *MobileNetV3 {
 	last := rows[len(rows)-1].out
 	f.Append(convNormAct(last, 6*last, 1, 1, 1, mobileNorm, hardswish))
 	m := &MobileNetV3{f, nn.NewAdaptiveAvgPool2d(1), nn.NewSequential(
-		nn.NewLinear(6*last, hidden), hardswish(), nn.NewDropout(0.2), nn.NewLinear(hidden, 1000),
+		nn.NewLinear(6*last, hidden), hardswish(), nn.NewDropout(o.number("dropout", 0.2)), nn.NewLinear(hidden, o.whole("num_classes", 1000)),
 	)}
 	nn.Walk(m, func(_ string, part any) {
 		switch p := part.(type) {
@@ -92,7 +101,7 @@ func newMobileNetV3(rows []invertedRow, hidden int) *MobileNetV3 {
 	return m
 }
 
-// Forward takes float32[batch, 3, height, width] to float32[batch, 1000].
+// Forward takes float32[batch, 3, height, width] to float32[batch, classes].
 func (m *MobileNetV3) Forward(x *torch.Tensor) *torch.Tensor {
 	return m.Classifier.Forward(flat(m.Avgpool.Forward(m.Features.Forward(x))))
 }

@@ -18,23 +18,80 @@ type ResNet struct {
 	Fc                             *nn.Linear
 }
 
-// ResNet18 makes a ResNet-18.
-func ResNet18() *ResNet { return newResNet(newBasicBlock, 1, [4]int{2, 2, 2, 2}) }
+// ResNetBlock is the kind of block of which a ResNet is built.
+type ResNetBlock int
+
+// The blocks.
+const (
+	BasicBlocks ResNetBlock = iota // two 3x3 convolutions
+	Bottlenecks                    // a 3x3 convolution between two of 1x1
+)
+
+// expansion is the number of channels of a block's result in units of its width.
+func (b ResNetBlock) expansion() int {
+	if b == Bottlenecks {
+		return 4
+	}
+	return 1
+}
+
+// ResNet18 makes a ResNet-18; options as NewResNet's.
+func ResNet18(opts ...torch.Option) *ResNet {
+	return NewResNet(BasicBlocks, []int{2, 2, 2, 2}, opts...)
+}
 
 // ResNet34 makes a ResNet-34.
-func ResNet34() *ResNet { return newResNet(newBasicBlock, 1, [4]int{3, 4, 6, 3}) }
+func ResNet34(opts ...torch.Option) *ResNet {
+	return NewResNet(BasicBlocks, []int{3, 4, 6, 3}, opts...)
+}
 
 // ResNet50 makes a ResNet-50.
-func ResNet50() *ResNet { return newResNet(newBottleneck, 4, [4]int{3, 4, 6, 3}) }
+func ResNet50(opts ...torch.Option) *ResNet {
+	return NewResNet(Bottlenecks, []int{3, 4, 6, 3}, opts...)
+}
 
 // ResNet101 makes a ResNet-101.
-func ResNet101() *ResNet { return newResNet(newBottleneck, 4, [4]int{3, 4, 23, 3}) }
+func ResNet101(opts ...torch.Option) *ResNet {
+	return NewResNet(Bottlenecks, []int{3, 4, 23, 3}, opts...)
+}
 
-// makeBlock makes a block from in channels to width times the expansion;
-// downsample, which may be nil, brings the input to the same shape.
-type makeBlock func(in, width, stride int, downsample *nn.Sequential) nn.Module
+// ResNet152 makes a ResNet-152.
+func ResNet152(opts ...torch.Option) *ResNet {
+	return NewResNet(Bottlenecks, []int{3, 8, 36, 3}, opts...)
+}
 
-func newResNet(block makeBlock, expansion int, depth [4]int) *ResNet {
+// ResNeXt50_32x4d makes a ResNeXt-50 of 32 groups.
+func ResNeXt50_32x4d(opts ...torch.Option) *ResNet {
+	return ResNet50(or(opts, kw.Groups(32), kw.WidthPerGroup(4))...)
+}
+
+// ResNeXt101_32x8d makes a ResNeXt-101 of 32 groups.
+func ResNeXt101_32x8d(opts ...torch.Option) *ResNet {
+	return ResNet101(or(opts, kw.Groups(32), kw.WidthPerGroup(8))...)
+}
+
+// WideResNet50_2 makes a ResNet-50 whose bottlenecks are twice as wide.
+func WideResNet50_2(opts ...torch.Option) *ResNet {
+	return ResNet50(or(opts, kw.WidthPerGroup(128))...)
+}
+
+// WideResNet101_2 makes a ResNet-101 whose bottlenecks are twice as wide.
+func WideResNet101_2(opts ...torch.Option) *ResNet {
+	return ResNet101(or(opts, kw.WidthPerGroup(128))...)
+}
+
+// NewResNet makes a ResNet whose four stages have as many blocks as layers says.
+// Options: kw.NumClasses(1000), kw.ZeroInitResidual(false), kw.Groups(1),
+// kw.WidthPerGroup(64).
+func NewResNet(block ResNetBlock, layers []int, opts ...torch.Option) *ResNet {
+	s := read("ResNet", opts, "num_classes", "zero_init_residual", "groups", "width_per_group")
+	shape := resShape{block, s.whole("groups", 1), s.whole("width_per_group", 64)}
+	if len(layers) != 4 {
+		refuse("ResNet", "ValueError", "layers must name the blocks of 4 stages, not of %d", len(layers))
+	}
+	if block == BasicBlocks && (shape.groups != 1 || shape.widthPerGroup != 64) {
+		refuse("ResNet", "ValueError", "BasicBlock only supports groups=1 and base_width=64")
+	}
 	m := &ResNet{
 		Conv1: conv(3, 64, 7, 2, 3), Bn1: nn.NewBatchNorm2d(64), Relu: nn.NewReLU(kw.Inplace(true)),
 		Maxpool: nn.NewMaxPool2d(3, kw.Stride(2), kw.Padding(1)),
@@ -46,25 +103,55 @@ func newResNet(block makeBlock, expansion int, depth [4]int) *ResNet {
 		if i > 0 {
 			stride = 2
 		}
-		*layer = newResLayer(block, in, width, expansion, stride, depth[i])
-		in = width * expansion
+		*layer = shape.layer(in, width, stride, layers[i])
+		in = width * block.expansion()
 	}
-	m.Fc = nn.NewLinear(in, 1000)
+	m.Fc = nn.NewLinear(in, s.whole("num_classes", 1000))
 	kaimingFanOut(m)
+	if s.flag("zero_init_residual") {
+		zeroLastNorms(m)
+	}
 	return m
 }
 
-func newResLayer(block makeBlock, in, width, expansion, stride, depth int) *nn.Sequential {
-	out := width * expansion
+// zeroLastNorms lets every block start as the identity.
+func zeroLastNorms(m any) {
+	nn.Walk(m, func(_ string, part any) {
+		switch b := part.(type) {
+		case *BasicBlock:
+			nn.Zeros_(b.Bn2.Weight)
+		case *Bottleneck:
+			nn.Zeros_(b.Bn3.Weight)
+		}
+	})
+}
+
+// resShape is what all blocks of a ResNet have in common.
+type resShape struct {
+	block                 ResNetBlock
+	groups, widthPerGroup int
+}
+
+func (r resShape) layer(in, width, stride, depth int) *nn.Sequential {
+	out := width * r.block.expansion()
 	var down *nn.Sequential
 	if stride != 1 || in != out {
 		down = nn.NewSequential(conv(in, out, 1, stride, 0), nn.NewBatchNorm2d(out))
 	}
-	s := nn.NewSequential(block(in, width, stride, down))
+	s := nn.NewSequential(r.newBlock(in, width, stride, down))
 	for range depth - 1 {
-		s.Append(block(out, width, 1, nil))
+		s.Append(r.newBlock(out, width, 1, nil))
 	}
 	return s
+}
+
+// newBlock makes a block from in channels to width times the expansion;
+// downsample, which may be nil, brings the input to the same shape.
+func (r resShape) newBlock(in, width, stride int, downsample *nn.Sequential) nn.Module {
+	if r.block == Bottlenecks {
+		return newBottleneck(in, width*r.widthPerGroup/64*r.groups, 4*width, stride, r.groups, downsample)
+	}
+	return newBasicBlock(in, width, stride, downsample)
 }
 
 // conv is a convolution without bias.
@@ -84,7 +171,7 @@ func kaimingFanOut(m any) {
 	})
 }
 
-// Forward takes float32[batch, 3, height, width] to float32[batch, 1000].
+// Forward takes float32[batch, 3, height, width] to float32[batch, classes].
 func (m *ResNet) Forward(x *torch.Tensor) *torch.Tensor {
 	x = m.Maxpool.Forward(m.Relu.Forward(m.Bn1.Forward(m.Conv1.Forward(x))))
 	x = m.Layer1.Forward(x)
@@ -143,11 +230,12 @@ type Bottleneck struct {
 	Downsample *nn.Sequential
 }
 
-func newBottleneck(in, width, stride int, down *nn.Sequential) nn.Module {
+// newBottleneck makes a Bottleneck whose 3x3 convolution has width channels.
+func newBottleneck(in, width, out, stride, groups int, down *nn.Sequential) nn.Module {
 	return &Bottleneck{
 		conv(in, width, 1, 1, 0), nn.NewBatchNorm2d(width),
-		conv(width, width, 3, stride, 1), nn.NewBatchNorm2d(width),
-		conv(width, 4*width, 1, 1, 0), nn.NewBatchNorm2d(4 * width),
+		nn.NewConv2d(width, width, 3, kw.Stride(stride), kw.Padding(1), kw.Groups(groups), kw.Bias(false)), nn.NewBatchNorm2d(width),
+		conv(width, out, 1, 1, 0), nn.NewBatchNorm2d(out),
 		nn.NewReLU(kw.Inplace(true)), down,
 	}
 }

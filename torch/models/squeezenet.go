@@ -11,18 +11,36 @@ type SqueezeNet struct {
 	Features, Classifier *nn.Sequential
 }
 
-// SqueezeNet1_1 makes a SqueezeNet 1.1.
-func SqueezeNet1_1() *SqueezeNet {
-	shrink := func() nn.Module { return nn.NewMaxPool2d(3, kw.Stride(2), kw.CeilMode(true)) }
-	final := nn.NewConv2d(512, 1000, 1)
+// SqueezeNet1_0 makes a SqueezeNet 1.0. Options: kw.NumClasses(1000),
+// kw.Dropout(0.5).
+func SqueezeNet1_0(opts ...torch.Option) *SqueezeNet {
+	return newSqueezeNet(nn.NewSequential(
+		nn.NewConv2d(3, 96, 7, kw.Stride(2)), nn.NewReLU(kw.Inplace(true)), shrink(),
+		newFire(96, 16, 64), newFire(128, 16, 64), newFire(128, 32, 128), shrink(),
+		newFire(256, 32, 128), newFire(256, 48, 192), newFire(384, 48, 192), newFire(384, 64, 256), shrink(),
+		newFire(512, 64, 256),
+	), opts)
+}
+
+// SqueezeNet1_1 makes a SqueezeNet 1.1, which computes less; options as
+// SqueezeNet1_0's.
+func SqueezeNet1_1(opts ...torch.Option) *SqueezeNet {
+	return newSqueezeNet(nn.NewSequential(
+		nn.NewConv2d(3, 64, 3, kw.Stride(2)), nn.NewReLU(kw.Inplace(true)), shrink(),
+		newFire(64, 16, 64), newFire(128, 16, 64), shrink(),
+		newFire(128, 32, 128), newFire(256, 32, 128), shrink(),
+		newFire(256, 48, 192), newFire(384, 48, 192), newFire(384, 64, 256), newFire(512, 64, 256),
+	), opts)
+}
+
+func shrink() nn.Module { return nn.NewMaxPool2d(3, kw.Stride(2), kw.CeilMode(true)) }
+
+func newSqueezeNet(features *nn.Sequential, opts []torch.Option) *SqueezeNet {
+	s := read("SqueezeNet", opts, "num_classes", "dropout")
+	final := nn.NewConv2d(512, s.whole("num_classes", 1000), 1)
 	m := &SqueezeNet{
-		nn.NewSequential(
-			nn.NewConv2d(3, 64, 3, kw.Stride(2)), nn.NewReLU(kw.Inplace(true)), shrink(),
-			newFire(64, 16, 64), newFire(128, 16, 64), shrink(),
-			newFire(128, 32, 128), newFire(256, 32, 128), shrink(),
-			newFire(256, 48, 192), newFire(384, 48, 192), newFire(384, 64, 256), newFire(512, 64, 256),
-		),
-		nn.NewSequential(nn.NewDropout(), final, nn.NewReLU(kw.Inplace(true)), nn.NewAdaptiveAvgPool2d(1)),
+		features,
+		nn.NewSequential(nn.NewDropout(s.number("dropout", 0.5)), final, nn.NewReLU(kw.Inplace(true)), nn.NewAdaptiveAvgPool2d(1)),
 	}
 	nn.Walk(m, func(_ string, part any) {
 		c, ok := part.(*nn.Conv2d)
@@ -39,7 +57,7 @@ func SqueezeNet1_1() *SqueezeNet {
 	return m
 }
 
-// Forward takes float32[batch, 3, height, width] to float32[batch, 1000].
+// Forward takes float32[batch, 3, height, width] to float32[batch, classes].
 func (m *SqueezeNet) Forward(x *torch.Tensor) *torch.Tensor {
 	return flat(m.Classifier.Forward(m.Features.Forward(x)))
 }

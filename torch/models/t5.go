@@ -2,6 +2,7 @@ package models
 
 import (
 	"math"
+	"strings"
 
 	"tcdbg/torch"
 	"tcdbg/torch/kw"
@@ -13,6 +14,9 @@ type T5Config struct {
 	VocabSize, DModel, DKv, DFf, NumLayers, NumHeads          int
 	RelativeAttentionNumBuckets, RelativeAttentionMaxDistance int
 	DropoutRate, LayerNormEpsilon, InitializerFactor          float64
+	// FeedForwardProj is an activation ("relu" where empty), or one after
+	// "gated-", whose network has two layers side by side.
+	FeedForwardProj string
 }
 
 // DefaultT5Config is T5-small.
@@ -119,24 +123,58 @@ func (l *T5LayerFF) Forward(x *torch.Tensor) *torch.Tensor {
 	return x.Add(l.Dropout.Forward(l.DenseReluDense.Forward(l.LayerNorm.Forward(x))))
 }
 
-// T5DenseActDense is two linear layers with ReLU between.
+// T5DenseActDense is two linear layers with an activation between; where it is
+// gated, another layer's output multiplies the activation.
 type T5DenseActDense struct {
-	Wi, Wo  *nn.Linear
-	Dropout *nn.Dropout
+	Wi       *nn.Linear // nil where gated
+	Wi0, Wi1 *nn.Linear
+	Wo       *nn.Linear
+	Dropout  *nn.Dropout
+	act      func(*torch.Tensor) *torch.Tensor
 }
 
 func newT5DenseActDense(c T5Config) *T5DenseActDense {
-	return &T5DenseActDense{linear(c.DModel, c.DFf, nil), linear(c.DFf, c.DModel, nil), nn.NewDropout(c.DropoutRate)}
+	name, gated := strings.CutPrefix(c.FeedForwardProj, "gated-")
+	if gated && name == "gelu" {
+		name = "gelu_new"
+	}
+	d := &T5DenseActDense{act: activation("T5Stack", name, "relu")}
+	if gated {
+		d.Wi0, d.Wi1 = linear(c.DModel, c.DFf, nil), linear(c.DModel, c.DFf, nil)
+	} else {
+		d.Wi = linear(c.DModel, c.DFf, nil)
+	}
+	d.Wo, d.Dropout = linear(c.DFf, c.DModel, nil), nn.NewDropout(c.DropoutRate)
+	return d
+}
+
+// Parts lists the layers under transformers' names.
+func (d *T5DenseActDense) Parts() []torch.Field {
+	var out []torch.Field
+	if d.Wi != nil {
+		out = append(out, torch.Field{Name: "wi", Value: d.Wi})
+	} else {
+		out = append(out, torch.Field{Name: "wi_0", Value: d.Wi0}, torch.Field{Name: "wi_1", Value: d.Wi1})
+	}
+	return append(out, torch.Field{Name: "wo", Value: d.Wo}, torch.Field{Name: "dropout", Value: d.Dropout})
 }
 
 func (d *T5DenseActDense) init(c T5Config) {
-	nn.Normal_(d.Wi.Weight, 0, c.InitializerFactor/math.Sqrt(float64(c.DModel)))
+	for _, w := range []*nn.Linear{d.Wi, d.Wi0, d.Wi1} {
+		if w != nil {
+			nn.Normal_(w.Weight, 0, c.InitializerFactor/math.Sqrt(float64(c.DModel)))
+		}
+	}
 	nn.Normal_(d.Wo.Weight, 0, c.InitializerFactor/math.Sqrt(float64(c.DFf)))
 }
 
 // Forward applies the network.
 func (d *T5DenseActDense) Forward(x *torch.Tensor) *torch.Tensor {
-	return d.Wo.Forward(d.Dropout.Forward(d.Wi.Forward(x).Relu()))
+	if d.Wi != nil {
+		return d.Wo.Forward(d.Dropout.Forward(d.act(d.Wi.Forward(x))))
+	}
+	h := d.act(d.Wi0.Forward(x)).Mul(d.Wi1.Forward(x))
+	return d.Wo.Forward(d.Dropout.Forward(h))
 }
 
 // T5Attention is attention without scaling, with a learned bias by relative

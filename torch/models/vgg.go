@@ -16,17 +16,32 @@ type VGG struct {
 // pool stands for a pooling layer in a VGG's list of channels.
 const pool = 0
 
-// VGG11 makes a VGG-11.
-func VGG11() *VGG {
-	return newVGG([]int{64, pool, 128, pool, 256, 256, pool, 512, 512, pool, 512, 512, pool})
+// VGG11 makes a VGG-11; options as NewVGG's.
+func VGG11(opts ...torch.Option) *VGG {
+	return NewVGG([]int{64, pool, 128, pool, 256, 256, pool, 512, 512, pool, 512, 512, pool}, opts...)
+}
+
+// VGG13 makes a VGG-13.
+func VGG13(opts ...torch.Option) *VGG {
+	return NewVGG([]int{64, 64, pool, 128, 128, pool, 256, 256, pool, 512, 512, pool, 512, 512, pool}, opts...)
 }
 
 // VGG16 makes a VGG-16.
-func VGG16() *VGG {
-	return newVGG([]int{64, 64, pool, 128, 128, pool, 256, 256, 256, pool, 512, 512, 512, pool, 512, 512, 512, pool})
+func VGG16(opts ...torch.Option) *VGG {
+	return NewVGG([]int{64, 64, pool, 128, 128, pool, 256, 256, 256, pool, 512, 512, 512, pool, 512, 512, 512, pool}, opts...)
 }
 
-func newVGG(channels []int) *VGG {
+// VGG19 makes a VGG-19.
+func VGG19(opts ...torch.Option) *VGG {
+	return NewVGG([]int{64, 64, pool, 128, 128, pool, 256, 256, 256, 256, pool, 512, 512, 512, 512, pool, 512, 512, 512, 512, pool}, opts...)
+}
+
+// NewVGG makes a VGG whose convolutions have the given numbers of channels; 0
+// stands for a pooling layer. Options: kw.BatchNorm(true), which torchvision
+// names vgg11_bn; kw.Dropout(0.5), kw.NumClasses(1000).
+func NewVGG(channels []int, opts ...torch.Option) *VGG {
+	s := read("VGG", opts, "batch_norm", "dropout", "num_classes")
+	drop, norm := s.number("dropout", 0.5), s.flag("batch_norm")
 	features := nn.NewSequential()
 	in := 3
 	for _, c := range channels {
@@ -35,13 +50,16 @@ func newVGG(channels []int) *VGG {
 			continue
 		}
 		features.Append(nn.NewConv2d(in, c, 3, kw.Padding(1)))
+		if norm {
+			features.Append(nn.NewBatchNorm2d(c))
+		}
 		features.Append(nn.NewReLU(kw.Inplace(true)))
 		in = c
 	}
 	m := &VGG{features, nn.NewAdaptiveAvgPool2d(7), nn.NewSequential(
-		nn.NewLinear(512*7*7, 4096), nn.NewReLU(kw.Inplace(true)), nn.NewDropout(),
-		nn.NewLinear(4096, 4096), nn.NewReLU(kw.Inplace(true)), nn.NewDropout(),
-		nn.NewLinear(4096, 1000),
+		nn.NewLinear(in*7*7, 4096), nn.NewReLU(kw.Inplace(true)), nn.NewDropout(drop),
+		nn.NewLinear(4096, 4096), nn.NewReLU(kw.Inplace(true)), nn.NewDropout(drop),
+		nn.NewLinear(4096, s.whole("num_classes", 1000)),
 	)}
 	kaimingFanOut(m.Features)
 	nn.Walk(m.Classifier, func(_ string, part any) {
@@ -53,7 +71,7 @@ func newVGG(channels []int) *VGG {
 	return m
 }
 
-// Forward takes float32[batch, 3, height, width] to float32[batch, 1000].
+// Forward takes float32[batch, 3, height, width] to float32[batch, classes].
 func (m *VGG) Forward(x *torch.Tensor) *torch.Tensor {
 	return m.Classifier.Forward(flat(m.Avgpool.Forward(m.Features.Forward(x))))
 }
