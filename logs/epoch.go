@@ -44,7 +44,7 @@ func (st *Store) epochOf(src *source, r *Record) int {
 			es.seen[key] = true
 		}
 	case "chromium_event":
-		if _, begun := es.seen[key]; begun && r.ID.Attempt == 0 && opensCompile(r.payload) {
+		if ended := es.seen[key]; ended && r.ID.Attempt == 0 && opensCompile(r.payload) {
 			st.newEpoch(es, r.Rank)
 		}
 	}
@@ -58,8 +58,9 @@ func (st *Store) newEpoch(es *epochState, rank int) {
 }
 
 // opensCompile says whether a chromium event is the begin of a frame's
-// compilation, which is written before dynamo_start. It reads the raw payload
-// without parsing it: the name stands in front.
+// compilation. Releases differ in which of the two stands before dynamo_start,
+// so it tells a new compile only after the end of the one before. It reads the
+// raw payload without parsing it: the name stands in front.
 func opensCompile(payload []byte) bool {
 	head := payload[:min(len(payload), 80)]
 	return (bytes.Contains(head, []byte(`"name": "dynamo"`)) || bytes.Contains(head, []byte(`"name": "entire_frame_compile"`))) &&

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
+	"crypto/md5"
 	"fmt"
 	"os"
 	"os/exec"
@@ -189,6 +190,31 @@ func TestEpochs(t *testing.T) {
 		got = append(got, r.Epoch)
 	}
 	if want := "[0 0 0 1 1 1 2]"; fmt.Sprint(got) != want {
+		t.Errorf("epochs %v, want %s", got, want)
+	}
+}
+
+// TestEpochsByPhases: the phases that open a compile belong to it, whether they
+// stand before dynamo_start or behind it.
+func TestEpochsByPhases(t *testing.T) {
+	var b strings.Builder
+	id := `, "frame_id": 0, "frame_compile_id": 0, "attempt": 0`
+	phase := func(name string) {
+		body := "{\n\"name\": \"" + name + "\",\n\"ph\": \"B\"\n}"
+		fmt.Fprintf(&b, "%s{\"chromium_event\": {}%s, \"has_payload\": \"%x\"}\n\t%s\n", prefix, id, md5.Sum([]byte(body)), strings.ReplaceAll(body, "\n", "\n\t"))
+	}
+	for range 2 { // 2.6 writes the one before and the other behind
+		phase("dynamo")
+		b.WriteString(prefix + `{"dynamo_start": {"stack": []}` + id + "}\n")
+		phase("entire_frame_compile")
+		b.WriteString(prefix + `{"compilation_metrics": {}` + id + "}\n")
+	}
+	_, recs := readAll(t, Options{}, file(t, "t.log", b.String()))
+	var got []int
+	for _, r := range recs {
+		got = append(got, r.Epoch)
+	}
+	if want := "[0 0 0 0 1 1 1 1]"; fmt.Sprint(got) != want {
 		t.Errorf("epochs %v, want %s", got, want)
 	}
 }
