@@ -529,8 +529,7 @@ func (f *Fold) settle(c *compile, m *metrics) {
 		if m.ops == 0 || m.ops < 0 && c.Graph == nil {
 			c.Status = Empty
 		}
-	case strings.HasPrefix(m.failReason, "Dynamo recompile limit exceeded"), strings.HasPrefix(m.failReason, "Dynamo cache limit exceeded"),
-		m.failType == "CacheLimitExceeded", m.failType == "RecompileLimitExceeded":
+	case m.hitLimit():
 		c.Status, c.limit = Limit, true
 	default:
 		f.fail(c, m)
@@ -539,6 +538,12 @@ func (f *Fold) settle(c *compile, m *metrics) {
 		f.setReasons(c, []string{m.recompile})
 	}
 	c.Frame.Status = c.Status
+}
+
+// hitLimit says whether the frame was compiled as often as is allowed.
+func (m *metrics) hitLimit() bool {
+	return strings.HasPrefix(m.failReason, "Dynamo recompile limit exceeded") || strings.HasPrefix(m.failReason, "Dynamo cache limit exceeded") ||
+		m.failType == "CacheLimitExceeded" || m.failType == "RecompileLimitExceeded"
 }
 
 func (f *Fold) fail(c *compile, m *metrics) {
@@ -601,7 +606,10 @@ func (f *Fold) backwardMetrics(r *logs.Record) {
 		return
 	}
 	c.bwd += m.duration
-	if m.failType != "" {
+	switch {
+	case m.hitLimit(): // 2.6 records it here
+		c.Status, c.limit, c.Frame.Status = Limit, true, Limit
+	case m.failType != "":
 		f.fail(c, &m)
 		c.Failure.Type = "backward: " + c.Failure.Type
 	}

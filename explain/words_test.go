@@ -1,6 +1,7 @@
 package explain
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -99,4 +100,18 @@ func foldText(t testing.TB, text string) *Report {
 		t.Fatal(err)
 	}
 	return r
+}
+
+// TestLimitOfOlderReleases: 2.6 records a reached limit as the failure of a
+// backward compile.
+func TestLimitOfOlderReleases(t *testing.T) {
+	id := func(n int) string {
+		return fmt.Sprintf(`, "frame_id": 0, "frame_compile_id": %d, "attempt": 0}`+"\n", n)
+	}
+	head := "V1121 12:00:00.000000 7 torch/a.py:1] "
+	r := foldText(t, head+`{"dynamo_start": {"stack": []}`+id(0)+head+`{"compilation_metrics": {"co_name": "f", "graph_op_count": 1, "guard_count": 3}`+id(0)+
+		head+`{"dynamo_start": {"stack": []}`+id(1)+head+`{"bwd_compilation_metrics": {"fail_type": "RecompileLimitExceeded", "fail_reason": "cache_size_limit reached"}`+id(1))
+	if n := r.Totals; r.Frames[0].Status != Limit || n.Failures != 0 || n.Recompiles != 0 || n.Compiles != 1 {
+		t.Errorf("%s: %+v", r.Frames[0].Status, n)
+	}
 }

@@ -154,8 +154,8 @@ func count(n int, what string) string {
 
 func place(p logs.Pos) string {
 	s := shortPlace(p.File, p.Line)
-	if p.Func != "" {
-		s += " in " + p.Func
+	if fn := functionOf(p, nil); fn != "" {
+		s += " in " + fn
 	}
 	return s
 }
