@@ -38,6 +38,7 @@ var layers = []layer{
 	{1, "torch/kw", "torch"},
 	{1, "torch/compiler", "torch torch/kw"},
 	{1, "torch/nn/...", sourceMay},
+	{1, "torch/autograd/...", sourceMay},
 	{1, "torch/optim/...", sourceMay},
 	{1, "torch/models/...", sourceMay},
 	{1, "torch/data/...", sourceMay},
@@ -58,11 +59,11 @@ var layers = []layer{
 }
 
 // sourceMay is what the packages that are interpreted from source may import.
-const sourceMay = "torch torch/kw torch/compiler torch/nn/... torch/optim torch/models torch/data"
+const sourceMay = "torch torch/kw torch/compiler torch/nn/... torch/autograd torch/optim torch/models torch/data"
 
 // sourcePackages are interpreted by the host; no engine package may import
 // them, or there would be two nn.Linear types.
-var sourcePackages = []string{"torch/nn", "torch/optim", "torch/models", "torch/data"}
+var sourcePackages = []string{"torch/nn", "torch/autograd", "torch/optim", "torch/models", "torch/data"}
 
 // thirdParty says where a module may be imported.
 var thirdParty = map[string]string{

@@ -431,7 +431,15 @@ func WithBackward(name string, inputs, outs []*Tensor, backward func(grads []*Te
 	if !any || !GradEnabled() {
 		return
 	}
-	fn := newNode(name, len(outs), edges, func(grads []*Tensor, _ bool) []*Tensor { return backward(grads) })
+	fn := newNode(name, len(outs), edges, func(grads []*Tensor, tape bool) []*Tensor {
+		out := backward(grads)
+		for i, g := range out {
+			if g != nil && !tape && g.RequiresGrad() { // it was computed with the tape on
+				out[i] = g.Detach()
+			}
+		}
+		return out
+	})
 	for i, o := range outs {
 		if o != nil && o.dtype.IsFloat() {
 			o.fn, o.outIndex = fn, i

@@ -112,7 +112,7 @@ func program(body string) string {
 type sourcePackages struct{ fs.FS }
 
 func (s sourcePackages) Open(name string) (fs.File, error) {
-	for _, p := range []string{"torch/nn", "torch/optim", "torch/models", "torch/data"} {
+	for _, p := range []string{"torch/nn", "torch/autograd", "torch/optim", "torch/models", "torch/data"} {
 		if name == p || strings.HasPrefix(name, p+"/") {
 			return s.FS.Open(name)
 		}

@@ -1,0 +1,144 @@
+// Package autograd is torch.autograd's part for those who write derivatives:
+// functions with a backward of their own, and checks of gradients against
+// finite differences.
+//
+// It is a source package: the interpreter runs it from source. It imports torch
+// and torch/kw only. Open this file first, then gradcheck.go.
+package autograd
+
+import (
+	"fmt"
+
+	"tcdbg/torch"
+)
+
+// Function is an operation with a derivative of its own. Both methods run
+// without tape; with create_graph Backward is recorded.
+type Function interface {
+	// Forward computes the results.
+	Forward(ctx *Context, inputs ...*torch.Tensor) []*torch.Tensor
+	// Backward takes the gradients of the results to those of the inputs, nil
+	// for none.
+	Backward(ctx *Context, grads ...*torch.Tensor) []*torch.Tensor
+}
+
+// Context carries what Forward leaves for Backward.
+type Context struct {
+	// NeedsInputGrad says for each input whether its gradient is wanted.
+	NeedsInputGrad []bool
+
+	saved       []*torch.Tensor
+	versions    []uint64
+	constant    map[*torch.Tensor]bool
+	unmaterial  bool
+	resultsLike []*torch.Tensor // shapes of the results, for missing gradients
+}
+
+// SaveForBackward keeps tensors for Backward; nil stays nil.
+func (c *Context) SaveForBackward(tensors ...*torch.Tensor) {
+	c.saved, c.versions = tensors, nil
+	for _, t := range tensors {
+		v := uint64(0)
+		if t != nil && t.Storage() != nil {
+			v = t.Storage().Version()
+		}
+		c.versions = append(c.versions, v)
+	}
+}
+
+// SavedTensors returns what SaveForBackward kept. A tensor that was changed in
+// place since then is refused.
+func (c *Context) SavedTensors() []*torch.Tensor {
+	for i, t := range c.saved {
+		if t == nil || t.Storage() == nil {
+			continue
+		}
+		if v := t.Storage().Version(); v != c.versions[i] {
+			fail("RuntimeError", "one of the variables needed for gradient computation has been modified by an inplace operation: [torch.%sTensor %v] is at version %d; expected version %d instead.",
+				t.DType().ScalarType(), t.Shape(), v, c.versions[i])
+		}
+	}
+	return c.saved
+}
+
+// MarkNonDifferentiable says that no gradient flows through these results.
+func (c *Context) MarkNonDifferentiable(results ...*torch.Tensor) {
+	if c.constant == nil {
+		c.constant = map[*torch.Tensor]bool{}
+	}
+	for _, t := range results {
+		c.constant[t] = true
+	}
+}
+
+// SetMaterializeGrads(false) hands Backward nil for results that were not used
+// instead of zeros.
+func (c *Context) SetMaterializeGrads(on bool) { c.unmaterial = !on }
+
+func fail(kind, format string, args ...any) {
+	panic(&torch.Error{Op: "autograd", Kind: kind, Msg: fmt.Sprintf(format, args...)})
+}
+
+// Apply runs f.Forward and records f.Backward as its derivative.
+func Apply(f Function, inputs ...*torch.Tensor) []*torch.Tensor {
+	ctx := &Context{}
+	for _, t := range inputs {
+		ctx.NeedsInputGrad = append(ctx.NeedsInputGrad, torch.GradEnabled() && t != nil && t.RequiresGrad())
+	}
+	var outs []*torch.Tensor
+	torch.NoGrad(func() {
+		outs = f.Forward(ctx, inputs...)
+		for i, y := range outs {
+			for _, x := range inputs {
+				if y == x && y != nil { // the input's own history must stay
+					outs[i] = y.ViewAs(y)
+				}
+			}
+		}
+	})
+	for _, y := range outs {
+		if y == nil {
+			fail("RuntimeError", "%T.Forward returned nil for a result", f)
+		}
+		ctx.resultsLike = append(ctx.resultsLike, y)
+	}
+	differentiable := make([]*torch.Tensor, len(outs))
+	for i, y := range outs {
+		if !ctx.constant[y] {
+			differentiable[i] = y
+		}
+	}
+	torch.WithBackward(nameOf(f), inputs, differentiable, func(grads []*torch.Tensor) []*torch.Tensor {
+		return backward(f, ctx, len(inputs), grads)
+	})
+	return outs
+}
+
+// backward calls f.Backward and checks what it returns.
+func backward(f Function, ctx *Context, inputs int, grads []*torch.Tensor) []*torch.Tensor {
+	if !ctx.unmaterial {
+		grads = append([]*torch.Tensor{}, grads...)
+		for i, g := range grads {
+			if g == nil {
+				grads[i] = torch.ZerosLike(ctx.resultsLike[i].Detach())
+			}
+		}
+	}
+	out := f.Backward(ctx, grads...)
+	if len(out) != inputs {
+		fail("RuntimeError", "function %s returned an incorrect number of gradients (expected %d, got %d)", nameOf(f), inputs, len(out))
+	}
+	return out
+}
+
+// nameOf is the name that results print as their grad_fn.
+func nameOf(f Function) string {
+	name := fmt.Sprintf("%T", f)
+	for i := len(name) - 1; i >= 0; i-- {
+		if name[i] == '.' || name[i] == '*' {
+			name = name[i+1:]
+			break
+		}
+	}
+	return name + "Backward"
+}
