@@ -392,6 +392,11 @@ func invoke(op ops.ID, opts []Option, pos ...ops.Arg) []Value {
 }
 
 func invoke1(op ops.ID, opts []Option, pos ...ops.Arg) *Tensor {
+	if len(opts) == 0 {
+		if t := quick(op, pos); t != nil {
+			return t
+		}
+	}
 	return invoke(op, opts, pos...)[0].(*Tensor)
 }
 

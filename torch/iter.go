@@ -4,6 +4,7 @@ import (
 	"unsafe"
 
 	"tcdbg/internal/ops"
+	"tcdbg/torch/internal/simd"
 )
 
 // This file is the strided loop under all pointwise operators. Kernels see
@@ -41,9 +42,10 @@ type iterator struct {
 	size  [maxDims]int
 	ops   [maxOperands]operand
 	loop  pwLoop
-	inner int // elements of a run
-	outer int // number of runs
-	piece int // elements of a chunk
+	pair  *simd.Binary // loop is this function of two float32 operands
+	inner int          // elements of a run
+	outer int          // number of runs
+	piece int          // elements of a chunk
 }
 
 // setTensor makes operand k the tensor t, broadcast to shape.
@@ -86,9 +88,15 @@ func (it *iterator) run(shape []int) {
 	it.inner = it.size[last]
 	it.outer = n / it.inner
 	for k := range it.nops {
-		o := &it.ops[k]
-		if o.number {
+		if o := &it.ops[k]; o.number {
 			o.ptr = unsafe.Pointer(&o.scalar)
+		}
+	}
+	scalar := it.scalarOperand()
+	for k := range it.nops {
+		o := &it.ops[k]
+		if k == scalar {
+			continue
 		}
 		if o.dtype != o.want || o.stride[last] != o.want.Size() {
 			if k == 0 {
@@ -106,6 +114,35 @@ func (it *iterator) run(shape []int) {
 	}
 	chunks := it.outer * ((it.inner + it.piece - 1) / it.piece)
 	parallel(chunks, n, it.span)
+}
+
+// scalarOperand finds the operand of a pair that stands still along runs, and
+// makes the loop one with a number; -1 where there is none.
+func (it *iterator) scalarOperand() int {
+	if it.pair == nil {
+		return -1
+	}
+	still := func(k int) bool {
+		o := &it.ops[k]
+		return o.stride[it.ndim-1] == 0 && o.dtype == o.want && it.inner > 1
+	}
+	f := *it.pair
+	switch {
+	case still(2):
+		it.loop = withScalar(f, 1, 2)
+		return 2
+	case still(1) && (f == simd.Add || f == simd.Mul):
+		it.loop = withScalar(f, 2, 1)
+		return 1
+	}
+	return -1
+}
+
+func withScalar(f simd.Binary, vector, number int) pwLoop {
+	return func(n int, p *[maxOperands]unsafe.Pointer) {
+		dst, src := unsafe.Slice((*float32)(p[0]), n), unsafe.Slice((*float32)(p[vector]), n)
+		simd.Active().WithScalar(f, dst, src, *(*float32)(p[number]))
+	}
 }
 
 // coalesce drops dimensions of size 1, sorts the rest by the result's strides

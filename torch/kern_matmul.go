@@ -2,6 +2,7 @@ package torch
 
 import (
 	"tcdbg/internal/ops"
+	"tcdbg/torch/internal/simd"
 )
 
 // This file holds the matrix products over the tiles of gemm.go.
@@ -86,12 +87,18 @@ func batched[T float32 | float64 | int64](out, x, y *Tensor, alpha float64, c *T
 		}
 	}
 	if c != nil && beta != 0 {
-		pointwise("add", res, []ops.Arg{res, c, beta}, res.dtype, false, &axpySet)
+		if beta == 1 {
+			pointwise("add", res, []ops.Arg{res, c}, res.dtype, false, &plusSet)
+		} else {
+			pointwise("add", res, []ops.Arg{res, c, beta}, res.dtype, false, &axpySet)
+		}
 	}
 	if res != out {
 		copyInto(out, res)
 	}
 }
+
+var plusSet = loopSet{ops.Float32: vector2(simd.Add), ops.Float64: run2(addLoop[float64]), ops.Int64: run2(addLoop[int64])}
 
 var axpySet = loopSet{ops.Float32: axpy[float32](1), ops.Float64: axpy[float64](1), ops.Int64: axpy[int64](1)}
 

@@ -14,6 +14,7 @@ func normKernels() map[ops.ID]kernel {
 		ops.Softmax:    func(k *kernelCall) { softmaxKernel(k, false) },
 		ops.LogSoftmax: func(k *kernelCall) { softmaxKernel(k, true) },
 		ops.LayerNorm:  layerNormKernel,
+		ops.BatchNorm:  batchNormKernel,
 	}
 }
 
@@ -91,9 +92,9 @@ func softmax32(dst, src []float32, n, inner int, log bool) {
 			sum := l.ExpSum(o, row, high)
 			if log {
 				l.Normalize(o, row, high, 1)
-				l.AddScalar(o, o, float32(-math.Log(sum)))
+				l.WithScalar(simd.Sub, o, o, float32(math.Log(sum)))
 			} else {
-				l.MulScalar(o, o, float32(1/sum))
+				l.WithScalar(simd.Mul, o, o, float32(1/sum))
 			}
 		}
 	})
@@ -189,6 +190,50 @@ func layerNormRows[T float32 | float64](res, x, w, b *Tensor, n int, eps float64
 				}
 				o[i] = T(y)
 			}
+		}
+	})
+}
+
+// batchNormKernel normalizes with running statistics in one pass; with those of
+// the batch, which also moves the running ones, it is the decomposition.
+func batchNormKernel(k *kernelCall) {
+	x, out := k.in(0), k.out()
+	if k.Bool(5) || x.dtype != ops.Float32 || len(x.shape) < 2 {
+		copyInto(out, decompose(k.Call, false)[0].(*Tensor))
+		return
+	}
+	x = dense(x, ops.Float32)
+	res := out
+	if !out.IsContiguous() {
+		res = newTensor(ops.Float32, out.shape)
+	}
+	channels, area := x.shape[1], product(x.shape[2:])
+	mean, va := dense(k.in(1), ops.Float32), dense(k.in(2), ops.Float32)
+	param := func(i int, v float32) []float32 {
+		if k.in(i) == nil {
+			return affine(nil, channels, v)
+		}
+		return slice[float32](dense(k.in(i), ops.Float32))
+	}
+	batchNorm32(res, x, channels, area, slice[float32](mean), slice[float32](va), param(3, 1), param(4, 0), k.Float(7))
+	if res != out {
+		copyInto(out, res)
+	}
+}
+
+func batchNorm32(res, x *Tensor, channels, area int, mean, va, weight, bias []float32, eps float64) {
+	dst, src := slice[float32](res), slice[float32](x)
+	if len(src) == 0 {
+		return
+	}
+	l := simd.Active()
+	parallel(len(src)/area, len(src), func(from, to int) {
+		for i := from; i < to; i++ {
+			c := i % channels
+			scale := float32(1/math.Sqrt(float64(va[c])+eps)) * weight[c]
+			row := dst[i*area : (i+1)*area]
+			l.Normalize(row, src[i*area:(i+1)*area], mean[c], scale)
+			l.WithScalar(simd.Add, row, row, bias[c])
 		}
 	})
 }

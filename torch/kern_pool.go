@@ -132,20 +132,54 @@ func maxPlanes[T number](k *kernelCall, n int, w *windows, d DType) {
 	val, idx := make([]T, k.out().Numel()), make([]int64, k.out().Numel())
 	src := slice[T](x)
 	image, cells := product(w.image), product(w.out)
+	w = w.three()
 	planes(n, x, k.out(), func(i int) {
-		plane := src[i*image : (i+1)*image]
-		w.each(func(o int, s []span) {
-			best, where := T(0), -1
-			w.elements(s, func(at int) {
-				if v := plane[at]; where < 0 || v > best || v != v {
-					best, where = v, at
-				}
-			})
-			val[i*cells+o], idx[i*cells+o] = best, int64(where)
-		})
+		maxPlane(val[i*cells:], idx[i*cells:], src[i*image:(i+1)*image], w)
 	})
 	finish(k.outs[0], val, d)
 	finish(k.outs[1], idx, ops.Int64)
+}
+
+// three is the same windows in three dimensions.
+func (w *windows) three() *windows {
+	missing := 3 - len(w.image)
+	out := &windows{}
+	for range missing {
+		out.image, out.out = append(out.image, 1), append(out.out, 1)
+		out.spans = append(out.spans, []span{{0, 1, 1, 1}})
+	}
+	out.image, out.out = append(out.image, w.image...), append(out.out, w.out...)
+	out.spans = append(out.spans, w.spans...)
+	return out
+}
+
+// maxPlane finds the first largest element of every window; NaN is largest, and
+// the last one counts.
+func maxPlane[T number](val []T, idx []int64, plane []T, w *windows) {
+	o := 0
+	for _, a := range w.spans[0] {
+		for _, b := range w.spans[1] {
+			for _, c := range w.spans[2] {
+				val[o], idx[o] = maxWindow(plane, w.image, a, b, c)
+				o++
+			}
+		}
+	}
+}
+
+func maxWindow[T number](plane []T, image []int, a, b, c span) (T, int64) {
+	best, where := T(0), -1
+	for i := a.from; i < a.to; i += a.step {
+		for j := b.from; j < b.to; j += b.step {
+			row := (i*image[1] + j) * image[2]
+			for q := c.from; q < c.to; q += c.step {
+				if v := plane[row+q]; where < 0 || v > best || v != v {
+					best, where = v, row+q
+				}
+			}
+		}
+	}
+	return best, int64(where)
 }
 
 // divisors are the numbers by which the sums of the windows are divided.

@@ -20,6 +20,8 @@ type pwKernel struct {
 	inputs bool
 	// extra are further parameters that the loop takes as numbers.
 	extra []int
+	// pair is the function of package simd that the float32 loop is, if any.
+	pair *simd.Binary
 }
 
 func (p *pwKernel) run(k *kernelCall) {
@@ -41,17 +43,24 @@ func (p *pwKernel) run(k *kernelCall) {
 		args[n] = k.Args[i]
 		n++
 	}
-	pointwise(k.Op.Name, out, args[:n], ops.OpMath(d), p.inputs, p.loops)
+	pointwisePair(k.Op.Name, out, args[:n], ops.OpMath(d), p.inputs, p.loops, p.pair)
 }
 
 // pointwise runs the loop for compute type d.
 func pointwise(name string, out *Tensor, args []ops.Arg, d DType, predicate bool, loops *loopSet) {
+	pointwisePair(name, out, args, d, predicate, loops, nil)
+}
+
+func pointwisePair(name string, out *Tensor, args []ops.Arg, d DType, predicate bool, loops *loopSet, pair *simd.Binary) {
 	loop := loops[d]
 	if loop == nil {
 		fail(name, "NotImplementedError", "\"%s_cpu\" not implemented for '%s'", name, d.ScalarType())
 	}
 	var it iterator
 	it.loop, it.nops = loop, len(args)+1
+	if d == ops.Float32 {
+		it.pair = pair
+	}
 	want := d
 	if predicate {
 		want = ops.Bool

@@ -89,24 +89,15 @@ func tanhRest(z float64) float64 {
 	return (math.Tanh(x)/x - 1) / z
 }
 
-// erfRatio is erf(x)/x as a function of x^2.
-func erfRatio(z float64) float64 {
-	if z < 1e-12 {
-		return 2 / math.Sqrt(math.Pi)
-	}
-	x := math.Sqrt(z)
-	return math.Erf(x) / x
-}
-
-// logErfcx is the logarithm of e^(x^2) erfc(x), for x of at least 1.
-func logErfcx(x float64) float64 {
+// erfcx is e^(x^2) erfc(x), for x of at least 0.
+func erfcx(x float64) float64 {
 	if x < 8 {
-		return math.Log(math.Erfc(x)) + x*x
+		return math.Erfc(x) * math.Exp(x*x)
 	}
 	sum, term := 1.0, 1.0 // the asymptotic series
 	for i := 1; i < 12; i++ {
 		term *= -float64(2*i-1) / (2 * x * x)
 		sum += term
 	}
-	return math.Log(sum / (x * math.Sqrt(math.Pi)))
+	return sum / (x * math.Sqrt(math.Pi))
 }

@@ -127,9 +127,17 @@ const signBit, allButSign = 0x80000000, 0x7fffffff
 
 // exp replaces x by its exponential.
 func (l *lane) exp(x reg.VecPhysical) {
+	l.min(x, l.float(expHigh), x)
+	l.max(x, l.float(expLow), x)
+	l.expWithin(x)
+}
+
+// Beyond these bounds an exponential is infinite, or zero.
+const expHigh, expLow = 89, -104.04
+
+// expWithin is exp of a number between the bounds, or NaN.
+func (l *lane) expWithin(x reg.VecPhysical) {
 	n, r := l.tmp(), l.tmp()
-	l.min(x, l.float(89), x)   // beyond float32
-	l.max(x, l.float(-104), x) // below half of the least float32
 	l.mul(x, l.float(math.Log2E), n)
 	l.round(n, n)
 	// r = x - n*ln2, in two parts of ln2: the first has few bits.
@@ -159,7 +167,8 @@ func (l *lane) tanh(x reg.VecPhysical) {
 	l.and(x, l.word(allButSign), a)
 	// 1 - 2/(exp(2a)+1)
 	l.add(a, a, large)
-	l.exp(large)
+	l.min(large, l.float(expHigh), large)
+	l.expWithin(large)
 	l.add(large, l.float(1), large)
 	l.load(l.float(2), small)
 	l.div(small, large, small)
@@ -177,34 +186,31 @@ func (l *lane) tanh(x reg.VecPhysical) {
 	l.next -= 4
 }
 
-// gelu replaces x by x times the normal distribution's share below x: half of
-// 1+erf(x/sqrt 2) near zero, half of erfc elsewhere, which keeps small results
-// exact.
+// gelu replaces x by x times the normal distribution's share below x, which is
+// half of erfc(a), a = |x|/sqrt 2, or the rest to one. erfc(a) is exp(-a^2) times
+// a function that is a polynomial of (a-3)/(a+3).
 func (l *lane) gelu(x reg.VecPhysical) {
-	const near, far = 1.0, 10.2
-	a, t, tail := l.tmp(), l.tmp(), l.tmp()
-	l.mul(x, l.float(math.Sqrt2/2), a)
-	// near: 1 + a*P(a^2)
-	l.mul(a, a, t)
-	nearSum := l.tmp()
-	l.horner(plainVariable(fit(erfRatio, 0, near, 6), 0, near), t, nearSum)
-	l.VFMADD213PS(l.float(1), a, nearSum)
-	// far: exp(P(|a|) - a^2), the rest to two where a is positive
-	sign := l.tmp()
-	l.and(a, l.word(allButSign), t)
-	l.min(t, l.float(far), t)
-	l.mul(t, l.float(2/(far-near)), sign)
-	l.sub(sign, l.float((far+near)/(far-near)), sign)
-	l.horner(fit(logErfcx, near, far, 12), sign, tail)
-	l.VFNMADD231PS(t, t, tail)
-	l.exp(tail)
-	l.load(l.float(2), sign)
-	l.sub(sign, tail, sign)
-	l.whereLess(a, l.float(0), tail, sign, tail)
-	l.whereLess(t, l.float(near), nearSum, tail, tail)
+	const middle, far = 3, 10.2
+	a, t, tail, den := l.tmp(), l.tmp(), l.tmp(), l.tmp()
+	l.and(x, l.word(allButSign), a)
+	l.mul(a, l.float(math.Sqrt2/2), a)
+	l.min(a, l.float(far), a)
+	l.sub(a, l.float(middle), t)
+	l.add(a, l.float(middle), den)
+	l.div(t, den, t)
+	const end = (far - middle) / (far + middle)
+	f := func(t float64) float64 { return erfcx(middle * (1 + t) / (1 - t)) }
+	l.horner(plainVariable(fit(f, -1, end, 10), -1, end), t, tail)
 	l.mul(tail, l.float(0.5), tail)
+	l.xor(a, l.word(signBit), t)
+	l.mul(t, a, t)
+	l.expWithin(t)
+	l.mul(tail, t, tail)
+	l.load(l.float(1), t)
+	l.sub(t, tail, t)
+	l.whereLess(x, l.float(0), tail, t, tail)
 	l.mul(x, tail, x)
-	l.next -= 5
+	l.next -= 4
 }
 
 // geluTanh replaces x by x/(1+exp(-2u)), u = sqrt(2/pi)(x+0.044715x^3).

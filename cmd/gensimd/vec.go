@@ -19,6 +19,7 @@ func vectors(g *generator) {
 		}
 		scalarLoop(g, w, "mulScalar", "multiplies by s.", func(l *lane, x, s, _ reg.VecPhysical) { l.mul(x, s, x) }, 1)
 		scalarLoop(g, w, "addScalar", "adds s.", func(l *lane, x, s, _ reg.VecPhysical) { l.add(x, s, x) }, 1)
+		scalarLoop(g, w, "divScalar", "divides by s.", func(l *lane, x, s, _ reg.VecPhysical) { l.div(x, s, x) }, 1)
 		scalarLoop(g, w, "normalize", "subtracts s, then multiplies by t.", func(l *lane, x, s, t reg.VecPhysical) {
 			l.sub(x, s, x)
 			l.mul(x, t, x)
@@ -100,6 +101,9 @@ type mover struct {
 	store func(from reg.VecPhysical, to reg.Register)
 }
 
+// ahead is how many bytes before their use long loops ask for memory.
+const ahead = 1024
+
 // eachVector writes the loop around body: whole vectors, unroll at a time, then
 // the rest under masks.
 func (g *generator) eachVector(w width, n reg.GPVirtual, ptrs []reg.GPVirtual, unroll int, body func(l *lane, move mover), kept ...reg.VecPhysical) {
@@ -110,6 +114,11 @@ func (g *generator) eachVector(w width, n reg.GPVirtual, ptrs []reg.GPVirtual, u
 	g.CMPQ(n, imm(block))
 	g.JLT(operand.LabelRef(rest))
 	for u := range unroll {
+		for _, p := range ptrs { // long computations hold up the machine's own prefetching
+			if unroll == 1 && w == avx512 {
+				g.PREFETCHT0(at(p, ahead))
+			}
+		}
 		move := mover{
 			load:  func(from reg.Register, to reg.VecPhysical) { g.VMOVUPS(at(from, u*w.bytes()), to) },
 			store: func(from reg.VecPhysical, to reg.Register) { g.VMOVUPS(from, at(to, u*w.bytes())) },

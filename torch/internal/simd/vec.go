@@ -43,11 +43,12 @@ type (
 
 // vectors is the part of kernels that works on slices.
 type vectors struct {
-	unary                      [numUnary]unaryFunc
-	binary                     [numBinary]binaryFunc
-	mulScalar, addScalar, axpy scalarFunc
-	normalize                  func(dst, src *float32, n int, s, t float32)
-	scaleShift                 func(dst, scale, shift *float32, n int)
+	unary      [numUnary]unaryFunc
+	binary     [numBinary]binaryFunc
+	withScalar [numBinary]scalarFunc // none for Sub: it adds -s
+	axpy       scalarFunc
+	normalize  func(dst, src *float32, n int, s, t float32)
+	scaleShift func(dst, scale, shift *float32, n int)
 	// Reductions fold whole vectors only.
 	sum       func(src *float32, n int) float64
 	deviation func(src *float32, n int, mean float64) float64
@@ -70,17 +71,13 @@ func (l Level) Binary(f Binary, dst, a, b []float32) {
 	}
 }
 
-// MulScalar sets dst to src times s.
-func (l Level) MulScalar(dst, src []float32, s float32) {
-	if n := len(src); n > 0 {
-		table[l].mulScalar(&dst[:n][0], &src[0], n, s)
+// WithScalar sets dst to f of src and s.
+func (l Level) WithScalar(f Binary, dst, src []float32, s float32) {
+	if f == Sub {
+		f, s = Add, -s
 	}
-}
-
-// AddScalar sets dst to src plus s.
-func (l Level) AddScalar(dst, src []float32, s float32) {
 	if n := len(src); n > 0 {
-		table[l].addScalar(&dst[:n][0], &src[0], n, s)
+		table[l].withScalar[f](&dst[:n][0], &src[0], n, s)
 	}
 }
 

@@ -29,9 +29,12 @@ func plainVectors() vectors {
 			Mul: pairs(func(x, y float32) float32 { return x * y }),
 			Div: pairs(func(x, y float32) float32 { return x / y }),
 		},
-		mulScalar: scalar(func(_, x, s float32) float32 { return x * s }),
-		addScalar: scalar(func(_, x, s float32) float32 { return x + s }),
-		axpy:      scalar(func(old, x, s float32) float32 { return old + float32(s*x) }),
+		withScalar: [numBinary]scalarFunc{
+			Mul: scalar(func(_, x, s float32) float32 { return x * s }),
+			Add: scalar(func(_, x, s float32) float32 { return x + s }),
+			Div: scalar(func(_, x, s float32) float32 { return x / s }),
+		},
+		axpy: scalar(func(old, x, s float32) float32 { return old + float32(s*x) }),
 		normalize: func(dst, src *float32, n int, s, t float32) {
 			for i, x := range floats(src, n) {
 				floats(dst, n)[i] = (x - s) * t

@@ -82,6 +82,11 @@ func mulScalar2(dst *float32, src *float32, n int, s float32)
 //go:noescape
 func addScalar2(dst *float32, src *float32, n int, s float32)
 
+// divides by s.
+//
+//go:noescape
+func divScalar2(dst *float32, src *float32, n int, s float32)
+
 // subtracts s, then multiplies by t.
 //
 //go:noescape
@@ -201,6 +206,11 @@ func mulScalar512(dst *float32, src *float32, n int, s float32)
 //
 //go:noescape
 func addScalar512(dst *float32, src *float32, n int, s float32)
+
+// divides by s.
+//
+//go:noescape
+func divScalar512(dst *float32, src *float32, n int, s float32)
 
 // subtracts s, then multiplies by t.
 //

@@ -497,10 +497,10 @@ loop25:
 	CMPQ         DX, $0x00000008
 	JLT          rest26
 	VMOVUPS      (CX), Y0
-	VMOVUPS      c42b20000<>+0(SB), Y3
-	VMINPS       Y0, Y3, Y0
-	VMOVUPS      cc2d00000<>+0(SB), Y3
-	VMAXPS       Y0, Y3, Y0
+	VMOVUPS      c42b20000<>+0(SB), Y1
+	VMINPS       Y0, Y1, Y0
+	VMOVUPS      cc2d0147b<>+0(SB), Y1
+	VMAXPS       Y0, Y1, Y0
 	VMULPS       c3fb8aa3b<>+0(SB), Y0, Y1
 	VROUNDPS     $0x08, Y1, Y1
 	VMOVUPS      Y0, Y2
@@ -540,10 +540,10 @@ rest26:
 	SUBQ         BX, SI
 	VMOVUPS      64(SI), Y14
 	VMASKMOVPS   (CX), Y14, Y0
-	VMOVUPS      c42b20000<>+0(SB), Y3
-	VMINPS       Y0, Y3, Y0
-	VMOVUPS      cc2d00000<>+0(SB), Y3
-	VMAXPS       Y0, Y3, Y0
+	VMOVUPS      c42b20000<>+0(SB), Y1
+	VMINPS       Y0, Y1, Y0
+	VMOVUPS      cc2d0147b<>+0(SB), Y1
+	VMAXPS       Y0, Y1, Y0
 	VMULPS       c3fb8aa3b<>+0(SB), Y0, Y1
 	VROUNDPS     $0x08, Y1, Y1
 	VMOVUPS      Y0, Y2
@@ -594,23 +594,23 @@ DATA c42b20000<>+56(SB)/4, $0x42b20000
 DATA c42b20000<>+60(SB)/4, $0x42b20000
 GLOBL c42b20000<>(SB), RODATA|NOPTR, $64
 
-DATA cc2d00000<>+0(SB)/4, $0xc2d00000
-DATA cc2d00000<>+4(SB)/4, $0xc2d00000
-DATA cc2d00000<>+8(SB)/4, $0xc2d00000
-DATA cc2d00000<>+12(SB)/4, $0xc2d00000
-DATA cc2d00000<>+16(SB)/4, $0xc2d00000
-DATA cc2d00000<>+20(SB)/4, $0xc2d00000
-DATA cc2d00000<>+24(SB)/4, $0xc2d00000
-DATA cc2d00000<>+28(SB)/4, $0xc2d00000
-DATA cc2d00000<>+32(SB)/4, $0xc2d00000
-DATA cc2d00000<>+36(SB)/4, $0xc2d00000
-DATA cc2d00000<>+40(SB)/4, $0xc2d00000
-DATA cc2d00000<>+44(SB)/4, $0xc2d00000
-DATA cc2d00000<>+48(SB)/4, $0xc2d00000
-DATA cc2d00000<>+52(SB)/4, $0xc2d00000
-DATA cc2d00000<>+56(SB)/4, $0xc2d00000
-DATA cc2d00000<>+60(SB)/4, $0xc2d00000
-GLOBL cc2d00000<>(SB), RODATA|NOPTR, $64
+DATA cc2d0147b<>+0(SB)/4, $0xc2d0147b
+DATA cc2d0147b<>+4(SB)/4, $0xc2d0147b
+DATA cc2d0147b<>+8(SB)/4, $0xc2d0147b
+DATA cc2d0147b<>+12(SB)/4, $0xc2d0147b
+DATA cc2d0147b<>+16(SB)/4, $0xc2d0147b
+DATA cc2d0147b<>+20(SB)/4, $0xc2d0147b
+DATA cc2d0147b<>+24(SB)/4, $0xc2d0147b
+DATA cc2d0147b<>+28(SB)/4, $0xc2d0147b
+DATA cc2d0147b<>+32(SB)/4, $0xc2d0147b
+DATA cc2d0147b<>+36(SB)/4, $0xc2d0147b
+DATA cc2d0147b<>+40(SB)/4, $0xc2d0147b
+DATA cc2d0147b<>+44(SB)/4, $0xc2d0147b
+DATA cc2d0147b<>+48(SB)/4, $0xc2d0147b
+DATA cc2d0147b<>+52(SB)/4, $0xc2d0147b
+DATA cc2d0147b<>+56(SB)/4, $0xc2d0147b
+DATA cc2d0147b<>+60(SB)/4, $0xc2d0147b
+GLOBL cc2d0147b<>(SB), RODATA|NOPTR, $64
 
 DATA c3fb8aa3b<>+0(SB)/4, $0x3fb8aa3b
 DATA c3fb8aa3b<>+4(SB)/4, $0x3fb8aa3b
@@ -805,10 +805,10 @@ loop28:
 	VMOVUPS      (CX), Y0
 	VMOVUPS      c3f800000<>+0(SB), Y1
 	VXORPS       c80000000<>+0(SB), Y0, Y0
-	VMOVUPS      c42b20000<>+0(SB), Y4
-	VMINPS       Y0, Y4, Y0
-	VMOVUPS      cc2d00000<>+0(SB), Y4
-	VMAXPS       Y0, Y4, Y0
+	VMOVUPS      c42b20000<>+0(SB), Y2
+	VMINPS       Y0, Y2, Y0
+	VMOVUPS      cc2d0147b<>+0(SB), Y2
+	VMAXPS       Y0, Y2, Y0
 	VMULPS       c3fb8aa3b<>+0(SB), Y0, Y2
 	VROUNDPS     $0x08, Y2, Y2
 	VMOVUPS      Y0, Y3
@@ -852,10 +852,10 @@ rest29:
 	VMASKMOVPS   (CX), Y14, Y0
 	VMOVUPS      c3f800000<>+0(SB), Y1
 	VXORPS       c80000000<>+0(SB), Y0, Y0
-	VMOVUPS      c42b20000<>+0(SB), Y4
-	VMINPS       Y0, Y4, Y0
-	VMOVUPS      cc2d00000<>+0(SB), Y4
-	VMAXPS       Y0, Y4, Y0
+	VMOVUPS      c42b20000<>+0(SB), Y2
+	VMINPS       Y0, Y2, Y0
+	VMOVUPS      cc2d0147b<>+0(SB), Y2
+	VMAXPS       Y0, Y2, Y0
 	VMULPS       c3fb8aa3b<>+0(SB), Y0, Y2
 	VROUNDPS     $0x08, Y2, Y2
 	VMOVUPS      Y0, Y3
@@ -903,10 +903,10 @@ loop31:
 	VMOVUPS      (CX), Y0
 	VMOVAPS      Y0, Y1
 	VXORPS       c80000000<>+0(SB), Y0, Y0
-	VMOVUPS      c42b20000<>+0(SB), Y4
-	VMINPS       Y0, Y4, Y0
-	VMOVUPS      cc2d00000<>+0(SB), Y4
-	VMAXPS       Y0, Y4, Y0
+	VMOVUPS      c42b20000<>+0(SB), Y2
+	VMINPS       Y0, Y2, Y0
+	VMOVUPS      cc2d0147b<>+0(SB), Y2
+	VMAXPS       Y0, Y2, Y0
 	VMULPS       c3fb8aa3b<>+0(SB), Y0, Y2
 	VROUNDPS     $0x08, Y2, Y2
 	VMOVUPS      Y0, Y3
@@ -950,10 +950,10 @@ rest32:
 	VMASKMOVPS   (CX), Y14, Y0
 	VMOVAPS      Y0, Y1
 	VXORPS       c80000000<>+0(SB), Y0, Y0
-	VMOVUPS      c42b20000<>+0(SB), Y4
-	VMINPS       Y0, Y4, Y0
-	VMOVUPS      cc2d00000<>+0(SB), Y4
-	VMAXPS       Y0, Y4, Y0
+	VMOVUPS      c42b20000<>+0(SB), Y2
+	VMINPS       Y0, Y2, Y0
+	VMOVUPS      cc2d0147b<>+0(SB), Y2
+	VMAXPS       Y0, Y2, Y0
 	VMULPS       c3fb8aa3b<>+0(SB), Y0, Y2
 	VROUNDPS     $0x08, Y2, Y2
 	VMOVUPS      Y0, Y3
@@ -1001,10 +1001,8 @@ loop34:
 	VMOVUPS      (CX), Y0
 	VANDPS       c7fffffff<>+0(SB), Y0, Y1
 	VADDPS       Y1, Y1, Y3
-	VMOVUPS      c42b20000<>+0(SB), Y6
-	VMINPS       Y3, Y6, Y3
-	VMOVUPS      cc2d00000<>+0(SB), Y6
-	VMAXPS       Y3, Y6, Y3
+	VMOVUPS      c42b20000<>+0(SB), Y4
+	VMINPS       Y3, Y4, Y3
 	VMULPS       c3fb8aa3b<>+0(SB), Y3, Y4
 	VROUNDPS     $0x08, Y4, Y4
 	VMOVUPS      Y3, Y5
@@ -1063,10 +1061,8 @@ rest35:
 	VMASKMOVPS   (CX), Y14, Y0
 	VANDPS       c7fffffff<>+0(SB), Y0, Y1
 	VADDPS       Y1, Y1, Y3
-	VMOVUPS      c42b20000<>+0(SB), Y6
-	VMINPS       Y3, Y6, Y3
-	VMOVUPS      cc2d00000<>+0(SB), Y6
-	VMAXPS       Y3, Y6, Y3
+	VMOVUPS      c42b20000<>+0(SB), Y4
+	VMINPS       Y3, Y4, Y3
 	VMULPS       c3fb8aa3b<>+0(SB), Y3, Y4
 	VROUNDPS     $0x08, Y4, Y4
 	VMOVUPS      Y3, Y5
@@ -1253,68 +1249,54 @@ loop37:
 	CMPQ         DX, $0x00000008
 	JLT          rest38
 	VMOVUPS      (CX), Y0
-	VMULPS       c3f3504f3<>+0(SB), Y0, Y1
-	VMULPS       Y1, Y1, Y2
-	VMOVUPS      c38a52b48<>+0(SB), Y4
-	VFMADD213PS  cba522844<>+0(SB), Y2, Y4
-	VFMADD213PS  c3baa0938<>+0(SB), Y2, Y4
-	VFMADD213PS  cbcdbfd5d<>+0(SB), Y2, Y4
-	VFMADD213PS  c3de71688<>+0(SB), Y2, Y4
-	VFMADD213PS  cbec0939f<>+0(SB), Y2, Y4
-	VFMADD213PS  c3f906eba<>+0(SB), Y2, Y4
-	VFMADD213PS  c3f800000<>+0(SB), Y1, Y4
-	VANDPS       c7fffffff<>+0(SB), Y1, Y2
-	VMOVUPS      c41233333<>+0(SB), Y6
-	VMINPS       Y2, Y6, Y2
-	VMULPS       c3e5e9bd3<>+0(SB), Y2, Y5
-	VSUBPS       c3f9bd37a<>+0(SB), Y5, Y5
-	VMOVUPS      c3a8928c0<>+0(SB), Y3
-	VFMADD213PS  cbb36f68a<>+0(SB), Y5, Y3
-	VFMADD213PS  c3b3f45e8<>+0(SB), Y5, Y3
-	VFMADD213PS  cbb83e434<>+0(SB), Y5, Y3
-	VFMADD213PS  c3c19a7e5<>+0(SB), Y5, Y3
-	VFMADD213PS  cbc8c6ae1<>+0(SB), Y5, Y3
-	VFMADD213PS  c3ce85def<>+0(SB), Y5, Y3
-	VFMADD213PS  cbd475384<>+0(SB), Y5, Y3
-	VFMADD213PS  c3daef651<>+0(SB), Y5, Y3
-	VFMADD213PS  cbe1ef1cd<>+0(SB), Y5, Y3
-	VFMADD213PS  c3e9e19f9<>+0(SB), Y5, Y3
-	VFMADD213PS  cbf4c0f42<>+0(SB), Y5, Y3
-	VFMADD213PS  cc013defc<>+0(SB), Y5, Y3
-	VFNMADD231PS Y2, Y2, Y3
-	VMOVUPS      c42b20000<>+0(SB), Y8
-	VMINPS       Y3, Y8, Y3
-	VMOVUPS      cc2d00000<>+0(SB), Y8
-	VMAXPS       Y3, Y8, Y3
-	VMULPS       c3fb8aa3b<>+0(SB), Y3, Y6
-	VROUNDPS     $0x08, Y6, Y6
-	VMOVUPS      Y3, Y7
-	VFNMADD231PS c3f317000<>+0(SB), Y6, Y7
-	VFNMADD231PS c3805fdf4<>+0(SB), Y6, Y7
-	VMOVUPS      c3ab68891<>+0(SB), Y3
-	VFMADD213PS  c3c0905c3<>+0(SB), Y7, Y3
-	VFMADD213PS  c3d2aaa8d<>+0(SB), Y7, Y3
-	VFMADD213PS  c3e2aaa6e<>+0(SB), Y7, Y3
-	VFMADD213PS  c3f000000<>+0(SB), Y7, Y3
-	VFMADD213PS  c3f800000<>+0(SB), Y7, Y3
-	VFMADD213PS  c3f800000<>+0(SB), Y7, Y3
-	VCVTPS2DQ    Y6, Y6
-	VPSRAD       $0x01, Y6, Y8
-	VPSUBD       Y8, Y6, Y6
-	VMOVUPS      c0000007f<>+0(SB), Y9
-	VPADDD       Y9, Y8, Y8
-	VPSLLD       $0x17, Y8, Y8
-	VMULPS       Y8, Y3, Y3
-	VPADDD       Y9, Y6, Y6
-	VPSLLD       $0x17, Y6, Y6
-	VMULPS       Y6, Y3, Y3
-	VMOVUPS      c40000000<>+0(SB), Y5
-	VSUBPS       Y3, Y5, Y5
-	VCMPPS       $0x11, c00000000<>+0(SB), Y1, Y6
-	VBLENDVPS    Y6, Y3, Y5, Y3
-	VCMPPS       $0x11, c3f800000<>+0(SB), Y2, Y6
-	VBLENDVPS    Y6, Y4, Y3, Y3
+	VANDPS       c7fffffff<>+0(SB), Y0, Y1
+	VMULPS       c3f3504f3<>+0(SB), Y1, Y1
+	VMOVUPS      c41233333<>+0(SB), Y5
+	VMINPS       Y1, Y5, Y1
+	VSUBPS       c40400000<>+0(SB), Y1, Y2
+	VADDPS       c40400000<>+0(SB), Y1, Y4
+	VDIVPS       Y4, Y2, Y2
+	VMOVUPS      c386249c4<>+0(SB), Y3
+	VFMADD213PS  c37d1e8b1<>+0(SB), Y2, Y3
+	VFMADD213PS  cba1bfcfe<>+0(SB), Y2, Y3
+	VFMADD213PS  c3a3c5700<>+0(SB), Y2, Y3
+	VFMADD213PS  c3b8be97d<>+0(SB), Y2, Y3
+	VFMADD213PS  cbcc7d7dd<>+0(SB), Y2, Y3
+	VFMADD213PS  c3d92c56f<>+0(SB), Y2, Y3
+	VFMADD213PS  cbe19b7ef<>+0(SB), Y2, Y3
+	VFMADD213PS  c3e7b7f91<>+0(SB), Y2, Y3
+	VFMADD213PS  cbea70816<>+0(SB), Y2, Y3
+	VFMADD213PS  c3e374c14<>+0(SB), Y2, Y3
 	VMULPS       c3f000000<>+0(SB), Y3, Y3
+	VXORPS       c80000000<>+0(SB), Y1, Y2
+	VMULPS       Y1, Y2, Y2
+	VMULPS       c3fb8aa3b<>+0(SB), Y2, Y5
+	VROUNDPS     $0x08, Y5, Y5
+	VMOVUPS      Y2, Y6
+	VFNMADD231PS c3f317000<>+0(SB), Y5, Y6
+	VFNMADD231PS c3805fdf4<>+0(SB), Y5, Y6
+	VMOVUPS      c3ab68891<>+0(SB), Y2
+	VFMADD213PS  c3c0905c3<>+0(SB), Y6, Y2
+	VFMADD213PS  c3d2aaa8d<>+0(SB), Y6, Y2
+	VFMADD213PS  c3e2aaa6e<>+0(SB), Y6, Y2
+	VFMADD213PS  c3f000000<>+0(SB), Y6, Y2
+	VFMADD213PS  c3f800000<>+0(SB), Y6, Y2
+	VFMADD213PS  c3f800000<>+0(SB), Y6, Y2
+	VCVTPS2DQ    Y5, Y5
+	VPSRAD       $0x01, Y5, Y7
+	VPSUBD       Y7, Y5, Y5
+	VMOVUPS      c0000007f<>+0(SB), Y8
+	VPADDD       Y8, Y7, Y7
+	VPSLLD       $0x17, Y7, Y7
+	VMULPS       Y7, Y2, Y2
+	VPADDD       Y8, Y5, Y5
+	VPSLLD       $0x17, Y5, Y5
+	VMULPS       Y5, Y2, Y2
+	VMULPS       Y2, Y3, Y3
+	VMOVUPS      c3f800000<>+0(SB), Y2
+	VSUBPS       Y3, Y2, Y2
+	VCMPPS       $0x11, c00000000<>+0(SB), Y0, Y5
+	VBLENDVPS    Y5, Y3, Y2, Y3
 	VMULPS       Y3, Y0, Y0
 	VMOVUPS      Y0, (AX)
 	ADDQ         $0x00000020, AX
@@ -1333,68 +1315,54 @@ rest38:
 	SUBQ         BX, SI
 	VMOVUPS      64(SI), Y14
 	VMASKMOVPS   (CX), Y14, Y0
-	VMULPS       c3f3504f3<>+0(SB), Y0, Y1
-	VMULPS       Y1, Y1, Y2
-	VMOVUPS      c38a52b48<>+0(SB), Y4
-	VFMADD213PS  cba522844<>+0(SB), Y2, Y4
-	VFMADD213PS  c3baa0938<>+0(SB), Y2, Y4
-	VFMADD213PS  cbcdbfd5d<>+0(SB), Y2, Y4
-	VFMADD213PS  c3de71688<>+0(SB), Y2, Y4
-	VFMADD213PS  cbec0939f<>+0(SB), Y2, Y4
-	VFMADD213PS  c3f906eba<>+0(SB), Y2, Y4
-	VFMADD213PS  c3f800000<>+0(SB), Y1, Y4
-	VANDPS       c7fffffff<>+0(SB), Y1, Y2
-	VMOVUPS      c41233333<>+0(SB), Y6
-	VMINPS       Y2, Y6, Y2
-	VMULPS       c3e5e9bd3<>+0(SB), Y2, Y5
-	VSUBPS       c3f9bd37a<>+0(SB), Y5, Y5
-	VMOVUPS      c3a8928c0<>+0(SB), Y3
-	VFMADD213PS  cbb36f68a<>+0(SB), Y5, Y3
-	VFMADD213PS  c3b3f45e8<>+0(SB), Y5, Y3
-	VFMADD213PS  cbb83e434<>+0(SB), Y5, Y3
-	VFMADD213PS  c3c19a7e5<>+0(SB), Y5, Y3
-	VFMADD213PS  cbc8c6ae1<>+0(SB), Y5, Y3
-	VFMADD213PS  c3ce85def<>+0(SB), Y5, Y3
-	VFMADD213PS  cbd475384<>+0(SB), Y5, Y3
-	VFMADD213PS  c3daef651<>+0(SB), Y5, Y3
-	VFMADD213PS  cbe1ef1cd<>+0(SB), Y5, Y3
-	VFMADD213PS  c3e9e19f9<>+0(SB), Y5, Y3
-	VFMADD213PS  cbf4c0f42<>+0(SB), Y5, Y3
-	VFMADD213PS  cc013defc<>+0(SB), Y5, Y3
-	VFNMADD231PS Y2, Y2, Y3
-	VMOVUPS      c42b20000<>+0(SB), Y8
-	VMINPS       Y3, Y8, Y3
-	VMOVUPS      cc2d00000<>+0(SB), Y8
-	VMAXPS       Y3, Y8, Y3
-	VMULPS       c3fb8aa3b<>+0(SB), Y3, Y6
-	VROUNDPS     $0x08, Y6, Y6
-	VMOVUPS      Y3, Y7
-	VFNMADD231PS c3f317000<>+0(SB), Y6, Y7
-	VFNMADD231PS c3805fdf4<>+0(SB), Y6, Y7
-	VMOVUPS      c3ab68891<>+0(SB), Y3
-	VFMADD213PS  c3c0905c3<>+0(SB), Y7, Y3
-	VFMADD213PS  c3d2aaa8d<>+0(SB), Y7, Y3
-	VFMADD213PS  c3e2aaa6e<>+0(SB), Y7, Y3
-	VFMADD213PS  c3f000000<>+0(SB), Y7, Y3
-	VFMADD213PS  c3f800000<>+0(SB), Y7, Y3
-	VFMADD213PS  c3f800000<>+0(SB), Y7, Y3
-	VCVTPS2DQ    Y6, Y6
-	VPSRAD       $0x01, Y6, Y8
-	VPSUBD       Y8, Y6, Y6
-	VMOVUPS      c0000007f<>+0(SB), Y9
-	VPADDD       Y9, Y8, Y8
-	VPSLLD       $0x17, Y8, Y8
-	VMULPS       Y8, Y3, Y3
-	VPADDD       Y9, Y6, Y6
-	VPSLLD       $0x17, Y6, Y6
-	VMULPS       Y6, Y3, Y3
-	VMOVUPS      c40000000<>+0(SB), Y5
-	VSUBPS       Y3, Y5, Y5
-	VCMPPS       $0x11, c00000000<>+0(SB), Y1, Y6
-	VBLENDVPS    Y6, Y3, Y5, Y3
-	VCMPPS       $0x11, c3f800000<>+0(SB), Y2, Y6
-	VBLENDVPS    Y6, Y4, Y3, Y3
+	VANDPS       c7fffffff<>+0(SB), Y0, Y1
+	VMULPS       c3f3504f3<>+0(SB), Y1, Y1
+	VMOVUPS      c41233333<>+0(SB), Y5
+	VMINPS       Y1, Y5, Y1
+	VSUBPS       c40400000<>+0(SB), Y1, Y2
+	VADDPS       c40400000<>+0(SB), Y1, Y4
+	VDIVPS       Y4, Y2, Y2
+	VMOVUPS      c386249c4<>+0(SB), Y3
+	VFMADD213PS  c37d1e8b1<>+0(SB), Y2, Y3
+	VFMADD213PS  cba1bfcfe<>+0(SB), Y2, Y3
+	VFMADD213PS  c3a3c5700<>+0(SB), Y2, Y3
+	VFMADD213PS  c3b8be97d<>+0(SB), Y2, Y3
+	VFMADD213PS  cbcc7d7dd<>+0(SB), Y2, Y3
+	VFMADD213PS  c3d92c56f<>+0(SB), Y2, Y3
+	VFMADD213PS  cbe19b7ef<>+0(SB), Y2, Y3
+	VFMADD213PS  c3e7b7f91<>+0(SB), Y2, Y3
+	VFMADD213PS  cbea70816<>+0(SB), Y2, Y3
+	VFMADD213PS  c3e374c14<>+0(SB), Y2, Y3
 	VMULPS       c3f000000<>+0(SB), Y3, Y3
+	VXORPS       c80000000<>+0(SB), Y1, Y2
+	VMULPS       Y1, Y2, Y2
+	VMULPS       c3fb8aa3b<>+0(SB), Y2, Y5
+	VROUNDPS     $0x08, Y5, Y5
+	VMOVUPS      Y2, Y6
+	VFNMADD231PS c3f317000<>+0(SB), Y5, Y6
+	VFNMADD231PS c3805fdf4<>+0(SB), Y5, Y6
+	VMOVUPS      c3ab68891<>+0(SB), Y2
+	VFMADD213PS  c3c0905c3<>+0(SB), Y6, Y2
+	VFMADD213PS  c3d2aaa8d<>+0(SB), Y6, Y2
+	VFMADD213PS  c3e2aaa6e<>+0(SB), Y6, Y2
+	VFMADD213PS  c3f000000<>+0(SB), Y6, Y2
+	VFMADD213PS  c3f800000<>+0(SB), Y6, Y2
+	VFMADD213PS  c3f800000<>+0(SB), Y6, Y2
+	VCVTPS2DQ    Y5, Y5
+	VPSRAD       $0x01, Y5, Y7
+	VPSUBD       Y7, Y5, Y5
+	VMOVUPS      c0000007f<>+0(SB), Y8
+	VPADDD       Y8, Y7, Y7
+	VPSLLD       $0x17, Y7, Y7
+	VMULPS       Y7, Y2, Y2
+	VPADDD       Y8, Y5, Y5
+	VPSLLD       $0x17, Y5, Y5
+	VMULPS       Y5, Y2, Y2
+	VMULPS       Y2, Y3, Y3
+	VMOVUPS      c3f800000<>+0(SB), Y2
+	VSUBPS       Y3, Y2, Y2
+	VCMPPS       $0x11, c00000000<>+0(SB), Y0, Y5
+	VBLENDVPS    Y5, Y3, Y2, Y3
 	VMULPS       Y3, Y0, Y0
 	VMASKMOVPS   Y0, Y14, (AX)
 	ADDQ         $0x00000020, AX
@@ -1424,132 +1392,6 @@ DATA c3f3504f3<>+56(SB)/4, $0x3f3504f3
 DATA c3f3504f3<>+60(SB)/4, $0x3f3504f3
 GLOBL c3f3504f3<>(SB), RODATA|NOPTR, $64
 
-DATA c38a52b48<>+0(SB)/4, $0x38a52b48
-DATA c38a52b48<>+4(SB)/4, $0x38a52b48
-DATA c38a52b48<>+8(SB)/4, $0x38a52b48
-DATA c38a52b48<>+12(SB)/4, $0x38a52b48
-DATA c38a52b48<>+16(SB)/4, $0x38a52b48
-DATA c38a52b48<>+20(SB)/4, $0x38a52b48
-DATA c38a52b48<>+24(SB)/4, $0x38a52b48
-DATA c38a52b48<>+28(SB)/4, $0x38a52b48
-DATA c38a52b48<>+32(SB)/4, $0x38a52b48
-DATA c38a52b48<>+36(SB)/4, $0x38a52b48
-DATA c38a52b48<>+40(SB)/4, $0x38a52b48
-DATA c38a52b48<>+44(SB)/4, $0x38a52b48
-DATA c38a52b48<>+48(SB)/4, $0x38a52b48
-DATA c38a52b48<>+52(SB)/4, $0x38a52b48
-DATA c38a52b48<>+56(SB)/4, $0x38a52b48
-DATA c38a52b48<>+60(SB)/4, $0x38a52b48
-GLOBL c38a52b48<>(SB), RODATA|NOPTR, $64
-
-DATA cba522844<>+0(SB)/4, $0xba522844
-DATA cba522844<>+4(SB)/4, $0xba522844
-DATA cba522844<>+8(SB)/4, $0xba522844
-DATA cba522844<>+12(SB)/4, $0xba522844
-DATA cba522844<>+16(SB)/4, $0xba522844
-DATA cba522844<>+20(SB)/4, $0xba522844
-DATA cba522844<>+24(SB)/4, $0xba522844
-DATA cba522844<>+28(SB)/4, $0xba522844
-DATA cba522844<>+32(SB)/4, $0xba522844
-DATA cba522844<>+36(SB)/4, $0xba522844
-DATA cba522844<>+40(SB)/4, $0xba522844
-DATA cba522844<>+44(SB)/4, $0xba522844
-DATA cba522844<>+48(SB)/4, $0xba522844
-DATA cba522844<>+52(SB)/4, $0xba522844
-DATA cba522844<>+56(SB)/4, $0xba522844
-DATA cba522844<>+60(SB)/4, $0xba522844
-GLOBL cba522844<>(SB), RODATA|NOPTR, $64
-
-DATA c3baa0938<>+0(SB)/4, $0x3baa0938
-DATA c3baa0938<>+4(SB)/4, $0x3baa0938
-DATA c3baa0938<>+8(SB)/4, $0x3baa0938
-DATA c3baa0938<>+12(SB)/4, $0x3baa0938
-DATA c3baa0938<>+16(SB)/4, $0x3baa0938
-DATA c3baa0938<>+20(SB)/4, $0x3baa0938
-DATA c3baa0938<>+24(SB)/4, $0x3baa0938
-DATA c3baa0938<>+28(SB)/4, $0x3baa0938
-DATA c3baa0938<>+32(SB)/4, $0x3baa0938
-DATA c3baa0938<>+36(SB)/4, $0x3baa0938
-DATA c3baa0938<>+40(SB)/4, $0x3baa0938
-DATA c3baa0938<>+44(SB)/4, $0x3baa0938
-DATA c3baa0938<>+48(SB)/4, $0x3baa0938
-DATA c3baa0938<>+52(SB)/4, $0x3baa0938
-DATA c3baa0938<>+56(SB)/4, $0x3baa0938
-DATA c3baa0938<>+60(SB)/4, $0x3baa0938
-GLOBL c3baa0938<>(SB), RODATA|NOPTR, $64
-
-DATA cbcdbfd5d<>+0(SB)/4, $0xbcdbfd5d
-DATA cbcdbfd5d<>+4(SB)/4, $0xbcdbfd5d
-DATA cbcdbfd5d<>+8(SB)/4, $0xbcdbfd5d
-DATA cbcdbfd5d<>+12(SB)/4, $0xbcdbfd5d
-DATA cbcdbfd5d<>+16(SB)/4, $0xbcdbfd5d
-DATA cbcdbfd5d<>+20(SB)/4, $0xbcdbfd5d
-DATA cbcdbfd5d<>+24(SB)/4, $0xbcdbfd5d
-DATA cbcdbfd5d<>+28(SB)/4, $0xbcdbfd5d
-DATA cbcdbfd5d<>+32(SB)/4, $0xbcdbfd5d
-DATA cbcdbfd5d<>+36(SB)/4, $0xbcdbfd5d
-DATA cbcdbfd5d<>+40(SB)/4, $0xbcdbfd5d
-DATA cbcdbfd5d<>+44(SB)/4, $0xbcdbfd5d
-DATA cbcdbfd5d<>+48(SB)/4, $0xbcdbfd5d
-DATA cbcdbfd5d<>+52(SB)/4, $0xbcdbfd5d
-DATA cbcdbfd5d<>+56(SB)/4, $0xbcdbfd5d
-DATA cbcdbfd5d<>+60(SB)/4, $0xbcdbfd5d
-GLOBL cbcdbfd5d<>(SB), RODATA|NOPTR, $64
-
-DATA c3de71688<>+0(SB)/4, $0x3de71688
-DATA c3de71688<>+4(SB)/4, $0x3de71688
-DATA c3de71688<>+8(SB)/4, $0x3de71688
-DATA c3de71688<>+12(SB)/4, $0x3de71688
-DATA c3de71688<>+16(SB)/4, $0x3de71688
-DATA c3de71688<>+20(SB)/4, $0x3de71688
-DATA c3de71688<>+24(SB)/4, $0x3de71688
-DATA c3de71688<>+28(SB)/4, $0x3de71688
-DATA c3de71688<>+32(SB)/4, $0x3de71688
-DATA c3de71688<>+36(SB)/4, $0x3de71688
-DATA c3de71688<>+40(SB)/4, $0x3de71688
-DATA c3de71688<>+44(SB)/4, $0x3de71688
-DATA c3de71688<>+48(SB)/4, $0x3de71688
-DATA c3de71688<>+52(SB)/4, $0x3de71688
-DATA c3de71688<>+56(SB)/4, $0x3de71688
-DATA c3de71688<>+60(SB)/4, $0x3de71688
-GLOBL c3de71688<>(SB), RODATA|NOPTR, $64
-
-DATA cbec0939f<>+0(SB)/4, $0xbec0939f
-DATA cbec0939f<>+4(SB)/4, $0xbec0939f
-DATA cbec0939f<>+8(SB)/4, $0xbec0939f
-DATA cbec0939f<>+12(SB)/4, $0xbec0939f
-DATA cbec0939f<>+16(SB)/4, $0xbec0939f
-DATA cbec0939f<>+20(SB)/4, $0xbec0939f
-DATA cbec0939f<>+24(SB)/4, $0xbec0939f
-DATA cbec0939f<>+28(SB)/4, $0xbec0939f
-DATA cbec0939f<>+32(SB)/4, $0xbec0939f
-DATA cbec0939f<>+36(SB)/4, $0xbec0939f
-DATA cbec0939f<>+40(SB)/4, $0xbec0939f
-DATA cbec0939f<>+44(SB)/4, $0xbec0939f
-DATA cbec0939f<>+48(SB)/4, $0xbec0939f
-DATA cbec0939f<>+52(SB)/4, $0xbec0939f
-DATA cbec0939f<>+56(SB)/4, $0xbec0939f
-DATA cbec0939f<>+60(SB)/4, $0xbec0939f
-GLOBL cbec0939f<>(SB), RODATA|NOPTR, $64
-
-DATA c3f906eba<>+0(SB)/4, $0x3f906eba
-DATA c3f906eba<>+4(SB)/4, $0x3f906eba
-DATA c3f906eba<>+8(SB)/4, $0x3f906eba
-DATA c3f906eba<>+12(SB)/4, $0x3f906eba
-DATA c3f906eba<>+16(SB)/4, $0x3f906eba
-DATA c3f906eba<>+20(SB)/4, $0x3f906eba
-DATA c3f906eba<>+24(SB)/4, $0x3f906eba
-DATA c3f906eba<>+28(SB)/4, $0x3f906eba
-DATA c3f906eba<>+32(SB)/4, $0x3f906eba
-DATA c3f906eba<>+36(SB)/4, $0x3f906eba
-DATA c3f906eba<>+40(SB)/4, $0x3f906eba
-DATA c3f906eba<>+44(SB)/4, $0x3f906eba
-DATA c3f906eba<>+48(SB)/4, $0x3f906eba
-DATA c3f906eba<>+52(SB)/4, $0x3f906eba
-DATA c3f906eba<>+56(SB)/4, $0x3f906eba
-DATA c3f906eba<>+60(SB)/4, $0x3f906eba
-GLOBL c3f906eba<>(SB), RODATA|NOPTR, $64
-
 DATA c41233333<>+0(SB)/4, $0x41233333
 DATA c41233333<>+4(SB)/4, $0x41233333
 DATA c41233333<>+8(SB)/4, $0x41233333
@@ -1568,275 +1410,221 @@ DATA c41233333<>+56(SB)/4, $0x41233333
 DATA c41233333<>+60(SB)/4, $0x41233333
 GLOBL c41233333<>(SB), RODATA|NOPTR, $64
 
-DATA c3e5e9bd3<>+0(SB)/4, $0x3e5e9bd3
-DATA c3e5e9bd3<>+4(SB)/4, $0x3e5e9bd3
-DATA c3e5e9bd3<>+8(SB)/4, $0x3e5e9bd3
-DATA c3e5e9bd3<>+12(SB)/4, $0x3e5e9bd3
-DATA c3e5e9bd3<>+16(SB)/4, $0x3e5e9bd3
-DATA c3e5e9bd3<>+20(SB)/4, $0x3e5e9bd3
-DATA c3e5e9bd3<>+24(SB)/4, $0x3e5e9bd3
-DATA c3e5e9bd3<>+28(SB)/4, $0x3e5e9bd3
-DATA c3e5e9bd3<>+32(SB)/4, $0x3e5e9bd3
-DATA c3e5e9bd3<>+36(SB)/4, $0x3e5e9bd3
-DATA c3e5e9bd3<>+40(SB)/4, $0x3e5e9bd3
-DATA c3e5e9bd3<>+44(SB)/4, $0x3e5e9bd3
-DATA c3e5e9bd3<>+48(SB)/4, $0x3e5e9bd3
-DATA c3e5e9bd3<>+52(SB)/4, $0x3e5e9bd3
-DATA c3e5e9bd3<>+56(SB)/4, $0x3e5e9bd3
-DATA c3e5e9bd3<>+60(SB)/4, $0x3e5e9bd3
-GLOBL c3e5e9bd3<>(SB), RODATA|NOPTR, $64
+DATA c40400000<>+0(SB)/4, $0x40400000
+DATA c40400000<>+4(SB)/4, $0x40400000
+DATA c40400000<>+8(SB)/4, $0x40400000
+DATA c40400000<>+12(SB)/4, $0x40400000
+DATA c40400000<>+16(SB)/4, $0x40400000
+DATA c40400000<>+20(SB)/4, $0x40400000
+DATA c40400000<>+24(SB)/4, $0x40400000
+DATA c40400000<>+28(SB)/4, $0x40400000
+DATA c40400000<>+32(SB)/4, $0x40400000
+DATA c40400000<>+36(SB)/4, $0x40400000
+DATA c40400000<>+40(SB)/4, $0x40400000
+DATA c40400000<>+44(SB)/4, $0x40400000
+DATA c40400000<>+48(SB)/4, $0x40400000
+DATA c40400000<>+52(SB)/4, $0x40400000
+DATA c40400000<>+56(SB)/4, $0x40400000
+DATA c40400000<>+60(SB)/4, $0x40400000
+GLOBL c40400000<>(SB), RODATA|NOPTR, $64
 
-DATA c3f9bd37a<>+0(SB)/4, $0x3f9bd37a
-DATA c3f9bd37a<>+4(SB)/4, $0x3f9bd37a
-DATA c3f9bd37a<>+8(SB)/4, $0x3f9bd37a
-DATA c3f9bd37a<>+12(SB)/4, $0x3f9bd37a
-DATA c3f9bd37a<>+16(SB)/4, $0x3f9bd37a
-DATA c3f9bd37a<>+20(SB)/4, $0x3f9bd37a
-DATA c3f9bd37a<>+24(SB)/4, $0x3f9bd37a
-DATA c3f9bd37a<>+28(SB)/4, $0x3f9bd37a
-DATA c3f9bd37a<>+32(SB)/4, $0x3f9bd37a
-DATA c3f9bd37a<>+36(SB)/4, $0x3f9bd37a
-DATA c3f9bd37a<>+40(SB)/4, $0x3f9bd37a
-DATA c3f9bd37a<>+44(SB)/4, $0x3f9bd37a
-DATA c3f9bd37a<>+48(SB)/4, $0x3f9bd37a
-DATA c3f9bd37a<>+52(SB)/4, $0x3f9bd37a
-DATA c3f9bd37a<>+56(SB)/4, $0x3f9bd37a
-DATA c3f9bd37a<>+60(SB)/4, $0x3f9bd37a
-GLOBL c3f9bd37a<>(SB), RODATA|NOPTR, $64
+DATA c386249c4<>+0(SB)/4, $0x386249c4
+DATA c386249c4<>+4(SB)/4, $0x386249c4
+DATA c386249c4<>+8(SB)/4, $0x386249c4
+DATA c386249c4<>+12(SB)/4, $0x386249c4
+DATA c386249c4<>+16(SB)/4, $0x386249c4
+DATA c386249c4<>+20(SB)/4, $0x386249c4
+DATA c386249c4<>+24(SB)/4, $0x386249c4
+DATA c386249c4<>+28(SB)/4, $0x386249c4
+DATA c386249c4<>+32(SB)/4, $0x386249c4
+DATA c386249c4<>+36(SB)/4, $0x386249c4
+DATA c386249c4<>+40(SB)/4, $0x386249c4
+DATA c386249c4<>+44(SB)/4, $0x386249c4
+DATA c386249c4<>+48(SB)/4, $0x386249c4
+DATA c386249c4<>+52(SB)/4, $0x386249c4
+DATA c386249c4<>+56(SB)/4, $0x386249c4
+DATA c386249c4<>+60(SB)/4, $0x386249c4
+GLOBL c386249c4<>(SB), RODATA|NOPTR, $64
 
-DATA c3a8928c0<>+0(SB)/4, $0x3a8928c0
-DATA c3a8928c0<>+4(SB)/4, $0x3a8928c0
-DATA c3a8928c0<>+8(SB)/4, $0x3a8928c0
-DATA c3a8928c0<>+12(SB)/4, $0x3a8928c0
-DATA c3a8928c0<>+16(SB)/4, $0x3a8928c0
-DATA c3a8928c0<>+20(SB)/4, $0x3a8928c0
-DATA c3a8928c0<>+24(SB)/4, $0x3a8928c0
-DATA c3a8928c0<>+28(SB)/4, $0x3a8928c0
-DATA c3a8928c0<>+32(SB)/4, $0x3a8928c0
-DATA c3a8928c0<>+36(SB)/4, $0x3a8928c0
-DATA c3a8928c0<>+40(SB)/4, $0x3a8928c0
-DATA c3a8928c0<>+44(SB)/4, $0x3a8928c0
-DATA c3a8928c0<>+48(SB)/4, $0x3a8928c0
-DATA c3a8928c0<>+52(SB)/4, $0x3a8928c0
-DATA c3a8928c0<>+56(SB)/4, $0x3a8928c0
-DATA c3a8928c0<>+60(SB)/4, $0x3a8928c0
-GLOBL c3a8928c0<>(SB), RODATA|NOPTR, $64
+DATA c37d1e8b1<>+0(SB)/4, $0x37d1e8b1
+DATA c37d1e8b1<>+4(SB)/4, $0x37d1e8b1
+DATA c37d1e8b1<>+8(SB)/4, $0x37d1e8b1
+DATA c37d1e8b1<>+12(SB)/4, $0x37d1e8b1
+DATA c37d1e8b1<>+16(SB)/4, $0x37d1e8b1
+DATA c37d1e8b1<>+20(SB)/4, $0x37d1e8b1
+DATA c37d1e8b1<>+24(SB)/4, $0x37d1e8b1
+DATA c37d1e8b1<>+28(SB)/4, $0x37d1e8b1
+DATA c37d1e8b1<>+32(SB)/4, $0x37d1e8b1
+DATA c37d1e8b1<>+36(SB)/4, $0x37d1e8b1
+DATA c37d1e8b1<>+40(SB)/4, $0x37d1e8b1
+DATA c37d1e8b1<>+44(SB)/4, $0x37d1e8b1
+DATA c37d1e8b1<>+48(SB)/4, $0x37d1e8b1
+DATA c37d1e8b1<>+52(SB)/4, $0x37d1e8b1
+DATA c37d1e8b1<>+56(SB)/4, $0x37d1e8b1
+DATA c37d1e8b1<>+60(SB)/4, $0x37d1e8b1
+GLOBL c37d1e8b1<>(SB), RODATA|NOPTR, $64
 
-DATA cbb36f68a<>+0(SB)/4, $0xbb36f68a
-DATA cbb36f68a<>+4(SB)/4, $0xbb36f68a
-DATA cbb36f68a<>+8(SB)/4, $0xbb36f68a
-DATA cbb36f68a<>+12(SB)/4, $0xbb36f68a
-DATA cbb36f68a<>+16(SB)/4, $0xbb36f68a
-DATA cbb36f68a<>+20(SB)/4, $0xbb36f68a
-DATA cbb36f68a<>+24(SB)/4, $0xbb36f68a
-DATA cbb36f68a<>+28(SB)/4, $0xbb36f68a
-DATA cbb36f68a<>+32(SB)/4, $0xbb36f68a
-DATA cbb36f68a<>+36(SB)/4, $0xbb36f68a
-DATA cbb36f68a<>+40(SB)/4, $0xbb36f68a
-DATA cbb36f68a<>+44(SB)/4, $0xbb36f68a
-DATA cbb36f68a<>+48(SB)/4, $0xbb36f68a
-DATA cbb36f68a<>+52(SB)/4, $0xbb36f68a
-DATA cbb36f68a<>+56(SB)/4, $0xbb36f68a
-DATA cbb36f68a<>+60(SB)/4, $0xbb36f68a
-GLOBL cbb36f68a<>(SB), RODATA|NOPTR, $64
+DATA cba1bfcfe<>+0(SB)/4, $0xba1bfcfe
+DATA cba1bfcfe<>+4(SB)/4, $0xba1bfcfe
+DATA cba1bfcfe<>+8(SB)/4, $0xba1bfcfe
+DATA cba1bfcfe<>+12(SB)/4, $0xba1bfcfe
+DATA cba1bfcfe<>+16(SB)/4, $0xba1bfcfe
+DATA cba1bfcfe<>+20(SB)/4, $0xba1bfcfe
+DATA cba1bfcfe<>+24(SB)/4, $0xba1bfcfe
+DATA cba1bfcfe<>+28(SB)/4, $0xba1bfcfe
+DATA cba1bfcfe<>+32(SB)/4, $0xba1bfcfe
+DATA cba1bfcfe<>+36(SB)/4, $0xba1bfcfe
+DATA cba1bfcfe<>+40(SB)/4, $0xba1bfcfe
+DATA cba1bfcfe<>+44(SB)/4, $0xba1bfcfe
+DATA cba1bfcfe<>+48(SB)/4, $0xba1bfcfe
+DATA cba1bfcfe<>+52(SB)/4, $0xba1bfcfe
+DATA cba1bfcfe<>+56(SB)/4, $0xba1bfcfe
+DATA cba1bfcfe<>+60(SB)/4, $0xba1bfcfe
+GLOBL cba1bfcfe<>(SB), RODATA|NOPTR, $64
 
-DATA c3b3f45e8<>+0(SB)/4, $0x3b3f45e8
-DATA c3b3f45e8<>+4(SB)/4, $0x3b3f45e8
-DATA c3b3f45e8<>+8(SB)/4, $0x3b3f45e8
-DATA c3b3f45e8<>+12(SB)/4, $0x3b3f45e8
-DATA c3b3f45e8<>+16(SB)/4, $0x3b3f45e8
-DATA c3b3f45e8<>+20(SB)/4, $0x3b3f45e8
-DATA c3b3f45e8<>+24(SB)/4, $0x3b3f45e8
-DATA c3b3f45e8<>+28(SB)/4, $0x3b3f45e8
-DATA c3b3f45e8<>+32(SB)/4, $0x3b3f45e8
-DATA c3b3f45e8<>+36(SB)/4, $0x3b3f45e8
-DATA c3b3f45e8<>+40(SB)/4, $0x3b3f45e8
-DATA c3b3f45e8<>+44(SB)/4, $0x3b3f45e8
-DATA c3b3f45e8<>+48(SB)/4, $0x3b3f45e8
-DATA c3b3f45e8<>+52(SB)/4, $0x3b3f45e8
-DATA c3b3f45e8<>+56(SB)/4, $0x3b3f45e8
-DATA c3b3f45e8<>+60(SB)/4, $0x3b3f45e8
-GLOBL c3b3f45e8<>(SB), RODATA|NOPTR, $64
+DATA c3a3c5700<>+0(SB)/4, $0x3a3c5700
+DATA c3a3c5700<>+4(SB)/4, $0x3a3c5700
+DATA c3a3c5700<>+8(SB)/4, $0x3a3c5700
+DATA c3a3c5700<>+12(SB)/4, $0x3a3c5700
+DATA c3a3c5700<>+16(SB)/4, $0x3a3c5700
+DATA c3a3c5700<>+20(SB)/4, $0x3a3c5700
+DATA c3a3c5700<>+24(SB)/4, $0x3a3c5700
+DATA c3a3c5700<>+28(SB)/4, $0x3a3c5700
+DATA c3a3c5700<>+32(SB)/4, $0x3a3c5700
+DATA c3a3c5700<>+36(SB)/4, $0x3a3c5700
+DATA c3a3c5700<>+40(SB)/4, $0x3a3c5700
+DATA c3a3c5700<>+44(SB)/4, $0x3a3c5700
+DATA c3a3c5700<>+48(SB)/4, $0x3a3c5700
+DATA c3a3c5700<>+52(SB)/4, $0x3a3c5700
+DATA c3a3c5700<>+56(SB)/4, $0x3a3c5700
+DATA c3a3c5700<>+60(SB)/4, $0x3a3c5700
+GLOBL c3a3c5700<>(SB), RODATA|NOPTR, $64
 
-DATA cbb83e434<>+0(SB)/4, $0xbb83e434
-DATA cbb83e434<>+4(SB)/4, $0xbb83e434
-DATA cbb83e434<>+8(SB)/4, $0xbb83e434
-DATA cbb83e434<>+12(SB)/4, $0xbb83e434
-DATA cbb83e434<>+16(SB)/4, $0xbb83e434
-DATA cbb83e434<>+20(SB)/4, $0xbb83e434
-DATA cbb83e434<>+24(SB)/4, $0xbb83e434
-DATA cbb83e434<>+28(SB)/4, $0xbb83e434
-DATA cbb83e434<>+32(SB)/4, $0xbb83e434
-DATA cbb83e434<>+36(SB)/4, $0xbb83e434
-DATA cbb83e434<>+40(SB)/4, $0xbb83e434
-DATA cbb83e434<>+44(SB)/4, $0xbb83e434
-DATA cbb83e434<>+48(SB)/4, $0xbb83e434
-DATA cbb83e434<>+52(SB)/4, $0xbb83e434
-DATA cbb83e434<>+56(SB)/4, $0xbb83e434
-DATA cbb83e434<>+60(SB)/4, $0xbb83e434
-GLOBL cbb83e434<>(SB), RODATA|NOPTR, $64
+DATA c3b8be97d<>+0(SB)/4, $0x3b8be97d
+DATA c3b8be97d<>+4(SB)/4, $0x3b8be97d
+DATA c3b8be97d<>+8(SB)/4, $0x3b8be97d
+DATA c3b8be97d<>+12(SB)/4, $0x3b8be97d
+DATA c3b8be97d<>+16(SB)/4, $0x3b8be97d
+DATA c3b8be97d<>+20(SB)/4, $0x3b8be97d
+DATA c3b8be97d<>+24(SB)/4, $0x3b8be97d
+DATA c3b8be97d<>+28(SB)/4, $0x3b8be97d
+DATA c3b8be97d<>+32(SB)/4, $0x3b8be97d
+DATA c3b8be97d<>+36(SB)/4, $0x3b8be97d
+DATA c3b8be97d<>+40(SB)/4, $0x3b8be97d
+DATA c3b8be97d<>+44(SB)/4, $0x3b8be97d
+DATA c3b8be97d<>+48(SB)/4, $0x3b8be97d
+DATA c3b8be97d<>+52(SB)/4, $0x3b8be97d
+DATA c3b8be97d<>+56(SB)/4, $0x3b8be97d
+DATA c3b8be97d<>+60(SB)/4, $0x3b8be97d
+GLOBL c3b8be97d<>(SB), RODATA|NOPTR, $64
 
-DATA c3c19a7e5<>+0(SB)/4, $0x3c19a7e5
-DATA c3c19a7e5<>+4(SB)/4, $0x3c19a7e5
-DATA c3c19a7e5<>+8(SB)/4, $0x3c19a7e5
-DATA c3c19a7e5<>+12(SB)/4, $0x3c19a7e5
-DATA c3c19a7e5<>+16(SB)/4, $0x3c19a7e5
-DATA c3c19a7e5<>+20(SB)/4, $0x3c19a7e5
-DATA c3c19a7e5<>+24(SB)/4, $0x3c19a7e5
-DATA c3c19a7e5<>+28(SB)/4, $0x3c19a7e5
-DATA c3c19a7e5<>+32(SB)/4, $0x3c19a7e5
-DATA c3c19a7e5<>+36(SB)/4, $0x3c19a7e5
-DATA c3c19a7e5<>+40(SB)/4, $0x3c19a7e5
-DATA c3c19a7e5<>+44(SB)/4, $0x3c19a7e5
-DATA c3c19a7e5<>+48(SB)/4, $0x3c19a7e5
-DATA c3c19a7e5<>+52(SB)/4, $0x3c19a7e5
-DATA c3c19a7e5<>+56(SB)/4, $0x3c19a7e5
-DATA c3c19a7e5<>+60(SB)/4, $0x3c19a7e5
-GLOBL c3c19a7e5<>(SB), RODATA|NOPTR, $64
+DATA cbcc7d7dd<>+0(SB)/4, $0xbcc7d7dd
+DATA cbcc7d7dd<>+4(SB)/4, $0xbcc7d7dd
+DATA cbcc7d7dd<>+8(SB)/4, $0xbcc7d7dd
+DATA cbcc7d7dd<>+12(SB)/4, $0xbcc7d7dd
+DATA cbcc7d7dd<>+16(SB)/4, $0xbcc7d7dd
+DATA cbcc7d7dd<>+20(SB)/4, $0xbcc7d7dd
+DATA cbcc7d7dd<>+24(SB)/4, $0xbcc7d7dd
+DATA cbcc7d7dd<>+28(SB)/4, $0xbcc7d7dd
+DATA cbcc7d7dd<>+32(SB)/4, $0xbcc7d7dd
+DATA cbcc7d7dd<>+36(SB)/4, $0xbcc7d7dd
+DATA cbcc7d7dd<>+40(SB)/4, $0xbcc7d7dd
+DATA cbcc7d7dd<>+44(SB)/4, $0xbcc7d7dd
+DATA cbcc7d7dd<>+48(SB)/4, $0xbcc7d7dd
+DATA cbcc7d7dd<>+52(SB)/4, $0xbcc7d7dd
+DATA cbcc7d7dd<>+56(SB)/4, $0xbcc7d7dd
+DATA cbcc7d7dd<>+60(SB)/4, $0xbcc7d7dd
+GLOBL cbcc7d7dd<>(SB), RODATA|NOPTR, $64
 
-DATA cbc8c6ae1<>+0(SB)/4, $0xbc8c6ae1
-DATA cbc8c6ae1<>+4(SB)/4, $0xbc8c6ae1
-DATA cbc8c6ae1<>+8(SB)/4, $0xbc8c6ae1
-DATA cbc8c6ae1<>+12(SB)/4, $0xbc8c6ae1
-DATA cbc8c6ae1<>+16(SB)/4, $0xbc8c6ae1
-DATA cbc8c6ae1<>+20(SB)/4, $0xbc8c6ae1
-DATA cbc8c6ae1<>+24(SB)/4, $0xbc8c6ae1
-DATA cbc8c6ae1<>+28(SB)/4, $0xbc8c6ae1
-DATA cbc8c6ae1<>+32(SB)/4, $0xbc8c6ae1
-DATA cbc8c6ae1<>+36(SB)/4, $0xbc8c6ae1
-DATA cbc8c6ae1<>+40(SB)/4, $0xbc8c6ae1
-DATA cbc8c6ae1<>+44(SB)/4, $0xbc8c6ae1
-DATA cbc8c6ae1<>+48(SB)/4, $0xbc8c6ae1
-DATA cbc8c6ae1<>+52(SB)/4, $0xbc8c6ae1
-DATA cbc8c6ae1<>+56(SB)/4, $0xbc8c6ae1
-DATA cbc8c6ae1<>+60(SB)/4, $0xbc8c6ae1
-GLOBL cbc8c6ae1<>(SB), RODATA|NOPTR, $64
+DATA c3d92c56f<>+0(SB)/4, $0x3d92c56f
+DATA c3d92c56f<>+4(SB)/4, $0x3d92c56f
+DATA c3d92c56f<>+8(SB)/4, $0x3d92c56f
+DATA c3d92c56f<>+12(SB)/4, $0x3d92c56f
+DATA c3d92c56f<>+16(SB)/4, $0x3d92c56f
+DATA c3d92c56f<>+20(SB)/4, $0x3d92c56f
+DATA c3d92c56f<>+24(SB)/4, $0x3d92c56f
+DATA c3d92c56f<>+28(SB)/4, $0x3d92c56f
+DATA c3d92c56f<>+32(SB)/4, $0x3d92c56f
+DATA c3d92c56f<>+36(SB)/4, $0x3d92c56f
+DATA c3d92c56f<>+40(SB)/4, $0x3d92c56f
+DATA c3d92c56f<>+44(SB)/4, $0x3d92c56f
+DATA c3d92c56f<>+48(SB)/4, $0x3d92c56f
+DATA c3d92c56f<>+52(SB)/4, $0x3d92c56f
+DATA c3d92c56f<>+56(SB)/4, $0x3d92c56f
+DATA c3d92c56f<>+60(SB)/4, $0x3d92c56f
+GLOBL c3d92c56f<>(SB), RODATA|NOPTR, $64
 
-DATA c3ce85def<>+0(SB)/4, $0x3ce85def
-DATA c3ce85def<>+4(SB)/4, $0x3ce85def
-DATA c3ce85def<>+8(SB)/4, $0x3ce85def
-DATA c3ce85def<>+12(SB)/4, $0x3ce85def
-DATA c3ce85def<>+16(SB)/4, $0x3ce85def
-DATA c3ce85def<>+20(SB)/4, $0x3ce85def
-DATA c3ce85def<>+24(SB)/4, $0x3ce85def
-DATA c3ce85def<>+28(SB)/4, $0x3ce85def
-DATA c3ce85def<>+32(SB)/4, $0x3ce85def
-DATA c3ce85def<>+36(SB)/4, $0x3ce85def
-DATA c3ce85def<>+40(SB)/4, $0x3ce85def
-DATA c3ce85def<>+44(SB)/4, $0x3ce85def
-DATA c3ce85def<>+48(SB)/4, $0x3ce85def
-DATA c3ce85def<>+52(SB)/4, $0x3ce85def
-DATA c3ce85def<>+56(SB)/4, $0x3ce85def
-DATA c3ce85def<>+60(SB)/4, $0x3ce85def
-GLOBL c3ce85def<>(SB), RODATA|NOPTR, $64
+DATA cbe19b7ef<>+0(SB)/4, $0xbe19b7ef
+DATA cbe19b7ef<>+4(SB)/4, $0xbe19b7ef
+DATA cbe19b7ef<>+8(SB)/4, $0xbe19b7ef
+DATA cbe19b7ef<>+12(SB)/4, $0xbe19b7ef
+DATA cbe19b7ef<>+16(SB)/4, $0xbe19b7ef
+DATA cbe19b7ef<>+20(SB)/4, $0xbe19b7ef
+DATA cbe19b7ef<>+24(SB)/4, $0xbe19b7ef
+DATA cbe19b7ef<>+28(SB)/4, $0xbe19b7ef
+DATA cbe19b7ef<>+32(SB)/4, $0xbe19b7ef
+DATA cbe19b7ef<>+36(SB)/4, $0xbe19b7ef
+DATA cbe19b7ef<>+40(SB)/4, $0xbe19b7ef
+DATA cbe19b7ef<>+44(SB)/4, $0xbe19b7ef
+DATA cbe19b7ef<>+48(SB)/4, $0xbe19b7ef
+DATA cbe19b7ef<>+52(SB)/4, $0xbe19b7ef
+DATA cbe19b7ef<>+56(SB)/4, $0xbe19b7ef
+DATA cbe19b7ef<>+60(SB)/4, $0xbe19b7ef
+GLOBL cbe19b7ef<>(SB), RODATA|NOPTR, $64
 
-DATA cbd475384<>+0(SB)/4, $0xbd475384
-DATA cbd475384<>+4(SB)/4, $0xbd475384
-DATA cbd475384<>+8(SB)/4, $0xbd475384
-DATA cbd475384<>+12(SB)/4, $0xbd475384
-DATA cbd475384<>+16(SB)/4, $0xbd475384
-DATA cbd475384<>+20(SB)/4, $0xbd475384
-DATA cbd475384<>+24(SB)/4, $0xbd475384
-DATA cbd475384<>+28(SB)/4, $0xbd475384
-DATA cbd475384<>+32(SB)/4, $0xbd475384
-DATA cbd475384<>+36(SB)/4, $0xbd475384
-DATA cbd475384<>+40(SB)/4, $0xbd475384
-DATA cbd475384<>+44(SB)/4, $0xbd475384
-DATA cbd475384<>+48(SB)/4, $0xbd475384
-DATA cbd475384<>+52(SB)/4, $0xbd475384
-DATA cbd475384<>+56(SB)/4, $0xbd475384
-DATA cbd475384<>+60(SB)/4, $0xbd475384
-GLOBL cbd475384<>(SB), RODATA|NOPTR, $64
+DATA c3e7b7f91<>+0(SB)/4, $0x3e7b7f91
+DATA c3e7b7f91<>+4(SB)/4, $0x3e7b7f91
+DATA c3e7b7f91<>+8(SB)/4, $0x3e7b7f91
+DATA c3e7b7f91<>+12(SB)/4, $0x3e7b7f91
+DATA c3e7b7f91<>+16(SB)/4, $0x3e7b7f91
+DATA c3e7b7f91<>+20(SB)/4, $0x3e7b7f91
+DATA c3e7b7f91<>+24(SB)/4, $0x3e7b7f91
+DATA c3e7b7f91<>+28(SB)/4, $0x3e7b7f91
+DATA c3e7b7f91<>+32(SB)/4, $0x3e7b7f91
+DATA c3e7b7f91<>+36(SB)/4, $0x3e7b7f91
+DATA c3e7b7f91<>+40(SB)/4, $0x3e7b7f91
+DATA c3e7b7f91<>+44(SB)/4, $0x3e7b7f91
+DATA c3e7b7f91<>+48(SB)/4, $0x3e7b7f91
+DATA c3e7b7f91<>+52(SB)/4, $0x3e7b7f91
+DATA c3e7b7f91<>+56(SB)/4, $0x3e7b7f91
+DATA c3e7b7f91<>+60(SB)/4, $0x3e7b7f91
+GLOBL c3e7b7f91<>(SB), RODATA|NOPTR, $64
 
-DATA c3daef651<>+0(SB)/4, $0x3daef651
-DATA c3daef651<>+4(SB)/4, $0x3daef651
-DATA c3daef651<>+8(SB)/4, $0x3daef651
-DATA c3daef651<>+12(SB)/4, $0x3daef651
-DATA c3daef651<>+16(SB)/4, $0x3daef651
-DATA c3daef651<>+20(SB)/4, $0x3daef651
-DATA c3daef651<>+24(SB)/4, $0x3daef651
-DATA c3daef651<>+28(SB)/4, $0x3daef651
-DATA c3daef651<>+32(SB)/4, $0x3daef651
-DATA c3daef651<>+36(SB)/4, $0x3daef651
-DATA c3daef651<>+40(SB)/4, $0x3daef651
-DATA c3daef651<>+44(SB)/4, $0x3daef651
-DATA c3daef651<>+48(SB)/4, $0x3daef651
-DATA c3daef651<>+52(SB)/4, $0x3daef651
-DATA c3daef651<>+56(SB)/4, $0x3daef651
-DATA c3daef651<>+60(SB)/4, $0x3daef651
-GLOBL c3daef651<>(SB), RODATA|NOPTR, $64
+DATA cbea70816<>+0(SB)/4, $0xbea70816
+DATA cbea70816<>+4(SB)/4, $0xbea70816
+DATA cbea70816<>+8(SB)/4, $0xbea70816
+DATA cbea70816<>+12(SB)/4, $0xbea70816
+DATA cbea70816<>+16(SB)/4, $0xbea70816
+DATA cbea70816<>+20(SB)/4, $0xbea70816
+DATA cbea70816<>+24(SB)/4, $0xbea70816
+DATA cbea70816<>+28(SB)/4, $0xbea70816
+DATA cbea70816<>+32(SB)/4, $0xbea70816
+DATA cbea70816<>+36(SB)/4, $0xbea70816
+DATA cbea70816<>+40(SB)/4, $0xbea70816
+DATA cbea70816<>+44(SB)/4, $0xbea70816
+DATA cbea70816<>+48(SB)/4, $0xbea70816
+DATA cbea70816<>+52(SB)/4, $0xbea70816
+DATA cbea70816<>+56(SB)/4, $0xbea70816
+DATA cbea70816<>+60(SB)/4, $0xbea70816
+GLOBL cbea70816<>(SB), RODATA|NOPTR, $64
 
-DATA cbe1ef1cd<>+0(SB)/4, $0xbe1ef1cd
-DATA cbe1ef1cd<>+4(SB)/4, $0xbe1ef1cd
-DATA cbe1ef1cd<>+8(SB)/4, $0xbe1ef1cd
-DATA cbe1ef1cd<>+12(SB)/4, $0xbe1ef1cd
-DATA cbe1ef1cd<>+16(SB)/4, $0xbe1ef1cd
-DATA cbe1ef1cd<>+20(SB)/4, $0xbe1ef1cd
-DATA cbe1ef1cd<>+24(SB)/4, $0xbe1ef1cd
-DATA cbe1ef1cd<>+28(SB)/4, $0xbe1ef1cd
-DATA cbe1ef1cd<>+32(SB)/4, $0xbe1ef1cd
-DATA cbe1ef1cd<>+36(SB)/4, $0xbe1ef1cd
-DATA cbe1ef1cd<>+40(SB)/4, $0xbe1ef1cd
-DATA cbe1ef1cd<>+44(SB)/4, $0xbe1ef1cd
-DATA cbe1ef1cd<>+48(SB)/4, $0xbe1ef1cd
-DATA cbe1ef1cd<>+52(SB)/4, $0xbe1ef1cd
-DATA cbe1ef1cd<>+56(SB)/4, $0xbe1ef1cd
-DATA cbe1ef1cd<>+60(SB)/4, $0xbe1ef1cd
-GLOBL cbe1ef1cd<>(SB), RODATA|NOPTR, $64
-
-DATA c3e9e19f9<>+0(SB)/4, $0x3e9e19f9
-DATA c3e9e19f9<>+4(SB)/4, $0x3e9e19f9
-DATA c3e9e19f9<>+8(SB)/4, $0x3e9e19f9
-DATA c3e9e19f9<>+12(SB)/4, $0x3e9e19f9
-DATA c3e9e19f9<>+16(SB)/4, $0x3e9e19f9
-DATA c3e9e19f9<>+20(SB)/4, $0x3e9e19f9
-DATA c3e9e19f9<>+24(SB)/4, $0x3e9e19f9
-DATA c3e9e19f9<>+28(SB)/4, $0x3e9e19f9
-DATA c3e9e19f9<>+32(SB)/4, $0x3e9e19f9
-DATA c3e9e19f9<>+36(SB)/4, $0x3e9e19f9
-DATA c3e9e19f9<>+40(SB)/4, $0x3e9e19f9
-DATA c3e9e19f9<>+44(SB)/4, $0x3e9e19f9
-DATA c3e9e19f9<>+48(SB)/4, $0x3e9e19f9
-DATA c3e9e19f9<>+52(SB)/4, $0x3e9e19f9
-DATA c3e9e19f9<>+56(SB)/4, $0x3e9e19f9
-DATA c3e9e19f9<>+60(SB)/4, $0x3e9e19f9
-GLOBL c3e9e19f9<>(SB), RODATA|NOPTR, $64
-
-DATA cbf4c0f42<>+0(SB)/4, $0xbf4c0f42
-DATA cbf4c0f42<>+4(SB)/4, $0xbf4c0f42
-DATA cbf4c0f42<>+8(SB)/4, $0xbf4c0f42
-DATA cbf4c0f42<>+12(SB)/4, $0xbf4c0f42
-DATA cbf4c0f42<>+16(SB)/4, $0xbf4c0f42
-DATA cbf4c0f42<>+20(SB)/4, $0xbf4c0f42
-DATA cbf4c0f42<>+24(SB)/4, $0xbf4c0f42
-DATA cbf4c0f42<>+28(SB)/4, $0xbf4c0f42
-DATA cbf4c0f42<>+32(SB)/4, $0xbf4c0f42
-DATA cbf4c0f42<>+36(SB)/4, $0xbf4c0f42
-DATA cbf4c0f42<>+40(SB)/4, $0xbf4c0f42
-DATA cbf4c0f42<>+44(SB)/4, $0xbf4c0f42
-DATA cbf4c0f42<>+48(SB)/4, $0xbf4c0f42
-DATA cbf4c0f42<>+52(SB)/4, $0xbf4c0f42
-DATA cbf4c0f42<>+56(SB)/4, $0xbf4c0f42
-DATA cbf4c0f42<>+60(SB)/4, $0xbf4c0f42
-GLOBL cbf4c0f42<>(SB), RODATA|NOPTR, $64
-
-DATA cc013defc<>+0(SB)/4, $0xc013defc
-DATA cc013defc<>+4(SB)/4, $0xc013defc
-DATA cc013defc<>+8(SB)/4, $0xc013defc
-DATA cc013defc<>+12(SB)/4, $0xc013defc
-DATA cc013defc<>+16(SB)/4, $0xc013defc
-DATA cc013defc<>+20(SB)/4, $0xc013defc
-DATA cc013defc<>+24(SB)/4, $0xc013defc
-DATA cc013defc<>+28(SB)/4, $0xc013defc
-DATA cc013defc<>+32(SB)/4, $0xc013defc
-DATA cc013defc<>+36(SB)/4, $0xc013defc
-DATA cc013defc<>+40(SB)/4, $0xc013defc
-DATA cc013defc<>+44(SB)/4, $0xc013defc
-DATA cc013defc<>+48(SB)/4, $0xc013defc
-DATA cc013defc<>+52(SB)/4, $0xc013defc
-DATA cc013defc<>+56(SB)/4, $0xc013defc
-DATA cc013defc<>+60(SB)/4, $0xc013defc
-GLOBL cc013defc<>(SB), RODATA|NOPTR, $64
+DATA c3e374c14<>+0(SB)/4, $0x3e374c14
+DATA c3e374c14<>+4(SB)/4, $0x3e374c14
+DATA c3e374c14<>+8(SB)/4, $0x3e374c14
+DATA c3e374c14<>+12(SB)/4, $0x3e374c14
+DATA c3e374c14<>+16(SB)/4, $0x3e374c14
+DATA c3e374c14<>+20(SB)/4, $0x3e374c14
+DATA c3e374c14<>+24(SB)/4, $0x3e374c14
+DATA c3e374c14<>+28(SB)/4, $0x3e374c14
+DATA c3e374c14<>+32(SB)/4, $0x3e374c14
+DATA c3e374c14<>+36(SB)/4, $0x3e374c14
+DATA c3e374c14<>+40(SB)/4, $0x3e374c14
+DATA c3e374c14<>+44(SB)/4, $0x3e374c14
+DATA c3e374c14<>+48(SB)/4, $0x3e374c14
+DATA c3e374c14<>+52(SB)/4, $0x3e374c14
+DATA c3e374c14<>+56(SB)/4, $0x3e374c14
+DATA c3e374c14<>+60(SB)/4, $0x3e374c14
+GLOBL c3e374c14<>(SB), RODATA|NOPTR, $64
 
 // func geluTanh2(dst *float32, src *float32, n int)
 // Requires: AVX, AVX2, CMOV, FMA3
@@ -1854,10 +1642,10 @@ loop40:
 	VADDPS       c3fcc422a<>+0(SB), Y1, Y1
 	VMULPS       Y0, Y1, Y1
 	VXORPS       c80000000<>+0(SB), Y1, Y1
-	VMOVUPS      c42b20000<>+0(SB), Y4
-	VMINPS       Y1, Y4, Y1
-	VMOVUPS      cc2d00000<>+0(SB), Y4
-	VMAXPS       Y1, Y4, Y1
+	VMOVUPS      c42b20000<>+0(SB), Y2
+	VMINPS       Y1, Y2, Y1
+	VMOVUPS      cc2d0147b<>+0(SB), Y2
+	VMAXPS       Y1, Y2, Y1
 	VMULPS       c3fb8aa3b<>+0(SB), Y1, Y2
 	VROUNDPS     $0x08, Y2, Y2
 	VMOVUPS      Y1, Y3
@@ -1905,10 +1693,10 @@ rest41:
 	VADDPS       c3fcc422a<>+0(SB), Y1, Y1
 	VMULPS       Y0, Y1, Y1
 	VXORPS       c80000000<>+0(SB), Y1, Y1
-	VMOVUPS      c42b20000<>+0(SB), Y4
-	VMINPS       Y1, Y4, Y1
-	VMOVUPS      cc2d00000<>+0(SB), Y4
-	VMAXPS       Y1, Y4, Y1
+	VMOVUPS      c42b20000<>+0(SB), Y2
+	VMINPS       Y1, Y2, Y1
+	VMOVUPS      cc2d0147b<>+0(SB), Y2
+	VMAXPS       Y1, Y2, Y1
 	VMULPS       c3fb8aa3b<>+0(SB), Y1, Y2
 	VROUNDPS     $0x08, Y2, Y2
 	VMOVUPS      Y1, Y3
@@ -2070,28 +1858,24 @@ done48:
 	VZEROUPPER
 	RET
 
-// func normalize2(dst *float32, src *float32, n int, s float32, t float32)
+// func divScalar2(dst *float32, src *float32, n int, s float32)
 // Requires: AVX, AVX2, CMOV, SSE
-TEXT ·normalize2(SB), NOSPLIT, $0-32
+TEXT ·divScalar2(SB), NOSPLIT, $0-28
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
 	MOVQ         n+16(FP), DX
 	MOVSS        s+24(FP), X0
 	VBROADCASTSS X0, Y0
-	MOVSS        t+28(FP), X1
-	VBROADCASTSS X1, Y1
 
 loop49:
 	CMPQ    DX, $0x00000010
 	JLT     rest50
-	VMOVUPS (CX), Y2
-	VSUBPS  Y0, Y2, Y2
-	VMULPS  Y1, Y2, Y2
-	VMOVUPS Y2, (AX)
-	VMOVUPS 32(CX), Y2
-	VSUBPS  Y0, Y2, Y2
-	VMULPS  Y1, Y2, Y2
-	VMOVUPS Y2, 32(AX)
+	VMOVUPS (CX), Y1
+	VDIVPS  Y0, Y1, Y1
+	VMOVUPS Y1, (AX)
+	VMOVUPS 32(CX), Y1
+	VDIVPS  Y0, Y1, Y1
+	VMOVUPS Y1, 32(AX)
 	ADDQ    $0x00000040, AX
 	ADDQ    $0x00000040, CX
 	SUBQ    $0x00000010, DX
@@ -2107,6 +1891,55 @@ rest50:
 	SHLQ       $0x02, BX
 	SUBQ       BX, SI
 	VMOVUPS    64(SI), Y14
+	VMASKMOVPS (CX), Y14, Y1
+	VDIVPS     Y0, Y1, Y1
+	VMASKMOVPS Y1, Y14, (AX)
+	ADDQ       $0x00000020, AX
+	ADDQ       $0x00000020, CX
+	SUBQ       $0x00000008, DX
+	JMP        rest50
+
+done51:
+	VZEROUPPER
+	RET
+
+// func normalize2(dst *float32, src *float32, n int, s float32, t float32)
+// Requires: AVX, AVX2, CMOV, SSE
+TEXT ·normalize2(SB), NOSPLIT, $0-32
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         n+16(FP), DX
+	MOVSS        s+24(FP), X0
+	VBROADCASTSS X0, Y0
+	MOVSS        t+28(FP), X1
+	VBROADCASTSS X1, Y1
+
+loop52:
+	CMPQ    DX, $0x00000010
+	JLT     rest53
+	VMOVUPS (CX), Y2
+	VSUBPS  Y0, Y2, Y2
+	VMULPS  Y1, Y2, Y2
+	VMOVUPS Y2, (AX)
+	VMOVUPS 32(CX), Y2
+	VSUBPS  Y0, Y2, Y2
+	VMULPS  Y1, Y2, Y2
+	VMOVUPS Y2, 32(AX)
+	ADDQ    $0x00000040, AX
+	ADDQ    $0x00000040, CX
+	SUBQ    $0x00000010, DX
+	JMP     loop52
+
+rest53:
+	TESTQ      DX, DX
+	JLE        done54
+	MOVQ       $0x00000008, BX
+	CMPQ       DX, BX
+	CMOVQLT    DX, BX
+	LEAQ       lanes<>+0(SB), SI
+	SHLQ       $0x02, BX
+	SUBQ       BX, SI
+	VMOVUPS    64(SI), Y14
 	VMASKMOVPS (CX), Y14, Y2
 	VSUBPS     Y0, Y2, Y2
 	VMULPS     Y1, Y2, Y2
@@ -2114,9 +1947,9 @@ rest50:
 	ADDQ       $0x00000020, AX
 	ADDQ       $0x00000020, CX
 	SUBQ       $0x00000008, DX
-	JMP        rest50
+	JMP        rest53
 
-done51:
+done54:
 	VZEROUPPER
 	RET
 
@@ -2128,9 +1961,9 @@ TEXT ·scaleShift2(SB), NOSPLIT, $0-32
 	MOVQ shift+16(FP), DX
 	MOVQ n+24(FP), BX
 
-loop52:
+loop55:
 	CMPQ        BX, $0x00000010
-	JLT         rest53
+	JLT         rest56
 	VMOVUPS     (AX), Y0
 	VMOVUPS     (CX), Y1
 	VMOVUPS     (DX), Y2
@@ -2145,11 +1978,11 @@ loop52:
 	ADDQ        $0x00000040, CX
 	ADDQ        $0x00000040, DX
 	SUBQ        $0x00000010, BX
-	JMP         loop52
+	JMP         loop55
 
-rest53:
+rest56:
 	TESTQ       BX, BX
-	JLE         done54
+	JLE         done57
 	MOVQ        $0x00000008, SI
 	CMPQ        BX, SI
 	CMOVQLT     BX, SI
@@ -2166,9 +1999,9 @@ rest53:
 	ADDQ        $0x00000020, CX
 	ADDQ        $0x00000020, DX
 	SUBQ        $0x00000008, BX
-	JMP         rest53
+	JMP         rest56
 
-done54:
+done57:
 	VZEROUPPER
 	RET
 
@@ -2181,9 +2014,9 @@ TEXT ·axpy2(SB), NOSPLIT, $0-28
 	MOVSS        s+24(FP), X0
 	VBROADCASTSS X0, Y0
 
-loop55:
+loop58:
 	CMPQ        DX, $0x00000010
-	JLT         rest56
+	JLT         rest59
 	VMOVUPS     (CX), Y1
 	VMOVUPS     (AX), Y2
 	VFMADD231PS Y1, Y0, Y2
@@ -2195,11 +2028,11 @@ loop55:
 	ADDQ        $0x00000040, AX
 	ADDQ        $0x00000040, CX
 	SUBQ        $0x00000010, DX
-	JMP         loop55
+	JMP         loop58
 
-rest56:
+rest59:
 	TESTQ       DX, DX
-	JLE         done57
+	JLE         done60
 	MOVQ        $0x00000008, BX
 	CMPQ        DX, BX
 	CMOVQLT     DX, BX
@@ -2214,9 +2047,9 @@ rest56:
 	ADDQ        $0x00000020, AX
 	ADDQ        $0x00000020, CX
 	SUBQ        $0x00000008, DX
-	JMP         rest56
+	JMP         rest59
 
-done57:
+done60:
 	VZEROUPPER
 	RET
 
@@ -2230,9 +2063,9 @@ TEXT ·sum2(SB), NOSPLIT, $0-24
 	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
 
-loop58:
+loop61:
 	CMPQ      CX, $0x00000010
-	JLT       done59
+	JLT       done62
 	VCVTPS2PD (AX), Y4
 	VADDPD    Y4, Y0, Y0
 	VCVTPS2PD 16(AX), Y5
@@ -2243,21 +2076,21 @@ loop58:
 	VADDPD    Y7, Y3, Y3
 	ADDQ      $0x00000040, AX
 	SUBQ      $0x00000010, CX
-	JMP       loop58
+	JMP       loop61
 
-done59:
-loop60:
+done62:
+loop63:
 	CMPQ      CX, $0x00000008
-	JLT       done61
+	JLT       done64
 	VCVTPS2PD (AX), Y4
 	VADDPD    Y4, Y0, Y0
 	VCVTPS2PD 16(AX), Y5
 	VADDPD    Y5, Y1, Y1
 	ADDQ      $0x00000020, AX
 	SUBQ      $0x00000008, CX
-	JMP       loop60
+	JMP       loop63
 
-done61:
+done64:
 	VADDPD       Y1, Y0, Y0
 	VADDPD       Y2, Y0, Y0
 	VADDPD       Y3, Y0, Y0
@@ -2281,9 +2114,9 @@ TEXT ·deviation2(SB), NOSPLIT, $0-32
 	MOVSD        mean+16(FP), X4
 	VBROADCASTSD X4, Y15
 
-loop62:
+loop65:
 	CMPQ        CX, $0x00000010
-	JLT         done63
+	JLT         done66
 	VCVTPS2PD   (AX), Y4
 	VSUBPD      Y15, Y4, Y4
 	VFMADD231PD Y4, Y4, Y0
@@ -2298,12 +2131,12 @@ loop62:
 	VFMADD231PD Y7, Y7, Y3
 	ADDQ        $0x00000040, AX
 	SUBQ        $0x00000010, CX
-	JMP         loop62
+	JMP         loop65
 
-done63:
-loop64:
+done66:
+loop67:
 	CMPQ        CX, $0x00000008
-	JLT         done65
+	JLT         done68
 	VCVTPS2PD   (AX), Y4
 	VSUBPD      Y15, Y4, Y4
 	VFMADD231PD Y4, Y4, Y0
@@ -2312,9 +2145,9 @@ loop64:
 	VFMADD231PD Y5, Y5, Y1
 	ADDQ        $0x00000020, AX
 	SUBQ        $0x00000008, CX
-	JMP         loop64
+	JMP         loop67
 
-done65:
+done68:
 	VADDPD       Y1, Y0, Y0
 	VADDPD       Y2, Y0, Y0
 	VADDPD       Y3, Y0, Y0
@@ -2341,9 +2174,9 @@ TEXT ·dot2(SB), NOSPLIT, $0-28
 	VXORPS Y6, Y6, Y6
 	VXORPS Y7, Y7, Y7
 
-loop66:
+loop69:
 	CMPQ        DX, $0x00000040
-	JLT         done67
+	JLT         done70
 	VMOVUPS     (AX), Y8
 	VFMADD231PS (CX), Y8, Y0
 	VMOVUPS     32(AX), Y9
@@ -2363,20 +2196,20 @@ loop66:
 	ADDQ        $0x00000100, AX
 	ADDQ        $0x00000100, CX
 	SUBQ        $0x00000040, DX
-	JMP         loop66
+	JMP         loop69
 
-done67:
-loop68:
+done70:
+loop71:
 	CMPQ        DX, $0x00000008
-	JLT         done69
+	JLT         done72
 	VMOVUPS     (AX), Y8
 	VFMADD231PS (CX), Y8, Y0
 	ADDQ        $0x00000020, AX
 	ADDQ        $0x00000020, CX
 	SUBQ        $0x00000008, DX
-	JMP         loop68
+	JMP         loop71
 
-done69:
+done72:
 	VADDPS       Y4, Y0, Y0
 	VADDPS       Y5, Y1, Y1
 	VADDPS       Y6, Y2, Y2
@@ -2404,27 +2237,27 @@ TEXT ·largest2(SB), NOSPLIT, $0-20
 	VMOVUPS cff800000<>+0(SB), Y2
 	VMOVUPS cff800000<>+0(SB), Y3
 
-loop70:
+loop73:
 	CMPQ   CX, $0x00000020
-	JLT    done71
+	JLT    done74
 	VMAXPS (AX), Y0, Y0
 	VMAXPS 32(AX), Y1, Y1
 	VMAXPS 64(AX), Y2, Y2
 	VMAXPS 96(AX), Y3, Y3
 	ADDQ   $0x00000080, AX
 	SUBQ   $0x00000020, CX
-	JMP    loop70
+	JMP    loop73
 
-done71:
-loop72:
+done74:
+loop75:
 	CMPQ   CX, $0x00000008
-	JLT    done73
+	JLT    done76
 	VMAXPS (AX), Y0, Y0
 	ADDQ   $0x00000020, AX
 	SUBQ   $0x00000008, CX
-	JMP    loop72
+	JMP    loop75
 
-done73:
+done76:
 	VMAXPS       Y2, Y0, Y0
 	VMAXPS       Y3, Y1, Y1
 	VMAXPS       Y1, Y0, Y0
@@ -2467,15 +2300,15 @@ TEXT ·expSum2(SB), NOSPLIT, $0-36
 	MOVSS        shift+24(FP), X2
 	VBROADCASTSS X2, Y2
 
-loop74:
+loop77:
 	CMPQ         DX, $0x00000010
-	JLT          done75
+	JLT          done78
 	VMOVUPS      (CX), Y3
 	VSUBPS       Y2, Y3, Y3
-	VMOVUPS      c42b20000<>+0(SB), Y6
-	VMINPS       Y3, Y6, Y3
-	VMOVUPS      cc2d00000<>+0(SB), Y6
-	VMAXPS       Y3, Y6, Y3
+	VMOVUPS      c42b20000<>+0(SB), Y4
+	VMINPS       Y3, Y4, Y3
+	VMOVUPS      cc2d0147b<>+0(SB), Y4
+	VMAXPS       Y3, Y4, Y3
 	VMULPS       c3fb8aa3b<>+0(SB), Y3, Y4
 	VROUNDPS     $0x08, Y4, Y4
 	VMOVUPS      Y3, Y5
@@ -2502,10 +2335,10 @@ loop74:
 	VADDPS       Y3, Y0, Y0
 	VMOVUPS      32(CX), Y3
 	VSUBPS       Y2, Y3, Y3
-	VMOVUPS      c42b20000<>+0(SB), Y6
-	VMINPS       Y3, Y6, Y3
-	VMOVUPS      cc2d00000<>+0(SB), Y6
-	VMAXPS       Y3, Y6, Y3
+	VMOVUPS      c42b20000<>+0(SB), Y4
+	VMINPS       Y3, Y4, Y3
+	VMOVUPS      cc2d0147b<>+0(SB), Y4
+	VMAXPS       Y3, Y4, Y3
 	VMULPS       c3fb8aa3b<>+0(SB), Y3, Y4
 	VROUNDPS     $0x08, Y4, Y4
 	VMOVUPS      Y3, Y5
@@ -2533,18 +2366,18 @@ loop74:
 	ADDQ         $0x00000040, AX
 	ADDQ         $0x00000040, CX
 	SUBQ         $0x00000010, DX
-	JMP          loop74
+	JMP          loop77
 
-done75:
-loop76:
+done78:
+loop79:
 	CMPQ         DX, $0x00000008
-	JLT          done77
+	JLT          done80
 	VMOVUPS      (CX), Y3
 	VSUBPS       Y2, Y3, Y3
-	VMOVUPS      c42b20000<>+0(SB), Y6
-	VMINPS       Y3, Y6, Y3
-	VMOVUPS      cc2d00000<>+0(SB), Y6
-	VMAXPS       Y3, Y6, Y3
+	VMOVUPS      c42b20000<>+0(SB), Y4
+	VMINPS       Y3, Y4, Y3
+	VMOVUPS      cc2d0147b<>+0(SB), Y4
+	VMAXPS       Y3, Y4, Y3
 	VMULPS       c3fb8aa3b<>+0(SB), Y3, Y4
 	VROUNDPS     $0x08, Y4, Y4
 	VMOVUPS      Y3, Y5
@@ -2572,9 +2405,9 @@ loop76:
 	ADDQ         $0x00000020, AX
 	ADDQ         $0x00000020, CX
 	SUBQ         $0x00000008, DX
-	JMP          loop76
+	JMP          loop79
 
-done77:
+done80:
 	VADDPS       Y1, Y0, Y0
 	VEXTRACTF128 $0x01, Y0, X1
 	VADDPS       X1, X0, X0
@@ -2594,65 +2427,16 @@ TEXT ·add512(SB), NOSPLIT, $0-32
 	MOVQ b+16(FP), DX
 	MOVQ n+24(FP), BX
 
-loop78:
-	CMPQ    BX, $0x00000020
-	JLT     rest79
-	VMOVUPS (CX), Z0
-	VMOVUPS (DX), Z1
-	VADDPS  Z1, Z0, Z0
-	VMOVUPS Z0, (AX)
-	VMOVUPS 64(CX), Z0
-	VMOVUPS 64(DX), Z1
-	VADDPS  Z1, Z0, Z0
-	VMOVUPS Z0, 64(AX)
-	ADDQ    $0x00000080, AX
-	ADDQ    $0x00000080, CX
-	ADDQ    $0x00000080, DX
-	SUBQ    $0x00000020, BX
-	JMP     loop78
-
-rest79:
-	TESTQ     BX, BX
-	JLE       done80
-	MOVQ      $0x00000010, SI
-	CMPQ      BX, SI
-	CMOVQLT   BX, SI
-	MOVL      SI, DI
-	MOVL      $0xffffffff, SI
-	BZHIL     DI, SI, SI
-	KMOVW     SI, K1
-	VMOVUPS.Z (CX), K1, Z0
-	VMOVUPS.Z (DX), K1, Z1
-	VADDPS    Z1, Z0, Z0
-	VMOVUPS   Z0, K1, (AX)
-	ADDQ      $0x00000040, AX
-	ADDQ      $0x00000040, CX
-	ADDQ      $0x00000040, DX
-	SUBQ      $0x00000010, BX
-	JMP       rest79
-
-done80:
-	VZEROUPPER
-	RET
-
-// func sub512(dst *float32, a *float32, b *float32, n int)
-// Requires: AVX, AVX512F, BMI2, CMOV
-TEXT ·sub512(SB), NOSPLIT, $0-32
-	MOVQ dst+0(FP), AX
-	MOVQ a+8(FP), CX
-	MOVQ b+16(FP), DX
-	MOVQ n+24(FP), BX
-
 loop81:
 	CMPQ    BX, $0x00000020
 	JLT     rest82
 	VMOVUPS (CX), Z0
 	VMOVUPS (DX), Z1
-	VSUBPS  Z1, Z0, Z0
+	VADDPS  Z1, Z0, Z0
 	VMOVUPS Z0, (AX)
 	VMOVUPS 64(CX), Z0
 	VMOVUPS 64(DX), Z1
-	VSUBPS  Z1, Z0, Z0
+	VADDPS  Z1, Z0, Z0
 	VMOVUPS Z0, 64(AX)
 	ADDQ    $0x00000080, AX
 	ADDQ    $0x00000080, CX
@@ -2672,7 +2456,7 @@ rest82:
 	KMOVW     SI, K1
 	VMOVUPS.Z (CX), K1, Z0
 	VMOVUPS.Z (DX), K1, Z1
-	VSUBPS    Z1, Z0, Z0
+	VADDPS    Z1, Z0, Z0
 	VMOVUPS   Z0, K1, (AX)
 	ADDQ      $0x00000040, AX
 	ADDQ      $0x00000040, CX
@@ -2684,9 +2468,9 @@ done83:
 	VZEROUPPER
 	RET
 
-// func mul512(dst *float32, a *float32, b *float32, n int)
+// func sub512(dst *float32, a *float32, b *float32, n int)
 // Requires: AVX, AVX512F, BMI2, CMOV
-TEXT ·mul512(SB), NOSPLIT, $0-32
+TEXT ·sub512(SB), NOSPLIT, $0-32
 	MOVQ dst+0(FP), AX
 	MOVQ a+8(FP), CX
 	MOVQ b+16(FP), DX
@@ -2697,11 +2481,11 @@ loop84:
 	JLT     rest85
 	VMOVUPS (CX), Z0
 	VMOVUPS (DX), Z1
-	VMULPS  Z1, Z0, Z0
+	VSUBPS  Z1, Z0, Z0
 	VMOVUPS Z0, (AX)
 	VMOVUPS 64(CX), Z0
 	VMOVUPS 64(DX), Z1
-	VMULPS  Z1, Z0, Z0
+	VSUBPS  Z1, Z0, Z0
 	VMOVUPS Z0, 64(AX)
 	ADDQ    $0x00000080, AX
 	ADDQ    $0x00000080, CX
@@ -2721,7 +2505,7 @@ rest85:
 	KMOVW     SI, K1
 	VMOVUPS.Z (CX), K1, Z0
 	VMOVUPS.Z (DX), K1, Z1
-	VMULPS    Z1, Z0, Z0
+	VSUBPS    Z1, Z0, Z0
 	VMOVUPS   Z0, K1, (AX)
 	ADDQ      $0x00000040, AX
 	ADDQ      $0x00000040, CX
@@ -2733,9 +2517,9 @@ done86:
 	VZEROUPPER
 	RET
 
-// func div512(dst *float32, a *float32, b *float32, n int)
+// func mul512(dst *float32, a *float32, b *float32, n int)
 // Requires: AVX, AVX512F, BMI2, CMOV
-TEXT ·div512(SB), NOSPLIT, $0-32
+TEXT ·mul512(SB), NOSPLIT, $0-32
 	MOVQ dst+0(FP), AX
 	MOVQ a+8(FP), CX
 	MOVQ b+16(FP), DX
@@ -2746,11 +2530,11 @@ loop87:
 	JLT     rest88
 	VMOVUPS (CX), Z0
 	VMOVUPS (DX), Z1
-	VDIVPS  Z1, Z0, Z0
+	VMULPS  Z1, Z0, Z0
 	VMOVUPS Z0, (AX)
 	VMOVUPS 64(CX), Z0
 	VMOVUPS 64(DX), Z1
-	VDIVPS  Z1, Z0, Z0
+	VMULPS  Z1, Z0, Z0
 	VMOVUPS Z0, 64(AX)
 	ADDQ    $0x00000080, AX
 	ADDQ    $0x00000080, CX
@@ -2770,7 +2554,7 @@ rest88:
 	KMOVW     SI, K1
 	VMOVUPS.Z (CX), K1, Z0
 	VMOVUPS.Z (DX), K1, Z1
-	VDIVPS    Z1, Z0, Z0
+	VMULPS    Z1, Z0, Z0
 	VMOVUPS   Z0, K1, (AX)
 	ADDQ      $0x00000040, AX
 	ADDQ      $0x00000040, CX
@@ -2782,58 +2566,58 @@ done89:
 	VZEROUPPER
 	RET
 
-// func neg512(dst *float32, src *float32, n int)
-// Requires: AVX, AVX512DQ, AVX512F, BMI2, CMOV
-TEXT ·neg512(SB), NOSPLIT, $0-24
+// func div512(dst *float32, a *float32, b *float32, n int)
+// Requires: AVX, AVX512F, BMI2, CMOV
+TEXT ·div512(SB), NOSPLIT, $0-32
 	MOVQ dst+0(FP), AX
-	MOVQ src+8(FP), CX
-	MOVQ n+16(FP), DX
+	MOVQ a+8(FP), CX
+	MOVQ b+16(FP), DX
+	MOVQ n+24(FP), BX
 
 loop90:
-	CMPQ    DX, $0x00000040
+	CMPQ    BX, $0x00000020
 	JLT     rest91
 	VMOVUPS (CX), Z0
-	VXORPS  c80000000<>+0(SB), Z0, Z0
+	VMOVUPS (DX), Z1
+	VDIVPS  Z1, Z0, Z0
 	VMOVUPS Z0, (AX)
 	VMOVUPS 64(CX), Z0
-	VXORPS  c80000000<>+0(SB), Z0, Z0
+	VMOVUPS 64(DX), Z1
+	VDIVPS  Z1, Z0, Z0
 	VMOVUPS Z0, 64(AX)
-	VMOVUPS 128(CX), Z0
-	VXORPS  c80000000<>+0(SB), Z0, Z0
-	VMOVUPS Z0, 128(AX)
-	VMOVUPS 192(CX), Z0
-	VXORPS  c80000000<>+0(SB), Z0, Z0
-	VMOVUPS Z0, 192(AX)
-	ADDQ    $0x00000100, AX
-	ADDQ    $0x00000100, CX
-	SUBQ    $0x00000040, DX
+	ADDQ    $0x00000080, AX
+	ADDQ    $0x00000080, CX
+	ADDQ    $0x00000080, DX
+	SUBQ    $0x00000020, BX
 	JMP     loop90
 
 rest91:
-	TESTQ     DX, DX
+	TESTQ     BX, BX
 	JLE       done92
-	MOVQ      $0x00000010, BX
-	CMPQ      DX, BX
-	CMOVQLT   DX, BX
-	MOVL      BX, SI
-	MOVL      $0xffffffff, BX
-	BZHIL     SI, BX, BX
-	KMOVW     BX, K1
+	MOVQ      $0x00000010, SI
+	CMPQ      BX, SI
+	CMOVQLT   BX, SI
+	MOVL      SI, DI
+	MOVL      $0xffffffff, SI
+	BZHIL     DI, SI, SI
+	KMOVW     SI, K1
 	VMOVUPS.Z (CX), K1, Z0
-	VXORPS    c80000000<>+0(SB), Z0, Z0
+	VMOVUPS.Z (DX), K1, Z1
+	VDIVPS    Z1, Z0, Z0
 	VMOVUPS   Z0, K1, (AX)
 	ADDQ      $0x00000040, AX
 	ADDQ      $0x00000040, CX
-	SUBQ      $0x00000010, DX
+	ADDQ      $0x00000040, DX
+	SUBQ      $0x00000010, BX
 	JMP       rest91
 
 done92:
 	VZEROUPPER
 	RET
 
-// func abs512(dst *float32, src *float32, n int)
+// func neg512(dst *float32, src *float32, n int)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2, CMOV
-TEXT ·abs512(SB), NOSPLIT, $0-24
+TEXT ·neg512(SB), NOSPLIT, $0-24
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
@@ -2842,16 +2626,16 @@ loop93:
 	CMPQ    DX, $0x00000040
 	JLT     rest94
 	VMOVUPS (CX), Z0
-	VANDPS  c7fffffff<>+0(SB), Z0, Z0
+	VXORPS  c80000000<>+0(SB), Z0, Z0
 	VMOVUPS Z0, (AX)
 	VMOVUPS 64(CX), Z0
-	VANDPS  c7fffffff<>+0(SB), Z0, Z0
+	VXORPS  c80000000<>+0(SB), Z0, Z0
 	VMOVUPS Z0, 64(AX)
 	VMOVUPS 128(CX), Z0
-	VANDPS  c7fffffff<>+0(SB), Z0, Z0
+	VXORPS  c80000000<>+0(SB), Z0, Z0
 	VMOVUPS Z0, 128(AX)
 	VMOVUPS 192(CX), Z0
-	VANDPS  c7fffffff<>+0(SB), Z0, Z0
+	VXORPS  c80000000<>+0(SB), Z0, Z0
 	VMOVUPS Z0, 192(AX)
 	ADDQ    $0x00000100, AX
 	ADDQ    $0x00000100, CX
@@ -2869,7 +2653,7 @@ rest94:
 	BZHIL     SI, BX, BX
 	KMOVW     BX, K1
 	VMOVUPS.Z (CX), K1, Z0
-	VANDPS    c7fffffff<>+0(SB), Z0, Z0
+	VXORPS    c80000000<>+0(SB), Z0, Z0
 	VMOVUPS   Z0, K1, (AX)
 	ADDQ      $0x00000040, AX
 	ADDQ      $0x00000040, CX
@@ -2880,9 +2664,9 @@ done95:
 	VZEROUPPER
 	RET
 
-// func relu512(dst *float32, src *float32, n int)
-// Requires: AVX, AVX512F, BMI2, CMOV
-TEXT ·relu512(SB), NOSPLIT, $0-24
+// func abs512(dst *float32, src *float32, n int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, CMOV
+TEXT ·abs512(SB), NOSPLIT, $0-24
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
@@ -2890,6 +2674,55 @@ TEXT ·relu512(SB), NOSPLIT, $0-24
 loop96:
 	CMPQ    DX, $0x00000040
 	JLT     rest97
+	VMOVUPS (CX), Z0
+	VANDPS  c7fffffff<>+0(SB), Z0, Z0
+	VMOVUPS Z0, (AX)
+	VMOVUPS 64(CX), Z0
+	VANDPS  c7fffffff<>+0(SB), Z0, Z0
+	VMOVUPS Z0, 64(AX)
+	VMOVUPS 128(CX), Z0
+	VANDPS  c7fffffff<>+0(SB), Z0, Z0
+	VMOVUPS Z0, 128(AX)
+	VMOVUPS 192(CX), Z0
+	VANDPS  c7fffffff<>+0(SB), Z0, Z0
+	VMOVUPS Z0, 192(AX)
+	ADDQ    $0x00000100, AX
+	ADDQ    $0x00000100, CX
+	SUBQ    $0x00000040, DX
+	JMP     loop96
+
+rest97:
+	TESTQ     DX, DX
+	JLE       done98
+	MOVQ      $0x00000010, BX
+	CMPQ      DX, BX
+	CMOVQLT   DX, BX
+	MOVL      BX, SI
+	MOVL      $0xffffffff, BX
+	BZHIL     SI, BX, BX
+	KMOVW     BX, K1
+	VMOVUPS.Z (CX), K1, Z0
+	VANDPS    c7fffffff<>+0(SB), Z0, Z0
+	VMOVUPS   Z0, K1, (AX)
+	ADDQ      $0x00000040, AX
+	ADDQ      $0x00000040, CX
+	SUBQ      $0x00000010, DX
+	JMP       rest97
+
+done98:
+	VZEROUPPER
+	RET
+
+// func relu512(dst *float32, src *float32, n int)
+// Requires: AVX, AVX512F, BMI2, CMOV
+TEXT ·relu512(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ n+16(FP), DX
+
+loop99:
+	CMPQ    DX, $0x00000040
+	JLT     rest100
 	VMOVUPS (CX), Z0
 	VMOVUPS c00000000<>+0(SB), Z1
 	VMAXPS  Z0, Z1, Z0
@@ -2913,11 +2746,11 @@ loop96:
 	ADDQ    $0x00000100, AX
 	ADDQ    $0x00000100, CX
 	SUBQ    $0x00000040, DX
-	JMP     loop96
+	JMP     loop99
 
-rest97:
+rest100:
 	TESTQ     DX, DX
-	JLE       done98
+	JLE       done101
 	MOVQ      $0x00000010, BX
 	CMPQ      DX, BX
 	CMOVQLT   DX, BX
@@ -2933,9 +2766,9 @@ rest97:
 	ADDQ      $0x00000040, AX
 	ADDQ      $0x00000040, CX
 	SUBQ      $0x00000010, DX
-	JMP       rest97
+	JMP       rest100
 
-done98:
+done101:
 	VZEROUPPER
 	RET
 
@@ -2946,9 +2779,9 @@ TEXT ·sqrt512(SB), NOSPLIT, $0-24
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
 
-loop99:
+loop102:
 	CMPQ    DX, $0x00000020
-	JLT     rest100
+	JLT     rest103
 	VMOVUPS (CX), Z0
 	VSQRTPS Z0, Z0
 	VMOVUPS Z0, (AX)
@@ -2958,11 +2791,11 @@ loop99:
 	ADDQ    $0x00000080, AX
 	ADDQ    $0x00000080, CX
 	SUBQ    $0x00000020, DX
-	JMP     loop99
+	JMP     loop102
 
-rest100:
+rest103:
 	TESTQ     DX, DX
-	JLE       done101
+	JLE       done104
 	MOVQ      $0x00000010, BX
 	CMPQ      DX, BX
 	CMOVQLT   DX, BX
@@ -2976,87 +2809,15 @@ rest100:
 	ADDQ      $0x00000040, AX
 	ADDQ      $0x00000040, CX
 	SUBQ      $0x00000010, DX
-	JMP       rest100
-
-done101:
-	VZEROUPPER
-	RET
-
-// func exp512(dst *float32, src *float32, n int)
-// Requires: AVX, AVX512F, BMI2, CMOV
-TEXT ·exp512(SB), NOSPLIT, $0-24
-	MOVQ dst+0(FP), AX
-	MOVQ src+8(FP), CX
-	MOVQ n+16(FP), DX
-
-loop102:
-	CMPQ         DX, $0x00000010
-	JLT          rest103
-	VMOVUPS      (CX), Z0
-	VMOVUPS      c42b20000<>+0(SB), Z3
-	VMINPS       Z0, Z3, Z0
-	VMOVUPS      cc2d00000<>+0(SB), Z3
-	VMAXPS       Z0, Z3, Z0
-	VMULPS       c3fb8aa3b<>+0(SB), Z0, Z1
-	VRNDSCALEPS  $0x08, Z1, Z1
-	VMOVUPS      Z0, Z2
-	VFNMADD231PS c3f317000<>+0(SB), Z1, Z2
-	VFNMADD231PS c3805fdf4<>+0(SB), Z1, Z2
-	VMOVUPS      c3ab68891<>+0(SB), Z0
-	VFMADD213PS  c3c0905c3<>+0(SB), Z2, Z0
-	VFMADD213PS  c3d2aaa8d<>+0(SB), Z2, Z0
-	VFMADD213PS  c3e2aaa6e<>+0(SB), Z2, Z0
-	VFMADD213PS  c3f000000<>+0(SB), Z2, Z0
-	VFMADD213PS  c3f800000<>+0(SB), Z2, Z0
-	VFMADD213PS  c3f800000<>+0(SB), Z2, Z0
-	VSCALEFPS    Z1, Z0, Z0
-	VMOVUPS      Z0, (AX)
-	ADDQ         $0x00000040, AX
-	ADDQ         $0x00000040, CX
-	SUBQ         $0x00000010, DX
-	JMP          loop102
-
-rest103:
-	TESTQ        DX, DX
-	JLE          done104
-	MOVQ         $0x00000010, BX
-	CMPQ         DX, BX
-	CMOVQLT      DX, BX
-	MOVL         BX, SI
-	MOVL         $0xffffffff, BX
-	BZHIL        SI, BX, BX
-	KMOVW        BX, K1
-	VMOVUPS.Z    (CX), K1, Z0
-	VMOVUPS      c42b20000<>+0(SB), Z3
-	VMINPS       Z0, Z3, Z0
-	VMOVUPS      cc2d00000<>+0(SB), Z3
-	VMAXPS       Z0, Z3, Z0
-	VMULPS       c3fb8aa3b<>+0(SB), Z0, Z1
-	VRNDSCALEPS  $0x08, Z1, Z1
-	VMOVUPS      Z0, Z2
-	VFNMADD231PS c3f317000<>+0(SB), Z1, Z2
-	VFNMADD231PS c3805fdf4<>+0(SB), Z1, Z2
-	VMOVUPS      c3ab68891<>+0(SB), Z0
-	VFMADD213PS  c3c0905c3<>+0(SB), Z2, Z0
-	VFMADD213PS  c3d2aaa8d<>+0(SB), Z2, Z0
-	VFMADD213PS  c3e2aaa6e<>+0(SB), Z2, Z0
-	VFMADD213PS  c3f000000<>+0(SB), Z2, Z0
-	VFMADD213PS  c3f800000<>+0(SB), Z2, Z0
-	VFMADD213PS  c3f800000<>+0(SB), Z2, Z0
-	VSCALEFPS    Z1, Z0, Z0
-	VMOVUPS      Z0, K1, (AX)
-	ADDQ         $0x00000040, AX
-	ADDQ         $0x00000040, CX
-	SUBQ         $0x00000010, DX
-	JMP          rest103
+	JMP       rest103
 
 done104:
 	VZEROUPPER
 	RET
 
-// func sigmoid512(dst *float32, src *float32, n int)
-// Requires: AVX, AVX512DQ, AVX512F, BMI2, CMOV
-TEXT ·sigmoid512(SB), NOSPLIT, $0-24
+// func exp512(dst *float32, src *float32, n int)
+// Requires: AVX, AVX512F, BMI2, CMOV, MMX+
+TEXT ·exp512(SB), NOSPLIT, $0-24
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
@@ -3064,28 +2825,26 @@ TEXT ·sigmoid512(SB), NOSPLIT, $0-24
 loop105:
 	CMPQ         DX, $0x00000010
 	JLT          rest106
+	PREFETCHT0   1024(AX)
+	PREFETCHT0   1024(CX)
 	VMOVUPS      (CX), Z0
-	VMOVUPS      c3f800000<>+0(SB), Z1
-	VXORPS       c80000000<>+0(SB), Z0, Z0
-	VMOVUPS      c42b20000<>+0(SB), Z4
-	VMINPS       Z0, Z4, Z0
-	VMOVUPS      cc2d00000<>+0(SB), Z4
-	VMAXPS       Z0, Z4, Z0
-	VMULPS       c3fb8aa3b<>+0(SB), Z0, Z2
-	VRNDSCALEPS  $0x08, Z2, Z2
-	VMOVUPS      Z0, Z3
-	VFNMADD231PS c3f317000<>+0(SB), Z2, Z3
-	VFNMADD231PS c3805fdf4<>+0(SB), Z2, Z3
+	VMOVUPS      c42b20000<>+0(SB), Z1
+	VMINPS       Z0, Z1, Z0
+	VMOVUPS      cc2d0147b<>+0(SB), Z1
+	VMAXPS       Z0, Z1, Z0
+	VMULPS       c3fb8aa3b<>+0(SB), Z0, Z1
+	VRNDSCALEPS  $0x08, Z1, Z1
+	VMOVUPS      Z0, Z2
+	VFNMADD231PS c3f317000<>+0(SB), Z1, Z2
+	VFNMADD231PS c3805fdf4<>+0(SB), Z1, Z2
 	VMOVUPS      c3ab68891<>+0(SB), Z0
-	VFMADD213PS  c3c0905c3<>+0(SB), Z3, Z0
-	VFMADD213PS  c3d2aaa8d<>+0(SB), Z3, Z0
-	VFMADD213PS  c3e2aaa6e<>+0(SB), Z3, Z0
-	VFMADD213PS  c3f000000<>+0(SB), Z3, Z0
-	VFMADD213PS  c3f800000<>+0(SB), Z3, Z0
-	VFMADD213PS  c3f800000<>+0(SB), Z3, Z0
-	VSCALEFPS    Z2, Z0, Z0
-	VADDPS       c3f800000<>+0(SB), Z0, Z0
-	VDIVPS       Z0, Z1, Z0
+	VFMADD213PS  c3c0905c3<>+0(SB), Z2, Z0
+	VFMADD213PS  c3d2aaa8d<>+0(SB), Z2, Z0
+	VFMADD213PS  c3e2aaa6e<>+0(SB), Z2, Z0
+	VFMADD213PS  c3f000000<>+0(SB), Z2, Z0
+	VFMADD213PS  c3f800000<>+0(SB), Z2, Z0
+	VFMADD213PS  c3f800000<>+0(SB), Z2, Z0
+	VSCALEFPS    Z1, Z0, Z0
 	VMOVUPS      Z0, (AX)
 	ADDQ         $0x00000040, AX
 	ADDQ         $0x00000040, CX
@@ -3103,27 +2862,23 @@ rest106:
 	BZHIL        SI, BX, BX
 	KMOVW        BX, K1
 	VMOVUPS.Z    (CX), K1, Z0
-	VMOVUPS      c3f800000<>+0(SB), Z1
-	VXORPS       c80000000<>+0(SB), Z0, Z0
-	VMOVUPS      c42b20000<>+0(SB), Z4
-	VMINPS       Z0, Z4, Z0
-	VMOVUPS      cc2d00000<>+0(SB), Z4
-	VMAXPS       Z0, Z4, Z0
-	VMULPS       c3fb8aa3b<>+0(SB), Z0, Z2
-	VRNDSCALEPS  $0x08, Z2, Z2
-	VMOVUPS      Z0, Z3
-	VFNMADD231PS c3f317000<>+0(SB), Z2, Z3
-	VFNMADD231PS c3805fdf4<>+0(SB), Z2, Z3
+	VMOVUPS      c42b20000<>+0(SB), Z1
+	VMINPS       Z0, Z1, Z0
+	VMOVUPS      cc2d0147b<>+0(SB), Z1
+	VMAXPS       Z0, Z1, Z0
+	VMULPS       c3fb8aa3b<>+0(SB), Z0, Z1
+	VRNDSCALEPS  $0x08, Z1, Z1
+	VMOVUPS      Z0, Z2
+	VFNMADD231PS c3f317000<>+0(SB), Z1, Z2
+	VFNMADD231PS c3805fdf4<>+0(SB), Z1, Z2
 	VMOVUPS      c3ab68891<>+0(SB), Z0
-	VFMADD213PS  c3c0905c3<>+0(SB), Z3, Z0
-	VFMADD213PS  c3d2aaa8d<>+0(SB), Z3, Z0
-	VFMADD213PS  c3e2aaa6e<>+0(SB), Z3, Z0
-	VFMADD213PS  c3f000000<>+0(SB), Z3, Z0
-	VFMADD213PS  c3f800000<>+0(SB), Z3, Z0
-	VFMADD213PS  c3f800000<>+0(SB), Z3, Z0
-	VSCALEFPS    Z2, Z0, Z0
-	VADDPS       c3f800000<>+0(SB), Z0, Z0
-	VDIVPS       Z0, Z1, Z0
+	VFMADD213PS  c3c0905c3<>+0(SB), Z2, Z0
+	VFMADD213PS  c3d2aaa8d<>+0(SB), Z2, Z0
+	VFMADD213PS  c3e2aaa6e<>+0(SB), Z2, Z0
+	VFMADD213PS  c3f000000<>+0(SB), Z2, Z0
+	VFMADD213PS  c3f800000<>+0(SB), Z2, Z0
+	VFMADD213PS  c3f800000<>+0(SB), Z2, Z0
+	VSCALEFPS    Z1, Z0, Z0
 	VMOVUPS      Z0, K1, (AX)
 	ADDQ         $0x00000040, AX
 	ADDQ         $0x00000040, CX
@@ -3134,9 +2889,9 @@ done107:
 	VZEROUPPER
 	RET
 
-// func silu512(dst *float32, src *float32, n int)
-// Requires: AVX, AVX512DQ, AVX512F, BMI2, CMOV
-TEXT ·silu512(SB), NOSPLIT, $0-24
+// func sigmoid512(dst *float32, src *float32, n int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, CMOV, MMX+
+TEXT ·sigmoid512(SB), NOSPLIT, $0-24
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
@@ -3144,13 +2899,15 @@ TEXT ·silu512(SB), NOSPLIT, $0-24
 loop108:
 	CMPQ         DX, $0x00000010
 	JLT          rest109
+	PREFETCHT0   1024(AX)
+	PREFETCHT0   1024(CX)
 	VMOVUPS      (CX), Z0
-	VMOVAPS      Z0, Z1
+	VMOVUPS      c3f800000<>+0(SB), Z1
 	VXORPS       c80000000<>+0(SB), Z0, Z0
-	VMOVUPS      c42b20000<>+0(SB), Z4
-	VMINPS       Z0, Z4, Z0
-	VMOVUPS      cc2d00000<>+0(SB), Z4
-	VMAXPS       Z0, Z4, Z0
+	VMOVUPS      c42b20000<>+0(SB), Z2
+	VMINPS       Z0, Z2, Z0
+	VMOVUPS      cc2d0147b<>+0(SB), Z2
+	VMAXPS       Z0, Z2, Z0
 	VMULPS       c3fb8aa3b<>+0(SB), Z0, Z2
 	VRNDSCALEPS  $0x08, Z2, Z2
 	VMOVUPS      Z0, Z3
@@ -3183,12 +2940,12 @@ rest109:
 	BZHIL        SI, BX, BX
 	KMOVW        BX, K1
 	VMOVUPS.Z    (CX), K1, Z0
-	VMOVAPS      Z0, Z1
+	VMOVUPS      c3f800000<>+0(SB), Z1
 	VXORPS       c80000000<>+0(SB), Z0, Z0
-	VMOVUPS      c42b20000<>+0(SB), Z4
-	VMINPS       Z0, Z4, Z0
-	VMOVUPS      cc2d00000<>+0(SB), Z4
-	VMAXPS       Z0, Z4, Z0
+	VMOVUPS      c42b20000<>+0(SB), Z2
+	VMINPS       Z0, Z2, Z0
+	VMOVUPS      cc2d0147b<>+0(SB), Z2
+	VMAXPS       Z0, Z2, Z0
 	VMULPS       c3fb8aa3b<>+0(SB), Z0, Z2
 	VRNDSCALEPS  $0x08, Z2, Z2
 	VMOVUPS      Z0, Z3
@@ -3214,9 +2971,9 @@ done110:
 	VZEROUPPER
 	RET
 
-// func tanh512(dst *float32, src *float32, n int)
-// Requires: AVX, AVX512DQ, AVX512F, BMI2, CMOV
-TEXT ·tanh512(SB), NOSPLIT, $0-24
+// func silu512(dst *float32, src *float32, n int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, CMOV, MMX+
+TEXT ·silu512(SB), NOSPLIT, $0-24
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
@@ -3224,43 +2981,30 @@ TEXT ·tanh512(SB), NOSPLIT, $0-24
 loop111:
 	CMPQ         DX, $0x00000010
 	JLT          rest112
+	PREFETCHT0   1024(AX)
+	PREFETCHT0   1024(CX)
 	VMOVUPS      (CX), Z0
-	VANDPS       c7fffffff<>+0(SB), Z0, Z1
-	VADDPS       Z1, Z1, Z3
-	VMOVUPS      c42b20000<>+0(SB), Z6
-	VMINPS       Z3, Z6, Z3
-	VMOVUPS      cc2d00000<>+0(SB), Z6
-	VMAXPS       Z3, Z6, Z3
-	VMULPS       c3fb8aa3b<>+0(SB), Z3, Z4
-	VRNDSCALEPS  $0x08, Z4, Z4
-	VMOVUPS      Z3, Z5
-	VFNMADD231PS c3f317000<>+0(SB), Z4, Z5
-	VFNMADD231PS c3805fdf4<>+0(SB), Z4, Z5
-	VMOVUPS      c3ab68891<>+0(SB), Z3
-	VFMADD213PS  c3c0905c3<>+0(SB), Z5, Z3
-	VFMADD213PS  c3d2aaa8d<>+0(SB), Z5, Z3
-	VFMADD213PS  c3e2aaa6e<>+0(SB), Z5, Z3
-	VFMADD213PS  c3f000000<>+0(SB), Z5, Z3
-	VFMADD213PS  c3f800000<>+0(SB), Z5, Z3
-	VFMADD213PS  c3f800000<>+0(SB), Z5, Z3
-	VSCALEFPS    Z4, Z3, Z3
-	VADDPS       c3f800000<>+0(SB), Z3, Z3
-	VMOVUPS      c40000000<>+0(SB), Z2
-	VDIVPS       Z3, Z2, Z2
-	VMOVUPS      c3f800000<>+0(SB), Z3
-	VSUBPS       Z2, Z3, Z3
-	VMULPS       Z1, Z1, Z4
-	VMOVUPS      cbbc7c6f2<>+0(SB), Z2
-	VFMADD213PS  c3cac0247<>+0(SB), Z4, Z2
-	VFMADD213PS  cbd5c92c5<>+0(SB), Z4, Z2
-	VFMADD213PS  c3e08870e<>+0(SB), Z4, Z2
-	VFMADD213PS  cbeaaaaa9<>+0(SB), Z4, Z2
-	VMULPS       Z4, Z2, Z2
-	VFMADD213PS  Z1, Z1, Z2
-	VCMPPS       $0x11, c3f200000<>+0(SB), Z1, K3
-	VBLENDMPS    Z2, Z3, K3, Z3
-	VANDPS       c80000000<>+0(SB), Z0, Z0
-	VORPS        Z3, Z0, Z0
+	VMOVAPS      Z0, Z1
+	VXORPS       c80000000<>+0(SB), Z0, Z0
+	VMOVUPS      c42b20000<>+0(SB), Z2
+	VMINPS       Z0, Z2, Z0
+	VMOVUPS      cc2d0147b<>+0(SB), Z2
+	VMAXPS       Z0, Z2, Z0
+	VMULPS       c3fb8aa3b<>+0(SB), Z0, Z2
+	VRNDSCALEPS  $0x08, Z2, Z2
+	VMOVUPS      Z0, Z3
+	VFNMADD231PS c3f317000<>+0(SB), Z2, Z3
+	VFNMADD231PS c3805fdf4<>+0(SB), Z2, Z3
+	VMOVUPS      c3ab68891<>+0(SB), Z0
+	VFMADD213PS  c3c0905c3<>+0(SB), Z3, Z0
+	VFMADD213PS  c3d2aaa8d<>+0(SB), Z3, Z0
+	VFMADD213PS  c3e2aaa6e<>+0(SB), Z3, Z0
+	VFMADD213PS  c3f000000<>+0(SB), Z3, Z0
+	VFMADD213PS  c3f800000<>+0(SB), Z3, Z0
+	VFMADD213PS  c3f800000<>+0(SB), Z3, Z0
+	VSCALEFPS    Z2, Z0, Z0
+	VADDPS       c3f800000<>+0(SB), Z0, Z0
+	VDIVPS       Z0, Z1, Z0
 	VMOVUPS      Z0, (AX)
 	ADDQ         $0x00000040, AX
 	ADDQ         $0x00000040, CX
@@ -3278,12 +3022,105 @@ rest112:
 	BZHIL        SI, BX, BX
 	KMOVW        BX, K1
 	VMOVUPS.Z    (CX), K1, Z0
+	VMOVAPS      Z0, Z1
+	VXORPS       c80000000<>+0(SB), Z0, Z0
+	VMOVUPS      c42b20000<>+0(SB), Z2
+	VMINPS       Z0, Z2, Z0
+	VMOVUPS      cc2d0147b<>+0(SB), Z2
+	VMAXPS       Z0, Z2, Z0
+	VMULPS       c3fb8aa3b<>+0(SB), Z0, Z2
+	VRNDSCALEPS  $0x08, Z2, Z2
+	VMOVUPS      Z0, Z3
+	VFNMADD231PS c3f317000<>+0(SB), Z2, Z3
+	VFNMADD231PS c3805fdf4<>+0(SB), Z2, Z3
+	VMOVUPS      c3ab68891<>+0(SB), Z0
+	VFMADD213PS  c3c0905c3<>+0(SB), Z3, Z0
+	VFMADD213PS  c3d2aaa8d<>+0(SB), Z3, Z0
+	VFMADD213PS  c3e2aaa6e<>+0(SB), Z3, Z0
+	VFMADD213PS  c3f000000<>+0(SB), Z3, Z0
+	VFMADD213PS  c3f800000<>+0(SB), Z3, Z0
+	VFMADD213PS  c3f800000<>+0(SB), Z3, Z0
+	VSCALEFPS    Z2, Z0, Z0
+	VADDPS       c3f800000<>+0(SB), Z0, Z0
+	VDIVPS       Z0, Z1, Z0
+	VMOVUPS      Z0, K1, (AX)
+	ADDQ         $0x00000040, AX
+	ADDQ         $0x00000040, CX
+	SUBQ         $0x00000010, DX
+	JMP          rest112
+
+done113:
+	VZEROUPPER
+	RET
+
+// func tanh512(dst *float32, src *float32, n int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, CMOV, MMX+
+TEXT ·tanh512(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ n+16(FP), DX
+
+loop114:
+	CMPQ         DX, $0x00000010
+	JLT          rest115
+	PREFETCHT0   1024(AX)
+	PREFETCHT0   1024(CX)
+	VMOVUPS      (CX), Z0
 	VANDPS       c7fffffff<>+0(SB), Z0, Z1
 	VADDPS       Z1, Z1, Z3
-	VMOVUPS      c42b20000<>+0(SB), Z6
-	VMINPS       Z3, Z6, Z3
-	VMOVUPS      cc2d00000<>+0(SB), Z6
-	VMAXPS       Z3, Z6, Z3
+	VMOVUPS      c42b20000<>+0(SB), Z4
+	VMINPS       Z3, Z4, Z3
+	VMULPS       c3fb8aa3b<>+0(SB), Z3, Z4
+	VRNDSCALEPS  $0x08, Z4, Z4
+	VMOVUPS      Z3, Z5
+	VFNMADD231PS c3f317000<>+0(SB), Z4, Z5
+	VFNMADD231PS c3805fdf4<>+0(SB), Z4, Z5
+	VMOVUPS      c3ab68891<>+0(SB), Z3
+	VFMADD213PS  c3c0905c3<>+0(SB), Z5, Z3
+	VFMADD213PS  c3d2aaa8d<>+0(SB), Z5, Z3
+	VFMADD213PS  c3e2aaa6e<>+0(SB), Z5, Z3
+	VFMADD213PS  c3f000000<>+0(SB), Z5, Z3
+	VFMADD213PS  c3f800000<>+0(SB), Z5, Z3
+	VFMADD213PS  c3f800000<>+0(SB), Z5, Z3
+	VSCALEFPS    Z4, Z3, Z3
+	VADDPS       c3f800000<>+0(SB), Z3, Z3
+	VMOVUPS      c40000000<>+0(SB), Z2
+	VDIVPS       Z3, Z2, Z2
+	VMOVUPS      c3f800000<>+0(SB), Z3
+	VSUBPS       Z2, Z3, Z3
+	VMULPS       Z1, Z1, Z4
+	VMOVUPS      cbbc7c6f2<>+0(SB), Z2
+	VFMADD213PS  c3cac0247<>+0(SB), Z4, Z2
+	VFMADD213PS  cbd5c92c5<>+0(SB), Z4, Z2
+	VFMADD213PS  c3e08870e<>+0(SB), Z4, Z2
+	VFMADD213PS  cbeaaaaa9<>+0(SB), Z4, Z2
+	VMULPS       Z4, Z2, Z2
+	VFMADD213PS  Z1, Z1, Z2
+	VCMPPS       $0x11, c3f200000<>+0(SB), Z1, K3
+	VBLENDMPS    Z2, Z3, K3, Z3
+	VANDPS       c80000000<>+0(SB), Z0, Z0
+	VORPS        Z3, Z0, Z0
+	VMOVUPS      Z0, (AX)
+	ADDQ         $0x00000040, AX
+	ADDQ         $0x00000040, CX
+	SUBQ         $0x00000010, DX
+	JMP          loop114
+
+rest115:
+	TESTQ        DX, DX
+	JLE          done116
+	MOVQ         $0x00000010, BX
+	CMPQ         DX, BX
+	CMOVQLT      DX, BX
+	MOVL         BX, SI
+	MOVL         $0xffffffff, BX
+	BZHIL        SI, BX, BX
+	KMOVW        BX, K1
+	VMOVUPS.Z    (CX), K1, Z0
+	VANDPS       c7fffffff<>+0(SB), Z0, Z1
+	VADDPS       Z1, Z1, Z3
+	VMOVUPS      c42b20000<>+0(SB), Z4
+	VMINPS       Z3, Z4, Z3
 	VMULPS       c3fb8aa3b<>+0(SB), Z3, Z4
 	VRNDSCALEPS  $0x08, Z4, Z4
 	VMOVUPS      Z3, Z5
@@ -3318,161 +3155,15 @@ rest112:
 	ADDQ         $0x00000040, AX
 	ADDQ         $0x00000040, CX
 	SUBQ         $0x00000010, DX
-	JMP          rest112
-
-done113:
-	VZEROUPPER
-	RET
-
-// func gelu512(dst *float32, src *float32, n int)
-// Requires: AVX, AVX512DQ, AVX512F, BMI2, CMOV
-TEXT ·gelu512(SB), NOSPLIT, $0-24
-	MOVQ dst+0(FP), AX
-	MOVQ src+8(FP), CX
-	MOVQ n+16(FP), DX
-
-loop114:
-	CMPQ         DX, $0x00000010
-	JLT          rest115
-	VMOVUPS      (CX), Z0
-	VMULPS       c3f3504f3<>+0(SB), Z0, Z1
-	VMULPS       Z1, Z1, Z2
-	VMOVUPS      c38a52b48<>+0(SB), Z4
-	VFMADD213PS  cba522844<>+0(SB), Z2, Z4
-	VFMADD213PS  c3baa0938<>+0(SB), Z2, Z4
-	VFMADD213PS  cbcdbfd5d<>+0(SB), Z2, Z4
-	VFMADD213PS  c3de71688<>+0(SB), Z2, Z4
-	VFMADD213PS  cbec0939f<>+0(SB), Z2, Z4
-	VFMADD213PS  c3f906eba<>+0(SB), Z2, Z4
-	VFMADD213PS  c3f800000<>+0(SB), Z1, Z4
-	VANDPS       c7fffffff<>+0(SB), Z1, Z2
-	VMOVUPS      c41233333<>+0(SB), Z6
-	VMINPS       Z2, Z6, Z2
-	VMULPS       c3e5e9bd3<>+0(SB), Z2, Z5
-	VSUBPS       c3f9bd37a<>+0(SB), Z5, Z5
-	VMOVUPS      c3a8928c0<>+0(SB), Z3
-	VFMADD213PS  cbb36f68a<>+0(SB), Z5, Z3
-	VFMADD213PS  c3b3f45e8<>+0(SB), Z5, Z3
-	VFMADD213PS  cbb83e434<>+0(SB), Z5, Z3
-	VFMADD213PS  c3c19a7e5<>+0(SB), Z5, Z3
-	VFMADD213PS  cbc8c6ae1<>+0(SB), Z5, Z3
-	VFMADD213PS  c3ce85def<>+0(SB), Z5, Z3
-	VFMADD213PS  cbd475384<>+0(SB), Z5, Z3
-	VFMADD213PS  c3daef651<>+0(SB), Z5, Z3
-	VFMADD213PS  cbe1ef1cd<>+0(SB), Z5, Z3
-	VFMADD213PS  c3e9e19f9<>+0(SB), Z5, Z3
-	VFMADD213PS  cbf4c0f42<>+0(SB), Z5, Z3
-	VFMADD213PS  cc013defc<>+0(SB), Z5, Z3
-	VFNMADD231PS Z2, Z2, Z3
-	VMOVUPS      c42b20000<>+0(SB), Z8
-	VMINPS       Z3, Z8, Z3
-	VMOVUPS      cc2d00000<>+0(SB), Z8
-	VMAXPS       Z3, Z8, Z3
-	VMULPS       c3fb8aa3b<>+0(SB), Z3, Z6
-	VRNDSCALEPS  $0x08, Z6, Z6
-	VMOVUPS      Z3, Z7
-	VFNMADD231PS c3f317000<>+0(SB), Z6, Z7
-	VFNMADD231PS c3805fdf4<>+0(SB), Z6, Z7
-	VMOVUPS      c3ab68891<>+0(SB), Z3
-	VFMADD213PS  c3c0905c3<>+0(SB), Z7, Z3
-	VFMADD213PS  c3d2aaa8d<>+0(SB), Z7, Z3
-	VFMADD213PS  c3e2aaa6e<>+0(SB), Z7, Z3
-	VFMADD213PS  c3f000000<>+0(SB), Z7, Z3
-	VFMADD213PS  c3f800000<>+0(SB), Z7, Z3
-	VFMADD213PS  c3f800000<>+0(SB), Z7, Z3
-	VSCALEFPS    Z6, Z3, Z3
-	VMOVUPS      c40000000<>+0(SB), Z5
-	VSUBPS       Z3, Z5, Z5
-	VCMPPS       $0x11, c00000000<>+0(SB), Z1, K3
-	VBLENDMPS    Z3, Z5, K3, Z3
-	VCMPPS       $0x11, c3f800000<>+0(SB), Z2, K3
-	VBLENDMPS    Z4, Z3, K3, Z3
-	VMULPS       c3f000000<>+0(SB), Z3, Z3
-	VMULPS       Z3, Z0, Z0
-	VMOVUPS      Z0, (AX)
-	ADDQ         $0x00000040, AX
-	ADDQ         $0x00000040, CX
-	SUBQ         $0x00000010, DX
-	JMP          loop114
-
-rest115:
-	TESTQ        DX, DX
-	JLE          done116
-	MOVQ         $0x00000010, BX
-	CMPQ         DX, BX
-	CMOVQLT      DX, BX
-	MOVL         BX, SI
-	MOVL         $0xffffffff, BX
-	BZHIL        SI, BX, BX
-	KMOVW        BX, K1
-	VMOVUPS.Z    (CX), K1, Z0
-	VMULPS       c3f3504f3<>+0(SB), Z0, Z1
-	VMULPS       Z1, Z1, Z2
-	VMOVUPS      c38a52b48<>+0(SB), Z4
-	VFMADD213PS  cba522844<>+0(SB), Z2, Z4
-	VFMADD213PS  c3baa0938<>+0(SB), Z2, Z4
-	VFMADD213PS  cbcdbfd5d<>+0(SB), Z2, Z4
-	VFMADD213PS  c3de71688<>+0(SB), Z2, Z4
-	VFMADD213PS  cbec0939f<>+0(SB), Z2, Z4
-	VFMADD213PS  c3f906eba<>+0(SB), Z2, Z4
-	VFMADD213PS  c3f800000<>+0(SB), Z1, Z4
-	VANDPS       c7fffffff<>+0(SB), Z1, Z2
-	VMOVUPS      c41233333<>+0(SB), Z6
-	VMINPS       Z2, Z6, Z2
-	VMULPS       c3e5e9bd3<>+0(SB), Z2, Z5
-	VSUBPS       c3f9bd37a<>+0(SB), Z5, Z5
-	VMOVUPS      c3a8928c0<>+0(SB), Z3
-	VFMADD213PS  cbb36f68a<>+0(SB), Z5, Z3
-	VFMADD213PS  c3b3f45e8<>+0(SB), Z5, Z3
-	VFMADD213PS  cbb83e434<>+0(SB), Z5, Z3
-	VFMADD213PS  c3c19a7e5<>+0(SB), Z5, Z3
-	VFMADD213PS  cbc8c6ae1<>+0(SB), Z5, Z3
-	VFMADD213PS  c3ce85def<>+0(SB), Z5, Z3
-	VFMADD213PS  cbd475384<>+0(SB), Z5, Z3
-	VFMADD213PS  c3daef651<>+0(SB), Z5, Z3
-	VFMADD213PS  cbe1ef1cd<>+0(SB), Z5, Z3
-	VFMADD213PS  c3e9e19f9<>+0(SB), Z5, Z3
-	VFMADD213PS  cbf4c0f42<>+0(SB), Z5, Z3
-	VFMADD213PS  cc013defc<>+0(SB), Z5, Z3
-	VFNMADD231PS Z2, Z2, Z3
-	VMOVUPS      c42b20000<>+0(SB), Z8
-	VMINPS       Z3, Z8, Z3
-	VMOVUPS      cc2d00000<>+0(SB), Z8
-	VMAXPS       Z3, Z8, Z3
-	VMULPS       c3fb8aa3b<>+0(SB), Z3, Z6
-	VRNDSCALEPS  $0x08, Z6, Z6
-	VMOVUPS      Z3, Z7
-	VFNMADD231PS c3f317000<>+0(SB), Z6, Z7
-	VFNMADD231PS c3805fdf4<>+0(SB), Z6, Z7
-	VMOVUPS      c3ab68891<>+0(SB), Z3
-	VFMADD213PS  c3c0905c3<>+0(SB), Z7, Z3
-	VFMADD213PS  c3d2aaa8d<>+0(SB), Z7, Z3
-	VFMADD213PS  c3e2aaa6e<>+0(SB), Z7, Z3
-	VFMADD213PS  c3f000000<>+0(SB), Z7, Z3
-	VFMADD213PS  c3f800000<>+0(SB), Z7, Z3
-	VFMADD213PS  c3f800000<>+0(SB), Z7, Z3
-	VSCALEFPS    Z6, Z3, Z3
-	VMOVUPS      c40000000<>+0(SB), Z5
-	VSUBPS       Z3, Z5, Z5
-	VCMPPS       $0x11, c00000000<>+0(SB), Z1, K3
-	VBLENDMPS    Z3, Z5, K3, Z3
-	VCMPPS       $0x11, c3f800000<>+0(SB), Z2, K3
-	VBLENDMPS    Z4, Z3, K3, Z3
-	VMULPS       c3f000000<>+0(SB), Z3, Z3
-	VMULPS       Z3, Z0, Z0
-	VMOVUPS      Z0, K1, (AX)
-	ADDQ         $0x00000040, AX
-	ADDQ         $0x00000040, CX
-	SUBQ         $0x00000010, DX
 	JMP          rest115
 
 done116:
 	VZEROUPPER
 	RET
 
-// func geluTanh512(dst *float32, src *float32, n int)
-// Requires: AVX, AVX512DQ, AVX512F, BMI2, CMOV
-TEXT ·geluTanh512(SB), NOSPLIT, $0-24
+// func gelu512(dst *float32, src *float32, n int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, CMOV, MMX+
+TEXT ·gelu512(SB), NOSPLIT, $0-24
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
@@ -3480,32 +3171,49 @@ TEXT ·geluTanh512(SB), NOSPLIT, $0-24
 loop117:
 	CMPQ         DX, $0x00000010
 	JLT          rest118
+	PREFETCHT0   1024(AX)
+	PREFETCHT0   1024(CX)
 	VMOVUPS      (CX), Z0
-	VMULPS       Z0, Z0, Z1
-	VMULPS       c3d922279<>+0(SB), Z1, Z1
-	VADDPS       c3fcc422a<>+0(SB), Z1, Z1
-	VMULPS       Z0, Z1, Z1
-	VXORPS       c80000000<>+0(SB), Z1, Z1
-	VMOVUPS      c42b20000<>+0(SB), Z4
-	VMINPS       Z1, Z4, Z1
-	VMOVUPS      cc2d00000<>+0(SB), Z4
-	VMAXPS       Z1, Z4, Z1
-	VMULPS       c3fb8aa3b<>+0(SB), Z1, Z2
-	VRNDSCALEPS  $0x08, Z2, Z2
-	VMOVUPS      Z1, Z3
-	VFNMADD231PS c3f317000<>+0(SB), Z2, Z3
-	VFNMADD231PS c3805fdf4<>+0(SB), Z2, Z3
-	VMOVUPS      c3ab68891<>+0(SB), Z1
-	VFMADD213PS  c3c0905c3<>+0(SB), Z3, Z1
-	VFMADD213PS  c3d2aaa8d<>+0(SB), Z3, Z1
-	VFMADD213PS  c3e2aaa6e<>+0(SB), Z3, Z1
-	VFMADD213PS  c3f000000<>+0(SB), Z3, Z1
-	VFMADD213PS  c3f800000<>+0(SB), Z3, Z1
-	VFMADD213PS  c3f800000<>+0(SB), Z3, Z1
-	VSCALEFPS    Z2, Z1, Z1
-	VADDPS       c3f800000<>+0(SB), Z1, Z1
-	VDIVPS       Z1, Z0, Z1
-	VMOVUPS      Z1, Z0
+	VANDPS       c7fffffff<>+0(SB), Z0, Z1
+	VMULPS       c3f3504f3<>+0(SB), Z1, Z1
+	VMOVUPS      c41233333<>+0(SB), Z5
+	VMINPS       Z1, Z5, Z1
+	VSUBPS       c40400000<>+0(SB), Z1, Z2
+	VADDPS       c40400000<>+0(SB), Z1, Z4
+	VDIVPS       Z4, Z2, Z2
+	VMOVUPS      c386249c4<>+0(SB), Z3
+	VFMADD213PS  c37d1e8b1<>+0(SB), Z2, Z3
+	VFMADD213PS  cba1bfcfe<>+0(SB), Z2, Z3
+	VFMADD213PS  c3a3c5700<>+0(SB), Z2, Z3
+	VFMADD213PS  c3b8be97d<>+0(SB), Z2, Z3
+	VFMADD213PS  cbcc7d7dd<>+0(SB), Z2, Z3
+	VFMADD213PS  c3d92c56f<>+0(SB), Z2, Z3
+	VFMADD213PS  cbe19b7ef<>+0(SB), Z2, Z3
+	VFMADD213PS  c3e7b7f91<>+0(SB), Z2, Z3
+	VFMADD213PS  cbea70816<>+0(SB), Z2, Z3
+	VFMADD213PS  c3e374c14<>+0(SB), Z2, Z3
+	VMULPS       c3f000000<>+0(SB), Z3, Z3
+	VXORPS       c80000000<>+0(SB), Z1, Z2
+	VMULPS       Z1, Z2, Z2
+	VMULPS       c3fb8aa3b<>+0(SB), Z2, Z5
+	VRNDSCALEPS  $0x08, Z5, Z5
+	VMOVUPS      Z2, Z6
+	VFNMADD231PS c3f317000<>+0(SB), Z5, Z6
+	VFNMADD231PS c3805fdf4<>+0(SB), Z5, Z6
+	VMOVUPS      c3ab68891<>+0(SB), Z2
+	VFMADD213PS  c3c0905c3<>+0(SB), Z6, Z2
+	VFMADD213PS  c3d2aaa8d<>+0(SB), Z6, Z2
+	VFMADD213PS  c3e2aaa6e<>+0(SB), Z6, Z2
+	VFMADD213PS  c3f000000<>+0(SB), Z6, Z2
+	VFMADD213PS  c3f800000<>+0(SB), Z6, Z2
+	VFMADD213PS  c3f800000<>+0(SB), Z6, Z2
+	VSCALEFPS    Z5, Z2, Z2
+	VMULPS       Z2, Z3, Z3
+	VMOVUPS      c3f800000<>+0(SB), Z2
+	VSUBPS       Z3, Z2, Z2
+	VCMPPS       $0x11, c00000000<>+0(SB), Z0, K3
+	VBLENDMPS    Z3, Z2, K3, Z3
+	VMULPS       Z3, Z0, Z0
 	VMOVUPS      Z0, (AX)
 	ADDQ         $0x00000040, AX
 	ADDQ         $0x00000040, CX
@@ -3523,15 +3231,120 @@ rest118:
 	BZHIL        SI, BX, BX
 	KMOVW        BX, K1
 	VMOVUPS.Z    (CX), K1, Z0
+	VANDPS       c7fffffff<>+0(SB), Z0, Z1
+	VMULPS       c3f3504f3<>+0(SB), Z1, Z1
+	VMOVUPS      c41233333<>+0(SB), Z5
+	VMINPS       Z1, Z5, Z1
+	VSUBPS       c40400000<>+0(SB), Z1, Z2
+	VADDPS       c40400000<>+0(SB), Z1, Z4
+	VDIVPS       Z4, Z2, Z2
+	VMOVUPS      c386249c4<>+0(SB), Z3
+	VFMADD213PS  c37d1e8b1<>+0(SB), Z2, Z3
+	VFMADD213PS  cba1bfcfe<>+0(SB), Z2, Z3
+	VFMADD213PS  c3a3c5700<>+0(SB), Z2, Z3
+	VFMADD213PS  c3b8be97d<>+0(SB), Z2, Z3
+	VFMADD213PS  cbcc7d7dd<>+0(SB), Z2, Z3
+	VFMADD213PS  c3d92c56f<>+0(SB), Z2, Z3
+	VFMADD213PS  cbe19b7ef<>+0(SB), Z2, Z3
+	VFMADD213PS  c3e7b7f91<>+0(SB), Z2, Z3
+	VFMADD213PS  cbea70816<>+0(SB), Z2, Z3
+	VFMADD213PS  c3e374c14<>+0(SB), Z2, Z3
+	VMULPS       c3f000000<>+0(SB), Z3, Z3
+	VXORPS       c80000000<>+0(SB), Z1, Z2
+	VMULPS       Z1, Z2, Z2
+	VMULPS       c3fb8aa3b<>+0(SB), Z2, Z5
+	VRNDSCALEPS  $0x08, Z5, Z5
+	VMOVUPS      Z2, Z6
+	VFNMADD231PS c3f317000<>+0(SB), Z5, Z6
+	VFNMADD231PS c3805fdf4<>+0(SB), Z5, Z6
+	VMOVUPS      c3ab68891<>+0(SB), Z2
+	VFMADD213PS  c3c0905c3<>+0(SB), Z6, Z2
+	VFMADD213PS  c3d2aaa8d<>+0(SB), Z6, Z2
+	VFMADD213PS  c3e2aaa6e<>+0(SB), Z6, Z2
+	VFMADD213PS  c3f000000<>+0(SB), Z6, Z2
+	VFMADD213PS  c3f800000<>+0(SB), Z6, Z2
+	VFMADD213PS  c3f800000<>+0(SB), Z6, Z2
+	VSCALEFPS    Z5, Z2, Z2
+	VMULPS       Z2, Z3, Z3
+	VMOVUPS      c3f800000<>+0(SB), Z2
+	VSUBPS       Z3, Z2, Z2
+	VCMPPS       $0x11, c00000000<>+0(SB), Z0, K3
+	VBLENDMPS    Z3, Z2, K3, Z3
+	VMULPS       Z3, Z0, Z0
+	VMOVUPS      Z0, K1, (AX)
+	ADDQ         $0x00000040, AX
+	ADDQ         $0x00000040, CX
+	SUBQ         $0x00000010, DX
+	JMP          rest118
+
+done119:
+	VZEROUPPER
+	RET
+
+// func geluTanh512(dst *float32, src *float32, n int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, CMOV, MMX+
+TEXT ·geluTanh512(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ n+16(FP), DX
+
+loop120:
+	CMPQ         DX, $0x00000010
+	JLT          rest121
+	PREFETCHT0   1024(AX)
+	PREFETCHT0   1024(CX)
+	VMOVUPS      (CX), Z0
 	VMULPS       Z0, Z0, Z1
 	VMULPS       c3d922279<>+0(SB), Z1, Z1
 	VADDPS       c3fcc422a<>+0(SB), Z1, Z1
 	VMULPS       Z0, Z1, Z1
 	VXORPS       c80000000<>+0(SB), Z1, Z1
-	VMOVUPS      c42b20000<>+0(SB), Z4
-	VMINPS       Z1, Z4, Z1
-	VMOVUPS      cc2d00000<>+0(SB), Z4
-	VMAXPS       Z1, Z4, Z1
+	VMOVUPS      c42b20000<>+0(SB), Z2
+	VMINPS       Z1, Z2, Z1
+	VMOVUPS      cc2d0147b<>+0(SB), Z2
+	VMAXPS       Z1, Z2, Z1
+	VMULPS       c3fb8aa3b<>+0(SB), Z1, Z2
+	VRNDSCALEPS  $0x08, Z2, Z2
+	VMOVUPS      Z1, Z3
+	VFNMADD231PS c3f317000<>+0(SB), Z2, Z3
+	VFNMADD231PS c3805fdf4<>+0(SB), Z2, Z3
+	VMOVUPS      c3ab68891<>+0(SB), Z1
+	VFMADD213PS  c3c0905c3<>+0(SB), Z3, Z1
+	VFMADD213PS  c3d2aaa8d<>+0(SB), Z3, Z1
+	VFMADD213PS  c3e2aaa6e<>+0(SB), Z3, Z1
+	VFMADD213PS  c3f000000<>+0(SB), Z3, Z1
+	VFMADD213PS  c3f800000<>+0(SB), Z3, Z1
+	VFMADD213PS  c3f800000<>+0(SB), Z3, Z1
+	VSCALEFPS    Z2, Z1, Z1
+	VADDPS       c3f800000<>+0(SB), Z1, Z1
+	VDIVPS       Z1, Z0, Z1
+	VMOVUPS      Z1, Z0
+	VMOVUPS      Z0, (AX)
+	ADDQ         $0x00000040, AX
+	ADDQ         $0x00000040, CX
+	SUBQ         $0x00000010, DX
+	JMP          loop120
+
+rest121:
+	TESTQ        DX, DX
+	JLE          done122
+	MOVQ         $0x00000010, BX
+	CMPQ         DX, BX
+	CMOVQLT      DX, BX
+	MOVL         BX, SI
+	MOVL         $0xffffffff, BX
+	BZHIL        SI, BX, BX
+	KMOVW        BX, K1
+	VMOVUPS.Z    (CX), K1, Z0
+	VMULPS       Z0, Z0, Z1
+	VMULPS       c3d922279<>+0(SB), Z1, Z1
+	VADDPS       c3fcc422a<>+0(SB), Z1, Z1
+	VMULPS       Z0, Z1, Z1
+	VXORPS       c80000000<>+0(SB), Z1, Z1
+	VMOVUPS      c42b20000<>+0(SB), Z2
+	VMINPS       Z1, Z2, Z1
+	VMOVUPS      cc2d0147b<>+0(SB), Z2
+	VMAXPS       Z1, Z2, Z1
 	VMULPS       c3fb8aa3b<>+0(SB), Z1, Z2
 	VRNDSCALEPS  $0x08, Z2, Z2
 	VMOVUPS      Z1, Z3
@@ -3552,9 +3365,9 @@ rest118:
 	ADDQ         $0x00000040, AX
 	ADDQ         $0x00000040, CX
 	SUBQ         $0x00000010, DX
-	JMP          rest118
+	JMP          rest121
 
-done119:
+done122:
 	VZEROUPPER
 	RET
 
@@ -3567,59 +3380,14 @@ TEXT ·mulScalar512(SB), NOSPLIT, $0-28
 	MOVSS        s+24(FP), X0
 	VBROADCASTSS X0, Z0
 
-loop120:
-	CMPQ    DX, $0x00000020
-	JLT     rest121
-	VMOVUPS (CX), Z1
-	VMULPS  Z0, Z1, Z1
-	VMOVUPS Z1, (AX)
-	VMOVUPS 64(CX), Z1
-	VMULPS  Z0, Z1, Z1
-	VMOVUPS Z1, 64(AX)
-	ADDQ    $0x00000080, AX
-	ADDQ    $0x00000080, CX
-	SUBQ    $0x00000020, DX
-	JMP     loop120
-
-rest121:
-	TESTQ     DX, DX
-	JLE       done122
-	MOVQ      $0x00000010, BX
-	CMPQ      DX, BX
-	CMOVQLT   DX, BX
-	MOVL      BX, SI
-	MOVL      $0xffffffff, BX
-	BZHIL     SI, BX, BX
-	KMOVW     BX, K1
-	VMOVUPS.Z (CX), K1, Z1
-	VMULPS    Z0, Z1, Z1
-	VMOVUPS   Z1, K1, (AX)
-	ADDQ      $0x00000040, AX
-	ADDQ      $0x00000040, CX
-	SUBQ      $0x00000010, DX
-	JMP       rest121
-
-done122:
-	VZEROUPPER
-	RET
-
-// func addScalar512(dst *float32, src *float32, n int, s float32)
-// Requires: AVX, AVX512F, BMI2, CMOV, SSE
-TEXT ·addScalar512(SB), NOSPLIT, $0-28
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+8(FP), CX
-	MOVQ         n+16(FP), DX
-	MOVSS        s+24(FP), X0
-	VBROADCASTSS X0, Z0
-
 loop123:
 	CMPQ    DX, $0x00000020
 	JLT     rest124
 	VMOVUPS (CX), Z1
-	VADDPS  Z0, Z1, Z1
+	VMULPS  Z0, Z1, Z1
 	VMOVUPS Z1, (AX)
 	VMOVUPS 64(CX), Z1
-	VADDPS  Z0, Z1, Z1
+	VMULPS  Z0, Z1, Z1
 	VMOVUPS Z1, 64(AX)
 	ADDQ    $0x00000080, AX
 	ADDQ    $0x00000080, CX
@@ -3637,7 +3405,7 @@ rest124:
 	BZHIL     SI, BX, BX
 	KMOVW     BX, K1
 	VMOVUPS.Z (CX), K1, Z1
-	VADDPS    Z0, Z1, Z1
+	VMULPS    Z0, Z1, Z1
 	VMOVUPS   Z1, K1, (AX)
 	ADDQ      $0x00000040, AX
 	ADDQ      $0x00000040, CX
@@ -3648,28 +3416,24 @@ done125:
 	VZEROUPPER
 	RET
 
-// func normalize512(dst *float32, src *float32, n int, s float32, t float32)
+// func addScalar512(dst *float32, src *float32, n int, s float32)
 // Requires: AVX, AVX512F, BMI2, CMOV, SSE
-TEXT ·normalize512(SB), NOSPLIT, $0-32
+TEXT ·addScalar512(SB), NOSPLIT, $0-28
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
 	MOVQ         n+16(FP), DX
 	MOVSS        s+24(FP), X0
 	VBROADCASTSS X0, Z0
-	MOVSS        t+28(FP), X1
-	VBROADCASTSS X1, Z1
 
 loop126:
 	CMPQ    DX, $0x00000020
 	JLT     rest127
-	VMOVUPS (CX), Z2
-	VSUBPS  Z0, Z2, Z2
-	VMULPS  Z1, Z2, Z2
-	VMOVUPS Z2, (AX)
-	VMOVUPS 64(CX), Z2
-	VSUBPS  Z0, Z2, Z2
-	VMULPS  Z1, Z2, Z2
-	VMOVUPS Z2, 64(AX)
+	VMOVUPS (CX), Z1
+	VADDPS  Z0, Z1, Z1
+	VMOVUPS Z1, (AX)
+	VMOVUPS 64(CX), Z1
+	VADDPS  Z0, Z1, Z1
+	VMOVUPS Z1, 64(AX)
 	ADDQ    $0x00000080, AX
 	ADDQ    $0x00000080, CX
 	SUBQ    $0x00000020, DX
@@ -3685,6 +3449,100 @@ rest127:
 	MOVL      $0xffffffff, BX
 	BZHIL     SI, BX, BX
 	KMOVW     BX, K1
+	VMOVUPS.Z (CX), K1, Z1
+	VADDPS    Z0, Z1, Z1
+	VMOVUPS   Z1, K1, (AX)
+	ADDQ      $0x00000040, AX
+	ADDQ      $0x00000040, CX
+	SUBQ      $0x00000010, DX
+	JMP       rest127
+
+done128:
+	VZEROUPPER
+	RET
+
+// func divScalar512(dst *float32, src *float32, n int, s float32)
+// Requires: AVX, AVX512F, BMI2, CMOV, SSE
+TEXT ·divScalar512(SB), NOSPLIT, $0-28
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         n+16(FP), DX
+	MOVSS        s+24(FP), X0
+	VBROADCASTSS X0, Z0
+
+loop129:
+	CMPQ    DX, $0x00000020
+	JLT     rest130
+	VMOVUPS (CX), Z1
+	VDIVPS  Z0, Z1, Z1
+	VMOVUPS Z1, (AX)
+	VMOVUPS 64(CX), Z1
+	VDIVPS  Z0, Z1, Z1
+	VMOVUPS Z1, 64(AX)
+	ADDQ    $0x00000080, AX
+	ADDQ    $0x00000080, CX
+	SUBQ    $0x00000020, DX
+	JMP     loop129
+
+rest130:
+	TESTQ     DX, DX
+	JLE       done131
+	MOVQ      $0x00000010, BX
+	CMPQ      DX, BX
+	CMOVQLT   DX, BX
+	MOVL      BX, SI
+	MOVL      $0xffffffff, BX
+	BZHIL     SI, BX, BX
+	KMOVW     BX, K1
+	VMOVUPS.Z (CX), K1, Z1
+	VDIVPS    Z0, Z1, Z1
+	VMOVUPS   Z1, K1, (AX)
+	ADDQ      $0x00000040, AX
+	ADDQ      $0x00000040, CX
+	SUBQ      $0x00000010, DX
+	JMP       rest130
+
+done131:
+	VZEROUPPER
+	RET
+
+// func normalize512(dst *float32, src *float32, n int, s float32, t float32)
+// Requires: AVX, AVX512F, BMI2, CMOV, SSE
+TEXT ·normalize512(SB), NOSPLIT, $0-32
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         n+16(FP), DX
+	MOVSS        s+24(FP), X0
+	VBROADCASTSS X0, Z0
+	MOVSS        t+28(FP), X1
+	VBROADCASTSS X1, Z1
+
+loop132:
+	CMPQ    DX, $0x00000020
+	JLT     rest133
+	VMOVUPS (CX), Z2
+	VSUBPS  Z0, Z2, Z2
+	VMULPS  Z1, Z2, Z2
+	VMOVUPS Z2, (AX)
+	VMOVUPS 64(CX), Z2
+	VSUBPS  Z0, Z2, Z2
+	VMULPS  Z1, Z2, Z2
+	VMOVUPS Z2, 64(AX)
+	ADDQ    $0x00000080, AX
+	ADDQ    $0x00000080, CX
+	SUBQ    $0x00000020, DX
+	JMP     loop132
+
+rest133:
+	TESTQ     DX, DX
+	JLE       done134
+	MOVQ      $0x00000010, BX
+	CMPQ      DX, BX
+	CMOVQLT   DX, BX
+	MOVL      BX, SI
+	MOVL      $0xffffffff, BX
+	BZHIL     SI, BX, BX
+	KMOVW     BX, K1
 	VMOVUPS.Z (CX), K1, Z2
 	VSUBPS    Z0, Z2, Z2
 	VMULPS    Z1, Z2, Z2
@@ -3692,9 +3550,9 @@ rest127:
 	ADDQ      $0x00000040, AX
 	ADDQ      $0x00000040, CX
 	SUBQ      $0x00000010, DX
-	JMP       rest127
+	JMP       rest133
 
-done128:
+done134:
 	VZEROUPPER
 	RET
 
@@ -3706,9 +3564,9 @@ TEXT ·scaleShift512(SB), NOSPLIT, $0-32
 	MOVQ shift+16(FP), DX
 	MOVQ n+24(FP), BX
 
-loop129:
+loop135:
 	CMPQ        BX, $0x00000020
-	JLT         rest130
+	JLT         rest136
 	VMOVUPS     (AX), Z0
 	VMOVUPS     (CX), Z1
 	VMOVUPS     (DX), Z2
@@ -3723,11 +3581,11 @@ loop129:
 	ADDQ        $0x00000080, CX
 	ADDQ        $0x00000080, DX
 	SUBQ        $0x00000020, BX
-	JMP         loop129
+	JMP         loop135
 
-rest130:
+rest136:
 	TESTQ       BX, BX
-	JLE         done131
+	JLE         done137
 	MOVQ        $0x00000010, SI
 	CMPQ        BX, SI
 	CMOVQLT     BX, SI
@@ -3744,9 +3602,9 @@ rest130:
 	ADDQ        $0x00000040, CX
 	ADDQ        $0x00000040, DX
 	SUBQ        $0x00000010, BX
-	JMP         rest130
+	JMP         rest136
 
-done131:
+done137:
 	VZEROUPPER
 	RET
 
@@ -3759,9 +3617,9 @@ TEXT ·axpy512(SB), NOSPLIT, $0-28
 	MOVSS        s+24(FP), X0
 	VBROADCASTSS X0, Z0
 
-loop132:
+loop138:
 	CMPQ        DX, $0x00000020
-	JLT         rest133
+	JLT         rest139
 	VMOVUPS     (CX), Z1
 	VMOVUPS     (AX), Z2
 	VFMADD231PS Z1, Z0, Z2
@@ -3773,11 +3631,11 @@ loop132:
 	ADDQ        $0x00000080, AX
 	ADDQ        $0x00000080, CX
 	SUBQ        $0x00000020, DX
-	JMP         loop132
+	JMP         loop138
 
-rest133:
+rest139:
 	TESTQ       DX, DX
-	JLE         done134
+	JLE         done140
 	MOVQ        $0x00000010, BX
 	CMPQ        DX, BX
 	CMOVQLT     DX, BX
@@ -3792,9 +3650,9 @@ rest133:
 	ADDQ        $0x00000040, AX
 	ADDQ        $0x00000040, CX
 	SUBQ        $0x00000010, DX
-	JMP         rest133
+	JMP         rest139
 
-done134:
+done140:
 	VZEROUPPER
 	RET
 
@@ -3808,9 +3666,9 @@ TEXT ·sum512(SB), NOSPLIT, $0-24
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
 
-loop135:
+loop141:
 	CMPQ      CX, $0x00000020
-	JLT       done136
+	JLT       done142
 	VCVTPS2PD (AX), Z4
 	VADDPD    Z4, Z0, Z0
 	VCVTPS2PD 32(AX), Z5
@@ -3821,21 +3679,21 @@ loop135:
 	VADDPD    Z7, Z3, Z3
 	ADDQ      $0x00000080, AX
 	SUBQ      $0x00000020, CX
-	JMP       loop135
+	JMP       loop141
 
-done136:
-loop137:
+done142:
+loop143:
 	CMPQ      CX, $0x00000010
-	JLT       done138
+	JLT       done144
 	VCVTPS2PD (AX), Z4
 	VADDPD    Z4, Z0, Z0
 	VCVTPS2PD 32(AX), Z5
 	VADDPD    Z5, Z1, Z1
 	ADDQ      $0x00000040, AX
 	SUBQ      $0x00000010, CX
-	JMP       loop137
+	JMP       loop143
 
-done138:
+done144:
 	VADDPD        Z1, Z0, Z0
 	VADDPD        Z2, Z0, Z0
 	VADDPD        Z3, Z0, Z0
@@ -3861,9 +3719,9 @@ TEXT ·deviation512(SB), NOSPLIT, $0-32
 	MOVSD        mean+16(FP), X4
 	VBROADCASTSD X4, Z15
 
-loop139:
+loop145:
 	CMPQ        CX, $0x00000020
-	JLT         done140
+	JLT         done146
 	VCVTPS2PD   (AX), Z4
 	VSUBPD      Z15, Z4, Z4
 	VFMADD231PD Z4, Z4, Z0
@@ -3878,12 +3736,12 @@ loop139:
 	VFMADD231PD Z7, Z7, Z3
 	ADDQ        $0x00000080, AX
 	SUBQ        $0x00000020, CX
-	JMP         loop139
+	JMP         loop145
 
-done140:
-loop141:
+done146:
+loop147:
 	CMPQ        CX, $0x00000010
-	JLT         done142
+	JLT         done148
 	VCVTPS2PD   (AX), Z4
 	VSUBPD      Z15, Z4, Z4
 	VFMADD231PD Z4, Z4, Z0
@@ -3892,9 +3750,9 @@ loop141:
 	VFMADD231PD Z5, Z5, Z1
 	ADDQ        $0x00000040, AX
 	SUBQ        $0x00000010, CX
-	JMP         loop141
+	JMP         loop147
 
-done142:
+done148:
 	VADDPD        Z1, Z0, Z0
 	VADDPD        Z2, Z0, Z0
 	VADDPD        Z3, Z0, Z0
@@ -3923,9 +3781,9 @@ TEXT ·dot512(SB), NOSPLIT, $0-28
 	VPXORD Z6, Z6, Z6
 	VPXORD Z7, Z7, Z7
 
-loop143:
+loop149:
 	CMPQ        DX, $0x00000080
-	JLT         done144
+	JLT         done150
 	VMOVUPS     (AX), Z8
 	VFMADD231PS (CX), Z8, Z0
 	VMOVUPS     64(AX), Z9
@@ -3945,20 +3803,20 @@ loop143:
 	ADDQ        $0x00000200, AX
 	ADDQ        $0x00000200, CX
 	SUBQ        $0x00000080, DX
-	JMP         loop143
+	JMP         loop149
 
-done144:
-loop145:
+done150:
+loop151:
 	CMPQ        DX, $0x00000010
-	JLT         done146
+	JLT         done152
 	VMOVUPS     (AX), Z8
 	VFMADD231PS (CX), Z8, Z0
 	ADDQ        $0x00000040, AX
 	ADDQ        $0x00000040, CX
 	SUBQ        $0x00000010, DX
-	JMP         loop145
+	JMP         loop151
 
-done146:
+done152:
 	VADDPS        Z4, Z0, Z0
 	VADDPS        Z5, Z1, Z1
 	VADDPS        Z6, Z2, Z2
@@ -3988,27 +3846,27 @@ TEXT ·largest512(SB), NOSPLIT, $0-20
 	VMOVUPS cff800000<>+0(SB), Z2
 	VMOVUPS cff800000<>+0(SB), Z3
 
-loop147:
+loop153:
 	CMPQ   CX, $0x00000040
-	JLT    done148
+	JLT    done154
 	VMAXPS (AX), Z0, Z0
 	VMAXPS 64(AX), Z1, Z1
 	VMAXPS 128(AX), Z2, Z2
 	VMAXPS 192(AX), Z3, Z3
 	ADDQ   $0x00000100, AX
 	SUBQ   $0x00000040, CX
-	JMP    loop147
+	JMP    loop153
 
-done148:
-loop149:
+done154:
+loop155:
 	CMPQ   CX, $0x00000010
-	JLT    done150
+	JLT    done156
 	VMAXPS (AX), Z0, Z0
 	ADDQ   $0x00000040, AX
 	SUBQ   $0x00000010, CX
-	JMP    loop149
+	JMP    loop155
 
-done150:
+done156:
 	VMAXPS        Z2, Z0, Z0
 	VMAXPS        Z3, Z1, Z1
 	VMAXPS        Z1, Z0, Z0
@@ -4035,15 +3893,15 @@ TEXT ·expSum512(SB), NOSPLIT, $0-36
 	MOVSS        shift+24(FP), X2
 	VBROADCASTSS X2, Z2
 
-loop151:
+loop157:
 	CMPQ         DX, $0x00000020
-	JLT          done152
+	JLT          done158
 	VMOVUPS      (CX), Z3
 	VSUBPS       Z2, Z3, Z3
-	VMOVUPS      c42b20000<>+0(SB), Z6
-	VMINPS       Z3, Z6, Z3
-	VMOVUPS      cc2d00000<>+0(SB), Z6
-	VMAXPS       Z3, Z6, Z3
+	VMOVUPS      c42b20000<>+0(SB), Z4
+	VMINPS       Z3, Z4, Z3
+	VMOVUPS      cc2d0147b<>+0(SB), Z4
+	VMAXPS       Z3, Z4, Z3
 	VMULPS       c3fb8aa3b<>+0(SB), Z3, Z4
 	VRNDSCALEPS  $0x08, Z4, Z4
 	VMOVUPS      Z3, Z5
@@ -4061,10 +3919,10 @@ loop151:
 	VADDPS       Z3, Z0, Z0
 	VMOVUPS      64(CX), Z3
 	VSUBPS       Z2, Z3, Z3
-	VMOVUPS      c42b20000<>+0(SB), Z6
-	VMINPS       Z3, Z6, Z3
-	VMOVUPS      cc2d00000<>+0(SB), Z6
-	VMAXPS       Z3, Z6, Z3
+	VMOVUPS      c42b20000<>+0(SB), Z4
+	VMINPS       Z3, Z4, Z3
+	VMOVUPS      cc2d0147b<>+0(SB), Z4
+	VMAXPS       Z3, Z4, Z3
 	VMULPS       c3fb8aa3b<>+0(SB), Z3, Z4
 	VRNDSCALEPS  $0x08, Z4, Z4
 	VMOVUPS      Z3, Z5
@@ -4083,18 +3941,18 @@ loop151:
 	ADDQ         $0x00000080, AX
 	ADDQ         $0x00000080, CX
 	SUBQ         $0x00000020, DX
-	JMP          loop151
+	JMP          loop157
 
-done152:
-loop153:
+done158:
+loop159:
 	CMPQ         DX, $0x00000010
-	JLT          done154
+	JLT          done160
 	VMOVUPS      (CX), Z3
 	VSUBPS       Z2, Z3, Z3
-	VMOVUPS      c42b20000<>+0(SB), Z6
-	VMINPS       Z3, Z6, Z3
-	VMOVUPS      cc2d00000<>+0(SB), Z6
-	VMAXPS       Z3, Z6, Z3
+	VMOVUPS      c42b20000<>+0(SB), Z4
+	VMINPS       Z3, Z4, Z3
+	VMOVUPS      cc2d0147b<>+0(SB), Z4
+	VMAXPS       Z3, Z4, Z3
 	VMULPS       c3fb8aa3b<>+0(SB), Z3, Z4
 	VRNDSCALEPS  $0x08, Z4, Z4
 	VMOVUPS      Z3, Z5
@@ -4113,9 +3971,9 @@ loop153:
 	ADDQ         $0x00000040, AX
 	ADDQ         $0x00000040, CX
 	SUBQ         $0x00000010, DX
-	JMP          loop153
+	JMP          loop159
 
-done154:
+done160:
 	VADDPS        Z1, Z0, Z0
 	VEXTRACTF64X4 $0x01, Z0, Y1
 	VADDPS        Y1, Y0, Y0

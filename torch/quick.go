@@ -1,0 +1,118 @@
+package torch
+
+import (
+	"tcdbg/internal/ops"
+	"tcdbg/torch/internal/simd"
+)
+
+// This file is a short way for calls whose price is the call: functions of one
+// or two contiguous float32 tensors of one shape, without tape. What does not
+// fit goes the long way, which also says what is wrong with it.
+
+// quickLimit is the number of elements from which on the long way, which uses
+// several threads, costs nothing in comparison.
+const quickLimit = parallelGrain
+
+var (
+	quickUnary = map[ops.ID]simd.Unary{
+		ops.Neg: simd.Neg, ops.Abs: simd.Abs, ops.Relu: simd.Relu, ops.Sqrt: simd.Sqrt,
+		ops.Exp: simd.Exp, ops.Sigmoid: simd.Sigmoid, ops.Silu: simd.Silu, ops.Tanh: simd.Tanh,
+	}
+	quickBinary = map[ops.ID]simd.Binary{ops.Add: simd.Add, ops.Sub: simd.Sub, ops.Mul: simd.Mul, ops.Div: simd.Div}
+)
+
+// quickKind says which of them an operator is.
+type quickKind struct {
+	args   int8 // 0 for operators that are neither
+	unary  simd.Unary
+	binary simd.Binary
+}
+
+var quickKinds = func() (table [ops.NumIDs]quickKind) {
+	for id, f := range quickUnary {
+		table[id] = quickKind{args: 1, unary: f}
+	}
+	for id, f := range quickBinary {
+		table[id] = quickKind{args: 2, binary: f}
+	}
+	return table
+}()
+
+// quick computes a call, or returns nil where it must go the long way.
+func quick(op ops.ID, pos []ops.Arg) *Tensor {
+	kind := &quickKinds[op]
+	if kind.args == 0 || len(pos) != int(kind.args) {
+		return nil
+	}
+	x, ok := pos[0].(*Tensor)
+	if !ok || !x.quick() {
+		return nil
+	}
+	n := product(x.shape)
+	if n == 0 || n > quickLimit {
+		return nil
+	}
+	if kind.args == 1 {
+		out := smallTensor(x.shape, n)
+		simd.Active().Unary(kind.unary, slice[float32](out), slice[float32](x))
+		return out
+	}
+	switch y := pos[1].(type) {
+	case *Tensor:
+		if y == nil || !y.quick() || !equalInts(x.shape, y.shape) {
+			return nil
+		}
+		out := smallTensor(x.shape, n)
+		simd.Active().Binary(kind.binary, slice[float32](out), slice[float32](x), slice[float32](y))
+		return out
+	case float64:
+		return quickScalar(kind.binary, x, n, y)
+	case int:
+		return quickScalar(kind.binary, x, n, float64(y))
+	}
+	return nil
+}
+
+// quickScalar is a call with a number.
+func quickScalar(f simd.Binary, x *Tensor, n int, v float64) *Tensor {
+	out := smallTensor(x.shape, n)
+	simd.Active().WithScalar(f, slice[float32](out), slice[float32](x), float32(v))
+	return out
+}
+
+// quick reports whether the short way may read t.
+func (t *Tensor) quick() bool {
+	return t != nil && t.dtype == ops.Float32 && t.device == ops.CPU && t.fake == nil && len(t.shape) <= quickDims &&
+		(gradOff.Load() || !t.RequiresGrad()) && t.IsContiguous()
+}
+
+const quickDims = 4
+
+// tensorRoom is a tensor with what it points to, in one allocation.
+type tensorRoom struct {
+	tensor  Tensor
+	storage Storage
+	shape   [quickDims]int
+	stride  [quickDims]int
+}
+
+// smallTensor allocates a contiguous float32 tensor of n elements.
+func smallTensor(shape []int, n int) *Tensor {
+	r := &tensorRoom{}
+	t, d := &r.tensor, len(shape)
+	r.storage.size = 4 * n
+	if 4*n <= smallBlock {
+		r.storage.data = alignedBytes(4 * n)
+		t.storage = &r.storage
+	} else {
+		t.storage = NewStorage(4 * n)
+	}
+	t.dtype, t.device = ops.Float32, ops.CPU
+	t.shape, t.stride = r.shape[:d:d], r.stride[:d:d]
+	step := 1
+	for i := d - 1; i >= 0; i-- {
+		t.shape[i], t.stride[i] = shape[i], step
+		step *= max(shape[i], 1)
+	}
+	return t
+}
