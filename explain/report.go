@@ -98,7 +98,7 @@ type Totals struct {
 	Failures           int     `json:"failures"`
 	Restarts           int     `json:"restarts"`
 	CompileSeconds     float64 `json:"compile_seconds"`
-	Ops                int     `json:"ops"` // operators in captured graphs
+	Ops                int     `json:"-"` // operators in captured graphs
 }
 
 // Frame is one function (or resume point) that was compiled, with all its

@@ -8,8 +8,9 @@ import (
 	"tcdbg/logs"
 )
 
-// This file writes the report as JSON. The names below are stable: fields are
-// added, never renamed or removed; a new meaning raises "version".
+// This file writes the report as JSON, as docs/report-json.md describes it. The
+// names below are stable: fields are added, never renamed or removed; a new
+// meaning raises "version".
 
 // jsonVersion is the version of the layout.
 const jsonVersion = 1
@@ -169,9 +170,21 @@ type jsonKernel struct {
 
 type jsonFusion struct {
 	jsonID
-	Before int               `json:"before"`
-	After  int               `json:"after"`
-	Steps  []logs.FusionStep `json:"steps"`
+	Before int              `json:"before"`
+	After  int              `json:"after"`
+	Steps  []jsonFusionStep `json:"steps"`
+}
+
+type jsonFusionStep struct {
+	Round  int    `json:"round"`
+	A      string `json:"a"`
+	B      string `json:"b"`
+	Fused  bool   `json:"fused"`
+	Kind   string `json:"kind,omitempty"`
+	Reason string `json:"reason,omitempty"`
+	Why    string `json:"why,omitempty"`
+	Score  int64  `json:"score,omitempty"`
+	Result string `json:"result,omitempty"`
 }
 
 type jsonPhase struct {
@@ -257,7 +270,9 @@ func toJSON(r *Report) *jsonReport {
 		return jsonGraph{idJSON(g.ID), g.Name, orEmpty(g.Ops), g.Inputs, orEmpty(stages)}
 	})
 	j.Kernels = list(r.Kernels, kernelJSON)
-	j.Fusions = list(r.Fusions, func(f *Fusion) jsonFusion { return jsonFusion{idJSON(f.ID), f.Before, f.After, f.Steps} })
+	j.Fusions = list(r.Fusions, func(f *Fusion) jsonFusion {
+		return jsonFusion{idJSON(f.ID), f.Before, f.After, list(f.Steps, stepJSON)}
+	})
 	j.Phases = list(r.PhaseSums, func(p PhaseSum) jsonPhase { return jsonPhase(p) })
 	j.Caches = list(r.Caches, func(c CacheEvent) jsonCache { return jsonCache{idJSON(c.ID), c.Cache, c.Hit, c.Key, c.Reason} })
 	j.Symbols = list(r.Symbols, func(s *Symbol) jsonSymbol {
@@ -372,6 +387,10 @@ func recompileJSON(rc *Recompile) jsonRecompile {
 		return jg
 	})
 	return j
+}
+
+func stepJSON(s logs.FusionStep) jsonFusionStep {
+	return jsonFusionStep{s.Round, s.A, s.B, s.Fused, s.Kind, s.Reason, s.Why, s.Score, s.Result}
 }
 
 func kernelJSON(k *Kernel) jsonKernel {
