@@ -99,7 +99,8 @@ func checkLogs(where, setting string) error {
 }
 
 // splitProgram splits the leading .go files (or one folder) from the program's
-// arguments, as go run does.
+// arguments, as go run does. A -- between the two is ours, as other debuggers
+// have it: the program does not see it.
 func splitProgram(argv []string) (program, args []string, err error) {
 	n := 0
 	for n < len(argv) && strings.HasSuffix(argv[n], ".go") {
@@ -113,7 +114,11 @@ func splitProgram(argv []string) (program, args []string, err error) {
 			return nil, nil, err
 		}
 	}
-	return argv[:n], argv[n:], nil
+	program, args = argv[:n], argv[n:]
+	if len(args) > 0 && args[0] == "--" {
+		args = args[1:]
+	}
+	return program, args, nil
 }
 
 func checkProgram(path string) error {
