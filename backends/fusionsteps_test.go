@@ -2,6 +2,7 @@ package backends
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"io/fs"
 	"os"
@@ -19,9 +20,10 @@ import (
 	"tcdbg/tracer/host"
 )
 
-// This file holds the source that each fusion step carries against the truth:
-// it is the program that comes out when the search ends there, it compiles as
-// it stands, and it gives eager's result.
+// This file holds what the screens show at each fusion step against the truth:
+// the kernels, made again from the trace's records, are those of the program
+// that comes out when the search ends there; it compiles and gives eager's
+// result.
 
 func TestEveryFusionStepRuns(t *testing.T) {
 	needCompiler(t)
@@ -60,12 +62,27 @@ func runUnder(t *testing.T, path string, b tracer.Backend) {
 type sources struct{ fs.FS }
 
 func (s sources) Open(name string) (fs.File, error) {
-	for _, p := range []string{"torch/nn", "torch/optim", "torch/models", "torch/data"} {
+	for _, p := range []string{"torch/nn", "torch/autograd", "torch/optim", "torch/models", "torch/data"} {
 		if name == p || strings.HasPrefix(name, p+"/") {
 			return s.FS.Open(name)
 		}
 	}
 	return nil, fs.ErrNotExist
+}
+
+// scheduleSink keeps what the scheduler began with.
+type scheduleSink struct {
+	nowhere
+	start *logs.Schedule
+}
+
+func (s *scheduleSink) Emit(o logs.Out) {
+	if meta, ok := o.Meta.(map[string]string); ok && meta["name"] == "tcdbg_schedule" {
+		var body struct{ Data logs.Schedule }
+		if json.Unmarshal(o.Payload, &body) == nil {
+			s.start = &body.Data
+		}
+	}
 }
 
 // nowhere is a sink that listens and keeps nothing.
@@ -106,66 +123,69 @@ func (b *stepBackend) Compile(r *tracer.Request) (tracer.Runnable, error) {
 }
 
 // steps builds what the compiler would run before the first fusion and after
-// each, from the texts that the steps carry.
+// each.
 func (b *stepBackend) steps(g *graph.Graph) ([]aot.Runnable, error) {
 	e := b.set.engine()
-	opt := inductor.Options{Target: cpp.Target{Lanes: e.lanes, Cache: e.cpu.Cache}, Cores: 1, Params: paramInputs(g), Log: nowhere{}}
+	sink := &scheduleSink{}
+	opt := inductor.Options{Target: cpp.Target{Lanes: e.lanes, Cache: e.cpu.Cache}, Cores: 1, Params: paramInputs(g), Log: sink}
 	whole, err := inductor.Compile(g, opt)
 	if err != nil {
 		return nil, err
 	}
-	var out []aot.Runnable
-	add := func(decisions int, source string) error {
-		opt.Decisions = decisions
-		run, err := b.build(g, opt, source)
-		if err != nil {
-			return fmt.Errorf("after decision %d: %w", decisions, err)
-		}
-		out = append(out, run)
-		return nil
+	if sink.start == nil {
+		return nil, fmt.Errorf("no record of the schedule")
 	}
-	fused := 0
+	ends := []int{-1}
 	for i, s := range whole.Fusions {
 		b.decisions++
-		if !s.Fused {
-			if s.Source != "" || s.Before != "" {
-				return nil, fmt.Errorf("decision %d fused nothing and carries source", i+1)
-			}
-			continue
+		if s.Fused {
+			b.fused++
+			ends = append(ends, i+1)
 		}
-		b.fused++
-		if fused++; fused == 1 {
-			if err := add(-1, s.Before); err != nil {
-				return nil, err
-			}
-		} else if s.Before != "" {
-			return nil, fmt.Errorf("decision %d repeats what was before it", i+1)
+	}
+	opt.Log = nil
+	var out []aot.Runnable
+	for _, n := range ends {
+		opt.Decisions = n
+		run, err := b.build(g, opt, *sink.start)
+		if err != nil {
+			return nil, fmt.Errorf("after decision %d: %w", n, err)
 		}
-		if err := add(i+1, s.Source); err != nil {
-			return nil, err
-		}
+		out = append(out, run)
 	}
 	return out, nil
 }
 
-// build compiles the program of a shortened search from the text that a step
-// carries, which must be that program's, and loads it.
-func (b *stepBackend) build(g *graph.Graph, opt inductor.Options, source string) (aot.Runnable, error) {
+// build compiles and loads the program of a shortened search, from a text that
+// holds exactly the kernels that a replay of the record gives.
+func (b *stepBackend) build(g *graph.Graph, opt inductor.Options, start logs.Schedule) (aot.Runnable, error) {
 	p, err := inductor.Compile(g, opt)
 	if err != nil {
 		return nil, err
 	}
-	if p.Wrapper != source {
-		return nil, fmt.Errorf("the step carries\n%s\nbut the search that ends there gives\n%s", source, p.Wrapper)
+	groups, _, err := inductor.Replay(start, opt.Decisions)
+	if err != nil {
+		return nil, err
+	}
+	if len(groups) != len(p.Provenance.Kernels) {
+		return nil, fmt.Errorf("%d kernels are replayed, the program has %d", len(groups), len(p.Provenance.Kernels))
 	}
 	unit, ok := p.Unit()
-	if !ok || !strings.Contains(unit, source) {
-		return nil, fmt.Errorf("the source is not what would be compiled:\n%s", source)
+	if !ok {
+		return nil, fmt.Errorf("the program is more than one text")
+	}
+	at := 0
+	for i, k := range groups {
+		next := strings.Index(unit[at:], k.Source)
+		if next < 0 || k.Kernel != p.Provenance.Kernels[i].Name {
+			return nil, fmt.Errorf("kernel %s is replayed as\n%s\nbut what is compiled is\n%s", k.Kernel, k.Source, unit)
+		}
+		at += next + len(k.Source)
 	}
 	p.Shards = []string{unit}
 	x := newExecutable(p)
 	if err := b.set.engine().load(x, &tracer.Request{}); err != nil {
-		return nil, fmt.Errorf("%w\n%s", err, source)
+		return nil, fmt.Errorf("%w\n%s", err, unit)
 	}
 	return x.run, nil
 }

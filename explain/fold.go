@@ -231,7 +231,7 @@ var handlers = map[string]handler{
 
 	"tcdbg_run": (*Fold).tcdbgRun, "tcdbg_break": (*Fold).tcdbgBreak, "tcdbg_frame": (*Fold).tcdbgFrame,
 	"tcdbg_guards": (*Fold).tcdbgGuards, "tcdbg_guard_miss": (*Fold).tcdbgMiss, "tcdbg_trace_step": (*Fold).tcdbgStep,
-	"tcdbg_graph_code": (*Fold).tcdbgGraphCode, "tcdbg_pass_step": (*Fold).tcdbgPass, "tcdbg_fusion_step": (*Fold).tcdbgFusion,
+	"tcdbg_graph_code": (*Fold).tcdbgGraphCode, "tcdbg_pass_step": (*Fold).tcdbgPass, "tcdbg_fusion_step": (*Fold).tcdbgFusion, "tcdbg_schedule": (*Fold).tcdbgSchedule,
 	"tcdbg_memory_plan": (*Fold).tcdbgMemory, "tcdbg_provenance": (*Fold).tcdbgProvenance,
 	"tcdbg_aggregate": (*Fold).tcdbgAggregate, "tcdbg_state": (*Fold).tcdbgState,
 

@@ -221,7 +221,27 @@ func (f *Fold) tcdbgPass(r *logs.Record) {
 	}
 	f.compileOf(r)
 	v.Stage, v.Pass = f.intern(v.Stage), f.intern(v.Pass)
-	f.passes = append(f.passes, &PassRun{ID: f.id(r), Step: v})
+	f.passes = append(f.passes, &PassRun{ID: f.id(r), Step: v, Seq: r.Seq})
+}
+
+// tcdbgSchedule opens the decisions over one graph: a compile has two where
+// there is a backward.
+func (f *Fold) tcdbgSchedule(r *logs.Record) {
+	var v logs.Schedule
+	if !f.versioned(r, &v) {
+		return
+	}
+	id := f.id(r)
+	id.Attempt = 0
+	delete(f.fusing, id)
+	fu := f.fusionOf(id, f.compileOf(r))
+	fu.Seq, fu.Graph, fu.Ops = r.Seq, f.intern(v.Graph), f.interned(v.Ops)
+	load := r.Loader()
+	fu.Start = func() (logs.Schedule, bool) {
+		var v logs.Schedule
+		ok := decode(logs.NewRecord("tcdbg_schedule", []byte(load())), &v)
+		return v, ok
+	}
 }
 
 func (f *Fold) tcdbgFusion(r *logs.Record) {
@@ -229,16 +249,15 @@ func (f *Fold) tcdbgFusion(r *logs.Record) {
 	if !f.versioned(r, &v) {
 		return
 	}
-	c := f.compileOf(r)
-	fu := f.fusionOf(f.id(r), c)
+	fu := f.fusionOf(f.id(r), f.compileOf(r))
 	fu.Steps = append(fu.Steps, v)
-	if fu.Before == 0 {
-		fu.Before = len(v.Nodes)
+	if fu.Before == 0 && v.Kernels > 0 {
+		fu.Before = v.Kernels
 		if v.Fused {
 			fu.Before++
 		}
 	}
-	fu.After = len(v.Nodes)
+	fu.After = v.Kernels
 }
 
 // fusionOf is the open list of decisions of a compile.

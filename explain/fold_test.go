@@ -59,7 +59,10 @@ func engineRun(w *logs.Writer) {
 		{Name: "fused_abs_0", Graph: "g", Ops: []string{"abs"}, Bytes: 64, From: 1, To: 2, Lines: []logs.KernelLine{{Line: 1, Nodes: []string{"abs_1"}, Pos: []logs.Pos{pos}}}},
 		{Name: "aten.mm", Extern: true, Reason: "no template", Ops: []string{"mm"}},
 	}}))
-	w.Emit(logs.Artifact(id(0, 0), logs.FusionStep{A: "op0", B: "op1", Fused: true, Nodes: []string{"op0_op1"}}))
+	w.Emit(logs.Artifact(id(0, 0), logs.Schedule{Graph: "g_forward", Code: "forward", Ops: []string{"abs", "add"}}))
+	w.Emit(logs.Artifact(id(0, 0), logs.FusionStep{A: "op0", B: "op1", Fused: true, Kernels: 1}))
+	w.Emit(logs.Artifact(id(0, 0), logs.Schedule{Graph: "g_backward", Code: "backward"}))
+	w.Emit(logs.Artifact(id(0, 0), logs.FusionStep{A: "op0", B: "op1", Kernels: 2}))
 	w.Emit(logs.Artifact(id(0, 0), logs.PassStep{Stage: "aot", Pass: "cse"}))
 	w.Emit(logs.Artifact(id(0, 0), logs.MemoryPlan{ArenaBytes: 64, SumBytes: 128}))
 	done(0, 0, 0.5, 1)
@@ -106,6 +109,16 @@ func TestEngineRun(t *testing.T) {
 	k := r.Kernels[0]
 	if k.Load() != "void k(void) {\n}\n" || k.Nanos != 100 || k.Calls != 5 || k.Lang != "c" || r.Kernels[1].Lang != "extern" {
 		t.Errorf("kernel %+v", k)
+	}
+	if len(r.Fusions) != 2 {
+		t.Fatalf("%d lists of decisions for a forward and a backward", len(r.Fusions))
+	}
+	fu, back := r.Fusions[0], r.Fusions[1]
+	if fu.Graph != "g_forward" || fu.Before != 2 || fu.After != 1 || len(fu.Steps) != 1 || len(fu.Ops) != 2 || back.Before != 2 || back.After != 2 || back.Seq <= fu.Seq {
+		t.Errorf("decisions %+v, %+v", fu, back)
+	}
+	if s, ok := back.Start(); !ok || s.Code != "backward" {
+		t.Errorf("the backward begins with %+v", s)
 	}
 	if nodes := r.Graphs[0].Nodes(); len(nodes) != 3 || nodes[1].Target != "torch.abs" || nodes[1].Pos.Line != 11 {
 		t.Errorf("nodes %+v", nodes)

@@ -323,6 +323,11 @@ type Fusion struct {
 	Steps         []logs.FusionStep
 	Before, After int             // kernels
 	Schedule      []func() string // texts of the schedule log
+	Seq           int64           // of the record that opens it, 0: none
+	Ops           []string        // of op0, op1, ...: the operator; nil: not recorded
+	// Start is what the scheduler began with, from which the kernels after any
+	// step can be generated; nil: not recorded.
+	Start func() (logs.Schedule, bool)
 
 	round   int
 	refused map[string]int
@@ -333,6 +338,7 @@ type Fusion struct {
 type PassRun struct {
 	ID   ID
 	Step logs.PassStep
+	Seq  int64 // of its record
 }
 
 // Failure is an error that ended a compile.

@@ -55,7 +55,9 @@ func (f *Fold) copyReport() *Report {
 		r.Symbols = append(r.Symbols, &cp)
 	}
 	for _, fu := range f.fusions {
-		cp := Fusion{ID: fu.ID, Graph: fu.Graph, Before: fu.Before, After: fu.After, Steps: slices.Clone(fu.Steps), Schedule: fu.Schedule[:len(fu.Schedule):len(fu.Schedule)]}
+		cp := *fu
+		cp.Steps, cp.Schedule = slices.Clone(fu.Steps), fu.Schedule[:len(fu.Schedule):len(fu.Schedule)]
+		cp.round, cp.refused, cp.scores = 0, nil, nil
 		r.Fusions = append(r.Fusions, &cp)
 	}
 	f.copyPhases(r)

@@ -79,6 +79,44 @@ func TestParseReadsWhatCodePrints(t *testing.T) {
 	}
 }
 
+// Expressions of sizes are read back, with the hints that are given.
+func TestParseReadsSizes(t *testing.T) {
+	const text = `class GraphModule(torch.nn.Module):
+    def forward(self, L_x_: "f32[s0, 4][4, 1]cpu", L_n_: "Sym(s0)"):
+        l_x_ = L_x_
+        l_n_ = L_n_
+
+        slice_1: "f32[s0 - 1, 4][4, 1]cpu" = torch.ops.aten.slice.Tensor(l_x_, 0, 1, s0)
+        view: "f32[4*s0 - 4][1]cpu" = torch.ops.aten.view.default(slice_1, [4*s0 - 4]);  slice_1 = None
+        return (view,)
+`
+	g, err := ParseSized("f", text, map[string]int64{"s0": 9})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := len(g.Env.Symbols); n != 1 || hint(g.Env.Symbols[0]) != 9 {
+		t.Errorf("%d symbols, the first %+v", n, g.Env.Symbols[0])
+	}
+	nested := strings.Replace(text, "0, 1, s0)", "0, 1, Max(2, (s0//1)))", 1)
+	nested = strings.Replace(nested, `slice_1: "f32[s0 - 1, 4][4, 1]cpu"`, "slice_1", 1)
+	nested = nested[:strings.Index(nested, "        view")] + "        return (slice_1,)\n"
+	if _, err := ParseSized("f", nested, nil); err != nil {
+		t.Errorf("nested brackets: %v", err)
+	}
+	view := g.OutputNode().Prev()
+	if s := view.TensorMeta().Shape[0].String(); s != "4*s0 - 4" {
+		t.Errorf("the view has %s elements", s)
+	}
+	if _, err := Parse("f", strings.Replace(text, "[4*s0 - 4])", "[4*s7])", 1)); err == nil {
+		t.Error("a symbol that no shape brings in was read")
+	}
+}
+
+func hint(s *sym.Symbol) int64 {
+	v, _ := s.Fixed()
+	return v
+}
+
 func TestCheckFindsBrokenGraphs(t *testing.T) {
 	if err := bar(t).Check(); err != nil {
 		t.Fatal(err)

@@ -14,8 +14,11 @@ import (
 
 // Parse reads a graph that Code has printed. Sizes that are no numbers become
 // symbols with the hint 4.
-func Parse(name, text string) (*Graph, error) {
-	p := &parser{g: New(name, &sym.Env{}), vals: map[string]*Node{}, syms: map[string]sym.Int{}}
+func Parse(name, text string) (*Graph, error) { return ParseSized(name, text, nil) }
+
+// ParseSized is Parse with the hints of symbols by name.
+func ParseSized(name, text string, hints map[string]int64) (*Graph, error) {
+	p := &parser{g: New(name, &sym.Env{}), vals: map[string]*Node{}, syms: map[string]sym.Int{}, hints: hints}
 	for i, line := range strings.Split(text, "\n") {
 		if err := p.line(strings.TrimSpace(line)); err != nil {
 			return nil, fmt.Errorf("graph: line %d: %w", i+1, err)
@@ -31,6 +34,7 @@ type parser struct {
 	g     *Graph
 	vals  map[string]*Node
 	syms  map[string]sym.Int
+	hints map[string]int64
 	stack []Frame
 	rest  string // of the expression being read
 }
@@ -136,25 +140,30 @@ func (p *parser) sizes(s string) ([]sym.Int, error) {
 	return out, nil
 }
 
-// size reads a constant, a symbol, or a product of them.
+// size reads a size expression; unknown names become symbols.
 func (p *parser) size(s string) (sym.Int, error) {
-	out := sym.C(1)
-	for _, f := range strings.Split(s, "*") {
-		if v, err := strconv.ParseInt(f, 10, 64); err == nil {
-			out = sym.Mul(out, sym.Const(v))
-			continue
-		}
-		if identifier(f) != f {
-			return sym.Int{}, fmt.Errorf("size expression %q is not supported", s)
-		}
-		x, ok := p.syms[f]
+	return sym.Parse(s, func(name string) (sym.Int, error) {
+		x, ok := p.syms[name]
 		if !ok {
-			x = p.g.Env.NewSymbol(f, f, 4)
-			p.syms[f] = x
+			hint, ok := p.hints[name]
+			if !ok {
+				hint = 4
+			}
+			x = p.g.Env.NewSymbol(name, name, hint)
+			p.syms[name] = x
 		}
-		out = sym.Mul(out, x)
-	}
-	return out, nil
+		return x, nil
+	})
+}
+
+// known reads a size expression of symbols that shapes have brought in.
+func (p *parser) known(s string) (sym.Int, error) {
+	return sym.Parse(s, func(name string) (sym.Int, error) {
+		if x, ok := p.syms[name]; ok {
+			return x, nil
+		}
+		return sym.Int{}, fmt.Errorf("unknown value %q", name)
+	})
 }
 
 func (p *parser) ret(s string) error {
@@ -314,13 +323,32 @@ func (p *parser) value() (ops.Arg, error) {
 		p.rest = after
 		return s, nil
 	}
-	end := strings.IndexAny(p.rest, ",]) ")
-	if end < 0 {
-		end = len(p.rest)
-	}
+	end := valueEnd(p.rest)
 	word := p.rest[:end]
 	p.rest = p.rest[end:]
 	return p.word(word)
+}
+
+// valueEnd is where a name, number or size expression ends: before the comma or
+// bracket that is not its own.
+func valueEnd(s string) int {
+	depth := 0
+	for i := range len(s) {
+		switch s[i] {
+		case '(':
+			depth++
+		case ')':
+			if depth == 0 {
+				return i
+			}
+			depth--
+		case ',', ']':
+			if depth == 0 {
+				return i
+			}
+		}
+	}
+	return len(s)
 }
 
 func (p *parser) word(w string) (ops.Arg, error) {
@@ -340,11 +368,14 @@ func (p *parser) word(w string) (ops.Arg, error) {
 			return dt, nil
 		}
 	}
-	if x, err := p.size(w); err == nil && (p.syms[w] != sym.Int{} || w[0] == '-' || w[0] <= '9') {
-		return x, nil
+	if v, err := strconv.ParseInt(w, 10, 64); err == nil {
+		return sym.Const(v), nil
 	}
 	if f, err := strconv.ParseFloat(w, 64); err == nil {
 		return f, nil
+	}
+	if x, err := p.known(w); err == nil {
+		return x, nil
 	}
 	return nil, fmt.Errorf("unknown value %q", w)
 }

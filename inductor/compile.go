@@ -23,13 +23,21 @@ type Options struct {
 	ID     logs.CompileID
 	Log    logs.Sink // may be nil
 	// Decisions ends the search for fusions after so many; 0: no limit, -1: nothing
-	// is fused. The program is then the one whose text is the Source of that fusion
-	// step.
+	// is fused.
 	Decisions int
 }
 
 // Compile turns a graph of core operators into a program.
 func Compile(g *graph.Graph, opt Options) (*Program, error) {
+	c, err := compile(g, opt)
+	if err != nil {
+		return nil, err
+	}
+	return c.out, nil
+}
+
+// compile is Compile with its insides, which Replay wants.
+func compile(g *graph.Graph, opt Options) (*compiler, error) {
 	start := time.Now()
 	p, err := lower.Lower(g, lower.Options{Params: opt.Params})
 	if err != nil {
@@ -41,14 +49,15 @@ func Compile(g *graph.Graph, opt Options) (*Program, error) {
 	c := newCompiler(g, p, opt)
 	c.out.IR = p.String()
 	c.pass("lower", g.Code(), c.out.IR, start)
+	c.schedule(g)
 	start = time.Now()
-	c.groups = sched.Schedule(p, sched.Options{Record: c.fusion, Source: c.sourceOf(g), Decisions: opt.Decisions})
+	c.groups = sched.Schedule(p, sched.Options{Record: c.fusion, Decisions: opt.Decisions})
 	if err := sched.CheckOrder(c.groups); err != nil {
 		return nil, fmt.Errorf("inductor: %s: %w", g.Name, err)
 	}
 	c.pass("fuse", c.out.IR, groupsText(c.groups), start)
 	c.generate(g)
-	return c.out, nil
+	return c, nil
 }
 
 func newCompiler(g *graph.Graph, p *ir.Program, opt Options) *compiler {
@@ -96,26 +105,6 @@ func (c *compiler) fusion(s logs.FusionStep) {
 	c.out.Fusions = append(c.out.Fusions, s)
 	if c.opt.Log != nil {
 		c.opt.Log.Emit(logs.Artifact(c.opt.ID, s))
-	}
-}
-
-// smallProgram bounds the programs for which every fusion step is recorded with
-// the kernels that the schedule would give after it.
-const smallProgram = 24
-
-// sourceOf generates the output code of a schedule in the making, as if the
-// search had ended there; nil where nobody listens or the program is large.
-func (c *compiler) sourceOf(g *graph.Graph) func([]*sched.Group) string {
-	if c.opt.Log == nil || len(c.ir.Nodes) > smallProgram {
-		return nil
-	}
-	return func(groups []*sched.Group) string {
-		opt := c.opt
-		opt.Log, opt.Cores = nil, 1
-		at := newCompiler(g, c.ir, opt)
-		at.groups = groups
-		at.generate(g)
-		return at.out.Wrapper
 	}
 }
 

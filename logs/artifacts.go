@@ -128,20 +128,33 @@ func (PassStep) ArtifactName() (string, int) { return "tcdbg_pass_step", 1 }
 
 // FusionStep is one decision of the scheduler.
 type FusionStep struct {
-	Round  int      `json:"round"`
-	A, B   string   // names of the two scheduler nodes
-	Kind   string   `json:"kind"` // vertical, horizontal, epilogue, prologue
-	Fused  bool     `json:"fused"`
-	Reason string   `json:"reason"` // PyTorch's words where it has them
-	Why    string   `json:"why"`    // in a sentence, with both ranges
-	Score  int64    `json:"score"`  // bytes saved
-	Result string   `json:"result,omitempty"`
-	Nodes  []string `json:"nodes"`            // all scheduler nodes after the step
-	Source string   `json:"source,omitempty"` // kernels generated from the schedule after the step
-	Before string   `json:"before,omitempty"` // of a program's first fusion: kernels of the schedule before it
+	Round  int    `json:"round"`
+	A, B   string // names of the two scheduler nodes
+	Kind   string `json:"kind"` // vertical, horizontal, epilogue, prologue
+	Fused  bool   `json:"fused"`
+	Reason string `json:"reason"` // PyTorch's words where it has them
+	Why    string `json:"why"`    // in a sentence, with both ranges
+	Score  int64  `json:"score"`  // bytes saved
+	Result string `json:"result,omitempty"`
+	// Kernels is how many the schedule has after the step; 0: not recorded.
+	Kernels int `json:"kernels,omitempty"`
 }
 
 func (FusionStep) ArtifactName() (string, int) { return "tcdbg_fusion_step", 1 }
+
+// Schedule is what the scheduler starts from, written before its decisions. With
+// it the kernels after any of them can be generated again.
+type Schedule struct {
+	Graph  string           `json:"graph"`
+	Code   string           `json:"code"`   // FX text of the graph that was lowered
+	Params []bool           `json:"params"` // placeholders that change rarely
+	Hints  map[string]int64 `json:"hints,omitempty"`
+	Lanes  int              `json:"lanes"` // of a vector
+	Cache  int64            `json:"cache"` // bytes
+	Ops    []string         `json:"ops"`   // of op0, op1, ...: the operator
+}
+
+func (Schedule) ArtifactName() (string, int) { return "tcdbg_schedule", 1 }
 
 // BufferPlan is one buffer of the memory plan.
 type BufferPlan struct {

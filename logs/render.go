@@ -72,6 +72,7 @@ var printers = map[string]func(r *Renderer, o Out){
 	"inductor_post_grad_graph":  text("post_grad_graphs", "TRACED GRAPH\n ===== AFTER POST GRAD ====="),
 	"inductor_output_code":      (*Renderer).outputCode,
 	"tcdbg_fusion_step":         (*Renderer).fusion,
+	"tcdbg_pass_step":           (*Renderer).pass,
 	"tcdbg_provenance":          (*Renderer).kernels,
 	"tcdbg_trace_step":          (*Renderer).step,
 	"create_symbol":             (*Renderer).symbol,
@@ -263,18 +264,31 @@ func (r *Renderer) fusion(o Out) {
 		return
 	}
 	key := CompileID{o.ID.Frame, o.ID.Compile, 0}
-	if len(v.Nodes) > 0 {
-		r.nodes[key] = v.Nodes
-	}
 	if r.rounds[key] < v.Round+1 {
 		r.rounds[key] = v.Round + 1
-		r.print('V', "fusion", o, fmt.Sprintf("===== attempting fusion (%d/10): %d nodes =====", v.Round+1, len(v.Nodes)))
+		r.print('V', "fusion", o, fmt.Sprintf("===== attempting fusion (%d/10): %d nodes =====", v.Round+1, v.Kernels))
 	}
 	if v.Fused {
 		r.print('V', "fusion", o, fmt.Sprintf("fusing %s with %s", v.A, v.B))
 		return
 	}
 	r.print('V', "fusion", o, fmt.Sprintf("cannot fuse %s with %s: %s", v.A, v.B, v.Reason))
+}
+
+// pass keeps the schedule that the last pass of the scheduler left: its lines
+// that are not indented name the groups.
+func (r *Renderer) pass(o Out) {
+	v, ok := data[PassStep](o)
+	if !ok || v.Pass != "fuse" {
+		return
+	}
+	var names []string
+	for line := range strings.Lines(v.After) {
+		if name, _, _ := strings.Cut(strings.TrimSpace(line), " "); name != "" && line[0] != ' ' {
+			names = append(names, name)
+		}
+	}
+	r.nodes[CompileID{o.ID.Frame, o.ID.Compile, 0}] = names
 }
 
 func (r *Renderer) kernels(o Out) {

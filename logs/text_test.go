@@ -136,7 +136,7 @@ func TestParseLogs(t *testing.T) {
 // the same records.
 func TestRendererSpeaksPyTorch(t *testing.T) {
 	var text bytes.Buffer
-	set, err := ParseLogs("graph_breaks,recompiles,guards,graph_code,output_code,fusion")
+	set, err := ParseLogs("graph_breaks,recompiles,guards,graph_code,output_code,fusion,schedule")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -149,7 +149,12 @@ func TestRendererSpeaksPyTorch(t *testing.T) {
 	s.Emit(Out{Kind: "dynamo_cpp_guards_str", ID: id, Payload: []byte("\nTREE_GUARD_MANAGER:\n+- RootGuardManager\n| +- GLOBAL_STATE: x\n")})
 	s.Emit(Out{Kind: "dynamo_output_graph", ID: id, Payload: []byte("class GraphModule(torch.nn.Module):\n    def forward(self, x):\n        return (x,)\n")})
 	s.Emit(Out{Kind: "inductor_output_code", ID: id, Meta: map[string]string{"filename": "/k.c"}, Payload: []byte("int x;\n")})
-	s.Emit(Artifact(id, FusionStep{A: "op0", B: "op1", Reason: "no shared data"}))
+	s.Emit(Artifact(id, FusionStep{A: "op0", B: "op1", Reason: "no shared data", Kernels: 2}))
+	s.Emit(Artifact(id, PassStep{Pass: "fuse", After: "op0 [4]\n  op0: t0 = load\nop1 [8]\n"}))
+	s.Emit(Artifact(id, Provenance{}))
+	if !strings.Contains(text.String(), "attempting fusion (1/10): 2 nodes") || !strings.Contains(text.String(), "[op0,") || !strings.Contains(text.String(), " op1]") {
+		t.Errorf("the schedule is not told:\n%s", text.String())
+	}
 	if first, _, _ := strings.Cut(text.String(), "\n"); first != "V0304 05:06:07.890000 42 tcdbg:0] [2/1] [__recompiles] Recompiling function bar in model.go:12" {
 		t.Errorf("first line is %q", first)
 	}

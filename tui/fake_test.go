@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -26,6 +28,8 @@ type fakeFeed struct {
 	exports map[string]string
 	before  *explain.Report // the run before
 	applied []string
+	// noSchedule makes Schedule fail.
+	noSchedule bool
 }
 
 func (f *fakeFeed) Before() (*explain.Report, string, error) {
@@ -267,12 +271,45 @@ func addFusion(r *explain.Report) {
 		{ID: cid(1, 0), Step: logs.PassStep{Stage: "aot", Pass: "decompose", Index: 0, Before: "a = layer_norm(x)\nreturn a", After: "m = mean(x)\nv = var(x)\na = norm(x, m, v)\nreturn a", Micros: 140}},
 		{ID: cid(1, 0), Step: logs.PassStep{Stage: "aot", Pass: "cse", Index: 1, Before: "a\n", After: "a\n", Micros: 12}},
 	}
-	r.Fusions = []*explain.Fusion{{ID: cid(1, 0), Graph: "__compiled_fn_2", Before: 4, After: 2, Steps: []logs.FusionStep{
-		{Round: 1, A: "buf1", B: "buf2", Kind: "vertical", Fused: true, Reason: "", Score: 131072, Result: "buf1_buf2", Nodes: []string{"buf0 = mm(x, w)", "buf1_buf2 = fused(add, relu)", "buf3 = mul(buf2, s)"}, Source: "void fused_add_relu_0() {\n  add;\n  relu;\n}"},
-		{Round: 1, A: "buf1_buf2", B: "buf3", Kind: "vertical", Fused: true, Score: 131072, Result: "buf1_buf2_buf3", Nodes: []string{"buf0 = mm(x, w)", "buf1_buf2_buf3 = fused(add, relu, mul)"}, Source: "void fused_add_relu_mul_0() {\n  add;\n  relu;\n  mul;\n}"},
-		{Round: 1, A: "buf0", B: "buf1", Kind: "epilogue", Reason: "template", Why: "mm is a template over 8x64, add runs over 8x64: an epilogue would fit, but mm is an extern call here."},
-		{Round: 2, A: "buf3", B: "buf5", Kind: "horizontal", Reason: "reduction of another group", Why: "buf3 iterates (8192), buf5 reduces (8, 1024)."},
+	start := func() (logs.Schedule, bool) { return logs.Schedule{}, true }
+	ops := []string{"mm", "add", "relu", "mul", "sum", "amax"}
+	r.Fusions = []*explain.Fusion{{ID: cid(1, 0), Graph: "__compiled_fn_2", Before: 4, After: 2, Seq: 9, Ops: ops, Start: start, Steps: []logs.FusionStep{
+		{Round: 1, A: "op1", B: "op2", Kind: "vertical", Fused: true, Score: 131072, Result: "op1_op2", Kernels: 5},
+		{Round: 1, A: "op1_op2", B: "op3", Kind: "vertical", Fused: true, Score: 131072, Result: "op1_op2_op3", Kernels: 4},
+		{Round: 1, A: "op0", B: "op1_op2_op3", Kind: "epilogue", Reason: "template", Why: "mm is a template over 8x64, add runs over 8x64: an epilogue would fit, but mm is an extern call here.", Score: 64, Kernels: 4},
+		{Round: 2, A: "op4", B: "op5", Kind: "horizontal", Reason: "reduction of another group", Why: "sum iterates (8192), amax reduces (8, 1024).", Kernels: 4},
 	}}}
+}
+
+// Schedule fuses what the steps of addFusion fuse.
+func (f *fakeFeed) Schedule(fu *explain.Fusion, decisions int) ([]Kernel, error) {
+	if f.noSchedule {
+		return nil, errors.New("the scheduler of this version decides otherwise")
+	}
+	groups := []string{"op0", "op1", "op2", "op3", "op4", "op5"}
+	for i := range max(0, decisions) {
+		if s := fu.Steps[i]; s.Fused {
+			at := slices.Index(groups, s.A)
+			groups[at] = s.Result
+			groups = slices.DeleteFunc(groups, func(g string) bool { return g == s.B })
+		}
+	}
+	var out []Kernel
+	for _, g := range groups {
+		var ops []string
+		body := ""
+		for _, op := range strings.Split(g, "_") {
+			n, _ := strconv.Atoi(op[2:])
+			ops = append(ops, fu.Ops[n])
+			body += "  " + fu.Ops[n] + ";\n"
+		}
+		k := Kernel{Node: g, Ranges: "[8192]", Ops: ops, Name: "fused_" + strings.Join(ops, "_"), Source: "void fused_" + strings.Join(ops, "_") + "() {\n" + body + "}\n"}
+		if g == "op0" {
+			k.Name, k.Source = "extern_mm_0", ""
+		}
+		out = append(out, k)
+	}
+	return out, nil
 }
 
 func addPhases(r *explain.Report, t0 time.Time) {

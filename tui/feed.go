@@ -49,6 +49,10 @@ type Feed interface {
 	// Apply writes the lines of a fix into a source file (writes) at a line of
 	// it, and fails where the lines that it removes are not there any more.
 	Apply(file string, line int, fix []string) error
+	// Schedule returns the kernels of a compile after so many of its fusion
+	// decisions, -1 for before the first (reads); it fails where the trace lacks
+	// what it takes.
+	Schedule(f *explain.Fusion, decisions int) ([]Kernel, error)
 	// Export writes text to a file of the given base name in the folder of
 	// the run (reads) and returns its path.
 	Export(name, text string) (string, error)

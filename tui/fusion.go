@@ -1,8 +1,11 @@
 package tui
 
 import (
+	"cmp"
 	"fmt"
+	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"tcdbg/explain"
@@ -52,7 +55,7 @@ func fusionLead(m *Model, _ int) []theme.Line {
 	return []theme.Line{l, nil}
 }
 
-// fusionRows lists the passes and decisions of each compiled graph in order.
+// fusionRows lists the passes and decisions of each compile in their order.
 func fusionRows(in *input) []row {
 	names := map[compileKey]string{}
 	for _, f := range in.report.Frames {
@@ -61,22 +64,25 @@ func fusionRows(in *input) []row {
 		}
 	}
 	var order []compileKey
+	runs := map[compileKey][]passOrFusion{}
 	ids := map[compileKey]explain.ID{}
-	note := func(id explain.ID) {
-		if _, ok := ids[keyOf(id)]; !ok {
-			ids[keyOf(id)] = id
-			order = append(order, keyOf(id))
+	add := func(id explain.ID, x passOrFusion) {
+		k := keyOf(id)
+		if _, ok := ids[k]; !ok {
+			ids[k] = id
+			order = append(order, k)
 		}
+		runs[k] = append(runs[k], x)
 	}
-	passes := map[compileKey][]*explain.PassRun{}
 	for _, p := range in.report.Passes {
-		note(p.ID)
-		passes[keyOf(p.ID)] = append(passes[keyOf(p.ID)], p)
+		add(p.ID, passOrFusion{seq: p.Seq, pass: p})
 	}
-	fusions := map[compileKey][]*explain.Fusion{}
 	for _, f := range in.report.Fusions {
-		note(f.ID)
-		fusions[keyOf(f.ID)] = append(fusions[keyOf(f.ID)], f)
+		seq := f.Seq
+		if f.Start == nil {
+			seq = math.MaxInt64 // told by text logs: behind what the trace has
+		}
+		add(f.ID, passOrFusion{seq: seq, fusion: f})
 	}
 	var rows []row
 	for i, k := range order {
@@ -84,14 +90,23 @@ func fusionRows(in *input) []row {
 			rows = append(rows, &headRow{})
 		}
 		rows = append(rows, &headRow{text: strings.TrimSpace(idText(ids[k]) + " " + names[k])})
-		for _, p := range passes[k] {
-			rows = append(rows, &passRow{p})
-		}
-		for _, f := range fusions[k] {
-			rows = append(rows, fusionSteps(f)...)
+		slices.SortStableFunc(runs[k], func(a, b passOrFusion) int { return cmp.Compare(a.seq, b.seq) })
+		for _, x := range runs[k] {
+			if x.pass != nil {
+				rows = append(rows, &passRow{x.pass})
+			} else {
+				rows = append(rows, fusionSteps(x.fusion)...)
+			}
 		}
 	}
 	return rows
+}
+
+// passOrFusion is one thing that was done to a graph.
+type passOrFusion struct {
+	seq    int64
+	pass   *explain.PassRun
+	fusion *explain.Fusion
 }
 
 func fusionSteps(f *explain.Fusion) []row {
@@ -102,7 +117,7 @@ func fusionSteps(f *explain.Fusion) []row {
 		if s.Round != round {
 			round = s.Round
 			head := fmt.Sprintf("fusion round %d", round)
-			if f.Before > 0 {
+			if f.Before > 0 && i == 0 {
 				head += fmt.Sprintf("   %d → %d kernels", f.Before, f.After)
 			}
 			rows = append(rows, &headRow{text: head})
@@ -116,7 +131,7 @@ func fusionSteps(f *explain.Fusion) []row {
 type passRow struct{ p *explain.PassRun }
 
 func (r *passRow) key() string {
-	return fmt.Sprintf("pass %s %s %d", idText(r.p.ID), r.p.Step.Pass, r.p.Step.Index)
+	return fmt.Sprintf("pass %s %s %d %d", idText(r.p.ID), r.p.Step.Pass, r.p.Step.Index, r.p.Seq)
 }
 func (r *passRow) sel() Selection { return Selection{HasID: true, ID: r.p.ID} }
 func (r *passRow) quiet() bool    { return r.p.Step.Before == r.p.Step.After }
@@ -146,13 +161,45 @@ type stepRow struct {
 
 func (r *stepRow) step() *logs.FusionStep { return &r.f.Steps[r.i] }
 func (r *stepRow) key() string {
-	return fmt.Sprintf("fusion %s %s %d", idText(r.f.ID), r.f.Graph, r.i)
+	return fmt.Sprintf("fusion %s %s %d %d", idText(r.f.ID), r.f.Graph, r.f.Seq, r.i)
 }
 func (r *stepRow) sel() Selection { return Selection{HasID: true, ID: r.f.ID} }
 func (r *stepRow) quiet() bool    { return !r.step().Fused }
 func (r *stepRow) matches(q string) bool {
 	s := r.step()
-	return theme.IndexFold(s.A, q) >= 0 || theme.IndexFold(s.B, q) >= 0 || theme.IndexFold(s.Reason, q) >= 0 || theme.IndexFold(s.Result, q) >= 0
+	return theme.IndexFold(s.A, q) >= 0 || theme.IndexFold(s.B, q) >= 0 || theme.IndexFold(s.Reason, q) >= 0 || theme.IndexFold(s.Result, q) >= 0 || theme.IndexFold(r.pair(), q) >= 0
+}
+
+// pair names the two nodes by their operators where they are known.
+func (r *stepRow) pair() string {
+	s := r.step()
+	a, b := r.label(s.A), r.label(s.B)
+	if a == b && a != s.A {
+		return a + " (" + s.A + " + " + s.B + ")"
+	}
+	return a + " + " + b
+}
+
+// label is a scheduler node's operators: op0_op1 is linear·relu.
+func (r *stepRow) label(node string) string {
+	if len(r.f.Ops) == 0 {
+		return node
+	}
+	var ops []string
+	for _, part := range strings.Split(node, "_") {
+		op := "…"
+		if part != "to" { // of a long name: what lies between is left out
+			n, err := strconv.Atoi(strings.TrimPrefix(part, "op"))
+			if err != nil || n < 0 || n >= len(r.f.Ops) {
+				return node
+			}
+			op = r.f.Ops[n]
+		}
+		if len(ops) == 0 || ops[len(ops)-1] != op {
+			ops = append(ops, op)
+		}
+	}
+	return strings.Join(ops, "·")
 }
 
 func (r *stepRow) draw(_ *Model, w int) theme.Line {
@@ -165,7 +212,7 @@ func (r *stepRow) draw(_ *Model, w int) theme.Line {
 			tail = "saves " + bytesText(s.Score)
 		}
 	}
-	pair := theme.Clean(s.A + " + " + s.B)
+	pair := theme.Clean(r.pair())
 	pw := min(theme.Width(pair), max(12, w/2))
 	l := theme.Line{glyph, {Text: theme.Cut(pair, pw) + "  "}}
 	return append(l, theme.Span{Text: theme.Cut(tail, max(0, w-l.Width())), Style: theme.Faint})
@@ -241,12 +288,16 @@ func fusionDetail(m *Model, r row, w int) *doc {
 // and after.
 func (m *Model) fusionStep(d *doc, r *stepRow) {
 	s := r.step()
-	if s.Fused {
-		d.add(theme.T(theme.Green|theme.Bold, theme.GlyphDone+" fused "), theme.T(theme.Bold, s.A+" + "+s.B))
-	} else {
-		d.add(theme.T(theme.Red|theme.Bold, theme.GlyphFailed+" not fused "), theme.T(theme.Bold, s.A+" + "+s.B))
+	names := ""
+	if pair := s.A + " + " + s.B; pair != r.pair() {
+		names = "  " + pair
 	}
-	if s.Reason != "" {
+	if s.Fused {
+		d.add(theme.T(theme.Green|theme.Bold, theme.GlyphDone+" fused "), theme.T(theme.Bold, r.pair()), theme.T(theme.Faint, names))
+	} else {
+		d.add(theme.T(theme.Red|theme.Bold, theme.GlyphFailed+" not fused "), theme.T(theme.Bold, r.pair()), theme.T(theme.Faint, names))
+	}
+	if s.Reason != "" && !s.Fused {
 		d.wrap(theme.Plain, 2, s.Reason)
 	}
 	if s.Why != "" && s.Why != s.Reason {
@@ -257,50 +308,17 @@ func (m *Model) fusionStep(d *doc, r *stepRow) {
 		facts = append(facts, s.Kind)
 	}
 	if s.Score > 0 {
-		facts = append(facts, "score "+bytesText(s.Score)+" not moved")
+		verb := "would save "
+		if s.Fused {
+			verb = "saves "
+		}
+		facts = append(facts, verb+bytesText(s.Score)+" of traffic")
 	}
-	if s.Result != "" {
-		facts = append(facts, "→ "+s.Result)
+	if s.Kernels > 0 {
+		facts = append(facts, count(s.Kernels, "kernel")+" after it")
 	}
 	d.wrap(theme.Faint, 2, strings.Join(facts, " · "))
-	before := r.before(func(s *logs.FusionStep) bool { return len(s.Nodes) > 0 })
-	if len(s.Nodes) > 0 {
-		d.heading("NODES")
-		old := apart(s)
-		if before != nil {
-			old = before.Nodes
-		}
-		m.beforeAfter(d, syntax.None, strings.Join(old, "\n"), strings.Join(s.Nodes, "\n"))
-	}
-	if s.Source != "" {
-		d.heading("KERNELS")
-		old := s.Source
-		if s.Before != "" {
-			old = s.Before
-		} else if b := r.before(func(s *logs.FusionStep) bool { return s.Source != "" }); b != nil {
-			old = b.Source
-		}
-		m.beforeAfter(d, syntax.C, old, s.Source)
-	}
-}
-
-// apart lists the nodes before a step that is the first to list any.
-func apart(s *logs.FusionStep) []string {
-	i := slices.Index(s.Nodes, s.Result)
-	if !s.Fused || i < 0 {
-		return s.Nodes
-	}
-	return slices.Replace(slices.Clone(s.Nodes), i, i+1, s.A, s.B)
-}
-
-// before is the last earlier step that passes, nil for none.
-func (r *stepRow) before(ok func(*logs.FusionStep) bool) *logs.FusionStep {
-	for i := r.i - 1; i >= 0; i-- {
-		if s := &r.f.Steps[i]; ok(s) {
-			return s
-		}
-	}
-	return nil
+	m.fusionState(d, r)
 }
 
 // sideBySide is the width from which before and after stand side by side.

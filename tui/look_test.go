@@ -96,6 +96,30 @@ func TestGuardDemands(t *testing.T) {
 	}
 }
 
+// Where the kernels of a step cannot be made again the screen says why.
+func TestScheduleRefused(t *testing.T) {
+	f := richFeed()
+	f.noSchedule = true
+	newDriver(t, f, Options{}, 120, 40).script("keys 7 g right right\nexpect cannot be shown: the scheduler of this version")
+}
+
+// Forward and backward of one compile stand in the order in which they were
+// made, each pass beside its decisions.
+func TestFusionOrder(t *testing.T) {
+	f := richFeed()
+	f.report.Passes = append(f.report.Passes, &explain.PassRun{ID: cid(1, 0), Seq: 12, Step: logs.PassStep{Stage: "inductor", Pass: "lower_backward"}})
+	second := *f.report.Fusions[0]
+	second.Seq = 20
+	f.report.Fusions = append(f.report.Fusions, &second)
+	d := newDriver(t, f, Options{}, 120, 60)
+	d.script("keys 7")
+	text := d.plain()
+	first, pass, last := strings.Index(text, "add + relu"), strings.Index(text, "lower_backward"), strings.LastIndex(text, "add + relu")
+	if first < 0 || first > pass || pass > last {
+		t.Errorf("decisions at %d and %d, the pass between at %d\n%s", first, last, pass, text)
+	}
+}
+
 // A pass from one language to another shows what it made first; lines in
 // common make a comparison.
 func TestUnrelatedTexts(t *testing.T) {

@@ -55,6 +55,7 @@ type Model struct {
 	parsed   *parsed                        // graphs and guards read for the Source screen
 	trees    map[string]*explain.GuardNode  // parsed guard trees, by entry
 	nodesOf  map[string][]explain.GraphNode // parsed graphs
+	states   map[string]state               // schedules at fusion steps
 	foldable []leaf                         // lines of the guard tree that is shown
 	foldFrom int                            // its first line in the document
 	// kernelFirst is the line of the document at which the shown kernel's
@@ -113,7 +114,7 @@ func New(feed Feed, opt Options) *Model {
 		defs:   screens(),
 		texts:  texts{have: map[string]string{}, want: map[string]bool{}},
 		parsed: &parsed{},
-		trees:  map[string]*explain.GuardNode{}, nodesOf: map[string][]explain.GraphNode{},
+		trees:  map[string]*explain.GuardNode{}, nodesOf: map[string][]explain.GraphNode{}, states: map[string]state{},
 		w: 80, h: 24,
 	}
 	for i := range m.panes {
@@ -170,6 +171,8 @@ func (m *Model) handle(msg tea.Msg) tea.Cmd {
 		m.takeTree(msg)
 	case nodesMsg:
 		m.takeNodes(msg)
+	case stateMsg:
+		m.takeState(msg)
 	case earlierMsg:
 		m.takeEarlier(msg)
 	case sameMsg:

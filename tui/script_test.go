@@ -31,7 +31,7 @@ func TestScripts(t *testing.T) {
 			expect Encoder.Forward
 			keys 7
 			screen Fusion
-			expect buf1 + buf2
+			expect add + relu
 			keys 8
 			screen Kernels
 			expect fused_add_layer_norm_1
@@ -129,23 +129,38 @@ func TestScripts(t *testing.T) {
 			expect Fusion: What did the compiler do
 			expect next refusal
 			keys esc
-			expect buf1 + buf2
+			expect add + relu
 		`,
 		"fusion steps go forward and back, refusals are found, quiet steps hide": `
 			keys 7 g
 			expect ▸ ≡ decompose
 			keys right right right
-			expect ▸ ✓ buf1_buf2 + buf3
+			expect ▸ ✓ add·relu + mul
 			keys left
-			expect ▸ ✓ buf1 + buf2
+			expect ▸ ✓ add + relu
 			keys ]
-			expect ▸ ✗ buf0 + buf1
+			expect ▸ ✗ mm + add·relu·mul
 			expect an epilogue would fit
 			keys ]
-			expect ▸ ✗ buf3 + buf5
+			expect ▸ ✗ sum + amax
 			keys [ u
-			refute ✗ buf0 + buf1
+			refute ✗ mm + add
 			expect steps that change nothing are hidden
+		`,
+		"a fusion step shows the kernels that it joins and what became of them": `
+			keys 7 g right right right
+			expect ▸ ✓ add·relu + mul
+			expect fused_add_relu_mul()
+			expect - void fused_mul() {
+			expect saves 128 KB of traffic
+			keys enter G
+			expect + op1_op2_op3 = add, relu, mul [8192]
+			expect   op4 = sum [8192]
+			keys esc ]
+			expect KERNELS, WHICH STAY APART
+			expect // extern_mm_0: an extern call
+			expect void fused_add_relu_mul() {
+			expect would save 64 B
 		`,
 		"graph views follow each other": `
 			keys 6 j

@@ -14,7 +14,7 @@ import (
 // prints as the same text; what text does not hold (source positions, the
 // layouts of extern arguments) is missing. The error names the line.
 func Parse(text string) (*Program, error) {
-	p := &parser{prog: &Program{}, sizes: newSymParser(), bufs: map[string]*Buffer{}}
+	p := &parser{prog: &Program{}, syms: map[string]sym.Int{}, bufs: map[string]*Buffer{}}
 	for i, line := range strings.Split(text, "\n") {
 		if strings.TrimSpace(line) == "" {
 			continue
@@ -26,11 +26,35 @@ func Parse(text string) (*Program, error) {
 	return p.prog, nil
 }
 
+// parsedHint is the hint of symbols that a text brings in.
+const parsedHint = 64
+
 type parser struct {
-	prog  *Program
-	sizes *symParser
-	bufs  map[string]*Buffer
-	node  *Node // whose body is being read
+	prog *Program
+	env  sym.Env
+	syms map[string]sym.Int
+	bufs map[string]*Buffer
+	node *Node // whose body is being read
+}
+
+// size reads a size expression; unknown names become symbols.
+func (p *parser) size(text string) (sym.Int, error) {
+	return sym.Parse(text, func(name string) (sym.Int, error) {
+		if loopName(name) {
+			return sym.Int{}, fmt.Errorf("the loop %s inside a size", name)
+		}
+		x, ok := p.syms[name]
+		if !ok {
+			x = p.env.NewSymbol(name, "", parsedHint)
+			p.syms[name] = x
+		}
+		return x, nil
+	})
+}
+
+// loopName reports whether a name can only mean a loop: i0, r1, k.
+func loopName(s string) bool {
+	return s == "k" || len(s) > 1 && (s[0] == 'i' || s[0] == 'r') && strings.Trim(s[1:], "0123456789") == ""
 }
 
 func (p *parser) line(line string) error {
@@ -99,7 +123,7 @@ func (p *parser) sizeList(s string) ([]sym.Int, error) {
 		return nil, nil
 	}
 	for _, part := range split(s, ", ") {
-		x, err := p.sizes.parse(part)
+		x, err := p.size(part)
 		if err != nil {
 			return nil, err
 		}
@@ -164,7 +188,7 @@ func (p *parser) output(s string) error {
 	switch {
 	case s == "None":
 	case strings.HasPrefix(s, "value "):
-		x, err := p.sizes.parse(s[len("value "):])
+		x, err := p.size(s[len("value "):])
 		if err != nil {
 			return err
 		}
@@ -178,7 +202,7 @@ func (p *parser) output(s string) error {
 		if o.Buf, err = p.find(name); err != nil {
 			return err
 		}
-		if o.Off, err = p.sizes.parse(off); err != nil {
+		if o.Off, err = p.size(off); err != nil {
 			return err
 		}
 		if o.Shape, err = p.sizeList(shape); err != nil {
@@ -437,7 +461,7 @@ func (p *parser) index(s string, loops int) (Index, error) {
 		}
 		k, ok := p.loopVar(name)
 		if !ok {
-			off, err := p.sizes.parse(term)
+			off, err := p.size(term)
 			if err != nil {
 				return x, err
 			}
@@ -447,7 +471,7 @@ func (p *parser) index(s string, loops int) (Index, error) {
 		if k >= loops {
 			return x, fmt.Errorf("no loop %s here", name)
 		}
-		c, err := p.sizes.parse(coef)
+		c, err := p.size(coef)
 		if err != nil {
 			return x, err
 		}

@@ -13,10 +13,6 @@ import (
 type Options struct {
 	MaxFusion int                   // nodes in one kernel; 0: 64
 	Record    func(logs.FusionStep) // told every decision; may be nil
-	// Source, where set, gives the kernels that the schedule after a step would
-	// generate, for the record. It owns the groups, which are in an order in which
-	// they can run.
-	Source func(groups []*Group) string
 	// Decisions ends the search after so many, fused or refused; 0: no limit,
 	// -1: nothing is tried.
 	Decisions int
@@ -56,7 +52,7 @@ type scheduler struct {
 	line    *line
 	readers map[*ir.Buffer]int // nodes that read a buffer, for the score
 	decided int
-	fused   bool
+	merged  int // groups that became part of another
 }
 
 // over reports whether as many decisions were made as are wanted.
@@ -212,11 +208,9 @@ func (s *scheduler) try(c *candidate) bool {
 		return false
 	}
 	step.Why = fmt.Sprintf("%s and %s run in the same loops; %d bytes need not be moved", c.a.ranges(), c.b.ranges(), c.score)
-	if !s.fused {
-		s.fused, step.Before = true, s.source()
-	}
 	s.line.merge(c.a, c.b)
 	u.join(c.a, c.b)
+	s.merged++
 	step.Fused, step.Reason, step.Result = true, "fused", c.a.Name()
 	s.record(step)
 	return true
@@ -305,39 +299,11 @@ func epilogueFits(a, b *Group, u *union) *misfit {
 	return nil
 }
 
-// recordedNodes bounds the programs whose schedule is listed with every step: in
-// larger ones the lists would grow with the square of the program.
-const recordedNodes = 256
-
 func (s *scheduler) record(step logs.FusionStep) {
-	if s.opt.Record == nil {
-		return
+	if s.opt.Record != nil {
+		step.Kernels = len(s.prog.Nodes) - s.merged
+		s.opt.Record(step)
 	}
-	if len(s.prog.Nodes) <= recordedNodes {
-		for _, g := range s.groups {
-			if !g.dead {
-				step.Nodes = append(step.Nodes, g.Name())
-			}
-		}
-	}
-	if step.Fused {
-		step.Source = s.source()
-	}
-	s.opt.Record(step)
-}
-
-// source is what the schedule of this moment would generate.
-func (s *scheduler) source() string {
-	if s.opt.Source == nil || s.opt.Record == nil {
-		return ""
-	}
-	var live []*Group
-	for _, g := range s.groups {
-		if !g.dead {
-			live = append(live, g)
-		}
-	}
-	return s.opt.Source(clone(order(live)))
 }
 
 // order sorts groups so that each runs after those it depends on, otherwise as

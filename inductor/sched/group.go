@@ -146,26 +146,6 @@ func (g *Group) accesses() []access {
 // typed reports whether a reduction has divided the loops into outer and inner.
 func (g *Group) typed() bool { return slices.ContainsFunc(g.Vars, func(v Var) bool { return v.Inner }) }
 
-// clone copies groups so that kernels can be made of them while the search goes
-// on: making a kernel rewrites loops and addresses in place.
-func clone(groups []*Group) []*Group {
-	out := make([]*Group, len(groups))
-	for i, g := range groups {
-		c := *g
-		c.Vars, c.Items = slices.Clone(g.Vars), make([]*Item, len(g.Items))
-		for j, it := range g.Items {
-			d := *it
-			d.Out.Coef, d.Body = slices.Clone(it.Out.Coef), slices.Clone(it.Body)
-			for k := range d.Body {
-				d.Body[k].Index.Coef = slices.Clone(d.Body[k].Index.Coef)
-			}
-			c.Items[j] = &d
-		}
-		out[i] = &c
-	}
-	return out
-}
-
 // Name joins the names of the nodes: op4_op5.
 func (g *Group) Name() string {
 	if g.named == len(g.Items) {

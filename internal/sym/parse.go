@@ -1,29 +1,17 @@
-package ir
+package sym
 
 import (
 	"fmt"
 	"strconv"
 	"strings"
-
-	"tcdbg/internal/sym"
 )
 
-// symParser reads size expressions as sym prints them: 2*s77 + 1, (s0//4),
-// Mod(s0, 4), Max(2, s0). Unknown names become symbols of its own Env.
-type symParser struct {
-	env  *sym.Env
-	syms map[string]sym.Int
-	s    string
-}
+// This file reads size expressions as Int.String prints them: 2*s77 + 1,
+// (s0//4), Mod(s0, 4), Max(2, s0).
 
-// parsedHint is the hint of symbols that a text brings in.
-const parsedHint = 64
-
-func newSymParser() *symParser { return &symParser{env: &sym.Env{}, syms: map[string]sym.Int{}} }
-
-// parse reads all of text.
-func (p *symParser) parse(text string) (sym.Int, error) {
-	p.s = text
+// Parse reads all of text; symbol gives the size that a name stands for.
+func Parse(text string, symbol func(name string) (Int, error)) (Int, error) {
+	p := &parser{s: text, symbol: symbol}
 	x, err := p.sum()
 	if err != nil {
 		return x, err
@@ -34,9 +22,14 @@ func (p *symParser) parse(text string) (sym.Int, error) {
 	return x, nil
 }
 
-func (p *symParser) skip() { p.s = strings.TrimLeft(p.s, " ") }
+type parser struct {
+	s      string // what is left
+	symbol func(name string) (Int, error)
+}
 
-func (p *symParser) accept(tok string) bool {
+func (p *parser) skip() { p.s = strings.TrimLeft(p.s, " ") }
+
+func (p *parser) accept(tok string) bool {
 	p.skip()
 	if strings.HasPrefix(p.s, tok) {
 		p.s = p.s[len(tok):]
@@ -45,17 +38,17 @@ func (p *symParser) accept(tok string) bool {
 	return false
 }
 
-func (p *symParser) sum() (sym.Int, error) {
+func (p *parser) sum() (Int, error) {
 	x, err := p.product()
 	for err == nil {
-		var y sym.Int
+		var y Int
 		switch {
 		case p.accept("+"):
 			y, err = p.product()
-			x = sym.Add(x, y)
+			x = Add(x, y)
 		case p.accept("-"):
 			y, err = p.product()
-			x = sym.Sub(x, y)
+			x = Sub(x, y)
 		default:
 			return x, nil
 		}
@@ -63,21 +56,21 @@ func (p *symParser) sum() (sym.Int, error) {
 	return x, err
 }
 
-func (p *symParser) product() (sym.Int, error) {
+func (p *parser) product() (Int, error) {
 	x, err := p.factor()
 	for err == nil && p.accept("*") {
-		var y sym.Int
+		var y Int
 		y, err = p.factor()
-		x = sym.Mul(x, y)
+		x = Mul(x, y)
 	}
 	return x, err
 }
 
-func (p *symParser) factor() (sym.Int, error) {
+func (p *parser) factor() (Int, error) {
 	switch {
 	case p.accept("-"):
 		x, err := p.factor()
-		return sym.Neg(x), err
+		return Neg(x), err
 	case p.accept("("):
 		return p.paren()
 	}
@@ -89,35 +82,22 @@ func (p *symParser) factor() (sym.Int, error) {
 	word := p.s[:n]
 	p.s = p.s[n:]
 	if word == "" {
-		return sym.Int{}, fmt.Errorf("a size expected at %q", p.s)
+		return Int{}, fmt.Errorf("a size expected at %q", p.s)
 	}
 	if v, err := strconv.ParseInt(word, 10, 64); err == nil {
-		return sym.Const(v), nil
+		return Const(v), nil
 	}
 	if word[0] >= '0' && word[0] <= '9' {
-		return sym.Int{}, fmt.Errorf("bad number %q", word)
+		return Int{}, fmt.Errorf("bad number %q", word)
 	}
 	if p.accept("(") {
 		return p.call(word)
 	}
-	if loopName(word) {
-		return sym.Int{}, fmt.Errorf("the loop %s inside a size", word)
-	}
-	x, ok := p.syms[word]
-	if !ok {
-		x = p.env.NewSymbol(word, "", parsedHint)
-		p.syms[word] = x
-	}
-	return x, nil
-}
-
-// loopName reports whether a name can only mean a loop: i0, r1, k.
-func loopName(s string) bool {
-	return s == "k" || len(s) > 1 && (s[0] == 'i' || s[0] == 'r') && strings.Trim(s[1:], "0123456789") == ""
+	return p.symbol(word)
 }
 
 // paren is the rest of a parenthesis: a sum, or a floor division.
-func (p *symParser) paren() (sym.Int, error) {
+func (p *parser) paren() (Int, error) {
 	x, err := p.sum()
 	if err != nil {
 		return x, err
@@ -127,10 +107,10 @@ func (p *symParser) paren() (sym.Int, error) {
 		if err != nil {
 			return x, err
 		}
-		if sym.Is(y, 0) {
+		if Is(y, 0) {
 			return x, fmt.Errorf("division by zero")
 		}
-		x = sym.FloorDiv(x, y)
+		x = FloorDiv(x, y)
 	}
 	if !p.accept(")") {
 		return x, fmt.Errorf(") expected at %q", p.s)
@@ -138,7 +118,7 @@ func (p *symParser) paren() (sym.Int, error) {
 	return x, nil
 }
 
-func (p *symParser) call(name string) (sym.Int, error) {
+func (p *parser) call(name string) (Int, error) {
 	a, err := p.sum()
 	if err != nil {
 		return a, err
@@ -155,14 +135,14 @@ func (p *symParser) call(name string) (sym.Int, error) {
 	}
 	switch name {
 	case "Mod":
-		if sym.Is(b, 0) {
+		if Is(b, 0) {
 			return a, fmt.Errorf("division by zero")
 		}
-		return sym.Mod(a, b), nil
+		return Mod(a, b), nil
 	case "Max":
-		return sym.Max(a, b), nil
+		return Max(a, b), nil
 	case "Min":
-		return sym.Min(a, b), nil
+		return Min(a, b), nil
 	}
 	return a, fmt.Errorf("unknown function %q", name)
 }

@@ -1,0 +1,106 @@
+package inductor
+
+import (
+	"fmt"
+	"strings"
+
+	"tcdbg/graph"
+	"tcdbg/inductor/codegen/cpp"
+	"tcdbg/inductor/sched"
+	"tcdbg/logs"
+)
+
+// This file makes the schedule after any fusion decision again, from what the
+// trace holds: the graph as text and the decisions' number. Nothing needs to be
+// kept of the states between.
+
+// Group is one kernel (or extern call) of a schedule.
+type Group struct {
+	Name   string   // of the scheduler, as fusion steps call it: op0_op1
+	Ranges string   // its loops: [4, 8]
+	Ops    []string // operators in it, PyTorch's names
+	Kernel string   // name of the kernel
+	Source string   // "" for an extern call
+}
+
+// schedule writes down what the scheduler starts from.
+func (c *compiler) schedule(g *graph.Graph) {
+	if c.opt.Log == nil {
+		return
+	}
+	s := logs.Schedule{
+		Graph: g.Name, Code: g.Code(), Params: c.opt.Params, Hints: map[string]int64{},
+		Lanes: c.opt.Target.Lanes, Cache: c.opt.Target.Cache,
+	}
+	for _, x := range g.Env.Symbols {
+		if v, fixed := x.Fixed(); fixed || !x.Unbacked {
+			s.Hints[x.Name] = v
+		}
+	}
+	for _, n := range c.ir.Nodes {
+		op := ""
+		if len(n.Origins) > 0 {
+			op = n.Origins[0].Op
+		}
+		s.Ops = append(s.Ops, op)
+	}
+	c.logged(s)
+}
+
+// Replay returns the groups after so many decisions of the scheduler (-1: before
+// the first) in the order in which they would run, and those decisions. It fails
+// where the text of the graph cannot be read back.
+func Replay(s logs.Schedule, decisions int) (groups []Group, steps []logs.FusionStep, err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			groups, steps, err = nil, nil, fmt.Errorf("inductor: replaying %s: %v", s.Graph, v)
+		}
+	}()
+	g, err := graph.ParseSized(s.Graph, s.Code, s.Hints)
+	if err != nil {
+		return nil, nil, err
+	}
+	c, err := compile(g, Options{
+		Target: cpp.Target{Lanes: s.Lanes, Cache: s.Cache}, Cores: 1, Params: s.Params, Decisions: decisions,
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	for i, gr := range c.groups {
+		groups = append(groups, c.group(i, gr))
+	}
+	return groups, c.out.Fusions, nil
+}
+
+// group describes group i of a finished compilation.
+func (c *compiler) group(i int, g *sched.Group) Group {
+	out := Group{Name: g.Name(), Kernel: c.names[i], Ranges: rangesOf(g)}
+	for _, it := range g.Items {
+		for _, o := range it.Node.Origins {
+			if n := len(out.Ops); n == 0 || out.Ops[n-1] != o.Op {
+				out.Ops = append(out.Ops, o.Op)
+			}
+		}
+	}
+	if c.codes[i] != nil {
+		out.Source = c.codes[i].Text
+	}
+	return out
+}
+
+// rangesOf is the loops of a group: parallel ones, then those of a reduction.
+func rangesOf(g *sched.Group) string {
+	var outer, inner []string
+	for _, v := range g.Vars {
+		if v.Inner {
+			inner = append(inner, v.Size.String())
+		} else {
+			outer = append(outer, v.Size.String())
+		}
+	}
+	text := strings.Join(outer, ", ")
+	if len(inner) > 0 {
+		text += " | " + strings.Join(inner, ", ")
+	}
+	return "[" + text + "]"
+}

@@ -1,0 +1,109 @@
+package inductor
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"tcdbg/inductor/codegen/cpp"
+	"tcdbg/internal/ops"
+	"tcdbg/internal/sym"
+	"tcdbg/logs"
+)
+
+// keeper is a sink that keeps the records of the scheduler, as a trace does.
+type keeper struct {
+	t     testing.TB
+	start []logs.Schedule
+	steps []logs.FusionStep
+}
+
+func (k *keeper) Emit(o logs.Out) {
+	meta, _ := o.Meta.(map[string]string)
+	switch meta["name"] {
+	case "tcdbg_schedule":
+		k.start = append(k.start, decoded[logs.Schedule](k.t, o))
+	case "tcdbg_fusion_step":
+		k.steps = append(k.steps, decoded[logs.FusionStep](k.t, o))
+	}
+}
+
+func (k *keeper) Stack(f []logs.Frame) any { return f }
+
+func decoded[T any](t testing.TB, o logs.Out) T {
+	var body struct{ Data T }
+	if err := json.Unmarshal(o.Payload, &body); err != nil {
+		t.Fatal(err)
+	}
+	return body.Data
+}
+
+// TestReplay makes the schedule after every decision again from the records
+// alone, and holds it against the program whose search ends there.
+func TestReplay(t *testing.T) {
+	all := append(graphs[:len(graphs):len(graphs)], struct {
+		name string
+		make func(b *build) []ops.Value
+		want []string
+	}{"dynamic", func(b *build) []ops.Value {
+		n := b.env.NewSymbol("s0", "L['x'].size()[0]", 96)
+		x := b.add(ops.Float32, false, n, sym.C(8))
+		y := b.Emit(ops.Cat, []ops.Value{b.Emit(ops.Sin, x), b.Emit(ops.Cos, x)}, sym.C(0))
+		return []ops.Value{b.Emit(ops.Sum, b.Emit(ops.Mul, y, 2.0), sym.Consts([]int{1}))}
+	}, nil})
+	for _, g := range all {
+		t.Run(g.name, func(t *testing.T) { replayGraph(t, g.name, g.make) })
+	}
+}
+
+func replayGraph(t *testing.T, name string, make func(b *build) []ops.Value) {
+	at := func(decisions int, log logs.Sink) *Program {
+		b := newBuild(name)
+		var args []ops.Arg
+		for _, v := range make(b) {
+			args = append(args, v)
+		}
+		b.G.SetOutput(args)
+		p, err := Compile(b.G, Options{Target: cpp.Target{Lanes: 8, Cache: 8 << 20}, Cores: 2, Params: b.params, Log: log, Decisions: decisions})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	k := &keeper{t: t}
+	at(0, k)
+	if len(k.start) != 1 || len(k.start[0].Ops) == 0 {
+		t.Fatalf("%d records of a schedule", len(k.start))
+	}
+	for n := range len(k.steps) + 1 {
+		decisions := n
+		if n == 0 {
+			decisions = -1
+		}
+		want := at(decisions, nil).Wrapper
+		groups, steps, err := Replay(k.start[0], decisions)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(steps) != n || n > 0 && (steps[n-1].A != k.steps[n-1].A || steps[n-1].Score != k.steps[n-1].Score || steps[n-1].Kernels != k.steps[n-1].Kernels) {
+			t.Errorf("after %d decisions it made %+v", n, steps)
+		}
+		if n > 0 && len(groups) != k.steps[n-1].Kernels {
+			t.Errorf("%d groups after decision %d, recorded are %d", len(groups), n, k.steps[n-1].Kernels)
+		}
+		for _, g := range groups {
+			if g.Source == "" != strings.HasPrefix(g.Kernel, "extern_") || !strings.Contains(want, g.Source) || g.Name == "" || len(g.Ops) == 0 {
+				t.Errorf("after decision %d, group %+v is not of the program\n%s", n, g, want)
+			}
+		}
+	}
+}
+
+// What cannot be read back is an error, not a panic.
+func TestReplayOfOtherText(t *testing.T) {
+	for _, code := range []string{"", "class GraphModule", "def forward(self, x: \"f32[2][1]cpu\"):\n y = torch.ops.aten.nothing.default(x)\n return (y,)"} {
+		if _, _, err := Replay(logs.Schedule{Graph: "g", Code: code, Lanes: 8}, -1); err == nil {
+			t.Errorf("%q was read", code)
+		}
+	}
+}
