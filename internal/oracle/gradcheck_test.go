@@ -1,0 +1,212 @@
+package oracle
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"tcdbg/internal/ops"
+	"tcdbg/torch"
+	"tcdbg/torch/autograd"
+	"tcdbg/torch/kw"
+)
+
+// This file holds the derivative table against finite differences: the calls of
+// the cases are the samples, their float arguments in float64. An operator
+// without sample is on a list that may only shrink.
+
+const unchecked = "testdata/gradcheck_unchecked.txt"
+
+// samples collects the operators that were checked and what was wrong.
+type samples struct {
+	checked map[string]bool
+	wrong   []string
+	name    string // of the case
+}
+
+// call is a backend that checks the gradients of every call it is given.
+func (s *samples) call(op *ops.Op, args []ops.Arg) []torch.Value {
+	if sample, ok := newSample(op, args); ok {
+		if err := sample.check(); err != nil {
+			s.wrong = append(s.wrong, fmt.Sprintf("%s (%s): %v", op.FullName(), s.name, err))
+		}
+		s.checked[op.FullName()] = s.checked[op.FullName()] || sample.compared
+	}
+	return torch.Call(op.ID, args)
+}
+
+// sample is a call whose float tensors are float64 leaves.
+type sample struct {
+	op       *ops.Op
+	args     []ops.Arg
+	in       []*torch.Tensor
+	call     func() []torch.Value
+	compared bool // derivatives were compared
+}
+
+// op checks a call that is given as a program writes it.
+func (s *samples) op(row *ops.Op, args []any) bool {
+	var in []*torch.Tensor
+	for _, a := range args {
+		if o, ok := a.(torch.Option); ok {
+			a = o.Value
+		}
+		switch a := a.(type) {
+		case *torch.Tensor:
+			in = append(in, a)
+		case []*torch.Tensor:
+			in = append(in, a...)
+		}
+	}
+	one := &sample{op: row, in: in, call: func() []torch.Value { return torch.Op(row.FullName(), args...) }}
+	if err := one.check(); err != nil {
+		s.wrong = append(s.wrong, fmt.Sprintf("%s (%s): %v", row.FullName(), s.name, err))
+	}
+	s.checked[row.FullName()] = true
+	return one.compared
+}
+
+// differentiable reports whether an operator has a derivative to be checked.
+func differentiable(op *ops.Op) bool {
+	const none = ops.TagNoGrad | ops.TagFactory | ops.TagInPlace | ops.TagRandom | ops.TagInternal
+	return op.Tags&none == 0 && (op.Backward != nil || op.Decompose != nil)
+}
+
+func newSample(op *ops.Op, args []ops.Arg) (*sample, bool) {
+	// A cast to float32 has no small differences; the row of padding_idx has no
+	// gradient by decree.
+	if !differentiable(op) || op.ID == ops.To || op.ID == ops.Embedding && len(args) > 2 && args[2] != nil {
+		return nil, false
+	}
+	s := &sample{op: op}
+	s.call = func() []torch.Value { return torch.Call(op.ID, s.args) }
+	total := 0
+	leaf := func(t *torch.Tensor) *torch.Tensor {
+		if t == nil || !t.DType().IsFloat() || t.Device() != ops.CPU {
+			return t
+		}
+		t = t.Detach().To(torch.Float64).Clone().RequiresGrad_()
+		total += t.Numel()
+		s.in = append(s.in, t)
+		return t
+	}
+	for _, a := range args {
+		switch a := a.(type) {
+		case *torch.Tensor:
+			s.args = append(s.args, leaf(a))
+		case []ops.Value:
+			list := make([]ops.Value, len(a))
+			for i, v := range a {
+				list[i] = v
+				if t, ok := v.(*torch.Tensor); ok {
+					list[i] = leaf(t)
+				}
+			}
+			s.args = append(s.args, list)
+		default:
+			s.args = append(s.args, a)
+		}
+	}
+	return s, total > 0 && total <= 600 && s.regular()
+}
+
+// regular reports whether the numbers have a neighbourhood: none is infinite.
+func (s *sample) regular() bool {
+	for _, t := range s.in {
+		for _, x := range t.Float64s() {
+			if math.IsNaN(x) || math.IsInf(x, 0) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+func (s *sample) check() (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v", p)
+		}
+	}()
+	f := func([]*torch.Tensor) []*torch.Tensor {
+		var outs []*torch.Tensor
+		for _, v := range s.call() {
+			if t, ok := v.(*torch.Tensor); ok && t.DType().IsFloat() {
+				outs = append(outs, t)
+			}
+		}
+		return outs
+	}
+	outs := f(nil)
+	n := 0
+	for _, y := range outs {
+		n += y.Numel()
+		for _, x := range y.Float64s() {
+			if math.IsNaN(x) || math.IsInf(x, 0) {
+				return nil
+			}
+		}
+	}
+	if n == 0 || n > 600 {
+		return nil
+	}
+	autograd.Gradcheck(f, s.in, kw.Atol(1e-4))
+	s.compared = true
+	return nil
+}
+
+func TestGradcheckOverTheTable(t *testing.T) {
+	suite := load(t, "ops", "testdata/ops")
+	s := &samples{checked: map[string]bool{}}
+	for _, c := range suite.Cases {
+		if c.Error != "" || c.DType != "" && c.DType != "float32" && c.DType != "float64" {
+			continue
+		}
+		s.name = c.Name
+		_ = suite.Run(c, Backend{Name: "gradcheck", Call: s.call})
+	}
+	for name, args := range gradSamples() {
+		s.name = "a call of its own"
+		if row, ok := ops.Lookup(name); !ok || !s.op(row, args) {
+			t.Errorf("the sample of %s checks nothing", name)
+		}
+	}
+	for _, w := range s.wrong {
+		t.Error(w)
+	}
+	s.list(t)
+}
+
+// list compares the operators without sample with the committed list. UPDATE=1
+// writes it.
+func (s *samples) list(t *testing.T) {
+	var missing []string
+	for _, op := range ops.All() {
+		if differentiable(op) && !s.checked[op.FullName()] {
+			missing = append(missing, op.FullName())
+		}
+	}
+	if os.Getenv("UPDATE") != "" {
+		if err := os.WriteFile(unchecked, []byte(strings.Join(missing, "\n")+"\n"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	text, err := os.ReadFile(unchecked)
+	if err != nil {
+		t.Fatal(err)
+	}
+	known := strings.Fields(string(text))
+	for _, name := range missing {
+		if !slices.Contains(known, name) {
+			t.Errorf("the derivative of %s is not checked: give it a sample", name)
+		}
+	}
+	for _, name := range known {
+		if !slices.Contains(missing, name) {
+			t.Logf("%s is checked now: take it off %s with UPDATE=1", name, unchecked)
+		}
+	}
+}
