@@ -19,6 +19,7 @@ func matmulKernels() map[ops.ID]kernel {
 		ops.Bmm:     func(k *kernelCall) { productInto(k.out(), k.in(0), k.in(1), 1, nil, 0) },
 		ops.Addmm:   addmmKernel,
 		ops.Baddbmm: addmmKernel,
+		ops.Sdpa:    attentionKernel,
 	}
 }
 

@@ -1,0 +1,169 @@
+package torch
+
+import (
+	"math"
+
+	"tcdbg/internal/ops"
+	"tcdbg/torch/internal/simd"
+)
+
+// This file is scaled_dot_product_attention without tape: a thread takes some
+// rows of one head's queries through both products and the softmax between
+// them, so that the scores never leave the cache.
+
+// attentionRows is how many queries a thread takes at a time.
+const attentionRows = 64
+
+// attention is one call on dense float32 operands.
+type attention struct {
+	q, k, v, out      []float32
+	heads, group      int // heads of q in all; how many share one of k and v
+	rows, keys        int // queries and keys of a head
+	width, valueWidth int // numbers of a query or key, and of a value
+	scale             float32
+	causal            bool
+	mask              []float32 // added to the scores; nil for none
+	maskHead, maskRow int       // its steps; 0 where it is broadcast
+}
+
+func attentionKernel(k *kernelCall) {
+	a, ok := newAttention(k)
+	if !ok {
+		copyInto(k.out(), decompose(k.Call, false)[0].(*Tensor))
+		return
+	}
+	out := k.out()
+	res := out
+	if !out.IsContiguous() {
+		res = newTensor(ops.Float32, out.shape)
+	}
+	a.out = slice[float32](res)
+	a.run()
+	if res != out {
+		copyInto(out, res)
+	}
+}
+
+// newAttention reads the arguments; ok is false for calls that the blocked form
+// does not know: other types, dropout, or batches that are broadcast.
+func newAttention(k *kernelCall) (a *attention, ok bool) {
+	q, key, v := k.in(0), k.in(1), k.in(2)
+	n := len(q.shape)
+	if q.dtype != ops.Float32 || key.dtype != ops.Float32 || v.dtype != ops.Float32 || k.Float(4) > 0 ||
+		n < 2 || len(key.shape) != n || len(v.shape) != n || q.Numel() == 0 || key.Numel() == 0 || v.Numel() == 0 {
+		return nil, false
+	}
+	a = &attention{
+		heads: product(q.shape[:n-2]), group: 1, rows: q.shape[n-2], keys: key.shape[n-2],
+		width: q.shape[n-1], valueWidth: v.shape[n-1], causal: k.Bool(5),
+		scale: float32(1 / math.Sqrt(float64(q.shape[n-1]))),
+	}
+	if !k.IsNone(6) {
+		a.scale = float32(k.Float(6))
+	}
+	if n > 2 && k.Bool(7) && key.shape[n-3] > 0 {
+		a.group = q.shape[n-3] / key.shape[n-3]
+	}
+	for i := range n - 2 {
+		heads := key.shape[i]
+		if i == n-3 {
+			heads *= a.group
+		}
+		if heads != q.shape[i] || key.shape[i] != v.shape[i] {
+			return nil, false
+		}
+	}
+	if mask := k.in(3); mask != nil && !a.takeMask(mask, q.shape) {
+		return nil, false
+	}
+	a.q, a.k, a.v = slice[float32](dense(q, ops.Float32)), slice[float32](dense(key, ops.Float32)), slice[float32](dense(v, ops.Float32))
+	return a, true
+}
+
+// takeMask brings a mask into the form of numbers that are added. It knows
+// masks that are the same for all heads, or differ by head.
+func (a *attention) takeMask(mask *Tensor, q []int) bool {
+	lead := len(q) - len(mask.shape)
+	if lead < 0 || len(mask.shape) < 2 {
+		return false
+	}
+	heads := product(mask.shape[:len(mask.shape)-2])
+	if heads != 1 && (lead > 0 || heads != a.heads) {
+		return false
+	}
+	m := mask
+	if mask.dtype == ops.Bool {
+		m = newTensor(ops.Float32, mask.shape)
+		keep, to := slice[bool](dense(mask, ops.Bool)), slice[float32](m)
+		for i, ok := range keep {
+			to[i] = 0
+			if !ok {
+				to[i] = float32(math.Inf(-1))
+			}
+		}
+	}
+	rows, keys := mask.shape[len(mask.shape)-2], mask.shape[len(mask.shape)-1]
+	if keys != a.keys || rows != a.rows && rows != 1 {
+		return false
+	}
+	a.mask = slice[float32](dense(m, ops.Float32))
+	if rows > 1 {
+		a.maskRow = keys
+	}
+	if heads > 1 {
+		a.maskHead = rows * keys
+	}
+	return true
+}
+
+func (a *attention) run() {
+	blocks := (a.rows + attentionRows - 1) / attentionRows
+	threads := GetNumThreads()
+	if a.heads*a.rows*a.keys*(a.width+a.valueWidth) < 1<<18 {
+		threads = 1
+	}
+	chunks(threads, a.heads*blocks, func(i int) {
+		first := i % blocks * attentionRows
+		a.block(i/blocks, first, min(first+attentionRows, a.rows))
+	})
+}
+
+// block computes rows first to end of one head.
+func (a *attention) block(head, first, end int) {
+	l, m, keys := simd.Active(), end-first, a.keys
+	if a.causal {
+		keys = min(keys, end)
+	}
+	q := a.q[(head*a.rows+first)*a.width:][:m*a.width]
+	k := a.k[head/a.group*a.keys*a.width:][:a.keys*a.width]
+	v := a.v[head/a.group*a.keys*a.valueWidth:][:a.keys*a.valueWidth]
+	room := borrow(m * (keys + a.width))
+	defer giveBack(room)
+	scores, scaled := room.floats[:m*keys], room.floats[m*keys:][:m*a.width]
+	l.WithScalar(simd.Mul, scaled, q, a.scale)
+	gemmPanels(target{scores, keys, keys, 0}, lanes{scaled, a.width, 1}, lanes{k, a.width, 1}, m, keys, a.width, 1)
+	for r := range m {
+		a.softmax(l, scores[r*keys:(r+1)*keys], head, first+r)
+	}
+	out := a.out[(head*a.rows+first)*a.valueWidth:][:m*a.valueWidth]
+	gemmPanels(target{out, a.valueWidth, a.valueWidth, 0}, lanes{scores, keys, 1}, lanes{v, 1, a.valueWidth}, m, a.valueWidth, keys, 1)
+}
+
+// softmax turns one row of scores into weights; a row whose keys are all masked
+// is zero.
+func (a *attention) softmax(l simd.Level, s []float32, head, row int) {
+	seen := s
+	if a.causal {
+		seen = s[:min(row+1, len(s))]
+		clear(s[len(seen):])
+	}
+	if a.mask != nil {
+		l.Binary(simd.Add, seen, seen, a.mask[head*a.maskHead+row*a.maskRow:][:len(seen)])
+	}
+	high := l.Largest(seen)
+	if a.mask != nil && math.IsInf(float64(high), -1) {
+		clear(s)
+		return
+	}
+	l.WithScalar(simd.Mul, seen, seen, float32(1/l.ExpSum(seen, seen, high)))
+}
