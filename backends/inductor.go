@@ -101,6 +101,7 @@ func (e *engine) compile(g *graph.Graph, r *tracer.Request) (*executable, error)
 		return nil, err
 	}
 	x := newExecutable(prog)
+	x.eager = g.Run
 	if e.cc == nil {
 		return x, nil
 	}

@@ -3,6 +3,7 @@ package backends
 import (
 	"math"
 	"runtime"
+	"slices"
 	"unsafe"
 
 	"tcdbg/inductor/ir"
@@ -35,6 +36,7 @@ func (x *executable) plain(in []torch.Value) []torch.Value {
 			newPlainKernel(f, k, slots).run()
 		}
 	}
+	f.verify(in)
 	out := f.outputs(in)
 	runtime.KeepAlive(in)
 	f.release()
@@ -315,6 +317,12 @@ func (p *plainKernel) value(i, j, n int) {
 		p.store(v, p.vals[i][v.Args[0]].stretch(n), n)
 	case ir.Load:
 		p.vals[i][j] = p.load(v, n)
+	case ir.LoadAt:
+		p.vals[i][j] = p.loadAt(v, p.vals[i][v.Args[0]].stretch(n), n)
+	case ir.Check:
+		if slices.Contains(p.vals[i][v.Args[0]].i64, 0) {
+			p.f.failed()
+		}
 	case ir.Const:
 		out := newVec(v.DType, 1)
 		if v.DType.IsFloat() {
@@ -375,6 +383,28 @@ func (p *plainKernel) load(v *plainValue, n int) vec {
 		gatherInt[int64](out.i64, base, first, step)
 	default:
 		gatherInt[uint8](out.i64, base, first, step)
+	}
+	return out
+}
+
+// loadAt loads the elements that lie so far behind an address.
+func (p *plainKernel) loadAt(v *plainValue, at vec, n int) vec {
+	base, first, step := p.memory(v)
+	out := newVec(v.DType, n)
+	for k := range n {
+		from := first + k*step + int(at.i64[k])
+		switch v.DType {
+		case ops.Float32:
+			gather[float32](out.f32[k:k+1], base, from, 0)
+		case ops.Float64:
+			gather[float64](out.f64[k:k+1], base, from, 0)
+		case ops.Int32:
+			gatherInt[int32](out.i64[k:k+1], base, from, 0)
+		case ops.Int64:
+			gatherInt[int64](out.i64[k:k+1], base, from, 0)
+		default:
+			gatherInt[uint8](out.i64[k:k+1], base, from, 0)
+		}
 	}
 	return out
 }

@@ -19,6 +19,7 @@ type executable struct {
 	prog   *inductor.Program
 	rt     *runtimeLib
 	entry  uintptr
+	eager  func(in []torch.Value) []torch.Value // the graph as its operators run
 	graph  *byte
 	frames sync.Pool
 	static []shape // [] /* buffer */ sizes that are known; nil sizes where dynamic
@@ -40,6 +41,7 @@ type frame struct {
 	sizes   []int64   // table S
 	bufs    []home    // [] /* buffer */
 	arena   *torch.Storage
+	check   *torch.Storage // the word that kernels set when data is not as it must be
 	offsets []int64
 	syms    map[*sym.Symbol]int64
 	args    [5]uintptr // of the call into C
@@ -129,6 +131,21 @@ func (f *frame) steps(in []torch.Value) {
 		}
 		f.segment(st.Segment)
 	}
+	f.verify(in)
+}
+
+// failed notes that data is not as it must be: a position outside of its
+// dimension, an integer divided by zero.
+func (f *frame) failed() { f.check.Bytes()[0] = 1 }
+
+// verify runs the graph's operators one by one when a kernel met data that they
+// refuse, so that the program panics as it does without a compiler.
+func (f *frame) verify(in []torch.Value) {
+	if f.check == nil || f.check.Bytes()[0] == 0 {
+		return
+	}
+	f.x.eager(in)
+	panic("inductor: a kernel of " + f.x.prog.Name + " refused data that its operators accept")
 }
 
 // segment runs one run of kernels in C. The arguments stand in the frame, which
@@ -200,6 +217,13 @@ func (f *frame) place(homes []*torch.Storage) {
 			}
 			f.bufs[i] = home{f.arena, int(off) / b.DType.Size()}
 			f.ptrs[i] = storagePtr(f.arena, int(off))
+		case inductor.RoleCheck:
+			if f.check == nil {
+				f.check = torch.NewStorage(f.layout(i).bytes)
+			}
+			clear(f.check.Bytes())
+			f.bufs[i] = home{f.check, 0}
+			f.ptrs[i] = storagePtr(f.check, 0)
 		case inductor.RoleOutput:
 			var st *torch.Storage
 			if homes != nil {

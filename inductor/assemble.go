@@ -50,7 +50,7 @@ func (c *compiler) code() {
 		}
 		shard := min((done+total/(entryShare*n))*n/total, n-1)
 		done++
-		env := &cpp.Env{Target: c.opt.Target, Slot: func(b *ir.Buffer) int { return c.slot(b) }, Size: c.size, Streams: c.streams(i)}
+		env := &cpp.Env{Target: c.opt.Target, Slot: func(b *ir.Buffer) int { return c.slot(b) }, Size: c.size, Streams: c.streams(i), Check: c.check}
 		c.codes[i] = c.kernel(env, preludes[shard], k, &bodies[shard])
 	}
 	segments := c.steps()
@@ -348,7 +348,7 @@ func (c *compiler) callText() string {
 		fmt.Fprintf(&sb, "// S[%d] = %s\n", i, s)
 	}
 	for i, b := range c.out.Buffers {
-		place := [...]string{"input", "arena", "output", "packed"}[b.Role]
+		place := [...]string{"input", "arena", "output", "packed", "check"}[b.Role]
 		if b.Role == RoleArena {
 			place = fmt.Sprintf("arena+%d", b.Offset)
 		}

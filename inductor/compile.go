@@ -11,6 +11,7 @@ import (
 	"tcdbg/inductor/ir"
 	"tcdbg/inductor/lower"
 	"tcdbg/inductor/sched"
+	"tcdbg/internal/ops"
 	"tcdbg/internal/sym"
 	"tcdbg/logs"
 )
@@ -88,6 +89,7 @@ type compiler struct {
 	codes   []*cpp.Code       // [] /* group */
 	shapes  map[string]string // kernel text without names -> symbol
 	traffic *traffic
+	check   *ir.Buffer // set by kernels whose data is not as it must be; may be nil
 	out     *Program
 }
 
@@ -193,6 +195,11 @@ func (c *compiler) buffers(g *graph.Graph) {
 		default:
 			add(b, RoleArena)
 		}
+	}
+	if slices.ContainsFunc(c.ks, func(k *sched.Kernel) bool { return k != nil && k.Checks() }) {
+		one := []sym.Int{sym.Const(1)}
+		c.check = &ir.Buffer{Name: "check", DType: ops.Int64, Shape: one, Stride: one}
+		add(c.check, RoleCheck)
 	}
 	c.symbols(g)
 }

@@ -80,6 +80,7 @@ const (
 	RoleArena       // lives in the arena
 	RoleOutput      // freshly allocated on each run, given to the caller
 	RolePacked      // written by the prologue
+	RoleCheck       // one word: not zero after a run whose data was not as it must be
 )
 
 // Step is one piece of a run.

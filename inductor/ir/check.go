@@ -85,7 +85,10 @@ func (n *Node) Check() error {
 	return nil
 }
 
-func (v *Value) hasIndex() bool { return v.Op == Load || v.Op == Store || v.Op == IndexOf }
+func (v *Value) hasIndex() bool { return v.Accesses() || v.Op == IndexOf }
+
+// Accesses reports whether v reads or writes memory at an address.
+func (v *Value) Accesses() bool { return v.Op == Load || v.Op == LoadAt || v.Op == Store }
 
 func (n *Node) checkValue(i, loops int) error {
 	v := &n.Body[i]
@@ -100,7 +103,7 @@ func (n *Node) checkValue(i, loops int) error {
 	if v.hasIndex() && len(v.Index.Coef) != loops {
 		return fmt.Errorf("%d coefficients for %d loops", len(v.Index.Coef), loops)
 	}
-	if (v.Op == Load || v.Op == Store) && v.Buf.DType != v.DType {
+	if v.Accesses() && v.Buf.DType != v.DType {
 		return fmt.Errorf("the buffer holds %s", v.Buf.DType.Short())
 	}
 	if !Supported(v.DType) {
@@ -117,6 +120,10 @@ func (n *Node) checkTypes(v *Value) error {
 	switch {
 	case v.Op == Cast || v.Op.Arity() == 0:
 		return nil
+	case v.Op == LoadAt:
+		if arg(0) != ops.Int64 {
+			return fmt.Errorf("a position is i64")
+		}
 	case v.Op == Where:
 		if arg(0) != ops.Bool || arg(1) != v.DType || arg(2) != v.DType {
 			return fmt.Errorf("operands %s, %s, %s", arg(0).Short(), arg(1).Short(), arg(2).Short())

@@ -1,6 +1,8 @@
 package ir
 
 import (
+	"slices"
+
 	"tcdbg/graph"
 	"tcdbg/internal/ops"
 	"tcdbg/internal/sym"
@@ -99,8 +101,8 @@ type Value struct {
 	Op    Op
 	DType ops.DType // of the result; of the element for Store
 	Args  []int     // earlier values
-	Buf   *Buffer   // Load, Store
-	Index Index     // Load, Store, IndexOf; of an argmax the position that it yields
+	Buf   *Buffer   // Load, LoadAt, Store
+	Index Index     // Load, LoadAt, Store, IndexOf; of an argmax the position that it yields
 	F     float64   // Const of a floating-point type
 	I     int64     // Const of an integer type or bool
 	Red   ReduceOp  // Reduce
@@ -198,6 +200,11 @@ type Output struct {
 // ScalarRef names a placeholder that is a number; Input is -1 for none.
 type ScalarRef struct{ Input int }
 
+// Checks reports whether the node verifies data as it runs.
+func (n *Node) Checks() bool {
+	return slices.ContainsFunc(n.Body, func(v Value) bool { return v.Op == Check })
+}
+
 // Sizes returns all loop sizes, outer ones first.
 func (n *Node) Sizes() []sym.Int {
 	return append(append([]sym.Int{}, n.Outer...), n.Inner...)
@@ -213,8 +220,11 @@ func (n *Node) Reads(f func(b *Buffer, x *Index)) {
 		eachBufArg(n.Ext.Args, func(a BufArg) { f(a.Buf, nil) })
 	}
 	for i := range n.Body {
-		if v := &n.Body[i]; v.Op == Load {
+		switch v := &n.Body[i]; v.Op {
+		case Load:
 			f(v.Buf, &v.Index)
+		case LoadAt:
+			f(v.Buf, nil)
 		}
 	}
 }

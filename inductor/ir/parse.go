@@ -416,7 +416,7 @@ func (p *parser) operands(v *Value, rest string) (err error) {
 		}
 		v.I, err = strconv.ParseInt(rest, 10, 64)
 		return err
-	case Load, Store, IndexOf:
+	case Load, LoadAt, Store, IndexOf:
 		name, index, after, err := between(rest)
 		if err != nil {
 			return err

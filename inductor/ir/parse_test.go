@@ -16,6 +16,7 @@ result buf2: i64[s0] stride [1]
 result buf3: f32[s0, 64] stride [64, 1]
 result buf4: f32[s0, 64] stride [64, 1]
 result buf5: f32[s0, 4, 9] stride [36, 9, 1]
+result buf6: b8[64] stride [1]
 op0 = matmul [s0, 64 | 64] // linear
   a l_x_[64*i0 + k]
   b l_w_[64*i1 + k]
@@ -41,6 +42,12 @@ op5 = matmul [s0, 4, 9 | 27] // convolution
   b l_x_[75*i0]
   out buf5[36*i0 + 9*i1 + i2]
   im2col height=5 width=5 chan=25 row=5 col=1 kh=3 kw=3 sh=2 sw=2 ph=1 pw=1 dh=1 dw=1 outw=3
+op6 = pointwise [64] // gather
+  t0 = const.i64 3
+  t1 = const.b8 1
+  t2 = check.b8 t1
+  t3 = loadat.b8 l_m_[i0], t0
+  store.b8 buf6[i0], t3
 return buf3 + 0 shape [s0, 64] stride [64, 1]
 return buf2 + 1 shape [s0 - 1] stride [1]
 return value 2*s0 + 1

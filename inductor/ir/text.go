@@ -128,6 +128,8 @@ func (n *Node) ValueText(i int) string {
 		return fmt.Sprintf("t%d = const.%s %s", i, d, v.ConstText())
 	case Load:
 		return fmt.Sprintf("t%d = load.%s %s[%s]", i, d, v.Buf.Name, n.IndexText(v.Index))
+	case LoadAt:
+		return fmt.Sprintf("t%d = loadat.%s %s[%s], t%d", i, d, v.Buf.Name, n.IndexText(v.Index), v.Args[0])
 	case Store:
 		return fmt.Sprintf("store.%s %s[%s], t%d", d, v.Buf.Name, n.IndexText(v.Index), v.Args[0])
 	case IndexOf:

@@ -198,6 +198,9 @@ func (c *call) externArg(a ops.Arg) (ops.Arg, error) {
 	return a, nil
 }
 
+// valueOf is the tensor of a graph value, nil for none.
+func (l *lowering) valueOf(v ops.Value) *tensor { return l.vals[v.(*graph.Node)] }
+
 func (c *call) externNode(n *graph.Node) (ops.Arg, error) {
 	t := c.l.vals[n]
 	if t == nil {

@@ -66,6 +66,16 @@ var others = map[ops.ID]lowerFunc{
 	ops.Ones:          constant(1),
 	ops.Empty:         constant(0),
 	ops.Arange:        arange,
+
+	ops.Gather:        gather,
+	ops.IndexSelect:   indexSelect,
+	ops.Index:         advancedIndex,
+	ops.ConstantPadNd: constantPad,
+
+	ops.MaxPool1dIndices: maxPool(1), ops.MaxPool2dIndices: maxPool(2), ops.MaxPool3dIndices: maxPool(3),
+	ops.AvgPool1d: avgPool(1), ops.AvgPool2d: avgPool(2), ops.AvgPool3d: avgPool(3),
+	ops.AdaptiveAvgPool1d: adaptiveAvg(1), ops.AdaptiveAvgPool2d: adaptiveAvg(2), ops.AdaptiveAvgPool3d: adaptiveAvg(3),
+	ops.AdaptiveMaxPool1dIndices: adaptiveMax(1), ops.AdaptiveMaxPool2dIndices: adaptiveMax(2), ops.AdaptiveMaxPool3dIndices: adaptiveMax(3),
 }
 
 // Decompose rewrites, on a copy, every call that has a decomposition and no

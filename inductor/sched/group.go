@@ -99,7 +99,7 @@ func (g *Group) rewrite(t transform, n int) {
 		body := make([]ir.Value, len(it.Body))
 		copy(body, it.Body)
 		for i := range body {
-			if len(body[i].Index.Coef) > 0 || body[i].Op == ir.Load || body[i].Op == ir.Store || body[i].Op == ir.IndexOf {
+			if len(body[i].Index.Coef) > 0 || body[i].Accesses() || body[i].Op == ir.IndexOf {
 				body[i].Index = t.apply(body[i].Index, n)
 			}
 		}
@@ -135,8 +135,11 @@ func (g *Group) accesses() []access {
 			it.Node.Writes(func(b *ir.Buffer, _ *ir.Index) { out = append(out, access{buf: b, write: true}) })
 		}
 		for i := range it.Body {
-			if v := &it.Body[i]; v.Op == ir.Load || v.Op == ir.Store {
+			switch v := &it.Body[i]; v.Op {
+			case ir.Load, ir.Store:
 				out = append(out, access{v.Buf, &v.Index, v.Op == ir.Store})
+			case ir.LoadAt:
+				out = append(out, access{buf: v.Buf})
 			}
 		}
 	}

@@ -106,7 +106,7 @@ func (g *Group) addresses() (xs []*ir.Index, weight []int) {
 		}
 		for i := range it.Body {
 			v := &it.Body[i]
-			if v.Op != ir.Load && v.Op != ir.Store && v.Op != ir.IndexOf && len(v.Index.Coef) == 0 {
+			if !v.Accesses() && v.Op != ir.IndexOf && len(v.Index.Coef) == 0 {
 				continue
 			}
 			w := 1
@@ -302,7 +302,7 @@ func (k *Kernel) vector() int {
 		for _, st := range k.Steps {
 			for i := range st.Body {
 				v := &st.Body[i]
-				if v.Op != ir.Load && v.Op != ir.Store || k.Place[v.Buf] != Memory && v.Op == ir.Store {
+				if !v.Accesses() || k.Place[v.Buf] != Memory && v.Op == ir.Store {
 					continue
 				}
 				switch {
@@ -374,13 +374,18 @@ func (k *Kernel) FLOPs() int64 {
 		}
 		for i := range it.Body {
 			switch it.Body[i].Op {
-			case ir.Const, ir.Load, ir.Store, ir.IndexOf, ir.Cast:
+			case ir.Const, ir.Load, ir.LoadAt, ir.Store, ir.IndexOf, ir.Cast, ir.Check:
 			default:
 				n += it.Node.Numel()
 			}
 		}
 	}
 	return n
+}
+
+// Checks reports whether the kernel verifies data as it runs.
+func (k *Kernel) Checks() bool {
+	return slices.ContainsFunc(k.Group.Items, func(it *Item) bool { return it.Node.Checks() })
 }
 
 // Lanes8 reports whether the kernel computes with elements of eight bytes, for

@@ -29,6 +29,8 @@ type Env struct {
 	// Streams tells that nobody reads the buffer before so much else was written
 	// that it would have left the caches.
 	Streams func(b *ir.Buffer) bool
+	// Check is the word that a kernel sets when data is not as it must be.
+	Check *ir.Buffer
 }
 
 // Line ties a line of a kernel's text (0-based) to the nodes that it computes.
@@ -211,7 +213,7 @@ func (e *emitter) pointers() {
 	for _, st := range e.k.Steps {
 		for i := range st.Body {
 			v := &st.Body[i]
-			if v.Op != ir.Load && v.Op != ir.Store {
+			if !v.Accesses() {
 				continue
 			}
 			if _, own := e.k.Place[v.Buf]; own && e.k.Place[v.Buf] != sched.Memory {
@@ -223,6 +225,9 @@ func (e *emitter) pointers() {
 				bufs = append(bufs, v.Buf)
 			}
 		}
+	}
+	if e.k.Checks() {
+		written[e.env.Check], bufs = true, append(bufs, e.env.Check)
 	}
 	for _, b := range bufs {
 		t, c := memType(b.DType), "const "
@@ -307,8 +312,10 @@ func (e *emitter) grain(perUnit int64) string {
 
 func cost(o ir.Op) int64 {
 	switch o {
-	case ir.Const, ir.Load, ir.Store, ir.Cast, ir.IndexOf:
+	case ir.Const, ir.Load, ir.Store, ir.Cast, ir.IndexOf, ir.Check:
 		return 1
+	case ir.LoadAt:
+		return 4
 	case ir.Exp, ir.Sigmoid, ir.Tanh, ir.Erf, ir.Log, ir.Sin, ir.Cos, ir.Pow, ir.Expm1, ir.Log1p:
 		return 12
 	case ir.Exp2, ir.Log2, ir.Log10, ir.Tan, ir.Asin, ir.Acos, ir.Atan, ir.Sinh, ir.Cosh, ir.Asinh, ir.Acosh, ir.Atanh, ir.Erfc, ir.Lgamma, ir.Atan2, ir.Hypot, ir.Fmod:

@@ -191,6 +191,19 @@ const trigText = `f$ trig_f$(f$ x, int quarter) {
   return v;
 }`
 
+// anyText tells whether any lane is set.
+const anyText = `int any_i$(i$ x) {
+#if !defined(__clang__) && $ == 8 && defined(__AVX__)
+  typedef long long q __attribute__((vector_size(32)));
+  return !__builtin_ia32_ptestz256((q)x, (q)x);
+#elif !defined(__clang__) && $ == 4 && defined(__SSE4_1__)
+  typedef long long q __attribute__((vector_size(16)));
+  return !__builtin_ia32_ptestz128((q)x, (q)x);
+#else
+  int r = 0; for (int k = 0; k < $; k++) r |= x[k]; return r;
+#endif
+}`
+
 const farText = `f$ far_f$(f$ x, f$ v, i$ far, int quarter) {
   for (int k = 0; k < $; k++)
     if (far[k]) v[k] = quarter ? (float)__builtin_cos((double)x[k]) : (float)__builtin_sin((double)x[k]);
@@ -208,7 +221,7 @@ var mathHelpers = map[string]helper{
 	"abs_i":   {needs: []string{"sel_i", "lt_i", "bc_i"}, text: `i$ abs_i$(i$ x) { return sel_i$(lt_i$(x, bc_i$(0)), -x, x); }`},
 	"abs_l":   {needs: []string{"sel_l", "lt_l", "bc_l"}, text: `l$ abs_l$(l$ x) { return sel_l$(lt_l$(x, bc_l$(0)), -x, x); }`},
 	"any_i": {
-		text: `int any_i$(i$ x) { int r = 0; for (int k = 0; k < $; k++) r |= x[k]; return r; }`,
+		text: anyText,
 		one:  `int any_i1(i1 x) { return x; }`,
 	},
 

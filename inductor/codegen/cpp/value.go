@@ -32,7 +32,7 @@ func (e *emitter) class(st *sched.Step) []part {
 			if _, own := e.k.Place[v.Buf]; own && !e.outer[v.Buf] || e.usesInner(v.Index) {
 				out[i] = innerPart
 			}
-		case ir.IndexOf:
+		case ir.IndexOf, ir.LoadAt:
 			if e.usesInner(v.Index) {
 				out[i] = innerPart
 			}
@@ -94,6 +94,10 @@ func (e *emitter) value(i, j, lanes int, inner bool) {
 	case ir.Reduce:
 		e.note(st)
 		e.accumulate(i, j, lanes)
+		return
+	case ir.Check:
+		e.note(st)
+		e.check(e.arg(i, v.Args[0], lanes), lanes)
 		return
 	case ir.Load:
 		if r, ok := e.regs[v.Buf]; ok {
@@ -188,6 +192,8 @@ func (e *emitter) expr(i, j, lanes int) string {
 	switch v.Op {
 	case ir.Load:
 		return e.load(v, lanes)
+	case ir.LoadAt:
+		return e.loadAt(i, v, lanes)
 	case ir.IndexOf:
 		return e.indexValue(v, lanes)
 	case ir.Cast:
@@ -373,7 +379,34 @@ func (e *emitter) rowPlace(b *ir.Buffer, lanes int) (string, string) {
 
 func (e *emitter) load(v *ir.Value, lanes int) string {
 	ptr, step := e.place(v, lanes)
-	d := v.DType
+	return e.loadFrom(ptr, step, v.DType, lanes)
+}
+
+// loadAt loads what lies a number of elements behind an address: one number for
+// all lanes, or one for each.
+func (e *emitter) loadAt(i int, v *ir.Value, lanes int) string {
+	ptr, step := e.place(v, lanes)
+	at := &e.k.Steps[i].Body[v.Args[0]]
+	if at.Op == ir.Const || e.vals[valKey{i, v.Args[0]}].lanes == 1 {
+		return e.loadFrom(ptr+" + "+e.arg(i, v.Args[0], 1), step, v.DType, lanes)
+	}
+	x := e.arg(i, v.Args[0], lanes)
+	if v.DType == ops.Bool {
+		return fmt.Sprintf("-__builtin_convertvector(%s(%s, %s, %s), i%d)", e.pre.fn("ldx_b", lanes), ptr, step, x, lanes)
+	}
+	return fmt.Sprintf("%s(%s, %s, %s)", e.pre.fn("ldx_"+letter(v.DType), lanes), ptr, step, x)
+}
+
+// check sets the program's word where a condition does not hold.
+func (e *emitter) check(x string, lanes int) {
+	if lanes > 1 {
+		x = fmt.Sprintf("!%s(~%s)", e.pre.fn("any_i", lanes), x)
+	}
+	e.p("if (!(%s)) *%s = 1;", x, e.ptr(e.env.Check))
+}
+
+// loadFrom loads an element, or one for each lane that lie step apart.
+func (e *emitter) loadFrom(ptr, step string, d ops.DType, lanes int) string {
 	elem := fmt.Sprintf("*(%s)", ptr)
 	switch {
 	case lanes == 1:

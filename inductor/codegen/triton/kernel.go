@@ -176,6 +176,14 @@ func (e *emitter) mask(x ir.Index) string {
 	return "xmask"
 }
 
+// fullMask is the condition under which the iteration is one of the loops'.
+func (e *emitter) fullMask() string {
+	if e.rows {
+		return "xmask & r0_mask"
+	}
+	return "xmask"
+}
+
 func (e *emitter) ptr(b *ir.Buffer) string {
 	i := slices.Index(e.bufs, b)
 	if i < 0 {
@@ -203,6 +211,16 @@ func (e *emitter) value(i, j int) {
 			text += ".to(tl.int1)"
 		}
 		e.p("%s = %s", name, text)
+	case ir.LoadAt:
+		at := e.vals[[2]int{i, v.Args[0]}]
+		text := fmt.Sprintf("tl.load(%s + (%s + %s), %s, other=0)", e.ptr(v.Buf), e.address(v.Index), at, e.fullMask())
+		if v.DType == ops.Bool {
+			text += ".to(tl.int1)"
+		}
+		e.p("%s = %s", name, text)
+	case ir.Check:
+		e.p("tl.device_assert((%s) | ~(%s), \"index out of bounds\")", e.vals[[2]int{i, v.Args[0]}], e.fullMask())
+		return
 	case ir.Store:
 		x := e.vals[[2]int{i, v.Args[0]}]
 		e.regs[v.Buf] = x
