@@ -17,9 +17,9 @@ import (
 	"tcdbg/logs"
 )
 
-// This file runs every fixture as a user would, in a process of its own, and
-// holds the run against the // want comments of its source and against what
-// the same program prints under `go run`.
+// This file runs every fixture as a user would, in a process of its own, under
+// each backend, and holds the run against the // want comments of its source and
+// against what the same program prints under `go run`.
 //
 // A want stands on the line that causes it, or anywhere for the whole run:
 //
@@ -30,6 +30,7 @@ import (
 //	// want kernels N           generated kernels
 //	// want extern N            kernels that are calls of eager operators
 //	// want exit N              exit code (0 without it)
+//	// want backend NAME        runs under this one alone
 
 // buildBinary makes the tcdbg binary once.
 var buildBinary = sync.OnceValues(func() (string, error) {
@@ -64,19 +65,31 @@ func TestFixtures(t *testing.T) {
 	}
 	cache := t.TempDir()
 	for _, m := range models {
-		t.Run(filepath.Base(filepath.Dir(m)), func(t *testing.T) { checkFixture(t, bin, m, cache) })
+		t.Run(filepath.Base(filepath.Dir(m)), func(t *testing.T) {
+			native := goRun(t, m)
+			for _, b := range []string{"inductor", "aot_eager", "eager"} {
+				t.Run(b, func(t *testing.T) { checkFixture(t, bin, m, cache, b, native) })
+			}
+		})
 	}
 }
 
-func checkFixture(t *testing.T, bin, model, cache string) {
+// checkFixture runs a model under one backend. What is wanted of kernels holds
+// where there are some; what is captured does not depend on the backend.
+func checkFixture(t *testing.T, bin, model, cache, backend, native string) {
 	w := readWants(t, model)
-	got := runFixture(t, bin, model, cache)
+	if w.backend != "" && w.backend != backend {
+		t.Skipf("the program asks for what only %s does", w.backend)
+	}
+	got := runFixture(t, bin, model, cache, backend)
 	if got.code != w.exit {
 		t.Errorf("exit code %d, want %d\n%s", got.code, w.exit, got.stderr)
 	}
-	native := goRun(t, model)
 	if got.stdout != native {
 		t.Errorf("standard output differs from `go run`\n--- tcdbg\n%s--- go run\n%s--- stderr\n%s", got.stdout, native, got.stderr)
+	}
+	if backend != "inductor" {
+		w.kernels, w.extern = -1, -1
 	}
 	w.check(t, got.report)
 }
@@ -87,11 +100,11 @@ type fixtureRun struct {
 	report         *explain.Report
 }
 
-func runFixture(t *testing.T, bin, model, cache string) fixtureRun {
+func runFixture(t *testing.T, bin, model, cache, backend string) fixtureRun {
 	t.Helper()
 	state := t.TempDir()
 	cmd := exec.Command(bin, "run", "--plain", model)
-	cmd.Env = append(os.Environ(), "XDG_STATE_HOME="+state, "XDG_CACHE_HOME="+cache)
+	cmd.Env = append(os.Environ(), "XDG_STATE_HOME="+state, "XDG_CACHE_HOME="+cache, "TCDBG_BACKEND="+backend)
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	r := fixtureRun{}
@@ -143,6 +156,7 @@ type wants struct {
 	graphs, kernels, extern int
 	ops                     map[int]string
 	exit                    int
+	backend                 string
 }
 
 var wantRE = regexp.MustCompile(`// want (\w+) ?(.*)$`)
@@ -181,6 +195,8 @@ func (w *wants) add(line int, what, arg string) (err error) {
 		w.extern, err = strconv.Atoi(arg)
 	case "exit":
 		w.exit, err = strconv.Atoi(arg)
+	case "backend":
+		w.backend = arg
 	case "ops":
 		i, list, _ := strings.Cut(arg, ":")
 		var k int

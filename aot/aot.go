@@ -4,15 +4,18 @@
 // joint forward and backward graph is traced and cut in two.
 //
 // It imports graph, ops, sym, torch and logs; never tracer or inductor. Open
-// this file first, then functionalize.go and joint.go.
+// this file first, then functionalize.go (with bases.go and views.go), joint.go
+// and cut.go.
 package aot
 
 import (
 	"fmt"
+	"slices"
 
 	"tcdbg/graph"
 	"tcdbg/graph/pass"
 	"tcdbg/internal/ops"
+	"tcdbg/internal/sym"
 	"tcdbg/logs"
 	"tcdbg/torch"
 )
@@ -41,14 +44,15 @@ type Request struct {
 // captured graph, applies its mutations and gives its outputs, which carry
 // gradients when those of the inputs are wanted.
 func Compile(r *Request) (Runnable, error) {
-	f, err := functionalize(r.Graph)
+	train := torch.GradEnabled() && wantsGrad(r.Example)
+	f, err := functionalize(r.Graph, r.Example, train)
 	if err != nil {
 		return nil, err
 	}
-	if torch.GradEnabled() && wantsGrad(r.Example) {
+	if train {
 		return r.training(f)
 	}
-	run, err := r.pure(f.graph, "inference")
+	run, err := r.pure(f.graph, "inference", f.fresh())
 	if err != nil {
 		return nil, err
 	}
@@ -65,8 +69,9 @@ func wantsGrad(example []torch.Value) bool {
 	return false
 }
 
-// pure runs the pass table on a graph and compiles it.
-func (r *Request) pure(g *graph.Graph, stage string) (Runnable, error) {
+// pure runs the pass table on a graph and compiles it. The outputs named by
+// fresh go to the program: each needs memory of its own.
+func (r *Request) pure(g *graph.Graph, stage string, fresh []int) (Runnable, error) {
 	run := &pass.Runner{Stage: "aot " + stage, ID: r.ID, Log: r.Log, Check: r.Check}
 	if err := run.Run(g, r.passes()); err != nil {
 		return nil, err
@@ -74,7 +79,11 @@ func (r *Request) pure(g *graph.Graph, stage string) (Runnable, error) {
 	if r.Log != nil {
 		r.Log.Emit(logs.Out{Kind: "aot_" + stage + "_graph", ID: r.ID, Payload: []byte(g.Code()), Place: "aot/aot.go:70"})
 	}
-	return r.Compile(g, stage)
+	compiled, err := r.Compile(g, stage)
+	if err != nil {
+		return nil, err
+	}
+	return separate(compiled, notTheirOwn(g, fresh)), nil
 }
 
 // passes is the table of rewrites between functionalization and the compiler.
@@ -91,28 +100,80 @@ func (r *Request) passes() []pass.Pass {
 // compiler does not take as it is.
 func (r *Request) decompose(g *graph.Graph) int {
 	count := 0
+	moved := map[*graph.Node]bool{}
 	for n := g.First(); n != nil; {
 		next := n.Next()
 		row := n.OpRow()
 		if row != nil && row.Decompose != nil && (r.Keep == nil || !r.Keep(row.ID)) {
-			if first := expand(g, n, row); first != nil {
+			if first := expand(g, n, row, moved); first != nil {
 				next = first
 				count++
 			}
 		}
 		n = next
 	}
+	settle(g, moved)
 	return count
 }
 
+// settle brings the example values behind moved nodes, which are laid out
+// otherwise than what they replaced, up to date.
+func settle(g *graph.Graph, moved map[*graph.Node]bool) {
+	if len(moved) == 0 {
+		return
+	}
+	for n := g.First(); n != nil; n = n.Next() {
+		if n.Kind == graph.Placeholder || n.Kind == graph.Output || !slices.ContainsFunc(n.Inputs(), func(in *graph.Node) bool { return moved[in] }) {
+			continue
+		}
+		if n.Op == ops.None {
+			n.Meta, moved[n] = itemMeta(n), true
+			continue
+		}
+		old := n.Meta
+		err := n.Remeta()
+		if err != nil && n.Op == ops.View { // a copy does what the view no longer can
+			n.Op = ops.Reshape
+			err = n.Remeta()
+		}
+		if err != nil {
+			panic(fmt.Sprintf("%s does not fit its arguments any more: %v", n.Name, err))
+		}
+		moved[n] = !sameLayout(old, n.Meta)
+	}
+}
+
+// itemMeta is the example value of a getitem.
+func itemMeta(n *graph.Node) any {
+	i, _ := n.Args[1].(sym.Int).IsConst()
+	return n.Args[0].(*graph.Node).Meta.([]ops.Result)[i]
+}
+
+// sameLayout compares the strides of example values.
+func sameLayout(a, b any) bool {
+	x, ok1 := a.(*ops.TensorMeta)
+	y, ok2 := b.(*ops.TensorMeta)
+	return ok1 && ok2 && sameShape(x.Stride, y.Stride) && x.DType == y.DType
+}
+
 // expand replaces n by its decomposition and returns the first new node, so
-// that what was made is looked at too.
-func expand(g *graph.Graph, n *graph.Node, row *ops.Op) *graph.Node {
+// that what was made is looked at too. It adds to moved what does not lie as
+// what it replaces.
+func expand(g *graph.Graph, n *graph.Node, row *ops.Op, moved map[*graph.Node]bool) *graph.Node {
 	before := n.Prev()
-	b := &graph.Builder{G: g, Before: n, Stack: n.Stack}
+	b := &graph.Builder{G: g, Before: n, Stack: n.Stack, NoGrad: n.NoGrad}
 	vals := row.Decompose(b, &ops.Call{Op: row, Args: n.Args})
 	if vals == nil {
 		return nil // this call does not decompose (a dtype, a mode)
+	}
+	for i, v := range vals {
+		var old any = n.Meta
+		if list, several := old.([]ops.Result); several {
+			old = list[i]
+		}
+		if v != nil && !sameLayout(old, v.(*graph.Node).Meta) {
+			moved[v.(*graph.Node)] = true
+		}
 	}
 	replace(n, vals)
 	first := g.First()

@@ -2,7 +2,7 @@ package aot
 
 import (
 	"fmt"
-	"strings"
+	"slices"
 
 	"tcdbg/graph"
 	"tcdbg/internal/ops"
@@ -11,20 +11,30 @@ import (
 )
 
 // This file removes mutation from a captured graph. Every tensor belongs to a
-// root (the tensor whose memory it is); a view knows the chain of view
-// operators that leads to it. An in-place operator gives its root a new value;
-// a view that is read after that is made again from it.
+// root (the tensor whose memory it is); a view knows the chain of views that
+// leads to it. An operator in place gives its root a new value; a view that is
+// read after that is made again from it. Inputs that show the same memory, of
+// which one is written, have one root: the memory itself (bases.go).
 
 // functional is a captured graph without mutation.
 type functional struct {
 	graph     *graph.Graph
+	inputs    []argument
 	mutations []mutation
 	outputs   []output
+	// layouts are the orders of dimensions in memory that outputs of the pure
+	// graph must have, by index: views are taken of them at run time.
+	layouts map[int][]int
 }
 
-// mutation says that output index of the pure graph replaces the content of an
-// input.
-type mutation struct{ input, index int }
+// mutation says that output index of the pure graph replaces the content of
+// argument arg.
+type mutation struct {
+	arg, index int
+	// grad: the change is one that gradients flow through; else it was made
+	// under torch.NoGrad or through a detached view.
+	grad bool
+}
 
 // output says how an output of the captured graph is made from the pure one's.
 type output struct {
@@ -34,44 +44,70 @@ type output struct {
 	value any        // a constant, when index and input are -1
 }
 
-// viewStep is one view operator with its arguments; the viewed tensor is nil.
-type viewStep struct {
-	op   ops.ID
-	at   int // which argument is the viewed tensor
-	args []ops.Arg
-	node *graph.Node // of the captured graph
+// root is a tensor that owns its memory, with what it holds at the point that
+// functionalization has reached.
+type root struct {
+	meta    *ops.TensorMeta
+	now     *graph.Node // in the pure graph
+	version int         // changes so far
+	grad    bool        // a change that gradients flow through
+	arg     int         // the argument that it is, -1 for values of the graph
+	fixed   bool        // nothing ever writes it, and it lies as it was captured
 }
 
-// alias is what a tensor of the captured graph is a view of.
+// alias is what a tensor of the captured graph shows.
 type alias struct {
-	root  *graph.Node
-	chain []viewStep
+	root  *root
+	chain []viewStep // from the root
+	// store is the way back of what is written, each step with a known inverse;
+	// chain, unless that shows one place twice. noStore says why there is none.
+	store   []viewStep
+	noStore error
+	twice   bool       // shows one place of memory twice
+	input   int        // the input that user starts at, -1: the root
+	user    []viewStep // the views as the program took them
+}
+
+// made is the value of a tensor at a version of its root.
+type made struct {
+	node    *graph.Node
+	version int
 }
 
 type functionalizer struct {
-	old, g  *graph.Graph
+	old, g *graph.Graph
+	res    *functional
+	writes bool // the graph has operators in place
+	// written are the inputs that they write; nil stands for values of the graph.
+	written map[*graph.Node]bool
+	train   bool
+	roots   []*root // arguments, in order
 	alias   map[*graph.Node]alias
-	current map[*graph.Node]*graph.Node // newest value of a root
-	version map[*graph.Node]int         // of a root
-	made    map[*graph.Node]*graph.Node // value of a node ...
-	at      map[*graph.Node]int         // ... at this version of its root
-	changed map[*graph.Node]bool
+	made    map[*graph.Node]made
 }
 
-// functionalize rewrites g; it fails for mutations that have no pure form.
-func functionalize(g *graph.Graph) (*functional, error) {
+// functionalize rewrites g for inputs that alias as example's do; it fails for
+// mutations that have no pure form.
+func functionalize(g *graph.Graph, example []torch.Value, train bool) (*functional, error) {
 	f := &functionalizer{
-		old: g, g: graph.New(g.Name, g.Env), alias: map[*graph.Node]alias{},
-		current: map[*graph.Node]*graph.Node{}, version: map[*graph.Node]int{},
-		made: map[*graph.Node]*graph.Node{}, at: map[*graph.Node]int{}, changed: map[*graph.Node]bool{},
+		old: prepare(g), g: graph.New(g.Name, g.Env), res: &functional{layouts: map[int][]int{}}, train: train,
+		alias: map[*graph.Node]alias{}, made: map[*graph.Node]made{},
 	}
 	f.g.Aten = true
-	for _, n := range g.Nodes() {
-		if n.Kind == graph.Output {
-			return f.finish(n), nil
-		}
-		if err := f.node(n); err != nil {
-			return nil, err
+	f.res.graph = f.g
+	if err := f.inputs(example); err != nil {
+		return nil, err
+	}
+	for _, n := range f.old.Nodes() {
+		switch n.Kind {
+		case graph.Placeholder:
+		case graph.Output:
+			f.finish(n)
+			return f.res, nil
+		default:
+			if err := f.node(n); err != nil {
+				return nil, err
+			}
 		}
 	}
 	return nil, fmt.Errorf("aot: graph %s has no output", g.Name)
@@ -80,158 +116,221 @@ func functionalize(g *graph.Graph) (*functional, error) {
 func (f *functionalizer) node(n *graph.Node) error {
 	row := n.OpRow()
 	switch {
-	case row != nil && row.Tags.Has(ops.TagInPlace):
+	case row == nil: // getitem
+		if src, _ := viewed(n); src.OpRow().Tags.Has(ops.TagView) {
+			return f.view(n)
+		}
+	case row.Tags.Has(ops.TagInPlace):
 		return f.inPlace(n, row)
-	case row != nil && (row.Tags.Has(ops.TagView) || f.isAlias(n, row)):
-		f.view(n, row)
-	default:
-		f.define(n, n.CopyInto(f.g, f.value))
+	case row.Tags.Has(ops.TagView):
+		if _, several := n.Meta.([]ops.Result); !several {
+			return f.view(n)
+		}
 	}
+	if row == nil {
+		f.define(n, f.piece(n))
+		return nil
+	}
+	val := n.CopyInto(f.g, f.value)
+	if f.writes { // the arguments may be laid out otherwise than they were captured
+		if err := val.Remeta(); err != nil {
+			return fmt.Errorf("aot: %s: %w", n.Name, err)
+		}
+	}
+	f.define(n, val)
 	return nil
 }
 
-// isAlias decides for operators that may return a view whether this call does:
-// its result then has the layout of a view of the same memory.
-func (f *functionalizer) isAlias(n *graph.Node, row *ops.Op) bool {
-	if !row.Tags.Has(ops.TagMaybeView) {
-		return false
-	}
-	src, _ := viewed(n)
-	if src == nil || !n.IsTensor() {
-		return false
-	}
-	from, to := src.TensorMeta(), n.TensorMeta()
-	switch row.Name {
-	case "contiguous":
-		return sameShape(from.Stride, to.Stride)
-	case "to":
-		return from.DType == to.DType && from.Device == to.Device
-	}
-	return contiguous(from) || !contiguous(to) // a copy is always contiguous
+// piece copies a getitem.
+func (f *functionalizer) piece(n *graph.Node) *graph.Node {
+	v := n.CopyInto(f.g, f.value)
+	v.Meta = itemMeta(v)
+	return v
 }
 
-func contiguous(m *ops.TensorMeta) bool {
-	want := sym.C(1)
-	for i := len(m.Shape) - 1; i >= 0; i-- {
-		if !sym.Is(m.Shape[i], 1) && !sym.Same(m.Stride[i], want) {
-			return false
-		}
-		want = sym.Mul(want, m.Shape[i])
-	}
-	return true
-}
-
-// define makes n a root of its own.
+// define makes n a root of its own, unless it is no single tensor.
 func (f *functionalizer) define(n, val *graph.Node) {
-	f.alias[n] = alias{root: n}
-	f.current[n] = val
-	f.made[n] = val
-}
-
-// viewed returns the tensor argument that a view operator views.
-func viewed(n *graph.Node) (*graph.Node, int) {
-	for i, a := range n.Args {
-		if m, ok := a.(*graph.Node); ok {
-			return m, i
-		}
+	f.made[n] = made{val, 0}
+	if n.IsTensor() {
+		f.alias[n] = alias{root: &root{meta: n.TensorMeta(), now: val, arg: -1}, input: -1}
 	}
-	return nil, -1
 }
 
-func (f *functionalizer) view(n *graph.Node, row *ops.Op) {
-	src, i := viewed(n)
-	a := f.alias[src]
-	args := append([]ops.Arg(nil), n.Args...)
-	args[i] = nil
-	step := viewStep{n.Op, i, args, n}
-	f.alias[n] = alias{a.root, append(append([]viewStep(nil), a.chain...), step)}
-	f.made[n] = n.CopyInto(f.g, f.value)
-	f.at[n] = f.version[a.root]
+// view registers a view: of a tensor, or as a piece that split has cut.
+func (f *functionalizer) view(n *graph.Node) error {
+	src, _ := viewed(n)
+	if n.Op == ops.None {
+		src, _ = viewed(src)
+	}
+	from, ok := f.alias[src]
+	if !ok {
+		return fmt.Errorf("aot: %s views %s, which is no tensor", n.Name, src.Name)
+	}
+	step := stepOf(n)
+	a := from
+	a.user = extend(from.user, step)
+	if !from.root.fixed {
+		f.route(&a, n, step)
+	}
+	f.alias[n] = a
+	f.made[n] = made{f.firstView(n, src, step, a), a.root.version}
+	return nil
+}
+
+// route finds the ways from the root to the view n and back.
+func (f *functionalizer) route(a *alias, n *graph.Node, step viewStep) {
+	steps, err := stridedSteps(a.root.meta, n)
+	if slices.ContainsFunc(a.chain, viewStep.cutsGrad) {
+		steps = append([]viewStep{{op: ops.Detach, args: []ops.Arg{nil}, stack: n.Stack}}, steps...)
+	}
+	switch {
+	case plainView[step.op]:
+		a.chain = extend(a.chain, step)
+	case err == nil:
+		a.chain = steps
+	default: // only a write could be lost, and that is refused
+		a.chain = extend(a.chain, step)
+	}
+	if a.twice || !plainView[step.op] {
+		a.store, a.noStore = steps, err
+	} else {
+		a.store = extend(a.store, step)
+	}
+	m := n.TensorMeta()
+	a.twice = strided{m.Shape, m.Stride, sym.C(0)}.overlaps()
+}
+
+// firstView is the value of a new view. The operator stays as it was captured
+// where that is possible: a split is one, not as many slices.
+func (f *functionalizer) firstView(n, src *graph.Node, step viewStep, a alias) *graph.Node {
+	switch {
+	case !f.writes || a.root.fixed: // every value lies as it was captured
+		return n.CopyInto(f.g, f.value)
+	case n.Op == ops.None && a.root.version == 0:
+		return f.piece(n)
+	case plainView[step.op]:
+		v := take(&graph.Builder{G: f.g}, step, f.value(src))
+		f.g.Rename(v, n.Name)
+		return v
+	}
+	return f.current(a)
+}
+
+func extend(chain []viewStep, s viewStep) []viewStep {
+	return append(append([]viewStep(nil), chain...), s)
+}
+
+// current makes the tensor of an alias from what its root holds now.
+func (f *functionalizer) current(a alias) *graph.Node {
+	v := a.root.now
+	for _, s := range a.chain {
+		v = take(&graph.Builder{G: f.g}, s, v)
+	}
+	return v
 }
 
 // value is the node in the new graph that holds what n holds now.
 func (f *functionalizer) value(n *graph.Node) *graph.Node {
-	a, ok := f.alias[n]
-	if !ok {
-		return f.made[n] // no tensor
+	a, tensor := f.alias[n]
+	if !tensor || f.made[n].version == a.root.version {
+		return f.made[n].node
 	}
-	if f.at[n] == f.version[a.root] {
-		return f.made[n]
-	}
-	v := f.current[a.root]
-	for _, s := range a.chain {
-		v = f.apply(s, v)
-	}
-	f.made[n], f.at[n] = v, f.version[a.root]
+	v := f.current(a)
+	f.made[n] = made{v, a.root.version}
 	return v
-}
-
-func (f *functionalizer) apply(s viewStep, v *graph.Node) *graph.Node {
-	args := append([]ops.Arg(nil), s.args...)
-	args[s.at] = v
-	b := &graph.Builder{G: f.g, Stack: s.node.Stack}
-	out, err := b.Call(ops.Get(s.op), args, graph.CallFunction)
-	if err != nil {
-		panic(fmt.Sprintf("aot: replaying %s: %v", s.node.Name, err))
-	}
-	return out
 }
 
 // inPlace computes the operator purely and makes its result the new content of
 // the root.
 func (f *functionalizer) inPlace(n *graph.Node, row *ops.Op) error {
-	name := strings.TrimSuffix(row.Name, "_")
-	if row.Overload != "" {
-		name += "." + row.Overload
-	}
 	self := n.Args[0].(*graph.Node)
-	b := &graph.Builder{G: f.g, Stack: n.Stack}
-	val, err := f.pureForm(b, n, self, name)
+	a := f.alias[self]
+	grad := !n.NoGrad
+	for _, s := range a.chain {
+		grad = grad && !s.cutsGrad()
+	}
+	b := &graph.Builder{G: f.g, Stack: n.Stack, NoGrad: n.NoGrad}
+	val, err := f.pureForm(b, n, self, row)
 	if err != nil {
 		return err
 	}
-	a := f.alias[self]
-	root := val
-	for i := len(a.chain) - 1; i >= 0; i-- {
-		base := f.current[a.root]
-		for _, s := range a.chain[:i] {
-			base = f.apply(s, base)
-		}
-		if root, err = f.unview(b, a.chain[i], base, root); err != nil {
-			return err
+	if f.train && !grad && !n.NoGrad && f.wantsGrad(val, map[*graph.Node]bool{}) && !f.wantsGrad(f.value(self), map[*graph.Node]bool{}) {
+		return fmt.Errorf("aot: %s stores a value that wants gradients through a detached tensor", row.Name)
+	}
+	now, err := f.write(b, a, val)
+	if err != nil {
+		return fmt.Errorf("aot: %s: %w", row.Name, err)
+	}
+	if !grad && f.train { // the data changes; where gradients go does not
+		now = (&graph.Builder{G: f.g, Stack: n.Stack}).Emit(ops.WithData, a.root.now, now).(*graph.Node)
+	}
+	a.root.now, a.root.grad = now, a.root.grad || grad
+	a.root.version++
+	f.alias[n] = a
+	if grad || !f.train {
+		f.made[self] = made{val, a.root.version}
+		f.made[n] = f.made[self]
+	} else {
+		f.made[n] = made{nil, -1}
+	}
+	return nil
+}
+
+// wantsGrad reports whether gradients flow through n to an input.
+func (f *functionalizer) wantsGrad(n *graph.Node, seen map[*graph.Node]bool) bool {
+	if m, ok := n.Meta.(*ops.TensorMeta); ok && n.Kind == graph.Placeholder {
+		return m.RequiresGrad
+	}
+	row := n.OpRow()
+	if seen[n] || n.NoGrad || n.Op == ops.Detach || row != nil && row.Tags.Has(ops.TagNoGrad) {
+		return false
+	}
+	seen[n] = true
+	for _, in := range gradInputs(n) {
+		if f.wantsGrad(in, seen) {
+			return true
 		}
 	}
-	f.version[a.root]++
-	f.current[a.root] = root
-	f.changed[a.root] = true
-	f.made[a.root], f.at[a.root] = root, f.version[a.root]
-	f.made[self], f.at[self] = val, f.version[a.root]
-	f.alias[n] = a
-	f.made[n], f.at[n] = val, f.version[a.root]
-	return nil
+	return false
+}
+
+// write is the content of the root after val was stored through a's views.
+func (f *functionalizer) write(b *graph.Builder, a alias, val *graph.Node) (*graph.Node, error) {
+	if a.noStore != nil {
+		return nil, a.noStore
+	}
+	bases := []*graph.Node{a.root.now}
+	for _, s := range a.store[:max(len(a.store)-1, 0)] {
+		bases = append(bases, take(b, s, bases[len(bases)-1]))
+	}
+	for i := len(a.store) - 1; i >= 0; i-- {
+		var err error
+		if val, err = put(b, a.store[i], bases[i], val); err != nil {
+			return nil, err
+		}
+	}
+	return val, nil
 }
 
 // pureForm is the value that an in-place call stores: cast to the dtype and
 // broadcast to the shape of what it is stored into.
-func (f *functionalizer) pureForm(b *graph.Builder, n, self *graph.Node, name string) (*graph.Node, error) {
+func (f *functionalizer) pureForm(b *graph.Builder, n, self *graph.Node, row *ops.Op) (*graph.Node, error) {
 	args := make([]ops.Arg, len(n.Args))
 	for i, a := range n.Args {
 		args[i] = f.arg(a)
 	}
+	pure := ops.Get(ops.Functional(row.ID))
 	var val *graph.Node
-	switch name {
-	case "copy":
+	switch pure.ID {
+	case ops.Copy:
 		val = args[1].(*graph.Node)
-	case "zero":
-		val = b.Emit(ops.Mul, f.value(self), sym.C(0)).(*graph.Node)
-	default:
-		row, ok := ops.Lookup(name)
-		if !ok {
-			return nil, fmt.Errorf("aot: %s_ has no functional form", name)
+		if f.alias[self].root.arg < 0 { // a value of its own, which may leave the graph
+			val = b.Emit(ops.Clone, val).(*graph.Node)
 		}
+	default:
 		var err error
-		if val, err = b.Call(row, args, graph.CallFunction); err != nil {
-			return nil, fmt.Errorf("aot: %s: %w", name, err)
+		if val, err = b.Call(pure, args, graph.CallFunction); err != nil {
+			return nil, fmt.Errorf("aot: %s: %w", row.Name, err)
 		}
 	}
 	want := self.TensorMeta()
@@ -272,46 +371,10 @@ func sameShape(a, b []sym.Int) bool {
 	return true
 }
 
-// unview gives the content of base after val was written through one view of it.
-func (f *functionalizer) unview(b *graph.Builder, s viewStep, base, val *graph.Node) (*graph.Node, error) {
-	row := ops.Get(s.op)
-	shape := base.TensorMeta().Shape
-	switch row.Name {
-	case "view", "reshape", "flatten", "unflatten", "unsqueeze", "squeeze", "contiguous", "view_as":
-		return b.Emit(ops.Reshape, val, shape).(*graph.Node), nil
-	case "transpose", "swapaxes", "t":
-		args := append([]ops.Arg(nil), s.args...)
-		args[s.at] = val
-		return b.Call(row, args, graph.CallFunction)
-	case "permute":
-		return b.Emit(ops.Permute, val, inverse(s.args[1].([]sym.Int))).(*graph.Node), nil
-	case "detach", "alias", "to":
-		return val, nil
-	}
-	if scatter, ok := ops.Lookup(row.Name + "_scatter"); ok {
-		args := append([]ops.Arg{base, val}, s.args[1:]...)
-		return b.Call(scatter, args, graph.CallFunction)
-	}
-	return nil, fmt.Errorf("aot: in-place change of a tensor made by %s cannot be functionalized", row.Name)
-}
-
-func inverse(perm []sym.Int) []sym.Int {
-	out := make([]sym.Int, len(perm))
-	for i, p := range perm {
-		v, _ := p.IsConst()
-		if v < 0 {
-			v += int64(len(perm))
-		}
-		out[v] = sym.C(i)
-	}
-	return out
-}
-
-// finish lays out the pure graph's outputs: new contents of mutated inputs,
+// finish lays out the pure graph's outputs: new contents of mutated arguments,
 // then values. An output that views an input, or shares its memory with another
 // output, is made at run time from what it views, so that aliases stay aliases.
-func (f *functionalizer) finish(out *graph.Node) *functional {
-	res := &functional{graph: f.g}
+func (f *functionalizer) finish(out *graph.Node) {
 	var vals []ops.Arg
 	place := map[*graph.Node]int{}
 	put := func(v *graph.Node) int {
@@ -322,11 +385,9 @@ func (f *functionalizer) finish(out *graph.Node) *functional {
 		vals = append(vals, v)
 		return len(vals) - 1
 	}
-	inputs := map[*graph.Node]int{}
-	for i, p := range f.old.Placeholders() {
-		inputs[p] = i
-		if f.changed[p] {
-			res.mutations = append(res.mutations, mutation{i, put(f.current[p])})
+	for _, r := range f.roots {
+		if r != nil && r.version > 0 {
+			f.res.mutations = append(f.res.mutations, mutation{r.arg, put(r.now), r.grad})
 		}
 	}
 	shared := f.sharedRoots(out)
@@ -334,32 +395,32 @@ func (f *functionalizer) finish(out *graph.Node) *functional {
 		n, isNode := a.(*graph.Node)
 		if _, isSize := a.(sym.Int); isSize { // the compiled graph knows the sizes of a call
 			vals = append(vals, a)
-			res.outputs = append(res.outputs, output{index: len(vals) - 1, input: -1})
+			f.res.outputs = append(f.res.outputs, output{index: len(vals) - 1, input: -1})
 			continue
 		}
 		if !isNode {
-			res.outputs = append(res.outputs, output{index: -1, input: -1, value: a})
+			f.res.outputs = append(f.res.outputs, output{index: -1, input: -1, value: a})
 			continue
 		}
 		al, tensor := f.alias[n]
-		i, fromInput := inputs[al.root]
 		switch {
-		case tensor && fromInput:
-			res.outputs = append(res.outputs, output{index: -1, input: i, chain: al.chain})
+		case tensor && al.input >= 0:
+			f.res.outputs = append(f.res.outputs, output{index: -1, input: al.input, chain: al.user})
 		case tensor && shared[al.root] > 1:
-			res.outputs = append(res.outputs, output{index: put(f.current[al.root]), input: -1, chain: al.chain})
+			at := put(al.root.now)
+			f.res.layouts[at], _ = memoryOrder(al.root.meta)
+			f.res.outputs = append(f.res.outputs, output{index: at, input: -1, chain: al.user})
 		default:
-			res.outputs = append(res.outputs, output{index: put(f.value(n)), input: -1})
+			f.res.outputs = append(f.res.outputs, output{index: put(f.value(n)), input: -1})
 		}
 	}
 	f.g.SetOutput(vals)
 	f.g.EliminateDead()
-	return res
 }
 
 // sharedRoots counts how many outputs are views of each root.
-func (f *functionalizer) sharedRoots(out *graph.Node) map[*graph.Node]int {
-	count := map[*graph.Node]int{}
+func (f *functionalizer) sharedRoots(out *graph.Node) map[*root]int {
+	count := map[*root]int{}
 	for _, a := range out.Args {
 		if n, ok := a.(*graph.Node); ok {
 			if al, ok := f.alias[n]; ok {
@@ -368,59 +429,4 @@ func (f *functionalizer) sharedRoots(out *graph.Node) map[*graph.Node]int {
 		}
 	}
 	return count
-}
-
-// wrap applies mutations and run-time views around a pure graph.
-func (f *functional) wrap(run Runnable) Runnable {
-	if len(f.mutations) == 0 && f.plain() {
-		return run
-	}
-	return func(in []torch.Value) []torch.Value {
-		return f.results(in, run(in))
-	}
-}
-
-func (f *functional) plain() bool {
-	for i, o := range f.outputs {
-		if o.index != i || len(o.chain) > 0 {
-			return false
-		}
-	}
-	return true
-}
-
-func (f *functional) results(in, vals []torch.Value) []torch.Value {
-	for _, m := range f.mutations {
-		dst := in[m.input].(*torch.Tensor)
-		torch.CallInto(ops.Clone, cloneArgs(vals[m.index].(*torch.Tensor)), []*torch.Tensor{dst})
-		dst.Storage().Bump()
-	}
-	out := make([]torch.Value, len(f.outputs))
-	for i, o := range f.outputs {
-		var v torch.Value
-		switch {
-		case o.index >= 0:
-			v = vals[o.index]
-		case o.input >= 0:
-			v = in[o.input]
-		default:
-			v = o.value
-		}
-		for _, s := range o.chain {
-			args := append([]ops.Arg(nil), s.args...)
-			args[s.at] = v
-			v = torch.Call(s.op, args)[0]
-		}
-		out[i] = v
-	}
-	return out
-}
-
-// cloneArgs are the bound arguments of a plain clone of t.
-func cloneArgs(t *torch.Tensor) []ops.Arg {
-	args, err := ops.Bind(ops.Get(ops.Clone), []ops.Arg{t}, nil)
-	if err != nil {
-		panic("aot: clone: " + err.Error())
-	}
-	return args
 }

@@ -23,7 +23,11 @@ type joint struct {
 	tangents []*graph.Node // one for each differentiable output
 	wants    []int         // the outputs that tangents belong to
 	grads    []ops.Arg     // one for each input, nil where none
+	needed   []int         // inputs that outputs with a tangent may depend on
 	last     *graph.Node   // last forward node
+	// missing names an operator on the way of a gradient that has no derivative;
+	// as in eager mode, only the backward pass refuses it.
+	missing string
 }
 
 // training compiles forward and backward of a functional graph.
@@ -33,7 +37,7 @@ func (r *Request) training(f *functional) (Runnable, error) {
 	if err := run.Run(f.graph, pre); err != nil {
 		return nil, err
 	}
-	j, err := trace(f.graph, r.Example)
+	j, err := trace(f, r.Example)
 	if err != nil {
 		return nil, err
 	}
@@ -41,14 +45,15 @@ func (r *Request) training(f *functional) (Runnable, error) {
 		r.Log.Emit(logs.Out{Kind: "aot_joint_graph", ID: r.ID, Payload: []byte(j.g.Code()), Place: "aot/joint.go:40"})
 	}
 	p := j.cut()
-	fw, err := r.pure(p.forward, "forward")
+	p.written = f.mutations
+	fw, err := r.pure(p.forward, "forward", f.fresh())
 	if err != nil {
 		return nil, err
 	}
 	if len(p.wants) == 0 {
 		return f.wrap(func(in []torch.Value) []torch.Value { return fw(in)[:p.outs] }), nil
 	}
-	bw, err := r.pure(p.backward, "backward")
+	bw, err := r.pure(p.backward, "backward", nil)
 	if err != nil {
 		return nil, err
 	}
@@ -62,26 +67,26 @@ func decomposeUnderivable(g *graph.Graph) int {
 	return r.decompose(g)
 }
 
-// trace builds the joint graph of g for the given example inputs.
-func trace(g *graph.Graph, example []torch.Value) (*joint, error) {
-	h, m := g.Clone(g.Name + "_joint")
+// trace builds the joint graph of f for the given example inputs.
+func trace(f *functional, example []torch.Value) (*joint, error) {
+	h, _ := f.graph.Clone(f.graph.Name + "_joint")
 	j := &joint{g: h, inputs: h.Placeholders()}
 	out := h.OutputNode()
 	j.outs = append([]ops.Arg(nil), out.Args...)
 	h.Erase(out)
 	j.last = h.Last()
-	_ = m
 	needs := map[*graph.Node]bool{}
 	for i, p := range j.inputs {
-		if t, ok := example[i].(*torch.Tensor); ok && t.RequiresGrad() {
+		if f.inputs[i].wantsGrad(example) {
 			needs[p] = true
 		}
 	}
-	propagate(h, needs)
+	j.propagate(needs)
 	grads := map[*graph.Node]ops.Value{}
+	silent := f.silentOutputs()
 	for i, a := range j.outs {
 		n, ok := a.(*graph.Node)
-		if !ok || !needs[n] {
+		if !ok || !needs[n] || silent[i] {
 			continue
 		}
 		meta := *n.TensorMeta()
@@ -113,21 +118,46 @@ func firstCall(g *graph.Graph) *graph.Node {
 	return n
 }
 
+// silentOutputs are those that replace an argument's content without that a
+// gradient flows through the change.
+func (f *functional) silentOutputs() map[int]bool {
+	silent := map[int]bool{}
+	for _, m := range f.mutations {
+		silent[m.index] = !m.grad
+	}
+	for _, o := range f.outputs {
+		delete(silent, o.index)
+	}
+	return silent
+}
+
 // propagate marks the nodes through which gradients flow.
-func propagate(g *graph.Graph, needs map[*graph.Node]bool) {
-	for n := g.First(); n != nil; n = n.Next() {
-		if row := n.OpRow(); n.NoGrad || (row != nil && row.Backward == nil) {
+func (j *joint) propagate(needs map[*graph.Node]bool) {
+	for n := j.g.First(); n != nil; n = n.Next() {
+		row := n.OpRow()
+		if n.NoGrad || n.Op == ops.Detach || row != nil && row.Tags.Has(ops.TagNoGrad) {
 			continue
 		}
 		if m, ok := n.Meta.(*ops.TensorMeta); ok && !m.DType.IsFloat() && !m.DType.IsComplex() {
 			continue
 		}
-		for _, in := range n.Inputs() {
+		for _, in := range gradInputs(n) {
 			if needs[in] {
 				needs[n] = true
 			}
 		}
+		if needs[n] && row != nil && row.Backward == nil && j.missing == "" {
+			j.missing = row.FullName()
+		}
 	}
+}
+
+// gradInputs are the inputs that a gradient may go to.
+func gradInputs(n *graph.Node) []*graph.Node {
+	if n.Op == ops.WithData {
+		return n.Inputs()[:1]
+	}
+	return n.Inputs()
 }
 
 func accumulate(g *graph.Graph, grads map[*graph.Node]ops.Value, n *graph.Node, d ops.Value) {
@@ -153,7 +183,10 @@ func (j *joint) backward(needs map[*graph.Node]bool, grads map[*graph.Node]ops.V
 			return err
 		}
 	}
-	for _, p := range j.inputs {
+	for i, p := range j.inputs {
+		if needs[p] {
+			j.needed = append(j.needed, i)
+		}
 		var d ops.Arg
 		if needs[p] && grads[p] != nil {
 			d = grads[p].(*graph.Node)
@@ -166,7 +199,7 @@ func (j *joint) backward(needs map[*graph.Node]bool, grads map[*graph.Node]ops.V
 func (j *joint) derive(n *graph.Node, needs map[*graph.Node]bool, grads map[*graph.Node]ops.Value) error {
 	row := n.OpRow()
 	outs, outGrads, any := results(n, grads)
-	if !any {
+	if !any || row.Backward == nil {
 		return nil
 	}
 	call := &ops.BackwardCall{Call: &ops.Call{Op: row, Args: n.Args}, Outs: outs, Grads: outGrads, Needs: make([]bool, len(n.Args))}
@@ -226,165 +259,16 @@ func results(n *graph.Node, grads map[*graph.Node]ops.Value) (outs, ds []ops.Val
 	for _, u := range n.Users() {
 		if i, ok := u.Args[1].(sym.Int); ok && u.Target == "getitem" {
 			k, _ := i.IsConst()
-			outs[k], ds[k] = u, grads[u]
-			any = any || grads[u] != nil
+			outs[k] = u
+			if grads[u] != nil {
+				ds[k], any = grads[u], true
+			}
+		}
+	}
+	for k := range outs { // a derivative may use results that the program did not
+		if any && outs[k] == nil {
+			outs[k] = (&graph.Builder{G: n.Graph(), Before: n.Next()}).Item(n, k)
 		}
 	}
 	return outs, ds, any
-}
-
-// parts is a joint graph cut in two.
-type parts struct {
-	forward, backward *graph.Graph
-	outs              int   // forward outputs before the saved values
-	saved             int   // number of saved values
-	wants             []int // outputs whose tangents the backward graph takes
-	grads             []int // input of each gradient
-}
-
-// cut splits the joint graph: what depends on a tangent is backward, and the
-// forward values that it reads are saved.
-func (j *joint) cut() *parts {
-	late := map[*graph.Node]bool{}
-	for _, t := range j.tangents {
-		late[t] = true
-	}
-	for n := j.g.First(); n != nil; n = n.Next() {
-		for _, in := range n.Inputs() {
-			if late[in] {
-				late[n] = true
-			}
-		}
-	}
-	p := &parts{outs: len(j.outs), wants: j.wants}
-	need := j.reachable()
-	var saved []*graph.Node
-	seen := map[*graph.Node]bool{}
-	save := func(n *graph.Node) {
-		if !late[n] && !seen[n] {
-			seen[n] = true
-			saved = append(saved, n)
-		}
-	}
-	for n := j.g.First(); n != nil; n = n.Next() {
-		if late[n] && need[n] {
-			for _, in := range n.Inputs() {
-				save(in)
-			}
-		}
-	}
-	for _, d := range j.grads {
-		if n, ok := d.(*graph.Node); ok {
-			save(n)
-		}
-	}
-	p.forward = j.forwardGraph(late, saved)
-	p.backward = j.backwardGraph(late, need, saved, p)
-	p.saved = len(saved)
-	return p
-}
-
-// reachable marks what the gradients need.
-func (j *joint) reachable() map[*graph.Node]bool {
-	need := map[*graph.Node]bool{}
-	for _, d := range j.grads {
-		if n, ok := d.(*graph.Node); ok {
-			need[n] = true
-		}
-	}
-	for n := j.g.Last(); n != nil; n = n.Prev() {
-		if need[n] {
-			for _, in := range n.Inputs() {
-				need[in] = true
-			}
-		}
-	}
-	return need
-}
-
-func (j *joint) forwardGraph(late map[*graph.Node]bool, saved []*graph.Node) *graph.Graph {
-	g := graph.New(j.g.Name+"_forward", j.g.Env)
-	g.Aten = true
-	m := map[*graph.Node]*graph.Node{}
-	for n := j.g.First(); n != nil; n = n.Next() {
-		if !late[n] {
-			m[n] = n.CopyInto(g, func(x *graph.Node) *graph.Node { return m[x] })
-		}
-	}
-	var outs []ops.Arg
-	for _, a := range j.outs {
-		if n, ok := a.(*graph.Node); ok {
-			a = m[n]
-		}
-		outs = append(outs, a)
-	}
-	for _, n := range saved {
-		outs = append(outs, m[n])
-	}
-	g.SetOutput(outs)
-	g.EliminateDead()
-	return g
-}
-
-func (j *joint) backwardGraph(late, need map[*graph.Node]bool, saved []*graph.Node, p *parts) *graph.Graph {
-	g := graph.New(j.g.Name+"_backward", j.g.Env)
-	g.Aten = true
-	m := map[*graph.Node]*graph.Node{}
-	for _, n := range saved {
-		m[n] = g.Input(n.Name, n.Name, "", n.Meta)
-	}
-	for _, t := range j.tangents {
-		m[t] = g.Input(t.Name, t.Target, "", t.Meta)
-	}
-	for n := j.g.First(); n != nil; n = n.Next() {
-		if late[n] && need[n] && m[n] == nil {
-			m[n] = n.CopyInto(g, func(x *graph.Node) *graph.Node { return m[x] })
-		}
-	}
-	var outs []ops.Arg
-	for i, d := range j.grads {
-		if n, ok := d.(*graph.Node); ok {
-			outs = append(outs, m[n])
-			p.grads = append(p.grads, i)
-		}
-	}
-	g.SetOutput(outs)
-	g.EliminateDead()
-	return g
-}
-
-// runnable runs the forward graph and hangs the backward graph on its outputs.
-func (p *parts) runnable(fw, bw Runnable) Runnable {
-	return func(in []torch.Value) []torch.Value {
-		vals := fw(in)
-		outs, saved := vals[:p.outs:p.outs], vals[p.outs:]
-		var ins, res []*torch.Tensor
-		for _, i := range p.grads {
-			ins = append(ins, in[i].(*torch.Tensor))
-		}
-		for _, i := range p.wants {
-			res = append(res, outs[i].(*torch.Tensor))
-		}
-		torch.WithBackward("CompiledFunctionBackward", ins, res, func(ds []*torch.Tensor) []*torch.Tensor {
-			return p.gradients(bw, saved, res, ds)
-		})
-		return outs
-	}
-}
-
-// gradients runs the backward graph; an output that got no gradient counts as
-// zero.
-func (p *parts) gradients(bw Runnable, saved []torch.Value, res, ds []*torch.Tensor) []*torch.Tensor {
-	args := append([]torch.Value(nil), saved...)
-	for i, d := range ds {
-		if d == nil {
-			d = torch.ZerosLike(res[i])
-		}
-		args = append(args, d.Contiguous())
-	}
-	var out []*torch.Tensor
-	for _, v := range bw(args) {
-		out = append(out, v.(*torch.Tensor))
-	}
-	return out
 }

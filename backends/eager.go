@@ -4,7 +4,6 @@ import (
 	"tcdbg/aot"
 	"tcdbg/graph"
 	"tcdbg/inductor/lower"
-	"tcdbg/torch"
 	"tcdbg/tracer"
 )
 
@@ -26,10 +25,7 @@ func (aotEager) Name() string { return "aot_eager" }
 
 func (aotEager) Compile(r *tracer.Request) (tracer.Runnable, error) {
 	return throughAOT(r, func(g *graph.Graph, _ string) (aot.Runnable, error) {
-		return func(in []torch.Value) (out []torch.Value) {
-			torch.NoGrad(func() { out = g.Run(in) })
-			return out
-		}, nil
+		return g.RunUntaped, nil
 	})
 }
 

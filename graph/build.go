@@ -104,6 +104,17 @@ func (n *Node) copyWith(f func(*Node) *Node) *Node {
 // CopyInto appends a copy of n to h with its inputs mapped by f.
 func (n *Node) CopyInto(h *Graph, f func(*Node) *Node) *Node { return h.Append(n.copyWith(f)) }
 
+// Remeta computes the example value of a call anew from those of its arguments.
+func (n *Node) Remeta() error {
+	row := n.OpRow()
+	res, err := row.Meta(&ops.Call{Op: row, Args: n.Args})
+	if err != nil {
+		return err
+	}
+	n.Meta = metaOf(res)
+	return nil
+}
+
 // EliminateDead removes nodes whose values nobody uses and that do not mutate,
 // and returns how many.
 func (g *Graph) EliminateDead() int {
@@ -122,5 +133,24 @@ func (g *Graph) EliminateDead() int {
 // impure reports whether n has an effect besides its value.
 func (n *Node) impure() bool {
 	row := n.OpRow()
-	return row != nil && (row.Tags.Has(ops.TagInPlace) || row.Tags.Has(ops.TagRandom))
+	return row != nil && (row.Tags.Has(ops.TagInPlace) || row.Tags.Has(ops.TagRandom) || len(n.Statistics()) > 0)
+}
+
+// Statistics are the running statistics (arguments 1 and 2) that a
+// normalisation writes, which it does when it trains (argument 5).
+func (n *Node) Statistics() []*Node {
+	row := n.OpRow()
+	if row == nil || !row.Tags.Has(ops.TagMutates) {
+		return nil
+	}
+	if training, _ := n.Args[5].(bool); !training {
+		return nil
+	}
+	var out []*Node
+	for _, a := range n.Args[1:3] {
+		if m, ok := a.(*Node); ok {
+			out = append(out, m)
+		}
+	}
+	return out
 }

@@ -10,8 +10,13 @@ import (
 
 // Run interprets the graph through torch's eager operators: the reference that
 // every compiled form is tested against. inputs are in placeholder order.
-func (g *Graph) Run(inputs []torch.Value) []torch.Value {
-	in := &interp{env: make(map[*Node]any, g.count), syms: map[*sym.Symbol]int64{}}
+func (g *Graph) Run(inputs []torch.Value) []torch.Value { return g.run(inputs, false) }
+
+// RunUntaped is Run without recording gradients.
+func (g *Graph) RunUntaped(inputs []torch.Value) []torch.Value { return g.run(inputs, true) }
+
+func (g *Graph) run(inputs []torch.Value, untaped bool) []torch.Value {
+	in := &interp{env: make(map[*Node]any, g.count), syms: map[*sym.Symbol]int64{}, untaped: untaped}
 	last := g.lastUses()
 	i := 0
 	for n := g.first; n != nil; n = n.next {
@@ -38,6 +43,8 @@ func (g *Graph) Run(inputs []torch.Value) []torch.Value {
 type interp struct {
 	env  map[*Node]any // torch.Value, or []torch.Value for several results
 	syms map[*sym.Symbol]int64
+
+	untaped bool
 }
 
 // bind reads the values of the symbols that a placeholder carries.
@@ -94,8 +101,8 @@ func (in *interp) call(n *Node) any {
 		args[i] = in.arg(a)
 	}
 	var out []torch.Value
-	if n.NoGrad && torch.GradEnabled() {
-		torch.NoGrad(func() { out = torch.Call(n.Op, args) })
+	if n.NoGrad || in.untaped {
+		out = torch.CallUntaped(n.Op, args)
 	} else {
 		out = torch.Call(n.Op, args)
 	}

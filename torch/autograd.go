@@ -257,7 +257,13 @@ func gradName(op *ops.Op) string {
 
 // backwardOf wraps the derivative rule of a call.
 func backwardOf(c *ops.Call, outs []Value) func([]*Tensor, bool) []*Tensor {
-	bc := &ops.BackwardCall{Call: &ops.Call{Op: c.Op, Args: saveArgs(c.Args)}, Outs: make([]ops.Value, len(outs)), Needs: needsOf(c)}
+	return backwardWith(c, saveArgs(c.Args), outs)
+}
+
+// backwardWith is backwardOf for arguments that were saved before the call
+// wrote one of them.
+func backwardWith(c *ops.Call, args []ops.Arg, outs []Value) func([]*Tensor, bool) []*Tensor {
+	bc := &ops.BackwardCall{Call: &ops.Call{Op: c.Op, Args: args}, Outs: make([]ops.Value, len(outs)), Needs: needsOf(c)}
 	for i, o := range outs {
 		bc.Outs[i] = save(o.(*Tensor))
 	}
@@ -379,8 +385,8 @@ func checkInPlaceGrad(t *Tensor) {
 
 // recordInPlace makes self the result of the call. Where self is a view, the
 // change is recorded on its base, and self reads it from there.
-func recordInPlace(c *ops.Call, self *Tensor, edges []edge) {
-	run := backwardOf(c, []Value{self})
+func recordInPlace(c *ops.Call, saved []ops.Arg, self *Tensor, edges []edge) {
+	run := backwardWith(c, saved, []Value{self})
 	name := gradName(c.Op)
 	if self.base == nil {
 		self.fn, self.outIndex = newNode(name, 1, edges, run), 0
@@ -418,8 +424,25 @@ func copySlices(g *Tensor, base *ops.TensorMeta, shape, stride []int, offset int
 
 // WithBackward makes outs results of one tape node: when a gradient is wanted,
 // backward gets those of outs (nil where unused) and returns those of inputs.
-// Compiled graphs attach their backward graph with it.
 func WithBackward(name string, inputs, outs []*Tensor, backward func(grads []*Tensor) []*Tensor) {
+	withBackward(name, inputs, outs, func(grads []*Tensor, _ bool) []*Tensor { return backward(grads) })
+}
+
+// WithCompiledBackward is WithBackward for a backward pass that cannot be
+// differentiated again: who tries that is refused.
+func WithCompiledBackward(name string, inputs, outs []*Tensor, backward func(grads []*Tensor) []*Tensor) {
+	withBackward(name, inputs, outs, func(grads []*Tensor, tape bool) []*Tensor {
+		ds := backward(grads)
+		if tape {
+			WithBackward(name+"Backward", append(append([]*Tensor(nil), inputs...), grads...), ds, func([]*Tensor) []*Tensor {
+				panic(&Error{Op: "backward", Kind: "RuntimeError", Msg: "torch.compile with aot_autograd does not currently support double backward"})
+			})
+		}
+		return ds
+	})
+}
+
+func withBackward(name string, inputs, outs []*Tensor, backward func(grads []*Tensor, tape bool) []*Tensor) {
 	edges := make([]edge, len(inputs))
 	any := false
 	for i, t := range inputs {
@@ -432,7 +455,7 @@ func WithBackward(name string, inputs, outs []*Tensor, backward func(grads []*Te
 		return
 	}
 	fn := newNode(name, len(outs), edges, func(grads []*Tensor, tape bool) []*Tensor {
-		out := backward(grads)
+		out := backward(grads, tape)
 		for i, g := range out {
 			if g != nil && !tape && g.RequiresGrad() { // it was computed with the tape on
 				out[i] = g.Detach()
@@ -441,7 +464,7 @@ func WithBackward(name string, inputs, outs []*Tensor, backward func(grads []*Te
 		return out
 	})
 	for i, o := range outs {
-		if o != nil && o.dtype.IsFloat() {
+		if o != nil && (o.dtype.IsFloat() || o.dtype.IsComplex()) {
 			o.fn, o.outIndex = fn, i
 			o.meta.Store(nil)
 		}

@@ -199,11 +199,13 @@ func callInPlace(row *ops.Op, args []ops.Arg, tape bool) *Tensor {
 	if tape && f.ID != ops.Add && f.ID != ops.Sub && f.ID != ops.Fill && f.ID != ops.Zero && f.ID != ops.Copy {
 		saved = append([]ops.Arg{alias(self, eager{}.Emit(ops.Clone, self).(*Tensor))}, args[1:]...)
 	}
-	edges := edgesOf(f, args)
-	writeInPlace(&ops.Call{Op: f, Args: args}, self)
-	if tape {
-		recordInPlace(&ops.Call{Op: f, Args: saved}, self, edges)
+	if !tape {
+		writeInPlace(&ops.Call{Op: f, Args: args}, self)
+		return self
 	}
+	edges, kept := edgesOf(f, args), saveArgs(saved)
+	writeInPlace(&ops.Call{Op: f, Args: args}, self)
+	recordInPlace(&ops.Call{Op: f, Args: saved}, kept, self, edges)
 	return self
 }
 

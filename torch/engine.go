@@ -71,6 +71,14 @@ func Renew(t *Tensor, st *Storage, d DType, shape, stride []int, offset int) {
 // Storage returns the memory behind t; nil for fake tensors.
 func (t *Tensor) Storage() *Storage { return t.storage }
 
+// CallUntaped is Call under no_grad for this call alone: the mode of the
+// process, which other goroutines see, stays as it is.
+func CallUntaped(op ops.ID, args []ops.Arg) []Value { return call(ops.Get(op), args, false) }
+
+// ViewRoot is the tensor whose memory a differentiable view shows: t itself
+// where it is none.
+func (t *Tensor) ViewRoot() *Tensor { return t.root() }
+
 // Ptr returns the address of t's first element; nil when t has no elements or
 // no data.
 func (t *Tensor) Ptr() unsafe.Pointer {

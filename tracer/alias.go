@@ -3,8 +3,6 @@ package tracer
 import (
 	"go/types"
 	"unsafe"
-
-	"tcdbg/torch"
 )
 
 // This file guards aliasing: where a segment writes memory that existed on
@@ -173,32 +171,6 @@ func (tr *trace) mapAliasGuards() {
 			if a, b := tr.entry.at(o.src), tr.entry.at(s); a != nil && b != nil {
 				tr.guardIdentity(o.src, s, *(*unsafe.Pointer)(a) == *(*unsafe.Pointer)(b))
 			}
-		}
-	}
-}
-
-// tensorAliasGuards tells a mutated input from the others.
-func (tr *trace) tensorAliasGuards() {
-	for _, a := range tr.inputs {
-		if !tr.mutated[a.tensor] {
-			continue
-		}
-		for _, b := range tr.inputs {
-			if a == b {
-				continue
-			}
-			p, q := a.src, b.src
-			shared := a.tensor.Storage() == b.tensor.Storage()
-			text := p.name + " shares memory with " + q.name
-			if !shared {
-				text = p.name + " shares no memory with " + q.name
-			}
-			tr.guard("NO_TENSOR_ALIASING", p, text, text,
-				func(ad *addresses) bool {
-					x, y := ad.at(p), ad.at(q)
-					return x != nil && y != nil && ((*(**torch.Tensor)(x)).Storage() == (*(**torch.Tensor)(y)).Storage()) == shared
-				},
-				func(*addresses) failure { return plain("the opposite") })
 		}
 	}
 }

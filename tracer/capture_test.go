@@ -373,7 +373,22 @@ func main() {
 	g := torch.Compile(f)
 	a, b := torch.Ones(2, 2), torch.Ones(2, 2)
 	fmt.Println(g(a, b)); fmt.Println(g(a, a.T())); fmt.Println(a)
-}`, "select add_ mul | select add_", "GB9004"},
+}`, "select add_ mul | select add_ mul", ""},
+	{"one memory as two element types or two histories", `
+func f(a, b *torch.Tensor) *torch.Tensor { a.Add_(1); return b.Mul(2) }
+func main() {
+	g := torch.Compile(f)
+	a := torch.Ones(2, 2)
+	fmt.Println(g(a, a.Detach())); fmt.Println(a)
+	torch.NoGrad(func() { fmt.Println(g(a, a.Detach()), a) })
+}`, "add_ | add_ mul", "GB9004"},
+	{"statistics of a normalisation are written", `
+func f(m *nn.BatchNorm2d, x *torch.Tensor) *torch.Tensor { m.Forward(x); return m.RunningMean.Mul(2) }
+func main() {
+	g := torch.Compile(f)
+	m := nn.NewBatchNorm2d(2)
+	for range 2 { fmt.Println(g(m, torch.Rand(2, 2, 3, 3)), m.RunningVar) }
+}`, "add_ batch_norm mul", ""},
 	{"no tensor work", `
 func f(n int) int { return n * 2 }
 func main() { g := torch.Compile(f); fmt.Println(g(2), g(3), g(4)) }`, "", ""},

@@ -59,7 +59,7 @@ func (t *Tracer) explain(f reflect.Value, in []any) *torch.ExplainOutput {
 	if cl == nil {
 		panic(&torch.Error{Op: "torch.Explain", Msg: "the argument is nil or a native function"})
 	}
-	opts, _ := parseOptions([]torch.Option{{Name: "backend", Value: "eager"}})
+	opts, _ := t.parseOptions([]torch.Option{{Name: "backend", Value: "eager"}})
 	acc := &account{}
 	c := &Compiled{t: t, fn: cl.Fn, opts: opts, cache: map[string]*frameCache{}, account: acc}
 	fn := reflect.New(f.Type())

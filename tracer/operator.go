@@ -96,7 +96,7 @@ func (tr *trace) operator(in *ssa.Call, name string, b torch.Binding) {
 	}
 	pos, kw := tr.bindCall(in, b, row)
 	if row.Tags.Has(ops.TagInPlace) {
-		tr.mutate(in.Call.Args[0], row)
+		tr.mutate(tr.tensorAt(in.Call.Args[0]), row)
 	}
 	bound, err := ops.Bind(row, pos, kw)
 	if err != nil {
@@ -111,6 +111,7 @@ func (tr *trace) operator(in *ssa.Call, name string, b torch.Binding) {
 	if err != nil {
 		tr.refuseOperator(row, err)
 	}
+	tr.mutateStatistics(node, row)
 	tr.results(in, build, node, row)
 }
 
@@ -200,32 +201,6 @@ func (tr *trace) baseOf(t *torch.Tensor) *torch.Tensor {
 		return b
 	}
 	return t
-}
-
-// mutate notes that an operator is about to write the tensor in register self.
-// A graph names the memory of each input once: where another input shows the
-// same memory, the graph ends in front of the operator.
-func (tr *trace) mutate(self ssa.Value, row *ops.Op) {
-	t := tr.baseOf(tr.tensorAt(self))
-	tr.mutated[t] = true
-	if tr.inputOf[t] == nil {
-		return
-	}
-	for _, in := range tr.inputs {
-		if in.tensor != t && in.tensor.Storage() == t.Storage() {
-			tr.breakAt(breaks.UnsupportedOperator, "%s writes %s, which shares memory with %s", row.Name, tr.inputOf[t].src.argument(), in.src.argument())
-		}
-	}
-}
-
-// notMutated breaks in front of the first use of a tensor whose memory the
-// graph has written through another one.
-func (tr *trace) notMutated(s *source, t *torch.Tensor) {
-	for m := range tr.mutated {
-		if in := tr.inputOf[m]; in != nil && m != t && m.Storage() == t.Storage() {
-			tr.breakAt(breaks.UnsupportedOperator, "%s shares memory with %s, which the graph writes", s.argument(), in.src.argument())
-		}
-	}
 }
 
 // fake makes the stand-in for a node's tensor.

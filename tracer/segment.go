@@ -81,6 +81,7 @@ type register struct {
 
 // finish turns the end of a trace into a segment.
 func (tr *trace) finish(s *stop) *segment {
+	tr.fixSharedSizes()
 	tr.shapeGuards()
 	rs := newRecipes(tr)
 	seg := &segment{brk: s.brk, symbols: tr.symbols}

@@ -27,6 +27,8 @@ type Config struct {
 	Sink logs.Sink // trace records; nil drops them
 	// Backend finds a backend by name.
 	Backend func(name string) (Backend, error)
+	// DefaultBackend is that of functions which name none; empty: inductor.
+	DefaultBackend string
 	// Safe, where set, is called at safe points; it may block (pause). kind is
 	// frame, break or recompile.
 	Safe func(kind string, where func() logs.Pos)
@@ -125,7 +127,7 @@ func (t *Tracer) register(fc *frameCache) {
 // the same type whose calls come to onCall.
 func (t *Tracer) compileIntrinsic(th *host.Thread, call *host.Frame, args []unsafe.Pointer, result unsafe.Pointer) {
 	cl, sig := t.functionArgument(call, args[0], "torch.Compile")
-	opts, err := parseOptions(*(*[]torch.Option)(args[1]))
+	opts, err := t.parseOptions(*(*[]torch.Option)(args[1]))
 	if err == nil && !opts.disable {
 		err = t.checkBackend(opts)
 	}
@@ -232,8 +234,11 @@ const (
 // eager.
 const DefaultRecompileLimit = 8
 
-func parseOptions(list []torch.Option) (options, error) {
+func (t *Tracer) parseOptions(list []torch.Option) (options, error) {
 	o := options{named: "inductor", mode: "default", limit: DefaultRecompileLimit}
+	if t.cfg.DefaultBackend != "" {
+		o.named = t.cfg.DefaultBackend
+	}
 	for _, opt := range list {
 		if err := o.set(opt); err != nil {
 			return o, err

@@ -106,7 +106,9 @@ func runProgram(cfg EngineConfig, sink logs.Sink, gate *Gate) host.Exit {
 		Args: append([]string{programName(cfg.Paths)}, cfg.Args...),
 	}
 	set := backends.NewSet(backends.Config{FaultPage: cfg.FaultPage, Stderr: cfg.Stderr})
-	tr := tracer.New(prog, tracer.Config{Sink: sink, Backend: set.Get, Safe: safePoints(gate)})
+	tr := tracer.New(prog, tracer.Config{
+		Sink: sink, Backend: set.Get, DefaultBackend: os.Getenv("TCDBG_BACKEND"), Safe: safePoints(gate),
+	})
 	tr.Install(&hc)
 	in := host.New(prog, hc)
 	tr.Attach(in)

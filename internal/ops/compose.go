@@ -45,10 +45,10 @@ func stackRows() []*Op {
 	at := func(d int) func(Value) int { return func(Value) int { return d } }
 	least := func(id ID, n int) *Op {
 		name := "atleast_" + itoa(n) + "d"
-		return composite(id, name, selfOnly, TagNotMethod, func(b B, c *Call) Value { return b.atLeast(c.Value(0), n) })
+		return composite(id, name, selfOnly, TagNotMethod|TagMaybeView, func(b B, c *Call) Value { return b.atLeast(c.Value(0), n) })
 	}
 	split := func(id ID, name string, low int, dim func(rank int) int) *Op {
-		return compositeN(id, name, "(Tensor self, int[] indices_or_sections) -> Tensor[]", 0, func(b B, c *Call) []Value {
+		return compositeN(id, name, "(Tensor self, int[] indices_or_sections) -> Tensor[]", TagMaybeView, func(b B, c *Call) []Value {
 			n := len(c.Tensor(0).Shape)
 			if n < low {
 				refuse(Errorf("torch.%s requires a tensor with at least %d dimension, but got a tensor with %d dimensions!", name, low, n))
@@ -76,7 +76,7 @@ func stackRows() []*Op {
 			return b.cat(1, xs...)
 		}),
 		least(Atleast1d, 1), least(Atleast2d, 2), least(Atleast3d, 3),
-		compositeN(TensorSplit, "tensor_split", "(Tensor self, int[] indices_or_sections, int dim=0) -> Tensor[]", 0, tensorSplit),
+		compositeN(TensorSplit, "tensor_split", "(Tensor self, int[] indices_or_sections, int dim=0) -> Tensor[]", TagMaybeView, tensorSplit),
 		split(Hsplit, "hsplit", 1, func(n int) int { return min(n-1, 1) }),
 		split(Vsplit, "vsplit", 2, func(int) int { return 0 }),
 		split(Dsplit, "dsplit", 3, func(int) int { return 2 }),

@@ -177,6 +177,7 @@ const (
 	Contiguous
 	Clone
 	Detach
+	WithData
 	Flip
 
 	// data and casts

@@ -46,7 +46,7 @@ func randomLike(id ID, name string) *Op {
 func dropoutRow() *Op {
 	return &Op{
 		ID: Dropout, Name: "dropout", Schema: "(Tensor input, float p=0.5, bool training=True, bool inplace=False) -> Tensor",
-		Tags: TagRandom | TagNN | TagNotMethod,
+		Tags: TagRandom | TagNN | TagNotMethod | TagMaybeView,
 		Meta: func(c *Call) ([]Result, error) {
 			if p := c.Float(1); p < 0 || p > 1 {
 				return nil, Errorf("dropout probability has to be between 0 and 1, but got %v", p)

@@ -314,6 +314,19 @@ func orderRows() []*Op {
 		}),
 		viewRow(Detach, "detach", selfOnly, aliasMeta, nil),
 		viewRow(Alias, "alias", selfOnly, aliasMeta, func(b B, c *BackwardCall, g Value) Value { return g }),
+		withDataRow(),
+	}
+}
+
+// withDataRow is a tensor after its data was replaced behind autograd's back
+// (in place, under no_grad or through detach): the value is that of the second
+// argument, the gradient goes where that of the first goes.
+func withDataRow() *Op {
+	return &Op{
+		ID: WithData, Name: "_with_data", Schema: "(Tensor self, Tensor data) -> Tensor", Tags: TagInternal | TagNotMethod,
+		Meta:      func(c *Call) ([]Result, error) { return selfLike(&Call{Args: c.Args[1:]}) },
+		Backward:  backOf(func(b B, c *BackwardCall) []Value { return []Value{c.Grads[0], nil} }),
+		Decompose: decomp(func(b B, c *Call) Value { return c.Value(1) }),
 	}
 }
 

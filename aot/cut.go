@@ -1,0 +1,222 @@
+package aot
+
+import (
+	"fmt"
+
+	"tcdbg/graph"
+	"tcdbg/internal/ops"
+	"tcdbg/torch"
+)
+
+// This file cuts a joint graph in two and runs the parts: the forward graph
+// gives the outputs and what the backward graph needs besides the tangents.
+
+// parts is a joint graph cut in two.
+type parts struct {
+	forward, backward *graph.Graph
+	outs              int        // forward outputs before the saved values
+	saved             int        // number of saved values
+	wants             []int      // outputs whose tangents the backward graph takes
+	grads             []int      // input of each gradient
+	needs             []int      // inputs that the outputs depend on, gradient or not
+	written           []mutation // arguments that change behind the forward graph
+	missing           string     // an operator without derivative
+}
+
+// cut splits the joint graph: what depends on a tangent is backward, and the
+// forward values that it reads are saved.
+func (j *joint) cut() *parts {
+	late := map[*graph.Node]bool{}
+	for _, t := range j.tangents {
+		late[t] = true
+	}
+	derivative := false
+	for n := j.g.First(); n != nil; n = n.Next() {
+		late[n] = late[n] || derivative && len(n.Inputs()) == 0 // zeros are made, not saved
+		for _, in := range n.Inputs() {
+			if late[in] {
+				late[n] = true
+			}
+		}
+		derivative = derivative || n == j.last
+	}
+	p := &parts{outs: len(j.outs), wants: j.wants, needs: j.needed, missing: j.missing}
+	need := j.reachable()
+	var saved []*graph.Node
+	seen := map[*graph.Node]bool{}
+	save := func(n *graph.Node) {
+		if !late[n] && !seen[n] {
+			seen[n] = true
+			saved = append(saved, n)
+		}
+	}
+	for n := j.g.First(); n != nil; n = n.Next() {
+		if late[n] && need[n] {
+			for _, in := range n.Inputs() {
+				save(in)
+			}
+		}
+	}
+	for _, d := range j.grads {
+		if n, ok := d.(*graph.Node); ok {
+			save(n)
+		}
+	}
+	p.forward = j.forwardGraph(late, saved)
+	p.backward = j.backwardGraph(late, need, saved, p)
+	p.saved = len(saved)
+	return p
+}
+
+// reachable marks what the gradients need.
+func (j *joint) reachable() map[*graph.Node]bool {
+	need := map[*graph.Node]bool{}
+	for _, d := range j.grads {
+		if n, ok := d.(*graph.Node); ok {
+			need[n] = true
+		}
+	}
+	for n := j.g.Last(); n != nil; n = n.Prev() {
+		if need[n] {
+			for _, in := range n.Inputs() {
+				need[in] = true
+			}
+		}
+	}
+	return need
+}
+
+func (j *joint) forwardGraph(late map[*graph.Node]bool, saved []*graph.Node) *graph.Graph {
+	g := graph.New(j.g.Name+"_forward", j.g.Env)
+	g.Aten = true
+	m := map[*graph.Node]*graph.Node{}
+	for n := j.g.First(); n != nil; n = n.Next() {
+		if !late[n] {
+			m[n] = n.CopyInto(g, func(x *graph.Node) *graph.Node { return m[x] })
+		}
+	}
+	var outs []ops.Arg
+	for _, a := range j.outs {
+		if n, ok := a.(*graph.Node); ok {
+			a = m[n]
+		}
+		outs = append(outs, a)
+	}
+	for _, n := range saved {
+		outs = append(outs, m[n])
+	}
+	g.SetOutput(outs)
+	g.EliminateDead()
+	return g
+}
+
+func (j *joint) backwardGraph(late, need map[*graph.Node]bool, saved []*graph.Node, p *parts) *graph.Graph {
+	g := graph.New(j.g.Name+"_backward", j.g.Env)
+	g.Aten = true
+	m := map[*graph.Node]*graph.Node{}
+	for _, n := range saved {
+		m[n] = g.Input(n.Name, n.Name, "", n.Meta)
+	}
+	for _, t := range j.tangents {
+		m[t] = g.Input(t.Name, t.Target, "", t.Meta)
+	}
+	for n := j.g.First(); n != nil; n = n.Next() {
+		if late[n] && need[n] && m[n] == nil {
+			m[n] = n.CopyInto(g, func(x *graph.Node) *graph.Node { return m[x] })
+		}
+	}
+	var outs []ops.Arg
+	for i, d := range j.grads {
+		if n, ok := d.(*graph.Node); ok {
+			outs = append(outs, m[n])
+			p.grads = append(p.grads, i)
+		}
+	}
+	g.SetOutput(outs)
+	g.EliminateDead()
+	return g
+}
+
+// runnable runs the forward graph and hangs the backward graph on its outputs.
+func (p *parts) runnable(fw, bw Runnable) Runnable {
+	return func(in []torch.Value) []torch.Value {
+		vals := fw(in)
+		outs, saved := vals[:p.outs:p.outs], vals[p.outs:]
+		p.protect(in, saved)
+		var ins, res []*torch.Tensor
+		for _, i := range p.needs {
+			ins = append(ins, in[i].(*torch.Tensor))
+		}
+		for _, i := range p.wants { // a result of its own, whatever the graph returned
+			t := outs[i].(*torch.Tensor).Detach()
+			outs[i] = t
+			res = append(res, t)
+		}
+		versions := versionsOf(saved)
+		torch.WithCompiledBackward("CompiledFunctionBackward", ins, res, func(ds []*torch.Tensor) []*torch.Tensor {
+			p.check(saved, versions)
+			return p.gradients(bw, saved, res, ds)
+		})
+		return outs
+	}
+}
+
+// protect copies saved arguments that change behind the forward graph.
+func (p *parts) protect(in, saved []torch.Value) {
+	for _, m := range p.written {
+		st := in[m.arg].(*torch.Tensor).Storage()
+		for i, v := range saved {
+			if t, ok := v.(*torch.Tensor); ok && t.Storage() == st {
+				saved[i] = torch.Call(ops.Clone, cloneArgs(t.Detach()))[0]
+			}
+		}
+	}
+}
+
+func versionsOf(saved []torch.Value) []uint64 {
+	out := make([]uint64, len(saved))
+	for i, v := range saved {
+		if t, ok := v.(*torch.Tensor); ok && t.Storage() != nil {
+			out[i] = t.Storage().Version()
+		}
+	}
+	return out
+}
+
+// check refuses a backward pass whose saved values the program has changed in
+// the meantime, and one through an operator without derivative.
+func (p *parts) check(saved []torch.Value, versions []uint64) {
+	refuse := func(format string, args ...any) {
+		panic(&torch.Error{Op: "backward", Kind: "RuntimeError", Msg: fmt.Sprintf(format, args...)})
+	}
+	if p.missing != "" {
+		refuse("derivative for aten::%s is not implemented", p.missing)
+	}
+	for i, now := range versionsOf(saved) {
+		if now != versions[i] {
+			t := saved[i].(*torch.Tensor)
+			refuse("one of the variables needed for gradient computation has been modified by an inplace operation: [torch.%sTensor %v] is at version %d; expected version %d instead.", t.DType().ScalarType(), t.Shape(), now, versions[i])
+		}
+	}
+}
+
+// gradients runs the backward graph; an output that got no gradient counts as
+// zero. The results are those of the inputs in needs.
+func (p *parts) gradients(bw Runnable, saved []torch.Value, res, ds []*torch.Tensor) []*torch.Tensor {
+	args := append([]torch.Value(nil), saved...)
+	for i, d := range ds {
+		if d == nil {
+			d = torch.ZerosLike(res[i])
+		}
+		args = append(args, d.Contiguous())
+	}
+	vals := bw(args)
+	out, k := make([]*torch.Tensor, len(p.needs)), 0
+	for i, in := range p.needs {
+		if k < len(p.grads) && p.grads[k] == in {
+			out[i] = vals[k].(*torch.Tensor)
+			k++
+		}
+	}
+	return out
+}
