@@ -245,7 +245,7 @@ func searchKernel(k *kernelCall) {
 
 func dataKernels() map[ops.ID]dynamicKernel {
 	return map[ops.ID]dynamicKernel{
-		ops.Nonzero: nonzeroKernel, ops.MaskedSelect: maskedSelectKernel, ops.Unique: uniqueKernel,
+		ops.Nonzero: nonzeroKernel, ops.Argwhere: nonzeroKernel, ops.OneHot: oneHotKernel, ops.MaskedSelect: maskedSelectKernel, ops.Unique: uniqueKernel,
 		ops.UniqueConsecutive: consecutiveKernel, ops.Bincount: bincountKernel, ops.RepeatIndex: repeatIndexKernel, ops.Index: indexKernel,
 	}
 }

@@ -37,6 +37,7 @@ func fillKernels() {
 	for _, family := range []func() map[ops.ID]kernel{
 		unaryKernels, binaryKernels, copyKernels, reduceKernels, matmulKernels, indexKernels, factoryKernels, normKernels,
 		sortKernels, advancedKernels, convKernels, poolKernels,
+		specialKernels, ctcKernels, linalgKernels, choiceKernels,
 	} {
 		for id, k := range family() {
 			if kernelTables.fixed[id] != nil {

@@ -4,6 +4,11 @@ package torch
 
 import "tcdbg/internal/ops"
 
+// NativeBatchNormLegit is torch._native_batch_norm_legit(Tensor input, Tensor? weight, Tensor? bias, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor).
+func NativeBatchNormLegit(input *Tensor, weight *Tensor, bias *Tensor, training bool, momentum float64, eps float64) (_, _, _ *Tensor) {
+	return invoke3(ops.NativeBatchNormLegit, nil, input, weight, bias, training, momentum, eps)
+}
+
 // Abs is torch.abs(Tensor self) -> Tensor.
 func Abs(self *Tensor) *Tensor {
 	return invoke1(ops.Abs, nil, self)
@@ -123,6 +128,11 @@ func Argwhere(self *Tensor) *Tensor {
 // AsStrided is torch.as_strided(Tensor self, int[] size, int[] stride, int? storage_offset=None) -> Tensor.
 func AsStrided(self *Tensor, size []int, stride []int, opts ...Option) *Tensor {
 	return invoke1(ops.AsStrided, opts, self, size, stride)
+}
+
+// AsStridedScatter is torch.as_strided_scatter(Tensor self, Tensor src, int[] size, int[] stride, int? storage_offset=None) -> Tensor.
+func AsStridedScatter(self *Tensor, src *Tensor, size []int, stride []int, opts ...Option) *Tensor {
+	return invoke1(ops.AsStridedScatter, opts, self, src, size, stride)
 }
 
 // Asin is torch.asin(Tensor self) -> Tensor.
@@ -283,6 +293,21 @@ func ChannelShuffle(input *Tensor, groups int) *Tensor {
 	return invoke1(ops.ChannelShuffle, nil, input, groups)
 }
 
+// Cholesky is torch.cholesky(Tensor self, bool upper=False) -> Tensor.
+func Cholesky(self *Tensor, opts ...Option) *Tensor {
+	return invoke1(ops.Cholesky, opts, self)
+}
+
+// CholeskyInverse is torch.cholesky_inverse(Tensor self, bool upper=False) -> Tensor.
+func CholeskyInverse(self *Tensor, opts ...Option) *Tensor {
+	return invoke1(ops.CholeskyInverse, opts, self)
+}
+
+// CholeskySolve is torch.cholesky_solve(Tensor self, Tensor input2, bool upper=False) -> Tensor.
+func CholeskySolve(self *Tensor, input2 *Tensor, opts ...Option) *Tensor {
+	return invoke1(ops.CholeskySolve, opts, self, input2)
+}
+
 // Chunk is torch.chunk(Tensor self, int chunks, int dim=0) -> Tensor[].
 func Chunk(self *Tensor, chunks int, opts ...Option) []*Tensor {
 	return invokeList(ops.Chunk, opts, self, chunks)
@@ -316,6 +341,11 @@ func Clone(self *Tensor, opts ...Option) *Tensor {
 // ColumnStack is torch.column_stack(Tensor[] tensors) -> Tensor.
 func ColumnStack(tensors []*Tensor) *Tensor {
 	return invoke1(ops.ColumnStack, nil, tensors)
+}
+
+// Combinations is torch.combinations(Tensor self, int r=2, bool with_replacement=False) -> Tensor.
+func Combinations(self *Tensor, opts ...Option) *Tensor {
+	return invoke1(ops.Combinations, opts, self)
 }
 
 // ConstantPadNd is torch.constant_pad_nd(Tensor self, int[] pad, Scalar value=0) -> Tensor.
@@ -426,6 +456,11 @@ func CumulativeTrapezoid(y *Tensor, opts ...Option) *Tensor {
 // Deg2rad is torch.deg2rad(Tensor self) -> Tensor.
 func Deg2rad(self *Tensor) *Tensor {
 	return invoke1(ops.Deg2rad, nil, self)
+}
+
+// Det is torch.det(Tensor self) -> Tensor.
+func Det(self *Tensor) *Tensor {
+	return invoke1(ops.Det, nil, self)
 }
 
 // Diag is torch.diag(Tensor self, int diagonal=0) -> Tensor.
@@ -612,6 +647,11 @@ func Frac(self *Tensor) *Tensor {
 	return invoke1(ops.Frac, nil, self)
 }
 
+// Frexp is torch.frexp(Tensor self) -> (Tensor mantissa, Tensor exponent).
+func Frexp(self *Tensor) (_, _ *Tensor) {
+	return invoke2(ops.Frexp, nil, self)
+}
+
 // Full is torch.full(int[] size, Scalar fill_value, *, dtype? dtype=None, device? device=None, bool requires_grad=False) -> Tensor.
 func Full(size []int, fillValue any, opts ...Option) *Tensor {
 	return invoke1(ops.Full, opts, size, fillValue)
@@ -637,6 +677,11 @@ func Ge(self *Tensor, other any) *Tensor {
 	return invoke1(ops.Ge, nil, self, other)
 }
 
+// Gradient is torch.gradient(Tensor self, *, Scalar? spacing=None, float[]? spacings=None, Tensor[]? coordinates=None, int[]? dim=None, int edge_order=1) -> Tensor[].
+func Gradient(self *Tensor, opts ...Option) []*Tensor {
+	return invokeList(ops.Gradient, opts, self)
+}
+
 // GroupNorm is torch.group_norm(Tensor input, int num_groups, Tensor? weight=None, Tensor? bias=None, float eps=1e-05) -> Tensor.
 func GroupNorm(input *Tensor, numGroups int, opts ...Option) *Tensor {
 	return invoke1(ops.GroupNorm, opts, input, numGroups)
@@ -655,6 +700,11 @@ func Hardshrink(input *Tensor, opts ...Option) *Tensor {
 // Heaviside is torch.heaviside(Tensor self, Tensor other) -> Tensor.
 func Heaviside(self *Tensor, other *Tensor) *Tensor {
 	return invoke1(ops.Heaviside, nil, self, other)
+}
+
+// Histc is torch.histc(Tensor self, int bins=100, Scalar min=0, Scalar max=0) -> Tensor.
+func Histc(self *Tensor, opts ...Option) *Tensor {
+	return invoke1(ops.Histc, opts, self)
 }
 
 // Hsplit is torch.hsplit(Tensor self, int[] indices_or_sections) -> Tensor[].
@@ -692,9 +742,24 @@ func IndexAdd(self *Tensor, dim int, index *Tensor, source *Tensor, opts ...Opti
 	return invoke1(ops.IndexAdd, opts, self, dim, index, source)
 }
 
+// IndexCopy is torch.index_copy(Tensor self, int dim, Tensor index, Tensor source) -> Tensor.
+func IndexCopy(self *Tensor, dim int, index *Tensor, source *Tensor) *Tensor {
+	return invoke1(ops.IndexCopy, nil, self, dim, index, source)
+}
+
+// IndexFill is torch.index_fill(Tensor self, int dim, Tensor index, Operand value) -> Tensor.
+func IndexFill(self *Tensor, dim int, index *Tensor, value any) *Tensor {
+	return invoke1(ops.IndexFill, nil, self, dim, index, value)
+}
+
 // IndexPut is torch.index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor.
 func IndexPut(self *Tensor, indices []*Tensor, values *Tensor, opts ...Option) *Tensor {
 	return invoke1(ops.IndexPut, opts, self, indices, values)
+}
+
+// IndexReduce is torch.index_reduce(Tensor self, int dim, Tensor index, Tensor source, str reduce, *, bool include_self=True) -> Tensor.
+func IndexReduce(self *Tensor, dim int, index *Tensor, source *Tensor, reduce string, opts ...Option) *Tensor {
+	return invoke1(ops.IndexReduce, opts, self, dim, index, source, reduce)
 }
 
 // IndexSelect is torch.index_select(Tensor self, int dim, Tensor index) -> Tensor.
@@ -710,6 +775,11 @@ func Inner(self *Tensor, other *Tensor) *Tensor {
 // InstanceNorm is torch.instance_norm(Tensor input, Tensor? running_mean=None, Tensor? running_var=None, Tensor? weight=None, Tensor? bias=None, bool use_input_stats=True, float momentum=0.1, float eps=1e-05) -> Tensor.
 func InstanceNorm(input *Tensor, opts ...Option) *Tensor {
 	return invoke1(ops.InstanceNorm, opts, input)
+}
+
+// Inverse is torch.inverse(Tensor self) -> Tensor.
+func Inverse(self *Tensor) *Tensor {
+	return invoke1(ops.Inverse, nil, self)
 }
 
 // Isclose is torch.isclose(Tensor self, Tensor other, float rtol=1e-05, float atol=1e-08, bool equal_nan=False) -> Tensor.
@@ -792,6 +862,161 @@ func Lgamma(self *Tensor) *Tensor {
 	return invoke1(ops.Lgamma, nil, self)
 }
 
+// LinalgCholesky is torch.linalg.cholesky(Tensor self, *, bool upper=False) -> Tensor.
+func LinalgCholesky(self *Tensor, opts ...Option) *Tensor {
+	return invoke1(ops.LinalgCholesky, opts, self)
+}
+
+// LinalgCholeskyEx is torch.linalg.cholesky_ex(Tensor self, *, bool upper=False, bool check_errors=False) -> (Tensor L, Tensor info).
+func LinalgCholeskyEx(self *Tensor, opts ...Option) (_, _ *Tensor) {
+	return invoke2(ops.CholeskyEx, opts, self)
+}
+
+// LinalgCond is torch.linalg.cond(Tensor self, Scalar|str? p=None) -> Tensor.
+func LinalgCond(self *Tensor, opts ...Option) *Tensor {
+	return invoke1(ops.LinalgCond, opts, self)
+}
+
+// LinalgCross is torch.linalg.cross(Tensor self, Tensor other, *, int dim=-1) -> Tensor.
+func LinalgCross(self *Tensor, other *Tensor, opts ...Option) *Tensor {
+	return invoke1(ops.LinalgCross, opts, self, other)
+}
+
+// LinalgDet is torch.linalg.det(Tensor self) -> Tensor.
+func LinalgDet(self *Tensor) *Tensor {
+	return invoke1(ops.LinalgDet, nil, self)
+}
+
+// LinalgEigh is torch.linalg.eigh(Tensor self, str UPLO='L') -> (Tensor eigenvalues, Tensor eigenvectors).
+func LinalgEigh(self *Tensor, opts ...Option) (_, _ *Tensor) {
+	return invoke2(ops.LinalgEigh, opts, self)
+}
+
+// LinalgEigvalsh is torch.linalg.eigvalsh(Tensor self, str UPLO='L') -> Tensor.
+func LinalgEigvalsh(self *Tensor, opts ...Option) *Tensor {
+	return invoke1(ops.LinalgEigvalsh, opts, self)
+}
+
+// LinalgHouseholderProduct is torch.linalg.householder_product(Tensor input, Tensor tau) -> Tensor.
+func LinalgHouseholderProduct(input *Tensor, tau *Tensor) *Tensor {
+	return invoke1(ops.HouseholderProduct, nil, input, tau)
+}
+
+// LinalgInv is torch.linalg.inv(Tensor self) -> Tensor.
+func LinalgInv(self *Tensor) *Tensor {
+	return invoke1(ops.LinalgInv, nil, self)
+}
+
+// LinalgInvEx is torch.linalg.inv_ex(Tensor self, *, bool check_errors=False) -> (Tensor inverse, Tensor info).
+func LinalgInvEx(self *Tensor, opts ...Option) (_, _ *Tensor) {
+	return invoke2(ops.InvEx, opts, self)
+}
+
+// LinalgLstsq is torch.linalg.lstsq(Tensor self, Tensor b, float? rcond=None, *, str? driver=None) -> (Tensor solution, Tensor residuals, Tensor rank, Tensor singular_values).
+func LinalgLstsq(self *Tensor, b *Tensor, opts ...Option) (_, _, _, _ *Tensor) {
+	return invoke4(ops.LinalgLstsq, opts, self, b)
+}
+
+// LinalgMatrixExp is torch.linalg.matrix_exp(Tensor self) -> Tensor.
+func LinalgMatrixExp(self *Tensor) *Tensor {
+	return invoke1(ops.LinalgMatrixExp, nil, self)
+}
+
+// LinalgMatrixNorm is torch.linalg.matrix_norm(Tensor self, Scalar|str ord='fro', int[] dim=[-2,-1], bool keepdim=False, *, dtype? dtype=None) -> Tensor.
+func LinalgMatrixNorm(self *Tensor, opts ...Option) *Tensor {
+	return invoke1(ops.LinalgMatrixNorm, opts, self)
+}
+
+// LinalgMatrixPower is torch.linalg.matrix_power(Tensor self, int n) -> Tensor.
+func LinalgMatrixPower(self *Tensor, n int) *Tensor {
+	return invoke1(ops.LinalgMatrixPower, nil, self, n)
+}
+
+// LinalgMatrixRank is torch.linalg.matrix_rank(Tensor self, Operand? tol=None, *, Operand? atol=None, Operand? rtol=None, bool hermitian=False) -> Tensor.
+func LinalgMatrixRank(self *Tensor, opts ...Option) *Tensor {
+	return invoke1(ops.LinalgMatrixRank, opts, self)
+}
+
+// LinalgMatrixSqrth is torch.linalg.matrix_sqrth(Tensor self) -> Tensor.
+func LinalgMatrixSqrth(self *Tensor) *Tensor {
+	return invoke1(ops.MatrixSqrth, nil, self)
+}
+
+// LinalgMultiDot is torch.linalg.multi_dot(Tensor[] tensors) -> Tensor.
+func LinalgMultiDot(tensors []*Tensor) *Tensor {
+	return invoke1(ops.LinalgMultiDot, nil, tensors)
+}
+
+// LinalgNorm is torch.linalg.norm(Tensor self, Scalar|str? ord=None, int[]? dim=None, bool keepdim=False, *, dtype? dtype=None) -> Tensor.
+func LinalgNorm(self *Tensor, opts ...Option) *Tensor {
+	return invoke1(ops.LinalgNorm, opts, self)
+}
+
+// LinalgPinv is torch.linalg.pinv(Tensor self, Operand? rcond=None, *, Operand? atol=None, Operand? rtol=None, bool hermitian=False) -> Tensor.
+func LinalgPinv(self *Tensor, opts ...Option) *Tensor {
+	return invoke1(ops.LinalgPinv, opts, self)
+}
+
+// LinalgPolar is torch.linalg.polar(Tensor self) -> (Tensor U, Tensor H).
+func LinalgPolar(self *Tensor) (_, _ *Tensor) {
+	return invoke2(ops.LinalgPolar, nil, self)
+}
+
+// LinalgQr is torch.linalg.qr(Tensor self, str mode='reduced') -> (Tensor Q, Tensor R).
+func LinalgQr(self *Tensor, opts ...Option) (_, _ *Tensor) {
+	return invoke2(ops.LinalgQr, opts, self)
+}
+
+// LinalgSlogdet is torch.linalg.slogdet(Tensor self) -> (Tensor sign, Tensor logabsdet).
+func LinalgSlogdet(self *Tensor) (_, _ *Tensor) {
+	return invoke2(ops.LinalgSlogdet, nil, self)
+}
+
+// LinalgSolve is torch.linalg.solve(Tensor self, Tensor other, *, bool left=True) -> Tensor.
+func LinalgSolve(self *Tensor, other *Tensor, opts ...Option) *Tensor {
+	return invoke1(ops.LinalgSolve, opts, self, other)
+}
+
+// LinalgSolveEx is torch.linalg.solve_ex(Tensor self, Tensor other, *, bool left=True, bool check_errors=False) -> (Tensor result, Tensor info).
+func LinalgSolveEx(self *Tensor, other *Tensor, opts ...Option) (_, _ *Tensor) {
+	return invoke2(ops.SolveEx, opts, self, other)
+}
+
+// LinalgSolveTriangular is torch.linalg.solve_triangular(Tensor self, Tensor other, bool upper, bool left=True, bool unitriangular=False) -> Tensor.
+func LinalgSolveTriangular(self *Tensor, other *Tensor, upper bool, opts ...Option) *Tensor {
+	return invoke1(ops.SolveTriangular, opts, self, other, upper)
+}
+
+// LinalgSvd is torch.linalg.svd(Tensor self, bool full_matrices=True) -> (Tensor U, Tensor S, Tensor Vh).
+func LinalgSvd(self *Tensor, opts ...Option) (_, _, _ *Tensor) {
+	return invoke3(ops.LinalgSvd, opts, self)
+}
+
+// LinalgSvdvals is torch.linalg.svdvals(Tensor self) -> Tensor.
+func LinalgSvdvals(self *Tensor) *Tensor {
+	return invoke1(ops.LinalgSvdvals, nil, self)
+}
+
+// LinalgTensorinv is torch.linalg.tensorinv(Tensor self, int ind=2) -> Tensor.
+func LinalgTensorinv(self *Tensor, opts ...Option) *Tensor {
+	return invoke1(ops.LinalgTensorinv, opts, self)
+}
+
+// LinalgTensorsolve is torch.linalg.tensorsolve(Tensor self, Tensor other, int[]? dims=None) -> Tensor.
+func LinalgTensorsolve(self *Tensor, other *Tensor, opts ...Option) *Tensor {
+	return invoke1(ops.LinalgTensorsolve, opts, self, other)
+}
+
+// LinalgVecdot is torch.linalg.vecdot(Tensor x, Tensor y, *, int dim=-1) -> Tensor.
+func LinalgVecdot(x *Tensor, y *Tensor, opts ...Option) *Tensor {
+	return invoke1(ops.LinalgVecdot, opts, x, y)
+}
+
+// LinalgVectorNorm is torch.linalg.vector_norm(Tensor x, Scalar ord=2, int[]? dim=None, bool keepdim=False, *, dtype? dtype=None) -> Tensor.
+func LinalgVectorNorm(x *Tensor, opts ...Option) *Tensor {
+	return invoke1(ops.LinalgVectorNorm, opts, x)
+}
+
 // Linspace is torch.linspace(Scalar start, Scalar end, int steps, *, dtype? dtype=None, device? device=None, bool requires_grad=False) -> Tensor.
 func Linspace(start any, end any, steps int, opts ...Option) *Tensor {
 	return invoke1(ops.Linspace, opts, start, end, steps)
@@ -837,6 +1062,11 @@ func Logcumsumexp(self *Tensor, dim int) *Tensor {
 	return invoke1(ops.Logcumsumexp, nil, self, dim)
 }
 
+// Logdet is torch.logdet(Tensor self) -> Tensor.
+func Logdet(self *Tensor) *Tensor {
+	return invoke1(ops.Logdet, nil, self)
+}
+
 // LogicalAnd is torch.logical_and(Tensor self, Tensor other) -> Tensor.
 func LogicalAnd(self *Tensor, other *Tensor) *Tensor {
 	return invoke1(ops.LogicalAnd, nil, self, other)
@@ -877,9 +1107,109 @@ func Lt(self *Tensor, other any) *Tensor {
 	return invoke1(ops.Lt, nil, self, other)
 }
 
+// MaskedAmax is torch.masked.amax(Tensor input, int[]? dim=None, bool keepdim=False, *, dtype? dtype=None, Tensor? mask=None) -> Tensor.
+func MaskedAmax(input *Tensor, opts ...Option) *Tensor {
+	return invoke1(ops.MaskedAmax, opts, input)
+}
+
+// MaskedAmin is torch.masked.amin(Tensor input, int[]? dim=None, bool keepdim=False, *, dtype? dtype=None, Tensor? mask=None) -> Tensor.
+func MaskedAmin(input *Tensor, opts ...Option) *Tensor {
+	return invoke1(ops.MaskedAmin, opts, input)
+}
+
+// MaskedArgmax is torch.masked.argmax(Tensor input, int? dim=None, bool keepdim=False, *, dtype? dtype=None, Tensor? mask=None) -> Tensor.
+func MaskedArgmax(input *Tensor, opts ...Option) *Tensor {
+	return invoke1(ops.MaskedArgmax, opts, input)
+}
+
+// MaskedArgmin is torch.masked.argmin(Tensor input, int? dim=None, bool keepdim=False, *, dtype? dtype=None, Tensor? mask=None) -> Tensor.
+func MaskedArgmin(input *Tensor, opts ...Option) *Tensor {
+	return invoke1(ops.MaskedArgmin, opts, input)
+}
+
+// MaskedCumprod is torch.masked.cumprod(Tensor input, int dim, *, dtype? dtype=None, Tensor? mask=None) -> Tensor.
+func MaskedCumprod(input *Tensor, dim int, opts ...Option) *Tensor {
+	return invoke1(ops.MaskedCumprod, opts, input, dim)
+}
+
+// MaskedCumsum is torch.masked.cumsum(Tensor input, int dim, *, dtype? dtype=None, Tensor? mask=None) -> Tensor.
+func MaskedCumsum(input *Tensor, dim int, opts ...Option) *Tensor {
+	return invoke1(ops.MaskedCumsum, opts, input, dim)
+}
+
+// MaskedLogSoftmax is torch.masked.log_softmax(Tensor input, int dim, *, dtype? dtype=None, Tensor? mask=None) -> Tensor.
+func MaskedLogSoftmax(input *Tensor, dim int, opts ...Option) *Tensor {
+	return invoke1(ops.MaskedLogSoftmax, opts, input, dim)
+}
+
+// MaskedLogaddexp is torch.masked.logaddexp(Tensor input, Tensor other, *, dtype? dtype=None, Tensor? input_mask=None, Tensor? other_mask=None) -> Tensor.
+func MaskedLogaddexp(input *Tensor, other *Tensor, opts ...Option) *Tensor {
+	return invoke1(ops.MaskedLogaddexp, opts, input, other)
+}
+
+// MaskedLogsumexp is torch.masked.logsumexp(Tensor input, int[]? dim=None, bool keepdim=False, *, dtype? dtype=None, Tensor? mask=None) -> Tensor.
+func MaskedLogsumexp(input *Tensor, opts ...Option) *Tensor {
+	return invoke1(ops.MaskedLogsumexp, opts, input)
+}
+
+// MaskedMean is torch.masked.mean(Tensor input, int[]? dim=None, bool keepdim=False, *, dtype? dtype=None, Tensor? mask=None) -> Tensor.
+func MaskedMean(input *Tensor, opts ...Option) *Tensor {
+	return invoke1(ops.MaskedMean, opts, input)
+}
+
+// MaskedMedian is torch.masked.median(Tensor input, int dim=-1, bool keepdim=False, *, dtype? dtype=None, Tensor? mask=None) -> Tensor.
+func MaskedMedian(input *Tensor, opts ...Option) *Tensor {
+	return invoke1(ops.MaskedMedian, opts, input)
+}
+
+// MaskedNorm is torch.masked.norm(Tensor input, Scalar? ord=2.0, int[]? dim=None, bool keepdim=False, *, dtype? dtype=None, Tensor? mask=None) -> Tensor.
+func MaskedNorm(input *Tensor, opts ...Option) *Tensor {
+	return invoke1(ops.MaskedNorm, opts, input)
+}
+
+// MaskedNormalize is torch.masked.normalize(Tensor input, Scalar ord, int dim, *, float eps=1e-12, dtype? dtype=None, Tensor? mask=None) -> Tensor.
+func MaskedNormalize(input *Tensor, ord any, dim int, opts ...Option) *Tensor {
+	return invoke1(ops.MaskedNormalize, opts, input, ord, dim)
+}
+
+// MaskedProd is torch.masked.prod(Tensor input, int[]? dim=None, bool keepdim=False, *, dtype? dtype=None, Tensor? mask=None) -> Tensor.
+func MaskedProd(input *Tensor, opts ...Option) *Tensor {
+	return invoke1(ops.MaskedProd, opts, input)
+}
+
+// MaskedSoftmax is torch.masked.softmax(Tensor input, int dim, *, dtype? dtype=None, Tensor? mask=None) -> Tensor.
+func MaskedSoftmax(input *Tensor, dim int, opts ...Option) *Tensor {
+	return invoke1(ops.MaskedSoftmax, opts, input, dim)
+}
+
+// MaskedSoftmin is torch.masked.softmin(Tensor input, int dim, *, dtype? dtype=None, Tensor? mask=None) -> Tensor.
+func MaskedSoftmin(input *Tensor, dim int, opts ...Option) *Tensor {
+	return invoke1(ops.MaskedSoftmin, opts, input, dim)
+}
+
+// MaskedStd is torch.masked.std(Tensor input, int[]? dim=None, bool? unbiased=None, *, Scalar? correction=None, bool keepdim=False, dtype? dtype=None, Tensor? mask=None) -> Tensor.
+func MaskedStd(input *Tensor, opts ...Option) *Tensor {
+	return invoke1(ops.MaskedStd, opts, input)
+}
+
+// MaskedSum is torch.masked.sum(Tensor input, int[]? dim=None, bool keepdim=False, *, dtype? dtype=None, Tensor? mask=None) -> Tensor.
+func MaskedSum(input *Tensor, opts ...Option) *Tensor {
+	return invoke1(ops.MaskedSum, opts, input)
+}
+
+// MaskedVar is torch.masked.var(Tensor input, int[]? dim=None, bool? unbiased=None, *, Scalar? correction=None, bool keepdim=False, dtype? dtype=None, Tensor? mask=None) -> Tensor.
+func MaskedVar(input *Tensor, opts ...Option) *Tensor {
+	return invoke1(ops.MaskedVar, opts, input)
+}
+
 // MaskedFill is torch.masked_fill(Tensor self, Tensor mask, Operand value) -> Tensor.
 func MaskedFill(self *Tensor, mask *Tensor, value any) *Tensor {
 	return invoke1(ops.MaskedFill, nil, self, mask, value)
+}
+
+// MaskedScatter is torch.masked_scatter(Tensor self, Tensor mask, Tensor source) -> Tensor.
+func MaskedScatter(self *Tensor, mask *Tensor, source *Tensor) *Tensor {
+	return invoke1(ops.MaskedScatter, nil, self, mask, source)
 }
 
 // MaskedSelect is torch.masked_select(Tensor self, Tensor mask) -> Tensor.
@@ -890,6 +1220,16 @@ func MaskedSelect(self *Tensor, mask *Tensor) *Tensor {
 // Matmul is torch.matmul(Tensor self, Tensor other) -> Tensor.
 func Matmul(self *Tensor, other *Tensor) *Tensor {
 	return invoke1(ops.Matmul, nil, self, other)
+}
+
+// MatrixExp is torch.matrix_exp(Tensor self) -> Tensor.
+func MatrixExp(self *Tensor) *Tensor {
+	return invoke1(ops.MatrixExp, nil, self)
+}
+
+// MatrixPower is torch.matrix_power(Tensor self, int n) -> Tensor.
+func MatrixPower(self *Tensor, n int) *Tensor {
+	return invoke1(ops.MatrixPower, nil, self, n)
 }
 
 // Max is torch.max(Tensor self) -> Tensor.
@@ -962,6 +1302,11 @@ func Mm(self *Tensor, mat2 *Tensor) *Tensor {
 	return invoke1(ops.Mm, nil, self, mat2)
 }
 
+// Mode is torch.mode(Tensor self, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices).
+func Mode(self *Tensor, opts ...Option) (_, _ *Tensor) {
+	return invoke2(ops.Mode, opts, self)
+}
+
 // Moveaxis is torch.moveaxis(Tensor self, int[] source, int[] destination) -> Tensor.
 func Moveaxis(self *Tensor, source []int, destination []int) *Tensor {
 	return invoke1(ops.Moveaxis, nil, self, source, destination)
@@ -1002,6 +1347,21 @@ func Nanmean(self *Tensor, opts ...Option) *Tensor {
 	return invoke1(ops.Nanmean, opts, self)
 }
 
+// Nanmedian is torch.nanmedian(Tensor self) -> Tensor.
+func Nanmedian(self *Tensor) *Tensor {
+	return invoke1(ops.Nanmedian, nil, self)
+}
+
+// NanmedianDim is torch.nanmedian(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices).
+func NanmedianDim(self *Tensor, dim int, opts ...Option) (_, _ *Tensor) {
+	return invoke2(ops.NanmedianDim, opts, self, dim)
+}
+
+// Nanquantile is torch.nanquantile(Tensor self, Operand q, int? dim=None, bool keepdim=False, *, str interpolation='linear') -> Tensor.
+func Nanquantile(self *Tensor, q any, opts ...Option) *Tensor {
+	return invoke1(ops.Nanquantile, opts, self, q)
+}
+
 // Nansum is torch.nansum(Tensor self, int[]? dim=None, bool keepdim=False, *, dtype? dtype=None) -> Tensor.
 func Nansum(self *Tensor, opts ...Option) *Tensor {
 	return invoke1(ops.Nansum, opts, self)
@@ -1010,6 +1370,26 @@ func Nansum(self *Tensor, opts ...Option) *Tensor {
 // Narrow is torch.narrow(Tensor self, int dim, int start, int length) -> Tensor.
 func Narrow(self *Tensor, dim int, start int, length int) *Tensor {
 	return invoke1(ops.Narrow, nil, self, dim, start, length)
+}
+
+// NativeBatchNorm is torch.native_batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor).
+func NativeBatchNorm(input *Tensor, weight *Tensor, bias *Tensor, runningMean *Tensor, runningVar *Tensor, training bool, momentum float64, eps float64) (_, _, _ *Tensor) {
+	return invoke3(ops.NativeBatchNorm, nil, input, weight, bias, runningMean, runningVar, training, momentum, eps)
+}
+
+// NativeDropoutBackward is torch.native_dropout_backward(Tensor grad_output, Tensor mask, float scale) -> Tensor.
+func NativeDropoutBackward(gradOutput *Tensor, mask *Tensor, scale float64) *Tensor {
+	return invoke1(ops.NativeDropoutBackward, nil, gradOutput, mask, scale)
+}
+
+// NativeGroupNorm is torch.native_group_norm(Tensor input, Tensor? weight, Tensor? bias, int n, int c, int hxw, int group, float eps) -> (Tensor, Tensor, Tensor).
+func NativeGroupNorm(input *Tensor, weight *Tensor, bias *Tensor, n int, c int, hxw int, group int, eps float64) (_, _, _ *Tensor) {
+	return invoke3(ops.NativeGroupNorm, nil, input, weight, bias, n, c, hxw, group, eps)
+}
+
+// NativeLayerNorm is torch.native_layer_norm(Tensor input, int[] normalized_shape, Tensor? weight, Tensor? bias, float eps) -> (Tensor, Tensor, Tensor).
+func NativeLayerNorm(input *Tensor, normalizedShape []int, weight *Tensor, bias *Tensor, eps float64) (_, _, _ *Tensor) {
+	return invoke3(ops.NativeLayerNorm, nil, input, normalizedShape, weight, bias, eps)
 }
 
 // Ne is torch.ne(Tensor self, Operand other) -> Tensor.
@@ -1030,6 +1410,11 @@ func Nextafter(self *Tensor, other *Tensor) *Tensor {
 // Nonzero is torch.nonzero(Tensor self) -> Tensor.
 func Nonzero(self *Tensor) *Tensor {
 	return invoke1(ops.Nonzero, nil, self)
+}
+
+// NonzeroStatic is torch.nonzero_static(Tensor self, *, int size, int fill_value=-1) -> Tensor.
+func NonzeroStatic(self *Tensor, opts ...Option) *Tensor {
+	return invoke1(ops.NonzeroStatic, opts, self)
 }
 
 // Norm is torch.norm(Tensor self, Scalar? p=2, int[]? dim=None, bool keepdim=False, *, dtype? dtype=None) -> Tensor.
@@ -1063,12 +1448,22 @@ func PairwiseDistance(x1 *Tensor, x2 *Tensor, opts ...Option) *Tensor {
 	return invoke1(ops.PairwiseDistance, opts, x1, x2)
 }
 
+// Pdist is torch.pdist(Tensor input, Scalar p=2) -> Tensor.
+func Pdist(input *Tensor, opts ...Option) *Tensor {
+	return invoke1(ops.Pdist, opts, input)
+}
+
 // Permute is torch.permute(Tensor self, int[] dims) -> Tensor.
 func Permute(self *Tensor, dims ...int) *Tensor {
 	if dims == nil {
 		dims = []int{}
 	}
 	return invoke1(ops.Permute, nil, self, dims)
+}
+
+// Pinverse is torch.pinverse(Tensor self, float rcond=1e-15) -> Tensor.
+func Pinverse(self *Tensor, opts ...Option) *Tensor {
+	return invoke1(ops.Pinverse, opts, self)
 }
 
 // PixelShuffle is torch.pixel_shuffle(Tensor input, int upscale_factor) -> Tensor.
@@ -1104,6 +1499,11 @@ func Prelu(input *Tensor, weight *Tensor) *Tensor {
 // Prod is torch.prod(Tensor self, int? dim=None, bool keepdim=False, *, dtype? dtype=None) -> Tensor.
 func Prod(self *Tensor, opts ...Option) *Tensor {
 	return invoke1(ops.Prod, opts, self)
+}
+
+// Quantile is torch.quantile(Tensor self, Operand q, int? dim=None, bool keepdim=False, *, str interpolation='linear') -> Tensor.
+func Quantile(self *Tensor, q any, opts ...Option) *Tensor {
+	return invoke1(ops.Quantile, opts, self, q)
 }
 
 // Rad2deg is torch.rad2deg(Tensor self) -> Tensor.
@@ -1236,6 +1636,11 @@ func Searchsorted(sortedSequence *Tensor, input any, opts ...Option) *Tensor {
 	return invoke1(ops.Searchsorted, opts, sortedSequence, input)
 }
 
+// SegmentReduce is torch.segment_reduce(Tensor data, str reduce, *, Tensor? lengths=None, Tensor? indices=None, Tensor? offsets=None, int axis=0, bool unsafe=False, Scalar? initial=None) -> Tensor.
+func SegmentReduce(data *Tensor, reduce string, opts ...Option) *Tensor {
+	return invoke1(ops.SegmentReduce, opts, data, reduce)
+}
+
 // Select is torch.select(Tensor self, int dim, int index) -> Tensor.
 func Select(self *Tensor, dim int, index int) *Tensor {
 	return invoke1(ops.Select, nil, self, dim, index)
@@ -1264,6 +1669,61 @@ func Sigmoid(self *Tensor) *Tensor {
 // Sign is torch.sign(Tensor self) -> Tensor.
 func Sign(self *Tensor) *Tensor {
 	return invoke1(ops.Sign, nil, self)
+}
+
+// SignalWindowsBartlett is torch.signal.windows.bartlett(int m, *, bool sym=True, dtype? dtype=None, device? device=None, bool requires_grad=False) -> Tensor.
+func SignalWindowsBartlett(m int, opts ...Option) *Tensor {
+	return invoke1(ops.WindowBartlett, opts, m)
+}
+
+// SignalWindowsBlackman is torch.signal.windows.blackman(int m, *, bool sym=True, dtype? dtype=None, device? device=None, bool requires_grad=False) -> Tensor.
+func SignalWindowsBlackman(m int, opts ...Option) *Tensor {
+	return invoke1(ops.WindowBlackman, opts, m)
+}
+
+// SignalWindowsCosine is torch.signal.windows.cosine(int m, *, bool sym=True, dtype? dtype=None, device? device=None, bool requires_grad=False) -> Tensor.
+func SignalWindowsCosine(m int, opts ...Option) *Tensor {
+	return invoke1(ops.WindowCosine, opts, m)
+}
+
+// SignalWindowsExponential is torch.signal.windows.exponential(int m, *, float? center=None, float tau=1.0, *, bool sym=True, dtype? dtype=None, device? device=None, bool requires_grad=False) -> Tensor.
+func SignalWindowsExponential(m int, opts ...Option) *Tensor {
+	return invoke1(ops.WindowExponential, opts, m)
+}
+
+// SignalWindowsGaussian is torch.signal.windows.gaussian(int m, *, float std=1.0, *, bool sym=True, dtype? dtype=None, device? device=None, bool requires_grad=False) -> Tensor.
+func SignalWindowsGaussian(m int, opts ...Option) *Tensor {
+	return invoke1(ops.WindowGaussian, opts, m)
+}
+
+// SignalWindowsGeneralCosine is torch.signal.windows.general_cosine(int m, *, float[] a, *, bool sym=True, dtype? dtype=None, device? device=None, bool requires_grad=False) -> Tensor.
+func SignalWindowsGeneralCosine(m int, opts ...Option) *Tensor {
+	return invoke1(ops.WindowGeneralCosine, opts, m)
+}
+
+// SignalWindowsGeneralHamming is torch.signal.windows.general_hamming(int m, *, float alpha=0.54, *, bool sym=True, dtype? dtype=None, device? device=None, bool requires_grad=False) -> Tensor.
+func SignalWindowsGeneralHamming(m int, opts ...Option) *Tensor {
+	return invoke1(ops.WindowGeneralHamming, opts, m)
+}
+
+// SignalWindowsHamming is torch.signal.windows.hamming(int m, *, bool sym=True, dtype? dtype=None, device? device=None, bool requires_grad=False) -> Tensor.
+func SignalWindowsHamming(m int, opts ...Option) *Tensor {
+	return invoke1(ops.WindowHamming, opts, m)
+}
+
+// SignalWindowsHann is torch.signal.windows.hann(int m, *, bool sym=True, dtype? dtype=None, device? device=None, bool requires_grad=False) -> Tensor.
+func SignalWindowsHann(m int, opts ...Option) *Tensor {
+	return invoke1(ops.WindowHann, opts, m)
+}
+
+// SignalWindowsKaiser is torch.signal.windows.kaiser(int m, *, float beta=12.0, *, bool sym=True, dtype? dtype=None, device? device=None, bool requires_grad=False) -> Tensor.
+func SignalWindowsKaiser(m int, opts ...Option) *Tensor {
+	return invoke1(ops.WindowKaiser, opts, m)
+}
+
+// SignalWindowsNuttall is torch.signal.windows.nuttall(int m, *, bool sym=True, dtype? dtype=None, device? device=None, bool requires_grad=False) -> Tensor.
+func SignalWindowsNuttall(m int, opts ...Option) *Tensor {
+	return invoke1(ops.WindowNuttall, opts, m)
 }
 
 // Signbit is torch.signbit(Tensor self) -> Tensor.
@@ -1296,6 +1756,11 @@ func SliceScatter(self *Tensor, src *Tensor, opts ...Option) *Tensor {
 	return invoke1(ops.SliceScatter, opts, self, src)
 }
 
+// Slogdet is torch.slogdet(Tensor self) -> (Tensor sign, Tensor logabsdet).
+func Slogdet(self *Tensor) (_, _ *Tensor) {
+	return invoke2(ops.Slogdet, nil, self)
+}
+
 // Softmax is torch.softmax(Tensor self, int dim, dtype? dtype=None) -> Tensor.
 func Softmax(self *Tensor, dim int, opts ...Option) *Tensor {
 	return invoke1(ops.Softmax, opts, self, dim)
@@ -1306,6 +1771,51 @@ func Sort(self *Tensor, opts ...Option) (_, _ *Tensor) {
 	return invoke2(ops.Sort, opts, self)
 }
 
+// AiryAi is torch.special.airy_ai(Tensor self) -> Tensor.
+func AiryAi(self *Tensor) *Tensor {
+	return invoke1(ops.AiryAi, nil, self)
+}
+
+// BesselJ0 is torch.special.bessel_j0(Tensor self) -> Tensor.
+func BesselJ0(self *Tensor) *Tensor {
+	return invoke1(ops.BesselJ0, nil, self)
+}
+
+// BesselJ1 is torch.special.bessel_j1(Tensor self) -> Tensor.
+func BesselJ1(self *Tensor) *Tensor {
+	return invoke1(ops.BesselJ1, nil, self)
+}
+
+// BesselY0 is torch.special.bessel_y0(Tensor self) -> Tensor.
+func BesselY0(self *Tensor) *Tensor {
+	return invoke1(ops.BesselY0, nil, self)
+}
+
+// BesselY1 is torch.special.bessel_y1(Tensor self) -> Tensor.
+func BesselY1(self *Tensor) *Tensor {
+	return invoke1(ops.BesselY1, nil, self)
+}
+
+// ChebyshevPolynomialT is torch.special.chebyshev_polynomial_t(Operand x, Operand n) -> Tensor.
+func ChebyshevPolynomialT(x any, n any) *Tensor {
+	return invoke1(ops.ChebyshevT, nil, x, n)
+}
+
+// ChebyshevPolynomialU is torch.special.chebyshev_polynomial_u(Operand x, Operand n) -> Tensor.
+func ChebyshevPolynomialU(x any, n any) *Tensor {
+	return invoke1(ops.ChebyshevU, nil, x, n)
+}
+
+// ChebyshevPolynomialV is torch.special.chebyshev_polynomial_v(Operand x, Operand n) -> Tensor.
+func ChebyshevPolynomialV(x any, n any) *Tensor {
+	return invoke1(ops.ChebyshevV, nil, x, n)
+}
+
+// ChebyshevPolynomialW is torch.special.chebyshev_polynomial_w(Operand x, Operand n) -> Tensor.
+func ChebyshevPolynomialW(x any, n any) *Tensor {
+	return invoke1(ops.ChebyshevW, nil, x, n)
+}
+
 // Entr is torch.special.entr(Tensor self) -> Tensor.
 func Entr(self *Tensor) *Tensor {
 	return invoke1(ops.Entr, nil, self)
@@ -1314,6 +1824,16 @@ func Entr(self *Tensor) *Tensor {
 // Erfcx is torch.special.erfcx(Tensor self) -> Tensor.
 func Erfcx(self *Tensor) *Tensor {
 	return invoke1(ops.Erfcx, nil, self)
+}
+
+// HermitePolynomialH is torch.special.hermite_polynomial_h(Operand x, Operand n) -> Tensor.
+func HermitePolynomialH(x any, n any) *Tensor {
+	return invoke1(ops.HermiteH, nil, x, n)
+}
+
+// HermitePolynomialHe is torch.special.hermite_polynomial_he(Operand x, Operand n) -> Tensor.
+func HermitePolynomialHe(x any, n any) *Tensor {
+	return invoke1(ops.HermiteHe, nil, x, n)
 }
 
 // I0e is torch.special.i0e(Tensor self) -> Tensor.
@@ -1331,9 +1851,39 @@ func I1e(self *Tensor) *Tensor {
 	return invoke1(ops.I1e, nil, self)
 }
 
+// LaguerrePolynomialL is torch.special.laguerre_polynomial_l(Operand x, Operand n) -> Tensor.
+func LaguerrePolynomialL(x any, n any) *Tensor {
+	return invoke1(ops.LaguerreL, nil, x, n)
+}
+
+// LegendrePolynomialP is torch.special.legendre_polynomial_p(Operand x, Operand n) -> Tensor.
+func LegendrePolynomialP(x any, n any) *Tensor {
+	return invoke1(ops.LegendreP, nil, x, n)
+}
+
 // LogNdtr is torch.special.log_ndtr(Tensor self) -> Tensor.
 func LogNdtr(self *Tensor) *Tensor {
 	return invoke1(ops.LogNdtr, nil, self)
+}
+
+// ModifiedBesselI0 is torch.special.modified_bessel_i0(Tensor self) -> Tensor.
+func ModifiedBesselI0(self *Tensor) *Tensor {
+	return invoke1(ops.ModifiedBesselI0, nil, self)
+}
+
+// ModifiedBesselI1 is torch.special.modified_bessel_i1(Tensor self) -> Tensor.
+func ModifiedBesselI1(self *Tensor) *Tensor {
+	return invoke1(ops.ModifiedBesselI1, nil, self)
+}
+
+// ModifiedBesselK0 is torch.special.modified_bessel_k0(Tensor self) -> Tensor.
+func ModifiedBesselK0(self *Tensor) *Tensor {
+	return invoke1(ops.ModifiedBesselK0, nil, self)
+}
+
+// ModifiedBesselK1 is torch.special.modified_bessel_k1(Tensor self) -> Tensor.
+func ModifiedBesselK1(self *Tensor) *Tensor {
+	return invoke1(ops.ModifiedBesselK1, nil, self)
 }
 
 // Ndtr is torch.special.ndtr(Tensor self) -> Tensor.
@@ -1344,6 +1894,41 @@ func Ndtr(self *Tensor) *Tensor {
 // Ndtri is torch.special.ndtri(Tensor self) -> Tensor.
 func Ndtri(self *Tensor) *Tensor {
 	return invoke1(ops.Ndtri, nil, self)
+}
+
+// ScaledModifiedBesselK0 is torch.special.scaled_modified_bessel_k0(Tensor self) -> Tensor.
+func ScaledModifiedBesselK0(self *Tensor) *Tensor {
+	return invoke1(ops.ScaledModifiedBesselK0, nil, self)
+}
+
+// ScaledModifiedBesselK1 is torch.special.scaled_modified_bessel_k1(Tensor self) -> Tensor.
+func ScaledModifiedBesselK1(self *Tensor) *Tensor {
+	return invoke1(ops.ScaledModifiedBesselK1, nil, self)
+}
+
+// ShiftedChebyshevPolynomialT is torch.special.shifted_chebyshev_polynomial_t(Operand x, Operand n) -> Tensor.
+func ShiftedChebyshevPolynomialT(x any, n any) *Tensor {
+	return invoke1(ops.ShiftedChebyshevT, nil, x, n)
+}
+
+// ShiftedChebyshevPolynomialU is torch.special.shifted_chebyshev_polynomial_u(Operand x, Operand n) -> Tensor.
+func ShiftedChebyshevPolynomialU(x any, n any) *Tensor {
+	return invoke1(ops.ShiftedChebyshevU, nil, x, n)
+}
+
+// ShiftedChebyshevPolynomialV is torch.special.shifted_chebyshev_polynomial_v(Operand x, Operand n) -> Tensor.
+func ShiftedChebyshevPolynomialV(x any, n any) *Tensor {
+	return invoke1(ops.ShiftedChebyshevV, nil, x, n)
+}
+
+// ShiftedChebyshevPolynomialW is torch.special.shifted_chebyshev_polynomial_w(Operand x, Operand n) -> Tensor.
+func ShiftedChebyshevPolynomialW(x any, n any) *Tensor {
+	return invoke1(ops.ShiftedChebyshevW, nil, x, n)
+}
+
+// SphericalBesselJ0 is torch.special.spherical_bessel_j0(Tensor self) -> Tensor.
+func SphericalBesselJ0(self *Tensor) *Tensor {
+	return invoke1(ops.SphericalBesselJ0, nil, self)
 }
 
 // Xlog1py is torch.special.xlog1py(Operand self, Operand other) -> Tensor.
@@ -1408,6 +1993,11 @@ func Sub(self any, other any, opts ...Option) *Tensor {
 // Sum is torch.sum(Tensor self, int[]? dim=None, bool keepdim=False, *, dtype? dtype=None) -> Tensor.
 func Sum(self *Tensor, opts ...Option) *Tensor {
 	return invoke1(ops.Sum, opts, self)
+}
+
+// Svd is torch.svd(Tensor self, bool some=True, bool compute_uv=True) -> (Tensor U, Tensor S, Tensor V).
+func Svd(self *Tensor, opts ...Option) (_, _, _ *Tensor) {
+	return invoke3(ops.Svd, opts, self)
 }
 
 // Swapaxes is torch.swapaxes(Tensor self, int dim0, int dim1) -> Tensor.
@@ -1546,6 +2136,11 @@ func Unique(self *Tensor, opts ...Option) []*Tensor {
 // UniqueConsecutive is torch.unique_consecutive(Tensor self, bool return_inverse=False, bool return_counts=False, int? dim=None) -> Tensor[].
 func UniqueConsecutive(self *Tensor, opts ...Option) []*Tensor {
 	return invokeList(ops.UniqueConsecutive, opts, self)
+}
+
+// UnravelIndex is torch.unravel_index(Tensor indices, int[] shape) -> Tensor[].
+func UnravelIndex(indices *Tensor, shape []int) []*Tensor {
+	return invokeList(ops.UnravelIndex, nil, indices, shape)
 }
 
 // Unsqueeze is torch.unsqueeze(Tensor self, int dim) -> Tensor.

@@ -149,6 +149,11 @@ func (t *Tensor) AsStrided(size []int, stride []int, opts ...Option) *Tensor {
 	return invoke1(ops.AsStrided, opts, t, size, stride)
 }
 
+// AsStridedScatter is Tensor.as_strided_scatter(Tensor self, Tensor src, int[] size, int[] stride, int? storage_offset=None) -> Tensor.
+func (t *Tensor) AsStridedScatter(src *Tensor, size []int, stride []int, opts ...Option) *Tensor {
+	return invoke1(ops.AsStridedScatter, opts, t, src, size, stride)
+}
+
 // Asin is Tensor.asin(Tensor self) -> Tensor.
 func (t *Tensor) Asin() *Tensor {
 	return invoke1(ops.Asin, nil, t)
@@ -694,6 +699,11 @@ func (t *Tensor) Frac_() *Tensor {
 	return invoke1(ops.Frac+ops.InPlaceOffset, nil, t)
 }
 
+// Frexp is Tensor.frexp(Tensor self) -> (Tensor mantissa, Tensor exponent).
+func (t *Tensor) Frexp() (_, _ *Tensor) {
+	return invoke2(ops.Frexp, nil, t)
+}
+
 // Gather is Tensor.gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor.
 func (t *Tensor) Gather(dim int, index *Tensor, opts ...Option) *Tensor {
 	return invoke1(ops.Gather, opts, t, dim, index)
@@ -727,6 +737,11 @@ func (t *Tensor) Gt_(other any) *Tensor {
 // Heaviside is Tensor.heaviside(Tensor self, Tensor other) -> Tensor.
 func (t *Tensor) Heaviside(other *Tensor) *Tensor {
 	return invoke1(ops.Heaviside, nil, t, other)
+}
+
+// Histc is Tensor.histc(Tensor self, int bins=100, Scalar min=0, Scalar max=0) -> Tensor.
+func (t *Tensor) Histc(opts ...Option) *Tensor {
+	return invoke1(ops.Histc, opts, t)
 }
 
 // Hsplit is Tensor.hsplit(Tensor self, int[] indices_or_sections) -> Tensor[].
@@ -769,9 +784,24 @@ func (t *Tensor) IndexAdd_(dim int, index *Tensor, source *Tensor, opts ...Optio
 	return invoke1(ops.IndexAdd+ops.InPlaceOffset, opts, t, dim, index, source)
 }
 
+// IndexCopy is Tensor.index_copy(Tensor self, int dim, Tensor index, Tensor source) -> Tensor.
+func (t *Tensor) IndexCopy(dim int, index *Tensor, source *Tensor) *Tensor {
+	return invoke1(ops.IndexCopy, nil, t, dim, index, source)
+}
+
+// IndexFill is Tensor.index_fill(Tensor self, int dim, Tensor index, Operand value) -> Tensor.
+func (t *Tensor) IndexFill(dim int, index *Tensor, value any) *Tensor {
+	return invoke1(ops.IndexFill, nil, t, dim, index, value)
+}
+
 // IndexPut is Tensor.index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor.
 func (t *Tensor) IndexPut(indices []*Tensor, values *Tensor, opts ...Option) *Tensor {
 	return invoke1(ops.IndexPut, opts, t, indices, values)
+}
+
+// IndexReduce is Tensor.index_reduce(Tensor self, int dim, Tensor index, Tensor source, str reduce, *, bool include_self=True) -> Tensor.
+func (t *Tensor) IndexReduce(dim int, index *Tensor, source *Tensor, reduce string, opts ...Option) *Tensor {
+	return invoke1(ops.IndexReduce, opts, t, dim, index, source, reduce)
 }
 
 // IndexSelect is Tensor.index_select(Tensor self, int dim, Tensor index) -> Tensor.
@@ -999,6 +1029,11 @@ func (t *Tensor) MaskedFill(mask *Tensor, value any) *Tensor {
 	return invoke1(ops.MaskedFill, nil, t, mask, value)
 }
 
+// MaskedScatter is Tensor.masked_scatter(Tensor self, Tensor mask, Tensor source) -> Tensor.
+func (t *Tensor) MaskedScatter(mask *Tensor, source *Tensor) *Tensor {
+	return invoke1(ops.MaskedScatter, nil, t, mask, source)
+}
+
 // MaskedSelect is Tensor.masked_select(Tensor self, Tensor mask) -> Tensor.
 func (t *Tensor) MaskedSelect(mask *Tensor) *Tensor {
 	return invoke1(ops.MaskedSelect, nil, t, mask)
@@ -1007,6 +1042,16 @@ func (t *Tensor) MaskedSelect(mask *Tensor) *Tensor {
 // Matmul is Tensor.matmul(Tensor self, Tensor other) -> Tensor.
 func (t *Tensor) Matmul(other *Tensor) *Tensor {
 	return invoke1(ops.Matmul, nil, t, other)
+}
+
+// MatrixExp is Tensor.matrix_exp(Tensor self) -> Tensor.
+func (t *Tensor) MatrixExp() *Tensor {
+	return invoke1(ops.MatrixExp, nil, t)
+}
+
+// MatrixPower is Tensor.matrix_power(Tensor self, int n) -> Tensor.
+func (t *Tensor) MatrixPower(n int) *Tensor {
+	return invoke1(ops.MatrixPower, nil, t, n)
 }
 
 // Max is Tensor.max(Tensor self) -> Tensor.
@@ -1059,6 +1104,11 @@ func (t *Tensor) Mm(mat2 *Tensor) *Tensor {
 	return invoke1(ops.Mm, nil, t, mat2)
 }
 
+// Mode is Tensor.mode(Tensor self, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices).
+func (t *Tensor) Mode(opts ...Option) (_, _ *Tensor) {
+	return invoke2(ops.Mode, opts, t)
+}
+
 // Moveaxis is Tensor.moveaxis(Tensor self, int[] source, int[] destination) -> Tensor.
 func (t *Tensor) Moveaxis(source []int, destination []int) *Tensor {
 	return invoke1(ops.Moveaxis, nil, t, source, destination)
@@ -1107,6 +1157,21 @@ func (t *Tensor) NanToNum_(opts ...Option) *Tensor {
 // Nanmean is Tensor.nanmean(Tensor self, int[]? dim=None, bool keepdim=False, *, dtype? dtype=None) -> Tensor.
 func (t *Tensor) Nanmean(opts ...Option) *Tensor {
 	return invoke1(ops.Nanmean, opts, t)
+}
+
+// Nanmedian is Tensor.nanmedian(Tensor self) -> Tensor.
+func (t *Tensor) Nanmedian() *Tensor {
+	return invoke1(ops.Nanmedian, nil, t)
+}
+
+// NanmedianDim is Tensor.nanmedian(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices).
+func (t *Tensor) NanmedianDim(dim int, opts ...Option) (_, _ *Tensor) {
+	return invoke2(ops.NanmedianDim, opts, t, dim)
+}
+
+// Nanquantile is Tensor.nanquantile(Tensor self, Operand q, int? dim=None, bool keepdim=False, *, str interpolation='linear') -> Tensor.
+func (t *Tensor) Nanquantile(q any, opts ...Option) *Tensor {
+	return invoke1(ops.Nanquantile, opts, t, q)
 }
 
 // Nansum is Tensor.nansum(Tensor self, int[]? dim=None, bool keepdim=False, *, dtype? dtype=None) -> Tensor.
@@ -1164,6 +1229,11 @@ func (t *Tensor) Nonzero() *Tensor {
 	return invoke1(ops.Nonzero, nil, t)
 }
 
+// NonzeroStatic is Tensor.nonzero_static(Tensor self, *, int size, int fill_value=-1) -> Tensor.
+func (t *Tensor) NonzeroStatic(opts ...Option) *Tensor {
+	return invoke1(ops.NonzeroStatic, opts, t)
+}
+
 // Norm is Tensor.norm(Tensor self, Scalar? p=2, int[]? dim=None, bool keepdim=False, *, dtype? dtype=None) -> Tensor.
 func (t *Tensor) Norm(opts ...Option) *Tensor {
 	return invoke1(ops.Norm, opts, t)
@@ -1193,6 +1263,11 @@ func (t *Tensor) Permute(dims ...int) *Tensor {
 	return invoke1(ops.Permute, nil, t, dims)
 }
 
+// Pinverse is Tensor.pinverse(Tensor self, float rcond=1e-15) -> Tensor.
+func (t *Tensor) Pinverse(opts ...Option) *Tensor {
+	return invoke1(ops.Pinverse, opts, t)
+}
+
 // Positive is Tensor.positive(Tensor self) -> Tensor.
 func (t *Tensor) Positive() *Tensor {
 	return invoke1(ops.Positive, nil, t)
@@ -1211,6 +1286,16 @@ func (t *Tensor) Pow_(exponent any) *Tensor {
 // Prod is Tensor.prod(Tensor self, int? dim=None, bool keepdim=False, *, dtype? dtype=None) -> Tensor.
 func (t *Tensor) Prod(opts ...Option) *Tensor {
 	return invoke1(ops.Prod, opts, t)
+}
+
+// Put is Tensor.put(Tensor self, Tensor index, Tensor source, bool accumulate=False) -> Tensor.
+func (t *Tensor) Put(index *Tensor, source *Tensor, opts ...Option) *Tensor {
+	return invoke1(ops.Put, opts, t, index, source)
+}
+
+// Quantile is Tensor.quantile(Tensor self, Operand q, int? dim=None, bool keepdim=False, *, str interpolation='linear') -> Tensor.
+func (t *Tensor) Quantile(q any, opts ...Option) *Tensor {
+	return invoke1(ops.Quantile, opts, t, q)
 }
 
 // Rad2deg is Tensor.rad2deg(Tensor self) -> Tensor.
@@ -1489,6 +1574,11 @@ func (t *Tensor) SumToSize(size ...int) *Tensor {
 		size = []int{}
 	}
 	return invoke1(ops.SumToSize, nil, t, size)
+}
+
+// Svd is Tensor.svd(Tensor self, bool some=True, bool compute_uv=True) -> (Tensor U, Tensor S, Tensor V).
+func (t *Tensor) Svd(opts ...Option) (_, _, _ *Tensor) {
+	return invoke3(ops.Svd, opts, t)
 }
 
 // Swapaxes is Tensor.swapaxes(Tensor self, int dim0, int dim1) -> Tensor.

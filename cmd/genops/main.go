@@ -92,10 +92,11 @@ func goName(row *ops.Op) string {
 	return s + camel(row.Overload)
 }
 
-// camel capitalises each underscore-separated word and keeps a final underscore.
+// camel capitalises each word, which underscores or dots separate, and keeps a
+// final underscore.
 func camel(s string) string {
 	var sb strings.Builder
-	for i, w := range strings.Split(s, "_") {
+	for i, w := range strings.Split(strings.ReplaceAll(s, ".", "_"), "_") {
 		if w == "" && i > 0 && strings.HasSuffix(s, "_") {
 			sb.WriteByte('_')
 			continue
@@ -255,6 +256,8 @@ func results(row *ops.Op, call, prefix string) (result, fn string) {
 		return "(_, _ " + t + ")", call + "2"
 	case 3:
 		return "(_, _, _ " + t + ")", call + "3"
+	case 4:
+		return "(_, _, _, _ " + t + ")", call + "4"
 	}
 	panic("genops: " + row.FullName() + " has too many results")
 }

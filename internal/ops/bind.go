@@ -128,6 +128,11 @@ func convert(p *Param, a Arg) (Arg, bool) {
 		return toInt(a)
 	case "int[]":
 		return toInts(a, p.Repeat)
+	case "Scalar|str":
+		if s, ok := a.(string); ok {
+			return s, true
+		}
+		return toScalar(a)
 	case "int[]|str":
 		if s, ok := a.(string); ok {
 			return s, true

@@ -199,19 +199,6 @@ func productRows() []*Op {
 		composite(Dist, "dist", "(Tensor self, Tensor other, Scalar p=2) -> Tensor", 0, func(b B, c *Call) Value {
 			return b.Emit(Norm, b.sub(c.Value(0), c.Value(1)), c.Args[2])
 		}),
-		composite(MatrixPower, "matrix_power", "(Tensor self, int n) -> Tensor", TagInternal, func(b B, c *Call) Value {
-			x, m, n := c.Value(0), c.Tensor(0), c.Num(1)
-			if n < 0 {
-				refuse(Errorf("matrix_power: negative powers are not supported"))
-			}
-			k := len(m.Shape)
-			eye := b.Emit(Eye, m.Shape[k-1], nil, m.DType)
-			out := b.expand(eye, m.Shape)
-			for range n {
-				out = b.Emit(Matmul, out, x)
-			}
-			return b.Emit(Clone, out)
-		}),
 		composite(Diagflat, "diagflat", "(Tensor self, int offset=0) -> Tensor", 0, func(b B, c *Call) Value {
 			return b.Emit(DiagEmbed, b.reshape(c.Value(0), numel(c.Tensor(0).Shape)), c.Args[1])
 		}),
@@ -366,7 +353,7 @@ func sequenceRows() []*Op {
 			areas, d := b.trapezoids(c)
 			return b.div(b.Emit(Cumsum, areas, d), 2.0)
 		}),
-		composite(Argwhere, "argwhere", selfOnly, TagNoGrad|TagDataDependent, func(b B, c *Call) Value { return b.Emit(Nonzero, c.Value(0)) }),
+		{ID: Argwhere, Name: "argwhere", Schema: selfOnly, Tags: TagNoGrad | TagDataDependent, Meta: dataDependent},
 		composite(Logcumsumexp, "logcumsumexp", "(Tensor self, int dim) -> Tensor", 0, func(b B, c *Call) Value {
 			x := c.Value(0)
 			if len(c.Tensor(0).Shape) == 0 {

@@ -107,7 +107,7 @@ func patternRows() []*Op {
 				return b.cast(hit, c.DTypeOr(2, Float32))
 			}),
 		},
-		composite(OneHot, "one_hot", "(Tensor input, int num_classes) -> Tensor", TagNN|TagNotMethod|TagNoGrad, func(b B, c *Call) Value {
+		dynamicWhen(func(c *Call) bool { return sym.Is(c.Int(1), -1) }, composite(OneHot, "one_hot", "(Tensor input, int num_classes) -> Tensor", TagNN|TagNotMethod|TagNoGrad, func(b B, c *Call) Value {
 			m := c.Tensor(0)
 			if m.DType != Int64 {
 				refuse(Errorf("one_hot is only applicable to index tensor of type LongTensor."))
@@ -117,7 +117,7 @@ func patternRows() []*Op {
 			}
 			hit := b.eq(b.unsqueeze(c.Value(0), len(m.Shape)), b.arange(c.Int(1), m))
 			return b.cast(hit, Int64)
-		}),
+		})),
 		composite(NewZeros, "new_zeros", "(Tensor self, int[] size, "+factoryTail, TagNotFunction|TagNoGrad, func(b B, c *Call) Value {
 			m := c.Tensor(0)
 			return b.Emit(Zeros, c.Args[1], c.DTypeOr(2, m.DType), c.DeviceOr(3, m.Device), c.Args[4])
@@ -131,6 +131,18 @@ func patternRows() []*Op {
 			return b.Emit(Full, c.Args[1], c.Args[2], c.DTypeOr(3, m.DType), c.DeviceOr(4, m.Device), c.Args[5])
 		}),
 	}
+}
+
+// dynamicWhen lets data decide the shape of a row's result for some calls.
+func dynamicWhen(dynamic func(c *Call) bool, row *Op) *Op {
+	rule := row.Meta
+	row.Meta = func(c *Call) ([]Result, error) {
+		if dynamic(c) {
+			return dataDependent(c)
+		}
+		return rule(c)
+	}
+	return row
 }
 
 func eyeSize(c *Call) []sym.Int {

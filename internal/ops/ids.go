@@ -452,6 +452,166 @@ const (
 
 	// further indexing
 	ScatterBy
+	IndexCopy
+	IndexFill
+	IndexReduce
+	Put
+	AsStridedScatter
+	MaskedScatter
+	UnsafeMaskedIndex
+	UnsafeMaskedIndexPut
+	NonzeroStatic
+	Combinations
+	UnravelIndex
+	IntTensor
+
+	// runs and pieces
+	Gradient
+	ChunkCat
+	SegmentReduce
+	Histc
+
+	// Bessel functions
+	BesselJ0
+	BesselJ1
+	BesselY0
+	BesselY1
+	ModifiedBesselI0
+	ModifiedBesselI1
+	ModifiedBesselK0
+	ModifiedBesselK1
+	ScaledModifiedBesselK0
+	ScaledModifiedBesselK1
+	SphericalBesselJ0
+	AiryAi
+
+	// polynomials
+	ChebyshevT
+	ChebyshevU
+	ChebyshevV
+	ChebyshevW
+	ShiftedChebyshevT
+	ShiftedChebyshevU
+	ShiftedChebyshevV
+	ShiftedChebyshevW
+	HermiteH
+	HermiteHe
+	LaguerreL
+	LegendreP
+
+	// windows
+	WindowBartlett
+	WindowBlackman
+	WindowCosine
+	WindowExponential
+	WindowGaussian
+	WindowGeneralCosine
+	WindowGeneralHamming
+	WindowHamming
+	WindowHann
+	WindowKaiser
+	WindowNuttall
+
+	// torch.masked
+	MaskedSum
+	MaskedProd
+	MaskedCumsum
+	MaskedCumprod
+	MaskedAmax
+	MaskedAmin
+	MaskedArgmax
+	MaskedArgmin
+	MaskedMean
+	MaskedMedian
+	MaskedLogsumexp
+	MaskedLogaddexp
+	MaskedNorm
+	MaskedNormalize
+	MaskedSoftmax
+	MaskedLogSoftmax
+	MaskedSoftmin
+	MaskedVar
+	MaskedStd
+
+	// losses over classes
+	MultiMarginLoss
+	MultilabelMarginLoss
+	CtcLoss
+	LinearCrossEntropy
+	CtcGrad
+	CtcAlpha
+
+	// with statistics
+	NativeBatchNorm
+	NativeBatchNormLegit
+	NativeDropoutBackward
+	SoftmaxBackwardData
+	NativeLayerNorm
+	NativeGroupNorm
+
+	// unpooling
+	MaxUnpool1d
+	MaxUnpool2d
+	MaxUnpool3d
+	MaxPool2dIndicesBackward
+
+	// order statistics
+	Mode
+	NanmedianDim
+	Nanmedian
+	Quantile
+	Nanquantile
+	Frexp
+	EmbeddingBag
+	MultiHeadAttention
+
+	// linear algebra
+	CholeskyEx
+	LinalgCholesky
+	Cholesky
+	LinalgQr
+	HouseholderProduct
+	LinalgSolve
+	InvEx
+	LinalgInv
+	Inverse
+	LinalgDet
+	Det
+	LinalgSlogdet
+	Slogdet
+	Logdet
+	CholeskySolve
+	CholeskyInverse
+	LinalgTensorinv
+	LinalgTensorsolve
+	SolveTriangular
+	SolveEx
+	LinalgEigh
+	LinalgEigvalsh
+	LinalgSvd
+	LinalgSvdvals
+	Svd
+	MatrixSqrth
+	LinalgPinv
+	Pinverse
+	LinalgMatrixRank
+	LinalgLstsq
+	LinalgPolar
+	LstsqSolution
+	LinalgVectorNorm
+	LinalgMatrixNorm
+	LinalgNorm
+	LinalgCond
+	LinalgMatrixPower
+	LinalgMatrixExp
+	LinalgVecdot
+	LinalgMultiDot
+	LinalgCross
+	MatrixExp
+
+	// distances
+	Pdist
+	UpsampleBilinear2dAA
 
 	numFunctional
 )

@@ -141,6 +141,41 @@ func (b B) affine(y Value, c *Call) Value {
 	return y
 }
 
+// moments are what a normalisation keeps for its derivative.
+type moments struct {
+	x, mean, rstd Value
+	rounded       bool // in half precision: kept with the precision of the input
+}
+
+// statistics computes mean and 1/std over dims of x, which stands for a tensor
+// of type d.
+func (b B) statistics(x Value, eps Arg, d DType, dims ...int) *moments {
+	s := &moments{x: x, mean: b.mean(x, true, dims...)}
+	s.rstd = b.Emit(Rsqrt, b.add(b.mean(b.sq(b.sub(x, s.mean)), true, dims...), eps))
+	if wide := OpMath(d); wide != d {
+		s.rounded = true
+		s.mean, s.rstd = b.cast(b.cast(s.mean, d), wide), b.cast(b.cast(s.rstd, d), wide)
+	}
+	return s
+}
+
+// hat is the normalised input.
+func (s *moments) hat(b B) Value { return b.mul(b.sub(s.x, s.mean), s.rstd) }
+
+// centeredGrad is the gradient of the input, given that of the normalised one.
+func (b B) centeredGrad(g Value, s *moments, dims ...int) Value {
+	if !s.rounded {
+		hat := s.hat(b)
+		t := b.sub(g, b.mean(g, true, dims...))
+		return b.mul(b.sub(t, b.mul(hat, b.mean(b.mul(g, hat), true, dims...))), s.rstd)
+	}
+	// Rounded statistics no longer center: their errors count in this order.
+	db, ds := b.mean(g, true, dims...), b.mean(b.mul(g, s.x), true, dims...)
+	k := b.mul(b.mul(b.sub(b.mul(db, s.mean), ds), b.sq(s.rstd)), s.rstd)
+	rest := b.neg(b.add(b.mul(k, s.mean), b.mul(db, s.rstd)))
+	return b.add(b.add(b.mul(g, s.rstd), b.mul(s.x, k)), rest)
+}
+
 func layerNormBack(b B, c *BackwardCall) []Value {
 	out := []Value{nil, nil, nil}
 	g := c.Grads[0]
@@ -151,17 +186,14 @@ func layerNormBack(b B, c *BackwardCall) []Value {
 	wide := OpMath(m.DType)
 	x, g := b.cast(c.Value(0), wide), b.cast(g, wide)
 	dims := lastDims(c.Call)
-	xc := b.sub(x, b.mean(x, true, dims...))
-	rstd := b.Emit(Rsqrt, b.add(b.mean(b.sq(xc), true, dims...), c.Args[4]))
-	xhat := b.mul(xc, rstd)
+	s := b.statistics(x, c.Args[4], m.DType, dims...)
+	xhat := s.hat(b)
 	if c.Needs[0] {
 		gx := g
 		if w := c.Value(2); w != nil {
 			gx = b.mul(g, w)
 		}
-		t := b.sub(gx, b.mean(gx, true, dims...))
-		t = b.sub(t, b.mul(xhat, b.mean(b.mul(gx, xhat), true, dims...)))
-		out[0] = b.cast(b.mul(t, rstd), m.DType)
+		out[0] = b.cast(b.centeredGrad(gx, s, dims...), m.DType)
 	}
 	if w := c.Tensor(2); w != nil && c.Needs[2] {
 		out[1] = b.cast(b.sumTo(b.mul(g, xhat), w.Shape), w.DType)

@@ -8,7 +8,7 @@ func batchNormRows() []*Op {
 	return []*Op{
 		batchNormRow(),
 		composite(InstanceNorm, "instance_norm", "(Tensor input, Tensor? running_mean=None, Tensor? running_var=None, Tensor? weight=None, Tensor? bias=None, bool use_input_stats=True, float momentum=0.1, float eps=1e-05) -> Tensor", TagNN|TagNotMethod|TagMutates, instanceNorm),
-		composite(GroupNorm, "group_norm", "(Tensor input, int num_groups, Tensor? weight=None, Tensor? bias=None, float eps=1e-05) -> Tensor", TagNN|TagNotMethod, groupNorm),
+		groupNormRow(),
 		composite(RmsNorm, "rms_norm", "(Tensor input, int[] normalized_shape, Tensor? weight=None, float? eps=None) -> Tensor", TagNN|TagNotMethod, rmsNorm),
 		composite(Normalize, "normalize", "(Tensor input, Scalar p=2.0, int[] dim=1, float eps=1e-12) -> Tensor", TagNN|TagNotMethod, func(b B, c *Call) Value {
 			x := c.Value(0)
@@ -131,6 +131,43 @@ func instanceNorm(b B, c *Call) Value {
 		b.updateRunning(c, b.mean(mean, true, 0), b.mean(v, true, 0), count(m, dims), m.Shape[1])
 	}
 	return b.cast(b.channelAffine(b.mul(d, b.Emit(Rsqrt, b.add(v, c.Args[7]))), c), m.DType)
+}
+
+func groupNormRow() *Op {
+	row := composite(GroupNorm, "group_norm", "(Tensor input, int num_groups, Tensor? weight=None, Tensor? bias=None, float eps=1e-05) -> Tensor", TagNN|TagNotMethod, groupNorm)
+	row.Backward = backOf(func(b B, c *BackwardCall) []Value {
+		return b.groupNormBack(c, c.Int(1), c.Value(2), c.Value(3), c.Args[4])
+	})
+	return row
+}
+
+// groupNormBack is the derivative by input, weight and bias.
+func (b B) groupNormBack(c *BackwardCall, groups sym.Int, weight, bias Value, eps Arg) []Value {
+	out := []Value{nil, nil, nil}
+	g := c.Grads[0]
+	if g == nil {
+		return out
+	}
+	m := c.Tensor(0)
+	rank := len(m.Shape)
+	each := sym.FloorDiv(m.Shape[1], groups)
+	inner := numel(m.Shape[2:])
+	byGroup := func(v Value) Value { return b.reshape(v, m.Shape[0], groups, sym.Mul(each, inner)) }
+	x, g := b.cast(c.Value(0), OpMath(m.DType)), b.cast(g, OpMath(m.DType))
+	gx := g
+	if weight != nil {
+		gx = b.mul(g, b.perChannel(b.cast(weight, OpMath(m.DType)), rank))
+	}
+	s := b.statistics(byGroup(x), eps, m.DType, 2)
+	out[0] = b.cast(b.reshape(b.centeredGrad(byGroup(gx), s, 2), m.Shape...), m.DType)
+	dims := append([]int{0}, seq(2, rank)...)
+	if weight != nil {
+		out[1] = b.cast(b.sum(b.mul(g, b.reshape(s.hat(b), m.Shape...)), false, dims...), weight.TensorMeta().DType)
+	}
+	if bias != nil {
+		out[2] = b.cast(b.sum(g, false, dims...), bias.TensorMeta().DType)
+	}
+	return out
 }
 
 func groupNorm(b B, c *Call) Value {

@@ -308,6 +308,13 @@ func prodBack(b B, c *BackwardCall) []Value {
 	rev := b.Emit(Flip, xs, sym.Consts([]int{dim}))
 	right := b.Emit(Cumprod, b.cat(dim, ones, b.slice(rev, dim, symZero, sym.Sub(n, symOne))), sym.C(dim))
 	out := b.mul(g, b.mul(left, b.Emit(Flip, right, sym.Consts([]int{dim}))))
+	// Without zeros the product is divided by each factor, as PyTorch does.
+	whole := c.Outs[0]
+	if !c.IsNone(1) && !c.Bool(2) {
+		whole = b.unsqueeze(whole, dim)
+	}
+	quotient := b.mul(g, b.div(b.reshape(b.expand(b.reshape(whole, oneShape...), fm.Shape), fm.Shape...), xs))
+	out = b.where(b.Emit(Any, b.eq(xs, 0.0)), out, quotient)
 	return []Value{b.cast(b.reshape(out, m.Shape...), m.DType)}
 }
 
@@ -386,7 +393,7 @@ func (b B) evenly(c *BackwardCall, g, y Value, keep bool, dims []int) Value {
 	if len(dims) == 0 {
 		n = b.sum(hit, false)
 	}
-	return b.mask(b.div(b.spread(g, c.Call, keep, dims), b.cast(n, g.TensorMeta().DType)), hit)
+	return b.div(b.mask(b.spread(g, c.Call, keep, dims), hit), b.cast(n, g.TensorMeta().DType))
 }
 
 func amaxRow(id ID, name string) *Op {

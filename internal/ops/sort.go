@@ -75,24 +75,6 @@ func orderedRows() []*Op {
 				}
 				return withIndices(m, reducedShape(m.Shape, mask, c.Bool(3))), nil
 			},
-			Decompose: func(bb Builder, c *Call) []Value {
-				b := B{bb}
-				x := c.Value(0)
-				if len(x.TensorMeta().Shape) == 0 {
-					return []Value{b.Emit(Clone, x), b.Emit(Full, []sym.Int{}, 0, Int64)}
-				}
-				d := dimOf(c, 2)
-				out := b.EmitN(Sort, x, d, false, true)
-				at := sym.Sub(c.Int(1), symOne)
-				for i, v := range out {
-					if c.Bool(3) {
-						out[i] = b.Emit(Clone, b.slice(v, d, at, c.Int(1)))
-					} else {
-						out[i] = b.Emit(Clone, b.sel(v, d, at))
-					}
-				}
-				return out
-			},
 			Backward: backOf(func(b B, c *BackwardCall) []Value { return []Value{b.valueSelectBackAt(c, c.Bool(3))} }),
 		},
 		cummaxRow(Cummax, "cummax"), cummaxRow(Cummin, "cummin"),

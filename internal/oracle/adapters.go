@@ -24,7 +24,7 @@ var adapters = sync.OnceValue(func() map[string]adapter {
 		"unfold_dim":  renamed("unfold"),
 		"unfold":      unfold,
 		"H":           renamed("t"), "T": renamed("t"), "mT": renamed("mT"), "mH": renamed("mT"),
-		"trapz": renamed("trapezoid"), "special.polygamma": polygamma, "linalg.vector_norm": vectorNorm, "norm": vectorNorm,
+		"trapz": renamed("trapezoid"), "special.polygamma": polygamma, "linalg.vector_norm": vectorNorm,
 		"__radd__": swapped("add"), "__rmul__": swapped("mul"), "__rsub__": swapped("sub"), "__rmod__": swapped("remainder"),
 		"__rdiv__": func(r *runner, args []any, kw map[string]any) ([]any, error) {
 			if err := isMethod("__rdiv__", args); err != nil {
@@ -40,10 +40,10 @@ var adapters = sync.OnceValue(func() map[string]adapter {
 		"double": cast(ops.Float64), "float": cast(ops.Float32), "half": cast(ops.Float16), "bfloat16": cast(ops.BFloat16), "long": cast(ops.Int64), "int": cast(ops.Int32),
 		"short": cast(ops.Int16), "char": cast(ops.Int8), "byte": cast(ops.Uint8), "bool": cast(ops.Bool),
 		"atleast_1d": overList("atleast_1d"), "atleast_2d": overList("atleast_2d"), "atleast_3d": overList("atleast_3d"),
-		"median": extremum("median", "median"), "linalg.diagonal": diagonalCall, "linalg.cross": crossCall, "linalg.vander": func(r *runner, args []any, kw map[string]any) ([]any, error) {
+		"median": extremum("median", "median"), "nanmedian": extremum("nanmedian", "nanmedian"), "linalg.diagonal": diagonalCall, "linalg.vander": func(r *runner, args []any, kw map[string]any) ([]any, error) {
 			kw["increasing"] = true
 			return r.op("vander", args, kw)
-		}, "linalg.matrix_power": renamed("matrix_power"),
+		},
 		"alias_copy": copied("alias"), "expand_copy": copied("expand"), "permute_copy": copied("permute"), "view_copy": copied("view"), "t_copy": copied("t"),
 		"transpose_copy": copied("transpose"), "unsqueeze_copy": copied("unsqueeze"), "squeeze_copy": copied("squeeze"), "narrow_copy": copied("narrow"),
 		"as_strided_copy": copied("as_strided"), "diagonal_copy": copied("diagonal"), "unfold_copy": copied("unfold"), "split_with_sizes_copy": copied("split_with_sizes"),
@@ -82,7 +82,16 @@ var adapters = sync.OnceValue(func() map[string]adapter {
 			}
 			return r.op("scatter", args, kw)
 		},
-		"scaled_dot_product_attention": seeded("scaled_dot_product_attention"),
+		"scaled_dot_product_attention": seeded("scaled_dot_product_attention"), "multi_head_attention_forward": seeded("multi_head_attention_forward"),
+		"one_hot": func(r *runner, args []any, kw map[string]any) ([]any, error) {
+			if _, given := kw["num_classes"]; !given && len(args) == 1 {
+				kw["num_classes"] = -1
+			}
+			return r.op("one_hot", args, kw)
+		},
+		"embedding_bag": embeddingBag, "gradient": gradientCall, "ctc_loss": ctcCall, "_segment_reduce": renamed("segment_reduce"),
+		"linalg.lstsq": lstsqCall, "linalg.pinv": pinvCall, "max_pool2d_with_indices_backward": poolBackward, "broadcast_shapes": broadcastShapes,
+		"norm": normCall,
 		"where": func(r *runner, args []any, kw map[string]any) ([]any, error) {
 			if c, ok := args[1].(*torch.Tensor); ok && r.c.DType != "" && c.DType() == ops.Bool {
 				args[0], args[1] = args[1], args[0]
@@ -468,13 +477,6 @@ func diagonalCall(r *runner, args []any, kw map[string]any) ([]any, error) {
 		}
 	}
 	return r.op("diagonal", args, kw)
-}
-
-func crossCall(r *runner, args []any, kw map[string]any) ([]any, error) {
-	if _, ok := kw["dim"]; !ok && len(args) < 3 {
-		kw["dim"] = -1
-	}
-	return r.op("cross", args, kw)
 }
 
 // resized is interpolate under its older names.

@@ -4,11 +4,14 @@ package kw
 
 import "tcdbg/torch"
 
+// UPLO is the keyword UPLO.
+func UPLO(value string) torch.Option { return torch.Option{Name: "UPLO", Value: value} }
+
 // Stacklevel is the keyword _stacklevel.
 func Stacklevel(value int) torch.Option { return torch.Option{Name: "_stacklevel", Value: value} }
 
 // A is the keyword a.
-func A(value float64) torch.Option { return torch.Option{Name: "a", Value: value} }
+func A(value any) torch.Option { return torch.Option{Name: "a", Value: value} }
 
 // Accumulate is the keyword accumulate.
 func Accumulate(value bool) torch.Option { return torch.Option{Name: "accumulate", Value: value} }
@@ -58,7 +61,7 @@ func Approximate(value string) torch.Option { return torch.Option{Name: "approxi
 func AssumeUnique(value bool) torch.Option { return torch.Option{Name: "assume_unique", Value: value} }
 
 // Atol is the keyword atol.
-func Atol(value float64) torch.Option { return torch.Option{Name: "atol", Value: value} }
+func Atol(value any) torch.Option { return torch.Option{Name: "atol", Value: value} }
 
 // AttentionDropout is the keyword attention_dropout.
 func AttentionDropout(value float64) torch.Option {
@@ -81,8 +84,11 @@ func AverageAttnWeights(value bool) torch.Option {
 // Aweights is the keyword aweights.
 func Aweights(value *torch.Tensor) torch.Option { return torch.Option{Name: "aweights", Value: value} }
 
+// Axis is the keyword axis.
+func Axis(value int) torch.Option { return torch.Option{Name: "axis", Value: value} }
+
 // B is the keyword b.
-func B(value float64) torch.Option { return torch.Option{Name: "b", Value: value} }
+func B(value any) torch.Option { return torch.Option{Name: "b", Value: value} }
 
 // Backend is the keyword backend.
 func Backend(value any) torch.Option { return torch.Option{Name: "backend", Value: value} }
@@ -114,8 +120,20 @@ func Betas(value [2]float64) torch.Option { return torch.Option{Name: "betas", V
 // Bias is the keyword bias.
 func Bias(value any) torch.Option { return torch.Option{Name: "bias", Value: value} }
 
+// BiasK is the keyword bias_k.
+func BiasK(value *torch.Tensor) torch.Option { return torch.Option{Name: "bias_k", Value: value} }
+
+// BiasV is the keyword bias_v.
+func BiasV(value *torch.Tensor) torch.Option { return torch.Option{Name: "bias_v", Value: value} }
+
 // Bidirectional is the keyword bidirectional.
 func Bidirectional(value bool) torch.Option { return torch.Option{Name: "bidirectional", Value: value} }
+
+// Bins is the keyword bins.
+func Bins(value int) torch.Option { return torch.Option{Name: "bins", Value: value} }
+
+// Blank is the keyword blank.
+func Blank(value int) torch.Option { return torch.Option{Name: "blank", Value: value} }
 
 // BnSize is the keyword bn_size.
 func BnSize(value int) torch.Option { return torch.Option{Name: "bn_size", Value: value} }
@@ -125,11 +143,20 @@ func Boundaries(value *torch.Tensor) torch.Option {
 	return torch.Option{Name: "boundaries", Value: value}
 }
 
+// C is the keyword c.
+func C(value int) torch.Option { return torch.Option{Name: "c", Value: value} }
+
 // CeilMode is the keyword ceil_mode.
 func CeilMode(value bool) torch.Option { return torch.Option{Name: "ceil_mode", Value: value} }
 
+// Center is the keyword center.
+func Center(value float64) torch.Option { return torch.Option{Name: "center", Value: value} }
+
 // Centered is the keyword centered.
 func Centered(value bool) torch.Option { return torch.Option{Name: "centered", Value: value} }
+
+// CheckErrors is the keyword check_errors.
+func CheckErrors(value bool) torch.Option { return torch.Option{Name: "check_errors", Value: value} }
 
 // Chunks is the keyword chunks.
 func Chunks(value int) torch.Option { return torch.Option{Name: "chunks", Value: value} }
@@ -140,6 +167,9 @@ func Col(value int) torch.Option { return torch.Option{Name: "col", Value: value
 // ComputeMode is the keyword compute_mode.
 func ComputeMode(value string) torch.Option { return torch.Option{Name: "compute_mode", Value: value} }
 
+// ComputeUv is the keyword compute_uv.
+func ComputeUv(value bool) torch.Option { return torch.Option{Name: "compute_uv", Value: value} }
+
 // Condition is the keyword condition.
 func Condition(value *torch.Tensor) torch.Option {
 	return torch.Option{Name: "condition", Value: value}
@@ -147,6 +177,11 @@ func Condition(value *torch.Tensor) torch.Option {
 
 // Cooldown is the keyword cooldown.
 func Cooldown(value int) torch.Option { return torch.Option{Name: "cooldown", Value: value} }
+
+// Coordinates is the keyword coordinates.
+func Coordinates(value []*torch.Tensor) torch.Option {
+	return torch.Option{Name: "coordinates", Value: value}
+}
 
 // Copy is the keyword copy.
 func Copy(value bool) torch.Option { return torch.Option{Name: "copy", Value: value} }
@@ -167,6 +202,9 @@ func DModel(value int) torch.Option { return torch.Option{Name: "d_model", Value
 
 // Dampening is the keyword dampening.
 func Dampening(value float64) torch.Option { return torch.Option{Name: "dampening", Value: value} }
+
+// Data is the keyword data.
+func Data(value *torch.Tensor) torch.Option { return torch.Option{Name: "data", Value: value} }
 
 // Decimals is the keyword decimals.
 func Decimals(value int) torch.Option { return torch.Option{Name: "decimals", Value: value} }
@@ -213,7 +251,7 @@ func DimFeedforward(value int) torch.Option {
 func Dimension(value int) torch.Option { return torch.Option{Name: "dimension", Value: value} }
 
 // Dims is the keyword dims.
-func Dims(value []int) torch.Option { return torch.Option{Name: "dims", Value: value} }
+func Dims(value any) torch.Option { return torch.Option{Name: "dims", Value: value} }
 
 // DimsOther is the keyword dims_other.
 func DimsOther(value []int) torch.Option { return torch.Option{Name: "dims_other", Value: value} }
@@ -237,6 +275,9 @@ func DownscaleFactor(value int) torch.Option {
 	return torch.Option{Name: "downscale_factor", Value: value}
 }
 
+// Driver is the keyword driver.
+func Driver(value string) torch.Option { return torch.Option{Name: "driver", Value: value} }
+
 // DropLast is the keyword drop_last.
 func DropLast(value bool) torch.Option { return torch.Option{Name: "drop_last", Value: value} }
 
@@ -258,12 +299,20 @@ func Dx(value any) torch.Option { return torch.Option{Name: "dx", Value: value} 
 // Dynamic is the keyword dynamic.
 func Dynamic(value any) torch.Option { return torch.Option{Name: "dynamic", Value: value} }
 
+// EdgeOrder is the keyword edge_order.
+func EdgeOrder(value int) torch.Option { return torch.Option{Name: "edge_order", Value: value} }
+
 // Elements is the keyword elements.
 func Elements(value any) torch.Option { return torch.Option{Name: "elements", Value: value} }
 
 // ElementwiseAffine is the keyword elementwise_affine.
 func ElementwiseAffine(value bool) torch.Option {
 	return torch.Option{Name: "elementwise_affine", Value: value}
+}
+
+// EmbedDimToCheck is the keyword embed_dim_to_check.
+func EmbedDimToCheck(value int) torch.Option {
+	return torch.Option{Name: "embed_dim_to_check", Value: value}
 }
 
 // EnableGqa is the keyword enable_gqa.
@@ -323,6 +372,9 @@ func From(value float64) torch.Option { return torch.Option{Name: "from", Value:
 // Full is the keyword full.
 func Full(value bool) torch.Option { return torch.Option{Name: "full", Value: value} }
 
+// FullMatrices is the keyword full_matrices.
+func FullMatrices(value bool) torch.Option { return torch.Option{Name: "full_matrices", Value: value} }
+
 // Fullgraph is the keyword fullgraph.
 func Fullgraph(value bool) torch.Option { return torch.Option{Name: "fullgraph", Value: value} }
 
@@ -340,6 +392,11 @@ func Generator(value *torch.Generator) torch.Option {
 	return torch.Option{Name: "generator", Value: value}
 }
 
+// GradOutput is the keyword grad_output.
+func GradOutput(value *torch.Tensor) torch.Option {
+	return torch.Option{Name: "grad_output", Value: value}
+}
+
 // GradOutputs is the keyword grad_outputs.
 func GradOutputs(value []*torch.Tensor) torch.Option {
 	return torch.Option{Name: "grad_outputs", Value: value}
@@ -351,11 +408,20 @@ func Gradient(value *torch.Tensor) torch.Option { return torch.Option{Name: "gra
 // Grid is the keyword grid.
 func Grid(value *torch.Tensor) torch.Option { return torch.Option{Name: "grid", Value: value} }
 
+// Group is the keyword group.
+func Group(value int) torch.Option { return torch.Option{Name: "group", Value: value} }
+
 // Groups is the keyword groups.
 func Groups(value int) torch.Option { return torch.Option{Name: "groups", Value: value} }
 
+// Hermitian is the keyword hermitian.
+func Hermitian(value bool) torch.Option { return torch.Option{Name: "hermitian", Value: value} }
+
 // High is the keyword high.
 func High(value int) torch.Option { return torch.Option{Name: "high", Value: value} }
+
+// Hxw is the keyword hxw.
+func Hxw(value int) torch.Option { return torch.Option{Name: "hxw", Value: value} }
 
 // IgnoreIndex is the keyword ignore_index.
 func IgnoreIndex(value int) torch.Option { return torch.Option{Name: "ignore_index", Value: value} }
@@ -366,11 +432,29 @@ func ImageSize(value int) torch.Option { return torch.Option{Name: "image_size",
 // Implicit is the keyword implicit.
 func Implicit(value bool) torch.Option { return torch.Option{Name: "implicit", Value: value} }
 
+// InProjBias is the keyword in_proj_bias.
+func InProjBias(value *torch.Tensor) torch.Option {
+	return torch.Option{Name: "in_proj_bias", Value: value}
+}
+
+// InProjWeight is the keyword in_proj_weight.
+func InProjWeight(value *torch.Tensor) torch.Option {
+	return torch.Option{Name: "in_proj_weight", Value: value}
+}
+
+// IncludeLastOffset is the keyword include_last_offset.
+func IncludeLastOffset(value bool) torch.Option {
+	return torch.Option{Name: "include_last_offset", Value: value}
+}
+
 // IncludeSelf is the keyword include_self.
 func IncludeSelf(value bool) torch.Option { return torch.Option{Name: "include_self", Value: value} }
 
 // Increasing is the keyword increasing.
 func Increasing(value bool) torch.Option { return torch.Option{Name: "increasing", Value: value} }
+
+// Ind is the keyword ind.
+func Ind(value int) torch.Option { return torch.Option{Name: "ind", Value: value} }
 
 // Index is the keyword index.
 func Index(value any) torch.Option { return torch.Option{Name: "index", Value: value} }
@@ -389,6 +473,9 @@ func IndicesOrSections(value []int) torch.Option {
 // Init is the keyword init.
 func Init(value float64) torch.Option { return torch.Option{Name: "init", Value: value} }
 
+// Initial is the keyword initial.
+func Initial(value any) torch.Option { return torch.Option{Name: "initial", Value: value} }
+
 // InitialAccumulatorValue is the keyword initial_accumulator_value.
 func InitialAccumulatorValue(value float64) torch.Option {
 	return torch.Option{Name: "initial_accumulator_value", Value: value}
@@ -406,6 +493,21 @@ func Input1(value *torch.Tensor) torch.Option { return torch.Option{Name: "input
 // Input2 is the keyword input2.
 func Input2(value *torch.Tensor) torch.Option { return torch.Option{Name: "input2", Value: value} }
 
+// InputLengths is the keyword input_lengths.
+func InputLengths(value *torch.Tensor) torch.Option {
+	return torch.Option{Name: "input_lengths", Value: value}
+}
+
+// InputMask is the keyword input_mask.
+func InputMask(value *torch.Tensor) torch.Option {
+	return torch.Option{Name: "input_mask", Value: value}
+}
+
+// Interpolation is the keyword interpolation.
+func Interpolation(value string) torch.Option {
+	return torch.Option{Name: "interpolation", Value: value}
+}
+
 // Invert is the keyword invert.
 func Invert(value bool) torch.Option { return torch.Option{Name: "invert", Value: value} }
 
@@ -414,6 +516,11 @@ func IsCausal(value bool) torch.Option { return torch.Option{Name: "is_causal", 
 
 // K is the keyword k.
 func K(value any) torch.Option { return torch.Option{Name: "k", Value: value} }
+
+// KProjWeight is the keyword k_proj_weight.
+func KProjWeight(value *torch.Tensor) torch.Option {
+	return torch.Option{Name: "k_proj_weight", Value: value}
+}
 
 // Kdim is the keyword kdim.
 func Kdim(value int) torch.Option { return torch.Option{Name: "kdim", Value: value} }
@@ -454,11 +561,30 @@ func LayerNormEps(value float64) torch.Option {
 // LayerScale is the keyword layer_scale.
 func LayerScale(value float64) torch.Option { return torch.Option{Name: "layer_scale", Value: value} }
 
+// Left is the keyword left.
+func Left(value bool) torch.Option { return torch.Option{Name: "left", Value: value} }
+
 // Length is the keyword length.
 func Length(value int) torch.Option { return torch.Option{Name: "length", Value: value} }
 
+// Lengths is the keyword lengths.
+func Lengths(value *torch.Tensor) torch.Option { return torch.Option{Name: "lengths", Value: value} }
+
+// LinearBias is the keyword linear_bias.
+func LinearBias(value *torch.Tensor) torch.Option {
+	return torch.Option{Name: "linear_bias", Value: value}
+}
+
+// LinearWeight is the keyword linear_weight.
+func LinearWeight(value *torch.Tensor) torch.Option {
+	return torch.Option{Name: "linear_weight", Value: value}
+}
+
 // LogInput is the keyword log_input.
 func LogInput(value bool) torch.Option { return torch.Option{Name: "log_input", Value: value} }
+
+// LogProbs is the keyword log_probs.
+func LogProbs(value *torch.Tensor) torch.Option { return torch.Option{Name: "log_probs", Value: value} }
 
 // LogTarget is the keyword log_target.
 func LogTarget(value bool) torch.Option { return torch.Option{Name: "log_target", Value: value} }
@@ -476,7 +602,7 @@ func LrDecay(value float64) torch.Option { return torch.Option{Name: "lr_decay",
 func M(value any) torch.Option { return torch.Option{Name: "m", Value: value} }
 
 // Margin is the keyword margin.
-func Margin(value float64) torch.Option { return torch.Option{Name: "margin", Value: value} }
+func Margin(value any) torch.Option { return torch.Option{Name: "margin", Value: value} }
 
 // Mask is the keyword mask.
 func Mask(value *torch.Tensor) torch.Option { return torch.Option{Name: "mask", Value: value} }
@@ -626,6 +752,9 @@ func NumEncoderLayers(value int) torch.Option {
 // NumGroups is the keyword num_groups.
 func NumGroups(value int) torch.Option { return torch.Option{Name: "num_groups", Value: value} }
 
+// NumHeads is the keyword num_heads.
+func NumHeads(value int) torch.Option { return torch.Option{Name: "num_heads", Value: value} }
+
 // NumLayers is the keyword num_layers.
 func NumLayers(value int) torch.Option { return torch.Option{Name: "num_layers", Value: value} }
 
@@ -638,6 +767,9 @@ func NumWorkers(value int) torch.Option { return torch.Option{Name: "num_workers
 // Offset is the keyword offset.
 func Offset(value int) torch.Option { return torch.Option{Name: "offset", Value: value} }
 
+// Offsets is the keyword offsets.
+func Offsets(value *torch.Tensor) torch.Option { return torch.Option{Name: "offsets", Value: value} }
+
 // Operands is the keyword operands.
 func Operands(value []*torch.Tensor) torch.Option {
 	return torch.Option{Name: "operands", Value: value}
@@ -646,11 +778,29 @@ func Operands(value []*torch.Tensor) torch.Option {
 // Options is the keyword options.
 func Options(value map[string]any) torch.Option { return torch.Option{Name: "options", Value: value} }
 
+// Ord is the keyword ord.
+func Ord(value any) torch.Option { return torch.Option{Name: "ord", Value: value} }
+
 // Other is the keyword other.
 func Other(value any) torch.Option { return torch.Option{Name: "other", Value: value} }
 
+// OtherMask is the keyword other_mask.
+func OtherMask(value *torch.Tensor) torch.Option {
+	return torch.Option{Name: "other_mask", Value: value}
+}
+
 // OutInt32 is the keyword out_int32.
 func OutInt32(value bool) torch.Option { return torch.Option{Name: "out_int32", Value: value} }
+
+// OutProjBias is the keyword out_proj_bias.
+func OutProjBias(value *torch.Tensor) torch.Option {
+	return torch.Option{Name: "out_proj_bias", Value: value}
+}
+
+// OutProjWeight is the keyword out_proj_weight.
+func OutProjWeight(value *torch.Tensor) torch.Option {
+	return torch.Option{Name: "out_proj_weight", Value: value}
+}
 
 // OutputPadding is the keyword output_padding.
 func OutputPadding(value any) torch.Option { return torch.Option{Name: "output_padding", Value: value} }
@@ -684,6 +834,11 @@ func Patience(value int) torch.Option { return torch.Option{Name: "patience", Va
 // PctStart is the keyword pct_start.
 func PctStart(value float64) torch.Option { return torch.Option{Name: "pct_start", Value: value} }
 
+// PerSampleWeights is the keyword per_sample_weights.
+func PerSampleWeights(value *torch.Tensor) torch.Option {
+	return torch.Option{Name: "per_sample_weights", Value: value}
+}
+
 // PosWeight is the keyword pos_weight.
 func PosWeight(value *torch.Tensor) torch.Option {
 	return torch.Option{Name: "pos_weight", Value: value}
@@ -704,8 +859,19 @@ func Prepend(value any) torch.Option { return torch.Option{Name: "prepend", Valu
 // ProjSize is the keyword proj_size.
 func ProjSize(value int) torch.Option { return torch.Option{Name: "proj_size", Value: value} }
 
+// Q is the keyword q.
+func Q(value any) torch.Option { return torch.Option{Name: "q", Value: value} }
+
+// QProjWeight is the keyword q_proj_weight.
+func QProjWeight(value *torch.Tensor) torch.Option {
+	return torch.Option{Name: "q_proj_weight", Value: value}
+}
+
 // Query is the keyword query.
 func Query(value *torch.Tensor) torch.Option { return torch.Option{Name: "query", Value: value} }
+
+// R is the keyword r.
+func R(value int) torch.Option { return torch.Option{Name: "r", Value: value} }
 
 // RaiseException is the keyword raise_exception.
 func RaiseException(value bool) torch.Option {
@@ -714,6 +880,9 @@ func RaiseException(value bool) torch.Option {
 
 // Rate is the keyword rate.
 func Rate(value float64) torch.Option { return torch.Option{Name: "rate", Value: value} }
+
+// Rcond is the keyword rcond.
+func Rcond(value any) torch.Option { return torch.Option{Name: "rcond", Value: value} }
 
 // RecompileLimit is the keyword recompile_limit.
 func RecompileLimit(value int) torch.Option {
@@ -776,7 +945,7 @@ func RoundingMode(value string) torch.Option {
 func Row(value int) torch.Option { return torch.Option{Name: "row", Value: value} }
 
 // Rtol is the keyword rtol.
-func Rtol(value float64) torch.Option { return torch.Option{Name: "rtol", Value: value} }
+func Rtol(value any) torch.Option { return torch.Option{Name: "rtol", Value: value} }
 
 // RunningMean is the keyword running_mean.
 func RunningMean(value *torch.Tensor) torch.Option {
@@ -823,6 +992,9 @@ func SizeAverage(value bool) torch.Option { return torch.Option{Name: "size_aver
 // Sizes is the keyword sizes.
 func Sizes(value []int) torch.Option { return torch.Option{Name: "sizes", Value: value} }
 
+// Some is the keyword some.
+func Some(value bool) torch.Option { return torch.Option{Name: "some", Value: value} }
+
 // Sorted is the keyword sorted.
 func Sorted(value bool) torch.Option { return torch.Option{Name: "sorted", Value: value} }
 
@@ -836,6 +1008,12 @@ func Sorter(value *torch.Tensor) torch.Option { return torch.Option{Name: "sorte
 
 // Source is the keyword source.
 func Source(value any) torch.Option { return torch.Option{Name: "source", Value: value} }
+
+// Spacing is the keyword spacing.
+func Spacing(value any) torch.Option { return torch.Option{Name: "spacing", Value: value} }
+
+// Spacings is the keyword spacings.
+func Spacings(value any) torch.Option { return torch.Option{Name: "spacings", Value: value} }
 
 // Sparse is the keyword sparse.
 func Sparse(value bool) torch.Option { return torch.Option{Name: "sparse", Value: value} }
@@ -877,6 +1055,12 @@ func StartDim(value int) torch.Option { return torch.Option{Name: "start_dim", V
 // StartFactor is the keyword start_factor.
 func StartFactor(value float64) torch.Option { return torch.Option{Name: "start_factor", Value: value} }
 
+// StaticK is the keyword static_k.
+func StaticK(value *torch.Tensor) torch.Option { return torch.Option{Name: "static_k", Value: value} }
+
+// StaticV is the keyword static_v.
+func StaticV(value *torch.Tensor) torch.Option { return torch.Option{Name: "static_v", Value: value} }
+
 // Std is the keyword std.
 func Std(value float64) torch.Option { return torch.Option{Name: "std", Value: value} }
 
@@ -906,6 +1090,9 @@ func Stride(value any) torch.Option { return torch.Option{Name: "stride", Value:
 // Swap is the keyword swap.
 func Swap(value bool) torch.Option { return torch.Option{Name: "swap", Value: value} }
 
+// Sym is the keyword sym.
+func Sym(value bool) torch.Option { return torch.Option{Name: "sym", Value: value} }
+
 // TMax is the keyword t_max.
 func TMax(value int) torch.Option { return torch.Option{Name: "t_max", Value: value} }
 
@@ -914,6 +1101,17 @@ func TMult(value int) torch.Option { return torch.Option{Name: "t_mult", Value: 
 
 // Target is the keyword target.
 func Target(value *torch.Tensor) torch.Option { return torch.Option{Name: "target", Value: value} }
+
+// TargetLengths is the keyword target_lengths.
+func TargetLengths(value *torch.Tensor) torch.Option {
+	return torch.Option{Name: "target_lengths", Value: value}
+}
+
+// Targets is the keyword targets.
+func Targets(value *torch.Tensor) torch.Option { return torch.Option{Name: "targets", Value: value} }
+
+// Tau is the keyword tau.
+func Tau(value any) torch.Option { return torch.Option{Name: "tau", Value: value} }
 
 // Tensor is the keyword tensor.
 func Tensor(value *torch.Tensor) torch.Option { return torch.Option{Name: "tensor", Value: value} }
@@ -960,6 +1158,9 @@ func TokenTypeIds(value *torch.Tensor) torch.Option {
 	return torch.Option{Name: "token_type_ids", Value: value}
 }
 
+// Tol is the keyword tol.
+func Tol(value any) torch.Option { return torch.Option{Name: "tol", Value: value} }
+
 // TotalIters is the keyword total_iters.
 func TotalIters(value int) torch.Option { return torch.Option{Name: "total_iters", Value: value} }
 
@@ -980,12 +1181,34 @@ func Training(value bool) torch.Option { return torch.Option{Name: "training", V
 // Transposed is the keyword transposed.
 func Transposed(value bool) torch.Option { return torch.Option{Name: "transposed", Value: value} }
 
+// Unbiased is the keyword unbiased.
+func Unbiased(value bool) torch.Option { return torch.Option{Name: "unbiased", Value: value} }
+
+// Unitriangular is the keyword unitriangular.
+func Unitriangular(value bool) torch.Option { return torch.Option{Name: "unitriangular", Value: value} }
+
+// Unsafe is the keyword unsafe.
+func Unsafe(value bool) torch.Option { return torch.Option{Name: "unsafe", Value: value} }
+
+// Upper is the keyword upper.
+func Upper(value bool) torch.Option { return torch.Option{Name: "upper", Value: value} }
+
 // UpscaleFactor is the keyword upscale_factor.
 func UpscaleFactor(value int) torch.Option { return torch.Option{Name: "upscale_factor", Value: value} }
 
 // UseInputStats is the keyword use_input_stats.
 func UseInputStats(value bool) torch.Option {
 	return torch.Option{Name: "use_input_stats", Value: value}
+}
+
+// UseSeparateProjWeight is the keyword use_separate_proj_weight.
+func UseSeparateProjWeight(value bool) torch.Option {
+	return torch.Option{Name: "use_separate_proj_weight", Value: value}
+}
+
+// VProjWeight is the keyword v_proj_weight.
+func VProjWeight(value *torch.Tensor) torch.Option {
+	return torch.Option{Name: "v_proj_weight", Value: value}
 }
 
 // Value is the keyword value.
@@ -1026,8 +1249,13 @@ func WidthPerGroup(value int) torch.Option {
 	return torch.Option{Name: "width_per_group", Value: value}
 }
 
+// WithReplacement is the keyword with_replacement.
+func WithReplacement(value bool) torch.Option {
+	return torch.Option{Name: "with_replacement", Value: value}
+}
+
 // X is the keyword x.
-func X(value *torch.Tensor) torch.Option { return torch.Option{Name: "x", Value: value} }
+func X(value any) torch.Option { return torch.Option{Name: "x", Value: value} }
 
 // X1 is the keyword x1.
 func X1(value *torch.Tensor) torch.Option { return torch.Option{Name: "x1", Value: value} }
@@ -1037,6 +1265,9 @@ func X2(value *torch.Tensor) torch.Option { return torch.Option{Name: "x2", Valu
 
 // Y is the keyword y.
 func Y(value *torch.Tensor) torch.Option { return torch.Option{Name: "y", Value: value} }
+
+// ZeroInfinity is the keyword zero_infinity.
+func ZeroInfinity(value bool) torch.Option { return torch.Option{Name: "zero_infinity", Value: value} }
 
 // ZeroInitResidual is the keyword zero_init_residual.
 func ZeroInitResidual(value bool) torch.Option {

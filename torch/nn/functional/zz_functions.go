@@ -144,6 +144,11 @@ func CrossEntropy(input *torch.Tensor, target *torch.Tensor, opts ...torch.Optio
 	return torch.Functional1("cross_entropy", opts, input, target)
 }
 
+// CtcLoss is torch.nn.functional.ctc_loss(Tensor log_probs, Tensor targets, Tensor input_lengths, Tensor target_lengths, int blank=0, str reduction='mean', bool zero_infinity=False) -> Tensor.
+func CtcLoss(logProbs *torch.Tensor, targets *torch.Tensor, inputLengths *torch.Tensor, targetLengths *torch.Tensor, opts ...torch.Option) *torch.Tensor {
+	return torch.Functional1("ctc_loss", opts, logProbs, targets, inputLengths, targetLengths)
+}
+
 // Dropout is torch.nn.functional.dropout(Tensor input, float p=0.5, bool training=True, bool inplace=False) -> Tensor.
 func Dropout(input *torch.Tensor, opts ...torch.Option) *torch.Tensor {
 	return torch.Functional1("dropout", opts, input)
@@ -157,6 +162,11 @@ func Elu(input *torch.Tensor, opts ...torch.Option) *torch.Tensor {
 // Embedding is torch.nn.functional.embedding(Tensor input, Tensor weight, int? padding_idx=None, float? max_norm=None, float norm_type=2.0, bool scale_grad_by_freq=False, bool sparse=False) -> Tensor.
 func Embedding(input *torch.Tensor, weight *torch.Tensor, opts ...torch.Option) *torch.Tensor {
 	return torch.Functional1("embedding", opts, input, weight)
+}
+
+// EmbeddingBag is torch.nn.functional.embedding_bag(Tensor input, Tensor weight, Tensor? offsets=None, float? max_norm=None, float norm_type=2.0, bool scale_grad_by_freq=False, str mode='mean', bool sparse=False, Tensor? per_sample_weights=None, bool include_last_offset=False, int? padding_idx=None) -> Tensor.
+func EmbeddingBag(input *torch.Tensor, weight *torch.Tensor, opts ...torch.Option) *torch.Tensor {
+	return torch.Functional1("embedding_bag", opts, input, weight)
 }
 
 // GaussianNllLoss is torch.nn.functional.gaussian_nll_loss(Tensor input, Tensor target, Operand var, bool full=False, float eps=1e-06, str reduction='mean') -> Tensor.
@@ -254,6 +264,11 @@ func Linear(input *torch.Tensor, weight *torch.Tensor, opts ...torch.Option) *to
 	return torch.Functional1("linear", opts, input, weight)
 }
 
+// LinearCrossEntropy is torch.nn.functional.linear_cross_entropy(Tensor input, Tensor linear_weight, Tensor target, *, Tensor? linear_bias=None, Tensor? weight=None, int ignore_index=-100, str reduction='mean', float label_smoothing=0.0) -> Tensor.
+func LinearCrossEntropy(input *torch.Tensor, linearWeight *torch.Tensor, target *torch.Tensor, opts ...torch.Option) *torch.Tensor {
+	return torch.Functional1("linear_cross_entropy", opts, input, linearWeight, target)
+}
+
 // LocalResponseNorm is torch.nn.functional.local_response_norm(Tensor input, int size, float alpha=0.0001, float beta=0.75, float k=1.0) -> Tensor.
 func LocalResponseNorm(input *torch.Tensor, size int, opts ...torch.Option) *torch.Tensor {
 	return torch.Functional1("local_response_norm", opts, input, size)
@@ -304,6 +319,21 @@ func MaxPool3dWithIndices(input *torch.Tensor, kernelSize any, opts ...torch.Opt
 	return torch.Functional2("max_pool3d_with_indices", opts, input, kernelSize)
 }
 
+// MaxUnpool1d is torch.nn.functional.max_unpool1d(Tensor input, Tensor indices, int[1] kernel_size, int[1]? stride=None, int[1] padding=0, int[]? output_size=None) -> Tensor.
+func MaxUnpool1d(input *torch.Tensor, indices *torch.Tensor, kernelSize any, opts ...torch.Option) *torch.Tensor {
+	return torch.Functional1("max_unpool1d", opts, input, indices, kernelSize)
+}
+
+// MaxUnpool2d is torch.nn.functional.max_unpool2d(Tensor input, Tensor indices, int[2] kernel_size, int[2]? stride=None, int[2] padding=0, int[]? output_size=None) -> Tensor.
+func MaxUnpool2d(input *torch.Tensor, indices *torch.Tensor, kernelSize any, opts ...torch.Option) *torch.Tensor {
+	return torch.Functional1("max_unpool2d", opts, input, indices, kernelSize)
+}
+
+// MaxUnpool3d is torch.nn.functional.max_unpool3d(Tensor input, Tensor indices, int[3] kernel_size, int[3]? stride=None, int[3] padding=0, int[]? output_size=None) -> Tensor.
+func MaxUnpool3d(input *torch.Tensor, indices *torch.Tensor, kernelSize any, opts ...torch.Option) *torch.Tensor {
+	return torch.Functional1("max_unpool3d", opts, input, indices, kernelSize)
+}
+
 // Mish is torch.nn.functional.mish(Tensor input, bool inplace=False) -> Tensor.
 func Mish(input *torch.Tensor, opts ...torch.Option) *torch.Tensor {
 	return torch.Functional1("mish", opts, input)
@@ -312,6 +342,21 @@ func Mish(input *torch.Tensor, opts ...torch.Option) *torch.Tensor {
 // MseLoss is torch.nn.functional.mse_loss(Tensor input, Tensor target, bool? size_average=None, bool? reduce=None, str reduction='mean', Tensor? weight=None) -> Tensor.
 func MseLoss(input *torch.Tensor, target *torch.Tensor, opts ...torch.Option) *torch.Tensor {
 	return torch.Functional1("mse_loss", opts, input, target)
+}
+
+// MultiHeadAttentionForward is torch.nn.functional.multi_head_attention_forward(Tensor query, Tensor key, Tensor value, int embed_dim_to_check, int num_heads, Tensor? in_proj_weight, Tensor? in_proj_bias, Tensor? bias_k, Tensor? bias_v, bool add_zero_attn, float dropout_p, Tensor out_proj_weight, Tensor? out_proj_bias, bool training=True, Tensor? key_padding_mask=None, bool need_weights=True, Tensor? attn_mask=None, bool use_separate_proj_weight=False, Tensor? q_proj_weight=None, Tensor? k_proj_weight=None, Tensor? v_proj_weight=None, Tensor? static_k=None, Tensor? static_v=None, bool average_attn_weights=True, bool is_causal=False) -> (Tensor, Tensor).
+func MultiHeadAttentionForward(query *torch.Tensor, key *torch.Tensor, value *torch.Tensor, embedDimToCheck int, numHeads int, inProjWeight *torch.Tensor, inProjBias *torch.Tensor, biasK *torch.Tensor, biasV *torch.Tensor, addZeroAttn bool, dropoutP float64, outProjWeight *torch.Tensor, outProjBias *torch.Tensor, opts ...torch.Option) (_, _ *torch.Tensor) {
+	return torch.Functional2("multi_head_attention_forward", opts, query, key, value, embedDimToCheck, numHeads, inProjWeight, inProjBias, biasK, biasV, addZeroAttn, dropoutP, outProjWeight, outProjBias)
+}
+
+// MultiMarginLoss is torch.nn.functional.multi_margin_loss(Tensor input, Tensor target, Scalar p=1, Scalar margin=1.0, Tensor? weight=None, bool? size_average=None, bool? reduce=None, str reduction='mean') -> Tensor.
+func MultiMarginLoss(input *torch.Tensor, target *torch.Tensor, opts ...torch.Option) *torch.Tensor {
+	return torch.Functional1("multi_margin_loss", opts, input, target)
+}
+
+// MultilabelMarginLoss is torch.nn.functional.multilabel_margin_loss(Tensor input, Tensor target, bool? size_average=None, bool? reduce=None, str reduction='mean') -> Tensor.
+func MultilabelMarginLoss(input *torch.Tensor, target *torch.Tensor, opts ...torch.Option) *torch.Tensor {
+	return torch.Functional1("multilabel_margin_loss", opts, input, target)
 }
 
 // MultilabelSoftMarginLoss is torch.nn.functional.multilabel_soft_margin_loss(Tensor input, Tensor target, Tensor? weight=None, bool? size_average=None, bool? reduce=None, str reduction='mean') -> Tensor.
@@ -342,6 +387,11 @@ func Pad(input *torch.Tensor, pad []int, opts ...torch.Option) *torch.Tensor {
 // PairwiseDistance is torch.nn.functional.pairwise_distance(Tensor x1, Tensor x2, Scalar p=2.0, float eps=1e-06, bool keepdim=False) -> Tensor.
 func PairwiseDistance(x1 *torch.Tensor, x2 *torch.Tensor, opts ...torch.Option) *torch.Tensor {
 	return torch.Functional1("pairwise_distance", opts, x1, x2)
+}
+
+// Pdist is torch.nn.functional.pdist(Tensor input, Scalar p=2) -> Tensor.
+func Pdist(input *torch.Tensor, opts ...torch.Option) *torch.Tensor {
+	return torch.Functional1("pdist", opts, input)
 }
 
 // PixelShuffle is torch.nn.functional.pixel_shuffle(Tensor input, int upscale_factor) -> Tensor.

@@ -785,6 +785,14 @@ func Thunk(f any) rt.Thunk {
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			f(*(**p_tcdbg_torch.Tensor)(a[0]))
 		}
+	case func(*p_tcdbg_torch.Tensor) (*p_tcdbg_torch.Tensor, *p_tcdbg_torch.Tensor):
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			t := (*struct {
+				r0 *p_tcdbg_torch.Tensor
+				r1 *p_tcdbg_torch.Tensor
+			})(r)
+			t.r0, t.r1 = f(*(**p_tcdbg_torch.Tensor)(a[0]))
+		}
 	case func(*p_tcdbg_torch.Tensor) ([]int, []int, int):
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			t := (*struct {
@@ -870,6 +878,19 @@ func Thunk(f any) rt.Thunk {
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			*(**p_tcdbg_torch.Tensor)(r) = f(*(**p_tcdbg_torch.Tensor)(a[0]), *(**p_tcdbg_torch.Tensor)(a[1]))
 		}
+	case func(*p_tcdbg_torch.Tensor, *p_tcdbg_torch.Tensor, *p_tcdbg_torch.Tensor) *p_tcdbg_torch.Tensor:
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(**p_tcdbg_torch.Tensor)(r) = f(*(**p_tcdbg_torch.Tensor)(a[0]), *(**p_tcdbg_torch.Tensor)(a[1]), *(**p_tcdbg_torch.Tensor)(a[2]))
+		}
+	case func(*p_tcdbg_torch.Tensor, *p_tcdbg_torch.Tensor, *p_tcdbg_torch.Tensor, *p_tcdbg_torch.Tensor, *p_tcdbg_torch.Tensor, bool, float64, float64) (*p_tcdbg_torch.Tensor, *p_tcdbg_torch.Tensor, *p_tcdbg_torch.Tensor):
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			t := (*struct {
+				r0 *p_tcdbg_torch.Tensor
+				r1 *p_tcdbg_torch.Tensor
+				r2 *p_tcdbg_torch.Tensor
+			})(r)
+			t.r0, t.r1, t.r2 = f(*(**p_tcdbg_torch.Tensor)(a[0]), *(**p_tcdbg_torch.Tensor)(a[1]), *(**p_tcdbg_torch.Tensor)(a[2]), *(**p_tcdbg_torch.Tensor)(a[3]), *(**p_tcdbg_torch.Tensor)(a[4]), *(*bool)(a[5]), *(*float64)(a[6]), *(*float64)(a[7]))
+		}
 	case func(*p_tcdbg_torch.Tensor, *p_tcdbg_torch.Tensor, *p_tcdbg_torch.Tensor, ...p_tcdbg_torch.Option) *p_tcdbg_torch.Tensor:
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			*(**p_tcdbg_torch.Tensor)(r) = f(*(**p_tcdbg_torch.Tensor)(a[0]), *(**p_tcdbg_torch.Tensor)(a[1]), *(**p_tcdbg_torch.Tensor)(a[2]), *(*[]p_tcdbg_torch.Option)(a[3])...)
@@ -878,6 +899,42 @@ func Thunk(f any) rt.Thunk {
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			*(**p_tcdbg_torch.Tensor)(r) = f(*(**p_tcdbg_torch.Tensor)(a[0]), *(**p_tcdbg_torch.Tensor)(a[1]), *(**p_tcdbg_torch.Tensor)(a[2]), *(*[]int)(a[3]), *(*[]int)(a[4]), *(*[]int)(a[5]), *(*bool)(a[6]), *(*[]int)(a[7]), *(*int)(a[8]))
 		}
+	case func(*p_tcdbg_torch.Tensor, *p_tcdbg_torch.Tensor, *p_tcdbg_torch.Tensor, bool, float64, float64) (*p_tcdbg_torch.Tensor, *p_tcdbg_torch.Tensor, *p_tcdbg_torch.Tensor):
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			t := (*struct {
+				r0 *p_tcdbg_torch.Tensor
+				r1 *p_tcdbg_torch.Tensor
+				r2 *p_tcdbg_torch.Tensor
+			})(r)
+			t.r0, t.r1, t.r2 = f(*(**p_tcdbg_torch.Tensor)(a[0]), *(**p_tcdbg_torch.Tensor)(a[1]), *(**p_tcdbg_torch.Tensor)(a[2]), *(*bool)(a[3]), *(*float64)(a[4]), *(*float64)(a[5]))
+		}
+	case func(*p_tcdbg_torch.Tensor, *p_tcdbg_torch.Tensor, *p_tcdbg_torch.Tensor, int, int, int, int, float64) (*p_tcdbg_torch.Tensor, *p_tcdbg_torch.Tensor, *p_tcdbg_torch.Tensor):
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			t := (*struct {
+				r0 *p_tcdbg_torch.Tensor
+				r1 *p_tcdbg_torch.Tensor
+				r2 *p_tcdbg_torch.Tensor
+			})(r)
+			t.r0, t.r1, t.r2 = f(*(**p_tcdbg_torch.Tensor)(a[0]), *(**p_tcdbg_torch.Tensor)(a[1]), *(**p_tcdbg_torch.Tensor)(a[2]), *(*int)(a[3]), *(*int)(a[4]), *(*int)(a[5]), *(*int)(a[6]), *(*float64)(a[7]))
+		}
+	case func(*p_tcdbg_torch.Tensor, *p_tcdbg_torch.Tensor, ...p_tcdbg_torch.Option) (*p_tcdbg_torch.Tensor, *p_tcdbg_torch.Tensor):
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			t := (*struct {
+				r0 *p_tcdbg_torch.Tensor
+				r1 *p_tcdbg_torch.Tensor
+			})(r)
+			t.r0, t.r1 = f(*(**p_tcdbg_torch.Tensor)(a[0]), *(**p_tcdbg_torch.Tensor)(a[1]), *(*[]p_tcdbg_torch.Option)(a[2])...)
+		}
+	case func(*p_tcdbg_torch.Tensor, *p_tcdbg_torch.Tensor, ...p_tcdbg_torch.Option) (*p_tcdbg_torch.Tensor, *p_tcdbg_torch.Tensor, *p_tcdbg_torch.Tensor, *p_tcdbg_torch.Tensor):
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			t := (*struct {
+				r0 *p_tcdbg_torch.Tensor
+				r1 *p_tcdbg_torch.Tensor
+				r2 *p_tcdbg_torch.Tensor
+				r3 *p_tcdbg_torch.Tensor
+			})(r)
+			t.r0, t.r1, t.r2, t.r3 = f(*(**p_tcdbg_torch.Tensor)(a[0]), *(**p_tcdbg_torch.Tensor)(a[1]), *(*[]p_tcdbg_torch.Option)(a[2])...)
+		}
 	case func(*p_tcdbg_torch.Tensor, *p_tcdbg_torch.Tensor, ...p_tcdbg_torch.Option) *p_tcdbg_torch.Tensor:
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			*(**p_tcdbg_torch.Tensor)(r) = f(*(**p_tcdbg_torch.Tensor)(a[0]), *(**p_tcdbg_torch.Tensor)(a[1]), *(*[]p_tcdbg_torch.Option)(a[2])...)
@@ -885,6 +942,18 @@ func Thunk(f any) rt.Thunk {
 	case func(*p_tcdbg_torch.Tensor, *p_tcdbg_torch.Tensor, []int, []int) *p_tcdbg_torch.Tensor:
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			*(**p_tcdbg_torch.Tensor)(r) = f(*(**p_tcdbg_torch.Tensor)(a[0]), *(**p_tcdbg_torch.Tensor)(a[1]), *(*[]int)(a[2]), *(*[]int)(a[3]))
+		}
+	case func(*p_tcdbg_torch.Tensor, *p_tcdbg_torch.Tensor, []int, []int, ...p_tcdbg_torch.Option) *p_tcdbg_torch.Tensor:
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(**p_tcdbg_torch.Tensor)(r) = f(*(**p_tcdbg_torch.Tensor)(a[0]), *(**p_tcdbg_torch.Tensor)(a[1]), *(*[]int)(a[2]), *(*[]int)(a[3]), *(*[]p_tcdbg_torch.Option)(a[4])...)
+		}
+	case func(*p_tcdbg_torch.Tensor, *p_tcdbg_torch.Tensor, bool, ...p_tcdbg_torch.Option) *p_tcdbg_torch.Tensor:
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(**p_tcdbg_torch.Tensor)(r) = f(*(**p_tcdbg_torch.Tensor)(a[0]), *(**p_tcdbg_torch.Tensor)(a[1]), *(*bool)(a[2]), *(*[]p_tcdbg_torch.Option)(a[3])...)
+		}
+	case func(*p_tcdbg_torch.Tensor, *p_tcdbg_torch.Tensor, float64) *p_tcdbg_torch.Tensor:
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(**p_tcdbg_torch.Tensor)(r) = f(*(**p_tcdbg_torch.Tensor)(a[0]), *(**p_tcdbg_torch.Tensor)(a[1]), *(*float64)(a[2]))
 		}
 	case func(*p_tcdbg_torch.Tensor, *p_tcdbg_torch.Tensor, int, int) *p_tcdbg_torch.Tensor:
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
@@ -922,6 +991,15 @@ func Thunk(f any) rt.Thunk {
 			})(r)
 			t.r0, t.r1 = f(*(**p_tcdbg_torch.Tensor)(a[0]), *(*[]p_tcdbg_torch.Option)(a[1])...)
 		}
+	case func(*p_tcdbg_torch.Tensor, ...p_tcdbg_torch.Option) (*p_tcdbg_torch.Tensor, *p_tcdbg_torch.Tensor, *p_tcdbg_torch.Tensor):
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			t := (*struct {
+				r0 *p_tcdbg_torch.Tensor
+				r1 *p_tcdbg_torch.Tensor
+				r2 *p_tcdbg_torch.Tensor
+			})(r)
+			t.r0, t.r1, t.r2 = f(*(**p_tcdbg_torch.Tensor)(a[0]), *(*[]p_tcdbg_torch.Option)(a[1])...)
+		}
 	case func(*p_tcdbg_torch.Tensor, ...p_tcdbg_torch.Option) *p_tcdbg_torch.Tensor:
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			*(**p_tcdbg_torch.Tensor)(r) = f(*(**p_tcdbg_torch.Tensor)(a[0]), *(*[]p_tcdbg_torch.Option)(a[1])...)
@@ -941,6 +1019,15 @@ func Thunk(f any) rt.Thunk {
 	case func(*p_tcdbg_torch.Tensor, []int) []*p_tcdbg_torch.Tensor:
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			*(*[]*p_tcdbg_torch.Tensor)(r) = f(*(**p_tcdbg_torch.Tensor)(a[0]), *(*[]int)(a[1]))
+		}
+	case func(*p_tcdbg_torch.Tensor, []int, *p_tcdbg_torch.Tensor, *p_tcdbg_torch.Tensor, float64) (*p_tcdbg_torch.Tensor, *p_tcdbg_torch.Tensor, *p_tcdbg_torch.Tensor):
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			t := (*struct {
+				r0 *p_tcdbg_torch.Tensor
+				r1 *p_tcdbg_torch.Tensor
+				r2 *p_tcdbg_torch.Tensor
+			})(r)
+			t.r0, t.r1, t.r2 = f(*(**p_tcdbg_torch.Tensor)(a[0]), *(*[]int)(a[1]), *(**p_tcdbg_torch.Tensor)(a[2]), *(**p_tcdbg_torch.Tensor)(a[3]), *(*float64)(a[4]))
 		}
 	case func(*p_tcdbg_torch.Tensor, []int, ...p_tcdbg_torch.Option) *p_tcdbg_torch.Tensor:
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
@@ -1058,6 +1145,10 @@ func Thunk(f any) rt.Thunk {
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			*(**p_tcdbg_torch.Tensor)(r) = f(*(**p_tcdbg_torch.Tensor)(a[0]), *(*any)(a[1]), *(*[]p_tcdbg_torch.Option)(a[2])...)
 		}
+	case func(*p_tcdbg_torch.Tensor, any, int, ...p_tcdbg_torch.Option) *p_tcdbg_torch.Tensor:
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(**p_tcdbg_torch.Tensor)(r) = f(*(**p_tcdbg_torch.Tensor)(a[0]), *(*any)(a[1]), *(*int)(a[2]), *(*[]p_tcdbg_torch.Option)(a[3])...)
+		}
 	case func(*p_tcdbg_torch.Tensor, any, int, any) *p_tcdbg_torch.Tensor:
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			*(**p_tcdbg_torch.Tensor)(r) = f(*(**p_tcdbg_torch.Tensor)(a[0]), *(*any)(a[1]), *(*int)(a[2]), *(*any)(a[3]))
@@ -1069,6 +1160,10 @@ func Thunk(f any) rt.Thunk {
 	case func(*p_tcdbg_torch.Tensor, any, any, ...p_tcdbg_torch.Option) *p_tcdbg_torch.Tensor:
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			*(**p_tcdbg_torch.Tensor)(r) = f(*(**p_tcdbg_torch.Tensor)(a[0]), *(*any)(a[1]), *(*any)(a[2]), *(*[]p_tcdbg_torch.Option)(a[3])...)
+		}
+	case func(*p_tcdbg_torch.Tensor, string, ...p_tcdbg_torch.Option) *p_tcdbg_torch.Tensor:
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(**p_tcdbg_torch.Tensor)(r) = f(*(**p_tcdbg_torch.Tensor)(a[0]), *(*string)(a[1]), *(*[]p_tcdbg_torch.Option)(a[2])...)
 		}
 	case func(*p_tcdbg_torch.Tensor, p_tcdbg_torch.DimMark, ...int):
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {

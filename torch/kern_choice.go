@@ -1,0 +1,158 @@
+package torch
+
+import (
+	"cmp"
+	"math"
+
+	"tcdbg/internal/ops"
+)
+
+// This file holds the order statistics: mode, kthvalue, medians without NaN,
+// and the exponents of numbers.
+
+func choiceKernels() map[ops.ID]kernel {
+	return map[ops.ID]kernel{ops.Mode: modeKernel, ops.NanmedianDim: nanmedianKernel, ops.Kthvalue: kthKernel, ops.Frexp: frexpKernel, ops.IntTensor: intTensorKernel}
+}
+
+// comparer compares positions of a row.
+func comparer(row []float64, keys []int64) func(a, b int) int {
+	if row != nil {
+		return func(a, b int) int { return compareFloats(row[a], row[b]) }
+	}
+	return func(a, b int) int { return cmp.Compare(keys[a], keys[b]) }
+}
+
+// modeKernel takes the least of the most frequent values, at its last position.
+func modeKernel(k *kernelCall) {
+	selectRows(k, k.dim(1), func(row []float64, keys []int64) []int {
+		order := orderOf(row, keys, false)
+		compare := comparer(row, keys)
+		best, most, run := 0, 0, 0
+		for i, at := range order {
+			run++
+			if i+1 < len(order) && compare(at, order[i+1]) == 0 {
+				continue
+			}
+			if run > most {
+				best, most = at, run
+			}
+			run = 0
+		}
+		return []int{best}
+	})
+}
+
+// nanmedianKernel is the lower median of the numbers of a row.
+func nanmedianKernel(k *kernelCall) {
+	selectRows(k, k.dim(1), func(row []float64, keys []int64) []int {
+		order := orderOf(row, keys, false)
+		n := len(order)
+		for n > 0 && row != nil && row[order[n-1]] != row[order[n-1]] {
+			n--
+		}
+		return order[max(n-1, 0)/2:][:1]
+	})
+}
+
+// kthKernel partitions as the selection algorithm of Numerical Recipes does,
+// which decides where equal values are found.
+func kthKernel(k *kernelCall) {
+	nth := max(k.num(1)-1, 0)
+	selectRows(k, k.dim(2), func(row []float64, keys []int64) []int {
+		order := make([]int, max(len(row), len(keys)))
+		for i := range order {
+			order[i] = i
+		}
+		compare := comparer(row, keys)
+		quickSelect(order, nth, func(a, b int) bool { return compare(a, b) > 0 })
+		return order[nth : nth+1]
+	})
+}
+
+// quickSelect brings the k-th smallest element to position k.
+func quickSelect(s []int, k int, greater func(a, b int) bool) {
+	swap := func(i, j int) { s[i], s[j] = s[j], s[i] }
+	order := func(i, j int) {
+		if greater(s[i], s[j]) {
+			swap(i, j)
+		}
+	}
+	left, right := 0, len(s)-1
+	for right > left+1 {
+		swap((left+right)/2, left+1) // the median of three becomes the pivot
+		order(left+1, right)
+		order(left, right)
+		order(left+1, left)
+		i, j, pivot := left+1, right, s[left]
+		for {
+			for i++; greater(pivot, s[i]); i++ {
+			}
+			for j--; greater(s[j], pivot); j-- {
+			}
+			if j < i {
+				break
+			}
+			swap(i, j)
+		}
+		swap(left, j)
+		if j <= k {
+			left = i
+		}
+		if j >= k {
+			right = j - 1
+		}
+	}
+	if right == left+1 {
+		order(left, right)
+	}
+}
+
+func frexpKernel(k *kernelCall) {
+	x := k.in(0)
+	vals := x.Float64s()
+	man, exp := make([]float64, len(vals)), make([]int64, len(vals))
+	for i, v := range vals {
+		var e int
+		man[i], e = math.Frexp(v)
+		if math.IsInf(v, 0) || v != v {
+			e = 0
+		}
+		exp[i] = int64(e)
+	}
+	finish(k.outs[0], man, ops.Float64)
+	finish(k.outs[1], exp, ops.Int64)
+}
+
+func intTensorKernel(k *kernelCall) {
+	data := make([]int64, k.out().Numel())
+	for i, v := range k.nums(0) {
+		data[i] = int64(v)
+	}
+	finish(k.out(), data, ops.Int64)
+}
+
+// oneHotKernel counts the classes where none are given.
+func oneHotKernel(k *kernelCall) []Value {
+	x, n := k.in(0), k.num(1)
+	ids := []int64{}
+	if x.dtype == ops.Int64 {
+		ids = x.Int64s()
+	}
+	if n == -1 && len(ids) == 0 {
+		fail("one_hot", "RuntimeError", "Can not infer total number of classes from empty tensor.")
+	}
+	high := 0
+	for _, i := range ids {
+		if i < 0 {
+			fail("one_hot", "RuntimeError", "Class values must be non-negative.")
+		}
+		high = max(high, int(i)+1)
+	}
+	if n == -1 {
+		n = high
+	}
+	if n < high {
+		fail("one_hot", "RuntimeError", "Class values must be smaller than num_classes.")
+	}
+	return decompose(&ops.Call{Op: k.Op, Args: []ops.Arg{x, ops.Arg(toMeta([]int{n})[0])}}, false)
+}

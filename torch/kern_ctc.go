@@ -1,0 +1,201 @@
+package torch
+
+import (
+	"math"
+
+	"tcdbg/internal/ops"
+)
+
+// This file holds the forward and backward variables of the connectionist
+// temporal classification loss, in float64.
+
+func ctcKernels() map[ops.ID]kernel {
+	return map[ops.ID]kernel{ops.CtcAlpha: ctcKernel, ops.CtcGrad: ctcBackKernel}
+}
+
+// ctcBatch is one sequence of a batch: its targets with blanks between.
+type ctcBatch struct {
+	steps, batch, classes int
+	lp                    []float64 // [steps][batch][classes]
+	at                    int       // of the batch
+	length                int       // of the input
+	labels                []int     // blank, t0, blank, t1, ..., blank
+}
+
+// ctcBatches reads arguments from position first on: log_probs, targets,
+// input_lengths, target_lengths.
+func ctcBatches(k *kernelCall, first, blank int) []ctcBatch {
+	lp, targets := k.in(first), k.in(first+1)
+	steps, batch, classes := lp.shape[0], lp.shape[1], lp.shape[2]
+	probs, t := lp.Float64s(), targets.Int64s()
+	inputs, sizes := k.in(first+2).Int64s(), k.in(first+3).Int64s()
+	out := make([]ctcBatch, batch)
+	from := 0
+	for i := range out {
+		n := int(sizes[i])
+		if int(inputs[i]) > steps {
+			fail("ctc_loss", "RuntimeError", "Expected input_lengths to have value at most %d, but got value %d (while checking arguments for ctc_loss_cpu)", steps, inputs[i])
+		}
+		if len(targets.shape) == 2 {
+			from = i * targets.shape[1]
+			if n > targets.shape[1] {
+				fail("ctc_loss", "RuntimeError", "Expected tensor to have size at least %d at dimension 1, but got size %d for argument #2 'targets' (while checking arguments for ctc_loss_cpu)", n, targets.shape[1])
+			}
+		}
+		if n < 0 || from+n > len(t) {
+			fail("ctc_loss", "RuntimeError", "ctc_loss: target_lengths add up to more than the %d targets", len(t))
+		}
+		b := ctcBatch{steps: steps, batch: batch, classes: classes, lp: probs, at: i, length: int(inputs[i]), labels: []int{blank}}
+		for _, l := range t[from : from+n] {
+			if l < 0 || int(l) >= classes {
+				fail("ctc_loss", "RuntimeError", "ctc_loss: target %d is no class of %d", l, classes)
+			}
+			b.labels = append(b.labels, int(l), blank)
+		}
+		from += n
+		out[i] = b
+	}
+	return out
+}
+
+// prob is the log probability of state s at time t.
+func (b *ctcBatch) prob(t, s int) float64 {
+	return b.lp[(t*b.batch+b.at)*b.classes+b.labels[s]]
+}
+
+// skips reports whether state s may follow state s-2.
+func (b *ctcBatch) skips(s int) bool { return s >= 2 && b.labels[s] != b.labels[s-2] }
+
+func logSum(xs ...float64) float64 {
+	high := math.Inf(-1)
+	for _, x := range xs {
+		high = math.Max(high, x)
+	}
+	if math.IsInf(high, -1) {
+		return high
+	}
+	sum := 0.0
+	for _, x := range xs {
+		sum += math.Exp(x - high)
+	}
+	return high + math.Log(sum)
+}
+
+// forward returns the forward variables by time and the likelihood.
+func (b *ctcBatch) forward() (alpha [][]float64, likelihood float64) {
+	n := len(b.labels)
+	low := math.Inf(-1)
+	if b.length == 0 {
+		if n == 1 {
+			return nil, 0
+		}
+		return nil, low
+	}
+	for t := range b.length {
+		row := make([]float64, n)
+		for s := range row {
+			switch {
+			case t == 0 && s < 2:
+				row[s] = b.prob(0, s)
+			case t == 0:
+				row[s] = low
+			default:
+				row[s] = b.prob(t, s) + b.arriving(alpha[t-1], s)
+			}
+		}
+		alpha = append(alpha, row)
+	}
+	last := alpha[b.length-1]
+	if n == 1 {
+		return alpha, last[0]
+	}
+	return alpha, logSum(last[n-1], last[n-2])
+}
+
+// arriving sums the states from which s is reached.
+func (b *ctcBatch) arriving(prev []float64, s int) float64 {
+	low := math.Inf(-1)
+	one, two := low, low
+	if s > 0 {
+		one = prev[s-1]
+	}
+	if b.skips(s) {
+		two = prev[s-2]
+	}
+	return logSum(prev[s], one, two)
+}
+
+func ctcKernel(k *kernelCall) {
+	blank := k.num(4)
+	loss := make([]float64, k.outs[0].Numel())
+	steps, states := k.outs[1].shape[1], k.outs[1].shape[2]
+	alphas := make([]float64, k.outs[1].Numel())
+	for i := range alphas {
+		alphas[i] = math.Inf(-1)
+	}
+	for i, b := range ctcBatches(k, 0, blank) {
+		alpha, like := b.forward()
+		loss[i] = -like
+		for t, row := range alpha {
+			copy(alphas[(i*steps+t)*states:], row)
+		}
+	}
+	finish(k.outs[0], loss, ops.Float64)
+	finish(k.outs[1], alphas, ops.Float64)
+}
+
+// backward returns the backward variables by time.
+func (b *ctcBatch) backward() [][]float64 {
+	n := len(b.labels)
+	low := math.Inf(-1)
+	beta := make([][]float64, b.length)
+	for t := b.length - 1; t >= 0; t-- {
+		row := make([]float64, n)
+		for s := range row {
+			switch {
+			case t == b.length-1 && s >= n-2:
+				row[s] = b.prob(t, s)
+			case t == b.length-1:
+				row[s] = low
+			default:
+				one, two := low, low
+				if s+1 < n {
+					one = beta[t+1][s+1]
+				}
+				if s+2 < n && b.skips(s+2) {
+					two = beta[t+1][s+2]
+				}
+				row[s] = b.prob(t, s) + logSum(beta[t+1][s], one, two)
+			}
+		}
+		beta[t] = row
+	}
+	return beta
+}
+
+func ctcBackKernel(k *kernelCall) {
+	grad := k.in(0).Float64s()
+	out := make([]float64, k.out().Numel())
+	for i, b := range ctcBatches(k, 1, k.num(7)) {
+		alpha, like := b.forward()
+		if k.Bool(8) && math.IsInf(like, -1) {
+			continue
+		}
+		beta := b.backward()
+		for t := range b.length {
+			sums := make([]float64, b.classes)
+			for c := range sums {
+				sums[c] = math.Inf(-1)
+			}
+			for s, l := range b.labels {
+				sums[l] = logSum(sums[l], alpha[t][s]+beta[t][s])
+			}
+			row := out[(t*b.batch+i)*b.classes:][:b.classes]
+			for c := range row {
+				lp := b.lp[(t*b.batch+i)*b.classes+c]
+				row[c] = (math.Exp(lp) - math.Exp(sums[c]-like-lp)) * grad[i]
+			}
+		}
+	}
+	finish(k.out(), out, ops.Float64)
+}
