@@ -55,6 +55,7 @@ var layers = []layer{
 	{6, "", "internal/app/..."},
 	{6, "cmd/...", "*"},
 	{6, "fixtures/...", "*"},
+	{6, "scripts/...", "*"},
 	{6, "internal/modeltest/...", "*"},
 }
 

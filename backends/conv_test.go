@@ -37,6 +37,12 @@ var convCases = []convCase{
 	{2, 6, 9, 10, 6, 3, 3, ints(1, 1), ints(1, 1), ints(1, 1), 6},
 	{2, 6, 9, 10, 12, 3, 3, ints(2, 2), ints(1, 1), ints(1, 1), 3},
 	{1, 8, 9, 10, 34, 3, 3, ints(1, 1), ints(2, 2), ints(2, 2), 2},
+	// more images than are laid out at a time; several slices of k and blocks of
+	// rows; strides beyond two; a last panel that is gathered
+	{3, 32, 150, 150, 2, 2, 1, ints(1, 1), ints(1, 0), ints(1, 1), 1},
+	{1, 45, 14, 14, 200, 3, 3, ints(2, 2), ints(1, 1), ints(1, 1), 1},
+	{1, 40, 13, 15, 30, 5, 4, ints(3, 4), ints(2, 1), ints(2, 3), 1},
+	{1, 400, 7, 7, 90, 1, 1, ints(1, 1), ints(0, 0), ints(1, 1), 1},
 }
 
 func (c convCase) String() string {

@@ -1,31 +1,15 @@
 #!/usr/bin/env bash
-# Our kernels and models against their peers, in one run: the benchmarks of
-# backends beside PyTorch's torch.compile where Python has it.
+# Models and kernels of ours against torch.compile, ONNX Runtime and OpenVINO, in
+# one run: scripts/peers/peers.py drives scripts/peers/model.go and the peers that
+# Python has. PYTHON names the Python; arguments go to peers.py.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-go test ./backends/... -run '^$' -bench . -benchtime 2s
-if python3 -c 'import torch' 2>/dev/null; then
-	python3 - <<'EOF'
-import time
-import torch
-
-def best(f, n=50):
-    for _ in range(5):
-        f()
-    times = []
-    for _ in range(n):
-        t = time.perf_counter()
-        f()
-        times.append(time.perf_counter() - t)
-    return min(times) * 1e3
-
-torch.set_num_threads(2)
-x = torch.randn(64, 784)
-net = torch.nn.Sequential(torch.nn.Linear(784, 1024), torch.nn.ReLU(), torch.nn.Linear(1024, 1024), torch.nn.ReLU(), torch.nn.Linear(1024, 10))
-with torch.no_grad():
-    compiled = torch.compile(net)
-    print(f"PyTorch {torch.__version__} MLP 64x784: eager {best(lambda: net(x)):.3f} ms, compiled {best(lambda: compiled(x)):.3f} ms")
-EOF
-else
-	echo "bench-peers: no PyTorch in this Python; pip install torch to compare" >&2
+python=${PYTHON:-python3}
+if ! command -v "$python" >/dev/null; then
+	echo "bench-peers: no $python; install Python 3 and its packages torch torchvision onnx onnxscript onnxruntime openvino, or name one by PYTHON" >&2
+	exit 1
 fi
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+CGO_ENABLED=0 go build -o "$dir/tcdbg" .
+"$python" scripts/peers/peers.py "$dir/tcdbg" scripts/peers/model.go "$@"
