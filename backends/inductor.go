@@ -76,6 +76,10 @@ func (b *inductorBackend) Compile(r *tracer.Request) (tracer.Runnable, error) {
 	var x *executable
 	ar := aotRequest(r)
 	ar.Compile = func(g *graph.Graph, _ string) (_ aot.Runnable, err error) {
+		if onMeta(g) {
+			b.set.warnOnce("graphs on the meta device have no data to compute: they run operator by operator")
+			return g.Run, nil
+		}
 		if x, err = e.compile(g, r); err != nil {
 			return nil, err
 		}
@@ -85,10 +89,20 @@ func (b *inductorBackend) Compile(r *tracer.Request) (tracer.Runnable, error) {
 		return x.run, nil
 	}
 	run, err := aot.Compile(ar)
-	if err == nil && r.Mode == reduceOverhead && ar.Wrap != nil && x.rt != nil && planned(x.prog) {
+	if err == nil && r.Mode == reduceOverhead && ar.Wrap != nil && x != nil && x.rt != nil && planned(x.prog) {
 		r.Plan = func() tracer.Runnable { return ar.Wrap(x.newPlan().run) }
 	}
 	return run, err
+}
+
+// onMeta reports whether a graph reads tensors without data.
+func onMeta(g *graph.Graph) bool {
+	for _, ph := range g.Placeholders() {
+		if m, ok := ph.Meta.(*ops.TensorMeta); ok && m.Device == ops.Meta {
+			return true
+		}
+	}
+	return false
 }
 
 // compile makes one pure graph a program and loads it, where there is a compiler.
