@@ -44,6 +44,11 @@ func NewStorage(n int) *Storage {
 
 // alignedBytes cuts n aligned bytes out of Go's heap.
 func alignedBytes(n int) []byte {
+	if n >= 1024 { // such blocks are aligned as they come, mostly
+		if b := make([]byte, n); uintptr(unsafe.Pointer(unsafe.SliceData(b)))%alignment == 0 {
+			return b[:n:n]
+		}
+	}
 	b := make([]byte, n+alignment)
 	at := int(-uintptr(unsafe.Pointer(unsafe.SliceData(b))) % alignment)
 	return b[at : at+n : at+n]
