@@ -1,6 +1,9 @@
 package logs
 
-import "bytes"
+import (
+	"bytes"
+	"sort"
+)
 
 // Compile ids are not unique: a reset starts them again at 0/0. This file
 // counts these restarts, so that (rank, epoch, id) names one compile.
@@ -8,18 +11,37 @@ import "bytes"
 // epochState is where one rank of a source stands: a text log may hold several
 // ranks in one file.
 type epochState struct {
-	epoch int
-	seen  map[compileKey]bool // compiles begun in this epoch; true: ended
+	epoch  int
+	seen   map[compileKey]bool // compiles begun in this epoch; true: ended
+	starts []epochStart
+}
+
+// epochStart is when an epoch began, by the clock of the log's lines.
+type epochStart struct {
+	micros int64
+	epoch  int
+}
+
+// at is the epoch at a time.
+func (es *epochState) at(micros int64) int {
+	i := sort.Search(len(es.starts), func(i int) bool { return es.starts[i].micros > micros })
+	return es.starts[max(i-1, 0)].epoch
 }
 
 // epochOf gives the epoch of r and notes what r begins or ends. The caller
 // holds st.mu.
 func (st *Store) epochOf(src *source, r *Record) int {
+	if src.text != nil && src.text.conv.beside {
+		return st.companionEpoch(r)
+	}
+	if src.process == 0 {
+		src.process = r.Thread
+	}
 	es := src.epochs[r.Rank]
 	if es == nil {
 		es = &epochState{seen: map[compileKey]bool{}}
 		src.epochs[r.Rank] = es
-		st.newEpoch(es, r.Rank)
+		st.newEpoch(es, r)
 	}
 	if !r.HasID {
 		return es.epoch
@@ -34,7 +56,7 @@ func (st *Store) epochOf(src *source, r *Record) int {
 	case "dynamo_start": // without a named attempt a retry looks like a new beginning
 		ended, begun := es.seen[key]
 		if begun && r.ID.Attempt == 0 && (ended || r.hasTry) {
-			st.newEpoch(es, r.Rank)
+			st.newEpoch(es, r)
 		}
 		if !begun || r.ID.Attempt == 0 {
 			es.seen[key] = false
@@ -45,16 +67,38 @@ func (st *Store) epochOf(src *source, r *Record) int {
 		}
 	case "chromium_event":
 		if ended := es.seen[key]; ended && r.ID.Attempt == 0 && opensCompile(r.payload) {
-			st.newEpoch(es, r.Rank)
+			st.newEpoch(es, r)
 		}
 	}
 	return es.epoch
 }
 
-func (st *Store) newEpoch(es *epochState, rank int) {
-	es.epoch = st.epochs[rank]
-	st.epochs[rank]++
+func (st *Store) newEpoch(es *epochState, r *Record) {
+	es.epoch = st.epochs[r.Rank]
+	st.epochs[r.Rank]++
+	es.starts = append(es.starts, epochStart{r.Micros, es.epoch})
 	clear(es.seen)
+}
+
+// companionEpoch gives the rank and epoch of a text log's record that lies
+// beside traces: those of the trace of the same process at its time. Without
+// one its id names no compile.
+func (st *Store) companionEpoch(r *Record) int {
+	for _, s := range st.sources {
+		if s.Format != FormatTrace || s.process != r.Thread {
+			continue
+		}
+		rank := r.Rank
+		if rank < 0 {
+			rank = s.Rank
+		}
+		if es := s.epochs[rank]; es != nil {
+			r.Rank = rank
+			return es.at(r.Micros)
+		}
+	}
+	r.HasID, r.ID = false, NoCompile
+	return 0
 }
 
 // opensCompile says whether a chromium event is the begin of a frame's

@@ -51,9 +51,10 @@ type source struct {
 	started bool     // format is known
 	text    *textReader
 
-	epochs map[int]*epochState // by rank
-	base   time.Time           // time of Micros 0
-	based  bool
+	epochs  map[int]*epochState // by rank
+	process int                 // of the first record, as its header tells it
+	base    time.Time           // time of Micros 0
+	based   bool
 }
 
 type compileKey struct{ autograd, frame, compile int }

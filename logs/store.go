@@ -174,6 +174,9 @@ func (st *Store) Record(i int) (*Record, error) {
 		return nil, err
 	}
 	r.Seq, r.Rank, r.Epoch = e.Seq, e.Rank, e.Epoch
+	if !e.HasID {
+		r.HasID, r.ID = false, NoCompile
+	}
 	return r, nil
 }
 

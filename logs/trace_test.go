@@ -219,6 +219,51 @@ func TestEpochsByPhases(t *testing.T) {
 	}
 }
 
+// TestCompanionLog: what a text log says beside traces belongs to the compiles
+// of the trace of its process, in the epoch of its time; a process without a
+// trace has none.
+func TestCompanionLog(t *testing.T) {
+	dir := t.TempDir()
+	trace := func(name string, pid int, extra string) {
+		var b strings.Builder
+		for i := range 2 { // the ids start again after 10 s
+			fmt.Fprintf(&b, "V1121 12:00:%d0.000000 %d a.py:1] {\"dynamo_start\": {\"stack\": []}, \"frame_id\": 0, \"frame_compile_id\": 0, \"attempt\": 0%s}\n", i, pid, extra)
+			fmt.Fprintf(&b, "V1121 12:00:%d1.000000 %d a.py:1] {\"compilation_metrics\": {}, \"frame_id\": 0, \"frame_compile_id\": 0, \"attempt\": 0%s}\n", i, pid, extra)
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(b.String()), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	trace("dedicated_log_torch_trace_rank_0_a.log", 70, `, "rank": 0`)
+	trace("dedicated_log_torch_trace_rank_1_b.log", 71, `, "rank": 1`)
+	text := ""
+	for _, l := range []string{"00.500000 71", "10.500000 71", "10.600000 70", "10.700000 99"} {
+		text += "V1121 12:00:" + l + " s.py:1] [0/0] [__fusion] cannot fuse a with b: no shared data\n"
+	}
+	if err := os.WriteFile(filepath.Join(dir, companionLog), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	st, recs := readAll(t, Options{}, dir)
+	var got []string
+	for i, r := range recs {
+		if r.Kind != "torch_log" {
+			continue
+		}
+		again, err := st.Record(i)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if again.HasID != r.HasID || again.Rank != r.Rank || again.Epoch != r.Epoch {
+			t.Errorf("%+v read again is %+v", r, again)
+		}
+		got = append(got, fmt.Sprintf("rank %d epoch %d %s", r.Rank, r.Epoch, r.ID))
+	}
+	want := "rank 1 epoch 0 0/0, rank 1 epoch 1 0/0, rank 0 epoch 1 0/0, rank -1 epoch 0 -/-"
+	if s := strings.Join(got, ", "); s != want {
+		t.Errorf("%s, want %s", s, want)
+	}
+}
+
 // TestAliases: names that drifted lead to one content.
 func TestAliases(t *testing.T) {
 	text := prefix + `{"artifact": {"name": "after_post_grad_graph", "encoding": "string"}}` + "\n" + prefix + `{"inductor_post_grad_graph": {}}` + "\n"
