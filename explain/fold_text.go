@@ -193,8 +193,13 @@ func (f *Fold) limitWarning(r *logs.Record, text string) {
 
 // fusionLine folds one message of the fusion log.
 func (f *Fold) fusionLine(r *logs.Record, text string) bool {
-	fu := f.fusionOf(f.id(r), f.compileOf(r))
 	line := strings.TrimSpace(firstLine(text))
+	id := f.id(r)
+	id.Attempt = 0
+	if strings.HasPrefix(line, "===== attempting fusion (1/") && f.fusing[id] != nil && f.fusing[id].round > 0 {
+		delete(f.fusing, id) // the backward of the same compile
+	}
+	fu := f.fusionOf(f.id(r), f.compileOf(r))
 	switch {
 	case strings.HasPrefix(line, "===== attempting fusion ("):
 		fu.round++

@@ -115,3 +115,13 @@ func TestLimitOfOlderReleases(t *testing.T) {
 		t.Errorf("%s: %+v", r.Frames[0].Status, n)
 	}
 }
+
+// TestForwardAndBackwardFuseApart: one compile may schedule two graphs.
+func TestForwardAndBackwardFuseApart(t *testing.T) {
+	head := "V1121 12:00:00.000000 7 s.py:1] [0/0] [__fusion] "
+	r := foldText(t, head+"===== attempting fusion (1/10): 3 nodes =====\n"+head+"completed fusion round (1/10): fused 3 nodes into 2 nodes\n"+
+		head+"===== attempting fusion (2/10): 2 nodes =====\n"+head+"===== attempting fusion (1/10): 6 nodes =====\n"+head+"cannot fuse a with b: no shared data\n")
+	if len(r.Fusions) != 2 || r.Fusions[0].Before != 3 || r.Fusions[0].After != 2 || r.Fusions[1].Before != 6 || r.Fusions[1].After != 6 {
+		t.Errorf("%d fusions: %+v", len(r.Fusions), r.Fusions)
+	}
+}
