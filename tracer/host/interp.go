@@ -82,14 +82,16 @@ type Exit struct {
 // Run initialises the packages and runs main. It returns when main returns,
 // the program exits or panics; other goroutines of the program may still run.
 func (in *Interp) Run() Exit {
-	go in.runMain()
+	main, over := in.newThread(), make(chan struct{})
+	go in.runMain(main)
+	go in.watchDeadlock(main, over)
 	e := <-in.exit
+	close(over)
 	in.files.close()
 	return e
 }
 
-func (in *Interp) runMain() {
-	th := in.newThread()
+func (in *Interp) runMain(th *Thread) {
 	defer func() {
 		r := recover()
 		if r == nil {
