@@ -8,7 +8,6 @@
 package app
 
 import (
-	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -57,10 +56,7 @@ type session struct {
 // fail prints an error as one line (compile errors: one a line) and returns
 // its exit code.
 func (s *session) fail(err error) int {
-	var f *failure
-	if !errors.As(err, &f) {
-		f = &failure{code: ExitUsage, text: usageText(err)}
-	}
+	f := asFailure(err)
 	if f.bare {
 		fmt.Fprintln(s.Stderr, f.text)
 	} else {

@@ -60,7 +60,7 @@ func failf(code int, format string, args ...any) error {
 // fileError words an error of the file system: what, where, what to do.
 func fileError(what, path string, err error, remedy string) error {
 	code := ExitWrite
-	if errors.Is(err, fs.ErrNotExist) {
+	if errors.Is(err, fs.ErrNotExist) && (what == "cannot run" || what == "cannot read") {
 		code = ExitNoFile
 	}
 	text := fmt.Sprintf("%s %s: %s", what, path, reason(err))
@@ -68,6 +68,24 @@ func fileError(what, path string, err error, remedy string) error {
 		text += "; " + remedy
 	}
 	return failf(code, "%s", text)
+}
+
+// asFailure gives an error that no command has worded its code: what could not
+// be written to a stream of ours, else a command line that cobra refused.
+func asFailure(err error) *failure {
+	var f *failure
+	if errors.As(err, &f) {
+		return f
+	}
+	var pe *fs.PathError
+	if errors.As(err, &pe) && pe.Op == "write" {
+		path := pe.Path
+		if name, ok := map[string]string{"/dev/stdout": "standard output", "/dev/stderr": "standard error"}[path]; ok {
+			path = name
+		}
+		return &failure{code: ExitWrite, text: "cannot write " + path + ": " + reason(err)}
+	}
+	return &failure{code: ExitUsage, text: usageText(err)}
 }
 
 // reason is the cause of a file error without its path, which the line has
