@@ -6,6 +6,7 @@ import (
 	"slices"
 	"unsafe"
 
+	"tcdbg/inductor"
 	"tcdbg/inductor/ir"
 	"tcdbg/inductor/sched"
 	"tcdbg/internal/ops"
@@ -26,15 +27,19 @@ func (x *executable) plain(in []torch.Value) []torch.Value {
 	for i := range x.prog.Buffers {
 		slots[x.prog.Buffers[i].Name] = i
 	}
+	kernels := func(st *inductor.Step) {
+		for _, k := range st.Kernels {
+			newPlainKernel(f, k, slots).run()
+		}
+	}
+	f.withPrologue(in, kernels)
 	for i := range x.prog.Steps {
 		st := &x.prog.Steps[i]
 		if st.Extern != nil {
 			f.extern(st.Extern)
 			continue
 		}
-		for _, k := range st.Kernels {
-			newPlainKernel(f, k, slots).run()
-		}
+		kernels(st)
 	}
 	f.verify(in)
 	out := f.outputs(in)

@@ -372,13 +372,18 @@ type packedKey struct {
 // prologue provides the packed buffers: those of the last call when the
 // parameters are unchanged, else new ones.
 func (f *frame) prologue(in []torch.Value) {
+	f.withPrologue(in, func(st *inductor.Step) { f.segment(st.Segment) })
+}
+
+// withPrologue is prologue with a way to run its steps.
+func (f *frame) withPrologue(in []torch.Value, run func(st *inductor.Step)) {
 	p := f.x.prog
 	if len(p.Prologue) == 0 {
 		return
 	}
 	set := f.x.packed.Load()
 	if set == nil || !f.current(set) {
-		set = f.repack()
+		set = f.repack(run)
 	}
 	for buf, st := range set.bufs {
 		f.bufs[buf] = home{st, 0}
@@ -396,7 +401,7 @@ func (f *frame) current(set *packedSet) bool {
 	return true
 }
 
-func (f *frame) repack() *packedSet {
+func (f *frame) repack(run func(st *inductor.Step)) *packedSet {
 	f.x.pack.Lock()
 	defer f.x.pack.Unlock()
 	if set := f.x.packed.Load(); set != nil && f.current(set) {
@@ -414,8 +419,8 @@ func (f *frame) repack() *packedSet {
 			f.ptrs[i] = storagePtr(st, 0)
 		}
 	}
-	for _, st := range f.x.prog.Prologue {
-		f.segment(st.Segment)
+	for i := range f.x.prog.Prologue {
+		run(&f.x.prog.Prologue[i])
 	}
 	f.x.packed.Store(set)
 	return set

@@ -91,7 +91,7 @@ func (c *compiler) slot(b *ir.Buffer) int {
 // copy that the prologue makes.
 func (c *compiler) packWeights() {
 	for _, g := range c.groups {
-		if !g.Template {
+		if !g.Template || g.Once {
 			continue
 		}
 		n := templateNode(g)
@@ -102,7 +102,7 @@ func (c *compiler) packWeights() {
 		}
 		k, kok := mm.K.IsConst()
 		cols, nok := n.Outer[len(n.Outer)-1].IsConst()
-		if !mm.B.Param || !kok || !nok || usesBatch(mm.BIdx, len(n.Outer)-2) {
+		if !c.fixed(mm.B) || !kok || !nok || usesBatch(mm.BIdx, len(n.Outer)-2) {
 			continue
 		}
 		width := int64(2 * c.opt.Target.Lanes)
@@ -115,7 +115,7 @@ func (c *compiler) packWeights() {
 // rows after another for each group.
 func (c *compiler) packFilter(n *ir.Node) {
 	mm := n.MM
-	if !mm.A.Param {
+	if !c.fixed(mm.A) {
 		return
 	}
 	k, kok := mm.K.IsConst()
@@ -127,6 +127,9 @@ func (c *compiler) packFilter(n *ir.Node) {
 	height := cpp.PanelRows(c.opt.Target.Lanes)
 	c.packedBuffer(mm, mm.A, groups*((rows+height-1)/height*height)*k)
 }
+
+// fixed reports whether a buffer changes only with parameters.
+func (c *compiler) fixed(b *ir.Buffer) bool { return b.Param || c.once(b) }
 
 // convGroups is the size of the group loop, which follows that of the images.
 func convGroups(n *ir.Node) sym.Int {
@@ -169,6 +172,9 @@ func templateNode(g *sched.Group) *ir.Node {
 func (c *compiler) steps() []cpp.Segment {
 	var segs []cpp.Segment
 	for i, g := range c.groups {
+		if g.Once {
+			continue
+		}
 		if g.Extern {
 			c.out.Steps = append(c.out.Steps, Step{Segment: -1, Extern: c.extern(g.Items[0].Node, c.names[i])})
 			continue
@@ -185,17 +191,43 @@ func (c *compiler) steps() []cpp.Segment {
 		s.Kernels = append(s.Kernels, c.codes[i])
 	}
 	if pack := c.prologue(); len(pack.Kernels) > 0 {
-		c.out.Prologue = []Step{{Segment: len(segs)}}
+		c.out.Prologue = []Step{{Segment: len(segs), Kernels: c.onceKernels()}}
 		segs = append(segs, pack)
 	}
 	return segs
 }
 
-// prologue packs the weights.
+// onceKernels are the kernels that run in the prologue.
+func (c *compiler) onceKernels() []*sched.Kernel {
+	var out []*sched.Kernel
+	for i, g := range c.groups {
+		if g.Once {
+			out = append(out, c.ks[i])
+		}
+	}
+	return out
+}
+
+// prologue computes what depends on parameters alone, then packs the weights.
 func (c *compiler) prologue() cpp.Segment {
 	var s cpp.Segment
 	for i, g := range c.groups {
-		if !g.Template {
+		if !g.Once {
+			continue
+		}
+		s.Kernels = append(s.Kernels, c.codes[i])
+		for _, it := range g.Items {
+			it.Node.Reads(func(b *ir.Buffer, _ *ir.Index) { c.prologueInput(b) })
+		}
+	}
+	c.packs(&s)
+	return s
+}
+
+// packs adds the statements that pack weights.
+func (c *compiler) packs(s *cpp.Segment) {
+	for i, g := range c.groups {
+		if !g.Template || g.Once {
 			continue
 		}
 		n := templateNode(g)
@@ -204,11 +236,11 @@ func (c *compiler) prologue() cpp.Segment {
 			continue
 		}
 		if mm.Conv != nil {
-			c.out.Params = append(c.out.Params, c.slot(mm.A))
+			c.prologueInput(mm.A)
 			s.Kernels = append(s.Kernels, c.packConv(n, c.names[i]))
 			continue
 		}
-		c.out.Params = append(c.out.Params, c.slot(mm.B))
+		c.prologueInput(mm.B)
 		nb := len(n.Outer) - 2
 		coef := func(k int) string { return c.sizeText(mm.BIdx.Coef[k]) }
 		s.Kernels = append(s.Kernels, &cpp.Code{Name: "pack_" + mm.B.Name, Pack: true, Text: fmt.Sprintf(
@@ -216,7 +248,6 @@ func (c *compiler) prologue() cpp.Segment {
 			c.sizeText(n.Outer[nb+1]), c.sizeText(mm.K), coef(nb+2), coef(nb+1), c.slot(mm.B), c.sizeText(mm.BIdx.Off),
 			c.slot(mm.PackedBuffer), mm.B.Name, c.names[i])})
 	}
-	return s
 }
 
 // packConv is the prologue's call that packs the weight of a convolution.
@@ -298,7 +329,7 @@ func (c *compiler) wrapper() {
 	add(c.callText())
 	c.out.Provenance.Graph = c.out.Name
 	for i, k := range c.ks {
-		entry := logs.Kernel{Name: c.names[i], Graph: c.out.Name}
+		entry := logs.Kernel{Name: c.names[i], Graph: c.out.Name, Once: c.groups[i].Once}
 		if k == nil {
 			n := c.groups[i].Items[0].Node
 			entry.Extern, entry.Reason = true, string(n.Ext.Reason)
@@ -353,6 +384,9 @@ func (c *compiler) callText() string {
 			place = fmt.Sprintf("arena+%d", b.Offset)
 		}
 		fmt.Fprintf(&sb, "// B[%d] = %s: %s%s stride %s, %s\n", i, b.Name, b.DType.Short(), ops.ShapeText(b.Shape), ops.ShapeText(b.Stride), place)
+	}
+	for _, k := range c.onceKernels() {
+		fmt.Fprintf(&sb, "// once %s\n", k.Name)
 	}
 	for _, st := range c.out.Steps {
 		if st.Extern != nil {

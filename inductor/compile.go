@@ -44,6 +44,7 @@ func compile(g *graph.Graph, opt Options) (*compiler, error) {
 	if err != nil {
 		return nil, err
 	}
+	markOnce(p)
 	if err := p.Check(); err != nil {
 		return nil, fmt.Errorf("inductor: lowering of %s: %w", g.Name, err)
 	}
@@ -70,6 +71,7 @@ func newCompiler(g *graph.Graph, p *ir.Program, opt Options) *compiler {
 
 // generate makes the program of the groups.
 func (c *compiler) generate(g *graph.Graph) {
+	c.noteHoisted()
 	c.kernels()
 	c.buffers(g)
 	c.plan()
@@ -89,7 +91,8 @@ type compiler struct {
 	codes   []*cpp.Code       // [] /* group */
 	shapes  map[string]string // kernel text without names -> symbol
 	traffic *traffic
-	check   *ir.Buffer // set by kernels whose data is not as it must be; may be nil
+	hoisted map[*ir.Buffer]bool // made by the prologue
+	check   *ir.Buffer          // set by kernels whose data is not as it must be; may be nil
 	out     *Program
 }
 
@@ -190,6 +193,8 @@ func (c *compiler) buffers(g *graph.Graph) {
 	for _, b := range c.ir.Buffers {
 		switch {
 		case b.Kind == ir.Input || !used[b] || private[b]:
+		case c.once(b):
+			add(b, RolePacked)
 		case b.Kind == ir.Result:
 			add(b, RoleOutput)
 		default:
@@ -285,7 +290,7 @@ func (c *compiler) countTraffic() {
 	t := &traffic{before: make([]int64, len(c.groups)+1), reads: map[*ir.Buffer][]int{}}
 	for i, g := range c.groups {
 		t.before[i+1] = t.before[i]
-		if c.ks[i] != nil {
+		if c.ks[i] != nil && !g.Once {
 			t.before[i+1] += c.ks[i].Traffic()
 		}
 		for _, it := range g.Items {

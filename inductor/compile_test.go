@@ -130,6 +130,12 @@ var graphs = []struct {
 		x, y := b.input(4, 8), b.input(4, 3)
 		return []ops.Value{b.Emit(ops.Cat, []ops.Value{b.Emit(ops.Relu, x), y}, sym.C(1))}
 	}, nil},
+	{"conv_bn_relu", func(b *build) []ops.Value {
+		x, w := b.input(2, 3, 8, 8), b.param(4, 3, 3, 3)
+		mean, v, gamma, beta := b.param(4), b.param(4), b.param(4), b.param(4)
+		y := b.Emit(ops.Conv2d, x, w, nil, sym.Consts([]int{1, 1}), sym.Consts([]int{1, 1}))
+		return []ops.Value{b.Emit(ops.Relu, b.Emit(ops.BatchNorm, y, mean, v, gamma, beta))}
+	}, nil},
 	{"attention", func(b *build) []ops.Value {
 		q, k, v := b.input(2, 4, 16, 8), b.input(2, 4, 16, 8), b.input(2, 4, 16, 8)
 		s := b.Emit(ops.Matmul, q, b.Emit(ops.Transpose, k, sym.C(-2), sym.C(-1)))

@@ -90,7 +90,7 @@ type Step struct {
 	Segment int
 	// Extern calls an operator eagerly on buffers.
 	Extern  *Extern
-	Kernels []*sched.Kernel // those of a segment
+	Kernels []*sched.Kernel // those of a segment; packing weights is none
 }
 
 // Extern is an eager call on buffers: an Arg that is a BufferView stands for

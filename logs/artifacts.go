@@ -188,6 +188,7 @@ type Kernel struct {
 	Graph  string       `json:"graph"`
 	Extern bool         `json:"extern"`
 	Reason string       `json:"reason,omitempty"` // why it is extern
+	Once   bool         `json:"once,omitempty"`   // runs in the prologue: again only when a parameter changes
 	Ops    []string     `json:"ops"`
 	Bytes  int64        `json:"bytes"` // read and written a call
 	FLOPs  int64        `json:"flops"`

@@ -136,6 +136,7 @@ type Node struct {
 	MM      *MatmulInfo
 	Ext     *ExternInfo
 	Origins []Origin
+	Once    bool // depends on parameters alone: the prologue runs it
 }
 
 // MatmulInfo is a batched product: Out[b, m, n] = sum over k of A[b, m, k] *

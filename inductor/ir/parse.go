@@ -245,10 +245,11 @@ func (p *parser) head(line string) error {
 }
 
 func (p *parser) loops(n *Node, kind, rest string) error {
-	_, inside, _, err := between(rest)
+	_, inside, after, err := between(rest)
 	if err != nil {
 		return err
 	}
+	n.Once = after == onceMark
 	parts := split(" "+inside+" ", "|")
 	if n.Outer, err = p.sizeList(strings.TrimSpace(parts[0])); err != nil {
 		return err

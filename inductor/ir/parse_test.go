@@ -42,7 +42,7 @@ op5 = matmul [s0, 4, 9 | 27] // convolution
   b l_x_[75*i0]
   out buf5[36*i0 + 9*i1 + i2]
   im2col height=5 width=5 chan=25 row=5 col=1 kh=3 kw=3 sh=2 sw=2 ph=1 pw=1 dh=1 dw=1 outw=3
-op6 = pointwise [64] // gather
+op6 = pointwise [64] once // gather
   t0 = const.i64 3
   t1 = const.b8 1
   t2 = check.b8 t1

@@ -58,6 +58,9 @@ func sizes(xs []sym.Int) string {
 func (n *Node) String() string {
 	var sb strings.Builder
 	sb.WriteString(n.Head())
+	if n.Once {
+		sb.WriteString(onceMark)
+	}
 	if c := n.originText(); c != "" {
 		sb.WriteString(" // " + c)
 	}
@@ -75,6 +78,9 @@ func (n *Node) String() string {
 	}
 	return sb.String()
 }
+
+// onceMark stands behind the loops of a node that the prologue runs.
+const onceMark = " once"
 
 // Head is the first line of the node: its name, kind and loops.
 func (n *Node) Head() string {

@@ -242,6 +242,8 @@ func (s *scheduler) fits(c *candidate) (*union, *misfit) {
 	switch {
 	case a.Extern || b.Extern:
 		return nil, &misfit{"node2 is extern or nop", "an eager call runs between kernels, never inside one"}
+	case a.Once != b.Once:
+		return nil, &misfit{"runs once", "one depends on parameters alone and runs in the prologue, not in every call"}
 	case b.Template && c.vertical:
 		return nil, &misfit{"prologue fusion turned off", "the template packs its operands from memory"}
 	case a.Template && b.Template:

@@ -36,6 +36,7 @@ type Group struct {
 	Items    []*Item
 	Template bool
 	Extern   bool
+	Once     bool // depends on parameters alone
 
 	first, last int // range of program positions
 	preds       map[*Group]bool
@@ -58,7 +59,7 @@ type access struct {
 func newGroup(n *ir.Node, at int) *Group {
 	g := &Group{
 		Template: n.Kind == ir.Matmul, Extern: n.Kind == ir.Extern, first: at, last: at,
-		preds: map[*Group]bool{}, succs: map[*Group]bool{},
+		Once: n.Once, preds: map[*Group]bool{}, succs: map[*Group]bool{},
 	}
 	it := &Item{Node: n, Inner: n.Kind == ir.Reduction, Body: n.Body}
 	if n.Kind == ir.Matmul {
