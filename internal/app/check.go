@@ -72,11 +72,19 @@ func (s *session) runForeign(argv []string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	c, err := startForeign(r, argv, traceEnv(r, os.Environ(), false), s.Stdin, s.Stderr, s.Stderr, false)
+	env := traceEnv(r, os.Environ(), false)
+	stderr, done, err := s.dropTorchLogs(env)
 	if err != nil {
 		return nil, err
 	}
-	if err := s.endPlain(c); err != nil {
+	c, err := startForeign(r, argv, env, s.Stdin, s.Stderr, stderr, false)
+	if err != nil {
+		done()
+		return nil, err
+	}
+	err = s.endPlain(c)
+	done()
+	if err != nil {
 		return nil, err
 	}
 	if s.code != 0 {

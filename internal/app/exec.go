@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -41,13 +42,27 @@ func traceEnv(r *Run, env []string, noProvenance bool) []string {
 		out = append(out, e)
 	}
 	out = append(out, "TORCH_TRACE="+filepath.Clean(r.file(traceFile)))
-	if !set["TORCH_LOGS"] && !set["TORCH_LOGS_OUT"] {
-		out = append(out, "TORCH_LOGS="+fusionLogs, "TORCH_LOGS_OUT="+r.file(torchLogsFile))
+	if !set["TORCH_LOGS_OUT"] {
+		out = append(out, "TORCH_LOGS_OUT="+r.file(torchLogsFile))
+		if !set["TORCH_LOGS"] {
+			out = append(out, "TORCH_LOGS="+fusionLogs)
+		}
 	}
 	if !noProvenance && !set["INDUCTOR_PROVENANCE"] {
 		out = append(out, "INDUCTOR_PROVENANCE=1")
 	}
 	return out
+}
+
+// logsAreKept says whether an environment's TORCH_LOGS lines go into the run
+// folder, so that the Logs screen has what standard error repeats.
+func logsAreKept(r *Run, env []string) bool {
+	return slices.Contains(env, "TORCH_LOGS_OUT="+r.file(torchLogsFile))
+}
+
+// logsAreOurs says whether TORCH_LOGS was set by us: nobody waits for its lines.
+func logsAreOurs(env []string) bool {
+	return slices.Contains(env, "TORCH_LOGS="+fusionLogs) && os.Getenv("TORCH_LOGS") == ""
 }
 
 // exec runs a foreign command and shows the screens, or without a terminal
@@ -69,7 +84,7 @@ func (s *session) exec(fl execFlags, argv []string) error {
 	start := func(f *feed, r *Run, env []string) error {
 		return f.startChild(r, func(stdin, stdout, stderr *os.File) (*child, error) {
 			return startForeign(r, argv, env, stdin, stdout, stderr, true)
-		}, true)
+		}, logsAreKept(r, env))
 	}
 	f.again = func(f *feed) error {
 		next, err := newRun("exec", argv[:1], argv[1:], Options{})
@@ -87,7 +102,7 @@ func (s *session) exec(fl execFlags, argv []string) error {
 // execPlain runs a command on our own streams. Its standard output is exactly
 // its own; the report follows on standard error.
 func (s *session) execPlain(r *Run, argv, env []string) error {
-	stderr, done, err := s.dropTorchLogs(r)
+	stderr, done, err := s.dropTorchLogs(env)
 	if err != nil {
 		return err
 	}
@@ -122,7 +137,10 @@ func (s *session) execReport(r *Run) error {
 // dropTorchLogs gives the command a pipe for standard error: TORCH_LOGS lines
 // that we asked for come there too, although a file was named, and are left
 // out.
-func (s *session) dropTorchLogs(r *Run) (*os.File, func(), error) {
+func (s *session) dropTorchLogs(env []string) (*os.File, func(), error) {
+	if !logsAreOurs(env) {
+		return s.Stderr, func() {}, nil
+	}
 	read, write, err := os.Pipe()
 	if err != nil {
 		return nil, nil, failf(ExitEngine, "cannot make a pipe: %v", err)

@@ -38,7 +38,13 @@ type outputSpan struct {
 // maxOutput bounds the index; a program that prints more has its files.
 const maxOutput = 4_000_000
 
-// torchLogLine is a TORCH_LOGS artifact line: it belongs to the Logs screen.
+// torchLine is a line of PyTorch's own loggers, its warnings included: where
+// they go into a file as well, the Logs screen has them, and the Output screen
+// is the program's alone.
+var torchLine = regexp.MustCompile(`^(\[rank\d+\]:\s*)?[VIWEC]\d{4} \d\d:\d\d:\d\d\.\d+ \d+ (\S*/)?torch/\S+:\d+\] `)
+
+// torchLogLine is a line of a TORCH_LOGS artifact: the part of these that
+// nobody but us asked for.
 var torchLogLine = regexp.MustCompile(`^(\[rank\d+\]:\s*)?[VIWEC]\d{4} \d\d:\d\d:\d\d\.\d+ \d+ \S+:\d+\] .*\[__[a-z_]+\]`)
 
 // openOutput opens a run's output files; nil where there are none.
@@ -52,7 +58,7 @@ func openOutput(r *Run, hide bool) *outputLog {
 		o.files[i] = f
 	}
 	if hide {
-		o.hide = torchLogLine
+		o.hide = torchLine
 	}
 	return o
 }

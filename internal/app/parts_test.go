@@ -110,7 +110,7 @@ func TestOutputLog(t *testing.T) {
 		}
 	}
 	put(stdoutFile, "one\ntwo \x1b[31mred\x1b[0m\npart")
-	put(stderrFile, "V0221 12:06:24.445000 1 torch/s.py:9] [0/0] [__fusion] x\npanic: boom\n")
+	put(stderrFile, "V0221 12:06:24.445000 1 torch/s.py:9] [0/0] [__fusion] x\n[rank0]:W0221 12:06:24.445000 1 torch/_logging/_internal.py:9] [0/0] ignored\npanic: boom\n")
 	o := openOutput(r, true)
 	o.follow(context.Background(), false)
 	put(stdoutFile, "ial\nlast\n")
@@ -135,6 +135,26 @@ func TestCopyLines(t *testing.T) {
 	copyLines(&out, strings.NewReader(in), func(l []byte) bool { return !torchLogLine.Match(l) })
 	if out.String() != "a\nprompt> " {
 		t.Errorf("%q", out.String())
+	}
+}
+
+// What the user set stays; where PyTorch's logs go into the run folder and who
+// asked for them decides which lines are shown as the program's.
+func TestTraceEnv(t *testing.T) {
+	r := &Run{Path: "/runs/x"}
+	for _, c := range []struct {
+		env        []string
+		want       string
+		kept, ours bool
+	}{
+		{nil, "TORCH_TRACE=/runs/x/trace TORCH_LOGS_OUT=/runs/x/trace/torch_logs.txt TORCH_LOGS=fusion,schedule INDUCTOR_PROVENANCE=1", true, true},
+		{[]string{"TORCH_LOGS=dynamic"}, "TORCH_LOGS=dynamic TORCH_TRACE=/runs/x/trace TORCH_LOGS_OUT=/runs/x/trace/torch_logs.txt INDUCTOR_PROVENANCE=1", true, false},
+		{[]string{"TORCH_LOGS_OUT=/mine", "INDUCTOR_PROVENANCE=0", "TORCH_TRACE=/old"}, "TORCH_LOGS_OUT=/mine INDUCTOR_PROVENANCE=0 TORCH_TRACE=/runs/x/trace", false, false},
+	} {
+		env := traceEnv(r, c.env, false)
+		if s := strings.Join(env, " "); s != c.want || logsAreKept(r, env) != c.kept || logsAreOurs(env) != c.ours {
+			t.Errorf("%q: %s, kept %v, ours %v", c.env, s, logsAreKept(r, env), logsAreOurs(env))
+		}
 	}
 }
 
