@@ -3,6 +3,7 @@ package tui
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"tcdbg/explain"
 	"tcdbg/logs"
@@ -74,6 +75,9 @@ func TestFooterOffers(t *testing.T) {
 func TestOverviewWithoutFrames(t *testing.T) {
 	failed := &fakeFeed{report: &explain.Report{}, run: Run{Title: "x", Failed: true, Ended: "model.go:7:2: cannot use kw.Dim(0) (value of type torch.Option) as int value in argument to f"}}
 	newDriver(t, failed, Options{}, 60, 24).script("expect as int value in argument to f\nexpect Output")
+	late := richFeed()
+	late.run.Live, late.run.Failed, late.run.Ended = false, true, "panic: runtime error: index out of range [5] with length 2"
+	newDriver(t, late, Options{}, 80, 24).script("expect ✗ panic: runtime error: index out of range [5] with length 2")
 	fine := &explain.Report{Frames: []*explain.Frame{{Name: "f", Status: explain.Compiled}}}
 	newDriver(t, &fakeFeed{report: fine, run: Run{Title: "x"}}, Options{}, 100, 24).script("expect nothing to do: every function was captured whole")
 	again := &explain.Report{Frames: fine.Frames, Totals: explain.Totals{Recompiles: 1}}
@@ -118,6 +122,20 @@ func TestFusionOrder(t *testing.T) {
 	if first < 0 || first > pass || pass > last {
 		t.Errorf("decisions at %d and %d, the pass between at %d\n%s", first, last, pass, text)
 	}
+}
+
+// A message gives the footer back after a while, and at once when what it
+// announced has happened.
+func TestMessagesGoAway(t *testing.T) {
+	d := newDriver(t, richFeed(), Options{}, 120, 40)
+	at := time.Unix(0, 0)
+	d.m.now = func() time.Time { return at }
+	d.script("keys 8 x\nexpect wrote runs/screen-kernels.txt")
+	at = at.Add(time.Second)
+	d.script("poll\nexpect wrote runs/screen-kernels.txt")
+	at = at.Add(statusFor)
+	d.script("poll\nrefute wrote runs\nexpect v view")
+	d.script("keys space\nexpect takes effect at the next safe point\npoll\nrefute takes effect\nexpect space continue")
 }
 
 // A pass from one language to another shows what it made first; lines in

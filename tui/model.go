@@ -47,6 +47,8 @@ type Model struct {
 	prompt  prompt
 	status  string
 	bad     bool // status is an error
+	saidAt  time.Time
+	now     func() time.Time
 	texts   texts
 	quit    bool
 	hit     int // Ctrl-C pressed so often
@@ -115,7 +117,7 @@ func New(feed Feed, opt Options) *Model {
 		texts:  texts{have: map[string]string{}, want: map[string]bool{}},
 		parsed: &parsed{},
 		trees:  map[string]*explain.GuardNode{}, nodesOf: map[string][]explain.GraphNode{}, states: map[string]state{},
-		w: 80, h: 24,
+		w: 80, h: 24, now: time.Now,
 	}
 	for i := range m.panes {
 		m.panes[i] = &pane{folds: map[string]bool{}}
@@ -140,11 +142,28 @@ func (m *Model) Init() tea.Cmd {
 // Update handles one message. It prepares what View draws, so that View only
 // reads.
 func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	said, paused := m.status, m.run.Paused
 	cmd := m.handle(msg)
+	m.forget(said, paused)
 	if m.quit {
 		return m, tea.Quit
 	}
 	return m, tea.Batch(cmd, m.slowRows(), m.prepare())
+}
+
+// statusFor is how long a message covers the keys.
+const statusFor = 4 * time.Second
+
+// forget drops a message that has been read, or that what it announced has
+// overtaken. said and paused are what was before the last message.
+func (m *Model) forget(said string, paused bool) {
+	now := m.now()
+	switch {
+	case m.status != said:
+		m.saidAt = now
+	case m.status != "" && (m.run.Paused != paused || now.Sub(m.saidAt) > statusFor):
+		m.status, m.bad = "", false
+	}
 }
 
 func (m *Model) handle(msg tea.Msg) tea.Cmd {

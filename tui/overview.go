@@ -78,7 +78,9 @@ func overviewLead(m *Model, w int) []theme.Line {
 		l = append(l, theme.T(theme.Faint, " · "+r.Engine))
 	}
 	second := theme.Line(nil)
-	if m.run.Changes != "" {
+	if m.run.Failed {
+		second = theme.Line{theme.T(theme.Red, " "+theme.GlyphFailed+" "+m.run.Ended)} // the header may cut it
+	} else if m.run.Changes != "" {
 		second = theme.Line{{Text: " since the run before: ", Style: theme.Faint}, theme.T(theme.Accent, m.run.Changes)}
 	} else if m.run.Watched {
 		second = theme.L(theme.Faint, " watching: save a file and the program runs again")
