@@ -356,10 +356,12 @@ func in(x *torch.Tensor) *torch.Tensor { return x.Sin().Cos() }
 var quiet = compiler.Disable(func(x *torch.Tensor) *torch.Tensor { return in(x.Exp()).Log() }, kw.Recursive(false))
 func f(x *torch.Tensor) *torch.Tensor { return quiet(x.Mul(2)).Add(1) }
 func main() { g := torch.Compile(f); fmt.Println(g(torch.Ones(1)), g(torch.Ones(1)), quiet(torch.Ones(1))) }`, "mul | sin cos | add", "GB0098"},
-	{"recursion is bounded", `
+	{
+		"recursion is bounded", `
 func f(x *torch.Tensor, n int) *torch.Tensor { if n == 0 { return x }; return f(x.Add(1), n-1) }
 func main() { g := torch.Compile(f); fmt.Println(g(torch.Ones(1), 3), g(torch.Ones(1), 300)) }`,
-		"add add add | " + strings.TrimSpace(strings.Repeat("add ", maxInlined+1)), "GB9023"},
+		"add add add | " + strings.TrimSpace(strings.Repeat("add ", maxInlined+1)), "GB9023",
+	},
 	{"native function with a state", `
 func f(x *torch.Tensor) *torch.Tensor {
 	r := strings.NewReader("ab")

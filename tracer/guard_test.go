@@ -158,34 +158,50 @@ func f(x *torch.Tensor, p *P) *torch.Tensor { if p == nil { return x.Sin() }; re
 			`a, b := torch.Ones(1), torch.Zeros(1); fmt.Println(g(a, a))`, ``, `fmt.Println(g(a, b))`),
 		"OBJECT_ALIASING", "L['y'] is L['x']",
 	},
-	{"pointer into a struct", twice(`type B struct{ n, m int }
+	{
+		"pointer into a struct", twice(`type B struct{ n, m int }
 func f(x *torch.Tensor, b *B, p *int) *torch.Tensor { b.n = 5; return x.Mul(*p) }`,
-		`b, k := &B{1, 5}, 5; fmt.Println(g(torch.Ones(1), b, &k), b.n)`, `b.n = 5`, `fmt.Println(g(torch.Ones(1), b, &b.n), b.n)`),
-		"NO_ALIASING", "L['b'] shares no memory with *L['p']"},
-	{"slices of one array", twice(`func f(x *torch.Tensor, a, b []int) *torch.Tensor { a[0] = 5; return x.Mul(b[0]) }`,
-		`a, b := []int{1, 2}, []int{5, 2}; fmt.Println(g(torch.Ones(1), a, b), a)`, `a[0] = 5`, `fmt.Println(g(torch.Ones(1), a, a), a)`),
-		"NO_ALIASING", "L['a'] shares no memory with L['b']"},
-	{"slice behind a global", twice(`var gs = []int{1, 2}
+			`b, k := &B{1, 5}, 5; fmt.Println(g(torch.Ones(1), b, &k), b.n)`, `b.n = 5`, `fmt.Println(g(torch.Ones(1), b, &b.n), b.n)`),
+		"NO_ALIASING", "L['b'] shares no memory with *L['p']",
+	},
+	{
+		"slices of one array", twice(`func f(x *torch.Tensor, a, b []int) *torch.Tensor { a[0] = 5; return x.Mul(b[0]) }`,
+			`a, b := []int{1, 2}, []int{5, 2}; fmt.Println(g(torch.Ones(1), a, b), a)`, `a[0] = 5`, `fmt.Println(g(torch.Ones(1), a, a), a)`),
+		"NO_ALIASING", "L['a'] shares no memory with L['b']",
+	},
+	{
+		"slice behind a global", twice(`var gs = []int{1, 2}
 func f(x *torch.Tensor, a []int) *torch.Tensor { gs[0] = 5; return x.Mul(a[0]) }`,
-		`a := []int{5, 2}; fmt.Println(g(torch.Ones(1), a), a)`, `gs[0] = 5`, `fmt.Println(g(torch.Ones(1), gs), gs)`),
-		"NO_ALIASING", "shares no memory with"},
-	{"stores that fell together", twice(`type B struct{ n int }
+			`a := []int{5, 2}; fmt.Println(g(torch.Ones(1), a), a)`, `gs[0] = 5`, `fmt.Println(g(torch.Ones(1), gs), gs)`),
+		"NO_ALIASING", "shares no memory with",
+	},
+	{
+		"stores that fell together", twice(`type B struct{ n int }
 func f(x *torch.Tensor, b *B, p *int) *torch.Tensor { b.n = 1; *p = 2; return x.Mul(2) }`,
-		`b, k := &B{}, 0; fmt.Println(g(torch.Ones(1), b, &b.n), b.n)`, ``, `fmt.Println(g(torch.Ones(1), b, &k), b.n, k)`),
-		"OBJECT_ALIASING", "L['b'] shares memory with *L['p']"},
-	{"room for append", twice(`func f(x *torch.Tensor, a []int) (*torch.Tensor, []int) { return x.Mul(2), append(a, 9) }`,
-		`a := []int{1, 2, 3}; fmt.Println(g(torch.Ones(1), a[1:]))`, ``, `fmt.Println(g(torch.Ones(1), a[:2])); fmt.Println(a)`),
-		"LENGTH_CHECK", "cap(L['a']) < 3"},
-	{"identity inside interfaces", twice(`type B struct{ n int }
+			`b, k := &B{}, 0; fmt.Println(g(torch.Ones(1), b, &b.n), b.n)`, ``, `fmt.Println(g(torch.Ones(1), b, &k), b.n, k)`),
+		"OBJECT_ALIASING", "L['b'] shares memory with *L['p']",
+	},
+	{
+		"room for append", twice(`func f(x *torch.Tensor, a []int) (*torch.Tensor, []int) { return x.Mul(2), append(a, 9) }`,
+			`a := []int{1, 2, 3}; fmt.Println(g(torch.Ones(1), a[1:]))`, ``, `fmt.Println(g(torch.Ones(1), a[:2])); fmt.Println(a)`),
+		"LENGTH_CHECK", "cap(L['a']) < 3",
+	},
+	{
+		"identity inside interfaces", twice(`type B struct{ n int }
 func f(x *torch.Tensor, a, b any) *torch.Tensor { if a == b { return x.Sin() }; return x.Cos() }`,
-		`p, q := &B{1}, &B{1}; fmt.Println(g(torch.Ones(1), p, p))`, ``, `fmt.Println(g(torch.Ones(1), p, q))`),
-		"ID_MATCH", "L['b']"},
-	{"part of a list handed to native code", twice(`func f(x *torch.Tensor, xs []string) *torch.Tensor { return x.Mul(len(strings.Join(xs[1:], ","))) }`,
-		`fmt.Println(g(torch.Ones(1), []string{"a", "b", "c"}))`, ``, `fmt.Println(g(torch.Ones(1), []string{"a", "b", "cc"}))`),
-		"EQUALS_MATCH", `L['xs'][2] == "c"`},
-	{"offset that is asked for", twice(`func f(x *torch.Tensor) *torch.Tensor { return x.Add(x.StorageOffset()) }`,
-		`a := torch.Ones(3); fmt.Println(g(a.Narrow(0, 0, 2)))`, ``, `fmt.Println(g(a.Narrow(0, 1, 2)))`),
-		"EQUALS_MATCH", "storage_offset() == 0"},
+			`p, q := &B{1}, &B{1}; fmt.Println(g(torch.Ones(1), p, p))`, ``, `fmt.Println(g(torch.Ones(1), p, q))`),
+		"ID_MATCH", "L['b']",
+	},
+	{
+		"part of a list handed to native code", twice(`func f(x *torch.Tensor, xs []string) *torch.Tensor { return x.Mul(len(strings.Join(xs[1:], ","))) }`,
+			`fmt.Println(g(torch.Ones(1), []string{"a", "b", "c"}))`, ``, `fmt.Println(g(torch.Ones(1), []string{"a", "b", "cc"}))`),
+		"EQUALS_MATCH", `L['xs'][2] == "c"`,
+	},
+	{
+		"offset that is asked for", twice(`func f(x *torch.Tensor) *torch.Tensor { return x.Add(x.StorageOffset()) }`,
+			`a := torch.Ones(3); fmt.Println(g(a.Narrow(0, 0, 2)))`, ``, `fmt.Println(g(a.Narrow(0, 1, 2)))`),
+		"EQUALS_MATCH", "storage_offset() == 0",
+	},
 }
 
 // TestEveryFailingGuardIsReported changes two sources at once.

@@ -23,7 +23,7 @@ type Encoder struct{ Layer []*models.BertLayer }
 // Forward takes float32[batch, time, hidden] to the same.
 func (e *Encoder) Forward(x *torch.Tensor) *torch.Tensor {
 	for _, l := range e.Layer {
-		x = l.Forward(x)
+		x = l.Forward(x, nil)
 	}
 	return x
 }
