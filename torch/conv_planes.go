@@ -145,13 +145,13 @@ func (w *windowPanel) pack(l simd.Level, dst []float32, at, n, p0, k, width int)
 // runs appends where windows at to at+n stand, joined where they are
 // neighbours.
 func (w *windowPanel) runs(runs []simd.Run, at, n int) []simd.Run {
-	area := w.height * w.width
+	area, first := w.height*w.width, len(runs)
 	for done := 0; done < n; {
 		j := at + done
 		x := j % w.width
 		count := min(w.width-x, n-done)
 		from := 4 * (j/area*w.p.image + j%area/w.width*w.p.pitch + x)
-		if i := len(runs) - 1; i >= 0 && runs[i].From+4*runs[i].Len == from {
+		if i := len(runs) - 1; i >= first && runs[i].From+4*runs[i].Len == from {
 			runs[i].Len += count
 		} else {
 			runs = append(runs, simd.Run{To: 4 * done, From: from, Len: count})
@@ -163,32 +163,38 @@ func (w *windowPanel) runs(runs []simd.Run, at, n int) []simd.Run {
 
 // convImplicit computes a convolution.
 func convImplicit(c *convCall, out []float32) {
-	if len(out) == 0 {
-		return
-	}
+	convPlanes(c, slice[float32](c.x), slice[float32](c.w), out)
+}
+
+// convPlanes is the convolution of x with weights, whose tensors c may lack.
+func convPlanes(c *convCall, x, weights, out []float32) {
 	s := c.shape2d()
 	rows := c.inPer * s.kernel[0] * s.kernel[1]
-	if rows == 0 {
+	if len(out) == 0 || rows == 0 {
 		clear(out)
 		return
 	}
 	threads := GetNumThreads()
-	p := layPlanes(slice[float32](c.x), s, c.batch, c.inCh, threads)
+	p := layPlanes(x, s, c.batch, c.inCh, threads)
 	defer p.giveBack()
 	offs := p.offsets(s, c.inPer)
 	pix := s.out[0] * s.out[1]
-	weights := slice[float32](c.w)
-	group := func(g, threads int) {
+	c.eachGroupOn(threads, func(g, threads int) {
 		to := target{out[g*c.outPer*pix:], pix, pix, c.outCh * pix}
 		left := lanes{weights[g*c.outPer*rows:][:c.outPer*rows], rows, 1}
 		right := &windowPanel{p, g * c.inPer * p.channel, offs, s.out[0], s.out[1]}
 		gemmPanels(to, left, right, c.outPer, c.batch*pix, rows, threads)
-	}
+	})
+}
+
+// eachGroupOn calls f for every group: few of them one after the other on all
+// threads, many of them side by side.
+func (c *convCall) eachGroupOn(threads int, f func(g, threads int)) {
 	if c.groups < threads {
 		for g := range c.groups {
-			group(g, threads)
+			f(g, threads)
 		}
 		return
 	}
-	chunks(threads, c.groups, func(g int) { group(g, 1) })
+	chunks(threads, c.groups, func(g int) { f(g, 1) })
 }

@@ -221,9 +221,12 @@ func convolutionBackKernel(k *kernelCall) {
 	if gw.dtype != d || !gw.IsContiguous() {
 		w = newTensor(d, gw.shape)
 	}
-	if d == ops.Float64 {
+	switch {
+	case d == ops.Float64:
 		convBackward(c, slice[float64](grad), slice[float64](x), slice[float64](w), mask, gemmPlain[float64])
-	} else {
+	case c.implicit() && grad.Numel() > 0:
+		convBackward32(c, slice[float32](grad), slice[float32](x), slice[float32](w), mask)
+	default:
 		convBackward(c, slice[float32](grad), slice[float32](x), slice[float32](w), mask, gemm32)
 	}
 	if x != gx {
@@ -231,6 +234,23 @@ func convolutionBackKernel(k *kernelCall) {
 	}
 	if w != gw {
 		copyInto(gw, w)
+	}
+}
+
+// convBackward32 takes the ways of planes where there is one.
+func convBackward32(c *convCall, grad, gx, gw []float32, mask []bool) {
+	switch {
+	case !mask[0]:
+		clear(gx)
+	case c.gradIsConvolution():
+		c.gradInput(grad, gx)
+	default:
+		convBackward(c, grad, gx, gw, []bool{true, false, false}, gemm32)
+	}
+	if mask[1] {
+		c.gradWeight(grad, gw)
+	} else {
+		clear(gw)
 	}
 }
 

@@ -45,7 +45,10 @@ func forward(p *float32, bytes int) *float32 {
 	return (*float32)(unsafe.Add(unsafe.Pointer(p), bytes))
 }
 
-// Run is a part of a sliver's step: Len lanes from byte To on, which stand at
+// MaxRun is the greatest length of a Run.
+const MaxRun = 32
+
+// Run is a part of a sliver's step: Len lanes (at most MaxRun) from byte To on, which stand at
 // byte From behind the step's place in memory.
 type Run struct{ To, From, Len int }
 

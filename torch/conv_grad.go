@@ -1,0 +1,102 @@
+package torch
+
+import "tcdbg/torch/internal/simd"
+
+// This file is the gradients of a convolution on planes: that of the input is a
+// convolution too, that of the weight a product whose right operand is the
+// windows, turned.
+
+// gradIsConvolution reports whether the gradient of the input is a convolution
+// of the result's gradient with the turned weight: at stride one, unless more
+// is padded than any window reaches.
+func (c *convCall) gradIsConvolution() bool {
+	for d, k := range c.kernel {
+		if c.stride[d] != 1 || c.pad[d] > (k-1)*c.dilation[d] {
+			return false
+		}
+	}
+	return c.implicit()
+}
+
+// gradInput computes the gradient of the input.
+func (c *convCall) gradInput(grad, gx []float32) {
+	pad := make([]int, len(c.pad))
+	for d, k := range c.kernel {
+		pad[d] = (k-1)*c.dilation[d] - c.pad[d]
+	}
+	back := &convCall{
+		stride: c.stride, pad: pad, dilation: c.dilation, groups: c.groups, batch: c.batch,
+		inCh: c.outCh, outCh: c.inCh, inPer: c.outPer, outPer: c.inPer, inSize: c.outSize, outSize: c.inSize, kernel: c.kernel,
+	}
+	convPlanes(back, grad, c.turnedWeight(), gx)
+}
+
+// turnedWeight is the weight with input and output channels of each group
+// exchanged and every kernel read backwards.
+func (c *convCall) turnedWeight() []float32 {
+	w := slice[float32](c.w)
+	out := make([]float32, len(w))
+	area := product(c.kernel)
+	for g := range c.groups {
+		for o := range c.outPer {
+			for i := range c.inPer {
+				src := w[((g*c.outPer+o)*c.inPer+i)*area:][:area]
+				dst := out[((g*c.inPer+i)*c.outPer+o)*area:][:area]
+				for j, v := range src {
+					dst[area-1-j] = v
+				}
+			}
+		}
+	}
+	return out
+}
+
+// gradWeight computes the gradient of the weight.
+func (c *convCall) gradWeight(grad, gw []float32) {
+	s := c.shape2d()
+	threads := GetNumThreads()
+	p := layPlanes(slice[float32](c.x), s, c.batch, c.inCh, threads)
+	defer p.giveBack()
+	offs := p.offsets(s, c.inPer)
+	pix, rows := s.out[0]*s.out[1], len(offs)
+	c.eachGroupOn(threads, func(g, threads int) {
+		left := &imageLanes{grad[g*c.outPer*pix:], pix, c.outCh * pix}
+		right := &turnedWindows{windowPanel{p, g * c.inPer * p.channel, offs, s.out[0], s.out[1]}}
+		to := target{gw[g*c.outPer*rows:], rows, rows, 0}
+		gemmPanels(to, left, right, c.outPer, rows, c.batch*pix, threads)
+	})
+}
+
+// imageLanes is a batch of images: the lane is the channel, the step the place
+// in it, image after image.
+type imageLanes struct {
+	data      []float32
+	pix, jump int // places of an image, elements from image to image
+}
+
+func (w *imageLanes) pack(l simd.Level, dst []float32, at, n, p0, k, width int) {
+	for done := 0; done < k; {
+		image, place := (p0+done)/w.pix, (p0+done)%w.pix
+		count := min(w.pix-place, k-done)
+		l.Pack(&dst[done*width], &w.data[image*w.jump+at*w.pix+place], w.pix*4, 4, count, n, width)
+		done += count
+	}
+}
+
+// turnedWindows is windowPanel with lanes and steps exchanged.
+type turnedWindows struct{ windowPanel }
+
+func (w *turnedWindows) pack(l simd.Level, dst []float32, at, n, p0, k, width int) {
+	room := borrow(n * k)
+	defer giveBack(room)
+	var runs []simd.Run
+	for done := 0; done < k; done += simd.MaxRun {
+		first := len(runs)
+		runs = w.runs(runs, p0+done, min(simd.MaxRun, k-done))
+		for i := first; i < len(runs); i++ {
+			runs[i].To += 4 * done
+		}
+	}
+	l.PackRuns(&room.floats[0], &w.p.data[w.first], w.offs[at:at+n], k, runs)
+	l.Pack(&dst[0], &room.floats[0], k*4, 4, k, n, width)
+}
