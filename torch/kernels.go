@@ -168,6 +168,10 @@ func (it *iterator) copyAll(shape []int, conv copyFn) {
 	last := it.ndim - 1
 	it.inner, it.outer = it.size[last], n/it.size[last]
 	ds, ss := it.ops[0].stride[last], it.ops[1].stride[last]
+	if d := it.turnedDim(); d >= 0 {
+		it.copyTurned(d)
+		return
+	}
 	piece := max(chunkSize*4, 1)
 	perRun := (it.inner + piece - 1) / piece
 	parallel(it.outer*perRun, n, func(from, to int) {
