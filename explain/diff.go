@@ -234,6 +234,7 @@ func graphChanges(a, b *Report) []string {
 		}
 	}
 	sort.Strings(names)
+	dropRenamed(fa, fb, names)
 	out := []string{}
 	for _, n := range names {
 		if fa[n] != fb[n] {
@@ -241,6 +242,25 @@ func graphChanges(a, b *Report) []string {
 		}
 	}
 	return out
+}
+
+// dropRenamed leaves out functions that only have another name now: one that is
+// gone, and one that is new with the same graphs.
+func dropRenamed(fa, fb map[string]string, names []string) {
+	gone := map[string][]string{} // graphs -> functions
+	for _, n := range names {
+		if _, ok := fb[n]; !ok {
+			gone[fa[n]] = append(gone[fa[n]], n)
+		}
+	}
+	for _, n := range names {
+		_, old := fa[n]
+		if list := gone[fb[n]]; !old && len(list) > 0 {
+			gone[fb[n]] = list[1:]
+			delete(fa, list[0])
+			delete(fb, n)
+		}
+	}
 }
 
 func graphSizes(r *Report) map[string]string {
@@ -291,7 +311,7 @@ func (t *textWriter) changes(kind string, c *Changes) {
 	if c.empty() {
 		return
 	}
-	t.line("%s: %d new, %d fixed, %d moved, %d as often no more, %d the same", kind, len(c.New), len(c.Fixed), len(c.Moved), len(c.Counted), c.Same)
+	t.line("%s: %d new, %d fixed, %d moved, %d with another count, %d the same", kind, len(c.New), len(c.Fixed), len(c.Moved), len(c.Counted), c.Same)
 	for _, x := range c.New {
 		t.line("  + new    %s  %s  %s", place(x.Pos), x.What, clipText(x.Pos.Code, 80))
 	}

@@ -125,3 +125,18 @@ func TestForwardAndBackwardFuseApart(t *testing.T) {
 		t.Errorf("%d fusions: %+v", len(r.Fusions), r.Fusions)
 	}
 }
+
+// TestRenamedFunctionKeepsItsGraphs: another name alone is no other graph.
+func TestRenamedFunctionKeepsItsGraphs(t *testing.T) {
+	run := func(name string, ops int) *Report {
+		fr := &Frame{Name: name}
+		fr.Compiles = []*Compile{{Frame: fr, Graph: &Graph{Ops: make([]string, ops)}}}
+		return &Report{Frames: []*Frame{fr}}
+	}
+	if d := graphChanges(run("step", 3), run("train_step", 3)); len(d) != 0 {
+		t.Errorf("%q", d)
+	}
+	if d := graphChanges(run("step", 3), run("train_step", 4)); len(d) != 2 {
+		t.Errorf("%q", d)
+	}
+}
