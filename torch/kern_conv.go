@@ -97,7 +97,8 @@ type convCall struct {
 	transposed                 bool
 	groups, batch, inCh, outCh int
 	inSize, outSize, kernel    []int
-	inPer, outPer              int // channels of one group
+	inPer, outPer              int   // channels of one group
+	half                       DType // of the tensors, before they were widened
 }
 
 func newConvCall(k *kernelCall, xi int, d DType, outShape []int) *convCall {
@@ -113,6 +114,7 @@ func newConvCall(k *kernelCall, xi int, d DType, outShape []int) *convCall {
 		batch: x.shape[0], inCh: x.shape[1], outCh: outShape[1], inSize: x.shape[2:], outSize: outShape[2:], kernel: w.shape[2:],
 	}
 	c.inPer, c.outPer = c.inCh/c.groups, c.outCh/c.groups
+	c.half = k.in(xi).dtype
 	return c
 }
 
@@ -152,6 +154,10 @@ func convolutionKernel(k *kernelCall) {
 		convForward(c, slice[float64](res), gemmPlain[float64])
 	default:
 		convForward(c, slice[int64](res), gemmPlain[int64])
+	}
+	if c.transposed && out.dtype != d && d == ops.Float32 { // the bias is added to what was rounded
+		copyInto(out, res)
+		copyInto(res, out)
 	}
 	if b := k.in(2); b != nil && res.Numel() > 0 {
 		shape := make([]int, len(res.shape))
@@ -199,7 +205,7 @@ func convForward[T number](c *convCall, out []T, gemm gemmFunc[T]) {
 			// columns of the output = W^T x
 			wg := rowMajor(w[i*c.inPer*rows:][:c.inPer*rows], rows)
 			gemm(buf, cols, turned(wg), rowMajor(src, cols), rows, cols, c.inPer, threads)
-			uncolumns(dst, buf, g)
+			putBack(c, dst, buf, g)
 			return
 		}
 		columns(buf, src, g)
@@ -284,7 +290,7 @@ func convBackward[T number](c *convCall, grad, gx, gw []T, mask []bool, gemm gem
 			gemm(gx[(n*c.groups+i)*in:][:in], cols, wg, rowMajor(buf, cols), per, cols, rows, threads)
 		} else if mask[0] {
 			gemm(buf, cols, turned(wg), rowMajor(gs, cols), rows, cols, per, threads)
-			uncolumns(gx[(n*c.groups+i)*in:][:in], buf, g)
+			putBack(c, gx[(n*c.groups+i)*in:][:in], buf, g)
 		}
 		if mask[1] {
 			columns(buf, image, g)

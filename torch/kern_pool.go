@@ -217,6 +217,10 @@ func adaptiveAvg(n int) kernel {
 		x := k.in(0)
 		at := len(x.shape) - n
 		w := adaptiveWindows(x.shape[at:], k.out().shape[at:])
+		if n == 3 && x.dtype.Size() == 2 {
+			halfMeans(k.out(), x, w)
+			return
+		}
 		meanOver(k.out(), x, n, w, w.divisors(false, 0))
 	}
 }
@@ -280,5 +284,9 @@ func adaptiveAvgBack(k *kernelCall) {
 	n := k.num(2)
 	at := len(x.shape) - n
 	w := adaptiveWindows(x.shape[at:], grad.shape[at:])
+	if x.dtype.IsFloat() && x.dtype.Size() == 2 {
+		halfSpread(k.out(), grad, n, w)
+		return
+	}
 	spreadBack(k.out(), grad, n, w, w.divisors(false, 0))
 }

@@ -68,9 +68,31 @@ func polygamma(n int, x float64) float64 {
 	return sign * math.Exp(g) * zeta(float64(n)+1, x)
 }
 
+// trigamma32 is polygamma(1, x) as PyTorch evaluates it in float32, where
+// reflection costs digits near the negative integers.
+func trigamma32(x float32) float32 {
+	sign, sum := float32(1), float32(0)
+	if x < 0.5 {
+		s := float32(math.Sin(float64(float32(math.Pi) * x)))
+		sign, sum = -1, -float32(float32(math.Pi)*float32(math.Pi))/float32(s*s)
+		x = 1 - x
+	}
+	for range 6 {
+		sum += 1 / float32(x*x)
+		x++
+	}
+	ixx := 1 / float32(x*x)
+	tail := ixx * (1.0/6 - float32(ixx*(1.0/30-float32(ixx*(1.0/42)))))
+	return sign * (sum + (1+1/float32(2*x)+tail)/x)
+}
+
 func polygammaKernel(k *kernelCall) {
 	n := k.num(0)
-	(&pwKernel{loops: floats(func(x float64) float64 { return polygamma(n, x) })}).run(k)
+	s := floats(func(x float64) float64 { return polygamma(n, x) })
+	if n == 1 {
+		s[ops.Float32] = each1(trigamma32)
+	}
+	(&pwKernel{loops: s}).run(k)
 }
 
 // besselI0e is exp(-|x|) I0(x), by the integral over half a turn: the

@@ -113,7 +113,7 @@ func advancedRows() []*Op {
 					}
 				}
 				if c.Needs[2] {
-					out[n+1] = b.sumTo(b.Emit(Index, g, c.Args[1]), c.Tensor(2).Shape)
+					out[n+1] = b.pickedGrad(c, g)
 				}
 				return out
 			}),
@@ -170,6 +170,56 @@ func advancedRows() []*Op {
 			Backward: backOf(embeddingBack),
 		},
 	}
+}
+
+// pickedGrad is the gradient of the values of index_put. A mask picks as many
+// places as data says; how many values there are says it without.
+func (b B) pickedGrad(c *BackwardCall, g Value) Value {
+	list, v := c.Values(1), c.Tensor(2)
+	if !hasMask(list) {
+		return b.sumTo(b.Emit(Index, g, list), v.Shape)
+	}
+	at, mask, others := maskedPlace(list)
+	m := c.Tensor(0)
+	if others || mask.TensorMeta().DType != Bool {
+		refuse(&DataDependentError{Op: "index_put"})
+	}
+	k := len(mask.TensorMeta().Shape)
+	rest := len(m.Shape) - at - k // dimensions behind the mask
+	count := symOne
+	if i := len(v.Shape) - rest - 1; i >= 0 {
+		count = v.Shape[i]
+	}
+	if sym.Is(count, 1) { // one value for all places
+		on := mask
+		for range rest {
+			on = b.unsqueeze(on, len(on.TensorMeta().Shape))
+		}
+		kept := b.mask(g, on)
+		dims := seq(at, at+k)
+		sum := b.sum(kept, false, dims...)
+		return b.sumTo(b.unsqueeze(sum, at), v.Shape)
+	}
+	places := b.Emit(NonzeroStatic, mask, count, 0)
+	idx := make([]Value, at+k)
+	for i := range k {
+		idx[at+i] = b.sel(places, 1, sym.C(i))
+	}
+	return b.sumTo(b.Emit(Index, g, idx), v.Shape)
+}
+
+// maskedPlace finds the only index of a list; others says that there are more.
+func maskedPlace(list []Value) (at int, mask Value, others bool) {
+	for i, v := range list {
+		switch {
+		case v == nil:
+		case mask == nil:
+			at, mask = i, v
+		default:
+			others = true
+		}
+	}
+	return at, mask, others
 }
 
 func embeddingBack(b B, c *BackwardCall) []Value {

@@ -354,18 +354,7 @@ func sequenceRows() []*Op {
 			return b.div(b.Emit(Cumsum, areas, d), 2.0)
 		}),
 		{ID: Argwhere, Name: "argwhere", Schema: selfOnly, Tags: TagNoGrad | TagDataDependent, Meta: dataDependent},
-		composite(Logcumsumexp, "logcumsumexp", "(Tensor self, int dim) -> Tensor", 0, func(b B, c *Call) Value {
-			x := c.Value(0)
-			if len(c.Tensor(0).Shape) == 0 {
-				return b.Emit(Clone, x)
-			}
-			d := dimOf(c, 1)
-			m := b.detach(b.EmitN(Cummax, x, d)[0])
-			// Sums relative to the running maximum: exact where it grows slowly.
-			top := b.detach(b.amax(x, true, d))
-			direct := b.add(b.log(b.Emit(Cumsum, b.exp(b.sub(x, top)), d)), top)
-			return b.where(b.Emit(Isfinite, direct), direct, m)
-		}),
+		logcumsumexpRow(),
 		composite(TrilIndices, "tril_indices", "(int row, int col, int offset=0, "+factoryTail, TagFactory|TagNotMethod|TagNoGrad, triangleIndices(Tril)),
 		composite(TriuIndices, "triu_indices", "(int row, int col, int offset=0, "+factoryTail, TagFactory|TagNotMethod|TagNoGrad, triangleIndices(Triu)),
 		composite(Logspace, "logspace", "(Scalar start, Scalar end, int steps, Scalar base=10.0, "+factoryTail, TagFactory|TagNotMethod|TagNoGrad, func(b B, c *Call) Value {
@@ -456,10 +445,7 @@ func pairReductionRows() []*Op {
 			}
 			return []Value{b.Emit(Amin, c.Value(0), dims, c.Args[2]), b.Emit(Amax, c.Value(0), dims, c.Args[2])}
 		}),
-		compositeN(StdMean, "std_mean", "(Tensor self, int[]? dim=None, *, Scalar? correction=1, bool keepdim=False) -> (Tensor, Tensor)", TagNotMethod, func(b B, c *Call) []Value {
-			v := b.Emit(Std, c.Args...)
-			return []Value{v, b.Emit(Mean, c.Value(0), c.Args[1], c.Args[3])}
-		}),
+		stdMeanRow(),
 		composite(Nanmean, "nanmean", dimsDSchema, 0, func(b B, c *Call) Value {
 			ok := b.not(b.Emit(Isnan, c.Value(0)))
 			n := b.Emit(Sum, ok, c.Args[1], c.Args[2])
@@ -500,4 +486,50 @@ func pairReductionRows() []*Op {
 			return b.Emit(Einsum, string(x)+","+string(y)+"->"+string(out), []Value{c.Value(0), c.Value(1)})
 		}),
 	}
+}
+
+func stdMeanRow() *Op {
+	row := compositeN(StdMean, "std_mean", "(Tensor self, int[]? dim=None, *, Scalar? correction=1, bool keepdim=False) -> (Tensor, Tensor)", TagNotMethod, func(b B, c *Call) []Value {
+		v := b.Emit(Std, c.Args...)
+		return []Value{v, b.Emit(Mean, c.Value(0), c.Args[1], c.Args[3])}
+	})
+	row.Backward = backOf(func(b B, c *BackwardCall) []Value {
+		g := c.Grads[0]
+		if g != nil {
+			g = b.ofVariance(g, c.Outs[0])
+		}
+		return b.momentsBack(c, g)
+	})
+	return row
+}
+
+// logcumsumexpRow has its derivative in logarithms too: of what is positive and
+// of what is negative in the gradient.
+func logcumsumexpRow() *Op {
+	row := composite(Logcumsumexp, "logcumsumexp", "(Tensor self, int dim) -> Tensor", 0, func(b B, c *Call) Value {
+		x := c.Value(0)
+		if len(c.Tensor(0).Shape) == 0 {
+			return b.Emit(Clone, x)
+		}
+		d := dimOf(c, 1)
+		m := b.detach(b.EmitN(Cummax, x, d)[0])
+		// Sums relative to the running maximum: exact where it grows slowly.
+		top := b.detach(b.amax(x, true, d))
+		direct := b.add(b.log(b.Emit(Cumsum, b.exp(b.sub(x, top)), d)), top)
+		return b.where(b.Emit(Isfinite, direct), direct, m)
+	})
+	row.Backward = backOf(func(b B, c *BackwardCall) []Value {
+		g := c.Grads[0]
+		if g == nil || len(c.Tensor(0).Shape) == 0 {
+			return []Value{g}
+		}
+		d := []int{dimOf(c.Call, 1)}
+		size := b.log(b.Emit(Abs, g))
+		part := func(side Value) Value {
+			v := b.Emit(Flip, b.sub(b.where(side, size, -inf), c.Outs[0]), d)
+			return b.exp(b.add(b.Emit(Flip, b.Emit(Logcumsumexp, v, d[0]), d), c.Value(0)))
+		}
+		return []Value{b.sub(part(b.gt(g, 0.0)), part(b.lt(g, 0.0)))}
+	})
+	return row
 }

@@ -612,6 +612,8 @@ const (
 	// distances
 	Pdist
 	UpsampleBilinear2dAA
+	GridSampler2d
+	GridSampler3d
 
 	numFunctional
 )

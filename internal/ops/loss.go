@@ -60,37 +60,6 @@ func lossRows() []*Op {
 			l := b.where(b.le(a, delta), b.mul(b.sq(d), 0.5), b.mul(b.sub(a, 0.5*delta), delta))
 			return b.weighted(l, c.Value(4), c.Str(2))
 		}),
-		loss(BceWithLogits, "binary_cross_entropy_with_logits", "(Tensor input, Tensor target, Tensor? weight=None, bool? size_average=None, bool? reduce=None, str reduction='mean', Tensor? pos_weight=None) -> Tensor", func(b B, c *Call) Value {
-			x, t := c.Value(0), c.Value(1)
-			if !equalShape(c.Tensor(0).Shape, c.Tensor(1).Shape) {
-				refuse(&Error{Kind: "ValueError", Msg: "Target size (torch.Size(" + ShapeText(c.Tensor(1).Shape) + ")) must be the same as input size (torch.Size(" + ShapeText(c.Tensor(0).Shape) + "))"})
-			}
-			soft := b.Emit(Logsigmoid, x)
-			var l Value
-			if w := c.Value(6); w != nil {
-				lw := b.add(b.mul(b.sub(w, 1), t), 1)
-				l = b.sub(b.mul(b.sub(1, t), x), b.mul(lw, soft))
-			} else {
-				l = b.sub(b.mul(b.sub(1, t), x), soft)
-			}
-			if w := c.Value(2); w != nil {
-				l = b.mul(l, w)
-			}
-			return reduction(b, l, c.Str(5))
-		}),
-		loss(Bce, "binary_cross_entropy", "(Tensor input, Tensor target, Tensor? weight=None, bool? size_average=None, bool? reduce=None, str reduction='mean') -> Tensor", func(b B, c *Call) Value {
-			x, t := c.Value(0), c.Value(1)
-			if !equalShape(c.Tensor(0).Shape, c.Tensor(1).Shape) {
-				refuse(&Error{Kind: "ValueError", Msg: "Using a target size (torch.Size(" + ShapeText(c.Tensor(1).Shape) + ")) that is different to the input size (torch.Size(" + ShapeText(c.Tensor(0).Shape) + ")) is deprecated. Please ensure they have the same size."})
-			}
-			lx := b.Emit(Clamp, b.log(x), -100.0)
-			l1 := b.Emit(Clamp, b.log(b.sub(1, x)), -100.0)
-			l := b.neg(b.add(b.mul(t, lx), b.mul(b.sub(1, t), l1)))
-			if w := c.Value(2); w != nil {
-				l = b.mul(l, w)
-			}
-			return reduction(b, l, c.Str(5))
-		}),
 		loss(KlDiv, "kl_div", pairLoss+", bool log_target=False) -> Tensor", klDiv),
 		loss(NllLoss, "nll_loss", "(Tensor input, Tensor target, Tensor? weight=None, bool? size_average=None, int ignore_index=-100, bool? reduce=None, str reduction='mean') -> Tensor", func(b B, c *Call) Value {
 			return nllLoss(b, c.Value(0), c.Value(1), c.Value(2), c.Int(4), c.Str(6), 0)

@@ -39,6 +39,9 @@ func softmaxRow() *Op {
 		ID: Softmax, Name: "softmax", Schema: dimDTypeSchema, Meta: alongDim,
 		Decompose: decomp(func(b B, c *Call) Value {
 			y := b.lifted(c, func(x Value, d int) Value {
+				if sym.Is(numel(x.TensorMeta().Shape), 0) {
+					return b.Emit(Clone, x)
+				}
 				e := b.exp(b.sub(x, b.amax(x, true, d)))
 				return b.div(e, b.sum(e, true, d))
 			})
@@ -65,6 +68,9 @@ func logSoftmaxRow() *Op {
 		ID: LogSoftmax, Name: "log_softmax", Schema: dimDTypeSchema, Meta: alongDim,
 		Decompose: decomp(func(b B, c *Call) Value {
 			y := b.lifted(c, func(x Value, d int) Value {
+				if sym.Is(numel(x.TensorMeta().Shape), 0) {
+					return b.Emit(Clone, x)
+				}
 				z := b.sub(x, b.amax(x, true, d))
 				return b.sub(z, b.log(b.sum(b.exp(z), true, d)))
 			})
@@ -144,7 +150,6 @@ func (b B) affine(y Value, c *Call) Value {
 // moments are what a normalisation keeps for its derivative.
 type moments struct {
 	x, mean, rstd Value
-	rounded       bool // in half precision: kept with the precision of the input
 }
 
 // statistics computes mean and 1/std over dims of x, which stands for a tensor
@@ -153,7 +158,6 @@ func (b B) statistics(x Value, eps Arg, d DType, dims ...int) *moments {
 	s := &moments{x: x, mean: b.mean(x, true, dims...)}
 	s.rstd = b.Emit(Rsqrt, b.add(b.mean(b.sq(b.sub(x, s.mean)), true, dims...), eps))
 	if wide := OpMath(d); wide != d {
-		s.rounded = true
 		s.mean, s.rstd = b.cast(b.cast(s.mean, d), wide), b.cast(b.cast(s.rstd, d), wide)
 	}
 	return s
@@ -162,18 +166,19 @@ func (b B) statistics(x Value, eps Arg, d DType, dims ...int) *moments {
 // hat is the normalised input.
 func (s *moments) hat(b B) Value { return b.mul(b.sub(s.x, s.mean), s.rstd) }
 
-// centeredGrad is the gradient of the input, given that of the normalised one.
-func (b B) centeredGrad(g Value, s *moments, dims ...int) Value {
-	if !s.rounded {
-		hat := s.hat(b)
-		t := b.sub(g, b.mean(g, true, dims...))
-		return b.mul(b.sub(t, b.mul(hat, b.mean(b.mul(g, hat), true, dims...))), s.rstd)
+// centeredGrad is the gradient of the input, given that of the normalised one
+// times weight (nil for one). It is PyTorch's sum of three terms: where
+// they cancel, and in half precision, where the statistics are rounded, their
+// errors count in this order.
+func (b B) centeredGrad(g, weight Value, s *moments, dims ...int) Value {
+	first, gw := b.mul(g, s.rstd), g
+	if weight != nil {
+		first, gw = b.mul(first, weight), b.mul(g, weight)
 	}
-	// Rounded statistics no longer center: their errors count in this order.
-	db, ds := b.mean(g, true, dims...), b.mean(b.mul(g, s.x), true, dims...)
+	db, ds := b.mean(gw, true, dims...), b.mean(b.mul(gw, s.x), true, dims...)
 	k := b.mul(b.mul(b.sub(b.mul(db, s.mean), ds), b.sq(s.rstd)), s.rstd)
 	rest := b.neg(b.add(b.mul(k, s.mean), b.mul(db, s.rstd)))
-	return b.add(b.add(b.mul(g, s.rstd), b.mul(s.x, k)), rest)
+	return b.add(b.add(first, b.mul(s.x, k)), rest)
 }
 
 func layerNormBack(b B, c *BackwardCall) []Value {
@@ -189,11 +194,7 @@ func layerNormBack(b B, c *BackwardCall) []Value {
 	s := b.statistics(x, c.Args[4], m.DType, dims...)
 	xhat := s.hat(b)
 	if c.Needs[0] {
-		gx := g
-		if w := c.Value(2); w != nil {
-			gx = b.mul(g, w)
-		}
-		out[0] = b.cast(b.centeredGrad(gx, s, dims...), m.DType)
+		out[0] = b.cast(b.centeredGrad(g, c.Value(2), s, dims...), m.DType)
 	}
 	if w := c.Tensor(2); w != nil && c.Needs[2] {
 		out[1] = b.cast(b.sumTo(b.mul(g, xhat), w.Shape), w.DType)

@@ -159,7 +159,7 @@ func (b B) groupNormBack(c *BackwardCall, groups sym.Int, weight, bias Value, ep
 		gx = b.mul(g, b.perChannel(b.cast(weight, OpMath(m.DType)), rank))
 	}
 	s := b.statistics(byGroup(x), eps, m.DType, 2)
-	out[0] = b.cast(b.reshape(b.centeredGrad(byGroup(gx), s, 2), m.Shape...), m.DType)
+	out[0] = b.cast(b.reshape(b.centeredGrad(byGroup(gx), nil, s, 2), m.Shape...), m.DType)
 	dims := append([]int{0}, seq(2, rank)...)
 	if weight != nil {
 		out[1] = b.cast(b.sum(b.mul(g, b.reshape(s.hat(b), m.Shape...)), false, dims...), weight.TensorMeta().DType)

@@ -525,6 +525,7 @@ func momentRows() []*Op {
 	s.Backward = backOf(stdBack)
 	vm := moment(VarMean, "var_mean", func(b B, c *Call) []Value { v, m := b.variance(c); return []Value{v, m} }, 2)
 	vm.Tags |= TagNotMethod
+	vm.Backward = backOf(func(b B, c *BackwardCall) []Value { return b.momentsBack(c, c.Grads[0]) })
 	return []*Op{
 		v, s, vm,
 		{
@@ -611,17 +612,43 @@ func (b B) varGrad(c *BackwardCall, g Value) Value {
 	if len(c.Tensor(0).Shape) > 0 {
 		mu = b.mean(x, true, dims...)
 	}
-	return b.mul(b.spread(g, c.Call, keep, dims), b.div(b.mul(b.sub(x, mu), 2.0), varDivisor(c.Call, dims)))
+	g = b.spread(g, c.Call, keep, dims)
+	if n, known := varDivisor(c.Call, dims).(float64); known {
+		g = b.mul(g, 2/n)
+	} else {
+		g = b.div(b.mul(g, 2.0), varDivisor(c.Call, dims))
+	}
+	return b.mul(g, b.sub(x, mu))
 }
 
 func stdBack(b B, c *BackwardCall) []Value {
-	g := c.Grads[0]
-	if g == nil {
+	if c.Grads[0] == nil {
 		return []Value{nil}
 	}
-	y := c.Outs[0]
+	return []Value{b.varGrad(c, b.ofVariance(c.Grads[0], c.Outs[0]))}
+}
+
+// ofVariance turns the gradient of a deviation y into that of the variance.
+func (b B) ofVariance(g, y Value) Value {
 	h := b.div(g, b.mul(y, 2.0))
-	return []Value{b.varGrad(c, b.where(b.eq(y, 0.0), scalarLike(h, 0), h))}
+	return b.where(b.eq(y, 0.0), scalarLike(h, 0), h)
+}
+
+// momentsBack adds the gradients of a variance and of the mean beside it.
+func (b B) momentsBack(c *BackwardCall, gv Value) []Value {
+	var out Value
+	if gv != nil {
+		out = b.varGrad(c, gv)
+	}
+	if gm := c.Grads[1]; gm != nil {
+		dims := c.dims(1)
+		mean := b.spread(b.div(gm, count(c.Tensor(0), dims)), c.Call, c.Bool(3), dims)
+		if out == nil {
+			return []Value{mean}
+		}
+		out = b.add(out, mean)
+	}
+	return []Value{out}
 }
 
 // normRow is torch.norm and linalg.vector_norm: p defaults to 2.

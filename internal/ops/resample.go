@@ -35,12 +35,12 @@ func interpolate(b B, c *Call) Value {
 		return x
 	case mode == "linear" && n == 1, mode == "bilinear" && n == 2, mode == "trilinear" && n == 3:
 		for i := n - 1; i >= 0; i-- {
-			wide = b.linear(wide, 2+i, size[i], scale[i], corners)
+			wide = b.linear(wide, m.DType, 2+i, size[i], scale[i], corners)
 		}
 		return b.cast(wide, m.DType)
 	case mode == "bicubic" && n == 2:
 		for i := n - 1; i >= 0; i-- {
-			wide = b.cubic(wide, 2+i, size[i], scale[i], corners)
+			wide = b.cubic(wide, m.DType, 2+i, size[i], scale[i], corners)
 		}
 		return b.cast(wide, m.DType)
 	}
@@ -130,7 +130,15 @@ func (b B) column(v Value, d, n int) Value {
 	return b.view(v, shape...)
 }
 
-func (b B) linear(x Value, d int, out sym.Int, scale float64, corners bool) Value {
+// weightsAs rounds the weights of an interpolation to the type of the image.
+func (b B) weightsAs(w Value, d DType) Value {
+	if OpMath(d) == d {
+		return w
+	}
+	return b.cast(b.cast(w, d), w.TensorMeta().DType)
+}
+
+func (b B) linear(x Value, dtype DType, d int, out sym.Int, scale float64, corners bool) Value {
 	m := x.TensorMeta()
 	n := m.Shape[d]
 	last := sym.Sub(n, symOne)
@@ -141,9 +149,9 @@ func (b B) linear(x Value, d int, out sym.Int, scale float64, corners bool) Valu
 	low := b.Emit(Clamp, b.cast(b.Emit(Floor, at), Int64), 0, last)
 	high := b.Emit(Clamp, b.add(low, 1), 0, last)
 	w := b.Emit(Clamp, b.sub(at, low), 0.0, 1.0)
-	wc := b.column(w, d, len(m.Shape))
+	wc, rest := b.column(b.weightsAs(w, dtype), d, len(m.Shape)), b.column(b.weightsAs(b.sub(1, w), dtype), d, len(m.Shape))
 	left, right := b.Emit(IndexSelect, x, d, low), b.Emit(IndexSelect, x, d, high)
-	return b.add(b.mul(left, b.sub(1, wc)), b.mul(right, wc))
+	return b.add(b.mul(left, rest), b.mul(right, wc))
 }
 
 // cubicWeights are the weights of the four neighbours at distance t from the
@@ -159,7 +167,7 @@ func (b B) cubicWeights(t Value) [4]Value {
 	return [4]Value{far(b.add(t, 1)), near(t), near(b.sub(1, t)), far(b.sub(2, t))}
 }
 
-func (b B) cubic(x Value, d int, out sym.Int, scale float64, corners bool) Value {
+func (b B) cubic(x Value, dtype DType, d int, out sym.Int, scale float64, corners bool) Value {
 	m := x.TensorMeta()
 	last := sym.Sub(m.Shape[d], symOne)
 	at := b.sources(x, m.Shape[d], out, scale, corners)
@@ -169,7 +177,7 @@ func (b B) cubic(x Value, d int, out sym.Int, scale float64, corners bool) Value
 	var sum Value
 	for k, w := range ws {
 		part := b.Emit(IndexSelect, x, d, b.Emit(Clamp, b.add(idx, k-1), 0, last))
-		part = b.mul(part, b.column(w, d, len(m.Shape)))
+		part = b.mul(part, b.column(b.weightsAs(w, dtype), d, len(m.Shape)))
 		if sum == nil {
 			sum = part
 		} else {
@@ -197,14 +205,15 @@ func gridSample(b B, c *Call) Value {
 	case "bilinear":
 		return s.linear(coords)
 	case "nearest":
+		whole := make([]Value, n)
 		for i := range coords {
-			coords[i] = b.Emit(Round, s.inside(coords[i], m.Shape[2+i]))
+			whole[i] = b.Emit(Round, s.inside(coords[i], m.Shape[2+i]))
 		}
-		return s.read(coords)
+		// The grid has a gradient, of zero.
+		none := b.mask(coords[0], b.full(nil, 0, NewMeta(Bool, m.Device, nil)))
+		return b.add(s.read(whole), b.unsqueeze(none, 1))
 	case "bicubic":
-		if n == 2 {
-			return s.cubic(coords)
-		}
+		return s.cubic(coords)
 	}
 	refuse(&Error{Kind: "ValueError", Msg: "nn.functional.grid_sample(): expected mode to be 'bilinear', 'nearest' or 'bicubic', but got: '" + s.mode + "'"})
 	return nil
@@ -318,22 +327,51 @@ func (s *sampler) linear(coords []Value) Value {
 	return sum
 }
 
+// cubic weighs the four neighbours in each dimension.
 func (s *sampler) cubic(coords []Value) Value {
 	b, m := s.b, s.x.TensorMeta()
-	low := []Value{b.detach(b.Emit(Floor, coords[0])), b.detach(b.Emit(Floor, coords[1]))}
-	wy, wx := b.cubicWeights(b.sub(coords[0], low[0])), b.cubicWeights(b.sub(coords[1], low[1]))
+	low := make([]Value, s.n)
+	weights := make([][4]Value, s.n)
+	for i, at := range coords {
+		low[i] = b.detach(b.Emit(Floor, at))
+		weights[i] = b.cubicWeights(b.sub(at, low[i]))
+	}
 	var sum Value
-	for i := range 4 {
-		for j := range 4 {
-			y := s.inside(b.add(low[0], i-1), m.Shape[2])
-			x := s.inside(b.add(low[1], j-1), m.Shape[3])
-			part := b.mul(s.read([]Value{y, x}), b.unsqueeze(b.mul(wy[i], wx[j]), 1))
-			if sum == nil {
-				sum = part
+	for k := range 1 << (2 * s.n) {
+		at := make([]Value, s.n)
+		var w Value
+		for i := range s.n {
+			j := k >> (2 * (s.n - 1 - i)) & 3
+			at[i] = s.inside(b.add(low[i], j-1), m.Shape[2+i])
+			if w == nil {
+				w = weights[i][j]
 			} else {
-				sum = b.add(sum, part)
+				w = b.mul(w, weights[i][j])
 			}
+		}
+		part := b.mul(s.read(at), b.unsqueeze(w, 1))
+		if sum == nil {
+			sum = part
+		} else {
+			sum = b.add(sum, part)
 		}
 	}
 	return sum
+}
+
+// gridSamplerRows are grid_sample with modes as numbers.
+func gridSamplerRows() []*Op {
+	row := func(id ID, name string, n int) *Op {
+		return composite(id, name, "(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> Tensor", TagNotMethod, func(b B, c *Call) Value {
+			if got := len(c.Tensor(0).Shape); got != n+2 {
+				refuse(Errorf("%s(): expected a %dD input, but got one of %d dimensions", name, n+2, got))
+			}
+			mode, padding := c.Num(2), c.Num(3)
+			if mode < 0 || mode > 2 || padding < 0 || padding > 2 {
+				refuse(Errorf("%s(): unknown interpolation mode %d or padding mode %d", name, mode, padding))
+			}
+			return b.Emit(GridSample, c.Args[0], c.Args[1], [...]string{"bilinear", "nearest", "bicubic"}[mode], [...]string{"zeros", "border", "reflection"}[padding], c.Args[4])
+		})
+	}
+	return []*Op{row(GridSampler2d, "grid_sampler_2d", 2), row(GridSampler3d, "grid_sampler_3d", 3)}
 }

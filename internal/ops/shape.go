@@ -351,6 +351,9 @@ func wrapDim(d, n int) (int, error) {
 
 // wrapDims marks the dimensions that dims names; none means all when all is set.
 func wrapDims(dims []sym.Int, n int, all bool) ([]bool, error) {
+	if n > 64 {
+		return nil, Errorf("only tensors with up to 64 dims are supported")
+	}
 	out := make([]bool, n)
 	if len(dims) == 0 && all {
 		for i := range out {

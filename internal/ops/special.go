@@ -65,7 +65,7 @@ func specialUnaryRows() []*Op {
 			return b.mul(g, b.mul(b.exp(b.mul(b.sq(x), -0.5)), 0.3989422804014327))
 		}, func(b B, x Value) Value { return b.mul(b.Emit(Erfc, b.mul(x, -rsqrt2)), 0.5) }),
 		special(LogNdtr, "special.log_ndtr", func(b B, g, x, y Value) Value {
-			return b.mul(g, b.div(math.Sqrt(2/math.Pi), b.Emit(Erfcx, b.mul(x, -rsqrt2))))
+			return b.mul(b.div(g, b.Emit(Erfcx, b.div(b.neg(x), math.Sqrt2))), math.Sqrt(2/math.Pi))
 		}, nil),
 		special(Ndtri, "special.ndtri", func(b B, g, x, y Value) Value {
 			return b.mul(g, b.mul(b.exp(b.mul(b.sq(y), 0.5)), math.Sqrt(2*math.Pi)))

@@ -56,6 +56,7 @@ func matrixSqrthRow() *Op {
 		}
 		lv := b.EmitN(LinalgEigh, c.Outs[0])
 		x, v := lv[0], lv[1]
+		g = b.mul(b.add(g, b.mt(g)), 0.5)
 		inner := b.div(b.dotm(b.mt(v), g, v), b.add(b.row2(x), b.column2(x)))
 		return []Value{b.dotm(v, inner, b.mt(v))}
 	})

@@ -21,8 +21,8 @@ var build = sync.OnceValue(func() *table {
 		viewRows, dataRows, factoryRows, indexRows, randomRows,
 		rearrangeRows, sortRows, convRows, poolRows, padRows, batchNormRows, lossRows, attentionRows,
 		specialRows, composeRows, furtherLossRows,
-		indexingRows, cuttingRows, besselRows, polynomialRows, windowRows, maskedRows, marginLossRows, nativeRows, unpoolRows,
-		quantileRows, embeddingBagRows, multiheadRows, linalgRows, distanceRows, antialiasRows,
+		indexingRows, cuttingRows, besselRows, polynomialRows, windowRows, maskedRows, marginLossRows, bceRows, nativeRows, unpoolRows,
+		quantileRows, embeddingBagRows, multiheadRows, linalgRows, distanceRows, antialiasRows, gridSamplerRows,
 	} {
 		for _, row := range family() {
 			t.add(row)
