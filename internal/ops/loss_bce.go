@@ -1,0 +1,125 @@
+package ops
+
+// This file holds the binary cross entropies with the derivatives that PyTorch
+// writes for them, step by step: in half precision each step rounds.
+
+const bceWithLogitsSchema = "(Tensor input, Tensor target, Tensor? weight=None, bool? size_average=None, bool? reduce=None, str reduction='mean', Tensor? pos_weight=None) -> Tensor"
+
+func bceRows() []*Op {
+	logits := loss(BceWithLogits, "binary_cross_entropy_with_logits", bceWithLogitsSchema, func(b B, c *Call) Value {
+		if !equalShape(c.Tensor(0).Shape, c.Tensor(1).Shape) {
+			refuse(&Error{Kind: "ValueError", Msg: "Target size (torch.Size(" + ShapeText(c.Tensor(1).Shape) + ")) must be the same as input size (torch.Size(" + ShapeText(c.Tensor(0).Shape) + "))"})
+		}
+		l := b.logitsLoss(c)
+		if w := c.Value(2); w != nil {
+			l = b.mul(l, w)
+		}
+		return reduction(b, l, c.Str(5))
+	})
+	logits.Backward = backOf(logitsBack)
+	bce := loss(Bce, "binary_cross_entropy", "(Tensor input, Tensor target, Tensor? weight=None, bool? size_average=None, bool? reduce=None, str reduction='mean') -> Tensor", func(b B, c *Call) Value {
+		if !equalShape(c.Tensor(0).Shape, c.Tensor(1).Shape) {
+			refuse(&Error{Kind: "ValueError", Msg: "Using a target size (torch.Size(" + ShapeText(c.Tensor(1).Shape) + ")) that is different to the input size (torch.Size(" + ShapeText(c.Tensor(0).Shape) + ")) is deprecated. Please ensure they have the same size."})
+		}
+		l := b.bceLoss(c)
+		if w := c.Value(2); w != nil {
+			l = b.mul(l, w)
+		}
+		return reduction(b, l, c.Str(5))
+	})
+	bce.Backward = backOf(bceBack)
+	return []*Op{logits, bce}
+}
+
+// logitsLoss is the loss of each element before weights.
+func (b B) logitsLoss(c *Call) Value {
+	x, t := c.Value(0), c.Value(1)
+	soft := b.Emit(Logsigmoid, x)
+	if w := c.Value(6); w != nil {
+		soft = b.mul(b.add(b.mul(b.sub(w, 1), t), 1), soft)
+	}
+	return b.sub(b.mul(b.sub(1, t), x), soft)
+}
+
+// bceLoss is the loss of each element before weights; logarithms stay above -100.
+func (b B) bceLoss(c *Call) Value {
+	x, t := c.Value(0), c.Value(1)
+	lx := b.Emit(Clamp, b.log(x), -100.0)
+	l1 := b.Emit(Clamp, b.log(b.sub(1, x)), -100.0)
+	return b.neg(b.add(b.mul(t, lx), b.mul(b.sub(1, t), l1)))
+}
+
+// ofReduced finishes the gradient of an element of a reduced, weighted loss.
+func (b B) ofReduced(c *BackwardCall, g Value) Value {
+	if w := c.Value(2); w != nil {
+		g = b.mul(g, w)
+	}
+	if c.Str(5) == "mean" {
+		g = b.div(g, numel(c.Tensor(0).Shape))
+	}
+	return g
+}
+
+// ofWeight is the gradient of the weight of elements, given their losses.
+func (b B) ofWeight(c *BackwardCall, g, losses Value) Value {
+	g = b.mul(losses, g)
+	if c.Str(5) == "mean" {
+		g = b.div(g, numel(c.Tensor(0).Shape))
+	}
+	return b.back(g, c.Tensor(2))
+}
+
+func logitsBack(b B, c *BackwardCall) []Value {
+	out := []Value{nil, nil, nil, nil}
+	g := c.Grads[0]
+	if g == nil {
+		return out
+	}
+	x, t, pos := c.Value(0), c.Value(1), c.Value(6)
+	if c.Needs[0] {
+		s := b.Emit(Sigmoid, x)
+		d := b.sub(s, t)
+		if pos != nil {
+			pt := b.mul(pos, t)
+			d = b.sub(b.mul(b.sub(b.add(pt, 1), t), s), pt)
+		}
+		out[0] = b.back(b.ofReduced(c, b.mul(d, g)), c.Tensor(0))
+	}
+	if c.Needs[1] {
+		d := b.neg(x)
+		if pos != nil {
+			d = b.sub(b.Emit(Logsigmoid, b.neg(x)), b.mul(pos, b.Emit(Logsigmoid, x)))
+		}
+		out[1] = b.back(b.ofReduced(c, b.mul(d, g)), c.Tensor(1))
+	}
+	if c.Value(2) != nil && c.Needs[2] {
+		out[2] = b.ofWeight(c, g, b.logitsLoss(c.Call))
+	}
+	if pos != nil && c.Needs[6] {
+		d := b.neg(b.mul(t, b.Emit(Logsigmoid, x)))
+		out[3] = b.back(b.ofReduced(c, b.mul(d, g)), c.Tensor(6))
+	}
+	return out
+}
+
+func bceBack(b B, c *BackwardCall) []Value {
+	out := []Value{nil, nil, nil}
+	g := c.Grads[0]
+	if g == nil {
+		return out
+	}
+	x, t := c.Value(0), c.Value(1)
+	if c.Needs[0] {
+		d := b.mul(g, b.sub(x, t))
+		d = b.div(d, b.Emit(ClampMin, b.mul(b.sub(1, x), x), 1e-12))
+		out[0] = b.back(b.ofReduced(c, d), c.Tensor(0))
+	}
+	if c.Needs[1] {
+		d := b.sub(b.Emit(Clamp, b.log(b.sub(1, x)), -100.0), b.Emit(Clamp, b.log(x), -100.0))
+		out[1] = b.back(b.ofReduced(c, b.mul(d, g)), c.Tensor(1))
+	}
+	if c.Value(2) != nil && c.Needs[2] {
+		out[2] = b.ofWeight(c, g, b.bceLoss(c.Call))
+	}
+	return out
+}
