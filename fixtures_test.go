@@ -28,6 +28,7 @@ import (
 //	// want graphs N            graphs captured
 //	// want ops I: NAME ...     operators of graph I, in order
 //	// want kernels N           generated kernels
+//	// want once N              kernels that depend on parameters alone, not counted above
 //	// want extern N            kernels that are calls of eager operators
 //	// want exit N              exit code (0 without it)
 //	// want backend NAME        runs under this one alone
@@ -89,7 +90,7 @@ func checkFixture(t *testing.T, bin, model, cache, backend, native string) {
 		t.Errorf("standard output differs from `go run`\n--- tcdbg\n%s--- go run\n%s--- stderr\n%s", got.stdout, native, got.stderr)
 	}
 	if backend != "inductor" {
-		w.kernels, w.extern = -1, -1
+		w.kernels, w.once, w.extern = -1, -1, -1
 	}
 	w.check(t, got.report)
 }
@@ -151,12 +152,12 @@ func goRun(t *testing.T, model string) string {
 
 // wants are the expectations of one fixture; -1: none.
 type wants struct {
-	breaks                  map[string]int // CODE at line
-	recompiles              []string
-	graphs, kernels, extern int
-	ops                     map[int]string
-	exit                    int
-	backend                 string
+	breaks                        map[string]int // CODE at line
+	recompiles                    []string
+	graphs, kernels, once, extern int
+	ops                           map[int]string
+	exit                          int
+	backend                       string
 }
 
 var wantRE = regexp.MustCompile(`// want (\w+) ?(.*)$`)
@@ -167,7 +168,7 @@ func readWants(t *testing.T, model string) *wants {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &wants{breaks: map[string]int{}, graphs: -1, kernels: -1, extern: -1, ops: map[int]string{}}
+	w := &wants{breaks: map[string]int{}, graphs: -1, kernels: -1, once: -1, extern: -1, ops: map[int]string{}}
 	for i, line := range strings.Split(string(text), "\n") {
 		m := wantRE.FindStringSubmatch(line)
 		if m == nil {
@@ -189,6 +190,8 @@ func (w *wants) add(line int, what, arg string) (err error) {
 		w.recompiles = append(w.recompiles, arg)
 	case "graphs":
 		w.graphs, err = strconv.Atoi(arg)
+	case "once":
+		w.once, err = strconv.Atoi(arg)
 	case "kernels":
 		w.kernels, err = strconv.Atoi(arg)
 	case "extern":
@@ -222,16 +225,22 @@ func (w *wants) check(t *testing.T, r *explain.Report) {
 	}
 	w.checkBreaks(t, r)
 	w.checkRecompiles(t, r)
-	extern, generated := 0, 0
+	extern, once, generated := 0, 0, 0
 	for _, k := range r.Kernels {
-		if k.Lang == "extern" {
+		switch {
+		case k.Lang == "extern":
 			extern++
-		} else {
+		case k.Once:
+			once++
+		default:
 			generated++
 		}
 	}
 	if w.kernels >= 0 && generated != w.kernels {
 		t.Errorf("%d generated kernels, want %d", generated, w.kernels)
+	}
+	if w.once >= 0 && once != w.once {
+		t.Errorf("%d kernels of parameters alone, want %d", once, w.once)
 	}
 	if w.extern >= 0 && extern != w.extern {
 		t.Errorf("%d extern calls, want %d", extern, w.extern)

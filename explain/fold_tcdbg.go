@@ -299,7 +299,7 @@ func (f *Fold) tcdbgProvenance(r *logs.Record) {
 	}
 	for _, k := range v.Kernels {
 		out := &Kernel{
-			ID: c.ID, Name: f.intern(k.Name), Lang: "c", Reason: f.intern(k.Reason), Ops: f.interned(k.Ops),
+			ID: c.ID, Name: f.intern(k.Name), Lang: "c", Reason: f.intern(k.Reason), Once: k.Once, Ops: f.interned(k.Ops),
 			From: k.From, To: k.To, Bytes: k.Bytes, FLOPs: k.FLOPs, Nanos: -1, Fused: len(k.Ops), Lines: k.Lines,
 		}
 		if k.Extern {

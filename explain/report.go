@@ -291,6 +291,7 @@ type Kernel struct {
 	Name   string
 	Lang   string // triton, cpp, c, extern
 	Reason string // why it is extern
+	Once   bool   // runs in the prologue: again only when a parameter changes
 	Ops    []string
 	Nodes  []string
 	Pos    []logs.Pos

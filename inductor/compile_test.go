@@ -214,6 +214,18 @@ func TestMemoryPlanReuses(t *testing.T) {
 	}
 }
 
+// TestOnceHoldsForWholeBuffers: a buffer of which one piece depends on an input is
+// made in every call, all of it.
+func TestOnceHoldsForWholeBuffers(t *testing.T) {
+	b := newBuild("pieces")
+	x, w := b.input(6), b.param(6)
+	list := []ops.Value{b.Emit(ops.Exp, w), b.Emit(ops.Exp, x)}
+	p := b.compile(t, b.Emit(ops.Sum, b.Emit(ops.Cat, list)))
+	if n := strings.Count(p.IR, " once"); n != 1 {
+		t.Errorf("%d nodes run once, want 1, the exponential of the parameter:\n%s", n, p.IR)
+	}
+}
+
 func TestProvenance(t *testing.T) {
 	b := newBuild("prov")
 	x := b.input(64)
