@@ -37,17 +37,18 @@ func (c *convCall) turnedWeight() []float32 {
 	w := slice[float32](c.w)
 	out := make([]float32, len(w))
 	area := product(c.kernel)
-	for g := range c.groups {
-		for o := range c.outPer {
-			for i := range c.inPer {
+	parallel(c.inCh, len(w), func(from, to int) {
+		for in := from; in < to; in++ {
+			g, i := in/c.inPer, in%c.inPer
+			for o := range c.outPer {
 				src := w[((g*c.outPer+o)*c.inPer+i)*area:][:area]
-				dst := out[((g*c.inPer+i)*c.outPer+o)*area:][:area]
+				dst := out[(in*c.outPer+o)*area:][:area]
 				for j, v := range src {
 					dst[area-1-j] = v
 				}
 			}
 		}
-	}
+	})
 	return out
 }
 

@@ -404,7 +404,7 @@ func whereKernel(k *kernelCall) {
 	case 2:
 		it.loop = chooseLoop[uint16]
 	case 4:
-		it.loop = chooseLoop[uint32]
+		it.loop = chooseWords
 	default:
 		it.loop = chooseLoop[uint64]
 	}
@@ -421,6 +421,12 @@ func chooseLoop[T any](n int, p *[maxOperands]unsafe.Pointer) {
 			o[i] = b[i]
 		}
 	}
+}
+
+// chooseWords is chooseLoop of four bytes, whatever they mean.
+func chooseWords(n int, p *[maxOperands]unsafe.Pointer) {
+	f := func(i int) []float32 { return unsafe.Slice((*float32)(p[i]), n) }
+	simd.Active().Choose(f(0), unsafe.Slice((*bool)(p[1]), n), f(2), f(3))
 }
 
 func clampKernel(k *kernelCall) {
@@ -484,12 +490,54 @@ func comparisons(table map[ops.ID]kernel) {
 	add(ops.LogicalXor, logXor[float32](), logXor[float64](), logXor[int64](), logXor[int32](), logXor[int16](), logXor[int8](), logXor[uint8]())
 }
 
-func cmpLt[T number]() pwLoop  { return each2(func(x, y T) bool { return x < y }) }
-func cmpLe[T number]() pwLoop  { return each2(func(x, y T) bool { return x <= y }) }
-func cmpGt[T number]() pwLoop  { return each2(func(x, y T) bool { return x > y }) }
-func cmpGe[T number]() pwLoop  { return each2(func(x, y T) bool { return x >= y }) }
-func cmpEq[T number]() pwLoop  { return each2(func(x, y T) bool { return x == y }) }
-func cmpNe[T number]() pwLoop  { return each2(func(x, y T) bool { return x != y }) }
+func cmpLt[T number]() pwLoop {
+	return run2(func(o []bool, a, b []T) {
+		for i, x := range a {
+			o[i] = x < b[i]
+		}
+	})
+}
+
+func cmpLe[T number]() pwLoop {
+	return run2(func(o []bool, a, b []T) {
+		for i, x := range a {
+			o[i] = x <= b[i]
+		}
+	})
+}
+
+func cmpGt[T number]() pwLoop {
+	return run2(func(o []bool, a, b []T) {
+		for i, x := range a {
+			o[i] = x > b[i]
+		}
+	})
+}
+
+func cmpGe[T number]() pwLoop {
+	return run2(func(o []bool, a, b []T) {
+		for i, x := range a {
+			o[i] = x >= b[i]
+		}
+	})
+}
+
+func cmpEq[T number]() pwLoop {
+	return run2(func(o []bool, a, b []T) {
+		for i, x := range a {
+			o[i] = x == b[i]
+		}
+	})
+}
+
+func cmpNe[T number]() pwLoop {
+	return run2(func(o []bool, a, b []T) {
+		for i, x := range a {
+			o[i] = x != b[i]
+		}
+	})
+}
+
 func logAnd[T number]() pwLoop { return each2(func(x, y T) bool { return x != 0 && y != 0 }) }
 func logOr[T number]() pwLoop  { return each2(func(x, y T) bool { return x != 0 || y != 0 }) }
 func logXor[T number]() pwLoop { return each2(func(x, y T) bool { return (x != 0) != (y != 0) }) }

@@ -342,6 +342,7 @@ func sumKernel(mean bool) kernel {
 			acc := make([]float64, product(out.shape))
 			f := sumFold[float32, float64]()
 			f.run = func(acc float64, s []float32) float64 { return acc + simd.Active().Sum(s) }
+			f.rows = func(acc []float64, s []float32) { simd.Active().AddWide(acc, s) }
 			reduceInto(x, mask, acc, f)
 			scaleMean(acc, mean, n)
 			finish(out, acc, ops.Float64)

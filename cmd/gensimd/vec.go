@@ -27,6 +27,8 @@ func vectors(g *generator) {
 		scaleShift(g, w)
 		axpy(g, w)
 		reductions(g, w)
+		addWide(g, w)
+		choose(g, w)
 	}
 }
 
@@ -366,4 +368,46 @@ func expSum(g *generator, w width) {
 	g.VADDPS(w.reg(1), acc, acc)
 	g.across(w, g.VADDPS)
 	g.giveBack(reg.X0)
+}
+
+// addWide adds rows to sums in float64, a whole number of vectors.
+func addWide(g *generator, w width) {
+	g.function("addWide"+w.String(), "func(dst *float64, src *float32, n int)", "adds src to dst.")
+	dst, src, n := g.arg("dst"), g.arg("src"), g.arg("n")
+	g.whole(w, n, nil, 1, func(int) {
+		for i := range 2 {
+			x := w.reg(i)
+			g.VCVTPS2PD(at(src, i*w.bytes()/2), x)
+			g.VADDPD(at(dst, i*w.bytes()), x, x)
+			g.VMOVUPD(x, at(dst, i*w.bytes()))
+		}
+		g.ADDQ(imm(w.bytes()), src)
+		g.ADDQ(imm(2*w.bytes()), dst)
+	})
+	g.VZEROUPPER()
+	g.RET()
+}
+
+// choose picks by bytes that are zero or not, a whole number of vectors.
+func choose(g *generator, w width) {
+	g.function("choose"+w.String(), "func(dst *float32, cond *uint8, a, b *float32, n int)", "takes a where cond is set, else b.")
+	dst, cond, a, b, n := g.arg("dst"), g.arg("cond"), g.arg("a"), g.arg("b"), g.arg("n")
+	m, x, y, zero := w.reg(0), w.reg(1), w.reg(2), w.reg(3)
+	g.zero(w, zero)
+	g.whole(w, n, []reg.GPVirtual{dst, a, b}, 1, func(int) {
+		g.VPMOVZXBD(at(cond, 0), m)
+		g.VMOVUPS(at(a, 0), x)
+		g.VMOVUPS(at(b, 0), y)
+		if w == avx512 {
+			g.VPTESTMD(m, m, reg.K1)
+			g.VBLENDMPS(x, y, reg.K1, x)
+		} else {
+			g.VPCMPEQD(zero, m, m)
+			g.VBLENDVPS(m, y, x, x)
+		}
+		g.VMOVUPS(x, at(dst, 0))
+		g.ADDQ(imm(int(w)), cond)
+	})
+	g.VZEROUPPER()
+	g.RET()
 }

@@ -55,6 +55,9 @@ type vectors struct {
 	dot       func(a, b *float32, n int) float32
 	largest   func(src *float32, n int) float32
 	expSum    func(dst, src *float32, n int, shift float32) float32
+	// So do these.
+	addWide func(dst *float64, src *float32, n int)
+	choose  func(dst *float32, cond *uint8, a, b *float32, n int)
 }
 
 // Unary sets dst to f of src.
@@ -196,3 +199,30 @@ func (l Level) expSum(dst, src []float32, shift float32) float64 {
 }
 
 func floats(p *float32, n int) []float32 { return unsafe.Slice(p, n) }
+
+// AddWide adds src to sums in float64.
+func (l Level) AddWide(dst []float64, src []float32) {
+	n := l.split(len(src))
+	dst = dst[:len(src)]
+	if n > 0 {
+		table[l].addWide(&dst[0], &src[0], n)
+	}
+	for i, x := range src[n:] {
+		dst[n+i] += float64(x)
+	}
+}
+
+// Choose sets dst to a where cond, else to b.
+func (l Level) Choose(dst []float32, cond []bool, a, b []float32) {
+	n := l.split(len(dst))
+	cond, a, b = cond[:len(dst)], a[:len(dst)], b[:len(dst)]
+	if n > 0 {
+		table[l].choose(&dst[0], (*uint8)(unsafe.Pointer(&cond[0])), &a[0], &b[0], n)
+	}
+	for i := n; i < len(dst); i++ {
+		dst[i] = b[i]
+		if cond[i] {
+			dst[i] = a[i]
+		}
+	}
+}

@@ -173,3 +173,50 @@ func TestReductionsSeeEveryNaN(t *testing.T) {
 		}
 	})
 }
+
+func TestAddWide(t *testing.T) {
+	eachAssembly(t, func(t *testing.T, l Level) {
+		for _, n := range lengths {
+			src := random(n, 1)
+			got := make([]float64, n+1)
+			for i := range got {
+				got[i] = float64(i) + 0.1
+			}
+			l.AddWide(got, src)
+			for i, x := range src {
+				if got[i] != float64(i)+0.1+float64(x) {
+					t.Fatalf("%d of %d is %v", i, n, got[i])
+				}
+			}
+			if got[n] != float64(n)+0.1 {
+				t.Fatal("wrote outside")
+			}
+		}
+	})
+}
+
+func TestChoose(t *testing.T) {
+	eachAssembly(t, func(t *testing.T, l Level) {
+		for _, n := range lengths {
+			a, b := random(n, 1), random(n, 2)
+			cond := make([]bool, n)
+			for i := range cond {
+				cond[i] = i%3 == 1 || i%7 == 2
+			}
+			got, clean := guarded(n, 3)
+			l.Choose(got, cond, a, b)
+			for i, c := range cond {
+				want := b[i]
+				if c {
+					want = a[i]
+				}
+				if got[i] != want {
+					t.Fatalf("%d of %d is %v, want %v", i, n, got[i], want)
+				}
+			}
+			if !clean() {
+				t.Fatal("wrote outside")
+			}
+		}
+	})
+}

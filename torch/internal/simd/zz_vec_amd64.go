@@ -127,6 +127,16 @@ func largest2(src *float32, n int) float32
 //go:noescape
 func expSum2(dst *float32, src *float32, n int, shift float32) float32
 
+// adds src to dst.
+//
+//go:noescape
+func addWide2(dst *float64, src *float32, n int)
+
+// takes a where cond is set, else b.
+//
+//go:noescape
+func choose2(dst *float32, cond *uint8, a *float32, b *float32, n int)
+
 // adds.
 //
 //go:noescape
@@ -251,3 +261,13 @@ func largest512(src *float32, n int) float32
 //
 //go:noescape
 func expSum512(dst *float32, src *float32, n int, shift float32) float32
+
+// adds src to dst.
+//
+//go:noescape
+func addWide512(dst *float64, src *float32, n int)
+
+// takes a where cond is set, else b.
+//
+//go:noescape
+func choose512(dst *float32, cond *uint8, a *float32, b *float32, n int)

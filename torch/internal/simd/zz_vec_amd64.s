@@ -2419,6 +2419,93 @@ done80:
 	MOVSS        X0, ret+32(FP)
 	RET
 
+// func addWide2(dst *float64, src *float32, n int)
+// Requires: AVX
+TEXT ·addWide2(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ n+16(FP), DX
+
+loop81:
+	CMPQ      DX, $0x00000008
+	JLT       done82
+	VCVTPS2PD (CX), Y0
+	VADDPD    (AX), Y0, Y0
+	VMOVUPD   Y0, (AX)
+	VCVTPS2PD 16(CX), Y1
+	VADDPD    32(AX), Y1, Y1
+	VMOVUPD   Y1, 32(AX)
+	ADDQ      $0x00000020, CX
+	ADDQ      $0x00000040, AX
+	SUBQ      $0x00000008, DX
+	JMP       loop81
+
+done82:
+loop83:
+	CMPQ      DX, $0x00000008
+	JLT       done84
+	VCVTPS2PD (CX), Y0
+	VADDPD    (AX), Y0, Y0
+	VMOVUPD   Y0, (AX)
+	VCVTPS2PD 16(CX), Y1
+	VADDPD    32(AX), Y1, Y1
+	VMOVUPD   Y1, 32(AX)
+	ADDQ      $0x00000020, CX
+	ADDQ      $0x00000040, AX
+	SUBQ      $0x00000008, DX
+	JMP       loop83
+
+done84:
+	VZEROUPPER
+	RET
+
+// func choose2(dst *float32, cond *uint8, a *float32, b *float32, n int)
+// Requires: AVX, AVX2
+TEXT ·choose2(SB), NOSPLIT, $0-40
+	MOVQ   dst+0(FP), AX
+	MOVQ   cond+8(FP), CX
+	MOVQ   a+16(FP), DX
+	MOVQ   b+24(FP), BX
+	MOVQ   n+32(FP), SI
+	VXORPS Y3, Y3, Y3
+
+loop85:
+	CMPQ      SI, $0x00000008
+	JLT       done86
+	VPMOVZXBD (CX), Y0
+	VMOVUPS   (DX), Y1
+	VMOVUPS   (BX), Y2
+	VPCMPEQD  Y3, Y0, Y0
+	VBLENDVPS Y0, Y2, Y1, Y1
+	VMOVUPS   Y1, (AX)
+	ADDQ      $0x00000008, CX
+	ADDQ      $0x00000020, AX
+	ADDQ      $0x00000020, DX
+	ADDQ      $0x00000020, BX
+	SUBQ      $0x00000008, SI
+	JMP       loop85
+
+done86:
+loop87:
+	CMPQ      SI, $0x00000008
+	JLT       done88
+	VPMOVZXBD (CX), Y0
+	VMOVUPS   (DX), Y1
+	VMOVUPS   (BX), Y2
+	VPCMPEQD  Y3, Y0, Y0
+	VBLENDVPS Y0, Y2, Y1, Y1
+	VMOVUPS   Y1, (AX)
+	ADDQ      $0x00000008, CX
+	ADDQ      $0x00000020, AX
+	ADDQ      $0x00000020, DX
+	ADDQ      $0x00000020, BX
+	SUBQ      $0x00000008, SI
+	JMP       loop87
+
+done88:
+	VZEROUPPER
+	RET
+
 // func add512(dst *float32, a *float32, b *float32, n int)
 // Requires: AVX, AVX512F, BMI2, CMOV
 TEXT ·add512(SB), NOSPLIT, $0-32
@@ -2427,9 +2514,9 @@ TEXT ·add512(SB), NOSPLIT, $0-32
 	MOVQ b+16(FP), DX
 	MOVQ n+24(FP), BX
 
-loop81:
+loop89:
 	CMPQ    BX, $0x00000020
-	JLT     rest82
+	JLT     rest90
 	VMOVUPS (CX), Z0
 	VMOVUPS (DX), Z1
 	VADDPS  Z1, Z0, Z0
@@ -2442,11 +2529,11 @@ loop81:
 	ADDQ    $0x00000080, CX
 	ADDQ    $0x00000080, DX
 	SUBQ    $0x00000020, BX
-	JMP     loop81
+	JMP     loop89
 
-rest82:
+rest90:
 	TESTQ     BX, BX
-	JLE       done83
+	JLE       done91
 	MOVQ      $0x00000010, SI
 	CMPQ      BX, SI
 	CMOVQLT   BX, SI
@@ -2462,9 +2549,9 @@ rest82:
 	ADDQ      $0x00000040, CX
 	ADDQ      $0x00000040, DX
 	SUBQ      $0x00000010, BX
-	JMP       rest82
+	JMP       rest90
 
-done83:
+done91:
 	VZEROUPPER
 	RET
 
@@ -2476,9 +2563,9 @@ TEXT ·sub512(SB), NOSPLIT, $0-32
 	MOVQ b+16(FP), DX
 	MOVQ n+24(FP), BX
 
-loop84:
+loop92:
 	CMPQ    BX, $0x00000020
-	JLT     rest85
+	JLT     rest93
 	VMOVUPS (CX), Z0
 	VMOVUPS (DX), Z1
 	VSUBPS  Z1, Z0, Z0
@@ -2491,11 +2578,11 @@ loop84:
 	ADDQ    $0x00000080, CX
 	ADDQ    $0x00000080, DX
 	SUBQ    $0x00000020, BX
-	JMP     loop84
+	JMP     loop92
 
-rest85:
+rest93:
 	TESTQ     BX, BX
-	JLE       done86
+	JLE       done94
 	MOVQ      $0x00000010, SI
 	CMPQ      BX, SI
 	CMOVQLT   BX, SI
@@ -2511,9 +2598,9 @@ rest85:
 	ADDQ      $0x00000040, CX
 	ADDQ      $0x00000040, DX
 	SUBQ      $0x00000010, BX
-	JMP       rest85
+	JMP       rest93
 
-done86:
+done94:
 	VZEROUPPER
 	RET
 
@@ -2525,9 +2612,9 @@ TEXT ·mul512(SB), NOSPLIT, $0-32
 	MOVQ b+16(FP), DX
 	MOVQ n+24(FP), BX
 
-loop87:
+loop95:
 	CMPQ    BX, $0x00000020
-	JLT     rest88
+	JLT     rest96
 	VMOVUPS (CX), Z0
 	VMOVUPS (DX), Z1
 	VMULPS  Z1, Z0, Z0
@@ -2540,11 +2627,11 @@ loop87:
 	ADDQ    $0x00000080, CX
 	ADDQ    $0x00000080, DX
 	SUBQ    $0x00000020, BX
-	JMP     loop87
+	JMP     loop95
 
-rest88:
+rest96:
 	TESTQ     BX, BX
-	JLE       done89
+	JLE       done97
 	MOVQ      $0x00000010, SI
 	CMPQ      BX, SI
 	CMOVQLT   BX, SI
@@ -2560,9 +2647,9 @@ rest88:
 	ADDQ      $0x00000040, CX
 	ADDQ      $0x00000040, DX
 	SUBQ      $0x00000010, BX
-	JMP       rest88
+	JMP       rest96
 
-done89:
+done97:
 	VZEROUPPER
 	RET
 
@@ -2574,9 +2661,9 @@ TEXT ·div512(SB), NOSPLIT, $0-32
 	MOVQ b+16(FP), DX
 	MOVQ n+24(FP), BX
 
-loop90:
+loop98:
 	CMPQ    BX, $0x00000020
-	JLT     rest91
+	JLT     rest99
 	VMOVUPS (CX), Z0
 	VMOVUPS (DX), Z1
 	VDIVPS  Z1, Z0, Z0
@@ -2589,11 +2676,11 @@ loop90:
 	ADDQ    $0x00000080, CX
 	ADDQ    $0x00000080, DX
 	SUBQ    $0x00000020, BX
-	JMP     loop90
+	JMP     loop98
 
-rest91:
+rest99:
 	TESTQ     BX, BX
-	JLE       done92
+	JLE       done100
 	MOVQ      $0x00000010, SI
 	CMPQ      BX, SI
 	CMOVQLT   BX, SI
@@ -2609,9 +2696,9 @@ rest91:
 	ADDQ      $0x00000040, CX
 	ADDQ      $0x00000040, DX
 	SUBQ      $0x00000010, BX
-	JMP       rest91
+	JMP       rest99
 
-done92:
+done100:
 	VZEROUPPER
 	RET
 
@@ -2622,9 +2709,9 @@ TEXT ·neg512(SB), NOSPLIT, $0-24
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
 
-loop93:
+loop101:
 	CMPQ    DX, $0x00000040
-	JLT     rest94
+	JLT     rest102
 	VMOVUPS (CX), Z0
 	VXORPS  c80000000<>+0(SB), Z0, Z0
 	VMOVUPS Z0, (AX)
@@ -2640,11 +2727,11 @@ loop93:
 	ADDQ    $0x00000100, AX
 	ADDQ    $0x00000100, CX
 	SUBQ    $0x00000040, DX
-	JMP     loop93
+	JMP     loop101
 
-rest94:
+rest102:
 	TESTQ     DX, DX
-	JLE       done95
+	JLE       done103
 	MOVQ      $0x00000010, BX
 	CMPQ      DX, BX
 	CMOVQLT   DX, BX
@@ -2658,9 +2745,9 @@ rest94:
 	ADDQ      $0x00000040, AX
 	ADDQ      $0x00000040, CX
 	SUBQ      $0x00000010, DX
-	JMP       rest94
+	JMP       rest102
 
-done95:
+done103:
 	VZEROUPPER
 	RET
 
@@ -2671,9 +2758,9 @@ TEXT ·abs512(SB), NOSPLIT, $0-24
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
 
-loop96:
+loop104:
 	CMPQ    DX, $0x00000040
-	JLT     rest97
+	JLT     rest105
 	VMOVUPS (CX), Z0
 	VANDPS  c7fffffff<>+0(SB), Z0, Z0
 	VMOVUPS Z0, (AX)
@@ -2689,11 +2776,11 @@ loop96:
 	ADDQ    $0x00000100, AX
 	ADDQ    $0x00000100, CX
 	SUBQ    $0x00000040, DX
-	JMP     loop96
+	JMP     loop104
 
-rest97:
+rest105:
 	TESTQ     DX, DX
-	JLE       done98
+	JLE       done106
 	MOVQ      $0x00000010, BX
 	CMPQ      DX, BX
 	CMOVQLT   DX, BX
@@ -2707,9 +2794,9 @@ rest97:
 	ADDQ      $0x00000040, AX
 	ADDQ      $0x00000040, CX
 	SUBQ      $0x00000010, DX
-	JMP       rest97
+	JMP       rest105
 
-done98:
+done106:
 	VZEROUPPER
 	RET
 
@@ -2720,9 +2807,9 @@ TEXT ·relu512(SB), NOSPLIT, $0-24
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
 
-loop99:
+loop107:
 	CMPQ    DX, $0x00000040
-	JLT     rest100
+	JLT     rest108
 	VMOVUPS (CX), Z0
 	VMOVUPS c00000000<>+0(SB), Z1
 	VMAXPS  Z0, Z1, Z0
@@ -2746,11 +2833,11 @@ loop99:
 	ADDQ    $0x00000100, AX
 	ADDQ    $0x00000100, CX
 	SUBQ    $0x00000040, DX
-	JMP     loop99
+	JMP     loop107
 
-rest100:
+rest108:
 	TESTQ     DX, DX
-	JLE       done101
+	JLE       done109
 	MOVQ      $0x00000010, BX
 	CMPQ      DX, BX
 	CMOVQLT   DX, BX
@@ -2766,9 +2853,9 @@ rest100:
 	ADDQ      $0x00000040, AX
 	ADDQ      $0x00000040, CX
 	SUBQ      $0x00000010, DX
-	JMP       rest100
+	JMP       rest108
 
-done101:
+done109:
 	VZEROUPPER
 	RET
 
@@ -2779,9 +2866,9 @@ TEXT ·sqrt512(SB), NOSPLIT, $0-24
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
 
-loop102:
+loop110:
 	CMPQ    DX, $0x00000020
-	JLT     rest103
+	JLT     rest111
 	VMOVUPS (CX), Z0
 	VSQRTPS Z0, Z0
 	VMOVUPS Z0, (AX)
@@ -2791,11 +2878,11 @@ loop102:
 	ADDQ    $0x00000080, AX
 	ADDQ    $0x00000080, CX
 	SUBQ    $0x00000020, DX
-	JMP     loop102
+	JMP     loop110
 
-rest103:
+rest111:
 	TESTQ     DX, DX
-	JLE       done104
+	JLE       done112
 	MOVQ      $0x00000010, BX
 	CMPQ      DX, BX
 	CMOVQLT   DX, BX
@@ -2809,9 +2896,9 @@ rest103:
 	ADDQ      $0x00000040, AX
 	ADDQ      $0x00000040, CX
 	SUBQ      $0x00000010, DX
-	JMP       rest103
+	JMP       rest111
 
-done104:
+done112:
 	VZEROUPPER
 	RET
 
@@ -2822,9 +2909,9 @@ TEXT ·exp512(SB), NOSPLIT, $0-24
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
 
-loop105:
+loop113:
 	CMPQ         DX, $0x00000010
-	JLT          rest106
+	JLT          rest114
 	PREFETCHT0   1024(AX)
 	PREFETCHT0   1024(CX)
 	VMOVUPS      (CX), Z0
@@ -2849,11 +2936,11 @@ loop105:
 	ADDQ         $0x00000040, AX
 	ADDQ         $0x00000040, CX
 	SUBQ         $0x00000010, DX
-	JMP          loop105
+	JMP          loop113
 
-rest106:
+rest114:
 	TESTQ        DX, DX
-	JLE          done107
+	JLE          done115
 	MOVQ         $0x00000010, BX
 	CMPQ         DX, BX
 	CMOVQLT      DX, BX
@@ -2883,9 +2970,9 @@ rest106:
 	ADDQ         $0x00000040, AX
 	ADDQ         $0x00000040, CX
 	SUBQ         $0x00000010, DX
-	JMP          rest106
+	JMP          rest114
 
-done107:
+done115:
 	VZEROUPPER
 	RET
 
@@ -2896,9 +2983,9 @@ TEXT ·sigmoid512(SB), NOSPLIT, $0-24
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
 
-loop108:
+loop116:
 	CMPQ         DX, $0x00000010
-	JLT          rest109
+	JLT          rest117
 	PREFETCHT0   1024(AX)
 	PREFETCHT0   1024(CX)
 	VMOVUPS      (CX), Z0
@@ -2927,11 +3014,11 @@ loop108:
 	ADDQ         $0x00000040, AX
 	ADDQ         $0x00000040, CX
 	SUBQ         $0x00000010, DX
-	JMP          loop108
+	JMP          loop116
 
-rest109:
+rest117:
 	TESTQ        DX, DX
-	JLE          done110
+	JLE          done118
 	MOVQ         $0x00000010, BX
 	CMPQ         DX, BX
 	CMOVQLT      DX, BX
@@ -2965,9 +3052,9 @@ rest109:
 	ADDQ         $0x00000040, AX
 	ADDQ         $0x00000040, CX
 	SUBQ         $0x00000010, DX
-	JMP          rest109
+	JMP          rest117
 
-done110:
+done118:
 	VZEROUPPER
 	RET
 
@@ -2978,9 +3065,9 @@ TEXT ·silu512(SB), NOSPLIT, $0-24
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
 
-loop111:
+loop119:
 	CMPQ         DX, $0x00000010
-	JLT          rest112
+	JLT          rest120
 	PREFETCHT0   1024(AX)
 	PREFETCHT0   1024(CX)
 	VMOVUPS      (CX), Z0
@@ -3009,11 +3096,11 @@ loop111:
 	ADDQ         $0x00000040, AX
 	ADDQ         $0x00000040, CX
 	SUBQ         $0x00000010, DX
-	JMP          loop111
+	JMP          loop119
 
-rest112:
+rest120:
 	TESTQ        DX, DX
-	JLE          done113
+	JLE          done121
 	MOVQ         $0x00000010, BX
 	CMPQ         DX, BX
 	CMOVQLT      DX, BX
@@ -3047,9 +3134,9 @@ rest112:
 	ADDQ         $0x00000040, AX
 	ADDQ         $0x00000040, CX
 	SUBQ         $0x00000010, DX
-	JMP          rest112
+	JMP          rest120
 
-done113:
+done121:
 	VZEROUPPER
 	RET
 
@@ -3060,9 +3147,9 @@ TEXT ·tanh512(SB), NOSPLIT, $0-24
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
 
-loop114:
+loop122:
 	CMPQ         DX, $0x00000010
-	JLT          rest115
+	JLT          rest123
 	PREFETCHT0   1024(AX)
 	PREFETCHT0   1024(CX)
 	VMOVUPS      (CX), Z0
@@ -3104,11 +3191,11 @@ loop114:
 	ADDQ         $0x00000040, AX
 	ADDQ         $0x00000040, CX
 	SUBQ         $0x00000010, DX
-	JMP          loop114
+	JMP          loop122
 
-rest115:
+rest123:
 	TESTQ        DX, DX
-	JLE          done116
+	JLE          done124
 	MOVQ         $0x00000010, BX
 	CMPQ         DX, BX
 	CMOVQLT      DX, BX
@@ -3155,9 +3242,9 @@ rest115:
 	ADDQ         $0x00000040, AX
 	ADDQ         $0x00000040, CX
 	SUBQ         $0x00000010, DX
-	JMP          rest115
+	JMP          rest123
 
-done116:
+done124:
 	VZEROUPPER
 	RET
 
@@ -3168,9 +3255,9 @@ TEXT ·gelu512(SB), NOSPLIT, $0-24
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
 
-loop117:
+loop125:
 	CMPQ         DX, $0x00000010
-	JLT          rest118
+	JLT          rest126
 	PREFETCHT0   1024(AX)
 	PREFETCHT0   1024(CX)
 	VMOVUPS      (CX), Z0
@@ -3218,11 +3305,11 @@ loop117:
 	ADDQ         $0x00000040, AX
 	ADDQ         $0x00000040, CX
 	SUBQ         $0x00000010, DX
-	JMP          loop117
+	JMP          loop125
 
-rest118:
+rest126:
 	TESTQ        DX, DX
-	JLE          done119
+	JLE          done127
 	MOVQ         $0x00000010, BX
 	CMPQ         DX, BX
 	CMOVQLT      DX, BX
@@ -3275,9 +3362,9 @@ rest118:
 	ADDQ         $0x00000040, AX
 	ADDQ         $0x00000040, CX
 	SUBQ         $0x00000010, DX
-	JMP          rest118
+	JMP          rest126
 
-done119:
+done127:
 	VZEROUPPER
 	RET
 
@@ -3288,9 +3375,9 @@ TEXT ·geluTanh512(SB), NOSPLIT, $0-24
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
 
-loop120:
+loop128:
 	CMPQ         DX, $0x00000010
-	JLT          rest121
+	JLT          rest129
 	PREFETCHT0   1024(AX)
 	PREFETCHT0   1024(CX)
 	VMOVUPS      (CX), Z0
@@ -3323,11 +3410,11 @@ loop120:
 	ADDQ         $0x00000040, AX
 	ADDQ         $0x00000040, CX
 	SUBQ         $0x00000010, DX
-	JMP          loop120
+	JMP          loop128
 
-rest121:
+rest129:
 	TESTQ        DX, DX
-	JLE          done122
+	JLE          done130
 	MOVQ         $0x00000010, BX
 	CMPQ         DX, BX
 	CMOVQLT      DX, BX
@@ -3365,9 +3452,9 @@ rest121:
 	ADDQ         $0x00000040, AX
 	ADDQ         $0x00000040, CX
 	SUBQ         $0x00000010, DX
-	JMP          rest121
+	JMP          rest129
 
-done122:
+done130:
 	VZEROUPPER
 	RET
 
@@ -3380,9 +3467,9 @@ TEXT ·mulScalar512(SB), NOSPLIT, $0-28
 	MOVSS        s+24(FP), X0
 	VBROADCASTSS X0, Z0
 
-loop123:
+loop131:
 	CMPQ    DX, $0x00000020
-	JLT     rest124
+	JLT     rest132
 	VMOVUPS (CX), Z1
 	VMULPS  Z0, Z1, Z1
 	VMOVUPS Z1, (AX)
@@ -3392,11 +3479,11 @@ loop123:
 	ADDQ    $0x00000080, AX
 	ADDQ    $0x00000080, CX
 	SUBQ    $0x00000020, DX
-	JMP     loop123
+	JMP     loop131
 
-rest124:
+rest132:
 	TESTQ     DX, DX
-	JLE       done125
+	JLE       done133
 	MOVQ      $0x00000010, BX
 	CMPQ      DX, BX
 	CMOVQLT   DX, BX
@@ -3410,9 +3497,9 @@ rest124:
 	ADDQ      $0x00000040, AX
 	ADDQ      $0x00000040, CX
 	SUBQ      $0x00000010, DX
-	JMP       rest124
+	JMP       rest132
 
-done125:
+done133:
 	VZEROUPPER
 	RET
 
@@ -3425,9 +3512,9 @@ TEXT ·addScalar512(SB), NOSPLIT, $0-28
 	MOVSS        s+24(FP), X0
 	VBROADCASTSS X0, Z0
 
-loop126:
+loop134:
 	CMPQ    DX, $0x00000020
-	JLT     rest127
+	JLT     rest135
 	VMOVUPS (CX), Z1
 	VADDPS  Z0, Z1, Z1
 	VMOVUPS Z1, (AX)
@@ -3437,11 +3524,11 @@ loop126:
 	ADDQ    $0x00000080, AX
 	ADDQ    $0x00000080, CX
 	SUBQ    $0x00000020, DX
-	JMP     loop126
+	JMP     loop134
 
-rest127:
+rest135:
 	TESTQ     DX, DX
-	JLE       done128
+	JLE       done136
 	MOVQ      $0x00000010, BX
 	CMPQ      DX, BX
 	CMOVQLT   DX, BX
@@ -3455,9 +3542,9 @@ rest127:
 	ADDQ      $0x00000040, AX
 	ADDQ      $0x00000040, CX
 	SUBQ      $0x00000010, DX
-	JMP       rest127
+	JMP       rest135
 
-done128:
+done136:
 	VZEROUPPER
 	RET
 
@@ -3470,9 +3557,9 @@ TEXT ·divScalar512(SB), NOSPLIT, $0-28
 	MOVSS        s+24(FP), X0
 	VBROADCASTSS X0, Z0
 
-loop129:
+loop137:
 	CMPQ    DX, $0x00000020
-	JLT     rest130
+	JLT     rest138
 	VMOVUPS (CX), Z1
 	VDIVPS  Z0, Z1, Z1
 	VMOVUPS Z1, (AX)
@@ -3482,11 +3569,11 @@ loop129:
 	ADDQ    $0x00000080, AX
 	ADDQ    $0x00000080, CX
 	SUBQ    $0x00000020, DX
-	JMP     loop129
+	JMP     loop137
 
-rest130:
+rest138:
 	TESTQ     DX, DX
-	JLE       done131
+	JLE       done139
 	MOVQ      $0x00000010, BX
 	CMPQ      DX, BX
 	CMOVQLT   DX, BX
@@ -3500,9 +3587,9 @@ rest130:
 	ADDQ      $0x00000040, AX
 	ADDQ      $0x00000040, CX
 	SUBQ      $0x00000010, DX
-	JMP       rest130
+	JMP       rest138
 
-done131:
+done139:
 	VZEROUPPER
 	RET
 
@@ -3517,9 +3604,9 @@ TEXT ·normalize512(SB), NOSPLIT, $0-32
 	MOVSS        t+28(FP), X1
 	VBROADCASTSS X1, Z1
 
-loop132:
+loop140:
 	CMPQ    DX, $0x00000020
-	JLT     rest133
+	JLT     rest141
 	VMOVUPS (CX), Z2
 	VSUBPS  Z0, Z2, Z2
 	VMULPS  Z1, Z2, Z2
@@ -3531,11 +3618,11 @@ loop132:
 	ADDQ    $0x00000080, AX
 	ADDQ    $0x00000080, CX
 	SUBQ    $0x00000020, DX
-	JMP     loop132
+	JMP     loop140
 
-rest133:
+rest141:
 	TESTQ     DX, DX
-	JLE       done134
+	JLE       done142
 	MOVQ      $0x00000010, BX
 	CMPQ      DX, BX
 	CMOVQLT   DX, BX
@@ -3550,9 +3637,9 @@ rest133:
 	ADDQ      $0x00000040, AX
 	ADDQ      $0x00000040, CX
 	SUBQ      $0x00000010, DX
-	JMP       rest133
+	JMP       rest141
 
-done134:
+done142:
 	VZEROUPPER
 	RET
 
@@ -3564,9 +3651,9 @@ TEXT ·scaleShift512(SB), NOSPLIT, $0-32
 	MOVQ shift+16(FP), DX
 	MOVQ n+24(FP), BX
 
-loop135:
+loop143:
 	CMPQ        BX, $0x00000020
-	JLT         rest136
+	JLT         rest144
 	VMOVUPS     (AX), Z0
 	VMOVUPS     (CX), Z1
 	VMOVUPS     (DX), Z2
@@ -3581,11 +3668,11 @@ loop135:
 	ADDQ        $0x00000080, CX
 	ADDQ        $0x00000080, DX
 	SUBQ        $0x00000020, BX
-	JMP         loop135
+	JMP         loop143
 
-rest136:
+rest144:
 	TESTQ       BX, BX
-	JLE         done137
+	JLE         done145
 	MOVQ        $0x00000010, SI
 	CMPQ        BX, SI
 	CMOVQLT     BX, SI
@@ -3602,9 +3689,9 @@ rest136:
 	ADDQ        $0x00000040, CX
 	ADDQ        $0x00000040, DX
 	SUBQ        $0x00000010, BX
-	JMP         rest136
+	JMP         rest144
 
-done137:
+done145:
 	VZEROUPPER
 	RET
 
@@ -3617,9 +3704,9 @@ TEXT ·axpy512(SB), NOSPLIT, $0-28
 	MOVSS        s+24(FP), X0
 	VBROADCASTSS X0, Z0
 
-loop138:
+loop146:
 	CMPQ        DX, $0x00000020
-	JLT         rest139
+	JLT         rest147
 	VMOVUPS     (CX), Z1
 	VMOVUPS     (AX), Z2
 	VFMADD231PS Z1, Z0, Z2
@@ -3631,11 +3718,11 @@ loop138:
 	ADDQ        $0x00000080, AX
 	ADDQ        $0x00000080, CX
 	SUBQ        $0x00000020, DX
-	JMP         loop138
+	JMP         loop146
 
-rest139:
+rest147:
 	TESTQ       DX, DX
-	JLE         done140
+	JLE         done148
 	MOVQ        $0x00000010, BX
 	CMPQ        DX, BX
 	CMOVQLT     DX, BX
@@ -3650,9 +3737,9 @@ rest139:
 	ADDQ        $0x00000040, AX
 	ADDQ        $0x00000040, CX
 	SUBQ        $0x00000010, DX
-	JMP         rest139
+	JMP         rest147
 
-done140:
+done148:
 	VZEROUPPER
 	RET
 
@@ -3666,9 +3753,9 @@ TEXT ·sum512(SB), NOSPLIT, $0-24
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
 
-loop141:
+loop149:
 	CMPQ      CX, $0x00000020
-	JLT       done142
+	JLT       done150
 	VCVTPS2PD (AX), Z4
 	VADDPD    Z4, Z0, Z0
 	VCVTPS2PD 32(AX), Z5
@@ -3679,21 +3766,21 @@ loop141:
 	VADDPD    Z7, Z3, Z3
 	ADDQ      $0x00000080, AX
 	SUBQ      $0x00000020, CX
-	JMP       loop141
+	JMP       loop149
 
-done142:
-loop143:
+done150:
+loop151:
 	CMPQ      CX, $0x00000010
-	JLT       done144
+	JLT       done152
 	VCVTPS2PD (AX), Z4
 	VADDPD    Z4, Z0, Z0
 	VCVTPS2PD 32(AX), Z5
 	VADDPD    Z5, Z1, Z1
 	ADDQ      $0x00000040, AX
 	SUBQ      $0x00000010, CX
-	JMP       loop143
+	JMP       loop151
 
-done144:
+done152:
 	VADDPD        Z1, Z0, Z0
 	VADDPD        Z2, Z0, Z0
 	VADDPD        Z3, Z0, Z0
@@ -3719,9 +3806,9 @@ TEXT ·deviation512(SB), NOSPLIT, $0-32
 	MOVSD        mean+16(FP), X4
 	VBROADCASTSD X4, Z15
 
-loop145:
+loop153:
 	CMPQ        CX, $0x00000020
-	JLT         done146
+	JLT         done154
 	VCVTPS2PD   (AX), Z4
 	VSUBPD      Z15, Z4, Z4
 	VFMADD231PD Z4, Z4, Z0
@@ -3736,12 +3823,12 @@ loop145:
 	VFMADD231PD Z7, Z7, Z3
 	ADDQ        $0x00000080, AX
 	SUBQ        $0x00000020, CX
-	JMP         loop145
+	JMP         loop153
 
-done146:
-loop147:
+done154:
+loop155:
 	CMPQ        CX, $0x00000010
-	JLT         done148
+	JLT         done156
 	VCVTPS2PD   (AX), Z4
 	VSUBPD      Z15, Z4, Z4
 	VFMADD231PD Z4, Z4, Z0
@@ -3750,9 +3837,9 @@ loop147:
 	VFMADD231PD Z5, Z5, Z1
 	ADDQ        $0x00000040, AX
 	SUBQ        $0x00000010, CX
-	JMP         loop147
+	JMP         loop155
 
-done148:
+done156:
 	VADDPD        Z1, Z0, Z0
 	VADDPD        Z2, Z0, Z0
 	VADDPD        Z3, Z0, Z0
@@ -3781,9 +3868,9 @@ TEXT ·dot512(SB), NOSPLIT, $0-28
 	VPXORD Z6, Z6, Z6
 	VPXORD Z7, Z7, Z7
 
-loop149:
+loop157:
 	CMPQ        DX, $0x00000080
-	JLT         done150
+	JLT         done158
 	VMOVUPS     (AX), Z8
 	VFMADD231PS (CX), Z8, Z0
 	VMOVUPS     64(AX), Z9
@@ -3803,20 +3890,20 @@ loop149:
 	ADDQ        $0x00000200, AX
 	ADDQ        $0x00000200, CX
 	SUBQ        $0x00000080, DX
-	JMP         loop149
+	JMP         loop157
 
-done150:
-loop151:
+done158:
+loop159:
 	CMPQ        DX, $0x00000010
-	JLT         done152
+	JLT         done160
 	VMOVUPS     (AX), Z8
 	VFMADD231PS (CX), Z8, Z0
 	ADDQ        $0x00000040, AX
 	ADDQ        $0x00000040, CX
 	SUBQ        $0x00000010, DX
-	JMP         loop151
+	JMP         loop159
 
-done152:
+done160:
 	VADDPS        Z4, Z0, Z0
 	VADDPS        Z5, Z1, Z1
 	VADDPS        Z6, Z2, Z2
@@ -3846,27 +3933,27 @@ TEXT ·largest512(SB), NOSPLIT, $0-20
 	VMOVUPS cff800000<>+0(SB), Z2
 	VMOVUPS cff800000<>+0(SB), Z3
 
-loop153:
+loop161:
 	CMPQ   CX, $0x00000040
-	JLT    done154
+	JLT    done162
 	VMAXPS (AX), Z0, Z0
 	VMAXPS 64(AX), Z1, Z1
 	VMAXPS 128(AX), Z2, Z2
 	VMAXPS 192(AX), Z3, Z3
 	ADDQ   $0x00000100, AX
 	SUBQ   $0x00000040, CX
-	JMP    loop153
+	JMP    loop161
 
-done154:
-loop155:
+done162:
+loop163:
 	CMPQ   CX, $0x00000010
-	JLT    done156
+	JLT    done164
 	VMAXPS (AX), Z0, Z0
 	ADDQ   $0x00000040, AX
 	SUBQ   $0x00000010, CX
-	JMP    loop155
+	JMP    loop163
 
-done156:
+done164:
 	VMAXPS        Z2, Z0, Z0
 	VMAXPS        Z3, Z1, Z1
 	VMAXPS        Z1, Z0, Z0
@@ -3893,9 +3980,9 @@ TEXT ·expSum512(SB), NOSPLIT, $0-36
 	MOVSS        shift+24(FP), X2
 	VBROADCASTSS X2, Z2
 
-loop157:
+loop165:
 	CMPQ         DX, $0x00000020
-	JLT          done158
+	JLT          done166
 	VMOVUPS      (CX), Z3
 	VSUBPS       Z2, Z3, Z3
 	VMOVUPS      c42b20000<>+0(SB), Z4
@@ -3941,12 +4028,12 @@ loop157:
 	ADDQ         $0x00000080, AX
 	ADDQ         $0x00000080, CX
 	SUBQ         $0x00000020, DX
-	JMP          loop157
+	JMP          loop165
 
-done158:
-loop159:
+done166:
+loop167:
 	CMPQ         DX, $0x00000010
-	JLT          done160
+	JLT          done168
 	VMOVUPS      (CX), Z3
 	VSUBPS       Z2, Z3, Z3
 	VMOVUPS      c42b20000<>+0(SB), Z4
@@ -3971,9 +4058,9 @@ loop159:
 	ADDQ         $0x00000040, AX
 	ADDQ         $0x00000040, CX
 	SUBQ         $0x00000010, DX
-	JMP          loop159
+	JMP          loop167
 
-done160:
+done168:
 	VADDPS        Z1, Z0, Z0
 	VEXTRACTF64X4 $0x01, Z0, Y1
 	VADDPS        Y1, Y0, Y0
@@ -3985,4 +4072,91 @@ done160:
 	VADDPS        X1, X0, X0
 	VZEROUPPER
 	MOVSS         X0, ret+32(FP)
+	RET
+
+// func addWide512(dst *float64, src *float32, n int)
+// Requires: AVX, AVX512F
+TEXT ·addWide512(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ n+16(FP), DX
+
+loop169:
+	CMPQ      DX, $0x00000010
+	JLT       done170
+	VCVTPS2PD (CX), Z0
+	VADDPD    (AX), Z0, Z0
+	VMOVUPD   Z0, (AX)
+	VCVTPS2PD 32(CX), Z1
+	VADDPD    64(AX), Z1, Z1
+	VMOVUPD   Z1, 64(AX)
+	ADDQ      $0x00000040, CX
+	ADDQ      $0x00000080, AX
+	SUBQ      $0x00000010, DX
+	JMP       loop169
+
+done170:
+loop171:
+	CMPQ      DX, $0x00000010
+	JLT       done172
+	VCVTPS2PD (CX), Z0
+	VADDPD    (AX), Z0, Z0
+	VMOVUPD   Z0, (AX)
+	VCVTPS2PD 32(CX), Z1
+	VADDPD    64(AX), Z1, Z1
+	VMOVUPD   Z1, 64(AX)
+	ADDQ      $0x00000040, CX
+	ADDQ      $0x00000080, AX
+	SUBQ      $0x00000010, DX
+	JMP       loop171
+
+done172:
+	VZEROUPPER
+	RET
+
+// func choose512(dst *float32, cond *uint8, a *float32, b *float32, n int)
+// Requires: AVX, AVX512F
+TEXT ·choose512(SB), NOSPLIT, $0-40
+	MOVQ   dst+0(FP), AX
+	MOVQ   cond+8(FP), CX
+	MOVQ   a+16(FP), DX
+	MOVQ   b+24(FP), BX
+	MOVQ   n+32(FP), SI
+	VPXORD Z3, Z3, Z3
+
+loop173:
+	CMPQ      SI, $0x00000010
+	JLT       done174
+	VPMOVZXBD (CX), Z0
+	VMOVUPS   (DX), Z1
+	VMOVUPS   (BX), Z2
+	VPTESTMD  Z0, Z0, K1
+	VBLENDMPS Z1, Z2, K1, Z1
+	VMOVUPS   Z1, (AX)
+	ADDQ      $0x00000010, CX
+	ADDQ      $0x00000040, AX
+	ADDQ      $0x00000040, DX
+	ADDQ      $0x00000040, BX
+	SUBQ      $0x00000010, SI
+	JMP       loop173
+
+done174:
+loop175:
+	CMPQ      SI, $0x00000010
+	JLT       done176
+	VPMOVZXBD (CX), Z0
+	VMOVUPS   (DX), Z1
+	VMOVUPS   (BX), Z2
+	VPTESTMD  Z0, Z0, K1
+	VBLENDMPS Z1, Z2, K1, Z1
+	VMOVUPS   Z1, (AX)
+	ADDQ      $0x00000010, CX
+	ADDQ      $0x00000040, AX
+	ADDQ      $0x00000040, DX
+	ADDQ      $0x00000040, BX
+	SUBQ      $0x00000010, SI
+	JMP       loop175
+
+done176:
+	VZEROUPPER
 	RET
