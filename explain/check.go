@@ -99,22 +99,22 @@ func ReadBaseline(r io.Reader) (*Baseline, error) {
 // Check lists what violates the limits or, with a baseline, is not in it.
 func Check(r *Report, l Limits, base *Baseline) []Violation {
 	var out []Violation
-	over := func(rule string, got, limit int) bool {
+	over := func(rule, what string, got, limit int) bool {
 		if limit >= 0 && got > limit {
-			out = append(out, Violation{Rule: rule, Message: fmt.Sprintf("%d, at most %d are allowed", got, limit)})
+			out = append(out, Violation{Rule: rule, Message: fmt.Sprintf("%s, at most %d allowed", count(got, what), limit)})
 			return true
 		}
 		return false
 	}
-	if over("max-breaks", r.Totals.Breaks, l.MaxBreaks) {
+	if over("max-breaks", "break", r.Totals.Breaks, l.MaxBreaks) {
 		out = append(out, breakPlaces(r)...)
 	}
-	if over("max-recompiles", r.Totals.Recompiles, l.MaxRecompiles) {
+	if over("max-recompiles", "recompile", r.Totals.Recompiles, l.MaxRecompiles) {
 		out = append(out, recompilePlaces(r)...)
 	}
-	over("max-failures", r.Totals.Failures, l.MaxFailures)
+	over("max-failures", "failure", r.Totals.Failures, l.MaxFailures)
 	if l.MaxCompileTime >= 0 && r.Totals.CompileSeconds > l.MaxCompileTime.Seconds() {
-		out = append(out, Violation{Rule: "max-compile-time", Message: fmt.Sprintf("%.2f s, at most %.2f s are allowed", r.Totals.CompileSeconds, l.MaxCompileTime.Seconds())})
+		out = append(out, Violation{Rule: "max-compile-time", Message: fmt.Sprintf("%.2f s compiling, at most %s allowed", r.Totals.CompileSeconds, l.MaxCompileTime)})
 	}
 	if base == nil {
 		return out

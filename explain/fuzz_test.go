@@ -102,6 +102,16 @@ func FuzzOutputCode(f *testing.F) {
 func FuzzFold(f *testing.F) {
 	seed(f, func(s string) { f.Add([]byte("V1" + strings.ReplaceAll(s, "\n", "\n\t"))) }, "dynamo_start", "compilation_metrics_runtime", "create_symbol", "chromium_event", "symbolic_shape", "triton_kernel_info")
 	seed(f, func(s string) { f.Add([]byte("V1" + s)) }, "__fusion", "Graph Count", "EXC <class")
+	seed(f, func(s string) { f.Add([]byte("V1" + strings.ReplaceAll(s, "\n", "\n\t"))) }, "inductor_provenance_tracking", "_cache_miss", "describe_tensor", "dynamo_guards", "compiled_autograd")
+	ours, err := os.ReadFile("../tui/testdata/bar.log")
+	if err != nil {
+		f.Fatal(err)
+	}
+	for part := range bytes.SplitSeq(ours, []byte("\nV")) {
+		if len(part) < 4000 && bytes.Contains(part, []byte(`"tcdbg_`)) {
+			f.Add(append([]byte("V"), part...))
+		}
+	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		st, err := logs.Open([]string{"-"}, logs.Options{Stdin: bytes.NewReader(data)})
 		if err != nil {
@@ -127,6 +137,27 @@ func FuzzFold(f *testing.F) {
 		}
 		if d := Diff(r, r); !d.Empty() {
 			t.Errorf("a report differs from itself: %+v", d)
+		}
+	})
+}
+
+// FuzzBaseline: any bytes are refused, or a baseline that a report can be
+// checked against.
+func FuzzBaseline(f *testing.F) {
+	r := &Report{Engine: "PyTorch"}
+	var b bytes.Buffer
+	if err := WriteBaseline(&b, NewBaseline(r)); err != nil {
+		f.Fatal(err)
+	}
+	f.Add(b.Bytes())
+	f.Add([]byte(`{"version": 1, "breaks": [{"key": "GB0059|a.py|f|print(x)", "file": "a.py", "line": 3, "func": "f", "code": "print(x)", "count": 1, "cause": "GB0059x"}]}`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		base, err := ReadBaseline(bytes.NewReader(data))
+		if err != nil {
+			return
+		}
+		if found := Check(r, NoLimits, base); len(found) != 0 {
+			t.Errorf("an empty report violates a baseline: %+v", found)
 		}
 	})
 }

@@ -2,9 +2,11 @@ package logs
 
 import (
 	"bytes"
+	"compress/gzip"
 	"context"
 	"encoding/json"
 	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/klauspost/compress/zstd"
@@ -126,6 +128,74 @@ func FuzzJSON(f *testing.F) {
 		})
 		if json.Unmarshal(data, &want) == nil && want != nil && (!ok || n < len(want)) {
 			t.Errorf("scanned %d of %d fields, ok %v", n, len(want), ok)
+		}
+	})
+}
+
+// FuzzArchive: any bytes as a file, archives and what is left of them included,
+// give records or an error; what is read stays within bounds.
+func FuzzArchive(f *testing.F) {
+	for _, b := range seeds(f, "pytorch-2.11/trace_3fucpu.log", "pytorch-2.15/loops.txt") {
+		b = b[:min(len(b), 3000)]
+		var gz, zst bytes.Buffer
+		w := gzip.NewWriter(&gz)
+		if _, err := w.Write(b); err != nil {
+			f.Fatal(err)
+		}
+		if err := w.Close(); err != nil {
+			f.Fatal(err)
+		}
+		z, err := zstd.NewWriter(&zst)
+		if err != nil {
+			f.Fatal(err)
+		}
+		if _, err := z.Write(b); err != nil {
+			f.Fatal(err)
+		}
+		if err := z.Close(); err != nil {
+			f.Fatal(err)
+		}
+		f.Add(gz.Bytes())
+		f.Add(zst.Bytes())
+		f.Add(gz.Bytes()[:gz.Len()/2])
+		f.Add(zst.Bytes()[:zst.Len()/2])
+		f.Add(b)
+	}
+	f.Add([]byte("\x1f\x8b\x08"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		path := filepath.Join(t.TempDir(), "dedicated_log_torch_trace_x.log")
+		if err := os.WriteFile(path, data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		st, err := Open([]string{path}, Options{SpoolMemory: 1 << 20})
+		if err != nil {
+			return
+		}
+		defer st.Close()
+		ctx, cancel := context.WithCancel(context.Background())
+		defer cancel()
+		n := 0
+		err = st.Read(ctx, func(r *Record) {
+			if n++; n == 1000 { // a bomb is not unpacked to its end
+				cancel()
+			}
+			r.Text()
+		})
+		if err != nil && n == 0 && err.Error() == "" {
+			t.Error("an error without words")
+		}
+	})
+}
+
+// FuzzLogNames: a setting is refused with the name that is wrong, or says what
+// it switches on.
+func FuzzLogNames(f *testing.F) {
+	for _, s := range []string{"+dynamo", "graph_breaks,recompiles", "-inductor", "all", "help", "+a.b.c,graph", ","} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, setting string) {
+		if _, err := ParseLogs(setting); err != nil && err.Error() == "" {
+			t.Error("an error without words")
 		}
 	})
 }

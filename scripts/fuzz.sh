@@ -1,11 +1,25 @@
 #!/usr/bin/env bash
-# Runs every fuzz target of the project for the given time each.
+# Runs every fuzz target of the project, or those whose name matches, for the
+# given time each; JOBS of them at a time (2), each on one core.
+# Usage: fuzz.sh [TIME] [NAME]
 set -euo pipefail
-time=${1:-30s}
-grep -rlE '^func Fuzz[A-Za-z0-9_]*\(' --include='*_test.go' . | while read -r file; do
-	pkg=$(dirname "$file")
-	grep -oE '^func Fuzz[A-Za-z0-9_]*' "$file" | cut -d' ' -f2 | while read -r target; do
-		echo "== $pkg $target"
-		go test "$pkg" -run '^$' -fuzz "^$target\$" -fuzztime "$time"
-	done
-done
+cd "$(dirname "$0")/.."
+export TIME=${1:-30s}
+name=${2:-.}
+one() {
+	log=$(mktemp)
+	if nice go test "$1" -run '^$' -fuzz "^$2\$" -fuzztime "$TIME" -parallel 1 >"$log" 2>&1; then
+		echo "ok   $1 $2: $(grep -o 'execs: [0-9]*' "$log" | tail -1)"
+		rm "$log"
+	else
+		echo "FAIL $1 $2"
+		cat "$log"
+		rm "$log"
+		return 1
+	fi
+}
+export -f one
+grep -rE --include='*_test.go' '^func Fuzz[A-Za-z0-9_]*\(' . |
+	sed -E 's|^(.*)/[^/]*:func (Fuzz[A-Za-z0-9_]*)\(.*|\1 \2|' |
+	grep -E -- "$name" |
+	xargs -P "${JOBS:-2}" -L 1 bash -c 'one "$1" "$2"' fuzz
