@@ -12,7 +12,17 @@ import (
 // Generate returns the text of a program that goes behind Prelude, without
 // package clause and imports; the same seed gives the same program.
 func Generate(seed int64) string {
-	g := &generator{r: rand.New(rand.NewSource(seed))}
+	return generate(&generator{r: rand.New(rand.NewSource(seed))})
+}
+
+// GenerateTraining is Generate with a parameter that takes part in the
+// computation: each call is followed by a backward pass, whose gradient is
+// printed.
+func GenerateTraining(seed int64) string {
+	return generate(&generator{r: rand.New(rand.NewSource(seed)), grad: true})
+}
+
+func generate(g *generator) string {
 	for i := range 1 + g.r.Intn(3) {
 		g.helper(i)
 	}
@@ -94,12 +104,21 @@ func safe(n int, xs []int) (r int) {
 
 func mod(n, k int) int { return ((n % k) + k) % k }
 
+func learn(r *torch.Tensor) {
+	gw.SetGrad(nil)
+	if r.RequiresGrad() {
+		r.Mul(r).Sum().Backward()
+		fmt.Println("gradient", gw.Grad())
+	}
+}
+
 func say(args ...any) { fmt.Println(args...) }
 
 var gi = 1
 var gt = torch.Ones(3)
 var gs = []int{1, 2, 3}
 var gm = map[string]int{"a": 1, "b": 2}
+var gw = torch.Full([]int{3}, 0.75, kw.RequiresGrad(true))
 var gb = &Box{n: 3, t: torch.Ones(3), xs: []int{4}, m: map[string]int{}}
 `
 
@@ -142,7 +161,10 @@ func (g *generator) main() {
 	g.line("call := func(x, y *torch.Tensor, n int, flag bool, p, q *Box, xs, ys []int, m map[string]int, v Shape, ip *int) {")
 	g.line("defer func() { if e := recover(); e != nil { fmt.Println(\"recovered\", e) } }()")
 	g.line("r, j := c(x, y, n, flag, p, q, xs, ys, m, v, ip)")
-	g.line("fmt.Println(\"result\", r, j)")
+	g.line("fmt.Println(\"result\", r.Detach(), j)")
+	if g.grad {
+		g.line("learn(r)")
+	}
 	g.line("}")
 	for range 3 + g.r.Intn(4) {
 		g.change()
@@ -172,6 +194,7 @@ type generator struct {
 	sb      strings.Builder
 	vars    int
 	helpers int // complete ones, which may be called
+	grad    bool
 }
 
 func (g *generator) line(format string, args ...any) {

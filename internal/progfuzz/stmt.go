@@ -183,6 +183,9 @@ func simpleTable() []statement {
 // newTensor declares a tensor variable.
 func (g *generator) newTensor(s *variables, value string) {
 	n := g.fresh("t")
+	if g.grad && g.r.Intn(4) == 0 {
+		value += ".Mul(gw)"
+	}
 	g.line("%s := %s", n, value)
 	g.line("_ = %s", n)
 	s.tensors = append(s.tensors, n)

@@ -1,0 +1,179 @@
+package backends
+
+import (
+	"bytes"
+	"fmt"
+	"io/fs"
+	"math"
+	"os"
+	"path"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"tcdbg/internal/progfuzz"
+	"tcdbg/torch"
+	"tcdbg/tracer"
+	"tcdbg/tracer/host"
+)
+
+// This file runs random programs plainly and compiled under each backend, and
+// compares what they print; every second one trains. A longer run:
+//
+//	TCDBG_FUZZ=2000 TCDBG_FUZZ_FROM=1 go test ./backends -run TestRandomPrograms -timeout 0
+
+// differential is one way to run a program.
+type differential struct {
+	name string
+	cfg  Config
+	// backend is that of functions that name none.
+	backend string
+}
+
+func differentials(t *testing.T) []differential {
+	ways := []differential{
+		{"eager", Config{}, "eager"},
+		{"aot_eager", Config{}, "aot_eager"},
+		{"plain executor", Config{CC: "none", Stderr: new(bytes.Buffer)}, "inductor"},
+	}
+	if _, err := findCompiler(""); err == nil {
+		ways = append(ways, differential{"inductor", Config{CacheDir: t.TempDir()}, "inductor"})
+	}
+	return ways
+}
+
+func envNumber(t *testing.T, name string, or int) int {
+	v := os.Getenv(name)
+	if v == "" {
+		return or
+	}
+	n, err := strconv.Atoi(v)
+	if err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	return n
+}
+
+func TestRandomPrograms(t *testing.T) {
+	n, from := envNumber(t, "TCDBG_FUZZ", 30), envNumber(t, "TCDBG_FUZZ_FROM", 1)
+	ways := differentials(t)
+	sets := make([]*Set, len(ways))
+	for i, w := range ways {
+		sets[i] = NewSet(w.cfg)
+	}
+	ran := 0
+	for i := range n {
+		seed := int64(from + i)
+		text := progfuzz.Generate(seed)
+		if seed%2 == 0 {
+			text = progfuzz.GenerateTraining(seed)
+		}
+		prog, err := loadText(t, text)
+		if err != nil {
+			t.Errorf("seed %d does not load: %v", seed, err)
+			continue
+		}
+		want, code, _ := runText(prog, nil, "")
+		for k, w := range ways {
+			if w.name == "inductor" && os.Getenv("TCDBG_FUZZ") == "" && seed%6 > 0 {
+				continue // a C compiler takes its time
+			}
+			got, exit, stderr := runText(prog, sets[k], w.backend)
+			if d := differs(want, got); d != "" || exit != code {
+				t.Errorf("seed %d under %s: exit %d, want %d\n%s%s", seed, w.name, exit, code, d, stderr)
+			}
+		}
+		ran++
+	}
+	t.Logf("%d programs under %d backends", ran, len(ways))
+}
+
+// loadText reads the text of a program of progfuzz.
+func loadText(t *testing.T, body string) (*host.Program, error) {
+	t.Helper()
+	body = progfuzz.Prelude + body
+	var sb strings.Builder
+	sb.WriteString("package main\n\nimport (\n\t\"tcdbg/torch\"\n")
+	for _, p := range []string{"fmt", "math", "tcdbg/torch/compiler", "tcdbg/torch/kw"} {
+		if strings.Contains(body, path.Base(p)+".") {
+			fmt.Fprintf(&sb, "\t%q\n", p)
+		}
+	}
+	file := filepath.Join(t.TempDir(), "model.go")
+	if err := os.WriteFile(file, []byte(sb.String()+")\n"+body), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return host.Load(host.LoadConfig{Paths: []string{file}, Source: noSource{}})
+}
+
+// noSource is a tree without source packages: these programs use none.
+type noSource struct{}
+
+func (noSource) Open(string) (fs.File, error) { return nil, fs.ErrNotExist }
+
+// runText runs a program, plainly where set is nil.
+func runText(prog *host.Program, set *Set, backend string) (stdout string, code int, stderr string) {
+	var out, errs bytes.Buffer
+	cfg := host.Config{Stdout: &out, Stderr: &errs, Args: []string{"model"}}
+	var tr *tracer.Tracer
+	if set != nil {
+		tr = tracer.New(prog, tracer.Config{Backend: set.Get, DefaultBackend: backend})
+		tr.Install(&cfg)
+	}
+	in := host.New(prog, cfg)
+	if tr != nil {
+		tr.Attach(in)
+	}
+	torch.ManualSeed(1)
+	defer func() {
+		if r := recover(); r != nil {
+			stdout, stderr = out.String(), fmt.Sprintf("the engine panics: %v", r)
+			code = -1
+		}
+	}()
+	exit := in.Run()
+	return out.String(), exit.Code, errs.String()
+}
+
+// differs compares two outputs: words must be the same, numbers near.
+func differs(want, got string) string {
+	a, b := strings.Split(want, "\n"), strings.Split(got, "\n")
+	for i := range min(len(a), len(b)) {
+		if !sameLine(a[i], b[i]) {
+			return fmt.Sprintf("line %d\n  plain    %s\n  compiled %s\n", i+1, a[i], b[i])
+		}
+	}
+	if len(a) != len(b) {
+		return fmt.Sprintf("%d lines, want %d\n", len(b), len(a))
+	}
+	return ""
+}
+
+func sameLine(want, got string) bool {
+	if want == got {
+		return true
+	}
+	x, y := words(want), words(got)
+	if len(x) != len(y) {
+		return false
+	}
+	for i := range x {
+		p, err1 := strconv.ParseFloat(x[i], 64)
+		q, err2 := strconv.ParseFloat(y[i], 64)
+		if err1 != nil || err2 != nil {
+			if x[i] != y[i] {
+				return false
+			}
+			continue
+		}
+		if d := math.Abs(p - q); !(d <= 1.5e-4+1e-3*math.Abs(p)) && !(math.IsNaN(p) && math.IsNaN(q)) && p != q {
+			return false
+		}
+	}
+	return true
+}
+
+func words(s string) []string {
+	return strings.FieldsFunc(s, func(r rune) bool { return strings.ContainsRune(" ,[]()", r) })
+}
