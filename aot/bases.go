@@ -48,6 +48,7 @@ func (f *functionalizer) inputs(example []torch.Value) error {
 	}
 	taken := map[*base]*root{}
 	for i, p := range placeholders(f.old) {
+		f.res.metas = append(f.res.metas, p.Meta)
 		b := groups[i]
 		if b == nil {
 			f.input(p, i)

@@ -25,6 +25,7 @@ type functional struct {
 	// layouts are the orders of dimensions in memory that outputs of the pure
 	// graph must have, by index: views are taken of them at run time.
 	layouts map[int][]int
+	metas   []any // of the captured graph's inputs, which carry the sizes' symbols
 }
 
 // mutation says that output index of the pure graph replaces the content of

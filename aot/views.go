@@ -255,10 +255,28 @@ func (l strided) positions(b *graph.Builder, like *graph.Node) ops.Value {
 	return b.Emit(ops.Reshape, at, []sym.Int{sym.Product(l.size)})
 }
 
-// runView takes a captured view of a real tensor.
-func runView(s viewStep, t torch.Value) torch.Value {
-	if s.noGrad {
-		return torch.CallUntaped(s.op, s.call(t))[0]
+// runView takes a captured view of a real tensor; sizes, where it is not nil,
+// evaluates the sizes among its arguments.
+func runView(s viewStep, t torch.Value, sizes func(sym.Int) sym.Int) torch.Value {
+	args := s.call(t)
+	for i, a := range args {
+		switch a := a.(type) {
+		case sym.Int:
+			if sizes != nil {
+				args[i] = sizes(a)
+			}
+		case []sym.Int:
+			if sizes != nil {
+				out := make([]sym.Int, len(a))
+				for k, x := range a {
+					out[k] = sizes(x)
+				}
+				args[i] = out
+			}
+		}
 	}
-	return torch.Call(s.op, s.call(t))[0]
+	if s.noGrad {
+		return torch.CallUntaped(s.op, args)[0]
+	}
+	return torch.Call(s.op, args)[0]
 }

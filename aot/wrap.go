@@ -93,6 +93,7 @@ func (m mutation) apply(dst, val *torch.Tensor) {
 
 func (f *functional) results(in, vals []torch.Value) []torch.Value {
 	out := make([]torch.Value, len(f.outputs))
+	sizes := f.sizes(in)
 	for i, o := range f.outputs {
 		var v torch.Value
 		switch {
@@ -104,7 +105,7 @@ func (f *functional) results(in, vals []torch.Value) []torch.Value {
 			v = o.value
 		}
 		for _, s := range o.chain {
-			v = runView(s, v)
+			v = runView(s, v, sizes)
 		}
 		out[i] = v
 	}
@@ -175,6 +176,43 @@ func separate(run Runnable, list []int) Runnable {
 		}
 		return out
 	}
+}
+
+// sizes evaluates size expressions with the inputs of a call; nil where no view
+// that is taken at run time has one.
+func (f *functional) sizes(in []torch.Value) func(sym.Int) sym.Int {
+	if !f.symbolic() {
+		return nil
+	}
+	values := map[*sym.Symbol]int64{}
+	for i, p := range f.metas {
+		graph.BindSymbols(p, in[i], func(s *sym.Symbol, v int64) { values[s] = v })
+	}
+	return func(x sym.Int) sym.Int {
+		return sym.Const(x.Eval(func(s *sym.Symbol) int64 {
+			if v, ok := s.Fixed(); ok {
+				return v
+			}
+			return values[s]
+		}))
+	}
+}
+
+// symbolic reports whether a view that is taken at run time depends on sizes.
+func (f *functional) symbolic() bool {
+	for _, o := range f.outputs {
+		for _, s := range o.chain {
+			for _, a := range s.args {
+				if x, ok := a.(sym.Int); ok && !sym.AllConst([]sym.Int{x}) {
+					return true
+				}
+				if xs, ok := a.([]sym.Int); ok && !sym.AllConst(xs) {
+					return true
+				}
+			}
+		}
+	}
+	return false
 }
 
 // cloneArgs are the bound arguments of a plain clone of t.

@@ -219,7 +219,7 @@ type FrameCalls struct {
 	Calls    int64 `json:"calls"`
 	Hits     int64 `json:"hits"`
 	RunNanos int64 `json:"run_ns"`
-	EagerOps int64 `json:"eager_ops"` // operators run outside any graph
+	EagerOps int64 `json:"eager_ops"` // operators that ran outside of graphs in one call, at most
 }
 
 // Aggregate is written at most ten times a second and once at exit.

@@ -164,6 +164,9 @@ func runLoaded(prog *host.Program, backend Backend) *outcome {
 	}
 	torch.ManualSeed(1)
 	o.exit = in.Run()
+	if tr != nil {
+		tr.writeTotals()
+	}
 	o.stdout, o.stderr = out.String(), errs.String()
 	return o
 }

@@ -49,6 +49,7 @@ type frameCache struct {
 	calls   atomic.Int64
 	hits    atomic.Int64
 	nanos   atomic.Int64            // run time of segments
+	left    atomic.Int64            // operators that ran outside of graphs in one call, at most
 	dynamic map[string]map[int]bool // dimensions seen to change, by source; under mu
 }
 
@@ -90,7 +91,9 @@ var framePool = sync.Pool{New: func() any { return new([]*host.Frame) }}
 func (c *Compiled) serve(th *host.Thread, tu *turns) bool {
 	base := th.Depth()
 	list := framePool.Get().(*[]*host.Frame)
+	counted := th.Counted
 	defer func() {
+		th.Counted = counted // what ran here is no concern of a region around
 		clear(*list)
 		framePool.Put(list)
 	}()
@@ -101,7 +104,8 @@ func (c *Compiled) serve(th *host.Thread, tu *turns) bool {
 		fc := c.cacheAt(frames, last)
 		fc.calls.Add(1)
 		if fc.eager.Load() {
-			return false
+			fc.runEager(th, frames[0].Caller)
+			return true
 		}
 		seg, a := fc.find(th.In, frames)
 		if seg != nil {
@@ -119,11 +123,27 @@ func (c *Compiled) serve(th *host.Thread, tu *turns) bool {
 		}
 		last = seg
 		c.t.safePoint("break", th.Top())
+		before := th.Counted
 		c.stepOver(th)
-		if !c.seek(th, base) {
+		more := c.seek(th, base)
+		fc.leave(th.Counted - before)
+		if !more {
 			return true
 		}
 	}
+}
+
+// leave notes that n operators ran outside of graphs.
+func (fc *frameCache) leave(n int64) {
+	for old := fc.left.Load(); n > old && !fc.left.CompareAndSwap(old, n); old = fc.left.Load() {
+	}
+}
+
+// runEager lets the interpreter run the region to its end.
+func (fc *frameCache) runEager(th *host.Thread, caller *host.Frame) {
+	before := th.Counted
+	th.Run(caller)
+	fc.leave(th.Counted - before)
 }
 
 // stepOver lets the host run one instruction with everything that it calls.

@@ -44,10 +44,10 @@ func (t *Tracer) writeTotals() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	var a logs.Aggregate
-	var calls int64
+	var calls int64 // and what else has changed since the last record
 	for _, fc := range t.caches {
-		c := logs.FrameCalls{Frame: fc.id, Calls: fc.calls.Load(), Hits: fc.hits.Load(), RunNanos: fc.nanos.Load(), EagerOps: -1}
-		calls += c.Calls
+		c := logs.FrameCalls{Frame: fc.id, Calls: fc.calls.Load(), Hits: fc.hits.Load(), RunNanos: fc.nanos.Load(), EagerOps: fc.left.Load()}
+		calls += c.Calls + c.EagerOps
 		a.Frames = append(a.Frames, c)
 	}
 	if calls == t.written {

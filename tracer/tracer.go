@@ -77,6 +77,14 @@ func (t *Tracer) Install(cfg *host.Config) {
 	cfg.Intrinsics["tcdbg/torch/compiler.Disable"] = t.disableIntrinsic
 	cfg.Intrinsics["tcdbg/torch/compiler.Reset"] = t.resetIntrinsic
 	cfg.Compiled = t.onCall
+	cfg.Counted = t.isOperator
+}
+
+// isOperator reports whether a native function is an operator, or how
+// nn/functional calls one.
+func (t *Tracer) isOperator(name string) bool {
+	_, ok := t.bindings[name]
+	return ok || strings.HasPrefix(name, "tcdbg/torch.Functional")
 }
 
 // Attach tells the tracer which interpreter runs the program, after host.New.

@@ -38,6 +38,8 @@ type Thread struct {
 	In *Interp
 	// Local is for the tracer: what it keeps for the goroutine.
 	Local any
+	// Counted is the number of calls of functions that Config.Counted names.
+	Counted int64
 
 	top     *Frame
 	depth   int

@@ -25,6 +25,9 @@ type Config struct {
 	// the call: the frame is popped and the results stored (true). Calls on
 	// threads of NewThread do not reach it.
 	Compiled func(th *Thread, f *Frame, c *Closure) bool
+	// Counted, where set, names the native functions whose calls Thread.Counted
+	// counts.
+	Counted func(name string) bool
 }
 
 // Interp runs one program.

@@ -88,7 +88,7 @@ func (b *builder) call(in *ssa.Call) op {
 func (b *builder) staticCall(fn *ssa.Function, args []ref, d uintptr) op {
 	bound := b.in.bind(fn)
 	if bound.code == nil {
-		return nativeOp(invocation{b: bound}, args, d)
+		return b.counted(bound.name, nativeOp(invocation{b: bound}, args, d))
 	}
 	code := bound.code
 	switch len(args) {
@@ -107,6 +107,17 @@ func (b *builder) staticCall(fn *ssa.Function, args []ref, d uintptr) op {
 		g := f.th.push(code, unsafe.Add(f.fp, d))
 		g.setArgs(f, args, 0)
 		return g
+	}
+}
+
+// counted adds the counting of a call, where that is wanted.
+func (b *builder) counted(name string, call op) op {
+	if b.in.Config.Counted == nil || !b.in.Config.Counted(name) {
+		return call
+	}
+	return func(f *Frame) *Frame {
+		f.th.Counted++
+		return call(f)
 	}
 }
 
