@@ -270,6 +270,9 @@ func (s *scheduler) fits(c *candidate) (*union, *misfit) {
 		if f := epilogueFits(a, b, u); f != nil {
 			return nil, f
 		}
+		if !u.follow(a) {
+			return nil, &misfit{"template epilogue not satisfied", "the epilogue has loops that the template does not walk"}
+		}
 	}
 	return u, nil
 }

@@ -330,3 +330,39 @@ func (u *union) join(a, b *Group) {
 	merge(a, b)
 	a.Template = a.Template || b.Template
 }
+
+// follow renumbers the new loops in the order of a's, whose rows a template
+// counts; the pivot may have been another buffer, which is walked in another
+// order. It reports whether a has all loops that are longer than one.
+func (u *union) follow(a *Group) bool {
+	order := make([]int, 0, len(u.vars)) // old numbers by new ones
+	seen := make([]bool, len(u.vars))
+	for v := range a.Vars {
+		for _, p := range u.ta[v] {
+			order = append(order, p.v)
+			seen[p.v] = true
+		}
+	}
+	for k, v := range u.vars {
+		if seen[k] {
+			continue
+		}
+		if !sym.Is(v.Size, 1) {
+			return false
+		}
+		order = append([]int{k}, order...)
+	}
+	vars, number := make([]Var, len(order)), make([]int, len(order))
+	for i, k := range order {
+		vars[i], number[k] = u.vars[k], i
+	}
+	u.vars = vars
+	for _, t := range []transform{u.ta, u.tb} {
+		for _, pieces := range t {
+			for i := range pieces {
+				pieces[i].v = number[pieces[i].v]
+			}
+		}
+	}
+	return true
+}
