@@ -1,12 +1,9 @@
 package torch_test
 
 import (
-	"math"
 	"testing"
-	"time"
 
 	"tcdbg/torch"
-	"tcdbg/torch/internal/simd"
 	"tcdbg/torch/models"
 	"tcdbg/torch/nn"
 )
@@ -33,39 +30,4 @@ func BenchmarkEagerBert(b *testing.B) {
 		macs                         = layers * tokens * (4*width*width + 2*width*inner + 2*tokens*width)
 	)
 	againstPeak(b, 2*macs, func() { net.Forward(ids) })
-}
-
-// againstPeak reports the rate of f and how many times the peak's time it
-// takes: the best of rounds that measure one and the other in turn.
-func againstPeak(b *testing.B, flops float64, f func()) {
-	if simd.Best == simd.Plain {
-		b.Skip("the peak is measured by assembly, which this machine does not run")
-	}
-	torch.NoGrad(func() {
-		f()
-		best, peak := math.Inf(1), math.Inf(1)
-		for b.Loop() {
-			start := time.Now()
-			f()
-			best = min(best, time.Since(start).Seconds())
-			peak = min(peak, secondsPerFlop())
-		}
-		b.ReportMetric(flops/best/1e9, "GF/s")
-		b.ReportMetric(best/(flops*peak), "x-peak-time")
-	})
-}
-
-// secondsPerFlop is the machine's limit on as many threads as operators use.
-func secondsPerFlop() float64 {
-	threads := torch.GetNumThreads()
-	done := make(chan int)
-	start := time.Now()
-	for range threads {
-		go func() { done <- simd.Best.PeakFlops(200_000) }()
-	}
-	flops := 0
-	for range threads {
-		flops += <-done
-	}
-	return time.Since(start).Seconds() / float64(flops)
 }
