@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"tcdbg/graph"
+	"tcdbg/inductor/ir"
 	"tcdbg/internal/ops"
 	"tcdbg/internal/sym"
 )
@@ -159,5 +160,31 @@ func arange(c *call) error {
 	at := b.loadAt(&tensor{line: &line{step: sym.Const(1)}, dtype: ops.Float64}, b.index(&tensor{shape: out.shape, stride: out.stride}))
 	v := b.add2(b.number(ops.Float64, ops.NumberOf(start)), b.mul2(at, b.number(ops.Float64, ops.NumberOf(step))))
 	b.store(out.buf, out.stride, v)
+	return nil
+}
+
+// linspace counts from both ends, so that both are exact.
+func linspace(c *call) error {
+	out := c.meta()
+	n, ok := out.Shape[0].IsConst()
+	if !ok {
+		return c.extern(ir.ReasonArgs)
+	}
+	start, end := ops.NumberOf(c.arg("start")), ops.NumberOf(c.arg("end"))
+	step := 0.0
+	if n > 1 {
+		step = (end - start) / float64(n-1)
+	}
+	t := c.bindResult()
+	b := c.l.pointwiseNode(t.shape)
+	count := func(off, coef int64) int { // an address of the only loop
+		x := ir.Index{Off: sym.Const(off), Coef: []sym.Int{sym.Const(coef)}}
+		return b.cast(b.add(ir.Value{Op: ir.IndexOf, DType: ops.Int64, Index: x}), ops.Float64)
+	}
+	num := func(f float64) int { return b.float(ops.Float64, f) }
+	up := b.add2(num(start), b.mul2(num(step), count(0, 1)))
+	down := b.op(ir.Sub, num(end), b.mul2(num(step), count(n-1, -1)))
+	first := b.op(ir.Lt, count(0, 1), num(float64(max(n/2, 1))))
+	b.store(t.buf, t.stride, b.op(ir.Where, first, up, down))
 	return nil
 }

@@ -135,7 +135,7 @@ func (l *lowering) call(n *graph.Node) error {
 	}
 	f := lowerings()[n.Op]
 	if f == nil {
-		return c.extern(ir.ReasonNoLowering)
+		return c.extern(externReason(n.Op))
 	}
 	if _, bad := c.unsupportedDType(); bad {
 		return c.extern(ir.ReasonDType)

@@ -12,9 +12,6 @@ func (b *body) mul2(x, y int) int { return b.op(ir.Mul, x, y) }
 // mm lowers mm, bmm and matmul of any ranks.
 func mm(c *call) error {
 	x, y := c.tensorArg(0), c.tensorArg(1)
-	if x.dtype != ops.Float32 {
-		return c.extern(ir.ReasonDType)
-	}
 	out := c.bindResult()
 	c.product(x, y, out)
 	return nil
@@ -23,9 +20,6 @@ func mm(c *call) error {
 // addmm is beta*bias + alpha*(x @ y).
 func addmm(c *call) error {
 	bias, x, y := c.tensorArg(0), c.tensorArg(1), c.tensorArg(2)
-	if x.dtype != ops.Float32 {
-		return c.extern(ir.ReasonDType)
-	}
 	prod := c.productTemp(x, y)
 	alpha, beta := c.number("alpha", 1), c.number("beta", 1)
 	out := c.bindResult()
@@ -48,9 +42,6 @@ func addmm(c *call) error {
 // linear is x @ weight.T + bias.
 func linear(c *call) error {
 	x, w, bias := c.tensorArg(0), c.tensorArg(1), c.namedTensor("bias")
-	if x.dtype != ops.Float32 {
-		return c.extern(ir.ReasonDType)
-	}
 	wt := transposed(w)
 	if bias == nil {
 		c.product(x, wt, c.bindResult())
@@ -85,6 +76,10 @@ func (c *call) productTemp(x, y *tensor) *tensor {
 // product makes the template node that computes x @ y into out, whose shape is
 // the broadcast batch with rows and columns (dropped where x or y is a vector).
 func (c *call) product(x, y, out *tensor) {
+	if x.dtype != ops.Float32 {
+		c.reducedProduct(x, y, out)
+		return
+	}
 	x, y = c.real(x), c.real(y)
 	rx, ry := len(x.shape), len(y.shape)
 	vecX, vecY := rx == 1, ry == 1
@@ -125,6 +120,39 @@ func (c *call) product(x, y, out *tensor) {
 	copy(info.OutIdx.Coef, out.stride[:nb])
 	node.MM = info
 	foldBatch(node)
+}
+
+// reducedProduct is the product as sums of products, for the types that the
+// template does not compute.
+func (c *call) reducedProduct(x, y, out *tensor) {
+	rx, ry := len(x.shape), len(y.shape)
+	full := append(append([]sym.Int{}, out.shape...), x.shape[rx-1])
+	rank := len(full)
+	rows, cols := rx > 1, ry > 1
+	lead := rank - 1 // dimensions of the batch
+	for _, has := range []bool{rows, cols} {
+		if has {
+			lead--
+		}
+	}
+	spread := func(t *tensor, own int) *tensor { // without the matrix dimensions
+		v := &tensor{buf: t.buf, line: t.line, dtype: t.dtype, shape: full, stride: make([]sym.Int, rank), off: t.off}
+		batchCoefs(v.stride[:lead], t, own)
+		return v
+	}
+	a, b := spread(x, min(rx, 2)), spread(y, min(ry, 2))
+	a.stride[rank-1], b.stride[rank-1] = x.stride[rx-1], y.stride[max(ry-2, 0)]
+	if rows {
+		a.stride[lead] = x.stride[rx-2]
+	}
+	if cols {
+		b.stride[rank-2] = y.stride[ry-1]
+	}
+	marks := make([]bool, rank)
+	marks[rank-1] = true
+	n := c.l.reductionNode(full, marks)
+	v := n.reduce(ir.RSum, n.mul2(n.load(a), n.load(b)))
+	n.store(out.buf, append(append([]sym.Int{}, out.stride...), sym.Int{}), v)
 }
 
 // batchCoefs fills the address coefficients of the leading dimensions of t,

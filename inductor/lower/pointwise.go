@@ -99,9 +99,13 @@ var pointwiseTable = map[ops.ID]pointwiseFunc{
 	ops.Div:               div,
 	ops.Pow:               pow,
 	ops.Maximum:           binary(ir.Max),
+	ops.Fmax:              ignoreNaN(ir.Max),
+	ops.Fmin:              ignoreNaN(ir.Min),
+	ops.Xlogy:             timesLog(ir.Log),
+	ops.Xlog1py:           timesLog(ir.Log1p),
 	ops.Minimum:           binary(ir.Min),
-	ops.Fmod:              binary(ir.Fmod),
-	ops.Remainder:         binary(ir.Rem),
+	ops.Fmod:              remainder(ir.Fmod),
+	ops.Remainder:         remainder(ir.Rem),
 	ops.Atan2:             binary(ir.Atan2),
 	ops.Hypot:             binary(ir.Hypot),
 	ops.Copysign:          binary(ir.CopySign),
@@ -110,6 +114,27 @@ var pointwiseTable = map[ops.ID]pointwiseFunc{
 	ops.BitwiseXor:        binary(ir.Xor),
 	ops.BitwiseLeftShift:  binary(ir.Shl),
 	ops.BitwiseRightShift: binary(ir.Shr),
+}
+
+// ignoreNaN is an extreme of two for which NaN counts as missing.
+func ignoreNaN(o ir.Op) pointwiseFunc {
+	return func(c *call, b *body, x []int) int {
+		v := b.op(o, x[0], x[1])
+		if !c.meta().DType.IsFloat() {
+			return v
+		}
+		v = b.op(ir.Where, b.op(ir.IsNaN, x[1]), x[0], v)
+		return b.op(ir.Where, b.op(ir.IsNaN, x[0]), x[1], v)
+	}
+}
+
+// timesLog is x*log(y), zero where x is unless y is NaN.
+func timesLog(log ir.Op) pointwiseFunc {
+	return func(c *call, b *body, x []int) int {
+		zero := b.number(c.meta().DType, 0)
+		v := b.op(ir.Where, b.op(ir.Eq, x[0], zero), zero, b.op(ir.Mul, x[0], b.op(log, x[1])))
+		return b.op(ir.Where, b.op(ir.IsNaN, x[1]), x[1], v)
+	}
 }
 
 // rounding leaves integers as they are.
@@ -194,15 +219,58 @@ func mul(c *call, b *body, x []int) int {
 func div(c *call, b *body, x []int) int {
 	switch c.str("rounding_mode") {
 	case "floor":
-		return b.op(ir.FloorDiv, x[0], x[1])
+		return b.quotient(ir.FloorDiv, x[0], x[1])
 	case "trunc":
-		q := b.op(ir.Div, x[0], x[1])
+		q := b.quotient(ir.Div, x[0], x[1])
 		if c.meta().DType.IsFloat() {
 			q = b.op(ir.Trunc, q)
 		}
 		return q
 	}
 	return b.op(ir.Div, x[0], x[1])
+}
+
+// quotient divides; whole numbers must not be divided by zero, and the lowest one
+// divided by -1 stays what it is, where the machine's instruction would trap.
+func (b *body) quotient(o ir.Op, x, y int) int {
+	d := b.dtype(y)
+	if d.IsFloat() {
+		return b.op(o, x, y)
+	}
+	q := b.op(o, x, b.divisor(y))
+	if !signed(d) {
+		return q
+	}
+	return b.op(ir.Where, b.op(ir.Eq, y, b.int(d, -1)), b.op(ir.Neg, x), q)
+}
+
+func signed(d ops.DType) bool { return d == ops.Int32 || d == ops.Int64 }
+
+// divisor is y where the machine can divide by it, else 1, which leaves the right
+// remainder behind for -1; zero fails the run.
+func (b *body) divisor(y int) int {
+	d := b.dtype(y)
+	one := b.int(d, 1)
+	if v := b.n.Body[y]; v.Op == ir.Const && v.I > 0 {
+		return y
+	}
+	some := b.op(ir.Ne, y, b.int(d, 0))
+	b.add(ir.Value{Op: ir.Check, DType: ops.Bool, Args: []int{some}})
+	y = b.op(ir.Where, some, y, one)
+	if !signed(d) {
+		return y
+	}
+	return b.op(ir.Where, b.op(ir.Eq, y, b.int(d, -1)), one, y)
+}
+
+// remainder is that of a division.
+func remainder(o ir.Op) pointwiseFunc {
+	return func(_ *call, b *body, x []int) int {
+		if b.dtype(x[1]).IsFloat() {
+			return b.op(o, x[0], x[1])
+		}
+		return b.op(o, x[0], b.divisor(x[1]))
+	}
 }
 
 // pow multiplies out small constant exponents, as eager does.

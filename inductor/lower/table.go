@@ -66,6 +66,8 @@ var others = map[ops.ID]lowerFunc{
 	ops.Ones:          constant(1),
 	ops.Empty:         constant(0),
 	ops.Arange:        arange,
+	ops.Linspace:      linspace,
+	ops.EmptyLike:     constant(0),
 
 	ops.Gather:        gather,
 	ops.IndexSelect:   indexSelect,
