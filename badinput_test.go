@@ -139,6 +139,7 @@ func TestSurroundingsThatFail(t *testing.T) {
 		{"not Go", "$T run " + file, nil, 64, "", "not a .go file or a folder", 1},
 		{"unknown flag", "$T run --nosuch $M", nil, 64, "", "unknown flag: --nosuch", 1},
 		{"unknown command", "$T rnu", nil, 64, "", "did you mean run", 1},
+		{"explained, it does not compile", "echo 'package main; func main() { x }' >broken.go && $T explain broken.go; c=$?; rm broken.go; exit $c", nil, 65, "", "broken.go:1:", 1},
 		{"no terminal", "$T run $M | cat", nil, 0, "begins\n[3]\n", "", 0},
 		{"dumb terminal", "TERM=dumb $T run $M", nil, 0, "begins\n[3]\n", "", 0},
 		{"closed input", "$T run $M <&-", nil, 0, "begins\n[3]\n", "", 0},
@@ -157,7 +158,7 @@ func TestSurroundingsThatFail(t *testing.T) {
 			s := newSession(t, c.env...)
 			s.cache = cache
 			cmd := exec.Command("/bin/sh", "-c", strings.ReplaceAll(strings.ReplaceAll(c.shell, "$T", s.bin), "$M", good))
-			cmd.Env = s.command().Env
+			cmd.Env, cmd.Dir = s.command().Env, t.TempDir()
 			var out, errs bytes.Buffer
 			cmd.Stdout, cmd.Stderr = &out, &errs
 			err := cmd.Run()

@@ -1,6 +1,7 @@
 package tracer
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -39,8 +40,48 @@ func main() {
 	if places == 0 {
 		t.Error("no graph names the line of the call")
 	}
+	var firstLines int
+	for _, out := range o.log.out {
+		if out.Kind == "compilation_metrics" && strings.Contains(fmt.Sprint(out.Meta)+string(out.Payload), fmt.Sprintf("co_firstlineno:%d", frames[0].Pos.Line)) {
+			firstLines++
+		}
+	}
+	if firstLines != 2 {
+		t.Errorf("%d metrics name the declaration", firstLines)
+	}
 	misses := o.recompiles()
 	if len(misses) != 1 || !strings.Contains(misses[0].Failures[0].Guard.Pos.Code, "n.Fc.Forward(x)") {
 		t.Errorf("recompiles %+v", misses)
+	}
+}
+
+// Where the compiler goes on inside torch's own code, the resume point is named
+// after the line of the program that called it; guards of a compiled function
+// of torch are asked for by its call.
+func TestResumesInTheProgram(t *testing.T) {
+	o := both(t, `
+func f(l *nn.LayerNorm, x *torch.Tensor) *torch.Tensor {
+	x = x.Mul(2)
+	fmt.Println("here")
+	return l.Forward(x)
+}
+func main() {
+	l := nn.NewLayerNorm(4)
+	torch.Compile(f)(l, torch.Ones(2, 4))
+	torch.Compile(l.Forward)(torch.Ones(2, 4))
+}`)
+	var names []string
+	for _, fr := range artifacts[logs.FrameInfo](o.log) {
+		names = append(names, fr.Name+" "+strings.TrimSpace(fr.Pos.Code))
+	}
+	if len(names) != 3 || !strings.HasPrefix(names[1], "torch_dynamo_resume_in_f_at_") || !strings.HasSuffix(names[1], "return l.Forward(x)") {
+		t.Errorf("frames %q", names)
+	}
+	for _, gs := range artifacts[logs.Guards](o.log) {
+		for _, g := range gs.Guards {
+			if ownSource(g.Pos.File) {
+				t.Errorf("guard %s on %s is asked for by %s", g.Kind, g.Source, g.Pos.File)
+			}
+		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -28,16 +29,18 @@ type recorder struct {
 	begun time.Time
 	graph time.Time // when the trace was done
 	stack []logs.Pos
+	at    logs.Pos // where the frame begins
 	nodes int
 }
 
 func (t *Tracer) begin(tr *trace, fc *frameCache, id logs.CompileID) *recorder {
 	r := &recorder{t: t, id: id, fc: fc, begun: time.Now(), stack: tr.userStack()}
+	r.at = t.framePos(tr, fc, r.stack)
 	t.sink.Emit(logs.Out{
 		Kind: "dynamo_start", ID: id, Place: "tracer/region.go:180",
 		Meta: map[string]any{"stack": t.sink.Stack(frames(r.stack))},
 	})
-	t.sink.Emit(logs.Artifact(id, logs.FrameInfo{Name: fc.name, Pos: t.framePos(tr, fc, r.stack), Parent: fc.parent, From: fc.from}))
+	t.sink.Emit(logs.Artifact(id, logs.FrameInfo{Name: fc.name, Pos: r.at, Parent: fc.parent, From: fc.from}))
 	t.event("B", "dynamo", id, r.begun)
 	return r
 }
@@ -50,7 +53,10 @@ func (t *Tracer) framePos(tr *trace, fc *frameCache, stack []logs.Pos) logs.Pos 
 	if o := fn.Object(); o != nil && !at.IsValid() {
 		at = o.Pos() // of a method value, which has no text of its own
 	}
-	if fc.parent >= 0 || !at.IsValid() {
+	if fc.parent >= 0 {
+		return lastOfProgram(stack)
+	}
+	if !at.IsValid() {
 		return last(stack)
 	}
 	p := t.prog.Fset.Position(at)
@@ -58,6 +64,17 @@ func (t *Tracer) framePos(tr *trace, fc *frameCache, stack []logs.Pos) logs.Pos 
 		File: filepath.ToSlash(p.Filename), Line: p.Line, Col: p.Column,
 		Func: funcName(fn), Code: strings.TrimRight(t.prog.SourceLine(p.Filename, p.Line), " \t\r"),
 	}
+}
+
+// lastOfProgram is the innermost place that is not torch's own, else the
+// innermost.
+func lastOfProgram(ps []logs.Pos) logs.Pos {
+	for _, p := range slices.Backward(ps) {
+		if !ownSource(p.File) {
+			return p
+		}
+	}
+	return last(ps)
 }
 
 func last(ps []logs.Pos) logs.Pos {
@@ -266,7 +283,7 @@ func (r *recorder) metrics(tr *trace, seg *segment, failType, failReason string)
 	now := time.Now()
 	m := map[string]any{
 		"compile_id": fmt.Sprintf("%d/%d", r.id.Frame, r.id.Compile), "co_name": r.fc.name,
-		"co_filename": last(r.stack).File, "co_firstlineno": last(r.stack).Line,
+		"co_filename": r.at.File, "co_firstlineno": r.at.Line,
 		"cache_size": r.id.Compile, "accumulated_cache_size": r.id.Compile,
 		"entire_frame_compile_time_s":       now.Sub(r.begun).Seconds(),
 		"dynamo_cumulative_compile_time_us": now.Sub(r.begun).Microseconds(),

@@ -248,8 +248,8 @@ func (c *Compiled) cacheAt(frames []*host.Frame, last *segment) *frameCache {
 	fc := &frameCache{id: c.t.nextFrame(), parent: -1, dynamic: map[string]map[int]bool{}}
 	fc.name = c.name()
 	if resumed {
-		top := frames[len(frames)-1]
-		fc.name = fmt.Sprintf("torch_dynamo_resume_in_%s_at_%d", funcName(top.Code.Fn), c.t.posOf(top).Line)
+		fn, line := c.t.resumesIn(frames)
+		fc.name = fmt.Sprintf("torch_dynamo_resume_in_%s_at_%d", fn, line)
 		fc.parent, fc.from = c.entry.Load().id, &last.id
 	}
 	c.cache[key] = fc
@@ -258,6 +258,19 @@ func (c *Compiled) cacheAt(frames []*host.Frame, last *segment) *frameCache {
 		c.entry.Store(fc)
 	}
 	return fc
+}
+
+// resumesIn is where frames go on, as the program's author sees it: inside torch's
+// own code it is the line that called it.
+func (t *Tracer) resumesIn(frames []*host.Frame) (fn string, line int) {
+	top := frames[len(frames)-1]
+	at := t.posOf(top)
+	for i := len(frames) - 1; i >= 0 && ownSource(at.File); i-- {
+		if p := t.callerPos(frames[i]); i < len(frames)-1 && !ownSource(p.File) {
+			return funcName(frames[i].Code.Fn), p.Line
+		}
+	}
+	return funcName(top.Code.Fn), at.Line
 }
 
 func (c *Compiled) name() string {

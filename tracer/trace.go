@@ -173,11 +173,16 @@ func (tr *trace) stack() []graph.Frame {
 	return out
 }
 
-// userPos is the innermost line of the program at this instruction, else the
-// line of torch's code.
+// userPos is the innermost line of the program at this instruction: where a
+// function of torch was compiled, the line that calls it.
 func (tr *trace) userPos() logs.Pos {
 	for i := len(tr.shadows) - 1; i >= 0; i-- {
 		if p := tr.shadowPos(i); p.File != "" && !ownSource(p.File) {
+			return p
+		}
+	}
+	for i := len(tr.callers) - 1; i >= 0; i-- {
+		if p := tr.t.callerPos(tr.callers[i]); p.File != "" && !ownSource(p.File) {
 			return p
 		}
 	}

@@ -159,7 +159,17 @@ func (s *session) explain(asJSON bool, argv []string) error {
 		return failf(ExitData, "%v", err)
 	}
 	defer st.Close()
+	if s.code == ExitData && neverRan(st) {
+		return nil // the compiler's errors say all
+	}
 	return writeReport(to, st, r.Info.title(), r.Info.Dir, reportFlags{format: format})
+}
+
+// neverRan reports whether a trace ends before any compile: its program did not
+// load.
+func neverRan(st *logs.Store) bool {
+	r, err := foldStore(st, "")
+	return err == nil && r.Totals.Compiles == 0
 }
 
 // runQuietly runs a Go program on our streams without compile logs.
