@@ -124,16 +124,22 @@ func (t *textWriter) head(r *Report) {
 // damage words what is wrong with the sources.
 func damage(r *Report) []string {
 	var out []string
-	add := func(n int64, what string) {
-		if n > 0 {
-			out = append(out, fmt.Sprintf("%d %s", n, what))
+	add := func(n int64, what, one, many string) {
+		switch {
+		case n == 1:
+			out = append(out, "1 "+what+" "+one)
+		case n > 1:
+			out = append(out, count(int(n), what)+" "+many)
 		}
 	}
-	add(r.Totals.UnexplainedRecords, "records of unknown kinds, counted in records_by_kind and shown raw")
-	add(r.Stats.BadJSON, "records with broken JSON")
-	add(r.Stats.MD5Mismatch, "payloads that do not fit their md5")
-	add(r.Stats.Stray, "lines that belong to no record")
-	add(r.Stats.Oversized, "records cut for their size")
+	if r.Totals.Records == 0 && !r.Live {
+		out = append(out, "no records: nothing was compiled, or this is no trace")
+	}
+	add(r.Totals.UnexplainedRecords-r.Stats.BadJSON, "record", "of an unknown kind, counted in records_by_kind and shown raw", "of unknown kinds, counted in records_by_kind and shown raw")
+	add(r.Stats.BadJSON, "record", "with broken JSON", "with broken JSON")
+	add(r.Stats.MD5Mismatch, "payload", "that does not fit its md5", "that do not fit their md5")
+	add(r.Stats.Stray, "line", "that belongs to no record", "that belong to no record")
+	add(r.Stats.Oversized, "record", "cut for its size", "cut for their size")
 	for _, s := range r.Sources {
 		if s.Err != nil {
 			out = append(out, s.Path+": "+s.Err.Error()+": read up to there")
@@ -211,8 +217,10 @@ func (t *textWriter) breaks(r *Report) {
 	case r.Totals.Breaks > 0:
 	case r.textual: // which logs were on is not recorded
 		t.line("  none recorded: TORCH_LOGS=graph_breaks shows them")
-	default:
+	case r.Totals.Graphs > 0:
 		t.line("  none: every captured graph is whole")
+	default:
+		t.line("  none")
 	}
 	t.more(hidden, "root causes")
 	if len(noise) > 0 {

@@ -11,7 +11,7 @@ import (
 
 // MaxRecord is the largest record that is held in memory; a longer one is cut
 // there and its rest is skipped, so that a hostile line cannot fill memory.
-const MaxRecord = 256 << 20
+const MaxRecord = 64 << 20
 
 const (
 	firstChunk = 64 << 10
