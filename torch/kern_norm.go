@@ -35,7 +35,11 @@ func softmaxKernel(k *kernelCall, log bool) {
 		if d == ops.Float64 {
 			softmaxRows(slice[float64](res), slice[float64](x), n, inner, log)
 		} else {
-			softmax32(slice[float32](res), slice[float32](x), n, inner, log)
+			if log && inner == 1 && out.dtype != d {
+				halfLogSoftmax(out.dtype, slice[float32](res), slice[float32](x), n)
+			} else {
+				softmax32(slice[float32](res), slice[float32](x), n, inner, log)
+			}
 		}
 	}
 	if res != out {
@@ -95,6 +99,30 @@ func softmax32(dst, src []float32, n, inner int, log bool) {
 				l.WithScalar(simd.Sub, o, o, float32(math.Log(sum)))
 			} else {
 				l.WithScalar(simd.Mul, o, o, float32(1/sum))
+			}
+		}
+	})
+}
+
+// halfLogSoftmax is log_softmax of half precision along rows: PyTorch keeps the
+// sum and its logarithm in half precision.
+func halfLogSoftmax(half DType, dst, src []float32, n int) {
+	parallel(len(src)/n, len(src)*4, func(from, to int) {
+		for r := from; r < to; r++ {
+			row, o := src[r*n:(r+1)*n], dst[r*n:(r+1)*n]
+			high := float32(math.Inf(-1))
+			for _, v := range row {
+				if v > high || v != v {
+					high = v
+				}
+			}
+			sum := 0.0
+			for _, v := range row {
+				sum += math.Exp(float64(v - high))
+			}
+			log := roundTo(half, float32(math.Log(float64(roundTo(half, float32(sum))))))
+			for i, v := range row {
+				o[i] = v - high - log
 			}
 		}
 	})

@@ -510,6 +510,8 @@ var bindings = sync.OnceValue(func() map[string]Binding {
 		"tcdbg/torch.Gcd":                                        {Op: ops.Gcd, Params: []int{0, 1}},
 		"tcdbg/torch.Ge":                                         {Op: ops.Ge, Params: []int{0, 1}},
 		"tcdbg/torch.Gradient":                                   {Op: ops.Gradient, Params: []int{0}, Variadic: VariadicOptions},
+		"tcdbg/torch.GridSampler2d":                              {Op: ops.GridSampler2d, Params: []int{0, 1, 2, 3, 4}},
+		"tcdbg/torch.GridSampler3d":                              {Op: ops.GridSampler3d, Params: []int{0, 1, 2, 3, 4}},
 		"tcdbg/torch.GroupNorm":                                  {Op: ops.GroupNorm, Params: []int{0, 1}, Variadic: VariadicOptions},
 		"tcdbg/torch.Gt":                                         {Op: ops.Gt, Params: []int{0, 1}},
 		"tcdbg/torch.Hardshrink":                                 {Op: ops.Hardshrink, Params: []int{0}, Variadic: VariadicOptions},

@@ -682,6 +682,16 @@ func Gradient(self *Tensor, opts ...Option) []*Tensor {
 	return invokeList(ops.Gradient, opts, self)
 }
 
+// GridSampler2d is torch.grid_sampler_2d(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> Tensor.
+func GridSampler2d(input *Tensor, grid *Tensor, interpolationMode int, paddingMode int, alignCorners bool) *Tensor {
+	return invoke1(ops.GridSampler2d, nil, input, grid, interpolationMode, paddingMode, alignCorners)
+}
+
+// GridSampler3d is torch.grid_sampler_3d(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> Tensor.
+func GridSampler3d(input *Tensor, grid *Tensor, interpolationMode int, paddingMode int, alignCorners bool) *Tensor {
+	return invoke1(ops.GridSampler3d, nil, input, grid, interpolationMode, paddingMode, alignCorners)
+}
+
 // GroupNorm is torch.group_norm(Tensor input, int num_groups, Tensor? weight=None, Tensor? bias=None, float eps=1e-05) -> Tensor.
 func GroupNorm(input *Tensor, numGroups int, opts ...Option) *Tensor {
 	return invoke1(ops.GroupNorm, opts, input, numGroups)

@@ -17,9 +17,13 @@ func attentionRows() []*Op {
 }
 
 func attention(b B, c *Call) Value {
-	q, k, v := c.Value(0), c.Value(1), c.Value(2)
 	m := c.Tensor(0)
 	n := len(m.Shape)
+	wide := OpMath(m.DType)
+	if n != 4 || c.Float(4) > 0 { // only the fused kernel works in float32
+		wide = m.DType
+	}
+	q, k, v := b.cast(c.Value(0), wide), b.cast(c.Value(1), wide), b.cast(c.Value(2), wide)
 	scale := 1 / math.Sqrt(float64(sym.Force(m.Shape[n-1])))
 	if !c.IsNone(6) {
 		scale = c.Float(6)
@@ -42,10 +46,13 @@ func attention(b B, c *Call) Value {
 			bias = b.where(mask, b.full(nil, 0, m), math.Inf(-1))
 		}
 	}
-	root := math.Sqrt(scale)
-	s := b.Emit(Matmul, b.mul(q, root), b.mul(b.transpose(k, -2, -1), root))
-	if scale < 0 {
+	var s Value
+	if fused := n == 4 && c.Float(4) == 0; fused || scale < 0 {
+		// PyTorch's fused kernel scales the products.
 		s = b.mul(b.Emit(Matmul, q, b.transpose(k, -2, -1)), scale)
+	} else {
+		root := math.Sqrt(scale)
+		s = b.Emit(Matmul, b.mul(q, root), b.mul(b.transpose(k, -2, -1), root))
 	}
 	if bias != nil {
 		s = b.add(s, bias)
@@ -58,7 +65,7 @@ func attention(b B, c *Call) Value {
 	if c.Float(4) > 0 {
 		p = b.Emit(Dropout, p, c.Args[4], true)
 	}
-	return b.Emit(Matmul, p, v)
+	return b.cast(b.Emit(Matmul, p, v), m.DType)
 }
 
 // groupedHeads repeats key or value heads so that each query head has one.

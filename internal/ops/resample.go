@@ -24,7 +24,8 @@ func interpolate(b B, c *Call) Value {
 		}
 	}
 	size, scale := interpolatedSize(c, n)
-	wide := b.cast(x, OpMath(m.DType))
+	d := OpMath(m.DType)
+	wide := b.cast(x, d)
 	switch {
 	case mode == "area":
 		return b.Emit([]ID{AdaptiveAvgPool1d, AdaptiveAvgPool2d, AdaptiveAvgPool3d}[n-1], x, size)
@@ -34,13 +35,21 @@ func interpolate(b B, c *Call) Value {
 		}
 		return x
 	case mode == "linear" && n == 1, mode == "bilinear" && n == 2, mode == "trilinear" && n == 3:
+		y := wide
+		for i := n - 1; i >= 0; i-- {
+			y = b.linear(y, d, 2+i, size[i], scale[i], corners)
+		}
+		if n == 2 || d == m.DType {
+			return b.cast(y, m.DType)
+		}
+		// In half precision the weights are rounded; their gradient is not.
 		for i := n - 1; i >= 0; i-- {
 			wide = b.linear(wide, m.DType, 2+i, size[i], scale[i], corners)
 		}
-		return b.cast(wide, m.DType)
+		return b.cast(b.add(y, b.detach(b.sub(wide, y))), m.DType)
 	case mode == "bicubic" && n == 2:
 		for i := n - 1; i >= 0; i-- {
-			wide = b.cubic(wide, m.DType, 2+i, size[i], scale[i], corners)
+			wide = b.cubic(wide, 2+i, size[i], scale[i], corners)
 		}
 		return b.cast(wide, m.DType)
 	}
@@ -167,7 +176,7 @@ func (b B) cubicWeights(t Value) [4]Value {
 	return [4]Value{far(b.add(t, 1)), near(t), near(b.sub(1, t)), far(b.sub(2, t))}
 }
 
-func (b B) cubic(x Value, dtype DType, d int, out sym.Int, scale float64, corners bool) Value {
+func (b B) cubic(x Value, d int, out sym.Int, scale float64, corners bool) Value {
 	m := x.TensorMeta()
 	last := sym.Sub(m.Shape[d], symOne)
 	at := b.sources(x, m.Shape[d], out, scale, corners)
@@ -177,7 +186,7 @@ func (b B) cubic(x Value, dtype DType, d int, out sym.Int, scale float64, corner
 	var sum Value
 	for k, w := range ws {
 		part := b.Emit(IndexSelect, x, d, b.Emit(Clamp, b.add(idx, k-1), 0, last))
-		part = b.mul(part, b.column(b.weightsAs(w, dtype), d, len(m.Shape)))
+		part = b.mul(part, b.column(w, d, len(m.Shape)))
 		if sum == nil {
 			sum = part
 		} else {

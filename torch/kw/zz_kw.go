@@ -508,6 +508,11 @@ func Interpolation(value string) torch.Option {
 	return torch.Option{Name: "interpolation", Value: value}
 }
 
+// InterpolationMode is the keyword interpolation_mode.
+func InterpolationMode(value int) torch.Option {
+	return torch.Option{Name: "interpolation_mode", Value: value}
+}
+
 // Invert is the keyword invert.
 func Invert(value bool) torch.Option { return torch.Option{Name: "invert", Value: value} }
 
@@ -821,7 +826,7 @@ func Padding(value any) torch.Option { return torch.Option{Name: "padding", Valu
 func PaddingIdx(value any) torch.Option { return torch.Option{Name: "padding_idx", Value: value} }
 
 // PaddingMode is the keyword padding_mode.
-func PaddingMode(value string) torch.Option { return torch.Option{Name: "padding_mode", Value: value} }
+func PaddingMode(value any) torch.Option { return torch.Option{Name: "padding_mode", Value: value} }
 
 // PaddingValue is the keyword padding_value.
 func PaddingValue(value float64) torch.Option {

@@ -159,6 +159,7 @@ func pkg_tcdbg_torch_kw() *rt.Pkg {
 			"InputLengths":            p_tcdbg_torch_kw.InputLengths,
 			"InputMask":               p_tcdbg_torch_kw.InputMask,
 			"Interpolation":           p_tcdbg_torch_kw.Interpolation,
+			"InterpolationMode":       p_tcdbg_torch_kw.InterpolationMode,
 			"Invert":                  p_tcdbg_torch_kw.Invert,
 			"IsCausal":                p_tcdbg_torch_kw.IsCausal,
 			"K":                       p_tcdbg_torch_kw.K,

@@ -175,6 +175,8 @@ func pkg_tcdbg_torch() *rt.Pkg {
 			"Grad":                        p_tcdbg_torch.Grad,
 			"GradEnabled":                 p_tcdbg_torch.GradEnabled,
 			"Gradient":                    p_tcdbg_torch.Gradient,
+			"GridSampler2d":               p_tcdbg_torch.GridSampler2d,
+			"GridSampler3d":               p_tcdbg_torch.GridSampler3d,
 			"GroupNorm":                   p_tcdbg_torch.GroupNorm,
 			"Gt":                          p_tcdbg_torch.Gt,
 			"Hardshrink":                  p_tcdbg_torch.Hardshrink,

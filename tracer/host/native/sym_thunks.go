@@ -959,6 +959,10 @@ func Thunk(f any) rt.Thunk {
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			*(**p_tcdbg_torch.Tensor)(r) = f(*(**p_tcdbg_torch.Tensor)(a[0]), *(**p_tcdbg_torch.Tensor)(a[1]), *(*int)(a[2]), *(*int)(a[3]))
 		}
+	case func(*p_tcdbg_torch.Tensor, *p_tcdbg_torch.Tensor, int, int, bool) *p_tcdbg_torch.Tensor:
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(**p_tcdbg_torch.Tensor)(r) = f(*(**p_tcdbg_torch.Tensor)(a[0]), *(**p_tcdbg_torch.Tensor)(a[1]), *(*int)(a[2]), *(*int)(a[3]), *(*bool)(a[4]))
+		}
 	case func(*p_tcdbg_torch.Tensor, *p_tcdbg_torch.Tensor, any) *p_tcdbg_torch.Tensor:
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			*(**p_tcdbg_torch.Tensor)(r) = f(*(**p_tcdbg_torch.Tensor)(a[0]), *(**p_tcdbg_torch.Tensor)(a[1]), *(*any)(a[2]))
