@@ -248,6 +248,43 @@ func TestProvenance(t *testing.T) {
 	}
 }
 
+// TestProvenanceNamesTheLine: the line that a node is said to be computed at is a
+// statement, and the comment above it names the node's operator.
+func TestProvenanceNamesTheLine(t *testing.T) {
+	for _, g := range graphs {
+		b := newBuild(g.name)
+		p := b.compile(t, g.make(b)...)
+		opOf := map[string]string{}
+		for n := b.G.First(); n != nil; n = n.Next() {
+			if row := n.OpRow(); row != nil {
+				opOf[n.Name] = row.Name
+			}
+		}
+		lines := strings.Split(p.Wrapper, "\n")
+		for _, k := range p.Provenance.Kernels {
+			if k.Extern {
+				continue
+			}
+			if !strings.HasPrefix(lines[k.From-1], "// "+k.Name+":") || lines[k.To-1] != "}" {
+				t.Errorf("%s: %s is said to be lines %d to %d: %q, %q", g.name, k.Name, k.From, k.To, lines[k.From-1], lines[k.To-1])
+			}
+			for _, l := range k.Lines {
+				at := l.Line - 1
+				if s := strings.TrimSpace(lines[at]); !strings.HasSuffix(s, ";") {
+					t.Errorf("%s: line %d is no statement: %q", g.name, l.Line, s)
+				}
+				for !strings.HasPrefix(strings.TrimSpace(lines[at]), "//") {
+					at--
+				}
+				node := l.Nodes[len(l.Nodes)-1]
+				if op := opOf[node]; op != "" && !strings.HasPrefix(strings.TrimSpace(lines[at]), "// "+op) {
+					t.Errorf("%s: line %d computes %s (%s), but stands below %q", g.name, l.Line, node, op, lines[at])
+				}
+			}
+		}
+	}
+}
+
 func TestMutationIsRefusedByName(t *testing.T) {
 	b := newBuild("mut")
 	x := b.input(4)
