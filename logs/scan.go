@@ -16,6 +16,7 @@ const MaxRecord = 64 << 20
 const (
 	firstChunk = 64 << 10
 	fullChunk  = 1 << 20
+	maxChunk   = 16 << 20 // while a record does not end
 )
 
 // span is one raw record within a chunk.
@@ -33,6 +34,7 @@ type scanner struct {
 	chunk int
 	eof   bool
 	skip  bool // inside the rest of an oversized record
+	mid   bool // and within a line of it: what comes is no line's beginning
 	count *counters
 }
 
@@ -57,21 +59,44 @@ func (s *scanner) next(buf []byte, final bool) (spans []span, used []byte, err e
 	if s.eof {
 		err = nil
 	}
-	spans, rest := s.cut(buf, s.eof && final)
+	spans, rest := s.cut(s.restOfLine(buf), s.eof && final)
 	if len(spans) == 0 && !s.eof {
-		s.chunk = min(2*max(s.chunk, len(buf)), MaxRecord)
+		s.chunk = min(2*max(s.chunk, len(buf)), maxChunk)
 	} else {
 		s.chunk = fullChunk
 	}
-	if len(rest) >= MaxRecord {
+	switch {
+	case len(rest) >= MaxRecord && !s.skip:
 		s.count.oversized.Add(1)
 		spans = append(spans, s.cutOversized(rest)...)
 		s.skip = true
-		s.off += int64(len(rest))
-		rest = nil
+		rest = s.drop(rest)
+	case s.skip && len(rest) > 0 && (rest[0] == '\t' || len(rest) >= MaxRecord):
+		rest = s.drop(rest)
 	}
 	s.carry = append(s.carry[:0], rest...)
 	return spans, buf, err
+}
+
+// drop leaves out bytes of an oversized record.
+func (s *scanner) drop(b []byte) []byte {
+	s.off += int64(len(b))
+	s.mid = b[len(b)-1] != '\n'
+	return nil
+}
+
+// restOfLine leaves out what still belongs to a line whose beginning was dropped.
+func (s *scanner) restOfLine(b []byte) []byte {
+	if !s.mid || len(b) == 0 {
+		return b
+	}
+	j := bytes.IndexByte(b, '\n')
+	if j < 0 {
+		return s.drop(b)
+	}
+	s.mid = false
+	s.off += int64(j + 1)
+	return b[j+1:]
 }
 
 // fill reads until b is full. Unlike io.ReadFull it keeps the end of a source

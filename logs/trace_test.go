@@ -167,6 +167,38 @@ func TestDamage(t *testing.T) {
 	}
 }
 
+// TestOversizedRecord: a record beyond the bound is cut once, whatever its
+// payload looks like, and the record behind it is read.
+func TestOversizedRecord(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "t.log")
+	f, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write := func(b []byte) {
+		if _, err := f.Write(b); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write([]byte(prefix + `{"a": {}, "has_payload": "00"}` + "\n\t"))
+	block := bytes.Repeat([]byte(prefix+`{"inside": {}} `), 1<<14) // no line of its own
+	for n := 0; n < 3*MaxRecord; n += len(block) {
+		write(block)
+	}
+	write([]byte("\n\tsecond line\n" + prefix + `{"b": {}}` + "\n"))
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	st, recs := readAll(t, Options{}, path)
+	var got []string
+	for _, r := range recs {
+		got = append(got, r.RawName)
+	}
+	if s := st.Stats(); strings.Join(got, " ") != "a b" || s.Oversized != 1 || s.Stray != 0 {
+		t.Errorf("records %q, %+v", got, s)
+	}
+}
+
 // TestEpochs: ids that start again after a reset are told apart, retries are
 // not taken for a reset.
 func TestEpochs(t *testing.T) {
