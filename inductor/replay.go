@@ -2,10 +2,12 @@ package inductor
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 
 	"tcdbg/graph"
 	"tcdbg/inductor/codegen/cpp"
+	"tcdbg/inductor/ir"
 	"tcdbg/inductor/sched"
 	"tcdbg/logs"
 )
@@ -37,14 +39,25 @@ func (c *compiler) schedule(g *graph.Graph) {
 			s.Hints[x.Name] = v
 		}
 	}
-	for _, n := range c.ir.Nodes {
-		op := ""
-		if len(n.Origins) > 0 {
-			op = n.Origins[0].Op
-		}
-		s.Ops = append(s.Ops, op)
-	}
+	s.Ops = opsByNumber(c.ir.Nodes)
 	c.logged(s)
+}
+
+// opsByNumber is the operator of op0, op1, ...; numbers that lowering has given
+// up stay empty.
+func opsByNumber(nodes []*ir.Node) []string {
+	var ops []string
+	for _, n := range nodes {
+		i, err := strconv.Atoi(strings.TrimPrefix(n.Name, "op"))
+		if err != nil || len(n.Origins) == 0 {
+			continue
+		}
+		for len(ops) <= i {
+			ops = append(ops, "")
+		}
+		ops[i] = n.Origins[0].Op
+	}
+	return ops
 }
 
 // Replay returns the groups after so many decisions of the scheduler (-1: before

@@ -2,10 +2,12 @@ package inductor
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 
 	"tcdbg/inductor/codegen/cpp"
+	"tcdbg/inductor/ir"
 	"tcdbg/internal/ops"
 	"tcdbg/internal/sym"
 	"tcdbg/logs"
@@ -96,6 +98,15 @@ func replayGraph(t *testing.T, name string, make func(b *build) []ops.Value) {
 				t.Errorf("after decision %d, group %+v is not of the program\n%s", n, g, want)
 			}
 		}
+	}
+}
+
+// Operators are found by the numbers in the nodes' names, which may skip some.
+func TestOpsByNumber(t *testing.T) {
+	node := func(name, op string) *ir.Node { return &ir.Node{Name: name, Origins: []ir.Origin{{Op: op}}} }
+	got := opsByNumber([]*ir.Node{node("op0", "mm"), node("op3", "relu"), node("op1", "add")})
+	if want := []string{"mm", "add", "", "relu"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
 	}
 }
 

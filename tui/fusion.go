@@ -190,7 +190,7 @@ func (r *stepRow) label(node string) string {
 		op := "…"
 		if part != "to" { // of a long name: what lies between is left out
 			n, err := strconv.Atoi(strings.TrimPrefix(part, "op"))
-			if err != nil || n < 0 || n >= len(r.f.Ops) {
+			if err != nil || n < 0 || n >= len(r.f.Ops) || r.f.Ops[n] == "" {
 				return node
 			}
 			op = r.f.Ops[n]
@@ -327,6 +327,9 @@ const sideBySide = 84
 // beforeAfter compares two texts: side by side where there is room.
 func (m *Model) beforeAfter(d *doc, lang syntax.Lang, before, after string) {
 	edits := diffLines(splitLines(before), splitLines(after))
+	if related(edits) {
+		edits = foldSame(edits)
+	}
 	if d.width < sideBySide && !related(edits) {
 		d.add(theme.T(theme.Faint, "AFTER"))
 		d.code(m.hl, lang, after)
@@ -357,6 +360,45 @@ func (m *Model) beforeAfter(d *doc, lang syntax.Lang, before, after string) {
 	})
 }
 
+// The lines around a change that stay, and the shortest run that is folded.
+const (
+	aroundChange = 3
+	foldedRun    = 2*aroundChange + 4
+)
+
+// foldSame replaces long runs of lines in both texts by one line that counts
+// them. Texts that are the same stay whole.
+func foldSame(edits []edit) []edit {
+	if !slices.ContainsFunc(edits, func(e edit) bool { return e.op != ' ' }) {
+		return edits
+	}
+	var out []edit
+	for i := 0; i < len(edits); {
+		n := 0
+		for i+n < len(edits) && edits[i+n].op == ' ' {
+			n++
+		}
+		if n < foldedRun {
+			n = max(n, 1)
+			out = append(out, edits[i:i+n]...)
+			i += n
+			continue
+		}
+		first, last := aroundChange, aroundChange
+		if i == 0 {
+			first = 1
+		}
+		if i+n == len(edits) {
+			last = 1
+		}
+		out = append(out, edits[i:i+first]...)
+		out = append(out, edit{'~', fmt.Sprintf("⋮ %d lines the same", n-first-last)})
+		out = append(out, edits[i+n-last:i+n]...)
+		i += n
+	}
+	return out
+}
+
 // related reports whether two texts have lines in common that say something; a
 // pass from one language to another leaves none.
 func related(edits []edit) bool {
@@ -379,13 +421,13 @@ func splitLines(s string) []string {
 func pairUp(edits []edit) [][2]edit {
 	var rows [][2]edit
 	for i := 0; i < len(edits); {
-		if edits[i].op == ' ' {
+		if edits[i].op == ' ' || edits[i].op == '~' {
 			rows = append(rows, [2]edit{edits[i], edits[i]})
 			i++
 			continue
 		}
 		var del, ins []edit
-		for ; i < len(edits) && edits[i].op != ' '; i++ {
+		for ; i < len(edits) && (edits[i].op == '-' || edits[i].op == '+'); i++ {
 			if edits[i].op == '-' {
 				del = append(del, edits[i])
 			} else {
@@ -432,6 +474,8 @@ func markOf(e edit) (string, theme.Style) {
 		return "- ", theme.Red
 	case '+':
 		return "+ ", theme.Green
+	case '~':
+		return "  ", theme.Faint
 	}
 	return "  ", theme.Plain
 }

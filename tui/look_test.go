@@ -1,6 +1,8 @@
 package tui
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -121,6 +123,51 @@ func TestFusionOrder(t *testing.T) {
 	first, pass, last := strings.Index(text, "add + relu"), strings.Index(text, "lower_backward"), strings.LastIndex(text, "add + relu")
 	if first < 0 || first > pass || pass > last {
 		t.Errorf("decisions at %d and %d, the pass between at %d\n%s", first, last, pass, text)
+	}
+}
+
+// Schedules of rows that the cursor has left are not made, and are asked for
+// again when it comes back.
+func TestSchedulesOfLeftRows(t *testing.T) {
+	f := richFeed()
+	var made stateMaker
+	fu := f.report.Fusions[0]
+	left := made.job(f, fu, 1, "a")
+	made.row.Add(1)
+	stays := made.job(f, fu, 2, "b")
+	if msg := left().(stateMsg); !msg.stale {
+		t.Error("a schedule was made for a row that was left")
+	}
+	msg := stays().(stateMsg)
+	if msg.stale || len(msg.state.kernels) != 4 {
+		t.Errorf("the row that is looked at got %+v", msg)
+	}
+	d := newDriver(t, f, Options{}, 120, 40)
+	d.send(stateMsg{key: "a", stale: true})
+	d.script("keys 7 g right right right\nexpect fused_add_relu_mul()")
+	if _, kept := d.m.states["a"]; kept || len(d.m.states) == 0 {
+		t.Error("a stale schedule was kept")
+	}
+}
+
+// Long runs of lines that are the same are one line, so that changes show.
+func TestFoldSame(t *testing.T) {
+	var before []string
+	for i := range 40 {
+		before = append(before, fmt.Sprint("line ", i))
+	}
+	after := slices.Clone(before)
+	after[20] = "changed"
+	var got []string
+	for _, e := range foldSame(diffLines(before, after)) {
+		got = append(got, string(e.op)+e.text)
+	}
+	want := []string{" line 0", "~⋮ 16 lines the same", " line 17", " line 18", " line 19", "-line 20", "+changed", " line 21", " line 22", " line 23", "~⋮ 15 lines the same", " line 39"}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q", got)
+	}
+	if same := foldSame(diffLines(before, before)); len(same) != 40 {
+		t.Errorf("a text that did not change has %d lines of 40", len(same))
 	}
 }
 

@@ -58,8 +58,10 @@ type Model struct {
 	trees    map[string]*explain.GuardNode  // parsed guard trees, by entry
 	nodesOf  map[string][]explain.GraphNode // parsed graphs
 	states   map[string]state               // schedules at fusion steps
-	foldable []leaf                         // lines of the guard tree that is shown
-	foldFrom int                            // its first line in the document
+	maker    *stateMaker
+	made     string // row that schedules were last made for
+	foldable []leaf // lines of the guard tree that is shown
+	foldFrom int    // its first line in the document
 	// kernelFirst is the line of the document at which the shown kernel's
 	// source begins.
 	kernelFirst int
@@ -116,7 +118,7 @@ func New(feed Feed, opt Options) *Model {
 		defs:   screens(),
 		texts:  texts{have: map[string]string{}, want: map[string]bool{}},
 		parsed: &parsed{},
-		trees:  map[string]*explain.GuardNode{}, nodesOf: map[string][]explain.GraphNode{}, states: map[string]state{},
+		trees:  map[string]*explain.GuardNode{}, nodesOf: map[string][]explain.GraphNode{}, states: map[string]state{}, maker: &stateMaker{},
 		w: 80, h: 24, now: time.Now,
 	}
 	for i := range m.panes {

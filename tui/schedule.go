@@ -3,6 +3,8 @@ package tui
 import (
 	"fmt"
 	"strings"
+	"sync"
+	"sync/atomic"
 
 	"tcdbg/explain"
 	"tcdbg/tui/syntax"
@@ -31,10 +33,32 @@ type state struct {
 // maxStates is how many schedules are kept.
 const maxStates = 8
 
-// stateMsg is a schedule that was made.
+// stateMsg is a schedule that was made, or that nobody waits for any more.
 type stateMsg struct {
 	key   string
 	state state
+	stale bool
+}
+
+// stateMaker makes one schedule at a time, and none for a row that the cursor
+// has left.
+type stateMaker struct {
+	mu  sync.Mutex
+	row atomic.Int64 // rows looked at
+}
+
+// job makes a schedule for the row that is looked at now.
+func (s *stateMaker) job(feed Feed, f *explain.Fusion, decisions int, key string) func() any {
+	row := s.row.Load()
+	return func() any {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.row.Load() != row {
+			return stateMsg{key: key, stale: true}
+		}
+		ks, err := feed.Schedule(f, decisions)
+		return stateMsg{key: key, state: state{ks, err}}
+	}
 }
 
 // scheduleAt is the schedule after so many decisions, made off the UI goroutine.
@@ -46,22 +70,21 @@ func (m *Model) scheduleAt(f *explain.Fusion, decisions int) (state, bool) {
 	m.texts.missed = true
 	if !m.texts.want[key] {
 		m.texts.want[key] = true
-		feed := m.feed
-		m.texts.jobs = append(m.texts.jobs, func() any {
-			ks, err := feed.Schedule(f, decisions)
-			return stateMsg{key, state{ks, err}}
-		})
+		m.texts.jobs = append(m.texts.jobs, m.maker.job(m.feed, f, decisions, key))
 	}
 	return state{}, false
 }
 
 func (m *Model) takeState(msg stateMsg) {
 	delete(m.texts.want, msg.key)
+	m.texts.gen++ // a row that still waits asks again
+	if msg.stale {
+		return
+	}
 	if len(m.states) >= maxStates {
 		clear(m.states)
 	}
 	m.states[msg.key] = msg.state
-	m.texts.gen++
 }
 
 // decisionsAt is how many decisions lead to the schedule in which step i was
@@ -84,6 +107,10 @@ func (r *stepRow) decisionsAt() (before, after int) {
 func (m *Model) fusionState(d *doc, r *stepRow) {
 	if r.f.Start == nil {
 		return
+	}
+	if m.made != r.key() {
+		m.made = r.key()
+		m.maker.row.Add(1)
 	}
 	from, to := r.decisionsAt()
 	before, ok := m.scheduleAt(r.f, from)
