@@ -147,6 +147,9 @@ func helperOf(name string, lanes int) helper {
 	}
 	h, ok := foldHelper(name, lanes)
 	if !ok {
+		h, ok = everySecond(name, lanes)
+	}
+	if !ok {
 		h, ok = lanewise(name)
 	}
 	if !ok {

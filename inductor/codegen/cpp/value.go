@@ -422,6 +422,9 @@ func (e *emitter) loadFrom(ptr, step string, d ops.DType, lanes int) string {
 	if d == ops.Bool {
 		return fmt.Sprintf("-__builtin_convertvector(%s(%s, %s), i%d)", e.pre.fn("lds_b", lanes), ptr, step, lanes)
 	}
+	if l := letter(d); step == "2" && (l == "f" || l == "i") {
+		return fmt.Sprintf("%s(%s)", e.pre.fn("even_"+l, lanes), ptr)
+	}
 	return fmt.Sprintf("%s(%s, %s)", e.pre.fn("lds_"+letter(d), lanes), ptr, step)
 }
 
