@@ -24,11 +24,7 @@ func (a *Activation) Forward(x *torch.Tensor) *torch.Tensor {
 	if !a.Inplace {
 		return a.f(x)
 	}
-	from := x
-	if torch.GradEnabled() && x.RequiresGrad() {
-		from = x.Clone() // the derivative reads what the result is written over
-	}
-	return x.Copy_(a.f(from))
+	return x.Copy_(a.f(x.Clone())) // the derivative reads what the result is written over
 }
 
 // ReLU is max(x, 0).
