@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 )
@@ -56,10 +57,17 @@ func benchStore(b *testing.B) *Store {
 	return st
 }
 
+// BenchmarkSearch searches all payloads, of the trace that TCDBG_BENCH_TRACE
+// names or of a made one.
 func BenchmarkSearch(b *testing.B) {
 	for _, fold := range []bool{false, true} {
 		b.Run(fmt.Sprintf("fold=%v", fold), func(b *testing.B) {
 			st := benchStore(b)
+			if path := os.Getenv("TCDBG_BENCH_TRACE"); path != "" {
+				st, _ = readAll(b, Options{}, path)
+				b.SetBytes(st.Size())
+				b.ResetTimer()
+			}
 			for b.Loop() {
 				if err := Search(context.Background(), st, Query{Text: "nowhere to be seen", Fold: fold}, func(Match) {}, nil); err != nil {
 					b.Fatal(err)

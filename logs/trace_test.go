@@ -180,8 +180,10 @@ func TestOversizedRecord(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	write([]byte(prefix + `{"a": {}, "has_payload": "00"}` + "\n\t"))
-	block := bytes.Repeat([]byte(prefix+`{"inside": {}} `), 1<<14) // no line of its own
+	const width = 256 // divides every chunk, so that chunks begin with what looks like a header
+	write([]byte(prefix + `{"a": {}, "has_payload": "00"` + strings.Repeat(" ", width-len(prefix)-len(`{"a": {}, "has_payload": "00"}`)-2) + "}\n\t"))
+	block := []byte(prefix + `{"inside": {}}`)
+	block = bytes.Repeat(append(block, bytes.Repeat([]byte(" "), width-len(block))...), 1<<14) // no line of its own
 	for n := 0; n < 3*MaxRecord; n += len(block) {
 		write(block)
 	}
