@@ -390,6 +390,11 @@ func (tr *trace) marker(in *ssa.Call, name string) bool {
 		*(*bool)(tr.addr(in)) = true
 		tr.skip()
 		tr.set(in, nil)
+	case "tcdbg/torch.GradEnabled":
+		tr.fixGradMode()
+		*(*bool)(tr.addr(in)) = torch.GradEnabled() && !tr.underNoGrad()
+		tr.skip()
+		tr.set(in, nil)
 	case "tcdbg/torch.NoGrad":
 		tr.underNoGradCall(in)
 	case "tcdbg/torch/compiler.GraphBreak":

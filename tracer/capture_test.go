@@ -391,6 +391,17 @@ func main() {
 	m := nn.NewBatchNorm2d(2)
 	for range 2 { fmt.Println(g(m, torch.Rand(2, 2, 3, 3)), m.RunningVar) }
 }`, "add_ batch_norm mul", ""},
+	{"the gradient mode is a guarded constant", `
+func f(x *torch.Tensor) *torch.Tensor {
+	if torch.GradEnabled() { x = x.Add(1) }
+	torch.NoGrad(func() { if torch.GradEnabled() { x = x.Cos() } else { x = x.Sin() } })
+	return x
+}
+func main() {
+	g := torch.Compile(f)
+	fmt.Println(g(torch.Ones(1)))
+	torch.NoGrad(func() { fmt.Println(g(torch.Ones(1))) })
+}`, "add sin | sin", ""},
 	{"no tensor work", `
 func f(n int) int { return n * 2 }
 func main() { g := torch.Compile(f); fmt.Println(g(2), g(3), g(4)) }`, "", ""},

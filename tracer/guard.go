@@ -372,8 +372,12 @@ func pyBool(b bool) string {
 	return "False"
 }
 
-// guardGradMode fixes whether gradients are recorded.
-func (tr *trace) guardGradMode() {
+// fixGradMode guards, once a trace, whether gradients are recorded.
+func (tr *trace) fixGradMode() {
+	if tr.grad {
+		return
+	}
+	tr.grad = true
 	on := torch.GradEnabled()
 	tr.guard("GRAD_MODE", nil, "grad_mode == "+pyBool(on), pyBool(on),
 		func(*addresses) bool { return torch.GradEnabled() == on },

@@ -227,10 +227,7 @@ func (tr *trace) newInput(s *source, t *torch.Tensor) *graph.Node {
 	tr.notMutated(s, t)
 	meta := tr.inputMeta(s, t)
 	tr.guardTensor(s, meta)
-	if !tr.grad {
-		tr.grad = true
-		tr.guardGradMode()
-	}
+	tr.fixGradMode()
 	target := placeholderName(s)
 	n := &graph.Node{Name: strings.ToLower(target[:1]) + target[1:], Kind: graph.Placeholder, Target: target, Source: s.name, Meta: meta}
 	tr.graph.Insert(n, tr.firstCall())
