@@ -171,6 +171,17 @@ func TestFoldSame(t *testing.T) {
 	}
 }
 
+// Tabs give up counts before names, and names before keys.
+func TestTabs(t *testing.T) {
+	d := newDriver(t, richFeed(), Options{}, 140, 30)
+	for _, c := range []struct{ size, want string }{
+		{"140x30", "3 Breaks 2  4 Recompiles 2"}, {"114x30", "3 Breaks 2 4 Recompiles 2"}, {"106x30", "3 Breaks 4 Recompiles 5 Guards"},
+		{"80x30", "3 Brk 4 Rec"}, {"50x30", "1 Overview 2 3 4"},
+	} {
+		d.script("size " + c.size + "\nexpect " + c.want)
+	}
+}
+
 // A message gives the footer back after a while, and at once when what it
 // announced has happened.
 func TestMessagesGoAway(t *testing.T) {

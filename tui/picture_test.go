@@ -14,7 +14,7 @@ import (
 )
 
 // savedFeed is a real run, saved: testdata/bar.log is what tcdbg run wrote for
-// testdata/bar.go.txt.
+// testdata/bar.go.txt, whose name was bar.go.
 func savedFeed(t *testing.T) *fakeFeed {
 	t.Helper()
 	st, err := logs.Open([]string{"testdata/bar.log"}, logs.Options{})
@@ -27,7 +27,7 @@ func savedFeed(t *testing.T) *fakeFeed {
 		t.Fatal(err)
 	}
 	return &fakeFeed{
-		report: r, run: Run{Title: "bar.go", Ended: "exit 0"},
+		report: r, run: Run{Title: "bar.go", Ended: "exit 0"}, noSchedule: true,
 		files: map[string][]string{"bar.go": strings.Split(readFile(t, "testdata/bar.go.txt"), "\n")},
 	}
 }
@@ -71,7 +71,7 @@ func TestSavedRun(t *testing.T) {
 		keys 6
 		expect torch_dynamo_resume
 		keys 7
-		expect ✓ op0 + op1
+		expect ✓ abs + add
 		keys 8
 		expect fused_mul_0
 		keys 9

@@ -111,14 +111,26 @@ func fileLines(in *input, x *sourceIndex, file string, marked []int) []row {
 	return rows
 }
 
-// firstMarked puts the cursor on the first line of which something is known.
+// firstMarked puts the cursor on the first line from which something was
+// captured, else on the first of which anything is known.
 func (p *pane) firstMarked() {
+	first := -1
 	for i := range p.Len() {
-		if r, ok := p.at(i).(*lineRow); ok && r.facts != nil {
-			p.list.Set(paneRows{p}, i)
-			p.note()
-			return
+		r, ok := p.at(i).(*lineRow)
+		if !ok || r.facts == nil {
+			continue
 		}
+		if first < 0 {
+			first = i
+		}
+		if len(r.facts.nodes) > 0 || len(r.facts.breaks) > 0 {
+			first = i
+			break
+		}
+	}
+	if first >= 0 {
+		p.list.Set(paneRows{p}, first)
+		p.note()
 	}
 }
 

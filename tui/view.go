@@ -233,16 +233,19 @@ func count(n int, noun string) string {
 
 // tabs names the screens, with less text where there is less room.
 func (m *Model) tabs(w int) theme.Line {
-	for level := range 4 {
-		if l := m.tabLine(level); l.Width() <= w || level == 3 {
+	for level := range shortestTabs {
+		if l := m.tabLine(level); l.Width() <= w {
 			return l
 		}
 	}
-	return nil
+	return m.tabLine(shortestTabs)
 }
 
-// tabLine draws the tabs: with counts, without, with short names, or with the
-// keys alone and the open one's name.
+// shortestTabs is the level of tabs with the least text.
+const shortestTabs = 4
+
+// tabLine draws the tabs: with counts, those closer together, without counts,
+// with short names, or with the keys alone and the open one's name.
 func (m *Model) tabLine(level int) theme.Line {
 	var l theme.Line
 	for i := range m.defs {
@@ -252,13 +255,13 @@ func (m *Model) tabLine(level int) theme.Line {
 		}
 		name, on := s.String(), s == m.screen
 		switch {
-		case level == 2 && !on:
+		case level == shortestTabs-1 && !on:
 			name = s.Short()
-		case level == 3 && !on:
+		case level == shortestTabs && !on:
 			name = ""
 		}
 		label := strings.TrimSpace(s.Key() + " " + name)
-		if c := m.defs[i].count; c != nil && (level == 0 || level == 1 && on) {
+		if c := m.defs[i].count; c != nil && (level < 2 || level == 2 && on) {
 			if n := c(m.report); n > 0 {
 				label += " " + fmt.Sprint(n)
 			}
@@ -268,7 +271,7 @@ func (m *Model) tabLine(level int) theme.Line {
 			style = theme.Reverse
 		}
 		gap := " "
-		if level < 2 {
+		if level == 0 {
 			gap = "  "
 		}
 		if i == 0 {
