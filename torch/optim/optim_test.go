@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"math"
 	"os"
+	"strconv"
 	"testing"
 
 	"tcdbg/torch"
@@ -12,14 +13,30 @@ import (
 )
 
 // testdata/reference.json holds the parameters that PyTorch 2.15 ends with
-// after some steps on one small problem, and the learning rates on the way.
+// after ten steps on one small problem, and the learning rates on the way.
 
 type makeOptimizer func(p []*torch.Tensor) optim.Optimizer
 
 type problem struct {
 	make     makeOptimizer
-	schedule func(o optim.Optimizer) *optim.Scheduler
-	steps    int
+	schedule func(o optim.Optimizer) stepper
+}
+
+// stepper is a scheduler that is told nothing.
+type stepper interface {
+	Step()
+	GetLastLr() []float64
+}
+
+// plateau feeds a ReduceLROnPlateau with measures.
+type plateau struct {
+	*optim.ReduceLROnPlateau
+	at int
+}
+
+func (p *plateau) Step() {
+	p.ReduceLROnPlateau.Step([]float64{5, 4, 4, 4, 4, 3.99999, 3, 3, 3, 3}[p.at])
+	p.at++
 }
 
 func sgd(lr float64, opts ...torch.Option) makeOptimizer {
@@ -47,22 +64,42 @@ var problems = map[string]problem{
 	"adagrad_decay": {make: func(p []*torch.Tensor) optim.Optimizer {
 		return optim.NewAdagrad(p, kw.Lr(0.1), kw.LrDecay(0.3), kw.WeightDecay(0.1), kw.InitialAccumulatorValue(0.5))
 	}},
-	"step_lr": {make: sgd(0.01), schedule: func(o optim.Optimizer) *optim.Scheduler { return optim.NewStepLR(o, 2) }},
-	"multistep_lr": {make: sgd(0.01), schedule: func(o optim.Optimizer) *optim.Scheduler {
+	"step_lr": {make: sgd(0.01), schedule: func(o optim.Optimizer) stepper { return optim.NewStepLR(o, 2) }},
+	"multistep_lr": {make: sgd(0.01), schedule: func(o optim.Optimizer) stepper {
 		return optim.NewMultiStepLR(o, []int{1, 4}, kw.Gamma(0.5))
 	}},
-	"exponential_lr": {make: sgd(0.01), schedule: func(o optim.Optimizer) *optim.Scheduler { return optim.NewExponentialLR(o, 0.9) }},
-	"cosine_lr": {make: sgd(0.01), steps: 9, schedule: func(o optim.Optimizer) *optim.Scheduler {
+	"exponential_lr": {make: sgd(0.01), schedule: func(o optim.Optimizer) stepper { return optim.NewExponentialLR(o, 0.9) }},
+	"cosine_lr": {make: sgd(0.01), schedule: func(o optim.Optimizer) stepper {
 		return optim.NewCosineAnnealingLR(o, 3, kw.EtaMin(0.001))
 	}},
-	"linear_lr": {make: sgd(0.01), schedule: func(o optim.Optimizer) *optim.Scheduler { return optim.NewLinearLR(o) }},
-	"lambda_lr": {make: sgd(0.01), schedule: func(o optim.Optimizer) *optim.Scheduler {
+	"linear_lr": {make: sgd(0.01), schedule: func(o optim.Optimizer) stepper { return optim.NewLinearLR(o) }},
+	"lambda_lr": {make: sgd(0.01), schedule: func(o optim.Optimizer) stepper {
 		return optim.NewLambdaLR(o, func(e int) float64 { return 1 / float64(1+e) })
+	}},
+	"constant_lr": {make: sgd(0.01), schedule: func(o optim.Optimizer) stepper { return optim.NewConstantLR(o, kw.TotalIters(3)) }},
+	"polynomial_lr": {make: sgd(0.01), schedule: func(o optim.Optimizer) stepper {
+		return optim.NewPolynomialLR(o, kw.TotalIters(6), kw.Power(2))
+	}},
+	"multiplicative_lr": {make: sgd(0.01), schedule: func(o optim.Optimizer) stepper {
+		return optim.NewMultiplicativeLR(o, func(e int) float64 { return 1 - 0.1*float64(e) })
+	}},
+	"warm_restarts": {make: sgd(0.01), schedule: func(o optim.Optimizer) stepper {
+		return optim.NewCosineAnnealingWarmRestarts(o, 2, kw.TMult(2), kw.EtaMin(0.001))
+	}},
+	"one_cycle": {make: sgd(0.01), schedule: func(o optim.Optimizer) stepper { return optim.NewOneCycleLR(o, 0.02, 12) }},
+	"one_cycle_linear": {make: sgd(0.01), schedule: func(o optim.Optimizer) stepper {
+		return optim.NewOneCycleLR(o, 0.02, 12, kw.AnnealStrategy("linear"), kw.ThreePhase(true))
+	}},
+	"sequential_lr": {make: sgd(0.01), schedule: func(o optim.Optimizer) stepper {
+		return optim.NewSequentialLR(o, []*optim.Scheduler{optim.NewLinearLR(o, kw.TotalIters(3)), optim.NewExponentialLR(o, 0.8)}, []int{4})
+	}},
+	"plateau": {make: sgd(0.01), schedule: func(o optim.Optimizer) stepper {
+		return &plateau{optim.NewReduceLROnPlateau(o, kw.Factor(0.5), kw.Patience(1), kw.Cooldown(1)), 0}
 	}},
 }
 
 // minimise runs a problem from step `from` on, over w, which it changes.
-func minimise(o optim.Optimizer, s *optim.Scheduler, w *torch.Tensor, steps int) (rates []float64) {
+func minimise(o optim.Optimizer, s stepper, w *torch.Tensor, steps int) (rates []float64) {
 	x := torch.NewTensor([][]float64{{1, 2, -1, 0.5}, {0.25, -1, 3, 2}})
 	for range steps {
 		o.ZeroGrad()
@@ -95,11 +132,11 @@ func TestOptimizersStepAsPyTorch(t *testing.T) {
 	for name, p := range problems {
 		w := start()
 		o := p.make([]*torch.Tensor{w})
-		var s *optim.Scheduler
+		var s stepper
 		if p.schedule != nil {
 			s = p.schedule(o)
 		}
-		rates := minimise(o, s, w, max(p.steps, 6))
+		rates := minimise(o, s, w, 10)
 		near(t, name+": w", w.Float64s(), want[name].W, 2e-6)
 		near(t, name+": lr", rates, want[name].Lrs, 1e-12)
 	}
@@ -116,6 +153,132 @@ func near(t *testing.T, what string, got, want []float64, tol float64) {
 			t.Errorf("%s: %v, want %v", what, got, want)
 			return
 		}
+	}
+}
+
+// TestStateIsPyTorchs compares state_dict after the steps: settings with their
+// defaults, moments and counters.
+func TestStateIsPyTorchs(t *testing.T) {
+	text, err := os.ReadFile("testdata/state.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want map[string]any
+	if err := json.Unmarshal(text, &want); err != nil {
+		t.Fatal(err)
+	}
+	seen := 0
+	for name, p := range problems {
+		if p.schedule != nil {
+			continue
+		}
+		seen++
+		w := start()
+		o := p.make([]*torch.Tensor{w})
+		minimise(o, nil, w, 10)
+		text, err := json.Marshal(plain(o.StateDict()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got any
+		if err := json.Unmarshal(text, &got); err != nil {
+			t.Fatal(err)
+		}
+		alike(t, name, got, want[name])
+	}
+	if seen != len(want) {
+		t.Errorf("%d optimizers, PyTorch's states are of %d", seen, len(want))
+	}
+}
+
+// plain replaces tensors by their numbers.
+func plain(v any) any {
+	switch v := v.(type) {
+	case *torch.Tensor:
+		if v.Dim() == 0 {
+			return v.Item()
+		}
+		return v.Float64s()
+	case map[string]any:
+		out := map[string]any{}
+		for k, x := range v {
+			out[k] = plain(x)
+		}
+		return out
+	case map[int]map[string]any:
+		out := map[string]any{}
+		for k, x := range v {
+			out[strconv.Itoa(k)] = plain(x)
+		}
+		return out
+	}
+	return v
+}
+
+// alike compares two JSON values, numbers with a tolerance.
+func alike(t *testing.T, what string, got, want any) {
+	t.Helper()
+	switch w := want.(type) {
+	case map[string]any:
+		g, _ := got.(map[string]any)
+		for k := range w {
+			if _, ok := g[k]; !ok {
+				t.Errorf("%s has no %s", what, k)
+				continue
+			}
+			alike(t, what+"."+k, g[k], w[k])
+		}
+		for k := range g {
+			if _, ok := w[k]; !ok {
+				t.Errorf("%s has %s, which PyTorch's has not", what, k)
+			}
+		}
+	case []any:
+		g, _ := got.([]any)
+		if len(g) != len(w) {
+			t.Errorf("%s is %v, want %v", what, got, want)
+			return
+		}
+		for i := range w {
+			alike(t, what+"."+strconv.Itoa(i), g[i], w[i])
+		}
+	case float64:
+		g, ok := got.(float64)
+		if !ok || !(math.Abs(g-w) <= 5e-6*(1+math.Abs(w))) {
+			t.Errorf("%s is %v, want %v", what, got, want)
+		}
+	default:
+		if got != want {
+			t.Errorf("%s is %v, want %v", what, got, want)
+		}
+	}
+}
+
+// TestSchedulersGoOn stops a schedule halfway and goes on with a new scheduler
+// and optimizer.
+func TestSchedulersGoOn(t *testing.T) {
+	make := func() (optim.Optimizer, *optim.Scheduler) {
+		o := sgd(0.01)([]*torch.Tensor{start()})
+		return o, optim.NewCosineAnnealingLR(o, 5)
+	}
+	_, whole := make()
+	a, first := make()
+	for range 3 {
+		whole.Step()
+		first.Step()
+	}
+	b, second := make()
+	if err := b.LoadStateDict(a.StateDict()); err != nil {
+		t.Fatal(err)
+	}
+	if err := second.LoadStateDict(first.StateDict()); err != nil {
+		t.Fatal(err)
+	}
+	whole.Step()
+	second.Step()
+	near(t, "learning rate", second.GetLastLr(), whole.GetLastLr(), 1e-15)
+	if err := second.LoadStateDict(map[string]any{"last_epoch": 1}); err == nil {
+		t.Error("a state without learning rates is taken")
 	}
 }
 

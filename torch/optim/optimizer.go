@@ -22,6 +22,7 @@ type Group struct {
 	Alpha                                 float64 // RMSprop
 	LrDecay, InitialAccumulatorValue      float64 // Adagrad
 	Nesterov, Amsgrad, Centered, Maximize bool
+	InitialLr                             float64 // what the first scheduler found; 0 without one
 }
 
 // Optimizer is what schedulers and training loops need of an optimizer.
@@ -47,7 +48,8 @@ type base struct {
 	groups []*Group
 	steps  map[*torch.Tensor]int
 	state  map[*torch.Tensor]moments
-	keys   []setting // settings that the state names
+	keys   []setting      // settings that the state names
+	fixed  map[string]any // settings of PyTorch's that have one value here
 	rule   func(b *base, g *Group, p, grad *torch.Tensor)
 }
 
@@ -61,7 +63,7 @@ type setting struct {
 // newBase reads params: tensors, or groups whose unset settings (zero) are the
 // optimizer's.
 func newBase(name string, params any, defaults Group, opts []torch.Option, keys []setting, rule func(*base, *Group, *torch.Tensor, *torch.Tensor)) *base {
-	b := &base{name: name, steps: map[*torch.Tensor]int{}, state: map[*torch.Tensor]moments{}, keys: keys, rule: rule}
+	b := &base{name: name, steps: map[*torch.Tensor]int{}, state: map[*torch.Tensor]moments{}, keys: keys, fixed: fixedSettings(name), rule: rule}
 	defaults = apply(name, defaults, opts, keys)
 	switch p := params.(type) {
 	case []*torch.Tensor:
@@ -78,6 +80,23 @@ func newBase(name string, params any, defaults Group, opts []torch.Option, keys 
 		panic(&torch.Error{Op: name, Kind: "ValueError", Msg: "optimizer got an empty parameter list"})
 	}
 	return b
+}
+
+// fixedSettings are the settings that PyTorch's state has and that choose among
+// its implementations.
+func fixedSettings(name string) map[string]any {
+	out := map[string]any{"foreach": nil, "differentiable": false}
+	if name != "RMSprop" {
+		out["fused"] = nil
+	}
+	switch name {
+	case "Adam", "AdamW":
+		out["decoupled_weight_decay"] = name == "AdamW"
+		out["capturable"] = false
+	case "RMSprop":
+		out["capturable"] = false
+	}
+	return out
 }
 
 // apply sets the options; one that the optimizer does not have panics.

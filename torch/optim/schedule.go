@@ -23,7 +23,10 @@ type Scheduler struct {
 func newScheduler(o Optimizer, next func(s *Scheduler, base, now float64) float64) *Scheduler {
 	s := &Scheduler{optimizer: o, next: next}
 	for _, g := range o.ParamGroups() {
-		s.start = append(s.start, g.Lr)
+		if g.InitialLr == 0 {
+			g.InitialLr = g.Lr
+		}
+		s.start = append(s.start, g.InitialLr)
 	}
 	s.apply()
 	return s
@@ -51,6 +54,23 @@ func (s *Scheduler) GetLastLr() []float64 {
 		out = append(out, g.Lr)
 	}
 	return out
+}
+
+// StateDict is the state in PyTorch's form.
+func (s *Scheduler) StateDict() map[string]any {
+	return map[string]any{"last_epoch": s.epoch, "base_lrs": append([]float64{}, s.start...), "_last_lr": s.GetLastLr()}
+}
+
+// LoadStateDict takes over what StateDict returned. The optimizer's state holds
+// the learning rates.
+func (s *Scheduler) LoadStateDict(state map[string]any) error {
+	epoch, ok := state["last_epoch"].(int)
+	base, ok2 := state["base_lrs"].([]float64)
+	if !ok || !ok2 || len(base) != len(s.start) {
+		return fmt.Errorf("the state is not of a scheduler of %d groups", len(s.start))
+	}
+	s.epoch, s.start = epoch, append([]float64{}, base...)
+	return nil
 }
 
 // setting of an option of a scheduler.

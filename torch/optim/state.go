@@ -24,6 +24,12 @@ func (b *base) StateDict() map[string]any {
 		if g.Beta1 != 0 || g.Beta2 != 0 {
 			entry["betas"] = [2]float64{g.Beta1, g.Beta2}
 		}
+		for name, v := range b.fixed {
+			entry[name] = v
+		}
+		if g.InitialLr != 0 {
+			entry["initial_lr"] = g.InitialLr
+		}
 		ids := make([]int, len(g.Params))
 		for i, p := range g.Params {
 			ids[i] = next + i
@@ -39,7 +45,7 @@ func (b *base) StateDict() map[string]any {
 }
 
 func (b *base) stateOf(p *torch.Tensor) map[string]any {
-	if b.steps[p] == 0 && len(b.state[p]) == 0 {
+	if len(b.state[p]) == 0 { // SGD without momentum remembers nothing
 		return nil
 	}
 	m := map[string]any{}
@@ -80,6 +86,9 @@ func (b *base) loadGroup(g *Group, entry map[string]any, all map[int]map[string]
 		if v, ok := entry[k.name]; ok {
 			k.set(g, v)
 		}
+	}
+	if v, ok := entry["initial_lr"].(float64); ok {
+		g.InitialLr = v
 	}
 	if v, ok := entry["betas"].([2]float64); ok {
 		g.Beta1, g.Beta2 = v[0], v[1]

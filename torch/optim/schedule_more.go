@@ -1,0 +1,263 @@
+package optim
+
+import (
+	"fmt"
+	"math"
+
+	"tcdbg/torch"
+)
+
+// This file is the further schedulers: those that combine others, restart, go
+// through one cycle, or wait for a measure to stop falling.
+
+// NewConstantLR multiplies the first learning rate by factor for total_iters
+// epochs. Options: kw.Factor(1.0/3), kw.TotalIters(5).
+func NewConstantLR(o Optimizer, opts ...torch.Option) *Scheduler {
+	v := schedulerOption("ConstantLR", opts, map[string]float64{"factor": 1.0 / 3, "total_iters": 5})
+	return newScheduler(o, func(s *Scheduler, _, now float64) float64 {
+		switch float64(s.epoch) {
+		case 0:
+			return now * v["factor"]
+		case v["total_iters"]:
+			return now * (1 / v["factor"])
+		}
+		return now
+	})
+}
+
+// NewPolynomialLR goes to zero in total_iters epochs along a power. Options:
+// kw.TotalIters(5), kw.Power(1).
+func NewPolynomialLR(o Optimizer, opts ...torch.Option) *Scheduler {
+	v := schedulerOption("PolynomialLR", opts, map[string]float64{"total_iters": 5, "power": 1})
+	n := v["total_iters"]
+	return newScheduler(o, func(s *Scheduler, _, now float64) float64 {
+		e := float64(s.epoch)
+		if s.epoch == 0 || e > n {
+			return now
+		}
+		return now * math.Pow((1-e/n)/(1-(e-1)/n), v["power"])
+	})
+}
+
+// NewMultiplicativeLR multiplies the learning rate by factor(epoch) every epoch.
+func NewMultiplicativeLR(o Optimizer, factor func(epoch int) float64) *Scheduler {
+	return newScheduler(o, func(s *Scheduler, _, now float64) float64 {
+		if s.epoch == 0 {
+			return now
+		}
+		return now * factor(s.epoch)
+	})
+}
+
+// NewCosineAnnealingWarmRestarts goes down along a cosine in t0 epochs, starts
+// again, and each time takes t_mult times as long. Options: kw.TMult(1),
+// kw.EtaMin(0).
+func NewCosineAnnealingWarmRestarts(o Optimizer, t0 int, opts ...torch.Option) *Scheduler {
+	v := schedulerOption("CosineAnnealingWarmRestarts", opts, map[string]float64{"t_mult": 1, "eta_min": 0})
+	low := v["eta_min"]
+	return newScheduler(o, func(s *Scheduler, base, _ float64) float64 {
+		at, length := s.epoch, t0
+		for at >= length {
+			at, length = at-length, length*int(v["t_mult"])
+		}
+		return low + (base-low)*(1+math.Cos(math.Pi*float64(at)/float64(length)))/2
+	})
+}
+
+// phase is a stretch of one cycle: from where the one before ends to step end.
+type phase struct{ end, from, to float64 }
+
+// NewOneCycleLR goes up to a greatest learning rate and down to almost none in
+// total steps. Options: kw.PctStart(0.3), kw.DivFactor(25), kw.FinalDivFactor(1e4),
+// kw.AnnealStrategy("cos" or "linear"), kw.ThreePhase(false). The momentum stays
+// as it is, as with PyTorch's cycle_momentum=False.
+func NewOneCycleLR(o Optimizer, maxLr float64, total int, opts ...torch.Option) *Scheduler {
+	var numbers []torch.Option
+	anneal, three := "cos", false
+	for _, opt := range opts {
+		switch opt.Name {
+		case "anneal_strategy":
+			anneal = opt.Value.(string)
+		case "three_phase":
+			three = opt.Value.(bool)
+		default:
+			numbers = append(numbers, opt)
+		}
+	}
+	if anneal != "cos" && anneal != "linear" {
+		panic(&torch.Error{Op: "OneCycleLR", Kind: "ValueError", Msg: "anneal_strategy must be one of 'cos' or 'linear', instead got " + anneal})
+	}
+	v := schedulerOption("OneCycleLR", numbers, map[string]float64{"pct_start": 0.3, "div_factor": 25, "final_div_factor": 1e4})
+	first := maxLr / v["div_factor"]
+	last, up, n := first/v["final_div_factor"], v["pct_start"]*float64(total)-1, float64(total)
+	phases := []phase{{up, first, maxLr}, {n - 1, maxLr, last}}
+	if three {
+		phases = []phase{{up, first, maxLr}, {2*v["pct_start"]*n - 2, maxLr, first}, {n - 1, first, last}}
+	}
+	return newScheduler(o, func(s *Scheduler, _, _ float64) float64 {
+		if s.epoch > total {
+			panic(&torch.Error{Op: "OneCycleLR", Kind: "ValueError", Msg: fmt.Sprintf("Tried to step %d times. The specified number of total steps is %d", s.epoch, total)})
+		}
+		return cycle(phases, float64(s.epoch), anneal == "cos")
+	})
+}
+
+// cycle is the learning rate at a step of the phases.
+func cycle(phases []phase, step float64, cosine bool) float64 {
+	start := 0.0
+	for i, p := range phases {
+		if step > p.end && i+1 < len(phases) {
+			start = p.end
+			continue
+		}
+		part := (step - start) / (p.end - start)
+		if cosine {
+			return p.to + (p.from-p.to)/2*(1+math.Cos(math.Pi*part))
+		}
+		return p.from + (p.to-p.from)*part
+	}
+	return 0
+}
+
+// SequentialLR runs schedulers one after the other.
+type SequentialLR struct {
+	schedulers []*Scheduler
+	milestones []int
+	epoch      int
+}
+
+// NewSequentialLR runs schedulers of one optimizer one after the other; at each
+// milestone the next one starts from the beginning.
+func NewSequentialLR(o Optimizer, schedulers []*Scheduler, milestones []int) *SequentialLR {
+	if len(milestones) != len(schedulers)-1 {
+		panic(&torch.Error{Op: "SequentialLR", Kind: "ValueError", Msg: fmt.Sprintf("Sequential Schedulers expects number of schedulers provided to be one more than the number of milestone points, but got number of schedulers %d and the number of milestones to be equal to %d", len(schedulers), len(milestones))})
+	}
+	for _, s := range schedulers {
+		if s.optimizer != o {
+			panic(&torch.Error{Op: "SequentialLR", Kind: "ValueError", Msg: "Sequential Schedulers expects all schedulers to belong to the same optimizer"})
+		}
+	}
+	schedulers[0].restart()
+	return &SequentialLR{schedulers: schedulers, milestones: milestones}
+}
+
+// Step goes on to the next epoch.
+func (q *SequentialLR) Step() {
+	q.epoch++
+	i := 0
+	for i < len(q.milestones) && q.milestones[i] <= q.epoch {
+		i++
+	}
+	if i > 0 && q.milestones[i-1] == q.epoch {
+		q.schedulers[i].restart()
+		return
+	}
+	q.schedulers[i].Step()
+}
+
+// GetLastLr lists the learning rates of the groups.
+func (q *SequentialLR) GetLastLr() []float64 { return q.schedulers[0].GetLastLr() }
+
+// restart begins with epoch 0 at the first learning rates.
+func (s *Scheduler) restart() {
+	s.epoch = 0
+	for i, g := range s.optimizer.ParamGroups() {
+		g.Lr = s.start[i]
+	}
+	s.apply()
+}
+
+// ReduceLROnPlateau lowers the learning rates when a measure stops improving.
+type ReduceLROnPlateau struct {
+	optimizer                     Optimizer
+	factor, threshold, minLr, eps float64
+	patience, cooldown            int
+	highest, absolute             bool
+	best                          float64
+	bad, cooling                  int // epochs without improvement; epochs yet to wait
+}
+
+// NewReduceLROnPlateau makes a ReduceLROnPlateau. Options: kw.Mode("min" or
+// "max"), kw.Factor(0.1), kw.Patience(10), kw.Threshold(1e-4),
+// kw.ThresholdMode("rel" or "abs"), kw.Cooldown(0), kw.MinLr(0), kw.Eps(1e-8).
+func NewReduceLROnPlateau(o Optimizer, opts ...torch.Option) *ReduceLROnPlateau {
+	const class = "ReduceLROnPlateau"
+	r := &ReduceLROnPlateau{optimizer: o}
+	var numbers []torch.Option
+	for _, opt := range opts {
+		switch opt.Name {
+		case "mode":
+			r.highest = choice(class, opt, "min", "max")
+		case "threshold_mode":
+			r.absolute = choice(class, opt, "rel", "abs")
+		default:
+			numbers = append(numbers, opt)
+		}
+	}
+	v := schedulerOption(class, numbers, map[string]float64{"factor": 0.1, "patience": 10, "threshold": 1e-4, "cooldown": 0, "min_lr": 0, "eps": 1e-8})
+	if v["factor"] >= 1 {
+		panic(&torch.Error{Op: class, Kind: "ValueError", Msg: "Factor should be < 1.0."})
+	}
+	r.factor, r.threshold, r.minLr, r.eps = v["factor"], v["threshold"], v["min_lr"], v["eps"]
+	r.patience, r.cooldown, r.best = int(v["patience"]), int(v["cooldown"]), math.Inf(1)
+	if r.highest {
+		r.best = math.Inf(-1)
+	}
+	return r
+}
+
+// choice reads an option of two words and reports whether it is the second.
+func choice(class string, o torch.Option, no, yes string) bool {
+	switch o.Value.(string) {
+	case no:
+		return false
+	case yes:
+		return true
+	}
+	panic(&torch.Error{Op: class, Kind: "ValueError", Msg: fmt.Sprintf("%s %v is unknown!", o.Name, o.Value)})
+}
+
+// Step takes the measure of an epoch.
+func (r *ReduceLROnPlateau) Step(measure float64) {
+	if r.better(measure) {
+		r.best, r.bad = measure, 0
+	} else {
+		r.bad++
+	}
+	if r.cooling > 0 {
+		r.cooling--
+		r.bad = 0
+	}
+	if r.bad <= r.patience {
+		return
+	}
+	for _, g := range r.optimizer.ParamGroups() {
+		if lr := max(g.Lr*r.factor, r.minLr); g.Lr-lr > r.eps {
+			g.Lr = lr
+		}
+	}
+	r.cooling, r.bad = r.cooldown, 0
+}
+
+func (r *ReduceLROnPlateau) better(x float64) bool {
+	margin := r.threshold
+	if !r.absolute {
+		margin *= math.Abs(r.best)
+		if math.IsInf(r.best, 0) {
+			return true
+		}
+	}
+	if r.highest {
+		return x > r.best+margin
+	}
+	return x < r.best-margin
+}
+
+// GetLastLr lists the learning rates of the groups.
+func (r *ReduceLROnPlateau) GetLastLr() []float64 {
+	var out []float64
+	for _, g := range r.optimizer.ParamGroups() {
+		out = append(out, g.Lr)
+	}
+	return out
+}
