@@ -72,9 +72,10 @@ update-golden:
 conformance:
 	TCDBG_CONFORMANCE=1 $(GO) test ./tracer/host -run Conformance -v -timeout 60m
 
-## oracle: PyTorch's answers, per operator and backend (ORACLE=folder)
+## oracle: PyTorch's answers, per operator and backend (ORACLE=folder, BACKENDS=aot_eager,inductor)
+BACKENDS ?= aot_eager,inductor
 oracle:
-	TCDBG_ORACLE=$(ORACLE) $(GO) test ./internal/oracle -run Oracle -v
+	TCDBG_ORACLE=$(abspath $(ORACLE)) TCDBG_ORACLE_BACKENDS=$(BACKENDS) $(GO) test ./internal/oracle -run Oracle -v -count 1 -timeout 90m
 
 clean:
 	rm -rf tcdbg build

@@ -20,7 +20,9 @@ func unpoolRows() []*Op {
 			flat := append(cloneInts(m.Shape[:at]), numel(m.Shape[at:]))
 			cells := append(cloneInts(m.Shape[:at]), numel(c.Tensor(0).Shape[at:]))
 			zero := b.zeros(NewMeta(m.DType, m.Device, flat))
-			return b.view(b.Emit(ScatterAdd, zero, at, b.reshape(c.Value(7), cells...), b.reshape(g, cells...)), m.Shape...)
+			out := b.view(b.Emit(ScatterAdd, zero, at, b.reshape(c.Value(7), cells...), b.reshape(g, cells...)), m.Shape...)
+			// What was pooled has a gradient, of zero.
+			return b.add(out, b.mask(c.Value(1), b.full(nil, 0, NewMeta(Bool, m.Device, nil))))
 		}))
 }
 

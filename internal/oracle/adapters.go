@@ -89,7 +89,7 @@ var adapters = sync.OnceValue(func() map[string]adapter {
 			}
 			return r.op("one_hot", args, kw)
 		},
-		"embedding_bag": embeddingBag, "gradient": gradientCall, "ctc_loss": ctcCall, "_segment_reduce": renamed("segment_reduce"),
+		"triplet_margin_with_distance_loss": renamed("triplet_margin_loss"), "embedding_bag": embeddingBag, "gradient": gradientCall, "ctc_loss": ctcCall, "_segment_reduce": renamed("segment_reduce"),
 		"linalg.lstsq": lstsqCall, "linalg.pinv": pinvCall, "max_pool2d_with_indices_backward": poolBackward, "broadcast_shapes": broadcastShapes,
 		"norm": normCall,
 		"where": func(r *runner, args []any, kw map[string]any) ([]any, error) {

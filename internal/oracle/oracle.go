@@ -8,6 +8,7 @@ package oracle
 import (
 	"bytes"
 	"compress/gzip"
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -35,6 +36,7 @@ type Case struct {
 // Suite is a folder of cases.
 type Suite struct {
 	Name  string
+	Hash  string // of the text of the cases: tells folders of one name apart
 	Cases []*Case
 	data  *archive
 }
@@ -59,7 +61,7 @@ func Load(name, dir string) (*Suite, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Suite{Name: name, Cases: doc.Cases, data: data}, nil
+	return &Suite{Name: name, Hash: fmt.Sprintf("%x", sha256.Sum256(text))[:16], Cases: doc.Cases, data: data}, nil
 }
 
 func readFile(path string) ([]byte, error) {
