@@ -381,3 +381,22 @@ func TestChromeTraceIsValid(t *testing.T) {
 		t.Errorf("%d phases, want 445: one for each pair of events", whole)
 	}
 }
+
+// TestShareOfOperators: the text tells how much runs compiled where every frame
+// knows what it left eager, and says nothing where one does not.
+func TestShareOfOperators(t *testing.T) {
+	for _, c := range []struct {
+		eager int64
+		want  bool
+	}{{2, true}, {-1, false}} {
+		r := &Report{Frames: []*Frame{{EagerOps: 0}, {EagerOps: c.eager}}}
+		r.Totals.Ops = 6
+		var sb strings.Builder
+		if err := WriteText(&sb, r); err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(sb.String(), "75% of operators run compiled (6 of 8)") != c.want {
+			t.Errorf("eager operators %d:\n%s", c.eager, sb.String())
+		}
+	}
+}

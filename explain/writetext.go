@@ -113,12 +113,27 @@ func (t *textWriter) head(r *Report) {
 	t.line("%s, %s, %s (%s), %s at %s, %s, %s, %s, %s",
 		count(n.Frames, "frame"), count(n.Compiles, "compile"), count(n.Graphs, "graph"), count(n.Ops, "op"), count(n.Breaks, "break"), count(n.DistinctBreaks, "place"),
 		count(n.Recompiles, "recompile"), count(n.Kernels, "kernel"), count(n.Failures, "failure"), compiling)
+	if eager, known := r.EagerOps(); known && n.Ops > 0 {
+		t.line("%d%% of operators run compiled (%d of %d)", 100*int64(n.Ops)/(int64(n.Ops)+eager), n.Ops, int64(n.Ops)+eager)
+	}
 	if r.Live {
 		t.line("the run goes on: these are the figures so far")
 	}
 	for _, s := range damage(r) {
 		t.line("! %s", s)
 	}
+}
+
+// EagerOps is how many operators ran outside of graphs; known is false where a
+// frame does not tell (PyTorch does not record it).
+func (r *Report) EagerOps() (n int64, known bool) {
+	for _, fr := range r.Frames {
+		if fr.EagerOps < 0 {
+			return 0, false
+		}
+		n += fr.EagerOps
+	}
+	return n, len(r.Frames) > 0
 }
 
 // damage words what is wrong with the sources.
