@@ -373,6 +373,10 @@ func (tr *trace) native(in *ssa.Call, name string) {
 	switch {
 	case tr.t.bindings[name].Op != 0:
 		tr.operator(in, name, tr.t.bindings[name])
+	case name == "(*tcdbg/torch.Tensor).At":
+		tr.at(in)
+	case name == "(*tcdbg/torch.Tensor).SetAt":
+		tr.setAt(in)
 	case tr.marker(in, name):
 	case tensorQueries[name]:
 		tr.query(in, name)

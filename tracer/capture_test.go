@@ -402,6 +402,32 @@ func main() {
 	fmt.Println(g(torch.Ones(1)))
 	torch.NoGrad(func() { fmt.Println(g(torch.Ones(1))) })
 }`, "add sin | sin", ""},
+	{"subscripts", `
+func f(x *torch.Tensor, i int, at *torch.Tensor) *torch.Tensor {
+	y := x.At(i).Add(x.At(torch.Range(0, 2), torch.End-torch.End))
+	y = y.Add(x.At(torch.Ellipsis, 1)).Sum()
+	return y.Add(x.At(at).Sum()).Add(x.At(nil, torch.Range(1, torch.End), torch.Slice_{Step: 2}).Sum()).Add(x.At().Sum())
+}
+func main() {
+	g := torch.Compile(f)
+	x := torch.Arange(4.0).Reshape(2, 2)
+	fmt.Println(g(x, 0, torch.NewTensor([]int{1, 0, 1}))); fmt.Println(g(x, 1, torch.NewTensor([]int{0})))
+}`, "select slice select add select add sum index sum add unsqueeze slice slice sum add sum add | select slice select add select add sum index sum add unsqueeze slice slice sum add sum add", ""},
+	{"stores by subscript", `
+func f(x, v, at *torch.Tensor) *torch.Tensor {
+	x.SetAt(v, 0)
+	x.SetAt(5, 1, torch.Range(0, 1))
+	x.SetAt(v.Mul(2), at)
+	return x.Mul(2)
+}
+func main() {
+	g := torch.Compile(f)
+	x := torch.Zeros(3, 2)
+	fmt.Println(g(x, torch.Ones(2), torch.NewTensor([]int{2})), x)
+}`, "select copy_ select slice fill_ mul index_put_ mul", ""},
+	{"a mask as subscript", `
+func f(x *torch.Tensor) *torch.Tensor { return x.Sin().At(x.Gt(0)).Cos() }
+func main() { g := torch.Compile(f); fmt.Println(g(torch.NewTensor([]float32{-1, 2, 3}))) }`, "sin gt | cos", "GB0036"},
 	{"no tensor work", `
 func f(n int) int { return n * 2 }
 func main() { g := torch.Compile(f); fmt.Println(g(2), g(3), g(4)) }`, "", ""},

@@ -102,8 +102,8 @@ func (c *Compiled) serve(th *host.Thread, tu *turns) bool {
 		*list = framesFrom(th, base, *list)
 		frames := *list
 		fc := c.cacheAt(frames, last)
-		fc.calls.Add(1)
-		if fc.eager.Load() {
+		calls := fc.calls.Add(1)
+		if fc.eager.Load() || c.staysEager(last == nil && calls == 1) {
 			fc.runEager(th, frames[0].Caller)
 			return true
 		}
@@ -298,7 +298,7 @@ func (c *Compiled) compile(th *host.Thread, fc *frameCache, frames []*host.Frame
 	}
 	old := fc.list()
 	id := logs.CompileID{Frame: fc.id, Compile: len(old)}
-	if len(old) > 0 && !c.miss(th, fc, frames, id) {
+	if !c.mayCompile(fc) || len(old) > 0 && !c.miss(th, fc, frames, id) {
 		return nil, nil
 	}
 	tr, rec, s := c.trace(th, fc, frames, &id)
@@ -442,9 +442,16 @@ func (c *Compiled) newTrace(th *host.Thread, fc *frameCache, frames []*host.Fram
 	return tr
 }
 
-// funcName is the function as the user knows it: bar, Decoder.Forward, or the
-// enclosing function with its closure's number.
+// funcName is the function as the user knows it: bar, Decoder.Forward, or, as
+// Go's own stacks name closures, main.func1 and main.func1.2.
 func funcName(fn *ssa.Function) string {
+	if p := fn.Parent(); p != nil {
+		n := fn.Name()[strings.LastIndexByte(fn.Name(), '$')+1:]
+		if p.Parent() == nil {
+			n = "func" + n
+		}
+		return funcName(p) + "." + n
+	}
 	var t types.Type
 	if fn.Signature.Recv() != nil {
 		t = fn.Signature.Recv().Type()

@@ -39,7 +39,7 @@ func main() {
 	f := compiler.Disable(l.Forward)
 	g := torch.Compile(func(x *torch.Tensor) *torch.Tensor { return f(x).Sin() }, kw.Name("g"))
 	fmt.Println(g(torch.Ones(1, 2)).Shape())
-}`, "g 1, torch_dynamo_resume_in_main$1_at 0"},
+}`, "g 1, torch_dynamo_resume_in_main.func1_at 0"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			o := both(t, c.program)

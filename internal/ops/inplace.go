@@ -11,7 +11,7 @@ var inPlaceNames = []string{
 	"add", "sub", "mul", "div", "true_divide", "floor_divide", "pow", "fmod", "remainder", "atan2", "hypot", "copysign",
 	"lt", "le", "gt", "ge", "eq", "ne", "logical_and", "logical_or", "logical_xor",
 	"bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_left_shift", "bitwise_right_shift", "lerp", "addcmul", "addcdiv",
-	"cumsum", "cumprod", "addmm", "baddbmm", "copy", "fill", "zero", "scatter", "scatter_add", "index_add",
+	"cumsum", "cumprod", "addmm", "baddbmm", "copy", "fill", "zero", "scatter", "scatter_add", "index_add", "index_put",
 	"uniform", "normal", "bernoulli",
 }
 

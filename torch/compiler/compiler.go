@@ -8,7 +8,7 @@ package compiler
 import (
 	"fmt"
 	"reflect"
-	"sync"
+	"sync/atomic"
 
 	"tcdbg/torch"
 )
@@ -53,29 +53,27 @@ const (
 	ConfigUnspecified = ""
 )
 
-var stance = struct {
-	mu   sync.Mutex
-	name string
-}{name: Default}
+var stance atomic.Pointer[string]
 
 // SetStance says what happens when a compiled function meets inputs that no
-// compiled code fits. It panics for an unknown stance.
+// compiled code fits: compile (default, and eager_then_compile behind a first
+// call that runs eagerly), run eagerly, or fail. Under force_eager compiled code
+// is not used at all. It panics for an unknown stance.
 func SetStance(name string) {
 	switch name {
 	case Default, EagerOnRecompile, FailOnRecompile, ForceEager, EagerThenCompile:
 	default:
 		panic(fmt.Sprintf("compiler.SetStance: unknown stance %q", name))
 	}
-	stance.mu.Lock()
-	defer stance.mu.Unlock()
-	stance.name = name
+	stance.Store(&name)
 }
 
 // Stance returns what SetStance set.
 func Stance() string {
-	stance.mu.Lock()
-	defer stance.mu.Unlock()
-	return stance.name
+	if p := stance.Load(); p != nil {
+		return *p
+	}
+	return Default
 }
 
 // MarkDynamic says that dimensions of t vary from call to call: they are

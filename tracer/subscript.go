@@ -1,0 +1,213 @@
+package tracer
+
+import (
+	"go/types"
+	"unsafe"
+
+	"tcdbg/graph"
+	"tcdbg/internal/ops"
+	"tcdbg/internal/sym"
+	"tcdbg/torch"
+	"tcdbg/tracer/breaks"
+
+	"golang.org/x/tools/go/ssa"
+)
+
+// This file captures x.At(subscripts...) and x.SetAt(value, subscripts...):
+// each subscript becomes the view, or all tensors among them the index, that
+// eager mode would take.
+
+// subscripted is a tensor after some subscripts.
+type subscripted struct {
+	tr      *trace
+	build   *graph.Builder
+	node    *graph.Node
+	dim     int // that the next subscript applies to
+	left    int // dimensions that an ellipsis skips
+	indices []ops.Value
+	indexed bool
+}
+
+// at evaluates x.At.
+func (tr *trace) at(in *ssa.Call) {
+	x := in.Call.Args[0]
+	self := tr.tensorAt(x)
+	s := tr.subscripts(x, in.Call.Args[1])
+	if s.node == tr.nodes[self] && !s.indexed { // nothing was asked for
+		tr.in.Copy(in.Type(), tr.addr(in), unsafe.Pointer(&self))
+		n := tr.noteOf(x)
+		tr.skip()
+		tr.set(in, n)
+		return
+	}
+	if s.indexed {
+		s.emit(ops.Index, s.indices)
+	}
+	t := tr.fake(s.node)
+	if !s.indexed {
+		tr.bases[t] = tr.baseOf(self)
+	}
+	tr.in.Copy(in.Type(), tr.addr(in), unsafe.Pointer(&t))
+	tr.skip()
+	tr.set(in, nil)
+	tr.nameAfter(in, s.node)
+}
+
+// setAt evaluates x.SetAt.
+func (tr *trace) setAt(in *ssa.Call) {
+	x, v := in.Call.Args[0], in.Call.Args[1]
+	s := tr.subscripts(x, in.Call.Args[2])
+	d := s.node.TensorMeta()
+	value := tr.argument(v.Type(), tr.addr(v), tr.noteOf(v))
+	n, isTensor := value.(*graph.Node)
+	switch value.(type) {
+	case *graph.Node, sym.Int, float64, bool:
+	default:
+		tr.breakAt(breaks.ArgumentNotProxy, "a list is stored into a tensor")
+	}
+	switch {
+	case s.indexed:
+		if !isTensor {
+			n = s.call(ops.Full, []sym.Int{}, value, d.DType, d.Device)
+		} else if n.TensorMeta().DType != d.DType {
+			n = s.call(ops.To, n, d.DType)
+		}
+		s.write(x, ops.IndexPut, s.indices, n)
+	case isTensor:
+		s.write(x, ops.Copy, n)
+	default:
+		s.write(x, ops.Fill, value)
+	}
+	tr.skip()
+}
+
+// write calls the in-place form of an operator on what the subscripts show.
+func (s *subscripted) write(x ssa.Value, op ops.ID, args ...ops.Arg) {
+	id := ops.InPlace(op)
+	if id == ops.None {
+		s.tr.breakAt(breaks.UnsupportedOperator, "%s in place", ops.Get(op).Name)
+	}
+	s.tr.mutate(s.tr.tensorAt(x), ops.Get(id))
+	s.call(id, append([]ops.Arg{s.node}, args...)...)
+}
+
+// call appends a call of an operator and returns its node.
+func (s *subscripted) call(op ops.ID, args ...ops.Arg) *graph.Node {
+	row := ops.Get(op)
+	bound, err := ops.Bind(row, args, nil)
+	if err != nil {
+		s.tr.breakAt(breaks.FakeTensorFailure, "%s: %v", row.Name, err)
+	}
+	n, err := s.build.Call(row, bound, graph.CallFunction)
+	if err != nil {
+		s.tr.refuseOperator(row, err)
+	}
+	return n
+}
+
+// emit replaces the tensor by an operator's result on it.
+func (s *subscripted) emit(op ops.ID, args ...ops.Arg) {
+	s.node = s.call(op, append([]ops.Arg{s.node}, args...)...)
+}
+
+// element is one subscript: its type inside the interface and where it stands.
+type element struct {
+	t types.Type
+	p unsafe.Pointer
+	n *note
+}
+
+// subscripts applies the elements of rest, a []any, to the tensor in x.
+func (tr *trace) subscripts(x, rest ssa.Value) *subscripted {
+	s := &subscripted{tr: tr, build: &graph.Builder{G: tr.graph, Stack: tr.stack(), NoGrad: tr.underNoGrad()}, node: tr.tensorNode(x)}
+	list := tr.elements(rest)
+	used := 0
+	for _, e := range list {
+		switch {
+		case e.t == nil || isTorchType(e.t, "ellipsis"):
+		case isTensor(e.t):
+			used += max(1, maskDims(*(**torch.Tensor)(e.p)))
+		default:
+			used++
+		}
+	}
+	rank := len(s.node.TensorMeta().Shape)
+	if used > rank {
+		tr.breakAt(breaks.FakeTensorFailure, "index: too many indices for tensor of dimension %d", rank)
+	}
+	s.left = rank - used
+	for _, e := range list {
+		s.apply(e)
+	}
+	return s
+}
+
+// elements reads a slice of interfaces.
+func (tr *trace) elements(rest ssa.Value) []element {
+	t := rest.Type().Underlying().(*types.Slice)
+	h := *(*sliceHeader)(tr.addr(rest))
+	notes := tr.elemNotes(t.Elem(), h, tr.noteOf(rest))
+	if n := tr.noteOf(rest); n != nil && n.src != nil {
+		tr.guardLen(n.src, h.len)
+	}
+	size := tr.in.Rep(t.Elem()).Size()
+	out := make([]element, h.len)
+	for i := range out {
+		e, p, n := tr.unwrap(t.Elem(), unsafe.Add(h.data, uintptr(i)*size), notes[i])
+		out[i] = element{e, p, n}
+	}
+	return out
+}
+
+// apply applies one subscript.
+func (s *subscripted) apply(e element) {
+	switch {
+	case e.t == nil:
+		s.emit(ops.Unsqueeze, sym.C(s.dim))
+		s.dim++
+	case isTorchType(e.t, "ellipsis"):
+		s.dim += s.left
+		s.left = 0
+	case isTorchType(e.t, "Slice_"):
+		s.slice(e)
+		s.dim++
+	case isTensor(e.t):
+		t := *(**torch.Tensor)(e.p)
+		for len(s.indices) <= s.dim {
+			s.indices = append(s.indices, nil)
+		}
+		s.indices[s.dim], s.indexed = s.tr.nodeOf(t, e.n), true
+		s.dim += max(1, maskDims(t))
+	case kindOf(e.t).class == signedInt:
+		s.emit(ops.Select, sym.C(s.dim), s.tr.argument(e.t, e.p, e.n))
+	default:
+		s.tr.breakAt(breaks.ArgumentNotProxy, "a subscript of type %s", typeName(e.t))
+	}
+}
+
+// slice applies start:stop:step.
+func (s *subscripted) slice(e element) {
+	st := e.t.Underlying().(*types.Struct)
+	var parts [3]ops.Arg
+	for i := range parts {
+		at := unsafe.Add(e.p, s.tr.in.Rep(e.t).Field(i).Offset)
+		parts[i] = s.tr.argument(st.Field(i).Type(), at, s.tr.part(e.n, e.t, i))
+	}
+	if parts[2] == nil {
+		parts[2] = sym.C(1)
+	}
+	s.emit(ops.Slice, sym.C(s.dim), parts[0], parts[1], parts[2])
+}
+
+// maskDims is the number of dimensions that a mask covers, 0 for other tensors.
+func maskDims(t *torch.Tensor) int {
+	if t.DType() == torch.Bool || t.DType() == torch.Uint8 {
+		return t.Dim()
+	}
+	return 0
+}
+
+func isTorchType(t types.Type, name string) bool {
+	n, ok := types.Unalias(t).(*types.Named)
+	return ok && n.Obj().Name() == name && n.Obj().Pkg() != nil && n.Obj().Pkg().Path() == "tcdbg/torch"
+}
