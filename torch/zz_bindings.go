@@ -173,6 +173,7 @@ var bindings = sync.OnceValue(func() map[string]Binding {
 		"(*tcdbg/torch.Tensor).IndexCopy":                        {Op: ops.IndexCopy, Method: true, Params: []int{1, 2, 3}},
 		"(*tcdbg/torch.Tensor).IndexFill":                        {Op: ops.IndexFill, Method: true, Params: []int{1, 2, 3}},
 		"(*tcdbg/torch.Tensor).IndexPut":                         {Op: ops.IndexPut, Method: true, Params: []int{1, 2}, Variadic: VariadicOptions},
+		"(*tcdbg/torch.Tensor).IndexPut_":                        {Op: ops.IndexPut + ops.InPlaceOffset, Method: true, Params: []int{1, 2}, Variadic: VariadicOptions},
 		"(*tcdbg/torch.Tensor).IndexReduce":                      {Op: ops.IndexReduce, Method: true, Params: []int{1, 2, 3, 4}, Variadic: VariadicOptions},
 		"(*tcdbg/torch.Tensor).IndexSelect":                      {Op: ops.IndexSelect, Method: true, Params: []int{1, 2}},
 		"(*tcdbg/torch.Tensor).Inner":                            {Op: ops.Inner, Method: true, Params: []int{1}},

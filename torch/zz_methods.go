@@ -799,6 +799,11 @@ func (t *Tensor) IndexPut(indices []*Tensor, values *Tensor, opts ...Option) *Te
 	return invoke1(ops.IndexPut, opts, t, indices, values)
 }
 
+// IndexPut_ is Tensor.index_put_(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor.
+func (t *Tensor) IndexPut_(indices []*Tensor, values *Tensor, opts ...Option) *Tensor {
+	return invoke1(ops.IndexPut+ops.InPlaceOffset, opts, t, indices, values)
+}
+
 // IndexReduce is Tensor.index_reduce(Tensor self, int dim, Tensor index, Tensor source, str reduce, *, bool include_self=True) -> Tensor.
 func (t *Tensor) IndexReduce(dim int, index *Tensor, source *Tensor, reduce string, opts ...Option) *Tensor {
 	return invoke1(ops.IndexReduce, opts, t, dim, index, source, reduce)
