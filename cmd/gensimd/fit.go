@@ -80,15 +80,6 @@ func expRest(x float64) float64 {
 	return (math.Expm1(x) - x) / (x * x)
 }
 
-// tanhRest is (tanh(x)/x - 1) / x^2 as a function of x^2.
-func tanhRest(z float64) float64 {
-	if z < 1e-4 {
-		return -1.0/3 + 2*z/15
-	}
-	x := math.Sqrt(z)
-	return (math.Tanh(x)/x - 1) / z
-}
-
 // erfcx is e^(x^2) erfc(x), for x of at least 0.
 func erfcx(x float64) float64 {
 	if x < 8 {

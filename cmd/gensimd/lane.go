@@ -138,6 +138,15 @@ const expHigh, expLow = 89, -104.04
 // expWithin is exp of a number between the bounds, or NaN.
 func (l *lane) expWithin(x reg.VecPhysical) {
 	n, r := l.tmp(), l.tmp()
+	q := l.reduceExp(x, n, r)
+	l.horner(append([]float64{1, 1}, q...), r, x)
+	l.scale(x, n)
+	l.next -= 2
+}
+
+// reduceExp splits x into n*ln2 + r and returns the coefficients of q with
+// exp(r) = 1 + r + r^2*q(r).
+func (l *lane) reduceExp(x, n, r reg.VecPhysical) []float64 {
 	l.mul(x, l.float(math.Log2E), n)
 	l.round(n, n)
 	// r = x - n*ln2, in two parts of ln2: the first has few bits.
@@ -146,10 +155,22 @@ func (l *lane) expWithin(x reg.VecPhysical) {
 	l.VFNMADD231PS(l.float(high), n, r)
 	l.VFNMADD231PS(l.float(math.Ln2-high), n, r)
 	const bound = math.Ln2/2 + 1e-4
-	c := plainVariable(fit(expRest, -bound, bound, 4), -bound, bound)
-	l.horner(append([]float64{1, 1}, c...), r, x)
-	l.scale(x, n)
-	l.next -= 2
+	return plainVariable(fit(expRest, -bound, bound, 4), -bound, bound)
+}
+
+// expm1Within replaces x, between 0 and 40 or NaN, by exp(x)-1, exact near zero
+// too: 2^n*(exp(r)-1) + (2^n-1).
+func (l *lane) expm1Within(x reg.VecPhysical) {
+	n, r, power := l.tmp(), l.tmp(), l.tmp()
+	q := l.reduceExp(x, n, r)
+	l.horner(q, r, x)
+	l.mul(x, r, x)
+	l.VFMADD213PS(r, r, x)
+	l.load(l.float(1), power)
+	l.scale(power, n)
+	l.sub(power, l.float(1), r)
+	l.VFMADD213PS(r, power, x)
+	l.next -= 3
 }
 
 // sigmoidOver replaces x by top/(1+exp(-x)); top may be x itself, kept aside.
@@ -160,30 +181,20 @@ func (l *lane) sigmoidOver(x, top reg.VecPhysical) {
 	l.div(top, x, x)
 }
 
-// tanh replaces x by its hyperbolic tangent.
+// tanh replaces x by its hyperbolic tangent: e/(e+2), e = exp(2|x|)-1, with the
+// sign of x.
 func (l *lane) tanh(x reg.VecPhysical) {
-	const bound = 0.625
-	a, small, large := l.tmp(), l.tmp(), l.tmp()
-	l.and(x, l.word(allButSign), a)
-	// 1 - 2/(exp(2a)+1)
-	l.add(a, a, large)
-	l.min(large, l.float(expHigh), large)
-	l.expWithin(large)
-	l.add(large, l.float(1), large)
-	l.load(l.float(2), small)
-	l.div(small, large, small)
-	l.load(l.float(1), large)
-	l.sub(large, small, large)
-	// a + a*z*P(z), z = a^2
-	z := l.tmp()
-	l.mul(a, a, z)
-	l.horner(plainVariable(fit(tanhRest, 0, bound*bound, 4), 0, bound*bound), z, small)
-	l.mul(small, z, small)
-	l.VFMADD213PS(a, a, small)
-	l.whereLess(a, l.float(bound), small, large, large)
+	const flat = 40 // from half of it on the result is one
+	e, den := l.tmp(), l.tmp()
+	l.and(x, l.word(allButSign), e)
+	l.add(e, e, e)
+	l.min(e, l.float(flat), e)
+	l.expm1Within(e)
+	l.add(e, l.float(2), den)
+	l.div(e, den, e)
 	l.and(x, l.word(signBit), x)
-	l.or(x, large, x)
-	l.next -= 4
+	l.or(x, e, x)
+	l.next -= 2
 }
 
 // gelu replaces x by x times the normal distribution's share below x, which is
