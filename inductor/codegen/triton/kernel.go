@@ -30,19 +30,65 @@ type emitter struct {
 	vals map[[2]int]string
 	regs map[*ir.Buffer]string
 	rows bool // the kernel has reduction loops
+	err  error
 }
 
+// Source is one kernel as Triton text, with what a launch needs: its arguments
+// are the buffers, then the values of the symbols, then the numbers of iterations
+// (r0_numel only where there are reduction loops), then the block sizes as
+// constants.
+type Source struct {
+	Text    string
+	Buffers []*ir.Buffer
+	Symbols []string // ks_s0, ...
+	XNumel  sym.Int
+	R0Numel sym.Int // 0 in kernels without reduction loops
+}
+
+// Imports are the lines that kernels need before them.
+const Imports = `import triton
+import triton.language as tl
+from torch._inductor.runtime import triton_helpers
+from torch._inductor.runtime.triton_helpers import libdevice
+`
+
 // Kernel generates the text of k. The error names what Triton text cannot hold.
-func Kernel(k *sched.Kernel) (string, error) {
+func Kernel(k *sched.Kernel) (text string, err error) {
+	s, err := Generate(k)
+	if err != nil {
+		return "", err
+	}
+	return s.Text, nil
+}
+
+// Generate is Kernel with what a launch needs.
+func Generate(k *sched.Kernel) (*Source, error) {
 	if k.Group.Template {
-		return "", fmt.Errorf("triton: %s: templates are not generated", k.Name)
+		return nil, fmt.Errorf("triton: %s: templates are not generated", k.Name)
 	}
 	e := &emitter{k: k, vals: map[[2]int]string{}, regs: map[*ir.Buffer]string{}, rows: !k.Pointwise}
 	if n, ok := k.RowSize(); e.rows && (!ok || n > maxRow) {
-		return "", fmt.Errorf("triton: %s: rows of more than %d elements, or of unknown length, are not generated", k.Name, maxRow)
+		return nil, fmt.Errorf("triton: %s: rows of more than %d elements, or of unknown length, are not generated", k.Name, maxRow)
 	}
 	e.body()
-	return e.head() + e.sb.String(), nil
+	if e.err != nil {
+		return nil, fmt.Errorf("triton: %s: %w", k.Name, e.err)
+	}
+	out := &Source{XNumel: sym.Const(1)}
+	outer := len(k.Loops)
+	if e.rows {
+		outer, out.R0Numel = k.Outer, sym.Const(1)
+	}
+	for i, v := range k.Loops {
+		if i < outer {
+			out.XNumel = sym.Mul(out.XNumel, v.Size)
+		} else {
+			out.R0Numel = sym.Mul(out.R0Numel, v.Size)
+		}
+	}
+	out.Text = e.head() + e.sb.String()
+	out.Buffers, out.Symbols = e.bufs, e.syms
+	return out, nil
 }
 
 func (e *emitter) p(format string, args ...any) {
@@ -163,22 +209,78 @@ func (e *emitter) address(x ir.Index) string {
 	return strings.Join(parts, " + ")
 }
 
-// mask is the condition under which an address is valid.
-func (e *emitter) mask(x ir.Index) string {
-	if !e.rows {
-		return "xmask"
+// uses reports whether an address depends on the parallel loops, on the reduction
+// loops.
+func (e *emitter) uses(x ir.Index) (outer, inner bool) {
+	last := len(e.k.Loops)
+	if e.rows {
+		last = e.k.Outer
 	}
-	for k := e.k.Outer; k < len(e.k.Loops); k++ {
-		if x.Uses(k) {
-			return "xmask & r0_mask"
+	for k := range x.Coef {
+		outer = outer || k < last && x.Uses(k)
+		inner = inner || k >= last && x.Uses(k)
+	}
+	return outer, inner
+}
+
+// place is a pointer and the mask under which it may be used; full ones have one
+// element for each iteration, whatever the address depends on.
+func (e *emitter) place(v *ir.Value, behind string, full, wide bool) (ptr, mask string) {
+	at := e.address(v.Index)
+	if behind != "" {
+		at += " + " + behind
+	}
+	ptr = fmt.Sprintf("%s + (%s)", e.ptr(v.Buf), at)
+	outer, inner := e.uses(v.Index)
+	shape, all := "[XBLOCK]", "xmask"
+	if e.rows {
+		shape = "[XBLOCK, 1]"
+		if wide {
+			shape, all = "[XBLOCK, R0_BLOCK]", "xmask & r0_mask"
 		}
 	}
-	return "xmask"
+	switch {
+	case full && (!outer || wide && e.rows && !inner || behind != ""):
+		return fmt.Sprintf("tl.broadcast_to(%s, %s)", ptr, shape), all
+	case full:
+		return ptr, all
+	case outer && inner:
+		return ptr, "xmask & r0_mask"
+	case inner:
+		return ptr, "r0_mask"
+	case outer:
+		return ptr, "xmask"
+	}
+	return ptr, "" // a single element
+}
+
+func (e *emitter) load(i int, v *ir.Value) string {
+	full, behind := false, ""
+	if v.Op == ir.LoadAt {
+		full, behind = true, e.vals[[2]int{i, v.Args[0]}]
+	}
+	ptr, mask := e.place(v, behind, full, e.k.Steps[i].Inner)
+	text := fmt.Sprintf("tl.load(%s, %s, other=0)", ptr, mask)
+	if mask == "" {
+		text = fmt.Sprintf("tl.load(%s)", ptr)
+	}
+	if v.DType == ops.Bool {
+		text += ".to(tl.int1)"
+	}
+	return text
+}
+
+// store writes one element for each iteration, or for each outer one behind a
+// reduction.
+func (e *emitter) store(i int, v *ir.Value) {
+	st := &e.k.Steps[i]
+	ptr, mask := e.place(v, "", true, st.Inner && !st.Reduces())
+	e.p("tl.store(%s, %s, %s)", ptr, e.vals[[2]int{i, v.Args[0]}], mask)
 }
 
 // fullMask is the condition under which the iteration is one of the loops'.
-func (e *emitter) fullMask() string {
-	if e.rows {
+func (e *emitter) fullMask(i int) string {
+	if e.rows && e.k.Steps[i].Inner {
 		return "xmask & r0_mask"
 	}
 	return "xmask"
@@ -201,70 +303,106 @@ func (e *emitter) value(i, j int) {
 	v := &e.k.Steps[i].Body[j]
 	name := fmt.Sprintf("tmp%d_%d", i, j)
 	switch v.Op {
-	case ir.Load:
-		if r, ok := e.regs[v.Buf]; ok {
+	case ir.Load, ir.LoadAt:
+		if r, ok := e.regs[v.Buf]; ok && v.Op == ir.Load {
 			e.vals[[2]int{i, j}] = r
 			return
 		}
-		text := fmt.Sprintf("tl.load(%s + (%s), %s, other=0)", e.ptr(v.Buf), e.address(v.Index), e.mask(v.Index))
-		if v.DType == ops.Bool {
-			text += ".to(tl.int1)"
-		}
-		e.p("%s = %s", name, text)
-	case ir.LoadAt:
-		at := e.vals[[2]int{i, v.Args[0]}]
-		text := fmt.Sprintf("tl.load(%s + (%s + %s), %s, other=0)", e.ptr(v.Buf), e.address(v.Index), at, e.fullMask())
-		if v.DType == ops.Bool {
-			text += ".to(tl.int1)"
-		}
-		e.p("%s = %s", name, text)
+		e.p("%s = %s", name, e.load(i, v))
 	case ir.Check:
-		e.p("tl.device_assert((%s) | ~(%s), \"index out of bounds\")", e.vals[[2]int{i, v.Args[0]}], e.fullMask())
+		e.p("tl.device_assert(%s | ~(%s), \"data is not as it must be\")", e.vals[[2]int{i, v.Args[0]}], e.fullMask(i))
 		return
 	case ir.Store:
-		x := e.vals[[2]int{i, v.Args[0]}]
-		e.regs[v.Buf] = x
+		e.regs[v.Buf] = e.vals[[2]int{i, v.Args[0]}]
 		if e.k.Place[v.Buf] == sched.Memory {
-			e.p("tl.store(%s + (%s), %s, %s)", e.ptr(v.Buf), e.address(v.Index), x, e.mask(v.Index))
+			e.store(i, v)
 		}
 		return
 	case ir.Reduce:
 		e.p("%s = %s", name, e.reduce(i, v))
 	case ir.IndexOf:
-		e.p("%s = (%s).to(tl.int64)", name, e.address(v.Index))
+		if outer, inner := e.uses(v.Index); outer || inner {
+			e.p("%s = (%s).to(tl.int64)", name, e.address(v.Index))
+		} else {
+			e.p("%s = tl.full(%s, %s, tl.int64)", name, e.one(), e.address(v.Index))
+		}
 	default:
-		args := make([]string, len(v.Args))
-		for k, a := range v.Args {
-			args[k] = e.vals[[2]int{i, a}]
-		}
-		shape := "[1]"
-		if e.rows {
-			shape = "[1, 1]"
-		}
-		e.p("%s = %s", name, operation(v, args, shape))
+		e.operation(i, j, name)
 	}
 	e.vals[[2]int{i, j}] = name
 }
 
+// one is the shape of a constant.
+func (e *emitter) one() string {
+	if e.rows {
+		return "[1, 1]"
+	}
+	return "[1]"
+}
+
+func (e *emitter) operation(i, j int, name string) {
+	body := e.k.Steps[i].Body
+	v := &body[j]
+	args := make([]string, len(v.Args))
+	from := v.DType
+	for k, a := range v.Args {
+		args[k], from = e.vals[[2]int{i, a}], body[a].DType
+	}
+	text, err := operation(v, from, args, e.one())
+	if err != nil {
+		e.err = err
+	}
+	e.p("%s = %s", name, text)
+}
+
 // reduce folds the columns; those beyond the row count as the identity.
 func (e *emitter) reduce(i int, v *ir.Value) string {
-	x := e.vals[[2]int{i, v.Args[0]}]
-	masked := func(other string) string { return fmt.Sprintf("tl.where(r0_mask, %s, %s)", x, other) }
+	d := e.k.Steps[i].Body[v.Args[0]].DType
+	x := fmt.Sprintf("tl.where(r0_mask, %s, %s)", e.vals[[2]int{i, v.Args[0]}], identity(v.Red, d))
+	if d == ops.Bool {
+		x += ".to(tl.int32)"
+	}
+	block := func(s string) string { return fmt.Sprintf("tl.broadcast_to(%s, [XBLOCK, R0_BLOCK])", s) }
 	switch v.Red {
 	case ir.RSum:
-		return fmt.Sprintf("tl.sum(%s, 1)[:, None]", masked("0"))
+		return fmt.Sprintf("tl.sum(%s, 1)[:, None]", x)
 	case ir.RProd:
-		return fmt.Sprintf("triton_helpers.prod(%s, 1)[:, None]", masked("1"))
-	case ir.RMax:
-		return fmt.Sprintf("triton_helpers.max2(%s, 1)[:, None]", masked("float(\"-inf\")"))
-	case ir.RMin:
-		return fmt.Sprintf("triton_helpers.min2(%s, 1)[:, None]", masked("float(\"inf\")"))
-	case ir.RAny:
-		return fmt.Sprintf("triton_helpers.any(%s, 1)[:, None]", masked("0"))
-	case ir.RAll:
-		return fmt.Sprintf("(triton_helpers.any(%s == 0, 1)[:, None] == 0)", masked("1"))
+		return fmt.Sprintf("triton_helpers.prod(%s, 1)[:, None]", x)
 	case ir.RArgMax:
-		return fmt.Sprintf("triton_helpers.max_with_index(%s, %s, 1)[1][:, None]", masked("float(\"-inf\")"), e.address(v.Index))
+		return fmt.Sprintf("triton_helpers.max_with_index(%s, %s, 1)[1][:, None].to(tl.int64)", block(x), block(e.address(v.Index)))
+	case ir.RArgMin:
+		return fmt.Sprintf("triton_helpers.min_with_index(%s, %s, 1)[1][:, None].to(tl.int64)", block(x), block(e.address(v.Index)))
 	}
-	return fmt.Sprintf("triton_helpers.min_with_index(%s, %s, 1)[1][:, None]", masked("float(\"inf\")"), e.address(v.Index))
+	text := fmt.Sprintf("triton_helpers.max2(%s, 1)[:, None]", x)
+	if v.Red == ir.RMin || v.Red == ir.RAll {
+		text = fmt.Sprintf("triton_helpers.min2(%s, 1)[:, None]", x)
+	}
+	if d == ops.Bool {
+		text += " != 0"
+	}
+	return text
+}
+
+// identity is what columns beyond the row count as.
+func identity(r ir.ReduceOp, d ops.DType) string {
+	low, high := `float("-inf")`, `float("inf")`
+	switch d {
+	case ops.Int64:
+		low, high = "-9223372036854775808", "9223372036854775807"
+	case ops.Int32:
+		low, high = "-2147483648", "2147483647"
+	case ops.Uint8:
+		low, high = "0", "255"
+	case ops.Bool:
+		low, high = "0", "1"
+	}
+	switch r {
+	case ir.RProd:
+		return "1"
+	case ir.RMax, ir.RArgMax, ir.RAny:
+		return low
+	case ir.RMin, ir.RArgMin, ir.RAll:
+		return high
+	}
+	return "0"
 }

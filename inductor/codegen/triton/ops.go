@@ -19,33 +19,59 @@ var infix = map[ir.Op]string{
 // and $2 stand for the operands. What is missing is libdevice's function of the
 // operation's name.
 var forms = map[ir.Op]string{
-	ir.Where: "tl.where($0, $1, $2)", ir.Neg: "-$0", ir.Abs: "tl.abs($0)", ir.Exp: "libdevice.exp($0)", ir.Log: "tl.log($0)",
-	ir.Sqrt: "libdevice.sqrt($0)", ir.Sin: "tl.sin($0)", ir.Cos: "tl.cos($0)", ir.Sigmoid: "tl.sigmoid($0)",
-	ir.Relu: "triton_helpers.maximum($0, 0)", ir.Reciprocal: "1.0 / $0", ir.Round: "libdevice.nearbyint($0)",
-	ir.Not: "$0 == 0", ir.IsNaN: "libdevice.isnan($0).to(tl.int1)", ir.Max: "triton_helpers.maximum($0, $1)",
-	ir.Min: "triton_helpers.minimum($0, $1)", ir.FloorDiv: "triton_helpers.div_floor_integer($0, $1)",
-	ir.Rem: "triton_helpers.remainder_integer($0, $1)", ir.Sign: "($0 > 0).to(tl.int8) - ($0 < 0).to(tl.int8)",
+	ir.Where: "tl.where($0, $1, $2)", ir.Neg: "-$0", ir.Abs: "tl.abs($0)",
+	ir.Sigmoid: "1.0 / (1.0 + libdevice.exp(-$0))",
+	ir.Relu:    "triton_helpers.maximum($0, 0)", ir.Reciprocal: "1.0 / $0", ir.Round: "libdevice.nearbyint($0)",
+	ir.Not: "$0 == 0", ir.IsNaN: "$0 != $0", ir.Max: "triton_helpers.maximum($0, $1)",
+	ir.Min:      "triton_helpers.minimum($0, $1)",
+	ir.FloorDiv: "libdevice.floor($0 / $1)", ir.Rem: "$0 - libdevice.floor($0 / $1) * $1",
+	ir.Sign: "($0 > 0).to($t) - ($0 < 0).to($t)",
 }
 
-// operation is the text of one operation on named operands.
-func operation(v *ir.Value, x []string, shape string) string {
-	if s, ok := infix[v.Op]; ok {
-		return x[0] + " " + s + " " + x[1]
+// integerForms replace the forms for whole numbers, whose division goes towards
+// zero as in C.
+var integerForms = map[ir.Op]string{
+	ir.Div: "$0 // $1", ir.Fmod: "$0 % $1", ir.FloorDiv: "triton_helpers.div_floor_integer($0, $1)",
+	ir.Rem: "triton_helpers.remainder_integer($0, $1)", ir.Relu: "triton_helpers.maximum($0, tl.full([1], 0, $t))",
+}
+
+// onlyFloats are the operations that libdevice lacks for whole numbers.
+func onlyFloats(o ir.Op) bool {
+	if _, ok := infix[o]; ok {
+		return false
 	}
+	_, ok := forms[o]
+	return !ok
+}
+
+// operation is the text of one operation on named operands of type from.
+func operation(v *ir.Value, from ops.DType, x []string, shape string) (string, error) {
 	switch v.Op {
 	case ir.Const:
-		return constant(v, shape)
+		return constant(v, shape), nil
 	case ir.Cast:
-		return fmt.Sprintf("%s.to(%s)", x[0], typeName(v.DType))
+		if v.DType == ops.Bool {
+			return x[0] + " != 0", nil
+		}
+		return fmt.Sprintf("%s.to(%s)", x[0], typeName(v.DType)), nil
 	}
-	form, ok := forms[v.Op]
-	if !ok {
-		return fmt.Sprintf("libdevice.%s(%s)", v.Op, strings.Join(x, ", "))
+	form, ok := integerForms[v.Op]
+	if !ok || from.IsFloat() {
+		if s, is := infix[v.Op]; is {
+			return x[0] + " " + s + " " + x[1], nil
+		}
+		if form, ok = forms[v.Op]; !ok {
+			if !from.IsFloat() && onlyFloats(v.Op) {
+				return "", fmt.Errorf("%s of whole numbers is not generated", v.Op)
+			}
+			return fmt.Sprintf("libdevice.%s(%s)", v.Op, strings.Join(x, ", ")), nil
+		}
 	}
+	form = strings.ReplaceAll(form, "$t", typeName(v.DType))
 	for k, a := range x {
 		form = strings.ReplaceAll(form, "$"+strconv.Itoa(k), a)
 	}
-	return form
+	return form, nil
 }
 
 // constant is a block of one element, of as many dimensions as the indices have.
