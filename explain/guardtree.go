@@ -156,45 +156,59 @@ type GuardChange struct {
 	Pos    logs.Pos
 }
 
+// guardKey is what two guards share that check the same thing; text is the check
+// with object addresses left out, "" where only the thing is meant.
+type guardKey struct{ source, kind, text string }
+
+// leaf is a guard with the keys that comparisons need.
+type leaf struct {
+	*GuardNode
+	thing, same guardKey
+}
+
+func leavesOf(root *GuardNode) []leaf {
+	var out []leaf
+	walkGuards(root, func(n *GuardNode) {
+		k := guardKey{source: unnumbered(n.Source), kind: n.Kind}
+		out = append(out, leaf{n, k, guardKey{k.source, k.kind, unnumbered(dropAddresses(n.Text))}})
+	})
+	return out
+}
+
 // DiffGuards lists what differs between the trees of two entries of a frame;
 // object addresses do not count.
 func DiffGuards(a, b *GuardNode) []GuardChange {
-	type key struct{ source, kind string }
-	type same struct {
-		key
-		text string
+	before, after := leavesOf(a), leavesOf(b)
+	equal := map[guardKey]int{} // guards of a that b has not matched
+	for i := range before {
+		equal[before[i].same]++
 	}
-	keyOf := func(n *GuardNode) key { return key{unnumbered(n.Source), n.Kind} }
-	sameOf := func(n *GuardNode) same { return same{keyOf(n), unnumbered(dropAddresses(n.Text))} }
-	equal := map[same]int{} // guards of a that b has not matched
-	walkGuards(a, func(n *GuardNode) { equal[sameOf(n)]++ })
-	kept := map[same]int{}
-	var fresh []*GuardNode
-	walkGuards(b, func(n *GuardNode) {
-		s := sameOf(n)
-		if equal[s] > 0 {
-			equal[s]--
-			kept[s]++
-			return
+	kept := map[guardKey]int{}
+	var fresh []leaf
+	for _, n := range after {
+		if equal[n.same] > 0 {
+			equal[n.same]--
+			kept[n.same]++
+			continue
 		}
 		fresh = append(fresh, n)
-	})
-	old := map[key][]*GuardNode{} // in order, without those that stayed
+	}
+	old := map[guardKey][]*GuardNode{} // by thing, in order, without those that stayed
 	var gone []*GuardNode
-	walkGuards(a, func(n *GuardNode) {
-		if s := sameOf(n); kept[s] > 0 {
-			kept[s]--
-			return
+	for _, n := range before {
+		if kept[n.same] > 0 {
+			kept[n.same]--
+			continue
 		}
-		old[keyOf(n)] = append(old[keyOf(n)], n)
-		gone = append(gone, n)
-	})
+		old[n.thing] = append(old[n.thing], n.GuardNode)
+		gone = append(gone, n.GuardNode)
+	}
 	var out []GuardChange
 	replaced := map[*GuardNode]bool{}
 	for _, n := range fresh {
 		c := GuardChange{Source: n.Source, Kind: n.Kind, New: n.Text, Pos: n.Pos}
-		if list := old[keyOf(n)]; len(list) > 0 {
-			c.Old, old[keyOf(n)] = list[0].Text, list[1:]
+		if list := old[n.thing]; len(list) > 0 {
+			c.Old, old[n.thing] = list[0].Text, list[1:]
 			replaced[list[0]] = true
 		}
 		out = append(out, c)
@@ -235,6 +249,9 @@ func unnumbered(s string) string {
 
 // dropAddresses replaces runs of ten and more digits, which are addresses.
 func dropAddresses(s string) string {
+	if !hasAddress(s) {
+		return s
+	}
 	var out strings.Builder
 	for i := 0; i < len(s); {
 		j := i
@@ -254,4 +271,24 @@ func dropAddresses(s string) string {
 		}
 	}
 	return out.String()
+}
+
+// hasAddress says whether a check shows a run of ten and more digits.
+func hasAddress(s string) bool {
+	for i := 9; i < len(s); i += 10 { // a run covers one of these places
+		if s[i] < '0' || s[i] > '9' {
+			continue
+		}
+		from, to := i, i
+		for from > 0 && s[from-1] >= '0' && s[from-1] <= '9' {
+			from--
+		}
+		for to < len(s) && s[to] >= '0' && s[to] <= '9' {
+			to++
+		}
+		if to-from >= 10 {
+			return true
+		}
+	}
+	return false
 }

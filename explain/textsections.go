@@ -42,12 +42,17 @@ func (t *textWriter) guardDiffs(r *Report) {
 	shown := 0
 	for _, fr := range r.Frames {
 		var last *Compile
+		var before *GuardNode
 		for _, c := range fr.Compiles {
-			if c.Guards == nil {
+			if c.Guards == nil || shown >= 6 {
 				continue
 			}
-			if last != nil && shown < 6 {
-				if changes := DiffGuards(last.Guards.Root(), c.Guards.Root()); len(changes) > 0 {
+			if len(fr.Compiles) == 1 {
+				break
+			}
+			now := c.Guards.Root()
+			if last != nil {
+				if changes := DiffGuards(before, now); len(changes) > 0 {
 					shown++
 					differ := "guards differ"
 					if len(changes) == 1 {
@@ -63,7 +68,7 @@ func (t *textWriter) guardDiffs(r *Report) {
 					}
 				}
 			}
-			last = c
+			last, before = c, now
 		}
 	}
 }
