@@ -33,6 +33,7 @@ func (aotEager) Compile(r *tracer.Request) (tracer.Runnable, error) {
 func throughAOT(r *tracer.Request, compile func(g *graph.Graph, stage string) (aot.Runnable, error)) (tracer.Runnable, error) {
 	ar := aotRequest(r)
 	ar.Compile = compile
+	defer phase(r, phaseAOT)()
 	return aot.Compile(ar)
 }
 

@@ -88,7 +88,9 @@ func (b *inductorBackend) Compile(r *tracer.Request) (tracer.Runnable, error) {
 		}
 		return x.run, nil
 	}
+	end := phase(r, phaseAOT)
 	run, err := aot.Compile(ar)
+	end()
 	if err == nil && r.Mode == reduceOverhead && ar.Wrap != nil && x != nil && x.rt != nil && planned(x.prog) {
 		r.Plan = func() tracer.Runnable { return ar.Wrap(x.newPlan().run) }
 	}
@@ -107,10 +109,12 @@ func onMeta(g *graph.Graph) bool {
 
 // compile makes one pure graph a program and loads it, where there is a compiler.
 func (e *engine) compile(g *graph.Graph, r *tracer.Request) (*executable, error) {
+	end := phase(r, phaseInductor)
 	prog, err := inductor.Compile(g, inductor.Options{
 		Target: cpp.Target{Lanes: e.lanes, Cache: e.cpu.Cache},
 		Cores:  runtime.GOMAXPROCS(0), Params: paramInputs(g), ID: r.ID, Log: r.Log,
 	})
+	end()
 	if err != nil {
 		return nil, err
 	}
@@ -119,6 +123,7 @@ func (e *engine) compile(g *graph.Graph, r *tracer.Request) (*executable, error)
 	if e.cc == nil {
 		return x, nil
 	}
+	defer phase(r, phaseCC)()
 	return x, e.load(x, r)
 }
 

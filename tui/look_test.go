@@ -175,10 +175,22 @@ func TestFoldSame(t *testing.T) {
 func TestTabs(t *testing.T) {
 	d := newDriver(t, richFeed(), Options{}, 140, 30)
 	for _, c := range []struct{ size, want string }{
-		{"140x30", "3 Breaks 2  4 Recompiles 2"}, {"114x30", "3 Breaks 2 4 Recompiles 2"}, {"106x30", "3 Breaks 4 Recompiles 5 Guards"},
-		{"80x30", "3 Brk 4 Rec"}, {"50x30", "1 Overview 2 3 4"},
+		{"140x30", "3 Breaks 2  4 Recompiles 2"},
+		{"114x30", "3 Breaks 2 4 Recompiles 2"},
+		{"106x30", "3 Breaks 4 Recompiles 5 Guards"},
+		{"80x30", "3 Brk 4 Rec"},
+		{"50x30", "1 Overview 2 3 4"},
 	} {
 		d.script("size " + c.size + "\nexpect " + c.want)
+	}
+}
+
+// The times below the chart are whole.
+func TestAxis(t *testing.T) {
+	for w := 10; w < 200; w += 7 {
+		if l := axis(3*time.Second, w); l.Width() > w+1 || strings.Contains(l.Text(), "…") {
+			t.Errorf("%d cells: %q", w, l.Text())
+		}
 	}
 }
 

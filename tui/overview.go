@@ -183,8 +183,8 @@ func (r *frameRow) matches(q string) bool {
 func (r *frameRow) draw(m *Model, w int) theme.Line {
 	c, f := columnsFor(w), r.f
 	style := theme.Plain
-	if library(f.frame.Pos.File) {
-		style = theme.Noise
+	if library(f.frame.Pos.File) && !strings.HasPrefix(f.frame.Pos.File, "tcdbg/torch/") {
+		style = theme.Noise // a function of ours is compiled because the program asked for it
 	}
 	name := theme.Clean(f.frame.Name)
 	compile := secondsOr(f.seconds)

@@ -2,6 +2,7 @@ package tui
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"tcdbg/explain"
@@ -208,5 +209,5 @@ func axis(total time.Duration, w int) theme.Line {
 		}
 		text += theme.Fit(mark, step)
 	}
-	return theme.L(theme.Faint, text)
+	return theme.L(theme.Faint, strings.TrimRight(text, " "))
 }
