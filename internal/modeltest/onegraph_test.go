@@ -12,7 +12,8 @@ import (
 
 // TestModelsAreOneGraph runs testdata/onegraph for every model as a user
 // would: Fullgraph refuses any break, the program compares the compiled model
-// with the eager one, and the trace must show one graph.
+// with the eager one, in evaluation and with gradients, and the trace must show
+// one graph of each.
 func TestModelsAreOneGraph(t *testing.T) {
 	dir := t.TempDir()
 	bin := filepath.Join(dir, "tcdbg")
@@ -22,38 +23,39 @@ func TestModelsAreOneGraph(t *testing.T) {
 	for _, c := range []struct {
 		model string
 		slow  bool
+		noise string // of gradients: batch normalisation of few values amplifies rounding
 	}{
-		{"bert", false},
-		{"gpt2", false},
-		{"llama", false},
-		{"t5", false},
-		{"resnet18", false},
-		{"squeezenet1_1", false},
-		{"mobilenet_v3_small", true},
-		{"efficientnet_b0", true},
-		{"resnet50", true},
-		{"densenet121", true},
-		{"convnext_tiny", true},
-		{"vit_b_16", true},
-		{"vgg11", true},
+		{"bert", false, "1e-3"},
+		{"gpt2", false, "1e-3"},
+		{"llama", false, "1e-3"},
+		{"t5", false, "1e-3"},
+		{"resnet18", false, "1e-3"},
+		{"squeezenet1_1", false, "1e-3"},
+		{"mobilenet_v3_small", true, "5e-2"},
+		{"efficientnet_b0", true, "5e-2"},
+		{"resnet50", true, "5e-2"},
+		{"densenet121", true, "5e-2"},
+		{"convnext_tiny", true, "1e-3"},
+		{"vit_b_16", true, "1e-3"},
+		{"vgg11", true, "1e-3"},
 	} {
-		for _, backend := range []string{"eager", "inductor"} {
+		for _, backend := range []string{"eager", "aot_eager", "inductor"} {
 			t.Run(c.model+"/"+backend, func(t *testing.T) {
 				if c.slow && testing.Short() {
 					t.Skip("slow: left out by -short")
 				}
-				oneGraph(t, bin, filepath.Join(dir, "cache"), c.model, backend)
+				oneGraph(t, bin, filepath.Join(dir, "cache"), c.model, backend, c.noise)
 			})
 		}
 	}
 }
 
-func oneGraph(t *testing.T, bin, cache, model, backend string) {
+func oneGraph(t *testing.T, bin, cache, model, backend, noise string) {
 	state := t.TempDir()
-	cmd := exec.Command(bin, "run", "--plain", "testdata/onegraph/model.go", model, backend)
+	cmd := exec.Command(bin, "run", "--plain", "testdata/onegraph/model.go", model, backend, noise)
 	cmd.Env = append(os.Environ(), "XDG_STATE_HOME="+state, "XDG_CACHE_HOME="+cache)
 	out, err := cmd.CombinedOutput()
-	if err != nil || string(out) != "agrees: true\n" {
+	if err != nil || string(out) != "agrees: true\ntrains: true\n" {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	traces, _ := filepath.Glob(filepath.Join(state, "tcdbg/runs/*/trace"))
@@ -66,7 +68,7 @@ func oneGraph(t *testing.T, bin, cache, model, backend string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(r.Graphs) != 1 {
-		t.Errorf("%d graphs, want 1", len(r.Graphs))
+	if len(r.Graphs) != 2 { // one of the forward pass, one of the loss
+		t.Errorf("%d graphs, want 2", len(r.Graphs))
 	}
 }

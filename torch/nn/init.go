@@ -100,7 +100,7 @@ func KaimingNormal_(t *torch.Tensor, opts ...torch.Option) *torch.Tensor {
 // XavierUniform_ is Glorot initialisation.
 func XavierUniform_(t *torch.Tensor, gain float64) *torch.Tensor {
 	in, out := fans(t)
-	a := math.Sqrt(3) * gain * math.Sqrt(2/float64(in+out))
+	a := math.Sqrt(3) * (gain * math.Sqrt(2/float64(in+out)))
 	return Uniform_(t, -a, a)
 }
 

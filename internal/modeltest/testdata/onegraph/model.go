@@ -1,10 +1,12 @@
 // onegraph compiles the model that its argument names under Fullgraph, which
-// refuses any break, and compares what it gives with the eager model.
+// refuses any break, and compares what it gives with the eager model; with a
+// third argument, how far apart they may be, the gradients of a loss too.
 package main
 
 import (
 	"fmt"
 	"os"
+	"strconv"
 
 	"tcdbg/torch"
 	"tcdbg/torch/kw"
@@ -67,10 +69,53 @@ func main() {
 	fast := torch.Compile(m.Forward, kw.Fullgraph(true), kw.Backend(backend))
 	torch.NoGrad(func() {
 		want, got := m.Forward(x), fast(x)
-		off := got.Sub(want).Abs().Max().Item() / (1e-6 + want.Abs().Max().Item())
-		fmt.Println("agrees:", off < 1e-4)
-		if off >= 1e-4 {
-			fmt.Println("relative difference", off)
+		agree("agrees", got, want, 1e-4)
+	})
+	if len(os.Args) > 3 {
+		tolerance, err := strconv.ParseFloat(os.Args[3], 64)
+		if err != nil {
+			panic(err)
+		}
+		train(m, x, backend, tolerance)
+	}
+}
+
+// train compares the gradients of a loss of the compiled and the eager model.
+// Dropout is off, which would draw other numbers in the second call.
+func train(m nn.Module, x *torch.Tensor, backend string, tolerance float64) {
+	nn.Train(m)
+	nn.Walk(m, func(_ string, part any) {
+		switch p := part.(type) {
+		case *nn.Dropout:
+			p.SetTraining(false)
+		case *models.StochasticDepth:
+			p.SetTraining(false)
 		}
 	})
+	loss := func(x *torch.Tensor) *torch.Tensor { return m.Forward(x).Square().Mean() }
+	want := gradients(m, loss(x))
+	got := gradients(m, torch.Compile(loss, kw.Fullgraph(true), kw.Backend(backend))(x))
+	agree("trains", got, want, tolerance)
+}
+
+// gradients are the norms of the parameters' gradients of a loss.
+func gradients(m any, loss *torch.Tensor) *torch.Tensor {
+	nn.ZeroGrad(m)
+	loss.Backward()
+	var norms []*torch.Tensor
+	for _, p := range nn.Parameters(m) {
+		if p.Grad() != nil {
+			norms = append(norms, p.Grad().Norm())
+		}
+	}
+	return torch.Stack(norms)
+}
+
+// agree says whether two tensors are close in units of the largest value.
+func agree(what string, got, want *torch.Tensor, tolerance float64) {
+	off := got.Sub(want).Abs().Max().Item() / (1e-6 + want.Abs().Max().Item())
+	fmt.Println(what+":", off < tolerance)
+	if !(off < tolerance) {
+		fmt.Println("relative difference", off)
+	}
 }
