@@ -1,0 +1,165 @@
+package nn_test
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+
+	"tcdbg/torch"
+	"tcdbg/torch/kw"
+	"tcdbg/torch/nn"
+)
+
+// What PyTorch answers is compared in internal/modeltest; here is what is ours.
+
+func TestHooksOfModules(t *testing.T) {
+	torch.ManualSeed(0)
+	inner := nn.NewLinear(2, 2)
+	h := nn.NewHooked(inner)
+	net := nn.NewSequential(h, nn.NewIdentity())
+	var names []string
+	for _, n := range nn.StateDict(net) {
+		names = append(names, n.Name)
+	}
+	if got := strings.Join(names, " "); got != "0.weight 0.bias" {
+		t.Errorf("the state is %s", got)
+	}
+	x := torch.NewTensor([][]float64{{1, 2}}).RequiresGrad_()
+	plain := inner.Forward(x.Mul(3)).Mul(10).Detach()
+	var seen []string
+	offPre := h.RegisterForwardPreHook(func(m nn.Module, x *torch.Tensor) *torch.Tensor {
+		seen = append(seen, fmt.Sprintf("pre %T", m))
+		return x.Mul(3)
+	})
+	offForward := h.RegisterForwardHook(func(_ nn.Module, _, y *torch.Tensor) *torch.Tensor {
+		seen = append(seen, "forward")
+		return y.Mul(10)
+	})
+	h.RegisterForwardHook(func(nn.Module, *torch.Tensor, *torch.Tensor) *torch.Tensor { return nil })
+	if y := net.Forward(x); y.Sub(plain).Abs().Max().Item() > 1e-5 {
+		t.Errorf("got %v, want %v", y, plain)
+	}
+	if got := strings.Join(seen, ", "); got != "pre *nn.Linear, forward" {
+		t.Errorf("hooks ran: %s", got)
+	}
+	offPre()
+	offForward()
+	if net.Forward(x); len(seen) != 2 {
+		t.Errorf("removed hooks ran: %v", seen)
+	}
+}
+
+func TestBackwardHooksOfModules(t *testing.T) {
+	w := nn.NewLinear(1, 1, kw.Bias(false))
+	nn.Constant_(w.Weight, 4)
+	h := nn.NewHooked(w)
+	x := torch.NewTensor([][]float64{{2}}).RequiresGrad_()
+	var in, out float64
+	off := h.RegisterFullBackwardHook(func(_ nn.Module, gradInput, gradOutput *torch.Tensor) *torch.Tensor {
+		in, out = gradInput.Item(), gradOutput.Item()
+		return gradInput.Mul(0.5)
+	})
+	h.Forward(x).Mul(3).Add(x).Sum().Backward() // the use of x beside the module is not the hook's
+	if in != 12 || out != 3 || x.Grad().Item() != 7 || w.Weight.Grad().Item() != 6 {
+		t.Errorf("hook saw %v and %v; gradients are %v and %v", in, out, x.Grad(), w.Weight.Grad())
+	}
+	off()
+	in = 0
+	if h.Forward(x).Sum().Backward(); in != 0 {
+		t.Error("a removed hook ran")
+	}
+}
+
+func TestFeatureDropout(t *testing.T) {
+	torch.ManualSeed(0)
+	d := nn.NewDropout2d(0.25)
+	y := d.Forward(torch.Ones(40, 50, 2, 3))
+	sums := y.Sum(kw.Dim([]int{2, 3})).Float64s()
+	kept := 0
+	for _, s := range sums {
+		switch {
+		case math.Abs(s-8) < 1e-4: // six ones over 0.75
+			kept++
+		case s != 0:
+			t.Fatalf("a channel is dropped in part: %v", s)
+		}
+	}
+	if share := float64(kept) / float64(len(sums)); math.Abs(share-0.75) > 0.03 {
+		t.Errorf("%v of the channels are kept", share)
+	}
+	nn.Eval(d)
+	if d.Forward(y) != y {
+		t.Error("drops in evaluation mode")
+	}
+}
+
+func TestRecurrentDropoutIsOfTraining(t *testing.T) {
+	torch.ManualSeed(0)
+	m := nn.NewGRU(3, 4, kw.NumLayers(2), kw.Dropout(0.5))
+	x := torch.Randn(5, 2, 3)
+	run := func() []float64 {
+		y, _ := m.Forward(x)
+		return y.Float64s()
+	}
+	if fmt.Sprint(run()) == fmt.Sprint(run()) {
+		t.Error("nothing is dropped in training")
+	}
+	nn.Eval(m)
+	if fmt.Sprint(run()) != fmt.Sprint(run()) {
+		t.Error("drops in evaluation mode")
+	}
+}
+
+func TestInit(t *testing.T) {
+	torch.ManualSeed(0)
+	w := torch.Empty(200, 100)
+	nn.KaimingNormal_(w, kw.Mode("fan_out"), kw.Nonlinearity("relu"))
+	if std := w.Std().Item(); math.Abs(std-0.1) > 0.002 {
+		t.Errorf("kaiming_normal_ has a deviation of %v", std)
+	}
+	nn.TruncNormal_(w, 1, 2, 0.5, 1.5)
+	if low, high := w.Min().Item(), w.Max().Item(); low < 0.5 || high > 1.5 || high-low < 0.9 {
+		t.Errorf("trunc_normal_ goes from %v to %v", low, high)
+	}
+	if got := fmt.Sprint(nn.Eye_(torch.Empty(2, 3)).Float64s()); got != "[1 0 0 0 1 0]" {
+		t.Errorf("eye_ gives %s", got)
+	}
+	d := nn.Dirac_(torch.Empty(4, 2, 3), 2)
+	if x := torch.Randn(1, 4, 5); torch.Op("conv1d", x, d, kw.Padding([]int{1}), kw.Groups(2))[0].(*torch.Tensor).Sub(x).Abs().Max().Item() != 0 {
+		t.Error("a dirac_ convolution changes its input")
+	}
+}
+
+func TestRefusals(t *testing.T) {
+	for want, f := range map[string]func(){
+		"embed_dim must be divisible by num_heads": func() { nn.NewMultiheadAttention(5, 2) },
+		"Need attn_mask if specifying the is_causal hint.": func() {
+			m := nn.NewMultiheadAttention(4, 2)
+			x := torch.Ones(2, 1, 4)
+			m.Attend(x, x, x, kw.IsCausal(true))
+		},
+		"proj_size has to be smaller than hidden_size":                  func() { nn.NewLSTM(3, 4, kw.ProjSize(4)) },
+		"input.size(-1) must be equal to input_size. Expected 3, got 2": func() { nn.NewGRU(3, 4).Forward(torch.Ones(2, 2, 2)) },
+		"GRU.__init__() got an unexpected keyword argument 'proj_size'": func() { nn.NewGRU(3, 4, kw.ProjSize(2)) },
+		"padding='same' is not supported for strided convolutions":      func() { nn.NewConv1d(1, 1, 3, kw.Padding("same"), kw.Stride(2)) },
+		"Unknown nonlinearity 'gelu'. Select from 'tanh' or 'relu'.":    func() { nn.NewRNN(1, 1, kw.Nonlinearity("gelu")) },
+		"dropout probability has to be between 0 and 1, but got 1.5":    func() { nn.NewDropout2d(1.5) },
+		"Expected hidden size [1 2 4], got [1 3 4]":                     func() { nn.NewGRU(3, 4).Forward(torch.Ones(5, 2, 3), torch.Ones(1, 3, 4)) },
+		"The shape of the 2D attn_mask is [2 2], but should be [3 3].": func() {
+			m := nn.NewMultiheadAttention(4, 2)
+			x := torch.Ones(3, 1, 4)
+			m.Attend(x, x, x, kw.AttnMask(torch.Ones(2, 2)))
+		},
+	} {
+		func() {
+			defer func() {
+				if e, ok := recover().(*torch.Error); !ok || e.Msg != want {
+					t.Errorf("got %v, want %q", e, want)
+				}
+			}()
+			f()
+			t.Errorf("was not refused: %s", want)
+		}()
+	}
+}
