@@ -378,6 +378,8 @@ func (tr *trace) native(in *ssa.Call, name string) {
 	case name == "(*tcdbg/torch.Tensor).SetAt":
 		tr.setAt(in)
 	case tr.marker(in, name):
+	case name == "errors.New", name == "fmt.Errorf":
+		tr.newError(in)
 	case tensorQueries[name]:
 		tr.query(in, name)
 	case pure(name):

@@ -402,6 +402,26 @@ func main() {
 	fmt.Println(g(torch.Ones(1)))
 	torch.NoGrad(func() { fmt.Println(g(torch.Ones(1))) })
 }`, "add sin | sin", ""},
+	{"errors are made anew by each call", `
+type result struct { y *torch.Tensor; err error }
+func check(x *torch.Tensor) error {
+	if x.Size(0) > 3 { return fmt.Errorf("size %d is too large", x.Size(0)) }
+	return nil
+}
+func f(x *torch.Tensor, r *result) (*torch.Tensor, error, any) {
+	e := errors.New("late")
+	r.err = e
+	if err := check(x); err != nil { return x.Mul(2), err, e }
+	return x.Sin(), nil, e
+}
+func main() {
+	g := torch.Compile(f)
+	r, q := &result{}, &result{}
+	_, err, e := g(torch.Ones(4), r)
+	_, again, _ := g(torch.Ones(4), q)
+	y, none, _ := g(torch.Ones(2), r)
+	fmt.Println(err, again, err == again, e, q.err == e, y, none, r.err)
+}`, "mul | sin", ""},
 	{"subscripts", `
 func f(x *torch.Tensor, i int, at *torch.Tensor) *torch.Tensor {
 	y := x.At(i).Add(x.At(torch.Range(0, 2), torch.End-torch.End))

@@ -28,6 +28,8 @@ type note struct {
 	// parts are the notes of a struct's fields, an array's elements or a
 	// tuple's results.
 	parts []*note
+	// err is an error that the trace has made: every run makes one of its own.
+	err *freshError
 }
 
 // fromSource describes a value that stands at s and was not looked at yet.

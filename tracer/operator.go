@@ -38,7 +38,7 @@ var impure = nameSet("", `strings.NewReader strings.NewReplacer strings.Map stri
 	strings.TrimFunc strings.TrimLeftFunc strings.TrimRightFunc strings.LastIndexFunc strings.ContainsFunc
 	strconv.AppendInt strconv.AppendUint strconv.AppendFloat strconv.AppendBool strconv.AppendQuote
 	strconv.AppendQuoteRune strconv.AppendQuoteToASCII strconv.AppendQuoteToGraphic
-	unicode/utf8.AppendRune unicode/utf8.EncodeRune errors.New fmt.Errorf`)
+	unicode/utf8.AppendRune unicode/utf8.EncodeRune`)
 
 func pure(name string) bool {
 	if impure[name] {

@@ -29,6 +29,7 @@ type maker struct {
 	objs  []unsafe.Pointer // new objects, by objects index
 	clos  []*host.Closure
 	maps  []unsafe.Pointer
+	errs  map[*freshError]error
 	// inputs and results are kept for the next call: the list of the graph's
 	// inputs, and places for the values that the segment returns.
 	inputs  []torch.Value
@@ -54,7 +55,7 @@ func (m *maker) release() {
 		m.in.Zero(r.typ, m.results[i])
 	}
 	clear(m.inputs)
-	m.entry, m.outs, m.objs, m.clos, m.maps = nil, nil, nil, nil, nil
+	m.entry, m.outs, m.objs, m.clos, m.maps, m.errs = nil, nil, nil, nil, nil, nil
 	m.seg.makers.Put(m)
 }
 
@@ -234,6 +235,8 @@ func (rs *recipes) of(t types.Type, p unsafe.Pointer, n *note) recipe {
 		return rs.tensor(t, p, n)
 	case n != nil && n.src != nil:
 		return sourceRecipe{t, n.src}
+	case n != nil && n.err != nil:
+		return errorRecipe{t, n.err}
 	}
 	switch u := t.Underlying().(type) {
 	case *types.Pointer:
