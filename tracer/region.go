@@ -311,6 +311,8 @@ func (c *Compiled) compile(th *host.Thread, fc *frameCache, frames []*host.Frame
 	if err := c.build(tr, seg, rec); err != nil {
 		panic(&torch.Error{Op: "torch.Compile", Msg: err.Error()})
 	}
+	tr.shapeGuards() // the backend, too, may have asked for more of the sizes
+	seg.guards = tr.guards.list
 	rec.done(tr, seg)
 	entries := append(append([]*segment(nil), old...), seg)
 	fc.entries.Store(&entries)
