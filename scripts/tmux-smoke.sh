@@ -12,16 +12,31 @@ mkdir -p "$work/trace"
 cat >"$work/model.go" <<'EOF'
 package main
 
-import "fmt"
+import (
+	"fmt"
 
-func main() { fmt.Println("hello from the program") }
+	"tcdbg/torch"
+)
+
+func step(x *torch.Tensor) *torch.Tensor {
+	y := x.Sin().Mul(x.Cos())
+	if y.Sum().Gt(0).Bool() {
+		y = y.Mul(2)
+	}
+	return y
+}
+
+func main() {
+	fmt.Println(torch.Compile(step)(torch.Ones(8)).Shape())
+	fmt.Println("hello from the program")
+}
 EOF
 tm() { tmux -L "$socket" "$@"; }
 frame() { tm capture-pane -p -t smoke; }
 
-# await TEXT: until the frame holds it; gives up after 10 s.
+# await TEXT: until the frame holds it; gives up after 30 s.
 await() {
-	for _ in $(seq 200); do
+	for _ in $(seq 600); do
 		if frame | grep -qF -- "$1"; then return 0; fi
 		sleep 0.05
 	done
@@ -35,10 +50,24 @@ for size in 80x24 160x50; do
 		"env XDG_STATE_HOME=$XDG_STATE_HOME sh"
 	tm send-keys -t smoke "stty -a >$work/before; $tcdbg run $work/model.go; echo code=\$?; stty -a >$work/after" Enter
 	await "exit 0"
-	for key in 2 3 4 5 6 7 8 9 0 -; do
+	while read -r key text; do
 		tm send-keys -t smoke "$key"
-		await "tcdbg"
-	done
+		await "$text"
+	done <<-'SCREENS'
+		2 x.Sin().Mul(x.Cos())
+		3 GB0170
+		4 No recompiles
+		5 TENSOR_MATCH
+		6 operators
+		7 fusion round 1
+		8 generated kernels
+		9 WHERE IT WENT
+		0 records
+		7 fusion round 1
+	SCREENS
+	tm send-keys -t smoke Right Right
+	await "KERNELS"
+	tm send-keys -t smoke -- -
 	await "hello from the program"
 	tm send-keys -t smoke "?"
 	await "What did the program print?"
