@@ -87,5 +87,53 @@ func gradSamples() map[string][]any {
 		out[name] = []any{p(2, 3)}
 	}
 	out["clamp_max"] = append(out["clamp_max"], 0.5)
+	g.linear(out)
+	for name, args := range maskedSamples(g) {
+		out[name] = args
+	}
+	return out
+}
+
+// regular is a matrix far from a singular one.
+func (g *grid) regular(n int) *torch.Tensor {
+	return g.mixed(n, n).Add(torch.Eye(n, kw.Dtype(torch.Float64)).Mul(2)).Detach().RequiresGrad_()
+}
+
+// linear adds the samples of linear algebra.
+func (g *grid) linear(out map[string][]any) {
+	r, m := g.regular, g.mixed
+	for _, name := range []string{
+		"det", "linalg.det", "logdet", "slogdet", "linalg.slogdet", "inverse", "linalg.inv", "linalg.inv_ex", "linalg.cond", "linalg.matrix_exp", "matrix_exp",
+		"linalg.pinv", "pinverse", "linalg.qr", "linalg.svdvals", "linalg.norm", "linalg.vector_norm", "linalg.matrix_norm",
+	} {
+		out[name] = []any{r(3)}
+	}
+	out["linalg.matrix_power"], out["matrix_power"] = []any{r(3), 3}, []any{r(3), -2}
+	out["linalg.solve"], out["linalg.solve_ex"] = []any{r(3), m(3, 2)}, []any{r(3), m(3, 2)}
+	out["linalg.solve_triangular"] = []any{r(3), m(3, 2), kw.Upper(true)}
+	out["linalg.multi_dot"] = []any{[]*torch.Tensor{m(2, 3), m(3, 4), m(4, 2)}}
+	out["linalg.vecdot"], out["linalg.cross"] = []any{m(2, 3), m(2, 3)}, []any{m(2, 3), m(2, 3)}
+}
+
+// maskedSamples are those of masked and picked elements and other rare ones.
+func maskedSamples(g *grid) map[string][]any {
+	m, p := g.mixed, g.positive
+	out := map[string][]any{
+		"masked_scatter": {m(2, 3), m(2, 3).Gt(0), m(6)}, "index_copy": {m(3, 4), 0, ints64(2, 0), m(2, 4)}, "index_fill": {m(3, 4), 1, ints64(2, 0), 0.5},
+		"put": {m(3, 4), ints64(1, 7), m(2)}, "pdist": {m(4, 3)}, "multi_margin_loss": {m(3, 4), ints64(1, 0, 3)},
+		"quantile": {m(3, 5), 0.3}, "nanquantile": {m(3, 5), 0.6}, "nanmedian": {m(3, 5)}, "mode": {m(3, 5)}, "gradient": {m(3, 5)}, "combinations": {m(4)},
+	}
+	for _, name := range []string{"masked.sum", "masked.mean", "masked.prod", "masked.amax", "masked.amin", "masked.std", "masked.var", "masked.logsumexp"} {
+		out[name] = []any{m(3, 4), 1}
+	}
+	for _, name := range []string{"masked.softmax", "masked.log_softmax", "masked.softmin", "masked.cumsum", "masked.cumprod"} {
+		out[name] = []any{m(3, 4), 1}
+	}
+	for _, name := range []string{
+		"special.bessel_j0", "special.bessel_j1", "special.bessel_y0", "special.bessel_y1",
+		"special.modified_bessel_i0", "special.modified_bessel_i1", "special.modified_bessel_k0", "special.modified_bessel_k1",
+	} {
+		out[name] = []any{p(2, 3)}
+	}
 	return out
 }
