@@ -190,3 +190,20 @@ func main() {
 		t.Errorf("printed %q", out.String())
 	}
 }
+
+// TestModes: a mode is honoured or refused by name, when the function is compiled.
+func TestModes(t *testing.T) {
+	b := inductorAt(t, 0)
+	for mode, honoured := range map[string]bool{
+		"": true, "default": true, "reduce-overhead": true, "max-autotune": false, "max-autotune-no-cudagraphs": false, "fast": false,
+	} {
+		err := b.(tracer.ModeChecker).CheckMode(mode)
+		if honoured != (err == nil) || err != nil && !strings.Contains(err.Error(), `"`+mode+`"`) {
+			t.Errorf("mode %q: %v", mode, err)
+		}
+		m, in := softmaxModule()
+		if _, cerr := b.Compile(&tracer.Request{Module: m, Example: in, Mode: mode}); (cerr == nil) != honoured {
+			t.Errorf("mode %q compiles: %v", mode, cerr)
+		}
+	}
+}
