@@ -136,3 +136,24 @@ func TestAllocatorReuses(t *testing.T) {
 		t.Errorf("60 results of 4 MB hold %d MB", (m.Live+m.Cached)>>20)
 	}
 }
+
+// With retain_graph a graph can be walked again; gradients add up. Without it
+// what was saved is gone.
+func TestRetainGraph(t *testing.T) {
+	x := leaf([]float64{1, 2})
+	y := x.Exp().Sum()
+	y.Backward(kw.RetainGraph(true))
+	first := x.Grad().Float64s()
+	g := torch.Grad([]*torch.Tensor{y}, []*torch.Tensor{x}, kw.RetainGraph(true))[0]
+	same(t, g, first...)
+	same(t, x.Grad(), first...) // Grad leaves the leaves alone
+	y.Backward()
+	same(t, x.Grad(), 2*first[0], 2*first[1])
+	defer func() {
+		if e, ok := recover().(*torch.Error); !ok || !strings.Contains(e.Msg, "a second time") {
+			t.Errorf("got %v", e)
+		}
+	}()
+	y.Backward()
+	t.Error("a graph that was freed is walked")
+}
