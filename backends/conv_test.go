@@ -237,3 +237,30 @@ func TestPanelRowsAgree(t *testing.T) {
 		t.Errorf("the runtime's tile does not say\n%s", want)
 	}
 }
+
+// TestDepthwiseIsAStencil: a filter for each channel is a loop of products, with
+// what follows in the same kernel, in all forms.
+func TestDepthwiseIsAStencil(t *testing.T) {
+	eachExecutor(t, func(t *testing.T, b tracer.Backend) {
+		for _, d := range []ops.DType{ops.Float32, ops.Float64} {
+			for _, c := range []convCase{
+				{2, 6, 9, 20, 6, 3, 3, ints(1, 1), ints(0, 0), ints(1, 1), 6},
+				{1, 5, 14, 33, 5, 5, 3, ints(2, 2), ints(2, 1), ints(1, 1), 5},
+				{2, 3, 12, 23, 3, 3, 2, ints(2, 1), ints(3, 1), ints(2, 3), 3},
+			} {
+				g := newTestGraph("depthwise")
+				m := g.outputs(g.Emit(ops.Relu, c.emit(g, d, true, g.param(filled(d, 3, c.out)))))
+				if p := programOf(t, m, false, true, true); strings.Contains(p.IR, "matmul") || strings.Contains(p.IR, "extern") {
+					t.Errorf("%s %v is no loop:\n%s", d.Name(), c, p.IR)
+				}
+				run, err := b.Compile(&tracer.Request{Module: m, Example: g.in})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := sameValues(run(g.in), m.Run(g.in), 1e-5); err != nil {
+					t.Errorf("%s %v: %v", d.Name(), c, err)
+				}
+			}
+		}
+	})
+}

@@ -13,6 +13,9 @@ import (
 // contiguous result; all else stays an eager call.
 func convolution(c *call) error {
 	x, w, bias := c.tensorArg(0), c.tensorArg(1), c.namedTensor("bias")
+	if ws, ok := c.depthwise(x, w); ok {
+		return c.stencil(x, w, bias, ws)
+	}
 	if x.dtype != ops.Float32 {
 		return c.extern(ir.ReasonDType)
 	}
