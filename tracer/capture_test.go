@@ -418,6 +418,7 @@ func main() {
 	g := torch.Compile(f)
 	r, q := &result{}, &result{}
 	_, err, e := g(torch.Ones(4), r)
+	fmt.Println(r.err == e)
 	_, again, _ := g(torch.Ones(4), q)
 	y, none, _ := g(torch.Ones(2), r)
 	fmt.Println(err, again, err == again, e, q.err == e, y, none, r.err)

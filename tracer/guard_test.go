@@ -46,6 +46,18 @@ const tensorFunc = `func f(x *torch.Tensor) *torch.Tensor { return x.Mul(2) }`
 
 var guardCases = []guardCase{
 	{
+		"how memory is shared", `
+func f(a, b *torch.Tensor) *torch.Tensor { a.Add_(1); return b.Mul(2) }
+func main() {
+	g := torch.Compile(f)
+	x := torch.Zeros(6)
+	fmt.Println(g(x.Narrow(0, 0, 3), x.Narrow(0, 1, 3)))
+	fmt.Println(g(x.Narrow(0, 1, 3), x.Narrow(0, 2, 3)))
+	fmt.Println(g(x.Narrow(0, 0, 3), x.Narrow(0, 2, 3)))
+}`,
+		"NO_TENSOR_ALIASING", "L['a'] shares memory with L['b']",
+	},
+	{
 		"size", twice(tensorFunc, `fmt.Println(g(torch.Ones(4, 2)))`, ``, `fmt.Println(g(torch.Ones(5, 2)))`),
 		"TENSOR_MATCH", "tensor 'x' size mismatch at index 0. expected 4, actual 5",
 	},
