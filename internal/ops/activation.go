@@ -182,7 +182,8 @@ func piecewiseRows() []*Op {
 		}),
 		activation(Hardsigmoid, "hardsigmoid", selfArg, floatsOnly, func(b B, c *BackwardCall, g Value) Value {
 			x := c.Value(0)
-			return b.mask(b.div(g, 6.0), b.and(b.gt(x, -3.0), b.lt(x, 3.0)))
+			const sixth = float64(float32(1.0 / 6)) // in float64 too
+			return b.mask(b.mul(g, sixth), b.and(b.gt(x, -3.0), b.lt(x, 3.0)))
 		}, func(b B, c *Call, x Value) Value {
 			return b.div(b.Emit(Clamp, b.add(x, 3), 0.0, 6.0), 6.0)
 		}),

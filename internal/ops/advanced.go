@@ -290,7 +290,11 @@ func maskRows() []*Op {
 				if d != m.DType && !CanCast(d, m.DType) && m.DType != Bool {
 					return nil, Errorf("value cannot be converted to type %s without overflow", cppName(m.DType))
 				}
-				return pointwiseResult(c.Op, keepType, []*TensorMeta{m, mask}, m.DType)
+				shape, err := broadcast2(m.Shape, mask.Shape)
+				if err != nil {
+					return nil, err
+				}
+				return contiguousLike(m, shape), nil
 			},
 			Decompose: decomp(func(b B, c *Call) Value {
 				var v Arg
@@ -299,7 +303,11 @@ func maskRows() []*Op {
 				} else if v = scalarOf(c.Tensor(0).DType, c.Float(2)); c.Tensor(0).DType == Bool {
 					v = c.Float(2) != 0
 				}
-				return b.where(c.Value(1), v, c.Value(0))
+				out := b.where(c.Value(1), v, c.Value(0))
+				if !IsContiguous(out.TensorMeta()) {
+					out = b.Emit(Contiguous, out)
+				}
+				return out
 			}),
 			Backward: pointwiseBack(func(b B, c *BackwardCall, g Value, i int) Value {
 				if i == 0 {

@@ -246,7 +246,7 @@ func mathPairRows() []*Op {
 				return b.mul(g, b.where(b.eq(x, 0.0), scalarLike(r, 0), r))
 			},
 			func(b B, g Value, x, y Arg, out Value) Value { return b.zeros(g.TensorMeta()) }), nil),
-		binaryRow(Logaddexp, "logaddexp", floatType, pairBack(
+		binaryRow(Logaddexp, "logaddexp", floatsOnly, pairBack(
 			func(b B, g Value, x, y Arg, _ Value) Value { return b.div(g, b.add(b.exp(b.sub(y, x)), 1)) },
 			func(b B, g Value, x, y Arg, _ Value) Value { return b.div(g, b.add(b.exp(b.sub(x, y)), 1)) }),
 			func(b B, x, y Arg) Value {

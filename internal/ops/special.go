@@ -109,7 +109,7 @@ func specialPairRows() []*Op {
 	xlog := func(id ID, name string, log ID, back func(b B, x, y Arg) Value) *Op {
 		row := binaryRow(id, name, floatType, pairBack(
 			func(b B, g Value, x, y Arg, _ Value) Value {
-				l := b.Emit(log, b.tensorOf(y, g))
+				l := b.Emit(log, b.cast(b.tensorOf(y, g), g.TensorMeta().DType))
 				return b.mul(g, b.where(b.and(b.eq(x, 0.0), b.le(b.tensorOf(y, g), map[ID]float64{Log: 0, Log1p: -1}[log])), scalarLike(l, 0), l))
 			},
 			func(b B, g Value, x, y Arg, _ Value) Value { return back(b, b.mul(g, x), y) }),
@@ -133,10 +133,15 @@ func specialPairRows() []*Op {
 		xlog(Xlogy, "xlogy", Log, func(b B, x, y Arg) Value { return b.div(x, y) }),
 		xlog(Xlog1py, "special.xlog1py", Log1p, func(b B, x, y Arg) Value { return b.div(x, b.add(y, 1)) }),
 		pick(Fmax, "fmax", B.gt), pick(Fmin, "fmin", B.lt),
-		binaryRow(Nextafter, "nextafter", floatType, nil, nil),
-		binaryRow(Heaviside, "heaviside", keepType, nil, func(b B, x, y Arg) Value {
+		binaryRow(Nextafter, "nextafter", floatsOnly, nil, nil),
+		checked(binaryRow(Heaviside, "heaviside", keepType, nil, func(b B, x, y Arg) Value {
 			d := x.(Value).TensorMeta().DType
 			return b.where(b.eq(x, 0), y, b.cast(b.gt(x, 0), d))
+		}), func(c *Call) error {
+			if c.Tensor(0).DType != c.Tensor(1).DType {
+				return Errorf("heaviside is not yet implemented for tensors with different dtypes.")
+			}
+			return nil
 		}),
 		binaryRow(Gcd, "gcd", notFor(isntIntOnly), nil, nil), binaryRow(Lcm, "lcm", notFor(isntIntOnly), nil, nil),
 		binaryRow(Igamma, "igamma", floatType, nil, nil), binaryRow(Igammac, "igammac", floatType, nil, nil),
@@ -148,7 +153,7 @@ func specialPairRows() []*Op {
 			func(b B, g Value, x, y Arg, _ Value) Value {
 				return b.neg(b.mul(g, b.mul(x, b.Emit(Zeta, b.add(x, 1.0), y))))
 			}), nil),
-		binaryRow(Logaddexp2, "logaddexp2", floatType, pairBack(
+		binaryRow(Logaddexp2, "logaddexp2", floatsOnly, pairBack(
 			func(b B, g Value, x, y Arg, _ Value) Value { return b.div(g, b.add(b.Emit(Exp2, b.sub(y, x)), 1)) },
 			func(b B, g Value, x, y Arg, _ Value) Value { return b.div(g, b.add(b.Emit(Exp2, b.sub(x, y)), 1)) }), nil),
 		composite(FloatPower, "float_power", "(Operand self, Operand exponent) -> Tensor", TagPointwise, func(b B, c *Call) Value {

@@ -114,7 +114,7 @@ func transcendentalRows() []*Op {
 		twoSqrtPi = 1.1283791670955126
 	)
 	return []*Op{
-		unaryRow(Abs, "abs", keepType, unaryBack(func(b B, g, x, y Value) Value { return b.mul(g, b.Emit(Sign, x)) }), nil),
+		unaryRow(Abs, "abs", notBoolCPU, unaryBack(func(b B, g, x, y Value) Value { return b.mul(g, b.Emit(Sign, x)) }), nil),
 		unaryRow(Neg, "neg", notBool("Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use the `~` or `logical_not()` operator instead."),
 			unaryBack(func(b B, g, x, y Value) Value { return b.neg(g) }), nil),
 		unaryRow(Exp, "exp", floatType, unaryBack(func(b B, g, x, y Value) Value { return b.mul(g, y) }), nil),
@@ -202,7 +202,7 @@ func squareType(_ *Op, d DType) (DType, error) {
 func logitRow() *Op {
 	return &Op{
 		ID: Logit, Name: "logit", Schema: "(Tensor self, float? eps=None) -> Tensor", Tags: TagPointwise, Meta: pointwise(floatType),
-		Decompose: decompF(func(b B, c *Call) Value {
+		Decompose: decomp(func(b B, c *Call) Value {
 			x := floated(b, floatType, c.Value(0))
 			if !c.IsNone(1) {
 				x = b.where(b.lt(x, c.Args[1]), c.Args[1], b.where(b.gt(x, 1-c.Float(1)), 1-c.Float(1), x))
@@ -235,7 +235,7 @@ func roundingRows() []*Op {
 			Meta: pointwise(notBoolCPU), Backward: zeroBack(),
 		},
 		unaryRow(Trunc, "trunc", notBoolCPU, zeroBack(), nil),
-		unaryRow(Frac, "frac", notBoolCPU, unaryBack(func(b B, g, x, y Value) Value { return g }),
+		unaryRow(Frac, "frac", floatsOnly, unaryBack(func(b B, g, x, y Value) Value { return g }),
 			func(b B, x Value) Value { return b.sub(x, b.Emit(Trunc, x)) }),
 	}
 	return rows
