@@ -120,6 +120,7 @@ func oldReason(s string) breakBlock {
 var oldReasons = []struct{ words, code string }{
 	{"generic_jump", breaks.DataDependentBranching},
 	{"data dependent jump", breaks.DataDependentBranching},
+	{"Data-dependent jump", breaks.DataDependentBranching},
 	{"Tensor.item", breaks.TensorItem},
 	{"Tensor.tolist", breaks.TensorToList},
 	{"call_function BuiltinVariable(print)", breaks.BuiltinPrint},

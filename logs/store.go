@@ -174,7 +174,7 @@ func (st *Store) Record(i int) (*Record, error) {
 		return nil, err
 	}
 	r.Seq, r.Rank, r.Epoch = e.Seq, e.Rank, e.Epoch
-	if !e.HasID {
+	if r.HasID && !e.HasID { // a text log of a process without a trace
 		r.HasID, r.ID = false, NoCompile
 	}
 	return r, nil
