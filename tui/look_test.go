@@ -223,3 +223,11 @@ func TestUnrelatedTexts(t *testing.T) {
 	}
 	d.script("keys g\nexpect + m = mean(x)")
 }
+
+// The Ranks screen says first what parted the ranks, where that is known.
+func TestRanksTellWhatPartedThem(t *testing.T) {
+	ranks := []*explain.Rank{{Rank: 0}, {Rank: 1, Diverged: []string{"forward: breaks here alone"}}}
+	parted := &explain.Report{Ranks: ranks, Divergence: []string{"rank 1 breaks in forward where rank 0 does not"}}
+	newDriver(t, &fakeFeed{report: parted, run: Run{Title: "x"}}, Options{}, 100, 24).script(
+		"keys =\nexpect 1 of 2 ranks differ\nexpect rank 1 breaks in forward where rank 0 does not")
+}

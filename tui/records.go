@@ -186,7 +186,11 @@ func ranksLead(m *Model, _ int) []theme.Line {
 	if bad == 0 {
 		return []theme.Line{theme.L(theme.Bold|theme.Compiled, " all "+count(len(m.report.Ranks), "rank")+" compiled the same"), nil}
 	}
-	return []theme.Line{theme.L(theme.Bold|theme.Break, fmt.Sprintf(" %d of %d ranks differ", bad, len(m.report.Ranks))), nil}
+	first := theme.L(theme.Bold|theme.Break, fmt.Sprintf(" %d of %d ranks differ", bad, len(m.report.Ranks)))
+	if d := m.report.Divergence; len(d) > 0 { // what first parted them is the question here
+		return []theme.Line{first, theme.L(theme.Plain, " "+d[0])}
+	}
+	return []theme.Line{first, nil}
 }
 
 func rankRows(in *input) []row {
