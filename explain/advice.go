@@ -156,19 +156,10 @@ func fixRecompile(rc *Recompile, engine string) Fix {
 		return Fix{Text: fmt.Sprintf("%s comes with and without requires_grad: call in one gradient mode, or detach it", name)}
 	case breaks.RankChanged:
 		return Fix{Text: fmt.Sprintf("the number of dimensions of %s changes: reshape it before the call", name)}
-	case breaks.ValueChanged:
-		if g.Expected == "True" || g.Expected == "False" {
-			return Fix{Text: fmt.Sprintf("%s is a flag: two entries are normal; if it changes with every call, use torch.where on it as a tensor", name)}
-		}
-		return Fix{Text: fmt.Sprintf("the graph is specialised on %s == %s: pass %s as a tensor", name, g.Expected, name)}
+	case breaks.ValueChanged, breaks.AttributeChanged, breaks.GlobalChanged, breaks.ClosureChanged:
+		return Fix{Text: fixValue(name, &g, ours)}
 	case breaks.LengthChanged:
 		return Fix{Text: fmt.Sprintf("loops over %s are unrolled: stack it into one tensor, or keep its length", name)}
-	case breaks.AttributeChanged:
-		return Fix{Text: fmt.Sprintf("the graph is specialised on the attribute %s == %s: keep it in a tensor (a buffer), or hoist it out of the compiled function", name, g.Expected)}
-	case breaks.GlobalChanged:
-		return Fix{Text: fmt.Sprintf("the graph is specialised on the global %s == %s: pass it as an argument, or make it a tensor", name, g.Expected)}
-	case breaks.ClosureChanged:
-		return Fix{Text: fmt.Sprintf("the graph is specialised on the captured variable %s == %s: make it a tensor or an argument", name, g.Expected)}
 	case breaks.TrainingChanged:
 		return Fix{Text: fmt.Sprintf("%s changes between training and evaluation: two entries are normal", name)}
 	case breaks.TypeChanged:
@@ -186,6 +177,31 @@ func fixRecompile(rc *Recompile, engine string) Fix {
 		return Fix{Text: fmt.Sprintf("the keys of %s change: keep the same keys in the same order", name)}
 	}
 	return Fix{}
+}
+
+// fixValue advises on a constant of the graph: a flag and a text have few
+// values, a number may have as many as there are calls.
+func fixValue(name string, g *GuardFailure, ours bool) string {
+	switch {
+	case strings.EqualFold(g.Expected, "true"), strings.EqualFold(g.Expected, "false"):
+		where := "torch.where"
+		if ours {
+			where = "torch.Where"
+		}
+		return fmt.Sprintf("%s is a flag: two entries are normal; if it changes with every call, use %s on it as a tensor", name, where)
+	case strings.HasPrefix(g.Expected, `"`), strings.HasPrefix(g.Expected, "'"):
+		return fmt.Sprintf("there is an entry for each value of %s (here %s): keep them few, or choose by it before the compiled function", name, g.Expected)
+	}
+	what, fix := name, "pass "+name+" as a tensor"
+	switch g.Kind {
+	case breaks.AttributeChanged:
+		what, fix = "the attribute "+name, "keep it in a tensor (a buffer), or hoist it out of the compiled function"
+	case breaks.GlobalChanged:
+		what, fix = "the global "+name, "pass it as an argument, or make it a tensor"
+	case breaks.ClosureChanged:
+		what, fix = "the captured variable "+name, "make it a tensor or an argument"
+	}
+	return fmt.Sprintf("the graph is specialised on %s == %s: %s", what, g.Expected, fix)
 }
 
 // argumentName is the expression that the user knows, "" where the source is

@@ -72,3 +72,21 @@ func TestCausesOfRanks(t *testing.T) {
 		t.Fatalf("advice %+v", r.Advice)
 	}
 }
+
+// TestFixValue: what to do about a constant depends on how many values it can
+// have.
+func TestFixValue(t *testing.T) {
+	for _, c := range []struct{ kind, source, expected, engine, want string }{
+		{breaks.ValueChanged, "L['k']", "3", "PyTorch", "the graph is specialised on k == 3: pass k as a tensor"},
+		{breaks.ValueChanged, "L['f']", "True", "PyTorch", "f is a flag: two entries are normal; if it changes with every call, use torch.where on it as a tensor"},
+		{breaks.AttributeChanged, "L['m'].Verbose", "false", "tcdbg 0.1", "m.Verbose is a flag: two entries are normal; if it changes with every call, use torch.Where on it as a tensor"},
+		{breaks.ValueChanged, "L['mode']", "'train'", "PyTorch", "there is an entry for each value of mode (here 'train'): keep them few, or choose by it before the compiled function"},
+		{breaks.GlobalChanged, "G['K']", "3", "PyTorch", "the graph is specialised on the global K == 3: pass it as an argument, or make it a tensor"},
+	} {
+		rc := &Recompile{Compile: &Compile{Frame: &Frame{Name: "f"}}}
+		rc.Failures = []GuardFailure{{Kind: c.kind, Source: c.source, Expected: c.expected, Dim: -1}}
+		if got := fixRecompile(rc, c.engine).Text; got != c.want {
+			t.Errorf("%s %s: %q, want %q", c.kind, c.expected, got, c.want)
+		}
+	}
+}
