@@ -167,7 +167,7 @@ func expand(g *graph.Graph, n *graph.Node, row *ops.Op, moved map[*graph.Node]bo
 		return nil // this call does not decompose (a dtype, a mode)
 	}
 	for i, v := range vals {
-		var old any = n.Meta
+		old := n.Meta
 		if list, several := old.([]ops.Result); several {
 			old = list[i]
 		}

@@ -179,7 +179,7 @@ func put(b *graph.Builder, s viewStep, base, val *graph.Node) (*graph.Node, erro
 		return val, nil
 	case ops.Expand:
 		if !sym.Same(sym.Product(base.TensorMeta().Shape), sym.Product(val.TensorMeta().Shape)) {
-			return nil, fmt.Errorf("unsupported operation: more than one element of the written-to tensor refers to a single memory location. Please clone() the tensor before performing the operation.")
+			return nil, fmt.Errorf("an operator in place cannot write to a tensor of which several elements share one place in memory: clone it first")
 		}
 		return b.Emit(ops.Reshape, val, base.TensorMeta().Shape).(*graph.Node), nil
 	case ops.AsStrided:

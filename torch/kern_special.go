@@ -219,7 +219,7 @@ func chebyshev[T float32 | float64](k chebyshevKind) func(x T, n int) T {
 		case n == 0:
 			return 1
 		}
-		return recur(T(1), T(k.first(float64(x))), n, func(p, q T, _ int) T { return T((x+x)*q) - p })
+		return recur(T(1), T(k.first(float64(x))), n, func(p, q T, _ int) T { return T((x+x)*q) - p }) //nolint:unconvert // the conversions keep the products from being fused
 	}
 }
 
@@ -245,7 +245,7 @@ func hermiteH[T float32 | float64](x T, n int) T {
 	case n > hermiteLimit[T]():
 		return T(math.NaN())
 	}
-	return recur(T(1), x+x, n, func(p, q T, k int) T { return T((x+x)*q) - T(T(2*(k-1))*p) })
+	return recur(T(1), x+x, n, func(p, q T, k int) T { return T((x+x)*q) - T(T(2*(k-1))*p) }) //nolint:unconvert // the conversions keep the products from being fused
 }
 
 func hermiteHe[T float32 | float64](x T, n int) T {
@@ -257,7 +257,7 @@ func hermiteHe[T float32 | float64](x T, n int) T {
 	case n > hermiteLimit[T]():
 		return T(math.NaN())
 	}
-	return recur(T(1), x, n, func(p, q T, k int) T { return T(x*q) - T(T(k-1)*p) })
+	return recur(T(1), x, n, func(p, q T, k int) T { return T(x*q) - T(T(k-1)*p) }) //nolint:unconvert // the conversions keep the products from being fused
 }
 
 // hermiteLimit is the degree from which on PyTorch gives no value.
@@ -275,7 +275,7 @@ func laguerre[T float32 | float64](x T, n int) T {
 	case x == 0 || n == 0:
 		return 1
 	}
-	return recur(T(1), 1-x, n, func(p, q T, k int) T { return (T((T(2*(k-1)+1)-x)*q) - T(T(k-1)*p)) / T(k) })
+	return recur(T(1), 1-x, n, func(p, q T, k int) T { return (T((T(2*(k-1)+1)-x)*q) - T(T(k-1)*p)) / T(k) }) //nolint:unconvert // the conversions keep the products from being fused
 }
 
 func legendre[T float32 | float64](x T, n int) T {
@@ -290,5 +290,5 @@ func legendre[T float32 | float64](x T, n int) T {
 	case n == 0:
 		return 1
 	}
-	return recur(T(1), x, n, func(p, q T, k int) T { return (T(T(T(2*(k-1)+1)*x)*q) - T(T(k-1)*p)) / T(k) })
+	return recur(T(1), x, n, func(p, q T, k int) T { return (T(T(T(2*(k-1)+1)*x)*q) - T(T(k-1)*p)) / T(k) }) //nolint:unconvert // the conversions keep the products from being fused
 }

@@ -230,14 +230,6 @@ func reductions(g *generator, w width) {
 	expSum(g, w)
 }
 
-// half is the register of half a vector with number i.
-func (w width) half(i int) reg.VecPhysical {
-	if w == avx512 {
-		return ymm[i]
-	}
-	return []reg.VecPhysical{reg.X0, reg.X1, reg.X2, reg.X3}[i]
-}
-
 // whole writes a loop over whole vectors, unroll at a time and then one by one.
 func (g *generator) whole(w width, n reg.GPVirtual, ptrs []reg.GPVirtual, unroll int, body func(u int)) {
 	for _, u := range []int{unroll, 1} {

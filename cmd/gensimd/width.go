@@ -95,10 +95,5 @@ func (g *generator) arg(name string) reg.GPVirtual {
 // at is the memory at base+disp.
 func at(base reg.Register, disp int) operand.Mem { return operand.Mem{Base: base, Disp: disp} }
 
-// scaled is the memory at base+index*scale+disp.
-func scaled(base, index reg.Register, scale uint8, disp int) operand.Mem {
-	return operand.Mem{Base: base, Index: index, Scale: scale, Disp: disp}
-}
-
 // imm is a constant for additions and comparisons.
 func imm(x int) operand.Op { return operand.U32(x) }

@@ -71,8 +71,8 @@ func (c *Context) MarkNonDifferentiable(results ...*torch.Tensor) {
 	}
 }
 
-// SetMaterializeGrads(false) hands Backward nil for results that were not used
-// instead of zeros.
+// SetMaterializeGrads with false hands Backward nil for results that were not
+// used instead of zeros.
 func (c *Context) SetMaterializeGrads(on bool) { c.unmaterial = !on }
 
 func fail(kind, format string, args ...any) {

@@ -119,7 +119,7 @@ func (c check) run(f Func, inputs []*torch.Tensor) error {
 		y := f(inputs)[i] // differences change the inputs in place
 		analytic := jacobian(y, xs)
 		if again := jacobian(y, xs); !same(analytic, again) {
-			return fmt.Errorf("Backward is not reentrant, i.e., running backward with same input and grad_output multiple times gives different values, although analytical gradient matches numerical gradient")
+			return fmt.Errorf("two backward passes with one input and one gradient give different values")
 		}
 		for j, x := range xs {
 			numeric := c.differences(f, inputs, x, i, y.Numel())
@@ -143,7 +143,7 @@ func (c check) constant(f Func, inputs, xs []*torch.Tensor) error {
 				zero[k] = make([]float64, x.Numel())
 			}
 			if err := c.compare(i, j, zero, c.differences(f, inputs, x, i, y.Numel())); err != nil {
-				return fmt.Errorf("Numerical gradient for function expected to be zero: %w", err)
+				return fmt.Errorf("the numerical gradient should be zero: %w", err)
 			}
 		}
 	}
@@ -211,7 +211,7 @@ func (c check) compare(output, input int, analytic, numeric [][]float64) error {
 		for e := range numeric[k] {
 			a, n := analytic[k][e], numeric[k][e]
 			if !(math.Abs(a-n) <= c.atol+c.rtol*math.Abs(n)) {
-				return fmt.Errorf("Jacobian mismatch for output %d with respect to input %d: element %d by element %d: numerical %v, analytical %v", output, input, k, e, n, a)
+				return fmt.Errorf("the Jacobians differ for output %d with respect to input %d: element %d by element %d: numerical %v, analytical %v", output, input, k, e, n, a)
 			}
 		}
 	}
