@@ -57,14 +57,31 @@ func envNumber(t *testing.T, name string, or int) int {
 
 func TestRandomPrograms(t *testing.T) {
 	n, from := envNumber(t, "TCDBG_FUZZ", 30), envNumber(t, "TCDBG_FUZZ_FROM", 1)
+	seeds := make([]int64, n)
+	for i := range seeds {
+		seeds[i] = int64(from + i)
+	}
+	comparePrograms(t, seeds, os.Getenv("TCDBG_FUZZ") == "")
+}
+
+// TestProgramsThatDiffered repeats the seeds that once found something.
+func TestProgramsThatDiffered(t *testing.T) {
+	comparePrograms(t, []int64{
+		2507, // a buffer that two kernels write in pieces and one of them reads
+	}, false)
+}
+
+// comparePrograms runs programs plainly and in every way. Where it is to be
+// brief it compiles every sixth to C.
+func comparePrograms(t *testing.T, seeds []int64, brief bool) {
+	t.Helper()
 	ways := differentials(t)
 	sets := make([]*Set, len(ways))
 	for i, w := range ways {
 		sets[i] = NewSet(w.cfg)
 	}
 	ran := 0
-	for i := range n {
-		seed := int64(from + i)
+	for _, seed := range seeds {
 		text := progfuzz.Generate(seed)
 		if seed%2 == 0 {
 			text = progfuzz.GenerateTraining(seed)
@@ -76,7 +93,7 @@ func TestRandomPrograms(t *testing.T) {
 		}
 		want, code, _ := runText(prog, nil, "")
 		for k, w := range ways {
-			if w.name == "inductor" && os.Getenv("TCDBG_FUZZ") == "" && seed%6 > 0 {
+			if w.name == "inductor" && brief && seed%6 > 0 {
 				continue // a C compiler takes its time
 			}
 			got, exit, stderr := runText(prog, sets[k], w.backend)

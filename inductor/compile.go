@@ -131,19 +131,31 @@ func (c *compiler) pass(name, before, after string, start time.Time) {
 	}))
 }
 
-// kernels finishes the groups.
-func (c *compiler) kernels() {
-	readers := map[*ir.Buffer]map[*sched.Group]bool{}
+// shared finds the buffers that more than one group touches: those that are
+// read elsewhere, and those that several groups write in pieces.
+func (c *compiler) shared() map[*ir.Buffer]bool {
+	first := map[*ir.Buffer]*sched.Group{}
+	out := map[*ir.Buffer]bool{}
 	for _, g := range c.groups {
+		touch := func(b *ir.Buffer, _ *ir.Index) {
+			if first[b] == nil {
+				first[b] = g
+			}
+			if first[b] != g {
+				out[b] = true
+			}
+		}
 		for _, it := range g.Items {
-			it.Node.Reads(func(b *ir.Buffer, _ *ir.Index) {
-				if readers[b] == nil {
-					readers[b] = map[*sched.Group]bool{}
-				}
-				readers[b][g] = true
-			})
+			it.Node.Reads(touch)
+			it.Node.Writes(touch)
 		}
 	}
+	return out
+}
+
+// kernels finishes the groups.
+func (c *compiler) kernels() {
+	shared := c.shared()
 	for i, g := range c.groups {
 		if g.Extern {
 			n := g.Items[0].Node
@@ -151,9 +163,7 @@ func (c *compiler) kernels() {
 			c.names = append(c.names, "extern_"+n.Origins[0].Op+"_"+fmt.Sprint(i))
 			continue
 		}
-		k := sched.NewKernel(g, func(b *ir.Buffer) bool {
-			return b.Kind == ir.Result || len(readers[b]) > 1 || len(readers[b]) == 1 && !readers[b][g]
-		})
+		k := sched.NewKernel(g, func(b *ir.Buffer) bool { return b.Kind == ir.Result || shared[b] })
 		k.Name = sched.KernelName(k.Origins(), i)
 		c.ks = append(c.ks, k)
 		c.names = append(c.names, k.Name)
