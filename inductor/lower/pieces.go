@@ -48,7 +48,7 @@ func cat(c *call) error {
 	at := sym.Int{}
 	for _, v := range list {
 		t := c.l.vals[v.(*graph.Node)]
-		if len(t.shape) == 1 && sym.Is(t.shape[0], 0) { // an empty list of numbers fits everywhere
+		if rank > 1 && len(t.shape) == 1 && sym.Is(t.shape[0], 0) { // an empty list of numbers fits everywhere
 			continue
 		}
 		c.fill(out.part(dim, region{at, t.shape[dim], sym.Const(1)}), t)

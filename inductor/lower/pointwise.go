@@ -195,14 +195,18 @@ func clamp(c *call, b *body, x []int) int {
 	return v
 }
 
-// addSub is self +- alpha*other; bool addition is "or".
+// addSub is self +- alpha*other; bool addition is "or", its factor keeps the
+// other operand or drops it.
 func addSub(o ir.Op) pointwiseFunc {
 	return func(c *call, b *body, x []int) int {
-		d := c.meta().DType
-		if d == ops.Bool {
+		d, alpha := c.meta().DType, c.number("alpha", 1)
+		switch {
+		case d == ops.Bool && alpha == 0:
+			return x[0]
+		case d == ops.Bool:
 			return b.op(ir.Or, x[0], x[1])
 		}
-		if alpha := c.number("alpha", 1); alpha != 1 {
+		if alpha != 1 {
 			x[1] = b.op(ir.Mul, x[1], b.number(d, alpha))
 		}
 		return b.op(o, x[0], x[1])

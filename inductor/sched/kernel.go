@@ -336,7 +336,8 @@ func (k *Kernel) Origins() []ir.Origin {
 	return out
 }
 
-// KernelName is named after the operators that are fused.
+// KernelName is named after the operators that are fused, as a word of C and
+// Python: special.xlog1py is special_xlog1py.
 func KernelName(origins []ir.Origin, number int) string {
 	var parts []string
 	for _, o := range origins {
@@ -344,7 +345,7 @@ func KernelName(origins []ir.Origin, number int) string {
 			parts = append(parts, o.Op)
 		}
 	}
-	s := strings.Join(parts, "_")
+	s := strings.ReplaceAll(strings.Join(parts, "_"), ".", "_")
 	if len(s) > 64 {
 		s = s[:strings.LastIndexByte(s[:64], '_')] + "_etc"
 	}

@@ -120,3 +120,10 @@ func TestPlanDoesNotOverlap(t *testing.T) {
 		}
 	}
 }
+
+// A kernel's name is a word of C, whatever its operators are called.
+func TestKernelName(t *testing.T) {
+	if got := KernelName([]ir.Origin{{Op: "special.xlog1py"}, {Op: "add"}}, 3); got != "fused_special_xlog1py_add_3" {
+		t.Error(got)
+	}
+}
