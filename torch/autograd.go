@@ -76,7 +76,7 @@ func (t *Tensor) RequiresGrad_(on ...bool) *Tensor {
 		fail("requires_grad_", "RuntimeError", "you can only change requires_grad flags of leaf variables. If you want to use a computed variable in a subgraph that doesn't require differentiation use var_no_grad = var.detach().")
 	}
 	if want && !t.dtype.IsFloat() && !t.dtype.IsComplex() {
-		fail("requires_grad_", "RuntimeError", "only Tensors of floating point dtype can require gradients")
+		fail("requires_grad_", "RuntimeError", "only Tensors of floating point and complex dtype can require gradients")
 	}
 	if t.IsLeaf() {
 		t.requiresGrad = want
@@ -162,6 +162,9 @@ func (t *Tensor) fnSeq() uint64 {
 // rebase records t as an as_strided view of its base as it is now.
 func (t *Tensor) rebase() {
 	base := t.base
+	if base.dtype != t.dtype {
+		fail("", "NotImplementedError", "%s view of a %s tensor that was changed in place: its gradient is not supported", t.dtype, base.dtype)
+	}
 	c := stridedCall(base, t)
 	t.seen = t.storage.Version()
 	t.fn, t.outIndex = newNode("AsStridedBackward0", 1, []edge{{fn: base.fn, index: base.outIndex}}, backwardOf(c, []Value{t})), 0
@@ -394,6 +397,9 @@ func recordInPlace(c *ops.Call, saved []ops.Arg, self *Tensor, edges []edge) {
 		return
 	}
 	base := self.base
+	if base.dtype != self.dtype {
+		fail(c.Op.Name, "NotImplementedError", "a %s view of a %s tensor cannot be changed in place where gradients are wanted", self.dtype, base.dtype)
+	}
 	shape, stride, offset := self.shape, self.stride, self.offset
 	geometry := base.TensorMeta()
 	edges = append([]edge{edgeTo(base)}, edges[1:]...)
@@ -534,7 +540,13 @@ func seedOf(t, seed *Tensor) *Tensor {
 		if !equalInts(seed.shape, t.shape) {
 			fail("backward", "RuntimeError", "Mismatch in shape: grad_output[0] has a shape of torch.Size(%s) and output[0] has a shape of torch.Size(%s).", intsText(seed.shape), intsText(t.shape))
 		}
+		if seed.dtype.IsComplex() != t.dtype.IsComplex() {
+			fail("backward", "RuntimeError", "For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in dtype: grad_output[0] has a dtype of %s and output[0] has a dtype of %s.", seed.dtype, t.dtype)
+		}
 		return seed
+	}
+	if t.dtype.IsComplex() {
+		fail("backward", "RuntimeError", "grad can be implicitly created only for real scalar outputs but got %s", t.dtype)
 	}
 	if t.Numel() != 1 {
 		fail("backward", "RuntimeError", "grad can be implicitly created only for scalar outputs")

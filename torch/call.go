@@ -31,6 +31,9 @@ func Op(name string, args ...any) []Value {
 // must not depend on the process-wide grad mode.
 func call(row *ops.Op, args []ops.Arg, tape bool) []Value {
 	checkReal(row, args)
+	if err := ops.CheckComplex(row, args); err != nil {
+		raise(row, err)
+	}
 	if row.Tags.Has(ops.TagInPlace) {
 		return []Value{callInPlace(row, args, tape)}
 	}
@@ -164,7 +167,7 @@ func viewsOf(c *ops.Call, res []ops.Result) []Value {
 	outs := make([]Value, len(res))
 	for i, r := range res {
 		m := r.(*ops.TensorMeta)
-		v := FromStorage(base.storage, base.dtype, plain(m.Shape), plain(m.Stride), int(m.Offset.Hint()))
+		v := FromStorage(base.storage, m.DType, plain(m.Shape), plain(m.Stride), int(m.Offset.Hint()))
 		v.device = base.device
 		if c.Op.ID != ops.Detach {
 			v.base, v.seen = base.root(), base.storage.Version()
@@ -188,7 +191,7 @@ func callInPlace(row *ops.Op, args []ops.Arg, tape bool) *Tensor {
 	f := ops.Get(ops.Functional(row.ID))
 	c := &ops.Call{Op: row, Args: args}
 	checkRule(c)
-	tape = tape && wantsGrad(row, args) && self.dtype.IsFloat()
+	tape = tape && wantsGrad(row, args) && (self.dtype.IsFloat() || self.dtype.IsComplex())
 	if tape {
 		checkInPlaceGrad(self)
 	}

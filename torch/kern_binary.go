@@ -76,6 +76,7 @@ func addKernel(f32 simd.Binary, f64 loop2[float64], i64 loop2[int64], i32 loop2[
 	s[ops.Float32], s[ops.Float64] = axpy[float32](float32(sign)), axpy[float64](float64(sign))
 	s.withInts(axpy[int64](int64(sign)), axpy[int32](int32(sign)), axpy[int16](int16(sign)), axpy[int8](int8(sign)), axpy[uint8](uint8(int8(sign))))
 	s[ops.Bool] = each3(func(x, y, a uint8) uint8 { return x | y&a })
+	s[ops.Complex64] = each3(func(x, y, a complex64) complex64 { return x + sign32*a*y })
 	scaled := &pwKernel{loops: &s, extra: []int{2}}
 	return func(k *kernelCall) {
 		if k.Float(2) == 1 {
@@ -324,6 +325,7 @@ func powKernel(k *kernelCall) {
 	}
 	s := intPair(powInt[int64], powInt[int32], powInt[int16], powInt[int8], powInt[uint8], math.Pow)
 	s[ops.Bool] = each2(func(x, y uint8) uint8 { return x | (1 - y) })
+	s[ops.Complex64] = each2(powComplex)
 	(&pwKernel{loops: s}).run(k)
 }
 

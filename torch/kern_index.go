@@ -139,13 +139,17 @@ func addTyped(out *Tensor, f32 func(o *Tensor), f64 func(o *Tensor), i64 func(o 
 func scatterAddKernel(k *kernelCall) {
 	copyInto(k.out(), k.in(0))
 	dim := k.dim(1)
+	if k.out().dtype.IsComplex() {
+		scatterAdd[complex64](lift(k.out()), k, dim)
+		return
+	}
 	addTyped(lift(k.out()),
 		func(o *Tensor) { scatterAdd[float32](o, k, dim) },
 		func(o *Tensor) { scatterAdd[float64](o, k, dim) },
 		func(o *Tensor) { scatterAdd[int64](o, k, dim) })
 }
 
-func scatterAdd[T number](out *Tensor, k *kernelCall, dim int) {
+func scatterAdd[T number | complex64](out *Tensor, k *kernelCall, dim int) {
 	idx, src := lift(dense(k.in(2), ops.Int64)), lift(dense(k.in(3), out.dtype))
 	ids := slice[int64](idx)
 	base, from := (*T)(out.Ptr()), (*T)(src.Ptr())

@@ -41,7 +41,7 @@ func productInto(out, x, y *Tensor, alpha float64, c *Tensor, beta float64) {
 		productInto(wide, dense(x, ops.Float32), dense(y, ops.Float32), alpha, c, beta)
 		copyInto(out, wide)
 	case ops.Complex64:
-		complexProduct(out, x, y)
+		complexProduct(out, x, y, complex64(complex(alpha, 0)), c, complex64(complex(beta, 0)))
 	case ops.Bool:
 		fail("mm", "NotImplementedError", "\"addmm_impl_cpu_\" not implemented for 'Bool'")
 	default:
@@ -128,22 +128,30 @@ func view2d[T any](t *Tensor, i int) matrix[T] {
 	return m
 }
 
-func complexProduct(out, x, y *Tensor) {
+// complexProduct is productInto for complex64: dot products in complex128.
+func complexProduct(out, x, y *Tensor, alpha complex64, c *Tensor, beta complex64) {
 	last := len(out.shape) - 2
 	m, n, k := out.shape[last], out.shape[last+1], x.shape[last+1]
 	x, y = dense(x, ops.Complex64), dense(y, ops.Complex64)
 	res := newTensor(ops.Complex64, out.shape)
-	a, b, c := slice[complex64](x), slice[complex64](y), slice[complex64](res)
-	for i := range product(out.shape[:last]) {
-		for r := range m {
-			for q := range n {
-				var s complex64
-				for p := range k {
-					s += a[(i*m+r)*k+p] * b[(i*k+p)*n+q]
+	if c != nil && beta != 0 {
+		copyInto(res, c)
+	}
+	a, b, dst := slice[complex64](x), slice[complex64](y), slice[complex64](res)
+	parallel(product(out.shape[:last])*m, len(dst)*k, func(from, to int) {
+		sums := make([]complex128, n)
+		for row := from; row < to; row++ {
+			clear(sums)
+			for p, v := range a[row*k : (row+1)*k] {
+				at := (row/m*k + p) * n
+				for q, w := range b[at : at+n] {
+					sums[q] += complex128(v) * complex128(w)
 				}
-				c[(i*m+r)*n+q] = s
+			}
+			for q, s := range sums {
+				dst[row*n+q] = beta*dst[row*n+q] + alpha*complex64(s)
 			}
 		}
-	}
+	})
 	copyInto(out, res)
 }

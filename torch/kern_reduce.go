@@ -352,14 +352,16 @@ func sumKernel(mean bool) kernel {
 			scaleMean(acc, mean, n)
 			finish(out, acc, ops.Float64)
 		case ops.Complex64:
-			acc := make([]complex64, product(out.shape))
-			reduceInto(x, mask, acc, fold[complex64, complex64]{step: func(a, x complex64) complex64 { return a + x }})
-			if mean {
-				for i := range acc {
-					acc[i] /= complex(float32(n), 0)
+			acc := make([]complex128, product(out.shape))
+			reduceInto(x, mask, acc, fold[complex64, complex128]{step: func(a complex128, x complex64) complex128 { return a + complex128(x) }})
+			rounded := make([]complex64, len(acc))
+			for i, s := range acc {
+				if mean {
+					s = complex(real(s)/float64(n), imag(s)/float64(n))
 				}
+				rounded[i] = complex64(s)
 			}
-			finish(out, acc, ops.Complex64)
+			finish(out, rounded, ops.Complex64)
 		}
 	}
 }

@@ -23,17 +23,17 @@ func unaryKernels() map[ops.ID]kernel {
 		ops.Erfcx: erfcx, ops.LogNdtr: logNdtr,
 		ops.Silu: func(x float64) float64 { return x / (1 + math.Exp(-x)) },
 	} {
-		loops := floats(f)
+		loops := floats(f).with(ops.Complex64, complexLoop(id))
 		if v, ok := vectorUnary[id]; ok {
 			loops[ops.Float32] = vector1(v)
 		}
 		table[id] = (&pwKernel{loops: loops}).run
 	}
 	table[ops.Gelu] = geluKernel
-	sqrt := floats(math.Sqrt).with(ops.Float32, vector1(simd.Sqrt))
+	sqrt := floats(math.Sqrt).with(ops.Float32, vector1(simd.Sqrt)).with(ops.Complex64, complexLoop(ops.Sqrt))
 	table[ops.Sqrt] = (&pwKernel{loops: sqrt}).run
-	table[ops.Abs] = (&pwKernel{loops: signedLoops(nil, absLoop[float64], absLoop[int64], absLoop[int32], absLoop[int16], absLoop[int8]).with(ops.Float32, vector1(simd.Abs)).with(ops.Uint8, keepLoop[uint8]()).with(ops.Bool, keepLoop[uint8]())}).run
-	table[ops.Neg] = (&pwKernel{loops: numeric(nil, negLoop[float64], negLoop[int64], negLoop[int32], negLoop[int16], negLoop[int8], negLoop[uint8]).with(ops.Float32, vector1(simd.Neg))}).run
+	table[ops.Abs] = realOr(absComplex, &pwKernel{loops: signedLoops(nil, absLoop[float64], absLoop[int64], absLoop[int32], absLoop[int16], absLoop[int8]).with(ops.Float32, vector1(simd.Abs)).with(ops.Uint8, keepLoop[uint8]()).with(ops.Bool, keepLoop[uint8]())})
+	table[ops.Neg] = (&pwKernel{loops: numeric(nil, negLoop[float64], negLoop[int64], negLoop[int32], negLoop[int16], negLoop[int8], negLoop[uint8]).with(ops.Float32, vector1(simd.Neg)).with(ops.Complex64, each1(func(x complex64) complex64 { return -x }))}).run
 	table[ops.Sign] = (&pwKernel{loops: numeric(signLoop[float32], signLoop[float64], signLoop[int64], signLoop[int32], signLoop[int16], signLoop[int8], signLoop[uint8]).with(ops.Bool, keepLoop[uint8]())}).run
 	table[ops.Relu] = (&pwKernel{loops: numeric(nil, reluLoop[float64], reluLoop[int64], reluLoop[int32], reluLoop[int16], reluLoop[int8], reluLoop[uint8]).with(ops.Float32, vector1(simd.Relu))}).run
 	table[ops.Floor] = rounding(math.Floor)
@@ -44,6 +44,9 @@ func unaryKernels() map[ops.ID]kernel {
 	table[ops.Polygamma] = polygammaKernel
 	table[ops.NanToNum] = nanToNum
 	predicates(table)
+	for id, k := range complexKernels() {
+		table[id] = k
+	}
 	return table
 }
 
@@ -253,6 +256,12 @@ func predicates(table map[ops.ID]kernel) {
 		fixed := constLoop(ints)
 		s.withInts(fixed, fixed, fixed, fixed, fixed)
 		s[ops.Bool] = fixed
+		s[ops.Complex64] = each1(func(x complex64) bool {
+			if ints { // finite where both parts are
+				return f32(real(x)) && f32(imag(x))
+			}
+			return f32(real(x)) || f32(imag(x))
+		})
 		return (&pwKernel{loops: &s, inputs: true}).run
 	}
 	table[ops.Isnan] = test(func(x float32) bool { return x != x }, math.IsNaN, false)

@@ -23,16 +23,23 @@ func NewTensor(data any, opts ...Option) *Tensor {
 	if !given {
 		d = elementType(v)
 	}
-	t := newTensor(d, shape)
 	w := &dataWriter{shape: shape}
 	w.write(v, 0)
 	switch {
+	case w.complexes == nil:
+	case !given:
+		d = ops.Complex64
+	case !d.IsComplex():
+		fail("tensor", "TypeError", "complex numbers do not fit in a tensor of dtype %s", d)
+	}
+	t := newTensor(d, shape)
+	switch {
+	case w.complexes != nil:
+		finish(t, w.complexes, ops.Complex64)
 	case w.floats != nil:
 		finish(t, w.floats, ops.Float64)
 	case w.bools != nil:
 		finish(t, w.bools, ops.Bool)
-	case w.complexes != nil:
-		finish(t, w.complexes, ops.Complex64)
 	default:
 		finish(t, w.ints, ops.Int64)
 	}
@@ -129,6 +136,8 @@ func emptyType(t reflect.Type) DType {
 		return ops.Int64
 	case reflect.Bool:
 		return ops.Bool
+	case reflect.Complex64, reflect.Complex128:
+		return ops.Complex64
 	}
 	return ops.Float32
 }
@@ -162,6 +171,10 @@ func (w *dataWriter) write(v reflect.Value, dim int) {
 	if dim != len(w.shape) {
 		fail("tensor", "TypeError", "only integer tensors of a single element can be converted to an index")
 	}
+	if w.complexes != nil {
+		w.complexes = append(w.complexes, complexOf(v))
+		return
+	}
 	switch v.Kind() {
 	case reflect.Bool:
 		w.bools = append(w.bools, v.Bool())
@@ -181,8 +194,38 @@ func (w *dataWriter) write(v reflect.Value, dim int) {
 	case reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64, reflect.Uint:
 		w.ints = append(w.ints, int64(v.Uint()))
 	case reflect.Complex64, reflect.Complex128:
+		w.turnComplex()
 		w.complexes = append(w.complexes, complex64(v.Complex()))
 	default:
 		fail("tensor", "TypeError", "must be real number, not %s", v.Kind())
 	}
+}
+
+// turnComplex makes the numbers so far complex.
+func (w *dataWriter) turnComplex() {
+	for _, i := range w.ints {
+		if w.floats == nil {
+			w.complexes = append(w.complexes, complex(float32(i), 0))
+		}
+	}
+	for _, f := range w.floats {
+		w.complexes = append(w.complexes, complex(float32(f), 0))
+	}
+	w.ints, w.floats = nil, nil
+}
+
+// complexOf is a number among complex ones.
+func complexOf(v reflect.Value) complex64 {
+	switch {
+	case v.CanComplex():
+		return complex64(v.Complex())
+	case v.CanFloat():
+		return complex(float32(v.Float()), 0)
+	case v.CanInt():
+		return complex(float32(v.Int()), 0)
+	case v.CanUint():
+		return complex(float32(v.Uint()), 0)
+	}
+	fail("tensor", "TypeError", "must be a number, not %s", v.Kind())
+	return 0
 }

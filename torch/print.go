@@ -31,7 +31,7 @@ func (t *Tensor) String() string {
 }
 
 func (t *Tensor) bodyAndSuffixes(indent int) (body string, suffixes []string) {
-	standard := t.dtype == ops.Float32 || t.dtype == ops.Int64 || t.dtype == ops.Bool
+	standard := t.dtype == ops.Float32 || t.dtype == ops.Int64 || t.dtype == ops.Bool || t.dtype == ops.Complex64
 	if t.device == ops.Meta || t.fake != nil {
 		if t.device == ops.Meta {
 			suffixes = append(suffixes, "device='meta'")

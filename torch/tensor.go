@@ -155,9 +155,17 @@ func (t *Tensor) Ints() []int {
 // Bools returns a copy of the elements in row-major order, true where not zero.
 func (t *Tensor) Bools() []bool { return elements[bool](t, ops.Bool) }
 
-// Item returns the value of a tensor with one element.
+// Complex64s returns a copy of the elements in row-major order as complex
+// numbers.
+func (t *Tensor) Complex64s() []complex64 { return elements[complex64](t, ops.Complex64) }
+
+// Item returns the value of a tensor with one element, which is real: see
+// Complex64s.
 func (t *Tensor) Item() float64 {
 	t.checkOne()
+	if t.dtype.IsComplex() {
+		fail("item", "NotImplementedError", "\"item\" not implemented for '%s': read the number with Complex64s, or take its Real and Imag", t.dtype.ScalarType())
+	}
 	return t.Float64s()[0]
 }
 

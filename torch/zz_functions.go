@@ -94,6 +94,11 @@ func Aminmax(self *Tensor, opts ...Option) (_, _ *Tensor) {
 	return invoke2(ops.Aminmax, opts, self)
 }
 
+// Angle is torch.angle(Tensor self) -> Tensor.
+func Angle(self *Tensor) *Tensor {
+	return invoke1(ops.Angle, nil, self)
+}
+
 // Any is torch.any(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor.
 func Any(self *Tensor, opts ...Option) *Tensor {
 	return invoke1(ops.Any, opts, self)
@@ -346,6 +351,16 @@ func ColumnStack(tensors []*Tensor) *Tensor {
 // Combinations is torch.combinations(Tensor self, int r=2, bool with_replacement=False) -> Tensor.
 func Combinations(self *Tensor, opts ...Option) *Tensor {
 	return invoke1(ops.Combinations, opts, self)
+}
+
+// Complex is torch.complex(Tensor real, Tensor imag) -> Tensor.
+func Complex(real *Tensor, imag *Tensor) *Tensor {
+	return invoke1(ops.Complex, nil, real, imag)
+}
+
+// Conj is torch.conj(Tensor self) -> Tensor.
+func Conj(self *Tensor) *Tensor {
+	return invoke1(ops.Conj, nil, self)
 }
 
 // ConstantPadNd is torch.constant_pad_nd(Tensor self, int[] pad, Scalar value=0) -> Tensor.
@@ -745,6 +760,11 @@ func Igamma(self *Tensor, other *Tensor) *Tensor {
 // Igammac is torch.igammac(Tensor self, Tensor other) -> Tensor.
 func Igammac(self *Tensor, other *Tensor) *Tensor {
 	return invoke1(ops.Igammac, nil, self, other)
+}
+
+// Imag is torch.imag(Tensor self) -> Tensor.
+func Imag(self *Tensor) *Tensor {
+	return invoke1(ops.Imag, nil, self)
 }
 
 // IndexAdd is torch.index_add(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor.
@@ -1486,6 +1506,11 @@ func PixelUnshuffle(input *Tensor, downscaleFactor int) *Tensor {
 	return invoke1(ops.PixelUnshuffle, nil, input, downscaleFactor)
 }
 
+// Polar is torch.polar(Tensor abs, Tensor angle) -> Tensor.
+func Polar(abs *Tensor, angle *Tensor) *Tensor {
+	return invoke1(ops.Polar, nil, abs, angle)
+}
+
 // Polygamma is torch.polygamma(int n, Tensor self) -> Tensor.
 func Polygamma(n int, self *Tensor) *Tensor {
 	return invoke1(ops.Polygamma, nil, n, self)
@@ -1556,6 +1581,11 @@ func Randperm(n int, opts ...Option) *Tensor {
 // Ravel is torch.ravel(Tensor self) -> Tensor.
 func Ravel(self *Tensor) *Tensor {
 	return invoke1(ops.Ravel, nil, self)
+}
+
+// Real is torch.real(Tensor self) -> Tensor.
+func Real(self *Tensor) *Tensor {
+	return invoke1(ops.Real, nil, self)
 }
 
 // Reciprocal is torch.reciprocal(Tensor self) -> Tensor.
@@ -2176,6 +2206,16 @@ func VarMean(self *Tensor, opts ...Option) (_, _ *Tensor) {
 // Vdot is torch.vdot(Tensor self, Tensor other) -> Tensor.
 func Vdot(self *Tensor, other *Tensor) *Tensor {
 	return invoke1(ops.Vdot, nil, self, other)
+}
+
+// ViewAsComplex is torch.view_as_complex(Tensor self) -> Tensor.
+func ViewAsComplex(self *Tensor) *Tensor {
+	return invoke1(ops.ViewAsComplex, nil, self)
+}
+
+// ViewAsReal is torch.view_as_real(Tensor self) -> Tensor.
+func ViewAsReal(self *Tensor) *Tensor {
+	return invoke1(ops.ViewAsReal, nil, self)
 }
 
 // Vsplit is torch.vsplit(Tensor self, int[] indices_or_sections) -> Tensor[].

@@ -119,6 +119,11 @@ func (t *Tensor) Aminmax(opts ...Option) (_, _ *Tensor) {
 	return invoke2(ops.Aminmax, opts, t)
 }
 
+// Angle is Tensor.angle(Tensor self) -> Tensor.
+func (t *Tensor) Angle() *Tensor {
+	return invoke1(ops.Angle, nil, t)
+}
+
 // Any is Tensor.any(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor.
 func (t *Tensor) Any(opts ...Option) *Tensor {
 	return invoke1(ops.Any, opts, t)
@@ -356,6 +361,11 @@ func (t *Tensor) ClampMin_(min any) *Tensor {
 // Clone is Tensor.clone(Tensor self, *, str? memory_format=None) -> Tensor.
 func (t *Tensor) Clone(opts ...Option) *Tensor {
 	return invoke1(ops.Clone, opts, t)
+}
+
+// Conj is Tensor.conj(Tensor self) -> Tensor.
+func (t *Tensor) Conj() *Tensor {
+	return invoke1(ops.Conj, nil, t)
 }
 
 // Contiguous is Tensor.contiguous(Tensor self, *, str memory_format='contiguous_format') -> Tensor.
@@ -767,6 +777,11 @@ func (t *Tensor) Igamma(other *Tensor) *Tensor {
 // Igammac is Tensor.igammac(Tensor self, Tensor other) -> Tensor.
 func (t *Tensor) Igammac(other *Tensor) *Tensor {
 	return invoke1(ops.Igammac, nil, t, other)
+}
+
+// Imag is Tensor.imag(Tensor self) -> Tensor.
+func (t *Tensor) Imag() *Tensor {
+	return invoke1(ops.Imag, nil, t)
 }
 
 // Index is Tensor.index(Tensor self, Tensor?[] indices) -> Tensor.
@@ -1311,6 +1326,11 @@ func (t *Tensor) Rad2deg() *Tensor {
 // Ravel is Tensor.ravel(Tensor self) -> Tensor.
 func (t *Tensor) Ravel() *Tensor {
 	return invoke1(ops.Ravel, nil, t)
+}
+
+// Real is Tensor.real(Tensor self) -> Tensor.
+func (t *Tensor) Real() *Tensor {
+	return invoke1(ops.Real, nil, t)
 }
 
 // Reciprocal is Tensor.reciprocal(Tensor self) -> Tensor.

@@ -102,6 +102,9 @@ func (tr *trace) operator(in *ssa.Call, name string, b torch.Binding) {
 	if err != nil {
 		tr.breakAt(breaks.FakeTensorFailure, "%s: %v", row.Name, err)
 	}
+	if row.ID == ops.Complex || row.ID == ops.Polar || row.ID == ops.ViewAsComplex || ops.TouchesComplex(bound) {
+		tr.breakAt(breaks.UnsupportedOperator, "%s makes or takes %s tensors: graphs hold real ones", row.Name, ops.Complex64)
+	}
 	kind := graph.CallMethod
 	if !b.Method || infixOp[b.Op] {
 		kind = graph.CallFunction

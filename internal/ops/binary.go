@@ -170,6 +170,9 @@ func powMeta(c *Call) ([]Result, error) {
 func squareTypeOfPow(_ *Op, d DType) (DType, error) { return d, nil }
 
 func powBackBase(b B, g Value, x, y Arg, _ Value) Value {
+	if e, ok := y.(complex128); ok {
+		return b.mul(g, b.mul(b.pow(x, e-1), e))
+	}
 	if MetaOf(y) == nil {
 		e := NumberOf(y)
 		switch e {
@@ -187,6 +190,13 @@ func powBackBase(b B, g Value, x, y Arg, _ Value) Value {
 }
 
 func powBackExponent(b B, g Value, x, y Arg, out Value) Value {
+	if g.TensorMeta().DType.IsComplex() {
+		if MetaOf(x) == nil {
+			x = b.full(nil, x, g.TensorMeta())
+		}
+		d := b.mul(g, b.mul(out, b.log(x)))
+		return b.where(b.eq(x, 0.0), 0.0, d)
+	}
 	if MetaOf(x) == nil {
 		base := NumberOf(x)
 		lx := b.log(b.full(nil, base, g.TensorMeta()))

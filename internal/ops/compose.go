@@ -181,7 +181,7 @@ func productRows() []*Op {
 			p := b.mm(b.reshape(c.Value(0), numel(rows), k), b.t(b.reshape(c.Value(1), numel(cols), k)))
 			return b.reshape(p, append(cloneInts(rows), cols...)...)
 		}),
-		composite(Vdot, "vdot", "(Tensor self, Tensor other) -> Tensor", 0, func(b B, c *Call) Value { return b.Emit(Dot, c.Value(0), c.Value(1)) }),
+		composite(Vdot, "vdot", "(Tensor self, Tensor other) -> Tensor", 0, func(b B, c *Call) Value { return b.Emit(Dot, b.conj(c.Value(0)), c.Value(1)) }),
 		composite(Kron, "kron", "(Tensor self, Tensor other) -> Tensor", 0, kron),
 		composite(Trace, "trace", selfOnly, 0, func(b B, c *Call) Value {
 			if n := len(c.Tensor(0).Shape); n != 2 {

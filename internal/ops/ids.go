@@ -615,6 +615,17 @@ const (
 	GridSampler2d
 	GridSampler3d
 
+	// complex numbers
+	Complex
+	Polar
+	Conj
+	ConjPhysical
+	Real
+	Imag
+	Angle
+	ViewAsReal
+	ViewAsComplex
+
 	numFunctional
 )
 

@@ -43,7 +43,12 @@ func specialUnaryRows() []*Op {
 			}
 			return b.Emit(Alias, c.Value(0))
 		}),
-		composite(Sgn, "sgn", selfOnly, TagPointwise, func(b B, c *Call) Value { return b.Emit(Sign, c.Value(0)) }),
+		composite(Sgn, "sgn", selfOnly, TagPointwise, func(b B, c *Call) Value {
+			if c.Tensor(0).DType.IsComplex() {
+				return b.sgn(c.Value(0))
+			}
+			return b.Emit(Sign, c.Value(0))
+		}),
 		unaryRow(Signbit, "signbit", boolType, nil, nil),
 		composite(Isposinf, "isposinf", selfOnly, TagPointwise|TagNoGrad, func(b B, c *Call) Value { return b.infinite(c, 1) }),
 		composite(Isneginf, "isneginf", selfOnly, TagPointwise|TagNoGrad, func(b B, c *Call) Value { return b.infinite(c, -1) }),

@@ -22,7 +22,7 @@ var build = sync.OnceValue(func() *table {
 		rearrangeRows, sortRows, convRows, poolRows, padRows, batchNormRows, lossRows, attentionRows,
 		specialRows, composeRows, furtherLossRows,
 		indexingRows, cuttingRows, besselRows, polynomialRows, windowRows, maskedRows, marginLossRows, bceRows, nativeRows, unpoolRows,
-		quantileRows, embeddingBagRows, multiheadRows, linalgRows, distanceRows, antialiasRows, gridSamplerRows,
+		quantileRows, embeddingBagRows, multiheadRows, linalgRows, distanceRows, antialiasRows, gridSamplerRows, complexRows,
 	} {
 		for _, row := range family() {
 			t.add(row)
@@ -43,6 +43,9 @@ func (t *table) add(row *Op) {
 	name := row.FullName()
 	if t.rows[row.ID] != nil || t.byName[name] != nil {
 		panic("ops: two rows for " + name)
+	}
+	if holomorphic(row) {
+		row.Backward = conjugated(row.Backward)
 	}
 	t.rows[row.ID] = row
 	t.byName[name] = row

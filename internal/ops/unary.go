@@ -114,7 +114,12 @@ func transcendentalRows() []*Op {
 		twoSqrtPi = 1.1283791670955126
 	)
 	return []*Op{
-		unaryRow(Abs, "abs", notBoolCPU, unaryBack(func(b B, g, x, y Value) Value { return b.mul(g, b.Emit(Sign, x)) }), nil),
+		unaryRow(Abs, "abs", toReal(notBoolCPU), unaryBack(func(b B, g, x, y Value) Value {
+			if x.TensorMeta().DType.IsComplex() {
+				return b.mul(g, b.sgn(x))
+			}
+			return b.mul(g, b.Emit(Sign, x))
+		}), nil),
 		unaryRow(Neg, "neg", notBool("Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use the `~` or `logical_not()` operator instead."),
 			unaryBack(func(b B, g, x, y Value) Value { return b.neg(g) }), nil),
 		unaryRow(Exp, "exp", floatType, unaryBack(func(b B, g, x, y Value) Value { return b.mul(g, y) }), nil),
@@ -145,6 +150,9 @@ func transcendentalRows() []*Op {
 			return b.mul(g, b.Emit(Rsqrt, b.add(b.sq(x), 1)))
 		}), nil),
 		unaryRow(Acosh, "acosh", floatType, unaryBack(func(b B, g, x, y Value) Value {
+			if g.TensorMeta().DType.IsComplex() { // one root would leave the branch
+				return b.mul(g, b.mul(b.Emit(Rsqrt, b.sub(x, 1)), b.Emit(Rsqrt, b.add(x, 1))))
+			}
 			return b.mul(g, b.Emit(Rsqrt, b.sub(b.sq(x), 1)))
 		}), nil),
 		unaryRow(Atanh, "atanh", floatType, unaryBack(func(b B, g, x, y Value) Value { return b.div(g, b.sub(1, b.sq(x))) }), nil),

@@ -13,6 +13,9 @@ func Stacklevel(value int) torch.Option { return torch.Option{Name: "_stacklevel
 // A is the keyword a.
 func A(value any) torch.Option { return torch.Option{Name: "a", Value: value} }
 
+// Abs is the keyword abs.
+func Abs(value *torch.Tensor) torch.Option { return torch.Option{Name: "abs", Value: value} }
+
 // Accumulate is the keyword accumulate.
 func Accumulate(value bool) torch.Option { return torch.Option{Name: "accumulate", Value: value} }
 
@@ -42,6 +45,9 @@ func Amsgrad(value bool) torch.Option { return torch.Option{Name: "amsgrad", Val
 
 // Anchor is the keyword anchor.
 func Anchor(value *torch.Tensor) torch.Option { return torch.Option{Name: "anchor", Value: value} }
+
+// Angle is the keyword angle.
+func Angle(value *torch.Tensor) torch.Option { return torch.Option{Name: "angle", Value: value} }
 
 // AnnealStrategy is the keyword anneal_strategy.
 func AnnealStrategy(value string) torch.Option {
@@ -425,6 +431,9 @@ func Hxw(value int) torch.Option { return torch.Option{Name: "hxw", Value: value
 
 // IgnoreIndex is the keyword ignore_index.
 func IgnoreIndex(value int) torch.Option { return torch.Option{Name: "ignore_index", Value: value} }
+
+// Imag is the keyword imag.
+func Imag(value *torch.Tensor) torch.Option { return torch.Option{Name: "imag", Value: value} }
 
 // ImageSize is the keyword image_size.
 func ImageSize(value int) torch.Option { return torch.Option{Name: "image_size", Value: value} }
@@ -888,6 +897,9 @@ func Rate(value float64) torch.Option { return torch.Option{Name: "rate", Value:
 
 // Rcond is the keyword rcond.
 func Rcond(value any) torch.Option { return torch.Option{Name: "rcond", Value: value} }
+
+// Real is the keyword real.
+func Real(value *torch.Tensor) torch.Option { return torch.Option{Name: "real", Value: value} }
 
 // RecompileLimit is the keyword recompile_limit.
 func RecompileLimit(value int) torch.Option {

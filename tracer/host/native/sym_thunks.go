@@ -818,6 +818,10 @@ func Thunk(f any) rt.Thunk {
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			*(*[]bool)(r) = f(*(**p_tcdbg_torch.Tensor)(a[0]))
 		}
+	case func(*p_tcdbg_torch.Tensor) []complex64:
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(*[]complex64)(r) = f(*(**p_tcdbg_torch.Tensor)(a[0]))
+		}
 	case func(*p_tcdbg_torch.Tensor) []float32:
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			*(*[]float32)(r) = f(*(**p_tcdbg_torch.Tensor)(a[0]))

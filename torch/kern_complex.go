@@ -1,0 +1,97 @@
+package torch
+
+import (
+	"math"
+	"math/cmplx"
+
+	"tcdbg/internal/ops"
+)
+
+// This file holds the kernels of complex numbers.
+
+// complexFunctions are computed in complex128 and rounded once.
+var complexFunctions = map[ops.ID]func(complex128) complex128{
+	ops.Exp: cmplx.Exp, ops.Log: cmplx.Log, ops.Sqrt: cmplx.Sqrt,
+	ops.Rsqrt:      func(x complex128) complex128 { return 1 / cmplx.Sqrt(x) },
+	ops.Reciprocal: func(x complex128) complex128 { return 1 / x },
+	ops.Sigmoid:    func(x complex128) complex128 { return 1 / (1 + cmplx.Exp(-x)) },
+	ops.Sin:        cmplx.Sin, ops.Cos: cmplx.Cos, ops.Tan: cmplx.Tan, ops.Asin: cmplx.Asin, ops.Acos: cmplx.Acos, ops.Atan: cmplx.Atan,
+	ops.Sinh: cmplx.Sinh, ops.Cosh: cmplx.Cosh, ops.Tanh: cmplx.Tanh, ops.Asinh: cmplx.Asinh, ops.Acosh: cmplx.Acosh, ops.Atanh: cmplx.Atanh,
+}
+
+// complexLoop is the loop of a function that complex numbers have, else nil.
+func complexLoop(id ops.ID) pwLoop {
+	f, ok := complexFunctions[id]
+	if !ok {
+		return nil
+	}
+	return each1(func(x complex64) complex64 { return complex64(f(complex128(x))) })
+}
+
+func complexKernels() map[ops.ID]kernel {
+	return map[ops.ID]kernel{
+		ops.ConjPhysical: (&pwKernel{loops: new(loopSet).with(ops.Complex64, each1(func(x complex64) complex64 { return complex(real(x), -imag(x)) }))}).run,
+		ops.Angle:        realOr(func(x complex64) float32 { return float32(cmplx.Phase(complex128(x))) }, &pwKernel{loops: floats(angle)}),
+		ops.Complex:      complexKernel,
+	}
+}
+
+func absComplex(x complex64) float32 {
+	return float32(math.Hypot(float64(real(x)), float64(imag(x))))
+}
+
+// realOr is a kernel whose result is real for complex operands too: f takes
+// those, p the others.
+func realOr(f func(complex64) float32, p *pwKernel) kernel {
+	return func(k *kernelCall) {
+		x := k.in(0)
+		if !x.dtype.IsComplex() {
+			p.run(k)
+			return
+		}
+		in := elements[complex64](x, ops.Complex64)
+		out := make([]float32, len(in))
+		for i, z := range in {
+			out[i] = f(z)
+		}
+		finish(k.out(), out, ops.Float32)
+	}
+}
+
+// angle is that of a real number: pi for negative ones.
+func angle(x float64) float64 {
+	switch {
+	case math.IsNaN(x):
+		return x
+	case x < 0:
+		return math.Pi
+	}
+	return 0
+}
+
+// complexKernel stores the two parts side by side.
+func complexKernel(k *kernelCall) {
+	out := k.out()
+	stride := make([]int, len(out.stride))
+	for i, s := range out.stride {
+		stride[i] = 2 * s
+	}
+	for i := range 2 {
+		copyInto(FromStorage(out.storage, ops.Float32, out.shape, stride, 2*out.offset+i), k.in(i))
+	}
+}
+
+// powComplex multiplies where the exponent is a small whole number.
+func powComplex(x, y complex64) complex64 {
+	switch y {
+	case 0:
+		return 1
+	case 1:
+		return x
+	case 2:
+		return x * x
+	case 3:
+		return x * x * x
+	}
+	return complex64(cmplx.Pow(complex128(x), complex128(y)))
+}
