@@ -76,7 +76,7 @@ func (t *Tensor) RequiresGrad_(on ...bool) *Tensor {
 		fail("requires_grad_", "RuntimeError", "you can only change requires_grad flags of leaf variables. If you want to use a computed variable in a subgraph that doesn't require differentiation use var_no_grad = var.detach().")
 	}
 	if want && !t.dtype.IsFloat() && !t.dtype.IsComplex() {
-		fail("requires_grad_", "RuntimeError", "only Tensors of floating point and complex dtype can require gradients")
+		fail("requires_grad_", "RuntimeError", "only Tensors of floating point dtype can require gradients")
 	}
 	if t.IsLeaf() {
 		t.requiresGrad = want
