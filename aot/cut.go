@@ -186,16 +186,12 @@ func versionsOf(saved []torch.Value) []uint64 {
 // check refuses a backward pass whose saved values the program has changed in
 // the meantime, and one through an operator without derivative.
 func (p *parts) check(saved []torch.Value, versions []uint64) {
-	refuse := func(format string, args ...any) {
-		panic(&torch.Error{Op: "backward", Kind: "RuntimeError", Msg: fmt.Sprintf(format, args...)})
-	}
 	if p.missing != "" {
-		refuse("derivative for aten::%s is not implemented", p.missing)
+		panic(&torch.Error{Op: "backward", Kind: "RuntimeError", Msg: fmt.Sprintf("derivative for aten::%s is not implemented", p.missing)})
 	}
 	for i, now := range versionsOf(saved) {
 		if now != versions[i] {
-			t := saved[i].(*torch.Tensor)
-			refuse("one of the variables needed for gradient computation has been modified by an inplace operation: [torch.%sTensor %v] is at version %d; expected version %d instead.", t.DType().ScalarType(), t.Shape(), now, versions[i])
+			panic(torch.Overwritten(saved[i].(*torch.Tensor), now, versions[i]))
 		}
 	}
 }

@@ -370,8 +370,7 @@ func unpack(a ops.Arg) ops.Arg {
 
 func (s *saved) open() *Tensor {
 	if s.t.storage != nil && s.t.storage.Version() != s.version {
-		fail("backward", "RuntimeError", "one of the variables needed for gradient computation has been modified by an inplace operation: [torch.%sTensor %s], which is output %d of %s, is at version %d; expected version %d instead. Hint: enable anomaly detection to find the operation that failed to compute its gradient, with torch.autograd.set_detect_anomaly(True).",
-			s.t.dtype.ScalarType(), intsText(s.t.shape), s.t.outIndex, s.t.GradFn(), s.t.storage.Version(), s.version)
+		panic(Overwritten(s.t, s.t.storage.Version(), s.version))
 	}
 	return s.t
 }

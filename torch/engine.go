@@ -1,6 +1,7 @@
 package torch
 
 import (
+	"fmt"
 	"unsafe"
 
 	"tcdbg/internal/ops"
@@ -8,6 +9,18 @@ import (
 )
 
 // This file is what the compiler needs of tensors and users do not.
+
+// Overwritten is the refusal of a backward pass that needs t as it was at
+// version want.
+func Overwritten(t *Tensor, now, want uint64) *Error {
+	from := ""
+	if name := t.GradFn(); name != "" {
+		from = fmt.Sprintf(", which is output %d of %s,", t.outIndex, name)
+	}
+	return &Error{Op: "backward", Kind: "RuntimeError", Msg: fmt.Sprintf(
+		"one of the variables needed for gradient computation has been modified by an inplace operation: [torch.%sTensor %s]%s is at version %d; expected version %d instead.",
+		t.dtype.ScalarType(), intsText(t.shape), from, now, want)}
+}
 
 // Binding tells the tracer how a Go function of this package (or of
 // nn/functional) calls an operator.

@@ -54,8 +54,7 @@ func (c *Context) SavedTensors() []*torch.Tensor {
 			continue
 		}
 		if v := t.Storage().Version(); v != c.versions[i] {
-			fail("RuntimeError", "one of the variables needed for gradient computation has been modified by an inplace operation: [torch.%sTensor %v] is at version %d; expected version %d instead.",
-				t.DType().ScalarType(), t.Shape(), v, c.versions[i])
+			panic(torch.Overwritten(t, v, c.versions[i]))
 		}
 	}
 	return c.saved

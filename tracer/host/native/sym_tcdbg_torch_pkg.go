@@ -363,6 +363,7 @@ func pkg_tcdbg_torch() *rt.Pkg {
 			"OnesLike":                    p_tcdbg_torch.OnesLike,
 			"Op":                          p_tcdbg_torch.Op,
 			"Outer":                       p_tcdbg_torch.Outer,
+			"Overwritten":                 p_tcdbg_torch.Overwritten,
 			"PairwiseDistance":            p_tcdbg_torch.PairwiseDistance,
 			"Pdist":                       p_tcdbg_torch.Pdist,
 			"Permute":                     p_tcdbg_torch.Permute,

@@ -1177,6 +1177,10 @@ func Thunk(f any) rt.Thunk {
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			f(*(**p_tcdbg_torch.Tensor)(a[0]), *(*p_tcdbg_torch.DimMark)(a[1]), *(*[]int)(a[2])...)
 		}
+	case func(*p_tcdbg_torch.Tensor, uint64, uint64) *p_tcdbg_torch.Error:
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(**p_tcdbg_torch.Error)(r) = f(*(**p_tcdbg_torch.Tensor)(a[0]), *(*uint64)(a[1]), *(*uint64)(a[2]))
+		}
 	case func(*p_time.Duration) float64:
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			*(*float64)(r) = f(*(**p_time.Duration)(a[0]))
