@@ -2,10 +2,12 @@ package torch
 
 import (
 	"archive/zip"
+	"bytes"
 	"errors"
 	"fmt"
 	"hash/crc32"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -55,15 +57,44 @@ var storageNames = map[string]DType{
 }
 
 // Load reads a file that torch.save wrote. Dicts are OrderedDicts, lists and
-// tuples []any. A file that names anything but tensors and plain data is
-// refused, as torch.load does with weights_only.
+// tuples []any, dtypes DTypes and devices strings. A file that names anything
+// but tensors and plain data is refused, as torch.load does with weights_only.
 func Load(path string) (any, error) {
-	z, err := zip.OpenReader(path)
+	v, err := loadFile(path)
 	if err != nil {
 		return nil, fmt.Errorf("torch.Load: %s: %w", path, err)
 	}
-	defer func() { _ = z.Close() }()
-	l := &loader{files: map[string]*zip.File{}, storages: map[string]*Storage{}}
+	return v, nil
+}
+
+func loadFile(path string) (any, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	return loadArchive(f, info.Size())
+}
+
+// legacyMagic begins what torch.save wrote before it wrote zip files: a pickled
+// number that only such files have.
+var legacyMagic = []byte("\x80\x02\x8a\x0al\xfc\x9cF\xf9 j\xa8P\x19.")
+
+// loadArchive reads the zip file of size bytes behind r.
+func loadArchive(r io.ReaderAt, size int64) (any, error) {
+	start := make([]byte, len(legacyMagic))
+	if _, err := r.ReadAt(start, 0); err == nil && bytes.Equal(start, legacyMagic) {
+		return nil, errors.New("the file has the format from before PyTorch 1.6, which is not supported; save it again with torch.save")
+	}
+	z, err := zip.NewReader(r, size)
+	if err != nil {
+		return nil, err
+	}
+	l := &loader{files: map[string]*zip.File{}, storages: map[string]*Storage{}, left: size}
 	for _, f := range z.File {
 		_, name, _ := strings.Cut(f.Name, "/")
 		l.files[name] = f
@@ -73,21 +104,19 @@ func Load(path string) (any, error) {
 		err = l.checkOrder()
 	}
 	if err != nil {
-		return nil, fmt.Errorf("torch.Load: %s: %w", path, err)
+		return nil, err
 	}
 	v, err := pickle.Read(data, l)
-	if err == nil {
-		v, err = (&plainer{map[any]any{}}).value(v)
-	}
 	if err != nil {
-		return nil, fmt.Errorf("torch.Load: %s: %w", path, err)
+		return nil, err
 	}
-	return v, nil
+	return (&plainer{map[any]any{}}).value(v)
 }
 
 type loader struct {
 	files    map[string]*zip.File
 	storages map[string]*Storage
+	left     int64 // bytes of the archive that its files may still take
 }
 
 func (l *loader) checkOrder() error {
@@ -105,6 +134,11 @@ func (l *loader) read(name string) ([]byte, error) {
 	f := l.files[name]
 	if f == nil {
 		return nil, fmt.Errorf("the archive has no %s", name)
+	}
+	// Each byte of an archive belongs to one file. One whose files overlap could
+	// hold far more than its size, and deflate packs a thousand to one at best.
+	if l.left -= int64(min(f.CompressedSize64, math.MaxInt64/2)); l.left < 0 {
+		return nil, fmt.Errorf("%s overlaps other files of the archive", name)
 	}
 	r, err := f.Open()
 	if err != nil {
@@ -162,12 +196,35 @@ func (l *loader) Call(g pickle.Global, args pickle.Tuple) (any, error) {
 		if len(args) == 1 {
 			return args[0], nil
 		}
+	case pickle.Global{Module: "torch", Name: "device"}:
+		return deviceName(args)
 	}
 	return nil, fmt.Errorf("%s.%s is not allowed: only tensors and plain data are loaded", g.Module, g.Name)
 }
 
-// rebuildTensor reads (storage, offset, size, stride, requires_grad, hooks).
+// deviceName is the text of torch.device(type) or torch.device(type, index).
+func deviceName(args pickle.Tuple) (any, error) {
+	if len(args) == 0 || len(args) > 2 {
+		return nil, errors.New("a device of unknown form")
+	}
+	name, ok := args[0].(string)
+	if !ok {
+		return nil, errors.New("a device without name")
+	}
+	if len(args) == 2 {
+		return fmt.Sprintf("%s:%v", name, args[1]), nil
+	}
+	return name, nil
+}
+
+// rebuildTensor reads (storage, offset, size, stride, requires_grad, hooks) and,
+// of conjugated views, what else to know of them.
 func rebuildTensor(args pickle.Tuple) (any, error) {
+	if len(args) > 6 {
+		if more, _ := args[6].(*pickle.Dict); more == nil || len(more.Items) > 0 {
+			return nil, errors.New("a lazily conjugated or negated tensor is not supported; save its resolve_conj().resolve_neg()")
+		}
+	}
 	if len(args) < 5 {
 		return nil, errors.New("a tensor with too few parts")
 	}
@@ -243,6 +300,10 @@ func (p *plainer) value(v any) (any, error) {
 			return []any{}, nil
 		}
 		key = &c[0]
+	case pickle.Global:
+		return dtypeNamed(c)
+	case rawStorage:
+		return nil, errors.New("a storage that is no tensor's is not supported")
 	default:
 		return v, nil
 	}
@@ -256,6 +317,16 @@ func (p *plainer) value(v any) (any, error) {
 	out, err := p.container(v)
 	p.done[key] = out
 	return out, err
+}
+
+// dtypeNamed is the dtype that a global of the stream names: torch.float32.
+func dtypeNamed(g pickle.Global) (any, error) {
+	for _, d := range storageNames {
+		if g.Module == "torch" && d.String() == "torch."+g.Name {
+			return d, nil
+		}
+	}
+	return nil, fmt.Errorf("%s.%s is not allowed: only tensors and plain data are loaded", g.Module, g.Name)
 }
 
 func (p *plainer) container(v any) (any, error) {
