@@ -302,8 +302,8 @@ func (f *Fold) tcdbgProvenance(r *logs.Record) {
 			ID: c.ID, Name: f.intern(k.Name), Lang: "c", Reason: f.intern(k.Reason), Once: k.Once, Ops: f.interned(k.Ops),
 			From: k.From, To: k.To, Bytes: k.Bytes, FLOPs: k.FLOPs, Nanos: -1, Fused: len(k.Ops), Lines: k.Lines,
 		}
-		if k.Extern {
-			out.Lang = "extern"
+		if k.Extern { // what it moves and computes is not counted
+			out.Lang, out.Bytes, out.FLOPs = "extern", -1, -1
 		}
 		for _, l := range k.Lines {
 			out.Nodes = appendNew(out.Nodes, l.Nodes...)
@@ -336,7 +336,7 @@ func (f *Fold) tcdbgAggregate(r *logs.Record) {
 	}
 	for _, t := range v.Kernels {
 		if k := f.kernels[kernelKey{r.Rank, r.Epoch, t.Graph, t.Kernel}]; k != nil {
-			k.Calls, k.Nanos = t.Calls, t.Nanos
+			k.Calls, k.Timed, k.Nanos = t.Calls, t.Timed, t.Nanos
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package explain
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -76,7 +77,7 @@ func engineRun(w *logs.Writer) {
 	}}}))
 	frame(0, 1, "bar", -1)
 	done(0, 1, 0.1, 1)
-	w.Emit(logs.Artifact(logs.NoCompile, logs.Aggregate{Frames: []logs.FrameCalls{{Frame: 0, Calls: 5, Hits: 3, EagerOps: 2}}, Kernels: []logs.KernelTime{{Graph: "g", Kernel: "fused_abs_0", Calls: 5, Nanos: 100}}}))
+	w.Emit(logs.Artifact(logs.NoCompile, logs.Aggregate{Frames: []logs.FrameCalls{{Frame: 0, Calls: 5, Hits: 3, EagerOps: 2}}, Kernels: []logs.KernelTime{{Graph: "g", Kernel: "fused_abs_0", Calls: 50, Timed: 5, Nanos: 100}}}))
 	w.Emit(logs.Artifact(logs.NoCompile, logs.State{State: "exited", Code: 0}))
 }
 
@@ -107,7 +108,7 @@ func TestEngineRun(t *testing.T) {
 		t.Errorf("advice %q, want %q", rc.Fix.Text, want)
 	}
 	k := r.Kernels[0]
-	if k.Load() != "void k(void) {\n}\n" || k.Nanos != 100 || k.Calls != 5 || k.Lang != "c" || r.Kernels[1].Lang != "extern" {
+	if k.Load() != "void k(void) {\n}\n" || k.Nanos != 100 || k.Timed != 5 || k.Calls != 50 || k.RunNanos() != 1000 || k.Lang != "c" || r.Kernels[1].Lang != "extern" {
 		t.Errorf("kernel %+v", k)
 	}
 	if len(r.Fusions) != 2 {
@@ -398,5 +399,32 @@ func TestShareOfOperators(t *testing.T) {
 		if strings.Contains(sb.String(), "75% of operators run compiled (6 of 8)") != c.want {
 			t.Errorf("eager operators %d:\n%s", c.eager, sb.String())
 		}
+	}
+}
+
+// TestKernelTimes: the dearest kernel stands first, with its share of the time
+// of all and its rates; one that was never timed says so.
+func TestKernelTimes(t *testing.T) {
+	r := &Report{Kernels: []*Kernel{
+		{Name: "small", Lang: "c", Bytes: 1000, FLOPs: 500, Calls: 100, Timed: 10, Nanos: 10_000},
+		{Name: "never", Lang: "extern", Bytes: -1, FLOPs: -1},
+		{Name: "large", Lang: "c", Bytes: 1000, FLOPs: 8000, Calls: 100, Timed: 100, Nanos: 300_000},
+	}}
+	var sb strings.Builder
+	tw := &textWriter{bufio.NewWriter(&sb)}
+	tw.kernels(r)
+	tw.w.Flush()
+	want := []string{
+		"large", "3.0 us  75 %    0.3 GB/s    2.7 GFLOP/s",
+		"small", "1.0 us  25 %    1.0 GB/s    0.5 GFLOP/s",
+		"never", "not timed",
+	}
+	rest := sb.String()
+	for _, w := range want {
+		i := strings.Index(rest, w)
+		if i < 0 {
+			t.Fatalf("%q is not there, or not in order:\n%s", w, sb.String())
+		}
+		rest = rest[i:]
 	}
 }

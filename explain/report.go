@@ -303,7 +303,8 @@ type Kernel struct {
 	Bytes  int64 // -1: unknown
 	FLOPs  int64
 	Calls  int64
-	Nanos  int64 // total, -1: unknown
+	Timed  int64 // of these, the timed ones
+	Nanos  int64 // of the timed calls in all; Timed 0: unknown
 	Fused  int   // operators in it
 	// CompileMicros is the time that compiling the kernel took, 0: unknown.
 	CompileMicros int64

@@ -193,12 +193,17 @@ func (t *textWriter) kernels(r *Report) {
 		return
 	}
 	t.section(fmt.Sprintf("KERNELS: %d generated, %d extern", r.Totals.Kernels, len(r.Kernels)-r.Totals.Kernels))
-	for i, k := range r.Kernels {
+	list, total := dearestKernels(r)
+	for i, k := range list {
 		if i == rows {
-			t.more(len(r.Kernels)-rows, "kernels")
+			t.more(len(list)-rows, "kernels")
 			return
 		}
-		row := fmt.Sprintf("  [%s] %-44s %-6s %s", idText(k.ID), clipText(k.Name, 44), k.Lang, clipText(strings.Join(k.Ops, "+"), 50))
+		row := fmt.Sprintf("  [%s] %-44s %-6s ", idText(k.ID), clipText(k.Name, 44), k.Lang)
+		if total > 0 {
+			row += k.timeText(total) + "  "
+		}
+		row += clipText(strings.Join(k.Ops, "+"), 50)
 		if from := placeList(k.Pos); from != "" {
 			row += "  from " + clipText(from, 60)
 		}

@@ -385,10 +385,14 @@ func (h *htmlWriter) kernels(r *Report) {
 		return
 	}
 	h.section("kernels", fmt.Sprintf("Kernels (%d generated, %d extern)", r.Totals.Kernels, len(r.Kernels)-r.Totals.Kernels), false)
-	for _, k := range r.Kernels {
+	list, total := dearestKernels(r)
+	for _, k := range list {
 		h.raw(`<details class="row"><summary>`)
 		h.tag("code", "", rankPrefix(k.ID)+k.ID.CompileID.String())
 		h.tag("b", "", " "+k.Name+" ")
+		if total > 0 {
+			h.tag("span", "", k.timeText(total)+" ")
+		}
 		h.tag("span", "dim", k.Lang+" "+strings.Join(k.Ops, ", ")+" "+k.Reason)
 		h.raw("</summary>")
 		h.stack("made from", k.Pos)

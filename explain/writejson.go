@@ -165,7 +165,10 @@ type jsonKernel struct {
 	To     int        `json:"to_line"`
 	Path   string     `json:"output_code,omitempty"`
 	Calls  int64      `json:"calls,omitempty"`
+	Timed  int64      `json:"timed_calls,omitempty"`
 	Nanos  *int64     `json:"ns"` // null: unknown
+	Bytes  *int64     `json:"bytes"`
+	FLOPs  *int64     `json:"flops"`
 }
 
 type jsonFusion struct {
@@ -396,7 +399,7 @@ func stepJSON(s logs.FusionStep) jsonFusionStep {
 func kernelJSON(k *Kernel) jsonKernel {
 	j := jsonKernel{
 		jsonID: idJSON(k.ID), Name: k.Name, Lang: k.Lang, Reason: k.Reason, Ops: orEmpty(k.Ops), Nodes: k.Nodes, Pos: k.Pos,
-		From: k.From, To: k.To, Calls: k.Calls, Nanos: known(k.Nanos),
+		From: k.From, To: k.To, Calls: k.Calls, Timed: k.Timed, Nanos: known(k.Nanos), Bytes: known(k.Bytes), FLOPs: known(k.FLOPs),
 	}
 	if k.Output != nil {
 		j.Path = k.Output.Path

@@ -205,12 +205,14 @@ type Provenance struct {
 
 func (Provenance) ArtifactName() (string, int) { return "tcdbg_provenance", 1 }
 
-// KernelTime is an aggregate of one kernel's runs.
+// KernelTime is an aggregate of one kernel's runs. Not every run is timed: a
+// clock costs as much as a small kernel.
 type KernelTime struct {
 	Graph  string `json:"graph"`
 	Kernel string `json:"kernel"`
 	Calls  int64  `json:"calls"`
-	Nanos  int64  `json:"ns"`
+	Timed  int64  `json:"timed"` // runs that were timed
+	Nanos  int64  `json:"ns"`    // of those
 }
 
 // FrameCalls is an aggregate of one frame's calls.

@@ -34,6 +34,7 @@ type counts struct {
 	entries, guards, noise int
 	worst                  float64 // dearest guard set, microseconds
 	extern, kernelOps      int
+	kernelNanos            float64 // of all calls of kernels, 0: not timed
 	fused, refused         int
 	saved                  int64
 }
@@ -82,6 +83,7 @@ func (c *counts) collect(r *explain.Report) {
 		}
 		c.kernelOps += max(1, k.Fused)
 	}
+	c.kernelNanos = r.KernelNanos()
 	for _, f := range r.Fusions {
 		for i := range f.Steps {
 			if s := &f.Steps[i]; s.Fused {

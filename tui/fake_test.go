@@ -251,11 +251,11 @@ func addKernels(r *explain.Report) {
 		"}",
 	}
 	r.Kernels = []*explain.Kernel{
-		{ID: cid(1, 0), Name: "fused_attention_0", Lang: "extern", Reason: "template: no fusion into attention", Ops: []string{"attention"}, Nodes: []string{"attention"}, Pos: []logs.Pos{at(44, "Decoder.Forward", "\th := d.attn.Forward(x)")}, Bytes: 1 << 20, Calls: 12, Nanos: 12 * 1_100_000, Fused: 1},
+		{ID: cid(1, 0), Name: "fused_attention_0", Lang: "extern", Reason: "template: no fusion into attention", Ops: []string{"attention"}, Nodes: []string{"attention"}, Pos: []logs.Pos{at(44, "Decoder.Forward", "\th := d.attn.Forward(x)")}, Bytes: 1 << 20, Calls: 12, Timed: 12, Nanos: 12 * 1_100_000, Fused: 1},
 		{
 			ID: cid(1, 0), Name: "fused_add_layer_norm_1", Lang: "c", Ops: []string{"add", "layer_norm"}, Nodes: []string{"add", "layer_norm"},
 			Pos:  []logs.Pos{at(45, "Decoder.Forward", "\th = h.Add(x)"), at(46, "Decoder.Forward", "\th = d.norm.Forward(h)")},
-			Load: func() string { return strings.Join(src, "\n") }, From: 10, Bytes: 98304, Calls: 12, Nanos: 12 * 90_000, Fused: 2,
+			Load: func() string { return strings.Join(src, "\n") }, From: 10, Bytes: 98304, FLOPs: 81920, Calls: 12, Timed: 10, Nanos: 10 * 90_000, Fused: 2,
 			Lines: []logs.KernelLine{
 				{Line: 13, Nodes: []string{"add"}, Pos: []logs.Pos{at(45, "Decoder.Forward", "\th = h.Add(x)")}},
 				{Line: 14, Nodes: []string{"layer_norm"}, Pos: []logs.Pos{at(46, "Decoder.Forward", "\th = d.norm.Forward(h)")}},

@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -17,6 +18,12 @@ func kernelsScreen() screenDef {
 	return screenDef{
 		id: keys.Kernels, rows: kernelRows, lead: kernelLead, leadLines: 2, detail: kernelDetail, share: 0.38,
 		modes: []string{"source", "operators and lines", "whole output code", "difference from the run before"},
+		orders: []order{
+			{name: "as they run"},
+			{"slowest first", func(a, b row) int { return cmp.Compare(kernelAt(b).RunNanos(), kernelAt(a).RunNanos()) }},
+			{"most bytes first", func(a, b row) int { return cmp.Compare(kernelAt(b).Bytes, kernelAt(a).Bytes) }},
+			{"by name", func(a, b row) int { return cmp.Compare(kernelAt(a).Name, kernelAt(b).Name) }},
+		},
 		act:   kernelsAct,
 		count: func(r *explain.Report) int { return r.Totals.Kernels },
 		empty: func(m *Model) []string {
@@ -35,9 +42,15 @@ func kernelLead(m *Model, _ int) []theme.Line {
 		return nil
 	}
 	c := &m.facts.counts
-	l := theme.Line{{Text: " " + count(len(m.report.Kernels)-c.extern, "generated kernel"), Style: theme.Bold}, {Text: fmt.Sprintf(" · %s · %d operators", count(c.extern, "extern call"), c.kernelOps)}}
+	text := fmt.Sprintf(" · %s · %d operators", count(c.extern, "extern call"), c.kernelOps)
+	if c.kernelNanos > 0 {
+		text += " · " + nanos(int64(c.kernelNanos)) + " in kernels"
+	}
+	l := theme.Line{{Text: " " + count(len(m.report.Kernels)-c.extern, "generated kernel"), Style: theme.Bold}, {Text: text}}
 	return []theme.Line{l, m.linked(r.k)}
 }
+
+func kernelAt(r row) *explain.Kernel { return r.(*kernelRow).k }
 
 // linked is the line "kernel line ↔ nodes ↔ source line" for the cursor.
 func (m *Model) linked(k *explain.Kernel) theme.Line {
@@ -76,10 +89,7 @@ func lineOfKernel(k *explain.Kernel, i int) *logs.KernelLine {
 }
 
 func kernelRows(in *input) []row {
-	var total int64
-	for _, k := range in.report.Kernels {
-		total += max(0, k.Nanos)
-	}
+	total := in.report.KernelNanos()
 	rows := make([]row, 0, len(in.report.Kernels))
 	for _, k := range in.report.Kernels {
 		rows = append(rows, &kernelRow{k, total})
@@ -90,7 +100,7 @@ func kernelRows(in *input) []row {
 // kernelRow is a kernel or an extern call.
 type kernelRow struct {
 	k     *explain.Kernel
-	total int64
+	total float64 // nanoseconds of all kernels
 }
 
 func (r *kernelRow) key() string {
@@ -121,11 +131,11 @@ func (r *kernelRow) draw(_ *Model, w int) theme.Line {
 		glyph, style = theme.GlyphEager, theme.Eager
 	}
 	var tail []string
-	if k.Bytes > 0 {
-		tail = append(tail, bytesText(k.Bytes))
+	if ns, ok := k.CallNanos(); ok {
+		tail = append(tail, nanos(int64(ns)), fmt.Sprintf("%5s", percent(k.RunNanos(), r.total)))
 	}
-	if k.Nanos > 0 && k.Calls > 0 {
-		tail = append(tail, nanos(k.Nanos/k.Calls), percent(float64(k.Nanos), float64(r.total)))
+	if k.Bytes > 0 {
+		tail = append(tail, fmt.Sprintf("%7s", bytesText(k.Bytes)))
 	}
 	if len(tail) == 0 {
 		tail = append(tail, k.Lang)
@@ -179,6 +189,22 @@ func kernelDetail(m *Model, r row, w int) *doc {
 	return d
 }
 
+// kernelSummary is the line above a kernel's code: its time and its rates.
+func (m *Model) kernelSummary(d *doc, k *explain.Kernel) {
+	ns, ok := k.CallNanos()
+	if !ok {
+		return
+	}
+	text := nanos(int64(ns)) + " a call · " + percent(k.RunNanos(), m.facts.counts.kernelNanos) + " of kernel time"
+	if v := k.GBPerSecond(); v > 0 {
+		text += fmt.Sprintf(" · %.1f GB/s", v)
+	}
+	if v := k.GFLOPPerSecond(); v > 0 {
+		text += fmt.Sprintf(" · %.1f GFLOP/s", v)
+	}
+	d.add(theme.T(theme.Faint, text))
+}
+
 // kernelSource is the kernel's code; lines that belong to the selected source
 // line or node are marked.
 func (m *Model) kernelSource(d *doc, k *explain.Kernel) {
@@ -193,6 +219,7 @@ func (m *Model) kernelSource(d *doc, k *explain.Kernel) {
 	}
 	lang := syntax.OfKernel(k.Lang)
 	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
+	m.kernelSummary(d, k)
 	m.kernelFirst = d.Len()
 	for i := range lines {
 		if kl := lineOfKernel(k, i); kl != nil && m.meant(kl) {
@@ -241,6 +268,30 @@ func (m *Model) meant(kl *logs.KernelLine) bool {
 	return false
 }
 
+// kernelTimes is how long a kernel takes, and how near that is to what the
+// machine can do.
+func (m *Model) kernelTimes(d *doc, k *explain.Kernel) {
+	ns, ok := k.CallNanos()
+	if !ok {
+		if m.facts.counts.kernelNanos > 0 {
+			d.labelled("time", "no call of it was timed")
+		}
+		return
+	}
+	d.labelled("time", fmt.Sprintf("%s a call, %s (%d timed)", nanos(int64(ns)), count(int(k.Calls), "call"), k.Timed))
+	d.labelled("share", percent(k.RunNanos(), m.facts.counts.kernelNanos)+" of the time of all kernels")
+	var rates []string
+	if v := k.GBPerSecond(); v > 0 {
+		rates = append(rates, fmt.Sprintf("%.1f GB/s", v))
+	}
+	if v := k.GFLOPPerSecond(); v > 0 {
+		rates = append(rates, fmt.Sprintf("%.1f GFLOP/s", v))
+	}
+	if len(rates) > 0 {
+		d.labelled("rate", strings.Join(rates, ", "))
+	}
+}
+
 // kernelFacts is what is known of a kernel besides its code.
 func (m *Model) kernelFacts(d *doc, k *explain.Kernel) {
 	d.add(theme.T(theme.Bold, k.Name), theme.T(theme.Faint, "  "+k.Lang+" "+idText(k.ID)))
@@ -255,12 +306,7 @@ func (m *Model) kernelFacts(d *doc, k *explain.Kernel) {
 	if k.FLOPs > 0 {
 		d.labelled("flops", fmt.Sprintf("%.4g", float64(k.FLOPs)))
 	}
-	if k.Calls > 0 && k.Nanos >= 0 {
-		d.labelled("time", fmt.Sprintf("%s a call, %d calls", nanos(k.Nanos/k.Calls), k.Calls))
-		if k.Bytes > 0 && k.Nanos > 0 {
-			d.labelled("bandwidth", fmt.Sprintf("%.1f GB/s", float64(k.Bytes)*float64(k.Calls)/float64(k.Nanos)))
-		}
-	}
+	m.kernelTimes(d, k)
 	if len(k.Nodes) > 0 {
 		d.heading("NODES")
 		for _, n := range k.Nodes {

@@ -2,6 +2,7 @@ package tui
 
 import (
 	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -98,6 +99,8 @@ func (m *Model) doOutside(a keys.Action) tea.Cmd {
 		return m.openFix(a == keys.ApplyFix)
 	case keys.View:
 		m.nextMode()
+	case keys.Order:
+		return m.nextOrder()
 	case keys.Fold, keys.FoldAll:
 		return m.fold(a == keys.FoldAll)
 	}
@@ -267,6 +270,18 @@ func (m *Model) nextMode() {
 		p.mode = (p.mode + 1) % n
 		m.status = "view: " + m.def().modes[p.mode]
 	}
+}
+
+// nextOrder sorts the rows in the next way; the cursor stays on its row.
+func (m *Model) nextOrder() tea.Cmd {
+	orders, p := m.def().orders, m.current()
+	if len(orders) == 0 {
+		return nil
+	}
+	at := slices.IndexFunc(orders, func(o order) bool { return o.name == p.order.name })
+	p.order = orders[(max(0, at)+1)%len(orders)]
+	m.status = "order: " + p.order.name
+	return m.refilter()
 }
 
 // interrupt passes Ctrl-C to a live program first, and quits the second time.

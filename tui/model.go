@@ -219,7 +219,7 @@ func (m *Model) poll() tea.Cmd {
 	defs := m.defs
 	var views [keys.Screens]pane
 	for i, p := range m.panes {
-		views[i] = pane{filter: p.filter, folds: maps.Clone(p.folds), hide: p.hide}
+		views[i] = pane{filter: p.filter, folds: maps.Clone(p.folds), hide: p.hide, order: p.order}
 	}
 	return func() tea.Msg {
 		t0 := time.Now()
@@ -360,7 +360,7 @@ func (m *Model) refilter() tea.Cmd {
 		p.keep()
 		return nil
 	}
-	copied := pane{folds: p.folds, hide: p.hide}
+	copied := pane{folds: p.folds, hide: p.hide, order: p.order}
 	rows, filter := p.rows, p.filter
 	return func() tea.Msg {
 		return filterMsg{s, filter, rows, copied.visible(rows, filter)}

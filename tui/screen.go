@@ -1,6 +1,8 @@
 package tui
 
 import (
+	"slices"
+
 	"tcdbg/explain"
 	"tcdbg/logs"
 	"tcdbg/tui/keys"
@@ -34,8 +36,16 @@ type screenDef struct {
 	act func(m *Model, a keys.Action) bool
 	// modes names the views of the detail.
 	modes []string
+	// orders are the ways to sort the rows, the one in which they are made first.
+	orders []order
 	// enter is where enter goes from a row (default: into the detail).
 	enter func(m *Model, r row) (keys.Screen, bool)
+}
+
+// order is a way to sort rows.
+type order struct {
+	name    string
+	compare func(a, b row) int // nil: as they were made
 }
 
 // row is one row of a list.
@@ -121,6 +131,7 @@ type pane struct {
 	mode    int
 	xoff    int
 	hide    bool // Fusion: steps that change nothing
+	order   order
 	version uint64
 	synced  uint64 // selection that the cursor was put to
 	docKey  docKey
@@ -192,7 +203,7 @@ func (p *pane) apply() {
 
 // visible lists the rows that a filter and the folds leave; nil for all.
 func (p *pane) visible(rows rowsOf, filter string) []int32 {
-	if rows == nil || filter == "" && len(p.folds) == 0 && !p.hide {
+	if rows == nil || filter == "" && len(p.folds) == 0 && !p.hide && p.order.compare == nil {
 		return nil
 	}
 	shown := make([]int32, 0, 64)
@@ -210,6 +221,9 @@ func (p *pane) visible(rows rowsOf, filter string) []int32 {
 		if filter == "" || r.matches(filter) {
 			shown = append(shown, int32(i))
 		}
+	}
+	if by := p.order.compare; by != nil {
+		slices.SortStableFunc(shown, func(i, j int32) int { return by(rows.At(int(i)), rows.At(int(j))) })
 	}
 	return shown
 }

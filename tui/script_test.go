@@ -81,6 +81,23 @@ func TestScripts(t *testing.T) {
 			keys esc
 			screen Overview
 		`,
+		"kernels say what they take, o sorts them and the cursor stays on its row": `
+			keys 8 j
+			expect 14 ms in kernels
+			expect 90 us a call · 8 % of kernel time · 1.1 GB/s · 0.9 GFLOP/s
+			keys o
+			expect slowest first
+			keys o
+			expect most bytes first
+			expect ▸ █ [1/0]   fused_add_layer_norm_1
+			keys k
+			expect ▸ ░ [1/0]   fused_attention_0
+			keys o g
+			expect by name
+			expect ▸ █ [1/0]   fused_add_layer_norm_1
+			keys o
+			expect order: as they run
+		`,
 		"a filter leaves what matches, esc brings all back": `
 			keys 8 f
 			type gelu

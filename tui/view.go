@@ -142,6 +142,9 @@ func position(l interface{ Cursor() int }, src interface{ Len() int }, height in
 }
 
 func (p *pane) filterNote() string {
+	if p.filter == "" && p.order.compare != nil {
+		return p.order.name
+	}
 	if p.filter == "" {
 		return ""
 	}
@@ -348,7 +351,7 @@ func (m *Model) footerWord(b keys.Binding) string {
 		return "hold"
 	}
 	short := map[keys.Action]string{
-		keys.Editor: "edit", keys.Palette: "commands", keys.View: "view", keys.Filter: "filter", keys.Fold: "fold",
+		keys.Editor: "edit", keys.Palette: "commands", keys.View: "view", keys.Order: "sort", keys.Filter: "filter", keys.Fold: "fold",
 		keys.DiffEntries: "compare", keys.HideSame: "hide", keys.StepOn: "step",
 		keys.DiffRuns: "compare", keys.PreviewFix: "fix",
 	}[b.Action]

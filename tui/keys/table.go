@@ -38,6 +38,7 @@ const (
 	Export
 	Picture
 	View
+	Order
 	Fold
 	FoldAll
 	DiffEntries
@@ -92,6 +93,7 @@ func Table() []Binding {
 		bind(Interrupt, "interrupt the program; twice: quit", "General", 0, "ctrl+c"),
 		bind(View, "table, code, drawing, operators", "Graph", 2, "v").on(Graph),
 		bind(View, "source, operators, wrapper", "Kernels", 2, "v").on(Kernels),
+		bind(Order, "sort: as they run, slowest, most bytes, by name", "Kernels", 4, "o").on(Kernels),
 		bind(PrevItem, "previous graph or kernel", "Graph and Kernels", 0, "[").on(Graph, Kernels),
 		bind(NextItem, "next graph or kernel", "Graph and Kernels", 0, "]").on(Graph, Kernels),
 		bind(StepBack, "one step back", "Fusion", 0, "left", "h", "p").on(Fusion),
