@@ -28,6 +28,9 @@ func AddBiasKv(value bool) torch.Option { return torch.Option{Name: "add_bias_kv
 // AddZeroAttn is the keyword add_zero_attn.
 func AddZeroAttn(value bool) torch.Option { return torch.Option{Name: "add_zero_attn", Value: value} }
 
+// AdjustLrFn is the keyword adjust_lr_fn.
+func AdjustLrFn(value string) torch.Option { return torch.Option{Name: "adjust_lr_fn", Value: value} }
+
 // Affine is the keyword affine.
 func Affine(value bool) torch.Option { return torch.Option{Name: "affine", Value: value} }
 
@@ -102,6 +105,11 @@ func Backend(value any) torch.Option { return torch.Option{Name: "backend", Valu
 // Base is the keyword base.
 func Base(value any) torch.Option { return torch.Option{Name: "base", Value: value} }
 
+// BaseMomentum is the keyword base_momentum.
+func BaseMomentum(value float64) torch.Option {
+	return torch.Option{Name: "base_momentum", Value: value}
+}
+
 // Batch1 is the keyword batch1.
 func Batch1(value *torch.Tensor) torch.Option { return torch.Option{Name: "batch1", Value: value} }
 
@@ -114,11 +122,17 @@ func BatchFirst(value bool) torch.Option { return torch.Option{Name: "batch_firs
 // BatchNorm is the keyword batch_norm.
 func BatchNorm(value bool) torch.Option { return torch.Option{Name: "batch_norm", Value: value} }
 
+// BatchSampler is the keyword batch_sampler.
+func BatchSampler(value any) torch.Option { return torch.Option{Name: "batch_sampler", Value: value} }
+
 // BatchSize is the keyword batch_size.
 func BatchSize(value int) torch.Option { return torch.Option{Name: "batch_size", Value: value} }
 
 // Beta is the keyword beta.
 func Beta(value any) torch.Option { return torch.Option{Name: "beta", Value: value} }
+
+// Beta2Decay is the keyword beta2_decay.
+func Beta2Decay(value float64) torch.Option { return torch.Option{Name: "beta2_decay", Value: value} }
 
 // Betas is the keyword betas.
 func Betas(value [2]float64) torch.Option { return torch.Option{Name: "betas", Value: value} }
@@ -170,6 +184,9 @@ func Chunks(value int) torch.Option { return torch.Option{Name: "chunks", Value:
 // Col is the keyword col.
 func Col(value int) torch.Option { return torch.Option{Name: "col", Value: value} }
 
+// CollateFn is the keyword collate_fn.
+func CollateFn(value any) torch.Option { return torch.Option{Name: "collate_fn", Value: value} }
+
 // ComputeMode is the keyword compute_mode.
 func ComputeMode(value string) torch.Option { return torch.Option{Name: "compute_mode", Value: value} }
 
@@ -203,6 +220,14 @@ func CountIncludePad(value bool) torch.Option {
 // CreateGraph is the keyword create_graph.
 func CreateGraph(value bool) torch.Option { return torch.Option{Name: "create_graph", Value: value} }
 
+// CycleMomentum is the keyword cycle_momentum.
+func CycleMomentum(value bool) torch.Option {
+	return torch.Option{Name: "cycle_momentum", Value: value}
+}
+
+// D is the keyword d.
+func D(value float64) torch.Option { return torch.Option{Name: "d", Value: value} }
+
 // DModel is the keyword d_model.
 func DModel(value int) torch.Option { return torch.Option{Name: "d_model", Value: value} }
 
@@ -214,6 +239,11 @@ func Data(value *torch.Tensor) torch.Option { return torch.Option{Name: "data", 
 
 // Decimals is the keyword decimals.
 func Decimals(value int) torch.Option { return torch.Option{Name: "decimals", Value: value} }
+
+// DecoupledWeightDecay is the keyword decoupled_weight_decay.
+func DecoupledWeightDecay(value bool) torch.Option {
+	return torch.Option{Name: "decoupled_weight_decay", Value: value}
+}
 
 // Delta is the keyword delta.
 func Delta(value float64) torch.Option { return torch.Option{Name: "delta", Value: value} }
@@ -268,13 +298,24 @@ func DimsSelf(value []int) torch.Option { return torch.Option{Name: "dims_self",
 // Disable is the keyword disable.
 func Disable(value bool) torch.Option { return torch.Option{Name: "disable", Value: value} }
 
+// DistanceFunction is the keyword distance_function.
+func DistanceFunction(value func(a, b *torch.Tensor) *torch.Tensor) torch.Option {
+	return torch.Option{Name: "distance_function", Value: value}
+}
+
 // DivFactor is the keyword div_factor.
 func DivFactor(value float64) torch.Option { return torch.Option{Name: "div_factor", Value: value} }
+
+// DivValue is the keyword div_value.
+func DivValue(value float64) torch.Option { return torch.Option{Name: "div_value", Value: value} }
 
 // DivisorOverride is the keyword divisor_override.
 func DivisorOverride(value any) torch.Option {
 	return torch.Option{Name: "divisor_override", Value: value}
 }
+
+// DoSample is the keyword do_sample.
+func DoSample(value bool) torch.Option { return torch.Option{Name: "do_sample", Value: value} }
 
 // DownscaleFactor is the keyword downscale_factor.
 func DownscaleFactor(value int) torch.Option {
@@ -337,6 +378,12 @@ func EndFactor(value float64) torch.Option { return torch.Option{Name: "end_fact
 func EnforceSorted(value bool) torch.Option {
 	return torch.Option{Name: "enforce_sorted", Value: value}
 }
+
+// EosTokenId is the keyword eos_token_id.
+func EosTokenId(value int) torch.Option { return torch.Option{Name: "eos_token_id", Value: value} }
+
+// Epochs is the keyword epochs.
+func Epochs(value int) torch.Option { return torch.Option{Name: "epochs", Value: value} }
 
 // Eps is the keyword eps.
 func Eps(value float64) torch.Option { return torch.Option{Name: "eps", Value: value} }
@@ -420,11 +467,20 @@ func Group(value int) torch.Option { return torch.Option{Name: "group", Value: v
 // Groups is the keyword groups.
 func Groups(value int) torch.Option { return torch.Option{Name: "groups", Value: value} }
 
+// Hard is the keyword hard.
+func Hard(value bool) torch.Option { return torch.Option{Name: "hard", Value: value} }
+
+// HeadBias is the keyword head_bias.
+func HeadBias(value bool) torch.Option { return torch.Option{Name: "head_bias", Value: value} }
+
 // Hermitian is the keyword hermitian.
 func Hermitian(value bool) torch.Option { return torch.Option{Name: "hermitian", Value: value} }
 
 // High is the keyword high.
 func High(value int) torch.Option { return torch.Option{Name: "high", Value: value} }
+
+// HistorySize is the keyword history_size.
+func HistorySize(value int) torch.Option { return torch.Option{Name: "history_size", Value: value} }
 
 // Hxw is the keyword hxw.
 func Hxw(value int) torch.Option { return torch.Option{Name: "hxw", Value: value} }
@@ -584,6 +640,11 @@ func Length(value int) torch.Option { return torch.Option{Name: "length", Value:
 // Lengths is the keyword lengths.
 func Lengths(value *torch.Tensor) torch.Option { return torch.Option{Name: "lengths", Value: value} }
 
+// LineSearchFn is the keyword line_search_fn.
+func LineSearchFn(value string) torch.Option {
+	return torch.Option{Name: "line_search_fn", Value: value}
+}
+
 // LinearBias is the keyword linear_bias.
 func LinearBias(value *torch.Tensor) torch.Option {
 	return torch.Option{Name: "linear_bias", Value: value}
@@ -605,6 +666,9 @@ func LogTarget(value bool) torch.Option { return torch.Option{Name: "log_target"
 
 // Low is the keyword low.
 func Low(value int) torch.Option { return torch.Option{Name: "low", Value: value} }
+
+// Lower is the keyword lower.
+func Lower(value float64) torch.Option { return torch.Option{Name: "lower", Value: value} }
 
 // Lr is the keyword lr.
 func Lr(value float64) torch.Option { return torch.Option{Name: "lr", Value: value} }
@@ -633,11 +697,17 @@ func Mat2(value *torch.Tensor) torch.Option { return torch.Option{Name: "mat2", 
 // Max is the keyword max.
 func Max(value any) torch.Option { return torch.Option{Name: "max", Value: value} }
 
+// MaxEval is the keyword max_eval.
+func MaxEval(value int) torch.Option { return torch.Option{Name: "max_eval", Value: value} }
+
 // MaxIter is the keyword max_iter.
 func MaxIter(value int) torch.Option { return torch.Option{Name: "max_iter", Value: value} }
 
 // MaxLr is the keyword max_lr.
 func MaxLr(value float64) torch.Option { return torch.Option{Name: "max_lr", Value: value} }
+
+// MaxMomentum is the keyword max_momentum.
+func MaxMomentum(value float64) torch.Option { return torch.Option{Name: "max_momentum", Value: value} }
 
 // MaxNorm is the keyword max_norm.
 func MaxNorm(value any) torch.Option { return torch.Option{Name: "max_norm", Value: value} }
@@ -703,6 +773,11 @@ func MomentumDecay(value float64) torch.Option {
 // N is the keyword n.
 func N(value any) torch.Option { return torch.Option{Name: "n", Value: value} }
 
+// NPowerIterations is the keyword n_power_iterations.
+func NPowerIterations(value int) torch.Option {
+	return torch.Option{Name: "n_power_iterations", Value: value}
+}
+
 // Name is the keyword name.
 func Name(value string) torch.Option { return torch.Option{Name: "name", Value: value} }
 
@@ -747,6 +822,14 @@ func NormalizedShape(value []int) torch.Option {
 	return torch.Option{Name: "normalized_shape", Value: value}
 }
 
+// NsCoefficients is the keyword ns_coefficients.
+func NsCoefficients(value [3]float64) torch.Option {
+	return torch.Option{Name: "ns_coefficients", Value: value}
+}
+
+// NsSteps is the keyword ns_steps.
+func NsSteps(value int) torch.Option { return torch.Option{Name: "ns_steps", Value: value} }
+
 // NumChannels is the keyword num_channels.
 func NumChannels(value int) torch.Option { return torch.Option{Name: "num_channels", Value: value} }
 
@@ -774,6 +857,9 @@ func NumLayers(value int) torch.Option { return torch.Option{Name: "num_layers",
 
 // NumParameters is the keyword num_parameters.
 func NumParameters(value int) torch.Option { return torch.Option{Name: "num_parameters", Value: value} }
+
+// NumSamples is the keyword num_samples.
+func NumSamples(value int) torch.Option { return torch.Option{Name: "num_samples", Value: value} }
 
 // NumWorkers is the keyword num_workers.
 func NumWorkers(value int) torch.Option { return torch.Option{Name: "num_workers", Value: value} }
@@ -818,6 +904,9 @@ func OutProjWeight(value *torch.Tensor) torch.Option {
 
 // OutputPadding is the keyword output_padding.
 func OutputPadding(value any) torch.Option { return torch.Option{Name: "output_padding", Value: value} }
+
+// OutputRatio is the keyword output_ratio.
+func OutputRatio(value any) torch.Option { return torch.Option{Name: "output_ratio", Value: value} }
 
 // OutputSize is the keyword output_size.
 func OutputSize(value any) torch.Option { return torch.Option{Name: "output_size", Value: value} }
@@ -892,6 +981,11 @@ func RaiseException(value bool) torch.Option {
 	return torch.Option{Name: "raise_exception", Value: value}
 }
 
+// RandomSamples is the keyword random_samples.
+func RandomSamples(value *torch.Tensor) torch.Option {
+	return torch.Option{Name: "random_samples", Value: value}
+}
+
 // Rate is the keyword rate.
 func Rate(value float64) torch.Option { return torch.Option{Name: "rate", Value: value} }
 
@@ -922,6 +1016,9 @@ func Reduction(value string) torch.Option { return torch.Option{Name: "reduction
 
 // Repeats is the keyword repeats.
 func Repeats(value any) torch.Option { return torch.Option{Name: "repeats", Value: value} }
+
+// Replacement is the keyword replacement.
+func Replacement(value bool) torch.Option { return torch.Option{Name: "replacement", Value: value} }
 
 // RepresentationSize is the keyword representation_size.
 func RepresentationSize(value int) torch.Option {
@@ -977,16 +1074,27 @@ func RunningVar(value *torch.Tensor) torch.Option {
 // S is the keyword s.
 func S(value any) torch.Option { return torch.Option{Name: "s", Value: value} }
 
+// Sampler is the keyword sampler.
+func Sampler(value any) torch.Option { return torch.Option{Name: "sampler", Value: value} }
+
 // Scale is the keyword scale.
 func Scale(value float64) torch.Option { return torch.Option{Name: "scale", Value: value} }
 
 // ScaleFactor is the keyword scale_factor.
 func ScaleFactor(value any) torch.Option { return torch.Option{Name: "scale_factor", Value: value} }
 
+// ScaleFn is the keyword scale_fn.
+func ScaleFn(value func(x float64) float64) torch.Option {
+	return torch.Option{Name: "scale_fn", Value: value}
+}
+
 // ScaleGradByFreq is the keyword scale_grad_by_freq.
 func ScaleGradByFreq(value bool) torch.Option {
 	return torch.Option{Name: "scale_grad_by_freq", Value: value}
 }
+
+// ScaleMode is the keyword scale_mode.
+func ScaleMode(value string) torch.Option { return torch.Option{Name: "scale_mode", Value: value} }
 
 // Shape is the keyword shape.
 func Shape(value []int) torch.Option { return torch.Option{Name: "shape", Value: value} }
@@ -1087,8 +1195,22 @@ func Step(value any) torch.Option { return torch.Option{Name: "step", Value: val
 // StepSize is the keyword step_size.
 func StepSize(value int) torch.Option { return torch.Option{Name: "step_size", Value: value} }
 
+// StepSizeDown is the keyword step_size_down.
+func StepSizeDown(value int) torch.Option { return torch.Option{Name: "step_size_down", Value: value} }
+
+// StepSizeUp is the keyword step_size_up.
+func StepSizeUp(value int) torch.Option { return torch.Option{Name: "step_size_up", Value: value} }
+
+// StepSizes is the keyword step_sizes.
+func StepSizes(value [2]float64) torch.Option { return torch.Option{Name: "step_sizes", Value: value} }
+
 // Steps is the keyword steps.
 func Steps(value int) torch.Option { return torch.Option{Name: "steps", Value: value} }
+
+// StepsPerEpoch is the keyword steps_per_epoch.
+func StepsPerEpoch(value int) torch.Option {
+	return torch.Option{Name: "steps_per_epoch", Value: value}
+}
 
 // StochasticDepthProb is the keyword stochastic_depth_prob.
 func StochasticDepthProb(value float64) torch.Option {
@@ -1110,6 +1232,9 @@ func Swap(value bool) torch.Option { return torch.Option{Name: "swap", Value: va
 // Sym is the keyword sym.
 func Sym(value bool) torch.Option { return torch.Option{Name: "sym", Value: value} }
 
+// T0 is the keyword t0.
+func T0(value float64) torch.Option { return torch.Option{Name: "t0", Value: value} }
+
 // TMax is the keyword t_max.
 func TMax(value int) torch.Option { return torch.Option{Name: "t_max", Value: value} }
 
@@ -1129,6 +1254,9 @@ func Targets(value *torch.Tensor) torch.Option { return torch.Option{Name: "targ
 
 // Tau is the keyword tau.
 func Tau(value any) torch.Option { return torch.Option{Name: "tau", Value: value} }
+
+// Temperature is the keyword temperature.
+func Temperature(value float64) torch.Option { return torch.Option{Name: "temperature", Value: value} }
 
 // Tensor is the keyword tensor.
 func Tensor(value *torch.Tensor) torch.Option { return torch.Option{Name: "tensor", Value: value} }
@@ -1178,6 +1306,22 @@ func TokenTypeIds(value *torch.Tensor) torch.Option {
 // Tol is the keyword tol.
 func Tol(value any) torch.Option { return torch.Option{Name: "tol", Value: value} }
 
+// ToleranceChange is the keyword tolerance_change.
+func ToleranceChange(value float64) torch.Option {
+	return torch.Option{Name: "tolerance_change", Value: value}
+}
+
+// ToleranceGrad is the keyword tolerance_grad.
+func ToleranceGrad(value float64) torch.Option {
+	return torch.Option{Name: "tolerance_grad", Value: value}
+}
+
+// TopK is the keyword top_k.
+func TopK(value int) torch.Option { return torch.Option{Name: "top_k", Value: value} }
+
+// TopP is the keyword top_p.
+func TopP(value float64) torch.Option { return torch.Option{Name: "top_p", Value: value} }
+
 // TotalIters is the keyword total_iters.
 func TotalIters(value int) torch.Option { return torch.Option{Name: "total_iters", Value: value} }
 
@@ -1208,7 +1352,7 @@ func Unitriangular(value bool) torch.Option { return torch.Option{Name: "unitria
 func Unsafe(value bool) torch.Option { return torch.Option{Name: "unsafe", Value: value} }
 
 // Upper is the keyword upper.
-func Upper(value bool) torch.Option { return torch.Option{Name: "upper", Value: value} }
+func Upper(value any) torch.Option { return torch.Option{Name: "upper", Value: value} }
 
 // UpscaleFactor is the keyword upscale_factor.
 func UpscaleFactor(value int) torch.Option { return torch.Option{Name: "upscale_factor", Value: value} }

@@ -1459,6 +1459,10 @@ func Thunk(f any) rt.Thunk {
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			*(*p_tcdbg_torch.Option)(r) = f(*(*[2]float64)(a[0]))
 		}
+	case func([3]float64) p_tcdbg_torch.Option:
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(*p_tcdbg_torch.Option)(r) = f(*(*[3]float64)(a[0]))
+		}
 	case func([]*p_tcdbg_torch.Tensor) *p_tcdbg_torch.Tensor:
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			*(**p_tcdbg_torch.Tensor)(r) = f(*(*[]*p_tcdbg_torch.Tensor)(a[0]))
@@ -1812,6 +1816,10 @@ func Thunk(f any) rt.Thunk {
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			*(*[]*p_tcdbg_torch.Tensor)(r) = f(*(*func(...*p_tcdbg_torch.Tensor) *p_tcdbg_torch.Tensor)(a[0]), *(*func(...*p_tcdbg_torch.Tensor) []*p_tcdbg_torch.Tensor)(a[1]), *(*[]*p_tcdbg_torch.Tensor)(a[2])...)
 		}
+	case func(func(a *p_tcdbg_torch.Tensor, b *p_tcdbg_torch.Tensor) *p_tcdbg_torch.Tensor) p_tcdbg_torch.Option:
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(*p_tcdbg_torch.Option)(r) = f(*(*func(a *p_tcdbg_torch.Tensor, b *p_tcdbg_torch.Tensor) *p_tcdbg_torch.Tensor)(a[0]))
+		}
 	case func(func(rune) rune, string) string:
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			*(*string)(r) = f(*(*func(rune) rune)(a[0]), *(*string)(a[1]))
@@ -1819,6 +1827,10 @@ func Thunk(f any) rt.Thunk {
 	case func(func(r rune) rune, []byte) []byte:
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			*(*[]byte)(r) = f(*(*func(r rune) rune)(a[0]), *(*[]byte)(a[1]))
+		}
+	case func(func(x float64) float64) p_tcdbg_torch.Option:
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(*p_tcdbg_torch.Option)(r) = f(*(*func(x float64) float64)(a[0]))
 		}
 	case func(int):
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
