@@ -21,7 +21,7 @@ var gemmText string
 // process: it owns the thread pool and the fault handler.
 type runtimeLib struct {
 	run, packed, profileAt uintptr
-	threads              int
+	threads                int
 }
 
 // runtimes holds the loaded libraries by path, so that several sets in one
