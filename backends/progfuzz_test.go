@@ -3,10 +3,8 @@ package backends
 import (
 	"bytes"
 	"fmt"
-	"io/fs"
 	"math"
 	"os"
-	"path"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -19,9 +17,11 @@ import (
 )
 
 // This file runs random programs plainly and compiled under each backend, and
-// compares what they print; every second one trains. A longer run:
+// compares what they print. Programs are about Go (every second one trains),
+// models about tensors, modules and batch sizes. A longer run:
 //
 //	TCDBG_FUZZ=2000 TCDBG_FUZZ_FROM=1 go test ./backends -run TestRandomPrograms -timeout 0
+//	TCDBG_FUZZ=2000 TCDBG_FUZZ_FROM=1 go test ./backends -run TestRandomModels -timeout 0
 
 // differential is one way to run a program.
 type differential struct {
@@ -56,42 +56,61 @@ func envNumber(t *testing.T, name string, or int) int {
 }
 
 func TestRandomPrograms(t *testing.T) {
+	comparePrograms(t, program, fuzzSeeds(t), os.Getenv("TCDBG_FUZZ") == "")
+}
+
+func TestRandomModels(t *testing.T) {
+	comparePrograms(t, model, fuzzSeeds(t), os.Getenv("TCDBG_FUZZ") == "")
+}
+
+// fuzzSeeds are those that the environment asks for, else a few.
+func fuzzSeeds(t *testing.T) []int64 {
 	n, from := envNumber(t, "TCDBG_FUZZ", 30), envNumber(t, "TCDBG_FUZZ_FROM", 1)
 	seeds := make([]int64, n)
 	for i := range seeds {
 		seeds[i] = int64(from + i)
 	}
-	comparePrograms(t, seeds, os.Getenv("TCDBG_FUZZ") == "")
+	return seeds
 }
+
+// program is the program of a seed: its declarations, without package clause.
+func program(seed int64) string {
+	if seed%2 == 0 {
+		return progfuzz.Prelude + progfuzz.GenerateTraining(seed)
+	}
+	return progfuzz.Prelude + progfuzz.Generate(seed)
+}
+
+// model is the model program of a seed.
+func model(seed int64) string { return progfuzz.ModelPrelude + progfuzz.GenerateModel(seed) }
 
 // TestProgramsThatDiffered repeats the seeds that once found something.
 func TestProgramsThatDiffered(t *testing.T) {
-	comparePrograms(t, []int64{
+	comparePrograms(t, program, []int64{
 		2507, // a buffer that two kernels write in pieces and one of them reads
 	}, false)
 }
 
 // comparePrograms runs programs plainly and in every way. Where it is to be
 // brief it compiles every sixth to C.
-func comparePrograms(t *testing.T, seeds []int64, brief bool) {
+func comparePrograms(t *testing.T, text func(int64) string, seeds []int64, brief bool) {
 	t.Helper()
 	ways := differentials(t)
 	sets := make([]*Set, len(ways))
 	for i, w := range ways {
 		sets[i] = NewSet(w.cfg)
 	}
-	ran := 0
+	ran, whole := 0, 0
 	for _, seed := range seeds {
-		text := progfuzz.Generate(seed)
-		if seed%2 == 0 {
-			text = progfuzz.GenerateTraining(seed)
-		}
-		prog, err := loadText(t, text)
+		prog, err := loadText(t, text(seed))
 		if err != nil {
 			t.Errorf("seed %d does not load: %v", seed, err)
 			continue
 		}
 		want, code, _ := runText(prog, nil, "")
+		if !strings.Contains(want, "recovered") {
+			whole++
+		}
 		for k, w := range ways {
 			if w.name == "inductor" && brief && seed%6 > 0 {
 				continue // a C compiler takes its time
@@ -103,31 +122,39 @@ func comparePrograms(t *testing.T, seeds []int64, brief bool) {
 		}
 		ran++
 	}
-	t.Logf("%d programs under %d backends", ran, len(ways))
+	t.Logf("%d programs under %d backends; %d ran without an error", ran, len(ways), whole)
 }
 
 // loadText reads the text of a program of progfuzz.
 func loadText(t *testing.T, body string) (*host.Program, error) {
 	t.Helper()
-	body = progfuzz.Prelude + body
+	imports := [][2]string{
+		{"fmt", "fmt."},
+		{"math", "math."},
+		{"tcdbg/torch", "torch."},
+		{"tcdbg/torch/compiler", "compiler."},
+		{"tcdbg/torch/kw", "kw."},
+		{"tcdbg/torch/nn", "nn."},
+		{"F \"tcdbg/torch/nn/functional", "F."},
+		{"tcdbg/torch/optim", "optim."},
+	}
 	var sb strings.Builder
-	sb.WriteString("package main\n\nimport (\n\t\"tcdbg/torch\"\n")
-	for _, p := range []string{"fmt", "math", "tcdbg/torch/compiler", "tcdbg/torch/kw"} {
-		if strings.Contains(body, path.Base(p)+".") {
-			fmt.Fprintf(&sb, "\t%q\n", p)
+	sb.WriteString("package main\n\nimport (\n")
+	for _, x := range imports {
+		if path, use := x[0], x[1]; strings.Contains(body, use) {
+			name, path, renamed := strings.Cut(path, " \"")
+			if !renamed {
+				name, path = "", name
+			}
+			fmt.Fprintf(&sb, "\t%s %q\n", name, path)
 		}
 	}
 	file := filepath.Join(t.TempDir(), "model.go")
 	if err := os.WriteFile(file, []byte(sb.String()+")\n"+body), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	return host.Load(host.LoadConfig{Paths: []string{file}, Source: noSource{}})
+	return host.Load(host.LoadConfig{Paths: []string{file}, Source: sources{os.DirFS("..")}})
 }
-
-// noSource is a tree without source packages: these programs use none.
-type noSource struct{}
-
-func (noSource) Open(string) (fs.File, error) { return nil, fs.ErrNotExist }
 
 // runText runs a program, plainly where set is nil.
 func runText(prog *host.Program, set *Set, backend string) (stdout string, code int, stderr string) {

@@ -3,7 +3,11 @@
 // times with changed arguments and prints everything that it can reach, so that
 // a compiled run which differs from a plain one prints something else.
 //
+// Two kinds: programs are about Go (structs, closures, slices, panics), models
+// about tensors of many shapes and types, modules, batch sizes and training.
+//
 // It knows nothing of the compiler and imports nothing of ours. Open program.go
-// first (the shape of a program), then stmt.go (the tables of statements) and
-// shrink.go (making a failing program small).
+// first (the shape of a program), then stmt.go (the tables of statements),
+// model.go and modelexpr.go (the same of models), and shrink.go (making a failing
+// program small).
 package progfuzz

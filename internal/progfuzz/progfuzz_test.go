@@ -20,6 +20,19 @@ func TestGenerate(t *testing.T) {
 	}
 }
 
+// TestGenerateModel wants the same of model programs.
+func TestGenerateModel(t *testing.T) {
+	for seed := range int64(200) {
+		text := GenerateModel(seed)
+		if text != GenerateModel(seed) {
+			t.Fatalf("seed %d gives two programs", seed)
+		}
+		if _, err := parser.ParseFile(token.NewFileSet(), "model.go", "package main\n"+ModelPrelude+text, 0); err != nil {
+			t.Errorf("seed %d: %v\n%s", seed, err, text)
+		}
+	}
+}
+
 // TestShrink wants what matters to stay and everything else to go.
 func TestShrink(t *testing.T) {
 	text := "func f() {\nfor {\na()\nif x {\nbad()\n}\nb()\n}\n}\nfunc g() {\nc()\n}"
