@@ -102,9 +102,14 @@ func (m *modelWriter) with(vs values, fits func(value) bool) (value, bool) {
 func (m *modelWriter) forward() {
 	m.line("func f(net *Net, x, y, z *torch.Tensor, ids, mask *torch.Tensor, list []*torch.Tensor, named map[string]*torch.Tensor) []*torch.Tensor {")
 	vs := values{
-		{"x", []string{"B", "4"}, "Float32", true}, {"y", []string{"B", "4"}, "Float32", true},
-		{"z", []string{"B", "3", "4"}, "Float32", true}, {"ids", []string{"B"}, "Int64", true}, {"mask", []string{"B", "4"}, "Bool", true},
-		{"net.Scale", []string{"4"}, "Float32", true}, {"list[0]", []string{"4"}, "Float32", true}, {"named[\"k\"]", []string{"B", "4"}, "Float32", true},
+		{"x", []string{"B", "4"}, "Float32", true},
+		{"y", []string{"B", "4"}, "Float32", true},
+		{"z", []string{"B", "3", "4"}, "Float32", true},
+		{"ids", []string{"B"}, "Int64", true},
+		{"mask", []string{"B", "4"}, "Bool", true},
+		{"net.Scale", []string{"4"}, "Float32", true},
+		{"list[0]", []string{"4"}, "Float32", true},
+		{"named[\"k\"]", []string{"B", "4"}, "Float32", true},
 	}
 	vs = m.statements(vs, 5+m.r.Intn(9), 0)
 	var out []string
