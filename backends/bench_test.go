@@ -84,7 +84,7 @@ func reference(b *testing.B, which, units int, in []torch.Value, out *torch.Tens
 	}
 	x := &executable{rt: e.rt, entry: entry, graph: cstring("reference")}
 	f := &frame{x: x, sizes: []int64{int64(units)}, ptrs: []uintptr{uintptr(in[0].(*torch.Tensor).Ptr()), uintptr(in[1].(*torch.Tensor).Ptr()), uintptr(out.Ptr())}}
-	return func() { f.segment(which) }
+	return func() { f.enter(which, nil) }
 }
 
 // compareTo times run and ref alternately and reports the ratio of their best

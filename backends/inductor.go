@@ -119,6 +119,7 @@ func (e *engine) compile(g *graph.Graph, r *tracer.Request) (*executable, error)
 		return nil, err
 	}
 	x := newExecutable(prog)
+	e.set.register(x.prof)
 	x.eager = g.Run
 	if e.cc == nil {
 		return x, nil

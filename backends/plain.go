@@ -4,6 +4,7 @@ import (
 	"math"
 	"runtime"
 	"slices"
+	"time"
 	"unsafe"
 
 	"tcdbg/inductor"
@@ -27,19 +28,24 @@ func (x *executable) plain(in []torch.Value) []torch.Value {
 	for i := range x.prog.Buffers {
 		slots[x.prog.Buffers[i].Name] = i
 	}
-	kernels := func(st *inductor.Step) {
-		for _, k := range st.Kernels {
+	kernels := func(st *inductor.Step, slot int) {
+		for i, k := range st.Kernels {
+			start := time.Now()
 			newPlainKernel(f, k, slots).run()
+			x.prof.since(slot+i, start) // an interpreter has the time for a clock
 		}
 	}
-	f.withPrologue(in, kernels)
+	x.prof.begin()
+	f.withPrologue(in, func(i int) { kernels(&x.prog.Prologue[i], x.prof.onceAt[i]) })
 	for i := range x.prog.Steps {
 		st := &x.prog.Steps[i]
 		if st.Extern != nil {
+			start := time.Now()
 			f.extern(st.Extern)
+			x.prof.since(x.prof.at[i], start)
 			continue
 		}
-		kernels(st)
+		kernels(st, x.prof.at[i])
 	}
 	f.verify(in)
 	out := f.outputs(in)

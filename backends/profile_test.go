@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 	"text/tabwriter"
-	"unsafe"
 
 	"tcdbg/graph"
 	"tcdbg/inductor"
@@ -20,21 +19,6 @@ import (
 
 // This file times every kernel of a ResNet-50: where a call's milliseconds go, and
 // what each convolution reaches of the peak.
-
-// kernelTime is what one call of a kernel took, as the runtime library notes it.
-type kernelTime struct {
-	name  *byte
-	nanos int64
-}
-
-// profile runs f, whose graphs run on this goroutine alone, and returns the time of
-// each kernel in the order of the calls, at most room of them.
-func (r *runtimeLib) profile(room int, f func()) []kernelTime {
-	times := make([]kernelTime, room)
-	ccall(r.profileAt, uintptr(unsafe.Pointer(&times[0])), uintptr(room))
-	f()
-	return times[:ccall(r.profileAt, 0, 0)]
-}
 
 // convLayer is a convolution and the normalization behind it, by its sizes and its
 // parameters: weight, mean, variance, gamma and beta.
@@ -113,7 +97,7 @@ func resnet50(size int) (*graph.Module, []torch.Value) {
 }
 
 // programAndRun compiles a module for this machine as a call plan runs it.
-func programAndRun(tb testing.TB, m *graph.Module, in []torch.Value) (*engine, *inductor.Program, func()) {
+func programAndRun(tb testing.TB, m *graph.Module, in []torch.Value) (*executable, func()) {
 	tb.Helper()
 	e := NewSet(Config{CacheDir: sharedCache}).engine()
 	x, err := e.compile(m.G, &tracer.Request{Module: m, Example: in})
@@ -121,7 +105,7 @@ func programAndRun(tb testing.TB, m *graph.Module, in []torch.Value) (*engine, *
 		tb.Fatal(err)
 	}
 	p := x.newPlan()
-	return e, x.prog, func() { p.run(in) }
+	return x, func() { p.run(in) }
 }
 
 // BenchmarkResNet50 is a call of the whole model. With TCDBG_BENCH_KERNELS set it
@@ -129,7 +113,9 @@ func programAndRun(tb testing.TB, m *graph.Module, in []torch.Value) (*engine, *
 func BenchmarkResNet50(b *testing.B) {
 	needCompiler(b)
 	m, in := resnet50(224)
-	e, prog, run := programAndRun(b, m, in)
+	x, run := programAndRun(b, m, in)
+	prog := x.prog
+	x.prof.always = true
 	const units = 5000
 	ref := reference(b, 2, units, in, filled(ops.Float32, 3, 1024))
 	var kernels []int // [] /* call */ its kernel in the provenance
@@ -146,9 +132,11 @@ func BenchmarkResNet50(b *testing.B) {
 	for b.Loop() {
 		whole = append(whole, seconds(run))
 		peak = append(peak, seconds(ref))
-		for i, t := range e.rt.profile(len(kernels)+1, run) {
-			if best[i] == 0 || t.nanos < best[i] {
-				best[i] = t.nanos
+		before := x.prof.times()
+		run()
+		for i, t := range x.prof.times()[:len(kernels)] {
+			if nanos := t.Nanos - before[i].Nanos; best[i] == 0 || nanos < best[i] {
+				best[i] = nanos
 			}
 		}
 	}

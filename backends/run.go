@@ -5,6 +5,7 @@ import (
 	"runtime"
 	"sync"
 	"sync/atomic"
+	"time"
 	"unsafe"
 
 	"tcdbg/inductor"
@@ -26,6 +27,7 @@ type executable struct {
 	outs   []shape // [] /* output */ the same of results
 	packed atomic.Pointer[packedSet]
 	pack   sync.Mutex
+	prof   *profile
 }
 
 // shape is a buffer's layout in numbers.
@@ -44,7 +46,9 @@ type frame struct {
 	check   *torch.Storage // the word that kernels set when data is not as it must be
 	offsets []int64
 	syms    map[*sym.Symbol]int64
-	args    [5]uintptr // of the call into C
+	args    [6]uintptr // of the call into C
+	times   []int64    // [] /* slot of the profile */ nanoseconds of this call; nil when it is not timed
+	clock   []int64    // memory of times
 }
 
 // home is where a buffer lives in this call.
@@ -54,7 +58,7 @@ type home struct {
 }
 
 func newExecutable(p *inductor.Program) *executable {
-	x := &executable{prog: p, static: make([]shape, len(p.Buffers))}
+	x := &executable{prog: p, static: make([]shape, len(p.Buffers)), prof: newProfile(p)}
 	for i := range p.Buffers {
 		b := &p.Buffers[i]
 		x.static[i] = staticLayout(b.Span, b.DType, b.Shape, b.Stride)
@@ -122,16 +126,28 @@ func (x *executable) run(in []torch.Value) []torch.Value {
 
 // steps runs the program's steps, the prologue's first where it is due.
 func (f *frame) steps(in []torch.Value) {
+	f.time(f.x.prof.begin())
 	f.prologue(in)
 	for i := range f.x.prog.Steps {
 		st := &f.x.prog.Steps[i]
 		if st.Extern != nil {
-			f.extern(st.Extern)
+			f.timedExtern(st.Extern, f.x.prof.at[i])
 			continue
 		}
-		f.segment(st.Segment)
+		f.segment(st, f.x.prof.at[i])
 	}
 	f.verify(in)
+}
+
+// time begins a call whose kernels are timed, or not.
+func (f *frame) time(on bool) {
+	f.times = nil
+	if on {
+		if f.clock == nil {
+			f.clock = make([]int64, len(f.x.prof.slots))
+		}
+		f.times = f.clock
+	}
 }
 
 // failed notes that data is not as it must be: a position outside of its
@@ -148,15 +164,30 @@ func (f *frame) verify(in []torch.Value) {
 	panic("inductor: a kernel of " + f.x.prog.Name + " refused data that its operators accept")
 }
 
-// segment runs one run of kernels in C. The arguments stand in the frame, which
-// outlives the call: a list of its own would be garbage of every call.
-func (f *frame) segment(n int) {
+// segment runs one run of kernels in C; slot is the first of them in the profile.
+func (f *frame) segment(st *inductor.Step, slot int) {
+	var times *int64
+	if f.times != nil && len(st.Names) > 0 {
+		times = &f.times[slot]
+	}
+	f.enter(st.Segment, times)
+	if times != nil {
+		for i := range st.Names {
+			f.x.prof.add(slot+i, f.times[slot+i])
+		}
+	}
+}
+
+// enter calls into C; times is where the kernels' times go, nil for nowhere. The
+// arguments stand in the frame, which outlives the call: a list of its own would
+// be garbage of every call.
+func (f *frame) enter(segment int, times *int64) {
 	f.args = [...]uintptr{
-		f.x.entry, uintptr(n), uintptr(unsafe.Pointer(&f.ptrs[0])),
-		uintptr(unsafe.Pointer(&f.sizes[0])), uintptr(unsafe.Pointer(f.x.graph)),
+		f.x.entry, uintptr(segment), uintptr(unsafe.Pointer(&f.ptrs[0])),
+		uintptr(unsafe.Pointer(&f.sizes[0])), uintptr(unsafe.Pointer(f.x.graph)), uintptr(unsafe.Pointer(times)),
 	}
 	if r := ccall(f.x.rt.run, f.args[:]...); r != 0 {
-		panic(fmt.Sprintf("inductor: %s has no segment %d", f.x.prog.Name, n))
+		panic(fmt.Sprintf("inductor: %s has no segment %d", f.x.prog.Name, segment))
 	}
 }
 
@@ -242,6 +273,17 @@ func storagePtr(st *torch.Storage, off int) uintptr {
 		return 0
 	}
 	return uintptr(unsafe.Pointer(&st.Bytes()[off]))
+}
+
+// timedExtern is extern with its time, where this call is timed.
+func (f *frame) timedExtern(e *inductor.Extern, slot int) {
+	if f.times == nil {
+		f.extern(e)
+		return
+	}
+	start := time.Now()
+	f.extern(e)
+	f.x.prof.since(slot, start)
 }
 
 // extern calls an operator eagerly.
@@ -372,11 +414,11 @@ type packedKey struct {
 // prologue provides the packed buffers: those of the last call when the
 // parameters are unchanged, else new ones.
 func (f *frame) prologue(in []torch.Value) {
-	f.withPrologue(in, func(st *inductor.Step) { f.segment(st.Segment) })
+	f.withPrologue(in, func(i int) { f.segment(&f.x.prog.Prologue[i], f.x.prof.onceAt[i]) })
 }
 
-// withPrologue is prologue with a way to run its steps.
-func (f *frame) withPrologue(in []torch.Value, run func(st *inductor.Step)) {
+// withPrologue is prologue with a way to run its i-th step.
+func (f *frame) withPrologue(in []torch.Value, run func(i int)) {
 	p := f.x.prog
 	if len(p.Prologue) == 0 {
 		return
@@ -401,7 +443,7 @@ func (f *frame) current(set *packedSet) bool {
 	return true
 }
 
-func (f *frame) repack(run func(st *inductor.Step)) *packedSet {
+func (f *frame) repack(run func(i int)) *packedSet {
 	f.x.pack.Lock()
 	defer f.x.pack.Unlock()
 	if set := f.x.packed.Load(); set != nil && f.current(set) {
@@ -419,9 +461,13 @@ func (f *frame) repack(run func(st *inductor.Step)) *packedSet {
 			f.ptrs[i] = storagePtr(st, 0)
 		}
 	}
+	timed := f.times
+	f.time(true) // it is rare
 	for i := range f.x.prog.Prologue {
-		run(&f.x.prog.Prologue[i])
+		run(i)
 	}
+	f.times = timed
+	f.x.prof.packed.Add(1)
 	f.x.packed.Store(set)
 	return set
 }

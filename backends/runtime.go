@@ -20,8 +20,8 @@ var gemmText string
 // runtimeLib is the loaded runtime library. There is one of each width in a
 // process: it owns the thread pool and the fault handler.
 type runtimeLib struct {
-	run, packed, profileAt uintptr
-	threads                int
+	run, packed uintptr
+	threads     int
 }
 
 // runtimes holds the loaded libraries by path, so that several sets in one
@@ -65,7 +65,7 @@ func (e *engine) startRuntime(path string) (*runtimeLib, error) {
 		return nil, err
 	}
 	syms := map[string]uintptr{}
-	for _, name := range []string{"tc_start", "tc_faults", "tc_trap", "tc_run", "tc_packed", "tc_profile"} {
+	for _, name := range []string{"tc_start", "tc_faults", "tc_trap", "tc_run", "tc_packed"} {
 		if syms[name], err = dlsym(lib, name); err != nil {
 			return nil, err
 		}
@@ -91,7 +91,7 @@ func (e *engine) startRuntime(path string) (*runtimeLib, error) {
 		ccall(syms["tc_trap"], uintptr(unsafe.Pointer(cstring(kernel))), worker)
 	}
 	n := ccall(syms["tc_start"], uintptr(threads))
-	return &runtimeLib{run: syms["tc_run"], packed: syms["tc_packed"], profileAt: syms["tc_profile"], threads: int(n)}, nil
+	return &runtimeLib{run: syms["tc_run"], packed: syms["tc_packed"], threads: int(n)}, nil
 }
 
 // faultPageSize is the size of the page that internal/app lays out.

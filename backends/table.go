@@ -28,6 +28,8 @@ type Set struct {
 	once sync.Once
 	eng  *engine // of the inductor backend
 	warn sync.Map
+
+	profiled profiled
 }
 
 // NewSet returns the backends with one configuration.

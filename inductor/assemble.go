@@ -176,7 +176,7 @@ func (c *compiler) steps() []cpp.Segment {
 			continue
 		}
 		if g.Extern {
-			c.out.Steps = append(c.out.Steps, Step{Segment: -1, Extern: c.extern(g.Items[0].Node, c.names[i])})
+			c.out.Steps = append(c.out.Steps, Step{Segment: -1, Extern: c.extern(g.Items[0].Node, c.names[i]), Names: c.names[i : i+1]})
 			continue
 		}
 		last := len(c.out.Steps) - 1
@@ -187,14 +187,23 @@ func (c *compiler) steps() []cpp.Segment {
 		}
 		st := &c.out.Steps[last]
 		st.Kernels = append(st.Kernels, c.ks[i])
+		st.Names = append(st.Names, c.names[i])
 		s := &segs[len(segs)-1]
 		s.Kernels = append(s.Kernels, c.codes[i])
 	}
 	if pack := c.prologue(); len(pack.Kernels) > 0 {
-		c.out.Prologue = []Step{{Segment: len(segs), Kernels: c.onceKernels()}}
+		c.out.Prologue = []Step{{Segment: len(segs), Kernels: c.onceKernels(), Names: codeNames(pack.Kernels)}}
 		segs = append(segs, pack)
 	}
 	return segs
+}
+
+func codeNames(codes []*cpp.Code) []string {
+	var out []string
+	for _, c := range codes {
+		out = append(out, c.Name)
+	}
+	return out
 }
 
 // onceKernels are the kernels that run in the prologue.

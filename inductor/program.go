@@ -91,6 +91,9 @@ type Step struct {
 	// Extern calls an operator eagerly on buffers.
 	Extern  *Extern
 	Kernels []*sched.Kernel // those of a segment; packing weights is none
+	// Names are what the step runs, in order: its kernels and packings, or the
+	// extern call.
+	Names []string
 }
 
 // Extern is an eager call on buffers: an Arg that is a BufferView stands for

@@ -165,7 +165,7 @@ func runLoaded(prog *host.Program, backend Backend) *outcome {
 	torch.ManualSeed(1)
 	o.exit = in.Run()
 	if tr != nil {
-		tr.writeTotals()
+		tr.writeTotals(true)
 	}
 	o.stdout, o.stderr = out.String(), errs.String()
 	return o

@@ -21,7 +21,7 @@ func (t *Tracer) Start() (stop func()) {
 		for {
 			select {
 			case <-tick.C:
-				t.writeTotals()
+				t.writeTotals(false)
 			case <-done:
 				return
 			}
@@ -35,12 +35,13 @@ func (t *Tracer) Start() (stop func()) {
 		stopped = true
 		tick.Stop()
 		close(done)
-		t.writeTotals()
+		t.writeTotals(true)
 	}
 }
 
-// writeTotals writes the totals where they have changed.
-func (t *Tracer) writeTotals() {
+// writeTotals writes the totals where they have changed; the last time with those
+// of all kernels.
+func (t *Tracer) writeTotals(last bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	var a logs.Aggregate
@@ -50,7 +51,10 @@ func (t *Tracer) writeTotals() {
 		calls += c.Calls + c.EagerOps
 		a.Frames = append(a.Frames, c)
 	}
-	if calls == t.written {
+	if t.cfg.KernelTimes != nil {
+		a.Kernels = t.cfg.KernelTimes(last)
+	}
+	if calls == t.written && len(a.Kernels) == 0 {
 		return
 	}
 	t.written = calls

@@ -29,6 +29,9 @@ type Config struct {
 	Backend func(name string) (Backend, error)
 	// DefaultBackend is that of functions which name none; empty: inductor.
 	DefaultBackend string
+	// KernelTimes, where set, returns the totals of kernels that are to be
+	// written again; last: before the program ends.
+	KernelTimes func(last bool) []logs.KernelTime
 	// Safe, where set, is called at safe points; it may block (pause). kind is
 	// frame, break or recompile.
 	Safe func(kind string, where func() logs.Pos)

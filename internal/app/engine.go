@@ -108,6 +108,7 @@ func runProgram(cfg EngineConfig, sink logs.Sink, gate *Gate) host.Exit {
 	set := backends.NewSet(backends.Config{FaultPage: cfg.FaultPage, Stderr: cfg.Stderr})
 	tr := tracer.New(prog, tracer.Config{
 		Sink: sink, Backend: set.Get, DefaultBackend: os.Getenv("TCDBG_BACKEND"), Safe: safePoints(gate),
+		KernelTimes: set.KernelTimes,
 	})
 	tr.Install(&hc)
 	in := host.New(prog, hc)
