@@ -493,9 +493,9 @@ func (p *plainKernel) product() {
 				rb += x * bi[d]
 			}
 			if mm.Conv != nil {
-				convRow(line, unsafe.Add(a, 4*ra), unsafe.Add(b, 4*rb), depth, ai[nb+2], mm.Conv)
+				convRow(line, operand{a, ra, ai[nb+2]}, operand{b, rb, 1}, depth, mm.Conv)
 			} else {
-				productRow(line, unsafe.Add(a, 4*ra), unsafe.Add(b, 4*rb), depth, ai[nb+2], bi[nb+2], bi[nb+1])
+				productRow(line, operand{a, ra, ai[nb+2]}, operand{b, rb, bi[nb+2]}, depth, bi[nb+1])
 			}
 			p.epilogue(linear*rows+m, line)
 		}
@@ -511,26 +511,38 @@ func (p *plainKernel) pointer(b *ir.Buffer) unsafe.Pointer {
 	return *(*unsafe.Pointer)(unsafe.Pointer(&ptr))
 }
 
-func productRow(out []float32, a, b unsafe.Pointer, depth, as, brow, bcol int) {
+// operand is numbers in memory: where they begin, the first that is meant and the
+// step from one to the next. Only what is read has an address: the first one of a
+// padded window may lie before the memory.
+type operand struct {
+	base        unsafe.Pointer
+	first, step int
+}
+
+// at is the k-th number, shifted by so many others.
+func (o operand) at(k, shift int) float32 {
+	return *(*float32)(unsafe.Add(o.base, 4*(o.first+k*o.step+shift)))
+}
+
+func productRow(out []float32, a, b operand, depth, bcol int) {
 	clear(out)
 	for k := range depth {
-		x := *(*float32)(unsafe.Add(a, 4*k*as))
-		row := unsafe.Add(b, 4*k*brow)
+		x := a.at(k, 0)
 		for c := range out {
-			out[c] += float32(x * *(*float32)(unsafe.Add(row, 4*c*bcol)))
+			out[c] += float32(x * b.at(k, c*bcol))
 		}
 	}
 }
 
 // convRow is one output channel of a convolution, its columns gathered from the
 // image.
-func convRow(out []float32, a, image unsafe.Pointer, depth, as int, c *ir.ConvInfo) {
+func convRow(out []float32, a, image operand, depth int, c *ir.ConvInfo) {
 	clear(out)
 	for k := range depth {
-		x := *(*float32)(unsafe.Add(a, 4*k*as))
+		x := a.at(k, 0)
 		for n := range out {
 			if at, inside := c.At(int64(k), int64(n)); inside {
-				out[n] += float32(x * *(*float32)(unsafe.Add(image, 4*at)))
+				out[n] += float32(x * image.at(int(at), 0))
 			}
 		}
 	}
