@@ -436,7 +436,7 @@ func (f *Fold) specialization(r *logs.Record) {
 	})
 	s := Symbol{ID: f.id(r), Name: f.intern(name), Source: f.intern(strings.Join(sources, ", "))}
 	if old := f.symIndex[symbolKey{r.Rank, r.Epoch, r.ID.Frame, r.ID.Compile, name}]; old != nil {
-		s.Hint, s.Range = old.Hint, old.Range
+		s.Hint, s.Range, s.Pos = old.Hint, old.Range, old.Pos
 	}
 	p := f.addSymbol(r, s)
 	p.Specialized, p.Reason = f.intern(value), f.intern(reason)

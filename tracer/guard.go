@@ -474,5 +474,6 @@ type symbolOrigin struct {
 	src  *source // of the tensor
 	dim  int
 	hint int
-	expr sym.Int // the symbol itself
+	expr sym.Int    // the symbol itself
+	at   []logs.Pos // the user's stack where the tensor was met
 }

@@ -85,3 +85,28 @@ func main() {
 		}
 	}
 }
+
+// A dynamic size names the line at which its tensor was met.
+func TestSymbolsHavePlaces(t *testing.T) {
+	o := both(t, `
+func f(x *torch.Tensor) *torch.Tensor {
+	n := 2
+	return x.Mul(n)
+}
+func main() {
+	g := torch.Compile(f)
+	for n := range 3 {
+		fmt.Println(g(torch.Ones(n + 3)).Shape())
+	}
+}`)
+	var places []string
+	for _, out := range o.log.out {
+		if out.Kind == "create_symbol" {
+			stack := out.Meta.(map[string]any)["user_stack"].([]logs.Frame)
+			places = append(places, stack[len(stack)-1].Loc)
+		}
+	}
+	if len(places) != 1 || places[0] != "return x.Mul(n)" {
+		t.Errorf("symbols at %q", places)
+	}
+}

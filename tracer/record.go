@@ -108,6 +108,7 @@ func (r *recorder) traced(tr *trace, seg *segment) {
 		o := tr.symbols[x]
 		r.t.sink.Emit(logs.Out{Kind: "create_symbol", ID: r.id, Place: "tracer/trace.go:240", Meta: map[string]any{
 			"symbol": x.Name, "val": fmt.Sprint(o.hint), "vr": fmt.Sprintf("[%d, int_oo]", x.Min), "source": x.Source,
+			"user_stack": r.t.sink.Stack(frames(o.at)),
 		}})
 		if v, fixed := x.Fixed(); fixed {
 			r.t.sink.Emit(logs.Out{Kind: "symbolic_shape_specialization", ID: r.id, Place: "tracer/trace.go:240", Meta: map[string]any{
