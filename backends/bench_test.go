@@ -188,6 +188,7 @@ func BenchmarkConvolution(b *testing.B) {
 		{1, 256, 28, 28, 256, 3, 3, ints(2, 2), ints(1, 1), ints(1, 1), 1},
 		{1, 256, 14, 14, 256, 3, 3, ints(1, 1), ints(1, 1), ints(1, 1), 1},
 		{1, 512, 7, 7, 2048, 1, 1, ints(1, 1), ints(0, 0), ints(1, 1), 1},
+		{1, 512, 7, 7, 512, 3, 3, ints(1, 1), ints(1, 1), ints(1, 1), 1},
 	} {
 		b.Run(fmt.Sprintf("%d-%dx%dx%d-stride%v", c.in, c.out, c.h, c.kh, c.stride[0]), func(b *testing.B) {
 			g := newTestGraph("conv")

@@ -43,6 +43,10 @@ var convCases = []convCase{
 	{1, 45, 14, 14, 200, 3, 3, ints(2, 2), ints(1, 1), ints(1, 1), 1},
 	{1, 40, 13, 15, 30, 5, 4, ints(3, 4), ints(2, 1), ints(2, 3), 1},
 	{1, 400, 7, 7, 90, 1, 1, ints(1, 1), ints(0, 0), ints(1, 1), 1},
+	// pixels as rows: several images, rows cut into tiles, more tiles than a run has
+	{2, 60, 9, 17, 64, 3, 3, ints(1, 1), ints(1, 1), ints(1, 1), 1},
+	{3, 70, 9, 5, 30, 3, 2, ints(2, 1), ints(1, 2), ints(2, 1), 1},
+	{2, 300, 13, 13, 33, 1, 1, ints(2, 2), ints(0, 0), ints(1, 1), 1},
 }
 
 func (c convCase) String() string {
@@ -233,7 +237,7 @@ func TestConvolutionOfDynamicSizes(t *testing.T) {
 // runtime's register tile.
 func TestPanelRowsAgree(t *testing.T) {
 	want := fmt.Sprintf("#if W == 16\n#define MR %d\n#else\n#define MR %d\n#endif", cpp.PanelRows(16), cpp.PanelRows(8))
-	if !strings.Contains(gemmText, want) || cpp.PanelRows(4) != cpp.PanelRows(8) {
+	if !strings.Contains(runtimeText(), want) || cpp.PanelRows(4) != cpp.PanelRows(8) {
 		t.Errorf("the runtime's tile does not say\n%s", want)
 	}
 }

@@ -457,6 +457,7 @@ func (f *frame) repack(run func(i int)) *packedSet {
 	for i := range f.x.prog.Buffers {
 		if f.x.prog.Buffers[i].Role == inductor.RolePacked {
 			st := torch.NewStorage(f.layout(i).bytes)
+			hugePages(st.Bytes())
 			set.bufs[i] = st
 			f.ptrs[i] = storagePtr(st, 0)
 		}

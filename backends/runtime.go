@@ -1,7 +1,7 @@
 package backends
 
 import (
-	_ "embed"
+	"embed"
 	"fmt"
 	"os"
 	"runtime"
@@ -11,11 +11,27 @@ import (
 	"unsafe"
 )
 
-//go:embed runtime/pool.c.txt
-var poolText string
+// runtimeFiles hold the library's text; runtimeText puts them in their order.
+//
+//go:embed runtime/*.c.txt
+var runtimeFiles embed.FS
 
-//go:embed runtime/gemm.c.txt
-var gemmText string
+// runtimeParts are the files, each of which uses those before it.
+var runtimeParts = []string{"pool", "gemm", "planes", "pixels", "conv", "product"}
+
+// runtimeText is the library as one translation unit.
+var runtimeText = sync.OnceValue(func() string {
+	var sb strings.Builder
+	for _, part := range runtimeParts {
+		text, err := runtimeFiles.ReadFile("runtime/" + part + ".c.txt")
+		if err != nil {
+			panic(err)
+		}
+		sb.Write(text)
+		sb.WriteByte('\n')
+	}
+	return sb.String()
+})
 
 // runtimeLib is the loaded runtime library. There is one of each width in a
 // process: it owns the thread pool and the fault handler.
@@ -34,7 +50,7 @@ var runtimes struct {
 // loadRuntime builds the library, once per machine, loads it and starts its
 // pool and its fault handler.
 func (e *engine) loadRuntime() (*runtimeLib, error) {
-	text := poolText + gemmText
+	text := runtimeText()
 	flags := append([]string{fmt.Sprintf("-DTC_LANES=%d", e.lanes)}, runtimeFlags...)
 	k := key(text, strings.Join(flags, " "), e.cc.id, e.cpu.Flags)
 	path, _, err := e.cache.get("runtime", k, func(dir, out string) error {

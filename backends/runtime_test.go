@@ -10,7 +10,7 @@ import (
 // TestRuntimeTypesAgree: generated code and the runtime library share structs by
 // text only.
 func TestRuntimeTypesAgree(t *testing.T) {
-	if !strings.Contains(poolText, cpp.RuntimeTypes) {
+	if !strings.Contains(runtimeText(), cpp.RuntimeTypes) {
 		t.Error("the runtime library declares other types than the generated code")
 	}
 }

@@ -125,6 +125,13 @@ func (c *compiler) packFilter(n *ir.Node) {
 		return
 	}
 	height := cpp.PanelRows(c.opt.Target.Lanes)
+	mm.Form = ir.ConvColumns
+	if pixels, ok := n.Outer[len(n.Outer)-1].IsConst(); ok && groups == 1 {
+		mm.Form = cpp.ChooseConv(c.opt.Target.Lanes, rows, k, pixels, mm.Conv)
+	}
+	if mm.Form == ir.ConvPixels {
+		height = int64(2 * c.opt.Target.Lanes)
+	}
 	c.packedBuffer(mm, mm.A, groups*((rows+height-1)/height*height)*k)
 }
 
@@ -251,18 +258,25 @@ func (c *compiler) packs(s *cpp.Segment) {
 		}
 		c.prologueInput(mm.B)
 		nb := len(n.Outer) - 2
-		coef := func(k int) string { return c.sizeText(mm.BIdx.Coef[k]) }
-		s.Kernels = append(s.Kernels, &cpp.Code{Name: "pack_" + mm.B.Name, Pack: true, Text: fmt.Sprintf(
-			"{ const tc_gemm_args g = {0, %s, %s, 0, {0}, {0}, {0}, 0, 0, %s, %s, 0, (const float *)B[%d] + %s, 0, 0}; R->pack(&g, (float *)B[%d], \"pack_%s\"); }  // for %s",
-			c.sizeText(n.Outer[nb+1]), c.sizeText(mm.K), coef(nb+2), coef(nb+1), c.slot(mm.B), c.sizeText(mm.BIdx.Off),
-			c.slot(mm.PackedBuffer), mm.B.Name, c.names[i])})
+		s.Kernels = append(s.Kernels, c.packRight(mm.B, mm.PackedBuffer, n.Outer[nb+1], mm.K, mm.BIdx.Coef[nb+2], mm.BIdx.Coef[nb+1], mm.BIdx.Off, c.names[i]))
 	}
+}
+
+// packRight is the prologue's call that packs a right operand of cols columns: row
+// and col are its strides along k and from column to column.
+func (c *compiler) packRight(b, packed *ir.Buffer, cols, k, row, col, off sym.Int, kernel string) *cpp.Code {
+	return &cpp.Code{Name: "pack_" + b.Name, Pack: true, Text: fmt.Sprintf(
+		"{ const tc_gemm_args g = {0, %s, %s, 0, {0}, {0}, {0}, 0, 0, %s, %s, 0, (const float *)B[%d] + %s, 0, 0}; R->pack(&g, (float *)B[%d], \"pack_%s\"); }  // for %s",
+		c.sizeText(cols), c.sizeText(k), c.sizeText(row), c.sizeText(col), c.slot(b), c.sizeText(off), c.slot(packed), b.Name, kernel)}
 }
 
 // packConv is the prologue's call that packs the weight of a convolution.
 func (c *compiler) packConv(n *ir.Node, kernel string) *cpp.Code {
 	mm := n.MM
 	nb := len(n.Outer) - 2
+	if mm.Form == ir.ConvPixels { // the weight is the right operand, turned
+		return c.packRight(mm.A, mm.PackedBuffer, n.Outer[nb], mm.K, mm.AIdx.Coef[nb+2], mm.AIdx.Coef[nb], mm.AIdx.Off, kernel)
+	}
 	groupStride := "0"
 	if nb == 2 {
 		groupStride = c.sizeText(mm.AIdx.Coef[1])

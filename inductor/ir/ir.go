@@ -99,7 +99,7 @@ const (
 // Value is one operation of a body. Its number is its position there.
 type Value struct {
 	Op    Op
-	DType ops.DType // of the result; of the element for Store
+	DType ops.DType // of the result; of the operand for Store; a Cast to a narrow one rounds or wraps
 	Args  []int     // earlier values
 	Buf   *Buffer   // Load, LoadAt, Store
 	Index Index     // Load, LoadAt, Store, IndexOf; of an argmax the position that it yields
@@ -150,6 +150,7 @@ type MatmulInfo struct {
 	PackB        bool      // B is packed once by the prologue
 	PackedBuffer *Buffer   // where the prologue packs it
 	Conv         *ConvInfo // B is gathered from an image; A is then what the prologue packs
+	Form         ConvForm  // of a convolution, chosen with the packing
 }
 
 // ExternInfo is an eager call. Arguments hold BufArg where the operator takes

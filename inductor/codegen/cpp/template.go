@@ -123,13 +123,13 @@ func (e *emitter) describe(n *ir.Node) {
 		e.size(n.Outer[nb]), e.size(n.Outer[nb+1]), e.size(mm.K), nb,
 		list(n.Outer[:nb]), list(mm.AIdx.Coef[:nb]), list(mm.BIdx.Coef[:nb]),
 		e.size(mm.AIdx.Coef[nb]), e.size(mm.AIdx.Coef[nb+2]), e.size(mm.BIdx.Coef[nb+2]), e.size(mm.BIdx.Coef[nb+1]),
-		a, b, packed, symbolMark, convText(mm.Conv))
+		a, b, packed, symbolMark, convText(mm))
 }
 
 // convText is the description of an image behind that of the product.
-func convText(c *ir.ConvInfo) string {
-	if c == nil {
+func convText(mm *ir.MatmulInfo) string {
+	if mm.Conv == nil {
 		return ""
 	}
-	return ", 1, {" + strings.Trim(strings.Join(strings.Fields(fmt.Sprint(c.Numbers())), ", "), "[]") + "}"
+	return fmt.Sprintf(", %d, {%s}", max(mm.Form, ir.ConvColumns), strings.Trim(strings.Join(strings.Fields(fmt.Sprint(mm.Conv.Numbers())), ", "), "[]"))
 }

@@ -1,0 +1,31 @@
+package cpp
+
+import "tcdbg/inductor/ir"
+
+// This file chooses how the runtime's template runs a convolution.
+
+// turnSteps is what it costs to turn a finished tile of pixels, in steps of k.
+const turnSteps = 24
+
+// ChooseConv picks the form for a convolution with so many output channels, from
+// images of one group, by how much of the register tiles its sizes fill.
+func ChooseConv(lanes int, channels, k, pixels int64, c *ir.ConvInfo) ir.ConvForm {
+	wide := int64(2 * lanes)
+	used := func(n, unit int64) float64 { return float64(n) / float64((n+unit-1)/unit*unit) }
+	columns := float64(pixels) / float64(spread(pixels, c, int64(lanes)))
+	rows := used(channels, wide) * float64(k) / float64(k+turnSteps)
+	if columns < rows {
+		return ir.ConvPixels
+	}
+	return ir.ConvColumns
+}
+
+// spread is how many columns the form of columns computes: rows of padded planes
+// are longer than those of the result.
+func spread(pixels int64, c *ir.ConvInfo, lanes int64) int64 {
+	n := pixels
+	if c.KH*c.KW > 1 || c.StepH*c.StepW > 1 || c.PadH+c.PadW > 0 {
+		n = (pixels/c.OutW-1)*(c.OutW+(c.KW-1)*c.DilW/c.StepW) + c.OutW
+	}
+	return (n + lanes - 1) / lanes * lanes
+}
