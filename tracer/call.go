@@ -102,7 +102,7 @@ func (tr *trace) arguments(c *ssa.CallCommon, fn *ssa.Function) ([]*ssa.Paramete
 		notes = append(notes, tr.noteOf(a))
 	}
 	if len(notes) != len(fn.Params) {
-		tr.breakAt(breaks.DynamicCall, "%s", c)
+		tr.breakAt(breaks.DynamicCall, "%s", tr.codeOf(tr.th.Top().Instr()))
 	}
 	return fn.Params, notes
 }
@@ -432,7 +432,7 @@ func (tr *trace) refuseNative(in *ssa.Call, name string) {
 	case strings.HasPrefix(name, "(reflect.") || strings.HasPrefix(name, "reflect."):
 		tr.breakAt(breaks.ReflectCall, "call of %s", name)
 	case name == "":
-		tr.breakAt(breaks.DynamicCall, "%s", in)
+		tr.breakAt(breaks.DynamicCall, "%s", tr.codeOf(in))
 	}
 	tr.breakAt(breaks.UnknownNativeCall, "call of %s", name)
 }

@@ -4,6 +4,7 @@ import (
 	"go/ast"
 	"go/types"
 	"reflect"
+	"strings"
 	"sync"
 	"unsafe"
 
@@ -12,34 +13,83 @@ import (
 	"golang.org/x/tools/go/ssa"
 )
 
-// This file reads what SSA's debug references know: which variable of the user
-// a register is.
+// This file reads what SSA's debug references know: which variable or expression
+// of the user a register is.
 
-var debugNameCache sync.Map // *ssa.Function -> map[ssa.Value]string; grows with the program's functions only
+// debugInfo is what the user calls the registers of one function.
+type debugInfo struct {
+	vars  map[ssa.Value]string // the first variable that a register was read or written as
+	exprs map[ssa.Value]string // the first other expression that it is the value of
+}
 
-// debugNames maps registers of fn to the first variable that names them.
-func debugNames(fn *ssa.Function) map[ssa.Value]string {
-	if m, ok := debugNameCache.Load(fn); ok {
-		return m.(map[ssa.Value]string)
+var debugCache sync.Map // *ssa.Function -> *debugInfo; grows with the program's functions only
+
+func debugOf(fn *ssa.Function) *debugInfo {
+	if d, ok := debugCache.Load(fn); ok {
+		return d.(*debugInfo)
 	}
-	m := map[ssa.Value]string{}
+	d := &debugInfo{vars: map[ssa.Value]string{}, exprs: map[ssa.Value]string{}}
 	for _, b := range fn.Blocks {
 		for _, in := range b.Instrs {
-			d, ok := in.(*ssa.DebugRef)
-			if !ok || d.IsAddr {
-				continue
-			}
-			id, ok := d.Expr.(*ast.Ident)
-			if !ok || id.Name == "_" || m[d.X] != "" {
-				continue
-			}
-			if _, isVar := d.Object().(*types.Var); isVar {
-				m[d.X] = id.Name
+			if ref, ok := in.(*ssa.DebugRef); ok {
+				d.add(ref)
 			}
 		}
 	}
-	got, _ := debugNameCache.LoadOrStore(fn, m)
-	return got.(map[ssa.Value]string)
+	got, _ := debugCache.LoadOrStore(fn, d)
+	return got.(*debugInfo)
+}
+
+func (d *debugInfo) add(ref *ssa.DebugRef) {
+	if id, ok := ref.Expr.(*ast.Ident); ok {
+		if _, isVar := ref.Object().(*types.Var); isVar && !ref.IsAddr && id.Name != "_" && d.vars[ref.X] == "" {
+			d.vars[ref.X] = id.Name
+		}
+		return
+	}
+	if d.exprs[ref.X] != "" {
+		return
+	}
+	text := exprText(ref.Expr)
+	if ref.IsAddr {
+		text = "&" + text
+	}
+	d.exprs[ref.X] = text
+}
+
+// maxExprText is how long an expression may be that names a value.
+const maxExprText = 60
+
+// exprText writes an expression as the user did, in one line: what is too long
+// to name a value loses its arguments.
+func exprText(e ast.Expr) string {
+	text := strings.ReplaceAll(types.ExprString(e), "'", "`") // guards quote names
+	if len(text) <= maxExprText {
+		return text
+	}
+	if c, ok := e.(*ast.CallExpr); ok {
+		if f := exprText(c.Fun); !strings.HasSuffix(f, "...") {
+			return f + "(...)"
+		}
+	}
+	return "..." + text[len(text)-maxExprText/2:]
+}
+
+// varName is the variable that v is, empty where it is none.
+func varName(v ssa.Value) string {
+	if v.Parent() == nil {
+		return ""
+	}
+	return debugOf(v.Parent()).vars[v]
+}
+
+// exprName is the expression that v is the value of, empty where the program
+// has none.
+func exprName(v ssa.Value) string {
+	if v.Parent() == nil {
+		return ""
+	}
+	return debugOf(v.Parent()).exprs[v]
 }
 
 // mapLookup returns the address of (a copy of) the value under a key, nil when

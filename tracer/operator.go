@@ -186,7 +186,7 @@ func (tr *trace) results(in *ssa.Call, build *graph.Builder, node *graph.Node, r
 
 // nameAfter gives a node the name of the user's variable that holds it.
 func (tr *trace) nameAfter(v ssa.Value, n *graph.Node) {
-	if name := debugNames(v.Parent())[v]; name != "" {
+	if name := varName(v); name != "" {
 		tr.graph.Rename(n, name)
 	}
 }

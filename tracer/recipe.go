@@ -29,7 +29,7 @@ type maker struct {
 	objs  []unsafe.Pointer // new objects, by objects index
 	clos  []*host.Closure
 	maps  []unsafe.Pointer
-	errs  map[*freshError]error
+	errs  map[*errorSpec]error
 	// inputs and results are kept for the next call: the list of the graph's
 	// inputs, and places for the values that the segment returns.
 	inputs  []torch.Value
@@ -74,6 +74,17 @@ type sourceRecipe struct {
 
 func (r sourceRecipe) write(m *maker, dst unsafe.Pointer) {
 	m.in.Copy(r.typ, dst, m.entry.at(r.src))
+}
+
+// changedRecipe is the interface value that stands at a source on entry, as one
+// of another interface type: the two may be laid out differently.
+type changedRecipe struct {
+	typ types.Type
+	src *source
+}
+
+func (r changedRecipe) write(m *maker, dst unsafe.Pointer) {
+	m.in.ChangeInterface(r.typ, dst, r.src.typ, m.entry.at(r.src))
 }
 
 type exprRecipe struct{ e *expr }
@@ -212,12 +223,13 @@ type recipes struct {
 	specs   []*closureSpec
 	maps    map[uintptr]int
 	mapped  []*mapSpec
+	errs    map[*freshError]*errorSpec
 }
 
 func newRecipes(tr *trace) *recipes {
 	return &recipes{
 		tr: tr, outs: map[*torch.Tensor]int{}, objs: map[*span]int{},
-		clos: map[*host.Closure]int{}, maps: map[uintptr]int{},
+		clos: map[*host.Closure]int{}, maps: map[uintptr]int{}, errs: map[*freshError]*errorSpec{},
 	}
 }
 
@@ -234,9 +246,12 @@ func (rs *recipes) of(t types.Type, p unsafe.Pointer, n *note) recipe {
 	case isTensor(t):
 		return rs.tensor(t, p, n)
 	case n != nil && n.src != nil:
+		if types.IsInterface(t) && !types.Identical(t, n.src.typ) {
+			return changedRecipe{t, n.src}
+		}
 		return sourceRecipe{t, n.src}
 	case n != nil && n.err != nil:
-		return errorRecipe{t, n.err}
+		return rs.newError(t, n.err)
 	}
 	switch u := t.Underlying().(type) {
 	case *types.Pointer:

@@ -2,8 +2,10 @@ package tracer
 
 import (
 	"fmt"
+	"go/token"
 	"go/types"
 	"strconv"
+	"strings"
 	"sync"
 	"unsafe"
 
@@ -115,7 +117,10 @@ func (ss *sources) globalVar(g *ssa.Global) *source {
 
 func (ss *sources) deref(p *source) *source {
 	return ss.intern(sourceID{kind: srcDeref, parent: p}, func() *source {
-		name := p.name
+		name := strings.Replace(p.name, "L['&", "L['", 1)
+		if name != p.name { // a place, not a pointer that the user knows
+			return &source{typ: p.typ.Underlying().(*types.Pointer).Elem(), name: name}
+		}
 		elem := p.typ.Underlying().(*types.Pointer).Elem()
 		if _, isStruct := elem.Underlying().(*types.Struct); !isStruct {
 			if p.kind != srcRegister || !isFree(p.value) {
@@ -151,8 +156,40 @@ func (ss *sources) elem(p *source, i int) *source {
 	}
 	return ss.intern(sourceID{kind: kind, parent: p, index: i}, func() *source {
 		e := elemType(t)
-		return &source{typ: e, name: p.name + "[" + strconv.Itoa(i) + "]", offset: uintptr(i) * ss.in.Rep(e).Size()}
+		s := &source{typ: e, name: p.name + "[" + strconv.Itoa(i) + "]", offset: uintptr(i) * ss.in.Rep(e).Size()}
+		if v := variadicArgument(p, i); v != nil {
+			s.name = "L['" + localName(v) + "']"
+		}
+		return s
 	})
+}
+
+// variadicArgument is what the program passes as argument i of the variadic
+// parameter whose slice stands at p; nil where p is no such slice.
+func variadicArgument(p *source, i int) ssa.Value {
+	list, ok := p.value.(*ssa.Slice)
+	if !ok || p.kind != srcRegister || list.Low != nil {
+		return nil
+	}
+	array, ok := list.X.(*ssa.Alloc)
+	if !ok || array.Comment != "varargs" {
+		return nil
+	}
+	for _, r := range *array.Referrers() {
+		if at, ok := r.(*ssa.IndexAddr); ok && isConstInt(at.Index, i) {
+			for _, r := range *at.Referrers() {
+				if st, ok := r.(*ssa.Store); ok && st.Addr == at {
+					return st.Val
+				}
+			}
+		}
+	}
+	return nil
+}
+
+func isConstInt(v ssa.Value, i int) bool {
+	c, ok := v.(*ssa.Const)
+	return ok && c.Int64() == int64(i)
 }
 
 func elemType(t types.Type) types.Type {
@@ -208,8 +245,33 @@ func localName(v ssa.Value) string {
 			return v.Comment
 		}
 	}
-	if v.Parent() != nil && debugNames(v.Parent())[v] != "" {
-		return debugNames(v.Parent())[v]
+	if name := varName(v); name != "" {
+		return name
+	}
+	if name := exprName(v); name != "" {
+		return name
+	}
+	return synthetic(v)
+}
+
+// synthetic names a register that the program has no expression for: what a
+// conversion converts, the arguments of a variadic call.
+func synthetic(v ssa.Value) string {
+	switch v := v.(type) {
+	case *ssa.ChangeType:
+		return localName(v.X)
+	case *ssa.ChangeInterface:
+		return localName(v.X)
+	case *ssa.Convert:
+		return localName(v.X)
+	case *ssa.Extract:
+		return localName(v.Tuple)
+	case *ssa.UnOp:
+		if v.Op == token.MUL {
+			return strings.TrimPrefix(localName(v.X), "&")
+		}
+	case *ssa.Slice:
+		return localName(v.X)
 	}
 	return v.Name()
 }
@@ -223,10 +285,13 @@ func (s *source) argument() string {
 	case srcGlobal:
 		return s.global.Name()
 	case srcDeref, srcDynamic:
-		return s.parent.argument()
+		return strings.TrimPrefix(s.parent.argument(), "&")
 	case srcField:
 		return s.parent.argument() + "." + s.parent.typ.Underlying().(*types.Struct).Field(s.index).Name()
 	case srcElem, srcItem:
+		if v := variadicArgument(s.parent, s.index); v != nil {
+			return localName(v)
+		}
 		return s.parent.argument() + "[" + strconv.Itoa(s.index) + "]"
 	case srcFree:
 		return s.name[len(s.parent.name)+len(".__closure__['") : len(s.name)-2]

@@ -95,15 +95,15 @@ func (tr *trace) step() *stop {
 func (tr *trace) refuse(in ssa.Instruction) {
 	switch in.(type) {
 	case *ssa.Go:
-		tr.breakAt(breaks.GoroutineStarted, "%s", in)
+		tr.breakAt(breaks.GoroutineStarted, "%s", tr.codeOf(in))
 	case *ssa.Send, *ssa.MakeChan:
-		tr.breakAt(breaks.ChannelOperation, "%s", in)
+		tr.breakAt(breaks.ChannelOperation, "%s", tr.codeOf(in))
 	case *ssa.Select:
-		tr.breakAt(breaks.SelectStatement, "%s", in)
+		tr.breakAt(breaks.SelectStatement, "%s", tr.codeOf(in))
 	case *ssa.Defer:
-		tr.breakAt(breaks.DeferRecover, "%s", in)
+		tr.breakAt(breaks.DeferRecover, "%s", tr.codeOf(in))
 	case *ssa.Panic:
-		tr.breakAt(breaks.UserPanic, "%s", in)
+		tr.breakAt(breaks.UserPanic, "%s", tr.codeOf(in))
 	}
 	tr.breakAt(breaks.UnsupportedInstr, "%T", in)
 }
@@ -396,7 +396,7 @@ func (tr *trace) unOp(in *ssa.UnOp) {
 		tr.load(in)
 		return
 	case token.ARROW:
-		tr.breakAt(breaks.ChannelOperation, "%s", in)
+		tr.breakAt(breaks.ChannelOperation, "%s", tr.codeOf(in))
 	}
 	n := tr.noteOf(in.X)
 	if e := tr.exprOf(in.X, n); n != nil && e != nil {
@@ -436,7 +436,7 @@ func (tr *trace) load(in *ssa.UnOp) {
 	case zeroSize(tr.in.Rep(in.Type())):
 		tr.set(in, nil)
 	default:
-		tr.breakAt(breaks.OpaqueValue, "a load through a pointer of unknown origin: %s", in)
+		tr.breakAt(breaks.OpaqueValue, "a load through a pointer of unknown origin: %s", tr.codeOf(in))
 	}
 }
 
@@ -466,7 +466,7 @@ func (tr *trace) store(in *ssa.Store) {
 	case zeroSize(tr.in.Rep(t)):
 		tr.exec()
 	default:
-		tr.breakAt(breaks.OpaqueValue, "a store through a pointer of unknown origin: %s", in)
+		tr.breakAt(breaks.OpaqueValue, "a store through a pointer of unknown origin: %s", tr.codeOf(in))
 	}
 }
 

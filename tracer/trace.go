@@ -3,6 +3,7 @@ package tracer
 import (
 	"fmt"
 	"strings"
+	"unicode"
 
 	"tcdbg/graph"
 	"tcdbg/internal/ops"
@@ -153,6 +154,20 @@ func (tr *trace) skip() { tr.th.Top().PC++ }
 // pos is the place of the instruction being traced.
 func (tr *trace) pos() logs.Pos { return tr.t.posOf(tr.th.Top()) }
 
+// codeOf is what the user wrote for an instruction: the expression that it is the
+// value of, or the whole line.
+func (tr *trace) codeOf(in ssa.Instruction) string {
+	if v, ok := in.(ssa.Value); ok {
+		if name := exprName(v); name != "" {
+			return name
+		}
+	}
+	if code := strings.TrimSpace(tr.pos().Code); code != "" {
+		return code
+	}
+	return in.String()
+}
+
 // stack is the user's stack at this instruction, from the compiled function in.
 // It ends at a line of the program where there is one: that torch's own code
 // wrote x.Add(y) for it helps nobody.
@@ -247,9 +262,20 @@ func (tr *trace) firstCall() *graph.Node {
 	return n
 }
 
-// placeholderName is Dynamo's: L['net'].Weight becomes L_net_Weight.
+// placeholderName is Dynamo's: L['net'].Weight becomes L_net_Weight, and
+// whatever no identifier may hold becomes an underscore.
 func placeholderName(s *source) string {
-	return strings.Trim(strings.NewReplacer("['", "_", "']", "_", "[", "_", "]", "_", ".", "_", "*", "", "(", "", ")", "", "\"", "").Replace(s.name), " ")
+	name := strings.NewReplacer("['", "_", "']", "_", "[", "_", "]", "_", ".", "_", "*", "", "&", "", "(", "_", ")", "", "\"", "").Replace(s.name)
+	name = strings.Map(func(r rune) rune {
+		if r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r) {
+			return r
+		}
+		return '_'
+	}, strings.Trim(name, " "))
+	for strings.Contains(name, "___") {
+		name = strings.ReplaceAll(name, "___", "__")
+	}
+	return name
 }
 
 // inputMeta describes an input, with symbols for its dynamic dimensions.

@@ -144,6 +144,12 @@ func (in *Interp) MakeInterface(dst unsafe.Pointer, t, d types.Type, src unsafe.
 	in.writeIface(in.info(t), dst, in.info(d).box(src))
 }
 
+// ChangeInterface stores at dst, of interface type to, the interface value of
+// type from at src.
+func (in *Interp) ChangeInterface(to types.Type, dst unsafe.Pointer, from types.Type, src unsafe.Pointer) {
+	in.writeIface(in.info(to), dst, in.info(from).readIface(src))
+}
+
 func (b *builder) iface(in ssa.Instruction) op {
 	switch in := in.(type) {
 	case *ssa.MakeInterface:
