@@ -110,7 +110,7 @@ func loadArchive(r io.ReaderAt, size int64) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return (&plainer{map[any]any{}}).value(v)
+	return (&plainer{done: map[any]any{}}).value(v)
 }
 
 type loader struct {
@@ -158,7 +158,7 @@ type rawStorage struct {
 func (l *loader) Persistent(id any) (any, error) {
 	t, ok := id.(pickle.Tuple)
 	if !ok || len(t) != 5 || t[0] != "storage" {
-		return nil, fmt.Errorf("an object stored outside is no storage: %v", id)
+		return nil, fmt.Errorf("an object stored outside is no storage but %T", id)
 	}
 	class, _ := t[1].(pickle.Global)
 	d, known := storageNames[class.Name]
@@ -211,10 +211,14 @@ func deviceName(args pickle.Tuple) (any, error) {
 	if !ok {
 		return nil, errors.New("a device without name")
 	}
-	if len(args) == 2 {
-		return fmt.Sprintf("%s:%v", name, args[1]), nil
+	if len(args) == 1 {
+		return name, nil
 	}
-	return name, nil
+	index, ok := args[1].(int)
+	if !ok {
+		return nil, errors.New("a device whose index is no number")
+	}
+	return name + ":" + strconv.Itoa(index), nil
 }
 
 // rebuildTensor reads (storage, offset, size, stride, requires_grad, hooks) and,
@@ -283,8 +287,15 @@ func intsOf(v any) ([]int, bool) {
 // plainer replaces the containers of a pickle by Go's. Each is replaced once,
 // so that shared ones stay shared, and one that holds itself is refused.
 type plainer struct {
-	done map[any]any // by address; busy while its items are replaced
+	done  map[any]any // by address; busy while its items are replaced
+	depth int
 }
+
+// maxDepth bounds how deep containers may lie in each other, in files and in
+// what is saved: Python itself gives up at about a thousand.
+const maxDepth = 1000
+
+var errDepth = fmt.Errorf("containers lie more than %d deep in each other", maxDepth)
 
 type busy struct{}
 
@@ -313,8 +324,13 @@ func (p *plainer) value(v any) (any, error) {
 		}
 		return got, nil
 	}
+	if p.depth == maxDepth {
+		return nil, errDepth
+	}
 	p.done[key] = busy{}
+	p.depth++
 	out, err := p.container(v)
+	p.depth--
 	p.done[key] = out
 	return out, err
 }
@@ -427,12 +443,18 @@ func (a *archive) add(name string, data []byte) {
 }
 
 type saver struct {
-	keys map[*Storage]int
-	list []*Storage
+	keys  map[*Storage]int
+	list  []*Storage
+	depth int
 }
 
 // tree turns values into those that a pickle holds.
 func (s *saver) tree(v any) (any, error) {
+	if s.depth == maxDepth {
+		return nil, errDepth
+	}
+	s.depth++
+	defer func() { s.depth-- }()
 	switch v := v.(type) {
 	case nil, bool, int, float64, string:
 		return v, nil

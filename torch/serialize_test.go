@@ -198,10 +198,25 @@ func TestLoadRunsNothing(t *testing.T) {
 	if _, err := torch.Load(path); err == nil || !strings.Contains(err.Error(), "holds itself") {
 		t.Errorf("got %v", err)
 	}
+	deep := "\x80\x02)" + strings.Repeat("\x85", 1<<20) + "."
+	writeZip(t, path, map[string]string{"bad/data.pkl": deep})
+	if _, err := torch.Load(path); err == nil || !strings.Contains(err.Error(), "more than 1000 deep") {
+		t.Errorf("a million tuples in each other: %v", err)
+	}
+	outside := "\x80\x02)" + strings.Repeat("q\x00h\x00\x86", 60) + "Q."
+	writeZip(t, path, map[string]string{"bad/data.pkl": outside}) // as text it would fill any memory
+	if _, err := torch.Load(path); err == nil || !strings.Contains(err.Error(), "is no storage") {
+		t.Errorf("got %v", err)
+	}
 	doubled := "\x80\x02]" + strings.Repeat("q\x00h\x00\x86", 60) + "."
 	writeZip(t, path, map[string]string{"bad/data.pkl": doubled})
 	if _, err := torch.Load(path); err != nil {
 		t.Errorf("sixty pairs of pairs: %v", err)
+	}
+	loop := []any{nil}
+	loop[0] = loop
+	if err := torch.Save(loop, path); err == nil || !strings.Contains(err.Error(), "more than 1000 deep") {
+		t.Errorf("a list that holds itself: %v", err)
 	}
 	if err := torch.Save(map[string]any{"f": func() {}}, path); err == nil || !strings.Contains(err.Error(), "func() cannot be saved") {
 		t.Errorf("got %v", err)

@@ -47,7 +47,7 @@ func rule(name string, shape []int) (scale, shift float32, abs, ok bool) {
 func Fill(k int, name string, t *torch.Tensor) {
 	shape := t.Shape()
 	scale, shift, abs, ok := rule(name, shape)
-	if !ok || !t.DType().IsFloat() {
+	if !ok || !t.DType().IsFloat() || name == "_random_samples" {
 		return
 	}
 	v := floats(t)

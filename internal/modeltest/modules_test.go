@@ -416,7 +416,10 @@ func answers(t *testing.T) map[string]answer {
 func TestModulesAgreeWithPyTorch(t *testing.T) {
 	want := answers(t)
 	seen := 0
-	for _, family := range []map[string]moduleCase{recurrentCases(), attentionCases(), layerCases(), shapeCases(), activationCases(), lossCases(), containerCases()} {
+	for _, family := range []map[string]moduleCase{
+		recurrentCases(), attentionCases(), layerCases(), shapeCases(), activationCases(), lossCases(), containerCases(),
+		drawingCases(), windowCases(), tableCases(), moreLossCases(), settingCases(), lazyCases(),
+	} {
 		for name, c := range family {
 			w, ok := want[name]
 			if !ok {

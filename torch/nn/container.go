@@ -129,6 +129,45 @@ func (l *ParameterList) Len() int { return len(l.Parameters) }
 // At returns parameter i.
 func (l *ParameterList) At(i int) *torch.Tensor { return l.Parameters[i] }
 
+// ParameterDict holds parameters under names that a program chooses.
+type ParameterDict struct {
+	names  []string
+	values map[string]*torch.Tensor
+}
+
+// NewParameterDict makes an empty ParameterDict.
+func NewParameterDict() *ParameterDict {
+	return &ParameterDict{values: map[string]*torch.Tensor{}}
+}
+
+// Set adds a tensor, which becomes a parameter, or replaces the one of that
+// name.
+func (d *ParameterDict) Set(name string, t *torch.Tensor) *ParameterDict {
+	if d.values[name] == nil {
+		d.names = append(d.names, name)
+	}
+	d.values[name] = Parameter(t)
+	return d
+}
+
+// At returns the parameter of a name; nil without one.
+func (d *ParameterDict) At(name string) *torch.Tensor { return d.values[name] }
+
+// Keys lists the names in the order in which they were added.
+func (d *ParameterDict) Keys() []string { return append([]string{}, d.names...) }
+
+// Len is the number of parameters.
+func (d *ParameterDict) Len() int { return len(d.names) }
+
+// Parts lists the parameters under their names.
+func (d *ParameterDict) Parts() []torch.Field {
+	var out []torch.Field
+	for _, name := range d.names {
+		out = append(out, torch.Field{Name: name, Value: d.values[name]})
+	}
+	return out
+}
+
 // Parameter makes t a parameter: a leaf that collects gradients.
 func Parameter(t *torch.Tensor) *torch.Tensor {
 	if !t.IsLeaf() {

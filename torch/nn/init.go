@@ -160,3 +160,47 @@ func Dirac_(t *torch.Tensor, groups int) *torch.Tensor {
 	})
 	return t
 }
+
+// Orthogonal_ makes the rows of t, taken as a matrix of t.Size(0) rows (or its
+// columns, where there are fewer), orthogonal and of length gain.
+func Orthogonal_(t *torch.Tensor, gain float64) *torch.Tensor {
+	if t.Dim() < 2 {
+		panic(&torch.Error{Op: "orthogonal_", Kind: "ValueError", Msg: "Only tensors with 2 or more dimensions are supported"})
+	}
+	if t.Numel() == 0 {
+		return t
+	}
+	rows := t.Size(0)
+	cols := t.Numel() / rows
+	torch.NoGrad(func() {
+		flat := torch.Empty(rows, cols, kw.Dtype(t.DType())).Normal_(0, 1)
+		if rows < cols {
+			flat = flat.T()
+		}
+		q, r := torch.LinalgQr(flat)
+		q = q.Mul(r.Diagonal().Sign()) // the one decomposition whose R has a positive diagonal
+		if rows < cols {
+			q = q.T()
+		}
+		t.Copy_(q.Reshape(t.Shape()...)).Mul_(gain)
+	})
+	return t
+}
+
+// Sparse_ fills a matrix with normal numbers and zeroes a share of each column.
+func Sparse_(t *torch.Tensor, sparsity, std float64) *torch.Tensor {
+	if t.Dim() != 2 {
+		panic(&torch.Error{Op: "sparse_", Kind: "ValueError", Msg: "Only tensors with 2 dimensions are supported"})
+	}
+	rows, cols := t.Size(0), t.Size(1)
+	zeros := int(math.Ceil(sparsity * float64(rows)))
+	torch.NoGrad(func() {
+		t.Normal_(0, std)
+		for c := range cols {
+			for _, r := range torch.DefaultGenerator().Perm(rows)[:zeros] {
+				t.Select(1, c).Select(0, r).Zero_()
+			}
+		}
+	})
+	return t
+}

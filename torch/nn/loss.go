@@ -8,26 +8,56 @@ import (
 
 // Loss is a function of a prediction and a target.
 type Loss struct {
+	Weight    *torch.Tensor `torch:"weight,buffer"` // of classes; nil without
+	PosWeight *torch.Tensor `torch:"pos_weight,buffer"`
+
 	name string
 	f    func(input, target *torch.Tensor, opts ...torch.Option) *torch.Tensor
 	opts []torch.Option
 }
 
+// newLoss makes a Loss; weights are part of its state.
+func newLoss(name string, f func(input, target *torch.Tensor, opts ...torch.Option) *torch.Tensor, opts []torch.Option) *Loss {
+	l := &Loss{name: name, f: f}
+	for _, o := range opts {
+		t, isTensor := o.Value.(*torch.Tensor)
+		switch {
+		case isTensor && o.Name == "weight":
+			l.Weight = t
+		case isTensor && o.Name == "pos_weight":
+			l.PosWeight = t
+		default:
+			l.opts = append(l.opts, o)
+		}
+	}
+	return l
+}
+
 // Forward computes the loss.
 func (l *Loss) Forward(input, target *torch.Tensor) *torch.Tensor {
-	return l.f(input, target, l.opts...)
+	if l.Weight == nil && l.PosWeight == nil {
+		return l.f(input, target, l.opts...)
+	}
+	opts := append([]torch.Option{}, l.opts...)
+	if l.Weight != nil {
+		opts = append(opts, kw.Weight(l.Weight))
+	}
+	if l.PosWeight != nil {
+		opts = append(opts, kw.PosWeight(l.PosWeight))
+	}
+	return l.f(input, target, opts...)
 }
 
 // NewMSELoss is the mean squared error. Option: kw.Reduction("mean").
 func NewMSELoss(opts ...torch.Option) *Loss {
 	known("MSELoss", opts, "reduction")
-	return &Loss{"MSELoss", F.MseLoss, opts}
+	return newLoss("MSELoss", F.MseLoss, opts)
 }
 
 // NewL1Loss is the mean absolute error.
 func NewL1Loss(opts ...torch.Option) *Loss {
 	known("L1Loss", opts, "reduction")
-	return &Loss{"L1Loss", F.L1Loss, opts}
+	return newLoss("L1Loss", F.L1Loss, opts)
 }
 
 // NewCrossEntropyLoss is the cross entropy of logits and classes or class
@@ -35,70 +65,70 @@ func NewL1Loss(opts ...torch.Option) *Loss {
 // kw.LabelSmoothing.
 func NewCrossEntropyLoss(opts ...torch.Option) *Loss {
 	known("CrossEntropyLoss", opts, "weight", "ignore_index", "reduction", "label_smoothing")
-	return &Loss{"CrossEntropyLoss", F.CrossEntropy, opts}
+	return newLoss("CrossEntropyLoss", F.CrossEntropy, opts)
 }
 
 // NewNLLLoss is the negative log likelihood.
 func NewNLLLoss(opts ...torch.Option) *Loss {
 	known("NLLLoss", opts, "weight", "ignore_index", "reduction")
-	return &Loss{"NLLLoss", F.NllLoss, opts}
+	return newLoss("NLLLoss", F.NllLoss, opts)
 }
 
 // NewBCELoss is the binary cross entropy of probabilities.
 func NewBCELoss(opts ...torch.Option) *Loss {
 	known("BCELoss", opts, "weight", "reduction")
-	return &Loss{"BCELoss", F.BinaryCrossEntropy, opts}
+	return newLoss("BCELoss", F.BinaryCrossEntropy, opts)
 }
 
 // NewBCEWithLogitsLoss is the binary cross entropy of logits.
 func NewBCEWithLogitsLoss(opts ...torch.Option) *Loss {
 	known("BCEWithLogitsLoss", opts, "weight", "reduction", "pos_weight")
-	return &Loss{"BCEWithLogitsLoss", F.BinaryCrossEntropyWithLogits, opts}
+	return newLoss("BCEWithLogitsLoss", F.BinaryCrossEntropyWithLogits, opts)
 }
 
 // NewSmoothL1Loss is quadratic near zero and linear beyond.
 func NewSmoothL1Loss(opts ...torch.Option) *Loss {
 	known("SmoothL1Loss", opts, "reduction", "beta")
-	return &Loss{"SmoothL1Loss", F.SmoothL1Loss, opts}
+	return newLoss("SmoothL1Loss", F.SmoothL1Loss, opts)
 }
 
 // NewHuberLoss is SmoothL1Loss scaled by delta.
 func NewHuberLoss(opts ...torch.Option) *Loss {
 	known("HuberLoss", opts, "reduction", "delta")
-	return &Loss{"HuberLoss", F.HuberLoss, opts}
+	return newLoss("HuberLoss", F.HuberLoss, opts)
 }
 
 // NewKLDivLoss is the Kullback-Leibler divergence.
 func NewKLDivLoss(opts ...torch.Option) *Loss {
 	known("KLDivLoss", opts, "reduction", "log_target")
-	return &Loss{"KLDivLoss", F.KlDiv, opts}
+	return newLoss("KLDivLoss", F.KlDiv, opts)
 }
 
 // NewPoissonNLLLoss is the negative log likelihood of Poisson counts. Options:
 // kw.LogInput(true), kw.Full(false), kw.Eps(1e-8), kw.Reduction.
 func NewPoissonNLLLoss(opts ...torch.Option) *Loss {
 	known("PoissonNLLLoss", opts, "log_input", "full", "eps", "reduction")
-	return &Loss{"PoissonNLLLoss", F.PoissonNllLoss, opts}
+	return newLoss("PoissonNLLLoss", F.PoissonNllLoss, opts)
 }
 
 // NewSoftMarginLoss is the logistic loss of targets 1 and -1.
 func NewSoftMarginLoss(opts ...torch.Option) *Loss {
 	known("SoftMarginLoss", opts, "reduction")
-	return &Loss{"SoftMarginLoss", F.SoftMarginLoss, opts}
+	return newLoss("SoftMarginLoss", F.SoftMarginLoss, opts)
 }
 
 // NewMultiLabelSoftMarginLoss is the binary cross entropy of logits, averaged
 // over the classes.
 func NewMultiLabelSoftMarginLoss(opts ...torch.Option) *Loss {
 	known("MultiLabelSoftMarginLoss", opts, "weight", "reduction")
-	return &Loss{"MultiLabelSoftMarginLoss", F.MultilabelSoftMarginLoss, opts}
+	return newLoss("MultiLabelSoftMarginLoss", F.MultilabelSoftMarginLoss, opts)
 }
 
 // NewHingeEmbeddingLoss is small for distances of pairs of label 1 and large
 // below a margin for those of -1. Options: kw.Margin(1.0), kw.Reduction.
 func NewHingeEmbeddingLoss(opts ...torch.Option) *Loss {
 	known("HingeEmbeddingLoss", opts, "margin", "reduction")
-	return &Loss{"HingeEmbeddingLoss", F.HingeEmbeddingLoss, opts}
+	return newLoss("HingeEmbeddingLoss", F.HingeEmbeddingLoss, opts)
 }
 
 // Loss3 is a function of three tensors.
@@ -143,38 +173,64 @@ func NewTripletMarginLoss(opts ...torch.Option) *Loss3 {
 	return &Loss3{"TripletMarginLoss", F.TripletMarginLoss, opts}
 }
 
-// CosineSimilarity compares the directions of vectors.
-type CosineSimilarity struct {
-	Dim int
-	Eps float64
+// NewMultiMarginLoss is the hinge loss of classes. Options: kw.P(1),
+// kw.Margin(1.0), kw.Weight, kw.Reduction.
+func NewMultiMarginLoss(opts ...torch.Option) *Loss {
+	known("MultiMarginLoss", opts, "p", "margin", "weight", "reduction")
+	return newLoss("MultiMarginLoss", F.MultiMarginLoss, opts)
 }
 
-// NewCosineSimilarity makes a CosineSimilarity. Options: kw.Dim(1),
-// kw.Eps(1e-8).
-func NewCosineSimilarity(opts ...torch.Option) *CosineSimilarity {
-	known("CosineSimilarity", opts, "dim", "eps")
-	return &CosineSimilarity{option(opts, "dim", 1), option(opts, "eps", 1e-8)}
+// NewMultiLabelMarginLoss is the hinge loss of several classes for each example.
+func NewMultiLabelMarginLoss(opts ...torch.Option) *Loss {
+	known("MultiLabelMarginLoss", opts, "reduction")
+	return newLoss("MultiLabelMarginLoss", F.MultilabelMarginLoss, opts)
 }
 
-// Forward compares a and b.
-func (c *CosineSimilarity) Forward(a, b *torch.Tensor) *torch.Tensor {
-	return F.CosineSimilarity(a, b, kw.Dim(c.Dim), kw.Eps(c.Eps))
+// CTCLoss is the negative log likelihood of sequences without alignment.
+type CTCLoss struct{ opts []torch.Option }
+
+// NewCTCLoss makes a CTCLoss. Options: kw.Blank(0), kw.Reduction,
+// kw.ZeroInfinity(false).
+func NewCTCLoss(opts ...torch.Option) *CTCLoss {
+	known("CTCLoss", opts, "blank", "reduction", "zero_infinity")
+	return &CTCLoss{opts}
 }
 
-// PairwiseDistance is the distance of vectors.
-type PairwiseDistance struct {
-	P, Eps  float64
-	Keepdim bool
+// Forward takes log probabilities [time, batch, class], the classes of the
+// targets, and the lengths of both.
+func (l *CTCLoss) Forward(logProbs, targets, inputLengths, targetLengths *torch.Tensor) *torch.Tensor {
+	return F.CtcLoss(logProbs, targets, inputLengths, targetLengths, l.opts...)
 }
 
-// NewPairwiseDistance makes a PairwiseDistance. Options: kw.P(2.0),
-// kw.Eps(1e-6), kw.Keepdim(false).
-func NewPairwiseDistance(opts ...torch.Option) *PairwiseDistance {
-	known("PairwiseDistance", opts, "p", "eps", "keepdim")
-	return &PairwiseDistance{option(opts, "p", 2.0), option(opts, "eps", 1e-6), option(opts, "keepdim", false)}
+// NewTripletMarginWithDistanceLoss is TripletMarginLoss by a distance of one's
+// own. Options: kw.DistanceFunction (PairwiseDistance), kw.Margin(1.0),
+// kw.Swap(false), kw.Reduction.
+func NewTripletMarginWithDistanceLoss(opts ...torch.Option) *Loss3 {
+	const class = "TripletMarginWithDistanceLoss"
+	known(class, opts, "distance_function", "margin", "swap", "reduction")
+	distance := option(opts, "distance_function", func(a, b *torch.Tensor) *torch.Tensor { return F.PairwiseDistance(a, b) })
+	margin, swap, reduction := option(opts, "margin", 1.0), option(opts, "swap", false), option(opts, "reduction", "mean")
+	if margin <= 0 {
+		panic(&torch.Error{Op: class, Kind: "ValueError", Msg: "TripletMarginWithDistanceLoss: expected margin to be greater than 0"})
+	}
+	return &Loss3{class, func(a, p, n *torch.Tensor, _ ...torch.Option) *torch.Tensor {
+		near, far := distance(a, p), distance(a, n)
+		if swap {
+			far = torch.Minimum(far, distance(p, n))
+		}
+		return reduced(class, near.Sub(far).Add(margin).Clamp(kw.Min(0.0)), reduction)
+	}, nil}
 }
 
-// Forward measures from a to b.
-func (d *PairwiseDistance) Forward(a, b *torch.Tensor) *torch.Tensor {
-	return F.PairwiseDistance(a, b, kw.P(d.P), kw.Eps(d.Eps), kw.Keepdim(d.Keepdim))
+// reduced is a loss of each example as reduction says.
+func reduced(class string, loss *torch.Tensor, reduction string) *torch.Tensor {
+	switch reduction {
+	case "mean":
+		return loss.Mean()
+	case "sum":
+		return loss.Sum()
+	case "none":
+		return loss
+	}
+	panic(&torch.Error{Op: class, Kind: "ValueError", Msg: reduction + " is not a valid value for reduction"})
 }

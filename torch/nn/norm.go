@@ -1,6 +1,8 @@
 package nn
 
 import (
+	"fmt"
+
 	"tcdbg/torch"
 	"tcdbg/torch/kw"
 	F "tcdbg/torch/nn/functional"
@@ -72,12 +74,19 @@ type GroupNorm struct {
 	Eps          float64
 }
 
-// NewGroupNorm makes a GroupNorm. Options: kw.Eps, kw.Affine.
+// NewGroupNorm makes a GroupNorm. Options: kw.Eps(1e-5), kw.Affine(true),
+// kw.Bias(true).
 func NewGroupNorm(groups, channels int, opts ...torch.Option) *GroupNorm {
-	known("GroupNorm", opts, "eps", "affine", "dtype", "device")
+	known("GroupNorm", opts, "eps", "affine", "bias", "dtype", "device")
+	if channels%groups != 0 {
+		panic(&torch.Error{Op: "GroupNorm", Kind: "ValueError", Msg: fmt.Sprintf("num_channels (%d) must be divisible by num_groups (%d)", channels, groups)})
+	}
 	g := &GroupNorm{NumGroups: groups, Eps: option(opts, "eps", 1e-5)}
 	if option(opts, "affine", true) {
-		g.Weight, g.Bias = Ones_(parameter(opts, channels)), Zeros_(parameter(opts, channels))
+		g.Weight = Ones_(parameter(opts, channels))
+		if option(opts, "bias", true) {
+			g.Bias = Zeros_(parameter(opts, channels))
+		}
 	}
 	return g
 }
@@ -99,7 +108,7 @@ type BatchNorm struct {
 }
 
 func newBatchNorm(name string, features int, opts []torch.Option) BatchNorm {
-	known(name, opts, "eps", "momentum", "affine", "track_running_stats", "dtype", "device")
+	known(name, opts, "eps", "momentum", "affine", "track_running_stats", "bias", "dtype", "device")
 	b := BatchNorm{Eps: option(opts, "eps", 1e-5), Momentum: 0.1}
 	for _, o := range opts {
 		if o.Name == "momentum" && o.Value == nil {
@@ -109,7 +118,10 @@ func newBatchNorm(name string, features int, opts []torch.Option) BatchNorm {
 		}
 	}
 	if option(opts, "affine", true) {
-		b.Weight, b.Bias = Ones_(parameter(opts, features)), Zeros_(parameter(opts, features))
+		b.Weight = Ones_(parameter(opts, features))
+		if option(opts, "bias", true) {
+			b.Bias = Zeros_(parameter(opts, features))
+		}
 	}
 	if option(opts, "track_running_stats", true) {
 		args := append([]any{features}, factory(opts)...)
@@ -134,7 +146,8 @@ func (b *BatchNorm) apply(x *torch.Tensor) *torch.Tensor {
 type BatchNorm1d struct{ BatchNorm }
 
 // NewBatchNorm1d makes a BatchNorm1d. Options: kw.Eps, kw.Momentum, kw.Affine,
-// kw.TrackRunningStats. kw.Momentum(nil) keeps the plain mean of all batches.
+// kw.TrackRunningStats, kw.Bias. kw.Momentum(nil) keeps the plain mean of all
+// batches.
 func NewBatchNorm1d(features int, opts ...torch.Option) *BatchNorm1d {
 	return &BatchNorm1d{newBatchNorm("BatchNorm1d", features, opts)}
 }
@@ -183,7 +196,6 @@ type InstanceNorm struct {
 
 func newInstanceNorm(class string, dims, features int, opts []torch.Option) InstanceNorm {
 	defaults := []torch.Option{kw.Affine(option(opts, "affine", false)), kw.TrackRunningStats(option(opts, "track_running_stats", false))}
-	known(class, opts, "eps", "momentum", "affine", "track_running_stats", "dtype", "device")
 	return InstanceNorm{newBatchNorm(class, features, append(defaults, opts...)), class, dims}
 }
 

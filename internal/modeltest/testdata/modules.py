@@ -32,7 +32,7 @@ def u(k, n):
 
 
 def fill(k, name, t):
-    if not t.dtype.is_floating_point:
+    if not t.dtype.is_floating_point or name == "_random_samples":
         return
     n = t.numel()
     x = u(k, n).reshape(t.shape)
@@ -81,6 +81,20 @@ def case(name, make, call, *inputs):
 
 def simple(name, make, *shape):
     case(name, make, lambda m, x: m(x), floats(0, *shape))
+
+
+def named(**tensors):
+    d = nn.ParameterDict()
+    for name, t in tensors.items():  # a dict as a whole would be sorted
+        d[name] = nn.Parameter(t)
+    return d
+
+
+def made(m, *shape):
+    """A lazy module that has seen an input, without drawing more than its own."""
+    with torch.no_grad():
+        m.eval()(torch.zeros(shape))
+    return m.train()
 
 
 # Recurrent nets.
@@ -221,7 +235,120 @@ case("triplet_margin_loss", lambda: nn.TripletMarginLoss(swap=True), lambda m, x
 case("cosine_similarity", lambda: nn.CosineSimilarity(), lambda m, x, y: m(x, y), floats(0, 4, 5), floats(1, 4, 5))
 case("pairwise_distance", lambda: nn.PairwiseDistance(p=3.0, keepdim=True), lambda m, x, y: m(x, y), floats(0, 4, 5), floats(1, 4, 5))
 
+# Modules that draw numbers, in training.
+simple("dropout", lambda: nn.Dropout(0.3), 5, 7)
+simple("dropout_all", lambda: nn.Dropout(1.0), 5, 7)
+simple("dropout1d", lambda: nn.Dropout1d(0.4), 3, 8, 4)
+simple("dropout1d_single", lambda: nn.Dropout1d(0.4), 8, 4)
+simple("dropout2d", lambda: nn.Dropout2d(0.4), 3, 8, 2, 3)
+simple("dropout3d", lambda: nn.Dropout3d(0.4), 3, 8, 2, 3, 2)
+simple("alpha_dropout", lambda: nn.AlphaDropout(0.3), 5, 7)
+simple("alpha_dropout_few", lambda: nn.AlphaDropout(0.6), 3, 4)
+simple("feature_alpha_dropout", lambda: nn.FeatureAlphaDropout(0.4), 3, 7, 5)
+simple("feature_alpha_dropout_images", lambda: nn.FeatureAlphaDropout(), 2, 9, 3, 2)
+simple("rrelu", lambda: nn.RReLU(), 5, 7)
+simple("rrelu_range", lambda: nn.RReLU(0.1, 0.7), 2, 3, 4)
+case("rrelu_inplace", lambda: nn.RReLU(inplace=True), lambda m, x: (lambda y: [m(y), y])(x * 2), floats(0, 3, 4))
+simple("fractional_max_pool2d_drawn", lambda: nn.FractionalMaxPool2d(2, output_size=(4, 3)), 2, 3, 9, 8)
+simple("fractional_max_pool3d_drawn", lambda: nn.FractionalMaxPool3d(2, output_ratio=0.5), 1, 2, 8, 7, 6)
+
+# Windows.
+simple("unfold", lambda: nn.Unfold(2), 2, 3, 4, 5)
+simple("unfold_all", lambda: nn.Unfold((3, 2), dilation=(1, 2), padding=(2, 1), stride=(2, 3)), 2, 3, 7, 8)
+simple("fold", lambda: nn.Fold((4, 5), 2), 2, 12, 12)
+simple("fold_all", lambda: nn.Fold((7, 8), (3, 2), dilation=(1, 2), padding=(2, 1), stride=(2, 3)), 2, 18, 15)
+simple("fold_single", lambda: nn.Fold((5, 6), (2, 3), stride=2), 12, 4)
+simple("lp_pool1d", lambda: nn.LPPool1d(2, 3), 2, 3, 9)
+simple("lp_pool1d_single", lambda: nn.LPPool1d(4, 2, stride=1, ceil_mode=True), 3, 9)
+simple("lp_pool2d", lambda: nn.LPPool2d(2, 3, stride=2), 2, 3, 8, 9)
+simple("lp_pool2d_sum", lambda: nn.LPPool2d(1, (2, 3), ceil_mode=True), 2, 3, 5, 7)
+simple("lp_pool3d", lambda: nn.LPPool3d(2, (2, 1, 2)), 1, 2, 4, 5, 6)
+SAMPLES2 = torch.tensor([[[0.25, 0.75], [0.5, 0.125]], [[0.9, 0.1], [0.0, 0.6]]])
+SAMPLES3 = torch.tensor([[[0.25, 0.75, 0.4], [0.5, 0.125, 0.8]]])
+simple("fractional_max_pool2d", lambda: nn.FractionalMaxPool2d(2, output_size=(4, 3), _random_samples=SAMPLES2), 2, 2, 9, 8)
+case("fractional_max_pool2d_places", lambda: nn.FractionalMaxPool2d((3, 2), output_ratio=(0.5, 0.4), return_indices=True, _random_samples=SAMPLES2), lambda m, x: m(x), floats(0, 2, 2, 9, 11))
+simple("fractional_max_pool3d", lambda: nn.FractionalMaxPool3d((2, 3, 2), output_size=3, _random_samples=SAMPLES3), 1, 2, 7, 8, 6)
+case("max_unpool1d", lambda: nn.MaxUnpool1d(2), lambda m, x: m(*nn.MaxPool1d(2, return_indices=True)(x)), floats(0, 2, 3, 8))
+case("max_unpool2d", lambda: nn.MaxUnpool2d(3, stride=2, padding=1), lambda m, x: m(*nn.MaxPool2d(3, 2, 1, return_indices=True)(x), output_size=x.size()), floats(0, 2, 3, 7, 8))
+case("max_unpool3d", lambda: nn.MaxUnpool3d((2, 1, 2)), lambda m, x: m(*nn.MaxPool3d((2, 1, 2), return_indices=True)(x)), floats(0, 1, 2, 4, 3, 6))
+case("adaptive_max_pool1d_places", lambda: nn.AdaptiveMaxPool1d(4, return_indices=True), lambda m, x: m(x), floats(0, 2, 3, 9))
+case("max_pool3d_places", lambda: nn.MaxPool3d(2, 1, return_indices=True), lambda m, x: m(x), floats(0, 1, 2, 4, 3, 5))
+simple("adaptive_avg_pool2d_none", lambda: nn.AdaptiveAvgPool2d((None, 3)), 2, 3, 7, 8)
+simple("adaptive_max_pool2d_none", lambda: nn.AdaptiveMaxPool2d((4, None)), 2, 3, 7, 8)
+
+# Tables.
+case("embedding_max_norm", lambda: nn.Embedding(10, 4, max_norm=0.8, norm_type=1.0), lambda m, i: m(i), ints(0, 10, 3, 4))
+case("embedding_freq", lambda: nn.Embedding(5, 4, scale_grad_by_freq=True, padding_idx=-1), lambda m, i: m(i), ints(0, 5, 3, 4))
+case("embedding_pretrained", lambda: nn.Embedding.from_pretrained(torch.eye(5), freeze=False), lambda m, i: m(i), ints(0, 5, 3, 4))
+case("embedding_bag", lambda: nn.EmbeddingBag(10, 4), lambda m, i: m(i), ints(0, 10, 3, 4))
+case("embedding_bag_offsets", lambda: nn.EmbeddingBag(10, 4, mode="sum", padding_idx=2), lambda m, i: m(i, torch.tensor([0, 3, 3, 7])), ints(0, 10, 12))
+case("embedding_bag_max", lambda: nn.EmbeddingBag(10, 4, mode="max", include_last_offset=True), lambda m, i: m(i, torch.tensor([0, 5, 12])), ints(0, 10, 12))
+case("embedding_bag_weights", lambda: nn.EmbeddingBag(10, 4, mode="sum", max_norm=0.9), lambda m, i, w: m(i, per_sample_weights=w), ints(0, 10, 3, 4), floats(1, 3, 4))
+
+# Losses with more to say.
+case("ctc_loss", lambda: nn.CTCLoss(), lambda m, x, y: m(x.log_softmax(2), y + 1, torch.tensor([9, 7, 8]), torch.tensor([4, 2, 3])), floats(0, 9, 3, 6), ints(1, 5, 3, 4))
+case("ctc_loss_sum", lambda: nn.CTCLoss(blank=5, reduction="sum", zero_infinity=True), lambda m, x, y: m(x.log_softmax(2), y, torch.tensor([3, 7, 8]), torch.tensor([4, 2, 3])), floats(0, 9, 3, 6), ints(1, 5, 3, 4))
+case("multi_margin_loss", lambda: nn.MultiMarginLoss(), lambda m, x, y: m(x, y), floats(0, 4, 5), ints(1, 5, 4))
+case("multi_margin_loss_square", lambda: nn.MultiMarginLoss(p=2, margin=0.5, weight=torch.tensor([0.5, 1, 2, 0.25, 3]), reduction="sum"), lambda m, x, y: m(x, y), floats(0, 4, 5), ints(1, 5, 4))
+case("multi_label_margin_loss", lambda: nn.MultiLabelMarginLoss(), lambda m, x: m(x, torch.tensor([[3, 0, -1, 1], [1, -1, 2, 0]])), floats(0, 2, 4))
+case("multi_label_margin_loss_none", lambda: nn.MultiLabelMarginLoss(reduction="none"), lambda m, x: m(x, torch.tensor([2, -1, 0, 0])), floats(0, 4))
+case("triplet_distance_loss", lambda: nn.TripletMarginWithDistanceLoss(), lambda m, x, y, z: m(x, y, z), floats(0, 4, 5), floats(1, 4, 5), floats(2, 4, 5))
+case("triplet_distance_loss_own", lambda: nn.TripletMarginWithDistanceLoss(distance_function=lambda a, b: (a - b).abs().sum(-1), margin=0.3, swap=True, reduction="sum"), lambda m, x, y, z: m(x, y, z), floats(0, 4, 5), floats(1, 4, 5), floats(2, 4, 5))
+case("linear_cross_entropy_loss", lambda: nn.LinearCrossEntropyLoss(4, 5), lambda m, x, y: m(x, y), floats(0, 6, 4), ints(1, 5, 6))
+case("linear_cross_entropy_loss_bias", lambda: nn.LinearCrossEntropyLoss(4, 5, bias=True, reduction="sum", ignore_index=1, label_smoothing=0.2), lambda m, x, y: m(x, y), floats(0, 6, 4), ints(1, 5, 6))
+case("adaptive_log_softmax", lambda: nn.AdaptiveLogSoftmaxWithLoss(16, 20, [4, 9]), lambda m, x, y: list(m(x, y)), floats(0, 8, 16), ints(1, 20, 8))
+case("adaptive_log_softmax_bias", lambda: nn.AdaptiveLogSoftmaxWithLoss(10, 12, [3, 5, 8], div_value=2.0, head_bias=True), lambda m, x, y: list(m(x, y)) + [m.log_prob(x), m.predict(x)], floats(0, 6, 10), ints(1, 12, 6))
+
+def classes():
+    return torch.tensor([0.5, 1, 2, 0.25, 3])
+
+
+case("cross_entropy_weight", lambda: nn.CrossEntropyLoss(weight=classes()), lambda m, x, y: m(x, y), floats(0, 4, 5), ints(1, 5, 4))
+case("nll_weight", lambda: nn.NLLLoss(weight=classes(), reduction="sum"), lambda m, x, y: m(x.log_softmax(1), y), floats(0, 6, 5), ints(1, 5, 6))
+case("bce_weight", lambda: nn.BCELoss(weight=classes()), lambda m, x, y: m(x.sigmoid(), y.sigmoid()), floats(0, 4, 5), floats(1, 4, 5).detach())
+case("bce_logits_weights", lambda: nn.BCEWithLogitsLoss(weight=classes(), pos_weight=classes().flip(0)), lambda m, x, y: m(x, y.sigmoid()), floats(0, 4, 5), floats(1, 4, 5).detach())
+case("multi_label_soft_margin_weight", lambda: nn.MultiLabelSoftMarginLoss(weight=classes(), reduction="none"), lambda m, x, y: m(x, y), floats(0, 4, 5), ints(1, 2, 4, 5))
+case("linear_cross_entropy_weight", lambda: nn.LinearCrossEntropyLoss(4, 5, weight=classes()), lambda m, x, y: m(x, y), floats(0, 6, 4), ints(1, 5, 6))
+
+# Further settings of the layers above.
+simple("group_norm_no_bias", lambda: nn.GroupNorm(3, 6, eps=1e-2, bias=False), 2, 6, 4)
+simple("group_norm_plain", lambda: nn.GroupNorm(3, 6, affine=False), 2, 6, 4)
+simple("batch_norm2d_no_bias", lambda: nn.BatchNorm2d(3, bias=False), 2, 3, 4, 5)
+simple("instance_norm2d_no_bias", lambda: nn.InstanceNorm2d(3, affine=True, bias=False), 3, 4, 5)
+simple("local_response_norm_default", lambda: nn.LocalResponseNorm(2), 2, 5, 4, 3)
+simple("rms_norm_plain", lambda: nn.RMSNorm(6, elementwise_affine=False), 2, 3, 6)
+simple("max_pool1d_single", lambda: nn.MaxPool1d(2, dilation=2), 3, 9)
+simple("avg_pool1d_ceil", lambda: nn.AvgPool1d(2, stride=3, ceil_mode=True), 2, 3, 9)
+simple("conv_transpose2d_groups", lambda: nn.ConvTranspose2d(4, 6, 3, stride=2, padding=1, output_padding=1, groups=2), 2, 4, 3, 4)
+simple("conv3d_groups", lambda: nn.Conv3d(4, 6, (1, 2, 3), stride=(1, 2, 1), groups=2, bias=False), 1, 4, 3, 4, 5)
+simple("conv1d_reflect", lambda: nn.Conv1d(3, 4, 3, padding=2, padding_mode="reflect"), 3, 6)
+case("bilinear_no_bias", lambda: nn.Bilinear(4, 5, 3, bias=False), lambda m, a, b: m(a, b), floats(0, 2, 3, 4), floats(1, 2, 3, 5))
+simple("pixel_shuffle_single", lambda: nn.PixelShuffle(3), 9, 2, 2)
+simple("pixel_unshuffle_three", lambda: nn.PixelUnshuffle(3), 1, 2, 3, 6)
+simple("flatten_part", lambda: nn.Flatten(2, -2), 2, 3, 4, 5, 2)
+simple("unflatten_last", lambda: nn.Unflatten(-1, (2, 2)), 2, 6, 4)
+case("cosine_similarity_dim", lambda: nn.CosineSimilarity(dim=0, eps=0.5), lambda m, x, y: m(x, y), floats(0, 4, 5), floats(1, 4, 5))
+case("pairwise_distance_one", lambda: nn.PairwiseDistance(p=1.0, eps=0.1), lambda m, x, y: m(x, y), floats(0, 4, 5), floats(1, 4, 5))
+simple("upsample_trilinear", lambda: nn.Upsample(scale_factor=(1, 2, 1.5), mode="trilinear"), 1, 2, 2, 3, 4)
+simple("upsample_bicubic", lambda: nn.Upsample(size=(5, 7), mode="bicubic", align_corners=True), 1, 2, 3, 4)
+
+# Modules that learn their input's size.
+simple("lazy_linear", lambda: made(nn.LazyLinear(3), 2, 5), 2, 5)
+simple("lazy_conv1d", lambda: made(nn.LazyConv1d(4, 3, padding=1), 3, 6), 3, 6)
+simple("lazy_conv2d", lambda: made(nn.LazyConv2d(6, 3, groups=3, bias=False), 2, 6, 5, 5), 2, 6, 5, 5)
+simple("lazy_conv3d", lambda: made(nn.LazyConv3d(2, 2), 1, 2, 3, 3, 3), 1, 2, 3, 3, 3)
+simple("lazy_conv_transpose1d", lambda: made(nn.LazyConvTranspose1d(4, 3, stride=2), 2, 3, 6), 2, 3, 6)
+simple("lazy_conv_transpose2d", lambda: made(nn.LazyConvTranspose2d(4, 3), 2, 3, 4, 4), 2, 3, 4, 4)
+simple("lazy_conv_transpose3d", lambda: made(nn.LazyConvTranspose3d(2, 2), 1, 2, 3, 3, 3), 1, 2, 3, 3, 3)
+simple("lazy_batch_norm1d", lambda: made(nn.LazyBatchNorm1d(eps=1e-3), 4, 5), 4, 5)
+simple("lazy_batch_norm2d", lambda: made(nn.LazyBatchNorm2d(affine=False), 2, 3, 4, 4), 2, 3, 4, 4)
+simple("lazy_batch_norm3d", lambda: made(nn.LazyBatchNorm3d(), 2, 3, 2, 2, 2), 2, 3, 2, 2, 2)
+simple("lazy_instance_norm1d", lambda: made(nn.LazyInstanceNorm1d(affine=True), 2, 4, 6), 2, 4, 6)
+simple("lazy_instance_norm2d", lambda: made(nn.LazyInstanceNorm2d(affine=True), 2, 3, 4, 4), 2, 3, 4, 4)
+simple("lazy_instance_norm3d", lambda: made(nn.LazyInstanceNorm3d(affine=True), 2, 3, 2, 2, 2), 2, 3, 2, 2, 2)
+
 # Containers.
+case("parameter_dict", lambda: named(right=torch.zeros(4), left=torch.ones(2, 1)), lambda m, x: m["left"] * x + m["right"], floats(0, 2, 4))
 simple("sequential", lambda: nn.Sequential(nn.Linear(4, 5), nn.ReLU(), nn.Sequential(nn.Linear(5, 3))), 2, 4)
 case("module_dict", lambda: nn.ModuleDict({"up": nn.Linear(4, 6), "a.b".replace(".", "_"): nn.Linear(6, 2)}), lambda m, x: m["a_b"](m["up"](x)), floats(0, 2, 4))
 case("module_list", lambda: nn.ModuleList([nn.Linear(4, 4), nn.Linear(4, 4)]), lambda m, x: m[1](m[0](x)), floats(0, 2, 4))

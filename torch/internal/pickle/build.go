@@ -28,11 +28,10 @@ func (r *reader) build(op byte) error {
 		}
 		return r.extend(items)
 	case 's':
-		if len(r.stack) < 2 {
-			return errStack
+		items, err := r.popN(2)
+		if err != nil {
+			return err
 		}
-		items := append([]any(nil), r.stack[len(r.stack)-2:]...)
-		r.stack = r.stack[:len(r.stack)-2]
 		return r.setItems(items)
 	case 'u':
 		items, err := r.popMark()
@@ -62,13 +61,9 @@ func (r *reader) build(op byte) error {
 }
 
 func (r *reader) tuple(n int) error {
-	if len(r.stack) < n {
-		return errStack
-	}
-	t := append(Tuple(nil), r.stack[len(r.stack)-n:]...)
-	r.stack = r.stack[:len(r.stack)-n]
-	r.push(t)
-	return nil
+	items, err := r.popN(n)
+	r.push(Tuple(items))
+	return err
 }
 
 func (r *reader) extend(items []any) error {

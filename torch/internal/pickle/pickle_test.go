@@ -70,6 +70,10 @@ func TestReadRefuses(t *testing.T) {
 		"\x80\x02NK\x01b.":           "attributes for <nil>",
 		"\x80\x02}))s.":              "dict key of type pickle.Tuple",
 		"\x80\x02NNR.":               "a call of <nil>",
+		"(.":                         "a mark where a value should be",
+		"N(\x86.":                    "a mark where a value should be",
+		"}(Ns.":                      "a mark where a value should be",
+		"(q\x00h\x00.":               "a mark where a value should be",
 	} {
 		if _, err := Read([]byte(text), names{}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: got %v, want %q", text, err, want)
@@ -89,7 +93,10 @@ func FuzzRead(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if again, err := Write(v); err == nil && !strings.Contains(string(data), "h") && !strings.Contains(string(data), "j") {
+		if strings.ContainsAny(string(data), "hj") { // with a memo, a value may hold itself
+			return
+		}
+		if again, err := Write(v); err == nil {
 			if _, err := Read(again, names{}); err != nil {
 				t.Errorf("what was written does not read: %v", err)
 			}

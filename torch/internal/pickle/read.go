@@ -103,15 +103,37 @@ func Read(data []byte, with Resolver) (any, error) {
 
 func (r *reader) push(v any) { r.stack = append(r.stack, v) }
 
-var errStack = errors.New("stack underflow")
+var (
+	errStack = errors.New("stack underflow")
+	errMark  = errors.New("a mark where a value should be")
+)
 
 func (r *reader) pop() (any, error) {
 	if len(r.stack) == 0 {
 		return nil, errStack
 	}
 	v := r.stack[len(r.stack)-1]
+	if _, ok := v.(mark); ok {
+		return nil, errMark
+	}
 	r.stack = r.stack[:len(r.stack)-1]
 	return v, nil
+}
+
+// popN takes the n values on top.
+func (r *reader) popN(n int) ([]any, error) {
+	if len(r.stack) < n {
+		return nil, errStack
+	}
+	from := len(r.stack) - n
+	for _, v := range r.stack[from:] {
+		if _, ok := v.(mark); ok {
+			return nil, errMark
+		}
+	}
+	items := append([]any(nil), r.stack[from:]...)
+	r.stack = r.stack[:from]
+	return items, nil
 }
 
 // popMark takes everything above the last mark.
@@ -295,11 +317,13 @@ func (r *reader) memoOp(op byte) (bool, error) {
 		case 'r':
 			i, err = r.uint(4)
 		}
-		if err == nil && len(r.stack) == 0 {
-			err = errStack
+		if err != nil {
+			return true, err
 		}
+		v, err := r.pop()
 		if err == nil {
-			r.memo[i] = r.stack[len(r.stack)-1]
+			r.push(v)
+			r.memo[i] = v
 		}
 		return true, err
 	case 'h', 'j':

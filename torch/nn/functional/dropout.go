@@ -1,0 +1,175 @@
+package functional
+
+import (
+	"fmt"
+	"math"
+
+	"tcdbg/torch"
+	"tcdbg/torch/compiler"
+	"tcdbg/torch/kw"
+)
+
+// This file is what draws numbers: dropouts of single elements, of whole
+// channels and of self-normalising nets, and RReLU. Each draws what PyTorch
+// draws.
+
+// noise reads kw.P(0.5) and kw.Training(true) of a dropout; off says that there
+// is nothing to draw.
+func noise(class string, opts []torch.Option) (p float64, off bool) {
+	p = 0.5
+	for _, o := range opts {
+		switch o.Name {
+		case "p":
+			p = number(class, o)
+		case "training":
+			off = off || !o.Value.(bool)
+		default:
+			unexpected(class, o)
+		}
+	}
+	if !(p >= 0 && p <= 1) {
+		panic(&torch.Error{Op: class, Kind: "ValueError", Msg: fmt.Sprintf("dropout probability has to be between 0 and 1, but got %v", p)})
+	}
+	return p, off || p == 0
+}
+
+// number is the value of an option that is a number.
+func number(class string, o torch.Option) float64 {
+	switch v := o.Value.(type) {
+	case float64:
+		return v
+	case int:
+		return float64(v)
+	}
+	panic(&torch.Error{Op: class, Kind: "TypeError", Msg: fmt.Sprintf("%s(): argument '%s' must be float, not %T", class, o.Name, o.Value)})
+}
+
+func unexpected(class string, o torch.Option) {
+	panic(&torch.Error{Op: class, Kind: "TypeError", Msg: fmt.Sprintf("%s() got an unexpected keyword argument '%s'", class, o.Name)})
+}
+
+// keeps draws one number for each element, or for each channel of each example:
+// 1 with probability 1-p, else 0.
+func keeps(x *torch.Tensor, p float64, channels bool) *torch.Tensor {
+	if !channels {
+		return torch.EmptyLike(x).Bernoulli_(1 - p)
+	}
+	size := make([]int, x.Dim())
+	for i := range size {
+		size[i] = 1
+		if i < 2 {
+			size[i] = x.Size(i)
+		}
+	}
+	return torch.Empty(size, kw.Dtype(x.DType()), kw.Device(x.Device())).Bernoulli_(1 - p)
+}
+
+// ofChannels zeroes whole channels of examples of dims dimensions behind the
+// channels. An input without batch is a batch of one.
+func ofChannels(class string, dims int, x *torch.Tensor, opts []torch.Option, apply func(x *torch.Tensor, p float64) *torch.Tensor) *torch.Tensor {
+	p, off := noise(class, opts)
+	if off {
+		return x
+	}
+	if p == 1 {
+		return x.Mul(0)
+	}
+	if x.Dim() != dims+1 {
+		return apply(x, p)
+	}
+	return apply(x.Unsqueeze(0), p).Squeeze(0)
+}
+
+func dropChannels(x *torch.Tensor, p float64) *torch.Tensor {
+	return x.Mul(keeps(x, p, true).Div_(1 - p))
+}
+
+// Dropout1d zeroes channels of [batch, channel, length] or [channel, length].
+// Options: kw.P(0.5), kw.Training(true).
+func Dropout1d(input *torch.Tensor, opts ...torch.Option) *torch.Tensor {
+	return ofChannels("dropout1d", 1, input, opts, dropChannels)
+}
+
+// Dropout2d zeroes channels of images; options as Dropout1d's.
+func Dropout2d(input *torch.Tensor, opts ...torch.Option) *torch.Tensor {
+	return ofChannels("dropout2d", 2, input, opts, dropChannels)
+}
+
+// Dropout3d zeroes channels of volumes; options as Dropout1d's.
+func Dropout3d(input *torch.Tensor, opts ...torch.Option) *torch.Tensor {
+	return ofChannels("dropout3d", 3, input, opts, dropChannels)
+}
+
+// seluFloor is what SELU sends the most negative numbers to, its sign turned:
+// scale times alpha.
+const seluFloor = 1.7580993408473766
+
+// alphaDrop sends what is not kept to SELU's floor, and moves and scales all so
+// that mean and variance stay.
+func alphaDrop(x *torch.Tensor, p float64, channels bool) *torch.Tensor {
+	keep := keeps(x, p, channels)
+	a := 1 / math.Sqrt((seluFloor*seluFloor*p+1)*(1-p))
+	shift := keep.Add(-1).Mul_(seluFloor * a).Add_(seluFloor * a * p)
+	return x.Mul(keep.Mul_(a)).Add(shift)
+}
+
+// AlphaDropout is dropout for nets of SELUs. Options: kw.P(0.5),
+// kw.Training(true).
+func AlphaDropout(input *torch.Tensor, opts ...torch.Option) *torch.Tensor {
+	p, off := noise("alpha_dropout", opts)
+	switch {
+	case off:
+		return input
+	case p == 1:
+		return input.Mul(0)
+	}
+	return alphaDrop(input, p, false)
+}
+
+// FeatureAlphaDropout is AlphaDropout of whole channels; options as
+// AlphaDropout's.
+func FeatureAlphaDropout(input *torch.Tensor, opts ...torch.Option) *torch.Tensor {
+	p, off := noise("feature_alpha_dropout", opts)
+	switch {
+	case off:
+		return input
+	case p == 1:
+		return input.Mul(0)
+	}
+	return alphaDrop(input, p, true)
+}
+
+// Rrelu is x above zero; below, x times a slope between kw.Lower(1.0/8) and
+// kw.Upper(1.0/3): drawn for each element with kw.Training(true), else their
+// middle.
+func Rrelu(input *torch.Tensor, opts ...torch.Option) *torch.Tensor {
+	lower, upper, training := 1.0/8, 1.0/3, false
+	for _, o := range opts {
+		switch o.Name {
+		case "lower":
+			lower = number("rrelu", o)
+		case "upper":
+			upper = number("rrelu", o)
+		case "training":
+			training = o.Value.(bool)
+		default:
+			unexpected("rrelu", o)
+		}
+	}
+	if !training {
+		return LeakyRelu(input, kw.NegativeSlope((lower+upper)/2))
+	}
+	below := input.Detach().Le(0)
+	return torch.Where(below, input.Mul(slopes(input, below, lower, upper)), input)
+}
+
+// slopes draws a number for every element that is below zero. A compiled
+// function draws one for every element, as PyTorch's does: how many there are
+// is not known there.
+func slopes(x, below *torch.Tensor, lower, upper float64) *torch.Tensor {
+	if compiler.IsCompiling() {
+		return torch.EmptyLike(x).Uniform_(lower, upper)
+	}
+	drawn := torch.Empty(below.Sum().ItemInt(), kw.Dtype(torch.Float64)).Uniform_(lower, upper)
+	return torch.OnesLike(x).MaskedScatter(below, drawn.To(x.DType()))
+}
