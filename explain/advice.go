@@ -267,10 +267,10 @@ func advise(r *Report) {
 			cost += ", splits off " + count(g.Graphs, "graph")
 		}
 		if g.Seconds > 0 {
-			cost += fmt.Sprintf(", %.2f s", g.Seconds)
+			cost += ", " + duration(g.Seconds)
 		}
 		items = append(items, item{Advice{
-			Text: shortTitle(g.Lead), Pos: g.Lead.Pos, Fix: g.Fix, Cost: cost, Break: g, Frame: g.Lead.Compile.Frame,
+			Text: g.Lead.Title(), Pos: g.Lead.Pos, Fix: g.Fix, Cost: cost, Break: g, Frame: g.Lead.Compile.Frame,
 		}, g.Seconds + float64(g.Graphs)*1e-3})
 	}
 	for _, c := range mergedCauses(r) {
@@ -337,7 +337,7 @@ func recompileAdvice(c *RecompileCause) Advice {
 	}
 	a.Cost = count(c.compiled(), "recompile")
 	if c.Seconds > 0 {
-		a.Cost += fmt.Sprintf(", %.2f s", c.Seconds)
+		a.Cost += ", " + duration(c.Seconds)
 	}
 	if c.Limit {
 		a.Cost += ", limit reached: runs eager"

@@ -365,8 +365,9 @@ func recompileKey(rc *Recompile) string {
 	return strings.Join([]string{key, g.Kind, g.Source, itoa(g.Dim), squeeze(g.Pos.Code)}, "|")
 }
 
-// shortTitle is the table's short name of a break's cause.
-func shortTitle(b *Break) string {
+// Title is the table's short name of a break's cause: the words in which every
+// screen and report speaks of it.
+func (b *Break) Title() string {
 	if c, ok := breaks.Lookup(b.Code); ok {
 		if name := builtinName(b); name != "" {
 			return strings.Replace(c.Title(), "(print)", "("+name+")", 1)

@@ -135,7 +135,7 @@ func breakPlaces(r *Report) []Violation {
 	var out []Violation
 	for _, g := range r.Breaks {
 		if g.CausedBy == nil && !g.Lead.Noise {
-			msg := strings.TrimSpace(g.Lead.Code + " " + shortTitle(g.Lead))
+			msg := strings.TrimSpace(g.Lead.Code + " " + g.Lead.Title())
 			if g.Fix.Text != "" {
 				msg += ". " + g.Fix.Text
 			}

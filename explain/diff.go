@@ -76,7 +76,7 @@ func breakCauses(r *Report) []Cause {
 	for _, g := range r.Breaks {
 		p := g.Lead.Pos
 		out = append(out, Cause{
-			Key: g.Key, What: strings.TrimSpace(g.Lead.Code + " " + shortTitle(g.Lead)), Pos: p, Count: len(g.Breaks), Noise: g.Lead.Noise,
+			Key: g.Key, What: strings.TrimSpace(g.Lead.Code + " " + g.Lead.Title()), Pos: p, Count: len(g.Breaks), Noise: g.Lead.Noise,
 			code: g.Lead.Code + g.Lead.Type, function: filepath.Base(p.File) + "|" + functionOf(p, g.Lead.Compile), text: squeeze(p.Code),
 		})
 	}

@@ -132,7 +132,7 @@ func (w *functionWork) add(fr *Frame) {
 func breakWords(c *Compile) []string {
 	var out []string
 	for _, b := range c.Breaks {
-		out = append(out, strings.TrimSpace(b.Code+" "+shortTitle(b))+" at "+filepath.Base(b.Pos.File)+":"+itoa(b.Pos.Line))
+		out = append(out, strings.TrimSpace(b.Code+" "+b.Title())+" at "+filepath.Base(b.Pos.File)+":"+itoa(b.Pos.Line))
 	}
 	return out
 }

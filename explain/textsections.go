@@ -281,7 +281,7 @@ func (t *textWriter) time(r *Report) {
 	if len(r.PhaseSums) == 0 {
 		return
 	}
-	t.section(fmt.Sprintf("COMPILE TIME: %.2f s", r.Totals.CompileSeconds))
+	t.section("COMPILE TIME: " + duration(r.Totals.CompileSeconds))
 	t.line("  %-44s %7s %10s %10s", "phase", "times", "total s", "own s")
 	for i, p := range r.PhaseSums {
 		if i == rows {

@@ -110,7 +110,7 @@ func (h *htmlWriter) header(r *Report) {
 		{itoa(n.Recompiles), "recompiles"},
 		{itoa(n.Kernels), "kernels"},
 		{itoa(n.Failures), "failures"},
-		{fmt.Sprintf("%.2f s", n.CompileSeconds), "compiling"},
+		{duration(n.CompileSeconds), "compiling"},
 	} {
 		h.raw("<div><b>")
 		h.esc(c.value)
@@ -186,9 +186,9 @@ func (h *htmlWriter) group(g *BreakGroup) {
 	}
 	h.raw(`<details class="` + class + `"><summary>`)
 	h.tag("code", "gb", orUnknown(b.Code))
-	h.tag("b", "", " "+shortTitle(b)+" ")
+	h.tag("b", "", " "+b.Title()+" ")
 	h.tag("span", "", place(b.Pos))
-	h.tag("span", "dim", fmt.Sprintf("  %s, splits %d, %.2f s, %s, %s", count(len(g.Breaks), "time"), g.Graphs, g.Seconds, b.Fixability, b.Outcome))
+	h.tag("span", "dim", fmt.Sprintf("  %s, splits %d, %s, %s, %s", count(len(g.Breaks), "time"), g.Graphs, duration(g.Seconds), b.Fixability, b.Outcome))
 	h.raw("</summary>")
 	h.marked(b.Pos)
 	if b.Explanation != "" {
@@ -435,7 +435,7 @@ func (h *htmlWriter) timeline(r *Report) {
 	if len(r.Phases) == 0 || r.End.Sub(r.Start) <= 0 {
 		return
 	}
-	h.section("timeline", fmt.Sprintf("Compile time (%.2f s)", r.Totals.CompileSeconds), false)
+	h.section("timeline", fmt.Sprintf("Compile time (%s)", duration(r.Totals.CompileSeconds)), false)
 	span := float64(r.End.Sub(r.Start))
 	depth := 0
 	for _, p := range r.Phases {

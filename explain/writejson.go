@@ -361,7 +361,7 @@ func frameJSON(f *Frame) jsonFrame {
 func groupJSON(g *BreakGroup) jsonGroup {
 	b := g.Lead
 	j := jsonGroup{
-		Key: g.Key, Code: b.Code, Type: b.Type, Short: shortTitle(b), Explanation: b.Explanation, Hints: orEmpty(b.Hints),
+		Key: g.Key, Code: b.Code, Type: b.Type, Short: b.Title(), Explanation: b.Explanation, Hints: orEmpty(b.Hints),
 		Context: b.Context, Fixability: b.Fixability, Outcome: b.Outcome, Noise: b.Noise, Pos: b.Pos, Value: b.Value,
 		Count: len(g.Breaks), Chains: g.Chains, Graphs: g.Graphs, Seconds: g.Seconds, EagerOps: known(g.EagerOps), Fix: fixJSON(g.Fix),
 	}

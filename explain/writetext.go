@@ -251,14 +251,14 @@ func (t *textWriter) breaks(r *Report) {
 
 func (t *textWriter) group(g *BreakGroup, indent string) {
 	b := g.Lead
-	t.line("%s%s %s [%s, %s]", indent, orUnknown(b.Code), shortTitle(b), b.Fixability, b.Outcome)
+	t.line("%s%s %s [%s, %s]", indent, orUnknown(b.Code), b.Title(), b.Fixability, b.Outcome)
 	t.line("%s    %s  %s", indent, place(b.Pos), clipText(b.Pos.Code, 90))
 	cost := count(len(g.Breaks), "time")
 	if g.Graphs > 0 {
 		cost += fmt.Sprintf(", splits off %s", count(g.Graphs, "graph"))
 	}
 	if g.Seconds > 0 {
-		cost += fmt.Sprintf(", %.2f s to compile them", g.Seconds)
+		cost += ", " + duration(g.Seconds) + " to compile them"
 	}
 	cost += ", eager operators: " + unknown(g.EagerOps)
 	if len(g.Chains) > 1 {
@@ -286,7 +286,7 @@ func (t *textWriter) group(g *BreakGroup, indent string) {
 			t.line("%s    and %d more breaks caused by it", indent, len(g.Causes)-5)
 			break
 		}
-		t.line("%s    caused by it: %s %s at %s (%s)", indent, orUnknown(c.Lead.Code), shortTitle(c.Lead), place(c.Lead.Pos), count(len(c.Breaks), "time"))
+		t.line("%s    caused by it: %s %s at %s (%s)", indent, orUnknown(c.Lead.Code), c.Lead.Title(), place(c.Lead.Pos), count(len(c.Breaks), "time"))
 	}
 }
 
@@ -294,6 +294,17 @@ func (t *textWriter) group(g *BreakGroup, indent string) {
 func seconds(s float64) string {
 	if s == 0 {
 		return "time unknown"
+	}
+	return duration(s)
+}
+
+// duration is seconds as people read them: 2.1 ms, 41 ms, 3.20 s.
+func duration(s float64) string {
+	switch {
+	case s < 0.01:
+		return fmt.Sprintf("%.1f ms", 1e3*s)
+	case s < 1:
+		return fmt.Sprintf("%.0f ms", 1e3*s)
 	}
 	return fmt.Sprintf("%.2f s", s)
 }

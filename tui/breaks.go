@@ -108,7 +108,7 @@ func (r *breakRow) group() string  { return r.fold }
 func (r *breakRow) sel() Selection { return groupSel(r.g) }
 func (r *breakRow) matches(q string) bool {
 	b := r.g.Lead
-	return theme.IndexFold(b.Code, q) >= 0 || theme.IndexFold(b.Type, q) >= 0 || theme.IndexFold(b.Pos.File, q) >= 0 ||
+	return theme.IndexFold(b.Code, q) >= 0 || theme.IndexFold(b.Type, q) >= 0 || theme.IndexFold(b.Title(), q) >= 0 || theme.IndexFold(b.Pos.File, q) >= 0 ||
 		theme.IndexFold(b.Pos.Func, q) >= 0 || theme.IndexFold(b.Pos.Code, q) >= 0 || theme.IndexFold(b.Explanation, q) >= 0
 }
 
@@ -141,8 +141,8 @@ func (r *breakRow) draw(m *Model, w int) theme.Line {
 
 // breakTitle is the short reason.
 func breakTitle(b *explain.Break) string {
-	if b.Type != "" {
-		return b.Type
+	if t := b.Title(); t != "" {
+		return t
 	}
 	first, _, _ := strings.Cut(strings.TrimSpace(b.Raw), "\n")
 	if first == "" {
@@ -183,6 +183,9 @@ func breakDetail(m *Model, r row, w int) *doc {
 	if b.Explanation != "" {
 		d.heading("WHY")
 		d.wrap(theme.Plain, 2, b.Explanation)
+	}
+	if b.Type != "" && b.Type != breakTitle(b) {
+		d.wrap(theme.Faint, 2, "PyTorch calls it: "+b.Type)
 	}
 	m.docValue(d, b)
 	m.docAround(d, b)

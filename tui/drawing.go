@@ -31,6 +31,7 @@ func (m *Model) graphDrawing(d *doc, g *explain.Graph, nodes []explain.GraphNode
 	for _, r := range rails {
 		wide = max(wide, theme.Width(r))
 	}
+	c := drawingColumns(d.width - wide - 2)
 	d.focus = m.focusNode(g, nodes, d.Len())
 	d.parts = append(d.parts, part{
 		n: len(nodes), code: true,
@@ -48,13 +49,30 @@ func (m *Model) graphDrawing(d *doc, g *explain.Graph, nodes []explain.GraphNode
 			}
 			return theme.Line{
 				{Text: theme.Fit(rails[i], wide) + "  ", Style: theme.Compiled},
-				theme.T(style|theme.Bold, theme.Fit(theme.Clean(n.Name), 16)+" "), theme.T(style, theme.Fit(theme.Clean(what), 20)+" "),
-				theme.T(theme.Yellow, theme.Fit(shapeText(n.Type), 16)+" "), theme.T(theme.Accent, m.place(n.Pos)),
+				theme.T(style|theme.Bold, theme.Fit(theme.Clean(n.Name), 16)+" "), theme.T(style, theme.Fit(theme.Clean(what), c.target)+" "),
+				theme.T(theme.Yellow, theme.Fit(shapeText(n.Type), c.shape)+" "), theme.T(theme.Accent, m.placeIn(n.Pos, c.place)),
 			}
 		},
 		text:   func(i int) string { return nodes[i].Name + " " + nodes[i].Target },
 		target: nodeTarget(g, nodes),
 	})
+}
+
+// drawnColumns are the widths of what stands beside the rails.
+type drawnColumns struct{ target, shape, place int }
+
+// drawingColumns shares the cells behind the rails and the name of 16: the line of
+// the program is kept before the shape, which the table has too.
+func drawingColumns(room int) drawnColumns {
+	const place = 14
+	room -= 17 + place
+	switch {
+	case room >= 38:
+		return drawnColumns{20, 16, place + room - 38}
+	case room >= 26:
+		return drawnColumns{room - 18, 16, place}
+	}
+	return drawnColumns{max(4, min(20, room-2)), 0, place}
 }
 
 // drawRails returns the rails of every node's line.

@@ -191,12 +191,13 @@ func (m *Model) graphTable(d *doc, g *explain.Graph, nodes []explain.GraphNode) 
 		}
 		return
 	}
-	nw, tw := 6, 8
+	nw, tw, sw := 6, 8, 7
 	for i := range nodes {
-		nw, tw = max(nw, theme.Width(nodes[i].Name)), max(tw, theme.Width(nodes[i].Target))
+		nw, tw, sw = max(nw, theme.Width(nodes[i].Name)), max(tw, theme.Width(nodes[i].Target)), max(sw, theme.Width(shapeText(nodes[i].Type)))
 	}
-	nw, tw = min(nw, 24), min(tw, max(10, d.width/4))
-	d.add(theme.T(theme.Faint, padded(nw, "NAME", tw, "TARGET", 16, "SHAPE")+"FROM"))
+	nw, tw, sw = min(nw, 24, max(12, d.width/4)), min(tw, max(10, d.width/4)), min(sw, max(16, d.width/5))
+	room := d.width - nw - tw - sw - 3
+	d.add(theme.T(theme.Faint, padded(nw, "NAME", tw, "TARGET", sw, "SHAPE")+"FROM"))
 	d.focus = m.focusNode(g, nodes, d.Len())
 	d.parts = append(d.parts, part{
 		n: len(nodes), code: true,
@@ -206,8 +207,8 @@ func (m *Model) graphTable(d *doc, g *explain.Graph, nodes []explain.GraphNode) 
 			if n.Op == "placeholder" || n.Op == "output" {
 				style = theme.Faint
 			}
-			l := theme.Line{theme.T(style|theme.Bold&m.chosen(g, n), theme.Fit(theme.Clean(n.Name), nw)+" "), theme.T(style, theme.Fit(theme.Clean(n.Target), tw)+" "), theme.T(theme.Yellow, theme.Fit(shapeText(n.Type), 16)+" ")}
-			from := m.place(n.Pos)
+			l := theme.Line{theme.T(style|theme.Bold&m.chosen(g, n), theme.Fit(theme.Clean(n.Name), nw)+" "), theme.T(style, theme.Fit(theme.Clean(n.Target), tw)+" "), theme.T(theme.Yellow, theme.Fit(shapeText(n.Type), sw)+" ")}
+			from := m.nodePlace(n, room)
 			if from == "" {
 				return append(l, theme.T(theme.Faint, n.Op))
 			}
@@ -216,6 +217,13 @@ func (m *Model) graphTable(d *doc, g *explain.Graph, nodes []explain.GraphNode) 
 		text:   func(i int) string { return nodes[i].Name + " " + nodes[i].Target + " " + nodes[i].Pos.Code },
 		target: nodeTarget(g, nodes),
 	})
+}
+
+// nodePlace is a node's line of the program in a column of w cells: without its
+// folders where its code would not stand beside it, and never without its number.
+func (m *Model) nodePlace(n *explain.GraphNode, w int) string {
+	code := theme.Width(strings.TrimSpace(n.Pos.Code))
+	return m.placeIn(n.Pos, max(12, min(w, max(w/2, w-code-2))))
 }
 
 // shapeText is dtype and sizes without strides and device, which the code

@@ -61,6 +61,31 @@ func TestPlacesKeepLines(t *testing.T) {
 	}
 }
 
+// A graph's table and drawing name the line of each operator, and the advice its
+// cause, however narrow the terminal and long the names.
+func TestNarrowTablesKeepPlaces(t *testing.T) {
+	f := richFeed()
+	nodes := f.report.Frames[1].Compiles[0].Graph.LoadNodes()
+	for i := range nodes {
+		if nodes[i].Pos.File != "" {
+			nodes[i].Pos.File = "/home/ann/captioner/internal/very/long/path/of/folders/model.go"
+			nodes[i].Name += "_of_a_very_long_name_indeed"
+			nodes[i].Type = "f32[128, 2048, 14, 14]"
+		}
+	}
+	for _, size := range []string{"80x24", "100x30", "120x40"} {
+		for _, view := range []string{"", " v"} {
+			d := newDriver(t, f, Options{}, 80, 24)
+			d.script("size " + size + "\nkeys 6 j" + view)
+			if text := d.plain(); !strings.Contains(text, "model.go:44") || !strings.Contains(text, "model.go:52") {
+				t.Errorf("%s%s: no places\n%s", size, view, text)
+			}
+		}
+	}
+	d := newDriver(t, richFeed(), Options{}, 80, 24)
+	d.script("expect model.go:52  branch on a tensor's value")
+}
+
 // The footer offers what can be done now.
 func TestFooterOffers(t *testing.T) {
 	f := richFeed()

@@ -146,7 +146,7 @@ func (m *Model) paletteplaces(add func(item)) {
 	}
 	for _, g := range m.report.Breaks {
 		if g.Lead != nil {
-			place("break", g.Lead.Code+" "+g.Lead.Type, m.place(g.Lead.Pos), groupSel(g), keys.Breaks)
+			place("break", g.Lead.Code+" "+g.Lead.Title(), m.place(g.Lead.Pos), groupSel(g), keys.Breaks)
 		}
 	}
 	for _, k := range m.report.Kernels {

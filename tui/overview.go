@@ -84,8 +84,29 @@ func overviewLead(m *Model, w int) []theme.Line {
 		second = theme.Line{{Text: " since the run before: ", Style: theme.Faint}, theme.T(theme.Accent, m.run.Changes)}
 	} else if m.run.Watched {
 		second = theme.L(theme.Faint, " watching: save a file and the program runs again")
+	} else {
+		second = theme.L(theme.Faint, ranFor(m))
 	}
 	return []theme.Line{l, second}
+}
+
+// ranFor is what the calls of compiled functions took, where that is recorded.
+func ranFor(m *Model) string {
+	var calls, ns int64
+	for _, f := range m.report.Frames {
+		if f.Parent == nil {
+			calls += max(0, f.Calls)
+		}
+		ns += f.RunNanos
+	}
+	if calls == 0 || ns == 0 {
+		return ""
+	}
+	s := fmt.Sprintf(" %s took %s", count(int(calls), "call"), nanos(ns))
+	if k := m.facts.counts.kernelNanos; k > 0 {
+		s += ", " + nanos(int64(k)) + " of it in kernels"
+	}
+	return s + "; compiling is not counted"
 }
 
 func overviewRows(in *input) []row {
@@ -284,11 +305,11 @@ func (r *adviceRow) draw(m *Model, w int) theme.Line {
 		glyph = theme.Span{Text: theme.GlyphBreak, Style: theme.Break}
 	}
 	cost := theme.Clean(r.a.Cost)
-	place := m.place(r.a.Pos)
+	room := max(10, w-6-theme.Width(cost)-1)
+	place := m.placeIn(r.a.Pos, min(room*3/5, max(12, room-2-theme.Width(r.a.Text)))) // the folder goes before the cause
 	if w >= 100 && r.a.Pos.Code != "" {
 		place += "  " + theme.Cut(theme.Clean(strings.TrimSpace(r.a.Pos.Code)), 40)
 	}
-	room := max(10, w-6-theme.Width(cost)-1)
 	pw := min(theme.Width(place), room*3/5)
 	l := theme.Line{{Text: fmt.Sprintf("%d ", r.i+1), Style: theme.Faint}, glyph, {Text: " "}}
 	if pw > 0 {

@@ -59,7 +59,7 @@ func TestSavedRun(t *testing.T) {
 		expect bar.go:13
 		expect branch on a tensor's value
 		keys 2
-		expect break: Data-dependent branc
+		expect break: branch on a tensor
 		expect fused_abs_add_div_0
 		keys 3
 		expect GB0170
