@@ -2,9 +2,13 @@ package aot
 
 import (
 	"fmt"
+	"slices"
+	"strings"
+	"sync"
 
 	"tcdbg/graph"
 	"tcdbg/internal/ops"
+	"tcdbg/internal/sym"
 	"tcdbg/torch"
 )
 
@@ -21,6 +25,7 @@ type parts struct {
 	needs             []int      // inputs that the outputs depend on, gradient or not
 	written           []mutation // arguments that change behind the forward graph
 	missing           string     // an operator without derivative
+	reached           reached
 }
 
 // cut splits the joint graph: what depends on a tangent is backward, and the
@@ -62,9 +67,10 @@ func (j *joint) cut() *parts {
 			save(n)
 		}
 	}
-	p.forward = j.forwardGraph(late, saved)
-	p.backward = j.backwardGraph(late, need, saved, p)
-	p.saved = len(saved)
+	sizes := j.sizesBehind(late, need, saved)
+	p.forward = j.forwardGraph(late, saved, sizes)
+	p.backward = j.backwardGraph(late, need, saved, sizes, p)
+	p.saved = len(saved) + len(sizes)
 	return p
 }
 
@@ -86,7 +92,7 @@ func (j *joint) reachable() map[*graph.Node]bool {
 	return need
 }
 
-func (j *joint) forwardGraph(late map[*graph.Node]bool, saved []*graph.Node) *graph.Graph {
+func (j *joint) forwardGraph(late map[*graph.Node]bool, saved []*graph.Node, sizes []*sym.Symbol) *graph.Graph {
 	g := graph.New(j.g.Name+"_forward", j.g.Env)
 	g.Aten = true
 	m := map[*graph.Node]*graph.Node{}
@@ -105,17 +111,23 @@ func (j *joint) forwardGraph(late map[*graph.Node]bool, saved []*graph.Node) *gr
 	for _, n := range saved {
 		outs = append(outs, m[n])
 	}
+	for _, s := range sizes {
+		outs = append(outs, s.Int())
+	}
 	g.SetOutput(outs)
 	g.EliminateDead()
 	return g
 }
 
-func (j *joint) backwardGraph(late, need map[*graph.Node]bool, saved []*graph.Node, p *parts) *graph.Graph {
+func (j *joint) backwardGraph(late, need map[*graph.Node]bool, saved []*graph.Node, sizes []*sym.Symbol, p *parts) *graph.Graph {
 	g := graph.New(j.g.Name+"_backward", j.g.Env)
 	g.Aten = true
 	m := map[*graph.Node]*graph.Node{}
 	for _, n := range saved {
 		m[n] = g.Input(n.Name, n.Name, "", n.Meta)
+	}
+	for _, s := range sizes {
+		g.Input(s.Name, s.Name, "", s.Int())
 	}
 	for _, t := range j.tangents {
 		m[t] = g.Input(t.Name, t.Target, "", t.Meta)
@@ -197,22 +209,66 @@ func (p *parts) check(saved []torch.Value, versions []uint64) {
 }
 
 // gradients runs the backward graph; an output that got no gradient counts as
-// zero. The results are those of the inputs in needs.
+// zero, and what only such outputs depend on gets none. The results are those of
+// the inputs in needs.
 func (p *parts) gradients(bw Runnable, saved []torch.Value, res, ds []*torch.Tensor) []*torch.Tensor {
 	args := append([]torch.Value(nil), saved...)
+	given := make([]byte, len(ds))
 	for i, d := range ds {
 		if d == nil {
 			d = torch.ZerosLike(res[i])
+		} else {
+			given[i] = 1
 		}
 		args = append(args, d.Contiguous())
 	}
 	vals := bw(args)
+	some := p.reached.by(p.backward, string(given))
 	out, k := make([]*torch.Tensor, len(p.needs)), 0
 	for i, in := range p.needs {
 		if k < len(p.grads) && p.grads[k] == in {
-			out[i] = vals[k].(*torch.Tensor)
+			if some == nil || some[k] {
+				out[i] = vals[k].(*torch.Tensor)
+			}
 			k++
 		}
 	}
+	return out
+}
+
+// reached remembers which gradients depend on the outputs that got one.
+type reached struct {
+	mu    sync.Mutex
+	known map[string][]bool
+}
+
+// by answers for each output of the backward graph g; given has a byte for each
+// tangent, its last inputs. The answer is nil where all are there.
+func (r *reached) by(g *graph.Graph, given string) []bool {
+	if !strings.Contains(given, "\x00") {
+		return nil
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if known := r.known[given]; known != nil {
+		return known
+	}
+	on := map[*graph.Node]bool{}
+	phs := g.Placeholders()
+	for i, n := range phs[len(phs)-len(given):] {
+		on[n] = given[i] == 1
+	}
+	for n := g.First(); n != nil; n = n.Next() {
+		on[n] = on[n] || slices.ContainsFunc(n.Inputs(), func(in *graph.Node) bool { return on[in] })
+	}
+	var out []bool
+	for _, a := range g.Outputs() {
+		n, _ := a.(*graph.Node)
+		out = append(out, on[n])
+	}
+	if r.known == nil {
+		r.known = map[string][]bool{}
+	}
+	r.known[given] = out
 	return out
 }

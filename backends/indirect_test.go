@@ -17,10 +17,10 @@ import (
 // This file compares what picks and slides with eager: positions that are data,
 // poolings and paddings.
 
-// eachExecutor runs a test on compiled code of two widths and on the plain
+// eachExecutor runs a test on compiled code of all widths and on the plain
 // executor.
 func eachExecutor(t *testing.T, f func(t *testing.T, b tracer.Backend)) {
-	for _, lanes := range []int{0, 4, 8} {
+	for _, lanes := range []int{0, 4, 8, 16} {
 		t.Run(fmt.Sprintf("lanes%d", lanes), func(t *testing.T) { f(t, inductorAt(t, lanes)) })
 	}
 }

@@ -382,20 +382,7 @@ func (p *plainKernel) load(v *plainValue, n int) vec {
 		return r.stretch(n)
 	}
 	base, first, step := p.memory(v)
-	out := newVec(v.DType, n)
-	switch v.DType {
-	case ops.Float32:
-		gather[float32](out.f32, base, first, step)
-	case ops.Float64:
-		gather[float64](out.f64, base, first, step)
-	case ops.Int32:
-		gatherInt[int32](out.i64, base, first, step)
-	case ops.Int64:
-		gatherInt[int64](out.i64, base, first, step)
-	default:
-		gatherInt[uint8](out.i64, base, first, step)
-	}
-	return out
+	return readTile(v.Buf.DType, base, first, step, n)
 }
 
 // loadAt loads the elements that lie so far behind an address.
@@ -403,73 +390,20 @@ func (p *plainKernel) loadAt(v *plainValue, at vec, n int) vec {
 	base, first, step := p.memory(v)
 	out := newVec(v.DType, n)
 	for k := range n {
-		from := first + k*step + int(at.i64[k])
-		switch v.DType {
-		case ops.Float32:
-			gather[float32](out.f32[k:k+1], base, from, 0)
-		case ops.Float64:
-			gather[float64](out.f64[k:k+1], base, from, 0)
-		case ops.Int32:
-			gatherInt[int32](out.i64[k:k+1], base, from, 0)
-		case ops.Int64:
-			gatherInt[int64](out.i64[k:k+1], base, from, 0)
-		default:
-			gatherInt[uint8](out.i64[k:k+1], base, from, 0)
-		}
+		one := readTile(v.Buf.DType, base, first+k*step+int(at.i64[k]), 0, 1)
+		out.set(k, one)
 	}
 	return out
 }
 
-func gather[T any](out []T, base unsafe.Pointer, first, step int) {
-	var t T
-	w := int(unsafe.Sizeof(t))
-	for k := range out {
-		out[k] = *(*T)(unsafe.Add(base, (first+k*step)*w))
-	}
-}
-
-func gatherInt[T int32 | int64 | uint8](out []int64, base unsafe.Pointer, first, step int) {
-	var t T
-	w := int(unsafe.Sizeof(t))
-	for k := range out {
-		out[k] = int64(*(*T)(unsafe.Add(base, (first+k*step)*w)))
-	}
-}
-
 func (p *plainKernel) store(v *plainValue, x vec, n int) {
+	x = x.narrowed(v.Buf.DType)
 	p.regs[v.Buf] = x
 	if p.k.Place[v.Buf] == sched.Register {
 		return
 	}
 	base, first, step := p.memory(v)
-	switch v.DType {
-	case ops.Float32:
-		scatter(x.f32, base, first, step)
-	case ops.Float64:
-		scatter(x.f64, base, first, step)
-	case ops.Int32:
-		scatterInt[int32](x.i64, base, first, step)
-	case ops.Int64:
-		scatterInt[int64](x.i64, base, first, step)
-	default:
-		scatterInt[uint8](x.i64, base, first, step)
-	}
-}
-
-func scatter[T any](x []T, base unsafe.Pointer, first, step int) {
-	var t T
-	w := int(unsafe.Sizeof(t))
-	for k := range x {
-		*(*T)(unsafe.Add(base, (first+k*step)*w)) = x[k]
-	}
-}
-
-func scatterInt[T int32 | int64 | uint8](x []int64, base unsafe.Pointer, first, step int) {
-	var t T
-	w := int(unsafe.Sizeof(t))
-	for k := range x {
-		*(*T)(unsafe.Add(base, (first+k*step)*w)) = T(x[k])
-	}
+	writeTile(v.Buf.DType, x, base, first, step)
 }
 
 // product computes a template: the product row by row, then its epilogue.
@@ -685,6 +619,10 @@ func wrap(d ops.DType, x int64) int64 {
 	switch d {
 	case ops.Int32:
 		return int64(int32(x))
+	case ops.Int16:
+		return int64(int16(x))
+	case ops.Int8:
+		return int64(int8(x))
 	case ops.Uint8:
 		return int64(uint8(x))
 	}

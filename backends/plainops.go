@@ -12,10 +12,11 @@ import (
 // apply computes one operation over a tile: from is the operands' type, to the
 // result's.
 func apply(o ir.Op, from, to ops.DType, x []vec, n int) vec {
-	out := newVec(to, n)
+	out := newVec(ir.Register(to), n)
 	switch {
 	case o == ir.Cast:
-		castTile(out, to, x[0], from)
+		castTile(out, ir.Register(to), x[0], ir.Register(from))
+		return out.narrowed(to)
 	case o == ir.Where:
 		whereTile(out, x)
 	case o.Compares():

@@ -22,6 +22,8 @@ import (
 //
 //	TCDBG_FUZZ=2000 TCDBG_FUZZ_FROM=1 go test ./backends -run TestRandomPrograms -timeout 0
 //	TCDBG_FUZZ=2000 TCDBG_FUZZ_FROM=1 go test ./backends -run TestRandomModels -timeout 0
+//
+// With TCDBG_FUZZ_SHRINK=1 a program that differs is made small and printed.
 
 // differential is one way to run a program.
 type differential struct {
@@ -73,16 +75,18 @@ func fuzzSeeds(t *testing.T) []int64 {
 	return seeds
 }
 
-// program is the program of a seed: its declarations, without package clause.
-func program(seed int64) string {
+// program is the program of a seed, in two parts without package clause.
+func program(seed int64) (prelude, body string) {
 	if seed%2 == 0 {
-		return progfuzz.Prelude + progfuzz.GenerateTraining(seed)
+		return progfuzz.Prelude, progfuzz.GenerateTraining(seed)
 	}
-	return progfuzz.Prelude + progfuzz.Generate(seed)
+	return progfuzz.Prelude, progfuzz.Generate(seed)
 }
 
 // model is the model program of a seed.
-func model(seed int64) string { return progfuzz.ModelPrelude + progfuzz.GenerateModel(seed) }
+func model(seed int64) (prelude, body string) {
+	return progfuzz.ModelPrelude, progfuzz.GenerateModel(seed)
+}
 
 // TestProgramsThatDiffered repeats the seeds that once found something.
 func TestProgramsThatDiffered(t *testing.T) {
@@ -93,7 +97,7 @@ func TestProgramsThatDiffered(t *testing.T) {
 
 // comparePrograms runs programs plainly and in every way. Where it is to be
 // brief it compiles every sixth to C.
-func comparePrograms(t *testing.T, text func(int64) string, seeds []int64, brief bool) {
+func comparePrograms(t *testing.T, text func(int64) (prelude, body string), seeds []int64, brief bool) {
 	t.Helper()
 	ways := differentials(t)
 	sets := make([]*Set, len(ways))
@@ -102,7 +106,8 @@ func comparePrograms(t *testing.T, text func(int64) string, seeds []int64, brief
 	}
 	ran, whole := 0, 0
 	for _, seed := range seeds {
-		prog, err := loadText(t, text(seed))
+		prelude, body := text(seed)
+		prog, err := loadText(t, prelude+body)
 		if err != nil {
 			t.Errorf("seed %d does not load: %v", seed, err)
 			continue
@@ -118,11 +123,35 @@ func comparePrograms(t *testing.T, text func(int64) string, seeds []int64, brief
 			got, exit, stderr := runText(prog, sets[k], w.backend)
 			if d := differs(want, got); d != "" || exit != code {
 				t.Errorf("seed %d under %s: exit %d, want %d\n%s%s", seed, w.name, exit, code, d, stderr)
+				if os.Getenv("TCDBG_FUZZ_SHRINK") != "" {
+					t.Log(shrunk(t, prelude, body, sets[k], w.backend))
+					break
+				}
 			}
 		}
 		ran++
 	}
 	t.Logf("%d programs under %d backends; %d ran without an error", ran, len(ways), whole)
+}
+
+// shrunk is the smallest program like body that still differs, and how.
+func shrunk(t *testing.T, prelude, body string, set *Set, backend string) string {
+	how := ""
+	small := progfuzz.Shrink(body, func(text string) bool {
+		prog, err := loadText(t, prelude+text)
+		if err != nil {
+			return false
+		}
+		want, code, _ := runText(prog, nil, "")
+		got, exit, _ := runText(prog, set, backend)
+		d := differs(want, got)
+		if d == "" && code == exit {
+			return false
+		}
+		how = d
+		return true
+	})
+	return small + "\n" + how
 }
 
 // loadText reads the text of a program of progfuzz.

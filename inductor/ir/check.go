@@ -103,10 +103,10 @@ func (n *Node) checkValue(i, loops int) error {
 	if v.hasIndex() && len(v.Index.Coef) != loops {
 		return fmt.Errorf("%d coefficients for %d loops", len(v.Index.Coef), loops)
 	}
-	if v.Accesses() && v.Buf.DType != v.DType {
+	if v.Accesses() && Register(v.Buf.DType) != v.DType {
 		return fmt.Errorf("the buffer holds %s", v.Buf.DType.Short())
 	}
-	if !Supported(v.DType) {
+	if !Supported(v.DType) || v.Op != Cast && Narrow(v.DType) {
 		return fmt.Errorf("no arithmetic on %s", v.DType.Short())
 	}
 	if v.Op == Reduce && n.Kind != Reduction {
@@ -116,7 +116,7 @@ func (n *Node) checkValue(i, loops int) error {
 }
 
 func (n *Node) checkTypes(v *Value) error {
-	arg := func(k int) ops.DType { return n.Body[v.Args[k]].DType }
+	arg := func(k int) ops.DType { return Register(n.Body[v.Args[k]].DType) }
 	switch {
 	case v.Op == Cast || v.Op.Arity() == 0:
 		return nil

@@ -130,9 +130,25 @@ func (r ReduceOp) String() string { return reduceNames[r] }
 
 // Supported reports whether bodies can compute with elements of type d.
 func Supported(d ops.DType) bool {
-	switch d {
+	switch Register(d) {
 	case ops.Float32, ops.Float64, ops.Int32, ops.Int64, ops.Uint8, ops.Bool:
 		return true
 	}
 	return false
 }
+
+// Register is the type that elements of type d have in a body: a load widens
+// what is too narrow to compute with, a store rounds or wraps it, once for each
+// value that the program could see.
+func Register(d ops.DType) ops.DType {
+	switch d {
+	case ops.Float16, ops.BFloat16:
+		return ops.Float32
+	case ops.Int8, ops.Int16:
+		return ops.Int32
+	}
+	return d
+}
+
+// Narrow reports whether elements of type d are wider in a body.
+func Narrow(d ops.DType) bool { return Register(d) != d }

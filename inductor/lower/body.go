@@ -69,7 +69,7 @@ func (b *body) load(t *tensor) int { return b.loadAt(t, b.index(t)) }
 
 func (b *body) loadAt(t *tensor, x ir.Index) int {
 	if t.line == nil {
-		return b.add(ir.Value{Op: ir.Load, DType: t.dtype, Buf: t.buf, Index: x})
+		return b.add(ir.Value{Op: ir.Load, DType: ir.Register(t.dtype), Buf: t.buf, Index: x})
 	}
 	if sym.Is(t.line.step, 0) {
 		return b.lineConst(t)
@@ -83,7 +83,7 @@ func (b *body) loadAt(t *tensor, x ir.Index) int {
 
 func (b *body) lineConst(t *tensor) int {
 	if t.dtype.IsFloat() {
-		return b.float(t.dtype, t.line.f)
+		return b.cast(b.float(t.dtype, t.line.f), t.dtype)
 	}
 	if v, ok := t.line.start.IsConst(); ok {
 		return b.int(t.dtype, v)
@@ -92,7 +92,7 @@ func (b *body) lineConst(t *tensor) int {
 }
 
 func (b *body) float(d ops.DType, f float64) int {
-	return b.add(ir.Value{Op: ir.Const, DType: d, F: f})
+	return b.add(ir.Value{Op: ir.Const, DType: ir.Register(d), F: f})
 }
 
 func (b *body) int(d ops.DType, i int64) int {
@@ -108,8 +108,12 @@ func (b *body) int(d ops.DType, i int64) int {
 		i = int64(uint8(i))
 	case ops.Int32:
 		i = int64(int32(i))
+	case ops.Int16:
+		i = int64(int16(i))
+	case ops.Int8:
+		i = int64(int8(i))
 	}
-	return b.add(ir.Value{Op: ir.Const, DType: d, I: i})
+	return b.add(ir.Value{Op: ir.Const, DType: ir.Register(d), I: i})
 }
 
 // number is a Go number as a constant of type d.
@@ -131,12 +135,19 @@ func (b *body) size(x sym.Int, d ops.DType) int {
 
 func (b *body) dtype(v int) ops.DType { return b.n.Body[v].DType }
 
-// cast converts v to d; a constant is converted at once.
+// cast converts v to d. What d is too narrow for is rounded or wrapped, in the
+// type that bodies compute with.
 func (b *body) cast(v int, d ops.DType) int {
 	if b.dtype(v) == d {
 		return v
 	}
-	return b.add(ir.Value{Op: ir.Cast, DType: d, Args: []int{v}})
+	if !ir.Narrow(d) {
+		return b.add(ir.Value{Op: ir.Cast, DType: d, Args: []int{v}})
+	}
+	if from := &b.n.Body[v]; from.Op == ir.Load && from.Buf.DType == d {
+		return v
+	}
+	return b.cast(b.add(ir.Value{Op: ir.Cast, DType: d, Args: []int{v}}), ir.Register(d))
 }
 
 // op applies an operation whose result has the type of its last operand, or
@@ -191,7 +202,8 @@ func (b *body) storeAt(buf *ir.Buffer, off sym.Int, stride []sym.Int, v int) {
 			x.Coef[k] = stride[d]
 		}
 	}
-	b.add(ir.Value{Op: ir.Store, DType: buf.DType, Args: []int{b.cast(v, buf.DType)}, Buf: buf, Index: x})
+	d := ir.Register(buf.DType)
+	b.add(ir.Value{Op: ir.Store, DType: d, Args: []int{b.cast(v, d)}, Buf: buf, Index: x})
 }
 
 func (b *body) sizeOf(loop int) sym.Int {

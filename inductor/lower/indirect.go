@@ -28,7 +28,7 @@ func (b *body) loadPicked(t *tensor, x ir.Index, ps []picked) int {
 			at = b.add2(at, step)
 		}
 	}
-	return b.add(ir.Value{Op: ir.LoadAt, DType: t.dtype, Buf: t.buf, Index: x, Args: []int{at}})
+	return b.add(ir.Value{Op: ir.LoadAt, DType: ir.Register(t.dtype), Buf: t.buf, Index: x, Args: []int{at}})
 }
 
 // position2 is a position within a dimension of n elements; one that lies

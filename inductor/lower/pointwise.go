@@ -173,15 +173,25 @@ func nanToNum(c *call, b *body, x []int) int {
 	if !d.IsFloat() {
 		return v
 	}
-	top := math.MaxFloat64
-	if d == ops.Float32 {
-		top = math.MaxFloat32
-	}
+	top := largest(d)
 	v = b.op(ir.Where, b.op(ir.IsNaN, x[0]), b.number(d, c.number("nan", 0)), v)
 	high := b.op(ir.Eq, x[0], b.number(d, math.Inf(1)))
 	v = b.op(ir.Where, high, b.number(d, c.number("posinf", top)), v)
 	low := b.op(ir.Eq, x[0], b.number(d, math.Inf(-1)))
 	return b.op(ir.Where, low, b.number(d, c.number("neginf", -top)), v)
+}
+
+// largest is the largest finite number of a floating-point type.
+func largest(d ops.DType) float64 {
+	switch d {
+	case ops.Float16:
+		return 65504
+	case ops.BFloat16:
+		return 0x1.fep127
+	case ops.Float32:
+		return math.MaxFloat32
+	}
+	return math.MaxFloat64
 }
 
 func clamp(c *call, b *body, x []int) int {

@@ -186,6 +186,10 @@ func lowest(d ops.DType) float64 {
 		return math.MinInt64
 	case ops.Int32:
 		return math.MinInt32
+	case ops.Int16:
+		return math.MinInt16
+	case ops.Int8:
+		return math.MinInt8
 	case ops.Uint8, ops.Bool:
 		return 0
 	}

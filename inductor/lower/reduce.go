@@ -102,7 +102,7 @@ func (c *call) parts(src *tensor, marks []bool, r reductionRow, d int, length in
 	v.shape[d], v.stride[d] = sym.FloorDiv(src.shape[d], n), sym.Mul(src.stride[d], n)
 	inner := append(append(append([]bool{}, marks[:d]...), false, true), marks[d+1:]...)
 	dt := c.meta().DType
-	t := c.rowReduce(v.shape, inner, dt, func(b *body) int { return b.reduce(r.op, r.element(b, &v, dt)) })
+	t := c.rowReduce(v.shape, inner, ir.Register(dt), func(b *body) int { return b.reduce(r.op, r.element(b, &v, dt)) })
 	t.shape, t.stride = drop(t.shape, d+1), drop(t.stride, d+1)
 	return t
 }
@@ -206,7 +206,7 @@ func (c *call) temp(shape []sym.Int, d ops.DType, f func(b *body) int) *tensor {
 // softmax subtracts the row maximum, so that exp cannot overflow, and divides
 // once a row.
 func softmax(c *call) error {
-	src, d := c.tensorArg(0), c.meta().DType
+	src, d := c.tensorArg(0), ir.Register(c.meta().DType)
 	marks, err := reducedDims(c.arg("dim"), len(src.shape))
 	if err != nil {
 		return err
@@ -228,7 +228,7 @@ func softmax(c *call) error {
 
 // layerNorm computes mean and variance in two passes over the row.
 func layerNorm(c *call) error {
-	src, d := c.tensorArg(0), c.meta().DType
+	src, d := c.tensorArg(0), ir.Register(c.meta().DType)
 	shape, ok := c.arg("normalized_shape").([]sym.Int)
 	if !ok {
 		return fmt.Errorf("normalized_shape is a %T", c.arg("normalized_shape"))

@@ -260,7 +260,7 @@ func (m *modelWriter) main() {
 	m.line("func main() {")
 	m.line("net := newNet()")
 	if m.optimizer {
-		m.line("opt := %s", pickOf(m.generator, "optim.NewSGD(net.parameters(), kw.Lr(0.05), kw.Momentum(0.5))", "optim.NewAdamW(net.parameters(), kw.Lr(0.02))"))
+		m.line("opt := %s", pickOf(m.generator, "optim.NewSGD(net.parameters(), kw.Lr(0.05), kw.Momentum(0.5))", "optim.NewAdamW(net.parameters(), kw.Lr(0.02), kw.Eps(0.05))"))
 	}
 	m.line("list, named := []*torch.Tensor{torch.Ones(4), torch.Rand(4)}, map[string]*torch.Tensor{}")
 	m.line("c := %s", pickOf(m.generator, "torch.Compile(f)", "torch.Compile(f)", "torch.Compile(f, kw.Dynamic(true))", "torch.Compile(f, kw.Dynamic(false))"))

@@ -124,8 +124,11 @@ func (e *Env) NewUnbacked() Int {
 
 func (e *Env) add(s *Symbol) Int {
 	e.Symbols = append(e.Symbols, s)
-	return Int{x: &expr{kind: kSym, sym: s, key: s.Name}}
+	return s.Int()
 }
+
+// Int is the symbol as an expression.
+func (s *Symbol) Int() Int { return Int{x: &expr{kind: kSym, sym: s, key: s.Name}} }
 
 // Eq decides a == b: by form where that settles it, else by the hints, with a
 // guard recorded in the symbols' Env. So do Ne, Lt, Le, Gt and Ge.

@@ -541,7 +541,7 @@ func (e *emitter) contiguous(x ir.Index) bool { return sym.Is(x.Coef[e.k.Vec], 1
 // nonTemporal decides whether a store goes past the caches: it must be a whole
 // aligned vector of float32, walked once.
 func (e *emitter) nonTemporal(v *ir.Value) bool {
-	if v.DType != ops.Float32 || e.k.Place[v.Buf] != sched.Memory || e.env.Streams == nil || !e.env.Streams(v.Buf) {
+	if v.Buf.DType != ops.Float32 || e.k.Place[v.Buf] != sched.Memory || e.env.Streams == nil || !e.env.Streams(v.Buf) {
 		return false
 	}
 	if e.k.Group.Template || e.k.Vec < e.k.Outer || !e.contiguous(v.Index) {

@@ -7,13 +7,14 @@ import (
 	"strconv"
 	"strings"
 
+	"tcdbg/inductor/ir"
 	"tcdbg/internal/ops"
 )
 
 // letter is the first letter of the C type that holds elements of type d in a
 // register; bool is a mask of 0 and -1 as wide as float.
 func letter(d ops.DType) string {
-	switch d {
+	switch ir.Register(d) {
 	case ops.Float32:
 		return "f"
 	case ops.Float64:
@@ -31,10 +32,22 @@ func regType(d ops.DType, lanes int) string { return fmt.Sprintf("%s%d", letter(
 
 // memType is the type of an element in memory.
 func memType(d ops.DType) string {
-	if d == ops.Bool {
-		return "u8"
+	return memLetter(d) + "1"
+}
+
+// memLetter is the first letter of the C type that holds elements in memory.
+func memLetter(d ops.DType) string {
+	switch d {
+	case ops.Bool:
+		return "b"
+	case ops.Float16, ops.BFloat16:
+		return "h"
+	case ops.Int16:
+		return "s"
+	case ops.Int8:
+		return "c"
 	}
-	return regType(d, 1)
+	return letter(d)
 }
 
 // scalars are the types and the runtime's table, at the head of every shard.
@@ -46,6 +59,9 @@ typedef double d1 __attribute__((may_alias));
 typedef int i1 __attribute__((may_alias));
 typedef long l1 __attribute__((may_alias));
 typedef unsigned char b1;
+typedef unsigned short h1 __attribute__((may_alias));
+typedef short s1 __attribute__((may_alias));
+typedef signed char c1;
 ` + RuntimeTypes
 
 // RuntimeTypes is the interface to the runtime library, whose text declares the
@@ -150,6 +166,12 @@ func helperOf(name string, lanes int) helper {
 		h, ok = everySecond(name, lanes)
 	}
 	if !ok {
+		h, ok = memoryAccess(name)
+	}
+	if !ok {
+		h, ok = narrowHelpers[name]
+	}
+	if !ok {
 		h, ok = lanewise(name)
 	}
 	if !ok {
@@ -205,7 +227,7 @@ func vectorTypes(n int) string {
 	for _, t := range []struct {
 		letter, scalar string
 		size           int
-	}{{"f", "float", 4}, {"d", "double", 8}, {"i", "int", 4}, {"l", "long", 8}, {"b", "unsigned char", 1}} {
+	}{{"f", "float", 4}, {"d", "double", 8}, {"i", "int", 4}, {"l", "long", 8}, {"b", "unsigned char", 1}, {"h", "unsigned short", 2}, {"s", "short", 2}, {"c", "signed char", 1}} {
 		fmt.Fprintf(&sb, "typedef %s %s%d __attribute__((vector_size(%d)));\n", t.scalar, t.letter, n, t.size*n)
 		fmt.Fprintf(&sb, "typedef %s %s%du __attribute__((vector_size(%d), aligned(%d), may_alias));\n", t.scalar, t.letter, n, t.size*n, min(t.size, 4))
 	}
@@ -284,21 +306,6 @@ var helpers = map[string]helper{
 	"sel_l": {text: `l$ sel_l$(i$ m, l$ a, l$ b) { l$ w = __builtin_convertvector(m, l$); return (w & a) | (~w & b); }`, one: `l1 sel_l1(i1 m, l1 a, l1 b) { return m ? a : b; }`},
 	"sel_b": {text: `b$ sel_b$(i$ m, b$ a, b$ b) { b$ w = __builtin_convertvector(m, b$); return (w & a) | (~w & b); }`, one: `b1 sel_b1(i1 m, b1 a, b1 b) { return m ? a : b; }`},
 
-	"lds_f": {text: `f$ lds_f$(const f1 *p, i64 s) { f$ r = {0}; for (int k = 0; k < $; k++) r[k] = p[k * s]; return r; }`},
-	"lds_d": {text: `d$ lds_d$(const d1 *p, i64 s) { d$ r = {0}; for (int k = 0; k < $; k++) r[k] = p[k * s]; return r; }`},
-	"lds_i": {text: `i$ lds_i$(const i1 *p, i64 s) { i$ r = {0}; for (int k = 0; k < $; k++) r[k] = p[k * s]; return r; }`},
-	"lds_l": {text: `l$ lds_l$(const l1 *p, i64 s) { l$ r = {0}; for (int k = 0; k < $; k++) r[k] = p[k * s]; return r; }`},
-	"lds_b": {text: `b$ lds_b$(const b1 *p, i64 s) { b$ r = {0}; for (int k = 0; k < $; k++) r[k] = p[k * s]; return r; }`},
-	"ldx_f": {text: `f$ ldx_f$(const f1 *p, i64 s, l$ x) { f$ r = {0}; for (int k = 0; k < $; k++) r[k] = p[k * s + x[k]]; return r; }`},
-	"ldx_d": {text: `d$ ldx_d$(const d1 *p, i64 s, l$ x) { d$ r = {0}; for (int k = 0; k < $; k++) r[k] = p[k * s + x[k]]; return r; }`},
-	"ldx_i": {text: `i$ ldx_i$(const i1 *p, i64 s, l$ x) { i$ r = {0}; for (int k = 0; k < $; k++) r[k] = p[k * s + x[k]]; return r; }`},
-	"ldx_l": {text: `l$ ldx_l$(const l1 *p, i64 s, l$ x) { l$ r = {0}; for (int k = 0; k < $; k++) r[k] = p[k * s + x[k]]; return r; }`},
-	"ldx_b": {text: `b$ ldx_b$(const b1 *p, i64 s, l$ x) { b$ r = {0}; for (int k = 0; k < $; k++) r[k] = p[k * s + x[k]]; return r; }`},
-	"sts_f": {text: `void sts_f$(f1 *p, i64 s, f$ v) { for (int k = 0; k < $; k++) p[k * s] = v[k]; }`},
-	"sts_d": {text: `void sts_d$(d1 *p, i64 s, d$ v) { for (int k = 0; k < $; k++) p[k * s] = v[k]; }`},
-	"sts_i": {text: `void sts_i$(i1 *p, i64 s, i$ v) { for (int k = 0; k < $; k++) p[k * s] = v[k]; }`},
-	"sts_l": {text: `void sts_l$(l1 *p, i64 s, l$ v) { for (int k = 0; k < $; k++) p[k * s] = v[k]; }`},
-	"sts_b": {text: `void sts_b$(b1 *p, i64 s, b$ v) { for (int k = 0; k < $; k++) p[k * s] = v[k]; }`},
 	"iota_l": {
 		text: `l$ iota_l$(i64 a, i64 s) { l$ r = {0}; for (int k = 0; k < $; k++) r[k] = a + k * s; return r; }`,
 		one:  `l1 iota_l1(i64 a, i64 s) { return a; }`,

@@ -329,6 +329,10 @@ func (e *emitter) sign(x string, num func(float64) string, call func(string, ...
 
 // cast converts between register types.
 func (e *emitter) cast(x string, from, to ops.DType, lanes int) string {
+	if ir.Narrow(to) {
+		return e.narrowed(e.cast(x, from, ir.Register(to), lanes), to, lanes)
+	}
+	from = ir.Register(from)
 	if from == ops.Bool { // a mask of -1
 		x = "(" + x + " & 1)"
 		from = ops.Int32
@@ -379,7 +383,7 @@ func (e *emitter) rowPlace(b *ir.Buffer, lanes int) (string, string) {
 
 func (e *emitter) load(v *ir.Value, lanes int) string {
 	ptr, step := e.place(v, lanes)
-	return e.loadFrom(ptr, step, v.DType, lanes)
+	return e.loadFrom(ptr, step, v.Buf.DType, lanes)
 }
 
 // loadAt loads what lies a number of elements behind an address: one number for
@@ -388,13 +392,10 @@ func (e *emitter) loadAt(i int, v *ir.Value, lanes int) string {
 	ptr, step := e.place(v, lanes)
 	at := &e.k.Steps[i].Body[v.Args[0]]
 	if at.Op == ir.Const || e.vals[valKey{i, v.Args[0]}].lanes == 1 {
-		return e.loadFrom(ptr+" + "+e.arg(i, v.Args[0], 1), step, v.DType, lanes)
+		return e.loadFrom(ptr+" + "+e.arg(i, v.Args[0], 1), step, v.Buf.DType, lanes)
 	}
-	x := e.arg(i, v.Args[0], lanes)
-	if v.DType == ops.Bool {
-		return fmt.Sprintf("-__builtin_convertvector(%s(%s, %s, %s), i%d)", e.pre.fn("ldx_b", lanes), ptr, step, x, lanes)
-	}
-	return fmt.Sprintf("%s(%s, %s, %s)", e.pre.fn("ldx_"+letter(v.DType), lanes), ptr, step, x)
+	x, d := e.arg(i, v.Args[0], lanes), v.Buf.DType
+	return e.loaded(fmt.Sprintf("%s(%s, %s, %s)", e.pre.fn("ldx_"+memLetter(d), lanes), ptr, step, x), d, lanes)
 }
 
 // check sets the program's word where a condition does not hold.
@@ -410,30 +411,16 @@ func (e *emitter) loadFrom(ptr, step string, d ops.DType, lanes int) string {
 	elem := fmt.Sprintf("*(%s)", ptr)
 	switch {
 	case lanes == 1:
-		return fromMemory(elem, d)
+		return e.loaded(elem, d, 1)
 	case step == "0":
-		return e.widen(operand{fromMemory(elem, d), 1}, d, lanes)
+		return e.widen(operand{e.loaded(elem, d, 1), 1}, d, lanes)
 	case step == "1":
-		if d == ops.Bool {
-			return fmt.Sprintf("-__builtin_convertvector(*(const b%du *)(%s), i%d)", lanes, ptr, lanes)
-		}
-		return fmt.Sprintf("*(const %su *)(%s)", regType(d, lanes), ptr)
+		return e.loaded(fmt.Sprintf("*(const %s%du *)(%s)", memLetter(d), lanes, ptr), d, lanes)
 	}
-	if d == ops.Bool {
-		return fmt.Sprintf("-__builtin_convertvector(%s(%s, %s), i%d)", e.pre.fn("lds_b", lanes), ptr, step, lanes)
-	}
-	if l := letter(d); step == "2" && (l == "f" || l == "i") {
+	if l := memLetter(d); step == "2" && (l == "f" || l == "i") {
 		return fmt.Sprintf("%s(%s)", e.pre.fn("even_"+l, lanes), ptr)
 	}
-	return fmt.Sprintf("%s(%s, %s)", e.pre.fn("lds_"+letter(d), lanes), ptr, step)
-}
-
-// fromMemory turns a stored element into its register form.
-func fromMemory(elem string, d ops.DType) string {
-	if d == ops.Bool {
-		return "-(i32)" + elem
-	}
-	return elem
+	return e.loaded(fmt.Sprintf("%s(%s, %s)", e.pre.fn("lds_"+memLetter(d), lanes), ptr, step), d, lanes)
 }
 
 func (e *emitter) indexValue(v *ir.Value, lanes int) string {
@@ -453,6 +440,15 @@ func (e *emitter) storeValue(i int, v *ir.Value, lanes int, inner bool) {
 		e.p("const %s %s = %s;", regType(v.DType, lanes), name, x)
 		x = name
 	}
+	d := v.Buf.DType
+	kept := e.stored(x, d, lanes)
+	if ir.Narrow(d) { // readers in this iteration see what memory would hold
+		name := fmt.Sprintf("n%d_%d%s", i, v.Args[0], e.copies)
+		e.p("const %s%d m%s = %s;", memLetter(d), lanes, name, kept)
+		kept = "m" + name
+		e.p("const %s %s = %s;", regType(d, lanes), name, e.loaded(kept, d, lanes))
+		x = name
+	}
 	if _, several := e.regs[v.Buf]; !several {
 		e.regs[v.Buf] = regVal{operand{x, lanes}, inner}
 	}
@@ -460,22 +456,15 @@ func (e *emitter) storeValue(i int, v *ir.Value, lanes int, inner bool) {
 		return
 	}
 	ptr, step := e.place(v, lanes)
-	d := v.DType
 	switch {
-	case lanes == 1 && d == ops.Bool:
-		e.p("*(%s) = (u8)(%s & 1);", ptr, x)
 	case lanes == 1:
-		e.p("*(%s) = %s;", ptr, x)
-	case step == "1" && d == ops.Bool:
-		e.p("*(b%du *)(%s) = __builtin_convertvector(%s & 1, b%d);", lanes, ptr, x, lanes)
+		e.p("*(%s) = %s;", ptr, kept)
 	case step == "1" && e.nonTemporal(v):
 		e.wrote = true
 		e.p("%s(%s, %s);", e.pre.fn("nt_f", lanes), ptr, x)
 	case step == "1":
-		e.p("*(%su *)(%s) = %s;", regType(d, lanes), ptr, x)
-	case d == ops.Bool:
-		e.p("%s(%s, %s, __builtin_convertvector(%s & 1, b%d));", e.pre.fn("sts_b", lanes), ptr, step, x, lanes)
+		e.p("*(%s%du *)(%s) = %s;", memLetter(d), lanes, ptr, kept)
 	default:
-		e.p("%s(%s, %s, %s);", e.pre.fn("sts_"+letter(d), lanes), ptr, step, x)
+		e.p("%s(%s, %s, %s);", e.pre.fn("sts_"+memLetter(d), lanes), ptr, step, kept)
 	}
 }

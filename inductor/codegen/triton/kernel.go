@@ -264,8 +264,11 @@ func (e *emitter) load(i int, v *ir.Value) string {
 	if mask == "" {
 		text = fmt.Sprintf("tl.load(%s)", ptr)
 	}
-	if v.DType == ops.Bool {
+	switch d := v.Buf.DType; {
+	case d == ops.Bool:
 		text += ".to(tl.int1)"
+	case ir.Narrow(d):
+		text += ".to(" + typeName(v.DType) + ")"
 	}
 	return text
 }
@@ -314,6 +317,11 @@ func (e *emitter) value(i, j int) {
 		return
 	case ir.Store:
 		e.regs[v.Buf] = e.vals[[2]int{i, v.Args[0]}]
+		if d := v.Buf.DType; ir.Narrow(d) { // readers see what memory would hold
+			name = fmt.Sprintf("narrow%d_%d", i, j)
+			e.p("%s = %s.to(%s).to(%s)", name, e.regs[v.Buf], typeName(d), typeName(v.DType))
+			e.regs[v.Buf] = name
+		}
 		if e.k.Place[v.Buf] == sched.Memory {
 			e.store(i, v)
 		}

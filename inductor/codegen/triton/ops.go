@@ -53,6 +53,9 @@ func operation(v *ir.Value, from ops.DType, x []string, shape string) (string, e
 		if v.DType == ops.Bool {
 			return x[0] + " != 0", nil
 		}
+		if d := ir.Register(v.DType); d != v.DType {
+			return fmt.Sprintf("%s.to(%s).to(%s)", x[0], typeName(v.DType), typeName(d)), nil
+		}
 		return fmt.Sprintf("%s.to(%s)", x[0], typeName(v.DType)), nil
 	}
 	form, ok := integerForms[v.Op]

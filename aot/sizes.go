@@ -1,0 +1,80 @@
+package aot
+
+import (
+	"tcdbg/graph"
+	"tcdbg/internal/ops"
+	"tcdbg/internal/sym"
+)
+
+// This file finds the sizes that a backward graph computes with and that none of
+// its inputs shows: the forward graph hands them over as numbers.
+
+// sizesBehind lists them, in the order of their first use.
+func (j *joint) sizesBehind(late, need map[*graph.Node]bool, saved []*graph.Node) []*sym.Symbol {
+	shown := map[*sym.Symbol]bool{}
+	show := func(n *graph.Node) {
+		m, ok := n.Meta.(*ops.TensorMeta)
+		if !ok {
+			return
+		}
+		for _, xs := range [][]sym.Int{m.Shape, m.Stride} {
+			for _, x := range xs {
+				if s, ok := x.AsSymbol(); ok {
+					shown[s] = true
+				}
+			}
+		}
+	}
+	for _, n := range append(append([]*graph.Node(nil), saved...), j.tangents...) {
+		show(n)
+	}
+	var list []*sym.Symbol
+	use := func(x sym.Int) {
+		for _, s := range x.Symbols() {
+			if _, fixed := s.Fixed(); !fixed && !shown[s] {
+				shown[s] = true
+				list = append(list, s)
+			}
+		}
+	}
+	for n := j.g.First(); n != nil; n = n.Next() {
+		if late[n] && need[n] {
+			for _, a := range n.Args {
+				eachSize(a, use)
+			}
+			eachMetaSize(n.Meta, use)
+		}
+	}
+	for _, n := range saved {
+		eachMetaSize(n.Meta, use)
+	}
+	return list
+}
+
+// eachSize calls f with the sizes among an argument.
+func eachSize(a ops.Arg, f func(sym.Int)) {
+	switch a := a.(type) {
+	case sym.Int:
+		f(a)
+	case []sym.Int:
+		for _, x := range a {
+			f(x)
+		}
+	}
+}
+
+// eachMetaSize calls f with the sizes of an example value.
+func eachMetaSize(meta any, f func(sym.Int)) {
+	switch m := meta.(type) {
+	case *ops.TensorMeta:
+		for _, xs := range [][]sym.Int{m.Shape, m.Stride} {
+			for _, x := range xs {
+				f(x)
+			}
+		}
+	case []ops.Result:
+		for _, r := range m {
+			eachMetaSize(r, f)
+		}
+	}
+}

@@ -1,0 +1,59 @@
+package backends
+
+import (
+	"testing"
+
+	"tcdbg/internal/progfuzz"
+)
+
+// This file keeps the smallest forms of model programs that once printed
+// something else when compiled.
+
+// differed are such programs, which go behind ModelPrelude.
+var differed = map[string]string{
+	"a size that only the backward graph computes with": `
+func f(net *Net, x, ids *torch.Tensor) *torch.Tensor { return net.Emb.Forward(ids.Remainder(5)) }
+
+func main() {
+	net := newNet()
+	c := torch.Compile(f, kw.Dynamic(true))
+	for _, rows := range []int{7, 3} {
+		c(net, torch.Rand(rows, 4), torch.Arange(rows)).Square().Mean().Backward()
+		net.print()
+	}
+}`,
+	"an input that only results without a gradient depend on": `
+func f(net *Net, x *torch.Tensor, named map[string]*torch.Tensor) *torch.Tensor {
+	named["a"] = net.Scale.Div(2)
+	return net.Lin.Forward(x)
+}
+
+func main() {
+	net, named := newNet(), map[string]*torch.Tensor{}
+	c := torch.Compile(f)
+	c(net, torch.Rand(5, 4), named).Mean().Backward()
+	fmt.Println(net.Scale.Grad() == nil)
+}`,
+}
+
+func TestModelsThatDiffered(t *testing.T) {
+	ways := differentials(t)
+	for name, body := range differed {
+		t.Run(name, func(t *testing.T) {
+			prog, err := loadText(t, progfuzz.ModelPrelude+body)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want, code, _ := runText(prog, nil, "")
+			if code != 0 {
+				t.Fatalf("the plain run ends with %d:\n%s", code, want)
+			}
+			for _, w := range ways {
+				got, exit, stderr := runText(prog, NewSet(w.cfg), w.backend)
+				if d := differs(want, got); d != "" || exit != code {
+					t.Errorf("under %s: exit %d, want %d\n%s%s", w.name, exit, code, d, stderr)
+				}
+			}
+		})
+	}
+}

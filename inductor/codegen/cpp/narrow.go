@@ -1,0 +1,120 @@
+package cpp
+
+import (
+	"fmt"
+	"strings"
+
+	"tcdbg/inductor/ir"
+	"tcdbg/internal/ops"
+)
+
+// This file moves elements between memory and registers: those of types that
+// bodies do not compute with (half precision, integers of one and two bytes) are
+// widened when they are loaded and rounded or wrapped when they are stored.
+
+// narrowNames are the helpers' names by type.
+var narrowNames = map[ops.DType]string{ops.Float16: "half", ops.BFloat16: "bfloat", ops.Int8: "char", ops.Int16: "short"}
+
+// loaded makes the register form of elements as they lie in memory.
+func (e *emitter) loaded(raw string, d ops.DType, lanes int) string {
+	switch {
+	case d == ops.Bool && lanes == 1:
+		return "-(i32)" + raw
+	case d == ops.Bool:
+		return fmt.Sprintf("-__builtin_convertvector(%s, i%d)", raw, lanes)
+	case ir.Narrow(d):
+		return fmt.Sprintf("%s(%s)", e.pre.fn("up_"+narrowNames[d], lanes), raw)
+	}
+	return raw
+}
+
+// stored makes elements as they lie in memory from their register form.
+func (e *emitter) stored(x string, d ops.DType, lanes int) string {
+	switch {
+	case d == ops.Bool && lanes == 1:
+		return fmt.Sprintf("(u8)(%s & 1)", x)
+	case d == ops.Bool:
+		return fmt.Sprintf("__builtin_convertvector(%s & 1, b%d)", x, lanes)
+	case ir.Narrow(d):
+		return fmt.Sprintf("%s(%s)", e.pre.fn("down_"+narrowNames[d], lanes), x)
+	}
+	return x
+}
+
+// narrowed rounds or wraps a register as a way through memory would.
+func (e *emitter) narrowed(x string, d ops.DType, lanes int) string {
+	return e.loaded(e.stored(x, d, lanes), d, lanes)
+}
+
+// memoryAccess is a helper for elements that do not lie side by side: lds loads
+// them s apart, ldx at an index each, sts stores them s apart.
+func memoryAccess(name string) (helper, bool) {
+	kind, t, _ := strings.Cut(name, "_")
+	text, ok := map[string]string{
+		"lds": `T$ lds_T$(const T1 *p, i64 s) { T$ r = {0}; for (int k = 0; k < $; k++) r[k] = p[k * s]; return r; }`,
+		"ldx": `T$ ldx_T$(const T1 *p, i64 s, l$ x) { T$ r = {0}; for (int k = 0; k < $; k++) r[k] = p[k * s + x[k]]; return r; }`,
+		"sts": `void sts_T$(T1 *p, i64 s, T$ v) { for (int k = 0; k < $; k++) p[k * s] = v[k]; }`,
+	}[kind]
+	return helper{text: strings.ReplaceAll(text, "T", t)}, ok
+}
+
+// narrowHelpers widen (up) and round or wrap (down).
+var narrowHelpers = map[string]helper{
+	"up_char":    {text: `i$ up_char$(c$ x) { return __builtin_convertvector(x, i$); }`, one: `i1 up_char1(c1 x) { return x; }`},
+	"down_char":  {text: `c$ down_char$(i$ x) { return __builtin_convertvector(x, c$); }`, one: `c1 down_char1(i1 x) { return (c1)x; }`},
+	"up_short":   {text: `i$ up_short$(s$ x) { return __builtin_convertvector(x, i$); }`, one: `i1 up_short1(s1 x) { return x; }`},
+	"down_short": {text: `s$ down_short$(i$ x) { return __builtin_convertvector(x, s$); }`, one: `s1 down_short1(i1 x) { return (s1)x; }`},
+
+	"up_bfloat": {
+		needs: []string{"from_f"},
+		text:  `f$ up_bfloat$(h$ x) { return from_f$(__builtin_convertvector(x, i$) << 16); }`,
+		one:   `f1 up_bfloat1(h1 x) { return from_f1((i32)((unsigned)x << 16)); }`,
+	},
+	"down_bfloat": {
+		needs: []string{"bits_f", "lt_i", "sel_i", "bc_i"},
+		text:  `h$ down_bfloat$(f$ x) { ` + downBfloat + ` return __builtin_convertvector(r, h$); }`,
+		one:   `h1 down_bfloat1(f1 x) { ` + strings.ReplaceAll(downBfloat, "$", "1") + ` return (h1)r; }`,
+	},
+	"up_half": {
+		needs: []string{"from_f", "bits_f", "lt_i", "bc_i"},
+		text: `f$ up_half$(h$ x) {
+#if defined(__F16C__) && defined(__AVX__) && !defined(__clang__) && $ == 8
+  return __builtin_ia32_vcvtph2ps256((short __attribute__((vector_size(16))))x);
+#else
+  i$ b = __builtin_convertvector(x, i$); ` + upHalf + `
+#endif
+}`,
+		one: `f1 up_half1(h1 x) { i1 b = x; ` + strings.ReplaceAll(upHalf, "$", "1") + ` }`,
+	},
+	"down_half": {
+		needs: []string{"from_f", "bits_f", "lt_i", "sel_i", "bc_i"},
+		text: `h$ down_half$(f$ x) {
+#if defined(__F16C__) && defined(__AVX__) && !defined(__clang__) && $ == 8
+  return (h$)__builtin_ia32_vcvtps2ph256(x, 0);
+#else
+  ` + downHalf + ` return __builtin_convertvector(r, h$);
+#endif
+}`,
+		one: `h1 down_half1(f1 x) { ` + strings.ReplaceAll(downHalf, "$", "1") + ` return (h1)r; }`,
+	},
+}
+
+// upHalf puts the exponent right by a product, which makes denormal numbers
+// normal ones; infinity and NaN get the largest exponent.
+const upHalf = `i$ a = b & 0x7fff;
+  i$ v = bits_f$(from_f$(a << 13) * 0x1p112f);
+  return from_f$(v | ((b & 0x8000) << 16) | (~lt_i$(a, bc_i$(0x7c00)) & 0x7f800000));`
+
+// downHalf rounds to the nearest, ties to even; what is too small for a normal
+// number is rounded by adding one half, whose last place is a denormal's.
+const downHalf = `i$ b = bits_f$(x), a = b & 0x7fffffff;
+  i$ small = bits_f$(from_f$(a) + 0.5f) - 0x3f000000;
+  i$ r = (a + 0xfff + ((a >> 13) & 1) - 0x38000000) >> 13;
+  r = sel_i$(lt_i$(a, bc_i$(0x38800000)), small, r);
+  r = sel_i$(lt_i$(a, bc_i$(0x47800000)), r, bc_i$(0x7c00));
+  r = sel_i$(lt_i$(bc_i$(0x7f800000), a), bc_i$(0x7e00), r) | ((b >> 16) & 0x8000);`
+
+// downBfloat rounds to the nearest, ties to even.
+const downBfloat = `i$ b = bits_f$(x), a = b & 0x7fffffff;
+  i$ r = (a + 0x7fff + ((a >> 16) & 1)) >> 16;
+  r = sel_i$(lt_i$(bc_i$(0x7f800000), a), bc_i$(0x7fc0), r) | ((b >> 16) & 0x8000);`
