@@ -238,7 +238,7 @@ func (tr *trace) appendTo(in *ssa.Call, args []ssa.Value) {
 	h := (*sliceHeader)(tr.shadowAddr(in))
 	if h.data != old.data {
 		tr.backing(in.Type(), tr.shadowAddr(in))
-		tr.clearCells(h.data, uintptr(h.cap)*size)
+		tr.mem.forget(h.data, uintptr(h.cap)*size)
 	} else if h.len == old.len {
 		tr.set(in, dst)
 		return

@@ -1,6 +1,7 @@
 package tracer
 
 import (
+	"bytes"
 	"fmt"
 	"go/types"
 	"reflect"
@@ -106,6 +107,30 @@ func (tr *trace) guardEquals(s *source, p unsafe.Pointer) {
 	}
 	tr.guard(kind, s, s.name+" == "+want, want, test,
 		found(s, func(p unsafe.Pointer) failure { return plain(tr.valueText(t, p)) }))
+}
+
+// guardBlock fixes all elements of a long array by one comparison.
+func (tr *trace) guardBlock(s *source, p unsafe.Pointer) {
+	t, n := s.typ, s.typ.Underlying().(*types.Array).Len()
+	now := tr.in.New(t)
+	tr.in.Copy(t, now, p)
+	in, e := tr.in, elemType(t)
+	size := in.Rep(e).Size()
+	same := func(p unsafe.Pointer) bool { return in.Equal(t, p, now) }
+	if kindOf(e).class != notScalar { // by bits, so that NaN is what it was
+		want := unsafe.Slice((*byte)(now), in.Rep(t).Size())
+		same = func(p unsafe.Pointer) bool { return bytes.Equal(unsafe.Slice((*byte)(p), len(want)), want) }
+	}
+	tr.guard("EQUALS_MATCH", s, fmt.Sprintf("%s holds the %d elements of the first call", s.name, n), "the same elements",
+		at(s, same),
+		found(s, func(p unsafe.Pointer) failure {
+			for i := range uintptr(n) {
+				if a, b := unsafe.Add(p, i*size), unsafe.Add(now, i*size); !in.Equal(e, a, b) {
+					return plain(fmt.Sprintf("element %d is %s, not %s", i, tr.valueText(e, a), tr.valueText(e, b)))
+				}
+			}
+			return plain("the bits of an element")
+		}))
 }
 
 // valueText prints a basic value for a guard.

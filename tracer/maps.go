@@ -190,8 +190,8 @@ func (tr *trace) iterate(in ssa.Value) {
 		if _, isMap := r.X.Type().Underlying().(*types.Map); isMap {
 			tr.breakAt(breaks.MapIteration, "range over a map")
 		}
-		if tr.avoid[r] {
-			tr.breakAt(breaks.OpaqueValue, "the body of a loop over a string breaks the graph")
+		if why, ok := tr.avoid[r]; ok {
+			tr.breakAt(breaks.OpaqueValue, "the body of a loop over a string breaks the graph: %s", why)
 		}
 		tr.constant(r.X)
 	}

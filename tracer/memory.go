@@ -78,11 +78,50 @@ func (m *memory) changed(p unsafe.Pointer, size uintptr) bool {
 	return false
 }
 
+// forget drops the notes of a piece of memory, which may be reused (a loop's
+// local variable) or hold a constant now.
+func (m *memory) forget(p unsafe.Pointer, size uintptr) {
+	from, to := uintptr(p), uintptr(p)+size
+	if uintptr(len(m.cells)) < size {
+		for a := range m.cells {
+			if from <= a && a < to {
+				delete(m.cells, a)
+			}
+		}
+		return
+	}
+	for a := from; a < to; a++ {
+		delete(m.cells, a)
+	}
+}
+
+// noted reports whether something is known of a piece of memory beyond its bits.
+func (m *memory) noted(p unsafe.Pointer, size uintptr) bool {
+	from, to := uintptr(p), uintptr(p)+size
+	if uintptr(len(m.cells)) < size {
+		for a := range m.cells {
+			if from <= a && a < to {
+				return true
+			}
+		}
+		return false
+	}
+	for a := from; a < to; a++ {
+		if m.cells[a] != nil {
+			return true
+		}
+	}
+	return false
+}
+
 // loadNote is the note of the value of type t at p, which the trace made.
 func (tr *trace) loadNote(t types.Type, p unsafe.Pointer) *note {
 	n, at := components(t)
 	if at == nil {
 		return tr.mem.cells[uintptr(p)]
+	}
+	if !tr.mem.noted(p, tr.in.Rep(t).Size()) {
+		return nil
 	}
 	parts := make([]*note, n)
 	for i := range parts {
@@ -91,15 +130,16 @@ func (tr *trace) loadNote(t types.Type, p unsafe.Pointer) *note {
 	return withParts(parts)
 }
 
-// storeNote notes a store of type t at p, which the trace made.
+// storeNote notes a store of type t at p, which the trace made. Where the value
+// has a note, t must hold no long array (see notLarge).
 func (tr *trace) storeNote(t types.Type, p unsafe.Pointer, n *note) {
 	count, at := components(t)
-	if at == nil {
-		if n == nil {
-			delete(tr.mem.cells, uintptr(p))
-		} else {
-			tr.mem.cells[uintptr(p)] = n
-		}
+	switch {
+	case n == nil:
+		tr.mem.forget(p, tr.in.Rep(t).Size())
+		return
+	case at == nil:
+		tr.mem.cells[uintptr(p)] = n
 		return
 	}
 	for i := range count {
@@ -111,9 +151,10 @@ func (tr *trace) storeNote(t types.Type, p unsafe.Pointer, n *note) {
 // leaves that the trace has overwritten are patched.
 func (tr *trace) loadEntry(t types.Type, from, dst unsafe.Pointer, loc *source) *note {
 	tr.touch(loc, false)
-	if len(tr.mem.writes) == 0 {
+	if len(tr.mem.writes) == 0 || isBlock(t) && !tr.mem.changed(from, tr.in.Rep(t).Size()) {
 		return tr.fromSource(loc)
 	}
+	tr.notLarge(t, "a copy of a changed part of")
 	n, at := components(t)
 	if at == nil {
 		w := tr.mem.writes[uintptr(from)]
@@ -140,6 +181,7 @@ func (tr *trace) component(loc *source, i int) *source {
 
 // storeEntry writes the value at val to the overlay in place of entry memory.
 func (tr *trace) storeEntry(t types.Type, to, val unsafe.Pointer, loc *source, n *note) {
+	tr.notLarge(t, "a store of")
 	count, at := components(t)
 	if at != nil {
 		for i := range count {

@@ -13,8 +13,8 @@ import (
 
 // underNoGradCall inlines the body of torch.NoGrad.
 func (tr *trace) underNoGradCall(in *ssa.Call) {
-	if tr.avoid[in] {
-		tr.breakAt(breaks.BreakUnderContext, "the body of torch.NoGrad breaks the graph")
+	if why, ok := tr.avoid[in]; ok {
+		tr.breakAt(breaks.BreakUnderContext, "the body of torch.NoGrad breaks the graph: %s", why)
 	}
 	v := in.Call.Args[0]
 	cl := tr.in.ClosureOf(tr.addr(v))

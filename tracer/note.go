@@ -121,17 +121,28 @@ func components(t types.Type) (n int, at func(i int) types.Type) {
 // maxArray is the longest array that is described element by element.
 const maxArray = 4096
 
-// notLarge breaks in front of an access to a value with a longer array.
-func (tr *trace) notLarge(t types.Type) {
+// isLarge reports a longer one.
+func isLarge(t types.Type) bool {
+	u, ok := t.Underlying().(*types.Array)
+	return ok && u.Len() > maxArray
+}
+
+// isBlock reports a type whose values can be taken as one piece of memory: long
+// arrays of numbers.
+func isBlock(t types.Type) bool { return isLarge(t) && !holdsPointer(t) }
+
+// notLarge breaks in front of what would describe a long array element by
+// element: a value of type t, or a part of it.
+func (tr *trace) notLarge(t types.Type, doing string) {
 	switch u := t.Underlying().(type) {
 	case *types.Array:
-		if u.Len() > maxArray {
-			tr.breakAt(breaks.OpaqueValue, "an array of %d elements", u.Len())
+		if isLarge(t) {
+			tr.breakAt(breaks.OpaqueValue, "%s an array of %d elements", doing, u.Len())
 		}
-		tr.notLarge(u.Elem())
+		tr.notLarge(u.Elem(), doing)
 	case *types.Struct:
 		for i := range u.NumFields() {
-			tr.notLarge(u.Field(i).Type())
+			tr.notLarge(u.Field(i).Type(), doing)
 		}
 	}
 }

@@ -198,6 +198,17 @@ type object struct {
 	count int // elements of an array; 0: one value
 	fill  []recipe
 	size  uintptr // of one element
+	// block is the whole content where it is constant; zero: fill makes it.
+	block reflect.Value
+}
+
+// memory is the type of what the object takes.
+func (o *object) memory(in *host.Interp) reflect.Type {
+	rt := in.Rep(o.typ)
+	if o.count > 0 {
+		return reflect.ArrayOf(o.count, rt)
+	}
+	return rt
 }
 
 // closureSpec and mapSpec are closures and maps made on each run.
@@ -323,6 +334,11 @@ func (rs *recipes) object(s *span) int {
 	size := rs.tr.in.Rep(s.typ).Size()
 	o := &object{typ: s.typ, count: s.count, size: size}
 	rs.objects = append(rs.objects, o)
+	if !holdsPointer(s.typ) && !rs.tr.mem.noted(s.keep, s.size) {
+		o.block = reflect.New(o.memory(rs.tr.in)).Elem()
+		o.block.Set(reflect.NewAt(o.block.Type(), s.keep).Elem())
+		return i
+	}
 	for k := range max(s.count, 1) {
 		e := unsafe.Add(s.keep, uintptr(k)*size)
 		o.fill = append(o.fill, rs.of(s.typ, e, rs.tr.loadNote(s.typ, e)))
@@ -344,7 +360,7 @@ func (rs *recipes) slice(t types.Type, u *types.Slice, p unsafe.Pointer, n *note
 
 func (rs *recipes) composite(t types.Type, p unsafe.Pointer, n *note) recipe {
 	count, at := components(t)
-	if at == nil {
+	if at == nil || isBlock(t) && n == nil {
 		return rs.constant(t, p)
 	}
 	r := partsRecipe{}
@@ -422,11 +438,11 @@ func (m *maker) prepare() {
 	}
 	m.objs = make([]unsafe.Pointer, len(s.objects))
 	for i, o := range s.objects {
-		rt := m.in.Rep(o.typ)
-		if o.count > 0 {
-			rt = reflect.ArrayOf(o.count, rt)
+		v := reflect.New(o.memory(m.in))
+		if o.block.IsValid() {
+			v.Elem().Set(o.block)
 		}
-		m.objs[i] = reflect.New(rt).UnsafePointer()
+		m.objs[i] = v.UnsafePointer()
 	}
 	m.clos = make([]*host.Closure, len(s.closures))
 	for i, c := range s.closures {

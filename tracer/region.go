@@ -322,7 +322,7 @@ func (c *Compiled) compile(th *host.Thread, fc *frameCache, frames []*host.Frame
 // trace evaluates the frames. A break inside torch.NoGrad, or in a loop over a
 // string, makes it start again with the break in front of that call or loop.
 func (c *Compiled) trace(th *host.Thread, fc *frameCache, frames []*host.Frame, id *logs.CompileID) (*trace, *recorder, *stop) {
-	avoid := map[ssa.Instruction]bool{}
+	avoid := map[ssa.Instruction]string{}
 	for {
 		tr := c.newTrace(th, fc, frames)
 		tr.avoid = avoid
@@ -339,10 +339,16 @@ func (c *Compiled) trace(th *host.Thread, fc *frameCache, frames []*host.Frame, 
 			return tr, rec, s
 		}
 		for _, in := range again {
-			avoid[in] = true
+			avoid[in] = tr.cause(s.brk)
 		}
 		id.Attempt++
 	}
+}
+
+// cause says in one line what broke the graph, and where.
+func (tr *trace) cause(b *breakPoint) string {
+	at := tr.userPos()
+	return fmt.Sprintf("%s (%s) at %s:%d", breakTitle(b), b.detail, at.File, at.Line)
 }
 
 // newAddressesOf resolves from the real frames again: the trace looked at

@@ -194,6 +194,11 @@ func (tr *trace) freezeSource(s *source, t types.Type, p unsafe.Pointer) {
 	case *types.Map, *types.Chan:
 		tr.breakAt(breaks.OpaqueValue, "the value of %s would have to be a constant", s.argument())
 	case *types.Struct, *types.Array:
+		if isBlock(t) {
+			tr.guardBlock(s, p)
+			return
+		}
+		tr.notLarge(t, "the value of")
 		n, at := components(t)
 		for i := range n {
 			tr.freezeSource(tr.component(s, i), at(i), unsafe.Add(p, tr.offset(t, i)))
@@ -204,23 +209,12 @@ func (tr *trace) freezeSource(s *source, t types.Type, p unsafe.Pointer) {
 }
 
 func (tr *trace) alloc(in *ssa.Alloc) {
-	tr.notLarge(in.Type().Underlying().(*types.Pointer).Elem())
 	tr.exec()
 	p := *(*unsafe.Pointer)(tr.shadowAddr(in))
 	t := in.Type().Underlying().(*types.Pointer).Elem()
 	tr.mem.allocated(p, tr.in.Rep(t).Size(), t, 0)
-	tr.clearCells(p, tr.in.Rep(t).Size())
+	tr.mem.forget(p, tr.in.Rep(t).Size())
 	tr.set(in, nil)
-}
-
-// clearCells forgets what stood at reused addresses (a loop's local variable).
-func (tr *trace) clearCells(p unsafe.Pointer, size uintptr) {
-	if len(tr.mem.cells) == 0 {
-		return
-	}
-	for a := uintptr(p); a < uintptr(p)+size; a++ {
-		delete(tr.mem.cells, a)
-	}
 }
 
 // shadowAddr is where the frame that has just executed keeps v.
@@ -416,7 +410,6 @@ func (tr *trace) unOp(in *ssa.UnOp) {
 
 // load reads *X.
 func (tr *trace) load(in *ssa.UnOp) {
-	tr.notLarge(in.Type())
 	n := tr.noteOf(in.X)
 	p := *(*unsafe.Pointer)(tr.addr(in.X))
 	if p == nil {
@@ -451,12 +444,14 @@ func (tr *trace) store(in *ssa.Store) {
 	n := tr.noteOf(in.Addr)
 	p := *(*unsafe.Pointer)(tr.addr(in.Addr))
 	t := in.Val.Type()
-	tr.notLarge(t)
 	switch {
 	case p == nil:
 		tr.exec() // panics
 	case tr.mem.find(p) != nil:
 		v := tr.noteOf(in.Val)
+		if v != nil {
+			tr.notLarge(t, "a copy of")
+		}
 		tr.exec()
 		tr.storeNote(t, p, v)
 	case n != nil && n.loc != nil:

@@ -73,7 +73,7 @@ type trace struct {
 	grad    bool                            // the grad mode guard was asked for
 
 	steps int
-	avoid map[ssa.Instruction]bool // calls in front of which to break
+	avoid map[ssa.Instruction]string // calls and loops in front of which to break, and what broke inside
 }
 
 // input is a tensor of the program that the graph reads.
