@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"reflect"
-	"sort"
 	"strings"
 	"sync/atomic"
 	"unsafe"
@@ -40,11 +39,6 @@ func standardIntrinsics() map[string]Intrinsic {
 			_, _ = io.WriteString(th.In.Config.Stderr, th.In.stackText(th.stack()))
 		},
 		"errors.As":        errorsAs,
-		"sort.Slice":       sortSlice(sort.Slice),
-		"sort.SliceStable": sortSlice(sort.SliceStable),
-		"sort.SliceIsSorted": func(_ *Thread, _ *Frame, a []unsafe.Pointer, r unsafe.Pointer) {
-			put(r, sort.SliceIsSorted(plain(arg[any](a, 0)), arg[func(i, j int) bool](a, 1)))
-		},
 		"maps.clone":     mapsClone,
 		"reflect.TypeOf": reflectTypeOf,
 		"reflect.ValueOf": func(_ *Thread, _ *Frame, a []unsafe.Pointer, r unsafe.Pointer) {
@@ -59,6 +53,7 @@ func standardIntrinsics() map[string]Intrinsic {
 	}
 	addFmt(m)
 	addAtomicPointer(m)
+	addSort(m)
 	addRuntime(m)
 	addEncoding(m)
 	m["tcdbg/torch.Fields"] = torchFields
@@ -97,12 +92,6 @@ func sameFunc(name string) Intrinsic {
 		if r != nil {
 			ti.store(r, a[0])
 		}
-	}
-}
-
-func sortSlice(f func(any, func(i, j int) bool)) Intrinsic {
-	return func(_ *Thread, _ *Frame, a []unsafe.Pointer, _ unsafe.Pointer) {
-		f(plain(arg[any](a, 0)), arg[func(i, j int) bool](a, 1))
 	}
 }
 
