@@ -38,7 +38,7 @@ func standardIntrinsics() map[string]Intrinsic {
 		"runtime/debug.PrintStack": func(th *Thread, _ *Frame, _ []unsafe.Pointer, _ unsafe.Pointer) {
 			_, _ = io.WriteString(th.In.Config.Stderr, th.In.stackText(th.stack()))
 		},
-		"errors.As":        errorsAs,
+		"errors.As":      errorsAs,
 		"maps.clone":     mapsClone,
 		"reflect.TypeOf": reflectTypeOf,
 		"reflect.ValueOf": func(_ *Thread, _ *Frame, a []unsafe.Pointer, r unsafe.Pointer) {

@@ -70,6 +70,8 @@ func main() {
 	at, found := sort.Find(len(xs), func(i int) int { return 77 - xs[i] })
 	fmt.Println(xs[at] >= 77, found == (xs[at] == 77))
 	words := strings.Fields("the quick brown fox jumps over the lazy dog")
-	sort.Slice(words, func(i, j int) bool { return len(words[i]) > len(words[j]) || len(words[i]) == len(words[j]) && words[i] < words[j] })
+	sort.Slice(words, func(i, j int) bool {
+		return len(words[i]) > len(words[j]) || len(words[i]) == len(words[j]) && words[i] < words[j]
+	})
 	fmt.Println(words)
 }
