@@ -189,7 +189,7 @@ func (f *Fold) provenanceOf(c *compile) *provenance {
 // nodeMappings reads the JSON of node mappings; it is empty on a cache hit.
 func (f *Fold) nodeMappings(r *logs.Record) {
 	c := f.compileOf(r)
-	if c == nil || r.MD5 == "" {
+	if c == nil || !r.HasPayload() {
 		return
 	}
 	p := f.provenanceOf(c)
@@ -217,7 +217,7 @@ func (f *Fold) readLists(v []byte, into map[string][]string) {
 
 func (f *Fold) kernelStacks(r *logs.Record) {
 	c := f.compileOf(r)
-	if c == nil || r.MD5 == "" {
+	if c == nil || !r.HasPayload() {
 		return
 	}
 	f.readLists(r.Payload(), f.provenanceOf(c).stacks)

@@ -21,12 +21,13 @@ func (st *Store) Follow(ctx context.Context, each func(*Record), idle func()) er
 	defer w.close()
 	tick := time.NewTicker(pollEvery)
 	defer tick.Stop()
+	free := make(chan *batch, 2)
 	for first := true; ; first = false {
 		last := ctx.Err() != nil
 		if err := st.lookForFiles(w); err != nil {
 			return err
 		}
-		if n := st.drain(each, last); idle != nil && (n > 0 || first || last) {
+		if n := st.drain(free, each, last); idle != nil && (n > 0 || first || last) {
 			idle()
 		}
 		if last {
@@ -41,20 +42,20 @@ func (st *Store) Follow(ctx context.Context, each func(*Record), idle func()) er
 }
 
 // drain reads what is there now and returns the number of records.
-func (st *Store) drain(each func(*Record), last bool) int {
-	out := make(chan *batch, 1)
-	free := make(chan []byte, 1)
+func (st *Store) drain(free chan *batch, each func(*Record), last bool) int {
+	p := &pipe{ctx: context.Background(), out: make(chan *batch, 1), free: free}
 	go func() {
-		defer close(out)
+		defer close(p.out)
 		for i := range st.sources {
-			for st.advance(context.Background(), i, last, free, out) {
+			for st.advance(p, i, last) {
 			}
 		}
 	}()
 	n := 0
-	for b := range out {
+	for b := range p.out {
 		st.deliver(b, each)
 		n += len(b.recs)
+		p.recycle(b)
 	}
 	return n
 }

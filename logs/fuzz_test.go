@@ -58,7 +58,7 @@ func FuzzTrace(f *testing.F) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if again.Key() != r.Key() || again.Text() != r.Text() || again.ID != r.ID || again.Place != r.Place {
+			if again.Key() != r.Key() || again.Text() != r.Text() || again.ID != r.ID || again.Place() != r.Place() {
 				t.Errorf("record %d: %+v read again is %+v", i, r, again)
 			}
 			r.Stack("stack")

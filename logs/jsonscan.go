@@ -26,6 +26,13 @@ func skipSpace(b []byte, i int) int {
 // it does not end.
 func skipString(b []byte, i int) int {
 	i++
+	// Most strings are a few bytes long: looking at these one by one is faster
+	// than to prepare for more.
+	for end := min(i+16, len(b)); i < end && b[i] != '\\'; i++ {
+		if b[i] == '"' {
+			return i + 1
+		}
+	}
 	for {
 		j := bytes.IndexByte(b[i:], '"')
 		if j < 0 {

@@ -21,7 +21,6 @@ type Record struct {
 	Level  byte   // V, I, W, E, C, D
 	Micros int64  // time of day and date without a year, see Store.Time
 	Thread int    // process or thread id
-	Place  string // path:line of the framework's log call
 
 	Kind     string // event key after the alias table; "artifact" for artifacts; BadJSON
 	Name     string // name of an artifact, after the alias table
@@ -32,14 +31,13 @@ type Record struct {
 	HasID    bool
 	Epoch    int    // how often ids had started again before this record
 	Subgraph string // regional compilation
-	MD5      string // hex, "" without payload
-
+	place   []byte
+	md5     []byte // hex; empty without payload
 	meta    []byte
 	stack   []byte
 	payload []byte // dressed: TABs and line ends as written; nil: load
 	store   *Store
 	text    []byte // undressed payload, once made
-	checked bool
 	hasTry  bool
 }
 
@@ -54,6 +52,9 @@ func (r *Record) Key() string {
 	}
 	return r.RawName
 }
+
+// Place is path:line of the framework's log call.
+func (r *Record) Place() string { return string(r.place) }
 
 // Meta is the raw JSON value of the event key.
 func (r *Record) Meta() []byte { return r.meta }
@@ -77,7 +78,7 @@ func (r *Record) Field(name string) []byte {
 // RawPayload is the payload as it stands in the file, each line behind a TAB.
 // It suits readers of JSON, to which a TAB is space; md5 is not checked.
 func (r *Record) RawPayload() []byte {
-	if r.payload == nil && r.MD5 != "" && r.store != nil {
+	if r.payload == nil && len(r.md5) > 0 && r.store != nil {
 		if full, err := r.store.Load(r.Source, r.Offset, r.Size); err == nil {
 			r.payload = full.payload
 		}
@@ -90,27 +91,34 @@ func (r *Record) RawPayload() []byte {
 // all the same.
 func (r *Record) Payload() []byte {
 	if r.text == nil {
-		r.text = undress(r.RawPayload())
-		if !r.checked && r.MD5 != "" {
-			r.checked = true
-			text, ok := verify(r.text, r.MD5)
-			if r.text = text; !ok && r.store != nil {
-				r.store.mismatch(r)
-			}
-		}
+		r.text = r.verify(undress(r.RawPayload()))
 	}
 	return r.text
+}
+
+// verify compares a payload's text with its sum and counts a mismatch; the text
+// comes back, repaired where a copy had spoilt it.
+func (r *Record) verify(text []byte) []byte {
+	if len(r.md5) == 0 {
+		return text
+	}
+	text, ok := verify(text, string(r.md5))
+	if !ok && r.store != nil {
+		r.store.mismatch(r)
+	}
+	return text
 }
 
 // Text is Payload as a string.
 func (r *Record) Text() string { return string(r.Payload()) }
 
 // HasPayload says whether the header announces a payload.
-func (r *Record) HasPayload() bool { return r.MD5 != "" || len(r.payload) > 0 }
+func (r *Record) HasPayload() bool { return len(r.md5) > 0 || len(r.payload) > 0 }
 
 // Keep copies what the record borrows, so that it outlives the callback.
 func (r *Record) Keep() *Record {
 	c := *r
+	c.place, c.md5 = bytes.Clone(r.place), bytes.Clone(r.md5)
 	c.meta = bytes.Clone(r.meta)
 	c.stack = bytes.Clone(r.stack)
 	c.payload = bytes.Clone(r.payload)
@@ -139,8 +147,11 @@ func undress(raw []byte) []byte {
 	if len(raw) == 0 {
 		return []byte{}
 	}
+	return appendUndressed(make([]byte, 0, len(raw)), raw)
+}
+
+func appendUndressed(out, raw []byte) []byte {
 	raw = bytes.TrimSuffix(raw, []byte{'\n'})
-	out := make([]byte, 0, len(raw))
 	for len(raw) > 0 {
 		if raw[0] == '\t' {
 			raw = raw[1:]

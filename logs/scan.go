@@ -13,9 +13,12 @@ import (
 // there and its rest is skipped, so that a hostile line cannot fill memory.
 const MaxRecord = 64 << 20
 
+// Chunks are small at first: touching memory for the first time is a large part
+// of the cost of a short report.
 const (
-	firstChunk = 64 << 10
-	fullChunk  = 1 << 20
+	smallChunk = 128 << 10
+	manySmall  = 16 << 20 // from here on in a source chunks are large
+	largeChunk = 1 << 20
 	maxChunk   = 16 << 20 // while a record does not end
 )
 
@@ -31,26 +34,20 @@ type scanner struct {
 	in    io.Reader
 	off   int64 // source offset of carry[0]
 	carry []byte
-	chunk int
+	chunk int // to read next where a record did not end, else 0
 	eof   bool
 	skip  bool // inside the rest of an oversized record
 	mid   bool // and within a line of it: what comes is no line's beginning
 	count *counters
 }
 
-// next reads on and returns the whole records of one chunk. Their slices stay
-// valid for as long as the caller keeps them: each chunk has memory of its
-// own. last says that the source ended: then the open record is delivered too,
-// if final is set or it is whole.
-func (s *scanner) next(buf []byte, final bool) (spans []span, used []byte, err error) {
-	if s.chunk == 0 {
-		s.chunk = firstChunk
-	}
-	want := len(s.carry) + s.chunk
-	if cap(buf) < want {
-		buf = make([]byte, want)
-	}
-	buf = buf[:want]
+// next reads on and puts the whole records of one chunk into b, whose memory it
+// uses. final says that the source does not grow: then the open record at its
+// end is one of them.
+func (s *scanner) next(b *batch, final bool) error {
+	want := s.chunkSize()
+	b.grow(len(s.carry) + want)
+	buf := b.buf[:len(s.carry)+want]
 	n := copy(buf, s.carry)
 	m, err := fill(s.in, buf[n:])
 	s.count.bytes.Add(int64(m))
@@ -59,11 +56,10 @@ func (s *scanner) next(buf []byte, final bool) (spans []span, used []byte, err e
 	if s.eof {
 		err = nil
 	}
-	spans, rest := s.cut(s.restOfLine(buf), s.eof && final)
+	spans, rest := s.cut(b.spans[:0], s.restOfLine(buf), s.eof && final)
+	s.chunk = 0
 	if len(spans) == 0 && !s.eof {
-		s.chunk = min(2*max(s.chunk, len(buf)), maxChunk)
-	} else {
-		s.chunk = fullChunk
+		s.chunk = min(2*max(want, len(buf)), maxChunk)
 	}
 	switch {
 	case len(rest) >= MaxRecord && !s.skip:
@@ -75,7 +71,19 @@ func (s *scanner) next(buf []byte, final bool) (spans []span, used []byte, err e
 		rest = s.drop(rest)
 	}
 	s.carry = append(s.carry[:0], rest...)
-	return spans, buf, err
+	b.spans = spans
+	return err
+}
+
+// chunkSize is how much is read next.
+func (s *scanner) chunkSize() int {
+	switch {
+	case s.chunk > 0:
+		return s.chunk
+	case s.off < manySmall:
+		return smallChunk
+	}
+	return largeChunk
 }
 
 // drop leaves out bytes of an oversized record.
@@ -116,8 +124,8 @@ func fill(r io.Reader, b []byte) (n int, err error) {
 	return n, err
 }
 
-// cut finds the records of b; rest is the open one at the end.
-func (s *scanner) cut(b []byte, all bool) (spans []span, rest []byte) {
+// cut appends the records of b to spans; rest is the open one at the end.
+func (s *scanner) cut(spans []span, b []byte, all bool) (_ []span, rest []byte) {
 	start, headEnd, pos := -1, 0, 0
 	var h header
 	done := 0

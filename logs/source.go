@@ -9,7 +9,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"regexp"
 	"sort"
 	"strings"
 	"sync"
@@ -46,7 +45,7 @@ type source struct {
 	scan    scanner
 	at      io.ReaderAt
 	closers []io.Closer
-	file    *os.File // of plain files
+	file    *os.File // of regular files
 	dead    bool     // reached its end for good
 	started bool     // format is known
 	text    *textReader
@@ -59,16 +58,28 @@ type source struct {
 
 type compileKey struct{ autograd, frame, compile int }
 
-var rankInName = regexp.MustCompile(`rank[_-]?(\d+)`)
+// rankInName is the number behind "rank", "rank_" or "rank-" in a file's name,
+// -1 when there is none.
+func rankInName(name string) int {
+	for {
+		_, rest, ok := strings.Cut(name, "rank")
+		if !ok {
+			return -1
+		}
+		number := rest
+		if number != "" && (number[0] == '_' || number[0] == '-') {
+			number = number[1:]
+		}
+		if n := digits(number); n > 0 {
+			return intOr([]byte(number[:n]), -1)
+		}
+		name = rest
+	}
+}
 
 func (st *Store) addSource(path string) error {
-	src := &source{Source: Source{Path: path, Rank: -1}, names: internTable{}, epochs: map[int]*epochState{}}
+	src := &source{Source: Source{Path: path, Rank: rankInName(filepath.Base(path))}, names: internTable{}, epochs: map[int]*epochState{}}
 	src.scan.count = &st.count
-	if m := rankInName.FindStringSubmatch(filepath.Base(path)); m != nil {
-		if n, ok := JSONInt([]byte(m[1])); ok {
-			src.Rank = int(n)
-		}
-	}
 	var raw io.Reader
 	if path == "-" {
 		if st.opts.Stdin == nil {
@@ -80,14 +91,18 @@ func (st *Store) addSource(path string) error {
 		if err != nil {
 			return err
 		}
-		if info, err := f.Stat(); err == nil {
+		info, err := f.Stat()
+		if err == nil {
 			src.base = yearStart(info.ModTime())
 			if info.IsDir() {
 				return errors.Join(fmt.Errorf("%s: is a folder", path), f.Close())
 			}
 			st.total.Add(info.Size())
 		}
-		src.file, raw = f, f
+		raw = f
+		if err != nil || info.Mode().IsRegular() {
+			src.file = f // what a pipe gave cannot be read again
+		}
 		src.closers = append(src.closers, f)
 	}
 	if src.base.IsZero() {
@@ -154,11 +169,24 @@ type closerFunc func()
 
 func (f closerFunc) Close() error { f(); return nil }
 
+// headSize is how much of a source is looked at before it is read.
+const headSize = 64 << 10
+
 // begin looks at the first bytes and decides on the format. It reports false
-// while there are none.
-func (st *Store) begin(src *source) (bool, error) {
-	br := bufio.NewReaderSize(src.scan.in, 256<<10)
-	head, err := br.Peek(64 << 10)
+// while there are none. scratch lends its memory.
+func (st *Store) begin(src *source, scratch *batch) (bool, error) {
+	var head []byte
+	var err error
+	var br *bufio.Reader
+	if src.file != nil {
+		scratch.grow(headSize)
+		var n int
+		n, err = src.file.ReadAt(scratch.buf[:headSize], 0)
+		head = scratch.buf[:n]
+	} else {
+		br = bufio.NewReaderSize(src.scan.in, 2*headSize)
+		head, err = br.Peek(headSize)
+	}
 	if len(head) == 0 {
 		if err != nil && err != io.EOF {
 			return false, err
@@ -179,24 +207,18 @@ func (st *Store) begin(src *source) (bool, error) {
 	src.Format = format
 	src.mu.Unlock()
 	src.started = true
-	switch {
-	case format == FormatText:
+	if format == FormatTrace && src.file != nil && src.Rank < 0 {
+		src.Rank = peekRank(src.file, scratch)
+	}
+	if br != nil {
+		src.scan.in = br
+	}
+	if format == FormatText {
 		sp := &spool{dir: st.opts.SpoolDir, limit: st.opts.SpoolMemory}
 		src.closers = append(src.closers, sp)
-		src.text = newTextReader(br)
+		src.text = newTextReader(src.scan.in)
 		src.text.conv.beside = st.besideTrace(src)
 		src.scan.in, src.at = io.TeeReader(src.text, sp), sp
-	case src.file != nil:
-		// Read the file itself: a buffered reader would keep an end of file.
-		if _, err := src.file.Seek(0, io.SeekStart); err != nil {
-			return false, err
-		}
-		if src.Rank < 0 {
-			src.Rank = peekRank(src.file)
-		}
-		src.scan.in = src.file
-	default:
-		src.scan.in = br
 	}
 	return true, nil
 }
@@ -230,20 +252,22 @@ const companionLog = "torch_logs.txt"
 
 // peekRank looks for the rank that a process tells only once it has joined its
 // group, so that its first records count as that rank's too.
-func peekRank(f *os.File) int {
-	b := make([]byte, 256<<10)
-	n, _ := f.ReadAt(b, 0)
+func peekRank(f *os.File, scratch *batch) int {
+	const look, longest = 256 << 10, 32 // bytes of the file; of a rank's field
 	key := []byte(`, "rank": `)
-	i := bytes.Index(b[:n], key)
-	if i < 0 {
-		return -1
+	scratch.grow(headSize)
+	for off := int64(0); off < look; off += headSize - longest {
+		n, _ := f.ReadAt(scratch.buf[:headSize], off)
+		b := scratch.buf[:n]
+		if i := bytes.Index(b, key); i >= 0 {
+			b = b[i+len(key):]
+			return intOr(b[:digits(string(b[:min(len(b), 20)]))], -1)
+		}
+		if n < headSize {
+			break
+		}
 	}
-	b = b[i+len(key) : n]
-	j := 0
-	for j < len(b) && b[j] >= '0' && b[j] <= '9' {
-		j++
-	}
-	return intOr(b[:j], -1)
+	return -1
 }
 
 func binary(head []byte) bool {

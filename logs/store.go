@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -259,21 +260,17 @@ func (st *Store) Read(ctx context.Context, each func(*Record)) error {
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	out := make(chan *batch, 3)
-	free := make(chan []byte, 6)
+	p := newPipe(ctx)
 	go func() {
-		defer close(out)
+		defer close(p.out)
 		for i := range st.sources {
-			for st.advance(ctx, i, true, free, out) {
+			for st.advance(p, i, true) {
 			}
 		}
 	}()
-	for b := range out {
+	for b := range p.out {
 		st.deliver(b, each)
-		select {
-		case free <- b.buf:
-		default:
-		}
+		p.recycle(b)
 	}
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -303,73 +300,108 @@ const verifyAll = 64 << 20
 // own work.
 func (st *Store) Prefetch(wanted func(*Record) bool) { st.wanted = wanted }
 
-func (st *Store) prefetch(r *Record) {
-	if r.MD5 == "" {
-		return
-	}
-	if st.count.bytes.Load() <= verifyAll && st.total.Load() <= verifyAll || st.wanted != nil && st.wanted(r) {
+func (st *Store) prefetch(r *Record, b *batch) {
+	switch {
+	case len(r.md5) == 0:
+	case st.wanted != nil && st.wanted(r):
 		r.Payload()
+	case st.count.bytes.Load() <= verifyAll && st.total.Load() <= verifyAll:
+		b.texts = appendUndressed(b.texts[:0], r.payload)
+		r.verify(b.texts)
 	}
 }
 
 // batch is the records of one chunk, which share its buffer.
 type batch struct {
-	recs []Record
-	buf  []byte
+	recs  []Record
+	spans []span
+	buf   []byte
+	texts []byte // of payloads whose md5 was looked at and no more
+}
+
+// grow makes room for n bytes.
+func (b *batch) grow(n int) {
+	if cap(b.buf) < n {
+		b.buf = make([]byte, n+smallChunk/2) // what is carried over next may be longer
+	}
+	b.buf = b.buf[:cap(b.buf)]
+}
+
+// pipe takes batches from the goroutine that reads to the one that folds, and
+// their memory back.
+type pipe struct {
+	ctx       context.Context
+	out, free chan *batch
+}
+
+func newPipe(ctx context.Context) *pipe {
+	return &pipe{ctx: ctx, out: make(chan *batch, 1), free: make(chan *batch, 2)}
+}
+
+// empty is a batch to fill.
+func (p *pipe) empty() *batch {
+	select {
+	case b := <-p.free:
+		return b
+	default:
+		return &batch{}
+	}
+}
+
+// keepBatch is the size up to which a batch's memory is used again: one that a
+// huge record needed is let go.
+const keepBatch = 2 << 20
+
+func (p *pipe) recycle(b *batch) {
+	if cap(b.buf) > keepBatch {
+		return
+	}
+	clear(b.recs)
+	select {
+	case p.free <- b:
+	default:
+	}
 }
 
 // advance reads one chunk of source i and sends it; false at the end of what
 // there is.
-func (st *Store) advance(ctx context.Context, i int, final bool, free chan []byte, out chan<- *batch) bool {
+func (st *Store) advance(p *pipe, i int, final bool) bool {
 	src := st.sources[i]
-	if src.dead || ctx.Err() != nil {
+	if src.dead || p.ctx.Err() != nil {
 		return false
 	}
+	b := p.empty()
 	if !src.started {
-		ok, err := st.begin(src)
+		ok, err := st.begin(src, b)
 		if err != nil {
 			src.fail(err)
 		}
 		if !ok {
 			src.dead = src.dead || final
+			p.recycle(b)
 			return false
 		}
-	}
-	var buf []byte
-	select {
-	case buf = <-free:
-	default:
 	}
 	if src.text != nil {
 		src.text.final = final
 	}
-	spans, buf, err := src.scan.next(buf, final)
-	if err != nil {
+	if err := src.scan.next(b, final); err != nil {
 		src.fail(err)
-		spans = append(spans, src.scan.remains()...)
+		b.spans = append(b.spans, src.scan.remains()...)
 	}
 	if src.scan.eof && !final {
 		if sp, ok := whole(src.scan.carry); ok {
 			sp.off = src.scan.off
 			sp.header, sp.body = cloneSpan(sp)
-			spans = append(spans, sp)
+			b.spans = append(b.spans, sp)
 			src.scan.off += int64(len(src.scan.carry))
 			src.scan.carry = src.scan.carry[:0]
 		}
 	}
-	if len(spans) > 0 {
-		b := &batch{recs: make([]Record, len(spans)), buf: buf}
-		for j, sp := range spans {
-			b.recs[j].Source, b.recs[j].store = i, st
-			st.fill(&b.recs[j], src, sp)
-			st.prefetch(&b.recs[j])
-		}
-		st.index(src, b.recs)
-		select {
-		case out <- b:
-		case <-ctx.Done():
-			return false
-		}
+	if len(b.spans) == 0 {
+		p.recycle(b)
+	} else if !st.send(p, i, b) {
+		return false
 	}
 	if src.scan.eof {
 		src.dead = src.dead || final || src.file == nil && src.text == nil
@@ -378,13 +410,32 @@ func (st *Store) advance(ctx context.Context, i int, final bool, free chan []byt
 	return true
 }
 
+// send makes records of a batch's spans and hands them on; false when nobody
+// waits for them any longer.
+func (st *Store) send(p *pipe, i int, b *batch) bool {
+	src := st.sources[i]
+	b.recs = slices.Grow(b.recs[:0], len(b.spans))[:len(b.spans)]
+	for j, sp := range b.spans {
+		b.recs[j] = Record{Source: i, store: st}
+		st.fill(&b.recs[j], src, sp)
+		st.prefetch(&b.recs[j], b)
+	}
+	st.index(src, b.recs)
+	select {
+	case p.out <- b:
+		return true
+	case <-p.ctx.Done():
+		return false
+	}
+}
+
 func cloneSpan(sp span) (header, body []byte) {
 	return append([]byte(nil), sp.header...), append([]byte(nil), sp.body...)
 }
 
 // remains gives the open record after an error ended the source.
 func (s *scanner) remains() []span {
-	spans, _ := s.cut(append([]byte(nil), s.carry...), true)
+	spans, _ := s.cut(nil, append([]byte(nil), s.carry...), true)
 	s.carry = nil
 	return spans
 }
@@ -404,12 +455,12 @@ func (st *Store) fill(r *Record, src *source, sp span) {
 	r.Offset, r.Size = sp.off, int64(len(sp.header)+1+len(sp.body))
 	i := isTraceHeader(sp.header, &h)
 	ok := i >= 0 && parseEnvelope(sp.header[i:], &h)
-	r.Level, r.Micros, r.Thread, r.Place = h.level, h.micros, h.thread, string(h.place)
+	r.Level, r.Micros, r.Thread, r.place = h.level, h.micros, h.thread, h.place
 	r.Rank, r.Autograd, r.ID, r.HasID, r.hasTry = h.rank, h.autograd, h.id, h.hasID, h.hasTry
 	if r.Rank < 0 {
 		r.Rank = src.Rank
 	}
-	r.MD5, r.meta, r.stack, r.payload = string(h.md5), h.meta, h.stack, sp.body
+	r.md5, r.meta, r.stack, r.payload = h.md5, h.meta, h.stack, sp.body
 	if h.subgraph != nil {
 		r.Subgraph = JSONString(h.subgraph)
 	}

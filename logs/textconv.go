@@ -5,7 +5,6 @@ import (
 	"crypto/md5"
 	"encoding/hex"
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 )
@@ -198,7 +197,7 @@ func recompileText(m *message, name, text string) []event {
 			if t := strings.TrimSpace(l); t != "" && len(reasons) > 0 {
 				more(t)
 			}
-		case reasonHead.MatchString(s) || len(reasons) == 0:
+		case reasonHead().MatchString(s) || len(reasons) == 0:
 			reasons = append(reasons, []string{s})
 		case !strings.HasPrefix(s, " ") && !strings.HasPrefix(s, "User stack trace"):
 			reasons = append(reasons, []string{s})
@@ -217,7 +216,7 @@ func recompileText(m *message, name, text string) []event {
 	return []event{{kind: "artifact", name: "recompile_reasons", meta: meta, payload: string(body), hasPayload: true}}
 }
 
-var reasonHead = regexp.MustCompile(`^!?\d+/\d+(_\d+)?: `)
+var reasonHead = pattern(`^!?\d+/\d+(_\d+)?: `)
 
 func cutPlace(s string) (string, int, bool) {
 	i := strings.LastIndexByte(s, ':')
@@ -278,25 +277,25 @@ func outputCodeText(m *message, name, text string) []event {
 }
 
 var (
-	symbolForm  = regexp.MustCompile(`^create_symbol (\S+) = (\S+) for (.+?) (\[[^\]]*\])(.*)$`)
-	unbacked    = regexp.MustCompile(`^create_unbacked_symbol?i?n?t? (\S+) (\[[^\]]*\])(.*)$`)
-	evalForm    = regexp.MustCompile(`^eval (.+?) \[(?:guard added|deferred)[^\]]*\](.*)$`)
-	replaceForm = regexp.MustCompile(`^set_replacement (\S+) = (\S+) \(([^)]*)\)`)
-	placeForm   = regexp.MustCompile(`# (\S+):(\d+) in (\S+)`)
+	symbolForm  = pattern(`^create_symbol (\S+) = (\S+) for (.+?) (\[[^\]]*\])(.*)$`)
+	unbacked    = pattern(`^create_unbacked_symbol?i?n?t? (\S+) (\[[^\]]*\])(.*)$`)
+	evalForm    = pattern(`^eval (.+?) \[(?:guard added|deferred)[^\]]*\](.*)$`)
+	replaceForm = pattern(`^set_replacement (\S+) = (\S+) \(([^)]*)\)`)
+	placeForm   = pattern(`# (\S+):(\d+) in (\S+)`)
 )
 
 // dynamicText reads the log of symbolic sizes.
 func dynamicText(m *message, name, text string) []event {
-	if f := symbolForm.FindStringSubmatch(text); f != nil {
+	if f := symbolForm().FindStringSubmatch(text); f != nil {
 		return []event{{kind: "create_symbol", meta: map[string]any{"symbol": f[1], "val": f[2], "source": f[3], "vr": f[4], "user_stack": placeStack(f[5])}}}
 	}
-	if f := unbacked.FindStringSubmatch(text); f != nil {
+	if f := unbacked().FindStringSubmatch(text); f != nil {
 		return []event{{kind: "create_unbacked_symbol", meta: map[string]any{"symbol": f[1], "vr": f[2], "user_stack": placeStack(f[3])}}}
 	}
-	if f := evalForm.FindStringSubmatch(text); f != nil {
+	if f := evalForm().FindStringSubmatch(text); f != nil {
 		return []event{{kind: "guard_added_fast", meta: map[string]any{"expr": f[1], "user_stack": placeStack(f[2])}}}
 	}
-	if f := replaceForm.FindStringSubmatch(text); f != nil {
+	if f := replaceForm().FindStringSubmatch(text); f != nil {
 		if _, err := strconv.Atoi(f[2]); err == nil {
 			return []event{{kind: "symbolic_shape_specialization", meta: map[string]any{"symbol": f[1], "value": f[2], "reason": f[3], "sources": []string{}}}}
 		}
@@ -306,7 +305,7 @@ func dynamicText(m *message, name, text string) []event {
 
 // placeStack makes a one-frame stack of "code  # file:19 in r (..)".
 func placeStack(s string) []any {
-	f := placeForm.FindStringSubmatch(s)
+	f := placeForm().FindStringSubmatch(s)
 	if f == nil {
 		return []any{}
 	}
@@ -315,12 +314,12 @@ func placeStack(s string) []any {
 	return []any{map[string]any{"line": n, "name": f[3], "filename": f[1], "loc": strings.TrimSpace(code)}}
 }
 
-var stepForm = regexp.MustCompile(`torchdynamo start (?:tracing|compiling) (\S+) (.+):(\d+)`)
+var stepForm = pattern(`torchdynamo start (?:tracing|compiling) (\S+) (.+):(\d+)`)
 
 // stepText reads "Step 1: torchdynamo start tracing r /w/m.py:18", which names
 // the frame.
 func stepText(m *message, name, text string) []event {
-	f := stepForm.FindStringSubmatch(text)
+	f := stepForm().FindStringSubmatch(text)
 	if f == nil || m.id.Frame < 0 {
 		return torchLog(m, "dynamo", text)
 	}
@@ -328,12 +327,12 @@ func stepText(m *message, name, text string) []event {
 	return []event{frameEvent(f[1], f[2], n)}
 }
 
-var bytecodeForm = regexp.MustCompile(`^ORIGINAL BYTECODE (\S+) (.+) line (\d+)`)
+var bytecodeForm = pattern(`^ORIGINAL BYTECODE (\S+) (.+) line (\d+)`)
 
 // bytecodeText reads "ORIGINAL BYTECODE r /w/m.py line 18", which names the
 // frame too.
 func bytecodeText(m *message, name, text string) []event {
-	f := bytecodeForm.FindStringSubmatch(text)
+	f := bytecodeForm().FindStringSubmatch(text)
 	log := torchLog(m, name, text)
 	if f == nil || m.id.Frame < 0 {
 		return log
@@ -450,10 +449,10 @@ func explainOps(title string, ops []string) event {
 	return event{kind: "dynamo_output_graph", meta: map[string]any{"function": "explain " + title}, payload: b.String(), hasPayload: true}
 }
 
-var builtinTarget = regexp.MustCompile(`^<(?:built-in )?(?:function|method) (\w+)`)
+var builtinTarget = pattern(`^<(?:built-in )?(?:function|method) (\w+)`)
 
 func fxTarget(s string) string {
-	if f := builtinTarget.FindStringSubmatch(s); f != nil {
+	if f := builtinTarget().FindStringSubmatch(s); f != nil {
 		return f[1]
 	}
 	return strings.NewReplacer("[", "(", "]", ")", "\n", " ").Replace(s)

@@ -2,7 +2,6 @@ package logs
 
 import (
 	"bytes"
-	"regexp"
 	"strings"
 )
 
@@ -131,14 +130,14 @@ func parseID(s string, l *textLine) bool {
 }
 
 // shortForm is "I0221 120624.445 file.py:282] text" and "I0221 12:06:24.445 file.py:282] text".
-var shortForm = regexp.MustCompile(`^([VIWECD])(\d\d)(\d\d) (\d\d):?(\d\d):?(\d\d)(?:\.(\d+))? (?:\d+ )?([^\] ]+:\d+)\] ?`)
+var shortForm = pattern(`^([VIWECD])(\d\d)(\d\d) (\d\d):?(\d\d):?(\d\d)(?:\.(\d+))? (?:\d+ )?([^\] ]+:\d+)\] ?`)
 
 func lexShort(line []byte, l *textLine) bool {
 	rest := lexRank(line, l)
 	if len(rest) < 12 || !isLevel(rest[0]) || rest[1] < '0' || rest[1] > '9' {
 		return false
 	}
-	m := shortForm.FindSubmatch(rest)
+	m := shortForm().FindSubmatch(rest)
 	if m == nil {
 		return false
 	}
@@ -170,14 +169,14 @@ func microsOf(mon, day, hh, mm, ss, frac []byte) int64 {
 }
 
 // oldForm is "[2023-07-01 12:00:00,123] [0/0] torch._dynamo.x.__graph_breaks: [DEBUG] text".
-var oldForm = regexp.MustCompile(`^\[\d{4}-(\d\d)-(\d\d) (\d\d):(\d\d):(\d\d),(\d+)\] (?:\[([^\]]*)\] )?([\w.<>]+): \[(\w+)\] ?`)
+var oldForm = pattern(`^\[\d{4}-(\d\d)-(\d\d) (\d\d):(\d\d):(\d\d),(\d+)\] (?:\[([^\]]*)\] )?([\w.<>]+): \[(\w+)\] ?`)
 
 func lexOldBracket(line []byte, l *textLine) bool {
 	rest := lexRank(line, l)
 	if len(rest) < 25 || rest[0] != '[' || rest[1] < '0' || rest[1] > '9' {
 		return false
 	}
-	m := oldForm.FindSubmatch(rest)
+	m := oldForm().FindSubmatch(rest)
 	if m == nil {
 		return false
 	}
@@ -203,13 +202,13 @@ func lexOldBracket(line []byte, l *textLine) bool {
 
 // bracketForm is "[W 250221 12:16:33 id:2] text" and c10's
 // "[W1120 12:16:33.123456789 file.cpp:2] text".
-var bracketForm = regexp.MustCompile(`^\[([VIWEC]) ?(?:\d\d)?(\d\d)(\d\d) (\d\d):(\d\d):(\d\d)(?:\.(\d+))? ([^\] ]+:\d+)\] ?`)
+var bracketForm = pattern(`^\[([VIWEC]) ?(?:\d\d)?(\d\d)(\d\d) (\d\d):(\d\d):(\d\d)(?:\.(\d+))? ([^\] ]+:\d+)\] ?`)
 
 func lexBracket(line []byte, l *textLine) bool {
 	if len(line) < 20 || line[0] != '[' || !isLevel(line[1]) {
 		return false
 	}
-	m := bracketForm.FindSubmatch(line)
+	m := bracketForm().FindSubmatch(line)
 	if m == nil {
 		return false
 	}
@@ -224,7 +223,7 @@ func stripColours(line []byte) []byte {
 	if bytes.IndexByte(line, 0x1b) < 0 {
 		return line
 	}
-	return colours.ReplaceAll(line, nil)
+	return colours().ReplaceAll(line, nil)
 }
 
-var colours = regexp.MustCompile("\x1b\\[[0-9;]*m")
+var colours = pattern("\x1b\\[[0-9;]*m")

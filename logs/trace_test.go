@@ -64,7 +64,7 @@ func TestWriterRoundTrip(t *testing.T) {
 		t.Fatalf("%d records, want 6:\n%s", len(recs), b.String())
 	}
 	start := recs[1]
-	if start.Kind != "dynamo_start" || start.ID != (CompileID{0, 1, 2}) || start.Place != "tracer/frame.go:1" || start.Thread != 42 {
+	if start.Kind != "dynamo_start" || start.ID != (CompileID{0, 1, 2}) || start.Place() != "tracer/frame.go:1" || start.Thread != 42 {
 		t.Errorf("dynamo_start came back as %+v", start)
 	}
 	if s := start.Stack("stack"); len(s) != 1 || s[0] != (Frame{"/a/b.py", 3, "f", "x < y"}) {

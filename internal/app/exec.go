@@ -148,7 +148,7 @@ func (s *session) dropTorchLogs(env []string) (*os.File, func(), error) {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		copyLines(s.Stderr, read, func(line []byte) bool { return !torchLogLine.Match(line) })
+		copyLines(s.Stderr, read, func(line []byte) bool { return !torchLogLine().Match(line) })
 	}()
 	return write, func() {
 		write.Close()

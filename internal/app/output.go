@@ -41,11 +41,17 @@ const maxOutput = 4_000_000
 // torchLine is a line of PyTorch's own loggers, its warnings included: where
 // they go into a file as well, the Logs screen has them, and the Output screen
 // is the program's alone.
-var torchLine = regexp.MustCompile(`^(\[rank\d+\]:\s*)?[VIWEC]\d{4} \d\d:\d\d:\d\d\.\d+ \d+ (\S*/)?torch/\S+:\d+\] `)
+var torchLine = pattern(`^(\[rank\d+\]:\s*)?[VIWEC]\d{4} \d\d:\d\d:\d\d\.\d+ \d+ (\S*/)?torch/\S+:\d+\] `)
 
 // torchLogLine is a line of a TORCH_LOGS artifact: the part of these that
 // nobody but us asked for.
-var torchLogLine = regexp.MustCompile(`^(\[rank\d+\]:\s*)?[VIWEC]\d{4} \d\d:\d\d:\d\d\.\d+ \d+ \S+:\d+\] .*\[__[a-z_]+\]`)
+var torchLogLine = pattern(`^(\[rank\d+\]:\s*)?[VIWEC]\d{4} \d\d:\d\d:\d\d\.\d+ \d+ \S+:\d+\] .*\[__[a-z_]+\]`)
+
+// pattern is a regular expression that is compiled when it is first used: most
+// commands never meet the output of a program.
+func pattern(text string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(text) })
+}
 
 // openOutput opens a run's output files; nil where there are none.
 func openOutput(r *Run, hide bool) *outputLog {
@@ -58,7 +64,7 @@ func openOutput(r *Run, hide bool) *outputLog {
 		o.files[i] = f
 	}
 	if hide {
-		o.hide = torchLine
+		o.hide = torchLine()
 	}
 	return o
 }
@@ -167,13 +173,13 @@ func (o *outputLog) Line(i int) tui.OutputLine {
 
 // escape is a control sequence: programs colour their output, and the screens
 // show its text.
-var escape = regexp.MustCompile("\x1b\\[[0-9;?]*[A-Za-z]|\x1b\\][^\x07\x1b]*(\x07|\x1b\\\\)")
+var escape = pattern("\x1b\\[[0-9;?]*[A-Za-z]|\x1b\\][^\x07\x1b]*(\x07|\x1b\\\\)")
 
 func stripANSI(s string) string {
 	if strings.IndexByte(s, 0x1b) < 0 {
 		return s
 	}
-	return escape.ReplaceAllString(s, "")
+	return escape().ReplaceAllString(s, "")
 }
 
 // firstError is the first line of standard error.

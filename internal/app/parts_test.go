@@ -4,10 +4,14 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
+	"math"
 	"os"
 	"path/filepath"
+	"runtime"
+	"runtime/debug"
 	"strings"
 	"testing"
+	"time"
 
 	"tcdbg/internal/ctl"
 	"tcdbg/logs"
@@ -132,7 +136,7 @@ func TestOutputLog(t *testing.T) {
 func TestCopyLines(t *testing.T) {
 	var out bytes.Buffer
 	in := "a\nV0221 12:06:24.445000 1 torch/s.py:9] [__fusion] x\nprompt> "
-	copyLines(&out, strings.NewReader(in), func(l []byte) bool { return !torchLogLine.Match(l) })
+	copyLines(&out, strings.NewReader(in), func(l []byte) bool { return !torchLogLine().Match(l) })
 	if out.String() != "a\nprompt> " {
 		t.Errorf("%q", out.String())
 	}
@@ -178,4 +182,24 @@ func TestSourceMap(t *testing.T) {
 			t.Errorf("%s: %s, want %s", in, got, want)
 		}
 	}
+}
+
+// TestCollectLate: the collector that a short report puts off comes back with
+// its first run.
+func TestCollectLate(t *testing.T) {
+	defer func(rate int) { runtime.MemProfileRate = rate }(runtime.MemProfileRate)
+	defer debug.SetGCPercent(debug.SetGCPercent(50))
+	defer debug.SetMemoryLimit(debug.SetMemoryLimit(-1))
+	collectLate()
+	if got := debug.SetGCPercent(-1); got != -1 {
+		t.Fatalf("before the first run: GOGC=%d", got)
+	}
+	for range 200 {
+		runtime.GC()
+		if now := debug.SetGCPercent(-1); now == 100 && debug.SetMemoryLimit(-1) == math.MaxInt64 {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	t.Error("the collector never came back")
 }

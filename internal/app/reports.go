@@ -4,7 +4,10 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"math"
 	"os"
+	"runtime"
+	"runtime/debug"
 
 	"github.com/spf13/cobra"
 
@@ -67,7 +70,29 @@ func (s *session) openStore(args []string) (*logs.Store, *traces, error) {
 	if err != nil {
 		return nil, nil, failf(ExitData, "%s", traceError(err))
 	}
+	if st.Size() < smallTrace {
+		collectLate()
+	}
 	return st, t, nil
+}
+
+// smallTrace is the size of files below which a command that prints ends
+// before it needs a garbage collector.
+const smallTrace = 32 << 20
+
+// collectLate keeps the collector from running before the process holds so
+// much that it matters; from then on it works as ever. An object that nobody
+// holds tells of its first run. Nobody asks such a command for a memory
+// profile either.
+func collectLate() {
+	const late = 96 << 20
+	runtime.MemProfileRate = 0
+	debug.SetGCPercent(-1)
+	debug.SetMemoryLimit(late)
+	runtime.AddCleanup(new([1]*int), func(int) {
+		debug.SetGCPercent(100)
+		debug.SetMemoryLimit(math.MaxInt64)
+	}, 0)
 }
 
 // foldTrace reads what a command line means to its end.

@@ -70,7 +70,8 @@ var classOf = map[string]Fixability{
 }
 
 func buildRegistry() *tables {
-	t := &tables{byCode: map[string]Cause{}, byType: map[string]string{}}
+	rows := strings.Count(registryText, "\n") + len(explained)
+	t := &tables{byCode: make(map[string]Cause, rows), byType: make(map[string]string, rows), codes: make([]string, 0, rows)}
 	for line := range strings.Lines(registryText) {
 		code, rest, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "\t")
 		class, typ, ok := strings.Cut(rest, "\t")
