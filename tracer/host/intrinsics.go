@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"reflect"
-	"strings"
 	"sync/atomic"
 	"unsafe"
 
@@ -240,53 +239,6 @@ func wrapErrors(args []any) []any {
 		}
 	}
 	return out
-}
-
-// formatArgs reads the format and arguments at position i. A %T of a value of
-// the program becomes a %s of its type's name.
-func formatArgs(a []unsafe.Pointer, i int) (string, []any) {
-	format, args := arg[string](a, i), arg[[]any](a, i+1)
-	if !strings.Contains(format, "T") {
-		return format, args
-	}
-	return rewriteTypes(format, args)
-}
-
-func rewriteTypes(format string, args []any) (string, []any) {
-	var out []byte
-	next := 0
-	args = append([]any(nil), args...)
-	for i := 0; i < len(format); i++ {
-		c := format[i]
-		out = append(out, c)
-		if c != '%' {
-			continue
-		}
-		for i++; i < len(format); i++ {
-			c = format[i]
-			if strings.IndexByte("+-# 0123456789.", c) < 0 {
-				break
-			}
-			out = append(out, c)
-		}
-		switch {
-		case i >= len(format):
-			return string(out), args
-		case c == '%':
-		case c == '[' || c == '*':
-			return format, args // explicit indexes: left to fmt
-		case c == 'T' && next < len(args):
-			if b, ok := args[next].(rt.Boxed); ok {
-				c = 's'
-				args[next] = typeString(b.T.Type)
-			}
-			next++
-		default:
-			next++
-		}
-		out = append(out, c)
-	}
-	return string(out), args
 }
 
 // stdFiles is the program's os.Stdin, os.Stdout and os.Stderr where Config

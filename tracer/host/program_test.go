@@ -26,7 +26,7 @@ func runFile(t *testing.T, paths ...string) (stdout, stderr string, exit Exit) {
 
 // TestPrograms compares programs with what `go run` printed.
 func TestPrograms(t *testing.T) {
-	for _, name := range []string{"values", "panics", "sorting"} {
+	for _, name := range []string{"values", "panics", "sorting", "types"} {
 		t.Run(name, func(t *testing.T) {
 			file := filepath.Join("testdata/programs", name+".go")
 			golden := strings.TrimSuffix(file, ".go") + ".out"
@@ -160,7 +160,7 @@ func TestNoToolchain(t *testing.T) {
 // TestUnderCollector runs the programs in a child process that collects at
 // every allocation: a pointer that the collector cannot see shows here.
 func TestUnderCollector(t *testing.T) {
-	for _, name := range []string{"values", "panics", "sorting"} {
+	for _, name := range []string{"values", "panics", "sorting", "types"} {
 		cmd := exec.Command(os.Args[0], "testdata/programs/"+name+".go")
 		cmd.Env = append(os.Environ(), childEnv+"=1", "GOGC=1", "GODEBUG=clobberfree=1")
 		out, err := cmd.CombinedOutput()
