@@ -94,7 +94,7 @@ func FuzzText(f *testing.F) {
 	}
 	f.Add([]byte(table))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		if binary(data) || looksLikeTrace(data) {
+		if isBinary(data) || looksLikeTrace(data) {
 			return
 		}
 		st, err := Open([]string{"-"}, Options{Stdin: bytes.NewReader(data)})

@@ -14,13 +14,13 @@ import (
 // valid only until the callback returns; Keep makes it last. Records from
 // Store.Record last.
 type Record struct {
-	Seq    int64  // number in the store, from 0
-	Source int    // index into Store.Sources
-	Offset int64  // of its header in the source's bytes, decompressed
-	Size   int64  // bytes of header and payload together
-	Level  byte   // V, I, W, E, C, D
-	Micros int64  // time of day and date without a year, see Store.Time
-	Thread int    // process or thread id
+	Seq    int64 // number in the store, from 0
+	Source int   // index into Store.Sources
+	Offset int64 // of its header in the source's bytes, decompressed
+	Size   int64 // bytes of header and payload together
+	Level  byte  // V, I, W, E, C, D
+	Micros int64 // time of day and date without a year, see Store.Time
+	Thread int   // process or thread id
 
 	Kind     string // event key after the alias table; "artifact" for artifacts; BadJSON
 	Name     string // name of an artifact, after the alias table
@@ -31,14 +31,14 @@ type Record struct {
 	HasID    bool
 	Epoch    int    // how often ids had started again before this record
 	Subgraph string // regional compilation
-	place   []byte
-	md5     []byte // hex; empty without payload
-	meta    []byte
-	stack   []byte
-	payload []byte // dressed: TABs and line ends as written; nil: load
-	store   *Store
-	text    []byte // undressed payload, once made
-	hasTry  bool
+	place    []byte
+	md5      []byte // hex; empty without payload
+	meta     []byte
+	stack    []byte
+	payload  []byte // dressed: TABs and line ends as written; nil: load
+	store    *Store
+	text     []byte // undressed payload, once made
+	hasTry   bool
 }
 
 // BadJSON is the Kind of records whose envelope is no JSON object with an

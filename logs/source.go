@@ -196,7 +196,7 @@ func (st *Store) begin(src *source, scratch *batch) (bool, error) {
 		}
 		return false, nil
 	}
-	if binary(head) {
+	if isBinary(head) {
 		return false, errors.New("is binary data, neither a trace nor a log")
 	}
 	format := FormatText
@@ -270,7 +270,7 @@ func peekRank(f *os.File, scratch *batch) int {
 	return -1
 }
 
-func binary(head []byte) bool {
+func isBinary(head []byte) bool {
 	return bytes.IndexByte(head, 0) >= 0
 }
 

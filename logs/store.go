@@ -31,8 +31,7 @@ type Store struct {
 	mu      sync.RWMutex
 	sources []*source
 	known   map[string]bool
-	chunks  [][]entry
-	n       int
+	entries index
 	kinds   []kindName
 	kindIDs map[string]uint32
 	epochs  map[int]int // rank -> next epoch
@@ -40,28 +39,10 @@ type Store struct {
 	wanted  func(*Record) bool
 }
 
-// entry is one record of the index.
-type entry struct {
-	off     int64
-	size    int64
-	micros  int64
-	kind    uint32
-	frame   int32
-	compile int32
-	epoch   int32
-	attempt int16
-	rank    int16
-	source  uint16
-	level   byte
-	hasID   bool
-}
-
 type kindName struct{ kind, name, raw string }
 
 // maxKinds bounds the table of names, which hostile input could fill.
 const maxKinds = 1 << 16
-
-const chunkLen = 4096
 
 // Open opens files, folders and "-". With Follow a folder may be empty yet.
 func Open(paths []string, o Options) (*Store, error) {
@@ -144,7 +125,7 @@ func (st *Store) Stats() Stats {
 func (st *Store) Len() int {
 	st.mu.RLock()
 	defer st.mu.RUnlock()
-	return st.n
+	return st.entries.len()
 }
 
 // Entry is what the index knows of record i without reading it: everything
@@ -152,10 +133,10 @@ func (st *Store) Len() int {
 func (st *Store) Entry(i int) Record {
 	st.mu.RLock()
 	defer st.mu.RUnlock()
-	if i < 0 || i >= st.n {
+	if i < 0 || i >= st.entries.len() {
 		return Record{Seq: -1, ID: NoCompile, Rank: -1}
 	}
-	e := st.chunks[i/chunkLen][i%chunkLen]
+	e := st.entries.at(i)
 	k := st.kinds[e.kind]
 	return Record{
 		Seq: int64(i), Source: int(e.source), Offset: e.off, Size: e.size, Level: e.level, Micros: e.micros,
@@ -520,21 +501,18 @@ func (st *Store) index(src *source, recs []Record) {
 	defer st.mu.Unlock()
 	for i := range recs {
 		r := &recs[i]
-		r.Seq = int64(st.n)
+		r.Seq = int64(st.entries.len())
 		r.Epoch = st.epochOf(src, r)
 		if r.Kind == BadJSON {
 			st.count.badJSON.Add(1)
 		}
-		if st.n%chunkLen == 0 {
-			st.chunks = append(st.chunks, make([]entry, 0, chunkLen))
-		}
-		c := &st.chunks[len(st.chunks)-1]
-		*c = append(*c, entry{
-			off: r.Offset, size: r.Size, micros: r.Micros, kind: st.kindID(r), frame: int32(r.ID.Frame),
-			compile: int32(r.ID.Compile), attempt: int16(r.ID.Attempt), rank: int16(r.Rank), epoch: int32(r.Epoch),
-			source: uint16(r.Source), level: r.Level, hasID: r.HasID,
+		st.entries.add(entry{
+			off: r.Offset, size: r.Size, micros: r.Micros, kind: st.kindID(r),
+			owner: owner{
+				frame: int32(r.ID.Frame), compile: int32(r.ID.Compile), attempt: int16(r.ID.Attempt), rank: int16(r.Rank), epoch: int32(r.Epoch),
+				source: uint16(r.Source), level: r.Level, hasID: r.HasID,
+			},
 		})
-		st.n++
 	}
 }
 

@@ -1,0 +1,59 @@
+package logs
+
+import (
+	"math/rand/v2"
+	"testing"
+	"unsafe"
+)
+
+// TestIndex: what is put in comes out, in any order, extreme values included,
+// and neighbours of one compile take a tenth of their size.
+func TestIndex(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	var x index
+	var want []entry
+	off := int64(0)
+	for i := range 5*blockLen + 17 {
+		e := entry{off: off, size: int64(rng.IntN(3000)), micros: int64(1e15 + i), kind: uint32(i % 7), owner: owner{frame: int32(i / 50), attempt: 1, rank: -1, level: 'V', hasID: true}}
+		switch i % 97 {
+		case 5:
+			e = entry{off: 1 << 62, size: 1 << 40, micros: -(1 << 62), kind: 1<<32 - 1, owner: owner{-1 << 31, 1<<31 - 1, -1, -1 << 15, 1<<15 - 1, 1<<16 - 1, 255, true}}
+		case 6:
+			e = entry{}
+		}
+		off = e.off + e.size
+		if off < 0 || off > 1<<61 {
+			off = 0
+		}
+		want = append(want, e)
+		x.add(e)
+	}
+	if x.len() != len(want) {
+		t.Fatalf("%d entries, want %d", x.len(), len(want))
+	}
+	for _, i := range rng.Perm(len(want)) {
+		if got := x.at(i); got != want[i] {
+			t.Fatalf("entry %d is %+v, want %+v", i, got, want[i])
+		}
+	}
+	held := 0
+	for _, b := range x.blocks {
+		held += len(b)
+	}
+	if full := len(x.blocks) * blockLen * int(unsafe.Sizeof(entry{})); held*6 > full {
+		t.Errorf("%d bytes held for %d", held, full)
+	}
+}
+
+// BenchmarkIndexWalk visits the entries of a million records one after the other.
+func BenchmarkIndexWalk(b *testing.B) {
+	var x index
+	for i := range 1_000_000 {
+		x.add(entry{off: int64(i) * 100, size: 100, micros: int64(i), kind: uint32(i % 5)})
+	}
+	for b.Loop() {
+		for i := range x.len() {
+			x.at(i)
+		}
+	}
+}
