@@ -33,7 +33,7 @@ func NewAdamW(params any, opts ...torch.Option) *AdamW {
 }
 
 func adamSettings() []setting {
-	return common(epsilon(), flag("amsgrad", func(g *Group) *bool { return &g.Amsgrad }))
+	return common(betas(), epsilon(), flag("amsgrad", func(g *Group) *bool { return &g.Amsgrad }))
 }
 
 // adam is the step that Adam and AdamW share, in PyTorch's order of operations.

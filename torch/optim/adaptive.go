@@ -75,3 +75,50 @@ func adagrad(b *base, g *Group, p, grad *torch.Tensor) {
 	lr := g.Lr / (1 + float64(b.steps[p]-1)*g.LrDecay)
 	p.Addcdiv_(grad, sum.Sqrt().Add_(g.Eps), kw.Value(-lr))
 }
+
+// Adadelta scales each step by the ratio of past steps to past gradients.
+type Adadelta struct{ *base }
+
+// NewAdadelta makes an Adadelta. Options: kw.Lr(1.0), kw.Rho(0.9), kw.Eps(1e-6),
+// kw.WeightDecay(0), kw.Maximize(false).
+func NewAdadelta(params any, opts ...torch.Option) *Adadelta {
+	keys := common(epsilon(), number("rho", func(g *Group) *float64 { return &g.Rho }))
+	return &Adadelta{newBase("Adadelta", params, Group{Lr: 1, Rho: 0.9, Eps: 1e-6}, opts, keys, adadelta)}
+}
+
+func adadelta(b *base, g *Group, p, grad *torch.Tensor) {
+	grad = decayed(g, p, grad)
+	square, steps := b.moment(p, "square_avg"), b.moment(p, "acc_delta")
+	square.Mul_(g.Rho).Addcmul_(grad, grad, kw.Value(1-g.Rho))
+	step := steps.Add(g.Eps).Sqrt_().Div_(square.Add(g.Eps).Sqrt_()).Mul_(grad)
+	steps.Mul_(g.Rho).Addcmul_(step, step, kw.Value(1-g.Rho))
+	p.Add_(step, kw.Alpha(-g.Lr))
+}
+
+// Rprop goes by the signs of gradients alone: a step grows while the sign stays
+// and shrinks when it turns.
+type Rprop struct{ *base }
+
+// NewRprop makes an Rprop. Options: kw.Lr(1e-2), the first step;
+// kw.Etas([2]float64{0.5, 1.2}), kw.StepSizes([2]float64{1e-6, 50}),
+// kw.Maximize(false).
+func NewRprop(params any, opts ...torch.Option) *Rprop {
+	keys := []setting{
+		rate(), maximize(),
+		pair("etas", func(g *Group) *float64 { return &g.EtaMinus }, func(g *Group) *float64 { return &g.EtaPlus }),
+		pair("step_sizes", func(g *Group) *float64 { return &g.StepMin }, func(g *Group) *float64 { return &g.StepMax }),
+	}
+	d := Group{Lr: 1e-2, EtaMinus: 0.5, EtaPlus: 1.2, StepMin: 1e-6, StepMax: 50}
+	return &Rprop{newBase("Rprop", params, d, opts, keys, rprop)}
+}
+
+func rprop(b *base, g *Group, p, grad *torch.Tensor) {
+	last := b.moment(p, "prev")
+	size := b.remembered(p, "step_size", func() *torch.Tensor { return torch.FullLike(p, g.Lr) })
+	turned := grad.Mul(last).Sign()
+	factor := torch.Where(turned.Gt(0), g.EtaPlus, torch.Where(turned.Lt(0), g.EtaMinus, torch.OnesLike(p)))
+	size.Mul_(factor).Clamp_(kw.Min(g.StepMin), kw.Max(g.StepMax))
+	grad = torch.Where(turned.Lt(0), torch.ZerosLike(grad), grad) // where it turned, this step waits
+	p.Addcmul_(grad.Sign(), size, kw.Value(-1.0))
+	last.Copy_(grad)
+}

@@ -9,6 +9,7 @@ import (
 	"fmt"
 
 	"tcdbg/torch"
+	"tcdbg/torch/kw"
 )
 
 // Group is a set of parameters that share their settings. An optimizer reads
@@ -16,13 +17,19 @@ import (
 type Group struct {
 	Params []*torch.Tensor
 
-	Lr, WeightDecay                       float64
-	Momentum, Dampening                   float64 // SGD, RMSprop
-	Beta1, Beta2, Eps                     float64 // Adam, AdamW (Eps: all adaptive ones)
-	Alpha                                 float64 // RMSprop
-	LrDecay, InitialAccumulatorValue      float64 // Adagrad
-	Nesterov, Amsgrad, Centered, Maximize bool
-	InitialLr                             float64 // what the first scheduler found; 0 without one
+	Lr, WeightDecay                  float64
+	Momentum, Dampening              float64 // SGD, RMSprop
+	Beta1, Beta2, Eps                float64 // Adam's family (Eps: all adaptive ones)
+	Alpha                            float64 // RMSprop, ASGD
+	LrDecay, InitialAccumulatorValue float64 // Adagrad
+	MomentumDecay                    float64 // NAdam
+	Rho                              float64 // Adadelta
+	Lambd, T0                        float64 // ASGD
+	EtaMinus, EtaPlus                float64 // Rprop: factors of a step that went too far, or well
+	StepMin, StepMax                 float64 // Rprop: the smallest and the greatest step
+	Nesterov, Amsgrad, Centered      bool
+	DecoupledWeightDecay, Maximize   bool
+	InitialLr                        float64 // what the first scheduler found; 0 without one
 }
 
 // Optimizer is what schedulers and training loops need of an optimizer.
@@ -86,14 +93,14 @@ func newBase(name string, params any, defaults Group, opts []torch.Option, keys 
 // its implementations.
 func fixedSettings(name string) map[string]any {
 	out := map[string]any{"foreach": nil, "differentiable": false}
-	if name != "RMSprop" {
-		out["fused"] = nil
-	}
 	switch name {
+	case "SGD", "Adagrad":
+		out["fused"] = nil
 	case "Adam", "AdamW":
+		out["fused"] = nil
 		out["decoupled_weight_decay"] = name == "AdamW"
 		out["capturable"] = false
-	case "RMSprop":
+	default:
 		out["capturable"] = false
 	}
 	return out
@@ -102,11 +109,6 @@ func fixedSettings(name string) map[string]any {
 // apply sets the options; one that the optimizer does not have panics.
 func apply(name string, g Group, opts []torch.Option, keys []setting) Group {
 	for _, o := range opts {
-		if o.Name == "betas" {
-			b := o.Value.([2]float64)
-			g.Beta1, g.Beta2 = b[0], b[1]
-			continue
-		}
 		found := false
 		for _, k := range keys {
 			if k.name == o.Name {
@@ -139,6 +141,14 @@ func merge(g, defaults Group) *Group {
 		{&out.Alpha, &g.Alpha},
 		{&out.LrDecay, &g.LrDecay},
 		{&out.InitialAccumulatorValue, &g.InitialAccumulatorValue},
+		{&out.MomentumDecay, &g.MomentumDecay},
+		{&out.Rho, &g.Rho},
+		{&out.Lambd, &g.Lambd},
+		{&out.T0, &g.T0},
+		{&out.EtaMinus, &g.EtaMinus},
+		{&out.EtaPlus, &g.EtaPlus},
+		{&out.StepMin, &g.StepMin},
+		{&out.StepMax, &g.StepMax},
 	} {
 		if *f.from != 0 {
 			*f.to = *f.from
@@ -147,6 +157,7 @@ func merge(g, defaults Group) *Group {
 	out.Nesterov = out.Nesterov || g.Nesterov
 	out.Amsgrad = out.Amsgrad || g.Amsgrad
 	out.Centered = out.Centered || g.Centered
+	out.DecoupledWeightDecay = out.DecoupledWeightDecay || g.DecoupledWeightDecay
 	out.Maximize = out.Maximize || g.Maximize
 	return &out
 }
@@ -184,13 +195,23 @@ func (b *base) Step() {
 
 // moment returns what is remembered of p under name, zeros at first.
 func (b *base) moment(p *torch.Tensor, name string) *torch.Tensor {
+	return b.remembered(p, name, func() *torch.Tensor { return torch.ZerosLike(p) })
+}
+
+// counter returns a number that is remembered of p, kept as PyTorch keeps it: a
+// float32 tensor.
+func (b *base) counter(p *torch.Tensor, name string, first float64) *torch.Tensor {
+	return b.remembered(p, name, func() *torch.Tensor { return torch.NewTensor(first, kw.Dtype(torch.Float32)) })
+}
+
+func (b *base) remembered(p *torch.Tensor, name string, first func() *torch.Tensor) *torch.Tensor {
 	m := b.state[p]
 	if m == nil {
 		m = moments{}
 		b.state[p] = m
 	}
 	if m[name] == nil {
-		m[name] = torch.ZerosLike(p)
+		m[name] = first()
 	}
 	return m[name]
 }

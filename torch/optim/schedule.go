@@ -17,12 +17,20 @@ type Scheduler struct {
 	start     []float64 // learning rates of the groups at the beginning
 	epoch     int
 	next      func(s *Scheduler, base, now float64) float64
+	turns     func(s *Scheduler) float64 // the momentum; nil where it stays
 }
 
-// newScheduler applies the rule for epoch 0 at once, as PyTorch does.
+// newScheduler makes a scheduler of a rule.
 func newScheduler(o Optimizer, next func(s *Scheduler, base, now float64) float64) *Scheduler {
-	s := &Scheduler{optimizer: o, next: next}
-	for _, g := range o.ParamGroups() {
+	return (&Scheduler{optimizer: o, next: next}).begin("")
+}
+
+// begin applies the rule for epoch 0 at once, as PyTorch does.
+func (s *Scheduler) begin(class string) *Scheduler {
+	if t, ok := s.optimizer.(turner); s.turns != nil && (!ok || !t.hasMomentum()) {
+		panic(&torch.Error{Op: class, Kind: "ValueError", Msg: "optimizer must support momentum or beta1 with `cycle_momentum` option enabled"})
+	}
+	for _, g := range s.optimizer.ParamGroups() {
 		if g.InitialLr == 0 {
 			g.InitialLr = g.Lr
 		}
@@ -35,6 +43,36 @@ func newScheduler(o Optimizer, next func(s *Scheduler, base, now float64) float6
 func (s *Scheduler) apply() {
 	for i, g := range s.optimizer.ParamGroups() {
 		g.Lr = s.next(s, s.start[i], g.Lr)
+		if s.turns != nil {
+			s.optimizer.(turner).setMomentum(g, s.turns(s))
+		}
+	}
+}
+
+// turner is an optimizer whose momentum can be set.
+type turner interface {
+	hasMomentum() bool
+	setMomentum(g *Group, v float64)
+}
+
+// hasMomentum reports whether the groups have a momentum, or betas.
+func (b *base) hasMomentum() bool {
+	for _, k := range b.keys {
+		if k.name == "momentum" || k.name == "betas" {
+			return true
+		}
+	}
+	return false
+}
+
+func (b *base) setMomentum(g *Group, v float64) {
+	for _, k := range b.keys {
+		switch k.name {
+		case "momentum":
+			g.Momentum = v
+		case "betas":
+			g.Beta1 = v
+		}
 	}
 }
 

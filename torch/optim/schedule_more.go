@@ -7,8 +7,8 @@ import (
 	"tcdbg/torch"
 )
 
-// This file is the further schedulers: those that combine others, restart, go
-// through one cycle, or wait for a measure to stop falling.
+// This file is the further schedulers: those that combine others, restart, or
+// wait for a measure to stop falling.
 
 // NewConstantLR multiplies the first learning rate by factor for total_iters
 // epochs. Options: kw.Factor(1.0/3), kw.TotalIters(5).
@@ -64,61 +64,6 @@ func NewCosineAnnealingWarmRestarts(o Optimizer, t0 int, opts ...torch.Option) *
 	})
 }
 
-// phase is a stretch of one cycle: from where the one before ends to step end.
-type phase struct{ end, from, to float64 }
-
-// NewOneCycleLR goes up to a greatest learning rate and down to almost none in
-// total steps. Options: kw.PctStart(0.3), kw.DivFactor(25), kw.FinalDivFactor(1e4),
-// kw.AnnealStrategy("cos" or "linear"), kw.ThreePhase(false). The momentum stays
-// as it is, as with PyTorch's cycle_momentum=False.
-func NewOneCycleLR(o Optimizer, maxLr float64, total int, opts ...torch.Option) *Scheduler {
-	var numbers []torch.Option
-	anneal, three := "cos", false
-	for _, opt := range opts {
-		switch opt.Name {
-		case "anneal_strategy":
-			anneal = opt.Value.(string)
-		case "three_phase":
-			three = opt.Value.(bool)
-		default:
-			numbers = append(numbers, opt)
-		}
-	}
-	if anneal != "cos" && anneal != "linear" {
-		panic(&torch.Error{Op: "OneCycleLR", Kind: "ValueError", Msg: "anneal_strategy must be one of 'cos' or 'linear', instead got " + anneal})
-	}
-	v := schedulerOption("OneCycleLR", numbers, map[string]float64{"pct_start": 0.3, "div_factor": 25, "final_div_factor": 1e4})
-	first := maxLr / v["div_factor"]
-	last, up, n := first/v["final_div_factor"], v["pct_start"]*float64(total)-1, float64(total)
-	phases := []phase{{up, first, maxLr}, {n - 1, maxLr, last}}
-	if three {
-		phases = []phase{{up, first, maxLr}, {2*v["pct_start"]*n - 2, maxLr, first}, {n - 1, first, last}}
-	}
-	return newScheduler(o, func(s *Scheduler, _, _ float64) float64 {
-		if s.epoch > total {
-			panic(&torch.Error{Op: "OneCycleLR", Kind: "ValueError", Msg: fmt.Sprintf("Tried to step %d times. The specified number of total steps is %d", s.epoch, total)})
-		}
-		return cycle(phases, float64(s.epoch), anneal == "cos")
-	})
-}
-
-// cycle is the learning rate at a step of the phases.
-func cycle(phases []phase, step float64, cosine bool) float64 {
-	start := 0.0
-	for i, p := range phases {
-		if step > p.end && i+1 < len(phases) {
-			start = p.end
-			continue
-		}
-		part := (step - start) / (p.end - start)
-		if cosine {
-			return p.to + (p.from-p.to)/2*(1+math.Cos(math.Pi*part))
-		}
-		return p.from + (p.to-p.from)*part
-	}
-	return 0
-}
-
 // SequentialLR runs schedulers one after the other.
 type SequentialLR struct {
 	schedulers []*Scheduler
@@ -158,6 +103,91 @@ func (q *SequentialLR) Step() {
 // GetLastLr lists the learning rates of the groups.
 func (q *SequentialLR) GetLastLr() []float64 { return q.schedulers[0].GetLastLr() }
 
+// ChainedScheduler runs schedulers of one optimizer at once, each on what those
+// before it made of the learning rates.
+type ChainedScheduler struct{ schedulers []*Scheduler }
+
+// NewChainedScheduler makes a ChainedScheduler.
+func NewChainedScheduler(schedulers ...*Scheduler) *ChainedScheduler {
+	if len(schedulers) == 0 {
+		panic(&torch.Error{Op: "ChainedScheduler", Kind: "ValueError", Msg: "ChainedScheduler expects at least one scheduler to be chained, but got no scheduler."})
+	}
+	for i, s := range schedulers {
+		if s.optimizer != schedulers[0].optimizer {
+			panic(&torch.Error{Op: "ChainedScheduler", Kind: "ValueError", Msg: fmt.Sprintf("ChainedScheduler expects all schedulers to belong to the same optimizer, but got scheduler at index %d to be different", i)})
+		}
+	}
+	return &ChainedScheduler{schedulers}
+}
+
+// Step goes on to the next epoch.
+func (c *ChainedScheduler) Step() {
+	for _, s := range c.schedulers {
+		s.Step()
+	}
+}
+
+// GetLastLr lists the learning rates of the groups.
+func (c *ChainedScheduler) GetLastLr() []float64 { return c.schedulers[0].GetLastLr() }
+
+// StateDict is the states of the schedulers.
+func (c *ChainedScheduler) StateDict() map[string]any {
+	return map[string]any{"_schedulers": statesOf(c.schedulers), "_last_lr": c.GetLastLr()}
+}
+
+// LoadStateDict takes over what StateDict returned.
+func (c *ChainedScheduler) LoadStateDict(state map[string]any) error {
+	return loadStates(c.schedulers, state)
+}
+
+func statesOf(schedulers []*Scheduler) []map[string]any {
+	out := make([]map[string]any, len(schedulers))
+	for i, s := range schedulers {
+		out[i] = s.StateDict()
+	}
+	return out
+}
+
+func loadStates(schedulers []*Scheduler, state map[string]any) error {
+	var states []map[string]any
+	switch v := state["_schedulers"].(type) {
+	case []map[string]any:
+		states = v
+	case []any: // of a file
+		for _, x := range v {
+			d, _ := x.(torch.OrderedDict)
+			states = append(states, StateOf(d))
+		}
+	}
+	if len(states) != len(schedulers) {
+		return fmt.Errorf("the state is of %d schedulers, not of %d", len(states), len(schedulers))
+	}
+	for i, s := range schedulers {
+		if err := s.LoadStateDict(states[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// StateDict is the states of the schedulers and the place in the sequence.
+func (q *SequentialLR) StateDict() map[string]any {
+	return map[string]any{"_schedulers": statesOf(q.schedulers), "last_epoch": q.epoch, "_last_lr": q.GetLastLr(), "_milestones": append([]int{}, q.milestones...)}
+}
+
+// LoadStateDict takes over what StateDict returned.
+func (q *SequentialLR) LoadStateDict(state map[string]any) error {
+	epoch, ok := state["last_epoch"].(int)
+	if !ok {
+		return fmt.Errorf("the state of a SequentialLR has no last_epoch")
+	}
+	if err := loadStates(q.schedulers, state); err != nil {
+		return err
+	}
+	q.epoch = epoch
+	return nil
+}
+
 // restart begins with epoch 0 at the first learning rates.
 func (s *Scheduler) restart() {
 	s.epoch = 0
@@ -175,6 +205,7 @@ type ReduceLROnPlateau struct {
 	highest, absolute             bool
 	best                          float64
 	bad, cooling                  int // epochs without improvement; epochs yet to wait
+	epoch                         int
 }
 
 // NewReduceLROnPlateau makes a ReduceLROnPlateau. Options: kw.Mode("min" or
@@ -217,8 +248,26 @@ func choice(class string, o torch.Option, no, yes string) bool {
 	panic(&torch.Error{Op: class, Kind: "ValueError", Msg: fmt.Sprintf("%s %v is unknown!", o.Name, o.Value)})
 }
 
+// StateDict is what the scheduler knows of the past, under PyTorch's names.
+func (r *ReduceLROnPlateau) StateDict() map[string]any {
+	return map[string]any{"best": r.best, "num_bad_epochs": r.bad, "cooldown_counter": r.cooling, "last_epoch": r.epoch, "_last_lr": r.GetLastLr()}
+}
+
+// LoadStateDict takes over what StateDict returned.
+func (r *ReduceLROnPlateau) LoadStateDict(state map[string]any) error {
+	bad, ok := state["num_bad_epochs"].(int)
+	cooling, ok2 := state["cooldown_counter"].(int)
+	epoch, ok3 := state["last_epoch"].(int)
+	if _, known := state["best"]; !ok || !ok2 || !ok3 || !known {
+		return fmt.Errorf("the state is not of a ReduceLROnPlateau")
+	}
+	r.best, r.bad, r.cooling, r.epoch = numberOf(state["best"]), bad, cooling, epoch
+	return nil
+}
+
 // Step takes the measure of an epoch.
 func (r *ReduceLROnPlateau) Step(measure float64) {
+	r.epoch++
 	if r.better(measure) {
 		r.best, r.bad = measure, 0
 	} else {

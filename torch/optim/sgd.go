@@ -1,6 +1,8 @@
 package optim
 
 import (
+	"math"
+
 	"tcdbg/torch"
 	"tcdbg/torch/kw"
 )
@@ -43,4 +45,34 @@ func sgd(b *base, g *Group, p, grad *torch.Tensor) {
 		}
 	}
 	p.Add_(grad, kw.Alpha(-g.Lr))
+}
+
+// ASGD is gradient descent with falling steps, which also keeps the mean of the
+// parameters, as "ax" of its state.
+type ASGD struct{ *base }
+
+// NewASGD makes an ASGD. Options: kw.Lr(1e-2), kw.Lambd(1e-4), kw.Alpha(0.75),
+// kw.T0(1e6), kw.WeightDecay(0), kw.Maximize(false).
+func NewASGD(params any, opts ...torch.Option) *ASGD {
+	keys := common(
+		number("lambd", func(g *Group) *float64 { return &g.Lambd }),
+		number("alpha", func(g *Group) *float64 { return &g.Alpha }),
+		number("t0", func(g *Group) *float64 { return &g.T0 }),
+	)
+	return &ASGD{newBase("ASGD", params, Group{Lr: 1e-2, Lambd: 1e-4, Alpha: 0.75, T0: 1e6}, opts, keys, asgd)}
+}
+
+func asgd(b *base, g *Group, p, grad *torch.Tensor) {
+	grad = decayed(g, p, grad)
+	mean, size, share := b.moment(p, "ax"), b.counter(p, "eta", g.Lr), b.counter(p, "mu", 1)
+	eta := size.Item()
+	p.Mul_(1-g.Lambd*eta).Add_(grad, kw.Alpha(-eta))
+	if mu := share.Item(); mu == 1 {
+		mean.Copy_(p)
+	} else {
+		mean.Add_(p.Sub(mean).Mul_(mu))
+	}
+	step := float64(b.steps[p])
+	size.Fill_(g.Lr / math.Pow(1+g.Lambd*g.Lr*step, g.Alpha))
+	share.Fill_(1 / max(1, step-g.T0))
 }

@@ -21,9 +21,6 @@ func (b *base) StateDict() map[string]any {
 		for _, k := range b.keys {
 			entry[k.name] = k.get(g)
 		}
-		if g.Beta1 != 0 || g.Beta2 != 0 {
-			entry["betas"] = [2]float64{g.Beta1, g.Beta2}
-		}
 		for name, v := range b.fixed {
 			entry[name] = v
 		}
@@ -90,9 +87,6 @@ func (b *base) loadGroup(g *Group, entry map[string]any, all map[int]map[string]
 	if v, ok := entry["initial_lr"].(float64); ok {
 		g.InitialLr = v
 	}
-	if v, ok := entry["betas"].([2]float64); ok {
-		g.Beta1, g.Beta2 = v[0], v[1]
-	}
 	for i, id := range entry["params"].([]int) {
 		p := g.Params[i]
 		delete(b.state, p)
@@ -103,6 +97,8 @@ func (b *base) loadGroup(g *Group, entry map[string]any, all map[int]map[string]
 			case !ok:
 			case name == "step":
 				b.steps[p] = int(t.Item())
+			case t.Dim() == 0 && p.Dim() > 0:
+				b.counter(p, name, t.Item())
 			default:
 				b.moment(p, name).Copy_(t)
 			}
@@ -128,6 +124,24 @@ func number(name string, field func(g *Group) *float64) setting {
 	}}
 }
 
+// pair is two numbers, as a tuple.
+func pair(name string, first, second func(g *Group) *float64) setting {
+	return setting{name, func(g *Group) any { return [2]float64{*first(g), *second(g)} }, func(g *Group, v any) {
+		two, ok := v.([2]float64)
+		if list, isList := v.([]any); isList && len(list) == 2 { // as a file has it
+			two, ok = [2]float64{numberOf(list[0]), numberOf(list[1])}, true
+		}
+		if !ok {
+			panic(&torch.Error{Op: "optim", Kind: "TypeError", Msg: fmt.Sprintf("keyword %s must be two numbers, not %v", name, v)})
+		}
+		*first(g), *second(g) = two[0], two[1]
+	}}
+}
+
+func betas() setting {
+	return pair("betas", func(g *Group) *float64 { return &g.Beta1 }, func(g *Group) *float64 { return &g.Beta2 })
+}
+
 func flag(name string, field func(g *Group) *bool) setting {
 	return setting{name, func(g *Group) any { return *field(g) }, func(g *Group, v any) {
 		on, ok := v.(bool)
@@ -141,11 +155,13 @@ func flag(name string, field func(g *Group) *bool) setting {
 // common are the settings that every optimizer has, followed by more.
 func common(more ...setting) []setting {
 	return append([]setting{
-		number("lr", func(g *Group) *float64 { return &g.Lr }),
+		rate(), maximize(),
 		number("weight_decay", func(g *Group) *float64 { return &g.WeightDecay }),
-		flag("maximize", func(g *Group) *bool { return &g.Maximize }),
 	}, more...)
 }
+
+func rate() setting     { return number("lr", func(g *Group) *float64 { return &g.Lr }) }
+func maximize() setting { return flag("maximize", func(g *Group) *bool { return &g.Maximize }) }
 
 func epsilon() setting  { return number("eps", func(g *Group) *float64 { return &g.Eps }) }
 func momentum() setting { return number("momentum", func(g *Group) *float64 { return &g.Momentum }) }

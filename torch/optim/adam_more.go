@@ -1,0 +1,105 @@
+package optim
+
+import (
+	"math"
+
+	"tcdbg/torch"
+	"tcdbg/torch/kw"
+)
+
+// This file is Adam's relatives: Adamax, NAdam, RAdam.
+
+// Adamax is Adam with the greatest gradient in place of the mean square.
+type Adamax struct{ *base }
+
+// NewAdamax makes an Adamax. Options: kw.Lr(2e-3), kw.Betas([2]float64{0.9, 0.999}),
+// kw.Eps(1e-8), kw.WeightDecay(0), kw.Maximize(false).
+func NewAdamax(params any, opts ...torch.Option) *Adamax {
+	d := Group{Lr: 2e-3, Beta1: 0.9, Beta2: 0.999, Eps: 1e-8}
+	return &Adamax{newBase("Adamax", params, d, opts, common(betas(), epsilon()), adamax)}
+}
+
+func adamax(b *base, g *Group, p, grad *torch.Tensor) {
+	grad = decayed(g, p, grad)
+	mean, top := b.moment(p, "exp_avg"), b.moment(p, "exp_inf")
+	mean.Lerp_(grad, 1-g.Beta1)
+	top.Copy_(torch.Maximum(top.Mul_(g.Beta2), grad.Abs().Add_(g.Eps)))
+	correct := 1 - math.Pow(g.Beta1, float64(b.steps[p]))
+	p.Addcdiv_(mean, top, kw.Value(-g.Lr/correct))
+}
+
+// decoupled are the settings of the relatives that can shrink the parameters
+// themselves, as AdamW does.
+func decoupled(more ...setting) []setting {
+	own := flag("decoupled_weight_decay", func(g *Group) *bool { return &g.DecoupledWeightDecay })
+	return common(append([]setting{betas(), epsilon(), own}, more...)...)
+}
+
+// shrunk is the gradient after weight decay of either kind.
+func shrunk(g *Group, p, grad *torch.Tensor) *torch.Tensor {
+	if g.DecoupledWeightDecay {
+		p.Mul_(1 - g.Lr*g.WeightDecay)
+		return grad
+	}
+	return decayed(g, p, grad)
+}
+
+// NAdam is Adam with Nesterov's momentum.
+type NAdam struct{ *base }
+
+// NewNAdam makes an NAdam. Options: kw.Lr(2e-3), kw.Betas([2]float64{0.9, 0.999}),
+// kw.Eps(1e-8), kw.WeightDecay(0), kw.MomentumDecay(4e-3),
+// kw.DecoupledWeightDecay(false), kw.Maximize(false).
+func NewNAdam(params any, opts ...torch.Option) *NAdam {
+	d := Group{Lr: 2e-3, Beta1: 0.9, Beta2: 0.999, Eps: 1e-8, MomentumDecay: 4e-3}
+	keys := decoupled(number("momentum_decay", func(g *Group) *float64 { return &g.MomentumDecay }))
+	return &NAdam{newBase("NAdam", params, d, opts, keys, nadam)}
+}
+
+func nadam(b *base, g *Group, p, grad *torch.Tensor) {
+	grad = shrunk(g, p, grad)
+	product := b.counter(p, "mu_product", 1)
+	mean, square := b.moment(p, "exp_avg"), b.moment(p, "exp_avg_sq")
+	step := float64(b.steps[p])
+	momentum := func(step float64) float64 { return g.Beta1 * (1 - 0.5*math.Pow(0.96, step*g.MomentumDecay)) }
+	now, next := momentum(step), momentum(step+1)
+	product.Mul_(now)
+	mean.Lerp_(grad, 1-g.Beta1)
+	square.Mul_(g.Beta2).Addcmul_(grad, grad, kw.Value(1-g.Beta2))
+	denominator := square.Div(1 - math.Pow(g.Beta2, step)).Sqrt_().Add_(g.Eps)
+	so := product.Item()
+	p.Addcdiv_(grad, denominator, kw.Value(-g.Lr*(1-now)/(1-so)))
+	p.Addcdiv_(mean, denominator, kw.Value(-g.Lr*next/(1-so*next)))
+}
+
+// RAdam is Adam that waits with its adaptive steps until the mean of squares is
+// to be trusted.
+type RAdam struct{ *base }
+
+// NewRAdam makes an RAdam. Options: kw.Lr(1e-3), kw.Betas([2]float64{0.9, 0.999}),
+// kw.Eps(1e-8), kw.WeightDecay(0), kw.DecoupledWeightDecay(false),
+// kw.Maximize(false).
+func NewRAdam(params any, opts ...torch.Option) *RAdam {
+	d := Group{Lr: 1e-3, Beta1: 0.9, Beta2: 0.999, Eps: 1e-8}
+	return &RAdam{newBase("RAdam", params, d, opts, decoupled(), radam)}
+}
+
+func radam(b *base, g *Group, p, grad *torch.Tensor) {
+	grad = shrunk(g, p, grad)
+	mean, square := b.moment(p, "exp_avg"), b.moment(p, "exp_avg_sq")
+	mean.Lerp_(grad, 1-g.Beta1)
+	square.Mul_(g.Beta2).Addcmul_(grad, grad, kw.Value(1-g.Beta2))
+	step := float64(b.steps[p])
+	past := math.Pow(g.Beta2, step)
+	corrected := mean.Div(1 - math.Pow(g.Beta1, step))
+	// How many gradients the mean of squares stands for, at last and now.
+	most := 2/(1-g.Beta2) - 1
+	length := most - 2*step*past/(1-past)
+	if length <= 5 {
+		p.Add_(corrected.Mul(g.Lr), kw.Alpha(-1.0))
+		return
+	}
+	rectified := math.Sqrt((length - 4) * (length - 2) * most / ((most - 4) * (most - 2) * length))
+	adaptive := square.Sqrt().Add_(g.Eps).Reciprocal().Mul_(math.Sqrt(1 - past))
+	p.Add_(corrected.Mul(g.Lr).Mul_(adaptive).Mul_(rectified), kw.Alpha(-1.0))
+}
