@@ -11,7 +11,7 @@ import (
 
 // MaxRecord is the largest record that is held in memory; a longer one is cut
 // there and its rest is skipped, so that a hostile line cannot fill memory.
-const MaxRecord = 64 << 20
+const MaxRecord = 32 << 20
 
 // Chunks are small at first: touching memory for the first time is a large part
 // of the cost of a short report.
@@ -57,10 +57,6 @@ func (s *scanner) next(b *batch, final bool) error {
 		err = nil
 	}
 	spans, rest := s.cut(b.spans[:0], s.restOfLine(buf), s.eof && final)
-	s.chunk = 0
-	if len(spans) == 0 && !s.eof {
-		s.chunk = min(2*max(want, len(buf)), maxChunk)
-	}
 	switch {
 	case len(rest) >= MaxRecord && !s.skip:
 		s.count.oversized.Add(1)
@@ -71,6 +67,10 @@ func (s *scanner) next(b *batch, final bool) error {
 		rest = s.drop(rest)
 	}
 	s.carry = append(s.carry[:0], rest...)
+	s.chunk = 0
+	if len(spans) == 0 && len(rest) > 0 && !s.eof {
+		s.chunk = min(2*max(want, len(buf)), maxChunk)
+	}
 	b.spans = spans
 	return err
 }
