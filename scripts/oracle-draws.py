@@ -1,7 +1,11 @@
 """Fresh cases for `make oracle ORACLE=DIR`: calls of many operators on drawn
 shapes, dtypes and strides, with what PyTorch makes of them.
 
-usage: oracle-draws.py DIR [SEED]
+usage: oracle-draws.py DIR [SEED] [own|database|complex|wrong]
+
+own: calls written below. database: samples of PyTorch's own operator database,
+some in other layouts, at the edges of their type or in place. complex: its
+samples in complex64. wrong: its calls that must be refused.
 
 Needs torch and safetensors. A case is written with its arguments, the strides
 of its tensors, its results and, where it is differentiable, the gradients for
@@ -16,6 +20,8 @@ import sys
 import torch
 import torch.nn.functional as F
 from safetensors.torch import save_file
+
+import opinfo_draws
 
 FLOATS = [torch.float32, torch.float32, torch.float32, torch.float64]
 HALVES = [torch.bfloat16, torch.float16]
@@ -45,7 +51,15 @@ class Draws:
         fit = [s for s in SHAPES if least <= len(s) <= most and (empty or 0 not in s)]
         return self.rng.choice(fit)
 
-    def add(self, op, call, args, kwargs=None, grad=True):
+    def drop(self):
+        """Takes the last case back."""
+        name = self.cases.pop()["case"]
+        for key in [k for k in self.tensors if k.startswith(name + ".")]:
+            del self.tensors[key]
+
+    def add(self, op, call, args, kwargs=None, grad=True, exact=False):
+        """Adds a case. exact: its tensors lie in memory with the strides that are
+        written, gaps and all; else a tensor with gaps is copied densely first."""
         kwargs = kwargs or {}
         name = f"d{len(self.cases):04d}"
         found = []
@@ -59,23 +73,35 @@ class Draws:
                 [walk(u) for u in v.values()]
 
         walk([list(args), kwargs])
-        leaves = [t.detach().requires_grad_(t.is_floating_point() and grad) for t in found]
+        dense = lambda t: t.detach() if exact or not (t.is_floating_point() or t.is_complex()) else t.detach().clone(memory_format=torch.preserve_format)
+        wants = lambda t: grad and (t.is_floating_point() or t.is_complex())
+        leaves = [dense(t).requires_grad_(wants(t)) for t in found]
         it = iter(leaves)
         swap = lambda v: next(it) if isinstance(v, torch.Tensor) else type(v)(swap(u) for u in v) if isinstance(v, (list, tuple)) else v
         live = [swap(a) for a in args]
         livekw = {k: swap(v) for k, v in kwargs.items()}
         case = {"case": name, "op": op, "strides": [list(t.stride()) for t in found]}
+        if exact:
+            case["exact"] = True
+        if not grad:
+            case["nograd"] = True
         numbers = iter(range(len(found)))
 
         def text(v):
             if isinstance(v, torch.Tensor):
                 key = f"{name}.in{next(numbers)}"
-                self.tensors[key] = v.detach().contiguous().clone()
+                self.tensors[key] = v.detach().contiguous().resolve_conj().resolve_neg().clone()
                 return {"tensor": key}
             if isinstance(v, torch.dtype):
                 return {"dtype": str(v)[6:]}
             if isinstance(v, float) and (v != v or abs(v) == float("inf")):
                 return {"float": str(v)}
+            if isinstance(v, complex):
+                return {"complex": [v.real, v.imag]}
+            if isinstance(v, slice):
+                return {"slice": [v.start, v.stop, v.step]}
+            if v is Ellipsis:
+                return {"ellipsis": True}
             if isinstance(v, (list, tuple)):
                 return [text(u) for u in v]
             return v
@@ -92,13 +118,14 @@ class Draws:
         case["outs"], diff, cots = [], [], []
         for i, o in enumerate(outs):
             if not isinstance(o, torch.Tensor):
-                case["outs"].append(o)
+                case["outs"].append(text(o))
                 continue
             key = f"{name}.out{i}"
-            self.tensors[key] = o.detach().contiguous().clone()
+            self.tensors[key] = o.detach().contiguous().resolve_conj().resolve_neg().clone()
             case["outs"].append({"tensor": key, "dtype": str(o.dtype)[6:], "shape": list(o.shape), "stride": list(o.stride())})
             if o.requires_grad:
-                cot = torch.randn(o.shape, dtype=torch.float64).to(o.dtype)
+                wide = torch.complex128 if o.dtype.is_complex else torch.float64
+                cot = torch.randn(o.shape, dtype=wide).to(o.dtype)
                 self.tensors[f"{name}.cot{i}"] = cot
                 diff.append(o)
                 cots.append(cot)
@@ -115,7 +142,7 @@ class Draws:
             for i, t in enumerate(leaves):
                 g = next(grads) if t.requires_grad else None
                 if g is not None:
-                    self.tensors[f"{name}.grad{i}"] = g.detach().contiguous().clone()
+                    self.tensors[f"{name}.grad{i}"] = g.detach().contiguous().resolve_conj().resolve_neg().clone()
                 case["grads"].append(f"{name}.grad{i}" if g is not None else None)
         self.cases.append(case)
 
@@ -280,9 +307,15 @@ def networks(d):
 
 def main():
     out, seed = sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else 1
+    what = sys.argv[3] if len(sys.argv) > 3 else "own"
     d = Draws(seed)
-    for family in (pointwise, reductions, products, shapes, networks):
-        family(d)
+    if what == "own":
+        for family in (pointwise, reductions, products, shapes, networks):
+            family(d)
+    elif what in ("database", "complex", "wrong"):
+        opinfo_draws.draw(d, what)
+    else:
+        sys.exit(__doc__)
     os.makedirs(out, exist_ok=True)
     save_file(d.tensors, os.path.join(out, "ops.safetensors"), metadata={"torch": torch.__version__})
     with open(os.path.join(out, "ops.json"), "w") as f:

@@ -1,6 +1,8 @@
 package torch
 
 import (
+	"math"
+
 	"unsafe"
 
 	"tcdbg/internal/ops"
@@ -271,6 +273,9 @@ func constantPadKernel(k *kernelCall) {
 func linspaceKernel(k *kernelCall) {
 	n := k.out().Numel()
 	start, end := k.Float(0), k.Float(1)
+	if k.out().dtype.IsInt() { // the bounds are converted first
+		start, end = math.Trunc(start), math.Trunc(end)
+	}
 	s := make([]float64, n)
 	step := 0.0
 	if n > 1 {

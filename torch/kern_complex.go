@@ -30,9 +30,21 @@ func complexLoop(id ops.ID) pwLoop {
 
 func complexKernels() map[ops.ID]kernel {
 	return map[ops.ID]kernel{
-		ops.ConjPhysical: (&pwKernel{loops: new(loopSet).with(ops.Complex64, each1(func(x complex64) complex64 { return complex(real(x), -imag(x)) }))}).run,
+		ops.ConjPhysical: conjKernel(),
 		ops.Angle:        realOr(func(x complex64) float32 { return float32(cmplx.Phase(complex128(x))) }, &pwKernel{loops: floats(angle)}),
 		ops.Complex:      complexKernel,
+	}
+}
+
+// conjKernel copies what is real.
+func conjKernel() kernel {
+	p := &pwKernel{loops: new(loopSet).with(ops.Complex64, each1(func(x complex64) complex64 { return complex(real(x), -imag(x)) }))}
+	return func(k *kernelCall) {
+		if k.in(0).dtype.IsComplex() {
+			p.run(k)
+			return
+		}
+		copyInto(k.out(), k.in(0))
 	}
 }
 

@@ -270,7 +270,17 @@ func nonzeroKernel(k *kernelCall) []Value {
 		}
 		n++
 	})
-	return []Value{longs(out, rows, len(x.shape))}
+	return []Value{byColumn(out, rows, len(x.shape))}
+}
+
+// byColumn is a matrix of rows whose columns lie together, as PyTorch returns
+// positions.
+func byColumn(v []int64, rows, cols int) *Tensor {
+	t := longs(make([]int64, len(v)), cols, rows)
+	for i, x := range v {
+		slice[int64](t)[i%cols*rows+i/cols] = x
+	}
+	return FromStorage(t.storage, ops.Int64, []int{rows, cols}, []int{1, max(rows, 1)}, 0)
 }
 
 func maskedSelectKernel(k *kernelCall) []Value {

@@ -13,7 +13,7 @@ func specialKernels() map[ops.ID]kernel {
 	table := map[ops.ID]kernel{}
 	for id, f := range map[ops.ID]func(float64) float64{
 		ops.BesselJ0: math.J0, ops.BesselJ1: math.J1, ops.BesselY0: math.Y0, ops.BesselY1: besselY1,
-		ops.ModifiedBesselI0:       func(x float64) float64 { return math.Exp(math.Abs(x)) * besselI0e(x) },
+		ops.ModifiedBesselI0:       func(x float64) float64 { return unscaled(-math.Abs(x), besselI0e(x)) },
 		ops.ModifiedBesselI1:       func(x float64) float64 { return math.Exp(math.Abs(x)) * besselI1e(x) },
 		ops.ModifiedBesselK0:       func(x float64) float64 { return unscaled(x, besselKe(0, x)) },
 		ops.ModifiedBesselK1:       func(x float64) float64 { return unscaled(x, besselKe(1, x)) },
@@ -151,10 +151,10 @@ func besselKImaginary(v, y float64) complex128 {
 
 // degree is the degree that a number stands for: its integer part.
 func degree(n float64) int {
-	if n != n || n <= -1 {
+	if n != n || n <= -1 || n >= 1<<63 { // what no integer holds becomes the least one
 		return -1
 	}
-	return int(math.Min(n, 1<<30))
+	return int(n)
 }
 
 // chebyshevKind says how a kind of Chebyshev polynomials starts, what it is on

@@ -68,29 +68,29 @@ func polygamma(n int, x float64) float64 {
 	return sign * math.Exp(g) * zeta(float64(n)+1, x)
 }
 
-// trigamma32 is polygamma(1, x) as PyTorch evaluates it in float32, where
-// reflection costs digits near the negative integers.
-func trigamma32(x float32) float32 {
-	sign, sum := float32(1), float32(0)
+// trigamma is polygamma(1, x) as PyTorch evaluates it: reflection costs digits
+// near the negative integers, and its series gives ten of float64.
+func trigamma[T float32 | float64](x T) T {
+	sign, sum := T(1), T(0)
 	if x < 0.5 {
-		s := float32(math.Sin(float64(float32(math.Pi) * x)))
-		sign, sum = -1, -float32(float32(math.Pi)*float32(math.Pi))/float32(s*s)
+		s := T(math.Sin(float64(T(math.Pi) * x)))
+		sign, sum = -1, -T(T(math.Pi)*T(math.Pi))/T(s*s)
 		x = 1 - x
 	}
 	for range 6 {
-		sum += 1 / float32(x*x)
+		sum += 1 / T(x*x)
 		x++
 	}
-	ixx := 1 / float32(x*x)
-	tail := ixx * (1.0/6 - float32(ixx*(1.0/30-float32(ixx*(1.0/42)))))
-	return sign * (sum + (1+1/float32(2*x)+tail)/x)
+	ixx := 1 / T(x*x)
+	tail := ixx * (1.0/6 - T(ixx*(1.0/30-T(ixx*(1.0/42)))))
+	return sign * (sum + (1+1/T(2*x)+tail)/x)
 }
 
 func polygammaKernel(k *kernelCall) {
 	n := k.num(0)
 	s := floats(func(x float64) float64 { return polygamma(n, x) })
 	if n == 1 {
-		s[ops.Float32] = each1(trigamma32)
+		s[ops.Float32], s[ops.Float64] = each1(trigamma[float32]), each1(trigamma[float64])
 	}
 	(&pwKernel{loops: s}).run(k)
 }

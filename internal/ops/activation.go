@@ -150,7 +150,7 @@ func piecewiseRows() []*Op {
 		checked(activation(Hardtanh, "hardtanh", "(Tensor input, Scalar min_val=-1.0, Scalar max_val=1.0"+inplaceArg, notBoolCPU,
 			func(b B, c *BackwardCall, g Value) Value {
 				x := c.Value(0)
-				return b.mask(g, b.and(b.gt(x, c.Args[1]), b.lt(x, c.Args[2])))
+				return b.mask(g, b.not(b.or(b.le(x, c.Args[1]), b.ge(x, c.Args[2])))) // NaN lets the gradient through
 			}, func(b B, c *Call, x Value) Value {
 				d := x.TensorMeta().DType
 				return b.Emit(Clamp, x, scalarOf(d, c.Float(1)), scalarOf(d, c.Float(2)))
@@ -250,7 +250,7 @@ func eluBack(scale float64, alpha, rate func(*Call) float64) func(b B, c *Backwa
 		x := c.Value(0)
 		r := rate(c.Call)
 		low := b.mul(b.mul(g, b.exp(b.mul(x, r))), scale*alpha(c.Call)*r)
-		return b.where(b.gt(x, 0), b.mul(g, scale), low)
+		return b.where(b.le(x, 0), low, b.mul(g, scale)) // NaN counts as positive
 	}
 }
 

@@ -43,6 +43,7 @@ func (b B) antialiased(x Value, size []sym.Int, scale []float64, corners, cubic 
 		} else {
 			wide = b.dotm(w, wide)
 		}
+		wide = b.pixels(wide, m.DType)
 	}
 	return b.cast(wide, m.DType)
 }

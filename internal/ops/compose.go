@@ -1,6 +1,8 @@
 package ops
 
 import (
+	"math"
+
 	"tcdbg/internal/sym"
 )
 
@@ -159,7 +161,8 @@ func productRows() []*Op {
 	return []*Op{
 		composite(Addbmm, "addbmm", "(Tensor self, Tensor batch1, Tensor batch2"+tail, 0, func(b B, c *Call) Value {
 			d := c.Tensor(1).DType
-			if n, known := c.Tensor(1).Shape[0].IsConst(); OpMath(d) != d && known && n > 0 {
+			n, known := c.Tensor(1).Shape[0].IsConst()
+			if known && n > 0 && (OpMath(d) != d || n <= addedAtMost) {
 				return b.addedInTurn(c, int(n))
 			}
 			return mixed(b, c, b.sum(b.Emit(Bmm, c.Value(1), c.Value(2)), false, 0), 0, 3, 4)
@@ -257,7 +260,11 @@ func addrRow(schema string, mixed func(b B, c *Call, prod Value, self, beta, alp
 	return row
 }
 
-// addedInTurn is addbmm of half precision, which rounds after each product.
+// addedAtMost is the batch up to which addbmm adds product after product, as
+// PyTorch does, though its numbers need no such order.
+const addedAtMost = 16
+
+// addedInTurn is addbmm as PyTorch sums it: it rounds after each product.
 func (b B) addedInTurn(c *Call, n int) Value {
 	out, beta := c.Value(0), c.Args[3]
 	for i := range n {
@@ -358,11 +365,11 @@ func sequenceRows() []*Op {
 		composite(TrilIndices, "tril_indices", "(int row, int col, int offset=0, "+factoryTail, TagFactory|TagNotMethod|TagNoGrad, triangleIndices(Tril)),
 		composite(TriuIndices, "triu_indices", "(int row, int col, int offset=0, "+factoryTail, TagFactory|TagNotMethod|TagNoGrad, triangleIndices(Triu)),
 		composite(Logspace, "logspace", "(Scalar start, Scalar end, int steps, Scalar base=10.0, "+factoryTail, TagFactory|TagNotMethod|TagNoGrad, func(b B, c *Call) Value {
-			e := b.Emit(Linspace, c.Float(0), c.Float(1), c.Args[2], Float64)
-			d := c.DTypeOr(4, Float32)
-			if !d.IsFloat() {
-				e = b.Emit(Linspace, c.Float(0), c.Float(1), c.Args[2], Float64)
+			from, to, d := c.Float(0), c.Float(1), c.DTypeOr(4, Float32)
+			if d.IsInt() { // the bounds are converted first
+				from, to = math.Trunc(from), math.Trunc(to)
 			}
+			e := b.Emit(Linspace, from, to, c.Args[2], Float64)
 			return b.cast(b.pow(c.Float(3), e), d)
 		}),
 		composite(ScalarTensor, "scalar_tensor", "(Scalar s, "+factoryTail, TagFactory|TagNotMethod|TagNoGrad, func(b B, c *Call) Value {
@@ -370,6 +377,13 @@ func sequenceRows() []*Op {
 		}),
 		composite(Vander, "vander", "(Tensor x, int? n=None, bool increasing=False) -> Tensor", TagNotMethod, func(b B, c *Call) Value {
 			x, m := c.Value(0), c.Tensor(0)
+			if len(m.Shape) == 0 {
+				x = b.unsqueeze(x, 0)
+			}
+			if !isFloaty(m.DType) {
+				x = b.cast(x, Int64)
+			}
+			m = x.TensorMeta()
 			n := m.Shape[len(m.Shape)-1]
 			if !c.IsNone(1) {
 				n = c.Int(1)
@@ -438,7 +452,10 @@ func pairReductionRows() []*Op {
 				dimOf(c, 1)
 			}
 			if m := c.Tensor(0); sym.Is(numel(m.Shape), 0) && (c.IsNone(1) || len(m.Shape) > 0 && sym.Is(m.Shape[dimOf(c, 1)], 0)) {
-				refuse(Errorf("aminmax(): cannot compute aminmax over an empty dimension as the operation has no identity."))
+				if c.IsNone(1) {
+					refuse(Errorf("aminmax(): cannot compute aminmax over an empty dimension as the operation has no identity."))
+				}
+				refuse(IndexErrorf("aminmax: Expected reduction dim %d to have non-zero size.", dimOf(c, 1)))
 			}
 			if !c.IsNone(1) && len(c.Tensor(0).Shape) > 0 {
 				dims = []sym.Int{c.Int(1)}

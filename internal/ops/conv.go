@@ -38,6 +38,7 @@ func convRow(n int) *Op {
 		padding := c.Ints(4)
 		x := c.Value(0)
 		if mode, ok := c.Args[4].(string); ok {
+			refuse(checkConvRank(c.Value(0).TensorMeta(), c.Tensor(1), n))
 			x, padding = b.namedPadding(x, mode, c, n)
 		}
 		return b.batchedConv(x, n, func(x Value) Value {
@@ -96,6 +97,29 @@ func convTransposeRow(n int) *Op {
 	})
 }
 
+// checkConvRank refuses an input or a weight of another rank than a convolution
+// over n dimensions takes.
+func checkConvRank(x, w *TensorMeta, n int) error {
+	if r := len(x.Shape); r != n+1 && r != n+2 {
+		return Errorf("Expected %dD (unbatched) or %dD (batched) input to conv%dd, but got input of size: %s", n+1, n+2, n, ShapeText(x.Shape))
+	}
+	if len(w.Shape) != n+2 {
+		return Errorf("Expected %d-dimensional input for %d-dimensional weight%s, but got %d-dimensional input of size %s instead", len(w.Shape), len(w.Shape), ShapeText(w.Shape), n+2, ShapeText(x.Shape))
+	}
+	return nil
+}
+
+// checkGroups refuses a weight whose filters do not fall into the groups.
+func checkGroups(w *TensorMeta, groups sym.Int) error {
+	switch {
+	case sym.Lt(w.Shape[0], groups):
+		return Errorf("Given groups=%s, expected weight to be at least %s at dimension 0, but got weight of size %s instead", groups, groups, ShapeText(w.Shape))
+	case sym.Ne(sym.Mod(w.Shape[0], groups), symZero):
+		return Errorf("Given groups=%s, expected weight to be divisible by %s at dimension 0, but got weight of size [%s] instead", groups, groups, ShapeText(w.Shape))
+	}
+	return nil
+}
+
 func convolutionMeta(c *Call) ([]Result, error) {
 	x, w, bias := c.Tensor(0), c.Tensor(1), c.Tensor(2)
 	transposed, groups := c.Bool(6), c.Int(8)
@@ -110,6 +134,9 @@ func convolutionMeta(c *Call) ([]Result, error) {
 	}
 	if sym.Le(groups, symZero) {
 		return nil, Errorf("non-positive groups is not supported")
+	}
+	if err := checkGroups(w, groups); err != nil {
+		return nil, err
 	}
 	in, out := sym.Mul(w.Shape[1], groups), w.Shape[0]
 	if transposed {
@@ -132,6 +159,12 @@ func convolutionMeta(c *Call) ([]Result, error) {
 		}
 		if sym.Lt(padding[i], symZero) {
 			return nil, Errorf("negative padding is not supported")
+		}
+		if sym.Le(dilation[i], symZero) {
+			return nil, Errorf("dilation should be greater than zero, but got %s", ShapeText(dilation))
+		}
+		if sym.Lt(extra[i], symZero) {
+			return nil, Errorf("negative output_padding is not supported")
 		}
 		reach := sym.Add(sym.Mul(dilation[i], sym.Sub(w.Shape[2+i], symOne)), symOne)
 		n := x.Shape[2+i]

@@ -140,6 +140,12 @@ func chunkCat(b B, c *Call) Value {
 			refuse(Errorf("_chunk_cat expects dim < ndim for all input tensors"))
 		}
 		size := int(sym.Force(m.Shape[d]))
+		if size == 0 {
+			refuse(Errorf("_chunk_cat expects non-empty tensor"))
+		}
+		if !equalShape(m.Shape[:d], xs[0].TensorMeta().Shape[:d]) {
+			refuse(Errorf("_chunk_cat expects same sizes of 0,...,dim-1 dimensions for all tensors"))
+		}
 		each := (size + n - 1) / n
 		if gap := each*n - size; gap > 0 {
 			pad := make([]sym.Int, 2*(len(m.Shape)-d))

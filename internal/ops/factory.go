@@ -93,8 +93,10 @@ func patternRows() []*Op {
 			ID: Eye, Name: "eye", Schema: "(int n, int? m=None, " + factoryTail, Tags: TagFactory | TagNotMethod | TagNoGrad,
 			Meta: func(c *Call) ([]Result, error) {
 				size := eyeSize(c)
-				if sym.Lt(size[0], symZero) || sym.Lt(size[1], symZero) {
-					return nil, Errorf("n must be greater or equal to 0, got %s", size[0])
+				for i, name := range []string{"n", "m"} {
+					if sym.Lt(size[i], symZero) {
+						return nil, Errorf("%s must be greater or equal to 0, got %s", name, size[i])
+					}
 				}
 				m := NewMeta(c.DTypeOr(2, Float32), c.DeviceOr(3, CPU), size)
 				m.RequiresGrad = c.Bool(4)
@@ -187,10 +189,20 @@ func arangeSize(start, end, step Arg) (sym.Int, error) {
 		if ft == 0 {
 			return symZero, Errorf("step must be nonzero")
 		}
+		if math.IsNaN(ft) || math.IsInf(ft, 0) {
+			return symZero, Errorf("step must be finite but got %s", floatText(ft))
+		}
+		if !(math.Abs(fs) < math.Inf(1) && math.Abs(fe) < math.Inf(1)) {
+			return symZero, Errorf("unsupported range: %s -> %s", floatText(fs), floatText(fe))
+		}
 		if (ft > 0 && fe < fs) || (ft < 0 && fe > fs) {
 			return symZero, Errorf("upper bound and lower bound inconsistent with step sign")
 		}
-		return sym.Const(int64(math.Ceil((fe - fs) / ft))), nil
+		n := math.Ceil((fe - fs) / ft)
+		if !(n < math.MaxInt64/8) {
+			return symZero, Errorf("invalid size, possible overflow?")
+		}
+		return sym.Const(int64(n)), nil
 	}
 	if sym.Eq(t, symZero) {
 		return symZero, Errorf("step must be nonzero")

@@ -234,14 +234,14 @@ func constantIndexRows() []*Op {
 			if d := c.Tensor(0).DType; !d.IsInt() {
 				refuse(&Error{Kind: "TypeError", Msg: "expected 'indices' to be integer dtype, but got " + d.String()})
 			}
-			size := c.Ints(1)
+			size, at := c.Ints(1), b.cast(c.Value(0), Int64)
 			out := make([]Value, len(size))
 			step := symOne
 			for i := len(size) - 1; i >= 0; i-- {
 				if sym.Lt(size[i], symZero) {
 					refuse(&Error{Kind: "ValueError", Msg: "'shape' cannot have negative values, but got " + ShapeText(size)})
 				}
-				out[i] = b.Emit(Remainder, b.Emit(Div, c.Value(0), step, "floor"), size[i])
+				out[i] = b.Emit(Remainder, b.Emit(Div, at, step, "floor"), size[i])
 				step = sym.Mul(step, size[i])
 			}
 			return out

@@ -5,6 +5,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"tcdbg/internal/sym"
 )
 
 // This file holds the rarer losses and activations of nn.functional.
@@ -18,11 +20,43 @@ func floatText(f float64) string {
 	return s
 }
 
+// checkPrelu refuses slopes that are neither one nor one for each channel.
+func checkPrelu(x, w *TensorMeta) error {
+	if n := len(w.Shape); n > 1 {
+		return Errorf("prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = %d", n)
+	}
+	slopes := numel(w.Shape)
+	if sym.Is(slopes, 1) {
+		return nil
+	}
+	if len(x.Shape) == 0 {
+		return Errorf("Not allow zero-dim input tensor.")
+	}
+	channels := symOne
+	if len(x.Shape) > 1 {
+		channels = x.Shape[1]
+	}
+	if sym.Ne(slopes, channels) {
+		return Errorf("Mismatch of parameter numbers and input channel size. Found parameter numbers = %s and channel size = %s.", slopes, channels)
+	}
+	return nil
+}
+
+// checkTriplet refuses triplets of several ranks: they would broadcast.
+func checkTriplet(c *Call) error {
+	a, p, n := len(c.Tensor(0).Shape), len(c.Tensor(1).Shape), len(c.Tensor(2).Shape)
+	if a != p || p != n {
+		return Errorf("The anchor, positive, and negative tensors are expected to have the same number of dimensions, but got: anchor %dD, positive %dD, and negative %dD inputs", a, p, n)
+	}
+	return nil
+}
+
 func furtherLossRows() []*Op {
 	const lossTail = ", bool? size_average=None, bool? reduce=None, str reduction='mean') -> Tensor"
 	return []*Op{
 		composite(Prelu, "prelu", "(Tensor input, Tensor weight) -> Tensor", TagNN|TagNotMethod, func(b B, c *Call) Value {
 			x, w := c.Value(0), c.Value(1)
+			refuse(checkPrelu(c.Tensor(0), c.Tensor(1)))
 			if n := len(c.Tensor(0).Shape); n > 1 && len(c.Tensor(1).Shape) == 1 {
 				w = b.perChannel(w, n)
 			} else if n == 0 && len(c.Tensor(1).Shape) == 1 {
@@ -103,6 +137,7 @@ func furtherLossRows() []*Op {
 			if c.Float(3) <= 0 {
 				refuse(&Error{Kind: "ValueError", Msg: fmt.Sprintf("margin must be greater than 0, got %s", floatText(c.Float(3)))})
 			}
+			refuse(checkTriplet(c))
 			dist := func(x, y Value) Value { return b.Emit(PairwiseDistance, x, y, c.Args[4], c.Args[5]) }
 			pos, neg := dist(c.Value(0), c.Value(1)), dist(c.Value(0), c.Value(2))
 			if c.Bool(6) {

@@ -26,7 +26,13 @@ func marginLossRows() []*Op {
 			if n := len(c.Tensor(1).Shape); n < 2 {
 				refuse(Errorf("expected linear_weight with dimensionality at least 2, got %d", n))
 			}
-			wm := c.Tensor(1)
+			wm, tm := c.Tensor(1), c.Tensor(2)
+			if len(wm.Shape) > 2 && len(c.Tensor(0).Shape) == 1 {
+				refuse(Errorf("K-dimensional loss defined by linear_weight shape %s requires batched input, (N, %s), got unbatched input with shape %s", tupleText(wm.Shape), wm.Shape[len(wm.Shape)-1], tupleText(c.Tensor(0).Shape)))
+			}
+			if tm.DType.IsFloat() && c.Num(5) >= 0 {
+				refuse(Errorf("ignore_index cannot be specified when target contains probabilities"))
+			}
 			outs := wm.Shape[:len(wm.Shape)-1]
 			y := b.Emit(Linear, c.Args[0], b.reshape(c.Value(1), numel(outs), wm.Shape[len(outs)]))
 			y = b.reshape(y, append(cloneInts(c.Tensor(0).Shape[:len(c.Tensor(0).Shape)-1]), outs...)...)
@@ -64,7 +70,7 @@ func multiMargin(b B, c *Call) Value {
 	x, rows, classes := b.classRows(c, "multi_margin_loss")
 	t := c.Tensor(1)
 	if sym.Ne(numel(t.Shape), rows) || len(t.Shape) > 1 {
-		refuse(Errorf("inconsistent target size, expected %s but got %s", rows, ShapeText(t.Shape)))
+		refuse(Errorf("multi_margin_loss: target tensor should be 1-D with size equal to the number of input samples (batch size). Expected target size [%s], but got %s. Input has shape %s.", rows, ShapeText(t.Shape), ShapeText(c.Tensor(0).Shape)))
 	}
 	idx := b.reshape(c.Value(1), rows, symOne)
 	z := b.Emit(ClampMin, b.add(b.sub(x, b.Emit(Gather, x, 1, idx)), c.Args[3]), 0)

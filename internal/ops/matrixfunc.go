@@ -212,7 +212,7 @@ func (b B) matrixPower(x Value, n int) Value {
 	size, _ := matrixSize(m)
 	switch {
 	case n == 0:
-		return b.Emit(Clone, b.expand(b.Emit(Eye, size, nil, m.DType), m.Shape))
+		return b.Emit(Copy, x, b.Emit(Eye, size, nil, m.DType)) // of x in name: its gradient is zero
 	case n < 0:
 		x, n = b.Emit(LinalgInv, x), -n
 	}

@@ -175,6 +175,12 @@ func groupNorm(b B, c *Call) Value {
 	if len(m.Shape) < 2 {
 		refuse(Errorf("Expected at least 2 dimensions for input tensor but received %d", len(m.Shape)))
 	}
+	if sym.Is(m.Shape[1], 0) {
+		refuse(Errorf("Expected number of channels to be greater than 0, got 0"))
+	}
+	if inner := numel(m.Shape[2:]); sym.Is(inner, 0) {
+		refuse(Errorf("Expected HxW to be greater than 0, got 0"))
+	}
 	if sym.Ne(sym.Mod(m.Shape[1], g), symZero) {
 		refuse(Errorf("Expected number of channels in input to be divisible by num_groups, but got input of shape %s and num_groups=%s", ShapeText(m.Shape), g))
 	}

@@ -3,6 +3,7 @@ package ops
 import (
 	"fmt"
 	"math"
+	"strings"
 
 	"tcdbg/internal/sym"
 )
@@ -66,30 +67,78 @@ func PoolGeometry(c *Call, n int, dilated bool) (kernel, stride, pad, dilation [
 func poolMeta(c *Call, n int, dilated, ceil bool) ([]sym.Int, error) {
 	m := c.Tensor(0)
 	if r := len(m.Shape); r != n+1 && r != n+2 {
-		return nil, Errorf("%s: Expected %dD or %dD input tensor, but got input of size: %s", c.Op.Name, n+1, n+2, ShapeText(m.Shape))
+		return nil, poolInputError(c, n)
 	}
 	kernel, stride, pad, dilation := PoolGeometry(c, n, dilated)
 	shape := cloneInts(m.Shape)
 	at := len(shape) - n
 	for i := range n {
-		if sym.Le(kernel[i], symZero) {
-			return nil, Errorf("kernel size should be greater than zero, but got %s", sizesText(kernel))
-		}
-		if sym.Le(stride[i], symZero) {
-			return nil, Errorf("stride should be greater than zero, but got %s", sizesText(stride))
-		}
-		if sym.Lt(pad[i], symZero) {
-			return nil, Errorf("pad must be non-negative, but got pad: %s", pad[i])
-		}
-		if sym.Gt(sym.Mul(sym.C(2), pad[i]), sym.Add(sym.Mul(dilation[i], sym.Sub(kernel[i], symOne)), symOne)) {
-			return nil, Errorf("pad should be at most half of effective kernel size, but got pad=%s, kernel_size=%s and dilation=%s", pad[i], kernel[i], dilation[i])
+		if err := poolWindow(c, n, kernel[i], stride[i], pad[i], dilation[i]); err != nil {
+			return nil, err
 		}
 		shape[at+i] = pooledSize(m.Shape[at+i], kernel[i], stride[i], pad[i], dilation[i], ceil)
-		if sym.Le(shape[at+i], symZero) {
-			return nil, Errorf("Given input size: (%s). Calculated output size: (%s). Output size is too small", sizesText(m.Shape), sizesText(shape))
+	}
+	for i, s := range m.Shape { // only the batch may be empty
+		if sym.Is(s, 0) && (i > 0 || len(m.Shape) == n+1) {
+			return nil, poolInputError(c, n)
 		}
 	}
+	for _, s := range shape[at:] {
+		if sym.Gt(s, symZero) {
+			continue
+		}
+		if n == 1 && dilated {
+			return nil, Errorf("max_pool1d() Invalid computed output size: %s", s)
+		}
+		return nil, Errorf("Given input size: (%s). Calculated output size: (%s). Output size is too small", pooledText(m.Shape, n), pooledText(shape, n))
+	}
 	return shape, nil
+}
+
+// poolInputError refuses an input of another rank, or an empty one.
+func poolInputError(c *Call, n int) error {
+	m, name := c.Tensor(0), strings.TrimSuffix(c.Op.Name, "_with_indices")
+	for i := len(m.Shape) - n - 1; n == 3 && i >= 0 && i < len(m.Shape); i++ {
+		if sym.Is(m.Shape[i], 0) {
+			return Errorf("%s(): Expected input to have non-zero size for non-batch dimensions, but input has sizes %s with dimension %d being empty", name, ShapeText(m.Shape), i)
+		}
+	}
+	return Errorf("%s: Expected %dD or %dD (batch mode) tensor with optional 0 dim batch size for input, but got:%s", name, n+1, n+2, ShapeText(m.Shape))
+}
+
+// poolWindow refuses windows that are none, in the words of the function: those
+// of one dimension name it.
+func poolWindow(c *Call, n int, kernel, stride, pad, dilation sym.Int) error {
+	for i, v := range []sym.Int{kernel, stride, dilation} {
+		if sym.Gt(v, symZero) {
+			continue
+		}
+		if n == 1 {
+			return Errorf("%s() %s must be greater than zero, but got %s", strings.TrimSuffix(c.Op.Name, "_with_indices"), []string{"kernel_size", "stride", "dilation"}[i], v)
+		}
+		return Errorf("%s should be greater than zero, but got %s", []string{"kernel size", "stride", "dilation"}[i], v)
+	}
+	if sym.Lt(pad, symZero) {
+		return Errorf("pad must be non-negative, but got pad: %s", pad)
+	}
+	if sym.Gt(sym.Mul(sym.C(2), pad), sym.Add(sym.Mul(dilation, sym.Sub(kernel, symOne)), symOne)) {
+		return Errorf("pad should be at most half of effective kernel size, but got pad=%s, kernel_size=%s and dilation=%s", pad, kernel, dilation)
+	}
+	return nil
+}
+
+// pooledText shows channels and sizes of what is pooled; one dimension is pooled
+// as the second of two.
+func pooledText(s []sym.Int, n int) string {
+	s = s[len(s)-n-1:]
+	if n == 1 {
+		s = inserted(s, 1, symOne)
+	}
+	parts := make([]string, len(s))
+	for i, x := range s {
+		parts[i] = x.String()
+	}
+	return strings.Join(parts, "x")
 }
 
 func maxPoolSchema(n int) string {
@@ -179,7 +228,7 @@ func avgPoolRow(n int) *Op {
 const NoSize = math.MinInt32
 
 // adaptiveShape replaces the last n sizes; NoSize keeps one.
-func adaptiveShape(c *Call, n int) ([]sym.Int, error) {
+func adaptiveShape(c *Call, n int, average bool) ([]sym.Int, error) {
 	m := c.Tensor(0)
 	if r := len(m.Shape); r != n+1 && r != n+2 {
 		return nil, Errorf("%s(): Expected %dD or %dD tensor, but got %s", c.Op.Name, n+1, n+2, ShapeText(m.Shape))
@@ -198,7 +247,11 @@ func adaptiveShape(c *Call, n int) ([]sym.Int, error) {
 			if n == 1 {
 				sizes = []sym.Int{symOne, s}
 			}
-			return nil, Errorf("adaptive pooling of %dd: elements of output_size must be greater than or equal to 0 but received %s", max(n, 2), ShapeText(sizes))
+			if !average {
+				sizes = append(cloneInts(m.Shape[:len(m.Shape)-n]), c.Ints(1)...)
+				return nil, Errorf("Trying to create tensor with negative dimension %d: %s", v, ShapeText(sizes))
+			}
+			return nil, Errorf("adaptive_avg_pool%dd: elements of output_size must be greater than or equal to 0 but received %s", max(n, 2), ShapeText(sizes))
 		}
 		shape[len(shape)-n+i] = s
 	}
@@ -210,7 +263,7 @@ func adaptiveAvgRow(n int) *Op {
 		ID: []ID{AdaptiveAvgPool1d, AdaptiveAvgPool2d, AdaptiveAvgPool3d}[n-1], Name: fmt.Sprintf("adaptive_avg_pool%dd", n), Tags: TagNN | TagNotMethod,
 		Schema: fmt.Sprintf("(Tensor input, int[%d] output_size) -> Tensor", n),
 		Meta: func(c *Call) ([]Result, error) {
-			shape, err := adaptiveShape(c, n)
+			shape, err := adaptiveShape(c, n, true)
 			if err != nil {
 				return nil, err
 			}
@@ -239,7 +292,7 @@ func adaptiveMaxIndicesRow(n int) *Op {
 		ID: adaptiveMaxIndices[n-1], Name: fmt.Sprintf("adaptive_max_pool%dd_with_indices", n), Tags: TagNN | TagNotMethod,
 		Schema: fmt.Sprintf("(Tensor input, int[%d] output_size) -> (Tensor, Tensor)", n),
 		Meta: func(c *Call) ([]Result, error) {
-			shape, err := adaptiveShape(c, n)
+			shape, err := adaptiveShape(c, n, false)
 			if err != nil {
 				return nil, err
 			}

@@ -1,6 +1,10 @@
 package ops
 
-import "tcdbg/internal/sym"
+import (
+	"runtime"
+
+	"tcdbg/internal/sym"
+)
 
 // This file holds the views that cut a tensor in pieces or turn it around, and
 // the copies that repeat it.
@@ -30,7 +34,7 @@ func metaOfDecomposition(row *Op) func(*Call) ([]Result, error) {
 		defer func() {
 			if p := recover(); p != nil {
 				e, ok := p.(error)
-				if !ok {
+				if _, bug := p.(runtime.Error); !ok || bug {
 					panic(p)
 				}
 				res, err = nil, e
@@ -295,8 +299,11 @@ func turnRows() []*Op {
 			refuse(err)
 			d, err := wrapDim(dst[i], n)
 			refuse(err)
-			if order[d] != -1 || taken[s] {
-				refuse(Errorf("movedim: repeated dim in `source` or `destination`"))
+			if taken[s] {
+				refuse(Errorf("movedim: repeated dim in `source` (%s)", ShapeText(c.Ints(1))))
+			}
+			if order[d] != -1 {
+				refuse(Errorf("movedim: repeated dim in `destination` (%s)", ShapeText(c.Ints(2))))
 			}
 			order[d], taken[s] = s, true
 		}
@@ -585,6 +592,9 @@ func roll(b B, c *Call) Value {
 		refuse(Errorf("shifts and dimensions must align. shifts: %d, dims:%d", len(shifts), len(dims)))
 	}
 	for i, d := range dims {
+		if len(m.Shape) == 0 {
+			refuse(IndexErrorf("Dimension specified as %d but tensor has no dimensions", d))
+		}
 		d, err := wrapDim(d, len(m.Shape))
 		refuse(err)
 		x = b.rollDim(x, d, shifts[i])

@@ -441,12 +441,12 @@ func maxDimRow(id ID, name string, arg ID) *Op {
 		Decompose: func(bb Builder, c *Call) []Value {
 			b := B{bb}
 			x := c.Value(0)
-			if len(x.TensorMeta().Shape) == 0 {
-				return []Value{b.Emit(Clone, x), b.Emit(arg, x, c.Args[1], c.Args[2])}
-			}
 			wide := x
 			if x.TensorMeta().DType == Bool {
 				wide = b.cast(x, Uint8)
+			}
+			if len(x.TensorMeta().Shape) == 0 {
+				return []Value{b.Emit(Clone, x), b.Emit(arg, wide, c.Args[1], c.Args[2])}
 			}
 			idx := b.Emit(arg, wide, c.Args[1], true)
 			val := b.Emit(Gather, x, c.Args[1], idx)

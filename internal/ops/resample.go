@@ -37,7 +37,7 @@ func interpolate(b B, c *Call) Value {
 	case mode == "linear" && n == 1, mode == "bilinear" && n == 2, mode == "trilinear" && n == 3:
 		y := wide
 		for i := n - 1; i >= 0; i-- {
-			y = b.linear(y, d, 2+i, size[i], scale[i], corners)
+			y = b.pixels(b.linear(y, d, 2+i, size[i], scale[i], corners), m.DType)
 		}
 		if n == 2 || d == m.DType {
 			return b.cast(y, m.DType)
@@ -49,7 +49,7 @@ func interpolate(b B, c *Call) Value {
 		return b.cast(b.add(y, b.detach(b.sub(wide, y))), m.DType)
 	case mode == "bicubic" && n == 2:
 		for i := n - 1; i >= 0; i-- {
-			wide = b.cubic(wide, 2+i, size[i], scale[i], corners)
+			wide = b.pixels(b.cubic(wide, 2+i, size[i], scale[i], corners), m.DType)
 		}
 		return b.cast(wide, m.DType)
 	}
@@ -59,6 +59,15 @@ func interpolate(b B, c *Call) Value {
 
 // interpolatedSize returns the new sizes and, where scale factors were given
 // and count, those (else 0).
+// pixels rounds what one direction of a resampling gives to bytes, where the
+// image is of bytes; other types keep their fractions.
+func (b B) pixels(x Value, d DType) Value {
+	if d != Uint8 {
+		return x
+	}
+	return b.Emit(Clamp, b.Emit(Floor, b.add(x, 0.5)), 0.0, 255.0)
+}
+
 func interpolatedSize(c *Call, n int) (size []sym.Int, scale []float64) {
 	m := c.Tensor(0)
 	scale = make([]float64, n)

@@ -35,6 +35,15 @@ func ShapeText(s []sym.Int) string {
 	return "[" + strings.Join(parts, ", ") + "]"
 }
 
+// tupleText shows a shape as Python prints a tuple.
+func tupleText(s []sym.Int) string {
+	text := strings.Trim(ShapeText(s), "[]")
+	if len(s) == 1 {
+		text += ","
+	}
+	return "(" + text + ")"
+}
+
 // ContiguousStrides are the row-major strides of shape; a dimension of size 0
 // counts as 1.
 func ContiguousStrides(shape []sym.Int) []sym.Int {

@@ -66,7 +66,11 @@ func orderedRows() []*Op {
 				if err != nil {
 					return nil, err
 				}
-				if len(m.Shape) > 0 && (sym.Lt(c.Int(1), symOne) || sym.Gt(c.Int(1), m.Shape[d])) {
+				n := symOne
+				if len(m.Shape) > 0 {
+					n = m.Shape[d]
+				}
+				if sym.Lt(c.Int(1), symOne) || sym.Gt(c.Int(1), n) {
 					return nil, Errorf("kthvalue(): selected number k out of range for dimension %d", d)
 				}
 				mask := make([]bool, len(m.Shape))

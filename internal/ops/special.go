@@ -97,7 +97,7 @@ func specialUnaryRows() []*Op {
 			for i := 1; i < p; i++ {
 				out = b.add(out, b.Emit(Lgamma, b.sub(x, float64(i)/2)))
 			}
-			return out
+			return b.Emit(Contiguous, out)
 		}),
 	}
 }

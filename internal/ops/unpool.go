@@ -45,7 +45,11 @@ func maxUnpoolRow(n int) *Op {
 			refuse(Errorf("Expected shape of indices to be same as that of the input tensor (%s) but got indices tensor with shape: %s", seen(m.Shape), seen(im.Shape)))
 		}
 		if r := len(m.Shape); r != n+1 && r != n+2 {
-			refuse(Errorf("Input to %s should be a %dd or %dd Tensor, but got a tensor with %d dimensions", name, n+1, n+2, r))
+			flat, lead := max(n, 2), 0
+			if n == 1 { // one dimension is unpooled as two
+				lead = 1
+			}
+			refuse(Errorf("Input to max_unpooling%dd should be a %dd or %dd Tensor, but got a tensor with %d dimensions.", flat, flat+1, flat+2, r+lead))
 		}
 		at := len(m.Shape) - n
 		size := unpooledSize(c, n, at)
@@ -65,6 +69,11 @@ func unpooledSize(c *Call, n, at int) []sym.Int {
 	kernel, stride, pad := c.Ints(2), c.Ints(3), c.Ints(4)
 	if len(stride) == 0 {
 		stride = kernel
+	}
+	for _, s := range stride {
+		if n == 3 && sym.Le(s, symZero) {
+			refuse(Errorf("strides should be greater than zero, but got stride: %s", ShapeText(stride)))
+		}
 	}
 	size := make([]sym.Int, n)
 	for i := range size {

@@ -33,18 +33,16 @@ type windowCall struct {
 
 func (w *windowCall) values(f func(w *windowCall) Value) Value {
 	w.n, w.d = w.Num(0), w.DTypeOr(w.base+1, Float32)
+	name := w.name // as PyTorch's messages have it: some windows are made by another
+	switch name {
+	case "hann", "hamming", "general_hamming", "nuttall":
+		name = "general_cosine"
+	}
 	if w.n < 0 {
-		name := w.name
-		switch name {
-		case "hann", "hamming", "general_hamming", "blackman", "nuttall":
-			if name != "blackman" {
-				name = "general_cosine"
-			}
-		}
 		refuse(&Error{Kind: "ValueError", Msg: fmt.Sprintf("%s requires non-negative window length, got M=%d", name, w.n)})
 	}
-	if !w.d.IsFloat() {
-		refuse(&Error{Kind: "ValueError", Msg: w.name + " expects floating point dtypes, got: " + w.d.String()})
+	if w.d != Float32 && w.d != Float64 {
+		refuse(&Error{Kind: "ValueError", Msg: name + " expects float32 or float64 dtypes, got: " + w.d.String()})
 	}
 	if w.n <= 1 {
 		return w.b.Emit(Ones, []int{w.n}, w.d)

@@ -2,6 +2,7 @@ package oracle
 
 import (
 	"fmt"
+	"strings"
 
 	"tcdbg/internal/ops"
 	"tcdbg/torch"
@@ -19,12 +20,32 @@ func (r *runner) call(args []any, kw map[string]any) ([]any, error) {
 	if a := adapters()[r.c.Op]; a != nil {
 		return a(r, args, kw)
 	}
+	if x, ok := args0(args); ok && strings.HasSuffix(r.c.Op, "_") { // in place: on a copy, since leaves may not be written
+		args = append([]any{x.Clone()}, args[1:]...)
+		if a := adapters()[strings.TrimSuffix(r.c.Op, "_")]; a != nil {
+			r.inPlace = true
+			return a(r, args, kw)
+		}
+	}
 	return r.op(r.c.Op, args, kw)
+}
+
+// args0 is the first argument where it is a tensor.
+func args0(args []any) (*torch.Tensor, bool) {
+	if len(args) == 0 {
+		return nil, false
+	}
+	x, ok := args[0].(*torch.Tensor)
+	return x, ok
 }
 
 // op calls one operator by name.
 func (r *runner) op(name string, args []any, kw map[string]any) ([]any, error) {
 	row, ok := ops.Lookup(name)
+	if ok && r.inPlace {
+		name += "_"
+		row, ok = ops.Lookup(name)
+	}
 	if !ok {
 		return nil, fmt.Errorf("no operator %s", name)
 	}

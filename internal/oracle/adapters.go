@@ -533,8 +533,11 @@ func scalarAt(name string, i int) adapter {
 
 // polygamma takes its order first or second.
 func polygamma(r *runner, args []any, kw map[string]any) ([]any, error) {
-	if _, first := args[0].(*torch.Tensor); first {
+	if _, first := args[0].(*torch.Tensor); first && len(args) > 1 {
 		args[0], args[1] = args[1], args[0]
+	} else if first { // the order has a keyword
+		args = []any{kw["n"], args[0]}
+		delete(kw, "n")
 	}
 	return r.op("polygamma", args, kw)
 }

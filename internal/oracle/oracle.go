@@ -31,6 +31,11 @@ type Case struct {
 	Outs    []any          `json:"outs"`
 	Grads   []*string      `json:"grads"`
 	Error   string         `json:"error"`
+	// Exact cases ran on tensors with the strides that are written; others on
+	// dense copies, which keep only the order of the dimensions.
+	Exact bool `json:"exact"`
+	// NoGrad cases ran on tensors that want no gradient.
+	NoGrad bool `json:"nograd"`
 }
 
 // Suite is a folder of cases.

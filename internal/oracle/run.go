@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"math/cmplx"
 	"regexp"
 	"runtime/debug"
 	"slices"
@@ -21,6 +22,7 @@ type runner struct {
 	backend Backend
 	inputs  []*torch.Tensor // in the order of the case's tensors
 	row     *ops.Op         // of the last call
+	inPlace bool            // the case calls the in-place form of what its adapter names
 }
 
 func (r *runner) run() error {
@@ -189,6 +191,11 @@ func (r *runner) special(v map[string]any) (any, error) {
 		}
 		return math.NaN(), nil
 	}
+	if c, ok := v["complex"].([]any); ok && len(c) == 2 {
+		re, _ := c[0].(json.Number).Float64()
+		im, _ := c[1].(json.Number).Float64()
+		return complex(re, im), nil
+	}
 	if s, ok := v["slice"].([]any); ok {
 		var out [3]any
 		for i := range out {
@@ -211,11 +218,13 @@ func (r *runner) input(name string) (*torch.Tensor, error) {
 	if i := len(r.inputs); i < len(r.c.Strides) {
 		t = restride(t, r.c.Strides[i])
 	}
-	if t.DType().IsFloat() {
-		if r.c.Error == "" && !t.IsContiguous() {
+	if t.DType().IsFloat() || t.DType().IsComplex() {
+		if r.c.Error == "" && !r.c.Exact && !t.IsContiguous() {
 			t = t.Clone()
 		}
-		t.RequiresGrad_()
+		if !r.c.NoGrad {
+			t.RequiresGrad_()
+		}
 	}
 	r.inputs = append(r.inputs, t)
 	return t, nil
@@ -302,7 +311,10 @@ func compare(got, want *torch.Tensor) error {
 	if !slices.Equal(got.Shape(), want.Shape()) {
 		return fmt.Errorf("shape %v, want %v", got.Shape(), want.Shape())
 	}
-	if !want.DType().IsFloat() {
+	switch d := want.DType(); {
+	case d.IsComplex():
+		return compareComplex(got.Complex64s(), want.Complex64s())
+	case !d.IsFloat():
 		return compareExact(got, want)
 	}
 	rtol, atol := tolerances(want.DType())
@@ -313,6 +325,21 @@ func compare(got, want *torch.Tensor) error {
 		}
 		if !(math.Abs(a[i]-b[i]) <= atol+rtol*math.Abs(b[i])) {
 			return fmt.Errorf("element %d: got %v, want %v", i, a[i], b[i])
+		}
+	}
+	return nil
+}
+
+// compareComplex allows float32's tolerance on the distance of two numbers.
+func compareComplex(got, want []complex64) error {
+	rtol, atol := tolerances(ops.Float32)
+	for i, w := range want {
+		a, b := complex128(got[i]), complex128(w)
+		if cmplx.IsNaN(a) && cmplx.IsNaN(b) || a == b {
+			continue
+		}
+		if !(cmplx.Abs(a-b) <= atol+rtol*cmplx.Abs(b)) {
+			return fmt.Errorf("element %d: got %v, want %v", i, a, b)
 		}
 	}
 	return nil
