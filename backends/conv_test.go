@@ -47,6 +47,13 @@ var convCases = []convCase{
 	{2, 60, 9, 17, 64, 3, 3, ints(1, 1), ints(1, 1), ints(1, 1), 1},
 	{3, 70, 9, 5, 30, 3, 2, ints(2, 1), ints(1, 2), ints(2, 1), 1},
 	{2, 300, 13, 13, 33, 1, 1, ints(2, 2), ints(0, 0), ints(1, 1), 1},
+	// Winograd's form: rows of tiles cut into blocks, two rows in a block, the last
+	// of them alone; odd sizes; no padding, and more than the kernel reaches
+	{2, 32, 30, 61, 40, 3, 3, ints(1, 1), ints(1, 1), ints(1, 1), 1},
+	{3, 33, 14, 13, 70, 3, 3, ints(1, 1), ints(1, 1), ints(1, 1), 1},
+	{1, 40, 21, 11, 32, 3, 3, ints(1, 1), ints(0, 0), ints(1, 1), 1},
+	{1, 48, 37, 12, 33, 3, 3, ints(1, 1), ints(2, 3), ints(1, 1), 1},
+	{1, 32, 150, 3, 32, 3, 3, ints(1, 1), ints(0, 0), ints(1, 1), 1},
 }
 
 func (c convCase) String() string {

@@ -15,3 +15,5 @@ func dlopen(string) (uintptr, error) { return 0, errNoLoad }
 func dlsym(uintptr, string) (uintptr, error) { return 0, errNoLoad }
 
 func ccall(uintptr, ...uintptr) uintptr { panic(errNoLoad) }
+
+func hugePages([]byte) {}

@@ -124,15 +124,11 @@ func (c *compiler) packFilter(n *ir.Node) {
 	if !kok || !rok || !gok {
 		return
 	}
-	height := cpp.PanelRows(c.opt.Target.Lanes)
 	mm.Form = ir.ConvColumns
 	if pixels, ok := n.Outer[len(n.Outer)-1].IsConst(); ok && groups == 1 {
 		mm.Form = cpp.ChooseConv(c.opt.Target.Lanes, rows, k, pixels, mm.Conv)
 	}
-	if mm.Form == ir.ConvPixels {
-		height = int64(2 * c.opt.Target.Lanes)
-	}
-	c.packedBuffer(mm, mm.A, groups*((rows+height-1)/height*height)*k)
+	c.packedBuffer(mm, mm.A, cpp.PackedConv(mm.Form, c.opt.Target.Lanes, groups, rows, k))
 }
 
 // fixed reports whether a buffer changes only with parameters.
@@ -282,10 +278,10 @@ func (c *compiler) packConv(n *ir.Node, kernel string) *cpp.Code {
 		groupStride = c.sizeText(mm.AIdx.Coef[1])
 	}
 	return &cpp.Code{Name: "pack_" + mm.A.Name, Pack: true, Text: fmt.Sprintf(
-		"{ const tc_gemm_args g = {%s, 0, %s, 2, {1, %s}, {0, %s}, {0}, %s, %s, 0, 0, (const float *)B[%d] + %s, 0, 0, 0, 1}; R->pack(&g, (float *)B[%d], \"pack_%s\"); }  // for %s",
+		"{ const tc_gemm_args g = {%s, 0, %s, 2, {1, %s}, {0, %s}, {0}, %s, %s, 0, 0, (const float *)B[%d] + %s, 0, 0, 0, %d}; R->pack(&g, (float *)B[%d], \"pack_%s\"); }  // for %s",
 		c.sizeText(n.Outer[nb]), c.sizeText(mm.K), c.sizeText(convGroups(n)), groupStride,
 		c.sizeText(mm.AIdx.Coef[nb]), c.sizeText(mm.AIdx.Coef[nb+2]), c.slot(mm.A), c.sizeText(mm.AIdx.Off),
-		c.slot(mm.PackedBuffer), mm.A.Name, kernel)}
+		mm.Form, c.slot(mm.PackedBuffer), mm.A.Name, kernel)}
 }
 
 func (c *compiler) sizeText(x sym.Int) string {

@@ -26,8 +26,9 @@ type ConvForm int
 
 // The forms.
 const (
-	ConvColumns ConvForm = 1 + iota // pixels are the columns of the register tile
-	ConvPixels                      // pixels are its rows, the channels of a packed weight its columns
+	ConvColumns  ConvForm = 1 + iota // pixels are the columns of the register tile
+	ConvPixels                       // pixels are its rows, the channels of a packed weight its columns
+	ConvWinograd                     // the same with tiles of 2 x 2 pixels and filters turned for them
 )
 
 type convField struct {

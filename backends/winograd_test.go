@@ -1,0 +1,72 @@
+package backends
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"tcdbg/internal/ops"
+	"tcdbg/torch"
+	"tcdbg/tracer"
+)
+
+// This file tests what Winograd's form of a convolution is chosen for and how exact
+// it is.
+
+// TestWinogradIsChosen: the form needs a filter of 3 x 3 that moves by one, a weight
+// that is packed beforehand and enough channels; pixels are rows in small images and
+// columns in large ones.
+func TestWinogradIsChosen(t *testing.T) {
+	one, two := ints(1, 1), ints(2, 2)
+	for _, c := range []struct {
+		convCase
+		param bool
+		form  string
+	}{
+		{convCase{1, 64, 28, 28, 64, 3, 3, one, one, one, 1}, true, "3"},
+		{convCase{1, 64, 28, 28, 64, 3, 3, one, one, one, 1}, false, "1"},
+		{convCase{1, 64, 28, 28, 64, 3, 3, two, one, one, 1}, true, "2"},
+		{convCase{1, 64, 28, 28, 64, 3, 3, one, two, two, 1}, true, "2"},
+		{convCase{1, 64, 7, 7, 64, 3, 3, one, one, one, 1}, true, "2"},
+		{convCase{1, 16, 56, 56, 64, 3, 3, one, one, one, 1}, true, "1"},
+		{convCase{1, 128, 28, 28, 128, 3, 3, one, one, one, 2}, true, "1"},
+		{convCase{1, 64, 56, 56, 256, 1, 1, one, ints(0, 0), one, 1}, true, "1"},
+		{convCase{1, 512, 7, 7, 512, 1, 1, one, ints(0, 0), one, 1}, true, "2"},
+	} {
+		g := newTestGraph("form")
+		p := programOf(t, g.outputs(c.emit(g, ops.Float32, c.param, nil)), false, c.param)
+		if !strings.Contains(strings.Join(p.Shards, ""), ", @, "+c.form+", {") && !strings.Contains(strings.Join(p.Shards, ""), "fused_convolution_0, "+c.form+", {") {
+			t.Errorf("%v, parameter %v: not form %s:\n%s", c.convCase, c.param, c.form, strings.Join(p.Shards, ""))
+		}
+	}
+}
+
+// TestWinogradIsExact: the error against float64 is about that of the plain sum of
+// products.
+func TestWinogradIsExact(t *testing.T) {
+	needCompiler(t)
+	c := convCase{1, 96, 30, 30, 64, 3, 3, ints(1, 1), ints(1, 1), ints(1, 1), 1}
+	g := newTestGraph("exact")
+	m := g.outputs(c.emit(g, ops.Float32, true, nil))
+	run, err := inductorAt(t, thisCPU().Lanes).Compile(&tracer.Request{Module: m, Example: g.in})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var double []torch.Value
+	for _, x := range g.in {
+		double = append(double, x.(*torch.Tensor).To(torch.Float64))
+	}
+	want := elements(m.Run(double)[0].(*torch.Tensor))
+	deviation := func(got torch.Value) float64 {
+		sum := 0.0
+		for i, x := range elements(got.(*torch.Tensor)) {
+			sum += (x - want[i]) * (x - want[i])
+		}
+		return math.Sqrt(sum / float64(len(want)))
+	}
+	plain, ours := deviation(m.Run(g.in)[0]), deviation(run(g.in)[0])
+	t.Logf("root mean square of the error: %.3g, of the plain sum %.3g", ours, plain)
+	if !(ours <= 2*plain) {
+		t.Errorf("the error's root mean square is %.3g, that of the plain sum %.3g", ours, plain)
+	}
+}
