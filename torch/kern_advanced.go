@@ -2,7 +2,6 @@ package torch
 
 import (
 	"math"
-
 	"unsafe"
 
 	"tcdbg/internal/ops"

@@ -14,9 +14,13 @@ import (
 
 // Compiled runs each call as a graph of one node through a compiler backend.
 // Calls that no graph can hold, because data decides the shape of their
-// result, run eagerly: the tracer breaks there.
+// result, because it is a number or because numbers are complex, run eagerly:
+// the tracer breaks there.
 func Compiled(b tracer.Backend) Backend {
 	return Backend{Name: b.Name(), Call: func(op *ops.Op, args []ops.Arg) []torch.Value {
+		if op.ID == ops.Item || ops.TouchesComplex(args) || makesComplex(op) {
+			return torch.Call(op.ID, args)
+		}
 		g := &oneCall{g: graph.New("oracle", &sym.Env{}), nodes: map[*torch.Tensor]*graph.Node{}}
 		bound := g.bind(args)
 		builder := &graph.Builder{G: g.g}
@@ -35,6 +39,11 @@ func Compiled(b tracer.Backend) Backend {
 		}
 		return run(g.inputs)
 	}}
+}
+
+// makesComplex reports whether an operator makes complex numbers of real ones.
+func makesComplex(op *ops.Op) bool {
+	return op.ID == ops.Complex || op.ID == ops.Polar || op.ID == ops.ViewAsComplex
 }
 
 // oneCall is a graph under construction: its tensors become placeholders.
