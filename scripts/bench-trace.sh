@@ -9,37 +9,22 @@ cd "$(dirname "$0")/.."
 command -v tlparse >/dev/null || { echo "bench-trace: tlparse is not installed; pip install tlparse" >&2; exit 1; }
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-go build -o "$work/tcdbg" .
+CGO_ENABLED=0 go build -o "$work/tcdbg" .
+go build -o "$work/turns" ./scripts/turns
 [ $# -gt 0 ] || set -- tui/testdata/bar.log
-
-# once NAME CMD...: runs a command and notes its wall time in s and memory in KB.
-once() {
-	local name=$1
-	shift
-	/usr/bin/time -f '%e %M' -o "$work/time" "$@" >/dev/null 2>&1
-	cat "$work/time" >>"$work/$name"
-}
-
-# best NAME: the shortest time and the largest memory of a command's runs.
-best() { awk 'NR == 1 || $1 < t { t = $1 } $2 > m { m = $2 } END { printf "%.2f %.0f", t, m / 1024 }' "$work/$1"; }
 
 # compare RUNS TRACE: both programs in turns.
 compare() {
-	local runs=$1 trace=$2 ours theirs
-	rm -f "$work/ours" "$work/theirs"
-	for _ in $(seq "$runs"); do
-		once ours "$work/tcdbg" report "$trace"
-		once theirs tlparse "$trace" -o "$work/out" --overwrite --no-browser
-		rm -rf "$work/out"
-	done
-	ours=$(best ours) theirs=$(best theirs)
-	awk -v name="$(basename "$trace")" -v size="$(stat -c %s "$trace")" -v a="$ours" -v b="$theirs" 'BEGIN {
-		split(a, o); split(b, t)
-		printf "%-40.40s %8.1f %9s %9s %6.1fx %7s %7s\n", name, size / 1e6, o[1], t[1], t[1] / (o[1] > 0 ? o[1] : 0.01), o[2], t[2]
-	}'
+	local runs=$1 trace=$2
+	"$work/turns" "$runs" "$work/tcdbg" report "$trace" \
+		-- tlparse "$trace" -o "$work/out{}" --no-browser >"$work/figures"
+	rm -rf "$work"/out*
+	awk -v name="$(basename "$trace")" -v size="$(stat -c %s "$trace")" '
+		{ ms[NR] = $1; mb[NR] = $2 }
+		END { printf "%-40.40s %8.1f %9.1f %9.1f %6.1fx %7s %7s\n", name, size / 1e6, ms[1], ms[2], ms[2] / ms[1], mb[1], mb[2] }' "$work/figures"
 }
 
-printf '%-40s %8s %9s %9s %7s %7s %7s\n' trace MB 'tcdbg s' 'tlparse s' ratio 'MB' 'MB'
+printf '%-40s %8s %9s %9s %7s %7s %7s\n' trace MB 'tcdbg ms' 'tlparse' ratio 'MB' 'MB'
 for trace in "$@"; do compare "${RUNS:-5}" "$trace"; done
 for size in ${SIZES:-}; do
 	big=$work/${size}MB.log
