@@ -33,6 +33,9 @@ const chainMark = "*** While handling this graph break, another graph break occu
 // parseBreak reads one message. It never fails: what it does not know ends up
 // as type or explanation.
 func parseBreak(text string) *breakText {
+	if strings.HasPrefix(text, skipMark) {
+		return parseSkip(text)
+	}
 	b := &breakText{}
 	head, stack := cutStack(cutTraceback(text))
 	b.stack = parseStack(stack)
@@ -48,6 +51,28 @@ func parseBreak(text string) *breakText {
 		b.place = b.stack[len(b.stack)-1]
 	}
 	if n := len(b.stack); n > 0 && b.stack[n-1].File == b.place.File && b.stack[n-1].Line == b.place.Line {
+		b.place = b.stack[n-1]
+	}
+	return b
+}
+
+// skipMark opens the message on a frame that cannot be resumed, in releases 2.6
+// to 2.10: no reason, the user's stack, and the error with the reason.
+const skipMark = "Graph break: skip:"
+
+func parseSkip(text string) *breakText {
+	b := parseError(text)
+	b.skip = true
+	for i := range b.blocks {
+		if bl := &b.blocks[i]; bl.code == "" && bl.explanation == "" {
+			*bl = oldReason(bl.typ)
+		}
+	}
+	if len(b.stack) == 0 {
+		_, stack := cutStack(cutTraceback(text))
+		b.stack = parseStack(stack)
+	}
+	if n := len(b.stack); n > 0 {
 		b.place = b.stack[n-1]
 	}
 	return b

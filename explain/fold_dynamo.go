@@ -238,6 +238,9 @@ func (f *Fold) graphBreak(r *logs.Record) {
 		c = f.textCompile(r, b.place)
 	}
 	br := f.newBreak(b, cutTraceback(text))
+	if b.skip && c.Failure != nil && c.Failure.Type == "Unsupported" {
+		c.Status, c.Frame.Status = Skipped, Skipped // the message came after the frame's end
+	}
 	if old := c.breaks[breakKey(br)]; old != nil { // a retry met it again
 		if br.Outcome != "resumed" {
 			old.Outcome = br.Outcome
@@ -519,7 +522,7 @@ func (f *Fold) compilationMetrics(r *logs.Record) {
 // has_guarded_code together: none of them tells it alone.
 func (f *Fold) settle(c *compile, m *metrics) {
 	switch {
-	case m.failType == "" && m.guards < 0 && m.guarded == "true" && c.Graph == nil && !c.guarded:
+	case m.failType == "" && m.guards < 0 && m.skipped(c) && c.Graph == nil && !c.guarded:
 		c.Status = Skipped
 	case m.failType == "":
 		c.Status = Compiled
@@ -538,6 +541,13 @@ func (f *Fold) settle(c *compile, m *metrics) {
 		f.setReasons(c, []string{m.recompile})
 	}
 	c.Frame.Status = c.Status
+}
+
+// skipped says whether a frame without graph and guards was left to eager
+// execution: 2.6 says so by having no code where there was a break, later
+// releases by having some.
+func (m *metrics) skipped(c *compile) bool {
+	return m.guarded == "true" || m.guarded == "false" && len(c.Breaks) > 0
 }
 
 // hitLimit says whether the frame was compiled as often as is allowed.

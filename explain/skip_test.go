@@ -1,0 +1,60 @@
+package explain
+
+import (
+	"strings"
+	"testing"
+)
+
+// The message of 2.6 to 2.10 on a frame that cannot be resumed comes after the
+// frame's end and holds no reason: that is in the error below it.
+const skipText = `Graph break: skip: from user code at:
+  File "/w/a.py", line 16, in in_try
+    torch._dynamo.graph_break()
+
+Traceback (most recent call last):
+  File "/v/torch/_dynamo/convert_frame.py", line 1164, in __call__
+    result = self._inner_convert(
+torch._dynamo.exc.Unsupported: %s
+
+from user code:
+   File "/w/a.py", line 16, in in_try
+    torch._dynamo.graph_break()
+
+Set TORCH_LOGS="+dynamo" and TORCHDYNAMO_VERBOSE=1 for more information
+`
+
+func TestSkippedFrames(t *testing.T) {
+	const id = `"frame_id": 1, "frame_compile_id": 0, "attempt": 0`
+	for _, c := range []struct{ name, reason, code, fix string }{
+		{"2.6", "'skip function graph_break in file /v/torch/_dynamo/decorators.py'", "GB0025", "asked for by the program"},
+		{"2.9", "Call to `torch._dynamo.graph_break()`\n  Explanation: User-inserted graph break. Message: None\n  Hint: Remove the call.\n\n  Developer debug context: Called `torch._dynamo.graph_break()`\n\n For more details about this graph break, please visit: https://meta-pytorch.github.io/compile-graph-break-site/gb/gb0025.html", "GB0025", "asked for by the program"},
+		{"unknown", "Unsupported context manager <Ctx object>'s __enter__ function", "", "unclassified"},
+	} {
+		text := strings.Replace(skipText, "%s", c.reason, 1)
+		r := foldText(t, `V1121 12:00:00.000000 7 torch/a.py:1] {"dynamo_start": {"stack": [{"line": 12, "name": "in_try", "filename": 0}]}, `+id+`}`+"\n"+
+			`V1121 12:00:00.000000 7 torch/a.py:1] {"compilation_metrics": {"co_name": "in_try", "fail_type": "Unsupported", "fail_reason": "x", "has_guarded_code": false}, `+id+`}`+"\n"+
+			payload(`{"artifact": {"name": "dynamo_graph_break_reason", "encoding": "string"}, `+id, text))
+		if len(r.Breaks) != 1 || r.Totals.Breaks != 1 {
+			t.Fatalf("%s: %d breaks", c.name, len(r.Breaks))
+		}
+		b := r.Breaks[0].Breaks[0]
+		if b.Code != c.code || b.Outcome != "skipped" || b.Fixability != c.fix || b.Pos.Line != 16 || b.Type == "skip:" {
+			t.Errorf("%s: %s %s [%s, %s] at line %d", c.name, b.Code, b.Type, b.Fixability, b.Outcome, b.Pos.Line)
+		}
+		if st := r.Frames[0].Status; st != Skipped {
+			t.Errorf("%s: the frame is %s", c.name, st)
+		}
+	}
+}
+
+// TestSkippedWithoutCode: 2.6 records a frame that a loop's break left to eager
+// execution as one without code and without an error.
+func TestSkippedWithoutCode(t *testing.T) {
+	const id = `"frame_id": 0, "frame_compile_id": 0, "attempt": 0`
+	r := foldText(t, `V1121 12:00:00.000000 7 torch/a.py:1] {"dynamo_start": {"stack": [{"line": 6, "name": "in_loop", "filename": 0}]}, `+id+`}`+"\n"+
+		payload(`{"artifact": {"name": "dynamo_graph_break_reason", "encoding": "string"}, `+id, "Graph break in user code at /w/a.py:10\nReason: Unsupported: builtin: print\nUser code traceback:\n  File \"/w/a.py\", line 10, in in_loop\n")+
+		`V1121 12:00:00.000000 7 torch/a.py:1] {"compilation_metrics": {"co_name": "in_loop", "guard_count": null, "has_guarded_code": false}, `+id+`}`+"\n")
+	if r.Frames[0].Status != Skipped || r.Breaks[0].Breaks[0].Outcome != "skipped" {
+		t.Errorf("status %s, outcome %s", r.Frames[0].Status, r.Breaks[0].Breaks[0].Outcome)
+	}
+}
