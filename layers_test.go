@@ -133,7 +133,7 @@ func checkOurs(pkg, imp string, row *layer, test bool) []string {
 	if test && (imp == "internal/golden" || imp == pkg || imp == "internal/oracle") {
 		return nil
 	}
-	native := strings.HasPrefix(pkg, "fixtures") || pkg == "internal/modeltest" || pkg == "scripts/peers" // programs, not the engine
+	native := strings.HasPrefix(pkg, "fixtures") || strings.HasPrefix(pkg, "internal/modeltest") || pkg == "scripts/peers" // programs, not the engine
 	if isSource(imp) && !isSource(pkg) && !native && !test {
 		return []string{pkg + " imports " + imp + ", which is a source package"}
 	}

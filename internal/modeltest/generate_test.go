@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"tcdbg/internal/modeltest/zoo"
 	"tcdbg/torch"
 	"tcdbg/torch/kw"
 	"tcdbg/torch/models"
@@ -31,8 +32,8 @@ func TestGreedyTokensAreTransformers(t *testing.T) {
 		make  func() models.CausalLM
 		vocab int
 	}{
-		{"llama_tiny", func() models.CausalLM { return LlamaTiny() }, 1000},
-		{"gpt2_2l", func() models.CausalLM { return GPT2() }, 50257},
+		{"llama_tiny", func() models.CausalLM { return zoo.LlamaTiny() }, 1000},
+		{"gpt2_2l", func() models.CausalLM { return zoo.GPT2() }, 50257},
 	} {
 		m := c.make()
 		FillState(m)
@@ -50,7 +51,7 @@ func TestGreedyTokensAreTransformers(t *testing.T) {
 // TestCacheChangesNothing compares logits with a cache, token by token, and
 // without.
 func TestCacheChangesNothing(t *testing.T) {
-	m := LlamaTiny()
+	m := zoo.LlamaTiny()
 	FillState(m)
 	eval(m)
 	ids := Input(0, []int{2, 16}, 1000)
@@ -71,7 +72,7 @@ func TestCacheChangesNothing(t *testing.T) {
 
 // TestTopKStaysWithinTheLikeliest draws many tokens and looks up their rank.
 func TestTopKStaysWithinTheLikeliest(t *testing.T) {
-	m := LlamaTiny()
+	m := zoo.LlamaTiny()
 	FillState(m)
 	eval(m)
 	prompt := Input(0, []int{2, 4}, 1000)

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"tcdbg/internal/modeltest/zoo"
 	"tcdbg/torch"
 	"tcdbg/torch/nn"
 	"tcdbg/torch/optim"
@@ -15,11 +16,11 @@ import (
 
 // TestModelsAgreeWithPyTorch runs every model eagerly: names and shapes of the
 // state, the output, the gradients and one step of AdamW.
-func TestModelsAgreeWithPyTorch(t *testing.T) { agree(t, "testdata/models.json.gz", Builds()) }
+func TestModelsAgreeWithPyTorch(t *testing.T) { agree(t, "testdata/models.json.gz", zoo.Builds()) }
 
 // TestVariantsAgreeWithPyTorch does so for other sizes and settings.
 func TestVariantsAgreeWithPyTorch(t *testing.T) {
-	agree(t, "testdata/variants.json.gz", Variants())
+	agree(t, "testdata/variants.json.gz", zoo.Variants())
 }
 
 // TestFullModelsAgreeWithPyTorch does so for models of the size that people use.
@@ -30,7 +31,7 @@ func TestFullModelsAgreeWithPyTorch(t *testing.T) {
 	if free := freeMemory(); free < 6<<30 {
 		t.Skipf("a training step of GPT-2 needs 6 GB of memory; %d MB are free", free>>20)
 	}
-	agree(t, "testdata/full.json.gz", Full())
+	agree(t, "testdata/full.json.gz", zoo.Full())
 }
 
 // freeMemory is what the system can give; all there is where it does not say.
@@ -49,7 +50,7 @@ func freeMemory() int {
 }
 
 // agree holds the models that builds make against the records of a file.
-func agree(t *testing.T, file string, builds map[string]Build) {
+func agree(t *testing.T, file string, builds map[string]zoo.Build) {
 	records, err := Records(file)
 	if err != nil {
 		t.Fatal(err)
@@ -71,7 +72,7 @@ func agree(t *testing.T, file string, builds map[string]Build) {
 	}
 }
 
-func check(t *testing.T, r Record, b Build) {
+func check(t *testing.T, r Record, b zoo.Build) {
 	torch.ManualSeed(0)
 	m := b.Make()
 	checkState(t, r.State, FillState(m))
@@ -84,14 +85,14 @@ func check(t *testing.T, r Record, b Build) {
 	torch.NoGrad(func() { y = m.Forward(x) })
 	checkOutput(t, r, y)
 
-	Recorded(m)
-	loss := Loss(m.Forward(x))
+	zoo.Recorded(m)
+	loss := zoo.Loss(m.Forward(x))
 	relative(t, "loss in training mode", loss.Item(), r.TrainLoss, 1e-3)
 	tol := max(b.Noise, 1e-3)
 	loss.Backward()
-	checkGradients(t, r, m, tol)
+	checkGradients(t, r, gradientNorms(m), tol)
 	optim.NewAdamW(nn.Parameters(m)).Step()
-	torch.NoGrad(func() { loss = Loss(m.Forward(x)) })
+	torch.NoGrad(func() { loss = zoo.Loss(m.Forward(x)) })
 	relative(t, "loss after a step of AdamW", loss.Item(), r.LossAfterAdamW, tol)
 }
 
@@ -141,34 +142,34 @@ func elements(t *testing.T, where string, got, want []float64) {
 	}
 }
 
-func checkGradients(t *testing.T, r Record, m any, tol float64) {
-	t.Helper()
-	seen := 0
+// gradientNorms are the norms of the gradients of a model's parameters.
+func gradientNorms(m any) map[string]float64 {
+	out := map[string]float64{}
 	for _, p := range nn.NamedParameters(m) {
-		want, ok := r.GradNorms[p.Name]
-		g := p.Tensor.Grad()
-		if !ok {
-			if g != nil {
-				t.Errorf("%s has a gradient", p.Name)
-			}
-			continue
-		}
-		seen++
-		if g == nil {
-			t.Errorf("%s has no gradient", p.Name)
-			continue
-		}
-		var sq float64
-		for _, x := range g.Float64s() {
-			sq += x * x
-		}
-		// A gradient that is zero but for rounding has no relative error.
-		if got := math.Sqrt(sq); !(math.Abs(got-want) <= tol*want+1e-6) {
-			t.Errorf("gradient of %s has norm %v, want %v", p.Name, got, want)
+		if g := p.Tensor.Grad(); g != nil {
+			out[p.Name] = *norm(g)
 		}
 	}
-	if seen != len(r.GradNorms) {
-		t.Errorf("%d of %d gradients are there", seen, len(r.GradNorms))
+	return out
+}
+
+func checkGradients(t *testing.T, r Record, norms map[string]float64, tol float64) {
+	t.Helper()
+	for name, got := range norms {
+		want, ok := r.GradNorms[name]
+		if !ok {
+			t.Errorf("%s has a gradient", name)
+			continue
+		}
+		// A gradient that is zero but for rounding has no relative error.
+		if !(math.Abs(got-want) <= tol*want+1e-6) {
+			t.Errorf("gradient of %s has norm %v, want %v", name, got, want)
+		}
+	}
+	for name := range r.GradNorms {
+		if _, ok := norms[name]; !ok {
+			t.Errorf("%s has no gradient", name)
+		}
 	}
 }
 

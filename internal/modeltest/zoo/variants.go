@@ -1,4 +1,4 @@
-package modeltest
+package zoo
 
 import (
 	"tcdbg/torch/kw"
@@ -112,4 +112,17 @@ func t5Of(vocab int, set func(c *models.T5Config)) Build {
 		set(&c)
 		return models.NewT5EncoderModel(c)
 	}}
+}
+
+// Group is the models of one file of records.
+func Group(name string) map[string]Build {
+	switch name {
+	case "models":
+		return Builds()
+	case "variants":
+		return Variants()
+	case "full":
+		return Full()
+	}
+	panic("no group of models named " + name)
 }
