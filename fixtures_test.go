@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -25,6 +26,8 @@ import (
 //
 //	// want break CODE          the line breaks the graph, for this cause
 //	// want recompile "TEXT"    a recompile whose first reason holds TEXT
+//	// want guard "TEXT"        a guard whose check holds TEXT
+//	// want stderr "TEXT"       a line of standard error that holds TEXT
 //	// want graphs N            graphs captured
 //	// want ops I: NAME ...     operators of graph I, in order
 //	// want kernels N           generated kernels
@@ -93,12 +96,23 @@ func checkFixture(t *testing.T, bin, model, cache, backend, native string) {
 		w.kernels, w.once, w.extern = -1, -1, -1
 	}
 	w.check(t, got.report)
+	for _, want := range w.guards {
+		if !slices.ContainsFunc(got.guards, func(g string) bool { return strings.Contains(g, want) }) {
+			t.Errorf("no guard holds %q; there are\n%s", want, strings.Join(got.guards, "\n"))
+		}
+	}
+	for _, text := range w.stderr {
+		if !strings.Contains(got.stderr, text) {
+			t.Errorf("standard error does not hold %q\n%s", text, got.stderr)
+		}
+	}
 }
 
 type fixtureRun struct {
 	stdout, stderr string
 	code           int
 	report         *explain.Report
+	guards         []string
 }
 
 func runFixture(t *testing.T, bin, model, cache, backend string) fixtureRun {
@@ -129,7 +143,27 @@ func runFixture(t *testing.T, bin, model, cache, backend string) fixtureRun {
 	if r.report, err = explain.FoldAll(store, model); err != nil {
 		t.Fatal(err)
 	}
+	r.guards = guardsOf(r.report)
 	return r
+}
+
+// guardsOf lists the checks of all entries, while their trace is open.
+func guardsOf(r *explain.Report) (leaves []string) {
+	var walk func(n *explain.GuardNode)
+	walk = func(n *explain.GuardNode) {
+		leaves = append(leaves, n.Text)
+		for _, c := range n.Children {
+			walk(c)
+		}
+	}
+	for _, f := range r.Frames {
+		for _, c := range f.Compiles {
+			if root := c.Guards.Root(); root != nil {
+				walk(root)
+			}
+		}
+	}
+	return leaves
 }
 
 // goRun is what the program prints natively.
@@ -153,7 +187,7 @@ func goRun(t *testing.T, model string) string {
 // wants are the expectations of one fixture; -1: none.
 type wants struct {
 	breaks                        map[string]int // CODE at line
-	recompiles                    []string
+	recompiles, guards, stderr    []string
 	graphs, kernels, once, extern int
 	ops                           map[int]string
 	exit                          int
@@ -188,6 +222,12 @@ func (w *wants) add(line int, what, arg string) (err error) {
 	case "recompile":
 		arg, err = strconv.Unquote(arg)
 		w.recompiles = append(w.recompiles, arg)
+	case "guard":
+		arg, err = strconv.Unquote(arg)
+		w.guards = append(w.guards, arg)
+	case "stderr":
+		arg, err = strconv.Unquote(arg)
+		w.stderr = append(w.stderr, arg)
 	case "graphs":
 		w.graphs, err = strconv.Atoi(arg)
 	case "once":
