@@ -15,7 +15,7 @@ import (
 func analyse(r *Report) {
 	nameFrames(r)
 	link(r)
-	resolvePlaces(r)
+	completeFiles(r)
 	groupBreaks(r)
 	listRecompiles(r)
 	compareRanks(r)
@@ -119,48 +119,6 @@ func following(res *Frame, c *Compile) *Compile {
 		}
 	}
 	return res.Compiles[0]
-}
-
-// resolvePlaces completes the clipped paths of guard comments from the paths
-// that stacks name in full.
-func resolvePlaces(r *Report) {
-	known := map[string]bool{}
-	for _, fr := range r.Frames {
-		known[fr.Pos.File] = true
-		for _, c := range fr.Compiles {
-			for _, p := range c.Stack {
-				known[p.File] = true
-			}
-		}
-	}
-	delete(known, "")
-	for _, fr := range r.Frames {
-		for _, c := range fr.Compiles {
-			if c.Recompile == nil {
-				continue
-			}
-			for i := range c.Recompile.Failures {
-				p := &c.Recompile.Failures[i].Pos
-				p.File = fullPath(p.File, known)
-			}
-		}
-	}
-}
-
-func fullPath(p string, known map[string]bool) string {
-	if p == "" || strings.HasPrefix(p, "/") {
-		return p
-	}
-	found := ""
-	for k := range known {
-		if strings.HasSuffix(k, p) && (found == "" || len(k) < len(found) || len(k) == len(found) && k < found) {
-			found = k
-		}
-	}
-	if found != "" {
-		return found
-	}
-	return p
 }
 
 // groupBreaks gathers breaks by place and code, then hangs those that an

@@ -268,3 +268,34 @@ func TestWhereRewrite(t *testing.T) {
 		}
 	}
 }
+
+// TestGuardsNameWholeFiles: PyTorch prints the files of guards without the letters
+// that their names share with its own folder.
+func TestGuardsNameWholeFiles(t *testing.T) {
+	load := func() *GuardNode {
+		return &GuardNode{Children: []*GuardNode{
+			{Kind: "TENSOR_MATCH", Pos: logs.Pos{File: "mp/models/net.py", Line: 7}},
+			{Kind: "DEFAULT_DEVICE", Pos: logs.Pos{File: "_dynamo/output_graph.py", Line: 3}},
+			{Kind: "EQUALS_MATCH", Pos: logs.Pos{File: "layers.py", Line: 9}},
+		}}
+	}
+	fr := &Frame{Name: "f", Pos: logs.Pos{File: "/tmp/models/net.py", Line: 5}}
+	fr.Compiles = []*Compile{{
+		Frame: fr, Stack: []logs.Pos{{File: "/tmp/models/deep/layers.py"}, {File: "/tmp/layers.py"}, {File: "/tmp/models/main.py"}},
+		Guards:    &GuardTree{Load: load},
+		Recompile: &Recompile{Failures: []GuardFailure{{Pos: logs.Pos{File: "mp/models/net.py"}}}},
+	}}
+	fr.Compiles[0].Recompile.Compile = fr.Compiles[0]
+	r := &Report{Frames: []*Frame{fr}}
+	completeFiles(r)
+	var got []string
+	for _, g := range fr.Compiles[0].Guards.Root().Children {
+		got = append(got, g.Pos.File)
+	}
+	if want := "/tmp/models/net.py _dynamo/output_graph.py /tmp/layers.py"; strings.Join(got, " ") != want {
+		t.Errorf("guards in %q, want %s", got, want)
+	}
+	if f := fr.Compiles[0].Recompile.Failures[0].Pos.File; f != "/tmp/models/net.py" {
+		t.Errorf("the failure is in %s", f)
+	}
+}

@@ -226,6 +226,8 @@ type GuardTree struct {
 	Noise  int     // leaves about hasattr and dynamic marking
 	Micros float64 // cost of one evaluation, 0: unknown
 	Load   func() *GuardNode
+
+	files *fileNames
 }
 
 // Root parses the tree; nil on a nil tree.
@@ -233,7 +235,11 @@ func (t *GuardTree) Root() *GuardNode {
 	if t == nil || t.Load == nil {
 		return nil
 	}
-	return t.Load()
+	root := t.Load()
+	if t.files != nil {
+		t.files.tree(root)
+	}
+	return root
 }
 
 // GuardNode is a manager (Kind "") or a leaf.

@@ -136,7 +136,7 @@ func library(file string) bool {
 			return true
 		}
 	}
-	return false
+	return strings.HasPrefix(file, "_dynamo/") || strings.HasPrefix(file, "_inductor/") // as guards name torch's own files
 }
 
 // bar is a bar of n of total, w cells wide.

@@ -84,6 +84,22 @@ func TestNarrowTablesKeepPlaces(t *testing.T) {
 	}
 	d := newDriver(t, richFeed(), Options{}, 80, 24)
 	d.script("expect model.go:52  branch on a tensor's value")
+	f = richFeed()
+	f.report.Advice[0].Pos.File = "/home/ann/captioner/a/captioner_train.go"
+	newDriver(t, f, Options{}, 80, 24).script("expect captioner_train.go:52  branch on a ten")
+}
+
+// The Source screen leaves out torch's own files of which nothing is known but
+// that guards come from them.
+func TestSourceLeavesOutGuardsOfTorch(t *testing.T) {
+	f := richFeed()
+	c := f.report.Frames[1].Compiles[0]
+	root := c.Guards.Root()
+	root.Children = append(root.Children,
+		&explain.GuardNode{Kind: "DEFAULT_DEVICE", Pos: logs.Pos{File: "_dynamo/output_graph.py", Line: 1222}},
+		&explain.GuardNode{Kind: "EQUALS_MATCH", Pos: logs.Pos{File: "/home/ann/captioner/config.go", Line: 3, Code: "const heads = 4"}})
+	d := newDriver(t, f, Options{}, 100, 120)
+	d.script("keys 2\nrefute output_graph\nexpect config.go\nexpect const heads = 4")
 }
 
 // The footer offers what can be done now.

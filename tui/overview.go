@@ -2,6 +2,7 @@ package tui
 
 import (
 	"fmt"
+	"path/filepath"
 	"strings"
 
 	"tcdbg/explain"
@@ -306,7 +307,10 @@ func (r *adviceRow) draw(m *Model, w int) theme.Line {
 	}
 	cost := theme.Clean(r.a.Cost)
 	room := max(10, w-6-theme.Width(cost)-1)
-	place := m.placeIn(r.a.Pos, min(room*3/5, max(12, room-2-theme.Width(r.a.Text)))) // the folder goes before the cause
+	file := r.a.Pos
+	file.File = filepath.Base(file.File)
+	bare := min(theme.Width(shortPlace("", file)), room*2/5)
+	place := m.placeIn(r.a.Pos, min(room*3/5, max(bare, room-2-theme.Width(r.a.Text)))) // the folder goes before the cause
 	if w >= 100 && r.a.Pos.Code != "" {
 		place += "  " + theme.Cut(theme.Clean(strings.TrimSpace(r.a.Pos.Code)), 40)
 	}

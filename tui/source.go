@@ -62,6 +62,9 @@ func sourceRows(in *input) []row {
 	}
 	var rows []row
 	for _, f := range files {
+		if library(f) && onlyGuards(x, f, byFile[f]) {
+			continue // what every program is asked for tells nothing of this one
+		}
 		if len(rows) > 0 {
 			rows = append(rows, &headRow{})
 		}
@@ -69,6 +72,17 @@ func sourceRows(in *input) []row {
 		rows = append(rows, fileLines(in, x, f, byFile[f])...)
 	}
 	return rows
+}
+
+// onlyGuards reports whether nothing is known of a file's lines but that guards
+// come from them.
+func onlyGuards(x *sourceIndex, file string, lines []int) bool {
+	for _, n := range lines {
+		if l := x.lines[line{file, n}]; len(l.nodes)+len(l.breaks)+len(l.kernels)+len(l.entry) > 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // fileLines makes the rows of one file.
