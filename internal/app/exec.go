@@ -25,8 +25,10 @@ type execFlags struct {
 // torchLogsFile takes the text logs that have no record in a trace.
 const torchLogsFile = "trace/torch_logs.txt"
 
-// fusionLogs are the TORCH_LOGS artifacts that the trace lacks.
-const fusionLogs = "fusion,schedule"
+// fusionLogs are the TORCH_LOGS artifacts that the trace lacks. Of the breaks it
+// lacks nothing, but releases up to 2.10 put the ones that lose their frame into
+// the trace only where they log them too.
+const fusionLogs = "fusion,schedule,graph_breaks"
 
 // traceEnv is our environment with PyTorch's variables set for a run. What
 // the user set stays, but for TORCH_TRACE, which must lead to the run folder.

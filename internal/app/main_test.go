@@ -300,7 +300,7 @@ echo "W0221 12:06:24.445000 123 torch/x.py:1] a warning" >&2
 exit 7`
 	r := run(t, tcdbg(t, state, "exec", "--", "sh", "-c", script))
 	saved := lastRun(t, state)
-	if want := filepath.Clean(saved.file(traceFile)) + "|fusion,schedule|1\n"; r.stdout != want || r.code != 7 {
+	if want := filepath.Clean(saved.file(traceFile)) + "|fusion,schedule,graph_breaks|1\n"; r.stdout != want || r.code != 7 {
 		t.Errorf("stdout %q, want %q; code %d", r.stdout, want, r.code)
 	}
 	if strings.Contains(r.stderr, "cannot fuse") || !strings.Contains(r.stderr, "a warning") {

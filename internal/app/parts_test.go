@@ -151,7 +151,7 @@ func TestTraceEnv(t *testing.T) {
 		want       string
 		kept, ours bool
 	}{
-		{nil, "TORCH_TRACE=/runs/x/trace TORCH_LOGS_OUT=/runs/x/trace/torch_logs.txt TORCH_LOGS=fusion,schedule INDUCTOR_PROVENANCE=1", true, true},
+		{nil, "TORCH_TRACE=/runs/x/trace TORCH_LOGS_OUT=/runs/x/trace/torch_logs.txt TORCH_LOGS=fusion,schedule,graph_breaks INDUCTOR_PROVENANCE=1", true, true},
 		{[]string{"TORCH_LOGS=dynamic"}, "TORCH_LOGS=dynamic TORCH_TRACE=/runs/x/trace TORCH_LOGS_OUT=/runs/x/trace/torch_logs.txt INDUCTOR_PROVENANCE=1", true, false},
 		{[]string{"TORCH_LOGS_OUT=/mine", "INDUCTOR_PROVENANCE=0", "TORCH_TRACE=/old"}, "TORCH_LOGS_OUT=/mine INDUCTOR_PROVENANCE=0 TORCH_TRACE=/runs/x/trace", false, false},
 	} {
