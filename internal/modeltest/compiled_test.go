@@ -79,7 +79,11 @@ func compiledAgree(t *testing.T, group string, backends []string) {
 	}
 }
 
+// buildTcdbg builds the program; TCDBG_BIN names one that is built already.
 func buildTcdbg(t *testing.T) string {
+	if bin := os.Getenv("TCDBG_BIN"); bin != "" {
+		return bin
+	}
 	bin := filepath.Join(t.TempDir(), "tcdbg")
 	if out, err := exec.Command("go", "build", "-o", bin, "tcdbg").CombinedOutput(); err != nil {
 		t.Fatalf("go build: %v\n%s", err, out)
