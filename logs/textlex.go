@@ -147,6 +147,7 @@ func lexShort(line []byte, l *textLine) bool {
 	return true
 }
 
+// microsOf is the time that a line's digits name; 0 where there is no such day.
 func microsOf(mon, day, hh, mm, ss, frac []byte) int64 {
 	n := func(b []byte) int64 {
 		v, _ := JSONInt(bytes.TrimLeft(b[:max(len(b)-1, 0)], "0"))
@@ -154,7 +155,7 @@ func microsOf(mon, day, hh, mm, ss, frac []byte) int64 {
 		return v*10 + d
 	}
 	m := n(mon)
-	if m < 1 || m > 12 {
+	if m < 1 || m > 12 || n(day) < 1 || n(day) > 31 {
 		return 0
 	}
 	us := ((int64(yearDay[m-1])+n(day)-1)*24+n(hh))*3600 + n(mm)*60 + n(ss)
