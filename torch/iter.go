@@ -21,6 +21,9 @@ const (
 	chunkSize   = 1024
 	// directSize is the chunk where no operand goes through a buffer.
 	directSize = 8192
+	// streamSize is the bytes of a result that no cache keeps until it is read
+	// again: such results are written around the caches.
+	streamSize = 16 << 20
 	// parallelGrain is the least number of elements worth a second thread.
 	parallelGrain = 16 << 10
 )
@@ -46,6 +49,8 @@ type iterator struct {
 	inner int          // elements of a run
 	outer int          // number of runs
 	piece int          // elements of a chunk
+	// stream sends the result through a buffer and around the caches.
+	stream bool
 }
 
 // setTensor makes operand k the tensor t, broadcast to shape.
@@ -112,8 +117,19 @@ func (it *iterator) run(shape []int) {
 			it.piece = chunkSize
 		}
 	}
+	it.chooseStream(n)
 	chunks := it.outer * ((it.inner + it.piece - 1) / it.piece)
 	parallel(chunks, n, it.span)
+}
+
+// chooseStream decides it.stream for n elements.
+func (it *iterator) chooseStream(n int) {
+	o := &it.ops[0]
+	room := int(unsafe.Sizeof(scratch{}[0])) / o.want.Size() // elements of a buffer
+	it.stream = o.conv == nil && n*o.want.Size() >= streamSize && it.inner >= room
+	if it.stream {
+		it.piece = min(it.piece, room)
+	}
 }
 
 // scalarOperand finds the operand of a pair that stands still along runs, and
@@ -247,14 +263,19 @@ type worker struct {
 
 func (w *worker) init(it *iterator) {
 	w.it = it
+	need := it.stream
 	for k := range it.nops {
-		if it.ops[k].conv != nil && w.buf == nil {
-			w.buf = scratchPool.Get().(*scratch)
-		}
+		need = need || it.ops[k].conv != nil
+	}
+	if need {
+		w.buf = scratchPool.Get().(*scratch)
 	}
 }
 
 func (w *worker) done() {
+	if w.it.stream {
+		simd.StreamEnd()
+	}
 	if w.buf != nil {
 		scratchPool.Put(w.buf)
 	}
@@ -268,7 +289,7 @@ func (w *worker) chunk(base *[maxOperands]unsafe.Pointer, first, n int) {
 		o := &it.ops[k]
 		s := o.stride[inner]
 		src := unsafe.Add(base[k], first*s)
-		if o.conv == nil {
+		if o.conv == nil && (k > 0 || !it.stream) {
 			p[k] = src
 			continue
 		}
@@ -285,8 +306,13 @@ func (w *worker) chunk(base *[maxOperands]unsafe.Pointer, first, n int) {
 		}
 	}
 	it.loop(n, p)
-	if o := &it.ops[0]; o.conv != nil {
-		s := o.stride[inner]
-		o.conv(unsafe.Add(base[0], first*s), p[0], s, o.want.Size(), n)
+	o := &it.ops[0]
+	s := o.stride[inner]
+	to := unsafe.Add(base[0], first*s)
+	switch {
+	case o.conv != nil:
+		o.conv(to, p[0], s, o.want.Size(), n)
+	case it.stream:
+		simd.Active().Stream(unsafe.Slice((*byte)(to), n*s), unsafe.Slice((*byte)(p[0]), n*s))
 	}
 }

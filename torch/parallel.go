@@ -25,38 +25,21 @@ func GetNumThreads() int {
 	return runtime.GOMAXPROCS(0)
 }
 
+// piecesPerThread is how many pieces of a range there are for each thread: one
+// that is held up leaves the others to the rest.
+const piecesPerThread = 4
+
 // parallel runs f over 0..n in pieces; work is the number of elements that n
 // steps touch, which decides whether more than one goroutine pays. A panic of
 // f is raised in the caller.
 func parallel(n, work int, f func(from, to int)) {
-	workers := min(GetNumThreads(), n, work/parallelGrain)
-	if workers <= 1 {
+	threads := min(GetNumThreads(), n, work/parallelGrain)
+	if threads <= 1 {
 		f(0, n)
 		return
 	}
-	parallelN(workers, func(i int) { f(n*i/workers, n*(i+1)/workers) })
-}
-
-// parallelN runs f(0) to f(n-1) at once.
-func parallelN(n int, f func(i int)) {
-	var wg sync.WaitGroup
-	var failed atomic.Pointer[any]
-	piece := func(i int) {
-		defer func() {
-			if r := recover(); r != nil {
-				failed.CompareAndSwap(nil, &r)
-			}
-		}()
-		f(i)
-	}
-	for i := 1; i < n; i++ {
-		wg.Go(func() { piece(i) })
-	}
-	piece(0)
-	wg.Wait()
-	if r := failed.Load(); r != nil {
-		panic(*r)
-	}
+	pieces := min(n, threads*piecesPerThread, max(work/parallelGrain, threads))
+	chunks(threads, pieces, func(i int) { f(n*i/pieces, n*(i+1)/pieces) })
 }
 
 // chunks runs f for every i below n on so many goroutines, each of which takes
@@ -69,14 +52,11 @@ func chunks(threads, n int, f func(i int)) {
 		}
 		return
 	}
-	var next atomic.Int64
-	parallelN(threads, func(int) {
-		for {
-			i := int(next.Add(1)) - 1
-			if i >= n {
-				return
-			}
-			f(i)
-		}
-	})
+	t := &team{f: f, n: int64(n)}
+	t.open.Add(n)
+	for range threads - 1 {
+		hire(t)
+	}
+	t.work()
+	t.wait()
 }

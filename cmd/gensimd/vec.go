@@ -29,6 +29,7 @@ func vectors(g *generator) {
 		reductions(g, w)
 		addWide(g, w)
 		choose(g, w)
+		stream(g, w)
 	}
 }
 
@@ -399,6 +400,20 @@ func choose(g *generator, w width) {
 		}
 		g.VMOVUPS(x, at(dst, 0))
 		g.ADDQ(imm(int(w)), cond)
+	})
+	g.VZEROUPPER()
+	g.RET()
+}
+
+// stream copies cache lines past the caches. Such stores are ordered by a
+// fence only, which is the caller's.
+func stream(g *generator, w width) {
+	g.function("stream"+w.String(), "func(dst, src *float32, n int)", "copies n numbers, whole lines of cache, to an aligned place without reading it first.")
+	dst, src, n := g.arg("dst"), g.arg("src"), g.arg("n")
+	line := 64 / w.bytes() // vectors of a line
+	g.whole(w, n, []reg.GPVirtual{dst, src}, 4*line, func(u int) {
+		g.VMOVUPS(at(src, u*w.bytes()), w.reg(u))
+		g.VMOVNTPS(w.reg(u), at(dst, u*w.bytes()))
 	})
 	g.VZEROUPPER()
 	g.RET()

@@ -8,6 +8,13 @@ func cpuid(leaf, sub uint32) (a, b, c, d uint32)
 // xgetbv returns which register files the system saves.
 func xgetbv() uint32
 
+// storeFence orders stores that went around the caches before what follows.
+func storeFence()
+
+// Pause is for loops that wait for another thread: it leaves the processor's
+// units to others for a moment.
+func Pause()
+
 func bestLevel() Level {
 	const (
 		fma, xsave, avx           = 1 << 12, 1 << 27, 1 << 28

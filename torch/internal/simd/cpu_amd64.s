@@ -17,3 +17,13 @@ TEXT ·xgetbv(SB), NOSPLIT, $0-4
 	XGETBV
 	MOVL AX, ret+0(FP)
 	RET
+
+// func storeFence()
+TEXT ·storeFence(SB), NOSPLIT, $0
+	SFENCE
+	RET
+
+// func Pause()
+TEXT ·Pause(SB), NOSPLIT, $0
+	PAUSE
+	RET

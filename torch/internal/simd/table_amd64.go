@@ -15,7 +15,7 @@ func assembly() []kernels {
 				withScalar: [numBinary]scalarFunc{Mul: mulScalar2, Add: addScalar2, Div: divScalar2},
 				axpy:       axpy2, normalize: normalize2, scaleShift: scaleShift2,
 				sum: sum2, deviation: deviation2, dot: dot2, largest: largest2, expSum: expSum2,
-				addWide: addWide2, choose: choose2,
+				addWide: addWide2, choose: choose2, stream: stream2,
 			},
 		},
 		{
@@ -30,7 +30,7 @@ func assembly() []kernels {
 				withScalar: [numBinary]scalarFunc{Mul: mulScalar512, Add: addScalar512, Div: divScalar512},
 				axpy:       axpy512, normalize: normalize512, scaleShift: scaleShift512,
 				sum: sum512, deviation: deviation512, dot: dot512, largest: largest512, expSum: expSum512,
-				addWide: addWide512, choose: choose512,
+				addWide: addWide512, choose: choose512, stream: stream512,
 			},
 		},
 	}

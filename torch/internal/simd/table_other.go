@@ -5,3 +5,8 @@ package simd
 func assembly() []kernels { return nil }
 
 func bestLevel() Level { return Plain }
+
+func storeFence() {}
+
+// Pause is for loops that wait for another thread.
+func Pause() {}

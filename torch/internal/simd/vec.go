@@ -58,6 +58,7 @@ type vectors struct {
 	// So do these.
 	addWide func(dst *float64, src *float32, n int)
 	choose  func(dst *float32, cond *uint8, a, b *float32, n int)
+	stream  func(dst, src *float32, n int)
 }
 
 // Unary sets dst to f of src.

@@ -2,7 +2,9 @@ package simd
 
 import (
 	"math"
+	"slices"
 	"testing"
+	"unsafe"
 )
 
 // This file tests the loops of every level against Go's math in float64.
@@ -219,4 +221,27 @@ func TestChoose(t *testing.T) {
 			}
 		}
 	})
+}
+
+func TestStream(t *testing.T) {
+	for _, l := range Levels() {
+		for off := range 18 {
+			for _, n := range append(lengths, 5000) {
+				src := random(n, off/2)
+				got, clean := guarded(n, off)
+				l.Stream(bytesOf(got), bytesOf(src))
+				StreamEnd()
+				if !slices.Equal(got, src) {
+					t.Fatalf("%v: %d numbers, %d off, are not copied", l, n, off)
+				}
+				if !clean() {
+					t.Fatalf("%v: %d numbers, %d off, were written outside", l, n, off)
+				}
+			}
+		}
+	}
+}
+
+func bytesOf(x []float32) []byte {
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(x))), 4*len(x))
 }

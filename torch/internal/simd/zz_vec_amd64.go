@@ -137,6 +137,11 @@ func addWide2(dst *float64, src *float32, n int)
 //go:noescape
 func choose2(dst *float32, cond *uint8, a *float32, b *float32, n int)
 
+// copies n numbers, whole lines of cache, to an aligned place without reading it first.
+//
+//go:noescape
+func stream2(dst *float32, src *float32, n int)
+
 // adds.
 //
 //go:noescape
@@ -271,3 +276,8 @@ func addWide512(dst *float64, src *float32, n int)
 //
 //go:noescape
 func choose512(dst *float32, cond *uint8, a *float32, b *float32, n int)
+
+// copies n numbers, whole lines of cache, to an aligned place without reading it first.
+//
+//go:noescape
+func stream512(dst *float32, src *float32, n int)

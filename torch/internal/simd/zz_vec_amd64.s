@@ -2396,6 +2396,52 @@ done88:
 	VZEROUPPER
 	RET
 
+// func stream2(dst *float32, src *float32, n int)
+// Requires: AVX
+TEXT ·stream2(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ n+16(FP), DX
+
+loop89:
+	CMPQ     DX, $0x00000040
+	JLT      done90
+	VMOVUPS  (CX), Y0
+	VMOVNTPS Y0, (AX)
+	VMOVUPS  32(CX), Y1
+	VMOVNTPS Y1, 32(AX)
+	VMOVUPS  64(CX), Y2
+	VMOVNTPS Y2, 64(AX)
+	VMOVUPS  96(CX), Y3
+	VMOVNTPS Y3, 96(AX)
+	VMOVUPS  128(CX), Y4
+	VMOVNTPS Y4, 128(AX)
+	VMOVUPS  160(CX), Y5
+	VMOVNTPS Y5, 160(AX)
+	VMOVUPS  192(CX), Y6
+	VMOVNTPS Y6, 192(AX)
+	VMOVUPS  224(CX), Y7
+	VMOVNTPS Y7, 224(AX)
+	ADDQ     $0x00000100, AX
+	ADDQ     $0x00000100, CX
+	SUBQ     $0x00000040, DX
+	JMP      loop89
+
+done90:
+loop91:
+	CMPQ     DX, $0x00000008
+	JLT      done92
+	VMOVUPS  (CX), Y0
+	VMOVNTPS Y0, (AX)
+	ADDQ     $0x00000020, AX
+	ADDQ     $0x00000020, CX
+	SUBQ     $0x00000008, DX
+	JMP      loop91
+
+done92:
+	VZEROUPPER
+	RET
+
 // func add512(dst *float32, a *float32, b *float32, n int)
 // Requires: AVX, AVX512F, BMI2, CMOV
 TEXT ·add512(SB), NOSPLIT, $0-32
@@ -2404,9 +2450,9 @@ TEXT ·add512(SB), NOSPLIT, $0-32
 	MOVQ b+16(FP), DX
 	MOVQ n+24(FP), BX
 
-loop89:
+loop93:
 	CMPQ    BX, $0x00000020
-	JLT     rest90
+	JLT     rest94
 	VMOVUPS (CX), Z0
 	VMOVUPS (DX), Z1
 	VADDPS  Z1, Z0, Z0
@@ -2419,11 +2465,11 @@ loop89:
 	ADDQ    $0x00000080, CX
 	ADDQ    $0x00000080, DX
 	SUBQ    $0x00000020, BX
-	JMP     loop89
+	JMP     loop93
 
-rest90:
+rest94:
 	TESTQ     BX, BX
-	JLE       done91
+	JLE       done95
 	MOVQ      $0x00000010, SI
 	CMPQ      BX, SI
 	CMOVQLT   BX, SI
@@ -2439,9 +2485,9 @@ rest90:
 	ADDQ      $0x00000040, CX
 	ADDQ      $0x00000040, DX
 	SUBQ      $0x00000010, BX
-	JMP       rest90
+	JMP       rest94
 
-done91:
+done95:
 	VZEROUPPER
 	RET
 
@@ -2453,9 +2499,9 @@ TEXT ·sub512(SB), NOSPLIT, $0-32
 	MOVQ b+16(FP), DX
 	MOVQ n+24(FP), BX
 
-loop92:
+loop96:
 	CMPQ    BX, $0x00000020
-	JLT     rest93
+	JLT     rest97
 	VMOVUPS (CX), Z0
 	VMOVUPS (DX), Z1
 	VSUBPS  Z1, Z0, Z0
@@ -2468,11 +2514,11 @@ loop92:
 	ADDQ    $0x00000080, CX
 	ADDQ    $0x00000080, DX
 	SUBQ    $0x00000020, BX
-	JMP     loop92
+	JMP     loop96
 
-rest93:
+rest97:
 	TESTQ     BX, BX
-	JLE       done94
+	JLE       done98
 	MOVQ      $0x00000010, SI
 	CMPQ      BX, SI
 	CMOVQLT   BX, SI
@@ -2488,9 +2534,9 @@ rest93:
 	ADDQ      $0x00000040, CX
 	ADDQ      $0x00000040, DX
 	SUBQ      $0x00000010, BX
-	JMP       rest93
+	JMP       rest97
 
-done94:
+done98:
 	VZEROUPPER
 	RET
 
@@ -2502,9 +2548,9 @@ TEXT ·mul512(SB), NOSPLIT, $0-32
 	MOVQ b+16(FP), DX
 	MOVQ n+24(FP), BX
 
-loop95:
+loop99:
 	CMPQ    BX, $0x00000020
-	JLT     rest96
+	JLT     rest100
 	VMOVUPS (CX), Z0
 	VMOVUPS (DX), Z1
 	VMULPS  Z1, Z0, Z0
@@ -2517,11 +2563,11 @@ loop95:
 	ADDQ    $0x00000080, CX
 	ADDQ    $0x00000080, DX
 	SUBQ    $0x00000020, BX
-	JMP     loop95
+	JMP     loop99
 
-rest96:
+rest100:
 	TESTQ     BX, BX
-	JLE       done97
+	JLE       done101
 	MOVQ      $0x00000010, SI
 	CMPQ      BX, SI
 	CMOVQLT   BX, SI
@@ -2537,9 +2583,9 @@ rest96:
 	ADDQ      $0x00000040, CX
 	ADDQ      $0x00000040, DX
 	SUBQ      $0x00000010, BX
-	JMP       rest96
+	JMP       rest100
 
-done97:
+done101:
 	VZEROUPPER
 	RET
 
@@ -2551,9 +2597,9 @@ TEXT ·div512(SB), NOSPLIT, $0-32
 	MOVQ b+16(FP), DX
 	MOVQ n+24(FP), BX
 
-loop98:
+loop102:
 	CMPQ    BX, $0x00000020
-	JLT     rest99
+	JLT     rest103
 	VMOVUPS (CX), Z0
 	VMOVUPS (DX), Z1
 	VDIVPS  Z1, Z0, Z0
@@ -2566,11 +2612,11 @@ loop98:
 	ADDQ    $0x00000080, CX
 	ADDQ    $0x00000080, DX
 	SUBQ    $0x00000020, BX
-	JMP     loop98
+	JMP     loop102
 
-rest99:
+rest103:
 	TESTQ     BX, BX
-	JLE       done100
+	JLE       done104
 	MOVQ      $0x00000010, SI
 	CMPQ      BX, SI
 	CMOVQLT   BX, SI
@@ -2586,9 +2632,9 @@ rest99:
 	ADDQ      $0x00000040, CX
 	ADDQ      $0x00000040, DX
 	SUBQ      $0x00000010, BX
-	JMP       rest99
+	JMP       rest103
 
-done100:
+done104:
 	VZEROUPPER
 	RET
 
@@ -2599,9 +2645,9 @@ TEXT ·neg512(SB), NOSPLIT, $0-24
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
 
-loop101:
+loop105:
 	CMPQ    DX, $0x00000040
-	JLT     rest102
+	JLT     rest106
 	VMOVUPS (CX), Z0
 	VXORPS  c80000000<>+0(SB), Z0, Z0
 	VMOVUPS Z0, (AX)
@@ -2617,11 +2663,11 @@ loop101:
 	ADDQ    $0x00000100, AX
 	ADDQ    $0x00000100, CX
 	SUBQ    $0x00000040, DX
-	JMP     loop101
+	JMP     loop105
 
-rest102:
+rest106:
 	TESTQ     DX, DX
-	JLE       done103
+	JLE       done107
 	MOVQ      $0x00000010, BX
 	CMPQ      DX, BX
 	CMOVQLT   DX, BX
@@ -2635,9 +2681,9 @@ rest102:
 	ADDQ      $0x00000040, AX
 	ADDQ      $0x00000040, CX
 	SUBQ      $0x00000010, DX
-	JMP       rest102
+	JMP       rest106
 
-done103:
+done107:
 	VZEROUPPER
 	RET
 
@@ -2648,9 +2694,9 @@ TEXT ·abs512(SB), NOSPLIT, $0-24
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
 
-loop104:
+loop108:
 	CMPQ    DX, $0x00000040
-	JLT     rest105
+	JLT     rest109
 	VMOVUPS (CX), Z0
 	VANDPS  c7fffffff<>+0(SB), Z0, Z0
 	VMOVUPS Z0, (AX)
@@ -2666,11 +2712,11 @@ loop104:
 	ADDQ    $0x00000100, AX
 	ADDQ    $0x00000100, CX
 	SUBQ    $0x00000040, DX
-	JMP     loop104
+	JMP     loop108
 
-rest105:
+rest109:
 	TESTQ     DX, DX
-	JLE       done106
+	JLE       done110
 	MOVQ      $0x00000010, BX
 	CMPQ      DX, BX
 	CMOVQLT   DX, BX
@@ -2684,9 +2730,9 @@ rest105:
 	ADDQ      $0x00000040, AX
 	ADDQ      $0x00000040, CX
 	SUBQ      $0x00000010, DX
-	JMP       rest105
+	JMP       rest109
 
-done106:
+done110:
 	VZEROUPPER
 	RET
 
@@ -2697,9 +2743,9 @@ TEXT ·relu512(SB), NOSPLIT, $0-24
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
 
-loop107:
+loop111:
 	CMPQ    DX, $0x00000040
-	JLT     rest108
+	JLT     rest112
 	VMOVUPS (CX), Z0
 	VMOVUPS c00000000<>+0(SB), Z1
 	VMAXPS  Z0, Z1, Z0
@@ -2723,11 +2769,11 @@ loop107:
 	ADDQ    $0x00000100, AX
 	ADDQ    $0x00000100, CX
 	SUBQ    $0x00000040, DX
-	JMP     loop107
+	JMP     loop111
 
-rest108:
+rest112:
 	TESTQ     DX, DX
-	JLE       done109
+	JLE       done113
 	MOVQ      $0x00000010, BX
 	CMPQ      DX, BX
 	CMOVQLT   DX, BX
@@ -2743,9 +2789,9 @@ rest108:
 	ADDQ      $0x00000040, AX
 	ADDQ      $0x00000040, CX
 	SUBQ      $0x00000010, DX
-	JMP       rest108
+	JMP       rest112
 
-done109:
+done113:
 	VZEROUPPER
 	RET
 
@@ -2756,9 +2802,9 @@ TEXT ·sqrt512(SB), NOSPLIT, $0-24
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
 
-loop110:
+loop114:
 	CMPQ    DX, $0x00000020
-	JLT     rest111
+	JLT     rest115
 	VMOVUPS (CX), Z0
 	VSQRTPS Z0, Z0
 	VMOVUPS Z0, (AX)
@@ -2768,11 +2814,11 @@ loop110:
 	ADDQ    $0x00000080, AX
 	ADDQ    $0x00000080, CX
 	SUBQ    $0x00000020, DX
-	JMP     loop110
+	JMP     loop114
 
-rest111:
+rest115:
 	TESTQ     DX, DX
-	JLE       done112
+	JLE       done116
 	MOVQ      $0x00000010, BX
 	CMPQ      DX, BX
 	CMOVQLT   DX, BX
@@ -2786,9 +2832,9 @@ rest111:
 	ADDQ      $0x00000040, AX
 	ADDQ      $0x00000040, CX
 	SUBQ      $0x00000010, DX
-	JMP       rest111
+	JMP       rest115
 
-done112:
+done116:
 	VZEROUPPER
 	RET
 
@@ -2799,9 +2845,9 @@ TEXT ·exp512(SB), NOSPLIT, $0-24
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
 
-loop113:
+loop117:
 	CMPQ         DX, $0x00000010
-	JLT          rest114
+	JLT          rest118
 	PREFETCHT0   1024(AX)
 	PREFETCHT0   1024(CX)
 	VMOVUPS      (CX), Z0
@@ -2826,11 +2872,11 @@ loop113:
 	ADDQ         $0x00000040, AX
 	ADDQ         $0x00000040, CX
 	SUBQ         $0x00000010, DX
-	JMP          loop113
+	JMP          loop117
 
-rest114:
+rest118:
 	TESTQ        DX, DX
-	JLE          done115
+	JLE          done119
 	MOVQ         $0x00000010, BX
 	CMPQ         DX, BX
 	CMOVQLT      DX, BX
@@ -2860,9 +2906,9 @@ rest114:
 	ADDQ         $0x00000040, AX
 	ADDQ         $0x00000040, CX
 	SUBQ         $0x00000010, DX
-	JMP          rest114
+	JMP          rest118
 
-done115:
+done119:
 	VZEROUPPER
 	RET
 
@@ -2873,9 +2919,9 @@ TEXT ·sigmoid512(SB), NOSPLIT, $0-24
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
 
-loop116:
+loop120:
 	CMPQ         DX, $0x00000010
-	JLT          rest117
+	JLT          rest121
 	PREFETCHT0   1024(AX)
 	PREFETCHT0   1024(CX)
 	VMOVUPS      (CX), Z0
@@ -2904,11 +2950,11 @@ loop116:
 	ADDQ         $0x00000040, AX
 	ADDQ         $0x00000040, CX
 	SUBQ         $0x00000010, DX
-	JMP          loop116
+	JMP          loop120
 
-rest117:
+rest121:
 	TESTQ        DX, DX
-	JLE          done118
+	JLE          done122
 	MOVQ         $0x00000010, BX
 	CMPQ         DX, BX
 	CMOVQLT      DX, BX
@@ -2942,9 +2988,9 @@ rest117:
 	ADDQ         $0x00000040, AX
 	ADDQ         $0x00000040, CX
 	SUBQ         $0x00000010, DX
-	JMP          rest117
+	JMP          rest121
 
-done118:
+done122:
 	VZEROUPPER
 	RET
 
@@ -2955,9 +3001,9 @@ TEXT ·silu512(SB), NOSPLIT, $0-24
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
 
-loop119:
+loop123:
 	CMPQ         DX, $0x00000010
-	JLT          rest120
+	JLT          rest124
 	PREFETCHT0   1024(AX)
 	PREFETCHT0   1024(CX)
 	VMOVUPS      (CX), Z0
@@ -2986,11 +3032,11 @@ loop119:
 	ADDQ         $0x00000040, AX
 	ADDQ         $0x00000040, CX
 	SUBQ         $0x00000010, DX
-	JMP          loop119
+	JMP          loop123
 
-rest120:
+rest124:
 	TESTQ        DX, DX
-	JLE          done121
+	JLE          done125
 	MOVQ         $0x00000010, BX
 	CMPQ         DX, BX
 	CMOVQLT      DX, BX
@@ -3024,9 +3070,9 @@ rest120:
 	ADDQ         $0x00000040, AX
 	ADDQ         $0x00000040, CX
 	SUBQ         $0x00000010, DX
-	JMP          rest120
+	JMP          rest124
 
-done121:
+done125:
 	VZEROUPPER
 	RET
 
@@ -3037,9 +3083,9 @@ TEXT ·tanh512(SB), NOSPLIT, $0-24
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
 
-loop122:
+loop126:
 	CMPQ         DX, $0x00000010
-	JLT          rest123
+	JLT          rest127
 	PREFETCHT0   1024(AX)
 	PREFETCHT0   1024(CX)
 	VMOVUPS      (CX), Z0
@@ -3071,11 +3117,11 @@ loop122:
 	ADDQ         $0x00000040, AX
 	ADDQ         $0x00000040, CX
 	SUBQ         $0x00000010, DX
-	JMP          loop122
+	JMP          loop126
 
-rest123:
+rest127:
 	TESTQ        DX, DX
-	JLE          done124
+	JLE          done128
 	MOVQ         $0x00000010, BX
 	CMPQ         DX, BX
 	CMOVQLT      DX, BX
@@ -3112,9 +3158,9 @@ rest123:
 	ADDQ         $0x00000040, AX
 	ADDQ         $0x00000040, CX
 	SUBQ         $0x00000010, DX
-	JMP          rest123
+	JMP          rest127
 
-done124:
+done128:
 	VZEROUPPER
 	RET
 
@@ -3125,9 +3171,9 @@ TEXT ·gelu512(SB), NOSPLIT, $0-24
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
 
-loop125:
+loop129:
 	CMPQ         DX, $0x00000010
-	JLT          rest126
+	JLT          rest130
 	PREFETCHT0   1024(AX)
 	PREFETCHT0   1024(CX)
 	VMOVUPS      (CX), Z0
@@ -3175,11 +3221,11 @@ loop125:
 	ADDQ         $0x00000040, AX
 	ADDQ         $0x00000040, CX
 	SUBQ         $0x00000010, DX
-	JMP          loop125
+	JMP          loop129
 
-rest126:
+rest130:
 	TESTQ        DX, DX
-	JLE          done127
+	JLE          done131
 	MOVQ         $0x00000010, BX
 	CMPQ         DX, BX
 	CMOVQLT      DX, BX
@@ -3232,9 +3278,9 @@ rest126:
 	ADDQ         $0x00000040, AX
 	ADDQ         $0x00000040, CX
 	SUBQ         $0x00000010, DX
-	JMP          rest126
+	JMP          rest130
 
-done127:
+done131:
 	VZEROUPPER
 	RET
 
@@ -3245,9 +3291,9 @@ TEXT ·geluTanh512(SB), NOSPLIT, $0-24
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
 
-loop128:
+loop132:
 	CMPQ         DX, $0x00000010
-	JLT          rest129
+	JLT          rest133
 	PREFETCHT0   1024(AX)
 	PREFETCHT0   1024(CX)
 	VMOVUPS      (CX), Z0
@@ -3280,11 +3326,11 @@ loop128:
 	ADDQ         $0x00000040, AX
 	ADDQ         $0x00000040, CX
 	SUBQ         $0x00000010, DX
-	JMP          loop128
+	JMP          loop132
 
-rest129:
+rest133:
 	TESTQ        DX, DX
-	JLE          done130
+	JLE          done134
 	MOVQ         $0x00000010, BX
 	CMPQ         DX, BX
 	CMOVQLT      DX, BX
@@ -3322,9 +3368,9 @@ rest129:
 	ADDQ         $0x00000040, AX
 	ADDQ         $0x00000040, CX
 	SUBQ         $0x00000010, DX
-	JMP          rest129
+	JMP          rest133
 
-done130:
+done134:
 	VZEROUPPER
 	RET
 
@@ -3337,9 +3383,9 @@ TEXT ·mulScalar512(SB), NOSPLIT, $0-28
 	MOVSS        s+24(FP), X0
 	VBROADCASTSS X0, Z0
 
-loop131:
+loop135:
 	CMPQ    DX, $0x00000020
-	JLT     rest132
+	JLT     rest136
 	VMOVUPS (CX), Z1
 	VMULPS  Z0, Z1, Z1
 	VMOVUPS Z1, (AX)
@@ -3349,11 +3395,11 @@ loop131:
 	ADDQ    $0x00000080, AX
 	ADDQ    $0x00000080, CX
 	SUBQ    $0x00000020, DX
-	JMP     loop131
+	JMP     loop135
 
-rest132:
+rest136:
 	TESTQ     DX, DX
-	JLE       done133
+	JLE       done137
 	MOVQ      $0x00000010, BX
 	CMPQ      DX, BX
 	CMOVQLT   DX, BX
@@ -3367,9 +3413,9 @@ rest132:
 	ADDQ      $0x00000040, AX
 	ADDQ      $0x00000040, CX
 	SUBQ      $0x00000010, DX
-	JMP       rest132
+	JMP       rest136
 
-done133:
+done137:
 	VZEROUPPER
 	RET
 
@@ -3382,9 +3428,9 @@ TEXT ·addScalar512(SB), NOSPLIT, $0-28
 	MOVSS        s+24(FP), X0
 	VBROADCASTSS X0, Z0
 
-loop134:
+loop138:
 	CMPQ    DX, $0x00000020
-	JLT     rest135
+	JLT     rest139
 	VMOVUPS (CX), Z1
 	VADDPS  Z0, Z1, Z1
 	VMOVUPS Z1, (AX)
@@ -3394,11 +3440,11 @@ loop134:
 	ADDQ    $0x00000080, AX
 	ADDQ    $0x00000080, CX
 	SUBQ    $0x00000020, DX
-	JMP     loop134
+	JMP     loop138
 
-rest135:
+rest139:
 	TESTQ     DX, DX
-	JLE       done136
+	JLE       done140
 	MOVQ      $0x00000010, BX
 	CMPQ      DX, BX
 	CMOVQLT   DX, BX
@@ -3412,9 +3458,9 @@ rest135:
 	ADDQ      $0x00000040, AX
 	ADDQ      $0x00000040, CX
 	SUBQ      $0x00000010, DX
-	JMP       rest135
+	JMP       rest139
 
-done136:
+done140:
 	VZEROUPPER
 	RET
 
@@ -3427,9 +3473,9 @@ TEXT ·divScalar512(SB), NOSPLIT, $0-28
 	MOVSS        s+24(FP), X0
 	VBROADCASTSS X0, Z0
 
-loop137:
+loop141:
 	CMPQ    DX, $0x00000020
-	JLT     rest138
+	JLT     rest142
 	VMOVUPS (CX), Z1
 	VDIVPS  Z0, Z1, Z1
 	VMOVUPS Z1, (AX)
@@ -3439,11 +3485,11 @@ loop137:
 	ADDQ    $0x00000080, AX
 	ADDQ    $0x00000080, CX
 	SUBQ    $0x00000020, DX
-	JMP     loop137
+	JMP     loop141
 
-rest138:
+rest142:
 	TESTQ     DX, DX
-	JLE       done139
+	JLE       done143
 	MOVQ      $0x00000010, BX
 	CMPQ      DX, BX
 	CMOVQLT   DX, BX
@@ -3457,9 +3503,9 @@ rest138:
 	ADDQ      $0x00000040, AX
 	ADDQ      $0x00000040, CX
 	SUBQ      $0x00000010, DX
-	JMP       rest138
+	JMP       rest142
 
-done139:
+done143:
 	VZEROUPPER
 	RET
 
@@ -3474,9 +3520,9 @@ TEXT ·normalize512(SB), NOSPLIT, $0-32
 	MOVSS        t+28(FP), X1
 	VBROADCASTSS X1, Z1
 
-loop140:
+loop144:
 	CMPQ    DX, $0x00000020
-	JLT     rest141
+	JLT     rest145
 	VMOVUPS (CX), Z2
 	VSUBPS  Z0, Z2, Z2
 	VMULPS  Z1, Z2, Z2
@@ -3488,11 +3534,11 @@ loop140:
 	ADDQ    $0x00000080, AX
 	ADDQ    $0x00000080, CX
 	SUBQ    $0x00000020, DX
-	JMP     loop140
+	JMP     loop144
 
-rest141:
+rest145:
 	TESTQ     DX, DX
-	JLE       done142
+	JLE       done146
 	MOVQ      $0x00000010, BX
 	CMPQ      DX, BX
 	CMOVQLT   DX, BX
@@ -3507,9 +3553,9 @@ rest141:
 	ADDQ      $0x00000040, AX
 	ADDQ      $0x00000040, CX
 	SUBQ      $0x00000010, DX
-	JMP       rest141
+	JMP       rest145
 
-done142:
+done146:
 	VZEROUPPER
 	RET
 
@@ -3521,9 +3567,9 @@ TEXT ·scaleShift512(SB), NOSPLIT, $0-32
 	MOVQ shift+16(FP), DX
 	MOVQ n+24(FP), BX
 
-loop143:
+loop147:
 	CMPQ        BX, $0x00000020
-	JLT         rest144
+	JLT         rest148
 	VMOVUPS     (AX), Z0
 	VMOVUPS     (CX), Z1
 	VMOVUPS     (DX), Z2
@@ -3538,11 +3584,11 @@ loop143:
 	ADDQ        $0x00000080, CX
 	ADDQ        $0x00000080, DX
 	SUBQ        $0x00000020, BX
-	JMP         loop143
+	JMP         loop147
 
-rest144:
+rest148:
 	TESTQ       BX, BX
-	JLE         done145
+	JLE         done149
 	MOVQ        $0x00000010, SI
 	CMPQ        BX, SI
 	CMOVQLT     BX, SI
@@ -3559,9 +3605,9 @@ rest144:
 	ADDQ        $0x00000040, CX
 	ADDQ        $0x00000040, DX
 	SUBQ        $0x00000010, BX
-	JMP         rest144
+	JMP         rest148
 
-done145:
+done149:
 	VZEROUPPER
 	RET
 
@@ -3574,9 +3620,9 @@ TEXT ·axpy512(SB), NOSPLIT, $0-28
 	MOVSS        s+24(FP), X0
 	VBROADCASTSS X0, Z0
 
-loop146:
+loop150:
 	CMPQ        DX, $0x00000020
-	JLT         rest147
+	JLT         rest151
 	VMOVUPS     (CX), Z1
 	VMOVUPS     (AX), Z2
 	VFMADD231PS Z1, Z0, Z2
@@ -3588,11 +3634,11 @@ loop146:
 	ADDQ        $0x00000080, AX
 	ADDQ        $0x00000080, CX
 	SUBQ        $0x00000020, DX
-	JMP         loop146
+	JMP         loop150
 
-rest147:
+rest151:
 	TESTQ       DX, DX
-	JLE         done148
+	JLE         done152
 	MOVQ        $0x00000010, BX
 	CMPQ        DX, BX
 	CMOVQLT     DX, BX
@@ -3607,9 +3653,9 @@ rest147:
 	ADDQ        $0x00000040, AX
 	ADDQ        $0x00000040, CX
 	SUBQ        $0x00000010, DX
-	JMP         rest147
+	JMP         rest151
 
-done148:
+done152:
 	VZEROUPPER
 	RET
 
@@ -3623,9 +3669,9 @@ TEXT ·sum512(SB), NOSPLIT, $0-24
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
 
-loop149:
+loop153:
 	CMPQ      CX, $0x00000020
-	JLT       done150
+	JLT       done154
 	VCVTPS2PD (AX), Z4
 	VADDPD    Z4, Z0, Z0
 	VCVTPS2PD 32(AX), Z5
@@ -3636,21 +3682,21 @@ loop149:
 	VADDPD    Z7, Z3, Z3
 	ADDQ      $0x00000080, AX
 	SUBQ      $0x00000020, CX
-	JMP       loop149
+	JMP       loop153
 
-done150:
-loop151:
+done154:
+loop155:
 	CMPQ      CX, $0x00000010
-	JLT       done152
+	JLT       done156
 	VCVTPS2PD (AX), Z4
 	VADDPD    Z4, Z0, Z0
 	VCVTPS2PD 32(AX), Z5
 	VADDPD    Z5, Z1, Z1
 	ADDQ      $0x00000040, AX
 	SUBQ      $0x00000010, CX
-	JMP       loop151
+	JMP       loop155
 
-done152:
+done156:
 	VADDPD        Z1, Z0, Z0
 	VADDPD        Z2, Z0, Z0
 	VADDPD        Z3, Z0, Z0
@@ -3676,9 +3722,9 @@ TEXT ·deviation512(SB), NOSPLIT, $0-32
 	MOVSD        mean+16(FP), X4
 	VBROADCASTSD X4, Z15
 
-loop153:
+loop157:
 	CMPQ        CX, $0x00000020
-	JLT         done154
+	JLT         done158
 	VCVTPS2PD   (AX), Z4
 	VSUBPD      Z15, Z4, Z4
 	VFMADD231PD Z4, Z4, Z0
@@ -3693,12 +3739,12 @@ loop153:
 	VFMADD231PD Z7, Z7, Z3
 	ADDQ        $0x00000080, AX
 	SUBQ        $0x00000020, CX
-	JMP         loop153
+	JMP         loop157
 
-done154:
-loop155:
+done158:
+loop159:
 	CMPQ        CX, $0x00000010
-	JLT         done156
+	JLT         done160
 	VCVTPS2PD   (AX), Z4
 	VSUBPD      Z15, Z4, Z4
 	VFMADD231PD Z4, Z4, Z0
@@ -3707,9 +3753,9 @@ loop155:
 	VFMADD231PD Z5, Z5, Z1
 	ADDQ        $0x00000040, AX
 	SUBQ        $0x00000010, CX
-	JMP         loop155
+	JMP         loop159
 
-done156:
+done160:
 	VADDPD        Z1, Z0, Z0
 	VADDPD        Z2, Z0, Z0
 	VADDPD        Z3, Z0, Z0
@@ -3738,9 +3784,9 @@ TEXT ·dot512(SB), NOSPLIT, $0-28
 	VPXORD Z6, Z6, Z6
 	VPXORD Z7, Z7, Z7
 
-loop157:
+loop161:
 	CMPQ        DX, $0x00000080
-	JLT         done158
+	JLT         done162
 	VMOVUPS     (AX), Z8
 	VFMADD231PS (CX), Z8, Z0
 	VMOVUPS     64(AX), Z9
@@ -3760,20 +3806,20 @@ loop157:
 	ADDQ        $0x00000200, AX
 	ADDQ        $0x00000200, CX
 	SUBQ        $0x00000080, DX
-	JMP         loop157
+	JMP         loop161
 
-done158:
-loop159:
+done162:
+loop163:
 	CMPQ        DX, $0x00000010
-	JLT         done160
+	JLT         done164
 	VMOVUPS     (AX), Z8
 	VFMADD231PS (CX), Z8, Z0
 	ADDQ        $0x00000040, AX
 	ADDQ        $0x00000040, CX
 	SUBQ        $0x00000010, DX
-	JMP         loop159
+	JMP         loop163
 
-done160:
+done164:
 	VADDPS        Z4, Z0, Z0
 	VADDPS        Z5, Z1, Z1
 	VADDPS        Z6, Z2, Z2
@@ -3803,27 +3849,27 @@ TEXT ·largest512(SB), NOSPLIT, $0-20
 	VMOVUPS cff800000<>+0(SB), Z2
 	VMOVUPS cff800000<>+0(SB), Z3
 
-loop161:
+loop165:
 	CMPQ   CX, $0x00000040
-	JLT    done162
+	JLT    done166
 	VMAXPS (AX), Z0, Z0
 	VMAXPS 64(AX), Z1, Z1
 	VMAXPS 128(AX), Z2, Z2
 	VMAXPS 192(AX), Z3, Z3
 	ADDQ   $0x00000100, AX
 	SUBQ   $0x00000040, CX
-	JMP    loop161
+	JMP    loop165
 
-done162:
-loop163:
+done166:
+loop167:
 	CMPQ   CX, $0x00000010
-	JLT    done164
+	JLT    done168
 	VMAXPS (AX), Z0, Z0
 	ADDQ   $0x00000040, AX
 	SUBQ   $0x00000010, CX
-	JMP    loop163
+	JMP    loop167
 
-done164:
+done168:
 	VMAXPS        Z2, Z0, Z0
 	VMAXPS        Z3, Z1, Z1
 	VMAXPS        Z1, Z0, Z0
@@ -3850,9 +3896,9 @@ TEXT ·expSum512(SB), NOSPLIT, $0-36
 	MOVSS        shift+24(FP), X2
 	VBROADCASTSS X2, Z2
 
-loop165:
+loop169:
 	CMPQ         DX, $0x00000020
-	JLT          done166
+	JLT          done170
 	VMOVUPS      (CX), Z3
 	VSUBPS       Z2, Z3, Z3
 	VMOVUPS      c42b20000<>+0(SB), Z4
@@ -3898,12 +3944,12 @@ loop165:
 	ADDQ         $0x00000080, AX
 	ADDQ         $0x00000080, CX
 	SUBQ         $0x00000020, DX
-	JMP          loop165
+	JMP          loop169
 
-done166:
-loop167:
+done170:
+loop171:
 	CMPQ         DX, $0x00000010
-	JLT          done168
+	JLT          done172
 	VMOVUPS      (CX), Z3
 	VSUBPS       Z2, Z3, Z3
 	VMOVUPS      c42b20000<>+0(SB), Z4
@@ -3928,9 +3974,9 @@ loop167:
 	ADDQ         $0x00000040, AX
 	ADDQ         $0x00000040, CX
 	SUBQ         $0x00000010, DX
-	JMP          loop167
+	JMP          loop171
 
-done168:
+done172:
 	VADDPS        Z1, Z0, Z0
 	VEXTRACTF64X4 $0x01, Z0, Y1
 	VADDPS        Y1, Y0, Y0
@@ -3951,9 +3997,9 @@ TEXT ·addWide512(SB), NOSPLIT, $0-24
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
 
-loop169:
+loop173:
 	CMPQ      DX, $0x00000010
-	JLT       done170
+	JLT       done174
 	VCVTPS2PD (CX), Z0
 	VADDPD    (AX), Z0, Z0
 	VMOVUPD   Z0, (AX)
@@ -3963,12 +4009,12 @@ loop169:
 	ADDQ      $0x00000040, CX
 	ADDQ      $0x00000080, AX
 	SUBQ      $0x00000010, DX
-	JMP       loop169
+	JMP       loop173
 
-done170:
-loop171:
+done174:
+loop175:
 	CMPQ      DX, $0x00000010
-	JLT       done172
+	JLT       done176
 	VCVTPS2PD (CX), Z0
 	VADDPD    (AX), Z0, Z0
 	VMOVUPD   Z0, (AX)
@@ -3978,9 +4024,9 @@ loop171:
 	ADDQ      $0x00000040, CX
 	ADDQ      $0x00000080, AX
 	SUBQ      $0x00000010, DX
-	JMP       loop171
+	JMP       loop175
 
-done172:
+done176:
 	VZEROUPPER
 	RET
 
@@ -3994,9 +4040,9 @@ TEXT ·choose512(SB), NOSPLIT, $0-40
 	MOVQ   n+32(FP), SI
 	VPXORD Z3, Z3, Z3
 
-loop173:
+loop177:
 	CMPQ      SI, $0x00000010
-	JLT       done174
+	JLT       done178
 	VPMOVZXBD (CX), Z0
 	VMOVUPS   (DX), Z1
 	VMOVUPS   (BX), Z2
@@ -4008,12 +4054,12 @@ loop173:
 	ADDQ      $0x00000040, DX
 	ADDQ      $0x00000040, BX
 	SUBQ      $0x00000010, SI
-	JMP       loop173
+	JMP       loop177
 
-done174:
-loop175:
+done178:
+loop179:
 	CMPQ      SI, $0x00000010
-	JLT       done176
+	JLT       done180
 	VPMOVZXBD (CX), Z0
 	VMOVUPS   (DX), Z1
 	VMOVUPS   (BX), Z2
@@ -4025,8 +4071,46 @@ loop175:
 	ADDQ      $0x00000040, DX
 	ADDQ      $0x00000040, BX
 	SUBQ      $0x00000010, SI
-	JMP       loop175
+	JMP       loop179
 
-done176:
+done180:
+	VZEROUPPER
+	RET
+
+// func stream512(dst *float32, src *float32, n int)
+// Requires: AVX, AVX512F
+TEXT ·stream512(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ n+16(FP), DX
+
+loop181:
+	CMPQ     DX, $0x00000040
+	JLT      done182
+	VMOVUPS  (CX), Z0
+	VMOVNTPS Z0, (AX)
+	VMOVUPS  64(CX), Z1
+	VMOVNTPS Z1, 64(AX)
+	VMOVUPS  128(CX), Z2
+	VMOVNTPS Z2, 128(AX)
+	VMOVUPS  192(CX), Z3
+	VMOVNTPS Z3, 192(AX)
+	ADDQ     $0x00000100, AX
+	ADDQ     $0x00000100, CX
+	SUBQ     $0x00000040, DX
+	JMP      loop181
+
+done182:
+loop183:
+	CMPQ     DX, $0x00000010
+	JLT      done184
+	VMOVUPS  (CX), Z0
+	VMOVNTPS Z0, (AX)
+	ADDQ     $0x00000040, AX
+	ADDQ     $0x00000040, CX
+	SUBQ     $0x00000010, DX
+	JMP      loop183
+
+done184:
 	VZEROUPPER
 	RET

@@ -1,0 +1,55 @@
+package torch
+
+import (
+	"testing"
+
+	"tcdbg/internal/ops"
+	"tcdbg/torch/internal/simd"
+)
+
+// TestResultsAroundTheCaches: a result too large for the caches has every
+// element, wherever it starts, of every size of element, and in place too.
+func TestResultsAroundTheCaches(t *testing.T) {
+	for _, l := range simd.Levels() {
+		t.Run(l.String(), func(t *testing.T) {
+			defer simd.Force(l)()
+			for _, d := range []DType{ops.Float32, ops.Float64, ops.Int8} {
+				n := streamSize/d.Size() + 77
+				x := Arange(n + 1).Remainder(60).To(d)
+				for at := range 2 {
+					part := x.Narrow(0, at, n)
+					sum := part.Add(part)
+					checkDoubled(t, sum, n, at)
+					if !streams(sum, part) {
+						t.Errorf("%v from %d does not go around the caches", d, at)
+					}
+				}
+				own := x.Clone().Narrow(0, 1, n)
+				own.Add_(own)
+				checkDoubled(t, own, n, 1)
+			}
+		})
+	}
+}
+
+// checkDoubled wants element i to be twice the remainder of at+i.
+func checkDoubled(t *testing.T, sum *Tensor, n, at int) {
+	t.Helper()
+	got := sum.To(ops.Int64)
+	for i, v := range slice[int64](got)[:n] {
+		if v != int64((at+i)%60*2) {
+			t.Fatalf("%v from %d: element %d is %d", sum.dtype, at, i, v)
+		}
+	}
+}
+
+// streams is what the iterator decides for out as a function of x.
+func streams(out, x *Tensor) bool {
+	it := iterator{nops: 2, loop: keepLoop[uint8]()}
+	it.setTensor(0, out, out.dtype, out.shape)
+	it.setTensor(1, x, out.dtype, out.shape)
+	it.coalesce(out.shape)
+	it.inner = it.size[it.ndim-1]
+	it.chooseStream(out.Numel())
+	return it.stream
+}
