@@ -223,7 +223,7 @@ func (m *Model) guardTreeDoc(d *doc, c *explain.Compile, root *explain.GuardNode
 	m.foldable = lines
 	d.add(theme.T(theme.Bold, fmt.Sprintf("%s %s", idText(c.ID), count(c.Guards.Leaves, "guard"))))
 	if noise > 0 {
-		d.add(theme.T(theme.Noise, fmt.Sprintf("%s about hasattr and dynamic marking are not shown", count(noise, "guard"))))
+		d.add(theme.T(theme.Noise, "not shown: "+count(noise, "guard")+" about hasattr and dynamic marking"))
 	}
 	d.blank()
 	m.foldFrom = d.Len()

@@ -102,6 +102,26 @@ func TestSourceLeavesOutGuardsOfTorch(t *testing.T) {
 	d.script("keys 2\nrefute output_graph\nexpect config.go\nexpect const heads = 4")
 }
 
+// A long cost leaves room for its cause, and what the limit refused is no recompile.
+func TestCostsAndRefusals(t *testing.T) {
+	f := richFeed()
+	f.report.Advice[1].Cost = "7 recompiles, 6.27 s, limit reached: runs eager"
+	refused := *f.report.Recompiles[1]
+	f.report.Recompiles = append(f.report.Recompiles, &refused)
+	d := newDriver(t, f, Options{}, 80, 24)
+	d.script(`
+		expect batch 8, 9, 10: compiled 3 times
+		expect 7 recompiles, 6.27 s
+		refute limit reached
+		keys 4
+		expect 2 recompiles of 1 function
+		expect 1 more refused
+		size 140x30
+		keys 1
+		expect limit reached: runs eager
+	`)
+}
+
 // The footer offers what can be done now.
 func TestFooterOffers(t *testing.T) {
 	f := richFeed()

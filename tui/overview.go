@@ -305,7 +305,7 @@ func (r *adviceRow) draw(m *Model, w int) theme.Line {
 	if r.a.Break != nil {
 		glyph = theme.Span{Text: theme.GlyphBreak, Style: theme.Break}
 	}
-	cost := theme.Clean(r.a.Cost)
+	cost := shortCost(theme.Clean(r.a.Cost), w)
 	room := max(10, w-6-theme.Width(cost)-1)
 	file := r.a.Pos
 	file.File = filepath.Base(file.File)
@@ -322,6 +322,19 @@ func (r *adviceRow) draw(m *Model, w int) theme.Line {
 	l = append(l, theme.T(theme.Plain, theme.Cut(r.a.Text, room-pw-2)))
 	l = l.Fit(max(0, w-theme.Width(cost)-1))
 	return append(l, theme.Span{Text: " " + cost, Style: theme.Faint})
+}
+
+// shortCost leaves out the last parts of a cost that would crowd out the cause in a
+// line of w cells.
+func shortCost(cost string, w int) string {
+	for theme.Width(cost) > w*2/5 {
+		i := strings.LastIndex(cost, ", ")
+		if i < 0 {
+			break
+		}
+		cost = cost[:i]
+	}
+	return cost
 }
 
 // fixRow is the fix below an advice.

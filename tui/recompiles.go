@@ -36,11 +36,14 @@ func recompilesLead(m *Model, _ int) []theme.Line {
 	}
 	c := &m.facts.counts
 	l := theme.Line{
-		{Text: " " + count(len(r.Recompiles), "recompile"), Style: theme.Bold | theme.Recompile},
+		{Text: " " + count(r.Totals.Recompiles, "recompile"), Style: theme.Bold | theme.Recompile},
 		{Text: " of " + count(c.again, "function")},
 	}
 	if c.againSeconds > 0 {
 		l = append(l, theme.Span{Text: " · " + secondsOr(c.againSeconds)})
+	}
+	if refused := len(r.Recompiles) - r.Totals.Recompiles; refused > 0 {
+		l = append(l, theme.Span{Text: fmt.Sprintf(" · %d more refused", refused), Style: theme.Yellow})
 	}
 	if c.limit > 0 {
 		l = append(l, theme.Span{Text: fmt.Sprintf(" · %s at the limit: eager from there on", count(c.limit, "function")), Style: theme.Yellow})
