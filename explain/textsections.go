@@ -375,6 +375,9 @@ func cacheWords(sequence string) string {
 // announced is the first line of a remark, with the next where it only
 // announces that.
 func announced(text string) string {
+	if strings.HasPrefix(text, "[") || strings.HasPrefix(text, "{") {
+		return oneLine(text)
+	}
 	head, rest, _ := strings.Cut(strings.TrimLeft(text, "\n "), "\n")
 	if strings.HasSuffix(strings.TrimSpace(head), ":") {
 		head += " " + firstLine(rest)
@@ -400,4 +403,13 @@ func (t *textWriter) notes(r *Report) {
 		}
 		t.line("  %d x %s: %s", n[k], k, clipText(first[k], 100))
 	}
+}
+
+// oneLine is a JSON value as one line: a list of names as these, other values
+// without their white space.
+func oneLine(text string) string {
+	if names := logs.JSONStrings([]byte(text)); len(names) > 0 && !strings.ContainsAny(strings.Join(names, ""), "[{") {
+		return strings.Join(names, ", ")
+	}
+	return strings.Join(strings.Fields(text), " ")
 }

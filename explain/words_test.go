@@ -140,3 +140,20 @@ func TestRenamedFunctionKeepsItsGraphs(t *testing.T) {
 		t.Errorf("%q", d)
 	}
 }
+
+// TestRemarksInOneLine: a remark that is JSON shows its content, not its first
+// bracket.
+func TestRemarksInOneLine(t *testing.T) {
+	for text, want := range map[string]string{
+		"[\n\"all_reduce\",\n\"wait_tensor\"\n]":   "all_reduce, wait_tensor",
+		"{\n\"a\": [1,\n2]\n}":                     `{ "a": [1, 2] }`,
+		"[\n{\"op\": \"x\"}\n]":                    `[ {"op": "x"} ]`,
+		"Explain output:\nGraph Count: 2":          "Explain output: Graph Count: 2",
+		"[":                                        "[",
+		"compiled code ran\nand more of no matter": "compiled code ran",
+	} {
+		if got := announced(text); got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+}
