@@ -107,8 +107,9 @@ type plainKernel struct {
 	rows  map[*ir.Buffer][]byte
 	regs  map[*ir.Buffer]vec
 	accs  map[[2]int]*accumulator
-	vals  [][]vec // [] /* step */ [] /* value */
-	rowOf []int   // strides of a private row
+	scans map[[2]int]vec // the last results of scans
+	vals  [][]vec        // [] /* step */ [] /* value */
+	rowOf []int          // strides of a private row
 }
 
 // plainValue is a value with its address in numbers.
@@ -120,7 +121,7 @@ type plainValue struct {
 }
 
 func newPlainKernel(f *frame, k *sched.Kernel, slots map[string]int) *plainKernel {
-	p := &plainKernel{f: f, k: k, slots: slots, rows: map[*ir.Buffer][]byte{}, regs: map[*ir.Buffer]vec{}, accs: map[[2]int]*accumulator{}}
+	p := &plainKernel{f: f, k: k, slots: slots, rows: map[*ir.Buffer][]byte{}, regs: map[*ir.Buffer]vec{}, accs: map[[2]int]*accumulator{}, scans: map[[2]int]vec{}}
 	for _, l := range k.Loops {
 		p.size = append(p.size, int(f.eval(l.Size)))
 	}
@@ -228,8 +229,11 @@ func (p *plainKernel) inner(ph int) {
 		if st := &p.k.Steps[i]; st.Phase == ph && st.Inner {
 			any = true
 			for j := range p.steps[i] {
-				if v := &p.steps[i][j]; v.Op == ir.Reduce {
+				switch v := &p.steps[i][j]; v.Op {
+				case ir.Reduce:
 					p.accs[[2]int{i, j}] = newAccumulator(v.Value, p.steps[i][v.Args[0]].DType)
+				case ir.Scan:
+					delete(p.scans, [2]int{i, j})
 				}
 			}
 		}
@@ -328,6 +332,10 @@ func (p *plainKernel) value(i, j, n int) {
 		p.store(v, p.vals[i][v.Args[0]].stretch(n), n)
 	case ir.Load:
 		p.vals[i][j] = p.load(v, n)
+	case ir.StoreAt, ir.FoldAt:
+		p.storeAt(v, p.vals[i][v.Args[0]].stretch(n), p.vals[i][v.Args[1]].stretch(n))
+	case ir.Scan:
+		p.vals[i][j] = p.scan([2]int{i, j}, v, p.vals[i][v.Args[0]].stretch(n))
 	case ir.LoadAt:
 		p.vals[i][j] = p.loadAt(v, p.vals[i][v.Args[0]].stretch(n), n)
 	case ir.Check:

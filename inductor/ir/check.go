@@ -51,8 +51,8 @@ func (p *Program) Check() error {
 
 // Check verifies one node.
 func (n *Node) Check() error {
-	if (n.Kind == Reduction) != (len(n.Inner) > 0) {
-		return fmt.Errorf("a %s node with %d reduction loops", [...]string{"pointwise", "reduction", "matmul", "extern"}[n.Kind], len(n.Inner))
+	if (n.Kind == Reduction || n.Kind == Sequential) != (len(n.Inner) > 0) {
+		return fmt.Errorf("a %s node with %d inner loops", [...]string{"pointwise", "reduction", "sequential", "matmul", "extern"}[n.Kind], len(n.Inner))
 	}
 	if m := n.MM; n.Kind == Matmul && (m.A == nil || m.B == nil || m.Out == nil || len(n.Outer) < 2) {
 		return fmt.Errorf("a matmul needs its operands and at least two loops")
@@ -88,7 +88,12 @@ func (n *Node) Check() error {
 func (v *Value) hasIndex() bool { return v.Accesses() || v.Op == IndexOf }
 
 // Accesses reports whether v reads or writes memory at an address.
-func (v *Value) Accesses() bool { return v.Op == Load || v.Op == LoadAt || v.Op == Store }
+func (v *Value) Accesses() bool {
+	return v.Op == Load || v.Op == LoadAt || v.Op == Store || v.Scatters()
+}
+
+// Scatters reports whether v writes at a position that is data.
+func (v *Value) Scatters() bool { return v.Op == StoreAt || v.Op == FoldAt }
 
 func (n *Node) checkValue(i, loops int) error {
 	v := &n.Body[i]
@@ -96,7 +101,7 @@ func (n *Node) checkValue(i, loops int) error {
 		return fmt.Errorf("%d operands", len(v.Args))
 	}
 	for _, a := range v.Args {
-		if a < 0 || a >= i || n.Body[a].Op == Store {
+		if a < 0 || a >= i || n.Body[a].Op == Store || n.Body[a].Scatters() {
 			return fmt.Errorf("operand t%d is not defined before", a)
 		}
 	}
@@ -112,6 +117,9 @@ func (n *Node) checkValue(i, loops int) error {
 	if v.Op == Reduce && n.Kind != Reduction {
 		return fmt.Errorf("reduces without a reduction loop")
 	}
+	if v.Op == Scan && n.Kind != Sequential {
+		return fmt.Errorf("scans without a loop that runs in order")
+	}
 	return n.checkTypes(v)
 }
 
@@ -120,6 +128,10 @@ func (n *Node) checkTypes(v *Value) error {
 	switch {
 	case v.Op == Cast || v.Op.Arity() == 0:
 		return nil
+	case v.Scatters():
+		if arg(0) != v.DType || arg(1) != ops.Int64 {
+			return fmt.Errorf("operands %s, %s", arg(0).Short(), arg(1).Short())
+		}
 	case v.Op == LoadAt:
 		if arg(0) != ops.Int64 {
 			return fmt.Errorf("a position is i64")

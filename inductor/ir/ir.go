@@ -101,11 +101,11 @@ type Value struct {
 	Op    Op
 	DType ops.DType // of the result; of the operand for Store; a Cast to a narrow one rounds or wraps
 	Args  []int     // earlier values
-	Buf   *Buffer   // Load, LoadAt, Store
-	Index Index     // Load, LoadAt, Store, IndexOf; of an argmax the position that it yields
+	Buf   *Buffer   // Load, LoadAt, Store, StoreAt, FoldAt
+	Index Index     // the same and IndexOf; of an argmax the position that it yields
 	F     float64   // Const of a floating-point type
 	I     int64     // Const of an integer type or bool
-	Red   ReduceOp  // Reduce
+	Red   ReduceOp  // Reduce, Scan, FoldAt
 }
 
 // NodeKind is what a node does.
@@ -115,6 +115,7 @@ type NodeKind uint8
 const (
 	Pointwise NodeKind = iota
 	Reduction
+	Sequential // stores in every iteration; its inner loops run in their order
 	Matmul
 	Extern
 )
@@ -131,7 +132,7 @@ type Node struct {
 	Name    string // op0, op1, ... in program order
 	Kind    NodeKind
 	Outer   []sym.Int // sizes of the parallel loops
-	Inner   []sym.Int // sizes of the reduction loops; empty unless Reduction
+	Inner   []sym.Int // sizes of the inner loops; empty unless Reduction or Sequential
 	Body    []Value
 	MM      *MatmulInfo
 	Ext     *ExternInfo
@@ -225,7 +226,7 @@ func (n *Node) Reads(f func(b *Buffer, x *Index)) {
 		switch v := &n.Body[i]; v.Op {
 		case Load:
 			f(v.Buf, &v.Index)
-		case LoadAt:
+		case LoadAt, StoreAt, FoldAt: // a store at some places leaves the others
 			f(v.Buf, nil)
 		}
 	}
@@ -242,8 +243,11 @@ func (n *Node) Writes(f func(b *Buffer, x *Index)) {
 		}
 	}
 	for i := range n.Body {
-		if v := &n.Body[i]; v.Op == Store {
+		switch v := &n.Body[i]; v.Op {
+		case Store:
 			f(v.Buf, &v.Index)
+		case StoreAt, FoldAt:
+			f(v.Buf, nil)
 		}
 	}
 }

@@ -13,8 +13,11 @@ const (
 	Store
 	IndexOf // the address itself as an int64 (arange)
 	LoadAt  // the element that lies the operand, an int64, behind the address
+	StoreAt // to the element that lies the second operand behind the address
+	FoldAt  // the same, folded into what lies there
 	Check   // the operand must be true, else the program fails as eager does
 	Reduce
+	Scan // what the iterations of the reduction loops up to this one combine to
 	Cast
 	Where // condition, then, else
 
@@ -93,6 +96,7 @@ type opRow struct {
 var opRows = [NumOps]opRow{
 	Const: {"const", 0, false}, Load: {"load", 0, false}, Store: {"store", 1, false},
 	IndexOf: {"index", 0, false}, LoadAt: {"loadat", 1, false}, Check: {"check", 1, false}, Reduce: {"reduce", 1, false}, Cast: {"cast", 1, false},
+	StoreAt: {"storeat", 2, false}, FoldAt: {"foldat", 2, false}, Scan: {"scan", 1, false},
 	Where: {"where", 3, false},
 	Neg:   {"neg", 1, false}, Abs: {"abs", 1, false}, Exp: {"exp", 1, false}, Expm1: {"expm1", 1, false},
 	Log: {"log", 1, false}, Log1p: {"log1p", 1, false}, Sqrt: {"sqrt", 1, false}, Rsqrt: {"rsqrt", 1, false},

@@ -265,6 +265,8 @@ func (p *parser) loops(n *Node, kind, rest string) error {
 		n.Kind = Pointwise
 	case "reduction":
 		n.Kind, n.Inner = Reduction, second
+	case "sequential":
+		n.Kind, n.Inner = Sequential, second
 	case "matmul":
 		if len(second) != 1 {
 			return fmt.Errorf("a matmul has one inner size")
@@ -390,14 +392,15 @@ func (p *parser) value(s string) (Value, error) {
 	if v.DType, err = dtypeByShort(short); err != nil {
 		return v, err
 	}
-	if red, isRed := strings.CutPrefix(name, "reduce_"); isRed {
-		i := slices.Index(reduceNames[:], red)
-		if i < 0 {
-			return v, fmt.Errorf("unknown reduction %q", red)
+	for prefix, o := range map[string]Op{"reduce_": Reduce, "scan_": Scan, "foldat_": FoldAt} {
+		if red, isRed := strings.CutPrefix(name, prefix); isRed {
+			i := slices.Index(reduceNames[:], red)
+			if i < 0 {
+				return v, fmt.Errorf("unknown reduction %q", red)
+			}
+			v.Op, v.Red = o, ReduceOp(i)
+			return v, p.operands(&v, rest)
 		}
-		v.Op, v.Red = Reduce, ReduceOp(i)
-		v.Args, err = p.args(rest)
-		return v, err
 	}
 	i := slices.IndexFunc(opRows[:], func(r opRow) bool { return r.name == name })
 	if i < 0 {
@@ -417,7 +420,7 @@ func (p *parser) operands(v *Value, rest string) (err error) {
 		}
 		v.I, err = strconv.ParseInt(rest, 10, 64)
 		return err
-	case Load, LoadAt, Store, IndexOf:
+	case Load, LoadAt, Store, StoreAt, FoldAt, IndexOf:
 		name, index, after, err := between(rest)
 		if err != nil {
 			return err

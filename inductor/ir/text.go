@@ -89,6 +89,8 @@ func (n *Node) Head() string {
 		return fmt.Sprintf("%s = pointwise [%s]", n.Name, sizes(n.Outer))
 	case Reduction:
 		return fmt.Sprintf("%s = reduction [%s | %s]", n.Name, sizes(n.Outer), sizes(n.Inner))
+	case Sequential:
+		return fmt.Sprintf("%s = sequential [%s | %s]", n.Name, sizes(n.Outer), sizes(n.Inner))
 	case Matmul:
 		return fmt.Sprintf("%s = matmul [%s | %s]", n.Name, sizes(n.Outer), n.MM.K)
 	}
@@ -138,6 +140,12 @@ func (n *Node) ValueText(i int) string {
 		return fmt.Sprintf("t%d = loadat.%s %s[%s], t%d", i, d, v.Buf.Name, n.IndexText(v.Index), v.Args[0])
 	case Store:
 		return fmt.Sprintf("store.%s %s[%s], t%d", d, v.Buf.Name, n.IndexText(v.Index), v.Args[0])
+	case StoreAt:
+		return fmt.Sprintf("storeat.%s %s[%s], t%d, t%d", d, v.Buf.Name, n.IndexText(v.Index), v.Args[0], v.Args[1])
+	case FoldAt:
+		return fmt.Sprintf("foldat_%s.%s %s[%s], t%d, t%d", v.Red, d, v.Buf.Name, n.IndexText(v.Index), v.Args[0], v.Args[1])
+	case Scan:
+		return fmt.Sprintf("t%d = scan_%s.%s t%d", i, v.Red, d, v.Args[0])
 	case IndexOf:
 		return fmt.Sprintf("t%d = index.%s [%s]", i, d, n.IndexText(v.Index))
 	case Reduce:

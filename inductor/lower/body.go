@@ -39,6 +39,15 @@ func (l *lowering) reductionNode(shape []sym.Int, reduce []bool) *body {
 	return &body{l: l, n: l.newNode(kind, outer, inner), dims: append(od, id...), rank: len(shape)}
 }
 
+// sequentialNode is reductionNode for what stores in every iteration.
+func (l *lowering) sequentialNode(shape []sym.Int, inner []bool) *body {
+	b := l.reductionNode(shape, inner)
+	if b.n.Kind == ir.Reduction {
+		b.n.Kind = ir.Sequential
+	}
+	return b
+}
+
 func seq(n int) []int {
 	out := make([]int, n)
 	for i := range out {
@@ -176,6 +185,14 @@ func (b *body) reduce(r ir.ReduceOp, v int) int {
 		red.Index = b.position()
 	}
 	return b.add(red)
+}
+
+// scan combines v with its values in the inner iterations before.
+func (b *body) scan(r ir.ReduceOp, v int) int {
+	if b.n.Kind != ir.Sequential {
+		return v
+	}
+	return b.add(ir.Value{Op: ir.Scan, DType: b.dtype(v), Args: []int{v}, Red: r})
 }
 
 // position is the row-major number of the iteration within the reduction loops.

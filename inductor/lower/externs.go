@@ -14,13 +14,7 @@ var externs = map[ops.ID]ir.Reason{
 	ops.Sort: reasonOrder, ops.Topk: reasonOrder, ops.Kthvalue: reasonOrder, ops.Mode: reasonOrder,
 	ops.MedianDim: reasonOrder, ops.NanmedianDim: reasonOrder, ops.Searchsorted: reasonSearch,
 
-	ops.Cumsum: reasonScan, ops.Cumprod: reasonScan, ops.Cummax: reasonScan, ops.Cummin: reasonScan,
-
-	ops.Scatter: reasonScatter, ops.ScatterAdd: reasonScatter, ops.ScatterReduce: reasonScatter,
-	ops.IndexAdd: reasonScatter, ops.IndexPut: reasonScatter,
-
-	ops.DiagonalScatter: "writes through a view whose two dimensions move together",
-	ops.Digamma:         reasonSpecial, ops.Erfinv: reasonSpecial, ops.Polygamma: reasonSpecial, ops.Zeta: reasonSpecial,
+	ops.Digamma: reasonSpecial, ops.Erfinv: reasonSpecial, ops.Polygamma: reasonSpecial, ops.Zeta: reasonSpecial,
 	ops.I0: reasonSpecial, ops.I0e: reasonSpecial, ops.I1: reasonSpecial, ops.I1e: reasonSpecial, ops.Erfcx: reasonSpecial,
 	ops.LogNdtr: reasonSpecial, ops.Igamma: reasonSpecial, ops.Igammac: reasonSpecial,
 }
@@ -29,8 +23,6 @@ var externs = map[ops.ID]ir.Reason{
 const (
 	reasonOrder   ir.Reason = "ordering compares all elements of a row with one another"
 	reasonSearch  ir.Reason = "a binary search takes another path for each element"
-	reasonScan    ir.Reason = "each element depends on the one before"
-	reasonScatter ir.Reason = "several positions may name one element, so threads would write the same place"
 	reasonSpecial ir.Reason = "a special function that only the eager library computes"
 )
 

@@ -19,6 +19,11 @@ type picked struct {
 // loadPicked loads the element of t at address x, in which the picked
 // dimensions take no part, and at the positions of those.
 func (b *body) loadPicked(t *tensor, x ir.Index, ps []picked) int {
+	return b.add(ir.Value{Op: ir.LoadAt, DType: ir.Register(t.dtype), Buf: t.buf, Index: x, Args: []int{b.behind(t, ps)}})
+}
+
+// behind is how many elements the picked positions lie behind an address.
+func (b *body) behind(t *tensor, ps []picked) int {
 	var at int
 	for i, p := range ps {
 		step := b.mul2(b.position2(t.shape[p.dim], p), b.size(t.stride[p.dim], ops.Int64))
@@ -28,7 +33,7 @@ func (b *body) loadPicked(t *tensor, x ir.Index, ps []picked) int {
 			at = b.add2(at, step)
 		}
 	}
-	return b.add(ir.Value{Op: ir.LoadAt, DType: ir.Register(t.dtype), Buf: t.buf, Index: x, Args: []int{at}})
+	return at
 }
 
 // position2 is a position within a dimension of n elements; one that lies
@@ -107,25 +112,12 @@ func advancedIndex(c *call) error {
 	if err != nil {
 		return err
 	}
-	first, last, count := -1, -1, 0
-	for d, v := range list {
-		if v == nil {
-			continue
-		}
-		if empty(src, d) {
-			return c.extern(ir.ReasonArgs)
-		}
-		if first < 0 {
-			first = d
-		}
-		last = d
-		count++
-	}
-	if count == 0 {
+	first, any := positionsAt(list)
+	if !any {
 		return clone(c)
 	}
-	if last-first+1 != count { // the positions' dimensions come first
-		first = 0
+	if emptyPicked(src, list) {
+		return c.extern(ir.ReasonArgs)
 	}
 	out := c.bindResult()
 	b := c.l.pointwiseNode(out.shape)
@@ -133,9 +125,45 @@ func advancedIndex(c *call) error {
 	return nil
 }
 
+// positionsAt is the first dimension of x[list] that belongs to the positions:
+// they stand where they stood when they are neighbours, else in front.
+func positionsAt(list []ops.Value) (first int, any bool) {
+	first, last, count := -1, -1, 0
+	for d, v := range list {
+		if v == nil {
+			continue
+		}
+		if first < 0 {
+			first = d
+		}
+		last = d
+		count++
+	}
+	if last-first+1 != count {
+		first = 0
+	}
+	return first, count > 0
+}
+
+// emptyPicked reports whether a dimension that is picked has no elements.
+func emptyPicked(t *tensor, list []ops.Value) bool {
+	for d, v := range list {
+		if v != nil && empty(t, d) {
+			return true
+		}
+	}
+	return false
+}
+
 // loadIndexed loads x[list]; the broadcast positions, of the given shape, are the
 // result's dimensions from first on.
 func (b *body) loadIndexed(c *call, src *tensor, list []ops.Value, first int, shape []sym.Int) int {
+	rest, ps := b.indexed(c, src, list, first, shape)
+	return b.loadPicked(src, b.index(rest), ps)
+}
+
+// indexed is what of src the loops walk by themselves, and the positions.
+func (b *body) indexed(c *call, src *tensor, list []ops.Value, first int, shape []sym.Int) (*tensor, []picked) {
 	rank := b.rank
 	var ps []picked
 	rest := &tensor{off: src.off, shape: make([]sym.Int, rank), stride: make([]sym.Int, rank)}
@@ -162,5 +190,5 @@ func (b *body) loadIndexed(c *call, src *tensor, list []ops.Value, first int, sh
 		}
 		ps = append(ps, picked{dim: d, at: b.cast(b.load(&along), ops.Int64), wrap: true})
 	}
-	return b.loadPicked(src, b.index(rest), ps)
+	return rest, ps
 }

@@ -4,6 +4,7 @@ import (
 	"sync"
 
 	"tcdbg/graph"
+	"tcdbg/inductor/ir"
 	"tcdbg/internal/ops"
 	"tcdbg/internal/sym"
 )
@@ -73,6 +74,18 @@ var others = map[ops.ID]lowerFunc{
 	ops.IndexSelect:   indexSelect,
 	ops.Index:         advancedIndex,
 	ops.ConstantPadNd: constantPad,
+
+	ops.Cumsum:  scanned(ir.RSum),
+	ops.Cumprod: scanned(ir.RProd),
+	ops.Cummax:  extremes(ir.RMax),
+	ops.Cummin:  extremes(ir.RMin),
+
+	ops.Scatter:         scatter,
+	ops.ScatterAdd:      scatterAdd,
+	ops.ScatterReduce:   scatterReduce,
+	ops.IndexAdd:        indexAdd,
+	ops.IndexPut:        indexPut,
+	ops.DiagonalScatter: diagonalScatter,
 
 	ops.MaxPool1dIndices: maxPool(1), ops.MaxPool2dIndices: maxPool(2), ops.MaxPool3dIndices: maxPool(3),
 	ops.AvgPool1d: avgPool(1), ops.AvgPool2d: avgPool(2), ops.AvgPool3d: avgPool(3),

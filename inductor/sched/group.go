@@ -61,7 +61,7 @@ func newGroup(n *ir.Node, at int) *Group {
 		Template: n.Kind == ir.Matmul, Extern: n.Kind == ir.Extern, first: at, last: at,
 		Once: n.Once, preds: map[*Group]bool{}, succs: map[*Group]bool{},
 	}
-	it := &Item{Node: n, Inner: n.Kind == ir.Reduction, Body: n.Body}
+	it := &Item{Node: n, Inner: n.Kind == ir.Reduction || n.Kind == ir.Sequential, Body: n.Body}
 	if n.Kind == ir.Matmul {
 		it.Out = n.MM.OutIdx
 	}
@@ -141,6 +141,8 @@ func (g *Group) accesses() []access {
 				out = append(out, access{v.Buf, &v.Index, v.Op == ir.Store})
 			case ir.LoadAt:
 				out = append(out, access{buf: v.Buf})
+			case ir.StoreAt, ir.FoldAt:
+				out = append(out, access{buf: v.Buf}, access{buf: v.Buf, write: true})
 			}
 		}
 	}
@@ -149,6 +151,11 @@ func (g *Group) accesses() []access {
 
 // typed reports whether a reduction has divided the loops into outer and inner.
 func (g *Group) typed() bool { return slices.ContainsFunc(g.Vars, func(v Var) bool { return v.Inner }) }
+
+// sequential reports whether the inner loops must run in their order.
+func (g *Group) sequential() bool {
+	return slices.ContainsFunc(g.Items, func(it *Item) bool { return it.Node.Kind == ir.Sequential })
+}
 
 // Name joins the names of the nodes: op4_op5.
 func (g *Group) Name() string {

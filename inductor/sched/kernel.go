@@ -42,6 +42,8 @@ type Kernel struct {
 	// Pointwise kernels have no reduction: their last loop may be cut into
 	// chunks for threads.
 	Pointwise bool
+	// Sequential kernels walk their inner loops one element at a time.
+	Sequential bool
 }
 
 // Step is one item in its phase.
@@ -60,6 +62,7 @@ func NewKernel(g *Group, needed func(*ir.Buffer) bool) *Kernel {
 	k := &Kernel{Group: g, Place: map[*ir.Buffer]Place{}}
 	g.arrange()
 	k.Pointwise = !g.typed() && !g.Template
+	k.Sequential = g.sequential()
 	if k.Pointwise {
 		if len(g.Vars) == 0 {
 			g.rewrite(nil, 1)
@@ -87,7 +90,7 @@ func NewKernel(g *Group, needed func(*ir.Buffer) bool) *Kernel {
 func (g *Group) arrange() {
 	xs, weight := g.addresses()
 	if !g.Template { // whose loops are numbered by the template
-		g.permute(loopOrder(g.Vars, xs, weight), xs)
+		g.permute(loopOrder(g.Vars, xs, weight, g.sequential()), xs)
 	}
 	g.mergeLoops(xs)
 }
@@ -135,7 +138,7 @@ func (g *Group) mergeLoops(xs []*ir.Index) {
 	}
 }
 
-func loopOrder(vars []Var, xs []*ir.Index, weight []int) []int {
+func loopOrder(vars []Var, xs []*ir.Index, weight []int, sequential bool) []int {
 	order := make([]int, len(vars))
 	for i := range order {
 		order[i] = i
@@ -146,6 +149,8 @@ func loopOrder(vars []Var, xs []*ir.Index, weight []int) []int {
 			return vars[b].Inner
 		case vars[a].Col != vars[b].Col:
 			return vars[b].Col
+		case sequential && vars[a].Inner:
+			return a < b
 		}
 		votes := 0
 		for i, x := range xs {
@@ -249,12 +254,17 @@ func (k *Kernel) phases() {
 
 func (k *Kernel) places(needed func(*ir.Buffer) bool) {
 	for b, w := range k.written() {
-		if w == nil || needed(b) {
+		if w == nil || needed(b) || w.scatters() {
 			k.Place[b] = Memory
 			continue
 		}
 		k.Place[b] = k.privatePlace(b, w)
 	}
+}
+
+// scatters reports whether the item stores at positions that are data.
+func (it *Item) scatters() bool {
+	return slices.ContainsFunc(it.Body, func(v ir.Value) bool { return v.Scatters() })
 }
 
 // privatePlace is for a buffer that only this kernel reads.
@@ -296,6 +306,9 @@ func (k *Kernel) vector() int {
 	last := len(k.Loops) - 1
 	if k.Pointwise || k.Outer == 0 || k.Group.Template {
 		return last
+	}
+	if k.Sequential {
+		return k.Outer - 1
 	}
 	score := func(loop int) int {
 		n := 0
@@ -375,7 +388,7 @@ func (k *Kernel) FLOPs() int64 {
 		}
 		for i := range it.Body {
 			switch it.Body[i].Op {
-			case ir.Const, ir.Load, ir.LoadAt, ir.Store, ir.IndexOf, ir.Cast, ir.Check:
+			case ir.Const, ir.Load, ir.LoadAt, ir.Store, ir.StoreAt, ir.IndexOf, ir.Cast, ir.Check:
 			default:
 				n += it.Node.Numel()
 			}

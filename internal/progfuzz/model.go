@@ -70,8 +70,11 @@ type value struct {
 	name  string
 	dims  []string
 	dtype string // as torch spells it: Float32, Float16, Int64, Bool, ...
-	// raw: it may be an input, of which main prints what was written to it.
+	// raw: it is an input, whose numbers no operator has made.
 	raw bool
+	// kept: nothing may write to it, since it may show a leaf that wants gradients
+	// or one place several times.
+	kept bool
 }
 
 func (v value) float() bool { return strings.HasPrefix(v.dtype, "Float") || v.dtype == "Bfloat16" }
@@ -102,14 +105,14 @@ func (m *modelWriter) with(vs values, fits func(value) bool) (value, bool) {
 func (m *modelWriter) forward() {
 	m.line("func f(net *Net, x, y, z *torch.Tensor, ids, mask *torch.Tensor, list []*torch.Tensor, named map[string]*torch.Tensor) []*torch.Tensor {")
 	vs := values{
-		{"x", []string{"B", "4"}, "Float32", true},
-		{"y", []string{"B", "4"}, "Float32", true},
-		{"z", []string{"B", "3", "4"}, "Float32", true},
-		{"ids", []string{"B"}, "Int64", true},
-		{"mask", []string{"B", "4"}, "Bool", true},
-		{"net.Scale", []string{"4"}, "Float32", true},
-		{"list[0]", []string{"4"}, "Float32", true},
-		{"named[\"k\"]", []string{"B", "4"}, "Float32", true},
+		{name: "x", dims: []string{"B", "4"}, dtype: "Float32", raw: true},
+		{name: "y", dims: []string{"B", "4"}, dtype: "Float32", raw: true},
+		{name: "z", dims: []string{"B", "3", "4"}, dtype: "Float32", raw: true},
+		{name: "ids", dims: []string{"B"}, dtype: "Int64", raw: true},
+		{name: "mask", dims: []string{"B", "4"}, dtype: "Bool", raw: true},
+		{name: "net.Scale", dims: []string{"4"}, dtype: "Float32", raw: true, kept: true},
+		{name: "list[0]", dims: []string{"4"}, dtype: "Float32", raw: true},
+		{name: "named[\"k\"]", dims: []string{"B", "4"}, dtype: "Float32", raw: true},
 	}
 	vs = m.statements(vs, 5+m.r.Intn(9), 0)
 	var out []string
@@ -149,6 +152,10 @@ func (m *modelWriter) declare(vs values) values {
 		if !ok {
 			continue
 		}
+		made.kept = strings.Contains(text, "Expand(")
+		for _, v := range vs {
+			made.kept = made.kept || v.kept && strings.HasPrefix(text, v.name+".")
+		}
 		made.name = m.fresh("t")
 		m.line("%s := %s", made.name, text)
 		m.line("_ = %s", made.name)
@@ -159,7 +166,7 @@ func (m *modelWriter) declare(vs values) values {
 
 // effect writes a statement for what it does; false where none fits.
 func (m *modelWriter) effect(vs values) bool {
-	v, ok := m.with(vs, func(v value) bool { return v.dtype == "Float32" && v.name != "net.Scale" })
+	v, ok := m.with(vs, func(v value) bool { return v.dtype == "Float32" && !v.kept })
 	if !ok {
 		return false
 	}
@@ -201,7 +208,7 @@ func (m *modelWriter) effect(vs values) bool {
 		}
 	case 14:
 		if v.is("Float32", "B", "4") {
-			m.line("%s.IndexPut_([]*torch.Tensor{ids.Remainder(%s.Size(0))}, %s, kw.Accumulate(%v))", v.name, v.name, same.name, m.r.Intn(2) == 0)
+			m.line("%s.IndexPut_([]*torch.Tensor{ids.Remainder(%s.Size(0))}, %s.Tanh(), kw.Accumulate(%v))", v.name, v.name, same.name, m.r.Intn(2) == 0)
 		}
 	}
 	return true
@@ -249,7 +256,7 @@ func (m *modelWriter) assigning(vs values, depth int) {
 	to, ok := m.with(vs, func(v value) bool {
 		return v.is(made.dtype, made.dims...) && !strings.ContainsAny(v.name, ".[") && v.name != made.name
 	})
-	if ok {
+	if ok && !made.kept {
 		m.line("%s = %s", to.name, made.name)
 	}
 }

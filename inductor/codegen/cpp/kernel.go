@@ -219,7 +219,7 @@ func (e *emitter) pointers() {
 			if _, own := e.k.Place[v.Buf]; own && e.k.Place[v.Buf] != sched.Memory {
 				continue
 			}
-			written[v.Buf] = written[v.Buf] || v.Op == ir.Store
+			written[v.Buf] = written[v.Buf] || v.Op == ir.Store || v.Scatters()
 			if !seen[v.Buf] {
 				seen[v.Buf] = true
 				bufs = append(bufs, v.Buf)
@@ -314,7 +314,7 @@ func cost(o ir.Op) int64 {
 	switch o {
 	case ir.Const, ir.Load, ir.Store, ir.Cast, ir.IndexOf, ir.Check:
 		return 1
-	case ir.LoadAt:
+	case ir.LoadAt, ir.StoreAt, ir.FoldAt:
 		return 4
 	case ir.Exp, ir.Sigmoid, ir.Tanh, ir.Erf, ir.Log, ir.Sin, ir.Cos, ir.Pow, ir.Expm1, ir.Log1p:
 		return 12
@@ -381,7 +381,8 @@ func (e *emitter) reductions() {
 	for p := range k.Phases {
 		e.outerItems(p, 1)
 		if e.innerItems(p) {
-			e.phase(p, "0", e.size(last), static && n%int64(2*e.lanes) == 0, static && n%int64(e.lanes) == 0, static && n < int64(e.lanes))
+			one := k.Sequential || static && n < int64(e.lanes) // element at a time
+			e.phase(p, "0", e.size(last), static && n%int64(2*e.lanes) == 0, static && n%int64(e.lanes) == 0, one)
 		}
 	}
 	e.close()
@@ -411,6 +412,7 @@ func (e *emitter) outerItems(p, lanes int) {
 func (e *emitter) phase(p int, first, end string, even, whole, small bool) {
 	e.hoist(p)
 	e.accumulators(p, even, small)
+	e.scans(p, 1)
 	inner := e.k.Loops[e.k.Outer:]
 	for i, v := range inner[:len(inner)-1] {
 		e.open("for (i64 r%d = 0; r%d < %s; r%d++)", i, i, e.size(v.Size), i)

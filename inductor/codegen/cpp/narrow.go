@@ -47,12 +47,13 @@ func (e *emitter) narrowed(x string, d ops.DType, lanes int) string {
 }
 
 // memoryAccess is a helper for elements that do not lie side by side: lds loads
-// them s apart, ldx at an index each, sts stores them s apart.
+// them s apart, ldx at an index each; sts and stx store them so.
 func memoryAccess(name string) (helper, bool) {
 	kind, t, _ := strings.Cut(name, "_")
 	text, ok := map[string]string{
 		"lds": `T$ lds_T$(const T1 *p, i64 s) { T$ r = {0}; for (int k = 0; k < $; k++) r[k] = p[k * s]; return r; }`,
 		"ldx": `T$ ldx_T$(const T1 *p, i64 s, l$ x) { T$ r = {0}; for (int k = 0; k < $; k++) r[k] = p[k * s + x[k]]; return r; }`,
+		"stx": `void stx_T$(T1 *p, i64 s, l$ x, T$ v) { for (int k = 0; k < $; k++) p[k * s + x[k]] = v[k]; }`,
 		"sts": `void sts_T$(T1 *p, i64 s, T$ v) { for (int k = 0; k < $; k++) p[k * s] = v[k]; }`,
 	}[kind]
 	return helper{text: strings.ReplaceAll(text, "T", t)}, ok

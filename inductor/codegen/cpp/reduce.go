@@ -272,6 +272,7 @@ func (e *emitter) columnPhases(lanes int) {
 			}
 		}
 		e.eachReduce(p, func(i, j int, v *ir.Value) { e.declareAcc(i, j, v, "", lanes) })
+		e.scans(p, lanes)
 		inner := e.k.Loops[e.k.Outer:]
 		for i, v := range inner {
 			e.open("for (i64 r%d = 0; r%d < %s; r%d++)", i, i, e.size(v.Size), i)

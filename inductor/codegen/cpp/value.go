@@ -36,7 +36,7 @@ func (e *emitter) class(st *sched.Step) []part {
 			if e.usesInner(v.Index) {
 				out[i] = innerPart
 			}
-		case ir.Store, ir.Reduce:
+		case ir.Store, ir.StoreAt, ir.FoldAt, ir.Reduce, ir.Scan:
 			out[i] = innerPart
 		}
 		for _, a := range v.Args {
@@ -90,6 +90,14 @@ func (e *emitter) value(i, j, lanes int, inner bool) {
 			e.note(st)
 		}
 		e.storeValue(i, v, lanes, inner)
+		return
+	case ir.StoreAt, ir.FoldAt:
+		e.note(st)
+		e.storeAt(i, j, lanes)
+		return
+	case ir.Scan:
+		e.note(st)
+		e.scan(i, j, lanes)
 		return
 	case ir.Reduce:
 		e.note(st)

@@ -326,6 +326,11 @@ func (e *emitter) value(i, j int) {
 			e.store(i, v)
 		}
 		return
+	case ir.StoreAt, ir.FoldAt:
+		e.err = fmt.Errorf("stores at positions that are data are not generated")
+		return
+	case ir.Scan:
+		e.p("%s = %s", name, e.scan(i, v))
 	case ir.Reduce:
 		e.p("%s = %s", name, e.reduce(i, v))
 	case ir.IndexOf:
@@ -389,6 +394,20 @@ func (e *emitter) reduce(i int, v *ir.Value) string {
 		text += " != 0"
 	}
 	return text
+}
+
+// scan combines each column with those before it: a row is one block.
+func (e *emitter) scan(i int, v *ir.Value) string {
+	x := fmt.Sprintf("tl.broadcast_to(%s, [XBLOCK, R0_BLOCK])", e.vals[[2]int{i, v.Args[0]}])
+	switch v.Red {
+	case ir.RSum:
+		return fmt.Sprintf("tl.cumsum(%s, 1)", x)
+	case ir.RProd:
+		return fmt.Sprintf("tl.cumprod(%s, 1)", x)
+	case ir.RMax:
+		return fmt.Sprintf("tl.associative_scan(%s, 1, triton_helpers.maximum)", x)
+	}
+	return fmt.Sprintf("tl.associative_scan(%s, 1, triton_helpers.minimum)", x)
 }
 
 // identity is what columns beyond the row count as.

@@ -1,0 +1,53 @@
+package backends
+
+import (
+	"tcdbg/inductor/ir"
+)
+
+// This file runs what goes in the order of the inner loops in the plain
+// executor: scans, and stores at positions that are data.
+
+// combined are the operations by which scans and folds combine two elements.
+var combined = map[ir.ReduceOp]ir.Op{ir.RSum: ir.Add, ir.RProd: ir.Mul, ir.RMax: ir.Max, ir.RMin: ir.Min}
+
+// scan combines each element of a tile with those before it, the tiles before
+// included.
+func (p *plainKernel) scan(key [2]int, v *plainValue, x vec) vec {
+	out := newVec(v.DType, x.len())
+	last, started := p.scans[key]
+	for k := range x.len() {
+		now := x.at(k)
+		if started {
+			now = apply(combined[v.Red], v.DType, v.DType, []vec{last, now}, 1)
+		}
+		last, started = now, true
+		out.set(k, now)
+	}
+	p.scans[key] = last
+	return out
+}
+
+// at is element k as a vector of one.
+func (v vec) at(k int) vec {
+	switch {
+	case v.f32 != nil:
+		return vec{f32: v.f32[k : k+1]}
+	case v.f64 != nil:
+		return vec{f64: v.f64[k : k+1]}
+	}
+	return vec{i64: v.i64[k : k+1]}
+}
+
+// storeAt stores the elements of a tile one after the other, each so far behind
+// an address, or folds them into what lies there.
+func (p *plainKernel) storeAt(v *plainValue, x, at vec) {
+	base, first, step := p.memory(v)
+	d := v.Buf.DType
+	for k := range x.len() {
+		one, to := x.at(k), first+k*step+int(at.i64[k])
+		if v.Op == ir.FoldAt {
+			one = apply(combined[v.Red], v.DType, v.DType, []vec{readTile(d, base, to, 0, 1), one}, 1)
+		}
+		writeTile(d, one, base, to, 0)
+	}
+}

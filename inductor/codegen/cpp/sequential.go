@@ -1,0 +1,78 @@
+package cpp
+
+import (
+	"fmt"
+
+	"tcdbg/inductor/ir"
+	"tcdbg/internal/ops"
+)
+
+// This file writes what runs in the order of the inner loops, an element at a
+// time or, with the outer loop along the vector, a row of them: scans and stores
+// at positions that are data. No two lanes or threads meet at one element, since
+// the outer loops are those that the positions do not move along.
+
+// scans declares what the scans of phase p have combined so far.
+func (e *emitter) scans(p, lanes int) {
+	for i := range e.k.Steps {
+		st := &e.k.Steps[i]
+		for j := range st.Body {
+			if v := &st.Body[j]; v.Op == ir.Scan && st.Phase == p {
+				e.p("%s %s = %s;", regType(v.DType, lanes), scanName(i, j), e.constant(identity(v.Red, v.DType), lanes))
+			}
+		}
+	}
+}
+
+func scanName(i, j int) string { return fmt.Sprintf("q%d_%d", i, j) }
+
+// scan combines the element at hand with those before it.
+func (e *emitter) scan(i, j, lanes int) {
+	v := &e.k.Steps[i].Body[j]
+	q := scanName(i, j)
+	e.p("%s = %s;", q, e.operation(combine[v.Red], v.DType, []string{q, e.arg(i, v.Args[0], lanes)}, lanes))
+	name := fmt.Sprintf("t%d_%d%s", i, j, e.copies)
+	e.p("const %s %s = %s;", regType(v.DType, lanes), name, q)
+	e.vals[valKey{i, j}] = operand{name, lanes}
+}
+
+// storeAt stores, or folds into what lies there, a number of elements behind an
+// address: the same number for all lanes, or one for each.
+func (e *emitter) storeAt(i, j, lanes int) {
+	body := e.k.Steps[i].Body
+	v := &body[j]
+	d := v.Buf.DType
+	ptr, step := e.place(v, lanes)
+	at := v.Args[1]
+	spread := lanes > 1 && body[at].Op != ir.Const && e.vals[valKey{i, at}].lanes > 1
+	if spread {
+		name := fmt.Sprintf("x%d_%d%s", i, j, e.copies)
+		e.p("const %s %s = %s;", regType(ops.Int64, lanes), name, e.arg(i, at, lanes))
+		step += ", " + name
+	} else {
+		ptr += " + " + e.arg(i, at, 1)
+	}
+	x := e.arg(i, v.Args[0], lanes)
+	if v.Op == ir.FoldAt {
+		old := ""
+		if spread {
+			old = e.loaded(fmt.Sprintf("%s(%s, %s)", e.pre.fn("ldx_"+memLetter(d), lanes), ptr, step), d, lanes)
+		} else {
+			old = e.loadFrom(ptr, step, d, lanes)
+		}
+		name := fmt.Sprintf("f%d_%d%s", i, j, e.copies)
+		e.p("const %s %s = %s;", regType(v.DType, lanes), name, old)
+		x = e.operation(combine[v.Red], v.DType, []string{name, x}, lanes)
+	}
+	x = e.stored("("+x+")", d, lanes)
+	switch {
+	case lanes == 1:
+		e.p("*(%s) = %s;", ptr, x)
+	case spread:
+		e.p("%s(%s, %s, %s);", e.pre.fn("stx_"+memLetter(d), lanes), ptr, step, x)
+	case step == "1":
+		e.p("*(%s%du *)(%s) = %s;", memLetter(d), lanes, ptr, x)
+	default:
+		e.p("%s(%s, %s, %s);", e.pre.fn("sts_"+memLetter(d), lanes), ptr, step, x)
+	}
+}
