@@ -157,6 +157,10 @@ var oldReasons = []struct{ words, code string }{
 	{"dynamic shape operator", breaks.DynamicShapeOperator},
 	{"data dependent operator", breaks.DataDependentOperator},
 	{"call_method UserDefinedObjectVariable", breaks.UnsupportedMethod},
+	{"Unsupported context manager", breaks.UnsupportedContext},
+	{"Graph break under GenericContextWrappingVariable", breaks.BreakUnderContext},
+	{"Tensor.backward", "GB0123"},
+	{"logging.Logger method not supported", "GB0291"},
 }
 
 // parseReason reads preamble and blocks.

@@ -28,7 +28,8 @@ func TestSkippedFrames(t *testing.T) {
 	for _, c := range []struct{ name, reason, code, fix string }{
 		{"2.6", "'skip function graph_break in file /v/torch/_dynamo/decorators.py'", "GB0025", "asked for by the program"},
 		{"2.9", "Call to `torch._dynamo.graph_break()`\n  Explanation: User-inserted graph break. Message: None\n  Hint: Remove the call.\n\n  Developer debug context: Called `torch._dynamo.graph_break()`\n\n For more details about this graph break, please visit: https://meta-pytorch.github.io/compile-graph-break-site/gb/gb0025.html", "GB0025", "asked for by the program"},
-		{"unknown", "Unsupported context manager <Ctx object>'s __enter__ function", "", "unclassified"},
+		{"2.6, context", "Unsupported context manager <Ctx object>'s __enter__ function", "GB0142", "fixable by you"},
+		{"unknown", "something new", "", "unclassified"},
 	} {
 		text := strings.Replace(skipText, "%s", c.reason, 1)
 		r := foldText(t, `V1121 12:00:00.000000 7 torch/a.py:1] {"dynamo_start": {"stack": [{"line": 12, "name": "in_try", "filename": 0}]}, `+id+`}`+"\n"+
