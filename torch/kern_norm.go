@@ -90,8 +90,11 @@ func softmax32(dst, src []float32, n, inner int, log bool) {
 	}
 	l := simd.Active()
 	parallel(len(src)/n, len(src)*4, func(from, to int) {
+		w := newRowWriter(l, len(dst), n)
+		defer w.close()
 		for r := from; r < to; r++ {
-			row, o := src[r*n:(r+1)*n], dst[r*n:(r+1)*n]
+			row, at := src[r*n:(r+1)*n], dst[r*n:(r+1)*n]
+			o := w.row(at)
 			high := l.Largest(row)
 			sum := l.ExpSum(o, row, high)
 			if log {
@@ -100,6 +103,7 @@ func softmax32(dst, src []float32, n, inner int, log bool) {
 			} else {
 				l.WithScalar(simd.Mul, o, o, float32(1/sum))
 			}
+			w.put(at)
 		}
 	})
 }
@@ -162,14 +166,18 @@ func layerNorm32(res, x, w, b *Tensor, n int, eps float64) {
 	scale, shift := affine(w, n, 1), affine(b, n, 0)
 	l := simd.Active()
 	parallel(len(src)/n, len(src)*2, func(from, to int) {
+		rows := newRowWriter(l, len(dst), n)
+		defer rows.close()
 		for r := from; r < to; r++ {
-			row, o := src[r*n:(r+1)*n], dst[r*n:(r+1)*n]
+			row, at := src[r*n:(r+1)*n], dst[r*n:(r+1)*n]
+			o := rows.row(at)
 			mean := l.Sum(row) / float64(n)
 			rstd := 1 / math.Sqrt(l.Deviation(row, mean)/float64(n)+eps)
 			l.Normalize(o, row, float32(mean), float32(rstd))
 			if w != nil || b != nil {
 				l.ScaleShift(o, scale, shift)
 			}
+			rows.put(at)
 		}
 	})
 }

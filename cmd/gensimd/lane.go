@@ -80,6 +80,21 @@ func (l *lane) horner(c []float64, x, to reg.VecPhysical) {
 	}
 }
 
+// halves evaluates a polynomial of x as two of x^2, which takes half as many
+// steps one after the other.
+func (l *lane) halves(c []float64, x, to reg.VecPhysical) {
+	var parts [2][]float64 // even and odd powers
+	for i, v := range c {
+		parts[i%2] = append(parts[i%2], v)
+	}
+	square, odd := l.tmp(), l.tmp()
+	l.mul(x, x, square)
+	l.horner(parts[0], square, to)
+	l.horner(parts[1], square, odd)
+	l.VFMADD231PS(x, odd, to)
+	l.next -= 2
+}
+
 // round is the nearest integer, ties to even.
 func (l *lane) round(x, to reg.VecPhysical) {
 	if l.w == avx512 {
@@ -199,20 +214,21 @@ func (l *lane) tanh(x reg.VecPhysical) {
 
 // gelu replaces x by x times the normal distribution's share below x, which is
 // half of erfc(a), a = |x|/sqrt 2, or the rest to one. erfc(a) is exp(-a^2) times
-// a function that is a polynomial of (a-3)/(a+3).
+// a function that is a polynomial of (a-middle)/(a+middle); from far on, where
+// erfc is below 2e-8, the function counts as constant.
 func (l *lane) gelu(x reg.VecPhysical) {
-	const middle, far = 3, 10.2
+	const middle, far, zero = 2.5, 4, 10.2
 	a, t, tail, den := l.tmp(), l.tmp(), l.tmp(), l.tmp()
 	l.and(x, l.word(allButSign), a)
 	l.mul(a, l.float(math.Sqrt2/2), a)
-	l.min(a, l.float(far), a)
-	l.sub(a, l.float(middle), t)
-	l.add(a, l.float(middle), den)
+	l.min(a, l.float(far), t)
+	l.add(t, l.float(middle), den)
+	l.sub(t, l.float(middle), t)
 	l.div(t, den, t)
+	l.min(a, l.float(zero), a)
 	const end = (far - middle) / (far + middle)
-	f := func(t float64) float64 { return erfcx(middle * (1 + t) / (1 - t)) }
-	l.horner(plainVariable(fit(f, -1, end, 10), -1, end), t, tail)
-	l.mul(tail, l.float(0.5), tail)
+	half := func(t float64) float64 { return erfcx(middle*(1+t)/(1-t)) / 2 }
+	l.halves(plainVariable(fit(half, -1, end, 8), -1, end), t, tail)
 	l.xor(a, l.word(signBit), t)
 	l.mul(t, a, t)
 	l.expWithin(t)
