@@ -79,7 +79,60 @@ func statistics(g *testGraph) []ops.Value {
 	return []ops.Value{y, g.Emit(ops.Sum, g.Emit(ops.Abs, x), sym.Consts([]int{1})), g.Emit(ops.Amax, x)}
 }
 
-// TestKernelCounts: torch.compile 2.15 counts 17, 5, 12 and 5 kernels for these on
+// llamaLayer is a decoder layer: normalization by the root of the mean square,
+// rotated queries and keys, two heads that share a key, a gated network.
+func llamaLayer(g *testGraph) []ops.Value {
+	const t, d, h = 16, 64, 16
+	var x ops.Value = g.input(filled(ops.Float32, 1, 1, t, d))
+	cos, sin := g.input(filled(ops.Float32, 2, t, h)), g.input(filled(ops.Float32, 3, t, h))
+	vec, square, half := []int{d}, []int{d, d}, []int{d / 2, d}
+	next := g.params(vec, square, half, half, square, vec, []int{2 * d, d}, []int{2 * d, d}, []int{d, 2 * d})
+	norm := func(v ops.Value) ops.Value {
+		scale := g.Emit(ops.Rsqrt, g.Emit(ops.Add, g.Emit(ops.Mean, g.Emit(ops.Pow, v, 2.0), sym.Consts([]int{-1}), true), 1e-6))
+		return g.Emit(ops.Mul, next(), g.Emit(ops.Mul, v, scale))
+	}
+	heads := func(v ops.Value, n int) ops.Value {
+		return g.Emit(ops.Transpose, g.Emit(ops.View, v, sym.Consts([]int{1, t, n, h})), sym.C(1), sym.C(2))
+	}
+	rotate := func(v ops.Value) ops.Value {
+		part := func(from, to int) ops.Value { return g.Emit(ops.Slice, v, sym.C(-1), sym.C(from), sym.C(to), sym.C(1)) }
+		turned := g.Emit(ops.Cat, []ops.Value{g.Emit(ops.Neg, part(h/2, h)), part(0, h/2)}, sym.C(-1))
+		return g.Emit(ops.Add, g.Emit(ops.Mul, v, cos), g.Emit(ops.Mul, turned, sin))
+	}
+	shared := func(v ops.Value) ops.Value {
+		wide := g.Emit(ops.Expand, g.Emit(ops.Unsqueeze, v, sym.C(2)), sym.Consts([]int{1, 2, 2, t, h}))
+		return g.Emit(ops.Reshape, wide, sym.Consts([]int{1, 4, t, h}))
+	}
+	y := norm(x)
+	q, k, v := heads(g.Emit(ops.Linear, y, next()), 4), heads(g.Emit(ops.Linear, y, next()), 2), heads(g.Emit(ops.Linear, y, next()), 2)
+	a := g.Emit(ops.Sdpa, rotate(q), shared(rotate(k)), shared(v), nil, 0.0, true)
+	x = g.Emit(ops.Add, x, g.Emit(ops.Linear, g.Emit(ops.Reshape, g.Emit(ops.Transpose, a, sym.C(1), sym.C(2)), sym.Consts([]int{1, t, d})), next()))
+	y = norm(x)
+	gate := g.Emit(ops.Silu, g.Emit(ops.Linear, y, next()))
+	return []ops.Value{g.Emit(ops.Add, x, g.Emit(ops.Linear, g.Emit(ops.Mul, gate, g.Emit(ops.Linear, y, next())), next()))}
+}
+
+// lstmCell is one step of an LSTM.
+func lstmCell(g *testGraph) []ops.Value {
+	x, h, c := g.input(filled(ops.Float32, 1, 4, 32)), g.input(filled(ops.Float32, 2, 4, 32)), g.input(filled(ops.Float32, 3, 4, 32))
+	next := g.params([]int{128, 32}, []int{128}, []int{128, 32}, []int{128})
+	gates := g.EmitN(ops.Chunk, g.Emit(ops.Add, g.Emit(ops.Linear, x, next(), next()), g.Emit(ops.Linear, h, next(), next())), sym.C(4), sym.C(1))
+	on := func(i int) ops.Value { return g.Emit(ops.Sigmoid, gates[i]) }
+	now := g.Emit(ops.Add, g.Emit(ops.Mul, on(1), c), g.Emit(ops.Mul, on(0), g.Emit(ops.Tanh, gates[2])))
+	return []ops.Value{g.Emit(ops.Mul, on(3), g.Emit(ops.Tanh, now)), now}
+}
+
+// paddings are an image padded in each mode.
+func paddings(g *testGraph) []ops.Value {
+	x := g.input(filled(ops.Float32, 1, 2, 3, 9, 11))
+	var outs []ops.Value
+	for _, mode := range []string{"constant", "reflect", "replicate", "circular"} {
+		outs = append(outs, g.Emit(ops.Pad, x, sym.Consts([]int{1, 2, 3, 0}), mode))
+	}
+	return outs
+}
+
+// TestKernelCounts: torch.compile 2.15 counts 17, 5, 12 and 5 kernels for the first four on
 // a CPU.
 func TestKernelCounts(t *testing.T) {
 	for _, c := range []struct {
@@ -91,6 +144,9 @@ func TestKernelCounts(t *testing.T) {
 		{"residual block", residualBlock, 2, 2, 0},
 		{"normalization and softmax", normalizedChain, 1, 0, 0},
 		{"statistics", statistics, 3, 0, 0},
+		{"LLaMA layer", llamaLayer, 18, 1, 0},
+		{"LSTM cell", lstmCell, 3, 0, 0},
+		{"paddings", paddings, 4, 0, 0},
 	} {
 		t.Run(strings.ReplaceAll(c.name, " ", "_"), func(t *testing.T) {
 			g := newTestGraph("count")

@@ -191,3 +191,28 @@ func TestPoolOfTheLowest(t *testing.T) {
 		}
 	})
 }
+
+// TestPaddingsAsEager compares all modes with eager, at widths that crop too.
+func TestPaddingsAsEager(t *testing.T) {
+	eachExecutor(t, func(t *testing.T, b tracer.Backend) {
+		g := newTestGraph("pad")
+		image := g.input(filled(ops.Float32, 1, 2, 3, 9, 21))
+		small := g.input(filled(ops.Int32, 2, 2, 5, 7))
+		var outs []ops.Value
+		for _, mode := range []string{"constant", "reflect", "replicate", "circular"} {
+			for _, w := range [][]int{{1, 2}, {3, 0, 0, 4}, {-2, 3, 1, -1}, {0, 0, 2, 2}, {-1, -1}} {
+				outs = append(outs, g.Emit(ops.Pad, g.Emit(ops.Mul, image, 2.0), sym.Consts(w), mode))
+			}
+			outs = append(outs, g.Emit(ops.Pad, g.Emit(ops.Transpose, small, sym.C(1), sym.C(2)), sym.Consts([]int{2, 4}), mode))
+		}
+		outs = append(outs, g.Emit(ops.ConstantPadNd, image, sym.Consts([]int{1, 1, 1, 1, 0, 2}), 0.5))
+		m := g.outputs(outs...)
+		run, err := b.Compile(&tracer.Request{Module: m, Example: g.in})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := sameValues(run(g.in), m.Run(g.in), 0); err != nil {
+			t.Error(err)
+		}
+	})
+}

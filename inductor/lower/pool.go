@@ -502,30 +502,3 @@ func (b *body) unevenWindow(loop int, w slide) (from, to int) {
 	}
 	return at(0), at(w.n + w.out - 1)
 }
-
-// constantPad writes the input into the middle and a number around it; negative
-// paddings crop.
-func constantPad(c *call) error {
-	x := c.tensorArg(0)
-	list, _ := c.arg("pad").([]sym.Int)
-	pads, ok := statics(list)
-	if !ok {
-		return c.extern(ir.ReasonArgs)
-	}
-	before, after := make([]sym.Int, len(x.shape)), make([]sym.Int, len(x.shape))
-	for i := range len(pads) / 2 {
-		d := len(x.shape) - 1 - i
-		lo, hi := pads[2*i], pads[2*i+1]
-		before[d], after[d] = sym.Const(max(lo, 0)), sym.Const(max(hi, 0))
-		if lo < 0 || hi < 0 {
-			size := sym.Add(x.shape[d], sym.Const(min(lo, 0)+min(hi, 0)))
-			if v, known := size.IsConst(); known && v < 0 {
-				return c.extern(ir.ReasonArgs)
-			}
-			x = x.part(d, region{sym.Const(max(-lo, 0)), size, sym.Const(1)})
-		}
-	}
-	out := c.bindResult()
-	c.frame(out, x, before, after, c.number("value", 0))
-	return nil
-}

@@ -74,6 +74,7 @@ var others = map[ops.ID]lowerFunc{
 	ops.IndexSelect:   indexSelect,
 	ops.Index:         advancedIndex,
 	ops.ConstantPadNd: constantPad,
+	ops.Pad:           pad,
 
 	ops.Cumsum:  scanned(ir.RSum),
 	ops.Cumprod: scanned(ir.RProd),
