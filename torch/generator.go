@@ -1,5 +1,7 @@
 package torch
 
+import "tcdbg/internal/ops"
+
 // This file is what other packages ask of generators.
 
 // DefaultGenerator is the generator that functions draw from.
@@ -19,4 +21,11 @@ func (g *Generator) Perm(n int) []int {
 		out[i] = int(v)
 	}
 	return out
+}
+
+// Integers draws count numbers of [low, high), as torch.randint does.
+func (g *Generator) Integers(low, high, count int) []int {
+	t := newTensor(ops.Int64, []int{count})
+	g.fillIntegers(t, int64(low), int64(high))
+	return t.Ints()
 }

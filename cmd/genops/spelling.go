@@ -89,11 +89,11 @@ var further = map[string]string{
 	"three_phase": "bool", "cooldown": "int", "min_lr": "float64", "threshold_mode": "string", "power": "float64", "momentum_decay": "float64",
 	"atol": "float64", "rtol": "float64", "raise_exception": "bool", "enforce_sorted": "bool", "padding_value": "float64", "total_length": "int",
 	"div_value": "float64", "head_bias": "bool", "lower": "float64", "upper": "float64", "output_ratio": "any", "random_samples": "*torch.Tensor", "distance_function": "func(a, b *torch.Tensor) *torch.Tensor",
-	"n_power_iterations": "int", "t0": "float64", "d": "float64", "beta2_decay": "float64", "decoupled_weight_decay": "bool", "step_sizes": "[2]float64", "max_eval": "int",
-	"tolerance_grad": "float64", "tolerance_change": "float64", "history_size": "int", "line_search_fn": "string", "ns_coefficients": "[3]float64", "ns_steps": "int",
-	"adjust_lr_fn": "string", "step_size_up": "int", "step_size_down": "int", "scale_fn": "func(x float64) float64", "scale_mode": "string", "cycle_momentum": "bool",
-	"base_momentum": "float64", "max_momentum": "float64", "epochs": "int", "steps_per_epoch": "int", "top_k": "int", "top_p": "float64", "do_sample": "bool", "temperature": "float64", "eos_token_id": "int",
-	"sampler": "any", "batch_sampler": "any", "collate_fn": "any", "replacement": "bool", "num_samples": "int", "hard": "bool", "tau": "float64",
+	"t0": "float64", "decoupled_weight_decay": "bool", "step_sizes": "[2]float64", "max_eval": "int",
+	"tolerance_grad": "float64", "tolerance_change": "float64", "history_size": "int", "line_search_fn": "string",
+	"step_size_up": "int", "step_size_down": "int", "scale_fn": "func(x float64) float64", "scale_mode": "string", "cycle_momentum": "bool",
+	"base_momentum": "float64", "max_momentum": "float64", "top_p": "float64", "temperature": "float64",
+	"sampler": "any", "batch_sampler": "any", "collate_fn": "any", "replacement": "bool", "num_samples": "int",
 }
 
 func (g *generator) collectKeywords(row *ops.Op) {

@@ -97,6 +97,45 @@ func TestTopKStaysWithinTheLikeliest(t *testing.T) {
 	}
 }
 
+// TestNucleusAndTemperature draws tokens of a model whose probabilities are
+// known: 0.5, 0.3, 0.15 and 0.05, whatever came before.
+func TestNucleusAndTemperature(t *testing.T) {
+	prompt := torch.Zeros(500, 1, kw.Dtype(torch.Int64))
+	for _, c := range []struct {
+		opts []torch.Option
+		want [4]float64
+	}{
+		{nil, [4]float64{1}},
+		{[]torch.Option{kw.Temperature(1)}, [4]float64{0.5, 0.3, 0.15, 0.05}},
+		{[]torch.Option{kw.TopP(0.7)}, [4]float64{0.625, 0.375}},
+		{[]torch.Option{kw.TopP(0.4)}, [4]float64{1}},
+		{[]torch.Option{kw.K(3)}, [4]float64{0.526, 0.316, 0.158}},
+		{[]torch.Option{kw.Temperature(0.5)}, [4]float64{0.685, 0.247, 0.062, 0.007}},
+		{[]torch.Option{kw.K(2), kw.TopP(0.5)}, [4]float64{1}},
+	} {
+		torch.ManualSeed(0)
+		drawn := models.Generate(known{}, prompt, 8, c.opts...).Narrow(1, 1, 8).Reshape(-1).Ints()
+		var share [4]float64
+		for _, id := range drawn {
+			share[id] += 1 / float64(len(drawn))
+		}
+		for i, w := range c.want {
+			if d := share[i] - w; d > 0.03 || d < -0.03 || w == 0 && share[i] != 0 {
+				t.Errorf("%v: shares are %.3f, want %v", c.opts, share, c.want)
+				break
+			}
+		}
+	}
+}
+
+// known predicts the same whatever it reads.
+type known struct{}
+
+func (known) ForwardCached(ids *torch.Tensor, _ *models.KVCache) *torch.Tensor {
+	p := torch.NewTensor([]float32{0.5, 0.3, 0.15, 0.05}).Log()
+	return p.Expand(ids.Size(0), ids.Size(1), 4)
+}
+
 // TestStateGoesThroughFiles saves a model with tied weights in both formats and
 // loads it into another.
 func TestStateGoesThroughFiles(t *testing.T) {

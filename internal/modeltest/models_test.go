@@ -10,6 +10,8 @@ import (
 
 	"tcdbg/internal/modeltest/zoo"
 	"tcdbg/torch"
+	"tcdbg/torch/kw"
+	"tcdbg/torch/models"
 	"tcdbg/torch/nn"
 	"tcdbg/torch/optim"
 )
@@ -21,6 +23,71 @@ func TestModelsAgreeWithPyTorch(t *testing.T) { agree(t, "testdata/models.json.g
 // TestVariantsAgreeWithPyTorch does so for other sizes and settings.
 func TestVariantsAgreeWithPyTorch(t *testing.T) {
 	agree(t, "testdata/variants.json.gz", zoo.Variants())
+}
+
+// TestStretchedPositionsAgreeWithPyTorch does so for LLaMAs with scaled rotary
+// positions, on a text longer than they were made for.
+func TestStretchedPositionsAgreeWithPyTorch(t *testing.T) {
+	agree(t, "testdata/rope.json.gz", zoo.Scaled())
+	defer func() {
+		if e, ok := recover().(*torch.Error); !ok || !strings.Contains(e.Msg, "'yarn' is not supported") {
+			t.Errorf("got %v", e)
+		}
+	}()
+	c := models.DefaultLlamaConfig()
+	c.RopeScaling = models.RopeScaling{Type: "yarn", Factor: 2}
+	models.NewLlamaForCausalLM(c, kw.Device("meta"))
+}
+
+// TestNoiseIsOfFloat32 shows where the tolerances above 1e-3 come from: the same
+// models and weights in float64 agree with PyTorch's float64 to 1e-6, so it is the
+// rounding of float32 that their gradients amplify.
+func TestNoiseIsOfFloat32(t *testing.T) {
+	if testing.Short() {
+		t.Skip("training steps in float64: left out by -short")
+	}
+	records, err := Records("testdata/double.json.gz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	noisy := 0
+	for _, group := range []string{"models", "variants"} {
+		for name, b := range zoo.Group(group) {
+			if b.Noise == 0 {
+				continue
+			}
+			noisy++
+			t.Run(name, func(t *testing.T) {
+				i := slices.IndexFunc(records, func(r Record) bool { return r.Model == name })
+				if i < 0 {
+					t.Fatal("a tolerance without proof")
+				}
+				checkExactly(t, records[i], b)
+			})
+		}
+	}
+	if noisy == 0 || noisy != len(records) {
+		t.Errorf("%d models have a tolerance, %d have records", noisy, len(records))
+	}
+}
+
+// checkExactly is check in float64, to 1e-6.
+func checkExactly(t *testing.T, r Record, b zoo.Build) {
+	torch.ManualSeed(0)
+	m := b.Make()
+	FillState(m)
+	nn.Double(m)
+	x := Input(0, r.Inputs[0], b.Vocab).To(torch.Float64)
+	nn.Eval(m)
+	torch.NoGrad(func() { relative(t, "the output's magnitude", m.Forward(x).Abs().Sum().Item(), r.OutAbsSum, 1e-6) })
+	zoo.Recorded(m)
+	loss := zoo.Loss(m.Forward(x))
+	relative(t, "loss in training mode", loss.Item(), r.TrainLoss, 1e-6)
+	loss.Backward()
+	checkGradients(t, r, gradientNorms(m), 1e-6)
+	optim.NewAdamW(nn.Parameters(m)).Step()
+	torch.NoGrad(func() { loss = zoo.Loss(m.Forward(x)) })
+	relative(t, "loss after a step of AdamW", loss.Item(), r.LossAfterAdamW, 1e-6)
 }
 
 // TestFullModelsAgreeWithPyTorch does so for models of the size that people use.

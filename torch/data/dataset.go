@@ -7,6 +7,7 @@ package data
 
 import (
 	"fmt"
+	"sort"
 
 	"tcdbg/torch"
 )
@@ -54,8 +55,51 @@ func (s *Subset) Len() int { return len(s.Indices) }
 // Get returns sample i of the subset.
 func (s *Subset) Get(i int) []*torch.Tensor { return s.Dataset.Get(s.Indices[i]) }
 
+// ConcatDataset is data sets one after the other.
+type ConcatDataset struct {
+	Datasets []Dataset
+	ends     []int // where each ends
+}
+
+// NewConcatDataset makes a ConcatDataset.
+func NewConcatDataset(sets ...Dataset) *ConcatDataset {
+	if len(sets) == 0 {
+		panic(&torch.Error{Op: "ConcatDataset", Kind: "AssertionError", Msg: "datasets should not be an empty iterable"})
+	}
+	c := &ConcatDataset{Datasets: sets}
+	total := 0
+	for _, d := range sets {
+		total += d.Len()
+		c.ends = append(c.ends, total)
+	}
+	return c
+}
+
+// Len is the number of samples of all.
+func (c *ConcatDataset) Len() int { return c.ends[len(c.ends)-1] }
+
+// Get returns sample i; a negative one counts from the end.
+func (c *ConcatDataset) Get(i int) []*torch.Tensor {
+	if i < 0 {
+		if -i > c.Len() {
+			panic(&torch.Error{Op: "ConcatDataset", Kind: "ValueError", Msg: "absolute value of index should not exceed dataset length"})
+		}
+		i += c.Len()
+	}
+	k := sort.SearchInts(c.ends, i+1)
+	if k > 0 {
+		i -= c.ends[k-1]
+	}
+	return c.Datasets[k].Get(i)
+}
+
 // RandomSplit divides a data set at random into parts of the given lengths.
 func RandomSplit(d Dataset, lengths ...int) []*Subset {
+	return RandomSplitFrom(torch.DefaultGenerator(), d, lengths...)
+}
+
+// RandomSplitFrom is RandomSplit that draws from a generator.
+func RandomSplitFrom(g *torch.Generator, d Dataset, lengths ...int) []*Subset {
 	total := 0
 	for _, n := range lengths {
 		total += n
@@ -63,7 +107,7 @@ func RandomSplit(d Dataset, lengths ...int) []*Subset {
 	if total != d.Len() {
 		panic(&torch.Error{Op: "random_split", Kind: "ValueError", Msg: fmt.Sprintf("Sum of input lengths does not equal the length of the input dataset: %d and %d", total, d.Len())})
 	}
-	order := torch.DefaultGenerator().Perm(total)
+	order := g.Perm(total)
 	var out []*Subset
 	for _, n := range lengths {
 		out = append(out, &Subset{d, order[:n]})

@@ -9,68 +9,90 @@ import (
 // DataLoader makes batches of a data set.
 type DataLoader struct {
 	dataset   Dataset
-	batch     int
-	shuffle   bool
-	dropLast  bool
+	batches   BatchSampler
+	collate   func(samples [][]*torch.Tensor) []*torch.Tensor
 	workers   int
 	generator *torch.Generator
 }
 
 // NewDataLoader makes a DataLoader. Options: kw.BatchSize(1),
-// kw.Shuffle(false), kw.DropLast(false), kw.NumWorkers(0), kw.Generator.
+// kw.Shuffle(false), kw.DropLast(false), kw.NumWorkers(0), kw.Generator;
+// kw.Sampler, a Sampler, in place of shuffling; kw.BatchSampler, a BatchSampler,
+// in place of all that makes batches; kw.CollateFn, a function of
+// [][]*torch.Tensor, in place of Stack.
 func NewDataLoader(d Dataset, opts ...torch.Option) *DataLoader {
-	l := &DataLoader{dataset: d, batch: 1}
+	l := &DataLoader{dataset: d, collate: Stack}
+	size, shuffle, dropLast := 1, false, false
+	var sampler Sampler
+	var own []string
 	for _, o := range opts {
 		switch o.Name {
 		case "batch_size":
-			l.batch = o.Value.(int)
+			size = o.Value.(int)
 		case "shuffle":
-			l.shuffle = o.Value.(bool)
+			shuffle = o.Value.(bool)
 		case "drop_last":
-			l.dropLast = o.Value.(bool)
+			dropLast = o.Value.(bool)
+		case "sampler":
+			sampler = asked[Sampler](o)
+		case "batch_sampler":
+			l.batches = asked[BatchSampler](o)
+		case "collate_fn":
+			l.collate = asked[func(samples [][]*torch.Tensor) []*torch.Tensor](o)
 		case "num_workers":
 			l.workers = o.Value.(int)
 		case "generator":
 			l.generator = o.Value.(*torch.Generator)
 		default:
-			panic(&torch.Error{Op: "DataLoader", Kind: "TypeError", Msg: fmt.Sprintf("DataLoader.__init__() got an unexpected keyword argument '%s'", o.Name)})
+			refuse("TypeError", "DataLoader.__init__() got an unexpected keyword argument '%s'", o.Name)
+		}
+		switch o.Name {
+		case "batch_size", "shuffle", "drop_last", "sampler":
+			own = append(own, o.Name)
 		}
 	}
-	if l.batch <= 0 {
-		panic(&torch.Error{Op: "DataLoader", Kind: "ValueError", Msg: fmt.Sprintf("batch_size should be a positive integer value, but got batch_size=%d", l.batch)})
+	switch {
+	case l.batches != nil && own != nil:
+		refuse("ValueError", "batch_sampler option is mutually exclusive with batch_size, shuffle, sampler, and drop_last")
+	case sampler != nil && shuffle:
+		refuse("ValueError", "sampler option is mutually exclusive with shuffle")
+	case size <= 0:
+		refuse("ValueError", "batch_size should be a positive integer value, but got batch_size=%d", size)
+	case l.workers < 0:
+		refuse("ValueError", "num_workers option should be non-negative; use num_workers=0 to disable multiprocessing.")
+	}
+	if l.batches == nil {
+		l.batches = NewBatchSampler(l.order(sampler, shuffle), size, dropLast)
 	}
 	return l
 }
 
-// Len is the number of batches.
-func (l *DataLoader) Len() int {
-	if l.dropLast {
-		return l.dataset.Len() / l.batch
+// order is the sampler that the options ask for.
+func (l *DataLoader) order(given Sampler, shuffle bool) Sampler {
+	switch {
+	case given != nil:
+		return given
+	case shuffle && l.dataset.Len() > 0:
+		return &RandomSampler{n: l.dataset.Len(), count: l.dataset.Len(), generator: l.generator}
 	}
-	return (l.dataset.Len() + l.batch - 1) / l.batch
+	return NewSequentialSampler(l.dataset)
 }
 
-// order lists the samples of one pass. It draws what PyTorch draws: a seed for
-// the workers, and for shuffling a seed of its own unless there is a generator.
-func (l *DataLoader) order() []int {
-	n := l.dataset.Len()
-	g := l.generator
-	if g == nil {
-		g = torch.DefaultGenerator()
+// asked is the value of an option that must be a T.
+func asked[T any](o torch.Option) T {
+	v, ok := o.Value.(T)
+	if !ok {
+		refuse("TypeError", "keyword %s cannot be a %T", o.Name, o.Value)
 	}
-	g.Int63()
-	if !l.shuffle {
-		out := make([]int, n)
-		for i := range out {
-			out[i] = i
-		}
-		return out
-	}
-	if l.generator == nil {
-		g = torch.NewGenerator(g.Int63())
-	}
-	return g.Perm(n)
+	return v
 }
+
+func refuse(kind, format string, args ...any) {
+	panic(&torch.Error{Op: "DataLoader", Kind: kind, Msg: fmt.Sprintf(format, args...)})
+}
+
+// Len is the number of batches.
+func (l *DataLoader) Len() int { return l.batches.Len() }
 
 // All goes through the data set once, in a new order when shuffling:
 //
@@ -79,35 +101,39 @@ func (l *DataLoader) order() []int {
 //	}
 func (l *DataLoader) All() func(yield func(batch []*torch.Tensor) bool) {
 	return func(yield func([]*torch.Tensor) bool) {
-		order := l.order()
+		g := l.generator
+		if g == nil {
+			g = torch.DefaultGenerator()
+		}
+		g.Int63() // PyTorch draws a seed for the workers, whether there are any or not
+		batches := l.batches.Batches()
 		if l.workers > 0 {
-			if !l.parallel(order, yield) {
+			l.parallel(batches, yield)
+			return
+		}
+		for _, b := range batches {
+			if !yield(l.load(b)) {
 				return
 			}
-		} else {
-			for i := range l.Len() {
-				if !yield(l.load(order, i)) {
-					return
-				}
-			}
-		}
-		if l.shuffle && l.generator != nil {
-			l.generator.Perm(len(order)) // PyTorch's sampler asks for one more, of which it takes nothing
 		}
 	}
 }
 
-// load makes batch i.
-func (l *DataLoader) load(order []int, i int) []*torch.Tensor {
-	from := i * l.batch
-	return Collate(l.dataset, order[from:min(from+l.batch, len(order))])
+// load makes a batch of samples.
+func (l *DataLoader) load(samples []int) []*torch.Tensor {
+	out := make([][]*torch.Tensor, len(samples))
+	for i, s := range samples {
+		out[i] = l.dataset.Get(s)
+	}
+	return l.collate(out)
 }
 
-// Collate stacks samples of a data set, tensor by tensor.
-func Collate(d Dataset, samples []int) []*torch.Tensor {
+// Stack joins samples tensor by tensor: what a DataLoader does unless told
+// otherwise.
+func Stack(samples [][]*torch.Tensor) []*torch.Tensor {
 	var columns [][]*torch.Tensor
 	for _, s := range samples {
-		for k, t := range d.Get(s) {
+		for k, t := range s {
 			if k == len(columns) {
 				columns = append(columns, nil)
 			}
@@ -121,6 +147,11 @@ func Collate(d Dataset, samples []int) []*torch.Tensor {
 	return out
 }
 
+// Collate stacks samples of a data set.
+func Collate(d Dataset, samples []int) []*torch.Tensor {
+	return (&DataLoader{dataset: d, collate: Stack}).load(samples)
+}
+
 // ahead is how many batches each worker may be ahead of the program.
 const ahead = 2
 
@@ -131,32 +162,31 @@ type result struct {
 }
 
 // parallel loads batches in goroutines and yields them in order. When the
-// program leaves the loop, the workers end and the result is false.
-func (l *DataLoader) parallel(order []int, yield func([]*torch.Tensor) bool) bool {
+// program leaves the loop, or a batch fails, the workers end.
+func (l *DataLoader) parallel(batches [][]int, yield func([]*torch.Tensor) bool) {
 	done := make(chan struct{})
 	defer close(done)
-	queues := make([]chan result, l.workers)
+	queues := make([]chan result, min(l.workers, len(batches)))
 	for w := range queues {
 		queues[w] = make(chan result, ahead)
-		go l.work(order, w, queues[w], done)
+		go l.work(batches, w, len(queues), queues[w], done)
 	}
-	for i := range l.Len() {
-		r := <-queues[i%l.workers]
+	for i := range batches {
+		r := <-queues[i%len(queues)]
 		if r.failed != nil {
 			panic(r.failed)
 		}
 		if !yield(r.batch) {
-			return false
+			return
 		}
 	}
-	return true
 }
 
 // work makes the batches of one worker: every one whose number is w modulo the
 // number of workers.
-func (l *DataLoader) work(order []int, w int, queue chan<- result, done <-chan struct{}) {
-	for i := w; i < l.Len(); i += l.workers {
-		r := l.try(order, i)
+func (l *DataLoader) work(batches [][]int, w, workers int, queue chan<- result, done <-chan struct{}) {
+	for i := w; i < len(batches); i += workers {
+		r := l.try(batches[i])
 		select {
 		case queue <- r:
 		case <-done:
@@ -168,11 +198,11 @@ func (l *DataLoader) work(order []int, w int, queue chan<- result, done <-chan s
 	}
 }
 
-func (l *DataLoader) try(order []int, i int) (r result) {
+func (l *DataLoader) try(samples []int) (r result) {
 	defer func() {
 		if e := recover(); e != nil {
 			r.failed = e
 		}
 	}()
-	return result{batch: l.load(order, i)}
+	return result{batch: l.load(samples)}
 }

@@ -28,9 +28,6 @@ func AddBiasKv(value bool) torch.Option { return torch.Option{Name: "add_bias_kv
 // AddZeroAttn is the keyword add_zero_attn.
 func AddZeroAttn(value bool) torch.Option { return torch.Option{Name: "add_zero_attn", Value: value} }
 
-// AdjustLrFn is the keyword adjust_lr_fn.
-func AdjustLrFn(value string) torch.Option { return torch.Option{Name: "adjust_lr_fn", Value: value} }
-
 // Affine is the keyword affine.
 func Affine(value bool) torch.Option { return torch.Option{Name: "affine", Value: value} }
 
@@ -131,9 +128,6 @@ func BatchSize(value int) torch.Option { return torch.Option{Name: "batch_size",
 // Beta is the keyword beta.
 func Beta(value any) torch.Option { return torch.Option{Name: "beta", Value: value} }
 
-// Beta2Decay is the keyword beta2_decay.
-func Beta2Decay(value float64) torch.Option { return torch.Option{Name: "beta2_decay", Value: value} }
-
 // Betas is the keyword betas.
 func Betas(value [2]float64) torch.Option { return torch.Option{Name: "betas", Value: value} }
 
@@ -225,9 +219,6 @@ func CycleMomentum(value bool) torch.Option {
 	return torch.Option{Name: "cycle_momentum", Value: value}
 }
 
-// D is the keyword d.
-func D(value float64) torch.Option { return torch.Option{Name: "d", Value: value} }
-
 // DModel is the keyword d_model.
 func DModel(value int) torch.Option { return torch.Option{Name: "d_model", Value: value} }
 
@@ -314,9 +305,6 @@ func DivisorOverride(value any) torch.Option {
 	return torch.Option{Name: "divisor_override", Value: value}
 }
 
-// DoSample is the keyword do_sample.
-func DoSample(value bool) torch.Option { return torch.Option{Name: "do_sample", Value: value} }
-
 // DownscaleFactor is the keyword downscale_factor.
 func DownscaleFactor(value int) torch.Option {
 	return torch.Option{Name: "downscale_factor", Value: value}
@@ -378,12 +366,6 @@ func EndFactor(value float64) torch.Option { return torch.Option{Name: "end_fact
 func EnforceSorted(value bool) torch.Option {
 	return torch.Option{Name: "enforce_sorted", Value: value}
 }
-
-// EosTokenId is the keyword eos_token_id.
-func EosTokenId(value int) torch.Option { return torch.Option{Name: "eos_token_id", Value: value} }
-
-// Epochs is the keyword epochs.
-func Epochs(value int) torch.Option { return torch.Option{Name: "epochs", Value: value} }
 
 // Eps is the keyword eps.
 func Eps(value float64) torch.Option { return torch.Option{Name: "eps", Value: value} }
@@ -466,9 +448,6 @@ func Group(value int) torch.Option { return torch.Option{Name: "group", Value: v
 
 // Groups is the keyword groups.
 func Groups(value int) torch.Option { return torch.Option{Name: "groups", Value: value} }
-
-// Hard is the keyword hard.
-func Hard(value bool) torch.Option { return torch.Option{Name: "hard", Value: value} }
 
 // HeadBias is the keyword head_bias.
 func HeadBias(value bool) torch.Option { return torch.Option{Name: "head_bias", Value: value} }
@@ -773,11 +752,6 @@ func MomentumDecay(value float64) torch.Option {
 // N is the keyword n.
 func N(value any) torch.Option { return torch.Option{Name: "n", Value: value} }
 
-// NPowerIterations is the keyword n_power_iterations.
-func NPowerIterations(value int) torch.Option {
-	return torch.Option{Name: "n_power_iterations", Value: value}
-}
-
 // Name is the keyword name.
 func Name(value string) torch.Option { return torch.Option{Name: "name", Value: value} }
 
@@ -821,14 +795,6 @@ func NormType(value float64) torch.Option { return torch.Option{Name: "norm_type
 func NormalizedShape(value []int) torch.Option {
 	return torch.Option{Name: "normalized_shape", Value: value}
 }
-
-// NsCoefficients is the keyword ns_coefficients.
-func NsCoefficients(value [3]float64) torch.Option {
-	return torch.Option{Name: "ns_coefficients", Value: value}
-}
-
-// NsSteps is the keyword ns_steps.
-func NsSteps(value int) torch.Option { return torch.Option{Name: "ns_steps", Value: value} }
 
 // NumChannels is the keyword num_channels.
 func NumChannels(value int) torch.Option { return torch.Option{Name: "num_channels", Value: value} }
@@ -1207,11 +1173,6 @@ func StepSizes(value [2]float64) torch.Option { return torch.Option{Name: "step_
 // Steps is the keyword steps.
 func Steps(value int) torch.Option { return torch.Option{Name: "steps", Value: value} }
 
-// StepsPerEpoch is the keyword steps_per_epoch.
-func StepsPerEpoch(value int) torch.Option {
-	return torch.Option{Name: "steps_per_epoch", Value: value}
-}
-
 // StochasticDepthProb is the keyword stochastic_depth_prob.
 func StochasticDepthProb(value float64) torch.Option {
 	return torch.Option{Name: "stochastic_depth_prob", Value: value}
@@ -1315,9 +1276,6 @@ func ToleranceChange(value float64) torch.Option {
 func ToleranceGrad(value float64) torch.Option {
 	return torch.Option{Name: "tolerance_grad", Value: value}
 }
-
-// TopK is the keyword top_k.
-func TopK(value int) torch.Option { return torch.Option{Name: "top_k", Value: value} }
 
 // TopP is the keyword top_p.
 func TopP(value float64) torch.Option { return torch.Option{Name: "top_p", Value: value} }

@@ -15,24 +15,42 @@ type CausalLM interface {
 	ForwardCached(ids *torch.Tensor, cache *KVCache) *torch.Tensor
 }
 
-// Generate returns the prompt, int64[batch, time], followed by count tokens,
-// each the likeliest one. Options: kw.K(k) draws each from the k likeliest
-// instead, by their probabilities.
-func Generate(m CausalLM, prompt *torch.Tensor, count int, opts ...torch.Option) *torch.Tensor {
-	k := 1
-	for _, o := range opts {
-		if o.Name != "k" {
-			panic(&torch.Error{Op: "generate", Kind: "TypeError", Msg: "generate() got an unexpected keyword argument '" + o.Name + "'"})
-		}
-		k = o.Value.(int)
+// choice is how the next token is chosen.
+type choice struct {
+	k           int     // of the k likeliest; 0: of all
+	p           float64 // of the fewest that together have probability p
+	temperature float64 // above 1 evens probabilities out, below 1 sharpens them
+	greedy      bool
+}
+
+// choiceOf reads the options of Generate.
+func choiceOf(opts []torch.Option) choice {
+	s := read("generate", opts, "k", "top_p", "temperature")
+	c := choice{s.whole("k", 0), s.number("top_p", 1), s.number("temperature", 1), len(opts) == 0}
+	switch {
+	case c.k < 0:
+		refuse("generate", "ValueError", "`top_k` has to be a strictly positive integer, but is %d", c.k)
+	case !(c.p > 0 && c.p <= 1):
+		refuse("generate", "ValueError", "`top_p` has to be a float > 0 and <= 1, but is %v", c.p)
+	case !(c.temperature > 0):
+		refuse("generate", "ValueError", "`temperature` has to be a strictly positive float, but is %v", c.temperature)
 	}
+	return c
+}
+
+// Generate returns the prompt, int64[batch, time], followed by count tokens,
+// each the likeliest one. Any of these options draws them instead, by their
+// probabilities: kw.K(k), from the k likeliest; kw.TopP(p), from the fewest that
+// together have probability p; kw.Temperature(t), which divides the logits.
+func Generate(m CausalLM, prompt *torch.Tensor, count int, opts ...torch.Option) *torch.Tensor {
+	how := choiceOf(opts)
 	all := []*torch.Tensor{prompt}
 	torch.NoGrad(func() {
 		cache := NewKVCache()
 		ids := prompt
 		for range count {
 			logits := m.ForwardCached(ids, cache)
-			ids = pick(logits.Select(1, logits.Size(1)-1), k)
+			ids = how.pick(logits.Select(1, logits.Size(1)-1))
 			all = append(all, ids)
 		}
 	})
@@ -40,12 +58,21 @@ func Generate(m CausalLM, prompt *torch.Tensor, count int, opts ...torch.Option)
 }
 
 // pick chooses a token for each row of float32[batch, vocabulary].
-func pick(logits *torch.Tensor, k int) *torch.Tensor {
-	if k <= 1 {
+func (c choice) pick(logits *torch.Tensor) *torch.Tensor {
+	if c.greedy || c.k == 1 {
 		return logits.Argmax(kw.Dim(-1), kw.Keepdim(true))
 	}
-	values, tokens := logits.Topk(k)
-	return tokens.Gather(1, sample(values.Softmax(-1)))
+	k := logits.Size(-1)
+	if c.k > 0 {
+		k = min(k, c.k)
+	}
+	values, tokens := logits.Div(c.temperature).Topk(k)
+	p := values.Softmax(-1)
+	if c.p < 1 { // the likeliest come first; one is out when those before it have enough
+		before := p.Cumsum(-1).Sub(p)
+		p = p.Mul(before.Lt(c.p))
+	}
+	return tokens.Gather(1, sample(p))
 }
 
 // sample draws one column of each row of probabilities: the first at which

@@ -21,6 +21,8 @@ type LlamaConfig struct {
 	AttentionDropout                    float64
 	HiddenAct                           string // "silu" where empty
 	TieWordEmbeddings                   bool
+	RopeScaling                         RopeScaling
+	MaxPositionEmbeddings               int // from which on dynamic scaling scales; 2048 where 0
 }
 
 // DefaultLlamaConfig is LLaMA-7B.
@@ -54,6 +56,7 @@ type LlamaForCausalLM struct {
 // NewLlamaForCausalLM makes a LLaMA with weights drawn anew. Options: kw.Dtype,
 // kw.Device (on "meta" it takes no memory).
 func NewLlamaForCausalLM(c LlamaConfig, opts ...torch.Option) *LlamaForCausalLM {
+	c.RopeScaling.check()
 	m := &LlamaForCausalLM{newLlamaModel(c, opts), linear(c.HiddenSize, c.VocabSize, opts)}
 	initWeights(m, c.InitializerRange, nil)
 	if c.TieWordEmbeddings {
@@ -212,26 +215,4 @@ func NewRMSNorm(size int, eps float64, opts ...torch.Option) *RMSNorm {
 func (n *RMSNorm) Forward(x *torch.Tensor) *torch.Tensor {
 	square := x.Pow(2).Mean(kw.Dim(-1), kw.Keepdim(true))
 	return n.Weight.Mul(x.Mul(square.Add(n.Eps).Rsqrt()))
-}
-
-// rotary turns pairs of elements of queries and keys by angles that grow with
-// the position.
-type rotary struct{ cos, sin *torch.Tensor }
-
-// newRotary is for time positions after past ones.
-func newRotary(c LlamaConfig, past, time int, device torch.Device) rotary {
-	dim := c.headDim()
-	exponent := torch.Arange(0, dim, 2, kw.Device(device)).To(torch.Float32).Div(float64(dim))
-	frequency := torch.Reciprocal(torch.Pow(c.RopeTheta, exponent))
-	position := torch.Arange(past, past+time, kw.Device(device)).To(torch.Float32)
-	angle := torch.Outer(position, frequency)
-	angle = torch.Cat([]*torch.Tensor{angle, angle}, kw.Dim(-1))
-	return rotary{angle.Cos(), angle.Sin()}
-}
-
-// turn applies the rotation to [batch, heads, time, dim].
-func (r rotary) turn(x *torch.Tensor) *torch.Tensor {
-	half := x.Size(3) / 2
-	swapped := torch.Cat([]*torch.Tensor{x.Narrow(3, half, half).Neg(), x.Narrow(3, 0, half)}, kw.Dim(-1))
-	return x.Mul(r.cos).Add(swapped.Mul(r.sin))
 }

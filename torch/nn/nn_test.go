@@ -112,6 +112,70 @@ func TestRecurrentDropoutIsOfTraining(t *testing.T) {
 	}
 }
 
+// TestToKeepsTheTensors converts a module whose weights are tied and have
+// gradients.
+func TestToKeepsTheTensors(t *testing.T) {
+	net := nn.NewSequential(nn.NewLinear(3, 3), nn.NewBatchNorm1d(3))
+	lin := net.Modules[0].(*nn.Linear)
+	tied := nn.NewLinear(3, 3)
+	tied.Weight = lin.Weight
+	net.Append(tied)
+	before := lin.Weight
+	net.Forward(torch.Ones(2, 3)).Sum().Backward()
+	grad := before.Grad().Float64s()
+	nn.Double(net)
+	if lin.Weight != before || tied.Weight != before || before.DType() != torch.Float64 || !before.RequiresGrad() || !before.IsLeaf() {
+		t.Errorf("the weight is another one: %v", lin.Weight)
+	}
+	if g := before.Grad(); g.DType() != torch.Float64 || !slices.Equal(g.Float64s(), grad) {
+		t.Errorf("the gradient is %v", g)
+	}
+	norm := net.Modules[1].(*nn.BatchNorm1d)
+	if norm.RunningMean.DType() != torch.Float64 || norm.NumBatchesTracked.DType() != torch.Int64 {
+		t.Errorf("buffers are %v and %v", norm.RunningMean.DType(), norm.NumBatchesTracked.DType())
+	}
+	if y := net.Forward(torch.Ones(2, 3, kw.Dtype(torch.Float64))); y.DType() != torch.Float64 {
+		t.Errorf("the output is %v", y.DType())
+	}
+	nn.Half(net)
+	if before.DType() != torch.Float16 {
+		t.Errorf("the weight is %v", before.DType())
+	}
+}
+
+func TestLazyModulesFollowTheirMode(t *testing.T) {
+	l := nn.NewLazyBatchNorm1d()
+	if n := len(nn.StateDict(l)); n != 0 || l.Made() {
+		t.Errorf("a module that has seen nothing has %d entries", n)
+	}
+	nn.Eval(l)
+	l.Forward(torch.Ones(2, 3))
+	if !l.Made() || l.Module.IsTraining() || len(nn.Parameters(l)) != 2 {
+		t.Error("the module was not made in evaluation mode")
+	}
+}
+
+func TestOrthogonalAndSparse(t *testing.T) {
+	torch.ManualSeed(0)
+	for _, shape := range [][]int{{3, 5}, {5, 3}, {4, 2, 3}} {
+		w := nn.Orthogonal_(torch.Empty(shape), 2)
+		m := w.Reshape(shape[0], -1)
+		if m.Size(0) > m.Size(1) {
+			m = m.T()
+		}
+		off := m.Matmul(m.T()).Sub(torch.Eye(m.Size(0)).Mul(4)).Abs().Max().Item()
+		if off > 1e-5 {
+			t.Errorf("%v: rows are orthogonal up to %v", shape, off)
+		}
+	}
+	s := nn.Sparse_(torch.Empty(10, 4), 0.25, 0.01)
+	for _, zeros := range s.Eq(0).Sum(kw.Dim(0)).Ints() {
+		if zeros != 3 {
+			t.Errorf("a column has %d zeros, want 3", zeros)
+		}
+	}
+}
+
 func TestInit(t *testing.T) {
 	torch.ManualSeed(0)
 	w := torch.Empty(200, 100)
@@ -140,13 +204,19 @@ func TestRefusals(t *testing.T) {
 			x := torch.Ones(2, 1, 4)
 			m.Attend(x, x, x, kw.IsCausal(true))
 		},
-		"proj_size has to be smaller than hidden_size":                  func() { nn.NewLSTM(3, 4, kw.ProjSize(4)) },
-		"input.size(-1) must be equal to input_size. Expected 3, got 2": func() { nn.NewGRU(3, 4).Forward(torch.Ones(2, 2, 2)) },
-		"GRU.__init__() got an unexpected keyword argument 'proj_size'": func() { nn.NewGRU(3, 4, kw.ProjSize(2)) },
-		"padding='same' is not supported for strided convolutions":      func() { nn.NewConv1d(1, 1, 3, kw.Padding("same"), kw.Stride(2)) },
-		"Unknown nonlinearity 'gelu'. Select from 'tanh' or 'relu'.":    func() { nn.NewRNN(1, 1, kw.Nonlinearity("gelu")) },
-		"dropout probability has to be between 0 and 1, but got 1.5":    func() { nn.NewDropout2d(1.5) },
-		"Expected hidden size [1 2 4], got [1 3 4]":                     func() { nn.NewGRU(3, 4).Forward(torch.Ones(5, 2, 3), torch.Ones(1, 3, 4)) },
+		"proj_size has to be smaller than hidden_size":                                                    func() { nn.NewLSTM(3, 4, kw.ProjSize(4)) },
+		"input.size(-1) must be equal to input_size. Expected 3, got 2":                                   func() { nn.NewGRU(3, 4).Forward(torch.Ones(2, 2, 2)) },
+		"GRU.__init__() got an unexpected keyword argument 'proj_size'":                                   func() { nn.NewGRU(3, 4, kw.ProjSize(2)) },
+		"padding='same' is not supported for strided convolutions":                                        func() { nn.NewConv1d(1, 1, 3, kw.Padding("same"), kw.Stride(2)) },
+		"Unknown nonlinearity 'gelu'. Select from 'tanh' or 'relu'.":                                      func() { nn.NewRNN(1, 1, kw.Nonlinearity("gelu")) },
+		"FractionalMaxPool2d requires specifying either an output size, or a pooling ratio, and not both": func() { nn.NewFractionalMaxPool2d(2) },
+		"num_channels (5) must be divisible by num_groups (2)":                                            func() { nn.NewGroupNorm(2, 5) },
+		"Embedding: sparse gradients are not supported":                                                   func() { nn.NewEmbedding(2, 2, kw.Sparse(true)) },
+		"Given output_size=(5, 5), kernel_size=(2, 2), dilation=(1, 1), padding=(0, 0), stride=(1, 1), expected size of input's dimension 2 to match the calculated number of sliding blocks 4 * 4 = 16, but got input.size(2)=12.": func() {
+			nn.NewFold(5, 2).Forward(torch.Ones(1, 4, 12))
+		},
+		"dropout probability has to be between 0 and 1, but got 1.5": func() { nn.NewDropout2d(1.5) },
+		"Expected hidden size [1 2 4], got [1 3 4]":                  func() { nn.NewGRU(3, 4).Forward(torch.Ones(5, 2, 3), torch.Ones(1, 3, 4)) },
 		"The shape of the 2D attn_mask is [2 2], but should be [3 3].": func() {
 			m := nn.NewMultiheadAttention(4, 2)
 			x := torch.Ones(3, 1, 4)

@@ -3,6 +3,8 @@ models.json.gz:
 
     python models.py variants variants.json.gz   # other sizes and settings, small
     python models.py full full.json.gz           # BERT-base, GPT-2 and ViT-B/16 whole
+    python models.py rope rope.json.gz           # LLaMAs with stretched positions
+    python models.py double double.json.gz       # in float64, where float32 gradients are noise
 
 Weights and inputs come from the formula of formula.go. Every dropout is off.
 """
@@ -102,6 +104,23 @@ FULL = {
     "vit_b_16": (lambda: tv.vit_b_16(), image(224)),
 }
 
+DOUBLE = {
+    "resnet50": (lambda: tv.resnet50().double(), image(64).double()),
+    "resnet_groups": (lambda: VARIANTS["resnet_groups"][0]().double(), VARIANTS["resnet_groups"][1].double()),
+    "efficientnet_b1": (lambda: VARIANTS["efficientnet_b1"][0]().double(), VARIANTS["efficientnet_b1"][1].double()),
+}
+
+
+def scaled(**rope):
+    return llama(hidden_size=64, intermediate_size=96, num_hidden_layers=2, num_attention_heads=4, num_key_value_heads=2, vocab_size=250, max_position_embeddings=16, rope_scaling=dict(rope_theta=10000.0, **rope))
+
+
+ROPE = {
+    "llama_linear": (lambda: scaled(rope_type="linear", factor=4.0), tokens(250, 40)),
+    "llama_dynamic": (lambda: scaled(rope_type="dynamic", factor=2.0), tokens(250, 40)),
+    "llama_llama3": (lambda: scaled(rope_type="llama3", factor=8.0, low_freq_factor=1.0, high_freq_factor=4.0, original_max_position_embeddings=64), tokens(250, 40)),
+}
+
 
 def out(y):
     for name in ("logits", "last_hidden_state"):
@@ -135,7 +154,7 @@ def record(name, make, x):
 
 
 if __name__ == "__main__":
-    cases = {"variants": VARIANTS, "full": FULL}[sys.argv[1]]
+    cases = {"variants": VARIANTS, "full": FULL, "double": DOUBLE, "rope": ROPE}[sys.argv[1]]
     records = [record(name, make, x) for name, (make, x) in cases.items()]
     text = json.dumps({"torch": torch.__version__.split("+")[0], "models": records})
     with open(sys.argv[2], "wb") as f:

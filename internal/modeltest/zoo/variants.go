@@ -114,6 +114,21 @@ func t5Of(vocab int, set func(c *models.T5Config)) Build {
 	}}
 }
 
+// Scaled are the LLaMAs of testdata/rope.json.gz, with stretched positions.
+func Scaled() map[string]Build {
+	of := func(r models.RopeScaling) Build {
+		return llamaOf(250, func(c *models.LlamaConfig) {
+			c.HiddenSize, c.IntermediateSize, c.NumHiddenLayers = 64, 96, 2
+			c.NumAttentionHeads, c.NumKeyValueHeads, c.MaxPositionEmbeddings, c.RopeScaling = 4, 2, 16, r
+		})
+	}
+	return map[string]Build{
+		"llama_linear":  of(models.RopeScaling{Type: "linear", Factor: 4}),
+		"llama_dynamic": of(models.RopeScaling{Type: "dynamic", Factor: 2}),
+		"llama_llama3":  of(models.RopeScaling{Type: "llama3", Factor: 8, LowFreqFactor: 1, HighFreqFactor: 4, OriginalMaxPositionEmbeddings: 64}),
+	}
+}
+
 // Group is the models of one file of records.
 func Group(name string) map[string]Build {
 	switch name {
@@ -123,6 +138,8 @@ func Group(name string) map[string]Build {
 		return Variants()
 	case "full":
 		return Full()
+	case "rope":
+		return Scaled()
 	}
 	panic("no group of models named " + name)
 }

@@ -33,28 +33,20 @@ func ClipGradNorm_(params []*torch.Tensor, maxNorm float64, opts ...torch.Option
 		if strict && !total.Isfinite().Bool() {
 			panic(&torch.Error{Op: "clip_grad_norm_", Kind: "RuntimeError", Msg: fmt.Sprintf("The total norm of order %v for gradients from `parameters` is non-finite, so it cannot be clipped.", order)})
 		}
-		factor := torch.Div(maxNorm, total.Add(1e-6)).Clamp(kw.Max(1.0))
-		for _, p := range params {
-			if g := p.Grad(); g != nil {
-				g.Mul_(factor)
-			}
-		}
+		ClipGradsWithNorm_(params, maxNorm, total)
 	})
 	return total
 }
 
 // totalNorm is the norm of the norms of all gradients.
 func totalNorm(params []*torch.Tensor, order float64) *torch.Tensor {
-	var norms []*torch.Tensor
+	var grads []*torch.Tensor
 	for _, p := range params {
 		if g := p.Grad(); g != nil {
-			norms = append(norms, norm(g, order))
+			grads = append(grads, g)
 		}
 	}
-	if len(norms) == 0 {
-		return torch.NewTensor(0.0)
-	}
-	return norm(torch.Stack(norms), order)
+	return GetTotalNorm(grads, kw.NormType(order))
 }
 
 func norm(x *torch.Tensor, order float64) *torch.Tensor {

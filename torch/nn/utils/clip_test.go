@@ -43,3 +43,25 @@ func TestClipGradValue(t *testing.T) {
 		t.Errorf("got %v and %v", got, p[1].Grad())
 	}
 }
+
+func TestVectors(t *testing.T) {
+	a, b := torch.Arange(6.0).Reshape(2, 3).RequiresGrad_(), torch.NewTensor([]float64{7, 8}).RequiresGrad_()
+	p := []*torch.Tensor{a, b}
+	v := utils.ParametersToVector(p)
+	if got := v.Float64s(); len(got) != 8 || got[5] != 5 || got[6] != 7 {
+		t.Errorf("the vector is %v", got)
+	}
+	utils.VectorToParameters(v.Detach().Mul(2), p)
+	if a.At(1, 2).Item() != 10 || b.At(0).Item() != 14 || !a.IsLeaf() {
+		t.Errorf("parameters are %v and %v", a, b)
+	}
+	if n := utils.GetTotalNorm(p, kw.NormType(1.0)).Item(); n != 60 {
+		t.Errorf("the norm is %v", n)
+	}
+	defer func() {
+		if recover() == nil {
+			t.Error("a vector that is too long was taken")
+		}
+	}()
+	utils.VectorToParameters(torch.Zeros(9), p)
+}

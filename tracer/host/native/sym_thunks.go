@@ -733,6 +733,10 @@ func Thunk(f any) rt.Thunk {
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			*(*[]int)(r) = f(*(**p_tcdbg_torch.Generator)(a[0]), *(*int)(a[1]))
 		}
+	case func(*p_tcdbg_torch.Generator, int, int, int) []int:
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(*[]int)(r) = f(*(**p_tcdbg_torch.Generator)(a[0]), *(*int)(a[1]), *(*int)(a[2]), *(*int)(a[3]))
+		}
 	case func(*p_tcdbg_torch.Generator, int64) *p_tcdbg_torch.Generator:
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			*(**p_tcdbg_torch.Generator)(r) = f(*(**p_tcdbg_torch.Generator)(a[0]), *(*int64)(a[1]))
@@ -1458,10 +1462,6 @@ func Thunk(f any) rt.Thunk {
 	case func([2]float64) p_tcdbg_torch.Option:
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			*(*p_tcdbg_torch.Option)(r) = f(*(*[2]float64)(a[0]))
-		}
-	case func([3]float64) p_tcdbg_torch.Option:
-		return func(a []unsafe.Pointer, r unsafe.Pointer) {
-			*(*p_tcdbg_torch.Option)(r) = f(*(*[3]float64)(a[0]))
 		}
 	case func([]*p_tcdbg_torch.Tensor) *p_tcdbg_torch.Tensor:
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
