@@ -12,12 +12,14 @@ import (
 func TestRowsAroundTheCaches(t *testing.T) {
 	for _, n := range []int{256, 1023, 1<<15 + 1} {
 		rows := streamSize/4/n + 2
-		x := Arange(rows * n).Remainder(251).Div(100).To(ops.Float32).Reshape(rows, n)
+		x := Arange(rows*n).Remainder(251).Div(100).To(ops.Float32).Reshape(rows, n)
 		weight, bias := Arange(n).Div(n).To(ops.Float32), Arange(n).Div(-n).To(ops.Float32)
 		for name, f := range map[string]func(x *Tensor) *Tensor{
 			"softmax":     func(x *Tensor) *Tensor { return x.Softmax(1) },
 			"log_softmax": func(x *Tensor) *Tensor { return x.LogSoftmax(1) },
-			"layer_norm":  func(x *Tensor) *Tensor { return LayerNorm(x, []int{n}, Option{Name: "weight", Value: weight}, Option{Name: "bias", Value: bias}) },
+			"layer_norm": func(x *Tensor) *Tensor {
+				return LayerNorm(x, []int{n}, Option{Name: "weight", Value: weight}, Option{Name: "bias", Value: bias})
+			},
 		} {
 			large := slice[float32](f(x))
 			const few = 3 // rows of a result that the caches hold
@@ -37,8 +39,11 @@ func TestRowWriterChooses(t *testing.T) {
 		total, n int
 		beside   bool
 	}{
-		{streamSize / 4, 1024, true}, {streamSize/4 - 1, 1024, false},
-		{streamSize, 255, false}, {streamSize, 1 << 15, true}, {streamSize, 1<<15 + 1, false},
+		{streamSize / 4, 1024, true},
+		{streamSize/4 - 1, 1024, false},
+		{streamSize, 255, false},
+		{streamSize, 1 << 15, true},
+		{streamSize, 1<<15 + 1, false},
 	} {
 		w := newRowWriter(0, c.total, c.n)
 		o := make([]float32, c.n)
