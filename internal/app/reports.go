@@ -267,17 +267,17 @@ type checkFlags struct {
 func (s *session) checkCommand() *cobra.Command {
 	f := checkFlags{limits: explain.NoLimits}
 	c := &cobra.Command{
-		Use:   "check [flags] PATH|RUN|model.go|-- command",
+		Use:   "check [flags] PATH|RUN|model.go [-- program arguments]|-- command",
 		Short: "Check a trace or a program against limits or a committed baseline",
 		Long: `Reads a trace, or runs a Go program or (after --) any command, and exits with 1
-when a limit is passed or something is there that the baseline does not know.`,
+when a limit is passed or something is there that the baseline does not know.
+Flags may stand behind the path, too; what follows -- belongs to the program.`,
 		Example: `  tcdbg check --max-breaks 0 model.go
   tcdbg check --baseline tcdbg.json --annotate github -- python train.py
   tcdbg check --write-baseline tcdbg.json last`,
 		Args: atLeast(1, "a trace, a model.go, or -- and a command"),
 		RunE: func(c *cobra.Command, args []string) error { return s.check(f, args, c.ArgsLenAtDash() == 0) },
 	}
-	c.Flags().SetInterspersed(false)
 	c.Flags().IntVar(&f.limits.MaxBreaks, "max-breaks", -1, "how many graph breaks are allowed, each counted once a compile")
 	c.Flags().IntVar(&f.limits.MaxRecompiles, "max-recompiles", -1, "how many recompiles are allowed")
 	c.Flags().IntVar(&f.limits.MaxFailures, "max-failures", -1, "how many compiles may fail")
