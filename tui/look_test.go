@@ -122,6 +122,14 @@ func TestCostsAndRefusals(t *testing.T) {
 	`)
 }
 
+// A failure inside of a library stands at the program's line that led to it.
+func TestFailuresAreTheProgram(t *testing.T) {
+	f := richFeed()
+	lib := logs.Pos{File: "/usr/lib/python3/site-packages/torch/nn/modules/linear.py", Line: 134}
+	f.report.Failures = []*explain.Failure{{ID: cid(1, 1), Type: "TorchRuntimeError", Reason: "shapes", Pos: lib, Stack: []logs.Pos{at(14, "main", "run"), at(61, "Decoder.Forward", "d.out(h)"), lib}}}
+	newDriver(t, f, Options{}, 100, 30).script("expect TorchRuntimeError model.go:61 [1/1] shapes")
+}
+
 // The footer offers what can be done now.
 func TestFooterOffers(t *testing.T) {
 	f := richFeed()

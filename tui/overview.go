@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"tcdbg/explain"
+	"tcdbg/logs"
 	"tcdbg/tui/keys"
 	"tcdbg/tui/theme"
 )
@@ -360,7 +361,20 @@ type failureRow struct{ f *explain.Failure }
 func (r *failureRow) key() string           { return "failure " + idText(r.f.ID) + r.f.Type }
 func (r *failureRow) matches(q string) bool { return theme.IndexFold(r.f.Reason, q) >= 0 }
 func (r *failureRow) sel() Selection {
-	return Selection{Pos: placeOnly(r.f.Pos), HasID: true, ID: r.f.ID}
+	return Selection{Pos: placeOnly(r.place()), HasID: true, ID: r.f.ID}
+}
+
+// place is the innermost line of the program's own, where the error came from a
+// library below it.
+func (r *failureRow) place() logs.Pos {
+	if library(r.f.Pos.File) {
+		for i := len(r.f.Stack) - 1; i >= 0; i-- {
+			if p := r.f.Stack[i]; p.File != "" && !library(p.File) {
+				return p
+			}
+		}
+	}
+	return r.f.Pos
 }
 
 func (r *failureRow) draw(m *Model, w int) theme.Line {
@@ -368,6 +382,6 @@ func (r *failureRow) draw(m *Model, w int) theme.Line {
 	return theme.Line{
 		{Text: theme.GlyphFailed + " ", Style: theme.Red},
 		theme.T(theme.Red, r.f.Type+" "),
-		theme.T(theme.Faint, strings.TrimSpace(m.place(r.f.Pos)+" "+idText(r.f.ID))+" "), theme.T(theme.Plain, theme.Cut(first, w)),
+		theme.T(theme.Faint, strings.TrimSpace(m.place(r.place())+" "+idText(r.f.ID))+" "), theme.T(theme.Plain, theme.Cut(first, w)),
 	}
 }
