@@ -22,6 +22,21 @@ func main() {
 		net.print()
 	}
 }`,
+	"a result that a kernel has reshaped, written in place": `
+func f(net *Net, ids *torch.Tensor) *torch.Tensor {
+	t := net.Emb.Forward(ids)
+	t.Add_(net.State.Mean())
+	return t
+}
+
+func main() {
+	net := newNet()
+	torch.Compile(f)(net, torch.Arange(3)).Square().Mean().Backward()
+	fmt.Println(net.Emb.Weight.Grad())
+	plain := newNet() // a plain backward pass must reach the weight as well
+	f(plain, torch.Arange(3)).Square().Mean().Backward()
+	fmt.Println(plain.Emb.Weight.Grad() != nil)
+}`,
 	"an input that only results without a gradient depend on": `
 func f(net *Net, x *torch.Tensor, named map[string]*torch.Tensor) *torch.Tensor {
 	named["a"] = net.Scale.Div(2)
