@@ -221,6 +221,7 @@ func edgeTo(t *Tensor) edge {
 
 // record puts a call on the tape.
 func record(c *ops.Call, outs []Value) {
+	ownMemory(c, outs)
 	if c.Op.Backward == nil {
 		if c.Op.ID == ops.Detach {
 			return
@@ -232,6 +233,25 @@ func record(c *ops.Call, outs []Value) {
 		return
 	}
 	attach(newNode(gradName(c.Op), len(outs), edgesOf(c.Op, c.Args), backwardOf(c, outs)), outs)
+}
+
+// ownMemory makes results whose memory no argument has views of nothing: a kernel
+// may have reshaped a value of its own, which the tape does not know.
+func ownMemory(c *ops.Call, outs []Value) {
+	for _, o := range outs {
+		t, ok := o.(*Tensor)
+		if !ok || t == nil || t.base == nil {
+			continue
+		}
+		shared := false
+		for _, v := range ops.TensorArgs(c.Op, c.Args) {
+			a, ok := v.(*Tensor)
+			shared = shared || ok && a != nil && a.storage == t.storage
+		}
+		if !shared {
+			t.base = nil
+		}
+	}
 }
 
 func attach(fn *gradFn, outs []Value) {
