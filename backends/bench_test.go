@@ -245,3 +245,22 @@ func BenchmarkCallBar(b *testing.B) {
 		run()
 	}
 }
+
+// BenchmarkAttention is the attention of 12 heads of 64 over so many tokens.
+func BenchmarkAttention(b *testing.B) {
+	for _, tokens := range []int{128, 512, 1024, 2048} {
+		b.Run(fmt.Sprint(tokens), func(b *testing.B) {
+			g := newTestGraph("attention")
+			var qkv [3]ops.Value
+			for i := range qkv {
+				qkv[i] = g.input(filled(ops.Float32, i+1, 1, 12, tokens, 64))
+			}
+			needCompiler(b)
+			scores := g.Emit(ops.Mul, g.Emit(ops.Matmul, qkv[0], g.Emit(ops.Transpose, qkv[1], sym.C(2), sym.C(3))), 0.125)
+			m := g.outputs(g.Emit(ops.Matmul, g.Emit(ops.Softmax, scores, sym.C(-1)), qkv[2]))
+			_, run := programAndRun(b, m, g.in)
+			ref := reference(b, 2, 5000, g.in, filled(ops.Float32, 3, 1024))
+			compareTo(b, run, ref, 4*12*float64(tokens*tokens*64), 5000*1000*12*32, "FLOP")
+		})
+	}
+}

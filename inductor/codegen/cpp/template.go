@@ -46,6 +46,9 @@ func (e *emitter) epilogue() {
 	} else {
 		e.p("(void)row;")
 	}
+	for i := range k.Steps[1:] {
+		e.tileItem(i+1, 1, true)
+	}
 	name := e.names[k.Vec]
 	e.p("i64 %s = n0;", name)
 	e.open("for (; %s + %d <= n0 + n; %s += %d)", name, e.lanes, name, e.lanes)
@@ -75,9 +78,22 @@ func (e *emitter) tile(lanes int, copies string) {
 		e.storeProduct(lanes, "acc"+copies)
 	}
 	for i := range e.k.Steps[1:] {
-		e.item(i+1, lanes, true, all)
+		e.tileItem(i+1, lanes, false)
 	}
 	e.copies = ""
+}
+
+// tileItem writes what step i loads for a whole row of the tile (a channel's bias, its
+// mean), or the rest. C cannot take the former out of the loop over the columns, whose
+// stores may be to anywhere.
+func (e *emitter) tileItem(i, lanes int, still bool) {
+	st := &e.k.Steps[i]
+	for j := range st.Body {
+		v := &st.Body[j]
+		if same := v.Op == ir.Load && !e.own(v.Buf) && !v.Index.Uses(e.k.Vec); same == still {
+			e.value(i, j, lanes, false)
+		}
+	}
 }
 
 // keepsProduct reports whether the product itself is needed in memory.
