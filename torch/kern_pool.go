@@ -129,15 +129,22 @@ func maxOver(k *kernelCall, n int, w *windows) {
 
 func maxPlanes[T number](k *kernelCall, n int, w *windows, d DType) {
 	x := dense(k.in(0), d)
-	val, idx := make([]T, k.out().Numel()), make([]int64, k.out().Numel())
+	out, where := k.outs[0], k.outs[1]
+	direct := out.dtype == d && out.IsContiguous() && where.dtype == ops.Int64 && where.IsContiguous() && !overlapping(out, x)
+	if !direct {
+		out, where = newTensor(d, out.shape), newTensor(ops.Int64, where.shape)
+	}
+	val, idx := slice[T](out), slice[int64](where)
 	src := slice[T](x)
 	image, cells := product(w.image), product(w.out)
 	w = w.three()
 	planes(n, x, k.out(), func(i int) {
 		maxPlane(val[i*cells:], idx[i*cells:], src[i*image:(i+1)*image], w)
 	})
-	finish(k.outs[0], val, d)
-	finish(k.outs[1], idx, ops.Int64)
+	if !direct {
+		copyInto(k.outs[0], out)
+		copyInto(k.outs[1], where)
+	}
 }
 
 // three is the same windows in three dimensions.
@@ -156,11 +163,15 @@ func (w *windows) three() *windows {
 // maxPlane finds the first largest element of every window; NaN is largest, and
 // the last one counts.
 func maxPlane[T number](val []T, idx []int64, plane []T, w *windows) {
+	window := maxWindow[T]
+	if f, ok := any(maxWindow32).(func([]T, []int, span, span, span) (T, int64)); ok {
+		window = f
+	}
 	o := 0
 	for _, a := range w.spans[0] {
 		for _, b := range w.spans[1] {
 			for _, c := range w.spans[2] {
-				val[o], idx[o] = maxWindow(plane, w.image, a, b, c)
+				val[o], idx[o] = window(plane, w.image, a, b, c)
 				o++
 			}
 		}
@@ -180,6 +191,32 @@ func maxWindow[T number](plane []T, image []int, a, b, c span) (T, int64) {
 		}
 	}
 	return best, int64(where)
+}
+
+// maxWindow32 is maxWindow without a branch that nobody could foresee: numbers
+// become integers in their order, and what is left of a word says where they
+// stand, the first of equal ones above the others.
+func maxWindow32(plane []float32, image []int, a, b, c span) (float32, int64) {
+	top := int64(math.MinInt64)
+	for i := a.from; i < a.to; i += a.step {
+		for j := b.from; j < b.to; j += b.step {
+			row := (i*image[1] + j) * image[2]
+			for q := c.from; q < c.to; q += c.step {
+				v := plane[row+q]
+				if v != v || row+q > math.MaxUint32 {
+					return maxWindow(plane, image, a, b, c)
+				}
+				bits := int32(math.Float32bits(v + 0)) // -0 is 0
+				bits ^= int32(uint32(bits>>31) >> 1)
+				top = max(top, int64(bits)<<32|int64(^uint32(row+q)))
+			}
+		}
+	}
+	if top == math.MinInt64 { // nothing to see
+		return 0, -1
+	}
+	where := ^uint32(top)
+	return plane[where], int64(where)
 }
 
 // divisors are the numbers by which the sums of the windows are divided.
