@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
 )
@@ -17,10 +19,12 @@ type Renderer struct {
 	w      io.Writer
 	set    LogSet
 	o      WriterOptions
-	names  map[int]FrameInfo      // frame -> what it is
-	code   map[CompileID][]string // last output code, for kernel_code
-	nodes  map[CompileID][]string // last schedule
-	line   string                 // last traced place
+	names  map[int]FrameInfo               // frame -> what it is
+	places map[CompileID]Provenance        // of the output code that follows, for kernel_code
+	graph  map[CompileID]Out               // a captured graph that waits for its name
+	hints  map[CompileID]map[string]string // values of symbols
+	nodes  map[CompileID][]string          // last schedule
+	line   string                          // last traced place
 	rounds map[CompileID]int
 }
 
@@ -28,7 +32,8 @@ type Renderer struct {
 func NewRenderer(w io.Writer, set LogSet, o WriterOptions) *Renderer {
 	base := NewWriter(w, o)
 	return &Renderer{
-		w: w, set: set, o: base.o, names: map[int]FrameInfo{}, code: map[CompileID][]string{},
+		w: w, set: set, o: base.o, names: map[int]FrameInfo{}, places: map[CompileID]Provenance{},
+		graph: map[CompileID]Out{}, hints: map[CompileID]map[string]string{},
 		nodes: map[CompileID][]string{}, rounds: map[CompileID]int{},
 	}
 }
@@ -214,38 +219,95 @@ func (r *Renderer) guardMiss(o Out) {
 
 func (r *Renderer) guards(o Out) { r.print('V', "guards", o, "GUARDS:\n"+string(o.Payload)) }
 
-func (r *Renderer) graphCode(o Out) {
-	name := fmt.Sprintf("__compiled_fn_%d", o.ID.Frame)
-	r.print('V', "graph_code", o, "TRACED GRAPH\n ===== "+name+" =====\n "+string(o.Payload))
-	if !r.set["graph_sizes"] {
+// graphCode keeps a captured graph: its name is in the record that follows.
+func (r *Renderer) graphCode(o Out) { r.graph[attemptless(o.ID)] = o }
+
+// graphTable prints a captured graph in the forms that are asked for.
+func (r *Renderer) graphTable(o Out) {
+	v, ok := data[GraphCode](o)
+	if !ok {
 		return
 	}
-	meta, err := marshal(o.Meta)
-	if err != nil {
-		return
-	}
-	var b strings.Builder
-	fmt.Fprintf(&b, "TRACED GRAPH TENSOR SIZES\n===== %s =====", name)
-	EachField(meta, func(k, v []byte) bool {
-		if string(k) == "sizes" {
-			EachField(v, func(node, size []byte) bool {
-				fmt.Fprintf(&b, "\n%s: (%s)", node, strings.ReplaceAll(strings.Trim(string(size), "[]"), `"`, ""))
-				return true
-			})
+	key := attemptless(o.ID)
+	if code, ok := r.graph[key]; ok {
+		delete(r.graph, key)
+		r.print('V', "graph_code", code, "TRACED GRAPH\n ===== "+v.Name+" =====\n "+string(code.Payload))
+		if r.set["graph_sizes"] {
+			r.print('V', "graph_sizes", code, "TRACED GRAPH TENSOR SIZES\n===== "+v.Name+" ====="+r.sizes(code))
 		}
-		return true
-	})
-	r.print('V', "graph_sizes", o, b.String())
+	}
+	r.print('V', "graph", o, "TRACED GRAPH\n ===== "+v.Name+" =====\n"+v.Table)
 }
 
-func (r *Renderer) graphTable(o Out) {
-	if v, ok := data[GraphCode](o); ok {
-		r.print('V', "graph", o, "TRACED GRAPH\n ===== "+v.Name+" =====\n"+v.Table)
+func attemptless(id CompileID) CompileID { return CompileID{id.Frame, id.Compile, 0} }
+
+// sizes lists the sizes of a graph's nodes in its order, symbolic ones with
+// those of the call that was compiled for.
+func (r *Renderer) sizes(o Out) string {
+	meta, err := marshal(o.Meta)
+	if err != nil {
+		return ""
 	}
+	type row struct {
+		at   int
+		text string
+	}
+	var rows []row
+	code := string(o.Payload)
+	EachField(meta, func(k, v []byte) bool {
+		if string(k) != "sizes" {
+			return true
+		}
+		return EachField(v, func(node, size []byte) bool {
+			dims := strings.Split(strings.NewReplacer("[", "", "]", "", `"`, "", " ", "").Replace(string(size)), ",")
+			name := string(node)
+			text := "\n" + name + ": " + tuple(dims)
+			if hints := r.hints[attemptless(o.ID)]; len(hints) > 0 {
+				text += concrete(name, dims, hints)
+			}
+			rows = append(rows, row{max(strings.Index(code, " "+name+" = "), strings.Index(code, " "+name+": \"")), text})
+			return true
+		})
+	})
+	slices.SortStableFunc(rows, func(a, b row) int { return a.at - b.at })
+	var b strings.Builder
+	for _, x := range rows {
+		b.WriteString(x.text)
+	}
+	return b.String()
+}
+
+// concrete is the line of sizes with the values of their symbols; empty where
+// there are no symbols, or where a size is a larger expression.
+func concrete(name string, dims []string, hints map[string]string) string {
+	out, symbolic := make([]string, len(dims)), false
+	for i, d := range dims {
+		v, ok := hints[d]
+		if _, err := strconv.Atoi(d); !ok && err != nil {
+			return ""
+		}
+		if out[i] = d; ok {
+			out[i], symbolic = v, true
+		}
+	}
+	if !symbolic {
+		return ""
+	}
+	return "\n" + name + " (concrete): " + tuple(out)
+}
+
+// tuple writes sizes as Python writes a tuple.
+func tuple(dims []string) string {
+	switch {
+	case len(dims) == 1 && dims[0] == "":
+		return "()"
+	case len(dims) == 1:
+		return "(" + dims[0] + ",)"
+	}
+	return "(" + strings.Join(dims, ", ") + ")"
 }
 
 func (r *Renderer) outputCode(o Out) {
-	r.code[CompileID{o.ID.Frame, o.ID.Compile, 0}] = strings.Split(string(o.Payload), "\n")
 	path := ""
 	if meta, err := marshal(o.Meta); err == nil {
 		EachField(meta, func(k, v []byte) bool {
@@ -256,6 +318,19 @@ func (r *Renderer) outputCode(o Out) {
 		})
 	}
 	r.print('V', "output_code", o, "Output code: \n"+string(o.Payload)+"\nOutput code written to: "+path)
+	r.kernelCode(o)
+}
+
+// kernelCode prints the output code kernel by kernel.
+func (r *Renderer) kernelCode(o Out) {
+	key := attemptless(o.ID)
+	lines := strings.Split(string(o.Payload), "\n")
+	for _, k := range r.places[key].Kernels {
+		if !k.Extern && k.From >= 1 && k.To >= k.From && k.To <= len(lines) {
+			r.print('V', "kernel_code", o, k.Name+"\n"+strings.Join(lines[k.From-1:k.To], "\n"))
+		}
+	}
+	delete(r.places, key)
 }
 
 func (r *Renderer) fusion(o Out) {
@@ -263,10 +338,14 @@ func (r *Renderer) fusion(o Out) {
 	if !ok {
 		return
 	}
-	key := CompileID{o.ID.Frame, o.ID.Compile, 0}
-	if r.rounds[key] < v.Round+1 {
-		r.rounds[key] = v.Round + 1
-		r.print('V', "fusion", o, fmt.Sprintf("===== attempting fusion (%d/10): %d nodes =====", v.Round+1, v.Kernels))
+	key := attemptless(o.ID)
+	if r.rounds[key] < v.Round {
+		r.rounds[key] = v.Round
+		before := v.Kernels // behind the step, which made two of them one
+		if v.Fused {
+			before++
+		}
+		r.print('V', "fusion", o, fmt.Sprintf("===== attempting fusion (%d/10): %d nodes =====", v.Round, before))
 	}
 	if v.Fused {
 		r.print('V', "fusion", o, fmt.Sprintf("fusing %s with %s", v.A, v.B))
@@ -288,7 +367,7 @@ func (r *Renderer) pass(o Out) {
 			names = append(names, name)
 		}
 	}
-	r.nodes[CompileID{o.ID.Frame, o.ID.Compile, 0}] = names
+	r.nodes[attemptless(o.ID)] = names
 }
 
 func (r *Renderer) kernels(o Out) {
@@ -296,22 +375,17 @@ func (r *Renderer) kernels(o Out) {
 	if !ok {
 		return
 	}
-	key := CompileID{o.ID.Frame, o.ID.Compile, 0}
+	key := attemptless(o.ID)
 	if nodes := r.nodes[key]; len(nodes) > 0 {
 		r.print('V', "schedule", o, "Schedule:\n ["+strings.Join(nodes, ",\n  ")+"]")
 		delete(r.nodes, key)
 	}
-	lines := r.code[key]
+	r.places[key] = v // the code follows
 	for _, k := range v.Kernels {
 		if k.Extern {
 			r.print('I', "perf_hints", o, fmt.Sprintf("Using FallbackKernel: %s (%s)", strings.Join(k.Ops, ", "), k.Reason))
-			continue
-		}
-		if k.From >= 1 && k.To >= k.From && k.To <= len(lines) {
-			r.print('V', "kernel_code", o, k.Name+"\n"+strings.Join(lines[k.From-1:k.To], "\n"))
 		}
 	}
-	delete(r.code, key)
 }
 
 func (r *Renderer) step(o Out) {
@@ -328,7 +402,7 @@ func (r *Renderer) step(o Out) {
 }
 
 func (r *Renderer) symbol(o Out) {
-	if !r.set["dynamic"] {
+	if !r.set["dynamic"] && !r.set["graph_sizes"] {
 		return
 	}
 	meta, err := marshal(o.Meta)
@@ -342,5 +416,10 @@ func (r *Renderer) symbol(o Out) {
 		}
 		return true
 	})
+	key := attemptless(o.ID)
+	if r.hints[key] == nil {
+		r.hints[key] = map[string]string{}
+	}
+	r.hints[key][f["symbol"]] = f["val"]
 	r.print('I', "dynamic", o, fmt.Sprintf("create_symbol %s = %s for %s %s", f["symbol"], f["val"], f["source"], f["vr"]))
 }

@@ -136,7 +136,7 @@ func TestParseLogs(t *testing.T) {
 // the same records.
 func TestRendererSpeaksPyTorch(t *testing.T) {
 	var text bytes.Buffer
-	set, err := ParseLogs("graph_breaks,recompiles,guards,graph_code,output_code,fusion,schedule")
+	set, err := ParseLogs("graph_breaks,recompiles,guards,graph_code,graph_sizes,output_code,kernel_code,fusion,schedule")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -147,11 +147,31 @@ func TestRendererSpeaksPyTorch(t *testing.T) {
 	s.Emit(Text(id, "recompile_reasons", `["2/0: tensor 'x' size mismatch at index 0. expected 8, actual 9"]`))
 	s.Emit(Text(id, "dynamo_graph_break_reason", "Graph break in user code at model.go:14\nGraph Break Reason: Data-dependent branching\n\nTraceback (most recent call last):\n  ..."))
 	s.Emit(Out{Kind: "dynamo_cpp_guards_str", ID: id, Payload: []byte("\nTREE_GUARD_MANAGER:\n+- RootGuardManager\n| +- GLOBAL_STATE: x\n")})
-	s.Emit(Out{Kind: "dynamo_output_graph", ID: id, Payload: []byte("class GraphModule(torch.nn.Module):\n    def forward(self, x):\n        return (x,)\n")})
-	s.Emit(Out{Kind: "inductor_output_code", ID: id, Meta: map[string]string{"filename": "/k.c"}, Payload: []byte("int x;\n")})
-	s.Emit(Artifact(id, FusionStep{A: "op0", B: "op1", Reason: "no shared data", Kernels: 2}))
+	s.Emit(Out{Kind: "create_symbol", ID: id, Meta: map[string]any{"symbol": "s0", "val": "6", "source": "L['x'].size()[0]"}})
+	s.Emit(Out{
+		Kind: "dynamo_output_graph", ID: id, Payload: []byte("class GraphModule(torch.nn.Module):\n    def forward(self, L_x_):\n        x = L_x_\n        a: \"f32[s0, 8]\" = x.sin()\n        return (a,)\n"),
+		Meta: map[string]any{"sizes": map[string]any{"a": []any{"s0", 8}, "x": []any{"s0"}}},
+	})
+	s.Emit(Artifact(id, GraphCode{Name: "__compiled_fn_7"}))
+	s.Emit(Artifact(id, FusionStep{Round: 1, A: "op0", B: "op1", Reason: "no shared data", Kernels: 2}))
 	s.Emit(Artifact(id, PassStep{Pass: "fuse", After: "op0 [4]\n  op0: t0 = load\nop1 [8]\n"}))
-	s.Emit(Artifact(id, Provenance{}))
+	s.Emit(Artifact(id, Provenance{Kernels: []Kernel{{Name: "fused_sin_0", From: 2, To: 3}}}))
+	s.Emit(Out{Kind: "inductor_output_code", ID: id, Meta: map[string]string{"filename": "/k.c"}, Payload: []byte("int x;\nvoid sin() {\n}\nint y;\n")})
+	var messages []string // without the prefix
+	for line := range strings.Lines(text.String()) {
+		_, m, _ := strings.Cut(line, "] [2/1] ")
+		messages = append(messages, m)
+	}
+	told := strings.Join(messages, "")
+	for _, want := range []string{
+		"[__graph_code]  ===== __compiled_fn_7 =====\n",
+		"[__graph_sizes] ===== __compiled_fn_7 =====\n[__graph_sizes] x: (s0,)\n[__graph_sizes] x (concrete): (6,)\n[__graph_sizes] a: (s0, 8)\n[__graph_sizes] a (concrete): (6, 8)\n",
+		"[__kernel_code] fused_sin_0\n[__kernel_code] void sin() {\n[__kernel_code] }\n",
+	} {
+		if !strings.Contains(told, want) {
+			t.Errorf("no %q in\n%s", want, told)
+		}
+	}
 	if !strings.Contains(text.String(), "attempting fusion (1/10): 2 nodes") || !strings.Contains(text.String(), "[op0,") || !strings.Contains(text.String(), " op1]") {
 		t.Errorf("the schedule is not told:\n%s", text.String())
 	}

@@ -145,12 +145,17 @@ func runProgram(t *testing.T, body string, compiled bool) *outcome {
 
 // runLoaded runs a program plainly, or compiled where a backend is given.
 func runLoaded(prog *host.Program, backend Backend) *outcome {
+	return runStepped(prog, backend, StepNone)
+}
+
+// runStepped is runLoaded with a single-step log.
+func runStepped(prog *host.Program, backend Backend, steps StepLog) *outcome {
 	var out, errs bytes.Buffer
 	o := &outcome{log: &memorySink{}}
 	cfg := host.Config{Stdout: &out, Stderr: &errs, Args: []string{"model"}}
 	var tr *Tracer
 	if backend != nil {
-		tr = New(prog, Config{Sink: o.log, Backend: func(name string) (Backend, error) {
+		tr = New(prog, Config{Sink: o.log, Steps: steps, Backend: func(name string) (Backend, error) {
 			if name != "eager" && name != "inductor" {
 				return nil, fmt.Errorf("unknown backend %q", name)
 			}

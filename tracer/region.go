@@ -325,7 +325,7 @@ func (c *Compiled) trace(th *host.Thread, fc *frameCache, frames []*host.Frame, 
 	avoid := map[ssa.Instruction]string{}
 	for {
 		tr := c.newTrace(th, fc, frames)
-		tr.avoid = avoid
+		tr.avoid, tr.id = avoid, *id
 		rec := c.t.begin(tr, fc, *id)
 		s := tr.run()
 		if s.brk == nil {

@@ -72,8 +72,10 @@ type trace struct {
 	bases   map[*torch.Tensor]*torch.Tensor // of views, whose memory they show
 	grad    bool                            // the grad mode guard was asked for
 
-	steps int
-	avoid map[ssa.Instruction]string // calls and loops in front of which to break, and what broke inside
+	id     logs.CompileID
+	logged logs.Pos // the place of the last step in the single-step log
+	steps  int
+	avoid  map[ssa.Instruction]string // calls and loops in front of which to break, and what broke inside
 }
 
 // input is a tensor of the program that the graph reads.
@@ -131,6 +133,9 @@ func (tr *trace) run() (s *stop) {
 		}
 	}()
 	for {
+		if tr.t.cfg.Steps != StepNone {
+			tr.logStep()
+		}
 		if s := tr.step(); s != nil {
 			return s
 		}

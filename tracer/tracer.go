@@ -32,6 +32,8 @@ type Config struct {
 	// KernelTimes, where set, returns the totals of kernels that are to be
 	// written again; last: before the program ends.
 	KernelTimes func(last bool) []logs.KernelTime
+	// Steps is how finely traces are logged, step by step.
+	Steps StepLog
 	// Safe, where set, is called at safe points; it may block (pause). kind is
 	// frame, break or recompile.
 	Safe func(kind string, where func() logs.Pos)

@@ -82,7 +82,7 @@ func runEngine(cfg EngineConfig) int {
 	if cfg.Control != nil {
 		go listen(cfg.Control, gate)
 	}
-	exit := runProgram(cfg, sink, gate)
+	exit := runProgram(cfg, sink, gate, stepsOf(set))
 	head, _, _ := strings.Cut(exit.Panic, "\n")
 	sink.Emit(logs.Artifact(logs.NoCompile, logs.State{State: "exited", Code: exit.Code, Text: head}))
 	if err := trace.Close(); err != nil {
@@ -91,8 +91,19 @@ func runEngine(cfg EngineConfig) int {
 	return exit.Code
 }
 
+// stepsOf is how finely traces are logged for the logs that are on.
+func stepsOf(set logs.LogSet) tracer.StepLog {
+	switch {
+	case set["trace_bytecode"]:
+		return tracer.StepInstructions
+	case set["trace_source"]:
+		return tracer.StepLines
+	}
+	return tracer.StepNone
+}
+
 // runProgram loads the program and runs it in the host, under the tracer.
-func runProgram(cfg EngineConfig, sink logs.Sink, gate *Gate) host.Exit {
+func runProgram(cfg EngineConfig, sink logs.Sink, gate *Gate, steps tracer.StepLog) host.Exit {
 	prog, err := host.Load(host.LoadConfig{Paths: cfg.Paths, Source: cfg.Source})
 	if err != nil {
 		fmt.Fprintln(cfg.Stderr, err)
@@ -107,7 +118,7 @@ func runProgram(cfg EngineConfig, sink logs.Sink, gate *Gate) host.Exit {
 	}
 	set := backends.NewSet(backends.Config{FaultPage: cfg.FaultPage, Stderr: cfg.Stderr})
 	tr := tracer.New(prog, tracer.Config{
-		Sink: sink, Backend: set.Get, DefaultBackend: os.Getenv("TCDBG_BACKEND"), Safe: safePoints(gate),
+		Sink: sink, Backend: set.Get, DefaultBackend: os.Getenv("TCDBG_BACKEND"), Safe: safePoints(gate), Steps: steps,
 		KernelTimes: set.KernelTimes,
 	})
 	tr.Install(&hc)
