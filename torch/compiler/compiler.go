@@ -21,8 +21,8 @@ func Disable[F any](f F, opts ...torch.Option) F {
 	return f
 }
 
-// AllowInGraph returns f marked so that a call of it becomes one node of the
-// graph without being looked into.
+// AllowInGraph returns f for use in graphs. Unlike in PyTorch a call of it is
+// inlined: its operators become nodes, it is not one node of its own.
 func AllowInGraph[F any](f F) F {
 	checkFunc("AllowInGraph", f)
 	return f
@@ -100,7 +100,8 @@ func MarkStatic(t *torch.Tensor, dims ...int) {
 }
 
 // Cond calls yes or no on the operands as pred, a tensor with one element,
-// says. Compiled, both become part of the graph and no break is needed.
+// says. Graphs hold no branches: compiled, the call breaks the graph and runs
+// eagerly.
 func Cond(pred *torch.Tensor, yes, no func(...*torch.Tensor) *torch.Tensor, operands ...*torch.Tensor) *torch.Tensor {
 	if pred.Bool() {
 		return yes(operands...)
@@ -108,7 +109,8 @@ func Cond(pred *torch.Tensor, yes, no func(...*torch.Tensor) *torch.Tensor, oper
 	return no(operands...)
 }
 
-// WhileLoop repeats body on the carried tensors while cond holds.
+// WhileLoop repeats body on the carried tensors while cond holds. Graphs hold no
+// loops of their own: compiled, the call breaks the graph and runs eagerly.
 func WhileLoop(cond func(...*torch.Tensor) *torch.Tensor, body func(...*torch.Tensor) []*torch.Tensor, carried ...*torch.Tensor) []*torch.Tensor {
 	for cond(carried...).Bool() {
 		carried = body(carried...)

@@ -197,7 +197,6 @@ var explained = []Cause{
 		Explanation: "Which way the branch goes depends on numbers that do not exist before the graph runs; the graph holds only a recipe for them, so it ends here and the branch is decided natively.",
 		Hints: []string{
 			"Compute both sides and choose with Where.",
-			"Use Cond when both sides are expensive.",
 			"If the condition is about configuration, make it a constant or an argument that is not a tensor.",
 		},
 	},
