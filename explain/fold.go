@@ -209,6 +209,7 @@ var handlers = map[string]handler{
 	"aot_backward_graph":                               (*Fold).stage,
 	"aot_inference_graph":                              (*Fold).stage,
 	"compiled_autograd_graph":                          (*Fold).stage,
+	"compiled_autograd_graph_pre_reordering":           (*Fold).stage,
 	"optimize_ddp_split_graph":                         (*Fold).stage,
 	"optimize_ddp_split_child":                         (*Fold).stage,
 	"before_pre_grad_graph":                            (*Fold).stage,
@@ -288,7 +289,8 @@ var remarks = map[string]bool{
 	"reorder_communication_preserving_peak_memory": true, "aot_forward_graph_fw_subclass_metadata": true,
 	"eager_compile_backwards_failure": true, "aotautograd_cache_pickle_failure": true, "fx_interpreter_error": true,
 	"make_fx_fail_partial": true, "get_local_code_state": true, "put_local_code_state": true, "get_remote_code_state": true,
-	"put_remote_code_state": true, "get_extra_remote_code_state": true, "dynamo_cache_entries": true,
+	"put_remote_code_state": true, "get_extra_remote_code_state": true, "add_extra_remote_code_state": true,
+	"aotautograd_cache_hash": true, "fx_net_acc_splitter_finder_events": true, "dynamo_cache_entries": true,
 	"get_pgo_code_state": true, "put_pgo_code_state": true, "compile_stack_trace": true,
 }
 

@@ -281,7 +281,11 @@ func (t *textWriter) time(r *Report) {
 	if len(r.PhaseSums) == 0 {
 		return
 	}
-	t.section("COMPILE TIME: " + duration(r.Totals.CompileSeconds))
+	total := "unknown" // no compile has ended
+	if r.Totals.CompileSeconds > 0 {
+		total = duration(r.Totals.CompileSeconds)
+	}
+	t.section("COMPILE TIME: " + total)
 	t.line("  %-44s %7s %10s %10s", "phase", "times", "total s", "own s")
 	for i, p := range r.PhaseSums {
 		if i == rows {
