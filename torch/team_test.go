@@ -30,15 +30,22 @@ func TestChunksRunsEveryStepOnce(t *testing.T) {
 	wg.Wait()
 }
 
-// TestChunksWaitsForSlowSteps longer than a caller stays awake.
+// TestChunksWaitsForSlowSteps longer than a caller stays awake: of two steps that
+// two goroutines have, one takes long, mostly that of the other one.
 func TestChunksWaitsForSlowSteps(t *testing.T) {
-	var over atomic.Int32
-	chunks(4, 4, func(i int) {
-		time.Sleep(time.Duration(i) * 5 * patience)
-		over.Add(1)
-	})
-	if n := over.Load(); n != 4 {
-		t.Errorf("%d of 4 steps were over", n)
+	for range 10 {
+		var over atomic.Int32
+		var both sync.WaitGroup
+		both.Add(2)
+		chunks(2, 2, func(i int) {
+			both.Done()
+			both.Wait()
+			time.Sleep(time.Duration(i) * 40 * patience)
+			over.Add(1)
+		})
+		if n := over.Load(); n != 2 {
+			t.Fatalf("%d of 2 steps were over", n)
+		}
 	}
 }
 
@@ -87,7 +94,8 @@ func TestHandsLeave(t *testing.T) {
 
 // TestHandsAreKept: who lingers is hired, and works.
 func TestHandsAreKept(t *testing.T) {
-	// offer hires h if it lingers: hire takes the last of the list.
+	// offer hires h if it lingers: hire takes the last of the list. While it
+	// works it is not on it.
 	offer := func(h *hand, t *team) {
 		idle.Lock()
 		i, last := slices.Index(idle.hands, h), len(idle.hands)-1
@@ -95,17 +103,27 @@ func TestHandsAreKept(t *testing.T) {
 			idle.hands[i], idle.hands[last] = idle.hands[last], idle.hands[i]
 		}
 		idle.Unlock()
-		if i >= 0 {
-			hire(t)
+		if i < 0 {
+			return
+		}
+		hire(t)
+		idle.Lock()
+		defer idle.Unlock()
+		if slices.Contains(idle.hands, h) {
+			t.failed.Store(new(any))
 		}
 	}
+	time.Sleep(10 * linger) // whoever lingers from before leaves
 	for start := time.Now(); time.Since(start) < 10*time.Second; {
-		h, gone, worked := new(hand), make(chan struct{}), new(atomic.Bool)
+		h, gone, release, worked := new(hand), make(chan struct{}), make(chan struct{}), new(atomic.Bool)
 		go func() {
 			h.serve(new(team))
 			close(gone)
 		}()
-		second := &team{n: 1, f: func(int) { worked.Store(true) }}
+		second := &team{n: 1, f: func(int) {
+			<-release
+			worked.Store(true)
+		}}
 		second.open.Add(1)
 		for left := false; !left && second.taken.Load() == 0; {
 			offer(h, second)
@@ -116,7 +134,11 @@ func TestHandsAreKept(t *testing.T) {
 				runtime.Gosched()
 			}
 		}
+		close(release)
 		<-gone
+		if second.failed.Load() != nil {
+			t.Fatal("a hand that lingered was not taken")
+		}
 		if worked.Load() {
 			return
 		}
