@@ -299,7 +299,9 @@ func backwardWith(c *ops.Call, args []ops.Arg, outs []Value) func([]*Tensor, boo
 			}
 		}
 		if c.Op.Backward == nil { // a comparison in place: the old numbers do not show
-			return make([]*Tensor, len(ops.TensorArgs(c.Op, args)))
+			none := make([]*Tensor, len(ops.TensorArgs(c.Op, args)))
+			none[0] = eager{tape}.Emit(ops.ZerosLike, grads[0]).(*Tensor)
+			return none
 		}
 		vals := c.Op.Backward(eager{tape}, &call)
 		out := make([]*Tensor, len(vals))

@@ -36,6 +36,62 @@ func complexKernels() map[ops.ID]kernel {
 	}
 }
 
+// complexNumber reads a number argument, real or complex.
+func complexNumber(a ops.Arg) complex128 {
+	if z, ok := a.(complex128); ok {
+		return z
+	}
+	return complex(ops.NumberOf(a), 0)
+}
+
+// cumComplex is cumsum or cumprod of complex numbers, with sums of float64.
+func cumComplex(x *Tensor, dim int, out *Tensor, prod bool) {
+	src := elements[complex64](x, ops.Complex64)
+	dst := make([]complex64, len(src))
+	n, inner := x.shape[dim], product(x.shape[dim+1:])
+	for row := range product(x.shape[:dim]) * inner {
+		at := row/inner*n*inner + row%inner
+		acc := complex128(0)
+		if prod {
+			acc = 1
+		}
+		for range n {
+			if prod {
+				acc *= complex128(src[at])
+			} else {
+				acc += complex128(src[at])
+			}
+			dst[at] = complex64(acc)
+			at += inner
+		}
+	}
+	finish(out, dst, ops.Complex64)
+}
+
+// prodComplex multiplies the complex numbers of x over the masked dimensions.
+func prodComplex(x *Tensor, mask []bool, out *Tensor) {
+	acc := make([]complex128, product(out.shape))
+	for i := range acc {
+		acc[i] = 1
+	}
+	src, n := elements[complex64](x, ops.Complex64), 0
+	eachIndex(x.shape, func(ix []int) {
+		at := 0
+		for d, i := range ix {
+			if !mask[d] {
+				at = at*x.shape[d] + i
+			}
+		}
+		acc[at] *= complex128(src[n])
+		n++
+	})
+	rounded := make([]complex64, len(acc))
+	for i, z := range acc {
+		rounded[i] = complex64(z)
+	}
+	finish(out, rounded, ops.Complex64)
+}
+
 // conjKernel copies what is real.
 func conjKernel() kernel {
 	p := &pwKernel{loops: new(loopSet).with(ops.Complex64, each1(func(x complex64) complex64 { return complex(real(x), -imag(x)) }))}

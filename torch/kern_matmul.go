@@ -24,6 +24,10 @@ func matmulKernels() map[ops.ID]kernel {
 }
 
 func addmmKernel(k *kernelCall) {
+	if out := k.out(); out.dtype.IsComplex() {
+		complexProduct(out, k.in(1), k.in(2), complex64(complexNumber(k.Args[4])), k.in(0), complex64(complexNumber(k.Args[3])))
+		return
+	}
 	productInto(k.out(), k.in(1), k.in(2), k.Float(4), k.in(0), k.Float(3))
 }
 

@@ -380,6 +380,8 @@ func prodKernel(k *kernelCall) {
 	x, d := computed(k.in(0), k.dtype)
 	mask := k.oneDimMask()
 	switch d {
+	case ops.Complex64:
+		prodComplex(x, mask, out)
 	case ops.Int64:
 		acc := make([]int64, product(out.shape))
 		reduceInto(x, mask, acc, prodFold[int64, int64]())
@@ -519,6 +521,8 @@ func cumKernel(prod bool) kernel {
 		}
 		x = dense(x, d)
 		switch d {
+		case ops.Complex64:
+			cumComplex(x, k.dim(1), k.out(), prod)
 		case ops.Int64:
 			cumLoop[int64, int64](x, k.dim(1), k.out(), prod)
 		case ops.Float32:

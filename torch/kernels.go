@@ -104,6 +104,9 @@ func elements[T any](t *Tensor, d DType) []T {
 	if t.fake != nil || t.device == ops.Meta {
 		fail("data", "RuntimeError", "Tensor has no data: it is on the meta device or stands for a traced value")
 	}
+	if t.dtype.IsComplex() && !d.IsComplex() && d != ops.Bool {
+		fail("data", "NotImplementedError", "a tensor of '%s' holds no real numbers: read them with Complex64s, or take its Real and Imag", t.dtype.ScalarType())
+	}
 	n := product(t.shape)
 	out := make([]T, n)
 	if n == 0 {

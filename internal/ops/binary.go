@@ -1,6 +1,10 @@
 package ops
 
-import "tcdbg/internal/sym"
+import (
+	"math/cmplx"
+
+	"tcdbg/internal/sym"
+)
 
 // This file holds the pointwise operators of two and more operands.
 
@@ -286,6 +290,12 @@ func ternaryRows() []*Op {
 			Decompose: decompF(func(b B, c *Call) Value {
 				x, y, w := c.Value(0), c.Value(1), c.Args[2]
 				d := b.sub(y, x)
+				if z, ok := w.(complex128); ok {
+					if cmplx.Abs(z) < 0.5 {
+						return b.add(x, b.mul(d, z))
+					}
+					return b.sub(y, b.mul(d, 1-z))
+				}
 				if MetaOf(w) == nil {
 					if f := c.Float(2); f < 0.5 && f > -0.5 {
 						return b.add(x, b.mul(d, w))
@@ -299,6 +309,9 @@ func ternaryRows() []*Op {
 				w := c.Args[2]
 				switch i {
 				case 0:
+					if z, ok := w.(complex128); ok {
+						return b.mul(g, 1-z)
+					}
 					if MetaOf(w) == nil {
 						return b.mul(g, 1-c.Float(2))
 					}

@@ -68,6 +68,22 @@ func toReal(rule dtypeRule) dtypeRule {
 	}
 }
 
+// realType is the type of measures of numbers of type d.
+func realType(d DType) DType {
+	if d.IsComplex() {
+		return Float32
+	}
+	return d
+}
+
+// IsZero reports whether a number argument is zero, real or complex.
+func IsZero(a Arg) bool {
+	if z, ok := a.(complex128); ok {
+		return z == 0
+	}
+	return NumberOf(a) == 0
+}
+
 func angleType(op *Op, d DType) (DType, error) { return toReal(floatType)(op, d) }
 
 // angleBack is g/|z|^2 * (-im + i re), zero at zero; real numbers turn by none.
@@ -207,7 +223,7 @@ func conjugated(f backFn) backFn {
 // what takes complex numbers apart, whose formulas speak of complex gradients.
 func holomorphic(row *Op) bool {
 	switch row.ID {
-	case Complex, ConjPhysical, Abs, Angle:
+	case Complex, ConjPhysical, Abs, Angle, VarMean, StdMean:
 		return false
 	}
 	return row.Backward != nil && !row.Tags.Has(TagView) && !row.Tags.Has(TagInPlace)
@@ -224,6 +240,7 @@ var takesComplex = func() (set [NumIDs]bool) {
 		Mm, Bmm, Matmul, Mv, Dot, Vdot, Outer, Inner, Addmm, Baddbmm, Einsum, Trace,
 		Clone, Contiguous, To, ToCopy, Copy, Reshape, Flatten, Cat, Stack, Flip, Repeat, IndexSelect, Index, Gather, Detach,
 		Full, FullLike, Zeros, Ones, Empty, ZerosLike, OnesLike, EmptyLike, Fill, Zero, Item,
+		ChunkCat, Addbmm, Addmv, Addr, AllOf, Any, Argwhere, AsStridedScatter, Atleast1d, Atleast2d, Atleast3d, BlockDiag, BroadcastTensors, CartesianProd, ChannelShuffle, ColumnStack, Combinations, ConstantPadNd, CountNonzero, Cov, Corrcoef, Cross, Cumprod, Cumsum, CumulativeTrapezoid, Diag, DiagEmbed, Diagflat, Diff, Dist, Dsplit, Dstack, Exp2, Expm1, Fliplr, Flipud, Gradient, Hsplit, Hstack, Im2col, IndexCopy, IndexFill, Isreal, Kron, L1Loss, Ldexp, Lerp, LinalgCross, LinalgMatrixPower, LinalgMultiDot, LinalgVecdot, Linear, Linspace, Log10, Log1p, Log2, LogicalAnd, LogicalNot, LogicalOr, LogicalXor, MaskedCumprod, MaskedCumsum, MaskedMean, MaskedProd, MaskedSum, MaskedFill, MaskedScatter, MaskedSelect, Meshgrid, NewFull, NewOnes, NewZeros, Nonzero, NonzeroStatic, Normalize, Pad, PixelShuffle, PixelUnshuffle, Prod, Put, Ravel, RepeatInterleave, ReshapeAs, Roll, Rot90, ScalarTensor, ScatterBy, Sinc, Softsign, SumToSize, Take, TakeAlongDim, Tanhshrink, TensorSplit, Tensordot, Tile, Trapezoid, Tril, Triu, Vander, Vsplit, Vstack, Norm, Var, Std, VarMean, StdMean, LinalgMatrixRank, PairwiseDistance, MaskedVar, MaskedStd, SplitWithSizes, Chunk,
 		Scatter, ScatterAdd, IndexAdd, SliceScatter, SelectScatter, DiagonalScatter, IndexPut, Eye,
 	} {
 		set[id] = true

@@ -152,7 +152,7 @@ func productRows() []*Op {
 		d := prod.TensorMeta().DType
 		p := b.scaled(prod, numberAs(d, c.Args[alpha]))
 		x := c.Value(self)
-		if NumberOf(numberAs(d, c.Args[beta])) == 0 { // NaN in self must not show, its gradient is zero
+		if IsZero(numberAs(d, c.Args[beta])) { // NaN in self must not show, its gradient is zero
 			return b.add(b.where(b.full(nil, 0, NewMeta(Bool, CPU, nil)), x, scalarLike(x, 0)), p)
 		}
 		return b.add(b.scaled(x, numberAs(d, c.Args[beta])), p)
@@ -523,18 +523,36 @@ func stdMeanRow() *Op {
 // logcumsumexpRow has its derivative in logarithms too: of what is positive and
 // of what is negative in the gradient.
 func logcumsumexpRow() *Op {
-	row := composite(Logcumsumexp, "logcumsumexp", "(Tensor self, int dim) -> Tensor", 0, func(b B, c *Call) Value {
-		x := c.Value(0)
+	row := composite(Logcumsumexp, "logcumsumexp", "(Tensor self, int dim) -> Tensor", 0, nil)
+	row.Decompose = decomp(func(b B, c *Call) Value {
 		if len(c.Tensor(0).Shape) == 0 {
-			return b.Emit(Clone, x)
+			return b.Emit(Clone, c.Value(0))
 		}
 		d := dimOf(c, 1)
-		m := b.detach(b.EmitN(Cummax, x, d)[0])
-		// Sums relative to the running maximum: exact where it grows slowly.
-		top := b.detach(b.amax(x, true, d))
-		direct := b.add(b.log(b.Emit(Cumsum, b.exp(b.sub(x, top)), d)), top)
-		return b.where(b.Emit(Isfinite, direct), direct, m)
+		n := int(sym.Force(c.Tensor(0).Shape[d]))
+		// Runs of 2, 4, 8, ... terms: sums relative to one maximum would lose
+		// all that lies a hundred below it. They are rounded once, since the
+		// derivative takes differences of them.
+		x := b.cast(c.Value(0), Float64)
+		for run := 1; run < n; run *= 2 {
+			late := b.Emit(Logaddexp, b.slice(x, d, sym.C(run), sym.C(n)), b.slice(x, d, symZero, sym.C(n-run)))
+			x = b.cat(d, b.slice(x, d, symZero, sym.C(run)), late)
+		}
+		if n < 2 {
+			return b.Emit(Clone, c.Value(0))
+		}
+		return b.cast(x, c.Tensor(0).DType)
 	})
+	row.Meta = func(c *Call) ([]Result, error) {
+		m := c.Tensor(0)
+		if _, err := WrapDim(c.Int(1), len(m.Shape)); err != nil {
+			return nil, err
+		}
+		if !isFloaty(m.DType) {
+			return nil, &Error{Kind: "NotImplementedError", Msg: `"logcumsumexp_out_cpu" not implemented for '` + m.DType.ScalarType() + "'"}
+		}
+		return one(NewMeta(m.DType, m.Device, m.Shape)), nil
+	}
 	row.Backward = backOf(func(b B, c *BackwardCall) []Value {
 		g := c.Grads[0]
 		if g == nil || len(c.Tensor(0).Shape) == 0 {

@@ -20,7 +20,7 @@ func covariance(b B, c *Call) Value {
 	}
 	if w == nil {
 		d := b.sub(x, b.mean(x, true, 1))
-		return b.Emit(Squeeze, b.div(b.mm(d, b.t(d)), b.atLeastZero(sym.Sub(n, c.Int(1)))))
+		return b.Emit(Squeeze, b.div(b.mm(d, b.t(b.conj(d))), b.atLeastZero(sym.Sub(n, c.Int(1)))))
 	}
 	total := b.sum(w, false)
 	mean := b.div(b.sum(b.mul(x, w), true, 1), total)
@@ -30,7 +30,7 @@ func covariance(b B, c *Call) Value {
 	}
 	norm = b.where(b.le(norm, 0), scalarLike(norm, 0), norm)
 	d := b.sub(x, mean)
-	out := b.mm(d, b.t(b.cast(b.mul(d, w), d.TensorMeta().DType)))
+	out := b.mm(d, b.t(b.conj(b.cast(b.mul(d, w), d.TensorMeta().DType))))
 	return b.Emit(Squeeze, b.div(out, norm))
 }
 

@@ -21,7 +21,7 @@ func checkMatrix(name string, m *TensorMeta, square bool) error {
 		return Errorf("%s: A must be batches of square matrices, but they are %s by %s matrices", name, m.Shape[n-2], m.Shape[n-1])
 	}
 	switch {
-	case m.DType == Float16 || m.DType == BFloat16:
+	case (m.DType == Float16 || m.DType == BFloat16) && name != "linalg.matrix_exp":
 		return &Error{Kind: "NotImplementedError", Msg: name + ": Low precision dtypes not supported. Got " + m.DType.ScalarType()}
 	case m.DType.IsComplex():
 		return &Error{Kind: "NotImplementedError", Msg: name + ": complex tensors are not supported"}

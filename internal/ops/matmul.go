@@ -204,7 +204,7 @@ func addRow(id ID, name, schema string, mul ID, mulMeta func(*Call) ([]Result, e
 			d := c.Tensor(1).DType
 			alpha, beta := numberAs(d, c.Args[4]), numberAs(d, c.Args[3])
 			p := b.scaled(b.Emit(mul, c.Args[1], c.Args[2]), alpha)
-			if NumberOf(beta) == 0 {
+			if IsZero(beta) {
 				return p
 			}
 			return b.add(b.scaled(c.Value(0), beta), p)

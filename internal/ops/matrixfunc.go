@@ -186,7 +186,7 @@ func matrixProductRows() []*Op {
 			refuse(err)
 			d, err := WrapDim(c.Int(2), len(shape))
 			refuse(err)
-			x, y := c.Value(0), c.Value(1)
+			x, y := b.conj(c.Value(0)), c.Value(1)
 			t := ResultType(x, y)
 			return b.Emit(Sum, b.mul(b.cast(x, OpMath(t)), b.cast(y, OpMath(t))), []int{d}, false, t)
 		}),

@@ -510,9 +510,9 @@ func momentRows() []*Op {
 				if _, err := floatDType(c, m.DType); err != nil {
 					return nil, Errorf("std and var only support floating point and complex dtypes")
 				}
-				out := reduced(m, m.DType, dims, c.Bool(3))
+				out := reduced(m, realType(m.DType), dims, c.Bool(3))
 				if n == 2 {
-					return []Result{out, out}, nil
+					return []Result{out, reduced(m, m.DType, dims, c.Bool(3))}, nil
 				}
 				return one(out), nil
 			},
@@ -521,7 +521,16 @@ func momentRows() []*Op {
 	}
 	v := moment(Var, "var", func(b B, c *Call) []Value { v, _ := b.variance(c); return []Value{v} }, 1)
 	v.Backward = backOf(varBack)
-	s := moment(Std, "std", func(b B, c *Call) []Value { v, _ := b.variance(c); return []Value{b.sqrt(v)} }, 1)
+	s := moment(Std, "std", func(b B, c *Call) []Value {
+		m := c.Tensor(0)
+		if OpMath(m.DType) == m.DType {
+			v, _ := b.variance(c)
+			return []Value{b.sqrt(v)}
+		}
+		// The variance of half precision may lie beyond its range.
+		v, _ := b.variance(&Call{c.Op, append([]Arg{b.cast(c.Value(0), OpMath(m.DType))}, c.Args[1:]...)})
+		return []Value{b.cast(b.sqrt(v), m.DType)}
+	}, 1)
 	s.Backward = backOf(stdBack)
 	vm := moment(VarMean, "var_mean", func(b B, c *Call) []Value { v, m := b.variance(c); return []Value{v, m} }, 2)
 	vm.Tags |= TagNotMethod
@@ -568,17 +577,25 @@ func (b B) variance(c *Call) (v, mean Value) {
 	if len(m.Shape) > 0 {
 		mu = b.mean(wide, true, dims...)
 	}
-	d := b.sub(wide, mu)
+	square := b.square(b.sub(wide, mu))
 	if len(m.Shape) == 0 {
-		v = b.sq(d)
+		v = square
 	} else {
-		v = b.sum(b.sq(d), c.Bool(3), dims...)
+		v = b.sum(square, c.Bool(3), dims...)
 	}
 	v = b.div(v, varDivisor(c, dims))
 	if len(m.Shape) > 0 && !c.Bool(3) {
 		mu = b.Emit(Squeeze, mu, sym.Consts(dims))
 	}
-	return b.cast(v, m.DType), b.cast(mu, m.DType)
+	return b.cast(v, realType(m.DType)), b.cast(mu, m.DType)
+}
+
+// square is |x|^2, a real number.
+func (b B) square(x Value) Value {
+	if x.TensorMeta().DType.IsComplex() {
+		return b.add(b.sq(b.part(x, 0)), b.sq(b.part(x, 1)))
+	}
+	return b.sq(x)
 }
 
 // varDivisor is max(n - correction, 0).
@@ -665,10 +682,15 @@ func normRow() *Op {
 			if !isFloaty(d) {
 				return nil, Errorf("linalg.vector_norm: Expected a floating point or complex tensor as input. Got %s", d.ScalarType())
 			}
-			return one(reduced(m, d, dims, c.Bool(3))), nil
+			return one(reduced(m, realType(d), dims, c.Bool(3))), nil
 		},
 		Decompose: decompF(func(b B, c *Call) Value {
-			x := b.cast(c.Value(0), OpMath(c.DTypeOr(4, c.Tensor(0).DType)))
+			x := c.Value(0)
+			if c.Tensor(0).DType.IsComplex() {
+				x = b.Emit(Abs, x)
+			} else {
+				x = b.cast(x, OpMath(c.DTypeOr(4, c.Tensor(0).DType)))
+			}
 			return b.vectorNorm(x, c.Args[1], c.dims(2), c.Bool(3))
 		}),
 		Backward: backOf(normBack),
@@ -699,6 +721,14 @@ func (b B) vectorNorm(x Value, p Arg, dims []int, keep bool) Value {
 	return b.pow(b.Emit(Sum, b.pow(a, order), list, keep), 1/order)
 }
 
+// signOf is x/|x|, zero at zero, of real and complex numbers.
+func (b B) signOf(x Value) Value {
+	if x.TensorMeta().DType.IsComplex() {
+		return b.sgn(x)
+	}
+	return b.Emit(Sign, x)
+}
+
 func normBack(b B, c *BackwardCall) []Value {
 	g := c.Grads[0]
 	if g == nil {
@@ -710,7 +740,7 @@ func normBack(b B, c *BackwardCall) []Value {
 		order = c.Float(1)
 	}
 	gs, ys := b.spread(g, c.Call, keep, dims), b.spread(c.Outs[0], c.Call, keep, dims)
-	sgn := b.Emit(Sign, x)
+	sgn := b.signOf(x)
 	var out Value
 	switch {
 	case order == 0:

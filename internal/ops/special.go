@@ -53,6 +53,9 @@ func specialUnaryRows() []*Op {
 		composite(Isposinf, "isposinf", selfOnly, TagPointwise|TagNoGrad, func(b B, c *Call) Value { return b.infinite(c, 1) }),
 		composite(Isneginf, "isneginf", selfOnly, TagPointwise|TagNoGrad, func(b B, c *Call) Value { return b.infinite(c, -1) }),
 		composite(Isreal, "isreal", selfOnly, TagPointwise|TagNoGrad, func(b B, c *Call) Value {
+			if c.Tensor(0).DType.IsComplex() {
+				return b.eq(b.part(c.Value(0), 1), 0.0)
+			}
 			return b.Emit(OnesLike, c.Value(0), Bool)
 		}),
 		special(I0, "i0", func(b B, g, x, y Value) Value { return b.mul(g, b.Emit(I1, x)) }, nil),

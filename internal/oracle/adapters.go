@@ -23,7 +23,7 @@ var adapters = sync.OnceValue(func() map[string]adapter {
 		"index_put":   indexPut,
 		"unfold_dim":  renamed("unfold"),
 		"unfold":      unfold,
-		"H":           renamed("t"), "T": renamed("t"), "mT": renamed("mT"), "mH": renamed("mT"),
+		"H":           conjugated("t"), "T": renamed("t"), "mT": renamed("mT"), "mH": conjugated("mT"),
 		"trapz": renamed("trapezoid"), "special.polygamma": polygamma, "linalg.vector_norm": vectorNorm,
 		"__radd__": swapped("add"), "__rmul__": swapped("mul"), "__rsub__": swapped("sub"), "__rmod__": swapped("remainder"),
 		"__rdiv__": func(r *runner, args []any, kw map[string]any) ([]any, error) {
@@ -147,6 +147,17 @@ var adapters = sync.OnceValue(func() map[string]adapter {
 
 func renamed(name string) adapter {
 	return func(r *runner, args []any, kw map[string]any) ([]any, error) { return r.op(name, args, kw) }
+}
+
+// conjugated is an operator followed by conj.
+func conjugated(name string) adapter {
+	return func(r *runner, args []any, kw map[string]any) ([]any, error) {
+		out, err := r.op(name, args, kw)
+		if err != nil {
+			return nil, err
+		}
+		return r.op("conj", out, nil)
+	}
 }
 
 // extremum is max(x), max(x, dim) and max(x, y).
