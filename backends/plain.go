@@ -35,7 +35,6 @@ func (x *executable) plain(in []torch.Value) []torch.Value {
 			x.prof.since(slot+i, start) // an interpreter has the time for a clock
 		}
 	}
-	x.prof.begin()
 	f.withPrologue(in, func(i int) { kernels(&x.prog.Prologue[i], x.prof.onceAt[i]) })
 	for i := range x.prog.Steps {
 		st := &x.prog.Steps[i]
@@ -47,6 +46,7 @@ func (x *executable) plain(in []torch.Value) []torch.Value {
 		}
 		kernels(st, x.prof.at[i])
 	}
+	x.prof.end()
 	f.verify(in)
 	out := f.outputs(in)
 	runtime.KeepAlive(in)

@@ -54,11 +54,15 @@ func newProfile(p *inductor.Program) *profile {
 	return pr
 }
 
-// begin counts a run and tells whether it is to be timed.
+// begin tells whether the run that begins is to be timed.
 func (p *profile) begin() bool {
-	n := p.runs.Add(1)
+	n := p.runs.Load() + 1
 	return n <= timedAtFirst || n%timedOneIn == 0 || p.always
 }
+
+// end counts a run. What is counted has its times: a record that is written in the
+// midst of a run leaves that run to the next one.
+func (p *profile) end() { p.runs.Add(1) }
 
 // add takes the time of one run of a slot.
 func (p *profile) add(i int, nanos int64) {

@@ -136,6 +136,7 @@ func (f *frame) steps(in []torch.Value) {
 		}
 		f.segment(st, f.x.prof.at[i])
 	}
+	f.x.prof.end()
 	f.verify(in)
 }
 
