@@ -55,6 +55,10 @@ func TestDynamicShapes(t *testing.T) {
 			a := g.Emit(ops.Mm, h, g.Emit(ops.Transpose, h, sym.C(0), sym.C(1)))
 			return []ops.Arg{g.Emit(ops.Mul, a, 0.5), g.Emit(ops.Sum, h, sym.Consts([]int{1}))}
 		},
+		"batch norm": func(g *dynamicGraph) []ops.Arg {
+			x, mean, v := g.input(false, g.s0, sym.C(6)), g.input(false, sym.C(6)), g.input(false, sym.C(6))
+			return []ops.Arg{g.Emit(ops.BatchNorm, g.Emit(ops.Mul, x, 2.0), mean, v, nil, nil, true)}
+		},
 		"arena": func(g *dynamicGraph) []ops.Arg {
 			x := g.input(false, g.s0, g.s1)
 			var v ops.Value = x
@@ -96,9 +100,12 @@ func dynamicCase(t *testing.T, lanes int, build func(g *dynamicGraph) []ops.Arg)
 		t.Fatal(err)
 	}
 	for _, s := range [][2]int{{7, 20}, {3, 5}, {33, 64}, {2, 200}, {100, 16}} {
-		in := inputs(s[0], s[1])
-		if err := sameValues(run(in), m.Run(in), 1e-4); err != nil {
+		in, same := inputs(s[0], s[1]), inputs(s[0], s[1])
+		if err := sameValues(run(in), m.Run(same), 1e-4); err != nil {
 			t.Errorf("%d rows of %d: %v", s[0], s[1], err)
+		}
+		if err := sameValues(in, same, 1e-4); err != nil { // what the graph wrote to its inputs
+			t.Errorf("%d rows of %d: afterwards, input of %v", s[0], s[1], err)
 		}
 	}
 }

@@ -105,9 +105,17 @@ func (b B) updateRunning(c *Call, mean, v Value, n, channels sym.Int) {
 		move(c.Value(1), mean)
 	}
 	if !c.IsNone(2) {
-		k := float64(sym.Force(n))
-		move(c.Value(2), b.mul(v, k/(k-1)))
+		move(c.Value(2), b.unbiased(v, n))
 	}
+}
+
+// unbiased is a variance of n elements, that of the whole made that of a sample;
+// a size that is not known yet stays open.
+func (b B) unbiased(v Value, n sym.Int) Value {
+	if k, known := n.IsConst(); known {
+		return b.mul(v, float64(k)/float64(k-1))
+	}
+	return b.div(b.mul(v, n), sym.Sub(n, symOne))
 }
 
 func instanceNorm(b B, c *Call) Value {
