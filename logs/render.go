@@ -265,7 +265,11 @@ func (r *Renderer) sizes(o Out) string {
 			if hints := r.hints[attemptless(o.ID)]; len(hints) > 0 {
 				text += concrete(name, dims, hints)
 			}
-			rows = append(rows, row{max(strings.Index(code, " "+name+" = "), strings.Index(code, " "+name+": \"")), text})
+			at := strings.Index(code, " "+name+": \"")
+			if at < 0 { // a placeholder
+				at = strings.Index(code, " "+name+" = ")
+			}
+			rows = append(rows, row{at, text})
 			return true
 		})
 	})

@@ -149,8 +149,8 @@ func TestRendererSpeaksPyTorch(t *testing.T) {
 	s.Emit(Out{Kind: "dynamo_cpp_guards_str", ID: id, Payload: []byte("\nTREE_GUARD_MANAGER:\n+- RootGuardManager\n| +- GLOBAL_STATE: x\n")})
 	s.Emit(Out{Kind: "create_symbol", ID: id, Meta: map[string]any{"symbol": "s0", "val": "6", "source": "L['x'].size()[0]"}})
 	s.Emit(Out{
-		Kind: "dynamo_output_graph", ID: id, Payload: []byte("class GraphModule(torch.nn.Module):\n    def forward(self, L_x_):\n        x = L_x_\n        a: \"f32[s0, 8]\" = x.sin()\n        return (a,)\n"),
-		Meta: map[string]any{"sizes": map[string]any{"a": []any{"s0", 8}, "x": []any{"s0"}}},
+		Kind: "dynamo_output_graph", ID: id, Payload: []byte("class GraphModule(torch.nn.Module):\n    def forward(self, L_x_):\n        x = L_x_\n        a: \"f32[s0, 8]\" = x.sin()\n        B: \"f32[2]\" = a.sum();  a = None\n        return (B,)\n"),
+		Meta: map[string]any{"sizes": map[string]any{"B": []any{2}, "a": []any{"s0", 8}, "x": []any{"s0"}}},
 	})
 	s.Emit(Artifact(id, GraphCode{Name: "__compiled_fn_7"}))
 	s.Emit(Artifact(id, FusionStep{Round: 1, A: "op0", B: "op1", Reason: "no shared data", Kernels: 2}))
@@ -165,7 +165,7 @@ func TestRendererSpeaksPyTorch(t *testing.T) {
 	told := strings.Join(messages, "")
 	for _, want := range []string{
 		"[__graph_code]  ===== __compiled_fn_7 =====\n",
-		"[__graph_sizes] ===== __compiled_fn_7 =====\n[__graph_sizes] x: (s0,)\n[__graph_sizes] x (concrete): (6,)\n[__graph_sizes] a: (s0, 8)\n[__graph_sizes] a (concrete): (6, 8)\n",
+		"[__graph_sizes] ===== __compiled_fn_7 =====\n[__graph_sizes] x: (s0,)\n[__graph_sizes] x (concrete): (6,)\n[__graph_sizes] a: (s0, 8)\n[__graph_sizes] a (concrete): (6, 8)\n[__graph_sizes] B: (2,)\n",
 		"[__kernel_code] fused_sin_0\n[__kernel_code] void sin() {\n[__kernel_code] }\n",
 	} {
 		if !strings.Contains(told, want) {
