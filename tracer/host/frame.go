@@ -243,7 +243,10 @@ func (f *Frame) CallSite() ssa.CallInstruction {
 // (more deferred calls, a panic that goes on) belongs to the run loop.
 func (f *Frame) Deferred() bool { return f.deferFor != nil }
 
-// at is the instruction that f runs (the call it waits in).
+// at is the instruction that f runs (the call it waits in). Not watched for
+// races for the reason that [Thread.stack] gives.
+//
+//go:norace
 func (f *Frame) at() ssa.Instruction {
 	pc := f.PC - 1
 	if f.th != nil && f.th.top == f && pc < 0 {

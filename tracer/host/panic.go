@@ -271,7 +271,11 @@ type stackEntry struct {
 	in ssa.Instruction
 }
 
-// stack captures the frames of th, innermost first, at most 100.
+// stack captures the frames of th, innermost first, at most 100. The watcher of
+// deadlocks calls it for a goroutine that the run time has just reported asleep,
+// an order that the race detector cannot know of.
+//
+//go:norace
 func (th *Thread) stack() []stackEntry {
 	var out []stackEntry
 	for f := th.top; f != nil && len(out) < 100; f = f.Caller {

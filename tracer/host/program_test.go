@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -19,9 +20,28 @@ func runFile(t *testing.T, paths ...string) (stdout, stderr string, exit Exit) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var out, errs bytes.Buffer
+	var out, errs lockedBuffer
 	exit = New(p, Config{Stdout: &out, Stderr: &errs, Args: []string{"program"}}).Run()
 	return out.String(), errs.String(), exit
+}
+
+// lockedBuffer is written by the program's goroutines and by the host's, as a
+// file would be.
+type lockedBuffer struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (b *lockedBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.Write(p)
+}
+
+func (b *lockedBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.String()
 }
 
 // TestPrograms compares programs with what `go run` printed.
