@@ -115,6 +115,22 @@ var tritonCases = []struct {
 	{"triangle", func(g *testGraph) []ops.Value {
 		return []ops.Value{g.Emit(ops.Tril, g.input(filled(ops.Float32, 1, 3, 25, 25)), sym.C(1)), g.Emit(ops.Arange, sym.C(30)), g.Emit(ops.Linspace, 0.0, 1.0, sym.C(11))}
 	}},
+	{"scans", func(g *testGraph) []ops.Value {
+		x := g.input(filled(ops.Float32, 1, 20, 45))
+		return []ops.Value{g.Emit(ops.Cumsum, x, sym.C(1)), g.Emit(ops.Cumprod, x, sym.C(1)), g.Emit(ops.Cumsum, x, sym.C(0))}
+	}},
+	{"half", func(g *testGraph) []ops.Value {
+		x, y := g.input(filled(ops.Float16, 1, 11, 64)), g.input(filled(ops.BFloat16, 2, 11, 64))
+		return []ops.Value{g.Emit(ops.Softmax, g.Emit(ops.Mul, x, x), sym.C(-1)), g.Emit(ops.Add, g.Emit(ops.Silu, y), y), g.Emit(ops.Sum, x, sym.Consts([]int{1}))}
+	}},
+	{"small integers", func(g *testGraph) []ops.Value {
+		x, y := g.input(filled(ops.Int8, 1, 90)), g.input(filled(ops.Int16, 2, 90))
+		return []ops.Value{g.Emit(ops.Mul, x, x), g.Emit(ops.Add, y, x), g.Emit(ops.Abs, y)}
+	}},
+	{"padding", func(g *testGraph) []ops.Value {
+		x, by := g.input(filled(ops.Float32, 1, 2, 3, 9, 11)), sym.Consts([]int{2, 3, 1, 2})
+		return []ops.Value{g.Emit(ops.Pad, x, by, "reflect"), g.Emit(ops.Pad, x, by, "replicate"), g.Emit(ops.Pad, x, by, "circular"), g.Emit(ops.Pad, x, by)}
+	}},
 }
 
 // tritonCase is what case.json holds. Sizes and strides are in elements; files
