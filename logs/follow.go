@@ -52,7 +52,7 @@ func (st *Store) drain(free chan *batch, each func(*Record), last bool) int {
 		}
 	}()
 	n := 0
-	for b := range p.out {
+	for b := range p.batches() {
 		st.deliver(b, each)
 		n += len(b.recs)
 		p.recycle(b)

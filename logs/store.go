@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"runtime/debug"
 	"slices"
 	"sync"
@@ -249,7 +250,7 @@ func (st *Store) Read(ctx context.Context, each func(*Record)) error {
 			}
 		}
 	}()
-	for b := range p.out {
+	for b := range p.batches() {
 		st.deliver(b, each)
 		p.recycle(b)
 	}
@@ -277,16 +278,22 @@ func (st *Store) firstError() error {
 const verifyAll = 64 << 20
 
 // Prefetch names the records whose payloads the caller of Read will ask for:
-// they are undressed and checked on the reading goroutine, beside the caller's
-// own work.
+// they are undressed and checked beside the caller's own work.
 func (st *Store) Prefetch(wanted func(*Record) bool) { st.wanted = wanted }
 
-func (st *Store) prefetch(r *Record, b *batch) {
+// verifiesAll says whether sums are still compared that nobody asked for.
+func (st *Store) verifiesAll() bool {
+	return st.count.bytes.Load() <= verifyAll && st.total.Load() <= verifyAll
+}
+
+// check compares the sum of a payload that is wanted or, in a batch of a small
+// trace, of any that was not read yet.
+func (st *Store) check(r *Record, b *batch) {
 	switch {
-	case len(r.md5) == 0:
+	case len(r.md5) == 0 || r.text != nil:
 	case st.wanted != nil && st.wanted(r):
 		r.Payload()
-	case st.count.bytes.Load() <= verifyAll && st.total.Load() <= verifyAll:
+	case b.all:
 		b.texts = appendUndressed(b.texts[:0], r.payload)
 		r.verify(b.texts)
 	}
@@ -298,6 +305,9 @@ type batch struct {
 	spans []span
 	buf   []byte
 	texts []byte // of payloads whose md5 was looked at and no more
+
+	all     bool // every payload's md5 is looked at
+	checked int  // records whose payloads the reading goroutine looked at
 }
 
 // grow makes room for n bytes.
@@ -309,14 +319,30 @@ func (b *batch) grow(n int) {
 }
 
 // pipe takes batches from the goroutine that reads to the one that folds, and
-// their memory back.
+// their memory back. Payloads are checked on the one that is ahead: mostly the
+// reader, but not while the other waits for it.
 type pipe struct {
 	ctx       context.Context
 	out, free chan *batch
+	waits     atomic.Bool // the goroutine that folds has nothing to do
 }
 
 func newPipe(ctx context.Context) *pipe {
 	return &pipe{ctx: ctx, out: make(chan *batch, 1), free: make(chan *batch, 2)}
+}
+
+// batches are those that come until the reading ends.
+func (p *pipe) batches() iter.Seq[*batch] {
+	return func(yield func(*batch) bool) {
+		for {
+			p.waits.Store(len(p.out) == 0)
+			b, ok := <-p.out
+			p.waits.Store(false)
+			if !ok || !yield(b) {
+				return
+			}
+		}
+	}
 }
 
 // empty is a batch to fill.
@@ -396,10 +422,14 @@ func (st *Store) advance(p *pipe, i int, final bool) bool {
 func (st *Store) send(p *pipe, i int, b *batch) bool {
 	src := st.sources[i]
 	b.recs = slices.Grow(b.recs[:0], len(b.spans))[:len(b.spans)]
+	b.all, b.checked = st.verifiesAll(), 0
 	for j, sp := range b.spans {
 		b.recs[j] = Record{Source: i, store: st}
 		st.fill(&b.recs[j], src, sp)
-		st.prefetch(&b.recs[j], b)
+		if b.checked == j && !p.waits.Load() {
+			st.check(&b.recs[j], b)
+			b.checked++
+		}
 	}
 	st.index(src, b.recs)
 	select {
@@ -532,7 +562,8 @@ func (st *Store) kindID(r *Record) uint32 {
 	return st.kindIDs[key]
 }
 
-// deliver hands the records of a batch to each.
+// deliver hands the records of a batch to each and checks what the reading
+// goroutine left.
 func (st *Store) deliver(b *batch, each func(*Record)) {
 	for i := range b.recs {
 		r := &b.recs[i]
@@ -543,5 +574,8 @@ func (st *Store) deliver(b *batch, each func(*Record)) {
 			src.mu.Unlock()
 		}
 		each(r)
+		if i >= b.checked {
+			st.check(r, b)
+		}
 	}
 }
