@@ -29,6 +29,12 @@ func fixBreak(b *Break, engine string) Fix {
 	return Fix{Text: fixText(b, engine), Lines: lines}
 }
 
+// fixFailure advises on a compile that failed at a break which was not allowed:
+// what removes the break removes the failure.
+func fixFailure(fl *Failure, engine string) Fix {
+	return fixBreak(&Break{Code: fl.Code, Hints: fl.Hints, Pos: fl.Pos}, engine)
+}
+
 // fixText is the table's advice in the engine's words, else the first recorded
 // hint that tells the user to do something.
 func fixText(b *Break, engine string) string {

@@ -581,6 +581,9 @@ func (f *Fold) fail(c *compile, m *metrics) {
 	if fl.Reason == "" {
 		fl.Reason = c.errText
 	}
+	if fl.Code != "" && len(c.Breaks) == 0 {
+		fl.Fix = fixFailure(fl, f.engine)
+	}
 	c.Failure = fl
 	f.failures = append(f.failures, fl)
 }

@@ -19,6 +19,9 @@ func (f *Fold) textCompile(r *logs.Record, p logs.Pos) *compile {
 	if file == "" {
 		file = p.File
 	}
+	if line, ok := logs.JSONInt(r.Field("line")); ok && p.Line == 0 {
+		p.Line = int(line)
+	}
 	if name == "" {
 		name = p.Func
 	}

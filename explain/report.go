@@ -356,6 +356,7 @@ type Failure struct {
 	Code   string // GB code where the reason is one, as under fullgraph
 	Reason string
 	Hints  []string
+	Fix    Fix // what removes it, where no break of the same compile says so
 	Pos    logs.Pos
 	Stack  []logs.Pos
 	Frame  string // function

@@ -157,3 +157,37 @@ func TestRemarksInOneLine(t *testing.T) {
 		}
 	}
 }
+
+// TestFailureHasAFix: a break that fullgraph does not allow is removed like any
+// other; where the break is told too, it has the advice.
+func TestFailureHasAFix(t *testing.T) {
+	r := foldText(t, `V1121 12:00:00.000000 7 torch/a.py:1] {"dynamo_start": {"stack": []}, "frame_id": 0, "frame_compile_id": 0, "attempt": 0}
+V1121 12:00:00.000000 7 torch/a.py:1] {"artifact": {"name": "dynamo_error", "encoding": "string"}, "frame_id": 0, "frame_compile_id": 0, "attempt": 0, "has_payload": ""}
+	torch._dynamo.exc.Unsupported: Data-dependent branching
+	  Explanation: Detected data-dependent branching.
+	  Hint: Use torch.cond.
+	
+	 For more details about this graph break, please visit: https://meta-pytorch.github.io/compile-graph-break-site/gb/gb0170.html
+	
+	from user code:
+	   File "/w/m.py", line 7, in f
+	    if x.sum() > 0:
+V1121 12:00:00.000000 7 torch/a.py:1] {"compilation_metrics": {"co_name": "f", "fail_type": "Unsupported", "fail_reason": "Data-dependent branching"}, "frame_id": 0, "frame_compile_id": 0, "attempt": 0}
+`)
+	if len(r.Failures) != 1 || !strings.Contains(r.Failures[0].Fix.Text, "torch.where") {
+		t.Fatalf("failures %+v", r.Failures)
+	}
+	var text strings.Builder
+	if err := WriteText(&text, r); err != nil || !strings.Contains(text.String(), "    fix: Compute both sides") {
+		t.Errorf("no fix below the failure: %v\n%s", err, text.String())
+	}
+}
+
+// TestRecompileTextNamesTheLine: a pasted message without a prefix gives its
+// function the line that it names.
+func TestRecompileTextNamesTheLine(t *testing.T) {
+	r := foldText(t, "Recompiling function fn in /w/script.py:40\n    triggered by the following guard failure(s):\n    - 0/0: tensor 'L['x']' size mismatch at index 0. expected 4, actual 8\n")
+	if len(r.Frames) != 1 || r.Frames[0].Pos.Line != 40 {
+		t.Errorf("frames %+v", r.Frames)
+	}
+}

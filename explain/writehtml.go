@@ -301,6 +301,7 @@ func (h *htmlWriter) failures(r *Report) {
 		h.tag("span", "dim", place(f.Pos))
 		h.raw("</summary>")
 		h.marked(f.Pos)
+		h.fix(f.Fix)
 		h.tag("pre", "", f.Reason)
 		h.stack("user code", f.Stack)
 		h.raw("</details>")

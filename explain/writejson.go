@@ -141,6 +141,7 @@ type jsonFailure struct {
 	Code     string     `json:"code,omitempty"`
 	Reason   string     `json:"reason"`
 	Hints    []string   `json:"hints,omitempty"`
+	Fix      *jsonFix   `json:"fix,omitempty"`
 	Pos      logs.Pos   `json:"pos"`
 	Stack    []logs.Pos `json:"stack,omitempty"`
 }
@@ -263,7 +264,7 @@ func toJSON(r *Report) *jsonReport {
 	j.Breaks = list(r.Breaks, groupJSON)
 	j.Recompiles = list(r.Recompiles, recompileJSON)
 	j.Failures = list(r.Failures, func(f *Failure) jsonFailure {
-		return jsonFailure{idJSON(f.ID), f.Frame, f.Type, f.Code, f.Reason, f.Hints, f.Pos, f.Stack}
+		return jsonFailure{idJSON(f.ID), f.Frame, f.Type, f.Code, f.Reason, f.Hints, fixJSON(f.Fix), f.Pos, f.Stack}
 	})
 	j.Graphs = list(r.Graphs, func(g *Graph) jsonGraph {
 		var stages []string

@@ -473,6 +473,7 @@ func (t *textWriter) failures(r *Report) {
 		if f.Pos.File != "" {
 			t.line("      %s  %s", place(f.Pos), clipText(f.Pos.Code, 90))
 		}
+		t.fix(f.Fix)
 	}
 }
 
