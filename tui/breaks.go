@@ -25,6 +25,9 @@ func breaksScreen() screenDef {
 			if len(m.report.Frames) == 0 {
 				return []string{"Nothing was compiled, so nothing broke.", "A graph break is a place where the compiler had to stop capturing and let the program run on its own."}
 			}
+			if n := m.report.Totals.Failures; n > 0 {
+				return []string{"No graph breaks, but " + count(n, "failure") + ": the Overview names the line and the fix.", "Under fullgraph a break is an error."}
+			}
 			return []string{
 				"No graph breaks: every function was captured whole.",
 				"A break would show here with its cause, the line, what stood before and after it, and how to remove it.",

@@ -36,12 +36,20 @@ func guardsLead(m *Model, _ int) []theme.Line {
 		{Text: " in " + entries(c.entries)},
 	}
 	if c.worst > 0 {
-		l = append(l, theme.Span{Text: fmt.Sprintf(" · dearest entry %.3g us a call", c.worst)})
+		l = append(l, theme.Span{Text: fmt.Sprintf(" · dearest entry %s a call", checkTime(c.worst))})
 	}
 	if c.noise > 0 {
 		l = append(l, theme.Span{Text: fmt.Sprintf(" · %d about hasattr and dynamic marking, folded", c.noise), Style: theme.Faint})
 	}
 	return []theme.Line{l, nil}
+}
+
+// checkTime is what a check of an entry takes, three digits of it and never a power of ten.
+func checkTime(us float64) string {
+	if us >= 999.5 {
+		return nanos(int64(us * 1000))
+	}
+	return fmt.Sprintf("%.3g us", us)
 }
 
 // entries is "1 entry", "2 entries".

@@ -130,6 +130,38 @@ func TestFailuresAreTheProgram(t *testing.T) {
 	newDriver(t, f, Options{}, 100, 30).script("expect TorchRuntimeError model.go:61 [1/1] shapes")
 }
 
+// A break that fullgraph does not allow has its fix below it, and the screen of
+// breaks does not claim that everything was captured.
+func TestFailuresHaveFixes(t *testing.T) {
+	r := &explain.Report{
+		Frames:   []*explain.Frame{{Name: "f", Status: explain.Failed}},
+		Failures: []*explain.Failure{{ID: cid(0, 0), Type: "Unsupported", Code: "GB0170", Reason: "branch", Fix: explain.Fix{Text: "Use torch.where."}}},
+		Totals:   explain.Totals{Failures: 1},
+	}
+	newDriver(t, &fakeFeed{report: r, run: Run{Title: "x"}}, Options{}, 100, 30).script(`
+		expect fix: Use torch.where.
+		keys 3
+		refute captured whole
+		expect No graph breaks, but 1 failure
+	`)
+}
+
+// A dear check is told in milliseconds.
+func TestCheckTime(t *testing.T) {
+	for us, want := range map[float64]string{0.21: "0.21 us", 124.22: "124 us", 4244.15: "4.2 ms"} {
+		if s := checkTime(us); s != want {
+			t.Errorf("%g: %q, want %q", us, s, want)
+		}
+	}
+}
+
+// What came is not recorded of every guard.
+func TestChangedWithoutActual(t *testing.T) {
+	if s := changed(explain.GuardFailure{Source: "L['n']", Kind: "value", Dim: -1, Expected: "3.5"}); s != "n  no longer 3.5" {
+		t.Errorf("%q", s)
+	}
+}
+
 // The footer offers what can be done now.
 func TestFooterOffers(t *testing.T) {
 	f := richFeed()

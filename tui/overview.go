@@ -123,6 +123,9 @@ func overviewRows(in *input) []row {
 		rows = append(rows, &headRow{}, &headRow{text: "FAILED"})
 		for _, f := range in.report.Failures {
 			rows = append(rows, &failureRow{f})
+			if f.Fix.Text != "" {
+				rows = append(rows, &fixRow{fix: f.Fix})
+			}
 		}
 	}
 	if len(in.report.Advice) > 0 {

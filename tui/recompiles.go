@@ -164,6 +164,9 @@ func changed(g explain.GuardFailure) string {
 	} else if g.Kind != "" && g.Kind != "value" {
 		what += " " + g.Kind
 	}
+	if after == "" { // not recorded
+		return strings.TrimSpace(what + "  no longer " + before)
+	}
 	return strings.TrimSpace(fmt.Sprintf("%s  %s → %s", what, before, after))
 }
 

@@ -129,6 +129,7 @@ func (s *session) execReport(r *Run) error {
 		return nil
 	}
 	defer st.Close()
+	fmt.Fprintln(s.Stderr) // the program's last line may have no end
 	if err := writeReport(s.Stderr, st, r.Info.title(), r.Info.Dir, reportFlags{format: "text"}); err != nil {
 		return err
 	}

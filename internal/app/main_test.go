@@ -306,6 +306,10 @@ exit 7`
 	if strings.Contains(r.stderr, "cannot fuse") || !strings.Contains(r.stderr, "a warning") {
 		t.Errorf("stderr %q", r.stderr)
 	}
+	script = `printf 'V1121 12:00:00.000000 7 torch/a.py:1] {"dynamo_start": {"stack": []}, "frame_id": 0, "frame_compile_id": 0, "attempt": 0}\n' > "$TORCH_TRACE/dedicated_log_torch_trace_x.log"; printf unended >&2`
+	if r := run(t, tcdbg(t, state, "exec", "--", "sh", "-c", script)); !strings.HasPrefix(r.stderr, "unended\nsh ") {
+		t.Errorf("the report does not begin on a line of its own: %q", r.stderr)
+	}
 	c := tcdbg(t, state, "exec", "--no-provenance", "--", "sh", "-c", `echo "$TORCH_LOGS|$INDUCTOR_PROVENANCE"`)
 	c.Env = append(c.Env, "TORCH_LOGS=dynamo", "INDUCTOR_PROVENANCE=")
 	if r := run(t, c); r.stdout != "dynamo|\n" {
