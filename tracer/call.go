@@ -274,20 +274,28 @@ func (tr *trace) guardRoom(dst *note, n int) {
 
 // elemNotes are the notes of a slice's elements.
 func (tr *trace) elemNotes(e types.Type, h sliceHeader, n *note) []*note {
-	out := make([]*note, h.len)
+	_, notes := tr.elemValues(e, h, n)
+	return notes
+}
+
+// elemValues are the places of a slice's elements and their notes. An element
+// of entry memory that the trace may have stored to stands in a copy, patched.
+func (tr *trace) elemValues(e types.Type, h sliceHeader, n *note) ([]unsafe.Pointer, []*note) {
+	places, notes := make([]unsafe.Pointer, h.len), make([]*note, h.len)
 	size := tr.in.Rep(e).Size()
-	for i := range out {
+	for i := range places {
 		p := unsafe.Add(h.data, uintptr(i)*size)
+		places[i] = p
 		switch {
 		case tr.mem.find(p) != nil:
-			out[i] = tr.loadNote(e, p)
+			notes[i] = tr.loadNote(e, p)
 		case n != nil && n.base != nil:
-			tmp := tr.in.New(e)
-			tr.in.Copy(e, tmp, p)
-			out[i] = tr.loadEntry(e, p, tmp, tr.src.elem(n.base, n.off+i))
+			places[i] = tr.in.New(e)
+			tr.in.Copy(e, places[i], p)
+			notes[i] = tr.loadEntry(e, p, places[i], tr.src.elem(n.base, n.off+i))
 		}
 	}
-	return out
+	return places, notes
 }
 
 // elemBits are the overlaid values of elements of entry memory that the trace

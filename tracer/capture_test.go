@@ -34,6 +34,16 @@ func main() {
 	fmt.Println(g(torch.Randn(3), torch.Randn(3)))
 	fmt.Println(g(torch.Randn(3), torch.Randn(3)))
 }`, "sin cos add", ""},
+	{"a list that stood before the trace gets its elements in it", `
+func f(y, ids, v *torch.Tensor) *torch.Tensor {
+	compiler.GraphBreak()
+	put := torch.IndexPut(y, []*torch.Tensor{ids.Remainder(4)}, v, kw.Accumulate(true))
+	return torch.Cat([]*torch.Tensor{put.Sin(), y}, kw.Dim(0))
+}
+func main() {
+	ids := torch.Arange(4).Mul(3).Remainder(5)
+	fmt.Println(torch.Compile(f)(torch.Zeros(4, 2), ids, torch.Ones(4, 2)))
+}`, "remainder index_put sin cat", "GB0025"},
 	{"method value", `
 type Net struct{ k float64; W *torch.Tensor }
 func (n *Net) Forward(x *torch.Tensor) *torch.Tensor { return x.Mul(n.k).Add(n.W) }

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"go/types"
-	"slices"
 	"unsafe"
 
 	"golang.org/x/tools/go/ssa"
@@ -43,11 +42,10 @@ func (tr *trace) errorOperands(e *freshError, list ssa.Value) {
 	if n := tr.noteOf(list); n != nil && n.src != nil {
 		tr.guardLen(n.src, h.len)
 	}
-	e.operands = slices.Clone(*(*[]any)(tr.addr(list))) // the array may be written again
-	e.notes = tr.elemNotes(t.Elem(), h, tr.noteOf(list))
-	size := tr.in.Rep(t.Elem()).Size()
-	for i := range h.len {
-		p := unsafe.Add(h.data, uintptr(i)*size)
+	places, notes := tr.elemValues(t.Elem(), h, tr.noteOf(list))
+	e.operands, e.notes = make([]any, h.len), notes // copies: the array may be written again
+	for i, p := range places {
+		e.operands[i] = *(*any)(p)
 		if !tr.libraryError(t.Elem(), p, e.notes[i]) {
 			tr.refuseTensors(t.Elem(), p)
 		}

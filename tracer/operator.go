@@ -242,14 +242,13 @@ func (tr *trace) bindCall(in *ssa.Call, b torch.Binding, row *ops.Op) ([]ops.Arg
 func (tr *trace) variadic(b torch.Binding, params []ops.Param, rest ssa.Value, kw map[string]ops.Arg) {
 	t := rest.Type().Underlying().(*types.Slice)
 	h := *(*sliceHeader)(tr.addr(rest))
-	notes := tr.elemNotes(t.Elem(), h, tr.noteOf(rest))
+	places, notes := tr.elemValues(t.Elem(), h, tr.noteOf(rest))
 	if n := tr.noteOf(rest); n != nil && n.src != nil {
 		tr.guardLen(n.src, h.len)
 	}
-	size := tr.in.Rep(t.Elem()).Size()
 	var list []ops.Arg
 	for i := range h.len {
-		e, p, n := t.Elem(), unsafe.Add(h.data, uintptr(i)*size), notes[i]
+		e, p, n := t.Elem(), places[i], notes[i]
 		if types.IsInterface(e) {
 			e, p, n = tr.unwrap(e, p, n)
 		}
@@ -404,11 +403,10 @@ func (tr *trace) listArgument(t, e types.Type, p unsafe.Pointer, n *note) ops.Ar
 	if n != nil && n.src != nil {
 		tr.guardLen(n.src, h.len)
 	}
-	notes := tr.elemNotes(e, h, n)
-	size := tr.in.Rep(e).Size()
+	places, notes := tr.elemValues(e, h, n)
 	list := make([]ops.Arg, h.len)
 	for i := range list {
-		list[i] = tr.argument(e, unsafe.Add(h.data, uintptr(i)*size), notes[i])
+		list[i] = tr.argument(e, places[i], notes[i])
 	}
 	switch {
 	case isTensor(e):

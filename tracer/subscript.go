@@ -146,14 +146,13 @@ func (tr *trace) subscripts(x, rest ssa.Value) *subscripted {
 func (tr *trace) elements(rest ssa.Value) []element {
 	t := rest.Type().Underlying().(*types.Slice)
 	h := *(*sliceHeader)(tr.addr(rest))
-	notes := tr.elemNotes(t.Elem(), h, tr.noteOf(rest))
+	places, notes := tr.elemValues(t.Elem(), h, tr.noteOf(rest))
 	if n := tr.noteOf(rest); n != nil && n.src != nil {
 		tr.guardLen(n.src, h.len)
 	}
-	size := tr.in.Rep(t.Elem()).Size()
 	out := make([]element, h.len)
 	for i := range out {
-		e, p, n := tr.unwrap(t.Elem(), unsafe.Add(h.data, uintptr(i)*size), notes[i])
+		e, p, n := tr.unwrap(t.Elem(), places[i], notes[i])
 		out[i] = element{e, p, n}
 	}
 	return out
