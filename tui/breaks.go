@@ -111,6 +111,11 @@ func (r *breakRow) group() string  { return r.fold }
 func (r *breakRow) sel() Selection { return groupSel(r.g) }
 func (r *breakRow) matches(q string) bool {
 	b := r.g.Lead
+	for _, met := range r.g.Breaks {
+		if met.Compile != nil && ofRank(met.Compile.ID, q) {
+			return true
+		}
+	}
 	return theme.IndexFold(b.Code, q) >= 0 || theme.IndexFold(b.Type, q) >= 0 || theme.IndexFold(b.Title(), q) >= 0 || theme.IndexFold(b.Pos.File, q) >= 0 ||
 		theme.IndexFold(b.Pos.Func, q) >= 0 || theme.IndexFold(b.Pos.Code, q) >= 0 || theme.IndexFold(b.Explanation, q) >= 0
 }

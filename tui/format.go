@@ -100,6 +100,11 @@ func idText(id explain.ID) string {
 	return "[" + s + "]"
 }
 
+// ofRank reports whether a filter names the rank of an id: r1.
+func ofRank(id explain.ID, q string) bool {
+	return id.Rank >= 0 && strings.EqualFold(q, fmt.Sprintf("r%d", id.Rank))
+}
+
 // shortFile is a path from the run's root, or its last two elements where it
 // lies elsewhere.
 func shortFile(root, file string) string {

@@ -97,7 +97,7 @@ func (r *graphRow) name() string {
 func (r *graphRow) key() string    { return "graph " + r.g.Name + idText(r.g.ID) }
 func (r *graphRow) sel() Selection { return Selection{HasID: true, ID: r.g.ID} }
 func (r *graphRow) matches(q string) bool {
-	if theme.IndexFold(r.fn, q) >= 0 || theme.IndexFold(r.g.Name, q) >= 0 {
+	if ofRank(r.g.ID, q) || theme.IndexFold(r.fn, q) >= 0 || theme.IndexFold(r.g.Name, q) >= 0 {
 		return true
 	}
 	for _, op := range r.g.Ops {

@@ -146,6 +146,24 @@ func TestFailuresHaveFixes(t *testing.T) {
 	`)
 }
 
+// The filter knows ranks by the names that rows give them.
+func TestFilterByRank(t *testing.T) {
+	id := func(rank int) explain.ID { i := cid(0, 0); i.Rank = rank; return i }
+	frame := func(rank int) row { return &frameRow{&rootFrame{frame: &explain.Frame{ID: id(rank), Name: "f"}}} }
+	broken := func(rank int) row {
+		b := &explain.Break{Compile: &explain.Compile{ID: id(rank)}}
+		return &breakRow{g: &explain.BreakGroup{Lead: b, Breaks: []*explain.Break{b}}}
+	}
+	again := func(rank int) row {
+		return &recompileRow{rc: &explain.Recompile{Compile: &explain.Compile{ID: id(rank)}}}
+	}
+	for name, of := range map[string]func(int) row{"frame": frame, "break": broken, "recompile": again} {
+		if !of(1).matches("r1") || of(0).matches("r1") || of(-1).matches("r1") || of(12).matches("r1") {
+			t.Errorf("%s: r1 finds the wrong ranks", name)
+		}
+	}
+}
+
 // A dear check is told in milliseconds.
 func TestCheckTime(t *testing.T) {
 	for us, want := range map[float64]string{0.21: "0.21 us", 124.22: "124 us", 4244.15: "4.2 ms"} {

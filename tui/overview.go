@@ -203,7 +203,7 @@ type frameRow struct{ f *rootFrame }
 func (r *frameRow) key() string    { return "frame " + r.f.frame.Name + idText(r.f.frame.ID) }
 func (r *frameRow) sel() Selection { return frameSel(r.f.frame) }
 func (r *frameRow) matches(q string) bool {
-	return theme.IndexFold(r.f.frame.Name, q) >= 0 || theme.IndexFold(r.f.frame.Pos.File, q) >= 0
+	return ofRank(r.f.frame.ID, q) || theme.IndexFold(r.f.frame.Name, q) >= 0 || theme.IndexFold(r.f.frame.Pos.File, q) >= 0
 }
 
 func (r *frameRow) draw(m *Model, w int) theme.Line {
@@ -361,8 +361,11 @@ func (r *fixRow) draw(_ *Model, w int) theme.Line {
 // failureRow is a compile that ended in an error.
 type failureRow struct{ f *explain.Failure }
 
-func (r *failureRow) key() string           { return "failure " + idText(r.f.ID) + r.f.Type }
-func (r *failureRow) matches(q string) bool { return theme.IndexFold(r.f.Reason, q) >= 0 }
+func (r *failureRow) key() string { return "failure " + idText(r.f.ID) + r.f.Type }
+func (r *failureRow) matches(q string) bool {
+	return ofRank(r.f.ID, q) || theme.IndexFold(r.f.Reason, q) >= 0
+}
+
 func (r *failureRow) sel() Selection {
 	return Selection{Pos: placeOnly(r.place()), HasID: true, ID: r.f.ID}
 }

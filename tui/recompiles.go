@@ -128,7 +128,7 @@ func (r *recompileRow) matches(q string) bool {
 		}
 	}
 	c := r.rc.Compile
-	return c != nil && c.Frame != nil && theme.IndexFold(c.Frame.Name, q) >= 0
+	return c != nil && (ofRank(c.ID, q) || c.Frame != nil && (theme.IndexFold(c.Frame.Name, q) >= 0 || theme.IndexFold(c.Frame.Pos.File, q) >= 0))
 }
 
 func (r *recompileRow) draw(_ *Model, w int) theme.Line {
