@@ -37,6 +37,14 @@ func main() {
 	f(plain, torch.Arange(3)).Square().Mean().Backward()
 	fmt.Println(plain.Emb.Weight.Grad() != nil)
 }`,
+	"two draws, of which the later one could run first": `
+func f(net *Net, z *torch.Tensor) *torch.Tensor {
+	t := torch.Minimum(z, net.Scale)
+	net.Drop.Forward(net.Scale.Sub(2))
+	return net.Drop.Forward(t)
+}
+
+func main() { fmt.Println(torch.Compile(f)(newNet(), torch.Rand(1, 3, 4)).Detach()) }`,
 	"an input that only results without a gradient depend on": `
 func f(net *Net, x *torch.Tensor, named map[string]*torch.Tensor) *torch.Tensor {
 	named["a"] = net.Scale.Div(2)

@@ -190,10 +190,18 @@ func (g *Group) ranges() string {
 	return "[" + s + "]"
 }
 
-// link enters the dependencies between the groups of a program.
+// link enters the dependencies between the groups of a program. Draws of the
+// generator depend on those before them, which move its state.
 func link(groups []*Group) {
 	writers := map[*ir.Buffer][]*Group{}
+	var draw *Group
 	for _, g := range groups {
+		if g.draws() {
+			if draw != nil {
+				g.preds[draw], draw.succs[g] = true, true
+			}
+			draw = g
+		}
 		for _, a := range g.accesses() {
 			if !a.write {
 				for _, w := range writers[a.buf] {
@@ -210,6 +218,12 @@ func link(groups []*Group) {
 			}
 		}
 	}
+}
+
+// draws reports whether a group, which is a node still, asks the generator.
+func (g *Group) draws() bool {
+	x := g.Items[0].Node.Ext
+	return x != nil && x.Reason == ir.ReasonRandom
 }
 
 // merge makes a the union of a and b.
