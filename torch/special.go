@@ -74,16 +74,16 @@ func trigamma[T float32 | float64](x T) T {
 	sign, sum := T(1), T(0)
 	if x < 0.5 {
 		s := T(math.Sin(float64(T(math.Pi) * x)))
-		sign, sum = -1, -T(T(math.Pi)*T(math.Pi))/T(s*s)
+		sign, sum = -1, -T(T(math.Pi)*T(math.Pi))/T(s*s) //nolint:unconvert // the conversions keep the products from being fused
 		x = 1 - x
 	}
 	for range 6 {
-		sum += 1 / T(x*x)
+		sum += 1 / T(x*x) //nolint:unconvert // the conversions keep the products from being fused
 		x++
 	}
-	ixx := 1 / T(x*x)
-	tail := ixx * (1.0/6 - T(ixx*(1.0/30-T(ixx*(1.0/42)))))
-	return sign * (sum + (1+1/T(2*x)+tail)/x)
+	ixx := 1 / T(x*x)                                       //nolint:unconvert // the conversions keep the products from being fused
+	tail := ixx * (1.0/6 - T(ixx*(1.0/30-T(ixx*(1.0/42))))) //nolint:unconvert // the conversions keep the products from being fused
+	return sign * (sum + (1+1/T(2*x)+tail)/x)               //nolint:unconvert // the conversions keep the products from being fused
 }
 
 func polygammaKernel(k *kernelCall) {

@@ -79,7 +79,7 @@ func overviewLead(m *Model, w int) []theme.Line {
 	if r.Engine != "" && l.Width()+len(r.Engine)+4 < w {
 		l = append(l, theme.T(theme.Faint, " · "+r.Engine))
 	}
-	second := theme.Line(nil)
+	var second theme.Line
 	if m.run.Failed {
 		second = theme.Line{theme.T(theme.Red, " "+theme.GlyphFailed+" "+m.run.Ended)} // the header may cut it
 	} else if m.run.Changes != "" {

@@ -14,7 +14,6 @@ type LBFGS struct {
 	params []*torch.Tensor
 	group  Group
 
-	lr                             float64
 	maxIter, maxEval, history      int
 	toleranceGrad, toleranceChange float64
 	wolfe                          bool

@@ -54,7 +54,7 @@ func (e *emitter) storeAt(i, j, lanes int) {
 	}
 	x := e.arg(i, v.Args[0], lanes)
 	if v.Op == ir.FoldAt {
-		old := ""
+		var old string
 		if spread {
 			old = e.loaded(fmt.Sprintf("%s(%s, %s)", e.pre.fn("ldx_"+memLetter(d), lanes), ptr, step), d, lanes)
 		} else {
