@@ -316,8 +316,8 @@ func (f *functionalizer) write(b *graph.Builder, a alias, val *graph.Node) (*gra
 // pureForm is the value that an in-place call stores: cast to the dtype and
 // broadcast to the shape of what it is stored into.
 func (f *functionalizer) pureForm(b *graph.Builder, n, self *graph.Node, row *ops.Op) (*graph.Node, error) {
-	args := make([]ops.Arg, len(n.Args))
-	for i, a := range n.Args {
+	args := append([]ops.Arg{}, ops.PureArgs(row, n.Args)...)
+	for i, a := range args {
 		args[i] = f.arg(a)
 	}
 	pure := ops.Get(ops.Functional(row.ID))

@@ -159,6 +159,9 @@ func callArgs(n *Node) (pos []ops.Arg, kw []kwarg) {
 		}
 		pos = append(pos, a)
 	}
+	if ops.ByKeyword(row) && !n.graph.Aten {
+		kw = append(kw, kwarg{"inplace", true})
+	}
 	return pos, kw
 }
 
@@ -204,6 +207,9 @@ func targetText(n *Node) string {
 	switch {
 	case n.graph.Aten:
 		return "torch.ops.aten." + row.Name + "." + overload(n)
+	case ops.ByKeyword(row):
+		row = ops.Get(ops.Functional(row.ID))
+		fallthrough
 	case row.Tags.Has(ops.TagNN):
 		return "torch.nn.functional." + row.Name
 	}

@@ -277,8 +277,12 @@ func (p *parser) target(n *Node, s string, pos []ops.Arg, kw map[string]ops.Arg)
 
 func (p *parser) bind(n *Node, pos []ops.Arg, kw map[string]ops.Arg) error {
 	bound, err := ops.Bind(n.OpRow(), pos, kw)
-	n.Args = bound
-	return err
+	if err != nil {
+		return err
+	}
+	row, args := ops.OverInput(n.OpRow(), bound)
+	n.Op, n.Args = row.ID, args
+	return nil
 }
 
 // list reads comma-separated values and keywords up to end.

@@ -24,8 +24,11 @@ func Op(name string, args ...any) []Value {
 		fail(name, "AttributeError", "no operator named '%s'", name)
 	}
 	pos, kw := splitOptions(args)
-	return Call(row.ID, bind(row, pos, kw))
+	return callBound(ops.OverInput(row, bind(row, pos, kw)))
 }
+
+// callBound is Call of a row.
+func callBound(row *ops.Op, args []ops.Arg) []Value { return call(row, args, GradEnabled()) }
 
 // call is Call with the tape on or off: operators that an operator is made of
 // must not depend on the process-wide grad mode.
@@ -189,6 +192,7 @@ func (t *Tensor) root() *Tensor {
 func callInPlace(row *ops.Op, args []ops.Arg, tape bool) *Tensor {
 	self := args[0].(*Tensor)
 	f := ops.Get(ops.Functional(row.ID))
+	args = ops.PureArgs(row, args)
 	c := &ops.Call{Op: row, Args: args}
 	checkRule(c)
 	tape = tape && wantsGrad(row, args) && (self.dtype.IsFloat() || self.dtype.IsComplex())
@@ -272,8 +276,9 @@ func sameLayout(a, b *Tensor) bool {
 }
 
 // storeComposite runs a composite operator on the tape and copies the result
-// into self.
+// into self, whose old numbers its parts may need to go back.
 func storeComposite(f *ops.Op, args []ops.Arg, self *Tensor) *Tensor {
+	args = append([]ops.Arg{alias(self, eager{}.Emit(ops.Clone, self).(*Tensor))}, args[1:]...)
 	out := decompose(&ops.Call{Op: f, Args: args}, true)[0].(*Tensor)
 	return callInPlace(ops.Get(ops.InPlace(ops.Copy)), []ops.Arg{self, out, false}, true)
 }
@@ -401,7 +406,7 @@ func keywords(opts []Option) map[string]ops.Arg {
 // invoke is the body of generated functions.
 func invoke(op ops.ID, opts []Option, pos ...ops.Arg) []Value {
 	row := ops.Get(op)
-	return Call(op, bind(row, pos, keywords(opts)))
+	return callBound(ops.OverInput(row, bind(row, pos, keywords(opts))))
 }
 
 func invoke1(op ops.ID, opts []Option, pos ...ops.Arg) *Tensor {

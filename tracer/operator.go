@@ -95,12 +95,13 @@ func (tr *trace) operator(in *ssa.Call, name string, b torch.Binding) {
 		panic(&breakSignal{&breakPoint{code: dataDependentCode(row), detail: "operator " + row.Name, value: receiver(in)}})
 	}
 	pos, kw := tr.bindCall(in, b, row)
-	if row.Tags.Has(ops.TagInPlace) {
-		tr.mutate(tr.tensorAt(in.Call.Args[0]), row)
-	}
 	bound, err := ops.Bind(row, pos, kw)
 	if err != nil {
 		tr.breakAt(breaks.FakeTensorFailure, "%s: %v", row.Name, err)
+	}
+	row, bound = ops.OverInput(row, bound)
+	if row.Tags.Has(ops.TagInPlace) {
+		tr.mutate(tr.tensorAt(in.Call.Args[0]), row)
 	}
 	if row.ID == ops.Complex || row.ID == ops.Polar || row.ID == ops.ViewAsComplex || ops.TouchesComplex(bound) {
 		tr.breakAt(breaks.UnsupportedOperator, "%s makes or takes %s tensors: graphs hold real ones", row.Name, ops.Complex64)

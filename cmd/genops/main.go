@@ -120,6 +120,9 @@ func (g *generator) row(row *ops.Op) {
 	if first.IsTensor() && !row.Tags.Has(ops.TagNotMethod) {
 		g.method(row)
 	}
+	if row.Tags.Has(ops.TagNN|ops.TagInPlace) && !functionalInPlace[row.Name] {
+		return // reached by kw.Inplace(true) alone
+	}
 	if row.Tags.Has(ops.TagNN) {
 		g.function(row, true)
 		if alsoTorch[row.FullName()] {

@@ -13,6 +13,12 @@ import (
 // byHand are operators whose Go function is written by hand.
 var byHand = map[string]bool{"item": true, "detach": true}
 
+// functionalInPlace are the functions of nn.functional whose in-place form has a
+// name there.
+var functionalInPlace = map[string]bool{
+	"celu_": true, "elu_": true, "hardtanh_": true, "leaky_relu_": true, "selu_": true, "threshold_": true,
+}
+
 // alsoFunctional are operators of torch that nn.functional has too.
 var alsoFunctional = map[string]bool{
 	"relu": true, "relu_": true, "softmax": true, "log_softmax": true, "sigmoid": true, "tanh": true, "embedding": true,

@@ -28,7 +28,7 @@ func isntFloat(d DType) bool { return !isFloaty(d) }
 // floatsOnly refuses integers, as most activations do.
 func floatsOnly(op *Op, d DType) (DType, error) { return notFor(isntFloat)(op, d) }
 
-const inplaceArg = ", bool inplace=False) -> Tensor"
+const inplaceArg = inplaceParam + ") -> Tensor"
 
 func activationRows() []*Op {
 	return append(append(smoothRows(), piecewiseRows()...), clampRows()...)

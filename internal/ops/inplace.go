@@ -1,5 +1,7 @@
 package ops
 
+import "strings"
+
 // This file derives the rows of in-place operators.
 
 // inPlaceNames lists the operators that PyTorch has with an underscore.
@@ -13,6 +15,7 @@ var inPlaceNames = []string{
 	"bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_left_shift", "bitwise_right_shift", "lerp", "addcmul", "addcdiv",
 	"cumsum", "cumprod", "addmm", "baddbmm", "copy", "fill", "zero", "scatter", "scatter_add", "index_add", "index_put",
 	"uniform", "normal", "bernoulli",
+	"silu", "mish", "hardswish", "hardsigmoid", "hardtanh", "relu6", "elu", "selu", "celu", "leaky_relu", "threshold", "dropout",
 }
 
 func inPlaceRow(f *Op) *Op {
@@ -20,8 +23,40 @@ func inPlaceRow(f *Op) *Op {
 		ID: f.ID + numFunctional, Name: f.Name + "_", Overload: f.Overload, Schema: f.Schema,
 		Tags: f.Tags&^(TagView|TagMaybeView|TagNN) | TagInPlace | TagNotFunction, Backward: f.Backward, GradName: f.GradName,
 	}
+	if strings.Contains(f.Schema, inplaceParam) { // of nn.functional, as the operator itself
+		row.Schema = strings.Replace(f.Schema, inplaceParam, "", 1)
+		row.Tags |= TagNN
+	}
 	row.Meta = func(c *Call) ([]Result, error) { return inPlaceMeta(f, c) }
 	return row
+}
+
+// inplaceParam ends the schema of functions that write their result over their
+// input where asked to.
+const inplaceParam = ", bool inplace=False"
+
+// OverInput is the operator that a call with bound arguments runs: the in-place
+// one where the argument inplace is set, which that one does not have.
+func OverInput(op *Op, args []Arg) (*Op, []Arg) {
+	last := len(args) - 1
+	if last < 0 || args[last] != true || op.Params()[last].Name != "inplace" {
+		return op, args
+	}
+	return Get(op.ID + InPlaceOffset), args[:last]
+}
+
+// ByKeyword reports whether an in-place operator is what the argument inplace of
+// its functional form asks for.
+func ByKeyword(op *Op) bool { return op.Tags.Has(TagInPlace | TagNN) }
+
+// PureArgs completes the arguments of an in-place operator to those of its
+// functional form.
+func PureArgs(op *Op, args []Arg) []Arg {
+	pure := Get(Functional(op.ID)).Params()
+	if len(args) == len(pure) {
+		return args
+	}
+	return append(args[:len(args):len(args)], pure[len(args)].Default)
 }
 
 // inPlaceMeta checks that the functional result fits into the first argument.

@@ -94,6 +94,11 @@ func Celu(input *torch.Tensor, opts ...torch.Option) *torch.Tensor {
 	return torch.Functional1("celu", opts, input)
 }
 
+// Celu_ is torch.nn.functional.celu_(Tensor input, Scalar alpha=1.0) -> Tensor.
+func Celu_(input *torch.Tensor, opts ...torch.Option) *torch.Tensor {
+	return torch.Functional1("celu_", opts, input)
+}
+
 // ChannelShuffle is torch.nn.functional.channel_shuffle(Tensor input, int groups) -> Tensor.
 func ChannelShuffle(input *torch.Tensor, groups int) *torch.Tensor {
 	return torch.Functional1("channel_shuffle", nil, input, groups)
@@ -159,6 +164,11 @@ func Elu(input *torch.Tensor, opts ...torch.Option) *torch.Tensor {
 	return torch.Functional1("elu", opts, input)
 }
 
+// Elu_ is torch.nn.functional.elu_(Tensor input, Scalar alpha=1.0) -> Tensor.
+func Elu_(input *torch.Tensor, opts ...torch.Option) *torch.Tensor {
+	return torch.Functional1("elu_", opts, input)
+}
+
 // Embedding is torch.nn.functional.embedding(Tensor input, Tensor weight, int? padding_idx=None, float? max_norm=None, float norm_type=2.0, bool scale_grad_by_freq=False, bool sparse=False) -> Tensor.
 func Embedding(input *torch.Tensor, weight *torch.Tensor, opts ...torch.Option) *torch.Tensor {
 	return torch.Functional1("embedding", opts, input, weight)
@@ -214,6 +224,11 @@ func Hardtanh(input *torch.Tensor, opts ...torch.Option) *torch.Tensor {
 	return torch.Functional1("hardtanh", opts, input)
 }
 
+// Hardtanh_ is torch.nn.functional.hardtanh_(Tensor input, Scalar min_val=-1.0, Scalar max_val=1.0) -> Tensor.
+func Hardtanh_(input *torch.Tensor, opts ...torch.Option) *torch.Tensor {
+	return torch.Functional1("hardtanh_", opts, input)
+}
+
 // HingeEmbeddingLoss is torch.nn.functional.hinge_embedding_loss(Tensor input, Tensor target, float margin=1.0, bool? size_average=None, bool? reduce=None, str reduction='mean') -> Tensor.
 func HingeEmbeddingLoss(input *torch.Tensor, target *torch.Tensor, opts ...torch.Option) *torch.Tensor {
 	return torch.Functional1("hinge_embedding_loss", opts, input, target)
@@ -257,6 +272,11 @@ func LayerNorm(input *torch.Tensor, normalizedShape []int, opts ...torch.Option)
 // LeakyRelu is torch.nn.functional.leaky_relu(Tensor input, Scalar negative_slope=0.01, bool inplace=False) -> Tensor.
 func LeakyRelu(input *torch.Tensor, opts ...torch.Option) *torch.Tensor {
 	return torch.Functional1("leaky_relu", opts, input)
+}
+
+// LeakyRelu_ is torch.nn.functional.leaky_relu_(Tensor input, Scalar negative_slope=0.01) -> Tensor.
+func LeakyRelu_(input *torch.Tensor, opts ...torch.Option) *torch.Tensor {
+	return torch.Functional1("leaky_relu_", opts, input)
 }
 
 // Linear is torch.nn.functional.linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor.
@@ -444,6 +464,11 @@ func Selu(input *torch.Tensor, opts ...torch.Option) *torch.Tensor {
 	return torch.Functional1("selu", opts, input)
 }
 
+// Selu_ is torch.nn.functional.selu_(Tensor input) -> Tensor.
+func Selu_(input *torch.Tensor) *torch.Tensor {
+	return torch.Functional1("selu_", nil, input)
+}
+
 // Sigmoid is torch.nn.functional.sigmoid(Tensor self) -> Tensor.
 func Sigmoid(self *torch.Tensor) *torch.Tensor {
 	return torch.Functional1("sigmoid", nil, self)
@@ -502,6 +527,11 @@ func Tanhshrink(input *torch.Tensor) *torch.Tensor {
 // Threshold is torch.nn.functional.threshold(Tensor input, Scalar threshold, Scalar value, bool inplace=False) -> Tensor.
 func Threshold(input *torch.Tensor, threshold any, value any, opts ...torch.Option) *torch.Tensor {
 	return torch.Functional1("threshold", opts, input, threshold, value)
+}
+
+// Threshold_ is torch.nn.functional.threshold_(Tensor input, Scalar threshold, Scalar value) -> Tensor.
+func Threshold_(input *torch.Tensor, threshold any, value any) *torch.Tensor {
+	return torch.Functional1("threshold_", nil, input, threshold, value)
 }
 
 // TripletMarginLoss is torch.nn.functional.triplet_margin_loss(Tensor anchor, Tensor positive, Tensor negative, float margin=1.0, Scalar p=2, float eps=1e-06, bool swap=False, bool? size_average=None, bool? reduce=None, str reduction='mean') -> Tensor.
