@@ -58,11 +58,12 @@ func TestOtherViewsSeeAChange(t *testing.T) {
 	same(t, x.Grad(), 3, 3, 1, 1)
 }
 
-// An operand that overlaps the result in another layout keeps its old values.
+// An operand that shows the result's memory from its end keeps its old values.
 func TestOverlappingOperand(t *testing.T) {
-	x := torch.NewTensor([]int{1, 2, 3, 4, 5})
-	x.Narrow(0, 1, 4).Add_(x.Narrow(0, 0, 4))
-	same(t, x, 1, 3, 5, 7, 9)
+	x := torch.NewTensor([]int{1, 2, 3, 4, 5, 6})
+	even, odd := x.AsStrided([]int{2}, []int{2}), x.AsStrided([]int{2}, []int{3})
+	even.Add_(odd) // too tangled to be refused, in PyTorch too
+	same(t, x, 2, 2, 7, 4, 5, 6)
 	y := torch.NewTensor([]int{1, 2, 3, 4})
 	y.Copy_(y.Flip(0))
 	same(t, y, 4, 3, 2, 1)

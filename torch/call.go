@@ -192,9 +192,12 @@ func (t *Tensor) root() *Tensor {
 func callInPlace(row *ops.Op, args []ops.Arg, tape bool) *Tensor {
 	self := args[0].(*Tensor)
 	f := ops.Get(ops.Functional(row.ID))
+	checkRule(&ops.Call{Op: row, Args: args})
+	if f.Tags.Has(ops.TagView) {
+		return reshapeInPlace(f, self, args, tape)
+	}
 	args = ops.PureArgs(row, args)
-	c := &ops.Call{Op: row, Args: args}
-	checkRule(c)
+	checkOverlap(f, args, self)
 	tape = tape && wantsGrad(row, args) && (self.dtype.IsFloat() || self.dtype.IsComplex())
 	if tape {
 		checkInPlaceGrad(self)
@@ -207,7 +210,7 @@ func callInPlace(row *ops.Op, args []ops.Arg, tape bool) *Tensor {
 	}
 	saved := args
 	if tape && f.ID != ops.Add && f.ID != ops.Sub && f.ID != ops.Fill && f.ID != ops.Zero && f.ID != ops.Copy {
-		saved = append([]ops.Arg{alias(self, eager{}.Emit(ops.Clone, self).(*Tensor))}, args[1:]...)
+		saved = withOld(f, args, self)
 	}
 	if !tape {
 		writeInPlace(&ops.Call{Op: f, Args: args}, self)
@@ -230,12 +233,19 @@ func alias(t, copied *Tensor) *Tensor {
 	return copied
 }
 
+// withOld is args with a copy of the numbers that self is about to lose.
+func withOld(f *ops.Op, args []ops.Arg, self *Tensor) []ops.Arg {
+	out := append([]ops.Arg{}, args...)
+	out[ops.SelfArg(f)] = alias(self, eager{}.Emit(ops.Clone, self).(*Tensor))
+	return out
+}
+
 // writeInPlace stores the result of a functional call in self.
 func writeInPlace(c *ops.Call, self *Tensor) {
 	if self.device == ops.Meta {
 		return
 	}
-	if k := kernels()[c.Op.ID]; k != nil && c.Op.Tags.Has(ops.TagPointwise) && !overlaps(c.Args[1:], self) {
+	if k := kernels()[c.Op.ID]; k != nil && c.Op.Tags.Has(ops.TagPointwise) && !overlaps(c.Args, self) {
 		k(&kernelCall{Call: c, outs: []*Tensor{self}, dtype: resultDType(c)})
 	} else {
 		copyInto(self, forward(c)[0].(*Tensor))
@@ -278,8 +288,7 @@ func sameLayout(a, b *Tensor) bool {
 // storeComposite runs a composite operator on the tape and copies the result
 // into self, whose old numbers its parts may need to go back.
 func storeComposite(f *ops.Op, args []ops.Arg, self *Tensor) *Tensor {
-	args = append([]ops.Arg{alias(self, eager{}.Emit(ops.Clone, self).(*Tensor))}, args[1:]...)
-	out := decompose(&ops.Call{Op: f, Args: args}, true)[0].(*Tensor)
+	out := decompose(&ops.Call{Op: f, Args: withOld(f, args, self)}, true)[0].(*Tensor)
 	return callInPlace(ops.Get(ops.InPlace(ops.Copy)), []ops.Arg{self, out, false}, true)
 }
 

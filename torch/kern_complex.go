@@ -30,7 +30,7 @@ func complexLoop(id ops.ID) pwLoop {
 
 func complexKernels() map[ops.ID]kernel {
 	return map[ops.ID]kernel{
-		ops.ConjPhysical: conjKernel(),
+		ops.ConjCopy: conjKernel(),
 		ops.Angle:        realOr(func(x complex64) float32 { return float32(cmplx.Phase(complex128(x))) }, &pwKernel{loops: floats(angle)}),
 		ops.Complex:      complexKernel,
 	}

@@ -31,15 +31,30 @@ var blocks = &allocator{free: map[int][][]byte{}}
 
 // NewStorage allocates n bytes, aligned to 64 and not cleared.
 func NewStorage(n int) *Storage {
-	s := &Storage{size: n}
+	s := &Storage{}
+	s.allocate(n)
+	return s
+}
+
+// allocate gives s n bytes of its own.
+func (s *Storage) allocate(n int) {
+	s.size = n
 	if n <= smallBlock {
 		s.data = alignedBytes(n)
-		return s
+		return
 	}
 	block := blocks.get(sizeClass(n))
 	s.data = block[:n:n]
 	runtime.AddCleanup(s, blocks.put, block)
-	return s
+}
+
+// grow makes s n bytes large, the new ones zero. Its old memory stays until s
+// dies, since a kernel may be reading it.
+func (s *Storage) grow(n int) {
+	old := s.data
+	s.allocate(n)
+	clear(s.data[copy(s.data, old):])
+	s.Bump()
 }
 
 // alignedBytes cuts n aligned bytes out of Go's heap.

@@ -363,6 +363,11 @@ func Conj(self *Tensor) *Tensor {
 	return invoke1(ops.Conj, nil, self)
 }
 
+// ConjPhysical is torch.conj_physical(Tensor self) -> Tensor.
+func ConjPhysical(self *Tensor) *Tensor {
+	return invoke1(ops.ConjPhysical, nil, self)
+}
+
 // ConstantPadNd is torch.constant_pad_nd(Tensor self, int[] pad, Scalar value=0) -> Tensor.
 func ConstantPadNd(self *Tensor, pad []int, opts ...Option) *Tensor {
 	return invoke1(ops.ConstantPadNd, opts, self, pad)
@@ -2247,4 +2252,99 @@ func Zeros(args ...any) *Tensor {
 // ZerosLike is torch.zeros_like(Tensor self, *, dtype? dtype=None, device? device=None, bool requires_grad=False, str? memory_format=None) -> Tensor.
 func ZerosLike(self *Tensor, opts ...Option) *Tensor {
 	return invoke1(ops.ZerosLike, opts, self)
+}
+
+// Absolute is torch.absolute(Tensor self) -> Tensor.
+func Absolute(self *Tensor) *Tensor {
+	return invoke1(ops.Abs, nil, self)
+}
+
+// Arccos is torch.arccos(Tensor self) -> Tensor.
+func Arccos(self *Tensor) *Tensor {
+	return invoke1(ops.Acos, nil, self)
+}
+
+// Arccosh is torch.arccosh(Tensor self) -> Tensor.
+func Arccosh(self *Tensor) *Tensor {
+	return invoke1(ops.Acosh, nil, self)
+}
+
+// Arcsin is torch.arcsin(Tensor self) -> Tensor.
+func Arcsin(self *Tensor) *Tensor {
+	return invoke1(ops.Asin, nil, self)
+}
+
+// Arcsinh is torch.arcsinh(Tensor self) -> Tensor.
+func Arcsinh(self *Tensor) *Tensor {
+	return invoke1(ops.Asinh, nil, self)
+}
+
+// Arctan is torch.arctan(Tensor self) -> Tensor.
+func Arctan(self *Tensor) *Tensor {
+	return invoke1(ops.Atan, nil, self)
+}
+
+// Arctan2 is torch.arctan2(Tensor self, Tensor other) -> Tensor.
+func Arctan2(self *Tensor, other *Tensor) *Tensor {
+	return invoke1(ops.Atan2, nil, self, other)
+}
+
+// Arctanh is torch.arctanh(Tensor self) -> Tensor.
+func Arctanh(self *Tensor) *Tensor {
+	return invoke1(ops.Atanh, nil, self)
+}
+
+// Clip is torch.clip(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor.
+func Clip(self *Tensor, opts ...Option) *Tensor {
+	return invoke1(ops.Clamp, opts, self)
+}
+
+// Divide is torch.divide(Operand self, Operand other, *, str? rounding_mode=None) -> Tensor.
+func Divide(self any, other any, opts ...Option) *Tensor {
+	return invoke1(ops.Div, opts, self, other)
+}
+
+// Fix is torch.fix(Tensor self) -> Tensor.
+func Fix(self *Tensor) *Tensor {
+	return invoke1(ops.Trunc, nil, self)
+}
+
+// Greater is torch.greater(Tensor self, Operand other) -> Tensor.
+func Greater(self *Tensor, other any) *Tensor {
+	return invoke1(ops.Gt, nil, self, other)
+}
+
+// GreaterEqual is torch.greater_equal(Tensor self, Operand other) -> Tensor.
+func GreaterEqual(self *Tensor, other any) *Tensor {
+	return invoke1(ops.Ge, nil, self, other)
+}
+
+// Less is torch.less(Tensor self, Operand other) -> Tensor.
+func Less(self *Tensor, other any) *Tensor {
+	return invoke1(ops.Lt, nil, self, other)
+}
+
+// LessEqual is torch.less_equal(Tensor self, Operand other) -> Tensor.
+func LessEqual(self *Tensor, other any) *Tensor {
+	return invoke1(ops.Le, nil, self, other)
+}
+
+// Multiply is torch.multiply(Operand self, Operand other) -> Tensor.
+func Multiply(self any, other any) *Tensor {
+	return invoke1(ops.Mul, nil, self, other)
+}
+
+// Negative is torch.negative(Tensor self) -> Tensor.
+func Negative(self *Tensor) *Tensor {
+	return invoke1(ops.Neg, nil, self)
+}
+
+// NotEqual is torch.not_equal(Tensor self, Operand other) -> Tensor.
+func NotEqual(self *Tensor, other any) *Tensor {
+	return invoke1(ops.Ne, nil, self, other)
+}
+
+// Subtract is torch.subtract(Operand self, Operand other, *, Scalar alpha=1) -> Tensor.
+func Subtract(self any, other any, opts ...Option) *Tensor {
+	return invoke1(ops.Sub, opts, self, other)
 }

@@ -49,6 +49,11 @@ func (t *Tensor) Addbmm(batch1 *Tensor, batch2 *Tensor, opts ...Option) *Tensor 
 	return invoke1(ops.Addbmm, opts, t, batch1, batch2)
 }
 
+// Addbmm_ is Tensor.addbmm_(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor.
+func (t *Tensor) Addbmm_(batch1 *Tensor, batch2 *Tensor, opts ...Option) *Tensor {
+	return invoke1(ops.Addbmm+ops.InPlaceOffset, opts, t, batch1, batch2)
+}
+
 // Addcdiv is Tensor.addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor.
 func (t *Tensor) Addcdiv(tensor1 *Tensor, tensor2 *Tensor, opts ...Option) *Tensor {
 	return invoke1(ops.Addcdiv, opts, t, tensor1, tensor2)
@@ -84,9 +89,19 @@ func (t *Tensor) Addmv(mat *Tensor, vec *Tensor, opts ...Option) *Tensor {
 	return invoke1(ops.Addmv, opts, t, mat, vec)
 }
 
+// Addmv_ is Tensor.addmv_(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor.
+func (t *Tensor) Addmv_(mat *Tensor, vec *Tensor, opts ...Option) *Tensor {
+	return invoke1(ops.Addmv+ops.InPlaceOffset, opts, t, mat, vec)
+}
+
 // Addr is Tensor.addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor.
 func (t *Tensor) Addr(vec1 *Tensor, vec2 *Tensor, opts ...Option) *Tensor {
 	return invoke1(ops.Addr, opts, t, vec1, vec2)
+}
+
+// Addr_ is Tensor.addr_(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor.
+func (t *Tensor) Addr_(vec1 *Tensor, vec2 *Tensor, opts ...Option) *Tensor {
+	return invoke1(ops.Addr+ops.InPlaceOffset, opts, t, vec1, vec2)
 }
 
 // Alias is Tensor.alias(Tensor self) -> Tensor.
@@ -152,6 +167,11 @@ func (t *Tensor) Argwhere() *Tensor {
 // AsStrided is Tensor.as_strided(Tensor self, int[] size, int[] stride, int? storage_offset=None) -> Tensor.
 func (t *Tensor) AsStrided(size []int, stride []int, opts ...Option) *Tensor {
 	return invoke1(ops.AsStrided, opts, t, size, stride)
+}
+
+// AsStrided_ is Tensor.as_strided_(Tensor self, int[] size, int[] stride, int? storage_offset=None) -> Tensor.
+func (t *Tensor) AsStrided_(size []int, stride []int, opts ...Option) *Tensor {
+	return invoke1(ops.AsStrided+ops.InPlaceOffset, opts, t, size, stride)
 }
 
 // AsStridedScatter is Tensor.as_strided_scatter(Tensor self, Tensor src, int[] size, int[] stride, int? storage_offset=None) -> Tensor.
@@ -338,6 +358,11 @@ func (t *Tensor) Clamp_(opts ...Option) *Tensor {
 	return invoke1(ops.Clamp+ops.InPlaceOffset, opts, t)
 }
 
+// ClampTensor_ is Tensor.clamp_(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor.
+func (t *Tensor) ClampTensor_(opts ...Option) *Tensor {
+	return invoke1(ops.ClampTensor+ops.InPlaceOffset, opts, t)
+}
+
 // ClampMax is Tensor.clamp_max(Tensor self, Operand max) -> Tensor.
 func (t *Tensor) ClampMax(max any) *Tensor {
 	return invoke1(ops.ClampMax, nil, t, max)
@@ -366,6 +391,16 @@ func (t *Tensor) Clone(opts ...Option) *Tensor {
 // Conj is Tensor.conj(Tensor self) -> Tensor.
 func (t *Tensor) Conj() *Tensor {
 	return invoke1(ops.Conj, nil, t)
+}
+
+// ConjPhysical is Tensor.conj_physical(Tensor self) -> Tensor.
+func (t *Tensor) ConjPhysical() *Tensor {
+	return invoke1(ops.ConjPhysical, nil, t)
+}
+
+// ConjPhysical_ is Tensor.conj_physical_(Tensor self) -> Tensor.
+func (t *Tensor) ConjPhysical_() *Tensor {
+	return invoke1(ops.ConjPhysical+ops.InPlaceOffset, nil, t)
 }
 
 // Contiguous is Tensor.contiguous(Tensor self, *, str memory_format='contiguous_format') -> Tensor.
@@ -466,6 +501,11 @@ func (t *Tensor) Cumsum_(dim int, opts ...Option) *Tensor {
 // Deg2rad is Tensor.deg2rad(Tensor self) -> Tensor.
 func (t *Tensor) Deg2rad() *Tensor {
 	return invoke1(ops.Deg2rad, nil, t)
+}
+
+// Deg2rad_ is Tensor.deg2rad_(Tensor self) -> Tensor.
+func (t *Tensor) Deg2rad_() *Tensor {
+	return invoke1(ops.Deg2rad+ops.InPlaceOffset, nil, t)
 }
 
 // Diag is Tensor.diag(Tensor self, int diagonal=0) -> Tensor.
@@ -631,6 +671,11 @@ func (t *Tensor) Fill_(value any) *Tensor {
 	return invoke1(ops.Fill+ops.InPlaceOffset, nil, t, value)
 }
 
+// FillDiagonal_ is Tensor.fill_diagonal_(Tensor self, Scalar fill_value, bool wrap=False) -> Tensor.
+func (t *Tensor) FillDiagonal_(fillValue any, opts ...Option) *Tensor {
+	return invoke1(ops.FillDiagonal+ops.InPlaceOffset, opts, t, fillValue)
+}
+
 // Flatten is Tensor.flatten(Tensor self, int start_dim=0, int end_dim=-1) -> Tensor.
 func (t *Tensor) Flatten(opts ...Option) *Tensor {
 	return invoke1(ops.Flatten, opts, t)
@@ -657,6 +702,11 @@ func (t *Tensor) Flipud() *Tensor {
 // FloatPower is Tensor.float_power(Operand self, Operand exponent) -> Tensor.
 func (t *Tensor) FloatPower(exponent any) *Tensor {
 	return invoke1(ops.FloatPower, nil, t, exponent)
+}
+
+// FloatPower_ is Tensor.float_power_(Operand self, Operand exponent) -> Tensor.
+func (t *Tensor) FloatPower_(exponent any) *Tensor {
+	return invoke1(ops.FloatPower+ops.InPlaceOffset, nil, t, exponent)
 }
 
 // Floor is Tensor.floor(Tensor self) -> Tensor.
@@ -724,6 +774,11 @@ func (t *Tensor) Gcd(other *Tensor) *Tensor {
 	return invoke1(ops.Gcd, nil, t, other)
 }
 
+// Gcd_ is Tensor.gcd_(Tensor self, Tensor other) -> Tensor.
+func (t *Tensor) Gcd_(other *Tensor) *Tensor {
+	return invoke1(ops.Gcd+ops.InPlaceOffset, nil, t, other)
+}
+
 // Ge is Tensor.ge(Tensor self, Operand other) -> Tensor.
 func (t *Tensor) Ge(other any) *Tensor {
 	return invoke1(ops.Ge, nil, t, other)
@@ -749,6 +804,11 @@ func (t *Tensor) Heaviside(other *Tensor) *Tensor {
 	return invoke1(ops.Heaviside, nil, t, other)
 }
 
+// Heaviside_ is Tensor.heaviside_(Tensor self, Tensor other) -> Tensor.
+func (t *Tensor) Heaviside_(other *Tensor) *Tensor {
+	return invoke1(ops.Heaviside+ops.InPlaceOffset, nil, t, other)
+}
+
 // Histc is Tensor.histc(Tensor self, int bins=100, Scalar min=0, Scalar max=0) -> Tensor.
 func (t *Tensor) Histc(opts ...Option) *Tensor {
 	return invoke1(ops.Histc, opts, t)
@@ -769,14 +829,29 @@ func (t *Tensor) Hypot_(other *Tensor) *Tensor {
 	return invoke1(ops.Hypot+ops.InPlaceOffset, nil, t, other)
 }
 
+// I0_ is Tensor.i0_(Tensor self) -> Tensor.
+func (t *Tensor) I0_() *Tensor {
+	return invoke1(ops.I0+ops.InPlaceOffset, nil, t)
+}
+
 // Igamma is Tensor.igamma(Tensor self, Tensor other) -> Tensor.
 func (t *Tensor) Igamma(other *Tensor) *Tensor {
 	return invoke1(ops.Igamma, nil, t, other)
 }
 
+// Igamma_ is Tensor.igamma_(Tensor self, Tensor other) -> Tensor.
+func (t *Tensor) Igamma_(other *Tensor) *Tensor {
+	return invoke1(ops.Igamma+ops.InPlaceOffset, nil, t, other)
+}
+
 // Igammac is Tensor.igammac(Tensor self, Tensor other) -> Tensor.
 func (t *Tensor) Igammac(other *Tensor) *Tensor {
 	return invoke1(ops.Igammac, nil, t, other)
+}
+
+// Igammac_ is Tensor.igammac_(Tensor self, Tensor other) -> Tensor.
+func (t *Tensor) Igammac_(other *Tensor) *Tensor {
+	return invoke1(ops.Igammac+ops.InPlaceOffset, nil, t, other)
 }
 
 // Imag is Tensor.imag(Tensor self) -> Tensor.
@@ -804,9 +879,19 @@ func (t *Tensor) IndexCopy(dim int, index *Tensor, source *Tensor) *Tensor {
 	return invoke1(ops.IndexCopy, nil, t, dim, index, source)
 }
 
+// IndexCopy_ is Tensor.index_copy_(Tensor self, int dim, Tensor index, Tensor source) -> Tensor.
+func (t *Tensor) IndexCopy_(dim int, index *Tensor, source *Tensor) *Tensor {
+	return invoke1(ops.IndexCopy+ops.InPlaceOffset, nil, t, dim, index, source)
+}
+
 // IndexFill is Tensor.index_fill(Tensor self, int dim, Tensor index, Operand value) -> Tensor.
 func (t *Tensor) IndexFill(dim int, index *Tensor, value any) *Tensor {
 	return invoke1(ops.IndexFill, nil, t, dim, index, value)
+}
+
+// IndexFill_ is Tensor.index_fill_(Tensor self, int dim, Tensor index, Operand value) -> Tensor.
+func (t *Tensor) IndexFill_(dim int, index *Tensor, value any) *Tensor {
+	return invoke1(ops.IndexFill+ops.InPlaceOffset, nil, t, dim, index, value)
 }
 
 // IndexPut is Tensor.index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor.
@@ -822,6 +907,11 @@ func (t *Tensor) IndexPut_(indices []*Tensor, values *Tensor, opts ...Option) *T
 // IndexReduce is Tensor.index_reduce(Tensor self, int dim, Tensor index, Tensor source, str reduce, *, bool include_self=True) -> Tensor.
 func (t *Tensor) IndexReduce(dim int, index *Tensor, source *Tensor, reduce string, opts ...Option) *Tensor {
 	return invoke1(ops.IndexReduce, opts, t, dim, index, source, reduce)
+}
+
+// IndexReduce_ is Tensor.index_reduce_(Tensor self, int dim, Tensor index, Tensor source, str reduce, *, bool include_self=True) -> Tensor.
+func (t *Tensor) IndexReduce_(dim int, index *Tensor, source *Tensor, reduce string, opts ...Option) *Tensor {
+	return invoke1(ops.IndexReduce+ops.InPlaceOffset, opts, t, dim, index, source, reduce)
 }
 
 // IndexSelect is Tensor.index_select(Tensor self, int dim, Tensor index) -> Tensor.
@@ -884,9 +974,19 @@ func (t *Tensor) Lcm(other *Tensor) *Tensor {
 	return invoke1(ops.Lcm, nil, t, other)
 }
 
+// Lcm_ is Tensor.lcm_(Tensor self, Tensor other) -> Tensor.
+func (t *Tensor) Lcm_(other *Tensor) *Tensor {
+	return invoke1(ops.Lcm+ops.InPlaceOffset, nil, t, other)
+}
+
 // Ldexp is Tensor.ldexp(Tensor self, Tensor other) -> Tensor.
 func (t *Tensor) Ldexp(other *Tensor) *Tensor {
 	return invoke1(ops.Ldexp, nil, t, other)
+}
+
+// Ldexp_ is Tensor.ldexp_(Tensor self, Tensor other) -> Tensor.
+func (t *Tensor) Ldexp_(other *Tensor) *Tensor {
+	return invoke1(ops.Ldexp+ops.InPlaceOffset, nil, t, other)
 }
 
 // Le is Tensor.le(Tensor self, Operand other) -> Tensor.
@@ -1049,9 +1149,19 @@ func (t *Tensor) MaskedFill(mask *Tensor, value any) *Tensor {
 	return invoke1(ops.MaskedFill, nil, t, mask, value)
 }
 
+// MaskedFill_ is Tensor.masked_fill_(Tensor self, Tensor mask, Operand value) -> Tensor.
+func (t *Tensor) MaskedFill_(mask *Tensor, value any) *Tensor {
+	return invoke1(ops.MaskedFill+ops.InPlaceOffset, nil, t, mask, value)
+}
+
 // MaskedScatter is Tensor.masked_scatter(Tensor self, Tensor mask, Tensor source) -> Tensor.
 func (t *Tensor) MaskedScatter(mask *Tensor, source *Tensor) *Tensor {
 	return invoke1(ops.MaskedScatter, nil, t, mask, source)
+}
+
+// MaskedScatter_ is Tensor.masked_scatter_(Tensor self, Tensor mask, Tensor source) -> Tensor.
+func (t *Tensor) MaskedScatter_(mask *Tensor, source *Tensor) *Tensor {
+	return invoke1(ops.MaskedScatter+ops.InPlaceOffset, nil, t, mask, source)
 }
 
 // MaskedSelect is Tensor.masked_select(Tensor self, Tensor mask) -> Tensor.
@@ -1164,6 +1274,11 @@ func (t *Tensor) Mvlgamma(p int) *Tensor {
 	return invoke1(ops.Mvlgamma, nil, t, p)
 }
 
+// Mvlgamma_ is Tensor.mvlgamma_(Tensor self, int p) -> Tensor.
+func (t *Tensor) Mvlgamma_(p int) *Tensor {
+	return invoke1(ops.Mvlgamma+ops.InPlaceOffset, nil, t, p)
+}
+
 // NanToNum is Tensor.nan_to_num(Tensor self, float? nan=None, float? posinf=None, float? neginf=None) -> Tensor.
 func (t *Tensor) NanToNum(opts ...Option) *Tensor {
 	return invoke1(ops.NanToNum, opts, t)
@@ -1244,6 +1359,11 @@ func (t *Tensor) Nextafter(other *Tensor) *Tensor {
 	return invoke1(ops.Nextafter, nil, t, other)
 }
 
+// Nextafter_ is Tensor.nextafter_(Tensor self, Tensor other) -> Tensor.
+func (t *Tensor) Nextafter_(other *Tensor) *Tensor {
+	return invoke1(ops.Nextafter+ops.InPlaceOffset, nil, t, other)
+}
+
 // Nonzero is Tensor.nonzero(Tensor self) -> Tensor.
 func (t *Tensor) Nonzero() *Tensor {
 	return invoke1(ops.Nonzero, nil, t)
@@ -1288,6 +1408,11 @@ func (t *Tensor) Pinverse(opts ...Option) *Tensor {
 	return invoke1(ops.Pinverse, opts, t)
 }
 
+// Polygamma_ is Tensor.polygamma_(Tensor self, int n) -> Tensor.
+func (t *Tensor) Polygamma_(n int) *Tensor {
+	return invoke1(ops.Polygamma+ops.InPlaceOffset, nil, t, n)
+}
+
 // Positive is Tensor.positive(Tensor self) -> Tensor.
 func (t *Tensor) Positive() *Tensor {
 	return invoke1(ops.Positive, nil, t)
@@ -1313,6 +1438,11 @@ func (t *Tensor) Put(index *Tensor, source *Tensor, opts ...Option) *Tensor {
 	return invoke1(ops.Put, opts, t, index, source)
 }
 
+// Put_ is Tensor.put_(Tensor self, Tensor index, Tensor source, bool accumulate=False) -> Tensor.
+func (t *Tensor) Put_(index *Tensor, source *Tensor, opts ...Option) *Tensor {
+	return invoke1(ops.Put+ops.InPlaceOffset, opts, t, index, source)
+}
+
 // Quantile is Tensor.quantile(Tensor self, Operand q, int? dim=None, bool keepdim=False, *, str interpolation='linear') -> Tensor.
 func (t *Tensor) Quantile(q any, opts ...Option) *Tensor {
 	return invoke1(ops.Quantile, opts, t, q)
@@ -1321,6 +1451,11 @@ func (t *Tensor) Quantile(q any, opts ...Option) *Tensor {
 // Rad2deg is Tensor.rad2deg(Tensor self) -> Tensor.
 func (t *Tensor) Rad2deg() *Tensor {
 	return invoke1(ops.Rad2deg, nil, t)
+}
+
+// Rad2deg_ is Tensor.rad2deg_(Tensor self) -> Tensor.
+func (t *Tensor) Rad2deg_() *Tensor {
+	return invoke1(ops.Rad2deg+ops.InPlaceOffset, nil, t)
 }
 
 // Ravel is Tensor.ravel(Tensor self) -> Tensor.
@@ -1366,6 +1501,11 @@ func (t *Tensor) Remainder_(other any) *Tensor {
 // Renorm is Tensor.renorm(Tensor self, Scalar p, int dim, Scalar maxnorm) -> Tensor.
 func (t *Tensor) Renorm(p any, dim int, maxnorm any) *Tensor {
 	return invoke1(ops.Renorm, nil, t, p, dim, maxnorm)
+}
+
+// Renorm_ is Tensor.renorm_(Tensor self, Scalar p, int dim, Scalar maxnorm) -> Tensor.
+func (t *Tensor) Renorm_(p any, dim int, maxnorm any) *Tensor {
+	return invoke1(ops.Renorm+ops.InPlaceOffset, nil, t, p, dim, maxnorm)
 }
 
 // Repeat is Tensor.repeat(Tensor self, int[] repeats) -> Tensor.
@@ -1449,6 +1589,11 @@ func (t *Tensor) ScatterReduce(dim int, index *Tensor, src *Tensor, reduce strin
 	return invoke1(ops.ScatterReduce, opts, t, dim, index, src, reduce)
 }
 
+// ScatterReduce_ is Tensor.scatter_reduce_(Tensor self, int dim, Tensor index, Tensor src, str reduce, *, bool include_self=True) -> Tensor.
+func (t *Tensor) ScatterReduce_(dim int, index *Tensor, src *Tensor, reduce string, opts ...Option) *Tensor {
+	return invoke1(ops.ScatterReduce+ops.InPlaceOffset, opts, t, dim, index, src, reduce)
+}
+
 // Select is Tensor.select(Tensor self, int dim, int index) -> Tensor.
 func (t *Tensor) Select(dim int, index int) *Tensor {
 	return invoke1(ops.Select, nil, t, dim, index)
@@ -1462,6 +1607,11 @@ func (t *Tensor) SelectScatter(src *Tensor, dim int, index int) *Tensor {
 // Sgn is Tensor.sgn(Tensor self) -> Tensor.
 func (t *Tensor) Sgn() *Tensor {
 	return invoke1(ops.Sgn, nil, t)
+}
+
+// Sgn_ is Tensor.sgn_(Tensor self) -> Tensor.
+func (t *Tensor) Sgn_() *Tensor {
+	return invoke1(ops.Sgn+ops.InPlaceOffset, nil, t)
 }
 
 // Sigmoid is Tensor.sigmoid(Tensor self) -> Tensor.
@@ -1502,6 +1652,11 @@ func (t *Tensor) Sin_() *Tensor {
 // Sinc is Tensor.sinc(Tensor self) -> Tensor.
 func (t *Tensor) Sinc() *Tensor {
 	return invoke1(ops.Sinc, nil, t)
+}
+
+// Sinc_ is Tensor.sinc_(Tensor self) -> Tensor.
+func (t *Tensor) Sinc_() *Tensor {
+	return invoke1(ops.Sinc+ops.InPlaceOffset, nil, t)
 }
 
 // Sinh is Tensor.sinh(Tensor self) -> Tensor.
@@ -1573,6 +1728,15 @@ func (t *Tensor) Squeeze(dim ...int) *Tensor {
 	return invoke1(ops.Squeeze, nil, t, list)
 }
 
+// Squeeze_ is Tensor.squeeze_(Tensor self, int[]? dim=None) -> Tensor.
+func (t *Tensor) Squeeze_(dim ...int) *Tensor {
+	var list any
+	if len(dim) > 0 {
+		list = dim
+	}
+	return invoke1(ops.Squeeze+ops.InPlaceOffset, nil, t, list)
+}
+
 // Std is Tensor.std(Tensor self, int[]? dim=None, *, Scalar? correction=1, bool keepdim=False) -> Tensor.
 func (t *Tensor) Std(opts ...Option) *Tensor {
 	return invoke1(ops.Std, opts, t)
@@ -1611,14 +1775,29 @@ func (t *Tensor) Swapaxes(dim0 int, dim1 int) *Tensor {
 	return invoke1(ops.Swapaxes, nil, t, dim0, dim1)
 }
 
+// Swapaxes_ is Tensor.swapaxes_(Tensor self, int dim0, int dim1) -> Tensor.
+func (t *Tensor) Swapaxes_(dim0 int, dim1 int) *Tensor {
+	return invoke1(ops.Swapaxes+ops.InPlaceOffset, nil, t, dim0, dim1)
+}
+
 // Swapdims is Tensor.swapdims(Tensor self, int dim0, int dim1) -> Tensor.
 func (t *Tensor) Swapdims(dim0 int, dim1 int) *Tensor {
 	return invoke1(ops.Swapdims, nil, t, dim0, dim1)
 }
 
+// Swapdims_ is Tensor.swapdims_(Tensor self, int dim0, int dim1) -> Tensor.
+func (t *Tensor) Swapdims_(dim0 int, dim1 int) *Tensor {
+	return invoke1(ops.Swapdims+ops.InPlaceOffset, nil, t, dim0, dim1)
+}
+
 // T is Tensor.t(Tensor self) -> Tensor.
 func (t *Tensor) T() *Tensor {
 	return invoke1(ops.T, nil, t)
+}
+
+// T_ is Tensor.t_(Tensor self) -> Tensor.
+func (t *Tensor) T_() *Tensor {
+	return invoke1(ops.T+ops.InPlaceOffset, nil, t)
 }
 
 // Take is Tensor.take(Tensor self, Tensor index) -> Tensor.
@@ -1685,14 +1864,29 @@ func (t *Tensor) Transpose(dim0 int, dim1 int) *Tensor {
 	return invoke1(ops.Transpose, nil, t, dim0, dim1)
 }
 
+// Transpose_ is Tensor.transpose_(Tensor self, int dim0, int dim1) -> Tensor.
+func (t *Tensor) Transpose_(dim0 int, dim1 int) *Tensor {
+	return invoke1(ops.Transpose+ops.InPlaceOffset, nil, t, dim0, dim1)
+}
+
 // Tril is Tensor.tril(Tensor self, int diagonal=0) -> Tensor.
 func (t *Tensor) Tril(opts ...Option) *Tensor {
 	return invoke1(ops.Tril, opts, t)
 }
 
+// Tril_ is Tensor.tril_(Tensor self, int diagonal=0) -> Tensor.
+func (t *Tensor) Tril_(opts ...Option) *Tensor {
+	return invoke1(ops.Tril+ops.InPlaceOffset, opts, t)
+}
+
 // Triu is Tensor.triu(Tensor self, int diagonal=0) -> Tensor.
 func (t *Tensor) Triu(opts ...Option) *Tensor {
 	return invoke1(ops.Triu, opts, t)
+}
+
+// Triu_ is Tensor.triu_(Tensor self, int diagonal=0) -> Tensor.
+func (t *Tensor) Triu_(opts ...Option) *Tensor {
+	return invoke1(ops.Triu+ops.InPlaceOffset, opts, t)
 }
 
 // TrueDivide is Tensor.true_divide(Operand self, Operand other) -> Tensor.
@@ -1756,6 +1950,11 @@ func (t *Tensor) Unsqueeze(dim int) *Tensor {
 	return invoke1(ops.Unsqueeze, nil, t, dim)
 }
 
+// Unsqueeze_ is Tensor.unsqueeze_(Tensor self, int dim) -> Tensor.
+func (t *Tensor) Unsqueeze_(dim int) *Tensor {
+	return invoke1(ops.Unsqueeze+ops.InPlaceOffset, nil, t, dim)
+}
+
 // Var is Tensor.var(Tensor self, int[]? dim=None, *, Scalar? correction=1, bool keepdim=False) -> Tensor.
 func (t *Tensor) Var(opts ...Option) *Tensor {
 	return invoke1(ops.Var, opts, t)
@@ -1794,6 +1993,11 @@ func (t *Tensor) Xlogy(other any) *Tensor {
 	return invoke1(ops.Xlogy, nil, t, other)
 }
 
+// Xlogy_ is Tensor.xlogy_(Operand self, Operand other) -> Tensor.
+func (t *Tensor) Xlogy_(other any) *Tensor {
+	return invoke1(ops.Xlogy+ops.InPlaceOffset, nil, t, other)
+}
+
 // Zero is Tensor.zero(Tensor self) -> Tensor.
 func (t *Tensor) Zero() *Tensor {
 	return invoke1(ops.Zero, nil, t)
@@ -1802,4 +2006,194 @@ func (t *Tensor) Zero() *Tensor {
 // Zero_ is Tensor.zero_(Tensor self) -> Tensor.
 func (t *Tensor) Zero_() *Tensor {
 	return invoke1(ops.Zero+ops.InPlaceOffset, nil, t)
+}
+
+// Absolute is Tensor.absolute(Tensor self) -> Tensor.
+func (t *Tensor) Absolute() *Tensor {
+	return invoke1(ops.Abs, nil, t)
+}
+
+// Arccos is Tensor.arccos(Tensor self) -> Tensor.
+func (t *Tensor) Arccos() *Tensor {
+	return invoke1(ops.Acos, nil, t)
+}
+
+// Arccosh is Tensor.arccosh(Tensor self) -> Tensor.
+func (t *Tensor) Arccosh() *Tensor {
+	return invoke1(ops.Acosh, nil, t)
+}
+
+// Arcsin is Tensor.arcsin(Tensor self) -> Tensor.
+func (t *Tensor) Arcsin() *Tensor {
+	return invoke1(ops.Asin, nil, t)
+}
+
+// Arcsinh is Tensor.arcsinh(Tensor self) -> Tensor.
+func (t *Tensor) Arcsinh() *Tensor {
+	return invoke1(ops.Asinh, nil, t)
+}
+
+// Arctan is Tensor.arctan(Tensor self) -> Tensor.
+func (t *Tensor) Arctan() *Tensor {
+	return invoke1(ops.Atan, nil, t)
+}
+
+// Arctan2 is Tensor.arctan2(Tensor self, Tensor other) -> Tensor.
+func (t *Tensor) Arctan2(other *Tensor) *Tensor {
+	return invoke1(ops.Atan2, nil, t, other)
+}
+
+// Arctanh is Tensor.arctanh(Tensor self) -> Tensor.
+func (t *Tensor) Arctanh() *Tensor {
+	return invoke1(ops.Atanh, nil, t)
+}
+
+// Clip is Tensor.clip(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor.
+func (t *Tensor) Clip(opts ...Option) *Tensor {
+	return invoke1(ops.Clamp, opts, t)
+}
+
+// Divide is Tensor.divide(Operand self, Operand other, *, str? rounding_mode=None) -> Tensor.
+func (t *Tensor) Divide(other any, opts ...Option) *Tensor {
+	return invoke1(ops.Div, opts, t, other)
+}
+
+// Fix is Tensor.fix(Tensor self) -> Tensor.
+func (t *Tensor) Fix() *Tensor {
+	return invoke1(ops.Trunc, nil, t)
+}
+
+// Greater is Tensor.greater(Tensor self, Operand other) -> Tensor.
+func (t *Tensor) Greater(other any) *Tensor {
+	return invoke1(ops.Gt, nil, t, other)
+}
+
+// GreaterEqual is Tensor.greater_equal(Tensor self, Operand other) -> Tensor.
+func (t *Tensor) GreaterEqual(other any) *Tensor {
+	return invoke1(ops.Ge, nil, t, other)
+}
+
+// Less is Tensor.less(Tensor self, Operand other) -> Tensor.
+func (t *Tensor) Less(other any) *Tensor {
+	return invoke1(ops.Lt, nil, t, other)
+}
+
+// LessEqual is Tensor.less_equal(Tensor self, Operand other) -> Tensor.
+func (t *Tensor) LessEqual(other any) *Tensor {
+	return invoke1(ops.Le, nil, t, other)
+}
+
+// Multiply is Tensor.multiply(Operand self, Operand other) -> Tensor.
+func (t *Tensor) Multiply(other any) *Tensor {
+	return invoke1(ops.Mul, nil, t, other)
+}
+
+// Negative is Tensor.negative(Tensor self) -> Tensor.
+func (t *Tensor) Negative() *Tensor {
+	return invoke1(ops.Neg, nil, t)
+}
+
+// NotEqual is Tensor.not_equal(Tensor self, Operand other) -> Tensor.
+func (t *Tensor) NotEqual(other any) *Tensor {
+	return invoke1(ops.Ne, nil, t, other)
+}
+
+// Subtract is Tensor.subtract(Operand self, Operand other, *, Scalar alpha=1) -> Tensor.
+func (t *Tensor) Subtract(other any, opts ...Option) *Tensor {
+	return invoke1(ops.Sub, opts, t, other)
+}
+
+// Absolute_ is Tensor.absolute_(Tensor self) -> Tensor.
+func (t *Tensor) Absolute_() *Tensor {
+	return invoke1(ops.Abs+ops.InPlaceOffset, nil, t)
+}
+
+// Arccos_ is Tensor.arccos_(Tensor self) -> Tensor.
+func (t *Tensor) Arccos_() *Tensor {
+	return invoke1(ops.Acos+ops.InPlaceOffset, nil, t)
+}
+
+// Arccosh_ is Tensor.arccosh_(Tensor self) -> Tensor.
+func (t *Tensor) Arccosh_() *Tensor {
+	return invoke1(ops.Acosh+ops.InPlaceOffset, nil, t)
+}
+
+// Arcsin_ is Tensor.arcsin_(Tensor self) -> Tensor.
+func (t *Tensor) Arcsin_() *Tensor {
+	return invoke1(ops.Asin+ops.InPlaceOffset, nil, t)
+}
+
+// Arcsinh_ is Tensor.arcsinh_(Tensor self) -> Tensor.
+func (t *Tensor) Arcsinh_() *Tensor {
+	return invoke1(ops.Asinh+ops.InPlaceOffset, nil, t)
+}
+
+// Arctan2_ is Tensor.arctan2_(Tensor self, Tensor other) -> Tensor.
+func (t *Tensor) Arctan2_(other *Tensor) *Tensor {
+	return invoke1(ops.Atan2+ops.InPlaceOffset, nil, t, other)
+}
+
+// Arctan_ is Tensor.arctan_(Tensor self) -> Tensor.
+func (t *Tensor) Arctan_() *Tensor {
+	return invoke1(ops.Atan+ops.InPlaceOffset, nil, t)
+}
+
+// Arctanh_ is Tensor.arctanh_(Tensor self) -> Tensor.
+func (t *Tensor) Arctanh_() *Tensor {
+	return invoke1(ops.Atanh+ops.InPlaceOffset, nil, t)
+}
+
+// Clip_ is Tensor.clip_(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor.
+func (t *Tensor) Clip_(opts ...Option) *Tensor {
+	return invoke1(ops.Clamp+ops.InPlaceOffset, opts, t)
+}
+
+// Divide_ is Tensor.divide_(Operand self, Operand other, *, str? rounding_mode=None) -> Tensor.
+func (t *Tensor) Divide_(other any, opts ...Option) *Tensor {
+	return invoke1(ops.Div+ops.InPlaceOffset, opts, t, other)
+}
+
+// Fix_ is Tensor.fix_(Tensor self) -> Tensor.
+func (t *Tensor) Fix_() *Tensor {
+	return invoke1(ops.Trunc+ops.InPlaceOffset, nil, t)
+}
+
+// Greater_ is Tensor.greater_(Tensor self, Operand other) -> Tensor.
+func (t *Tensor) Greater_(other any) *Tensor {
+	return invoke1(ops.Gt+ops.InPlaceOffset, nil, t, other)
+}
+
+// GreaterEqual_ is Tensor.greater_equal_(Tensor self, Operand other) -> Tensor.
+func (t *Tensor) GreaterEqual_(other any) *Tensor {
+	return invoke1(ops.Ge+ops.InPlaceOffset, nil, t, other)
+}
+
+// Less_ is Tensor.less_(Tensor self, Operand other) -> Tensor.
+func (t *Tensor) Less_(other any) *Tensor {
+	return invoke1(ops.Lt+ops.InPlaceOffset, nil, t, other)
+}
+
+// LessEqual_ is Tensor.less_equal_(Tensor self, Operand other) -> Tensor.
+func (t *Tensor) LessEqual_(other any) *Tensor {
+	return invoke1(ops.Le+ops.InPlaceOffset, nil, t, other)
+}
+
+// Multiply_ is Tensor.multiply_(Operand self, Operand other) -> Tensor.
+func (t *Tensor) Multiply_(other any) *Tensor {
+	return invoke1(ops.Mul+ops.InPlaceOffset, nil, t, other)
+}
+
+// Negative_ is Tensor.negative_(Tensor self) -> Tensor.
+func (t *Tensor) Negative_() *Tensor {
+	return invoke1(ops.Neg+ops.InPlaceOffset, nil, t)
+}
+
+// NotEqual_ is Tensor.not_equal_(Tensor self, Operand other) -> Tensor.
+func (t *Tensor) NotEqual_(other any) *Tensor {
+	return invoke1(ops.Ne+ops.InPlaceOffset, nil, t, other)
+}
+
+// Subtract_ is Tensor.subtract_(Operand self, Operand other, *, Scalar alpha=1) -> Tensor.
+func (t *Tensor) Subtract_(other any, opts ...Option) *Tensor {
+	return invoke1(ops.Sub+ops.InPlaceOffset, opts, t, other)
 }

@@ -100,6 +100,9 @@ func (tr *trace) operator(in *ssa.Call, name string, b torch.Binding) {
 		tr.breakAt(breaks.FakeTensorFailure, "%s: %v", row.Name, err)
 	}
 	row, bound = ops.OverInput(row, bound)
+	if ops.Reshapes(row) {
+		tr.breakAt(breaks.UnsupportedOperator, "%s gives a tensor another shape in place: x = x.%s(...) can be captured", row.Name, strings.TrimSuffix(row.Name, "_"))
+	}
 	if row.Tags.Has(ops.TagInPlace) {
 		tr.mutate(tr.tensorAt(in.Call.Args[0]), row)
 	}

@@ -47,6 +47,10 @@ func Generate(root string) (map[string]string, error) {
 	for _, row := range ops.All() {
 		g.row(row)
 	}
+	for _, name := range ops.AliasNames() {
+		row, _ := ops.Lookup(name)
+		g.row(&ops.Op{ID: row.ID, Name: name, Schema: row.Schema, Tags: row.Tags})
+	}
 	for _, id := range []ops.ID{ops.Item} {
 		g.bind("(*tcdbg/torch.Tensor).Item", binding{op: ops.Get(id), method: true})
 		g.bind("(*tcdbg/torch.Tensor).ItemInt", binding{op: ops.Get(id), method: true})

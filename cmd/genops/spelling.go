@@ -36,7 +36,7 @@ var alsoTorch = map[string]bool{
 
 // lists are operators whose int[] argument is written as ...int.
 var lists = map[string]string{
-	"view": "size", "reshape": "shape", "permute": "dims", "expand": "size", "squeeze": "dim", "flip": "dims", "repeat": "repeats", "tile": "dims",
+	"view": "size", "reshape": "shape", "permute": "dims", "expand": "size", "squeeze": "dim", "squeeze_": "dim", "flip": "dims", "repeat": "repeats", "tile": "dims",
 	"sum_to_size": "size", "broadcast_to": "size",
 }
 

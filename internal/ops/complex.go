@@ -7,7 +7,7 @@ import "tcdbg/internal/sym"
 // operators that take them.
 
 func complexRows() []*Op {
-	conj := unaryRow(ConjPhysical, "conj_physical", keepType, unaryBack(func(b B, g, x, y Value) Value { return b.conj(g) }), nil)
+	conj := unaryRow(ConjCopy, "_conj_copy", keepType, unaryBack(func(b B, g, x, y Value) Value { return b.conj(g) }), nil)
 	conj.GradName, conj.Tags = "ConjBackward0", conj.Tags|TagInternal
 	return []*Op{
 		conj,
@@ -17,6 +17,7 @@ func complexRows() []*Op {
 			}
 			return b.conj(c.Value(0))
 		}),
+		composite(ConjPhysical, "conj_physical", selfOnly, TagMaybeView, func(b B, c *Call) Value { return b.conj(c.Value(0)) }),
 		composite(Real, "real", selfOnly, TagMaybeView, func(b B, c *Call) Value {
 			if !c.Tensor(0).DType.IsComplex() {
 				return b.Emit(Alias, c.Value(0))
@@ -45,7 +46,7 @@ func (b B) conj(x Value) Value {
 	if !x.TensorMeta().DType.IsComplex() {
 		return x
 	}
-	return b.Emit(ConjPhysical, x)
+	return b.Emit(ConjCopy, x)
 }
 
 // part is the view of the real (0) or imaginary (1) parts of x.
@@ -223,7 +224,7 @@ func conjugated(f backFn) backFn {
 // what takes complex numbers apart, whose formulas speak of complex gradients.
 func holomorphic(row *Op) bool {
 	switch row.ID {
-	case Complex, ConjPhysical, Abs, Angle, VarMean, StdMean:
+	case Complex, ConjCopy, Abs, Angle, VarMean, StdMean:
 		return false
 	}
 	return row.Backward != nil && !row.Tags.Has(TagView) && !row.Tags.Has(TagInPlace)
@@ -233,7 +234,7 @@ func holomorphic(row *Op) bool {
 // views; all others refuse them.
 var takesComplex = func() (set [NumIDs]bool) {
 	for _, id := range []ID{
-		Complex, Conj, ConjPhysical, Real, Imag, Angle, Abs, Sgn, Neg, Positive,
+		Complex, Conj, ConjPhysical, ConjCopy, FillDiagonal, Real, Imag, Angle, Abs, Sgn, Neg, Positive,
 		Exp, Log, Sqrt, Rsqrt, Square, Reciprocal, Sin, Cos, Tan, Asin, Acos, Atan, Sinh, Cosh, Tanh, Asinh, Acosh, Atanh, Sigmoid,
 		Add, Sub, Rsub, Mul, Div, TrueDivide, Pow, Eq, Ne, Where, Addcmul, Addcdiv, Isnan, Isinf, Isfinite,
 		Isclose, Allclose, Equal, Sum, Mean,

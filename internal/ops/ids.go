@@ -620,6 +620,8 @@ const (
 	Polar
 	Conj
 	ConjPhysical
+	ConjCopy
+	FillDiagonal
 	Real
 	Imag
 	Angle

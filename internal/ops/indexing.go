@@ -9,9 +9,40 @@ func indexingRows() []*Op {
 	return append(append(slabRows(), maskedIndexRows()...), constantIndexRows()...)
 }
 
+// fillDiagonal puts a number where all subscripts are equal; with wrap the
+// diagonal of a tall matrix begins again below its end, one row apart.
+func fillDiagonal(b B, c *Call) Value {
+	m := c.Tensor(0)
+	rank := len(m.Shape)
+	if rank < 2 {
+		refuse(Errorf("dimensions must larger than 1"))
+	}
+	at := func(d int) Value {
+		shape := make([]sym.Int, rank)
+		for i := range shape {
+			shape[i] = symOne
+		}
+		shape[d] = m.Shape[d]
+		return b.view(b.arange(m.Shape[d], m), shape...)
+	}
+	first := at(0)
+	if rank == 2 && c.Bool(2) {
+		first = b.Emit(Remainder, first, sym.Add(m.Shape[1], symOne))
+	}
+	on := b.eq(first, at(1))
+	for d := 2; d < rank; d++ {
+		if sym.Ne(m.Shape[d], m.Shape[0]) || sym.Ne(m.Shape[1], m.Shape[0]) {
+			refuse(Errorf("all dimensions of input must be of equal length"))
+		}
+		on = b.and(on, b.eq(at(0), at(d)))
+	}
+	return b.Emit(MaskedFill, c.Value(0), on, c.Args[1])
+}
+
 // slabRows place whole slabs of a dimension.
 func slabRows() []*Op {
 	return []*Op{
+		composite(FillDiagonal, "fill_diagonal", "(Tensor self, Scalar fill_value, bool wrap=False) -> Tensor", TagNotFunction|TagNotMethod, fillDiagonal),
 		composite(IndexCopy, "index_copy", "(Tensor self, int dim, Tensor index, Tensor source) -> Tensor", 0, func(b B, c *Call) Value {
 			m, src := c.Tensor(0), c.Tensor(3)
 			d := dimOf(c, 1)

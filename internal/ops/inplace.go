@@ -16,16 +16,30 @@ var inPlaceNames = []string{
 	"cumsum", "cumprod", "addmm", "baddbmm", "copy", "fill", "zero", "scatter", "scatter_add", "index_add", "index_put",
 	"uniform", "normal", "bernoulli",
 	"silu", "mish", "hardswish", "hardsigmoid", "hardtanh", "relu6", "elu", "selu", "celu", "leaky_relu", "threshold", "dropout",
+	"addbmm", "addmv", "addr", "tril", "triu", "renorm", "conj_physical", "sgn", "sinc", "i0", "deg2rad", "rad2deg", "mvlgamma", "polygamma",
+	"fill_diagonal", "clamp.Tensor", "gcd", "lcm", "heaviside", "ldexp", "nextafter", "xlogy", "igamma", "igammac", "float_power",
+	"masked_fill", "masked_scatter", "index_fill", "index_copy", "index_reduce", "put", "scatter.reduce", "scatter_reduce",
+	// These give the tensor itself another shape.
+	"squeeze", "unsqueeze", "t", "transpose", "swapaxes", "swapdims", "as_strided",
+}
+
+// Reshapes reports whether an in-place operator changes the shape or strides
+// of its tensor and leaves its numbers alone.
+func Reshapes(op *Op) bool {
+	return op.Tags.Has(TagInPlace) && Get(Functional(op.ID)).Tags.Has(TagView)
 }
 
 func inPlaceRow(f *Op) *Op {
 	row := &Op{
 		ID: f.ID + numFunctional, Name: f.Name + "_", Overload: f.Overload, Schema: f.Schema,
-		Tags: f.Tags&^(TagView|TagMaybeView|TagNN) | TagInPlace | TagNotFunction, Backward: f.Backward, GradName: f.GradName,
+		Tags: f.Tags&^(TagView|TagMaybeView|TagNN|TagNotMethod) | TagInPlace | TagNotFunction, Backward: f.Backward, GradName: f.GradName,
 	}
 	if strings.Contains(f.Schema, inplaceParam) { // of nn.functional, as the operator itself
 		row.Schema = strings.Replace(f.Schema, inplaceParam, "", 1)
-		row.Tags |= TagNN
+		row.Tags |= f.Tags&TagNotMethod | TagNN
+	}
+	if f.ID == Polygamma {
+		row.Schema = "(Tensor self, int n) -> Tensor"
 	}
 	row.Meta = func(c *Call) ([]Result, error) { return inPlaceMeta(f, c) }
 	return row
@@ -49,23 +63,40 @@ func OverInput(op *Op, args []Arg) (*Op, []Arg) {
 // its functional form asks for.
 func ByKeyword(op *Op) bool { return op.Tags.Has(TagInPlace | TagNN) }
 
-// PureArgs completes the arguments of an in-place operator to those of its
+// PureArgs turns the arguments of an in-place operator into those of its
 // functional form.
-func PureArgs(op *Op, args []Arg) []Arg {
-	pure := Get(Functional(op.ID)).Params()
+func PureArgs(op *Op, args []Arg) []Arg { return pureArgs(Get(Functional(op.ID)), args) }
+
+func pureArgs(f *Op, args []Arg) []Arg {
+	if f.ID == Polygamma { // whose order stands first
+		return []Arg{args[1], args[0]}
+	}
+	pure := f.Params()
 	if len(args) == len(pure) {
 		return args
 	}
 	return append(args[:len(args):len(args)], pure[len(args)].Default)
 }
 
+// SelfArg is the position of the tensor that is written among the arguments
+// of the functional form.
+func SelfArg(op *Op) int {
+	if Functional(op.ID) == Polygamma {
+		return 1
+	}
+	return 0
+}
+
 // inPlaceMeta checks that the functional result fits into the first argument.
 func inPlaceMeta(f *Op, c *Call) ([]Result, error) {
-	res, err := f.Meta(&Call{Op: f, Args: c.Args})
-	if err != nil {
-		return nil, err
+	res, err := f.Meta(&Call{Op: f, Args: pureArgs(f, c.Args)})
+	if err != nil || f.Tags.Has(TagView) {
+		return res, err
 	}
 	self, out := c.Tensor(0), res[0].(*TensorMeta)
+	if f.ID == FloatPower && self.DType != out.DType {
+		return nil, Errorf("the base given to float_power_ has dtype %s but the operation's result requires dtype %s", self.DType.ScalarType(), out.DType.ScalarType())
+	}
 	if !equalShape(self.Shape, out.Shape) {
 		return nil, Errorf("output with shape %s doesn't match the broadcast shape %s", ShapeText(self.Shape), ShapeText(out.Shape))
 	}

@@ -60,9 +60,10 @@ func Get(id ID) *Op {
 	panic("ops: no row for operator " + itoa(int(id)))
 }
 
-// Lookup finds a row by PyTorch's name: "add", "max.dim", "add_".
+// Lookup finds a row by PyTorch's name: "add", "max.dim", "add_"; second names
+// ("absolute") find the row of the first.
 func Lookup(name string) (*Op, bool) {
-	row, ok := build().byName[name]
+	row, ok := build().byName[firstName(name)]
 	return row, ok
 }
 

@@ -43,8 +43,10 @@ func args0(args []any) (*torch.Tensor, bool) {
 func (r *runner) op(name string, args []any, kw map[string]any) ([]any, error) {
 	row, ok := ops.Lookup(name)
 	if ok && r.inPlace {
-		name += "_"
-		row, ok = ops.Lookup(name)
+		if ops.InPlace(row.ID) == ops.None {
+			return nil, fmt.Errorf("%s has no in-place form", name)
+		}
+		row = ops.Get(ops.InPlace(row.ID))
 	}
 	if !ok {
 		return nil, fmt.Errorf("no operator %s", name)

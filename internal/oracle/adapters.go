@@ -38,7 +38,8 @@ var adapters = sync.OnceValue(func() map[string]adapter {
 		},
 		"__rand__": swapped("bitwise_and"), "__ror__": swapped("bitwise_or"), "__rxor__": swapped("bitwise_xor"), "__rmatmul__": swapped("matmul"),
 		"double": cast(ops.Float64), "float": cast(ops.Float32), "half": cast(ops.Float16), "bfloat16": cast(ops.BFloat16), "long": cast(ops.Int64), "int": cast(ops.Int32),
-		"short": cast(ops.Int16), "char": cast(ops.Int8), "byte": cast(ops.Uint8), "bool": cast(ops.Bool),
+		"short": cast(ops.Int16), "char": cast(ops.Int8), "byte": cast(ops.Uint8), "bool": cast(ops.Bool), "cfloat": cast(ops.Complex64),
+		"resize_": resizeCall, "resize_as_": resizeCall,
 		"atleast_1d": overList("atleast_1d"), "atleast_2d": overList("atleast_2d"), "atleast_3d": overList("atleast_3d"),
 		"median": extremum("median", "median"), "nanmedian": extremum("nanmedian", "nanmedian"), "linalg.diagonal": diagonalCall, "linalg.vander": func(r *runner, args []any, kw map[string]any) ([]any, error) {
 			kw["increasing"] = true
@@ -544,6 +545,9 @@ func scalarAt(name string, i int) adapter {
 
 // polygamma takes its order first or second.
 func polygamma(r *runner, args []any, kw map[string]any) ([]any, error) {
+	if r.inPlace {
+		return r.op("polygamma", args, kw)
+	}
 	if _, first := args[0].(*torch.Tensor); first && len(args) > 1 {
 		args[0], args[1] = args[1], args[0]
 	} else if first { // the order has a keyword

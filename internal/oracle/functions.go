@@ -132,3 +132,20 @@ func normCall(r *runner, args []any, kw map[string]any) ([]any, error) {
 	}
 	return r.op("linalg.matrix_norm", args[:1], kw)
 }
+
+// resizeCall gives a copy of the first tensor another number of elements.
+func resizeCall(_ *runner, args []any, _ map[string]any) ([]any, error) {
+	x := args[0].(*torch.Tensor).Detach().Clone()
+	var size []int
+	switch to := args[1].(type) {
+	case *torch.Tensor:
+		return []any{x.ResizeAs_(to)}, nil
+	case []any:
+		for _, n := range to {
+			size = append(size, n.(int))
+		}
+	case int:
+		size = []int{to}
+	}
+	return []any{x.Resize_(size...)}, nil
+}

@@ -49,9 +49,9 @@ func runSuite(t *testing.T, s *Suite, b Backend) {
 	passed := map[string]bool{}
 	byOp := map[string]*tally{}
 	var failures []string
-	only := os.Getenv("TCDBG_ORACLE_OP")
-	for _, c := range s.Cases {
-		if only != "" && c.Op != only {
+	part := selected(t)
+	for i, c := range s.Cases {
+		if !part.holds(i, c) {
 			continue
 		}
 		op := byOp[c.Op]
@@ -71,16 +71,44 @@ func runSuite(t *testing.T, s *Suite, b Backend) {
 		passed[c.Name] = true
 	}
 	report(t, byOp, failures)
-	if only != "" {
-		return
-	}
-	if len(want) > 0 || *update {
+	if part.whole() && (len(want) > 0 || *update) {
 		checkReasons(t, s, b, byOp)
 	}
 	if *update {
 		writeList(t, listPath(s, b), s, want, passed)
 	}
 }
+
+// selection is the part of a suite that a run is limited to.
+type selection struct {
+	ops   map[string]bool // none: every operator
+	nth   int             // of parts: cases in turn
+	parts int
+}
+
+// selected reads TCDBG_ORACLE_OP (names of operators, by commas) and
+// TCDBG_ORACLE_PART ("2/5": the second of five runs that share the cases out).
+func selected(t *testing.T) selection {
+	s := selection{nth: 1, parts: 1}
+	if names := os.Getenv("TCDBG_ORACLE_OP"); names != "" {
+		s.ops = map[string]bool{}
+		for _, n := range strings.Split(names, ",") {
+			s.ops[n] = true
+		}
+	}
+	if p := os.Getenv("TCDBG_ORACLE_PART"); p != "" {
+		if _, err := fmt.Sscanf(p, "%d/%d", &s.nth, &s.parts); err != nil || s.nth < 1 || s.nth > s.parts {
+			t.Fatalf("TCDBG_ORACLE_PART=%s is not a part such as 2/5", p)
+		}
+	}
+	return s
+}
+
+func (s selection) holds(i int, c *Case) bool {
+	return i%s.parts == s.nth-1 && (s.ops == nil || s.ops[c.Op])
+}
+
+func (s selection) whole() bool { return s.ops == nil && s.parts == 1 }
 
 // checkReasons holds the list of operators that are not whole: each has its
 // reason, for all backends ("name: reason") or for one ("name@backend: reason").
@@ -191,8 +219,13 @@ func writeList(t *testing.T, path string, s *Suite, old, passed map[string]bool)
 // backendsUnderTest are eager and those that TCDBG_ORACLE_BACKENDS lists:
 // compiling thousands of kernels takes minutes.
 func backendsUnderTest(t *testing.T) []Backend {
+	t.Helper()
 	out := []Backend{Eager()}
-	set := backends.NewSet(backends.Config{CacheDir: t.TempDir()})
+	cache := os.Getenv("TCDBG_ORACLE_CACHE") // kernels of the last run
+	if cache == "" {
+		cache = t.TempDir()
+	}
+	set := backends.NewSet(backends.Config{CacheDir: cache})
 	for _, name := range strings.Fields(strings.ReplaceAll(os.Getenv("TCDBG_ORACLE_BACKENDS"), ",", " ")) {
 		b, err := set.Get(name)
 		if err != nil {

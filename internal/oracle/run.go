@@ -236,13 +236,19 @@ func restride(t *torch.Tensor, stride []int) *torch.Tensor {
 	if slices.Equal(old, stride) || t.Numel() == 0 {
 		return t
 	}
+	stride = append([]int{}, stride...)
+	once := append([]int{}, shape...) // what is stored once, where the layout repeats it
 	size := 1
 	for i, n := range shape {
 		size += (n - 1) * stride[i]
+		if stride[i] == 0 {
+			once[i] = 1
+			t = t.Narrow(i, 0, 1)
+		}
 	}
-	out := torch.FromStorage(torch.NewStorage(size*t.DType().Size()), t.DType(), shape, append([]int{}, stride...), 0)
-	out.Copy_(t)
-	return out
+	s := torch.NewStorage(size * t.DType().Size())
+	torch.FromStorage(s, t.DType(), once, stride, 0).Copy_(t)
+	return torch.FromStorage(s, t.DType(), shape, stride, 0)
 }
 
 // result compares one result with PyTorch's.

@@ -1373,6 +1373,9 @@ func WithReplacement(value bool) torch.Option {
 	return torch.Option{Name: "with_replacement", Value: value}
 }
 
+// Wrap is the keyword wrap.
+func Wrap(value bool) torch.Option { return torch.Option{Name: "wrap", Value: value} }
+
 // X is the keyword x.
 func X(value any) torch.Option { return torch.Option{Name: "x", Value: value} }
 

@@ -412,6 +412,7 @@ func pkg_tcdbg_torch_kw() *rt.Pkg {
 			"WidthMult":               p_tcdbg_torch_kw.WidthMult,
 			"WidthPerGroup":           p_tcdbg_torch_kw.WidthPerGroup,
 			"WithReplacement":         p_tcdbg_torch_kw.WithReplacement,
+			"Wrap":                    p_tcdbg_torch_kw.Wrap,
 			"X":                       p_tcdbg_torch_kw.X,
 			"X1":                      p_tcdbg_torch_kw.X1,
 			"X2":                      p_tcdbg_torch_kw.X2,

@@ -806,6 +806,10 @@ func Thunk(f any) rt.Thunk {
 			})(r)
 			t.r0, t.r1, t.r2 = f(*(**p_tcdbg_torch.Tensor)(a[0]))
 		}
+	case func(*p_tcdbg_torch.Tensor) **p_tcdbg_torch.Tensor:
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(***p_tcdbg_torch.Tensor)(r) = f(*(**p_tcdbg_torch.Tensor)(a[0]))
+		}
 	case func(*p_tcdbg_torch.Tensor) *p_tcdbg_internal_ops.TensorMeta:
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			*(**p_tcdbg_internal_ops.TensorMeta)(r) = f(*(**p_tcdbg_torch.Tensor)(a[0]))
