@@ -6,25 +6,28 @@ import (
 	F "tcdbg/torch/nn/functional"
 )
 
+// function is a function of nn.functional.
+type function func(x *torch.Tensor, opts ...torch.Option) *torch.Tensor
+
 // Activation is an element-wise function with settings, which may write its
 // result over its input.
 type Activation struct {
 	Inplace bool
-	f       func(x *torch.Tensor) *torch.Tensor
+	f       function
 }
 
 // newActivation reads kw.Inplace beside the options that f has.
-func newActivation(class string, opts []torch.Option, f func(x *torch.Tensor) *torch.Tensor, names ...string) Activation {
+func newActivation(class string, opts []torch.Option, f function, names ...string) Activation {
 	known(class, opts, append(names, "inplace")...)
 	return Activation{option(opts, "inplace", false), f}
 }
 
 // Forward applies the function.
 func (a *Activation) Forward(x *torch.Tensor) *torch.Tensor {
-	if !a.Inplace {
-		return a.f(x)
+	if a.Inplace {
+		return a.f(x, kw.Inplace(true))
 	}
-	return x.Copy_(a.f(x.Clone())) // the derivative reads what the result is written over
+	return a.f(x)
 }
 
 // ReLU is max(x, 0).
@@ -49,7 +52,7 @@ type ReLU6 struct{ Activation }
 
 // NewReLU6 makes a ReLU6. Option: kw.Inplace(true).
 func NewReLU6(opts ...torch.Option) *ReLU6 {
-	return &ReLU6{newActivation("ReLU6", opts, func(x *torch.Tensor) *torch.Tensor { return F.Relu6(x) })}
+	return &ReLU6{newActivation("ReLU6", opts, F.Relu6)}
 }
 
 // SiLU is x*sigmoid(x).
@@ -57,7 +60,7 @@ type SiLU struct{ Activation }
 
 // NewSiLU makes a SiLU. Option: kw.Inplace(true).
 func NewSiLU(opts ...torch.Option) *SiLU {
-	return &SiLU{newActivation("SiLU", opts, func(x *torch.Tensor) *torch.Tensor { return F.Silu(x) })}
+	return &SiLU{newActivation("SiLU", opts, F.Silu)}
 }
 
 // Mish is x*tanh(softplus(x)).
@@ -65,7 +68,7 @@ type Mish struct{ Activation }
 
 // NewMish makes a Mish. Option: kw.Inplace(true).
 func NewMish(opts ...torch.Option) *Mish {
-	return &Mish{newActivation("Mish", opts, func(x *torch.Tensor) *torch.Tensor { return F.Mish(x) })}
+	return &Mish{newActivation("Mish", opts, F.Mish)}
 }
 
 // Hardswish is x*relu6(x+3)/6.
@@ -73,7 +76,7 @@ type Hardswish struct{ Activation }
 
 // NewHardswish makes a Hardswish. Option: kw.Inplace(true).
 func NewHardswish(opts ...torch.Option) *Hardswish {
-	return &Hardswish{newActivation("Hardswish", opts, func(x *torch.Tensor) *torch.Tensor { return F.Hardswish(x) })}
+	return &Hardswish{newActivation("Hardswish", opts, F.Hardswish)}
 }
 
 // Hardsigmoid is relu6(x+3)/6.
@@ -81,7 +84,7 @@ type Hardsigmoid struct{ Activation }
 
 // NewHardsigmoid makes a Hardsigmoid. Option: kw.Inplace(true).
 func NewHardsigmoid(opts ...torch.Option) *Hardsigmoid {
-	return &Hardsigmoid{newActivation("Hardsigmoid", opts, func(x *torch.Tensor) *torch.Tensor { return F.Hardsigmoid(x) })}
+	return &Hardsigmoid{newActivation("Hardsigmoid", opts, F.Hardsigmoid)}
 }
 
 // Hardtanh cuts its input to a range.
@@ -97,8 +100,8 @@ func NewHardtanh(opts ...torch.Option) *Hardtanh {
 	if !(low < high) {
 		panic(&torch.Error{Op: "Hardtanh", Kind: "AssertionError", Msg: "max_val must be larger than min_val"})
 	}
-	return &Hardtanh{newActivation("Hardtanh", opts, func(x *torch.Tensor) *torch.Tensor {
-		return F.Hardtanh(x, kw.MinVal(low), kw.MaxVal(high))
+	return &Hardtanh{newActivation("Hardtanh", opts, func(x *torch.Tensor, opts ...torch.Option) *torch.Tensor {
+		return F.Hardtanh(x, append(opts, kw.MinVal(low), kw.MaxVal(high))...)
 	}, "min_val", "max_val"), low, high}
 }
 
@@ -112,8 +115,8 @@ type LeakyReLU struct {
 // kw.Inplace(true).
 func NewLeakyReLU(opts ...torch.Option) *LeakyReLU {
 	slope := option(opts, "negative_slope", 0.01)
-	return &LeakyReLU{newActivation("LeakyReLU", opts, func(x *torch.Tensor) *torch.Tensor {
-		return F.LeakyRelu(x, kw.NegativeSlope(slope))
+	return &LeakyReLU{newActivation("LeakyReLU", opts, func(x *torch.Tensor, opts ...torch.Option) *torch.Tensor {
+		return F.LeakyRelu(x, append(opts, kw.NegativeSlope(slope))...)
 	}, "negative_slope"), slope}
 }
 
@@ -126,7 +129,9 @@ type ELU struct {
 // NewELU makes an ELU. Options: kw.Alpha(1.0), kw.Inplace(true).
 func NewELU(opts ...torch.Option) *ELU {
 	alpha := option(opts, "alpha", 1.0)
-	return &ELU{newActivation("ELU", opts, func(x *torch.Tensor) *torch.Tensor { return F.Elu(x, kw.Alpha(alpha)) }, "alpha"), alpha}
+	return &ELU{newActivation("ELU", opts, func(x *torch.Tensor, opts ...torch.Option) *torch.Tensor {
+		return F.Elu(x, append(opts, kw.Alpha(alpha))...)
+	}, "alpha"), alpha}
 }
 
 // CELU is ELU with a slope that has no jump.
@@ -138,7 +143,9 @@ type CELU struct {
 // NewCELU makes a CELU. Options: kw.Alpha(1.0), kw.Inplace(true).
 func NewCELU(opts ...torch.Option) *CELU {
 	alpha := option(opts, "alpha", 1.0)
-	return &CELU{newActivation("CELU", opts, func(x *torch.Tensor) *torch.Tensor { return F.Celu(x, kw.Alpha(alpha)) }, "alpha"), alpha}
+	return &CELU{newActivation("CELU", opts, func(x *torch.Tensor, opts ...torch.Option) *torch.Tensor {
+		return F.Celu(x, append(opts, kw.Alpha(alpha))...)
+	}, "alpha"), alpha}
 }
 
 // SELU is a scaled ELU that keeps mean and variance.
@@ -146,7 +153,7 @@ type SELU struct{ Activation }
 
 // NewSELU makes a SELU. Option: kw.Inplace(true).
 func NewSELU(opts ...torch.Option) *SELU {
-	return &SELU{newActivation("SELU", opts, func(x *torch.Tensor) *torch.Tensor { return F.Selu(x) })}
+	return &SELU{newActivation("SELU", opts, F.Selu)}
 }
 
 // Threshold keeps what is above a threshold and replaces the rest.
@@ -157,8 +164,8 @@ type Threshold struct {
 
 // NewThreshold makes a Threshold. Option: kw.Inplace(true).
 func NewThreshold(threshold, value float64, opts ...torch.Option) *Threshold {
-	return &Threshold{newActivation("Threshold", opts, func(x *torch.Tensor) *torch.Tensor {
-		return F.Threshold(x, threshold, value)
+	return &Threshold{newActivation("Threshold", opts, func(x *torch.Tensor, opts ...torch.Option) *torch.Tensor {
+		return F.Threshold(x, threshold, value, opts...)
 	}), threshold, value}
 }
 

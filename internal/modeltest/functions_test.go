@@ -1,0 +1,20 @@
+package modeltest
+
+import (
+	"os"
+	"os/exec"
+	"testing"
+)
+
+// TestFunctionsCompile runs testdata/functions under each backend: each case is
+// one graph, and gives what it gives eagerly.
+func TestFunctionsCompile(t *testing.T) {
+	bin := buildTcdbg(t)
+	for _, backend := range []string{"eager", "aot_eager", "inductor"} {
+		cmd := exec.Command(bin, "run", "--plain", "testdata/functions/model.go")
+		cmd.Env = append(os.Environ(), "TCDBG_BACKEND="+backend, "XDG_STATE_HOME="+t.TempDir())
+		if out, err := cmd.CombinedOutput(); err != nil || string(out) != "compared 14\n" {
+			t.Errorf("%s: %v\n%s", backend, err, out)
+		}
+	}
+}
