@@ -29,12 +29,6 @@ func fixBreak(b *Break, engine string) Fix {
 	return Fix{Text: fixText(b, engine), Lines: lines}
 }
 
-// fixFailure advises on a compile that failed at a break which was not allowed:
-// what removes the break removes the failure.
-func fixFailure(fl *Failure, engine string) Fix {
-	return fixBreak(&Break{Code: fl.Code, Hints: fl.Hints, Pos: fl.Pos}, engine)
-}
-
 // fixText is the table's advice in the engine's words, else the first recorded
 // hint that tells the user to do something.
 func fixText(b *Break, engine string) string {
@@ -76,7 +70,7 @@ func builtinName(b *Break) string {
 // boilerplate says whether a hint tells how likely a fix of the framework is
 // and not what to change.
 func boilerplate(hint string) bool {
-	for _, s := range []string{"report an issue", "file an issue", "It may be possible to write Dynamo tracing rules", "This graph break is fundamental", "This graph break may be difficult", "This graph break may have been caused by an earlier", "This is likely to be a Dynamo bug"} {
+	for _, s := range []string{"report an issue", "file an issue", "It may be possible to write Dynamo tracing rules", "This graph break is fundamental", "This graph break may be difficult", "This graph break may have been caused by an earlier", "This is likely to be a Dynamo bug", "Your code may result in an error when running in eager"} {
 		if strings.Contains(hint, s) {
 			return true
 		}
@@ -149,6 +143,9 @@ func fixRecompile(rc *Recompile, engine string) Fix {
 		if ours {
 			call = fmt.Sprintf("compiler.MarkDynamic(%s, %d)", name, g.Dim)
 		}
+		if rc.Compile.Status == Failed {
+			return Fix{Text: fmt.Sprintf("size %d of %s changes (%s -> %s), and the compile that leaves it open failed: pass one size, or compile for each with dynamic=False", g.Dim, name, g.Expected, g.Actual)}
+		}
 		return Fix{Text: fmt.Sprintf("size %d of %s changes (%s -> %s): call %s before the first call", g.Dim, name, g.Expected, g.Actual, call)}
 	case breaks.StrideChanged:
 		how := name + ".contiguous()"
@@ -174,6 +171,9 @@ func fixRecompile(rc *Recompile, engine string) Fix {
 		}
 		return Fix{Text: fmt.Sprintf("%s changes its type from %s: pass one type", name, g.Expected)}
 	case breaks.NoneChanged:
+		if strings.Contains(name, ".") {
+			return Fix{Text: fmt.Sprintf("%s is None in one call and not in another: set it before the first call, or accept two entries", name)}
+		}
 		return Fix{Text: fmt.Sprintf("%s is sometimes None: pass a value always, or accept two entries", name)}
 	case breaks.IdentityChanged:
 		return Fix{Text: fmt.Sprintf("the graph is bound to the object %s: create it once and pass the same one", name)}
@@ -218,6 +218,9 @@ func argumentName(rc *Recompile, g *GuardFailure) string {
 		return g.Argument
 	}
 	name := plainSource(g.Source)
+	if keyword, ok := keywordOf(name); ok && !frameworkFile(rc.Compile.Frame.Pos.File) {
+		return keyword
+	}
 	if name == "" || name == "args" || name == "kwargs" || strings.HasPrefix(name, "args[") || strings.HasPrefix(name, "kwargs[") || strings.Contains(name, "__") {
 		return ""
 	}
@@ -230,6 +233,17 @@ func argumentName(rc *Recompile, g *GuardFailure) string {
 		}
 	}
 	return name
+}
+
+// keywordOf reads the keyword out of kwargs['mask']: the caller of a wrapper knows
+// its keywords, though not what the wrapper calls them.
+func keywordOf(name string) (string, bool) {
+	rest, ok := strings.CutPrefix(name, "kwargs['")
+	if !ok {
+		return "", false
+	}
+	word, rest, ok := strings.Cut(rest, "']")
+	return word, ok && rest == "" && word != ""
 }
 
 // plainSource turns L['x'] and G['K'] into x and K.

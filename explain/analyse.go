@@ -294,13 +294,10 @@ func functionOf(p logs.Pos, c *Compile) string {
 
 func squeeze(s string) string { return strings.Join(strings.Fields(s), " ") }
 
-// listRecompiles collects every compile after the first of its frame.
+// listRecompiles collects the recompiles of every frame.
 func listRecompiles(r *Report) {
 	for _, fr := range r.Frames {
-		for _, c := range fr.Compiles {
-			if c.ID.Compile == 0 && c.Recompile == nil {
-				continue
-			}
+		for c := range fr.recompiles {
 			rc := c.Recompile
 			if rc == nil {
 				rc = &Recompile{Compile: c}
@@ -310,6 +307,22 @@ func listRecompiles(r *Report) {
 			rc.Fix = fixRecompile(rc, r.Engine)
 			r.Recompiles = append(r.Recompiles, rc)
 		}
+	}
+}
+
+// recompiles yields every compile of a frame that was asked for because entries
+// did not fit. Where all before it failed there was no entry, and it is a new try.
+func (fr *Frame) recompiles(yield func(*Compile) bool) {
+	tried := false // and nothing came of it
+	for i, c := range fr.Compiles {
+		if i == 0 {
+			tried = c.Status == Failed
+		}
+		later := c.ID.Compile > 0 && (i == 0 || !tried)
+		if (later || c.Recompile != nil) && !yield(c) {
+			return
+		}
+		tried = tried && c.Status == Failed
 	}
 }
 

@@ -95,6 +95,7 @@ type compile struct {
 	breaks   map[string]*Break // by place and type, for retries
 	errText  string            // dynamo_error
 	errBreak *breakText
+	errSeq   int64   // its record
 	phases   float64 // entire_frame_compile by chromium events
 	limit    bool
 	guarded  bool

@@ -238,6 +238,10 @@ func (f *Fold) graphBreak(r *logs.Record) {
 		c = f.textCompile(r, b.place)
 	}
 	br := f.newBreak(b, cutTraceback(text))
+	br.Seq = r.Seq
+	for _, ch := range br.Chained {
+		ch.Seq = r.Seq
+	}
 	if b.skip && c.Failure != nil && c.Failure.Type == "Unsupported" {
 		c.Status, c.Frame.Status = Skipped, Skipped // the message came after the frame's end
 	}
@@ -344,7 +348,7 @@ func (f *Fold) dynamoError(r *logs.Record) {
 		return
 	}
 	c.errText = f.intern(lastError(text))
-	c.errBreak = parseError(text)
+	c.errBreak, c.errSeq = parseError(text), r.Seq
 }
 
 // lastError is the exception's message without the framework's traceback.
@@ -408,14 +412,14 @@ func (f *Fold) recompileReasons(r *logs.Record) {
 		c.Frame.Pos = f.pos(logs.Pos{File: logs.JSONString(r.Field("file")), Line: int(line), Func: name})
 		f.adopt(c.Frame)
 	}
-	f.setReasons(c, reasons)
+	f.setReasons(c, reasons, r.Seq)
 }
 
-func (f *Fold) setReasons(c *compile, reasons []string) {
+func (f *Fold) setReasons(c *compile, reasons []string, seq int64) {
 	if len(reasons) == 0 {
 		return
 	}
-	rc := &Recompile{Compile: &c.Compile, Raw: f.interned(reasons)}
+	rc := &Recompile{Compile: &c.Compile, Raw: f.interned(reasons), Seq: seq}
 	for _, s := range reasons {
 		g := parseReason(s)
 		g.Source, g.Expected, g.Actual = f.intern(g.Source), f.intern(g.Expected), f.intern(g.Actual)
@@ -435,12 +439,12 @@ type metrics struct {
 	guarded                                                        string
 	seconds, duration                                              float64
 	restarts                                                       []string
-	start                                                          int64
+	start, seq                                                     int64
 }
 
-func parseMetrics(meta []byte) metrics {
-	m := metrics{guards: -1, ops: -1}
-	logs.EachField(meta, func(k, v []byte) bool {
+func parseMetrics(r *logs.Record) metrics {
+	m := metrics{guards: -1, ops: -1, seq: r.Seq}
+	logs.EachField(r.Meta(), func(k, v []byte) bool {
 		switch string(k) {
 		case "co_name":
 			m.name = logs.JSONString(v)
@@ -489,7 +493,7 @@ func intOr(v []byte) int64 {
 }
 
 func (f *Fold) compilationMetrics(r *logs.Record) {
-	m := parseMetrics(r.Meta())
+	m := parseMetrics(r)
 	if m.version != "" {
 		f.setEngine("PyTorch " + shortVersion(m.version))
 	}
@@ -538,7 +542,7 @@ func (f *Fold) settle(c *compile, m *metrics) {
 		f.fail(c, m)
 	}
 	if m.recompile != "" && c.Recompile == nil && c.ID.Compile > 0 {
-		f.setReasons(c, []string{m.recompile})
+		f.setReasons(c, []string{m.recompile}, m.seq)
 	}
 	c.Frame.Status = c.Status
 }
@@ -561,15 +565,16 @@ func (f *Fold) fail(c *compile, m *metrics) {
 	if m.failType == "Unsupported" && len(c.Breaks) > 0 {
 		c.Status = Skipped // the frame runs eager
 	}
-	fl := &Failure{ID: c.ID, Type: f.intern(m.failType), Reason: f.intern(m.failReason), Frame: c.Frame.Name}
+	fl := &Failure{ID: c.ID, Type: f.intern(m.failType), Reason: f.intern(m.failReason), Frame: c.Frame.Name, Seq: m.seq}
 	fl.Pos = f.pos(logs.Pos{File: m.failFile, Line: m.failLine})
 	if b := c.errBreak; b != nil {
+		fl.Seq = c.errSeq
 		if len(b.stack) > 0 {
 			fl.Stack = f.stack(b.stack)
 			fl.Pos = f.pos(b.place)
 		}
 		if len(b.blocks) > 0 {
-			fl.Code, fl.Hints = f.intern(b.blocks[0].code), f.interned(b.blocks[0].hints)
+			fl.Code, fl.Hints, fl.Context = f.intern(b.blocks[0].code), f.interned(b.blocks[0].hints), f.intern(b.blocks[0].context)
 			if fl.Reason == "" {
 				fl.Reason = f.intern(b.blocks[0].typ)
 			}
@@ -581,9 +586,11 @@ func (f *Fold) fail(c *compile, m *metrics) {
 	if fl.Reason == "" {
 		fl.Reason = c.errText
 	}
+	fl.Pos = fl.place()
 	if fl.Code != "" && len(c.Breaks) == 0 {
 		fl.Fix = fixFailure(fl, f.engine)
 	}
+	f.placeConstraint(fl)
 	c.Failure = fl
 	f.failures = append(f.failures, fl)
 }
@@ -612,7 +619,7 @@ func metricsMap(meta string) map[string]any {
 }
 
 func (f *Fold) backwardMetrics(r *logs.Record) {
-	m := parseMetrics(r.Meta())
+	m := parseMetrics(r)
 	c := f.compileOf(r)
 	if c == nil {
 		f.backward += m.duration
@@ -632,7 +639,7 @@ func (f *Fold) backwardMetrics(r *logs.Record) {
 }
 
 func (f *Fold) runtimeMetrics(r *logs.Record) {
-	m := parseMetrics(r.Meta())
+	m := parseMetrics(r)
 	f.note(r, "runtime", "compiled code ran; runtime metrics recorded"+secondsNote(m.duration))
 }
 

@@ -61,7 +61,7 @@ func (f *Fold) tcdbgBreak(r *logs.Record) {
 	if c == nil {
 		c = f.textCompile(r, v.Pos)
 	}
-	fresh := &Break{Code: f.intern(v.Code), Type: f.intern(v.Type), Pos: f.pos(v.Pos)}
+	fresh := &Break{Code: f.intern(v.Code), Type: f.intern(v.Type), Pos: f.pos(v.Pos), Seq: r.Seq}
 	br := c.breaks[breakKey(fresh)]
 	if br == nil {
 		br = fresh
@@ -149,7 +149,7 @@ func (f *Fold) tcdbgMiss(r *logs.Record) {
 	}
 	rc := c.Recompile
 	if rc == nil {
-		rc = &Recompile{Compile: &c.Compile}
+		rc = &Recompile{Compile: &c.Compile, Seq: r.Seq}
 		c.Recompile = rc
 	}
 	rc.Call = v.Call

@@ -88,7 +88,7 @@ func (f *Fold) pastedError(r *logs.Record, text string) {
 	}
 	b := parseError(text)
 	c := f.textCompile(r, b.place)
-	c.errBreak, c.errText = b, f.intern(msg)
+	c.errBreak, c.errText, c.errSeq = b, f.intern(msg), r.Seq
 	typ := name[strings.LastIndexByte(name, '.')+1:]
 	f.fail(c, &metrics{failType: typ, failReason: strings.TrimSpace(strings.TrimPrefix(msg, name+": "))})
 	c.Frame.Status = c.Status
@@ -189,7 +189,7 @@ func (f *Fold) limitWarning(r *logs.Record, text string) {
 			}
 		}
 		if rest, ok := strings.CutPrefix(line, "last reason: "); ok && c.Recompile == nil {
-			f.setReasons(c, []string{rest})
+			f.setReasons(c, []string{rest}, r.Seq)
 		}
 	}
 }

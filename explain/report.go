@@ -173,6 +173,7 @@ type Break struct {
 	Chained     []*Break // breaks that happened while this was handled
 	Noise       bool     // inside torch or the standard library
 	Raw         string   // the message as recorded
+	Seq         int64    // of its record, 0: none
 }
 
 // BreakGroup is all breaks of one root cause.
@@ -204,6 +205,7 @@ type Recompile struct {
 	Failures []GuardFailure
 	Fix      Fix
 	Raw      []string
+	Seq      int64 // of the record that tells the reason, 0: none
 }
 
 // GuardFailure is one guard of one earlier entry that did not hold.
@@ -355,11 +357,14 @@ type Failure struct {
 	Type   string
 	Code   string // GB code where the reason is one, as under fullgraph
 	Reason string
-	Hints  []string
-	Fix    Fix // what removes it, where no break of the same compile says so
-	Pos    logs.Pos
-	Stack  []logs.Pos
-	Frame  string // function
+	// Context is the developer debug context of the break that was not allowed.
+	Context string
+	Hints   []string
+	Fix     Fix // what removes it, where no break of the same compile says so
+	Pos     logs.Pos
+	Stack   []logs.Pos
+	Frame   string // function
+	Seq     int64  // of the record that tells it, 0: none
 }
 
 // Phase is one span of compile time.

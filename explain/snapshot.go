@@ -293,14 +293,16 @@ func countFrame(t *Totals, fr *Frame, places map[string]bool) {
 				t.DistinctBreaks++
 			}
 		}
-		if c.ID.Compile > 0 && c.Status != Limit {
-			t.Recompiles++
-		}
 		if c.Failure != nil {
 			t.Failures++
 		}
 		t.Restarts += max(len(c.Restarts), 0)
 		t.CompileSeconds += c.Seconds
+	}
+	for c := range fr.recompiles {
+		if c.Status != Limit {
+			t.Recompiles++
+		}
 	}
 }
 

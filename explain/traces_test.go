@@ -35,13 +35,19 @@ func traces(t testing.TB) []string {
 	return out
 }
 
-func report(t testing.TB, paths ...string) *Report {
+func openStore(t testing.TB, paths ...string) *logs.Store {
 	t.Helper()
 	st, err := logs.Open(paths, logs.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = st.Close() })
+	return st
+}
+
+func report(t testing.TB, paths ...string) *Report {
+	t.Helper()
+	st := openStore(t, paths...)
 	r, err := FoldAll(st, filepath.Base(strings.TrimSuffix(paths[0], ".zst")))
 	if err != nil {
 		t.Fatal(err)

@@ -63,11 +63,11 @@ func TestSizeRelations(t *testing.T) {
 // TestFailureDetails: the line that a reason only announces is shown as well.
 func TestFailureDetails(t *testing.T) {
 	f := &Failure{Type: "BackendCompilerFailed", Reason: "backend='bad' raised:\n\nRuntimeError: no device\nSet TORCHDYNAMO_VERBOSE=1"}
-	if d := failureDetails(f); len(d) != 1 || d[0] != "RuntimeError: no device" {
+	if d := f.Details(); len(d) != 1 || d[0] != "RuntimeError: no device" {
 		t.Errorf("details %q", d)
 	}
 	f = &Failure{Type: "ConstraintViolationError", Reason: "Constraints violated (L['x'].size()[0])!\n  - You marked it as dynamic."}
-	if d := failureDetails(f); len(d) != 1 || d[0] != "You marked it as dynamic." {
+	if d := f.Details(); len(d) != 1 || d[0] != "You marked it as dynamic." {
 		t.Errorf("details %q", d)
 	}
 }

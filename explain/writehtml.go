@@ -297,9 +297,12 @@ func (h *htmlWriter) failures(r *Report) {
 		h.raw(`<details class="row"><summary>`)
 		h.tag("code", "", f.ID.CompileID.String())
 		h.tag("b", "", " "+f.Frame+" ")
-		h.tag("span", "", f.Type+" "+f.Code+" "+firstLine(f.Reason)+" ")
+		h.tag("span", "", strings.TrimSpace(f.Code+" "+f.Type)+": "+f.Title()+" ")
 		h.tag("span", "dim", place(f.Pos))
 		h.raw("</summary>")
+		for _, detail := range f.Details() {
+			h.tag("p", "", detail)
+		}
 		h.marked(f.Pos)
 		h.fix(f.Fix)
 		h.tag("pre", "", f.Reason)

@@ -139,6 +139,8 @@ type jsonFailure struct {
 	Function string     `json:"function"`
 	Type     string     `json:"type"`
 	Code     string     `json:"code,omitempty"`
+	Short    string     `json:"short"`
+	Details  []string   `json:"details,omitempty"`
 	Reason   string     `json:"reason"`
 	Hints    []string   `json:"hints,omitempty"`
 	Fix      *jsonFix   `json:"fix,omitempty"`
@@ -264,7 +266,7 @@ func toJSON(r *Report) *jsonReport {
 	j.Breaks = list(r.Breaks, groupJSON)
 	j.Recompiles = list(r.Recompiles, recompileJSON)
 	j.Failures = list(r.Failures, func(f *Failure) jsonFailure {
-		return jsonFailure{idJSON(f.ID), f.Frame, f.Type, f.Code, f.Reason, f.Hints, fixJSON(f.Fix), f.Pos, f.Stack}
+		return jsonFailure{idJSON(f.ID), f.Frame, f.Type, f.Code, f.Title(), f.Details(), f.Reason, f.Hints, fixJSON(f.Fix), f.Pos, f.Stack}
 	})
 	j.Graphs = list(r.Graphs, func(g *Graph) jsonGraph {
 		var stages []string

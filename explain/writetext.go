@@ -466,8 +466,8 @@ func (t *textWriter) failures(r *Report) {
 		if code != "" {
 			code += " "
 		}
-		t.line("  [%s] %s %s%s: %s", idText(f.ID), f.Frame, code, f.Type, clipText(firstLine(f.Reason), 100))
-		for _, detail := range failureDetails(f) {
+		t.line("  [%s] %s %s%s: %s", idText(f.ID), f.Frame, code, f.Type, clipText(f.Title(), 100))
+		for _, detail := range f.Details() {
 			t.line("      %s", clipText(detail, 300))
 		}
 		if f.Pos.File != "" {
@@ -551,23 +551,6 @@ func (t *textWriter) frame(fr *Frame, indent string) int {
 		n += t.frame(res, indent+"  ")
 	}
 	return n
-}
-
-// failureDetails are the lines of a failure's reason that say what is wrong,
-// where the first one only announces them.
-func failureDetails(f *Failure) []string {
-	var out []string
-	head, rest, _ := strings.Cut(strings.TrimLeft(f.Reason, "\n "), "\n")
-	announced := strings.HasSuffix(strings.TrimSpace(head), ":")
-	for line := range strings.SplitSeq(rest, "\n") {
-		line = strings.TrimSpace(line)
-		item, listed := strings.CutPrefix(line, "- ")
-		if len(out) < 3 && (listed && f.Type == "ConstraintViolationError" || announced && line != "") {
-			out = append(out, item)
-		}
-		announced = announced && line == ""
-	}
-	return out
 }
 
 // idText is a compile's id as the rows of a report show it, with its rank.

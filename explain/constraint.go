@@ -1,0 +1,83 @@
+package explain
+
+import (
+	"fmt"
+	"strings"
+
+	"tcdbg/logs"
+)
+
+// This file reads the error on a size that was marked dynamic and that the code
+// made a constant: which size, which constant, and the line that did it.
+
+// constraint is a size that was to stay open.
+type constraint struct {
+	source string // L['x'].size()[0]
+	name   string // x
+	dim    string // 0
+	value  string // the constant it became; "" where the message does not say
+}
+
+// brokenConstraint reads the first such size out of a failure.
+func brokenConstraint(f *Failure) (constraint, bool) {
+	if f.Type != "ConstraintViolationError" {
+		return constraint{}, false
+	}
+	for line := range strings.SplitSeq(f.Reason, "\n") {
+		_, after, ok := strings.Cut(line, " to be a constant (")
+		if !ok {
+			continue
+		}
+		c, ok := sizeIn(line)
+		if !ok {
+			continue
+		}
+		c.value, _, _ = strings.Cut(after, ")")
+		return c, true
+	}
+	return constraint{}, false
+}
+
+// sizeIn finds "L['x'].size()[0]" in a text.
+func sizeIn(text string) (constraint, bool) {
+	const call = ".size()["
+	at := strings.Index(text, call)
+	if at < 0 {
+		return constraint{}, false
+	}
+	from := strings.LastIndexAny(text[:at], " (,") + 1
+	dim, _, ok := strings.Cut(text[at+len(call):], "]")
+	if !ok || dim == "" {
+		return constraint{}, false
+	}
+	end := at + len(call) + len(dim) + 1
+	return constraint{source: text[from:end], name: plainSource(text[from:at]), dim: dim}, true
+}
+
+func (c constraint) words() string {
+	return fmt.Sprintf("size %s of %s is marked dynamic, and this code makes it the constant %s", c.dim, c.name, c.value)
+}
+
+func (c constraint) fix() Fix {
+	return Fix{Text: fmt.Sprintf("let this line hold for every size (what meets %s needs the same open size), or call torch._dynamo.maybe_mark_dynamic(%s, %s), which allows a constant", c.name, c.name, c.dim)}
+}
+
+// placeConstraint puts a failure at the line that made the size a constant,
+// where the trace tells it.
+func (f *Fold) placeConstraint(fl *Failure) {
+	c, ok := brokenConstraint(fl)
+	if !ok {
+		return
+	}
+	fl.Fix = c.fix()
+	for i := len(f.symbols) - 1; i >= 0; i-- {
+		s := f.symbols[i]
+		if s.ID.Rank != fl.ID.Rank || s.ID.Epoch != fl.ID.Epoch || s.ID.Frame != fl.ID.Frame || s.ID.Compile != fl.ID.Compile {
+			return // the compile's own symbols were noted last
+		}
+		if s.Specialized != "" && s.Source == c.source && s.Pos.File != "" {
+			fl.Pos, fl.Stack = s.Pos, []logs.Pos{s.Pos}
+			return
+		}
+	}
+}

@@ -1,0 +1,141 @@
+package explain
+
+import (
+	"regexp"
+	"strings"
+	"sync"
+
+	"tcdbg/logs"
+	"tcdbg/tracer/breaks"
+)
+
+// This file words failures: what every screen and report calls one, what its
+// error says, and what removes it.
+
+// Title is the short name of a failure's cause, the words in which breaks of the
+// same code are spoken of; else the first line of the error.
+func (f *Failure) Title() string {
+	if c, ok := breaks.Lookup(f.Code); ok && c.Short != "" {
+		return f.asBreak().Title()
+	}
+	if c, ok := brokenConstraint(f); ok {
+		return c.words()
+	}
+	return firstLine(f.Reason)
+}
+
+// place is where a failure belongs: the innermost line of its stack that is not
+// the framework's own, which has nothing that the user can change.
+func (f *Failure) place() logs.Pos {
+	for i := len(f.Stack) - 1; i >= 0 && frameworkFile(f.Pos.File); i-- {
+		if p := f.Stack[i]; p.File != "" && !frameworkFile(p.File) {
+			return p
+		}
+	}
+	return f.Pos
+}
+
+// maxDetails is how many lines of an error are shown below its title.
+const maxDetails = 3
+
+// Details are the lines of a failure's error that say what is wrong, where the
+// title only announces them.
+func (f *Failure) Details() []string {
+	if call, said, ok := fakeError(f.Reason); ok {
+		return []string{strings.TrimSuffix(said, ".") + ", in " + call} // a call with symbolic sizes is long
+	}
+	if _, ok := brokenConstraint(f); ok {
+		return nil
+	}
+	var out []string
+	head, rest, _ := strings.Cut(strings.TrimLeft(f.Reason, "\n "), "\n")
+	announced := strings.HasSuffix(strings.TrimSpace(head), ":")
+	for line := range strings.SplitSeq(rest, "\n") {
+		line = strings.TrimSpace(line)
+		item, listed := strings.CutPrefix(line, "- ")
+		if len(out) < maxDetails && (listed && f.Type == "ConstraintViolationError" || announced && line != "") {
+			out = append(out, item)
+		}
+		announced = announced && line == ""
+	}
+	return out
+}
+
+// noShapeRule is the code of an operator whose results' shapes nobody has told.
+const noShapeRule = "GB0037"
+
+// fixFailure advises on a compile that failed at a break which was not allowed:
+// what removes the break removes the failure.
+func fixFailure(fl *Failure, engine string) Fix {
+	if _, said, ok := fakeError(fl.Reason); ok && strings.Contains(said, "no fake impl registered") {
+		return Fix{Text: breaks.TorchAdvice(noShapeRule)}
+	}
+	return fixBreak(fl.asBreak(), engine)
+}
+
+// asBreak is the break that was not allowed.
+func (f *Failure) asBreak() *Break {
+	return &Break{Code: f.Code, Hints: f.Hints, Pos: f.Pos, Context: f.Context}
+}
+
+// fakeError reads the operator and its error out of the message on one that
+// could not be run on tensors without data:
+//
+//	... with fake tensors: call_function <built-in function matmul>(*(FakeTensor(...,
+//	size=(3, 4)), FakeTensor(..., size=(5, 6))), **{}): got RuntimeError('...')
+func fakeError(message string) (call, said string, ok bool) {
+	_, rest, ok := strings.Cut(message, "with fake tensors: ")
+	if !ok {
+		return "", "", false
+	}
+	rest, _, _ = strings.Cut(rest, "\n  Hint: ")
+	i := strings.LastIndex(rest, "): got ")
+	if i < 0 {
+		return "", "", false
+	}
+	return operatorCall(rest[:i+1]), exceptionText(strings.TrimSpace(rest[i+len("): got "):])), true
+}
+
+// fakeTensor matches a tensor without data as Python prints it.
+var fakeTensor = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?:Fake|Functional)Tensor\(\.\.\.,[^()]*?size=\(([^()]*?),?\)[^()]*\)`)
+})
+
+// operatorCall turns "call_function <built-in function matmul>(*(A, B), **{})"
+// into "matmul(A, B)", with tensors as tensor[3, 4].
+func operatorCall(s string) string {
+	for _, kind := range []string{"call_function ", "call_method ", "call_module "} {
+		s = strings.TrimPrefix(s, kind)
+	}
+	s = fakeTensor().ReplaceAllString(s, "tensor[$1]")
+	target, args, ok := strings.Cut(s, "(*(")
+	if !ok {
+		return squeeze(s)
+	}
+	if strings.HasPrefix(target, "<") { // <built-in function matmul>, <function f at 0x7f>
+		words := strings.Fields(strings.Trim(target, "<>"))
+		target = words[len(words)-1]
+		if len(words) > 2 && words[len(words)-2] == "at" {
+			target = words[len(words)-3]
+		}
+	}
+	if i := strings.LastIndex(args, "), **{"); i >= 0 {
+		keywords := strings.Trim(args[i+len("), **{"):], "})")
+		args = strings.TrimSuffix(args[:i], ",")
+		if keywords != "" {
+			args += ", " + keywords
+		}
+	}
+	return squeeze(target + "(" + args + ")")
+}
+
+// exceptionText turns ValueError('no such size') into "ValueError: no such size".
+func exceptionText(repr string) string {
+	name, rest, ok := strings.Cut(repr, "(")
+	rest = strings.TrimSuffix(strings.TrimSuffix(rest, ")"), ",")
+	if !ok || len(rest) < 2 || !isExceptionName(name) || !strings.ContainsAny(rest[:1], `'"`) {
+		return squeeze(repr)
+	}
+	rest = strings.NewReplacer(`\n`, " ", `\'`, "'", `\"`, `"`, `\\`, `\`).Replace(rest[1 : len(rest)-1])
+	return name + ": " + squeeze(rest)
+}

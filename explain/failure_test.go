@@ -1,0 +1,167 @@
+package explain
+
+import (
+	"bytes"
+	"context"
+	"strings"
+	"testing"
+
+	"tcdbg/logs"
+	"tcdbg/tracer/breaks"
+)
+
+// fakeFailure is a failure whose operator could not be run on tensors without
+// data, as PyTorch records one.
+func fakeFailure(said string) *Failure {
+	return &Failure{
+		Type: "TorchRuntimeError", Code: "GB4315",
+		Reason: "RuntimeError when making fake tensor call\n  Explanation: Dynamo failed to run FX node with fake tensors: call_function <built-in function matmul>(*(FakeTensor(..., size=(3, 4)), FakeTensor(..., device='cuda:0', size=(5,))), **{}): got " + said +
+			"\n  Hint: Your code may result in an error when running in eager. Please double check.\n\n  Developer debug context: \n",
+		Hints: []string{"Your code may result in an error when running in eager. Please double check."},
+	}
+}
+
+// TestOperatorThatFailed: what the operator said and on what it was called stand
+// below the failure; that the code may fail in eager too is no advice.
+func TestOperatorThatFailed(t *testing.T) {
+	f := fakeFailure(`RuntimeError('a and b\nmust have, it\'s said, one size.')`)
+	want := "RuntimeError: a and b must have, it's said, one size, in matmul(tensor[3, 4], tensor[5])"
+	if d := f.Details(); len(d) != 1 || d[0] != want {
+		t.Errorf("details %q, want %q", d, want)
+	}
+	if fix := fixFailure(f, "PyTorch 2.15.0"); fix.Text != "" {
+		t.Errorf("advice %q", fix.Text)
+	}
+	f = fakeFailure(`RuntimeError('There was no fake impl registered for <CustomOpDef(mine::op)>.')`)
+	if fix := fixFailure(f, "PyTorch 2.15.0"); !strings.Contains(fix.Text, "register_fake") {
+		t.Errorf("advice %q on an operator without a shape rule", fix.Text)
+	}
+	for call, want := range map[string]string{
+		"call_method new_full(*(x, [1, 2], 0), **{})":                       "new_full(x, [1, 2], 0)",
+		"call_function <function pad at 0x7f00>(*(x,), **{'value': 1})":     "pad(x, 'value': 1)",
+		"call_function mine.op.default(*(FakeTensor(..., size=()),), **{})": "mine.op.default(tensor[])",
+		"something else": "something else",
+	} {
+		if got := operatorCall(call); got != want {
+			t.Errorf("%q: %q, want %q", call, got, want)
+		}
+	}
+}
+
+// TestFailureHasTheWordsOfItsBreak: text, HTML and JSON call a failure what they
+// call a break of the same cause.
+func TestFailureHasTheWordsOfItsBreak(t *testing.T) {
+	f := &Failure{Type: "Unsupported", Code: breaks.BuiltinPrint, Reason: "Failed to trace builtin operator", Context: "builtin open [] False"}
+	words := (&Break{Code: f.Code, Context: f.Context}).Title()
+	if !strings.Contains(words, "(open)") || f.Title() != words {
+		t.Fatalf("%q against %q", f.Title(), words)
+	}
+	r := &Report{Failures: []*Failure{f}}
+	for name, write := range map[string]func(*bytes.Buffer) error{
+		"text": func(b *bytes.Buffer) error { return WriteText(b, r) },
+		"HTML": func(b *bytes.Buffer) error { return WriteHTML(b, r) },
+		"JSON": func(b *bytes.Buffer) error { return WriteJSON(b, r) },
+	} {
+		var b bytes.Buffer
+		if err := write(&b); err != nil || !strings.Contains(b.String(), words) {
+			t.Errorf("%s: %v, lacks %q", name, err, words)
+		}
+	}
+}
+
+// TestBrokenConstraint: a size that was marked dynamic and became a constant is
+// told with the line that made it one.
+func TestBrokenConstraint(t *testing.T) {
+	head := "V1121 12:00:00.000000 7 torch/a.py:1] "
+	id := `, "frame_id": 1, "frame_compile_id": 0, "attempt": 0}` + "\n"
+	r := foldText(t, head+`{"str": ["/w/m.py", 0]}`+"\n"+
+		head+`{"dynamo_start": {"stack": [{"line": 6, "name": "g", "filename": 0}]}`+id+
+		head+`{"symbolic_shape_specialization": {"symbol": "s7", "sources": ["L['y'].size()[1]"], "value": "3", "reason": "solved", "user_stack": [{"line": 7, "name": "g", "filename": 0}]}`+id+
+		head+`{"symbolic_shape_specialization": {"symbol": "s8", "sources": ["L['x'].size()[0]"], "value": "6", "reason": "solved", "user_stack": [{"line": 8, "name": "g", "filename": 0, "loc": "if x.shape[0] == 6:"}]}`+id+
+		head+`{"compilation_metrics": {"co_name": "g", "co_filename": "/w/m.py", "co_firstlineno": 6, "fail_type": "ConstraintViolationError", "fail_reason": "Constraints violated (L['x'].size()[0])! For more information, run with TORCH_LOGS.\n  - You marked L['x'].size()[0] as dynamic but your code specialized it to be a constant (6). If you're using mark_dynamic, remove it."}`+id)
+	if len(r.Failures) != 1 {
+		t.Fatalf("%d failures", len(r.Failures))
+	}
+	f := r.Failures[0]
+	if f.Title() != "size 0 of x is marked dynamic, and this code makes it the constant 6" || len(f.Details()) != 0 {
+		t.Errorf("%q, %q", f.Title(), f.Details())
+	}
+	if f.Pos.Line != 8 || f.Pos.Code != "if x.shape[0] == 6:" || !strings.Contains(f.Fix.Text, "maybe_mark_dynamic(x, 0)") {
+		t.Errorf("at %+v: %q", f.Pos, f.Fix.Text)
+	}
+}
+
+// TestNewTryIsNoRecompile: after a compile that failed there is no entry that
+// could be replaced.
+func TestNewTryIsNoRecompile(t *testing.T) {
+	metrics := func(compile int, fields string) string {
+		n := string(rune('0' + compile))
+		id := `, "frame_id": 0, "frame_compile_id": ` + n + `, "attempt": 0}` + "\n"
+		head := "V1121 12:00:00.000000 7 torch/a.py:1] "
+		return head + `{"dynamo_start": {"stack": []}` + id + head + `{"compilation_metrics": {"co_name": "f", ` + fields + `}` + id
+	}
+	failed, fine := `"fail_type": "UserError", "fail_reason": "no"`, `"graph_op_count": 1, "guard_count": 3`
+	for _, c := range []struct {
+		first, second string
+		want          int
+	}{{failed, fine, 0}, {fine, fine, 1}, {fine, failed, 1}} {
+		r := foldText(t, metrics(0, c.first)+metrics(1, c.second))
+		if r.Totals.Recompiles != c.want || len(r.Recompiles) != c.want {
+			t.Errorf("%d recompiles, %d listed, want %d", r.Totals.Recompiles, len(r.Recompiles), c.want)
+		}
+	}
+}
+
+// TestRecordsOfCauses: breaks, recompiles and failures name the record that tells
+// them.
+func TestRecordsOfCauses(t *testing.T) {
+	var out struct{ breaks, recompiles, failures int }
+	for _, path := range []string{"testdata/traces/pytorch-2.15/loops.log.zst", "testdata/traces/pytorch-2.15/train_small.log.zst"} {
+		r := report(t, path)
+		st := openStore(t, path)
+		if err := st.Read(context.Background(), func(*logs.Record) {}); err != nil {
+			t.Fatal(err)
+		}
+		check := func(seq int64, want string) {
+			if rec, err := st.Record(int(seq)); err != nil || rec.Content() != want {
+				t.Errorf("%s: record %d is no %s: %v", path, seq, want, err)
+			}
+		}
+		for _, g := range r.Breaks {
+			check(g.Lead.Seq, "dynamo_graph_break_reason")
+			out.breaks++
+		}
+		for _, rc := range r.Recompiles {
+			check(rc.Seq, "recompile_reasons")
+			out.recompiles++
+		}
+		for _, f := range r.Failures {
+			check(f.Seq, "dynamo_error")
+			out.failures++
+		}
+	}
+	if out.breaks == 0 || out.recompiles == 0 || out.failures == 0 {
+		t.Errorf("nothing was compared: %+v", out)
+	}
+}
+
+// TestPlaceOfFailure: the innermost line that the user can change.
+func TestPlaceOfFailure(t *testing.T) {
+	lib := logs.Pos{File: "/v/lib/python3.11/site-packages/torch/_library/custom_ops.py", Line: 877}
+	model := logs.Pos{File: "/v/lib/python3.11/site-packages/torchvision/transform.py", Line: 250}
+	mine := logs.Pos{File: "/w/m.py", Line: 17}
+	for _, c := range []struct {
+		stack []logs.Pos
+		want  logs.Pos
+	}{
+		{[]logs.Pos{mine, lib}, mine},
+		{[]logs.Pos{mine, model, lib}, model},
+		{[]logs.Pos{mine, model}, model},
+		{[]logs.Pos{lib}, lib},
+	} {
+		f := &Failure{Pos: c.stack[len(c.stack)-1], Stack: c.stack}
+		if got := f.place(); got != c.want {
+			t.Errorf("%+v: at %+v", c.stack, got)
+		}
+	}
+}
