@@ -5,6 +5,7 @@ import (
 	"crypto/md5"
 	"encoding/hex"
 	"sync/atomic"
+	"unsafe"
 )
 
 // Record is one record of a trace, or one message of a text log brought into
@@ -35,9 +36,9 @@ type Record struct {
 	md5      []byte // hex; empty without payload
 	meta     []byte
 	stack    []byte
-	payload  []byte // dressed: TABs and line ends as written; nil: load
+	payload  []byte // as written, then without its TABs; nil: load
 	store    *Store
-	text     []byte // undressed payload, once made
+	bare     bool // payload has lost its TABs and was compared with its sum
 	hasTry   bool
 }
 
@@ -75,8 +76,9 @@ func (r *Record) Field(name string) []byte {
 	return out
 }
 
-// RawPayload is the payload as it stands in the file, each line behind a TAB.
-// It suits readers of JSON, to which a TAB is space; md5 is not checked.
+// RawPayload is the payload as it stands in the file, each line behind a TAB,
+// or what Payload made of it. It suits readers of JSON, to which a TAB is space;
+// md5 is not checked.
 func (r *Record) RawPayload() []byte {
 	if r.payload == nil && len(r.md5) > 0 && r.store != nil {
 		if full, err := r.store.Load(r.Source, r.Offset, r.Size); err == nil {
@@ -90,10 +92,10 @@ func (r *Record) RawPayload() []byte {
 // checks the md5; a mismatch is counted in Store.Stats and the text is given
 // all the same.
 func (r *Record) Payload() []byte {
-	if r.text == nil {
-		r.text = r.verify(undress(r.RawPayload()))
+	if !r.bare {
+		r.payload, r.bare = r.verify(undress(r.RawPayload())), true
 	}
-	return r.text
+	return r.payload
 }
 
 // verify compares a payload's text with its sum and counts a mismatch; the text
@@ -102,7 +104,7 @@ func (r *Record) verify(text []byte) []byte {
 	if len(r.md5) == 0 {
 		return text
 	}
-	text, ok := verify(text, string(r.md5))
+	text, ok := verify(text, r.md5)
 	if !ok && r.store != nil {
 		r.store.mismatch(r)
 	}
@@ -111,6 +113,13 @@ func (r *Record) verify(text []byte) []byte {
 
 // Text is Payload as a string.
 func (r *Record) Text() string { return string(r.Payload()) }
+
+// View is Text without a copy, for those who keep no part of it: it is borrowed
+// like the record.
+func (r *Record) View() string {
+	b := r.Payload()
+	return unsafe.String(unsafe.SliceData(b), len(b))
+}
 
 // HasPayload says whether the header announces a payload.
 func (r *Record) HasPayload() bool { return len(r.md5) > 0 || len(r.payload) > 0 }
@@ -142,15 +151,10 @@ func (r *Record) Loader() func() string {
 	}
 }
 
-// undress drops the TAB of every line and the last line end.
+// undress drops the TAB of every line and the last line end, in raw's own
+// memory.
 func undress(raw []byte) []byte {
-	if len(raw) == 0 {
-		return []byte{}
-	}
-	return appendUndressed(make([]byte, 0, len(raw)), raw)
-}
-
-func appendUndressed(out, raw []byte) []byte {
+	out := raw[:0]
 	raw = bytes.TrimSuffix(raw, []byte{'\n'})
 	for len(raw) > 0 {
 		if raw[0] == '\t' {
@@ -169,7 +173,7 @@ func appendUndressed(out, raw []byte) []byte {
 // verify compares text with its md5. Copies that went through other programs
 // gained blank lines or carriage returns: where the text without them fits, it
 // is the true one.
-func verify(text []byte, want string) ([]byte, bool) {
+func verify(text, want []byte) ([]byte, bool) {
 	if sumIs(text, want) {
 		return text, true
 	}
@@ -203,11 +207,11 @@ func dropBlankLines(b []byte) []byte {
 	return bytes.TrimSuffix(out, []byte("\n"))
 }
 
-func sumIs(b []byte, want string) bool {
+func sumIs(b, want []byte) bool {
 	sum := md5.Sum(b)
 	var hexed [32]byte
 	hex.Encode(hexed[:], sum[:])
-	return string(hexed[:]) == want
+	return string(hexed[:]) == string(want)
 }
 
 // Stats counts what is wrong with a store's sources.
@@ -243,5 +247,5 @@ func (r *Record) MetaLoader() func() string {
 // NewRecord makes a record outside of any store, for decoders of a text that
 // was loaded on its own.
 func NewRecord(name string, payload []byte) *Record {
-	return &Record{Seq: -1, Kind: "artifact", Name: name, RawName: name, Rank: -1, Autograd: -1, ID: NoCompile, text: payload}
+	return &Record{Seq: -1, Kind: "artifact", Name: name, RawName: name, Rank: -1, Autograd: -1, ID: NoCompile, payload: payload, bare: true}
 }

@@ -34,7 +34,6 @@ type scanner struct {
 	in    io.Reader
 	off   int64 // source offset of carry[0]
 	carry []byte
-	chunk int // to read next where a record did not end, else 0
 	eof   bool
 	skip  bool // inside the rest of an oversized record
 	mid   bool // and within a line of it: what comes is no line's beginning
@@ -42,45 +41,48 @@ type scanner struct {
 }
 
 // next reads on and puts the whole records of one chunk into b, whose memory it
-// uses. final says that the source does not grow: then the open record at its
-// end is one of them.
+// uses; where a record does not end there, it reads on behind. final says that
+// the source does not grow: then the open record at its end is one of them.
 func (s *scanner) next(b *batch, final bool) error {
-	want := s.chunkSize()
-	b.grow(len(s.carry) + want)
-	buf := b.buf[:len(s.carry)+want]
-	n := copy(buf, s.carry)
-	m, err := fill(s.in, buf[n:])
+	b.spans = b.spans[:0]
+	rest, want := s.carry, s.chunkSize()
+	for {
+		buf, err := s.read(b, rest, want)
+		b.spans, rest = s.cut(b.spans, s.restOfLine(buf), s.eof && final)
+		switch {
+		case len(rest) >= MaxRecord && !s.skip:
+			s.count.oversized.Add(1)
+			b.spans = append(b.spans, s.cutOversized(rest)...)
+			s.skip = true
+			rest = s.drop(rest)
+		case s.skip && len(rest) > 0 && (rest[0] == '\t' || len(rest) >= MaxRecord):
+			rest = s.drop(rest)
+		}
+		if err != nil || s.eof || len(b.spans) > 0 || len(rest) == 0 {
+			s.carry = append(s.carry[:0], rest...)
+			return err
+		}
+		want = min(2*len(buf), maxChunk)
+	}
+}
+
+// read puts open, what is there of a record, and up to want further bytes into
+// b's memory, which open may be a part of.
+func (s *scanner) read(b *batch, open []byte, want int) ([]byte, error) {
+	n := len(open)
+	b.grow(n + want)
+	copy(b.buf, open)
+	m, err := fill(s.in, b.buf[n:n+want])
 	s.count.bytes.Add(int64(m))
-	buf = buf[:n+m]
-	s.eof = err == io.EOF
-	if s.eof {
+	if s.eof = err == io.EOF; s.eof {
 		err = nil
 	}
-	spans, rest := s.cut(b.spans[:0], s.restOfLine(buf), s.eof && final)
-	switch {
-	case len(rest) >= MaxRecord && !s.skip:
-		s.count.oversized.Add(1)
-		spans = append(spans, s.cutOversized(rest)...)
-		s.skip = true
-		rest = s.drop(rest)
-	case s.skip && len(rest) > 0 && (rest[0] == '\t' || len(rest) >= MaxRecord):
-		rest = s.drop(rest)
-	}
-	s.carry = append(s.carry[:0], rest...)
-	s.chunk = 0
-	if len(spans) == 0 && len(rest) > 0 && !s.eof {
-		s.chunk = min(2*max(want, len(buf)), maxChunk)
-	}
-	b.spans = spans
-	return err
+	return b.buf[:n+m], err
 }
 
 // chunkSize is how much is read next.
 func (s *scanner) chunkSize() int {
-	switch {
-	case s.chunk > 0:
-		return s.chunk
-	case s.off < manySmall:
+	if s.off < manySmall {
 		return smallChunk
 	}
 	return largeChunk
@@ -197,7 +199,7 @@ func whole(rest []byte) (span, bool) {
 	}
 	body := rest[j+1:]
 	if h.md5 != nil {
-		if len(body) == 0 || body[len(body)-1] != '\n' || !sumIs(undress(body), string(h.md5)) {
+		if len(body) == 0 || body[len(body)-1] != '\n' || !sumIs(undress(bytes.Clone(body)), h.md5) {
 			return span{}, false
 		}
 	}

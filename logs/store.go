@@ -290,12 +290,9 @@ func (st *Store) verifiesAll() bool {
 // trace, of any that was not read yet.
 func (st *Store) check(r *Record, b *batch) {
 	switch {
-	case len(r.md5) == 0 || r.text != nil:
-	case st.wanted != nil && st.wanted(r):
+	case len(r.md5) == 0:
+	case b.all || st.wanted != nil && st.wanted(r):
 		r.Payload()
-	case b.all:
-		b.texts = appendUndressed(b.texts[:0], r.payload)
-		r.verify(b.texts)
 	}
 }
 
@@ -304,7 +301,6 @@ type batch struct {
 	recs  []Record
 	spans []span
 	buf   []byte
-	texts []byte // of payloads whose md5 was looked at and no more
 
 	all     bool // every payload's md5 is looked at
 	checked int  // records whose payloads the reading goroutine looked at
