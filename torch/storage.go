@@ -3,6 +3,7 @@ package torch
 import (
 	"math/bits"
 	"runtime"
+	"runtime/metrics"
 	"sync"
 	"unsafe"
 )
@@ -16,7 +17,15 @@ const (
 	alignment  = 64
 	smallBlock = 16 << 10
 	hugeBlock  = 2 << 20
-	minPending = 64 << 20
+)
+
+// How much may go out between two collections: a collection costs what it has to
+// look through, which is what Go's heap holds besides the blocks, and it should
+// find so many times as much to free.
+const (
+	minPending   = 64 << 20
+	maxPending   = 512 << 20
+	pendingShare = 4
 )
 
 type allocator struct {
@@ -25,6 +34,8 @@ type allocator struct {
 	cached  int              // bytes in free
 	live    int              // bytes handed out and not yet returned
 	pending int              // bytes handed out since the last collection
+	small   int              // bytes of blocks that lie in Go's heap
+	rest    int              // bytes that the last collection found there besides
 }
 
 var blocks = &allocator{free: map[int][][]byte{}}
@@ -80,13 +91,14 @@ func (a *allocator) get(class int) []byte {
 		return block
 	}
 	a.mu.Lock()
-	collect := a.pending > max(minPending, a.live/4)
+	collect := a.pending > a.allowance()
 	if collect {
 		a.pending = 0
 	}
 	a.mu.Unlock()
 	if collect {
 		runtime.GC()
+		a.weigh()
 		if block := a.take(class); block != nil {
 			return block
 		}
@@ -96,10 +108,32 @@ func (a *allocator) get(class int) []byte {
 	a.live += class
 	a.pending += class
 	a.mu.Unlock()
+	return a.fresh(class)
+}
+
+// fresh makes a new block.
+func (a *allocator) fresh(class int) []byte {
 	if class >= hugeBlock {
 		return hugeBytes(class)
 	}
+	a.mu.Lock()
+	a.small += class
+	a.mu.Unlock()
 	return alignedBytes(class)
+}
+
+// allowance is how many bytes may go out before a collection.
+func (a *allocator) allowance() int {
+	return max(minPending, min(a.rest*pendingShare, maxPending), a.live/4)
+}
+
+// weigh takes note of what Go's heap holds besides the blocks.
+func (a *allocator) weigh() {
+	sample := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+	metrics.Read(sample)
+	a.mu.Lock()
+	a.rest = int(sample[0].Value.Uint64()) - a.small
+	a.mu.Unlock()
 }
 
 // lend is get for scratch memory, which put takes back without the collector:
@@ -113,13 +147,10 @@ func (a *allocator) lend(class int) []byte {
 		a.pending -= class
 	}
 	a.mu.Unlock()
-	switch {
-	case block != nil:
+	if block != nil {
 		return block
-	case class >= hugeBlock:
-		return hugeBytes(class)
 	}
-	return alignedBytes(class)
+	return a.fresh(class)
 }
 
 // take returns a free block of the class, nil when there is none.
@@ -160,6 +191,9 @@ func (a *allocator) trim() {
 			releaseHuge(b)
 		}
 		a.cached -= class * len(list)
+		if class < hugeBlock {
+			a.small -= class * len(list)
+		}
 		delete(a.free, class)
 	}
 }

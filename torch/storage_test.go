@@ -1,0 +1,39 @@
+package torch
+
+import (
+	"runtime"
+	"testing"
+)
+
+// TestLargeHeapsAreCollectedRarely: what may go out between two collections grows
+// with what Go's heap holds besides blocks, which a collection has to look through,
+// up to a bound.
+func TestLargeHeapsAreCollectedRarely(t *testing.T) {
+	a := &allocator{free: map[int][][]byte{}}
+	allowance := func() int {
+		runtime.GC()
+		a.weigh()
+		return a.allowance()
+	}
+	before := allowance()
+	held := make([][]*int, 40)
+	for i := range held {
+		held[i] = make([]*int, 1<<17) // 1 MB
+	}
+	after := allowance()
+	if grown := after - before; grown < pendingShare*len(held)<<20-before || after <= before {
+		t.Errorf("with %d MB more in the heap %d MB may go out, %d MB before", len(held), after>>20, before>>20)
+	}
+	runtime.KeepAlive(held)
+
+	block := a.fresh(1 << 20) // a block is no part of what a collection looks through
+	if a.weigh(); a.small != len(block) || a.allowance() > after {
+		t.Errorf("a block of %d bytes counts as %d, and %d MB may go out", len(block), a.small, a.allowance()>>20)
+	}
+	if a.rest = 1 << 40; a.allowance() != maxPending {
+		t.Errorf("of a huge heap %d MB may go out, want %d", a.allowance()>>20, maxPending>>20)
+	}
+	if a.live = 1 << 40; a.allowance() != a.live/4 {
+		t.Errorf("beside %d MB in use %d MB may go out", a.live>>20, a.allowance()>>20)
+	}
+}
