@@ -31,14 +31,16 @@ func (c *convCall) gradInput(grad, gx []float32) {
 		stride: c.stride, pad: pad, dilation: c.dilation, groups: c.groups, batch: c.batch,
 		inCh: c.outCh, outCh: c.inCh, inPer: c.outPer, outPer: c.inPer, inSize: c.outSize, outSize: c.inSize, kernel: c.kernel,
 	}
-	convPlanes(back, grad, c.turnedWeight(), gx)
+	weight := borrow(c.w.Numel())
+	defer giveBack(weight)
+	c.turnWeight(weight.floats)
+	convPlanes(back, grad, weight.floats, gx)
 }
 
-// turnedWeight is the weight with input and output channels of each group
+// turnWeight writes the weight with input and output channels of each group
 // exchanged and every kernel read backwards.
-func (c *convCall) turnedWeight() []float32 {
+func (c *convCall) turnWeight(out []float32) {
 	w := slice[float32](c.w)
-	out := make([]float32, len(w))
 	area := product(c.kernel)
 	parallel(c.inCh, len(w), func(from, to int) {
 		for in := from; in < to; in++ {
@@ -52,7 +54,6 @@ func (c *convCall) turnedWeight() []float32 {
 			}
 		}
 	})
-	return out
 }
 
 // gradWeight computes the gradient of the weight.

@@ -25,7 +25,7 @@ const (
 const (
 	minPending   = 64 << 20
 	maxPending   = 512 << 20
-	pendingShare = 4
+	pendingShare = 16
 )
 
 type allocator struct {
