@@ -35,6 +35,9 @@ type Request struct {
 	Keep func(ops.ID) bool
 	// Compile compiles a pure graph; stage is inference, forward or backward.
 	Compile func(g *graph.Graph, stage string) (Runnable, error)
+	// Written is set by Compile: the placeholders of pure graphs, by name, whose
+	// tensors change behind every run.
+	Written map[string]bool
 	// Wrap is set by Compile where no gradients are wanted: it makes another
 	// runnable of the pure graph one of the captured graph.
 	Wrap func(Runnable) Runnable
@@ -49,6 +52,7 @@ func Compile(r *Request) (Runnable, error) {
 	if err != nil {
 		return nil, err
 	}
+	r.Written = f.written()
 	if train {
 		return r.training(f)
 	}

@@ -54,14 +54,28 @@ func (f *functional) arguments(in []torch.Value) []torch.Value {
 // isolate copies values that lie in memory which the mutations are about to
 // write (an argument's old content).
 func (f *functional) isolate(args, vals []torch.Value) {
+	if len(f.mutations) == 0 {
+		return
+	}
+	written := make(map[*torch.Storage]bool, len(f.mutations))
 	for _, m := range f.mutations {
-		st := args[m.arg].(*torch.Tensor).Storage()
-		for i, v := range vals {
-			if t, ok := v.(*torch.Tensor); ok && t.Storage() == st {
-				vals[i] = torch.Call(ops.Clone, cloneArgs(t))[0]
-			}
+		written[args[m.arg].(*torch.Tensor).Storage()] = true
+	}
+	for i, v := range vals {
+		if t, ok := v.(*torch.Tensor); ok && written[t.Storage()] {
+			vals[i] = torch.Call(ops.Clone, cloneArgs(t))[0]
 		}
 	}
+}
+
+// written names the placeholders that mutations write.
+func (f *functional) written() map[string]bool {
+	out := map[string]bool{}
+	phs := f.graph.Placeholders()
+	for _, m := range f.mutations {
+		out[phs[m.arg].Name] = true
+	}
+	return out
 }
 
 // relay brings values of which views are about to be taken into the layout that

@@ -80,7 +80,7 @@ func (b *inductorBackend) Compile(r *tracer.Request) (tracer.Runnable, error) {
 			b.set.warnOnce("graphs on the meta device have no data to compute: they run operator by operator")
 			return g.Run, nil
 		}
-		if x, err = e.compile(g, r); err != nil {
+		if x, err = e.compile(g, r, paramInputs(g, ar.Written)); err != nil {
 			return nil, err
 		}
 		if x.rt == nil {
@@ -108,11 +108,12 @@ func onMeta(g *graph.Graph) bool {
 }
 
 // compile makes one pure graph a program and loads it, where there is a compiler.
-func (e *engine) compile(g *graph.Graph, r *tracer.Request) (*executable, error) {
+// params tells which of its inputs are parameters.
+func (e *engine) compile(g *graph.Graph, r *tracer.Request, params []bool) (*executable, error) {
 	end := phase(r, phaseInductor)
 	prog, err := inductor.Compile(g, inductor.Options{
 		Target: cpp.Target{Lanes: e.lanes, Cache: e.cpu.Cache},
-		Cores:  runtime.GOMAXPROCS(0), Params: paramInputs(g), ID: r.ID, Log: r.Log,
+		Cores:  runtime.GOMAXPROCS(0), Params: params, ID: r.ID, Log: r.Log,
 	})
 	end()
 	if err != nil {
@@ -141,12 +142,14 @@ func (*inductorBackend) CheckMode(mode string) error {
 }
 
 // paramInputs tells which placeholders are parameters: tensors that want
-// gradients, or that hang below an object (L.net.Weight).
-func paramInputs(g *graph.Graph) []bool {
+// gradients, or that hang below an object (L.net.Weight), unless they are written
+// in every call. Gradients are new in every call.
+func paramInputs(g *graph.Graph, written map[string]bool) []bool {
 	var out []bool
 	for _, ph := range g.Placeholders() {
 		m, ok := ph.Meta.(*ops.TensorMeta)
-		out = append(out, ok && (m.RequiresGrad || strings.Count(ph.Source, ".") >= 2))
+		fixed := !written[ph.Name] && !strings.HasSuffix(ph.Source, ".grad")
+		out = append(out, ok && fixed && (m.RequiresGrad || strings.Count(ph.Source, ".") >= 2))
 	}
 	return out
 }

@@ -22,6 +22,10 @@ func Overwritten(t *Tensor, now, want uint64) *Error {
 		t.dtype.ScalarType(), intsText(t.shape), from, now, want)}
 }
 
+// GradPlace is where t keeps its gradient: compiled functions read and replace it
+// as they do a field of the program's own.
+func (t *Tensor) GradPlace() **Tensor { return &t.grad }
+
 // Binding tells the tracer how a Go function of this package (or of
 // nn/functional) calls an operator.
 type Binding struct {

@@ -39,6 +39,8 @@ func (tr *trace) touch(loc *source, write bool) {
 			tr.touchRegion(regionKey{s, false}, s.typ, write)
 		case srcElem:
 			tr.touchRegion(regionKey{s.parent, true}, s.typ, write)
+		case srcGrad:
+			tr.touchGrad(s.parent, write)
 		}
 		return
 	}
@@ -132,6 +134,7 @@ func (tr *trace) aliasGuards() {
 		}
 	}
 	tr.mapAliasGuards()
+	tr.gradAliasGuard()
 	tr.tensorAliasGuards()
 }
 

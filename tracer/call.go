@@ -62,8 +62,12 @@ func (tr *trace) settleCallee(c *ssa.CallCommon) {
 // variables.
 func (tr *trace) inline(in *ssa.Call, fn *ssa.Function, free []unsafe.Pointer) {
 	if cl := tr.closure(&in.Call); cl != nil {
-		if c, ok := cl.Compiled.(*Compiled); ok && c.disabled {
+		switch c, ok := cl.Compiled.(*Compiled); {
+		case ok && c.disabled:
 			tr.breakAt(breaks.Disabled, "%s is marked with compiler.Disable", funcName(c.fn))
+		case ok && c.constant:
+			tr.constantCall(in)
+			return
 		}
 	}
 	if len(tr.shadows) > maxInlined {
@@ -385,6 +389,10 @@ func (tr *trace) native(in *ssa.Call, name string) {
 		tr.at(in)
 	case name == "(*tcdbg/torch.Tensor).SetAt":
 		tr.setAt(in)
+	case name == "(*tcdbg/torch.Tensor).Grad":
+		tr.gradient(in)
+	case name == "(*tcdbg/torch.Tensor).SetGrad":
+		tr.setGradient(in)
 	case tr.marker(in, name):
 	case name == "errors.New", name == "fmt.Errorf":
 		tr.newError(in)
@@ -395,6 +403,23 @@ func (tr *trace) native(in *ssa.Call, name string) {
 	default:
 		tr.refuseNative(in, name)
 	}
+}
+
+// constantCall runs a function under compiler.AssumeConstantResult now, whatever it
+// does to the program's memory.
+func (tr *trace) constantCall(in *ssa.Call) {
+	for _, a := range in.Call.Args {
+		tr.constantDeep(a)
+	}
+	func() {
+		defer func() {
+			if r := recover(); r != nil {
+				tr.breakAt(breaks.ObservedPanic, "%s panics: %v", localName(in.Call.Value), r)
+			}
+		}()
+		tr.th.StepOver()
+	}()
+	tr.set(in, nil)
 }
 
 // marker evaluates the functions by which a program speaks to the compiler.

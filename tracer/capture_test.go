@@ -44,6 +44,44 @@ func main() {
 	ids := torch.Arange(4).Mul(3).Remainder(5)
 	fmt.Println(torch.Compile(f)(torch.Zeros(4, 2), ids, torch.Ones(4, 2)))
 }`, "remainder index_put sin cat", "GB0025"},
+	{"gradients are inputs, and replaced behind the graph", `
+func f(w, x *torch.Tensor) *torch.Tensor {
+	y := w.Grad().Mul(x)
+	w.SetGrad(y)
+	x.SetGrad(nil)
+	return w.Grad().Add(1)
+}
+func main() {
+	w, x := torch.Ones(3).RequiresGrad_(), torch.Full([]int{3}, 2)
+	w.Mul(3).Sum().Backward()
+	x.SetGrad(torch.Ones(3))
+	g := torch.Compile(f)
+	for range 3 { fmt.Println(g(w, x), w.Grad(), x.Grad()) }
+}`, "mul add", ""},
+	{"the gradient of what the graph computes", `
+func f(x *torch.Tensor) *torch.Tensor { y := x.Mul(2); return torch.Ones(2).Mul(y.Grad() == nil) }
+func main() { fmt.Println(torch.Compile(f)(torch.Ones(2))) }`, "mul ones | mul", "GB9014"},
+	{"a step of an optimizer between a backward pass and a forward pass", `
+func main() {
+	w := torch.Ones(3).RequiresGrad_()
+	opt := optim.NewAdam([]*torch.Tensor{w}, kw.Lr(0.25))
+	g := torch.Compile(func(x *torch.Tensor) *torch.Tensor {
+		opt.ZeroGrad()
+		w.Mul(x).Sum().Backward()
+		opt.Step()
+		return w.Sin()
+	})
+	for range 3 { fmt.Println(g(torch.Ones(3)), w.Grad()) }
+}`, "mul sum | add_ lerp_ mul_ addcmul_ to mul expm1 neg mul expm1 neg sqrt sqrt div_ add_ div mul_ addcdiv_ sin", "GB9014"},
+	{"a function whose result is assumed constant runs once, at once", `
+type table struct { t *torch.Tensor }
+func (b *table) make(n int) int { if b.t == nil { b.t = torch.Ones(n) }; return n }
+func main() {
+	b := &table{}
+	ready := compiler.AssumeConstantResult(b.make)
+	g := torch.Compile(func(x *torch.Tensor) *torch.Tensor { k := ready(3); return b.t.Mul(x).Add(k) })
+	fmt.Println(g(torch.Ones(3))); fmt.Println(g(torch.Ones(3)))
+}`, "mul add", ""},
 	{"method value", `
 type Net struct{ k float64; W *torch.Tensor }
 func (n *Net) Forward(x *torch.Tensor) *torch.Tensor { return x.Mul(n.k).Add(n.W) }

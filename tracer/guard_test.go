@@ -58,6 +58,23 @@ func main() {
 		"NO_TENSOR_ALIASING", "L['a'] shares memory with L['b']",
 	},
 	{
+		"whose gradient is replaced", `
+func f(a, b, x *torch.Tensor) *torch.Tensor { a.SetGrad(x); return b.Grad().Mul(2) }
+func main() {
+	g := torch.Compile(f)
+	a, b, x := torch.Ones(3), torch.Ones(3), torch.Full([]int{3}, 5)
+	b.SetGrad(torch.Ones(3))
+	fmt.Println(g(a, b, x), g(a, b, x))
+	fmt.Println(g(b, b, x))
+}`,
+		"NO_TENSOR_ALIASING", "tensors whose gradients the function replaces are as distinct as on the first call",
+	},
+	{
+		"whether there is a gradient", twice("func f(x *torch.Tensor) *torch.Tensor { if x.Grad() == nil { return x.Neg() }; return x.Grad().Mul(2) }",
+			"x := torch.Ones(3); fmt.Println(g(x))", "x.SetGrad(x.Sin())", "fmt.Println(g(x))"),
+		"ID_MATCH", "L['x'].grad is nil",
+	},
+	{
 		"size", twice(tensorFunc, `fmt.Println(g(torch.Ones(4, 2)))`, ``, `fmt.Println(g(torch.Ones(5, 2)))`),
 		"TENSOR_MATCH", "tensor 'x' size mismatch at index 0. expected 4, actual 5",
 	},

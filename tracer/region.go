@@ -29,6 +29,7 @@ type Compiled struct {
 	opts     options
 	disabled bool // compiler.Disable
 	nested   bool // of a disabled function: callees still compile
+	constant bool // compiler.AssumeConstantResult: no more than a mark
 
 	account *account // of torch.Explain, nil otherwise
 
@@ -180,7 +181,7 @@ func (c *Compiled) seek(th *host.Thread, base int) bool {
 		f := th.Top()
 		switch in := f.Instr().(type) {
 		case *ssa.Call:
-			if c.t.callsOperator(in) && !underDeferred(th, base) {
+			if c.t.beginsTensorWork(in) && !underDeferred(th, base) {
 				return true
 			}
 			if !c.t.entersPlainly(f, &in.Call) {

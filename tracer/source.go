@@ -9,6 +9,7 @@ import (
 	"sync"
 	"unsafe"
 
+	"tcdbg/torch"
 	"tcdbg/tracer/host"
 
 	"golang.org/x/tools/go/ssa"
@@ -23,7 +24,7 @@ type source struct {
 	kind   sourceKind
 	parent *source
 	frame  int         // srcRegister: frame of the region, 0 is the lowest
-	value  ssa.Value   // srcRegister
+	value  ssa.Value   // srcRegister; the variable of srcFree
 	global *ssa.Global // srcGlobal
 	index  int         // field, element or free variable
 	offset uintptr     // srcField, srcItem
@@ -46,6 +47,7 @@ const (
 	srcDynamic  // content of the interface at parent
 	srcFree     // bound variable of the func value at parent
 	srcMapValue // value under a constant key of the map at parent
+	srcGrad     // gradient of the tensor that parent points to
 )
 
 // mapKey is a constant key of a map.
@@ -123,7 +125,7 @@ func (ss *sources) deref(p *source) *source {
 		}
 		elem := p.typ.Underlying().(*types.Pointer).Elem()
 		if _, isStruct := elem.Underlying().(*types.Struct); !isStruct {
-			if p.kind != srcRegister || !isFree(p.value) {
+			if !isFree(p.value) {
 				name = "*" + name
 			}
 		}
@@ -212,13 +214,24 @@ func (ss *sources) dynamic(p *source, dyn types.Type) *source {
 
 func (ss *sources) free(p *source, i int, fv *ssa.FreeVar) *source {
 	return ss.intern(sourceID{kind: srcFree, parent: p, index: i}, func() *source {
-		return &source{typ: fv.Type(), name: p.name + ".__closure__['" + fv.Name() + "']"}
+		name := p.name + ".__closure__['" + fv.Name() + "']"
+		if _, literal := p.value.(*ssa.MakeClosure); literal {
+			name = "L['" + fv.Name() + "']" // a variable of the function around it
+		}
+		return &source{value: fv, typ: fv.Type(), name: name}
 	})
 }
 
 func (ss *sources) mapValue(p *source, key *mapKey) *source {
 	return ss.intern(sourceID{kind: srcMapValue, parent: p, what: key.text}, func() *source {
 		return &source{typ: p.typ.Underlying().(*types.Map).Elem(), key: key, name: p.name + "[" + key.text + "]"}
+	})
+}
+
+// grad is the gradient of the tensor that the pointer at p points to.
+func (ss *sources) grad(p *source) *source {
+	return ss.intern(sourceID{kind: srcGrad, parent: p}, func() *source {
+		return &source{typ: p.typ, name: p.name + ".grad"}
 	})
 }
 
@@ -294,9 +307,11 @@ func (s *source) argument() string {
 		}
 		return s.parent.argument() + "[" + strconv.Itoa(s.index) + "]"
 	case srcFree:
-		return s.name[len(s.parent.name)+len(".__closure__['") : len(s.name)-2]
+		return s.value.Name()
 	case srcMapValue:
 		return s.parent.argument() + "[" + s.key.text + "]"
+	case srcGrad:
+		return s.parent.argument() + ".Grad()"
 	}
 	return s.name
 }
@@ -395,6 +410,11 @@ func (a *addresses) find(s *source) unsafe.Pointer {
 		return nil
 	case srcMapValue:
 		return mapLookup(a.in, s.parent.typ, p, s.key.addr)
+	case srcGrad:
+		if t := *(**torch.Tensor)(p); t != nil {
+			return unsafe.Pointer(t.GradPlace())
+		}
+		return nil
 	}
 	panic("tracer: unknown source kind")
 }

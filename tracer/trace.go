@@ -59,6 +59,7 @@ type trace struct {
 
 	regions []*region // entry memory that was accessed
 	touched map[regionKey]*region
+	grads   gradPlaces // gradients that were accessed
 
 	env     *sym.Env
 	symbols map[*sym.Symbol]symbolOrigin

@@ -80,6 +80,7 @@ func (t *Tracer) Install(cfg *host.Config) {
 	cfg.Intrinsics["tcdbg/torch.Compile"] = t.compileIntrinsic
 	cfg.Intrinsics["tcdbg/torch.Explain"] = t.explainIntrinsic
 	cfg.Intrinsics["tcdbg/torch/compiler.Disable"] = t.disableIntrinsic
+	cfg.Intrinsics["tcdbg/torch/compiler.AssumeConstantResult"] = t.assumeConstantIntrinsic
 	cfg.Intrinsics["tcdbg/torch/compiler.Reset"] = t.resetIntrinsic
 	cfg.Compiled = t.onCall
 	cfg.Counted = t.isOperator
@@ -98,7 +99,7 @@ func (t *Tracer) Attach(in *host.Interp) { t.in = in }
 // onCall gets every call of a closure whose Compiled field is set.
 func (t *Tracer) onCall(th *host.Thread, f *host.Frame, cl *host.Closure) bool {
 	c, ok := cl.Compiled.(*Compiled)
-	if !ok {
+	if !ok || c.constant {
 		return false
 	}
 	if d, ok := t.off.Load(th); ok {
@@ -190,6 +191,12 @@ func (t *Tracer) disableIntrinsic(th *host.Thread, call *host.Frame, args []unsa
 		}
 	}
 	t.in.MakeFunc(result, sig, &host.Closure{Fn: cl.Fn, Free: cl.Free, Compiled: c})
+}
+
+// assumeConstantIntrinsic is compiler.AssumeConstantResult.
+func (t *Tracer) assumeConstantIntrinsic(th *host.Thread, call *host.Frame, args []unsafe.Pointer, result unsafe.Pointer) {
+	cl, sig := t.functionArgument(call, args[0], "compiler.AssumeConstantResult")
+	t.in.MakeFunc(result, sig, &host.Closure{Fn: cl.Fn, Free: cl.Free, Compiled: &Compiled{t: t, fn: cl.Fn, constant: true}})
 }
 
 // resetIntrinsic is compiler.Reset: it forgets all entries.
@@ -339,12 +346,9 @@ func (b userBackend) Compile(r *Request) (Runnable, error) {
 	return run, err
 }
 
-// callsOperator reports whether an instruction calls a tensor operator by name.
-func (t *Tracer) callsOperator(in ssa.Instruction) bool {
-	c, ok := in.(*ssa.Call)
-	if !ok {
-		return false
-	}
+// beginsTensorWork reports whether a call is that of a tensor operator by name,
+// or of torch.NoGrad, whose body holds some.
+func (t *Tracer) beginsTensorWork(c *ssa.Call) bool {
 	fn := c.Call.StaticCallee()
 	if fn == nil {
 		return false
@@ -353,7 +357,7 @@ func (t *Tracer) callsOperator(in ssa.Instruction) bool {
 		return v.(bool)
 	}
 	b, ok := t.bindings[fn.String()]
-	is := ok && !ops.Get(b.Op).Tags.Has(ops.TagDataDependent)
+	is := ok && !ops.Get(b.Op).Tags.Has(ops.TagDataDependent) || fn.String() == "tcdbg/torch.NoGrad"
 	t.operators.Store(fn, is)
 	return is
 }

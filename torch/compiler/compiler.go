@@ -28,6 +28,15 @@ func AllowInGraph[F any](f F) F {
 	return f
 }
 
+// AssumeConstantResult returns f marked so that a call of it runs at once where it
+// is compiled, and its results are constants of the compiled code, which does not
+// call f again. The arguments become constants too. f sees the program as it was
+// before the compiled call.
+func AssumeConstantResult[F any](f F) F {
+	checkFunc("AssumeConstantResult", f)
+	return f
+}
+
 func checkFunc(name string, f any) {
 	if reflect.ValueOf(f).Kind() != reflect.Func {
 		panic("compiler." + name + ": argument is not a function")

@@ -16,15 +16,18 @@ type Adamax struct{ *base }
 // kw.Eps(1e-8), kw.WeightDecay(0), kw.Maximize(false).
 func NewAdamax(params any, opts ...torch.Option) *Adamax {
 	d := Group{Lr: 2e-3, Beta1: 0.9, Beta2: 0.999, Eps: 1e-8}
-	return &Adamax{newBase("Adamax", params, d, opts, common(betas(), epsilon()), adamax)}
+	return &Adamax{newBase("Adamax", params, d, opts, common(betas(), epsilon()), rule{adamaxMoments, adamax})}
 }
 
-func adamax(b *base, g *Group, p, grad *torch.Tensor) {
+func adamaxMoments(*Group) []string { return []string{"exp_avg", "exp_inf"} }
+
+func adamax(g *Group, s *slot, grad *torch.Tensor) {
+	p := s.p
 	grad = decayed(g, p, grad)
-	mean, top := b.moment(p, "exp_avg"), b.moment(p, "exp_inf")
+	mean, top := s.moment("exp_avg"), s.moment("exp_inf")
 	mean.Lerp_(grad, 1-g.Beta1)
 	top.Copy_(torch.Maximum(top.Mul_(g.Beta2), grad.Abs().Add_(g.Eps)))
-	correct := 1 - math.Pow(g.Beta1, float64(b.steps[p]))
+	correct := 1 - math.Pow(g.Beta1, s.steps())
 	p.Addcdiv_(mean, top, kw.Value(-g.Lr/correct))
 }
 
@@ -53,14 +56,17 @@ type NAdam struct{ *base }
 func NewNAdam(params any, opts ...torch.Option) *NAdam {
 	d := Group{Lr: 2e-3, Beta1: 0.9, Beta2: 0.999, Eps: 1e-8, MomentumDecay: 4e-3}
 	keys := decoupled(number("momentum_decay", func(g *Group) *float64 { return &g.MomentumDecay }))
-	return &NAdam{newBase("NAdam", params, d, opts, keys, nadam)}
+	return &NAdam{newBase("NAdam", params, d, opts, keys, rule{meanAndSquare, nadam})}
 }
 
-func nadam(b *base, g *Group, p, grad *torch.Tensor) {
+func meanAndSquare(*Group) []string { return []string{"exp_avg", "exp_avg_sq"} }
+
+func nadam(g *Group, s *slot, grad *torch.Tensor) {
+	p := s.p
 	grad = shrunk(g, p, grad)
-	product := b.counter(p, "mu_product", 1)
-	mean, square := b.moment(p, "exp_avg"), b.moment(p, "exp_avg_sq")
-	step := float64(b.steps[p])
+	product := s.counter("mu_product", 1)
+	mean, square := s.moment("exp_avg"), s.moment("exp_avg_sq")
+	step := s.steps()
 	momentum := func(step float64) float64 { return g.Beta1 * (1 - 0.5*math.Pow(0.96, step*g.MomentumDecay)) }
 	now, next := momentum(step), momentum(step+1)
 	product.Mul_(now)
@@ -81,15 +87,16 @@ type RAdam struct{ *base }
 // kw.Maximize(false).
 func NewRAdam(params any, opts ...torch.Option) *RAdam {
 	d := Group{Lr: 1e-3, Beta1: 0.9, Beta2: 0.999, Eps: 1e-8}
-	return &RAdam{newBase("RAdam", params, d, opts, decoupled(), radam)}
+	return &RAdam{newBase("RAdam", params, d, opts, decoupled(), rule{meanAndSquare, radam})}
 }
 
-func radam(b *base, g *Group, p, grad *torch.Tensor) {
+func radam(g *Group, s *slot, grad *torch.Tensor) {
+	p := s.p
 	grad = shrunk(g, p, grad)
-	mean, square := b.moment(p, "exp_avg"), b.moment(p, "exp_avg_sq")
+	mean, square := s.moment("exp_avg"), s.moment("exp_avg_sq")
 	mean.Lerp_(grad, 1-g.Beta1)
 	square.Mul_(g.Beta2).Addcmul_(grad, grad, kw.Value(1-g.Beta2))
-	step := float64(b.steps[p])
+	step := s.steps()
 	past := math.Pow(g.Beta2, step)
 	corrected := mean.Div(1 - math.Pow(g.Beta1, step))
 	// How many gradients the mean of squares stands for, at last and now.

@@ -20,16 +20,28 @@ func NewRMSprop(params any, opts ...torch.Option) *RMSprop {
 		number("alpha", func(g *Group) *float64 { return &g.Alpha }),
 		flag("centered", func(g *Group) *bool { return &g.Centered }),
 	)
-	return &RMSprop{newBase("RMSprop", params, Group{Lr: 1e-2, Alpha: 0.99, Eps: 1e-8}, opts, keys, rmsprop)}
+	return &RMSprop{newBase("RMSprop", params, Group{Lr: 1e-2, Alpha: 0.99, Eps: 1e-8}, opts, keys, rule{rmspropMoments, rmsprop})}
 }
 
-func rmsprop(b *base, g *Group, p, grad *torch.Tensor) {
+func rmspropMoments(g *Group) []string {
+	names := []string{"square_avg"}
+	if g.Centered {
+		names = append(names, "grad_avg")
+	}
+	if g.Momentum > 0 {
+		names = append(names, "momentum_buffer")
+	}
+	return names
+}
+
+func rmsprop(g *Group, s *slot, grad *torch.Tensor) {
+	p := s.p
 	grad = decayed(g, p, grad)
-	square := b.moment(p, "square_avg")
+	square := s.moment("square_avg")
 	square.Mul_(g.Alpha).Addcmul_(grad, grad, kw.Value(1-g.Alpha))
 	var avg *torch.Tensor
 	if g.Centered {
-		mean := b.moment(p, "grad_avg")
+		mean := s.moment("grad_avg")
 		mean.Lerp_(grad, 1-g.Alpha)
 		avg = square.Addcmul(mean, mean, kw.Value(-1.0)).Sqrt_()
 	} else {
@@ -37,7 +49,7 @@ func rmsprop(b *base, g *Group, p, grad *torch.Tensor) {
 	}
 	avg.Add_(g.Eps)
 	if g.Momentum > 0 {
-		buf := b.moment(p, "momentum_buffer")
+		buf := s.moment("momentum_buffer")
 		buf.Mul_(g.Momentum).Addcdiv_(grad, avg)
 		p.Add_(buf, kw.Alpha(-g.Lr))
 		return
@@ -57,22 +69,28 @@ func NewAdagrad(params any, opts ...torch.Option) *Adagrad {
 		number("lr_decay", func(g *Group) *float64 { return &g.LrDecay }),
 		number("initial_accumulator_value", func(g *Group) *float64 { return &g.InitialAccumulatorValue }),
 	)
-	a := &Adagrad{newBase("Adagrad", params, Group{Lr: 1e-2, Eps: 1e-10}, opts, keys, adagrad)}
+	a := &Adagrad{newBase("Adagrad", params, Group{Lr: 1e-2, Eps: 1e-10}, opts, keys, rule{nil, adagrad})}
 	torch.NoGrad(func() {
 		for _, g := range a.groups {
-			for _, p := range g.Params {
-				a.moment(p, "sum").Fill_(g.InitialAccumulatorValue)
+			g.fillSlots()
+			for _, s := range g.slots {
+				a.begin(g, s)
+				s.moment("sum").Fill_(g.InitialAccumulatorValue)
 			}
 		}
 	})
 	return a
 }
 
-func adagrad(b *base, g *Group, p, grad *torch.Tensor) {
+func adagrad(g *Group, s *slot, grad *torch.Tensor) {
+	p := s.p
 	grad = decayed(g, p, grad)
-	sum := b.moment(p, "sum")
+	sum := s.moment("sum")
 	sum.Addcmul_(grad, grad, kw.Value(1.0))
-	lr := g.Lr / (1 + float64(b.steps[p]-1)*g.LrDecay)
+	lr := g.Lr
+	if g.LrDecay != 0 {
+		lr /= 1 + (s.steps()-1)*g.LrDecay
+	}
 	p.Addcdiv_(grad, sum.Sqrt().Add_(g.Eps), kw.Value(-lr))
 }
 
@@ -83,12 +101,15 @@ type Adadelta struct{ *base }
 // kw.WeightDecay(0), kw.Maximize(false).
 func NewAdadelta(params any, opts ...torch.Option) *Adadelta {
 	keys := common(epsilon(), number("rho", func(g *Group) *float64 { return &g.Rho }))
-	return &Adadelta{newBase("Adadelta", params, Group{Lr: 1, Rho: 0.9, Eps: 1e-6}, opts, keys, adadelta)}
+	return &Adadelta{newBase("Adadelta", params, Group{Lr: 1, Rho: 0.9, Eps: 1e-6}, opts, keys, rule{adadeltaMoments, adadelta})}
 }
 
-func adadelta(b *base, g *Group, p, grad *torch.Tensor) {
+func adadeltaMoments(*Group) []string { return []string{"square_avg", "acc_delta"} }
+
+func adadelta(g *Group, s *slot, grad *torch.Tensor) {
+	p := s.p
 	grad = decayed(g, p, grad)
-	square, steps := b.moment(p, "square_avg"), b.moment(p, "acc_delta")
+	square, steps := s.moment("square_avg"), s.moment("acc_delta")
 	square.Mul_(g.Rho).Addcmul_(grad, grad, kw.Value(1-g.Rho))
 	step := steps.Add(g.Eps).Sqrt_().Div_(square.Add(g.Eps).Sqrt_()).Mul_(grad)
 	steps.Mul_(g.Rho).Addcmul_(step, step, kw.Value(1-g.Rho))
@@ -109,12 +130,13 @@ func NewRprop(params any, opts ...torch.Option) *Rprop {
 		pair("step_sizes", func(g *Group) *float64 { return &g.StepMin }, func(g *Group) *float64 { return &g.StepMax }),
 	}
 	d := Group{Lr: 1e-2, EtaMinus: 0.5, EtaPlus: 1.2, StepMin: 1e-6, StepMax: 50}
-	return &Rprop{newBase("Rprop", params, d, opts, keys, rprop)}
+	return &Rprop{newBase("Rprop", params, d, opts, keys, rule{nil, rprop})}
 }
 
-func rprop(b *base, g *Group, p, grad *torch.Tensor) {
-	last := b.moment(p, "prev")
-	size := b.remembered(p, "step_size", func() *torch.Tensor { return torch.FullLike(p, g.Lr) })
+func rprop(g *Group, s *slot, grad *torch.Tensor) {
+	p := s.p
+	last := s.moment("prev")
+	size := s.remembered("step_size", func() *torch.Tensor { return torch.FullLike(p, g.Lr) })
 	turned := grad.Mul(last).Sign()
 	factor := torch.Where(turned.Gt(0), g.EtaPlus, torch.Where(turned.Lt(0), g.EtaMinus, torch.OnesLike(p)))
 	size.Mul_(factor).Clamp_(kw.Min(g.StepMin), kw.Max(g.StepMax))

@@ -2,13 +2,15 @@
 // defaults, learning-rate schedulers and state that can be saved.
 //
 // It is a source package: the interpreter runs it from source. It imports
-// torch, torch/kw and torch/nn only. Open this file first, then adam.go.
+// torch, torch/compiler, torch/kw and torch/nn only. Open this file first, then
+// slot.go and adam.go.
 package optim
 
 import (
 	"fmt"
 
 	"tcdbg/torch"
+	"tcdbg/torch/compiler"
 	"tcdbg/torch/kw"
 )
 
@@ -30,6 +32,8 @@ type Group struct {
 	Nesterov, Amsgrad, Centered      bool
 	DecoupledWeightDecay, Maximize   bool
 	InitialLr                        float64 // what the first scheduler found; 0 without one
+
+	slots []*slot // of Params, in their order; see Group.ready
 }
 
 // Optimizer is what schedulers and training loops need of an optimizer.
@@ -46,18 +50,22 @@ type Optimizer interface {
 	LoadStateDict(state map[string]any) error
 }
 
-// moments is what an optimizer remembers of one parameter, under PyTorch's names.
-type moments map[string]*torch.Tensor
-
 // base is what all optimizers share.
 type base struct {
 	name   string
 	groups []*Group
-	steps  map[*torch.Tensor]int
-	state  map[*torch.Tensor]moments
 	keys   []setting      // settings that the state names
 	fixed  map[string]any // settings of PyTorch's that have one value here
-	rule   func(b *base, g *Group, p, grad *torch.Tensor)
+	rule   rule
+	ready  func() // makes the state of parameters that have none
+}
+
+// rule is how an optimizer changes one parameter.
+type rule struct {
+	// moments names what it remembers of a parameter that is zeros at first;
+	// nil for nothing.
+	moments func(g *Group) []string
+	update  func(g *Group, s *slot, grad *torch.Tensor)
 }
 
 // setting is one entry of a parameter group in the state.
@@ -69,8 +77,9 @@ type setting struct {
 
 // newBase reads params: tensors, or groups whose unset settings (zero) are the
 // optimizer's.
-func newBase(name string, params any, defaults Group, opts []torch.Option, keys []setting, rule func(*base, *Group, *torch.Tensor, *torch.Tensor)) *base {
-	b := &base{name: name, steps: map[*torch.Tensor]int{}, state: map[*torch.Tensor]moments{}, keys: keys, fixed: fixedSettings(name), rule: rule}
+func newBase(name string, params any, defaults Group, opts []torch.Option, keys []setting, r rule) *base {
+	b := &base{name: name, keys: keys, fixed: fixedSettings(name), rule: r}
+	b.ready = compiler.AssumeConstantResult(b.makeState)
 	defaults = apply(name, defaults, opts, keys)
 	switch p := params.(type) {
 	case []*torch.Tensor:
@@ -176,9 +185,10 @@ func (b *base) ZeroGrad() {
 
 // Step changes the parameters by their gradients; those without one stay.
 func (b *base) Step() {
+	b.ready()
 	torch.NoGrad(func() {
 		for _, g := range b.groups {
-			for _, p := range g.Params {
+			for i, p := range g.Params {
 				grad := p.Grad()
 				if grad == nil {
 					continue
@@ -186,32 +196,42 @@ func (b *base) Step() {
 				if g.Maximize {
 					grad = grad.Neg()
 				}
-				b.steps[p]++
-				b.rule(b, g, p, grad)
+				s := g.slot(i)
+				if b.counts() {
+					s.step.Add_(1)
+				}
+				b.rule.update(g, s, grad)
 			}
 		}
 	})
 }
 
-// moment returns what is remembered of p under name, zeros at first.
-func (b *base) moment(p *torch.Tensor, name string) *torch.Tensor {
-	return b.remembered(p, name, func() *torch.Tensor { return torch.ZerosLike(p) })
+// counts reports whether the optimizer remembers how many steps a parameter has
+// taken.
+func (b *base) counts() bool { return b.name != "SGD" }
+
+// makeState gives the parameters that have a gradient what the optimizer
+// remembers of them. A compiled step does that while it is traced, as PyTorch
+// does, so that it finds the state on its first call as on every later one.
+func (b *base) makeState() {
+	for _, g := range b.groups {
+		g.fillSlots()
+		for _, s := range g.slots {
+			if s.p.Grad() != nil {
+				b.begin(g, s)
+			}
+		}
+	}
 }
 
-// counter returns a number that is remembered of p, kept as PyTorch keeps it: a
-// float32 tensor.
-func (b *base) counter(p *torch.Tensor, name string, first float64) *torch.Tensor {
-	return b.remembered(p, name, func() *torch.Tensor { return torch.NewTensor(first, kw.Dtype(torch.Float32)) })
-}
-
-func (b *base) remembered(p *torch.Tensor, name string, first func() *torch.Tensor) *torch.Tensor {
-	m := b.state[p]
-	if m == nil {
-		m = moments{}
-		b.state[p] = m
+func (b *base) begin(g *Group, s *slot) {
+	if b.counts() && s.step == nil {
+		s.step = torch.NewTensor(0.0, kw.Dtype(torch.Float32))
 	}
-	if m[name] == nil {
-		m[name] = first()
+	if b.rule.moments == nil {
+		return
 	}
-	return m[name]
+	for _, name := range b.rule.moments(g) {
+		s.moment(name)
+	}
 }

@@ -19,7 +19,7 @@ func NewSGD(params any, opts ...torch.Option) *SGD {
 		number("dampening", func(g *Group) *float64 { return &g.Dampening }),
 		flag("nesterov", func(g *Group) *bool { return &g.Nesterov }),
 	)
-	s := &SGD{newBase("SGD", params, Group{Lr: 1e-3}, opts, keys, sgd)}
+	s := &SGD{newBase("SGD", params, Group{Lr: 1e-3}, opts, keys, rule{sgdMoments, sgd})}
 	for _, g := range s.groups {
 		if g.Nesterov && (g.Momentum <= 0 || g.Dampening != 0) {
 			panic(&torch.Error{Op: "SGD", Kind: "ValueError", Msg: "Nesterov momentum requires a momentum and zero dampening"})
@@ -28,12 +28,21 @@ func NewSGD(params any, opts ...torch.Option) *SGD {
 	return s
 }
 
-func sgd(b *base, g *Group, p, grad *torch.Tensor) {
-	grad = decayed(g, p, grad)
+// sgdMoments: the buffer is the first gradient at first, which comes to the same
+// as zeros unless it is damped.
+func sgdMoments(g *Group) []string {
+	if g.Momentum != 0 && g.Dampening == 0 {
+		return []string{"momentum_buffer"}
+	}
+	return nil
+}
+
+func sgd(g *Group, s *slot, grad *torch.Tensor) {
+	grad = decayed(g, s.p, grad)
 	if g.Momentum != 0 {
-		first := b.steps[p] == 1
-		buf := b.moment(p, "momentum_buffer")
-		if first {
+		buf := s.state["momentum_buffer"]
+		if buf == nil {
+			buf = s.moment("momentum_buffer")
 			buf.Copy_(grad)
 		} else {
 			buf.Mul_(g.Momentum).Add_(grad, kw.Alpha(1-g.Dampening))
@@ -44,7 +53,7 @@ func sgd(b *base, g *Group, p, grad *torch.Tensor) {
 			grad = buf
 		}
 	}
-	p.Add_(grad, kw.Alpha(-g.Lr))
+	s.p.Add_(grad, kw.Alpha(-g.Lr))
 }
 
 // ASGD is gradient descent with falling steps, which also keeps the mean of the
@@ -59,12 +68,13 @@ func NewASGD(params any, opts ...torch.Option) *ASGD {
 		number("alpha", func(g *Group) *float64 { return &g.Alpha }),
 		number("t0", func(g *Group) *float64 { return &g.T0 }),
 	)
-	return &ASGD{newBase("ASGD", params, Group{Lr: 1e-2, Lambd: 1e-4, Alpha: 0.75, T0: 1e6}, opts, keys, asgd)}
+	return &ASGD{newBase("ASGD", params, Group{Lr: 1e-2, Lambd: 1e-4, Alpha: 0.75, T0: 1e6}, opts, keys, rule{nil, asgd})}
 }
 
-func asgd(b *base, g *Group, p, grad *torch.Tensor) {
+func asgd(g *Group, s *slot, grad *torch.Tensor) {
+	p := s.p
 	grad = decayed(g, p, grad)
-	mean, size, share := b.moment(p, "ax"), b.counter(p, "eta", g.Lr), b.counter(p, "mu", 1)
+	mean, size, share := s.moment("ax"), s.counter("eta", g.Lr), s.counter("mu", 1)
 	eta := size.Item()
 	p.Mul_(1-g.Lambd*eta).Add_(grad, kw.Alpha(-eta))
 	if mu := share.Item(); mu == 1 {
@@ -72,7 +82,7 @@ func asgd(b *base, g *Group, p, grad *torch.Tensor) {
 	} else {
 		mean.Add_(p.Sub(mean).Mul_(mu))
 	}
-	step := float64(b.steps[p])
+	step := s.steps()
 	size.Fill_(g.Lr / math.Pow(1+g.Lambd*g.Lr*step, g.Alpha))
 	share.Fill_(1 / max(1, step-g.T0))
 }

@@ -28,9 +28,10 @@ func (b *base) StateDict() map[string]any {
 			entry["initial_lr"] = g.InitialLr
 		}
 		ids := make([]int, len(g.Params))
-		for i, p := range g.Params {
+		g.fillSlots()
+		for i, s := range g.slots {
 			ids[i] = next + i
-			if m := b.stateOf(p); m != nil {
+			if m := s.dict(); m != nil {
 				state[next+i] = m
 			}
 		}
@@ -41,16 +42,17 @@ func (b *base) StateDict() map[string]any {
 	return map[string]any{"state": state, "param_groups": groups}
 }
 
-func (b *base) stateOf(p *torch.Tensor) map[string]any {
-	if len(b.state[p]) == 0 { // SGD without momentum remembers nothing
+// dict is nil where nothing is remembered: of SGD without momentum.
+func (s *slot) dict() map[string]any {
+	if len(s.state) == 0 {
 		return nil
 	}
 	m := map[string]any{}
-	for name, t := range b.state[p] {
+	for name, t := range s.state {
 		m[name] = t
 	}
-	if b.name != "SGD" {
-		m["step"] = torch.NewTensor(float64(b.steps[p]), kw.Dtype(torch.Float32))
+	if s.step != nil {
+		m["step"] = s.step
 	}
 	return m
 }
@@ -87,24 +89,21 @@ func (b *base) loadGroup(g *Group, entry map[string]any, all map[int]map[string]
 	if v, ok := entry["initial_lr"].(float64); ok {
 		g.InitialLr = v
 	}
+	g.fillSlots()
 	for i, id := range entry["params"].([]int) {
-		p := g.Params[i]
-		delete(b.state, p)
-		delete(b.steps, p)
+		s := g.slots[i]
+		s.state, s.step = map[string]*torch.Tensor{}, nil
 		for name, v := range all[id] {
 			t, ok := v.(*torch.Tensor)
 			switch {
 			case !ok:
 			case name == "step":
-				b.steps[p] = int(t.Item())
-			case t.Dim() == 0 && p.Dim() > 0:
-				b.counter(p, name, t.Item())
+				s.step = torch.NewTensor(t.Item(), kw.Dtype(torch.Float32))
+			case t.Dim() == 0 && s.p.Dim() > 0:
+				s.counter(name, t.Item())
 			default:
-				b.moment(p, name).Copy_(t)
+				s.moment(name).Copy_(t)
 			}
-		}
-		if b.name == "SGD" && len(b.state[p]) > 0 {
-			b.steps[p] = 1 // the buffer has begun
 		}
 	}
 }

@@ -59,6 +59,7 @@ func standardIntrinsics() map[string]Intrinsic {
 	m["tcdbg/torch.Compile"] = sameFunc("torch.Compile")
 	m["tcdbg/torch/compiler.Disable"] = sameFunc("compiler.Disable")
 	m["tcdbg/torch/compiler.AllowInGraph"] = sameFunc("compiler.AllowInGraph")
+	m["tcdbg/torch/compiler.AssumeConstantResult"] = sameFunc("compiler.AssumeConstantResult")
 	m["flag.Parse"] = func(th *Thread, _ *Frame, _ []unsafe.Pointer, _ unsafe.Pointer) {
 		args := th.In.Config.Args
 		_ = flag.CommandLine.Parse(args[min(1, len(args)):])
