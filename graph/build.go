@@ -136,19 +136,16 @@ func (n *Node) impure() bool {
 	return row != nil && (row.Tags.Has(ops.TagInPlace) || row.Tags.Has(ops.TagRandom) || len(n.Statistics()) > 0)
 }
 
-// Statistics are the running statistics (arguments 1 and 2) that a
-// normalisation writes, which it does when it trains (argument 5).
+// Statistics are what the call writes beside its result: the running statistics
+// of a normalisation that trains, a table whose rows are held short.
 func (n *Node) Statistics() []*Node {
 	row := n.OpRow()
-	if row == nil || !row.Tags.Has(ops.TagMutates) {
-		return nil
-	}
-	if training, _ := n.Args[5].(bool); !training {
+	if row == nil {
 		return nil
 	}
 	var out []*Node
-	for _, a := range n.Args[1:3] {
-		if m, ok := a.(*Node); ok {
+	for _, i := range ops.Mutated(row, n.Args) {
+		if m, ok := n.Args[i].(*Node); ok {
 			out = append(out, m)
 		}
 	}

@@ -300,7 +300,11 @@ func backwardWith(c *ops.Call, args []ops.Arg, outs []Value) func([]*Tensor, boo
 		}
 		if c.Op.Backward == nil { // a comparison in place: the old numbers do not show
 			none := make([]*Tensor, len(ops.TensorArgs(c.Op, args)))
-			none[0] = eager{tape}.Emit(ops.ZerosLike, grads[0]).(*Tensor)
+			for i, a := range ops.TensorArgs(c.Op, args) {
+				if t, ok := unpack(a).(*Tensor); ok && t != nil {
+					none[i] = eager{tape}.Emit(ops.ZerosLike, t).(*Tensor)
+				}
+			}
 			return none
 		}
 		vals := c.Op.Backward(eager{tape}, &call)

@@ -42,7 +42,7 @@ func call(row *ops.Op, args []ops.Arg, tape bool) []Value {
 	}
 	c := &ops.Call{Op: row, Args: args}
 	tape = tape && wantsGrad(row, args)
-	if composite(row, tape) {
+	if composite(row, tape) || row.Decompose != nil && ops.Mutated(row, args) != nil {
 		checkRule(c)
 		return decompose(c, tape)
 	}

@@ -2,9 +2,9 @@ package torch
 
 import "tcdbg/internal/ops"
 
-// This file keeps adaptive average pooling of half precision with PyTorch's,
-// which rounds after every step: each sum, and the division by each extent of
-// a window.
+// This file keeps average pooling of half precision with PyTorch's, which rounds
+// after every step: each sum, and the division by a window's divisor or, where
+// windows are adaptive, by each of its extents.
 
 // shared divides by the extents of a window, dimension by dimension.
 func shared(d DType, v float32, s []span) float32 {
@@ -29,14 +29,15 @@ func halfMeans(out, x *Tensor, w *windows) {
 	finish(out, res, ops.Float32)
 }
 
-// halfSpread adds the share of each window to its elements.
-func halfSpread(out, grad *Tensor, n int, w *windows) {
+// halfSpread adds the share of each window to its elements: part is that share of
+// the window's gradient.
+func halfSpread(out, grad *Tensor, n int, w *windows, part func(v float32, o int, s []span) float32) {
 	g, res := slice[float32](dense(grad, ops.Float32)), make([]float32, out.Numel())
 	image, cells := product(w.image), product(w.out)
 	planes(n, out, grad, func(i int) {
 		plane := res[i*image : (i+1)*image]
 		w.each(func(o int, s []span) {
-			v := shared(out.dtype, g[i*cells+o], s)
+			v := part(g[i*cells+o], o, s)
 			w.elements(s, func(at int) { plane[at] = roundTo(out.dtype, plane[at]+v) })
 		})
 	})

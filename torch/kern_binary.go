@@ -53,8 +53,10 @@ func binaryKernels() map[ops.ID]kernel {
 	table[ops.BitwiseXor] = bits(bitXor[int64], bitXor[int32], bitXor[int16], bitXor[int8], bitXor[uint8], true)
 	table[ops.BitwiseLeftShift] = bits(shiftLeft[int64], shiftLeft[int32], shiftLeft[int16], shiftLeft[int8], shiftLeft[uint8], false)
 	table[ops.BitwiseRightShift] = bits(shiftRight[int64], shiftRight[int32], shiftRight[int16], shiftRight[int8], shiftRight[uint8], false)
+	table[ops.Fmax] = (&pwKernel{loops: intPair(fmax[int64], fmax[int32], fmax[int16], fmax[int8], fmax[uint8], fmax[float64]).with(ops.Bool, run2(bitOr[uint8]))}).run
+	table[ops.Fmin] = (&pwKernel{loops: intPair(fmin[int64], fmin[int32], fmin[int16], fmin[int8], fmin[uint8], fmin[float64]).with(ops.Bool, run2(bitAnd[uint8]))}).run
 	for id, f := range map[ops.ID]func(x, y float64) float64{
-		ops.Xlogy: xlogy, ops.Xlog1py: xlog1py, ops.Fmax: fmax, ops.Fmin: fmin, ops.Zeta: zeta, ops.Logaddexp2: logaddexp2,
+		ops.Xlogy: xlogy, ops.Xlog1py: xlog1py, ops.Zeta: zeta, ops.Logaddexp2: logaddexp2,
 		ops.Igamma: igamma, ops.Igammac: igammac,
 	} {
 		table[id] = (&pwKernel{loops: floats2(f).withInts(viaFloat[int64](f), viaFloat[int32](f), viaFloat[int16](f), viaFloat[int8](f), viaFloat[uint8](f)).with(ops.Bool, viaFloat[uint8](f))}).run
@@ -316,7 +318,7 @@ func roundTo(d DType, x float32) float32 {
 // powKernel takes the common exponents by multiplication, as PyTorch does.
 func powKernel(k *kernelCall) {
 	if _, tensor := k.Args[1].(*Tensor); !tensor && k.in(0) != nil {
-		if loops := fixedPower(k.Float(1)); loops != nil {
+		if loops := fixedPower(k.Float(1), k.out().dtype); loops != nil {
 			if d := k.out().dtype; ops.OpMath(d) == ops.Float32 || d == ops.Float64 {
 				pointwise("pow", k.out(), []ops.Arg{k.in(0)}, ops.OpMath(d), false, loops)
 				return
@@ -329,7 +331,9 @@ func powKernel(k *kernelCall) {
 	(&pwKernel{loops: s}).run(k)
 }
 
-func fixedPower(e float64) *loopSet {
+// fixedPower is the power of a common exponent; half precision rounds products
+// between.
+func fixedPower(e float64, d DType) *loopSet {
 	var s loopSet
 	switch e {
 	case 0.5:
@@ -337,7 +341,7 @@ func fixedPower(e float64) *loopSet {
 	case 2:
 		s[ops.Float32], s[ops.Float64] = run1(func(o, a []float32) { simd.Active().Binary(simd.Mul, o, a, a) }), run1(func(o, a []float64) { mulLoop(o, a, a) })
 	case 3:
-		s[ops.Float32] = each1(func(x float32) float32 { return float32(x*x) * x })
+		s[ops.Float32] = each1(func(x float32) float32 { return roundTo(d, x*x) * x })
 		s[ops.Float64] = each1(func(x float64) float64 { return x * x * x })
 	case -1:
 		return floats(func(x float64) float64 { return 1 / x })

@@ -1,6 +1,7 @@
 package torch
 
 import (
+	"math"
 	"unsafe"
 
 	"tcdbg/internal/ops"
@@ -55,6 +56,9 @@ func arangeKernel(k *kernelCall) {
 	}
 	out := make([]float64, n)
 	v, d := ops.NumberOf(start), ops.NumberOf(step)
+	if !k.out().dtype.IsFloat() { // start and step are cut off, not the elements
+		v, d = math.Trunc(v), math.Trunc(d)
+	}
 	for i := range out {
 		out[i] = v + float64(i)*d
 	}

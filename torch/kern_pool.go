@@ -313,7 +313,12 @@ func avgPoolBack(k *kernelCall) {
 		ones[i] = 1
 	}
 	w := slidingWindows(x.shape[at:], grad.shape[at:], k.nums(2), k.nums(3), k.nums(4), ones)
-	spreadBack(k.out(), grad, n, w, w.divisors(k.Bool(6), int(k.Int(7).Hint())))
+	div := w.divisors(k.Bool(6), int(k.Int(7).Hint()))
+	if d := x.dtype; d.IsFloat() && d.Size() == 2 {
+		halfSpread(k.out(), grad, n, w, func(v float32, o int, _ []span) float32 { return roundTo(d, v/float32(div[o])) })
+		return
+	}
+	spreadBack(k.out(), grad, n, w, div)
 }
 
 func adaptiveAvgBack(k *kernelCall) {
@@ -321,8 +326,8 @@ func adaptiveAvgBack(k *kernelCall) {
 	n := k.num(2)
 	at := len(x.shape) - n
 	w := adaptiveWindows(x.shape[at:], grad.shape[at:])
-	if x.dtype.IsFloat() && x.dtype.Size() == 2 {
-		halfSpread(k.out(), grad, n, w)
+	if d := x.dtype; d.IsFloat() && d.Size() == 2 {
+		halfSpread(k.out(), grad, n, w, func(v float32, _ int, s []span) float32 { return shared(d, v, s) })
 		return
 	}
 	spreadBack(k.out(), grad, n, w, w.divisors(false, 0))

@@ -171,15 +171,15 @@ func xlog1py(x, y float64) float64 {
 	return x * math.Log1p(y)
 }
 
-func fmax(x, y float64) float64 {
-	if math.IsNaN(x) || y > x {
+func fmax[T number](x, y T) T {
+	if x != x || y > x {
 		return y
 	}
 	return x
 }
 
-func fmin(x, y float64) float64 {
-	if math.IsNaN(x) || y < x {
+func fmin[T number](x, y T) T {
+	if x != x || y < x {
 		return y
 	}
 	return x

@@ -63,11 +63,19 @@ func smoothRows() []*Op {
 		activation(Softsign, "softsign", selfOnlyInput, floatType, nil, func(b B, c *Call, x Value) Value {
 			return b.div(x, b.add(b.Emit(Abs, x), 1))
 		}),
-		activation(Tanhshrink, "tanhshrink", selfOnlyInput, floatType, nil, func(b B, c *Call, x Value) Value {
-			return b.sub(x, b.Emit(Tanh, x))
-		}),
+		tanhshrinkRow(),
 		gluRow(),
 	}
+}
+
+// tanhshrink is two operators in PyTorch too: half precision rounds between.
+func tanhshrinkRow() *Op {
+	row := activation(Tanhshrink, "tanhshrink", selfOnlyInput, floatType, nil, nil)
+	row.Decompose = decomp(func(b B, c *Call) Value {
+		x := floated(b, floatType, c.Value(0))
+		return b.sub(x, b.Emit(Tanh, x))
+	})
+	return row
 }
 
 const selfOnlyInput = "(Tensor input) -> Tensor"
@@ -129,12 +137,33 @@ func gluRow() *Op {
 			return one(NewMeta(m.DType, m.Device, shape)), nil
 		},
 		Decompose: decompF(func(b B, c *Call) Value {
-			x := c.Value(0)
-			d, _ := WrapDim(c.Int(1), len(x.TensorMeta().Shape))
-			n := symHalf(x.TensorMeta().Shape[d])
-			return b.mul(b.slice(x, d, symZero, n), b.Emit(Sigmoid, b.slice(x, d, n, symEnd)))
+			x, gate := gluHalves(b, c)
+			return b.mul(x, b.Emit(Sigmoid, gate))
 		}),
+		Backward: backOf(gluBack),
 	}
+}
+
+// gluHalves are what is gated and the gate.
+func gluHalves(b B, c *Call) (x, gate Value) {
+	whole := c.Value(0)
+	d, _ := WrapDim(c.Int(1), len(whole.TensorMeta().Shape))
+	n := symHalf(whole.TensorMeta().Shape[d])
+	return b.slice(whole, d, symZero, n), b.slice(whole, d, n, symEnd)
+}
+
+// gluBack rounds the gate before it is used, as PyTorch does.
+func gluBack(b B, c *BackwardCall) []Value {
+	g := c.Grads[0]
+	if g == nil {
+		return []Value{nil}
+	}
+	d := g.TensorMeta().DType
+	x, gate := gluHalves(b, c.Call)
+	s := b.Emit(Sigmoid, gate)
+	wide := func(v Value) Value { return b.cast(v, OpMath(d)) }
+	second := b.mul(b.mul(b.mul(b.sub(1, wide(s)), wide(s)), wide(x)), wide(g))
+	return []Value{b.Emit(Cat, []Value{b.mul(s, g), b.cast(second, d)}, c.Args[1])}
 }
 
 func piecewiseRows() []*Op {
@@ -153,7 +182,11 @@ func piecewiseRows() []*Op {
 				return b.mask(g, b.not(b.or(b.le(x, c.Args[1]), b.ge(x, c.Args[2])))) // NaN lets the gradient through
 			}, func(b B, c *Call, x Value) Value {
 				d := x.TensorMeta().DType
-				return b.Emit(Clamp, x, scalarOf(d, c.Float(1)), scalarOf(d, c.Float(2)))
+				low := c.Float(1)
+				if d == Uint8 { // there is nothing below zero
+					low = max(low, 0)
+				}
+				return b.Emit(Clamp, x, scalarOf(d, low), scalarOf(d, c.Float(2)))
 			}), func(c *Call) error {
 			if c.Float(1) > c.Float(2) {
 				return &Error{Kind: "ValueError", Msg: "min_val cannot be greater than max_val"}

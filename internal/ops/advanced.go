@@ -144,7 +144,7 @@ func advancedRows() []*Op {
 			return b.reshape(flat, idx.Shape...)
 		}),
 		{
-			ID: Embedding, Name: "embedding", Tags: TagNN | TagNotMethod,
+			ID: Embedding, Name: "embedding", Tags: TagNN | TagNotMethod | TagMutates,
 			Schema: "(Tensor input, Tensor weight, int? padding_idx=None, float? max_norm=None, float norm_type=2.0, bool scale_grad_by_freq=False, bool sparse=False) -> Tensor",
 			Meta: func(c *Call) ([]Result, error) {
 				idx, w := c.Tensor(0), c.Tensor(1)
@@ -157,13 +157,14 @@ func advancedRows() []*Op {
 				if len(w.Shape) != 2 {
 					return nil, Errorf("'weight' must be 2-D")
 				}
-				if !c.IsNone(3) {
-					return nil, Errorf("embedding: max_norm is not supported")
-				}
 				return contiguousLike(w, append(cloneInts(idx.Shape), w.Shape[1])), nil
 			},
 			Decompose: decomp(func(b B, c *Call) Value {
 				idx, w := c.Tensor(0), c.Tensor(1)
+				if !c.IsNone(3) {
+					b.renormRows(c.Value(1), b.reshape(c.Value(0), numel(idx.Shape)), c.Args[3], c.Args[4])
+					return b.Emit(Embedding, c.Value(0), c.Value(1), c.Args[2], nil, c.Args[4], c.Args[5])
+				}
 				flat := b.Emit(IndexSelect, c.Value(1), 0, b.reshape(c.Value(0), numel(idx.Shape)))
 				return b.view(flat, append(cloneInts(idx.Shape), w.Shape[1])...)
 			}),

@@ -246,10 +246,10 @@ func mathPairRows() []*Op {
 		}), nil),
 		binaryRow(Atan2, "atan2", floatType, pairBack(
 			func(b B, g Value, x, y Arg, _ Value) Value {
-				return b.mul(g, b.mul(y, b.inv(b.add(b.sq(x), b.sq(y)))))
+				return b.mul(b.mul(g, y), b.inv(b.add(b.sq(x), b.sq(y))))
 			},
 			func(b B, g Value, x, y Arg, _ Value) Value {
-				return b.mul(g, b.mul(b.neg(x), b.inv(b.add(b.sq(x), b.sq(y)))))
+				return b.mul(b.mul(g, b.neg(x)), b.inv(b.add(b.sq(x), b.sq(y))))
 			}), nil),
 		binaryRow(Hypot, "hypot", notBoolCPU, pairBack(
 			func(b B, g Value, x, y Arg, out Value) Value { return b.mul(g, b.div(x, out)) },

@@ -110,7 +110,7 @@ func slabRows() []*Op {
 			out := b.Emit(IndexPut, flat, []Value{at}, b.reshape(c.Value(2), numel(src.Shape)), c.Args[3])
 			return b.reshape(out, m.Shape...)
 		}),
-		composite(AsStridedScatter, "as_strided_scatter", "(Tensor self, Tensor src, int[] size, int[] stride, int? storage_offset=None) -> Tensor", 0, asStridedScatter),
+		asStridedScatterRow(),
 	}
 }
 
@@ -137,6 +137,33 @@ func (b B) placeSlabs(x Value, d int, idx, src Value) Value {
 	return b.Emit(IndexPut, x, list, src)
 }
 
+// asStridedScatterRow hands self the gradient of the places that were written,
+// where the others are those that depend on it: PyTorch's numbers, which count.
+func asStridedScatterRow() *Op {
+	row := composite(AsStridedScatter, "as_strided_scatter", "(Tensor self, Tensor src, int[] size, int[] stride, int? storage_offset=None) -> Tensor", 0, asStridedScatter)
+	row.Backward = backOf(func(b B, c *BackwardCall) []Value {
+		g := c.Grads[0]
+		if g == nil {
+			return []Value{nil, nil}
+		}
+		m := c.Tensor(0)
+		at := b.stridedPlaces(c.Call)
+		part := b.Emit(IndexSelect, b.reshape(g, numel(m.Shape)), 0, at)
+		whole := b.Emit(IndexPut, b.full([]sym.Int{numel(m.Shape)}, 0, m), []Value{at}, part)
+		return []Value{b.view(whole, m.Shape...), b.view(part, c.Ints(2)...)}
+	})
+	return row
+}
+
+// stridedPlaces are the flat positions in a contiguous self.
+func (b B) stridedPlaces(c *Call) Value {
+	m, offset := c.Tensor(0), symZero
+	if !c.IsNone(4) {
+		offset = sym.Sub(c.Int(4), m.Offset)
+	}
+	return b.reshape(b.positions(c.Ints(2), c.Ints(3), offset, m), numel(c.Ints(2)))
+}
+
 // asStridedScatter writes src where as_strided looks. The positions count in
 // the memory of a contiguous self.
 func asStridedScatter(b B, c *Call) Value {
@@ -148,14 +175,10 @@ func asStridedScatter(b B, c *Call) Value {
 	if len(size) != len(stride) {
 		refuse(Errorf("mismatch in length of strides and shape"))
 	}
-	offset := symZero
-	if !c.IsNone(4) {
-		offset = sym.Sub(c.Int(4), m.Offset)
-	}
 	if !equalShape(size, c.Tensor(1).Shape) {
 		refuse(Errorf("expected src to have a size equal to the slice of self. src size = %s, slice size = %s", ShapeText(c.Tensor(1).Shape), ShapeText(size)))
 	}
-	at := b.reshape(b.positions(size, stride, offset, m), numel(size))
+	at := b.stridedPlaces(c)
 	flat := b.Emit(IndexPut, b.reshape(x, numel(m.Shape)), []Value{at}, b.reshape(c.Value(1), numel(size)))
 	return b.view(flat, m.Shape...)
 }

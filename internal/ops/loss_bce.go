@@ -115,7 +115,7 @@ func bceBack(b B, c *BackwardCall) []Value {
 		out[0] = b.back(b.ofReduced(c, d), c.Tensor(0))
 	}
 	if c.Needs[1] {
-		d := b.sub(b.Emit(Clamp, b.log(b.sub(1, x)), -100.0), b.Emit(Clamp, b.log(x), -100.0))
+		d := b.sub(b.Emit(Clamp, b.Emit(Log1p, b.neg(x)), -100.0), b.Emit(Clamp, b.log(x), -100.0))
 		out[1] = b.back(b.ofReduced(c, b.mul(d, g)), c.Tensor(1))
 	}
 	if c.Value(2) != nil && c.Needs[2] {

@@ -162,5 +162,24 @@ const (
 	TagMutates
 )
 
+// Mutated lists the positions of the arguments that a call with TagMutates
+// writes: running statistics where training is on, the table of an embedding
+// whose rows have a greatest norm.
+func Mutated(op *Op, args []Arg) []int {
+	if !op.Tags.Has(TagMutates) {
+		return nil
+	}
+	if op.ID == Embedding || op.ID == EmbeddingBag {
+		if args[3] == nil {
+			return nil
+		}
+		return []int{1}
+	}
+	if training, _ := args[5].(bool); !training {
+		return nil
+	}
+	return []int{1, 2}
+}
+
 // Has reports whether all of u is set.
 func (t Tag) Has(u Tag) bool { return t&u == u }

@@ -30,10 +30,10 @@ func interpolate(b B, c *Call) Value {
 	case mode == "area":
 		return b.Emit([]ID{AdaptiveAvgPool1d, AdaptiveAvgPool2d, AdaptiveAvgPool3d}[n-1], x, size)
 	case mode == "nearest" || mode == "nearest-exact":
-		for i := range n {
-			x = b.nearest(x, 2+i, size[i], scale[i], mode == "nearest-exact")
+		for i := range n { // wide, so that gradients are summed before they are rounded
+			wide = b.nearest(wide, 2+i, size[i], scale[i], mode == "nearest-exact")
 		}
-		return x
+		return b.cast(wide, m.DType)
 	case mode == "linear" && n == 1, mode == "bilinear" && n == 2, mode == "trilinear" && n == 3:
 		y := wide
 		for i := n - 1; i >= 0; i-- {

@@ -2,6 +2,8 @@ package ops
 
 import (
 	"math"
+
+	"tcdbg/internal/sym"
 )
 
 // This file holds the special functions and the rarer pointwise operators.
@@ -30,9 +32,9 @@ func specialUnaryRows() []*Op {
 	return []*Op{
 		linear(Deg2rad, "deg2rad", math.Pi/180), linear(Rad2deg, "rad2deg", 180/math.Pi),
 		unaryRow(Sinc, "sinc", floatType, unaryBack(func(b B, g, x, y Value) Value {
-			px := b.mul(x, math.Pi)
-			d := b.div(b.sub(b.mul(b.Emit(Cos, px), px), b.Emit(Sin, px)), b.mul(px, x))
-			return b.mul(g, b.where(b.eq(x, 0.0), scalarLike(d, 0), d))
+			px, pxx := b.mul(x, math.Pi), b.mul(b.sq(x), math.Pi)
+			d := b.mul(g, b.div(b.sub(b.mul(px, b.Emit(Cos, px)), b.Emit(Sin, px)), pxx))
+			return b.where(b.eq(pxx, 0.0), scalarLike(d, 0), d)
 		}), func(b B, x Value) Value {
 			px := b.mul(x, math.Pi)
 			return b.where(b.eq(x, 0.0), 1.0, b.div(b.Emit(Sin, px), px))
@@ -73,7 +75,7 @@ func specialUnaryRows() []*Op {
 			return b.mul(g, b.mul(b.exp(b.mul(b.sq(x), -0.5)), 0.3989422804014327))
 		}, func(b B, x Value) Value { return b.mul(b.Emit(Erfc, b.mul(x, -rsqrt2)), 0.5) }),
 		special(LogNdtr, "special.log_ndtr", func(b B, g, x, y Value) Value {
-			return b.mul(b.div(g, b.Emit(Erfcx, b.div(b.neg(x), math.Sqrt2))), math.Sqrt(2/math.Pi))
+			return b.mul(b.div(g, math.Sqrt(2*math.Pi)), b.exp(b.neg(b.add(y, b.div(b.sq(x), 2)))))
 		}, nil),
 		special(Ndtri, "special.ndtri", func(b B, g, x, y Value) Value {
 			return b.mul(g, b.mul(b.exp(b.mul(b.sq(y), 0.5)), math.Sqrt(2*math.Pi)))
@@ -95,12 +97,10 @@ func specialUnaryRows() []*Op {
 				refuse(Errorf("p has to be greater than or equal to 1"))
 			}
 			x := floated(b, floatType, c.Value(0))
-			sum := b.full(nil, float64(p*(p-1))/4*math.Log(math.Pi), NewMeta(x.TensorMeta().DType, CPU, nil))
-			out := b.add(b.Emit(Lgamma, x), sum)
-			for i := 1; i < p; i++ {
-				out = b.add(out, b.Emit(Lgamma, b.sub(x, float64(i)/2)))
-			}
-			return b.Emit(Contiguous, out)
+			d := x.TensorMeta().DType
+			steps := b.cast(b.mul(b.cast(b.arange(sym.C(p), x.TensorMeta()), Float64), 0.5), d)
+			args := b.add(b.unsqueeze(x, -1), b.sub(steps, float64(p-1)/2))
+			return b.Emit(Contiguous, b.add(b.sum(b.Emit(Lgamma, args), false, -1), float64(p*(p-1))/4*math.Log(math.Pi)))
 		}),
 	}
 }
@@ -126,11 +126,11 @@ func specialPairRows() []*Op {
 		return row
 	}
 	// fmax and fmin: equal operands share the gradient, a NaN gets none beside a
-	// number.
+	// number; of two the first gets it.
 	pick := func(id ID, name string, prefer func(b B, x, y Arg) Value) *Op {
 		return binaryRow(id, name, keepType, pointwiseBack(func(b B, c *BackwardCall, g Value, i int) Value {
 			x, y := c.Value(0), c.Value(1)
-			first := b.or(prefer(b, x, y), b.and(b.ne(y, y), b.eq(x, x)))
+			first := b.or(prefer(b, x, y), b.ne(y, y))
 			if i == 1 {
 				first = b.not(first)
 			}

@@ -25,7 +25,7 @@ var adapters = sync.OnceValue(func() map[string]adapter {
 		"unfold":      unfold,
 		"H":           conjugated("t"), "T": renamed("t"), "mT": renamed("mT"), "mH": conjugated("mT"),
 		"trapz": renamed("trapezoid"), "special.polygamma": polygamma, "linalg.vector_norm": vectorNorm,
-		"__radd__": swapped("add"), "__rmul__": swapped("mul"), "__rsub__": swapped("sub"), "__rmod__": swapped("remainder"),
+		"__radd__": method("add"), "__rmul__": method("mul"), "__rsub__": swapped("sub"), "__rmod__": swapped("remainder"),
 		"__rdiv__": func(r *runner, args []any, kw map[string]any) ([]any, error) {
 			if err := isMethod("__rdiv__", args); err != nil {
 				return nil, err
@@ -36,7 +36,7 @@ var adapters = sync.OnceValue(func() map[string]adapter {
 			}
 			return r.op("mul", []any{inv[0], args[1]}, nil)
 		},
-		"__rand__": swapped("bitwise_and"), "__ror__": swapped("bitwise_or"), "__rxor__": swapped("bitwise_xor"), "__rmatmul__": swapped("matmul"),
+		"__rand__": method("bitwise_and"), "__ror__": method("bitwise_or"), "__rxor__": method("bitwise_xor"), "__rmatmul__": swapped("matmul"),
 		"double": cast(ops.Float64), "float": cast(ops.Float32), "half": cast(ops.Float16), "bfloat16": cast(ops.BFloat16), "long": cast(ops.Int64), "int": cast(ops.Int32),
 		"short": cast(ops.Int16), "char": cast(ops.Int8), "byte": cast(ops.Uint8), "bool": cast(ops.Bool), "cfloat": cast(ops.Complex64),
 		"resize_": resizeCall, "resize_as_": resizeCall,
@@ -45,7 +45,7 @@ var adapters = sync.OnceValue(func() map[string]adapter {
 			kw["increasing"] = true
 			return r.op("vander", args, kw)
 		},
-		"alias_copy": copied("alias"), "expand_copy": copied("expand"), "permute_copy": copied("permute"), "view_copy": copied("view"), "t_copy": copied("t"),
+		"alias_copy": copied("alias"), "expand_copy": copied("expand"), "permute_copy": copied("permute"), "view_copy": copied("reshape"), "t_copy": copied("t"),
 		"transpose_copy": copied("transpose"), "unsqueeze_copy": copied("unsqueeze"), "squeeze_copy": copied("squeeze"), "narrow_copy": copied("narrow"),
 		"as_strided_copy": copied("as_strided"), "diagonal_copy": copied("diagonal"), "unfold_copy": copied("unfold"), "split_with_sizes_copy": copied("split_with_sizes"),
 		"unbind_copy": copied("unbind"), "unsafe_chunk": renamed("chunk"), "unsafe_split": renamed("split"),
@@ -248,7 +248,7 @@ func subscript(r *runner, args []any, _ map[string]any) ([]any, error) {
 		return nil, fmt.Errorf("subscript of %T", args[0])
 	}
 	items, ok := args[1].([]any)
-	if !ok {
+	if !ok || r.asList(x, items) {
 		items = []any{args[1]}
 	}
 	sub := make([]any, len(items))
@@ -269,6 +269,22 @@ func subscript(r *runner, args []any, _ map[string]any) ([]any, error) {
 		}
 	}
 	return []any{x.At(sub...)}, nil
+}
+
+// asList reports whether ints are a list of positions: the cases write tuples and
+// lists alike, and only the result tells a list, which takes no dimension away.
+func (r *runner) asList(x *torch.Tensor, items []any) bool {
+	for _, v := range items {
+		if _, ok := v.(int); !ok {
+			return false
+		}
+	}
+	if len(r.c.Outs) == 0 || len(items) == 0 {
+		return false
+	}
+	out, _ := r.c.Outs[0].(map[string]any)
+	shape, _ := out["shape"].([]any)
+	return len(shape) == x.Dim()
 }
 
 func intTensor(v []any) (*torch.Tensor, error) {
@@ -399,6 +415,17 @@ func swapped(name string) adapter {
 			return nil, err
 		}
 		return r.op(name, []any{args[1], args[0]}, kw)
+	}
+}
+
+// method is the reflected form of an operator whose operands may change places:
+// PyTorch leaves them where they are.
+func method(name string) adapter {
+	return func(r *runner, args []any, kw map[string]any) ([]any, error) {
+		if err := isMethod(r.c.Op, args); err != nil {
+			return nil, err
+		}
+		return r.op(name, args, kw)
 	}
 }
 
