@@ -129,6 +129,9 @@ func fixRecompile(rc *Recompile, engine string) Fix {
 		return Fix{}
 	}
 	g := rc.Failures[0]
+	if isLearningRate(&g) {
+		return Fix{Text: "the learning rate changes: make it a tensor, lr=torch.tensor(...), which the graph reads anew with every step"}
+	}
 	name := argumentName(rc, &g)
 	if name == "" {
 		return Fix{}
@@ -224,8 +227,8 @@ func argumentName(rc *Recompile, g *GuardFailure) string {
 	if name == "" || name == "args" || name == "kwargs" || strings.HasPrefix(name, "args[") || strings.HasPrefix(name, "kwargs[") || strings.Contains(name, "__") {
 		return ""
 	}
-	if frameworkFile(rc.Compile.Frame.Pos.File) {
-		return ""
+	if file := rc.Compile.Frame.Pos.File; frameworkFile(file) || strings.HasPrefix(file, "<eval_with_key>") {
+		return "" // such as the backward pass that compiled autograd writes
 	}
 	if _, _, resumed := resumedFunction(rc.Compile.Frame.Name); resumed || rc.Compile.Frame.Parent != nil {
 		if g.Kind == breaks.SizeChanged || g.Kind == breaks.StrideChanged || g.Kind == breaks.RankChanged || g.Kind == breaks.DtypeChanged {
@@ -233,6 +236,12 @@ func argumentName(rc *Recompile, g *GuardFailure) string {
 		}
 	}
 	return name
+}
+
+// isLearningRate knows the number that schedulers change within an optimizer: it is
+// the program's, though the guard stands in the framework.
+func isLearningRate(g *GuardFailure) bool {
+	return strings.Contains(g.Source, "param_groups") && strings.HasSuffix(g.Source, "['lr']")
 }
 
 // keywordOf reads the keyword out of kwargs['mask']: the caller of a wrapper knows
@@ -332,6 +341,11 @@ func mergedCauses(r *Report) []*RecompileCause {
 				continue
 			}
 			k := key{c.key(), fr.Pos.File, fr.Name, fr.Pos.Line}
+			if p := fr.Parent; p != nil { // what goes on with a function recompiles with it
+				if above := (key{c.key(), p.Pos.File, p.Name, p.Pos.Line}); seen[above] != nil {
+					k = above
+				}
+			}
 			if one := seen[k]; one != nil {
 				one.add(c)
 				continue
@@ -360,7 +374,7 @@ func recompileAdvice(c *RecompileCause) Advice {
 		a.Cost += ", " + duration(c.Seconds)
 	}
 	if c.Limit {
-		a.Cost += ", limit reached: runs eager"
+		a.Cost += ", limit reached: " + c.Recompiles[len(c.Recompiles)-1].atLimit()
 	}
 	return a
 }

@@ -307,6 +307,11 @@ func listRecompiles(r *Report) {
 			rc.Fix = fixRecompile(rc, r.Engine)
 			r.Recompiles = append(r.Recompiles, rc)
 		}
+		for _, c := range fr.Causes() { // one advice on one cause, whichever report shows it
+			for _, rc := range c.Recompiles {
+				rc.Fix = c.Fix
+			}
+		}
 	}
 }
 

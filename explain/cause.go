@@ -32,6 +32,14 @@ func (c *RecompileCause) add(o *RecompileCause) {
 	}
 }
 
+// atLimit says what becomes of calls for which no entry may be made.
+func (rc *Recompile) atLimit() string {
+	if rc.Compile.Failure != nil {
+		return "fails"
+	}
+	return "runs eager"
+}
+
 // compiled counts the recompiles that took place: one that hit the limit did not.
 func (c *RecompileCause) compiled() int {
 	n := 0
@@ -126,6 +134,9 @@ func growth(c *RecompileCause) (Fix, bool) {
 	case breaks.LengthChanged:
 		return Fix{Text: fmt.Sprintf("%s grows with every call: append to it outside of the compiled function", name)}, true
 	case breaks.ValueChanged, breaks.GlobalChanged, breaks.AttributeChanged, breaks.ClosureChanged:
+		if g.Kind == breaks.AttributeChanged {
+			return Fix{Text: fmt.Sprintf("%s is another number with every call: where it counts, keep it outside of the compiled function; where each module has its own, make it a tensor (a buffer)", name)}, true
+		}
 		return Fix{Text: fmt.Sprintf("%s counts up with every call: keep the counter outside of the compiled function, or make it a tensor", name)}, true
 	}
 	return Fix{}, false

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"tcdbg/logs"
 	"tcdbg/tracer/breaks"
 )
 
@@ -88,5 +89,66 @@ func TestFixValue(t *testing.T) {
 		if got := fixRecompile(rc, c.engine).Text; got != c.want {
 			t.Errorf("%s %s: %q, want %q", c.kind, c.expected, got, c.want)
 		}
+	}
+}
+
+// TestAdviceOfACauseIsOne: every recompile of a cause has the cause's advice, and
+// the limit is told as what it does.
+func TestAdviceOfACauseIsOne(t *testing.T) {
+	for path, want := range map[string][2]string{
+		"regional": {"is another number with every call", "limit reached: runs eager"},
+		"limits":   {"there is an entry for each value of s", "limit reached: fails"},
+	} {
+		r := report(t, "testdata/traces/pytorch-2.15/"+path+".log.zst")
+		n := 0
+		for _, rc := range r.Recompiles {
+			if rc.Failures[0].Kind == breaks.RequiresGradChanged || rc.Compile.ID.Frame == 0 {
+				continue
+			}
+			n++
+			if !strings.Contains(rc.Fix.Text, want[0]) {
+				t.Errorf("%s %s: %q", path, rc.Compile.ID.CompileID, rc.Fix.Text)
+			}
+		}
+		if n < 7 || !strings.Contains(r.Advice[0].Cost, want[1]) {
+			t.Errorf("%s: %d recompiles, %q", path, n, r.Advice[0].Cost)
+		}
+	}
+}
+
+// TestAdviceNamesWhatTheCallerHas: a keyword of a wrapper is the caller's, the
+// learning rate is the program's, an argument of generated code is nobody's.
+func TestAdviceNamesWhatTheCallerHas(t *testing.T) {
+	for _, c := range []struct {
+		file, reason, want string
+		status             Status
+	}{
+		{"/v/site-packages/transformers/generic.py", "tensor 'kwargs['ids']' size mismatch at index 1. expected 12, actual 9", "mark_dynamic(ids, 1)", Compiled},
+		{"/v/site-packages/torch/nn/parallel.py", "tensor 'kwargs['ids']' size mismatch at index 1. expected 12, actual 9", "", Compiled},
+		{"/w/m.py", "tensor 'x' size mismatch at index 0. expected 4, actual 5", "the compile that leaves it open failed", Failed},
+		{"<eval_with_key>.1", "tensor 'sizes[0]' size mismatch at index 1. expected 3, actual 5", "", Compiled},
+		{"/v/site-packages/torch/optim/adam.py", "L['self'].param_groups[0]['lr'] == 0.01", "lr=torch.tensor", Compiled},
+		{"/w/m.py", "L['self'].kind is None", "set it before the first call", Compiled},
+	} {
+		rc := &Recompile{Compile: &Compile{Status: c.status, Frame: &Frame{Name: "f", Pos: logs.Pos{File: c.file}}}, Failures: []GuardFailure{parseReason("0/0: " + c.reason)}}
+		if fix := fixRecompile(rc, "PyTorch 2.15.0").Text; fix == "" != (c.want == "") || !strings.Contains(fix, c.want) {
+			t.Errorf("%s in %s: %q, want %q", c.reason, c.file, fix, c.want)
+		}
+	}
+}
+
+// TestResumedPartsFollow: what goes on with a function recompiles with it for the
+// same cause, which is told once.
+func TestResumedPartsFollow(t *testing.T) {
+	state := func(fr *Frame) *Frame {
+		c := &Compile{ID: ID{CompileID: logs.CompileID{Compile: 1}}, Frame: fr, Seconds: 1}
+		c.Recompile = &Recompile{Compile: c, Failures: []GuardFailure{parseReason("0/0: GLOBAL_STATE changed: grad_mode ")}, Fix: Fix{Text: "set it"}}
+		fr.Compiles = []*Compile{{Frame: fr}, c}
+		return fr
+	}
+	step := state(&Frame{Name: "step", Pos: logs.Pos{File: "/w/m.py", Line: 4}})
+	rest := state(&Frame{Name: "torch_dynamo_resume_in_step_at_8", Pos: logs.Pos{File: "/w/m.py", Line: 8}, Parent: step})
+	if got := mergedCauses(&Report{Frames: []*Frame{step, rest}}); len(got) != 1 || len(got[0].Recompiles) != 2 || got[0].Seconds != 2 {
+		t.Errorf("%d causes", len(got))
 	}
 }

@@ -76,8 +76,8 @@ func TestBrokenConstraint(t *testing.T) {
 	id := `, "frame_id": 1, "frame_compile_id": 0, "attempt": 0}` + "\n"
 	r := foldText(t, head+`{"str": ["/w/m.py", 0]}`+"\n"+
 		head+`{"dynamo_start": {"stack": [{"line": 6, "name": "g", "filename": 0}]}`+id+
-		head+`{"symbolic_shape_specialization": {"symbol": "s7", "sources": ["L['y'].size()[1]"], "value": "3", "reason": "solved", "user_stack": [{"line": 7, "name": "g", "filename": 0}]}`+id+
 		head+`{"symbolic_shape_specialization": {"symbol": "s8", "sources": ["L['x'].size()[0]"], "value": "6", "reason": "solved", "user_stack": [{"line": 8, "name": "g", "filename": 0, "loc": "if x.shape[0] == 6:"}]}`+id+
+		head+`{"symbolic_shape_specialization": {"symbol": "s7", "sources": ["L['y'].size()[1]"], "value": "3", "reason": "solved", "user_stack": [{"line": 7, "name": "g", "filename": 0}]}`+id+
 		head+`{"compilation_metrics": {"co_name": "g", "co_filename": "/w/m.py", "co_firstlineno": 6, "fail_type": "ConstraintViolationError", "fail_reason": "Constraints violated (L['x'].size()[0])! For more information, run with TORCH_LOGS.\n  - You marked L['x'].size()[0] as dynamic but your code specialized it to be a constant (6). If you're using mark_dynamic, remove it."}`+id)
 	if len(r.Failures) != 1 {
 		t.Fatalf("%d failures", len(r.Failures))

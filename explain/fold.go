@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"tcdbg/logs"
+	"tcdbg/logs/fx"
 )
 
 // This file is the fold itself: its state and the dispatch of records. What a
@@ -47,6 +48,8 @@ type Fold struct {
 	sumOrder  []string
 	fusing    map[ID]*Fusion // open text fusion logs
 	kernels   map[kernelKey]*Kernel
+	parsed    *fx.Graph // the newest captured graph, whose kernels mostly come next
+	parsedOf  *Graph
 	strings   map[string]string
 	backward  float64 // seconds of backward compiles that ran on their own
 	textual   bool    // records of converted text were seen
@@ -57,6 +60,8 @@ type Fold struct {
 	// synthetic numbers the functions of text logs without ids.
 	synthetic map[string]int
 	pasted    int // graphs without ids
+	// exporting are the models that are being compiled ahead of time, by rank.
+	exporting map[int]*compile
 }
 
 type frameKey struct{ rank, epoch, autograd, frame int }
@@ -113,7 +118,7 @@ func NewFold(store *logs.Store) *Fold {
 	return &Fold{
 		store: store, byKind: map[string]int64{}, frames: map[frameKey]*Frame{}, compiles: map[compileKey]*compile{},
 		ranks: map[int]*rankState{}, symIndex: map[symbolKey]*Symbol{}, sums: map[string]*PhaseSum{},
-		fusing: map[ID]*Fusion{}, kernels: map[kernelKey]*Kernel{}, strings: map[string]string{}, traced: map[int]bool{},
+		fusing: map[ID]*Fusion{}, kernels: map[kernelKey]*Kernel{}, strings: map[string]string{}, traced: map[int]bool{}, exporting: map[int]*compile{},
 		dirty: true,
 	}
 }

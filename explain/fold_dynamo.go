@@ -138,7 +138,7 @@ func (f *Fold) outputGraph(r *logs.Record) {
 		gr.Inputs = g.Placeholders()
 		c.Ops = len(gr.Ops)
 	}
-	gr.LoadNodes = func() []GraphNode { return graphNodes(load()) }
+	gr.LoadNodes = func() []GraphNode { return graphNodes(fx.Parse(load())) }
 	if isTable(text) {
 		gr.Table = text
 	}
@@ -173,9 +173,8 @@ func (f *Fold) interned(list []string) []string {
 	return list
 }
 
-// graphNodes parses a graph's text into nodes of a report.
-func graphNodes(text string) []GraphNode {
-	g := fx.Parse(text)
+// graphNodes are the nodes of a parsed graph as a report has them.
+func graphNodes(g *fx.Graph) []GraphNode {
 	if g == nil {
 		return nil
 	}
@@ -499,6 +498,7 @@ func (f *Fold) compilationMetrics(r *logs.Record) {
 	}
 	c := f.compileOf(r)
 	if c == nil {
+		f.exportMetrics(r, &m)
 		return
 	}
 	c.metrics = true
@@ -537,6 +537,9 @@ func (f *Fold) settle(c *compile, m *metrics) {
 			c.Status = Empty
 		}
 	case m.hitLimit():
+		c.Status, c.limit = Limit, true
+	case m.failType == "FailOnRecompileLimitHit": // what runs eager elsewhere is an error under fullgraph
+		f.fail(c, m)
 		c.Status, c.limit = Limit, true
 	default:
 		f.fail(c, m)
@@ -582,6 +585,9 @@ func (f *Fold) fail(c *compile, m *metrics) {
 	}
 	if fl.Pos.File == "" {
 		fl.Pos = c.Frame.Pos
+	}
+	if fl.Type == "FailOnRecompileLimitHit" {
+		fl.Code = breaks.RecompileLimit
 	}
 	if fl.Reason == "" {
 		fl.Reason = c.errText

@@ -38,6 +38,10 @@ func (f *Fold) stage(r *logs.Record) {
 	s := Stage{Name: f.intern(name), Load: r.Loader(), Seq: r.Seq}
 	c := f.compileOf(r)
 	if c == nil {
+		if c = f.exported(r); c != nil {
+			f.exportStage(r, c, s)
+			return
+		}
 		f.note(r, "dump", name)
 		return
 	}
@@ -52,17 +56,17 @@ func (f *Fold) stage(r *logs.Record) {
 }
 
 func (f *Fold) autogradGraph(r *logs.Record, c *compile) {
-	g := fx.Parse(r.Text())
+	g := fx.Parse(r.View())
 	if g == nil {
 		return
 	}
 	load := r.Loader()
 	c.Graph = &Graph{ID: c.ID, Name: "compiled autograd", Ops: f.interned(g.Operators()), Inputs: g.Placeholders()}
-	c.Graph.LoadNodes = func() []GraphNode { return graphNodes(load()) }
+	c.Graph.LoadNodes = func() []GraphNode { return graphNodes(fx.Parse(load())) }
 }
 
 func (f *Fold) outputCode(r *logs.Record) {
-	text := r.Text()
+	text := r.View()
 	c := f.compileOf(r)
 	out := &OutputCode{ID: f.id(r), Path: f.intern(logs.JSONString(r.Field("filename"))), Load: r.Loader()}
 	if c == nil {
@@ -74,11 +78,11 @@ func (f *Fold) outputCode(r *logs.Record) {
 	if c.kernels == nil {
 		c.kernels = map[string]*Kernel{}
 	}
-	var nodes map[string]logs.Pos
+	var nodes *nodePlaces
 	var ops map[string]bool
 	for _, k := range splitKernels(text) {
 		if nodes == nil {
-			nodes = nodePlaces(c.Graph)
+			nodes = f.placesOf(c.Graph)
 		}
 		if len(k.ops) == 0 {
 			if ops == nil {
@@ -116,20 +120,20 @@ func (f *Fold) attach(k *Kernel, out *OutputCode) {
 	k.Load = func() string { return sliceLines(load(), from, to) }
 }
 
-func (f *Fold) addKernel(c *compile, out *OutputCode, ck *codeKernel, nodes map[string]logs.Pos) {
+func (f *Fold) addKernel(c *compile, out *OutputCode, ck *codeKernel, nodes *nodePlaces) {
 	k := &Kernel{
 		ID: c.ID, Name: f.intern(ck.name), Lang: f.intern(ck.lang), Reason: ck.reason, Ops: f.interned(ck.ops),
 		Nodes: f.interned(ck.nodes), From: ck.from, To: ck.to, Bytes: -1, FLOPs: -1, Nanos: -1, Fused: len(ck.ops),
 	}
 	f.attach(k, out)
 	for _, n := range append(append([]string(nil), ck.nodes...), ck.aten...) {
-		if p, ok := nodes[n]; ok {
+		if p, ok := nodes.ofNode(n); ok {
 			k.Pos = addPos(k.Pos, f.pos(p))
 		}
 	}
 	if len(k.Pos) == 0 {
 		for _, op := range ck.ops {
-			if p, ok := nodes["op:"+fx.Short(strings.TrimPrefix(op, "aten."))]; ok && p.Line > 0 {
+			if p, ok := nodes.ofOperator(fx.Short(strings.TrimPrefix(op, "aten."))); ok {
 				k.Pos = addPos(k.Pos, f.pos(p))
 			}
 		}
@@ -150,26 +154,50 @@ func addPos(list []logs.Pos, p logs.Pos) []logs.Pos {
 	return append(list, p)
 }
 
-// nodePlaces maps the nodes of a captured graph to their lines, and
-// "op:NAME" to the line of an operator that occurs once.
-func nodePlaces(g *Graph) map[string]logs.Pos {
-	out := map[string]logs.Pos{}
-	if g == nil {
-		return out
+// nodePlaces finds the lines of a captured graph's nodes, by name and, where no
+// other node has the same one, by operator.
+type nodePlaces struct {
+	nodes  []GraphNode
+	byName map[string]int
+	byOp   map[string]int // -1: several have it
+}
+
+func (f *Fold) placesOf(g *Graph) *nodePlaces {
+	var nodes []GraphNode
+	if g != nil && g == f.parsedOf {
+		nodes = graphNodes(f.parsed)
+	} else {
+		nodes = g.Nodes()
 	}
-	for _, n := range g.Nodes() {
+	p := &nodePlaces{nodes, make(map[string]int, len(nodes)), map[string]int{}}
+	for i, n := range nodes {
 		if n.Pos.File == "" {
 			continue
 		}
-		out[n.Name] = n.Pos
-		key := "op:" + fx.Short(n.Target)
-		if _, twice := out[key]; twice {
-			out[key] = logs.Pos{}
-		} else {
-			out[key] = n.Pos
+		p.byName[n.Name] = i
+		op := fx.Short(n.Target)
+		if _, twice := p.byOp[op]; twice {
+			i = -1
 		}
+		p.byOp[op] = i
 	}
-	return out
+	return p
+}
+
+func (p *nodePlaces) ofNode(name string) (logs.Pos, bool) {
+	i, ok := p.byName[name]
+	if !ok {
+		return logs.Pos{}, false
+	}
+	return p.nodes[i].Pos, true
+}
+
+func (p *nodePlaces) ofOperator(op string) (logs.Pos, bool) {
+	i, ok := p.byOp[op]
+	if !ok || i < 0 {
+		return logs.Pos{}, false
+	}
+	return p.nodes[i].Pos, p.nodes[i].Pos.Line > 0
 }
 
 // provenance is what the provenance artifacts of one compile say.
@@ -400,8 +428,7 @@ func (f *Fold) createSymbol(r *logs.Record) {
 	if st := r.Stack("user_stack"); len(st) > 0 {
 		s.Pos = f.framesToPos(st[len(st)-1:])[0]
 	}
-	f.compileOf(r)
-	f.addSymbol(r, s)
+	f.addSymbol(r, s) // torch.export has symbols under an id that nothing else has
 }
 
 func (f *Fold) addSymbol(r *logs.Record, s Symbol) *Symbol {

@@ -180,6 +180,32 @@ var handCounts = map[string]counts{
 	// Recompiles: the last batch is smaller, for forward and for loss_fn.
 	"pytorch-2.15/train_small.log": {7, 4, 2, 2, 0},
 
+	// Frames: f, g and h. g and h fail, since their code makes a size a constant
+	// that is marked dynamic; g is tried again with another size, which replaces
+	// nothing and is no recompile.
+	"pytorch-2.15/mark_dynamic.log": {3, 0, 0, 0, 2},
+
+	// f: an int, then a float, then the int as a size: 2 recompiles. g: texts of 8
+	// lengths are 8 entries, 7 recompiles; under fullgraph the ninth is an error.
+	"pytorch-2.15/limits.log": {2, 0, 0, 9, 1},
+
+	// Frames: outer and its resume, inner and its resume, net, the layers' forward.
+	// Breaks: the graph_break of inner, met from outer and in itself. The layers
+	// differ in a number: 8 entries, then the limit.
+	"pytorch-2.15/regional.log": {6, 2, 1, 7, 0},
+
+	// The model that is compiled ahead of time, and an export that fails at a branch.
+	"pytorch-2.15/export_aoti.log": {2, 0, 0, 0, 1},
+
+	// Frames: forward and its resume, postprocess_detections (which loses its frame:
+	// the break is within a loop), _topk_min, decode_single, clip_boxes_to_image and
+	// batched_nms. The break is met from forward and within the function. The third
+	// image has another size, and the compile that leaves it open fails.
+	"pytorch-2.15/retinanet.log": {7, 2, 1, 1, 2},
+
+	// Three functions; one calls an operator without a rule for shapes.
+	"pytorch-2.15/custom_op.log": {3, 0, 0, 0, 1},
+
 	// Each rank: inner (the wrapper of the call), helper and __init__ of
 	//   contextlib, a resume of __init__, forward = 5; rank 1 has the resume
 	//   behind its print too: 11.

@@ -386,7 +386,7 @@ func (t *textWriter) functionRecompiles(list []*Recompile) {
 		}
 		limit := ""
 		if rc.Compile.Status == Limit {
-			limit = "  LIMIT REACHED: runs eager from here"
+			limit = "  LIMIT REACHED: " + rc.atLimit() + " from here"
 		}
 		if len(rc.Failures) == 0 {
 			t.line("    [%s] reason not recorded%s", idText(rc.Compile.ID), limit)

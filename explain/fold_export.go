@@ -1,0 +1,138 @@
+package explain
+
+import (
+	"strings"
+	"time"
+
+	"tcdbg/logs"
+	"tcdbg/logs/fx"
+)
+
+// This file folds what torch.export and AOTInductor write. They compile a model
+// ahead of time, outside of any frame: their records carry no compile id but the
+// stack of the program instead.
+
+// exported finds or makes the compile of an exported model that a record without
+// an id belongs to; nil where the record's stack does not tell that it is one.
+func (f *Fold) exported(r *logs.Record) *compile {
+	if c := f.exporting[r.Rank]; c != nil {
+		return c
+	}
+	stack := f.framesToPos(r.Stack(""))
+	if len(stack) == 0 {
+		return nil
+	}
+	c := f.exportCompile(r, "exported model")
+	c.Stack = stack
+	for i := len(stack) - 1; i >= 0; i-- {
+		if !frameworkFile(stack[i].File) { // who asked for it
+			c.Frame.Pos = stack[i]
+			c.Stack = stack[:i+1]
+			break
+		}
+	}
+	f.exporting[r.Rank] = c
+	return c
+}
+
+// exportCompile makes a frame of its own for a compile without an id.
+func (f *Fold) exportCompile(r *logs.Record, name string) *compile {
+	f.pasted++
+	again := *r
+	again.SetMeta(nil)
+	c := f.textCompile(&again, logs.Pos{Func: name + "\x00" + itoa(f.pasted)}) // models have no names that tell them apart
+	c.Frame.Name, c.Frame.Pos.Func = name, name
+	c.Start = f.at(r)
+	return c
+}
+
+// exportStage adds a text to an exported model: its graph, and its C++ code with
+// the kernels in it.
+func (f *Fold) exportStage(r *logs.Record, c *compile, s Stage) {
+	switch {
+	case r.Content() == "aot_inference_graph":
+		f.exportGraph(r, c)
+	case r.Kind == "graph_dump":
+		if logs.JSONString(r.Field("name")) == "inductor_aot_kernel_code" {
+			f.exportKernels(r, c)
+		}
+	}
+	if c.Graph != nil {
+		c.Graph.Stages = append(c.Graph.Stages, s)
+	} else {
+		c.stages = append(c.stages, s)
+	}
+}
+
+func (f *Fold) exportGraph(r *logs.Record, c *compile) {
+	g := fx.Parse(r.View())
+	if g == nil || c.Graph != nil {
+		return
+	}
+	load := r.Loader()
+	c.Graph = &Graph{ID: c.ID, Ops: f.interned(g.Operators()), Inputs: g.Placeholders(), Stages: c.stages}
+	c.Graph.LoadNodes = func() []GraphNode { return graphNodes(fx.Parse(load())) }
+	c.Ops, c.stages = len(c.Graph.Ops), nil
+}
+
+// exportKernels splits the generated C++ into its kernels.
+func (f *Fold) exportKernels(r *logs.Record, c *compile) {
+	out := &OutputCode{ID: c.ID, Path: f.intern(logs.JSONString(r.Field("filename"))), Role: "inference", Load: r.Loader()}
+	c.Outputs = append(c.Outputs, out)
+	if c.kernels == nil {
+		c.kernels = map[string]*Kernel{}
+	}
+	ops, nodes := c.operators(), f.placesOf(c.Graph)
+	for _, k := range cppFunctions(r.View()) {
+		k.ops = opsFromName(k.name, ops)
+		f.addKernel(c, out, &k, nodes)
+	}
+}
+
+// cppFunctions finds the functions of a C++ file that others can call: they begin
+// with extern "C" and end with a bracket in the first column.
+func cppFunctions(text string) []codeKernel {
+	var out []codeKernel
+	open, n := false, 0
+	for line := range strings.SplitSeq(text, "\n") {
+		n++
+		if rest, ok := strings.CutPrefix(line, `extern "C"`); ok && !open {
+			head, _, _ := strings.Cut(rest, "(")
+			if words := strings.Fields(head); len(words) > 0 && strings.Contains(rest, "(") {
+				out = append(out, codeKernel{name: strings.Clone(words[len(words)-1]), lang: "cpp", from: n, to: n})
+				open = true
+			}
+		}
+		if open && strings.HasPrefix(line, "}") {
+			out[len(out)-1].to, open = n, false
+		}
+	}
+	return out
+}
+
+// exportMetrics ends an exported model, or tells of an export that failed.
+func (f *Fold) exportMetrics(r *logs.Record, m *metrics) {
+	c := f.exporting[r.Rank]
+	if c == nil && m.failType == "" {
+		return
+	}
+	delete(f.exporting, r.Rank)
+	if c == nil {
+		c = f.exportCompile(r, "torch.export")
+		c.Frame.Pos = f.pos(logs.Pos{File: m.failFile, Line: m.failLine, Func: "torch.export"})
+	}
+	if m.start > 0 {
+		c.Start = time.UnixMicro(m.start)
+		c.Seconds = max(f.at(r).Sub(c.Start).Seconds(), 0)
+		f.extend(c.Start, f.at(r).Sub(c.Start))
+	}
+	load := r.MetaLoader()
+	c.LoadMetrics = func() map[string]any { return metricsMap(load()) }
+	c.metrics = true
+	if m.failType == "" {
+		return
+	}
+	c.errBreak, c.errSeq = parseError(m.failReason), r.Seq
+	f.fail(c, m)
+	c.Frame.Status = c.Status
+}
