@@ -247,8 +247,8 @@ func (m *Model) docPlace(d *doc, p logs.Pos) {
 		in = "  in " + p.Func
 	}
 	place := m.place(p)
-	if p.Col > 0 {
-		place += fmt.Sprintf(":%d", p.Col)
+	if col := m.column(p); col > 0 {
+		place += fmt.Sprintf(":%d", col)
 	}
 	d.link(posSel(p), theme.T(theme.Accent, "  "+place), theme.T(theme.Faint, in))
 	if p.Code != "" {

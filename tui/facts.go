@@ -192,7 +192,7 @@ func compileSel(c *explain.Compile) Selection {
 func groupSel(g *explain.BreakGroup) Selection {
 	s := Selection{Break: g.Key}
 	if g.Lead != nil {
-		s.Pos = placeOnly(g.Lead.Pos)
+		s.Pos, s.Record = placeOnly(g.Lead.Pos), g.Lead.Seq
 		if g.Lead.Compile != nil {
 			s.HasID, s.ID = true, g.Lead.Compile.ID
 		}

@@ -2,6 +2,7 @@ package tui
 
 import (
 	"fmt"
+	"strings"
 	"sync"
 
 	"tcdbg/explain"
@@ -29,6 +30,7 @@ type lineFacts struct {
 	guards  []guardAt
 	fails   []*explain.Recompile
 	entry   []*explain.Frame // functions that begin here
+	errors  []*explain.Failure
 }
 
 // nodeAt is a node of a captured graph.
@@ -50,6 +52,8 @@ type parsed struct {
 	mu     sync.Mutex
 	nodes  map[string][]nodeAt // by graph; later reports hold copies of it
 	guards map[string][]guardAt
+
+	fileMu sync.Mutex
 	files  map[string][]string
 }
 
@@ -70,6 +74,7 @@ func (c *parsed) index(r *explain.Report) *sourceIndex {
 	x := &sourceIndex{lines: map[line]*lineFacts{}, known: map[string]bool{}}
 	x.frames(r, c)
 	x.breaks(r)
+	x.failures(r)
 	for _, g := range r.Graphs {
 		for _, n := range c.nodesOf(g) {
 			if l := x.at(n.pos); l != nil {
@@ -142,6 +147,14 @@ func (x *sourceIndex) breaks(r *explain.Report) {
 	}
 }
 
+func (x *sourceIndex) failures(r *explain.Report) {
+	for _, f := range r.Failures {
+		if l := x.at(f.Pos); l != nil {
+			l.errors = append(l.errors, f)
+		}
+	}
+}
+
 // nodesOf are the nodes of a graph that have a place.
 func (c *parsed) nodesOf(g *explain.Graph) []nodeAt {
 	key := fmt.Sprint(idText(g.ID), g.Name, len(g.Ops))
@@ -184,20 +197,60 @@ func (c *parsed) guardsOf(comp *explain.Compile) []guardAt {
 	return out
 }
 
+// column is where the marked part of a place begins in its file, 0 where that is
+// not known: PyTorch records lines without their indentation.
+func (m *Model) column(p logs.Pos) int {
+	if p.Col == 0 || p.Code == "" || p.Code[0] == ' ' || p.Code[0] == '\t' {
+		return p.Col
+	}
+	lines, _ := m.parsed.known(p.File) // read beside the UI, by readMarked
+	if p.Line < 1 || p.Line > len(lines) {
+		return 0
+	}
+	line := lines[p.Line-1]
+	code := strings.TrimLeft(line, " \t")
+	if strings.TrimRight(code, " \t\r") != p.Code {
+		return 0 // the file has changed since
+	}
+	return p.Col + len(line) - len(code)
+}
+
+// readMarked reads the files of the places that a report marks columns of.
+func (c *parsed) readMarked(feed Feed, r *explain.Report) {
+	for _, g := range r.Breaks {
+		if g.Lead != nil && g.Lead.Pos.Col > 0 {
+			c.file(feed, g.Lead.Pos.File)
+		}
+	}
+	for _, f := range r.Failures {
+		if f.Pos.Col > 0 {
+			c.file(feed, f.Pos.File)
+		}
+	}
+}
+
 // file reads a source file once.
 func (c *parsed) file(feed Feed, name string) []string {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if lines, ok := c.files[name]; ok {
+	if lines, ok := c.known(name); ok {
 		return lines
-	}
-	if c.files == nil {
-		c.files = map[string][]string{}
 	}
 	lines, err := feed.Source(name)
 	if err != nil {
 		lines = nil
 	}
+	c.fileMu.Lock()
+	defer c.fileMu.Unlock()
+	if c.files == nil {
+		c.files = map[string][]string{}
+	}
 	c.files[name] = lines
 	return lines
+}
+
+// known is a file that was read before; nobody waits for a disk or a parser.
+func (c *parsed) known(name string) ([]string, bool) {
+	c.fileMu.Lock()
+	defer c.fileMu.Unlock()
+	lines, ok := c.files[name]
+	return lines, ok
 }

@@ -230,6 +230,8 @@ func screenFor(s Selection) keys.Screen {
 		return keys.Graph
 	case s.Pos.Line > 0:
 		return keys.Source
+	case s.Record > 0:
+		return keys.Logs
 	}
 	return keys.Graph
 }

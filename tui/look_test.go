@@ -9,6 +9,7 @@ import (
 
 	"tcdbg/explain"
 	"tcdbg/logs"
+	"tcdbg/tui/keys"
 )
 
 // These tests are about what a screen says at first sight: where the cursor
@@ -122,12 +123,67 @@ func TestCostsAndRefusals(t *testing.T) {
 	`)
 }
 
-// A failure inside of a library stands at the program's line that led to it.
-func TestFailuresAreTheProgram(t *testing.T) {
+// A failure says what went wrong and where: below its row on the Overview, at its
+// line in Source, with the column that the line has in the file, and Enter opens
+// the record that tells it.
+func TestFailureIsFollowed(t *testing.T) {
 	f := richFeed()
-	lib := logs.Pos{File: "/usr/lib/python3/site-packages/torch/nn/modules/linear.py", Line: 134}
-	f.report.Failures = []*explain.Failure{{ID: cid(1, 1), Type: "TorchRuntimeError", Reason: "shapes", Pos: lib, Stack: []logs.Pos{at(14, "main", "run"), at(61, "Decoder.Forward", "d.out(h)"), lib}}}
-	newDriver(t, f, Options{}, 100, 30).script("expect TorchRuntimeError model.go:61 [1/1] shapes")
+	pos := at(61, "Decoder.Forward", "return d.out.Forward(h)")
+	pos.Col, pos.EndCol = 8, 24
+	f.files[modelFile][60] = "\t" + pos.Code
+	f.report.Failures = []*explain.Failure{{
+		ID: cid(1, 1), Type: "TorchRuntimeError", Code: "GB4315", Pos: pos, Seq: 3, Fix: explain.Fix{Text: "Mend the sizes."},
+		Reason: "failed\n  Explanation: Dynamo failed to run FX node with fake tensors: call_function linear(*(x, w), **{}): got RuntimeError('sizes 3 and 4')",
+	}}
+	d := newDriver(t, f, Options{}, 120, 40)
+	d.script(`
+		expect TorchRuntimeError model.go:61 [1/1] operator failed while shapes were propagated
+		expect said: RuntimeError: sizes 3 and 4, in linear(x, w)
+		expect fix: Mend the sizes.
+		keys j j j enter
+		screen Logs
+		expect record 3
+		keys 2
+		expect FAILURE
+		expect model.go:61:9
+		keys tab j
+	`)
+	if s := (Selection{HasID: true, ID: cid(1, 1), Record: 3}); screenFor(s) != keys.Logs {
+		t.Error("a failure's link does not open its record")
+	}
+}
+
+// The cursor of Logs goes to the record of what is selected, through a filter too.
+func TestLogsOpenAtTheSelection(t *testing.T) {
+	p := &pane{rows: rowSlice{&noiseRow{}, &noiseRow{}, &noiseRow{}, &noiseRow{}, &noiseRow{}}}
+	p.list.SetFollow(true)
+	p.toRecord(3)
+	if p.list.Cursor() != 3 || p.list.Follow() {
+		t.Errorf("at row %d", p.list.Cursor())
+	}
+	p.shown = []int32{1, 3, 4}
+	p.toRecord(2)
+	if p.list.Cursor() != 1 {
+		t.Errorf("behind a filter at row %d", p.list.Cursor())
+	}
+}
+
+// Ranks compile functions of one name: the Overview tells them apart.
+func TestOverviewNamesRanks(t *testing.T) {
+	f := richFeed()
+	f.report.Frames[0].ID.Rank = 1
+	d := newDriver(t, f, Options{}, 120, 40)
+	d.script("refute r1 ")
+	f.report.Ranks = []*explain.Rank{{Rank: 0}, {Rank: 1}}
+	d = newDriver(t, f, Options{}, 120, 40)
+	d.script("expect r1 " + f.report.Frames[0].Name)
+}
+
+// A trace that somebody else writes has no time of ours.
+func TestFollowingHasNoClock(t *testing.T) {
+	f := richFeed()
+	f.run.Live, f.run.Elapsed, f.run.Start = true, 0, time.Time{}
+	newDriver(t, f, Options{}, 120, 40).script("expect following\nrefute live 0")
 }
 
 // A break that fullgraph does not allow has its fix below it, and the screen of

@@ -215,7 +215,7 @@ func (m *Model) handle(msg tea.Msg) tea.Cmd {
 // poll asks the feed for a report and makes the rows of every screen, off the
 // UI goroutine.
 func (m *Model) poll() tea.Cmd {
-	feed, old, frozen := m.feed, m.report, m.frozen
+	feed, old, frozen, files := m.feed, m.report, m.frozen, m.parsed
 	defs := m.defs
 	var views [keys.Screens]pane
 	for i, p := range m.panes {
@@ -230,6 +230,7 @@ func (m *Model) poll() tea.Cmd {
 		out := reportMsg{report: r}
 		in := &input{report: r, feed: feed, facts: &out.facts}
 		out.facts.collect(in)
+		files.readMarked(feed, r)
 		for i := range defs {
 			if defs[i].rows != nil && !defs[i].slow {
 				out.rows[i] = rowSlice(defs[i].rows(in))
@@ -373,7 +374,9 @@ func (m *Model) prepare() tea.Cmd {
 	p, d := m.current(), m.def()
 	if p.synced != m.selGen {
 		p.synced = m.selGen
-		if p.Len() > slowLocate {
+		if m.screen == keys.Logs && m.sel.Record > 0 {
+			p.toRecord(int(m.sel.Record))
+		} else if p.Len() > slowLocate {
 			return m.locateBeside()
 		}
 		p.locate(m.sel)

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"tcdbg/explain"
-	"tcdbg/logs"
 	"tcdbg/tui/keys"
 	"tcdbg/tui/theme"
 )
@@ -123,6 +122,9 @@ func overviewRows(in *input) []row {
 		rows = append(rows, &headRow{}, &headRow{text: "FAILED"})
 		for _, f := range in.report.Failures {
 			rows = append(rows, &failureRow{f})
+			for _, said := range f.Details() {
+				rows = append(rows, &saidRow{said: said})
+			}
 			if f.Fix.Text != "" {
 				rows = append(rows, &fixRow{fix: f.Fix})
 			}
@@ -213,6 +215,9 @@ func (r *frameRow) draw(m *Model, w int) theme.Line {
 		style = theme.Noise // a function of ours is compiled because the program asked for it
 	}
 	name := theme.Clean(f.frame.Name)
+	if rank := f.frame.ID.Rank; rank >= 0 && len(m.report.Ranks) > 1 {
+		name = fmt.Sprintf("r%d %s", rank, name) // ranks compile functions of one name
+	}
 	compile := secondsOr(f.seconds)
 	if c.place == 0 {
 		l := theme.Line{{Text: padded(c.name, name, -5, f.ops, -5, number(f.eager), -8, compile), Style: style}}
@@ -358,36 +363,32 @@ func (r *fixRow) draw(_ *Model, w int) theme.Line {
 	return theme.Line{{Text: "    fix: ", Style: theme.Faint}, theme.T(theme.Green, theme.Cut(text, w-10))}
 }
 
+// saidRow is what the error of a failure says.
+type saidRow struct {
+	headRow
+	said string
+}
+
+func (r *saidRow) draw(_ *Model, w int) theme.Line {
+	return theme.Line{{Text: "    said: ", Style: theme.Faint}, theme.T(theme.Plain, theme.Cut(r.said, w-10))}
+}
+
 // failureRow is a compile that ended in an error.
 type failureRow struct{ f *explain.Failure }
 
 func (r *failureRow) key() string { return "failure " + idText(r.f.ID) + r.f.Type }
 func (r *failureRow) matches(q string) bool {
-	return ofRank(r.f.ID, q) || theme.IndexFold(r.f.Reason, q) >= 0
+	return ofRank(r.f.ID, q) || theme.IndexFold(r.f.Reason, q) >= 0 || theme.IndexFold(r.f.Title(), q) >= 0 || theme.IndexFold(r.f.Code, q) >= 0
 }
 
 func (r *failureRow) sel() Selection {
-	return Selection{Pos: placeOnly(r.place()), HasID: true, ID: r.f.ID}
-}
-
-// place is the innermost line of the program's own, where the error came from a
-// library below it.
-func (r *failureRow) place() logs.Pos {
-	if library(r.f.Pos.File) {
-		for i := len(r.f.Stack) - 1; i >= 0; i-- {
-			if p := r.f.Stack[i]; p.File != "" && !library(p.File) {
-				return p
-			}
-		}
-	}
-	return r.f.Pos
+	return Selection{Pos: placeOnly(r.f.Pos), HasID: true, ID: r.f.ID, Record: r.f.Seq}
 }
 
 func (r *failureRow) draw(m *Model, w int) theme.Line {
-	first, _, _ := strings.Cut(r.f.Reason, "\n")
 	return theme.Line{
 		{Text: theme.GlyphFailed + " ", Style: theme.Red},
 		theme.T(theme.Red, r.f.Type+" "),
-		theme.T(theme.Faint, strings.TrimSpace(m.place(r.place())+" "+idText(r.f.ID))+" "), theme.T(theme.Plain, theme.Cut(first, w)),
+		theme.T(theme.Faint, strings.TrimSpace(m.place(r.f.Pos)+" "+idText(r.f.ID))+" "), theme.T(theme.Plain, theme.Cut(r.f.Title(), w)),
 	}
 }

@@ -105,6 +105,7 @@ func recompileSel(rc *explain.Recompile) Selection {
 	if rc.Compile != nil {
 		s = compileSel(rc.Compile)
 	}
+	s.Record = rc.Seq
 	for _, g := range rc.Failures {
 		if g.Pos.Line > 0 {
 			s.Pos = placeOnly(g.Pos)

@@ -2,6 +2,7 @@ package tui
 
 import (
 	"slices"
+	"sort"
 
 	"tcdbg/explain"
 	"tcdbg/logs"
@@ -78,6 +79,8 @@ type Selection struct {
 	Node   string
 	Kernel string
 	Break  string // key of the group
+	// Record is the record that tells it, 0: none; no screen but Logs shows it.
+	Record int64
 }
 
 // score tells how well a row stands for the wanted selection; 0: not at all.
@@ -268,6 +271,18 @@ func (p *pane) locate(want Selection) {
 		p.list.Set(paneRows{p}, at)
 		p.note()
 	}
+}
+
+// toRecord puts the cursor of the Logs screen on a record, or where a filter hides
+// it, on the next one that is shown.
+func (p *pane) toRecord(record int) {
+	at := record
+	if p.shown != nil {
+		at = sort.Search(len(p.shown), func(i int) bool { return int(p.shown[i]) >= record })
+	}
+	p.list.SetFollow(false)
+	p.list.Set(paneRows{p}, at)
+	p.note()
 }
 
 // best is the row that stands best for a selection, -1 for none.

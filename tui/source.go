@@ -78,7 +78,7 @@ func sourceRows(in *input) []row {
 // come from them.
 func onlyGuards(x *sourceIndex, file string, lines []int) bool {
 	for _, n := range lines {
-		if l := x.lines[line{file, n}]; len(l.nodes)+len(l.breaks)+len(l.kernels)+len(l.entry) > 0 {
+		if l := x.lines[line{file, n}]; len(l.nodes)+len(l.breaks)+len(l.kernels)+len(l.entry)+len(l.errors) > 0 {
 			return false
 		}
 	}
@@ -137,7 +137,7 @@ func (p *pane) firstMarked() {
 		if first < 0 {
 			first = i
 		}
-		if len(r.facts.nodes) > 0 || len(r.facts.breaks) > 0 {
+		if len(r.facts.nodes) > 0 || len(r.facts.breaks) > 0 || len(r.facts.errors) > 0 {
 			first = i
 			break
 		}
@@ -181,6 +181,8 @@ func (r *lineRow) sel() Selection {
 		switch {
 		case len(f.breaks) > 0:
 			s.Break = f.breaks[0].Key
+		case len(f.errors) > 0:
+			s.HasID, s.ID, s.Record = true, f.errors[0].ID, f.errors[0].Seq
 		case len(f.nodes) > 0:
 			n := f.nodes[len(f.nodes)-1]
 			s.Node, s.HasID, s.ID = n.name, true, n.graph.ID
@@ -223,8 +225,11 @@ func (r *lineRow) marks() theme.Line {
 	} else {
 		put("   ", theme.Plain)
 	}
-	if len(f.breaks) > 0 {
+	switch {
+	case len(f.breaks) > 0:
 		put(theme.GlyphBreak, theme.Break)
+	case len(f.errors) > 0:
+		put(theme.GlyphFailed, theme.Red)
 	}
 	if len(f.fails) > 0 {
 		put(theme.GlyphRecompile, theme.Recompile)
@@ -254,6 +259,8 @@ func (r *lineRow) note(m *Model) theme.Line {
 		return nil
 	case len(f.breaks) > 0:
 		return theme.L(theme.Break, "break: "+breakTitle(f.breaks[0].Lead))
+	case len(f.errors) > 0:
+		return theme.L(theme.Red, "fails: "+f.errors[0].Title())
 	case len(f.fails) > 0:
 		return theme.L(theme.Recompile, failText(f.fails[0]))
 	case len(f.kernels) > 0:
@@ -304,6 +311,7 @@ func sourceDetail(m *Model, r row, w int) *doc {
 		d.wrap(theme.Faint, 4, breakFacts(b))
 		m.docFix(d, b.Fix)
 	}
+	m.lineErrors(d, f)
 	m.lineNodes(d, f)
 	m.lineKernels(d, f)
 	m.lineGuards(d, f)
@@ -312,6 +320,24 @@ func sourceDetail(m *Model, r row, w int) *doc {
 		d.link(frameSel(fr), theme.T(theme.Plain, "  "+fr.Name+" "), theme.T(theme.Faint, fmt.Sprintf("%s, %s, %s", idText(fr.ID), fr.Status, count(len(fr.Compiles), "compile"))))
 	}
 	return d
+}
+
+// lineErrors shows the compiles that failed at a line; enter opens their records.
+func (m *Model) lineErrors(d *doc, f *lineFacts) {
+	for i, e := range f.errors {
+		if i == maxLinks {
+			d.add(theme.T(theme.Faint, fmt.Sprintf("  and %d more failures", len(f.errors)-i)))
+			break
+		}
+		d.heading("FAILURE")
+		d.link(Selection{HasID: true, ID: e.ID, Record: e.Seq}, theme.T(theme.Red, "  "+theme.GlyphFailed+" "+strings.TrimSpace(e.Code+" "+e.Type)+" "), theme.T(theme.Faint, idText(e.ID)))
+		d.wrap(theme.Plain, 4, e.Title())
+		for _, said := range e.Details() {
+			d.wrap(theme.Plain, 4, said)
+		}
+		m.docPlace(d, e.Pos)
+		m.docFix(d, e.Fix)
+	}
 }
 
 // maxLinks bounds what a detail lists of one kind.

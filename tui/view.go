@@ -198,6 +198,8 @@ func (m *Model) stateLine() theme.Line {
 		return theme.Line{{Text: theme.GlyphPaused + " view held", Style: theme.Yellow}}
 	case r.Paused:
 		return theme.Line{theme.T(theme.Yellow, theme.GlyphPaused+" paused "+r.Where)}
+	case r.Live && m.elapsed() == 0: // a trace that somebody else writes
+		return theme.Line{{Text: theme.GlyphRunning + " following", Style: theme.Green}}
 	case r.Live:
 		return theme.Line{{Text: theme.GlyphRunning + " live ", Style: theme.Green}, {Text: seconds(m.elapsed())}}
 	case r.Ended != "" && r.Failed:
