@@ -56,6 +56,12 @@ func parseBreak(text string) *breakText {
 	return b
 }
 
+// reasonless says whether a message has a stack and no more: a warning on item()
+// prints one, and the break follows in a message of its own.
+func (b *breakText) reasonless() bool {
+	return b.place.Line > 0 && len(b.blocks) == 1 && b.blocks[0].typ == "Graph break:" && b.blocks[0].explanation == ""
+}
+
 // skipMark opens the message on a frame that cannot be resumed, in releases 2.6
 // to 2.10: no reason, the user's stack, and the error with the reason.
 const skipMark = "Graph break: skip:"

@@ -61,6 +61,10 @@ func (f *Failure) Details() []string {
 	return out
 }
 
+// operatorFailed is the code of an operator that could not be run on tensors
+// without data.
+const operatorFailed = "GB4315"
+
 // noShapeRule is the code of an operator whose results' shapes nobody has told.
 const noShapeRule = "GB0037"
 
@@ -78,12 +82,21 @@ func (f *Failure) asBreak() *Break {
 	return &Break{Code: f.Code, Hints: f.Hints, Pos: f.Pos, Context: f.Context}
 }
 
+const oldFakeError = "Failed running "
+
 // fakeError reads the operator and its error out of the message on one that
 // could not be run on tensors without data:
 //
 //	... with fake tensors: call_function <built-in function matmul>(*(FakeTensor(...,
 //	size=(3, 4)), FakeTensor(..., size=(5, 6))), **{}): got RuntimeError('...')
+//
+// Releases before 2.7 write "Failed running CALL:" and the error below.
 func fakeError(message string) (call, said string, ok bool) {
+	if rest, old := strings.CutPrefix(message, oldFakeError); old {
+		call, said, ok = strings.Cut(rest, "):\n")
+		said, _, _ = strings.Cut(said, "\n\n")
+		return operatorCall(call + ")"), squeeze(said), ok
+	}
 	_, rest, ok := strings.Cut(message, "with fake tensors: ")
 	if !ok {
 		return "", "", false

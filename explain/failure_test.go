@@ -165,3 +165,32 @@ func TestPlaceOfFailure(t *testing.T) {
 		}
 	}
 }
+
+// TestOperatorThatFailedInOldReleases: 2.6 words the same without a code.
+func TestOperatorThatFailedInOldReleases(t *testing.T) {
+	r := foldText(t, `V1121 12:00:00.000000 7 torch/a.py:1] {"dynamo_start": {"stack": []}, "frame_id": 0, "frame_compile_id": 0, "attempt": 0}
+V1121 12:00:00.000000 7 torch/a.py:1] {"compilation_metrics": {"co_name": "g", "fail_type": "TorchRuntimeError", "fail_reason": "Failed running call_function <built-in function matmul>(*(FakeTensor(..., size=(3, 4)), FakeTensor(..., size=(5, 6))), **{}):\na and b must have\nthe same\n\nfrom user code:\n"}, "frame_id": 0, "frame_compile_id": 0, "attempt": 0}
+`)
+	if f := r.Failures[0]; f.Code != operatorFailed || strings.Join(f.Details(), "|") != "a and b must have the same, in matmul(tensor[3, 4], tensor[5, 6])" {
+		t.Errorf("%s %q", f.Code, f.Details())
+	}
+}
+
+// TestArgumentsOfOldReleases: L['x'] is an argument, L['self'].x an attribute.
+func TestArgumentsOfOldReleases(t *testing.T) {
+	for reason, want := range map[string]string{
+		"L['s'] == 'a'": breaks.ValueChanged, "s == 'a'": breaks.ValueChanged, "L['self'].n == 3": breaks.AttributeChanged, "L['d']['n'] == 3": breaks.AttributeChanged,
+	} {
+		if g := parseReason("0/0: " + reason); g.Kind != want {
+			t.Errorf("%s: %s, want %s", reason, g.Kind, want)
+		}
+	}
+}
+
+// TestStackAloneIsNoBreak: the warning on item() has a stack, the break comes after.
+func TestStackAloneIsNoBreak(t *testing.T) {
+	r := foldText(t, "Graph break: from user code at:\n  File \"/w/m.py\", line 33, in item\n    def item(x):return x*x.sum().item()\n\n\nGraph break in user code at /w/m.py:33\nGraph Break Reason: Encountered graph break when attempting to trace CALL: a function call, e.g. f(x, y):\n\nUnsupported Tensor.item() call with capture_scalar_outputs=False\n  Explanation: no.\n\nUser code traceback:\n  File \"/w/m.py\", line 33, in item\n    def item(x):return x*x.sum().item()\n")
+	if r.Totals.Breaks != 1 || r.Breaks[0].Lead.Code != "GB0124" {
+		t.Errorf("%d breaks", r.Totals.Breaks)
+	}
+}

@@ -232,6 +232,10 @@ func guardsFromList(text string) *GuardNode {
 func (f *Fold) graphBreak(r *logs.Record) {
 	text := r.Text()
 	b := parseBreak(text)
+	if b.reasonless() {
+		f.note(r, "hint", text)
+		return
+	}
 	c := f.compileOf(r)
 	if c == nil {
 		c = f.textCompile(r, b.place)
@@ -586,8 +590,11 @@ func (f *Fold) fail(c *compile, m *metrics) {
 	if fl.Pos.File == "" {
 		fl.Pos = c.Frame.Pos
 	}
-	if fl.Type == "FailOnRecompileLimitHit" {
+	switch { // these come without a code
+	case fl.Type == "FailOnRecompileLimitHit":
 		fl.Code = breaks.RecompileLimit
+	case fl.Code == "" && strings.HasPrefix(fl.Reason, oldFakeError):
+		fl.Code = operatorFailed
 	}
 	if fl.Reason == "" {
 		fl.Reason = c.errText

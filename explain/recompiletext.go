@@ -332,7 +332,7 @@ func classify(left, right, op string, f *GuardFailure) {
 	case right == "True" || right == "False":
 		f.Kind = breaks.ValueChanged
 		f.Actual = map[string]string{"True": "False", "False": "True"}[right]
-	case strings.Contains(left, ".") || strings.Contains(left, "["):
+	case strings.ContainsAny(plainSource(left), ".["): // L['x'] of older releases is an argument
 		f.Kind = breaks.AttributeChanged
 	default:
 		f.Kind = breaks.ValueChanged
