@@ -29,7 +29,7 @@ func (c *convCall) gradInput(grad, gx []float32) {
 	}
 	back := &convCall{
 		stride: c.stride, pad: pad, dilation: c.dilation, groups: c.groups, batch: c.batch,
-		inCh: c.outCh, outCh: c.inCh, inPer: c.outPer, outPer: c.inPer, inSize: c.outSize, outSize: c.inSize, kernel: c.kernel,
+		inCh: c.outCh, outCh: c.inCh, inPer: c.outPer, outPer: c.inPer, inSize: c.outSize, outSize: c.inSize, kernel: c.kernel, half: c.half,
 	}
 	weight := borrow(c.w.Numel())
 	defer giveBack(weight)

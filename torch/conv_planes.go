@@ -168,6 +168,14 @@ func convImplicit(c *convCall, out []float32) {
 
 // convPlanes is the convolution of x with weights, whose tensors c may lack.
 func convPlanes(c *convCall, x, weights, out []float32) {
+	if len(out) > 0 && c.turnsTiles() && convWinograd(c, x, weights, out) {
+		return
+	}
+	convWindows(c, x, weights, out)
+}
+
+// convWindows is convPlanes as one product of weights and windows.
+func convWindows(c *convCall, x, weights, out []float32) {
 	s := c.shape2d()
 	rows := c.inPer * s.kernel[0] * s.kernel[1]
 	if len(out) == 0 || rows == 0 {

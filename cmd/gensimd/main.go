@@ -1,7 +1,7 @@
 // Command gensimd writes the assembly of torch/internal/simd: matrix tiles,
 // packing and vector loops, once for AVX2 and once for AVX-512.
 //
-// Usage: gensimd -part tile|pack|vec -o FOLDER
+// Usage: gensimd -part tile|pack|vec|wino -o FOLDER
 package main
 
 import (
@@ -20,6 +20,7 @@ var parts = map[string]func(g *generator){
 	"tile": tiles,
 	"pack": packs,
 	"vec":  vectors,
+	"wino": winograd,
 }
 
 func main() {

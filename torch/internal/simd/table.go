@@ -16,6 +16,7 @@ type kernels struct {
 	packRuns   func(dst, src *float32, offs *int, k, width int, runs *int, count int)
 	peak       func(rounds int)
 	vectors
+	winograd
 }
 
 // table has a row for each Level that this build knows; assembly adds to it.
@@ -30,4 +31,5 @@ var plain = kernels{
 	packTurned: func(dst, src *float32, stride, k, n, width int) { packStrided(dst, src, stride, 4, k, n, width/4) },
 	packRuns:   packRunsPlain,
 	vectors:    plainVectors(),
+	winograd:   winograd{winoFilterPlain, winoValuesPlain, winoPixelsPlain},
 }

@@ -17,6 +17,7 @@ func assembly() []kernels {
 				sum: sum2, deviation: deviation2, dot: dot2, largest: largest2, expSum: expSum2,
 				addWide: addWide2, choose: choose2, stream: stream2,
 			},
+			winograd: winograd{winoFilter2, winoValues2, winoPixels2},
 		},
 		{
 			lanes: 16, tiles: [2][]tileFunc{tiles512[0][:], tiles512[1][:]},
@@ -32,6 +33,7 @@ func assembly() []kernels {
 				sum: sum512, deviation: deviation512, dot: dot512, largest: largest512, expSum: expSum512,
 				addWide: addWide512, choose: choose512, stream: stream512,
 			},
+			winograd: winograd{winoFilter512, winoValues512, winoPixels512},
 		},
 	}
 }
