@@ -65,7 +65,10 @@ func shortName(full string) string {
 		return full[i+2:]
 	}
 	s := full[strings.LastIndexByte(full, '/')+1:]
-	return strings.Replace(s, "functional.", "F.", 1)
+	if name, ok := strings.CutPrefix(s, "functional."); ok { // some are called by an exported function of that name
+		return "F." + strings.ToUpper(name[:1]) + name[1:]
+	}
+	return s
 }
 
 func (p *goPrinter) node(n *Node) {

@@ -946,7 +946,6 @@ var bindings = sync.OnceValue(func() map[string]Binding {
 		"tcdbg/torch/nn/functional.Dropout":                      {Op: ops.Dropout, Params: []int{0}, Variadic: VariadicOptions},
 		"tcdbg/torch/nn/functional.Elu":                          {Op: ops.Elu, Params: []int{0}, Variadic: VariadicOptions},
 		"tcdbg/torch/nn/functional.Elu_":                         {Op: ops.Elu + ops.InPlaceOffset, Params: []int{0}, Variadic: VariadicOptions},
-		"tcdbg/torch/nn/functional.Embedding":                    {Op: ops.Embedding, Params: []int{0, 1}, Variadic: VariadicOptions},
 		"tcdbg/torch/nn/functional.EmbeddingBag":                 {Op: ops.EmbeddingBag, Params: []int{0, 1}, Variadic: VariadicOptions},
 		"tcdbg/torch/nn/functional.GaussianNllLoss":              {Op: ops.GaussianNllLoss, Params: []int{0, 1, 2}, Variadic: VariadicOptions},
 		"tcdbg/torch/nn/functional.Gelu":                         {Op: ops.Gelu, Params: []int{0}, Variadic: VariadicOptions},
@@ -1020,5 +1019,6 @@ var bindings = sync.OnceValue(func() map[string]Binding {
 		"tcdbg/torch/nn/functional.Threshold":                    {Op: ops.Threshold, Params: []int{0, 1, 2}, Variadic: VariadicOptions},
 		"tcdbg/torch/nn/functional.Threshold_":                   {Op: ops.Threshold + ops.InPlaceOffset, Params: []int{0, 1, 2}},
 		"tcdbg/torch/nn/functional.TripletMarginLoss":            {Op: ops.TripletMarginLoss, Params: []int{0, 1, 2}, Variadic: VariadicOptions},
+		"tcdbg/torch/nn/functional.embedding":                    {Op: ops.Embedding, Params: []int{0, 1}, Variadic: VariadicOptions},
 	}
 })

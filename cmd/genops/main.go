@@ -226,9 +226,13 @@ func (g *generator) function(row *ops.Op, functional bool) {
 	if functional {
 		sig := g.signature(row, false, "torch.")
 		result, call := results(row, "torch.Functional", "torch.")
-		fmt.Fprintf(&g.functional, "// %s is torch.nn.functional.%s%s.\nfunc %s(%s) %s {\n%s%s\n}\n\n", goName(row), row.Name, row.Schema,
-			goName(row), strings.Join(sig.params, ", "), result, sig.prelude, body(sig, call, fmt.Sprintf("%q", row.FullName())))
-		g.bind("tcdbg/torch/nn/functional."+goName(row), sig.binding)
+		name := goName(row)
+		if wrapped[row.FullName()] {
+			name = goParam(name)
+		}
+		fmt.Fprintf(&g.functional, "// %s is torch.nn.functional.%s%s.\nfunc %s(%s) %s {\n%s%s\n}\n\n", name, row.Name, row.Schema,
+			name, strings.Join(sig.params, ", "), result, sig.prelude, body(sig, call, fmt.Sprintf("%q", row.FullName())))
+		g.bind("tcdbg/torch/nn/functional."+name, sig.binding)
 		return
 	}
 	sig := g.signature(row, false, "")

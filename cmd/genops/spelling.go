@@ -19,6 +19,10 @@ var functionalInPlace = map[string]bool{
 	"celu_": true, "elu_": true, "hardtanh_": true, "leaky_relu_": true, "selu_": true, "threshold_": true,
 }
 
+// wrapped are functions of nn.functional that a function written by hand calls:
+// their generated names are not exported there.
+var wrapped = map[string]bool{"embedding": true}
+
 // alsoFunctional are operators of torch that nn.functional has too.
 var alsoFunctional = map[string]bool{
 	"relu": true, "relu_": true, "softmax": true, "log_softmax": true, "sigmoid": true, "tanh": true, "embedding": true,
@@ -99,6 +103,8 @@ var further = map[string]string{
 	"tolerance_grad": "float64", "tolerance_change": "float64", "history_size": "int", "line_search_fn": "string",
 	"step_size_up": "int", "step_size_down": "int", "scale_fn": "func(x float64) float64", "scale_mode": "string", "cycle_momentum": "bool",
 	"base_momentum": "float64", "max_momentum": "float64", "top_p": "float64", "temperature": "float64",
+	"hard": "bool", "n_power_iterations": "int", "beta2_decay": "float64", "d": "float64", "ns_coefficients": "[3]float64", "ns_steps": "int", "adjust_lr_fn": "string",
+	"eos_token_id": "any", "pad_token_id": "int",
 	"sampler": "any", "batch_sampler": "any", "collate_fn": "any", "replacement": "bool", "num_samples": "int",
 }
 

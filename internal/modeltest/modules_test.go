@@ -418,7 +418,7 @@ func TestModulesAgreeWithPyTorch(t *testing.T) {
 	seen := 0
 	for _, family := range []map[string]moduleCase{
 		recurrentCases(), attentionCases(), layerCases(), shapeCases(), activationCases(), lossCases(), containerCases(),
-		drawingCases(), windowCases(), tableCases(), moreLossCases(), settingCases(), lazyCases(),
+		drawingCases(), windowCases(), tableCases(), moreLossCases(), settingCases(), lazyCases(), parametrizedCases(), laterCases(),
 	} {
 		for name, c := range family {
 			w, ok := want[name]

@@ -28,6 +28,9 @@ func AddBiasKv(value bool) torch.Option { return torch.Option{Name: "add_bias_kv
 // AddZeroAttn is the keyword add_zero_attn.
 func AddZeroAttn(value bool) torch.Option { return torch.Option{Name: "add_zero_attn", Value: value} }
 
+// AdjustLrFn is the keyword adjust_lr_fn.
+func AdjustLrFn(value string) torch.Option { return torch.Option{Name: "adjust_lr_fn", Value: value} }
+
 // Affine is the keyword affine.
 func Affine(value bool) torch.Option { return torch.Option{Name: "affine", Value: value} }
 
@@ -128,6 +131,9 @@ func BatchSize(value int) torch.Option { return torch.Option{Name: "batch_size",
 // Beta is the keyword beta.
 func Beta(value any) torch.Option { return torch.Option{Name: "beta", Value: value} }
 
+// Beta2Decay is the keyword beta2_decay.
+func Beta2Decay(value float64) torch.Option { return torch.Option{Name: "beta2_decay", Value: value} }
+
 // Betas is the keyword betas.
 func Betas(value [2]float64) torch.Option { return torch.Option{Name: "betas", Value: value} }
 
@@ -218,6 +224,9 @@ func CreateGraph(value bool) torch.Option { return torch.Option{Name: "create_gr
 func CycleMomentum(value bool) torch.Option {
 	return torch.Option{Name: "cycle_momentum", Value: value}
 }
+
+// D is the keyword d.
+func D(value float64) torch.Option { return torch.Option{Name: "d", Value: value} }
 
 // DModel is the keyword d_model.
 func DModel(value int) torch.Option { return torch.Option{Name: "d_model", Value: value} }
@@ -367,6 +376,9 @@ func EnforceSorted(value bool) torch.Option {
 	return torch.Option{Name: "enforce_sorted", Value: value}
 }
 
+// EosTokenId is the keyword eos_token_id.
+func EosTokenId(value any) torch.Option { return torch.Option{Name: "eos_token_id", Value: value} }
+
 // Eps is the keyword eps.
 func Eps(value float64) torch.Option { return torch.Option{Name: "eps", Value: value} }
 
@@ -448,6 +460,9 @@ func Group(value int) torch.Option { return torch.Option{Name: "group", Value: v
 
 // Groups is the keyword groups.
 func Groups(value int) torch.Option { return torch.Option{Name: "groups", Value: value} }
+
+// Hard is the keyword hard.
+func Hard(value bool) torch.Option { return torch.Option{Name: "hard", Value: value} }
 
 // HeadBias is the keyword head_bias.
 func HeadBias(value bool) torch.Option { return torch.Option{Name: "head_bias", Value: value} }
@@ -752,6 +767,11 @@ func MomentumDecay(value float64) torch.Option {
 // N is the keyword n.
 func N(value any) torch.Option { return torch.Option{Name: "n", Value: value} }
 
+// NPowerIterations is the keyword n_power_iterations.
+func NPowerIterations(value int) torch.Option {
+	return torch.Option{Name: "n_power_iterations", Value: value}
+}
+
 // Name is the keyword name.
 func Name(value string) torch.Option { return torch.Option{Name: "name", Value: value} }
 
@@ -795,6 +815,14 @@ func NormType(value float64) torch.Option { return torch.Option{Name: "norm_type
 func NormalizedShape(value []int) torch.Option {
 	return torch.Option{Name: "normalized_shape", Value: value}
 }
+
+// NsCoefficients is the keyword ns_coefficients.
+func NsCoefficients(value [3]float64) torch.Option {
+	return torch.Option{Name: "ns_coefficients", Value: value}
+}
+
+// NsSteps is the keyword ns_steps.
+func NsSteps(value int) torch.Option { return torch.Option{Name: "ns_steps", Value: value} }
 
 // NumChannels is the keyword num_channels.
 func NumChannels(value int) torch.Option { return torch.Option{Name: "num_channels", Value: value} }
@@ -882,6 +910,9 @@ func P(value any) torch.Option { return torch.Option{Name: "p", Value: value} }
 
 // Pad is the keyword pad.
 func Pad(value []int) torch.Option { return torch.Option{Name: "pad", Value: value} }
+
+// PadTokenId is the keyword pad_token_id.
+func PadTokenId(value int) torch.Option { return torch.Option{Name: "pad_token_id", Value: value} }
 
 // Padding is the keyword padding.
 func Padding(value any) torch.Option { return torch.Option{Name: "padding", Value: value} }

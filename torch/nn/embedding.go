@@ -16,8 +16,6 @@ type EmbeddingTable struct {
 	opts       []torch.Option // of the functional operator
 	paddingIdx int
 	padding    bool
-	maxNorm    float64 // 0: none
-	normType   float64
 }
 
 // newTable makes a table of normal numbers, or of kw.Weight's.
@@ -28,14 +26,10 @@ func newTable(class string, n, dim int, opts []torch.Option) EmbeddingTable {
 	}
 	for _, o := range opts {
 		switch o.Name {
-		case "scale_grad_by_freq", "mode", "include_last_offset":
+		case "scale_grad_by_freq", "mode", "include_last_offset", "max_norm", "norm_type":
 			t.opts = append(t.opts, o)
 		}
 	}
-	if optionAny(opts, "max_norm") != nil {
-		t.maxNorm = option(opts, "max_norm", 0.0)
-	}
-	t.normType = option(opts, "norm_type", 2.0)
 	if w, given := optionAny(opts, "weight").(*torch.Tensor); given {
 		if !sameShape(w.Shape(), []int{n, dim}) {
 			panic(&torch.Error{Op: class, Kind: "AssertionError", Msg: "Shape of weight does not match num_embeddings and embedding_dim"})
@@ -71,21 +65,6 @@ func (e *EmbeddingTable) ZeroPadding() {
 	}
 }
 
-// shorten scales the rows that x picks to at most the greatest norm, in the
-// table itself.
-func (e *EmbeddingTable) shorten(x *torch.Tensor) {
-	if e.maxNorm == 0 {
-		return
-	}
-	torch.NoGrad(func() {
-		w := e.Weight.Detach()
-		norms := w.Norm(kw.P(e.normType), kw.Dim([]int{1}), kw.Keepdim(true))
-		used := torch.Zeros(e.NumEmbeddings, kw.Dtype(torch.Bool)).IndexFill(0, x.Reshape(-1), true).Unsqueeze(1)
-		scaled := w.Mul(norms.Add(1e-7).Reciprocal().Mul(e.maxNorm))
-		w.Copy_(torch.Where(norms.Gt(e.maxNorm).LogicalAnd(used), scaled, w))
-	})
-}
-
 // Embedding is a table of vectors that integers pick from.
 type Embedding struct{ EmbeddingTable }
 
@@ -112,7 +91,6 @@ func NewEmbeddingFromPretrained(weight *torch.Tensor, freeze bool, opts ...torch
 
 // Forward looks up integers of any shape.
 func (e *Embedding) Forward(x *torch.Tensor) *torch.Tensor {
-	e.shorten(x)
 	return F.Embedding(x, e.Weight, e.opts...)
 }
 
@@ -129,7 +107,6 @@ func NewEmbeddingBag(n, dim int, opts ...torch.Option) *EmbeddingBag {
 
 // Forward takes bags as the rows of a matrix.
 func (e *EmbeddingBag) Forward(x *torch.Tensor) *torch.Tensor {
-	e.shorten(x)
 	return F.EmbeddingBag(x, e.Weight, e.opts...)
 }
 
@@ -144,6 +121,5 @@ func (e *EmbeddingBag) ForwardOffsets(x, offsets, weights *torch.Tensor) *torch.
 	if weights != nil {
 		opts = append(opts, kw.PerSampleWeights(weights))
 	}
-	e.shorten(x)
 	return F.EmbeddingBag(x, e.Weight, opts...)
 }

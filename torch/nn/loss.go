@@ -208,29 +208,8 @@ func (l *CTCLoss) Forward(logProbs, targets, inputLengths, targetLengths *torch.
 func NewTripletMarginWithDistanceLoss(opts ...torch.Option) *Loss3 {
 	const class = "TripletMarginWithDistanceLoss"
 	known(class, opts, "distance_function", "margin", "swap", "reduction")
-	distance := option(opts, "distance_function", func(a, b *torch.Tensor) *torch.Tensor { return F.PairwiseDistance(a, b) })
-	margin, swap, reduction := option(opts, "margin", 1.0), option(opts, "swap", false), option(opts, "reduction", "mean")
-	if margin <= 0 {
+	if margin := option(opts, "margin", 1.0); !(margin > 0) {
 		panic(&torch.Error{Op: class, Kind: "ValueError", Msg: "TripletMarginWithDistanceLoss: expected margin to be greater than 0"})
 	}
-	return &Loss3{class, func(a, p, n *torch.Tensor, _ ...torch.Option) *torch.Tensor {
-		near, far := distance(a, p), distance(a, n)
-		if swap {
-			far = torch.Minimum(far, distance(p, n))
-		}
-		return reduced(class, near.Sub(far).Add(margin).Clamp(kw.Min(0.0)), reduction)
-	}, nil}
-}
-
-// reduced is a loss of each example as reduction says.
-func reduced(class string, loss *torch.Tensor, reduction string) *torch.Tensor {
-	switch reduction {
-	case "mean":
-		return loss.Mean()
-	case "sum":
-		return loss.Sum()
-	case "none":
-		return loss
-	}
-	panic(&torch.Error{Op: class, Kind: "ValueError", Msg: reduction + " is not a valid value for reduction"})
+	return &Loss3{class, F.TripletMarginWithDistanceLoss, opts}
 }

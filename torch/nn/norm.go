@@ -186,6 +186,24 @@ func (b *BatchNorm3d) Forward(x *torch.Tensor) *torch.Tensor {
 	return b.apply(x)
 }
 
+// NewSyncBatchNorm makes a batch normalisation over any number of dimensions.
+// There are no process groups here, and without one PyTorch's is the same.
+// Options: as NewBatchNorm1d's.
+func NewSyncBatchNorm(features int, opts ...torch.Option) *SyncBatchNorm {
+	return &SyncBatchNorm{newBatchNorm("SyncBatchNorm", features, opts)}
+}
+
+// SyncBatchNorm is the batch normalisation of one process.
+type SyncBatchNorm struct{ BatchNorm }
+
+// Forward applies the layer.
+func (b *SyncBatchNorm) Forward(x *torch.Tensor) *torch.Tensor {
+	if x.Dim() < 2 {
+		panic(&torch.Error{Op: "SyncBatchNorm", Kind: "ValueError", Msg: "expected at least 2D input (got " + itoa(x.Dim()) + "D input)"})
+	}
+	return b.apply(x)
+}
+
 // InstanceNorm is what the instance normalisations of all dimensions share:
 // each channel of each example is normalised by itself.
 type InstanceNorm struct {

@@ -157,3 +157,38 @@ func PadSequence(sequences []*torch.Tensor, opts ...torch.Option) *torch.Tensor 
 	}
 	return torch.Stack(out, kw.Dim(dim))
 }
+
+// PackSequence packs sequences, [time, ...], longest first unless
+// kw.EnforceSorted(false).
+func PackSequence(sequences []*torch.Tensor, opts ...torch.Option) *PackedSequence {
+	known("pack_sequence", opts, "enforce_sorted")
+	return PackPaddedSequence(PadSequence(sequences), lengthsOf(sequences), opts...)
+}
+
+func lengthsOf(sequences []*torch.Tensor) []int {
+	out := make([]int, len(sequences))
+	for i, s := range sequences {
+		out[i] = s.Size(0)
+	}
+	return out
+}
+
+// UnpadSequence cuts padded sequences, [time, batch, ...], to their lengths.
+// Option: kw.BatchFirst(false).
+func UnpadSequence(padded *torch.Tensor, lengths []int, opts ...torch.Option) []*torch.Tensor {
+	known("unpad_sequence", opts, "batch_first")
+	if !option(opts, "batch_first", false) {
+		padded = padded.Transpose(0, 1)
+	}
+	out := make([]*torch.Tensor, len(lengths))
+	for i, n := range lengths {
+		out[i] = padded.Select(0, i).Narrow(0, 0, n)
+	}
+	return out
+}
+
+// UnpackSequence undoes PackSequence.
+func UnpackSequence(p *PackedSequence) []*torch.Tensor {
+	padded, lengths := PadPackedSequence(p, kw.BatchFirst(true))
+	return UnpadSequence(padded, lengths, kw.BatchFirst(true))
+}

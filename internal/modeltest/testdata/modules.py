@@ -14,7 +14,9 @@ import sys
 
 import torch
 from torch import nn
-from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence, pad_sequence
+from torch.nn import functional as F
+from torch.nn.utils import parametrizations, parametrize
+from torch.nn.utils.rnn import pack_padded_sequence, pack_sequence, pad_packed_sequence, pad_sequence, unpack_sequence
 
 M64 = (1 << 64) - 1
 
@@ -346,6 +348,69 @@ simple("lazy_batch_norm3d", lambda: made(nn.LazyBatchNorm3d(), 2, 3, 2, 2, 2), 2
 simple("lazy_instance_norm1d", lambda: made(nn.LazyInstanceNorm1d(affine=True), 2, 4, 6), 2, 4, 6)
 simple("lazy_instance_norm2d", lambda: made(nn.LazyInstanceNorm2d(affine=True), 2, 3, 4, 4), 2, 3, 4, 4)
 simple("lazy_instance_norm3d", lambda: made(nn.LazyInstanceNorm3d(affine=True), 2, 3, 2, 2, 2), 2, 3, 2, 2, 2)
+
+# Weights that are computed.
+class Symmetric(nn.Module):
+    """Learns the upper half of a matrix."""
+
+    def forward(self, x):
+        return x.triu() + x.triu(1).transpose(-1, -2)
+
+    def right_inverse(self, w):
+        return w.triu()
+
+
+class Scaled(nn.Module):
+    """Has a factor of its own."""
+
+    def __init__(self):
+        super().__init__()
+        self.factor = nn.Parameter(torch.full((1, 1), 2.0))
+
+    def forward(self, x):
+        return self.factor * x
+
+
+def settled(m, x):
+    """Calls until the singular vectors are those of the weight."""
+    m.train()
+    for _ in range(40):
+        m(x)
+    return m.eval()(x)
+
+
+def symmetric(*rules, bias=True):
+    m = nn.Linear(4, 4, bias)
+    for r in rules:
+        parametrize.register_parametrization(m, "weight", r)
+    return m
+
+
+simple("weight_norm", lambda: parametrizations.weight_norm(nn.Linear(5, 4)), 3, 5)
+simple("weight_norm_dim", lambda: parametrizations.weight_norm(nn.Conv2d(3, 4, 2, bias=False), dim=1), 1, 3, 5, 5)
+simple("weight_norm_whole", lambda: parametrizations.weight_norm(nn.ConvTranspose1d(3, 4, 2), dim=None), 2, 3, 5)
+case("spectral_norm", lambda: parametrizations.spectral_norm(nn.Linear(5, 4)), settled, floats(0, 3, 5))
+case("spectral_norm_conv", lambda: parametrizations.spectral_norm(nn.Conv1d(3, 4, 2), n_power_iterations=3, eps=1e-3), settled, floats(0, 2, 3, 6))
+case("spectral_norm_turned", lambda: parametrizations.spectral_norm(nn.ConvTranspose2d(3, 4, 2)), settled, floats(0, 1, 3, 4, 5))
+case("weight_norm_embedding", lambda: parametrizations.weight_norm(nn.Embedding(6, 3)), lambda m: m(torch.tensor([[1, 4], [0, 1]])))
+simple("parametrized", lambda: symmetric(Symmetric()), 2, 4)
+simple("parametrized_twice", lambda: symmetric(Symmetric(), Scaled()), 2, 4)
+simple("parametrized_removed", lambda: parametrize.remove_parametrizations(symmetric(Scaled(), bias=False), "weight"), 2, 4)
+
+# Further functions and older modules.
+simple("cross_map_lrn", lambda: nn.CrossMapLRN2d(5, alpha=0.5, k=2.0), 2, 7, 3, 4)
+simple("cross_map_lrn_even", lambda: nn.CrossMapLRN2d(4, alpha=0.5, beta=0.5), 2, 7, 3, 4)
+simple("cross_map_lrn_narrow", lambda: nn.CrossMapLRN2d(3, alpha=0.5, beta=0.5), 2, 5, 3, 4)
+simple("sync_batch_norm", lambda: nn.SyncBatchNorm(4), 3, 4, 5)
+case("functional_embedding_max_norm", lambda: nn.Embedding(6, 3), lambda m: F.embedding(torch.tensor([[1, 4], [0, 1]]), m.weight, max_norm=0.4, norm_type=1.0))
+case("gumbel_softmax", lambda: nn.Identity(), lambda m, x: (torch.manual_seed(5), F.gumbel_softmax(x, tau=0.7))[1], floats(0, 3, 7))
+case("gumbel_softmax_hard", lambda: nn.Identity(), lambda m, x, w: (torch.manual_seed(5), w * F.gumbel_softmax(x, hard=True, dim=0))[1], floats(0, 3, 7), floats(1, 3, 7))
+case("affine_grid", lambda: nn.Identity(), lambda m, x: F.affine_grid(x, [2, 3, 4, 5], align_corners=False), floats(0, 2, 2, 3))
+case("affine_grid_corners", lambda: nn.Identity(), lambda m, x: F.affine_grid(x, [2, 3, 4, 1], align_corners=True), floats(0, 2, 2, 3))
+case("affine_grid_volume", lambda: nn.Identity(), lambda m, x: F.affine_grid(x, [2, 1, 2, 3, 4], align_corners=False), floats(0, 2, 3, 4))
+case("conv_tbc", lambda: nn.Identity(), lambda m, x, w, b: F.conv_tbc(x, w, b, 1), floats(0, 6, 2, 3), floats(1, 3, 3, 4), floats(2, 4))
+case("upsample_names", lambda: nn.Identity(), lambda m, x: [F.upsample(x, size=(5, 6)), F.upsample_nearest(x, scale_factor=2), F.upsample_bilinear(x, size=(4, 7))], floats(0, 1, 2, 3, 4))
+case("pack_sequence", lambda: nn.GRU(3, 4), lambda m, a, b, c: unpack_sequence(m(pack_sequence([a, b, c], enforce_sorted=False))[0]), floats(0, 2, 3), floats(1, 4, 3), floats(2, 1, 3))
 
 # Containers.
 case("parameter_dict", lambda: named(right=torch.zeros(4), left=torch.ones(2, 1)), lambda m, x: m["left"] * x + m["right"], floats(0, 2, 4))

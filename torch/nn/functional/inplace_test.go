@@ -18,7 +18,7 @@ var overInput = map[string]function{
 	"silu": F.Silu, "mish": F.Mish, "hardswish": F.Hardswish, "hardsigmoid": F.Hardsigmoid, "hardtanh": F.Hardtanh, "relu6": F.Relu6,
 	"elu": F.Elu, "selu": F.Selu, "celu": F.Celu, "leaky_relu": F.LeakyRelu, "rrelu": F.Rrelu, "dropout": F.Dropout,
 	"elu_alpha": with(F.Elu, kw.Alpha(2)), "hardtanh_range": with(F.Hardtanh, kw.MinVal(-0.5), kw.MaxVal(2)),
-	"threshold": func(x *torch.Tensor, opts ...torch.Option) *torch.Tensor { return F.Threshold(x, 0.25, -1, opts...) },
+	"threshold":   func(x *torch.Tensor, opts ...torch.Option) *torch.Tensor { return F.Threshold(x, 0.25, -1, opts...) },
 	"dropout_off": with(F.Dropout, kw.Training(false)), "dropout_all": with(F.Dropout, kw.P(1)),
 	"dropout1d": F.Dropout1d, "dropout2d": F.Dropout2d, "dropout3d": F.Dropout3d, "rrelu_drawn": with(F.Rrelu, kw.Training(true)),
 	"alpha_dropout": with(F.AlphaDropout, kw.Training(true)), "feature_alpha_dropout": with(F.FeatureAlphaDropout, kw.Training(true)),

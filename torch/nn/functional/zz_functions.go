@@ -169,8 +169,8 @@ func Elu_(input *torch.Tensor, opts ...torch.Option) *torch.Tensor {
 	return torch.Functional1("elu_", opts, input)
 }
 
-// Embedding is torch.nn.functional.embedding(Tensor input, Tensor weight, int? padding_idx=None, float? max_norm=None, float norm_type=2.0, bool scale_grad_by_freq=False, bool sparse=False) -> Tensor.
-func Embedding(input *torch.Tensor, weight *torch.Tensor, opts ...torch.Option) *torch.Tensor {
+// embedding is torch.nn.functional.embedding(Tensor input, Tensor weight, int? padding_idx=None, float? max_norm=None, float norm_type=2.0, bool scale_grad_by_freq=False, bool sparse=False) -> Tensor.
+func embedding(input *torch.Tensor, weight *torch.Tensor, opts ...torch.Option) *torch.Tensor {
 	return torch.Functional1("embedding", opts, input, weight)
 }
 

@@ -1467,6 +1467,10 @@ func Thunk(f any) rt.Thunk {
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			*(*p_tcdbg_torch.Option)(r) = f(*(*[2]float64)(a[0]))
 		}
+	case func([3]float64) p_tcdbg_torch.Option:
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(*p_tcdbg_torch.Option)(r) = f(*(*[3]float64)(a[0]))
+		}
 	case func([]*p_tcdbg_torch.Tensor) *p_tcdbg_torch.Tensor:
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			*(**p_tcdbg_torch.Tensor)(r) = f(*(*[]*p_tcdbg_torch.Tensor)(a[0]))

@@ -7,6 +7,7 @@ import (
 
 	"tcdbg/torch"
 	"tcdbg/torch/kw"
+	"tcdbg/torch/nn"
 	F "tcdbg/torch/nn/functional"
 )
 
@@ -31,9 +32,48 @@ var overInput = map[string]function{
 	"dropout1d":   func(x *torch.Tensor) *torch.Tensor { return F.Dropout1d(x, kw.Inplace(true)) },
 }
 
+// modules are modules over [3, 4, 5].
+var modules = map[string]nn.Module{
+	"weight_norm":   nn.WeightNorm(nn.NewLinear(5, 4)),
+	"spectral_norm": settled(nn.SpectralNorm(nn.NewConv1d(4, 3, 2))),
+	"rule":          nn.RegisterParametrization(nn.NewLinear(5, 4), "weight", nn.NewTanh()),
+	"dropout":       nn.NewSequential(nn.NewLinear(5, 4), nn.NewDropout(0.5, kw.Inplace(true)), nn.NewELU(kw.Alpha(0.5), kw.Inplace(true))),
+}
+
+// settled calls a module until its buffers stay as they are.
+func settled(m nn.Module) nn.Module {
+	torch.NoGrad(func() {
+		for range 200 {
+			m.Forward(torch.Zeros(3, 4, 5))
+		}
+	})
+	return m
+}
+
+// functions are functions of [3, 4, 5].
+var functions = map[string]function{
+	"gumbel_softmax":      func(x *torch.Tensor) *torch.Tensor { return F.GumbelSoftmax(x, kw.Tau(0.5)) },
+	"gumbel_softmax_hard": func(x *torch.Tensor) *torch.Tensor { return F.GumbelSoftmax(x, kw.Hard(true)).Mul(x) },
+	"affine_grid": func(x *torch.Tensor) *torch.Tensor {
+		return F.AffineGrid(x.Narrow(1, 0, 2).Narrow(2, 0, 3), []int{3, 1, 4, 2})
+	},
+	"conv_tbc": func(x *torch.Tensor) *torch.Tensor {
+		return F.ConvTbc(x, x.Transpose(1, 2), x.Select(0, 0).Select(1, 0), 1)
+	},
+	"embedding_max_norm": func(x *torch.Tensor) *torch.Tensor {
+		return F.Embedding(torch.Arange(6).Remainder(2), x.Mul(1).Select(1, 1), kw.MaxNorm(2))
+	},
+}
+
 // cases are the functions to be compiled.
 func cases() map[string]function {
 	out := map[string]function{}
+	for name, m := range modules {
+		out["module "+name] = m.Forward
+	}
+	for name, f := range functions {
+		out[name] = f
+	}
 	for name, f := range overInput {
 		// What was written over is read again, as y and as x.
 		out[name] = func(x *torch.Tensor) *torch.Tensor {
