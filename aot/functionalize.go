@@ -26,6 +26,9 @@ type functional struct {
 	// graph must have, by index: views are taken of them at run time.
 	layouts map[int][]int
 	metas   []any // of the captured graph's inputs, which carry the sizes' symbols
+	// places are the outputs that a compiled graph may write where the argument
+	// lies that they replace, by that argument.
+	places map[int]int
 }
 
 // mutation says that output index of the pure graph replaces the content of
@@ -246,7 +249,7 @@ func (f *functionalizer) value(n *graph.Node) *graph.Node {
 func (f *functionalizer) inPlace(n *graph.Node, row *ops.Op) error {
 	self := n.Args[0].(*graph.Node)
 	a := f.alias[self]
-	grad := !n.NoGrad
+	grad := !n.NoGrad && !ops.KeepsTape(row)
 	for _, s := range a.chain {
 		grad = grad && !s.cutsGrad()
 	}
@@ -341,7 +344,23 @@ func (f *functionalizer) pureForm(b *graph.Builder, n, self *graph.Node, row *op
 	if !sameShape(val.TensorMeta().Shape, want.Shape) {
 		val = b.Emit(ops.Expand, val, want.Shape).(*graph.Node)
 	}
+	if f.train && isComparison[pure.ID] {
+		val = f.withoutSlope(b, val, args[1])
+	}
 	return val, nil
+}
+
+var isComparison = map[ops.ID]bool{ops.Lt: true, ops.Le: true, ops.Gt: true, ops.Ge: true, ops.Eq: true, ops.Ne: true}
+
+// withoutSlope gives the other operand of a comparison in place the gradient that
+// it has in eager mode: zero, not none.
+func (f *functionalizer) withoutSlope(b *graph.Builder, val *graph.Node, other ops.Arg) *graph.Node {
+	o, ok := other.(*graph.Node)
+	if !ok || !o.IsTensor() || !o.TensorMeta().DType.IsFloat() || !f.wantsGrad(o, map[*graph.Node]bool{}) {
+		return val
+	}
+	never := b.Emit(ops.Ne, val, val)
+	return b.Emit(ops.Where, never, b.Emit(ops.To, o, val.TensorMeta().DType), val).(*graph.Node)
 }
 
 func (f *functionalizer) arg(a ops.Arg) ops.Arg {

@@ -46,6 +46,9 @@ func (r *Request) training(f *functional) (Runnable, error) {
 	}
 	p := j.cut()
 	p.written = f.mutations
+	if len(p.wants) == 0 {
+		r.Replaces = f.replaced(true)
+	}
 	fw, err := r.pure(p.forward, "forward", f.fresh())
 	if err != nil {
 		return nil, err
@@ -214,8 +217,24 @@ func (j *joint) derive(n *graph.Node, needs map[*graph.Node]bool, grads map[*gra
 		}
 	}
 	b := &graph.Builder{G: j.g, Stack: n.Stack}
-	ds := row.Backward(b, call)
-	return j.spread(n, row, ds, needs, grads)
+	return j.spread(n, row, j.rule(b, row, call), needs, grads)
+}
+
+// rule applies the derivative of an operator; one that the table refuses (zeta by
+// its first argument) is missing.
+func (j *joint) rule(b ops.Builder, row *ops.Op, call *ops.BackwardCall) (ds []ops.Value) {
+	defer func() {
+		switch p := recover().(type) {
+		case nil:
+		case *ops.Error:
+			if j.missing == "" {
+				j.missing = row.FullName()
+			}
+		default:
+			panic(p)
+		}
+	}()
+	return row.Backward(b, call)
 }
 
 // spread gives each tensor argument its gradient. A rule answers one value for

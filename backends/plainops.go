@@ -232,12 +232,43 @@ func floatOp(o ir.Op, a, b float64) float64 {
 	panic("plain executor: no float operation " + o.String())
 }
 
-// floorDiv is the exact quotient's floor, as the remainder defines it.
+// floorDiv is the quotient without the remainder, one less where the remainder
+// has the other sign.
 func floorDiv(a, b float64) float64 {
 	if b == 0 {
 		return a / b
 	}
-	return math.RoundToEven((a - floatOp(ir.Rem, a, b)) / b)
+	m := math.Mod(a, b)
+	q := (a - m) / b
+	if m != 0 && (m < 0) != (b < 0) {
+		q--
+	}
+	if q == 0 {
+		return math.Copysign(0, a/b)
+	}
+	return math.RoundToEven(q)
+}
+
+// intPow multiplies by squares; of negative powers only those of 1 and -1 are
+// not zero.
+func intPow(a, b int64) int64 {
+	switch {
+	case b >= 0:
+	case a == 1, a == -1 && b%2 == 0:
+		return 1
+	case a == -1:
+		return -1
+	default:
+		return 0
+	}
+	p := int64(1)
+	for ; b > 0; b >>= 1 {
+		if b&1 == 1 {
+			p *= a
+		}
+		a *= a
+	}
+	return p
 }
 
 func intTile(o ir.Op, out []int64, x []vec, d ops.DType) {
@@ -295,11 +326,7 @@ func intOp(o ir.Op, a, b int64) int64 {
 	case ir.Sign:
 		return truth(a > 0) - truth(a < 0)
 	case ir.Pow:
-		p := int64(1)
-		for range b {
-			p *= a
-		}
-		return p
+		return intPow(a, b)
 	case ir.Floor, ir.Ceil, ir.Trunc, ir.Round:
 		return a
 	}

@@ -202,8 +202,8 @@ func callInPlace(row *ops.Op, args []ops.Arg, tape bool) *Tensor {
 	if tape {
 		checkInPlaceGrad(self)
 	}
-	if tape && f.Backward == nil && f.Tags.Has(ops.TagNoGrad) && isLogical(f.ID) {
-		tape = false // PyTorch keeps the tape as it was
+	if ops.KeepsTape(row) {
+		tape = false
 	}
 	if tape && f.Backward == nil && f.Decompose != nil {
 		return storeComposite(f, args, self)
@@ -220,11 +220,6 @@ func callInPlace(row *ops.Op, args []ops.Arg, tape bool) *Tensor {
 	writeInPlace(&ops.Call{Op: f, Args: args}, self)
 	recordInPlace(&ops.Call{Op: f, Args: saved}, kept, self, edges)
 	return self
-}
-
-// isLogical reports whether an operator asks for truth values.
-func isLogical(id ops.ID) bool {
-	return id == ops.LogicalNot || id == ops.LogicalAnd || id == ops.LogicalOr || id == ops.LogicalXor
 }
 
 // alias gives a copy of t the place of t on the tape.

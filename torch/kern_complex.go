@@ -31,8 +31,8 @@ func complexLoop(id ops.ID) pwLoop {
 func complexKernels() map[ops.ID]kernel {
 	return map[ops.ID]kernel{
 		ops.ConjCopy: conjKernel(),
-		ops.Angle:        realOr(func(x complex64) float32 { return float32(cmplx.Phase(complex128(x))) }, &pwKernel{loops: floats(angle)}),
-		ops.Complex:      complexKernel,
+		ops.Angle:    realOr(func(x complex64) float32 { return float32(cmplx.Phase(complex128(x))) }, &pwKernel{loops: floats(angle)}),
+		ops.Complex:  complexKernel,
 	}
 }
 

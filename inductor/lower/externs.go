@@ -22,6 +22,7 @@ var externs = map[ops.ID]ir.Reason{
 // The reasons that several operators share.
 const (
 	reasonOrder   ir.Reason = "ordering compares all elements of a row with one another"
+	reasonHalf    ir.Reason = "of half precision, with sums that must round where eager's do"
 	reasonSearch  ir.Reason = "a binary search takes another path for each element"
 	reasonSpecial ir.Reason = "a special function that only the eager library computes"
 )

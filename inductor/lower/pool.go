@@ -414,8 +414,10 @@ func (c *call) adaptiveSlides(dims int) ([]slide, bool) {
 
 func adaptiveAvg(dims int) lowerFunc {
 	return func(c *call) error {
-		if !c.meta().DType.IsFloat() {
+		if d := c.meta().DType; !d.IsFloat() {
 			return c.extern(ir.ReasonArgs)
+		} else if dims == 3 && d.Size() == 2 {
+			return c.extern(reasonHalf)
 		}
 		ws, ok := c.adaptiveSlides(dims)
 		if !ok {

@@ -94,6 +94,9 @@ func scatterAdd(c *call) error {
 	if !ok || self.dtype == ops.Bool {
 		return c.extern(ir.ReasonArgs)
 	}
+	if self.dtype.IsFloat() && self.dtype.Size() == 2 { // sums in float32, rounded once
+		return c.extern(reasonHalf)
+	}
 	out := c.copyOfSelf()
 	c.alongIndex(out, index, dim, into{true, ir.RSum}, func(b *body) int { return c.sourceAt(b, index, out) })
 	return nil

@@ -59,6 +59,16 @@ func OverInput(op *Op, args []Arg) (*Op, []Arg) {
 	return Get(op.ID + InPlaceOffset), args[:last]
 }
 
+// KeepsTape reports whether an in-place operator leaves the gradient of its
+// tensor what it was, though it writes truth values: PyTorch's logical ones do.
+func KeepsTape(op *Op) bool {
+	switch op.ID - numFunctional {
+	case LogicalNot, LogicalAnd, LogicalOr, LogicalXor:
+		return true
+	}
+	return false
+}
+
 // ByKeyword reports whether an in-place operator is what the argument inplace of
 // its functional form asks for.
 func ByKeyword(op *Op) bool { return op.Tags.Has(TagInPlace | TagNN) }

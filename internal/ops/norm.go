@@ -67,12 +67,18 @@ func logSoftmaxRow() *Op {
 	return &Op{
 		ID: LogSoftmax, Name: "log_softmax", Schema: dimDTypeSchema, Meta: alongDim,
 		Decompose: decomp(func(b B, c *Call) Value {
+			half := c.DTypeOr(2, c.Tensor(0).DType)
 			y := b.lifted(c, func(x Value, d int) Value {
 				if sym.Is(numel(x.TensorMeta().Shape), 0) {
 					return b.Emit(Clone, x)
 				}
 				z := b.sub(x, b.amax(x, true, d))
-				return b.sub(z, b.log(b.sum(b.exp(z), true, d)))
+				sum := b.sum(b.exp(z), true, d)
+				if d != len(x.TensorMeta().Shape)-1 {
+					return b.sub(z, b.log(sum))
+				}
+				// Along rows PyTorch keeps the sum and its logarithm in half precision.
+				return b.sub(z, b.weightsAs(b.log(b.weightsAs(sum, half)), half))
 			})
 			return b.cast(y, c.DTypeOr(2, c.Tensor(0).DType))
 		}),

@@ -1,5 +1,7 @@
 package cpp
 
+import "strings"
+
 // This file holds the elementary functions: polynomials of our own, fitted to
 // minimise the relative error, good to about one unit in the last place in
 // float32. The texts serve vectors and scalars alike; fma is explicit, so that
@@ -260,13 +262,11 @@ var mathHelpers = map[string]helper{
   d$ m = fmod_d$(x, y), z = bc_d$(0.0);
   return sel_d$(ne_d$(m, z) & (lt_d$(m, z) ^ lt_d$(y, z)), m + y, m);
 }`},
-	"rem_i": {needs: []string{"sel_i", "ne_i", "lt_i", "bc_i"}, text: `i$ rem_i$(i$ x, i$ y) { i$ m = x % y, z = bc_i$(0); return sel_i$(ne_i$(m, z) & (lt_i$(m, z) ^ lt_i$(y, z)), m + y, m); }`},
-	"rem_l": {needs: []string{"sel_l", "ne_l", "lt_l", "bc_l"}, text: `l$ rem_l$(l$ x, l$ y) { l$ m = x % y, z = bc_l$(0); return sel_l$(ne_l$(m, z) & (lt_l$(m, z) ^ lt_l$(y, z)), m + y, m); }`},
-	"rem_b": {text: `b$ rem_b$(b$ x, b$ y) { return x % y; }`},
-	"floordiv_f": {needs: []string{"rem_f", "round_f", "eq_f"}, text: `f$ floordiv_f$(f$ x, f$ y) {
-  return sel_f$(eq_f$(y, bc_f$(0.0f)), x / y, round_f$((x - rem_f$(x, y)) / y));
-}`},
-	"floordiv_d": {needs: []string{"floor_d"}, text: `d$ floordiv_d$(d$ x, d$ y) { return floor_d$(x / y); }`},
+	"rem_i":      {needs: []string{"sel_i", "ne_i", "lt_i", "bc_i"}, text: `i$ rem_i$(i$ x, i$ y) { i$ m = x % y, z = bc_i$(0); return sel_i$(ne_i$(m, z) & (lt_i$(m, z) ^ lt_i$(y, z)), m + y, m); }`},
+	"rem_l":      {needs: []string{"sel_l", "ne_l", "lt_l", "bc_l"}, text: `l$ rem_l$(l$ x, l$ y) { l$ m = x % y, z = bc_l$(0); return sel_l$(ne_l$(m, z) & (lt_l$(m, z) ^ lt_l$(y, z)), m + y, m); }`},
+	"rem_b":      {text: `b$ rem_b$(b$ x, b$ y) { return x % y; }`},
+	"floordiv_f": {needs: []string{"fmod_f", "round_f", "eq_f", "ne_f", "lt_f", "sel_f", "bc_f"}, text: floorDivText('f', "0.0f", "1.0f")},
+	"floordiv_d": {needs: []string{"fmod_d", "round_d", "eq_d", "ne_d", "lt_d", "sel_d", "bc_d"}, text: floorDivText('d', "0.0", "1.0")},
 	"floordiv_i": {needs: []string{"rem_i"}, text: `i$ floordiv_i$(i$ x, i$ y) { return (x - rem_i$(x, y)) / y; }`},
 	"floordiv_l": {needs: []string{"rem_l"}, text: `l$ floordiv_l$(l$ x, l$ y) { return (x - rem_l$(x, y)) / y; }`},
 	"floordiv_b": {text: `b$ floordiv_b$(b$ x, b$ y) { return x / y; }`},
@@ -274,12 +274,31 @@ var mathHelpers = map[string]helper{
 		text: `b$ pow_b$(b$ x, b$ y) { b$ r = {0}; for (int k = 0; k < $; k++) { u8 p = 1; for (int e = 0; e < y[k]; e++) p *= x[k]; r[k] = p; } return r; }`,
 		one:  `b1 pow_b1(b1 x, b1 y) { u8 p = 1; for (int e = 0; e < y; e++) p *= x; return p; }`,
 	},
-	"pow_i": {
-		text: `i$ pow_i$(i$ x, i$ y) { i$ r = {0}; for (int k = 0; k < $; k++) { i32 p = 1; for (i32 e = 0; e < y[k]; e++) p *= x[k]; r[k] = p; } return r; }`,
-		one:  `i1 pow_i1(i1 x, i1 y) { i32 p = 1; for (i32 e = 0; e < y; e++) p *= x; return p; }`,
-	},
-	"pow_l": {
-		text: `l$ pow_l$(l$ x, l$ y) { l$ r = {0}; for (int k = 0; k < $; k++) { i64 p = 1; for (i64 e = 0; e < y[k]; e++) p *= x[k]; r[k] = p; } return r; }`,
-		one:  `l1 pow_l1(l1 x, l1 y) { i64 p = 1; for (i64 e = 0; e < y; e++) p *= x; return p; }`,
-	},
+	"pow_i": powInteger('i', "i32"),
+	"pow_l": powInteger('l', "i64"),
+}
+
+// floorDivText is Python's // for floats: the quotient without the remainder,
+// one less where the remainder has the other sign; a zero has the sign of x / y.
+func floorDivText(letter byte, zero, one string) string {
+	return strings.NewReplacer("@", string(letter), "ZERO", zero, "ONE", one).Replace(`@$ floordiv_@$(@$ x, @$ y) {
+  @$ m = fmod_@$(x, y), z = bc_@$(ZERO), q = (x - m) / y;
+  q = sel_@$(ne_@$(m, z) & (lt_@$(m, z) ^ lt_@$(y, z)), q - ONE, q);
+  q = sel_@$(eq_@$(q, z), x / y * ZERO, round_@$(q));
+  return sel_@$(eq_@$(y, z), x / y, q);
+}`)
+}
+
+// powInteger multiplies by squares; of negative powers only those of 1 and -1
+// are not zero.
+func powInteger(letter byte, scalar string) helper {
+	body := func(x, y, result string) string {
+		return strings.NewReplacer("T", scalar, "X", x, "Y", y, "R", result).Replace(
+			`T p = 1, b = X, e = Y; if (e < 0) { p = b == 1 ? 1 : b == -1 ? (e & 1 ? -1 : 1) : 0; e = 0; } for (; e; e >>= 1) { if (e & 1) p *= b; b *= b; } R`)
+	}
+	named := strings.NewReplacer("@", string(letter))
+	return helper{
+		text: named.Replace(`@$ pow_@$(@$ x, @$ y) { @$ r = {0}; for (int k = 0; k < $; k++) { `) + body("x[k]", "y[k]", "r[k] = p;") + ` } return r; }`,
+		one:  named.Replace(`@1 pow_@1(@1 x, @1 y) { `) + body("x", "y", "return p;") + ` }`,
+	}
 }
