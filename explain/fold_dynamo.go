@@ -447,7 +447,7 @@ type metrics struct {
 
 func parseMetrics(r *logs.Record) metrics {
 	m := metrics{guards: -1, ops: -1, seq: r.Seq}
-	logs.EachField(r.Meta(), func(k, v []byte) bool {
+	r.EachField(func(k, v []byte) bool {
 		switch string(k) {
 		case "co_name":
 			m.name = logs.JSONString(v)

@@ -410,7 +410,7 @@ func (f *Fold) describe(r *logs.Record) {
 // createSymbol notes a dynamic size, or an unbacked one.
 func (f *Fold) createSymbol(r *logs.Record) {
 	var s Symbol
-	logs.EachField(r.Meta(), func(k, v []byte) bool {
+	r.EachField(func(k, v []byte) bool {
 		switch string(k) {
 		case "symbol":
 			s.Name = logs.JSONString(v)
@@ -448,7 +448,7 @@ func (f *Fold) addSymbol(r *logs.Record, s Symbol) *Symbol {
 func (f *Fold) specialization(r *logs.Record) {
 	var name, value, reason string
 	var sources []string
-	logs.EachField(r.Meta(), func(k, v []byte) bool {
+	r.EachField(func(k, v []byte) bool {
 		switch string(k) {
 		case "symbol":
 			name = logs.JSONString(v)
@@ -493,7 +493,7 @@ func (f *Fold) guardAdded(r *logs.Record) {
 
 func (f *Fold) fakeKernel(r *logs.Record) {
 	var op, reason string
-	logs.EachField(r.Meta(), func(k, v []byte) bool {
+	r.EachField(func(k, v []byte) bool {
 		switch string(k) {
 		case "op":
 			op = logs.JSONString(v)

@@ -61,6 +61,8 @@ func FuzzTrace(f *testing.F) {
 			if again.Key() != r.Key() || again.Text() != r.Text() || again.ID != r.ID || again.Place() != r.Place() {
 				t.Errorf("record %d: %+v read again is %+v", i, r, again)
 			}
+			sameFields(t, r)
+			sameFields(t, again)
 			r.Stack("stack")
 			r.Stack("")
 		}

@@ -23,7 +23,9 @@ type header struct {
 	id       CompileID
 	hasID    bool
 	hasTry   bool // an attempt is named
-	extra    int  // further keys that are neither event nor context
+
+	fields []field // of this and earlier headers
+	first  int     // those of meta are the ones from here on; -1: it is no object
 }
 
 // glogPrefix finds "V1120 20:59:19.936000 400 path:28] " at the start of line
@@ -124,42 +126,72 @@ func isTraceHeader(line []byte, h *header) int {
 // broken JSON; h then holds what was read.
 func parseEnvelope(b []byte, h *header) bool {
 	h.kind, h.meta, h.md5, h.stack, h.subgraph = nil, nil, nil, nil, nil
-	h.autograd, h.id, h.hasTry, h.extra = -1, NoCompile, false, 0
-	ok := EachField(b, func(key, val []byte) bool {
-		switch string(key) {
-		case "rank":
-			h.rank = intOr(val, h.rank)
-		case "compiled_autograd_id":
-			h.autograd = intOr(val, -1)
-		case "frame_id":
-			h.id.Frame = intOr(val, -1)
-		case "frame_compile_id":
-			h.id.Compile = intOr(val, -1)
-		case "attempt":
-			h.id.Attempt = intOr(val, 0)
-			h.hasTry = string(val) != "null"
-		case "has_payload":
-			if len(val) == 34 && val[0] == '"' {
-				h.md5 = val[1:33]
-			} else {
-				h.md5 = []byte{}
-			}
-		case "stack":
-			h.stack = val
-		case "subgraph_name":
-			h.subgraph = val
-		case "severity", "timestamp", "pathname", "thread":
-		default:
-			if h.kind == nil {
-				h.kind, h.meta = key, val
-			} else {
-				h.extra++
-			}
+	h.autograd, h.id, h.hasTry = -1, NoCompile, false
+	o := object{b: b, i: skipSpace(b, 0)}
+	ok := o.open()
+	for key := o.next(); ok && key != nil; key = o.next() {
+		at, end := o.i, 0
+		if h.kind == nil && !isContext(key) {
+			end = h.event(key, b, at)
+		} else if end = skipValue(b, at); end > 0 {
+			h.context(key, b[at:end])
 		}
-		return true
-	})
+		ok = o.pass(end)
+	}
 	h.hasID = h.id.Frame >= 0
-	return ok && h.kind != nil
+	return ok && o.ended && h.kind != nil
+}
+
+// event takes the event key with its value, which begins at b[at], and returns
+// the value's end.
+func (h *header) event(key, b []byte, at int) int {
+	was := len(h.fields)
+	var end int
+	if h.fields, end = appendFields(h.fields, b, at); end < 0 {
+		h.fields, was = h.fields[:was], -1
+		end = skipValue(b, at)
+	}
+	if end > 0 {
+		h.kind, h.meta, h.first = key, b[at:end], was
+	}
+	return end
+}
+
+// isContext says whether a key belongs to a record of any kind.
+func isContext(key []byte) bool {
+	switch string(key) {
+	case "rank", "compiled_autograd_id", "frame_id", "frame_compile_id", "attempt", "has_payload", "stack", "subgraph_name",
+		"severity", "timestamp", "pathname", "thread":
+		return true
+	}
+	return false
+}
+
+// context takes a field that any record may have.
+func (h *header) context(key, val []byte) {
+	switch string(key) {
+	case "rank":
+		h.rank = intOr(val, h.rank)
+	case "compiled_autograd_id":
+		h.autograd = intOr(val, -1)
+	case "frame_id":
+		h.id.Frame = intOr(val, -1)
+	case "frame_compile_id":
+		h.id.Compile = intOr(val, -1)
+	case "attempt":
+		h.id.Attempt = intOr(val, 0)
+		h.hasTry = string(val) != "null"
+	case "has_payload":
+		if len(val) == 34 && val[0] == '"' {
+			h.md5 = val[1:33]
+		} else {
+			h.md5 = []byte{}
+		}
+	case "stack":
+		h.stack = val
+	case "subgraph_name":
+		h.subgraph = val
+	}
 }
 
 func intOr(raw []byte, or int) int {

@@ -2,7 +2,10 @@ package logs
 
 import (
 	"bytes"
+	"encoding/binary"
 	"encoding/json"
+	"math"
+	"math/bits"
 	"strconv"
 	"unicode/utf8"
 )
@@ -23,31 +26,61 @@ func skipSpace(b []byte, i int) int {
 }
 
 // skipString returns the index behind the string that opens at b[i], -1 when
-// it does not end.
+// it does not end. It looks at eight bytes at a time: half of a trace may be
+// JSON within strings, where every tenth byte is a backslash.
 func skipString(b []byte, i int) int {
-	i++
-	// Most strings are a few bytes long: looking at these one by one is faster
-	// than to prepare for more.
-	for end := min(i+16, len(b)); i < end && b[i] != '\\'; i++ {
-		if b[i] == '"' {
+	const quotes, slashes = '"' * eachByte, '\\' * eachByte
+	behind := uint64(0) // highBit when the byte before b[i] escapes it
+	for i++; i+8 <= len(b); i += 8 {
+		word := binary.LittleEndian.Uint64(b[i:])
+		slash := zeroBytes(word ^ slashes)
+		escaped := slash<<8 | behind
+		if slash&escaped != 0 { // one backslash may escape the other
+			slash, escaped = oneByOne(slash, behind)
+		}
+		if end := zeroBytes(word^quotes) &^ escaped; end != 0 {
+			return i + bits.TrailingZeros64(end)/8 + 1
+		}
+		behind = slash >> 56
+	}
+	for ; i < len(b); i++ {
+		switch {
+		case behind != 0:
+			behind = 0
+		case b[i] == '\\':
+			behind = highBit
+		case b[i] == '"':
 			return i + 1
 		}
 	}
-	for {
-		j := bytes.IndexByte(b[i:], '"')
-		if j < 0 {
-			return -1
+	return -1
+}
+
+// oneByOne takes a run of backslashes apart: escaping are those that escape the
+// byte behind them, escaped the bytes that are.
+func oneByOne(slash, behind uint64) (escaping, escaped uint64) {
+	for at := uint64(highBit); at != 0; at <<= 8 {
+		switch {
+		case behind != 0:
+			escaped |= at
+			behind = 0
+		case slash&at != 0:
+			escaping |= at
+			behind = highBit
 		}
-		i += j
-		k := i - 1
-		for k >= 0 && b[k] == '\\' {
-			k--
-		}
-		if (i-1-k)%2 == 0 {
-			return i + 1
-		}
-		i++
 	}
+	return escaping, escaped
+}
+
+const (
+	eachByte = 0x0101010101010101
+	highBit  = 0x80
+)
+
+// zeroBytes has the high bit of each byte that is zero in x.
+func zeroBytes(x uint64) uint64 {
+	const low = (highBit - 1) * eachByte
+	return ^(x&low + low | x | low)
 }
 
 // skipValue returns the index behind the JSON value at b[i], -1 when it is cut
@@ -102,48 +135,111 @@ func skipNested(b []byte, i int) int {
 	return -1
 }
 
+// object walks over the fields of the JSON object b.
+type object struct {
+	b     []byte
+	i     int  // at a key, or at the value of the key that next gave
+	ended bool // i is behind the object
+}
+
+// open steps into the object at i.
+func (o *object) open() bool {
+	if o.i >= len(o.b) || o.b[o.i] != '{' {
+		return false
+	}
+	o.i = skipSpace(o.b, o.i+1)
+	if o.i < len(o.b) && o.b[o.i] == '}' {
+		o.i, o.ended = o.i+1, true
+	}
+	return true
+}
+
+// next is the key at i; nil behind the last one, or where there is none.
+func (o *object) next() []byte {
+	if o.ended || o.i >= len(o.b) || o.b[o.i] != '"' {
+		return nil
+	}
+	end := skipString(o.b, o.i)
+	if end < 0 {
+		return nil
+	}
+	colon := skipSpace(o.b, end)
+	if colon >= len(o.b) || o.b[colon] != ':' {
+		return nil
+	}
+	key := o.b[o.i+1 : end-1]
+	o.i = skipSpace(o.b, colon+1)
+	return key
+}
+
+// pass goes on behind a value that ends at end.
+func (o *object) pass(end int) bool {
+	if end < 0 {
+		return false
+	}
+	i := skipSpace(o.b, end)
+	switch {
+	case i >= len(o.b):
+		return false
+	case o.b[i] == '}':
+		o.i, o.ended = i+1, true
+	case o.b[i] == ',':
+		o.i = skipSpace(o.b, i+1)
+	default:
+		return false
+	}
+	return true
+}
+
 // EachField calls f with every key and value of the JSON object b, the value
 // as raw JSON. It stops when f returns false and reports whether b was a whole
 // object as far as it was read.
 func EachField(b []byte, f func(key, val []byte) bool) bool {
-	i := skipSpace(b, 0)
-	if i >= len(b) || b[i] != '{' {
+	o := object{b: b, i: skipSpace(b, 0)}
+	if !o.open() {
 		return false
 	}
-	i = skipSpace(b, i+1)
-	if i < len(b) && b[i] == '}' {
-		return true
-	}
-	for i < len(b) && b[i] == '"' {
-		ke := skipString(b, i)
-		if ke < 0 {
+	for key := o.next(); key != nil; key = o.next() {
+		end := skipValue(b, o.i)
+		if end < 0 {
 			return false
 		}
-		key := b[i+1 : ke-1]
-		if i = skipSpace(b, ke); i >= len(b) || b[i] != ':' {
-			return false
-		}
-		i = skipSpace(b, i+1)
-		ve := skipValue(b, i)
-		if ve < 0 {
-			return false
-		}
-		if !f(key, b[i:ve]) {
+		if !f(key, b[o.i:end]) {
 			return true
 		}
-		i = skipSpace(b, ve)
-		if i >= len(b) {
+		if !o.pass(end) {
 			return false
 		}
-		if b[i] == '}' {
-			return true
-		}
-		if b[i] != ',' {
-			return false
-		}
-		i = skipSpace(b, i+1)
 	}
-	return false
+	return o.ended
+}
+
+// field says where within an object a key and its value stand.
+type field struct{ key, keyEnd, val, end uint32 }
+
+// appendFields appends the fields of the object at b[i] and returns the index
+// behind it, -1 where there is none that EachField would read to its end.
+func appendFields(fields []field, b []byte, i int) ([]field, int) {
+	o := object{b: b, i: i}
+	if len(b) > math.MaxUint32 || !o.open() {
+		return fields, -1
+	}
+	for key := o.next(); key != nil; key = o.next() {
+		end := skipValue(b, o.i)
+		if end < 0 {
+			return fields, -1
+		}
+		// A key begins where its slice of b does.
+		from := cap(b) - cap(key) - i
+		fields = append(fields, field{uint32(from), uint32(from + len(key)), uint32(o.i - i), uint32(end - i)})
+		if !o.pass(end) {
+			return fields, -1
+		}
+	}
+	if !o.ended {
+		return fields, -1
+	}
+	return fields, o.i
 }
 
 // EachItem calls f with every element of the JSON array b.

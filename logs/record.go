@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/md5"
 	"encoding/hex"
+	"slices"
 	"sync/atomic"
 	"unsafe"
 )
@@ -38,7 +39,9 @@ type Record struct {
 	stack    []byte
 	payload  []byte // as written, then without its TABs; nil: load
 	store    *Store
-	bare     bool // payload has lost its TABs and was compared with its sum
+	bare     bool    // payload has lost its TABs and was compared with its sum
+	fields   []field // of meta, where it is an object; nil: not known
+	kind     uint32  // number of its names in the index
 	hasTry   bool
 }
 
@@ -61,12 +64,26 @@ func (r *Record) Place() string { return string(r.place) }
 func (r *Record) Meta() []byte { return r.meta }
 
 // SetMeta replaces the metadata, on a copy of a record.
-func (r *Record) SetMeta(meta []byte) { r.meta = meta }
+func (r *Record) SetMeta(meta []byte) { r.meta, r.fields = meta, nil }
+
+// EachField calls f with every key and value of the metadata until it returns
+// false, the values as raw JSON.
+func (r *Record) EachField(f func(key, val []byte) bool) {
+	if r.fields == nil {
+		EachField(r.meta, f)
+		return
+	}
+	for _, x := range r.fields {
+		if !f(r.meta[x.key:x.keyEnd], r.meta[x.val:x.end]) {
+			return
+		}
+	}
+}
 
 // Field is one field of the metadata as raw JSON, nil when absent.
 func (r *Record) Field(name string) []byte {
 	var out []byte
-	EachField(r.meta, func(k, v []byte) bool {
+	r.EachField(func(k, v []byte) bool {
 		if string(k) == name {
 			out = v
 			return false
@@ -128,7 +145,7 @@ func (r *Record) HasPayload() bool { return len(r.md5) > 0 || len(r.payload) > 0
 func (r *Record) Keep() *Record {
 	c := *r
 	c.place, c.md5 = bytes.Clone(r.place), bytes.Clone(r.md5)
-	c.meta = bytes.Clone(r.meta)
+	c.meta, c.fields = bytes.Clone(r.meta), slices.Clone(r.fields)
 	c.stack = bytes.Clone(r.stack)
 	c.payload = bytes.Clone(r.payload)
 	return &c

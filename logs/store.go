@@ -188,7 +188,7 @@ func (st *Store) Load(source int, off, size int64) (*Record, error) {
 		sp.body = b[j+1:]
 	}
 	r := &Record{Seq: -1, Source: source, store: st}
-	st.fill(r, src, sp)
+	st.fill(r, src, sp, nil)
 	return r, nil
 }
 
@@ -298,9 +298,10 @@ func (st *Store) check(r *Record, b *batch) {
 
 // batch is the records of one chunk, which share its buffer.
 type batch struct {
-	recs  []Record
-	spans []span
-	buf   []byte
+	recs   []Record
+	spans  []span
+	buf    []byte
+	fields []field // of the records' metadata
 
 	all     bool // every payload's md5 is looked at
 	checked int  // records whose payloads the reading goroutine looked at
@@ -418,10 +419,10 @@ func (st *Store) advance(p *pipe, i int, final bool) bool {
 func (st *Store) send(p *pipe, i int, b *batch) bool {
 	src := st.sources[i]
 	b.recs = slices.Grow(b.recs[:0], len(b.spans))[:len(b.spans)]
-	b.all, b.checked = st.verifiesAll(), 0
+	b.all, b.checked, b.fields = st.verifiesAll(), 0, b.fields[:0]
 	for j, sp := range b.spans {
 		b.recs[j] = Record{Source: i, store: st}
-		st.fill(&b.recs[j], src, sp)
+		b.fields = st.fill(&b.recs[j], src, sp, b.fields)
 		if b.checked == j && !p.waits.Load() {
 			st.check(&b.recs[j], b)
 			b.checked++
@@ -456,9 +457,10 @@ func (src *source) fail(err error) {
 	}
 }
 
-// fill makes a record of raw bytes.
-func (st *Store) fill(r *Record, src *source, sp span) {
-	var h header
+// fill makes a record of raw bytes. The fields of its metadata are appended to
+// fields.
+func (st *Store) fill(r *Record, src *source, sp span, fields []field) []field {
+	h := header{fields: fields}
 	r.Offset, r.Size = sp.off, int64(len(sp.header)+1+len(sp.body))
 	i := isTraceHeader(sp.header, &h)
 	ok := i >= 0 && parseEnvelope(sp.header[i:], &h)
@@ -472,48 +474,54 @@ func (st *Store) fill(r *Record, src *source, sp span) {
 		r.Subgraph = JSONString(h.subgraph)
 	}
 	if !ok {
-		r.Kind, r.RawName = BadJSON, BadJSON
 		r.meta = sp.header
-		return
+		r.setKind(st.kindOf([]byte(BadJSON), nil))
+		return fields
+	}
+	if h.first >= 0 {
+		r.fields = h.fields[h.first:]
 	}
 	var name []byte
 	if string(h.kind) == "artifact" {
 		name = r.Field("name")
 	}
-	k := st.kindOf(h.kind, name)
-	r.Kind, r.Name, r.RawName = k.kind, k.name, k.raw
+	r.setKind(st.kindOf(h.kind, name))
+	return h.fields
 }
 
-// kindOf interns the names of a record.
-func (st *Store) kindOf(kind, name []byte) kindName {
-	st.mu.RLock()
-	id, ok := st.kindIDs[string(kind)]
+func (r *Record) setKind(k kindName, number uint32) {
+	r.Kind, r.Name, r.RawName, r.kind = k.kind, k.name, k.raw, number
+}
+
+// kindOf interns the names of a record; the number is that of the names in the
+// index, 0 where its table is full.
+func (st *Store) kindOf(kind, name []byte) (kindName, uint32) {
+	key := kind
 	if name != nil {
-		id, ok = st.kindIDs[string(name)]
+		key = name // raw JSON, with its quotes: no event key looks so
 	}
-	if ok {
+	st.mu.RLock()
+	if id, ok := st.kindIDs[string(key)]; ok {
 		k := st.kinds[id]
 		st.mu.RUnlock()
-		return k
+		return k, id
 	}
 	st.mu.RUnlock()
-	k := kindName{kind: canonical(JSONString(quoted(kind)))}
-	k.raw = JSONString(quoted(kind))
+	k := kindName{raw: JSONString(quoted(kind))}
+	k.kind = canonical(k.raw)
 	if name != nil {
 		k.raw = JSONString(name)
 		k.name = canonical(k.raw)
 	}
 	st.mu.Lock()
 	defer st.mu.Unlock()
-	key := string(kind)
-	if name != nil {
-		key = string(name) // raw JSON, with its quotes: no event key looks so
+	if len(st.kinds) >= maxKinds {
+		return k, 0
 	}
-	if _, ok := st.kindIDs[key]; !ok && len(st.kinds) < maxKinds {
-		st.kindIDs[key] = uint32(len(st.kinds))
-		st.kinds = append(st.kinds, k)
-	}
-	return k
+	id := uint32(len(st.kinds))
+	st.kindIDs[string(key)] = id
+	st.kinds = append(st.kinds, k)
+	return k, id
 }
 
 func quoted(b []byte) []byte {
@@ -533,29 +541,13 @@ func (st *Store) index(src *source, recs []Record) {
 			st.count.badJSON.Add(1)
 		}
 		st.entries.add(entry{
-			off: r.Offset, size: r.Size, micros: r.Micros, kind: st.kindID(r),
+			off: r.Offset, size: r.Size, micros: r.Micros, kind: r.kind,
 			owner: owner{
 				frame: int32(r.ID.Frame), compile: int32(r.ID.Compile), attempt: int16(r.ID.Attempt), rank: int16(r.Rank), epoch: int32(r.Epoch),
 				source: uint16(r.Source), level: r.Level, hasID: r.HasID,
 			},
 		})
 	}
-}
-
-func (st *Store) kindID(r *Record) uint32 {
-	key := r.RawName
-	if r.Kind == "artifact" {
-		key = `"` + r.RawName + `"`
-	}
-	if id, ok := st.kindIDs[key]; ok {
-		return id
-	}
-	if len(st.kinds) >= maxKinds {
-		return 0
-	}
-	st.kindIDs[key] = uint32(len(st.kinds))
-	st.kinds = append(st.kinds, kindName{r.Kind, r.Name, r.RawName})
-	return st.kindIDs[key]
 }
 
 // deliver hands the records of a batch to each and checks what the reading
