@@ -28,6 +28,7 @@ type span struct {
 type windows struct {
 	image, out []int
 	spans      [][]span
+	along      *slide // of the last dimension; nil where windows differ in more than their place
 }
 
 func newWindows(image, out []int) *windows {
@@ -47,6 +48,7 @@ func slidingWindows(image, out, kernel, stride, pad, dilation []int) *windows {
 			w.spans[d] = append(w.spans[d], span{start, min(end, image[d]), dilation[d], full})
 		}
 	}
+	w.along = newSlide(w, kernel, stride, pad, dilation)
 	return w
 }
 
@@ -156,22 +158,22 @@ func (w *windows) three() *windows {
 		out.spans = append(out.spans, []span{{0, 1, 1, 1}})
 	}
 	out.image, out.out = append(out.image, w.image...), append(out.out, w.out...)
-	out.spans = append(out.spans, w.spans...)
+	out.spans, out.along = append(out.spans, w.spans...), w.along
 	return out
 }
 
 // maxPlane finds the first largest element of every window; NaN is largest, and
 // the last one counts.
 func maxPlane[T number](val []T, idx []int64, plane []T, w *windows) {
-	window := maxWindow[T]
-	if f, ok := any(maxWindow32).(func([]T, []int, span, span, span) (T, int64)); ok {
-		window = f
+	if f, ok := any(maxRows).(func([]T, []int64, []T, *windows)); ok && w.along != nil {
+		f(val, idx, plane, w)
+		return
 	}
 	o := 0
 	for _, a := range w.spans[0] {
 		for _, b := range w.spans[1] {
 			for _, c := range w.spans[2] {
-				val[o], idx[o] = window(plane, w.image, a, b, c)
+				val[o], idx[o] = maxWindow(plane, w.image, a, b, c)
 				o++
 			}
 		}
@@ -191,32 +193,6 @@ func maxWindow[T number](plane []T, image []int, a, b, c span) (T, int64) {
 		}
 	}
 	return best, int64(where)
-}
-
-// maxWindow32 is maxWindow without a branch that nobody could foresee: numbers
-// become integers in their order, and what is left of a word says where they
-// stand, the first of equal ones above the others.
-func maxWindow32(plane []float32, image []int, a, b, c span) (float32, int64) {
-	top := int64(math.MinInt64)
-	for i := a.from; i < a.to; i += a.step {
-		for j := b.from; j < b.to; j += b.step {
-			row := (i*image[1] + j) * image[2]
-			for q := c.from; q < c.to; q += c.step {
-				v := plane[row+q]
-				if v != v || row+q > math.MaxUint32 {
-					return maxWindow(plane, image, a, b, c)
-				}
-				bits := int32(math.Float32bits(v + 0)) // -0 is 0
-				bits ^= int32(uint32(bits>>31) >> 1)
-				top = max(top, int64(bits)<<32|int64(^uint32(row+q)))
-			}
-		}
-	}
-	if top == math.MinInt64 { // nothing to see
-		return 0, -1
-	}
-	where := ^uint32(top)
-	return plane[where], int64(where)
 }
 
 // divisors are the numbers by which the sums of the windows are divided.

@@ -29,6 +29,8 @@ func vectors(g *generator) {
 		reductions(g, w)
 		addWide(g, w)
 		choose(g, w)
+		pick(g, w, "pick", "takes a number of src")
+		pick(g, w, "pickSecond", "takes every second number of src")
 		stream(g, w)
 	}
 }
@@ -403,6 +405,77 @@ func choose(g *generator, w width) {
 	})
 	g.VZEROUPPER()
 	g.RET()
+}
+
+// pick keeps the largest number seen so far and the code under which it came, a whole
+// number of vectors.
+func pick(g *generator, w width, name, doc string) {
+	g.function(name+w.String(), "func(best *float32, codes *int32, src *float32, n, code int)",
+		doc+" where it is above best or NaN, and code with it.")
+	best, codes, src, n := g.arg("best"), g.arg("codes"), g.arg("src"), g.arg("n")
+	code, x, top, old, more := w.reg(0), w.reg(1), w.reg(2), w.reg(3), w.reg(4)
+	number := g.Load(g.Param("code"), g.GP64()).(reg.GPVirtual)
+	g.MOVQ(number, reg.X0)
+	g.VPBROADCASTD(reg.X0, code)
+	taken := 1
+	if name == "pickSecond" {
+		taken = 2
+	}
+	g.whole(w, n, []reg.GPVirtual{best, codes}, 1, func(int) {
+		if taken == 1 {
+			g.VMOVUPS(at(src, 0), x)
+		} else {
+			g.everySecond(w, src, x)
+		}
+		g.VMOVUPS(at(best, 0), top)
+		g.VMOVUPS(at(codes, 0), old)
+		const above, unordered = 0x1e, 0x03
+		if w == avx512 {
+			g.VCMPPS(operand.Imm(above), top, x, reg.K1)
+			g.VCMPPS(operand.Imm(unordered), x, x, reg.K2)
+			g.KORW(reg.K1, reg.K2, reg.K1)
+			g.VBLENDMPS(x, top, reg.K1, top)
+			g.VBLENDMPS(code, old, reg.K1, old)
+		} else {
+			g.VCMPPS(operand.Imm(above), top, x, more)
+			g.VCMPPS(operand.Imm(unordered), x, x, w.reg(5))
+			g.VORPS(w.reg(5), more, more)
+			g.VBLENDVPS(more, x, top, top)
+			g.VBLENDVPS(more, code, old, old)
+		}
+		g.VMOVUPS(top, at(best, 0))
+		g.VMOVUPS(old, at(codes, 0))
+		g.ADDQ(imm(taken*w.bytes()), src)
+	})
+	g.VZEROUPPER()
+	g.RET()
+}
+
+// everySecond loads the first, third and so on of two vectors of numbers.
+func (g *generator) everySecond(w width, from reg.Register, to reg.VecPhysical) {
+	if w == avx512 {
+		g.VMOVUPS(g.evenPlaces(), to)
+		g.VMOVUPS(at(from, 0), w.reg(6))
+		g.VPERMI2PS(at(from, w.bytes()), w.reg(6), to)
+		return
+	}
+	g.VMOVUPS(at(from, 0), w.reg(6))
+	g.VSHUFPS(operand.Imm(0x88), at(from, w.bytes()), w.reg(6), to)
+	g.VPERMPD(operand.Imm(0xd8), to, to)
+}
+
+// evenPlaces is the even places of 32.
+func (g *generator) evenPlaces() operand.Mem {
+	const name = "evenPlaces"
+	if m, ok := g.consts[name]; ok {
+		return m
+	}
+	if g.consts == nil {
+		g.consts = map[string]operand.Mem{}
+	}
+	m := g.static(name, 16, func(i int) uint32 { return uint32(2 * i) })
+	g.consts[name] = m
+	return m
 }
 
 // stream copies cache lines past the caches. Such stores are ordered by a

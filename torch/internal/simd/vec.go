@@ -56,9 +56,10 @@ type vectors struct {
 	largest   func(src *float32, n int) float32
 	expSum    func(dst, src *float32, n int, shift float32) float32
 	// So do these.
-	addWide func(dst *float64, src *float32, n int)
-	choose  func(dst *float32, cond *uint8, a, b *float32, n int)
-	stream  func(dst, src *float32, n int)
+	addWide          func(dst *float64, src *float32, n int)
+	choose           func(dst *float32, cond *uint8, a, b *float32, n int)
+	stream           func(dst, src *float32, n int)
+	pick, pickSecond func(best *float32, codes *int32, src *float32, n, code int)
 }
 
 // Unary sets dst to f of src.
@@ -226,4 +227,34 @@ func (l Level) Choose(dst []float32, cond []bool, a, b []float32) {
 			dst[i] = a[i]
 		}
 	}
+}
+
+// Pick takes numbers of src, step apart, where they are above best or NaN, and code
+// with them.
+func (l Level) Pick(best []float32, codes []int32, src []float32, step, code int) {
+	n := 0
+	if f := l.picker(step); f != nil {
+		// Two vectors are read for one where every second number is taken.
+		n = l.split(min(len(best), len(src)/step))
+		if n > 0 {
+			f(&best[0], &codes[:n][0], &src[0], n, code)
+		}
+	}
+	codes = codes[:len(best)]
+	for i := n; i < len(best); i++ {
+		if x := src[i*step]; x > best[i] || x != x {
+			best[i], codes[i] = x, int32(code)
+		}
+	}
+}
+
+// picker is the loop of Pick for a step, nil where there is none.
+func (l Level) picker(step int) func(best *float32, codes *int32, src *float32, n, code int) {
+	switch step {
+	case 1:
+		return table[l].pick
+	case 2:
+		return table[l].pickSecond
+	}
+	return nil
 }

@@ -245,3 +245,36 @@ func TestStream(t *testing.T) {
 func bytesOf(x []float32) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(x))), 4*len(x))
 }
+
+// TestPick: at every step and length the numbers and codes are those of plain Go, and
+// nothing beyond the last number that counts is needed.
+func TestPick(t *testing.T) {
+	eachAssembly(t, func(t *testing.T, l Level) {
+		for _, step := range []int{1, 2, 3} {
+			for n := 1; n <= 3*l.Lanes()+1; n++ {
+				src := random((n-1)*step+1, 2)
+				for i := range src {
+					if i%11 == 5 {
+						src[i] = float32(math.NaN())
+					}
+				}
+				best, whole := guarded(n, 1)
+				codes, want, wantCodes := make([]int32, n), make([]float32, n), make([]int32, n)
+				for i := range best {
+					best[i] = []float32{0, src[i*step], float32(math.NaN()), float32(math.Inf(-1))}[i%4]
+					want[i] = best[i]
+				}
+				l.Pick(best, codes, src, step, 7)
+				Plain.Pick(want, wantCodes, src, step, 7)
+				for i := range want {
+					if math.Float32bits(best[i]) != math.Float32bits(want[i]) || codes[i] != wantCodes[i] {
+						t.Fatalf("step %d, %d numbers: number %d is %v by code %d, want %v by %d", step, n, i, best[i], codes[i], want[i], wantCodes[i])
+					}
+				}
+				if !whole() {
+					t.Fatalf("step %d, %d numbers: writes outside of its result", step, n)
+				}
+			}
+		}
+	})
+}

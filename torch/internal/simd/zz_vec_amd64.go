@@ -137,6 +137,16 @@ func addWide2(dst *float64, src *float32, n int)
 //go:noescape
 func choose2(dst *float32, cond *uint8, a *float32, b *float32, n int)
 
+// takes a number of src where it is above best or NaN, and code with it.
+//
+//go:noescape
+func pick2(best *float32, codes *int32, src *float32, n int, code int)
+
+// takes every second number of src where it is above best or NaN, and code with it.
+//
+//go:noescape
+func pickSecond2(best *float32, codes *int32, src *float32, n int, code int)
+
 // copies n numbers, whole lines of cache, to an aligned place without reading it first.
 //
 //go:noescape
@@ -276,6 +286,16 @@ func addWide512(dst *float64, src *float32, n int)
 //
 //go:noescape
 func choose512(dst *float32, cond *uint8, a *float32, b *float32, n int)
+
+// takes a number of src where it is above best or NaN, and code with it.
+//
+//go:noescape
+func pick512(best *float32, codes *int32, src *float32, n int, code int)
+
+// takes every second number of src where it is above best or NaN, and code with it.
+//
+//go:noescape
+func pickSecond512(best *float32, codes *int32, src *float32, n int, code int)
 
 // copies n numbers, whole lines of cache, to an aligned place without reading it first.
 //

@@ -2380,6 +2380,118 @@ done88:
 	VZEROUPPER
 	RET
 
+// func pick2(best *float32, codes *int32, src *float32, n int, code int)
+// Requires: AVX, AVX2, SSE2
+TEXT ·pick2(SB), NOSPLIT, $0-40
+	MOVQ         best+0(FP), AX
+	MOVQ         codes+8(FP), CX
+	MOVQ         src+16(FP), DX
+	MOVQ         n+24(FP), BX
+	MOVQ         code+32(FP), SI
+	MOVQ         SI, X0
+	VPBROADCASTD X0, Y0
+
+loop89:
+	CMPQ      BX, $0x00000008
+	JLT       done90
+	VMOVUPS   (DX), Y1
+	VMOVUPS   (AX), Y2
+	VMOVUPS   (CX), Y3
+	VCMPPS    $0x1e, Y2, Y1, Y4
+	VCMPPS    $0x03, Y1, Y1, Y5
+	VORPS     Y5, Y4, Y4
+	VBLENDVPS Y4, Y1, Y2, Y2
+	VBLENDVPS Y4, Y0, Y3, Y3
+	VMOVUPS   Y2, (AX)
+	VMOVUPS   Y3, (CX)
+	ADDQ      $0x00000020, DX
+	ADDQ      $0x00000020, AX
+	ADDQ      $0x00000020, CX
+	SUBQ      $0x00000008, BX
+	JMP       loop89
+
+done90:
+loop91:
+	CMPQ      BX, $0x00000008
+	JLT       done92
+	VMOVUPS   (DX), Y1
+	VMOVUPS   (AX), Y2
+	VMOVUPS   (CX), Y3
+	VCMPPS    $0x1e, Y2, Y1, Y4
+	VCMPPS    $0x03, Y1, Y1, Y5
+	VORPS     Y5, Y4, Y4
+	VBLENDVPS Y4, Y1, Y2, Y2
+	VBLENDVPS Y4, Y0, Y3, Y3
+	VMOVUPS   Y2, (AX)
+	VMOVUPS   Y3, (CX)
+	ADDQ      $0x00000020, DX
+	ADDQ      $0x00000020, AX
+	ADDQ      $0x00000020, CX
+	SUBQ      $0x00000008, BX
+	JMP       loop91
+
+done92:
+	VZEROUPPER
+	RET
+
+// func pickSecond2(best *float32, codes *int32, src *float32, n int, code int)
+// Requires: AVX, AVX2, SSE2
+TEXT ·pickSecond2(SB), NOSPLIT, $0-40
+	MOVQ         best+0(FP), AX
+	MOVQ         codes+8(FP), CX
+	MOVQ         src+16(FP), DX
+	MOVQ         n+24(FP), BX
+	MOVQ         code+32(FP), SI
+	MOVQ         SI, X0
+	VPBROADCASTD X0, Y0
+
+loop93:
+	CMPQ      BX, $0x00000008
+	JLT       done94
+	VMOVUPS   (DX), Y6
+	VSHUFPS   $0x88, 32(DX), Y6, Y1
+	VPERMPD   $0xd8, Y1, Y1
+	VMOVUPS   (AX), Y2
+	VMOVUPS   (CX), Y3
+	VCMPPS    $0x1e, Y2, Y1, Y4
+	VCMPPS    $0x03, Y1, Y1, Y5
+	VORPS     Y5, Y4, Y4
+	VBLENDVPS Y4, Y1, Y2, Y2
+	VBLENDVPS Y4, Y0, Y3, Y3
+	VMOVUPS   Y2, (AX)
+	VMOVUPS   Y3, (CX)
+	ADDQ      $0x00000040, DX
+	ADDQ      $0x00000020, AX
+	ADDQ      $0x00000020, CX
+	SUBQ      $0x00000008, BX
+	JMP       loop93
+
+done94:
+loop95:
+	CMPQ      BX, $0x00000008
+	JLT       done96
+	VMOVUPS   (DX), Y6
+	VSHUFPS   $0x88, 32(DX), Y6, Y1
+	VPERMPD   $0xd8, Y1, Y1
+	VMOVUPS   (AX), Y2
+	VMOVUPS   (CX), Y3
+	VCMPPS    $0x1e, Y2, Y1, Y4
+	VCMPPS    $0x03, Y1, Y1, Y5
+	VORPS     Y5, Y4, Y4
+	VBLENDVPS Y4, Y1, Y2, Y2
+	VBLENDVPS Y4, Y0, Y3, Y3
+	VMOVUPS   Y2, (AX)
+	VMOVUPS   Y3, (CX)
+	ADDQ      $0x00000040, DX
+	ADDQ      $0x00000020, AX
+	ADDQ      $0x00000020, CX
+	SUBQ      $0x00000008, BX
+	JMP       loop95
+
+done96:
+	VZEROUPPER
+	RET
+
 // func stream2(dst *float32, src *float32, n int)
 // Requires: AVX
 TEXT ·stream2(SB), NOSPLIT, $0-24
@@ -2387,9 +2499,9 @@ TEXT ·stream2(SB), NOSPLIT, $0-24
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
 
-loop89:
+loop97:
 	CMPQ     DX, $0x00000040
-	JLT      done90
+	JLT      done98
 	VMOVUPS  (CX), Y0
 	VMOVNTPS Y0, (AX)
 	VMOVUPS  32(CX), Y1
@@ -2409,20 +2521,20 @@ loop89:
 	ADDQ     $0x00000100, AX
 	ADDQ     $0x00000100, CX
 	SUBQ     $0x00000040, DX
-	JMP      loop89
+	JMP      loop97
 
-done90:
-loop91:
+done98:
+loop99:
 	CMPQ     DX, $0x00000008
-	JLT      done92
+	JLT      done100
 	VMOVUPS  (CX), Y0
 	VMOVNTPS Y0, (AX)
 	ADDQ     $0x00000020, AX
 	ADDQ     $0x00000020, CX
 	SUBQ     $0x00000008, DX
-	JMP      loop91
+	JMP      loop99
 
-done92:
+done100:
 	VZEROUPPER
 	RET
 
@@ -2434,9 +2546,9 @@ TEXT ·add512(SB), NOSPLIT, $0-32
 	MOVQ b+16(FP), DX
 	MOVQ n+24(FP), BX
 
-loop93:
+loop101:
 	CMPQ    BX, $0x00000020
-	JLT     rest94
+	JLT     rest102
 	VMOVUPS (CX), Z0
 	VMOVUPS (DX), Z1
 	VADDPS  Z1, Z0, Z0
@@ -2449,11 +2561,11 @@ loop93:
 	ADDQ    $0x00000080, CX
 	ADDQ    $0x00000080, DX
 	SUBQ    $0x00000020, BX
-	JMP     loop93
+	JMP     loop101
 
-rest94:
+rest102:
 	TESTQ     BX, BX
-	JLE       done95
+	JLE       done103
 	MOVQ      $0x00000010, SI
 	CMPQ      BX, SI
 	CMOVQLT   BX, SI
@@ -2469,9 +2581,9 @@ rest94:
 	ADDQ      $0x00000040, CX
 	ADDQ      $0x00000040, DX
 	SUBQ      $0x00000010, BX
-	JMP       rest94
+	JMP       rest102
 
-done95:
+done103:
 	VZEROUPPER
 	RET
 
@@ -2483,9 +2595,9 @@ TEXT ·sub512(SB), NOSPLIT, $0-32
 	MOVQ b+16(FP), DX
 	MOVQ n+24(FP), BX
 
-loop96:
+loop104:
 	CMPQ    BX, $0x00000020
-	JLT     rest97
+	JLT     rest105
 	VMOVUPS (CX), Z0
 	VMOVUPS (DX), Z1
 	VSUBPS  Z1, Z0, Z0
@@ -2498,11 +2610,11 @@ loop96:
 	ADDQ    $0x00000080, CX
 	ADDQ    $0x00000080, DX
 	SUBQ    $0x00000020, BX
-	JMP     loop96
+	JMP     loop104
 
-rest97:
+rest105:
 	TESTQ     BX, BX
-	JLE       done98
+	JLE       done106
 	MOVQ      $0x00000010, SI
 	CMPQ      BX, SI
 	CMOVQLT   BX, SI
@@ -2518,9 +2630,9 @@ rest97:
 	ADDQ      $0x00000040, CX
 	ADDQ      $0x00000040, DX
 	SUBQ      $0x00000010, BX
-	JMP       rest97
+	JMP       rest105
 
-done98:
+done106:
 	VZEROUPPER
 	RET
 
@@ -2532,9 +2644,9 @@ TEXT ·mul512(SB), NOSPLIT, $0-32
 	MOVQ b+16(FP), DX
 	MOVQ n+24(FP), BX
 
-loop99:
+loop107:
 	CMPQ    BX, $0x00000020
-	JLT     rest100
+	JLT     rest108
 	VMOVUPS (CX), Z0
 	VMOVUPS (DX), Z1
 	VMULPS  Z1, Z0, Z0
@@ -2547,11 +2659,11 @@ loop99:
 	ADDQ    $0x00000080, CX
 	ADDQ    $0x00000080, DX
 	SUBQ    $0x00000020, BX
-	JMP     loop99
+	JMP     loop107
 
-rest100:
+rest108:
 	TESTQ     BX, BX
-	JLE       done101
+	JLE       done109
 	MOVQ      $0x00000010, SI
 	CMPQ      BX, SI
 	CMOVQLT   BX, SI
@@ -2567,9 +2679,9 @@ rest100:
 	ADDQ      $0x00000040, CX
 	ADDQ      $0x00000040, DX
 	SUBQ      $0x00000010, BX
-	JMP       rest100
+	JMP       rest108
 
-done101:
+done109:
 	VZEROUPPER
 	RET
 
@@ -2581,9 +2693,9 @@ TEXT ·div512(SB), NOSPLIT, $0-32
 	MOVQ b+16(FP), DX
 	MOVQ n+24(FP), BX
 
-loop102:
+loop110:
 	CMPQ    BX, $0x00000020
-	JLT     rest103
+	JLT     rest111
 	VMOVUPS (CX), Z0
 	VMOVUPS (DX), Z1
 	VDIVPS  Z1, Z0, Z0
@@ -2596,11 +2708,11 @@ loop102:
 	ADDQ    $0x00000080, CX
 	ADDQ    $0x00000080, DX
 	SUBQ    $0x00000020, BX
-	JMP     loop102
+	JMP     loop110
 
-rest103:
+rest111:
 	TESTQ     BX, BX
-	JLE       done104
+	JLE       done112
 	MOVQ      $0x00000010, SI
 	CMPQ      BX, SI
 	CMOVQLT   BX, SI
@@ -2616,9 +2728,9 @@ rest103:
 	ADDQ      $0x00000040, CX
 	ADDQ      $0x00000040, DX
 	SUBQ      $0x00000010, BX
-	JMP       rest103
+	JMP       rest111
 
-done104:
+done112:
 	VZEROUPPER
 	RET
 
@@ -2629,9 +2741,9 @@ TEXT ·neg512(SB), NOSPLIT, $0-24
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
 
-loop105:
+loop113:
 	CMPQ    DX, $0x00000040
-	JLT     rest106
+	JLT     rest114
 	VMOVUPS (CX), Z0
 	VXORPS  c80000000<>+0(SB), Z0, Z0
 	VMOVUPS Z0, (AX)
@@ -2647,11 +2759,11 @@ loop105:
 	ADDQ    $0x00000100, AX
 	ADDQ    $0x00000100, CX
 	SUBQ    $0x00000040, DX
-	JMP     loop105
+	JMP     loop113
 
-rest106:
+rest114:
 	TESTQ     DX, DX
-	JLE       done107
+	JLE       done115
 	MOVQ      $0x00000010, BX
 	CMPQ      DX, BX
 	CMOVQLT   DX, BX
@@ -2665,9 +2777,9 @@ rest106:
 	ADDQ      $0x00000040, AX
 	ADDQ      $0x00000040, CX
 	SUBQ      $0x00000010, DX
-	JMP       rest106
+	JMP       rest114
 
-done107:
+done115:
 	VZEROUPPER
 	RET
 
@@ -2678,9 +2790,9 @@ TEXT ·abs512(SB), NOSPLIT, $0-24
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
 
-loop108:
+loop116:
 	CMPQ    DX, $0x00000040
-	JLT     rest109
+	JLT     rest117
 	VMOVUPS (CX), Z0
 	VANDPS  c7fffffff<>+0(SB), Z0, Z0
 	VMOVUPS Z0, (AX)
@@ -2696,11 +2808,11 @@ loop108:
 	ADDQ    $0x00000100, AX
 	ADDQ    $0x00000100, CX
 	SUBQ    $0x00000040, DX
-	JMP     loop108
+	JMP     loop116
 
-rest109:
+rest117:
 	TESTQ     DX, DX
-	JLE       done110
+	JLE       done118
 	MOVQ      $0x00000010, BX
 	CMPQ      DX, BX
 	CMOVQLT   DX, BX
@@ -2714,9 +2826,9 @@ rest109:
 	ADDQ      $0x00000040, AX
 	ADDQ      $0x00000040, CX
 	SUBQ      $0x00000010, DX
-	JMP       rest109
+	JMP       rest117
 
-done110:
+done118:
 	VZEROUPPER
 	RET
 
@@ -2727,9 +2839,9 @@ TEXT ·relu512(SB), NOSPLIT, $0-24
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
 
-loop111:
+loop119:
 	CMPQ    DX, $0x00000040
-	JLT     rest112
+	JLT     rest120
 	VMOVUPS (CX), Z0
 	VMOVUPS c00000000<>+0(SB), Z1
 	VMAXPS  Z0, Z1, Z0
@@ -2753,11 +2865,11 @@ loop111:
 	ADDQ    $0x00000100, AX
 	ADDQ    $0x00000100, CX
 	SUBQ    $0x00000040, DX
-	JMP     loop111
+	JMP     loop119
 
-rest112:
+rest120:
 	TESTQ     DX, DX
-	JLE       done113
+	JLE       done121
 	MOVQ      $0x00000010, BX
 	CMPQ      DX, BX
 	CMOVQLT   DX, BX
@@ -2773,9 +2885,9 @@ rest112:
 	ADDQ      $0x00000040, AX
 	ADDQ      $0x00000040, CX
 	SUBQ      $0x00000010, DX
-	JMP       rest112
+	JMP       rest120
 
-done113:
+done121:
 	VZEROUPPER
 	RET
 
@@ -2786,9 +2898,9 @@ TEXT ·sqrt512(SB), NOSPLIT, $0-24
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
 
-loop114:
+loop122:
 	CMPQ    DX, $0x00000020
-	JLT     rest115
+	JLT     rest123
 	VMOVUPS (CX), Z0
 	VSQRTPS Z0, Z0
 	VMOVUPS Z0, (AX)
@@ -2798,11 +2910,11 @@ loop114:
 	ADDQ    $0x00000080, AX
 	ADDQ    $0x00000080, CX
 	SUBQ    $0x00000020, DX
-	JMP     loop114
+	JMP     loop122
 
-rest115:
+rest123:
 	TESTQ     DX, DX
-	JLE       done116
+	JLE       done124
 	MOVQ      $0x00000010, BX
 	CMPQ      DX, BX
 	CMOVQLT   DX, BX
@@ -2816,9 +2928,9 @@ rest115:
 	ADDQ      $0x00000040, AX
 	ADDQ      $0x00000040, CX
 	SUBQ      $0x00000010, DX
-	JMP       rest115
+	JMP       rest123
 
-done116:
+done124:
 	VZEROUPPER
 	RET
 
@@ -2829,9 +2941,9 @@ TEXT ·exp512(SB), NOSPLIT, $0-24
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
 
-loop117:
+loop125:
 	CMPQ         DX, $0x00000010
-	JLT          rest118
+	JLT          rest126
 	PREFETCHT0   1024(AX)
 	PREFETCHT0   1024(CX)
 	VMOVUPS      (CX), Z0
@@ -2856,11 +2968,11 @@ loop117:
 	ADDQ         $0x00000040, AX
 	ADDQ         $0x00000040, CX
 	SUBQ         $0x00000010, DX
-	JMP          loop117
+	JMP          loop125
 
-rest118:
+rest126:
 	TESTQ        DX, DX
-	JLE          done119
+	JLE          done127
 	MOVQ         $0x00000010, BX
 	CMPQ         DX, BX
 	CMOVQLT      DX, BX
@@ -2890,9 +3002,9 @@ rest118:
 	ADDQ         $0x00000040, AX
 	ADDQ         $0x00000040, CX
 	SUBQ         $0x00000010, DX
-	JMP          rest118
+	JMP          rest126
 
-done119:
+done127:
 	VZEROUPPER
 	RET
 
@@ -2903,9 +3015,9 @@ TEXT ·sigmoid512(SB), NOSPLIT, $0-24
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
 
-loop120:
+loop128:
 	CMPQ         DX, $0x00000010
-	JLT          rest121
+	JLT          rest129
 	PREFETCHT0   1024(AX)
 	PREFETCHT0   1024(CX)
 	VMOVUPS      (CX), Z0
@@ -2934,11 +3046,11 @@ loop120:
 	ADDQ         $0x00000040, AX
 	ADDQ         $0x00000040, CX
 	SUBQ         $0x00000010, DX
-	JMP          loop120
+	JMP          loop128
 
-rest121:
+rest129:
 	TESTQ        DX, DX
-	JLE          done122
+	JLE          done130
 	MOVQ         $0x00000010, BX
 	CMPQ         DX, BX
 	CMOVQLT      DX, BX
@@ -2972,9 +3084,9 @@ rest121:
 	ADDQ         $0x00000040, AX
 	ADDQ         $0x00000040, CX
 	SUBQ         $0x00000010, DX
-	JMP          rest121
+	JMP          rest129
 
-done122:
+done130:
 	VZEROUPPER
 	RET
 
@@ -2985,9 +3097,9 @@ TEXT ·silu512(SB), NOSPLIT, $0-24
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
 
-loop123:
+loop131:
 	CMPQ         DX, $0x00000010
-	JLT          rest124
+	JLT          rest132
 	PREFETCHT0   1024(AX)
 	PREFETCHT0   1024(CX)
 	VMOVUPS      (CX), Z0
@@ -3016,11 +3128,11 @@ loop123:
 	ADDQ         $0x00000040, AX
 	ADDQ         $0x00000040, CX
 	SUBQ         $0x00000010, DX
-	JMP          loop123
+	JMP          loop131
 
-rest124:
+rest132:
 	TESTQ        DX, DX
-	JLE          done125
+	JLE          done133
 	MOVQ         $0x00000010, BX
 	CMPQ         DX, BX
 	CMOVQLT      DX, BX
@@ -3054,9 +3166,9 @@ rest124:
 	ADDQ         $0x00000040, AX
 	ADDQ         $0x00000040, CX
 	SUBQ         $0x00000010, DX
-	JMP          rest124
+	JMP          rest132
 
-done125:
+done133:
 	VZEROUPPER
 	RET
 
@@ -3067,9 +3179,9 @@ TEXT ·tanh512(SB), NOSPLIT, $0-24
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
 
-loop126:
+loop134:
 	CMPQ         DX, $0x00000010
-	JLT          rest127
+	JLT          rest135
 	PREFETCHT0   1024(AX)
 	PREFETCHT0   1024(CX)
 	VMOVUPS      (CX), Z0
@@ -3101,11 +3213,11 @@ loop126:
 	ADDQ         $0x00000040, AX
 	ADDQ         $0x00000040, CX
 	SUBQ         $0x00000010, DX
-	JMP          loop126
+	JMP          loop134
 
-rest127:
+rest135:
 	TESTQ        DX, DX
-	JLE          done128
+	JLE          done136
 	MOVQ         $0x00000010, BX
 	CMPQ         DX, BX
 	CMOVQLT      DX, BX
@@ -3142,9 +3254,9 @@ rest127:
 	ADDQ         $0x00000040, AX
 	ADDQ         $0x00000040, CX
 	SUBQ         $0x00000010, DX
-	JMP          rest127
+	JMP          rest135
 
-done128:
+done136:
 	VZEROUPPER
 	RET
 
@@ -3155,9 +3267,9 @@ TEXT ·gelu512(SB), NOSPLIT, $0-24
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
 
-loop129:
+loop137:
 	CMPQ         DX, $0x00000010
-	JLT          rest130
+	JLT          rest138
 	PREFETCHT0   1024(AX)
 	PREFETCHT0   1024(CX)
 	VMOVUPS      (CX), Z0
@@ -3206,11 +3318,11 @@ loop129:
 	ADDQ         $0x00000040, AX
 	ADDQ         $0x00000040, CX
 	SUBQ         $0x00000010, DX
-	JMP          loop129
+	JMP          loop137
 
-rest130:
+rest138:
 	TESTQ        DX, DX
-	JLE          done131
+	JLE          done139
 	MOVQ         $0x00000010, BX
 	CMPQ         DX, BX
 	CMOVQLT      DX, BX
@@ -3264,9 +3376,9 @@ rest130:
 	ADDQ         $0x00000040, AX
 	ADDQ         $0x00000040, CX
 	SUBQ         $0x00000010, DX
-	JMP          rest130
+	JMP          rest138
 
-done131:
+done139:
 	VZEROUPPER
 	RET
 
@@ -3277,9 +3389,9 @@ TEXT ·geluTanh512(SB), NOSPLIT, $0-24
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
 
-loop132:
+loop140:
 	CMPQ         DX, $0x00000010
-	JLT          rest133
+	JLT          rest141
 	PREFETCHT0   1024(AX)
 	PREFETCHT0   1024(CX)
 	VMOVUPS      (CX), Z0
@@ -3312,11 +3424,11 @@ loop132:
 	ADDQ         $0x00000040, AX
 	ADDQ         $0x00000040, CX
 	SUBQ         $0x00000010, DX
-	JMP          loop132
+	JMP          loop140
 
-rest133:
+rest141:
 	TESTQ        DX, DX
-	JLE          done134
+	JLE          done142
 	MOVQ         $0x00000010, BX
 	CMPQ         DX, BX
 	CMOVQLT      DX, BX
@@ -3354,9 +3466,9 @@ rest133:
 	ADDQ         $0x00000040, AX
 	ADDQ         $0x00000040, CX
 	SUBQ         $0x00000010, DX
-	JMP          rest133
+	JMP          rest141
 
-done134:
+done142:
 	VZEROUPPER
 	RET
 
@@ -3369,9 +3481,9 @@ TEXT ·mulScalar512(SB), NOSPLIT, $0-28
 	MOVSS        s+24(FP), X0
 	VBROADCASTSS X0, Z0
 
-loop135:
+loop143:
 	CMPQ    DX, $0x00000020
-	JLT     rest136
+	JLT     rest144
 	VMOVUPS (CX), Z1
 	VMULPS  Z0, Z1, Z1
 	VMOVUPS Z1, (AX)
@@ -3381,11 +3493,11 @@ loop135:
 	ADDQ    $0x00000080, AX
 	ADDQ    $0x00000080, CX
 	SUBQ    $0x00000020, DX
-	JMP     loop135
+	JMP     loop143
 
-rest136:
+rest144:
 	TESTQ     DX, DX
-	JLE       done137
+	JLE       done145
 	MOVQ      $0x00000010, BX
 	CMPQ      DX, BX
 	CMOVQLT   DX, BX
@@ -3399,9 +3511,9 @@ rest136:
 	ADDQ      $0x00000040, AX
 	ADDQ      $0x00000040, CX
 	SUBQ      $0x00000010, DX
-	JMP       rest136
+	JMP       rest144
 
-done137:
+done145:
 	VZEROUPPER
 	RET
 
@@ -3414,9 +3526,9 @@ TEXT ·addScalar512(SB), NOSPLIT, $0-28
 	MOVSS        s+24(FP), X0
 	VBROADCASTSS X0, Z0
 
-loop138:
+loop146:
 	CMPQ    DX, $0x00000020
-	JLT     rest139
+	JLT     rest147
 	VMOVUPS (CX), Z1
 	VADDPS  Z0, Z1, Z1
 	VMOVUPS Z1, (AX)
@@ -3426,11 +3538,11 @@ loop138:
 	ADDQ    $0x00000080, AX
 	ADDQ    $0x00000080, CX
 	SUBQ    $0x00000020, DX
-	JMP     loop138
+	JMP     loop146
 
-rest139:
+rest147:
 	TESTQ     DX, DX
-	JLE       done140
+	JLE       done148
 	MOVQ      $0x00000010, BX
 	CMPQ      DX, BX
 	CMOVQLT   DX, BX
@@ -3444,9 +3556,9 @@ rest139:
 	ADDQ      $0x00000040, AX
 	ADDQ      $0x00000040, CX
 	SUBQ      $0x00000010, DX
-	JMP       rest139
+	JMP       rest147
 
-done140:
+done148:
 	VZEROUPPER
 	RET
 
@@ -3459,9 +3571,9 @@ TEXT ·divScalar512(SB), NOSPLIT, $0-28
 	MOVSS        s+24(FP), X0
 	VBROADCASTSS X0, Z0
 
-loop141:
+loop149:
 	CMPQ    DX, $0x00000020
-	JLT     rest142
+	JLT     rest150
 	VMOVUPS (CX), Z1
 	VDIVPS  Z0, Z1, Z1
 	VMOVUPS Z1, (AX)
@@ -3471,11 +3583,11 @@ loop141:
 	ADDQ    $0x00000080, AX
 	ADDQ    $0x00000080, CX
 	SUBQ    $0x00000020, DX
-	JMP     loop141
+	JMP     loop149
 
-rest142:
+rest150:
 	TESTQ     DX, DX
-	JLE       done143
+	JLE       done151
 	MOVQ      $0x00000010, BX
 	CMPQ      DX, BX
 	CMOVQLT   DX, BX
@@ -3489,9 +3601,9 @@ rest142:
 	ADDQ      $0x00000040, AX
 	ADDQ      $0x00000040, CX
 	SUBQ      $0x00000010, DX
-	JMP       rest142
+	JMP       rest150
 
-done143:
+done151:
 	VZEROUPPER
 	RET
 
@@ -3506,9 +3618,9 @@ TEXT ·normalize512(SB), NOSPLIT, $0-32
 	MOVSS        t+28(FP), X1
 	VBROADCASTSS X1, Z1
 
-loop144:
+loop152:
 	CMPQ    DX, $0x00000020
-	JLT     rest145
+	JLT     rest153
 	VMOVUPS (CX), Z2
 	VSUBPS  Z0, Z2, Z2
 	VMULPS  Z1, Z2, Z2
@@ -3520,11 +3632,11 @@ loop144:
 	ADDQ    $0x00000080, AX
 	ADDQ    $0x00000080, CX
 	SUBQ    $0x00000020, DX
-	JMP     loop144
+	JMP     loop152
 
-rest145:
+rest153:
 	TESTQ     DX, DX
-	JLE       done146
+	JLE       done154
 	MOVQ      $0x00000010, BX
 	CMPQ      DX, BX
 	CMOVQLT   DX, BX
@@ -3539,9 +3651,9 @@ rest145:
 	ADDQ      $0x00000040, AX
 	ADDQ      $0x00000040, CX
 	SUBQ      $0x00000010, DX
-	JMP       rest145
+	JMP       rest153
 
-done146:
+done154:
 	VZEROUPPER
 	RET
 
@@ -3553,9 +3665,9 @@ TEXT ·scaleShift512(SB), NOSPLIT, $0-32
 	MOVQ shift+16(FP), DX
 	MOVQ n+24(FP), BX
 
-loop147:
+loop155:
 	CMPQ        BX, $0x00000020
-	JLT         rest148
+	JLT         rest156
 	VMOVUPS     (AX), Z0
 	VMOVUPS     (CX), Z1
 	VMOVUPS     (DX), Z2
@@ -3570,11 +3682,11 @@ loop147:
 	ADDQ        $0x00000080, CX
 	ADDQ        $0x00000080, DX
 	SUBQ        $0x00000020, BX
-	JMP         loop147
+	JMP         loop155
 
-rest148:
+rest156:
 	TESTQ       BX, BX
-	JLE         done149
+	JLE         done157
 	MOVQ        $0x00000010, SI
 	CMPQ        BX, SI
 	CMOVQLT     BX, SI
@@ -3591,9 +3703,9 @@ rest148:
 	ADDQ        $0x00000040, CX
 	ADDQ        $0x00000040, DX
 	SUBQ        $0x00000010, BX
-	JMP         rest148
+	JMP         rest156
 
-done149:
+done157:
 	VZEROUPPER
 	RET
 
@@ -3606,9 +3718,9 @@ TEXT ·axpy512(SB), NOSPLIT, $0-28
 	MOVSS        s+24(FP), X0
 	VBROADCASTSS X0, Z0
 
-loop150:
+loop158:
 	CMPQ        DX, $0x00000020
-	JLT         rest151
+	JLT         rest159
 	VMOVUPS     (CX), Z1
 	VMOVUPS     (AX), Z2
 	VFMADD231PS Z1, Z0, Z2
@@ -3620,11 +3732,11 @@ loop150:
 	ADDQ        $0x00000080, AX
 	ADDQ        $0x00000080, CX
 	SUBQ        $0x00000020, DX
-	JMP         loop150
+	JMP         loop158
 
-rest151:
+rest159:
 	TESTQ       DX, DX
-	JLE         done152
+	JLE         done160
 	MOVQ        $0x00000010, BX
 	CMPQ        DX, BX
 	CMOVQLT     DX, BX
@@ -3639,9 +3751,9 @@ rest151:
 	ADDQ        $0x00000040, AX
 	ADDQ        $0x00000040, CX
 	SUBQ        $0x00000010, DX
-	JMP         rest151
+	JMP         rest159
 
-done152:
+done160:
 	VZEROUPPER
 	RET
 
@@ -3655,9 +3767,9 @@ TEXT ·sum512(SB), NOSPLIT, $0-24
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
 
-loop153:
+loop161:
 	CMPQ      CX, $0x00000020
-	JLT       done154
+	JLT       done162
 	VCVTPS2PD (AX), Z4
 	VADDPD    Z4, Z0, Z0
 	VCVTPS2PD 32(AX), Z5
@@ -3668,21 +3780,21 @@ loop153:
 	VADDPD    Z7, Z3, Z3
 	ADDQ      $0x00000080, AX
 	SUBQ      $0x00000020, CX
-	JMP       loop153
+	JMP       loop161
 
-done154:
-loop155:
+done162:
+loop163:
 	CMPQ      CX, $0x00000010
-	JLT       done156
+	JLT       done164
 	VCVTPS2PD (AX), Z4
 	VADDPD    Z4, Z0, Z0
 	VCVTPS2PD 32(AX), Z5
 	VADDPD    Z5, Z1, Z1
 	ADDQ      $0x00000040, AX
 	SUBQ      $0x00000010, CX
-	JMP       loop155
+	JMP       loop163
 
-done156:
+done164:
 	VADDPD        Z1, Z0, Z0
 	VADDPD        Z2, Z0, Z0
 	VADDPD        Z3, Z0, Z0
@@ -3708,9 +3820,9 @@ TEXT ·deviation512(SB), NOSPLIT, $0-32
 	MOVSD        mean+16(FP), X4
 	VBROADCASTSD X4, Z15
 
-loop157:
+loop165:
 	CMPQ        CX, $0x00000020
-	JLT         done158
+	JLT         done166
 	VCVTPS2PD   (AX), Z4
 	VSUBPD      Z15, Z4, Z4
 	VFMADD231PD Z4, Z4, Z0
@@ -3725,12 +3837,12 @@ loop157:
 	VFMADD231PD Z7, Z7, Z3
 	ADDQ        $0x00000080, AX
 	SUBQ        $0x00000020, CX
-	JMP         loop157
+	JMP         loop165
 
-done158:
-loop159:
+done166:
+loop167:
 	CMPQ        CX, $0x00000010
-	JLT         done160
+	JLT         done168
 	VCVTPS2PD   (AX), Z4
 	VSUBPD      Z15, Z4, Z4
 	VFMADD231PD Z4, Z4, Z0
@@ -3739,9 +3851,9 @@ loop159:
 	VFMADD231PD Z5, Z5, Z1
 	ADDQ        $0x00000040, AX
 	SUBQ        $0x00000010, CX
-	JMP         loop159
+	JMP         loop167
 
-done160:
+done168:
 	VADDPD        Z1, Z0, Z0
 	VADDPD        Z2, Z0, Z0
 	VADDPD        Z3, Z0, Z0
@@ -3770,9 +3882,9 @@ TEXT ·dot512(SB), NOSPLIT, $0-28
 	VPXORD Z6, Z6, Z6
 	VPXORD Z7, Z7, Z7
 
-loop161:
+loop169:
 	CMPQ        DX, $0x00000080
-	JLT         done162
+	JLT         done170
 	VMOVUPS     (AX), Z8
 	VFMADD231PS (CX), Z8, Z0
 	VMOVUPS     64(AX), Z9
@@ -3792,20 +3904,20 @@ loop161:
 	ADDQ        $0x00000200, AX
 	ADDQ        $0x00000200, CX
 	SUBQ        $0x00000080, DX
-	JMP         loop161
+	JMP         loop169
 
-done162:
-loop163:
+done170:
+loop171:
 	CMPQ        DX, $0x00000010
-	JLT         done164
+	JLT         done172
 	VMOVUPS     (AX), Z8
 	VFMADD231PS (CX), Z8, Z0
 	ADDQ        $0x00000040, AX
 	ADDQ        $0x00000040, CX
 	SUBQ        $0x00000010, DX
-	JMP         loop163
+	JMP         loop171
 
-done164:
+done172:
 	VADDPS        Z4, Z0, Z0
 	VADDPS        Z5, Z1, Z1
 	VADDPS        Z6, Z2, Z2
@@ -3835,27 +3947,27 @@ TEXT ·largest512(SB), NOSPLIT, $0-20
 	VMOVUPS cff800000<>+0(SB), Z2
 	VMOVUPS cff800000<>+0(SB), Z3
 
-loop165:
+loop173:
 	CMPQ   CX, $0x00000040
-	JLT    done166
+	JLT    done174
 	VMAXPS (AX), Z0, Z0
 	VMAXPS 64(AX), Z1, Z1
 	VMAXPS 128(AX), Z2, Z2
 	VMAXPS 192(AX), Z3, Z3
 	ADDQ   $0x00000100, AX
 	SUBQ   $0x00000040, CX
-	JMP    loop165
+	JMP    loop173
 
-done166:
-loop167:
+done174:
+loop175:
 	CMPQ   CX, $0x00000010
-	JLT    done168
+	JLT    done176
 	VMAXPS (AX), Z0, Z0
 	ADDQ   $0x00000040, AX
 	SUBQ   $0x00000010, CX
-	JMP    loop167
+	JMP    loop175
 
-done168:
+done176:
 	VMAXPS        Z2, Z0, Z0
 	VMAXPS        Z3, Z1, Z1
 	VMAXPS        Z1, Z0, Z0
@@ -3882,9 +3994,9 @@ TEXT ·expSum512(SB), NOSPLIT, $0-36
 	MOVSS        shift+24(FP), X2
 	VBROADCASTSS X2, Z2
 
-loop169:
+loop177:
 	CMPQ         DX, $0x00000020
-	JLT          done170
+	JLT          done178
 	VMOVUPS      (CX), Z3
 	VSUBPS       Z2, Z3, Z3
 	VMOVUPS      c42b20000<>+0(SB), Z4
@@ -3930,12 +4042,12 @@ loop169:
 	ADDQ         $0x00000080, AX
 	ADDQ         $0x00000080, CX
 	SUBQ         $0x00000020, DX
-	JMP          loop169
+	JMP          loop177
 
-done170:
-loop171:
+done178:
+loop179:
 	CMPQ         DX, $0x00000010
-	JLT          done172
+	JLT          done180
 	VMOVUPS      (CX), Z3
 	VSUBPS       Z2, Z3, Z3
 	VMOVUPS      c42b20000<>+0(SB), Z4
@@ -3960,9 +4072,9 @@ loop171:
 	ADDQ         $0x00000040, AX
 	ADDQ         $0x00000040, CX
 	SUBQ         $0x00000010, DX
-	JMP          loop171
+	JMP          loop179
 
-done172:
+done180:
 	VADDPS        Z1, Z0, Z0
 	VEXTRACTF64X4 $0x01, Z0, Y1
 	VADDPS        Y1, Y0, Y0
@@ -3983,9 +4095,9 @@ TEXT ·addWide512(SB), NOSPLIT, $0-24
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
 
-loop173:
+loop181:
 	CMPQ      DX, $0x00000010
-	JLT       done174
+	JLT       done182
 	VCVTPS2PD (CX), Z0
 	VADDPD    (AX), Z0, Z0
 	VMOVUPD   Z0, (AX)
@@ -3995,12 +4107,12 @@ loop173:
 	ADDQ      $0x00000040, CX
 	ADDQ      $0x00000080, AX
 	SUBQ      $0x00000010, DX
-	JMP       loop173
+	JMP       loop181
 
-done174:
-loop175:
+done182:
+loop183:
 	CMPQ      DX, $0x00000010
-	JLT       done176
+	JLT       done184
 	VCVTPS2PD (CX), Z0
 	VADDPD    (AX), Z0, Z0
 	VMOVUPD   Z0, (AX)
@@ -4010,9 +4122,9 @@ loop175:
 	ADDQ      $0x00000040, CX
 	ADDQ      $0x00000080, AX
 	SUBQ      $0x00000010, DX
-	JMP       loop175
+	JMP       loop183
 
-done176:
+done184:
 	VZEROUPPER
 	RET
 
@@ -4026,9 +4138,9 @@ TEXT ·choose512(SB), NOSPLIT, $0-40
 	MOVQ   n+32(FP), SI
 	VPXORD Z3, Z3, Z3
 
-loop177:
+loop185:
 	CMPQ      SI, $0x00000010
-	JLT       done178
+	JLT       done186
 	VPMOVZXBD (CX), Z0
 	VMOVUPS   (DX), Z1
 	VMOVUPS   (BX), Z2
@@ -4040,12 +4152,12 @@ loop177:
 	ADDQ      $0x00000040, DX
 	ADDQ      $0x00000040, BX
 	SUBQ      $0x00000010, SI
-	JMP       loop177
+	JMP       loop185
 
-done178:
-loop179:
+done186:
+loop187:
 	CMPQ      SI, $0x00000010
-	JLT       done180
+	JLT       done188
 	VPMOVZXBD (CX), Z0
 	VMOVUPS   (DX), Z1
 	VMOVUPS   (BX), Z2
@@ -4057,11 +4169,141 @@ loop179:
 	ADDQ      $0x00000040, DX
 	ADDQ      $0x00000040, BX
 	SUBQ      $0x00000010, SI
-	JMP       loop179
+	JMP       loop187
 
-done180:
+done188:
 	VZEROUPPER
 	RET
+
+// func pick512(best *float32, codes *int32, src *float32, n int, code int)
+// Requires: AVX, AVX512F, SSE2
+TEXT ·pick512(SB), NOSPLIT, $0-40
+	MOVQ         best+0(FP), AX
+	MOVQ         codes+8(FP), CX
+	MOVQ         src+16(FP), DX
+	MOVQ         n+24(FP), BX
+	MOVQ         code+32(FP), SI
+	MOVQ         SI, X0
+	VPBROADCASTD X0, Z0
+
+loop189:
+	CMPQ      BX, $0x00000010
+	JLT       done190
+	VMOVUPS   (DX), Z1
+	VMOVUPS   (AX), Z2
+	VMOVUPS   (CX), Z3
+	VCMPPS    $0x1e, Z2, Z1, K1
+	VCMPPS    $0x03, Z1, Z1, K2
+	KORW      K1, K2, K1
+	VBLENDMPS Z1, Z2, K1, Z2
+	VBLENDMPS Z0, Z3, K1, Z3
+	VMOVUPS   Z2, (AX)
+	VMOVUPS   Z3, (CX)
+	ADDQ      $0x00000040, DX
+	ADDQ      $0x00000040, AX
+	ADDQ      $0x00000040, CX
+	SUBQ      $0x00000010, BX
+	JMP       loop189
+
+done190:
+loop191:
+	CMPQ      BX, $0x00000010
+	JLT       done192
+	VMOVUPS   (DX), Z1
+	VMOVUPS   (AX), Z2
+	VMOVUPS   (CX), Z3
+	VCMPPS    $0x1e, Z2, Z1, K1
+	VCMPPS    $0x03, Z1, Z1, K2
+	KORW      K1, K2, K1
+	VBLENDMPS Z1, Z2, K1, Z2
+	VBLENDMPS Z0, Z3, K1, Z3
+	VMOVUPS   Z2, (AX)
+	VMOVUPS   Z3, (CX)
+	ADDQ      $0x00000040, DX
+	ADDQ      $0x00000040, AX
+	ADDQ      $0x00000040, CX
+	SUBQ      $0x00000010, BX
+	JMP       loop191
+
+done192:
+	VZEROUPPER
+	RET
+
+// func pickSecond512(best *float32, codes *int32, src *float32, n int, code int)
+// Requires: AVX, AVX512F, SSE2
+TEXT ·pickSecond512(SB), NOSPLIT, $0-40
+	MOVQ         best+0(FP), AX
+	MOVQ         codes+8(FP), CX
+	MOVQ         src+16(FP), DX
+	MOVQ         n+24(FP), BX
+	MOVQ         code+32(FP), SI
+	MOVQ         SI, X0
+	VPBROADCASTD X0, Z0
+
+loop193:
+	CMPQ      BX, $0x00000010
+	JLT       done194
+	VMOVUPS   evenPlaces<>+0(SB), Z1
+	VMOVUPS   (DX), Z6
+	VPERMI2PS 64(DX), Z6, Z1
+	VMOVUPS   (AX), Z2
+	VMOVUPS   (CX), Z3
+	VCMPPS    $0x1e, Z2, Z1, K1
+	VCMPPS    $0x03, Z1, Z1, K2
+	KORW      K1, K2, K1
+	VBLENDMPS Z1, Z2, K1, Z2
+	VBLENDMPS Z0, Z3, K1, Z3
+	VMOVUPS   Z2, (AX)
+	VMOVUPS   Z3, (CX)
+	ADDQ      $0x00000080, DX
+	ADDQ      $0x00000040, AX
+	ADDQ      $0x00000040, CX
+	SUBQ      $0x00000010, BX
+	JMP       loop193
+
+done194:
+loop195:
+	CMPQ      BX, $0x00000010
+	JLT       done196
+	VMOVUPS   evenPlaces<>+0(SB), Z1
+	VMOVUPS   (DX), Z6
+	VPERMI2PS 64(DX), Z6, Z1
+	VMOVUPS   (AX), Z2
+	VMOVUPS   (CX), Z3
+	VCMPPS    $0x1e, Z2, Z1, K1
+	VCMPPS    $0x03, Z1, Z1, K2
+	KORW      K1, K2, K1
+	VBLENDMPS Z1, Z2, K1, Z2
+	VBLENDMPS Z0, Z3, K1, Z3
+	VMOVUPS   Z2, (AX)
+	VMOVUPS   Z3, (CX)
+	ADDQ      $0x00000080, DX
+	ADDQ      $0x00000040, AX
+	ADDQ      $0x00000040, CX
+	SUBQ      $0x00000010, BX
+	JMP       loop195
+
+done196:
+	VZEROUPPER
+	RET
+
+DATA evenPlaces<>+0(SB)/4, $0x00000000
+DATA evenPlaces<>+4(SB)/4, $0x00000002
+DATA evenPlaces<>+8(SB)/4, $0x00000004
+DATA evenPlaces<>+12(SB)/4, $0x00000006
+DATA evenPlaces<>+16(SB)/4, $0x00000008
+DATA evenPlaces<>+20(SB)/4, $0x0000000a
+DATA evenPlaces<>+24(SB)/4, $0x0000000c
+DATA evenPlaces<>+28(SB)/4, $0x0000000e
+DATA evenPlaces<>+32(SB)/4, $0x00000010
+DATA evenPlaces<>+36(SB)/4, $0x00000012
+DATA evenPlaces<>+40(SB)/4, $0x00000014
+DATA evenPlaces<>+44(SB)/4, $0x00000016
+DATA evenPlaces<>+48(SB)/4, $0x00000018
+DATA evenPlaces<>+52(SB)/4, $0x0000001a
+DATA evenPlaces<>+56(SB)/4, $0x0000001c
+DATA evenPlaces<>+60(SB)/4, $0x0000001e
+GLOBL evenPlaces<>(SB), RODATA|NOPTR, $64
 
 // func stream512(dst *float32, src *float32, n int)
 // Requires: AVX, AVX512F
@@ -4070,9 +4312,9 @@ TEXT ·stream512(SB), NOSPLIT, $0-24
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
 
-loop181:
+loop197:
 	CMPQ     DX, $0x00000040
-	JLT      done182
+	JLT      done198
 	VMOVUPS  (CX), Z0
 	VMOVNTPS Z0, (AX)
 	VMOVUPS  64(CX), Z1
@@ -4084,19 +4326,19 @@ loop181:
 	ADDQ     $0x00000100, AX
 	ADDQ     $0x00000100, CX
 	SUBQ     $0x00000040, DX
-	JMP      loop181
+	JMP      loop197
 
-done182:
-loop183:
+done198:
+loop199:
 	CMPQ     DX, $0x00000010
-	JLT      done184
+	JLT      done200
 	VMOVUPS  (CX), Z0
 	VMOVNTPS Z0, (AX)
 	ADDQ     $0x00000040, AX
 	ADDQ     $0x00000040, CX
 	SUBQ     $0x00000010, DX
-	JMP      loop183
+	JMP      loop199
 
-done184:
+done200:
 	VZEROUPPER
 	RET

@@ -1,0 +1,88 @@
+package torch
+
+import (
+	"math"
+
+	"tcdbg/torch/internal/simd"
+)
+
+// This file is max pooling of float32 by rows of results: a place of the kernel is
+// looked at for all windows of a row at once, and what is kept of the place is its
+// number, from which the element follows.
+
+// slide is how windows move along the last dimension.
+type slide struct {
+	kernel, stride, pad, dilation int
+	first                         []int32 // of each window, the first place inside of the image
+}
+
+// newSlide returns nil where a window sees nothing, which is left to the plain way.
+func newSlide(w *windows, kernel, stride, pad, dilation []int) *slide {
+	for _, spans := range w.spans {
+		for _, s := range spans {
+			if s.from >= s.to {
+				return nil
+			}
+		}
+	}
+	d := len(w.image) - 1
+	s := &slide{kernel: kernel[d], stride: stride[d], pad: pad[d], dilation: dilation[d]}
+	for o, span := range w.spans[d] {
+		s.first = append(s.first, int32((span.from-o*s.stride+s.pad)/s.dilation))
+	}
+	return s
+}
+
+// seen are the windows, from one to below another, whose place q is in an image of
+// so many elements.
+func (s *slide) seen(q, size int) (from, to int) {
+	at := q*s.dilation - s.pad // of the first window
+	from = max(0, (s.stride-1-at)/s.stride)
+	to = min(len(s.first), max(0, (size-1-at+s.stride)/s.stride))
+	return from, max(from, to)
+}
+
+// maxRows is maxPlane by rows.
+func maxRows(val []float32, idx []int64, plane []float32, w *windows) {
+	n, l := len(w.along.first), simd.Active()
+	codes := make([]int32, n)
+	var rows []int // of the image, by their number in a window
+	for i, a := range w.spans[0] {
+		for j, b := range w.spans[1] {
+			at := (i*len(w.spans[1]) + j) * n
+			best := val[at:][:n]
+			rows = rows[:0]
+			for z := a.from; z < a.to; z += a.step {
+				for y := b.from; y < b.to; y += b.step {
+					rows = append(rows, (z*w.image[1]+y)*w.image[2])
+				}
+			}
+			w.along.largest(l, best, codes, plane, rows, w.image[2])
+			w.along.elements(idx[at:][:n], codes, rows)
+		}
+	}
+}
+
+// largest finds the largest numbers of a row of windows and their codes, which count
+// the places of the kernel.
+func (s *slide) largest(l simd.Level, best []float32, codes []int32, plane []float32, rows []int, size int) {
+	for o := range best {
+		best[o] = float32(math.Inf(-1))
+	}
+	copy(codes, s.first)
+	for r, row := range rows {
+		for q := range s.kernel {
+			if from, to := s.seen(q, size); from < to {
+				l.Pick(best[from:to], codes[from:to], plane[row+from*s.stride+q*s.dilation-s.pad:], s.stride, r*s.kernel+q)
+			}
+		}
+	}
+}
+
+// elements turns codes into places in the image.
+func (s *slide) elements(idx []int64, codes []int32, rows []int) {
+	for o, c := range codes {
+		r := int(c) / s.kernel
+		idx[o] = int64(rows[r] + (int(c)-r*s.kernel)*s.dilation - s.pad + o*s.stride)
+	}
+}
