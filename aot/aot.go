@@ -38,6 +38,10 @@ type Request struct {
 	// Written is set by Compile: the placeholders of pure graphs, by name, whose
 	// tensors change behind every run.
 	Written map[string]bool
+	// Replaces is set by Compile: outputs of the pure graph that do nothing but
+	// replace the content of a placeholder, by the placeholder's position. A
+	// compiled graph may write them where the argument lies and return that.
+	Replaces map[int]int
 	// Wrap is set by Compile where no gradients are wanted: it makes another
 	// runnable of the pure graph one of the captured graph.
 	Wrap func(Runnable) Runnable
@@ -56,6 +60,7 @@ func Compile(r *Request) (Runnable, error) {
 	if train {
 		return r.training(f)
 	}
+	r.Replaces = f.replaced(false)
 	run, err := r.pure(f.graph, "inference", f.fresh())
 	if err != nil {
 		return nil, err

@@ -62,10 +62,41 @@ func (f *functional) isolate(args, vals []torch.Value) {
 		written[args[m.arg].(*torch.Tensor).Storage()] = true
 	}
 	for i, v := range vals {
-		if t, ok := v.(*torch.Tensor); ok && written[t.Storage()] {
+		if t, ok := v.(*torch.Tensor); ok && written[t.Storage()] && !f.inPlace(args, i, t) {
 			vals[i] = torch.Call(ops.Clone, cloneArgs(t))[0]
 		}
 	}
+}
+
+// inPlace reports whether value i is the argument that it replaces: the compiled
+// graph has written it already.
+func (f *functional) inPlace(args []torch.Value, i int, t *torch.Tensor) bool {
+	arg, ok := f.places[i]
+	return ok && args[arg] == torch.Value(t)
+}
+
+// replaced lists the values that are nothing but the new content of an argument:
+// no result, and no change that is to be recorded for gradients.
+func (f *functional) replaced(train bool) map[int]int {
+	f.places = map[int]int{}
+	for _, m := range f.mutations {
+		if f.inputs[m.arg].base == nil && !(train && m.grad) {
+			f.places[m.index] = m.arg
+		}
+	}
+	count := map[int]int{}
+	for _, m := range f.mutations {
+		count[m.index]++
+	}
+	for _, o := range f.outputs {
+		count[o.index]++
+	}
+	for i := range f.places {
+		if count[i] > 1 {
+			delete(f.places, i)
+		}
+	}
+	return f.places
 }
 
 // written names the placeholders that mutations write.
@@ -101,7 +132,9 @@ func (m mutation) apply(dst, val *torch.Tensor) {
 		torch.Call(ops.InPlace(ops.Copy), []ops.Arg{dst, val, false})
 		return
 	}
-	torch.CallInto(ops.Clone, cloneArgs(val), []*torch.Tensor{dst})
+	if dst != val { // else the compiled graph wrote it in place
+		torch.CallInto(ops.Clone, cloneArgs(val), []*torch.Tensor{dst})
+	}
 	dst.Storage().Bump()
 }
 

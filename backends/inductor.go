@@ -75,12 +75,16 @@ func (b *inductorBackend) Compile(r *tracer.Request) (tracer.Runnable, error) {
 	e := b.set.engine()
 	var x *executable
 	ar := aotRequest(r)
-	ar.Compile = func(g *graph.Graph, _ string) (_ aot.Runnable, err error) {
+	ar.Compile = func(g *graph.Graph, stage string) (_ aot.Runnable, err error) {
 		if onMeta(g) {
 			b.set.warnOnce("graphs on the meta device have no data to compute: they run operator by operator")
 			return g.Run, nil
 		}
-		if x, err = e.compile(g, r, paramInputs(g, ar.Written)); err != nil {
+		opt := inductor.Options{Params: paramInputs(g, ar.Written)}
+		if stage != "backward" {
+			opt.Replaces = ar.Replaces
+		}
+		if x, err = e.compile(g, r, opt); err != nil {
 			return nil, err
 		}
 		if x.rt == nil {
@@ -108,13 +112,12 @@ func onMeta(g *graph.Graph) bool {
 }
 
 // compile makes one pure graph a program and loads it, where there is a compiler.
-// params tells which of its inputs are parameters.
-func (e *engine) compile(g *graph.Graph, r *tracer.Request, params []bool) (*executable, error) {
+// opt tells what is known of its inputs and outputs.
+func (e *engine) compile(g *graph.Graph, r *tracer.Request, opt inductor.Options) (*executable, error) {
 	end := phase(r, phaseInductor)
-	prog, err := inductor.Compile(g, inductor.Options{
-		Target: cpp.Target{Lanes: e.lanes, Cache: e.cpu.Cache},
-		Cores:  runtime.GOMAXPROCS(0), Params: params, ID: r.ID, Log: r.Log,
-	})
+	opt.Target = cpp.Target{Lanes: e.lanes, Cache: e.cpu.Cache}
+	opt.Cores, opt.ID, opt.Log = runtime.GOMAXPROCS(0), r.ID, r.Log
+	prog, err := inductor.Compile(g, opt)
 	end()
 	if err != nil {
 		return nil, err

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"tcdbg/internal/progfuzz"
+	"tcdbg/logs"
 	"tcdbg/torch"
 	"tcdbg/tracer"
 	"tcdbg/tracer/host"
@@ -187,11 +188,16 @@ func loadText(t *testing.T, body string) (*host.Program, error) {
 
 // runText runs a program, plainly where set is nil.
 func runText(prog *host.Program, set *Set, backend string) (stdout string, code int, stderr string) {
+	return runLogged(prog, set, backend, nil)
+}
+
+// runLogged is runText with the records of the trace.
+func runLogged(prog *host.Program, set *Set, backend string, sink logs.Sink) (stdout string, code int, stderr string) {
 	var out, errs bytes.Buffer
 	cfg := host.Config{Stdout: &out, Stderr: &errs, Args: []string{"model"}}
 	var tr *tracer.Tracer
 	if set != nil {
-		tr = tracer.New(prog, tracer.Config{Backend: set.Get, DefaultBackend: backend})
+		tr = tracer.New(prog, tracer.Config{Backend: set.Get, DefaultBackend: backend, Sink: sink})
 		tr.Install(&cfg)
 	}
 	in := host.New(prog, cfg)

@@ -256,6 +256,9 @@ func (f *frame) place(homes []*torch.Storage) {
 			clear(f.check.Bytes())
 			f.bufs[i] = home{f.check, 0}
 			f.ptrs[i] = storagePtr(f.check, 0)
+		case inductor.RoleOver:
+			in := p.Inputs[b.Over]
+			f.bufs[i], f.ptrs[i] = f.bufs[in], f.ptrs[in]
 		case inductor.RoleOutput:
 			var st *torch.Storage
 			if homes != nil {
@@ -348,6 +351,9 @@ func (f *frame) output(i int, in []torch.Value) torch.Value {
 	o := &f.x.prog.Outputs[i]
 	if o.Buffer < 0 {
 		return f.plainValue(o.Value)
+	}
+	if b := &f.x.prog.Buffers[o.Buffer]; b.Role == inductor.RoleOver {
+		return in[b.Over]
 	}
 	if k := f.wholeInput(o); k >= 0 {
 		return in[k]

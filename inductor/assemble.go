@@ -398,7 +398,10 @@ func (c *compiler) callText() string {
 		fmt.Fprintf(&sb, "// S[%d] = %s\n", i, s)
 	}
 	for i, b := range c.out.Buffers {
-		place := [...]string{"input", "arena", "output", "packed", "check"}[b.Role]
+		place := [...]string{"input", "arena", "output", "packed", "in place of ", "check"}[b.Role]
+		if b.Role == RoleOver {
+			place += c.ir.Inputs[b.Over].Name
+		}
 		if b.Role == RoleArena {
 			place = fmt.Sprintf("arena+%d", b.Offset)
 		}

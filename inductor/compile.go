@@ -21,8 +21,11 @@ type Options struct {
 	Target cpp.Target
 	Cores  int    // shards that can be compiled at once
 	Params []bool // placeholders that change rarely: a module's parameters
-	ID     logs.CompileID
-	Log    logs.Sink // may be nil
+	// Replaces maps outputs to the placeholders, by position, whose content they
+	// replace and nobody else wants: they may be written in place.
+	Replaces map[int]int
+	ID       logs.CompileID
+	Log      logs.Sink // may be nil
 	// Decisions ends the search for fusions after so many; 0: no limit, -1: nothing
 	// is fused.
 	Decisions int
@@ -200,6 +203,7 @@ func (c *compiler) buffers(g *graph.Graph) {
 			it.Node.Writes(func(b *ir.Buffer, _ *ir.Index) { used[b] = true })
 		}
 	}
+	over := c.inPlace()
 	for _, b := range c.ir.Buffers {
 		switch {
 		case b.Kind == ir.Input || !used[b] || private[b]:
@@ -207,6 +211,10 @@ func (c *compiler) buffers(g *graph.Graph) {
 			add(b, RolePacked)
 		case b.Kind == ir.Result:
 			add(b, RoleOutput)
+			if i, ok := over[b]; ok {
+				last := &c.out.Buffers[len(c.out.Buffers)-1]
+				last.Role, last.Over = RoleOver, i
+			}
 		default:
 			add(b, RoleArena)
 		}

@@ -69,6 +69,7 @@ type Buffer struct {
 	Span   sym.Int // elements that must be allocated
 	Offset int64   // byte offset in the arena, -1 for inputs, outputs and allocations
 	Role   Role
+	Over   int // the input, by position, in whose place a RoleOver buffer lies
 }
 
 // Role is where a buffer's memory comes from.
@@ -80,6 +81,7 @@ const (
 	RoleArena       // lives in the arena
 	RoleOutput      // freshly allocated on each run, given to the caller
 	RolePacked      // written by the prologue
+	RoleOver        // lies where an input lies, whose content it replaces
 	RoleCheck       // one word: not zero after a run whose data was not as it must be
 )
 

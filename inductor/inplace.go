@@ -1,0 +1,108 @@
+package inductor
+
+import (
+	"slices"
+
+	"tcdbg/inductor/ir"
+	"tcdbg/inductor/sched"
+	"tcdbg/internal/sym"
+)
+
+// This file finds the outputs that replace the content of an input and can be
+// written where it lies (Inductor's reinplacing): a step of an optimizer writes
+// the parameters themselves and not a copy that is copied back.
+
+// inPlace are the buffers that can lie where an input lies, with its position.
+func (c *compiler) inPlace() map[*ir.Buffer]int {
+	out := map[*ir.Buffer]int{}
+	if len(c.opt.Replaces) == 0 || c.checks() { // a check runs the graph again, on inputs as they were
+		return out
+	}
+	uses := map[*ir.Buffer]int{} // among the outputs
+	for i := range c.ir.Outputs {
+		uses[c.ir.Outputs[i].Buf]++
+	}
+	at := c.touches()
+	for i, input := range c.opt.Replaces {
+		o, in := &c.ir.Outputs[i], c.ir.Inputs[input]
+		if o.Buf != nil && in != nil && uses[o.Buf] == 1 && uses[in] == 0 && sameLayout(o, in) && c.replaceable(at[in], at[o.Buf], in, o.Buf) {
+			out[o.Buf] = input
+		}
+	}
+	return out
+}
+
+func (c *compiler) checks() bool {
+	return slices.ContainsFunc(c.ks, func(k *sched.Kernel) bool { return k != nil && k.Checks() })
+}
+
+// sameLayout reports whether an output is a whole buffer that lies as the input.
+func sameLayout(o *ir.Output, in *ir.Buffer) bool {
+	b := o.Buf
+	if b.Kind != ir.Result || b.DType != in.DType || !sym.Is(o.Off, 0) {
+		return false
+	}
+	same := func(x, y []sym.Int) bool { return slices.EqualFunc(x, y, sym.Same) }
+	return same(o.Shape, in.Shape) && same(o.Stride, in.Stride) && same(b.Shape, in.Shape) && same(b.Stride, in.Stride)
+}
+
+// touched are the groups, in their order, that read or write a buffer.
+type touched struct{ reads, writes []int }
+
+func (c *compiler) touches() map[*ir.Buffer]*touched {
+	out := map[*ir.Buffer]*touched{}
+	of := func(b *ir.Buffer) *touched {
+		if out[b] == nil {
+			out[b] = &touched{}
+		}
+		return out[b]
+	}
+	for i, g := range c.groups {
+		for _, it := range g.Items {
+			it.Node.Reads(func(b *ir.Buffer, _ *ir.Index) { of(b).reads = append(of(b).reads, i) })
+			it.Node.Writes(func(b *ir.Buffer, _ *ir.Index) { of(b).writes = append(of(b).writes, i) })
+		}
+	}
+	return out
+}
+
+// replaceable reports whether the one group that writes out is the last that
+// reads in, and reads each element no later than it writes it.
+func (c *compiler) replaceable(ofIn, ofOut *touched, in, out *ir.Buffer) bool {
+	if ofOut == nil || len(ofOut.writes) != 1 {
+		return false
+	}
+	at := ofOut.writes[0]
+	g := c.groups[at]
+	if g.Extern || g.Template || g.Once {
+		return false
+	}
+	if ofIn == nil || slices.Max(append([]int{-1}, ofIn.reads...)) < at {
+		return true
+	}
+	return slices.Max(ofIn.reads) == at && readsBeforeWrite(g, in, out)
+}
+
+// readsBeforeWrite reports whether a group loads an element of in, if at all, in
+// the iteration that stores the element of out, and not behind that store.
+func readsBeforeWrite(g *sched.Group, in, out *ir.Buffer) bool {
+	var loads []ir.Index
+	stored := false
+	for _, it := range g.Items {
+		for _, v := range it.Body {
+			switch {
+			case v.Buf == in:
+				if stored || v.Op != ir.Load {
+					return false
+				}
+				loads = append(loads, v.Index)
+			case v.Buf == out && v.Op == ir.Store:
+				if slices.ContainsFunc(loads, func(x ir.Index) bool { return !x.Equal(v.Index) }) {
+					return false
+				}
+				stored = true
+			}
+		}
+	}
+	return stored
+}
