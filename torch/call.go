@@ -96,7 +96,11 @@ func forward(c *ops.Call) []Value {
 		if c.Op.Decompose == nil {
 			fail(c.Op.Name, "NotImplementedError", "operator '%s' has no eager kernel", c.Op.FullName())
 		}
-		return decompose(c, false)
+		outs := decompose(c, false)
+		if c.Op.Tags.Has(ops.TagPointwise) {
+			relay(outs, res)
+		}
+		return outs
 	}
 	outs := allocate(res)
 	kc := &kernelCall{Call: c, outs: make([]*Tensor, len(outs)), dtype: res[0].(*ops.TensorMeta).DType}
@@ -105,6 +109,18 @@ func forward(c *ops.Call) []Value {
 	}
 	k(kc)
 	return outs
+}
+
+// relay lays the result of a pointwise decomposition out as the operator's own
+// rule says: its parts may order the dimensions otherwise.
+func relay(outs []Value, res []ops.Result) {
+	got, want := outs[0].(*Tensor), res[0].(*ops.TensorMeta)
+	if equalInts(got.stride, plain(want.Stride)) || got.Numel() < 2 {
+		return
+	}
+	t := fromMeta(want)
+	copyInto(t, got)
+	outs[0] = t
 }
 
 // decompose runs the row's decomposition.

@@ -25,8 +25,11 @@ func comparer(row []float64, keys []int64) func(a, b int) int {
 // modeKernel takes the least of the most frequent values, at its last position.
 func modeKernel(k *kernelCall) {
 	selectRows(k, k.dim(1), func(row []float64, keys []int64) []int {
-		order := orderOf(row, keys, false)
 		compare := comparer(row, keys)
+		all := max(len(row), len(keys))
+		s := newSelection(all, func(i, j int) bool { return compare(i, j) < 0 })
+		s.sort(0, all) // PyTorch answers the last of the equal ones in this order
+		order := s.at
 		best, most, run := 0, 0, 0
 		for i, at := range order {
 			run++

@@ -148,13 +148,10 @@ func sortKernel(k *kernelCall) {
 func topkKernel(k *kernelCall) {
 	count, largest, sorted := k.num(1), k.Bool(3), k.Bool(4)
 	selectRows(k, k.dim(2), func(row []float64, keys []int64) []int {
-		less := func(i, j int) bool { return keys[i] < keys[j] }
-		if row != nil {
-			less = func(i, j int) bool { return compareFloats(row[i], row[j]) < 0 }
-		}
+		compare := comparer(row, keys)
+		less := func(i, j int) bool { return compare(i, j) < 0 }
 		if largest {
-			small := less
-			less = func(i, j int) bool { return small(j, i) }
+			less = func(i, j int) bool { return compare(i, j) > 0 }
 		}
 		return firstOf(max(len(row), len(keys)), count, sorted, less)
 	})

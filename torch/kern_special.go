@@ -13,8 +13,8 @@ func specialKernels() map[ops.ID]kernel {
 	table := map[ops.ID]kernel{}
 	for id, f := range map[ops.ID]func(float64) float64{
 		ops.BesselJ0: math.J0, ops.BesselJ1: math.J1, ops.BesselY0: math.Y0, ops.BesselY1: besselY1,
-		ops.ModifiedBesselI0:       func(x float64) float64 { return unscaled(-math.Abs(x), besselI0e(x)) },
-		ops.ModifiedBesselI1:       func(x float64) float64 { return math.Exp(math.Abs(x)) * besselI1e(x) },
+		ops.ModifiedBesselI0:       besselI0,
+		ops.ModifiedBesselI1:       besselI1,
 		ops.ModifiedBesselK0:       func(x float64) float64 { return unscaled(x, besselKe(0, x)) },
 		ops.ModifiedBesselK1:       func(x float64) float64 { return unscaled(x, besselKe(1, x)) },
 		ops.ScaledModifiedBesselK0: func(x float64) float64 { return besselKe(0, x) },
@@ -52,6 +52,23 @@ func besselY1(x float64) float64 {
 	return math.Y1(x)
 }
 
+// besselLimit is beyond what I of any order can say in float64.
+const besselLimit = 720
+
+func besselI0(x float64) float64 {
+	if math.Abs(x) > besselLimit {
+		return math.Inf(1)
+	}
+	return math.Exp(math.Abs(x)) * besselI0e(x)
+}
+
+func besselI1(x float64) float64 {
+	if math.Abs(x) > besselLimit {
+		return math.Copysign(math.Inf(1), x)
+	}
+	return math.Exp(math.Abs(x)) * besselI1e(x)
+}
+
 // unscaled takes the factor exp(x) away.
 func unscaled(x, scaled float64) float64 {
 	if math.IsInf(scaled, 0) || scaled != scaled {
@@ -71,6 +88,10 @@ func besselKe(v, x float64) float64 {
 		return math.Inf(1)
 	case math.IsInf(x, 1):
 		return 0
+	case x < 1e-9 && v == 0:
+		return -math.Log(x/2) - 0.57721566490153286
+	case x < 1e-9 && v == 1:
+		return 1 / x
 	}
 	h := math.Min(0.125, 0.6/math.Sqrt(x))
 	sum := 0.5

@@ -12,13 +12,18 @@ type selection struct {
 	less func(i, j int) bool
 }
 
-// firstOf returns the k first of n positions, sorted if sorted is asked for
-// (few of many are sorted anyway).
-func firstOf(n, k int, sorted bool, less func(i, j int) bool) []int {
-	s := selection{make([]int, n), less}
+func newSelection(n int, less func(i, j int) bool) *selection {
+	s := &selection{make([]int, n), less}
 	for i := range s.at {
 		s.at[i] = i
 	}
+	return s
+}
+
+// firstOf returns the k first of n positions, sorted if sorted is asked for
+// (few of many are sorted anyway).
+func firstOf(n, k int, sorted bool, less func(i, j int) bool) []int {
+	s := newSelection(n, less)
 	switch {
 	case k == 0:
 	case k*64 <= n:

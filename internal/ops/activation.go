@@ -60,21 +60,17 @@ func smoothRows() []*Op {
 			low := b.Emit(Minimum, x, b.full(nil, 0, x.TensorMeta()))
 			return b.sub(low, b.Emit(Log1p, b.exp(b.neg(b.Emit(Abs, x)))))
 		}),
-		activation(Softsign, "softsign", selfOnlyInput, floatType, nil, func(b B, c *Call, x Value) Value {
-			return b.div(x, b.add(b.Emit(Abs, x), 1))
-		}),
-		tanhshrinkRow(),
+		inSteps(Softsign, "softsign", func(b B, x Value) Value { return b.div(x, b.add(b.Emit(Abs, x), 1)) }),
+		inSteps(Tanhshrink, "tanhshrink", func(b B, x Value) Value { return b.sub(x, b.Emit(Tanh, x)) }),
 		gluRow(),
 	}
 }
 
-// tanhshrink is two operators in PyTorch too: half precision rounds between.
-func tanhshrinkRow() *Op {
-	row := activation(Tanhshrink, "tanhshrink", selfOnlyInput, floatType, nil, nil)
-	row.Decompose = decomp(func(b B, c *Call) Value {
-		x := floated(b, floatType, c.Value(0))
-		return b.sub(x, b.Emit(Tanh, x))
-	})
+// inSteps is an activation that is several operators in PyTorch too: half
+// precision rounds between.
+func inSteps(id ID, name string, f func(b B, x Value) Value) *Op {
+	row := activation(id, name, selfOnlyInput, floatType, nil, nil)
+	row.Decompose = decomp(func(b B, c *Call) Value { return f(b, c.Value(0)) })
 	return row
 }
 
@@ -169,7 +165,7 @@ func gluBack(b B, c *BackwardCall) []Value {
 func piecewiseRows() []*Op {
 	const selfArg = "(Tensor input" + inplaceArg
 	relu := unaryRow(Relu, "relu", notBoolCPU, unaryBack(func(b B, g, x, y Value) Value {
-		return b.mask(g, b.gt(y, 0))
+		return b.mask(g, b.not(b.le(y, 0))) // NaN lets the gradient through
 	}), nil)
 	return []*Op{
 		relu,
@@ -240,7 +236,7 @@ func piecewiseRows() []*Op {
 				return b.where(b.and(b.ge(x, -c.Float(1)), b.le(x, c.Args[1])), scalarLike(x, 0), x)
 			}),
 		activation(Threshold, "threshold", "(Tensor input, Scalar threshold, Scalar value"+inplaceArg, notBoolCPU,
-			func(b B, c *BackwardCall, g Value) Value { return b.mask(g, b.gt(c.Value(0), c.Args[1])) },
+			func(b B, c *BackwardCall, g Value) Value { return b.mask(g, b.not(b.le(c.Value(0), c.Args[1]))) },
 			func(b B, c *Call, x Value) Value {
 				return b.where(b.le(x, c.Args[1]), scalarLike(x, c.Float(2)), x)
 			}),

@@ -325,7 +325,8 @@ func ternaryRows() []*Op {
 		{
 			ID: Addcmul, Name: "addcmul", Schema: "(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor", Tags: TagPointwise, Meta: pointwise(keepType),
 			Decompose: decompF(func(b B, c *Call) Value {
-				return b.add(c.Value(0), b.mul(b.scaled(c.Value(1), c.Args[3]), c.Value(2)))
+				t1, t2 := b.promoted(c)
+				return b.add(c.Value(0), b.mul(b.scaled(t1, c.Args[3]), t2))
 			}),
 			Backward: pointwiseBack(func(b B, c *BackwardCall, g Value, i int) Value {
 				if i == 0 {
@@ -337,7 +338,8 @@ func ternaryRows() []*Op {
 		{
 			ID: Addcdiv, Name: "addcdiv", Schema: "(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor", Tags: TagPointwise, Meta: pointwise(keepType),
 			Decompose: decompF(func(b B, c *Call) Value {
-				return b.add(c.Value(0), b.mul(b.div(c.Value(1), c.Value(2)), c.Args[3]))
+				t1, t2 := b.promoted(c)
+				return b.add(c.Value(0), b.mul(b.div(t1, t2), c.Args[3]))
 			}),
 			Backward: pointwiseBack(func(b B, c *BackwardCall, g Value, i int) Value {
 				switch i {
@@ -360,6 +362,12 @@ func ternaryRows() []*Op {
 			}),
 		},
 	}
+}
+
+// promoted are arguments 1 and 2 in the type that all three have together.
+func (b B) promoted(c *Call) (t1, t2 Value) {
+	d := ResultType(c.Args[:3]...)
+	return b.cast(c.Value(1), d), b.cast(c.Value(2), d)
 }
 
 func lerpMeta(c *Call) ([]Result, error) {

@@ -79,9 +79,7 @@ func specialUnaryRows() []*Op {
 		}, nil),
 		special(Ndtri, "special.ndtri", func(b B, g, x, y Value) Value {
 			return b.mul(g, b.mul(b.exp(b.mul(b.sq(y), 0.5)), math.Sqrt(2*math.Pi)))
-		}, func(b B, x Value) Value {
-			return b.mul(b.Emit(Erfinv, b.sub(b.mul(x, 2.0), 1)), math.Sqrt2)
-		}),
+		}, ndtri),
 		special(Entr, "special.entr", func(b B, g, x, y Value) Value {
 			return b.mul(g, b.sub(b.neg(b.log(x)), 1))
 		}, func(b B, x Value) Value {
@@ -103,6 +101,30 @@ func specialUnaryRows() []*Op {
 			return b.Emit(Contiguous, b.add(b.sum(b.Emit(Lgamma, args), false, -1), float64(p*(p-1))/4*math.Log(math.Pi)))
 		}),
 	}
+}
+
+// ndtri is the inverse of ndtr: of the lower half, which keeps its digits, with the
+// other sign above. From erfinv, or near 0 from the asymptotic form, Newton's
+// method leads to the logarithm of the probability.
+func ndtri(b B, x Value) Value {
+	const halfLog2Pi = 0.9189385332046727
+	d := x.TensorMeta().DType
+	wide := b.cast(x, Float64)
+	low := b.where(b.gt(wide, 0.5), b.sub(1.0, wide), wide)
+	near := b.mul(b.Emit(Erfinv, b.sub(b.mul(b.Emit(ClampMin, low, 0.1), 2.0), 1.0)), math.Sqrt2)
+
+	inside := b.Emit(Clamp, low, 1e-310, 0.1)
+	log := b.log(inside)
+	s := b.sqrt(b.mul(log, -2.0))
+	y := b.sub(b.div(b.add(b.log(s), halfLog2Pi), s), s)
+	for range 4 {
+		p := b.Emit(LogNdtr, y)
+		slope := b.exp(b.sub(b.mul(b.sq(y), -0.5), b.add(p, halfLog2Pi)))
+		y = b.sub(y, b.div(b.sub(p, log), slope))
+	}
+	y = b.where(b.lt(low, 0.1), y, near)
+	y = b.where(b.eq(low, 0.0), math.Inf(-1), b.where(b.lt(low, 0.0), math.NaN(), y))
+	return b.cast(b.where(b.gt(wide, 0.5), b.neg(y), y), d)
 }
 
 func (b B) infinite(c *Call, sign int) Value {
