@@ -74,6 +74,19 @@ func (j *joint) cut() *parts {
 	return p
 }
 
+// follow gives the backward graph the layouts in which the forward graph, whose
+// operators were expanded since, leaves what it saves.
+func (p *parts) follow() {
+	moved := map[*graph.Node]bool{}
+	saved := p.forward.OutputNode().Args[p.outs:]
+	for i, in := range p.backward.Placeholders()[:len(saved)] {
+		if n, ok := saved[i].(*graph.Node); ok && !sameLayout(in.Meta, n.Meta) {
+			in.Meta, moved[in] = n.Meta, true
+		}
+	}
+	settle(p.backward, moved)
+}
+
 // reachable marks what the gradients need.
 func (j *joint) reachable() map[*graph.Node]bool {
 	need := map[*graph.Node]bool{}

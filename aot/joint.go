@@ -56,6 +56,7 @@ func (r *Request) training(f *functional) (Runnable, error) {
 	if len(p.wants) == 0 {
 		return f.wrap(func(in []torch.Value) []torch.Value { return fw(in)[:p.outs] }), nil
 	}
+	p.follow()
 	bw, err := r.pure(p.backward, "backward", nil)
 	if err != nil {
 		return nil, err
