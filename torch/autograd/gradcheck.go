@@ -24,7 +24,11 @@ func newCheck(class string, opts []torch.Option) check {
 	for _, o := range opts {
 		switch o.Name {
 		case "eps":
-			c.eps = o.Value.(float64)
+			eps, ok := o.Value.(float64)
+			if !ok {
+				fail("TypeError", "%s(): argument 'eps' must be float, not %T", class, o.Value)
+			}
+			c.eps = eps
 		case "atol":
 			c.atol = o.Value.(float64)
 		case "rtol":

@@ -380,7 +380,7 @@ func EnforceSorted(value bool) torch.Option {
 func EosTokenId(value any) torch.Option { return torch.Option{Name: "eos_token_id", Value: value} }
 
 // Eps is the keyword eps.
-func Eps(value float64) torch.Option { return torch.Option{Name: "eps", Value: value} }
+func Eps(value any) torch.Option { return torch.Option{Name: "eps", Value: value} }
 
 // EqualNan is the keyword equal_nan.
 func EqualNan(value bool) torch.Option { return torch.Option{Name: "equal_nan", Value: value} }

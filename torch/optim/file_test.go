@@ -41,7 +41,7 @@ func TestGoesOnFromPyTorchsFile(t *testing.T) {
 		// The settings come with the state: the optimizer is made with others.
 		o := problems[name].make([]*torch.Tensor{w})
 		for _, g := range o.ParamGroups() {
-			g.Lr, g.WeightDecay, g.Beta1, g.Momentum = 99, 99, 0.99, 0.99
+			g.Lr, g.WeightDecay, g.Beta1, g.Momentum, g.Eps2, g.NsSteps = 99, 99, 0.99, 0.99, 99, 9
 		}
 		if err := o.LoadStateDict(optim.StateOf(half.Get("optimizer").(torch.OrderedDict))); err != nil {
 			t.Fatal(name, err)
@@ -69,7 +69,7 @@ func TestPyTorchGoesOnFromOurFile(t *testing.T) {
 		if p.schedule != nil {
 			continue
 		}
-		w := start()
+		w := start(name)
 		o := p.make([]*torch.Tensor{w})
 		minimise(o, nil, w, 10)
 		all = append(all, torch.DictItem{Key: name, Value: map[string]any{"w": w.Detach(), "optimizer": o.StateDict()}})
@@ -99,7 +99,7 @@ func TestSchedulersGoThroughFiles(t *testing.T) {
 		if p.schedule == nil {
 			continue
 		}
-		whole, w := start(), start()
+		whole, w := start(name), start(name)
 		o := p.make([]*torch.Tensor{whole})
 		s := p.schedule(o)
 		want := minimise(o, s, whole, 12)[6:]

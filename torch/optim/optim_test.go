@@ -6,6 +6,7 @@ import (
 	"os"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 
 	"tcdbg/torch"
@@ -42,6 +43,14 @@ func (p *plateau) Step() {
 
 func sgd(lr float64, opts ...torch.Option) makeOptimizer {
 	return func(p []*torch.Tensor) optim.Optimizer { return optim.NewSGD(p, append(opts, kw.Lr(lr))...) }
+}
+
+// resumed is an optimizer that a scheduler has had.
+func resumed(o optim.Optimizer) optim.Optimizer {
+	for _, g := range o.ParamGroups() {
+		g.InitialLr = 0.02 / 25
+	}
+	return o
 }
 
 var problems = map[string]problem{
@@ -94,6 +103,43 @@ var problems = map[string]problem{
 	"rprop": {make: func(p []*torch.Tensor) optim.Optimizer { return optim.NewRprop(p) }},
 	"rprop_steps": {make: func(p []*torch.Tensor) optim.Optimizer {
 		return optim.NewRprop(p, kw.Lr(0.1), kw.Etas([2]float64{0.4, 1.5}), kw.StepSizes([2]float64{1e-3, 0.2}))
+	}},
+	"adafactor":        {make: func(p []*torch.Tensor) optim.Optimizer { return optim.NewAdafactor(p) }},
+	"matrix_adafactor": {make: func(p []*torch.Tensor) optim.Optimizer { return optim.NewAdafactor(p) }},
+	"matrix_adafactor_settings": {make: func(p []*torch.Tensor) optim.Optimizer {
+		return optim.NewAdafactor(p, kw.Lr(0.05), kw.Beta2Decay(-0.6), kw.Eps([2]any{1e-5, 0.01}), kw.D(2), kw.WeightDecay(0.1))
+	}},
+	"matrix_muon": {make: func(p []*torch.Tensor) optim.Optimizer { return optim.NewMuon(p, kw.Lr(0.01)) }},
+	"matrix_muon_settings": {make: func(p []*torch.Tensor) optim.Optimizer {
+		return optim.NewMuon(p, kw.Lr(0.02), kw.WeightDecay(0), kw.Momentum(0.8), kw.Nesterov(false), kw.NsSteps(4), kw.AdjustLrFn("match_rms_adamw"))
+	}},
+	"resumed_step":         {make: sgd(0.01), schedule: func(o optim.Optimizer) stepper { return optim.NewStepLR(resumed(o), 2, kw.LastEpoch(4)) }},
+	"resumed_step_between": {make: sgd(0.01), schedule: func(o optim.Optimizer) stepper { return optim.NewStepLR(resumed(o), 3, kw.LastEpoch(4)) }},
+	"resumed_multistep": {make: sgd(0.01), schedule: func(o optim.Optimizer) stepper {
+		return optim.NewMultiStepLR(resumed(o), []int{5, 7}, kw.Gamma(0.5), kw.LastEpoch(4))
+	}},
+	"resumed_exponential": {make: sgd(0.01), schedule: func(o optim.Optimizer) stepper { return optim.NewExponentialLR(resumed(o), 0.9, kw.LastEpoch(4)) }},
+	"resumed_cosine":      {make: sgd(0.01), schedule: func(o optim.Optimizer) stepper { return optim.NewCosineAnnealingLR(resumed(o), 9, kw.LastEpoch(4)) }},
+	"resumed_linear": {make: sgd(0.01), schedule: func(o optim.Optimizer) stepper {
+		return optim.NewLinearLR(resumed(o), kw.TotalIters(8), kw.LastEpoch(4))
+	}},
+	"resumed_lambda": {make: sgd(0.01), schedule: func(o optim.Optimizer) stepper {
+		return optim.NewLambdaLR(resumed(o), func(e int) float64 { return 1 / float64(1+e) }, kw.LastEpoch(4))
+	}},
+	"resumed_multiplicative": {make: sgd(0.01), schedule: func(o optim.Optimizer) stepper {
+		return optim.NewMultiplicativeLR(resumed(o), func(e int) float64 { return 1 - 0.01*float64(e) }, kw.LastEpoch(4))
+	}},
+	"resumed_constant": {make: sgd(0.01), schedule: func(o optim.Optimizer) stepper {
+		return optim.NewConstantLR(resumed(o), kw.TotalIters(7), kw.LastEpoch(4))
+	}},
+	"resumed_polynomial": {make: sgd(0.01), schedule: func(o optim.Optimizer) stepper {
+		return optim.NewPolynomialLR(resumed(o), kw.TotalIters(12), kw.Power(2), kw.LastEpoch(4))
+	}},
+	"resumed_cyclic": {make: sgd(0.01), schedule: func(o optim.Optimizer) stepper {
+		return optim.NewCyclicLR(resumed(o), 0.001, 0.01, kw.StepSizeUp(3), kw.CycleMomentum(false), kw.LastEpoch(4))
+	}},
+	"resumed_one_cycle": {make: sgd(0.01), schedule: func(o optim.Optimizer) stepper {
+		return optim.NewOneCycleLR(resumed(o), 0.02, 30, kw.CycleMomentum(false), kw.LastEpoch(4))
 	}},
 	"step_lr": {make: sgd(0.01), schedule: func(o optim.Optimizer) stepper { return optim.NewStepLR(o, 2) }},
 	"multistep_lr": {make: sgd(0.01), schedule: func(o optim.Optimizer) stepper {
@@ -163,8 +209,14 @@ func minimise(o optim.Optimizer, s stepper, w *torch.Tensor, steps int) (rates [
 	return rates
 }
 
-func start() *torch.Tensor {
-	return torch.NewTensor([]float64{0.5, -1.25, 2, 0.125}).RequiresGrad_()
+// start is where the problem of a name begins: a vector, or for problems of
+// matrices two columns.
+func start(name string) *torch.Tensor {
+	w := torch.NewTensor([]float64{0.5, -1.25, 2, 0.125})
+	if strings.HasPrefix(name, "matrix") {
+		w = torch.Stack([]*torch.Tensor{w, w.Flip(0).Mul(0.5)}, kw.Dim(1))
+	}
+	return w.RequiresGrad_()
 }
 
 func TestOptimizersStepAsPyTorch(t *testing.T) {
@@ -180,7 +232,7 @@ func TestOptimizersStepAsPyTorch(t *testing.T) {
 		t.Errorf("%d reference runs, %d problems", len(want), len(problems))
 	}
 	for name, p := range problems {
-		w := start()
+		w := start(name)
 		o := p.make([]*torch.Tensor{w})
 		var s stepper
 		if p.schedule != nil {
@@ -223,7 +275,7 @@ func TestStateIsPyTorchs(t *testing.T) {
 			continue
 		}
 		seen++
-		w := start()
+		w := start(name)
 		o := p.make([]*torch.Tensor{w})
 		minimise(o, nil, w, 20)
 		text, err := json.Marshal(plain(o.StateDict()))
@@ -308,7 +360,7 @@ func alike(t *testing.T, what string, got, want any) {
 // and optimizer.
 func TestSchedulersGoOn(t *testing.T) {
 	make := func() (optim.Optimizer, *optim.Scheduler) {
-		o := sgd(0.01)([]*torch.Tensor{start()})
+		o := sgd(0.01)([]*torch.Tensor{start("")})
 		return o, optim.NewCosineAnnealingLR(o, 5)
 	}
 	_, whole := make()
@@ -336,9 +388,9 @@ func TestSchedulersGoOn(t *testing.T) {
 // optimizer, which must end where uninterrupted training does.
 func TestStateDictGoesOn(t *testing.T) {
 	for name, p := range problems {
-		whole := start()
+		whole := start(name)
 		minimise(p.make([]*torch.Tensor{whole}), nil, whole, 6)
-		w := start()
+		w := start(name)
 		first := p.make([]*torch.Tensor{w})
 		minimise(first, nil, w, 3)
 		second := p.make([]*torch.Tensor{w})
@@ -351,12 +403,29 @@ func TestStateDictGoesOn(t *testing.T) {
 }
 
 func TestRefusals(t *testing.T) {
-	w := []*torch.Tensor{start()}
+	w := []*torch.Tensor{start("")}
 	for want, f := range map[string]func(){
-		"SGD.__init__() got an unexpected keyword argument 'betas2'": func() { optim.NewSGD(w, torch.Option{Name: "betas2"}) },
-		"Invalid learning rate: -1":                                  func() { optim.NewAdam(w, kw.Lr(-1)) },
-		"optimizer got an empty parameter list":                      func() { optim.NewSGD([]*torch.Tensor{}) },
-		"Nesterov momentum requires a momentum and zero dampening":   func() { optim.NewSGD(w, kw.Nesterov(true)) },
+		"SGD.__init__() got an unexpected keyword argument 'betas2'":                   func() { optim.NewSGD(w, torch.Option{Name: "betas2"}) },
+		"Invalid learning rate: -1":                                                    func() { optim.NewAdam(w, kw.Lr(-1)) },
+		"optimizer got an empty parameter list":                                        func() { optim.NewSGD([]*torch.Tensor{}) },
+		"Nesterov momentum requires a momentum and zero dampening":                     func() { optim.NewSGD(w, kw.Nesterov(true)) },
+		"beta2_decay should be <= 0 but is: 0.5":                                       func() { optim.NewAdafactor(w, kw.Beta2Decay(0.5)) },
+		"Clipping threshold d should be >= 1 but is: 0.5":                              func() { optim.NewAdafactor(w, kw.D(0.5)) },
+		"Muon only supports 2D parameters whereas we found a parameter with size: [4]": func() { optim.NewMuon(w) },
+		"Adjust learning rate function x is not supported":                             func() { optim.NewMuon([]*torch.Tensor{start("matrix")}, kw.AdjustLrFn("x")) },
+		"SparseAdam does not support dense gradients, please consider Adam instead": func() {
+			w[0].Sum().Backward()
+			optim.NewSparseAdam(w).Step()
+		},
+		"param 'initial_lr' is not specified in param_groups[0] when resuming scheduler with last_epoch >= 0.": func() {
+			optim.NewStepLR(optim.NewSGD(w), 2, kw.LastEpoch(3))
+		},
+		"CosineAnnealingWarmRestarts: last_epoch is not supported; LoadStateDict goes on where a scheduler was": func() {
+			optim.NewCosineAnnealingWarmRestarts(optim.NewSGD(w), 2, kw.LastEpoch(3))
+		},
+		"ReduceLROnPlateau.__init__() got an unexpected keyword argument 'last_epoch'": func() {
+			optim.NewReduceLROnPlateau(optim.NewSGD(w), kw.LastEpoch(3))
+		},
 	} {
 		func() {
 			defer func() {
@@ -365,6 +434,7 @@ func TestRefusals(t *testing.T) {
 				}
 			}()
 			f()
+			t.Errorf("was not refused: %s", want)
 		}()
 	}
 }

@@ -29,6 +29,11 @@ type Group struct {
 	Lambd, T0                        float64 // ASGD
 	EtaMinus, EtaPlus                float64 // Rprop: factors of a step that went too far, or well
 	StepMin, StepMax                 float64 // Rprop: the smallest and the greatest step
+	Beta2Decay, D                    float64 // Adafactor
+	Eps1, Eps2                       float64 // Adafactor; Eps1 0: the dtype's
+	NsCoefficients                   [3]float64
+	NsSteps                          int    // Muon
+	AdjustLrFn                       string // Muon
 	Nesterov, Amsgrad, Centered      bool
 	DecoupledWeightDecay, Maximize   bool
 	InitialLr                        float64 // what the first scheduler found; 0 without one
@@ -103,6 +108,10 @@ func newBase(name string, params any, defaults Group, opts []torch.Option, keys 
 func fixedSettings(name string) map[string]any {
 	out := map[string]any{"foreach": nil, "differentiable": false}
 	switch name {
+	case "Muon", "SparseAdam":
+		return map[string]any{}
+	case "Adafactor":
+		return map[string]any{"foreach": nil}
 	case "SGD", "Adagrad":
 		out["fused"] = nil
 	case "Adam", "AdamW":
@@ -158,10 +167,23 @@ func merge(g, defaults Group) *Group {
 		{&out.EtaPlus, &g.EtaPlus},
 		{&out.StepMin, &g.StepMin},
 		{&out.StepMax, &g.StepMax},
+		{&out.Beta2Decay, &g.Beta2Decay},
+		{&out.D, &g.D},
+		{&out.Eps1, &g.Eps1},
+		{&out.Eps2, &g.Eps2},
 	} {
 		if *f.from != 0 {
 			*f.to = *f.from
 		}
+	}
+	if g.NsCoefficients != [3]float64{} {
+		out.NsCoefficients = g.NsCoefficients
+	}
+	if g.NsSteps != 0 {
+		out.NsSteps = g.NsSteps
+	}
+	if g.AdjustLrFn != "" {
+		out.AdjustLrFn = g.AdjustLrFn
 	}
 	out.Nesterov = out.Nesterov || g.Nesterov
 	out.Amsgrad = out.Amsgrad || g.Amsgrad
@@ -208,7 +230,7 @@ func (b *base) Step() {
 
 // counts reports whether the optimizer remembers how many steps a parameter has
 // taken.
-func (b *base) counts() bool { return b.name != "SGD" }
+func (b *base) counts() bool { return b.name != "SGD" && b.name != "Muon" }
 
 // makeState gives the parameters that have a gradient what the optimizer
 // remembers of them. A compiled step does that while it is traced, as PyTorch

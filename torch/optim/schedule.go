@@ -16,27 +16,36 @@ type Scheduler struct {
 	optimizer Optimizer
 	start     []float64 // learning rates of the groups at the beginning
 	epoch     int
+	initial   bool // the rule is applied for the first time
 	next      func(s *Scheduler, base, now float64) float64
 	turns     func(s *Scheduler) float64 // the momentum; nil where it stays
 }
 
-// newScheduler makes a scheduler of a rule.
-func newScheduler(o Optimizer, next func(s *Scheduler, base, now float64) float64) *Scheduler {
-	return (&Scheduler{optimizer: o, next: next}).begin("")
+// newScheduler makes a scheduler of a rule and the settings of its options.
+func newScheduler(class string, o Optimizer, settings map[string]float64, next func(s *Scheduler, base, now float64) float64) *Scheduler {
+	return (&Scheduler{optimizer: o, next: next}).begin(class, settings)
 }
 
-// begin applies the rule for epoch 0 at once, as PyTorch does.
-func (s *Scheduler) begin(class string) *Scheduler {
+// begin applies the rule at once, as PyTorch does: for epoch 0, or for the one
+// after kw.LastEpoch, which goes on from learning rates that an earlier scheduler
+// has set.
+func (s *Scheduler) begin(class string, settings map[string]float64) *Scheduler {
 	if t, ok := s.optimizer.(turner); s.turns != nil && (!ok || !t.hasMomentum()) {
 		panic(&torch.Error{Op: class, Kind: "ValueError", Msg: "optimizer must support momentum or beta1 with `cycle_momentum` option enabled"})
 	}
-	for _, g := range s.optimizer.ParamGroups() {
+	s.epoch = int(settings["last_epoch"]) + 1
+	for i, g := range s.optimizer.ParamGroups() {
 		if g.InitialLr == 0 {
+			if s.epoch > 0 {
+				panic(&torch.Error{Op: class, Kind: "KeyError", Msg: fmt.Sprintf("param 'initial_lr' is not specified in param_groups[%d] when resuming scheduler with last_epoch >= 0.", i)})
+			}
 			g.InitialLr = g.Lr
 		}
 		s.start = append(s.start, g.InitialLr)
 	}
+	s.initial = true
 	s.apply()
+	s.initial = false
 	return s
 }
 
@@ -111,7 +120,14 @@ func (s *Scheduler) LoadStateDict(state map[string]any) error {
 	return nil
 }
 
-// setting of an option of a scheduler.
+// epochOption is schedulerOption of a scheduler that counts epochs: each has
+// kw.LastEpoch(-1), the epoch after which it goes on.
+func epochOption(name string, opts []torch.Option, defaults map[string]float64) map[string]float64 {
+	defaults["last_epoch"] = -1
+	return schedulerOption(name, opts, defaults)
+}
+
+// schedulerOption are the numbers that options of a scheduler set.
 func schedulerOption(name string, opts []torch.Option, defaults map[string]float64) map[string]float64 {
 	for _, o := range opts {
 		if _, ok := defaults[o.Name]; !ok {
@@ -128,14 +144,16 @@ func schedulerOption(name string, opts []torch.Option, defaults map[string]float
 }
 
 // NewLambdaLR multiplies the first learning rate by factor(epoch).
-func NewLambdaLR(o Optimizer, factor func(epoch int) float64) *Scheduler {
-	return newScheduler(o, func(s *Scheduler, base, _ float64) float64 { return base * factor(s.epoch) })
+func NewLambdaLR(o Optimizer, factor func(epoch int) float64, opts ...torch.Option) *Scheduler {
+	v := epochOption("LambdaLR", opts, map[string]float64{})
+	return newScheduler("LambdaLR", o, v, func(s *Scheduler, base, _ float64) float64 { return base * factor(s.epoch) })
 }
 
 // NewStepLR multiplies by gamma every stepSize epochs. Option: kw.Gamma(0.1).
 func NewStepLR(o Optimizer, stepSize int, opts ...torch.Option) *Scheduler {
-	gamma := schedulerOption("StepLR", opts, map[string]float64{"gamma": 0.1})["gamma"]
-	return newScheduler(o, func(s *Scheduler, _, now float64) float64 {
+	v := epochOption("StepLR", opts, map[string]float64{"gamma": 0.1})
+	gamma := v["gamma"]
+	return newScheduler("StepLR", o, v, func(s *Scheduler, _, now float64) float64 {
 		if s.epoch == 0 || s.epoch%stepSize != 0 {
 			return now
 		}
@@ -145,8 +163,9 @@ func NewStepLR(o Optimizer, stepSize int, opts ...torch.Option) *Scheduler {
 
 // NewMultiStepLR multiplies by gamma at each milestone. Option: kw.Gamma(0.1).
 func NewMultiStepLR(o Optimizer, milestones []int, opts ...torch.Option) *Scheduler {
-	gamma := schedulerOption("MultiStepLR", opts, map[string]float64{"gamma": 0.1})["gamma"]
-	return newScheduler(o, func(s *Scheduler, _, now float64) float64 {
+	v := epochOption("MultiStepLR", opts, map[string]float64{"gamma": 0.1})
+	gamma := v["gamma"]
+	return newScheduler("MultiStepLR", o, v, func(s *Scheduler, _, now float64) float64 {
 		for _, m := range milestones {
 			if m == s.epoch {
 				now *= gamma
@@ -157,9 +176,10 @@ func NewMultiStepLR(o Optimizer, milestones []int, opts ...torch.Option) *Schedu
 }
 
 // NewExponentialLR multiplies by gamma every epoch.
-func NewExponentialLR(o Optimizer, gamma float64) *Scheduler {
-	return newScheduler(o, func(s *Scheduler, _, now float64) float64 {
-		if s.epoch == 0 {
+func NewExponentialLR(o Optimizer, gamma float64, opts ...torch.Option) *Scheduler {
+	v := epochOption("ExponentialLR", opts, map[string]float64{})
+	return newScheduler("ExponentialLR", o, v, func(s *Scheduler, _, now float64) float64 {
+		if s.initial || s.epoch == 0 {
 			return now
 		}
 		return now * gamma
@@ -169,11 +189,12 @@ func NewExponentialLR(o Optimizer, gamma float64) *Scheduler {
 // NewCosineAnnealingLR goes down to eta_min along a cosine in tMax epochs.
 // Option: kw.EtaMin(0).
 func NewCosineAnnealingLR(o Optimizer, tMax int, opts ...torch.Option) *Scheduler {
-	low := schedulerOption("CosineAnnealingLR", opts, map[string]float64{"eta_min": 0})["eta_min"]
+	v := epochOption("CosineAnnealingLR", opts, map[string]float64{"eta_min": 0})
+	low := v["eta_min"]
 	half := func(epoch int) float64 { return 1 + math.Cos(math.Pi*float64(epoch)/float64(tMax)) }
-	return newScheduler(o, func(s *Scheduler, base, now float64) float64 {
+	return newScheduler("CosineAnnealingLR", o, v, func(s *Scheduler, base, now float64) float64 {
 		switch {
-		case s.epoch == 0:
+		case s.initial || s.epoch == 0:
 			return now
 		case (s.epoch-1-tMax)%(2*tMax) == 0:
 			return now + (base-low)*(1-math.Cos(math.Pi/float64(tMax)))/2
@@ -186,14 +207,14 @@ func NewCosineAnnealingLR(o Optimizer, tMax int, opts ...torch.Option) *Schedule
 // rate in total_iters epochs. Options: kw.StartFactor(1.0/3), kw.EndFactor(1),
 // kw.TotalIters(5).
 func NewLinearLR(o Optimizer, opts ...torch.Option) *Scheduler {
-	v := schedulerOption("LinearLR", opts, map[string]float64{"start_factor": 1.0 / 3, "end_factor": 1, "total_iters": 5})
+	v := epochOption("LinearLR", opts, map[string]float64{"start_factor": 1.0 / 3, "end_factor": 1, "total_iters": 5})
 	from, to, n := v["start_factor"], v["end_factor"], v["total_iters"]
-	return newScheduler(o, func(s *Scheduler, base, now float64) float64 {
+	return newScheduler("LinearLR", o, v, func(s *Scheduler, base, now float64) float64 {
 		e := float64(s.epoch)
 		switch {
 		case s.epoch == 0:
 			return now * from
-		case e > n:
+		case s.initial || e > n:
 			return now
 		}
 		return now * (1 + (to-from)/(n*from+(e-1)*(to-from)))

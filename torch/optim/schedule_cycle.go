@@ -36,7 +36,7 @@ func NewOneCycleLR(o Optimizer, maxLr float64, total int, opts ...torch.Option) 
 	if anneal != "cos" && anneal != "linear" {
 		panic(&torch.Error{Op: "OneCycleLR", Kind: "ValueError", Msg: "anneal_strategy must be one of 'cos' or 'linear', instead got " + anneal})
 	}
-	v := schedulerOption("OneCycleLR", numbers, map[string]float64{
+	v := epochOption("OneCycleLR", numbers, map[string]float64{
 		"pct_start": 0.3, "div_factor": 25, "final_div_factor": 1e4, "base_momentum": 0.85, "max_momentum": 0.95,
 	})
 	first := maxLr / v["div_factor"]
@@ -58,7 +58,7 @@ func NewOneCycleLR(o Optimizer, maxLr float64, total int, opts ...torch.Option) 
 		}
 		return cycle(rates, float64(s.epoch), anneal == "cos")
 	}
-	return s.begin("OneCycleLR")
+	return s.begin("OneCycleLR", v)
 }
 
 // cycle is the learning rate at a step of the phases.
@@ -102,7 +102,7 @@ func NewCyclicLR(o Optimizer, low, high float64, opts ...torch.Option) *Schedule
 			numbers = append(numbers, opt)
 		}
 	}
-	v := schedulerOption(class, numbers, map[string]float64{"step_size_up": 2000, "step_size_down": 0, "gamma": 1, "base_momentum": 0.8, "max_momentum": 0.9})
+	v := epochOption(class, numbers, map[string]float64{"step_size_up": 2000, "step_size_down": 0, "gamma": 1, "base_momentum": 0.8, "max_momentum": 0.9})
 	if scale == nil {
 		scale, scaleMode = scaleOf(mode, v["gamma"])
 	}
@@ -124,16 +124,23 @@ func NewCyclicLR(o Optimizer, low, high float64, opts ...torch.Option) *Schedule
 		}
 		return h * scale(e)
 	}
-	s := &Scheduler{optimizer: o, next: func(s *Scheduler, _, _ float64) float64 { return low + (high-low)*height(s.epoch) }}
+	s := &Scheduler{optimizer: o, next: func(s *Scheduler, base, _ float64) float64 {
+		if !s.initial { // an earlier scheduler's counts once
+			base = low
+		}
+		return base + (high-base)*height(s.epoch)
+	}}
 	if turning {
 		s.turns = func(s *Scheduler) float64 {
 			return v["max_momentum"] - (v["max_momentum"]-v["base_momentum"])*height(s.epoch)
 		}
 	}
-	for _, g := range o.ParamGroups() {
-		g.Lr, g.InitialLr = low, low
+	if v["last_epoch"] < 0 {
+		for _, g := range o.ParamGroups() {
+			g.Lr, g.InitialLr = low, low
+		}
 	}
-	return s.begin(class)
+	return s.begin(class, v)
 }
 
 // scaleOf is how a mode shrinks the cycles, and of what it is a function.

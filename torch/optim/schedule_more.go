@@ -13,8 +13,8 @@ import (
 // NewConstantLR multiplies the first learning rate by factor for total_iters
 // epochs. Options: kw.Factor(1.0/3), kw.TotalIters(5).
 func NewConstantLR(o Optimizer, opts ...torch.Option) *Scheduler {
-	v := schedulerOption("ConstantLR", opts, map[string]float64{"factor": 1.0 / 3, "total_iters": 5})
-	return newScheduler(o, func(s *Scheduler, _, now float64) float64 {
+	v := epochOption("ConstantLR", opts, map[string]float64{"factor": 1.0 / 3, "total_iters": 5})
+	return newScheduler("ConstantLR", o, v, func(s *Scheduler, _, now float64) float64 {
 		switch float64(s.epoch) {
 		case 0:
 			return now * v["factor"]
@@ -28,11 +28,11 @@ func NewConstantLR(o Optimizer, opts ...torch.Option) *Scheduler {
 // NewPolynomialLR goes to zero in total_iters epochs along a power. Options:
 // kw.TotalIters(5), kw.Power(1).
 func NewPolynomialLR(o Optimizer, opts ...torch.Option) *Scheduler {
-	v := schedulerOption("PolynomialLR", opts, map[string]float64{"total_iters": 5, "power": 1})
+	v := epochOption("PolynomialLR", opts, map[string]float64{"total_iters": 5, "power": 1})
 	n := v["total_iters"]
-	return newScheduler(o, func(s *Scheduler, _, now float64) float64 {
+	return newScheduler("PolynomialLR", o, v, func(s *Scheduler, _, now float64) float64 {
 		e := float64(s.epoch)
-		if s.epoch == 0 || e > n {
+		if s.initial || s.epoch == 0 || e > n {
 			return now
 		}
 		return now * math.Pow((1-e/n)/(1-(e-1)/n), v["power"])
@@ -40,9 +40,10 @@ func NewPolynomialLR(o Optimizer, opts ...torch.Option) *Scheduler {
 }
 
 // NewMultiplicativeLR multiplies the learning rate by factor(epoch) every epoch.
-func NewMultiplicativeLR(o Optimizer, factor func(epoch int) float64) *Scheduler {
-	return newScheduler(o, func(s *Scheduler, _, now float64) float64 {
-		if s.epoch == 0 {
+func NewMultiplicativeLR(o Optimizer, factor func(epoch int) float64, opts ...torch.Option) *Scheduler {
+	v := epochOption("MultiplicativeLR", opts, map[string]float64{})
+	return newScheduler("MultiplicativeLR", o, v, func(s *Scheduler, _, now float64) float64 {
+		if s.initial || s.epoch == 0 {
 			return now
 		}
 		return now * factor(s.epoch)
@@ -53,9 +54,12 @@ func NewMultiplicativeLR(o Optimizer, factor func(epoch int) float64) *Scheduler
 // again, and each time takes t_mult times as long. Options: kw.TMult(1),
 // kw.EtaMin(0).
 func NewCosineAnnealingWarmRestarts(o Optimizer, t0 int, opts ...torch.Option) *Scheduler {
-	v := schedulerOption("CosineAnnealingWarmRestarts", opts, map[string]float64{"t_mult": 1, "eta_min": 0})
+	v := epochOption("CosineAnnealingWarmRestarts", opts, map[string]float64{"t_mult": 1, "eta_min": 0})
+	if v["last_epoch"] >= 0 { // PyTorch's begins at another place of the curve
+		panic(&torch.Error{Op: "CosineAnnealingWarmRestarts", Kind: "NotImplementedError", Msg: "CosineAnnealingWarmRestarts: last_epoch is not supported; LoadStateDict goes on where a scheduler was"})
+	}
 	low := v["eta_min"]
-	return newScheduler(o, func(s *Scheduler, base, _ float64) float64 {
+	return newScheduler("CosineAnnealingWarmRestarts", o, v, func(s *Scheduler, base, _ float64) float64 {
 		at, length := s.epoch, t0
 		for at >= length {
 			at, length = at-length, length*int(v["t_mult"])

@@ -102,7 +102,7 @@ func (b *base) loadGroup(g *Group, entry map[string]any, all map[int]map[string]
 			case t.Dim() == 0 && s.p.Dim() > 0:
 				s.counter(name, t.Item())
 			default:
-				s.moment(name).Copy_(t)
+				s.remembered(name, func() *torch.Tensor { return torch.Empty(t.Shape(), kw.Dtype(s.p.DType())) }).Copy_(t)
 			}
 		}
 	}

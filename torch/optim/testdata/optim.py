@@ -16,12 +16,23 @@ from torch.optim import lr_scheduler as lr
 X = torch.tensor([[1, 2, -1, 0.5], [0.25, -1, 3, 2]])
 
 
-def start():
-    return torch.tensor([0.5, -1.25, 2, 0.125], requires_grad=True)
+def start(name=""):
+    """A vector, or for problems of matrices two columns."""
+    w = torch.tensor([0.5, -1.25, 2, 0.125])
+    if name.startswith("matrix"):
+        w = torch.stack([w, w.flip(0) * 0.5], 1)
+    return w.requires_grad_()
 
 
 def sgd(rate=0.01, **k):
     return lambda p: optim.SGD(p, lr=rate, **k)
+
+
+def resumed(o, **more):
+    """An optimizer that a scheduler has had."""
+    for g in o.param_groups:
+        g.update({"initial_lr": 0.02 / 25, **more})
+    return o
 
 
 def metric(step):
@@ -55,6 +66,23 @@ PROBLEMS = {
     "asgd_late": (lambda p: optim.ASGD(p, lr=0.005, lambd=0.01, alpha=0.6, t0=4, weight_decay=0.1), None),
     "rprop": (lambda p: optim.Rprop(p), None),
     "rprop_steps": (lambda p: optim.Rprop(p, lr=0.1, etas=(0.4, 1.5), step_sizes=(1e-3, 0.2)), None),
+    "adafactor": (lambda p: optim.Adafactor(p), None),
+    "matrix_adafactor": (lambda p: optim.Adafactor(p), None),
+    "matrix_adafactor_settings": (lambda p: optim.Adafactor(p, lr=0.05, beta2_decay=-0.6, eps=(1e-5, 0.01), d=2.0, weight_decay=0.1), None),
+    "matrix_muon": (lambda p: optim.Muon(p, lr=0.01), None),
+    "matrix_muon_settings": (lambda p: optim.Muon(p, lr=0.02, weight_decay=0.0, momentum=0.8, nesterov=False, ns_steps=4, adjust_lr_fn="match_rms_adamw"), None),
+    "resumed_step": (sgd(), lambda o: lr.StepLR(resumed(o), 2, last_epoch=4)),
+    "resumed_step_between": (sgd(), lambda o: lr.StepLR(resumed(o), 3, last_epoch=4)),
+    "resumed_multistep": (sgd(), lambda o: lr.MultiStepLR(resumed(o), [5, 7], gamma=0.5, last_epoch=4)),
+    "resumed_exponential": (sgd(), lambda o: lr.ExponentialLR(resumed(o), 0.9, last_epoch=4)),
+    "resumed_cosine": (sgd(), lambda o: lr.CosineAnnealingLR(resumed(o), 9, last_epoch=4)),
+    "resumed_linear": (sgd(), lambda o: lr.LinearLR(resumed(o), total_iters=8, last_epoch=4)),
+    "resumed_lambda": (sgd(), lambda o: lr.LambdaLR(resumed(o), lambda e: 1 / (1 + e), last_epoch=4)),
+    "resumed_multiplicative": (sgd(), lambda o: lr.MultiplicativeLR(resumed(o), lambda e: 1 - 0.01 * e, last_epoch=4)),
+    "resumed_constant": (sgd(), lambda o: lr.ConstantLR(resumed(o), total_iters=7, last_epoch=4)),
+    "resumed_polynomial": (sgd(), lambda o: lr.PolynomialLR(resumed(o), total_iters=12, power=2.0, last_epoch=4)),
+    "resumed_cyclic": (sgd(), lambda o: lr.CyclicLR(resumed(o), 0.001, 0.01, step_size_up=3, cycle_momentum=False, last_epoch=4)),
+    "resumed_one_cycle": (sgd(), lambda o: lr.OneCycleLR(resumed(o, max_lr=0.02, min_lr=0.02 / 25e4), 0.02, total_steps=30, cycle_momentum=False, last_epoch=4)),
     "step_lr": (sgd(), lambda o: lr.StepLR(o, 2)),
     "multistep_lr": (sgd(), lambda o: lr.MultiStepLR(o, [1, 4], gamma=0.5)),
     "exponential_lr": (sgd(), lambda o: lr.ExponentialLR(o, 0.9)),
@@ -87,8 +115,8 @@ def minimise(o, w, steps, after=lambda step: None):
         after(step)
 
 
-def run(make, schedule):
-    w = start()
+def run(name, make, schedule):
+    w = start(name)
     o = make([w])
     s = schedule(o) if schedule else None
     rates = []
@@ -99,12 +127,12 @@ def run(make, schedule):
             rates.append(o.param_groups[0]["lr"])
 
     minimise(o, w, 20, after)
-    return o, {"W": w.tolist(), "Lrs": rates or None}
+    return o, {"W": w.flatten().tolist(), "Lrs": rates or None}
 
 
-def halfway(make):
+def halfway(name, make):
     """The parameter and the state after half of the steps."""
-    w = start()
+    w = start(name)
     o = make([w])
     minimise(o, w, 10)
     return {"w": w.detach(), "optimizer": o.state_dict()}
@@ -118,7 +146,7 @@ def go_on(path):
         o = PROBLEMS[name][0]([w])
         o.load_state_dict(half["optimizer"])
         minimise(o, w, 10)
-        out[name] = w.tolist()
+        out[name] = w.flatten().tolist()
     print(json.dumps(out))
 
 
@@ -150,16 +178,16 @@ LBFGS = {
 
 
 def plain(v):
-    return v.tolist() if torch.is_tensor(v) else list(v) if isinstance(v, tuple) else v
+    return (v.flatten() if v.dim() else v).tolist() if torch.is_tensor(v) else list(v) if isinstance(v, tuple) else v
 
 
 if __name__ == "__main__" and len(sys.argv) > 1:
     go_on(sys.argv[1])
 elif __name__ == "__main__":
-    torch.save({n: halfway(make) for n, (make, schedule) in PROBLEMS.items() if schedule is None}, "halfway.pt")
+    torch.save({n: halfway(n, make) for n, (make, schedule) in PROBLEMS.items() if schedule is None}, "halfway.pt")
     reference, state = {}, {}
     for name, (make, schedule) in PROBLEMS.items():
-        o, reference[name] = run(make, schedule)
+        o, reference[name] = run(name, make, schedule)
         if schedule is None:
             d = o.state_dict()
             state[name] = {
