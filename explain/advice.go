@@ -163,6 +163,9 @@ func fixRecompile(rc *Recompile, engine string) Fix {
 	case breaks.RankChanged:
 		return Fix{Text: fmt.Sprintf("the number of dimensions of %s changes: reshape it before the call", name)}
 	case breaks.ValueChanged, breaks.AttributeChanged, breaks.GlobalChanged, breaks.ClosureChanged:
+		if expr := plainSource(g.Source); strings.HasPrefix(expr, "(") && strings.Contains(expr, name) {
+			name = expr // what was compared is an expression of it
+		}
 		return Fix{Text: fixValue(name, &g, ours)}
 	case breaks.LengthChanged:
 		return Fix{Text: fmt.Sprintf("loops over %s are unrolled: stack it into one tensor, or keep its length", name)}
@@ -210,7 +213,11 @@ func fixValue(name string, g *GuardFailure, ours bool) string {
 	case breaks.ClosureChanged:
 		what, fix = "the captured variable "+name, "make it a tensor or an argument"
 	}
-	return fmt.Sprintf("the graph is specialised on %s == %s: %s", what, g.Expected, fix)
+	relation := "== " + g.Expected
+	if strings.Contains(g.Expected, "<") || strings.Contains(g.Expected, ">") || strings.Contains(g.Expected, "!=") {
+		relation = g.Expected // a relation already
+	}
+	return fmt.Sprintf("the graph is specialised on %s %s: %s", what, relation, fix)
 }
 
 // argumentName is the expression that the user knows, "" where the source is

@@ -130,3 +130,30 @@ func TestOneCauseHasOneName(t *testing.T) {
 func unquoted(s string) string {
 	return strings.NewReplacer(`\"`, `"`, `\\`, `\`, `\n`, "\n", `\t`, "\t").Replace(s)
 }
+
+// TestTextLogsOfGoPrograms: a text log does not name its engine; the program's
+// files do, and the advice is in their language.
+func TestTextLogsOfGoPrograms(t *testing.T) {
+	for file, want := range map[string]string{"/w/model.go": "compiler.MarkDynamic(x, 0)", "/w/model.py": "torch._dynamo.mark_dynamic(x, 0)"} {
+		r := foldText(t, "Recompiling function step in "+file+":40\n    triggered by the following guard failure(s):\n    - 0/0: tensor 'x' size mismatch at index 0. expected 4, actual 8\n")
+		if len(r.Recompiles) != 1 || !strings.Contains(r.Recompiles[0].Fix.Text, want) {
+			t.Errorf("%s, of %s: %+v", file, r.Engine, r.Recompiles)
+		}
+	}
+}
+
+// TestNegatedGuards: a condition that was false is read whole.
+func TestNegatedGuards(t *testing.T) {
+	for reason, want := range map[string][2]string{
+		"not ((L['c'].Steps + 1) > 3)": {"(L['c'].Steps + 1)", "not > 3"},
+		"not (L['k'] == 3)":            {"L['k']", "not 3"},
+		"not (a > 1) and (b > 2)":      {"not (a > 1) and (b", "> 2)"},
+	} {
+		if g := parseReason("0/0: " + reason); g.Source != want[0] || g.Expected != want[1] {
+			t.Errorf("%s: %q, %q", reason, g.Source, g.Expected)
+		}
+	}
+	if s := fixValue("c.Steps", &GuardFailure{Expected: "not > 3"}, true); !strings.Contains(s, "on c.Steps not > 3:") {
+		t.Error(s)
+	}
+}

@@ -157,7 +157,10 @@ func (f *Fold) tcdbgMiss(r *logs.Record) {
 	for _, g := range v.Failures {
 		fail := parseReason(g.Message)
 		fail.Entry = entryName(c.ID.Frame, g.Entry)
-		fail.Source, fail.Text = f.intern(g.Guard.Source), f.intern(g.Message)
+		if !strings.Contains(fail.Source, g.Guard.Source) { // else an expression of it
+			fail.Source = g.Guard.Source
+		}
+		fail.Source, fail.Text = f.intern(fail.Source), f.intern(g.Message)
 		fail.Pos, fail.Argument = f.pos(g.Guard.Pos), f.intern(g.Argument)
 		// The message of a size names the size, the guard the whole tensor.
 		if fail.Expected == "" {

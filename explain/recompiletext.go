@@ -280,8 +280,34 @@ func dictKeys(s string, f *GuardFailure) bool {
 	return true
 }
 
+// negated reads "not (EXPR)".
+func negated(s string) (string, bool) {
+	inner, ok := strings.CutPrefix(s, "not (")
+	if !ok || !strings.HasSuffix(inner, ")") {
+		return "", false
+	}
+	inner = inner[:len(inner)-1]
+	depth := 0
+	for _, c := range inner {
+		switch c {
+		case '(':
+			depth++
+		case ')':
+			if depth--; depth < 0 {
+				return "", false // "not (a) and (b)"
+			}
+		}
+	}
+	return inner, depth == 0
+}
+
 // comparison reads "EXPR == VALUE" and its relatives.
 func comparison(s string, f *GuardFailure) bool {
+	if inner, ok := negated(s); ok && comparison(inner, f) {
+		f.Expected = "not " + f.Expected
+		f.Actual = ""
+		return true
+	}
 	for _, op := range []string{" == ", " is not ", " is ", " != ", " <= ", " >= ", " < ", " > "} {
 		i := strings.LastIndex(s, op)
 		if op == " == " || op == " is " || op == " is not " {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"sort"
+	"strings"
 	"time"
 
 	"tcdbg/logs"
@@ -43,8 +44,8 @@ func (f *Fold) copyReport() *Report {
 	for k, n := range f.byKind {
 		r.ByKind[k] = n
 	}
-	if r.Engine == "" && (f.textual || f.byKind["dynamo_start"] > 0) {
-		r.Engine = "PyTorch" // releases before 2.9 do not tell their version
+	if r.Engine == "" && (f.textual || len(f.order) > 0) {
+		r.Engine = f.likelyEngine()
 	}
 	r.textual = f.textual && f.byKind["chromium_event"] == 0
 	c := &copier{map[*Frame]*Frame{}, map[*Compile]*Compile{}, map[*Graph]*Graph{}, map[*Break]*Break{}}
@@ -64,6 +65,27 @@ func (f *Fold) copyReport() *Report {
 	f.copySources(r)
 	f.total(r)
 	return r
+}
+
+// likelyEngine tells by the program's files who wrote a log that does not say it:
+// releases of PyTorch before 2.9, and text logs.
+func (f *Fold) likelyEngine() string {
+	for _, fr := range f.order {
+		if strings.HasSuffix(fr.Pos.File, ".go") {
+			return "tcdbg"
+		}
+		for _, c := range fr.Compiles {
+			for _, b := range c.Breaks {
+				if strings.HasSuffix(b.Pos.File, ".go") {
+					return "tcdbg"
+				}
+			}
+			if rc := c.Recompile; rc != nil && len(rc.Failures) > 0 && strings.HasSuffix(rc.Failures[0].Pos.File, ".go") {
+				return "tcdbg"
+			}
+		}
+	}
+	return "PyTorch"
 }
 
 func (f *Fold) copyFrames(r *Report, c *copier) {
