@@ -148,7 +148,7 @@ func settle(g *graph.Graph, moved map[*graph.Node]bool) {
 		if err != nil {
 			panic(fmt.Sprintf("%s does not fit its arguments any more: %v", n.Name, err))
 		}
-		moved[n] = !sameLayout(old, n.Meta)
+		moved[n] = moved[n] || !sameLayout(old, n.Meta) // a new node may lie otherwise than what it replaced
 	}
 }
 

@@ -264,3 +264,51 @@ func TestDeadAndEqualValues(t *testing.T) {
 		t.Errorf("%q, %v", got, err)
 	}
 }
+
+// TestSavedValuesKeepTheirLayout wants the backward graph to be compiled for, and
+// to get, the strides in which the forward graph saves its values: where a
+// decomposition lays them out otherwise than the operator did, and where a view
+// that repeats memory is saved of an input that changes.
+func TestSavedValuesKeepTheirLayout(t *testing.T) {
+	torch.ManualSeed(2)
+	for _, c := range []struct {
+		name string
+		in   []*torch.Tensor
+		f    func(b *graph.Builder, x []ops.Value) ops.Value
+	}{
+		{"cosine_similarity", []*torch.Tensor{torch.Randn(3, 2, 1).Transpose(0, 2).Detach(), torch.Randn(3, 1, 2).Permute(2, 1, 0).Detach()}, func(b *graph.Builder, x []ops.Value) ops.Value {
+			return b.Emit(ops.CosineSimilarity, x[0], x[1], -1)
+		}},
+		{"cumprod_", []*torch.Tensor{torch.Randn(2, 3), torch.Randn(2, 3)}, func(b *graph.Builder, x []ops.Value) ops.Value {
+			y := b.Emit(ops.Mul, x[0], 1.0)
+			b.Emit(ops.InPlaceOffset+ops.Cumprod, x[1], 1)
+			return b.Emit(ops.Add, y, x[1])
+		}},
+	} {
+		for i, x := range c.in {
+			if c.name != "cumprod_" || i == 0 {
+				x.RequiresGrad_()
+			} else {
+				c.in[i] = x.RequiresGrad_().Mul(1)
+			}
+		}
+		g := capture(t, c.in, func(b *graph.Builder, x []ops.Value) []ops.Value { return []ops.Value{c.f(b, x)} })
+		run, err := Compile(&Request{Graph: g, Example: values(c.in), Check: true, Compile: func(g *graph.Graph, stage string) (Runnable, error) {
+			return func(in []torch.Value) []torch.Value {
+				for i, p := range g.Placeholders() {
+					shape, stride, _ := in[i].(*torch.Tensor).Layout()
+					for d, s := range p.TensorMeta().Stride {
+						if want := int(s.Hint()); shape[d] > 1 && stride[d] != want {
+							t.Errorf("%s: %s of the %s graph has strides %v, compiled for %v", c.name, p.Name, stage, stride, p.TensorMeta().Stride)
+						}
+					}
+				}
+				return g.RunUntaped(in)
+			}, nil
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		total(run(values(c.in))).Backward()
+	}
+}

@@ -192,10 +192,21 @@ func (p *parts) protect(in, saved []torch.Value) {
 		st := in[m.arg].(*torch.Tensor).Storage()
 		for i, v := range saved {
 			if t, ok := v.(*torch.Tensor); ok && t.Storage() == st {
-				saved[i] = torch.Call(ops.Clone, cloneArgs(t.Detach()))[0]
+				saved[i] = sameLayoutCopy(t)
 			}
 		}
 	}
+}
+
+// sameLayoutCopy copies the memory that t shows, gaps, repeats and all: the
+// backward graph was compiled for these strides.
+func sameLayoutCopy(t *torch.Tensor) *torch.Tensor {
+	shape, stride, off := t.Layout()
+	size := t.DType().Size()
+	first, last := off*size, end(shape, stride, off)*size
+	s := torch.NewStorage(last - first)
+	copy(s.Bytes(), t.Storage().Bytes()[first:last])
+	return torch.FromStorage(s, t.DType(), shape, stride, 0)
 }
 
 func versionsOf(saved []torch.Value) []uint64 {

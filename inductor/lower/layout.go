@@ -2,6 +2,7 @@ package lower
 
 import (
 	"fmt"
+	"math"
 
 	"tcdbg/graph"
 	"tcdbg/inductor/ir"
@@ -158,7 +159,11 @@ func arange(c *call) error {
 	out := c.bindResult()
 	b := c.l.pointwiseNode(out.shape)
 	at := b.loadAt(&tensor{line: &line{step: sym.Const(1)}, dtype: ops.Float64}, b.index(&tensor{shape: out.shape, stride: out.stride}))
-	v := b.add2(b.number(ops.Float64, ops.NumberOf(start)), b.mul2(at, b.number(ops.Float64, ops.NumberOf(step))))
+	from, by := ops.NumberOf(start), ops.NumberOf(step)
+	if out.dtype.IsInt() { // both are converted first
+		from, by = math.Trunc(from), math.Trunc(by)
+	}
+	v := b.add2(b.number(ops.Float64, from), b.mul2(at, b.number(ops.Float64, by)))
 	b.store(out.buf, out.stride, v)
 	return nil
 }
@@ -171,6 +176,9 @@ func linspace(c *call) error {
 		return c.extern(ir.ReasonArgs)
 	}
 	start, end := ops.NumberOf(c.arg("start")), ops.NumberOf(c.arg("end"))
+	if out.DType.IsInt() { // the bounds are converted first
+		start, end = math.Trunc(start), math.Trunc(end)
+	}
 	step := 0.0
 	if n > 1 {
 		step = (end - start) / float64(n-1)
