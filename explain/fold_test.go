@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"time"
 
 	"tcdbg/logs"
 	"tcdbg/tracer/breaks"
@@ -360,6 +361,7 @@ func TestChromeTraceIsValid(t *testing.T) {
 		t.Fatal(err)
 	}
 	var v struct {
+		OtherData   struct{ Start time.Time }
 		TraceEvents []struct {
 			Name, Ph string
 			TS       float64
@@ -373,10 +375,13 @@ func TestChromeTraceIsValid(t *testing.T) {
 	for _, e := range v.TraceEvents {
 		if e.Ph == "X" {
 			whole++
-			if e.Dur == nil || *e.Dur < 0 || e.TS <= 0 {
+			if e.Dur == nil || *e.Dur < 0 || e.TS < 0 {
 				t.Errorf("event %+v", e)
 			}
 		}
+	}
+	if v.OtherData.Start.Year() != 2026 {
+		t.Errorf("the trace begins at %v", v.OtherData.Start)
 	}
 	if whole != 445 {
 		t.Errorf("%d phases, want 445: one for each pair of events", whole)
