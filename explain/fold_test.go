@@ -11,7 +11,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-	"time"
 
 	"tcdbg/logs"
 	"tcdbg/tracer/breaks"
