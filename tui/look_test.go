@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	tea "github.com/charmbracelet/bubbletea"
+
 	"tcdbg/explain"
 	"tcdbg/logs"
 	"tcdbg/tui/keys"
@@ -165,6 +167,22 @@ func TestLogsOpenAtTheSelection(t *testing.T) {
 	p.toRecord(2)
 	if p.list.Cursor() != 1 {
 		t.Errorf("behind a filter at row %d", p.list.Cursor())
+	}
+}
+
+// Keys that come faster than they are read arrive in one message.
+func TestFastKeysAreKeys(t *testing.T) {
+	d := newDriver(t, richFeed(), Options{}, 120, 40)
+	d.script("screen Overview")
+	before := d.m.current().list.Cursor()
+	d.send(tea.KeyMsg{Type: tea.KeyRunes, Runes: []rune("jj")})
+	if at := d.m.current().list.Cursor(); at != before+2 {
+		t.Errorf("two keys moved from row %d to %d", before, at)
+	}
+	d.send(tea.KeyMsg{Type: tea.KeyRunes, Runes: []rune("3/GB0")})
+	d.script("screen Breaks")
+	if got := d.m.prompt.input.Value(); got != "GB0" {
+		t.Errorf("the prompt holds %q", got)
 	}
 }
 

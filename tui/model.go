@@ -144,6 +144,9 @@ func (m *Model) Init() tea.Cmd {
 // Update handles one message. It prepares what View draws, so that View only
 // reads.
 func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	if k, ok := msg.(tea.KeyMsg); ok && len(k.Runes) > 1 && !k.Paste && !m.prompt.on() {
+		return m, m.oneByOne(k)
+	}
 	said, paused := m.status, m.run.Paused
 	cmd := m.handle(msg)
 	m.forget(said, paused)
@@ -151,6 +154,17 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		return m, tea.Quit
 	}
 	return m, tea.Batch(cmd, m.slowRows(), m.prepare())
+}
+
+// oneByOne takes keys that came faster than they were read, and so in one message:
+// a slow line or a machine at work joins them, and each still is a key.
+func (m *Model) oneByOne(k tea.KeyMsg) tea.Cmd {
+	var cmds []tea.Cmd
+	for _, r := range k.Runes {
+		_, cmd := m.Update(tea.KeyMsg{Type: tea.KeyRunes, Runes: []rune{r}, Alt: k.Alt})
+		cmds = append(cmds, cmd)
+	}
+	return tea.Batch(cmds...)
 }
 
 // statusFor is how long a message covers the keys.
