@@ -22,7 +22,7 @@ func NewAdafactor(params any, opts ...torch.Option) *Adafactor {
 		number("d", func(g *Group) *float64 { return &g.D }),
 		setting{"eps", epsPair, setEpsPair},
 	)
-	a := &Adafactor{newBase("Adafactor", params, Group{Lr: 1e-2, Beta2Decay: -0.8, D: 1, Eps2: 1e-3}, opts, keys, rule{nil, adafactor})}
+	a := &Adafactor{newBase("Adafactor", params, Group{Lr: 1e-2, Beta2Decay: -0.8, D: 1, Eps2: 1e-3}, opts, keys, rule{update: adafactor})}
 	for _, g := range a.groups {
 		switch {
 		case g.Beta2Decay > 0:

@@ -16,7 +16,7 @@ type Adam struct{ *base }
 // kw.Amsgrad(false), kw.Maximize(false).
 func NewAdam(params any, opts ...torch.Option) *Adam {
 	d := Group{Lr: 1e-3, Beta1: 0.9, Beta2: 0.999, Eps: 1e-8}
-	return &Adam{newBase("Adam", params, d, opts, adamSettings(), rule{adamMoments, func(g *Group, s *slot, grad *torch.Tensor) {
+	return &Adam{newBase("Adam", params, d, opts, adamSettings(), rule{moments: adamMoments, update: func(g *Group, s *slot, grad *torch.Tensor) {
 		adam(g, s, decayed(g, s.p, grad))
 	}})}
 }
@@ -27,7 +27,7 @@ type AdamW struct{ *base }
 // NewAdamW makes an AdamW. Options: those of NewAdam, with a weight decay of 0.01.
 func NewAdamW(params any, opts ...torch.Option) *AdamW {
 	d := Group{Lr: 1e-3, Beta1: 0.9, Beta2: 0.999, Eps: 1e-8, WeightDecay: 1e-2}
-	return &AdamW{newBase("AdamW", params, d, opts, adamSettings(), rule{adamMoments, func(g *Group, s *slot, grad *torch.Tensor) {
+	return &AdamW{newBase("AdamW", params, d, opts, adamSettings(), rule{moments: adamMoments, update: func(g *Group, s *slot, grad *torch.Tensor) {
 		s.p.Mul_(1 - g.Lr*g.WeightDecay)
 		adam(g, s, grad)
 	}})}

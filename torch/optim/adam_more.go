@@ -16,7 +16,7 @@ type Adamax struct{ *base }
 // kw.Eps(1e-8), kw.WeightDecay(0), kw.Maximize(false).
 func NewAdamax(params any, opts ...torch.Option) *Adamax {
 	d := Group{Lr: 2e-3, Beta1: 0.9, Beta2: 0.999, Eps: 1e-8}
-	return &Adamax{newBase("Adamax", params, d, opts, common(betas(), epsilon()), rule{adamaxMoments, adamax})}
+	return &Adamax{newBase("Adamax", params, d, opts, common(betas(), epsilon()), rule{moments: adamaxMoments, update: adamax})}
 }
 
 func adamaxMoments(*Group) []string { return []string{"exp_avg", "exp_inf"} }
@@ -56,7 +56,7 @@ type NAdam struct{ *base }
 func NewNAdam(params any, opts ...torch.Option) *NAdam {
 	d := Group{Lr: 2e-3, Beta1: 0.9, Beta2: 0.999, Eps: 1e-8, MomentumDecay: 4e-3}
 	keys := decoupled(number("momentum_decay", func(g *Group) *float64 { return &g.MomentumDecay }))
-	return &NAdam{newBase("NAdam", params, d, opts, keys, rule{meanAndSquare, nadam})}
+	return &NAdam{newBase("NAdam", params, d, opts, keys, rule{moments: meanAndSquare, update: nadam})}
 }
 
 func meanAndSquare(*Group) []string { return []string{"exp_avg", "exp_avg_sq"} }
@@ -87,7 +87,7 @@ type RAdam struct{ *base }
 // kw.Maximize(false).
 func NewRAdam(params any, opts ...torch.Option) *RAdam {
 	d := Group{Lr: 1e-3, Beta1: 0.9, Beta2: 0.999, Eps: 1e-8}
-	return &RAdam{newBase("RAdam", params, d, opts, decoupled(), rule{meanAndSquare, radam})}
+	return &RAdam{newBase("RAdam", params, d, opts, decoupled(), rule{moments: meanAndSquare, update: radam})}
 }
 
 func radam(g *Group, s *slot, grad *torch.Tensor) {

@@ -20,7 +20,7 @@ func NewRMSprop(params any, opts ...torch.Option) *RMSprop {
 		number("alpha", func(g *Group) *float64 { return &g.Alpha }),
 		flag("centered", func(g *Group) *bool { return &g.Centered }),
 	)
-	return &RMSprop{newBase("RMSprop", params, Group{Lr: 1e-2, Alpha: 0.99, Eps: 1e-8}, opts, keys, rule{rmspropMoments, rmsprop})}
+	return &RMSprop{newBase("RMSprop", params, Group{Lr: 1e-2, Alpha: 0.99, Eps: 1e-8}, opts, keys, rule{moments: rmspropMoments, update: rmsprop})}
 }
 
 func rmspropMoments(g *Group) []string {
@@ -69,7 +69,7 @@ func NewAdagrad(params any, opts ...torch.Option) *Adagrad {
 		number("lr_decay", func(g *Group) *float64 { return &g.LrDecay }),
 		number("initial_accumulator_value", func(g *Group) *float64 { return &g.InitialAccumulatorValue }),
 	)
-	a := &Adagrad{newBase("Adagrad", params, Group{Lr: 1e-2, Eps: 1e-10}, opts, keys, rule{nil, adagrad})}
+	a := &Adagrad{newBase("Adagrad", params, Group{Lr: 1e-2, Eps: 1e-10}, opts, keys, rule{update: adagrad})}
 	torch.NoGrad(func() {
 		for _, g := range a.groups {
 			g.fillSlots()
@@ -101,7 +101,7 @@ type Adadelta struct{ *base }
 // kw.WeightDecay(0), kw.Maximize(false).
 func NewAdadelta(params any, opts ...torch.Option) *Adadelta {
 	keys := common(epsilon(), number("rho", func(g *Group) *float64 { return &g.Rho }))
-	return &Adadelta{newBase("Adadelta", params, Group{Lr: 1, Rho: 0.9, Eps: 1e-6}, opts, keys, rule{adadeltaMoments, adadelta})}
+	return &Adadelta{newBase("Adadelta", params, Group{Lr: 1, Rho: 0.9, Eps: 1e-6}, opts, keys, rule{moments: adadeltaMoments, update: adadelta})}
 }
 
 func adadeltaMoments(*Group) []string { return []string{"square_avg", "acc_delta"} }
@@ -130,13 +130,17 @@ func NewRprop(params any, opts ...torch.Option) *Rprop {
 		pair("step_sizes", func(g *Group) *float64 { return &g.StepMin }, func(g *Group) *float64 { return &g.StepMax }),
 	}
 	d := Group{Lr: 1e-2, EtaMinus: 0.5, EtaPlus: 1.2, StepMin: 1e-6, StepMax: 50}
-	return &Rprop{newBase("Rprop", params, d, opts, keys, rule{nil, rprop})}
+	return &Rprop{newBase("Rprop", params, d, opts, keys, rule{update: rprop, begin: beginRprop})}
+}
+
+func beginRprop(g *Group, s *slot) {
+	s.moment("prev")
+	s.remembered("step_size", func() *torch.Tensor { return torch.FullLike(s.p, g.Lr) })
 }
 
 func rprop(g *Group, s *slot, grad *torch.Tensor) {
 	p := s.p
-	last := s.moment("prev")
-	size := s.remembered("step_size", func() *torch.Tensor { return torch.FullLike(p, g.Lr) })
+	last, size := s.state["prev"], s.state["step_size"]
 	turned := grad.Mul(last).Sign()
 	factor := torch.Where(turned.Gt(0), g.EtaPlus, torch.Where(turned.Lt(0), g.EtaMinus, torch.OnesLike(p)))
 	size.Mul_(factor).Clamp_(kw.Min(g.StepMin), kw.Max(g.StepMax))

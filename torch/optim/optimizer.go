@@ -71,6 +71,7 @@ type rule struct {
 	// nil for nothing.
 	moments func(g *Group) []string
 	update  func(g *Group, s *slot, grad *torch.Tensor)
+	begin   func(g *Group, s *slot) // makes what is no zeros at first; may be nil
 }
 
 // setting is one entry of a parameter group in the state.
@@ -250,10 +251,12 @@ func (b *base) begin(g *Group, s *slot) {
 	if b.counts() && s.step == nil {
 		s.step = torch.NewTensor(0.0, kw.Dtype(torch.Float32))
 	}
-	if b.rule.moments == nil {
-		return
+	if b.rule.moments != nil {
+		for _, name := range b.rule.moments(g) {
+			s.moment(name)
+		}
 	}
-	for _, name := range b.rule.moments(g) {
-		s.moment(name)
+	if b.rule.begin != nil {
+		b.rule.begin(g, s)
 	}
 }

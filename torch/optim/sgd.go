@@ -19,7 +19,7 @@ func NewSGD(params any, opts ...torch.Option) *SGD {
 		number("dampening", func(g *Group) *float64 { return &g.Dampening }),
 		flag("nesterov", func(g *Group) *bool { return &g.Nesterov }),
 	)
-	s := &SGD{newBase("SGD", params, Group{Lr: 1e-3}, opts, keys, rule{sgdMoments, sgd})}
+	s := &SGD{newBase("SGD", params, Group{Lr: 1e-3}, opts, keys, rule{moments: sgdMoments, update: sgd})}
 	for _, g := range s.groups {
 		if g.Nesterov && (g.Momentum <= 0 || g.Dampening != 0) {
 			panic(&torch.Error{Op: "SGD", Kind: "ValueError", Msg: "Nesterov momentum requires a momentum and zero dampening"})
@@ -68,7 +68,7 @@ func NewASGD(params any, opts ...torch.Option) *ASGD {
 		number("alpha", func(g *Group) *float64 { return &g.Alpha }),
 		number("t0", func(g *Group) *float64 { return &g.T0 }),
 	)
-	return &ASGD{newBase("ASGD", params, Group{Lr: 1e-2, Lambd: 1e-4, Alpha: 0.75, T0: 1e6}, opts, keys, rule{nil, asgd})}
+	return &ASGD{newBase("ASGD", params, Group{Lr: 1e-2, Lambd: 1e-4, Alpha: 0.75, T0: 1e6}, opts, keys, rule{update: asgd})}
 }
 
 func asgd(g *Group, s *slot, grad *torch.Tensor) {
