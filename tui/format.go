@@ -105,6 +105,13 @@ func ofRank(id explain.ID, q string) bool {
 	return id.Rank >= 0 && strings.EqualFold(q, fmt.Sprintf("r%d", id.Rank))
 }
 
+// about reports whether a filter names the rank, the compile, the function or the
+// file of a row.
+func about(id explain.ID, p logs.Pos, q string) bool {
+	return ofRank(id, q) || id.CompileID.Frame >= 0 && strings.HasPrefix(strings.TrimPrefix(idText(id), "["), strings.Trim(q, "[]")) && strings.Contains(q, "/") ||
+		theme.IndexFold(p.File, q) >= 0 || theme.IndexFold(p.Func, q) >= 0
+}
+
 // shortFile is a path from the run's root, or its last two elements where it
 // lies elsewhere.
 func shortFile(root, file string) string {

@@ -136,7 +136,7 @@ func (r *passRow) key() string {
 func (r *passRow) sel() Selection { return Selection{HasID: true, ID: r.p.ID} }
 func (r *passRow) quiet() bool    { return r.p.Step.Before == r.p.Step.After }
 func (r *passRow) matches(q string) bool {
-	return theme.IndexFold(r.p.Step.Pass, q) >= 0 || theme.IndexFold(r.p.Step.Stage, q) >= 0
+	return about(r.p.ID, logs.Pos{}, q) || theme.IndexFold(r.p.Step.Pass, q) >= 0 || theme.IndexFold(r.p.Step.Stage, q) >= 0
 }
 
 func (r *passRow) draw(_ *Model, w int) theme.Line {
@@ -167,7 +167,7 @@ func (r *stepRow) sel() Selection { return Selection{HasID: true, ID: r.f.ID} }
 func (r *stepRow) quiet() bool    { return !r.step().Fused }
 func (r *stepRow) matches(q string) bool {
 	s := r.step()
-	return theme.IndexFold(s.A, q) >= 0 || theme.IndexFold(s.B, q) >= 0 || theme.IndexFold(s.Reason, q) >= 0 || theme.IndexFold(s.Result, q) >= 0 || theme.IndexFold(r.pair(), q) >= 0
+	return about(r.f.ID, logs.Pos{}, q) || theme.IndexFold(s.A, q) >= 0 || theme.IndexFold(s.B, q) >= 0 || theme.IndexFold(s.Reason, q) >= 0 || theme.IndexFold(s.Result, q) >= 0 || theme.IndexFold(r.pair(), q) >= 0
 }
 
 // pair names the two nodes by their operators where they are known.

@@ -95,7 +95,7 @@ type guardRow struct {
 func (r *guardRow) key() string    { return "guards " + idText(r.c.ID) }
 func (r *guardRow) sel() Selection { return compileSel(r.c) }
 func (r *guardRow) matches(q string) bool {
-	return r.c.Frame != nil && theme.IndexFold(r.c.Frame.Name, q) >= 0
+	return r.c.Frame != nil && (theme.IndexFold(r.c.Frame.Name, q) >= 0 || about(r.c.ID, r.c.Frame.Pos, q))
 }
 
 func (r *guardRow) draw(_ *Model, w int) theme.Line {

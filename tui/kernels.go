@@ -108,8 +108,13 @@ func (r *kernelRow) key() string {
 }
 func (r *kernelRow) sel() Selection { return kernelSel(r.k) }
 func (r *kernelRow) matches(q string) bool {
-	if theme.IndexFold(r.k.Name, q) >= 0 {
+	if theme.IndexFold(r.k.Name, q) >= 0 || about(r.k.ID, logs.Pos{}, q) {
 		return true
+	}
+	for _, p := range r.k.Pos {
+		if about(r.k.ID, p, q) {
+			return true
+		}
 	}
 	for _, op := range r.k.Ops {
 		if theme.IndexFold(op, q) >= 0 {

@@ -186,6 +186,40 @@ func TestFastKeysAreKeys(t *testing.T) {
 	}
 }
 
+// A filter names a rank, a compile, a function or a file, on every screen.
+func TestFiltersByPlace(t *testing.T) {
+	pos := logs.Pos{File: "/w/model.py", Line: 3, Func: "step"}
+	id := explain.ID{Rank: 1, CompileID: logs.CompileID{Frame: 4, Compile: 2}}
+	fr := &explain.Frame{ID: id, Name: "step", Pos: pos}
+	comp := &explain.Compile{ID: id, Frame: fr}
+	rows := map[string]row{
+		"failure": &failureRow{&explain.Failure{ID: id, Pos: pos, Frame: "step"}},
+		"guards":  &guardRow{c: comp},
+		"kernel":  &kernelRow{k: &explain.Kernel{ID: id, Pos: []logs.Pos{pos}}},
+		"advice":  &adviceRow{a: &explain.Advice{Frame: fr, Pos: pos}},
+		"frame":   &frameRow{&rootFrame{frame: fr}},
+	}
+	for name, r := range rows {
+		for q, want := range map[string]bool{"r1": true, "R1": true, "r2": false, "model.py": true, "step": true, "other": false} {
+			if got := r.matches(q); got != want {
+				t.Errorf("%s: filter %q finds it: %v", name, q, got)
+			}
+		}
+	}
+	phase := &phaseRow{p: &explain.Phase{Name: "dynamo", ID: id}}
+	for q, want := range map[string]bool{"r1": true, "4/2": true, "[4/2]": true, "4/": true, "4/3": false, "4": false, "dynamo": true} {
+		if got := phase.matches(q); got != want {
+			t.Errorf("phase: filter %q finds it: %v", q, got)
+		}
+	}
+	rank := &rankRow{&explain.Rank{Rank: 1, Path: "/t/a.log", Diverged: []string{"f (m.py:3): breaks here alone"}}}
+	for q, want := range map[string]bool{"r1": true, "r0": false, "m.py": true, "a.log": true} {
+		if got := rank.matches(q); got != want {
+			t.Errorf("rank: filter %q finds it: %v", q, got)
+		}
+	}
+}
+
 // Ranks compile functions of one name: the Overview tells them apart.
 func TestOverviewNamesRanks(t *testing.T) {
 	f := richFeed()

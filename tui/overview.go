@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"tcdbg/explain"
+	"tcdbg/logs"
 	"tcdbg/tui/keys"
 	"tcdbg/tui/theme"
 )
@@ -296,7 +297,15 @@ type adviceRow struct {
 func (r *adviceRow) key() string {
 	return "advice " + r.a.Text + r.a.Pos.File + fmt.Sprint(r.a.Pos.Line)
 }
-func (r *adviceRow) matches(q string) bool { return theme.IndexFold(r.a.Text, q) >= 0 }
+
+func (r *adviceRow) matches(q string) bool {
+	id := explain.ID{Rank: -1, CompileID: logs.NoCompile}
+	if r.a.Frame != nil {
+		id = r.a.Frame.ID
+	}
+	return theme.IndexFold(r.a.Text, q) >= 0 || about(id, r.a.Pos, q) || r.a.Break != nil && theme.IndexFold(r.a.Break.Lead.Code, q) >= 0
+}
+
 func (r *adviceRow) sel() Selection {
 	switch {
 	case r.a.Break != nil:
@@ -378,7 +387,7 @@ type failureRow struct{ f *explain.Failure }
 
 func (r *failureRow) key() string { return "failure " + idText(r.f.ID) + r.f.Type }
 func (r *failureRow) matches(q string) bool {
-	return ofRank(r.f.ID, q) || theme.IndexFold(r.f.Reason, q) >= 0 || theme.IndexFold(r.f.Title(), q) >= 0 || theme.IndexFold(r.f.Code, q) >= 0
+	return about(r.f.ID, r.f.Pos, q) || theme.IndexFold(r.f.Frame, q) >= 0 || theme.IndexFold(r.f.Reason, q) >= 0 || theme.IndexFold(r.f.Title(), q) >= 0 || theme.IndexFold(r.f.Code, q) >= 0
 }
 
 func (r *failureRow) sel() Selection {

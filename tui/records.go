@@ -63,7 +63,7 @@ func (r recordRow) key() string    { return fmt.Sprint(r.i) }
 func (r recordRow) sel() Selection { return Selection{} }
 func (r recordRow) matches(q string) bool {
 	rec := r.r.At(r.i)
-	return theme.IndexFold(rec.Kind, q) >= 0 || theme.IndexFold(rec.ID, q) >= 0 || theme.IndexFold(rec.Summary, q) >= 0
+	return rec.Rank >= 0 && strings.EqualFold(q, fmt.Sprintf("r%d", rec.Rank)) || theme.IndexFold(rec.Kind, q) >= 0 || theme.IndexFold(rec.ID, q) >= 0 || theme.IndexFold(rec.Summary, q) >= 0
 }
 
 func (r recordRow) draw(_ *Model, w int) theme.Line {
@@ -207,9 +207,17 @@ func rankRows(in *input) []row {
 // rankRow is one process.
 type rankRow struct{ r *explain.Rank }
 
-func (r *rankRow) key() string           { return fmt.Sprintf("rank %d %s", r.r.Rank, r.r.Path) }
-func (r *rankRow) sel() Selection        { return Selection{} }
-func (r *rankRow) matches(q string) bool { return theme.IndexFold(r.r.Path, q) >= 0 }
+func (r *rankRow) key() string    { return fmt.Sprintf("rank %d %s", r.r.Rank, r.r.Path) }
+func (r *rankRow) sel() Selection { return Selection{} }
+func (r *rankRow) matches(q string) bool {
+	for _, d := range r.r.Diverged {
+		if theme.IndexFold(d, q) >= 0 {
+			return true
+		}
+	}
+	return strings.EqualFold(q, fmt.Sprintf("r%d", r.r.Rank)) || theme.IndexFold(r.r.Path, q) >= 0
+}
+
 func (r *rankRow) draw(_ *Model, _ int) theme.Line {
 	t := r.r.Totals
 	l := theme.Line{{Text: padded(6, number(int64(r.r.Rank)), -7, t.Frames, -7, t.Graphs, -7, t.DistinctBreaks, -11, t.Recompiles, -8, t.Kernels, -9, secondsOr(t.CompileSeconds)) + " "}}

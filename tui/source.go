@@ -172,7 +172,7 @@ type lineRow struct {
 
 func (r *lineRow) key() string { return fmt.Sprintf("line %s:%d", r.file, r.n) }
 func (r *lineRow) matches(q string) bool {
-	return theme.IndexFold(r.code, q) >= 0
+	return theme.IndexFold(r.code, q) >= 0 || theme.IndexFold(r.file, q) >= 0
 }
 func (r *lineRow) pos() logs.Pos { return logs.Pos{File: r.file, Line: r.n} }
 func (r *lineRow) sel() Selection {

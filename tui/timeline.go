@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"tcdbg/explain"
+	"tcdbg/logs"
 	"tcdbg/tui/keys"
 	"tcdbg/tui/theme"
 )
@@ -85,9 +86,12 @@ type phaseRow struct {
 	from, to time.Time
 }
 
-func (r *phaseRow) key() string           { return fmt.Sprintf("phase %d %s", r.i, r.p.Name) }
-func (r *phaseRow) matches(q string) bool { return theme.IndexFold(r.p.Name, q) >= 0 }
-func (r *phaseRow) sel() Selection        { return Selection{HasID: r.p.ID.CompileID.Frame >= 0, ID: r.p.ID} }
+func (r *phaseRow) key() string { return fmt.Sprintf("phase %d %s", r.i, r.p.Name) }
+func (r *phaseRow) matches(q string) bool {
+	return theme.IndexFold(r.p.Name, q) >= 0 || about(r.p.ID, logs.Pos{}, q)
+}
+
+func (r *phaseRow) sel() Selection { return Selection{HasID: r.p.ID.CompileID.Frame >= 0, ID: r.p.ID} }
 
 func (r *phaseRow) draw(_ *Model, w int) theme.Line {
 	name := min(44, max(18, w*2/5))
