@@ -29,3 +29,14 @@ func (g *Generator) Integers(low, high, count int) []int {
 	g.fillIntegers(t, int64(low), int64(high))
 	return t.Ints()
 }
+
+// Uniform draws count numbers of [0, 1) in double precision.
+func (g *Generator) Uniform(count int) []float64 {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	out := make([]float64, count)
+	for i := range out {
+		out[i] = g.uniform(ops.Float64)
+	}
+	return out
+}

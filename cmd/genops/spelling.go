@@ -104,7 +104,7 @@ var further = map[string]string{
 	"step_size_up": "int", "step_size_down": "int", "scale_fn": "func(x float64) float64", "scale_mode": "string", "cycle_momentum": "bool",
 	"base_momentum": "float64", "max_momentum": "float64", "top_p": "float64", "temperature": "float64",
 	"hard": "bool", "n_power_iterations": "int", "beta2_decay": "float64", "d": "float64", "ns_coefficients": "[3]float64", "ns_steps": "int", "adjust_lr_fn": "string",
-	"eos_token_id": "any", "pad_token_id": "int",
+	"seed": "int", "eos_token_id": "any", "pad_token_id": "int",
 	"sampler": "any", "batch_sampler": "any", "collate_fn": "any", "replacement": "bool", "num_samples": "int",
 }
 

@@ -43,6 +43,34 @@ func (d *TensorDataset) Get(i int) []*torch.Tensor {
 	return out
 }
 
+// StackDataset is data sets side by side: a sample has the tensors of all.
+type StackDataset struct{ Datasets []Dataset }
+
+// NewStackDataset makes a StackDataset of data sets of equal length.
+func NewStackDataset(sets ...Dataset) *StackDataset {
+	if len(sets) == 0 {
+		panic(&torch.Error{Op: "StackDataset", Kind: "ValueError", Msg: "At least one dataset should be passed"})
+	}
+	for _, d := range sets {
+		if d.Len() != sets[0].Len() {
+			panic(&torch.Error{Op: "StackDataset", Kind: "ValueError", Msg: "Size mismatch between datasets"})
+		}
+	}
+	return &StackDataset{sets}
+}
+
+// Len is the number of samples.
+func (s *StackDataset) Len() int { return s.Datasets[0].Len() }
+
+// Get returns sample i of each data set.
+func (s *StackDataset) Get(i int) []*torch.Tensor {
+	var out []*torch.Tensor
+	for _, d := range s.Datasets {
+		out = append(out, d.Get(i)...)
+	}
+	return out
+}
+
 // Subset is some samples of a data set.
 type Subset struct {
 	Dataset Dataset

@@ -1093,6 +1093,9 @@ func ScaleGradByFreq(value bool) torch.Option {
 // ScaleMode is the keyword scale_mode.
 func ScaleMode(value string) torch.Option { return torch.Option{Name: "scale_mode", Value: value} }
 
+// Seed is the keyword seed.
+func Seed(value int) torch.Option { return torch.Option{Name: "seed", Value: value} }
+
 // Shape is the keyword shape.
 func Shape(value []int) torch.Option { return torch.Option{Name: "shape", Value: value} }
 

@@ -326,6 +326,7 @@ func pkg_tcdbg_torch_kw() *rt.Pkg {
 			"ScaleFn":                 p_tcdbg_torch_kw.ScaleFn,
 			"ScaleGradByFreq":         p_tcdbg_torch_kw.ScaleGradByFreq,
 			"ScaleMode":               p_tcdbg_torch_kw.ScaleMode,
+			"Seed":                    p_tcdbg_torch_kw.Seed,
 			"Shape":                   p_tcdbg_torch_kw.Shape,
 			"Shifts":                  p_tcdbg_torch_kw.Shifts,
 			"Shuffle":                 p_tcdbg_torch_kw.Shuffle,

@@ -729,6 +729,10 @@ func Thunk(f any) rt.Thunk {
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			*(*p_tcdbg_torch.Option)(r) = f(*(**p_tcdbg_torch.Generator)(a[0]))
 		}
+	case func(*p_tcdbg_torch.Generator, int) []float64:
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(*[]float64)(r) = f(*(**p_tcdbg_torch.Generator)(a[0]), *(*int)(a[1]))
+		}
 	case func(*p_tcdbg_torch.Generator, int) []int:
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			*(*[]int)(r) = f(*(**p_tcdbg_torch.Generator)(a[0]), *(*int)(a[1]))
