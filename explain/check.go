@@ -112,7 +112,9 @@ func Check(r *Report, l Limits, base *Baseline) []Violation {
 	if over("max-recompiles", "recompile", r.Totals.Recompiles, l.MaxRecompiles) {
 		out = append(out, recompilePlaces(r)...)
 	}
-	over("max-failures", "failure", r.Totals.Failures, l.MaxFailures)
+	if over("max-failures", "failure", r.Totals.Failures, l.MaxFailures) {
+		out = append(out, failurePlaces(r)...)
+	}
 	if l.MaxCompileTime >= 0 && r.Totals.CompileSeconds > l.MaxCompileTime.Seconds() {
 		out = append(out, Violation{Rule: "max-compile-time", Message: fmt.Sprintf("%.2f s compiling, at most %s allowed", r.Totals.CompileSeconds, l.MaxCompileTime)})
 	}
@@ -141,6 +143,21 @@ func breakPlaces(r *Report) []Violation {
 			}
 			out = append(out, Violation{"break", msg, g.Lead.Pos})
 		}
+	}
+	return out
+}
+
+func failurePlaces(r *Report) []Violation {
+	var out []Violation
+	for _, f := range r.Failures {
+		msg := f.Frame + " failed: " + f.What()
+		for _, said := range f.Details() {
+			msg += ": " + said
+		}
+		if f.Fix.Text != "" {
+			msg += ". " + f.Fix.Text
+		}
+		out = append(out, Violation{"failure", msg, f.Pos})
 	}
 	return out
 }

@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"path/filepath"
+	"slices"
 	"sort"
 	"strings"
 
@@ -16,7 +18,7 @@ import (
 // compile id or line: lines inserted above, a renamed function and swapped
 // breaks give "moved", not "new" and "fixed".
 
-// Cause is one break or recompile as a comparison sees it.
+// Cause is one break, recompile or failure as a comparison sees it.
 type Cause struct {
 	Key   string   `json:"key"`
 	What  string   `json:"what"`
@@ -49,14 +51,16 @@ type Difference struct {
 	Before, After Totals   `json:"-"`
 	Breaks        Changes  `json:"breaks"`
 	Recompiles    Changes  `json:"recompiles"`
+	Failures      Changes  `json:"failures"` // of compiles that met no break
 	KernelsNew    []string `json:"kernels_new"`
 	KernelsGone   []string `json:"kernels_gone"`
 	Graphs        []string `json:"graphs"` // functions whose graphs differ, in words
+	Caches        []string `json:"caches"` // caches that answered otherwise, in words
 }
 
 // Empty says whether nothing differs but time.
 func (d *Difference) Empty() bool {
-	return d.Breaks.empty() && d.Recompiles.empty() && len(d.KernelsNew)+len(d.KernelsGone)+len(d.Graphs) == 0
+	return d.Breaks.empty() && d.Recompiles.empty() && d.Failures.empty() && len(d.KernelsNew)+len(d.KernelsGone)+len(d.Graphs)+len(d.Caches) == 0
 }
 
 func (c *Changes) empty() bool { return len(c.New)+len(c.Fixed)+len(c.Moved)+len(c.Counted) == 0 }
@@ -66,6 +70,8 @@ func Diff(a, b *Report) *Difference {
 	d := &Difference{Before: a.Totals, After: b.Totals}
 	d.Breaks = match(breakCauses(a), breakCauses(b))
 	d.Recompiles = match(recompileCauses(a), recompileCauses(b))
+	d.Failures = match(failureCauses(a), failureCauses(b))
+	d.Caches = cacheChanges(a, b)
 	d.KernelsGone, d.KernelsNew = differ(kernelNames(a), kernelNames(b))
 	d.Graphs = graphChanges(a, b)
 	return d
@@ -110,6 +116,60 @@ func recompileCauses(r *Report) []Cause {
 	return out
 }
 
+// failureCauses lists the failures that no break of the same compile tells.
+func failureCauses(r *Report) []Cause {
+	broken := map[ID]bool{}
+	for _, fr := range r.Frames {
+		for _, c := range fr.Compiles {
+			if len(c.Breaks) > 0 {
+				broken[c.ID] = true
+			}
+		}
+	}
+	var out []Cause
+	at := map[string]int{}
+	for _, f := range r.Failures {
+		if broken[f.ID] {
+			continue
+		}
+		c := Cause{What: f.What(), Pos: f.Pos, code: f.Code + f.Type, function: filepath.Base(f.Pos.File) + "|" + f.Frame, text: squeeze(f.Pos.Code)}
+		c.Key = c.code + "|" + c.function + "|" + c.text
+		if i, again := at[c.Key]; again {
+			out[i].Count++
+			continue
+		}
+		at[c.Key] = len(out)
+		c.Count = 1
+		out = append(out, c)
+	}
+	return out
+}
+
+// cacheChanges words the answers of each cache that differ.
+func cacheChanges(a, b *Report) []string {
+	answers := func(r *Report) map[string][]string {
+		out := map[string][]string{}
+		for _, c := range r.Caches {
+			out[c.Cache] = append(out[c.Cache], c.Hit)
+		}
+		return out
+	}
+	before, after := answers(a), answers(b)
+	names := map[string]bool{}
+	for _, of := range []map[string][]string{before, after} {
+		for name := range of {
+			names[name] = true
+		}
+	}
+	out := []string{}
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		if x, y := tallied(before[name]), tallied(after[name]); x != y {
+			out = append(out, name+": "+orNothing(y)+", before "+orNothing(x))
+		}
+	}
+	return out
+}
+
 // match pairs causes: by key, then by cause and text whatever the function is
 // called, then by cause and function where the line was edited a little.
 func match(a, b []Cause) Changes {
@@ -118,7 +178,7 @@ func match(a, b []Cause) Changes {
 	pair := func(i, j int) {
 		usedA[i], usedB[j] = true, true
 		switch {
-		case a[i].Pos.Line != b[j].Pos.Line || a[i].function != b[j].function || a[i].text != b[j].text:
+		case a[i].Pos.Line != b[j].Pos.Line || a[i].function != b[j].function || !sameText(&a[i], &b[j]):
 			ch.Moved = append(ch.Moved, Moved{a[i], b[j]})
 		case a[i].Count != b[j].Count:
 			ch.Counted = append(ch.Counted, Moved{a[i], b[j]})
@@ -132,7 +192,9 @@ func match(a, b []Cause) Changes {
 		func(x, y *Cause) bool {
 			return x.code == y.code && x.function == y.function && alike(x.text, y.text) >= 0.6
 		},
-		func(x, y *Cause) bool { return x.code == y.code && x.text == y.text && x.function == y.function },
+		func(x, y *Cause) bool {
+			return x.code == y.code && x.function == y.function && (x.text == y.text || x.Pos.Line == y.Pos.Line && sameText(x, y))
+		},
 	} {
 		for i := range a {
 			if usedA[i] {
@@ -155,6 +217,10 @@ func match(a, b []Cause) Changes {
 	}
 	return ch
 }
+
+// sameText says whether two causes have one line's text, as far as both record it:
+// older releases leave it out.
+func sameText(x, y *Cause) bool { return x.text == y.text || x.text == "" || y.text == "" }
 
 // nearest is the free cause that is the same and closest by line.
 func nearest(c Cause, list []Cause, used []bool, same func(x, y *Cause) bool) int {
@@ -292,8 +358,12 @@ func WriteDiffText(w io.Writer, d *Difference) error {
 		d.Before.Graphs, d.After.Graphs, d.Before.Kernels, d.After.Kernels, d.Before.Failures, d.After.Failures, d.Before.CompileSeconds, d.After.CompileSeconds)
 	t.changes("breaks", &d.Breaks)
 	t.changes("recompiles", &d.Recompiles)
+	t.changes("failures", &d.Failures)
 	for _, g := range d.Graphs {
 		t.line("~ %s", g)
+	}
+	for _, c := range d.Caches {
+		t.line("~ cache %s", c)
 	}
 	if len(d.KernelsNew) > 0 {
 		t.line("+ kernels: %s", clipText(strings.Join(d.KernelsNew, ", "), 300))

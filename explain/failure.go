@@ -24,6 +24,9 @@ func (f *Failure) Title() string {
 	return firstLine(f.Reason)
 }
 
+// What is a failure in one line: code, type and cause.
+func (f *Failure) What() string { return strings.TrimSpace(f.Code+" "+f.Type) + ": " + f.Title() }
+
 // place is where a failure belongs: the innermost line of its stack that is not
 // the framework's own, which has nothing that the user can change.
 func (f *Failure) place() logs.Pos {

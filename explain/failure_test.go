@@ -194,3 +194,68 @@ func TestStackAloneIsNoBreak(t *testing.T) {
 		t.Errorf("%d breaks", r.Totals.Breaks)
 	}
 }
+
+// TestFailuresInComparisons: a failure that went away is fixed, one that lines were
+// inserted above has moved, and what the caches answered is compared.
+func TestFailuresInComparisons(t *testing.T) {
+	run := func(line int, hit string) *Report {
+		fr := &Frame{Name: "g"}
+		fr.Compiles = []*Compile{{Frame: fr, Status: Failed}}
+		r := &Report{Frames: []*Frame{fr}, Caches: []CacheEvent{{Cache: "fx_graph", Hit: hit}}}
+		if line > 0 {
+			r.Failures = []*Failure{{Type: "TorchRuntimeError", Code: operatorFailed, Frame: "g", Pos: logs.Pos{File: "/w/m.py", Line: line, Code: "return x @ y"}}}
+		}
+		return r
+	}
+	for _, c := range []struct {
+		a, b                      *Report
+		fresh, fixed, moved, same int
+		words                     string
+	}{
+		{run(3, "miss"), run(0, "miss"), 0, 1, 0, 0, "- fixed  m.py:3  GB4315 TorchRuntimeError: operator failed"},
+		{run(0, "miss"), run(3, "miss"), 1, 0, 0, 0, "+ new    m.py:3"},
+		{run(3, "miss"), run(23, "miss"), 0, 0, 1, 0, "> moved  m.py:3 -> m.py:23"},
+		{run(3, "miss"), silent(run(3, "miss")), 0, 0, 0, 1, "no difference but time"},
+		{run(3, "miss"), silent(run(4, "miss")), 1, 1, 0, 0, "+ new    m.py:4"},
+		{run(3, "miss"), run(3, "hit"), 0, 0, 0, 1, "~ cache fx_graph: 1 x hit, before 1 x miss"},
+		{run(3, "miss"), run(3, "miss"), 0, 0, 0, 1, "no difference but time"},
+	} {
+		d := Diff(c.a, c.b)
+		if f := d.Failures; len(f.New) != c.fresh || len(f.Fixed) != c.fixed || len(f.Moved) != c.moved || f.Same != c.same {
+			t.Errorf("%+v", f)
+		}
+		var b bytes.Buffer
+		if err := WriteDiffText(&b, d); err != nil || !strings.Contains(b.String(), c.words) {
+			t.Errorf("%v lacks %q:\n%s", err, c.words, b.String())
+		}
+	}
+}
+
+// silent takes the line's text from a report, as older releases do.
+func silent(r *Report) *Report {
+	r.Failures[0].Pos.Code = ""
+	return r
+}
+
+// TestLostFramesAreToldOnce: a failure at a break is compared with the breaks.
+func TestLostFramesAreToldOnce(t *testing.T) {
+	r := report(t, "testdata/traces/pytorch-2.15/retinanet.log.zst")
+	if got := failureCauses(r); len(r.Failures) != 2 || len(got) != 1 || got[0].code != operatorFailed+"TorchRuntimeError" {
+		t.Errorf("%d failures, compared %+v", len(r.Failures), got)
+	}
+}
+
+// TestCheckNamesFailures: a limit on failures names them, with line and advice.
+func TestCheckNamesFailures(t *testing.T) {
+	l := NoLimits
+	l.MaxFailures = 1
+	var b bytes.Buffer
+	if err := WriteViolations(&b, Check(report(t, "testdata/traces/pytorch-2.15/mark_dynamic.log.zst"), l, nil)); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"max-failures: 2 failures, at most 1 allowed", "failure: mark_dynamic.py:8 in g: g failed: ConstraintViolationError: size 0 of x", "maybe_mark_dynamic(x, 0)"} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("lacks %q:\n%s", want, b.String())
+		}
+	}
+}

@@ -297,7 +297,7 @@ func (h *htmlWriter) failures(r *Report) {
 		h.raw(`<details class="row"><summary>`)
 		h.tag("code", "", f.ID.CompileID.String())
 		h.tag("b", "", " "+f.Frame+" ")
-		h.tag("span", "", strings.TrimSpace(f.Code+" "+f.Type)+": "+f.Title()+" ")
+		h.tag("span", "", f.What()+" ")
 		h.tag("span", "dim", place(f.Pos))
 		h.raw("</summary>")
 		for _, detail := range f.Details() {

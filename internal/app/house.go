@@ -70,7 +70,7 @@ func (s *session) listRuns() error {
 	if err := w.Flush(); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(s.Stdout, "%d runs, %s; tcdbg runs prune removes old ones\n", len(runs), sizeText(total))
+	_, err = fmt.Fprintf(s.Stdout, "%s, %s; tcdbg runs prune removes old ones\n", countOf(len(runs), "run"), sizeText(total))
 	return err
 }
 
@@ -141,7 +141,7 @@ func (s *session) pruneRuns(keep int, older time.Duration) error {
 		}
 		removed++
 	}
-	_, err = fmt.Fprintf(s.Stdout, "removed %d of %d runs\n", removed, len(runs))
+	_, err = fmt.Fprintf(s.Stdout, "removed %d of %s\n", removed, countOf(len(runs), "run"))
 	return err
 }
 
@@ -247,4 +247,12 @@ func writable(dir string) bool {
 	}
 	f.Close()
 	return os.Remove(f.Name()) == nil
+}
+
+// countOf is "1 run", "2 runs".
+func countOf(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
 }
