@@ -561,7 +561,7 @@ func logcumsumexpRow() *Op {
 		d := []int{dimOf(c.Call, 1)}
 		size := b.log(b.Emit(Abs, g))
 		part := func(side Value) Value {
-			v := b.Emit(Flip, b.sub(b.where(side, size, -inf), c.Outs[0]), d)
+			v := b.Emit(Flip, b.sub(b.where(side, size, -inf), b.Emit(Logcumsumexp, c.Value(0), d[0])), d)
 			return b.exp(b.add(b.Emit(Flip, b.Emit(Logcumsumexp, v, d[0]), d), c.Value(0)))
 		}
 		return []Value{b.sub(part(b.gt(g, 0.0)), part(b.lt(g, 0.0)))}

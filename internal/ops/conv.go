@@ -24,12 +24,45 @@ func convRows() []*Op {
 				x, w := c.Tensor(1), c.Tensor(2)
 				return []Result{NewMeta(x.DType, x.Device, x.Shape), NewMeta(w.DType, w.Device, w.Shape)}, nil
 			},
+			Backward: backOf(convolutionBackBack),
 		},
 	}
 	for n := 1; n <= 3; n++ {
 		rows = append(rows, convRow(n), convTransposeRow(n))
 	}
 	return rows
+}
+
+// convolutionBackBack is the derivative of a convolution's derivative, which is
+// linear in each of gradient, input and weight: convolutions again.
+func convolutionBackBack(b B, c *BackwardCall) []Value {
+	out := []Value{nil, nil, nil}
+	g, x, w := c.Value(0), c.Value(1), c.Value(2)
+	ofInput, ofWeight := c.Grads[0], c.Grads[1]
+	forward := func(x, w Value) Value {
+		return b.Emit(Convolution, x, w, nil, c.Args[3], c.Args[4], c.Args[5], c.Args[6], c.Args[7], c.Args[8])
+	}
+	back := func(x, w Value, which int) Value {
+		mask := []bool{which == 0, which == 1}
+		return b.EmitN(ConvolutionBackward, append([]Arg{g, x, w}, append(c.Args[3:9:9], mask)...)...)[which]
+	}
+	if ofInput != nil {
+		out[0] = forward(ofInput, w)
+		if c.Needs[2] {
+			out[2] = back(ofInput, w, 1)
+		}
+	}
+	if ofWeight != nil {
+		y := forward(x, ofWeight)
+		if out[0] != nil {
+			y = b.add(out[0], y)
+		}
+		out[0] = y
+		if c.Needs[1] {
+			out[1] = back(x, ofWeight, 0)
+		}
+	}
+	return out
 }
 
 func convRow(n int) *Op {

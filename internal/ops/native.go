@@ -151,8 +151,9 @@ func (b B) batchNormBack(c *BackwardCall, arg func(*Call, int) Arg, flags int) [
 	x, g := b.cast(c.Value(0), wide), b.cast(g, wide)
 	dims := append([]int{0}, seq(2, rank)...)
 	var mean, inv Value
-	if c.Bool(flags) {
-		mean, inv = b.perChannel(c.Outs[1], rank), b.perChannel(c.Outs[2], rank)
+	if c.Bool(flags) { // of the input again: what was saved has no derivative
+		mean = b.mean(x, true, dims...)
+		inv = b.Emit(Rsqrt, b.add(b.mean(b.sq(b.sub(x, mean)), true, dims...), c.Args[flags+2]))
 	} else {
 		mean = b.perChannel(b.cast(arg(c.Call, 2).(Value), wide), rank)
 		inv = b.Emit(Rsqrt, b.add(b.perChannel(b.cast(arg(c.Call, 3).(Value), wide), rank), c.Args[flags+2]))

@@ -16,16 +16,34 @@ func poolRows() []*Op {
 			ID: AvgPoolBackward, Name: "_avg_pool_backward", Tags: TagInternal | TagNotMethod,
 			Schema: "(Tensor grad, Tensor self, int[] kernel_size, int[] stride, int[] padding, bool ceil_mode, bool count_include_pad, int? divisor_override) -> Tensor",
 			Meta:   secondLike,
+			// Both derivatives are linear: the way back of a way back is forward.
+			Backward: backOf(func(b B, c *BackwardCall) []Value {
+				op := []ID{AvgPool1d, AvgPool2d, AvgPool3d}[len(c.Ints(2))-1]
+				return []Value{b.linearBack(c, op, c.Args[2:]...), nil}
+			}),
 		},
 		{
 			ID: AdaptiveAvgPoolBackward, Name: "_adaptive_avg_pool_backward", Tags: TagInternal | TagNotMethod,
 			Schema: "(Tensor grad, Tensor self, int dims) -> Tensor", Meta: secondLike,
+			Backward: backOf(func(b B, c *BackwardCall) []Value {
+				n, shape := c.Num(2), c.Tensor(0).Shape
+				op := []ID{AdaptiveAvgPool1d, AdaptiveAvgPool2d, AdaptiveAvgPool3d}[n-1]
+				return []Value{b.linearBack(c, op, shape[len(shape)-n:]), nil}
+			}),
 		},
 	}
 	for n := 1; n <= 3; n++ {
 		rows = append(rows, maxPoolRow(n), maxPoolIndicesRow(n), avgPoolRow(n), adaptiveAvgRow(n), adaptiveMaxRow(n), adaptiveMaxIndicesRow(n))
 	}
 	return rows
+}
+
+// linearBack runs an operator on the gradient of its own derivative.
+func (b B) linearBack(c *BackwardCall, op ID, rest ...Arg) Value {
+	if c.Grads[0] == nil || !c.Needs[0] {
+		return nil
+	}
+	return b.Emit(op, append([]Arg{c.Grads[0]}, rest...)...)
 }
 
 func secondLike(c *Call) ([]Result, error) {

@@ -19,7 +19,7 @@ type gradFunction struct {
 func gradFunctions() map[string]gradFunction {
 	g := &grid{i: 1000}
 	out := map[string]gradFunction{}
-	for _, family := range []map[string]gradFunction{choleskyFunctions(g), spectralFunctions(g), solverFunctions(g), otherFunctions(g)} {
+	for _, family := range []map[string]gradFunction{choleskyFunctions(g), spectralFunctions(g), solverFunctions(g), otherFunctions(g), nativeFunctions(g)} {
 		for name, f := range family {
 			out[name] = f
 		}
@@ -110,5 +110,40 @@ func otherFunctions(g *grid) map[string]gradFunction {
 		"segment_reduce":          one(m(5, 2), "segment_reduce", "mean", kw.Lengths(ints64(2, 3))),
 		"native_dropout_backward": one(m(2, 3), "native_dropout_backward", m(2, 3).Gt(0), 2.0),
 		"linear_cross_entropy":    two(m(3, 4), m(5, 4), "linear_cross_entropy", ints64(1, 0, 4)),
+	}
+}
+
+// nativeFunctions are operators of which the first result alone has a derivative,
+// and those whose input must have a form.
+func nativeFunctions(g *grid) map[string]gradFunction {
+	m, p := g.mixed, g.positive
+	first := func(name string, in []*torch.Tensor, call func(in []*torch.Tensor) []any) gradFunction {
+		return gradFunction{in, func(in []*torch.Tensor) []*torch.Tensor { return called(name, call(in)...)[:1] }}
+	}
+	stats := func() []*torch.Tensor { return []*torch.Tensor{m(2, 3, 4), p(3), m(3)} }
+	mean, variance := torch.Zeros(3, kw.Dtype(torch.Float64)), torch.Ones(3, kw.Dtype(torch.Float64))
+	return map[string]gradFunction{
+		"native_layer_norm": first("native_layer_norm", []*torch.Tensor{m(2, 3), p(3), m(3)}, func(in []*torch.Tensor) []any {
+			return []any{in[0], []int{3}, in[1], in[2], 1e-5}
+		}),
+		"native_group_norm": first("native_group_norm", []*torch.Tensor{m(2, 4, 3), p(4), m(4)}, func(in []*torch.Tensor) []any {
+			return []any{in[0], in[1], in[2], 2, 4, 3, 2, 1e-5}
+		}),
+		"native_batch_norm": first("native_batch_norm", stats(), func(in []*torch.Tensor) []any {
+			return []any{in[0], in[1], in[2], mean.Clone(), variance.Clone(), true, 0.1, 1e-5}
+		}),
+		"_native_batch_norm_legit": first("_native_batch_norm_legit", stats(), func(in []*torch.Tensor) []any {
+			return []any{in[0], in[1], in[2], true, 0.1, 1e-5}
+		}),
+		"frexp": first("frexp", []*torch.Tensor{m(2, 3)}, func(in []*torch.Tensor) []any { return []any{in[0]} }),
+		"linalg.householder_product": first("linalg.householder_product", []*torch.Tensor{m(4, 3), p(2)}, func(in []*torch.Tensor) []any {
+			return []any{in[0], in[1]}
+		}),
+		"ctc_loss": first("ctc_loss", []*torch.Tensor{m(5, 2, 4)}, func(in []*torch.Tensor) []any {
+			return []any{called("log_softmax", in[0], 2)[0], ints64(1, 2, 2, 3).Reshape(2, 2), ints64(5, 4), ints64(2, 2)}
+		}),
+		"multi_head_attention_forward": first("multi_head_attention_forward", []*torch.Tensor{m(3, 4), m(3, 4), m(3, 4), m(12, 4), m(12), m(4, 4), m(4)}, func(in []*torch.Tensor) []any {
+			return []any{in[0], in[1], in[2], 4, 2, in[3], in[4], nil, nil, false, 0.0, in[5], in[6]}
+		}),
 	}
 }

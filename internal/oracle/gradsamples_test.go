@@ -55,9 +55,11 @@ func gradSamples() map[string][]any {
 		"column_stack": {list(m(3), m(3, 2))}, "dstack": {list(m(2, 3), m(2, 3))}, "hstack": {list(m(2, 3), m(2, 1))}, "vstack": {list(m(2, 3), m(1, 3))},
 		"broadcast_to": {m(2, 1), []int{3, 2, 4}}, "channel_shuffle": {m(1, 4, 2, 2), 2}, "constant_pad_nd": {m(2, 3), []int{1, 2, 0, -1}, 0.5},
 		"conv_transpose1d": {m(2, 4, 4), m(4, 3, 3), kw.Bias(m(6)), kw.Stride([]int{2}), kw.Padding([]int{1}), kw.Groups(2)},
+		"conv_transpose2d": {m(1, 2, 3, 2), m(2, 1, 2, 2), kw.Stride([]int{2, 1})},
 		"conv_transpose3d": {m(1, 2, 2, 3, 2), m(2, 2, 2, 1, 2), kw.Stride([]int{2, 1, 1})},
-		"convolution":      {m(2, 4, 6), m(6, 2, 3), m(6), []int{2}, []int{1}, []int{1}, false, []int{0}, 2},
-		"copy":             {m(2, 3), m(1, 3)}, "corrcoef": {m(3, 5)}, "cov": {m(3, 5)},
+		"conv2d":           {m(1, 2, 4, 3), m(2, 1, 2, 2), kw.Groups(2), kw.Padding([]int{1})}, "conv3d": {m(1, 1, 3, 2, 3), m(2, 1, 2, 1, 2)},
+		"convolution": {m(2, 4, 6), m(6, 2, 3), m(6), []int{2}, []int{1}, []int{1}, false, []int{0}, 2},
+		"copy":        {m(2, 3), m(1, 3)}, "corrcoef": {m(3, 5)}, "cov": {m(3, 5)},
 		"cosine_embedding_loss": {m(4, 3), m(4, 3), ints64(1, -1, 1, -1), kw.Margin(-0.5)},
 		"cross":                 {m(2, 3), m(2, 3), kw.Dim(1)}, "cummax": {m(3, 4), 1}, "cummin": {m(3, 4), 0}, "logcumsumexp": {m(3, 4), 1},
 		"cumulative_trapezoid": {m(3, 4)}, "trapezoid": {m(3, 4)}, "diagonal_scatter": {m(3, 4), m(2), kw.Offset(-1)},
@@ -87,6 +89,13 @@ func gradSamples() map[string][]any {
 		out[name] = []any{p(2, 3)}
 	}
 	out["clamp_max"] = append(out["clamp_max"], 0.5)
+	for _, name := range []string{"conj", "conj_physical", "real"} { // of real numbers: complex ones have no differences in float64
+		out[name] = []any{m(3, 4)}
+	}
+	out["angle"], out["fill_diagonal"] = []any{m(3, 4)}, []any{m(3, 3), 0.5}
+	out["embedding_bag"] = []any{ints64(1, 3, 0, 3, 2), m(4, 3), kw.Offsets(ints64(0, 2)), kw.Mode("sum"), kw.PerSampleWeights(p(5))}
+	out["grid_sampler_2d"] = []any{m(1, 2, 4, 5), m(1, 2, 3, 2), 0, 0, true}
+	out["grid_sampler_3d"] = []any{m(1, 1, 3, 2, 4), m(1, 2, 1, 2, 3), 0, 0, true}
 	g.linear(out)
 	for name, args := range maskedSamples(g) {
 		out[name] = args
