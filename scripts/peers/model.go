@@ -8,6 +8,7 @@ import (
 	"bufio"
 	"fmt"
 	"os"
+	"strings"
 	"time"
 
 	"tcdbg/torch"
@@ -15,6 +16,7 @@ import (
 	"tcdbg/torch/models"
 	"tcdbg/torch/nn"
 	F "tcdbg/torch/nn/functional"
+	"tcdbg/torch/optim"
 )
 
 // Encoder is the part of a BERT behind its embeddings.
@@ -68,8 +70,28 @@ func workload(name string) func() {
 		fast := torch.Compile(silu, mode)
 		x, y := torch.Randn(16<<20), torch.Randn(16<<20)
 		return func() { fast(x, y) }
+	case "train_encoder":
+		bert := eval(models.NewBertModel(models.DefaultBertConfig()))
+		e := &Encoder{bert.Encoder.Layer[:4]}
+		x, y := torch.Randn(4, 128, 768), torch.Randn(4, 128, 768)
+		return training(optim.NewAdamW(nn.Parameters(e)), e.Forward, x, func(out *torch.Tensor) *torch.Tensor { return F.MseLoss(out, y) })
+	case "train_resnet":
+		m := models.ResNet18()
+		x, y := torch.Randn(4, 3, 128, 128), torch.Randint(0, 1000, []int{4})
+		sgd := optim.NewSGD(nn.Parameters(m), kw.Lr(0.01), kw.Momentum(0.9))
+		return training(sgd, m.Forward, x, func(out *torch.Tensor) *torch.Tensor { return F.CrossEntropy(out, y) })
 	}
 	return nil
+}
+
+// training makes a step of training whose forward and backward pass are compiled.
+func training(opt optim.Optimizer, forward func(*torch.Tensor) *torch.Tensor, x *torch.Tensor, loss func(*torch.Tensor) *torch.Tensor) func() {
+	fast := torch.Compile(forward)
+	return func() {
+		opt.ZeroGrad()
+		loss(fast(x)).Backward()
+		opt.Step()
+	}
 }
 
 func main() {
@@ -91,7 +113,11 @@ func main() {
 			fmt.Println("error: no workload", name)
 			continue
 		}
-		torch.NoGrad(func() { answer(run, calls) })
+		if strings.HasPrefix(name, "train_") {
+			answer(run, calls)
+		} else {
+			torch.NoGrad(func() { answer(run, calls) })
+		}
 	}
 }
 

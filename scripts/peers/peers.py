@@ -83,7 +83,11 @@ def workloads():
             return F.silu(x) * x + y
 
     torch.manual_seed(0)
-    yield "encoder", "encoder, 12 layers, 1x128", nn.Sequential(*(Block() for _ in range(12))), (torch.randn(1, 128, 768),)
+
+    def encoder(layers):
+        return nn.Sequential(*(Block() for _ in range(layers)))
+
+    yield "encoder", "encoder, 12 layers, 1x128", encoder(12), (torch.randn(1, 128, 768),)
     if have("torchvision"):
         from torchvision.models import resnet50
 
@@ -92,6 +96,41 @@ def workloads():
     yield "silu", "silu(x)*x+y, 64 MB", Silu(), (torch.randn(16 << 20), torch.randn(16 << 20))
     yield "softmax", "softmax 4096x4096", nn.Softmax(-1), (torch.randn(4096, 4096),)
     yield "layer_norm", "layer_norm 4096x4096", nn.LayerNorm(4096), (torch.randn(4096, 4096),)
+    yield "train_encoder", "training step: encoder, 4 layers, 4x128, AdamW", encoder(4), (torch.randn(4, 128, 768), torch.randn(4, 128, 768))
+    if have("torchvision"):
+        from torchvision.models import resnet18
+
+        yield "train_resnet", "training step: ResNet-18, 4x3x128x128, SGD", resnet18(), (torch.randn(4, 3, 128, 128), torch.randint(0, 1000, (4,)))
+
+
+def training_engines(module, inputs, modes):
+    """Steps of training: forward and backward pass compiled, the optimizer not."""
+    import torch
+    from torch.nn import functional as F
+
+    x, want = inputs
+    params = list(module.parameters())
+    if want.dtype == torch.long:
+        loss, make = F.cross_entropy, lambda: torch.optim.SGD(params, lr=0.01, momentum=0.9)
+    else:
+        loss, make = F.mse_loss, lambda: torch.optim.AdamW(params)
+
+    def steps(forward):
+        optimizer = make()
+
+        def step():
+            optimizer.zero_grad()
+            loss(forward(x), want).backward()
+            optimizer.step()
+
+        step()
+        return step
+
+    yield "eager", steps(module)
+    for mode in modes:
+        if mode != "freezing":  # which is for inference
+            torch._dynamo.reset()
+            yield mode, steps(torch.compile(module, mode=mode))
 
 
 def torch_engines(module, inputs, modes):
@@ -187,7 +226,7 @@ def main():
     ours = Ours(opt.binary, opt.model)
     rows, columns = [], ["tcdbg"]
     if not have("torch"):
-        for name in only or ["encoder", "resnet", "matmul", "silu", "softmax", "layer_norm"]:
+        for name in only or ["encoder", "resnet", "matmul", "silu", "softmax", "layer_norm", "train_encoder", "train_resnet"]:
             ours.times(name, 3)
             rows.append((name, {"tcdbg": min(ours.times(name, 5 * opt.rounds))}))
     else:
@@ -195,13 +234,15 @@ def main():
 
         torch.set_num_threads(THREADS)
         say(f"PyTorch {torch.__version__}")
-        with torch.no_grad():
-            for name, title, module, inputs in workloads():
-                if only and name not in only:
-                    continue
-                say(title)
-                rows.append((title, measure(ours, name, engines(module.eval(), inputs, modes), opt.rounds)))
-                columns += [c for c in rows[-1][1] if c not in columns]
+        for name, title, module, inputs in workloads():
+            if only and name not in only:
+                continue
+            say(title)
+            training = name.startswith("train_")
+            with torch.set_grad_enabled(training):
+                peers = dict(training_engines(module, inputs, modes)) if training else engines(module.eval(), inputs, modes)
+                rows.append((title, measure(ours, name, peers, opt.rounds)))
+            columns += [c for c in rows[-1][1] if c not in columns]
     print(f"Least milliseconds of a call; {machine()}.\n")
     table(rows, columns, modes)
     ours.proc.stdin.close()
