@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -16,9 +17,9 @@ import (
 	"tcdbg/torch/nn"
 )
 
-// TestGreedyTokensAreTransformers holds 32 greedy steps with a cache against
-// what transformers' generate gives for the same weights and prompt.
-func TestGreedyTokensAreTransformers(t *testing.T) {
+// generated is what transformers' generate gives for the weights and prompts of
+// the formula, greedily; testdata/generate.py wrote it.
+func generated(t *testing.T) map[string][][]int {
 	text, err := os.ReadFile("testdata/generated.json")
 	if err != nil {
 		t.Fatal(err)
@@ -27,24 +28,87 @@ func TestGreedyTokensAreTransformers(t *testing.T) {
 	if err := json.Unmarshal(text, &want); err != nil {
 		t.Fatal(err)
 	}
-	for _, c := range []struct {
-		name  string
-		make  func() models.CausalLM
-		vocab int
-	}{
-		{"llama_tiny", func() models.CausalLM { return zoo.LlamaTiny() }, 1000},
-		{"gpt2_2l", func() models.CausalLM { return zoo.GPT2() }, 50257},
-	} {
-		m := c.make()
-		FillState(m)
-		eval(m)
-		prompt := Input(0, []int{2, 16}, c.vocab).Narrow(1, 0, 8)
-		got := models.Generate(m, prompt, 32)
-		for i, row := range want[c.name] {
-			if g := got.Select(0, i).Ints(); !slices.Equal(g, row) {
-				t.Errorf("%s, row %d:\ngot  %v\nwant %v", c.name, i, g, row)
-			}
+	return want
+}
+
+func sameTokens(t *testing.T, name string, got *torch.Tensor, want [][]int) {
+	t.Helper()
+	if got.Size(0) != len(want) {
+		t.Fatalf("%s: %d rows, want %d", name, got.Size(0), len(want))
+	}
+	for i, row := range want {
+		if g := got.Select(0, i).Ints(); !slices.Equal(g, row) {
+			t.Errorf("%s, row %d:\ngot  %v\nwant %v", name, i, g, row)
 		}
+	}
+}
+
+// TestGreedyTokensAreTransformers holds 32 greedy steps with a cache, and texts
+// that end before, against transformers.
+func TestGreedyTokensAreTransformers(t *testing.T) {
+	want := generated(t)
+	for name, make := range zoo.Generations() {
+		g := make()
+		FillState(g.Model)
+		eval(g.Model)
+		sameTokens(t, name, g.Generate(g.Model, Input(0, []int{2, 16}, g.Vocab)), want[name])
+		delete(want, name)
+	}
+	for name := range want {
+		t.Errorf("%s is not generated here", name)
+	}
+}
+
+// TestCompiledTokensAreTransformers does so with a compiled step.
+func TestCompiledTokensAreTransformers(t *testing.T) {
+	want, bin := generated(t), ""
+	for name, make := range zoo.Generations() {
+		if model, _, _ := strings.Cut(name, "_tiny"); !chosen(name) && model != "llama" {
+			t.Logf("%s is not compiled in this run (TCDBG_MODELS=%s)", name, name)
+			continue
+		}
+		if bin == "" {
+			bin = buildTcdbg(t)
+		}
+		g, dir := make(), t.TempDir()
+		tensors := map[string]*torch.Tensor{"input": Input(0, []int{2, 16}, g.Vocab)}
+		for _, n := range FillState(g.Model) {
+			tensors[n.Name] = n.Tensor
+		}
+		if err := torch.SaveSafetensors(tensors, dir+"/in"); err != nil {
+			t.Fatal(err)
+		}
+		for _, backend := range []string{"eager", "aot_eager", "inductor"} {
+			cmd := exec.Command(bin, "run", "--plain", "testdata/generate/model.go", name, dir+"/in", dir+"/out")
+			cmd.Env = append(os.Environ(), "XDG_STATE_HOME="+dir, "TCDBG_BACKEND="+backend)
+			if text, err := cmd.CombinedOutput(); err != nil {
+				t.Fatalf("%s under %s: %v\n%s", name, backend, err, text)
+			}
+			out, err := torch.LoadSafetensors(dir + "/out")
+			if err != nil {
+				t.Fatal(err)
+			}
+			sameTokens(t, name+" under "+backend, out["tokens"], want[name])
+		}
+	}
+}
+
+func TestGenerateRefusals(t *testing.T) {
+	prompt := torch.Zeros(1, 1, kw.Dtype(torch.Int64))
+	for want, opts := range map[string][]torch.Option{
+		"give that too":     {kw.PadTokenId(1)},
+		"names no token":    {kw.EosTokenId([]int{})},
+		"must be int or []": {kw.EosTokenId("end")},
+		"unexpected keywo":  {kw.Lr(1)},
+	} {
+		func() {
+			defer func() {
+				if e, ok := recover().(*torch.Error); !ok || !strings.Contains(e.Msg, want) {
+					t.Errorf("got %v, want %s", e, want)
+				}
+			}()
+			models.Generate(known{}, prompt, 3, opts...)
+		}()
 	}
 }
 
