@@ -161,9 +161,11 @@ func newRoot(fr *explain.Frame) *rootFrame {
 		} else {
 			root.eager += p.EagerOps
 		}
-		root.again += max(0, len(p.Compiles)-1)
 		last := 0
 		for _, c := range p.Compiles {
+			if c.Recompile != nil {
+				root.again++
+			}
 			root.seconds += c.Seconds
 			if c.Graph != nil {
 				root.graphs++

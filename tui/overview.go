@@ -258,8 +258,8 @@ func cut(f *rootFrame, w int) theme.Line {
 		if i > 0 {
 			l = append(l, theme.Span{Text: theme.GlyphBreak, Style: theme.Break})
 		}
-		for j, c := range p.Compiles {
-			if j > 0 {
+		for _, c := range p.Compiles {
+			if c.Recompile != nil {
 				l = append(l, theme.Span{Text: theme.GlyphRecompile, Style: theme.Recompile})
 			}
 			if c.Graph != nil && total > 0 {
