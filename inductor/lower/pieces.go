@@ -103,6 +103,10 @@ func sliceScatter(c *call) error {
 	if !ok {
 		return c.extern(ir.ReasonArgs)
 	}
+	if n == 0 { // no part of it is anything
+		c.copyOfSelf()
+		return nil
+	}
 	count := max(0, (end-start+step-1)/step)
 	c.scatterParts(self, src, dim, n, start, count, step)
 	return nil

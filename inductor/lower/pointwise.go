@@ -236,8 +236,8 @@ func div(c *call, b *body, x []int) int {
 		return b.quotient(ir.FloorDiv, x[0], x[1])
 	case "trunc":
 		q := b.quotient(ir.Div, x[0], x[1])
-		if c.meta().DType.IsFloat() {
-			q = b.op(ir.Trunc, q)
+		if d := c.meta().DType; d.IsFloat() { // half precision rounds the quotient first
+			q = b.op(ir.Trunc, b.cast(q, d))
 		}
 		return q
 	}

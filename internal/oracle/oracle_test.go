@@ -19,7 +19,10 @@ var update = flag.Bool("update", false, "add what passes now to the committed li
 // that TCDBG_ORACLE names. It prints passed/total for each operator and fails
 // where a case of the committed list no longer passes.
 func TestOracle(t *testing.T) {
-	suites := []*Suite{load(t, "ops", filepath.Join("testdata", "ops")), load(t, "draws", filepath.Join("testdata", "draws"))}
+	var suites []*Suite
+	for _, name := range []string{"ops", "draws", "fresh"} {
+		suites = append(suites, load(t, name, filepath.Join("testdata", name)))
+	}
 	if dir := os.Getenv("TCDBG_ORACLE"); dir != "" {
 		if !filepath.IsAbs(dir) { // from the root of the repository, where make runs
 			dir = filepath.Join("..", "..", dir)
