@@ -21,6 +21,7 @@ type class struct {
 	known  map[string]bool // names of nodes
 	at     map[string]int  // first node of a name
 	inBody bool
+	params bool // the parameters go on, one a line
 }
 
 // maxNodes bounds what one text can make.
@@ -54,7 +55,14 @@ func (p *codeParser) line(line string) {
 	case strings.HasPrefix(body, "#"):
 		p.comment(body)
 	default:
-		if c := p.current(indent); c != nil {
+		switch c := p.current(indent); {
+		case c == nil:
+		case c.params && strings.HasPrefix(body, ")"):
+			c.params = false
+		case c.params && !strings.Contains(body, " = "): // a list that was cut off ends with the first statement
+			parameter, _, _ := strings.Cut(body, "  #") // "arg0_1: "f32[4]",  # PlainAOTInput(idx=0)"
+			p.parameters(c, parameter)
+		default:
 			p.statement(c, body)
 		}
 	}
@@ -101,12 +109,19 @@ func (p *codeParser) forward(indent int, body string) {
 	c := p.stack[len(p.stack)-1]
 	c.inBody = true
 	params := strings.TrimPrefix(body, "def forward(")
-	if i := strings.LastIndex(params, ")"); i >= 0 {
-		params = params[:i]
+	end := strings.LastIndex(params, ")")
+	c.params = end < 0
+	if end >= 0 {
+		params = params[:end]
 	}
-	for i, s := range splitTop(params, ',') {
+	p.parameters(c, params)
+}
+
+// parameters adds the inputs of a list, or of one line of it.
+func (p *codeParser) parameters(c *class, list string) {
+	for _, s := range splitTop(list, ',') {
 		s = strings.TrimSpace(s)
-		if i == 0 && s == "self" || s == "" || s == "*" {
+		if s == "self" || s == "" || s == "*" {
 			continue
 		}
 		name, typ, _ := strings.Cut(s, ":")
