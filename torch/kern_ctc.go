@@ -7,7 +7,9 @@ import (
 )
 
 // This file holds the forward and backward variables of the connectionist
-// temporal classification loss, in float64.
+// temporal classification loss, which are sums of logarithms in the type of the
+// probabilities: in float32 their last digits are PyTorch's only if every step
+// rounds as there.
 
 func ctcKernels() map[ops.ID]kernel {
 	return map[ops.ID]kernel{ops.CtcAlpha: ctcKernel, ops.CtcGrad: ctcBackKernel}
@@ -17,6 +19,7 @@ func ctcKernels() map[ops.ID]kernel {
 type ctcBatch struct {
 	steps, batch, classes int
 	lp                    []float64 // [steps][batch][classes]
+	single                bool      // of float32
 	at                    int       // of the batch
 	length                int       // of the input
 	labels                []int     // blank, t0, blank, t1, ..., blank
@@ -45,7 +48,7 @@ func ctcBatches(k *kernelCall, first, blank int) []ctcBatch {
 		if n < 0 || from+n > len(t) {
 			fail("ctc_loss", "RuntimeError", "ctc_loss: target_lengths add up to more than the %d targets", len(t))
 		}
-		b := ctcBatch{steps: steps, batch: batch, classes: classes, lp: probs, at: i, length: int(inputs[i]), labels: []int{blank}}
+		b := ctcBatch{steps: steps, batch: batch, classes: classes, lp: probs, single: lp.dtype == ops.Float32, at: i, length: int(inputs[i]), labels: []int{blank}}
 		for _, l := range t[from : from+n] {
 			if l < 0 || int(l) >= classes {
 				fail("ctc_loss", "RuntimeError", "ctc_loss: target %d is no class of %d", l, classes)
@@ -66,7 +69,16 @@ func (b *ctcBatch) prob(t, s int) float64 {
 // skips reports whether state s may follow state s-2.
 func (b *ctcBatch) skips(s int) bool { return s >= 2 && b.labels[s] != b.labels[s-2] }
 
-func logSum(xs ...float64) float64 {
+// round is x in the type of the probabilities.
+func (b *ctcBatch) round(x float64) float64 {
+	if b.single {
+		return float64(float32(x))
+	}
+	return x
+}
+
+// logSum is the logarithm of a sum of exponentials.
+func (b *ctcBatch) logSum(xs ...float64) float64 {
 	high := math.Inf(-1)
 	for _, x := range xs {
 		high = math.Max(high, x)
@@ -76,9 +88,9 @@ func logSum(xs ...float64) float64 {
 	}
 	sum := 0.0
 	for _, x := range xs {
-		sum += math.Exp(x - high)
+		sum = b.round(sum + b.round(math.Exp(b.round(x-high))))
 	}
-	return high + math.Log(sum)
+	return b.round(b.round(math.Log(sum)) + high)
 }
 
 // forward returns the forward variables by time and the likelihood.
@@ -100,7 +112,7 @@ func (b *ctcBatch) forward() (alpha [][]float64, likelihood float64) {
 			case t == 0:
 				row[s] = low
 			default:
-				row[s] = b.prob(t, s) + b.arriving(alpha[t-1], s)
+				row[s] = b.round(b.prob(t, s) + b.arriving(alpha[t-1], s))
 			}
 		}
 		alpha = append(alpha, row)
@@ -109,7 +121,7 @@ func (b *ctcBatch) forward() (alpha [][]float64, likelihood float64) {
 	if n == 1 {
 		return alpha, last[0]
 	}
-	return alpha, logSum(last[n-1], last[n-2])
+	return alpha, b.logSum(last[n-1], last[n-2])
 }
 
 // arriving sums the states from which s is reached.
@@ -122,7 +134,7 @@ func (b *ctcBatch) arriving(prev []float64, s int) float64 {
 	if b.skips(s) {
 		two = prev[s-2]
 	}
-	return logSum(prev[s], one, two)
+	return b.logSum(prev[s], one, two)
 }
 
 func ctcKernel(k *kernelCall) {
@@ -165,7 +177,7 @@ func (b *ctcBatch) backward() [][]float64 {
 				if s+2 < n && b.skips(s+2) {
 					two = beta[t+1][s+2]
 				}
-				row[s] = b.prob(t, s) + logSum(beta[t+1][s], one, two)
+				row[s] = b.round(b.prob(t, s) + b.logSum(beta[t+1][s], one, two))
 			}
 		}
 		beta[t] = row
@@ -187,13 +199,15 @@ func ctcBackKernel(k *kernelCall) {
 			for c := range sums {
 				sums[c] = math.Inf(-1)
 			}
-			for s, l := range b.labels {
-				sums[l] = logSum(sums[l], alpha[t][s]+beta[t][s])
+			for s := len(b.labels) - 1; s >= 0; s-- {
+				l := b.labels[s]
+				sums[l] = b.logSum(sums[l], b.round(alpha[t][s]+beta[t][s]))
 			}
 			row := out[(t*b.batch+i)*b.classes:][:b.classes]
 			for c := range row {
 				lp := b.lp[(t*b.batch+i)*b.classes+c]
-				row[c] = (math.Exp(lp) - math.Exp(sums[c]-like-lp)) * grad[i]
+				off := b.round(math.Exp(b.round(b.round(sums[c]-like) - lp)))
+				row[c] = b.round(b.round(math.Exp(lp))-off) * grad[i]
 			}
 		}
 	}
