@@ -458,6 +458,8 @@ func (s *saver) tree(v any) (any, error) {
 	switch v := v.(type) {
 	case nil, bool, int, float64, string:
 		return v, nil
+	case DType:
+		return pickle.Global{Module: "torch", Name: strings.TrimPrefix(v.String(), "torch.")}, nil
 	case *Tensor:
 		return s.tensor(v)
 	case OrderedDict:

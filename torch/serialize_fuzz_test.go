@@ -34,7 +34,7 @@ func look(t *testing.T, v any) {
 }
 
 func FuzzLoad(f *testing.F) {
-	for _, name := range []string{"o.pt", "d.pt"} {
+	for _, name := range []string{"o.pt", "d.pt", "nested.pt"} {
 		data, err := os.ReadFile("testdata/serialize/" + name)
 		if err != nil {
 			f.Fatal(err)
