@@ -482,6 +482,12 @@ func comparisons(table map[ops.ID]kernel) {
 			s[ops.Complex64] = each2(func(x, y complex64) bool { return x == y })
 		case ops.Ne:
 			s[ops.Complex64] = each2(func(x, y complex64) bool { return x != y })
+		case ops.LogicalAnd:
+			s[ops.Complex64] = each2(func(x, y complex64) bool { return x != 0 && y != 0 })
+		case ops.LogicalOr:
+			s[ops.Complex64] = each2(func(x, y complex64) bool { return x != 0 || y != 0 })
+		case ops.LogicalXor:
+			s[ops.Complex64] = each2(func(x, y complex64) bool { return (x != 0) != (y != 0) })
 		}
 		table[id] = (&pwKernel{loops: &s, inputs: true}).run
 	}

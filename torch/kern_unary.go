@@ -272,6 +272,7 @@ func predicates(table map[ops.ID]kernel) {
 	s[ops.Float32], s[ops.Float64] = isZero[float32](), isZero[float64]()
 	s.withInts(isZero[int64](), isZero[int32](), isZero[int16](), isZero[int8](), isZero[uint8]())
 	s[ops.Bool] = isZero[uint8]()
+	s[ops.Complex64] = each1(func(x complex64) bool { return x == 0 })
 	table[ops.LogicalNot] = (&pwKernel{loops: &s, inputs: true}).run
 }
 

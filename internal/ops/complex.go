@@ -252,7 +252,7 @@ var takesComplex = func() (set [NumIDs]bool) {
 // CheckComplex refuses a call that touches complex tensors where the operator
 // has no right answer for them.
 func CheckComplex(row *Op, args []Arg) error {
-	if takesComplex[Functional(row.ID)] || row.Tags.Has(TagView) || !TouchesComplex(args) {
+	if takesComplex[Functional(row.ID)] || Get(Functional(row.ID)).Tags.Has(TagView) || !TouchesComplex(args) {
 		return nil
 	}
 	return &Error{Kind: "NotImplementedError", Msg: `"` + row.Name + `" not implemented for '` + Complex64.ScalarType() + "'"}
