@@ -21,7 +21,8 @@ type class struct {
 	known  map[string]bool // names of nodes
 	at     map[string]int  // first node of a name
 	inBody bool
-	params bool // the parameters go on, one a line
+	params bool     // the parameters go on, one a line
+	output []string // of a return that goes on so, what there is
 }
 
 // maxNodes bounds what one text can make.
@@ -57,6 +58,10 @@ func (p *codeParser) line(line string) {
 	default:
 		switch c := p.current(indent); {
 		case c == nil:
+		case c.output != nil:
+			p.outputLine(c, body)
+		case strings.TrimSpace(body) == "return (":
+			c.output = []string{body}
 		case c.params && strings.HasPrefix(body, ")"):
 			c.params = false
 		case c.params && !strings.Contains(body, " = "): // a list that was cut off ends with the first statement
@@ -66,6 +71,18 @@ func (p *codeParser) line(line string) {
 			p.statement(c, body)
 		}
 	}
+}
+
+// outputLine takes one line of a return that has its values one a line.
+func (p *codeParser) outputLine(c *class, body string) {
+	value, _, _ := strings.Cut(body, "  #")
+	if !strings.HasPrefix(body, ")") {
+		c.output = append(c.output, strings.TrimSpace(value))
+		return
+	}
+	whole := strings.TrimSuffix(strings.Join(c.output, " "), ",") + ")"
+	c.output = nil
+	p.statement(c, whole)
 }
 
 func (p *codeParser) openClass(indent int, body string) {

@@ -114,9 +114,13 @@ func FuzzParse(f *testing.F) {
 
 // TestParametersByLine: graphs of PyTorch 2.15 have one input a line, with a remark.
 func TestParametersByLine(t *testing.T) {
-	g := Parse("class <lambda>(torch.nn.Module):\n    def forward(\n        self,\n        arg0_1: \"f32[4, 8][8, 1]cpu\",  # PlainAOTInput(idx=0)\n        arg1_1: \"Sym(s77)\",  # PlainAOTInput(idx=1)\n    ):\n        # File: /w/m.py:8 in forward, code: return x.relu()\n        relu: \"f32[4, 8][8, 1]cpu\" = torch.ops.aten.relu.default(arg0_1);  arg0_1 = None\n        return (relu,)\n")
+	g := Parse("class <lambda>(torch.nn.Module):\n    def forward(\n        self,\n        arg0_1: \"f32[4, 8][8, 1]cpu\",  # PlainAOTInput(idx=0)\n        arg1_1: \"Sym(s77)\",  # PlainAOTInput(idx=1)\n    ):\n        # File: /w/m.py:8 in forward, code: return x.relu()\n        relu: \"f32[4, 8][8, 1]cpu\" = torch.ops.aten.relu.default(arg0_1);  arg0_1 = None\n        return (\n            relu,  # PlainAOTOutput(idx=0)\n            arg1_1,  # PlainAOTOutput(idx=1)\n        )\n")
 	if g == nil || g.Placeholders() != 2 || g.Nodes[0].Name != "arg0_1" || strings.Join(g.Operators(), " ") != "aten.relu.default" {
 		t.Fatalf("%+v", g)
+	}
+	whole := Parse("class <lambda>(torch.nn.Module):\n    def forward(self, arg0_1, arg1_1):\n        relu = torch.ops.aten.relu.default(arg0_1)\n        return (relu, arg1_1)\n")
+	if last, want := g.Nodes[len(g.Nodes)-1], whole.Nodes[len(whole.Nodes)-1]; last.Op != "output" || !reflect.DeepEqual(last.Args, want.Args) || len(g.Nodes) != len(whole.Nodes) {
+		t.Errorf("%+v, in one line %+v", last, want)
 	}
 	if n := g.Nodes[1]; n.Type != "Sym(s77)" || g.Nodes[2].Source.Line != 8 {
 		t.Errorf("%+v", n)
