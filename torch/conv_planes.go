@@ -64,11 +64,24 @@ func layPlanes(x []float32, s shape2d, batch, channels, threads int) *imagePlane
 	return p
 }
 
+// sees reports whether any place of the kernel has this remainder of the stride.
+func (s *shape2d) sees(d, remainder int) bool {
+	for k := range s.kernel[d] {
+		if k*s.dilation[d]%s.stride[d] == remainder {
+			return true
+		}
+	}
+	return false
+}
+
 // layChannel lays out one channel.
 func layChannel(dst, src []float32, s shape2d, p *imagePlanes) {
 	h, w := s.in[0], s.in[1]
 	for py := range s.stride[0] {
 		for px := range s.stride[1] {
+			if !s.sees(0, py) || !s.sees(1, px) {
+				continue // what stands there is never read
+			}
 			plane := dst[(py*s.stride[1]+px)*p.phase:][:p.phase]
 			for y := range p.height {
 				row := plane[y*p.pitch:][:p.pitch]

@@ -97,3 +97,22 @@ func TestWinogradHidesNothing(t *testing.T) {
 		}
 	}
 }
+
+// TestPlanesThatNobodySees are not laid out: a kernel of one place that moves by two
+// reads one plane of four.
+func TestPlanesThatNobodySees(t *testing.T) {
+	s := shape2d{in: [2]int{4, 4}, out: [2]int{2, 2}, kernel: [2]int{1, 1}, stride: [2]int{2, 2}, dilation: [2]int{1, 1}}
+	x := make([]float32, 16)
+	for i := range x {
+		x[i] = float32(i + 1)
+	}
+	p := &imagePlanes{height: 2, pitch: 2, phase: 4}
+	dst := make([]float32, 16)
+	layChannel(dst, x, s, p)
+	want := []float32{1, 3, 9, 11, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
+	for i, v := range want {
+		if dst[i] != v {
+			t.Fatalf("the planes are %v, want %v", dst, want)
+		}
+	}
+}
