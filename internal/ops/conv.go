@@ -75,9 +75,29 @@ func convRow(n int) *Op {
 			x, padding = b.namedPadding(x, mode, c, n)
 		}
 		return b.batchedConv(x, n, func(x Value) Value {
-			return b.Emit(Convolution, x, c.Args[1], c.Args[2], c.Args[3], padding, c.Args[5], false, make([]sym.Int, n), c.Args[6])
+			return b.convolved(x, c, c.Args[3], padding, c.Args[5], false, make([]sym.Int, n), c.Args[6])
 		})
 	})
+}
+
+// convolved is the convolution of x with the weight and bias of a call. Of complex
+// numbers it is three real ones, as in PyTorch: a of the real parts, b of the
+// imaginary ones and c of their sums give a-b and c-a-b.
+func (b B) convolved(x Value, c *Call, rest ...Arg) Value {
+	emit := func(x, w Value, bias Arg) Value {
+		return b.Emit(Convolution, append([]Arg{x, w, bias}, rest...)...)
+	}
+	if !x.TensorMeta().DType.IsComplex() {
+		return emit(x, c.Value(1), c.Args[2])
+	}
+	xr, xi, wr, wi := b.part(x, 0), b.part(x, 1), b.part(c.Value(1), 0), b.part(c.Value(1), 1)
+	var first, last Arg
+	if bias := c.Value(2); bias != nil {
+		first, last = b.part(bias, 0), b.add(b.part(bias, 0), b.part(bias, 1))
+	}
+	re, im := emit(xr, wr, first), emit(xi, wi, nil)
+	both := emit(b.add(xr, xi), b.add(wr, wi), last)
+	return b.Emit(Complex, b.sub(re, im), b.sub(b.sub(both, re), im))
 }
 
 // namedPadding is padding "same" or "valid"; an odd total is padded on the
@@ -125,7 +145,7 @@ func convTransposeRow(n int) *Op {
 	schema := fmt.Sprintf("(Tensor input, Tensor weight, Tensor? bias=None, int[%d] stride=1, int[%d] padding=0, int[%d] output_padding=0, int groups=1, int[%d] dilation=1) -> Tensor", n, n, n, n)
 	return composite([]ID{ConvTranspose1d, ConvTranspose2d, ConvTranspose3d}[n-1], fmt.Sprintf("conv_transpose%dd", n), schema, TagNN|TagNotMethod, func(b B, c *Call) Value {
 		return b.batchedConv(c.Value(0), n, func(x Value) Value {
-			return b.Emit(Convolution, x, c.Args[1], c.Args[2], c.Args[3], c.Args[4], c.Args[7], true, c.Args[5], c.Args[6])
+			return b.convolved(x, c, c.Args[3], c.Args[4], c.Args[7], true, c.Args[5], c.Args[6])
 		})
 	})
 }
