@@ -3,6 +3,7 @@ package explain
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -257,5 +258,20 @@ func TestCheckNamesFailures(t *testing.T) {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("lacks %q:\n%s", want, b.String())
 		}
+	}
+}
+
+// TestErrorsThatFollowEachOther: the link ends a cause; what the program prints next,
+// and its next error, are not of it.
+func TestErrorsThatFollowEachOther(t *testing.T) {
+	link := " For more details about this graph break, please visit: https://meta-pytorch.github.io/compile-graph-break-site/gb/gb%s.html\n"
+	r := foldText(t, "===== gen\nEXC <class 'torch._dynamo.exc.Unsupported'> Attempt to trace generator\n  Explanation: Generators cannot be compiled.\n\n  Developer debug context: \n\n"+fmt.Sprintf(link, "0003")+
+		"===== loop\nEXC <class 'torch._dynamo.exc.Unsupported'> Data-dependent branching\n  Explanation: Detected data-dependent branching.\n\n  Developer debug context: x\n\n"+fmt.Sprintf(link, "0170")+
+		"\nfrom user code:\n   File \"/w/m.py\", line 44, in loop\n    if x.mean()>i:x=x*2\n")
+	if len(r.Failures) != 2 || r.Failures[0].Code != "GB0003" || r.Failures[1].Code != "GB0170" || r.Failures[1].Pos.Line != 44 {
+		for _, f := range r.Failures {
+			t.Errorf("%s %s at %+v", f.Code, f.Type, f.Pos)
+		}
+		t.Fatalf("%d failures", len(r.Failures))
 	}
 }

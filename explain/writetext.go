@@ -462,11 +462,7 @@ func (t *textWriter) failures(r *Report) {
 			t.more(len(r.Failures)-rows, "failures")
 			return
 		}
-		code := f.Code
-		if code != "" {
-			code += " "
-		}
-		t.line("  [%s] %s %s%s: %s", idText(f.ID), f.Frame, code, f.Type, clipText(f.Title(), 100))
+		t.line("  [%s] %s: %s", idText(f.ID), squeeze(f.Frame+" "+f.Code+" "+f.Type), clipText(f.Title(), 100))
 		for _, detail := range f.Details() {
 			t.line("      %s", clipText(detail, 300))
 		}
@@ -561,7 +557,11 @@ func frameTitle(fr *Frame) string {
 	if fn, line, ok := resumedFunction(fr.Name); ok {
 		return fmt.Sprintf("%s from line %d on", fn, line)
 	}
-	if fr.Name == "" {
+	switch {
+	case fr.Name != "":
+	case fr.ID.Frame < 0: // of a text log without ids
+		return "function not named"
+	default:
 		return "frame " + itoa(fr.ID.Frame)
 	}
 	return fr.Name

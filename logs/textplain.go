@@ -32,6 +32,7 @@ type plainState struct {
 	stack bool // within the user's stack of a break
 	blank int  // blank lines not yet given to the block
 	error bool // the block holds its exception's line
+	link  bool // the block holds the link that ends a cause
 }
 
 // takePlain takes a line without prefix.
@@ -193,6 +194,9 @@ func (p *plainState) belongs(s string) bool {
 		if p.stack || indented || trimmed == "" {
 			return true
 		}
+		if p.link { // behind it comes a further cause, the stack, or what the program prints
+			return strings.HasPrefix(trimmed, "*** While handling") || strings.HasPrefix(trimmed, "Set TORCHDYNAMO_VERBOSE")
+		}
 		return isErrorHead(trimmed) || strings.HasPrefix(trimmed, "The above exception") || strings.HasPrefix(trimmed, "During handling of") || !p.error
 	case plainRecompile:
 		return indented
@@ -280,12 +284,17 @@ func (t *textReader) adoptType(l textLine) {
 func (p *plainState) begin(t *textReader, kind plainKind, l textLine) {
 	p.kind, p.stack, p.blank = kind, strings.HasSuffix(l.text, " from user code at:"), 0
 	p.m = &message{textLine: l, first: t.num}
-	p.error = isErrorHead(l.text)
+	p.error, p.link = isErrorHead(l.text), false
 	p.m.add(l.text)
 }
 
 func (p *plainState) add(text string) {
 	p.error = p.error || isErrorHead(text)
+	if !p.link {
+		p.link = p.kind == plainError && strings.Contains(text, "compile-graph-break-site")
+	} else if strings.HasPrefix(strings.TrimSpace(text), "*** While handling") {
+		p.link = false
+	}
 	p.m.add(text)
 }
 
