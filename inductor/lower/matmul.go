@@ -63,11 +63,12 @@ func transposed(t *tensor) *tensor {
 	return &v
 }
 
-// productTemp is the product in a buffer of its own, which an epilogue reads.
+// productTemp is the product in a buffer of its own, which an epilogue reads: of
+// half precision in float32, since what is added is rounded together with it.
 func (c *call) productTemp(x, y *tensor) *tensor {
 	m := c.meta()
 	shape := m.Shape
-	t := &tensor{dtype: m.DType, shape: shape, stride: ops.ContiguousStrides(shape)}
+	t := &tensor{dtype: ir.Register(m.DType), shape: shape, stride: ops.ContiguousStrides(shape)}
 	t.buf = c.l.newBuffer(t.dtype, shape, t.stride)
 	c.product(x, y, t)
 	return t
