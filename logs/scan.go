@@ -16,8 +16,7 @@ const MaxRecord = 32 << 20
 // Chunks are small at first: touching memory for the first time is a large part
 // of the cost of a short report.
 const (
-	smallChunk = 128 << 10
-	manySmall  = 16 << 20 // from here on in a source chunks are large
+	smallChunk = 64 << 10
 	largeChunk = 1 << 20
 	maxChunk   = 16 << 20 // while a record does not end
 )
@@ -80,12 +79,9 @@ func (s *scanner) read(b *batch, open []byte, want int) ([]byte, error) {
 	return b.buf[:n+m], err
 }
 
-// chunkSize is how much is read next.
+// chunkSize is how much is read next: an eighth of what was read, within limits.
 func (s *scanner) chunkSize() int {
-	if s.off < manySmall {
-		return smallChunk
-	}
-	return largeChunk
+	return int(min(max(s.off/8&^(smallChunk-1), smallChunk), largeChunk))
 }
 
 // drop leaves out bytes of an oversized record.

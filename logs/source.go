@@ -179,7 +179,7 @@ func (st *Store) begin(src *source, scratch *batch) (bool, error) {
 	var err error
 	var br *bufio.Reader
 	if src.file != nil {
-		scratch.grow(max(headSize, smallChunk)) // a chunk is read into it next
+		scratch.grow(headSize) // a chunk is read into it next
 		var n int
 		n, err = src.file.ReadAt(scratch.buf[:headSize], 0)
 		head = scratch.buf[:n]

@@ -307,10 +307,14 @@ type batch struct {
 	checked int  // records whose payloads the reading goroutine looked at
 }
 
+// roomy is how large a batch's buffer is at least: what is not touched of it
+// costs nothing, and long records do not need another.
+const roomy = 1 << 20
+
 // grow makes room for n bytes.
 func (b *batch) grow(n int) {
 	if cap(b.buf) < n {
-		b.buf = make([]byte, n+smallChunk/2) // what is carried over next may be longer
+		b.buf = make([]byte, max(n+n/8, roomy))
 	}
 	b.buf = b.buf[:cap(b.buf)]
 }
