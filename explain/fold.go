@@ -59,7 +59,8 @@ type Fold struct {
 	interning int // bytes of strings
 	// synthetic numbers the functions of text logs without ids.
 	synthetic map[string]int
-	pasted    int // graphs without ids
+	pasted    int   // graphs without ids
+	guards    int64 // on sizes, those beyond maxShapeGuards included
 	// exporting are the models that are being compiled ahead of time, by rank.
 	exporting map[int]*compile
 }

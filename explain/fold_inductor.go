@@ -488,8 +488,14 @@ func (f *Fold) guardAdded(r *logs.Record) {
 		f.note(r, "guard", g.Expr)
 		return
 	}
-	c.ShapeGuards = append(c.ShapeGuards, g)
+	if f.guards++; f.guards <= maxShapeGuards {
+		c.ShapeGuards = append(c.ShapeGuards, g)
+	}
 }
+
+// maxShapeGuards bounds what a log of nothing but guards can fill memory with;
+// the report says how many there are beyond.
+const maxShapeGuards = 1 << 16
 
 func (f *Fold) fakeKernel(r *logs.Record) {
 	var op, reason string

@@ -64,6 +64,9 @@ type Report struct {
 	PhaseSums  []PhaseSum // compile time by phase, dearest first
 	Stats      logs.Stats // what was wrong with the sources
 	Sources    []logs.Source
+	// UnlistedGuards counts the conditions on sizes that are in no compile's
+	// ShapeGuards, because there are too many.
+	UnlistedGuards int64
 
 	textual bool // of a text log, whose settings decide what it tells
 }

@@ -155,6 +155,7 @@ func damage(r *Report) []string {
 	add(r.Stats.MD5Mismatch, "payload", "that does not fit its md5", "that do not fit their md5")
 	add(r.Stats.Stray, "line", "that belongs to no record", "that belong to no record")
 	add(r.Stats.Oversized, "record", "cut for its size", "cut for their size")
+	add(r.UnlistedGuards, "guard", "on sizes that is left out, there are too many", "on sizes that are left out, there are too many")
 	for _, s := range r.Sources {
 		if s.Err != nil {
 			out = append(out, s.Path+": "+s.Err.Error()+": read up to there")
