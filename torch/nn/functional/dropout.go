@@ -57,12 +57,12 @@ func (d drop) apply(x *torch.Tensor, f func(x *torch.Tensor) *torch.Tensor) *tor
 }
 
 // overInput writes what f makes of x over x where that is wanted. The derivative
-// may read what is written over, so f gets a copy.
+// of f must not read x.
 func overInput(over bool, x *torch.Tensor, f func(x *torch.Tensor) *torch.Tensor) *torch.Tensor {
 	if !over {
 		return f(x)
 	}
-	return x.Copy_(f(x.Clone()))
+	return x.Copy_(f(x))
 }
 
 // truth is the value of an option that is a bool.
