@@ -186,21 +186,18 @@ func match(a, b []Cause) Changes {
 			ch.Same++
 		}
 	}
-	for _, same := range []func(x, y *Cause) bool{
-		func(x, y *Cause) bool { return x.Key == y.Key },
-		func(x, y *Cause) bool { return x.code == y.code && x.text == y.text && x.text != "" },
-		func(x, y *Cause) bool {
-			return x.code == y.code && x.function == y.function && alike(x.text, y.text) >= 0.6
-		},
-		func(x, y *Cause) bool {
-			return x.code == y.code && x.function == y.function && (x.text == y.text || x.Pos.Line == y.Pos.Line && sameText(x, y))
-		},
-	} {
+	for _, r := range likenesses {
+		free := map[string][]int{}
+		for j := range b {
+			if !usedB[j] {
+				free[r.key(&b[j])] = append(free[r.key(&b[j])], j)
+			}
+		}
 		for i := range a {
 			if usedA[i] {
 				continue
 			}
-			if j := nearest(a[i], b, usedB, same); j >= 0 {
+			if j := nearest(&a[i], b, free[r.key(&a[i])], usedB, r.same); j >= 0 {
 				pair(i, j)
 			}
 		}
@@ -222,11 +219,33 @@ func match(a, b []Cause) Changes {
 // older releases leave it out.
 func sameText(x, y *Cause) bool { return x.text == y.text || x.text == "" || y.text == "" }
 
-// nearest is the free cause that is the same and closest by line.
-func nearest(c Cause, list []Cause, used []bool, same func(x, y *Cause) bool) int {
+// likeness is one way in which two causes can be the same: those with one key are
+// compared.
+type likeness struct {
+	key  func(c *Cause) string
+	same func(x, y *Cause) bool
+}
+
+// likenesses are the ways, the surest first.
+var likenesses = []likeness{
+	{func(c *Cause) string { return c.Key }, func(*Cause, *Cause) bool { return true }},
+	{
+		func(c *Cause) string { return c.code + "\x00" + c.text },
+		func(x, _ *Cause) bool { return x.text != "" },
+	},
+	{codeAndFunction, func(x, y *Cause) bool { return alike(x.text, y.text) >= 0.6 }},
+	{codeAndFunction, func(x, y *Cause) bool {
+		return x.text == y.text || x.Pos.Line == y.Pos.Line && sameText(x, y)
+	}},
+}
+
+func codeAndFunction(c *Cause) string { return c.code + "\x00" + c.function }
+
+// nearest is the free cause among those at that is the same and closest by line.
+func nearest(c *Cause, list []Cause, at []int, used []bool, same func(x, y *Cause) bool) int {
 	best := -1
-	for j := range list {
-		if used[j] || !same(&c, &list[j]) {
+	for _, j := range at {
+		if used[j] || !same(c, &list[j]) {
 			continue
 		}
 		if best < 0 || abs(list[j].Pos.Line-c.Pos.Line) < abs(list[best].Pos.Line-c.Pos.Line) {
