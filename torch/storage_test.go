@@ -16,7 +16,7 @@ func TestLargeHeapsAreCollectedRarely(t *testing.T) {
 		return a.allowance()
 	}
 	before := allowance()
-	held := make([][]*int, 20)
+	held := make([][]*int, 10)
 	for i := range held {
 		held[i] = make([]*int, 1<<17) // 1 MB
 	}
@@ -26,10 +26,14 @@ func TestLargeHeapsAreCollectedRarely(t *testing.T) {
 	}
 	runtime.KeepAlive(held)
 
-	block := a.fresh(1 << 20) // a block is no part of what a collection looks through
-	if a.weigh(); a.small != len(block) || a.allowance() > after {
-		t.Errorf("a block of %d bytes counts as %d, and %d MB may go out", len(block), a.small, a.allowance()>>20)
+	lent := make([][]byte, 20) // blocks are no part of what a collection looks through
+	for i := range lent {
+		lent[i] = a.fresh(1 << 20)
 	}
+	if grown := allowance() - after; grown > 4*len(lent)<<20 {
+		t.Errorf("with %d MB of blocks more %d MB more may go out", len(lent), grown>>20)
+	}
+	runtime.KeepAlive(lent)
 	if a.rest = 1 << 40; a.allowance() != maxPending {
 		t.Errorf("of a huge heap %d MB may go out, want %d", a.allowance()>>20, maxPending>>20)
 	}
