@@ -1,8 +1,10 @@
 package torch
 
 import (
+	"fmt"
 	"math"
 	"testing"
+	"time"
 
 	"tcdbg/internal/ops"
 	"tcdbg/torch/internal/simd"
@@ -114,5 +116,29 @@ func TestPlanesThatNobodySees(t *testing.T) {
 		if dst[i] != v {
 			t.Fatalf("the planes are %v, want %v", dst, want)
 		}
+	}
+}
+
+// BenchmarkWinogradForm runs a convolution plainly and by Winograd's form in turns and
+// reports the best rate of each, both in the plain form's work.
+func BenchmarkWinogradForm(b *testing.B) {
+	for _, s := range [][4]int{{2, 64, 64, 56}, {2, 256, 256, 14}, {2, 256, 512, 14}, {1, 512, 512, 28}} {
+		batch, in, out, size := s[0], s[1], s[2], s[3]
+		b.Run(fmt.Sprintf("%dx%dx%dx%d-%d", batch, in, size, size, out), func(b *testing.B) {
+			c := square(batch, in, out, size)
+			x, w := slice[float32](Randn(batch, in, size, size)), slice[float32](Randn(out, in, 3, 3))
+			pixels := make([]float32, batch*out*size*size)
+			plain, turned := math.Inf(1), math.Inf(1)
+			for b.Loop() {
+				start := time.Now()
+				convWindows(c, x, w, pixels)
+				between := time.Now()
+				convWinograd(c, x, w, pixels)
+				plain, turned = min(plain, between.Sub(start).Seconds()), min(turned, time.Since(between).Seconds())
+			}
+			flops := 2 * 9 * float64(batch*in*out*size*size)
+			b.ReportMetric(flops/plain/1e9, "plain-GF/s")
+			b.ReportMetric(flops/turned/1e9, "winograd-GF/s")
+		})
 	}
 }
