@@ -130,7 +130,8 @@ func parseEnvelope(b []byte, h *header) bool {
 	o := object{b: b, i: skipSpace(b, 0)}
 	ok := o.open()
 	for key := o.next(); ok && key != nil; key = o.next() {
-		at, end := o.i, 0
+		at := o.i
+		var end int
 		if h.kind == nil && !isContext(key) {
 			end = h.event(key, b, at)
 		} else if end = skipValue(b, at); end > 0 {

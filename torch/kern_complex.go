@@ -12,11 +12,11 @@ import (
 // complexFunctions are computed in complex128 and rounded once.
 var complexFunctions = map[ops.ID]func(complex128) complex128{
 	ops.Exp: cmplx.Exp, ops.Log: cmplx.Log, ops.Sqrt: cmplx.Sqrt,
-	ops.Log10: cmplx.Log10,
-	ops.Log2:  func(x complex128) complex128 { return cmplx.Log(x) / math.Ln2 },
-	ops.Log1p: func(x complex128) complex128 { return cmplx.Log(1 + x) },
-	ops.Exp2:  func(x complex128) complex128 { return cmplx.Exp(x * math.Ln2) },
-	ops.Expm1: func(x complex128) complex128 { return cmplx.Exp(x) - 1 },
+	ops.Log10:      cmplx.Log10,
+	ops.Log2:       func(x complex128) complex128 { return cmplx.Log(x) / math.Ln2 },
+	ops.Log1p:      func(x complex128) complex128 { return cmplx.Log(1 + x) },
+	ops.Exp2:       func(x complex128) complex128 { return cmplx.Exp(x * math.Ln2) },
+	ops.Expm1:      func(x complex128) complex128 { return cmplx.Exp(x) - 1 },
 	ops.Rsqrt:      func(x complex128) complex128 { return 1 / cmplx.Sqrt(x) },
 	ops.Reciprocal: func(x complex128) complex128 { return 1 / x },
 	ops.Sigmoid:    func(x complex128) complex128 { return 1 / (1 + cmplx.Exp(-x)) },

@@ -94,7 +94,7 @@ func TestDerivativesHaveNoGap(t *testing.T) {
 	known := map[string]bool{
 		// backward operators: second derivatives are not offered
 		"_ctc_loss_backward": true,
-		"median.dim": false,
+		"median.dim":         false,
 	}
 	for _, op := range All() {
 		if op.Backward == nil && op.Decompose == nil && !op.Tags.Has(TagNoGrad) && op.ID != Detach && !known[op.FullName()] && !op.Tags.Has(TagInPlace) {

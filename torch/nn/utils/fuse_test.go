@@ -61,7 +61,7 @@ func TestFuseRefusals(t *testing.T) {
 	for want, f := range map[string]func(){
 		"Fusion only for eval!": func() { utils.FuseConvBnEval(nn.NewConv1d(1, 1, 1), nn.NewBatchNorm1d(1)) },
 		"is no convolution":     func() { utils.FuseConvBnEval(nn.NewLinear(1, 1), eval(nn.NewBatchNorm1d(1))) },
-		"is no batch normalis":  func() { utils.FuseConvBnEval(nn.NewConv1d(1, 1, 1), nn.NewLayerNorm(1)) },
+		"is no batch normali":   func() { utils.FuseConvBnEval(nn.NewConv1d(1, 1, 1), nn.NewLayerNorm(1)) },
 		"tracking running stats": func() {
 			utils.FuseConvBnEval(nn.NewConv1d(1, 1, 1), eval(nn.NewBatchNorm1d(1, kw.TrackRunningStats(false))))
 		},
