@@ -84,20 +84,28 @@ func (c *compiler) replaceable(ofIn, ofOut *touched, in, out *ir.Buffer) bool {
 }
 
 // readsBeforeWrite reports whether a group loads an element of in, if at all, in
-// the iteration that stores the element of out, and not behind that store.
+// the iteration that stores the element of out, and not behind that store. Only
+// the items of one pass run in their order: what reduces makes a pass of its own.
 func readsBeforeWrite(g *sched.Group, in, out *ir.Buffer) bool {
-	var loads []ir.Index
+	type load struct {
+		index ir.Index
+		inner bool
+	}
+	var loads []load
 	stored := false
 	for _, it := range g.Items {
+		if it.Node.Kind != ir.Pointwise {
+			return false
+		}
 		for _, v := range it.Body {
 			switch {
 			case v.Buf == in:
 				if stored || v.Op != ir.Load {
 					return false
 				}
-				loads = append(loads, v.Index)
+				loads = append(loads, load{v.Index, it.Inner})
 			case v.Buf == out && v.Op == ir.Store:
-				if slices.ContainsFunc(loads, func(x ir.Index) bool { return !x.Equal(v.Index) }) {
+				if slices.ContainsFunc(loads, func(l load) bool { return l.inner != it.Inner || !l.index.Equal(v.Index) }) {
 					return false
 				}
 				stored = true
