@@ -2,6 +2,7 @@ package torch
 
 import (
 	"errors"
+	"runtime"
 
 	"tcdbg/internal/ops"
 	"tcdbg/internal/sym"
@@ -79,7 +80,11 @@ func checkRule(c *ops.Call) {
 // forward computes the results without tape.
 func forward(c *ops.Call) []Value {
 	if k := dynamicKernels()[c.Op.ID]; k != nil {
-		return k(&kernelCall{Call: c})
+		e := blocks.begin()
+		defer blocks.end(e)
+		outs := k(&kernelCall{Call: c})
+		runtime.KeepAlive(c)
+		return outs
 	}
 	res, err := c.Op.Meta(c)
 	if err != nil {
@@ -107,7 +112,7 @@ func forward(c *ops.Call) []Value {
 	for i, o := range outs {
 		kc.outs[i] = o.(*Tensor)
 	}
-	k(kc)
+	compute(k, kc)
 	return outs
 }
 
@@ -257,7 +262,7 @@ func writeInPlace(c *ops.Call, self *Tensor) {
 		return
 	}
 	if k := kernels()[c.Op.ID]; k != nil && c.Op.Tags.Has(ops.TagPointwise) && !overlaps(c.Args, self) {
-		k(&kernelCall{Call: c, outs: []*Tensor{self}, dtype: resultDType(c)})
+		compute(k, &kernelCall{Call: c, outs: []*Tensor{self}, dtype: resultDType(c)})
 	} else {
 		copyInto(self, forward(c)[0].(*Tensor))
 	}
@@ -311,7 +316,7 @@ func CallInto(op ops.ID, args []ops.Arg, outs []*Tensor) {
 	c := &ops.Call{Op: row, Args: args}
 	checkRule(c)
 	if k := kernels()[op]; k != nil && !row.Tags.Has(ops.TagView|ops.TagInPlace) {
-		k(&kernelCall{Call: c, outs: outs, dtype: resultDType(c)})
+		compute(k, &kernelCall{Call: c, outs: outs, dtype: resultDType(c)})
 		return
 	}
 	for i, v := range call(row, args, false) {

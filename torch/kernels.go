@@ -1,6 +1,7 @@
 package torch
 
 import (
+	"runtime"
 	"sync"
 	"unsafe"
 
@@ -141,6 +142,7 @@ func copyInto(dst, src *Tensor) {
 		}
 	}
 	copyElements(dst, dst.Ptr(), src)
+	runtime.KeepAlive(dst)
 }
 
 // overlapping reports whether both lie in one storage in different layouts.
@@ -150,6 +152,7 @@ func overlapping(a, b *Tensor) bool {
 
 // copyElements writes src at ptr in dst's shape and strides.
 func copyElements(dst *Tensor, ptr unsafe.Pointer, src *Tensor) {
+	defer runtime.KeepAlive(src)
 	var it iterator
 	it.nops = 2
 	o := &it.ops[0]

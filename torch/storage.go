@@ -36,6 +36,7 @@ type allocator struct {
 	pending int              // bytes handed out since the last collection
 	small   int              // bytes of blocks that lie in Go's heap
 	rest    int              // bytes that the last collection found there besides
+	epochs  epochs
 }
 
 var blocks = &allocator{free: map[int][][]byte{}}
@@ -56,7 +57,7 @@ func (s *Storage) allocate(n int) {
 	}
 	block := blocks.get(sizeClass(n))
 	s.data = block[:n:n]
-	runtime.AddCleanup(s, blocks.put, block)
+	runtime.AddCleanup(s, blocks.retire, block)
 }
 
 // grow makes s n bytes large, the new ones zero. Its old memory stays until s
@@ -169,10 +170,14 @@ func (a *allocator) take(class int) []byte {
 	return block
 }
 
-// put is the cleanup of a dead Storage.
+// put takes back scratch memory.
 func (a *allocator) put(block []byte) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	a.giveFree(block)
+}
+
+func (a *allocator) giveFree(block []byte) {
 	class := len(block)
 	a.free[class] = append(a.free[class], block)
 	a.cached += class
