@@ -84,14 +84,14 @@ func workload(name string) func() {
 	return nil
 }
 
-// training makes a step of training whose forward and backward pass are compiled.
+// training makes a compiled step of training: forward pass, backward pass (at which
+// the graph breaks) and the step of the optimizer.
 func training(opt optim.Optimizer, forward func(*torch.Tensor) *torch.Tensor, x *torch.Tensor, loss func(*torch.Tensor) *torch.Tensor) func() {
-	fast := torch.Compile(forward)
-	return func() {
+	return torch.Compile(func() {
 		opt.ZeroGrad()
-		loss(fast(x)).Backward()
+		loss(forward(x)).Backward()
 		opt.Step()
-	}
+	})
 }
 
 func main() {

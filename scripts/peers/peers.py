@@ -104,7 +104,7 @@ def workloads():
 
 
 def training_engines(module, inputs, modes):
-    """Steps of training: forward and backward pass compiled, the optimizer not."""
+    """Steps of training, compiled whole: the graph breaks at the backward pass."""
     import torch
     from torch.nn import functional as F
 
@@ -115,22 +115,23 @@ def training_engines(module, inputs, modes):
     else:
         loss, make = F.mse_loss, lambda: torch.optim.AdamW(params)
 
-    def steps(forward):
+    def steps(compiled=lambda step: step):
         optimizer = make()
 
         def step():
             optimizer.zero_grad()
-            loss(forward(x), want).backward()
+            loss(module(x), want).backward()
             optimizer.step()
 
+        step = compiled(step)
         step()
         return step
 
-    yield "eager", steps(module)
+    yield "eager", steps()
     for mode in modes:
         if mode != "freezing":  # which is for inference
             torch._dynamo.reset()
-            yield mode, steps(torch.compile(module, mode=mode))
+            yield mode, steps(lambda step, mode=mode: torch.compile(step, mode=mode))
 
 
 def torch_engines(module, inputs, modes):
