@@ -57,11 +57,7 @@ func (f *Fold) exportStage(r *logs.Record, c *compile, s Stage) {
 			f.exportKernels(r, c)
 		}
 	}
-	if c.Graph != nil {
-		c.Graph.Stages = append(c.Graph.Stages, s)
-	} else {
-		c.stages = append(c.stages, s)
-	}
+	c.addStage(s)
 }
 
 func (f *Fold) exportGraph(r *logs.Record, c *compile) {

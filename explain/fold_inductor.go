@@ -48,6 +48,11 @@ func (f *Fold) stage(r *logs.Record) {
 	if r.Content() == "compiled_autograd_graph" && c.Graph == nil {
 		f.autogradGraph(r, c)
 	}
+	c.addStage(s)
+}
+
+// addStage adds a stage to the graph of c, or keeps it until there is one.
+func (c *compile) addStage(s Stage) {
 	if c.Graph != nil {
 		c.Graph.Stages = append(c.Graph.Stages, s)
 	} else {
