@@ -2,6 +2,7 @@ package aot
 
 import (
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -206,6 +207,7 @@ func sameLayoutCopy(t *torch.Tensor) *torch.Tensor {
 	first, last := off*size, end(shape, stride, off)*size
 	s := torch.NewStorage(last - first)
 	copy(s.Bytes(), t.Storage().Bytes()[first:last])
+	runtime.KeepAlive(t)
 	return torch.FromStorage(s, t.DType(), shape, stride, 0)
 }
 

@@ -3,6 +3,7 @@ package torch
 import (
 	"fmt"
 	"math"
+	"runtime"
 	"testing"
 	"time"
 
@@ -79,6 +80,7 @@ func TestWinogradIsExact(t *testing.T) {
 			t.Errorf("%v: the error's root mean square is %.3g, that of the plain sum %.3g; finite: %v", l, o, p, finite)
 		}
 	}
+	runtime.KeepAlive([]*Tensor{x, w})
 }
 
 // TestWinogradHidesNothing: NaN and infinity of the image reach the pixels that they
@@ -92,6 +94,7 @@ func TestWinogradHidesNothing(t *testing.T) {
 		got, want := make([]float32, x.Numel()), make([]float32, x.Numel())
 		convPlanes(c, slice[float32](x), slice[float32](w), got)
 		convWindows(c, slice[float32](x), slice[float32](w), want)
+		runtime.KeepAlive([]*Tensor{x, w})
 		for i, v := range want {
 			if v != got[i] && (v == v || got[i] == got[i]) {
 				t.Fatalf("%v in the image: pixel %d is %v, plainly %v", strange, i, got[i], v)
@@ -126,7 +129,7 @@ func BenchmarkWinogradForm(b *testing.B) {
 		batch, in, out, size := s[0], s[1], s[2], s[3]
 		b.Run(fmt.Sprintf("%dx%dx%dx%d-%d", batch, in, size, size, out), func(b *testing.B) {
 			c := square(batch, in, out, size)
-			x, w := slice[float32](Randn(batch, in, size, size)), slice[float32](Randn(out, in, 3, 3))
+			x, w := Randn(batch, in, size, size).Float32s(), Randn(out, in, 3, 3).Float32s()
 			pixels := make([]float32, batch*out*size*size)
 			plain, turned := math.Inf(1), math.Inf(1)
 			for b.Loop() {

@@ -91,7 +91,8 @@ func (k *kernelCall) dim(i int) int {
 	return max(d, 0)
 }
 
-// slice is the memory of a contiguous tensor.
+// slice is the memory of a contiguous tensor, for as long as the tensor lives: kernels
+// run in compute, which sees to it.
 func slice[T any](t *Tensor) []T {
 	n := product(t.shape)
 	if n == 0 {

@@ -1,6 +1,8 @@
 package torch
 
 import (
+	"runtime"
+
 	"tcdbg/internal/ops"
 	"tcdbg/torch/internal/simd"
 )
@@ -52,6 +54,7 @@ func quick(op ops.ID, pos []ops.Arg) *Tensor {
 	if n == 0 || n > quickLimit {
 		return nil
 	}
+	defer runtime.KeepAlive(pos) // and with it what the slices below show
 	if kind.args == 1 {
 		out := smallTensor(x.shape, n)
 		simd.Active().Unary(kind.unary, slice[float32](out), slice[float32](x))

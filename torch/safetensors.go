@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"runtime"
 	"slices"
 	"strings"
 
@@ -181,6 +182,7 @@ func formatSafetensors(tensors map[string]*Tensor, meta map[string]string) ([]by
 		t := dense(tensors[name], tensors[name].dtype)
 		from := t.offset * t.dtype.Size()
 		out = append(out, t.storage.data[from:from+t.Numel()*t.dtype.Size()]...)
+		runtime.KeepAlive(t)
 	}
 	return out, nil
 }

@@ -203,12 +203,13 @@ func (a *allocator) trim() {
 	}
 }
 
-// MemoryStats describes the allocator: bytes in live storages and in its cache.
-type MemoryStats struct{ Live, Cached int }
+// MemoryStats describes the allocator: bytes in live storages and in its cache, and how
+// many of them lie in Go's heap.
+type MemoryStats struct{ Live, Cached, Heap int }
 
 // Memory returns the allocator's figures.
 func Memory() MemoryStats {
 	blocks.mu.Lock()
 	defer blocks.mu.Unlock()
-	return MemoryStats{blocks.live, blocks.cached}
+	return MemoryStats{blocks.live, blocks.cached, blocks.small}
 }
