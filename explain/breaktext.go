@@ -165,7 +165,7 @@ var oldReasons = []struct{ words, code string }{
 	{"call_method UserDefinedObjectVariable", breaks.UnsupportedMethod},
 	{"Unsupported context manager", breaks.UnsupportedContext},
 	{"Graph break under GenericContextWrappingVariable", breaks.BreakUnderContext},
-	{"Tensor.backward", "GB0123"},
+	{"Tensor.backward", breaks.TensorBackward},
 	{"logging.Logger method not supported", "GB0291"},
 }
 

@@ -446,14 +446,10 @@ func (tr *trace) marker(in *ssa.Call, name string) bool {
 
 // refuseNative names the break of a native call that no graph can hold.
 func (tr *trace) refuseNative(in *ssa.Call, name string) {
+	if method, ok := strings.CutPrefix(name, "(*tcdbg/torch.Tensor)."); ok {
+		panic(&breakSignal{tr.refuseMethod(in, method)})
+	}
 	switch {
-	case name == "(*tcdbg/torch.Tensor).Bool":
-		b := &breakPoint{code: breaks.DataDependentBranching, detail: "branch on the value of " + tr.tensorName(in), value: receiver(in)}
-		panic(&breakSignal{b})
-	case name == "(*tcdbg/torch.Tensor).Item", name == "(*tcdbg/torch.Tensor).ItemInt":
-		panic(&breakSignal{&breakPoint{code: breaks.TensorItem, detail: "call of " + shortFunc(name), value: receiver(in)}})
-	case strings.HasPrefix(name, "(*tcdbg/torch.Tensor)."):
-		panic(&breakSignal{&breakPoint{code: breaks.TensorDataRead, detail: "call of " + shortFunc(name), value: receiver(in)}})
 	case strings.HasPrefix(name, "fmt.Print"), strings.HasPrefix(name, "fmt.Fprint"), strings.HasPrefix(name, "log."):
 		tr.breakAt(breaks.BuiltinPrint, "call of %s", name)
 	case strings.HasPrefix(name, "time."):
@@ -468,6 +464,22 @@ func (tr *trace) refuseNative(in *ssa.Call, name string) {
 		tr.breakAt(breaks.DynamicCall, "%s", tr.codeOf(in))
 	}
 	tr.breakAt(breaks.UnknownNativeCall, "call of %s", name)
+}
+
+// refuseMethod is the break of a tensor's method that no graph can hold.
+func (tr *trace) refuseMethod(in *ssa.Call, method string) *breakPoint {
+	b := &breakPoint{code: breaks.UnsupportedMethod, detail: "call of Tensor." + method, value: receiver(in)}
+	switch method {
+	case "Bool":
+		b.code, b.detail = breaks.DataDependentBranching, "branch on the value of "+tr.tensorName(in)
+	case "Item", "ItemInt":
+		b.code = breaks.TensorItem
+	case "Backward":
+		b.code = breaks.TensorBackward
+	case "Data", "Float32s", "Float64s", "Ints", "Bools", "Complex64s", "String", "Format", "Storage", "Ptr":
+		b.code = breaks.TensorDataRead
+	}
+	return b
 }
 
 func shortFunc(name string) string {

@@ -37,7 +37,7 @@ func (tr *trace) gradPlace(in *ssa.Call) (unsafe.Pointer, *source) {
 	x := in.Call.Args[0]
 	t, n := tr.tensorAt(x), tr.noteOf(x)
 	if n == nil || n.src == nil {
-		b := &breakPoint{code: breaks.TensorDataRead, detail: "call of " + shortFunc(calledName(in)), value: x}
+		b := &breakPoint{code: breaks.UnsupportedMethod, detail: "call of " + shortFunc(calledName(in)) + " on what the graph computes", value: x}
 		panic(&breakSignal{b})
 	}
 	if t == nil {

@@ -30,6 +30,7 @@ const (
 	Disabled               = "GB0098"
 	DisabledInline         = "GB0099"
 	TensorToList           = "GB0109"
+	TensorBackward         = "GB0123"
 	TensorItem             = "GB0124"
 	UnsupportedContext     = "GB0142"
 	UnsupportedCall        = "GB0147"

@@ -161,6 +161,14 @@ var explained = []Cause{
 		Hints:       []string{"Keep working on the tensor."},
 	},
 	{
+		Code: TensorBackward, Short: "backward pass inside a compiled function", Fixability: FixableByYou,
+		Explanation: "The backward pass fills the gradients of leaf tensors, which exist only when the graph before it has run; it runs between two graphs, on the compiled backward of each.",
+		Hints: []string{
+			"This one break is the price of a training step in one function: what is before it and behind it compiles.",
+			"To compile without a break, compile the function that returns the loss, and call Backward outside of it.",
+		},
+	},
+	{
 		Code: TensorItem, Short: "number read out of a tensor", Fixability: FixableByYou,
 		Explanation: "Item turns a tensor element into a native number; a graph holds only the recipe for it, not the number.",
 		Hints: []string{
@@ -326,7 +334,7 @@ var explained = []Cause{
 	},
 	{
 		Code: TensorDataRead, Type: "Tensor data read by native code", Short: "tensor data read", Fixability: FixableByYou,
-		Explanation: "Data hands the tensor's numbers to native code, and they exist only after the graph has run.",
+		Explanation: "The call hands the tensor's numbers to native code, and they exist only after the graph has run.",
 		Hints:       []string{"Express the computation with tensor operators, or read the data after the compiled call."},
 	},
 	{
