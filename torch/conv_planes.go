@@ -76,7 +76,7 @@ func (s *shape2d) sees(d, remainder int) bool {
 
 // layChannel lays out one channel.
 func layChannel(dst, src []float32, s shape2d, p *imagePlanes) {
-	h, w := s.in[0], s.in[1]
+	h, w, l := s.in[0], s.in[1], simd.Active()
 	for py := range s.stride[0] {
 		for px := range s.stride[1] {
 			if !s.sees(0, py) || !s.sees(1, px) {
@@ -90,7 +90,7 @@ func layChannel(dst, src []float32, s shape2d, p *imagePlanes) {
 					clear(row)
 					continue
 				}
-				layRow(row, src[from*w:][:w], px-s.pad[1], s.stride[1])
+				layRow(l, row, src[from*w:][:w], px-s.pad[1], s.stride[1])
 			}
 		}
 	}
@@ -98,17 +98,21 @@ func layChannel(dst, src []float32, s shape2d, p *imagePlanes) {
 
 // layRow writes every step-th element of src from element at on, zeros where
 // there is none.
-func layRow(row, src []float32, at, step int) {
+func layRow(l simd.Level, row, src []float32, at, step int) {
 	before := min(max((-at+step-1)/step, 0), len(row))
 	end := min(max((len(src)-at+step-1)/step, before), len(row))
 	clear(row[:before])
 	clear(row[end:])
-	if step == 1 {
+	switch {
+	case before == end:
+	case step == 1:
 		copy(row[before:end], src[at+before:])
-		return
-	}
-	for i := before; i < end; i++ {
-		row[i] = src[at+i*step]
+	case step == 2:
+		l.Second(row[before:end], src[at+2*before:])
+	default:
+		for i := before; i < end; i++ {
+			row[i] = src[at+i*step]
+		}
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"tcdbg/internal/ops"
+	"tcdbg/torch/internal/simd"
 )
 
 // This file holds the poolings: windows are given as start and end by
@@ -77,17 +78,39 @@ func (w *windows) each(f func(o int, s []span)) {
 }
 
 // elements calls f with the position of every element of a window.
-func (w *windows) elements(s []span, f func(at int)) { w.walk(s, 0, 0, f) }
-
-func (w *windows) walk(s []span, d, base int, f func(at int)) {
-	for i := s[d].from; i < s[d].to; i += s[d].step {
-		at := base*w.image[d] + i
-		if d == len(s)-1 {
+func (w *windows) elements(s []span, f func(at int)) {
+	w.runs(s, func(from, to, step int) {
+		for at := from; at < to; at += step {
 			f(at)
-		} else {
-			w.walk(s, d+1, at, f)
 		}
+	})
+}
+
+// runs calls f for every stretch of a window: the positions from one to below another.
+func (w *windows) runs(s []span, f func(from, to, step int)) { w.walk(s, 0, 0, f) }
+
+func (w *windows) walk(s []span, d, base int, f func(from, to, step int)) {
+	base *= w.image[d]
+	if size, ok := w.whole(s, d+1); ok && (size == 1 || s[d].step == 1) {
+		f((base+s[d].from)*size, (base+s[d].to)*size, s[d].step)
+		return
 	}
+	for i := s[d].from; i < s[d].to; i += s[d].step {
+		w.walk(s, d+1, base+i, f)
+	}
+}
+
+// whole is the size of the image along the dimensions from d on; ok says that the
+// window covers them, so that what it sees is contiguous.
+func (w *windows) whole(s []span, d int) (size int, ok bool) {
+	size = 1
+	for ; d < len(s); d++ {
+		if s[d].step != 1 || s[d].from != 0 || s[d].to != w.image[d] {
+			return 0, false
+		}
+		size *= w.image[d]
+	}
+	return size, true
 }
 
 // plane applies f to the spatial planes of x and the result.
@@ -254,7 +277,7 @@ func meanPlanes[T float32 | float64](out, x *Tensor, n int, w *windows, div []fl
 		plane := src[i*image : (i+1)*image]
 		w.each(func(o int, s []span) {
 			sum := 0.0
-			w.elements(s, func(at int) { sum += float64(plane[at]) })
+			w.runs(s, func(from, to, step int) { sum += sumOf(plane, from, to, step) })
 			v := sum / div[o]
 			if trunc {
 				v = math.Trunc(v)
@@ -265,19 +288,57 @@ func meanPlanes[T float32 | float64](out, x *Tensor, n int, w *windows, div []fl
 	finish(out, res, ops.Float64)
 }
 
+// sumOf adds the numbers at every step-th position.
+func sumOf[T float32 | float64](x []T, from, to, step int) float64 {
+	if f, ok := any(x).([]float32); ok && step == 1 && from < to {
+		return simd.Active().Sum(f[from:to])
+	}
+	sum := 0.0
+	for i := from; i < to; i += step {
+		sum += float64(x[i])
+	}
+	return sum
+}
+
 // spreadBack adds the share of each window to its elements.
-func spreadBack(out, grad *Tensor, n int, w *windows, div []float64) {
-	g := grad.Float64s()
-	res := make([]float64, out.Numel())
+func spreadBack(out, grad *Tensor, w *windows, div []float64) {
+	d := ops.OpMath(out.dtype)
+	res := out
+	if out.dtype != d || !out.IsContiguous() || overlapping(out, grad) {
+		res = newTensor(d, out.shape)
+	}
+	switch grad = dense(grad, d); {
+	case res.Numel() == 0:
+	case d == ops.Float64:
+		spreadPlanes(slice[float64](res), slice[float64](grad), w, div)
+	default:
+		spreadPlanes(slice[float32](res), slice[float32](grad), w, div)
+	}
+	if res != out {
+		copyInto(out, res)
+	}
+}
+
+// spreadPlanes is spreadBack for planes that follow each other.
+func spreadPlanes[T float32 | float64](res, grad []T, w *windows, div []float64) {
 	image, cells := product(w.image), product(w.out)
-	planes(n, out, grad, func(i int) {
-		plane := res[i*image : (i+1)*image]
-		w.each(func(o int, s []span) {
-			v := g[i*cells+o] / div[o]
-			w.elements(s, func(at int) { plane[at] += v })
-		})
+	parallel(len(res)/image, len(res)*4, func(from, to int) {
+		plane := make([]float64, image)
+		for i := from; i < to; i++ {
+			clear(plane)
+			w.each(func(o int, s []span) {
+				v := float64(grad[i*cells+o]) / div[o]
+				w.runs(s, func(from, to, step int) {
+					for at := from; at < to; at += step {
+						plane[at] += v
+					}
+				})
+			})
+			for j, v := range plane {
+				res[i*image+j] = T(v)
+			}
+		}
 	})
-	finish(out, res, ops.Float64)
 }
 
 func avgPoolBack(k *kernelCall) {
@@ -294,7 +355,7 @@ func avgPoolBack(k *kernelCall) {
 		halfSpread(k.out(), grad, n, w, func(v float32, o int, _ []span) float32 { return roundTo(d, v/float32(div[o])) })
 		return
 	}
-	spreadBack(k.out(), grad, n, w, div)
+	spreadBack(k.out(), grad, w, div)
 }
 
 func adaptiveAvgBack(k *kernelCall) {
@@ -306,5 +367,5 @@ func adaptiveAvgBack(k *kernelCall) {
 		halfSpread(k.out(), grad, n, w, func(v float32, _ int, s []span) float32 { return shared(d, v, s) })
 		return
 	}
-	spreadBack(k.out(), grad, n, w, w.divisors(false, 0))
+	spreadBack(k.out(), grad, w, w.divisors(false, 0))
 }

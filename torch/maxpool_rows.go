@@ -46,7 +46,10 @@ func (s *slide) seen(q, size int) (from, to int) {
 func maxRows(val []float32, idx []int64, plane []float32, w *windows) {
 	n, l := len(w.along.first), simd.Active()
 	codes := make([]int32, n)
-	var rows []int // of the image, by their number in a window
+	var (
+		rows   []int   // of the image, by their number in a window
+		places []int64 // by code, that of the first window
+	)
 	for i, a := range w.spans[0] {
 		for j, b := range w.spans[1] {
 			at := (i*len(w.spans[1]) + j) * n
@@ -58,7 +61,8 @@ func maxRows(val []float32, idx []int64, plane []float32, w *windows) {
 				}
 			}
 			w.along.largest(l, best, codes, plane, rows, w.image[2])
-			w.along.elements(idx[at:][:n], codes, rows)
+			places = w.along.places(places[:0], rows)
+			w.along.elements(idx[at:][:n], codes, places)
 		}
 	}
 }
@@ -79,10 +83,19 @@ func (s *slide) largest(l simd.Level, best []float32, codes []int32, plane []flo
 	}
 }
 
+// places appends where the first window of a row has the place of each code.
+func (s *slide) places(out []int64, rows []int) []int64 {
+	for _, row := range rows {
+		for q := range s.kernel {
+			out = append(out, int64(row+q*s.dilation-s.pad))
+		}
+	}
+	return out
+}
+
 // elements turns codes into places in the image.
-func (s *slide) elements(idx []int64, codes []int32, rows []int) {
+func (s *slide) elements(idx []int64, codes []int32, places []int64) {
 	for o, c := range codes {
-		r := int(c) / s.kernel
-		idx[o] = int64(rows[r] + (int(c)-r*s.kernel)*s.dilation - s.pad + o*s.stride)
+		idx[o] = places[c] + int64(o*s.stride)
 	}
 }

@@ -15,6 +15,7 @@ func packs(g *generator) {
 		packTurned(g, w)
 		packRuns(g, w)
 	}
+	fetch(g)
 }
 
 // packRows copies: the lanes of a sliver are neighbours in memory.
@@ -229,4 +230,25 @@ func copyRun2(g *generator, to, from, n reg.GPVirtual) {
 	g.DECQ(n)
 	g.JMP(operand.LabelRef(ones))
 	g.Label(next)
+}
+
+// fetch asks for memory that is packed soon.
+func fetch(g *generator) {
+	g.function("fetchLines", "func(src *float32, stride, lines, n int)",
+		"asks the second cache for some lines of each of n rows, stride bytes apart.")
+	src, stride, lines, n := g.arg("src"), g.arg("stride"), g.arg("lines"), g.arg("n")
+	row, inner := g.label("row"), g.label("inner")
+	p, left := g.GP64(), g.GP64()
+	g.Label(row)
+	g.MOVQ(src, p)
+	g.MOVQ(lines, left)
+	g.Label(inner)
+	g.PREFETCHT1(at(p, 0))
+	g.ADDQ(imm(64), p)
+	g.DECQ(left)
+	g.JNZ(operand.LabelRef(inner))
+	g.ADDQ(stride, src)
+	g.DECQ(n)
+	g.JNZ(operand.LabelRef(row))
+	g.RET()
 }

@@ -31,6 +31,7 @@ func vectors(g *generator) {
 		choose(g, w)
 		pick(g, w, "pick", "takes a number of src")
 		pick(g, w, "pickSecond", "takes every second number of src")
+		second(g, w)
 		stream(g, w)
 	}
 }
@@ -446,6 +447,19 @@ func pick(g *generator, w width, name, doc string) {
 		g.VMOVUPS(top, at(best, 0))
 		g.VMOVUPS(old, at(codes, 0))
 		g.ADDQ(imm(taken*w.bytes()), src)
+	})
+	g.VZEROUPPER()
+	g.RET()
+}
+
+// second copies every second number, a whole number of vectors.
+func second(g *generator, w width) {
+	g.function("second"+w.String(), "func(dst, src *float32, n int)", "copies every second number of src.")
+	dst, src, n := g.arg("dst"), g.arg("src"), g.arg("n")
+	g.whole(w, n, []reg.GPVirtual{dst}, 1, func(int) {
+		g.everySecond(w, src, w.reg(1))
+		g.VMOVUPS(w.reg(1), at(dst, 0))
+		g.ADDQ(imm(2*w.bytes()), src)
 	})
 	g.VZEROUPPER()
 	g.RET()

@@ -22,20 +22,13 @@ func winoFilter(g *generator, w width) {
 	g.function("winoFilter"+w.String(), "func(dst, src *float32, channels, n, point int)",
 		"turns the filters of n rows: 9 steps of n lanes for each channel become 16 values, point bytes apart.")
 	dst, src, channels, n, point := g.arg("dst"), g.arg("src"), g.arg("channels"), g.arg("n"), g.arg("point")
-	step, to := g.GP64(), g.GP64()
+	step := g.GP64()
 	g.MOVQ(n, step)
 	g.SHLQ(operand.Imm(2), step)
 	m := g.masks(w, n, 1, 14)
 	half := w.reg(13)
 	g.VMOVUPS(g.float(0.5), half)
 	f := func(i int) reg.VecPhysical { return w.reg(i) }
-	loop := g.label("loop")
-	g.Label(loop)
-	g.MOVQ(dst, to)
-	for i := range 9 {
-		g.loadMasked(w, m, 0, at(src, 0), f(i))
-		g.ADDQ(step, src)
-	}
 	// middle makes the two values that take all of a, b and c: (a+c+b)/2 and (a+c-b)/2.
 	middle := func(a, b, c, plus, minus reg.VecPhysical) {
 		g.VADDPS(c, a, plus)
@@ -44,26 +37,41 @@ func winoFilter(g *generator, w width) {
 		g.VMULPS(half, plus, plus)
 		g.VMULPS(half, minus, minus)
 	}
-	store := func(r reg.VecPhysical) {
+	g.eachChannel(w, m, dst, channels, step, point, func(store func(reg.VecPhysical)) {
+		for i := range 9 {
+			g.loadMasked(w, m, 0, at(src, 0), f(i))
+			g.ADDQ(step, src)
+		}
+		row := func(a, b, c reg.VecPhysical) {
+			store(a)
+			middle(a, b, c, f(9), f(10))
+			store(f(9))
+			store(f(10))
+			store(c)
+		}
+		row(f(0), f(1), f(2))
+		for x := range 3 { // the first row is no longer needed, the middle one neither
+			middle(f(x), f(3+x), f(6+x), f(9), f(10))
+			g.VMOVAPS(f(9), f(x))
+			g.VMOVAPS(f(10), f(3+x))
+		}
+		row(f(0), f(1), f(2))
+		row(f(3), f(4), f(5))
+		row(f(6), f(7), f(8))
+	})
+}
+
+// eachChannel writes the loop over the channels that are turned: body makes a
+// channel's values and stores one after the other, point bytes apart; those of the next
+// channel are step bytes on.
+func (g *generator) eachChannel(w width, m mask, dst, channels, step, point reg.GPVirtual, body func(store func(r reg.VecPhysical))) {
+	to, loop := g.GP64(), g.label("loop")
+	g.Label(loop)
+	g.MOVQ(dst, to)
+	body(func(r reg.VecPhysical) {
 		g.storeMasked(w, m, 0, r, at(to, 0))
 		g.ADDQ(point, to)
-	}
-	row := func(a, b, c reg.VecPhysical) {
-		store(a)
-		middle(a, b, c, f(9), f(10))
-		store(f(9))
-		store(f(10))
-		store(c)
-	}
-	row(f(0), f(1), f(2))
-	for x := range 3 { // the first row is no longer needed, the middle one neither
-		middle(f(x), f(3+x), f(6+x), f(9), f(10))
-		g.VMOVAPS(f(9), f(x))
-		g.VMOVAPS(f(10), f(3+x))
-	}
-	row(f(0), f(1), f(2))
-	row(f(3), f(4), f(5))
-	row(f(6), f(7), f(8))
+	})
 	g.ADDQ(step, dst)
 	g.DECQ(channels)
 	g.JNZ(operand.LabelRef(loop))
@@ -77,14 +85,13 @@ func winoValues(g *generator, w width) {
 	g.function("winoValues"+w.String(), "func(dst, src *float32, channels, n, channel, plane, pitch, width, point int)",
 		"turns n tiles of each channel into 16 values, point bytes apart; a channel's are width bytes from the next one's.")
 	dst, src, channels, n := g.arg("dst"), g.arg("src"), g.arg("channels"), g.arg("n")
-	channel, plane, pitch, to := g.arg("channel"), g.arg("plane"), g.arg("pitch"), g.GP64()
+	channel, plane, pitch := g.arg("channel"), g.arg("plane"), g.arg("pitch")
 	point := g.arg("point")
 	rows := [4]reg.GPVirtual{src, g.GP64(), g.GP64(), g.GP64()}
 	g.LEAQ(operand.Mem{Base: src, Index: plane, Scale: 2}, rows[1])
 	g.LEAQ(operand.Mem{Base: src, Index: pitch, Scale: 1}, rows[2])
 	g.LEAQ(operand.Mem{Base: rows[1], Index: pitch, Scale: 1}, rows[3])
 	m := g.masks(w, n, 1, 14)
-	loop := g.label("loop")
 	element := func(y, x int, r reg.VecPhysical) {
 		from := at(rows[y], x/2*4)
 		if x%2 == 1 {
@@ -92,41 +99,31 @@ func winoValues(g *generator, w width) {
 		}
 		g.loadMasked(w, m, 0, from, r)
 	}
-	store := func(r reg.VecPhysical) {
-		g.storeMasked(w, m, 0, r, at(to, 0))
-		g.ADDQ(point, to)
-	}
 	d := func(x int) reg.VecPhysical { return w.reg(x) }
 	other := w.reg(4)
-	g.Label(loop)
-	g.MOVQ(dst, to)
-	for _, c := range []struct {
-		y, z int
-		op   func(...operand.Op)
-	}{{0, 2, g.VSUBPS}, {1, 2, g.VADDPS}, {2, 1, g.VSUBPS}, {1, 3, g.VSUBPS}} {
-		for x := range 4 {
-			element(c.y, x, d(x))
-			element(c.z, x, other)
-			c.op(other, d(x), d(x))
+	g.eachChannel(w, m, dst, channels, g.arg("width"), point, func(store func(reg.VecPhysical)) {
+		difference := func(op func(...operand.Op), a, b int) {
+			op(d(a), d(b), other)
+			store(other)
 		}
-		g.VSUBPS(d(2), d(0), other)
-		store(other)
-		g.VADDPS(d(2), d(1), other)
-		store(other)
-		g.VSUBPS(d(1), d(2), other)
-		store(other)
-		g.VSUBPS(d(3), d(1), other)
-		store(other)
-	}
-	for _, r := range rows {
-		g.ADDQ(channel, r)
-	}
-	step := g.Load(g.Param("width"), g.GP64())
-	g.ADDQ(step, dst)
-	g.DECQ(channels)
-	g.JNZ(operand.LabelRef(loop))
-	g.VZEROUPPER()
-	g.RET()
+		for _, c := range []struct {
+			y, z int
+			op   func(...operand.Op)
+		}{{0, 2, g.VSUBPS}, {1, 2, g.VADDPS}, {2, 1, g.VSUBPS}, {1, 3, g.VSUBPS}} {
+			for x := range 4 {
+				element(c.y, x, d(x))
+				element(c.z, x, other)
+				c.op(other, d(x), d(x))
+			}
+			difference(g.VSUBPS, 2, 0)
+			difference(g.VADDPS, 2, 1)
+			difference(g.VSUBPS, 1, 2)
+			difference(g.VSUBPS, 3, 1)
+		}
+		for _, r := range rows {
+			g.ADDQ(channel, r)
+		}
+	})
 }
 
 // winoPixels makes pixels of products: 2 rows of 2 for each lane.

@@ -14,6 +14,7 @@ type kernels struct {
 	packRows   packFunc
 	packTurned packFunc // at most lanes of them
 	packRuns   func(dst, src *float32, offs *int, k, width int, runs *int, count int)
+	fetch      func(src *float32, stride, lines, n int) // nil: no such hint
 	peak       func(rounds int)
 	vectors
 	winograd

@@ -5,7 +5,7 @@ func assembly() []kernels {
 	return []kernels{
 		{
 			lanes: 8, tiles: [2][]tileFunc{tiles2[0][:], tiles2[1][:]},
-			packRows: packRows2, packTurned: packTurned2, packRuns: packRuns2, peak: peak2,
+			packRows: packRows2, packTurned: packTurned2, packRuns: packRuns2, fetch: fetchLines, peak: peak2,
 			vectors: vectors{
 				unary: [numUnary]unaryFunc{
 					Neg: neg2, Abs: abs2, Relu: relu2, Sqrt: sqrt2, Exp: exp2,
@@ -15,13 +15,13 @@ func assembly() []kernels {
 				withScalar: [numBinary]scalarFunc{Mul: mulScalar2, Add: addScalar2, Div: divScalar2},
 				axpy:       axpy2, normalize: normalize2, scaleShift: scaleShift2,
 				sum: sum2, deviation: deviation2, dot: dot2, largest: largest2, expSum: expSum2,
-				addWide: addWide2, choose: choose2, stream: stream2, pick: pick2, pickSecond: pickSecond2,
+				addWide: addWide2, choose: choose2, stream: stream2, pick: pick2, pickSecond: pickSecond2, second: second2,
 			},
 			winograd: winograd{winoFilter2, winoValues2, winoPixels2},
 		},
 		{
 			lanes: 16, tiles: [2][]tileFunc{tiles512[0][:], tiles512[1][:]},
-			packRows: packRows512, packTurned: packTurned512, packRuns: packRuns512, peak: peak512,
+			packRows: packRows512, packTurned: packTurned512, packRuns: packRuns512, fetch: fetchLines, peak: peak512,
 			vectors: vectors{
 				unary: [numUnary]unaryFunc{
 					Neg: neg512, Abs: abs512, Relu: relu512, Sqrt: sqrt512, Exp: exp512,
@@ -31,7 +31,7 @@ func assembly() []kernels {
 				withScalar: [numBinary]scalarFunc{Mul: mulScalar512, Add: addScalar512, Div: divScalar512},
 				axpy:       axpy512, normalize: normalize512, scaleShift: scaleShift512,
 				sum: sum512, deviation: deviation512, dot: dot512, largest: largest512, expSum: expSum512,
-				addWide: addWide512, choose: choose512, stream: stream512, pick: pick512, pickSecond: pickSecond512,
+				addWide: addWide512, choose: choose512, stream: stream512, pick: pick512, pickSecond: pickSecond512, second: second512,
 			},
 			winograd: winograd{winoFilter512, winoValues512, winoPixels512},
 		},

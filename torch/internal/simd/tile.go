@@ -41,6 +41,14 @@ func (l Level) Pack(dst, src *float32, lane, step, k, n, width int) {
 	}
 }
 
+// Fetch is a hint that n rows of k numbers, lane bytes apart, are packed soon: they are
+// brought nearer while something else is computed.
+func (l Level) Fetch(src *float32, lane, k, n int) {
+	if f := table[l].fetch; f != nil && n > 0 && k > 0 {
+		f(src, lane, (4*k+line-1)/line, n)
+	}
+}
+
 func forward(p *float32, bytes int) *float32 {
 	return (*float32)(unsafe.Add(unsafe.Pointer(p), bytes))
 }

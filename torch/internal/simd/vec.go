@@ -60,6 +60,7 @@ type vectors struct {
 	choose           func(dst *float32, cond *uint8, a, b *float32, n int)
 	stream           func(dst, src *float32, n int)
 	pick, pickSecond func(best *float32, codes *int32, src *float32, n, code int)
+	second           func(dst, src *float32, n int)
 }
 
 // Unary sets dst to f of src.
@@ -232,20 +233,42 @@ func (l Level) Choose(dst []float32, cond []bool, a, b []float32) {
 // Pick takes numbers of src, step apart, where they are above best or NaN, and code
 // with them.
 func (l Level) Pick(best []float32, codes []int32, src []float32, step, code int) {
-	n := 0
+	codes, n := codes[:len(best)], 0
 	if f := l.picker(step); f != nil {
-		// Two vectors are read for one where every second number is taken.
-		n = l.split(min(len(best), len(src)/step))
-		if n > 0 {
-			f(&best[0], &codes[:n][0], &src[0], n, code)
-		}
+		n = l.vectorsOf(len(best), len(src)/step, func(at, n int) { f(&best[at], &codes[at], &src[at*step], n, code) })
 	}
-	codes = codes[:len(best)]
 	for i := n; i < len(best); i++ {
 		if x := src[i*step]; x > best[i] || x != x {
 			best[i], codes[i] = x, int32(code)
 		}
 	}
+}
+
+// Second sets dst to the first, third and so on of src.
+func (l Level) Second(dst, src []float32) {
+	n := 0
+	if f := table[l].second; f != nil {
+		n = l.vectorsOf(len(dst), len(src)/2, func(at, n int) { f(&dst[at], &src[2*at], n) })
+	}
+	for i := n; i < len(dst); i++ {
+		dst[i] = src[2*i]
+	}
+}
+
+// vectorsOf calls f for whole vectors, the last of which may see again what the one
+// before has seen, and returns how many of n numbers that are; more than readable are
+// not looked at: two vectors are read for one where every second number counts.
+func (l Level) vectorsOf(n, readable int, f func(at, n int)) int {
+	n = min(n, readable)
+	whole := l.split(n)
+	if whole == 0 {
+		return 0
+	}
+	f(0, whole)
+	if whole < n {
+		f(n-table[l].lanes, table[l].lanes)
+	}
+	return n
 }
 
 // picker is the loop of Pick for a step, nil where there is none.

@@ -278,3 +278,23 @@ func TestPick(t *testing.T) {
 		}
 	})
 }
+
+// TestSecond: at every length the numbers are those of plain Go, one less than twice
+// as many suffice, and nothing else is written.
+func TestSecond(t *testing.T) {
+	eachAssembly(t, func(t *testing.T, l Level) {
+		for n := 1; n <= 3*l.Lanes()+1; n++ {
+			src := random(2*n-1, 1)
+			got, whole := guarded(n, 1)
+			l.Second(got, src)
+			for i, v := range got {
+				if v != src[2*i] {
+					t.Fatalf("%d numbers: number %d is %v, want %v", n, i, v, src[2*i])
+				}
+			}
+			if !whole() {
+				t.Fatalf("%d numbers: writes outside of its result", n)
+			}
+		}
+	})
+}

@@ -31,3 +31,8 @@ func packTurned512(dst *float32, src *float32, stride int, k int, n int, width i
 //
 //go:noescape
 func packRuns512(dst *float32, src *float32, offs *int, k int, width int, runs *int, count int)
+
+// asks the second cache for some lines of each of n rows, stride bytes apart.
+//
+//go:noescape
+func fetchLines(src *float32, stride int, lines int, n int)

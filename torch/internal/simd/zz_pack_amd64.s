@@ -616,3 +616,25 @@ next28:
 done26:
 	VZEROUPPER
 	RET
+
+// func fetchLines(src *float32, stride int, lines int, n int)
+// Requires: MMX+
+TEXT ·fetchLines(SB), NOSPLIT, $0-32
+	MOVQ src+0(FP), AX
+	MOVQ stride+8(FP), CX
+	MOVQ lines+16(FP), DX
+	MOVQ n+24(FP), BX
+
+row29:
+	MOVQ AX, SI
+	MOVQ DX, DI
+
+inner30:
+	PREFETCHT1 (SI)
+	ADDQ       $0x00000040, SI
+	DECQ       DI
+	JNZ        inner30
+	ADDQ       CX, AX
+	DECQ       BX
+	JNZ        row29
+	RET

@@ -147,6 +147,11 @@ func pick2(best *float32, codes *int32, src *float32, n int, code int)
 //go:noescape
 func pickSecond2(best *float32, codes *int32, src *float32, n int, code int)
 
+// copies every second number of src.
+//
+//go:noescape
+func second2(dst *float32, src *float32, n int)
+
 // copies n numbers, whole lines of cache, to an aligned place without reading it first.
 //
 //go:noescape
@@ -296,6 +301,11 @@ func pick512(best *float32, codes *int32, src *float32, n int, code int)
 //
 //go:noescape
 func pickSecond512(best *float32, codes *int32, src *float32, n int, code int)
+
+// copies every second number of src.
+//
+//go:noescape
+func second512(dst *float32, src *float32, n int)
 
 // copies n numbers, whole lines of cache, to an aligned place without reading it first.
 //

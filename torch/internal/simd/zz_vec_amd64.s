@@ -2492,6 +2492,42 @@ done96:
 	VZEROUPPER
 	RET
 
+// func second2(dst *float32, src *float32, n int)
+// Requires: AVX, AVX2
+TEXT ·second2(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ n+16(FP), DX
+
+loop97:
+	CMPQ    DX, $0x00000008
+	JLT     done98
+	VMOVUPS (CX), Y6
+	VSHUFPS $0x88, 32(CX), Y6, Y1
+	VPERMPD $0xd8, Y1, Y1
+	VMOVUPS Y1, (AX)
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000020, AX
+	SUBQ    $0x00000008, DX
+	JMP     loop97
+
+done98:
+loop99:
+	CMPQ    DX, $0x00000008
+	JLT     done100
+	VMOVUPS (CX), Y6
+	VSHUFPS $0x88, 32(CX), Y6, Y1
+	VPERMPD $0xd8, Y1, Y1
+	VMOVUPS Y1, (AX)
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000020, AX
+	SUBQ    $0x00000008, DX
+	JMP     loop99
+
+done100:
+	VZEROUPPER
+	RET
+
 // func stream2(dst *float32, src *float32, n int)
 // Requires: AVX
 TEXT ·stream2(SB), NOSPLIT, $0-24
@@ -2499,9 +2535,9 @@ TEXT ·stream2(SB), NOSPLIT, $0-24
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
 
-loop97:
+loop101:
 	CMPQ     DX, $0x00000040
-	JLT      done98
+	JLT      done102
 	VMOVUPS  (CX), Y0
 	VMOVNTPS Y0, (AX)
 	VMOVUPS  32(CX), Y1
@@ -2521,20 +2557,20 @@ loop97:
 	ADDQ     $0x00000100, AX
 	ADDQ     $0x00000100, CX
 	SUBQ     $0x00000040, DX
-	JMP      loop97
+	JMP      loop101
 
-done98:
-loop99:
+done102:
+loop103:
 	CMPQ     DX, $0x00000008
-	JLT      done100
+	JLT      done104
 	VMOVUPS  (CX), Y0
 	VMOVNTPS Y0, (AX)
 	ADDQ     $0x00000020, AX
 	ADDQ     $0x00000020, CX
 	SUBQ     $0x00000008, DX
-	JMP      loop99
+	JMP      loop103
 
-done100:
+done104:
 	VZEROUPPER
 	RET
 
@@ -2546,9 +2582,9 @@ TEXT ·add512(SB), NOSPLIT, $0-32
 	MOVQ b+16(FP), DX
 	MOVQ n+24(FP), BX
 
-loop101:
+loop105:
 	CMPQ    BX, $0x00000020
-	JLT     rest102
+	JLT     rest106
 	VMOVUPS (CX), Z0
 	VMOVUPS (DX), Z1
 	VADDPS  Z1, Z0, Z0
@@ -2561,11 +2597,11 @@ loop101:
 	ADDQ    $0x00000080, CX
 	ADDQ    $0x00000080, DX
 	SUBQ    $0x00000020, BX
-	JMP     loop101
+	JMP     loop105
 
-rest102:
+rest106:
 	TESTQ     BX, BX
-	JLE       done103
+	JLE       done107
 	MOVQ      $0x00000010, SI
 	CMPQ      BX, SI
 	CMOVQLT   BX, SI
@@ -2581,9 +2617,9 @@ rest102:
 	ADDQ      $0x00000040, CX
 	ADDQ      $0x00000040, DX
 	SUBQ      $0x00000010, BX
-	JMP       rest102
+	JMP       rest106
 
-done103:
+done107:
 	VZEROUPPER
 	RET
 
@@ -2595,9 +2631,9 @@ TEXT ·sub512(SB), NOSPLIT, $0-32
 	MOVQ b+16(FP), DX
 	MOVQ n+24(FP), BX
 
-loop104:
+loop108:
 	CMPQ    BX, $0x00000020
-	JLT     rest105
+	JLT     rest109
 	VMOVUPS (CX), Z0
 	VMOVUPS (DX), Z1
 	VSUBPS  Z1, Z0, Z0
@@ -2610,11 +2646,11 @@ loop104:
 	ADDQ    $0x00000080, CX
 	ADDQ    $0x00000080, DX
 	SUBQ    $0x00000020, BX
-	JMP     loop104
+	JMP     loop108
 
-rest105:
+rest109:
 	TESTQ     BX, BX
-	JLE       done106
+	JLE       done110
 	MOVQ      $0x00000010, SI
 	CMPQ      BX, SI
 	CMOVQLT   BX, SI
@@ -2630,9 +2666,9 @@ rest105:
 	ADDQ      $0x00000040, CX
 	ADDQ      $0x00000040, DX
 	SUBQ      $0x00000010, BX
-	JMP       rest105
+	JMP       rest109
 
-done106:
+done110:
 	VZEROUPPER
 	RET
 
@@ -2644,9 +2680,9 @@ TEXT ·mul512(SB), NOSPLIT, $0-32
 	MOVQ b+16(FP), DX
 	MOVQ n+24(FP), BX
 
-loop107:
+loop111:
 	CMPQ    BX, $0x00000020
-	JLT     rest108
+	JLT     rest112
 	VMOVUPS (CX), Z0
 	VMOVUPS (DX), Z1
 	VMULPS  Z1, Z0, Z0
@@ -2659,11 +2695,11 @@ loop107:
 	ADDQ    $0x00000080, CX
 	ADDQ    $0x00000080, DX
 	SUBQ    $0x00000020, BX
-	JMP     loop107
+	JMP     loop111
 
-rest108:
+rest112:
 	TESTQ     BX, BX
-	JLE       done109
+	JLE       done113
 	MOVQ      $0x00000010, SI
 	CMPQ      BX, SI
 	CMOVQLT   BX, SI
@@ -2679,9 +2715,9 @@ rest108:
 	ADDQ      $0x00000040, CX
 	ADDQ      $0x00000040, DX
 	SUBQ      $0x00000010, BX
-	JMP       rest108
+	JMP       rest112
 
-done109:
+done113:
 	VZEROUPPER
 	RET
 
@@ -2693,9 +2729,9 @@ TEXT ·div512(SB), NOSPLIT, $0-32
 	MOVQ b+16(FP), DX
 	MOVQ n+24(FP), BX
 
-loop110:
+loop114:
 	CMPQ    BX, $0x00000020
-	JLT     rest111
+	JLT     rest115
 	VMOVUPS (CX), Z0
 	VMOVUPS (DX), Z1
 	VDIVPS  Z1, Z0, Z0
@@ -2708,11 +2744,11 @@ loop110:
 	ADDQ    $0x00000080, CX
 	ADDQ    $0x00000080, DX
 	SUBQ    $0x00000020, BX
-	JMP     loop110
+	JMP     loop114
 
-rest111:
+rest115:
 	TESTQ     BX, BX
-	JLE       done112
+	JLE       done116
 	MOVQ      $0x00000010, SI
 	CMPQ      BX, SI
 	CMOVQLT   BX, SI
@@ -2728,9 +2764,9 @@ rest111:
 	ADDQ      $0x00000040, CX
 	ADDQ      $0x00000040, DX
 	SUBQ      $0x00000010, BX
-	JMP       rest111
+	JMP       rest115
 
-done112:
+done116:
 	VZEROUPPER
 	RET
 
@@ -2741,9 +2777,9 @@ TEXT ·neg512(SB), NOSPLIT, $0-24
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
 
-loop113:
+loop117:
 	CMPQ    DX, $0x00000040
-	JLT     rest114
+	JLT     rest118
 	VMOVUPS (CX), Z0
 	VXORPS  c80000000<>+0(SB), Z0, Z0
 	VMOVUPS Z0, (AX)
@@ -2759,11 +2795,11 @@ loop113:
 	ADDQ    $0x00000100, AX
 	ADDQ    $0x00000100, CX
 	SUBQ    $0x00000040, DX
-	JMP     loop113
+	JMP     loop117
 
-rest114:
+rest118:
 	TESTQ     DX, DX
-	JLE       done115
+	JLE       done119
 	MOVQ      $0x00000010, BX
 	CMPQ      DX, BX
 	CMOVQLT   DX, BX
@@ -2777,9 +2813,9 @@ rest114:
 	ADDQ      $0x00000040, AX
 	ADDQ      $0x00000040, CX
 	SUBQ      $0x00000010, DX
-	JMP       rest114
+	JMP       rest118
 
-done115:
+done119:
 	VZEROUPPER
 	RET
 
@@ -2790,9 +2826,9 @@ TEXT ·abs512(SB), NOSPLIT, $0-24
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
 
-loop116:
+loop120:
 	CMPQ    DX, $0x00000040
-	JLT     rest117
+	JLT     rest121
 	VMOVUPS (CX), Z0
 	VANDPS  c7fffffff<>+0(SB), Z0, Z0
 	VMOVUPS Z0, (AX)
@@ -2808,11 +2844,11 @@ loop116:
 	ADDQ    $0x00000100, AX
 	ADDQ    $0x00000100, CX
 	SUBQ    $0x00000040, DX
-	JMP     loop116
+	JMP     loop120
 
-rest117:
+rest121:
 	TESTQ     DX, DX
-	JLE       done118
+	JLE       done122
 	MOVQ      $0x00000010, BX
 	CMPQ      DX, BX
 	CMOVQLT   DX, BX
@@ -2826,9 +2862,9 @@ rest117:
 	ADDQ      $0x00000040, AX
 	ADDQ      $0x00000040, CX
 	SUBQ      $0x00000010, DX
-	JMP       rest117
+	JMP       rest121
 
-done118:
+done122:
 	VZEROUPPER
 	RET
 
@@ -2839,9 +2875,9 @@ TEXT ·relu512(SB), NOSPLIT, $0-24
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
 
-loop119:
+loop123:
 	CMPQ    DX, $0x00000040
-	JLT     rest120
+	JLT     rest124
 	VMOVUPS (CX), Z0
 	VMOVUPS c00000000<>+0(SB), Z1
 	VMAXPS  Z0, Z1, Z0
@@ -2865,11 +2901,11 @@ loop119:
 	ADDQ    $0x00000100, AX
 	ADDQ    $0x00000100, CX
 	SUBQ    $0x00000040, DX
-	JMP     loop119
+	JMP     loop123
 
-rest120:
+rest124:
 	TESTQ     DX, DX
-	JLE       done121
+	JLE       done125
 	MOVQ      $0x00000010, BX
 	CMPQ      DX, BX
 	CMOVQLT   DX, BX
@@ -2885,9 +2921,9 @@ rest120:
 	ADDQ      $0x00000040, AX
 	ADDQ      $0x00000040, CX
 	SUBQ      $0x00000010, DX
-	JMP       rest120
+	JMP       rest124
 
-done121:
+done125:
 	VZEROUPPER
 	RET
 
@@ -2898,9 +2934,9 @@ TEXT ·sqrt512(SB), NOSPLIT, $0-24
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
 
-loop122:
+loop126:
 	CMPQ    DX, $0x00000020
-	JLT     rest123
+	JLT     rest127
 	VMOVUPS (CX), Z0
 	VSQRTPS Z0, Z0
 	VMOVUPS Z0, (AX)
@@ -2910,11 +2946,11 @@ loop122:
 	ADDQ    $0x00000080, AX
 	ADDQ    $0x00000080, CX
 	SUBQ    $0x00000020, DX
-	JMP     loop122
+	JMP     loop126
 
-rest123:
+rest127:
 	TESTQ     DX, DX
-	JLE       done124
+	JLE       done128
 	MOVQ      $0x00000010, BX
 	CMPQ      DX, BX
 	CMOVQLT   DX, BX
@@ -2928,9 +2964,9 @@ rest123:
 	ADDQ      $0x00000040, AX
 	ADDQ      $0x00000040, CX
 	SUBQ      $0x00000010, DX
-	JMP       rest123
+	JMP       rest127
 
-done124:
+done128:
 	VZEROUPPER
 	RET
 
@@ -2941,9 +2977,9 @@ TEXT ·exp512(SB), NOSPLIT, $0-24
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
 
-loop125:
+loop129:
 	CMPQ         DX, $0x00000010
-	JLT          rest126
+	JLT          rest130
 	PREFETCHT0   1024(AX)
 	PREFETCHT0   1024(CX)
 	VMOVUPS      (CX), Z0
@@ -2968,11 +3004,11 @@ loop125:
 	ADDQ         $0x00000040, AX
 	ADDQ         $0x00000040, CX
 	SUBQ         $0x00000010, DX
-	JMP          loop125
+	JMP          loop129
 
-rest126:
+rest130:
 	TESTQ        DX, DX
-	JLE          done127
+	JLE          done131
 	MOVQ         $0x00000010, BX
 	CMPQ         DX, BX
 	CMOVQLT      DX, BX
@@ -3002,9 +3038,9 @@ rest126:
 	ADDQ         $0x00000040, AX
 	ADDQ         $0x00000040, CX
 	SUBQ         $0x00000010, DX
-	JMP          rest126
+	JMP          rest130
 
-done127:
+done131:
 	VZEROUPPER
 	RET
 
@@ -3015,9 +3051,9 @@ TEXT ·sigmoid512(SB), NOSPLIT, $0-24
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
 
-loop128:
+loop132:
 	CMPQ         DX, $0x00000010
-	JLT          rest129
+	JLT          rest133
 	PREFETCHT0   1024(AX)
 	PREFETCHT0   1024(CX)
 	VMOVUPS      (CX), Z0
@@ -3046,11 +3082,11 @@ loop128:
 	ADDQ         $0x00000040, AX
 	ADDQ         $0x00000040, CX
 	SUBQ         $0x00000010, DX
-	JMP          loop128
+	JMP          loop132
 
-rest129:
+rest133:
 	TESTQ        DX, DX
-	JLE          done130
+	JLE          done134
 	MOVQ         $0x00000010, BX
 	CMPQ         DX, BX
 	CMOVQLT      DX, BX
@@ -3084,9 +3120,9 @@ rest129:
 	ADDQ         $0x00000040, AX
 	ADDQ         $0x00000040, CX
 	SUBQ         $0x00000010, DX
-	JMP          rest129
+	JMP          rest133
 
-done130:
+done134:
 	VZEROUPPER
 	RET
 
@@ -3097,9 +3133,9 @@ TEXT ·silu512(SB), NOSPLIT, $0-24
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
 
-loop131:
+loop135:
 	CMPQ         DX, $0x00000010
-	JLT          rest132
+	JLT          rest136
 	PREFETCHT0   1024(AX)
 	PREFETCHT0   1024(CX)
 	VMOVUPS      (CX), Z0
@@ -3128,11 +3164,11 @@ loop131:
 	ADDQ         $0x00000040, AX
 	ADDQ         $0x00000040, CX
 	SUBQ         $0x00000010, DX
-	JMP          loop131
+	JMP          loop135
 
-rest132:
+rest136:
 	TESTQ        DX, DX
-	JLE          done133
+	JLE          done137
 	MOVQ         $0x00000010, BX
 	CMPQ         DX, BX
 	CMOVQLT      DX, BX
@@ -3166,9 +3202,9 @@ rest132:
 	ADDQ         $0x00000040, AX
 	ADDQ         $0x00000040, CX
 	SUBQ         $0x00000010, DX
-	JMP          rest132
+	JMP          rest136
 
-done133:
+done137:
 	VZEROUPPER
 	RET
 
@@ -3179,9 +3215,9 @@ TEXT ·tanh512(SB), NOSPLIT, $0-24
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
 
-loop134:
+loop138:
 	CMPQ         DX, $0x00000010
-	JLT          rest135
+	JLT          rest139
 	PREFETCHT0   1024(AX)
 	PREFETCHT0   1024(CX)
 	VMOVUPS      (CX), Z0
@@ -3213,11 +3249,11 @@ loop134:
 	ADDQ         $0x00000040, AX
 	ADDQ         $0x00000040, CX
 	SUBQ         $0x00000010, DX
-	JMP          loop134
+	JMP          loop138
 
-rest135:
+rest139:
 	TESTQ        DX, DX
-	JLE          done136
+	JLE          done140
 	MOVQ         $0x00000010, BX
 	CMPQ         DX, BX
 	CMOVQLT      DX, BX
@@ -3254,9 +3290,9 @@ rest135:
 	ADDQ         $0x00000040, AX
 	ADDQ         $0x00000040, CX
 	SUBQ         $0x00000010, DX
-	JMP          rest135
+	JMP          rest139
 
-done136:
+done140:
 	VZEROUPPER
 	RET
 
@@ -3267,9 +3303,9 @@ TEXT ·gelu512(SB), NOSPLIT, $0-24
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
 
-loop137:
+loop141:
 	CMPQ         DX, $0x00000010
-	JLT          rest138
+	JLT          rest142
 	PREFETCHT0   1024(AX)
 	PREFETCHT0   1024(CX)
 	VMOVUPS      (CX), Z0
@@ -3318,11 +3354,11 @@ loop137:
 	ADDQ         $0x00000040, AX
 	ADDQ         $0x00000040, CX
 	SUBQ         $0x00000010, DX
-	JMP          loop137
+	JMP          loop141
 
-rest138:
+rest142:
 	TESTQ        DX, DX
-	JLE          done139
+	JLE          done143
 	MOVQ         $0x00000010, BX
 	CMPQ         DX, BX
 	CMOVQLT      DX, BX
@@ -3376,9 +3412,9 @@ rest138:
 	ADDQ         $0x00000040, AX
 	ADDQ         $0x00000040, CX
 	SUBQ         $0x00000010, DX
-	JMP          rest138
+	JMP          rest142
 
-done139:
+done143:
 	VZEROUPPER
 	RET
 
@@ -3389,9 +3425,9 @@ TEXT ·geluTanh512(SB), NOSPLIT, $0-24
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
 
-loop140:
+loop144:
 	CMPQ         DX, $0x00000010
-	JLT          rest141
+	JLT          rest145
 	PREFETCHT0   1024(AX)
 	PREFETCHT0   1024(CX)
 	VMOVUPS      (CX), Z0
@@ -3424,11 +3460,11 @@ loop140:
 	ADDQ         $0x00000040, AX
 	ADDQ         $0x00000040, CX
 	SUBQ         $0x00000010, DX
-	JMP          loop140
+	JMP          loop144
 
-rest141:
+rest145:
 	TESTQ        DX, DX
-	JLE          done142
+	JLE          done146
 	MOVQ         $0x00000010, BX
 	CMPQ         DX, BX
 	CMOVQLT      DX, BX
@@ -3466,9 +3502,9 @@ rest141:
 	ADDQ         $0x00000040, AX
 	ADDQ         $0x00000040, CX
 	SUBQ         $0x00000010, DX
-	JMP          rest141
+	JMP          rest145
 
-done142:
+done146:
 	VZEROUPPER
 	RET
 
@@ -3481,9 +3517,9 @@ TEXT ·mulScalar512(SB), NOSPLIT, $0-28
 	MOVSS        s+24(FP), X0
 	VBROADCASTSS X0, Z0
 
-loop143:
+loop147:
 	CMPQ    DX, $0x00000020
-	JLT     rest144
+	JLT     rest148
 	VMOVUPS (CX), Z1
 	VMULPS  Z0, Z1, Z1
 	VMOVUPS Z1, (AX)
@@ -3493,11 +3529,11 @@ loop143:
 	ADDQ    $0x00000080, AX
 	ADDQ    $0x00000080, CX
 	SUBQ    $0x00000020, DX
-	JMP     loop143
+	JMP     loop147
 
-rest144:
+rest148:
 	TESTQ     DX, DX
-	JLE       done145
+	JLE       done149
 	MOVQ      $0x00000010, BX
 	CMPQ      DX, BX
 	CMOVQLT   DX, BX
@@ -3511,9 +3547,9 @@ rest144:
 	ADDQ      $0x00000040, AX
 	ADDQ      $0x00000040, CX
 	SUBQ      $0x00000010, DX
-	JMP       rest144
+	JMP       rest148
 
-done145:
+done149:
 	VZEROUPPER
 	RET
 
@@ -3526,9 +3562,9 @@ TEXT ·addScalar512(SB), NOSPLIT, $0-28
 	MOVSS        s+24(FP), X0
 	VBROADCASTSS X0, Z0
 
-loop146:
+loop150:
 	CMPQ    DX, $0x00000020
-	JLT     rest147
+	JLT     rest151
 	VMOVUPS (CX), Z1
 	VADDPS  Z0, Z1, Z1
 	VMOVUPS Z1, (AX)
@@ -3538,11 +3574,11 @@ loop146:
 	ADDQ    $0x00000080, AX
 	ADDQ    $0x00000080, CX
 	SUBQ    $0x00000020, DX
-	JMP     loop146
+	JMP     loop150
 
-rest147:
+rest151:
 	TESTQ     DX, DX
-	JLE       done148
+	JLE       done152
 	MOVQ      $0x00000010, BX
 	CMPQ      DX, BX
 	CMOVQLT   DX, BX
@@ -3556,9 +3592,9 @@ rest147:
 	ADDQ      $0x00000040, AX
 	ADDQ      $0x00000040, CX
 	SUBQ      $0x00000010, DX
-	JMP       rest147
+	JMP       rest151
 
-done148:
+done152:
 	VZEROUPPER
 	RET
 
@@ -3571,9 +3607,9 @@ TEXT ·divScalar512(SB), NOSPLIT, $0-28
 	MOVSS        s+24(FP), X0
 	VBROADCASTSS X0, Z0
 
-loop149:
+loop153:
 	CMPQ    DX, $0x00000020
-	JLT     rest150
+	JLT     rest154
 	VMOVUPS (CX), Z1
 	VDIVPS  Z0, Z1, Z1
 	VMOVUPS Z1, (AX)
@@ -3583,11 +3619,11 @@ loop149:
 	ADDQ    $0x00000080, AX
 	ADDQ    $0x00000080, CX
 	SUBQ    $0x00000020, DX
-	JMP     loop149
+	JMP     loop153
 
-rest150:
+rest154:
 	TESTQ     DX, DX
-	JLE       done151
+	JLE       done155
 	MOVQ      $0x00000010, BX
 	CMPQ      DX, BX
 	CMOVQLT   DX, BX
@@ -3601,9 +3637,9 @@ rest150:
 	ADDQ      $0x00000040, AX
 	ADDQ      $0x00000040, CX
 	SUBQ      $0x00000010, DX
-	JMP       rest150
+	JMP       rest154
 
-done151:
+done155:
 	VZEROUPPER
 	RET
 
@@ -3618,9 +3654,9 @@ TEXT ·normalize512(SB), NOSPLIT, $0-32
 	MOVSS        t+28(FP), X1
 	VBROADCASTSS X1, Z1
 
-loop152:
+loop156:
 	CMPQ    DX, $0x00000020
-	JLT     rest153
+	JLT     rest157
 	VMOVUPS (CX), Z2
 	VSUBPS  Z0, Z2, Z2
 	VMULPS  Z1, Z2, Z2
@@ -3632,11 +3668,11 @@ loop152:
 	ADDQ    $0x00000080, AX
 	ADDQ    $0x00000080, CX
 	SUBQ    $0x00000020, DX
-	JMP     loop152
+	JMP     loop156
 
-rest153:
+rest157:
 	TESTQ     DX, DX
-	JLE       done154
+	JLE       done158
 	MOVQ      $0x00000010, BX
 	CMPQ      DX, BX
 	CMOVQLT   DX, BX
@@ -3651,9 +3687,9 @@ rest153:
 	ADDQ      $0x00000040, AX
 	ADDQ      $0x00000040, CX
 	SUBQ      $0x00000010, DX
-	JMP       rest153
+	JMP       rest157
 
-done154:
+done158:
 	VZEROUPPER
 	RET
 
@@ -3665,9 +3701,9 @@ TEXT ·scaleShift512(SB), NOSPLIT, $0-32
 	MOVQ shift+16(FP), DX
 	MOVQ n+24(FP), BX
 
-loop155:
+loop159:
 	CMPQ        BX, $0x00000020
-	JLT         rest156
+	JLT         rest160
 	VMOVUPS     (AX), Z0
 	VMOVUPS     (CX), Z1
 	VMOVUPS     (DX), Z2
@@ -3682,11 +3718,11 @@ loop155:
 	ADDQ        $0x00000080, CX
 	ADDQ        $0x00000080, DX
 	SUBQ        $0x00000020, BX
-	JMP         loop155
+	JMP         loop159
 
-rest156:
+rest160:
 	TESTQ       BX, BX
-	JLE         done157
+	JLE         done161
 	MOVQ        $0x00000010, SI
 	CMPQ        BX, SI
 	CMOVQLT     BX, SI
@@ -3703,9 +3739,9 @@ rest156:
 	ADDQ        $0x00000040, CX
 	ADDQ        $0x00000040, DX
 	SUBQ        $0x00000010, BX
-	JMP         rest156
+	JMP         rest160
 
-done157:
+done161:
 	VZEROUPPER
 	RET
 
@@ -3718,9 +3754,9 @@ TEXT ·axpy512(SB), NOSPLIT, $0-28
 	MOVSS        s+24(FP), X0
 	VBROADCASTSS X0, Z0
 
-loop158:
+loop162:
 	CMPQ        DX, $0x00000020
-	JLT         rest159
+	JLT         rest163
 	VMOVUPS     (CX), Z1
 	VMOVUPS     (AX), Z2
 	VFMADD231PS Z1, Z0, Z2
@@ -3732,11 +3768,11 @@ loop158:
 	ADDQ        $0x00000080, AX
 	ADDQ        $0x00000080, CX
 	SUBQ        $0x00000020, DX
-	JMP         loop158
+	JMP         loop162
 
-rest159:
+rest163:
 	TESTQ       DX, DX
-	JLE         done160
+	JLE         done164
 	MOVQ        $0x00000010, BX
 	CMPQ        DX, BX
 	CMOVQLT     DX, BX
@@ -3751,9 +3787,9 @@ rest159:
 	ADDQ        $0x00000040, AX
 	ADDQ        $0x00000040, CX
 	SUBQ        $0x00000010, DX
-	JMP         rest159
+	JMP         rest163
 
-done160:
+done164:
 	VZEROUPPER
 	RET
 
@@ -3767,9 +3803,9 @@ TEXT ·sum512(SB), NOSPLIT, $0-24
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
 
-loop161:
+loop165:
 	CMPQ      CX, $0x00000020
-	JLT       done162
+	JLT       done166
 	VCVTPS2PD (AX), Z4
 	VADDPD    Z4, Z0, Z0
 	VCVTPS2PD 32(AX), Z5
@@ -3780,21 +3816,21 @@ loop161:
 	VADDPD    Z7, Z3, Z3
 	ADDQ      $0x00000080, AX
 	SUBQ      $0x00000020, CX
-	JMP       loop161
+	JMP       loop165
 
-done162:
-loop163:
+done166:
+loop167:
 	CMPQ      CX, $0x00000010
-	JLT       done164
+	JLT       done168
 	VCVTPS2PD (AX), Z4
 	VADDPD    Z4, Z0, Z0
 	VCVTPS2PD 32(AX), Z5
 	VADDPD    Z5, Z1, Z1
 	ADDQ      $0x00000040, AX
 	SUBQ      $0x00000010, CX
-	JMP       loop163
+	JMP       loop167
 
-done164:
+done168:
 	VADDPD        Z1, Z0, Z0
 	VADDPD        Z2, Z0, Z0
 	VADDPD        Z3, Z0, Z0
@@ -3820,9 +3856,9 @@ TEXT ·deviation512(SB), NOSPLIT, $0-32
 	MOVSD        mean+16(FP), X4
 	VBROADCASTSD X4, Z15
 
-loop165:
+loop169:
 	CMPQ        CX, $0x00000020
-	JLT         done166
+	JLT         done170
 	VCVTPS2PD   (AX), Z4
 	VSUBPD      Z15, Z4, Z4
 	VFMADD231PD Z4, Z4, Z0
@@ -3837,12 +3873,12 @@ loop165:
 	VFMADD231PD Z7, Z7, Z3
 	ADDQ        $0x00000080, AX
 	SUBQ        $0x00000020, CX
-	JMP         loop165
+	JMP         loop169
 
-done166:
-loop167:
+done170:
+loop171:
 	CMPQ        CX, $0x00000010
-	JLT         done168
+	JLT         done172
 	VCVTPS2PD   (AX), Z4
 	VSUBPD      Z15, Z4, Z4
 	VFMADD231PD Z4, Z4, Z0
@@ -3851,9 +3887,9 @@ loop167:
 	VFMADD231PD Z5, Z5, Z1
 	ADDQ        $0x00000040, AX
 	SUBQ        $0x00000010, CX
-	JMP         loop167
+	JMP         loop171
 
-done168:
+done172:
 	VADDPD        Z1, Z0, Z0
 	VADDPD        Z2, Z0, Z0
 	VADDPD        Z3, Z0, Z0
@@ -3882,9 +3918,9 @@ TEXT ·dot512(SB), NOSPLIT, $0-28
 	VPXORD Z6, Z6, Z6
 	VPXORD Z7, Z7, Z7
 
-loop169:
+loop173:
 	CMPQ        DX, $0x00000080
-	JLT         done170
+	JLT         done174
 	VMOVUPS     (AX), Z8
 	VFMADD231PS (CX), Z8, Z0
 	VMOVUPS     64(AX), Z9
@@ -3904,20 +3940,20 @@ loop169:
 	ADDQ        $0x00000200, AX
 	ADDQ        $0x00000200, CX
 	SUBQ        $0x00000080, DX
-	JMP         loop169
+	JMP         loop173
 
-done170:
-loop171:
+done174:
+loop175:
 	CMPQ        DX, $0x00000010
-	JLT         done172
+	JLT         done176
 	VMOVUPS     (AX), Z8
 	VFMADD231PS (CX), Z8, Z0
 	ADDQ        $0x00000040, AX
 	ADDQ        $0x00000040, CX
 	SUBQ        $0x00000010, DX
-	JMP         loop171
+	JMP         loop175
 
-done172:
+done176:
 	VADDPS        Z4, Z0, Z0
 	VADDPS        Z5, Z1, Z1
 	VADDPS        Z6, Z2, Z2
@@ -3947,27 +3983,27 @@ TEXT ·largest512(SB), NOSPLIT, $0-20
 	VMOVUPS cff800000<>+0(SB), Z2
 	VMOVUPS cff800000<>+0(SB), Z3
 
-loop173:
+loop177:
 	CMPQ   CX, $0x00000040
-	JLT    done174
+	JLT    done178
 	VMAXPS (AX), Z0, Z0
 	VMAXPS 64(AX), Z1, Z1
 	VMAXPS 128(AX), Z2, Z2
 	VMAXPS 192(AX), Z3, Z3
 	ADDQ   $0x00000100, AX
 	SUBQ   $0x00000040, CX
-	JMP    loop173
+	JMP    loop177
 
-done174:
-loop175:
+done178:
+loop179:
 	CMPQ   CX, $0x00000010
-	JLT    done176
+	JLT    done180
 	VMAXPS (AX), Z0, Z0
 	ADDQ   $0x00000040, AX
 	SUBQ   $0x00000010, CX
-	JMP    loop175
+	JMP    loop179
 
-done176:
+done180:
 	VMAXPS        Z2, Z0, Z0
 	VMAXPS        Z3, Z1, Z1
 	VMAXPS        Z1, Z0, Z0
@@ -3994,9 +4030,9 @@ TEXT ·expSum512(SB), NOSPLIT, $0-36
 	MOVSS        shift+24(FP), X2
 	VBROADCASTSS X2, Z2
 
-loop177:
+loop181:
 	CMPQ         DX, $0x00000020
-	JLT          done178
+	JLT          done182
 	VMOVUPS      (CX), Z3
 	VSUBPS       Z2, Z3, Z3
 	VMOVUPS      c42b20000<>+0(SB), Z4
@@ -4042,12 +4078,12 @@ loop177:
 	ADDQ         $0x00000080, AX
 	ADDQ         $0x00000080, CX
 	SUBQ         $0x00000020, DX
-	JMP          loop177
+	JMP          loop181
 
-done178:
-loop179:
+done182:
+loop183:
 	CMPQ         DX, $0x00000010
-	JLT          done180
+	JLT          done184
 	VMOVUPS      (CX), Z3
 	VSUBPS       Z2, Z3, Z3
 	VMOVUPS      c42b20000<>+0(SB), Z4
@@ -4072,9 +4108,9 @@ loop179:
 	ADDQ         $0x00000040, AX
 	ADDQ         $0x00000040, CX
 	SUBQ         $0x00000010, DX
-	JMP          loop179
+	JMP          loop183
 
-done180:
+done184:
 	VADDPS        Z1, Z0, Z0
 	VEXTRACTF64X4 $0x01, Z0, Y1
 	VADDPS        Y1, Y0, Y0
@@ -4095,9 +4131,9 @@ TEXT ·addWide512(SB), NOSPLIT, $0-24
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
 
-loop181:
+loop185:
 	CMPQ      DX, $0x00000010
-	JLT       done182
+	JLT       done186
 	VCVTPS2PD (CX), Z0
 	VADDPD    (AX), Z0, Z0
 	VMOVUPD   Z0, (AX)
@@ -4107,12 +4143,12 @@ loop181:
 	ADDQ      $0x00000040, CX
 	ADDQ      $0x00000080, AX
 	SUBQ      $0x00000010, DX
-	JMP       loop181
+	JMP       loop185
 
-done182:
-loop183:
+done186:
+loop187:
 	CMPQ      DX, $0x00000010
-	JLT       done184
+	JLT       done188
 	VCVTPS2PD (CX), Z0
 	VADDPD    (AX), Z0, Z0
 	VMOVUPD   Z0, (AX)
@@ -4122,9 +4158,9 @@ loop183:
 	ADDQ      $0x00000040, CX
 	ADDQ      $0x00000080, AX
 	SUBQ      $0x00000010, DX
-	JMP       loop183
+	JMP       loop187
 
-done184:
+done188:
 	VZEROUPPER
 	RET
 
@@ -4138,9 +4174,9 @@ TEXT ·choose512(SB), NOSPLIT, $0-40
 	MOVQ   n+32(FP), SI
 	VPXORD Z3, Z3, Z3
 
-loop185:
+loop189:
 	CMPQ      SI, $0x00000010
-	JLT       done186
+	JLT       done190
 	VPMOVZXBD (CX), Z0
 	VMOVUPS   (DX), Z1
 	VMOVUPS   (BX), Z2
@@ -4152,12 +4188,12 @@ loop185:
 	ADDQ      $0x00000040, DX
 	ADDQ      $0x00000040, BX
 	SUBQ      $0x00000010, SI
-	JMP       loop185
+	JMP       loop189
 
-done186:
-loop187:
+done190:
+loop191:
 	CMPQ      SI, $0x00000010
-	JLT       done188
+	JLT       done192
 	VPMOVZXBD (CX), Z0
 	VMOVUPS   (DX), Z1
 	VMOVUPS   (BX), Z2
@@ -4169,9 +4205,9 @@ loop187:
 	ADDQ      $0x00000040, DX
 	ADDQ      $0x00000040, BX
 	SUBQ      $0x00000010, SI
-	JMP       loop187
+	JMP       loop191
 
-done188:
+done192:
 	VZEROUPPER
 	RET
 
@@ -4186,9 +4222,9 @@ TEXT ·pick512(SB), NOSPLIT, $0-40
 	MOVQ         SI, X0
 	VPBROADCASTD X0, Z0
 
-loop189:
+loop193:
 	CMPQ      BX, $0x00000010
-	JLT       done190
+	JLT       done194
 	VMOVUPS   (DX), Z1
 	VMOVUPS   (AX), Z2
 	VMOVUPS   (CX), Z3
@@ -4203,12 +4239,12 @@ loop189:
 	ADDQ      $0x00000040, AX
 	ADDQ      $0x00000040, CX
 	SUBQ      $0x00000010, BX
-	JMP       loop189
+	JMP       loop193
 
-done190:
-loop191:
+done194:
+loop195:
 	CMPQ      BX, $0x00000010
-	JLT       done192
+	JLT       done196
 	VMOVUPS   (DX), Z1
 	VMOVUPS   (AX), Z2
 	VMOVUPS   (CX), Z3
@@ -4223,9 +4259,9 @@ loop191:
 	ADDQ      $0x00000040, AX
 	ADDQ      $0x00000040, CX
 	SUBQ      $0x00000010, BX
-	JMP       loop191
+	JMP       loop195
 
-done192:
+done196:
 	VZEROUPPER
 	RET
 
@@ -4240,9 +4276,9 @@ TEXT ·pickSecond512(SB), NOSPLIT, $0-40
 	MOVQ         SI, X0
 	VPBROADCASTD X0, Z0
 
-loop193:
+loop197:
 	CMPQ      BX, $0x00000010
-	JLT       done194
+	JLT       done198
 	VMOVUPS   evenPlaces<>+0(SB), Z1
 	VMOVUPS   (DX), Z6
 	VPERMI2PS 64(DX), Z6, Z1
@@ -4259,12 +4295,12 @@ loop193:
 	ADDQ      $0x00000040, AX
 	ADDQ      $0x00000040, CX
 	SUBQ      $0x00000010, BX
-	JMP       loop193
+	JMP       loop197
 
-done194:
-loop195:
+done198:
+loop199:
 	CMPQ      BX, $0x00000010
-	JLT       done196
+	JLT       done200
 	VMOVUPS   evenPlaces<>+0(SB), Z1
 	VMOVUPS   (DX), Z6
 	VPERMI2PS 64(DX), Z6, Z1
@@ -4281,9 +4317,9 @@ loop195:
 	ADDQ      $0x00000040, AX
 	ADDQ      $0x00000040, CX
 	SUBQ      $0x00000010, BX
-	JMP       loop195
+	JMP       loop199
 
-done196:
+done200:
 	VZEROUPPER
 	RET
 
@@ -4305,6 +4341,42 @@ DATA evenPlaces<>+56(SB)/4, $0x0000001c
 DATA evenPlaces<>+60(SB)/4, $0x0000001e
 GLOBL evenPlaces<>(SB), RODATA|NOPTR, $64
 
+// func second512(dst *float32, src *float32, n int)
+// Requires: AVX, AVX512F
+TEXT ·second512(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ n+16(FP), DX
+
+loop201:
+	CMPQ      DX, $0x00000010
+	JLT       done202
+	VMOVUPS   evenPlaces<>+0(SB), Z1
+	VMOVUPS   (CX), Z6
+	VPERMI2PS 64(CX), Z6, Z1
+	VMOVUPS   Z1, (AX)
+	ADDQ      $0x00000080, CX
+	ADDQ      $0x00000040, AX
+	SUBQ      $0x00000010, DX
+	JMP       loop201
+
+done202:
+loop203:
+	CMPQ      DX, $0x00000010
+	JLT       done204
+	VMOVUPS   evenPlaces<>+0(SB), Z1
+	VMOVUPS   (CX), Z6
+	VPERMI2PS 64(CX), Z6, Z1
+	VMOVUPS   Z1, (AX)
+	ADDQ      $0x00000080, CX
+	ADDQ      $0x00000040, AX
+	SUBQ      $0x00000010, DX
+	JMP       loop203
+
+done204:
+	VZEROUPPER
+	RET
+
 // func stream512(dst *float32, src *float32, n int)
 // Requires: AVX, AVX512F
 TEXT ·stream512(SB), NOSPLIT, $0-24
@@ -4312,9 +4384,9 @@ TEXT ·stream512(SB), NOSPLIT, $0-24
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
 
-loop197:
+loop205:
 	CMPQ     DX, $0x00000040
-	JLT      done198
+	JLT      done206
 	VMOVUPS  (CX), Z0
 	VMOVNTPS Z0, (AX)
 	VMOVUPS  64(CX), Z1
@@ -4326,19 +4398,19 @@ loop197:
 	ADDQ     $0x00000100, AX
 	ADDQ     $0x00000100, CX
 	SUBQ     $0x00000040, DX
-	JMP      loop197
+	JMP      loop205
 
-done198:
-loop199:
+done206:
+loop207:
 	CMPQ     DX, $0x00000010
-	JLT      done200
+	JLT      done208
 	VMOVUPS  (CX), Z0
 	VMOVNTPS Z0, (AX)
 	ADDQ     $0x00000040, AX
 	ADDQ     $0x00000040, CX
 	SUBQ     $0x00000010, DX
-	JMP      loop199
+	JMP      loop207
 
-done200:
+done208:
 	VZEROUPPER
 	RET
