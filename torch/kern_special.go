@@ -12,7 +12,7 @@ import (
 func specialKernels() map[ops.ID]kernel {
 	table := map[ops.ID]kernel{}
 	for id, f := range map[ops.ID]func(float64) float64{
-		ops.BesselJ0: math.J0, ops.BesselJ1: math.J1, ops.BesselY0: math.Y0, ops.BesselY1: besselY1,
+		ops.BesselJ0: finite(math.J0), ops.BesselJ1: finite(math.J1), ops.BesselY0: finite(math.Y0), ops.BesselY1: finite(besselY1),
 		ops.ModifiedBesselI0:       besselI0,
 		ops.ModifiedBesselI1:       besselI1,
 		ops.ModifiedBesselK0:       func(x float64) float64 { return unscaled(x, besselKe(0, x)) },
@@ -42,6 +42,16 @@ func specialKernels() map[ops.ID]kernel {
 	polynomial(ops.LaguerreL, laguerre[float64], laguerre[float32])
 	polynomial(ops.LegendreP, legendre[float64], legendre[float32])
 	return table
+}
+
+// finite is f where PyTorch has no limits at the infinities.
+func finite(f func(float64) float64) func(float64) float64 {
+	return func(x float64) float64 {
+		if math.IsInf(x, 0) {
+			return math.NaN()
+		}
+		return f(x)
+	}
 }
 
 // besselY1 is minus infinity at zero.
@@ -133,9 +143,24 @@ func airyAi(x float64) float64 {
 	if x > 0 {
 		return math.Sqrt(x/3) / math.Pi * math.Exp(-z) * besselKe(1.0/3, z)
 	}
+	if z > airyWaves {
+		return airyWave(a, z)
+	}
 	turn := cmplx.Exp(complex(0, math.Pi/3))
 	w := complex(math.Sqrt(a/3)/math.Pi, 0) * cmplx.Exp(complex(0, math.Pi/6)) * besselKImaginary(1.0/3, z)
 	return 2 * real(turn*w)
+}
+
+// airyWaves is the phase from which on the expansion in waves has all digits; the
+// integral loses them, the faster it turns.
+const airyWaves = 300
+
+// airyWave is Ai(-a) of a large a, with z two thirds of a^1.5.
+func airyWave(a, z float64) float64 {
+	const u1, u2, u3, u4, u5 = 5.0 / 72, 385.0 / 10368, 85085.0 / 2239488, 37182145.0 / 644972544, 5391411025.0 / 46438023168
+	r := 1 / (z * z)
+	sin, cos := math.Sincos(z - math.Pi/4)
+	return (cos*(1-r*(u2-r*u4)) + sin/z*(u1-r*(u3-r*u5))) / math.Sqrt(math.Pi*math.Sqrt(a))
 }
 
 // airySeries sums the two power series of Ai.

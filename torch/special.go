@@ -195,7 +195,7 @@ func logaddexp2(x, y float64) float64 {
 // igamma is the regularised lower incomplete gamma function.
 func igamma(a, x float64) float64 {
 	switch {
-	case x < 0 || a < 0 || math.IsNaN(a+x):
+	case x < 0 || a < 0: // the limits below count before a NaN does
 		return math.NaN()
 	case a == 0:
 		if x > 0 {
@@ -211,6 +211,10 @@ func igamma(a, x float64) float64 {
 		return 0
 	case math.IsInf(x, 1):
 		return 1
+	case math.IsNaN(a + x):
+		return math.NaN()
+	case a > gammaUniform:
+		return gammaNearNormal(a, x)
 	case x > a+1:
 		return 1 - gammaFraction(a, x)
 	}
@@ -219,10 +223,34 @@ func igamma(a, x float64) float64 {
 
 // igammac is 1 - igamma.
 func igammac(a, x float64) float64 {
-	if a > 0 && x > a+1 && !math.IsInf(a, 1) && !math.IsInf(x, 1) {
+	if a > 0 && x > a+1 && a <= gammaUniform && !math.IsInf(x, 1) {
 		return gammaFraction(a, x)
 	}
 	return 1 - igamma(a, x)
+}
+
+// gammaUniform is where series take too many terms: from here on the first terms
+// of the uniform expansion are exact enough.
+const gammaUniform = 1e6
+
+// gammaNearNormal is igamma of a large a: nearly a normal distribution, in
+// eta with eta^2/2 = x/a - 1 - log(x/a).
+func gammaNearNormal(a, x float64) float64 {
+	mu := (x - a) / a
+	half := mu - math.Log1p(mu)
+	if math.Abs(mu) < 0.1 { // the difference would cancel
+		half = 0
+		for k, p := 2.0, mu*mu; k < 20; k, p = k+1, -p*mu {
+			half += p / k
+		}
+	}
+	eta := math.Copysign(math.Sqrt(2*half), mu)
+	c0 := -1.0/3 + eta*(1.0/12+eta*(-2.0/135+eta*(1.0/864+eta/2835)))
+	c1 := -1.0/540 - eta/288
+	if half*a > 745 { // nothing is left of the correction
+		return 0.5 * math.Erfc(-eta*math.Sqrt(a/2))
+	}
+	return 0.5*math.Erfc(-eta*math.Sqrt(a/2)) - math.Exp(-a*half)/math.Sqrt(2*math.Pi*a)*(c0+c1/a)
 }
 
 func gammaScale(a, x float64) float64 {
