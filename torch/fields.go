@@ -18,6 +18,13 @@ type Field struct {
 	Skip bool
 }
 
+// Named is a tensor with its place in a module: layers.0.weight.
+type Named struct {
+	Name   string
+	Tensor *Tensor
+	Buffer bool
+}
+
 // Fields lists the parts of a module, a pointer to a struct, in declaration
 // order; the elements of a slice; or the entries of a map by key. Parts that are
 // nil are left out. The tag

@@ -375,8 +375,9 @@ func (p *plainer) list(items []any) (any, error) {
 	return out, nil
 }
 
-// Save writes values as torch.save does: tensors, OrderedDicts, maps with
-// string or int keys, lists, numbers, strings, bools and nil. Tensors that share
+// Save writes values as torch.save does: tensors, OrderedDicts, the state of a
+// module (nn.StateDict), maps with string or int keys, lists, numbers, strings,
+// bools and nil. Tensors that share
 // memory share it in the file.
 func Save(value any, path string) (err error) {
 	name := strings.TrimSuffix(filepath.Base(path), filepath.Ext(path))
@@ -463,19 +464,29 @@ func (s *saver) tree(v any) (any, error) {
 	case *Tensor:
 		return s.tensor(v)
 	case OrderedDict:
-		out := &pickle.OrderedDict{}
-		for _, it := range v {
-			x, err := s.tree(it.Value)
-			if err == nil {
-				err = out.Set(it.Key, x)
-			}
-			if err != nil {
-				return nil, err
-			}
+		return s.ordered(v)
+	case []Named:
+		dict := make(OrderedDict, len(v))
+		for i, n := range v {
+			dict[i] = DictItem{Key: n.Name, Value: n.Tensor}
 		}
-		return out, nil
+		return s.ordered(dict)
 	}
 	return s.container(v)
+}
+
+func (s *saver) ordered(v OrderedDict) (any, error) {
+	out := &pickle.OrderedDict{}
+	for _, it := range v {
+		x, err := s.tree(it.Value)
+		if err == nil {
+			err = out.Set(it.Key, x)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
 }
 
 func (s *saver) tensor(t *Tensor) (any, error) {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"tcdbg/internal/ops"
 	"tcdbg/torch/internal/pickle"
 )
 
@@ -32,7 +33,7 @@ func (s *saver) container(v any) (any, error) {
 	case reflect.Map:
 		return s.dict(r)
 	}
-	return nil, fmt.Errorf("values of type %T cannot be saved", v)
+	return nil, fmt.Errorf("values of type %s cannot be saved", ops.TypeName(v))
 }
 
 func (s *saver) dict(r reflect.Value) (any, error) {

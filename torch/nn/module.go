@@ -19,12 +19,9 @@ type Module interface {
 	Forward(x *torch.Tensor) *torch.Tensor
 }
 
-// Named is a tensor with its place in a module: layers.0.weight.
-type Named struct {
-	Name   string
-	Tensor *torch.Tensor
-	Buffer bool
-}
+// Named is a tensor with its place in a module: layers.0.weight. Lists of them
+// are what torch.Save writes as a state_dict.
+type Named = torch.Named
 
 // Training is embedded by modules that behave differently in training.
 type Training struct {

@@ -24,11 +24,7 @@ func Save(module any, path string) error {
 		}
 		return torch.SaveSafetensors(tensors, path)
 	}
-	var state torch.OrderedDict
-	for _, n := range StateDict(module) {
-		state = append(state, torch.DictItem{Key: n.Name, Value: n.Tensor})
-	}
-	return torch.Save(state, path)
+	return torch.Save(StateDict(module), path)
 }
 
 // Load copies the state of a file that Save, PyTorch or safetensors wrote into

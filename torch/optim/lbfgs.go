@@ -30,7 +30,7 @@ type LBFGS struct {
 // kw.HistorySize(100), kw.LineSearchFn("strong_wolfe").
 func NewLBFGS(params []*torch.Tensor, opts ...torch.Option) *LBFGS {
 	if len(params) == 0 {
-		panic(&torch.Error{Op: "LBFGS", Kind: "ValueError", Msg: "optimizer got an empty parameter list"})
+		panic(noParameters("LBFGS"))
 	}
 	var numbers []torch.Option
 	l := &LBFGS{params: params, scale: 1}

@@ -405,9 +405,11 @@ func TestStateDictGoesOn(t *testing.T) {
 func TestRefusals(t *testing.T) {
 	w := []*torch.Tensor{start("")}
 	for want, f := range map[string]func(){
-		"SGD.__init__() got an unexpected keyword argument 'betas2'":                   func() { optim.NewSGD(w, torch.Option{Name: "betas2"}) },
-		"Invalid learning rate: -1":                                                    func() { optim.NewAdam(w, kw.Lr(-1)) },
-		"optimizer got an empty parameter list":                                        func() { optim.NewSGD([]*torch.Tensor{}) },
+		"SGD.__init__() got an unexpected keyword argument 'betas2'": func() { optim.NewSGD(w, torch.Option{Name: "betas2"}) },
+		"Invalid learning rate: -1":                                  func() { optim.NewAdam(w, kw.Lr(-1)) },
+		"optimizer got an empty parameter list; a module's parameters are the tensors in its exported fields and in those of its parts": func() {
+			optim.NewSGD([]*torch.Tensor{})
+		},
 		"Nesterov momentum requires a momentum and zero dampening":                     func() { optim.NewSGD(w, kw.Nesterov(true)) },
 		"beta2_decay should be <= 0 but is: 0.5":                                       func() { optim.NewAdafactor(w, kw.Beta2Decay(0.5)) },
 		"Clipping threshold d should be >= 1 but is: 0.5":                              func() { optim.NewAdafactor(w, kw.D(0.5)) },

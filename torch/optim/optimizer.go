@@ -99,9 +99,13 @@ func newBase(name string, params any, defaults Group, opts []torch.Option, keys 
 		panic(&torch.Error{Op: name, Kind: "TypeError", Msg: fmt.Sprintf("params argument given to the optimizer should be []*torch.Tensor or []optim.Group, not %T", params)})
 	}
 	if len(b.groups) == 0 || len(b.groups[0].Params) == 0 {
-		panic(&torch.Error{Op: name, Kind: "ValueError", Msg: "optimizer got an empty parameter list"})
+		panic(noParameters(name))
 	}
 	return b
+}
+
+func noParameters(name string) *torch.Error {
+	return &torch.Error{Op: name, Kind: "ValueError", Msg: "optimizer got an empty parameter list; a module's parameters are the tensors in its exported fields and in those of its parts"}
 }
 
 // fixedSettings are the settings that PyTorch's state has and that choose among

@@ -24,6 +24,9 @@ func pointerElem(t types.Type) types.Type {
 	return nil
 }
 
+// TypeName implements rt.Owner.
+func (in *Interp) TypeName(b rt.Boxed) string { return typeString(b.T.Type) }
+
 // Format implements rt.Owner.
 func (in *Interp) Format(b rt.Boxed, s fmt.State, verb rune) {
 	ti := in.info(b.T.Type)

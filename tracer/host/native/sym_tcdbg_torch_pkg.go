@@ -539,6 +539,7 @@ func pkg_tcdbg_torch() *rt.Pkg {
 			"GraphImpl":     reflect.TypeFor[p_tcdbg_torch.GraphImpl](),
 			"GraphModule":   reflect.TypeFor[p_tcdbg_torch.GraphModule](),
 			"MemoryStats":   reflect.TypeFor[p_tcdbg_torch.MemoryStats](),
+			"Named":         reflect.TypeFor[p_tcdbg_torch.Named](),
 			"Option":        reflect.TypeFor[p_tcdbg_torch.Option](),
 			"OrderedDict":   reflect.TypeFor[p_tcdbg_torch.OrderedDict](),
 			"Slice_":        reflect.TypeFor[p_tcdbg_torch.Slice_](),

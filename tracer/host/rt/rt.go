@@ -28,6 +28,8 @@ type Owner interface {
 	CallMethod(b Boxed, method string, args []unsafe.Pointer, result unsafe.Pointer)
 	// HasMethod reports whether the boxed value has a method of that name.
 	HasMethod(b Boxed, method string) bool
+	// TypeName is the type of the boxed value as package fmt writes it.
+	TypeName(b Boxed) string
 	// Format prints the boxed value as package fmt prints it.
 	Format(b Boxed, s fmt.State, verb rune)
 }
@@ -42,6 +44,11 @@ type Boxed struct {
 // HostBoxed returns b: adapters promote it, so that the value inside an
 // adapter is found again.
 func (b Boxed) HostBoxed() Boxed { return b }
+
+// GoType is the name of the value's type, for messages of native code.
+func (b Boxed) GoType() string {
+	return b.T.Owner.TypeName(b)
+}
 
 // Format implements fmt.Formatter.
 func (b Boxed) Format(s fmt.State, verb rune) { b.T.Owner.Format(b, s, verb) }
