@@ -21,7 +21,7 @@ func (st *Store) Follow(ctx context.Context, each func(*Record), idle func()) er
 	defer w.close()
 	tick := time.NewTicker(pollEvery)
 	defer tick.Stop()
-	free := make(chan *batch, 2)
+	free := newFree()
 	for first := true; ; first = false {
 		last := ctx.Err() != nil
 		if err := st.lookForFiles(w); err != nil {
@@ -43,7 +43,8 @@ func (st *Store) Follow(ctx context.Context, each func(*Record), idle func()) er
 
 // drain reads what is there now and returns the number of records.
 func (st *Store) drain(free chan *batch, each func(*Record), last bool) int {
-	p := &pipe{ctx: context.Background(), out: make(chan *batch, 1), free: free}
+	p := newPipe(context.Background())
+	p.free = free
 	go func() {
 		defer close(p.out)
 		for i := range st.sources {

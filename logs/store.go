@@ -243,11 +243,16 @@ func (st *Store) Read(ctx context.Context, each func(*Record)) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	p := newPipe(ctx)
+	// The first batch is read here: there is nothing to fold yet, and a thread
+	// takes a while to start.
+	more := len(st.sources) > 0 && st.advance(p, 0, true)
 	go func() {
 		defer close(p.out)
 		for i := range st.sources {
-			for st.advance(p, i, true) {
+			for more {
+				more = st.advance(p, i, true)
 			}
+			more = true
 		}
 	}()
 	for b := range p.batches() {
@@ -328,9 +333,18 @@ type pipe struct {
 	waits     atomic.Bool // the goroutine that folds has nothing to do
 }
 
+// ahead is how many batches the reading goroutine may be ahead: with fewer it
+// stands still, and compares no sums, while the other is at a dear record.
+const ahead = 4
+
 func newPipe(ctx context.Context) *pipe {
-	return &pipe{ctx: ctx, out: make(chan *batch, 1), free: make(chan *batch, 2)}
+	p := &pipe{ctx: ctx, out: make(chan *batch, ahead), free: newFree()}
+	p.waits.Store(true)
+	return p
 }
+
+// newFree holds all batches that can be under way.
+func newFree() chan *batch { return make(chan *batch, ahead+1) }
 
 // batches are those that come until the reading ends.
 func (p *pipe) batches() iter.Seq[*batch] {
