@@ -1,6 +1,7 @@
 package explain
 
 import (
+	"cmp"
 	"encoding/json"
 	"strings"
 
@@ -78,6 +79,7 @@ func (f *Fold) outputCode(r *logs.Record) {
 		c = f.textCompile(r, logs.Pos{})
 	}
 	_, role := aotID(text)
+	role = cmp.Or(role, roleOfFile(out.Path))
 	out.Role = f.intern(role)
 	c.Outputs = append(c.Outputs, out)
 	if c.kernels == nil {

@@ -300,6 +300,7 @@ func (f *Fold) tcdbgProvenance(r *logs.Record) {
 	if c.kernels == nil {
 		c.kernels = map[string]*Kernel{}
 	}
+	code := c.outputOf(v.Graph)
 	for _, k := range v.Kernels {
 		out := &Kernel{
 			ID: c.ID, Name: f.intern(k.Name), Lang: "c", Reason: f.intern(k.Reason), Once: k.Once, Ops: f.interned(k.Ops),
@@ -314,13 +315,42 @@ func (f *Fold) tcdbgProvenance(r *logs.Record) {
 				out.Pos = addPos(out.Pos, f.pos(p))
 			}
 		}
-		if n := len(c.Outputs); n > 0 {
-			f.attach(out, c.Outputs[n-1])
+		if code != nil {
+			f.attach(out, code)
 		}
 		c.kernels[out.Name] = out
 		f.outputs = append(f.outputs, out)
 		f.kernels[kernelKey{r.Rank, r.Epoch, v.Graph, k.Name}] = out
 	}
+}
+
+// outputOf is the output code of one of our graphs, nil when it comes later: a
+// compile has two, forward and backward, with kernels of the same names.
+func (c *compile) outputOf(graph string) *OutputCode {
+	for _, out := range c.Outputs {
+		if out.Path == entryPrefix+graph+".c" {
+			return out
+		}
+	}
+	return nil
+}
+
+// entryPrefix begins the names of our output code's files.
+const entryPrefix = "tc_entry_"
+
+// roleOfFile is the pass that one of our output codes belongs to, "" for others'.
+func roleOfFile(name string) string {
+	graph, ours := strings.CutPrefix(name, entryPrefix)
+	graph = strings.TrimSuffix(graph, ".c")
+	switch {
+	case !ours:
+		return ""
+	case strings.HasSuffix(graph, "_backward"):
+		return "backward"
+	case strings.HasSuffix(graph, "_forward"):
+		return "forward"
+	}
+	return "inference"
 }
 
 // tcdbgAggregate takes calls and run times; each record holds the sums since

@@ -55,7 +55,7 @@ func engineRun(w *logs.Writer) {
 	}))
 	graph(0, 0)
 	w.Emit(logs.Artifact(id(0, 0), logs.Guards{Guards: []logs.Guard{{Source: "L['a']", Kind: "TENSOR_MATCH", Text: "size=[8]"}}}))
-	w.Emit(logs.Out{Kind: "inductor_output_code", ID: id(0, 0), Meta: map[string]string{"filename": "/k.c"}, Payload: []byte("void k(void) {\n}\n")})
+	w.Emit(logs.Out{Kind: "inductor_output_code", ID: id(0, 0), Meta: map[string]string{"filename": "tc_entry_g.c"}, Payload: []byte("void k(void) {\n}\n")})
 	w.Emit(logs.Artifact(id(0, 0), logs.Provenance{Graph: "g", Kernels: []logs.Kernel{
 		{Name: "fused_abs_0", Graph: "g", Ops: []string{"abs"}, Bytes: 64, From: 1, To: 2, Lines: []logs.KernelLine{{Line: 1, Nodes: []string{"abs_1"}, Pos: []logs.Pos{pos}}}},
 		{Name: "aten.mm", Extern: true, Reason: "no template", Ops: []string{"mm"}},
@@ -402,6 +402,37 @@ func TestShareOfOperators(t *testing.T) {
 		}
 		if strings.Contains(sb.String(), "75% of operators run compiled (6 of 8)") != c.want {
 			t.Errorf("eager operators %d:\n%s", c.eager, sb.String())
+		}
+	}
+}
+
+// TestKernelsOfBothPasses: the kernels of a forward and of a backward graph have the
+// same names, and each shows the source of its own pass, whichever record came first.
+func TestKernelsOfBothPasses(t *testing.T) {
+	for _, codeFirst := range []bool{false, true} {
+		r := traceOf(t, func(w *logs.Writer) {
+			w.Emit(logs.Out{Kind: "dynamo_start", ID: id(0, 0), Meta: map[string]any{"stack": w.Stack([]logs.Frame{{File: "/u/model.go", Line: 3, Name: "f"}})}})
+			for _, graph := range []string{"g_joint_forward", "g_joint_backward"} {
+				code := logs.Out{Kind: "inductor_output_code", ID: id(0, 0), Meta: map[string]string{"filename": "tc_entry_" + graph + ".c"}, Payload: []byte("steps of " + graph + "\nkernel of " + graph + "\n")}
+				kernels := logs.Artifact(id(0, 0), logs.Provenance{Graph: graph, Kernels: []logs.Kernel{{Name: "fused_mul_0", Graph: graph, Ops: []string{"mul"}, From: 2, To: 2}}})
+				if codeFirst {
+					w.Emit(code)
+					w.Emit(kernels)
+				} else {
+					w.Emit(kernels)
+					w.Emit(code)
+				}
+			}
+			w.Emit(logs.Artifact(logs.NoCompile, logs.Aggregate{Kernels: []logs.KernelTime{
+				{Graph: "g_joint_forward", Kernel: "fused_mul_0", Calls: 2, Timed: 1, Nanos: 5},
+				{Graph: "g_joint_backward", Kernel: "fused_mul_0", Calls: 2, Timed: 1, Nanos: 7},
+			}}))
+		})
+		if len(r.Kernels) != 2 || r.Kernels[0].Load() != "kernel of g_joint_forward\n" || r.Kernels[1].Load() != "kernel of g_joint_backward\n" {
+			t.Errorf("code first %v: %d kernels; the first is %q, the last %q", codeFirst, len(r.Kernels), r.Kernels[0].Load(), r.Kernels[len(r.Kernels)-1].Load())
+		}
+		if all, back := r.KernelNanos(), r.BackwardNanos(); all != 24 || back != 14 {
+			t.Errorf("code first %v: kernels took %v ns, of them backward %v; want 24 and 14", codeFirst, all, back)
 		}
 	}
 }

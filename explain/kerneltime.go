@@ -48,6 +48,17 @@ func (r *Report) KernelNanos() float64 {
 	return total
 }
 
+// BackwardNanos is the part of KernelNanos in graphs of backward passes.
+func (r *Report) BackwardNanos() float64 {
+	var total float64
+	for _, k := range r.Kernels {
+		if k.Output != nil && k.Output.Role == "backward" {
+			total += k.RunNanos()
+		}
+	}
+	return total
+}
+
 // dearestKernels are the kernels, those that took most first where times are
 // known; total is the time of all.
 func dearestKernels(r *Report) (list []*Kernel, total float64) {

@@ -35,6 +35,7 @@ type counts struct {
 	worst                  float64 // dearest guard set, microseconds
 	extern, kernelOps      int
 	kernelNanos            float64 // of all calls of kernels, 0: not timed
+	backwardNanos          float64 // of these, in graphs of backward passes
 	fused, refused         int
 	saved                  int64
 }
@@ -83,7 +84,7 @@ func (c *counts) collect(r *explain.Report) {
 		}
 		c.kernelOps += max(1, k.Fused)
 	}
-	c.kernelNanos = r.KernelNanos()
+	c.kernelNanos, c.backwardNanos = r.KernelNanos(), r.BackwardNanos()
 	for _, f := range r.Fusions {
 		for i := range f.Steps {
 			if s := &f.Steps[i]; s.Fused {

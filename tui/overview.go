@@ -105,8 +105,12 @@ func ranFor(m *Model) string {
 		return ""
 	}
 	s := fmt.Sprintf(" %s took %s", count(int(calls), "call"), nanos(ns))
-	if k := m.facts.counts.kernelNanos; k > 0 {
+	c := &m.facts.counts
+	if k := c.kernelNanos - c.backwardNanos; k > 0 {
 		s += ", " + nanos(int64(k)) + " of it in kernels"
+	}
+	if c.backwardNanos > 0 { // a pass back begins where the program wants it, often outside of these calls
+		s += ", kernels of backward passes " + nanos(int64(c.backwardNanos))
 	}
 	return s + "; compiling is not counted"
 }
