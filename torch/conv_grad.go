@@ -88,6 +88,8 @@ func (w *imageLanes) pack(l simd.Level, dst []float32, at, n, p0, k, width int) 
 	}
 }
 
+func (w *imageLanes) fetch(simd.Level, int, int, int, int) {}
+
 // turnedWindows is windowPanel with lanes and steps exchanged.
 type turnedWindows struct{ windowPanel }
 

@@ -159,6 +159,9 @@ func (w *windowPanel) pack(l simd.Level, dst []float32, at, n, p0, k, width int)
 	runPool.Put(room)
 }
 
+// fetch does nothing: what neighbouring steps see overlaps, and stays near.
+func (w *windowPanel) fetch(simd.Level, int, int, int, int) {}
+
 // runs appends where windows at to at+n stand, joined where they are
 // neighbours.
 func (w *windowPanel) runs(runs []simd.Run, at, n int) []simd.Run {
@@ -206,9 +209,13 @@ func convWindows(c *convCall, x, weights, out []float32) {
 	pix := s.out[0] * s.out[1]
 	c.eachGroupOn(threads, func(g, threads int) {
 		to := target{out[g*c.outPer*pix:], pix, pix, c.outCh * pix}
-		left := lanes{weights[g*c.outPer*rows:][:c.outPer*rows], rows, 1}
-		right := &windowPanel{p, g * c.inPer * p.channel, offs, s.out[0], s.out[1]}
-		gemmPanels(to, left, right, c.outPer, c.batch*pix, rows, threads)
+		filters := lanes{weights[g*c.outPer*rows:][:c.outPer*rows], rows, 1}
+		windows := &windowPanel{p, g * c.inPer * p.channel, offs, s.out[0], s.out[1]}
+		if turnedPays(c.outPer, c.batch, pix, rows) {
+			productTurned(to, filters, windows, c.outPer, c.batch*pix, rows, threads)
+		} else {
+			gemmPanels(to, filters, windows, c.outPer, c.batch*pix, rows, threads)
+		}
 	})
 }
 

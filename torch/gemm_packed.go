@@ -23,6 +23,8 @@ type panel interface {
 	// pack writes n lanes from lane at on and k steps from step p0 on, width
 	// lanes a step.
 	pack(l simd.Level, dst []float32, at, n, p0, k, width int)
+	// fetch is a hint that these lanes and steps are packed soon.
+	fetch(l simd.Level, at, n, p0, k int)
 }
 
 // lanes is a panel in memory: lane i of step p is data[i*lane+p*step].
@@ -33,6 +35,14 @@ type lanes struct {
 
 func (s lanes) pack(l simd.Level, dst []float32, at, n, p0, k, width int) {
 	l.Pack(&dst[0], &s.data[at*s.lane+p0*s.step], s.lane*4, s.step*4, k, n, width)
+}
+
+func (s lanes) fetch(l simd.Level, at, n, p0, k int) {
+	if from := &s.data[at*s.lane+p0*s.step]; s.step == 1 {
+		l.Fetch(from, s.lane*4, k, n)
+	} else if s.lane == 1 {
+		l.Fetch(from, s.step*4, n, k)
+	}
 }
 
 func leftPanel(m matrix[float32]) panel  { return lanes{m.data, m.rs, m.cs} }
@@ -131,6 +141,9 @@ func share(n, threads, limit int) int {
 	return max(min(n/(4*threads), limit), 1)
 }
 
+// far reports whether an operand of so many numbers hardly lies in the second cache.
+func far(numbers int) bool { return numbers > 256<<10 }
+
 // byColumns packs all of a for everyone; a part is some columns.
 func (g *product32) byColumns(threads int) {
 	left := borrow(g.m * g.k)
@@ -150,6 +163,9 @@ func (g *product32) byColumns(threads int) {
 			kc := min(depthBlock, g.k-p)
 			for j := from; j < to; j++ {
 				g.packRight(right.floats[(j-from)*g.wide*kc:], j, p, kc)
+			}
+			if at, next := from*g.wide, p+kc; far(g.n*g.k) && next < g.k {
+				g.b.fetch(g.level, at, min(to*g.wide, g.n)-at, next, min(depthBlock, g.k-next))
 			}
 			g.block(left.floats[g.m*p:], right.floats, 0, g.rows, from, to, kc, p > 0)
 		}
@@ -177,6 +193,9 @@ func (g *product32) byRows(threads int) {
 			kc := min(depthBlock, g.k-p)
 			for i := from; i < to; i++ {
 				g.packLeft(left.floats[(g.row(i)-first)*kc:], i, p, kc)
+			}
+			if next := p + kc; far(g.m*g.k) && next < g.k {
+				g.a.fetch(g.level, first, g.row(to)-first, next, min(depthBlock, g.k-next))
 			}
 			g.block(left.floats, right.floats[width*p:], from, to, 0, g.cols, kc, p > 0)
 		}

@@ -26,6 +26,9 @@ var convCases = []convCase{
 	{1, 2, 3, 1, [2]int{5, 5}, [2]int{2, 2}, [2]int{1, 1}, [2]int{3, 4}, [2]int{1, 1}},   // more padding than the kernel reaches
 	{1, 2, 3, 1, [2]int{6, 6}, [2]int{1, 1}, [2]int{3, 3}, [2]int{0, 0}, [2]int{1, 1}},   // steps over elements
 	{1, 40, 3, 1, [2]int{30, 30}, [2]int{3, 3}, [2]int{1, 1}, [2]int{1, 1}, [2]int{1, 1}},
+	// The windows as rows of the product, with a stride too.
+	{2, 300, 530, 1, [2]int{7, 7}, [2]int{1, 1}, [2]int{1, 1}, [2]int{0, 0}, [2]int{1, 1}},
+	{3, 40, 150, 2, [2]int{7, 7}, [2]int{3, 3}, [2]int{2, 2}, [2]int{1, 1}, [2]int{1, 1}},
 	// By Winograd's form: odd and even sizes, one vector of tiles left over, padding of every width.
 	{1, 48, 61, 1, [2]int{31, 18}, [2]int{3, 3}, [2]int{1, 1}, [2]int{1, 1}, [2]int{1, 1}},
 	{3, 56, 48, 1, [2]int{14, 14}, [2]int{3, 3}, [2]int{1, 1}, [2]int{0, 2}, [2]int{1, 1}},

@@ -157,79 +157,105 @@ const (
 )
 
 // packRuns gathers: a sliver's row is made of several runs, which lie alike at
-// every step of the depth, offs bytes from src.
+// every step of the depth, offs bytes from src. One run after the other goes through
+// all steps, so that its masks are made once.
 func packRuns(g *generator, w width) {
 	g.function("packRuns"+w.String(), "func(dst, src *float32, offs *int, k, width int, runs *int, count int)",
 		"copies, for each of k offsets, count runs of numbers into a row of width bytes.")
-	dst, src, offs, k, to, runs, count := g.arg("dst"), g.arg("src"), g.arg("offs"), g.arg("k"), g.arg("width"), g.arg("runs"), g.arg("count")
-	loop, done, inner := g.label("loop"), g.label("done"), g.label("inner")
-	from, run, left := g.GP64(), g.GP64(), g.GP64()
-	p, q, n := g.GP64(), g.GP64(), g.GP64()
-	g.TESTQ(k, k)
+	run, count, n := g.arg("runs"), g.arg("count"), g.GP64()
+	loop, done := g.label("loop"), g.label("done")
+	s := &runSteps{base: g.GP64(), to: g.GP64(), offs: g.GP64(), left: g.arg("k"), width: g.arg("width")}
+	g.TESTQ(s.left, s.left)
 	g.JZ(operand.LabelRef(done))
 	g.Label(loop)
-	g.MOVQ(at(offs, 0), from)
-	g.ADDQ(src, from)
-	g.MOVQ(runs, run)
-	g.MOVQ(count, left)
-	g.Label(inner)
-	g.MOVQ(at(run, runTo), p)
-	g.ADDQ(dst, p)
-	g.MOVQ(at(run, runFrom), q)
-	g.ADDQ(from, q)
+	g.Load(g.Param("dst"), s.to)
+	g.ADDQ(at(run, runTo), s.to)
+	g.Load(g.Param("src"), s.base)
+	g.ADDQ(at(run, runFrom), s.base)
 	g.MOVQ(at(run, runLen), n)
 	if w == avx512 {
-		copyRun512(g, p, q, n)
+		g.copyRun512(s, n)
 	} else {
-		copyRun2(g, p, q, n)
+		g.copyRun2(s, n)
 	}
 	g.ADDQ(imm(runSize), run)
-	g.DECQ(left)
-	g.JNZ(operand.LabelRef(inner))
-	g.ADDQ(imm(8), offs)
-	g.ADDQ(to, dst)
-	g.DECQ(k)
+	g.DECQ(count)
 	g.JNZ(operand.LabelRef(loop))
 	g.Label(done)
 	g.VZEROUPPER()
 	g.RET()
 }
 
-func copyRun512(g *generator, to, from, n reg.GPVirtual) {
+// runSteps is the loop of one run over the steps.
+type runSteps struct {
+	base        reg.GPVirtual // of the run
+	to, offs    reg.GPVirtual // go on with the steps
+	left, width reg.GPVirtual
+}
+
+// each writes the loop: body copies from what from is given, to s.to.
+func (s *runSteps) each(g *generator, body func(from reg.GPVirtual)) {
+	loop, from := g.label("step"), g.GP64()
+	g.Load(g.Param("offs"), s.offs)
+	g.Load(g.Param("k"), s.left)
+	g.Label(loop)
+	g.MOVQ(at(s.offs, 0), from)
+	g.ADDQ(s.base, from)
+	body(from)
+	g.ADDQ(imm(8), s.offs)
+	g.ADDQ(s.width, s.to)
+	g.DECQ(s.left)
+	g.JNZ(operand.LabelRef(loop))
+}
+
+// copyRun512 copies a run of at most two vectors.
+func (g *generator) copyRun512(s *runSteps, n reg.GPVirtual) {
+	two, next := g.label("two"), g.label("next")
 	m := g.masks(avx512, n, 2, 0)
-	next := g.label("next")
-	g.loadMasked(avx512, m, 0, at(from, 0), reg.Z0)
-	g.storeMasked(avx512, m, 0, reg.Z0, at(to, 0))
+	copies := func(vectors int) {
+		s.each(g, func(from reg.GPVirtual) {
+			for j := range vectors {
+				g.loadMasked(avx512, m, j, at(from, j*64), avx512.reg(j))
+				g.storeMasked(avx512, m, j, avx512.reg(j), at(s.to, j*64))
+			}
+		})
+	}
 	g.CMPQ(n, imm(16))
-	g.JLE(operand.LabelRef(next))
-	g.loadMasked(avx512, m, 1, at(from, 64), reg.Z0)
-	g.storeMasked(avx512, m, 1, reg.Z0, at(to, 64))
+	g.JG(operand.LabelRef(two))
+	copies(1)
+	g.JMP(operand.LabelRef(next))
+	g.Label(two)
+	copies(2)
 	g.Label(next)
 }
 
 // copyRun2 copies eights, then ones: masked stores are slow on some machines.
-func copyRun2(g *generator, to, from, n reg.GPVirtual) {
-	eights, ones, next := g.label("eights"), g.label("ones"), g.label("next")
-	tmp := g.GP32()
-	g.Label(eights)
-	g.CMPQ(n, imm(8))
-	g.JLT(operand.LabelRef(ones))
-	g.VMOVUPS(at(from, 0), reg.Y0)
-	g.VMOVUPS(reg.Y0, at(to, 0))
-	g.ADDQ(imm(32), from)
-	g.ADDQ(imm(32), to)
-	g.SUBQ(imm(8), n)
-	g.JMP(operand.LabelRef(eights))
-	g.Label(ones)
-	g.TESTQ(n, n)
-	g.JZ(operand.LabelRef(next))
-	g.MOVL(at(from, 0), tmp)
-	g.MOVL(tmp, at(to, 0))
-	g.ADDQ(imm(4), from)
-	g.ADDQ(imm(4), to)
-	g.DECQ(n)
-	g.JMP(operand.LabelRef(ones))
-	g.Label(next)
+func (g *generator) copyRun2(s *runSteps, n reg.GPVirtual) {
+	tmp, rest, p := g.GP32(), g.GP64(), g.GP64()
+	s.each(g, func(from reg.GPVirtual) {
+		eights, ones, next := g.label("eights"), g.label("ones"), g.label("next")
+		g.MOVQ(n, rest)
+		g.MOVQ(s.to, p)
+		g.Label(eights)
+		g.CMPQ(rest, imm(8))
+		g.JLT(operand.LabelRef(ones))
+		g.VMOVUPS(at(from, 0), reg.Y0)
+		g.VMOVUPS(reg.Y0, at(p, 0))
+		g.ADDQ(imm(32), from)
+		g.ADDQ(imm(32), p)
+		g.SUBQ(imm(8), rest)
+		g.JMP(operand.LabelRef(eights))
+		g.Label(ones)
+		g.TESTQ(rest, rest)
+		g.JZ(operand.LabelRef(next))
+		g.MOVL(at(from, 0), tmp)
+		g.MOVL(tmp, at(p, 0))
+		g.ADDQ(imm(4), from)
+		g.ADDQ(imm(4), p)
+		g.DECQ(rest)
+		g.JMP(operand.LabelRef(ones))
+		g.Label(next)
+	})
 }
 
 // fetch asks for memory that is packed soon.

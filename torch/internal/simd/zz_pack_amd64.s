@@ -227,56 +227,55 @@ done8:
 // func packRuns2(dst *float32, src *float32, offs *int, k int, width int, runs *int, count int)
 // Requires: AVX
 TEXT ·packRuns2(SB), NOSPLIT, $0-56
-	MOVQ  dst+0(FP), AX
-	MOVQ  src+8(FP), CX
-	MOVQ  offs+16(FP), DX
-	MOVQ  k+24(FP), BX
-	MOVQ  width+32(FP), SI
-	MOVQ  runs+40(FP), DI
-	MOVQ  count+48(FP), R8
-	TESTQ BX, BX
+	MOVQ  runs+40(FP), AX
+	MOVQ  count+48(FP), CX
+	MOVQ  k+24(FP), R8
+	MOVQ  width+32(FP), R9
+	TESTQ R8, R8
 	JZ    done11
 
 loop10:
-	MOVQ (DX), R9
-	ADDQ CX, R9
-	MOVQ DI, R10
-	MOVQ R8, R11
+	MOVQ dst+0(FP), SI
+	ADDQ (AX), SI
+	MOVQ src+8(FP), BX
+	ADDQ 8(AX), BX
+	MOVQ 16(AX), DX
+	MOVQ offs+16(FP), DI
+	MOVQ k+24(FP), R8
 
-inner12:
-	MOVQ (R10), R12
-	ADDQ AX, R12
-	MOVQ 8(R10), R13
-	ADDQ R9, R13
-	MOVQ 16(R10), R14
+step12:
+	MOVQ (DI), R13
+	ADDQ BX, R13
+	MOVQ DX, R11
+	MOVQ SI, R12
 
 eights13:
-	CMPQ    R14, $0x00000008
+	CMPQ    R11, $0x00000008
 	JLT     ones14
 	VMOVUPS (R13), Y0
 	VMOVUPS Y0, (R12)
 	ADDQ    $0x00000020, R13
 	ADDQ    $0x00000020, R12
-	SUBQ    $0x00000008, R14
+	SUBQ    $0x00000008, R11
 	JMP     eights13
 
 ones14:
-	TESTQ R14, R14
+	TESTQ R11, R11
 	JZ    next15
-	MOVL  (R13), R15
-	MOVL  R15, (R12)
+	MOVL  (R13), R10
+	MOVL  R10, (R12)
 	ADDQ  $0x00000004, R13
 	ADDQ  $0x00000004, R12
-	DECQ  R14
+	DECQ  R11
 	JMP   ones14
 
 next15:
-	ADDQ $0x00000018, R10
-	DECQ R11
-	JNZ  inner12
-	ADDQ $0x00000008, DX
-	ADDQ SI, AX
-	DECQ BX
+	ADDQ $0x00000008, DI
+	ADDQ R9, SI
+	DECQ R8
+	JNZ  step12
+	ADDQ $0x00000018, AX
+	DECQ CX
 	JNZ  loop10
 
 done11:
@@ -568,49 +567,61 @@ done23:
 
 // func packRuns512(dst *float32, src *float32, offs *int, k int, width int, runs *int, count int)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·packRuns512(SB), NOSPLIT, $8-56
-	MOVQ  dst+0(FP), AX
-	MOVQ  src+8(FP), CX
-	MOVQ  offs+16(FP), DX
-	MOVQ  k+24(FP), BX
-	MOVQ  width+32(FP), SI
-	MOVQ  runs+40(FP), DI
-	MOVQ  count+48(FP), R8
-	TESTQ BX, BX
+TEXT ·packRuns512(SB), NOSPLIT, $0-56
+	MOVQ  runs+40(FP), AX
+	MOVQ  count+48(FP), CX
+	MOVQ  k+24(FP), R8
+	MOVQ  width+32(FP), DI
+	TESTQ R8, R8
 	JZ    done26
 
 loop25:
-	MOVQ (DX), R9
-	ADDQ CX, R9
-	MOVQ DI, R10
-	MOVQ R8, R11
+	MOVQ  dst+0(FP), SI
+	ADDQ  (AX), SI
+	MOVQ  src+8(FP), BX
+	ADDQ  8(AX), BX
+	MOVQ  16(AX), DX
+	MOVL  DX, R9
+	MOVL  $0xffffffff, R8
+	BZHIL R9, R8, R8
+	KMOVW R8, K1
+	SHRL  $0x10, R8
+	KMOVW R8, K2
+	CMPQ  DX, $0x00000010
+	JG    two27
+	MOVQ  offs+16(FP), DX
+	MOVQ  k+24(FP), R8
 
-inner27:
-	MOVQ      (R10), R12
-	ADDQ      AX, R12
-	MOVQ      8(R10), R13
-	ADDQ      R9, R13
-	MOVQ      16(R10), R14
-	MOVL      R14, BP
-	MOVL      $0xffffffff, R15
-	BZHIL     BP, R15, R15
-	KMOVW     R15, K1
-	SHRL      $0x10, R15
-	KMOVW     R15, K2
-	VMOVUPS.Z (R13), K1, Z0
-	VMOVUPS   Z0, K1, (R12)
-	CMPQ      R14, $0x00000010
-	JLE       next28
-	VMOVUPS.Z 64(R13), K2, Z0
-	VMOVUPS   Z0, K2, 64(R12)
+step29:
+	MOVQ      (DX), R9
+	ADDQ      BX, R9
+	VMOVUPS.Z (R9), K1, Z0
+	VMOVUPS   Z0, K1, (SI)
+	ADDQ      $0x00000008, DX
+	ADDQ      DI, SI
+	DECQ      R8
+	JNZ       step29
+	JMP       next28
+
+two27:
+	MOVQ offs+16(FP), DX
+	MOVQ k+24(FP), R8
+
+step30:
+	MOVQ      (DX), R9
+	ADDQ      BX, R9
+	VMOVUPS.Z (R9), K1, Z0
+	VMOVUPS   Z0, K1, (SI)
+	VMOVUPS.Z 64(R9), K2, Z1
+	VMOVUPS   Z1, K2, 64(SI)
+	ADDQ      $0x00000008, DX
+	ADDQ      DI, SI
+	DECQ      R8
+	JNZ       step30
 
 next28:
-	ADDQ $0x00000018, R10
-	DECQ R11
-	JNZ  inner27
-	ADDQ $0x00000008, DX
-	ADDQ SI, AX
-	DECQ BX
+	ADDQ $0x00000018, AX
+	DECQ CX
 	JNZ  loop25
 
 done26:
@@ -625,16 +636,16 @@ TEXT ·fetchLines(SB), NOSPLIT, $0-32
 	MOVQ lines+16(FP), DX
 	MOVQ n+24(FP), BX
 
-row29:
+row31:
 	MOVQ AX, SI
 	MOVQ DX, DI
 
-inner30:
+inner32:
 	PREFETCHT1 (SI)
 	ADDQ       $0x00000040, SI
 	DECQ       DI
-	JNZ        inner30
+	JNZ        inner32
 	ADDQ       CX, AX
 	DECQ       BX
-	JNZ        row29
+	JNZ        row31
 	RET
