@@ -39,6 +39,9 @@ func (k *Kernel) rate(n int64) float64 {
 	return float64(n) / ns
 }
 
+// Backward reports whether the kernel belongs to the graph of a backward pass.
+func (k *Kernel) Backward() bool { return k.Output != nil && k.Output.Role == "backward" }
+
 // KernelNanos is the time of all kernels in all calls, 0 where none was timed.
 func (r *Report) KernelNanos() float64 {
 	var total float64
@@ -52,7 +55,7 @@ func (r *Report) KernelNanos() float64 {
 func (r *Report) BackwardNanos() float64 {
 	var total float64
 	for _, k := range r.Kernels {
-		if k.Output != nil && k.Output.Role == "backward" {
+		if k.Backward() {
 			total += k.RunNanos()
 		}
 	}

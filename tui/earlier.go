@@ -1,7 +1,6 @@
 package tui
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -111,8 +110,8 @@ func (m *Model) kernelEdits(d *doc, k, old *explain.Kernel) {
 		d.wrap(theme.Faint, 0, "An extern call has no source; that run called "+old.Name+" as well.")
 		return
 	}
-	a, aok := m.text(fmt.Sprintf("before %s %s %d", old.Name, idText(old.ID), old.From), old.Load)
-	b, bok := m.text("kernel "+k.Name+idText(k.ID)+fmt.Sprint(k.From), k.Load)
+	a, aok := m.text("before "+kernelKey(old), old.Load)
+	b, bok := m.text(kernelKey(k), k.Load)
 	if !aok || !bok {
 		d.add(theme.T(theme.Faint, "reading …"))
 		return

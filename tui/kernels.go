@@ -104,8 +104,18 @@ type kernelRow struct {
 }
 
 func (r *kernelRow) key() string {
-	return fmt.Sprintf("kernel %s %s %d", r.k.Name, idText(r.k.ID), r.k.From)
+	return kernelKey(r.k)
 }
+
+// kernelKey tells kernels apart, those of a forward and of a backward pass too.
+func kernelKey(k *explain.Kernel) string {
+	key := fmt.Sprintf("kernel %s %s %d", k.Name, idText(k.ID), k.From)
+	if k.Output != nil {
+		key += " " + k.Output.Path
+	}
+	return key
+}
+
 func (r *kernelRow) sel() Selection { return kernelSel(r.k) }
 func (r *kernelRow) matches(q string) bool {
 	if theme.IndexFold(r.k.Name, q) >= 0 || about(r.k.ID, logs.Pos{}, q) {
@@ -200,7 +210,11 @@ func (m *Model) kernelSummary(d *doc, k *explain.Kernel) {
 	if !ok {
 		return
 	}
-	text := nanos(int64(ns)) + " a call · " + percent(k.RunNanos(), m.facts.counts.kernelNanos) + " of kernel time"
+	text := ""
+	if k.Backward() {
+		text = "backward pass · "
+	}
+	text += nanos(int64(ns)) + " a call · " + percent(k.RunNanos(), m.facts.counts.kernelNanos) + " of kernel time"
 	if v := k.GBPerSecond(); v > 0 {
 		text += fmt.Sprintf(" · %.1f GB/s", v)
 	}
@@ -217,7 +231,7 @@ func (m *Model) kernelSource(d *doc, k *explain.Kernel) {
 		m.kernelFacts(d, k)
 		return
 	}
-	text, ok := m.text("kernel "+k.Name+idText(k.ID)+fmt.Sprint(k.From), k.Load)
+	text, ok := m.text(kernelKey(k), k.Load)
 	if !ok {
 		d.add(theme.T(theme.Faint, "reading …"))
 		return
@@ -304,6 +318,9 @@ func (m *Model) kernelFacts(d *doc, k *explain.Kernel) {
 		d.wrap(theme.Eager, 2, "extern: "+k.Reason)
 	}
 	d.blank()
+	if k.Output != nil && k.Output.Role != "" {
+		d.labelled("pass", k.Output.Role)
+	}
 	d.labelled("operators", fmt.Sprintf("%d: %s", max(k.Fused, len(k.Ops)), strings.Join(k.Ops, ", ")))
 	if k.Bytes >= 0 {
 		d.labelled("bytes", bytesText(k.Bytes)+" read and written a call")
