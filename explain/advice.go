@@ -54,17 +54,21 @@ func fixText(b *Break, engine string) string {
 }
 
 // builtinName reads the built-in out of the context of a break at one:
-// "builtin open [<class ...>] False"; "" where another cause broke.
+// "builtin open [<class ...>] False", in older releases "builtin: open [...]" or
+// "call_function BuiltinVariable(open) [...]"; "" where another cause broke.
 func builtinName(b *Break) string {
 	if b.Code != breaks.BuiltinPrint {
 		return ""
 	}
-	rest, ok := strings.CutPrefix(b.Context, "builtin ")
-	if !ok {
-		return ""
+	for _, opening := range []string{"builtin ", "builtin: ", "call_function BuiltinVariable("} {
+		if rest, ok := strings.CutPrefix(b.Context, opening); ok {
+			if i := strings.IndexAny(rest, " )"); i > 0 {
+				return rest[:i]
+			}
+			return rest
+		}
 	}
-	name, _, _ := strings.Cut(rest, " ")
-	return name
+	return ""
 }
 
 // boilerplate says whether a hint tells how likely a fix of the framework is
@@ -157,7 +161,7 @@ func fixRecompile(rc *Recompile, engine string) Fix {
 		}
 		return Fix{Text: fmt.Sprintf("the layout of %s changes: pass %s", name, how)}
 	case breaks.DtypeChanged:
-		return Fix{Text: fmt.Sprintf("%s comes as %s and as %s: convert it before the call", name, g.Expected, g.Actual)}
+		return fixDtype(name, []string{g.Expected, g.Actual})
 	case breaks.RequiresGradChanged:
 		return Fix{Text: fmt.Sprintf("%s comes with and without requires_grad: call in one gradient mode, or detach it", name)}
 	case breaks.RankChanged:
@@ -182,6 +186,9 @@ func fixRecompile(rc *Recompile, engine string) Fix {
 		}
 		return Fix{Text: fmt.Sprintf("%s is sometimes None: pass a value always, or accept two entries", name)}
 	case breaks.IdentityChanged:
+		if !strings.Contains(g.Text, ", type=") { // as before 2.9, where True and None are checked like this too
+			return Fix{Text: fmt.Sprintf("the graph is bound to the object that %s is: create it once and pass the same one; if it is a flag or may be None, two entries are normal", name)}
+		}
 		return Fix{Text: fmt.Sprintf("the graph is bound to the object %s: create it once and pass the same one", name)}
 	case breaks.GlobalStateChanged:
 		return Fix{Text: fmt.Sprintf("%s differs between calls: set it once before the first call, or accept one entry for each setting", name)}
@@ -189,6 +196,12 @@ func fixRecompile(rc *Recompile, engine string) Fix {
 		return Fix{Text: fmt.Sprintf("the keys of %s change: keep the same keys in the same order", name)}
 	}
 	return Fix{}
+}
+
+// fixDtype advises on a tensor that comes with several dtypes.
+func fixDtype(name string, dtypes []string) Fix {
+	last := len(dtypes) - 1
+	return Fix{Text: fmt.Sprintf("%s comes as %s and as %s: convert it before the call", name, strings.Join(dtypes[:last], ", as "), dtypes[last])}
 }
 
 // fixValue advises on a constant of the graph: a flag and a text have few

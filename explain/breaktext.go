@@ -1,6 +1,7 @@
 package explain
 
 import (
+	"slices"
 	"strings"
 
 	"tcdbg/logs"
@@ -53,8 +54,25 @@ func parseBreak(text string) *breakText {
 	if n := len(b.stack); n > 0 && b.stack[n-1].File == b.place.File && b.stack[n-1].Line == b.place.Line {
 		b.place = b.stack[n-1]
 	}
+	b.leavePolyfill()
 	return b
 }
+
+// leavePolyfill places a break in Dynamo's own Python form of a built-in at the
+// line that calls the built-in, which is the one that the user can change.
+func (b *breakText) leavePolyfill() {
+	if !isPolyfill(b.place.File) {
+		return
+	}
+	for _, p := range slices.Backward(b.stack) {
+		if !isPolyfill(p.File) {
+			b.place = p
+			return
+		}
+	}
+}
+
+func isPolyfill(file string) bool { return strings.Contains(file, "torch/_dynamo/polyfills/") }
 
 // reasonless says whether a message has a stack and no more: a warning on item()
 // prints one, and the break follows in a message of its own.
@@ -127,46 +145,6 @@ func (b *breakText) parsePlace(lines []string) int {
 		return len(lines)
 	}
 	return 0
-}
-
-// oldReason is the one-line reason of releases before 2.7.
-func oldReason(s string) breakBlock {
-	for _, p := range []string{"from user code ", "Unsupported: "} {
-		s = strings.TrimPrefix(s, p)
-	}
-	bl := breakBlock{typ: s}
-	for _, m := range oldReasons {
-		if strings.Contains(s, m.words) {
-			bl.code, bl.context = m.code, s
-			if c, ok := breaks.Lookup(m.code); ok {
-				bl.typ = c.Type
-			}
-			return bl
-		}
-	}
-	return bl
-}
-
-// oldReasons tells codes by the words of older releases.
-var oldReasons = []struct{ words, code string }{
-	{"generic_jump", breaks.DataDependentBranching},
-	{"data dependent jump", breaks.DataDependentBranching},
-	{"Data-dependent jump", breaks.DataDependentBranching},
-	{"Tensor.item", breaks.TensorItem},
-	{"Tensor.tolist", breaks.TensorToList},
-	{"call_function BuiltinVariable(print)", breaks.BuiltinPrint},
-	{"builtin: print", breaks.BuiltinPrint},
-	{"'skip function graph_break", breaks.GraphBreakCall},
-	{"skip function", breaks.SkippedFunction},
-	{"'skip function", breaks.SkippedFunction},
-	{"call torch._dynamo.disable() wrapped function", breaks.Disabled},
-	{"dynamic shape operator", breaks.DynamicShapeOperator},
-	{"data dependent operator", breaks.DataDependentOperator},
-	{"call_method UserDefinedObjectVariable", breaks.UnsupportedMethod},
-	{"Unsupported context manager", breaks.UnsupportedContext},
-	{"Graph break under GenericContextWrappingVariable", breaks.BreakUnderContext},
-	{"Tensor.backward", breaks.TensorBackward},
-	{"logging.Logger method not supported", "GB0291"},
 }
 
 // parseReason reads preamble and blocks.
@@ -272,6 +250,8 @@ func (bl *breakBlock) finish() {
 			bl.code = c.Code
 		} else if old := oldReason(bl.typ); old.code != "" {
 			bl.typ, bl.code, bl.context = old.typ, old.code, old.context
+		} else {
+			bl.typ = withoutAddresses(bl.typ)
 		}
 	}
 }

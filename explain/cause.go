@@ -2,6 +2,7 @@ package explain
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -92,6 +93,8 @@ func (fr *Frame) Causes() []*RecompileCause {
 	for _, c := range out {
 		if f, ok := growth(c); ok {
 			c.Fix = f
+		} else if f, ok := manyDtypes(c); ok {
+			c.Fix = f
 		}
 	}
 	return out
@@ -109,6 +112,26 @@ func withoutIndices(source string) string {
 		b.WriteString(source[:i+1])
 		source = strings.TrimLeft(source[i+1:], "0123456789")
 	}
+}
+
+// manyDtypes advises on a tensor whose dtype changed more than once.
+func manyDtypes(c *RecompileCause) (Fix, bool) {
+	name := argumentName(c.Recompiles[0], c.Lead())
+	if c.Lead().Kind != breaks.DtypeChanged || name == "" {
+		return Fix{}, false
+	}
+	var seen []string
+	for _, rc := range c.Recompiles {
+		for _, d := range []string{rc.Failures[0].Expected, rc.Failures[0].Actual} {
+			if d != "" && !slices.Contains(seen, d) {
+				seen = append(seen, d)
+			}
+		}
+	}
+	if len(seen) < 3 {
+		return Fix{}, false
+	}
+	return fixDtype(name, seen), true
 }
 
 // growth advises on a length or a number that goes up by one with every

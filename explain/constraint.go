@@ -59,7 +59,7 @@ func (c constraint) words() string {
 }
 
 func (c constraint) fix() Fix {
-	return Fix{Text: fmt.Sprintf("let this line hold for every size (what meets %s needs the same open size), or call torch._dynamo.maybe_mark_dynamic(%s, %s), which allows a constant", c.name, c.name, c.dim)}
+	return Fix{Text: fmt.Sprintf("let this line hold for every size (what meets %s needs the same open size), or call torch._dynamo.maybe_mark_dynamic(%s, %s), which allows a constant (Dim.AUTO in torch.export)", c.name, c.name, c.dim)}
 }
 
 // placeConstraint puts a failure at the line that made the size a constant,

@@ -1,6 +1,7 @@
 package explain
 
 import (
+	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -340,7 +341,16 @@ func frameworkFile(file string) bool {
 	if i >= 0 && !strings.Contains(file, "-packages/") {
 		return true
 	}
-	return strings.HasPrefix(file, "<frozen ") || strings.HasPrefix(file, "torch/") || strings.HasPrefix(file, "_dynamo/")
+	return strings.HasPrefix(file, "<frozen ") || strings.HasPrefix(file, "torch/") || strings.HasPrefix(file, "_dynamo/") || cachedCode(file)
+}
+
+// cachedCode knows a file of Inductor's cache, CACHE/XY/cXY....py, named by a hash
+// in base 32. PyTorch 2.7 traces a backward pass that comes from the cache, and the
+// graph breaks at every second line of it.
+func cachedCode(file string) bool {
+	dir, name := filepath.Split(file)
+	hash, ok := strings.CutSuffix(name, ".py")
+	return ok && len(hash) == 52 && strings.Trim(hash, "abcdefghijklmnopqrstuvwxyz234567") == "" && filepath.Base(dir) == hash[1:3]
 }
 
 func (f *Fold) dynamoError(r *logs.Record) {

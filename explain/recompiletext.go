@@ -240,7 +240,13 @@ func objectID(s string, f *GuardFailure) bool {
 		return false
 	}
 	f.Kind = breaks.IdentityChanged
-	f.Source, _ = idCheck(rest)
+	var typ string
+	switch f.Source, typ = idCheck(rest); typ {
+	case "NoneType":
+		f.Kind = breaks.NoneChanged
+	case "bool":
+		f.Kind = breaks.ValueChanged
+	}
 	return true
 }
 

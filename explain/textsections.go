@@ -151,7 +151,7 @@ func (t *textWriter) graphs(r *Report) {
 	owners := graphOwners(r)
 	for i, g := range r.Graphs {
 		if i == rows {
-			t.more(len(r.Graphs)-rows, "graphs")
+			t.more(len(r.Graphs)-rows, "graph")
 			return
 		}
 		var stages []string
@@ -196,7 +196,7 @@ func (t *textWriter) kernels(r *Report) {
 	list, total := dearestKernels(r)
 	for i, k := range list {
 		if i == rows {
-			t.more(len(list)-rows, "kernels")
+			t.more(len(list)-rows, "kernel")
 			return
 		}
 		row := fmt.Sprintf("  [%s] %-44s %-6s ", idText(k.ID), clipText(k.Name, 44), k.Lang)
@@ -233,7 +233,7 @@ func (t *textWriter) fusion(r *Report) {
 	t.section("FUSION")
 	for i, f := range r.Fusions {
 		if i == rows {
-			t.more(len(r.Fusions)-rows, "graphs")
+			t.more(len(r.Fusions)-rows, "graph")
 			return
 		}
 		fused := 0
@@ -289,7 +289,7 @@ func (t *textWriter) time(r *Report) {
 	t.line("  %-44s %7s %10s %10s", "phase", "times", "total s", "own s")
 	for i, p := range r.PhaseSums {
 		if i == rows {
-			t.more(len(r.PhaseSums)-rows, "phases")
+			t.more(len(r.PhaseSums)-rows, "phase")
 			return
 		}
 		t.line("  %-44s %7d %10.3f %10.3f", clipText(p.Name, 44), p.Count, p.Seconds, p.Self)
@@ -323,7 +323,7 @@ func (t *textWriter) symbols(r *Report) {
 	t.section(fmt.Sprintf("DYNAMIC SIZES: %d", len(r.Symbols)))
 	for i, s := range r.Symbols {
 		if i == rows {
-			t.more(len(r.Symbols)-rows, "symbols")
+			t.more(len(r.Symbols)-rows, "symbol")
 			return
 		}
 		end := ""

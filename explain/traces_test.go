@@ -206,6 +206,43 @@ var handCounts = map[string]counts{
 	// Three functions; one calls an operator without a rule for shapes.
 	"pytorch-2.15/custom_op.log": {3, 0, 0, 0, 1},
 
+	// Frames: each of the 16 functions, of which clipped, scaled, shown, picked,
+	//   logged, calls_third, listed, warned and opened go on behind a break once and
+	//   timed twice = 11; nested, with helper, which it calls, and a resume of each =
+	//   3 more: 30. (guarded, within and looped lose their frame, numpy_out is whole,
+	//   wrong fails.)
+	// Breaks: one in each but numpy_out and wrong, and one more in timed (the second
+	//   reading of the clock), in opened (the context manager behind open) and for
+	//   helper, which breaks on its own as well: 17, of which that of helper is the
+	//   print that nested met: 16 places.
+	// Failures: guarded, within and what is left of opened cannot go on; wrong.
+	"pytorch-2.7/breaks.log": {30, 17, 16, 0, 4},
+
+	// Frames: 12 functions, the forward of Net and by_grad: 14, the two functions
+	//   that make returns sharing one code.
+	// Recompiles: one in by_int and by_float, which leave their number open then, in
+	//   by_shape, by_global, by_flag, by_dict, by_stride, inner and forward (whose
+	//   number is open from the second step on) = 9; two in by_dtype, by_list,
+	//   by_str and by_grad (requires_grad, autocast) = 8. by_none returns its
+	//   argument, has nothing to compile and is never asked again: 17.
+	"pytorch-2.7/recomp.log": {14, 0, 0, 17, 0},
+
+	// Frames: f, mismatch, prints, the custom operator's, the limit's, raises, raises
+	//   under fullgraph, Odd's lambda and forward with a resume each = 4, gen,
+	//   inductor_fails: 13.
+	// Breaks: the print of forward, met from the lambda and in forward itself; raises;
+	//   the generator in sum: 4 at 3 places.
+	// Recompiles: texts of 8 lengths are 8 entries.
+	// Failures: the backend, the shapes, print under fullgraph, the operator without a
+	//   shape rule, the limit, raises twice, the compiler.
+	"pytorch-2.7/crash.log": {13, 4, 3, 7, 8},
+
+	// The second run, with a backward pass from the cache, which this release traces:
+	//   step, the resume behind backward(), cast of typing, and the 10 parts of the
+	//   wrapper's call, which has 9 calls that break.
+	// Breaks: backward() and those 9, which are folded: nobody wrote those lines.
+	"pytorch-2.7/warm_cache.log": {13, 10, 10, 0, 0},
+
 	// Each rank: inner (the wrapper of the call), helper and __init__ of
 	//   contextlib, a resume of __init__, forward = 5; rank 1 has the resume
 	//   behind its print too: 11.

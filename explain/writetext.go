@@ -56,9 +56,10 @@ func (t *textWriter) section(name string) {
 	t.line("%s", name)
 }
 
+// more says how many are left out; what is their name in the singular.
 func (t *textWriter) more(n int, what string) {
 	if n > 0 {
-		t.line("  ... and %d more %s", n, what)
+		t.line("  ... and %s", count(n, "more "+what))
 	}
 }
 
@@ -238,7 +239,7 @@ func (t *textWriter) breaks(r *Report) {
 	default:
 		t.line("  none")
 	}
-	t.more(hidden, "root causes")
+	t.more(hidden, "root cause")
 	if len(noise) > 0 {
 		n := 0
 		var places []string
@@ -284,7 +285,7 @@ func (t *textWriter) group(g *BreakGroup, indent string) {
 	}
 	for i, c := range g.Causes {
 		if i == 5 {
-			t.line("%s    and %d more breaks caused by it", indent, len(g.Causes)-5)
+			t.line("%s    and %s caused by it", indent, count(len(g.Causes)-5, "more break"))
 			break
 		}
 		t.line("%s    caused by it: %s %s at %s (%s)", indent, orUnknown(c.Lead.Code), c.Lead.Title(), place(c.Lead.Pos), count(len(c.Breaks), "time"))
@@ -361,7 +362,7 @@ func (t *textWriter) recompiles(r *Report) {
 	sort.SliceStable(order, func(i, j int) bool { return len(byFunction[order[i]]) > len(byFunction[order[j]]) })
 	for i, fn := range order {
 		if i == rows {
-			t.more(len(order)-rows, "functions")
+			t.more(len(order)-rows, "function")
 			return
 		}
 		t.functionRecompiles(byFunction[fn])
@@ -460,7 +461,7 @@ func (t *textWriter) failures(r *Report) {
 	t.section(fmt.Sprintf("FAILURES: %d", len(r.Failures)))
 	for i, f := range r.Failures {
 		if i == rows {
-			t.more(len(r.Failures)-rows, "failures")
+			t.more(len(r.Failures)-rows, "failure")
 			return
 		}
 		t.line("  [%s] %s: %s", idText(f.ID), squeeze(f.Frame+" "+f.Code+" "+f.Type), clipText(f.Title(), 100))
@@ -486,7 +487,7 @@ func (t *textWriter) frames(r *Report) {
 			continue
 		}
 		if shown >= 3*rows {
-			t.more(len(r.Frames)-shown, "frames")
+			t.more(len(r.Frames)-shown, "frame")
 			return
 		}
 		shown += t.frame(fr, "")
@@ -542,7 +543,7 @@ func (t *textWriter) frame(fr *Frame, indent string) int {
 	}
 	for i, res := range fr.Resumes {
 		if i == rows {
-			t.line("  %s  ... and %d more resumed parts", indent, len(fr.Resumes)-rows)
+			t.line("  %s  ... and %s", indent, count(len(fr.Resumes)-rows, "more resumed part"))
 			return n + len(fr.Resumes) - rows
 		}
 		n += t.frame(res, indent+"  ")

@@ -223,7 +223,7 @@ var explained = []Cause{
 		Explanation: "Logging acts on the outside world, so it cannot be part of a graph.",
 		Hints: []string{
 			"Log outside of the compiled function.",
-			"In PyTorch, list the method in torch._dynamo.config.ignore_logging_functions, or the function in reorderable_logging_functions.",
+			"In PyTorch, list the method in torch._dynamo.config.ignore_logger_methods, or the function in reorderable_logging_functions.",
 		},
 	},
 	{

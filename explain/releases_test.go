@@ -1,0 +1,117 @@
+package explain
+
+import (
+	"strings"
+	"testing"
+
+	"tcdbg/tracer/breaks"
+)
+
+// These tests hold together what releases of PyTorch say differently.
+
+// TestOldReasons: a reason of one line has the code that its block has today.
+func TestOldReasons(t *testing.T) {
+	for _, list := range [][]wordsOfCode{oldReasons, oldOpenings} {
+		for _, m := range list {
+			c, ok := breaks.Lookup(m.code)
+			if !ok || c.Type == "" {
+				t.Errorf("%q: no cause has the code %q", m.words, m.code)
+			}
+		}
+	}
+	for reason, want := range map[string]struct{ code, title string }{
+		"Input tensor for tolist must be an integer tensor":                                  {breaks.TensorToList, "data read out as a list"},
+		"Logger not supported for non-export cases. To avoid graph breaks caused by":         {breaks.LoggerCall, "call of a logger"},
+		"builtin: open [<class 'torch._dynamo.variables.constant.ConstantVariable'>] False":  {breaks.BuiltinPrint, "call of a built-in without a rule (open)"},
+		"call_function BuiltinVariable(input) [ConstantVariable()] {}":                       {breaks.BuiltinPrint, "call of a built-in without a rule (input)"},
+		`SKIPPED INLINING <code object reduce at 0x7f99cc3de970, file "/v/f.py", line 24>: `: {breaks.SkippedInline, "callee is marked as not to be traced"},
+		"call_method NNModuleVariable() eval [] {}":                                          {breaks.UnsupportedMethod, "method has no rule"},
+		"a new one, with hasattr () within, of <object at 0x7f99cc3de970> here":              {"", "a new one, with hasattr () within, of <object> here"},
+	} {
+		r := foldText(t, payload(`{"artifact": {"name": "dynamo_graph_break_reason", "encoding": "string"}, "frame_id": 0, "frame_compile_id": 0, "attempt": 0`,
+			"Graph break in user code at /w/a.py:4\nGraph Break Reason: "+reason+"\nUser code traceback:\n  File \"/w/a.py\", line 4, in f\n    g(x)\n"))
+		if len(r.Breaks) != 1 {
+			t.Fatalf("%q: %d breaks", reason, len(r.Breaks))
+		}
+		if b := r.Breaks[0].Lead; b.Code != want.code || b.Title() != want.title {
+			t.Errorf("%q: %s %q, want %s %q", reason, b.Code, b.Title(), want.code, want.title)
+		}
+	}
+}
+
+// TestBreakInPolyfill: the Python form of a built-in is Dynamo's, the line that calls
+// it is the user's.
+func TestBreakInPolyfill(t *testing.T) {
+	const file = "/v/site-packages/torch/_dynamo/polyfills/builtins.py"
+	text := "Graph break in user code at " + file + ":60\nGraph Break Reason: Unsupported method call\n\nUser code traceback:\n  File \"/w/a.py\", line 9, in f\n    return sum(g())\n  File \"" + file + "\", line 60, in sum\n    return functools.reduce(operator.add, iterable, start)\n"
+	b := parseBreak(text)
+	if b.place.File != "/w/a.py" || b.place.Line != 9 || b.place.Func != "f" || len(b.stack) != 2 {
+		t.Errorf("at %+v, stack %+v", b.place, b.stack)
+	}
+	if b := parseBreak(strings.ReplaceAll(text, "/w/a.py", file)); b.place.File != file {
+		t.Errorf("without a line of the user: %+v", b.place)
+	}
+}
+
+// TestCachedCodeIsNoise: the wrapper that Inductor generated is not the user's.
+func TestCachedCodeIsNoise(t *testing.T) {
+	const name = "c5wsrg4nl4rr34eifjzamfas4lib4camq6nfmvho5f76v4uvywf2.py"
+	for file, want := range map[string]bool{
+		"/home/u/.cache/inductor/5w/" + name:                 true,
+		"/home/u/.cache/inductor/6w/" + name:                 false,
+		"/home/u/5w/c5wsrg.py":                               false,
+		"/home/u/5w/" + strings.ToUpper(name[:3]) + name[3:]: false,
+	} {
+		if got := frameworkFile(file); got != want {
+			t.Errorf("%s: %v", file, got)
+		}
+	}
+}
+
+// flagGuards are the words of releases on a flag that was True.
+var flagGuards = map[string]string{
+	"2.7":  "___check_obj_id(flag, 139989945380768)",
+	"2.8":  "___check_obj_id(flag, 139989945380768), type=<class 'bool'>",
+	"2.11": "flag == True",
+}
+
+func recompileOfFlag(t *testing.T, guard string) *Report {
+	t.Helper()
+	return foldText(t, "Recompiling function f in /w/a.py:1\n    triggered by the following guard failure(s):\n    - 0/0: "+guard+"  # return x if flag else y  # a.py:2 in f\n")
+}
+
+// TestFlagsOfReleases: a flag that changed is no object to be created once, and is the
+// same cause in each release.
+func TestFlagsOfReleases(t *testing.T) {
+	want := recompileOfFlag(t, flagGuards["2.11"])
+	for release, guard := range flagGuards {
+		r := recompileOfFlag(t, guard)
+		if len(r.Recompiles) != 1 {
+			t.Fatalf("%s: %d recompiles", release, len(r.Recompiles))
+		}
+		if fix := r.Recompiles[0].Fix.Text; release == "2.7" && !strings.Contains(fix, "two entries are normal") || strings.HasSuffix(fix, "pass the same one") {
+			t.Errorf("%s: %s", release, fix)
+		}
+		if d := Diff(r, want); !d.Empty() {
+			t.Errorf("%s: against 2.11: %+v", release, d.Recompiles)
+		}
+	}
+	if r := recompileOfFlag(t, "___check_obj_id(G['F'], 9), type=<class 'module'>"); !strings.HasSuffix(r.Recompiles[0].Fix.Text, "pass the same one") {
+		t.Errorf("a module: %s", r.Recompiles[0].Fix.Text)
+	}
+}
+
+// TestManyDtypes: all dtypes that a tensor came with are named.
+func TestManyDtypes(t *testing.T) {
+	const head = "Recompiling function f in /w/a.py:1\n    triggered by the following guard failure(s):\n    - "
+	r := foldText(t, "V1121 12:00:00.000000 7 torch/a.py:1] [0/1] [__recompiles] "+strings.ReplaceAll(head+"0/0: tensor 'x' dtype mismatch. expected Float, actual Double", "\n", "\nV1121 12:00:00.000000 7 torch/a.py:1] [0/1] [__recompiles] ")+
+		"\nV1121 12:00:01.000000 7 torch/a.py:1] [0/2] [__recompiles] "+strings.ReplaceAll(head+"0/1: tensor 'x' dtype mismatch. expected Double, actual Half", "\n", "\nV1121 12:00:01.000000 7 torch/a.py:1] [0/2] [__recompiles] ")+"\n")
+	for _, rc := range r.Recompiles {
+		if want := "x comes as Float, as Double and as Half: convert it before the call"; rc.Fix.Text != want {
+			t.Errorf("%q, want %q", rc.Fix.Text, want)
+		}
+	}
+	if len(r.Recompiles) != 2 {
+		t.Errorf("%d recompiles", len(r.Recompiles))
+	}
+}
