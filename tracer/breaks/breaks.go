@@ -53,14 +53,17 @@ func (c Cause) Title() string {
 //go:embed registry.tsv
 var registryText string
 
-// registry holds the parsed table; it is built at the first look-up, so that a
-// process that never meets a break pays nothing.
-var registry = sync.OnceValue(buildRegistry)
+// registry holds the parsed table, and types the rows by type. Both are built at
+// the first look-up, so that a process that never meets a break pays nothing.
+var (
+	registry = sync.OnceValue(buildRegistry)
+	types    = sync.OnceValue(buildTypes)
+)
 
+// tables hold rows once; maps of rows would take several times as long to build.
 type tables struct {
-	byCode map[string]Cause
-	byType map[string]string // type -> code
-	codes  []string
+	rows   []Cause
+	byCode map[string]int // -> row
 }
 
 var classOf = map[string]Fixability{
@@ -70,8 +73,8 @@ var classOf = map[string]Fixability{
 }
 
 func buildRegistry() *tables {
-	rows := strings.Count(registryText, "\n") + len(explained)
-	t := &tables{byCode: make(map[string]Cause, rows), byType: make(map[string]string, rows), codes: make([]string, 0, rows)}
+	n := strings.Count(registryText, "\n") + len(explained)
+	t := &tables{rows: make([]Cause, 0, n), byCode: make(map[string]int, n)}
 	for line := range strings.Lines(registryText) {
 		code, rest, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "\t")
 		class, typ, ok := strings.Cut(rest, "\t")
@@ -81,47 +84,70 @@ func buildRegistry() *tables {
 		t.add(Cause{Code: code, Type: strings.TrimSpace(typ), Fixability: classOf[class]})
 	}
 	for _, c := range explained {
-		c.Type = orElse(c.Type, t.byCode[c.Code].Type)
-		if c.Fixability == "" {
-			c.Fixability = t.byCode[c.Code].Fixability
+		if i, known := t.byCode[c.Code]; known {
+			c.Type = orElse(c.Type, t.rows[i].Type)
+			c.Fixability = Fixability(orElse(string(c.Fixability), string(t.rows[i].Fixability)))
 		}
 		t.add(c)
-	}
-	for old, code := range formerTypes {
-		if _, taken := t.byType[old]; !taken {
-			t.byType[old] = code
-		}
 	}
 	return t
 }
 
+// add adds a row, or puts it in the place of the one with its code.
 func (t *tables) add(c Cause) {
-	if _, known := t.byCode[c.Code]; !known {
-		t.codes = append(t.codes, c.Code)
+	if i, known := t.byCode[c.Code]; known {
+		t.rows[i] = c
+		return
 	}
-	t.byCode[c.Code] = c
-	// Two types carry two codes each; the older, lower one answers by type.
-	if _, taken := t.byType[c.Type]; !taken {
-		t.byType[c.Type] = c.Code
+	t.byCode[c.Code] = len(t.rows)
+	t.rows = append(t.rows, c)
+}
+
+// buildTypes finds the rows by their types, those of older releases included.
+func buildTypes() map[string]int {
+	t := registry()
+	rows := make(map[string]int, len(t.rows)+len(formerTypes))
+	for old, code := range formerTypes {
+		if i, known := t.byCode[code]; known {
+			rows[old] = i
+		}
 	}
+	for i, c := range t.rows {
+		rows[c.Type] = i
+	}
+	return rows
+}
+
+func (t *tables) row(i int, ok bool) (Cause, bool) {
+	if !ok {
+		return Cause{}, false
+	}
+	return t.rows[i], true
 }
 
 // Lookup finds the cause with the given code.
 func Lookup(code string) (Cause, bool) {
-	c, ok := registry().byCode[code]
-	return c, ok
+	t := registry()
+	i, ok := t.byCode[code]
+	return t.row(i, ok)
 }
 
 // ByType finds the cause by its type, as logs without a link name it. Types
 // that were renamed answer to both names.
 func ByType(typ string) (Cause, bool) {
-	t := registry()
-	code, ok := t.byType[strings.TrimSpace(typ)]
-	return t.byCode[code], ok
+	i, ok := types()[strings.TrimSpace(typ)]
+	return registry().row(i, ok)
 }
 
 // Codes lists every known code in the order of the table.
-func Codes() []string { return registry().codes }
+func Codes() []string {
+	t := registry()
+	codes := make([]string, len(t.rows))
+	for i, c := range t.rows {
+		codes[i] = c.Code
+	}
+	return codes
+}
 
 // Class finds the class that PyTorch's canned hints in text stand for:
 // the printed hint is truer than the table, which is made from templates.

@@ -17,9 +17,25 @@ func TestEveryRowIsWhole(t *testing.T) {
 		if !ok || !form.MatchString(code) || c.Type == "" || c.Fixability == "" {
 			t.Errorf("row %q is incomplete: %+v", code, c)
 		}
-		if back, ok := ByType(c.Type); !ok || back.Type != c.Type {
-			t.Errorf("%s: type %q does not lead back to it", code, c.Type)
+	}
+}
+
+// TestByType: every type leads to the one code that has it, names of older
+// releases to today's, and an unknown type to none.
+func TestByType(t *testing.T) {
+	for _, code := range Codes() {
+		c, _ := Lookup(code)
+		if back, ok := ByType(c.Type); !ok || back.Code != code {
+			t.Errorf("%s: its type %q leads to %q", code, c.Type, back.Code)
 		}
+	}
+	for typ, code := range formerTypes {
+		if c, ok := ByType(" " + typ); !ok || c.Code != code {
+			t.Errorf("%q leads to %q, %v, want %s", typ, c.Code, ok, code)
+		}
+	}
+	if c, ok := ByType("no such type"); ok || c.Code != "" {
+		t.Errorf("an unknown type leads to %+v", c)
 	}
 }
 
