@@ -180,7 +180,7 @@ func expand(g *graph.Graph, n *graph.Node, row *ops.Op, moved map[*graph.Node]bo
 		if list, several := old.([]ops.Result); several {
 			old = list[i]
 		}
-		if v != nil && !sameLayout(old, v.(*graph.Node).Meta) {
+		if v != nil && (moved[n] || !sameLayout(old, v.(*graph.Node).Meta)) {
 			moved[v.(*graph.Node)] = true
 		}
 	}

@@ -73,7 +73,8 @@ func (f *functionalizer) input(p *graph.Node, i int) {
 	f.made[p] = made{val, 0}
 	var r *root
 	if p.IsTensor() {
-		r = &root{meta: p.TensorMeta(), now: val, arg: len(f.res.inputs), fixed: !f.written[p]}
+		r = newRoot(p.TensorMeta(), val, len(f.res.inputs))
+		r.fixed = !f.written[p]
 		f.alias[p] = alias{root: r, input: i}
 	}
 	f.roots = append(f.roots, r)
@@ -89,7 +90,7 @@ func (f *functionalizer) baseInput(b *base, p *graph.Node, example []torch.Value
 		Shape: []sym.Int{sym.C(b.span)}, Stride: []sym.Int{sym.C(1)}, Offset: sym.C(off + b.at),
 	}
 	val := f.g.Input(p.Name+"_base", p.Target+"_base", "", meta)
-	r := &root{meta: meta, now: val, arg: len(f.res.inputs)}
+	r := newRoot(meta, val, len(f.res.inputs))
 	f.roots = append(f.roots, r)
 	f.res.inputs = append(f.res.inputs, argument{input: -1, base: b})
 	return r

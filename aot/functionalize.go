@@ -11,9 +11,9 @@ import (
 )
 
 // This file removes mutation from a captured graph. Every tensor belongs to a
-// root (the tensor whose memory it is); a view knows the chain of views that
-// leads to it. An operator in place gives its root a new value; a view that is
-// read after that is made again from it. Inputs that show the same memory, of
+// root (the tensor whose memory it is, root.go); a view knows the chain of views
+// that leads to it. An operator in place gives its root a new value; a view that
+// is read after that is made again from it. Inputs that show the same memory, of
 // which one is written, have one root: the memory itself (bases.go).
 
 // functional is a captured graph without mutation.
@@ -45,18 +45,8 @@ type output struct {
 	index int        // output of the pure graph, -1 when it aliases an input
 	input int        // the aliased input
 	chain []viewStep // views to take at run time
+	tape  int        // output of the pure graph whose gradients the view carries, -1: none of its own
 	value any        // a constant, when index and input are -1
-}
-
-// root is a tensor that owns its memory, with what it holds at the point that
-// functionalization has reached.
-type root struct {
-	meta    *ops.TensorMeta
-	now     *graph.Node // in the pure graph
-	version int         // changes so far
-	grad    bool        // a change that gradients flow through
-	arg     int         // the argument that it is, -1 for values of the graph
-	fixed   bool        // nothing ever writes it, and it lies as it was captured
 }
 
 // alias is what a tensor of the captured graph shows.
@@ -88,6 +78,7 @@ type functionalizer struct {
 	roots   []*root // arguments, in order
 	alias   map[*graph.Node]alias
 	made    map[*graph.Node]made
+	wants   map[*graph.Node]bool // of the pure graph's nodes, whether gradients flow through
 }
 
 // functionalize rewrites g for inputs that alias as example's do; it fails for
@@ -95,7 +86,7 @@ type functionalizer struct {
 func functionalize(g *graph.Graph, example []torch.Value, train bool) (*functional, error) {
 	f := &functionalizer{
 		old: prepare(g), g: graph.New(g.Name, g.Env), res: &functional{layouts: map[int][]int{}}, train: train,
-		alias: map[*graph.Node]alias{}, made: map[*graph.Node]made{},
+		alias: map[*graph.Node]alias{}, made: map[*graph.Node]made{}, wants: map[*graph.Node]bool{},
 	}
 	f.g.Aten = true
 	f.res.graph = f.g
@@ -156,7 +147,7 @@ func (f *functionalizer) piece(n *graph.Node) *graph.Node {
 func (f *functionalizer) define(n, val *graph.Node) {
 	f.made[n] = made{val, 0}
 	if n.IsTensor() {
-		f.alias[n] = alias{root: &root{meta: n.TensorMeta(), now: val, arg: -1}, input: -1}
+		f.alias[n] = alias{root: newRoot(n.TensorMeta(), val, -1), input: -1}
 	}
 }
 
@@ -173,11 +164,15 @@ func (f *functionalizer) view(n *graph.Node) error {
 	step := stepOf(n)
 	a := from
 	a.user = extend(from.user, step)
-	if !from.root.fixed {
+	switch {
+	case from.root.fixed:
+	case f.train && step.op == ops.Detach:
+		a.root = from.root.detach()
+	default:
 		f.route(&a, n, step)
 	}
 	f.alias[n] = a
-	f.made[n] = made{f.firstView(n, src, step, a), a.root.version}
+	f.made[n] = made{f.firstView(n, src, step, a), a.root.mem.version}
 	return nil
 }
 
@@ -210,7 +205,7 @@ func (f *functionalizer) firstView(n, src *graph.Node, step viewStep, a alias) *
 	switch {
 	case !f.writes || a.root.fixed: // every value lies as it was captured
 		return n.CopyInto(f.g, f.value)
-	case n.Op == ops.None && a.root.version == 0:
+	case n.Op == ops.None && a.root.mem.version == 0:
 		return f.piece(n)
 	case plainView[step.op]:
 		v := take(&graph.Builder{G: f.g}, step, f.value(src))
@@ -226,7 +221,7 @@ func extend(chain []viewStep, s viewStep) []viewStep {
 
 // current makes the tensor of an alias from what its root holds now.
 func (f *functionalizer) current(a alias) *graph.Node {
-	v := a.root.now
+	v := f.content(a.root)
 	for _, s := range a.chain {
 		v = take(&graph.Builder{G: f.g}, s, v)
 	}
@@ -236,11 +231,11 @@ func (f *functionalizer) current(a alias) *graph.Node {
 // value is the node in the new graph that holds what n holds now.
 func (f *functionalizer) value(n *graph.Node) *graph.Node {
 	a, tensor := f.alias[n]
-	if !tensor || f.made[n].version == a.root.version {
+	if !tensor || f.made[n].version == a.root.mem.version {
 		return f.made[n].node
 	}
 	v := f.current(a)
-	f.made[n] = made{v, a.root.version}
+	f.made[n] = made{v, a.root.mem.version}
 	return v
 }
 
@@ -258,44 +253,42 @@ func (f *functionalizer) inPlace(n *graph.Node, row *ops.Op) error {
 	if err != nil {
 		return err
 	}
-	if f.train && !grad && !n.NoGrad && f.wantsGrad(val, map[*graph.Node]bool{}) && !f.wantsGrad(f.value(self), map[*graph.Node]bool{}) {
-		return fmt.Errorf("aot: %s stores a value that wants gradients through a detached tensor", row.Name)
+	if f.train && !grad && !n.NoGrad && f.wantsGrad(val) && !f.wantsGrad(f.value(self)) {
+		return fmt.Errorf("aot: %s stores a value that wants gradients through a view taken under torch.NoGrad", row.Name)
 	}
+	old := f.content(a.root)
 	now, err := f.write(b, a, val)
 	if err != nil {
 		return fmt.Errorf("aot: %s: %w", row.Name, err)
 	}
 	if !grad && f.train { // the data changes; where gradients go does not
-		now = (&graph.Builder{G: f.g, Stack: n.Stack}).Emit(ops.WithData, a.root.now, now).(*graph.Node)
+		now = (&graph.Builder{G: f.g, Stack: n.Stack}).Emit(ops.WithData, old, now).(*graph.Node)
 	}
-	a.root.now, a.root.grad = now, a.root.grad || grad
-	a.root.version++
-	f.alias[n] = a
+	a.root.write(now, grad && (!a.root.detached || f.wantsGrad(now)))
 	if grad || !f.train {
-		f.made[self] = made{val, a.root.version}
+		f.made[self] = made{val, a.root.mem.version}
 		f.made[n] = f.made[self]
 	} else {
 		f.made[n] = made{nil, -1}
 	}
+	f.alias[n] = a
 	return nil
 }
 
-// wantsGrad reports whether gradients flow through n to an input.
-func (f *functionalizer) wantsGrad(n *graph.Node, seen map[*graph.Node]bool) bool {
+// wantsGrad reports whether gradients flow through a node of the pure graph to an
+// input.
+func (f *functionalizer) wantsGrad(n *graph.Node) bool {
 	if m, ok := n.Meta.(*ops.TensorMeta); ok && n.Kind == graph.Placeholder {
 		return m.RequiresGrad
 	}
+	if known, ok := f.wants[n]; ok {
+		return known
+	}
 	row := n.OpRow()
-	if seen[n] || n.NoGrad || n.Op == ops.Detach || row != nil && row.Tags.Has(ops.TagNoGrad) {
-		return false
-	}
-	seen[n] = true
-	for _, in := range gradInputs(n) {
-		if f.wantsGrad(in, seen) {
-			return true
-		}
-	}
-	return false
+	wants := !n.NoGrad && n.Op != ops.Detach && (row == nil || !row.Tags.Has(ops.TagNoGrad)) &&
+		slices.ContainsFunc(gradInputs(n), f.wantsGrad)
+	f.wants[n] = wants
+	return wants
 }
 
 // write is the content of the root after val was stored through a's views.
@@ -303,7 +296,7 @@ func (f *functionalizer) write(b *graph.Builder, a alias, val *graph.Node) (*gra
 	if a.noStore != nil {
 		return nil, a.noStore
 	}
-	bases := []*graph.Node{a.root.now}
+	bases := []*graph.Node{f.content(a.root)}
 	for _, s := range a.store[:max(len(a.store)-1, 0)] {
 		bases = append(bases, take(b, s, bases[len(bases)-1]))
 	}
@@ -327,6 +320,10 @@ func (f *functionalizer) pureForm(b *graph.Builder, n, self *graph.Node, row *op
 	var val *graph.Node
 	switch pure.ID {
 	case ops.Copy:
+		if f.train && !n.NoGrad && f.wantsGrad(f.value(self)) { // which gets a gradient of zeros, not none
+			val = b.Emit(ops.Copy, args[0], args[1]).(*graph.Node)
+			break
+		}
 		val = args[1].(*graph.Node)
 		if f.alias[self].root.arg < 0 { // a value of its own, which may leave the graph
 			val = b.Emit(ops.Clone, val).(*graph.Node)
@@ -356,7 +353,7 @@ var isComparison = map[ops.ID]bool{ops.Lt: true, ops.Le: true, ops.Gt: true, ops
 // it has in eager mode: zero, not none.
 func (f *functionalizer) withoutSlope(b *graph.Builder, val *graph.Node, other ops.Arg) *graph.Node {
 	o, ok := other.(*graph.Node)
-	if !ok || !o.IsTensor() || !o.TensorMeta().DType.IsFloat() || !f.wantsGrad(o, map[*graph.Node]bool{}) {
+	if !ok || !o.IsTensor() || !o.TensorMeta().DType.IsFloat() || !f.wantsGrad(o) {
 		return val
 	}
 	never := b.Emit(ops.Ne, val, val)
@@ -406,45 +403,50 @@ func (f *functionalizer) finish(out *graph.Node) {
 		return len(vals) - 1
 	}
 	for _, r := range f.roots {
-		if r != nil && r.version > 0 {
-			f.res.mutations = append(f.res.mutations, mutation{r.arg, put(r.now), r.grad})
+		if r != nil && r.mem.version > 0 {
+			f.res.mutations = append(f.res.mutations, mutation{r.arg, put(f.content(r)), r.grad})
 		}
 	}
-	shared := f.sharedRoots(out)
+	shared := f.sharedMemory(out)
 	for _, a := range out.Args {
 		n, isNode := a.(*graph.Node)
 		if _, isSize := a.(sym.Int); isSize { // the compiled graph knows the sizes of a call
 			vals = append(vals, a)
-			f.res.outputs = append(f.res.outputs, output{index: len(vals) - 1, input: -1})
+			f.res.outputs = append(f.res.outputs, output{index: len(vals) - 1, input: -1, tape: -1})
 			continue
 		}
 		if !isNode {
-			f.res.outputs = append(f.res.outputs, output{index: -1, input: -1, value: a})
+			f.res.outputs = append(f.res.outputs, output{index: -1, input: -1, tape: -1, value: a})
 			continue
 		}
 		al, tensor := f.alias[n]
+		o := output{index: -1, input: -1, tape: -1, chain: al.user}
 		switch {
 		case tensor && al.input >= 0:
-			f.res.outputs = append(f.res.outputs, output{index: -1, input: al.input, chain: al.user})
-		case tensor && shared[al.root] > 1:
-			at := put(al.root.now)
-			f.res.layouts[at], _ = memoryOrder(al.root.meta)
-			f.res.outputs = append(f.res.outputs, output{index: at, input: -1, chain: al.user})
+			o.input = al.input
+		case tensor && shared[al.root.mem] > 1:
+			o.index = put(f.content(al.root.mem.owner))
+			f.res.layouts[o.index], _ = memoryOrder(al.root.meta)
 		default:
-			f.res.outputs = append(f.res.outputs, output{index: put(f.value(n)), input: -1})
+			f.res.outputs = append(f.res.outputs, output{index: put(f.value(n)), input: -1, tape: -1})
+			continue
 		}
+		if al.root.detached && al.root.grad {
+			o.tape = put(f.value(n))
+		}
+		f.res.outputs = append(f.res.outputs, o)
 	}
 	f.g.SetOutput(vals)
 	f.g.EliminateDead()
 }
 
-// sharedRoots counts how many outputs are views of each root.
-func (f *functionalizer) sharedRoots(out *graph.Node) map[*root]int {
-	count := map[*root]int{}
+// sharedMemory counts how many outputs show each piece of memory.
+func (f *functionalizer) sharedMemory(out *graph.Node) map[*memory]int {
+	count := map[*memory]int{}
 	for _, a := range out.Args {
 		if n, ok := a.(*graph.Node); ok {
 			if al, ok := f.alias[n]; ok {
-				count[al.root]++
+				count[al.root.mem]++
 			}
 		}
 	}

@@ -131,6 +131,7 @@ func (f *functional) silentOutputs() map[int]bool {
 	}
 	for _, o := range f.outputs {
 		delete(silent, o.index)
+		delete(silent, o.tape)
 	}
 	return silent
 }

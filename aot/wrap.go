@@ -90,6 +90,7 @@ func (f *functional) replaced(train bool) map[int]int {
 	}
 	for _, o := range f.outputs {
 		count[o.index]++
+		count[o.tape]++
 	}
 	for i := range f.places {
 		if count[i] > 1 {
@@ -153,6 +154,9 @@ func (f *functional) results(in, vals []torch.Value) []torch.Value {
 		}
 		for _, s := range o.chain {
 			v = runView(s, v, sizes)
+		}
+		if o.tape >= 0 && torch.GradEnabled() {
+			torch.Call(ops.InPlace(ops.Copy), []ops.Arg{v, vals[o.tape], false})
 		}
 		out[i] = v
 	}

@@ -57,6 +57,43 @@ func main() {
 	c(net, torch.Rand(5, 4), named).Mean().Backward()
 	fmt.Println(net.Scale.Grad() == nil)
 }`,
+	"a gradient of zeros where copy_ has overwritten what wants one": `
+func f(net *Net, x, ids *torch.Tensor) *torch.Tensor {
+	t := net.Emb.Forward(ids)
+	t.Copy_(x)
+	u := net.Lin.Forward(x)
+	u.Select(0, 1).Copy_(x.Select(0, 0))
+	return t.Add(u)
+}
+
+func main() {
+	net := newNet()
+	torch.Compile(f)(net, torch.Rand(3, 4), torch.Arange(3)).Square().Mean().Backward()
+	net.print()
+}`,
+	"a detached tensor with gradients of its own": `
+func f(net *Net, x *torch.Tensor) (a, b, c *torch.Tensor) {
+	d := x.Detach()
+	d.Copy_(net.Scale)
+	e := d.Narrow(1, 0, 2).Mul(3)
+	x.Mul_(2)
+	d.Select(0, 0).Mul_(net.Scale)
+	y := net.Lin.Forward(x)
+	z := y.Detach()
+	z.Add_(net.Scale)
+	return d, e.Sum().Add(d.Sum()).Add(y.Square().Sum()), z
+}
+
+func main() {
+	net, x := newNet(), torch.Rand(3, 4)
+	a, b, c := torch.Compile(f)(net, x)
+	fmt.Println(x, x.RequiresGrad(), a.RequiresGrad(), b.RequiresGrad(), c.RequiresGrad())
+	fmt.Println(a.Detach(), b.Detach(), c.Detach())
+	a.Square().Mean().Add(b).Add(c.Square().Mean()).Backward()
+	net.print()
+	x.Fill_(7)
+	fmt.Println(a.Detach(), c.Detach())
+}`,
 }
 
 func TestModelsThatDiffered(t *testing.T) {

@@ -130,6 +130,13 @@ func copyRows() []*Op {
 				}
 				return g
 			}),
+			Decompose: decomp(func(b B, c *Call) Value {
+				m, src := c.Tensor(0), c.Value(1)
+				if c.Tensor(1).DType != m.DType {
+					src = b.Emit(To, src, m.DType)
+				}
+				return b.Emit(Clone, b.Emit(Expand, src, m.Shape))
+			}),
 		},
 		{
 			ID: Fill, Name: "fill", Schema: "(Tensor self, Operand value) -> Tensor", Tags: TagPointwise | TagNotFunction,
