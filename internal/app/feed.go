@@ -63,6 +63,13 @@ func (f *feed) now() *feedState {
 	return f.state
 }
 
+// runs reports whether st has a child that has not ended.
+func (f *feed) runs(st *feedState) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return st.child != nil && st.live
+}
+
 // follow opens a trace and folds it until ctx ends (or, when it does not grow,
 // until its end).
 func (f *feed) follow(st *feedState, paths []string, o logs.Options) error {
@@ -75,7 +82,8 @@ func (f *feed) follow(st *feedState, paths []string, o logs.Options) error {
 	st.fold = explain.NewFold(store)
 	st.fold.SetTitle(f.title)
 	if st.out != nil {
-		f.guard(func() { st.out.follow(ctx, st.live) })
+		live := st.live // what watch is about to change
+		f.guard(func() { st.out.follow(ctx, live) })
 	}
 	f.mu.Lock()
 	f.state = st
@@ -289,7 +297,7 @@ func (f *feed) Path(name string) string {
 // Send implements tui.Feed.
 func (f *feed) Send(v ctl.Verb, arg string) error {
 	st := f.now()
-	if st.child == nil || !st.live {
+	if !f.runs(st) {
 		return fmt.Errorf("%s: the program does not run", v)
 	}
 	_, err := st.child.send(v, arg)
@@ -298,7 +306,7 @@ func (f *feed) Send(v ctl.Verb, arg string) error {
 
 // Interrupt implements tui.Feed.
 func (f *feed) Interrupt() {
-	if st := f.now(); st.child != nil && st.live {
+	if st := f.now(); f.runs(st) {
 		st.child.signal(syscall.SIGINT)
 	}
 }
