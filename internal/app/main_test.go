@@ -375,24 +375,46 @@ func TestHouse(t *testing.T) {
 }
 
 // No package of ours or of others may take long to initialise: viewer and
-// engine both pay before the program's first line.
+// engine both pay before the program's first line. What counts is the least of
+// several starts, since a busy machine only adds to one.
 func TestInitTime(t *testing.T) {
+	const limit = 2 * time.Millisecond
+	least := map[string]time.Duration{}
+	for range 20 {
+		slow := false
+		for name, d := range initTimes(t) {
+			if old, ok := least[name]; !ok || d < old {
+				least[name] = d
+			}
+			slow = slow || least[name] > limit
+		}
+		if !slow {
+			break
+		}
+	}
+	if len(least) == 0 {
+		t.Skip("GODEBUG=inittrace=1 says nothing here")
+	}
+	for name, d := range least {
+		if d > limit {
+			t.Errorf("%s takes %v to initialise", name, d)
+		}
+	}
+}
+
+// initTimes starts the program and returns how long each package took.
+func initTimes(t *testing.T) map[string]time.Duration {
 	c := tcdbg(t, t.TempDir(), "version")
 	c.Env = append(c.Env, "GODEBUG=inittrace=1")
-	r := run(t, c)
-	lines := 0
-	for _, line := range strings.Split(r.stderr, "\n") {
+	times := map[string]time.Duration{}
+	for _, line := range strings.Split(run(t, c).stderr, "\n") {
 		f := strings.Fields(line) // init NAME @0.1 ms, 0.02 ms clock, ...
 		if len(f) < 6 || f[0] != "init" {
 			continue
 		}
-		lines++
-		d, err := time.ParseDuration(f[4] + "ms")
-		if err == nil && d > 2*time.Millisecond {
-			t.Errorf("%s takes %v to initialise", f[1], d)
+		if d, err := time.ParseDuration(f[4] + "ms"); err == nil {
+			times[f[1]] = d
 		}
 	}
-	if lines == 0 {
-		t.Skip("GODEBUG=inittrace=1 says nothing here")
-	}
+	return times
 }
