@@ -3,6 +3,7 @@ package cpp
 import (
 	"fmt"
 	"strings"
+	"sync"
 
 	"tcdbg/inductor/ir"
 	"tcdbg/internal/ops"
@@ -60,45 +61,47 @@ func memoryAccess(name string) (helper, bool) {
 }
 
 // narrowHelpers widen (up) and round or wrap (down).
-var narrowHelpers = map[string]helper{
-	"up_char":    {text: `i$ up_char$(c$ x) { return __builtin_convertvector(x, i$); }`, one: `i1 up_char1(c1 x) { return x; }`},
-	"down_char":  {text: `c$ down_char$(i$ x) { return __builtin_convertvector(x, c$); }`, one: `c1 down_char1(i1 x) { return (c1)x; }`},
-	"up_short":   {text: `i$ up_short$(s$ x) { return __builtin_convertvector(x, i$); }`, one: `i1 up_short1(s1 x) { return x; }`},
-	"down_short": {text: `s$ down_short$(i$ x) { return __builtin_convertvector(x, s$); }`, one: `s1 down_short1(i1 x) { return (s1)x; }`},
+var narrowHelpers = sync.OnceValue(func() map[string]helper {
+	return map[string]helper{
+		"up_char":    {text: `i$ up_char$(c$ x) { return __builtin_convertvector(x, i$); }`, one: `i1 up_char1(c1 x) { return x; }`},
+		"down_char":  {text: `c$ down_char$(i$ x) { return __builtin_convertvector(x, c$); }`, one: `c1 down_char1(i1 x) { return (c1)x; }`},
+		"up_short":   {text: `i$ up_short$(s$ x) { return __builtin_convertvector(x, i$); }`, one: `i1 up_short1(s1 x) { return x; }`},
+		"down_short": {text: `s$ down_short$(i$ x) { return __builtin_convertvector(x, s$); }`, one: `s1 down_short1(i1 x) { return (s1)x; }`},
 
-	"up_bfloat": {
-		needs: []string{"from_f"},
-		text:  `f$ up_bfloat$(h$ x) { return from_f$(__builtin_convertvector(x, i$) << 16); }`,
-		one:   `f1 up_bfloat1(h1 x) { return from_f1((i32)((unsigned)x << 16)); }`,
-	},
-	"down_bfloat": {
-		needs: []string{"bits_f", "lt_i", "sel_i", "bc_i"},
-		text:  `h$ down_bfloat$(f$ x) { ` + downBfloat + ` return __builtin_convertvector(r, h$); }`,
-		one:   `h1 down_bfloat1(f1 x) { ` + strings.ReplaceAll(downBfloat, "$", "1") + ` return (h1)r; }`,
-	},
-	"up_half": {
-		needs: []string{"from_f", "bits_f", "lt_i", "bc_i"},
-		text: `f$ up_half$(h$ x) {
+		"up_bfloat": {
+			needs: []string{"from_f"},
+			text:  `f$ up_bfloat$(h$ x) { return from_f$(__builtin_convertvector(x, i$) << 16); }`,
+			one:   `f1 up_bfloat1(h1 x) { return from_f1((i32)((unsigned)x << 16)); }`,
+		},
+		"down_bfloat": {
+			needs: []string{"bits_f", "lt_i", "sel_i", "bc_i"},
+			text:  `h$ down_bfloat$(f$ x) { ` + downBfloat + ` return __builtin_convertvector(r, h$); }`,
+			one:   `h1 down_bfloat1(f1 x) { ` + strings.ReplaceAll(downBfloat, "$", "1") + ` return (h1)r; }`,
+		},
+		"up_half": {
+			needs: []string{"from_f", "bits_f", "lt_i", "bc_i"},
+			text: `f$ up_half$(h$ x) {
 #if defined(__F16C__) && defined(__AVX__) && !defined(__clang__) && $ == 8
   return __builtin_ia32_vcvtph2ps256((short __attribute__((vector_size(16))))x);
 #else
   i$ b = __builtin_convertvector(x, i$); ` + upHalf + `
 #endif
 }`,
-		one: `f1 up_half1(h1 x) { i1 b = x; ` + strings.ReplaceAll(upHalf, "$", "1") + ` }`,
-	},
-	"down_half": {
-		needs: []string{"from_f", "bits_f", "lt_i", "sel_i", "bc_i"},
-		text: `h$ down_half$(f$ x) {
+			one: `f1 up_half1(h1 x) { i1 b = x; ` + strings.ReplaceAll(upHalf, "$", "1") + ` }`,
+		},
+		"down_half": {
+			needs: []string{"from_f", "bits_f", "lt_i", "sel_i", "bc_i"},
+			text: `h$ down_half$(f$ x) {
 #if defined(__F16C__) && defined(__AVX__) && !defined(__clang__) && $ == 8
   return (h$)__builtin_ia32_vcvtps2ph256(x, 0);
 #else
   ` + downHalf + ` return __builtin_convertvector(r, h$);
 #endif
 }`,
-		one: `h1 down_half1(f1 x) { ` + strings.ReplaceAll(downHalf, "$", "1") + ` return (h1)r; }`,
-	},
-}
+			one: `h1 down_half1(f1 x) { ` + strings.ReplaceAll(downHalf, "$", "1") + ` return (h1)r; }`,
+		},
+	}
+})
 
 // upHalf puts the exponent right by a product, which makes denormal numbers
 // normal ones; infinity and NaN get the largest exponent.

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"tcdbg/inductor/ir"
 	"tcdbg/internal/ops"
@@ -155,10 +156,10 @@ func (p *prelude) emit(name string, lanes int) string {
 }
 
 func helperOf(name string, lanes int) helper {
-	if h, ok := helpers[name]; ok {
+	if h, ok := helpers()[name]; ok {
 		return h
 	}
-	if h, ok := mathHelpers[name]; ok {
+	if h, ok := mathHelpers()[name]; ok {
 		return h
 	}
 	h, ok := foldHelper(name, lanes)
@@ -169,7 +170,7 @@ func helperOf(name string, lanes int) helper {
 		h, ok = memoryAccess(name)
 	}
 	if !ok {
-		h, ok = narrowHelpers[name]
+		h, ok = narrowHelpers()[name]
 	}
 	if !ok {
 		h, ok = lanewise(name)
@@ -266,53 +267,56 @@ var binaryNames = []string{"pow", "fmod", "atan2", "hypot", "copysign"}
 
 // helpers are the functions with a text of our own. Comparisons yield masks in
 // vectors by themselves and through a minus sign in scalars, hence lt_f and its
-// kin; bits are reinterpreted by bits_f and from_f.
-var helpers = map[string]helper{
-	"bc_f": {text: `f$ bc_f$(f1 x) { f$ r = {0}; return x - r; }`, one: `f1 bc_f1(f1 x) { return x; }`},
-	"bc_d": {text: `d$ bc_d$(d1 x) { d$ r = {0}; return x - r; }`, one: `d1 bc_d1(d1 x) { return x; }`},
-	"bc_i": {text: `i$ bc_i$(i1 x) { i$ r = {0}; return x - r; }`, one: `i1 bc_i1(i1 x) { return x; }`},
-	"bc_l": {text: `l$ bc_l$(l1 x) { l$ r = {0}; return x - r; }`, one: `l1 bc_l1(l1 x) { return x; }`},
-	"bc_b": {text: `b$ bc_b$(b1 x) { b$ r = {0}; return x - r; }`, one: `b1 bc_b1(b1 x) { return x; }`},
+// kin; bits are reinterpreted by bits_f and from_f. Only who generates code waits
+// for the table.
+var helpers = sync.OnceValue(func() map[string]helper {
+	return map[string]helper{
+		"bc_f": {text: `f$ bc_f$(f1 x) { f$ r = {0}; return x - r; }`, one: `f1 bc_f1(f1 x) { return x; }`},
+		"bc_d": {text: `d$ bc_d$(d1 x) { d$ r = {0}; return x - r; }`, one: `d1 bc_d1(d1 x) { return x; }`},
+		"bc_i": {text: `i$ bc_i$(i1 x) { i$ r = {0}; return x - r; }`, one: `i1 bc_i1(i1 x) { return x; }`},
+		"bc_l": {text: `l$ bc_l$(l1 x) { l$ r = {0}; return x - r; }`, one: `l1 bc_l1(l1 x) { return x; }`},
+		"bc_b": {text: `b$ bc_b$(b1 x) { b$ r = {0}; return x - r; }`, one: `b1 bc_b1(b1 x) { return x; }`},
 
-	"bits_f": {text: `i$ bits_f$(f$ x) { return (i$)x; }`, one: `i1 bits_f1(f1 x) { i32 r; __builtin_memcpy(&r, &x, 4); return r; }`},
-	"from_f": {text: `f$ from_f$(i$ x) { return (f$)x; }`, one: `f1 from_f1(i1 x) { float r; __builtin_memcpy(&r, &x, 4); return r; }`},
-	"bits_d": {text: `l$ bits_d$(d$ x) { return (l$)x; }`, one: `l1 bits_d1(d1 x) { i64 r; __builtin_memcpy(&r, &x, 8); return r; }`},
-	"from_d": {text: `d$ from_d$(l$ x) { return (d$)x; }`, one: `d1 from_d1(l1 x) { double r; __builtin_memcpy(&r, &x, 8); return r; }`},
+		"bits_f": {text: `i$ bits_f$(f$ x) { return (i$)x; }`, one: `i1 bits_f1(f1 x) { i32 r; __builtin_memcpy(&r, &x, 4); return r; }`},
+		"from_f": {text: `f$ from_f$(i$ x) { return (f$)x; }`, one: `f1 from_f1(i1 x) { float r; __builtin_memcpy(&r, &x, 4); return r; }`},
+		"bits_d": {text: `l$ bits_d$(d$ x) { return (l$)x; }`, one: `l1 bits_d1(d1 x) { i64 r; __builtin_memcpy(&r, &x, 8); return r; }`},
+		"from_d": {text: `d$ from_d$(l$ x) { return (d$)x; }`, one: `d1 from_d1(l1 x) { double r; __builtin_memcpy(&r, &x, 8); return r; }`},
 
-	"lt_f": {text: `i$ lt_f$(f$ a, f$ b) { return (i$)(a < b); }`, one: `i1 lt_f1(f1 a, f1 b) { return -(a < b); }`},
-	"le_f": {text: `i$ le_f$(f$ a, f$ b) { return (i$)(a <= b); }`, one: `i1 le_f1(f1 a, f1 b) { return -(a <= b); }`},
-	"eq_f": {text: `i$ eq_f$(f$ a, f$ b) { return (i$)(a == b); }`, one: `i1 eq_f1(f1 a, f1 b) { return -(a == b); }`},
-	"ne_f": {text: `i$ ne_f$(f$ a, f$ b) { return (i$)(a != b); }`, one: `i1 ne_f1(f1 a, f1 b) { return -(a != b); }`},
-	"lt_i": {text: `i$ lt_i$(i$ a, i$ b) { return (i$)(a < b); }`, one: `i1 lt_i1(i1 a, i1 b) { return -(a < b); }`},
-	"le_i": {text: `i$ le_i$(i$ a, i$ b) { return (i$)(a <= b); }`, one: `i1 le_i1(i1 a, i1 b) { return -(a <= b); }`},
-	"eq_i": {text: `i$ eq_i$(i$ a, i$ b) { return (i$)(a == b); }`, one: `i1 eq_i1(i1 a, i1 b) { return -(a == b); }`},
-	"ne_i": {text: `i$ ne_i$(i$ a, i$ b) { return (i$)(a != b); }`, one: `i1 ne_i1(i1 a, i1 b) { return -(a != b); }`},
-	"lt_d": {text: `i$ lt_d$(d$ a, d$ b) { return __builtin_convertvector(a < b, i$); }`, one: `i1 lt_d1(d1 a, d1 b) { return -(a < b); }`},
-	"le_d": {text: `i$ le_d$(d$ a, d$ b) { return __builtin_convertvector(a <= b, i$); }`, one: `i1 le_d1(d1 a, d1 b) { return -(a <= b); }`},
-	"eq_d": {text: `i$ eq_d$(d$ a, d$ b) { return __builtin_convertvector(a == b, i$); }`, one: `i1 eq_d1(d1 a, d1 b) { return -(a == b); }`},
-	"ne_d": {text: `i$ ne_d$(d$ a, d$ b) { return __builtin_convertvector(a != b, i$); }`, one: `i1 ne_d1(d1 a, d1 b) { return -(a != b); }`},
-	"lt_l": {text: `i$ lt_l$(l$ a, l$ b) { return __builtin_convertvector(a < b, i$); }`, one: `i1 lt_l1(l1 a, l1 b) { return -(a < b); }`},
-	"le_l": {text: `i$ le_l$(l$ a, l$ b) { return __builtin_convertvector(a <= b, i$); }`, one: `i1 le_l1(l1 a, l1 b) { return -(a <= b); }`},
-	"eq_l": {text: `i$ eq_l$(l$ a, l$ b) { return __builtin_convertvector(a == b, i$); }`, one: `i1 eq_l1(l1 a, l1 b) { return -(a == b); }`},
-	"ne_l": {text: `i$ ne_l$(l$ a, l$ b) { return __builtin_convertvector(a != b, i$); }`, one: `i1 ne_l1(l1 a, l1 b) { return -(a != b); }`},
-	"lt_b": {text: byteCompare("lt", "<"), one: `i1 lt_b1(b1 a, b1 b) { return -(a < b); }`},
-	"le_b": {text: byteCompare("le", "<="), one: `i1 le_b1(b1 a, b1 b) { return -(a <= b); }`},
-	"eq_b": {text: byteCompare("eq", "=="), one: `i1 eq_b1(b1 a, b1 b) { return -(a == b); }`},
-	"ne_b": {text: byteCompare("ne", "!="), one: `i1 ne_b1(b1 a, b1 b) { return -(a != b); }`},
+		"lt_f": {text: `i$ lt_f$(f$ a, f$ b) { return (i$)(a < b); }`, one: `i1 lt_f1(f1 a, f1 b) { return -(a < b); }`},
+		"le_f": {text: `i$ le_f$(f$ a, f$ b) { return (i$)(a <= b); }`, one: `i1 le_f1(f1 a, f1 b) { return -(a <= b); }`},
+		"eq_f": {text: `i$ eq_f$(f$ a, f$ b) { return (i$)(a == b); }`, one: `i1 eq_f1(f1 a, f1 b) { return -(a == b); }`},
+		"ne_f": {text: `i$ ne_f$(f$ a, f$ b) { return (i$)(a != b); }`, one: `i1 ne_f1(f1 a, f1 b) { return -(a != b); }`},
+		"lt_i": {text: `i$ lt_i$(i$ a, i$ b) { return (i$)(a < b); }`, one: `i1 lt_i1(i1 a, i1 b) { return -(a < b); }`},
+		"le_i": {text: `i$ le_i$(i$ a, i$ b) { return (i$)(a <= b); }`, one: `i1 le_i1(i1 a, i1 b) { return -(a <= b); }`},
+		"eq_i": {text: `i$ eq_i$(i$ a, i$ b) { return (i$)(a == b); }`, one: `i1 eq_i1(i1 a, i1 b) { return -(a == b); }`},
+		"ne_i": {text: `i$ ne_i$(i$ a, i$ b) { return (i$)(a != b); }`, one: `i1 ne_i1(i1 a, i1 b) { return -(a != b); }`},
+		"lt_d": {text: `i$ lt_d$(d$ a, d$ b) { return __builtin_convertvector(a < b, i$); }`, one: `i1 lt_d1(d1 a, d1 b) { return -(a < b); }`},
+		"le_d": {text: `i$ le_d$(d$ a, d$ b) { return __builtin_convertvector(a <= b, i$); }`, one: `i1 le_d1(d1 a, d1 b) { return -(a <= b); }`},
+		"eq_d": {text: `i$ eq_d$(d$ a, d$ b) { return __builtin_convertvector(a == b, i$); }`, one: `i1 eq_d1(d1 a, d1 b) { return -(a == b); }`},
+		"ne_d": {text: `i$ ne_d$(d$ a, d$ b) { return __builtin_convertvector(a != b, i$); }`, one: `i1 ne_d1(d1 a, d1 b) { return -(a != b); }`},
+		"lt_l": {text: `i$ lt_l$(l$ a, l$ b) { return __builtin_convertvector(a < b, i$); }`, one: `i1 lt_l1(l1 a, l1 b) { return -(a < b); }`},
+		"le_l": {text: `i$ le_l$(l$ a, l$ b) { return __builtin_convertvector(a <= b, i$); }`, one: `i1 le_l1(l1 a, l1 b) { return -(a <= b); }`},
+		"eq_l": {text: `i$ eq_l$(l$ a, l$ b) { return __builtin_convertvector(a == b, i$); }`, one: `i1 eq_l1(l1 a, l1 b) { return -(a == b); }`},
+		"ne_l": {text: `i$ ne_l$(l$ a, l$ b) { return __builtin_convertvector(a != b, i$); }`, one: `i1 ne_l1(l1 a, l1 b) { return -(a != b); }`},
+		"lt_b": {text: byteCompare("lt", "<"), one: `i1 lt_b1(b1 a, b1 b) { return -(a < b); }`},
+		"le_b": {text: byteCompare("le", "<="), one: `i1 le_b1(b1 a, b1 b) { return -(a <= b); }`},
+		"eq_b": {text: byteCompare("eq", "=="), one: `i1 eq_b1(b1 a, b1 b) { return -(a == b); }`},
+		"ne_b": {text: byteCompare("ne", "!="), one: `i1 ne_b1(b1 a, b1 b) { return -(a != b); }`},
 
-	"sel_f": {text: `f$ sel_f$(i$ m, f$ a, f$ b) { return (f$)((m & (i$)a) | (~m & (i$)b)); }`, one: `f1 sel_f1(i1 m, f1 a, f1 b) { return m ? a : b; }`},
-	"sel_i": {text: `i$ sel_i$(i$ m, i$ a, i$ b) { return (m & a) | (~m & b); }`, one: `i1 sel_i1(i1 m, i1 a, i1 b) { return m ? a : b; }`},
-	"sel_d": {text: `d$ sel_d$(i$ m, d$ a, d$ b) { l$ w = __builtin_convertvector(m, l$); return (d$)((w & (l$)a) | (~w & (l$)b)); }`, one: `d1 sel_d1(i1 m, d1 a, d1 b) { return m ? a : b; }`},
-	"sel_l": {text: `l$ sel_l$(i$ m, l$ a, l$ b) { l$ w = __builtin_convertvector(m, l$); return (w & a) | (~w & b); }`, one: `l1 sel_l1(i1 m, l1 a, l1 b) { return m ? a : b; }`},
-	"sel_b": {text: `b$ sel_b$(i$ m, b$ a, b$ b) { b$ w = __builtin_convertvector(m, b$); return (w & a) | (~w & b); }`, one: `b1 sel_b1(i1 m, b1 a, b1 b) { return m ? a : b; }`},
+		"sel_f": {text: `f$ sel_f$(i$ m, f$ a, f$ b) { return (f$)((m & (i$)a) | (~m & (i$)b)); }`, one: `f1 sel_f1(i1 m, f1 a, f1 b) { return m ? a : b; }`},
+		"sel_i": {text: `i$ sel_i$(i$ m, i$ a, i$ b) { return (m & a) | (~m & b); }`, one: `i1 sel_i1(i1 m, i1 a, i1 b) { return m ? a : b; }`},
+		"sel_d": {text: `d$ sel_d$(i$ m, d$ a, d$ b) { l$ w = __builtin_convertvector(m, l$); return (d$)((w & (l$)a) | (~w & (l$)b)); }`, one: `d1 sel_d1(i1 m, d1 a, d1 b) { return m ? a : b; }`},
+		"sel_l": {text: `l$ sel_l$(i$ m, l$ a, l$ b) { l$ w = __builtin_convertvector(m, l$); return (w & a) | (~w & b); }`, one: `l1 sel_l1(i1 m, l1 a, l1 b) { return m ? a : b; }`},
+		"sel_b": {text: `b$ sel_b$(i$ m, b$ a, b$ b) { b$ w = __builtin_convertvector(m, b$); return (w & a) | (~w & b); }`, one: `b1 sel_b1(i1 m, b1 a, b1 b) { return m ? a : b; }`},
 
-	"iota_l": {
-		text: `l$ iota_l$(i64 a, i64 s) { l$ r = {0}; for (int k = 0; k < $; k++) r[k] = a + k * s; return r; }`,
-		one:  `l1 iota_l1(i64 a, i64 s) { return a; }`,
-	},
+		"iota_l": {
+			text: `l$ iota_l$(i64 a, i64 s) { l$ r = {0}; for (int k = 0; k < $; k++) r[k] = a + k * s; return r; }`,
+			one:  `l1 iota_l1(i64 a, i64 s) { return a; }`,
+		},
 
-	"nt_f": {text: ntStore},
-}
+		"nt_f": {text: ntStore},
+	}
+})
 
 func byteCompare(name, op string) string {
 	return fmt.Sprintf(`i$ %s_b$(b$ a, b$ b) { return __builtin_convertvector(__builtin_convertvector(a, i$) %s __builtin_convertvector(b, i$), i$); }`, name, op)
