@@ -627,6 +627,10 @@ func (tr *trace) constantLayout(t *torch.Tensor, node *graph.Node) {
 
 // query answers a question about a tensor's metadata.
 func (tr *trace) query(in *ssa.Call, name string) {
+	if f := shortFunc(name); f == "Tensor.RequiresGrad" || f == "Tensor.IsLeaf" {
+		tr.history(in, f)
+		return
+	}
 	x := in.Call.Args[0]
 	t := tr.tensorAt(x)
 	node := tr.tensorNode(x)
@@ -655,10 +659,6 @@ func (tr *trace) query(in *ssa.Call, name string) {
 		}
 	case "Tensor.Numel":
 		n = symNote(sym.Product(node.TensorMeta().Shape))
-	case "Tensor.RequiresGrad", "Tensor.IsLeaf":
-		if len(tr.mutated) > 0 { // writing in place can make a tensor want gradients
-			tr.breakAt(breaks.TensorDataRead, "%s behind an operator in place", shortFunc(name))
-		}
 	case "Tensor.StorageOffset", "Tensor.Strides":
 		tr.constantLayout(t, node)
 	}

@@ -439,6 +439,26 @@ func main() {
 	m := nn.NewBatchNorm2d(2)
 	for range 2 { fmt.Println(g(m, torch.Rand(2, 2, 3, 3)), m.RunningVar) }
 }`, "add_ batch_norm mul", ""},
+	{"what the graph computes wants gradients as its inputs do", `
+func f(w, x *torch.Tensor) *torch.Tensor {
+	y := w.Mul(x)
+	if y.RequiresGrad() && !y.IsLeaf() { y = y.Sin() }
+	if d := y.Detach(); d.IsLeaf() && !d.RequiresGrad() { y = y.Cos() }
+	if i := y.Argmax(); !i.RequiresGrad() { y = y.Exp() }
+	return y
+}
+func main() {
+	g := torch.Compile(f)
+	fmt.Println(g(torch.Ones(2).RequiresGrad_(), torch.Ones(2)).Detach())
+	torch.NoGrad(func() { fmt.Println(g(torch.Ones(2).RequiresGrad_(), torch.Ones(2))) })
+	fmt.Println(g(torch.Ones(2), torch.Ones(2)))
+}`, "mul sin cos exp | mul cos exp | mul cos exp", ""},
+	{"a view of a leaf is written: eager mode refuses, in its words", `
+func f(w *torch.Tensor) *torch.Tensor { y := w.Sin(); w.Select(0, 0).Mul_(2); return y }
+func main() {
+	defer func() { fmt.Println(recover()) }()
+	torch.Compile(f)(torch.Ones(2).RequiresGrad_())
+}`, "sin select", "GB0064"},
 	{"the gradient mode is a guarded constant", `
 func f(x *torch.Tensor) *torch.Tensor {
 	if torch.GradEnabled() { x = x.Add(1) }

@@ -96,6 +96,16 @@ func main() {
 		"TENSOR_MATCH", "requires_grad mismatch. expected requires_grad=0",
 	},
 	{
+		"whether a tensor is a leaf", twice("func f(x *torch.Tensor) *torch.Tensor { if x.IsLeaf() { return x.Sin() }; return x.Cos() }",
+			"x := torch.Ones(2).RequiresGrad_(); fmt.Println(g(x).Detach())", "", "fmt.Println(g(x.Mul(1)).Detach())"),
+		"EQUALS_MATCH", "L['x'].is_leaf == True",
+	},
+	{
+		"whether what is written is a leaf", twice("func f(x *torch.Tensor) *torch.Tensor { x.Mul_(2); return x.Sin() }",
+			"x := torch.Ones(2).RequiresGrad_(); fmt.Println(g(x.Mul(1)).Detach())", "defer func() { fmt.Println(recover()) }()", "g(x)"),
+		"EQUALS_MATCH", "L['x'].is_leaf == False",
+	},
+	{
 		"grad mode", twice(tensorFunc, `g(torch.Ones(4))`, ``, `torch.NoGrad(func() { g(torch.Ones(4)) })`),
 		"GRAD_MODE", "GLOBAL_STATE changed: grad_mode",
 	},

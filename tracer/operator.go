@@ -104,7 +104,9 @@ func (tr *trace) operator(in *ssa.Call, name string, b torch.Binding) {
 		tr.breakAt(breaks.UnsupportedOperator, "%s gives a tensor another shape in place: x = x.%s(...) can be captured", row.Name, strings.TrimSuffix(row.Name, "_"))
 	}
 	if row.Tags.Has(ops.TagInPlace) {
-		tr.mutate(tr.tensorAt(in.Call.Args[0]), row)
+		self := tr.tensorAt(in.Call.Args[0])
+		tr.refuseLeaf(self, row)
+		tr.mutate(self, row)
 	}
 	if row.ID == ops.Complex || row.ID == ops.Polar || row.ID == ops.ViewAsComplex || ops.TouchesComplex(bound) {
 		tr.breakAt(breaks.UnsupportedOperator, "%s makes or takes %s tensors: graphs hold real ones", row.Name, ops.Complex64)
