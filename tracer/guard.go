@@ -421,11 +421,14 @@ func (tr *trace) fixedGuards() {
 			continue
 		}
 		text := fmt.Sprintf("%s == %d", x.Source, v)
-		tr.guard("SHAPE_ENV", o.src, text, strconv.FormatInt(v, 10),
-			func(a *addresses) bool { return sizeAt(a, o.src, o.dim) == int(v) },
-			func(a *addresses) failure {
+		pos, _ := x.FixedAt().(logs.Pos)
+		tr.guards.add(&guard{
+			kind: "SHAPE_ENV", src: o.src, text: text, want: strconv.FormatInt(v, 10), pos: pos,
+			test: func(a *addresses) bool { return sizeAt(a, o.src, o.dim) == int(v) },
+			actual: func(a *addresses) failure {
 				return failure{actual: fmt.Sprintf("%s = %d", x.Source, sizeAt(a, o.src, o.dim)), dim: o.dim}
-			})
+			},
+		})
 	}
 }
 

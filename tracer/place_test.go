@@ -55,6 +55,29 @@ func main() {
 	}
 }
 
+// A size that became a constant is demanded where that happened, not where the
+// trace ended.
+func TestFixedSizesKnowTheirPlace(t *testing.T) {
+	o := both(t, `
+func f(x *torch.Tensor) *torch.Tensor {
+	n := x.Size(0)
+	for range n { x = x.Add(1) }
+	x = x.Mul(2)
+	return x.Sin()
+}
+func main() {
+	g := torch.Compile(f)
+	for _, n := range []int{2, 3, 4} { fmt.Println(g(torch.Ones(n))) }
+}`)
+	misses := o.recompiles()
+	if len(misses) != 2 {
+		t.Fatalf("%d recompiles", len(misses))
+	}
+	if g := misses[1].Failures[0].Guard; !strings.Contains(g.Pos.Code, "for range n") {
+		t.Errorf("%s at %+v", g.Text, g.Pos)
+	}
+}
+
 // Where the compiler goes on inside torch's own code, the resume point is named
 // after the line of the program that called it; guards of a compiled function
 // of torch are asked for by its call.

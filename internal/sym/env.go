@@ -13,12 +13,16 @@ type Symbol struct {
 	Unbacked bool   // comes out of data: no hint (u0, u1, ...)
 	Env      *Env
 
-	value int64 // hint; the value itself once fixed
-	fixed bool  // specialised to value
+	value   int64 // hint; the value itself once fixed
+	fixed   bool  // specialised to value
+	fixedAt any
 }
 
 // Fixed returns the constant to which the symbol was specialised.
 func (s *Symbol) Fixed() (int64, bool) { return s.value, s.fixed }
+
+// FixedAt is what Env.Site answered when the symbol became a constant.
+func (s *Symbol) FixedAt() any { return s.fixedAt }
 
 // Env owns the symbols of one compilation and the guards on them (ShapeEnv).
 // It is not safe for concurrent use.
@@ -322,7 +326,7 @@ func (e *Env) narrow(r Rel, g Guard) {
 	}
 	for _, s := range append(r.A.Symbols(), r.B.Symbols()...) {
 		if s.Min == s.Max && !s.fixed {
-			s.value, s.fixed = s.Min, true
+			s.value, s.fixed, s.fixedAt = s.Min, true, g.Site
 			if e.OnSpecialize != nil {
 				e.OnSpecialize(s, s.value, g)
 			}
