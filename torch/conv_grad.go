@@ -38,18 +38,22 @@ func (c *convCall) gradInput(grad, gx []float32) {
 }
 
 // turnWeight writes the weight with input and output channels of each group
-// exchanged and every kernel read backwards.
+// exchanged and every kernel read backwards. Some channels at a time, so that what is
+// read and what is written stay in the cache.
 func (c *convCall) turnWeight(out []float32) {
+	const block = 16
 	w := slice[float32](c.w)
-	area := product(c.kernel)
-	parallel(c.inCh, len(w), func(from, to int) {
-		for in := from; in < to; in++ {
-			g, i := in/c.inPer, in%c.inPer
+	area, ins := product(c.kernel), (c.inPer+block-1)/block
+	parallel(c.groups*ins, len(w), func(from, to int) {
+		for i := from; i < to; i++ {
+			g, first := i/ins, i%ins*block
 			for o := range c.outPer {
-				src := w[((g*c.outPer+o)*c.inPer+i)*area:][:area]
-				dst := out[(in*c.outPer+o)*area:][:area]
-				for j, v := range src {
-					dst[area-1-j] = v
+				for in := first; in < min(first+block, c.inPer); in++ {
+					src := w[((g*c.outPer+o)*c.inPer+in)*area:][:area]
+					dst := out[((g*c.inPer+in)*c.outPer+o)*area:][:area]
+					for j, v := range src {
+						dst[area-1-j] = v
+					}
 				}
 			}
 		}

@@ -298,7 +298,7 @@ func (w *worker) chunk(base *[maxOperands]unsafe.Pointer, first, n int) {
 		case k == 0:
 		case s == 0:
 			if w.last[k] != src {
-				o.conv(p[k], src, o.want.Size(), 0, chunkSize)
+				o.conv(p[k], src, o.want.Size(), 0, min(it.inner, chunkSize))
 				w.last[k] = src
 			}
 		default:

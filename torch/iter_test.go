@@ -53,3 +53,26 @@ func streams(out, x *Tensor) bool {
 	it.chooseStream(out.Numel())
 	return it.stream
 }
+
+// TestOperandsThatStandStill: an operand that stays at one element along runs gives
+// the numbers of its copy, for runs shorter and longer than a buffer.
+func TestOperandsThatStandStill(t *testing.T) {
+	for _, inner := range []int{1, 3, 16, 1023, 1024, 1025, 2500} {
+		x := Rand(3, 5, 1).Add(1).Expand(3, 5, inner)
+		y := Rand(3, 5, inner).Add(1)
+		for name, f := range map[string]func(x *Tensor) *Tensor{
+			"div by a number": func(x *Tensor) *Tensor { return x.Div(7) },
+			"div":             func(x *Tensor) *Tensor { return x.Div(y) },
+			"maximum":         func(x *Tensor) *Tensor { return y.Maximum(x) },
+			"another type":    func(x *Tensor) *Tensor { return x.To(ops.Float64).Mul(y) },
+		} {
+			got, want := f(x), f(x.Clone().Contiguous())
+			a, b := got.Float64s(), want.Float64s()
+			for i := range b {
+				if a[i] != b[i] {
+					t.Fatalf("%s, runs of %d: element %d is %v, want %v", name, inner, i, a[i], b[i])
+				}
+			}
+		}
+	}
+}

@@ -105,7 +105,7 @@ func geluKernel(k *kernelCall) {
 }
 
 // vectorUnary are the functions that package simd has for float32.
-var vectorUnary = map[ops.ID]simd.Unary{ops.Exp: simd.Exp, ops.Sigmoid: simd.Sigmoid, ops.Silu: simd.Silu, ops.Tanh: simd.Tanh}
+var vectorUnary = map[ops.ID]simd.Unary{ops.Exp: simd.Exp, ops.Sigmoid: simd.Sigmoid, ops.Silu: simd.Silu, ops.Tanh: simd.Tanh, ops.Erf: simd.Erf}
 
 type loop1[T any] func(o, a []T)
 

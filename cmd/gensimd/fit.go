@@ -92,3 +92,11 @@ func erfcx(x float64) float64 {
 	}
 	return sum / (x * math.Sqrt(math.Pi))
 }
+
+// erfOfSquare is erf(x)/x - 1 as a function of x^2.
+func erfOfSquare(s float64) float64 {
+	if s < 1e-8 {
+		return 2/math.Sqrt(math.Pi)*(1-s/3) - 1
+	}
+	return math.Erf(math.Sqrt(s))/math.Sqrt(s) - 1
+}

@@ -212,31 +212,60 @@ func (l *lane) tanh(x reg.VecPhysical) {
 	l.next -= 2
 }
 
-// gelu replaces x by x times the normal distribution's share below x, which is
-// half of erfc(a), a = |x|/sqrt 2, or the rest to one. erfc(a) is exp(-a^2) times
-// a function that is a polynomial of (a-middle)/(a+middle); from far on, where
-// erfc is below 2e-8, the function counts as constant.
-func (l *lane) gelu(x reg.VecPhysical) {
-	const middle, far, zero = 2.5, 4, 10.2
-	a, t, tail, den := l.tmp(), l.tmp(), l.tmp(), l.tmp()
-	l.and(x, l.word(allButSign), a)
-	l.mul(a, l.float(math.Sqrt2/2), a)
-	l.min(a, l.float(far), t)
-	l.add(t, l.float(middle), den)
-	l.sub(t, l.float(middle), t)
+// The functions of erfc's family come from exp(-a^2) times a function that is a
+// polynomial of (a-erfcMiddle)/(a+erfcMiddle); from erfcFar on, where erfc is below
+// 2e-8, the function counts as constant.
+const erfcMiddle, erfcFar = 2.5, 4
+
+// erfcOver puts erfc(a), times factor, in to; a is not negative, t is overwritten.
+func (l *lane) erfcOver(a, t, to reg.VecPhysical, factor float64) {
+	l.min(a, l.float(erfcFar), t)
+	l.add(t, l.float(erfcMiddle), to)
+	l.sub(t, l.float(erfcMiddle), t)
+	den := to
 	l.div(t, den, t)
-	l.min(a, l.float(zero), a)
-	const end = (far - middle) / (far + middle)
-	half := func(t float64) float64 { return erfcx(middle*(1+t)/(1-t)) / 2 }
-	l.halves(plainVariable(fit(half, -1, end, 8), -1, end), t, tail)
+	const end = (erfcFar - erfcMiddle) / (erfcFar + erfcMiddle)
+	f := func(t float64) float64 { return factor * erfcx(erfcMiddle*(1+t)/(1-t)) }
+	l.halves(plainVariable(fit(f, -1, end, 8), -1, end), t, to)
 	l.xor(a, l.word(signBit), t)
 	l.mul(t, a, t)
 	l.expWithin(t)
-	l.mul(tail, t, tail)
+	l.mul(to, t, to)
+}
+
+// gelu replaces x by x times the normal distribution's share below x, which is
+// half of erfc(a), a = |x|/sqrt 2, or the rest to one.
+func (l *lane) gelu(x reg.VecPhysical) {
+	const zero = 10.2
+	a, t, tail := l.tmp(), l.tmp(), l.tmp()
+	l.and(x, l.word(allButSign), a)
+	l.mul(a, l.float(math.Sqrt2/2), a)
+	l.min(a, l.float(zero), a)
+	l.erfcOver(a, t, tail, 0.5)
 	l.load(l.float(1), t)
 	l.sub(t, tail, t)
 	l.whereLess(x, l.float(0), tail, t, tail)
 	l.mul(x, tail, x)
+	l.next -= 3
+}
+
+// erf replaces x by its error function: near zero x and x times a polynomial of x^2,
+// else 1-erfc(|x|) with the sign of x.
+func (l *lane) erf(x reg.VecPhysical) {
+	const near = 1
+	a, t, tail := l.tmp(), l.tmp(), l.tmp()
+	l.and(x, l.word(allButSign), a)
+	l.min(a, l.float(erfcFar), a)
+	l.erfcOver(a, t, tail, 1)
+	l.load(l.float(1), t)
+	l.sub(t, tail, t)
+	l.and(x, l.word(signBit), tail)
+	l.or(t, tail, t)
+	square := l.tmp()
+	l.mul(x, x, square)
+	l.horner(plainVariable(fit(erfOfSquare, 0, near, 7), 0, near), square, tail)
+	l.VFMADD213PS(x, x, tail) // x + x*tail
+	l.whereLess(a, l.float(near), tail, t, x)
 	l.next -= 4
 }
 

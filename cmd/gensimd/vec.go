@@ -70,6 +70,7 @@ var unaries = []struct {
 		l.sigmoidOver(x, top)
 	}},
 	{"tanh", "takes hyperbolic tangents.", 1, func(l *lane, x reg.VecPhysical) { l.tanh(x) }},
+	{"erf", "takes error functions.", 1, func(l *lane, x reg.VecPhysical) { l.erf(x) }},
 	{"gelu", "is x times the normal distribution.", 1, func(l *lane, x reg.VecPhysical) { l.gelu(x) }},
 	{"geluTanh", "is gelu's approximation by tanh.", 1, func(l *lane, x reg.VecPhysical) { l.geluTanh(x) }},
 }

@@ -9,7 +9,7 @@ func assembly() []kernels {
 			vectors: vectors{
 				unary: [numUnary]unaryFunc{
 					Neg: neg2, Abs: abs2, Relu: relu2, Sqrt: sqrt2, Exp: exp2,
-					Sigmoid: sigmoid2, Silu: silu2, Tanh: tanh2, Gelu: gelu2, GeluTanh: geluTanh2,
+					Sigmoid: sigmoid2, Silu: silu2, Tanh: tanh2, Erf: erf2, Gelu: gelu2, GeluTanh: geluTanh2,
 				},
 				binary:     [numBinary]binaryFunc{Add: add2, Sub: sub2, Mul: mul2, Div: div2},
 				withScalar: [numBinary]scalarFunc{Mul: mulScalar2, Add: addScalar2, Div: divScalar2},
@@ -25,7 +25,7 @@ func assembly() []kernels {
 			vectors: vectors{
 				unary: [numUnary]unaryFunc{
 					Neg: neg512, Abs: abs512, Relu: relu512, Sqrt: sqrt512, Exp: exp512,
-					Sigmoid: sigmoid512, Silu: silu512, Tanh: tanh512, Gelu: gelu512, GeluTanh: geluTanh512,
+					Sigmoid: sigmoid512, Silu: silu512, Tanh: tanh512, Erf: erf512, Gelu: gelu512, GeluTanh: geluTanh512,
 				},
 				binary:     [numBinary]binaryFunc{Add: add512, Sub: sub512, Mul: mul512, Div: div512},
 				withScalar: [numBinary]scalarFunc{Mul: mulScalar512, Add: addScalar512, Div: divScalar512},

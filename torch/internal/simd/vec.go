@@ -18,6 +18,7 @@ const (
 	Sigmoid
 	Silu
 	Tanh
+	Erf
 	Gelu
 	GeluTanh
 	numUnary

@@ -20,6 +20,7 @@ func plainVectors() vectors {
 			Sigmoid:  through(func(x float64) float64 { return 1 / (1 + math.Exp(-x)) }),
 			Silu:     through(func(x float64) float64 { return x / (1 + math.Exp(-x)) }),
 			Tanh:     through(math.Tanh),
+			Erf:      through(math.Erf),
 			Gelu:     through(func(x float64) float64 { return 0.5 * x * math.Erfc(-x/math.Sqrt2) }),
 			GeluTanh: through(geluTanh),
 		},

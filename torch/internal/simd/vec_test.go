@@ -66,6 +66,7 @@ func TestUnary(t *testing.T) {
 		{"sigmoid", Sigmoid, func(x float64) float64 { return 1 / (1 + math.Exp(-x)) }, 3, 3e-38},
 		{"silu", Silu, func(x float64) float64 { return x / (1 + math.Exp(-x)) }, 3, 3e-36},
 		{"tanh", Tanh, math.Tanh, 3, 0},
+		{"erf", Erf, math.Erf, 1.5, 0},
 		{"gelu", Gelu, func(x float64) float64 { return 0.5 * x * math.Erfc(-x/math.Sqrt2) }, 4, 2e-7},
 		{"geluTanh", GeluTanh, geluTanh, 4, 2e-7},
 	} {

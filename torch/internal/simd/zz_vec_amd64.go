@@ -62,6 +62,11 @@ func silu2(dst *float32, src *float32, n int)
 //go:noescape
 func tanh2(dst *float32, src *float32, n int)
 
+// takes error functions.
+//
+//go:noescape
+func erf2(dst *float32, src *float32, n int)
+
 // is x times the normal distribution.
 //
 //go:noescape
@@ -216,6 +221,11 @@ func silu512(dst *float32, src *float32, n int)
 //
 //go:noescape
 func tanh512(dst *float32, src *float32, n int)
+
+// takes error functions.
+//
+//go:noescape
+func erf512(dst *float32, src *float32, n int)
 
 // is x times the normal distribution.
 //

@@ -1128,9 +1128,9 @@ DATA c40000000<>+56(SB)/4, $0x40000000
 DATA c40000000<>+60(SB)/4, $0x40000000
 GLOBL c40000000<>(SB), RODATA|NOPTR, $64
 
-// func gelu2(dst *float32, src *float32, n int)
+// func erf2(dst *float32, src *float32, n int)
 // Requires: AVX, AVX2, CMOV, FMA3
-TEXT ·gelu2(SB), NOSPLIT, $0-24
+TEXT ·erf2(SB), NOSPLIT, $0-24
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
@@ -1140,55 +1140,65 @@ loop37:
 	JLT          rest38
 	VMOVUPS      (CX), Y0
 	VANDPS       c7fffffff<>+0(SB), Y0, Y1
-	VMULPS       c3f3504f3<>+0(SB), Y1, Y1
-	VMOVUPS      c40800000<>+0(SB), Y5
-	VMINPS       Y1, Y5, Y2
-	VADDPS       c40200000<>+0(SB), Y2, Y4
+	VMOVUPS      c40800000<>+0(SB), Y4
+	VMINPS       Y1, Y4, Y1
+	VMOVUPS      c40800000<>+0(SB), Y4
+	VMINPS       Y1, Y4, Y2
+	VADDPS       c40200000<>+0(SB), Y2, Y3
 	VSUBPS       c40200000<>+0(SB), Y2, Y2
-	VDIVPS       Y4, Y2, Y2
-	VMOVUPS      c41233333<>+0(SB), Y5
-	VMINPS       Y1, Y5, Y1
-	VMULPS       Y2, Y2, Y5
-	VMOVUPS      c392e8275<>+0(SB), Y3
-	VFMADD213PS  cbab0a5e6<>+0(SB), Y5, Y3
-	VFMADD213PS  c3ca38891<>+0(SB), Y5, Y3
-	VFMADD213PS  c3e00e08c<>+0(SB), Y5, Y3
-	VFMADD213PS  c3dd7dda0<>+0(SB), Y5, Y3
-	VMOVUPS      c39e1b44d<>+0(SB), Y6
-	VFMADD213PS  cbb036a5f<>+0(SB), Y5, Y6
-	VFMADD213PS  cbd80084c<>+0(SB), Y5, Y6
-	VFMADD213PS  cbe3e5448<>+0(SB), Y5, Y6
-	VFMADD231PS  Y2, Y6, Y3
+	VDIVPS       Y3, Y2, Y2
+	VMULPS       Y2, Y2, Y4
+	VMOVUPS      c39ae8275<>+0(SB), Y3
+	VFMADD213PS  cbb30a5e6<>+0(SB), Y4, Y3
+	VFMADD213PS  c3d238891<>+0(SB), Y4, Y3
+	VFMADD213PS  c3e80e08c<>+0(SB), Y4, Y3
+	VFMADD213PS  c3e57dda0<>+0(SB), Y4, Y3
+	VMOVUPS      c3a61b44d<>+0(SB), Y5
+	VFMADD213PS  cbb836a5f<>+0(SB), Y4, Y5
+	VFMADD213PS  cbe00084c<>+0(SB), Y4, Y5
+	VFMADD213PS  cbebe5448<>+0(SB), Y4, Y5
+	VFMADD231PS  Y2, Y5, Y3
 	VXORPS       c80000000<>+0(SB), Y1, Y2
 	VMULPS       Y1, Y2, Y2
-	VMULPS       c3fb8aa3b<>+0(SB), Y2, Y5
-	VROUNDPS     $0x08, Y5, Y5
-	VMOVUPS      Y2, Y6
-	VFNMADD231PS c3f317000<>+0(SB), Y5, Y6
-	VFNMADD231PS c3805fdf4<>+0(SB), Y5, Y6
+	VMULPS       c3fb8aa3b<>+0(SB), Y2, Y4
+	VROUNDPS     $0x08, Y4, Y4
+	VMOVUPS      Y2, Y5
+	VFNMADD231PS c3f317000<>+0(SB), Y4, Y5
+	VFNMADD231PS c3805fdf4<>+0(SB), Y4, Y5
 	VMOVUPS      c3ab68891<>+0(SB), Y2
-	VFMADD213PS  c3c0905c3<>+0(SB), Y6, Y2
-	VFMADD213PS  c3d2aaa8d<>+0(SB), Y6, Y2
-	VFMADD213PS  c3e2aaa6e<>+0(SB), Y6, Y2
-	VFMADD213PS  c3f000000<>+0(SB), Y6, Y2
-	VFMADD213PS  c3f800000<>+0(SB), Y6, Y2
-	VFMADD213PS  c3f800000<>+0(SB), Y6, Y2
-	VCVTPS2DQ    Y5, Y5
-	VPSRAD       $0x01, Y5, Y7
-	VPSUBD       Y7, Y5, Y5
-	VMOVUPS      c0000007f<>+0(SB), Y8
-	VPADDD       Y8, Y7, Y7
-	VPSLLD       $0x17, Y7, Y7
-	VMULPS       Y7, Y2, Y2
-	VPADDD       Y8, Y5, Y5
-	VPSLLD       $0x17, Y5, Y5
-	VMULPS       Y5, Y2, Y2
+	VFMADD213PS  c3c0905c3<>+0(SB), Y5, Y2
+	VFMADD213PS  c3d2aaa8d<>+0(SB), Y5, Y2
+	VFMADD213PS  c3e2aaa6e<>+0(SB), Y5, Y2
+	VFMADD213PS  c3f000000<>+0(SB), Y5, Y2
+	VFMADD213PS  c3f800000<>+0(SB), Y5, Y2
+	VFMADD213PS  c3f800000<>+0(SB), Y5, Y2
+	VCVTPS2DQ    Y4, Y4
+	VPSRAD       $0x01, Y4, Y6
+	VPSUBD       Y6, Y4, Y4
+	VMOVUPS      c0000007f<>+0(SB), Y7
+	VPADDD       Y7, Y6, Y6
+	VPSLLD       $0x17, Y6, Y6
+	VMULPS       Y6, Y2, Y2
+	VPADDD       Y7, Y4, Y4
+	VPSLLD       $0x17, Y4, Y4
+	VMULPS       Y4, Y2, Y2
 	VMULPS       Y2, Y3, Y3
 	VMOVUPS      c3f800000<>+0(SB), Y2
 	VSUBPS       Y3, Y2, Y2
-	VCMPPS       $0x11, c00000000<>+0(SB), Y0, Y5
-	VBLENDVPS    Y5, Y3, Y2, Y3
-	VMULPS       Y3, Y0, Y0
+	VANDPS       c80000000<>+0(SB), Y0, Y3
+	VORPS        Y3, Y2, Y2
+	VMULPS       Y0, Y0, Y4
+	VMOVUPS      cb7222fa3<>+0(SB), Y3
+	VFMADD213PS  c38ec43a8<>+0(SB), Y4, Y3
+	VFMADD213PS  cba5e67b3<>+0(SB), Y4, Y3
+	VFMADD213PS  c3bab1530<>+0(SB), Y4, Y3
+	VFMADD213PS  cbcdc14e4<>+0(SB), Y4, Y3
+	VFMADD213PS  c3de71784<>+0(SB), Y4, Y3
+	VFMADD213PS  cbec093a3<>+0(SB), Y4, Y3
+	VFMADD213PS  c3e0375d4<>+0(SB), Y4, Y3
+	VFMADD213PS  Y0, Y0, Y3
+	VCMPPS       $0x11, c3f800000<>+0(SB), Y1, Y5
+	VBLENDVPS    Y5, Y3, Y2, Y0
 	VMOVUPS      Y0, (AX)
 	ADDQ         $0x00000020, AX
 	ADDQ         $0x00000020, CX
@@ -1207,55 +1217,65 @@ rest38:
 	VMOVUPS      64(SI), Y14
 	VMASKMOVPS   (CX), Y14, Y0
 	VANDPS       c7fffffff<>+0(SB), Y0, Y1
-	VMULPS       c3f3504f3<>+0(SB), Y1, Y1
-	VMOVUPS      c40800000<>+0(SB), Y5
-	VMINPS       Y1, Y5, Y2
-	VADDPS       c40200000<>+0(SB), Y2, Y4
+	VMOVUPS      c40800000<>+0(SB), Y4
+	VMINPS       Y1, Y4, Y1
+	VMOVUPS      c40800000<>+0(SB), Y4
+	VMINPS       Y1, Y4, Y2
+	VADDPS       c40200000<>+0(SB), Y2, Y3
 	VSUBPS       c40200000<>+0(SB), Y2, Y2
-	VDIVPS       Y4, Y2, Y2
-	VMOVUPS      c41233333<>+0(SB), Y5
-	VMINPS       Y1, Y5, Y1
-	VMULPS       Y2, Y2, Y5
-	VMOVUPS      c392e8275<>+0(SB), Y3
-	VFMADD213PS  cbab0a5e6<>+0(SB), Y5, Y3
-	VFMADD213PS  c3ca38891<>+0(SB), Y5, Y3
-	VFMADD213PS  c3e00e08c<>+0(SB), Y5, Y3
-	VFMADD213PS  c3dd7dda0<>+0(SB), Y5, Y3
-	VMOVUPS      c39e1b44d<>+0(SB), Y6
-	VFMADD213PS  cbb036a5f<>+0(SB), Y5, Y6
-	VFMADD213PS  cbd80084c<>+0(SB), Y5, Y6
-	VFMADD213PS  cbe3e5448<>+0(SB), Y5, Y6
-	VFMADD231PS  Y2, Y6, Y3
+	VDIVPS       Y3, Y2, Y2
+	VMULPS       Y2, Y2, Y4
+	VMOVUPS      c39ae8275<>+0(SB), Y3
+	VFMADD213PS  cbb30a5e6<>+0(SB), Y4, Y3
+	VFMADD213PS  c3d238891<>+0(SB), Y4, Y3
+	VFMADD213PS  c3e80e08c<>+0(SB), Y4, Y3
+	VFMADD213PS  c3e57dda0<>+0(SB), Y4, Y3
+	VMOVUPS      c3a61b44d<>+0(SB), Y5
+	VFMADD213PS  cbb836a5f<>+0(SB), Y4, Y5
+	VFMADD213PS  cbe00084c<>+0(SB), Y4, Y5
+	VFMADD213PS  cbebe5448<>+0(SB), Y4, Y5
+	VFMADD231PS  Y2, Y5, Y3
 	VXORPS       c80000000<>+0(SB), Y1, Y2
 	VMULPS       Y1, Y2, Y2
-	VMULPS       c3fb8aa3b<>+0(SB), Y2, Y5
-	VROUNDPS     $0x08, Y5, Y5
-	VMOVUPS      Y2, Y6
-	VFNMADD231PS c3f317000<>+0(SB), Y5, Y6
-	VFNMADD231PS c3805fdf4<>+0(SB), Y5, Y6
+	VMULPS       c3fb8aa3b<>+0(SB), Y2, Y4
+	VROUNDPS     $0x08, Y4, Y4
+	VMOVUPS      Y2, Y5
+	VFNMADD231PS c3f317000<>+0(SB), Y4, Y5
+	VFNMADD231PS c3805fdf4<>+0(SB), Y4, Y5
 	VMOVUPS      c3ab68891<>+0(SB), Y2
-	VFMADD213PS  c3c0905c3<>+0(SB), Y6, Y2
-	VFMADD213PS  c3d2aaa8d<>+0(SB), Y6, Y2
-	VFMADD213PS  c3e2aaa6e<>+0(SB), Y6, Y2
-	VFMADD213PS  c3f000000<>+0(SB), Y6, Y2
-	VFMADD213PS  c3f800000<>+0(SB), Y6, Y2
-	VFMADD213PS  c3f800000<>+0(SB), Y6, Y2
-	VCVTPS2DQ    Y5, Y5
-	VPSRAD       $0x01, Y5, Y7
-	VPSUBD       Y7, Y5, Y5
-	VMOVUPS      c0000007f<>+0(SB), Y8
-	VPADDD       Y8, Y7, Y7
-	VPSLLD       $0x17, Y7, Y7
-	VMULPS       Y7, Y2, Y2
-	VPADDD       Y8, Y5, Y5
-	VPSLLD       $0x17, Y5, Y5
-	VMULPS       Y5, Y2, Y2
+	VFMADD213PS  c3c0905c3<>+0(SB), Y5, Y2
+	VFMADD213PS  c3d2aaa8d<>+0(SB), Y5, Y2
+	VFMADD213PS  c3e2aaa6e<>+0(SB), Y5, Y2
+	VFMADD213PS  c3f000000<>+0(SB), Y5, Y2
+	VFMADD213PS  c3f800000<>+0(SB), Y5, Y2
+	VFMADD213PS  c3f800000<>+0(SB), Y5, Y2
+	VCVTPS2DQ    Y4, Y4
+	VPSRAD       $0x01, Y4, Y6
+	VPSUBD       Y6, Y4, Y4
+	VMOVUPS      c0000007f<>+0(SB), Y7
+	VPADDD       Y7, Y6, Y6
+	VPSLLD       $0x17, Y6, Y6
+	VMULPS       Y6, Y2, Y2
+	VPADDD       Y7, Y4, Y4
+	VPSLLD       $0x17, Y4, Y4
+	VMULPS       Y4, Y2, Y2
 	VMULPS       Y2, Y3, Y3
 	VMOVUPS      c3f800000<>+0(SB), Y2
 	VSUBPS       Y3, Y2, Y2
-	VCMPPS       $0x11, c00000000<>+0(SB), Y0, Y5
-	VBLENDVPS    Y5, Y3, Y2, Y3
-	VMULPS       Y3, Y0, Y0
+	VANDPS       c80000000<>+0(SB), Y0, Y3
+	VORPS        Y3, Y2, Y2
+	VMULPS       Y0, Y0, Y4
+	VMOVUPS      cb7222fa3<>+0(SB), Y3
+	VFMADD213PS  c38ec43a8<>+0(SB), Y4, Y3
+	VFMADD213PS  cba5e67b3<>+0(SB), Y4, Y3
+	VFMADD213PS  c3bab1530<>+0(SB), Y4, Y3
+	VFMADD213PS  cbcdc14e4<>+0(SB), Y4, Y3
+	VFMADD213PS  c3de71784<>+0(SB), Y4, Y3
+	VFMADD213PS  cbec093a3<>+0(SB), Y4, Y3
+	VFMADD213PS  c3e0375d4<>+0(SB), Y4, Y3
+	VFMADD213PS  Y0, Y0, Y3
+	VCMPPS       $0x11, c3f800000<>+0(SB), Y1, Y5
+	VBLENDVPS    Y5, Y3, Y2, Y0
 	VMASKMOVPS   Y0, Y14, (AX)
 	ADDQ         $0x00000020, AX
 	ADDQ         $0x00000020, CX
@@ -1265,24 +1285,6 @@ rest38:
 done39:
 	VZEROUPPER
 	RET
-
-DATA c3f3504f3<>+0(SB)/4, $0x3f3504f3
-DATA c3f3504f3<>+4(SB)/4, $0x3f3504f3
-DATA c3f3504f3<>+8(SB)/4, $0x3f3504f3
-DATA c3f3504f3<>+12(SB)/4, $0x3f3504f3
-DATA c3f3504f3<>+16(SB)/4, $0x3f3504f3
-DATA c3f3504f3<>+20(SB)/4, $0x3f3504f3
-DATA c3f3504f3<>+24(SB)/4, $0x3f3504f3
-DATA c3f3504f3<>+28(SB)/4, $0x3f3504f3
-DATA c3f3504f3<>+32(SB)/4, $0x3f3504f3
-DATA c3f3504f3<>+36(SB)/4, $0x3f3504f3
-DATA c3f3504f3<>+40(SB)/4, $0x3f3504f3
-DATA c3f3504f3<>+44(SB)/4, $0x3f3504f3
-DATA c3f3504f3<>+48(SB)/4, $0x3f3504f3
-DATA c3f3504f3<>+52(SB)/4, $0x3f3504f3
-DATA c3f3504f3<>+56(SB)/4, $0x3f3504f3
-DATA c3f3504f3<>+60(SB)/4, $0x3f3504f3
-GLOBL c3f3504f3<>(SB), RODATA|NOPTR, $64
 
 DATA c40800000<>+0(SB)/4, $0x40800000
 DATA c40800000<>+4(SB)/4, $0x40800000
@@ -1319,6 +1321,468 @@ DATA c40200000<>+52(SB)/4, $0x40200000
 DATA c40200000<>+56(SB)/4, $0x40200000
 DATA c40200000<>+60(SB)/4, $0x40200000
 GLOBL c40200000<>(SB), RODATA|NOPTR, $64
+
+DATA c39ae8275<>+0(SB)/4, $0x39ae8275
+DATA c39ae8275<>+4(SB)/4, $0x39ae8275
+DATA c39ae8275<>+8(SB)/4, $0x39ae8275
+DATA c39ae8275<>+12(SB)/4, $0x39ae8275
+DATA c39ae8275<>+16(SB)/4, $0x39ae8275
+DATA c39ae8275<>+20(SB)/4, $0x39ae8275
+DATA c39ae8275<>+24(SB)/4, $0x39ae8275
+DATA c39ae8275<>+28(SB)/4, $0x39ae8275
+DATA c39ae8275<>+32(SB)/4, $0x39ae8275
+DATA c39ae8275<>+36(SB)/4, $0x39ae8275
+DATA c39ae8275<>+40(SB)/4, $0x39ae8275
+DATA c39ae8275<>+44(SB)/4, $0x39ae8275
+DATA c39ae8275<>+48(SB)/4, $0x39ae8275
+DATA c39ae8275<>+52(SB)/4, $0x39ae8275
+DATA c39ae8275<>+56(SB)/4, $0x39ae8275
+DATA c39ae8275<>+60(SB)/4, $0x39ae8275
+GLOBL c39ae8275<>(SB), RODATA|NOPTR, $64
+
+DATA cbb30a5e6<>+0(SB)/4, $0xbb30a5e6
+DATA cbb30a5e6<>+4(SB)/4, $0xbb30a5e6
+DATA cbb30a5e6<>+8(SB)/4, $0xbb30a5e6
+DATA cbb30a5e6<>+12(SB)/4, $0xbb30a5e6
+DATA cbb30a5e6<>+16(SB)/4, $0xbb30a5e6
+DATA cbb30a5e6<>+20(SB)/4, $0xbb30a5e6
+DATA cbb30a5e6<>+24(SB)/4, $0xbb30a5e6
+DATA cbb30a5e6<>+28(SB)/4, $0xbb30a5e6
+DATA cbb30a5e6<>+32(SB)/4, $0xbb30a5e6
+DATA cbb30a5e6<>+36(SB)/4, $0xbb30a5e6
+DATA cbb30a5e6<>+40(SB)/4, $0xbb30a5e6
+DATA cbb30a5e6<>+44(SB)/4, $0xbb30a5e6
+DATA cbb30a5e6<>+48(SB)/4, $0xbb30a5e6
+DATA cbb30a5e6<>+52(SB)/4, $0xbb30a5e6
+DATA cbb30a5e6<>+56(SB)/4, $0xbb30a5e6
+DATA cbb30a5e6<>+60(SB)/4, $0xbb30a5e6
+GLOBL cbb30a5e6<>(SB), RODATA|NOPTR, $64
+
+DATA c3d238891<>+0(SB)/4, $0x3d238891
+DATA c3d238891<>+4(SB)/4, $0x3d238891
+DATA c3d238891<>+8(SB)/4, $0x3d238891
+DATA c3d238891<>+12(SB)/4, $0x3d238891
+DATA c3d238891<>+16(SB)/4, $0x3d238891
+DATA c3d238891<>+20(SB)/4, $0x3d238891
+DATA c3d238891<>+24(SB)/4, $0x3d238891
+DATA c3d238891<>+28(SB)/4, $0x3d238891
+DATA c3d238891<>+32(SB)/4, $0x3d238891
+DATA c3d238891<>+36(SB)/4, $0x3d238891
+DATA c3d238891<>+40(SB)/4, $0x3d238891
+DATA c3d238891<>+44(SB)/4, $0x3d238891
+DATA c3d238891<>+48(SB)/4, $0x3d238891
+DATA c3d238891<>+52(SB)/4, $0x3d238891
+DATA c3d238891<>+56(SB)/4, $0x3d238891
+DATA c3d238891<>+60(SB)/4, $0x3d238891
+GLOBL c3d238891<>(SB), RODATA|NOPTR, $64
+
+DATA c3e80e08c<>+0(SB)/4, $0x3e80e08c
+DATA c3e80e08c<>+4(SB)/4, $0x3e80e08c
+DATA c3e80e08c<>+8(SB)/4, $0x3e80e08c
+DATA c3e80e08c<>+12(SB)/4, $0x3e80e08c
+DATA c3e80e08c<>+16(SB)/4, $0x3e80e08c
+DATA c3e80e08c<>+20(SB)/4, $0x3e80e08c
+DATA c3e80e08c<>+24(SB)/4, $0x3e80e08c
+DATA c3e80e08c<>+28(SB)/4, $0x3e80e08c
+DATA c3e80e08c<>+32(SB)/4, $0x3e80e08c
+DATA c3e80e08c<>+36(SB)/4, $0x3e80e08c
+DATA c3e80e08c<>+40(SB)/4, $0x3e80e08c
+DATA c3e80e08c<>+44(SB)/4, $0x3e80e08c
+DATA c3e80e08c<>+48(SB)/4, $0x3e80e08c
+DATA c3e80e08c<>+52(SB)/4, $0x3e80e08c
+DATA c3e80e08c<>+56(SB)/4, $0x3e80e08c
+DATA c3e80e08c<>+60(SB)/4, $0x3e80e08c
+GLOBL c3e80e08c<>(SB), RODATA|NOPTR, $64
+
+DATA c3e57dda0<>+0(SB)/4, $0x3e57dda0
+DATA c3e57dda0<>+4(SB)/4, $0x3e57dda0
+DATA c3e57dda0<>+8(SB)/4, $0x3e57dda0
+DATA c3e57dda0<>+12(SB)/4, $0x3e57dda0
+DATA c3e57dda0<>+16(SB)/4, $0x3e57dda0
+DATA c3e57dda0<>+20(SB)/4, $0x3e57dda0
+DATA c3e57dda0<>+24(SB)/4, $0x3e57dda0
+DATA c3e57dda0<>+28(SB)/4, $0x3e57dda0
+DATA c3e57dda0<>+32(SB)/4, $0x3e57dda0
+DATA c3e57dda0<>+36(SB)/4, $0x3e57dda0
+DATA c3e57dda0<>+40(SB)/4, $0x3e57dda0
+DATA c3e57dda0<>+44(SB)/4, $0x3e57dda0
+DATA c3e57dda0<>+48(SB)/4, $0x3e57dda0
+DATA c3e57dda0<>+52(SB)/4, $0x3e57dda0
+DATA c3e57dda0<>+56(SB)/4, $0x3e57dda0
+DATA c3e57dda0<>+60(SB)/4, $0x3e57dda0
+GLOBL c3e57dda0<>(SB), RODATA|NOPTR, $64
+
+DATA c3a61b44d<>+0(SB)/4, $0x3a61b44d
+DATA c3a61b44d<>+4(SB)/4, $0x3a61b44d
+DATA c3a61b44d<>+8(SB)/4, $0x3a61b44d
+DATA c3a61b44d<>+12(SB)/4, $0x3a61b44d
+DATA c3a61b44d<>+16(SB)/4, $0x3a61b44d
+DATA c3a61b44d<>+20(SB)/4, $0x3a61b44d
+DATA c3a61b44d<>+24(SB)/4, $0x3a61b44d
+DATA c3a61b44d<>+28(SB)/4, $0x3a61b44d
+DATA c3a61b44d<>+32(SB)/4, $0x3a61b44d
+DATA c3a61b44d<>+36(SB)/4, $0x3a61b44d
+DATA c3a61b44d<>+40(SB)/4, $0x3a61b44d
+DATA c3a61b44d<>+44(SB)/4, $0x3a61b44d
+DATA c3a61b44d<>+48(SB)/4, $0x3a61b44d
+DATA c3a61b44d<>+52(SB)/4, $0x3a61b44d
+DATA c3a61b44d<>+56(SB)/4, $0x3a61b44d
+DATA c3a61b44d<>+60(SB)/4, $0x3a61b44d
+GLOBL c3a61b44d<>(SB), RODATA|NOPTR, $64
+
+DATA cbb836a5f<>+0(SB)/4, $0xbb836a5f
+DATA cbb836a5f<>+4(SB)/4, $0xbb836a5f
+DATA cbb836a5f<>+8(SB)/4, $0xbb836a5f
+DATA cbb836a5f<>+12(SB)/4, $0xbb836a5f
+DATA cbb836a5f<>+16(SB)/4, $0xbb836a5f
+DATA cbb836a5f<>+20(SB)/4, $0xbb836a5f
+DATA cbb836a5f<>+24(SB)/4, $0xbb836a5f
+DATA cbb836a5f<>+28(SB)/4, $0xbb836a5f
+DATA cbb836a5f<>+32(SB)/4, $0xbb836a5f
+DATA cbb836a5f<>+36(SB)/4, $0xbb836a5f
+DATA cbb836a5f<>+40(SB)/4, $0xbb836a5f
+DATA cbb836a5f<>+44(SB)/4, $0xbb836a5f
+DATA cbb836a5f<>+48(SB)/4, $0xbb836a5f
+DATA cbb836a5f<>+52(SB)/4, $0xbb836a5f
+DATA cbb836a5f<>+56(SB)/4, $0xbb836a5f
+DATA cbb836a5f<>+60(SB)/4, $0xbb836a5f
+GLOBL cbb836a5f<>(SB), RODATA|NOPTR, $64
+
+DATA cbe00084c<>+0(SB)/4, $0xbe00084c
+DATA cbe00084c<>+4(SB)/4, $0xbe00084c
+DATA cbe00084c<>+8(SB)/4, $0xbe00084c
+DATA cbe00084c<>+12(SB)/4, $0xbe00084c
+DATA cbe00084c<>+16(SB)/4, $0xbe00084c
+DATA cbe00084c<>+20(SB)/4, $0xbe00084c
+DATA cbe00084c<>+24(SB)/4, $0xbe00084c
+DATA cbe00084c<>+28(SB)/4, $0xbe00084c
+DATA cbe00084c<>+32(SB)/4, $0xbe00084c
+DATA cbe00084c<>+36(SB)/4, $0xbe00084c
+DATA cbe00084c<>+40(SB)/4, $0xbe00084c
+DATA cbe00084c<>+44(SB)/4, $0xbe00084c
+DATA cbe00084c<>+48(SB)/4, $0xbe00084c
+DATA cbe00084c<>+52(SB)/4, $0xbe00084c
+DATA cbe00084c<>+56(SB)/4, $0xbe00084c
+DATA cbe00084c<>+60(SB)/4, $0xbe00084c
+GLOBL cbe00084c<>(SB), RODATA|NOPTR, $64
+
+DATA cbebe5448<>+0(SB)/4, $0xbebe5448
+DATA cbebe5448<>+4(SB)/4, $0xbebe5448
+DATA cbebe5448<>+8(SB)/4, $0xbebe5448
+DATA cbebe5448<>+12(SB)/4, $0xbebe5448
+DATA cbebe5448<>+16(SB)/4, $0xbebe5448
+DATA cbebe5448<>+20(SB)/4, $0xbebe5448
+DATA cbebe5448<>+24(SB)/4, $0xbebe5448
+DATA cbebe5448<>+28(SB)/4, $0xbebe5448
+DATA cbebe5448<>+32(SB)/4, $0xbebe5448
+DATA cbebe5448<>+36(SB)/4, $0xbebe5448
+DATA cbebe5448<>+40(SB)/4, $0xbebe5448
+DATA cbebe5448<>+44(SB)/4, $0xbebe5448
+DATA cbebe5448<>+48(SB)/4, $0xbebe5448
+DATA cbebe5448<>+52(SB)/4, $0xbebe5448
+DATA cbebe5448<>+56(SB)/4, $0xbebe5448
+DATA cbebe5448<>+60(SB)/4, $0xbebe5448
+GLOBL cbebe5448<>(SB), RODATA|NOPTR, $64
+
+DATA cb7222fa3<>+0(SB)/4, $0xb7222fa3
+DATA cb7222fa3<>+4(SB)/4, $0xb7222fa3
+DATA cb7222fa3<>+8(SB)/4, $0xb7222fa3
+DATA cb7222fa3<>+12(SB)/4, $0xb7222fa3
+DATA cb7222fa3<>+16(SB)/4, $0xb7222fa3
+DATA cb7222fa3<>+20(SB)/4, $0xb7222fa3
+DATA cb7222fa3<>+24(SB)/4, $0xb7222fa3
+DATA cb7222fa3<>+28(SB)/4, $0xb7222fa3
+DATA cb7222fa3<>+32(SB)/4, $0xb7222fa3
+DATA cb7222fa3<>+36(SB)/4, $0xb7222fa3
+DATA cb7222fa3<>+40(SB)/4, $0xb7222fa3
+DATA cb7222fa3<>+44(SB)/4, $0xb7222fa3
+DATA cb7222fa3<>+48(SB)/4, $0xb7222fa3
+DATA cb7222fa3<>+52(SB)/4, $0xb7222fa3
+DATA cb7222fa3<>+56(SB)/4, $0xb7222fa3
+DATA cb7222fa3<>+60(SB)/4, $0xb7222fa3
+GLOBL cb7222fa3<>(SB), RODATA|NOPTR, $64
+
+DATA c38ec43a8<>+0(SB)/4, $0x38ec43a8
+DATA c38ec43a8<>+4(SB)/4, $0x38ec43a8
+DATA c38ec43a8<>+8(SB)/4, $0x38ec43a8
+DATA c38ec43a8<>+12(SB)/4, $0x38ec43a8
+DATA c38ec43a8<>+16(SB)/4, $0x38ec43a8
+DATA c38ec43a8<>+20(SB)/4, $0x38ec43a8
+DATA c38ec43a8<>+24(SB)/4, $0x38ec43a8
+DATA c38ec43a8<>+28(SB)/4, $0x38ec43a8
+DATA c38ec43a8<>+32(SB)/4, $0x38ec43a8
+DATA c38ec43a8<>+36(SB)/4, $0x38ec43a8
+DATA c38ec43a8<>+40(SB)/4, $0x38ec43a8
+DATA c38ec43a8<>+44(SB)/4, $0x38ec43a8
+DATA c38ec43a8<>+48(SB)/4, $0x38ec43a8
+DATA c38ec43a8<>+52(SB)/4, $0x38ec43a8
+DATA c38ec43a8<>+56(SB)/4, $0x38ec43a8
+DATA c38ec43a8<>+60(SB)/4, $0x38ec43a8
+GLOBL c38ec43a8<>(SB), RODATA|NOPTR, $64
+
+DATA cba5e67b3<>+0(SB)/4, $0xba5e67b3
+DATA cba5e67b3<>+4(SB)/4, $0xba5e67b3
+DATA cba5e67b3<>+8(SB)/4, $0xba5e67b3
+DATA cba5e67b3<>+12(SB)/4, $0xba5e67b3
+DATA cba5e67b3<>+16(SB)/4, $0xba5e67b3
+DATA cba5e67b3<>+20(SB)/4, $0xba5e67b3
+DATA cba5e67b3<>+24(SB)/4, $0xba5e67b3
+DATA cba5e67b3<>+28(SB)/4, $0xba5e67b3
+DATA cba5e67b3<>+32(SB)/4, $0xba5e67b3
+DATA cba5e67b3<>+36(SB)/4, $0xba5e67b3
+DATA cba5e67b3<>+40(SB)/4, $0xba5e67b3
+DATA cba5e67b3<>+44(SB)/4, $0xba5e67b3
+DATA cba5e67b3<>+48(SB)/4, $0xba5e67b3
+DATA cba5e67b3<>+52(SB)/4, $0xba5e67b3
+DATA cba5e67b3<>+56(SB)/4, $0xba5e67b3
+DATA cba5e67b3<>+60(SB)/4, $0xba5e67b3
+GLOBL cba5e67b3<>(SB), RODATA|NOPTR, $64
+
+DATA c3bab1530<>+0(SB)/4, $0x3bab1530
+DATA c3bab1530<>+4(SB)/4, $0x3bab1530
+DATA c3bab1530<>+8(SB)/4, $0x3bab1530
+DATA c3bab1530<>+12(SB)/4, $0x3bab1530
+DATA c3bab1530<>+16(SB)/4, $0x3bab1530
+DATA c3bab1530<>+20(SB)/4, $0x3bab1530
+DATA c3bab1530<>+24(SB)/4, $0x3bab1530
+DATA c3bab1530<>+28(SB)/4, $0x3bab1530
+DATA c3bab1530<>+32(SB)/4, $0x3bab1530
+DATA c3bab1530<>+36(SB)/4, $0x3bab1530
+DATA c3bab1530<>+40(SB)/4, $0x3bab1530
+DATA c3bab1530<>+44(SB)/4, $0x3bab1530
+DATA c3bab1530<>+48(SB)/4, $0x3bab1530
+DATA c3bab1530<>+52(SB)/4, $0x3bab1530
+DATA c3bab1530<>+56(SB)/4, $0x3bab1530
+DATA c3bab1530<>+60(SB)/4, $0x3bab1530
+GLOBL c3bab1530<>(SB), RODATA|NOPTR, $64
+
+DATA cbcdc14e4<>+0(SB)/4, $0xbcdc14e4
+DATA cbcdc14e4<>+4(SB)/4, $0xbcdc14e4
+DATA cbcdc14e4<>+8(SB)/4, $0xbcdc14e4
+DATA cbcdc14e4<>+12(SB)/4, $0xbcdc14e4
+DATA cbcdc14e4<>+16(SB)/4, $0xbcdc14e4
+DATA cbcdc14e4<>+20(SB)/4, $0xbcdc14e4
+DATA cbcdc14e4<>+24(SB)/4, $0xbcdc14e4
+DATA cbcdc14e4<>+28(SB)/4, $0xbcdc14e4
+DATA cbcdc14e4<>+32(SB)/4, $0xbcdc14e4
+DATA cbcdc14e4<>+36(SB)/4, $0xbcdc14e4
+DATA cbcdc14e4<>+40(SB)/4, $0xbcdc14e4
+DATA cbcdc14e4<>+44(SB)/4, $0xbcdc14e4
+DATA cbcdc14e4<>+48(SB)/4, $0xbcdc14e4
+DATA cbcdc14e4<>+52(SB)/4, $0xbcdc14e4
+DATA cbcdc14e4<>+56(SB)/4, $0xbcdc14e4
+DATA cbcdc14e4<>+60(SB)/4, $0xbcdc14e4
+GLOBL cbcdc14e4<>(SB), RODATA|NOPTR, $64
+
+DATA c3de71784<>+0(SB)/4, $0x3de71784
+DATA c3de71784<>+4(SB)/4, $0x3de71784
+DATA c3de71784<>+8(SB)/4, $0x3de71784
+DATA c3de71784<>+12(SB)/4, $0x3de71784
+DATA c3de71784<>+16(SB)/4, $0x3de71784
+DATA c3de71784<>+20(SB)/4, $0x3de71784
+DATA c3de71784<>+24(SB)/4, $0x3de71784
+DATA c3de71784<>+28(SB)/4, $0x3de71784
+DATA c3de71784<>+32(SB)/4, $0x3de71784
+DATA c3de71784<>+36(SB)/4, $0x3de71784
+DATA c3de71784<>+40(SB)/4, $0x3de71784
+DATA c3de71784<>+44(SB)/4, $0x3de71784
+DATA c3de71784<>+48(SB)/4, $0x3de71784
+DATA c3de71784<>+52(SB)/4, $0x3de71784
+DATA c3de71784<>+56(SB)/4, $0x3de71784
+DATA c3de71784<>+60(SB)/4, $0x3de71784
+GLOBL c3de71784<>(SB), RODATA|NOPTR, $64
+
+DATA cbec093a3<>+0(SB)/4, $0xbec093a3
+DATA cbec093a3<>+4(SB)/4, $0xbec093a3
+DATA cbec093a3<>+8(SB)/4, $0xbec093a3
+DATA cbec093a3<>+12(SB)/4, $0xbec093a3
+DATA cbec093a3<>+16(SB)/4, $0xbec093a3
+DATA cbec093a3<>+20(SB)/4, $0xbec093a3
+DATA cbec093a3<>+24(SB)/4, $0xbec093a3
+DATA cbec093a3<>+28(SB)/4, $0xbec093a3
+DATA cbec093a3<>+32(SB)/4, $0xbec093a3
+DATA cbec093a3<>+36(SB)/4, $0xbec093a3
+DATA cbec093a3<>+40(SB)/4, $0xbec093a3
+DATA cbec093a3<>+44(SB)/4, $0xbec093a3
+DATA cbec093a3<>+48(SB)/4, $0xbec093a3
+DATA cbec093a3<>+52(SB)/4, $0xbec093a3
+DATA cbec093a3<>+56(SB)/4, $0xbec093a3
+DATA cbec093a3<>+60(SB)/4, $0xbec093a3
+GLOBL cbec093a3<>(SB), RODATA|NOPTR, $64
+
+DATA c3e0375d4<>+0(SB)/4, $0x3e0375d4
+DATA c3e0375d4<>+4(SB)/4, $0x3e0375d4
+DATA c3e0375d4<>+8(SB)/4, $0x3e0375d4
+DATA c3e0375d4<>+12(SB)/4, $0x3e0375d4
+DATA c3e0375d4<>+16(SB)/4, $0x3e0375d4
+DATA c3e0375d4<>+20(SB)/4, $0x3e0375d4
+DATA c3e0375d4<>+24(SB)/4, $0x3e0375d4
+DATA c3e0375d4<>+28(SB)/4, $0x3e0375d4
+DATA c3e0375d4<>+32(SB)/4, $0x3e0375d4
+DATA c3e0375d4<>+36(SB)/4, $0x3e0375d4
+DATA c3e0375d4<>+40(SB)/4, $0x3e0375d4
+DATA c3e0375d4<>+44(SB)/4, $0x3e0375d4
+DATA c3e0375d4<>+48(SB)/4, $0x3e0375d4
+DATA c3e0375d4<>+52(SB)/4, $0x3e0375d4
+DATA c3e0375d4<>+56(SB)/4, $0x3e0375d4
+DATA c3e0375d4<>+60(SB)/4, $0x3e0375d4
+GLOBL c3e0375d4<>(SB), RODATA|NOPTR, $64
+
+// func gelu2(dst *float32, src *float32, n int)
+// Requires: AVX, AVX2, CMOV, FMA3
+TEXT ·gelu2(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ n+16(FP), DX
+
+loop40:
+	CMPQ         DX, $0x00000008
+	JLT          rest41
+	VMOVUPS      (CX), Y0
+	VANDPS       c7fffffff<>+0(SB), Y0, Y1
+	VMULPS       c3f3504f3<>+0(SB), Y1, Y1
+	VMOVUPS      c41233333<>+0(SB), Y4
+	VMINPS       Y1, Y4, Y1
+	VMOVUPS      c40800000<>+0(SB), Y4
+	VMINPS       Y1, Y4, Y2
+	VADDPS       c40200000<>+0(SB), Y2, Y3
+	VSUBPS       c40200000<>+0(SB), Y2, Y2
+	VDIVPS       Y3, Y2, Y2
+	VMULPS       Y2, Y2, Y4
+	VMOVUPS      c392e8275<>+0(SB), Y3
+	VFMADD213PS  cbab0a5e6<>+0(SB), Y4, Y3
+	VFMADD213PS  c3ca38891<>+0(SB), Y4, Y3
+	VFMADD213PS  c3e00e08c<>+0(SB), Y4, Y3
+	VFMADD213PS  c3dd7dda0<>+0(SB), Y4, Y3
+	VMOVUPS      c39e1b44d<>+0(SB), Y5
+	VFMADD213PS  cbb036a5f<>+0(SB), Y4, Y5
+	VFMADD213PS  cbd80084c<>+0(SB), Y4, Y5
+	VFMADD213PS  cbe3e5448<>+0(SB), Y4, Y5
+	VFMADD231PS  Y2, Y5, Y3
+	VXORPS       c80000000<>+0(SB), Y1, Y2
+	VMULPS       Y1, Y2, Y2
+	VMULPS       c3fb8aa3b<>+0(SB), Y2, Y4
+	VROUNDPS     $0x08, Y4, Y4
+	VMOVUPS      Y2, Y5
+	VFNMADD231PS c3f317000<>+0(SB), Y4, Y5
+	VFNMADD231PS c3805fdf4<>+0(SB), Y4, Y5
+	VMOVUPS      c3ab68891<>+0(SB), Y2
+	VFMADD213PS  c3c0905c3<>+0(SB), Y5, Y2
+	VFMADD213PS  c3d2aaa8d<>+0(SB), Y5, Y2
+	VFMADD213PS  c3e2aaa6e<>+0(SB), Y5, Y2
+	VFMADD213PS  c3f000000<>+0(SB), Y5, Y2
+	VFMADD213PS  c3f800000<>+0(SB), Y5, Y2
+	VFMADD213PS  c3f800000<>+0(SB), Y5, Y2
+	VCVTPS2DQ    Y4, Y4
+	VPSRAD       $0x01, Y4, Y6
+	VPSUBD       Y6, Y4, Y4
+	VMOVUPS      c0000007f<>+0(SB), Y7
+	VPADDD       Y7, Y6, Y6
+	VPSLLD       $0x17, Y6, Y6
+	VMULPS       Y6, Y2, Y2
+	VPADDD       Y7, Y4, Y4
+	VPSLLD       $0x17, Y4, Y4
+	VMULPS       Y4, Y2, Y2
+	VMULPS       Y2, Y3, Y3
+	VMOVUPS      c3f800000<>+0(SB), Y2
+	VSUBPS       Y3, Y2, Y2
+	VCMPPS       $0x11, c00000000<>+0(SB), Y0, Y4
+	VBLENDVPS    Y4, Y3, Y2, Y3
+	VMULPS       Y3, Y0, Y0
+	VMOVUPS      Y0, (AX)
+	ADDQ         $0x00000020, AX
+	ADDQ         $0x00000020, CX
+	SUBQ         $0x00000008, DX
+	JMP          loop40
+
+rest41:
+	TESTQ        DX, DX
+	JLE          done42
+	MOVQ         $0x00000008, BX
+	CMPQ         DX, BX
+	CMOVQLT      DX, BX
+	LEAQ         lanes<>+0(SB), SI
+	SHLQ         $0x02, BX
+	SUBQ         BX, SI
+	VMOVUPS      64(SI), Y14
+	VMASKMOVPS   (CX), Y14, Y0
+	VANDPS       c7fffffff<>+0(SB), Y0, Y1
+	VMULPS       c3f3504f3<>+0(SB), Y1, Y1
+	VMOVUPS      c41233333<>+0(SB), Y4
+	VMINPS       Y1, Y4, Y1
+	VMOVUPS      c40800000<>+0(SB), Y4
+	VMINPS       Y1, Y4, Y2
+	VADDPS       c40200000<>+0(SB), Y2, Y3
+	VSUBPS       c40200000<>+0(SB), Y2, Y2
+	VDIVPS       Y3, Y2, Y2
+	VMULPS       Y2, Y2, Y4
+	VMOVUPS      c392e8275<>+0(SB), Y3
+	VFMADD213PS  cbab0a5e6<>+0(SB), Y4, Y3
+	VFMADD213PS  c3ca38891<>+0(SB), Y4, Y3
+	VFMADD213PS  c3e00e08c<>+0(SB), Y4, Y3
+	VFMADD213PS  c3dd7dda0<>+0(SB), Y4, Y3
+	VMOVUPS      c39e1b44d<>+0(SB), Y5
+	VFMADD213PS  cbb036a5f<>+0(SB), Y4, Y5
+	VFMADD213PS  cbd80084c<>+0(SB), Y4, Y5
+	VFMADD213PS  cbe3e5448<>+0(SB), Y4, Y5
+	VFMADD231PS  Y2, Y5, Y3
+	VXORPS       c80000000<>+0(SB), Y1, Y2
+	VMULPS       Y1, Y2, Y2
+	VMULPS       c3fb8aa3b<>+0(SB), Y2, Y4
+	VROUNDPS     $0x08, Y4, Y4
+	VMOVUPS      Y2, Y5
+	VFNMADD231PS c3f317000<>+0(SB), Y4, Y5
+	VFNMADD231PS c3805fdf4<>+0(SB), Y4, Y5
+	VMOVUPS      c3ab68891<>+0(SB), Y2
+	VFMADD213PS  c3c0905c3<>+0(SB), Y5, Y2
+	VFMADD213PS  c3d2aaa8d<>+0(SB), Y5, Y2
+	VFMADD213PS  c3e2aaa6e<>+0(SB), Y5, Y2
+	VFMADD213PS  c3f000000<>+0(SB), Y5, Y2
+	VFMADD213PS  c3f800000<>+0(SB), Y5, Y2
+	VFMADD213PS  c3f800000<>+0(SB), Y5, Y2
+	VCVTPS2DQ    Y4, Y4
+	VPSRAD       $0x01, Y4, Y6
+	VPSUBD       Y6, Y4, Y4
+	VMOVUPS      c0000007f<>+0(SB), Y7
+	VPADDD       Y7, Y6, Y6
+	VPSLLD       $0x17, Y6, Y6
+	VMULPS       Y6, Y2, Y2
+	VPADDD       Y7, Y4, Y4
+	VPSLLD       $0x17, Y4, Y4
+	VMULPS       Y4, Y2, Y2
+	VMULPS       Y2, Y3, Y3
+	VMOVUPS      c3f800000<>+0(SB), Y2
+	VSUBPS       Y3, Y2, Y2
+	VCMPPS       $0x11, c00000000<>+0(SB), Y0, Y4
+	VBLENDVPS    Y4, Y3, Y2, Y3
+	VMULPS       Y3, Y0, Y0
+	VMASKMOVPS   Y0, Y14, (AX)
+	ADDQ         $0x00000020, AX
+	ADDQ         $0x00000020, CX
+	SUBQ         $0x00000008, DX
+	JMP          rest41
+
+done42:
+	VZEROUPPER
+	RET
+
+DATA c3f3504f3<>+0(SB)/4, $0x3f3504f3
+DATA c3f3504f3<>+4(SB)/4, $0x3f3504f3
+DATA c3f3504f3<>+8(SB)/4, $0x3f3504f3
+DATA c3f3504f3<>+12(SB)/4, $0x3f3504f3
+DATA c3f3504f3<>+16(SB)/4, $0x3f3504f3
+DATA c3f3504f3<>+20(SB)/4, $0x3f3504f3
+DATA c3f3504f3<>+24(SB)/4, $0x3f3504f3
+DATA c3f3504f3<>+28(SB)/4, $0x3f3504f3
+DATA c3f3504f3<>+32(SB)/4, $0x3f3504f3
+DATA c3f3504f3<>+36(SB)/4, $0x3f3504f3
+DATA c3f3504f3<>+40(SB)/4, $0x3f3504f3
+DATA c3f3504f3<>+44(SB)/4, $0x3f3504f3
+DATA c3f3504f3<>+48(SB)/4, $0x3f3504f3
+DATA c3f3504f3<>+52(SB)/4, $0x3f3504f3
+DATA c3f3504f3<>+56(SB)/4, $0x3f3504f3
+DATA c3f3504f3<>+60(SB)/4, $0x3f3504f3
+GLOBL c3f3504f3<>(SB), RODATA|NOPTR, $64
 
 DATA c41233333<>+0(SB)/4, $0x41233333
 DATA c41233333<>+4(SB)/4, $0x41233333
@@ -1507,9 +1971,9 @@ TEXT ·geluTanh2(SB), NOSPLIT, $0-24
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
 
-loop40:
+loop43:
 	CMPQ         DX, $0x00000008
-	JLT          rest41
+	JLT          rest44
 	VMOVUPS      (CX), Y0
 	VMULPS       Y0, Y0, Y1
 	VMULPS       c3d922279<>+0(SB), Y1, Y1
@@ -1549,11 +2013,11 @@ loop40:
 	ADDQ         $0x00000020, AX
 	ADDQ         $0x00000020, CX
 	SUBQ         $0x00000008, DX
-	JMP          loop40
+	JMP          loop43
 
-rest41:
+rest44:
 	TESTQ        DX, DX
-	JLE          done42
+	JLE          done45
 	MOVQ         $0x00000008, BX
 	CMPQ         DX, BX
 	CMOVQLT      DX, BX
@@ -1600,9 +2064,9 @@ rest41:
 	ADDQ         $0x00000020, AX
 	ADDQ         $0x00000020, CX
 	SUBQ         $0x00000008, DX
-	JMP          rest41
+	JMP          rest44
 
-done42:
+done45:
 	VZEROUPPER
 	RET
 
@@ -1651,59 +2115,14 @@ TEXT ·mulScalar2(SB), NOSPLIT, $0-28
 	MOVSS        s+24(FP), X0
 	VBROADCASTSS X0, Y0
 
-loop43:
-	CMPQ    DX, $0x00000010
-	JLT     rest44
-	VMOVUPS (CX), Y1
-	VMULPS  Y0, Y1, Y1
-	VMOVUPS Y1, (AX)
-	VMOVUPS 32(CX), Y1
-	VMULPS  Y0, Y1, Y1
-	VMOVUPS Y1, 32(AX)
-	ADDQ    $0x00000040, AX
-	ADDQ    $0x00000040, CX
-	SUBQ    $0x00000010, DX
-	JMP     loop43
-
-rest44:
-	TESTQ      DX, DX
-	JLE        done45
-	MOVQ       $0x00000008, BX
-	CMPQ       DX, BX
-	CMOVQLT    DX, BX
-	LEAQ       lanes<>+0(SB), SI
-	SHLQ       $0x02, BX
-	SUBQ       BX, SI
-	VMOVUPS    64(SI), Y14
-	VMASKMOVPS (CX), Y14, Y1
-	VMULPS     Y0, Y1, Y1
-	VMASKMOVPS Y1, Y14, (AX)
-	ADDQ       $0x00000020, AX
-	ADDQ       $0x00000020, CX
-	SUBQ       $0x00000008, DX
-	JMP        rest44
-
-done45:
-	VZEROUPPER
-	RET
-
-// func addScalar2(dst *float32, src *float32, n int, s float32)
-// Requires: AVX, AVX2, CMOV, SSE
-TEXT ·addScalar2(SB), NOSPLIT, $0-28
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+8(FP), CX
-	MOVQ         n+16(FP), DX
-	MOVSS        s+24(FP), X0
-	VBROADCASTSS X0, Y0
-
 loop46:
 	CMPQ    DX, $0x00000010
 	JLT     rest47
 	VMOVUPS (CX), Y1
-	VADDPS  Y0, Y1, Y1
+	VMULPS  Y0, Y1, Y1
 	VMOVUPS Y1, (AX)
 	VMOVUPS 32(CX), Y1
-	VADDPS  Y0, Y1, Y1
+	VMULPS  Y0, Y1, Y1
 	VMOVUPS Y1, 32(AX)
 	ADDQ    $0x00000040, AX
 	ADDQ    $0x00000040, CX
@@ -1721,7 +2140,7 @@ rest47:
 	SUBQ       BX, SI
 	VMOVUPS    64(SI), Y14
 	VMASKMOVPS (CX), Y14, Y1
-	VADDPS     Y0, Y1, Y1
+	VMULPS     Y0, Y1, Y1
 	VMASKMOVPS Y1, Y14, (AX)
 	ADDQ       $0x00000020, AX
 	ADDQ       $0x00000020, CX
@@ -1732,9 +2151,9 @@ done48:
 	VZEROUPPER
 	RET
 
-// func divScalar2(dst *float32, src *float32, n int, s float32)
+// func addScalar2(dst *float32, src *float32, n int, s float32)
 // Requires: AVX, AVX2, CMOV, SSE
-TEXT ·divScalar2(SB), NOSPLIT, $0-28
+TEXT ·addScalar2(SB), NOSPLIT, $0-28
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
 	MOVQ         n+16(FP), DX
@@ -1745,10 +2164,10 @@ loop49:
 	CMPQ    DX, $0x00000010
 	JLT     rest50
 	VMOVUPS (CX), Y1
-	VDIVPS  Y0, Y1, Y1
+	VADDPS  Y0, Y1, Y1
 	VMOVUPS Y1, (AX)
 	VMOVUPS 32(CX), Y1
-	VDIVPS  Y0, Y1, Y1
+	VADDPS  Y0, Y1, Y1
 	VMOVUPS Y1, 32(AX)
 	ADDQ    $0x00000040, AX
 	ADDQ    $0x00000040, CX
@@ -1766,7 +2185,7 @@ rest50:
 	SUBQ       BX, SI
 	VMOVUPS    64(SI), Y14
 	VMASKMOVPS (CX), Y14, Y1
-	VDIVPS     Y0, Y1, Y1
+	VADDPS     Y0, Y1, Y1
 	VMASKMOVPS Y1, Y14, (AX)
 	ADDQ       $0x00000020, AX
 	ADDQ       $0x00000020, CX
@@ -1777,28 +2196,24 @@ done51:
 	VZEROUPPER
 	RET
 
-// func normalize2(dst *float32, src *float32, n int, s float32, t float32)
+// func divScalar2(dst *float32, src *float32, n int, s float32)
 // Requires: AVX, AVX2, CMOV, SSE
-TEXT ·normalize2(SB), NOSPLIT, $0-32
+TEXT ·divScalar2(SB), NOSPLIT, $0-28
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
 	MOVQ         n+16(FP), DX
 	MOVSS        s+24(FP), X0
 	VBROADCASTSS X0, Y0
-	MOVSS        t+28(FP), X1
-	VBROADCASTSS X1, Y1
 
 loop52:
 	CMPQ    DX, $0x00000010
 	JLT     rest53
-	VMOVUPS (CX), Y2
-	VSUBPS  Y0, Y2, Y2
-	VMULPS  Y1, Y2, Y2
-	VMOVUPS Y2, (AX)
-	VMOVUPS 32(CX), Y2
-	VSUBPS  Y0, Y2, Y2
-	VMULPS  Y1, Y2, Y2
-	VMOVUPS Y2, 32(AX)
+	VMOVUPS (CX), Y1
+	VDIVPS  Y0, Y1, Y1
+	VMOVUPS Y1, (AX)
+	VMOVUPS 32(CX), Y1
+	VDIVPS  Y0, Y1, Y1
+	VMOVUPS Y1, 32(AX)
 	ADDQ    $0x00000040, AX
 	ADDQ    $0x00000040, CX
 	SUBQ    $0x00000010, DX
@@ -1814,6 +2229,55 @@ rest53:
 	SHLQ       $0x02, BX
 	SUBQ       BX, SI
 	VMOVUPS    64(SI), Y14
+	VMASKMOVPS (CX), Y14, Y1
+	VDIVPS     Y0, Y1, Y1
+	VMASKMOVPS Y1, Y14, (AX)
+	ADDQ       $0x00000020, AX
+	ADDQ       $0x00000020, CX
+	SUBQ       $0x00000008, DX
+	JMP        rest53
+
+done54:
+	VZEROUPPER
+	RET
+
+// func normalize2(dst *float32, src *float32, n int, s float32, t float32)
+// Requires: AVX, AVX2, CMOV, SSE
+TEXT ·normalize2(SB), NOSPLIT, $0-32
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         n+16(FP), DX
+	MOVSS        s+24(FP), X0
+	VBROADCASTSS X0, Y0
+	MOVSS        t+28(FP), X1
+	VBROADCASTSS X1, Y1
+
+loop55:
+	CMPQ    DX, $0x00000010
+	JLT     rest56
+	VMOVUPS (CX), Y2
+	VSUBPS  Y0, Y2, Y2
+	VMULPS  Y1, Y2, Y2
+	VMOVUPS Y2, (AX)
+	VMOVUPS 32(CX), Y2
+	VSUBPS  Y0, Y2, Y2
+	VMULPS  Y1, Y2, Y2
+	VMOVUPS Y2, 32(AX)
+	ADDQ    $0x00000040, AX
+	ADDQ    $0x00000040, CX
+	SUBQ    $0x00000010, DX
+	JMP     loop55
+
+rest56:
+	TESTQ      DX, DX
+	JLE        done57
+	MOVQ       $0x00000008, BX
+	CMPQ       DX, BX
+	CMOVQLT    DX, BX
+	LEAQ       lanes<>+0(SB), SI
+	SHLQ       $0x02, BX
+	SUBQ       BX, SI
+	VMOVUPS    64(SI), Y14
 	VMASKMOVPS (CX), Y14, Y2
 	VSUBPS     Y0, Y2, Y2
 	VMULPS     Y1, Y2, Y2
@@ -1821,9 +2285,9 @@ rest53:
 	ADDQ       $0x00000020, AX
 	ADDQ       $0x00000020, CX
 	SUBQ       $0x00000008, DX
-	JMP        rest53
+	JMP        rest56
 
-done54:
+done57:
 	VZEROUPPER
 	RET
 
@@ -1835,9 +2299,9 @@ TEXT ·scaleShift2(SB), NOSPLIT, $0-32
 	MOVQ shift+16(FP), DX
 	MOVQ n+24(FP), BX
 
-loop55:
+loop58:
 	CMPQ        BX, $0x00000010
-	JLT         rest56
+	JLT         rest59
 	VMOVUPS     (AX), Y0
 	VMOVUPS     (CX), Y1
 	VMOVUPS     (DX), Y2
@@ -1852,11 +2316,11 @@ loop55:
 	ADDQ        $0x00000040, CX
 	ADDQ        $0x00000040, DX
 	SUBQ        $0x00000010, BX
-	JMP         loop55
+	JMP         loop58
 
-rest56:
+rest59:
 	TESTQ       BX, BX
-	JLE         done57
+	JLE         done60
 	MOVQ        $0x00000008, SI
 	CMPQ        BX, SI
 	CMOVQLT     BX, SI
@@ -1873,9 +2337,9 @@ rest56:
 	ADDQ        $0x00000020, CX
 	ADDQ        $0x00000020, DX
 	SUBQ        $0x00000008, BX
-	JMP         rest56
+	JMP         rest59
 
-done57:
+done60:
 	VZEROUPPER
 	RET
 
@@ -1888,9 +2352,9 @@ TEXT ·axpy2(SB), NOSPLIT, $0-28
 	MOVSS        s+24(FP), X0
 	VBROADCASTSS X0, Y0
 
-loop58:
+loop61:
 	CMPQ        DX, $0x00000010
-	JLT         rest59
+	JLT         rest62
 	VMOVUPS     (CX), Y1
 	VMOVUPS     (AX), Y2
 	VFMADD231PS Y1, Y0, Y2
@@ -1902,11 +2366,11 @@ loop58:
 	ADDQ        $0x00000040, AX
 	ADDQ        $0x00000040, CX
 	SUBQ        $0x00000010, DX
-	JMP         loop58
+	JMP         loop61
 
-rest59:
+rest62:
 	TESTQ       DX, DX
-	JLE         done60
+	JLE         done63
 	MOVQ        $0x00000008, BX
 	CMPQ        DX, BX
 	CMOVQLT     DX, BX
@@ -1921,9 +2385,9 @@ rest59:
 	ADDQ        $0x00000020, AX
 	ADDQ        $0x00000020, CX
 	SUBQ        $0x00000008, DX
-	JMP         rest59
+	JMP         rest62
 
-done60:
+done63:
 	VZEROUPPER
 	RET
 
@@ -1937,9 +2401,9 @@ TEXT ·sum2(SB), NOSPLIT, $0-24
 	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
 
-loop61:
+loop64:
 	CMPQ      CX, $0x00000010
-	JLT       done62
+	JLT       done65
 	VCVTPS2PD (AX), Y4
 	VADDPD    Y4, Y0, Y0
 	VCVTPS2PD 16(AX), Y5
@@ -1950,21 +2414,21 @@ loop61:
 	VADDPD    Y7, Y3, Y3
 	ADDQ      $0x00000040, AX
 	SUBQ      $0x00000010, CX
-	JMP       loop61
+	JMP       loop64
 
-done62:
-loop63:
+done65:
+loop66:
 	CMPQ      CX, $0x00000008
-	JLT       done64
+	JLT       done67
 	VCVTPS2PD (AX), Y4
 	VADDPD    Y4, Y0, Y0
 	VCVTPS2PD 16(AX), Y5
 	VADDPD    Y5, Y1, Y1
 	ADDQ      $0x00000020, AX
 	SUBQ      $0x00000008, CX
-	JMP       loop63
+	JMP       loop66
 
-done64:
+done67:
 	VADDPD       Y1, Y0, Y0
 	VADDPD       Y2, Y0, Y0
 	VADDPD       Y3, Y0, Y0
@@ -1988,9 +2452,9 @@ TEXT ·deviation2(SB), NOSPLIT, $0-32
 	MOVSD        mean+16(FP), X4
 	VBROADCASTSD X4, Y15
 
-loop65:
+loop68:
 	CMPQ        CX, $0x00000010
-	JLT         done66
+	JLT         done69
 	VCVTPS2PD   (AX), Y4
 	VSUBPD      Y15, Y4, Y4
 	VFMADD231PD Y4, Y4, Y0
@@ -2005,12 +2469,12 @@ loop65:
 	VFMADD231PD Y7, Y7, Y3
 	ADDQ        $0x00000040, AX
 	SUBQ        $0x00000010, CX
-	JMP         loop65
+	JMP         loop68
 
-done66:
-loop67:
+done69:
+loop70:
 	CMPQ        CX, $0x00000008
-	JLT         done68
+	JLT         done71
 	VCVTPS2PD   (AX), Y4
 	VSUBPD      Y15, Y4, Y4
 	VFMADD231PD Y4, Y4, Y0
@@ -2019,9 +2483,9 @@ loop67:
 	VFMADD231PD Y5, Y5, Y1
 	ADDQ        $0x00000020, AX
 	SUBQ        $0x00000008, CX
-	JMP         loop67
+	JMP         loop70
 
-done68:
+done71:
 	VADDPD       Y1, Y0, Y0
 	VADDPD       Y2, Y0, Y0
 	VADDPD       Y3, Y0, Y0
@@ -2048,9 +2512,9 @@ TEXT ·dot2(SB), NOSPLIT, $0-28
 	VXORPS Y6, Y6, Y6
 	VXORPS Y7, Y7, Y7
 
-loop69:
+loop72:
 	CMPQ        DX, $0x00000040
-	JLT         done70
+	JLT         done73
 	VMOVUPS     (AX), Y8
 	VFMADD231PS (CX), Y8, Y0
 	VMOVUPS     32(AX), Y9
@@ -2070,20 +2534,20 @@ loop69:
 	ADDQ        $0x00000100, AX
 	ADDQ        $0x00000100, CX
 	SUBQ        $0x00000040, DX
-	JMP         loop69
+	JMP         loop72
 
-done70:
-loop71:
+done73:
+loop74:
 	CMPQ        DX, $0x00000008
-	JLT         done72
+	JLT         done75
 	VMOVUPS     (AX), Y8
 	VFMADD231PS (CX), Y8, Y0
 	ADDQ        $0x00000020, AX
 	ADDQ        $0x00000020, CX
 	SUBQ        $0x00000008, DX
-	JMP         loop71
+	JMP         loop74
 
-done72:
+done75:
 	VADDPS       Y4, Y0, Y0
 	VADDPS       Y5, Y1, Y1
 	VADDPS       Y6, Y2, Y2
@@ -2111,27 +2575,27 @@ TEXT ·largest2(SB), NOSPLIT, $0-20
 	VMOVUPS cff800000<>+0(SB), Y2
 	VMOVUPS cff800000<>+0(SB), Y3
 
-loop73:
+loop76:
 	CMPQ   CX, $0x00000020
-	JLT    done74
+	JLT    done77
 	VMAXPS (AX), Y0, Y0
 	VMAXPS 32(AX), Y1, Y1
 	VMAXPS 64(AX), Y2, Y2
 	VMAXPS 96(AX), Y3, Y3
 	ADDQ   $0x00000080, AX
 	SUBQ   $0x00000020, CX
-	JMP    loop73
+	JMP    loop76
 
-done74:
-loop75:
+done77:
+loop78:
 	CMPQ   CX, $0x00000008
-	JLT    done76
+	JLT    done79
 	VMAXPS (AX), Y0, Y0
 	ADDQ   $0x00000020, AX
 	SUBQ   $0x00000008, CX
-	JMP    loop75
+	JMP    loop78
 
-done76:
+done79:
 	VMAXPS       Y2, Y0, Y0
 	VMAXPS       Y3, Y1, Y1
 	VMAXPS       Y1, Y0, Y0
@@ -2174,9 +2638,9 @@ TEXT ·expSum2(SB), NOSPLIT, $0-36
 	MOVSS        shift+24(FP), X2
 	VBROADCASTSS X2, Y2
 
-loop77:
+loop80:
 	CMPQ         DX, $0x00000010
-	JLT          done78
+	JLT          done81
 	VMOVUPS      (CX), Y3
 	VSUBPS       Y2, Y3, Y3
 	VMOVUPS      c42b20000<>+0(SB), Y4
@@ -2240,12 +2704,12 @@ loop77:
 	ADDQ         $0x00000040, AX
 	ADDQ         $0x00000040, CX
 	SUBQ         $0x00000010, DX
-	JMP          loop77
+	JMP          loop80
 
-done78:
-loop79:
+done81:
+loop82:
 	CMPQ         DX, $0x00000008
-	JLT          done80
+	JLT          done83
 	VMOVUPS      (CX), Y3
 	VSUBPS       Y2, Y3, Y3
 	VMOVUPS      c42b20000<>+0(SB), Y4
@@ -2279,9 +2743,9 @@ loop79:
 	ADDQ         $0x00000020, AX
 	ADDQ         $0x00000020, CX
 	SUBQ         $0x00000008, DX
-	JMP          loop79
+	JMP          loop82
 
-done80:
+done83:
 	VADDPS       Y1, Y0, Y0
 	VEXTRACTF128 $0x01, Y0, X1
 	VADDPS       X1, X0, X0
@@ -2300,9 +2764,9 @@ TEXT ·addWide2(SB), NOSPLIT, $0-24
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
 
-loop81:
+loop84:
 	CMPQ      DX, $0x00000008
-	JLT       done82
+	JLT       done85
 	VCVTPS2PD (CX), Y0
 	VADDPD    (AX), Y0, Y0
 	VMOVUPD   Y0, (AX)
@@ -2312,12 +2776,12 @@ loop81:
 	ADDQ      $0x00000020, CX
 	ADDQ      $0x00000040, AX
 	SUBQ      $0x00000008, DX
-	JMP       loop81
+	JMP       loop84
 
-done82:
-loop83:
+done85:
+loop86:
 	CMPQ      DX, $0x00000008
-	JLT       done84
+	JLT       done87
 	VCVTPS2PD (CX), Y0
 	VADDPD    (AX), Y0, Y0
 	VMOVUPD   Y0, (AX)
@@ -2327,9 +2791,9 @@ loop83:
 	ADDQ      $0x00000020, CX
 	ADDQ      $0x00000040, AX
 	SUBQ      $0x00000008, DX
-	JMP       loop83
+	JMP       loop86
 
-done84:
+done87:
 	VZEROUPPER
 	RET
 
@@ -2343,9 +2807,9 @@ TEXT ·choose2(SB), NOSPLIT, $0-40
 	MOVQ   n+32(FP), SI
 	VXORPS Y3, Y3, Y3
 
-loop85:
+loop88:
 	CMPQ      SI, $0x00000008
-	JLT       done86
+	JLT       done89
 	VPMOVZXBD (CX), Y0
 	VMOVUPS   (DX), Y1
 	VMOVUPS   (BX), Y2
@@ -2357,12 +2821,12 @@ loop85:
 	ADDQ      $0x00000020, DX
 	ADDQ      $0x00000020, BX
 	SUBQ      $0x00000008, SI
-	JMP       loop85
+	JMP       loop88
 
-done86:
-loop87:
+done89:
+loop90:
 	CMPQ      SI, $0x00000008
-	JLT       done88
+	JLT       done91
 	VPMOVZXBD (CX), Y0
 	VMOVUPS   (DX), Y1
 	VMOVUPS   (BX), Y2
@@ -2374,9 +2838,9 @@ loop87:
 	ADDQ      $0x00000020, DX
 	ADDQ      $0x00000020, BX
 	SUBQ      $0x00000008, SI
-	JMP       loop87
+	JMP       loop90
 
-done88:
+done91:
 	VZEROUPPER
 	RET
 
@@ -2391,9 +2855,9 @@ TEXT ·pick2(SB), NOSPLIT, $0-40
 	MOVQ         SI, X0
 	VPBROADCASTD X0, Y0
 
-loop89:
+loop92:
 	CMPQ      BX, $0x00000008
-	JLT       done90
+	JLT       done93
 	VMOVUPS   (DX), Y1
 	VMOVUPS   (AX), Y2
 	VMOVUPS   (CX), Y3
@@ -2408,12 +2872,12 @@ loop89:
 	ADDQ      $0x00000020, AX
 	ADDQ      $0x00000020, CX
 	SUBQ      $0x00000008, BX
-	JMP       loop89
+	JMP       loop92
 
-done90:
-loop91:
+done93:
+loop94:
 	CMPQ      BX, $0x00000008
-	JLT       done92
+	JLT       done95
 	VMOVUPS   (DX), Y1
 	VMOVUPS   (AX), Y2
 	VMOVUPS   (CX), Y3
@@ -2428,9 +2892,9 @@ loop91:
 	ADDQ      $0x00000020, AX
 	ADDQ      $0x00000020, CX
 	SUBQ      $0x00000008, BX
-	JMP       loop91
+	JMP       loop94
 
-done92:
+done95:
 	VZEROUPPER
 	RET
 
@@ -2445,9 +2909,9 @@ TEXT ·pickSecond2(SB), NOSPLIT, $0-40
 	MOVQ         SI, X0
 	VPBROADCASTD X0, Y0
 
-loop93:
+loop96:
 	CMPQ      BX, $0x00000008
-	JLT       done94
+	JLT       done97
 	VMOVUPS   (DX), Y6
 	VSHUFPS   $0x88, 32(DX), Y6, Y1
 	VPERMPD   $0xd8, Y1, Y1
@@ -2464,12 +2928,12 @@ loop93:
 	ADDQ      $0x00000020, AX
 	ADDQ      $0x00000020, CX
 	SUBQ      $0x00000008, BX
-	JMP       loop93
+	JMP       loop96
 
-done94:
-loop95:
+done97:
+loop98:
 	CMPQ      BX, $0x00000008
-	JLT       done96
+	JLT       done99
 	VMOVUPS   (DX), Y6
 	VSHUFPS   $0x88, 32(DX), Y6, Y1
 	VPERMPD   $0xd8, Y1, Y1
@@ -2486,9 +2950,9 @@ loop95:
 	ADDQ      $0x00000020, AX
 	ADDQ      $0x00000020, CX
 	SUBQ      $0x00000008, BX
-	JMP       loop95
+	JMP       loop98
 
-done96:
+done99:
 	VZEROUPPER
 	RET
 
@@ -2499,9 +2963,9 @@ TEXT ·second2(SB), NOSPLIT, $0-24
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
 
-loop97:
+loop100:
 	CMPQ    DX, $0x00000008
-	JLT     done98
+	JLT     done101
 	VMOVUPS (CX), Y6
 	VSHUFPS $0x88, 32(CX), Y6, Y1
 	VPERMPD $0xd8, Y1, Y1
@@ -2509,12 +2973,12 @@ loop97:
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000020, AX
 	SUBQ    $0x00000008, DX
-	JMP     loop97
+	JMP     loop100
 
-done98:
-loop99:
+done101:
+loop102:
 	CMPQ    DX, $0x00000008
-	JLT     done100
+	JLT     done103
 	VMOVUPS (CX), Y6
 	VSHUFPS $0x88, 32(CX), Y6, Y1
 	VPERMPD $0xd8, Y1, Y1
@@ -2522,9 +2986,9 @@ loop99:
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000020, AX
 	SUBQ    $0x00000008, DX
-	JMP     loop99
+	JMP     loop102
 
-done100:
+done103:
 	VZEROUPPER
 	RET
 
@@ -2535,9 +2999,9 @@ TEXT ·stream2(SB), NOSPLIT, $0-24
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
 
-loop101:
+loop104:
 	CMPQ     DX, $0x00000040
-	JLT      done102
+	JLT      done105
 	VMOVUPS  (CX), Y0
 	VMOVNTPS Y0, (AX)
 	VMOVUPS  32(CX), Y1
@@ -2557,20 +3021,20 @@ loop101:
 	ADDQ     $0x00000100, AX
 	ADDQ     $0x00000100, CX
 	SUBQ     $0x00000040, DX
-	JMP      loop101
+	JMP      loop104
 
-done102:
-loop103:
+done105:
+loop106:
 	CMPQ     DX, $0x00000008
-	JLT      done104
+	JLT      done107
 	VMOVUPS  (CX), Y0
 	VMOVNTPS Y0, (AX)
 	ADDQ     $0x00000020, AX
 	ADDQ     $0x00000020, CX
 	SUBQ     $0x00000008, DX
-	JMP      loop103
+	JMP      loop106
 
-done104:
+done107:
 	VZEROUPPER
 	RET
 
@@ -2582,65 +3046,16 @@ TEXT ·add512(SB), NOSPLIT, $0-32
 	MOVQ b+16(FP), DX
 	MOVQ n+24(FP), BX
 
-loop105:
-	CMPQ    BX, $0x00000020
-	JLT     rest106
-	VMOVUPS (CX), Z0
-	VMOVUPS (DX), Z1
-	VADDPS  Z1, Z0, Z0
-	VMOVUPS Z0, (AX)
-	VMOVUPS 64(CX), Z0
-	VMOVUPS 64(DX), Z1
-	VADDPS  Z1, Z0, Z0
-	VMOVUPS Z0, 64(AX)
-	ADDQ    $0x00000080, AX
-	ADDQ    $0x00000080, CX
-	ADDQ    $0x00000080, DX
-	SUBQ    $0x00000020, BX
-	JMP     loop105
-
-rest106:
-	TESTQ     BX, BX
-	JLE       done107
-	MOVQ      $0x00000010, SI
-	CMPQ      BX, SI
-	CMOVQLT   BX, SI
-	MOVL      SI, DI
-	MOVL      $0xffffffff, SI
-	BZHIL     DI, SI, SI
-	KMOVW     SI, K1
-	VMOVUPS.Z (CX), K1, Z0
-	VMOVUPS.Z (DX), K1, Z1
-	VADDPS    Z1, Z0, Z0
-	VMOVUPS   Z0, K1, (AX)
-	ADDQ      $0x00000040, AX
-	ADDQ      $0x00000040, CX
-	ADDQ      $0x00000040, DX
-	SUBQ      $0x00000010, BX
-	JMP       rest106
-
-done107:
-	VZEROUPPER
-	RET
-
-// func sub512(dst *float32, a *float32, b *float32, n int)
-// Requires: AVX, AVX512F, BMI2, CMOV
-TEXT ·sub512(SB), NOSPLIT, $0-32
-	MOVQ dst+0(FP), AX
-	MOVQ a+8(FP), CX
-	MOVQ b+16(FP), DX
-	MOVQ n+24(FP), BX
-
 loop108:
 	CMPQ    BX, $0x00000020
 	JLT     rest109
 	VMOVUPS (CX), Z0
 	VMOVUPS (DX), Z1
-	VSUBPS  Z1, Z0, Z0
+	VADDPS  Z1, Z0, Z0
 	VMOVUPS Z0, (AX)
 	VMOVUPS 64(CX), Z0
 	VMOVUPS 64(DX), Z1
-	VSUBPS  Z1, Z0, Z0
+	VADDPS  Z1, Z0, Z0
 	VMOVUPS Z0, 64(AX)
 	ADDQ    $0x00000080, AX
 	ADDQ    $0x00000080, CX
@@ -2660,7 +3075,7 @@ rest109:
 	KMOVW     SI, K1
 	VMOVUPS.Z (CX), K1, Z0
 	VMOVUPS.Z (DX), K1, Z1
-	VSUBPS    Z1, Z0, Z0
+	VADDPS    Z1, Z0, Z0
 	VMOVUPS   Z0, K1, (AX)
 	ADDQ      $0x00000040, AX
 	ADDQ      $0x00000040, CX
@@ -2672,9 +3087,9 @@ done110:
 	VZEROUPPER
 	RET
 
-// func mul512(dst *float32, a *float32, b *float32, n int)
+// func sub512(dst *float32, a *float32, b *float32, n int)
 // Requires: AVX, AVX512F, BMI2, CMOV
-TEXT ·mul512(SB), NOSPLIT, $0-32
+TEXT ·sub512(SB), NOSPLIT, $0-32
 	MOVQ dst+0(FP), AX
 	MOVQ a+8(FP), CX
 	MOVQ b+16(FP), DX
@@ -2685,11 +3100,11 @@ loop111:
 	JLT     rest112
 	VMOVUPS (CX), Z0
 	VMOVUPS (DX), Z1
-	VMULPS  Z1, Z0, Z0
+	VSUBPS  Z1, Z0, Z0
 	VMOVUPS Z0, (AX)
 	VMOVUPS 64(CX), Z0
 	VMOVUPS 64(DX), Z1
-	VMULPS  Z1, Z0, Z0
+	VSUBPS  Z1, Z0, Z0
 	VMOVUPS Z0, 64(AX)
 	ADDQ    $0x00000080, AX
 	ADDQ    $0x00000080, CX
@@ -2709,7 +3124,7 @@ rest112:
 	KMOVW     SI, K1
 	VMOVUPS.Z (CX), K1, Z0
 	VMOVUPS.Z (DX), K1, Z1
-	VMULPS    Z1, Z0, Z0
+	VSUBPS    Z1, Z0, Z0
 	VMOVUPS   Z0, K1, (AX)
 	ADDQ      $0x00000040, AX
 	ADDQ      $0x00000040, CX
@@ -2721,9 +3136,9 @@ done113:
 	VZEROUPPER
 	RET
 
-// func div512(dst *float32, a *float32, b *float32, n int)
+// func mul512(dst *float32, a *float32, b *float32, n int)
 // Requires: AVX, AVX512F, BMI2, CMOV
-TEXT ·div512(SB), NOSPLIT, $0-32
+TEXT ·mul512(SB), NOSPLIT, $0-32
 	MOVQ dst+0(FP), AX
 	MOVQ a+8(FP), CX
 	MOVQ b+16(FP), DX
@@ -2734,11 +3149,11 @@ loop114:
 	JLT     rest115
 	VMOVUPS (CX), Z0
 	VMOVUPS (DX), Z1
-	VDIVPS  Z1, Z0, Z0
+	VMULPS  Z1, Z0, Z0
 	VMOVUPS Z0, (AX)
 	VMOVUPS 64(CX), Z0
 	VMOVUPS 64(DX), Z1
-	VDIVPS  Z1, Z0, Z0
+	VMULPS  Z1, Z0, Z0
 	VMOVUPS Z0, 64(AX)
 	ADDQ    $0x00000080, AX
 	ADDQ    $0x00000080, CX
@@ -2758,7 +3173,7 @@ rest115:
 	KMOVW     SI, K1
 	VMOVUPS.Z (CX), K1, Z0
 	VMOVUPS.Z (DX), K1, Z1
-	VDIVPS    Z1, Z0, Z0
+	VMULPS    Z1, Z0, Z0
 	VMOVUPS   Z0, K1, (AX)
 	ADDQ      $0x00000040, AX
 	ADDQ      $0x00000040, CX
@@ -2770,58 +3185,58 @@ done116:
 	VZEROUPPER
 	RET
 
-// func neg512(dst *float32, src *float32, n int)
-// Requires: AVX, AVX512DQ, AVX512F, BMI2, CMOV
-TEXT ·neg512(SB), NOSPLIT, $0-24
+// func div512(dst *float32, a *float32, b *float32, n int)
+// Requires: AVX, AVX512F, BMI2, CMOV
+TEXT ·div512(SB), NOSPLIT, $0-32
 	MOVQ dst+0(FP), AX
-	MOVQ src+8(FP), CX
-	MOVQ n+16(FP), DX
+	MOVQ a+8(FP), CX
+	MOVQ b+16(FP), DX
+	MOVQ n+24(FP), BX
 
 loop117:
-	CMPQ    DX, $0x00000040
+	CMPQ    BX, $0x00000020
 	JLT     rest118
 	VMOVUPS (CX), Z0
-	VXORPS  c80000000<>+0(SB), Z0, Z0
+	VMOVUPS (DX), Z1
+	VDIVPS  Z1, Z0, Z0
 	VMOVUPS Z0, (AX)
 	VMOVUPS 64(CX), Z0
-	VXORPS  c80000000<>+0(SB), Z0, Z0
+	VMOVUPS 64(DX), Z1
+	VDIVPS  Z1, Z0, Z0
 	VMOVUPS Z0, 64(AX)
-	VMOVUPS 128(CX), Z0
-	VXORPS  c80000000<>+0(SB), Z0, Z0
-	VMOVUPS Z0, 128(AX)
-	VMOVUPS 192(CX), Z0
-	VXORPS  c80000000<>+0(SB), Z0, Z0
-	VMOVUPS Z0, 192(AX)
-	ADDQ    $0x00000100, AX
-	ADDQ    $0x00000100, CX
-	SUBQ    $0x00000040, DX
+	ADDQ    $0x00000080, AX
+	ADDQ    $0x00000080, CX
+	ADDQ    $0x00000080, DX
+	SUBQ    $0x00000020, BX
 	JMP     loop117
 
 rest118:
-	TESTQ     DX, DX
+	TESTQ     BX, BX
 	JLE       done119
-	MOVQ      $0x00000010, BX
-	CMPQ      DX, BX
-	CMOVQLT   DX, BX
-	MOVL      BX, SI
-	MOVL      $0xffffffff, BX
-	BZHIL     SI, BX, BX
-	KMOVW     BX, K1
+	MOVQ      $0x00000010, SI
+	CMPQ      BX, SI
+	CMOVQLT   BX, SI
+	MOVL      SI, DI
+	MOVL      $0xffffffff, SI
+	BZHIL     DI, SI, SI
+	KMOVW     SI, K1
 	VMOVUPS.Z (CX), K1, Z0
-	VXORPS    c80000000<>+0(SB), Z0, Z0
+	VMOVUPS.Z (DX), K1, Z1
+	VDIVPS    Z1, Z0, Z0
 	VMOVUPS   Z0, K1, (AX)
 	ADDQ      $0x00000040, AX
 	ADDQ      $0x00000040, CX
-	SUBQ      $0x00000010, DX
+	ADDQ      $0x00000040, DX
+	SUBQ      $0x00000010, BX
 	JMP       rest118
 
 done119:
 	VZEROUPPER
 	RET
 
-// func abs512(dst *float32, src *float32, n int)
+// func neg512(dst *float32, src *float32, n int)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2, CMOV
-TEXT ·abs512(SB), NOSPLIT, $0-24
+TEXT ·neg512(SB), NOSPLIT, $0-24
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
@@ -2830,16 +3245,16 @@ loop120:
 	CMPQ    DX, $0x00000040
 	JLT     rest121
 	VMOVUPS (CX), Z0
-	VANDPS  c7fffffff<>+0(SB), Z0, Z0
+	VXORPS  c80000000<>+0(SB), Z0, Z0
 	VMOVUPS Z0, (AX)
 	VMOVUPS 64(CX), Z0
-	VANDPS  c7fffffff<>+0(SB), Z0, Z0
+	VXORPS  c80000000<>+0(SB), Z0, Z0
 	VMOVUPS Z0, 64(AX)
 	VMOVUPS 128(CX), Z0
-	VANDPS  c7fffffff<>+0(SB), Z0, Z0
+	VXORPS  c80000000<>+0(SB), Z0, Z0
 	VMOVUPS Z0, 128(AX)
 	VMOVUPS 192(CX), Z0
-	VANDPS  c7fffffff<>+0(SB), Z0, Z0
+	VXORPS  c80000000<>+0(SB), Z0, Z0
 	VMOVUPS Z0, 192(AX)
 	ADDQ    $0x00000100, AX
 	ADDQ    $0x00000100, CX
@@ -2857,7 +3272,7 @@ rest121:
 	BZHIL     SI, BX, BX
 	KMOVW     BX, K1
 	VMOVUPS.Z (CX), K1, Z0
-	VANDPS    c7fffffff<>+0(SB), Z0, Z0
+	VXORPS    c80000000<>+0(SB), Z0, Z0
 	VMOVUPS   Z0, K1, (AX)
 	ADDQ      $0x00000040, AX
 	ADDQ      $0x00000040, CX
@@ -2868,9 +3283,9 @@ done122:
 	VZEROUPPER
 	RET
 
-// func relu512(dst *float32, src *float32, n int)
-// Requires: AVX, AVX512F, BMI2, CMOV
-TEXT ·relu512(SB), NOSPLIT, $0-24
+// func abs512(dst *float32, src *float32, n int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, CMOV
+TEXT ·abs512(SB), NOSPLIT, $0-24
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
@@ -2878,6 +3293,55 @@ TEXT ·relu512(SB), NOSPLIT, $0-24
 loop123:
 	CMPQ    DX, $0x00000040
 	JLT     rest124
+	VMOVUPS (CX), Z0
+	VANDPS  c7fffffff<>+0(SB), Z0, Z0
+	VMOVUPS Z0, (AX)
+	VMOVUPS 64(CX), Z0
+	VANDPS  c7fffffff<>+0(SB), Z0, Z0
+	VMOVUPS Z0, 64(AX)
+	VMOVUPS 128(CX), Z0
+	VANDPS  c7fffffff<>+0(SB), Z0, Z0
+	VMOVUPS Z0, 128(AX)
+	VMOVUPS 192(CX), Z0
+	VANDPS  c7fffffff<>+0(SB), Z0, Z0
+	VMOVUPS Z0, 192(AX)
+	ADDQ    $0x00000100, AX
+	ADDQ    $0x00000100, CX
+	SUBQ    $0x00000040, DX
+	JMP     loop123
+
+rest124:
+	TESTQ     DX, DX
+	JLE       done125
+	MOVQ      $0x00000010, BX
+	CMPQ      DX, BX
+	CMOVQLT   DX, BX
+	MOVL      BX, SI
+	MOVL      $0xffffffff, BX
+	BZHIL     SI, BX, BX
+	KMOVW     BX, K1
+	VMOVUPS.Z (CX), K1, Z0
+	VANDPS    c7fffffff<>+0(SB), Z0, Z0
+	VMOVUPS   Z0, K1, (AX)
+	ADDQ      $0x00000040, AX
+	ADDQ      $0x00000040, CX
+	SUBQ      $0x00000010, DX
+	JMP       rest124
+
+done125:
+	VZEROUPPER
+	RET
+
+// func relu512(dst *float32, src *float32, n int)
+// Requires: AVX, AVX512F, BMI2, CMOV
+TEXT ·relu512(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ n+16(FP), DX
+
+loop126:
+	CMPQ    DX, $0x00000040
+	JLT     rest127
 	VMOVUPS (CX), Z0
 	VMOVUPS c00000000<>+0(SB), Z1
 	VMAXPS  Z0, Z1, Z0
@@ -2901,11 +3365,11 @@ loop123:
 	ADDQ    $0x00000100, AX
 	ADDQ    $0x00000100, CX
 	SUBQ    $0x00000040, DX
-	JMP     loop123
+	JMP     loop126
 
-rest124:
+rest127:
 	TESTQ     DX, DX
-	JLE       done125
+	JLE       done128
 	MOVQ      $0x00000010, BX
 	CMPQ      DX, BX
 	CMOVQLT   DX, BX
@@ -2921,9 +3385,9 @@ rest124:
 	ADDQ      $0x00000040, AX
 	ADDQ      $0x00000040, CX
 	SUBQ      $0x00000010, DX
-	JMP       rest124
+	JMP       rest127
 
-done125:
+done128:
 	VZEROUPPER
 	RET
 
@@ -2934,9 +3398,9 @@ TEXT ·sqrt512(SB), NOSPLIT, $0-24
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
 
-loop126:
+loop129:
 	CMPQ    DX, $0x00000020
-	JLT     rest127
+	JLT     rest130
 	VMOVUPS (CX), Z0
 	VSQRTPS Z0, Z0
 	VMOVUPS Z0, (AX)
@@ -2946,11 +3410,11 @@ loop126:
 	ADDQ    $0x00000080, AX
 	ADDQ    $0x00000080, CX
 	SUBQ    $0x00000020, DX
-	JMP     loop126
+	JMP     loop129
 
-rest127:
+rest130:
 	TESTQ     DX, DX
-	JLE       done128
+	JLE       done131
 	MOVQ      $0x00000010, BX
 	CMPQ      DX, BX
 	CMOVQLT   DX, BX
@@ -2964,9 +3428,9 @@ rest127:
 	ADDQ      $0x00000040, AX
 	ADDQ      $0x00000040, CX
 	SUBQ      $0x00000010, DX
-	JMP       rest127
+	JMP       rest130
 
-done128:
+done131:
 	VZEROUPPER
 	RET
 
@@ -2977,107 +3441,29 @@ TEXT ·exp512(SB), NOSPLIT, $0-24
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
 
-loop129:
-	CMPQ         DX, $0x00000010
-	JLT          rest130
-	PREFETCHT0   1024(AX)
-	PREFETCHT0   1024(CX)
-	VMOVUPS      (CX), Z0
-	VMOVUPS      c42b20000<>+0(SB), Z1
-	VMINPS       Z0, Z1, Z0
-	VMOVUPS      cc2d0147b<>+0(SB), Z1
-	VMAXPS       Z0, Z1, Z0
-	VMULPS       c3fb8aa3b<>+0(SB), Z0, Z1
-	VRNDSCALEPS  $0x08, Z1, Z1
-	VMOVUPS      Z0, Z2
-	VFNMADD231PS c3f317000<>+0(SB), Z1, Z2
-	VFNMADD231PS c3805fdf4<>+0(SB), Z1, Z2
-	VMOVUPS      c3ab68891<>+0(SB), Z0
-	VFMADD213PS  c3c0905c3<>+0(SB), Z2, Z0
-	VFMADD213PS  c3d2aaa8d<>+0(SB), Z2, Z0
-	VFMADD213PS  c3e2aaa6e<>+0(SB), Z2, Z0
-	VFMADD213PS  c3f000000<>+0(SB), Z2, Z0
-	VFMADD213PS  c3f800000<>+0(SB), Z2, Z0
-	VFMADD213PS  c3f800000<>+0(SB), Z2, Z0
-	VSCALEFPS    Z1, Z0, Z0
-	VMOVUPS      Z0, (AX)
-	ADDQ         $0x00000040, AX
-	ADDQ         $0x00000040, CX
-	SUBQ         $0x00000010, DX
-	JMP          loop129
-
-rest130:
-	TESTQ        DX, DX
-	JLE          done131
-	MOVQ         $0x00000010, BX
-	CMPQ         DX, BX
-	CMOVQLT      DX, BX
-	MOVL         BX, SI
-	MOVL         $0xffffffff, BX
-	BZHIL        SI, BX, BX
-	KMOVW        BX, K1
-	VMOVUPS.Z    (CX), K1, Z0
-	VMOVUPS      c42b20000<>+0(SB), Z1
-	VMINPS       Z0, Z1, Z0
-	VMOVUPS      cc2d0147b<>+0(SB), Z1
-	VMAXPS       Z0, Z1, Z0
-	VMULPS       c3fb8aa3b<>+0(SB), Z0, Z1
-	VRNDSCALEPS  $0x08, Z1, Z1
-	VMOVUPS      Z0, Z2
-	VFNMADD231PS c3f317000<>+0(SB), Z1, Z2
-	VFNMADD231PS c3805fdf4<>+0(SB), Z1, Z2
-	VMOVUPS      c3ab68891<>+0(SB), Z0
-	VFMADD213PS  c3c0905c3<>+0(SB), Z2, Z0
-	VFMADD213PS  c3d2aaa8d<>+0(SB), Z2, Z0
-	VFMADD213PS  c3e2aaa6e<>+0(SB), Z2, Z0
-	VFMADD213PS  c3f000000<>+0(SB), Z2, Z0
-	VFMADD213PS  c3f800000<>+0(SB), Z2, Z0
-	VFMADD213PS  c3f800000<>+0(SB), Z2, Z0
-	VSCALEFPS    Z1, Z0, Z0
-	VMOVUPS      Z0, K1, (AX)
-	ADDQ         $0x00000040, AX
-	ADDQ         $0x00000040, CX
-	SUBQ         $0x00000010, DX
-	JMP          rest130
-
-done131:
-	VZEROUPPER
-	RET
-
-// func sigmoid512(dst *float32, src *float32, n int)
-// Requires: AVX, AVX512DQ, AVX512F, BMI2, CMOV, MMX+
-TEXT ·sigmoid512(SB), NOSPLIT, $0-24
-	MOVQ dst+0(FP), AX
-	MOVQ src+8(FP), CX
-	MOVQ n+16(FP), DX
-
 loop132:
 	CMPQ         DX, $0x00000010
 	JLT          rest133
 	PREFETCHT0   1024(AX)
 	PREFETCHT0   1024(CX)
 	VMOVUPS      (CX), Z0
-	VMOVUPS      c3f800000<>+0(SB), Z1
-	VXORPS       c80000000<>+0(SB), Z0, Z0
-	VMOVUPS      c42b20000<>+0(SB), Z2
-	VMINPS       Z0, Z2, Z0
-	VMOVUPS      cc2d0147b<>+0(SB), Z2
-	VMAXPS       Z0, Z2, Z0
-	VMULPS       c3fb8aa3b<>+0(SB), Z0, Z2
-	VRNDSCALEPS  $0x08, Z2, Z2
-	VMOVUPS      Z0, Z3
-	VFNMADD231PS c3f317000<>+0(SB), Z2, Z3
-	VFNMADD231PS c3805fdf4<>+0(SB), Z2, Z3
+	VMOVUPS      c42b20000<>+0(SB), Z1
+	VMINPS       Z0, Z1, Z0
+	VMOVUPS      cc2d0147b<>+0(SB), Z1
+	VMAXPS       Z0, Z1, Z0
+	VMULPS       c3fb8aa3b<>+0(SB), Z0, Z1
+	VRNDSCALEPS  $0x08, Z1, Z1
+	VMOVUPS      Z0, Z2
+	VFNMADD231PS c3f317000<>+0(SB), Z1, Z2
+	VFNMADD231PS c3805fdf4<>+0(SB), Z1, Z2
 	VMOVUPS      c3ab68891<>+0(SB), Z0
-	VFMADD213PS  c3c0905c3<>+0(SB), Z3, Z0
-	VFMADD213PS  c3d2aaa8d<>+0(SB), Z3, Z0
-	VFMADD213PS  c3e2aaa6e<>+0(SB), Z3, Z0
-	VFMADD213PS  c3f000000<>+0(SB), Z3, Z0
-	VFMADD213PS  c3f800000<>+0(SB), Z3, Z0
-	VFMADD213PS  c3f800000<>+0(SB), Z3, Z0
-	VSCALEFPS    Z2, Z0, Z0
-	VADDPS       c3f800000<>+0(SB), Z0, Z0
-	VDIVPS       Z0, Z1, Z0
+	VFMADD213PS  c3c0905c3<>+0(SB), Z2, Z0
+	VFMADD213PS  c3d2aaa8d<>+0(SB), Z2, Z0
+	VFMADD213PS  c3e2aaa6e<>+0(SB), Z2, Z0
+	VFMADD213PS  c3f000000<>+0(SB), Z2, Z0
+	VFMADD213PS  c3f800000<>+0(SB), Z2, Z0
+	VFMADD213PS  c3f800000<>+0(SB), Z2, Z0
+	VSCALEFPS    Z1, Z0, Z0
 	VMOVUPS      Z0, (AX)
 	ADDQ         $0x00000040, AX
 	ADDQ         $0x00000040, CX
@@ -3095,27 +3481,23 @@ rest133:
 	BZHIL        SI, BX, BX
 	KMOVW        BX, K1
 	VMOVUPS.Z    (CX), K1, Z0
-	VMOVUPS      c3f800000<>+0(SB), Z1
-	VXORPS       c80000000<>+0(SB), Z0, Z0
-	VMOVUPS      c42b20000<>+0(SB), Z2
-	VMINPS       Z0, Z2, Z0
-	VMOVUPS      cc2d0147b<>+0(SB), Z2
-	VMAXPS       Z0, Z2, Z0
-	VMULPS       c3fb8aa3b<>+0(SB), Z0, Z2
-	VRNDSCALEPS  $0x08, Z2, Z2
-	VMOVUPS      Z0, Z3
-	VFNMADD231PS c3f317000<>+0(SB), Z2, Z3
-	VFNMADD231PS c3805fdf4<>+0(SB), Z2, Z3
+	VMOVUPS      c42b20000<>+0(SB), Z1
+	VMINPS       Z0, Z1, Z0
+	VMOVUPS      cc2d0147b<>+0(SB), Z1
+	VMAXPS       Z0, Z1, Z0
+	VMULPS       c3fb8aa3b<>+0(SB), Z0, Z1
+	VRNDSCALEPS  $0x08, Z1, Z1
+	VMOVUPS      Z0, Z2
+	VFNMADD231PS c3f317000<>+0(SB), Z1, Z2
+	VFNMADD231PS c3805fdf4<>+0(SB), Z1, Z2
 	VMOVUPS      c3ab68891<>+0(SB), Z0
-	VFMADD213PS  c3c0905c3<>+0(SB), Z3, Z0
-	VFMADD213PS  c3d2aaa8d<>+0(SB), Z3, Z0
-	VFMADD213PS  c3e2aaa6e<>+0(SB), Z3, Z0
-	VFMADD213PS  c3f000000<>+0(SB), Z3, Z0
-	VFMADD213PS  c3f800000<>+0(SB), Z3, Z0
-	VFMADD213PS  c3f800000<>+0(SB), Z3, Z0
-	VSCALEFPS    Z2, Z0, Z0
-	VADDPS       c3f800000<>+0(SB), Z0, Z0
-	VDIVPS       Z0, Z1, Z0
+	VFMADD213PS  c3c0905c3<>+0(SB), Z2, Z0
+	VFMADD213PS  c3d2aaa8d<>+0(SB), Z2, Z0
+	VFMADD213PS  c3e2aaa6e<>+0(SB), Z2, Z0
+	VFMADD213PS  c3f000000<>+0(SB), Z2, Z0
+	VFMADD213PS  c3f800000<>+0(SB), Z2, Z0
+	VFMADD213PS  c3f800000<>+0(SB), Z2, Z0
+	VSCALEFPS    Z1, Z0, Z0
 	VMOVUPS      Z0, K1, (AX)
 	ADDQ         $0x00000040, AX
 	ADDQ         $0x00000040, CX
@@ -3126,9 +3508,9 @@ done134:
 	VZEROUPPER
 	RET
 
-// func silu512(dst *float32, src *float32, n int)
+// func sigmoid512(dst *float32, src *float32, n int)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2, CMOV, MMX+
-TEXT ·silu512(SB), NOSPLIT, $0-24
+TEXT ·sigmoid512(SB), NOSPLIT, $0-24
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
@@ -3139,7 +3521,7 @@ loop135:
 	PREFETCHT0   1024(AX)
 	PREFETCHT0   1024(CX)
 	VMOVUPS      (CX), Z0
-	VMOVAPS      Z0, Z1
+	VMOVUPS      c3f800000<>+0(SB), Z1
 	VXORPS       c80000000<>+0(SB), Z0, Z0
 	VMOVUPS      c42b20000<>+0(SB), Z2
 	VMINPS       Z0, Z2, Z0
@@ -3177,7 +3559,7 @@ rest136:
 	BZHIL        SI, BX, BX
 	KMOVW        BX, K1
 	VMOVUPS.Z    (CX), K1, Z0
-	VMOVAPS      Z0, Z1
+	VMOVUPS      c3f800000<>+0(SB), Z1
 	VXORPS       c80000000<>+0(SB), Z0, Z0
 	VMOVUPS      c42b20000<>+0(SB), Z2
 	VMINPS       Z0, Z2, Z0
@@ -3208,9 +3590,9 @@ done137:
 	VZEROUPPER
 	RET
 
-// func tanh512(dst *float32, src *float32, n int)
+// func silu512(dst *float32, src *float32, n int)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2, CMOV, MMX+
-TEXT ·tanh512(SB), NOSPLIT, $0-24
+TEXT ·silu512(SB), NOSPLIT, $0-24
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
@@ -3221,30 +3603,27 @@ loop138:
 	PREFETCHT0   1024(AX)
 	PREFETCHT0   1024(CX)
 	VMOVUPS      (CX), Z0
-	VANDPS       c7fffffff<>+0(SB), Z0, Z1
-	VADDPS       Z1, Z1, Z1
-	VMOVUPS      c42200000<>+0(SB), Z3
-	VMINPS       Z1, Z3, Z1
-	VMULPS       c3fb8aa3b<>+0(SB), Z1, Z3
-	VRNDSCALEPS  $0x08, Z3, Z3
-	VMOVUPS      Z1, Z4
-	VFNMADD231PS c3f317000<>+0(SB), Z3, Z4
-	VFNMADD231PS c3805fdf4<>+0(SB), Z3, Z4
-	VMOVUPS      c3ab68891<>+0(SB), Z1
-	VFMADD213PS  c3c0905c3<>+0(SB), Z4, Z1
-	VFMADD213PS  c3d2aaa8d<>+0(SB), Z4, Z1
-	VFMADD213PS  c3e2aaa6e<>+0(SB), Z4, Z1
-	VFMADD213PS  c3f000000<>+0(SB), Z4, Z1
-	VMULPS       Z4, Z1, Z1
-	VFMADD213PS  Z4, Z4, Z1
-	VMOVUPS      c3f800000<>+0(SB), Z5
-	VSCALEFPS    Z3, Z5, Z5
-	VSUBPS       c3f800000<>+0(SB), Z5, Z4
-	VFMADD213PS  Z4, Z5, Z1
-	VADDPS       c40000000<>+0(SB), Z1, Z2
-	VDIVPS       Z2, Z1, Z1
-	VANDPS       c80000000<>+0(SB), Z0, Z0
-	VORPS        Z1, Z0, Z0
+	VMOVAPS      Z0, Z1
+	VXORPS       c80000000<>+0(SB), Z0, Z0
+	VMOVUPS      c42b20000<>+0(SB), Z2
+	VMINPS       Z0, Z2, Z0
+	VMOVUPS      cc2d0147b<>+0(SB), Z2
+	VMAXPS       Z0, Z2, Z0
+	VMULPS       c3fb8aa3b<>+0(SB), Z0, Z2
+	VRNDSCALEPS  $0x08, Z2, Z2
+	VMOVUPS      Z0, Z3
+	VFNMADD231PS c3f317000<>+0(SB), Z2, Z3
+	VFNMADD231PS c3805fdf4<>+0(SB), Z2, Z3
+	VMOVUPS      c3ab68891<>+0(SB), Z0
+	VFMADD213PS  c3c0905c3<>+0(SB), Z3, Z0
+	VFMADD213PS  c3d2aaa8d<>+0(SB), Z3, Z0
+	VFMADD213PS  c3e2aaa6e<>+0(SB), Z3, Z0
+	VFMADD213PS  c3f000000<>+0(SB), Z3, Z0
+	VFMADD213PS  c3f800000<>+0(SB), Z3, Z0
+	VFMADD213PS  c3f800000<>+0(SB), Z3, Z0
+	VSCALEFPS    Z2, Z0, Z0
+	VADDPS       c3f800000<>+0(SB), Z0, Z0
+	VDIVPS       Z0, Z1, Z0
 	VMOVUPS      Z0, (AX)
 	ADDQ         $0x00000040, AX
 	ADDQ         $0x00000040, CX
@@ -3262,6 +3641,50 @@ rest139:
 	BZHIL        SI, BX, BX
 	KMOVW        BX, K1
 	VMOVUPS.Z    (CX), K1, Z0
+	VMOVAPS      Z0, Z1
+	VXORPS       c80000000<>+0(SB), Z0, Z0
+	VMOVUPS      c42b20000<>+0(SB), Z2
+	VMINPS       Z0, Z2, Z0
+	VMOVUPS      cc2d0147b<>+0(SB), Z2
+	VMAXPS       Z0, Z2, Z0
+	VMULPS       c3fb8aa3b<>+0(SB), Z0, Z2
+	VRNDSCALEPS  $0x08, Z2, Z2
+	VMOVUPS      Z0, Z3
+	VFNMADD231PS c3f317000<>+0(SB), Z2, Z3
+	VFNMADD231PS c3805fdf4<>+0(SB), Z2, Z3
+	VMOVUPS      c3ab68891<>+0(SB), Z0
+	VFMADD213PS  c3c0905c3<>+0(SB), Z3, Z0
+	VFMADD213PS  c3d2aaa8d<>+0(SB), Z3, Z0
+	VFMADD213PS  c3e2aaa6e<>+0(SB), Z3, Z0
+	VFMADD213PS  c3f000000<>+0(SB), Z3, Z0
+	VFMADD213PS  c3f800000<>+0(SB), Z3, Z0
+	VFMADD213PS  c3f800000<>+0(SB), Z3, Z0
+	VSCALEFPS    Z2, Z0, Z0
+	VADDPS       c3f800000<>+0(SB), Z0, Z0
+	VDIVPS       Z0, Z1, Z0
+	VMOVUPS      Z0, K1, (AX)
+	ADDQ         $0x00000040, AX
+	ADDQ         $0x00000040, CX
+	SUBQ         $0x00000010, DX
+	JMP          rest139
+
+done140:
+	VZEROUPPER
+	RET
+
+// func tanh512(dst *float32, src *float32, n int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, CMOV, MMX+
+TEXT ·tanh512(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ n+16(FP), DX
+
+loop141:
+	CMPQ         DX, $0x00000010
+	JLT          rest142
+	PREFETCHT0   1024(AX)
+	PREFETCHT0   1024(CX)
+	VMOVUPS      (CX), Z0
 	VANDPS       c7fffffff<>+0(SB), Z0, Z1
 	VADDPS       Z1, Z1, Z1
 	VMOVUPS      c42200000<>+0(SB), Z3
@@ -3286,70 +3709,6 @@ rest139:
 	VDIVPS       Z2, Z1, Z1
 	VANDPS       c80000000<>+0(SB), Z0, Z0
 	VORPS        Z1, Z0, Z0
-	VMOVUPS      Z0, K1, (AX)
-	ADDQ         $0x00000040, AX
-	ADDQ         $0x00000040, CX
-	SUBQ         $0x00000010, DX
-	JMP          rest139
-
-done140:
-	VZEROUPPER
-	RET
-
-// func gelu512(dst *float32, src *float32, n int)
-// Requires: AVX, AVX512DQ, AVX512F, BMI2, CMOV, MMX+
-TEXT ·gelu512(SB), NOSPLIT, $0-24
-	MOVQ dst+0(FP), AX
-	MOVQ src+8(FP), CX
-	MOVQ n+16(FP), DX
-
-loop141:
-	CMPQ         DX, $0x00000010
-	JLT          rest142
-	PREFETCHT0   1024(AX)
-	PREFETCHT0   1024(CX)
-	VMOVUPS      (CX), Z0
-	VANDPS       c7fffffff<>+0(SB), Z0, Z1
-	VMULPS       c3f3504f3<>+0(SB), Z1, Z1
-	VMOVUPS      c40800000<>+0(SB), Z5
-	VMINPS       Z1, Z5, Z2
-	VADDPS       c40200000<>+0(SB), Z2, Z4
-	VSUBPS       c40200000<>+0(SB), Z2, Z2
-	VDIVPS       Z4, Z2, Z2
-	VMOVUPS      c41233333<>+0(SB), Z5
-	VMINPS       Z1, Z5, Z1
-	VMULPS       Z2, Z2, Z5
-	VMOVUPS      c392e8275<>+0(SB), Z3
-	VFMADD213PS  cbab0a5e6<>+0(SB), Z5, Z3
-	VFMADD213PS  c3ca38891<>+0(SB), Z5, Z3
-	VFMADD213PS  c3e00e08c<>+0(SB), Z5, Z3
-	VFMADD213PS  c3dd7dda0<>+0(SB), Z5, Z3
-	VMOVUPS      c39e1b44d<>+0(SB), Z6
-	VFMADD213PS  cbb036a5f<>+0(SB), Z5, Z6
-	VFMADD213PS  cbd80084c<>+0(SB), Z5, Z6
-	VFMADD213PS  cbe3e5448<>+0(SB), Z5, Z6
-	VFMADD231PS  Z2, Z6, Z3
-	VXORPS       c80000000<>+0(SB), Z1, Z2
-	VMULPS       Z1, Z2, Z2
-	VMULPS       c3fb8aa3b<>+0(SB), Z2, Z5
-	VRNDSCALEPS  $0x08, Z5, Z5
-	VMOVUPS      Z2, Z6
-	VFNMADD231PS c3f317000<>+0(SB), Z5, Z6
-	VFNMADD231PS c3805fdf4<>+0(SB), Z5, Z6
-	VMOVUPS      c3ab68891<>+0(SB), Z2
-	VFMADD213PS  c3c0905c3<>+0(SB), Z6, Z2
-	VFMADD213PS  c3d2aaa8d<>+0(SB), Z6, Z2
-	VFMADD213PS  c3e2aaa6e<>+0(SB), Z6, Z2
-	VFMADD213PS  c3f000000<>+0(SB), Z6, Z2
-	VFMADD213PS  c3f800000<>+0(SB), Z6, Z2
-	VFMADD213PS  c3f800000<>+0(SB), Z6, Z2
-	VSCALEFPS    Z5, Z2, Z2
-	VMULPS       Z2, Z3, Z3
-	VMOVUPS      c3f800000<>+0(SB), Z2
-	VSUBPS       Z3, Z2, Z2
-	VCMPPS       $0x11, c00000000<>+0(SB), Z0, K3
-	VBLENDMPS    Z3, Z2, K3, Z3
-	VMULPS       Z3, Z0, Z0
 	VMOVUPS      Z0, (AX)
 	ADDQ         $0x00000040, AX
 	ADDQ         $0x00000040, CX
@@ -3368,46 +3727,29 @@ rest142:
 	KMOVW        BX, K1
 	VMOVUPS.Z    (CX), K1, Z0
 	VANDPS       c7fffffff<>+0(SB), Z0, Z1
-	VMULPS       c3f3504f3<>+0(SB), Z1, Z1
-	VMOVUPS      c40800000<>+0(SB), Z5
-	VMINPS       Z1, Z5, Z2
-	VADDPS       c40200000<>+0(SB), Z2, Z4
-	VSUBPS       c40200000<>+0(SB), Z2, Z2
-	VDIVPS       Z4, Z2, Z2
-	VMOVUPS      c41233333<>+0(SB), Z5
-	VMINPS       Z1, Z5, Z1
-	VMULPS       Z2, Z2, Z5
-	VMOVUPS      c392e8275<>+0(SB), Z3
-	VFMADD213PS  cbab0a5e6<>+0(SB), Z5, Z3
-	VFMADD213PS  c3ca38891<>+0(SB), Z5, Z3
-	VFMADD213PS  c3e00e08c<>+0(SB), Z5, Z3
-	VFMADD213PS  c3dd7dda0<>+0(SB), Z5, Z3
-	VMOVUPS      c39e1b44d<>+0(SB), Z6
-	VFMADD213PS  cbb036a5f<>+0(SB), Z5, Z6
-	VFMADD213PS  cbd80084c<>+0(SB), Z5, Z6
-	VFMADD213PS  cbe3e5448<>+0(SB), Z5, Z6
-	VFMADD231PS  Z2, Z6, Z3
-	VXORPS       c80000000<>+0(SB), Z1, Z2
-	VMULPS       Z1, Z2, Z2
-	VMULPS       c3fb8aa3b<>+0(SB), Z2, Z5
-	VRNDSCALEPS  $0x08, Z5, Z5
-	VMOVUPS      Z2, Z6
-	VFNMADD231PS c3f317000<>+0(SB), Z5, Z6
-	VFNMADD231PS c3805fdf4<>+0(SB), Z5, Z6
-	VMOVUPS      c3ab68891<>+0(SB), Z2
-	VFMADD213PS  c3c0905c3<>+0(SB), Z6, Z2
-	VFMADD213PS  c3d2aaa8d<>+0(SB), Z6, Z2
-	VFMADD213PS  c3e2aaa6e<>+0(SB), Z6, Z2
-	VFMADD213PS  c3f000000<>+0(SB), Z6, Z2
-	VFMADD213PS  c3f800000<>+0(SB), Z6, Z2
-	VFMADD213PS  c3f800000<>+0(SB), Z6, Z2
-	VSCALEFPS    Z5, Z2, Z2
-	VMULPS       Z2, Z3, Z3
-	VMOVUPS      c3f800000<>+0(SB), Z2
-	VSUBPS       Z3, Z2, Z2
-	VCMPPS       $0x11, c00000000<>+0(SB), Z0, K3
-	VBLENDMPS    Z3, Z2, K3, Z3
-	VMULPS       Z3, Z0, Z0
+	VADDPS       Z1, Z1, Z1
+	VMOVUPS      c42200000<>+0(SB), Z3
+	VMINPS       Z1, Z3, Z1
+	VMULPS       c3fb8aa3b<>+0(SB), Z1, Z3
+	VRNDSCALEPS  $0x08, Z3, Z3
+	VMOVUPS      Z1, Z4
+	VFNMADD231PS c3f317000<>+0(SB), Z3, Z4
+	VFNMADD231PS c3805fdf4<>+0(SB), Z3, Z4
+	VMOVUPS      c3ab68891<>+0(SB), Z1
+	VFMADD213PS  c3c0905c3<>+0(SB), Z4, Z1
+	VFMADD213PS  c3d2aaa8d<>+0(SB), Z4, Z1
+	VFMADD213PS  c3e2aaa6e<>+0(SB), Z4, Z1
+	VFMADD213PS  c3f000000<>+0(SB), Z4, Z1
+	VMULPS       Z4, Z1, Z1
+	VFMADD213PS  Z4, Z4, Z1
+	VMOVUPS      c3f800000<>+0(SB), Z5
+	VSCALEFPS    Z3, Z5, Z5
+	VSUBPS       c3f800000<>+0(SB), Z5, Z4
+	VFMADD213PS  Z4, Z5, Z1
+	VADDPS       c40000000<>+0(SB), Z1, Z2
+	VDIVPS       Z2, Z1, Z1
+	VANDPS       c80000000<>+0(SB), Z0, Z0
+	VORPS        Z1, Z0, Z0
 	VMOVUPS      Z0, K1, (AX)
 	ADDQ         $0x00000040, AX
 	ADDQ         $0x00000040, CX
@@ -3418,9 +3760,9 @@ done143:
 	VZEROUPPER
 	RET
 
-// func geluTanh512(dst *float32, src *float32, n int)
+// func erf512(dst *float32, src *float32, n int)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2, CMOV, MMX+
-TEXT ·geluTanh512(SB), NOSPLIT, $0-24
+TEXT ·erf512(SB), NOSPLIT, $0-24
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
@@ -3428,6 +3770,270 @@ TEXT ·geluTanh512(SB), NOSPLIT, $0-24
 loop144:
 	CMPQ         DX, $0x00000010
 	JLT          rest145
+	PREFETCHT0   1024(AX)
+	PREFETCHT0   1024(CX)
+	VMOVUPS      (CX), Z0
+	VANDPS       c7fffffff<>+0(SB), Z0, Z1
+	VMOVUPS      c40800000<>+0(SB), Z4
+	VMINPS       Z1, Z4, Z1
+	VMOVUPS      c40800000<>+0(SB), Z4
+	VMINPS       Z1, Z4, Z2
+	VADDPS       c40200000<>+0(SB), Z2, Z3
+	VSUBPS       c40200000<>+0(SB), Z2, Z2
+	VDIVPS       Z3, Z2, Z2
+	VMULPS       Z2, Z2, Z4
+	VMOVUPS      c39ae8275<>+0(SB), Z3
+	VFMADD213PS  cbb30a5e6<>+0(SB), Z4, Z3
+	VFMADD213PS  c3d238891<>+0(SB), Z4, Z3
+	VFMADD213PS  c3e80e08c<>+0(SB), Z4, Z3
+	VFMADD213PS  c3e57dda0<>+0(SB), Z4, Z3
+	VMOVUPS      c3a61b44d<>+0(SB), Z5
+	VFMADD213PS  cbb836a5f<>+0(SB), Z4, Z5
+	VFMADD213PS  cbe00084c<>+0(SB), Z4, Z5
+	VFMADD213PS  cbebe5448<>+0(SB), Z4, Z5
+	VFMADD231PS  Z2, Z5, Z3
+	VXORPS       c80000000<>+0(SB), Z1, Z2
+	VMULPS       Z1, Z2, Z2
+	VMULPS       c3fb8aa3b<>+0(SB), Z2, Z4
+	VRNDSCALEPS  $0x08, Z4, Z4
+	VMOVUPS      Z2, Z5
+	VFNMADD231PS c3f317000<>+0(SB), Z4, Z5
+	VFNMADD231PS c3805fdf4<>+0(SB), Z4, Z5
+	VMOVUPS      c3ab68891<>+0(SB), Z2
+	VFMADD213PS  c3c0905c3<>+0(SB), Z5, Z2
+	VFMADD213PS  c3d2aaa8d<>+0(SB), Z5, Z2
+	VFMADD213PS  c3e2aaa6e<>+0(SB), Z5, Z2
+	VFMADD213PS  c3f000000<>+0(SB), Z5, Z2
+	VFMADD213PS  c3f800000<>+0(SB), Z5, Z2
+	VFMADD213PS  c3f800000<>+0(SB), Z5, Z2
+	VSCALEFPS    Z4, Z2, Z2
+	VMULPS       Z2, Z3, Z3
+	VMOVUPS      c3f800000<>+0(SB), Z2
+	VSUBPS       Z3, Z2, Z2
+	VANDPS       c80000000<>+0(SB), Z0, Z3
+	VORPS        Z3, Z2, Z2
+	VMULPS       Z0, Z0, Z4
+	VMOVUPS      cb7222fa3<>+0(SB), Z3
+	VFMADD213PS  c38ec43a8<>+0(SB), Z4, Z3
+	VFMADD213PS  cba5e67b3<>+0(SB), Z4, Z3
+	VFMADD213PS  c3bab1530<>+0(SB), Z4, Z3
+	VFMADD213PS  cbcdc14e4<>+0(SB), Z4, Z3
+	VFMADD213PS  c3de71784<>+0(SB), Z4, Z3
+	VFMADD213PS  cbec093a3<>+0(SB), Z4, Z3
+	VFMADD213PS  c3e0375d4<>+0(SB), Z4, Z3
+	VFMADD213PS  Z0, Z0, Z3
+	VCMPPS       $0x11, c3f800000<>+0(SB), Z1, K3
+	VBLENDMPS    Z3, Z2, K3, Z0
+	VMOVUPS      Z0, (AX)
+	ADDQ         $0x00000040, AX
+	ADDQ         $0x00000040, CX
+	SUBQ         $0x00000010, DX
+	JMP          loop144
+
+rest145:
+	TESTQ        DX, DX
+	JLE          done146
+	MOVQ         $0x00000010, BX
+	CMPQ         DX, BX
+	CMOVQLT      DX, BX
+	MOVL         BX, SI
+	MOVL         $0xffffffff, BX
+	BZHIL        SI, BX, BX
+	KMOVW        BX, K1
+	VMOVUPS.Z    (CX), K1, Z0
+	VANDPS       c7fffffff<>+0(SB), Z0, Z1
+	VMOVUPS      c40800000<>+0(SB), Z4
+	VMINPS       Z1, Z4, Z1
+	VMOVUPS      c40800000<>+0(SB), Z4
+	VMINPS       Z1, Z4, Z2
+	VADDPS       c40200000<>+0(SB), Z2, Z3
+	VSUBPS       c40200000<>+0(SB), Z2, Z2
+	VDIVPS       Z3, Z2, Z2
+	VMULPS       Z2, Z2, Z4
+	VMOVUPS      c39ae8275<>+0(SB), Z3
+	VFMADD213PS  cbb30a5e6<>+0(SB), Z4, Z3
+	VFMADD213PS  c3d238891<>+0(SB), Z4, Z3
+	VFMADD213PS  c3e80e08c<>+0(SB), Z4, Z3
+	VFMADD213PS  c3e57dda0<>+0(SB), Z4, Z3
+	VMOVUPS      c3a61b44d<>+0(SB), Z5
+	VFMADD213PS  cbb836a5f<>+0(SB), Z4, Z5
+	VFMADD213PS  cbe00084c<>+0(SB), Z4, Z5
+	VFMADD213PS  cbebe5448<>+0(SB), Z4, Z5
+	VFMADD231PS  Z2, Z5, Z3
+	VXORPS       c80000000<>+0(SB), Z1, Z2
+	VMULPS       Z1, Z2, Z2
+	VMULPS       c3fb8aa3b<>+0(SB), Z2, Z4
+	VRNDSCALEPS  $0x08, Z4, Z4
+	VMOVUPS      Z2, Z5
+	VFNMADD231PS c3f317000<>+0(SB), Z4, Z5
+	VFNMADD231PS c3805fdf4<>+0(SB), Z4, Z5
+	VMOVUPS      c3ab68891<>+0(SB), Z2
+	VFMADD213PS  c3c0905c3<>+0(SB), Z5, Z2
+	VFMADD213PS  c3d2aaa8d<>+0(SB), Z5, Z2
+	VFMADD213PS  c3e2aaa6e<>+0(SB), Z5, Z2
+	VFMADD213PS  c3f000000<>+0(SB), Z5, Z2
+	VFMADD213PS  c3f800000<>+0(SB), Z5, Z2
+	VFMADD213PS  c3f800000<>+0(SB), Z5, Z2
+	VSCALEFPS    Z4, Z2, Z2
+	VMULPS       Z2, Z3, Z3
+	VMOVUPS      c3f800000<>+0(SB), Z2
+	VSUBPS       Z3, Z2, Z2
+	VANDPS       c80000000<>+0(SB), Z0, Z3
+	VORPS        Z3, Z2, Z2
+	VMULPS       Z0, Z0, Z4
+	VMOVUPS      cb7222fa3<>+0(SB), Z3
+	VFMADD213PS  c38ec43a8<>+0(SB), Z4, Z3
+	VFMADD213PS  cba5e67b3<>+0(SB), Z4, Z3
+	VFMADD213PS  c3bab1530<>+0(SB), Z4, Z3
+	VFMADD213PS  cbcdc14e4<>+0(SB), Z4, Z3
+	VFMADD213PS  c3de71784<>+0(SB), Z4, Z3
+	VFMADD213PS  cbec093a3<>+0(SB), Z4, Z3
+	VFMADD213PS  c3e0375d4<>+0(SB), Z4, Z3
+	VFMADD213PS  Z0, Z0, Z3
+	VCMPPS       $0x11, c3f800000<>+0(SB), Z1, K3
+	VBLENDMPS    Z3, Z2, K3, Z0
+	VMOVUPS      Z0, K1, (AX)
+	ADDQ         $0x00000040, AX
+	ADDQ         $0x00000040, CX
+	SUBQ         $0x00000010, DX
+	JMP          rest145
+
+done146:
+	VZEROUPPER
+	RET
+
+// func gelu512(dst *float32, src *float32, n int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, CMOV, MMX+
+TEXT ·gelu512(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ n+16(FP), DX
+
+loop147:
+	CMPQ         DX, $0x00000010
+	JLT          rest148
+	PREFETCHT0   1024(AX)
+	PREFETCHT0   1024(CX)
+	VMOVUPS      (CX), Z0
+	VANDPS       c7fffffff<>+0(SB), Z0, Z1
+	VMULPS       c3f3504f3<>+0(SB), Z1, Z1
+	VMOVUPS      c41233333<>+0(SB), Z4
+	VMINPS       Z1, Z4, Z1
+	VMOVUPS      c40800000<>+0(SB), Z4
+	VMINPS       Z1, Z4, Z2
+	VADDPS       c40200000<>+0(SB), Z2, Z3
+	VSUBPS       c40200000<>+0(SB), Z2, Z2
+	VDIVPS       Z3, Z2, Z2
+	VMULPS       Z2, Z2, Z4
+	VMOVUPS      c392e8275<>+0(SB), Z3
+	VFMADD213PS  cbab0a5e6<>+0(SB), Z4, Z3
+	VFMADD213PS  c3ca38891<>+0(SB), Z4, Z3
+	VFMADD213PS  c3e00e08c<>+0(SB), Z4, Z3
+	VFMADD213PS  c3dd7dda0<>+0(SB), Z4, Z3
+	VMOVUPS      c39e1b44d<>+0(SB), Z5
+	VFMADD213PS  cbb036a5f<>+0(SB), Z4, Z5
+	VFMADD213PS  cbd80084c<>+0(SB), Z4, Z5
+	VFMADD213PS  cbe3e5448<>+0(SB), Z4, Z5
+	VFMADD231PS  Z2, Z5, Z3
+	VXORPS       c80000000<>+0(SB), Z1, Z2
+	VMULPS       Z1, Z2, Z2
+	VMULPS       c3fb8aa3b<>+0(SB), Z2, Z4
+	VRNDSCALEPS  $0x08, Z4, Z4
+	VMOVUPS      Z2, Z5
+	VFNMADD231PS c3f317000<>+0(SB), Z4, Z5
+	VFNMADD231PS c3805fdf4<>+0(SB), Z4, Z5
+	VMOVUPS      c3ab68891<>+0(SB), Z2
+	VFMADD213PS  c3c0905c3<>+0(SB), Z5, Z2
+	VFMADD213PS  c3d2aaa8d<>+0(SB), Z5, Z2
+	VFMADD213PS  c3e2aaa6e<>+0(SB), Z5, Z2
+	VFMADD213PS  c3f000000<>+0(SB), Z5, Z2
+	VFMADD213PS  c3f800000<>+0(SB), Z5, Z2
+	VFMADD213PS  c3f800000<>+0(SB), Z5, Z2
+	VSCALEFPS    Z4, Z2, Z2
+	VMULPS       Z2, Z3, Z3
+	VMOVUPS      c3f800000<>+0(SB), Z2
+	VSUBPS       Z3, Z2, Z2
+	VCMPPS       $0x11, c00000000<>+0(SB), Z0, K3
+	VBLENDMPS    Z3, Z2, K3, Z3
+	VMULPS       Z3, Z0, Z0
+	VMOVUPS      Z0, (AX)
+	ADDQ         $0x00000040, AX
+	ADDQ         $0x00000040, CX
+	SUBQ         $0x00000010, DX
+	JMP          loop147
+
+rest148:
+	TESTQ        DX, DX
+	JLE          done149
+	MOVQ         $0x00000010, BX
+	CMPQ         DX, BX
+	CMOVQLT      DX, BX
+	MOVL         BX, SI
+	MOVL         $0xffffffff, BX
+	BZHIL        SI, BX, BX
+	KMOVW        BX, K1
+	VMOVUPS.Z    (CX), K1, Z0
+	VANDPS       c7fffffff<>+0(SB), Z0, Z1
+	VMULPS       c3f3504f3<>+0(SB), Z1, Z1
+	VMOVUPS      c41233333<>+0(SB), Z4
+	VMINPS       Z1, Z4, Z1
+	VMOVUPS      c40800000<>+0(SB), Z4
+	VMINPS       Z1, Z4, Z2
+	VADDPS       c40200000<>+0(SB), Z2, Z3
+	VSUBPS       c40200000<>+0(SB), Z2, Z2
+	VDIVPS       Z3, Z2, Z2
+	VMULPS       Z2, Z2, Z4
+	VMOVUPS      c392e8275<>+0(SB), Z3
+	VFMADD213PS  cbab0a5e6<>+0(SB), Z4, Z3
+	VFMADD213PS  c3ca38891<>+0(SB), Z4, Z3
+	VFMADD213PS  c3e00e08c<>+0(SB), Z4, Z3
+	VFMADD213PS  c3dd7dda0<>+0(SB), Z4, Z3
+	VMOVUPS      c39e1b44d<>+0(SB), Z5
+	VFMADD213PS  cbb036a5f<>+0(SB), Z4, Z5
+	VFMADD213PS  cbd80084c<>+0(SB), Z4, Z5
+	VFMADD213PS  cbe3e5448<>+0(SB), Z4, Z5
+	VFMADD231PS  Z2, Z5, Z3
+	VXORPS       c80000000<>+0(SB), Z1, Z2
+	VMULPS       Z1, Z2, Z2
+	VMULPS       c3fb8aa3b<>+0(SB), Z2, Z4
+	VRNDSCALEPS  $0x08, Z4, Z4
+	VMOVUPS      Z2, Z5
+	VFNMADD231PS c3f317000<>+0(SB), Z4, Z5
+	VFNMADD231PS c3805fdf4<>+0(SB), Z4, Z5
+	VMOVUPS      c3ab68891<>+0(SB), Z2
+	VFMADD213PS  c3c0905c3<>+0(SB), Z5, Z2
+	VFMADD213PS  c3d2aaa8d<>+0(SB), Z5, Z2
+	VFMADD213PS  c3e2aaa6e<>+0(SB), Z5, Z2
+	VFMADD213PS  c3f000000<>+0(SB), Z5, Z2
+	VFMADD213PS  c3f800000<>+0(SB), Z5, Z2
+	VFMADD213PS  c3f800000<>+0(SB), Z5, Z2
+	VSCALEFPS    Z4, Z2, Z2
+	VMULPS       Z2, Z3, Z3
+	VMOVUPS      c3f800000<>+0(SB), Z2
+	VSUBPS       Z3, Z2, Z2
+	VCMPPS       $0x11, c00000000<>+0(SB), Z0, K3
+	VBLENDMPS    Z3, Z2, K3, Z3
+	VMULPS       Z3, Z0, Z0
+	VMOVUPS      Z0, K1, (AX)
+	ADDQ         $0x00000040, AX
+	ADDQ         $0x00000040, CX
+	SUBQ         $0x00000010, DX
+	JMP          rest148
+
+done149:
+	VZEROUPPER
+	RET
+
+// func geluTanh512(dst *float32, src *float32, n int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, CMOV, MMX+
+TEXT ·geluTanh512(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ n+16(FP), DX
+
+loop150:
+	CMPQ         DX, $0x00000010
+	JLT          rest151
 	PREFETCHT0   1024(AX)
 	PREFETCHT0   1024(CX)
 	VMOVUPS      (CX), Z0
@@ -3460,11 +4066,11 @@ loop144:
 	ADDQ         $0x00000040, AX
 	ADDQ         $0x00000040, CX
 	SUBQ         $0x00000010, DX
-	JMP          loop144
+	JMP          loop150
 
-rest145:
+rest151:
 	TESTQ        DX, DX
-	JLE          done146
+	JLE          done152
 	MOVQ         $0x00000010, BX
 	CMPQ         DX, BX
 	CMOVQLT      DX, BX
@@ -3502,9 +4108,9 @@ rest145:
 	ADDQ         $0x00000040, AX
 	ADDQ         $0x00000040, CX
 	SUBQ         $0x00000010, DX
-	JMP          rest145
+	JMP          rest151
 
-done146:
+done152:
 	VZEROUPPER
 	RET
 
@@ -3517,104 +4123,14 @@ TEXT ·mulScalar512(SB), NOSPLIT, $0-28
 	MOVSS        s+24(FP), X0
 	VBROADCASTSS X0, Z0
 
-loop147:
-	CMPQ    DX, $0x00000020
-	JLT     rest148
-	VMOVUPS (CX), Z1
-	VMULPS  Z0, Z1, Z1
-	VMOVUPS Z1, (AX)
-	VMOVUPS 64(CX), Z1
-	VMULPS  Z0, Z1, Z1
-	VMOVUPS Z1, 64(AX)
-	ADDQ    $0x00000080, AX
-	ADDQ    $0x00000080, CX
-	SUBQ    $0x00000020, DX
-	JMP     loop147
-
-rest148:
-	TESTQ     DX, DX
-	JLE       done149
-	MOVQ      $0x00000010, BX
-	CMPQ      DX, BX
-	CMOVQLT   DX, BX
-	MOVL      BX, SI
-	MOVL      $0xffffffff, BX
-	BZHIL     SI, BX, BX
-	KMOVW     BX, K1
-	VMOVUPS.Z (CX), K1, Z1
-	VMULPS    Z0, Z1, Z1
-	VMOVUPS   Z1, K1, (AX)
-	ADDQ      $0x00000040, AX
-	ADDQ      $0x00000040, CX
-	SUBQ      $0x00000010, DX
-	JMP       rest148
-
-done149:
-	VZEROUPPER
-	RET
-
-// func addScalar512(dst *float32, src *float32, n int, s float32)
-// Requires: AVX, AVX512F, BMI2, CMOV, SSE
-TEXT ·addScalar512(SB), NOSPLIT, $0-28
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+8(FP), CX
-	MOVQ         n+16(FP), DX
-	MOVSS        s+24(FP), X0
-	VBROADCASTSS X0, Z0
-
-loop150:
-	CMPQ    DX, $0x00000020
-	JLT     rest151
-	VMOVUPS (CX), Z1
-	VADDPS  Z0, Z1, Z1
-	VMOVUPS Z1, (AX)
-	VMOVUPS 64(CX), Z1
-	VADDPS  Z0, Z1, Z1
-	VMOVUPS Z1, 64(AX)
-	ADDQ    $0x00000080, AX
-	ADDQ    $0x00000080, CX
-	SUBQ    $0x00000020, DX
-	JMP     loop150
-
-rest151:
-	TESTQ     DX, DX
-	JLE       done152
-	MOVQ      $0x00000010, BX
-	CMPQ      DX, BX
-	CMOVQLT   DX, BX
-	MOVL      BX, SI
-	MOVL      $0xffffffff, BX
-	BZHIL     SI, BX, BX
-	KMOVW     BX, K1
-	VMOVUPS.Z (CX), K1, Z1
-	VADDPS    Z0, Z1, Z1
-	VMOVUPS   Z1, K1, (AX)
-	ADDQ      $0x00000040, AX
-	ADDQ      $0x00000040, CX
-	SUBQ      $0x00000010, DX
-	JMP       rest151
-
-done152:
-	VZEROUPPER
-	RET
-
-// func divScalar512(dst *float32, src *float32, n int, s float32)
-// Requires: AVX, AVX512F, BMI2, CMOV, SSE
-TEXT ·divScalar512(SB), NOSPLIT, $0-28
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+8(FP), CX
-	MOVQ         n+16(FP), DX
-	MOVSS        s+24(FP), X0
-	VBROADCASTSS X0, Z0
-
 loop153:
 	CMPQ    DX, $0x00000020
 	JLT     rest154
 	VMOVUPS (CX), Z1
-	VDIVPS  Z0, Z1, Z1
+	VMULPS  Z0, Z1, Z1
 	VMOVUPS Z1, (AX)
 	VMOVUPS 64(CX), Z1
-	VDIVPS  Z0, Z1, Z1
+	VMULPS  Z0, Z1, Z1
 	VMOVUPS Z1, 64(AX)
 	ADDQ    $0x00000080, AX
 	ADDQ    $0x00000080, CX
@@ -3632,7 +4148,7 @@ rest154:
 	BZHIL     SI, BX, BX
 	KMOVW     BX, K1
 	VMOVUPS.Z (CX), K1, Z1
-	VDIVPS    Z0, Z1, Z1
+	VMULPS    Z0, Z1, Z1
 	VMOVUPS   Z1, K1, (AX)
 	ADDQ      $0x00000040, AX
 	ADDQ      $0x00000040, CX
@@ -3643,28 +4159,24 @@ done155:
 	VZEROUPPER
 	RET
 
-// func normalize512(dst *float32, src *float32, n int, s float32, t float32)
+// func addScalar512(dst *float32, src *float32, n int, s float32)
 // Requires: AVX, AVX512F, BMI2, CMOV, SSE
-TEXT ·normalize512(SB), NOSPLIT, $0-32
+TEXT ·addScalar512(SB), NOSPLIT, $0-28
 	MOVQ         dst+0(FP), AX
 	MOVQ         src+8(FP), CX
 	MOVQ         n+16(FP), DX
 	MOVSS        s+24(FP), X0
 	VBROADCASTSS X0, Z0
-	MOVSS        t+28(FP), X1
-	VBROADCASTSS X1, Z1
 
 loop156:
 	CMPQ    DX, $0x00000020
 	JLT     rest157
-	VMOVUPS (CX), Z2
-	VSUBPS  Z0, Z2, Z2
-	VMULPS  Z1, Z2, Z2
-	VMOVUPS Z2, (AX)
-	VMOVUPS 64(CX), Z2
-	VSUBPS  Z0, Z2, Z2
-	VMULPS  Z1, Z2, Z2
-	VMOVUPS Z2, 64(AX)
+	VMOVUPS (CX), Z1
+	VADDPS  Z0, Z1, Z1
+	VMOVUPS Z1, (AX)
+	VMOVUPS 64(CX), Z1
+	VADDPS  Z0, Z1, Z1
+	VMOVUPS Z1, 64(AX)
 	ADDQ    $0x00000080, AX
 	ADDQ    $0x00000080, CX
 	SUBQ    $0x00000020, DX
@@ -3680,6 +4192,100 @@ rest157:
 	MOVL      $0xffffffff, BX
 	BZHIL     SI, BX, BX
 	KMOVW     BX, K1
+	VMOVUPS.Z (CX), K1, Z1
+	VADDPS    Z0, Z1, Z1
+	VMOVUPS   Z1, K1, (AX)
+	ADDQ      $0x00000040, AX
+	ADDQ      $0x00000040, CX
+	SUBQ      $0x00000010, DX
+	JMP       rest157
+
+done158:
+	VZEROUPPER
+	RET
+
+// func divScalar512(dst *float32, src *float32, n int, s float32)
+// Requires: AVX, AVX512F, BMI2, CMOV, SSE
+TEXT ·divScalar512(SB), NOSPLIT, $0-28
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         n+16(FP), DX
+	MOVSS        s+24(FP), X0
+	VBROADCASTSS X0, Z0
+
+loop159:
+	CMPQ    DX, $0x00000020
+	JLT     rest160
+	VMOVUPS (CX), Z1
+	VDIVPS  Z0, Z1, Z1
+	VMOVUPS Z1, (AX)
+	VMOVUPS 64(CX), Z1
+	VDIVPS  Z0, Z1, Z1
+	VMOVUPS Z1, 64(AX)
+	ADDQ    $0x00000080, AX
+	ADDQ    $0x00000080, CX
+	SUBQ    $0x00000020, DX
+	JMP     loop159
+
+rest160:
+	TESTQ     DX, DX
+	JLE       done161
+	MOVQ      $0x00000010, BX
+	CMPQ      DX, BX
+	CMOVQLT   DX, BX
+	MOVL      BX, SI
+	MOVL      $0xffffffff, BX
+	BZHIL     SI, BX, BX
+	KMOVW     BX, K1
+	VMOVUPS.Z (CX), K1, Z1
+	VDIVPS    Z0, Z1, Z1
+	VMOVUPS   Z1, K1, (AX)
+	ADDQ      $0x00000040, AX
+	ADDQ      $0x00000040, CX
+	SUBQ      $0x00000010, DX
+	JMP       rest160
+
+done161:
+	VZEROUPPER
+	RET
+
+// func normalize512(dst *float32, src *float32, n int, s float32, t float32)
+// Requires: AVX, AVX512F, BMI2, CMOV, SSE
+TEXT ·normalize512(SB), NOSPLIT, $0-32
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         n+16(FP), DX
+	MOVSS        s+24(FP), X0
+	VBROADCASTSS X0, Z0
+	MOVSS        t+28(FP), X1
+	VBROADCASTSS X1, Z1
+
+loop162:
+	CMPQ    DX, $0x00000020
+	JLT     rest163
+	VMOVUPS (CX), Z2
+	VSUBPS  Z0, Z2, Z2
+	VMULPS  Z1, Z2, Z2
+	VMOVUPS Z2, (AX)
+	VMOVUPS 64(CX), Z2
+	VSUBPS  Z0, Z2, Z2
+	VMULPS  Z1, Z2, Z2
+	VMOVUPS Z2, 64(AX)
+	ADDQ    $0x00000080, AX
+	ADDQ    $0x00000080, CX
+	SUBQ    $0x00000020, DX
+	JMP     loop162
+
+rest163:
+	TESTQ     DX, DX
+	JLE       done164
+	MOVQ      $0x00000010, BX
+	CMPQ      DX, BX
+	CMOVQLT   DX, BX
+	MOVL      BX, SI
+	MOVL      $0xffffffff, BX
+	BZHIL     SI, BX, BX
+	KMOVW     BX, K1
 	VMOVUPS.Z (CX), K1, Z2
 	VSUBPS    Z0, Z2, Z2
 	VMULPS    Z1, Z2, Z2
@@ -3687,9 +4293,9 @@ rest157:
 	ADDQ      $0x00000040, AX
 	ADDQ      $0x00000040, CX
 	SUBQ      $0x00000010, DX
-	JMP       rest157
+	JMP       rest163
 
-done158:
+done164:
 	VZEROUPPER
 	RET
 
@@ -3701,9 +4307,9 @@ TEXT ·scaleShift512(SB), NOSPLIT, $0-32
 	MOVQ shift+16(FP), DX
 	MOVQ n+24(FP), BX
 
-loop159:
+loop165:
 	CMPQ        BX, $0x00000020
-	JLT         rest160
+	JLT         rest166
 	VMOVUPS     (AX), Z0
 	VMOVUPS     (CX), Z1
 	VMOVUPS     (DX), Z2
@@ -3718,11 +4324,11 @@ loop159:
 	ADDQ        $0x00000080, CX
 	ADDQ        $0x00000080, DX
 	SUBQ        $0x00000020, BX
-	JMP         loop159
+	JMP         loop165
 
-rest160:
+rest166:
 	TESTQ       BX, BX
-	JLE         done161
+	JLE         done167
 	MOVQ        $0x00000010, SI
 	CMPQ        BX, SI
 	CMOVQLT     BX, SI
@@ -3739,9 +4345,9 @@ rest160:
 	ADDQ        $0x00000040, CX
 	ADDQ        $0x00000040, DX
 	SUBQ        $0x00000010, BX
-	JMP         rest160
+	JMP         rest166
 
-done161:
+done167:
 	VZEROUPPER
 	RET
 
@@ -3754,9 +4360,9 @@ TEXT ·axpy512(SB), NOSPLIT, $0-28
 	MOVSS        s+24(FP), X0
 	VBROADCASTSS X0, Z0
 
-loop162:
+loop168:
 	CMPQ        DX, $0x00000020
-	JLT         rest163
+	JLT         rest169
 	VMOVUPS     (CX), Z1
 	VMOVUPS     (AX), Z2
 	VFMADD231PS Z1, Z0, Z2
@@ -3768,11 +4374,11 @@ loop162:
 	ADDQ        $0x00000080, AX
 	ADDQ        $0x00000080, CX
 	SUBQ        $0x00000020, DX
-	JMP         loop162
+	JMP         loop168
 
-rest163:
+rest169:
 	TESTQ       DX, DX
-	JLE         done164
+	JLE         done170
 	MOVQ        $0x00000010, BX
 	CMPQ        DX, BX
 	CMOVQLT     DX, BX
@@ -3787,9 +4393,9 @@ rest163:
 	ADDQ        $0x00000040, AX
 	ADDQ        $0x00000040, CX
 	SUBQ        $0x00000010, DX
-	JMP         rest163
+	JMP         rest169
 
-done164:
+done170:
 	VZEROUPPER
 	RET
 
@@ -3803,9 +4409,9 @@ TEXT ·sum512(SB), NOSPLIT, $0-24
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
 
-loop165:
+loop171:
 	CMPQ      CX, $0x00000020
-	JLT       done166
+	JLT       done172
 	VCVTPS2PD (AX), Z4
 	VADDPD    Z4, Z0, Z0
 	VCVTPS2PD 32(AX), Z5
@@ -3816,21 +4422,21 @@ loop165:
 	VADDPD    Z7, Z3, Z3
 	ADDQ      $0x00000080, AX
 	SUBQ      $0x00000020, CX
-	JMP       loop165
+	JMP       loop171
 
-done166:
-loop167:
+done172:
+loop173:
 	CMPQ      CX, $0x00000010
-	JLT       done168
+	JLT       done174
 	VCVTPS2PD (AX), Z4
 	VADDPD    Z4, Z0, Z0
 	VCVTPS2PD 32(AX), Z5
 	VADDPD    Z5, Z1, Z1
 	ADDQ      $0x00000040, AX
 	SUBQ      $0x00000010, CX
-	JMP       loop167
+	JMP       loop173
 
-done168:
+done174:
 	VADDPD        Z1, Z0, Z0
 	VADDPD        Z2, Z0, Z0
 	VADDPD        Z3, Z0, Z0
@@ -3856,9 +4462,9 @@ TEXT ·deviation512(SB), NOSPLIT, $0-32
 	MOVSD        mean+16(FP), X4
 	VBROADCASTSD X4, Z15
 
-loop169:
+loop175:
 	CMPQ        CX, $0x00000020
-	JLT         done170
+	JLT         done176
 	VCVTPS2PD   (AX), Z4
 	VSUBPD      Z15, Z4, Z4
 	VFMADD231PD Z4, Z4, Z0
@@ -3873,12 +4479,12 @@ loop169:
 	VFMADD231PD Z7, Z7, Z3
 	ADDQ        $0x00000080, AX
 	SUBQ        $0x00000020, CX
-	JMP         loop169
+	JMP         loop175
 
-done170:
-loop171:
+done176:
+loop177:
 	CMPQ        CX, $0x00000010
-	JLT         done172
+	JLT         done178
 	VCVTPS2PD   (AX), Z4
 	VSUBPD      Z15, Z4, Z4
 	VFMADD231PD Z4, Z4, Z0
@@ -3887,9 +4493,9 @@ loop171:
 	VFMADD231PD Z5, Z5, Z1
 	ADDQ        $0x00000040, AX
 	SUBQ        $0x00000010, CX
-	JMP         loop171
+	JMP         loop177
 
-done172:
+done178:
 	VADDPD        Z1, Z0, Z0
 	VADDPD        Z2, Z0, Z0
 	VADDPD        Z3, Z0, Z0
@@ -3918,9 +4524,9 @@ TEXT ·dot512(SB), NOSPLIT, $0-28
 	VPXORD Z6, Z6, Z6
 	VPXORD Z7, Z7, Z7
 
-loop173:
+loop179:
 	CMPQ        DX, $0x00000080
-	JLT         done174
+	JLT         done180
 	VMOVUPS     (AX), Z8
 	VFMADD231PS (CX), Z8, Z0
 	VMOVUPS     64(AX), Z9
@@ -3940,20 +4546,20 @@ loop173:
 	ADDQ        $0x00000200, AX
 	ADDQ        $0x00000200, CX
 	SUBQ        $0x00000080, DX
-	JMP         loop173
+	JMP         loop179
 
-done174:
-loop175:
+done180:
+loop181:
 	CMPQ        DX, $0x00000010
-	JLT         done176
+	JLT         done182
 	VMOVUPS     (AX), Z8
 	VFMADD231PS (CX), Z8, Z0
 	ADDQ        $0x00000040, AX
 	ADDQ        $0x00000040, CX
 	SUBQ        $0x00000010, DX
-	JMP         loop175
+	JMP         loop181
 
-done176:
+done182:
 	VADDPS        Z4, Z0, Z0
 	VADDPS        Z5, Z1, Z1
 	VADDPS        Z6, Z2, Z2
@@ -3983,27 +4589,27 @@ TEXT ·largest512(SB), NOSPLIT, $0-20
 	VMOVUPS cff800000<>+0(SB), Z2
 	VMOVUPS cff800000<>+0(SB), Z3
 
-loop177:
+loop183:
 	CMPQ   CX, $0x00000040
-	JLT    done178
+	JLT    done184
 	VMAXPS (AX), Z0, Z0
 	VMAXPS 64(AX), Z1, Z1
 	VMAXPS 128(AX), Z2, Z2
 	VMAXPS 192(AX), Z3, Z3
 	ADDQ   $0x00000100, AX
 	SUBQ   $0x00000040, CX
-	JMP    loop177
+	JMP    loop183
 
-done178:
-loop179:
+done184:
+loop185:
 	CMPQ   CX, $0x00000010
-	JLT    done180
+	JLT    done186
 	VMAXPS (AX), Z0, Z0
 	ADDQ   $0x00000040, AX
 	SUBQ   $0x00000010, CX
-	JMP    loop179
+	JMP    loop185
 
-done180:
+done186:
 	VMAXPS        Z2, Z0, Z0
 	VMAXPS        Z3, Z1, Z1
 	VMAXPS        Z1, Z0, Z0
@@ -4030,9 +4636,9 @@ TEXT ·expSum512(SB), NOSPLIT, $0-36
 	MOVSS        shift+24(FP), X2
 	VBROADCASTSS X2, Z2
 
-loop181:
+loop187:
 	CMPQ         DX, $0x00000020
-	JLT          done182
+	JLT          done188
 	VMOVUPS      (CX), Z3
 	VSUBPS       Z2, Z3, Z3
 	VMOVUPS      c42b20000<>+0(SB), Z4
@@ -4078,12 +4684,12 @@ loop181:
 	ADDQ         $0x00000080, AX
 	ADDQ         $0x00000080, CX
 	SUBQ         $0x00000020, DX
-	JMP          loop181
+	JMP          loop187
 
-done182:
-loop183:
+done188:
+loop189:
 	CMPQ         DX, $0x00000010
-	JLT          done184
+	JLT          done190
 	VMOVUPS      (CX), Z3
 	VSUBPS       Z2, Z3, Z3
 	VMOVUPS      c42b20000<>+0(SB), Z4
@@ -4108,9 +4714,9 @@ loop183:
 	ADDQ         $0x00000040, AX
 	ADDQ         $0x00000040, CX
 	SUBQ         $0x00000010, DX
-	JMP          loop183
+	JMP          loop189
 
-done184:
+done190:
 	VADDPS        Z1, Z0, Z0
 	VEXTRACTF64X4 $0x01, Z0, Y1
 	VADDPS        Y1, Y0, Y0
@@ -4131,9 +4737,9 @@ TEXT ·addWide512(SB), NOSPLIT, $0-24
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
 
-loop185:
+loop191:
 	CMPQ      DX, $0x00000010
-	JLT       done186
+	JLT       done192
 	VCVTPS2PD (CX), Z0
 	VADDPD    (AX), Z0, Z0
 	VMOVUPD   Z0, (AX)
@@ -4143,12 +4749,12 @@ loop185:
 	ADDQ      $0x00000040, CX
 	ADDQ      $0x00000080, AX
 	SUBQ      $0x00000010, DX
-	JMP       loop185
+	JMP       loop191
 
-done186:
-loop187:
+done192:
+loop193:
 	CMPQ      DX, $0x00000010
-	JLT       done188
+	JLT       done194
 	VCVTPS2PD (CX), Z0
 	VADDPD    (AX), Z0, Z0
 	VMOVUPD   Z0, (AX)
@@ -4158,9 +4764,9 @@ loop187:
 	ADDQ      $0x00000040, CX
 	ADDQ      $0x00000080, AX
 	SUBQ      $0x00000010, DX
-	JMP       loop187
+	JMP       loop193
 
-done188:
+done194:
 	VZEROUPPER
 	RET
 
@@ -4174,9 +4780,9 @@ TEXT ·choose512(SB), NOSPLIT, $0-40
 	MOVQ   n+32(FP), SI
 	VPXORD Z3, Z3, Z3
 
-loop189:
+loop195:
 	CMPQ      SI, $0x00000010
-	JLT       done190
+	JLT       done196
 	VPMOVZXBD (CX), Z0
 	VMOVUPS   (DX), Z1
 	VMOVUPS   (BX), Z2
@@ -4188,12 +4794,12 @@ loop189:
 	ADDQ      $0x00000040, DX
 	ADDQ      $0x00000040, BX
 	SUBQ      $0x00000010, SI
-	JMP       loop189
+	JMP       loop195
 
-done190:
-loop191:
+done196:
+loop197:
 	CMPQ      SI, $0x00000010
-	JLT       done192
+	JLT       done198
 	VPMOVZXBD (CX), Z0
 	VMOVUPS   (DX), Z1
 	VMOVUPS   (BX), Z2
@@ -4205,9 +4811,9 @@ loop191:
 	ADDQ      $0x00000040, DX
 	ADDQ      $0x00000040, BX
 	SUBQ      $0x00000010, SI
-	JMP       loop191
+	JMP       loop197
 
-done192:
+done198:
 	VZEROUPPER
 	RET
 
@@ -4222,9 +4828,9 @@ TEXT ·pick512(SB), NOSPLIT, $0-40
 	MOVQ         SI, X0
 	VPBROADCASTD X0, Z0
 
-loop193:
+loop199:
 	CMPQ      BX, $0x00000010
-	JLT       done194
+	JLT       done200
 	VMOVUPS   (DX), Z1
 	VMOVUPS   (AX), Z2
 	VMOVUPS   (CX), Z3
@@ -4239,12 +4845,12 @@ loop193:
 	ADDQ      $0x00000040, AX
 	ADDQ      $0x00000040, CX
 	SUBQ      $0x00000010, BX
-	JMP       loop193
+	JMP       loop199
 
-done194:
-loop195:
+done200:
+loop201:
 	CMPQ      BX, $0x00000010
-	JLT       done196
+	JLT       done202
 	VMOVUPS   (DX), Z1
 	VMOVUPS   (AX), Z2
 	VMOVUPS   (CX), Z3
@@ -4259,9 +4865,9 @@ loop195:
 	ADDQ      $0x00000040, AX
 	ADDQ      $0x00000040, CX
 	SUBQ      $0x00000010, BX
-	JMP       loop195
+	JMP       loop201
 
-done196:
+done202:
 	VZEROUPPER
 	RET
 
@@ -4276,9 +4882,9 @@ TEXT ·pickSecond512(SB), NOSPLIT, $0-40
 	MOVQ         SI, X0
 	VPBROADCASTD X0, Z0
 
-loop197:
+loop203:
 	CMPQ      BX, $0x00000010
-	JLT       done198
+	JLT       done204
 	VMOVUPS   evenPlaces<>+0(SB), Z1
 	VMOVUPS   (DX), Z6
 	VPERMI2PS 64(DX), Z6, Z1
@@ -4295,12 +4901,12 @@ loop197:
 	ADDQ      $0x00000040, AX
 	ADDQ      $0x00000040, CX
 	SUBQ      $0x00000010, BX
-	JMP       loop197
+	JMP       loop203
 
-done198:
-loop199:
+done204:
+loop205:
 	CMPQ      BX, $0x00000010
-	JLT       done200
+	JLT       done206
 	VMOVUPS   evenPlaces<>+0(SB), Z1
 	VMOVUPS   (DX), Z6
 	VPERMI2PS 64(DX), Z6, Z1
@@ -4317,9 +4923,9 @@ loop199:
 	ADDQ      $0x00000040, AX
 	ADDQ      $0x00000040, CX
 	SUBQ      $0x00000010, BX
-	JMP       loop199
+	JMP       loop205
 
-done200:
+done206:
 	VZEROUPPER
 	RET
 
@@ -4348,9 +4954,9 @@ TEXT ·second512(SB), NOSPLIT, $0-24
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
 
-loop201:
+loop207:
 	CMPQ      DX, $0x00000010
-	JLT       done202
+	JLT       done208
 	VMOVUPS   evenPlaces<>+0(SB), Z1
 	VMOVUPS   (CX), Z6
 	VPERMI2PS 64(CX), Z6, Z1
@@ -4358,12 +4964,12 @@ loop201:
 	ADDQ      $0x00000080, CX
 	ADDQ      $0x00000040, AX
 	SUBQ      $0x00000010, DX
-	JMP       loop201
+	JMP       loop207
 
-done202:
-loop203:
+done208:
+loop209:
 	CMPQ      DX, $0x00000010
-	JLT       done204
+	JLT       done210
 	VMOVUPS   evenPlaces<>+0(SB), Z1
 	VMOVUPS   (CX), Z6
 	VPERMI2PS 64(CX), Z6, Z1
@@ -4371,9 +4977,9 @@ loop203:
 	ADDQ      $0x00000080, CX
 	ADDQ      $0x00000040, AX
 	SUBQ      $0x00000010, DX
-	JMP       loop203
+	JMP       loop209
 
-done204:
+done210:
 	VZEROUPPER
 	RET
 
@@ -4384,9 +4990,9 @@ TEXT ·stream512(SB), NOSPLIT, $0-24
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
 
-loop205:
+loop211:
 	CMPQ     DX, $0x00000040
-	JLT      done206
+	JLT      done212
 	VMOVUPS  (CX), Z0
 	VMOVNTPS Z0, (AX)
 	VMOVUPS  64(CX), Z1
@@ -4398,19 +5004,19 @@ loop205:
 	ADDQ     $0x00000100, AX
 	ADDQ     $0x00000100, CX
 	SUBQ     $0x00000040, DX
-	JMP      loop205
+	JMP      loop211
 
-done206:
-loop207:
+done212:
+loop213:
 	CMPQ     DX, $0x00000010
-	JLT      done208
+	JLT      done214
 	VMOVUPS  (CX), Z0
 	VMOVNTPS Z0, (AX)
 	ADDQ     $0x00000040, AX
 	ADDQ     $0x00000040, CX
 	SUBQ     $0x00000010, DX
-	JMP      loop207
+	JMP      loop213
 
-done208:
+done214:
 	VZEROUPPER
 	RET
