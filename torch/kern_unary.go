@@ -30,6 +30,9 @@ func unaryKernels() map[ops.ID]kernel {
 		table[id] = (&pwKernel{loops: loops}).run
 	}
 	table[ops.Gelu] = geluKernel
+	for id, f := range halfSteps {
+		table[id] = inHalfSteps(id, f, table[id])
+	}
 	sqrt := floats(math.Sqrt).with(ops.Float32, vector1(simd.Sqrt)).with(ops.Complex64, complexLoop(ops.Sqrt))
 	table[ops.Sqrt] = (&pwKernel{loops: sqrt}).run
 	table[ops.Abs] = realOr(absComplex, &pwKernel{loops: signedLoops(nil, absLoop[float64], absLoop[int64], absLoop[int32], absLoop[int16], absLoop[int8]).with(ops.Float32, vector1(simd.Abs)).with(ops.Uint8, keepLoop[uint8]()).with(ops.Bool, keepLoop[uint8]())})

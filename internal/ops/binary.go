@@ -252,8 +252,8 @@ func mathPairRows() []*Op {
 				return b.mul(b.mul(g, b.neg(x)), b.inv(b.add(b.sq(x), b.sq(y))))
 			}), nil),
 		binaryRow(Hypot, "hypot", notBoolCPU, pairBack(
-			func(b B, g Value, x, y Arg, out Value) Value { return b.mul(g, b.div(x, out)) },
-			func(b B, g Value, x, y Arg, out Value) Value { return b.mul(g, b.div(y, out)) }), nil),
+			func(b B, g Value, x, y Arg, out Value) Value { return b.div(b.mul(g, x), out) },
+			func(b B, g Value, x, y Arg, out Value) Value { return b.div(b.mul(g, y), out) }), nil),
 		binaryRow(Copysign, "copysign", floatType, pairBack(
 			func(b B, g Value, x, y Arg, out Value) Value {
 				r := b.div(out, x)
@@ -346,7 +346,11 @@ func ternaryRows() []*Op {
 				case 0:
 					return g
 				case 1:
-					return b.mul(g, b.div(c.Args[3], c.Value(2)))
+					value := c.Args[3]
+					if d := g.TensorMeta().DType; OpMath(d) != d {
+						value = asStored(d, c.Float(3))
+					}
+					return b.mul(g, b.div(value, c.Value(2)))
 				}
 				t2 := c.Value(2)
 				return b.neg(b.mul(g, b.div(b.scaled(c.Value(1), c.Args[3]), b.sq(t2))))

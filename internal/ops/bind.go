@@ -3,6 +3,7 @@ package ops
 import (
 	"fmt"
 	"reflect"
+	"strings"
 
 	"tcdbg/internal/sym"
 )
@@ -84,6 +85,9 @@ func Bind(op *Op, pos []Arg, kw map[string]Arg) ([]Arg, error) {
 		}
 		v, ok := convert(p, a)
 		if !ok {
+			if err := pointsOfTensors(op, pos); err != nil {
+				return nil, err
+			}
 			return nil, &BindError{op.Name, fmt.Sprintf("argument '%s' (position %d) must be %s, not %s", p.Name, i+1, typeName(p.Type), argTypeName(a))}
 		}
 		out[i] = v
@@ -92,6 +96,23 @@ func Bind(op *Op, pos []Arg, kw map[string]Arg) ([]Arg, error) {
 		return nil, unexpected(op, params, kw)
 	}
 	return out, nil
+}
+
+// pointsOfTensors refuses bounds of linspace and logspace that are no numbers.
+func pointsOfTensors(op *Op, pos []Arg) error {
+	if op.ID != Linspace && op.ID != Logspace || len(pos) < 2 {
+		return nil
+	}
+	var got []string
+	for i, name := range []string{"start", "end"} {
+		if m := MetaOf(pos[i]); m != nil {
+			got = append(got, fmt.Sprintf("%s with %d dimension(s)", name, len(m.Shape)))
+		}
+	}
+	if got == nil {
+		return nil
+	}
+	return Errorf("%s only supports 0-dimensional start and end tensors, but got %s: their numbers come from Item", op.Name, strings.Join(got, " and "))
 }
 
 func unexpected(op *Op, params []Param, kw map[string]Arg) error {

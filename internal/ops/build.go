@@ -102,6 +102,18 @@ func scalarOf(d DType, v float64) Arg {
 
 func scalarLike(x Value, v float64) Arg { return scalarOf(x.TensorMeta().DType, v) }
 
+// asStored is a number as a tensor of type d holds it: PyTorch fills one where a
+// number stands on the left of a difference or a quotient.
+func asStored(d DType, v float64) float64 {
+	switch d {
+	case BFloat16:
+		return float64(BFloatToFloat(FloatToBFloat(float32(v))))
+	case Float16:
+		return float64(HalfToFloat(FloatToHalf(float32(v))))
+	}
+	return v
+}
+
 // sumTo reduces g to shape, from which it was broadcast.
 func (b B) sumTo(g Value, shape []sym.Int) Value {
 	m := g.TensorMeta()

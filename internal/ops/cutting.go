@@ -80,11 +80,12 @@ func (b B) evenDifferences(x Value, h float64, d, order int) Value {
 		last := b.div(b.sub(b.at(x, d, -1), b.at(x, d, -2)), h)
 		return b.cat(d, first, mid, last)
 	}
-	edge := func(p, q, r int, sign float64) Value { // three points from the edge inwards
-		s := b.add(b.mul(b.at(x, d, p), -1.5), b.mul(b.at(x, d, q), 2.0))
-		return b.div(b.sub(s, b.mul(b.at(x, d, r), 0.5)), sign*h)
+	// Three points at either end, added in the order of their places.
+	edge := func(from int, w [3]float64) Value {
+		s := b.add(b.mul(b.at(x, d, from), w[0]), b.mul(b.at(x, d, from+1), w[1]))
+		return b.div(b.add(s, b.mul(b.at(x, d, from+2), w[2])), h)
 	}
-	return b.cat(d, edge(0, 1, 2, 1), mid, edge(-1, -2, -3, -1))
+	return b.cat(d, edge(0, [3]float64{-1.5, 2, -0.5}), mid, edge(-3, [3]float64{0.5, -2, 1.5}))
 }
 
 func (b B) unevenDifferences(x, at Value, d, order int) Value {

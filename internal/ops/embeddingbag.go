@@ -45,10 +45,14 @@ func embeddingBag(b B, c *Call) Value {
 		counted = b.ne(flat, pad)
 		rows = b.where(b.unsqueeze(counted, 1), rows, scalarLike(rows, 0))
 	}
+	d := rows.TensorMeta().DType
+	if mode != "max" { // a bag rounds once
+		rows = b.cast(rows, OpMath(d))
+	}
 	if scales != nil {
 		rows = b.mul(rows, b.unsqueeze(b.reshape(scales, n), 1))
 	}
-	return b.foldBags(mode, rows, counted, bag, bags)
+	return b.cast(b.foldBags(mode, rows, counted, bag, bags), d)
 }
 
 // bags returns the number of bags and the bag of each index.

@@ -88,7 +88,7 @@ func furtherLossRows() []*Op {
 		loss(HingeEmbeddingLoss, "hinge_embedding_loss", "(Tensor input, Tensor target, float margin=1.0"+lossTail, func(b B, c *Call) Value {
 			x, t := c.Value(0), c.Value(1)
 			zero := scalarLike(x, 0)
-			m := b.Emit(ClampMin, b.sub(c.Args[2], x), 0)
+			m := b.Emit(ClampMin, b.sub(asStored(c.Tensor(0).DType, c.Float(2)), x), 0)
 			l := b.add(b.where(b.ne(t, 1), m, zero), b.where(b.ne(t, -1), x, zero))
 			return reduction(b, l, c.Str(5))
 		}),
@@ -101,7 +101,8 @@ func furtherLossRows() []*Op {
 				l = b.sub(x, b.mul(t, b.log(b.add(x, c.Args[5]))))
 			}
 			if c.Bool(3) {
-				stirling := b.add(b.sub(b.mul(t, b.log(t)), t), b.mul(b.log(b.mul(t, 2*math.Pi)), 0.5))
+				half := b.mul(b.log(b.mul(t, 2*math.Pi)), 0.5) // first, for gradients add up in turn
+				stirling := b.add(b.sub(b.mul(t, b.log(t)), t), half)
 				l = b.add(l, b.where(b.le(t, 1), scalarLike(stirling, 0), stirling))
 			}
 			return reduction(b, l, c.Str(7))

@@ -72,11 +72,26 @@ func batchNorm(b B, c *Call) Value {
 		v := b.mean(b.sq(d), true, dims...)
 		inv = b.Emit(Rsqrt, b.add(v, c.Args[7]))
 		b.updateRunning(c, mean, v, count(m, dims), m.Shape[1])
+		if wide != x && !c.mixedNorm() { // what is saved for the backward pass is what counts
+			saved := func(v Value) Value { return b.cast(b.cast(v, m.DType), OpMath(m.DType)) }
+			mean, inv = saved(mean), saved(inv)
+			return b.cast(b.channelAffine(b.sub(b.mul(wide, inv), b.mul(mean, inv)), c), m.DType)
+		}
 		return b.cast(b.channelAffine(b.mul(d, inv), c), m.DType)
 	}
 	mean = b.perChannel(b.cast(c.Value(1), OpMath(m.DType)), rank)
 	inv = b.Emit(Rsqrt, b.add(b.perChannel(b.cast(c.Value(2), OpMath(m.DType)), rank), c.Args[7]))
 	return b.cast(b.channelAffine(b.mul(b.sub(wide, mean), inv), c), m.DType)
+}
+
+// mixedNorm reports whether parameters or running statistics are wider than the input.
+func (c *Call) mixedNorm() bool {
+	for i := 1; i <= 4; i++ {
+		if m := c.Tensor(i); m != nil && m.DType != c.Tensor(0).DType {
+			return true
+		}
+	}
+	return false
 }
 
 // channelAffine applies weight and bias (arguments 3 and 4) along dimension 1.
@@ -138,7 +153,26 @@ func instanceNorm(b B, c *Call) Value {
 	if !c.IsNone(1) {
 		b.updateRunning(c, b.mean(mean, true, 0), b.mean(v, true, 0), count(m, dims), m.Shape[1])
 	}
+	if wide != x { // rounds as a batch of one does
+		return b.instancesAsChannels(c)
+	}
 	return b.cast(b.channelAffine(b.mul(d, b.Emit(Rsqrt, b.add(v, c.Args[7]))), c), m.DType)
+}
+
+// instancesAsChannels is instance_norm as PyTorch computes it: batch_norm of one
+// image, whose channels are those of all instances.
+func (b B) instancesAsChannels(c *Call) Value {
+	m := c.Tensor(0)
+	n := m.Shape[0]
+	all := func(v Value) Value {
+		if v == nil {
+			return nil
+		}
+		return b.Emit(Repeat, v, []sym.Int{n})
+	}
+	flat := b.reshape(c.Value(0), append([]sym.Int{symOne, sym.Mul(n, m.Shape[1])}, m.Shape[2:]...)...)
+	y := b.Emit(BatchNorm, flat, nil, nil, all(c.Value(3)), all(c.Value(4)), true, c.Args[6], c.Args[7])
+	return b.reshape(y, m.Shape...)
 }
 
 func groupNormRow() *Op {

@@ -550,7 +550,10 @@ func repeatRows() []*Op {
 			if s, err := broadcast2(c.Ints(1), m.Shape); err != nil || !equalShape(s, m.Shape) {
 				refuse(Errorf("size {%s} is not expandable to size {%s}.", ShapeText(c.Ints(1)), ShapeText(m.Shape)))
 			}
-			return b.sumTo(c.Value(0), c.Ints(1))
+			if sum := c.Value(0); isFloaty(m.DType) || equalShape(c.Ints(1), m.Shape) && len(m.Shape) > 0 {
+				return b.sumTo(sum, c.Ints(1))
+			}
+			return b.sumTo(b.cast(c.Value(0), Int64), c.Ints(1)) // what is summed counts, as in sum
 		}),
 		repeatInterleaveRow(),
 	}

@@ -374,7 +374,12 @@ func cumprodBack(b B, c *BackwardCall, g Value, dim int) Value {
 	ri, ci := b.view(idx, row...), b.view(idx, col...)
 	prods := b.Emit(Cumprod, b.where(b.eq(ri, ci), scalarLike(x, 1), wide), sym.C(dim+1))
 	prods = b.where(b.ge(ci, ri), prods, scalarLike(x, 0))
-	return b.sum(b.mul(prods, b.unsqueeze(g, dim)), false, dim+1)
+	out := b.sum(b.mul(prods, b.unsqueeze(g, dim)), false, dim+1)
+	if d := m.DType; OpMath(d) != d { // rounds as the quotient does, where there is one
+		quotient := b.div(b.reverseCumsum(b.mul(c.Outs[0], g), dim), x)
+		return b.where(b.eq(x, 0.0), out, quotient)
+	}
+	return out
 }
 
 func extremumRows() []*Op {

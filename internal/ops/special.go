@@ -195,9 +195,7 @@ func specialPairRows() []*Op {
 			}
 			return b.pow(wide(c.Args[0]), wide(c.Args[1]))
 		}),
-		composite(Ldexp, "ldexp", "(Tensor self, Tensor other) -> Tensor", TagPointwise, func(b B, c *Call) Value {
-			return b.mul(c.Value(0), b.pow(2.0, c.Value(1)))
-		}),
+		ldexpRow(),
 	}
 	for _, r := range rows {
 		if r.ID == Zeta || r.ID == Xlog1py {
@@ -206,6 +204,20 @@ func specialPairRows() []*Op {
 	}
 	rows[len(rows)-4].Schema = twoOperands
 	return rows
+}
+
+// ldexpRow has a derivative of its own: PyTorch takes that of other from the result.
+func ldexpRow() *Op {
+	row := composite(Ldexp, "ldexp", "(Tensor self, Tensor other) -> Tensor", TagPointwise, func(b B, c *Call) Value {
+		return b.mul(c.Value(0), b.pow(2.0, c.Value(1)))
+	})
+	row.Backward = pointwiseBack(func(b B, c *BackwardCall, g Value, i int) Value {
+		if i == 0 {
+			return b.mul(g, b.pow(2.0, c.Value(1)))
+		}
+		return b.mul(b.mul(g, c.Outs[0]), math.Ln2)
+	})
+	return row
 }
 
 // tensorOf makes a number a 0-dim tensor of like's dtype.
