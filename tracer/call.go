@@ -70,6 +70,9 @@ func (tr *trace) inline(in *ssa.Call, fn *ssa.Function, free []unsafe.Pointer) {
 			return
 		}
 	}
+	if fn.String() == "tcdbg/torch/autograd.Apply" {
+		tr.breakAt(breaks.AutogradFunction, "%s", tr.codeOf(in))
+	}
 	if len(tr.shadows) > maxInlined {
 		tr.breakAt(breaks.TraceTooLong, "%s is called %d calls deep", funcName(fn), len(tr.shadows))
 	}

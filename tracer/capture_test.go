@@ -517,6 +517,16 @@ func main() {
 	{"a mask as subscript", `
 func f(x *torch.Tensor) *torch.Tensor { return x.Sin().At(x.Gt(0)).Cos() }
 func main() { g := torch.Compile(f); fmt.Println(g(torch.NewTensor([]float32{-1, 2, 3}))) }`, "sin gt | cos", "GB0036"},
+	{"a function with a derivative of its own", `
+type double struct{}
+func (double) Forward(ctx *autograd.Context, in ...*torch.Tensor) []*torch.Tensor { ctx.SaveForBackward(in[0]); return []*torch.Tensor{in[0].Mul(2)} }
+func (double) Backward(ctx *autograd.Context, g ...*torch.Tensor) []*torch.Tensor { return []*torch.Tensor{g[0].Mul(ctx.SavedTensors()[0])} }
+func main() {
+	g := torch.Compile(func(x *torch.Tensor) *torch.Tensor { return autograd.Apply(double{}, x.Exp())[0].Sin() })
+	x := torch.Ones(2).RequiresGrad_()
+	g(x).Sum().Backward()
+	fmt.Println(x.Grad())
+}`, "exp | sin", "GB9025"},
 	{"no tensor work", `
 func f(n int) int { return n * 2 }
 func main() { g := torch.Compile(f); fmt.Println(g(2), g(3), g(4)) }`, "", ""},

@@ -197,6 +197,7 @@ func breakText(b logs.Break) string {
 	return sb.String()
 }
 
+// reasonText ends with the link to PyTorch's page of the code, if it has one.
 func reasonText(b logs.Break) string {
 	var sb strings.Builder
 	cause, _ := breaks.Lookup(b.Code)
@@ -205,6 +206,9 @@ func reasonText(b logs.Break) string {
 		fmt.Fprintf(&sb, "  Hint: %s\n", h)
 	}
 	fmt.Fprintf(&sb, "\n  Developer debug context: %s\n\n", b.Detail)
+	if cause.Own {
+		return sb.String()
+	}
 	fmt.Fprintf(&sb, " For more details about this graph break, please visit: https://meta-pytorch.github.io/compile-graph-break-site/gb/%s.html\n", strings.ToLower(b.Code))
 	return sb.String()
 }

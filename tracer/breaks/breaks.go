@@ -40,6 +40,7 @@ type Cause struct {
 	Explanation string // why the graph cannot go on; "" where only PyTorch's own text tells
 	Hints       []string
 	Fixability  Fixability
+	Own         bool // a code of ours, unknown to PyTorch's pages
 }
 
 // Title is the short name of the cause: Short, else Type.
@@ -87,6 +88,8 @@ func buildRegistry() *tables {
 		if i, known := t.byCode[c.Code]; known {
 			c.Type = orElse(c.Type, t.rows[i].Type)
 			c.Fixability = Fixability(orElse(string(c.Fixability), string(t.rows[i].Fixability)))
+		} else {
+			c.Own = true
 		}
 		t.add(c)
 	}

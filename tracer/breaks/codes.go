@@ -73,4 +73,5 @@ const (
 	TensorIdentity      = "GB9022"
 	TraceTooLong        = "GB9023"
 	RandomState         = "GB9024"
+	AutogradFunction    = "GB9025"
 )

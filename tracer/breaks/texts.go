@@ -387,6 +387,14 @@ var explained = []Cause{
 		Explanation: "A random number of the standard library would be frozen into the graph.",
 		Hints:       []string{"Draw it with torch.Rand, or pass it in."},
 	},
+	{
+		Code: AutogradFunction, Type: "autograd.Function with a derivative of its own", Short: "custom autograd.Function", Fixability: Supportable,
+		Explanation: "A graph takes its derivatives from its operators, so it cannot hold a function that brings its own; the call runs eagerly between two graphs.",
+		Hints: []string{
+			"Where the derivative of the operators is the wanted one, call the function's operators directly.",
+			"A derivative that only passes gradients on can be written with Detach: x.Add(x.Round().Sub(x).Detach()) rounds straight through.",
+		},
+	},
 }
 
 // formerTypes are type names that older releases printed for the same code.
