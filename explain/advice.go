@@ -322,6 +322,9 @@ func advise(r *Report) {
 			Text: g.Lead.Title(), Pos: g.Lead.Pos, Fix: g.Fix, Cost: cost, Break: g, Frame: g.Lead.Compile.Frame,
 		}, g.Seconds + float64(g.Graphs)*1e-3})
 	}
+	for _, a := range wrapperAdvice(r) { // not timed, yet it is the whole model
+		items = append(items, item{a, 1e5})
+	}
 	for _, c := range mergedCauses(r) {
 		items = append(items, item{recompileAdvice(c), c.weight()})
 	}

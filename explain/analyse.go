@@ -338,7 +338,7 @@ func recompileKey(rc *Recompile) string {
 		return key
 	}
 	g := rc.Failures[0]
-	return strings.Join([]string{key, keyKind(g.Kind), plainSource(g.Source), itoa(g.Dim), squeeze(g.Pos.Code)}, "|")
+	return strings.Join([]string{key, keyKind(g.Kind), keySource(&g), itoa(g.Dim), squeeze(g.Pos.Code)}, "|")
 }
 
 // keyKind is the kind in a stable key. Before 2.9 the check of a flag or of None
@@ -350,6 +350,16 @@ func keyKind(kind string) string {
 		return breaks.ValueChanged
 	}
 	return kind
+}
+
+// keySource is the source in a stable key; releases name one setting of autocast or
+// all of them.
+func keySource(g *GuardFailure) string {
+	source := plainSource(g.Source)
+	if g.Kind == breaks.GlobalStateChanged && strings.HasPrefix(source, "autocast") {
+		return "autocast"
+	}
+	return source
 }
 
 // Title is the table's short name of a break's cause: the words in which every

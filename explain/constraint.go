@@ -13,8 +13,8 @@ import (
 // constraint is a size that was to stay open.
 type constraint struct {
 	source string // L['x'].size()[0]
-	name   string // x
-	dim    string // 0
+	name   string // x; of a named dimension of torch.export its name
+	dim    string // 0; "" of a named dimension
 	value  string // the constant it became; "" where the message does not say
 }
 
@@ -30,7 +30,9 @@ func brokenConstraint(f *Failure) (constraint, bool) {
 		}
 		c, ok := sizeIn(line)
 		if !ok {
-			continue
+			if c, ok = namedIn(line); !ok {
+				continue
+			}
 		}
 		c.value, _, _ = strings.Cut(after, ")")
 		return c, true
@@ -54,11 +56,24 @@ func sizeIn(text string) (constraint, bool) {
 	return constraint{source: text[from:end], name: plainSource(text[from:at]), dim: dim}, true
 }
 
+// namedIn finds the name in "You marked batch as dynamic but".
+func namedIn(text string) (constraint, bool) {
+	_, rest, _ := strings.Cut(text, "You marked ")
+	name, _, ok := strings.Cut(rest, " as dynamic")
+	return constraint{name: name}, ok && name != "" && !strings.Contains(name, " ")
+}
+
 func (c constraint) words() string {
+	if c.dim == "" {
+		return fmt.Sprintf("the dimension %s is marked dynamic, and this code makes it the constant %s", c.name, c.value)
+	}
 	return fmt.Sprintf("size %s of %s is marked dynamic, and this code makes it the constant %s", c.dim, c.name, c.value)
 }
 
 func (c constraint) fix() Fix {
+	if c.dim == "" {
+		return Fix{Text: fmt.Sprintf("let this line hold for every size, or give Dim.AUTO instead of %s, which allows a constant", c.name)}
+	}
 	return Fix{Text: fmt.Sprintf("let this line hold for every size (what meets %s needs the same open size), or call torch._dynamo.maybe_mark_dynamic(%s, %s), which allows a constant (Dim.AUTO in torch.export)", c.name, c.name, c.dim)}
 }
 
@@ -70,6 +85,13 @@ func (f *Fold) placeConstraint(fl *Failure) {
 		return
 	}
 	fl.Fix = c.fix()
+	if _, trace, found := strings.Cut(fl.Reason, "\nUser stack:\n"); found {
+		trace, _, _ = strings.Cut(trace, "\n\n")
+		if at, ok := userLine(parseStack(trace)); ok {
+			fl.Pos, fl.Stack = f.pos(at), []logs.Pos{f.pos(at)}
+			return
+		}
+	}
 	for i := len(f.symbols) - 1; i >= 0; i-- {
 		s := f.symbols[i]
 		if s.ID.Rank != fl.ID.Rank || s.ID.Epoch != fl.ID.Epoch || s.ID.Frame != fl.ID.Frame || s.ID.Compile != fl.ID.Compile {

@@ -79,8 +79,19 @@ func Diff(a, b *Report) *Difference {
 
 func breakCauses(r *Report) []Cause {
 	var out []Cause
+	told := map[*Break]bool{} // while another break was handled; not every release tells them
+	for _, g := range r.Breaks {
+		for _, b := range g.Breaks {
+			for _, ch := range b.Chained {
+				told[ch] = true
+			}
+		}
+	}
 	for _, g := range r.Breaks {
 		p := g.Lead.Pos
+		if g.CausedBy != nil && !slices.ContainsFunc(g.Breaks, func(b *Break) bool { return !told[b] }) {
+			continue // goes with its cause
+		}
 		out = append(out, Cause{
 			Key: g.Key, What: strings.TrimSpace(g.Lead.Code + " " + g.Lead.Title()), Pos: p, Count: len(g.Breaks), Noise: g.Lead.Noise,
 			code: g.Lead.Code + g.Lead.Type, function: filepath.Base(p.File) + "|" + functionOf(p, g.Lead.Compile), text: squeeze(p.Code),
@@ -132,7 +143,7 @@ func failureCauses(r *Report) []Cause {
 		if broken[f.ID] {
 			continue
 		}
-		c := Cause{What: f.What(), Pos: f.Pos, code: f.Code + f.Type, function: filepath.Base(f.Pos.File) + "|" + f.Frame, text: squeeze(f.Pos.Code)}
+		c := Cause{What: f.What(), Pos: f.Pos, code: f.Code + keyType(f), function: filepath.Base(f.Pos.File) + "|" + f.Frame, text: squeeze(f.Pos.Code)}
 		c.Key = c.code + "|" + c.function + "|" + c.text
 		if i, again := at[c.Key]; again {
 			out[i].Count++
@@ -143,6 +154,15 @@ func failureCauses(r *Report) []Cause {
 		out = append(out, c)
 	}
 	return out
+}
+
+// keyType is the type of a failure in a stable key: what releases since 2.8 call an
+// InductorError was before that of any backend.
+func keyType(f *Failure) string {
+	if f.Type == "BackendCompilerFailed" && strings.HasPrefix(f.Reason, "backend='inductor' raised:") {
+		return "InductorError"
+	}
+	return f.Type
 }
 
 // cacheChanges words the answers of each cache that differ.

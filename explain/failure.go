@@ -61,6 +61,9 @@ func (f *Failure) Details() []string {
 		}
 		announced = announced && line == ""
 	}
+	if operator, _, ok := executing(f.Reason); ok {
+		out = append(out, "in "+operator)
+	}
 	return out
 }
 
@@ -110,6 +113,12 @@ func fakeError(message string) (call, said string, ok bool) {
 		return "", "", false
 	}
 	return operatorCall(rest[:i+1]), exceptionText(strings.TrimSpace(rest[i+len("): got "):])), true
+}
+
+// isFakeError says whether an operator could not be run on tensors without data.
+func isFakeError(message string) bool {
+	_, _, ok := fakeError(message)
+	return ok
 }
 
 // fakeTensor matches a tensor without data as Python prints it.

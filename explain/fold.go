@@ -183,6 +183,7 @@ var handlers = map[string]handler{
 	"dynamo_graph_break_reason": (*Fold).graphBreak,
 	"dynamo_error":              (*Fold).dynamoError,
 	"dynamo_side_effects":       (*Fold).sideEffects,
+	"make_fx_fail_partial":      (*Fold).partialTrace,
 	"recompile_reasons":         (*Fold).recompileReasons,
 	"compilation_metrics":       (*Fold).compilationMetrics,
 	"bwd_compilation_metrics":   (*Fold).backwardMetrics,
@@ -261,6 +262,9 @@ func handlerByShape(r *logs.Record) handler {
 	if r.Kind != "artifact" {
 		return nil
 	}
+	if runtimeWrappers[name] {
+		return (*Fold).stage
+	}
 	for _, p := range stagePrefixes {
 		if strings.HasPrefix(name, p) {
 			return (*Fold).stage
@@ -284,6 +288,14 @@ var stagePrefixes = []string{
 
 var stageSuffixes = []string{"_pre_grad", "_post_grad", "_graph", "_pre_pass", "_post_pass", "_bytecode"}
 
+// runtimeWrappers are the parts of what 2.15 writes as one aot_autograd_runtime_wrappers:
+// 2.14 writes an artifact for each.
+var runtimeWrappers = map[string]bool{
+	"runtime_wrapper_orchestration": true, "output_alias_wrapper": true, "mutation_epilogue": true, "functionalized_rng_wrapper": true,
+	"effect_tokens_wrapper": true, "dedup_wrapper": true, "synthetic_base_wrapper": true, "debug_assert_wrapper": true, "compiled_fn_wrapper": true,
+	"compiled_function_forward": true, "compiled_function_backward": true, "backward_prologue": true, "backward_epilogue": true,
+}
+
 // remarks are artifacts that are kept as a note with their text.
 var remarks = map[string]bool{
 	"inductor_collective_schedule": true, "inductor_runtime_and_tensor_meta": true, "graph_execution": true,
@@ -295,7 +307,7 @@ var remarks = map[string]bool{
 	"scheduler_nodes_before_comm_overlap": true, "sink_waits_iterative_info": true,
 	"reorder_communication_preserving_peak_memory": true, "aot_forward_graph_fw_subclass_metadata": true,
 	"eager_compile_backwards_failure": true, "aotautograd_cache_pickle_failure": true, "fx_interpreter_error": true,
-	"make_fx_fail_partial": true, "get_local_code_state": true, "put_local_code_state": true, "get_remote_code_state": true,
+	"get_local_code_state": true, "put_local_code_state": true, "get_remote_code_state": true,
 	"put_remote_code_state": true, "get_extra_remote_code_state": true, "add_extra_remote_code_state": true,
 	"aotautograd_cache_hash": true, "fx_net_acc_splitter_finder_events": true, "dynamo_cache_entries": true,
 	"get_pgo_code_state": true, "put_pgo_code_state": true, "compile_stack_trace": true,

@@ -603,7 +603,7 @@ func (f *Fold) fail(c *compile, m *metrics) {
 	switch { // these come without a code
 	case fl.Type == "FailOnRecompileLimitHit":
 		fl.Code = breaks.RecompileLimit
-	case fl.Code == "" && strings.HasPrefix(fl.Reason, oldFakeError):
+	case fl.Code == "" && isFakeError(fl.Reason): // as before 2.10
 		fl.Code = operatorFailed
 	}
 	if fl.Reason == "" {
@@ -614,6 +614,7 @@ func (f *Fold) fail(c *compile, m *metrics) {
 		fl.Fix = fixFailure(fl, f.engine)
 	}
 	f.placeConstraint(fl)
+	f.placeExecuting(fl)
 	c.Failure = fl
 	f.failures = append(f.failures, fl)
 }

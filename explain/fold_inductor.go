@@ -21,6 +21,7 @@ var stageNames = map[string]string{
 	"compiled_autograd_graph": "compiled autograd", "optimize_ddp_split_graph": "ddp split", "optimize_ddp_split_child": "ddp part",
 	"fx_graph_runnable": "runnable", "exported_program": "exported program", "torch._functorch.config": "functorch config",
 	"aot_forward_graph_fw_metadata": "forward metadata", "aot_autograd_runtime_wrappers": "runtime wrappers",
+	"runtime_wrapper_orchestration": "runtime wrappers",
 }
 
 // stage remembers where a text stands; it is read when somebody looks.

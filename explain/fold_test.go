@@ -253,7 +253,7 @@ func TestDiffText(t *testing.T) {
 	if err := WriteDiffText(&out, Diff(a, b)); err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(out.String(), "0 new, 20 fixed, 0 moved") {
+	if !strings.Contains(out.String(), "0 new, 19 fixed, 0 moved") {
 		t.Errorf("diff is\n%s", out.String())
 	}
 	out.Reset()
@@ -261,7 +261,7 @@ func TestDiffText(t *testing.T) {
 		t.Fatal(err)
 	}
 	var j struct{ Breaks struct{ Same int } }
-	if err := json.Unmarshal(out.Bytes(), &j); err != nil || j.Breaks.Same != 20 {
+	if err := json.Unmarshal(out.Bytes(), &j); err != nil || j.Breaks.Same != 19 { // the one within another goes with it
 		t.Errorf("a report against itself: %v, %d the same", err, j.Breaks.Same)
 	}
 }

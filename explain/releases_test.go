@@ -115,3 +115,45 @@ func TestManyDtypes(t *testing.T) {
 		t.Errorf("%d recompiles", len(r.Recompiles))
 	}
 }
+
+// TestCausesOfReleases: a diff over releases shows what changed in the program, not how
+// a release words it.
+func TestCausesOfReleases(t *testing.T) {
+	fake := "Dynamo failed to run FX node with fake tensors: call_function <built-in function matmul>(*(FakeTensor(..., size=(4, 4)),), **{}): got RuntimeError('no')"
+	error := func(typ, reason string) string {
+		return `V1121 12:00:00.000000 7 torch/a.py:1] {"dynamo_start": {"stack": [{"line": 1, "name": "f", "filename": 0}]}, "frame_id": 0, "frame_compile_id": 0, "attempt": 0}` + "\n" +
+			`V1121 12:00:00.000000 7 torch/a.py:1] {"compilation_metrics": {"co_name": "f", "fail_type": "` + typ + `", "fail_reason": "` + reason + `", "has_guarded_code": false}, "frame_id": 0, "frame_compile_id": 0, "attempt": 0}` + "\n"
+	}
+	autocast := func(name string) string {
+		return "Recompiling function f in /w/a.py:1\n    triggered by the following guard failure(s):\n    - 0/0: GLOBAL_STATE changed: " + name + " \n"
+	}
+	for what, texts := range map[string][2]string{
+		"autocast":     {autocast("autocast"), autocast("autocast(cpu)_enabled")},
+		"inductor":     {error("BackendCompilerFailed", `backend='inductor' raised:\nInvalidCxxCompiler: none`), error("InductorError", "InvalidCxxCompiler: none")},
+		"fake tensors": {error("TorchRuntimeError", fake), error("TorchRuntimeError", `RuntimeError when making fake tensor call\n  Explanation: `+fake)},
+	} {
+		d := Diff(foldText(t, texts[0]), foldText(t, texts[1]))
+		if !d.Recompiles.sameCauses() || !d.Failures.sameCauses() {
+			t.Errorf("%s: %+v, %+v", what, d.Recompiles, d.Failures)
+		}
+	}
+	if d := Diff(foldText(t, autocast("autocast")), foldText(t, autocast("grad_mode"))); d.Recompiles.sameCauses() {
+		t.Error("autocast and grad_mode are one cause")
+	}
+}
+
+func (c *Changes) sameCauses() bool { return len(c.New)+len(c.Fixed) == 0 }
+
+// TestNamedConstraint: torch.export names a dimension as the program does, and its
+// message has the line.
+func TestNamedConstraint(t *testing.T) {
+	reason := `Constraints violated (b)! For more information, run with TORCH_LOGS=\"+dynamic\".\n  - You marked b as dynamic but your code specialized it to be a constant (4). If you're using mark_dynamic, remove it.\n\nUser stack:\n  File \"/v/site-packages/torch/_dynamo/functional_export.py\", line 218, in forward\n    res = self._export_root(*args)\n  File \"/w/exp.py\", line 22, in forward\n    return x.view(4, 8)\n\nSuggested fixes:\n  b = 4`
+	r := foldText(t, `V1121 12:00:00.000000 7 torch/a.py:1] {"compilation_metrics": {"fail_type": "ConstraintViolationError", "fail_reason": "`+reason+`"}}`+"\n")
+	if len(r.Failures) != 1 {
+		t.Fatalf("%d failures", len(r.Failures))
+	}
+	f := r.Failures[0]
+	if f.Title() != "the dimension b is marked dynamic, and this code makes it the constant 4" || f.Pos.File != "/w/exp.py" || f.Pos.Line != 22 || f.Fix.Text != "let this line hold for every size, or give Dim.AUTO instead of b, which allows a constant" {
+		t.Errorf("%s at %+v: %s", f.Title(), f.Pos, f.Fix.Text)
+	}
+}

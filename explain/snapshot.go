@@ -331,7 +331,7 @@ func countFrame(t *Totals, fr *Frame, places map[string]bool) {
 // textKinds are the records whose text the fold reads.
 var textKinds = map[string]bool{
 	"dynamo_output_graph": true, "dynamo_cpp_guards_str": true, "dynamo_graph_break_reason": true, "dynamo_error": true,
-	"recompile_reasons": true, "inductor_output_code": true, "inductor_provenance_tracking_node_mappings": true,
+	"recompile_reasons": true, "make_fx_fail_partial": true, "inductor_output_code": true, "inductor_provenance_tracking_node_mappings": true,
 	"inductor_provenance_tracking_kernel_stack_traces": true, "compiled_autograd_graph": true, "torch_log": true,
 }
 

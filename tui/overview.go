@@ -286,10 +286,24 @@ func cut(f *rootFrame, w int) theme.Line {
 func statusWord(f *rootFrame) explain.Status {
 	switch s := f.frame.Status; s {
 	case "", explain.Compiled, explain.Empty:
+		if breaksAtOnce(f.frame) {
+			return "broke before any operator"
+		}
 		return "no tensor work"
 	default:
 		return s
 	}
+}
+
+// breaksAtOnce says whether a frame without a graph had one to come: what followed the
+// break runs in other frames, or eager.
+func breaksAtOnce(fr *explain.Frame) bool {
+	for _, c := range fr.Compiles {
+		if len(c.Breaks) > 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // adviceRow is one entry of "what to do first".
