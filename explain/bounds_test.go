@@ -3,6 +3,7 @@ package explain
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -47,6 +48,54 @@ func TestGuardsAreBounded(t *testing.T) {
 	}
 	if want := `"unlisted_guards": 3`; !strings.Contains(doc.String(), want) {
 		t.Errorf("the JSON lacks %s", want)
+	}
+}
+
+// TestFoldIsBounded: logs of nothing but tiny records, each of which wants a place
+// of its own in the report, fill it up to its bound; the rest is counted.
+func TestFoldIsBounded(t *testing.T) {
+	const bound, records = 1 << 20, 20_000
+	id := `, "frame_id": 0, "frame_compile_id": 0, "attempt": 0}`
+	for name, line := range map[string]string{
+		"compiles":  `{"dynamo_start": {}, "frame_id": %d, "frame_compile_id": 0, "attempt": 0}`,
+		"epochs":    `{"dynamo_start": {}` + id,
+		"ranks":     `{"str": ["a", %d], "rank": %[1]d}`,
+		"stages":    `{"inductor_post_grad_graph": {}` + id,
+		"code":      `{"inductor_output_code": {}` + id,
+		"caches":    `{"artifact": {"name": "fx_graph_cache_hit", "encoding": "json"}}`,
+		"symbols":   `{"create_symbol": {"symbol": "s%d", "val": "3"}` + id,
+		"functions": `{"artifact": {"name": "recompile_reasons", "function": "f%d"}}`,
+	} {
+		if !strings.Contains(line, "%") {
+			line += "%.0d"
+		}
+		var log strings.Builder
+		for i := range records {
+			fmt.Fprintf(&log, "V1121 12:00:00.000000 7 torch/a.py:1] "+line+"\n", i)
+		}
+		st, err := logs.Open([]string{"-"}, logs.Options{Stdin: strings.NewReader(log.String())})
+		if err != nil {
+			t.Fatal(err)
+		}
+		fold := NewFold(st)
+		fold.maxHeld = bound
+		if err := st.Read(context.Background(), fold.Add); err != nil {
+			t.Fatal(err)
+		}
+		r := fold.Snapshot()
+		if r.Totals.Records != records || r.LeftOut < records/2 || r.LeftOut > records*99/100 {
+			t.Errorf("%s: of %d records %d are left out", name, r.Totals.Records, r.LeftOut)
+		}
+		var text, doc bytes.Buffer
+		if err := errors.Join(WriteText(&text, r), WriteJSON(&doc, r), st.Close()); err != nil {
+			t.Fatal(err)
+		}
+		if want := fmt.Sprintf("! %d records that are counted and left out", r.LeftOut); !strings.Contains(text.String(), want) {
+			t.Errorf("%s: the report lacks %q:\n%.300s", name, want, text.String())
+		}
+		if want := fmt.Sprintf(`"left_out": %d`, r.LeftOut); !strings.Contains(doc.String(), want) {
+			t.Errorf("%s: the JSON lacks %s", name, want)
+		}
 	}
 }
 

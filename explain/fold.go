@@ -61,6 +61,9 @@ type Fold struct {
 	synthetic map[string]int
 	pasted    int   // graphs without ids
 	guards    int64 // on sizes, those beyond maxShapeGuards included
+	held      int64 // bytes, roughly
+	maxHeld   int64
+	leftOut   int64 // records that came when it was full
 	// exporting are the models that are being compiled ahead of time, by rank.
 	exporting map[int]*compile
 }
@@ -120,7 +123,7 @@ func NewFold(store *logs.Store) *Fold {
 		store: store, byKind: map[string]int64{}, frames: map[frameKey]*Frame{}, compiles: map[compileKey]*compile{},
 		ranks: map[int]*rankState{}, symIndex: map[symbolKey]*Symbol{}, sums: map[string]*PhaseSum{},
 		fusing: map[ID]*Fusion{}, kernels: map[kernelKey]*Kernel{}, strings: map[string]string{}, traced: map[int]bool{}, exporting: map[int]*compile{},
-		dirty: true,
+		dirty: true, maxHeld: maxHeld,
 	}
 }
 
@@ -145,8 +148,11 @@ func (f *Fold) Add(r *logs.Record) {
 	f.dirty = true
 	f.records++
 	f.countKind(r.Key())
-	rs := f.rank(r)
-	rs.records++
+	if f.full() {
+		f.leftOut++
+		return
+	}
+	f.rank(r).records++
 	h := handlers[r.Content()]
 	if h == nil {
 		h = handlerByShape(r)
@@ -317,6 +323,7 @@ var remarks = map[string]bool{
 func (f *Fold) rank(r *logs.Record) *rankState {
 	rs := f.ranks[r.Rank]
 	if rs == nil {
+		f.hold(heldRank)
 		rs = &rankState{rank: r.Rank, stacks: map[int][]openPhase{}}
 		f.ranks[r.Rank] = rs
 	}
@@ -332,6 +339,7 @@ func (f *Fold) frameOf(r *logs.Record) *Frame {
 	fr := f.frames[key]
 	if fr == nil {
 		fr = &Frame{ID: ID{r.Rank, r.Epoch, logs.CompileID{Frame: r.ID.Frame}}, Calls: -1, EagerOps: -1, Status: Compiling}
+		f.hold(heldFrame)
 		f.frames[key] = fr
 		f.order = append(f.order, fr)
 	}
@@ -350,6 +358,7 @@ func (f *Fold) compileOf(r *logs.Record) *compile {
 		c = &compile{key: key, breaks: map[string]*Break{}}
 		c.Compile = Compile{ID: f.id(r), Frame: fr, Status: Compiling, Attempts: 1, Ops: -1}
 		c.ID.Attempt = 0
+		f.hold(heldCompile)
 		f.compiles[key] = c
 		f.compOrd = append(f.compOrd, c)
 		fr.Compiles = append(fr.Compiles, &c.Compile)
@@ -379,6 +388,8 @@ func (f *Fold) intern(s string) string {
 	if len(f.strings) < maxInterned && f.interning+len(s) < maxInternedBytes {
 		f.strings[s] = s
 		f.interning += len(s)
+	} else {
+		f.hold(len(s))
 	}
 	return s
 }

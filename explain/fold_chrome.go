@@ -51,7 +51,13 @@ func (f *Fold) chromiumEvent(r *logs.Record) {
 	}
 	switch ph {
 	case 'B':
-		rs.stacks[r.Thread] = append(rs.stacks[r.Thread], openPhase{name: name, id: f.id(r), start: ts})
+		open, known := rs.stacks[r.Thread]
+		if !known {
+			f.hold(heldStage)
+		}
+		if len(open) < maxOpen {
+			rs.stacks[r.Thread] = append(open, openPhase{name: name, id: f.id(r), start: ts})
+		}
 		if r.HasID && name == "entire_frame_compile" {
 			f.compileOf(r)
 		}
@@ -98,6 +104,7 @@ func (f *Fold) sumPhase(name string, dur, self float64) {
 	s := f.sums[name]
 	if s == nil {
 		s = &PhaseSum{Name: name}
+		f.hold(heldEvent)
 		f.sums[name] = s
 		f.sumOrder = append(f.sumOrder, name)
 	}

@@ -141,6 +141,7 @@ func (f *Fold) outputGraph(r *logs.Record) {
 	}
 	gr.LoadNodes = func() []GraphNode { return graphNodes(fx.Parse(load())) }
 	if isTable(text) {
+		f.hold(len(text))
 		gr.Table = text
 	}
 }
@@ -264,6 +265,7 @@ func (f *Fold) graphBreak(r *logs.Record) {
 	}
 	f.own(br, c)
 	c.breaks[breakKey(br)] = br
+	f.hold(heldBreak + len(text))
 	c.Breaks = append(c.Breaks, br)
 	if c.Graph != nil && br.Before == nil {
 		br.Before = c.Graph.Ops
@@ -616,6 +618,7 @@ func (f *Fold) fail(c *compile, m *metrics) {
 	f.placeConstraint(fl)
 	f.placeExecuting(fl)
 	c.Failure = fl
+	f.hold(heldEvent + len(fl.Reason))
 	f.failures = append(f.failures, fl)
 }
 

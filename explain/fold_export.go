@@ -57,6 +57,7 @@ func (f *Fold) exportStage(r *logs.Record, c *compile, s Stage) {
 			f.exportKernels(r, c)
 		}
 	}
+	f.hold(heldStage)
 	c.addStage(s)
 }
 
@@ -74,6 +75,7 @@ func (f *Fold) exportGraph(r *logs.Record, c *compile) {
 // exportKernels splits the generated C++ into its kernels.
 func (f *Fold) exportKernels(r *logs.Record, c *compile) {
 	out := &OutputCode{ID: c.ID, Path: f.intern(logs.JSONString(r.Field("filename"))), Role: "inference", Load: r.Loader()}
+	f.hold(heldOutput)
 	c.Outputs = append(c.Outputs, out)
 	if c.kernels == nil {
 		c.kernels = map[string]*Kernel{}

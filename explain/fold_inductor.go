@@ -50,6 +50,7 @@ func (f *Fold) stage(r *logs.Record) {
 	if r.Content() == "compiled_autograd_graph" && c.Graph == nil {
 		f.autogradGraph(r, c)
 	}
+	f.hold(heldStage)
 	c.addStage(s)
 }
 
@@ -82,6 +83,7 @@ func (f *Fold) outputCode(r *logs.Record) {
 	_, role := aotID(text)
 	role = cmp.Or(role, roleOfFile(out.Path))
 	out.Role = f.intern(role)
+	f.hold(heldOutput)
 	c.Outputs = append(c.Outputs, out)
 	if c.kernels == nil {
 		c.kernels = map[string]*Kernel{}
@@ -149,6 +151,7 @@ func (f *Fold) addKernel(c *compile, out *OutputCode, ck *codeKernel, nodes *nod
 	ck.nodes, ck.aten = k.Nodes, f.interned(ck.aten)
 	k.Lines = kernelLines(*ck, k.Pos)
 	c.kernels[k.Name] = k
+	f.hold(heldKernel)
 	f.outputs = append(f.outputs, k)
 	f.applyProvenance(c, k)
 }
@@ -371,6 +374,7 @@ func (f *Fold) cacheEvent(r *logs.Record) {
 		}
 		return true
 	})
+	f.hold(heldEvent + len(ev.Key))
 	f.caches = append(f.caches, ev)
 	rs := f.rank(r)
 	if len(rs.caches) < 1<<16 {
@@ -447,6 +451,7 @@ func (f *Fold) addSymbol(r *logs.Record, s Symbol) *Symbol {
 		}
 		return old
 	}
+	f.hold(heldEvent)
 	f.symIndex[key] = &s
 	f.symbols = append(f.symbols, &s)
 	return &s

@@ -66,6 +66,7 @@ func (f *Fold) tcdbgBreak(r *logs.Record) {
 	if br == nil {
 		br = fresh
 		c.breaks[breakKey(br)] = br
+		f.hold(heldBreak)
 		c.Breaks = append(c.Breaks, br)
 		br.Compile = &c.Compile
 	}
@@ -224,6 +225,7 @@ func (f *Fold) tcdbgPass(r *logs.Record) {
 	}
 	f.compileOf(r)
 	v.Stage, v.Pass = f.intern(v.Stage), f.intern(v.Pass)
+	f.hold(heldEvent)
 	f.passes = append(f.passes, &PassRun{ID: f.id(r), Step: v, Seq: r.Seq})
 }
 
@@ -253,6 +255,7 @@ func (f *Fold) tcdbgFusion(r *logs.Record) {
 		return
 	}
 	fu := f.fusionOf(f.id(r), f.compileOf(r))
+	f.hold(heldEvent)
 	fu.Steps = append(fu.Steps, v)
 	if fu.Before == 0 && v.Kernels > 0 {
 		fu.Before = v.Kernels
@@ -273,6 +276,7 @@ func (f *Fold) fusionOf(id ID, c *compile) *Fusion {
 			fu.Graph = c.Graph.Name
 		}
 		f.fusing[id] = fu
+		f.hold(heldEvent)
 		f.fusions = append(f.fusions, fu)
 	}
 	return fu
@@ -319,6 +323,7 @@ func (f *Fold) tcdbgProvenance(r *logs.Record) {
 			f.attach(out, code)
 		}
 		c.kernels[out.Name] = out
+		f.hold(heldKernel)
 		f.outputs = append(f.outputs, out)
 		f.kernels[kernelKey{r.Rank, r.Epoch, v.Graph, k.Name}] = out
 	}

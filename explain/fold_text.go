@@ -35,6 +35,7 @@ func (f *Fold) textCompile(r *logs.Record, p logs.Pos) *compile {
 		if f.synthetic == nil {
 			f.synthetic = map[string]int{}
 		}
+		f.hold(len(key))
 		f.synthetic[key] = frame
 	}
 	again := *r

@@ -67,6 +67,9 @@ type Report struct {
 	// UnlistedGuards counts the conditions on sizes that are in no compile's
 	// ShapeGuards, because there are too many.
 	UnlistedGuards int64
+	// LeftOut counts the records of known kinds or not that are in totals and
+	// ByKind alone, because the report is full.
+	LeftOut int64
 
 	textual bool // of a text log, whose settings decide what it tells
 }

@@ -45,6 +45,7 @@ type jsonDamage struct {
 	StrayLines  int64    `json:"stray_lines"`
 	Oversized   int64    `json:"oversized"`
 	Unlisted    int64    `json:"unlisted_guards,omitempty"`
+	LeftOut     int64    `json:"left_out,omitempty"`
 	Sources     []string `json:"sources"` // what ended a source early
 }
 
@@ -252,7 +253,7 @@ func WriteJSON(w io.Writer, r *Report) error {
 func toJSON(r *Report) *jsonReport {
 	j := &jsonReport{
 		Version: jsonVersion, Title: r.Title, Engine: r.Engine, Totals: r.Totals, ByKind: r.ByKind,
-		Damage: jsonDamage{r.Stats.BadJSON, r.Stats.MD5Mismatch, r.Stats.Stray, r.Stats.Oversized, r.UnlistedGuards, []string{}},
+		Damage: jsonDamage{r.Stats.BadJSON, r.Stats.MD5Mismatch, r.Stats.Stray, r.Stats.Oversized, r.UnlistedGuards, r.LeftOut, []string{}},
 	}
 	for _, s := range r.Sources {
 		if s.Err != nil {

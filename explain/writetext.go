@@ -157,6 +157,7 @@ func damage(r *Report) []string {
 	add(r.Stats.Stray, "line", "that belongs to no record", "that belong to no record")
 	add(r.Stats.Oversized, "record", "cut for its size", "cut for their size")
 	add(r.UnlistedGuards, "guard", "on sizes that is left out, there are too many", "on sizes that are left out, there are too many")
+	add(r.LeftOut, "record", "that is counted and left out, the report is full", "that are counted and left out, the report is full")
 	for _, s := range r.Sources {
 		if s.Err != nil {
 			out = append(out, s.Path+": "+s.Err.Error()+": read up to there")

@@ -16,6 +16,10 @@ type epochState struct {
 	starts []epochStart
 }
 
+// maxSeen bounds what is kept of one rank's compiles and epochs: a hostile log
+// could begin another one with every line.
+const maxSeen = 1 << 18
+
 // epochStart is when an epoch began, by the clock of the log's lines.
 type epochStart struct {
 	micros int64
@@ -58,7 +62,7 @@ func (st *Store) epochOf(src *source, r *Record) int {
 		if begun && r.ID.Attempt == 0 && (ended || r.hasTry) {
 			st.newEpoch(es, r)
 		}
-		if !begun || r.ID.Attempt == 0 {
+		if begun && r.ID.Attempt == 0 || !begun && len(es.seen) < maxSeen {
 			es.seen[key] = false
 		}
 	case "compilation_metrics":
@@ -76,7 +80,9 @@ func (st *Store) epochOf(src *source, r *Record) int {
 func (st *Store) newEpoch(es *epochState, r *Record) {
 	es.epoch = st.epochs[r.Rank]
 	st.epochs[r.Rank]++
-	es.starts = append(es.starts, epochStart{r.Micros, es.epoch})
+	if len(es.starts) < maxSeen {
+		es.starts = append(es.starts, epochStart{r.Micros, es.epoch})
+	}
 	clear(es.seen)
 }
 

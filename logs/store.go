@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"math"
 	"runtime/debug"
 	"slices"
 	"sync"
@@ -475,6 +476,9 @@ func (src *source) fail(err error) {
 	}
 }
 
+// maxRank is the largest rank that is believed; the index has no room for more.
+const maxRank = math.MaxInt16
+
 // fill makes a record of raw bytes. The fields of its metadata are appended to
 // fields.
 func (st *Store) fill(r *Record, src *source, sp span, fields []field) []field {
@@ -484,7 +488,7 @@ func (st *Store) fill(r *Record, src *source, sp span, fields []field) []field {
 	ok := i >= 0 && parseEnvelope(sp.header[i:], &h)
 	r.Level, r.Micros, r.Thread, r.place = h.level, h.micros, h.thread, h.place
 	r.Rank, r.Autograd, r.ID, r.HasID, r.hasTry = h.rank, h.autograd, h.id, h.hasID, h.hasTry
-	if r.Rank < 0 {
+	if r.Rank < 0 || r.Rank > maxRank {
 		r.Rank = src.Rank
 	}
 	r.md5, r.meta, r.stack, r.payload = h.md5, h.meta, h.stack, sp.body
