@@ -17,6 +17,9 @@ func fixBreak(b *Break, engine string) Fix {
 	if b.Noise {
 		return Fix{Text: "inside the framework or the standard library: nothing to change at this line"}
 	}
+	if text := fixLine(b, engine); text != "" {
+		return Fix{Text: text}
+	}
 	var lines []string
 	switch b.Code {
 	case breaks.DataDependentBranching:
@@ -27,6 +30,19 @@ func fixBreak(b *Break, engine string) Fix {
 		}
 	}
 	return Fix{Text: fixText(b, engine), Lines: lines}
+}
+
+// fixLine advises where the line tells more than the code of the break does.
+func fixLine(b *Break, engine string) string {
+	switch {
+	case strings.HasPrefix(engine, "tcdbg"):
+		return "" // these have codes of their own
+	case b.Code == breaks.DataDependentBranching && strings.HasPrefix(strings.TrimSpace(b.Pos.Code), "while "):
+		return "Bound the loop by a constant and mask what is too much with torch.where, or leave the loop outside and compile its body."
+	case strings.Contains(b.Raw, "formatting an f-string"):
+		return "Format the string outside of the compiled function: it needs the tensor's values."
+	}
+	return ""
 }
 
 // fixText is the table's advice in the engine's words, else the first recorded

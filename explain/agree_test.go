@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"tcdbg/tracer/breaks"
 )
 
 // These tests hold together what is told more than once: a run by its trace and by
@@ -48,6 +50,126 @@ func TestTextTellsWhatTheTraceTells(t *testing.T) {
 		}
 		if len(want) < 200 {
 			t.Errorf("%s: only %d bytes were compared", name, len(want))
+		}
+	}
+}
+
+// programFact is a break or a recompile as the program has it: read off its lines and
+// what it does, not off a report.
+type programFact struct {
+	code  string // of the kind of break, or the kind of guard
+	line  int    // where it stands; 0: recompiles of a function
+	fn    string
+	times int
+	words string // of the title, or of what changed
+	fix   string // what the advice must name; "" where there is none to give
+}
+
+// programFacts are those of the programs beside the traces. How often a break is met
+// is counted below, at handCounts.
+var programFacts = map[string][]programFact{
+	"nested_gb": {
+		{"GB0059", 8, "leaf", 6, "(print)", "Move printing out"},
+		{"GB0170", 31, "br", 1, "branch on a tensor", "torch.where"},
+		{"GB0170", 32, "br", 2, "branch on a tensor", "torch.where"},
+		{"GB0059", 45, "<listcomp>", 2, "(print)", "Move printing out"},
+		{"GB7000", 45, "<listcomp>", 1, "inside a loop", "move the loop's body"},
+		{"GB0088", 52, "fstr", 1, "exception", "where it does not, move this line"}, // len of an f-string: no error when run
+		{"GB0059", 57, "__setattr__", 1, "(print)", "Move printing out"},
+		{"GB0291", 66, "logwarn", 1, "logger", "Log outside"},
+		{"GB0025", 73, "side", 1, "explicit graph break", "Remove the call of graph_break"},
+		{"GB0098", 80, "dis", 1, "disabled function", "torch.compiler.disable"},
+		{"GB0059", 86, "trywrap", 1, "(print)", "Move printing out"},
+		{"GB0059", 95, "withno", 1, "(print)", "Move printing out"},
+		{"GB0275", 106, "step", 1, "step_unsupported", "step_unsupported"},
+		{"GB4297", 111, "skip", 1, "skip of the frame", "Remove the call"},
+	},
+	"loops": {
+		{"GB0025", 9, "fl", 1, "explicit graph break", "Remove the call of graph_break"},
+		{"GB7000", 9, "fl", 1, "inside a loop", "move the loop's body"},
+		{"GB0170", 13, "dl", 2, "branch on a tensor", "compile its body"}, // a while loop has no two sides
+		{"GB0059", 16, "inner", 4, "(print)", "Move printing out"},
+		{"GB7000", 16, "inner", 3, "inside a loop", "move the loop's body"},
+		{"GB8977", 24, "noresume", 1, "class defined", ""},
+		{"GB0025", 30, "tr", 1, "explicit graph break", "Remove the call of graph_break"},
+		{"GB0025", 37, "gen", 1, "explicit graph break", "Remove the call of graph_break"},
+		{"GB0170", 45, "guard_dd", 1, "branch on a tensor", "torch.where"},
+	},
+	"train_small": {
+		{"GB0170", 15, "loss_fn", 2, "branch on a tensor", "torch.where"},
+		{"GB0025", 78, "_use_grad", 2, "explicit graph break", "nothing to change"}, // of torch/optim
+		{breaks.SizeChanged, 0, "forward", 1, "x dim 0, expected 16, actual 9", "mark_dynamic(x, 0)"},
+		{breaks.SizeChanged, 0, "loss_fn", 1, "o dim 0, expected 16, actual 9", "mark_dynamic(o, 0)"},
+	},
+	"ddp_train": {
+		{"GB0059", 11, "forward", 2, "(print)", "Move printing out"},
+		{"GB0007", 105, "__init__", 4, "never traced", "nothing to change"},            // of contextlib
+		{"GB0156", 1779, "_pre_forward", 4, "method has no rule", "nothing to change"}, // of torch/nn/parallel
+		{breaks.SizeChanged, 0, "forward", 2, "x dim 0, expected 8, actual 6", "mark_dynamic(x, 0)"},
+		{breaks.SizeChanged, 0, "inner", 2, "args[0] dim 0, expected 8, actual 6", ""}, // no user knows *args of a wrapper
+		{breaks.SizeChanged, 0, "torch_dynamo_resume_in_forward_at_11", 1, "h dim 0, expected 8, actual 6", ""},
+	},
+}
+
+// TestReportsTellWhatTheProgramDoes: trace and text name every break and recompile of
+// the program, no other ones, and for each an advice that fits its line.
+func TestReportsTellWhatTheProgramDoes(t *testing.T) {
+	for name, want := range programFacts {
+		trace := "testdata/traces/pytorch-2.15/" + name
+		if name != "ddp_train" {
+			trace += ".log.zst"
+		}
+		for _, path := range []string{trace, "testdata/traces/pytorch-2.15/" + name + ".txt.zst"} {
+			told := toldFacts(report(t, path))
+			for _, w := range want {
+				key := fmt.Sprintf("%s:%d %s", w.code, w.line, w.fn)
+				got, ok := told[key]
+				switch delete(told, key); {
+				case !ok:
+					t.Errorf("%s: %s is not told", path, key)
+				case got.times != w.times || !strings.Contains(got.words, w.words) || !strings.Contains(got.fix, w.fix) || w.fix == "" && got.fix != "":
+					t.Errorf("%s: %s: %+v, want %+v", path, key, got, w)
+				}
+			}
+			for key := range told {
+				t.Errorf("%s: the program has no %s", path, key)
+			}
+		}
+	}
+}
+
+// toldFacts are a report's breaks and recompiles, by kind, line and function.
+func toldFacts(r *Report) map[string]*programFact {
+	out := map[string]*programFact{}
+	for _, g := range r.Breaks {
+		b := g.Lead
+		out[fmt.Sprintf("%s:%d %s", b.Code, b.Pos.Line, b.Pos.Func)] = &programFact{times: len(g.Breaks), words: b.Title(), fix: g.Fix.Text}
+	}
+	for _, rc := range r.Recompiles {
+		f := &rc.Failures[0]
+		key := fmt.Sprintf("%s:0 %s", f.Kind, rc.Compile.Frame.Name)
+		if out[key] == nil {
+			out[key] = &programFact{words: failureText(f), fix: rc.Fix.Text}
+		}
+		out[key].times++
+	}
+	return out
+}
+
+// TestAdviceOnTheLine: what the line shows goes before what the code of a break says.
+func TestAdviceOnTheLine(t *testing.T) {
+	for _, c := range []struct{ code, line, raw, want string }{
+		{breaks.DataDependentBranching, "while x.sum() < 10: x = x + 1", "", "Bound the loop by a constant"},
+		{breaks.DataDependentBranching, "if x.sum() < 10: x = x + 1", "", "Compute both sides"},
+		{"GB0155", `s = f"{y.sum()}"`, "Encountered graph break when converting / formatting an f-string value", "Format the string outside"},
+	} {
+		b := &Break{Code: c.code, Raw: c.raw}
+		b.Pos.Code = c.line
+		if got := fixBreak(b, "PyTorch 2.15.0").Text; !strings.HasPrefix(got, c.want) {
+			t.Errorf("%s: %q", c.line, got)
+		}
+		if got := fixBreak(b, "tcdbg 0.1").Text; strings.HasPrefix(got, "Bound") || strings.HasPrefix(got, "Format") {
+			t.Errorf("%s, in Go: %q", c.line, got)
 		}
 	}
 }

@@ -16,6 +16,7 @@ var torchAdvice = map[string]string{
 	LoggerCall:             "Log outside of the compiled function, or add the method to torch._dynamo.config.ignore_logger_methods.",
 	Disabled:               "Remove torch.compiler.disable from the callee, or call it outside of the compiled function.",
 	DisabledInline:         "Remove torch.compiler.disable from the callee, or call it outside of the compiled function.",
+	ObservedPanic:          "Run it without torch.compile: where it raises there too, the program is at fault; where it does not, move this line out of the compiled function.",
 	RecompileLimit:         "Find the guard that fails with each call among the recompiles; mark changing sizes with torch._dynamo.mark_dynamic and keep changing numbers in tensors.",
 	BackendFailed:          `Read the backend's error; torch.compile(..., backend="eager") tells whether capture alone works.`,
 	"GB0037":               "Register a shape rule with torch.library.register_fake.",
