@@ -236,10 +236,13 @@ func screenFor(s Selection) keys.Screen {
 	return keys.Graph
 }
 
-// goBack leaves the detail, clears a filter, or returns to the screen before.
+// goBack ends a search over payloads, leaves the detail, clears a filter, or
+// returns to the screen before.
 func (m *Model) goBack() tea.Cmd {
 	p := m.current()
 	switch {
+	case m.search.running():
+		m.status = m.search.end()
 	case p.inside:
 		p.inside = false
 	case p.filter != "" || p.query != "":

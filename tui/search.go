@@ -37,8 +37,16 @@ type searchMsg struct {
 
 func (s *searching) running() bool { return s.on }
 
+// note is the progress; what may be long stands last, where a narrow terminal cuts.
 func (s *searching) note() string {
-	return fmt.Sprintf("searching payloads for %q: %d hits, %.0f %%", s.query, len(s.hits), 100*s.done)
+	return fmt.Sprintf("searching payloads (esc ends it): %.0f %%, %s for %q", 100*s.done, count(len(s.hits), "hit"), s.query)
+}
+
+// end stops the search under way; what it found stays.
+func (s *searching) end() string {
+	s.stop()
+	s.on = false
+	return fmt.Sprintf("the search ended at %.0f %%, with %s for %q", 100*s.done, count(len(s.hits), "hit"), s.query)
 }
 
 // startSearch searches for text from the cursor on.
@@ -201,7 +209,7 @@ func nextNews(out chan searchMsg) tea.Cmd {
 // takeHits adds hits and goes to the first at or after the cursor.
 func (m *Model) takeHits(msg searchMsg) tea.Cmd {
 	s := &m.search
-	if msg.query != s.query {
+	if msg.query != s.query || !s.on {
 		return nil
 	}
 	first := len(s.hits) == 0 && len(msg.hits) > 0
