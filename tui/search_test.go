@@ -49,7 +49,7 @@ func TestSearchEnds(t *testing.T) {
 				if (<-feed.records.search).Err() == nil {
 					t.Error("the search goes on")
 				}
-				d.send(more())
+				d.run(more)
 				d.script(`
 					screen Logs
 					expect the search ended at 34 %, with 1 hit for
