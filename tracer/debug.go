@@ -5,7 +5,6 @@ import (
 	"go/types"
 	"reflect"
 	"strings"
-	"sync"
 	"unsafe"
 
 	"tcdbg/tracer/host"
@@ -22,10 +21,9 @@ type debugInfo struct {
 	exprs map[ssa.Value]string // the first other expression that it is the value of
 }
 
-var debugCache sync.Map // *ssa.Function -> *debugInfo; grows with the program's functions only
-
 func debugOf(fn *ssa.Function) *debugInfo {
-	if d, ok := debugCache.Load(fn); ok {
+	k := knownOf(fn.Prog)
+	if d, ok := k.debug.Load(fn); ok {
 		return d.(*debugInfo)
 	}
 	d := &debugInfo{vars: map[ssa.Value]string{}, exprs: map[ssa.Value]string{}}
@@ -36,7 +34,7 @@ func debugOf(fn *ssa.Function) *debugInfo {
 			}
 		}
 	}
-	got, _ := debugCache.LoadOrStore(fn, d)
+	got, _ := k.debug.LoadOrStore(fn, d)
 	return got.(*debugInfo)
 }
 

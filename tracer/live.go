@@ -1,10 +1,6 @@
 package tracer
 
-import (
-	"sync"
-
-	"golang.org/x/tools/go/ssa"
-)
+import "golang.org/x/tools/go/ssa"
 
 // This file computes which registers a frame still needs at an instruction.
 
@@ -16,13 +12,12 @@ type liveness struct {
 	always liveSet // read by the recover block, which any instruction may reach
 }
 
-var liveCache sync.Map // *ssa.Function -> *liveness; grows with the program's functions only
-
 func livenessOf(fn *ssa.Function) *liveness {
-	if l, ok := liveCache.Load(fn); ok {
+	k := knownOf(fn.Prog)
+	if l, ok := k.live.Load(fn); ok {
 		return l.(*liveness)
 	}
-	got, _ := liveCache.LoadOrStore(fn, computeLiveness(fn))
+	got, _ := k.live.LoadOrStore(fn, computeLiveness(fn))
 	return got.(*liveness)
 }
 

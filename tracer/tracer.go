@@ -68,7 +68,9 @@ func New(prog *host.Program, cfg Config) *Tracer {
 	if sink == nil {
 		sink = (*logs.Writer)(nil)
 	}
-	return &Tracer{cfg: cfg, sink: sink, prog: prog, bindings: torch.Bindings()}
+	t := &Tracer{cfg: cfg, sink: sink, prog: prog, bindings: torch.Bindings()}
+	forgetWith(t, prog.SSA)
+	return t
 }
 
 // Install adds the tracer's intrinsics and its call hook to the host's
