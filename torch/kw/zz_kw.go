@@ -665,7 +665,7 @@ func Low(value int) torch.Option { return torch.Option{Name: "low", Value: value
 func Lower(value float64) torch.Option { return torch.Option{Name: "lower", Value: value} }
 
 // Lr is the keyword lr.
-func Lr(value float64) torch.Option { return torch.Option{Name: "lr", Value: value} }
+func Lr(value any) torch.Option { return torch.Option{Name: "lr", Value: value} }
 
 // LrDecay is the keyword lr_decay.
 func LrDecay(value float64) torch.Option { return torch.Option{Name: "lr_decay", Value: value} }

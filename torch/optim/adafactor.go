@@ -72,9 +72,9 @@ func adafactor(g *Group, s *slot, grad *torch.Tensor) {
 		least = epsilonOf(p.DType())
 	}
 	share := math.Pow(step, g.Beta2Decay)
-	rate := max(g.Eps2, p.Norm().Item()/math.Sqrt(float64(p.Numel()))) * min(g.Lr, 1/math.Sqrt(step))
+	rate := max(g.Eps2, p.Norm().Item()/math.Sqrt(float64(p.Numel()))) * min(g.rate(), 1/math.Sqrt(step))
 	if g.WeightDecay != 0 {
-		p.Mul_(1 - g.Lr*g.WeightDecay)
+		g.pace().shrink(p, g.WeightDecay)
 	}
 	update := s.squares(grad, share, least).Clamp_(kw.Min(least * least)).Rsqrt_().Mul_(grad)
 	size := update.Norm().Item() / (math.Sqrt(float64(update.Numel())) * g.D)

@@ -28,7 +28,7 @@ type AdamW struct{ *base }
 func NewAdamW(params any, opts ...torch.Option) *AdamW {
 	d := Group{Lr: 1e-3, Beta1: 0.9, Beta2: 0.999, Eps: 1e-8, WeightDecay: 1e-2}
 	return &AdamW{newBase("AdamW", params, d, opts, adamSettings(), rule{moments: adamMoments, update: func(g *Group, s *slot, grad *torch.Tensor) {
-		s.p.Mul_(1 - g.Lr*g.WeightDecay)
+		g.pace().shrink(s.p, g.WeightDecay)
 		adam(g, s, grad)
 	}})}
 }
@@ -62,7 +62,7 @@ func adam(g *Group, s *slot, grad *torch.Tensor) {
 	correct1 := 1 - math.Pow(g.Beta1, step)
 	correct2 := math.Sqrt(1 - math.Pow(g.Beta2, step))
 	denominator := v.Sqrt().Div_(correct2).Add_(g.Eps)
-	s.p.Addcdiv_(m, denominator, kw.Value(-g.Lr/correct1))
+	s.p.Addcdiv_(m, denominator, kw.Value(-g.rate()/correct1))
 }
 
 // adamInGraph is the end of adam with the number of steps left in its tensor,
@@ -73,7 +73,7 @@ func adamInGraph(g *Group, s *slot, m, v *torch.Tensor) {
 	correct1 := remaining(g.Beta1, step)
 	correct2 := remaining(g.Beta2, step).Sqrt()
 	denominator := v.Sqrt().Div_(correct2).Add_(g.Eps)
-	s.p.Addcdiv_(m, denominator.Mul_(correct1.Div(-g.Lr)))
+	s.p.Addcdiv_(m, denominator.Mul_(g.pace().under(correct1)))
 }
 
 // remaining is 1 - beta^step.

@@ -2,6 +2,7 @@ package optim
 
 import (
 	"tcdbg/torch"
+	"tcdbg/torch/compiler"
 	"tcdbg/torch/kw"
 )
 
@@ -51,10 +52,10 @@ func rmsprop(g *Group, s *slot, grad *torch.Tensor) {
 	if g.Momentum > 0 {
 		buf := s.moment("momentum_buffer")
 		buf.Mul_(g.Momentum).Addcdiv_(grad, avg)
-		p.Add_(buf, kw.Alpha(-g.Lr))
+		g.pace().add(p, buf)
 		return
 	}
-	p.Addcdiv_(grad, avg, kw.Value(-g.Lr))
+	g.pace().addcdiv(p, grad, avg)
 }
 
 // Adagrad divides by the root of the sum of all squared gradients.
@@ -87,11 +88,15 @@ func adagrad(g *Group, s *slot, grad *torch.Tensor) {
 	grad = decayed(g, p, grad)
 	sum := s.moment("sum")
 	sum.Addcmul_(grad, grad, kw.Value(1.0))
-	lr := g.Lr
-	if g.LrDecay != 0 {
-		lr /= 1 + (s.steps()-1)*g.LrDecay
+	lr := g.pace()
+	switch {
+	case g.LrDecay == 0:
+	case compiler.IsCompiling():
+		lr = pace{tensor: lr.value().Div(s.step.To(torch.Float64).Sub(1).Mul(g.LrDecay).Add(1))}
+	default:
+		lr.number /= 1 + (s.steps()-1)*g.LrDecay
 	}
-	p.Addcdiv_(grad, sum.Sqrt().Add_(g.Eps), kw.Value(-lr))
+	lr.addcdiv(p, grad, sum.Sqrt().Add_(g.Eps))
 }
 
 // Adadelta scales each step by the ratio of past steps to past gradients.
@@ -113,7 +118,7 @@ func adadelta(g *Group, s *slot, grad *torch.Tensor) {
 	square.Mul_(g.Rho).Addcmul_(grad, grad, kw.Value(1-g.Rho))
 	step := steps.Add(g.Eps).Sqrt_().Div_(square.Add(g.Eps).Sqrt_()).Mul_(grad)
 	steps.Mul_(g.Rho).Addcmul_(step, step, kw.Value(1-g.Rho))
-	p.Add_(step, kw.Alpha(-g.Lr))
+	g.pace().add(p, step)
 }
 
 // Rprop goes by the signs of gradients alone: a step grows while the sign stays
@@ -135,7 +140,7 @@ func NewRprop(params any, opts ...torch.Option) *Rprop {
 
 func beginRprop(g *Group, s *slot) {
 	s.moment("prev")
-	s.remembered("step_size", func() *torch.Tensor { return torch.FullLike(s.p, g.Lr) })
+	s.remembered("step_size", func() *torch.Tensor { return torch.FullLike(s.p, g.rate()) })
 }
 
 func rprop(g *Group, s *slot, grad *torch.Tensor) {

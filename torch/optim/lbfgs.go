@@ -33,9 +33,14 @@ func NewLBFGS(params []*torch.Tensor, opts ...torch.Option) *LBFGS {
 		panic(noParameters("LBFGS"))
 	}
 	var numbers []torch.Option
-	l := &LBFGS{params: params, scale: 1}
+	l := &LBFGS{params: params, scale: 1, group: Group{Params: params, Lr: 1}}
 	for _, o := range opts {
-		if o.Name != "line_search_fn" {
+		switch o.Name {
+		case "line_search_fn":
+		case "lr":
+			setLr(&l.group, o.Value)
+			continue
+		default:
 			numbers = append(numbers, o)
 			continue
 		}
@@ -45,12 +50,11 @@ func NewLBFGS(params []*torch.Tensor, opts ...torch.Option) *LBFGS {
 		l.wolfe = true
 	}
 	v := schedulerOption("LBFGS", numbers, map[string]float64{
-		"lr": 1, "max_iter": 20, "max_eval": 0, "tolerance_grad": 1e-7, "tolerance_change": 1e-9, "history_size": 100,
+		"max_iter": 20, "max_eval": 0, "tolerance_grad": 1e-7, "tolerance_change": 1e-9, "history_size": 100,
 	})
-	if v["lr"] < 0 {
-		panic(&torch.Error{Op: "LBFGS", Kind: "ValueError", Msg: fmt.Sprintf("Invalid learning rate: %v", v["lr"])})
+	if lr := l.group.rate(); lr < 0 {
+		panic(&torch.Error{Op: "LBFGS", Kind: "ValueError", Msg: fmt.Sprintf("Invalid learning rate: %v", lr)})
 	}
-	l.group = Group{Params: params, Lr: v["lr"]}
 	l.maxIter, l.maxEval, l.history = int(v["max_iter"]), int(v["max_eval"]), int(v["history_size"])
 	if l.maxEval == 0 {
 		l.maxEval = l.maxIter * 5 / 4
@@ -107,7 +111,7 @@ func (l *LBFGS) iterate(closure func() *torch.Tensor, loss float64) {
 		l.iterations++
 		l.turn(grad)
 		l.lastGrad, l.lastLoss = grad, loss
-		l.step = l.group.Lr
+		l.step = l.group.rate()
 		if l.iterations == 1 {
 			l.step *= min(1, 1/grad.Abs().Sum().Item())
 		}
@@ -193,7 +197,7 @@ func (l *LBFGS) StateDict() map[string]any {
 		line = "strong_wolfe"
 	}
 	return map[string]any{"state": state, "param_groups": []map[string]any{{
-		"lr": l.group.Lr, "max_iter": l.maxIter, "max_eval": l.maxEval, "tolerance_grad": l.toleranceGrad, "tolerance_change": l.toleranceChange,
+		"lr": rate().get(&l.group), "max_iter": l.maxIter, "max_eval": l.maxEval, "tolerance_grad": l.toleranceGrad, "tolerance_change": l.toleranceChange,
 		"history_size": l.history, "line_search_fn": line, "maximize": false, "params": ids,
 	}}}
 }
@@ -208,7 +212,7 @@ func (l *LBFGS) LoadStateDict(state map[string]any) error {
 	if ids, ok := groups[0]["params"].([]int); !ok || len(ids) != len(l.params) {
 		return fmt.Errorf("LBFGS: loaded state dict contains a parameter group that doesn't match the size of optimizer's group")
 	}
-	l.group.Lr = numberOf(groups[0]["lr"])
+	setLr(&l.group, groups[0]["lr"])
 	entry, ok := all[0]
 	if !ok {
 		l.iterations, l.evals = 0, 0

@@ -90,8 +90,9 @@ func muon(g *Group, s *slot, grad *torch.Tensor) {
 		name = "original"
 	}
 	longer := adjustments[name](float64(s.p.Size(0)), float64(s.p.Size(1)))
-	s.p.Mul_(1 - g.Lr*g.WeightDecay)
-	s.p.Add_(update, kw.Alpha(-g.Lr*longer))
+	lr := g.pace()
+	lr.shrink(s.p, g.WeightDecay)
+	lr.times(longer).add(s.p, update)
 }
 
 // orthogonal moves the singular values towards one by Newton and Schulz's

@@ -19,6 +19,10 @@ import (
 type Group struct {
 	Params []*torch.Tensor
 
+	// LrTensor is the learning rate where it was given as a tensor of one element
+	// (kw.Lr(torch.NewTensor(0.1))), which replaces Lr: a compiled step reads it in
+	// every call, where the number Lr is a constant of its graph.
+	LrTensor                         *torch.Tensor
 	Lr, WeightDecay                  float64
 	Momentum, Dampening              float64 // SGD, RMSprop
 	Beta1, Beta2, Eps                float64 // Adam's family (Eps: all adaptive ones)
@@ -143,8 +147,8 @@ func apply(name string, g Group, opts []torch.Option, keys []setting) Group {
 			panic(&torch.Error{Op: name, Kind: "TypeError", Msg: fmt.Sprintf("%s.__init__() got an unexpected keyword argument '%s'", name, o.Name)})
 		}
 	}
-	if g.Lr < 0 {
-		panic(&torch.Error{Op: name, Kind: "ValueError", Msg: fmt.Sprintf("Invalid learning rate: %v", g.Lr)})
+	if lr := g.rate(); lr < 0 {
+		panic(&torch.Error{Op: name, Kind: "ValueError", Msg: fmt.Sprintf("Invalid learning rate: %v", lr)})
 	}
 	return g
 }
@@ -153,6 +157,9 @@ func apply(name string, g Group, opts []torch.Option, keys []setting) Group {
 func merge(g, defaults Group) *Group {
 	out := defaults
 	out.Params = g.Params
+	if g.LrTensor != nil || g.Lr != 0 {
+		out.LrTensor = g.LrTensor
+	}
 	for _, f := range []struct{ to, from *float64 }{
 		{&out.Lr, &g.Lr},
 		{&out.WeightDecay, &g.WeightDecay},

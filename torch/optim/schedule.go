@@ -39,7 +39,7 @@ func (s *Scheduler) begin(class string, settings map[string]float64) *Scheduler 
 			if s.epoch > 0 {
 				panic(&torch.Error{Op: class, Kind: "KeyError", Msg: fmt.Sprintf("param 'initial_lr' is not specified in param_groups[%d] when resuming scheduler with last_epoch >= 0.", i)})
 			}
-			g.InitialLr = g.Lr
+			g.InitialLr = g.rate()
 		}
 		s.start = append(s.start, g.InitialLr)
 	}
@@ -51,7 +51,7 @@ func (s *Scheduler) begin(class string, settings map[string]float64) *Scheduler 
 
 func (s *Scheduler) apply() {
 	for i, g := range s.optimizer.ParamGroups() {
-		g.Lr = s.next(s, s.start[i], g.Lr)
+		g.setRate(s.next(s, s.start[i], g.rate()))
 		if s.turns != nil {
 			s.optimizer.(turner).setMomentum(g, s.turns(s))
 		}
@@ -98,7 +98,7 @@ func (s *Scheduler) Epoch() int { return s.epoch }
 func (s *Scheduler) GetLastLr() []float64 {
 	var out []float64
 	for _, g := range s.optimizer.ParamGroups() {
-		out = append(out, g.Lr)
+		out = append(out, g.rate())
 	}
 	return out
 }
@@ -138,6 +138,8 @@ func schedulerOption(name string, opts []torch.Option, defaults map[string]float
 			defaults[o.Name] = v
 		case int:
 			defaults[o.Name] = float64(v)
+		default:
+			panic(&torch.Error{Op: name, Kind: "TypeError", Msg: fmt.Sprintf("keyword %s must be a number, not %T", o.Name, v)})
 		}
 	}
 	return defaults

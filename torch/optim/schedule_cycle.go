@@ -137,7 +137,8 @@ func NewCyclicLR(o Optimizer, low, high float64, opts ...torch.Option) *Schedule
 	}
 	if v["last_epoch"] < 0 {
 		for _, g := range o.ParamGroups() {
-			g.Lr, g.InitialLr = low, low
+			g.setRate(low)
+			g.InitialLr = low
 		}
 	}
 	return s.begin(class, v)

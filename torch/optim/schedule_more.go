@@ -196,7 +196,7 @@ func (q *SequentialLR) LoadStateDict(state map[string]any) error {
 func (s *Scheduler) restart() {
 	s.epoch = 0
 	for i, g := range s.optimizer.ParamGroups() {
-		g.Lr = s.start[i]
+		g.setRate(s.start[i])
 	}
 	s.apply()
 }
@@ -285,8 +285,8 @@ func (r *ReduceLROnPlateau) Step(measure float64) {
 		return
 	}
 	for _, g := range r.optimizer.ParamGroups() {
-		if lr := max(g.Lr*r.factor, r.minLr); g.Lr-lr > r.eps {
-			g.Lr = lr
+		if lr := max(g.rate()*r.factor, r.minLr); g.rate()-lr > r.eps {
+			g.setRate(lr)
 		}
 	}
 	r.cooling, r.bad = r.cooldown, 0
@@ -310,7 +310,7 @@ func (r *ReduceLROnPlateau) better(x float64) bool {
 func (r *ReduceLROnPlateau) GetLastLr() []float64 {
 	var out []float64
 	for _, g := range r.optimizer.ParamGroups() {
-		out = append(out, g.Lr)
+		out = append(out, g.rate())
 	}
 	return out
 }

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"tcdbg/torch"
+	"tcdbg/torch/compiler"
 	"tcdbg/torch/kw"
 )
 
@@ -53,7 +54,7 @@ func sgd(g *Group, s *slot, grad *torch.Tensor) {
 			grad = buf
 		}
 	}
-	s.p.Add_(grad, kw.Alpha(-g.Lr))
+	g.pace().add(s.p, grad)
 }
 
 // ASGD is gradient descent with falling steps, which also keeps the mean of the
@@ -68,13 +69,23 @@ func NewASGD(params any, opts ...torch.Option) *ASGD {
 		number("alpha", func(g *Group) *float64 { return &g.Alpha }),
 		number("t0", func(g *Group) *float64 { return &g.T0 }),
 	)
-	return &ASGD{newBase("ASGD", params, Group{Lr: 1e-2, Lambd: 1e-4, Alpha: 0.75, T0: 1e6}, opts, keys, rule{update: asgd})}
+	return &ASGD{newBase("ASGD", params, Group{Lr: 1e-2, Lambd: 1e-4, Alpha: 0.75, T0: 1e6}, opts, keys, rule{update: asgd, begin: beginASGD})}
+}
+
+func beginASGD(g *Group, s *slot) {
+	s.moment("ax")
+	s.counter("eta", g.rate())
+	s.counter("mu", 1)
 }
 
 func asgd(g *Group, s *slot, grad *torch.Tensor) {
 	p := s.p
 	grad = decayed(g, p, grad)
-	mean, size, share := s.moment("ax"), s.counter("eta", g.Lr), s.counter("mu", 1)
+	mean, size, share := s.state["ax"], s.state["eta"], s.state["mu"]
+	if compiler.IsCompiling() {
+		asgdInGraph(g, s, grad)
+		return
+	}
 	eta := size.Item()
 	p.Mul_(1-g.Lambd*eta).Add_(grad, kw.Alpha(-eta))
 	if mu := share.Item(); mu == 1 {
@@ -83,6 +94,17 @@ func asgd(g *Group, s *slot, grad *torch.Tensor) {
 		mean.Add_(p.Sub(mean).Mul_(mu))
 	}
 	step := s.steps()
-	size.Fill_(g.Lr / math.Pow(1+g.Lambd*g.Lr*step, g.Alpha))
+	lr := g.rate()
+	size.Fill_(lr / math.Pow(1+g.Lambd*lr*step, g.Alpha))
 	share.Fill_(1 / max(1, step-g.T0))
+}
+
+// asgdInGraph is the end of asgd with its numbers left in their tensors.
+func asgdInGraph(g *Group, s *slot, grad *torch.Tensor) {
+	p, mean, size, share := s.p, s.state["ax"], s.state["eta"], s.state["mu"]
+	p.Mul_(size.To(torch.Float64).Mul(-g.Lambd).Add(1)).Sub_(grad.Mul(size))
+	mean.Add_(p.Sub(mean).Mul_(share))
+	step, lr := s.step.To(torch.Float64), g.pace().value()
+	size.Copy_(lr.Div(step.Mul(lr).Mul(g.Lambd).Add(1).Pow(g.Alpha)))
+	share.Copy_(step.Sub(g.T0).Clamp(kw.Min(1)).Reciprocal())
 }

@@ -83,6 +83,9 @@ func (b *base) LoadStateDict(state map[string]any) error {
 func (b *base) loadGroup(g *Group, entry map[string]any, all map[int]map[string]any) {
 	for _, k := range b.keys {
 		if v, ok := entry[k.name]; ok {
+			if t, isTensor := v.(*torch.Tensor); isTensor {
+				v = t.Clone()
+			}
 			k.set(g, v)
 		}
 	}
@@ -159,7 +162,6 @@ func common(more ...setting) []setting {
 	}, more...)
 }
 
-func rate() setting     { return number("lr", func(g *Group) *float64 { return &g.Lr }) }
 func maximize() setting { return flag("maximize", func(g *Group) *bool { return &g.Maximize }) }
 
 func epsilon() setting  { return number("eps", func(g *Group) *float64 { return &g.Eps }) }
