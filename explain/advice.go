@@ -170,6 +170,8 @@ func fixRecompile(rc *Recompile, engine string) Fix {
 			return Fix{Text: fmt.Sprintf("size %d of %s changes (%s -> %s), and the compile that leaves it open failed: pass one size, or compile for each with dynamic=False", g.Dim, name, g.Expected, g.Actual)}
 		}
 		return Fix{Text: fmt.Sprintf("size %d of %s changes (%s -> %s): call %s before the first call", g.Dim, name, g.Expected, g.Actual, call)}
+	case breaks.SizeSpecialised:
+		return Fix{Text: fmt.Sprintf("the marked line needs size %d of %s as a number, so each size is compiled anew: pad to a few sizes, or keep that line out of the compiled function", g.Dim, name)}
 	case breaks.StrideChanged:
 		how := name + ".contiguous()"
 		if ours {

@@ -125,6 +125,8 @@ func TestRecompileReasons(t *testing.T) {
 		{"0/0: GLOBAL_STATE changed: grad_mode ", breaks.GlobalStateChanged, "grad_mode", "", "", "0/0"},
 		{"0/0: G['K'] == 1", breaks.GlobalChanged, "G['K']", "1", "", "0/0"},
 		{"0/0: s.k == 1", breaks.AttributeChanged, "s.k", "1", "", "0/0"},
+		{"0/0: x.size()[1] == 6", breaks.SizeSpecialised, "x", "6", "", "0/0"},
+		{"0/0: 2*x.size()[1] == 6", breaks.ShapeRelation, "2*x.size()[1]", "6", "", "0/0"},
 		{"0/0: 2 <= x.size()[0] <= 4096", breaks.ShapeRelation, "2 <= x.size()[0] <= 4096", "", "", "0/0"},
 		{"0/0: something new", breaks.OtherGuard, "", "", "", "0/0"},
 	} {

@@ -1,6 +1,7 @@
 package explain
 
 import (
+	"strconv"
 	"strings"
 
 	"tcdbg/logs"
@@ -334,6 +335,10 @@ func comparison(s string, f *GuardFailure) bool {
 }
 
 func classify(left, right, op string, f *GuardFailure) {
+	if tensor, dim, ok := sizeOf(left); ok && op == " == " && isNumber(right) {
+		f.Kind, f.Source, f.Dim = breaks.SizeSpecialised, tensor, dim
+		return
+	}
 	switch {
 	case strings.Contains(left, ".size()") || strings.Contains(right, ".size()") || strings.Contains(left, ".stride()"):
 		f.Kind = breaks.ShapeRelation
@@ -372,6 +377,19 @@ func classify(left, right, op string, f *GuardFailure) {
 	if (right == "True" || right == "False") && op == " == " {
 		f.Actual = map[string]string{"True": "False", "False": "True"}[right]
 	}
+}
+
+// IsSize reports whether one size of a tensor failed, that of dimension Dim.
+func (g *GuardFailure) IsSize() bool {
+	return g.Dim >= 0 && (g.Kind == breaks.SizeChanged || g.Kind == breaks.SizeSpecialised)
+}
+
+// sizeOf reads L['x'].size()[1].
+func sizeOf(s string) (tensor string, dim int, ok bool) {
+	tensor, index, ok := strings.Cut(s, ".size()[")
+	index, closed := strings.CutSuffix(index, "]")
+	dim, err := strconv.Atoi(index)
+	return tensor, dim, ok && closed && err == nil && dim >= 0 && !strings.ContainsAny(tensor, " *+(")
 }
 
 func isNumber(s string) bool { return s != "" && strings.Trim(s, "-0123456789.") == "" }

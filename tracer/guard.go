@@ -426,7 +426,7 @@ func (tr *trace) fixedGuards() {
 			kind: "SHAPE_ENV", src: o.src, text: text, want: strconv.FormatInt(v, 10), pos: pos,
 			test: func(a *addresses) bool { return sizeAt(a, o.src, o.dim) == int(v) },
 			actual: func(a *addresses) failure {
-				return failure{actual: fmt.Sprintf("%s = %d", x.Source, sizeAt(a, o.src, o.dim)), dim: o.dim}
+				return failure{actual: strconv.Itoa(sizeAt(a, o.src, o.dim)), dim: o.dim}
 			},
 		})
 	}

@@ -94,7 +94,7 @@ func (r *chainRow) draw(m *Model, w int) theme.Line {
 	if r.f.Status == explain.Limit {
 		tail += " · limit reached"
 	}
-	return theme.Line{theme.T(theme.Bold, r.f.Name+"  "), theme.T(theme.Faint, m.place(r.f.Pos)+"  "+tail)}
+	return theme.Line{theme.T(theme.Bold, r.f.Title()+"  "), theme.T(theme.Faint, m.place(r.f.Pos)+"  "+tail)}
 }
 
 // recompileRow is one compile after the first.
@@ -159,7 +159,7 @@ func changed(g explain.GuardFailure) string {
 		return g.Text
 	}
 	what, before, after := userName(g.Source), g.Expected, g.Actual
-	if g.Dim >= 0 && g.Kind == "size" {
+	if g.IsSize() {
 		what += fmt.Sprintf(".size[%d]", g.Dim)
 		before, after = dimension(before, g.Dim), dimension(after, g.Dim)
 	} else if g.Kind != "" && g.Kind != "value" {
@@ -210,7 +210,7 @@ func recompileDetail(m *Model, r row, w int) *doc {
 	rc := rr.rc
 	name := "compiled again"
 	if c := rc.Compile; c != nil && c.Frame != nil {
-		name = c.Frame.Name + " compiled again"
+		name = c.Frame.Title() + " compiled again"
 	}
 	d.add(theme.T(theme.Recompile|theme.Bold, theme.GlyphRecompile+" "+name))
 	if c := rc.Compile; c != nil {
@@ -269,7 +269,7 @@ func (m *Model) docEntries(d *doc, f *explain.Frame, at *explain.Compile) {
 	if f == nil {
 		return
 	}
-	d.heading("ENTRIES OF " + f.Name)
+	d.heading("ENTRIES OF " + f.Title())
 	for i, c := range f.Compiles {
 		if i == maxLinks {
 			d.add(theme.T(theme.Faint, fmt.Sprintf("  and %d more", len(f.Compiles)-i)))
