@@ -191,6 +191,11 @@ func viewsOf(c *ops.Call, res []ops.Result) []Value {
 	outs := make([]Value, len(res))
 	for i, r := range res {
 		m := r.(*ops.TensorMeta)
+		if c.Op.ID == ops.AsStrided && base.device != ops.Meta {
+			if err := ops.CheckWithin(m.Shape, m.Stride, m.Offset, sym.C(m.DType.Size()), sym.C(base.storage.size)); err != nil {
+				raise(c.Op, err)
+			}
+		}
 		v := FromStorage(base.storage, m.DType, plain(m.Shape), plain(m.Stride), int(m.Offset.Hint()))
 		v.device = base.device
 		if c.Op.ID != ops.Detach {

@@ -181,9 +181,26 @@ func (b B) diagonals(t term) term {
 	return t
 }
 
+// sumAlone sums over the labels of x that neither y nor what comes later has.
+func (b B) sumAlone(x, y term, later []byte) term {
+	return b.keepOnly(x, append(append([]byte{}, later...), y.labels...))
+}
+
+// keepOnly sums over the labels that are not among kept.
+func (b B) keepOnly(t term, kept []byte) term {
+	for i := len(t.labels) - 1; i >= 0; i-- {
+		if indexByte(kept, t.labels[i]) < 0 {
+			t.x = b.sum(t.x, false, i)
+			t.labels = without(t.labels, i)
+		}
+	}
+	return t
+}
+
 // contract multiplies two operands; labels that are not needed later are
 // summed, by a batched matrix product.
 func (b B) contract(x, y term, later []byte) term {
+	x, y = b.sumAlone(x, y, later), b.sumAlone(y, x, later)
 	var batch, left, right, summed []byte
 	for _, l := range x.labels {
 		inY, needed := indexByte(y.labels, l) >= 0, indexByte(later, l) >= 0
@@ -215,11 +232,21 @@ func (b B) contract(x, y term, later []byte) term {
 		}
 		return out
 	}
+	labels := append(append(append([]byte{}, batch...), left...), right...)
+	if len(summed) == 0 {
+		xs, ys := b.arrange(x, batch, left, nil, full), b.arrange(y, batch, nil, right, full)
+		for range right {
+			xs = b.unsqueeze(xs, len(xs.TensorMeta().Shape))
+		}
+		for range left {
+			ys = b.unsqueeze(ys, len(batch))
+		}
+		return term{b.mul(xs, ys), labels}
+	}
 	n := numel(sizes(batch))
 	xs := b.arrange(x, batch, left, summed, full)
 	ys := b.arrange(y, batch, summed, right, full)
 	p := b.Emit(Bmm, b.reshape(xs, n, numel(sizes(left)), numel(sizes(summed))), b.reshape(ys, n, numel(sizes(summed)), numel(sizes(right))))
-	labels := append(append(append([]byte{}, batch...), left...), right...)
 	return term{b.reshape(p, sizes(labels)...), labels}
 }
 
@@ -242,12 +269,7 @@ func (b B) arrange(t term, g1, g2, g3 []byte, full func(byte) sym.Int) Value {
 
 // project sums what the output lacks and orders the rest.
 func (b B) project(t term, out []byte) Value {
-	for i := len(t.labels) - 1; i >= 0; i-- {
-		if indexByte(out, t.labels[i]) < 0 {
-			t.x = b.sum(t.x, false, i)
-			t.labels = without(t.labels, i)
-		}
-	}
+	t = b.keepOnly(t, out)
 	order := make([]int, len(out))
 	for i, l := range out {
 		order[i] = indexByte(t.labels, l)

@@ -178,6 +178,13 @@ func asStridedScatter(b B, c *Call) Value {
 	if !equalShape(size, c.Tensor(1).Shape) {
 		refuse(Errorf("expected src to have a size equal to the slice of self. src size = %s, slice size = %s", ShapeText(c.Tensor(1).Shape), ShapeText(size)))
 	}
+	offset := m.Offset
+	if !c.IsNone(4) {
+		offset = c.Int(4)
+	}
+	item := sym.C(m.DType.Size())
+	refuse(checkStrided(stride, offset))
+	refuse(CheckWithin(size, stride, offset, item, sym.Mul(sym.Add(m.Offset, numel(m.Shape)), item)))
 	at := b.stridedPlaces(c)
 	flat := b.Emit(IndexPut, b.reshape(x, numel(m.Shape)), []Value{at}, b.reshape(c.Value(1), numel(size)))
 	return b.view(flat, m.Shape...)

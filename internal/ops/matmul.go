@@ -316,6 +316,8 @@ func (b B) matmul(x, y Value) Value {
 		return b.mm(x, y)
 	case nx >= 3 && ny <= 2:
 		return b.foldedMatmul(x, y)
+	case nx == 1:
+		return b.foldedMatmul(b.transpose(y, -2, -1), x)
 	}
 	return b.batchMatmul(x, y)
 }

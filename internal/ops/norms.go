@@ -264,6 +264,9 @@ func localResponseNorm(b B, c *Call) Value {
 	if len(m.Shape) < 3 {
 		refuse(&Error{Kind: "ValueError", Msg: "Expected 3D or higher dimensionality                          input (got " + itoa(len(m.Shape)) + " dimensions)"})
 	}
+	if sym.Is(numel(m.Shape), 0) {
+		return b.Emit(Clone, x)
+	}
 	left, right := symHalf(size), symHalf(sym.Sub(size, symOne))
 	flat := b.reshape(b.sq(x), m.Shape[0], symOne, m.Shape[1], numel(m.Shape[2:]))
 	padded := b.Emit(ConstantPadNd, flat, []sym.Int{symZero, symZero, left, right})

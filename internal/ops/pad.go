@@ -75,10 +75,29 @@ func pad(b B, c *Call) Value {
 		refuse(Errorf("Padding mode \"%s\" doesn't take in value argument", c.Str(2)))
 	}
 	n := len(c.Tensor(0).Shape)
+	if d := c.Tensor(0).DType; OpMath(d) != d && len(list) > 2 {
+		return b.padAtOnce(x, list, c.Str(2))
+	}
 	for i := range len(list) / 2 {
 		x = b.padDim(x, n-1-i, list[2*i], list[2*i+1], c.Str(2))
 	}
 	return x
+}
+
+// padAtOnce picks the elements of all padded dimensions together: in half precision
+// the sums of their gradients round, and so in PyTorch's order.
+func (b B) padAtOnce(x Value, list []sym.Int, mode string) Value {
+	m := x.TensorMeta()
+	n, k := len(m.Shape), len(list)/2
+	places := b.arange(numel(m.Shape[n-k:]), m)
+	places = b.view(places, m.Shape[n-k:]...)
+	for i := range k {
+		places = b.padDim(places, k-1-i, list[2*i], list[2*i+1], mode)
+	}
+	shape := places.TensorMeta().Shape
+	flat := b.reshape(x, append(cloneInts(m.Shape[:n-k]), numel(m.Shape[n-k:]))...)
+	out := b.Emit(IndexSelect, flat, n-k, b.reshape(places, numel(shape)))
+	return b.view(out, append(cloneInts(m.Shape[:n-k]), shape...)...)
 }
 
 // padDim pads one dimension by picking positions: mirrored, repeated or wrapped.

@@ -400,9 +400,42 @@ func sliceRows() []*Op {
 			if !c.IsNone(3) {
 				off = c.Int(3)
 			}
+			if err := checkStrided(c.Ints(2), off); err != nil {
+				return nil, err
+			}
 			return asView(m, c.Ints(1), c.Ints(2), off), nil
 		}, asStridedBack),
 	}
+}
+
+// checkStrided refuses strides and offsets that lead in front of the storage.
+func checkStrided(stride []sym.Int, offset sym.Int) error {
+	for _, s := range stride {
+		if sym.Lt(s, symZero) {
+			return Errorf("as_strided: Negative strides are not supported at the moment, got strides: [%s]", ShapeText(stride))
+		}
+	}
+	if sym.Lt(offset, symZero) {
+		return Errorf("Tensor: invalid storage offset %s", offset)
+	}
+	return nil
+}
+
+// CheckWithin refuses a view that reaches beyond its storage: one of elements of
+// itemsize bytes, where the storage has that many bytes in all.
+func CheckWithin(size, stride []sym.Int, offset sym.Int, itemsize, bytes sym.Int) error {
+	end := sym.Add(offset, symOne)
+	for i, n := range size {
+		if sym.Is(n, 0) {
+			return nil
+		}
+		end = sym.Add(end, sym.Mul(sym.Sub(n, symOne), stride[i]))
+	}
+	if need := sym.Mul(end, itemsize); sym.Gt(need, bytes) {
+		return Errorf("setStorage: sizes [%s], strides [%s], storage offset %s, and itemsize %s requiring a storage size of %s are out of bounds for storage of size %s",
+			ShapeText(size), ShapeText(stride), offset, itemsize, need, bytes)
+	}
+	return nil
 }
 
 // likeGrad describes the input of a view with the gradient's dtype.
