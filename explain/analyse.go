@@ -362,6 +362,10 @@ func keySource(g *GuardFailure) string {
 	return source
 }
 
+// Title is what every screen and report calls a frame: a resumed part by its function
+// and the line where it goes on.
+func (fr *Frame) Title() string { return frameTitle(fr) }
+
 // Title is the table's short name of a break's cause: the words in which every
 // screen and report speaks of it.
 func (b *Break) Title() string {
