@@ -54,9 +54,10 @@ func chunks(threads, n int, f func(i int)) {
 	}
 	t := &team{f: f, n: int64(n)}
 	t.open.Add(n)
+	t.place.Store(-1)
 	for range threads - 1 {
 		hire(t)
 	}
-	t.work()
+	t.lead()
 	t.wait()
 }

@@ -30,15 +30,31 @@ type team struct {
 	done   atomic.Int64   // steps that are over
 	open   sync.WaitGroup // the same, to sleep on
 	failed atomic.Pointer[any]
+	place  atomic.Int64 // the processor that runs the caller
 }
 
-// work takes steps until there are none.
-func (t *team) work() {
+// lead is the caller's part of the work.
+func (t *team) lead() {
+	t.work(func() { t.place.Store(int64(simd.Processor())) })
+}
+
+// help is the part of another goroutine, on another processor if there is one.
+func (t *team) help() {
+	t.work(func() {
+		if at := simd.Processor(); at >= 0 && int64(at) == t.place.Load() {
+			apart.leave(at)
+		}
+	})
+}
+
+// work takes steps until there are none; before each it calls ready.
+func (t *team) work(ready func()) {
 	for {
 		i := t.taken.Add(1) - 1
 		if i >= t.n {
 			return
 		}
+		ready()
 		t.step(int(i))
 	}
 }
@@ -110,7 +126,7 @@ func hire(t *team) {
 
 func (h *hand) serve(t *team) {
 	for t != nil {
-		t.work()
+		t.help()
 		t = h.another()
 	}
 }

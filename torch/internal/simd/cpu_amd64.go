@@ -15,6 +15,29 @@ func storeFence()
 // units to others for a moment.
 func Pause()
 
+// processor is what the system noted in the register that goes with the clock.
+func processor() uint32
+
+// Processor is the number of the processor that runs the caller, as Linux counts; -1
+// where it is not known.
+func Processor() int {
+	if !notesProcessor {
+		return -1
+	}
+	return int(processor() & 0xfff) // above it is the number of the memory node
+}
+
+// notesProcessor says that the machine has the register.
+var notesProcessor = func() bool {
+	const extended, feature = 0x80000000, 1 << 27
+	top, _, _, _ := cpuid(extended, 0)
+	if top < extended+1 {
+		return false
+	}
+	_, _, _, d := cpuid(extended+1, 0)
+	return d&feature != 0
+}()
+
 func bestLevel() Level {
 	const (
 		fma, xsave, avx           = 1 << 12, 1 << 27, 1 << 28

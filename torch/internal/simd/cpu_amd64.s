@@ -23,6 +23,12 @@ TEXT ·storeFence(SB), NOSPLIT, $0
 	SFENCE
 	RET
 
+// func processor() uint32
+TEXT ·processor(SB), NOSPLIT, $0-4
+	RDTSCP
+	MOVL CX, ret+0(FP)
+	RET
+
 // func Pause()
 TEXT ·Pause(SB), NOSPLIT, $0
 	PAUSE
