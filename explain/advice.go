@@ -6,6 +6,7 @@ import (
 	"sort"
 	"strings"
 
+	"tcdbg/logs"
 	"tcdbg/tracer/breaks"
 )
 
@@ -39,10 +40,19 @@ func fixLine(b *Break, engine string) string {
 		return "" // these have codes of their own
 	case b.Code == breaks.DataDependentBranching && strings.HasPrefix(strings.TrimSpace(b.Pos.Code), "while "):
 		return "Bound the loop by a constant and mask what is too much with torch.where, or leave the loop outside and compile its body."
+	case b.Code == breaks.DataDependentBranching && drawsNumber(b.Pos.Code):
+		return "Draw the random number outside of the compiled function and pass in what depends on it: in here it is a tensor."
 	case strings.Contains(b.Raw, "formatting an f-string"):
 		return "Format the string outside of the compiled function: it needs the tensor's values."
 	}
 	return ""
+}
+
+// drawsNumber says whether a condition asks Python's own generator, whose numbers
+// Dynamo turns into tensors.
+func drawsNumber(code string) bool {
+	before, _, ok := strings.Cut(code, "random.random()")
+	return ok && !strings.HasSuffix(before, ".")
 }
 
 // fixText is the table's advice in the engine's words, else the first recorded
@@ -156,6 +166,9 @@ func fixRecompile(rc *Recompile, engine string) Fix {
 	if name == "" {
 		return Fix{}
 	}
+	if at, ok := setByBreak(rc, name); ok {
+		return Fix{Text: fmt.Sprintf("%s is set by the call that breaks the graph at %s: what removes that break removes this", name, shortPlace(at.File, at.Line))}
+	}
 	ours := strings.HasPrefix(engine, "tcdbg")
 	switch g.Kind {
 	case breaks.SizeChanged:
@@ -216,6 +229,25 @@ func fixRecompile(rc *Recompile, engine string) Fix {
 	return Fix{}
 }
 
+// setByBreak finds the break whose line gave a local of a resumed function its value,
+// as start = time.time() does.
+func setByBreak(rc *Recompile, name string) (logs.Pos, bool) {
+	fr := rc.Compile.Frame
+	if fr.Parent == nil {
+		return logs.Pos{}, false
+	}
+	for _, from := range append([]*Frame{fr.Parent}, fr.Parent.Resumes...) {
+		for _, c := range from.Compiles {
+			for _, b := range c.Breaks {
+				if strings.HasPrefix(squeeze(b.Pos.Code), name+" = ") {
+					return b.Pos, true
+				}
+			}
+		}
+	}
+	return logs.Pos{}, false
+}
+
 // fixDtype advises on a tensor that comes with several dtypes.
 func fixDtype(name string, dtypes []string) Fix {
 	last := len(dtypes) - 1
@@ -226,6 +258,8 @@ func fixDtype(name string, dtypes []string) Fix {
 // values, a number may have as many as there are calls.
 func fixValue(name string, g *GuardFailure, ours bool) string {
 	switch {
+	case !ours && g.Expected == "false": // Python's not, of which a list may be the subject
+		return fmt.Sprintf("%s was false or empty when the entry was made: two entries are normal", name)
 	case strings.EqualFold(g.Expected, "true"), strings.EqualFold(g.Expected, "false"):
 		where := "torch.where"
 		if ours {

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"tcdbg/logs"
 	"tcdbg/tracer/breaks"
 )
 
@@ -156,11 +157,35 @@ func toldFacts(r *Report) map[string]*programFact {
 	return out
 }
 
+// TestAdviceOnLocals: a local that the line of a break sets is no argument; what was
+// empty is no flag.
+func TestAdviceOnLocals(t *testing.T) {
+	parent := &Frame{Name: "f", Pos: logs.Pos{File: "/w/a.py", Line: 8}}
+	parent.Compiles = []*Compile{{Frame: parent, Breaks: []*Break{{Code: breaks.TimeFunction, Pos: logs.Pos{File: "/w/a.py", Line: 9, Code: "start  = time.time()"}}}}}
+	resume := &Frame{Name: "torch_dynamo_resume_in_f_at_9", Parent: parent, Pos: parent.Pos}
+	parent.Resumes = []*Frame{resume}
+	for reason, want := range map[string]string{
+		"0/0: L['start'] == 38724.1": "start is set by the call that breaks the graph at a.py:9",
+		"0/0: L['radius'] == 3":      "the graph is specialised on radius == 3: pass radius as a tensor",
+		"0/0: not L['history']":      "history was false or empty",
+	} {
+		rc := &Recompile{Compile: &Compile{Frame: resume}, Failures: []GuardFailure{parseReason(reason)}}
+		if got := fixRecompile(rc, "PyTorch 2.15.0").Text; !strings.HasPrefix(got, want) {
+			t.Errorf("%s: %q", reason, got)
+		}
+	}
+	if resume.Title() != "f from line 9 on" {
+		t.Error(resume.Title())
+	}
+}
+
 // TestAdviceOnTheLine: what the line shows goes before what the code of a break says.
 func TestAdviceOnTheLine(t *testing.T) {
 	for _, c := range []struct{ code, line, raw, want string }{
 		{breaks.DataDependentBranching, "while x.sum() < 10: x = x + 1", "", "Bound the loop by a constant"},
 		{breaks.DataDependentBranching, "if x.sum() < 10: x = x + 1", "", "Compute both sides"},
+		{breaks.DataDependentBranching, "if random.random() < 0.1:", "", "Draw the random number outside"},
+		{breaks.DataDependentBranching, "if np.random.random() < x.sum():", "", "Compute both sides"},
 		{"GB0155", `s = f"{y.sum()}"`, "Encountered graph break when converting / formatting an f-string value", "Format the string outside"},
 	} {
 		b := &Break{Code: c.code, Raw: c.raw}
@@ -168,7 +193,7 @@ func TestAdviceOnTheLine(t *testing.T) {
 		if got := fixBreak(b, "PyTorch 2.15.0").Text; !strings.HasPrefix(got, c.want) {
 			t.Errorf("%s: %q", c.line, got)
 		}
-		if got := fixBreak(b, "tcdbg 0.1").Text; strings.HasPrefix(got, "Bound") || strings.HasPrefix(got, "Format") {
+		if got := fixBreak(b, "tcdbg 0.1").Text; strings.HasPrefix(got, "Bound") || strings.HasPrefix(got, "Draw") || strings.HasPrefix(got, "Format") {
 			t.Errorf("%s, in Go: %q", c.line, got)
 		}
 	}

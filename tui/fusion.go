@@ -60,7 +60,7 @@ func fusionRows(in *input) []row {
 	names := map[compileKey]string{}
 	for _, f := range in.report.Frames {
 		for _, c := range f.Compiles {
-			names[keyOf(c.ID)] = f.Name
+			names[keyOf(c.ID)] = f.Title()
 		}
 	}
 	var order []compileKey
@@ -110,6 +110,13 @@ type passOrFusion struct {
 }
 
 func fusionSteps(f *explain.Fusion) []row {
+	if len(f.Steps) == 0 {
+		text := "no pair was tried"
+		if f.After > 0 {
+			text = count(f.After, "kernel") + ": " + text
+		}
+		return []row{&headRow{text: text}}
+	}
 	var rows []row
 	round := -1
 	for i := range f.Steps {

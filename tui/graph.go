@@ -61,7 +61,7 @@ func graphRows(in *input) []row {
 	names := map[compileKey]string{}
 	for _, f := range in.report.Frames {
 		for _, c := range f.Compiles {
-			names[keyOf(c.ID)] = f.Name
+			names[keyOf(c.ID)] = f.Title()
 		}
 	}
 	rows := make([]row, 0, len(in.report.Graphs))

@@ -101,7 +101,7 @@ func (r *guardRow) matches(q string) bool {
 func (r *guardRow) draw(_ *Model, w int) theme.Line {
 	name := ""
 	if r.c.Frame != nil {
-		name = theme.Clean(r.c.Frame.Name)
+		name = theme.Clean(r.c.Frame.Title())
 	}
 	tail := fmt.Sprintf("%d", r.c.Guards.Leaves)
 	if r.c.Guards.Micros > 0 {
@@ -294,12 +294,26 @@ func demand(g *explain.GuardNode) string {
 	switch {
 	case !ok || strings.ContainsAny(call, " ("):
 		return text
+	case call == "___check_obj_id":
+		return "the same object" + ofClass(rest)
+	case call == "___check_type_id":
+		return "the same type" + ofClass(rest)
 	case strings.HasPrefix(rest, ", "):
 		return strings.TrimSuffix(rest[2:], ")")
 	case strings.HasPrefix(rest, ") "):
 		return call + rest[1:]
 	}
 	return text
+}
+
+// ofClass reads the class behind a check: ", 139), type=<class 'module'>".
+func ofClass(rest string) string {
+	_, class, ok := strings.Cut(rest, "type=<class '")
+	if !ok {
+		return ""
+	}
+	class, _, _ = strings.Cut(class, "'>")
+	return ", a " + class
 }
 
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }

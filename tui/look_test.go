@@ -322,10 +322,36 @@ func TestGuardDemands(t *testing.T) {
 		"hasattr(L['y'], 'x')": "hasattr(L['y'], 'x')",
 		"f(g(L['x'])) == 1":    "f(g(L['x'])) == 1",
 		"grad_mode == True":    "grad_mode == True",
+		"___check_obj_id(L['x'], 139), type=<class 'module'>": "the same object, a module",
+		"___check_obj_id(L['x'], 139)":                        "the same object",
+		"___check_type_id(L['x'], 9), type=<class 'float'>":   "the same type, a float",
 	} {
 		if got := demand(&explain.GuardNode{Source: "L['x']", Text: text}); got != want {
 			t.Errorf("%s: %q, want %q", text, got, want)
 		}
+	}
+}
+
+// A scheduler that tried no pair, and a part of a function that goes on behind a
+// break, are named in words.
+func TestWordsOfStrangeRuns(t *testing.T) {
+	rows := fusionSteps(&explain.Fusion{Before: 1, After: 1})
+	if h, ok := rows[0].(*headRow); len(rows) != 1 || !ok || h.text != "1 kernel: no pair was tried" {
+		t.Errorf("%+v", rows)
+	}
+	id := explain.ID{Rank: -1, CompileID: logs.CompileID{Frame: 1}}
+	fr := &explain.Frame{ID: id, Name: "torch_dynamo_resume_in_step_at_9"}
+	fr.Compiles = []*explain.Compile{{ID: id, Frame: fr}}
+	r := &explain.Report{Frames: []*explain.Frame{fr}, Fusions: []*explain.Fusion{{ID: id, After: 1}}}
+	if h := fusionRows(&input{report: r})[0].(*headRow); h.text != "[1/0] step from line 9 on" {
+		t.Error(h.text)
+	}
+	broke := &rootFrame{frame: &explain.Frame{Status: explain.Empty, Compiles: []*explain.Compile{{Breaks: []*explain.Break{{}}}}}}
+	if s := statusWord(broke); s != "broke before any operator" {
+		t.Error(s)
+	}
+	if s := statusWord(&rootFrame{frame: &explain.Frame{Status: explain.Empty}}); s != "no tensor work" {
+		t.Error(s)
 	}
 }
 

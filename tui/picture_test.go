@@ -69,7 +69,7 @@ func TestSavedRun(t *testing.T) {
 		keys 5
 		expect TENSOR_MATCH
 		keys 6
-		expect torch_dynamo_resume
+		expect bar from line 14 on
 		keys 7
 		expect ✓ abs + add
 		keys 8

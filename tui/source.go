@@ -317,7 +317,7 @@ func sourceDetail(m *Model, r row, w int) *doc {
 	m.lineGuards(d, f)
 	for _, fr := range f.entry {
 		d.heading("FUNCTION")
-		d.link(frameSel(fr), theme.T(theme.Plain, "  "+fr.Name+" "), theme.T(theme.Faint, fmt.Sprintf("%s, %s, %s", idText(fr.ID), fr.Status, count(len(fr.Compiles), "compile"))))
+		d.link(frameSel(fr), theme.T(theme.Plain, "  "+fr.Title()+" "), theme.T(theme.Faint, fmt.Sprintf("%s, %s, %s", idText(fr.ID), fr.Status, count(len(fr.Compiles), "compile"))))
 	}
 	return d
 }
