@@ -19,6 +19,9 @@ func dlopen(path string) (uintptr, error) {
 	return h, nil
 }
 
+// dlclose gives up one dlopen of a library.
+func dlclose(lib uintptr) { _ = purego.Dlclose(lib) }
+
 func dlsym(lib uintptr, name string) (uintptr, error) {
 	p, err := purego.Dlsym(lib, name)
 	if err != nil {

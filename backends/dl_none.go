@@ -14,6 +14,8 @@ func dlopen(string) (uintptr, error) { return 0, errNoLoad }
 
 func dlsym(uintptr, string) (uintptr, error) { return 0, errNoLoad }
 
+func dlclose(uintptr) {}
+
 func ccall(uintptr, ...uintptr) uintptr { panic(errNoLoad) }
 
 func hugePages([]byte) {}

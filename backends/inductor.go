@@ -124,6 +124,7 @@ func (e *engine) compile(g *graph.Graph, r *tracer.Request, opt inductor.Options
 	}
 	x := newExecutable(prog)
 	e.set.register(x.prof)
+	runtime.AddCleanup(x, func(p *profile) { p.gone.Store(true) }, x.prof)
 	x.eager = g.Run
 	if e.cc == nil {
 		return x, nil
@@ -183,6 +184,7 @@ func (e *engine) load(x *executable, r *tracer.Request) error {
 	if err != nil {
 		return err
 	}
+	runtime.AddCleanup(x, dlclose, lib)
 	x.rt = e.rt
 	x.graph = cstring(p.Name)
 	x.entry, err = dlsym(lib, p.Entry)

@@ -1,6 +1,7 @@
 package backends
 
 import (
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -28,6 +29,7 @@ type profile struct {
 	packed  atomic.Int64 // runs of the prologue
 	always  bool         // every run is timed
 	written int64        // timed runs at the last record; under Set.profiled
+	gone    atomic.Bool  // nobody can run the program any more
 }
 
 // slot is one kernel. Its first run meets cold caches and untouched memory and
@@ -107,16 +109,18 @@ func (s *Set) register(p *profile) {
 
 // KernelTimes returns the totals of programs that have run at least twice as often
 // as when they were last returned, so that a long run writes few of them; with
-// all set, of those that have run since.
+// all set, of those that have run since. Programs that were collected end here.
 func (s *Set) KernelTimes(all bool) []logs.KernelTime {
 	s.profiled.Lock()
 	defer s.profiled.Unlock()
 	var out []logs.KernelTime
-	for _, p := range s.profiled.list {
-		if n := p.runs.Load(); n >= 2*p.written+1 || all && n > p.written {
+	s.profiled.list = slices.DeleteFunc(s.profiled.list, func(p *profile) bool {
+		gone := p.gone.Load()
+		if n := p.runs.Load(); n >= 2*p.written+1 || (all || gone) && n > p.written {
 			p.written = n
 			out = append(out, p.times()...)
 		}
-	}
+		return gone
+	})
 	return out
 }

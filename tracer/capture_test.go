@@ -453,6 +453,12 @@ func main() {
 	torch.NoGrad(func() { fmt.Println(g(torch.Ones(2).RequiresGrad_(), torch.Ones(2))) })
 	fmt.Println(g(torch.Ones(2), torch.Ones(2)))
 }`, "mul sin cos exp | mul cos exp | mul cos exp", ""},
+	{"everything is forgotten in the midst of a call", `
+func f(x *torch.Tensor) *torch.Tensor { y := x.Sin(); compiler.Reset(); return y.Cos() }
+func main() {
+	g := torch.Compile(f)
+	for range 2 { fmt.Println(g(torch.Ones(2))) }
+}`, "sin | cos | sin | cos", "GB9003 GB9003"},
 	{"a view of a leaf is written: eager mode refuses, in its words", `
 func f(w *torch.Tensor) *torch.Tensor { y := w.Sin(); w.Select(0, 0).Mul_(2); return y }
 func main() {

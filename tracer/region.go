@@ -52,6 +52,8 @@ type frameCache struct {
 	nanos   atomic.Int64            // run time of segments
 	left    atomic.Int64            // operators that ran outside of graphs in one call, at most
 	dynamic map[string]map[int]bool // dimensions seen to change, by source; under mu
+	reset   atomic.Bool             // compiler.Reset took it away
+	written logs.FrameCalls         // what the trace holds of it; under Tracer.mu
 }
 
 func (fc *frameCache) list() []*segment {
@@ -251,7 +253,10 @@ func (c *Compiled) cacheAt(frames []*host.Frame, last *segment) *frameCache {
 	if resumed {
 		fn, line := c.t.resumesIn(frames)
 		fc.name = fmt.Sprintf("torch_dynamo_resume_in_%s_at_%d", fn, line)
-		fc.parent, fc.from = c.entry.Load().id, &last.id
+		fc.parent, fc.from = last.id.Frame, &last.id
+		if entry := c.entry.Load(); entry != nil { // compiler.Reset may have taken it away
+			fc.parent = entry.id
+		}
 	}
 	c.cache[key] = fc
 	c.t.register(fc)

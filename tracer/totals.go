@@ -1,6 +1,7 @@
 package tracer
 
 import (
+	"slices"
 	"time"
 
 	"tcdbg/logs"
@@ -39,24 +40,26 @@ func (t *Tracer) Start() (stop func()) {
 	}
 }
 
-// writeTotals writes the totals where they have changed; the last time with those
-// of all kernels.
+// writeTotals writes the totals of the frames whose have changed; the last time
+// with those of all kernels. Frames that were reset end here once they stand still.
 func (t *Tracer) writeTotals(last bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	var a logs.Aggregate
-	var calls int64 // and what else has changed since the last record
-	for _, fc := range t.caches {
+	t.caches = slices.DeleteFunc(t.caches, func(fc *frameCache) bool {
 		c := logs.FrameCalls{Frame: fc.id, Calls: fc.calls.Load(), Hits: fc.hits.Load(), RunNanos: fc.nanos.Load(), EagerOps: fc.left.Load()}
-		calls += c.Calls + c.EagerOps
+		if c == fc.written {
+			return fc.reset.Load()
+		}
+		fc.written = c
 		a.Frames = append(a.Frames, c)
-	}
+		return false
+	})
 	if t.cfg.KernelTimes != nil {
 		a.Kernels = t.cfg.KernelTimes(last)
 	}
-	if calls == t.written && len(a.Kernels) == 0 {
+	if len(a.Frames) == 0 && len(a.Kernels) == 0 {
 		return
 	}
-	t.written = calls
 	t.sink.Emit(logs.Artifact(logs.NoCompile, a))
 }

@@ -57,7 +57,6 @@ type Tracer struct {
 	mu       sync.Mutex
 	compiled []*Compiled
 	caches   []*frameCache
-	written  int64 // calls in the last aggregate
 
 	operators sync.Map // *ssa.Function -> bool
 }
@@ -208,6 +207,10 @@ func (t *Tracer) resetIntrinsic(*host.Thread, *host.Frame, []unsafe.Pointer, uns
 	t.resets.Add(1)
 	for _, c := range t.compiled {
 		c.mu.Lock()
+		for _, fc := range c.cache {
+			fc.entries.Store(nil)
+			fc.reset.Store(true)
+		}
 		c.cache = map[string]*frameCache{}
 		c.entry.Store(nil)
 		c.mu.Unlock()
