@@ -290,13 +290,13 @@ func (tr *trace) guardPointer(s *source, p unsafe.Pointer) {
 // guardKey fixes whether the map at s holds a key.
 func (tr *trace) guardKey(s *source, k *mapKey, has bool) {
 	in := tr.in
-	kind, text := "DICT_CONTAINS", k.text+" in "+s.name
+	text, want, found := fmt.Sprintf("___dict_contains(%s, %s)", k.text, s.name), "has "+k.text, "lacks "+k.text
 	if !has {
-		text = "not " + k.text + " in " + s.name
+		text, want, found = "not "+text, found, want
 	}
-	tr.guard(kind, s, text, strconv.FormatBool(has),
+	tr.guard("DICT_CONTAINS", s, text, want,
 		at(s, func(p unsafe.Pointer) bool { return (mapLookup(in, s.typ, p, k.addr) != nil) == has }),
-		func(*addresses) failure { return plain(strconv.FormatBool(!has)) })
+		func(*addresses) failure { return plain(found) })
 }
 
 // guardTensor fixes dtype, device, requires_grad and layout of the tensor at s;

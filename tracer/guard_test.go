@@ -190,7 +190,7 @@ func f(x *torch.Tensor, p *P) *torch.Tensor { if p == nil { return x.Sin() }; re
 	{
 		"map key", twice(`func f(x *torch.Tensor, m map[string]int) *torch.Tensor { if k, ok := m["a"]; ok { return x.Mul(k) }; return x }`,
 			`fmt.Println(g(torch.Ones(1), map[string]int{"b": 1}))`, ``, `fmt.Println(g(torch.Ones(1), map[string]int{"a": 1}))`),
-		"DICT_CONTAINS", `not "a" in L['m']`,
+		"DICT_CONTAINS", `not ___dict_contains("a", L['m'])`,
 	},
 	{
 		"same tensor twice", twice(`func f(x, y *torch.Tensor) *torch.Tensor { return x.Add(y) }`,
