@@ -40,8 +40,10 @@ func fixLine(b *Break, engine string) string {
 		return "" // these have codes of their own
 	case b.Code == breaks.DataDependentBranching && strings.HasPrefix(strings.TrimSpace(b.Pos.Code), "while "):
 		return "Bound the loop by a constant and mask what is too much with torch.where, or leave the loop outside and compile its body."
-	case b.Code == breaks.DataDependentBranching && drawsNumber(b.Pos.Code):
+	case b.Code == breaks.DataDependentBranching && drawsNumber(b):
 		return "Draw the random number outside of the compiled function and pass in what depends on it: in here it is a tensor."
+	case b.Code == breaks.DataDependentBranching && checksValues(b.Pos.Code):
+		return "Check for such values outside of the compiled function; where the branch repairs them, choose with torch.where."
 	case strings.Contains(b.Raw, "formatting an f-string"):
 		return "Format the string outside of the compiled function: it needs the tensor's values."
 	}
@@ -49,10 +51,20 @@ func fixLine(b *Break, engine string) string {
 }
 
 // drawsNumber says whether a condition asks Python's own generator, whose numbers
-// Dynamo turns into tensors.
-func drawsNumber(code string) bool {
-	before, _, ok := strings.Cut(code, "random.random()")
+// Dynamo turns into inputs of the graph.
+func drawsNumber(b *Break) bool {
+	for _, v := range b.Value {
+		if strings.HasPrefix(v.Func, "random_value_") {
+			return true
+		}
+	}
+	before, _, ok := strings.Cut(b.Pos.Code, "random.random()")
 	return ok && !strings.HasSuffix(before, ".")
+}
+
+// checksValues says whether a condition looks for numbers that are none.
+func checksValues(code string) bool {
+	return strings.Contains(code, "isnan(") || strings.Contains(code, "isinf(") || strings.Contains(code, "isfinite(")
 }
 
 // fixText is the table's advice in the engine's words, else the first recorded

@@ -72,7 +72,7 @@ var programFacts = map[string][]programFact{
 	"nested_gb": {
 		{"GB0059", 8, "leaf", 6, "(print)", "Move printing out"},
 		{"GB0170", 31, "br", 1, "branch on a tensor", "torch.where"},
-		{"GB0170", 32, "br", 2, "branch on a tensor", "torch.where"},
+		{"GB0170", 32, "br", 2, "branch on a tensor", "repairs them, choose with torch.where"}, // nan_to_num
 		{"GB0059", 45, "<listcomp>", 2, "(print)", "Move printing out"},
 		{"GB7000", 45, "<listcomp>", 1, "inside a loop", "move the loop's body"},
 		{"GB0088", 52, "fstr", 1, "exception", "where it does not, move this line"}, // len of an f-string: no error when run
@@ -179,6 +179,16 @@ func TestAdviceOnLocals(t *testing.T) {
 	}
 }
 
+// TestDrawnNumbers: a number that Python draws is told by the value's name, wherever
+// the condition stands.
+func TestDrawnNumbers(t *testing.T) {
+	b := &Break{Code: breaks.DataDependentBranching, Value: []logs.Pos{{Func: "random_value_0: graph input (random_value_0)"}}}
+	b.Pos.Code = "if chance < 0.1:"
+	if got := fixBreak(b, "PyTorch 2.15.0").Text; !strings.HasPrefix(got, "Draw the random number") {
+		t.Error(got)
+	}
+}
+
 // TestAdviceOnTheLine: what the line shows goes before what the code of a break says.
 func TestAdviceOnTheLine(t *testing.T) {
 	for _, c := range []struct{ code, line, raw, want string }{
@@ -186,6 +196,7 @@ func TestAdviceOnTheLine(t *testing.T) {
 		{breaks.DataDependentBranching, "if x.sum() < 10: x = x + 1", "", "Compute both sides"},
 		{breaks.DataDependentBranching, "if random.random() < 0.1:", "", "Draw the random number outside"},
 		{breaks.DataDependentBranching, "if np.random.random() < x.sum():", "", "Compute both sides"},
+		{breaks.DataDependentBranching, "if h.isnan().any():", "", "Check for such values outside"},
 		{"GB0155", `s = f"{y.sum()}"`, "Encountered graph break when converting / formatting an f-string value", "Format the string outside"},
 	} {
 		b := &Break{Code: c.code, Raw: c.raw}
@@ -193,7 +204,7 @@ func TestAdviceOnTheLine(t *testing.T) {
 		if got := fixBreak(b, "PyTorch 2.15.0").Text; !strings.HasPrefix(got, c.want) {
 			t.Errorf("%s: %q", c.line, got)
 		}
-		if got := fixBreak(b, "tcdbg 0.1").Text; strings.HasPrefix(got, "Bound") || strings.HasPrefix(got, "Draw") || strings.HasPrefix(got, "Format") {
+		if got := fixBreak(b, "tcdbg 0.1").Text; strings.HasPrefix(got, "Bound") || strings.HasPrefix(got, "Draw") || strings.HasPrefix(got, "Check") || strings.HasPrefix(got, "Format") {
 			t.Errorf("%s, in Go: %q", c.line, got)
 		}
 	}
