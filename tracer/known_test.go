@@ -65,6 +65,11 @@ func main() {
 	if exit := in.Run(); exit.Code != 0 {
 		t.Fatalf("exit %d", exit.Code)
 	}
+	for _, fc := range tr.caches[:4] {
+		if n := len(fc.list()); n > 0 {
+			t.Errorf("frame %d was reset and keeps %d entries", fc.id, n)
+		}
+	}
 	for range 3 {
 		tr.writeTotals(true)
 	}
