@@ -7,6 +7,7 @@ import (
 	"tcdbg/torch"
 	"tcdbg/torch/kw"
 	F "tcdbg/torch/nn/functional"
+	"tcdbg/torch/nn/internal/ntuple"
 )
 
 // Conv is what the convolutions share.
@@ -222,21 +223,7 @@ func (c *ConvTranspose3d) Forward(x *torch.Tensor) *torch.Tensor {
 }
 
 // tuple reads an int, which stands for n equal ones, or n ints.
-func tuple(v any, n int) []int {
-	switch v := v.(type) {
-	case int:
-		out := make([]int, n)
-		for i := range out {
-			out[i] = v
-		}
-		return out
-	case []int:
-		if len(v) == n {
-			return v
-		}
-	}
-	panic(&torch.Error{Op: "nn", Kind: "TypeError", Msg: fmt.Sprintf("expected an int or %d ints, got %v", n, v)})
-}
+func tuple(v any, n int) []int { return ntuple.Of("nn", v, n) }
 
 // tupleOption is tuple of an option, or n times def.
 func tupleOption(opts []torch.Option, name string, def, n int) []int {

@@ -5,6 +5,7 @@ import (
 
 	"tcdbg/torch"
 	"tcdbg/torch/kw"
+	"tcdbg/torch/nn/internal/ntuple"
 )
 
 // This file is windows of images: cut out, put together again, and pooled by a
@@ -31,24 +32,7 @@ func windowOf(class string, kernel any, opts []torch.Option) window {
 }
 
 // pair is an int twice, or two ints.
-func pair(class string, v any) []int { return several(class, 2, v) }
-
-// several is an int n times, or n ints.
-func several(class string, n int, v any) []int {
-	switch v := v.(type) {
-	case int:
-		out := make([]int, n)
-		for i := range out {
-			out[i] = v
-		}
-		return out
-	case []int:
-		if len(v) == n {
-			return v
-		}
-	}
-	panic(&torch.Error{Op: class, Kind: "TypeError", Msg: fmt.Sprintf("%s: expected an int or %d ints, got %v", class, n, v)})
-}
+func pair(class string, v any) []int { return ntuple.Of(class, v, 2) }
 
 // Unfold cuts windows out of images [batch, channel, height, width], each as one
 // column: [batch, channel*window, windows]. Options: kw.Dilation(1),
@@ -125,7 +109,7 @@ func lpPool(class string, n int, mean func(*torch.Tensor, any, ...torch.Option) 
 			unexpected(class, o)
 		}
 	}
-	k := several(class, n, kernel)
+	k := ntuple.Of(class, kernel, n)
 	count := 1
 	for _, size := range k {
 		count *= size
@@ -169,7 +153,7 @@ func fractional(class string, sampleOf []int, x *torch.Tensor, kernelSize any, o
 	if x.Dim() != n+2 {
 		panic(&torch.Error{Op: class, Kind: "RuntimeError", Msg: fmt.Sprintf("%s: Expected %dD or %dD tensor, but got %dD", class, n+1, n+2, x.Dim())})
 	}
-	k := several(class, n, kernelSize)
+	k := ntuple.Of(class, kernelSize, n)
 	size, samples := fractionalSize(class, x, n, opts)
 	if samples == nil {
 		samples = torch.Rand(x.Size(0), x.Size(1), n, kw.Dtype(x.DType()))
@@ -223,7 +207,7 @@ func fractionalSize(class string, x *torch.Tensor, n int, opts []torch.Option) (
 		switch o.Name {
 		case "output_size":
 			if o.Value != nil {
-				size = several(class, n, o.Value)
+				size = ntuple.Of(class, o.Value, n)
 			}
 		case "output_ratio":
 			for d, r := range ratios(class, n, o.Value) {
