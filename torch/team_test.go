@@ -80,7 +80,7 @@ func TestChunksRaisesPanics(t *testing.T) {
 // TestHandsLeave: who has no work for a while is gone, and off the list.
 func TestHandsLeave(t *testing.T) {
 	chunks(4, 64, func(int) { time.Sleep(time.Millisecond) })
-	for range 1000 {
+	for start := time.Now(); time.Since(start) < 10*time.Second; { // a busy machine lets them leave late
 		idle.Lock()
 		n := len(idle.hands)
 		idle.Unlock()
