@@ -446,7 +446,7 @@ func TestKernelTimes(t *testing.T) {
 		{Name: "large", Lang: "c", Bytes: 1000, FLOPs: 8000, Calls: 100, Timed: 100, Nanos: 300_000},
 	}}
 	var sb strings.Builder
-	tw := &textWriter{bufio.NewWriter(&sb)}
+	tw := &textWriter{w: bufio.NewWriter(&sb)}
 	tw.kernels(r)
 	_ = tw.w.Flush() // into memory
 	want := []string{

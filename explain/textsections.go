@@ -204,26 +204,11 @@ func (t *textWriter) kernels(r *Report) {
 			row += k.timeText(total) + "  "
 		}
 		row += clipText(strings.Join(k.Ops, "+"), 50)
-		if from := placeList(k.Pos); from != "" {
+		if from := t.names.list(k.Pos); from != "" {
 			row += "  from " + clipText(from, 60)
 		}
 		t.line("%s", row)
 	}
-}
-
-// placeList is places with a separator, each file named once.
-func placeList(list []logs.Pos) string {
-	var out []string
-	file := ""
-	for _, p := range list {
-		if p.File != "" && p.File == file {
-			out[len(out)-1] += "," + itoa(p.Line)
-			continue
-		}
-		file = p.File
-		out = append(out, shortPlace(p.File, p.Line))
-	}
-	return strings.Join(out, " ")
 }
 
 func (t *textWriter) fusion(r *Report) {
@@ -333,7 +318,7 @@ func (t *textWriter) symbols(r *Report) {
 		if s.Hint != "" {
 			end = " first " + s.Hint + end
 		}
-		t.line("  [%s] %s = %s in %s%s  %s", idText(s.ID), s.Name, s.Source, s.Range, end, place(s.Pos))
+		t.line("  [%s] %s = %s in %s%s  %s", idText(s.ID), s.Name, s.Source, s.Range, end, t.names.place(s.Pos))
 	}
 }
 

@@ -32,11 +32,13 @@ const (
 type htmlWriter struct {
 	w    *bufio.Writer
 	left int // bytes of texts that still fit
+
+	names Names
 }
 
 // WriteHTML writes the report as one self-contained HTML file.
 func WriteHTML(w io.Writer, r *Report) error {
-	h := &htmlWriter{bufio.NewWriter(w), htmlTexts}
+	h := &htmlWriter{bufio.NewWriter(w), htmlTexts, BriefNames(r)}
 	h.raw(`<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">`)
 	h.raw(`<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'">`)
 	h.tag("title", "", "tcdbg: "+r.Title)
@@ -160,7 +162,7 @@ func (h *htmlWriter) advice(r *Report) {
 			break
 		}
 		h.raw(`<li class="row">`)
-		h.tag("b", "", place(a.Pos))
+		h.tag("b", "", h.names.place(a.Pos))
 		h.tag("span", "", " "+a.Text+" ")
 		h.tag("span", "dim", a.Cost)
 		h.fix(a.Fix)
@@ -187,7 +189,7 @@ func (h *htmlWriter) group(g *BreakGroup) {
 	h.raw(`<details class="` + class + `"><summary>`)
 	h.tag("code", "gb", orUnknown(b.Code))
 	h.tag("b", "", " "+b.Title()+" ")
-	h.tag("span", "", place(b.Pos))
+	h.tag("span", "", h.names.place(b.Pos))
 	h.tag("span", "dim", fmt.Sprintf("  %s, splits %d, %s, %s, %s", count(len(g.Breaks), "time"), g.Graphs, duration(g.Seconds), b.Fixability, b.Outcome))
 	h.raw("</summary>")
 	h.marked(b.Pos)
@@ -203,7 +205,7 @@ func (h *htmlWriter) group(g *BreakGroup) {
 		h.raw("</ul>")
 	}
 	if g.CausedBy != nil {
-		h.tag("p", "dim", "caused by "+g.CausedBy.Lead.Code+" at "+place(g.CausedBy.Lead.Pos))
+		h.tag("p", "dim", "caused by "+g.CausedBy.Lead.Code+" at "+h.names.place(g.CausedBy.Lead.Pos))
 	}
 	h.stack("how the value came about", b.Value)
 	for i, c := range g.Chains {
@@ -276,7 +278,7 @@ func (h *htmlWriter) recompiles(r *Report) {
 			h.tag("code", "", g.Entry)
 			h.tag("span", "", " "+failureText(&g))
 			if g.Pos.File != "" {
-				h.tag("span", "dim", "  "+place(g.Pos))
+				h.tag("span", "dim", "  "+h.names.place(g.Pos))
 				h.tag("code", "", " "+g.Pos.Code)
 			}
 			h.raw("</li>")
@@ -298,7 +300,7 @@ func (h *htmlWriter) failures(r *Report) {
 		h.tag("code", "", f.ID.CompileID.String())
 		h.tag("b", "", " "+f.Frame+" ")
 		h.tag("span", "", f.What()+" ")
-		h.tag("span", "dim", place(f.Pos))
+		h.tag("span", "dim", h.names.place(f.Pos))
 		h.raw("</summary>")
 		for _, detail := range f.Details() {
 			h.tag("p", "", detail)
@@ -325,7 +327,7 @@ func (h *htmlWriter) frames(r *Report) {
 		if fr.Parent != nil {
 			name = "↳ " + name
 		}
-		h.row(fmt.Sprintf("%s%d", rankPrefix(fr.ID), fr.ID.Frame), name, shortPlace(fr.Pos.File, fr.Pos.Line), string(fr.Status), itoa(len(fr.Compiles)), itoa(breaks), fmt.Sprintf("%.2f", seconds))
+		h.row(fmt.Sprintf("%s%d", rankPrefix(fr.ID), fr.ID.Frame), name, h.names.at(fr.Pos), string(fr.Status), itoa(len(fr.Compiles)), itoa(breaks), fmt.Sprintf("%.2f", seconds))
 	}
 	h.raw("</table>")
 	h.end()
@@ -476,7 +478,7 @@ func (h *htmlWriter) tables(r *Report) {
 		h.section("symbols", fmt.Sprintf("Dynamic sizes (%d)", len(r.Symbols)), false)
 		h.raw("<table><tr><th>symbol</th><th>source</th><th>first</th><th>range</th><th>specialised</th><th>line</th></tr>")
 		for _, s := range r.Symbols {
-			h.row(s.ID.CompileID.String()+" "+s.Name, s.Source, s.Hint, s.Range, s.Specialized+" "+s.Reason, place(s.Pos))
+			h.row(s.ID.CompileID.String()+" "+s.Name, s.Source, s.Hint, s.Range, s.Specialized+" "+s.Reason, h.names.place(s.Pos))
 		}
 		h.raw("</table>")
 		h.end()

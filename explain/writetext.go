@@ -21,12 +21,13 @@ const rows = 12
 
 // textWriter writes lines; what comes from a trace is cleaned on the way.
 type textWriter struct {
-	w *bufio.Writer
+	w     *bufio.Writer
+	names Names
 }
 
 // WriteText writes the report as plain text.
 func WriteText(w io.Writer, r *Report) error {
-	t := &textWriter{bufio.NewWriter(w)}
+	t := &textWriter{bufio.NewWriter(w), BriefNames(r)}
 	t.head(r)
 	for _, section := range textSections {
 		section(t, r)
@@ -176,13 +177,8 @@ func count(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-func place(p logs.Pos) string {
-	s := shortPlace(p.File, p.Line)
-	if fn := functionOf(p, nil); fn != "" {
-		s += " in " + fn
-	}
-	return s
-}
+// place names a place where no one report is told.
+func place(p logs.Pos) string { return Names{}.place(p) }
 
 func clipText(s string, n int) string {
 	s = squeeze(s)
@@ -201,7 +197,7 @@ func (t *textWriter) advice(r *Report) {
 		if i == 5 {
 			break
 		}
-		t.line("%2d. %s: %s (%s)", i+1, place(a.Pos), a.Text, a.Cost)
+		t.line("%2d. %s: %s (%s)", i+1, t.names.place(a.Pos), a.Text, a.Cost)
 		t.fix(a.Fix)
 	}
 }
@@ -246,7 +242,7 @@ func (t *textWriter) breaks(r *Report) {
 		var places []string
 		for _, g := range noise {
 			n += len(g.Breaks)
-			places = append(places, g.Lead.Code+" "+shortPlace(g.Lead.Pos.File, g.Lead.Pos.Line))
+			places = append(places, g.Lead.Code+" "+t.names.at(g.Lead.Pos))
 		}
 		t.line("  folded: %s inside the framework or the standard library (%s)", count(n, "break"), clipText(strings.Join(places, ", "), 120))
 	}
@@ -255,7 +251,7 @@ func (t *textWriter) breaks(r *Report) {
 func (t *textWriter) group(g *BreakGroup, indent string) {
 	b := g.Lead
 	t.line("%s%s %s [%s, %s]", indent, orUnknown(b.Code), b.Title(), b.Fixability, b.Outcome)
-	t.line("%s    %s  %s", indent, place(b.Pos), clipText(b.Pos.Code, 90))
+	t.line("%s    %s  %s", indent, t.names.place(b.Pos), clipText(b.Pos.Code, 90))
 	cost := count(len(g.Breaks), "time")
 	if g.Graphs > 0 {
 		cost += fmt.Sprintf(", splits off %s", count(g.Graphs, "graph"))
@@ -268,7 +264,7 @@ func (t *textWriter) group(g *BreakGroup, indent string) {
 		cost += ", " + count(len(g.Chains), "call chain")
 	}
 	t.line("%s    %s", indent, cost)
-	if st := userChain(b.Stack); len(st) > 1 {
+	if st := t.names.userChain(b.Stack); len(st) > 1 {
 		t.line("%s    chain: %s", indent, strings.Join(st, " > "))
 	}
 	if len(b.Value) > 0 {
@@ -289,7 +285,7 @@ func (t *textWriter) group(g *BreakGroup, indent string) {
 			t.line("%s    and %s caused by it", indent, count(len(g.Causes)-5, "more break"))
 			break
 		}
-		t.line("%s    caused by it: %s %s at %s (%s)", indent, orUnknown(c.Lead.Code), c.Lead.Title(), place(c.Lead.Pos), count(len(c.Breaks), "time"))
+		t.line("%s    caused by it: %s %s at %s (%s)", indent, orUnknown(c.Lead.Code), c.Lead.Title(), t.names.place(c.Lead.Pos), count(len(c.Breaks), "time"))
 	}
 }
 
@@ -327,11 +323,11 @@ func unknown(n int64) string {
 }
 
 // userChain is a stack without frames of the framework.
-func userChain(st []logs.Pos) []string {
+func (n Names) userChain(st []logs.Pos) []string {
 	var out []string
 	for _, p := range st {
 		if !frameworkFile(p.File) {
-			out = append(out, shortPlace(p.File, p.Line))
+			out = append(out, n.at(p))
 		}
 	}
 	if len(out) > 8 {
@@ -381,7 +377,7 @@ func (t *textWriter) functionRecompiles(list []*Recompile) {
 		}
 	}
 	fr := list[0].Compile.Frame
-	t.line("  %s %s: %s, %s", frameTitle(fr), shortPlace(fr.Pos.File, fr.Pos.Line), count(len(list)-limits, "recompile"), seconds(took))
+	t.line("  %s %s: %s, %s", frameTitle(fr), t.names.at(fr.Pos), count(len(list)-limits, "recompile"), seconds(took))
 	for i, rc := range list {
 		if i == 9 {
 			t.line("    ... and %d more", len(list)-9)
@@ -398,7 +394,7 @@ func (t *textWriter) functionRecompiles(list []*Recompile) {
 		g := rc.Failures[0]
 		t.line("    [%s] %s%s%s", idText(rc.Compile.ID), failureText(&g), also(rc.Failures), limit)
 		if g.Pos.File != "" {
-			t.line("        guard from %s  %s", place(g.Pos), clipText(g.Pos.Code, 80))
+			t.line("        guard from %s  %s", t.names.place(g.Pos), clipText(g.Pos.Code, 80))
 		}
 	}
 	for _, f := range fixesOf(list) {
@@ -470,7 +466,7 @@ func (t *textWriter) failures(r *Report) {
 			t.line("      %s", clipText(detail, 300))
 		}
 		if f.Pos.File != "" {
-			t.line("      %s  %s", place(f.Pos), clipText(f.Pos.Code, 90))
+			t.line("      %s  %s", t.names.place(f.Pos), clipText(f.Pos.Code, 90))
 		}
 		t.fix(f.Fix)
 	}
@@ -481,7 +477,7 @@ func (t *textWriter) frames(r *Report) {
 		return
 	}
 	t.section(fmt.Sprintf("FRAMES: %d", len(r.Frames)))
-	t.line("  %-44s %-14s %8s %5s %7s %9s", "function", "status", "compiles", "ops", "breaks", "compile s")
+	t.line("  %-*s %-14s %8s %5s %7s %9s", frameColumn, "function", "status", "compiles", "ops", "breaks", "compile s")
 	shown := 0
 	for _, fr := range r.Frames {
 		if fr.Parent != nil && parentShown(fr) {
@@ -504,6 +500,17 @@ func parentShown(fr *Frame) bool {
 	return true
 }
 
+// frameColumn is the width of the column of functions.
+const frameColumn = 44
+
+// withPlace puts a place behind a name; folders go where they do not fit.
+func (t *textWriter) withPlace(name string, p logs.Pos, width int) string {
+	if s := name + " " + t.names.at(p); utf8.RuneCountInString(s) <= width {
+		return s
+	}
+	return name + " " + Names{}.at(p)
+}
+
 // frame prints a frame and the frames that resume it; it returns their number.
 func (t *textWriter) frame(fr *Frame, indent string) int {
 	ops, breaks, seconds := -1, 0, 0.0
@@ -516,15 +523,14 @@ func (t *textWriter) frame(fr *Frame, indent string) int {
 		breaks += len(c.Breaks)
 		seconds += c.Seconds
 	}
-	name := fr.Name
+	name, rank := fr.Name, ""
+	if fr.ID.Rank >= 0 {
+		rank = fmt.Sprintf("r%d ", fr.ID.Rank)
+	}
 	if fn, line, ok := resumedFunction(name); ok {
 		name = fmt.Sprintf("resumes %s at line %d", fn, line)
 	} else if fr.Pos.File != "" {
-		name += " " + shortPlace(fr.Pos.File, fr.Pos.Line)
-	}
-	rank := ""
-	if fr.ID.Rank >= 0 {
-		rank = fmt.Sprintf("r%d ", fr.ID.Rank)
+		name = t.withPlace(name, fr.Pos, frameColumn-len(indent)-len(rank))
 	}
 	if name == "" {
 		name = frameTitle(fr)
@@ -537,7 +543,7 @@ func (t *textWriter) frame(fr *Frame, indent string) int {
 	if seconds > 0 {
 		time = fmt.Sprintf("%.2f", seconds)
 	}
-	t.line("  %-44s %-14s %8d %5s %7d %9s", indent+clipText(rank+name, 44-len(indent)), string(fr.Status), len(fr.Compiles), captured, breaks, time)
+	t.line("  %-*s %-14s %8d %5s %7d %9s", frameColumn, indent+clipText(rank+name, frameColumn-len(indent)), string(fr.Status), len(fr.Compiles), captured, breaks, time)
 	n := 1
 	if len(indent) > 20 {
 		return n

@@ -23,6 +23,7 @@ type facts struct {
 	kernels map[compileKey][]*explain.Kernel
 	roots   []*rootFrame
 	root    string // folder of all the user's files
+	names   explain.Names
 	counts  counts
 }
 
@@ -54,6 +55,7 @@ type rootFrame struct {
 // collect makes the indexes.
 func (f *facts) collect(in *input) {
 	f.counts.collect(in.report)
+	f.names = explain.BriefNames(in.report)
 	f.kernels = map[compileKey][]*explain.Kernel{}
 	for _, k := range in.report.Kernels {
 		f.kernels[keyOf(k.ID)] = append(f.kernels[keyOf(k.ID)], k)

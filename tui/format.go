@@ -129,12 +129,12 @@ func shortFile(root, file string) string {
 	return filepath.Join(filepath.Base(filepath.Dir(file)), filepath.Base(file))
 }
 
-// shortPlace is file:line from the run's root.
-func shortPlace(root string, p logs.Pos) string {
+// placeText is file:line.
+func placeText(p logs.Pos) string {
 	if p.File == "" {
 		return ""
 	}
-	s := shortFile(root, p.File)
+	s := p.File
 	if p.Line > 0 {
 		s += fmt.Sprintf(":%d", p.Line)
 	}

@@ -544,8 +544,13 @@ func Start(ctx context.Context, m *Model, opts ...tea.ProgramOption) error {
 	return err
 }
 
-// place is where a position stands, from the run's root.
-func (m *Model) place(p logs.Pos) string { return shortPlace(m.root(), p) }
+// place is where a position stands, under the brief name of its file.
+func (m *Model) place(p logs.Pos) string {
+	if p.File != "" {
+		p.File = m.facts.names.File(p.File)
+	}
+	return placeText(p)
+}
 
 // placeIn is place in at most w cells: without its folders where they do not
 // fit.
@@ -553,7 +558,7 @@ func (m *Model) placeIn(p logs.Pos, w int) string {
 	s := m.place(p)
 	if theme.Width(s) > w {
 		p.File = filepath.Base(p.File)
-		s = theme.CutLeft(shortPlace("", p), w)
+		s = theme.CutLeft(placeText(p), w)
 	}
 	return s
 }

@@ -345,10 +345,11 @@ func (r *adviceRow) draw(m *Model, w int) theme.Line {
 	room := max(10, w-6-theme.Width(cost)-1)
 	file := r.a.Pos
 	file.File = filepath.Base(file.File)
-	bare := min(theme.Width(shortPlace("", file)), room*2/5)
-	place := m.placeIn(r.a.Pos, min(room*3/5, max(bare, room-2-theme.Width(r.a.Text)))) // the folder goes before the cause
-	if w >= 100 && r.a.Pos.Code != "" {
-		place += "  " + theme.Cut(theme.Clean(strings.TrimSpace(r.a.Pos.Code)), 40)
+	bare := min(theme.Width(placeText(file)), room*2/5)
+	// The folder goes before the cause, and no place is cut for its code.
+	place := m.placeIn(r.a.Pos, min(room*3/5, max(bare, room-2-theme.Width(r.a.Text))))
+	if left := room*3/5 - theme.Width(place) - 2; w >= 100 && r.a.Pos.Code != "" && left > 8 {
+		place += "  " + theme.Cut(theme.Clean(strings.TrimSpace(r.a.Pos.Code)), min(40, left))
 	}
 	pw := min(theme.Width(place), room*3/5)
 	l := theme.Line{{Text: fmt.Sprintf("%d ", r.i+1), Style: theme.Faint}, glyph, {Text: " "}}

@@ -1,0 +1,77 @@
+package explain
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+	"testing"
+
+	"tcdbg/logs"
+)
+
+// TestBriefNames: a file is told by its last element, and by as many folders
+// more as tell it apart from the report's other files.
+func TestBriefNames(t *testing.T) {
+	for _, c := range []struct{ files, want string }{
+		{"/home/ann/m/net.py /home/ann/m/loss.py", "net.py loss.py"},
+		{"/a/x/net.py /b/x/net.py /b/y/net.py", "a/x/net.py b/x/net.py y/net.py"},
+		{"/net.py /x/net.py", "/net.py x/net.py"},
+		{"/x/net.py /a/x/net.py", "/x/net.py a/x/net.py"},
+		{"x/net.py y/net.py", "x/net.py y/net.py"},
+		{"x/net.py y/x/net.py", "x/net.py y/x/net.py"},
+		{"ann/x/net.py /home/ann/x/net.py", "net.py net.py"}, // one file, as guards and as stacks print it
+		{"/1/a/b/c/d/e/f/g/h/net.py /2/a/b/c/d/e/f/g/h/net.py", "/1/a/b/c/d/e/f/g/h/net.py /2/a/b/c/d/e/f/g/h/net.py"},
+		{"<string> <eval_with_key>.3", "<string> <eval_with_key>.3"},
+	} {
+		files := strings.Fields(c.files)
+		for range 2 { // whatever comes first
+			var got []string
+			n := BriefNames(reportOf(files))
+			for _, f := range strings.Fields(c.files) {
+				got = append(got, n.File(f))
+			}
+			if s := strings.Join(got, " "); s != c.want {
+				t.Errorf("%v: %s, want %s", files, s, c.want)
+			}
+			slices.Reverse(files)
+		}
+	}
+}
+
+// reportOf is a report with a frame in each file.
+func reportOf(files []string) *Report {
+	r := &Report{}
+	for _, f := range files {
+		r.Frames = append(r.Frames, &Frame{ID: ID{Rank: -1}, Name: "forward", Pos: logs.Pos{File: f, Line: 7, Func: "forward"}, Status: Compiled})
+	}
+	return r
+}
+
+// TestReportsTellFilesApart: text and HTML name alike what is alike, and apart
+// what is not; a name that leaves no room for its folders goes without them.
+func TestReportsTellFilesApart(t *testing.T) {
+	r := reportOf([]string{"/home/ann/one/net.py", "/home/ann/two/net.py", "/home/ann/two/loss.py"})
+	r.Frames[1].Name = strings.Repeat("long", 8)
+	for name, write := range map[string]func(*bytes.Buffer) error{
+		"text": func(b *bytes.Buffer) error { return WriteText(b, r) },
+		"HTML": func(b *bytes.Buffer) error { return WriteHTML(b, r) },
+	} {
+		var b bytes.Buffer
+		if err := write(&b); err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range []string{"one/net.py:7", "loss.py:7"} {
+			if !strings.Contains(b.String(), want) {
+				t.Errorf("%s lacks %s", name, want)
+			}
+		}
+		for _, wrong := range []string{"two/loss.py", "ann/one"} {
+			if strings.Contains(b.String(), wrong) {
+				t.Errorf("%s has %s", name, wrong)
+			}
+		}
+		if long := r.Frames[1].Name; name == "text" && !strings.Contains(b.String(), long+" net.py:7") {
+			t.Errorf("the place of a long name is cut:\n%s", b.String())
+		}
+	}
+}
