@@ -130,7 +130,12 @@ func nativeBatchNorm(id ID, name, schema string, at [4]int, flags int) *Op {
 		dims := append([]int{0}, seq(2, len(m.Shape))...)
 		mu := b.mean(x, true, dims...)
 		rstd := b.Emit(Rsqrt, b.add(b.mean(b.sq(b.sub(x, mu)), true, dims...), c.Args[flags+2]))
-		return []Value{y, b.reshape(mu, m.Shape[1]), b.reshape(rstd, m.Shape[1])}
+		saved := m.DType
+		if (&Call{Args: plain(c)}).mixedNorm() {
+			saved = wide
+		}
+		stat := func(v Value) Value { return b.cast(b.reshape(v, m.Shape[1]), saved) }
+		return []Value{y, stat(mu), stat(rstd)}
 	}
 	row.Meta = metaOfDecomposition(row)
 	row.Tags |= TagNotMethod

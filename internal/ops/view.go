@@ -412,7 +412,7 @@ func sliceRows() []*Op {
 func checkStrided(stride []sym.Int, offset sym.Int) error {
 	for _, s := range stride {
 		if sym.Lt(s, symZero) {
-			return Errorf("as_strided: Negative strides are not supported at the moment, got strides: [%s]", ShapeText(stride))
+			return Errorf("as_strided: Negative strides are not supported at the moment, got strides: %s", ShapeText(stride))
 		}
 	}
 	if sym.Lt(offset, symZero) {
@@ -432,7 +432,7 @@ func CheckWithin(size, stride []sym.Int, offset sym.Int, itemsize, bytes sym.Int
 		end = sym.Add(end, sym.Mul(sym.Sub(n, symOne), stride[i]))
 	}
 	if need := sym.Mul(end, itemsize); sym.Gt(need, bytes) {
-		return Errorf("setStorage: sizes [%s], strides [%s], storage offset %s, and itemsize %s requiring a storage size of %s are out of bounds for storage of size %s",
+		return Errorf("setStorage: sizes %s, strides %s, storage offset %s, and itemsize %s requiring a storage size of %s are out of bounds for storage of size %s",
 			ShapeText(size), ShapeText(stride), offset, itemsize, need, bytes)
 	}
 	return nil
