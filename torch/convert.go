@@ -21,6 +21,12 @@ func copier(to, from DType) copyFn {
 	if to == from {
 		return sameCopy(to.Size())
 	}
+	switch {
+	case to == ops.Float32 && from == ops.BFloat16:
+		return widenBfloat
+	case to == ops.BFloat16 && from == ops.Float32:
+		return roundToBfloat
+	}
 	switch from {
 	case ops.Uint8, ops.Bool:
 		return copyFrom[uint8](to)
@@ -120,6 +126,30 @@ func castCopy[D, S number](dst, src unsafe.Pointer, ds, ss, n int) {
 	}
 	for i := range n {
 		*(*D)(unsafe.Add(dst, i*ds)) = D(*(*S)(unsafe.Add(src, i*ss)))
+	}
+}
+
+// widenBfloat converts bfloat16 to float32, without a call for each number.
+func widenBfloat(dst, src unsafe.Pointer, ds, ss, n int) {
+	if ds != 4 || ss != 2 {
+		mapCopy(bfloatToFloat)(dst, src, ds, ss, n)
+		return
+	}
+	d, s := unsafe.Slice((*float32)(dst), n), unsafe.Slice((*uint16)(src), n)
+	for i, v := range s {
+		d[i] = ops.BFloatToFloat(v)
+	}
+}
+
+// roundToBfloat converts float32 to bfloat16.
+func roundToBfloat(dst, src unsafe.Pointer, ds, ss, n int) {
+	if ds != 2 || ss != 4 {
+		mapCopy(floatToBfloat)(dst, src, ds, ss, n)
+		return
+	}
+	d, s := unsafe.Slice((*uint16)(dst), n), unsafe.Slice((*float32)(src), n)
+	for i, v := range s {
+		d[i] = ops.FloatToBFloat(v)
 	}
 }
 
