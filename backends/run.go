@@ -187,7 +187,9 @@ func (f *frame) enter(segment int, times *int64) {
 		f.x.entry, uintptr(segment), uintptr(unsafe.Pointer(&f.ptrs[0])),
 		uintptr(unsafe.Pointer(&f.sizes[0])), uintptr(unsafe.Pointer(f.x.graph)), uintptr(unsafe.Pointer(times)),
 	}
-	if r := ccall(f.x.rt.run, f.args[:]...); r != 0 {
+	r := ccall(f.x.rt.run, f.args[:]...)
+	runtime.KeepAlive(f.x) // with it the code would go
+	if r != 0 {
 		panic(fmt.Sprintf("inductor: %s has no segment %d", f.x.prog.Name, segment))
 	}
 }
