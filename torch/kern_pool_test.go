@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"tcdbg/torch/internal/simd"
@@ -73,5 +74,35 @@ func checkMaxRows(t *testing.T, plane []float32, w *windows) {
 func TestWindowsThatSeeNothing(t *testing.T) {
 	if w := slidingWindows([]int{3}, []int{2}, []int{1}, []int{4}, []int{0}, []int{1}); w.along != nil {
 		t.Error("a window beyond the image is not noticed")
+	}
+}
+
+// TestRunsOfWindows: the stretches of a window are its elements in order, whether or
+// not it covers whole rows and planes of the image.
+func TestRunsOfWindows(t *testing.T) {
+	check := func(w *windows) {
+		w.each(func(o int, s []span) {
+			var got, want []int
+			w.runs(s, func(from, to, step int) {
+				for at := from; at < to; at += step {
+					got = append(got, at)
+				}
+			})
+			for i := s[0].from; i < s[0].to; i += s[0].step {
+				for j := s[1].from; j < s[1].to; j += s[1].step {
+					for k := s[2].from; k < s[2].to; k += s[2].step {
+						want = append(want, (i*w.image[1]+j)*w.image[2]+k)
+					}
+				}
+			}
+			if !slices.Equal(got, want) {
+				t.Fatalf("image %v, window %v: %v, want %v", w.image, s, got, want)
+			}
+		})
+	}
+	for range 500 {
+		image := []int{1 + rand.IntN(4), 1 + rand.IntN(5), 1 + rand.IntN(6)}
+		check(someWindows(image))
+		check(adaptiveWindows(image, []int{1 + rand.IntN(2), 1 + rand.IntN(2), 1 + rand.IntN(3)}))
 	}
 }
