@@ -172,7 +172,11 @@ func fixRecompile(rc *Recompile, engine string) Fix {
 	}
 	g := rc.Failures[0]
 	if isLearningRate(&g) {
-		return Fix{Text: "the learning rate changes: make it a tensor, lr=torch.tensor(...), which the graph reads anew with every step"}
+		how := "lr=torch.tensor(...)"
+		if strings.HasPrefix(engine, "tcdbg") {
+			how = "kw.Lr(torch.NewTensor(...))"
+		}
+		return Fix{Text: "the learning rate changes: make it a tensor, " + how + ", which the graph reads anew with every step"}
 	}
 	name := argumentName(rc, &g)
 	if name == "" {
@@ -325,7 +329,8 @@ func argumentName(rc *Recompile, g *GuardFailure) string {
 // isLearningRate knows the number that schedulers change within an optimizer: it is
 // the program's, though the guard stands in the framework.
 func isLearningRate(g *GuardFailure) bool {
-	return strings.Contains(g.Source, "param_groups") && strings.HasSuffix(g.Source, "['lr']")
+	return strings.Contains(g.Source, "param_groups") && strings.HasSuffix(g.Source, "['lr']") ||
+		strings.Contains(g.Source, ".groups[") && strings.HasSuffix(g.Source, "].Lr")
 }
 
 // keywordOf reads the keyword out of kwargs['mask']: the caller of a wrapper knows

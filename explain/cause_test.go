@@ -120,18 +120,19 @@ func TestAdviceOfACauseIsOne(t *testing.T) {
 // learning rate is the program's, an argument of generated code is nobody's.
 func TestAdviceNamesWhatTheCallerHas(t *testing.T) {
 	for _, c := range []struct {
-		file, reason, want string
-		status             Status
+		engine, file, reason, want string
+		status                     Status
 	}{
-		{"/v/site-packages/transformers/generic.py", "tensor 'kwargs['ids']' size mismatch at index 1. expected 12, actual 9", "mark_dynamic(ids, 1)", Compiled},
-		{"/v/site-packages/torch/nn/parallel.py", "tensor 'kwargs['ids']' size mismatch at index 1. expected 12, actual 9", "", Compiled},
-		{"/w/m.py", "tensor 'x' size mismatch at index 0. expected 4, actual 5", "the compile that leaves it open failed", Failed},
-		{"<eval_with_key>.1", "tensor 'sizes[0]' size mismatch at index 1. expected 3, actual 5", "", Compiled},
-		{"/v/site-packages/torch/optim/adam.py", "L['self'].param_groups[0]['lr'] == 0.01", "lr=torch.tensor", Compiled},
-		{"/w/m.py", "L['self'].kind is None", "set it before the first call", Compiled},
+		{"PyTorch 2.15.0", "/v/site-packages/transformers/generic.py", "tensor 'kwargs['ids']' size mismatch at index 1. expected 12, actual 9", "mark_dynamic(ids, 1)", Compiled},
+		{"PyTorch 2.15.0", "/v/site-packages/torch/nn/parallel.py", "tensor 'kwargs['ids']' size mismatch at index 1. expected 12, actual 9", "", Compiled},
+		{"PyTorch 2.15.0", "/w/m.py", "tensor 'x' size mismatch at index 0. expected 4, actual 5", "the compile that leaves it open failed", Failed},
+		{"PyTorch 2.15.0", "<eval_with_key>.1", "tensor 'sizes[0]' size mismatch at index 1. expected 3, actual 5", "", Compiled},
+		{"PyTorch 2.15.0", "/v/site-packages/torch/optim/adam.py", "L['self'].param_groups[0]['lr'] == 0.01", "lr=torch.tensor", Compiled},
+		{"tcdbg 0.1", "model.go", "-L['b'].groups[0].Lr == -0.1", "kw.Lr(torch.NewTensor(...))", Compiled},
+		{"PyTorch 2.15.0", "/w/m.py", "L['self'].kind is None", "set it before the first call", Compiled},
 	} {
 		rc := &Recompile{Compile: &Compile{Status: c.status, Frame: &Frame{Name: "f", Pos: logs.Pos{File: c.file}}}, Failures: []GuardFailure{parseReason("0/0: " + c.reason)}}
-		if fix := fixRecompile(rc, "PyTorch 2.15.0").Text; fix == "" != (c.want == "") || !strings.Contains(fix, c.want) {
+		if fix := fixRecompile(rc, c.engine).Text; fix == "" != (c.want == "") || !strings.Contains(fix, c.want) {
 			t.Errorf("%s in %s: %q, want %q", c.reason, c.file, fix, c.want)
 		}
 	}
