@@ -74,7 +74,7 @@ func tensors(prefix string, module any, out []entry) []entry {
 	fields := parts(module)
 	for _, f := range fields {
 		if t, ok := f.Value.(*torch.Tensor); ok && t != nil {
-			out = append(out, entry{Named{join(prefix, f.Name), t, f.Buffer}, f.Skip})
+			out = append(out, entry{Named{Name: join(prefix, f.Name), Tensor: t, Buffer: f.Buffer}, f.Skip})
 		}
 	}
 	for _, f := range fields {
