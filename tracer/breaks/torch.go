@@ -7,7 +7,7 @@ var torchAdvice = map[string]string{
 	DataDependentOperator:  "Stay with tensors: use the operator's tensor form and consume it with torch.where or masked arithmetic.",
 	DynamicShapeOperator:   "Use a mask with torch.where instead of selecting elements, or set torch._dynamo.config.capture_dynamic_output_shape_ops = True.",
 	GraphBreakCall:         "Remove the call of graph_break() if one graph is wanted.",
-	TensorBackward:         "Compile the function that returns the loss and call backward() outside of it, or set torch._dynamo.config.trace_autograd_ops = True.",
+	TensorBackward:         "Compile the function that returns the loss and call backward() outside of it; PyTorch 2.15 traces it with torch._dynamo.config.trace_autograd_ops = True.",
 	TensorItem:             "Keep the value as a 0-dimensional tensor, or set torch._dynamo.config.capture_scalar_outputs = True.",
 	MutateTensorData:       "Use copy_ or another in-place operator on the tensor itself instead of its .data.",
 	SkippedFunction:        "Call it before the compiled function and pass its result in; if it works on tensors alone, make it a torch.library.custom_op.",
