@@ -5,8 +5,6 @@ import (
 	"runtime"
 	"strings"
 	"testing"
-
-	"tcdbg/logs"
 )
 
 // TestCodeIsUnloaded compiles thirty graphs of which none is needed any more and
@@ -54,7 +52,7 @@ func main() {
 		t.Errorf("the kernels' times tell of %d runs, want 30", runs)
 	}
 	if more := set.KernelTimes(true); len(more) > 0 {
-		t.Errorf("told again: %v", []logs.KernelTime(more))
+		t.Errorf("told again: %v", more)
 	}
 	if n := len(set.profiled.list); n > 2 {
 		t.Errorf("%d profiles are kept", n)
