@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// This file is how the threads of an operator come apart that share a processor. The
-// system's balance counts what a group of processes may use at all, so that beside
-// another busy program it leaves both on one processor for long.
+// This file is how the threads of an operator come apart that share a processor. Where
+// the system counts what a group of processes may use at all (autogroups), it was seen
+// to leave both on one processor for long beside another busy program.
 
 const (
 	// moveEvery is the least time between two moves: the system may have its reasons.
