@@ -30,6 +30,36 @@ var h = torch.Compile(func(x *torch.Tensor) *torch.Tensor { y := x.Tanh(); fmt.P
 var slow = compiler.Disable(func(x *torch.Tensor) *torch.Tensor { return h(x).Neg() }, kw.Recursive(false))
 func f(x *torch.Tensor) *torch.Tensor { return slow(x.Sin()).Cos() }
 func main() { g := torch.Compile(f); fmt.Println(g(torch.Ones(2))) }`, "f 1, h 1, torch_dynamo_resume_in_f_at 0"},
+		{"in the body of a NoGrad that breaks", `
+func f(x *torch.Tensor) *torch.Tensor {
+	y := x.Sin()
+	torch.NoGrad(func() { y = y.Cos(); fmt.Println("y"); y = y.Exp().Neg() })
+	return y.Tanh()
+}
+func main() { g := torch.Compile(f); fmt.Println(g(torch.Ones(2))) }`, "f 3, torch_dynamo_resume_in_f_at 0"},
+		{"callbacks within callbacks, and one that panics", `
+func f(x *torch.Tensor) *torch.Tensor {
+	y := x.Sin()
+	func() {
+		defer func() { fmt.Println(recover()) }()
+		torch.NoGrad(func() { torch.EnableGrad(func() { y = y.Exp() }); y = y.Neg(); panic("over") })
+	}()
+	return y
+}
+func main() { g := torch.Compile(f); fmt.Println(g(torch.Ones(2))) }`, "f 0, torch_dynamo_resume_in_f.func1_at 2"},
+		{"a callback that native code keeps", `
+func f(x *torch.Tensor) *torch.Tensor {
+	y := x.Sin()
+	y.RegisterHook(func(g *torch.Tensor) *torch.Tensor { return g.Mul(2).Neg() })
+	fmt.Println("y")
+	return y
+}
+func main() {
+	g := torch.Compile(f)
+	x := torch.Ones(2, kw.RequiresGrad(true))
+	g(x).Sum().Backward()
+	fmt.Println(x.Grad())
+}`, "f 0"},
 		{"the limit", `
 func f(x *torch.Tensor, n int) *torch.Tensor { y := x; for range n { y = y.Mul(n) }; return y }
 func main() { g := torch.Compile(f, kw.RecompileLimit(2)); for i := range 6 { fmt.Println(g(torch.Ones(2), i)) } }`, "f 5"},

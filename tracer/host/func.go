@@ -21,6 +21,8 @@ type Closure struct {
 
 	in    *Interp
 	bound atomic.Pointer[boundFunc]
+	// ran, where set, gets what calls from native code counted.
+	ran *atomic.Int64
 }
 
 // ClosureOf finds the closure behind the func value at p; nil for native

@@ -88,7 +88,7 @@ func (b *builder) call(in *ssa.Call) op {
 func (b *builder) staticCall(fn *ssa.Function, args []ref, d uintptr) op {
 	bound := b.in.bind(fn)
 	if bound.code == nil {
-		return b.counted(bound.name, nativeOp(invocation{b: bound}, args, d))
+		return b.counted(bound.name, b.nativeStatic(invocation{b: bound}, fn.Signature, args, d))
 	}
 	code := bound.code
 	switch len(args) {
@@ -108,6 +108,15 @@ func (b *builder) staticCall(fn *ssa.Function, args []ref, d uintptr) op {
 		g.setArgs(f, args, 0)
 		return g
 	}
+}
+
+// nativeStatic calls a native function by name.
+func (b *builder) nativeStatic(c invocation, sig *types.Signature, args []ref, d uintptr) op {
+	at := functionArgs(sig)
+	if len(at) == 0 || b.in.Config.Counted == nil {
+		return nativeOp(c, args, d)
+	}
+	return b.withCallbacks(c, sig, args, at, d)
 }
 
 // counted adds the counting of a call, where that is wanted.

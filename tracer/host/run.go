@@ -152,6 +152,16 @@ func (th *Thread) enter(f *Frame, c *Closure) *Frame {
 // panic goes on through the native code.
 func (in *Interp) nativeCall(b *boundFunc, closure *Closure, free, args []unsafe.Pointer, result unsafe.Pointer) {
 	th := in.takeThread()
+	th.calledBack(b, closure, free, args, result)
+	in.giveThread(th)
+}
+
+// calledBack is nativeCall on the thread th.
+func (th *Thread) calledBack(b *boundFunc, closure *Closure, free, args []unsafe.Pointer, result unsafe.Pointer) {
+	if closure != nil && closure.ran != nil {
+		before := th.Counted
+		defer func() { closure.ran.Add(th.Counted - before) }()
+	}
 	switch {
 	case b.code != nil:
 		defer func() {
@@ -167,7 +177,6 @@ func (in *Interp) nativeCall(b *boundFunc, closure *Closure, free, args []unsafe
 	default:
 		panic(unsupported(fmt.Sprintf("host: %s is not bound", b.name)))
 	}
-	in.giveThread(th)
 }
 
 // takeThread returns an empty thread with its pool of frames.

@@ -1,0 +1,61 @@
+package host
+
+import (
+	"go/types"
+	"sync/atomic"
+	"unsafe"
+)
+
+// This file counts what native code calls back. The functions that it is given run
+// on threads of their own (see [Interp.nativeCall]); what Config.Counted names
+// there is counted for the thread that called the native code.
+
+// functionArgs are the arguments of a call of a native function that are func
+// values, the receiver being argument 0 of a method.
+func functionArgs(sig *types.Signature) []int {
+	var out []int
+	first := 0
+	if sig.Recv() != nil {
+		first = 1
+	}
+	for i := range sig.Params().Len() {
+		if _, ok := sig.Params().At(i).Type().Underlying().(*types.Signature); ok {
+			out = append(out, first+i)
+		}
+	}
+	return out
+}
+
+// withCallbacks is a native call that gets func values at the given arguments.
+// Each is handed over as a func value of its own, so that what it counts belongs
+// to this call alone: native code may keep it and call it later, for somebody else.
+func (b *builder) withCallbacks(c invocation, sig *types.Signature, args []ref, at []int, d uintptr) op {
+	templates := make([]*makeFunc, len(at))
+	for k, i := range at {
+		if sig.Recv() != nil {
+			i--
+		}
+		templates[k] = b.in.template(sig.Params().At(i).Type())
+	}
+	return func(f *Frame) *Frame {
+		th := f.th
+		base := th.pushArgs(f, args)
+		var ran *atomic.Int64
+		for k, i := range at {
+			cl := closureAt(*(*unsafe.Pointer)(th.argv[base+i]))
+			if cl == nil {
+				continue
+			}
+			if ran == nil {
+				ran = new(atomic.Int64)
+				defer func() { th.Counted += ran.Load() }() // also where a callback panics
+			}
+			own := &Closure{Fn: cl.Fn, Free: cl.Free, Compiled: cl.Compiled, in: cl.in, ran: ran}
+			word := newFunc(templates[k], own)
+			th.argv[base+i] = unsafe.Pointer(&word)
+		}
+		th.native(c, f, th.argv[base:], unsafe.Add(f.fp, d))
+		th.popArgs(base)
+		return th.top
+	}
+}
