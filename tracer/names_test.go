@@ -107,3 +107,44 @@ func main() {
 		t.Error("no break")
 	}
 }
+
+// TestOnlyTheProgramsWordsAreArguments: a guard's argument is what the user wrote.
+// What torch's own code had computed when a call of it broke, and what a range
+// counts, has no such word, and no report may advise to change it.
+func TestOnlyTheProgramsWordsAreArguments(t *testing.T) {
+	o := both(t, `
+func f(fc *nn.Linear, xs []*torch.Tensor) *torch.Tensor {
+	total := xs[0]
+	for range xs {
+		total = total.Add(total.Mul(2))
+		fmt.Println("so far")
+		total = fc.Forward(total)
+	}
+	return total
+}
+
+func main() {
+	g := torch.Compile(f)
+	fc := nn.NewLinear(4, 4)
+	for _, n := range []int{2, 3} {
+		fmt.Println(g(fc, []*torch.Tensor{torch.Ones(n, 4), torch.Ones(n, 4)}).Shape())
+	}
+}`)
+	arguments := map[string]bool{}
+	for _, miss := range o.recompiles() {
+		for _, f := range miss.Failures {
+			arguments[f.Argument] = true
+			if regexp.MustCompile(`\bt\d+\b`).MatchString(f.Guard.Text) {
+				t.Errorf("a guard speaks of a register: %s", f.Guard.Text)
+			}
+		}
+	}
+	for got := range arguments {
+		if got != "" && got != "xs[0]" && got != "total" {
+			t.Errorf("%q is no word of the program", got)
+		}
+	}
+	if !arguments["xs[0]"] || !arguments[""] {
+		t.Errorf("arguments %v: want the user's xs[0], and the counter without a word", arguments)
+	}
+}

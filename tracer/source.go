@@ -268,9 +268,17 @@ func localName(v ssa.Value) string {
 }
 
 // synthetic names a register that the program has no expression for: what a
-// conversion converts, the arguments of a variadic call.
+// conversion converts, the arguments of a variadic call, what a range counts.
 func synthetic(v ssa.Value) string {
 	switch v := v.(type) {
+	case *ssa.BinOp:
+		if counter, ok := v.X.(*ssa.Phi); ok && counter.Comment == rangeIndex {
+			return rangeIndex
+		}
+	case *ssa.Call:
+		if b, ok := v.Call.Value.(*ssa.Builtin); ok && b.Name() == "len" {
+			return "len(" + localName(v.Call.Args[0]) + ")"
+		}
 	case *ssa.ChangeType:
 		return localName(v.X)
 	case *ssa.ChangeInterface:
@@ -289,31 +297,86 @@ func synthetic(v ssa.Value) string {
 	return v.Name()
 }
 
-// argument returns the user's expression for a source and whether it has one:
-// the printed path without the L['...'] dressing: net.Weight.
+// rangeIndex is what the counter of a range statement is called that names none.
+const rangeIndex = "rangeindex"
+
+// argument returns the user's expression for a source, the printed path without
+// the L['...'] dressing: net.Weight. It is empty where the user has none: for what
+// torch's own code computes within a call, and for what no line spells.
 func (s *source) argument() string {
 	switch s.kind {
 	case srcRegister:
-		return localName(s.value)
+		return s.local()
 	case srcGlobal:
 		return s.global.Name()
-	case srcDeref, srcDynamic:
-		return strings.TrimPrefix(s.parent.argument(), "&")
-	case srcField:
-		return s.parent.argument() + "." + s.parent.typ.Underlying().(*types.Struct).Field(s.index).Name()
 	case srcElem, srcItem:
 		if v := variadicArgument(s.parent, s.index); v != nil {
 			return localName(v)
 		}
-		return s.parent.argument() + "[" + strconv.Itoa(s.index) + "]"
 	case srcFree:
 		return s.value.Name()
-	case srcMapValue:
-		return s.parent.argument() + "[" + s.key.text + "]"
-	case srcGrad:
-		return s.parent.argument() + ".Grad()"
 	}
-	return s.name
+	of := s.parent.argument()
+	if of == "" {
+		return ""
+	}
+	switch s.kind {
+	case srcDeref, srcDynamic:
+		return strings.TrimPrefix(of, "&")
+	case srcField:
+		return of + "." + s.parent.typ.Underlying().(*types.Struct).Field(s.index).Name()
+	case srcElem, srcItem:
+		return of + "[" + strconv.Itoa(s.index) + "]"
+	case srcMapValue:
+		return of + "[" + s.key.text + "]"
+	case srcGrad:
+		return of + ".Grad()"
+	}
+	panic("tracer: unknown source kind")
+}
+
+// local is the user's name of a register, empty where the user has none. What is
+// passed to a function of torch is known by the name of its parameter.
+func (s *source) local() string {
+	if _, passed := s.value.(*ssa.Parameter); inTorch(s.value.Parent()) && !(passed && s.frame == 0) || !spelled(s.value) {
+		return ""
+	}
+	return localName(s.value)
+}
+
+// inTorch reports whether a function is one of torch's that the host interprets.
+func inTorch(fn *ssa.Function) bool {
+	return fn != nil && fn.Pkg != nil && ownSource(fn.Pkg.Pkg.Path()+"/")
+}
+
+// spelled reports whether some line of the program spells a register: as a
+// variable or as an expression.
+func spelled(v ssa.Value) bool {
+	if varName(v) != "" || exprName(v) != "" {
+		return true
+	}
+	switch v := v.(type) {
+	case *ssa.Phi:
+		return v.Comment != "" && v.Comment != rangeIndex
+	case *ssa.Alloc:
+		return v.Comment != ""
+	case *ssa.MakeInterface:
+		return spelled(v.X)
+	case *ssa.ChangeType:
+		return spelled(v.X)
+	case *ssa.ChangeInterface:
+		return spelled(v.X)
+	case *ssa.Convert:
+		return spelled(v.X)
+	case *ssa.Extract:
+		return spelled(v.Tuple)
+	case *ssa.UnOp:
+		return v.Op == token.MUL && spelled(v.X)
+	case *ssa.Slice:
+		return spelled(v.X)
+	}
+	_, computed := v.(ssa.Instruction)
+	return !computed
 }
 
 // addresses resolves sources on one entry of a region. It is a table by slot,
