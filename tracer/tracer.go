@@ -226,7 +226,7 @@ func (t *Tracer) functionArgument(call *host.Frame, arg unsafe.Pointer, who stri
 	t0 := in.Common().Signature().Results().At(0).Type()
 	sig, ok := t0.Underlying().(*types.Signature)
 	if !ok {
-		panic(&torch.Error{Op: who, Msg: fmt.Sprintf("the argument is a %s, not a function; pass net.Forward to compile a module", typeName(t0))})
+		panic(&torch.Error{Op: who, Msg: fmt.Sprintf("the argument is no function but of type %s; pass net.Forward to compile a module", typeName(t0))})
 	}
 	cl := t.in.ClosureOf(arg)
 	if cl == nil {

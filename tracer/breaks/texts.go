@@ -301,7 +301,7 @@ var explained = []Cause{
 	{
 		Code: MapIteration, Type: "Iteration over a map", Short: "range over a map", Fixability: FixableByYou,
 		Explanation: "Go's order of map iteration is random, so a graph made from one order would not be the program's behaviour.",
-		Hints:       []string{"Iterate over a sorted slice of the keys."},
+		Hints:       []string{"Keep the keys in a slice beside the map, in their order, and iterate over that."},
 	},
 	{
 		Code: SelectStatement, Type: "select statement in a compiled region", Short: "select statement", Fixability: FixableByYou,

@@ -19,6 +19,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"sort"
 	"strings"
 	"sync"
@@ -96,11 +97,19 @@ func mainFiles(paths []string) (names []string, dir string, err error) {
 			return nil, "", err
 		}
 		dir = p
-		for _, f := range bp.GoFiles {
-			names = append(names, filepath.Join(p, f))
-		}
+		names = append(names, goFiles(bp, p)...)
 	}
 	return names, dir, nil
+}
+
+// goFiles lists the files of a package in a folder, those that import "C" too:
+// their import then fails at its line.
+func goFiles(bp *build.Package, folder string) []string {
+	var names []string
+	for _, f := range slices.Concat(bp.GoFiles, bp.CgoFiles) {
+		names = append(names, filepath.Join(folder, f))
+	}
+	return names
 }
 
 // sourceFile is one file to parse.
@@ -254,11 +263,7 @@ func (l *loader) find(path, dir string) ([]sourceFile, string, error) {
 	if err != nil {
 		return nil, "", err
 	}
-	var names []string
-	for _, f := range bp.GoFiles {
-		names = append(names, filepath.Join(folder, f))
-	}
-	return osFiles(names), folder, nil
+	return osFiles(goFiles(bp, folder)), folder, nil
 }
 
 // fsFiles reads a package from an fs.FS; nil when there is none.

@@ -156,6 +156,11 @@ func TestUnavailablePackage(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), ":3:8: could not import net/http") {
 		t.Errorf("got %v", err)
 	}
+	file = write(t, "package main\n\nimport \"C\"\n\nfunc main() {}\n")
+	_, err = Load(LoadConfig{Paths: []string{filepath.Dir(file)}})
+	if err == nil || !strings.Contains(err.Error(), ":3:8: could not import C") {
+		t.Errorf("a folder's file with cgo: got %v", err)
+	}
 }
 
 func write(t *testing.T, text string) string {
