@@ -100,3 +100,20 @@ func erfOfSquare(s float64) float64 {
 	}
 	return math.Erf(math.Sqrt(s))/math.Sqrt(s) - 1
 }
+
+// geluFar is where the normal distribution's share is 0 or 1 in float32.
+const geluFar = 5.3
+
+// geluDegrees are the degrees of gelu's polynomials by the number of pieces.
+var geluDegrees = map[width]int{avx512: 4, avx2: 6}
+
+// geluPieces are polynomials for (share-1/2)/x, each around a multiple of step.
+func geluPieces(n, degree int, step float64) [][]float64 {
+	q := func(x float64) float64 { return (erfOfSquare(x*x/2) + 1) / (2 * math.Sqrt2) }
+	out := make([][]float64, n)
+	for i := range out {
+		middle := float64(i) * step
+		out[i] = plainVariable(fit(func(r float64) float64 { return q(middle + r) }, -step/2, step/2, degree), -step/2, step/2)
+	}
+	return out
+}

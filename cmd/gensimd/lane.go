@@ -26,16 +26,7 @@ func (l *lane) tmp() reg.VecPhysical {
 
 // word is a constant in memory, once for each lane of the widest vector.
 func (g *generator) word(bits uint32) operand.Mem {
-	name := fmt.Sprintf("c%08x", bits)
-	if g.consts == nil {
-		g.consts = map[string]operand.Mem{}
-	}
-	if m, ok := g.consts[name]; ok {
-		return m
-	}
-	m := g.static(name, 16, func(int) uint32 { return bits })
-	g.consts[name] = m
-	return m
+	return g.once(fmt.Sprintf("c%08x", bits), 16, func(int) uint32 { return bits })
 }
 
 func (g *generator) float(v float64) operand.Mem { return g.word(math.Float32bits(float32(v))) }
@@ -138,6 +129,24 @@ func (l *lane) whereLess(x reg.VecPhysical, bound operand.Mem, a, b, to reg.VecP
 	l.next--
 }
 
+// magnitude is the size of x, at most bound; of NaN it is bound or NaN.
+func (l *lane) magnitude(x reg.VecPhysical, bound operand.Mem, to reg.VecPhysical) {
+	if l.w == avx512 {
+		const smallerSize, withoutSign = 2, 2 << 2
+		l.VRANGEPS(operand.Imm(smallerSize|withoutSign), bound, x, to)
+		return
+	}
+	l.and(x, l.word(allButSign), to)
+	l.VMINPS(bound, to, to)
+}
+
+// perPiece is coefficient i of each piece of a function.
+func (l *lane) perPiece(name string, i int, pieces [][]float64) operand.Mem {
+	return l.once(fmt.Sprintf("%s%sc%d", name, l.w, i), int(l.w), func(lane int) uint32 {
+		return math.Float32bits(float32(pieces[lane][i]))
+	})
+}
+
 const signBit, allButSign = 0x80000000, 0x7fffffff
 
 // exp replaces x by its exponential.
@@ -233,20 +242,31 @@ func (l *lane) erfcOver(a, t, to reg.VecPhysical, factor float64) {
 	l.mul(to, t, to)
 }
 
-// gelu replaces x by x times the normal distribution's share below x, which is
-// half of erfc(a), a = |x|/sqrt 2, or the rest to one.
+// gelu replaces x by x times the normal distribution's share below x: 1/2 + x*q, where
+// q is a polynomial of |x| in each of as many pieces as a vector has lanes, so that a
+// permutation finds its coefficients. Beyond geluFar q stands still while x grows, so
+// the share leaves 0..1 and is cut.
 func (l *lane) gelu(x reg.VecPhysical) {
-	const zero = 10.2
-	a, t, tail := l.tmp(), l.tmp(), l.tmp()
-	l.and(x, l.word(allButSign), a)
-	l.mul(a, l.float(math.Sqrt2/2), a)
-	l.min(a, l.float(zero), a)
-	l.erfcOver(a, t, tail, 0.5)
-	l.load(l.float(1), t)
-	l.sub(t, tail, t)
-	l.whereLess(x, l.float(0), tail, t, tail)
-	l.mul(x, tail, x)
-	l.next -= 3
+	at, piece, q, c := l.tmp(), l.tmp(), l.tmp(), l.tmp()
+	const integers = 1 << 23 // a number this large has an integer in its last bits
+	perPiece := (float64(l.w) - 0.75) / geluFar
+	l.magnitude(x, l.float(geluFar), at)
+	l.load(l.float(perPiece), piece)
+	l.VFMADD213PS(l.float(integers), at, piece)
+	l.sub(piece, l.float(integers), c)
+	l.VFNMADD231PS(l.float(1/perPiece), c, at) // from the middle of the piece
+	degree := geluDegrees[l.w]
+	pieces := geluPieces(int(l.w), degree, float64(float32(1/perPiece)))
+	l.VPERMPS(l.perPiece("gelu", degree, pieces), piece, q)
+	for i := degree - 1; i >= 0; i-- {
+		l.VPERMPS(l.perPiece("gelu", i, pieces), piece, c)
+		l.VFMADD213PS(c, at, q)
+	}
+	l.VFMADD213PS(l.float(0.5), x, q)
+	l.VMAXPS(l.float(0), q, q)
+	l.VMINPS(l.float(1), q, q)
+	l.mul(x, q, x) // which is NaN for NaN whatever the bounds made of the share
+	l.next -= 4
 }
 
 // erf replaces x by its error function: near zero x and x times a polynomial of x^2,

@@ -50,19 +50,23 @@ func (g *generator) masks(w width, n reg.GPVirtual, v, free int) mask {
 
 // maskTable is 16 lanes of ones and 16 of zeros.
 func (g *generator) maskTable() operand.Mem {
-	const name = "lanes"
+	return g.once("lanes", 32, func(i int) uint32 {
+		if i < 16 {
+			return 0xffffffff
+		}
+		return 0
+	})
+}
+
+// once is a static table that is written at its first use.
+func (g *generator) once(name string, n int, word func(i int) uint32) operand.Mem {
 	if g.consts == nil {
 		g.consts = map[string]operand.Mem{}
 	}
 	if m, ok := g.consts[name]; ok {
 		return m
 	}
-	m := g.static(name, 32, func(i int) uint32 {
-		if i < 16 {
-			return 0xffffffff
-		}
-		return 0
-	})
+	m := g.static(name, n, word)
 	g.consts[name] = m
 	return m
 }

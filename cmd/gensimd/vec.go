@@ -481,16 +481,7 @@ func (g *generator) everySecond(w width, from reg.Register, to reg.VecPhysical) 
 
 // evenPlaces is the even places of 32.
 func (g *generator) evenPlaces() operand.Mem {
-	const name = "evenPlaces"
-	if m, ok := g.consts[name]; ok {
-		return m
-	}
-	if g.consts == nil {
-		g.consts = map[string]operand.Mem{}
-	}
-	m := g.static(name, 16, func(i int) uint32 { return uint32(2 * i) })
-	g.consts[name] = m
-	return m
+	return g.once("evenPlaces", 16, func(i int) uint32 { return uint32(2 * i) })
 }
 
 // stream copies cache lines past the caches. Such stores are ordered by a

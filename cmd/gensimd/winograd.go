@@ -199,13 +199,5 @@ func interleave(g *generator, w width, left, right, a, b reg.VecPhysical) {
 // lanes in turns.
 func (g *generator) zip(half int) operand.Mem {
 	name := []string{"zipLow", "zipHigh"}[half]
-	if m, ok := g.consts[name]; ok {
-		return m
-	}
-	if g.consts == nil {
-		g.consts = map[string]operand.Mem{}
-	}
-	m := g.static(name, 16, func(i int) uint32 { return uint32(8*half + i/2 + i%2*16) })
-	g.consts[name] = m
-	return m
+	return g.once(name, 16, func(i int) uint32 { return uint32(8*half + i/2 + i%2*16) })
 }
