@@ -65,7 +65,7 @@ func (t *Tensor) RequiresGrad() bool {
 	if t.fake != nil {
 		return t.fake.RequiresGrad
 	}
-	return t.requiresGrad || t.edgeFn() != nil
+	return t.requiresGrad || t.computed()
 }
 
 // RequiresGrad_ sets whether a leaf collects gradients: RequiresGrad_() or
@@ -144,13 +144,25 @@ func runHooks(hooks []*hook, g *Tensor) *Tensor {
 }
 
 // edgeFn is the node that computed t. A view whose storage was changed in
-// place through another tensor gets a new node that reads the base.
+// place through another tensor gets a new node that reads the base, if it may.
 func (t *Tensor) edgeFn() *gradFn {
-	if t.base != nil && t.storage != nil && t.seen != t.storage.Version() && t.base.fn != nil && t.base.fn.seq > t.fnSeq() {
+	if t.stale() {
+		if why := t.viewRefusal("its base or another view of its base has been modified inplace"); why != "" {
+			fail("", "RuntimeError", "%s", why)
+		}
 		t.rebase()
 	}
 	return t.fn
 }
+
+// stale reports whether the memory of a view was changed, on the tape, behind the
+// back of its node.
+func (t *Tensor) stale() bool {
+	return t.base != nil && t.storage != nil && t.seen != t.storage.Version() && t.base.fn != nil && t.base.fn.seq > t.fnSeq()
+}
+
+// computed reports whether t has a node, or gets one.
+func (t *Tensor) computed() bool { return t.fn != nil || t.stale() }
 
 func (t *Tensor) fnSeq() uint64 {
 	if t.fn == nil {
@@ -404,13 +416,11 @@ func (s *saved) open() *Tensor {
 	return s.t
 }
 
-// checkInPlaceGrad refuses to change leaves that collect gradients.
+// checkInPlaceGrad refuses to change what may not be changed where gradients are
+// wanted.
 func checkInPlaceGrad(t *Tensor) {
-	if t.requiresGrad && t.fn == nil {
-		fail("", "RuntimeError", "a leaf Variable that requires grad is being used in an in-place operation.")
-	}
-	if r := t.base; r != nil && r.requiresGrad && r.fn == nil {
-		fail("", "RuntimeError", "a view of a leaf Variable that requires grad is being used in an in-place operation.")
+	if why := t.inPlaceRefusal(); why != "" {
+		fail("", "RuntimeError", "%s", why)
 	}
 }
 

@@ -42,13 +42,21 @@ func call(row *ops.Op, args []ops.Arg, tape bool) []Value {
 		return []Value{callInPlace(row, args, tape)}
 	}
 	c := &ops.Call{Op: row, Args: args}
-	tape = tape && wantsGrad(row, args)
-	if composite(row, tape) || row.Decompose != nil && ops.Mutated(row, args) != nil {
+	outs := compose(c, tape && wantsGrad(row, args))
+	if row.Tags.Has(ops.TagView) || row.Tags.Has(ops.TagMaybeView) {
+		noteBirth(row, args, outs, tape)
+	}
+	return outs
+}
+
+// compose computes the results, on the tape where that is wanted.
+func compose(c *ops.Call, tape bool) []Value {
+	if composite(c.Op, tape) || c.Op.Decompose != nil && ops.Mutated(c.Op, c.Args) != nil {
 		checkRule(c)
 		return decompose(c, tape)
 	}
 	outs := forward(c)
-	if tape && !row.Tags.Has(ops.TagNoGrad) {
+	if tape && !c.Op.Tags.Has(ops.TagNoGrad) {
 		record(c, outs)
 	}
 	return outs
@@ -320,7 +328,7 @@ func CallInto(op ops.ID, args []ops.Arg, outs []*Tensor) {
 	row := ops.Get(op)
 	c := &ops.Call{Op: row, Args: args}
 	checkRule(c)
-	if k := kernels()[op]; k != nil && !row.Tags.Has(ops.TagView|ops.TagInPlace) {
+	if k := kernels()[op]; k != nil && !row.Tags.Has(ops.TagView) && !row.Tags.Has(ops.TagInPlace) {
 		compute(k, &kernelCall{Call: c, outs: outs, dtype: resultDType(c)})
 		return
 	}

@@ -18,7 +18,7 @@ func reshapeInPlace(f *ops.Op, self *Tensor, args []ops.Arg, tape bool) *Tensor 
 		checkInPlaceGrad(self)
 	}
 	before := FromStorage(self.storage, self.dtype, self.shape, self.stride, self.offset)
-	before.device, before.base, before.seen = self.device, self.base, self.seen
+	before.device, before.base, before.seen, before.born = self.device, self.base, self.seen, self.born
 	v := call(f, append([]ops.Arg{alias(self, before)}, args[1:]...), tape)[0].(*Tensor)
 	self.shape, self.stride, self.offset = v.shape, v.stride, v.offset
 	if tape {

@@ -77,6 +77,7 @@ type Tensor struct {
 	// view makes fn stale.
 	base  *Tensor
 	seen  uint64
+	born  birth
 	hooks []*hook
 	// keepGrad asks Backward to store the gradient of a tensor that is no leaf.
 	keepGrad bool
@@ -130,7 +131,7 @@ func (t *Tensor) IsContiguous() bool { return contiguous(t.shape, t.stride) }
 
 // IsLeaf reports whether t was made by the user rather than by an operator
 // that the tape recorded.
-func (t *Tensor) IsLeaf() bool { return t.edgeFn() == nil }
+func (t *Tensor) IsLeaf() bool { return !t.computed() }
 
 // Data returns a copy of the elements in row-major order as float64.
 func (t *Tensor) Data() []float64 { return t.Float64s() }

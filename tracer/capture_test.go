@@ -465,6 +465,51 @@ func main() {
 	defer func() { fmt.Println(recover()) }()
 	torch.Compile(f)(torch.Ones(2).RequiresGrad_())
 }`, "sin select", "GB0064"},
+	{"a view taken under NoGrad is written: eager mode refuses, in its words", `
+func f(x, w *torch.Tensor) *torch.Tensor {
+	var v *torch.Tensor
+	torch.NoGrad(func() { v = x.Select(0, 0) })
+	v.Narrow(0, 0, 1).Mul_(w.Narrow(0, 0, 1))
+	return x.Sin()
+}
+func main() {
+	g := torch.Compile(f)
+	fmt.Println(g(torch.Ones(2, 2), torch.Ones(2)))
+	defer func() { fmt.Println(recover()) }()
+	g(torch.Ones(2, 2), torch.Ones(2).RequiresGrad_())
+}`, "select narrow narrow mul_ sin | select narrow narrow", "GB0064"},
+	{"one of several views is written", `
+func f(x, w *torch.Tensor) *torch.Tensor { y := x.Mul(2); p := y.Unbind(); p[1].Mul_(w); return y }
+func main() {
+	g := torch.Compile(f)
+	fmt.Println(g(torch.Ones(2, 2), torch.Ones(2)))
+	defer func() { fmt.Println(recover()) }()
+	g(torch.Ones(2, 2), torch.Ones(2).RequiresGrad_())
+}`, "mul unbind mul_ | mul unbind", "GB0064"},
+	{"a view given from outside is written, plain and taken under NoGrad", `
+func f(v, w *torch.Tensor) *torch.Tensor { v.Mul_(w); return v.Sin() }
+func main() {
+	g := torch.Compile(f)
+	for i := range 2 {
+		func() {
+			defer func() { fmt.Println(recover()) }()
+			x := torch.Ones(2, 2)
+			v := x.Select(0, 0)
+			if i == 1 { torch.NoGrad(func() { v = x.Select(0, 0) }) }
+			fmt.Println(g(v, torch.Ones(2).RequiresGrad_()).Detach())
+		}()
+	}
+}`, "mul_ sin", "GB0064"},
+	{"a view taken under NoGrad is used behind a write to its memory", `
+func f(x, w *torch.Tensor) *torch.Tensor {
+	y := x.Mul(w)
+	torch.NoGrad(func() { x = y.Select(0, 0); y.Mul_(2) })
+	return x.Sin()
+}
+func main() {
+	defer func() { fmt.Println(recover()) }()
+	torch.Compile(f)(torch.Ones(2, 2), torch.Ones(2).RequiresGrad_())
+}`, "mul select mul_", "GB0064"},
 	{"the gradient mode is a guarded constant", `
 func f(x *torch.Tensor) *torch.Tensor {
 	if torch.GradEnabled() { x = x.Add(1) }

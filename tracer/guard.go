@@ -432,6 +432,29 @@ func (tr *trace) fixedGuards() {
 	}
 }
 
+// dynamicGuards keep sizes that are symbols from being 0 or 1: those broadcast and
+// squeeze, and are constants of graphs of their own.
+func (tr *trace) dynamicGuards() {
+	for _, x := range tr.env.Symbols {
+		o, known := tr.symbols[x]
+		if _, fixed := x.Fixed(); fixed || !known || x.Min > 2 { // what it was compared with says so
+			continue
+		}
+		text := "2 <= " + x.Source
+		var pos logs.Pos
+		if n := len(o.at); n > 0 {
+			pos = o.at[n-1]
+		}
+		tr.guards.add(&guard{
+			kind: "SHAPE_ENV", src: o.src, text: text, want: text, pos: pos,
+			test: func(a *addresses) bool { return sizeAt(a, o.src, o.dim) >= 2 },
+			actual: func(a *addresses) failure {
+				return failure{actual: fmt.Sprintf("%s = %d", x.Source, sizeAt(a, o.src, o.dim)), dim: o.dim}
+			},
+		})
+	}
+}
+
 // sizeAt is a size of the tensor at s, -1 where there is none.
 func sizeAt(a *addresses, s *source, dim int) int {
 	p := a.at(s)
@@ -448,6 +471,7 @@ func sizeAt(a *addresses, s *source, dim int) int {
 // shapeGuards turns what was learned of symbols into guards.
 func (tr *trace) shapeGuards() {
 	tr.fixedGuards()
+	tr.dynamicGuards()
 	for _, g := range tr.env.Guards {
 		rel := g.Rel
 		pos, _ := g.Site.(logs.Pos)

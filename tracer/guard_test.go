@@ -96,6 +96,15 @@ func main() {
 		"TENSOR_MATCH", "requires_grad mismatch. expected requires_grad=0",
 	},
 	{
+		"a size of 1 where sizes change", `
+func f(x *torch.Tensor) *torch.Tensor { return x.Squeeze(0) }
+func main() {
+	g := torch.Compile(f, kw.Dynamic(true))
+	fmt.Println(g(torch.Ones(3, 2)), g(torch.Ones(4, 2)), g(torch.Ones(1, 2)))
+}`,
+		"SHAPE_ENV", "2 <= L['x'].size()[0]",
+	},
+	{
 		"whether a tensor is a leaf", twice("func f(x *torch.Tensor) *torch.Tensor { if x.IsLeaf() { return x.Sin() }; return x.Cos() }",
 			"x := torch.Ones(2).RequiresGrad_(); fmt.Println(g(x).Detach())", "", "fmt.Println(g(x.Mul(1)).Detach())"),
 		"EQUALS_MATCH", "L['x'].is_leaf == True",

@@ -113,12 +113,13 @@ func (tr *trace) guardLeaf(s *source, t *torch.Tensor) {
 		found(s, func(p unsafe.Pointer) failure { return plain(pyBool(leafOf(*(**torch.Tensor)(p)).self)) }))
 }
 
-// leafness tells whether a tensor is a leaf, and whether the one that it is a view of is.
-type leafness struct{ self, root bool }
+// leafness tells whether a tensor is a leaf, whether the one that it is a view of is,
+// and whether it is a view that may not be written where gradients are wanted.
+type leafness struct{ self, root, refused bool }
 
 func leafOf(t *torch.Tensor) leafness {
 	if t == nil {
 		return leafness{}
 	}
-	return leafness{t.IsLeaf(), t.ViewRoot().IsLeaf()}
+	return leafness{t.IsLeaf(), t.ViewRoot().IsLeaf(), t.ViewRefused()}
 }

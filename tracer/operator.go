@@ -106,8 +106,10 @@ func (tr *trace) operator(in *ssa.Call, name string, b torch.Binding) {
 	if row.Tags.Has(ops.TagInPlace) {
 		self := tr.tensorAt(in.Call.Args[0])
 		tr.refuseLeaf(self, row)
+		tr.refuseView(self, row, bound)
 		tr.mutate(self, row)
 	}
+	tr.refuseStale(row, bound)
 	if row.ID == ops.Complex || row.ID == ops.Polar || row.ID == ops.ViewAsComplex || ops.TouchesComplex(bound) {
 		tr.breakAt(breaks.UnsupportedOperator, "%s makes or takes %s tensors: graphs hold real ones", row.Name, ops.Complex64)
 	}
@@ -200,7 +202,9 @@ func (tr *trace) nameAfter(v ssa.Value, n *graph.Node) {
 // viewOf remembers whose memory the result of a view shows.
 func (tr *trace) viewOf(in *ssa.Call, t *torch.Tensor, row *ops.Op) {
 	if row.Tags.Has(ops.TagView) || row.Tags.Has(ops.TagMaybeView) {
-		tr.bases[t] = tr.baseOf(tr.tensorAt(in.Call.Args[0]))
+		from := tr.tensorAt(in.Call.Args[0])
+		tr.bases[t] = tr.baseOf(from)
+		tr.noteBirth(t, from, row)
 	}
 }
 

@@ -71,8 +71,10 @@ type trace struct {
 	inputOf map[*torch.Tensor]*input
 	mutated map[*torch.Tensor]bool
 	bases   map[*torch.Tensor]*torch.Tensor // of views, whose memory they show
-	grad    bool                            // the grad mode guard was asked for
-	wants   map[*graph.Node]bool            // nodes through which gradients flow, as far as asked
+	born    map[*torch.Tensor]bornView
+	writes  map[*torch.Tensor]written // by base
+	grad    bool                      // the grad mode guard was asked for
+	wants   map[*graph.Node]bool      // nodes through which gradients flow, as far as asked
 
 	id     logs.CompileID
 	logged logs.Pos // the place of the last step in the single-step log

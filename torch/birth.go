@@ -1,0 +1,92 @@
+package torch
+
+import (
+	"strings"
+
+	"tcdbg/internal/ops"
+)
+
+// This file keeps how views came to be, since that decides whether an operator in
+// place may write to them where gradients are wanted. A view taken without tape has
+// nowhere to send its gradient, and a view that came with others of one operator
+// shares that operator's node with them: PyTorch refuses both, and so do we.
+
+// birth is how a view was made.
+type birth uint8
+
+const (
+	bornPlain   birth = iota
+	bornUntaped       // under NoGrad, or of such a view
+	bornSeveral       // by an operator that gives several views, or of such a view
+)
+
+// noteBirth says of the views that a call has made how they came to be.
+func noteBirth(row *ops.Op, args []ops.Arg, outs []Value, tape bool) {
+	how := bornPlain
+	switch {
+	case !tape:
+		how = bornUntaped
+	case row.Tags.Has(ops.TagView) && strings.HasSuffix(row.Schema, "-> Tensor[]"):
+		how = bornSeveral
+	}
+	var of *Tensor // what is viewed
+	for _, a := range args {
+		if t, ok := a.(*Tensor); ok && t != nil {
+			of = t
+			break
+		}
+	}
+	for _, o := range outs {
+		t, ok := o.(*Tensor)
+		switch {
+		case !ok || t == nil || t.base == nil || t == of:
+		case how == bornPlain && of != nil && of.base != nil:
+			t.born = of.born
+		default:
+			t.born = how
+		}
+	}
+}
+
+// inPlaceRefusal is what eager mode says to an operator in place that writes to t
+// and wants gradients; empty where it may.
+func (t *Tensor) inPlaceRefusal() string {
+	if t.requiresGrad && t.fn == nil {
+		return "a leaf Variable that requires grad is being used in an in-place operation."
+	}
+	if r := t.base; r != nil && r.requiresGrad && r.fn == nil && t.born == bornPlain {
+		return "a view of a leaf Variable that requires grad is being used in an in-place operation."
+	}
+	return t.viewRefusal("is being modified inplace")
+}
+
+// ViewRefused reports whether t is a view that, for how it came to be, no operator in
+// place may write to that wants gradients.
+func (t *Tensor) ViewRefused() bool { return t.base != nil && t.born != bornPlain }
+
+// viewRefusal is why a view cannot follow a change of its memory; empty where it can.
+func (t *Tensor) viewRefusal(change string) string {
+	if !t.ViewRefused() {
+		return ""
+	}
+	var sb strings.Builder
+	switch {
+	case t.fn == nil:
+		sb.WriteString("A view was created in no_grad mode and " + change + " with grad mode enabled.")
+	case t.born == bornUntaped:
+		sb.WriteString(t.fnOutput() + " is a view of a view which was created in no_grad mode and " + change + " with grad mode enabled.")
+	default:
+		sb.WriteString(t.fnOutput() + " is a view and " + change + ".")
+	}
+	if t.born == bornSeveral {
+		sb.WriteString(" This view is the output of a function that returns multiple views. Such functions do not allow the output views to be modified inplace. You should replace the inplace operation by an out-of-place one.")
+	} else {
+		sb.WriteString(" Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving both the view and the inplace either both inside the no_grad block (if you don't want the inplace to be tracked) or both outside (if you want the inplace to be tracked).")
+	}
+	return sb.String()
+}
+
+// fnOutput names t as a result of the operator that computed it.
+func (t *Tensor) fnOutput() string {
+	return "Output " + itoa(t.outIndex) + " of " + strings.TrimSuffix(t.fn.name, "Backward0")
+}
