@@ -3,6 +3,7 @@ package explain
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"sort"
 	"strings"
 
@@ -19,7 +20,7 @@ func fixBreak(b *Break, engine string) Fix {
 		return Fix{Text: "inside the framework or the standard library: nothing to change at this line"}
 	}
 	if text := fixLine(b, engine); text != "" {
-		return Fix{Text: text}
+		return Fix{Text: text + lostLoop(b) + foreign(b)}
 	}
 	var lines []string
 	switch b.Code {
@@ -30,7 +31,58 @@ func fixBreak(b *Break, engine string) Fix {
 			lines = []string{"- " + b.Pos.Code}
 		}
 	}
-	return Fix{Text: fixText(b, engine), Lines: lines}
+	if text := fixText(b, engine); text != "" {
+		return Fix{Text: text + lostLoop(b) + foreign(b), Lines: lines}
+	}
+	return Fix{Lines: lines}
+}
+
+// breakInLoop is the code of what follows from a break within a loop.
+const breakInLoop = "GB7000"
+
+// lostLoop says what a break within a loop costs more, and what saves that.
+func lostLoop(b *Break) string {
+	for _, ch := range b.Chained {
+		if ch.Code == breakInLoop {
+			return " A break within a loop leaves the whole function eager: compile the loop's body as a function of its own."
+		}
+	}
+	return ""
+}
+
+// foreign says what remains where the line is that of an installed library.
+func foreign(b *Break) string {
+	name := installedPackage(b.Pos.File)
+	what := functionOf(b.Pos, nil)
+	if name == "" || what == "" || b.Compile == nil {
+		return ""
+	}
+	compiled := functionOf(b.Compile.Frame.Pos, b.Compile)
+	for i := len(b.Stack) - 1; i >= 0; i-- {
+		p := b.Stack[i]
+		if installedPackage(p.File) == "" && !frameworkFile(p.File) {
+			what = "what " + shortPlace(p.File, p.Line) + " calls"
+			break
+		}
+		if functionOf(p, nil) == compiled { // all of what is compiled is the library's
+			break
+		}
+	}
+	return fmt.Sprintf(" The line is %s's: where it cannot change, keep %s outside, or compile what comes before and behind it.", name, what)
+}
+
+// installedPackage is the library of a file that was installed; "" where it is the
+// program's own.
+func installedPackage(file string) string {
+	_, rest, ok := strings.Cut(file, "-packages/")
+	if !ok {
+		return ""
+	}
+	name, _, inside := strings.Cut(rest, "/")
+	if !inside {
+		return strings.TrimSuffix(name, ".py")
+	}
+	return name
 }
 
 // fixLine advises where the line tells more than the code of the break does.
@@ -38,16 +90,45 @@ func fixLine(b *Break, engine string) string {
 	switch {
 	case strings.HasPrefix(engine, "tcdbg"):
 		return "" // these have codes of their own
+	case unknownNumber(b):
+		return "The number has no value while tracing (read out of a tensor, or marked unbacked): branch outside of the compiled function, say which side holds with torch._check(...), or ask with guard_or_false(...) of torch.fx.experimental.symbolic_shapes."
 	case b.Code == breaks.DataDependentBranching && strings.HasPrefix(strings.TrimSpace(b.Pos.Code), "while "):
 		return "Bound the loop by a constant and mask what is too much with torch.where, or leave the loop outside and compile its body."
 	case b.Code == breaks.DataDependentBranching && drawsNumber(b):
 		return "Draw the random number outside of the compiled function and pass in what depends on it: in here it is a tensor."
 	case b.Code == breaks.DataDependentBranching && checksValues(b.Pos.Code):
 		return "Check for such values outside of the compiled function; where the branch repairs them, choose with torch.where."
+	case b.Code == breaks.TensorItem && sliceBound(b.Pos.Code):
+		return "A tensor as the bound of a slice is read out as a number: mask instead, as torch.arange(n) < length does, or set torch._dynamo.config.capture_scalar_outputs = True."
+	case b.Code == breaks.SkippedFunction && strings.Contains(b.Context, "optim/lr_scheduler.py"):
+		return "A learning-rate schedule wraps step() in a function that is never traced; the step inside of it is a graph of its own, so this costs next to nothing: call step() by itself."
+	case usesGenerator(b):
+		return "A graph holds no torch.Generator: draw such numbers outside of the compiled function and pass them in, or draw them without a generator, after torch.manual_seed."
 	case strings.Contains(b.Raw, "formatting an f-string"):
 		return "Format the string outside of the compiled function: it needs the tensor's values."
 	}
 	return ""
+}
+
+// unknownNumber says whether a branch asks a size or number that the compiler left
+// without a value; such a branch chooses between programs, not between tensors.
+func unknownNumber(b *Break) bool {
+	return b.Code == breaks.DataDependentBranching && strings.Contains(b.Context, "SymNodeVariable")
+}
+
+// sliceBound says whether a line that reads a number out of a tensor does so for a slice.
+func sliceBound(code string) bool {
+	if strings.Contains(code, ".item(") || strings.Contains(code, "int(") || strings.Contains(code, "float(") {
+		return false
+	}
+	_, index, ok := strings.Cut(code, "[")
+	return ok && strings.Contains(index, ":") && !strings.HasSuffix(strings.TrimSpace(code), ":")
+}
+
+// usesGenerator says whether a break is about a generator of random numbers.
+func usesGenerator(b *Break) bool {
+	return strings.Contains(b.Context, "torch._C.Generator") || strings.HasPrefix(b.Context, "torch.Generator.") ||
+		b.Code == breaks.ArgumentNotProxy && strings.Contains(b.Context, "Variable(Generator)")
 }
 
 // drawsNumber says whether a condition asks Python's own generator, whose numbers
@@ -178,9 +259,12 @@ func fixRecompile(rc *Recompile, engine string) Fix {
 		}
 		return Fix{Text: "the learning rate changes: make it a tensor, " + how + ", which the graph reads anew with every step"}
 	}
+	if g.Kind == breaks.MarkingChanged {
+		return Fix{Text: fmt.Sprintf("%s marks the dimensions %s now and %s when the entry was made: mark the same ones before every call", g.Source, g.Actual, g.Expected)}
+	}
 	name := argumentName(rc, &g)
 	if name == "" {
-		return Fix{}
+		return fixKeywords(rc, &g)
 	}
 	if at, ok := setByBreak(rc, name); ok {
 		return Fix{Text: fmt.Sprintf("%s is set by the call that breaks the graph at %s: what removes that break removes this", name, shortPlace(at.File, at.Line))}
@@ -195,7 +279,7 @@ func fixRecompile(rc *Recompile, engine string) Fix {
 		if ours {
 			call = fmt.Sprintf("compiler.MarkDynamic(%s, %d)", name, g.Dim)
 		}
-		if rc.Compile.Status == Failed {
+		if fl := rc.Compile.Failure; rc.Compile.Status == Failed && (fl == nil || fl.Type != recompileError) {
 			return Fix{Text: fmt.Sprintf("size %d of %s changes (%s -> %s), and the compile that leaves it open failed: pass one size, or compile for each with dynamic=False", g.Dim, name, g.Expected, g.Actual)}
 		}
 		return Fix{Text: fmt.Sprintf("size %d of %s changes (%s -> %s): call %s before the first call", g.Dim, name, g.Expected, g.Actual, call)}
@@ -218,6 +302,8 @@ func fixRecompile(rc *Recompile, engine string) Fix {
 			name = expr // what was compared is an expression of it
 		}
 		return Fix{Text: fixValue(name, &g, ours)}
+	case breaks.ShapeRelation:
+		return fixRelation(&g)
 	case breaks.LengthChanged:
 		return Fix{Text: fmt.Sprintf("loops over %s are unrolled: stack it into one tensor, or keep its length", name)}
 	case breaks.TrainingChanged:
@@ -233,16 +319,84 @@ func fixRecompile(rc *Recompile, engine string) Fix {
 		}
 		return Fix{Text: fmt.Sprintf("%s is sometimes None: pass a value always, or accept two entries", name)}
 	case breaks.IdentityChanged:
+		if strings.HasSuffix(g.Source, codeOfFunction) {
+			return Fix{Text: fmt.Sprintf("there is an entry for each function that %s is: keep them few, and make each once, not in every call", name)}
+		}
 		if !strings.Contains(g.Text, ", type=") { // as before 2.9, where True and None are checked like this too
 			return Fix{Text: fmt.Sprintf("the graph is bound to the object that %s is: create it once and pass the same one; if it is a flag or may be None, two entries are normal", name)}
 		}
 		return Fix{Text: fmt.Sprintf("the graph is bound to the object %s: create it once and pass the same one", name)}
 	case breaks.GlobalStateChanged:
-		return Fix{Text: fmt.Sprintf("%s differs between calls: set it once before the first call, or accept one entry for each setting", name)}
+		differ := "differs"
+		if strings.Contains(name, ", ") {
+			differ = "differ"
+		}
+		return Fix{Text: fmt.Sprintf("%s %s between calls: set it once before the first call, or accept one entry for each setting", name, differ)}
 	case breaks.DictKeyChanged:
 		return Fix{Text: fmt.Sprintf("the keys of %s change: keep the same keys in the same order", name)}
 	}
 	return Fix{}
+}
+
+// fixRelation advises on a relation between sizes that a branch of the program asked
+// for, or that one size alone fulfils.
+func fixRelation(g *GuardFailure) Fix {
+	code := strings.TrimSpace(g.Pos.Code)
+	switch {
+	case strings.HasPrefix(code, "if ") || strings.HasPrefix(code, "elif "):
+		return Fix{Text: "the marked line branches on a size: an entry for each side is normal"}
+	case strings.HasPrefix(g.Source, "2 <= ") && strings.Count(g.Source, "<") == 1:
+		return Fix{Text: "a size of 0 or 1 has an entry of its own: accept one entry more, or pass at least 2"}
+	case g.Expected == "1" || g.Expected == "0":
+		return Fix{Text: fmt.Sprintf("the entry was made in a call where %s is %s, which is a special case: make the first call with usual sizes", plainSource(g.Source), g.Expected)}
+	}
+	return Fix{}
+}
+
+// fixKeywords advises on a wrapper whose calls have other keywords than the entry's.
+func fixKeywords(rc *Recompile, g *GuardFailure) Fix {
+	if g.Kind != breaks.LengthChanged || plainSource(g.Source) != "kwargs" {
+		return Fix{}
+	}
+	entry := rc.entry(g)
+	if entry == nil {
+		return Fix{}
+	}
+	now, before := keywordsOf(rc.Compile), keywordsOf(entry)
+	var parts []string
+	if s := surplus(plain(now), plain(before)); s != "" {
+		parts = append(parts, "comes with "+s)
+	}
+	if s := surplus(plain(before), plain(now)); s != "" {
+		parts = append(parts, "comes without "+s)
+	}
+	if len(parts) == 0 {
+		return Fix{}
+	}
+	return Fix{Text: fmt.Sprintf("the call %s, which the call of entry %s did not: two kinds of calls are two entries; pass the same keywords in every call where one is meant", strings.Join(parts, " and "), g.Entry)}
+}
+
+// entry finds the compile that a failed guard belongs to.
+func (rc *Recompile) entry(g *GuardFailure) *Compile {
+	_, number, ok := strings.Cut(g.Entry, "/")
+	list := rc.Compile.Frame.Compiles // in the order of their numbers
+	i, found := slices.BinarySearchFunc(list, atoi(number), func(c *Compile, n int) int { return c.ID.Compile - n })
+	if !ok || !found {
+		return nil
+	}
+	return list[i]
+}
+
+// keywordsOf lists the keywords by which tensors came into a compile.
+func keywordsOf(c *Compile) []string {
+	var out []string
+	for _, s := range c.Sources {
+		rest, ok := strings.CutPrefix(plainSource(s), "kwargs['")
+		if word, _, closed := strings.Cut(rest, "']"); ok && closed && !slices.Contains(out, word) {
+			out = append(out, word)
+		}
+	}
+	return out
 }
 
 // setByBreak finds the break whose line gave a local of a resumed function its value,
@@ -308,22 +462,32 @@ func argumentName(rc *Recompile, g *GuardFailure) string {
 	if g.Argument != "" {
 		return g.Argument
 	}
-	name := plainSource(g.Source)
+	name := strings.TrimSuffix(plainSource(g.Source), codeOfFunction)
 	if keyword, ok := keywordOf(name); ok && !frameworkFile(rc.Compile.Frame.Pos.File) {
 		return keyword
 	}
 	if name == "" || name == "args" || name == "kwargs" || strings.HasPrefix(name, "args[") || strings.HasPrefix(name, "kwargs[") || strings.Contains(name, "__") {
 		return ""
 	}
-	if file := rc.Compile.Frame.Pos.File; frameworkFile(file) || strings.HasPrefix(file, "<eval_with_key>") {
+	if file := rc.Compile.Frame.Pos.File; frameworkFile(file) && !publicFunction(rc.Compile.Frame) || strings.HasPrefix(file, "<eval_with_key>") {
 		return "" // such as the backward pass that compiled autograd writes
 	}
 	if _, _, resumed := resumedFunction(rc.Compile.Frame.Name); resumed || rc.Compile.Frame.Parent != nil {
-		if g.Kind == breaks.SizeChanged || g.Kind == breaks.StrideChanged || g.Kind == breaks.RankChanged || g.Kind == breaks.DtypeChanged {
+		if g.Kind == breaks.SizeChanged || g.Kind == breaks.StrideChanged || g.Kind == breaks.RankChanged || g.Kind == breaks.DtypeChanged ||
+			g.Kind == breaks.ValueChanged && strings.Contains(name, "[") {
 			return ""
 		}
 	}
 	return name
+}
+
+// codeOfFunction ends the name of a function whose code is checked.
+const codeOfFunction = ".__code__"
+
+// publicFunction says whether a function of torch is one that programs compile by itself,
+// as flex_attention: its arguments are the program's.
+func publicFunction(fr *Frame) bool {
+	return !strings.HasPrefix(fr.Name, "_") && (strings.Contains(fr.Pos.File, "/torch/nn/attention/") || strings.HasSuffix(fr.Pos.File, "/torch/nn/functional.py"))
 }
 
 // isLearningRate knows the number that schedulers change within an optimizer: it is
@@ -381,6 +545,9 @@ func advise(r *Report) {
 			continue
 		}
 		cost := count(len(g.Breaks), "time")
+		if len(g.Lost) > 0 {
+			cost += ", " + g.lostWords()
+		}
 		if g.Graphs > 0 {
 			cost += ", splits off " + count(g.Graphs, "graph")
 		}
@@ -389,7 +556,7 @@ func advise(r *Report) {
 		}
 		items = append(items, item{Advice{
 			Text: g.Lead.Title(), Pos: g.Lead.Pos, Fix: g.Fix, Cost: cost, Break: g, Frame: g.Lead.Compile.Frame,
-		}, g.Seconds + float64(g.Graphs)*1e-3})
+		}, g.weight()})
 	}
 	for _, a := range wrapperAdvice(r) { // not timed, yet it is the whole model
 		items = append(items, item{a, 1e5})
@@ -404,6 +571,12 @@ func advise(r *Report) {
 		}
 		r.Advice = append(r.Advice, it.a)
 	}
+}
+
+// weight orders breaks by their cost. A function that runs eager pays with every call,
+// which no log times.
+func (g *BreakGroup) weight() float64 {
+	return g.Seconds + float64(g.Graphs)*1e-3 + float64(len(g.Lost))*1e3
 }
 
 // weight orders causes among breaks by their cost. A frame that hit the limit
@@ -429,7 +602,7 @@ func mergedCauses(r *Report) []*RecompileCause {
 	for _, fr := range r.Frames {
 		_, _, resumed := resumedFunction(fr.Name)
 		for _, c := range fr.Causes() {
-			if c.Fix.Text == "" && (resumed || frameworkFile(fr.Pos.File)) {
+			if c.Fix.Text == "" && (resumed || frameworkFile(fr.Pos.File) && !publicFunction(fr)) {
 				continue
 			}
 			k := key{c.key(), fr.Pos.File, fr.Name, fr.Pos.Line}
@@ -458,8 +631,8 @@ func recompileAdvice(c *RecompileCause) Advice {
 		kind, _ := breaks.Recompile(g.Kind)
 		a.Text = name + " recompiled: " + kind.Short
 	}
-	if a.Pos.File == "" {
-		a.Pos = fr.Pos
+	if a.Pos.File == "" || frameworkFile(a.Pos.File) || a.Pos.Code == "" && toldByTorch(a.Pos.File) {
+		a.Pos = fr.Pos // torch's own check
 	}
 	a.Cost = count(c.compiled(), "recompile")
 	if c.Seconds > 0 {

@@ -2,6 +2,7 @@ package explain
 
 import (
 	"path/filepath"
+	"slices"
 	"sort"
 	"strings"
 
@@ -227,11 +228,22 @@ func costs(g *BreakGroup, seconds map[*Graph]float64) {
 			g.Graphs++
 			g.Seconds += seconds[b.After]
 		}
+		if fn := frameTitle(b.Compile.Frame); b.Outcome == "skipped" && b.Compile.Status == Skipped && !frameworkFile(b.Compile.Frame.Pos.File) && !slices.Contains(g.Lost, fn) {
+			g.Lost = append(g.Lost, fn)
+		}
 		if fr := b.Compile.Frame; fr.EagerOps >= 0 && !frames[fr] {
 			frames[fr] = true
 			g.EagerOps = max(g.EagerOps, 0) + fr.EagerOps
 		}
 	}
+}
+
+// lostWords names the functions that run eager.
+func (g *BreakGroup) lostWords() string {
+	if len(g.Lost) == 1 {
+		return g.Lost[0] + " runs eager"
+	}
+	return count(len(g.Lost), "function") + " run eager"
 }
 
 // dearer orders groups: the user's own before the framework's, causes before
@@ -242,6 +254,9 @@ func dearer(a, b *BreakGroup) bool {
 	}
 	if (a.CausedBy == nil) != (b.CausedBy == nil) {
 		return a.CausedBy == nil
+	}
+	if len(a.Lost) != len(b.Lost) {
+		return len(a.Lost) > len(b.Lost)
 	}
 	if a.Seconds != b.Seconds {
 		return a.Seconds > b.Seconds

@@ -145,13 +145,13 @@ func growth(c *RecompileCause) (Fix, bool) {
 	if name == "" {
 		return Fix{}, false
 	}
-	last := 0
+	last, lastCompile := 0, 0
 	for i, rc := range c.Recompiles {
 		n, err := strconv.Atoi(rc.Failures[0].Expected)
-		if err != nil || (i > 0 && n != last+1) {
+		if err != nil || (i > 0 && n-last != rc.Compile.ID.Compile-lastCompile) { // others may lie between
 			return Fix{}, false
 		}
-		last = n
+		last, lastCompile = n, rc.Compile.ID.Compile
 	}
 	switch g.Kind {
 	case breaks.LengthChanged:

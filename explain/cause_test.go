@@ -15,6 +15,7 @@ func recompiled(name string, failures ...GuardFailure) *Frame {
 	fr.Compiles = append(fr.Compiles, &Compile{Frame: fr})
 	for _, g := range failures {
 		c := &Compile{Frame: fr, Seconds: 1}
+		c.ID.Compile = len(fr.Compiles)
 		c.Recompile = &Recompile{Compile: c, Failures: []GuardFailure{g}}
 		c.Recompile.Fix = fixRecompile(c.Recompile, "PyTorch")
 		fr.Compiles = append(fr.Compiles, c)

@@ -30,6 +30,8 @@ type Violation struct {
 	Rule    string   `json:"rule"` // max-breaks, baseline-break, ...
 	Message string   `json:"message"`
 	Pos     logs.Pos `json:"pos"`
+	// Place is Pos as the report names it, "" where it has none.
+	Place string `json:"-"`
 }
 
 // Baseline is what a project accepts: causes by stable key.
@@ -98,6 +100,17 @@ func ReadBaseline(r io.Reader) (*Baseline, error) {
 
 // Check lists what violates the limits or, with a baseline, is not in it.
 func Check(r *Report, l Limits, base *Baseline) []Violation {
+	out := violations(r, l, base)
+	names := BriefNames(r)
+	for i := range out {
+		if p := out[i].Pos; p.File != "" {
+			out[i].Place = names.place(p)
+		}
+	}
+	return out
+}
+
+func violations(r *Report, l Limits, base *Baseline) []Violation {
 	var out []Violation
 	over := func(rule, what string, got, limit int) bool {
 		if limit >= 0 && got > limit {
@@ -123,11 +136,11 @@ func Check(r *Report, l Limits, base *Baseline) []Violation {
 	}
 	for _, c := range match(causesOf(base.Breaks), breakCauses(r)).New {
 		if !c.Noise {
-			out = append(out, Violation{"baseline-break", "new break: " + c.What, c.Pos})
+			out = append(out, Violation{Rule: "baseline-break", Message: "new break: " + c.What, Pos: c.Pos})
 		}
 	}
 	for _, c := range match(causesOf(base.Recompiles), recompileCauses(r)).New {
-		out = append(out, Violation{"baseline-recompile", "new " + c.What, c.Pos})
+		out = append(out, Violation{Rule: "baseline-recompile", Message: "new " + c.What, Pos: c.Pos})
 	}
 	return out
 }
@@ -141,7 +154,7 @@ func breakPlaces(r *Report) []Violation {
 			if g.Fix.Text != "" {
 				msg += ". " + g.Fix.Text
 			}
-			out = append(out, Violation{"break", msg, g.Lead.Pos})
+			out = append(out, Violation{Rule: "break", Message: msg, Pos: g.Lead.Pos})
 		}
 	}
 	return out
@@ -150,14 +163,14 @@ func breakPlaces(r *Report) []Violation {
 func failurePlaces(r *Report) []Violation {
 	var out []Violation
 	for _, f := range r.Failures {
-		msg := f.Frame + " failed: " + f.What()
+		msg := f.Function() + " failed: " + f.What()
 		for _, said := range f.Details() {
 			msg += ": " + said
 		}
 		if f.Fix.Text != "" {
 			msg += ". " + f.Fix.Text
 		}
-		out = append(out, Violation{"failure", msg, f.Pos})
+		out = append(out, Violation{Rule: "failure", Message: msg, Pos: f.Pos})
 	}
 	return out
 }
@@ -219,8 +232,8 @@ func property(s string) string {
 func WriteViolations(w io.Writer, list []Violation) error {
 	for _, v := range list {
 		where := ""
-		if v.Pos.File != "" {
-			where = Clean(place(v.Pos)) + ": "
+		if v.Place != "" {
+			where = Clean(v.Place) + ": "
 		}
 		if _, err := fmt.Fprintf(w, "%s: %s%s\n", v.Rule, where, Clean(v.Message)); err != nil {
 			return err

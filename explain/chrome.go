@@ -80,7 +80,7 @@ func chromeEvents(r *Report) []chromeEvent {
 	for _, rk := range r.Ranks {
 		names = append(names, chromeEvent{Name: "process_name", Phase: "M", PID: rk.Rank, Args: map[string]any{"name": "rank " + itoa(rk.Rank)}})
 	}
-	start := chromeStart(r)
+	start, brief := chromeStart(r), BriefNames(r)
 	for _, p := range r.Phases {
 		dur := float64(p.Dur) / 1e3
 		e := chromeEvent{Name: p.Name, Cat: "compile", Phase: "X", TS: since(start, p.Start), Dur: &dur, PID: max(p.ID.Rank, 0)}
@@ -91,7 +91,7 @@ func chromeEvents(r *Report) []chromeEvent {
 	}
 	for _, fr := range r.Frames {
 		for _, c := range fr.Compiles {
-			out = append(out, compileEvents(c, start, len(r.Phases) == 0)...)
+			out = append(out, compileEvents(c, start, brief, len(r.Phases) == 0)...)
 		}
 	}
 	sort.SliceStable(out, func(i, j int) bool {
@@ -153,7 +153,7 @@ func (l laneSet) place(e *chromeEvent) int {
 
 // compileEvents marks breaks and recompiles, and the compile itself where the
 // trace holds no phases.
-func compileEvents(c *Compile, start time.Time, whole bool) []chromeEvent {
+func compileEvents(c *Compile, start time.Time, brief Names, whole bool) []chromeEvent {
 	if c.Start.IsZero() {
 		return nil
 	}
@@ -164,7 +164,7 @@ func compileEvents(c *Compile, start time.Time, whole bool) []chromeEvent {
 		out = append(out, chromeEvent{Name: c.Frame.Name, Cat: "compile", Phase: "X", TS: at, Dur: &dur, PID: pid, Args: map[string]any{"compile_id": c.ID.CompileID.String()}})
 	}
 	for _, b := range c.Breaks {
-		out = append(out, chromeEvent{Name: "break " + b.Code, Cat: "break", Phase: "i", Scope: "t", TS: at, PID: pid, Args: map[string]any{"type": b.Title(), "place": place(b.Pos), "code": b.Pos.Code}})
+		out = append(out, chromeEvent{Name: "break " + b.Code, Cat: "break", Phase: "i", Scope: "t", TS: at, PID: pid, Args: map[string]any{"type": b.Title(), "place": brief.place(b.Pos), "code": b.Pos.Code}})
 	}
 	if c.Recompile != nil && len(c.Recompile.Failures) > 0 {
 		g := c.Recompile.Failures[0]

@@ -27,6 +27,7 @@ type Cause struct {
 	Noise bool     `json:"noise,omitempty"`
 
 	code, function, text string
+	place                string // under the brief name that its own report gives the file
 }
 
 // Moved is one cause that is in both reports at another place, or as often
@@ -65,12 +66,32 @@ func (d *Difference) Empty() bool {
 
 func (c *Changes) empty() bool { return len(c.New)+len(c.Fixed)+len(c.Moved)+len(c.Counted) == 0 }
 
+// name gives the causes their places; each report has its own names, since it may
+// lie in another folder.
+func (c *Changes) name(before, after Names) {
+	for i := range c.New {
+		c.New[i].place = after.place(c.New[i].Pos)
+	}
+	for i := range c.Fixed {
+		c.Fixed[i].place = before.place(c.Fixed[i].Pos)
+	}
+	for _, list := range [][]Moved{c.Moved, c.Counted} {
+		for i := range list {
+			list[i].From.place, list[i].To.place = before.place(list[i].From.Pos), after.place(list[i].To.Pos)
+		}
+	}
+}
+
 // Diff compares report b with the earlier report a.
 func Diff(a, b *Report) *Difference {
 	d := &Difference{Before: a.Totals, After: b.Totals}
 	d.Breaks = match(breakCauses(a), breakCauses(b))
 	d.Recompiles = match(recompileCauses(a), recompileCauses(b))
 	d.Failures = match(failureCauses(a), failureCauses(b))
+	before, after := BriefNames(a), BriefNames(b)
+	for _, c := range []*Changes{&d.Breaks, &d.Recompiles, &d.Failures} {
+		c.name(before, after)
+	}
 	d.Caches = cacheChanges(a, b)
 	d.KernelsGone, d.KernelsNew = differ(kernelNames(a), kernelNames(b))
 	d.Graphs = graphChanges(a, b)
@@ -422,16 +443,16 @@ func (t *textWriter) changes(kind string, c *Changes) {
 	}
 	t.line("%s: %d new, %d fixed, %d moved, %d with another count, %d the same", kind, len(c.New), len(c.Fixed), len(c.Moved), len(c.Counted), c.Same)
 	for _, x := range c.New {
-		t.line("  + new    %s  %s  %s", place(x.Pos), x.What, clipText(x.Pos.Code, 80))
+		t.line("  + new    %s  %s  %s", x.place, x.What, clipText(x.Pos.Code, 80))
 	}
 	for _, x := range c.Fixed {
-		t.line("  - fixed  %s  %s  %s", place(x.Pos), x.What, clipText(x.Pos.Code, 80))
+		t.line("  - fixed  %s  %s  %s", x.place, x.What, clipText(x.Pos.Code, 80))
 	}
 	for _, m := range c.Moved {
-		t.line("  > moved  %s -> %s  %s", place(m.From.Pos), place(m.To.Pos), m.To.What)
+		t.line("  > moved  %s -> %s  %s", m.From.place, m.To.place, m.To.What)
 	}
 	for _, m := range c.Counted {
-		t.line("  # times  %s  %s: %d -> %d", place(m.To.Pos), m.To.What, m.From.Count, m.To.Count)
+		t.line("  # times  %s  %s: %d -> %d", m.To.place, m.To.What, m.From.Count, m.To.Count)
 	}
 }
 

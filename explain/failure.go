@@ -21,21 +21,30 @@ func (f *Failure) Title() string {
 	if c, ok := brokenConstraint(f); ok {
 		return c.words()
 	}
+	if f.Type == recompileError {
+		return "compiled again where config.error_on_recompile forbids it"
+	}
 	return firstLine(f.Reason)
 }
+
+// Function is the name of the function that failed, as frames are titled.
+func (f *Failure) Function() string { return titleOf(f.Frame) }
 
 // What is a failure in one line: code, type and cause.
 func (f *Failure) What() string { return strings.TrimSpace(f.Code+" "+f.Type) + ": " + f.Title() }
 
-// place is where a failure belongs: the innermost line of its stack that is not
-// the framework's own, which has nothing that the user can change.
-func (f *Failure) place() logs.Pos {
-	for i := len(f.Stack) - 1; i >= 0 && frameworkFile(f.Pos.File); i-- {
-		if p := f.Stack[i]; p.File != "" && !frameworkFile(p.File) {
+// place is where a failure belongs.
+func (f *Failure) place() logs.Pos { return ownPlace(f.Pos, f.Stack) }
+
+// ownPlace is the innermost line of a stack that is not the framework's own, which has
+// nothing that the user can change; where there is none, the place itself.
+func ownPlace(at logs.Pos, stack []logs.Pos) logs.Pos {
+	for i := len(stack) - 1; i >= 0 && frameworkFile(at.File); i-- {
+		if p := stack[i]; p.File != "" && !frameworkFile(p.File) {
 			return p
 		}
 	}
-	return f.Pos
+	return at
 }
 
 // maxDetails is how many lines of an error are shown below its title.
@@ -50,7 +59,17 @@ func (f *Failure) Details() []string {
 	if _, ok := brokenConstraint(f); ok {
 		return nil
 	}
+	if said := raised(f.Context); f.Code == breaks.ObservedPanic && said != "" {
+		return []string{said}
+	}
 	var out []string
+	if _, reasons := notAllowed(f.Reason); f.Type == recompileError {
+		for _, s := range reasons[:min(len(reasons), maxDetails)] {
+			g := parseReason(s)
+			out = append(out, failureText(&g))
+		}
+		return out
+	}
 	head, rest, _ := strings.Cut(strings.TrimLeft(f.Reason, "\n "), "\n")
 	announced := strings.HasSuffix(strings.TrimSpace(head), ":")
 	for line := range strings.SplitSeq(rest, "\n") {
@@ -119,6 +138,16 @@ func fakeError(message string) (call, said string, ok bool) {
 func isFakeError(message string) bool {
 	_, _, ok := fakeError(message)
 	return ok
+}
+
+// raised reads the exception out of the context of a break at one: "raised exception
+// ValueError('no')".
+func raised(context string) string {
+	repr, ok := strings.CutPrefix(context, "raised exception ")
+	if !ok {
+		return ""
+	}
+	return exceptionText(repr)
 }
 
 // fakeTensor matches a tensor without data as Python prints it.

@@ -177,10 +177,11 @@ V1121 12:00:00.000000 7 torch/a.py:1] {"compilation_metrics": {"co_name": "g", "
 	}
 }
 
-// TestArgumentsOfOldReleases: L['x'] is an argument, L['self'].x an attribute.
+// TestArgumentsOfOldReleases: L['x'] is an argument, L['self'].x an attribute, and an
+// element is neither.
 func TestArgumentsOfOldReleases(t *testing.T) {
 	for reason, want := range map[string]string{
-		"L['s'] == 'a'": breaks.ValueChanged, "s == 'a'": breaks.ValueChanged, "L['self'].n == 3": breaks.AttributeChanged, "L['d']['n'] == 3": breaks.AttributeChanged,
+		"L['s'] == 'a'": breaks.ValueChanged, "s == 'a'": breaks.ValueChanged, "L['self'].n == 3": breaks.AttributeChanged, "L['d']['n'] == 3": breaks.ValueChanged,
 	} {
 		if g := parseReason("0/0: " + reason); g.Kind != want {
 			t.Errorf("%s: %s, want %s", reason, g.Kind, want)

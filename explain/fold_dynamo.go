@@ -306,6 +306,9 @@ func (f *Fold) newBreak(b *breakText, raw string) *Break {
 	out.Stack = f.stack(b.stack)
 	out.Value = f.stack(b.value)
 	out.Raw = f.intern(raw)
+	if out.Code == breaks.ObservedPanic { // what torch refuses, the program asked for
+		out.Pos = ownPlace(out.Pos, out.Stack)
+	}
 	out.Noise = frameworkFile(out.Pos.File)
 	return out
 }
@@ -442,6 +445,7 @@ func (f *Fold) setReasons(c *compile, reasons []string, seq int64) {
 		g.Pos = f.pos(g.Pos)
 		rc.Failures = append(rc.Failures, g)
 	}
+	nearestFirst(rc)
 	c.Recompile = rc
 }
 
@@ -560,10 +564,35 @@ func (f *Fold) settle(c *compile, m *metrics) {
 	default:
 		f.fail(c, m)
 	}
-	if m.recompile != "" && c.Recompile == nil && c.ID.Compile > 0 {
-		f.setReasons(c, []string{m.recompile}, m.seq)
+	if c.Recompile == nil && c.ID.Compile > 0 {
+		if _, reasons := notAllowed(m.failReason); m.failType == recompileError && len(reasons) > 0 {
+			f.setReasons(c, reasons, m.seq)
+		} else if m.recompile != "" {
+			f.setReasons(c, []string{m.recompile}, m.seq)
+		}
 	}
 	c.Frame.Status = c.Status
+}
+
+// recompileError is the type of a failure under error_on_recompile.
+const recompileError = "RecompileError"
+
+// notAllowed reads the message of a recompile that raised an error: where no reasons are
+// recorded beside it, the message has them.
+func notAllowed(message string) (head string, reasons []string) {
+	head, list, _ := strings.Cut(message, "\n")
+	for line := range strings.SplitSeq(list, "\n") {
+		text := strings.TrimSpace(line)
+		item, listed := strings.CutPrefix(text, "- ")
+		id, _, _ := strings.Cut(item, ": ")
+		switch {
+		case listed && isCompileID(id):
+			reasons = append(reasons, item)
+		case len(reasons) > 0 && text != "": // such as the guard's stack
+			reasons[len(reasons)-1] += "\n" + strings.TrimPrefix(strings.TrimLeft(line, " "), "- ")
+		}
+	}
+	return head, reasons
 }
 
 // skipped says whether a frame without graph and guards was left to eager

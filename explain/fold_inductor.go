@@ -363,8 +363,12 @@ func (f *Fold) cacheEvent(r *logs.Record) {
 		switch string(k) {
 		case "key":
 			ev.Key = logs.JSONString(v)
-		case "cache_bypass_reason", "bypass_reason", "cache_bypass_exception_type", "reason":
-			ev.Reason = f.intern(logs.JSONString(v))
+		case "cache_bypass_reason", "bypass_reason", "reason":
+			ev.Reason = f.intern(firstLine(logs.JSONString(v)))
+		case "cache_bypass_exception_type":
+			if ev.Reason == "" {
+				ev.Reason = f.intern(logs.JSONString(v))
+			}
 		case "cache_status_detailed":
 			if d := logs.JSONString(v); ev.Reason == "" && d != ev.Hit && d != "full_miss" {
 				ev.Reason = f.intern(d)

@@ -169,6 +169,9 @@ type leaf struct {
 func leavesOf(root *GuardNode) []leaf {
 	var out []leaf
 	walkGuards(root, func(n *GuardNode) {
+		if n.Text == "" { // of a relation, whose text stands at its first tensor
+			return
+		}
 		k := guardKey{source: unnumbered(n.Source), kind: n.Kind}
 		out = append(out, leaf{n, k, guardKey{k.source, k.kind, unnumbered(dropAddresses(n.Text))}})
 	})

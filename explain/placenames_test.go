@@ -2,9 +2,11 @@ package explain
 
 import (
 	"bytes"
+	"errors"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"tcdbg/logs"
 )
@@ -45,6 +47,59 @@ func reportOf(files []string) *Report {
 		r.Frames = append(r.Frames, &Frame{ID: ID{Rank: -1}, Name: "forward", Pos: logs.Pos{File: f, Line: 7, Func: "forward"}, Status: Compiled})
 	}
 	return r
+}
+
+// TestEveryReportNamesFilesAlike: a comparison, a check, a Chrome trace and the ranks tell
+// files apart as the text does.
+func TestEveryReportNamesFilesAlike(t *testing.T) {
+	r := reportOf([]string{"/home/ann/one/net.py", "/home/ann/two/net.py"})
+	r.Frames[1].Pos.Line = 9
+	r.Ranks = []*Rank{{Rank: 0}, {Rank: 1}}
+	for i, fr := range r.Frames {
+		c := &Compile{Frame: fr, Status: Compiled, Start: time.Unix(int64(i+1), 0)}
+		fr.ID.Rank, fr.Compiles = i, []*Compile{c}
+		c.ID = fr.ID
+		b := &Break{Code: "GB0025", Pos: fr.Pos, Compile: c}
+		c.Breaks = []*Break{b}
+		r.Breaks = append(r.Breaks, &BreakGroup{Key: fr.Pos.File, Lead: b, Breaks: c.Breaks})
+		r.Totals.Breaks++
+	}
+	compareRanks(r)
+	l := NoLimits
+	l.MaxBreaks = 0
+	var diff, check, chrome bytes.Buffer
+	if err := errors.Join(WriteDiffText(&diff, Diff(&Report{}, r)), WriteViolations(&check, Check(r, l, nil)), WriteChrome(&chrome, r)); err != nil {
+		t.Fatal(err)
+	}
+	var ranks []string
+	for _, rk := range r.Ranks {
+		ranks = append(ranks, rk.Diverged...)
+	}
+	for name, text := range map[string]string{"diff": diff.String(), "check": check.String(), "chrome": chrome.String(), "ranks": strings.Join(ranks, "\n")} {
+		for _, want := range []string{"one/net.py:7", "two/net.py:9"} {
+			if !strings.Contains(text, want) {
+				t.Errorf("%s lacks %s:\n%s", name, want, text)
+			}
+		}
+	}
+}
+
+// TestRanksOfTwoMachines: a program that lies elsewhere on another rank's machine is the
+// same program.
+func TestRanksOfTwoMachines(t *testing.T) {
+	r := reportOf([]string{"/home/ann/net.py", "/home/bob/net.py"})
+	r.Ranks = []*Rank{{Rank: 0}, {Rank: 1}}
+	for i, fr := range r.Frames {
+		c := &Compile{Frame: fr, Status: Compiled, Start: time.Unix(int64(i+1), 0)}
+		c.Breaks = []*Break{{Code: "GB0025", Pos: fr.Pos, Compile: c}}
+		fr.ID.Rank, fr.Compiles = i, []*Compile{c}
+	}
+	compareRanks(r)
+	for _, rk := range r.Ranks {
+		if len(rk.Diverged) > 0 {
+			t.Errorf("rank %d: %q", rk.Rank, rk.Diverged)
+		}
+	}
 }
 
 // TestReportsTellFilesApart: text and HTML name alike what is alike, and apart

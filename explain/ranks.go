@@ -2,7 +2,6 @@ package explain
 
 import (
 	"fmt"
-	"path/filepath"
 	"sort"
 	"strings"
 )
@@ -17,17 +16,17 @@ func compareRanks(r *Report) {
 	if len(r.Ranks) < 2 {
 		return
 	}
-	work, names := rankWork(r)
+	work, functions := rankWork(r)
 	usual := usualRank(r, func(rank int) string { return historyOf(work[rank].events) })
-	for _, name := range names {
-		ref := usualRank(r, func(rank int) string { return work[rank].functions[name].signature() })
+	for _, fn := range functions {
+		ref := usualRank(r, func(rank int) string { return work[rank].functions[fn.key].signature() })
 		for _, rk := range r.Ranks {
 			other := ref
 			if len(r.Ranks) == 2 { // neither of two is the usual one
 				other = r.Ranks[0].Rank + r.Ranks[1].Rank - rk.Rank
 			}
 			if other != rk.Rank {
-				rk.Diverged = append(rk.Diverged, differences(name, work[rk.Rank].functions[name], work[other].functions[name], other)...)
+				rk.Diverged = append(rk.Diverged, differences(fn.text, work[rk.Rank].functions[fn.key], work[other].functions[fn.key], other)...)
 			}
 		}
 	}
@@ -38,6 +37,10 @@ func compareRanks(r *Report) {
 	}
 }
 
+// told is what ranks have in common or not. The key is the same wherever the program
+// lies on a rank's machine; the text names files as the rest of the report does.
+type told struct{ key, text string }
+
 // worked is what one rank did: its functions, and its compiles in order.
 type worked struct {
 	functions map[string]*functionWork
@@ -46,79 +49,85 @@ type worked struct {
 
 // functionWork is what one rank did with one function and its resumed parts.
 type functionWork struct {
-	breaks, recompiles, outcomes, graphs, caches []string
+	breaks                               []told
+	recompiles, outcomes, graphs, caches []string
 }
 
 // compileEvent is one compile as another rank can be compared with it.
 type compileEvent struct {
-	function string
-	breaks   []string
+	function told
+	breaks   []told
 	cause    string
 }
 
 // rankFrame names a frame among all ranks and epochs.
 type rankFrame struct{ rank, epoch, frame int }
 
-// rankWork gathers every rank's work by function, and the functions' names by
-// first appearance.
-func rankWork(r *Report) (map[int]*worked, []string) {
+// outside is where a cache was asked without a compile.
+var outside = told{"outside of a compile", "outside of a compile"}
+
+// rankWork gathers every rank's work by function, and the functions by first
+// appearance.
+func rankWork(r *Report) (map[int]*worked, []told) {
+	names := BriefNames(r)
 	work := map[int]*worked{}
 	for _, rk := range r.Ranks {
 		work[rk.Rank] = &worked{functions: map[string]*functionWork{}}
 	}
-	var names []string
+	var functions []told
 	known := map[string]bool{}
-	of := func(rank int, name string) *functionWork {
-		if !known[name] {
-			known[name] = true
-			names = append(names, name)
+	of := func(rank int, fn told) *functionWork {
+		if !known[fn.key] {
+			known[fn.key] = true
+			functions = append(functions, fn)
 		}
 		w := work[rank]
 		if w == nil { // records that came before the rank was known
 			return &functionWork{}
 		}
-		if w.functions[name] == nil {
-			w.functions[name] = &functionWork{}
+		if w.functions[fn.key] == nil {
+			w.functions[fn.key] = &functionWork{}
 		}
-		return w.functions[name]
+		return w.functions[fn.key]
 	}
-	byID := map[rankFrame]string{}
+	byID := map[rankFrame]told{}
 	for _, fr := range r.Frames {
-		name := functionPlace(fr)
-		byID[rankFrame{fr.ID.Rank, fr.ID.Epoch, fr.ID.Frame}] = name
-		of(fr.ID.Rank, name).add(fr)
+		fn := functionPlace(fr, names)
+		byID[rankFrame{fr.ID.Rank, fr.ID.Epoch, fr.ID.Frame}] = fn
+		of(fr.ID.Rank, fn).add(fr, names)
 	}
 	for _, c := range r.Caches {
 		if work[c.ID.Rank] == nil {
 			continue
 		}
-		name := byID[rankFrame{c.ID.Rank, c.ID.Epoch, c.ID.Frame}]
-		if name == "" {
-			name = "outside of a compile"
+		fn, ok := byID[rankFrame{c.ID.Rank, c.ID.Epoch, c.ID.Frame}]
+		if !ok {
+			fn = outside
 		}
-		w := of(c.ID.Rank, name)
+		w := of(c.ID.Rank, fn)
 		w.caches = append(w.caches, c.Cache+" "+c.Hit)
 	}
-	for rank, events := range eventsByRank(r) {
+	for rank, events := range eventsByRank(r, names) {
 		if w := work[rank]; w != nil {
 			w.events = events
 		}
 	}
-	return work, names
+	return work, functions
 }
 
 // functionPlace names the function that a frame belongs to, with its place.
-func functionPlace(fr *Frame) string {
+func functionPlace(fr *Frame, names Names) told {
 	base := fr
 	if fr.Parent != nil {
 		base = fr.Parent
 	}
-	return base.Name + " (" + shortPlace(base.Pos.File, base.Pos.Line) + ")"
+	title := func(place string) string { return base.Name + " (" + place + ")" }
+	return told{title(Names{}.at(base.Pos)), title(names.at(base.Pos))}
 }
 
-func (w *functionWork) add(fr *Frame) {
+func (w *functionWork) add(fr *Frame, names Names) {
 	for _, c := range fr.Compiles {
-		w.breaks = append(w.breaks, breakWords(c)...)
+		w.breaks = append(w.breaks, breakWords(c, names)...)
 		w.outcomes = append(w.outcomes, string(c.Status))
 		if c.Graph != nil {
 			w.graphs = append(w.graphs, itoa(len(c.Graph.Ops)))
@@ -129,10 +138,11 @@ func (w *functionWork) add(fr *Frame) {
 	}
 }
 
-func breakWords(c *Compile) []string {
-	var out []string
+func breakWords(c *Compile, names Names) []told {
+	var out []told
 	for _, b := range c.Breaks {
-		out = append(out, strings.TrimSpace(b.Code+" "+b.Title())+" at "+filepath.Base(b.Pos.File)+":"+itoa(b.Pos.Line))
+		what := strings.TrimSpace(b.Code+" "+b.Title()) + " at "
+		out = append(out, told{what + Names{}.at(b.Pos), what + names.at(b.Pos)})
 	}
 	return out
 }
@@ -150,10 +160,18 @@ func (w *functionWork) signature() string {
 	if w == nil {
 		return ""
 	}
-	return strings.Join([]string{listed(w.breaks), listed(w.recompiles), tallied(w.outcomes), listed(w.graphs), tallied(w.caches)}, "\x00")
+	return strings.Join([]string{listed(keys(w.breaks)), listed(w.recompiles), tallied(w.outcomes), listed(w.graphs), tallied(w.caches)}, "\x00")
 }
 
 func listed(list []string) string { return strings.Join(list, "\n") }
+
+func keys(list []told) []string {
+	out := make([]string, len(list))
+	for i, x := range list {
+		out[i] = x.key
+	}
+	return out
+}
 
 // tallied words a multiset: "2 x fx_graph miss, 1 x fx_graph hit".
 func tallied(list []string) string {
@@ -185,21 +203,21 @@ func usualRank(r *Report, signature func(rank int) string) int {
 
 // differences words what one rank did otherwise with a function than another.
 // Other graphs follow from other breaks, so these alone are told then.
-func differences(name string, mine, theirs *functionWork, other int) []string {
+func differences(function string, mine, theirs *functionWork, other int) []string {
 	switch {
 	case mine == nil && theirs == nil:
 		return nil
 	case mine == nil:
-		return []string{name + ": not compiled here, but on rank " + itoa(other)}
+		return []string{function + ": not compiled here, but on rank " + itoa(other)}
 	case theirs == nil:
-		return []string{name + ": compiled here, but not on rank " + itoa(other)}
+		return []string{function + ": compiled here, but not on rank " + itoa(other)}
 	}
 	var out []string
-	say := func(format string, args ...any) { out = append(out, name+": "+fmt.Sprintf(format, args...)) }
+	say := func(format string, args ...any) { out = append(out, function+": "+fmt.Sprintf(format, args...)) }
 	if s := surplus(mine.breaks, theirs.breaks); s != "" {
 		say("breaks here alone: %s", s)
 	}
-	if s := surplus(mine.recompiles, theirs.recompiles); s != "" {
+	if s := surplus(plain(mine.recompiles), plain(theirs.recompiles)); s != "" {
 		say("recompiles here alone: %s", s)
 	}
 	sameBreaks := surplus(mine.breaks, theirs.breaks)+surplus(theirs.breaks, mine.breaks) == ""
@@ -238,23 +256,32 @@ func opsWords(list []string) string {
 
 // surplus lists what is in a and not in b, each once: how often follows from the
 // number of compiles.
-func surplus(a, b []string) string {
+func surplus(a, b []told) string {
 	known := map[string]bool{}
 	for _, w := range b {
-		known[w] = true
+		known[w.key] = true
 	}
 	var out []string
 	for _, w := range a {
-		if !known[w] {
-			known[w] = true
-			out = append(out, w)
+		if !known[w.key] {
+			known[w.key] = true
+			out = append(out, w.text)
 		}
 	}
 	return strings.Join(out, "; ")
 }
 
+// plain tells what names no places.
+func plain(list []string) []told {
+	out := make([]told, len(list))
+	for i, s := range list {
+		out[i] = told{s, s}
+	}
+	return out
+}
+
 // eventsByRank lists each rank's compiles in the order in which they began.
-func eventsByRank(r *Report) map[int][]compileEvent {
+func eventsByRank(r *Report, names Names) map[int][]compileEvent {
 	byRank := map[int][]*Compile{}
 	for _, fr := range r.Frames {
 		byRank[fr.ID.Rank] = append(byRank[fr.ID.Rank], fr.Compiles...)
@@ -263,7 +290,7 @@ func eventsByRank(r *Report) map[int][]compileEvent {
 	for rank, list := range byRank {
 		sort.SliceStable(list, func(i, j int) bool { return list[i].Start.Before(list[j].Start) })
 		for _, c := range list {
-			out[rank] = append(out[rank], compileEvent{functionPlace(c.Frame), breakWords(c), causeWords(c)})
+			out[rank] = append(out[rank], compileEvent{functionPlace(c.Frame, names), breakWords(c, names), causeWords(c)})
 		}
 	}
 	return out
@@ -272,7 +299,7 @@ func eventsByRank(r *Report) map[int][]compileEvent {
 func historyOf(events []compileEvent) string {
 	var b strings.Builder
 	for _, e := range events {
-		fmt.Fprintf(&b, "%s\x00%s\x00%s\n", e.function, listed(e.breaks), e.cause)
+		fmt.Fprintf(&b, "%s\x00%s\x00%s\n", e.function.key, listed(keys(e.breaks)), e.cause)
 	}
 	return b.String()
 }
@@ -283,21 +310,21 @@ func parting(mine, theirs []compileEvent, rank, other int) string {
 	for i := range max(len(mine), len(theirs)) {
 		switch {
 		case i >= len(mine):
-			return fmt.Sprintf("rank %d compiles nothing more where rank %d compiles %s", rank, other, theirs[i].function)
+			return fmt.Sprintf("rank %d compiles nothing more where rank %d compiles %s", rank, other, theirs[i].function.text)
 		case i >= len(theirs):
 			return fmt.Sprintf("rank %d compiles %s where rank %d compiles nothing more", rank, mine[i].what(), other)
 		}
 		a, b := mine[i], theirs[i]
 		here, there := surplus(a.breaks, b.breaks), surplus(b.breaks, a.breaks)
 		switch {
-		case a.function != b.function:
+		case a.function.key != b.function.key:
 			return fmt.Sprintf("rank %d compiles %s where rank %d compiles %s", rank, a.what(), other, b.what())
 		case here != "":
-			return fmt.Sprintf("rank %d breaks in %s where rank %d does not: %s", rank, a.function, other, here)
+			return fmt.Sprintf("rank %d breaks in %s where rank %d does not: %s", rank, a.function.text, other, here)
 		case there != "":
-			return fmt.Sprintf("rank %d does not break in %s where rank %d does: %s", rank, a.function, other, there)
+			return fmt.Sprintf("rank %d does not break in %s where rank %d does: %s", rank, a.function.text, other, there)
 		case a.cause != b.cause:
-			return fmt.Sprintf("rank %d recompiles %s because %s, rank %d because %s", rank, a.function, orNothing(a.cause), other, orNothing(b.cause))
+			return fmt.Sprintf("rank %d recompiles %s because %s, rank %d because %s", rank, a.function.text, orNothing(a.cause), other, orNothing(b.cause))
 		}
 	}
 	return ""
@@ -306,7 +333,7 @@ func parting(mine, theirs []compileEvent, rank, other int) string {
 // what names a compile with the reason for it, where it is a recompile.
 func (e compileEvent) what() string {
 	if e.cause == "" {
-		return e.function
+		return e.function.text
 	}
-	return e.function + " again (" + e.cause + ")"
+	return e.function.text + " again (" + e.cause + ")"
 }

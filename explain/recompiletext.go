@@ -28,6 +28,40 @@ func parseReasons(payload string) []string {
 	return []string{trimmed}
 }
 
+// nearestFirst puts that entry's check first which came nearest to serving the call. The
+// newest entry may be for another kind of call, with more keywords or in another mode:
+// where this is what it was made for, an older entry of the call's own kind tells what
+// changed.
+func nearestFirst(rc *Recompile) {
+	list := rc.Failures
+	if len(list) < 2 {
+		return
+	}
+	for i := range list { // of more than two values, as a list that grows has, no entry is nearer
+		if g := &list[i]; g.Kind == list[0].Kind && g.Source == list[0].Source && g.Expected != list[0].Expected {
+			return
+		}
+	}
+	newest := rc.entry(&list[0])
+	if newest == nil || newest.Recompile == nil {
+		return
+	}
+	madeFor := map[string]bool{} // entries that the newest one was made beside for the same check
+	for i := range newest.Recompile.Failures {
+		if g := &newest.Recompile.Failures[i]; g.Kind == list[0].Kind && g.Source == list[0].Source {
+			madeFor[g.Entry] = true
+		}
+	}
+	for i := range list {
+		if g := &list[i]; madeFor[g.Entry] && (g.Kind != list[0].Kind || g.Source != list[0].Source) {
+			nearest := *g
+			copy(list[1:i+1], list[:i])
+			list[0] = nearest
+			return
+		}
+	}
+}
+
 // parseReason reads "0/1: tensor 'x' size mismatch at index 0. expected 4, actual 5".
 func parseReason(text string) GuardFailure {
 	f := GuardFailure{Text: text, Dim: -1, Kind: breaks.OtherGuard}
@@ -91,12 +125,16 @@ func commentPos(comment string) logs.Pos {
 	}
 	code := strings.TrimSpace(comment[:i])
 	code = strings.TrimSpace(strings.TrimPrefix(code, "#"))
+	if strings.HasPrefix(at, "(") { // no line of the program: torch's own alone
+		at, fn = at[1:], strings.TrimSuffix(fn, ")")
+		j--
+	}
 	return logs.Pos{File: at[:j], Line: atoi(at[j+1:]), Func: fn, Code: code}
 }
 
 // reasonParsers are tried in order; each fills f and says whether it knew.
 var reasonParsers = []func(check string, f *GuardFailure) bool{
-	tensorMismatch, typeMismatch, globalState, aliasing, backendMatch, typeID, objectID, dictKeys, comparison, truth,
+	tensorMismatch, typeMismatch, globalState, marking, aliasing, backendMatch, typeID, objectID, dictKeys, comparison, truth,
 }
 
 // tensorMismatch reads "tensor 'x' KIND mismatch at index D. expected E, actual A".
@@ -187,8 +225,29 @@ func globalState(s string, f *GuardFailure) bool {
 	if !ok {
 		return false
 	}
-	f.Kind, f.Source = breaks.GlobalStateChanged, strings.TrimSpace(rest)
+	f.Kind, f.Source = breaks.GlobalStateChanged, strings.Join(strings.Fields(rest), ", ")
 	return true
+}
+
+// marking reads "_dynamo_dynamic_indices not a subset: runtime {1} is not a subset of
+// compiled {0}": the call marks a dimension that the entry does not leave open.
+func marking(s string, f *GuardFailure) bool {
+	api, rest, ok := strings.Cut(s, " not a subset: runtime ")
+	if !ok {
+		return false
+	}
+	f.Kind, f.Source = breaks.MarkingChanged, markingCalls[api]
+	if f.Source == "" {
+		f.Source = api
+	}
+	f.Actual, f.Expected, _ = strings.Cut(rest, " is not a subset of compiled ")
+	return true
+}
+
+// markingCalls are the functions that write the attributes of a marked tensor.
+var markingCalls = map[string]string{
+	"_dynamo_dynamic_indices": "mark_dynamic", "_dynamo_weak_dynamic_indices": "maybe_mark_dynamic", "_dynamo_static_indices": "mark_static",
+	"_dynamo_unbacked_indices": "mark_unbacked", "_dynamo_strict_unbacked_indices": "mark_unbacked",
 }
 
 func aliasing(s string, f *GuardFailure) bool {
@@ -369,7 +428,7 @@ func classify(left, right, op string, f *GuardFailure) {
 	case right == "True" || right == "False":
 		f.Kind = breaks.ValueChanged
 		f.Actual = map[string]string{"True": "False", "False": "True"}[right]
-	case strings.ContainsAny(plainSource(left), ".["): // L['x'] of older releases is an argument
+	case strings.Contains(plainSource(left), "."): // L['x'] of older releases is an argument, xs[0] an element
 		f.Kind = breaks.AttributeChanged
 	default:
 		f.Kind = breaks.ValueChanged

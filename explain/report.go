@@ -193,6 +193,7 @@ type BreakGroup struct {
 	Graphs   int          // graphs that it splits
 	Seconds  float64      // compile time of the resumed parts
 	EagerOps int64        // -1: unknown
+	Lost     []string     // functions of the program that run eager as a whole for it
 	Fix      Fix
 }
 

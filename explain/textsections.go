@@ -101,10 +101,10 @@ func changeText(old, now string) string {
 // argumentsText tells which arguments only one of two calls has.
 func argumentsText(a, b []string) string {
 	var out []string
-	if s := surplus(a, b); s != "" {
+	if s := surplus(plain(a), plain(b)); s != "" {
 		out = append(out, "without "+clipText(plainSource(s), 60))
 	}
-	if s := surplus(b, a); s != "" {
+	if s := surplus(plain(b), plain(a)); s != "" {
 		out = append(out, "with "+clipText(plainSource(s), 60))
 	}
 	return a[0] + " " + strings.Join(out, ", ")
@@ -242,8 +242,10 @@ func (t *textWriter) fusion(r *Report) {
 
 // reasonClass drops the numbers of a refusal's reason.
 func reasonClass(s string) string {
-	if i := strings.IndexAny(s, "(0123456789"); i > 8 {
-		s = s[:i]
+	for i := 9; i < len(s); i++ {
+		if s[i] == '(' || s[i] >= '0' && s[i] <= '9' && s[i-1] == ' ' { // node1 is a word
+			s = s[:i]
+		}
 	}
 	return strings.TrimRight(s, " :,")
 }
@@ -318,7 +320,11 @@ func (t *textWriter) symbols(r *Report) {
 		if s.Hint != "" {
 			end = " first " + s.Hint + end
 		}
-		t.line("  [%s] %s = %s in %s%s  %s", idText(s.ID), s.Name, s.Source, s.Range, end, t.names.place(s.Pos))
+		name := s.Name
+		if s.Source != "" {
+			name += " = " + s.Source
+		}
+		t.line("  [%s] %s in %s%s  %s", idText(s.ID), name, s.Range, end, t.names.place(s.Pos))
 	}
 }
 

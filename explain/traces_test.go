@@ -203,6 +203,51 @@ var handCounts = map[string]counts{
 	// image has another size, and the compile that leaves it open fails.
 	"pytorch-2.15/retinanet.log": {7, 2, 1, 1, 2},
 
+	// Frames: f; unb and its resume; dyn; static; nz and its resume, and nz again after
+	//   the reset, when its sizes may be open; r: 9.
+	// Breaks: unb asks a size that is marked unbacked; nonzero.
+	// Recompiles: f beyond 16; dyn, whose second dimension is marked; static for 3, 4 and
+	//   5; r behind a first call with 4: 6. dyn's fails: its code needs the size 8.
+	"pytorch-2.15/marks.log": {9, 2, 2, 6, 1},
+
+	// Frames: a, which may not break; b, helper and the resumes behind helper, in b twice;
+	//   deep and its resume with nesting; deep, mid, leaf and a resume of each without;
+	//   full; the lambda: 1 + 5 + 2 + 6 + 1 + 1 = 16.
+	// Breaks: the print, in b, in helper and in b's first resume; the branch in deep with
+	//   nesting, and in deep, mid and leaf without: 3 + 4 at 2 places.
+	// Recompiles: the lambda's, which is an error. Failures: that, a and full.
+	"pytorch-2.15/strict.log": {16, 7, 2, 1, 3},
+
+	// Frames: masked, topk_loop and early lose theirs = 3; pad, to_np, cached, choose, dd
+	//   and asg go through = 6; out, with its resume, the logger's info, with its resume,
+	//   and the data class's __init__ = 5; uniq, nanfix and tl with a resume each = 6;
+	//   seeded with 3: 24.
+	// Breaks: masked; topk_loop; early; out's logger and what that calls = 2; uniq;
+	//   nanfix; seeded makes a generator, seeds it and draws with it = 3; tl selects and
+	//   makes a list = 2: 12, each at its place.
+	// Recompiles: pad for other lengths, cached for a second size, choose for the second
+	//   mode, dd when b comes and when c does: 5.
+	// Failures: the three that lose their frames.
+	"pytorch-2.15/varied.log": {24, 12, 12, 5, 3},
+
+	// One function, the wrapper of the model's forward. Each of three generations has a
+	// call for the prompt and some for single tokens: 6 compiles.
+	"pytorch-2.15/generate.log": {1, 0, 0, 5, 0},
+
+	// Frames: flex_attention, and three functions that it calls, once it runs eager.
+	// Breaks: backward on a CPU is refused, in flex_attention and in the function that
+	//   refuses it; both are told at the program's line.
+	// Recompiles: another length, another mask function, another number in it, a score
+	//   function, gradients: 5. Failures: the two that are refused.
+	"pytorch-2.15/flex.log": {4, 2, 1, 5, 2},
+
+	// Frames: denoise, step, what follows the branch in step.
+	// Breaks: the branch, met in 8 compiles of denoise and 3 of step: 11 at 1 place.
+	// Recompiles: the counter and the step's number change with every call. denoise has 8
+	//   entries, 7 recompiles; the limit refuses the next. step: an open number, an open
+	//   size = 2. What follows it: an open size: 10.
+	"pytorch-2.15/unet.log": {3, 11, 1, 10, 0},
+
 	// Three functions; one calls an operator without a rule for shapes.
 	"pytorch-2.15/custom_op.log": {3, 0, 0, 0, 1},
 

@@ -298,7 +298,7 @@ func (h *htmlWriter) failures(r *Report) {
 	for _, f := range r.Failures {
 		h.raw(`<details class="row"><summary>`)
 		h.tag("code", "", f.ID.CompileID.String())
-		h.tag("b", "", " "+f.Frame+" ")
+		h.tag("b", "", " "+f.Function()+" ")
 		h.tag("span", "", f.What()+" ")
 		h.tag("span", "dim", h.names.place(f.Pos))
 		h.raw("</summary>")

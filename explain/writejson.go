@@ -105,6 +105,7 @@ type jsonGroup struct {
 	Graphs      int          `json:"graphs_split"`
 	Seconds     float64      `json:"seconds"`
 	EagerOps    *int64       `json:"eager_ops"` // null: unknown
+	Lost        []string     `json:"lost_functions,omitempty"`
 	Fix         *jsonFix     `json:"fix,omitempty"`
 }
 
@@ -368,7 +369,7 @@ func groupJSON(g *BreakGroup) jsonGroup {
 	j := jsonGroup{
 		Key: g.Key, Code: b.Code, Type: b.Type, Short: b.Title(), Explanation: b.Explanation, Hints: orEmpty(b.Hints),
 		Context: b.Context, Fixability: b.Fixability, Outcome: b.Outcome, Noise: b.Noise, Pos: b.Pos, Value: b.Value,
-		Count: len(g.Breaks), Chains: g.Chains, Graphs: g.Graphs, Seconds: g.Seconds, EagerOps: known(g.EagerOps), Fix: fixJSON(g.Fix),
+		Count: len(g.Breaks), Chains: g.Chains, Graphs: g.Graphs, Seconds: g.Seconds, EagerOps: known(g.EagerOps), Lost: g.Lost, Fix: fixJSON(g.Fix),
 	}
 	if j.Chains == nil {
 		j.Chains = [][]logs.Pos{}

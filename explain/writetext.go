@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"path/filepath"
 	"sort"
 	"strings"
 	"unicode"
@@ -177,9 +178,6 @@ func count(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// place names a place where no one report is told.
-func place(p logs.Pos) string { return Names{}.place(p) }
-
 func clipText(s string, n int) string {
 	s = squeeze(s)
 	if utf8.RuneCountInString(s) <= n {
@@ -252,7 +250,13 @@ func (t *textWriter) group(g *BreakGroup, indent string) {
 	b := g.Lead
 	t.line("%s%s %s [%s, %s]", indent, orUnknown(b.Code), b.Title(), b.Fixability, b.Outcome)
 	t.line("%s    %s  %s", indent, t.names.place(b.Pos), clipText(b.Pos.Code, 90))
+	if said := raised(b.Context); b.Code == breaks.ObservedPanic && said != "" {
+		t.line("%s    raised: %s", indent, clipText(said, 180))
+	}
 	cost := count(len(g.Breaks), "time")
+	if len(g.Lost) > 0 {
+		cost += ", " + g.lostWords()
+	}
 	if g.Graphs > 0 {
 		cost += fmt.Sprintf(", splits off %s", count(g.Graphs, "graph"))
 	}
@@ -275,7 +279,7 @@ func (t *textWriter) group(g *BreakGroup, indent string) {
 		t.line("%s    value: %s", indent, clipText(strings.Join(steps, " > "), 110))
 	}
 	if g.Fix.Text != "" {
-		t.line("%s    fix: %s", indent, clipText(g.Fix.Text, 180))
+		t.line("%s    fix: %s", indent, clipText(g.Fix.Text, 320))
 	}
 	for _, l := range g.Fix.Lines {
 		t.line("%s      %s", indent, l)
@@ -377,7 +381,7 @@ func (t *textWriter) functionRecompiles(list []*Recompile) {
 		}
 	}
 	fr := list[0].Compile.Frame
-	t.line("  %s %s: %s, %s", frameTitle(fr), t.names.at(fr.Pos), count(len(list)-limits, "recompile"), seconds(took))
+	t.line("  %s %s: %s, %s%s", frameTitle(fr), t.names.at(fr.Pos), count(len(list)-limits, "recompile"), seconds(took), t.calledFrom(list[0].Compile))
 	for i, rc := range list {
 		if i == 9 {
 			t.line("    ... and %d more", len(list)-9)
@@ -393,7 +397,7 @@ func (t *textWriter) functionRecompiles(list []*Recompile) {
 		}
 		g := rc.Failures[0]
 		t.line("    [%s] %s%s%s", idText(rc.Compile.ID), failureText(&g), also(rc.Failures), limit)
-		if g.Pos.File != "" {
+		if g.Pos.File != "" && (g.Pos.Code != "" || !toldByTorch(g.Pos.File)) {
 			t.line("        guard from %s  %s", t.names.place(g.Pos), clipText(g.Pos.Code, 80))
 		}
 	}
@@ -401,6 +405,23 @@ func (t *textWriter) functionRecompiles(list []*Recompile) {
 		t.line("    fix: %s", f)
 	}
 }
+
+// calledFrom is the program's own line that called a library's function.
+func (t *textWriter) calledFrom(c *Compile) string {
+	if installedPackage(c.Frame.Pos.File) == "" {
+		return ""
+	}
+	for i := len(c.Stack) - 1; i >= 0; i-- {
+		if p := c.Stack[i]; p.File != "" && installedPackage(p.File) == "" && !frameworkFile(p.File) {
+			return ", called from " + t.names.at(p)
+		}
+	}
+	return ""
+}
+
+// toldByTorch says whether a check's file is torch's own: in checks that no line of the
+// program asked for, its name begins below torch's folder.
+func toldByTorch(file string) bool { return frameworkFile(file) || !filepath.IsAbs(file) }
 
 // fixesOf lists the fix of each cause of a function's recompiles, once.
 func fixesOf(list []*Recompile) []string {
@@ -448,7 +469,7 @@ func also(list []GuardFailure) string {
 	if len(list) < 2 {
 		return ""
 	}
-	return fmt.Sprintf(" (%s failed too)", count(len(list)-1, "older entry"))
+	return fmt.Sprintf(" (%s failed too)", count(len(list)-1, "other entry"))
 }
 
 func (t *textWriter) failures(r *Report) {
@@ -461,7 +482,7 @@ func (t *textWriter) failures(r *Report) {
 			t.more(len(r.Failures)-rows, "failure")
 			return
 		}
-		t.line("  [%s] %s: %s", idText(f.ID), squeeze(f.Frame+" "+f.Code+" "+f.Type), clipText(f.Title(), 100))
+		t.line("  [%s] %s: %s", idText(f.ID), squeeze(f.Function()+" "+f.Code+" "+f.Type), clipText(f.Title(), 100))
 		for _, detail := range f.Details() {
 			t.line("      %s", clipText(detail, 300))
 		}
@@ -563,9 +584,6 @@ func idText(id ID) string { return rankPrefix(id) + id.CompileID.String() }
 
 // frameTitle names a frame for people: resume functions have invented names.
 func frameTitle(fr *Frame) string {
-	if fn, line, ok := resumedFunction(fr.Name); ok {
-		return fmt.Sprintf("%s from line %d on", fn, line)
-	}
 	switch {
 	case fr.Name != "":
 	case fr.ID.Frame < 0: // of a text log without ids
@@ -573,5 +591,13 @@ func frameTitle(fr *Frame) string {
 	default:
 		return "frame " + itoa(fr.ID.Frame)
 	}
-	return fr.Name
+	return titleOf(fr.Name)
+}
+
+// titleOf words the name of a resumed part.
+func titleOf(name string) string {
+	if fn, line, ok := resumedFunction(name); ok {
+		return fmt.Sprintf("%s from line %d on", fn, line)
+	}
+	return name
 }

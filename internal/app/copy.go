@@ -6,10 +6,12 @@ import (
 )
 
 // copyLines copies lines that pass keep. A line is held back until its end
-// came, unless it cannot be one that is dropped.
+// came, unless it cannot be one that is dropped or is so long that its beginning
+// decides: a line about a fused kernel has a hundred thousand characters.
 func copyLines(w io.Writer, r io.Reader, keep func(line []byte) bool) {
 	buf := make([]byte, 64<<10)
 	var held []byte
+	dropping := false // the rest of a line
 	for {
 		n, err := r.Read(buf)
 		held = append(held, buf[:n]...)
@@ -18,14 +20,20 @@ func copyLines(w io.Writer, r io.Reader, keep func(line []byte) bool) {
 			if i < 0 {
 				break
 			}
-			if keep(held[:i]) {
+			if !dropping && keep(held[:i]) {
 				_, _ = w.Write(held[:i+1])
 			}
-			held = held[i+1:]
+			held, dropping = held[i+1:], false
 		}
-		if len(held) > 0 && (!mayBeLog(held) || len(held) > maxLine) {
+		switch {
+		case dropping:
+			held = held[:0]
+		case len(held) == 0:
+		case !mayBeLog(held) || len(held) > maxLine && keep(held):
 			_, _ = w.Write(held) // a progress bar or a prompt has no line end
-			held = nil
+			held = held[:0]
+		case len(held) > maxLine:
+			held, dropping = held[:0], true
 		}
 		if err != nil {
 			if len(held) > 0 && keep(held) {

@@ -23,10 +23,16 @@ type outputLog struct {
 
 	mu    sync.Mutex
 	ends  [2]int64 // how much was indexed
-	open  [2]int   // index of the line that has no end yet, -1: none
+	open  [2]int   // index of the line that has no end yet, noLine or hiddenLine
 	lines []outputSpan
 	cache map[int]tui.OutputLine
 }
+
+// What is open where no line of the index is.
+const (
+	noLine     = -1
+	hiddenLine = -2 // the rest of one that is left out
+)
 
 // outputSpan is where a line lies.
 type outputSpan struct {
@@ -55,7 +61,7 @@ func pattern(text string) func() *regexp.Regexp {
 
 // openOutput opens a run's output files; nil where there are none.
 func openOutput(r *Run, hide bool) *outputLog {
-	o := &outputLog{open: [2]int{-1, -1}, cache: map[int]tui.OutputLine{}}
+	o := &outputLog{open: [2]int{noLine, noLine}, cache: map[int]tui.OutputLine{}}
 	for i, name := range []string{stdoutFile, stderrFile} {
 		f, err := os.Open(r.file(name))
 		if err != nil {
@@ -78,7 +84,7 @@ func (o *outputLog) follow(ctx context.Context, live bool) {
 	for {
 		last := ctx.Err() != nil || !live
 		for {
-			n := o.take(0, buf) + o.take(1, buf)
+			n := o.take(0, buf, last) + o.take(1, buf, last)
 			if n == 0 {
 				break
 			}
@@ -93,14 +99,21 @@ func (o *outputLog) follow(ctx context.Context, live bool) {
 	}
 }
 
-// take indexes what came to one file, up to a buffer full.
-func (o *outputLog) take(which int, buf []byte) int {
+// take indexes what came to one file, up to a buffer full. The beginning of a line that
+// may turn out to be one that is left out waits for more, unless no more comes.
+func (o *outputLog) take(which int, buf []byte, last bool) int {
 	n, _ := o.files[which].ReadAt(buf, o.ends[which])
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.hide != nil && which == 1 && !last {
+		begins := bytes.LastIndexByte(buf[:n], '\n') + 1
+		if tail := buf[begins:n]; (begins > 0 || o.open[which] == noLine) && len(tail) > 0 && len(tail) < longestHead && mayBeLog(tail) {
+			n = begins
+		}
+	}
 	if n == 0 {
 		return 0
 	}
-	o.mu.Lock()
-	defer o.mu.Unlock()
 	at := o.ends[which]
 	for b := buf[:n]; len(b) > 0; {
 		i := bytes.IndexByte(b, '\n')
@@ -119,6 +132,9 @@ func (o *outputLog) take(which int, buf []byte) int {
 	return n
 }
 
+// longestHead is enough of a line to tell whether it is one of PyTorch's loggers.
+const longestHead = 4 << 10
+
 // piece adds a line, or more of a line that has no end yet.
 func (o *outputLog) piece(which int, at int64, text []byte, ended bool) {
 	k := o.open[which]
@@ -126,16 +142,15 @@ func (o *outputLog) piece(which int, at int64, text []byte, ended bool) {
 	case k >= 0:
 		o.lines[k].n += int32(len(text))
 		delete(o.cache, k)
-	case len(o.lines) >= maxOutput:
-		return
+	case k == hiddenLine, len(o.lines) >= maxOutput:
 	case o.hide != nil && which == 1 && o.hide.Match(text):
-		return
+		k = hiddenLine
 	default:
 		k = len(o.lines)
 		o.lines = append(o.lines, outputSpan{at, int32(len(text)), which == 1})
 	}
 	if o.open[which] = k; ended {
-		o.open[which] = -1
+		o.open[which] = noLine
 	}
 }
 

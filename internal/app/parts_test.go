@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
+	"io"
 	"math"
 	"os"
 	"path/filepath"
@@ -139,6 +140,75 @@ func TestCopyLines(t *testing.T) {
 	copyLines(&out, strings.NewReader(in), func(l []byte) bool { return !torchLogLine().Match(l) })
 	if out.String() != "a\nprompt> " {
 		t.Errorf("%q", out.String())
+	}
+}
+
+// slowReader gives a few bytes at a time, as a pipe does.
+type slowReader struct {
+	text string
+	n    int
+}
+
+func (r *slowReader) Read(b []byte) (int, error) {
+	if r.text == "" {
+		return 0, io.EOF
+	}
+	n := copy(b, r.text[:min(r.n, len(r.text))])
+	r.text = r.text[n:]
+	return n, nil
+}
+
+// A line about a fused kernel is longer than any buffer: its beginning decides,
+// wherever the reads cut it; what is the program's stays whole.
+func TestLongLogLines(t *testing.T) {
+	long := strings.Repeat("SchedulerNode(name='op1') ", 20_000)
+	in := "a\nV0221 12:06:24.445000 1 torch/s.py:9] [__fusion] " + long + "\nVerbose " + long + "\nend\n"
+	want := "a\nVerbose " + long + "\nend\n"
+	for _, n := range []int{100, 4096, 100_000} {
+		var out bytes.Buffer
+		copyLines(&out, &slowReader{in, n}, func(l []byte) bool { return !torchLogLine().Match(l) })
+		if out.String() != want {
+			t.Errorf("reads of %d: %d characters, want %d", n, out.Len(), len(want))
+		}
+	}
+}
+
+// The Output screen leaves out lines of PyTorch's loggers however the file grows.
+func TestHiddenLinesComeInPieces(t *testing.T) {
+	log := "V0221 12:06:24.445000 1 torch/s.py:9] [__fusion] "
+	for name, pieces := range map[string][]string{
+		"cut in its head":       {"a\n" + log[:9], log[9:] + "x\nb\n"},
+		"cut behind its head":   {"a\n" + log, "x\nb\n"},
+		"longer than the piece": {"a\n" + log + strings.Repeat("x", 300<<10), strings.Repeat("y", 300<<10) + "\nb\n"},
+		"the program's":         {"a\nV", "\nb\n"},
+	} {
+		r := &Run{Path: t.TempDir()}
+		for _, f := range []string{stdoutFile, stderrFile} {
+			if err := os.WriteFile(r.file(f), nil, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		o, buf := openOutput(r, true), make([]byte, 256<<10)
+		text := ""
+		for i, p := range pieces {
+			text += p
+			if err := os.WriteFile(r.file(stderrFile), []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			for o.take(1, buf, i == len(pieces)-1) > 0 {
+			}
+		}
+		want := "a|b"
+		if name == "the program's" {
+			want = "a|V|b"
+		}
+		var got []string
+		for i := range o.Len() {
+			got = append(got, o.Line(i).Text)
+		}
+		if s := strings.Join(got, "|"); s != want {
+			t.Errorf("%s: %.80q, want %q", name, s, want)
+		}
 	}
 }
 

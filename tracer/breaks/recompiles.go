@@ -28,6 +28,7 @@ const (
 	GlobalChanged       = "global"
 	AliasingChanged     = "aliasing"
 	GlobalStateChanged  = "global_state"
+	MarkingChanged      = "marking"
 	BackendChanged      = "backend"
 	ShapeRelation       = "shape_relation"
 	SizeSpecialised     = "size_specialised"
@@ -68,6 +69,7 @@ var recompiles = []RecompileCause{
 	{GlobalChanged, "a global variable changed", "The graph was specialised on a package-level variable.", "Pass the value as an argument, or make it a tensor."},
 	{AliasingChanged, "arguments share memory now, or no longer do", "Aliasing changes what in-place operators mean.", "Pass distinct tensors."},
 	{GlobalStateChanged, "global state changed", "Gradient mode, default dtype, autocast, threads or determinism differ.", "Set global state once, before the first call."},
+	{MarkingChanged, "another dimension was marked", "The call marks a dimension that the entry does not leave open.", "Mark the same dimensions before every call."},
 	{BackendChanged, "another backend", "The entry was made by another backend.", "Compile once with one backend."},
 	{ShapeRelation, "a relation between sizes no longer holds", "The entry assumed a relation or a range of sizes that the new sizes violate.", "Look at the line that asked for it; avoid branching on sizes, or accept one entry for each side."},
 	{SizeSpecialised, "a size that the code needs as a number changed", "A line of the program turned the size into a constant: a loop over it, a conversion, a comparison that only one size passes.", "Pad to a few sizes, or keep the line that needs the number out of the compiled function."},
