@@ -4,6 +4,7 @@ import (
 	"unsafe"
 
 	"tcdbg/internal/ops"
+	"tcdbg/torch/internal/simd"
 )
 
 // This file copies runs of elements between dtypes and strides.
@@ -23,9 +24,13 @@ func copier(to, from DType) copyFn {
 	}
 	switch {
 	case to == ops.Float32 && from == ops.BFloat16:
-		return widenBfloat
+		return widenBFloat
 	case to == ops.BFloat16 && from == ops.Float32:
-		return roundToBfloat
+		return narrowBFloat
+	case to == ops.Float32 && from == ops.Float16:
+		return widenHalf
+	case to == ops.Float16 && from == ops.Float32:
+		return narrowHalf
 	}
 	switch from {
 	case ops.Uint8, ops.Bool:
@@ -129,27 +134,39 @@ func castCopy[D, S number](dst, src unsafe.Pointer, ds, ss, n int) {
 	}
 }
 
-// widenBfloat converts bfloat16 to float32, without a call for each number.
-func widenBfloat(dst, src unsafe.Pointer, ds, ss, n int) {
-	if ds != 4 || ss != 2 {
-		mapCopy(bfloatToFloat)(dst, src, ds, ss, n)
-		return
-	}
-	d, s := unsafe.Slice((*float32)(dst), n), unsafe.Slice((*uint16)(src), n)
-	for i, v := range s {
-		d[i] = ops.BFloatToFloat(v)
+var (
+	widenBFloat  = widening(simd.BFloat, bfloatToFloat)
+	narrowBFloat = narrowing(simd.BFloat, floatToBfloat)
+	widenHalf    = widening(simd.Float16, halfToFloat)
+	narrowHalf   = narrowing(simd.Float16, floatToHalf)
+)
+
+// widening converts a format of 16 bits to float32: what stands side by side by vectors,
+// the rest by plain.
+func widening(format simd.Half, plain func(uint16) float32) copyFn {
+	apart := mapCopy(plain)
+	return func(dst, src unsafe.Pointer, ds, ss, n int) {
+		done := 0
+		if ds == 4 && ss == 2 {
+			done = simd.Active().Widen(format, unsafe.Slice((*float32)(dst), n), unsafe.Slice((*uint16)(src), n))
+		}
+		if done < n {
+			apart(unsafe.Add(dst, done*ds), unsafe.Add(src, done*ss), ds, ss, n-done)
+		}
 	}
 }
 
-// roundToBfloat converts float32 to bfloat16.
-func roundToBfloat(dst, src unsafe.Pointer, ds, ss, n int) {
-	if ds != 2 || ss != 4 {
-		mapCopy(floatToBfloat)(dst, src, ds, ss, n)
-		return
-	}
-	d, s := unsafe.Slice((*uint16)(dst), n), unsafe.Slice((*float32)(src), n)
-	for i, v := range s {
-		d[i] = ops.FloatToBFloat(v)
+// narrowing is the way back.
+func narrowing(format simd.Half, plain func(float32) uint16) copyFn {
+	apart := mapCopy(plain)
+	return func(dst, src unsafe.Pointer, ds, ss, n int) {
+		done := 0
+		if ds == 2 && ss == 4 {
+			done = simd.Active().Narrow(format, unsafe.Slice((*uint16)(dst), n), unsafe.Slice((*float32)(src), n))
+		}
+		if done < n {
+			apart(unsafe.Add(dst, done*ds), unsafe.Add(src, done*ss), ds, ss, n-done)
+		}
 	}
 }
 

@@ -18,7 +18,9 @@ type pwLoop func(n int, p *[maxOperands]unsafe.Pointer)
 const (
 	maxOperands = 6
 	maxDims     = 16
-	chunkSize   = 1024
+	// chunkSize is the elements of a buffer, of eight bytes each, and so a chunk where
+	// an operand goes through one.
+	chunkSize = 1024
 	// directSize is the chunk where no operand goes through a buffer.
 	directSize = 8192
 	// streamSize is the bytes of a result that no cache keeps until it is read
@@ -113,8 +115,8 @@ func (it *iterator) run(shape []int) {
 	}
 	it.piece = directSize
 	for k := range it.nops {
-		if it.ops[k].conv != nil {
-			it.piece = chunkSize
+		if o := &it.ops[k]; o.conv != nil {
+			it.piece = min(it.piece, o.inBuffer())
 		}
 	}
 	it.chooseStream(n)
@@ -125,12 +127,15 @@ func (it *iterator) run(shape []int) {
 // chooseStream decides it.stream for n elements.
 func (it *iterator) chooseStream(n int) {
 	o := &it.ops[0]
-	room := int(unsafe.Sizeof(scratch{}[0])) / o.want.Size() // elements of a buffer
-	it.stream = o.conv == nil && n*o.want.Size() >= streamSize && it.inner >= room
+	size := o.dtype.Size()
+	it.stream = o.stride[it.ndim-1] == size && size <= o.want.Size() && n*size >= streamSize && it.inner >= o.inBuffer()
 	if it.stream {
-		it.piece = min(it.piece, room)
+		it.piece = min(it.piece, o.inBuffer())
 	}
 }
+
+// inBuffer is how many elements a buffer holds.
+func (o *operand) inBuffer() int { return int(unsafe.Sizeof(scratch{}[0])) / o.want.Size() }
 
 // scalarOperand finds the operand of a pair that stands still along runs, and
 // makes the loop one with a number; -1 where there is none.
@@ -298,7 +303,7 @@ func (w *worker) chunk(base *[maxOperands]unsafe.Pointer, first, n int) {
 		case k == 0:
 		case s == 0:
 			if w.last[k] != src {
-				o.conv(p[k], src, o.want.Size(), 0, min(it.inner, chunkSize))
+				o.conv(p[k], src, o.want.Size(), 0, min(it.inner, it.piece))
 				w.last[k] = src
 			}
 		default:
@@ -310,9 +315,26 @@ func (w *worker) chunk(base *[maxOperands]unsafe.Pointer, first, n int) {
 	s := o.stride[inner]
 	to := unsafe.Add(base[0], first*s)
 	switch {
+	case it.stream:
+		if o.conv != nil { // in place: conversions go forward, and what they write is no longer
+			o.conv(p[0], p[0], s, o.want.Size(), n)
+		}
+		w.fetchNext(base, first+n)
+		simd.Active().Stream(unsafe.Slice((*byte)(to), n*s), unsafe.Slice((*byte)(p[0]), n*s))
 	case o.conv != nil:
 		o.conv(to, p[0], s, o.want.Size(), n)
-	case it.stream:
-		simd.Active().Stream(unsafe.Slice((*byte)(to), n*s), unsafe.Slice((*byte)(p[0]), n*s))
+	}
+}
+
+// fetchNext asks for what the operands of the chunk at place first are: while a result
+// is written memory would else have nothing to read.
+func (w *worker) fetchNext(base *[maxOperands]unsafe.Pointer, first int) {
+	it := w.it
+	inner := it.ndim - 1
+	n := min(it.piece, it.inner-first)
+	for k := 1; k < it.nops && n > 0; k++ {
+		if o := &it.ops[k]; o.stride[inner] == o.dtype.Size() {
+			simd.Active().FetchBytes(unsafe.Add(base[k], first*o.stride[inner]), n*o.stride[inner])
+		}
 	}
 }

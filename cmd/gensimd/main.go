@@ -1,7 +1,7 @@
 // Command gensimd writes the assembly of torch/internal/simd: matrix tiles,
-// packing and vector loops, once for AVX2 and once for AVX-512.
+// packing, vector loops and conversions, once for AVX2 and once for AVX-512.
 //
-// Usage: gensimd -part tile|pack|vec|wino -o FOLDER
+// Usage: gensimd -part tile|pack|vec|wino|half -o FOLDER
 package main
 
 import (
@@ -21,6 +21,7 @@ var parts = map[string]func(g *generator){
 	"pack": packs,
 	"vec":  vectors,
 	"wino": winograd,
+	"half": halves,
 }
 
 func main() {

@@ -49,6 +49,13 @@ func (l Level) Fetch(src *float32, lane, k, n int) {
 	}
 }
 
+// FetchBytes is a hint that n bytes are read soon.
+func (l Level) FetchBytes(p unsafe.Pointer, n int) {
+	if f := table[l].fetch; f != nil && n > 0 {
+		f((*float32)(p), line, 1, (n+line-1)/line)
+	}
+}
+
 func forward(p *float32, bytes int) *float32 {
 	return (*float32)(unsafe.Add(unsafe.Pointer(p), bytes))
 }
