@@ -5,8 +5,9 @@ import "tcdbg/torch/internal/simd"
 // This file is the matrix product for types without a register tile, and the
 // products with a vector.
 
-// gemmPlain computes c = a@b by rows: good enough for types without a tile.
-func gemmPlain[T float64 | int64](c []T, ldc int, a, b matrix[T], m, n, k, threads int) {
+// gemmPlain computes c = a@b by rows: good enough for types without a tile, and for
+// small products.
+func gemmPlain[T float32 | float64 | int64](c []T, ldc int, a, b matrix[T], m, n, k, threads int) {
 	rows := b
 	if b.cs != 1 && n > 1 {
 		rows = packRows(b, k, n)
@@ -18,7 +19,7 @@ func gemmPlain[T float64 | int64](c []T, ldc int, a, b matrix[T], m, n, k, threa
 	parallel(m, m*n*max(k/8, 1), func(from, to int) { productRows(c, ldc, a, rows, from, to, n, k) })
 }
 
-func productRows[T float64 | int64](c []T, ldc int, a, rows matrix[T], from, to, n, k int) {
+func productRows[T float32 | float64 | int64](c []T, ldc int, a, rows matrix[T], from, to, n, k int) {
 	for i := from; i < to; i++ {
 		row := c[i*ldc : i*ldc+n]
 		clear(row)

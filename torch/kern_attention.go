@@ -7,9 +7,10 @@ import (
 	"tcdbg/torch/internal/simd"
 )
 
-// This file is scaled_dot_product_attention without tape: a thread takes some
-// rows of one head's queries through both products and the softmax between
-// them, so that the scores never leave the cache.
+// This file is scaled_dot_product_attention: a thread takes some rows of one
+// head's queries through both products and the softmax between them, so that the
+// scores never leave the cache. What a derivative needs of them is the logarithm
+// of each row's sum.
 
 // attentionRows is how many queries a thread takes at a time.
 const attentionRows = 64
@@ -24,13 +25,30 @@ type attention struct {
 	causal            bool
 	mask              []float32 // added to the scores; nil for none
 	maskHead, maskRow int       // its steps; 0 where it is broadcast
+	sums              []float32 // logarithms of the rows' sums; nil where nobody asks
 }
 
+// attentionArgs are the positions of a call's arguments.
+type attentionArgs struct{ mask, dropout, causal, scale int }
+
 func attentionKernel(k *kernelCall) {
-	a, ok := newAttention(k)
+	attend(k, attentionArgs{mask: 3, dropout: 4, causal: 5, scale: 6})
+}
+
+func flashKernel(k *kernelCall) {
+	attend(k, attentionArgs{mask: 5, dropout: 3, causal: 4, scale: 6})
+}
+
+func attend(k *kernelCall, at attentionArgs) {
+	a, ok := newAttention(k, at)
 	if !ok {
-		copyInto(k.out(), decompose(k.Call, false)[0].(*Tensor))
+		for i, out := range decompose(k.Call, false) {
+			copyInto(k.outs[i], out.(*Tensor))
+		}
 		return
+	}
+	if len(k.outs) > 1 {
+		a.sums = slice[float32](k.outs[1])
 	}
 	out := k.out()
 	res := out
@@ -45,23 +63,23 @@ func attentionKernel(k *kernelCall) {
 }
 
 // newAttention reads the arguments; ok is false for calls that the blocked form
-// does not know: other types, dropout, or batches that are broadcast.
-func newAttention(k *kernelCall) (a *attention, ok bool) {
+// does not know: other types, dropout, batches that are broadcast, small products.
+func newAttention(k *kernelCall, at attentionArgs) (a *attention, ok bool) {
 	q, key, v := k.in(0), k.in(1), k.in(2)
 	n := len(q.shape)
-	if q.dtype != ops.Float32 || key.dtype != ops.Float32 || v.dtype != ops.Float32 || k.Float(4) > 0 ||
+	if q.dtype != ops.Float32 || key.dtype != ops.Float32 || v.dtype != ops.Float32 || k.Float(at.dropout) > 0 ||
 		n < 2 || len(key.shape) != n || len(v.shape) != n || q.Numel() == 0 || key.Numel() == 0 || v.Numel() == 0 {
 		return nil, false
 	}
 	a = &attention{
 		heads: product(q.shape[:n-2]), group: 1, rows: q.shape[n-2], keys: key.shape[n-2],
-		width: q.shape[n-1], valueWidth: v.shape[n-1], causal: k.Bool(5),
+		width: q.shape[n-1], valueWidth: v.shape[n-1], causal: k.Bool(at.causal),
 		scale: float32(1 / math.Sqrt(float64(q.shape[n-1]))),
 	}
-	if !k.IsNone(6) {
-		a.scale = float32(k.Float(6))
+	if !k.IsNone(at.scale) {
+		a.scale = float32(k.Float(at.scale))
 	}
-	if n > 2 && k.Bool(7) && key.shape[n-3] > 0 {
+	if n > 2 && (k.Op.ID == ops.FlashAttention || k.Bool(7)) {
 		a.group = q.shape[n-3] / key.shape[n-3]
 	}
 	for i := range n - 2 {
@@ -73,7 +91,10 @@ func newAttention(k *kernelCall) (a *attention, ok bool) {
 			return nil, false
 		}
 	}
-	if mask := k.in(3); mask != nil && !a.takeMask(mask, q.shape) {
+	if ops.SmallAttention(a.rows, a.keys, a.width) {
+		return nil, false
+	}
+	if mask := k.in(at.mask); mask != nil && !a.takeMask(mask, q.shape) {
 		return nil, false
 	}
 	a.q, a.k, a.v = slice[float32](dense(q, ops.Float32)), slice[float32](dense(key, ops.Float32)), slice[float32](dense(v, ops.Float32))
@@ -143,15 +164,18 @@ func (a *attention) block(head, first, end int) {
 	l.WithScalar(simd.Mul, scaled, q, a.scale)
 	gemmPanels(target{scores, keys, keys, 0}, lanes{scaled, a.width, 1}, lanes{k, a.width, 1}, m, keys, a.width, 1)
 	for r := range m {
-		a.softmax(l, scores[r*keys:(r+1)*keys], head, first+r)
+		sum := a.softmax(l, scores[r*keys:(r+1)*keys], head, first+r)
+		if a.sums != nil {
+			a.sums[head*a.rows+first+r] = sum
+		}
 	}
 	out := a.out[(head*a.rows+first)*a.valueWidth:][:m*a.valueWidth]
 	gemmPanels(target{out, a.valueWidth, a.valueWidth, 0}, lanes{scores, keys, 1}, lanes{v, 1, a.valueWidth}, m, a.valueWidth, keys, 1)
 }
 
-// softmax turns one row of scores into weights; a row whose keys are all masked
-// is zero.
-func (a *attention) softmax(l simd.Level, s []float32, head, row int) {
+// softmax turns one row of scores into weights and gives the logarithm of their
+// sum; a row whose keys are all masked is zero, its sum infinite.
+func (a *attention) softmax(l simd.Level, s []float32, head, row int) float32 {
 	seen := s
 	if a.causal {
 		seen = s[:min(row+1, len(s))]
@@ -163,7 +187,9 @@ func (a *attention) softmax(l simd.Level, s []float32, head, row int) {
 	high := l.Largest(seen)
 	if a.mask != nil && math.IsInf(float64(high), -1) {
 		clear(s)
-		return
+		return float32(math.Inf(1))
 	}
-	l.WithScalar(simd.Mul, seen, seen, float32(1/l.ExpSum(seen, seen, high)))
+	sum := l.ExpSum(seen, seen, high)
+	l.WithScalar(simd.Mul, seen, seen, float32(1/sum))
+	return high + float32(math.Log(sum))
 }

@@ -16,11 +16,24 @@ type matrix[T any] struct {
 func matmulKernels() map[ops.ID]kernel {
 	return map[ops.ID]kernel{
 		ops.Mm:      func(k *kernelCall) { productInto(k.out(), k.in(0), k.in(1), 1, nil, 0) },
-		ops.Bmm:     func(k *kernelCall) { productInto(k.out(), k.in(0), k.in(1), 1, nil, 0) },
+		ops.Bmm:     bmmKernel,
 		ops.Addmm:   addmmKernel,
 		ops.Baddbmm: addmmKernel,
 		ops.Sdpa:    attentionKernel,
+
+		ops.FlashAttention: flashKernel,
 	}
+}
+
+// bmmKernel adds the products of small matrices as PyTorch does, one after the
+// other without fusing them.
+func bmmKernel(k *kernelCall) {
+	out, x, y := k.out(), k.in(0), k.in(1)
+	if steps := out.shape[1] * out.shape[2] * x.shape[2]; steps >= ops.SmallProduct || out.dtype.Size() != 4 || !out.dtype.IsFloat() {
+		productInto(out, x, y, 1, nil, 0)
+		return
+	}
+	batched[float32](out, x, y, 1, nil, 0, gemmPlain[float32])
 }
 
 func addmmKernel(k *kernelCall) {

@@ -97,15 +97,47 @@ func softmax32(dst, src []float32, n, inner int, log bool) {
 			o := w.row(at)
 			high := l.Largest(row)
 			sum := l.ExpSum(o, row, high)
-			if log {
+			switch {
+			case log:
 				l.Normalize(o, row, high, 1)
 				l.WithScalar(simd.Sub, o, o, float32(math.Log(sum)))
-			} else {
+			case n <= shortRow:
+				sum := lanesSum(o)
+				for i := range o {
+					o[i] /= sum
+				}
+			default:
 				l.WithScalar(simd.Mul, o, o, float32(1/sum))
 			}
 			w.put(at)
 		}
 	})
+}
+
+// shortRow is the length up to which weights are PyTorch's to the last bit, which
+// large scores make visible in gradients.
+const shortRow = 32
+
+// lanesSum adds up numbers as PyTorch does: one after the other where they do not
+// fill a vector of eight, else lane by lane and then the lanes by halves.
+func lanesSum(x []float32) float32 {
+	if len(x) < 8 {
+		sum := float32(0)
+		for _, v := range x {
+			sum += v
+		}
+		return sum
+	}
+	var lanes [8]float32
+	for i, v := range x {
+		lanes[i%8] += v
+	}
+	for half := 4; half > 0; half /= 2 {
+		for i := range half {
+			lanes[i] += lanes[i+half]
+		}
+	}
+	return lanes[0]
 }
 
 // halfLogSoftmax is log_softmax of half precision along rows: PyTorch keeps the

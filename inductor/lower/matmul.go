@@ -77,6 +77,10 @@ func (c *call) productTemp(x, y *tensor) *tensor {
 // product makes the template node that computes x @ y into out, whose shape is
 // the broadcast batch with rows and columns (dropped where x or y is a vector).
 func (c *call) product(x, y, out *tensor) {
+	if smallBatches(x, y) {
+		c.plainProduct(x, y, out)
+		return
+	}
 	if x.dtype != ops.Float32 {
 		c.reducedProduct(x, y, out)
 		return
@@ -123,9 +127,9 @@ func (c *call) product(x, y, out *tensor) {
 	foldBatch(node)
 }
 
-// reducedProduct is the product as sums of products, for the types that the
-// template does not compute.
-func (c *call) reducedProduct(x, y, out *tensor) {
+// factors are the operands of a product as tensors over the result's shape and
+// the steps of the sum behind it.
+func factors(x, y, out *tensor) (a, b *tensor) {
 	rx, ry := len(x.shape), len(y.shape)
 	full := append(append([]sym.Int{}, out.shape...), x.shape[rx-1])
 	rank := len(full)
@@ -141,7 +145,7 @@ func (c *call) reducedProduct(x, y, out *tensor) {
 		batchCoefs(v.stride[:lead], t, own)
 		return v
 	}
-	a, b := spread(x, min(rx, 2)), spread(y, min(ry, 2))
+	a, b = spread(x, min(rx, 2)), spread(y, min(ry, 2))
 	a.stride[rank-1], b.stride[rank-1] = x.stride[rx-1], y.stride[max(ry-2, 0)]
 	if rows {
 		a.stride[lead] = x.stride[rx-2]
@@ -149,11 +153,50 @@ func (c *call) reducedProduct(x, y, out *tensor) {
 	if cols {
 		b.stride[rank-2] = y.stride[ry-1]
 	}
-	marks := make([]bool, rank)
-	marks[rank-1] = true
-	n := c.l.reductionNode(full, marks)
+	return a, b
+}
+
+// reducedProduct is the product as sums of products, for the types that the
+// template does not compute.
+func (c *call) reducedProduct(x, y, out *tensor) {
+	a, b := factors(x, y, out)
+	marks := make([]bool, len(a.shape))
+	marks[len(marks)-1] = true
+	n := c.l.reductionNode(a.shape, marks)
 	v := n.reduce(ir.RSum, n.mul2(n.load(a), n.load(b)))
 	n.store(out.buf, append(append([]sym.Int{}, out.stride...), sym.Int{}), v)
+}
+
+// smallBatches reports whether matrices of batches are so small that PyTorch adds
+// their products one after the other, without fusing them.
+func smallBatches(x, y *tensor) bool {
+	rx, ry := len(x.shape), len(y.shape)
+	if x.dtype != ops.Float32 || rx < 3 || ry < 3 {
+		return false
+	}
+	m, ok1 := x.shape[rx-2].IsConst()
+	k, ok2 := x.shape[rx-1].IsConst()
+	n, ok3 := y.shape[ry-1].IsConst()
+	return ok1 && ok2 && ok3 && k > 0 && k <= 64 && m*n*k < ops.SmallProduct
+}
+
+// plainProduct writes the sums out.
+func (c *call) plainProduct(x, y, out *tensor) {
+	a, b := factors(x, y, out)
+	last := len(a.shape) - 1
+	at := func(t *tensor, p int64) *tensor {
+		v := *t
+		v.shape, v.stride = t.shape[:last], t.stride[:last]
+		v.off = sym.Add(t.off, sym.Mul(t.stride[last], sym.Const(p)))
+		return &v
+	}
+	n := c.l.pointwiseNode(out.shape)
+	k, _ := a.shape[last].IsConst()
+	sum := n.mul2(n.load(at(a, 0)), n.load(at(b, 0)))
+	for p := int64(1); p < k; p++ {
+		sum = n.add2(sum, n.mul2(n.load(at(a, p)), n.load(at(b, p))))
+	}
+	n.store(out.buf, out.stride, sum)
 }
 
 // batchCoefs fills the address coefficients of the leading dimensions of t,

@@ -2,63 +2,83 @@ package ops
 
 import (
 	"math"
-	"strings"
 
 	"tcdbg/internal/sym"
 )
 
-// This file holds attention and einsum.
+// This file holds attention: in the order of PyTorch's fused kernel where that
+// runs, else in that of its formula.
 
 func attentionRows() []*Op {
 	return []*Op{
 		composite(Sdpa, "scaled_dot_product_attention", "(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, float dropout_p=0.0, bool is_causal=False, *, float? scale=None, bool enable_gqa=False) -> Tensor", TagNN|TagNotMethod, attention),
-		composite(Einsum, "einsum", "(str equation, Tensor[] operands) -> Tensor", TagNotMethod, einsum),
+		flashRow(), einsumRow(),
 	}
 }
 
 func attention(b B, c *Call) Value {
+	mask := c.Value(3)
+	if c.Bool(5) && mask != nil {
+		refuse(Errorf("_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True"))
+	}
+	if mask != nil && mask.TensorMeta().DType == Bool {
+		mask = b.where(mask, b.full(nil, 0, c.Tensor(0)), math.Inf(-1))
+	}
+	if fusedAttention(c) {
+		return b.EmitN(FlashAttention, c.Value(0), c.Value(1), c.Value(2), c.Args[4], c.Args[5], mask, c.Args[6])[0]
+	}
+	return b.plainAttention(c, mask)
+}
+
+// fusedAttention reports whether PyTorch's fused kernel takes a call: batches and
+// heads of one size, where nothing is dropped or empty and the mask is no leaf.
+func fusedAttention(c *Call) bool {
+	q, k, v, mask := c.Tensor(0), c.Tensor(1), c.Tensor(2), c.Tensor(3)
+	n := len(q.Shape)
+	if c.Float(4) > 0 || n != 3 && n != 4 || len(k.Shape) != n || len(v.Shape) != n {
+		return false
+	}
+	for d := range n {
+		same := sym.Eq(k.Shape[d], v.Shape[d])
+		if d != n-2 && !(d == n-3 && c.Bool(7)) {
+			same = same && sym.Eq(q.Shape[d], k.Shape[d])
+		}
+		if !same {
+			return false
+		}
+	}
+	for _, t := range []*TensorMeta{q, k, v} {
+		if sym.Is(t.Shape[n-2], 0) || sym.Is(t.Shape[n-1], 0) || !sym.Is(t.Stride[n-1], 1) {
+			return false
+		}
+	}
+	return mask == nil || !mask.RequiresGrad && (len(mask.Shape) == 2 || len(mask.Shape) == n)
+}
+
+// plainAttention is the formula, in float32 where operands are half precision.
+func (b B) plainAttention(c *Call, mask Value) Value {
 	m := c.Tensor(0)
-	n := len(m.Shape)
 	wide := OpMath(m.DType)
-	if n != 4 || c.Float(4) > 0 { // only the fused kernel works in float32
-		wide = m.DType
-	}
 	q, k, v := b.cast(c.Value(0), wide), b.cast(c.Value(1), wide), b.cast(c.Value(2), wide)
-	scale := 1 / math.Sqrt(float64(sym.Force(m.Shape[n-1])))
-	if !c.IsNone(6) {
-		scale = c.Float(6)
-	}
 	if c.Bool(7) {
 		k, v = b.groupedHeads(q, k), b.groupedHeads(q, v)
 	}
-	km := k.TensorMeta()
-	rows, cols := m.Shape[n-2], km.Shape[len(km.Shape)-2]
-	var bias Value
-	if c.Bool(5) {
-		if !c.IsNone(3) {
-			refuse(Errorf("_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True"))
-		}
-		keep := b.ge(b.unsqueeze(b.arange(rows, m), 1), b.arange(cols, m))
-		bias = b.where(keep, b.full(nil, 0, m), math.Inf(-1))
-	} else if mask := c.Value(3); mask != nil {
-		bias = mask
-		if mask.TensorMeta().DType == Bool {
-			bias = b.where(mask, b.full(nil, 0, m), math.Inf(-1))
-		}
-	}
+	scale := attentionScale(c, 6)
 	var s Value
-	if fused := n == 4 && c.Float(4) == 0; fused || scale < 0 {
-		// PyTorch's fused kernel scales the products.
+	if scale < 0 {
 		s = b.mul(b.Emit(Matmul, q, b.transpose(k, -2, -1)), scale)
 	} else {
 		root := math.Sqrt(scale)
 		s = b.Emit(Matmul, b.mul(q, root), b.mul(b.transpose(k, -2, -1), root))
 	}
-	if bias != nil {
-		s = b.add(s, bias)
+	if c.Bool(5) {
+		mask = b.causalMask(q, k)
+	}
+	if mask != nil {
+		s = b.add(s, mask)
 	}
 	p := b.Emit(Softmax, s, -1)
-	if bias != nil { // rows without any key are zero, not NaN
+	if mask != nil { // rows without any key are zero, not NaN
 		dead := b.Emit(AllOf, b.eq(s, math.Inf(-1)), []int{-1}, true)
 		p = b.where(dead, scalarLike(p, 0), p)
 	}
@@ -68,214 +88,27 @@ func attention(b B, c *Call) Value {
 	return b.cast(b.Emit(Matmul, p, v), m.DType)
 }
 
+// attentionScale is the scale at position i of a call, or its default.
+func attentionScale(c *Call, i int) float64 {
+	if !c.IsNone(i) {
+		return c.Float(i)
+	}
+	shape := c.Tensor(0).Shape
+	return 1 / math.Sqrt(float64(sym.Force(shape[len(shape)-1])))
+}
+
+// causalMask is zero where a query may see a key and -inf elsewhere.
+func (b B) causalMask(q, k Value) Value {
+	qm, km := q.TensorMeta(), k.TensorMeta()
+	n := len(qm.Shape)
+	keep := b.ge(b.unsqueeze(b.arange(qm.Shape[n-2], qm), 1), b.arange(km.Shape[len(km.Shape)-2], qm))
+	return b.where(keep, b.full(nil, 0, qm), math.Inf(-1))
+}
+
 // groupedHeads repeats key or value heads so that each query head has one.
 func (b B) groupedHeads(q, k Value) Value {
 	qm, km := q.TensorMeta(), k.TensorMeta()
 	d := len(km.Shape) - 3
 	r := sym.FloorDiv(qm.Shape[len(qm.Shape)-3], km.Shape[d])
 	return b.Emit(RepeatInterleave, k, r, d)
-}
-
-// term is one operand of einsum with the labels of its dimensions.
-type term struct {
-	x      Value
-	labels []byte
-}
-
-func (t term) size(l byte) (sym.Int, bool) {
-	i := indexByte(t.labels, l)
-	if i < 0 {
-		return symOne, false
-	}
-	return t.x.TensorMeta().Shape[i], true
-}
-
-func indexByte(s []byte, c byte) int {
-	for i, x := range s {
-		if x == c {
-			return i
-		}
-	}
-	return -1
-}
-
-func einsum(b B, c *Call) Value {
-	terms, out := parseEinsum(c.Str(0), c.Values(1))
-	for i := range terms {
-		terms[i] = b.diagonals(terms[i])
-	}
-	acc := terms[0]
-	for i, t := range terms[1:] {
-		later := append([]byte{}, out...)
-		for _, u := range terms[i+2:] {
-			later = append(later, u.labels...)
-		}
-		acc = b.contract(acc, t, later)
-	}
-	return b.project(acc, out)
-}
-
-// parseEinsum expands ellipses to labels of their own and finds the output.
-func parseEinsum(eq string, xs []Value) (terms []term, out []byte) {
-	eq = strings.ReplaceAll(eq, " ", "")
-	lhs, rhs, explicit := strings.Cut(eq, "->")
-	parts := strings.Split(lhs, ",")
-	if len(parts) != len(xs) {
-		refuse(Errorf("einsum(): more operands were provided than specified in the equation"))
-	}
-	wide := 0
-	for i, p := range parts {
-		if strings.Contains(p, "...") {
-			wide = max(wide, len(xs[i].TensorMeta().Shape)-(len(p)-3))
-		}
-	}
-	dots := func(n int) string { // ellipsis dimensions count from the right
-		var sb strings.Builder
-		for i := wide - n; i < wide; i++ {
-			sb.WriteByte(byte(1 + i))
-		}
-		return sb.String()
-	}
-	count := map[byte]int{}
-	for i, p := range parts {
-		rank := len(xs[i].TensorMeta().Shape)
-		p = strings.Replace(p, "...", dots(rank-(len(p)-3)), 1)
-		if len(p) != rank {
-			refuse(Errorf("einsum(): the number of subscripts in the equation (%d) does not match the number of dimensions (%d) for operand %d and no ellipsis was given", len(p), rank, i))
-		}
-		for j := range len(p) {
-			count[p[j]]++
-		}
-		terms = append(terms, term{xs[i], []byte(p)})
-	}
-	if explicit {
-		rhs = strings.Replace(rhs, "...", dots(wide), 1)
-		for i := range len(rhs) {
-			if count[rhs[i]] == 0 {
-				refuse(Errorf("einsum(): output subscript %c does not appear in the equation for any input operand", rhs[i]))
-			}
-		}
-		return terms, []byte(rhs)
-	}
-	out = []byte(dots(wide))
-	for l := byte('A'); l <= 'z'; l++ {
-		if count[l] == 1 {
-			out = append(out, l)
-		}
-	}
-	return terms, out
-}
-
-// diagonals replaces repeated labels of one operand by diagonals.
-func (b B) diagonals(t term) term {
-	for i := 0; i < len(t.labels); i++ {
-		j := indexByte(t.labels[i+1:], t.labels[i])
-		if j < 0 {
-			continue
-		}
-		l := t.labels[i]
-		t.x = b.Emit(Diagonal, t.x, 0, i, i+1+j)
-		t.labels = append(without(without(t.labels, i+1+j), i), l)
-		i = -1
-	}
-	return t
-}
-
-// sumAlone sums over the labels of x that neither y nor what comes later has.
-func (b B) sumAlone(x, y term, later []byte) term {
-	return b.keepOnly(x, append(append([]byte{}, later...), y.labels...))
-}
-
-// keepOnly sums over the labels that are not among kept.
-func (b B) keepOnly(t term, kept []byte) term {
-	for i := len(t.labels) - 1; i >= 0; i-- {
-		if indexByte(kept, t.labels[i]) < 0 {
-			t.x = b.sum(t.x, false, i)
-			t.labels = without(t.labels, i)
-		}
-	}
-	return t
-}
-
-// contract multiplies two operands; labels that are not needed later are
-// summed, by a batched matrix product.
-func (b B) contract(x, y term, later []byte) term {
-	x, y = b.sumAlone(x, y, later), b.sumAlone(y, x, later)
-	var batch, left, right, summed []byte
-	for _, l := range x.labels {
-		inY, needed := indexByte(y.labels, l) >= 0, indexByte(later, l) >= 0
-		switch {
-		case inY && needed:
-			batch = append(batch, l)
-		case inY:
-			summed = append(summed, l)
-		default:
-			left = append(left, l)
-		}
-	}
-	for _, l := range y.labels {
-		if indexByte(x.labels, l) < 0 {
-			right = append(right, l)
-		}
-	}
-	// A size of 1 broadcasts against the other operand's.
-	full := func(l byte) sym.Int {
-		s, ok := x.size(l)
-		if t, both := y.size(l); !ok || both && sym.Is(s, 1) {
-			return t
-		}
-		return s
-	}
-	sizes := func(ls []byte) (out []sym.Int) {
-		for _, l := range ls {
-			out = append(out, full(l))
-		}
-		return out
-	}
-	labels := append(append(append([]byte{}, batch...), left...), right...)
-	if len(summed) == 0 {
-		xs, ys := b.arrange(x, batch, left, nil, full), b.arrange(y, batch, nil, right, full)
-		for range right {
-			xs = b.unsqueeze(xs, len(xs.TensorMeta().Shape))
-		}
-		for range left {
-			ys = b.unsqueeze(ys, len(batch))
-		}
-		return term{b.mul(xs, ys), labels}
-	}
-	n := numel(sizes(batch))
-	xs := b.arrange(x, batch, left, summed, full)
-	ys := b.arrange(y, batch, summed, right, full)
-	p := b.Emit(Bmm, b.reshape(xs, n, numel(sizes(left)), numel(sizes(summed))), b.reshape(ys, n, numel(sizes(summed)), numel(sizes(right))))
-	return term{b.reshape(p, sizes(labels)...), labels}
-}
-
-// arrange permutes an operand to the labels of three groups and expands ones.
-func (b B) arrange(t term, g1, g2, g3 []byte, full func(byte) sym.Int) Value {
-	var order []int
-	var shape []sym.Int
-	for _, g := range [][]byte{g1, g2, g3} {
-		for _, l := range g {
-			order = append(order, indexByte(t.labels, l))
-			shape = append(shape, full(l))
-		}
-	}
-	x := t.x
-	if len(order) > 0 {
-		x = b.permute(x, order...)
-	}
-	return b.expandIf(x, shape)
-}
-
-// project sums what the output lacks and orders the rest.
-func (b B) project(t term, out []byte) Value {
-	t = b.keepOnly(t, out)
-	order := make([]int, len(out))
-	for i, l := range out {
-		order[i] = indexByte(t.labels, l)
-	}
-	if len(order) < 2 {
-		return t.x
-	}
-	return b.permute(t.x, order...)
 }

@@ -343,6 +343,7 @@ const (
 
 	// attention
 	Sdpa
+	FlashAttention
 	Einsum
 
 	// further factories

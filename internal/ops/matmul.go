@@ -70,6 +70,10 @@ func bmmMeta(c *Call) ([]Result, error) {
 	return one(NewMeta(x.DType, x.Device, []sym.Int{x.Shape[0], x.Shape[1], y.Shape[2]})), nil
 }
 
+// SmallProduct is the number of steps below which PyTorch multiplies the matrices
+// of a batch in a plain loop.
+const SmallProduct = 400
+
 func matmulRows() []*Op {
 	return []*Op{
 		{

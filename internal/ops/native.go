@@ -23,13 +23,12 @@ func nativeRows() []*Op {
 func softmaxBackwardRow() *Op {
 	row := composite(SoftmaxBackwardData, "_softmax_backward_data", "(Tensor grad_output, Tensor output, int dim, dtype input_dtype) -> Tensor", TagInternal|TagNotMethod, func(b B, c *Call) Value {
 		d := c.Tensor(1).DType
-		y := b.cast(c.Value(1), OpMath(d))
-		p := b.mul(b.cast(c.Value(0), OpMath(d)), y)
-		s := p
+		y, g := b.cast(c.Value(1), OpMath(d)), b.cast(c.Value(0), OpMath(d))
+		s := b.mul(g, y)
 		if len(c.Tensor(0).Shape) > 0 {
-			s = b.sum(p, true, dimOf(c, 2))
+			s = b.sum(s, true, dimOf(c, 2))
 		}
-		return b.cast(b.sub(p, b.mul(y, s)), c.DTypeOr(3, d))
+		return b.cast(b.mul(b.sub(g, s), y), c.DTypeOr(3, d))
 	})
 	row.Backward = backOf(func(b B, c *BackwardCall) []Value {
 		g := c.Grads[0]

@@ -52,13 +52,11 @@ func softmaxRow() *Op {
 			if c.Grads[0] == nil {
 				return []Value{nil}
 			}
-			y := c.Outs[0]
-			gy := b.mul(c.Grads[0], y)
-			s := gy
+			y, s := c.Outs[0], b.mul(c.Grads[0], c.Outs[0])
 			if len(c.Tensor(0).Shape) > 0 {
-				s = b.sum(gy, true, int(sym.Force(c.Int(1))))
+				s = b.sum(s, true, int(sym.Force(c.Int(1))))
 			}
-			return []Value{b.cast(b.sub(gy, b.mul(y, s)), c.Tensor(0).DType)}
+			return []Value{b.cast(b.mul(b.sub(c.Grads[0], s), y), c.Tensor(0).DType)}
 		}),
 	}
 }

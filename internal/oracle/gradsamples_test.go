@@ -42,7 +42,9 @@ func gradSamples() map[string][]any {
 	p, m := g.positive, g.mixed
 	list := func(t ...*torch.Tensor) []*torch.Tensor { return t }
 	out := map[string][]any{
-		"adaptive_avg_pool1d": {m(2, 2, 7), []int{3}}, "adaptive_avg_pool3d": {m(1, 2, 4, 3, 5), []int{2, 2, 3}},
+		"_scaled_dot_product_flash_attention_for_cpu": {m(1, 2, 3, 4), m(1, 1, 5, 4), m(1, 1, 5, 4), kw.IsCausal(true)},
+		"scaled_dot_product_attention":                {m(1, 2, 3, 4), m(1, 2, 2, 4), m(1, 2, 2, 4), kw.AttnMask(m(3, 2))},
+		"adaptive_avg_pool1d":                         {m(2, 2, 7), []int{3}}, "adaptive_avg_pool3d": {m(1, 2, 4, 3, 5), []int{2, 2, 3}},
 		"adaptive_max_pool1d": {m(2, 2, 7), []int{3}}, "adaptive_max_pool1d_with_indices": {m(2, 2, 7), []int{3}},
 		"adaptive_max_pool2d_with_indices": {m(1, 2, 5, 4), []int{2, 3}},
 		"adaptive_max_pool3d":              {m(1, 2, 4, 3, 5), []int{2, 2, 3}}, "adaptive_max_pool3d_with_indices": {m(1, 2, 4, 3, 5), []int{2, 2, 3}},
