@@ -15,7 +15,7 @@ import (
 func flashRow() *Op {
 	row := compositeN(FlashAttention, "_scaled_dot_product_flash_attention_for_cpu",
 		"(Tensor query, Tensor key, Tensor value, float dropout_p=0.0, bool is_causal=False, *, Tensor? attn_mask=None, float? scale=None) -> (Tensor, Tensor)",
-		TagNotMethod, func(b B, c *Call) []Value { return b.newFlash(c).forward() })
+		TagInternal|TagNotMethod, func(b B, c *Call) []Value { return b.newFlash(c).forward() })
 	row.Backward = backOf(func(b B, c *BackwardCall) []Value { return b.newFlash(c.Call).backward(c) })
 	return row
 }
