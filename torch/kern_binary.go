@@ -27,7 +27,7 @@ func binaryKernels() map[ops.ID]kernel {
 	table := map[ops.ID]kernel{
 		ops.Add:       addKernel(simd.Add, addLoop[float64], addLoop[int64], addLoop[int32], addLoop[int16], addLoop[int8], addLoop[uint8], 1),
 		ops.Sub:       addKernel(simd.Sub, subLoop[float64], subLoop[int64], subLoop[int32], subLoop[int16], subLoop[int8], subLoop[uint8], -1),
-		ops.Mul:       (&pwKernel{pair: &mulPair, loops: numeric2(nil, mulLoop[float64], mulLoop[int64], mulLoop[int32], mulLoop[int16], mulLoop[int8], mulLoop[uint8]).with(ops.Float32, vector2(simd.Mul)).with(ops.Bool, run2(bitAnd[uint8])).with(ops.Complex64, each2(func(x, y complex64) complex64 { return x * y }))}).run,
+		ops.Mul:       (&pwKernel{pair: &mulPair, loops: numeric2(nil, mulLoop[float64], mulLoop[int64], mulLoop[int32], mulLoop[int16], mulLoop[int8], mulLoop[uint8]).vectors2(simd.Mul).with(ops.Bool, run2(bitAnd[uint8])).with(ops.Complex64, each2(func(x, y complex64) complex64 { return x * y }))}).run,
 		ops.Div:       divKernel,
 		ops.Pow:       powKernel,
 		ops.Maximum:   (&pwKernel{loops: numeric2(maxLoop[float32], maxLoop[float64], maxLoop[int64], maxLoop[int32], maxLoop[int16], maxLoop[int8], maxLoop[uint8]).with(ops.Bool, run2(bitOr[uint8]))}).run,
@@ -73,7 +73,7 @@ func binaryKernels() map[ops.ID]kernel {
 // addKernel takes alpha as a third operand where it is not 1.
 func addKernel(f32 simd.Binary, f64 loop2[float64], i64 loop2[int64], i32 loop2[int32], i16 loop2[int16], i8 loop2[int8], u8 loop2[uint8], sign int) kernel {
 	sign32 := complex64(complex(float32(sign), 0))
-	one := &pwKernel{pair: &f32, loops: numeric2(nil, f64, i64, i32, i16, i8, u8).with(ops.Float32, vector2(f32)).with(ops.Bool, run2(bitOr[uint8])).with(ops.Complex64, each2(func(x, y complex64) complex64 { return x + sign32*y }))}
+	one := &pwKernel{pair: &f32, loops: numeric2(nil, f64, i64, i32, i16, i8, u8).vectors2(f32).with(ops.Bool, run2(bitOr[uint8])).with(ops.Complex64, each2(func(x, y complex64) complex64 { return x + sign32*y }))}
 	var s loopSet
 	s[ops.Float32], s[ops.Float64] = axpy[float32](float32(sign)), axpy[float64](float64(sign))
 	s.withInts(axpy[int64](int64(sign)), axpy[int32](int32(sign)), axpy[int16](int16(sign)), axpy[int8](int8(sign)), axpy[uint8](uint8(int8(sign))))
@@ -296,7 +296,8 @@ func divKernel(k *kernelCall) {
 		(&pwKernel{loops: s}).run(k)
 	default:
 		var s loopSet
-		s[ops.Float32], s[ops.Float64] = vector2(simd.Div), run2(quoLoop[float64])
+		s.vectors2(simd.Div)
+		s[ops.Float64] = run2(quoLoop[float64])
 		s[ops.Complex64] = each2(func(x, y complex64) complex64 { return x / y })
 		(&pwKernel{loops: &s, pair: &divPair}).run(k)
 	}

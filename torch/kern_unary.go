@@ -25,7 +25,7 @@ func unaryKernels() map[ops.ID]kernel {
 	} {
 		loops := floats(f).with(ops.Complex64, complexLoop(id))
 		if v, ok := vectorUnary[id]; ok {
-			loops[ops.Float32] = vector1(v)
+			loops.vectors1(v)
 		}
 		table[id] = (&pwKernel{loops: loops}).run
 	}
@@ -33,12 +33,12 @@ func unaryKernels() map[ops.ID]kernel {
 	for id, f := range halfSteps {
 		table[id] = inHalfSteps(id, f, table[id])
 	}
-	sqrt := floats(math.Sqrt).with(ops.Float32, vector1(simd.Sqrt)).with(ops.Complex64, complexLoop(ops.Sqrt))
+	sqrt := floats(math.Sqrt).vectors1(simd.Sqrt).with(ops.Complex64, complexLoop(ops.Sqrt))
 	table[ops.Sqrt] = (&pwKernel{loops: sqrt}).run
-	table[ops.Abs] = realOr(absComplex, &pwKernel{loops: signedLoops(nil, absLoop[float64], absLoop[int64], absLoop[int32], absLoop[int16], absLoop[int8]).with(ops.Float32, vector1(simd.Abs)).with(ops.Uint8, keepLoop[uint8]()).with(ops.Bool, keepLoop[uint8]())})
-	table[ops.Neg] = (&pwKernel{loops: numeric(nil, negLoop[float64], negLoop[int64], negLoop[int32], negLoop[int16], negLoop[int8], negLoop[uint8]).with(ops.Float32, vector1(simd.Neg)).with(ops.Complex64, each1(func(x complex64) complex64 { return -x }))}).run
+	table[ops.Abs] = realOr(absComplex, &pwKernel{loops: signedLoops(nil, absLoop[float64], absLoop[int64], absLoop[int32], absLoop[int16], absLoop[int8]).vectors1(simd.Abs).with(ops.Uint8, keepLoop[uint8]()).with(ops.Bool, keepLoop[uint8]())})
+	table[ops.Neg] = (&pwKernel{loops: numeric(nil, negLoop[float64], negLoop[int64], negLoop[int32], negLoop[int16], negLoop[int8], negLoop[uint8]).vectors1(simd.Neg).with(ops.Complex64, each1(func(x complex64) complex64 { return -x }))}).run
 	table[ops.Sign] = (&pwKernel{loops: numeric(signLoop[float32], signLoop[float64], signLoop[int64], signLoop[int32], signLoop[int16], signLoop[int8], signLoop[uint8]).with(ops.Bool, keepLoop[uint8]())}).run
-	table[ops.Relu] = (&pwKernel{loops: numeric(nil, reluLoop[float64], reluLoop[int64], reluLoop[int32], reluLoop[int16], reluLoop[int8], reluLoop[uint8]).with(ops.Float32, vector1(simd.Relu))}).run
+	table[ops.Relu] = (&pwKernel{loops: numeric(nil, reluLoop[float64], reluLoop[int64], reluLoop[int32], reluLoop[int16], reluLoop[int8], reluLoop[uint8]).vectors1(simd.Relu)}).run
 	table[ops.Floor] = rounding(math.Floor)
 	table[ops.Ceil] = rounding(math.Ceil)
 	table[ops.Trunc] = rounding(math.Trunc)
@@ -104,7 +104,7 @@ func geluKernel(k *kernelCall) {
 			return 0.5 * x * (1 + math.Tanh(math.Sqrt(2/math.Pi)*(x+0.044715*x*x*x)))
 		}
 	}
-	(&pwKernel{loops: floats(f).with(ops.Float32, vector1(v))}).run(k)
+	(&pwKernel{loops: floats(f).vectors1(v)}).run(k)
 }
 
 // vectorUnary are the functions that package simd has for float32.

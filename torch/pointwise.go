@@ -9,7 +9,8 @@ import (
 
 // This file turns typed loops into pointwise kernels.
 
-// loopSet has a loop for each compute type.
+// loopSet has a loop for each compute type; some have one for half precision too, which
+// is taken where all operands have it.
 type loopSet [ops.NumDTypes]pwLoop
 
 // pwKernel runs loops over the tensor and number parameters of an operator.
@@ -52,6 +53,9 @@ func pointwise(name string, out *Tensor, args []ops.Arg, d DType, predicate bool
 }
 
 func pointwisePair(name string, out *Tensor, args []ops.Arg, d DType, predicate bool, loops *loopSet, pair *simd.Binary) {
+	if halfLoop(out, args, loops) {
+		d = out.dtype
+	}
 	loop := loops[d]
 	if loop == nil {
 		fail(name, "NotImplementedError", "\"%s_cpu\" not implemented for '%s'", name, d.ScalarType())
@@ -153,4 +157,38 @@ func vector1(f simd.Unary) pwLoop {
 
 func vector2(f simd.Binary) pwLoop {
 	return run2(func(o, a, b []float32) { simd.Active().Binary(f, o, a, b) })
+}
+
+// vectors1 adds the loops of package simd for a function of one number.
+func (s *loopSet) vectors1(f simd.Unary) *loopSet {
+	for d, h := range halfFormats {
+		s[d] = run1(func(o, a []uint16) { simd.Active().HalfUnary(f, h, o, a) })
+	}
+	return s.with(ops.Float32, vector1(f))
+}
+
+// vectors2 is vectors1 for two numbers.
+func (s *loopSet) vectors2(f simd.Binary) *loopSet {
+	for d, h := range halfFormats {
+		s[d] = run2(func(o, a, b []uint16) { simd.Active().HalfBinary(f, h, o, a, b) })
+	}
+	return s.with(ops.Float32, vector2(f))
+}
+
+// halfFormats are the formats of 16 bits, whose loops compute in float32 and need
+// vectors.
+var halfFormats = map[DType]simd.Half{ops.BFloat16: simd.BFloat, ops.Float16: simd.Float16}
+
+// halfLoop reports whether all operands have the type of out and there is a loop for it,
+// so that none has to be converted aside.
+func halfLoop(out *Tensor, args []ops.Arg, loops *loopSet) bool {
+	if out.dtype.Size() != 2 || !out.dtype.IsFloat() || loops[out.dtype] == nil || !simd.Active().Halves() {
+		return false
+	}
+	for _, a := range args {
+		if t, ok := a.(*Tensor); !ok || t.dtype != out.dtype {
+			return false
+		}
+	}
+	return true
 }

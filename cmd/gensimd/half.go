@@ -1,47 +1,115 @@
 package main
 
 import (
+	"fmt"
+	"strings"
+
 	"github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
 )
 
 // This file writes the conversions between float32 and the formats of 16 bits.
 
+// format is one of them: how a vector is loaded as float32, and rounded and stored.
+// Loads and stores have a width, loads take a place of as many bytes as they need; more
+// is room for the rounding.
+type format struct {
+	name, constant string // in names of functions, and of package simd
+	load           func(g *generator, from operand.Mem, x reg.VecPhysical)
+	store          func(g *generator, w width, x, more reg.VecPhysical, to operand.Mem)
+}
+
+var formats = []format{
+	{"BFloat", "BFloat", loadBFloat, storeBFloat},
+	{"Half", "Float16", loadHalf, storeHalf},
+}
+
 func halves(g *generator) {
 	for _, w := range widths {
-		widen(g, w, "BFloat", func(from operand.Mem, x reg.VecPhysical) {
-			g.VPMOVZXWD(from, x)
-			g.VPSLLD(operand.Imm(16), x, x)
-		})
-		widen(g, w, "Float16", func(from operand.Mem, x reg.VecPhysical) { g.VCVTPH2PS(from, x) })
-		narrow(g, w, "BFloat", func(x, more reg.VecPhysical, to operand.Mem) {
-			g.roundBFloat(w, x, more)
-			g.storeLow(w, x, to)
-		})
-		narrow(g, w, "Float16", func(x, _ reg.VecPhysical, to operand.Mem) {
-			const nearestEven = 0
-			g.VCVTPS2PH(operand.Imm(nearestEven), x, to)
-		})
+		for _, f := range formats {
+			widen(g, w, f)
+			narrow(g, w, f)
+			for _, b := range binaries {
+				halfMap(g, w, f, b.name, b.doc, 2, 2, b.body)
+			}
+			for _, u := range unaries {
+				halfMap(g, w, f, u.name, u.doc, 1, min(u.unroll, 2), func(l *lane, x, _ reg.VecPhysical) { u.body(l, x) })
+			}
+		}
 	}
 }
 
-func widen(g *generator, w width, format string, load func(from operand.Mem, x reg.VecPhysical)) {
-	g.function("widen"+format+w.String(), "func(dst *float32, src *uint16, n int)", "converts a whole number of vectors to float32.")
+// halfTables list the functions by format for package simd.
+func halfTables() string {
+	var sb strings.Builder
+	for _, w := range widths {
+		fmt.Fprintf(&sb, "\nvar halves%v = halfTable{\n", w)
+		for _, f := range formats {
+			fmt.Fprintf(&sb, "\t%s: {\n\t\twiden: widen%s%v, narrow: narrow%s%v,\n", f.constant, f.name, w, f.name, w)
+			sb.WriteString("\t\tunary: [numUnary]halfUnary{\n")
+			for _, u := range unaries {
+				fmt.Fprintf(&sb, "\t\t\t%s: %s%s%v,\n", exported(u.name), u.name, f.name, w)
+			}
+			sb.WriteString("\t\t},\n\t\tbinary: [numBinary]halfBinary{\n")
+			for _, b := range binaries {
+				fmt.Fprintf(&sb, "\t\t\t%s: %s%s%v,\n", exported(b.name), b.name, f.name, w)
+			}
+			sb.WriteString("\t\t},\n\t},\n")
+		}
+		sb.WriteString("}\n")
+	}
+	return sb.String()
+}
+
+func exported(name string) string { return strings.ToUpper(name[:1]) + name[1:] }
+
+// halfMap is mapLoop for a format of 16 bits, over whole vectors. What is stored is what
+// rounding the float32 result gives.
+func halfMap(g *generator, w width, f format, name, doc string, inputs, unroll int, body func(l *lane, x, y reg.VecPhysical)) {
+	sig, names := "func(dst, src *uint16, n int)", []string{"src"}
+	if inputs == 2 {
+		sig, names = "func(dst, a, b *uint16, n int)", []string{"a", "b"}
+	}
+	g.function(name+f.name+w.String(), sig, doc)
+	dst := g.arg("dst")
+	var from []reg.GPVirtual
+	for _, s := range names {
+		from = append(from, g.arg(s))
+	}
+	g.places(w, g.arg("n"), unroll, func(u int, i reg.GPVirtual) {
+		place := func(p reg.GPVirtual) operand.Mem {
+			return operand.Mem{Base: p, Index: i, Scale: 2, Disp: u * w.bytes() / 2}
+		}
+		l := &lane{generator: g, w: w}
+		x := l.tmp()
+		f.load(g, place(from[0]), x)
+		y := x
+		if inputs == 2 {
+			y = l.tmp()
+			f.load(g, place(from[1]), y)
+		}
+		body(l, x, y)
+		f.store(g, w, x, l.tmp(), place(dst))
+	})
+}
+
+func widen(g *generator, w width, f format) {
+	g.function("widen"+f.name+w.String(), "func(dst *float32, src *uint16, n int)", "converts a whole number of vectors to float32.")
 	dst, src := g.arg("dst"), g.arg("src")
 	g.places(w, g.arg("n"), 4, func(u int, i reg.GPVirtual) {
-		load(operand.Mem{Base: src, Index: i, Scale: 2, Disp: u * w.bytes() / 2}, w.reg(u))
+		f.load(g, operand.Mem{Base: src, Index: i, Scale: 2, Disp: u * w.bytes() / 2}, w.reg(u))
 		g.VMOVUPS(w.reg(u), operand.Mem{Base: dst, Index: i, Scale: 4, Disp: u * w.bytes()})
 	})
 }
 
 // narrow goes forward, so that the result may stand where the operand begins.
-func narrow(g *generator, w width, format string, store func(x, more reg.VecPhysical, to operand.Mem)) {
-	g.function("narrow"+format+w.String(), "func(dst *uint16, src *float32, n int)", "rounds a whole number of vectors to the nearest, ties to even; dst may be src.")
+func narrow(g *generator, w width, f format) {
+	g.function("narrow"+f.name+w.String(), "func(dst *uint16, src *float32, n int)", "rounds a whole number of vectors to the nearest, ties to even; dst may be src.")
 	dst, src := g.arg("dst"), g.arg("src")
 	g.places(w, g.arg("n"), 2, func(u int, i reg.GPVirtual) {
 		x, more := w.reg(2*u), w.reg(2*u+1)
 		g.VMOVUPS(operand.Mem{Base: src, Index: i, Scale: 4, Disp: u * w.bytes()}, x)
-		store(x, more, operand.Mem{Base: dst, Index: i, Scale: 2, Disp: u * w.bytes() / 2})
+		f.store(g, w, x, more, operand.Mem{Base: dst, Index: i, Scale: 2, Disp: u * w.bytes() / 2})
 	})
 }
 
@@ -65,6 +133,23 @@ func (g *generator) places(w width, n reg.GPVirtual, unroll int, body func(u int
 	}
 	g.VZEROUPPER()
 	g.RET()
+}
+
+func loadBFloat(g *generator, from operand.Mem, x reg.VecPhysical) {
+	g.VPMOVZXWD(from, x)
+	g.VPSLLD(operand.Imm(16), x, x)
+}
+
+func loadHalf(g *generator, from operand.Mem, x reg.VecPhysical) { g.VCVTPH2PS(from, x) }
+
+func storeHalf(g *generator, _ width, x, _ reg.VecPhysical, to operand.Mem) {
+	const nearestEven = 0
+	g.VCVTPS2PH(operand.Imm(nearestEven), x, to)
+}
+
+func storeBFloat(g *generator, w width, x, more reg.VecPhysical, to operand.Mem) {
+	g.roundBFloat(w, x, more)
+	g.storeLow(w, x, to)
 }
 
 // roundBFloat leaves the upper half of x, rounded, in its lower one; odd is room.

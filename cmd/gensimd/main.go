@@ -1,5 +1,5 @@
 // Command gensimd writes the assembly of torch/internal/simd: matrix tiles,
-// packing, vector loops and conversions, once for AVX2 and once for AVX-512.
+// packing, vector loops and those of 16-bit formats, once for AVX2 and once for AVX-512.
 //
 // Usage: gensimd -part tile|pack|vec|wino|half -o FOLDER
 package main
@@ -23,6 +23,9 @@ var parts = map[string]func(g *generator){
 	"wino": winograd,
 	"half": halves,
 }
+
+// tables are what some parts add to their declarations.
+var tables = map[string]func() string{"tile": tileTables, "half": halfTables}
 
 func main() {
 	part := flag.String("part", "", "which file to write")
@@ -57,8 +60,8 @@ func write(part, dir string) error {
 		if err != nil {
 			return err
 		}
-		if part == "tile" && filepath.Ext(name) == ".go" {
-			text = append(text, tileTables()...)
+		if list := tables[part]; list != nil && filepath.Ext(name) == ".go" {
+			text = append(text, list()...)
 		}
 		if err := os.WriteFile(name, text, 0o644); err != nil {
 			return err

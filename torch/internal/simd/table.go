@@ -18,7 +18,7 @@ type kernels struct {
 	peak       func(rounds int)
 	vectors
 	winograd
-	conversions
+	half halfTable
 }
 
 // table has a row for each Level that this build knows; assembly adds to it.

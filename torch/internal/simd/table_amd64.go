@@ -18,10 +18,7 @@ func assembly() []kernels {
 				addWide: addWide2, choose: choose2, stream: stream2, pick: pick2, pickSecond: pickSecond2, second: second2,
 			},
 			winograd: winograd{winoFilter2, winoValues2, winoPixels2},
-			conversions: conversions{
-				widen:  [numHalf]func(*float32, *uint16, int){BFloat: widenBFloat2, Float16: widenFloat162},
-				narrow: [numHalf]func(*uint16, *float32, int){BFloat: narrowBFloat2, Float16: narrowFloat162},
-			},
+			half:     halves2,
 		},
 		{
 			lanes: 16, tiles: [2][]tileFunc{tiles512[0][:], tiles512[1][:]},
@@ -38,10 +35,7 @@ func assembly() []kernels {
 				addWide: addWide512, choose: choose512, stream: stream512, pick: pick512, pickSecond: pickSecond512, second: second512,
 			},
 			winograd: winograd{winoFilter512, winoValues512, winoPixels512},
-			conversions: conversions{
-				widen:  [numHalf]func(*float32, *uint16, int){BFloat: widenBFloat512, Float16: widenFloat16512},
-				narrow: [numHalf]func(*uint16, *float32, int){BFloat: narrowBFloat512, Float16: narrowFloat16512},
-			},
+			half:     halves512,
 		},
 	}
 }

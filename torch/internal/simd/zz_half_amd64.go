@@ -7,37 +7,431 @@ package simd
 //go:noescape
 func widenBFloat2(dst *float32, src *uint16, n int)
 
-// converts a whole number of vectors to float32.
-//
-//go:noescape
-func widenFloat162(dst *float32, src *uint16, n int)
-
 // rounds a whole number of vectors to the nearest, ties to even; dst may be src.
 //
 //go:noescape
 func narrowBFloat2(dst *uint16, src *float32, n int)
 
+// adds.
+//
+//go:noescape
+func addBFloat2(dst *uint16, a *uint16, b *uint16, n int)
+
+// subtracts b from a.
+//
+//go:noescape
+func subBFloat2(dst *uint16, a *uint16, b *uint16, n int)
+
+// multiplies.
+//
+//go:noescape
+func mulBFloat2(dst *uint16, a *uint16, b *uint16, n int)
+
+// divides a by b.
+//
+//go:noescape
+func divBFloat2(dst *uint16, a *uint16, b *uint16, n int)
+
+// changes the sign.
+//
+//go:noescape
+func negBFloat2(dst *uint16, src *uint16, n int)
+
+// drops the sign.
+//
+//go:noescape
+func absBFloat2(dst *uint16, src *uint16, n int)
+
+// replaces what is below zero; NaN stays.
+//
+//go:noescape
+func reluBFloat2(dst *uint16, src *uint16, n int)
+
+// takes square roots.
+//
+//go:noescape
+func sqrtBFloat2(dst *uint16, src *uint16, n int)
+
+// takes exponentials.
+//
+//go:noescape
+func expBFloat2(dst *uint16, src *uint16, n int)
+
+// is 1/(1+exp(-x)).
+//
+//go:noescape
+func sigmoidBFloat2(dst *uint16, src *uint16, n int)
+
+// is x/(1+exp(-x)).
+//
+//go:noescape
+func siluBFloat2(dst *uint16, src *uint16, n int)
+
+// takes hyperbolic tangents.
+//
+//go:noescape
+func tanhBFloat2(dst *uint16, src *uint16, n int)
+
+// takes error functions.
+//
+//go:noescape
+func erfBFloat2(dst *uint16, src *uint16, n int)
+
+// is x times the normal distribution.
+//
+//go:noescape
+func geluBFloat2(dst *uint16, src *uint16, n int)
+
+// is gelu's approximation by tanh.
+//
+//go:noescape
+func geluTanhBFloat2(dst *uint16, src *uint16, n int)
+
+// converts a whole number of vectors to float32.
+//
+//go:noescape
+func widenHalf2(dst *float32, src *uint16, n int)
+
 // rounds a whole number of vectors to the nearest, ties to even; dst may be src.
 //
 //go:noescape
-func narrowFloat162(dst *uint16, src *float32, n int)
+func narrowHalf2(dst *uint16, src *float32, n int)
+
+// adds.
+//
+//go:noescape
+func addHalf2(dst *uint16, a *uint16, b *uint16, n int)
+
+// subtracts b from a.
+//
+//go:noescape
+func subHalf2(dst *uint16, a *uint16, b *uint16, n int)
+
+// multiplies.
+//
+//go:noescape
+func mulHalf2(dst *uint16, a *uint16, b *uint16, n int)
+
+// divides a by b.
+//
+//go:noescape
+func divHalf2(dst *uint16, a *uint16, b *uint16, n int)
+
+// changes the sign.
+//
+//go:noescape
+func negHalf2(dst *uint16, src *uint16, n int)
+
+// drops the sign.
+//
+//go:noescape
+func absHalf2(dst *uint16, src *uint16, n int)
+
+// replaces what is below zero; NaN stays.
+//
+//go:noescape
+func reluHalf2(dst *uint16, src *uint16, n int)
+
+// takes square roots.
+//
+//go:noescape
+func sqrtHalf2(dst *uint16, src *uint16, n int)
+
+// takes exponentials.
+//
+//go:noescape
+func expHalf2(dst *uint16, src *uint16, n int)
+
+// is 1/(1+exp(-x)).
+//
+//go:noescape
+func sigmoidHalf2(dst *uint16, src *uint16, n int)
+
+// is x/(1+exp(-x)).
+//
+//go:noescape
+func siluHalf2(dst *uint16, src *uint16, n int)
+
+// takes hyperbolic tangents.
+//
+//go:noescape
+func tanhHalf2(dst *uint16, src *uint16, n int)
+
+// takes error functions.
+//
+//go:noescape
+func erfHalf2(dst *uint16, src *uint16, n int)
+
+// is x times the normal distribution.
+//
+//go:noescape
+func geluHalf2(dst *uint16, src *uint16, n int)
+
+// is gelu's approximation by tanh.
+//
+//go:noescape
+func geluTanhHalf2(dst *uint16, src *uint16, n int)
 
 // converts a whole number of vectors to float32.
 //
 //go:noescape
 func widenBFloat512(dst *float32, src *uint16, n int)
 
-// converts a whole number of vectors to float32.
-//
-//go:noescape
-func widenFloat16512(dst *float32, src *uint16, n int)
-
 // rounds a whole number of vectors to the nearest, ties to even; dst may be src.
 //
 //go:noescape
 func narrowBFloat512(dst *uint16, src *float32, n int)
 
+// adds.
+//
+//go:noescape
+func addBFloat512(dst *uint16, a *uint16, b *uint16, n int)
+
+// subtracts b from a.
+//
+//go:noescape
+func subBFloat512(dst *uint16, a *uint16, b *uint16, n int)
+
+// multiplies.
+//
+//go:noescape
+func mulBFloat512(dst *uint16, a *uint16, b *uint16, n int)
+
+// divides a by b.
+//
+//go:noescape
+func divBFloat512(dst *uint16, a *uint16, b *uint16, n int)
+
+// changes the sign.
+//
+//go:noescape
+func negBFloat512(dst *uint16, src *uint16, n int)
+
+// drops the sign.
+//
+//go:noescape
+func absBFloat512(dst *uint16, src *uint16, n int)
+
+// replaces what is below zero; NaN stays.
+//
+//go:noescape
+func reluBFloat512(dst *uint16, src *uint16, n int)
+
+// takes square roots.
+//
+//go:noescape
+func sqrtBFloat512(dst *uint16, src *uint16, n int)
+
+// takes exponentials.
+//
+//go:noescape
+func expBFloat512(dst *uint16, src *uint16, n int)
+
+// is 1/(1+exp(-x)).
+//
+//go:noescape
+func sigmoidBFloat512(dst *uint16, src *uint16, n int)
+
+// is x/(1+exp(-x)).
+//
+//go:noescape
+func siluBFloat512(dst *uint16, src *uint16, n int)
+
+// takes hyperbolic tangents.
+//
+//go:noescape
+func tanhBFloat512(dst *uint16, src *uint16, n int)
+
+// takes error functions.
+//
+//go:noescape
+func erfBFloat512(dst *uint16, src *uint16, n int)
+
+// is x times the normal distribution.
+//
+//go:noescape
+func geluBFloat512(dst *uint16, src *uint16, n int)
+
+// is gelu's approximation by tanh.
+//
+//go:noescape
+func geluTanhBFloat512(dst *uint16, src *uint16, n int)
+
+// converts a whole number of vectors to float32.
+//
+//go:noescape
+func widenHalf512(dst *float32, src *uint16, n int)
+
 // rounds a whole number of vectors to the nearest, ties to even; dst may be src.
 //
 //go:noescape
-func narrowFloat16512(dst *uint16, src *float32, n int)
+func narrowHalf512(dst *uint16, src *float32, n int)
+
+// adds.
+//
+//go:noescape
+func addHalf512(dst *uint16, a *uint16, b *uint16, n int)
+
+// subtracts b from a.
+//
+//go:noescape
+func subHalf512(dst *uint16, a *uint16, b *uint16, n int)
+
+// multiplies.
+//
+//go:noescape
+func mulHalf512(dst *uint16, a *uint16, b *uint16, n int)
+
+// divides a by b.
+//
+//go:noescape
+func divHalf512(dst *uint16, a *uint16, b *uint16, n int)
+
+// changes the sign.
+//
+//go:noescape
+func negHalf512(dst *uint16, src *uint16, n int)
+
+// drops the sign.
+//
+//go:noescape
+func absHalf512(dst *uint16, src *uint16, n int)
+
+// replaces what is below zero; NaN stays.
+//
+//go:noescape
+func reluHalf512(dst *uint16, src *uint16, n int)
+
+// takes square roots.
+//
+//go:noescape
+func sqrtHalf512(dst *uint16, src *uint16, n int)
+
+// takes exponentials.
+//
+//go:noescape
+func expHalf512(dst *uint16, src *uint16, n int)
+
+// is 1/(1+exp(-x)).
+//
+//go:noescape
+func sigmoidHalf512(dst *uint16, src *uint16, n int)
+
+// is x/(1+exp(-x)).
+//
+//go:noescape
+func siluHalf512(dst *uint16, src *uint16, n int)
+
+// takes hyperbolic tangents.
+//
+//go:noescape
+func tanhHalf512(dst *uint16, src *uint16, n int)
+
+// takes error functions.
+//
+//go:noescape
+func erfHalf512(dst *uint16, src *uint16, n int)
+
+// is x times the normal distribution.
+//
+//go:noescape
+func geluHalf512(dst *uint16, src *uint16, n int)
+
+// is gelu's approximation by tanh.
+//
+//go:noescape
+func geluTanhHalf512(dst *uint16, src *uint16, n int)
+
+var halves2 = halfTable{
+	BFloat: {
+		widen: widenBFloat2, narrow: narrowBFloat2,
+		unary: [numUnary]halfUnary{
+			Neg: negBFloat2,
+			Abs: absBFloat2,
+			Relu: reluBFloat2,
+			Sqrt: sqrtBFloat2,
+			Exp: expBFloat2,
+			Sigmoid: sigmoidBFloat2,
+			Silu: siluBFloat2,
+			Tanh: tanhBFloat2,
+			Erf: erfBFloat2,
+			Gelu: geluBFloat2,
+			GeluTanh: geluTanhBFloat2,
+		},
+		binary: [numBinary]halfBinary{
+			Add: addBFloat2,
+			Sub: subBFloat2,
+			Mul: mulBFloat2,
+			Div: divBFloat2,
+		},
+	},
+	Float16: {
+		widen: widenHalf2, narrow: narrowHalf2,
+		unary: [numUnary]halfUnary{
+			Neg: negHalf2,
+			Abs: absHalf2,
+			Relu: reluHalf2,
+			Sqrt: sqrtHalf2,
+			Exp: expHalf2,
+			Sigmoid: sigmoidHalf2,
+			Silu: siluHalf2,
+			Tanh: tanhHalf2,
+			Erf: erfHalf2,
+			Gelu: geluHalf2,
+			GeluTanh: geluTanhHalf2,
+		},
+		binary: [numBinary]halfBinary{
+			Add: addHalf2,
+			Sub: subHalf2,
+			Mul: mulHalf2,
+			Div: divHalf2,
+		},
+	},
+}
+
+var halves512 = halfTable{
+	BFloat: {
+		widen: widenBFloat512, narrow: narrowBFloat512,
+		unary: [numUnary]halfUnary{
+			Neg: negBFloat512,
+			Abs: absBFloat512,
+			Relu: reluBFloat512,
+			Sqrt: sqrtBFloat512,
+			Exp: expBFloat512,
+			Sigmoid: sigmoidBFloat512,
+			Silu: siluBFloat512,
+			Tanh: tanhBFloat512,
+			Erf: erfBFloat512,
+			Gelu: geluBFloat512,
+			GeluTanh: geluTanhBFloat512,
+		},
+		binary: [numBinary]halfBinary{
+			Add: addBFloat512,
+			Sub: subBFloat512,
+			Mul: mulBFloat512,
+			Div: divBFloat512,
+		},
+	},
+	Float16: {
+		widen: widenHalf512, narrow: narrowHalf512,
+		unary: [numUnary]halfUnary{
+			Neg: negHalf512,
+			Abs: absHalf512,
+			Relu: reluHalf512,
+			Sqrt: sqrtHalf512,
+			Exp: expHalf512,
+			Sigmoid: sigmoidHalf512,
+			Silu: siluHalf512,
+			Tanh: tanhHalf512,
+			Erf: erfHalf512,
+			Gelu: geluHalf512,
+			GeluTanh: geluTanhHalf512,
+		},
+		binary: [numBinary]halfBinary{
+			Add: addHalf512,
+			Sub: subHalf512,
+			Mul: mulHalf512,
+			Div: divHalf512,
+		},
+	},
+}

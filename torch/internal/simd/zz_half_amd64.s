@@ -44,43 +44,6 @@ done4:
 	VZEROUPPER
 	RET
 
-// func widenFloat162(dst *float32, src *uint16, n int)
-// Requires: AVX, F16C
-TEXT ·widenFloat162(SB), NOSPLIT, $0-24
-	MOVQ dst+0(FP), AX
-	MOVQ src+8(FP), CX
-	MOVQ n+16(FP), DX
-	XORQ BX, BX
-
-loop5:
-	LEAQ      32(BX), SI
-	CMPQ      SI, DX
-	JGT       done6
-	VCVTPH2PS (CX)(BX*2), Y0
-	VMOVUPS   Y0, (AX)(BX*4)
-	VCVTPH2PS 16(CX)(BX*2), Y1
-	VMOVUPS   Y1, 32(AX)(BX*4)
-	VCVTPH2PS 32(CX)(BX*2), Y2
-	VMOVUPS   Y2, 64(AX)(BX*4)
-	VCVTPH2PS 48(CX)(BX*2), Y3
-	VMOVUPS   Y3, 96(AX)(BX*4)
-	MOVQ      SI, BX
-	JMP       loop5
-
-done6:
-loop7:
-	LEAQ      8(BX), SI
-	CMPQ      SI, DX
-	JGT       done8
-	VCVTPH2PS (CX)(BX*2), Y0
-	VMOVUPS   Y0, (AX)(BX*4)
-	MOVQ      SI, BX
-	JMP       loop7
-
-done8:
-	VZEROUPPER
-	RET
-
 // func narrowBFloat2(dst *uint16, src *float32, n int)
 // Requires: AVX, AVX2
 TEXT ·narrowBFloat2(SB), NOSPLIT, $0-24
@@ -89,10 +52,10 @@ TEXT ·narrowBFloat2(SB), NOSPLIT, $0-24
 	MOVQ n+16(FP), DX
 	XORQ BX, BX
 
-loop9:
+loop5:
 	LEAQ         16(BX), SI
 	CMPQ         SI, DX
-	JGT          done10
+	JGT          done6
 	VMOVUPS      (CX)(BX*4), Y0
 	VCMPPS       $0x03, Y0, Y0, Y12
 	VPSRLD       $0x10, Y0, Y1
@@ -116,13 +79,13 @@ loop9:
 	VPACKUSDW    X13, X2, X13
 	VMOVDQU      X13, 16(AX)(BX*2)
 	MOVQ         SI, BX
-	JMP          loop9
+	JMP          loop5
 
-done10:
-loop11:
+done6:
+loop7:
 	LEAQ         8(BX), SI
 	CMPQ         SI, DX
-	JGT          done12
+	JGT          done8
 	VMOVUPS      (CX)(BX*4), Y0
 	VCMPPS       $0x03, Y0, Y0, Y12
 	VPSRLD       $0x10, Y0, Y1
@@ -135,9 +98,9 @@ loop11:
 	VPACKUSDW    X13, X0, X13
 	VMOVDQU      X13, (AX)(BX*2)
 	MOVQ         SI, BX
-	JMP          loop11
+	JMP          loop7
 
-done12:
+done8:
 	VZEROUPPER
 	RET
 
@@ -195,36 +158,3289 @@ DATA c00007fc0<>+56(SB)/4, $0x00007fc0
 DATA c00007fc0<>+60(SB)/4, $0x00007fc0
 GLOBL c00007fc0<>(SB), RODATA|NOPTR, $64
 
-// func narrowFloat162(dst *uint16, src *float32, n int)
-// Requires: AVX, F16C
-TEXT ·narrowFloat162(SB), NOSPLIT, $0-24
+// func addBFloat2(dst *uint16, a *uint16, b *uint16, n int)
+// Requires: AVX, AVX2
+TEXT ·addBFloat2(SB), NOSPLIT, $0-32
+	MOVQ dst+0(FP), AX
+	MOVQ a+8(FP), CX
+	MOVQ b+16(FP), DX
+	MOVQ n+24(FP), BX
+	XORQ SI, SI
+
+loop9:
+	LEAQ         16(SI), DI
+	CMPQ         DI, BX
+	JGT          done10
+	VPMOVZXWD    (CX)(SI*2), Y0
+	VPSLLD       $0x10, Y0, Y0
+	VPMOVZXWD    (DX)(SI*2), Y1
+	VPSLLD       $0x10, Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VCMPPS       $0x03, Y0, Y0, Y12
+	VPSRLD       $0x10, Y0, Y2
+	VPAND        c00000001<>+0(SB), Y2, Y2
+	VPADDD       c00007fff<>+0(SB), Y0, Y0
+	VPADDD       Y2, Y0, Y0
+	VPSRLD       $0x10, Y0, Y0
+	VBLENDVPS    Y12, c00007fc0<>+0(SB), Y0, Y0
+	VEXTRACTI128 $0x01, Y0, X13
+	VPACKUSDW    X13, X0, X13
+	VMOVDQU      X13, (AX)(SI*2)
+	VPMOVZXWD    16(CX)(SI*2), Y0
+	VPSLLD       $0x10, Y0, Y0
+	VPMOVZXWD    16(DX)(SI*2), Y1
+	VPSLLD       $0x10, Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VCMPPS       $0x03, Y0, Y0, Y12
+	VPSRLD       $0x10, Y0, Y2
+	VPAND        c00000001<>+0(SB), Y2, Y2
+	VPADDD       c00007fff<>+0(SB), Y0, Y0
+	VPADDD       Y2, Y0, Y0
+	VPSRLD       $0x10, Y0, Y0
+	VBLENDVPS    Y12, c00007fc0<>+0(SB), Y0, Y0
+	VEXTRACTI128 $0x01, Y0, X13
+	VPACKUSDW    X13, X0, X13
+	VMOVDQU      X13, 16(AX)(SI*2)
+	MOVQ         DI, SI
+	JMP          loop9
+
+done10:
+loop11:
+	LEAQ         8(SI), DI
+	CMPQ         DI, BX
+	JGT          done12
+	VPMOVZXWD    (CX)(SI*2), Y0
+	VPSLLD       $0x10, Y0, Y0
+	VPMOVZXWD    (DX)(SI*2), Y1
+	VPSLLD       $0x10, Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VCMPPS       $0x03, Y0, Y0, Y12
+	VPSRLD       $0x10, Y0, Y2
+	VPAND        c00000001<>+0(SB), Y2, Y2
+	VPADDD       c00007fff<>+0(SB), Y0, Y0
+	VPADDD       Y2, Y0, Y0
+	VPSRLD       $0x10, Y0, Y0
+	VBLENDVPS    Y12, c00007fc0<>+0(SB), Y0, Y0
+	VEXTRACTI128 $0x01, Y0, X13
+	VPACKUSDW    X13, X0, X13
+	VMOVDQU      X13, (AX)(SI*2)
+	MOVQ         DI, SI
+	JMP          loop11
+
+done12:
+	VZEROUPPER
+	RET
+
+// func subBFloat2(dst *uint16, a *uint16, b *uint16, n int)
+// Requires: AVX, AVX2
+TEXT ·subBFloat2(SB), NOSPLIT, $0-32
+	MOVQ dst+0(FP), AX
+	MOVQ a+8(FP), CX
+	MOVQ b+16(FP), DX
+	MOVQ n+24(FP), BX
+	XORQ SI, SI
+
+loop13:
+	LEAQ         16(SI), DI
+	CMPQ         DI, BX
+	JGT          done14
+	VPMOVZXWD    (CX)(SI*2), Y0
+	VPSLLD       $0x10, Y0, Y0
+	VPMOVZXWD    (DX)(SI*2), Y1
+	VPSLLD       $0x10, Y1, Y1
+	VSUBPS       Y1, Y0, Y0
+	VCMPPS       $0x03, Y0, Y0, Y12
+	VPSRLD       $0x10, Y0, Y2
+	VPAND        c00000001<>+0(SB), Y2, Y2
+	VPADDD       c00007fff<>+0(SB), Y0, Y0
+	VPADDD       Y2, Y0, Y0
+	VPSRLD       $0x10, Y0, Y0
+	VBLENDVPS    Y12, c00007fc0<>+0(SB), Y0, Y0
+	VEXTRACTI128 $0x01, Y0, X13
+	VPACKUSDW    X13, X0, X13
+	VMOVDQU      X13, (AX)(SI*2)
+	VPMOVZXWD    16(CX)(SI*2), Y0
+	VPSLLD       $0x10, Y0, Y0
+	VPMOVZXWD    16(DX)(SI*2), Y1
+	VPSLLD       $0x10, Y1, Y1
+	VSUBPS       Y1, Y0, Y0
+	VCMPPS       $0x03, Y0, Y0, Y12
+	VPSRLD       $0x10, Y0, Y2
+	VPAND        c00000001<>+0(SB), Y2, Y2
+	VPADDD       c00007fff<>+0(SB), Y0, Y0
+	VPADDD       Y2, Y0, Y0
+	VPSRLD       $0x10, Y0, Y0
+	VBLENDVPS    Y12, c00007fc0<>+0(SB), Y0, Y0
+	VEXTRACTI128 $0x01, Y0, X13
+	VPACKUSDW    X13, X0, X13
+	VMOVDQU      X13, 16(AX)(SI*2)
+	MOVQ         DI, SI
+	JMP          loop13
+
+done14:
+loop15:
+	LEAQ         8(SI), DI
+	CMPQ         DI, BX
+	JGT          done16
+	VPMOVZXWD    (CX)(SI*2), Y0
+	VPSLLD       $0x10, Y0, Y0
+	VPMOVZXWD    (DX)(SI*2), Y1
+	VPSLLD       $0x10, Y1, Y1
+	VSUBPS       Y1, Y0, Y0
+	VCMPPS       $0x03, Y0, Y0, Y12
+	VPSRLD       $0x10, Y0, Y2
+	VPAND        c00000001<>+0(SB), Y2, Y2
+	VPADDD       c00007fff<>+0(SB), Y0, Y0
+	VPADDD       Y2, Y0, Y0
+	VPSRLD       $0x10, Y0, Y0
+	VBLENDVPS    Y12, c00007fc0<>+0(SB), Y0, Y0
+	VEXTRACTI128 $0x01, Y0, X13
+	VPACKUSDW    X13, X0, X13
+	VMOVDQU      X13, (AX)(SI*2)
+	MOVQ         DI, SI
+	JMP          loop15
+
+done16:
+	VZEROUPPER
+	RET
+
+// func mulBFloat2(dst *uint16, a *uint16, b *uint16, n int)
+// Requires: AVX, AVX2
+TEXT ·mulBFloat2(SB), NOSPLIT, $0-32
+	MOVQ dst+0(FP), AX
+	MOVQ a+8(FP), CX
+	MOVQ b+16(FP), DX
+	MOVQ n+24(FP), BX
+	XORQ SI, SI
+
+loop17:
+	LEAQ         16(SI), DI
+	CMPQ         DI, BX
+	JGT          done18
+	VPMOVZXWD    (CX)(SI*2), Y0
+	VPSLLD       $0x10, Y0, Y0
+	VPMOVZXWD    (DX)(SI*2), Y1
+	VPSLLD       $0x10, Y1, Y1
+	VMULPS       Y1, Y0, Y0
+	VCMPPS       $0x03, Y0, Y0, Y12
+	VPSRLD       $0x10, Y0, Y2
+	VPAND        c00000001<>+0(SB), Y2, Y2
+	VPADDD       c00007fff<>+0(SB), Y0, Y0
+	VPADDD       Y2, Y0, Y0
+	VPSRLD       $0x10, Y0, Y0
+	VBLENDVPS    Y12, c00007fc0<>+0(SB), Y0, Y0
+	VEXTRACTI128 $0x01, Y0, X13
+	VPACKUSDW    X13, X0, X13
+	VMOVDQU      X13, (AX)(SI*2)
+	VPMOVZXWD    16(CX)(SI*2), Y0
+	VPSLLD       $0x10, Y0, Y0
+	VPMOVZXWD    16(DX)(SI*2), Y1
+	VPSLLD       $0x10, Y1, Y1
+	VMULPS       Y1, Y0, Y0
+	VCMPPS       $0x03, Y0, Y0, Y12
+	VPSRLD       $0x10, Y0, Y2
+	VPAND        c00000001<>+0(SB), Y2, Y2
+	VPADDD       c00007fff<>+0(SB), Y0, Y0
+	VPADDD       Y2, Y0, Y0
+	VPSRLD       $0x10, Y0, Y0
+	VBLENDVPS    Y12, c00007fc0<>+0(SB), Y0, Y0
+	VEXTRACTI128 $0x01, Y0, X13
+	VPACKUSDW    X13, X0, X13
+	VMOVDQU      X13, 16(AX)(SI*2)
+	MOVQ         DI, SI
+	JMP          loop17
+
+done18:
+loop19:
+	LEAQ         8(SI), DI
+	CMPQ         DI, BX
+	JGT          done20
+	VPMOVZXWD    (CX)(SI*2), Y0
+	VPSLLD       $0x10, Y0, Y0
+	VPMOVZXWD    (DX)(SI*2), Y1
+	VPSLLD       $0x10, Y1, Y1
+	VMULPS       Y1, Y0, Y0
+	VCMPPS       $0x03, Y0, Y0, Y12
+	VPSRLD       $0x10, Y0, Y2
+	VPAND        c00000001<>+0(SB), Y2, Y2
+	VPADDD       c00007fff<>+0(SB), Y0, Y0
+	VPADDD       Y2, Y0, Y0
+	VPSRLD       $0x10, Y0, Y0
+	VBLENDVPS    Y12, c00007fc0<>+0(SB), Y0, Y0
+	VEXTRACTI128 $0x01, Y0, X13
+	VPACKUSDW    X13, X0, X13
+	VMOVDQU      X13, (AX)(SI*2)
+	MOVQ         DI, SI
+	JMP          loop19
+
+done20:
+	VZEROUPPER
+	RET
+
+// func divBFloat2(dst *uint16, a *uint16, b *uint16, n int)
+// Requires: AVX, AVX2
+TEXT ·divBFloat2(SB), NOSPLIT, $0-32
+	MOVQ dst+0(FP), AX
+	MOVQ a+8(FP), CX
+	MOVQ b+16(FP), DX
+	MOVQ n+24(FP), BX
+	XORQ SI, SI
+
+loop21:
+	LEAQ         16(SI), DI
+	CMPQ         DI, BX
+	JGT          done22
+	VPMOVZXWD    (CX)(SI*2), Y0
+	VPSLLD       $0x10, Y0, Y0
+	VPMOVZXWD    (DX)(SI*2), Y1
+	VPSLLD       $0x10, Y1, Y1
+	VDIVPS       Y1, Y0, Y0
+	VCMPPS       $0x03, Y0, Y0, Y12
+	VPSRLD       $0x10, Y0, Y2
+	VPAND        c00000001<>+0(SB), Y2, Y2
+	VPADDD       c00007fff<>+0(SB), Y0, Y0
+	VPADDD       Y2, Y0, Y0
+	VPSRLD       $0x10, Y0, Y0
+	VBLENDVPS    Y12, c00007fc0<>+0(SB), Y0, Y0
+	VEXTRACTI128 $0x01, Y0, X13
+	VPACKUSDW    X13, X0, X13
+	VMOVDQU      X13, (AX)(SI*2)
+	VPMOVZXWD    16(CX)(SI*2), Y0
+	VPSLLD       $0x10, Y0, Y0
+	VPMOVZXWD    16(DX)(SI*2), Y1
+	VPSLLD       $0x10, Y1, Y1
+	VDIVPS       Y1, Y0, Y0
+	VCMPPS       $0x03, Y0, Y0, Y12
+	VPSRLD       $0x10, Y0, Y2
+	VPAND        c00000001<>+0(SB), Y2, Y2
+	VPADDD       c00007fff<>+0(SB), Y0, Y0
+	VPADDD       Y2, Y0, Y0
+	VPSRLD       $0x10, Y0, Y0
+	VBLENDVPS    Y12, c00007fc0<>+0(SB), Y0, Y0
+	VEXTRACTI128 $0x01, Y0, X13
+	VPACKUSDW    X13, X0, X13
+	VMOVDQU      X13, 16(AX)(SI*2)
+	MOVQ         DI, SI
+	JMP          loop21
+
+done22:
+loop23:
+	LEAQ         8(SI), DI
+	CMPQ         DI, BX
+	JGT          done24
+	VPMOVZXWD    (CX)(SI*2), Y0
+	VPSLLD       $0x10, Y0, Y0
+	VPMOVZXWD    (DX)(SI*2), Y1
+	VPSLLD       $0x10, Y1, Y1
+	VDIVPS       Y1, Y0, Y0
+	VCMPPS       $0x03, Y0, Y0, Y12
+	VPSRLD       $0x10, Y0, Y2
+	VPAND        c00000001<>+0(SB), Y2, Y2
+	VPADDD       c00007fff<>+0(SB), Y0, Y0
+	VPADDD       Y2, Y0, Y0
+	VPSRLD       $0x10, Y0, Y0
+	VBLENDVPS    Y12, c00007fc0<>+0(SB), Y0, Y0
+	VEXTRACTI128 $0x01, Y0, X13
+	VPACKUSDW    X13, X0, X13
+	VMOVDQU      X13, (AX)(SI*2)
+	MOVQ         DI, SI
+	JMP          loop23
+
+done24:
+	VZEROUPPER
+	RET
+
+// func negBFloat2(dst *uint16, src *uint16, n int)
+// Requires: AVX, AVX2
+TEXT ·negBFloat2(SB), NOSPLIT, $0-24
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
 	XORQ BX, BX
 
-loop13:
+loop25:
+	LEAQ         16(BX), SI
+	CMPQ         SI, DX
+	JGT          done26
+	VPMOVZXWD    (CX)(BX*2), Y0
+	VPSLLD       $0x10, Y0, Y0
+	VXORPS       c80000000<>+0(SB), Y0, Y0
+	VCMPPS       $0x03, Y0, Y0, Y12
+	VPSRLD       $0x10, Y0, Y1
+	VPAND        c00000001<>+0(SB), Y1, Y1
+	VPADDD       c00007fff<>+0(SB), Y0, Y0
+	VPADDD       Y1, Y0, Y0
+	VPSRLD       $0x10, Y0, Y0
+	VBLENDVPS    Y12, c00007fc0<>+0(SB), Y0, Y0
+	VEXTRACTI128 $0x01, Y0, X13
+	VPACKUSDW    X13, X0, X13
+	VMOVDQU      X13, (AX)(BX*2)
+	VPMOVZXWD    16(CX)(BX*2), Y0
+	VPSLLD       $0x10, Y0, Y0
+	VXORPS       c80000000<>+0(SB), Y0, Y0
+	VCMPPS       $0x03, Y0, Y0, Y12
+	VPSRLD       $0x10, Y0, Y1
+	VPAND        c00000001<>+0(SB), Y1, Y1
+	VPADDD       c00007fff<>+0(SB), Y0, Y0
+	VPADDD       Y1, Y0, Y0
+	VPSRLD       $0x10, Y0, Y0
+	VBLENDVPS    Y12, c00007fc0<>+0(SB), Y0, Y0
+	VEXTRACTI128 $0x01, Y0, X13
+	VPACKUSDW    X13, X0, X13
+	VMOVDQU      X13, 16(AX)(BX*2)
+	MOVQ         SI, BX
+	JMP          loop25
+
+done26:
+loop27:
+	LEAQ         8(BX), SI
+	CMPQ         SI, DX
+	JGT          done28
+	VPMOVZXWD    (CX)(BX*2), Y0
+	VPSLLD       $0x10, Y0, Y0
+	VXORPS       c80000000<>+0(SB), Y0, Y0
+	VCMPPS       $0x03, Y0, Y0, Y12
+	VPSRLD       $0x10, Y0, Y1
+	VPAND        c00000001<>+0(SB), Y1, Y1
+	VPADDD       c00007fff<>+0(SB), Y0, Y0
+	VPADDD       Y1, Y0, Y0
+	VPSRLD       $0x10, Y0, Y0
+	VBLENDVPS    Y12, c00007fc0<>+0(SB), Y0, Y0
+	VEXTRACTI128 $0x01, Y0, X13
+	VPACKUSDW    X13, X0, X13
+	VMOVDQU      X13, (AX)(BX*2)
+	MOVQ         SI, BX
+	JMP          loop27
+
+done28:
+	VZEROUPPER
+	RET
+
+DATA c80000000<>+0(SB)/4, $0x80000000
+DATA c80000000<>+4(SB)/4, $0x80000000
+DATA c80000000<>+8(SB)/4, $0x80000000
+DATA c80000000<>+12(SB)/4, $0x80000000
+DATA c80000000<>+16(SB)/4, $0x80000000
+DATA c80000000<>+20(SB)/4, $0x80000000
+DATA c80000000<>+24(SB)/4, $0x80000000
+DATA c80000000<>+28(SB)/4, $0x80000000
+DATA c80000000<>+32(SB)/4, $0x80000000
+DATA c80000000<>+36(SB)/4, $0x80000000
+DATA c80000000<>+40(SB)/4, $0x80000000
+DATA c80000000<>+44(SB)/4, $0x80000000
+DATA c80000000<>+48(SB)/4, $0x80000000
+DATA c80000000<>+52(SB)/4, $0x80000000
+DATA c80000000<>+56(SB)/4, $0x80000000
+DATA c80000000<>+60(SB)/4, $0x80000000
+GLOBL c80000000<>(SB), RODATA|NOPTR, $64
+
+// func absBFloat2(dst *uint16, src *uint16, n int)
+// Requires: AVX, AVX2
+TEXT ·absBFloat2(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ n+16(FP), DX
+	XORQ BX, BX
+
+loop29:
+	LEAQ         16(BX), SI
+	CMPQ         SI, DX
+	JGT          done30
+	VPMOVZXWD    (CX)(BX*2), Y0
+	VPSLLD       $0x10, Y0, Y0
+	VANDPS       c7fffffff<>+0(SB), Y0, Y0
+	VCMPPS       $0x03, Y0, Y0, Y12
+	VPSRLD       $0x10, Y0, Y1
+	VPAND        c00000001<>+0(SB), Y1, Y1
+	VPADDD       c00007fff<>+0(SB), Y0, Y0
+	VPADDD       Y1, Y0, Y0
+	VPSRLD       $0x10, Y0, Y0
+	VBLENDVPS    Y12, c00007fc0<>+0(SB), Y0, Y0
+	VEXTRACTI128 $0x01, Y0, X13
+	VPACKUSDW    X13, X0, X13
+	VMOVDQU      X13, (AX)(BX*2)
+	VPMOVZXWD    16(CX)(BX*2), Y0
+	VPSLLD       $0x10, Y0, Y0
+	VANDPS       c7fffffff<>+0(SB), Y0, Y0
+	VCMPPS       $0x03, Y0, Y0, Y12
+	VPSRLD       $0x10, Y0, Y1
+	VPAND        c00000001<>+0(SB), Y1, Y1
+	VPADDD       c00007fff<>+0(SB), Y0, Y0
+	VPADDD       Y1, Y0, Y0
+	VPSRLD       $0x10, Y0, Y0
+	VBLENDVPS    Y12, c00007fc0<>+0(SB), Y0, Y0
+	VEXTRACTI128 $0x01, Y0, X13
+	VPACKUSDW    X13, X0, X13
+	VMOVDQU      X13, 16(AX)(BX*2)
+	MOVQ         SI, BX
+	JMP          loop29
+
+done30:
+loop31:
+	LEAQ         8(BX), SI
+	CMPQ         SI, DX
+	JGT          done32
+	VPMOVZXWD    (CX)(BX*2), Y0
+	VPSLLD       $0x10, Y0, Y0
+	VANDPS       c7fffffff<>+0(SB), Y0, Y0
+	VCMPPS       $0x03, Y0, Y0, Y12
+	VPSRLD       $0x10, Y0, Y1
+	VPAND        c00000001<>+0(SB), Y1, Y1
+	VPADDD       c00007fff<>+0(SB), Y0, Y0
+	VPADDD       Y1, Y0, Y0
+	VPSRLD       $0x10, Y0, Y0
+	VBLENDVPS    Y12, c00007fc0<>+0(SB), Y0, Y0
+	VEXTRACTI128 $0x01, Y0, X13
+	VPACKUSDW    X13, X0, X13
+	VMOVDQU      X13, (AX)(BX*2)
+	MOVQ         SI, BX
+	JMP          loop31
+
+done32:
+	VZEROUPPER
+	RET
+
+DATA c7fffffff<>+0(SB)/4, $0x7fffffff
+DATA c7fffffff<>+4(SB)/4, $0x7fffffff
+DATA c7fffffff<>+8(SB)/4, $0x7fffffff
+DATA c7fffffff<>+12(SB)/4, $0x7fffffff
+DATA c7fffffff<>+16(SB)/4, $0x7fffffff
+DATA c7fffffff<>+20(SB)/4, $0x7fffffff
+DATA c7fffffff<>+24(SB)/4, $0x7fffffff
+DATA c7fffffff<>+28(SB)/4, $0x7fffffff
+DATA c7fffffff<>+32(SB)/4, $0x7fffffff
+DATA c7fffffff<>+36(SB)/4, $0x7fffffff
+DATA c7fffffff<>+40(SB)/4, $0x7fffffff
+DATA c7fffffff<>+44(SB)/4, $0x7fffffff
+DATA c7fffffff<>+48(SB)/4, $0x7fffffff
+DATA c7fffffff<>+52(SB)/4, $0x7fffffff
+DATA c7fffffff<>+56(SB)/4, $0x7fffffff
+DATA c7fffffff<>+60(SB)/4, $0x7fffffff
+GLOBL c7fffffff<>(SB), RODATA|NOPTR, $64
+
+// func reluBFloat2(dst *uint16, src *uint16, n int)
+// Requires: AVX, AVX2
+TEXT ·reluBFloat2(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ n+16(FP), DX
+	XORQ BX, BX
+
+loop33:
+	LEAQ         16(BX), SI
+	CMPQ         SI, DX
+	JGT          done34
+	VPMOVZXWD    (CX)(BX*2), Y0
+	VPSLLD       $0x10, Y0, Y0
+	VMOVUPS      c00000000<>+0(SB), Y1
+	VMAXPS       Y0, Y1, Y0
+	VADDPS       c00000000<>+0(SB), Y0, Y0
+	VCMPPS       $0x03, Y0, Y0, Y12
+	VPSRLD       $0x10, Y0, Y1
+	VPAND        c00000001<>+0(SB), Y1, Y1
+	VPADDD       c00007fff<>+0(SB), Y0, Y0
+	VPADDD       Y1, Y0, Y0
+	VPSRLD       $0x10, Y0, Y0
+	VBLENDVPS    Y12, c00007fc0<>+0(SB), Y0, Y0
+	VEXTRACTI128 $0x01, Y0, X13
+	VPACKUSDW    X13, X0, X13
+	VMOVDQU      X13, (AX)(BX*2)
+	VPMOVZXWD    16(CX)(BX*2), Y0
+	VPSLLD       $0x10, Y0, Y0
+	VMOVUPS      c00000000<>+0(SB), Y1
+	VMAXPS       Y0, Y1, Y0
+	VADDPS       c00000000<>+0(SB), Y0, Y0
+	VCMPPS       $0x03, Y0, Y0, Y12
+	VPSRLD       $0x10, Y0, Y1
+	VPAND        c00000001<>+0(SB), Y1, Y1
+	VPADDD       c00007fff<>+0(SB), Y0, Y0
+	VPADDD       Y1, Y0, Y0
+	VPSRLD       $0x10, Y0, Y0
+	VBLENDVPS    Y12, c00007fc0<>+0(SB), Y0, Y0
+	VEXTRACTI128 $0x01, Y0, X13
+	VPACKUSDW    X13, X0, X13
+	VMOVDQU      X13, 16(AX)(BX*2)
+	MOVQ         SI, BX
+	JMP          loop33
+
+done34:
+loop35:
+	LEAQ         8(BX), SI
+	CMPQ         SI, DX
+	JGT          done36
+	VPMOVZXWD    (CX)(BX*2), Y0
+	VPSLLD       $0x10, Y0, Y0
+	VMOVUPS      c00000000<>+0(SB), Y1
+	VMAXPS       Y0, Y1, Y0
+	VADDPS       c00000000<>+0(SB), Y0, Y0
+	VCMPPS       $0x03, Y0, Y0, Y12
+	VPSRLD       $0x10, Y0, Y1
+	VPAND        c00000001<>+0(SB), Y1, Y1
+	VPADDD       c00007fff<>+0(SB), Y0, Y0
+	VPADDD       Y1, Y0, Y0
+	VPSRLD       $0x10, Y0, Y0
+	VBLENDVPS    Y12, c00007fc0<>+0(SB), Y0, Y0
+	VEXTRACTI128 $0x01, Y0, X13
+	VPACKUSDW    X13, X0, X13
+	VMOVDQU      X13, (AX)(BX*2)
+	MOVQ         SI, BX
+	JMP          loop35
+
+done36:
+	VZEROUPPER
+	RET
+
+DATA c00000000<>+0(SB)/4, $0x00000000
+DATA c00000000<>+4(SB)/4, $0x00000000
+DATA c00000000<>+8(SB)/4, $0x00000000
+DATA c00000000<>+12(SB)/4, $0x00000000
+DATA c00000000<>+16(SB)/4, $0x00000000
+DATA c00000000<>+20(SB)/4, $0x00000000
+DATA c00000000<>+24(SB)/4, $0x00000000
+DATA c00000000<>+28(SB)/4, $0x00000000
+DATA c00000000<>+32(SB)/4, $0x00000000
+DATA c00000000<>+36(SB)/4, $0x00000000
+DATA c00000000<>+40(SB)/4, $0x00000000
+DATA c00000000<>+44(SB)/4, $0x00000000
+DATA c00000000<>+48(SB)/4, $0x00000000
+DATA c00000000<>+52(SB)/4, $0x00000000
+DATA c00000000<>+56(SB)/4, $0x00000000
+DATA c00000000<>+60(SB)/4, $0x00000000
+GLOBL c00000000<>(SB), RODATA|NOPTR, $64
+
+// func sqrtBFloat2(dst *uint16, src *uint16, n int)
+// Requires: AVX, AVX2
+TEXT ·sqrtBFloat2(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ n+16(FP), DX
+	XORQ BX, BX
+
+loop37:
+	LEAQ         16(BX), SI
+	CMPQ         SI, DX
+	JGT          done38
+	VPMOVZXWD    (CX)(BX*2), Y0
+	VPSLLD       $0x10, Y0, Y0
+	VSQRTPS      Y0, Y0
+	VCMPPS       $0x03, Y0, Y0, Y12
+	VPSRLD       $0x10, Y0, Y1
+	VPAND        c00000001<>+0(SB), Y1, Y1
+	VPADDD       c00007fff<>+0(SB), Y0, Y0
+	VPADDD       Y1, Y0, Y0
+	VPSRLD       $0x10, Y0, Y0
+	VBLENDVPS    Y12, c00007fc0<>+0(SB), Y0, Y0
+	VEXTRACTI128 $0x01, Y0, X13
+	VPACKUSDW    X13, X0, X13
+	VMOVDQU      X13, (AX)(BX*2)
+	VPMOVZXWD    16(CX)(BX*2), Y0
+	VPSLLD       $0x10, Y0, Y0
+	VSQRTPS      Y0, Y0
+	VCMPPS       $0x03, Y0, Y0, Y12
+	VPSRLD       $0x10, Y0, Y1
+	VPAND        c00000001<>+0(SB), Y1, Y1
+	VPADDD       c00007fff<>+0(SB), Y0, Y0
+	VPADDD       Y1, Y0, Y0
+	VPSRLD       $0x10, Y0, Y0
+	VBLENDVPS    Y12, c00007fc0<>+0(SB), Y0, Y0
+	VEXTRACTI128 $0x01, Y0, X13
+	VPACKUSDW    X13, X0, X13
+	VMOVDQU      X13, 16(AX)(BX*2)
+	MOVQ         SI, BX
+	JMP          loop37
+
+done38:
+loop39:
+	LEAQ         8(BX), SI
+	CMPQ         SI, DX
+	JGT          done40
+	VPMOVZXWD    (CX)(BX*2), Y0
+	VPSLLD       $0x10, Y0, Y0
+	VSQRTPS      Y0, Y0
+	VCMPPS       $0x03, Y0, Y0, Y12
+	VPSRLD       $0x10, Y0, Y1
+	VPAND        c00000001<>+0(SB), Y1, Y1
+	VPADDD       c00007fff<>+0(SB), Y0, Y0
+	VPADDD       Y1, Y0, Y0
+	VPSRLD       $0x10, Y0, Y0
+	VBLENDVPS    Y12, c00007fc0<>+0(SB), Y0, Y0
+	VEXTRACTI128 $0x01, Y0, X13
+	VPACKUSDW    X13, X0, X13
+	VMOVDQU      X13, (AX)(BX*2)
+	MOVQ         SI, BX
+	JMP          loop39
+
+done40:
+	VZEROUPPER
+	RET
+
+// func expBFloat2(dst *uint16, src *uint16, n int)
+// Requires: AVX, AVX2, FMA3
+TEXT ·expBFloat2(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ n+16(FP), DX
+	XORQ BX, BX
+
+loop41:
+	LEAQ         8(BX), SI
+	CMPQ         SI, DX
+	JGT          done42
+	VPMOVZXWD    (CX)(BX*2), Y0
+	VPSLLD       $0x10, Y0, Y0
+	VMOVUPS      c42b20000<>+0(SB), Y1
+	VMINPS       Y0, Y1, Y0
+	VMOVUPS      cc2d0147b<>+0(SB), Y1
+	VMAXPS       Y0, Y1, Y0
+	VMULPS       c3fb8aa3b<>+0(SB), Y0, Y1
+	VROUNDPS     $0x08, Y1, Y1
+	VMOVUPS      Y0, Y2
+	VFNMADD231PS c3f317000<>+0(SB), Y1, Y2
+	VFNMADD231PS c3805fdf4<>+0(SB), Y1, Y2
+	VMOVUPS      c3ab68891<>+0(SB), Y0
+	VFMADD213PS  c3c0905c3<>+0(SB), Y2, Y0
+	VFMADD213PS  c3d2aaa8d<>+0(SB), Y2, Y0
+	VFMADD213PS  c3e2aaa6e<>+0(SB), Y2, Y0
+	VFMADD213PS  c3f000000<>+0(SB), Y2, Y0
+	VFMADD213PS  c3f800000<>+0(SB), Y2, Y0
+	VFMADD213PS  c3f800000<>+0(SB), Y2, Y0
+	VCVTPS2DQ    Y1, Y1
+	VPSRAD       $0x01, Y1, Y3
+	VPSUBD       Y3, Y1, Y1
+	VMOVUPS      c0000007f<>+0(SB), Y4
+	VPADDD       Y4, Y3, Y3
+	VPSLLD       $0x17, Y3, Y3
+	VMULPS       Y3, Y0, Y0
+	VPADDD       Y4, Y1, Y1
+	VPSLLD       $0x17, Y1, Y1
+	VMULPS       Y1, Y0, Y0
+	VCMPPS       $0x03, Y0, Y0, Y12
+	VPSRLD       $0x10, Y0, Y1
+	VPAND        c00000001<>+0(SB), Y1, Y1
+	VPADDD       c00007fff<>+0(SB), Y0, Y0
+	VPADDD       Y1, Y0, Y0
+	VPSRLD       $0x10, Y0, Y0
+	VBLENDVPS    Y12, c00007fc0<>+0(SB), Y0, Y0
+	VEXTRACTI128 $0x01, Y0, X13
+	VPACKUSDW    X13, X0, X13
+	VMOVDQU      X13, (AX)(BX*2)
+	MOVQ         SI, BX
+	JMP          loop41
+
+done42:
+loop43:
+	LEAQ         8(BX), SI
+	CMPQ         SI, DX
+	JGT          done44
+	VPMOVZXWD    (CX)(BX*2), Y0
+	VPSLLD       $0x10, Y0, Y0
+	VMOVUPS      c42b20000<>+0(SB), Y1
+	VMINPS       Y0, Y1, Y0
+	VMOVUPS      cc2d0147b<>+0(SB), Y1
+	VMAXPS       Y0, Y1, Y0
+	VMULPS       c3fb8aa3b<>+0(SB), Y0, Y1
+	VROUNDPS     $0x08, Y1, Y1
+	VMOVUPS      Y0, Y2
+	VFNMADD231PS c3f317000<>+0(SB), Y1, Y2
+	VFNMADD231PS c3805fdf4<>+0(SB), Y1, Y2
+	VMOVUPS      c3ab68891<>+0(SB), Y0
+	VFMADD213PS  c3c0905c3<>+0(SB), Y2, Y0
+	VFMADD213PS  c3d2aaa8d<>+0(SB), Y2, Y0
+	VFMADD213PS  c3e2aaa6e<>+0(SB), Y2, Y0
+	VFMADD213PS  c3f000000<>+0(SB), Y2, Y0
+	VFMADD213PS  c3f800000<>+0(SB), Y2, Y0
+	VFMADD213PS  c3f800000<>+0(SB), Y2, Y0
+	VCVTPS2DQ    Y1, Y1
+	VPSRAD       $0x01, Y1, Y3
+	VPSUBD       Y3, Y1, Y1
+	VMOVUPS      c0000007f<>+0(SB), Y4
+	VPADDD       Y4, Y3, Y3
+	VPSLLD       $0x17, Y3, Y3
+	VMULPS       Y3, Y0, Y0
+	VPADDD       Y4, Y1, Y1
+	VPSLLD       $0x17, Y1, Y1
+	VMULPS       Y1, Y0, Y0
+	VCMPPS       $0x03, Y0, Y0, Y12
+	VPSRLD       $0x10, Y0, Y1
+	VPAND        c00000001<>+0(SB), Y1, Y1
+	VPADDD       c00007fff<>+0(SB), Y0, Y0
+	VPADDD       Y1, Y0, Y0
+	VPSRLD       $0x10, Y0, Y0
+	VBLENDVPS    Y12, c00007fc0<>+0(SB), Y0, Y0
+	VEXTRACTI128 $0x01, Y0, X13
+	VPACKUSDW    X13, X0, X13
+	VMOVDQU      X13, (AX)(BX*2)
+	MOVQ         SI, BX
+	JMP          loop43
+
+done44:
+	VZEROUPPER
+	RET
+
+DATA c42b20000<>+0(SB)/4, $0x42b20000
+DATA c42b20000<>+4(SB)/4, $0x42b20000
+DATA c42b20000<>+8(SB)/4, $0x42b20000
+DATA c42b20000<>+12(SB)/4, $0x42b20000
+DATA c42b20000<>+16(SB)/4, $0x42b20000
+DATA c42b20000<>+20(SB)/4, $0x42b20000
+DATA c42b20000<>+24(SB)/4, $0x42b20000
+DATA c42b20000<>+28(SB)/4, $0x42b20000
+DATA c42b20000<>+32(SB)/4, $0x42b20000
+DATA c42b20000<>+36(SB)/4, $0x42b20000
+DATA c42b20000<>+40(SB)/4, $0x42b20000
+DATA c42b20000<>+44(SB)/4, $0x42b20000
+DATA c42b20000<>+48(SB)/4, $0x42b20000
+DATA c42b20000<>+52(SB)/4, $0x42b20000
+DATA c42b20000<>+56(SB)/4, $0x42b20000
+DATA c42b20000<>+60(SB)/4, $0x42b20000
+GLOBL c42b20000<>(SB), RODATA|NOPTR, $64
+
+DATA cc2d0147b<>+0(SB)/4, $0xc2d0147b
+DATA cc2d0147b<>+4(SB)/4, $0xc2d0147b
+DATA cc2d0147b<>+8(SB)/4, $0xc2d0147b
+DATA cc2d0147b<>+12(SB)/4, $0xc2d0147b
+DATA cc2d0147b<>+16(SB)/4, $0xc2d0147b
+DATA cc2d0147b<>+20(SB)/4, $0xc2d0147b
+DATA cc2d0147b<>+24(SB)/4, $0xc2d0147b
+DATA cc2d0147b<>+28(SB)/4, $0xc2d0147b
+DATA cc2d0147b<>+32(SB)/4, $0xc2d0147b
+DATA cc2d0147b<>+36(SB)/4, $0xc2d0147b
+DATA cc2d0147b<>+40(SB)/4, $0xc2d0147b
+DATA cc2d0147b<>+44(SB)/4, $0xc2d0147b
+DATA cc2d0147b<>+48(SB)/4, $0xc2d0147b
+DATA cc2d0147b<>+52(SB)/4, $0xc2d0147b
+DATA cc2d0147b<>+56(SB)/4, $0xc2d0147b
+DATA cc2d0147b<>+60(SB)/4, $0xc2d0147b
+GLOBL cc2d0147b<>(SB), RODATA|NOPTR, $64
+
+DATA c3fb8aa3b<>+0(SB)/4, $0x3fb8aa3b
+DATA c3fb8aa3b<>+4(SB)/4, $0x3fb8aa3b
+DATA c3fb8aa3b<>+8(SB)/4, $0x3fb8aa3b
+DATA c3fb8aa3b<>+12(SB)/4, $0x3fb8aa3b
+DATA c3fb8aa3b<>+16(SB)/4, $0x3fb8aa3b
+DATA c3fb8aa3b<>+20(SB)/4, $0x3fb8aa3b
+DATA c3fb8aa3b<>+24(SB)/4, $0x3fb8aa3b
+DATA c3fb8aa3b<>+28(SB)/4, $0x3fb8aa3b
+DATA c3fb8aa3b<>+32(SB)/4, $0x3fb8aa3b
+DATA c3fb8aa3b<>+36(SB)/4, $0x3fb8aa3b
+DATA c3fb8aa3b<>+40(SB)/4, $0x3fb8aa3b
+DATA c3fb8aa3b<>+44(SB)/4, $0x3fb8aa3b
+DATA c3fb8aa3b<>+48(SB)/4, $0x3fb8aa3b
+DATA c3fb8aa3b<>+52(SB)/4, $0x3fb8aa3b
+DATA c3fb8aa3b<>+56(SB)/4, $0x3fb8aa3b
+DATA c3fb8aa3b<>+60(SB)/4, $0x3fb8aa3b
+GLOBL c3fb8aa3b<>(SB), RODATA|NOPTR, $64
+
+DATA c3f317000<>+0(SB)/4, $0x3f317000
+DATA c3f317000<>+4(SB)/4, $0x3f317000
+DATA c3f317000<>+8(SB)/4, $0x3f317000
+DATA c3f317000<>+12(SB)/4, $0x3f317000
+DATA c3f317000<>+16(SB)/4, $0x3f317000
+DATA c3f317000<>+20(SB)/4, $0x3f317000
+DATA c3f317000<>+24(SB)/4, $0x3f317000
+DATA c3f317000<>+28(SB)/4, $0x3f317000
+DATA c3f317000<>+32(SB)/4, $0x3f317000
+DATA c3f317000<>+36(SB)/4, $0x3f317000
+DATA c3f317000<>+40(SB)/4, $0x3f317000
+DATA c3f317000<>+44(SB)/4, $0x3f317000
+DATA c3f317000<>+48(SB)/4, $0x3f317000
+DATA c3f317000<>+52(SB)/4, $0x3f317000
+DATA c3f317000<>+56(SB)/4, $0x3f317000
+DATA c3f317000<>+60(SB)/4, $0x3f317000
+GLOBL c3f317000<>(SB), RODATA|NOPTR, $64
+
+DATA c3805fdf4<>+0(SB)/4, $0x3805fdf4
+DATA c3805fdf4<>+4(SB)/4, $0x3805fdf4
+DATA c3805fdf4<>+8(SB)/4, $0x3805fdf4
+DATA c3805fdf4<>+12(SB)/4, $0x3805fdf4
+DATA c3805fdf4<>+16(SB)/4, $0x3805fdf4
+DATA c3805fdf4<>+20(SB)/4, $0x3805fdf4
+DATA c3805fdf4<>+24(SB)/4, $0x3805fdf4
+DATA c3805fdf4<>+28(SB)/4, $0x3805fdf4
+DATA c3805fdf4<>+32(SB)/4, $0x3805fdf4
+DATA c3805fdf4<>+36(SB)/4, $0x3805fdf4
+DATA c3805fdf4<>+40(SB)/4, $0x3805fdf4
+DATA c3805fdf4<>+44(SB)/4, $0x3805fdf4
+DATA c3805fdf4<>+48(SB)/4, $0x3805fdf4
+DATA c3805fdf4<>+52(SB)/4, $0x3805fdf4
+DATA c3805fdf4<>+56(SB)/4, $0x3805fdf4
+DATA c3805fdf4<>+60(SB)/4, $0x3805fdf4
+GLOBL c3805fdf4<>(SB), RODATA|NOPTR, $64
+
+DATA c3ab68891<>+0(SB)/4, $0x3ab68891
+DATA c3ab68891<>+4(SB)/4, $0x3ab68891
+DATA c3ab68891<>+8(SB)/4, $0x3ab68891
+DATA c3ab68891<>+12(SB)/4, $0x3ab68891
+DATA c3ab68891<>+16(SB)/4, $0x3ab68891
+DATA c3ab68891<>+20(SB)/4, $0x3ab68891
+DATA c3ab68891<>+24(SB)/4, $0x3ab68891
+DATA c3ab68891<>+28(SB)/4, $0x3ab68891
+DATA c3ab68891<>+32(SB)/4, $0x3ab68891
+DATA c3ab68891<>+36(SB)/4, $0x3ab68891
+DATA c3ab68891<>+40(SB)/4, $0x3ab68891
+DATA c3ab68891<>+44(SB)/4, $0x3ab68891
+DATA c3ab68891<>+48(SB)/4, $0x3ab68891
+DATA c3ab68891<>+52(SB)/4, $0x3ab68891
+DATA c3ab68891<>+56(SB)/4, $0x3ab68891
+DATA c3ab68891<>+60(SB)/4, $0x3ab68891
+GLOBL c3ab68891<>(SB), RODATA|NOPTR, $64
+
+DATA c3c0905c3<>+0(SB)/4, $0x3c0905c3
+DATA c3c0905c3<>+4(SB)/4, $0x3c0905c3
+DATA c3c0905c3<>+8(SB)/4, $0x3c0905c3
+DATA c3c0905c3<>+12(SB)/4, $0x3c0905c3
+DATA c3c0905c3<>+16(SB)/4, $0x3c0905c3
+DATA c3c0905c3<>+20(SB)/4, $0x3c0905c3
+DATA c3c0905c3<>+24(SB)/4, $0x3c0905c3
+DATA c3c0905c3<>+28(SB)/4, $0x3c0905c3
+DATA c3c0905c3<>+32(SB)/4, $0x3c0905c3
+DATA c3c0905c3<>+36(SB)/4, $0x3c0905c3
+DATA c3c0905c3<>+40(SB)/4, $0x3c0905c3
+DATA c3c0905c3<>+44(SB)/4, $0x3c0905c3
+DATA c3c0905c3<>+48(SB)/4, $0x3c0905c3
+DATA c3c0905c3<>+52(SB)/4, $0x3c0905c3
+DATA c3c0905c3<>+56(SB)/4, $0x3c0905c3
+DATA c3c0905c3<>+60(SB)/4, $0x3c0905c3
+GLOBL c3c0905c3<>(SB), RODATA|NOPTR, $64
+
+DATA c3d2aaa8d<>+0(SB)/4, $0x3d2aaa8d
+DATA c3d2aaa8d<>+4(SB)/4, $0x3d2aaa8d
+DATA c3d2aaa8d<>+8(SB)/4, $0x3d2aaa8d
+DATA c3d2aaa8d<>+12(SB)/4, $0x3d2aaa8d
+DATA c3d2aaa8d<>+16(SB)/4, $0x3d2aaa8d
+DATA c3d2aaa8d<>+20(SB)/4, $0x3d2aaa8d
+DATA c3d2aaa8d<>+24(SB)/4, $0x3d2aaa8d
+DATA c3d2aaa8d<>+28(SB)/4, $0x3d2aaa8d
+DATA c3d2aaa8d<>+32(SB)/4, $0x3d2aaa8d
+DATA c3d2aaa8d<>+36(SB)/4, $0x3d2aaa8d
+DATA c3d2aaa8d<>+40(SB)/4, $0x3d2aaa8d
+DATA c3d2aaa8d<>+44(SB)/4, $0x3d2aaa8d
+DATA c3d2aaa8d<>+48(SB)/4, $0x3d2aaa8d
+DATA c3d2aaa8d<>+52(SB)/4, $0x3d2aaa8d
+DATA c3d2aaa8d<>+56(SB)/4, $0x3d2aaa8d
+DATA c3d2aaa8d<>+60(SB)/4, $0x3d2aaa8d
+GLOBL c3d2aaa8d<>(SB), RODATA|NOPTR, $64
+
+DATA c3e2aaa6e<>+0(SB)/4, $0x3e2aaa6e
+DATA c3e2aaa6e<>+4(SB)/4, $0x3e2aaa6e
+DATA c3e2aaa6e<>+8(SB)/4, $0x3e2aaa6e
+DATA c3e2aaa6e<>+12(SB)/4, $0x3e2aaa6e
+DATA c3e2aaa6e<>+16(SB)/4, $0x3e2aaa6e
+DATA c3e2aaa6e<>+20(SB)/4, $0x3e2aaa6e
+DATA c3e2aaa6e<>+24(SB)/4, $0x3e2aaa6e
+DATA c3e2aaa6e<>+28(SB)/4, $0x3e2aaa6e
+DATA c3e2aaa6e<>+32(SB)/4, $0x3e2aaa6e
+DATA c3e2aaa6e<>+36(SB)/4, $0x3e2aaa6e
+DATA c3e2aaa6e<>+40(SB)/4, $0x3e2aaa6e
+DATA c3e2aaa6e<>+44(SB)/4, $0x3e2aaa6e
+DATA c3e2aaa6e<>+48(SB)/4, $0x3e2aaa6e
+DATA c3e2aaa6e<>+52(SB)/4, $0x3e2aaa6e
+DATA c3e2aaa6e<>+56(SB)/4, $0x3e2aaa6e
+DATA c3e2aaa6e<>+60(SB)/4, $0x3e2aaa6e
+GLOBL c3e2aaa6e<>(SB), RODATA|NOPTR, $64
+
+DATA c3f000000<>+0(SB)/4, $0x3f000000
+DATA c3f000000<>+4(SB)/4, $0x3f000000
+DATA c3f000000<>+8(SB)/4, $0x3f000000
+DATA c3f000000<>+12(SB)/4, $0x3f000000
+DATA c3f000000<>+16(SB)/4, $0x3f000000
+DATA c3f000000<>+20(SB)/4, $0x3f000000
+DATA c3f000000<>+24(SB)/4, $0x3f000000
+DATA c3f000000<>+28(SB)/4, $0x3f000000
+DATA c3f000000<>+32(SB)/4, $0x3f000000
+DATA c3f000000<>+36(SB)/4, $0x3f000000
+DATA c3f000000<>+40(SB)/4, $0x3f000000
+DATA c3f000000<>+44(SB)/4, $0x3f000000
+DATA c3f000000<>+48(SB)/4, $0x3f000000
+DATA c3f000000<>+52(SB)/4, $0x3f000000
+DATA c3f000000<>+56(SB)/4, $0x3f000000
+DATA c3f000000<>+60(SB)/4, $0x3f000000
+GLOBL c3f000000<>(SB), RODATA|NOPTR, $64
+
+DATA c3f800000<>+0(SB)/4, $0x3f800000
+DATA c3f800000<>+4(SB)/4, $0x3f800000
+DATA c3f800000<>+8(SB)/4, $0x3f800000
+DATA c3f800000<>+12(SB)/4, $0x3f800000
+DATA c3f800000<>+16(SB)/4, $0x3f800000
+DATA c3f800000<>+20(SB)/4, $0x3f800000
+DATA c3f800000<>+24(SB)/4, $0x3f800000
+DATA c3f800000<>+28(SB)/4, $0x3f800000
+DATA c3f800000<>+32(SB)/4, $0x3f800000
+DATA c3f800000<>+36(SB)/4, $0x3f800000
+DATA c3f800000<>+40(SB)/4, $0x3f800000
+DATA c3f800000<>+44(SB)/4, $0x3f800000
+DATA c3f800000<>+48(SB)/4, $0x3f800000
+DATA c3f800000<>+52(SB)/4, $0x3f800000
+DATA c3f800000<>+56(SB)/4, $0x3f800000
+DATA c3f800000<>+60(SB)/4, $0x3f800000
+GLOBL c3f800000<>(SB), RODATA|NOPTR, $64
+
+DATA c0000007f<>+0(SB)/4, $0x0000007f
+DATA c0000007f<>+4(SB)/4, $0x0000007f
+DATA c0000007f<>+8(SB)/4, $0x0000007f
+DATA c0000007f<>+12(SB)/4, $0x0000007f
+DATA c0000007f<>+16(SB)/4, $0x0000007f
+DATA c0000007f<>+20(SB)/4, $0x0000007f
+DATA c0000007f<>+24(SB)/4, $0x0000007f
+DATA c0000007f<>+28(SB)/4, $0x0000007f
+DATA c0000007f<>+32(SB)/4, $0x0000007f
+DATA c0000007f<>+36(SB)/4, $0x0000007f
+DATA c0000007f<>+40(SB)/4, $0x0000007f
+DATA c0000007f<>+44(SB)/4, $0x0000007f
+DATA c0000007f<>+48(SB)/4, $0x0000007f
+DATA c0000007f<>+52(SB)/4, $0x0000007f
+DATA c0000007f<>+56(SB)/4, $0x0000007f
+DATA c0000007f<>+60(SB)/4, $0x0000007f
+GLOBL c0000007f<>(SB), RODATA|NOPTR, $64
+
+// func sigmoidBFloat2(dst *uint16, src *uint16, n int)
+// Requires: AVX, AVX2, FMA3
+TEXT ·sigmoidBFloat2(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ n+16(FP), DX
+	XORQ BX, BX
+
+loop45:
+	LEAQ         8(BX), SI
+	CMPQ         SI, DX
+	JGT          done46
+	VPMOVZXWD    (CX)(BX*2), Y0
+	VPSLLD       $0x10, Y0, Y0
+	VMOVUPS      c3f800000<>+0(SB), Y1
+	VXORPS       c80000000<>+0(SB), Y0, Y0
+	VMOVUPS      c42b20000<>+0(SB), Y2
+	VMINPS       Y0, Y2, Y0
+	VMOVUPS      cc2d0147b<>+0(SB), Y2
+	VMAXPS       Y0, Y2, Y0
+	VMULPS       c3fb8aa3b<>+0(SB), Y0, Y2
+	VROUNDPS     $0x08, Y2, Y2
+	VMOVUPS      Y0, Y3
+	VFNMADD231PS c3f317000<>+0(SB), Y2, Y3
+	VFNMADD231PS c3805fdf4<>+0(SB), Y2, Y3
+	VMOVUPS      c3ab68891<>+0(SB), Y0
+	VFMADD213PS  c3c0905c3<>+0(SB), Y3, Y0
+	VFMADD213PS  c3d2aaa8d<>+0(SB), Y3, Y0
+	VFMADD213PS  c3e2aaa6e<>+0(SB), Y3, Y0
+	VFMADD213PS  c3f000000<>+0(SB), Y3, Y0
+	VFMADD213PS  c3f800000<>+0(SB), Y3, Y0
+	VFMADD213PS  c3f800000<>+0(SB), Y3, Y0
+	VCVTPS2DQ    Y2, Y2
+	VPSRAD       $0x01, Y2, Y4
+	VPSUBD       Y4, Y2, Y2
+	VMOVUPS      c0000007f<>+0(SB), Y5
+	VPADDD       Y5, Y4, Y4
+	VPSLLD       $0x17, Y4, Y4
+	VMULPS       Y4, Y0, Y0
+	VPADDD       Y5, Y2, Y2
+	VPSLLD       $0x17, Y2, Y2
+	VMULPS       Y2, Y0, Y0
+	VADDPS       c3f800000<>+0(SB), Y0, Y0
+	VDIVPS       Y0, Y1, Y0
+	VCMPPS       $0x03, Y0, Y0, Y12
+	VPSRLD       $0x10, Y0, Y2
+	VPAND        c00000001<>+0(SB), Y2, Y2
+	VPADDD       c00007fff<>+0(SB), Y0, Y0
+	VPADDD       Y2, Y0, Y0
+	VPSRLD       $0x10, Y0, Y0
+	VBLENDVPS    Y12, c00007fc0<>+0(SB), Y0, Y0
+	VEXTRACTI128 $0x01, Y0, X13
+	VPACKUSDW    X13, X0, X13
+	VMOVDQU      X13, (AX)(BX*2)
+	MOVQ         SI, BX
+	JMP          loop45
+
+done46:
+loop47:
+	LEAQ         8(BX), SI
+	CMPQ         SI, DX
+	JGT          done48
+	VPMOVZXWD    (CX)(BX*2), Y0
+	VPSLLD       $0x10, Y0, Y0
+	VMOVUPS      c3f800000<>+0(SB), Y1
+	VXORPS       c80000000<>+0(SB), Y0, Y0
+	VMOVUPS      c42b20000<>+0(SB), Y2
+	VMINPS       Y0, Y2, Y0
+	VMOVUPS      cc2d0147b<>+0(SB), Y2
+	VMAXPS       Y0, Y2, Y0
+	VMULPS       c3fb8aa3b<>+0(SB), Y0, Y2
+	VROUNDPS     $0x08, Y2, Y2
+	VMOVUPS      Y0, Y3
+	VFNMADD231PS c3f317000<>+0(SB), Y2, Y3
+	VFNMADD231PS c3805fdf4<>+0(SB), Y2, Y3
+	VMOVUPS      c3ab68891<>+0(SB), Y0
+	VFMADD213PS  c3c0905c3<>+0(SB), Y3, Y0
+	VFMADD213PS  c3d2aaa8d<>+0(SB), Y3, Y0
+	VFMADD213PS  c3e2aaa6e<>+0(SB), Y3, Y0
+	VFMADD213PS  c3f000000<>+0(SB), Y3, Y0
+	VFMADD213PS  c3f800000<>+0(SB), Y3, Y0
+	VFMADD213PS  c3f800000<>+0(SB), Y3, Y0
+	VCVTPS2DQ    Y2, Y2
+	VPSRAD       $0x01, Y2, Y4
+	VPSUBD       Y4, Y2, Y2
+	VMOVUPS      c0000007f<>+0(SB), Y5
+	VPADDD       Y5, Y4, Y4
+	VPSLLD       $0x17, Y4, Y4
+	VMULPS       Y4, Y0, Y0
+	VPADDD       Y5, Y2, Y2
+	VPSLLD       $0x17, Y2, Y2
+	VMULPS       Y2, Y0, Y0
+	VADDPS       c3f800000<>+0(SB), Y0, Y0
+	VDIVPS       Y0, Y1, Y0
+	VCMPPS       $0x03, Y0, Y0, Y12
+	VPSRLD       $0x10, Y0, Y2
+	VPAND        c00000001<>+0(SB), Y2, Y2
+	VPADDD       c00007fff<>+0(SB), Y0, Y0
+	VPADDD       Y2, Y0, Y0
+	VPSRLD       $0x10, Y0, Y0
+	VBLENDVPS    Y12, c00007fc0<>+0(SB), Y0, Y0
+	VEXTRACTI128 $0x01, Y0, X13
+	VPACKUSDW    X13, X0, X13
+	VMOVDQU      X13, (AX)(BX*2)
+	MOVQ         SI, BX
+	JMP          loop47
+
+done48:
+	VZEROUPPER
+	RET
+
+// func siluBFloat2(dst *uint16, src *uint16, n int)
+// Requires: AVX, AVX2, FMA3
+TEXT ·siluBFloat2(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ n+16(FP), DX
+	XORQ BX, BX
+
+loop49:
+	LEAQ         8(BX), SI
+	CMPQ         SI, DX
+	JGT          done50
+	VPMOVZXWD    (CX)(BX*2), Y0
+	VPSLLD       $0x10, Y0, Y0
+	VMOVAPS      Y0, Y1
+	VXORPS       c80000000<>+0(SB), Y0, Y0
+	VMOVUPS      c42b20000<>+0(SB), Y2
+	VMINPS       Y0, Y2, Y0
+	VMOVUPS      cc2d0147b<>+0(SB), Y2
+	VMAXPS       Y0, Y2, Y0
+	VMULPS       c3fb8aa3b<>+0(SB), Y0, Y2
+	VROUNDPS     $0x08, Y2, Y2
+	VMOVUPS      Y0, Y3
+	VFNMADD231PS c3f317000<>+0(SB), Y2, Y3
+	VFNMADD231PS c3805fdf4<>+0(SB), Y2, Y3
+	VMOVUPS      c3ab68891<>+0(SB), Y0
+	VFMADD213PS  c3c0905c3<>+0(SB), Y3, Y0
+	VFMADD213PS  c3d2aaa8d<>+0(SB), Y3, Y0
+	VFMADD213PS  c3e2aaa6e<>+0(SB), Y3, Y0
+	VFMADD213PS  c3f000000<>+0(SB), Y3, Y0
+	VFMADD213PS  c3f800000<>+0(SB), Y3, Y0
+	VFMADD213PS  c3f800000<>+0(SB), Y3, Y0
+	VCVTPS2DQ    Y2, Y2
+	VPSRAD       $0x01, Y2, Y4
+	VPSUBD       Y4, Y2, Y2
+	VMOVUPS      c0000007f<>+0(SB), Y5
+	VPADDD       Y5, Y4, Y4
+	VPSLLD       $0x17, Y4, Y4
+	VMULPS       Y4, Y0, Y0
+	VPADDD       Y5, Y2, Y2
+	VPSLLD       $0x17, Y2, Y2
+	VMULPS       Y2, Y0, Y0
+	VADDPS       c3f800000<>+0(SB), Y0, Y0
+	VDIVPS       Y0, Y1, Y0
+	VCMPPS       $0x03, Y0, Y0, Y12
+	VPSRLD       $0x10, Y0, Y2
+	VPAND        c00000001<>+0(SB), Y2, Y2
+	VPADDD       c00007fff<>+0(SB), Y0, Y0
+	VPADDD       Y2, Y0, Y0
+	VPSRLD       $0x10, Y0, Y0
+	VBLENDVPS    Y12, c00007fc0<>+0(SB), Y0, Y0
+	VEXTRACTI128 $0x01, Y0, X13
+	VPACKUSDW    X13, X0, X13
+	VMOVDQU      X13, (AX)(BX*2)
+	MOVQ         SI, BX
+	JMP          loop49
+
+done50:
+loop51:
+	LEAQ         8(BX), SI
+	CMPQ         SI, DX
+	JGT          done52
+	VPMOVZXWD    (CX)(BX*2), Y0
+	VPSLLD       $0x10, Y0, Y0
+	VMOVAPS      Y0, Y1
+	VXORPS       c80000000<>+0(SB), Y0, Y0
+	VMOVUPS      c42b20000<>+0(SB), Y2
+	VMINPS       Y0, Y2, Y0
+	VMOVUPS      cc2d0147b<>+0(SB), Y2
+	VMAXPS       Y0, Y2, Y0
+	VMULPS       c3fb8aa3b<>+0(SB), Y0, Y2
+	VROUNDPS     $0x08, Y2, Y2
+	VMOVUPS      Y0, Y3
+	VFNMADD231PS c3f317000<>+0(SB), Y2, Y3
+	VFNMADD231PS c3805fdf4<>+0(SB), Y2, Y3
+	VMOVUPS      c3ab68891<>+0(SB), Y0
+	VFMADD213PS  c3c0905c3<>+0(SB), Y3, Y0
+	VFMADD213PS  c3d2aaa8d<>+0(SB), Y3, Y0
+	VFMADD213PS  c3e2aaa6e<>+0(SB), Y3, Y0
+	VFMADD213PS  c3f000000<>+0(SB), Y3, Y0
+	VFMADD213PS  c3f800000<>+0(SB), Y3, Y0
+	VFMADD213PS  c3f800000<>+0(SB), Y3, Y0
+	VCVTPS2DQ    Y2, Y2
+	VPSRAD       $0x01, Y2, Y4
+	VPSUBD       Y4, Y2, Y2
+	VMOVUPS      c0000007f<>+0(SB), Y5
+	VPADDD       Y5, Y4, Y4
+	VPSLLD       $0x17, Y4, Y4
+	VMULPS       Y4, Y0, Y0
+	VPADDD       Y5, Y2, Y2
+	VPSLLD       $0x17, Y2, Y2
+	VMULPS       Y2, Y0, Y0
+	VADDPS       c3f800000<>+0(SB), Y0, Y0
+	VDIVPS       Y0, Y1, Y0
+	VCMPPS       $0x03, Y0, Y0, Y12
+	VPSRLD       $0x10, Y0, Y2
+	VPAND        c00000001<>+0(SB), Y2, Y2
+	VPADDD       c00007fff<>+0(SB), Y0, Y0
+	VPADDD       Y2, Y0, Y0
+	VPSRLD       $0x10, Y0, Y0
+	VBLENDVPS    Y12, c00007fc0<>+0(SB), Y0, Y0
+	VEXTRACTI128 $0x01, Y0, X13
+	VPACKUSDW    X13, X0, X13
+	VMOVDQU      X13, (AX)(BX*2)
+	MOVQ         SI, BX
+	JMP          loop51
+
+done52:
+	VZEROUPPER
+	RET
+
+// func tanhBFloat2(dst *uint16, src *uint16, n int)
+// Requires: AVX, AVX2, FMA3
+TEXT ·tanhBFloat2(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ n+16(FP), DX
+	XORQ BX, BX
+
+loop53:
+	LEAQ         8(BX), SI
+	CMPQ         SI, DX
+	JGT          done54
+	VPMOVZXWD    (CX)(BX*2), Y0
+	VPSLLD       $0x10, Y0, Y0
+	VANDPS       c7fffffff<>+0(SB), Y0, Y1
+	VADDPS       Y1, Y1, Y1
+	VMOVUPS      c42200000<>+0(SB), Y3
+	VMINPS       Y1, Y3, Y1
+	VMULPS       c3fb8aa3b<>+0(SB), Y1, Y3
+	VROUNDPS     $0x08, Y3, Y3
+	VMOVUPS      Y1, Y4
+	VFNMADD231PS c3f317000<>+0(SB), Y3, Y4
+	VFNMADD231PS c3805fdf4<>+0(SB), Y3, Y4
+	VMOVUPS      c3ab68891<>+0(SB), Y1
+	VFMADD213PS  c3c0905c3<>+0(SB), Y4, Y1
+	VFMADD213PS  c3d2aaa8d<>+0(SB), Y4, Y1
+	VFMADD213PS  c3e2aaa6e<>+0(SB), Y4, Y1
+	VFMADD213PS  c3f000000<>+0(SB), Y4, Y1
+	VMULPS       Y4, Y1, Y1
+	VFMADD213PS  Y4, Y4, Y1
+	VMOVUPS      c3f800000<>+0(SB), Y5
+	VCVTPS2DQ    Y3, Y3
+	VPSRAD       $0x01, Y3, Y6
+	VPSUBD       Y6, Y3, Y3
+	VMOVUPS      c0000007f<>+0(SB), Y7
+	VPADDD       Y7, Y6, Y6
+	VPSLLD       $0x17, Y6, Y6
+	VMULPS       Y6, Y5, Y5
+	VPADDD       Y7, Y3, Y3
+	VPSLLD       $0x17, Y3, Y3
+	VMULPS       Y3, Y5, Y5
+	VSUBPS       c3f800000<>+0(SB), Y5, Y4
+	VFMADD213PS  Y4, Y5, Y1
+	VADDPS       c40000000<>+0(SB), Y1, Y2
+	VDIVPS       Y2, Y1, Y1
+	VANDPS       c80000000<>+0(SB), Y0, Y0
+	VORPS        Y1, Y0, Y0
+	VCMPPS       $0x03, Y0, Y0, Y12
+	VPSRLD       $0x10, Y0, Y1
+	VPAND        c00000001<>+0(SB), Y1, Y1
+	VPADDD       c00007fff<>+0(SB), Y0, Y0
+	VPADDD       Y1, Y0, Y0
+	VPSRLD       $0x10, Y0, Y0
+	VBLENDVPS    Y12, c00007fc0<>+0(SB), Y0, Y0
+	VEXTRACTI128 $0x01, Y0, X13
+	VPACKUSDW    X13, X0, X13
+	VMOVDQU      X13, (AX)(BX*2)
+	MOVQ         SI, BX
+	JMP          loop53
+
+done54:
+loop55:
+	LEAQ         8(BX), SI
+	CMPQ         SI, DX
+	JGT          done56
+	VPMOVZXWD    (CX)(BX*2), Y0
+	VPSLLD       $0x10, Y0, Y0
+	VANDPS       c7fffffff<>+0(SB), Y0, Y1
+	VADDPS       Y1, Y1, Y1
+	VMOVUPS      c42200000<>+0(SB), Y3
+	VMINPS       Y1, Y3, Y1
+	VMULPS       c3fb8aa3b<>+0(SB), Y1, Y3
+	VROUNDPS     $0x08, Y3, Y3
+	VMOVUPS      Y1, Y4
+	VFNMADD231PS c3f317000<>+0(SB), Y3, Y4
+	VFNMADD231PS c3805fdf4<>+0(SB), Y3, Y4
+	VMOVUPS      c3ab68891<>+0(SB), Y1
+	VFMADD213PS  c3c0905c3<>+0(SB), Y4, Y1
+	VFMADD213PS  c3d2aaa8d<>+0(SB), Y4, Y1
+	VFMADD213PS  c3e2aaa6e<>+0(SB), Y4, Y1
+	VFMADD213PS  c3f000000<>+0(SB), Y4, Y1
+	VMULPS       Y4, Y1, Y1
+	VFMADD213PS  Y4, Y4, Y1
+	VMOVUPS      c3f800000<>+0(SB), Y5
+	VCVTPS2DQ    Y3, Y3
+	VPSRAD       $0x01, Y3, Y6
+	VPSUBD       Y6, Y3, Y3
+	VMOVUPS      c0000007f<>+0(SB), Y7
+	VPADDD       Y7, Y6, Y6
+	VPSLLD       $0x17, Y6, Y6
+	VMULPS       Y6, Y5, Y5
+	VPADDD       Y7, Y3, Y3
+	VPSLLD       $0x17, Y3, Y3
+	VMULPS       Y3, Y5, Y5
+	VSUBPS       c3f800000<>+0(SB), Y5, Y4
+	VFMADD213PS  Y4, Y5, Y1
+	VADDPS       c40000000<>+0(SB), Y1, Y2
+	VDIVPS       Y2, Y1, Y1
+	VANDPS       c80000000<>+0(SB), Y0, Y0
+	VORPS        Y1, Y0, Y0
+	VCMPPS       $0x03, Y0, Y0, Y12
+	VPSRLD       $0x10, Y0, Y1
+	VPAND        c00000001<>+0(SB), Y1, Y1
+	VPADDD       c00007fff<>+0(SB), Y0, Y0
+	VPADDD       Y1, Y0, Y0
+	VPSRLD       $0x10, Y0, Y0
+	VBLENDVPS    Y12, c00007fc0<>+0(SB), Y0, Y0
+	VEXTRACTI128 $0x01, Y0, X13
+	VPACKUSDW    X13, X0, X13
+	VMOVDQU      X13, (AX)(BX*2)
+	MOVQ         SI, BX
+	JMP          loop55
+
+done56:
+	VZEROUPPER
+	RET
+
+DATA c42200000<>+0(SB)/4, $0x42200000
+DATA c42200000<>+4(SB)/4, $0x42200000
+DATA c42200000<>+8(SB)/4, $0x42200000
+DATA c42200000<>+12(SB)/4, $0x42200000
+DATA c42200000<>+16(SB)/4, $0x42200000
+DATA c42200000<>+20(SB)/4, $0x42200000
+DATA c42200000<>+24(SB)/4, $0x42200000
+DATA c42200000<>+28(SB)/4, $0x42200000
+DATA c42200000<>+32(SB)/4, $0x42200000
+DATA c42200000<>+36(SB)/4, $0x42200000
+DATA c42200000<>+40(SB)/4, $0x42200000
+DATA c42200000<>+44(SB)/4, $0x42200000
+DATA c42200000<>+48(SB)/4, $0x42200000
+DATA c42200000<>+52(SB)/4, $0x42200000
+DATA c42200000<>+56(SB)/4, $0x42200000
+DATA c42200000<>+60(SB)/4, $0x42200000
+GLOBL c42200000<>(SB), RODATA|NOPTR, $64
+
+DATA c40000000<>+0(SB)/4, $0x40000000
+DATA c40000000<>+4(SB)/4, $0x40000000
+DATA c40000000<>+8(SB)/4, $0x40000000
+DATA c40000000<>+12(SB)/4, $0x40000000
+DATA c40000000<>+16(SB)/4, $0x40000000
+DATA c40000000<>+20(SB)/4, $0x40000000
+DATA c40000000<>+24(SB)/4, $0x40000000
+DATA c40000000<>+28(SB)/4, $0x40000000
+DATA c40000000<>+32(SB)/4, $0x40000000
+DATA c40000000<>+36(SB)/4, $0x40000000
+DATA c40000000<>+40(SB)/4, $0x40000000
+DATA c40000000<>+44(SB)/4, $0x40000000
+DATA c40000000<>+48(SB)/4, $0x40000000
+DATA c40000000<>+52(SB)/4, $0x40000000
+DATA c40000000<>+56(SB)/4, $0x40000000
+DATA c40000000<>+60(SB)/4, $0x40000000
+GLOBL c40000000<>(SB), RODATA|NOPTR, $64
+
+// func erfBFloat2(dst *uint16, src *uint16, n int)
+// Requires: AVX, AVX2, FMA3
+TEXT ·erfBFloat2(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ n+16(FP), DX
+	XORQ BX, BX
+
+loop57:
+	LEAQ         8(BX), SI
+	CMPQ         SI, DX
+	JGT          done58
+	VPMOVZXWD    (CX)(BX*2), Y0
+	VPSLLD       $0x10, Y0, Y0
+	VANDPS       c7fffffff<>+0(SB), Y0, Y1
+	VMOVUPS      c40800000<>+0(SB), Y4
+	VMINPS       Y1, Y4, Y1
+	VMOVUPS      c40800000<>+0(SB), Y4
+	VMINPS       Y1, Y4, Y2
+	VADDPS       c40200000<>+0(SB), Y2, Y3
+	VSUBPS       c40200000<>+0(SB), Y2, Y2
+	VDIVPS       Y3, Y2, Y2
+	VMULPS       Y2, Y2, Y4
+	VMOVUPS      c39ae8275<>+0(SB), Y3
+	VFMADD213PS  cbb30a5e6<>+0(SB), Y4, Y3
+	VFMADD213PS  c3d238891<>+0(SB), Y4, Y3
+	VFMADD213PS  c3e80e08c<>+0(SB), Y4, Y3
+	VFMADD213PS  c3e57dda0<>+0(SB), Y4, Y3
+	VMOVUPS      c3a61b44d<>+0(SB), Y5
+	VFMADD213PS  cbb836a5f<>+0(SB), Y4, Y5
+	VFMADD213PS  cbe00084c<>+0(SB), Y4, Y5
+	VFMADD213PS  cbebe5448<>+0(SB), Y4, Y5
+	VFMADD231PS  Y2, Y5, Y3
+	VXORPS       c80000000<>+0(SB), Y1, Y2
+	VMULPS       Y1, Y2, Y2
+	VMULPS       c3fb8aa3b<>+0(SB), Y2, Y4
+	VROUNDPS     $0x08, Y4, Y4
+	VMOVUPS      Y2, Y5
+	VFNMADD231PS c3f317000<>+0(SB), Y4, Y5
+	VFNMADD231PS c3805fdf4<>+0(SB), Y4, Y5
+	VMOVUPS      c3ab68891<>+0(SB), Y2
+	VFMADD213PS  c3c0905c3<>+0(SB), Y5, Y2
+	VFMADD213PS  c3d2aaa8d<>+0(SB), Y5, Y2
+	VFMADD213PS  c3e2aaa6e<>+0(SB), Y5, Y2
+	VFMADD213PS  c3f000000<>+0(SB), Y5, Y2
+	VFMADD213PS  c3f800000<>+0(SB), Y5, Y2
+	VFMADD213PS  c3f800000<>+0(SB), Y5, Y2
+	VCVTPS2DQ    Y4, Y4
+	VPSRAD       $0x01, Y4, Y6
+	VPSUBD       Y6, Y4, Y4
+	VMOVUPS      c0000007f<>+0(SB), Y7
+	VPADDD       Y7, Y6, Y6
+	VPSLLD       $0x17, Y6, Y6
+	VMULPS       Y6, Y2, Y2
+	VPADDD       Y7, Y4, Y4
+	VPSLLD       $0x17, Y4, Y4
+	VMULPS       Y4, Y2, Y2
+	VMULPS       Y2, Y3, Y3
+	VMOVUPS      c3f800000<>+0(SB), Y2
+	VSUBPS       Y3, Y2, Y2
+	VANDPS       c80000000<>+0(SB), Y0, Y3
+	VORPS        Y3, Y2, Y2
+	VMULPS       Y0, Y0, Y4
+	VMOVUPS      cb7222fa3<>+0(SB), Y3
+	VFMADD213PS  c38ec43a8<>+0(SB), Y4, Y3
+	VFMADD213PS  cba5e67b3<>+0(SB), Y4, Y3
+	VFMADD213PS  c3bab1530<>+0(SB), Y4, Y3
+	VFMADD213PS  cbcdc14e4<>+0(SB), Y4, Y3
+	VFMADD213PS  c3de71784<>+0(SB), Y4, Y3
+	VFMADD213PS  cbec093a3<>+0(SB), Y4, Y3
+	VFMADD213PS  c3e0375d4<>+0(SB), Y4, Y3
+	VFMADD213PS  Y0, Y0, Y3
+	VCMPPS       $0x11, c3f800000<>+0(SB), Y1, Y5
+	VBLENDVPS    Y5, Y3, Y2, Y0
+	VCMPPS       $0x03, Y0, Y0, Y12
+	VPSRLD       $0x10, Y0, Y1
+	VPAND        c00000001<>+0(SB), Y1, Y1
+	VPADDD       c00007fff<>+0(SB), Y0, Y0
+	VPADDD       Y1, Y0, Y0
+	VPSRLD       $0x10, Y0, Y0
+	VBLENDVPS    Y12, c00007fc0<>+0(SB), Y0, Y0
+	VEXTRACTI128 $0x01, Y0, X13
+	VPACKUSDW    X13, X0, X13
+	VMOVDQU      X13, (AX)(BX*2)
+	MOVQ         SI, BX
+	JMP          loop57
+
+done58:
+loop59:
+	LEAQ         8(BX), SI
+	CMPQ         SI, DX
+	JGT          done60
+	VPMOVZXWD    (CX)(BX*2), Y0
+	VPSLLD       $0x10, Y0, Y0
+	VANDPS       c7fffffff<>+0(SB), Y0, Y1
+	VMOVUPS      c40800000<>+0(SB), Y4
+	VMINPS       Y1, Y4, Y1
+	VMOVUPS      c40800000<>+0(SB), Y4
+	VMINPS       Y1, Y4, Y2
+	VADDPS       c40200000<>+0(SB), Y2, Y3
+	VSUBPS       c40200000<>+0(SB), Y2, Y2
+	VDIVPS       Y3, Y2, Y2
+	VMULPS       Y2, Y2, Y4
+	VMOVUPS      c39ae8275<>+0(SB), Y3
+	VFMADD213PS  cbb30a5e6<>+0(SB), Y4, Y3
+	VFMADD213PS  c3d238891<>+0(SB), Y4, Y3
+	VFMADD213PS  c3e80e08c<>+0(SB), Y4, Y3
+	VFMADD213PS  c3e57dda0<>+0(SB), Y4, Y3
+	VMOVUPS      c3a61b44d<>+0(SB), Y5
+	VFMADD213PS  cbb836a5f<>+0(SB), Y4, Y5
+	VFMADD213PS  cbe00084c<>+0(SB), Y4, Y5
+	VFMADD213PS  cbebe5448<>+0(SB), Y4, Y5
+	VFMADD231PS  Y2, Y5, Y3
+	VXORPS       c80000000<>+0(SB), Y1, Y2
+	VMULPS       Y1, Y2, Y2
+	VMULPS       c3fb8aa3b<>+0(SB), Y2, Y4
+	VROUNDPS     $0x08, Y4, Y4
+	VMOVUPS      Y2, Y5
+	VFNMADD231PS c3f317000<>+0(SB), Y4, Y5
+	VFNMADD231PS c3805fdf4<>+0(SB), Y4, Y5
+	VMOVUPS      c3ab68891<>+0(SB), Y2
+	VFMADD213PS  c3c0905c3<>+0(SB), Y5, Y2
+	VFMADD213PS  c3d2aaa8d<>+0(SB), Y5, Y2
+	VFMADD213PS  c3e2aaa6e<>+0(SB), Y5, Y2
+	VFMADD213PS  c3f000000<>+0(SB), Y5, Y2
+	VFMADD213PS  c3f800000<>+0(SB), Y5, Y2
+	VFMADD213PS  c3f800000<>+0(SB), Y5, Y2
+	VCVTPS2DQ    Y4, Y4
+	VPSRAD       $0x01, Y4, Y6
+	VPSUBD       Y6, Y4, Y4
+	VMOVUPS      c0000007f<>+0(SB), Y7
+	VPADDD       Y7, Y6, Y6
+	VPSLLD       $0x17, Y6, Y6
+	VMULPS       Y6, Y2, Y2
+	VPADDD       Y7, Y4, Y4
+	VPSLLD       $0x17, Y4, Y4
+	VMULPS       Y4, Y2, Y2
+	VMULPS       Y2, Y3, Y3
+	VMOVUPS      c3f800000<>+0(SB), Y2
+	VSUBPS       Y3, Y2, Y2
+	VANDPS       c80000000<>+0(SB), Y0, Y3
+	VORPS        Y3, Y2, Y2
+	VMULPS       Y0, Y0, Y4
+	VMOVUPS      cb7222fa3<>+0(SB), Y3
+	VFMADD213PS  c38ec43a8<>+0(SB), Y4, Y3
+	VFMADD213PS  cba5e67b3<>+0(SB), Y4, Y3
+	VFMADD213PS  c3bab1530<>+0(SB), Y4, Y3
+	VFMADD213PS  cbcdc14e4<>+0(SB), Y4, Y3
+	VFMADD213PS  c3de71784<>+0(SB), Y4, Y3
+	VFMADD213PS  cbec093a3<>+0(SB), Y4, Y3
+	VFMADD213PS  c3e0375d4<>+0(SB), Y4, Y3
+	VFMADD213PS  Y0, Y0, Y3
+	VCMPPS       $0x11, c3f800000<>+0(SB), Y1, Y5
+	VBLENDVPS    Y5, Y3, Y2, Y0
+	VCMPPS       $0x03, Y0, Y0, Y12
+	VPSRLD       $0x10, Y0, Y1
+	VPAND        c00000001<>+0(SB), Y1, Y1
+	VPADDD       c00007fff<>+0(SB), Y0, Y0
+	VPADDD       Y1, Y0, Y0
+	VPSRLD       $0x10, Y0, Y0
+	VBLENDVPS    Y12, c00007fc0<>+0(SB), Y0, Y0
+	VEXTRACTI128 $0x01, Y0, X13
+	VPACKUSDW    X13, X0, X13
+	VMOVDQU      X13, (AX)(BX*2)
+	MOVQ         SI, BX
+	JMP          loop59
+
+done60:
+	VZEROUPPER
+	RET
+
+DATA c40800000<>+0(SB)/4, $0x40800000
+DATA c40800000<>+4(SB)/4, $0x40800000
+DATA c40800000<>+8(SB)/4, $0x40800000
+DATA c40800000<>+12(SB)/4, $0x40800000
+DATA c40800000<>+16(SB)/4, $0x40800000
+DATA c40800000<>+20(SB)/4, $0x40800000
+DATA c40800000<>+24(SB)/4, $0x40800000
+DATA c40800000<>+28(SB)/4, $0x40800000
+DATA c40800000<>+32(SB)/4, $0x40800000
+DATA c40800000<>+36(SB)/4, $0x40800000
+DATA c40800000<>+40(SB)/4, $0x40800000
+DATA c40800000<>+44(SB)/4, $0x40800000
+DATA c40800000<>+48(SB)/4, $0x40800000
+DATA c40800000<>+52(SB)/4, $0x40800000
+DATA c40800000<>+56(SB)/4, $0x40800000
+DATA c40800000<>+60(SB)/4, $0x40800000
+GLOBL c40800000<>(SB), RODATA|NOPTR, $64
+
+DATA c40200000<>+0(SB)/4, $0x40200000
+DATA c40200000<>+4(SB)/4, $0x40200000
+DATA c40200000<>+8(SB)/4, $0x40200000
+DATA c40200000<>+12(SB)/4, $0x40200000
+DATA c40200000<>+16(SB)/4, $0x40200000
+DATA c40200000<>+20(SB)/4, $0x40200000
+DATA c40200000<>+24(SB)/4, $0x40200000
+DATA c40200000<>+28(SB)/4, $0x40200000
+DATA c40200000<>+32(SB)/4, $0x40200000
+DATA c40200000<>+36(SB)/4, $0x40200000
+DATA c40200000<>+40(SB)/4, $0x40200000
+DATA c40200000<>+44(SB)/4, $0x40200000
+DATA c40200000<>+48(SB)/4, $0x40200000
+DATA c40200000<>+52(SB)/4, $0x40200000
+DATA c40200000<>+56(SB)/4, $0x40200000
+DATA c40200000<>+60(SB)/4, $0x40200000
+GLOBL c40200000<>(SB), RODATA|NOPTR, $64
+
+DATA c39ae8275<>+0(SB)/4, $0x39ae8275
+DATA c39ae8275<>+4(SB)/4, $0x39ae8275
+DATA c39ae8275<>+8(SB)/4, $0x39ae8275
+DATA c39ae8275<>+12(SB)/4, $0x39ae8275
+DATA c39ae8275<>+16(SB)/4, $0x39ae8275
+DATA c39ae8275<>+20(SB)/4, $0x39ae8275
+DATA c39ae8275<>+24(SB)/4, $0x39ae8275
+DATA c39ae8275<>+28(SB)/4, $0x39ae8275
+DATA c39ae8275<>+32(SB)/4, $0x39ae8275
+DATA c39ae8275<>+36(SB)/4, $0x39ae8275
+DATA c39ae8275<>+40(SB)/4, $0x39ae8275
+DATA c39ae8275<>+44(SB)/4, $0x39ae8275
+DATA c39ae8275<>+48(SB)/4, $0x39ae8275
+DATA c39ae8275<>+52(SB)/4, $0x39ae8275
+DATA c39ae8275<>+56(SB)/4, $0x39ae8275
+DATA c39ae8275<>+60(SB)/4, $0x39ae8275
+GLOBL c39ae8275<>(SB), RODATA|NOPTR, $64
+
+DATA cbb30a5e6<>+0(SB)/4, $0xbb30a5e6
+DATA cbb30a5e6<>+4(SB)/4, $0xbb30a5e6
+DATA cbb30a5e6<>+8(SB)/4, $0xbb30a5e6
+DATA cbb30a5e6<>+12(SB)/4, $0xbb30a5e6
+DATA cbb30a5e6<>+16(SB)/4, $0xbb30a5e6
+DATA cbb30a5e6<>+20(SB)/4, $0xbb30a5e6
+DATA cbb30a5e6<>+24(SB)/4, $0xbb30a5e6
+DATA cbb30a5e6<>+28(SB)/4, $0xbb30a5e6
+DATA cbb30a5e6<>+32(SB)/4, $0xbb30a5e6
+DATA cbb30a5e6<>+36(SB)/4, $0xbb30a5e6
+DATA cbb30a5e6<>+40(SB)/4, $0xbb30a5e6
+DATA cbb30a5e6<>+44(SB)/4, $0xbb30a5e6
+DATA cbb30a5e6<>+48(SB)/4, $0xbb30a5e6
+DATA cbb30a5e6<>+52(SB)/4, $0xbb30a5e6
+DATA cbb30a5e6<>+56(SB)/4, $0xbb30a5e6
+DATA cbb30a5e6<>+60(SB)/4, $0xbb30a5e6
+GLOBL cbb30a5e6<>(SB), RODATA|NOPTR, $64
+
+DATA c3d238891<>+0(SB)/4, $0x3d238891
+DATA c3d238891<>+4(SB)/4, $0x3d238891
+DATA c3d238891<>+8(SB)/4, $0x3d238891
+DATA c3d238891<>+12(SB)/4, $0x3d238891
+DATA c3d238891<>+16(SB)/4, $0x3d238891
+DATA c3d238891<>+20(SB)/4, $0x3d238891
+DATA c3d238891<>+24(SB)/4, $0x3d238891
+DATA c3d238891<>+28(SB)/4, $0x3d238891
+DATA c3d238891<>+32(SB)/4, $0x3d238891
+DATA c3d238891<>+36(SB)/4, $0x3d238891
+DATA c3d238891<>+40(SB)/4, $0x3d238891
+DATA c3d238891<>+44(SB)/4, $0x3d238891
+DATA c3d238891<>+48(SB)/4, $0x3d238891
+DATA c3d238891<>+52(SB)/4, $0x3d238891
+DATA c3d238891<>+56(SB)/4, $0x3d238891
+DATA c3d238891<>+60(SB)/4, $0x3d238891
+GLOBL c3d238891<>(SB), RODATA|NOPTR, $64
+
+DATA c3e80e08c<>+0(SB)/4, $0x3e80e08c
+DATA c3e80e08c<>+4(SB)/4, $0x3e80e08c
+DATA c3e80e08c<>+8(SB)/4, $0x3e80e08c
+DATA c3e80e08c<>+12(SB)/4, $0x3e80e08c
+DATA c3e80e08c<>+16(SB)/4, $0x3e80e08c
+DATA c3e80e08c<>+20(SB)/4, $0x3e80e08c
+DATA c3e80e08c<>+24(SB)/4, $0x3e80e08c
+DATA c3e80e08c<>+28(SB)/4, $0x3e80e08c
+DATA c3e80e08c<>+32(SB)/4, $0x3e80e08c
+DATA c3e80e08c<>+36(SB)/4, $0x3e80e08c
+DATA c3e80e08c<>+40(SB)/4, $0x3e80e08c
+DATA c3e80e08c<>+44(SB)/4, $0x3e80e08c
+DATA c3e80e08c<>+48(SB)/4, $0x3e80e08c
+DATA c3e80e08c<>+52(SB)/4, $0x3e80e08c
+DATA c3e80e08c<>+56(SB)/4, $0x3e80e08c
+DATA c3e80e08c<>+60(SB)/4, $0x3e80e08c
+GLOBL c3e80e08c<>(SB), RODATA|NOPTR, $64
+
+DATA c3e57dda0<>+0(SB)/4, $0x3e57dda0
+DATA c3e57dda0<>+4(SB)/4, $0x3e57dda0
+DATA c3e57dda0<>+8(SB)/4, $0x3e57dda0
+DATA c3e57dda0<>+12(SB)/4, $0x3e57dda0
+DATA c3e57dda0<>+16(SB)/4, $0x3e57dda0
+DATA c3e57dda0<>+20(SB)/4, $0x3e57dda0
+DATA c3e57dda0<>+24(SB)/4, $0x3e57dda0
+DATA c3e57dda0<>+28(SB)/4, $0x3e57dda0
+DATA c3e57dda0<>+32(SB)/4, $0x3e57dda0
+DATA c3e57dda0<>+36(SB)/4, $0x3e57dda0
+DATA c3e57dda0<>+40(SB)/4, $0x3e57dda0
+DATA c3e57dda0<>+44(SB)/4, $0x3e57dda0
+DATA c3e57dda0<>+48(SB)/4, $0x3e57dda0
+DATA c3e57dda0<>+52(SB)/4, $0x3e57dda0
+DATA c3e57dda0<>+56(SB)/4, $0x3e57dda0
+DATA c3e57dda0<>+60(SB)/4, $0x3e57dda0
+GLOBL c3e57dda0<>(SB), RODATA|NOPTR, $64
+
+DATA c3a61b44d<>+0(SB)/4, $0x3a61b44d
+DATA c3a61b44d<>+4(SB)/4, $0x3a61b44d
+DATA c3a61b44d<>+8(SB)/4, $0x3a61b44d
+DATA c3a61b44d<>+12(SB)/4, $0x3a61b44d
+DATA c3a61b44d<>+16(SB)/4, $0x3a61b44d
+DATA c3a61b44d<>+20(SB)/4, $0x3a61b44d
+DATA c3a61b44d<>+24(SB)/4, $0x3a61b44d
+DATA c3a61b44d<>+28(SB)/4, $0x3a61b44d
+DATA c3a61b44d<>+32(SB)/4, $0x3a61b44d
+DATA c3a61b44d<>+36(SB)/4, $0x3a61b44d
+DATA c3a61b44d<>+40(SB)/4, $0x3a61b44d
+DATA c3a61b44d<>+44(SB)/4, $0x3a61b44d
+DATA c3a61b44d<>+48(SB)/4, $0x3a61b44d
+DATA c3a61b44d<>+52(SB)/4, $0x3a61b44d
+DATA c3a61b44d<>+56(SB)/4, $0x3a61b44d
+DATA c3a61b44d<>+60(SB)/4, $0x3a61b44d
+GLOBL c3a61b44d<>(SB), RODATA|NOPTR, $64
+
+DATA cbb836a5f<>+0(SB)/4, $0xbb836a5f
+DATA cbb836a5f<>+4(SB)/4, $0xbb836a5f
+DATA cbb836a5f<>+8(SB)/4, $0xbb836a5f
+DATA cbb836a5f<>+12(SB)/4, $0xbb836a5f
+DATA cbb836a5f<>+16(SB)/4, $0xbb836a5f
+DATA cbb836a5f<>+20(SB)/4, $0xbb836a5f
+DATA cbb836a5f<>+24(SB)/4, $0xbb836a5f
+DATA cbb836a5f<>+28(SB)/4, $0xbb836a5f
+DATA cbb836a5f<>+32(SB)/4, $0xbb836a5f
+DATA cbb836a5f<>+36(SB)/4, $0xbb836a5f
+DATA cbb836a5f<>+40(SB)/4, $0xbb836a5f
+DATA cbb836a5f<>+44(SB)/4, $0xbb836a5f
+DATA cbb836a5f<>+48(SB)/4, $0xbb836a5f
+DATA cbb836a5f<>+52(SB)/4, $0xbb836a5f
+DATA cbb836a5f<>+56(SB)/4, $0xbb836a5f
+DATA cbb836a5f<>+60(SB)/4, $0xbb836a5f
+GLOBL cbb836a5f<>(SB), RODATA|NOPTR, $64
+
+DATA cbe00084c<>+0(SB)/4, $0xbe00084c
+DATA cbe00084c<>+4(SB)/4, $0xbe00084c
+DATA cbe00084c<>+8(SB)/4, $0xbe00084c
+DATA cbe00084c<>+12(SB)/4, $0xbe00084c
+DATA cbe00084c<>+16(SB)/4, $0xbe00084c
+DATA cbe00084c<>+20(SB)/4, $0xbe00084c
+DATA cbe00084c<>+24(SB)/4, $0xbe00084c
+DATA cbe00084c<>+28(SB)/4, $0xbe00084c
+DATA cbe00084c<>+32(SB)/4, $0xbe00084c
+DATA cbe00084c<>+36(SB)/4, $0xbe00084c
+DATA cbe00084c<>+40(SB)/4, $0xbe00084c
+DATA cbe00084c<>+44(SB)/4, $0xbe00084c
+DATA cbe00084c<>+48(SB)/4, $0xbe00084c
+DATA cbe00084c<>+52(SB)/4, $0xbe00084c
+DATA cbe00084c<>+56(SB)/4, $0xbe00084c
+DATA cbe00084c<>+60(SB)/4, $0xbe00084c
+GLOBL cbe00084c<>(SB), RODATA|NOPTR, $64
+
+DATA cbebe5448<>+0(SB)/4, $0xbebe5448
+DATA cbebe5448<>+4(SB)/4, $0xbebe5448
+DATA cbebe5448<>+8(SB)/4, $0xbebe5448
+DATA cbebe5448<>+12(SB)/4, $0xbebe5448
+DATA cbebe5448<>+16(SB)/4, $0xbebe5448
+DATA cbebe5448<>+20(SB)/4, $0xbebe5448
+DATA cbebe5448<>+24(SB)/4, $0xbebe5448
+DATA cbebe5448<>+28(SB)/4, $0xbebe5448
+DATA cbebe5448<>+32(SB)/4, $0xbebe5448
+DATA cbebe5448<>+36(SB)/4, $0xbebe5448
+DATA cbebe5448<>+40(SB)/4, $0xbebe5448
+DATA cbebe5448<>+44(SB)/4, $0xbebe5448
+DATA cbebe5448<>+48(SB)/4, $0xbebe5448
+DATA cbebe5448<>+52(SB)/4, $0xbebe5448
+DATA cbebe5448<>+56(SB)/4, $0xbebe5448
+DATA cbebe5448<>+60(SB)/4, $0xbebe5448
+GLOBL cbebe5448<>(SB), RODATA|NOPTR, $64
+
+DATA cb7222fa3<>+0(SB)/4, $0xb7222fa3
+DATA cb7222fa3<>+4(SB)/4, $0xb7222fa3
+DATA cb7222fa3<>+8(SB)/4, $0xb7222fa3
+DATA cb7222fa3<>+12(SB)/4, $0xb7222fa3
+DATA cb7222fa3<>+16(SB)/4, $0xb7222fa3
+DATA cb7222fa3<>+20(SB)/4, $0xb7222fa3
+DATA cb7222fa3<>+24(SB)/4, $0xb7222fa3
+DATA cb7222fa3<>+28(SB)/4, $0xb7222fa3
+DATA cb7222fa3<>+32(SB)/4, $0xb7222fa3
+DATA cb7222fa3<>+36(SB)/4, $0xb7222fa3
+DATA cb7222fa3<>+40(SB)/4, $0xb7222fa3
+DATA cb7222fa3<>+44(SB)/4, $0xb7222fa3
+DATA cb7222fa3<>+48(SB)/4, $0xb7222fa3
+DATA cb7222fa3<>+52(SB)/4, $0xb7222fa3
+DATA cb7222fa3<>+56(SB)/4, $0xb7222fa3
+DATA cb7222fa3<>+60(SB)/4, $0xb7222fa3
+GLOBL cb7222fa3<>(SB), RODATA|NOPTR, $64
+
+DATA c38ec43a8<>+0(SB)/4, $0x38ec43a8
+DATA c38ec43a8<>+4(SB)/4, $0x38ec43a8
+DATA c38ec43a8<>+8(SB)/4, $0x38ec43a8
+DATA c38ec43a8<>+12(SB)/4, $0x38ec43a8
+DATA c38ec43a8<>+16(SB)/4, $0x38ec43a8
+DATA c38ec43a8<>+20(SB)/4, $0x38ec43a8
+DATA c38ec43a8<>+24(SB)/4, $0x38ec43a8
+DATA c38ec43a8<>+28(SB)/4, $0x38ec43a8
+DATA c38ec43a8<>+32(SB)/4, $0x38ec43a8
+DATA c38ec43a8<>+36(SB)/4, $0x38ec43a8
+DATA c38ec43a8<>+40(SB)/4, $0x38ec43a8
+DATA c38ec43a8<>+44(SB)/4, $0x38ec43a8
+DATA c38ec43a8<>+48(SB)/4, $0x38ec43a8
+DATA c38ec43a8<>+52(SB)/4, $0x38ec43a8
+DATA c38ec43a8<>+56(SB)/4, $0x38ec43a8
+DATA c38ec43a8<>+60(SB)/4, $0x38ec43a8
+GLOBL c38ec43a8<>(SB), RODATA|NOPTR, $64
+
+DATA cba5e67b3<>+0(SB)/4, $0xba5e67b3
+DATA cba5e67b3<>+4(SB)/4, $0xba5e67b3
+DATA cba5e67b3<>+8(SB)/4, $0xba5e67b3
+DATA cba5e67b3<>+12(SB)/4, $0xba5e67b3
+DATA cba5e67b3<>+16(SB)/4, $0xba5e67b3
+DATA cba5e67b3<>+20(SB)/4, $0xba5e67b3
+DATA cba5e67b3<>+24(SB)/4, $0xba5e67b3
+DATA cba5e67b3<>+28(SB)/4, $0xba5e67b3
+DATA cba5e67b3<>+32(SB)/4, $0xba5e67b3
+DATA cba5e67b3<>+36(SB)/4, $0xba5e67b3
+DATA cba5e67b3<>+40(SB)/4, $0xba5e67b3
+DATA cba5e67b3<>+44(SB)/4, $0xba5e67b3
+DATA cba5e67b3<>+48(SB)/4, $0xba5e67b3
+DATA cba5e67b3<>+52(SB)/4, $0xba5e67b3
+DATA cba5e67b3<>+56(SB)/4, $0xba5e67b3
+DATA cba5e67b3<>+60(SB)/4, $0xba5e67b3
+GLOBL cba5e67b3<>(SB), RODATA|NOPTR, $64
+
+DATA c3bab1530<>+0(SB)/4, $0x3bab1530
+DATA c3bab1530<>+4(SB)/4, $0x3bab1530
+DATA c3bab1530<>+8(SB)/4, $0x3bab1530
+DATA c3bab1530<>+12(SB)/4, $0x3bab1530
+DATA c3bab1530<>+16(SB)/4, $0x3bab1530
+DATA c3bab1530<>+20(SB)/4, $0x3bab1530
+DATA c3bab1530<>+24(SB)/4, $0x3bab1530
+DATA c3bab1530<>+28(SB)/4, $0x3bab1530
+DATA c3bab1530<>+32(SB)/4, $0x3bab1530
+DATA c3bab1530<>+36(SB)/4, $0x3bab1530
+DATA c3bab1530<>+40(SB)/4, $0x3bab1530
+DATA c3bab1530<>+44(SB)/4, $0x3bab1530
+DATA c3bab1530<>+48(SB)/4, $0x3bab1530
+DATA c3bab1530<>+52(SB)/4, $0x3bab1530
+DATA c3bab1530<>+56(SB)/4, $0x3bab1530
+DATA c3bab1530<>+60(SB)/4, $0x3bab1530
+GLOBL c3bab1530<>(SB), RODATA|NOPTR, $64
+
+DATA cbcdc14e4<>+0(SB)/4, $0xbcdc14e4
+DATA cbcdc14e4<>+4(SB)/4, $0xbcdc14e4
+DATA cbcdc14e4<>+8(SB)/4, $0xbcdc14e4
+DATA cbcdc14e4<>+12(SB)/4, $0xbcdc14e4
+DATA cbcdc14e4<>+16(SB)/4, $0xbcdc14e4
+DATA cbcdc14e4<>+20(SB)/4, $0xbcdc14e4
+DATA cbcdc14e4<>+24(SB)/4, $0xbcdc14e4
+DATA cbcdc14e4<>+28(SB)/4, $0xbcdc14e4
+DATA cbcdc14e4<>+32(SB)/4, $0xbcdc14e4
+DATA cbcdc14e4<>+36(SB)/4, $0xbcdc14e4
+DATA cbcdc14e4<>+40(SB)/4, $0xbcdc14e4
+DATA cbcdc14e4<>+44(SB)/4, $0xbcdc14e4
+DATA cbcdc14e4<>+48(SB)/4, $0xbcdc14e4
+DATA cbcdc14e4<>+52(SB)/4, $0xbcdc14e4
+DATA cbcdc14e4<>+56(SB)/4, $0xbcdc14e4
+DATA cbcdc14e4<>+60(SB)/4, $0xbcdc14e4
+GLOBL cbcdc14e4<>(SB), RODATA|NOPTR, $64
+
+DATA c3de71784<>+0(SB)/4, $0x3de71784
+DATA c3de71784<>+4(SB)/4, $0x3de71784
+DATA c3de71784<>+8(SB)/4, $0x3de71784
+DATA c3de71784<>+12(SB)/4, $0x3de71784
+DATA c3de71784<>+16(SB)/4, $0x3de71784
+DATA c3de71784<>+20(SB)/4, $0x3de71784
+DATA c3de71784<>+24(SB)/4, $0x3de71784
+DATA c3de71784<>+28(SB)/4, $0x3de71784
+DATA c3de71784<>+32(SB)/4, $0x3de71784
+DATA c3de71784<>+36(SB)/4, $0x3de71784
+DATA c3de71784<>+40(SB)/4, $0x3de71784
+DATA c3de71784<>+44(SB)/4, $0x3de71784
+DATA c3de71784<>+48(SB)/4, $0x3de71784
+DATA c3de71784<>+52(SB)/4, $0x3de71784
+DATA c3de71784<>+56(SB)/4, $0x3de71784
+DATA c3de71784<>+60(SB)/4, $0x3de71784
+GLOBL c3de71784<>(SB), RODATA|NOPTR, $64
+
+DATA cbec093a3<>+0(SB)/4, $0xbec093a3
+DATA cbec093a3<>+4(SB)/4, $0xbec093a3
+DATA cbec093a3<>+8(SB)/4, $0xbec093a3
+DATA cbec093a3<>+12(SB)/4, $0xbec093a3
+DATA cbec093a3<>+16(SB)/4, $0xbec093a3
+DATA cbec093a3<>+20(SB)/4, $0xbec093a3
+DATA cbec093a3<>+24(SB)/4, $0xbec093a3
+DATA cbec093a3<>+28(SB)/4, $0xbec093a3
+DATA cbec093a3<>+32(SB)/4, $0xbec093a3
+DATA cbec093a3<>+36(SB)/4, $0xbec093a3
+DATA cbec093a3<>+40(SB)/4, $0xbec093a3
+DATA cbec093a3<>+44(SB)/4, $0xbec093a3
+DATA cbec093a3<>+48(SB)/4, $0xbec093a3
+DATA cbec093a3<>+52(SB)/4, $0xbec093a3
+DATA cbec093a3<>+56(SB)/4, $0xbec093a3
+DATA cbec093a3<>+60(SB)/4, $0xbec093a3
+GLOBL cbec093a3<>(SB), RODATA|NOPTR, $64
+
+DATA c3e0375d4<>+0(SB)/4, $0x3e0375d4
+DATA c3e0375d4<>+4(SB)/4, $0x3e0375d4
+DATA c3e0375d4<>+8(SB)/4, $0x3e0375d4
+DATA c3e0375d4<>+12(SB)/4, $0x3e0375d4
+DATA c3e0375d4<>+16(SB)/4, $0x3e0375d4
+DATA c3e0375d4<>+20(SB)/4, $0x3e0375d4
+DATA c3e0375d4<>+24(SB)/4, $0x3e0375d4
+DATA c3e0375d4<>+28(SB)/4, $0x3e0375d4
+DATA c3e0375d4<>+32(SB)/4, $0x3e0375d4
+DATA c3e0375d4<>+36(SB)/4, $0x3e0375d4
+DATA c3e0375d4<>+40(SB)/4, $0x3e0375d4
+DATA c3e0375d4<>+44(SB)/4, $0x3e0375d4
+DATA c3e0375d4<>+48(SB)/4, $0x3e0375d4
+DATA c3e0375d4<>+52(SB)/4, $0x3e0375d4
+DATA c3e0375d4<>+56(SB)/4, $0x3e0375d4
+DATA c3e0375d4<>+60(SB)/4, $0x3e0375d4
+GLOBL c3e0375d4<>(SB), RODATA|NOPTR, $64
+
+// func geluBFloat2(dst *uint16, src *uint16, n int)
+// Requires: AVX, AVX2, FMA3
+TEXT ·geluBFloat2(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ n+16(FP), DX
+	XORQ BX, BX
+
+loop61:
+	LEAQ         8(BX), SI
+	CMPQ         SI, DX
+	JGT          done62
+	VPMOVZXWD    (CX)(BX*2), Y0
+	VPSLLD       $0x10, Y0, Y0
+	VANDPS       c7fffffff<>+0(SB), Y0, Y1
+	VMINPS       c40a9999a<>+0(SB), Y1, Y1
+	VMOVUPS      c3faf1827<>+0(SB), Y2
+	VFMADD213PS  c4b000000<>+0(SB), Y1, Y2
+	VSUBPS       c4b000000<>+0(SB), Y2, Y4
+	VFNMADD231PS c3f3b2513<>+0(SB), Y4, Y1
+	VPERMPS      gelu2c6<>+0(SB), Y2, Y3
+	VPERMPS      gelu2c5<>+0(SB), Y2, Y4
+	VFMADD213PS  Y4, Y1, Y3
+	VPERMPS      gelu2c4<>+0(SB), Y2, Y4
+	VFMADD213PS  Y4, Y1, Y3
+	VPERMPS      gelu2c3<>+0(SB), Y2, Y4
+	VFMADD213PS  Y4, Y1, Y3
+	VPERMPS      gelu2c2<>+0(SB), Y2, Y4
+	VFMADD213PS  Y4, Y1, Y3
+	VPERMPS      gelu2c1<>+0(SB), Y2, Y4
+	VFMADD213PS  Y4, Y1, Y3
+	VPERMPS      gelu2c0<>+0(SB), Y2, Y4
+	VFMADD213PS  Y4, Y1, Y3
+	VFMADD213PS  c3f000000<>+0(SB), Y0, Y3
+	VMAXPS       c00000000<>+0(SB), Y3, Y3
+	VMINPS       c3f800000<>+0(SB), Y3, Y3
+	VMULPS       Y3, Y0, Y0
+	VCMPPS       $0x03, Y0, Y0, Y12
+	VPSRLD       $0x10, Y0, Y1
+	VPAND        c00000001<>+0(SB), Y1, Y1
+	VPADDD       c00007fff<>+0(SB), Y0, Y0
+	VPADDD       Y1, Y0, Y0
+	VPSRLD       $0x10, Y0, Y0
+	VBLENDVPS    Y12, c00007fc0<>+0(SB), Y0, Y0
+	VEXTRACTI128 $0x01, Y0, X13
+	VPACKUSDW    X13, X0, X13
+	VMOVDQU      X13, (AX)(BX*2)
+	MOVQ         SI, BX
+	JMP          loop61
+
+done62:
+loop63:
+	LEAQ         8(BX), SI
+	CMPQ         SI, DX
+	JGT          done64
+	VPMOVZXWD    (CX)(BX*2), Y0
+	VPSLLD       $0x10, Y0, Y0
+	VANDPS       c7fffffff<>+0(SB), Y0, Y1
+	VMINPS       c40a9999a<>+0(SB), Y1, Y1
+	VMOVUPS      c3faf1827<>+0(SB), Y2
+	VFMADD213PS  c4b000000<>+0(SB), Y1, Y2
+	VSUBPS       c4b000000<>+0(SB), Y2, Y4
+	VFNMADD231PS c3f3b2513<>+0(SB), Y4, Y1
+	VPERMPS      gelu2c6<>+0(SB), Y2, Y3
+	VPERMPS      gelu2c5<>+0(SB), Y2, Y4
+	VFMADD213PS  Y4, Y1, Y3
+	VPERMPS      gelu2c4<>+0(SB), Y2, Y4
+	VFMADD213PS  Y4, Y1, Y3
+	VPERMPS      gelu2c3<>+0(SB), Y2, Y4
+	VFMADD213PS  Y4, Y1, Y3
+	VPERMPS      gelu2c2<>+0(SB), Y2, Y4
+	VFMADD213PS  Y4, Y1, Y3
+	VPERMPS      gelu2c1<>+0(SB), Y2, Y4
+	VFMADD213PS  Y4, Y1, Y3
+	VPERMPS      gelu2c0<>+0(SB), Y2, Y4
+	VFMADD213PS  Y4, Y1, Y3
+	VFMADD213PS  c3f000000<>+0(SB), Y0, Y3
+	VMAXPS       c00000000<>+0(SB), Y3, Y3
+	VMINPS       c3f800000<>+0(SB), Y3, Y3
+	VMULPS       Y3, Y0, Y0
+	VCMPPS       $0x03, Y0, Y0, Y12
+	VPSRLD       $0x10, Y0, Y1
+	VPAND        c00000001<>+0(SB), Y1, Y1
+	VPADDD       c00007fff<>+0(SB), Y0, Y0
+	VPADDD       Y1, Y0, Y0
+	VPSRLD       $0x10, Y0, Y0
+	VBLENDVPS    Y12, c00007fc0<>+0(SB), Y0, Y0
+	VEXTRACTI128 $0x01, Y0, X13
+	VPACKUSDW    X13, X0, X13
+	VMOVDQU      X13, (AX)(BX*2)
+	MOVQ         SI, BX
+	JMP          loop63
+
+done64:
+	VZEROUPPER
+	RET
+
+DATA c40a9999a<>+0(SB)/4, $0x40a9999a
+DATA c40a9999a<>+4(SB)/4, $0x40a9999a
+DATA c40a9999a<>+8(SB)/4, $0x40a9999a
+DATA c40a9999a<>+12(SB)/4, $0x40a9999a
+DATA c40a9999a<>+16(SB)/4, $0x40a9999a
+DATA c40a9999a<>+20(SB)/4, $0x40a9999a
+DATA c40a9999a<>+24(SB)/4, $0x40a9999a
+DATA c40a9999a<>+28(SB)/4, $0x40a9999a
+DATA c40a9999a<>+32(SB)/4, $0x40a9999a
+DATA c40a9999a<>+36(SB)/4, $0x40a9999a
+DATA c40a9999a<>+40(SB)/4, $0x40a9999a
+DATA c40a9999a<>+44(SB)/4, $0x40a9999a
+DATA c40a9999a<>+48(SB)/4, $0x40a9999a
+DATA c40a9999a<>+52(SB)/4, $0x40a9999a
+DATA c40a9999a<>+56(SB)/4, $0x40a9999a
+DATA c40a9999a<>+60(SB)/4, $0x40a9999a
+GLOBL c40a9999a<>(SB), RODATA|NOPTR, $64
+
+DATA c3faf1827<>+0(SB)/4, $0x3faf1827
+DATA c3faf1827<>+4(SB)/4, $0x3faf1827
+DATA c3faf1827<>+8(SB)/4, $0x3faf1827
+DATA c3faf1827<>+12(SB)/4, $0x3faf1827
+DATA c3faf1827<>+16(SB)/4, $0x3faf1827
+DATA c3faf1827<>+20(SB)/4, $0x3faf1827
+DATA c3faf1827<>+24(SB)/4, $0x3faf1827
+DATA c3faf1827<>+28(SB)/4, $0x3faf1827
+DATA c3faf1827<>+32(SB)/4, $0x3faf1827
+DATA c3faf1827<>+36(SB)/4, $0x3faf1827
+DATA c3faf1827<>+40(SB)/4, $0x3faf1827
+DATA c3faf1827<>+44(SB)/4, $0x3faf1827
+DATA c3faf1827<>+48(SB)/4, $0x3faf1827
+DATA c3faf1827<>+52(SB)/4, $0x3faf1827
+DATA c3faf1827<>+56(SB)/4, $0x3faf1827
+DATA c3faf1827<>+60(SB)/4, $0x3faf1827
+GLOBL c3faf1827<>(SB), RODATA|NOPTR, $64
+
+DATA c4b000000<>+0(SB)/4, $0x4b000000
+DATA c4b000000<>+4(SB)/4, $0x4b000000
+DATA c4b000000<>+8(SB)/4, $0x4b000000
+DATA c4b000000<>+12(SB)/4, $0x4b000000
+DATA c4b000000<>+16(SB)/4, $0x4b000000
+DATA c4b000000<>+20(SB)/4, $0x4b000000
+DATA c4b000000<>+24(SB)/4, $0x4b000000
+DATA c4b000000<>+28(SB)/4, $0x4b000000
+DATA c4b000000<>+32(SB)/4, $0x4b000000
+DATA c4b000000<>+36(SB)/4, $0x4b000000
+DATA c4b000000<>+40(SB)/4, $0x4b000000
+DATA c4b000000<>+44(SB)/4, $0x4b000000
+DATA c4b000000<>+48(SB)/4, $0x4b000000
+DATA c4b000000<>+52(SB)/4, $0x4b000000
+DATA c4b000000<>+56(SB)/4, $0x4b000000
+DATA c4b000000<>+60(SB)/4, $0x4b000000
+GLOBL c4b000000<>(SB), RODATA|NOPTR, $64
+
+DATA c3f3b2513<>+0(SB)/4, $0x3f3b2513
+DATA c3f3b2513<>+4(SB)/4, $0x3f3b2513
+DATA c3f3b2513<>+8(SB)/4, $0x3f3b2513
+DATA c3f3b2513<>+12(SB)/4, $0x3f3b2513
+DATA c3f3b2513<>+16(SB)/4, $0x3f3b2513
+DATA c3f3b2513<>+20(SB)/4, $0x3f3b2513
+DATA c3f3b2513<>+24(SB)/4, $0x3f3b2513
+DATA c3f3b2513<>+28(SB)/4, $0x3f3b2513
+DATA c3f3b2513<>+32(SB)/4, $0x3f3b2513
+DATA c3f3b2513<>+36(SB)/4, $0x3f3b2513
+DATA c3f3b2513<>+40(SB)/4, $0x3f3b2513
+DATA c3f3b2513<>+44(SB)/4, $0x3f3b2513
+DATA c3f3b2513<>+48(SB)/4, $0x3f3b2513
+DATA c3f3b2513<>+52(SB)/4, $0x3f3b2513
+DATA c3f3b2513<>+56(SB)/4, $0x3f3b2513
+DATA c3f3b2513<>+60(SB)/4, $0x3f3b2513
+GLOBL c3f3b2513<>(SB), RODATA|NOPTR, $64
+
+DATA gelu2c6<>+0(SB)/4, $0xba9822c3
+DATA gelu2c6<>+4(SB)/4, $0x3852dee5
+DATA gelu2c6<>+8(SB)/4, $0x3a3c54c3
+DATA gelu2c6<>+12(SB)/4, $0x37365995
+DATA gelu2c6<>+16(SB)/4, $0xb9345121
+DATA gelu2c6<>+20(SB)/4, $0xb82a21c1
+DATA gelu2c6<>+24(SB)/4, $0x369617ae
+DATA gelu2c6<>+28(SB)/4, $0x369fe3ed
+GLOBL gelu2c6<>(SB), RODATA|NOPTR, $32
+
+DATA gelu2c5<>+0(SB)/4, $0xa916afb8
+DATA gelu2c5<>+4(SB)/4, $0xbb47d8a8
+DATA gelu2c5<>+8(SB)/4, $0xba19818f
+DATA gelu2c5<>+12(SB)/4, $0x3a8a9969
+DATA gelu2c5<>+16(SB)/4, $0x39ee9241
+DATA gelu2c5<>+20(SB)/4, $0xb65d5d51
+DATA gelu2c5<>+24(SB)/4, $0xb8585c65
+DATA gelu2c5<>+28(SB)/4, $0xb7e3555a
+GLOBL gelu2c5<>(SB), RODATA|NOPTR, $32
+
+DATA gelu2c4<>+0(SB)/4, $0x3c2360b3
+DATA gelu2c4<>+4(SB)/4, $0x3b22f3c0
+DATA gelu2c4<>+8(SB)/4, $0xbba97715
+DATA gelu2c4<>+12(SB)/4, $0xbb516944
+DATA gelu2c4<>+16(SB)/4, $0xb931e331
+DATA gelu2c4<>+20(SB)/4, $0x39ec8f93
+DATA gelu2c4<>+24(SB)/4, $0x39957c0f
+DATA gelu2c4<>+28(SB)/4, $0x39146cf6
+GLOBL gelu2c4<>(SB), RODATA|NOPTR, $32
+
+DATA gelu2c3<>+0(SB)/4, $0x27f45f43
+DATA gelu2c3<>+4(SB)/4, $0x3cacf5db
+DATA gelu2c3<>+8(SB)/4, $0x3c71d8ae
+DATA gelu2c3<>+12(SB)/4, $0x3a89f724
+DATA gelu2c3<>+16(SB)/4, $0xbb557305
+DATA gelu2c3<>+20(SB)/4, $0xbb1fe27d
+DATA gelu2c3<>+24(SB)/4, $0xbaae37ff
+DATA gelu2c3<>+28(SB)/4, $0xba3ef1cb
+GLOBL gelu2c3<>(SB), RODATA|NOPTR, $32
+
+DATA gelu2c2<>+0(SB)/4, $0xbd882c18
+DATA gelu2c2<>+4(SB)/4, $0xbd204d8b
+DATA gelu2c2<>+8(SB)/4, $0x3b901156
+DATA gelu2c2<>+12(SB)/4, $0x3ca87589
+DATA gelu2c2<>+16(SB)/4, $0x3c873629
+DATA gelu2c2<>+20(SB)/4, $0x3c22fd99
+DATA gelu2c2<>+24(SB)/4, $0x3bc1acdd
+DATA gelu2c2<>+28(SB)/4, $0x3b7481b4
+GLOBL gelu2c2<>(SB), RODATA|NOPTR, $32
+
+DATA gelu2c1<>+0(SB)/4, $0xa5bb03f1
+DATA gelu2c1<>+4(SB)/4, $0xbdaa0517
+DATA gelu2c1<>+8(SB)/4, $0xbdda473e
+DATA gelu2c1<>+12(SB)/4, $0xbdad3ea9
+DATA gelu2c1<>+16(SB)/4, $0xbd66ea9c
+DATA gelu2c1<>+20(SB)/4, $0xbd18b07d
+DATA gelu2c1<>+24(SB)/4, $0xbcd4d9dd
+DATA gelu2c1<>+28(SB)/4, $0xbc9c6acb
+GLOBL gelu2c1<>(SB), RODATA|NOPTR, $32
+
+DATA gelu2c0<>+0(SB)/4, $0x3ecc422a
+DATA gelu2c0<>+4(SB)/4, $0x3ebb6f87
+DATA gelu2c0<>+8(SB)/4, $0x3e95edec
+DATA gelu2c0<>+12(SB)/4, $0x3e62da2d
+DATA gelu2c0<>+16(SB)/4, $0x3e2e7d53
+DATA gelu2c0<>+20(SB)/4, $0x3e0c0a1b
+DATA gelu2c0<>+24(SB)/4, $0x3de974d9
+DATA gelu2c0<>+28(SB)/4, $0x3dc81b96
+GLOBL gelu2c0<>(SB), RODATA|NOPTR, $32
+
+// func geluTanhBFloat2(dst *uint16, src *uint16, n int)
+// Requires: AVX, AVX2, FMA3
+TEXT ·geluTanhBFloat2(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ n+16(FP), DX
+	XORQ BX, BX
+
+loop65:
+	LEAQ         8(BX), SI
+	CMPQ         SI, DX
+	JGT          done66
+	VPMOVZXWD    (CX)(BX*2), Y0
+	VPSLLD       $0x10, Y0, Y0
+	VMULPS       Y0, Y0, Y1
+	VMULPS       c3d922279<>+0(SB), Y1, Y1
+	VADDPS       c3fcc422a<>+0(SB), Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VXORPS       c80000000<>+0(SB), Y1, Y1
+	VMOVUPS      c42b20000<>+0(SB), Y2
+	VMINPS       Y1, Y2, Y1
+	VMOVUPS      cc2d0147b<>+0(SB), Y2
+	VMAXPS       Y1, Y2, Y1
+	VMULPS       c3fb8aa3b<>+0(SB), Y1, Y2
+	VROUNDPS     $0x08, Y2, Y2
+	VMOVUPS      Y1, Y3
+	VFNMADD231PS c3f317000<>+0(SB), Y2, Y3
+	VFNMADD231PS c3805fdf4<>+0(SB), Y2, Y3
+	VMOVUPS      c3ab68891<>+0(SB), Y1
+	VFMADD213PS  c3c0905c3<>+0(SB), Y3, Y1
+	VFMADD213PS  c3d2aaa8d<>+0(SB), Y3, Y1
+	VFMADD213PS  c3e2aaa6e<>+0(SB), Y3, Y1
+	VFMADD213PS  c3f000000<>+0(SB), Y3, Y1
+	VFMADD213PS  c3f800000<>+0(SB), Y3, Y1
+	VFMADD213PS  c3f800000<>+0(SB), Y3, Y1
+	VCVTPS2DQ    Y2, Y2
+	VPSRAD       $0x01, Y2, Y4
+	VPSUBD       Y4, Y2, Y2
+	VMOVUPS      c0000007f<>+0(SB), Y5
+	VPADDD       Y5, Y4, Y4
+	VPSLLD       $0x17, Y4, Y4
+	VMULPS       Y4, Y1, Y1
+	VPADDD       Y5, Y2, Y2
+	VPSLLD       $0x17, Y2, Y2
+	VMULPS       Y2, Y1, Y1
+	VADDPS       c3f800000<>+0(SB), Y1, Y1
+	VDIVPS       Y1, Y0, Y1
+	VMOVUPS      Y1, Y0
+	VCMPPS       $0x03, Y0, Y0, Y12
+	VPSRLD       $0x10, Y0, Y1
+	VPAND        c00000001<>+0(SB), Y1, Y1
+	VPADDD       c00007fff<>+0(SB), Y0, Y0
+	VPADDD       Y1, Y0, Y0
+	VPSRLD       $0x10, Y0, Y0
+	VBLENDVPS    Y12, c00007fc0<>+0(SB), Y0, Y0
+	VEXTRACTI128 $0x01, Y0, X13
+	VPACKUSDW    X13, X0, X13
+	VMOVDQU      X13, (AX)(BX*2)
+	MOVQ         SI, BX
+	JMP          loop65
+
+done66:
+loop67:
+	LEAQ         8(BX), SI
+	CMPQ         SI, DX
+	JGT          done68
+	VPMOVZXWD    (CX)(BX*2), Y0
+	VPSLLD       $0x10, Y0, Y0
+	VMULPS       Y0, Y0, Y1
+	VMULPS       c3d922279<>+0(SB), Y1, Y1
+	VADDPS       c3fcc422a<>+0(SB), Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VXORPS       c80000000<>+0(SB), Y1, Y1
+	VMOVUPS      c42b20000<>+0(SB), Y2
+	VMINPS       Y1, Y2, Y1
+	VMOVUPS      cc2d0147b<>+0(SB), Y2
+	VMAXPS       Y1, Y2, Y1
+	VMULPS       c3fb8aa3b<>+0(SB), Y1, Y2
+	VROUNDPS     $0x08, Y2, Y2
+	VMOVUPS      Y1, Y3
+	VFNMADD231PS c3f317000<>+0(SB), Y2, Y3
+	VFNMADD231PS c3805fdf4<>+0(SB), Y2, Y3
+	VMOVUPS      c3ab68891<>+0(SB), Y1
+	VFMADD213PS  c3c0905c3<>+0(SB), Y3, Y1
+	VFMADD213PS  c3d2aaa8d<>+0(SB), Y3, Y1
+	VFMADD213PS  c3e2aaa6e<>+0(SB), Y3, Y1
+	VFMADD213PS  c3f000000<>+0(SB), Y3, Y1
+	VFMADD213PS  c3f800000<>+0(SB), Y3, Y1
+	VFMADD213PS  c3f800000<>+0(SB), Y3, Y1
+	VCVTPS2DQ    Y2, Y2
+	VPSRAD       $0x01, Y2, Y4
+	VPSUBD       Y4, Y2, Y2
+	VMOVUPS      c0000007f<>+0(SB), Y5
+	VPADDD       Y5, Y4, Y4
+	VPSLLD       $0x17, Y4, Y4
+	VMULPS       Y4, Y1, Y1
+	VPADDD       Y5, Y2, Y2
+	VPSLLD       $0x17, Y2, Y2
+	VMULPS       Y2, Y1, Y1
+	VADDPS       c3f800000<>+0(SB), Y1, Y1
+	VDIVPS       Y1, Y0, Y1
+	VMOVUPS      Y1, Y0
+	VCMPPS       $0x03, Y0, Y0, Y12
+	VPSRLD       $0x10, Y0, Y1
+	VPAND        c00000001<>+0(SB), Y1, Y1
+	VPADDD       c00007fff<>+0(SB), Y0, Y0
+	VPADDD       Y1, Y0, Y0
+	VPSRLD       $0x10, Y0, Y0
+	VBLENDVPS    Y12, c00007fc0<>+0(SB), Y0, Y0
+	VEXTRACTI128 $0x01, Y0, X13
+	VPACKUSDW    X13, X0, X13
+	VMOVDQU      X13, (AX)(BX*2)
+	MOVQ         SI, BX
+	JMP          loop67
+
+done68:
+	VZEROUPPER
+	RET
+
+DATA c3d922279<>+0(SB)/4, $0x3d922279
+DATA c3d922279<>+4(SB)/4, $0x3d922279
+DATA c3d922279<>+8(SB)/4, $0x3d922279
+DATA c3d922279<>+12(SB)/4, $0x3d922279
+DATA c3d922279<>+16(SB)/4, $0x3d922279
+DATA c3d922279<>+20(SB)/4, $0x3d922279
+DATA c3d922279<>+24(SB)/4, $0x3d922279
+DATA c3d922279<>+28(SB)/4, $0x3d922279
+DATA c3d922279<>+32(SB)/4, $0x3d922279
+DATA c3d922279<>+36(SB)/4, $0x3d922279
+DATA c3d922279<>+40(SB)/4, $0x3d922279
+DATA c3d922279<>+44(SB)/4, $0x3d922279
+DATA c3d922279<>+48(SB)/4, $0x3d922279
+DATA c3d922279<>+52(SB)/4, $0x3d922279
+DATA c3d922279<>+56(SB)/4, $0x3d922279
+DATA c3d922279<>+60(SB)/4, $0x3d922279
+GLOBL c3d922279<>(SB), RODATA|NOPTR, $64
+
+DATA c3fcc422a<>+0(SB)/4, $0x3fcc422a
+DATA c3fcc422a<>+4(SB)/4, $0x3fcc422a
+DATA c3fcc422a<>+8(SB)/4, $0x3fcc422a
+DATA c3fcc422a<>+12(SB)/4, $0x3fcc422a
+DATA c3fcc422a<>+16(SB)/4, $0x3fcc422a
+DATA c3fcc422a<>+20(SB)/4, $0x3fcc422a
+DATA c3fcc422a<>+24(SB)/4, $0x3fcc422a
+DATA c3fcc422a<>+28(SB)/4, $0x3fcc422a
+DATA c3fcc422a<>+32(SB)/4, $0x3fcc422a
+DATA c3fcc422a<>+36(SB)/4, $0x3fcc422a
+DATA c3fcc422a<>+40(SB)/4, $0x3fcc422a
+DATA c3fcc422a<>+44(SB)/4, $0x3fcc422a
+DATA c3fcc422a<>+48(SB)/4, $0x3fcc422a
+DATA c3fcc422a<>+52(SB)/4, $0x3fcc422a
+DATA c3fcc422a<>+56(SB)/4, $0x3fcc422a
+DATA c3fcc422a<>+60(SB)/4, $0x3fcc422a
+GLOBL c3fcc422a<>(SB), RODATA|NOPTR, $64
+
+// func widenHalf2(dst *float32, src *uint16, n int)
+// Requires: AVX, F16C
+TEXT ·widenHalf2(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ n+16(FP), DX
+	XORQ BX, BX
+
+loop69:
+	LEAQ      32(BX), SI
+	CMPQ      SI, DX
+	JGT       done70
+	VCVTPH2PS (CX)(BX*2), Y0
+	VMOVUPS   Y0, (AX)(BX*4)
+	VCVTPH2PS 16(CX)(BX*2), Y1
+	VMOVUPS   Y1, 32(AX)(BX*4)
+	VCVTPH2PS 32(CX)(BX*2), Y2
+	VMOVUPS   Y2, 64(AX)(BX*4)
+	VCVTPH2PS 48(CX)(BX*2), Y3
+	VMOVUPS   Y3, 96(AX)(BX*4)
+	MOVQ      SI, BX
+	JMP       loop69
+
+done70:
+loop71:
+	LEAQ      8(BX), SI
+	CMPQ      SI, DX
+	JGT       done72
+	VCVTPH2PS (CX)(BX*2), Y0
+	VMOVUPS   Y0, (AX)(BX*4)
+	MOVQ      SI, BX
+	JMP       loop71
+
+done72:
+	VZEROUPPER
+	RET
+
+// func narrowHalf2(dst *uint16, src *float32, n int)
+// Requires: AVX, F16C
+TEXT ·narrowHalf2(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ n+16(FP), DX
+	XORQ BX, BX
+
+loop73:
 	LEAQ      16(BX), SI
 	CMPQ      SI, DX
-	JGT       done14
+	JGT       done74
 	VMOVUPS   (CX)(BX*4), Y0
 	VCVTPS2PH $0x00, Y0, (AX)(BX*2)
 	VMOVUPS   32(CX)(BX*4), Y2
 	VCVTPS2PH $0x00, Y2, 16(AX)(BX*2)
 	MOVQ      SI, BX
-	JMP       loop13
+	JMP       loop73
 
-done14:
-loop15:
+done74:
+loop75:
 	LEAQ      8(BX), SI
 	CMPQ      SI, DX
-	JGT       done16
+	JGT       done76
 	VMOVUPS   (CX)(BX*4), Y0
 	VCVTPS2PH $0x00, Y0, (AX)(BX*2)
 	MOVQ      SI, BX
-	JMP       loop15
+	JMP       loop75
 
-done16:
+done76:
+	VZEROUPPER
+	RET
+
+// func addHalf2(dst *uint16, a *uint16, b *uint16, n int)
+// Requires: AVX, F16C
+TEXT ·addHalf2(SB), NOSPLIT, $0-32
+	MOVQ dst+0(FP), AX
+	MOVQ a+8(FP), CX
+	MOVQ b+16(FP), DX
+	MOVQ n+24(FP), BX
+	XORQ SI, SI
+
+loop77:
+	LEAQ      16(SI), DI
+	CMPQ      DI, BX
+	JGT       done78
+	VCVTPH2PS (CX)(SI*2), Y0
+	VCVTPH2PS (DX)(SI*2), Y1
+	VADDPS    Y1, Y0, Y0
+	VCVTPS2PH $0x00, Y0, (AX)(SI*2)
+	VCVTPH2PS 16(CX)(SI*2), Y0
+	VCVTPH2PS 16(DX)(SI*2), Y1
+	VADDPS    Y1, Y0, Y0
+	VCVTPS2PH $0x00, Y0, 16(AX)(SI*2)
+	MOVQ      DI, SI
+	JMP       loop77
+
+done78:
+loop79:
+	LEAQ      8(SI), DI
+	CMPQ      DI, BX
+	JGT       done80
+	VCVTPH2PS (CX)(SI*2), Y0
+	VCVTPH2PS (DX)(SI*2), Y1
+	VADDPS    Y1, Y0, Y0
+	VCVTPS2PH $0x00, Y0, (AX)(SI*2)
+	MOVQ      DI, SI
+	JMP       loop79
+
+done80:
+	VZEROUPPER
+	RET
+
+// func subHalf2(dst *uint16, a *uint16, b *uint16, n int)
+// Requires: AVX, F16C
+TEXT ·subHalf2(SB), NOSPLIT, $0-32
+	MOVQ dst+0(FP), AX
+	MOVQ a+8(FP), CX
+	MOVQ b+16(FP), DX
+	MOVQ n+24(FP), BX
+	XORQ SI, SI
+
+loop81:
+	LEAQ      16(SI), DI
+	CMPQ      DI, BX
+	JGT       done82
+	VCVTPH2PS (CX)(SI*2), Y0
+	VCVTPH2PS (DX)(SI*2), Y1
+	VSUBPS    Y1, Y0, Y0
+	VCVTPS2PH $0x00, Y0, (AX)(SI*2)
+	VCVTPH2PS 16(CX)(SI*2), Y0
+	VCVTPH2PS 16(DX)(SI*2), Y1
+	VSUBPS    Y1, Y0, Y0
+	VCVTPS2PH $0x00, Y0, 16(AX)(SI*2)
+	MOVQ      DI, SI
+	JMP       loop81
+
+done82:
+loop83:
+	LEAQ      8(SI), DI
+	CMPQ      DI, BX
+	JGT       done84
+	VCVTPH2PS (CX)(SI*2), Y0
+	VCVTPH2PS (DX)(SI*2), Y1
+	VSUBPS    Y1, Y0, Y0
+	VCVTPS2PH $0x00, Y0, (AX)(SI*2)
+	MOVQ      DI, SI
+	JMP       loop83
+
+done84:
+	VZEROUPPER
+	RET
+
+// func mulHalf2(dst *uint16, a *uint16, b *uint16, n int)
+// Requires: AVX, F16C
+TEXT ·mulHalf2(SB), NOSPLIT, $0-32
+	MOVQ dst+0(FP), AX
+	MOVQ a+8(FP), CX
+	MOVQ b+16(FP), DX
+	MOVQ n+24(FP), BX
+	XORQ SI, SI
+
+loop85:
+	LEAQ      16(SI), DI
+	CMPQ      DI, BX
+	JGT       done86
+	VCVTPH2PS (CX)(SI*2), Y0
+	VCVTPH2PS (DX)(SI*2), Y1
+	VMULPS    Y1, Y0, Y0
+	VCVTPS2PH $0x00, Y0, (AX)(SI*2)
+	VCVTPH2PS 16(CX)(SI*2), Y0
+	VCVTPH2PS 16(DX)(SI*2), Y1
+	VMULPS    Y1, Y0, Y0
+	VCVTPS2PH $0x00, Y0, 16(AX)(SI*2)
+	MOVQ      DI, SI
+	JMP       loop85
+
+done86:
+loop87:
+	LEAQ      8(SI), DI
+	CMPQ      DI, BX
+	JGT       done88
+	VCVTPH2PS (CX)(SI*2), Y0
+	VCVTPH2PS (DX)(SI*2), Y1
+	VMULPS    Y1, Y0, Y0
+	VCVTPS2PH $0x00, Y0, (AX)(SI*2)
+	MOVQ      DI, SI
+	JMP       loop87
+
+done88:
+	VZEROUPPER
+	RET
+
+// func divHalf2(dst *uint16, a *uint16, b *uint16, n int)
+// Requires: AVX, F16C
+TEXT ·divHalf2(SB), NOSPLIT, $0-32
+	MOVQ dst+0(FP), AX
+	MOVQ a+8(FP), CX
+	MOVQ b+16(FP), DX
+	MOVQ n+24(FP), BX
+	XORQ SI, SI
+
+loop89:
+	LEAQ      16(SI), DI
+	CMPQ      DI, BX
+	JGT       done90
+	VCVTPH2PS (CX)(SI*2), Y0
+	VCVTPH2PS (DX)(SI*2), Y1
+	VDIVPS    Y1, Y0, Y0
+	VCVTPS2PH $0x00, Y0, (AX)(SI*2)
+	VCVTPH2PS 16(CX)(SI*2), Y0
+	VCVTPH2PS 16(DX)(SI*2), Y1
+	VDIVPS    Y1, Y0, Y0
+	VCVTPS2PH $0x00, Y0, 16(AX)(SI*2)
+	MOVQ      DI, SI
+	JMP       loop89
+
+done90:
+loop91:
+	LEAQ      8(SI), DI
+	CMPQ      DI, BX
+	JGT       done92
+	VCVTPH2PS (CX)(SI*2), Y0
+	VCVTPH2PS (DX)(SI*2), Y1
+	VDIVPS    Y1, Y0, Y0
+	VCVTPS2PH $0x00, Y0, (AX)(SI*2)
+	MOVQ      DI, SI
+	JMP       loop91
+
+done92:
+	VZEROUPPER
+	RET
+
+// func negHalf2(dst *uint16, src *uint16, n int)
+// Requires: AVX, F16C
+TEXT ·negHalf2(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ n+16(FP), DX
+	XORQ BX, BX
+
+loop93:
+	LEAQ      16(BX), SI
+	CMPQ      SI, DX
+	JGT       done94
+	VCVTPH2PS (CX)(BX*2), Y0
+	VXORPS    c80000000<>+0(SB), Y0, Y0
+	VCVTPS2PH $0x00, Y0, (AX)(BX*2)
+	VCVTPH2PS 16(CX)(BX*2), Y0
+	VXORPS    c80000000<>+0(SB), Y0, Y0
+	VCVTPS2PH $0x00, Y0, 16(AX)(BX*2)
+	MOVQ      SI, BX
+	JMP       loop93
+
+done94:
+loop95:
+	LEAQ      8(BX), SI
+	CMPQ      SI, DX
+	JGT       done96
+	VCVTPH2PS (CX)(BX*2), Y0
+	VXORPS    c80000000<>+0(SB), Y0, Y0
+	VCVTPS2PH $0x00, Y0, (AX)(BX*2)
+	MOVQ      SI, BX
+	JMP       loop95
+
+done96:
+	VZEROUPPER
+	RET
+
+// func absHalf2(dst *uint16, src *uint16, n int)
+// Requires: AVX, F16C
+TEXT ·absHalf2(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ n+16(FP), DX
+	XORQ BX, BX
+
+loop97:
+	LEAQ      16(BX), SI
+	CMPQ      SI, DX
+	JGT       done98
+	VCVTPH2PS (CX)(BX*2), Y0
+	VANDPS    c7fffffff<>+0(SB), Y0, Y0
+	VCVTPS2PH $0x00, Y0, (AX)(BX*2)
+	VCVTPH2PS 16(CX)(BX*2), Y0
+	VANDPS    c7fffffff<>+0(SB), Y0, Y0
+	VCVTPS2PH $0x00, Y0, 16(AX)(BX*2)
+	MOVQ      SI, BX
+	JMP       loop97
+
+done98:
+loop99:
+	LEAQ      8(BX), SI
+	CMPQ      SI, DX
+	JGT       done100
+	VCVTPH2PS (CX)(BX*2), Y0
+	VANDPS    c7fffffff<>+0(SB), Y0, Y0
+	VCVTPS2PH $0x00, Y0, (AX)(BX*2)
+	MOVQ      SI, BX
+	JMP       loop99
+
+done100:
+	VZEROUPPER
+	RET
+
+// func reluHalf2(dst *uint16, src *uint16, n int)
+// Requires: AVX, F16C
+TEXT ·reluHalf2(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ n+16(FP), DX
+	XORQ BX, BX
+
+loop101:
+	LEAQ      16(BX), SI
+	CMPQ      SI, DX
+	JGT       done102
+	VCVTPH2PS (CX)(BX*2), Y0
+	VMOVUPS   c00000000<>+0(SB), Y1
+	VMAXPS    Y0, Y1, Y0
+	VADDPS    c00000000<>+0(SB), Y0, Y0
+	VCVTPS2PH $0x00, Y0, (AX)(BX*2)
+	VCVTPH2PS 16(CX)(BX*2), Y0
+	VMOVUPS   c00000000<>+0(SB), Y1
+	VMAXPS    Y0, Y1, Y0
+	VADDPS    c00000000<>+0(SB), Y0, Y0
+	VCVTPS2PH $0x00, Y0, 16(AX)(BX*2)
+	MOVQ      SI, BX
+	JMP       loop101
+
+done102:
+loop103:
+	LEAQ      8(BX), SI
+	CMPQ      SI, DX
+	JGT       done104
+	VCVTPH2PS (CX)(BX*2), Y0
+	VMOVUPS   c00000000<>+0(SB), Y1
+	VMAXPS    Y0, Y1, Y0
+	VADDPS    c00000000<>+0(SB), Y0, Y0
+	VCVTPS2PH $0x00, Y0, (AX)(BX*2)
+	MOVQ      SI, BX
+	JMP       loop103
+
+done104:
+	VZEROUPPER
+	RET
+
+// func sqrtHalf2(dst *uint16, src *uint16, n int)
+// Requires: AVX, F16C
+TEXT ·sqrtHalf2(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ n+16(FP), DX
+	XORQ BX, BX
+
+loop105:
+	LEAQ      16(BX), SI
+	CMPQ      SI, DX
+	JGT       done106
+	VCVTPH2PS (CX)(BX*2), Y0
+	VSQRTPS   Y0, Y0
+	VCVTPS2PH $0x00, Y0, (AX)(BX*2)
+	VCVTPH2PS 16(CX)(BX*2), Y0
+	VSQRTPS   Y0, Y0
+	VCVTPS2PH $0x00, Y0, 16(AX)(BX*2)
+	MOVQ      SI, BX
+	JMP       loop105
+
+done106:
+loop107:
+	LEAQ      8(BX), SI
+	CMPQ      SI, DX
+	JGT       done108
+	VCVTPH2PS (CX)(BX*2), Y0
+	VSQRTPS   Y0, Y0
+	VCVTPS2PH $0x00, Y0, (AX)(BX*2)
+	MOVQ      SI, BX
+	JMP       loop107
+
+done108:
+	VZEROUPPER
+	RET
+
+// func expHalf2(dst *uint16, src *uint16, n int)
+// Requires: AVX, AVX2, F16C, FMA3
+TEXT ·expHalf2(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ n+16(FP), DX
+	XORQ BX, BX
+
+loop109:
+	LEAQ         8(BX), SI
+	CMPQ         SI, DX
+	JGT          done110
+	VCVTPH2PS    (CX)(BX*2), Y0
+	VMOVUPS      c42b20000<>+0(SB), Y1
+	VMINPS       Y0, Y1, Y0
+	VMOVUPS      cc2d0147b<>+0(SB), Y1
+	VMAXPS       Y0, Y1, Y0
+	VMULPS       c3fb8aa3b<>+0(SB), Y0, Y1
+	VROUNDPS     $0x08, Y1, Y1
+	VMOVUPS      Y0, Y2
+	VFNMADD231PS c3f317000<>+0(SB), Y1, Y2
+	VFNMADD231PS c3805fdf4<>+0(SB), Y1, Y2
+	VMOVUPS      c3ab68891<>+0(SB), Y0
+	VFMADD213PS  c3c0905c3<>+0(SB), Y2, Y0
+	VFMADD213PS  c3d2aaa8d<>+0(SB), Y2, Y0
+	VFMADD213PS  c3e2aaa6e<>+0(SB), Y2, Y0
+	VFMADD213PS  c3f000000<>+0(SB), Y2, Y0
+	VFMADD213PS  c3f800000<>+0(SB), Y2, Y0
+	VFMADD213PS  c3f800000<>+0(SB), Y2, Y0
+	VCVTPS2DQ    Y1, Y1
+	VPSRAD       $0x01, Y1, Y3
+	VPSUBD       Y3, Y1, Y1
+	VMOVUPS      c0000007f<>+0(SB), Y4
+	VPADDD       Y4, Y3, Y3
+	VPSLLD       $0x17, Y3, Y3
+	VMULPS       Y3, Y0, Y0
+	VPADDD       Y4, Y1, Y1
+	VPSLLD       $0x17, Y1, Y1
+	VMULPS       Y1, Y0, Y0
+	VCVTPS2PH    $0x00, Y0, (AX)(BX*2)
+	MOVQ         SI, BX
+	JMP          loop109
+
+done110:
+loop111:
+	LEAQ         8(BX), SI
+	CMPQ         SI, DX
+	JGT          done112
+	VCVTPH2PS    (CX)(BX*2), Y0
+	VMOVUPS      c42b20000<>+0(SB), Y1
+	VMINPS       Y0, Y1, Y0
+	VMOVUPS      cc2d0147b<>+0(SB), Y1
+	VMAXPS       Y0, Y1, Y0
+	VMULPS       c3fb8aa3b<>+0(SB), Y0, Y1
+	VROUNDPS     $0x08, Y1, Y1
+	VMOVUPS      Y0, Y2
+	VFNMADD231PS c3f317000<>+0(SB), Y1, Y2
+	VFNMADD231PS c3805fdf4<>+0(SB), Y1, Y2
+	VMOVUPS      c3ab68891<>+0(SB), Y0
+	VFMADD213PS  c3c0905c3<>+0(SB), Y2, Y0
+	VFMADD213PS  c3d2aaa8d<>+0(SB), Y2, Y0
+	VFMADD213PS  c3e2aaa6e<>+0(SB), Y2, Y0
+	VFMADD213PS  c3f000000<>+0(SB), Y2, Y0
+	VFMADD213PS  c3f800000<>+0(SB), Y2, Y0
+	VFMADD213PS  c3f800000<>+0(SB), Y2, Y0
+	VCVTPS2DQ    Y1, Y1
+	VPSRAD       $0x01, Y1, Y3
+	VPSUBD       Y3, Y1, Y1
+	VMOVUPS      c0000007f<>+0(SB), Y4
+	VPADDD       Y4, Y3, Y3
+	VPSLLD       $0x17, Y3, Y3
+	VMULPS       Y3, Y0, Y0
+	VPADDD       Y4, Y1, Y1
+	VPSLLD       $0x17, Y1, Y1
+	VMULPS       Y1, Y0, Y0
+	VCVTPS2PH    $0x00, Y0, (AX)(BX*2)
+	MOVQ         SI, BX
+	JMP          loop111
+
+done112:
+	VZEROUPPER
+	RET
+
+// func sigmoidHalf2(dst *uint16, src *uint16, n int)
+// Requires: AVX, AVX2, F16C, FMA3
+TEXT ·sigmoidHalf2(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ n+16(FP), DX
+	XORQ BX, BX
+
+loop113:
+	LEAQ         8(BX), SI
+	CMPQ         SI, DX
+	JGT          done114
+	VCVTPH2PS    (CX)(BX*2), Y0
+	VMOVUPS      c3f800000<>+0(SB), Y1
+	VXORPS       c80000000<>+0(SB), Y0, Y0
+	VMOVUPS      c42b20000<>+0(SB), Y2
+	VMINPS       Y0, Y2, Y0
+	VMOVUPS      cc2d0147b<>+0(SB), Y2
+	VMAXPS       Y0, Y2, Y0
+	VMULPS       c3fb8aa3b<>+0(SB), Y0, Y2
+	VROUNDPS     $0x08, Y2, Y2
+	VMOVUPS      Y0, Y3
+	VFNMADD231PS c3f317000<>+0(SB), Y2, Y3
+	VFNMADD231PS c3805fdf4<>+0(SB), Y2, Y3
+	VMOVUPS      c3ab68891<>+0(SB), Y0
+	VFMADD213PS  c3c0905c3<>+0(SB), Y3, Y0
+	VFMADD213PS  c3d2aaa8d<>+0(SB), Y3, Y0
+	VFMADD213PS  c3e2aaa6e<>+0(SB), Y3, Y0
+	VFMADD213PS  c3f000000<>+0(SB), Y3, Y0
+	VFMADD213PS  c3f800000<>+0(SB), Y3, Y0
+	VFMADD213PS  c3f800000<>+0(SB), Y3, Y0
+	VCVTPS2DQ    Y2, Y2
+	VPSRAD       $0x01, Y2, Y4
+	VPSUBD       Y4, Y2, Y2
+	VMOVUPS      c0000007f<>+0(SB), Y5
+	VPADDD       Y5, Y4, Y4
+	VPSLLD       $0x17, Y4, Y4
+	VMULPS       Y4, Y0, Y0
+	VPADDD       Y5, Y2, Y2
+	VPSLLD       $0x17, Y2, Y2
+	VMULPS       Y2, Y0, Y0
+	VADDPS       c3f800000<>+0(SB), Y0, Y0
+	VDIVPS       Y0, Y1, Y0
+	VCVTPS2PH    $0x00, Y0, (AX)(BX*2)
+	MOVQ         SI, BX
+	JMP          loop113
+
+done114:
+loop115:
+	LEAQ         8(BX), SI
+	CMPQ         SI, DX
+	JGT          done116
+	VCVTPH2PS    (CX)(BX*2), Y0
+	VMOVUPS      c3f800000<>+0(SB), Y1
+	VXORPS       c80000000<>+0(SB), Y0, Y0
+	VMOVUPS      c42b20000<>+0(SB), Y2
+	VMINPS       Y0, Y2, Y0
+	VMOVUPS      cc2d0147b<>+0(SB), Y2
+	VMAXPS       Y0, Y2, Y0
+	VMULPS       c3fb8aa3b<>+0(SB), Y0, Y2
+	VROUNDPS     $0x08, Y2, Y2
+	VMOVUPS      Y0, Y3
+	VFNMADD231PS c3f317000<>+0(SB), Y2, Y3
+	VFNMADD231PS c3805fdf4<>+0(SB), Y2, Y3
+	VMOVUPS      c3ab68891<>+0(SB), Y0
+	VFMADD213PS  c3c0905c3<>+0(SB), Y3, Y0
+	VFMADD213PS  c3d2aaa8d<>+0(SB), Y3, Y0
+	VFMADD213PS  c3e2aaa6e<>+0(SB), Y3, Y0
+	VFMADD213PS  c3f000000<>+0(SB), Y3, Y0
+	VFMADD213PS  c3f800000<>+0(SB), Y3, Y0
+	VFMADD213PS  c3f800000<>+0(SB), Y3, Y0
+	VCVTPS2DQ    Y2, Y2
+	VPSRAD       $0x01, Y2, Y4
+	VPSUBD       Y4, Y2, Y2
+	VMOVUPS      c0000007f<>+0(SB), Y5
+	VPADDD       Y5, Y4, Y4
+	VPSLLD       $0x17, Y4, Y4
+	VMULPS       Y4, Y0, Y0
+	VPADDD       Y5, Y2, Y2
+	VPSLLD       $0x17, Y2, Y2
+	VMULPS       Y2, Y0, Y0
+	VADDPS       c3f800000<>+0(SB), Y0, Y0
+	VDIVPS       Y0, Y1, Y0
+	VCVTPS2PH    $0x00, Y0, (AX)(BX*2)
+	MOVQ         SI, BX
+	JMP          loop115
+
+done116:
+	VZEROUPPER
+	RET
+
+// func siluHalf2(dst *uint16, src *uint16, n int)
+// Requires: AVX, AVX2, F16C, FMA3
+TEXT ·siluHalf2(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ n+16(FP), DX
+	XORQ BX, BX
+
+loop117:
+	LEAQ         8(BX), SI
+	CMPQ         SI, DX
+	JGT          done118
+	VCVTPH2PS    (CX)(BX*2), Y0
+	VMOVAPS      Y0, Y1
+	VXORPS       c80000000<>+0(SB), Y0, Y0
+	VMOVUPS      c42b20000<>+0(SB), Y2
+	VMINPS       Y0, Y2, Y0
+	VMOVUPS      cc2d0147b<>+0(SB), Y2
+	VMAXPS       Y0, Y2, Y0
+	VMULPS       c3fb8aa3b<>+0(SB), Y0, Y2
+	VROUNDPS     $0x08, Y2, Y2
+	VMOVUPS      Y0, Y3
+	VFNMADD231PS c3f317000<>+0(SB), Y2, Y3
+	VFNMADD231PS c3805fdf4<>+0(SB), Y2, Y3
+	VMOVUPS      c3ab68891<>+0(SB), Y0
+	VFMADD213PS  c3c0905c3<>+0(SB), Y3, Y0
+	VFMADD213PS  c3d2aaa8d<>+0(SB), Y3, Y0
+	VFMADD213PS  c3e2aaa6e<>+0(SB), Y3, Y0
+	VFMADD213PS  c3f000000<>+0(SB), Y3, Y0
+	VFMADD213PS  c3f800000<>+0(SB), Y3, Y0
+	VFMADD213PS  c3f800000<>+0(SB), Y3, Y0
+	VCVTPS2DQ    Y2, Y2
+	VPSRAD       $0x01, Y2, Y4
+	VPSUBD       Y4, Y2, Y2
+	VMOVUPS      c0000007f<>+0(SB), Y5
+	VPADDD       Y5, Y4, Y4
+	VPSLLD       $0x17, Y4, Y4
+	VMULPS       Y4, Y0, Y0
+	VPADDD       Y5, Y2, Y2
+	VPSLLD       $0x17, Y2, Y2
+	VMULPS       Y2, Y0, Y0
+	VADDPS       c3f800000<>+0(SB), Y0, Y0
+	VDIVPS       Y0, Y1, Y0
+	VCVTPS2PH    $0x00, Y0, (AX)(BX*2)
+	MOVQ         SI, BX
+	JMP          loop117
+
+done118:
+loop119:
+	LEAQ         8(BX), SI
+	CMPQ         SI, DX
+	JGT          done120
+	VCVTPH2PS    (CX)(BX*2), Y0
+	VMOVAPS      Y0, Y1
+	VXORPS       c80000000<>+0(SB), Y0, Y0
+	VMOVUPS      c42b20000<>+0(SB), Y2
+	VMINPS       Y0, Y2, Y0
+	VMOVUPS      cc2d0147b<>+0(SB), Y2
+	VMAXPS       Y0, Y2, Y0
+	VMULPS       c3fb8aa3b<>+0(SB), Y0, Y2
+	VROUNDPS     $0x08, Y2, Y2
+	VMOVUPS      Y0, Y3
+	VFNMADD231PS c3f317000<>+0(SB), Y2, Y3
+	VFNMADD231PS c3805fdf4<>+0(SB), Y2, Y3
+	VMOVUPS      c3ab68891<>+0(SB), Y0
+	VFMADD213PS  c3c0905c3<>+0(SB), Y3, Y0
+	VFMADD213PS  c3d2aaa8d<>+0(SB), Y3, Y0
+	VFMADD213PS  c3e2aaa6e<>+0(SB), Y3, Y0
+	VFMADD213PS  c3f000000<>+0(SB), Y3, Y0
+	VFMADD213PS  c3f800000<>+0(SB), Y3, Y0
+	VFMADD213PS  c3f800000<>+0(SB), Y3, Y0
+	VCVTPS2DQ    Y2, Y2
+	VPSRAD       $0x01, Y2, Y4
+	VPSUBD       Y4, Y2, Y2
+	VMOVUPS      c0000007f<>+0(SB), Y5
+	VPADDD       Y5, Y4, Y4
+	VPSLLD       $0x17, Y4, Y4
+	VMULPS       Y4, Y0, Y0
+	VPADDD       Y5, Y2, Y2
+	VPSLLD       $0x17, Y2, Y2
+	VMULPS       Y2, Y0, Y0
+	VADDPS       c3f800000<>+0(SB), Y0, Y0
+	VDIVPS       Y0, Y1, Y0
+	VCVTPS2PH    $0x00, Y0, (AX)(BX*2)
+	MOVQ         SI, BX
+	JMP          loop119
+
+done120:
+	VZEROUPPER
+	RET
+
+// func tanhHalf2(dst *uint16, src *uint16, n int)
+// Requires: AVX, AVX2, F16C, FMA3
+TEXT ·tanhHalf2(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ n+16(FP), DX
+	XORQ BX, BX
+
+loop121:
+	LEAQ         8(BX), SI
+	CMPQ         SI, DX
+	JGT          done122
+	VCVTPH2PS    (CX)(BX*2), Y0
+	VANDPS       c7fffffff<>+0(SB), Y0, Y1
+	VADDPS       Y1, Y1, Y1
+	VMOVUPS      c42200000<>+0(SB), Y3
+	VMINPS       Y1, Y3, Y1
+	VMULPS       c3fb8aa3b<>+0(SB), Y1, Y3
+	VROUNDPS     $0x08, Y3, Y3
+	VMOVUPS      Y1, Y4
+	VFNMADD231PS c3f317000<>+0(SB), Y3, Y4
+	VFNMADD231PS c3805fdf4<>+0(SB), Y3, Y4
+	VMOVUPS      c3ab68891<>+0(SB), Y1
+	VFMADD213PS  c3c0905c3<>+0(SB), Y4, Y1
+	VFMADD213PS  c3d2aaa8d<>+0(SB), Y4, Y1
+	VFMADD213PS  c3e2aaa6e<>+0(SB), Y4, Y1
+	VFMADD213PS  c3f000000<>+0(SB), Y4, Y1
+	VMULPS       Y4, Y1, Y1
+	VFMADD213PS  Y4, Y4, Y1
+	VMOVUPS      c3f800000<>+0(SB), Y5
+	VCVTPS2DQ    Y3, Y3
+	VPSRAD       $0x01, Y3, Y6
+	VPSUBD       Y6, Y3, Y3
+	VMOVUPS      c0000007f<>+0(SB), Y7
+	VPADDD       Y7, Y6, Y6
+	VPSLLD       $0x17, Y6, Y6
+	VMULPS       Y6, Y5, Y5
+	VPADDD       Y7, Y3, Y3
+	VPSLLD       $0x17, Y3, Y3
+	VMULPS       Y3, Y5, Y5
+	VSUBPS       c3f800000<>+0(SB), Y5, Y4
+	VFMADD213PS  Y4, Y5, Y1
+	VADDPS       c40000000<>+0(SB), Y1, Y2
+	VDIVPS       Y2, Y1, Y1
+	VANDPS       c80000000<>+0(SB), Y0, Y0
+	VORPS        Y1, Y0, Y0
+	VCVTPS2PH    $0x00, Y0, (AX)(BX*2)
+	MOVQ         SI, BX
+	JMP          loop121
+
+done122:
+loop123:
+	LEAQ         8(BX), SI
+	CMPQ         SI, DX
+	JGT          done124
+	VCVTPH2PS    (CX)(BX*2), Y0
+	VANDPS       c7fffffff<>+0(SB), Y0, Y1
+	VADDPS       Y1, Y1, Y1
+	VMOVUPS      c42200000<>+0(SB), Y3
+	VMINPS       Y1, Y3, Y1
+	VMULPS       c3fb8aa3b<>+0(SB), Y1, Y3
+	VROUNDPS     $0x08, Y3, Y3
+	VMOVUPS      Y1, Y4
+	VFNMADD231PS c3f317000<>+0(SB), Y3, Y4
+	VFNMADD231PS c3805fdf4<>+0(SB), Y3, Y4
+	VMOVUPS      c3ab68891<>+0(SB), Y1
+	VFMADD213PS  c3c0905c3<>+0(SB), Y4, Y1
+	VFMADD213PS  c3d2aaa8d<>+0(SB), Y4, Y1
+	VFMADD213PS  c3e2aaa6e<>+0(SB), Y4, Y1
+	VFMADD213PS  c3f000000<>+0(SB), Y4, Y1
+	VMULPS       Y4, Y1, Y1
+	VFMADD213PS  Y4, Y4, Y1
+	VMOVUPS      c3f800000<>+0(SB), Y5
+	VCVTPS2DQ    Y3, Y3
+	VPSRAD       $0x01, Y3, Y6
+	VPSUBD       Y6, Y3, Y3
+	VMOVUPS      c0000007f<>+0(SB), Y7
+	VPADDD       Y7, Y6, Y6
+	VPSLLD       $0x17, Y6, Y6
+	VMULPS       Y6, Y5, Y5
+	VPADDD       Y7, Y3, Y3
+	VPSLLD       $0x17, Y3, Y3
+	VMULPS       Y3, Y5, Y5
+	VSUBPS       c3f800000<>+0(SB), Y5, Y4
+	VFMADD213PS  Y4, Y5, Y1
+	VADDPS       c40000000<>+0(SB), Y1, Y2
+	VDIVPS       Y2, Y1, Y1
+	VANDPS       c80000000<>+0(SB), Y0, Y0
+	VORPS        Y1, Y0, Y0
+	VCVTPS2PH    $0x00, Y0, (AX)(BX*2)
+	MOVQ         SI, BX
+	JMP          loop123
+
+done124:
+	VZEROUPPER
+	RET
+
+// func erfHalf2(dst *uint16, src *uint16, n int)
+// Requires: AVX, AVX2, F16C, FMA3
+TEXT ·erfHalf2(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ n+16(FP), DX
+	XORQ BX, BX
+
+loop125:
+	LEAQ         8(BX), SI
+	CMPQ         SI, DX
+	JGT          done126
+	VCVTPH2PS    (CX)(BX*2), Y0
+	VANDPS       c7fffffff<>+0(SB), Y0, Y1
+	VMOVUPS      c40800000<>+0(SB), Y4
+	VMINPS       Y1, Y4, Y1
+	VMOVUPS      c40800000<>+0(SB), Y4
+	VMINPS       Y1, Y4, Y2
+	VADDPS       c40200000<>+0(SB), Y2, Y3
+	VSUBPS       c40200000<>+0(SB), Y2, Y2
+	VDIVPS       Y3, Y2, Y2
+	VMULPS       Y2, Y2, Y4
+	VMOVUPS      c39ae8275<>+0(SB), Y3
+	VFMADD213PS  cbb30a5e6<>+0(SB), Y4, Y3
+	VFMADD213PS  c3d238891<>+0(SB), Y4, Y3
+	VFMADD213PS  c3e80e08c<>+0(SB), Y4, Y3
+	VFMADD213PS  c3e57dda0<>+0(SB), Y4, Y3
+	VMOVUPS      c3a61b44d<>+0(SB), Y5
+	VFMADD213PS  cbb836a5f<>+0(SB), Y4, Y5
+	VFMADD213PS  cbe00084c<>+0(SB), Y4, Y5
+	VFMADD213PS  cbebe5448<>+0(SB), Y4, Y5
+	VFMADD231PS  Y2, Y5, Y3
+	VXORPS       c80000000<>+0(SB), Y1, Y2
+	VMULPS       Y1, Y2, Y2
+	VMULPS       c3fb8aa3b<>+0(SB), Y2, Y4
+	VROUNDPS     $0x08, Y4, Y4
+	VMOVUPS      Y2, Y5
+	VFNMADD231PS c3f317000<>+0(SB), Y4, Y5
+	VFNMADD231PS c3805fdf4<>+0(SB), Y4, Y5
+	VMOVUPS      c3ab68891<>+0(SB), Y2
+	VFMADD213PS  c3c0905c3<>+0(SB), Y5, Y2
+	VFMADD213PS  c3d2aaa8d<>+0(SB), Y5, Y2
+	VFMADD213PS  c3e2aaa6e<>+0(SB), Y5, Y2
+	VFMADD213PS  c3f000000<>+0(SB), Y5, Y2
+	VFMADD213PS  c3f800000<>+0(SB), Y5, Y2
+	VFMADD213PS  c3f800000<>+0(SB), Y5, Y2
+	VCVTPS2DQ    Y4, Y4
+	VPSRAD       $0x01, Y4, Y6
+	VPSUBD       Y6, Y4, Y4
+	VMOVUPS      c0000007f<>+0(SB), Y7
+	VPADDD       Y7, Y6, Y6
+	VPSLLD       $0x17, Y6, Y6
+	VMULPS       Y6, Y2, Y2
+	VPADDD       Y7, Y4, Y4
+	VPSLLD       $0x17, Y4, Y4
+	VMULPS       Y4, Y2, Y2
+	VMULPS       Y2, Y3, Y3
+	VMOVUPS      c3f800000<>+0(SB), Y2
+	VSUBPS       Y3, Y2, Y2
+	VANDPS       c80000000<>+0(SB), Y0, Y3
+	VORPS        Y3, Y2, Y2
+	VMULPS       Y0, Y0, Y4
+	VMOVUPS      cb7222fa3<>+0(SB), Y3
+	VFMADD213PS  c38ec43a8<>+0(SB), Y4, Y3
+	VFMADD213PS  cba5e67b3<>+0(SB), Y4, Y3
+	VFMADD213PS  c3bab1530<>+0(SB), Y4, Y3
+	VFMADD213PS  cbcdc14e4<>+0(SB), Y4, Y3
+	VFMADD213PS  c3de71784<>+0(SB), Y4, Y3
+	VFMADD213PS  cbec093a3<>+0(SB), Y4, Y3
+	VFMADD213PS  c3e0375d4<>+0(SB), Y4, Y3
+	VFMADD213PS  Y0, Y0, Y3
+	VCMPPS       $0x11, c3f800000<>+0(SB), Y1, Y5
+	VBLENDVPS    Y5, Y3, Y2, Y0
+	VCVTPS2PH    $0x00, Y0, (AX)(BX*2)
+	MOVQ         SI, BX
+	JMP          loop125
+
+done126:
+loop127:
+	LEAQ         8(BX), SI
+	CMPQ         SI, DX
+	JGT          done128
+	VCVTPH2PS    (CX)(BX*2), Y0
+	VANDPS       c7fffffff<>+0(SB), Y0, Y1
+	VMOVUPS      c40800000<>+0(SB), Y4
+	VMINPS       Y1, Y4, Y1
+	VMOVUPS      c40800000<>+0(SB), Y4
+	VMINPS       Y1, Y4, Y2
+	VADDPS       c40200000<>+0(SB), Y2, Y3
+	VSUBPS       c40200000<>+0(SB), Y2, Y2
+	VDIVPS       Y3, Y2, Y2
+	VMULPS       Y2, Y2, Y4
+	VMOVUPS      c39ae8275<>+0(SB), Y3
+	VFMADD213PS  cbb30a5e6<>+0(SB), Y4, Y3
+	VFMADD213PS  c3d238891<>+0(SB), Y4, Y3
+	VFMADD213PS  c3e80e08c<>+0(SB), Y4, Y3
+	VFMADD213PS  c3e57dda0<>+0(SB), Y4, Y3
+	VMOVUPS      c3a61b44d<>+0(SB), Y5
+	VFMADD213PS  cbb836a5f<>+0(SB), Y4, Y5
+	VFMADD213PS  cbe00084c<>+0(SB), Y4, Y5
+	VFMADD213PS  cbebe5448<>+0(SB), Y4, Y5
+	VFMADD231PS  Y2, Y5, Y3
+	VXORPS       c80000000<>+0(SB), Y1, Y2
+	VMULPS       Y1, Y2, Y2
+	VMULPS       c3fb8aa3b<>+0(SB), Y2, Y4
+	VROUNDPS     $0x08, Y4, Y4
+	VMOVUPS      Y2, Y5
+	VFNMADD231PS c3f317000<>+0(SB), Y4, Y5
+	VFNMADD231PS c3805fdf4<>+0(SB), Y4, Y5
+	VMOVUPS      c3ab68891<>+0(SB), Y2
+	VFMADD213PS  c3c0905c3<>+0(SB), Y5, Y2
+	VFMADD213PS  c3d2aaa8d<>+0(SB), Y5, Y2
+	VFMADD213PS  c3e2aaa6e<>+0(SB), Y5, Y2
+	VFMADD213PS  c3f000000<>+0(SB), Y5, Y2
+	VFMADD213PS  c3f800000<>+0(SB), Y5, Y2
+	VFMADD213PS  c3f800000<>+0(SB), Y5, Y2
+	VCVTPS2DQ    Y4, Y4
+	VPSRAD       $0x01, Y4, Y6
+	VPSUBD       Y6, Y4, Y4
+	VMOVUPS      c0000007f<>+0(SB), Y7
+	VPADDD       Y7, Y6, Y6
+	VPSLLD       $0x17, Y6, Y6
+	VMULPS       Y6, Y2, Y2
+	VPADDD       Y7, Y4, Y4
+	VPSLLD       $0x17, Y4, Y4
+	VMULPS       Y4, Y2, Y2
+	VMULPS       Y2, Y3, Y3
+	VMOVUPS      c3f800000<>+0(SB), Y2
+	VSUBPS       Y3, Y2, Y2
+	VANDPS       c80000000<>+0(SB), Y0, Y3
+	VORPS        Y3, Y2, Y2
+	VMULPS       Y0, Y0, Y4
+	VMOVUPS      cb7222fa3<>+0(SB), Y3
+	VFMADD213PS  c38ec43a8<>+0(SB), Y4, Y3
+	VFMADD213PS  cba5e67b3<>+0(SB), Y4, Y3
+	VFMADD213PS  c3bab1530<>+0(SB), Y4, Y3
+	VFMADD213PS  cbcdc14e4<>+0(SB), Y4, Y3
+	VFMADD213PS  c3de71784<>+0(SB), Y4, Y3
+	VFMADD213PS  cbec093a3<>+0(SB), Y4, Y3
+	VFMADD213PS  c3e0375d4<>+0(SB), Y4, Y3
+	VFMADD213PS  Y0, Y0, Y3
+	VCMPPS       $0x11, c3f800000<>+0(SB), Y1, Y5
+	VBLENDVPS    Y5, Y3, Y2, Y0
+	VCVTPS2PH    $0x00, Y0, (AX)(BX*2)
+	MOVQ         SI, BX
+	JMP          loop127
+
+done128:
+	VZEROUPPER
+	RET
+
+// func geluHalf2(dst *uint16, src *uint16, n int)
+// Requires: AVX, AVX2, F16C, FMA3
+TEXT ·geluHalf2(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ n+16(FP), DX
+	XORQ BX, BX
+
+loop129:
+	LEAQ         8(BX), SI
+	CMPQ         SI, DX
+	JGT          done130
+	VCVTPH2PS    (CX)(BX*2), Y0
+	VANDPS       c7fffffff<>+0(SB), Y0, Y1
+	VMINPS       c40a9999a<>+0(SB), Y1, Y1
+	VMOVUPS      c3faf1827<>+0(SB), Y2
+	VFMADD213PS  c4b000000<>+0(SB), Y1, Y2
+	VSUBPS       c4b000000<>+0(SB), Y2, Y4
+	VFNMADD231PS c3f3b2513<>+0(SB), Y4, Y1
+	VPERMPS      gelu2c6<>+0(SB), Y2, Y3
+	VPERMPS      gelu2c5<>+0(SB), Y2, Y4
+	VFMADD213PS  Y4, Y1, Y3
+	VPERMPS      gelu2c4<>+0(SB), Y2, Y4
+	VFMADD213PS  Y4, Y1, Y3
+	VPERMPS      gelu2c3<>+0(SB), Y2, Y4
+	VFMADD213PS  Y4, Y1, Y3
+	VPERMPS      gelu2c2<>+0(SB), Y2, Y4
+	VFMADD213PS  Y4, Y1, Y3
+	VPERMPS      gelu2c1<>+0(SB), Y2, Y4
+	VFMADD213PS  Y4, Y1, Y3
+	VPERMPS      gelu2c0<>+0(SB), Y2, Y4
+	VFMADD213PS  Y4, Y1, Y3
+	VFMADD213PS  c3f000000<>+0(SB), Y0, Y3
+	VMAXPS       c00000000<>+0(SB), Y3, Y3
+	VMINPS       c3f800000<>+0(SB), Y3, Y3
+	VMULPS       Y3, Y0, Y0
+	VCVTPS2PH    $0x00, Y0, (AX)(BX*2)
+	MOVQ         SI, BX
+	JMP          loop129
+
+done130:
+loop131:
+	LEAQ         8(BX), SI
+	CMPQ         SI, DX
+	JGT          done132
+	VCVTPH2PS    (CX)(BX*2), Y0
+	VANDPS       c7fffffff<>+0(SB), Y0, Y1
+	VMINPS       c40a9999a<>+0(SB), Y1, Y1
+	VMOVUPS      c3faf1827<>+0(SB), Y2
+	VFMADD213PS  c4b000000<>+0(SB), Y1, Y2
+	VSUBPS       c4b000000<>+0(SB), Y2, Y4
+	VFNMADD231PS c3f3b2513<>+0(SB), Y4, Y1
+	VPERMPS      gelu2c6<>+0(SB), Y2, Y3
+	VPERMPS      gelu2c5<>+0(SB), Y2, Y4
+	VFMADD213PS  Y4, Y1, Y3
+	VPERMPS      gelu2c4<>+0(SB), Y2, Y4
+	VFMADD213PS  Y4, Y1, Y3
+	VPERMPS      gelu2c3<>+0(SB), Y2, Y4
+	VFMADD213PS  Y4, Y1, Y3
+	VPERMPS      gelu2c2<>+0(SB), Y2, Y4
+	VFMADD213PS  Y4, Y1, Y3
+	VPERMPS      gelu2c1<>+0(SB), Y2, Y4
+	VFMADD213PS  Y4, Y1, Y3
+	VPERMPS      gelu2c0<>+0(SB), Y2, Y4
+	VFMADD213PS  Y4, Y1, Y3
+	VFMADD213PS  c3f000000<>+0(SB), Y0, Y3
+	VMAXPS       c00000000<>+0(SB), Y3, Y3
+	VMINPS       c3f800000<>+0(SB), Y3, Y3
+	VMULPS       Y3, Y0, Y0
+	VCVTPS2PH    $0x00, Y0, (AX)(BX*2)
+	MOVQ         SI, BX
+	JMP          loop131
+
+done132:
+	VZEROUPPER
+	RET
+
+// func geluTanhHalf2(dst *uint16, src *uint16, n int)
+// Requires: AVX, AVX2, F16C, FMA3
+TEXT ·geluTanhHalf2(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ n+16(FP), DX
+	XORQ BX, BX
+
+loop133:
+	LEAQ         8(BX), SI
+	CMPQ         SI, DX
+	JGT          done134
+	VCVTPH2PS    (CX)(BX*2), Y0
+	VMULPS       Y0, Y0, Y1
+	VMULPS       c3d922279<>+0(SB), Y1, Y1
+	VADDPS       c3fcc422a<>+0(SB), Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VXORPS       c80000000<>+0(SB), Y1, Y1
+	VMOVUPS      c42b20000<>+0(SB), Y2
+	VMINPS       Y1, Y2, Y1
+	VMOVUPS      cc2d0147b<>+0(SB), Y2
+	VMAXPS       Y1, Y2, Y1
+	VMULPS       c3fb8aa3b<>+0(SB), Y1, Y2
+	VROUNDPS     $0x08, Y2, Y2
+	VMOVUPS      Y1, Y3
+	VFNMADD231PS c3f317000<>+0(SB), Y2, Y3
+	VFNMADD231PS c3805fdf4<>+0(SB), Y2, Y3
+	VMOVUPS      c3ab68891<>+0(SB), Y1
+	VFMADD213PS  c3c0905c3<>+0(SB), Y3, Y1
+	VFMADD213PS  c3d2aaa8d<>+0(SB), Y3, Y1
+	VFMADD213PS  c3e2aaa6e<>+0(SB), Y3, Y1
+	VFMADD213PS  c3f000000<>+0(SB), Y3, Y1
+	VFMADD213PS  c3f800000<>+0(SB), Y3, Y1
+	VFMADD213PS  c3f800000<>+0(SB), Y3, Y1
+	VCVTPS2DQ    Y2, Y2
+	VPSRAD       $0x01, Y2, Y4
+	VPSUBD       Y4, Y2, Y2
+	VMOVUPS      c0000007f<>+0(SB), Y5
+	VPADDD       Y5, Y4, Y4
+	VPSLLD       $0x17, Y4, Y4
+	VMULPS       Y4, Y1, Y1
+	VPADDD       Y5, Y2, Y2
+	VPSLLD       $0x17, Y2, Y2
+	VMULPS       Y2, Y1, Y1
+	VADDPS       c3f800000<>+0(SB), Y1, Y1
+	VDIVPS       Y1, Y0, Y1
+	VMOVUPS      Y1, Y0
+	VCVTPS2PH    $0x00, Y0, (AX)(BX*2)
+	MOVQ         SI, BX
+	JMP          loop133
+
+done134:
+loop135:
+	LEAQ         8(BX), SI
+	CMPQ         SI, DX
+	JGT          done136
+	VCVTPH2PS    (CX)(BX*2), Y0
+	VMULPS       Y0, Y0, Y1
+	VMULPS       c3d922279<>+0(SB), Y1, Y1
+	VADDPS       c3fcc422a<>+0(SB), Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VXORPS       c80000000<>+0(SB), Y1, Y1
+	VMOVUPS      c42b20000<>+0(SB), Y2
+	VMINPS       Y1, Y2, Y1
+	VMOVUPS      cc2d0147b<>+0(SB), Y2
+	VMAXPS       Y1, Y2, Y1
+	VMULPS       c3fb8aa3b<>+0(SB), Y1, Y2
+	VROUNDPS     $0x08, Y2, Y2
+	VMOVUPS      Y1, Y3
+	VFNMADD231PS c3f317000<>+0(SB), Y2, Y3
+	VFNMADD231PS c3805fdf4<>+0(SB), Y2, Y3
+	VMOVUPS      c3ab68891<>+0(SB), Y1
+	VFMADD213PS  c3c0905c3<>+0(SB), Y3, Y1
+	VFMADD213PS  c3d2aaa8d<>+0(SB), Y3, Y1
+	VFMADD213PS  c3e2aaa6e<>+0(SB), Y3, Y1
+	VFMADD213PS  c3f000000<>+0(SB), Y3, Y1
+	VFMADD213PS  c3f800000<>+0(SB), Y3, Y1
+	VFMADD213PS  c3f800000<>+0(SB), Y3, Y1
+	VCVTPS2DQ    Y2, Y2
+	VPSRAD       $0x01, Y2, Y4
+	VPSUBD       Y4, Y2, Y2
+	VMOVUPS      c0000007f<>+0(SB), Y5
+	VPADDD       Y5, Y4, Y4
+	VPSLLD       $0x17, Y4, Y4
+	VMULPS       Y4, Y1, Y1
+	VPADDD       Y5, Y2, Y2
+	VPSLLD       $0x17, Y2, Y2
+	VMULPS       Y2, Y1, Y1
+	VADDPS       c3f800000<>+0(SB), Y1, Y1
+	VDIVPS       Y1, Y0, Y1
+	VMOVUPS      Y1, Y0
+	VCVTPS2PH    $0x00, Y0, (AX)(BX*2)
+	MOVQ         SI, BX
+	JMP          loop135
+
+done136:
 	VZEROUPPER
 	RET
 
@@ -236,10 +3452,10 @@ TEXT ·widenBFloat512(SB), NOSPLIT, $0-24
 	MOVQ n+16(FP), DX
 	XORQ BX, BX
 
-loop17:
+loop137:
 	LEAQ      64(BX), SI
 	CMPQ      SI, DX
-	JGT       done18
+	JGT       done138
 	VPMOVZXWD (CX)(BX*2), Z0
 	VPSLLD    $0x10, Z0, Z0
 	VMOVUPS   Z0, (AX)(BX*4)
@@ -253,57 +3469,20 @@ loop17:
 	VPSLLD    $0x10, Z3, Z3
 	VMOVUPS   Z3, 192(AX)(BX*4)
 	MOVQ      SI, BX
-	JMP       loop17
+	JMP       loop137
 
-done18:
-loop19:
+done138:
+loop139:
 	LEAQ      16(BX), SI
 	CMPQ      SI, DX
-	JGT       done20
+	JGT       done140
 	VPMOVZXWD (CX)(BX*2), Z0
 	VPSLLD    $0x10, Z0, Z0
 	VMOVUPS   Z0, (AX)(BX*4)
 	MOVQ      SI, BX
-	JMP       loop19
+	JMP       loop139
 
-done20:
-	VZEROUPPER
-	RET
-
-// func widenFloat16512(dst *float32, src *uint16, n int)
-// Requires: AVX, AVX512F
-TEXT ·widenFloat16512(SB), NOSPLIT, $0-24
-	MOVQ dst+0(FP), AX
-	MOVQ src+8(FP), CX
-	MOVQ n+16(FP), DX
-	XORQ BX, BX
-
-loop21:
-	LEAQ      64(BX), SI
-	CMPQ      SI, DX
-	JGT       done22
-	VCVTPH2PS (CX)(BX*2), Z0
-	VMOVUPS   Z0, (AX)(BX*4)
-	VCVTPH2PS 32(CX)(BX*2), Z1
-	VMOVUPS   Z1, 64(AX)(BX*4)
-	VCVTPH2PS 64(CX)(BX*2), Z2
-	VMOVUPS   Z2, 128(AX)(BX*4)
-	VCVTPH2PS 96(CX)(BX*2), Z3
-	VMOVUPS   Z3, 192(AX)(BX*4)
-	MOVQ      SI, BX
-	JMP       loop21
-
-done22:
-loop23:
-	LEAQ      16(BX), SI
-	CMPQ      SI, DX
-	JGT       done24
-	VCVTPH2PS (CX)(BX*2), Z0
-	VMOVUPS   Z0, (AX)(BX*4)
-	MOVQ      SI, BX
-	JMP       loop23
-
-done24:
+done140:
 	VZEROUPPER
 	RET
 
@@ -315,10 +3494,10 @@ TEXT ·narrowBFloat512(SB), NOSPLIT, $0-24
 	MOVQ n+16(FP), DX
 	XORQ BX, BX
 
-loop25:
+loop141:
 	LEAQ      32(BX), SI
 	CMPQ      SI, DX
-	JGT       done26
+	JGT       done142
 	VMOVUPS   (CX)(BX*4), Z0
 	VCMPPS    $0x03, Z0, Z0, K1
 	VPSRLD    $0x10, Z0, Z1
@@ -338,13 +3517,13 @@ loop25:
 	VMOVDQU32 c00007fc0<>+0(SB), K1, Z2
 	VPMOVDW   Z2, 32(AX)(BX*2)
 	MOVQ      SI, BX
-	JMP       loop25
+	JMP       loop141
 
-done26:
-loop27:
+done142:
+loop143:
 	LEAQ      16(BX), SI
 	CMPQ      SI, DX
-	JGT       done28
+	JGT       done144
 	VMOVUPS   (CX)(BX*4), Z0
 	VCMPPS    $0x03, Z0, Z0, K1
 	VPSRLD    $0x10, Z0, Z1
@@ -355,41 +3534,2282 @@ loop27:
 	VMOVDQU32 c00007fc0<>+0(SB), K1, Z0
 	VPMOVDW   Z0, (AX)(BX*2)
 	MOVQ      SI, BX
-	JMP       loop27
+	JMP       loop143
 
-done28:
+done144:
 	VZEROUPPER
 	RET
 
-// func narrowFloat16512(dst *uint16, src *float32, n int)
+// func addBFloat512(dst *uint16, a *uint16, b *uint16, n int)
 // Requires: AVX, AVX512F
-TEXT ·narrowFloat16512(SB), NOSPLIT, $0-24
+TEXT ·addBFloat512(SB), NOSPLIT, $0-32
+	MOVQ dst+0(FP), AX
+	MOVQ a+8(FP), CX
+	MOVQ b+16(FP), DX
+	MOVQ n+24(FP), BX
+	XORQ SI, SI
+
+loop145:
+	LEAQ      32(SI), DI
+	CMPQ      DI, BX
+	JGT       done146
+	VPMOVZXWD (CX)(SI*2), Z0
+	VPSLLD    $0x10, Z0, Z0
+	VPMOVZXWD (DX)(SI*2), Z1
+	VPSLLD    $0x10, Z1, Z1
+	VADDPS    Z1, Z0, Z0
+	VCMPPS    $0x03, Z0, Z0, K1
+	VPSRLD    $0x10, Z0, Z2
+	VPANDD    c00000001<>+0(SB), Z2, Z2
+	VPADDD    c00007fff<>+0(SB), Z0, Z0
+	VPADDD    Z2, Z0, Z0
+	VPSRLD    $0x10, Z0, Z0
+	VMOVDQU32 c00007fc0<>+0(SB), K1, Z0
+	VPMOVDW   Z0, (AX)(SI*2)
+	VPMOVZXWD 32(CX)(SI*2), Z0
+	VPSLLD    $0x10, Z0, Z0
+	VPMOVZXWD 32(DX)(SI*2), Z1
+	VPSLLD    $0x10, Z1, Z1
+	VADDPS    Z1, Z0, Z0
+	VCMPPS    $0x03, Z0, Z0, K1
+	VPSRLD    $0x10, Z0, Z2
+	VPANDD    c00000001<>+0(SB), Z2, Z2
+	VPADDD    c00007fff<>+0(SB), Z0, Z0
+	VPADDD    Z2, Z0, Z0
+	VPSRLD    $0x10, Z0, Z0
+	VMOVDQU32 c00007fc0<>+0(SB), K1, Z0
+	VPMOVDW   Z0, 32(AX)(SI*2)
+	MOVQ      DI, SI
+	JMP       loop145
+
+done146:
+loop147:
+	LEAQ      16(SI), DI
+	CMPQ      DI, BX
+	JGT       done148
+	VPMOVZXWD (CX)(SI*2), Z0
+	VPSLLD    $0x10, Z0, Z0
+	VPMOVZXWD (DX)(SI*2), Z1
+	VPSLLD    $0x10, Z1, Z1
+	VADDPS    Z1, Z0, Z0
+	VCMPPS    $0x03, Z0, Z0, K1
+	VPSRLD    $0x10, Z0, Z2
+	VPANDD    c00000001<>+0(SB), Z2, Z2
+	VPADDD    c00007fff<>+0(SB), Z0, Z0
+	VPADDD    Z2, Z0, Z0
+	VPSRLD    $0x10, Z0, Z0
+	VMOVDQU32 c00007fc0<>+0(SB), K1, Z0
+	VPMOVDW   Z0, (AX)(SI*2)
+	MOVQ      DI, SI
+	JMP       loop147
+
+done148:
+	VZEROUPPER
+	RET
+
+// func subBFloat512(dst *uint16, a *uint16, b *uint16, n int)
+// Requires: AVX, AVX512F
+TEXT ·subBFloat512(SB), NOSPLIT, $0-32
+	MOVQ dst+0(FP), AX
+	MOVQ a+8(FP), CX
+	MOVQ b+16(FP), DX
+	MOVQ n+24(FP), BX
+	XORQ SI, SI
+
+loop149:
+	LEAQ      32(SI), DI
+	CMPQ      DI, BX
+	JGT       done150
+	VPMOVZXWD (CX)(SI*2), Z0
+	VPSLLD    $0x10, Z0, Z0
+	VPMOVZXWD (DX)(SI*2), Z1
+	VPSLLD    $0x10, Z1, Z1
+	VSUBPS    Z1, Z0, Z0
+	VCMPPS    $0x03, Z0, Z0, K1
+	VPSRLD    $0x10, Z0, Z2
+	VPANDD    c00000001<>+0(SB), Z2, Z2
+	VPADDD    c00007fff<>+0(SB), Z0, Z0
+	VPADDD    Z2, Z0, Z0
+	VPSRLD    $0x10, Z0, Z0
+	VMOVDQU32 c00007fc0<>+0(SB), K1, Z0
+	VPMOVDW   Z0, (AX)(SI*2)
+	VPMOVZXWD 32(CX)(SI*2), Z0
+	VPSLLD    $0x10, Z0, Z0
+	VPMOVZXWD 32(DX)(SI*2), Z1
+	VPSLLD    $0x10, Z1, Z1
+	VSUBPS    Z1, Z0, Z0
+	VCMPPS    $0x03, Z0, Z0, K1
+	VPSRLD    $0x10, Z0, Z2
+	VPANDD    c00000001<>+0(SB), Z2, Z2
+	VPADDD    c00007fff<>+0(SB), Z0, Z0
+	VPADDD    Z2, Z0, Z0
+	VPSRLD    $0x10, Z0, Z0
+	VMOVDQU32 c00007fc0<>+0(SB), K1, Z0
+	VPMOVDW   Z0, 32(AX)(SI*2)
+	MOVQ      DI, SI
+	JMP       loop149
+
+done150:
+loop151:
+	LEAQ      16(SI), DI
+	CMPQ      DI, BX
+	JGT       done152
+	VPMOVZXWD (CX)(SI*2), Z0
+	VPSLLD    $0x10, Z0, Z0
+	VPMOVZXWD (DX)(SI*2), Z1
+	VPSLLD    $0x10, Z1, Z1
+	VSUBPS    Z1, Z0, Z0
+	VCMPPS    $0x03, Z0, Z0, K1
+	VPSRLD    $0x10, Z0, Z2
+	VPANDD    c00000001<>+0(SB), Z2, Z2
+	VPADDD    c00007fff<>+0(SB), Z0, Z0
+	VPADDD    Z2, Z0, Z0
+	VPSRLD    $0x10, Z0, Z0
+	VMOVDQU32 c00007fc0<>+0(SB), K1, Z0
+	VPMOVDW   Z0, (AX)(SI*2)
+	MOVQ      DI, SI
+	JMP       loop151
+
+done152:
+	VZEROUPPER
+	RET
+
+// func mulBFloat512(dst *uint16, a *uint16, b *uint16, n int)
+// Requires: AVX, AVX512F
+TEXT ·mulBFloat512(SB), NOSPLIT, $0-32
+	MOVQ dst+0(FP), AX
+	MOVQ a+8(FP), CX
+	MOVQ b+16(FP), DX
+	MOVQ n+24(FP), BX
+	XORQ SI, SI
+
+loop153:
+	LEAQ      32(SI), DI
+	CMPQ      DI, BX
+	JGT       done154
+	VPMOVZXWD (CX)(SI*2), Z0
+	VPSLLD    $0x10, Z0, Z0
+	VPMOVZXWD (DX)(SI*2), Z1
+	VPSLLD    $0x10, Z1, Z1
+	VMULPS    Z1, Z0, Z0
+	VCMPPS    $0x03, Z0, Z0, K1
+	VPSRLD    $0x10, Z0, Z2
+	VPANDD    c00000001<>+0(SB), Z2, Z2
+	VPADDD    c00007fff<>+0(SB), Z0, Z0
+	VPADDD    Z2, Z0, Z0
+	VPSRLD    $0x10, Z0, Z0
+	VMOVDQU32 c00007fc0<>+0(SB), K1, Z0
+	VPMOVDW   Z0, (AX)(SI*2)
+	VPMOVZXWD 32(CX)(SI*2), Z0
+	VPSLLD    $0x10, Z0, Z0
+	VPMOVZXWD 32(DX)(SI*2), Z1
+	VPSLLD    $0x10, Z1, Z1
+	VMULPS    Z1, Z0, Z0
+	VCMPPS    $0x03, Z0, Z0, K1
+	VPSRLD    $0x10, Z0, Z2
+	VPANDD    c00000001<>+0(SB), Z2, Z2
+	VPADDD    c00007fff<>+0(SB), Z0, Z0
+	VPADDD    Z2, Z0, Z0
+	VPSRLD    $0x10, Z0, Z0
+	VMOVDQU32 c00007fc0<>+0(SB), K1, Z0
+	VPMOVDW   Z0, 32(AX)(SI*2)
+	MOVQ      DI, SI
+	JMP       loop153
+
+done154:
+loop155:
+	LEAQ      16(SI), DI
+	CMPQ      DI, BX
+	JGT       done156
+	VPMOVZXWD (CX)(SI*2), Z0
+	VPSLLD    $0x10, Z0, Z0
+	VPMOVZXWD (DX)(SI*2), Z1
+	VPSLLD    $0x10, Z1, Z1
+	VMULPS    Z1, Z0, Z0
+	VCMPPS    $0x03, Z0, Z0, K1
+	VPSRLD    $0x10, Z0, Z2
+	VPANDD    c00000001<>+0(SB), Z2, Z2
+	VPADDD    c00007fff<>+0(SB), Z0, Z0
+	VPADDD    Z2, Z0, Z0
+	VPSRLD    $0x10, Z0, Z0
+	VMOVDQU32 c00007fc0<>+0(SB), K1, Z0
+	VPMOVDW   Z0, (AX)(SI*2)
+	MOVQ      DI, SI
+	JMP       loop155
+
+done156:
+	VZEROUPPER
+	RET
+
+// func divBFloat512(dst *uint16, a *uint16, b *uint16, n int)
+// Requires: AVX, AVX512F
+TEXT ·divBFloat512(SB), NOSPLIT, $0-32
+	MOVQ dst+0(FP), AX
+	MOVQ a+8(FP), CX
+	MOVQ b+16(FP), DX
+	MOVQ n+24(FP), BX
+	XORQ SI, SI
+
+loop157:
+	LEAQ      32(SI), DI
+	CMPQ      DI, BX
+	JGT       done158
+	VPMOVZXWD (CX)(SI*2), Z0
+	VPSLLD    $0x10, Z0, Z0
+	VPMOVZXWD (DX)(SI*2), Z1
+	VPSLLD    $0x10, Z1, Z1
+	VDIVPS    Z1, Z0, Z0
+	VCMPPS    $0x03, Z0, Z0, K1
+	VPSRLD    $0x10, Z0, Z2
+	VPANDD    c00000001<>+0(SB), Z2, Z2
+	VPADDD    c00007fff<>+0(SB), Z0, Z0
+	VPADDD    Z2, Z0, Z0
+	VPSRLD    $0x10, Z0, Z0
+	VMOVDQU32 c00007fc0<>+0(SB), K1, Z0
+	VPMOVDW   Z0, (AX)(SI*2)
+	VPMOVZXWD 32(CX)(SI*2), Z0
+	VPSLLD    $0x10, Z0, Z0
+	VPMOVZXWD 32(DX)(SI*2), Z1
+	VPSLLD    $0x10, Z1, Z1
+	VDIVPS    Z1, Z0, Z0
+	VCMPPS    $0x03, Z0, Z0, K1
+	VPSRLD    $0x10, Z0, Z2
+	VPANDD    c00000001<>+0(SB), Z2, Z2
+	VPADDD    c00007fff<>+0(SB), Z0, Z0
+	VPADDD    Z2, Z0, Z0
+	VPSRLD    $0x10, Z0, Z0
+	VMOVDQU32 c00007fc0<>+0(SB), K1, Z0
+	VPMOVDW   Z0, 32(AX)(SI*2)
+	MOVQ      DI, SI
+	JMP       loop157
+
+done158:
+loop159:
+	LEAQ      16(SI), DI
+	CMPQ      DI, BX
+	JGT       done160
+	VPMOVZXWD (CX)(SI*2), Z0
+	VPSLLD    $0x10, Z0, Z0
+	VPMOVZXWD (DX)(SI*2), Z1
+	VPSLLD    $0x10, Z1, Z1
+	VDIVPS    Z1, Z0, Z0
+	VCMPPS    $0x03, Z0, Z0, K1
+	VPSRLD    $0x10, Z0, Z2
+	VPANDD    c00000001<>+0(SB), Z2, Z2
+	VPADDD    c00007fff<>+0(SB), Z0, Z0
+	VPADDD    Z2, Z0, Z0
+	VPSRLD    $0x10, Z0, Z0
+	VMOVDQU32 c00007fc0<>+0(SB), K1, Z0
+	VPMOVDW   Z0, (AX)(SI*2)
+	MOVQ      DI, SI
+	JMP       loop159
+
+done160:
+	VZEROUPPER
+	RET
+
+// func negBFloat512(dst *uint16, src *uint16, n int)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·negBFloat512(SB), NOSPLIT, $0-24
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
 	XORQ BX, BX
 
-loop29:
+loop161:
 	LEAQ      32(BX), SI
 	CMPQ      SI, DX
-	JGT       done30
+	JGT       done162
+	VPMOVZXWD (CX)(BX*2), Z0
+	VPSLLD    $0x10, Z0, Z0
+	VXORPS    c80000000<>+0(SB), Z0, Z0
+	VCMPPS    $0x03, Z0, Z0, K1
+	VPSRLD    $0x10, Z0, Z1
+	VPANDD    c00000001<>+0(SB), Z1, Z1
+	VPADDD    c00007fff<>+0(SB), Z0, Z0
+	VPADDD    Z1, Z0, Z0
+	VPSRLD    $0x10, Z0, Z0
+	VMOVDQU32 c00007fc0<>+0(SB), K1, Z0
+	VPMOVDW   Z0, (AX)(BX*2)
+	VPMOVZXWD 32(CX)(BX*2), Z0
+	VPSLLD    $0x10, Z0, Z0
+	VXORPS    c80000000<>+0(SB), Z0, Z0
+	VCMPPS    $0x03, Z0, Z0, K1
+	VPSRLD    $0x10, Z0, Z1
+	VPANDD    c00000001<>+0(SB), Z1, Z1
+	VPADDD    c00007fff<>+0(SB), Z0, Z0
+	VPADDD    Z1, Z0, Z0
+	VPSRLD    $0x10, Z0, Z0
+	VMOVDQU32 c00007fc0<>+0(SB), K1, Z0
+	VPMOVDW   Z0, 32(AX)(BX*2)
+	MOVQ      SI, BX
+	JMP       loop161
+
+done162:
+loop163:
+	LEAQ      16(BX), SI
+	CMPQ      SI, DX
+	JGT       done164
+	VPMOVZXWD (CX)(BX*2), Z0
+	VPSLLD    $0x10, Z0, Z0
+	VXORPS    c80000000<>+0(SB), Z0, Z0
+	VCMPPS    $0x03, Z0, Z0, K1
+	VPSRLD    $0x10, Z0, Z1
+	VPANDD    c00000001<>+0(SB), Z1, Z1
+	VPADDD    c00007fff<>+0(SB), Z0, Z0
+	VPADDD    Z1, Z0, Z0
+	VPSRLD    $0x10, Z0, Z0
+	VMOVDQU32 c00007fc0<>+0(SB), K1, Z0
+	VPMOVDW   Z0, (AX)(BX*2)
+	MOVQ      SI, BX
+	JMP       loop163
+
+done164:
+	VZEROUPPER
+	RET
+
+// func absBFloat512(dst *uint16, src *uint16, n int)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·absBFloat512(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ n+16(FP), DX
+	XORQ BX, BX
+
+loop165:
+	LEAQ      32(BX), SI
+	CMPQ      SI, DX
+	JGT       done166
+	VPMOVZXWD (CX)(BX*2), Z0
+	VPSLLD    $0x10, Z0, Z0
+	VANDPS    c7fffffff<>+0(SB), Z0, Z0
+	VCMPPS    $0x03, Z0, Z0, K1
+	VPSRLD    $0x10, Z0, Z1
+	VPANDD    c00000001<>+0(SB), Z1, Z1
+	VPADDD    c00007fff<>+0(SB), Z0, Z0
+	VPADDD    Z1, Z0, Z0
+	VPSRLD    $0x10, Z0, Z0
+	VMOVDQU32 c00007fc0<>+0(SB), K1, Z0
+	VPMOVDW   Z0, (AX)(BX*2)
+	VPMOVZXWD 32(CX)(BX*2), Z0
+	VPSLLD    $0x10, Z0, Z0
+	VANDPS    c7fffffff<>+0(SB), Z0, Z0
+	VCMPPS    $0x03, Z0, Z0, K1
+	VPSRLD    $0x10, Z0, Z1
+	VPANDD    c00000001<>+0(SB), Z1, Z1
+	VPADDD    c00007fff<>+0(SB), Z0, Z0
+	VPADDD    Z1, Z0, Z0
+	VPSRLD    $0x10, Z0, Z0
+	VMOVDQU32 c00007fc0<>+0(SB), K1, Z0
+	VPMOVDW   Z0, 32(AX)(BX*2)
+	MOVQ      SI, BX
+	JMP       loop165
+
+done166:
+loop167:
+	LEAQ      16(BX), SI
+	CMPQ      SI, DX
+	JGT       done168
+	VPMOVZXWD (CX)(BX*2), Z0
+	VPSLLD    $0x10, Z0, Z0
+	VANDPS    c7fffffff<>+0(SB), Z0, Z0
+	VCMPPS    $0x03, Z0, Z0, K1
+	VPSRLD    $0x10, Z0, Z1
+	VPANDD    c00000001<>+0(SB), Z1, Z1
+	VPADDD    c00007fff<>+0(SB), Z0, Z0
+	VPADDD    Z1, Z0, Z0
+	VPSRLD    $0x10, Z0, Z0
+	VMOVDQU32 c00007fc0<>+0(SB), K1, Z0
+	VPMOVDW   Z0, (AX)(BX*2)
+	MOVQ      SI, BX
+	JMP       loop167
+
+done168:
+	VZEROUPPER
+	RET
+
+// func reluBFloat512(dst *uint16, src *uint16, n int)
+// Requires: AVX, AVX512F
+TEXT ·reluBFloat512(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ n+16(FP), DX
+	XORQ BX, BX
+
+loop169:
+	LEAQ      32(BX), SI
+	CMPQ      SI, DX
+	JGT       done170
+	VPMOVZXWD (CX)(BX*2), Z0
+	VPSLLD    $0x10, Z0, Z0
+	VMOVUPS   c00000000<>+0(SB), Z1
+	VMAXPS    Z0, Z1, Z0
+	VADDPS    c00000000<>+0(SB), Z0, Z0
+	VCMPPS    $0x03, Z0, Z0, K1
+	VPSRLD    $0x10, Z0, Z1
+	VPANDD    c00000001<>+0(SB), Z1, Z1
+	VPADDD    c00007fff<>+0(SB), Z0, Z0
+	VPADDD    Z1, Z0, Z0
+	VPSRLD    $0x10, Z0, Z0
+	VMOVDQU32 c00007fc0<>+0(SB), K1, Z0
+	VPMOVDW   Z0, (AX)(BX*2)
+	VPMOVZXWD 32(CX)(BX*2), Z0
+	VPSLLD    $0x10, Z0, Z0
+	VMOVUPS   c00000000<>+0(SB), Z1
+	VMAXPS    Z0, Z1, Z0
+	VADDPS    c00000000<>+0(SB), Z0, Z0
+	VCMPPS    $0x03, Z0, Z0, K1
+	VPSRLD    $0x10, Z0, Z1
+	VPANDD    c00000001<>+0(SB), Z1, Z1
+	VPADDD    c00007fff<>+0(SB), Z0, Z0
+	VPADDD    Z1, Z0, Z0
+	VPSRLD    $0x10, Z0, Z0
+	VMOVDQU32 c00007fc0<>+0(SB), K1, Z0
+	VPMOVDW   Z0, 32(AX)(BX*2)
+	MOVQ      SI, BX
+	JMP       loop169
+
+done170:
+loop171:
+	LEAQ      16(BX), SI
+	CMPQ      SI, DX
+	JGT       done172
+	VPMOVZXWD (CX)(BX*2), Z0
+	VPSLLD    $0x10, Z0, Z0
+	VMOVUPS   c00000000<>+0(SB), Z1
+	VMAXPS    Z0, Z1, Z0
+	VADDPS    c00000000<>+0(SB), Z0, Z0
+	VCMPPS    $0x03, Z0, Z0, K1
+	VPSRLD    $0x10, Z0, Z1
+	VPANDD    c00000001<>+0(SB), Z1, Z1
+	VPADDD    c00007fff<>+0(SB), Z0, Z0
+	VPADDD    Z1, Z0, Z0
+	VPSRLD    $0x10, Z0, Z0
+	VMOVDQU32 c00007fc0<>+0(SB), K1, Z0
+	VPMOVDW   Z0, (AX)(BX*2)
+	MOVQ      SI, BX
+	JMP       loop171
+
+done172:
+	VZEROUPPER
+	RET
+
+// func sqrtBFloat512(dst *uint16, src *uint16, n int)
+// Requires: AVX, AVX512F
+TEXT ·sqrtBFloat512(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ n+16(FP), DX
+	XORQ BX, BX
+
+loop173:
+	LEAQ      32(BX), SI
+	CMPQ      SI, DX
+	JGT       done174
+	VPMOVZXWD (CX)(BX*2), Z0
+	VPSLLD    $0x10, Z0, Z0
+	VSQRTPS   Z0, Z0
+	VCMPPS    $0x03, Z0, Z0, K1
+	VPSRLD    $0x10, Z0, Z1
+	VPANDD    c00000001<>+0(SB), Z1, Z1
+	VPADDD    c00007fff<>+0(SB), Z0, Z0
+	VPADDD    Z1, Z0, Z0
+	VPSRLD    $0x10, Z0, Z0
+	VMOVDQU32 c00007fc0<>+0(SB), K1, Z0
+	VPMOVDW   Z0, (AX)(BX*2)
+	VPMOVZXWD 32(CX)(BX*2), Z0
+	VPSLLD    $0x10, Z0, Z0
+	VSQRTPS   Z0, Z0
+	VCMPPS    $0x03, Z0, Z0, K1
+	VPSRLD    $0x10, Z0, Z1
+	VPANDD    c00000001<>+0(SB), Z1, Z1
+	VPADDD    c00007fff<>+0(SB), Z0, Z0
+	VPADDD    Z1, Z0, Z0
+	VPSRLD    $0x10, Z0, Z0
+	VMOVDQU32 c00007fc0<>+0(SB), K1, Z0
+	VPMOVDW   Z0, 32(AX)(BX*2)
+	MOVQ      SI, BX
+	JMP       loop173
+
+done174:
+loop175:
+	LEAQ      16(BX), SI
+	CMPQ      SI, DX
+	JGT       done176
+	VPMOVZXWD (CX)(BX*2), Z0
+	VPSLLD    $0x10, Z0, Z0
+	VSQRTPS   Z0, Z0
+	VCMPPS    $0x03, Z0, Z0, K1
+	VPSRLD    $0x10, Z0, Z1
+	VPANDD    c00000001<>+0(SB), Z1, Z1
+	VPADDD    c00007fff<>+0(SB), Z0, Z0
+	VPADDD    Z1, Z0, Z0
+	VPSRLD    $0x10, Z0, Z0
+	VMOVDQU32 c00007fc0<>+0(SB), K1, Z0
+	VPMOVDW   Z0, (AX)(BX*2)
+	MOVQ      SI, BX
+	JMP       loop175
+
+done176:
+	VZEROUPPER
+	RET
+
+// func expBFloat512(dst *uint16, src *uint16, n int)
+// Requires: AVX, AVX512F
+TEXT ·expBFloat512(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ n+16(FP), DX
+	XORQ BX, BX
+
+loop177:
+	LEAQ         16(BX), SI
+	CMPQ         SI, DX
+	JGT          done178
+	VPMOVZXWD    (CX)(BX*2), Z0
+	VPSLLD       $0x10, Z0, Z0
+	VMOVUPS      c42b20000<>+0(SB), Z1
+	VMINPS       Z0, Z1, Z0
+	VMOVUPS      cc2d0147b<>+0(SB), Z1
+	VMAXPS       Z0, Z1, Z0
+	VMULPS       c3fb8aa3b<>+0(SB), Z0, Z1
+	VRNDSCALEPS  $0x08, Z1, Z1
+	VMOVUPS      Z0, Z2
+	VFNMADD231PS c3f317000<>+0(SB), Z1, Z2
+	VFNMADD231PS c3805fdf4<>+0(SB), Z1, Z2
+	VMOVUPS      c3ab68891<>+0(SB), Z0
+	VFMADD213PS  c3c0905c3<>+0(SB), Z2, Z0
+	VFMADD213PS  c3d2aaa8d<>+0(SB), Z2, Z0
+	VFMADD213PS  c3e2aaa6e<>+0(SB), Z2, Z0
+	VFMADD213PS  c3f000000<>+0(SB), Z2, Z0
+	VFMADD213PS  c3f800000<>+0(SB), Z2, Z0
+	VFMADD213PS  c3f800000<>+0(SB), Z2, Z0
+	VSCALEFPS    Z1, Z0, Z0
+	VCMPPS       $0x03, Z0, Z0, K1
+	VPSRLD       $0x10, Z0, Z1
+	VPANDD       c00000001<>+0(SB), Z1, Z1
+	VPADDD       c00007fff<>+0(SB), Z0, Z0
+	VPADDD       Z1, Z0, Z0
+	VPSRLD       $0x10, Z0, Z0
+	VMOVDQU32    c00007fc0<>+0(SB), K1, Z0
+	VPMOVDW      Z0, (AX)(BX*2)
+	MOVQ         SI, BX
+	JMP          loop177
+
+done178:
+loop179:
+	LEAQ         16(BX), SI
+	CMPQ         SI, DX
+	JGT          done180
+	VPMOVZXWD    (CX)(BX*2), Z0
+	VPSLLD       $0x10, Z0, Z0
+	VMOVUPS      c42b20000<>+0(SB), Z1
+	VMINPS       Z0, Z1, Z0
+	VMOVUPS      cc2d0147b<>+0(SB), Z1
+	VMAXPS       Z0, Z1, Z0
+	VMULPS       c3fb8aa3b<>+0(SB), Z0, Z1
+	VRNDSCALEPS  $0x08, Z1, Z1
+	VMOVUPS      Z0, Z2
+	VFNMADD231PS c3f317000<>+0(SB), Z1, Z2
+	VFNMADD231PS c3805fdf4<>+0(SB), Z1, Z2
+	VMOVUPS      c3ab68891<>+0(SB), Z0
+	VFMADD213PS  c3c0905c3<>+0(SB), Z2, Z0
+	VFMADD213PS  c3d2aaa8d<>+0(SB), Z2, Z0
+	VFMADD213PS  c3e2aaa6e<>+0(SB), Z2, Z0
+	VFMADD213PS  c3f000000<>+0(SB), Z2, Z0
+	VFMADD213PS  c3f800000<>+0(SB), Z2, Z0
+	VFMADD213PS  c3f800000<>+0(SB), Z2, Z0
+	VSCALEFPS    Z1, Z0, Z0
+	VCMPPS       $0x03, Z0, Z0, K1
+	VPSRLD       $0x10, Z0, Z1
+	VPANDD       c00000001<>+0(SB), Z1, Z1
+	VPADDD       c00007fff<>+0(SB), Z0, Z0
+	VPADDD       Z1, Z0, Z0
+	VPSRLD       $0x10, Z0, Z0
+	VMOVDQU32    c00007fc0<>+0(SB), K1, Z0
+	VPMOVDW      Z0, (AX)(BX*2)
+	MOVQ         SI, BX
+	JMP          loop179
+
+done180:
+	VZEROUPPER
+	RET
+
+// func sigmoidBFloat512(dst *uint16, src *uint16, n int)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·sigmoidBFloat512(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ n+16(FP), DX
+	XORQ BX, BX
+
+loop181:
+	LEAQ         16(BX), SI
+	CMPQ         SI, DX
+	JGT          done182
+	VPMOVZXWD    (CX)(BX*2), Z0
+	VPSLLD       $0x10, Z0, Z0
+	VMOVUPS      c3f800000<>+0(SB), Z1
+	VXORPS       c80000000<>+0(SB), Z0, Z0
+	VMOVUPS      c42b20000<>+0(SB), Z2
+	VMINPS       Z0, Z2, Z0
+	VMOVUPS      cc2d0147b<>+0(SB), Z2
+	VMAXPS       Z0, Z2, Z0
+	VMULPS       c3fb8aa3b<>+0(SB), Z0, Z2
+	VRNDSCALEPS  $0x08, Z2, Z2
+	VMOVUPS      Z0, Z3
+	VFNMADD231PS c3f317000<>+0(SB), Z2, Z3
+	VFNMADD231PS c3805fdf4<>+0(SB), Z2, Z3
+	VMOVUPS      c3ab68891<>+0(SB), Z0
+	VFMADD213PS  c3c0905c3<>+0(SB), Z3, Z0
+	VFMADD213PS  c3d2aaa8d<>+0(SB), Z3, Z0
+	VFMADD213PS  c3e2aaa6e<>+0(SB), Z3, Z0
+	VFMADD213PS  c3f000000<>+0(SB), Z3, Z0
+	VFMADD213PS  c3f800000<>+0(SB), Z3, Z0
+	VFMADD213PS  c3f800000<>+0(SB), Z3, Z0
+	VSCALEFPS    Z2, Z0, Z0
+	VADDPS       c3f800000<>+0(SB), Z0, Z0
+	VDIVPS       Z0, Z1, Z0
+	VCMPPS       $0x03, Z0, Z0, K1
+	VPSRLD       $0x10, Z0, Z2
+	VPANDD       c00000001<>+0(SB), Z2, Z2
+	VPADDD       c00007fff<>+0(SB), Z0, Z0
+	VPADDD       Z2, Z0, Z0
+	VPSRLD       $0x10, Z0, Z0
+	VMOVDQU32    c00007fc0<>+0(SB), K1, Z0
+	VPMOVDW      Z0, (AX)(BX*2)
+	MOVQ         SI, BX
+	JMP          loop181
+
+done182:
+loop183:
+	LEAQ         16(BX), SI
+	CMPQ         SI, DX
+	JGT          done184
+	VPMOVZXWD    (CX)(BX*2), Z0
+	VPSLLD       $0x10, Z0, Z0
+	VMOVUPS      c3f800000<>+0(SB), Z1
+	VXORPS       c80000000<>+0(SB), Z0, Z0
+	VMOVUPS      c42b20000<>+0(SB), Z2
+	VMINPS       Z0, Z2, Z0
+	VMOVUPS      cc2d0147b<>+0(SB), Z2
+	VMAXPS       Z0, Z2, Z0
+	VMULPS       c3fb8aa3b<>+0(SB), Z0, Z2
+	VRNDSCALEPS  $0x08, Z2, Z2
+	VMOVUPS      Z0, Z3
+	VFNMADD231PS c3f317000<>+0(SB), Z2, Z3
+	VFNMADD231PS c3805fdf4<>+0(SB), Z2, Z3
+	VMOVUPS      c3ab68891<>+0(SB), Z0
+	VFMADD213PS  c3c0905c3<>+0(SB), Z3, Z0
+	VFMADD213PS  c3d2aaa8d<>+0(SB), Z3, Z0
+	VFMADD213PS  c3e2aaa6e<>+0(SB), Z3, Z0
+	VFMADD213PS  c3f000000<>+0(SB), Z3, Z0
+	VFMADD213PS  c3f800000<>+0(SB), Z3, Z0
+	VFMADD213PS  c3f800000<>+0(SB), Z3, Z0
+	VSCALEFPS    Z2, Z0, Z0
+	VADDPS       c3f800000<>+0(SB), Z0, Z0
+	VDIVPS       Z0, Z1, Z0
+	VCMPPS       $0x03, Z0, Z0, K1
+	VPSRLD       $0x10, Z0, Z2
+	VPANDD       c00000001<>+0(SB), Z2, Z2
+	VPADDD       c00007fff<>+0(SB), Z0, Z0
+	VPADDD       Z2, Z0, Z0
+	VPSRLD       $0x10, Z0, Z0
+	VMOVDQU32    c00007fc0<>+0(SB), K1, Z0
+	VPMOVDW      Z0, (AX)(BX*2)
+	MOVQ         SI, BX
+	JMP          loop183
+
+done184:
+	VZEROUPPER
+	RET
+
+// func siluBFloat512(dst *uint16, src *uint16, n int)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·siluBFloat512(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ n+16(FP), DX
+	XORQ BX, BX
+
+loop185:
+	LEAQ         16(BX), SI
+	CMPQ         SI, DX
+	JGT          done186
+	VPMOVZXWD    (CX)(BX*2), Z0
+	VPSLLD       $0x10, Z0, Z0
+	VMOVAPS      Z0, Z1
+	VXORPS       c80000000<>+0(SB), Z0, Z0
+	VMOVUPS      c42b20000<>+0(SB), Z2
+	VMINPS       Z0, Z2, Z0
+	VMOVUPS      cc2d0147b<>+0(SB), Z2
+	VMAXPS       Z0, Z2, Z0
+	VMULPS       c3fb8aa3b<>+0(SB), Z0, Z2
+	VRNDSCALEPS  $0x08, Z2, Z2
+	VMOVUPS      Z0, Z3
+	VFNMADD231PS c3f317000<>+0(SB), Z2, Z3
+	VFNMADD231PS c3805fdf4<>+0(SB), Z2, Z3
+	VMOVUPS      c3ab68891<>+0(SB), Z0
+	VFMADD213PS  c3c0905c3<>+0(SB), Z3, Z0
+	VFMADD213PS  c3d2aaa8d<>+0(SB), Z3, Z0
+	VFMADD213PS  c3e2aaa6e<>+0(SB), Z3, Z0
+	VFMADD213PS  c3f000000<>+0(SB), Z3, Z0
+	VFMADD213PS  c3f800000<>+0(SB), Z3, Z0
+	VFMADD213PS  c3f800000<>+0(SB), Z3, Z0
+	VSCALEFPS    Z2, Z0, Z0
+	VADDPS       c3f800000<>+0(SB), Z0, Z0
+	VDIVPS       Z0, Z1, Z0
+	VCMPPS       $0x03, Z0, Z0, K1
+	VPSRLD       $0x10, Z0, Z2
+	VPANDD       c00000001<>+0(SB), Z2, Z2
+	VPADDD       c00007fff<>+0(SB), Z0, Z0
+	VPADDD       Z2, Z0, Z0
+	VPSRLD       $0x10, Z0, Z0
+	VMOVDQU32    c00007fc0<>+0(SB), K1, Z0
+	VPMOVDW      Z0, (AX)(BX*2)
+	MOVQ         SI, BX
+	JMP          loop185
+
+done186:
+loop187:
+	LEAQ         16(BX), SI
+	CMPQ         SI, DX
+	JGT          done188
+	VPMOVZXWD    (CX)(BX*2), Z0
+	VPSLLD       $0x10, Z0, Z0
+	VMOVAPS      Z0, Z1
+	VXORPS       c80000000<>+0(SB), Z0, Z0
+	VMOVUPS      c42b20000<>+0(SB), Z2
+	VMINPS       Z0, Z2, Z0
+	VMOVUPS      cc2d0147b<>+0(SB), Z2
+	VMAXPS       Z0, Z2, Z0
+	VMULPS       c3fb8aa3b<>+0(SB), Z0, Z2
+	VRNDSCALEPS  $0x08, Z2, Z2
+	VMOVUPS      Z0, Z3
+	VFNMADD231PS c3f317000<>+0(SB), Z2, Z3
+	VFNMADD231PS c3805fdf4<>+0(SB), Z2, Z3
+	VMOVUPS      c3ab68891<>+0(SB), Z0
+	VFMADD213PS  c3c0905c3<>+0(SB), Z3, Z0
+	VFMADD213PS  c3d2aaa8d<>+0(SB), Z3, Z0
+	VFMADD213PS  c3e2aaa6e<>+0(SB), Z3, Z0
+	VFMADD213PS  c3f000000<>+0(SB), Z3, Z0
+	VFMADD213PS  c3f800000<>+0(SB), Z3, Z0
+	VFMADD213PS  c3f800000<>+0(SB), Z3, Z0
+	VSCALEFPS    Z2, Z0, Z0
+	VADDPS       c3f800000<>+0(SB), Z0, Z0
+	VDIVPS       Z0, Z1, Z0
+	VCMPPS       $0x03, Z0, Z0, K1
+	VPSRLD       $0x10, Z0, Z2
+	VPANDD       c00000001<>+0(SB), Z2, Z2
+	VPADDD       c00007fff<>+0(SB), Z0, Z0
+	VPADDD       Z2, Z0, Z0
+	VPSRLD       $0x10, Z0, Z0
+	VMOVDQU32    c00007fc0<>+0(SB), K1, Z0
+	VPMOVDW      Z0, (AX)(BX*2)
+	MOVQ         SI, BX
+	JMP          loop187
+
+done188:
+	VZEROUPPER
+	RET
+
+// func tanhBFloat512(dst *uint16, src *uint16, n int)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·tanhBFloat512(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ n+16(FP), DX
+	XORQ BX, BX
+
+loop189:
+	LEAQ         16(BX), SI
+	CMPQ         SI, DX
+	JGT          done190
+	VPMOVZXWD    (CX)(BX*2), Z0
+	VPSLLD       $0x10, Z0, Z0
+	VANDPS       c7fffffff<>+0(SB), Z0, Z1
+	VADDPS       Z1, Z1, Z1
+	VMOVUPS      c42200000<>+0(SB), Z3
+	VMINPS       Z1, Z3, Z1
+	VMULPS       c3fb8aa3b<>+0(SB), Z1, Z3
+	VRNDSCALEPS  $0x08, Z3, Z3
+	VMOVUPS      Z1, Z4
+	VFNMADD231PS c3f317000<>+0(SB), Z3, Z4
+	VFNMADD231PS c3805fdf4<>+0(SB), Z3, Z4
+	VMOVUPS      c3ab68891<>+0(SB), Z1
+	VFMADD213PS  c3c0905c3<>+0(SB), Z4, Z1
+	VFMADD213PS  c3d2aaa8d<>+0(SB), Z4, Z1
+	VFMADD213PS  c3e2aaa6e<>+0(SB), Z4, Z1
+	VFMADD213PS  c3f000000<>+0(SB), Z4, Z1
+	VMULPS       Z4, Z1, Z1
+	VFMADD213PS  Z4, Z4, Z1
+	VMOVUPS      c3f800000<>+0(SB), Z5
+	VSCALEFPS    Z3, Z5, Z5
+	VSUBPS       c3f800000<>+0(SB), Z5, Z4
+	VFMADD213PS  Z4, Z5, Z1
+	VADDPS       c40000000<>+0(SB), Z1, Z2
+	VDIVPS       Z2, Z1, Z1
+	VANDPS       c80000000<>+0(SB), Z0, Z0
+	VORPS        Z1, Z0, Z0
+	VCMPPS       $0x03, Z0, Z0, K1
+	VPSRLD       $0x10, Z0, Z1
+	VPANDD       c00000001<>+0(SB), Z1, Z1
+	VPADDD       c00007fff<>+0(SB), Z0, Z0
+	VPADDD       Z1, Z0, Z0
+	VPSRLD       $0x10, Z0, Z0
+	VMOVDQU32    c00007fc0<>+0(SB), K1, Z0
+	VPMOVDW      Z0, (AX)(BX*2)
+	MOVQ         SI, BX
+	JMP          loop189
+
+done190:
+loop191:
+	LEAQ         16(BX), SI
+	CMPQ         SI, DX
+	JGT          done192
+	VPMOVZXWD    (CX)(BX*2), Z0
+	VPSLLD       $0x10, Z0, Z0
+	VANDPS       c7fffffff<>+0(SB), Z0, Z1
+	VADDPS       Z1, Z1, Z1
+	VMOVUPS      c42200000<>+0(SB), Z3
+	VMINPS       Z1, Z3, Z1
+	VMULPS       c3fb8aa3b<>+0(SB), Z1, Z3
+	VRNDSCALEPS  $0x08, Z3, Z3
+	VMOVUPS      Z1, Z4
+	VFNMADD231PS c3f317000<>+0(SB), Z3, Z4
+	VFNMADD231PS c3805fdf4<>+0(SB), Z3, Z4
+	VMOVUPS      c3ab68891<>+0(SB), Z1
+	VFMADD213PS  c3c0905c3<>+0(SB), Z4, Z1
+	VFMADD213PS  c3d2aaa8d<>+0(SB), Z4, Z1
+	VFMADD213PS  c3e2aaa6e<>+0(SB), Z4, Z1
+	VFMADD213PS  c3f000000<>+0(SB), Z4, Z1
+	VMULPS       Z4, Z1, Z1
+	VFMADD213PS  Z4, Z4, Z1
+	VMOVUPS      c3f800000<>+0(SB), Z5
+	VSCALEFPS    Z3, Z5, Z5
+	VSUBPS       c3f800000<>+0(SB), Z5, Z4
+	VFMADD213PS  Z4, Z5, Z1
+	VADDPS       c40000000<>+0(SB), Z1, Z2
+	VDIVPS       Z2, Z1, Z1
+	VANDPS       c80000000<>+0(SB), Z0, Z0
+	VORPS        Z1, Z0, Z0
+	VCMPPS       $0x03, Z0, Z0, K1
+	VPSRLD       $0x10, Z0, Z1
+	VPANDD       c00000001<>+0(SB), Z1, Z1
+	VPADDD       c00007fff<>+0(SB), Z0, Z0
+	VPADDD       Z1, Z0, Z0
+	VPSRLD       $0x10, Z0, Z0
+	VMOVDQU32    c00007fc0<>+0(SB), K1, Z0
+	VPMOVDW      Z0, (AX)(BX*2)
+	MOVQ         SI, BX
+	JMP          loop191
+
+done192:
+	VZEROUPPER
+	RET
+
+// func erfBFloat512(dst *uint16, src *uint16, n int)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·erfBFloat512(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ n+16(FP), DX
+	XORQ BX, BX
+
+loop193:
+	LEAQ         16(BX), SI
+	CMPQ         SI, DX
+	JGT          done194
+	VPMOVZXWD    (CX)(BX*2), Z0
+	VPSLLD       $0x10, Z0, Z0
+	VANDPS       c7fffffff<>+0(SB), Z0, Z1
+	VMOVUPS      c40800000<>+0(SB), Z4
+	VMINPS       Z1, Z4, Z1
+	VMOVUPS      c40800000<>+0(SB), Z4
+	VMINPS       Z1, Z4, Z2
+	VADDPS       c40200000<>+0(SB), Z2, Z3
+	VSUBPS       c40200000<>+0(SB), Z2, Z2
+	VDIVPS       Z3, Z2, Z2
+	VMULPS       Z2, Z2, Z4
+	VMOVUPS      c39ae8275<>+0(SB), Z3
+	VFMADD213PS  cbb30a5e6<>+0(SB), Z4, Z3
+	VFMADD213PS  c3d238891<>+0(SB), Z4, Z3
+	VFMADD213PS  c3e80e08c<>+0(SB), Z4, Z3
+	VFMADD213PS  c3e57dda0<>+0(SB), Z4, Z3
+	VMOVUPS      c3a61b44d<>+0(SB), Z5
+	VFMADD213PS  cbb836a5f<>+0(SB), Z4, Z5
+	VFMADD213PS  cbe00084c<>+0(SB), Z4, Z5
+	VFMADD213PS  cbebe5448<>+0(SB), Z4, Z5
+	VFMADD231PS  Z2, Z5, Z3
+	VXORPS       c80000000<>+0(SB), Z1, Z2
+	VMULPS       Z1, Z2, Z2
+	VMULPS       c3fb8aa3b<>+0(SB), Z2, Z4
+	VRNDSCALEPS  $0x08, Z4, Z4
+	VMOVUPS      Z2, Z5
+	VFNMADD231PS c3f317000<>+0(SB), Z4, Z5
+	VFNMADD231PS c3805fdf4<>+0(SB), Z4, Z5
+	VMOVUPS      c3ab68891<>+0(SB), Z2
+	VFMADD213PS  c3c0905c3<>+0(SB), Z5, Z2
+	VFMADD213PS  c3d2aaa8d<>+0(SB), Z5, Z2
+	VFMADD213PS  c3e2aaa6e<>+0(SB), Z5, Z2
+	VFMADD213PS  c3f000000<>+0(SB), Z5, Z2
+	VFMADD213PS  c3f800000<>+0(SB), Z5, Z2
+	VFMADD213PS  c3f800000<>+0(SB), Z5, Z2
+	VSCALEFPS    Z4, Z2, Z2
+	VMULPS       Z2, Z3, Z3
+	VMOVUPS      c3f800000<>+0(SB), Z2
+	VSUBPS       Z3, Z2, Z2
+	VANDPS       c80000000<>+0(SB), Z0, Z3
+	VORPS        Z3, Z2, Z2
+	VMULPS       Z0, Z0, Z4
+	VMOVUPS      cb7222fa3<>+0(SB), Z3
+	VFMADD213PS  c38ec43a8<>+0(SB), Z4, Z3
+	VFMADD213PS  cba5e67b3<>+0(SB), Z4, Z3
+	VFMADD213PS  c3bab1530<>+0(SB), Z4, Z3
+	VFMADD213PS  cbcdc14e4<>+0(SB), Z4, Z3
+	VFMADD213PS  c3de71784<>+0(SB), Z4, Z3
+	VFMADD213PS  cbec093a3<>+0(SB), Z4, Z3
+	VFMADD213PS  c3e0375d4<>+0(SB), Z4, Z3
+	VFMADD213PS  Z0, Z0, Z3
+	VCMPPS       $0x11, c3f800000<>+0(SB), Z1, K3
+	VBLENDMPS    Z3, Z2, K3, Z0
+	VCMPPS       $0x03, Z0, Z0, K1
+	VPSRLD       $0x10, Z0, Z1
+	VPANDD       c00000001<>+0(SB), Z1, Z1
+	VPADDD       c00007fff<>+0(SB), Z0, Z0
+	VPADDD       Z1, Z0, Z0
+	VPSRLD       $0x10, Z0, Z0
+	VMOVDQU32    c00007fc0<>+0(SB), K1, Z0
+	VPMOVDW      Z0, (AX)(BX*2)
+	MOVQ         SI, BX
+	JMP          loop193
+
+done194:
+loop195:
+	LEAQ         16(BX), SI
+	CMPQ         SI, DX
+	JGT          done196
+	VPMOVZXWD    (CX)(BX*2), Z0
+	VPSLLD       $0x10, Z0, Z0
+	VANDPS       c7fffffff<>+0(SB), Z0, Z1
+	VMOVUPS      c40800000<>+0(SB), Z4
+	VMINPS       Z1, Z4, Z1
+	VMOVUPS      c40800000<>+0(SB), Z4
+	VMINPS       Z1, Z4, Z2
+	VADDPS       c40200000<>+0(SB), Z2, Z3
+	VSUBPS       c40200000<>+0(SB), Z2, Z2
+	VDIVPS       Z3, Z2, Z2
+	VMULPS       Z2, Z2, Z4
+	VMOVUPS      c39ae8275<>+0(SB), Z3
+	VFMADD213PS  cbb30a5e6<>+0(SB), Z4, Z3
+	VFMADD213PS  c3d238891<>+0(SB), Z4, Z3
+	VFMADD213PS  c3e80e08c<>+0(SB), Z4, Z3
+	VFMADD213PS  c3e57dda0<>+0(SB), Z4, Z3
+	VMOVUPS      c3a61b44d<>+0(SB), Z5
+	VFMADD213PS  cbb836a5f<>+0(SB), Z4, Z5
+	VFMADD213PS  cbe00084c<>+0(SB), Z4, Z5
+	VFMADD213PS  cbebe5448<>+0(SB), Z4, Z5
+	VFMADD231PS  Z2, Z5, Z3
+	VXORPS       c80000000<>+0(SB), Z1, Z2
+	VMULPS       Z1, Z2, Z2
+	VMULPS       c3fb8aa3b<>+0(SB), Z2, Z4
+	VRNDSCALEPS  $0x08, Z4, Z4
+	VMOVUPS      Z2, Z5
+	VFNMADD231PS c3f317000<>+0(SB), Z4, Z5
+	VFNMADD231PS c3805fdf4<>+0(SB), Z4, Z5
+	VMOVUPS      c3ab68891<>+0(SB), Z2
+	VFMADD213PS  c3c0905c3<>+0(SB), Z5, Z2
+	VFMADD213PS  c3d2aaa8d<>+0(SB), Z5, Z2
+	VFMADD213PS  c3e2aaa6e<>+0(SB), Z5, Z2
+	VFMADD213PS  c3f000000<>+0(SB), Z5, Z2
+	VFMADD213PS  c3f800000<>+0(SB), Z5, Z2
+	VFMADD213PS  c3f800000<>+0(SB), Z5, Z2
+	VSCALEFPS    Z4, Z2, Z2
+	VMULPS       Z2, Z3, Z3
+	VMOVUPS      c3f800000<>+0(SB), Z2
+	VSUBPS       Z3, Z2, Z2
+	VANDPS       c80000000<>+0(SB), Z0, Z3
+	VORPS        Z3, Z2, Z2
+	VMULPS       Z0, Z0, Z4
+	VMOVUPS      cb7222fa3<>+0(SB), Z3
+	VFMADD213PS  c38ec43a8<>+0(SB), Z4, Z3
+	VFMADD213PS  cba5e67b3<>+0(SB), Z4, Z3
+	VFMADD213PS  c3bab1530<>+0(SB), Z4, Z3
+	VFMADD213PS  cbcdc14e4<>+0(SB), Z4, Z3
+	VFMADD213PS  c3de71784<>+0(SB), Z4, Z3
+	VFMADD213PS  cbec093a3<>+0(SB), Z4, Z3
+	VFMADD213PS  c3e0375d4<>+0(SB), Z4, Z3
+	VFMADD213PS  Z0, Z0, Z3
+	VCMPPS       $0x11, c3f800000<>+0(SB), Z1, K3
+	VBLENDMPS    Z3, Z2, K3, Z0
+	VCMPPS       $0x03, Z0, Z0, K1
+	VPSRLD       $0x10, Z0, Z1
+	VPANDD       c00000001<>+0(SB), Z1, Z1
+	VPADDD       c00007fff<>+0(SB), Z0, Z0
+	VPADDD       Z1, Z0, Z0
+	VPSRLD       $0x10, Z0, Z0
+	VMOVDQU32    c00007fc0<>+0(SB), K1, Z0
+	VPMOVDW      Z0, (AX)(BX*2)
+	MOVQ         SI, BX
+	JMP          loop195
+
+done196:
+	VZEROUPPER
+	RET
+
+// func geluBFloat512(dst *uint16, src *uint16, n int)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·geluBFloat512(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ n+16(FP), DX
+	XORQ BX, BX
+
+loop197:
+	LEAQ         16(BX), SI
+	CMPQ         SI, DX
+	JGT          done198
+	VPMOVZXWD    (CX)(BX*2), Z0
+	VPSLLD       $0x10, Z0, Z0
+	VRANGEPS     $0x0a, c40a9999a<>+0(SB), Z0, Z1
+	VMOVUPS      c403826a4<>+0(SB), Z2
+	VFMADD213PS  c4b000000<>+0(SB), Z1, Z2
+	VSUBPS       c4b000000<>+0(SB), Z2, Z4
+	VFNMADD231PS c3eb1f0e4<>+0(SB), Z4, Z1
+	VPERMPS      gelu512c4<>+0(SB), Z2, Z3
+	VPERMPS      gelu512c3<>+0(SB), Z2, Z4
+	VFMADD213PS  Z4, Z1, Z3
+	VPERMPS      gelu512c2<>+0(SB), Z2, Z4
+	VFMADD213PS  Z4, Z1, Z3
+	VPERMPS      gelu512c1<>+0(SB), Z2, Z4
+	VFMADD213PS  Z4, Z1, Z3
+	VPERMPS      gelu512c0<>+0(SB), Z2, Z4
+	VFMADD213PS  Z4, Z1, Z3
+	VFMADD213PS  c3f000000<>+0(SB), Z0, Z3
+	VMAXPS       c00000000<>+0(SB), Z3, Z3
+	VMINPS       c3f800000<>+0(SB), Z3, Z3
+	VMULPS       Z3, Z0, Z0
+	VCMPPS       $0x03, Z0, Z0, K1
+	VPSRLD       $0x10, Z0, Z1
+	VPANDD       c00000001<>+0(SB), Z1, Z1
+	VPADDD       c00007fff<>+0(SB), Z0, Z0
+	VPADDD       Z1, Z0, Z0
+	VPSRLD       $0x10, Z0, Z0
+	VMOVDQU32    c00007fc0<>+0(SB), K1, Z0
+	VPMOVDW      Z0, (AX)(BX*2)
+	MOVQ         SI, BX
+	JMP          loop197
+
+done198:
+loop199:
+	LEAQ         16(BX), SI
+	CMPQ         SI, DX
+	JGT          done200
+	VPMOVZXWD    (CX)(BX*2), Z0
+	VPSLLD       $0x10, Z0, Z0
+	VRANGEPS     $0x0a, c40a9999a<>+0(SB), Z0, Z1
+	VMOVUPS      c403826a4<>+0(SB), Z2
+	VFMADD213PS  c4b000000<>+0(SB), Z1, Z2
+	VSUBPS       c4b000000<>+0(SB), Z2, Z4
+	VFNMADD231PS c3eb1f0e4<>+0(SB), Z4, Z1
+	VPERMPS      gelu512c4<>+0(SB), Z2, Z3
+	VPERMPS      gelu512c3<>+0(SB), Z2, Z4
+	VFMADD213PS  Z4, Z1, Z3
+	VPERMPS      gelu512c2<>+0(SB), Z2, Z4
+	VFMADD213PS  Z4, Z1, Z3
+	VPERMPS      gelu512c1<>+0(SB), Z2, Z4
+	VFMADD213PS  Z4, Z1, Z3
+	VPERMPS      gelu512c0<>+0(SB), Z2, Z4
+	VFMADD213PS  Z4, Z1, Z3
+	VFMADD213PS  c3f000000<>+0(SB), Z0, Z3
+	VMAXPS       c00000000<>+0(SB), Z3, Z3
+	VMINPS       c3f800000<>+0(SB), Z3, Z3
+	VMULPS       Z3, Z0, Z0
+	VCMPPS       $0x03, Z0, Z0, K1
+	VPSRLD       $0x10, Z0, Z1
+	VPANDD       c00000001<>+0(SB), Z1, Z1
+	VPADDD       c00007fff<>+0(SB), Z0, Z0
+	VPADDD       Z1, Z0, Z0
+	VPSRLD       $0x10, Z0, Z0
+	VMOVDQU32    c00007fc0<>+0(SB), K1, Z0
+	VPMOVDW      Z0, (AX)(BX*2)
+	MOVQ         SI, BX
+	JMP          loop199
+
+done200:
+	VZEROUPPER
+	RET
+
+DATA c403826a4<>+0(SB)/4, $0x403826a4
+DATA c403826a4<>+4(SB)/4, $0x403826a4
+DATA c403826a4<>+8(SB)/4, $0x403826a4
+DATA c403826a4<>+12(SB)/4, $0x403826a4
+DATA c403826a4<>+16(SB)/4, $0x403826a4
+DATA c403826a4<>+20(SB)/4, $0x403826a4
+DATA c403826a4<>+24(SB)/4, $0x403826a4
+DATA c403826a4<>+28(SB)/4, $0x403826a4
+DATA c403826a4<>+32(SB)/4, $0x403826a4
+DATA c403826a4<>+36(SB)/4, $0x403826a4
+DATA c403826a4<>+40(SB)/4, $0x403826a4
+DATA c403826a4<>+44(SB)/4, $0x403826a4
+DATA c403826a4<>+48(SB)/4, $0x403826a4
+DATA c403826a4<>+52(SB)/4, $0x403826a4
+DATA c403826a4<>+56(SB)/4, $0x403826a4
+DATA c403826a4<>+60(SB)/4, $0x403826a4
+GLOBL c403826a4<>(SB), RODATA|NOPTR, $64
+
+DATA c3eb1f0e4<>+0(SB)/4, $0x3eb1f0e4
+DATA c3eb1f0e4<>+4(SB)/4, $0x3eb1f0e4
+DATA c3eb1f0e4<>+8(SB)/4, $0x3eb1f0e4
+DATA c3eb1f0e4<>+12(SB)/4, $0x3eb1f0e4
+DATA c3eb1f0e4<>+16(SB)/4, $0x3eb1f0e4
+DATA c3eb1f0e4<>+20(SB)/4, $0x3eb1f0e4
+DATA c3eb1f0e4<>+24(SB)/4, $0x3eb1f0e4
+DATA c3eb1f0e4<>+28(SB)/4, $0x3eb1f0e4
+DATA c3eb1f0e4<>+32(SB)/4, $0x3eb1f0e4
+DATA c3eb1f0e4<>+36(SB)/4, $0x3eb1f0e4
+DATA c3eb1f0e4<>+40(SB)/4, $0x3eb1f0e4
+DATA c3eb1f0e4<>+44(SB)/4, $0x3eb1f0e4
+DATA c3eb1f0e4<>+48(SB)/4, $0x3eb1f0e4
+DATA c3eb1f0e4<>+52(SB)/4, $0x3eb1f0e4
+DATA c3eb1f0e4<>+56(SB)/4, $0x3eb1f0e4
+DATA c3eb1f0e4<>+60(SB)/4, $0x3eb1f0e4
+GLOBL c3eb1f0e4<>(SB), RODATA|NOPTR, $64
+
+DATA gelu512c4<>+0(SB)/4, $0x3c22acb5
+DATA gelu512c4<>+4(SB)/4, $0x3c01874f
+DATA gelu512c4<>+8(SB)/4, $0x3b47b543
+DATA gelu512c4<>+12(SB)/4, $0xbb005cc5
+DATA gelu512c4<>+16(SB)/4, $0xbb9ffbad
+DATA gelu512c4<>+20(SB)/4, $0xbba9cf9e
+DATA gelu512c4<>+24(SB)/4, $0xbb770cc5
+DATA gelu512c4<>+28(SB)/4, $0xbafefd1a
+DATA gelu512c4<>+32(SB)/4, $0xba11d3bc
+DATA gelu512c4<>+36(SB)/4, $0x393faa84
+DATA gelu512c4<>+40(SB)/4, $0x39e29952
+DATA gelu512c4<>+44(SB)/4, $0x39e1791b
+DATA gelu512c4<>+48(SB)/4, $0x39b430d3
+DATA gelu512c4<>+52(SB)/4, $0x398453d1
+DATA gelu512c4<>+56(SB)/4, $0x393d562e
+DATA gelu512c4<>+60(SB)/4, $0x3907b7f6
+GLOBL gelu512c4<>(SB), RODATA|NOPTR, $64
+
+DATA gelu512c3<>+0(SB)/4, $0x28b2fc98
+DATA gelu512c3<>+4(SB)/4, $0x3c51fd96
+DATA gelu512c3<>+8(SB)/4, $0x3ca8c70a
+DATA gelu512c3<>+12(SB)/4, $0x3cade410
+DATA gelu512c3<>+16(SB)/4, $0x3c848a21
+DATA gelu512c3<>+20(SB)/4, $0x3c124919
+DATA gelu512c3<>+24(SB)/4, $0x3b2a02df
+DATA gelu512c3<>+28(SB)/4, $0xbab2b61b
+DATA gelu512c3<>+32(SB)/4, $0xbb46bbf9
+DATA gelu512c3<>+36(SB)/4, $0xbb536d08
+DATA gelu512c3<>+40(SB)/4, $0xbb34d0a9
+DATA gelu512c3<>+44(SB)/4, $0xbb0c785e
+DATA gelu512c3<>+48(SB)/4, $0xbad20241
+DATA gelu512c3<>+52(SB)/4, $0xba9be688
+DATA gelu512c3<>+56(SB)/4, $0xba698b39
+DATA gelu512c3<>+60(SB)/4, $0xba3195fc
+GLOBL gelu512c3<>(SB), RODATA|NOPTR, $64
+
+DATA gelu512c2<>+0(SB)/4, $0xbd882bef
+DATA gelu512c2<>+4(SB)/4, $0xbd73c785
+DATA gelu512c2<>+8(SB)/4, $0xbd298c35
+DATA gelu512c2<>+12(SB)/4, $0xbc9a8c8e
+DATA gelu512c2<>+16(SB)/4, $0x3a8a3407
+DATA gelu512c2<>+20(SB)/4, $0x3c6867bb
+DATA gelu512c2<>+24(SB)/4, $0x3ca3bc4a
+DATA gelu512c2<>+28(SB)/4, $0x3ca6d681
+DATA gelu512c2<>+32(SB)/4, $0x3c926e39
+DATA gelu512c2<>+36(SB)/4, $0x3c6dac6c
+DATA gelu512c2<>+40(SB)/4, $0x3c39f92b
+DATA gelu512c2<>+44(SB)/4, $0x3c101c1c
+DATA gelu512c2<>+48(SB)/4, $0x3be0a506
+DATA gelu512c2<>+52(SB)/4, $0x3bb162ef
+DATA gelu512c2<>+56(SB)/4, $0x3b8e2fee
+DATA gelu512c2<>+60(SB)/4, $0x3b6745df
+GLOBL gelu512c2<>(SB), RODATA|NOPTR, $64
+
+DATA gelu512c1<>+0(SB)/4, $0xa56cf12e
+DATA gelu512c1<>+4(SB)/4, $0xbd3695e1
+DATA gelu512c1<>+8(SB)/4, $0xbda41697
+DATA gelu512c1<>+12(SB)/4, $0xbdcf0ca2
+DATA gelu512c1<>+16(SB)/4, $0xbddb1693
+DATA gelu512c1<>+20(SB)/4, $0xbdcf5506
+DATA gelu512c1<>+24(SB)/4, $0xbdb6387e
+DATA gelu512c1<>+28(SB)/4, $0xbd99028c
+DATA gelu512c1<>+32(SB)/4, $0xbd7b2d57
+DATA gelu512c1<>+36(SB)/4, $0xbd4d0a40
+DATA gelu512c1<>+40(SB)/4, $0xbd2859cf
+DATA gelu512c1<>+44(SB)/4, $0xbd0bd34a
+DATA gelu512c1<>+48(SB)/4, $0xbceb5bd6
+DATA gelu512c1<>+52(SB)/4, $0xbcc8a1d2
+DATA gelu512c1<>+56(SB)/4, $0xbcad035a
+DATA gelu512c1<>+60(SB)/4, $0xbc96b79c
+GLOBL gelu512c1<>(SB), RODATA|NOPTR, $64
+
+DATA gelu512c0<>+0(SB)/4, $0x3ecc422a
+DATA gelu512c0<>+4(SB)/4, $0x3ec83852
+DATA gelu512c0<>+8(SB)/4, $0x3ebceffb
+DATA gelu512c0<>+12(SB)/4, $0x3eac94a4
+DATA gelu512c0<>+16(SB)/4, $0x3e99dcaa
+DATA gelu512c0<>+20(SB)/4, $0x3e8733a5
+DATA gelu512c0<>+24(SB)/4, $0x3e6c7033
+DATA gelu512c0<>+28(SB)/4, $0x3e4f4e0e
+DATA gelu512c0<>+32(SB)/4, $0x3e3726a4
+DATA gelu512c0<>+36(SB)/4, $0x3e2366c9
+DATA gelu512c0<>+40(SB)/4, $0x3e133ee1
+DATA gelu512c0<>+44(SB)/4, $0x3e05e90a
+DATA gelu512c0<>+48(SB)/4, $0x3df586f2
+DATA gelu512c0<>+52(SB)/4, $0x3de2a55a
+DATA gelu512c0<>+56(SB)/4, $0x3dd2753f
+DATA gelu512c0<>+60(SB)/4, $0x3dc46d7a
+GLOBL gelu512c0<>(SB), RODATA|NOPTR, $64
+
+// func geluTanhBFloat512(dst *uint16, src *uint16, n int)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·geluTanhBFloat512(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ n+16(FP), DX
+	XORQ BX, BX
+
+loop201:
+	LEAQ         16(BX), SI
+	CMPQ         SI, DX
+	JGT          done202
+	VPMOVZXWD    (CX)(BX*2), Z0
+	VPSLLD       $0x10, Z0, Z0
+	VMULPS       Z0, Z0, Z1
+	VMULPS       c3d922279<>+0(SB), Z1, Z1
+	VADDPS       c3fcc422a<>+0(SB), Z1, Z1
+	VMULPS       Z0, Z1, Z1
+	VXORPS       c80000000<>+0(SB), Z1, Z1
+	VMOVUPS      c42b20000<>+0(SB), Z2
+	VMINPS       Z1, Z2, Z1
+	VMOVUPS      cc2d0147b<>+0(SB), Z2
+	VMAXPS       Z1, Z2, Z1
+	VMULPS       c3fb8aa3b<>+0(SB), Z1, Z2
+	VRNDSCALEPS  $0x08, Z2, Z2
+	VMOVUPS      Z1, Z3
+	VFNMADD231PS c3f317000<>+0(SB), Z2, Z3
+	VFNMADD231PS c3805fdf4<>+0(SB), Z2, Z3
+	VMOVUPS      c3ab68891<>+0(SB), Z1
+	VFMADD213PS  c3c0905c3<>+0(SB), Z3, Z1
+	VFMADD213PS  c3d2aaa8d<>+0(SB), Z3, Z1
+	VFMADD213PS  c3e2aaa6e<>+0(SB), Z3, Z1
+	VFMADD213PS  c3f000000<>+0(SB), Z3, Z1
+	VFMADD213PS  c3f800000<>+0(SB), Z3, Z1
+	VFMADD213PS  c3f800000<>+0(SB), Z3, Z1
+	VSCALEFPS    Z2, Z1, Z1
+	VADDPS       c3f800000<>+0(SB), Z1, Z1
+	VDIVPS       Z1, Z0, Z1
+	VMOVUPS      Z1, Z0
+	VCMPPS       $0x03, Z0, Z0, K1
+	VPSRLD       $0x10, Z0, Z1
+	VPANDD       c00000001<>+0(SB), Z1, Z1
+	VPADDD       c00007fff<>+0(SB), Z0, Z0
+	VPADDD       Z1, Z0, Z0
+	VPSRLD       $0x10, Z0, Z0
+	VMOVDQU32    c00007fc0<>+0(SB), K1, Z0
+	VPMOVDW      Z0, (AX)(BX*2)
+	MOVQ         SI, BX
+	JMP          loop201
+
+done202:
+loop203:
+	LEAQ         16(BX), SI
+	CMPQ         SI, DX
+	JGT          done204
+	VPMOVZXWD    (CX)(BX*2), Z0
+	VPSLLD       $0x10, Z0, Z0
+	VMULPS       Z0, Z0, Z1
+	VMULPS       c3d922279<>+0(SB), Z1, Z1
+	VADDPS       c3fcc422a<>+0(SB), Z1, Z1
+	VMULPS       Z0, Z1, Z1
+	VXORPS       c80000000<>+0(SB), Z1, Z1
+	VMOVUPS      c42b20000<>+0(SB), Z2
+	VMINPS       Z1, Z2, Z1
+	VMOVUPS      cc2d0147b<>+0(SB), Z2
+	VMAXPS       Z1, Z2, Z1
+	VMULPS       c3fb8aa3b<>+0(SB), Z1, Z2
+	VRNDSCALEPS  $0x08, Z2, Z2
+	VMOVUPS      Z1, Z3
+	VFNMADD231PS c3f317000<>+0(SB), Z2, Z3
+	VFNMADD231PS c3805fdf4<>+0(SB), Z2, Z3
+	VMOVUPS      c3ab68891<>+0(SB), Z1
+	VFMADD213PS  c3c0905c3<>+0(SB), Z3, Z1
+	VFMADD213PS  c3d2aaa8d<>+0(SB), Z3, Z1
+	VFMADD213PS  c3e2aaa6e<>+0(SB), Z3, Z1
+	VFMADD213PS  c3f000000<>+0(SB), Z3, Z1
+	VFMADD213PS  c3f800000<>+0(SB), Z3, Z1
+	VFMADD213PS  c3f800000<>+0(SB), Z3, Z1
+	VSCALEFPS    Z2, Z1, Z1
+	VADDPS       c3f800000<>+0(SB), Z1, Z1
+	VDIVPS       Z1, Z0, Z1
+	VMOVUPS      Z1, Z0
+	VCMPPS       $0x03, Z0, Z0, K1
+	VPSRLD       $0x10, Z0, Z1
+	VPANDD       c00000001<>+0(SB), Z1, Z1
+	VPADDD       c00007fff<>+0(SB), Z0, Z0
+	VPADDD       Z1, Z0, Z0
+	VPSRLD       $0x10, Z0, Z0
+	VMOVDQU32    c00007fc0<>+0(SB), K1, Z0
+	VPMOVDW      Z0, (AX)(BX*2)
+	MOVQ         SI, BX
+	JMP          loop203
+
+done204:
+	VZEROUPPER
+	RET
+
+// func widenHalf512(dst *float32, src *uint16, n int)
+// Requires: AVX, AVX512F
+TEXT ·widenHalf512(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ n+16(FP), DX
+	XORQ BX, BX
+
+loop205:
+	LEAQ      64(BX), SI
+	CMPQ      SI, DX
+	JGT       done206
+	VCVTPH2PS (CX)(BX*2), Z0
+	VMOVUPS   Z0, (AX)(BX*4)
+	VCVTPH2PS 32(CX)(BX*2), Z1
+	VMOVUPS   Z1, 64(AX)(BX*4)
+	VCVTPH2PS 64(CX)(BX*2), Z2
+	VMOVUPS   Z2, 128(AX)(BX*4)
+	VCVTPH2PS 96(CX)(BX*2), Z3
+	VMOVUPS   Z3, 192(AX)(BX*4)
+	MOVQ      SI, BX
+	JMP       loop205
+
+done206:
+loop207:
+	LEAQ      16(BX), SI
+	CMPQ      SI, DX
+	JGT       done208
+	VCVTPH2PS (CX)(BX*2), Z0
+	VMOVUPS   Z0, (AX)(BX*4)
+	MOVQ      SI, BX
+	JMP       loop207
+
+done208:
+	VZEROUPPER
+	RET
+
+// func narrowHalf512(dst *uint16, src *float32, n int)
+// Requires: AVX, AVX512F
+TEXT ·narrowHalf512(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ n+16(FP), DX
+	XORQ BX, BX
+
+loop209:
+	LEAQ      32(BX), SI
+	CMPQ      SI, DX
+	JGT       done210
 	VMOVUPS   (CX)(BX*4), Z0
 	VCVTPS2PH $0x00, Z0, (AX)(BX*2)
 	VMOVUPS   64(CX)(BX*4), Z2
 	VCVTPS2PH $0x00, Z2, 32(AX)(BX*2)
 	MOVQ      SI, BX
-	JMP       loop29
+	JMP       loop209
 
-done30:
-loop31:
+done210:
+loop211:
 	LEAQ      16(BX), SI
 	CMPQ      SI, DX
-	JGT       done32
+	JGT       done212
 	VMOVUPS   (CX)(BX*4), Z0
 	VCVTPS2PH $0x00, Z0, (AX)(BX*2)
 	MOVQ      SI, BX
-	JMP       loop31
+	JMP       loop211
 
-done32:
+done212:
+	VZEROUPPER
+	RET
+
+// func addHalf512(dst *uint16, a *uint16, b *uint16, n int)
+// Requires: AVX, AVX512F
+TEXT ·addHalf512(SB), NOSPLIT, $0-32
+	MOVQ dst+0(FP), AX
+	MOVQ a+8(FP), CX
+	MOVQ b+16(FP), DX
+	MOVQ n+24(FP), BX
+	XORQ SI, SI
+
+loop213:
+	LEAQ      32(SI), DI
+	CMPQ      DI, BX
+	JGT       done214
+	VCVTPH2PS (CX)(SI*2), Z0
+	VCVTPH2PS (DX)(SI*2), Z1
+	VADDPS    Z1, Z0, Z0
+	VCVTPS2PH $0x00, Z0, (AX)(SI*2)
+	VCVTPH2PS 32(CX)(SI*2), Z0
+	VCVTPH2PS 32(DX)(SI*2), Z1
+	VADDPS    Z1, Z0, Z0
+	VCVTPS2PH $0x00, Z0, 32(AX)(SI*2)
+	MOVQ      DI, SI
+	JMP       loop213
+
+done214:
+loop215:
+	LEAQ      16(SI), DI
+	CMPQ      DI, BX
+	JGT       done216
+	VCVTPH2PS (CX)(SI*2), Z0
+	VCVTPH2PS (DX)(SI*2), Z1
+	VADDPS    Z1, Z0, Z0
+	VCVTPS2PH $0x00, Z0, (AX)(SI*2)
+	MOVQ      DI, SI
+	JMP       loop215
+
+done216:
+	VZEROUPPER
+	RET
+
+// func subHalf512(dst *uint16, a *uint16, b *uint16, n int)
+// Requires: AVX, AVX512F
+TEXT ·subHalf512(SB), NOSPLIT, $0-32
+	MOVQ dst+0(FP), AX
+	MOVQ a+8(FP), CX
+	MOVQ b+16(FP), DX
+	MOVQ n+24(FP), BX
+	XORQ SI, SI
+
+loop217:
+	LEAQ      32(SI), DI
+	CMPQ      DI, BX
+	JGT       done218
+	VCVTPH2PS (CX)(SI*2), Z0
+	VCVTPH2PS (DX)(SI*2), Z1
+	VSUBPS    Z1, Z0, Z0
+	VCVTPS2PH $0x00, Z0, (AX)(SI*2)
+	VCVTPH2PS 32(CX)(SI*2), Z0
+	VCVTPH2PS 32(DX)(SI*2), Z1
+	VSUBPS    Z1, Z0, Z0
+	VCVTPS2PH $0x00, Z0, 32(AX)(SI*2)
+	MOVQ      DI, SI
+	JMP       loop217
+
+done218:
+loop219:
+	LEAQ      16(SI), DI
+	CMPQ      DI, BX
+	JGT       done220
+	VCVTPH2PS (CX)(SI*2), Z0
+	VCVTPH2PS (DX)(SI*2), Z1
+	VSUBPS    Z1, Z0, Z0
+	VCVTPS2PH $0x00, Z0, (AX)(SI*2)
+	MOVQ      DI, SI
+	JMP       loop219
+
+done220:
+	VZEROUPPER
+	RET
+
+// func mulHalf512(dst *uint16, a *uint16, b *uint16, n int)
+// Requires: AVX, AVX512F
+TEXT ·mulHalf512(SB), NOSPLIT, $0-32
+	MOVQ dst+0(FP), AX
+	MOVQ a+8(FP), CX
+	MOVQ b+16(FP), DX
+	MOVQ n+24(FP), BX
+	XORQ SI, SI
+
+loop221:
+	LEAQ      32(SI), DI
+	CMPQ      DI, BX
+	JGT       done222
+	VCVTPH2PS (CX)(SI*2), Z0
+	VCVTPH2PS (DX)(SI*2), Z1
+	VMULPS    Z1, Z0, Z0
+	VCVTPS2PH $0x00, Z0, (AX)(SI*2)
+	VCVTPH2PS 32(CX)(SI*2), Z0
+	VCVTPH2PS 32(DX)(SI*2), Z1
+	VMULPS    Z1, Z0, Z0
+	VCVTPS2PH $0x00, Z0, 32(AX)(SI*2)
+	MOVQ      DI, SI
+	JMP       loop221
+
+done222:
+loop223:
+	LEAQ      16(SI), DI
+	CMPQ      DI, BX
+	JGT       done224
+	VCVTPH2PS (CX)(SI*2), Z0
+	VCVTPH2PS (DX)(SI*2), Z1
+	VMULPS    Z1, Z0, Z0
+	VCVTPS2PH $0x00, Z0, (AX)(SI*2)
+	MOVQ      DI, SI
+	JMP       loop223
+
+done224:
+	VZEROUPPER
+	RET
+
+// func divHalf512(dst *uint16, a *uint16, b *uint16, n int)
+// Requires: AVX, AVX512F
+TEXT ·divHalf512(SB), NOSPLIT, $0-32
+	MOVQ dst+0(FP), AX
+	MOVQ a+8(FP), CX
+	MOVQ b+16(FP), DX
+	MOVQ n+24(FP), BX
+	XORQ SI, SI
+
+loop225:
+	LEAQ      32(SI), DI
+	CMPQ      DI, BX
+	JGT       done226
+	VCVTPH2PS (CX)(SI*2), Z0
+	VCVTPH2PS (DX)(SI*2), Z1
+	VDIVPS    Z1, Z0, Z0
+	VCVTPS2PH $0x00, Z0, (AX)(SI*2)
+	VCVTPH2PS 32(CX)(SI*2), Z0
+	VCVTPH2PS 32(DX)(SI*2), Z1
+	VDIVPS    Z1, Z0, Z0
+	VCVTPS2PH $0x00, Z0, 32(AX)(SI*2)
+	MOVQ      DI, SI
+	JMP       loop225
+
+done226:
+loop227:
+	LEAQ      16(SI), DI
+	CMPQ      DI, BX
+	JGT       done228
+	VCVTPH2PS (CX)(SI*2), Z0
+	VCVTPH2PS (DX)(SI*2), Z1
+	VDIVPS    Z1, Z0, Z0
+	VCVTPS2PH $0x00, Z0, (AX)(SI*2)
+	MOVQ      DI, SI
+	JMP       loop227
+
+done228:
+	VZEROUPPER
+	RET
+
+// func negHalf512(dst *uint16, src *uint16, n int)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·negHalf512(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ n+16(FP), DX
+	XORQ BX, BX
+
+loop229:
+	LEAQ      32(BX), SI
+	CMPQ      SI, DX
+	JGT       done230
+	VCVTPH2PS (CX)(BX*2), Z0
+	VXORPS    c80000000<>+0(SB), Z0, Z0
+	VCVTPS2PH $0x00, Z0, (AX)(BX*2)
+	VCVTPH2PS 32(CX)(BX*2), Z0
+	VXORPS    c80000000<>+0(SB), Z0, Z0
+	VCVTPS2PH $0x00, Z0, 32(AX)(BX*2)
+	MOVQ      SI, BX
+	JMP       loop229
+
+done230:
+loop231:
+	LEAQ      16(BX), SI
+	CMPQ      SI, DX
+	JGT       done232
+	VCVTPH2PS (CX)(BX*2), Z0
+	VXORPS    c80000000<>+0(SB), Z0, Z0
+	VCVTPS2PH $0x00, Z0, (AX)(BX*2)
+	MOVQ      SI, BX
+	JMP       loop231
+
+done232:
+	VZEROUPPER
+	RET
+
+// func absHalf512(dst *uint16, src *uint16, n int)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·absHalf512(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ n+16(FP), DX
+	XORQ BX, BX
+
+loop233:
+	LEAQ      32(BX), SI
+	CMPQ      SI, DX
+	JGT       done234
+	VCVTPH2PS (CX)(BX*2), Z0
+	VANDPS    c7fffffff<>+0(SB), Z0, Z0
+	VCVTPS2PH $0x00, Z0, (AX)(BX*2)
+	VCVTPH2PS 32(CX)(BX*2), Z0
+	VANDPS    c7fffffff<>+0(SB), Z0, Z0
+	VCVTPS2PH $0x00, Z0, 32(AX)(BX*2)
+	MOVQ      SI, BX
+	JMP       loop233
+
+done234:
+loop235:
+	LEAQ      16(BX), SI
+	CMPQ      SI, DX
+	JGT       done236
+	VCVTPH2PS (CX)(BX*2), Z0
+	VANDPS    c7fffffff<>+0(SB), Z0, Z0
+	VCVTPS2PH $0x00, Z0, (AX)(BX*2)
+	MOVQ      SI, BX
+	JMP       loop235
+
+done236:
+	VZEROUPPER
+	RET
+
+// func reluHalf512(dst *uint16, src *uint16, n int)
+// Requires: AVX, AVX512F
+TEXT ·reluHalf512(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ n+16(FP), DX
+	XORQ BX, BX
+
+loop237:
+	LEAQ      32(BX), SI
+	CMPQ      SI, DX
+	JGT       done238
+	VCVTPH2PS (CX)(BX*2), Z0
+	VMOVUPS   c00000000<>+0(SB), Z1
+	VMAXPS    Z0, Z1, Z0
+	VADDPS    c00000000<>+0(SB), Z0, Z0
+	VCVTPS2PH $0x00, Z0, (AX)(BX*2)
+	VCVTPH2PS 32(CX)(BX*2), Z0
+	VMOVUPS   c00000000<>+0(SB), Z1
+	VMAXPS    Z0, Z1, Z0
+	VADDPS    c00000000<>+0(SB), Z0, Z0
+	VCVTPS2PH $0x00, Z0, 32(AX)(BX*2)
+	MOVQ      SI, BX
+	JMP       loop237
+
+done238:
+loop239:
+	LEAQ      16(BX), SI
+	CMPQ      SI, DX
+	JGT       done240
+	VCVTPH2PS (CX)(BX*2), Z0
+	VMOVUPS   c00000000<>+0(SB), Z1
+	VMAXPS    Z0, Z1, Z0
+	VADDPS    c00000000<>+0(SB), Z0, Z0
+	VCVTPS2PH $0x00, Z0, (AX)(BX*2)
+	MOVQ      SI, BX
+	JMP       loop239
+
+done240:
+	VZEROUPPER
+	RET
+
+// func sqrtHalf512(dst *uint16, src *uint16, n int)
+// Requires: AVX, AVX512F
+TEXT ·sqrtHalf512(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ n+16(FP), DX
+	XORQ BX, BX
+
+loop241:
+	LEAQ      32(BX), SI
+	CMPQ      SI, DX
+	JGT       done242
+	VCVTPH2PS (CX)(BX*2), Z0
+	VSQRTPS   Z0, Z0
+	VCVTPS2PH $0x00, Z0, (AX)(BX*2)
+	VCVTPH2PS 32(CX)(BX*2), Z0
+	VSQRTPS   Z0, Z0
+	VCVTPS2PH $0x00, Z0, 32(AX)(BX*2)
+	MOVQ      SI, BX
+	JMP       loop241
+
+done242:
+loop243:
+	LEAQ      16(BX), SI
+	CMPQ      SI, DX
+	JGT       done244
+	VCVTPH2PS (CX)(BX*2), Z0
+	VSQRTPS   Z0, Z0
+	VCVTPS2PH $0x00, Z0, (AX)(BX*2)
+	MOVQ      SI, BX
+	JMP       loop243
+
+done244:
+	VZEROUPPER
+	RET
+
+// func expHalf512(dst *uint16, src *uint16, n int)
+// Requires: AVX, AVX512F
+TEXT ·expHalf512(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ n+16(FP), DX
+	XORQ BX, BX
+
+loop245:
+	LEAQ         16(BX), SI
+	CMPQ         SI, DX
+	JGT          done246
+	VCVTPH2PS    (CX)(BX*2), Z0
+	VMOVUPS      c42b20000<>+0(SB), Z1
+	VMINPS       Z0, Z1, Z0
+	VMOVUPS      cc2d0147b<>+0(SB), Z1
+	VMAXPS       Z0, Z1, Z0
+	VMULPS       c3fb8aa3b<>+0(SB), Z0, Z1
+	VRNDSCALEPS  $0x08, Z1, Z1
+	VMOVUPS      Z0, Z2
+	VFNMADD231PS c3f317000<>+0(SB), Z1, Z2
+	VFNMADD231PS c3805fdf4<>+0(SB), Z1, Z2
+	VMOVUPS      c3ab68891<>+0(SB), Z0
+	VFMADD213PS  c3c0905c3<>+0(SB), Z2, Z0
+	VFMADD213PS  c3d2aaa8d<>+0(SB), Z2, Z0
+	VFMADD213PS  c3e2aaa6e<>+0(SB), Z2, Z0
+	VFMADD213PS  c3f000000<>+0(SB), Z2, Z0
+	VFMADD213PS  c3f800000<>+0(SB), Z2, Z0
+	VFMADD213PS  c3f800000<>+0(SB), Z2, Z0
+	VSCALEFPS    Z1, Z0, Z0
+	VCVTPS2PH    $0x00, Z0, (AX)(BX*2)
+	MOVQ         SI, BX
+	JMP          loop245
+
+done246:
+loop247:
+	LEAQ         16(BX), SI
+	CMPQ         SI, DX
+	JGT          done248
+	VCVTPH2PS    (CX)(BX*2), Z0
+	VMOVUPS      c42b20000<>+0(SB), Z1
+	VMINPS       Z0, Z1, Z0
+	VMOVUPS      cc2d0147b<>+0(SB), Z1
+	VMAXPS       Z0, Z1, Z0
+	VMULPS       c3fb8aa3b<>+0(SB), Z0, Z1
+	VRNDSCALEPS  $0x08, Z1, Z1
+	VMOVUPS      Z0, Z2
+	VFNMADD231PS c3f317000<>+0(SB), Z1, Z2
+	VFNMADD231PS c3805fdf4<>+0(SB), Z1, Z2
+	VMOVUPS      c3ab68891<>+0(SB), Z0
+	VFMADD213PS  c3c0905c3<>+0(SB), Z2, Z0
+	VFMADD213PS  c3d2aaa8d<>+0(SB), Z2, Z0
+	VFMADD213PS  c3e2aaa6e<>+0(SB), Z2, Z0
+	VFMADD213PS  c3f000000<>+0(SB), Z2, Z0
+	VFMADD213PS  c3f800000<>+0(SB), Z2, Z0
+	VFMADD213PS  c3f800000<>+0(SB), Z2, Z0
+	VSCALEFPS    Z1, Z0, Z0
+	VCVTPS2PH    $0x00, Z0, (AX)(BX*2)
+	MOVQ         SI, BX
+	JMP          loop247
+
+done248:
+	VZEROUPPER
+	RET
+
+// func sigmoidHalf512(dst *uint16, src *uint16, n int)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·sigmoidHalf512(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ n+16(FP), DX
+	XORQ BX, BX
+
+loop249:
+	LEAQ         16(BX), SI
+	CMPQ         SI, DX
+	JGT          done250
+	VCVTPH2PS    (CX)(BX*2), Z0
+	VMOVUPS      c3f800000<>+0(SB), Z1
+	VXORPS       c80000000<>+0(SB), Z0, Z0
+	VMOVUPS      c42b20000<>+0(SB), Z2
+	VMINPS       Z0, Z2, Z0
+	VMOVUPS      cc2d0147b<>+0(SB), Z2
+	VMAXPS       Z0, Z2, Z0
+	VMULPS       c3fb8aa3b<>+0(SB), Z0, Z2
+	VRNDSCALEPS  $0x08, Z2, Z2
+	VMOVUPS      Z0, Z3
+	VFNMADD231PS c3f317000<>+0(SB), Z2, Z3
+	VFNMADD231PS c3805fdf4<>+0(SB), Z2, Z3
+	VMOVUPS      c3ab68891<>+0(SB), Z0
+	VFMADD213PS  c3c0905c3<>+0(SB), Z3, Z0
+	VFMADD213PS  c3d2aaa8d<>+0(SB), Z3, Z0
+	VFMADD213PS  c3e2aaa6e<>+0(SB), Z3, Z0
+	VFMADD213PS  c3f000000<>+0(SB), Z3, Z0
+	VFMADD213PS  c3f800000<>+0(SB), Z3, Z0
+	VFMADD213PS  c3f800000<>+0(SB), Z3, Z0
+	VSCALEFPS    Z2, Z0, Z0
+	VADDPS       c3f800000<>+0(SB), Z0, Z0
+	VDIVPS       Z0, Z1, Z0
+	VCVTPS2PH    $0x00, Z0, (AX)(BX*2)
+	MOVQ         SI, BX
+	JMP          loop249
+
+done250:
+loop251:
+	LEAQ         16(BX), SI
+	CMPQ         SI, DX
+	JGT          done252
+	VCVTPH2PS    (CX)(BX*2), Z0
+	VMOVUPS      c3f800000<>+0(SB), Z1
+	VXORPS       c80000000<>+0(SB), Z0, Z0
+	VMOVUPS      c42b20000<>+0(SB), Z2
+	VMINPS       Z0, Z2, Z0
+	VMOVUPS      cc2d0147b<>+0(SB), Z2
+	VMAXPS       Z0, Z2, Z0
+	VMULPS       c3fb8aa3b<>+0(SB), Z0, Z2
+	VRNDSCALEPS  $0x08, Z2, Z2
+	VMOVUPS      Z0, Z3
+	VFNMADD231PS c3f317000<>+0(SB), Z2, Z3
+	VFNMADD231PS c3805fdf4<>+0(SB), Z2, Z3
+	VMOVUPS      c3ab68891<>+0(SB), Z0
+	VFMADD213PS  c3c0905c3<>+0(SB), Z3, Z0
+	VFMADD213PS  c3d2aaa8d<>+0(SB), Z3, Z0
+	VFMADD213PS  c3e2aaa6e<>+0(SB), Z3, Z0
+	VFMADD213PS  c3f000000<>+0(SB), Z3, Z0
+	VFMADD213PS  c3f800000<>+0(SB), Z3, Z0
+	VFMADD213PS  c3f800000<>+0(SB), Z3, Z0
+	VSCALEFPS    Z2, Z0, Z0
+	VADDPS       c3f800000<>+0(SB), Z0, Z0
+	VDIVPS       Z0, Z1, Z0
+	VCVTPS2PH    $0x00, Z0, (AX)(BX*2)
+	MOVQ         SI, BX
+	JMP          loop251
+
+done252:
+	VZEROUPPER
+	RET
+
+// func siluHalf512(dst *uint16, src *uint16, n int)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·siluHalf512(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ n+16(FP), DX
+	XORQ BX, BX
+
+loop253:
+	LEAQ         16(BX), SI
+	CMPQ         SI, DX
+	JGT          done254
+	VCVTPH2PS    (CX)(BX*2), Z0
+	VMOVAPS      Z0, Z1
+	VXORPS       c80000000<>+0(SB), Z0, Z0
+	VMOVUPS      c42b20000<>+0(SB), Z2
+	VMINPS       Z0, Z2, Z0
+	VMOVUPS      cc2d0147b<>+0(SB), Z2
+	VMAXPS       Z0, Z2, Z0
+	VMULPS       c3fb8aa3b<>+0(SB), Z0, Z2
+	VRNDSCALEPS  $0x08, Z2, Z2
+	VMOVUPS      Z0, Z3
+	VFNMADD231PS c3f317000<>+0(SB), Z2, Z3
+	VFNMADD231PS c3805fdf4<>+0(SB), Z2, Z3
+	VMOVUPS      c3ab68891<>+0(SB), Z0
+	VFMADD213PS  c3c0905c3<>+0(SB), Z3, Z0
+	VFMADD213PS  c3d2aaa8d<>+0(SB), Z3, Z0
+	VFMADD213PS  c3e2aaa6e<>+0(SB), Z3, Z0
+	VFMADD213PS  c3f000000<>+0(SB), Z3, Z0
+	VFMADD213PS  c3f800000<>+0(SB), Z3, Z0
+	VFMADD213PS  c3f800000<>+0(SB), Z3, Z0
+	VSCALEFPS    Z2, Z0, Z0
+	VADDPS       c3f800000<>+0(SB), Z0, Z0
+	VDIVPS       Z0, Z1, Z0
+	VCVTPS2PH    $0x00, Z0, (AX)(BX*2)
+	MOVQ         SI, BX
+	JMP          loop253
+
+done254:
+loop255:
+	LEAQ         16(BX), SI
+	CMPQ         SI, DX
+	JGT          done256
+	VCVTPH2PS    (CX)(BX*2), Z0
+	VMOVAPS      Z0, Z1
+	VXORPS       c80000000<>+0(SB), Z0, Z0
+	VMOVUPS      c42b20000<>+0(SB), Z2
+	VMINPS       Z0, Z2, Z0
+	VMOVUPS      cc2d0147b<>+0(SB), Z2
+	VMAXPS       Z0, Z2, Z0
+	VMULPS       c3fb8aa3b<>+0(SB), Z0, Z2
+	VRNDSCALEPS  $0x08, Z2, Z2
+	VMOVUPS      Z0, Z3
+	VFNMADD231PS c3f317000<>+0(SB), Z2, Z3
+	VFNMADD231PS c3805fdf4<>+0(SB), Z2, Z3
+	VMOVUPS      c3ab68891<>+0(SB), Z0
+	VFMADD213PS  c3c0905c3<>+0(SB), Z3, Z0
+	VFMADD213PS  c3d2aaa8d<>+0(SB), Z3, Z0
+	VFMADD213PS  c3e2aaa6e<>+0(SB), Z3, Z0
+	VFMADD213PS  c3f000000<>+0(SB), Z3, Z0
+	VFMADD213PS  c3f800000<>+0(SB), Z3, Z0
+	VFMADD213PS  c3f800000<>+0(SB), Z3, Z0
+	VSCALEFPS    Z2, Z0, Z0
+	VADDPS       c3f800000<>+0(SB), Z0, Z0
+	VDIVPS       Z0, Z1, Z0
+	VCVTPS2PH    $0x00, Z0, (AX)(BX*2)
+	MOVQ         SI, BX
+	JMP          loop255
+
+done256:
+	VZEROUPPER
+	RET
+
+// func tanhHalf512(dst *uint16, src *uint16, n int)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·tanhHalf512(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ n+16(FP), DX
+	XORQ BX, BX
+
+loop257:
+	LEAQ         16(BX), SI
+	CMPQ         SI, DX
+	JGT          done258
+	VCVTPH2PS    (CX)(BX*2), Z0
+	VANDPS       c7fffffff<>+0(SB), Z0, Z1
+	VADDPS       Z1, Z1, Z1
+	VMOVUPS      c42200000<>+0(SB), Z3
+	VMINPS       Z1, Z3, Z1
+	VMULPS       c3fb8aa3b<>+0(SB), Z1, Z3
+	VRNDSCALEPS  $0x08, Z3, Z3
+	VMOVUPS      Z1, Z4
+	VFNMADD231PS c3f317000<>+0(SB), Z3, Z4
+	VFNMADD231PS c3805fdf4<>+0(SB), Z3, Z4
+	VMOVUPS      c3ab68891<>+0(SB), Z1
+	VFMADD213PS  c3c0905c3<>+0(SB), Z4, Z1
+	VFMADD213PS  c3d2aaa8d<>+0(SB), Z4, Z1
+	VFMADD213PS  c3e2aaa6e<>+0(SB), Z4, Z1
+	VFMADD213PS  c3f000000<>+0(SB), Z4, Z1
+	VMULPS       Z4, Z1, Z1
+	VFMADD213PS  Z4, Z4, Z1
+	VMOVUPS      c3f800000<>+0(SB), Z5
+	VSCALEFPS    Z3, Z5, Z5
+	VSUBPS       c3f800000<>+0(SB), Z5, Z4
+	VFMADD213PS  Z4, Z5, Z1
+	VADDPS       c40000000<>+0(SB), Z1, Z2
+	VDIVPS       Z2, Z1, Z1
+	VANDPS       c80000000<>+0(SB), Z0, Z0
+	VORPS        Z1, Z0, Z0
+	VCVTPS2PH    $0x00, Z0, (AX)(BX*2)
+	MOVQ         SI, BX
+	JMP          loop257
+
+done258:
+loop259:
+	LEAQ         16(BX), SI
+	CMPQ         SI, DX
+	JGT          done260
+	VCVTPH2PS    (CX)(BX*2), Z0
+	VANDPS       c7fffffff<>+0(SB), Z0, Z1
+	VADDPS       Z1, Z1, Z1
+	VMOVUPS      c42200000<>+0(SB), Z3
+	VMINPS       Z1, Z3, Z1
+	VMULPS       c3fb8aa3b<>+0(SB), Z1, Z3
+	VRNDSCALEPS  $0x08, Z3, Z3
+	VMOVUPS      Z1, Z4
+	VFNMADD231PS c3f317000<>+0(SB), Z3, Z4
+	VFNMADD231PS c3805fdf4<>+0(SB), Z3, Z4
+	VMOVUPS      c3ab68891<>+0(SB), Z1
+	VFMADD213PS  c3c0905c3<>+0(SB), Z4, Z1
+	VFMADD213PS  c3d2aaa8d<>+0(SB), Z4, Z1
+	VFMADD213PS  c3e2aaa6e<>+0(SB), Z4, Z1
+	VFMADD213PS  c3f000000<>+0(SB), Z4, Z1
+	VMULPS       Z4, Z1, Z1
+	VFMADD213PS  Z4, Z4, Z1
+	VMOVUPS      c3f800000<>+0(SB), Z5
+	VSCALEFPS    Z3, Z5, Z5
+	VSUBPS       c3f800000<>+0(SB), Z5, Z4
+	VFMADD213PS  Z4, Z5, Z1
+	VADDPS       c40000000<>+0(SB), Z1, Z2
+	VDIVPS       Z2, Z1, Z1
+	VANDPS       c80000000<>+0(SB), Z0, Z0
+	VORPS        Z1, Z0, Z0
+	VCVTPS2PH    $0x00, Z0, (AX)(BX*2)
+	MOVQ         SI, BX
+	JMP          loop259
+
+done260:
+	VZEROUPPER
+	RET
+
+// func erfHalf512(dst *uint16, src *uint16, n int)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·erfHalf512(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ n+16(FP), DX
+	XORQ BX, BX
+
+loop261:
+	LEAQ         16(BX), SI
+	CMPQ         SI, DX
+	JGT          done262
+	VCVTPH2PS    (CX)(BX*2), Z0
+	VANDPS       c7fffffff<>+0(SB), Z0, Z1
+	VMOVUPS      c40800000<>+0(SB), Z4
+	VMINPS       Z1, Z4, Z1
+	VMOVUPS      c40800000<>+0(SB), Z4
+	VMINPS       Z1, Z4, Z2
+	VADDPS       c40200000<>+0(SB), Z2, Z3
+	VSUBPS       c40200000<>+0(SB), Z2, Z2
+	VDIVPS       Z3, Z2, Z2
+	VMULPS       Z2, Z2, Z4
+	VMOVUPS      c39ae8275<>+0(SB), Z3
+	VFMADD213PS  cbb30a5e6<>+0(SB), Z4, Z3
+	VFMADD213PS  c3d238891<>+0(SB), Z4, Z3
+	VFMADD213PS  c3e80e08c<>+0(SB), Z4, Z3
+	VFMADD213PS  c3e57dda0<>+0(SB), Z4, Z3
+	VMOVUPS      c3a61b44d<>+0(SB), Z5
+	VFMADD213PS  cbb836a5f<>+0(SB), Z4, Z5
+	VFMADD213PS  cbe00084c<>+0(SB), Z4, Z5
+	VFMADD213PS  cbebe5448<>+0(SB), Z4, Z5
+	VFMADD231PS  Z2, Z5, Z3
+	VXORPS       c80000000<>+0(SB), Z1, Z2
+	VMULPS       Z1, Z2, Z2
+	VMULPS       c3fb8aa3b<>+0(SB), Z2, Z4
+	VRNDSCALEPS  $0x08, Z4, Z4
+	VMOVUPS      Z2, Z5
+	VFNMADD231PS c3f317000<>+0(SB), Z4, Z5
+	VFNMADD231PS c3805fdf4<>+0(SB), Z4, Z5
+	VMOVUPS      c3ab68891<>+0(SB), Z2
+	VFMADD213PS  c3c0905c3<>+0(SB), Z5, Z2
+	VFMADD213PS  c3d2aaa8d<>+0(SB), Z5, Z2
+	VFMADD213PS  c3e2aaa6e<>+0(SB), Z5, Z2
+	VFMADD213PS  c3f000000<>+0(SB), Z5, Z2
+	VFMADD213PS  c3f800000<>+0(SB), Z5, Z2
+	VFMADD213PS  c3f800000<>+0(SB), Z5, Z2
+	VSCALEFPS    Z4, Z2, Z2
+	VMULPS       Z2, Z3, Z3
+	VMOVUPS      c3f800000<>+0(SB), Z2
+	VSUBPS       Z3, Z2, Z2
+	VANDPS       c80000000<>+0(SB), Z0, Z3
+	VORPS        Z3, Z2, Z2
+	VMULPS       Z0, Z0, Z4
+	VMOVUPS      cb7222fa3<>+0(SB), Z3
+	VFMADD213PS  c38ec43a8<>+0(SB), Z4, Z3
+	VFMADD213PS  cba5e67b3<>+0(SB), Z4, Z3
+	VFMADD213PS  c3bab1530<>+0(SB), Z4, Z3
+	VFMADD213PS  cbcdc14e4<>+0(SB), Z4, Z3
+	VFMADD213PS  c3de71784<>+0(SB), Z4, Z3
+	VFMADD213PS  cbec093a3<>+0(SB), Z4, Z3
+	VFMADD213PS  c3e0375d4<>+0(SB), Z4, Z3
+	VFMADD213PS  Z0, Z0, Z3
+	VCMPPS       $0x11, c3f800000<>+0(SB), Z1, K3
+	VBLENDMPS    Z3, Z2, K3, Z0
+	VCVTPS2PH    $0x00, Z0, (AX)(BX*2)
+	MOVQ         SI, BX
+	JMP          loop261
+
+done262:
+loop263:
+	LEAQ         16(BX), SI
+	CMPQ         SI, DX
+	JGT          done264
+	VCVTPH2PS    (CX)(BX*2), Z0
+	VANDPS       c7fffffff<>+0(SB), Z0, Z1
+	VMOVUPS      c40800000<>+0(SB), Z4
+	VMINPS       Z1, Z4, Z1
+	VMOVUPS      c40800000<>+0(SB), Z4
+	VMINPS       Z1, Z4, Z2
+	VADDPS       c40200000<>+0(SB), Z2, Z3
+	VSUBPS       c40200000<>+0(SB), Z2, Z2
+	VDIVPS       Z3, Z2, Z2
+	VMULPS       Z2, Z2, Z4
+	VMOVUPS      c39ae8275<>+0(SB), Z3
+	VFMADD213PS  cbb30a5e6<>+0(SB), Z4, Z3
+	VFMADD213PS  c3d238891<>+0(SB), Z4, Z3
+	VFMADD213PS  c3e80e08c<>+0(SB), Z4, Z3
+	VFMADD213PS  c3e57dda0<>+0(SB), Z4, Z3
+	VMOVUPS      c3a61b44d<>+0(SB), Z5
+	VFMADD213PS  cbb836a5f<>+0(SB), Z4, Z5
+	VFMADD213PS  cbe00084c<>+0(SB), Z4, Z5
+	VFMADD213PS  cbebe5448<>+0(SB), Z4, Z5
+	VFMADD231PS  Z2, Z5, Z3
+	VXORPS       c80000000<>+0(SB), Z1, Z2
+	VMULPS       Z1, Z2, Z2
+	VMULPS       c3fb8aa3b<>+0(SB), Z2, Z4
+	VRNDSCALEPS  $0x08, Z4, Z4
+	VMOVUPS      Z2, Z5
+	VFNMADD231PS c3f317000<>+0(SB), Z4, Z5
+	VFNMADD231PS c3805fdf4<>+0(SB), Z4, Z5
+	VMOVUPS      c3ab68891<>+0(SB), Z2
+	VFMADD213PS  c3c0905c3<>+0(SB), Z5, Z2
+	VFMADD213PS  c3d2aaa8d<>+0(SB), Z5, Z2
+	VFMADD213PS  c3e2aaa6e<>+0(SB), Z5, Z2
+	VFMADD213PS  c3f000000<>+0(SB), Z5, Z2
+	VFMADD213PS  c3f800000<>+0(SB), Z5, Z2
+	VFMADD213PS  c3f800000<>+0(SB), Z5, Z2
+	VSCALEFPS    Z4, Z2, Z2
+	VMULPS       Z2, Z3, Z3
+	VMOVUPS      c3f800000<>+0(SB), Z2
+	VSUBPS       Z3, Z2, Z2
+	VANDPS       c80000000<>+0(SB), Z0, Z3
+	VORPS        Z3, Z2, Z2
+	VMULPS       Z0, Z0, Z4
+	VMOVUPS      cb7222fa3<>+0(SB), Z3
+	VFMADD213PS  c38ec43a8<>+0(SB), Z4, Z3
+	VFMADD213PS  cba5e67b3<>+0(SB), Z4, Z3
+	VFMADD213PS  c3bab1530<>+0(SB), Z4, Z3
+	VFMADD213PS  cbcdc14e4<>+0(SB), Z4, Z3
+	VFMADD213PS  c3de71784<>+0(SB), Z4, Z3
+	VFMADD213PS  cbec093a3<>+0(SB), Z4, Z3
+	VFMADD213PS  c3e0375d4<>+0(SB), Z4, Z3
+	VFMADD213PS  Z0, Z0, Z3
+	VCMPPS       $0x11, c3f800000<>+0(SB), Z1, K3
+	VBLENDMPS    Z3, Z2, K3, Z0
+	VCVTPS2PH    $0x00, Z0, (AX)(BX*2)
+	MOVQ         SI, BX
+	JMP          loop263
+
+done264:
+	VZEROUPPER
+	RET
+
+// func geluHalf512(dst *uint16, src *uint16, n int)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·geluHalf512(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ n+16(FP), DX
+	XORQ BX, BX
+
+loop265:
+	LEAQ         16(BX), SI
+	CMPQ         SI, DX
+	JGT          done266
+	VCVTPH2PS    (CX)(BX*2), Z0
+	VRANGEPS     $0x0a, c40a9999a<>+0(SB), Z0, Z1
+	VMOVUPS      c403826a4<>+0(SB), Z2
+	VFMADD213PS  c4b000000<>+0(SB), Z1, Z2
+	VSUBPS       c4b000000<>+0(SB), Z2, Z4
+	VFNMADD231PS c3eb1f0e4<>+0(SB), Z4, Z1
+	VPERMPS      gelu512c4<>+0(SB), Z2, Z3
+	VPERMPS      gelu512c3<>+0(SB), Z2, Z4
+	VFMADD213PS  Z4, Z1, Z3
+	VPERMPS      gelu512c2<>+0(SB), Z2, Z4
+	VFMADD213PS  Z4, Z1, Z3
+	VPERMPS      gelu512c1<>+0(SB), Z2, Z4
+	VFMADD213PS  Z4, Z1, Z3
+	VPERMPS      gelu512c0<>+0(SB), Z2, Z4
+	VFMADD213PS  Z4, Z1, Z3
+	VFMADD213PS  c3f000000<>+0(SB), Z0, Z3
+	VMAXPS       c00000000<>+0(SB), Z3, Z3
+	VMINPS       c3f800000<>+0(SB), Z3, Z3
+	VMULPS       Z3, Z0, Z0
+	VCVTPS2PH    $0x00, Z0, (AX)(BX*2)
+	MOVQ         SI, BX
+	JMP          loop265
+
+done266:
+loop267:
+	LEAQ         16(BX), SI
+	CMPQ         SI, DX
+	JGT          done268
+	VCVTPH2PS    (CX)(BX*2), Z0
+	VRANGEPS     $0x0a, c40a9999a<>+0(SB), Z0, Z1
+	VMOVUPS      c403826a4<>+0(SB), Z2
+	VFMADD213PS  c4b000000<>+0(SB), Z1, Z2
+	VSUBPS       c4b000000<>+0(SB), Z2, Z4
+	VFNMADD231PS c3eb1f0e4<>+0(SB), Z4, Z1
+	VPERMPS      gelu512c4<>+0(SB), Z2, Z3
+	VPERMPS      gelu512c3<>+0(SB), Z2, Z4
+	VFMADD213PS  Z4, Z1, Z3
+	VPERMPS      gelu512c2<>+0(SB), Z2, Z4
+	VFMADD213PS  Z4, Z1, Z3
+	VPERMPS      gelu512c1<>+0(SB), Z2, Z4
+	VFMADD213PS  Z4, Z1, Z3
+	VPERMPS      gelu512c0<>+0(SB), Z2, Z4
+	VFMADD213PS  Z4, Z1, Z3
+	VFMADD213PS  c3f000000<>+0(SB), Z0, Z3
+	VMAXPS       c00000000<>+0(SB), Z3, Z3
+	VMINPS       c3f800000<>+0(SB), Z3, Z3
+	VMULPS       Z3, Z0, Z0
+	VCVTPS2PH    $0x00, Z0, (AX)(BX*2)
+	MOVQ         SI, BX
+	JMP          loop267
+
+done268:
+	VZEROUPPER
+	RET
+
+// func geluTanhHalf512(dst *uint16, src *uint16, n int)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·geluTanhHalf512(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ n+16(FP), DX
+	XORQ BX, BX
+
+loop269:
+	LEAQ         16(BX), SI
+	CMPQ         SI, DX
+	JGT          done270
+	VCVTPH2PS    (CX)(BX*2), Z0
+	VMULPS       Z0, Z0, Z1
+	VMULPS       c3d922279<>+0(SB), Z1, Z1
+	VADDPS       c3fcc422a<>+0(SB), Z1, Z1
+	VMULPS       Z0, Z1, Z1
+	VXORPS       c80000000<>+0(SB), Z1, Z1
+	VMOVUPS      c42b20000<>+0(SB), Z2
+	VMINPS       Z1, Z2, Z1
+	VMOVUPS      cc2d0147b<>+0(SB), Z2
+	VMAXPS       Z1, Z2, Z1
+	VMULPS       c3fb8aa3b<>+0(SB), Z1, Z2
+	VRNDSCALEPS  $0x08, Z2, Z2
+	VMOVUPS      Z1, Z3
+	VFNMADD231PS c3f317000<>+0(SB), Z2, Z3
+	VFNMADD231PS c3805fdf4<>+0(SB), Z2, Z3
+	VMOVUPS      c3ab68891<>+0(SB), Z1
+	VFMADD213PS  c3c0905c3<>+0(SB), Z3, Z1
+	VFMADD213PS  c3d2aaa8d<>+0(SB), Z3, Z1
+	VFMADD213PS  c3e2aaa6e<>+0(SB), Z3, Z1
+	VFMADD213PS  c3f000000<>+0(SB), Z3, Z1
+	VFMADD213PS  c3f800000<>+0(SB), Z3, Z1
+	VFMADD213PS  c3f800000<>+0(SB), Z3, Z1
+	VSCALEFPS    Z2, Z1, Z1
+	VADDPS       c3f800000<>+0(SB), Z1, Z1
+	VDIVPS       Z1, Z0, Z1
+	VMOVUPS      Z1, Z0
+	VCVTPS2PH    $0x00, Z0, (AX)(BX*2)
+	MOVQ         SI, BX
+	JMP          loop269
+
+done270:
+loop271:
+	LEAQ         16(BX), SI
+	CMPQ         SI, DX
+	JGT          done272
+	VCVTPH2PS    (CX)(BX*2), Z0
+	VMULPS       Z0, Z0, Z1
+	VMULPS       c3d922279<>+0(SB), Z1, Z1
+	VADDPS       c3fcc422a<>+0(SB), Z1, Z1
+	VMULPS       Z0, Z1, Z1
+	VXORPS       c80000000<>+0(SB), Z1, Z1
+	VMOVUPS      c42b20000<>+0(SB), Z2
+	VMINPS       Z1, Z2, Z1
+	VMOVUPS      cc2d0147b<>+0(SB), Z2
+	VMAXPS       Z1, Z2, Z1
+	VMULPS       c3fb8aa3b<>+0(SB), Z1, Z2
+	VRNDSCALEPS  $0x08, Z2, Z2
+	VMOVUPS      Z1, Z3
+	VFNMADD231PS c3f317000<>+0(SB), Z2, Z3
+	VFNMADD231PS c3805fdf4<>+0(SB), Z2, Z3
+	VMOVUPS      c3ab68891<>+0(SB), Z1
+	VFMADD213PS  c3c0905c3<>+0(SB), Z3, Z1
+	VFMADD213PS  c3d2aaa8d<>+0(SB), Z3, Z1
+	VFMADD213PS  c3e2aaa6e<>+0(SB), Z3, Z1
+	VFMADD213PS  c3f000000<>+0(SB), Z3, Z1
+	VFMADD213PS  c3f800000<>+0(SB), Z3, Z1
+	VFMADD213PS  c3f800000<>+0(SB), Z3, Z1
+	VSCALEFPS    Z2, Z1, Z1
+	VADDPS       c3f800000<>+0(SB), Z1, Z1
+	VDIVPS       Z1, Z0, Z1
+	VMOVUPS      Z1, Z0
+	VCVTPS2PH    $0x00, Z0, (AX)(BX*2)
+	MOVQ         SI, BX
+	JMP          loop271
+
+done272:
 	VZEROUPPER
 	RET
