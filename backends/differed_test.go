@@ -22,6 +22,24 @@ func main() {
 		net.print()
 	}
 }`,
+	"a view of what a graph without gradients has made, written behind a break": `
+func f(x, w *torch.Tensor) *torch.Tensor {
+	t := torch.Cat([]*torch.Tensor{x, x.Neg()}).Narrow(0, 0, 2)
+	fmt.Println("break")
+	t.Select(0, 0).Mul_(w)
+	return t
+}
+
+func main() { fmt.Println(torch.Compile(f)(torch.Ones(2, 4), torch.Ones(4).RequiresGrad_()).Detach()) }`,
+	"a list of one view": `
+func f(x *torch.Tensor) []*torch.Tensor { return append(x.Mul(2).Chunk(2), x.Unbind()...) }
+
+func main() {
+	x := torch.Ones(1, 4).RequiresGrad_()
+	out := torch.Compile(f)(x)
+	out[0].Mul(out[1]).Sum().Backward()
+	fmt.Println(len(out), x.Grad())
+}`,
 	"a result that a kernel has reshaped, written in place": `
 func f(net *Net, ids *torch.Tensor) *torch.Tensor {
 	t := net.Emb.Forward(ids)

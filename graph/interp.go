@@ -101,9 +101,12 @@ func (in *interp) call(n *Node) any {
 		args[i] = in.arg(a)
 	}
 	var out []torch.Value
-	if n.NoGrad || in.untaped {
+	switch {
+	case n.NoGrad:
 		out = torch.CallUntaped(n.Op, args)
-	} else {
+	case in.untaped:
+		out = torch.CallUnrecorded(n.Op, args)
+	default:
 		out = torch.Call(n.Op, args)
 	}
 	if _, several := n.Meta.([]ops.Result); several {

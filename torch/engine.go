@@ -92,6 +92,17 @@ func (t *Tensor) Storage() *Storage { return t.storage }
 // process, which other goroutines see, stays as it is.
 func CallUntaped(op ops.ID, args []ops.Arg) []Value { return call(ops.Get(op), args, false) }
 
+// CallUnrecorded is Call of an operator whose gradient nobody wants: nothing goes on
+// the tape, but views count as taken in the mode of the process (see birth).
+func CallUnrecorded(op ops.ID, args []ops.Arg) []Value {
+	row := ops.Get(op)
+	outs := call(row, args, false)
+	if row.Tags.Has(ops.TagView) || row.Tags.Has(ops.TagMaybeView) {
+		noteBirth(row, args, outs, GradEnabled())
+	}
+	return outs
+}
+
 // ViewRoot is the tensor whose memory a differentiable view shows: t itself
 // where it is none.
 func (t *Tensor) ViewRoot() *Tensor { return t.root() }

@@ -478,6 +478,16 @@ func main() {
 	defer func() { fmt.Println(recover()) }()
 	g(torch.Ones(2, 2), torch.Ones(2).RequiresGrad_())
 }`, "select narrow narrow mul_ sin | select narrow narrow", "GB0064"},
+	{"a list of one view", `
+func f(x *torch.Tensor) []*torch.Tensor {
+	p := append(x.Chunk(2, kw.Dim(0)), x.Sin().Unbind()...)
+	p[0].Mul_(2)
+	return p
+}
+func main() {
+	g := torch.Compile(f)
+	for range 2 { fmt.Println(g(torch.Ones(1, 4))) }
+}`, "chunk sin unbind mul_", ""},
 	{"one of several views is written", `
 func f(x, w *torch.Tensor) *torch.Tensor { y := x.Mul(2); p := y.Unbind(); p[1].Mul_(w); return y }
 func main() {

@@ -168,10 +168,16 @@ func (tr *trace) results(in *ssa.Call, build *graph.Builder, node *graph.Node, r
 			tr.in.Copy(tuple.At(i).Type(), unsafe.Add(tr.addr(in), off), unsafe.Pointer(&t))
 		}
 	} else if _, isSlice := in.Type().Underlying().(*types.Slice); isSlice {
-		list := node.Meta.([]ops.Result)
-		out := make([]*torch.Tensor, len(list))
-		for i := range list {
-			out[i] = tr.fake(build.Item(node, i))
+		out := make([]*torch.Tensor, 1)
+		if list, several := node.Meta.([]ops.Result); several {
+			out = make([]*torch.Tensor, len(list))
+		}
+		for i := range out {
+			piece := node // a list of one is its element
+			if len(out) > 1 {
+				piece = build.Item(node, i)
+			}
+			out[i] = tr.fake(piece)
 			tr.viewOf(in, out[i], row)
 		}
 		tr.in.Copy(in.Type(), tr.addr(in), unsafe.Pointer(&out))

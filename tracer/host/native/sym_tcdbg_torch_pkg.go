@@ -81,6 +81,7 @@ func pkg_tcdbg_torch() *rt.Pkg {
 			"Bucketize":                   p_tcdbg_torch.Bucketize,
 			"Call":                        p_tcdbg_torch.Call,
 			"CallInto":                    p_tcdbg_torch.CallInto,
+			"CallUnrecorded":              p_tcdbg_torch.CallUnrecorded,
 			"CallUntaped":                 p_tcdbg_torch.CallUntaped,
 			"CartesianProd":               p_tcdbg_torch.CartesianProd,
 			"Cat":                         p_tcdbg_torch.Cat,
