@@ -148,3 +148,44 @@ func main() {
 		t.Errorf("arguments %v: want the user's xs[0], and the counter without a word", arguments)
 	}
 }
+
+// TestNamesOfWhatIsRangedOver: the variables of a range over a function, what it
+// counts and the elements of a literal go by the program's words.
+func TestNamesOfWhatIsRangedOver(t *testing.T) {
+	o := both(t, `
+func f(x *torch.Tensor, turns []int) *torch.Tensor {
+	for _, by := range slices.All(turns) {
+		fmt.Println("turn")
+		x = x.Roll([]int{by})
+	}
+	for range turns {
+		fmt.Println("again")
+		x = x.Neg()
+	}
+	for range 2 {
+		fmt.Println("and again")
+		x = x.Neg()
+	}
+	return x
+}
+
+func main() {
+	g := torch.Compile(f)
+	fmt.Println(g(torch.Arange(4), []int{1, 2}))
+}`)
+	var said []string
+	for _, miss := range o.recompiles() {
+		for _, f := range miss.Failures {
+			said = append(said, f.Argument+": "+f.Guard.Text+" is "+f.Actual)
+		}
+	}
+	text := strings.Join(said, "\n")
+	for _, want := range []string{"by: L['by'] == 1 is 2", "\n: (L['rangeindex'] + 1) < L['len(turns)'] is false (rangeindex = ", "\n: (L['rangeint.iter'] + 1) < 2"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("nothing says %q:\n%s", want, text)
+		}
+	}
+	if strings.Contains(text, "arg1") {
+		t.Errorf("a number stands for a name:\n%s", text)
+	}
+}

@@ -159,22 +159,22 @@ func (ss *sources) elem(p *source, i int) *source {
 	return ss.intern(sourceID{kind: kind, parent: p, index: i}, func() *source {
 		e := elemType(t)
 		s := &source{typ: e, name: p.name + "[" + strconv.Itoa(i) + "]", offset: uintptr(i) * ss.in.Rep(e).Size()}
-		if v := variadicArgument(p, i); v != nil {
+		if v := listed(p, i); v != nil {
 			s.name = "L['" + localName(v) + "']"
 		}
 		return s
 	})
 }
 
-// variadicArgument is what the program passes as argument i of the variadic
-// parameter whose slice stands at p; nil where p is no such slice.
-func variadicArgument(p *source, i int) ssa.Value {
+// listed is what the program writes at place i of a slice that it gives no name: the
+// arguments of a variadic parameter, a literal; nil where p is no such slice.
+func listed(p *source, i int) ssa.Value {
 	list, ok := p.value.(*ssa.Slice)
-	if !ok || p.kind != srcRegister || list.Low != nil {
+	if !ok || p.kind != srcRegister || list.Low != nil || varName(list) != "" {
 		return nil
 	}
 	array, ok := list.X.(*ssa.Alloc)
-	if !ok || array.Comment != "varargs" {
+	if !ok || array.Comment != "varargs" && array.Comment != "slicelit" {
 		return nil
 	}
 	for _, r := range *array.Referrers() {
@@ -244,6 +244,9 @@ func localName(v ssa.Value) string {
 		}
 		return v.Name()
 	case *ssa.Parameter:
+		if name := varName(v); name != "" && v.Parent().Synthetic != "" {
+			return name // a range over a function only numbers its variables
+		}
 		return v.Name()
 	case *ssa.MakeInterface:
 		return localName(v.X)
@@ -266,6 +269,12 @@ func localName(v ssa.Value) string {
 	}
 	return synthetic(v)
 }
+
+// What SSA calls the counters of range statements over elements and over a number.
+const (
+	rangeIndex = "rangeindex"
+	rangeCount = "rangeint.iter"
+)
 
 // synthetic names a register that the program has no expression for: what a
 // conversion converts, the arguments of a variadic call, what a range counts.
@@ -297,51 +306,49 @@ func synthetic(v ssa.Value) string {
 	return v.Name()
 }
 
-// rangeIndex is what the counter of a range statement is called that names none.
-const rangeIndex = "rangeindex"
-
-// argument returns the user's expression for a source, the printed path without
-// the L['...'] dressing: net.Weight. It is empty where the user has none: for what
-// torch's own code computes within a call, and for what no line spells.
+// argument is the printed path of a source without the L['...'] dressing:
+// net.Weight. Where it isSpelled it is the user's own expression.
 func (s *source) argument() string {
 	switch s.kind {
 	case srcRegister:
-		return s.local()
+		return localName(s.value)
 	case srcGlobal:
 		return s.global.Name()
+	case srcDeref, srcDynamic:
+		return strings.TrimPrefix(s.parent.argument(), "&")
+	case srcField:
+		return s.parent.argument() + "." + s.parent.typ.Underlying().(*types.Struct).Field(s.index).Name()
 	case srcElem, srcItem:
-		if v := variadicArgument(s.parent, s.index); v != nil {
+		if v := listed(s.parent, s.index); v != nil {
 			return localName(v)
 		}
+		return s.parent.argument() + "[" + strconv.Itoa(s.index) + "]"
 	case srcFree:
 		return s.value.Name()
-	}
-	of := s.parent.argument()
-	if of == "" {
-		return ""
-	}
-	switch s.kind {
-	case srcDeref, srcDynamic:
-		return strings.TrimPrefix(of, "&")
-	case srcField:
-		return of + "." + s.parent.typ.Underlying().(*types.Struct).Field(s.index).Name()
-	case srcElem, srcItem:
-		return of + "[" + strconv.Itoa(s.index) + "]"
 	case srcMapValue:
-		return of + "[" + s.key.text + "]"
+		return s.parent.argument() + "[" + s.key.text + "]"
 	case srcGrad:
-		return of + ".Grad()"
+		return s.parent.argument() + ".Grad()"
 	}
-	panic("tracer: unknown source kind")
+	return s.name
 }
 
-// local is the user's name of a register, empty where the user has none. What is
+// isSpelled reports whether the program has words for a source: it has none for what
+// torch's own code computes within a call, nor for what a range counts. What is
 // passed to a function of torch is known by the name of its parameter.
-func (s *source) local() string {
-	if _, passed := s.value.(*ssa.Parameter); inTorch(s.value.Parent()) && !(passed && s.frame == 0) || !spelled(s.value) {
-		return ""
+func (s *source) isSpelled() bool {
+	switch s.kind {
+	case srcRegister:
+		_, passed := s.value.(*ssa.Parameter)
+		return spelled(s.value) && (!inTorch(s.value.Parent()) || passed && s.frame == 0)
+	case srcGlobal:
+		return true
+	case srcElem, srcItem:
+		if v := listed(s.parent, s.index); v != nil {
+			return spelled(v)
+		}
 	}
-	return localName(s.value)
+	return s.parent.isSpelled()
 }
 
 // inTorch reports whether a function is one of torch's that the host interprets.
@@ -357,7 +364,7 @@ func spelled(v ssa.Value) bool {
 	}
 	switch v := v.(type) {
 	case *ssa.Phi:
-		return v.Comment != "" && v.Comment != rangeIndex
+		return v.Comment != "" && v.Comment != rangeCount
 	case *ssa.Alloc:
 		return v.Comment != ""
 	case *ssa.MakeInterface:
