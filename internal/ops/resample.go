@@ -246,8 +246,17 @@ type sampler struct {
 	out           []sym.Int
 }
 
+// unnormalize brings a coordinate from [-1, 1] to pixels, in the steps of PyTorch's
+// loops: those over images are vectors and have the factor as one number.
 func (s *sampler) unnormalize(g Value, size sym.Int) Value {
 	b := s.b
+	if s.n == 2 {
+		extent := float64(sym.Force(size))
+		if s.corners {
+			return b.mul(b.add(g, 1), (extent-1)/2)
+		}
+		return b.sub(b.mul(b.add(g, 1), extent/2), 0.5)
+	}
 	if s.corners {
 		return b.mul(b.div(b.add(g, 1), 2.0), sym.Sub(size, symOne))
 	}
@@ -309,70 +318,76 @@ func (s *sampler) read(coords []Value) Value {
 	return b.view(got, append([]sym.Int{m.Shape[0], m.Shape[1]}, s.out...)...)
 }
 
+// linear weighs the corners around each place. Weights are multiplied from the
+// last dimension on, as PyTorch does.
 func (s *sampler) linear(coords []Value) Value {
 	b, m := s.b, s.x.TensorMeta()
 	low := make([]Value, s.n)
-	frac := make([]Value, s.n)
+	weights := make([][2]Value, s.n)
 	for i := range coords {
 		at := s.inside(coords[i], m.Shape[2+i])
 		low[i] = b.detach(b.Emit(Floor, at))
-		frac[i] = b.sub(at, low[i])
+		frac := b.sub(at, low[i])
+		weights[i] = [2]Value{b.sub(1, frac), frac}
+		if s.n == 3 {
+			weights[i][0] = b.sub(b.add(low[i], 1), at)
+		}
 	}
 	var sum Value
 	for corner := range 1 << s.n {
 		at := make([]Value, s.n)
 		var w Value
-		for i := range s.n {
+		for i := s.n - 1; i >= 0; i-- {
+			side := corner >> (s.n - 1 - i) & 1
 			at[i] = low[i]
-			f := b.sub(1, frac[i])
-			if corner>>i&1 == 1 {
+			if side == 1 {
 				at[i] = b.add(low[i], 1)
-				f = frac[i]
 			}
-			if w == nil {
-				w = f
-			} else {
-				w = b.mul(w, f)
-			}
+			w = b.timesOr(w, weights[i][side])
 		}
-		part := b.mul(s.read(at), b.unsqueeze(w, 1))
-		if sum == nil {
-			sum = part
-		} else {
-			sum = b.add(sum, part)
-		}
+		sum = b.plusOr(sum, b.mul(s.read(at), b.unsqueeze(w, 1)))
 	}
 	return sum
 }
 
-// cubic weighs the four neighbours in each dimension.
+// timesOr is x*y, or y where there is no x yet; plusOr is so for sums.
+func (b B) timesOr(x, y Value) Value {
+	if x == nil {
+		return y
+	}
+	return b.mul(x, y)
+}
+
+func (b B) plusOr(x, y Value) Value {
+	if x == nil {
+		return y
+	}
+	return b.add(x, y)
+}
+
+// cubic weighs the four neighbours in each dimension, the last one first.
 func (s *sampler) cubic(coords []Value) Value {
-	b, m := s.b, s.x.TensorMeta()
+	b := s.b
 	low := make([]Value, s.n)
 	weights := make([][4]Value, s.n)
 	for i, at := range coords {
 		low[i] = b.detach(b.Emit(Floor, at))
 		weights[i] = b.cubicWeights(b.sub(at, low[i]))
 	}
+	return s.neighbours(nil, low, weights)
+}
+
+// neighbours weighs those that share the coordinates at of the first dimensions.
+func (s *sampler) neighbours(at, low []Value, weights [][4]Value) Value {
+	d := len(at)
+	if d == s.n {
+		return s.read(at)
+	}
 	var sum Value
-	for k := range 1 << (2 * s.n) {
-		at := make([]Value, s.n)
-		var w Value
-		for i := range s.n {
-			j := k >> (2 * (s.n - 1 - i)) & 3
-			at[i] = s.inside(b.add(low[i], j-1), m.Shape[2+i])
-			if w == nil {
-				w = weights[i][j]
-			} else {
-				w = b.mul(w, weights[i][j])
-			}
-		}
-		part := b.mul(s.read(at), b.unsqueeze(w, 1))
-		if sum == nil {
-			sum = part
-		} else {
-			sum = b.add(sum, part)
-		}
+	for k, w := range weights[d] {
+		here := s.inside(s.b.add(low[d], k-1), s.x.TensorMeta().Shape[2+d])
+		part := s.neighbours(append(at[:d:d], here), low, weights)
+		sum = s.b.plusOr(sum, s.b.mul(part, s.b.unsqueeze(w, 1)))
 	}
 	return sum
 }
