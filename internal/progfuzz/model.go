@@ -63,6 +63,7 @@ type modelWriter struct {
 	*generator
 	optimizer bool // main steps one
 	norm      bool // the batch is normalized, so one row would be refused
+	mixed     bool // of GenerateMixed
 }
 
 // value is a tensor variable. A dimension is a number, or B for the batch size.
@@ -127,6 +128,9 @@ func (m *modelWriter) forward() {
 // statements writes n statements and returns the values that live behind them.
 func (m *modelWriter) statements(vs values, n, depth int) values {
 	for range n {
+		if m.mixed && m.r.Intn(4) == 0 && m.mixedEffect(vs) {
+			continue
+		}
 		switch m.r.Intn(12) {
 		case 0:
 			if depth < maxDepth-1 {
@@ -146,6 +150,9 @@ func (m *modelWriter) statements(vs values, n, depth int) values {
 // declare writes a variable with a value of the table.
 func (m *modelWriter) declare(vs values) values {
 	rows := modelRows()
+	if m.mixed {
+		rows = append(rows, slices.Concat(mixedRows(), mixedRows())...)
+	}
 	for range 50 {
 		row := rows[m.r.Intn(len(rows))]
 		text, made, ok := row(m, vs)
@@ -266,7 +273,11 @@ func (m *modelWriter) assigning(vs values, depth int) {
 func (m *modelWriter) main() {
 	m.line("func main() {")
 	m.line("net := newNet()")
-	if m.optimizer {
+	switch {
+	case m.optimizer && m.mixed:
+		m.line("opt := %s", m.mixedOptimizer())
+		m.line("step := %s", pickOf(m.generator, "opt.Step", "torch.Compile(opt.Step)", "torch.Compile(func() { opt.Step() })"))
+	case m.optimizer:
 		m.line("opt := %s", pickOf(m.generator, "optim.NewSGD(net.parameters(), kw.Lr(0.05), kw.Momentum(0.5))", "optim.NewAdamW(net.parameters(), kw.Lr(0.02), kw.Eps(0.05))"))
 	}
 	m.line("list, named := []*torch.Tensor{torch.Ones(4), torch.Rand(4)}, map[string]*torch.Tensor{}")
@@ -284,8 +295,15 @@ func (m *modelWriter) main() {
 	m.line("}")
 	m.line("fmt.Println(x.Detach(), y.Detach(), z.Detach(), list[0].Detach(), list[1].Detach(), len(named))")
 	m.line("list[0], list[1], net.State = list[0].Detach(), list[1].Detach(), net.State.Detach()")
+	if m.mixed { // what calls leave behind must not hold on to their tapes
+		m.line("for i := range list { list[i] = list[i].Detach() }")
+		m.line("for k := range named { named[k] = named[k].Detach() }")
+	}
 	m.line("if loss != nil { loss.Backward() }")
-	if m.optimizer {
+	switch {
+	case m.optimizer && m.mixed:
+		m.line("step()")
+	case m.optimizer:
 		m.line("opt.Step()")
 	}
 	m.line("}")
@@ -296,6 +314,10 @@ func (m *modelWriter) main() {
 	for range 3 + m.r.Intn(3) {
 		m.line("call(%d)", max(least, pickOf(m.generator, 2, 2, 3, 5, 7, 1, 4)))
 		m.line("net.print()")
+		if m.mixed {
+			m.line("fmt.Println(len(list), len(named), seen)")
+			m.mixedChange()
+		}
 		if m.r.Intn(5) == 0 {
 			m.line("%s", pickOf(m.generator, "nn.Eval(net.Norm)", "nn.Eval(net.Drop)", "nn.Train(net.Norm)", "net.State = torch.Ones(4)", "net.Scale = net.Scale.Detach().RequiresGrad_()"))
 		}

@@ -33,6 +33,19 @@ func TestGenerateModel(t *testing.T) {
 	}
 }
 
+// TestGenerateMixed wants the same of mixed programs.
+func TestGenerateMixed(t *testing.T) {
+	for seed := range int64(200) {
+		text := GenerateMixed(seed)
+		if text != GenerateMixed(seed) {
+			t.Fatalf("seed %d gives two programs", seed)
+		}
+		if _, err := parser.ParseFile(token.NewFileSet(), "model.go", "package main\n"+ModelPrelude+text, 0); err != nil {
+			t.Errorf("seed %d: %v\n%s", seed, err, text)
+		}
+	}
+}
+
 // TestShrink wants what matters to stay and everything else to go.
 func TestShrink(t *testing.T) {
 	text := "func f() {\nfor {\na()\nif x {\nbad()\n}\nb()\n}\n}\nfunc g() {\nc()\n}"
