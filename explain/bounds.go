@@ -17,6 +17,7 @@ const (
 	heldKernel  = 512
 	heldOutput  = 256
 	heldStage   = 192
+	heldName    = 16
 	heldEvent   = 256 // cache events, symbols, passes, steps of fusion, failures
 )
 

@@ -223,11 +223,55 @@ func (f *Fold) fusionLine(r *logs.Record, text string) bool {
 		f.sharedData(fu, line)
 	case strings.HasPrefix(line, "Schedule:"):
 		fu.Schedule = append(fu.Schedule, r.Loader())
-	case line == "fuse_nodes_once, candidates:", strings.HasPrefix(line, "found "), strings.HasPrefix(line, "===== fusion complete"):
+	case line == "fuse_nodes_once, candidates:", strings.Contains(line, schedulerNode):
+		for line := range strings.SplitSeq(text, "\n") {
+			f.candidate(fu, strings.TrimSpace(line))
+		}
+	case strings.HasPrefix(line, "found "), strings.HasPrefix(line, "===== fusion complete"):
 	default:
 		return false
 	}
 	return true
+}
+
+const (
+	schedulerNode = "SchedulerNode(name='op"
+	maxGap        = 1 << 10 // between two numbers
+)
+
+// candidate reads a node of the scheduler, "SchedulerNode(name='op1'), Reduction(['[64]',
+// 'sum', 'origins=OrderedSet([sum_1, relu])', ...": its number and the operator that it
+// computes, the first of those it came from. Groups repeat the nodes in them.
+func (f *Fold) candidate(fu *Fusion, line string) {
+	kind, rest, ok := strings.Cut(line, schedulerNode)
+	number, rest, closed := strings.Cut(rest, "'")
+	n, err := strconv.Atoi(number)
+	if !ok || !closed || err != nil || n < 0 || n > len(fu.Ops)+maxGap || strings.Contains(kind, "(") {
+		return
+	}
+	op := ""
+	switch kind {
+	case "ExternKernel":
+		op = "extern op" + number
+	case "NopKernel":
+		op = "nop op" + number
+	case "":
+		if _, origins, ok := strings.Cut(rest, "'origins="); ok {
+			if i := strings.IndexAny(origins, "[{"); i >= 0 {
+				origins = origins[i+1:]
+			}
+			op = strings.TrimRight(origins[:max(strings.IndexAny(origins, ",]}"), 0)], "0123456789")
+			op = strings.TrimRight(op, "_")
+		}
+	}
+	if op == "" || n < len(fu.Ops) && fu.Ops[n] != "" {
+		return
+	}
+	for len(fu.Ops) <= n {
+		fu.Ops = append(fu.Ops, "")
+		f.hold(heldName)
+	}
+	fu.Ops[n] = f.intern(op)
 }
 
 // refusal reads "cannot fuse A with B: REASON".
@@ -242,8 +286,7 @@ func (f *Fold) refusal(fu *Fusion, line string) {
 		fu.refused = map[string]int{}
 	}
 	key := a + "\x00" + b
-	if i, again := fu.refused[key]; again { // pairs are tried again as groups grow
-		fu.Steps[i] = step
+	if i, again := fu.refused[key]; again && fu.Steps[i].Reason == reason { // pairs are tried again as groups grow
 		return
 	}
 	fu.refused[key] = len(fu.Steps)

@@ -57,7 +57,7 @@ func (f *Fold) copyReport() *Report {
 	}
 	for _, fu := range f.fusions {
 		cp := *fu
-		cp.Steps, cp.Schedule = slices.Clone(fu.Steps), fu.Schedule[:len(fu.Schedule):len(fu.Schedule)]
+		cp.Steps, cp.Ops, cp.Schedule = slices.Clone(fu.Steps), slices.Clone(fu.Ops), fu.Schedule[:len(fu.Schedule):len(fu.Schedule)]
 		cp.round, cp.refused, cp.scores = 0, nil, nil
 		r.Fusions = append(r.Fusions, &cp)
 	}

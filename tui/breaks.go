@@ -223,6 +223,9 @@ func breakFacts(g *explain.BreakGroup) string {
 	if b.Outcome != "" {
 		parts = append(parts, b.Outcome)
 	}
+	if len(g.Lost) > 0 {
+		parts = append(parts, "leaves "+strings.Join(g.Lost, ", ")+" eager")
+	}
 	if g.Graphs > 0 {
 		parts = append(parts, "splits "+count(g.Graphs, "graph"))
 	}

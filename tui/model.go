@@ -37,7 +37,9 @@ type Model struct {
 	run     Run
 	version uint64 // of report
 	polling bool
-	frozen  bool // following is paused
+	// madeWidth is that of the terminal when the rows were made.
+	madeWidth int
+	frozen    bool // following is paused
 
 	sel    Selection
 	selGen uint64
@@ -75,6 +77,7 @@ type input struct {
 	feed   Feed
 	facts  *facts
 	parsed *parsed
+	width  int // of the terminal; texts of rows are wrapped to it
 }
 
 // Messages of our own.
@@ -82,6 +85,7 @@ type (
 	pollMsg   struct{}
 	reportMsg struct {
 		report *explain.Report
+		width  int
 		rows   [keys.Screens]rowsOf
 		shown  [keys.Screens][]int32 // what the filters of that time left
 		filter [keys.Screens]string
@@ -186,6 +190,10 @@ func (m *Model) handle(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:
 		m.w, m.h = msg.Width, msg.Height
+		if m.version > 0 && m.w != m.madeWidth && !m.polling {
+			m.polling = true
+			return m.poll()
+		}
 	case tea.KeyMsg:
 		return m.key(msg)
 	case tea.MouseMsg:
@@ -230,6 +238,7 @@ func (m *Model) handle(msg tea.Msg) tea.Cmd {
 // UI goroutine.
 func (m *Model) poll() tea.Cmd {
 	feed, old, frozen, files := m.feed, m.report, m.frozen, m.parsed
+	width, made := m.w, m.madeWidth
 	defs := m.defs
 	var views [keys.Screens]pane
 	for i, p := range m.panes {
@@ -238,11 +247,11 @@ func (m *Model) poll() tea.Cmd {
 	return func() tea.Msg {
 		t0 := time.Now()
 		r := feed.Snapshot()
-		if r == old || frozen {
+		if r == old && width == made || frozen {
 			return sameMsg{time.Since(t0)}
 		}
-		out := reportMsg{report: r}
-		in := &input{report: r, feed: feed, facts: &out.facts}
+		out := reportMsg{report: r, width: width}
+		in := &input{report: r, feed: feed, facts: &out.facts, width: width}
 		out.facts.collect(in)
 		files.readMarked(feed, r)
 		for i := range defs {
@@ -278,7 +287,7 @@ func (m *Model) again(took time.Duration) tea.Cmd {
 func (m *Model) take(msg reportMsg) {
 	first := m.version == 0
 	m.polling = false
-	m.report, m.facts = msg.report, msg.facts
+	m.report, m.facts, m.madeWidth = msg.report, msg.facts, msg.width
 	m.run = m.feed.Run()
 	m.version++
 	for i, p := range m.panes {

@@ -128,10 +128,10 @@ func overviewRows(in *input) []row {
 		for _, f := range in.report.Failures {
 			rows = append(rows, &failureRow{f})
 			for _, said := range f.Details() {
-				rows = append(rows, &saidRow{said: said})
+				rows = append(rows, textRows(in.width, "    said: ", said, theme.Plain)...)
 			}
 			if f.Fix.Text != "" {
-				rows = append(rows, &fixRow{fix: f.Fix})
+				rows = append(rows, textRows(in.width, "    fix: ", f.Fix.Text, theme.Green)...)
 			}
 		}
 	}
@@ -145,7 +145,7 @@ func overviewRows(in *input) []row {
 		a := &in.report.Advice[i]
 		rows = append(rows, &adviceRow{i, a})
 		if fix := a.Fix; fix.Text != "" || len(fix.Lines) > 0 {
-			rows = append(rows, &fixRow{fix: fix})
+			rows = append(rows, textRows(in.width, "    fix: ", shortFix(fix), theme.Green)...)
 		}
 	}
 	return rows
@@ -374,31 +374,45 @@ func shortCost(cost string, w int) string {
 	return cost
 }
 
-// fixRow is the fix below an advice.
-type fixRow struct {
-	headRow
-	fix explain.Fix
-}
-
-func (r *fixRow) draw(_ *Model, w int) theme.Line {
-	text := r.fix.Text
-	for _, l := range r.fix.Lines {
+// shortFix is the line that a fix puts in place, else its words.
+func shortFix(fix explain.Fix) string {
+	for _, l := range fix.Lines {
 		if rest, ok := strings.CutPrefix(l, "+"); ok {
-			text = strings.TrimSpace(rest)
-			break
+			return strings.TrimSpace(rest)
 		}
 	}
-	return theme.Line{{Text: "    fix: ", Style: theme.Faint}, theme.T(theme.Green, theme.Cut(text, w-10))}
+	return fix.Text
 }
 
-// saidRow is what the error of a failure says.
-type saidRow struct {
+// textRow is a line of a text below a row: what an error says, or a fix.
+type textRow struct {
 	headRow
-	said string
+	label, line string
+	style       theme.Style
 }
 
-func (r *saidRow) draw(_ *Model, w int) theme.Line {
-	return theme.Line{{Text: "    said: ", Style: theme.Faint}, theme.T(theme.Plain, theme.Cut(r.said, w-10))}
+// maxTextRows bounds the lines of one text; the row above it opens the whole.
+const maxTextRows = 5
+
+// textRows wraps a text to a terminal's width, behind its label.
+func textRows(width int, label, text string, style theme.Style) []row {
+	lines := theme.Wrap(text, max(40, width-2-len(label)))
+	if len(lines) > maxTextRows {
+		lines = lines[:maxTextRows]
+		lines[maxTextRows-1] += " …"
+	}
+	rows := make([]row, len(lines))
+	for i, l := range lines {
+		if i == 1 {
+			label = theme.Spaces(len(label))
+		}
+		rows[i] = &textRow{label: label, line: l, style: style}
+	}
+	return rows
+}
+
+func (r *textRow) draw(_ *Model, w int) theme.Line {
+	return theme.Line{{Text: r.label, Style: theme.Faint}, theme.T(r.style, theme.Cut(r.line, max(0, w-len(r.label))))}
 }
 
 // failureRow is a compile that ended in an error.
