@@ -288,7 +288,8 @@ var handCounts = map[string]counts{
 	// Breaks: backward() and those 9, which are folded: nobody wrote those lines.
 	"pytorch-2.7/warm_cache.log": {13, 10, 10, 0, 0},
 
-	// The same program: the loop's lost frame is a failure of its own in this release.
+	// The same program, ../breaks.py: the loop's lost frame is a failure of its own in this
+	// release.
 	"pytorch-2.14/breaks.log": {30, 17, 16, 0, 5},
 
 	// One rank: forward, which breaks where it calls its sharded module, and its resume.
