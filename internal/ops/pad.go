@@ -75,10 +75,16 @@ func pad(b B, c *Call) Value {
 		refuse(Errorf("Padding mode \"%s\" doesn't take in value argument", c.Str(2)))
 	}
 	n := len(c.Tensor(0).Shape)
-	if d := c.Tensor(0).DType; OpMath(d) != d && len(list) > 2 {
+	d := c.Tensor(0).DType
+	half := OpMath(d) != d
+	if half && c.Str(2) != "circular" && len(list) > 2 {
 		return b.padAtOnce(x, list, c.Str(2))
 	}
 	for i := range len(list) / 2 {
+		if half && c.Str(2) == "circular" {
+			x = b.wrapDim(x, n-1-i, list[2*i], list[2*i+1])
+			continue
+		}
 		x = b.padDim(x, n-1-i, list[2*i], list[2*i+1], c.Str(2))
 	}
 	return x
@@ -98,6 +104,24 @@ func (b B) padAtOnce(x Value, list []sym.Int, mode string) Value {
 	flat := b.reshape(x, append(cloneInts(m.Shape[:n-k]), numel(m.Shape[n-k:]))...)
 	out := b.Emit(IndexSelect, flat, n-k, b.reshape(places, numel(shape)))
 	return b.view(out, append(cloneInts(m.Shape[:n-k]), shape...)...)
+}
+
+// wrapDim wraps one dimension of half precision, whose gradient gets what comes from
+// the end first, then what comes from the start.
+func (b B) wrapDim(x Value, d int, left, right sym.Int) Value {
+	x = b.padDim(x, d, sym.Min(left, symZero), sym.Min(right, symZero), "circular")
+	n := x.TensorMeta().Shape[d]
+	if sym.Gt(left, n) || sym.Gt(right, n) {
+		refuse(Errorf("Padding value causes wrapping around more than once."))
+	}
+	before := sym.Max(left, symZero)
+	if sym.Gt(before, symZero) {
+		x = b.cat(d, b.slice(x, d, sym.Sub(n, before), n), x)
+	}
+	if sym.Gt(right, symZero) {
+		x = b.cat(d, x, b.slice(x, d, before, sym.Add(before, right)))
+	}
+	return x
 }
 
 // padDim pads one dimension by picking positions: mirrored, repeated or wrapped.

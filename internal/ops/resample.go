@@ -167,7 +167,8 @@ func (b B) linear(x Value, dtype DType, d int, out sym.Int, scale float64, corne
 	low := b.Emit(Clamp, b.cast(b.Emit(Floor, at), Int64), 0, last)
 	high := b.Emit(Clamp, b.add(low, 1), 0, last)
 	w := b.Emit(Clamp, b.sub(at, low), 0.0, 1.0)
-	wc, rest := b.column(b.weightsAs(w, dtype), d, len(m.Shape)), b.column(b.weightsAs(b.sub(1, w), dtype), d, len(m.Shape))
+	w = b.weightsAs(w, dtype)
+	wc, rest := b.column(w, d, len(m.Shape)), b.column(b.weightsAs(b.sub(1, w), dtype), d, len(m.Shape))
 	left, right := b.Emit(IndexSelect, x, d, low), b.Emit(IndexSelect, x, d, high)
 	return b.add(b.mul(left, rest), b.mul(right, wc))
 }
