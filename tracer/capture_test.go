@@ -478,6 +478,16 @@ func main() {
 	defer func() { fmt.Println(recover()) }()
 	g(torch.Ones(2, 2), torch.Ones(2).RequiresGrad_())
 }`, "select narrow narrow mul_ sin | select narrow narrow", "GB0064"},
+	{"complex numbers in a row break once", `
+func f(x *torch.Tensor) *torch.Tensor {
+	z := torch.Complex(x.Sin(), x)
+	z = z.Mul(z.Conj()).Add(z)
+	return torch.ViewAsReal(torch.Polar(z.Abs(), x)).Exp()
+}
+func main() {
+	g := torch.Compile(f)
+	for range 2 { fmt.Println(g(torch.Ones(2))) }
+}`, "sin | exp", "GB9004"},
 	{"a list of one view", `
 func f(x *torch.Tensor) []*torch.Tensor {
 	p := append(x.Chunk(2, kw.Dim(0)), x.Sin().Unbind()...)

@@ -110,7 +110,7 @@ func (tr *trace) operator(in *ssa.Call, name string, b torch.Binding) {
 		tr.mutate(self, row)
 	}
 	tr.refuseStale(row, bound)
-	if row.ID == ops.Complex || row.ID == ops.Polar || row.ID == ops.ViewAsComplex || ops.TouchesComplex(bound) {
+	if makesComplex(row.ID) || ops.TouchesComplex(bound) {
 		tr.breakAt(breaks.UnsupportedOperator, "%s makes or takes %s tensors: graphs hold real ones", row.Name, ops.Complex64)
 	}
 	kind := graph.CallMethod
@@ -124,6 +124,11 @@ func (tr *trace) operator(in *ssa.Call, name string, b torch.Binding) {
 	}
 	tr.mutateStatistics(node, row)
 	tr.results(in, build, node, row)
+}
+
+// makesComplex reports whether an operator makes complex tensors of real ones.
+func makesComplex(id ops.ID) bool {
+	return id == ops.Complex || id == ops.Polar || id == ops.ViewAsComplex
 }
 
 // refuseOperator breaks at a call that the operator's shape rule does not take:

@@ -362,9 +362,22 @@ func (t *Tracer) beginsTensorWork(c *ssa.Call) bool {
 		return v.(bool)
 	}
 	b, ok := t.bindings[fn.String()]
-	is := ok && !ops.Get(b.Op).Tags.Has(ops.TagDataDependent) || fn.String() == "tcdbg/torch.NoGrad"
+	is := ok && !ops.Get(b.Op).Tags.Has(ops.TagDataDependent) && !makesComplex(b.Op) || fn.String() == "tcdbg/torch.NoGrad"
 	t.operators.Store(fn, is)
 	return is
+}
+
+// onComplex reports whether a call in f takes a complex tensor, which no graph holds.
+func onComplex(f *host.Frame, c *ssa.Call) bool {
+	for _, a := range c.Call.Args {
+		if !isTensor(a.Type()) {
+			continue
+		}
+		if t := *(**torch.Tensor)(f.Addr(a)); t != nil && t.DType() == ops.Complex64 {
+			return true
+		}
+	}
+	return false
 }
 
 // intrinsicNative reports whether fn has a body but is handled by name.
