@@ -48,10 +48,17 @@ func interpolate(b B, c *Call) Value {
 		}
 		return b.cast(b.add(y, b.detach(b.sub(wide, y))), m.DType)
 	case mode == "bicubic" && n == 2:
+		y := wide
 		for i := n - 1; i >= 0; i-- {
-			wide = b.pixels(b.cubic(wide, 2+i, size[i], scale[i], corners), m.DType)
+			y = b.pixels(b.cubic(y, m.DType, 2+i, size[i], scale[i], corners), m.DType)
 		}
-		return b.cast(wide, m.DType)
+		if d == m.DType {
+			return b.cast(y, m.DType)
+		}
+		for i := n - 1; i >= 0; i-- {
+			wide = b.cubic(wide, d, 2+i, size[i], scale[i], corners)
+		}
+		return b.cast(b.add(wide, b.detach(b.sub(y, wide))), m.DType)
 	}
 	refuse(&Error{Kind: "NotImplementedError", Msg: "Input Error: Only 3D, 4D and 5D input Tensors supported for the modes: nearest | linear | bilinear | bicubic | trilinear | area | nearest-exact (got mode " + mode + ")"})
 	return nil
@@ -186,7 +193,7 @@ func (b B) cubicWeights(t Value) [4]Value {
 	return [4]Value{far(b.add(t, 1)), near(t), near(b.sub(1, t)), far(b.sub(2, t))}
 }
 
-func (b B) cubic(x Value, d int, out sym.Int, scale float64, corners bool) Value {
+func (b B) cubic(x Value, dtype DType, d int, out sym.Int, scale float64, corners bool) Value {
 	m := x.TensorMeta()
 	last := sym.Sub(m.Shape[d], symOne)
 	at := b.sources(x, m.Shape[d], out, scale, corners)
@@ -196,7 +203,7 @@ func (b B) cubic(x Value, d int, out sym.Int, scale float64, corners bool) Value
 	var sum Value
 	for k, w := range ws {
 		part := b.Emit(IndexSelect, x, d, b.Emit(Clamp, b.add(idx, k-1), 0, last))
-		part = b.mul(part, b.column(w, d, len(m.Shape)))
+		part = b.mul(part, b.column(b.weightsAs(w, dtype), d, len(m.Shape)))
 		if sum == nil {
 			sum = part
 		} else {
