@@ -3,11 +3,13 @@
 // times with changed arguments and prints everything that it can reach, so that
 // a compiled run which differs from a plain one prints something else.
 //
-// Two kinds: programs are about Go (structs, closures, slices, panics), models
-// about tensors of many shapes and types, modules, batch sizes and training.
+// Three kinds: programs are about Go (structs, closures, slices, panics), models
+// about tensors of many shapes and types, modules, batch sizes and training, mixed
+// programs are models that write views, hook gradients, nest compiled functions and
+// change what closures and containers hold.
 //
 // It knows nothing of the compiler and imports nothing of ours. Open program.go
 // first (the shape of a program), then stmt.go (the tables of statements),
-// model.go and modelexpr.go (the same of models), and shrink.go (making a failing
-// program small).
+// model.go and modelexpr.go (the same of models), mixed.go (what mixed programs add)
+// and shrink.go (making a failing program small).
 package progfuzz
