@@ -42,10 +42,10 @@ func cppName(d DType) string {
 func mmMeta(c *Call) ([]Result, error) {
 	x, y := c.Tensor(0), c.Tensor(1)
 	if len(x.Shape) != 2 {
-		return nil, Errorf("self must be a matrix")
+		return nil, Errorf("mm: self must be a matrix, got %d-D tensor", len(x.Shape))
 	}
 	if len(y.Shape) != 2 {
-		return nil, Errorf("mat2 must be a matrix")
+		return nil, Errorf("mm: mat2 must be a matrix, got %d-D tensor", len(y.Shape))
 	}
 	if err := checkMat(x, y); err != nil {
 		return nil, err

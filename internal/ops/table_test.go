@@ -57,7 +57,7 @@ func TestRefusals(t *testing.T) {
 		{"linear", []Arg{tensor(1, 802816), tensor(10, 64)}, "mat1 and mat2 shapes cannot be multiplied (1x802816 and 64x10)"},
 		{"view", []Arg{tensor(5), []int{2, 3}}, "shape '[2, 3]' is invalid for input of size 5"},
 		{"softmax", []Arg{tensor(3), 2}, "Dimension out of range (expected to be in range of [-1, 0], but got 2)"},
-		{"mm", []Arg{tensor(3), tensor(3)}, "self must be a matrix"},
+		{"mm", []Arg{tensor(3), tensor(3)}, "mm: self must be a matrix, got 1-D tensor"},
 		{"add", []Arg{tensor(3)}, "add(): missing required argument 'other'"},
 		{"add_", []Arg{tensor(3), tensor(2, 3)}, "output with shape [3] doesn't match the broadcast shape [2, 3]"},
 	} {

@@ -182,7 +182,12 @@ func extremum(reduce, pair string) adapter {
 
 // unfold is Tensor.unfold(dimension, size, step) or the windows of an image.
 func unfold(r *runner, args []any, kw map[string]any) ([]any, error) {
-	if _, windows := kw["kernel_size"]; windows || len(args) == 5 {
+	_, windows := kw["kernel_size"]
+	if len(args) > 1 {
+		_, sizes := args[1].([]any)
+		windows = windows || sizes
+	}
+	if windows || len(args) == 5 {
 		return r.op("im2col", args, kw)
 	}
 	return r.op("unfold", args, kw)
