@@ -34,7 +34,7 @@ const chainMark = "*** While handling this graph break, another graph break occu
 // parseBreak reads one message. It never fails: what it does not know ends up
 // as type or explanation.
 func parseBreak(text string) *breakText {
-	if strings.HasPrefix(text, skipMark) {
+	if strings.HasPrefix(text, skipMark) || strings.HasPrefix(text, "Graph break: "+noResume) && strings.Contains(text, "\n"+unsupported) {
 		return parseSkip(text)
 	}
 	b := &breakText{}
@@ -84,6 +84,12 @@ func (b *breakText) reasonless() bool {
 // to 2.10: no reason, the user's stack, and the error with the reason.
 const skipMark = "Graph break: skip:"
 
+// noResume opens that message in words, as 2.10 has it; unsupported the error below it.
+const (
+	noResume    = "torch.compile cannot properly resume"
+	unsupported = "torch._dynamo.exc.Unsupported: "
+)
+
 func parseSkip(text string) *breakText {
 	b := parseError(text)
 	b.skip = true
@@ -132,7 +138,7 @@ func (b *breakText) parsePlace(lines []string) int {
 		return 1
 	}
 	if rest, ok := strings.CutPrefix(first, "Graph break: "); ok {
-		if strings.HasPrefix(rest, "torch.compile cannot properly resume") {
+		if strings.HasPrefix(rest, noResume) {
 			b.skip = true
 			b.blocks = []breakBlock{{typ: "Graph break that cannot be resumed", explanation: rest}}
 			if len(lines) > 1 {

@@ -29,9 +29,13 @@ func TestSkippedFrames(t *testing.T) {
 		{"2.6", "'skip function graph_break in file /v/torch/_dynamo/decorators.py'", "GB0025", "asked for by the program"},
 		{"2.9", "Call to `torch._dynamo.graph_break()`\n  Explanation: User-inserted graph break. Message: None\n  Hint: Remove the call.\n\n  Developer debug context: Called `torch._dynamo.graph_break()`\n\n For more details about this graph break, please visit: https://meta-pytorch.github.io/compile-graph-break-site/gb/gb0025.html", "GB0025", "asked for by the program"},
 		{"2.6, context", "Unsupported context manager <Ctx object>'s __enter__ function", "GB0142", "fixable by you"},
+		{"2.10", "Unsupported Tensor.item() call with capture_scalar_outputs=False\n  Explanation: Dynamo does not support tracing `Tensor.item()` with config.capture_scalar_outputs=False.\n  Hint: Set it.\n\n  Developer debug context: call_method TensorVariable() item () {}\n\n For more details about this graph break, please visit: https://meta-pytorch.github.io/compile-graph-break-site/gb/gb0124.html", "GB0124", "fixable by you"},
 		{"unknown", "something new", "", "unclassified"},
 	} {
 		text := strings.Replace(skipText, "%s", c.reason, 1)
+		if c.name == "2.10" {
+			text = strings.Replace(text, "Graph break: skip: from user code at:\n", "Graph break: torch.compile cannot properly resume from this graph break, which results in a skip.\ntorch.compile will skip tracing the frame in_try (/w/a.py line 12) and fall back to eager.\nThe graph break occurred in the following user code:\n", 1)
+		}
 		r := foldText(t, `V1121 12:00:00.000000 7 torch/a.py:1] {"dynamo_start": {"stack": [{"line": 12, "name": "in_try", "filename": 0}]}, `+id+`}`+"\n"+
 			`V1121 12:00:00.000000 7 torch/a.py:1] {"compilation_metrics": {"co_name": "in_try", "fail_type": "Unsupported", "fail_reason": "x", "has_guarded_code": false}, `+id+`}`+"\n"+
 			payload(`{"artifact": {"name": "dynamo_graph_break_reason", "encoding": "string"}, `+id, text))
