@@ -168,6 +168,9 @@ func powMeta(c *Call) ([]Result, error) {
 	if e, ok := c.Args[1].(sym.Int); ok && res[0].(*TensorMeta).DType.IsInt() && sym.Lt(e, sym.C(0)) {
 		return nil, Errorf("Integers to negative integer powers are not allowed.")
 	}
+	if m := res[0].(*TensorMeta); c.Tensor(0) == nil { // a power of a number is laid out anew
+		m.Stride = ContiguousStrides(m.Shape)
+	}
 	return res, nil
 }
 
@@ -246,10 +249,10 @@ func mathPairRows() []*Op {
 		}), nil),
 		binaryRow(Atan2, "atan2", floatType, pairBack(
 			func(b B, g Value, x, y Arg, _ Value) Value {
-				return b.mul(b.mul(g, y), b.inv(b.add(b.sq(x), b.sq(y))))
+				return b.mul(b.mul(g, y), b.inverseSquare(x, y))
 			},
 			func(b B, g Value, x, y Arg, _ Value) Value {
-				return b.mul(b.mul(g, b.neg(x)), b.inv(b.add(b.sq(x), b.sq(y))))
+				return b.mul(b.mul(g, b.neg(x)), b.inverseSquare(x, y))
 			}), nil),
 		binaryRow(Hypot, "hypot", notBoolCPU, pairBack(
 			func(b B, g Value, x, y Arg, out Value) Value { return b.div(b.mul(g, x), out) },
@@ -397,4 +400,11 @@ func whereMeta(c *Call) ([]Result, error) {
 		}
 	}
 	return pointwiseResult(c.Op, keepType, ins, ResultType(c.Args[1], c.Args[2]))
+}
+
+// inverseSquare is one over the squared distance of (x, y) from the origin, and
+// zero there.
+func (b B) inverseSquare(x, y Arg) Value {
+	square := b.add(b.sq(x), b.sq(y))
+	return b.where(b.eq(square, 0.0), scalarLike(square, 0), b.inv(square))
 }

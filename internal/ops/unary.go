@@ -1,6 +1,10 @@
 package ops
 
-import "tcdbg/internal/sym"
+import (
+	"math"
+
+	"tcdbg/internal/sym"
+)
 
 // This file holds the pointwise operators of one tensor.
 
@@ -208,22 +212,24 @@ func squareType(_ *Op, d DType) (DType, error) {
 }
 
 func logitRow() *Op {
+	// A bound below zero is none.
+	bounded := func(c *Call) bool { return !c.IsNone(1) && c.Float(1) >= 0 }
 	return &Op{
 		ID: Logit, Name: "logit", Schema: "(Tensor self, float? eps=None) -> Tensor", Tags: TagPointwise, Meta: pointwise(floatType),
 		Decompose: decomp(func(b B, c *Call) Value {
 			x := floated(b, floatType, c.Value(0))
-			if !c.IsNone(1) {
+			if bounded(c) {
 				x = b.where(b.lt(x, c.Args[1]), c.Args[1], b.where(b.gt(x, 1-c.Float(1)), 1-c.Float(1), x))
 			}
 			return b.log(b.div(x, b.sub(1, x)))
 		}),
 		Backward: unaryBackCall(func(b B, c *BackwardCall, g Value) Value {
-			x := c.Value(0)
-			d := b.div(g, b.mul(x, b.sub(1, x)))
-			if c.IsNone(1) {
-				return d
+			x, low, outside := c.Value(0), 0.0, math.NaN()
+			if bounded(c.Call) {
+				low, outside = c.Float(1), 0
 			}
-			return b.mask(d, b.and(b.ge(x, c.Args[1]), b.le(x, 1-c.Float(1))))
+			d := b.div(g, b.mul(x, b.sub(1, x)))
+			return b.where(b.or(b.lt(x, low), b.gt(x, 1-low)), scalarLike(d, outside), d)
 		}),
 	}
 }
