@@ -488,6 +488,35 @@ func main() {
 	g := torch.Compile(f)
 	for range 2 { fmt.Println(g(torch.Ones(2))) }
 }`, "sin | exp", "GB9004"},
+	{"the branch of a Cond that is taken is captured", `
+func f(x, w *torch.Tensor) *torch.Tensor {
+	k := 2
+	y := compiler.Cond(x.Sum().Gt(0), func(a ...*torch.Tensor) *torch.Tensor { return a[0].Sin().Mul(a[1]) },
+		func(a ...*torch.Tensor) *torch.Tensor { k++; return a[0].Cos().Mul(k) }, x, w)
+	return y.Exp().Add(k)
+}
+func main() {
+	g := torch.Compile(f)
+	w := torch.Full([]int{2}, 3.0, kw.RequiresGrad(true))
+	for _, v := range []float64{1, -1, 1, -1} {
+		y := g(torch.Full([]int{2}, v), w)
+		fmt.Println(y.Detach())
+		if y.RequiresGrad() { y.Sum().Backward(); fmt.Println(w.Grad()) }
+	}
+}`, "sum gt | sin mul exp add | cos mul exp add", "GB9003"},
+	{"a Cond whose predicate is no number, and one of compiled branches", `
+func half(a ...*torch.Tensor) *torch.Tensor { return a[0].Mul(0.5) }
+var quick = torch.Compile(half)
+func f(x *torch.Tensor, twice bool) *torch.Tensor {
+	if twice { return compiler.Cond(x.Gt(0), half, half, x) }
+	return compiler.Cond(x.Sum().Gt(0), quick, half, x).Neg()
+}
+func main() {
+	g := torch.Compile(f)
+	fmt.Println(g(torch.Ones(2), false))
+	defer func() { fmt.Println(recover()) }()
+	g(torch.Ones(2), true)
+}`, "sum gt | mul | neg | gt", "GB9003 GB9003"},
 	{"a list of one view", `
 func f(x *torch.Tensor) []*torch.Tensor {
 	p := append(x.Chunk(2, kw.Dim(0)), x.Sin().Unbind()...)

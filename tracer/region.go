@@ -149,7 +149,8 @@ func (fc *frameCache) runEager(th *host.Thread, caller *host.Frame) {
 	fc.leave(th.Counted - before)
 }
 
-// stepOver lets the host run one instruction with everything that it calls.
+// stepOver lets the host run one instruction with everything that it calls; of a
+// compiler.Cond it enters the branch.
 func (c *Compiled) stepOver(th *host.Thread) {
 	old, nested := c.t.active.Load(th)
 	c.t.active.Store(th, c)
@@ -160,7 +161,9 @@ func (c *Compiled) stepOver(th *host.Thread) {
 			c.t.active.Delete(th)
 		}
 	}()
-	th.StepOver()
+	if !c.t.enterBranch(th) {
+		th.StepOver()
+	}
 }
 
 // framesFrom returns the frames of th from depth base up, lowest first, in the

@@ -109,8 +109,8 @@ func MarkStatic(t *torch.Tensor, dims ...int) {
 }
 
 // Cond calls yes or no on the operands as pred, a tensor with one element,
-// says. Graphs hold no branches: compiled, the call breaks the graph and runs
-// eagerly.
+// says. Graphs hold no branches: compiled, the call breaks the graph, and the
+// branch that is taken is captured behind it.
 func Cond(pred *torch.Tensor, yes, no func(...*torch.Tensor) *torch.Tensor, operands ...*torch.Tensor) *torch.Tensor {
 	if pred.Bool() {
 		return yes(operands...)
