@@ -63,6 +63,7 @@ func mixedRows() []modelRow {
 		float("inner(%s)", "talking(%s)", "turn(%s)", "inner(turn(%s))"),
 		float("%s.Add(sumOf(list...))", "%s.Mul(sumNamed(named).Squeeze(0))", "%s.Add(sumOf(x, net.Scale, list[0]).Detach())"),
 		float("%s.To(torch.Bfloat16).Mul(2).To(torch.Float32)", "%s.To(torch.Float16).Tanh().To(torch.Float32)"),
+		float("compiler.Cond(%[1]s.Sum().Gt(0.25), func(a ...*torch.Tensor) *torch.Tensor { return a[0].Sin().Add(0.5) }, func(a ...*torch.Tensor) *torch.Tensor { seen++; return a[0].Neg() }, %[1]s)"),
 		float("func(n *int) *torch.Tensor { *n++; return %s.Add(*n%%3) }(&net.Steps)"),
 	}
 }
