@@ -284,7 +284,7 @@ func fixRecompile(rc *Recompile, engine string) Fix {
 		}
 		return Fix{Text: fmt.Sprintf("size %d of %s changes (%s -> %s): call %s before the first call", g.Dim, name, g.Expected, g.Actual, call)}
 	case breaks.SizeSpecialised:
-		return Fix{Text: fmt.Sprintf("the marked line needs size %d of %s as a number, so each size is compiled anew: pad to a few sizes, or keep that line out of the compiled function", g.Dim, name)}
+		return sizeAsNumber("the marked line", name, g.Dim)
 	case breaks.StrideChanged:
 		how := name + ".contiguous()"
 		if ours {
@@ -459,7 +459,7 @@ func fixValue(name string, g *GuardFailure, ours bool) string {
 // none: *args of a wrapper, or a local of a resumed function, which no caller
 // can reach.
 func argumentName(rc *Recompile, g *GuardFailure) string {
-	if g.Argument != "" {
+	if g.Argument != "" || g.Nameless {
 		return g.Argument
 	}
 	name := strings.TrimSuffix(plainSource(g.Source), codeOfFunction)

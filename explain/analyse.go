@@ -311,6 +311,7 @@ func squeeze(s string) string { return strings.Join(strings.Fields(s), " ") }
 
 // listRecompiles collects the recompiles of every frame.
 func listRecompiles(r *Report) {
+	fixed := fixedSizes(r)
 	for _, fr := range r.Frames {
 		for c := range fr.recompiles {
 			rc := c.Recompile
@@ -319,7 +320,10 @@ func listRecompiles(r *Report) {
 				c.Recompile = rc
 			}
 			rc.Key = recompileKey(rc)
-			rc.Fix = fixRecompile(rc, r.Engine)
+			var ok bool
+			if rc.Fix, ok = needsNumber(rc, fixed); !ok {
+				rc.Fix = fixRecompile(rc, r.Engine)
+			}
 			r.Recompiles = append(r.Recompiles, rc)
 		}
 		for _, c := range fr.Causes() { // one advice on one cause, whichever report shows it

@@ -163,6 +163,7 @@ func (f *Fold) tcdbgMiss(r *logs.Record) {
 		}
 		fail.Source, fail.Text = f.intern(fail.Source), f.intern(g.Message)
 		fail.Pos, fail.Argument = f.pos(g.Guard.Pos), f.intern(g.Argument)
+		fail.Nameless = g.Argument == "" && g.Guard.Source != ""
 		// The message of a size names the size, the guard the whole tensor.
 		if fail.Expected == "" {
 			fail.Expected = f.intern(g.Guard.Expected)

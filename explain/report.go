@@ -226,6 +226,7 @@ type GuardFailure struct {
 	Text     string   // as recorded
 	Pos      logs.Pos // the line that created the guard
 	Argument string   // the user's expression that carries the value, "" when unknown
+	Nameless bool     // known to be nothing that the user has an expression for
 }
 
 // GuardTree is the guards of one entry: a TREE_GUARD_MANAGER, which is read and

@@ -465,11 +465,16 @@ func failureText(g *GuardFailure) string {
 	return s
 }
 
+// also counts the entries besides the first whose guards failed, each once.
 func also(list []GuardFailure) string {
-	if len(list) < 2 {
+	entries := map[string]bool{}
+	for i := range list {
+		entries[list[i].Entry] = true
+	}
+	if len(entries) < 2 {
 		return ""
 	}
-	return fmt.Sprintf(" (%s failed too)", count(len(list)-1, "other entry"))
+	return fmt.Sprintf(" (%s failed too)", count(len(entries)-1, "other entry"))
 }
 
 func (t *textWriter) failures(r *Report) {

@@ -1,0 +1,52 @@
+package explain
+
+import (
+	"fmt"
+
+	"tcdbg/logs"
+	"tcdbg/tracer/breaks"
+)
+
+// This file finds sizes that are compiled anew for each value though the compiler
+// left them open: some line of the program needs the number.
+
+// fixedSize is a size that became a constant in one compile.
+type fixedSize struct {
+	compile ID
+	source  string // L['x'].size()[0]
+}
+
+// fixedSizes is where the sizes of a report became constants.
+func fixedSizes(r *Report) map[fixedSize]logs.Pos {
+	out := map[fixedSize]logs.Pos{}
+	for _, s := range r.Symbols {
+		if s.Specialized != "" {
+			out[fixedSize{s.ID, s.Source}] = s.Pos
+		}
+	}
+	return out
+}
+
+// needsNumber advises on a size that changed where the compile that should have left
+// it open made a constant of it again: no marking of the size helps.
+func needsNumber(rc *Recompile, fixed map[fixedSize]logs.Pos) (Fix, bool) {
+	if len(rc.Failures) == 0 || rc.Failures[0].Kind != breaks.SizeChanged {
+		return Fix{}, false
+	}
+	g := &rc.Failures[0]
+	at, ok := fixed[fixedSize{rc.Compile.ID, fmt.Sprintf("%s.size()[%d]", g.Source, g.Dim)}]
+	name := argumentName(rc, g)
+	if !ok || name == "" {
+		return Fix{}, false
+	}
+	where := "the marked line"
+	if at.File != "" {
+		where = shortPlace(at.File, at.Line)
+	}
+	return sizeAsNumber(where, name, g.Dim), true
+}
+
+// sizeAsNumber advises on a size that a line needs as a number.
+func sizeAsNumber(where, name string, dim int) Fix {
+	return Fix{Text: fmt.Sprintf("%s needs size %d of %s as a number, so each size is compiled anew: pad to a few sizes, or keep that line out of the compiled function", where, dim, name)}
+}
