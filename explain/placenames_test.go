@@ -64,6 +64,9 @@ func TestEveryReportNamesFilesAlike(t *testing.T) {
 		r.Breaks = append(r.Breaks, &BreakGroup{Key: fr.Pos.File, Lead: b, Breaks: c.Breaks})
 		r.Totals.Breaks++
 	}
+	same := &Frame{ID: ID{Rank: 1}, Name: r.Frames[0].Name, Pos: r.Frames[0].Pos} // but without the break
+	same.Compiles = []*Compile{{ID: same.ID, Frame: same, Status: Compiled, Start: time.Unix(5, 0)}}
+	r.Frames = append(r.Frames, same)
 	compareRanks(r)
 	l := NoLimits
 	l.MaxBreaks = 0
@@ -74,6 +77,9 @@ func TestEveryReportNamesFilesAlike(t *testing.T) {
 	var ranks []string
 	for _, rk := range r.Ranks {
 		ranks = append(ranks, rk.Diverged...)
+	}
+	if want := "breaks here alone: GB0025 explicit graph break at one/net.py:7"; !strings.Contains(strings.Join(ranks, "\n"), want) {
+		t.Errorf("ranks lack %q: %q", want, ranks)
 	}
 	for name, text := range map[string]string{"diff": diff.String(), "check": check.String(), "chrome": chrome.String(), "ranks": strings.Join(ranks, "\n")} {
 		for _, want := range []string{"one/net.py:7", "two/net.py:9"} {
