@@ -51,13 +51,23 @@ func (c *convCall) turnWeight(out []float32) {
 				for in := first; in < min(first+block, c.inPer); in++ {
 					src := w[((g*c.outPer+o)*c.inPer+in)*area:][:area]
 					dst := out[((g*c.inPer+in)*c.outPer+o)*area:][:area]
-					for j, v := range src {
-						dst[area-1-j] = v
-					}
+					readBackwards(dst, src)
 				}
 			}
 		}
 	})
+}
+
+// readBackwards copies a kernel from its end; most have nine numbers.
+func readBackwards(dst, src []float32) {
+	if len(src) == 9 {
+		d, s := (*[9]float32)(dst), (*[9]float32)(src)
+		d[0], d[1], d[2], d[3], d[4], d[5], d[6], d[7], d[8] = s[8], s[7], s[6], s[5], s[4], s[3], s[2], s[1], s[0]
+		return
+	}
+	for j, v := range src {
+		dst[len(src)-1-j] = v
+	}
 }
 
 // gradWeight computes the gradient of the weight.

@@ -23,11 +23,16 @@ func (g *geometry) cols() int { return product(g.window) }
 
 // visit calls f for every run of the column matrix that steps through one line
 // of the image: the line starts at base (-1: it lies in the padding), and
-// column col+j of the row stands for element j*step+shift of it.
+// column col+j of the row stands for element j*step+shift of it. Channels, which have
+// rows and image to themselves, are shared out among threads.
 func (g *geometry) visit(f func(row, col, base, shift, step int)) {
+	parallel(g.channels, g.rows()*g.cols(), func(from, to int) { g.visitChannels(from, to, f) })
+}
+
+func (g *geometry) visitChannels(from, to int, f func(row, col, base, shift, step int)) {
 	last := len(g.image) - 1
 	outer := g.window[:last]
-	for c := range g.channels {
+	for c := from; c < to; c++ {
 		k := 0
 		eachIndex(g.kernel, func(kx []int) {
 			row := c*product(g.kernel) + k
@@ -63,13 +68,12 @@ func columns[T number](dst, x []T, g *geometry) {
 			return
 		}
 		src := x[base : base+w]
-		for j := range d {
-			if i := j*step + shift; i >= 0 && i < w {
-				d[j] = src[i]
-			} else {
-				d[j] = 0
-			}
+		first, end := inside(n, w, shift, step)
+		clear(d[:first])
+		for j := first; j < end; j++ {
+			d[j] = src[j*step+shift]
 		}
+		clear(d[end:])
 	})
 }
 
@@ -82,12 +86,24 @@ func uncolumns[T number](x, src []T, g *geometry) {
 			return
 		}
 		s, dst := src[row*cols+col:][:n], x[base:base+w]
-		for j, v := range s {
-			if i := j*step + shift; i >= 0 && i < w {
-				dst[i] += v
-			}
+		first, end := inside(n, w, shift, step)
+		for j := first; j < end; j++ {
+			dst[j*step+shift] += s[j]
 		}
 	})
+}
+
+// inside are the first of n columns whose element j*step+shift lies in a line of w, and
+// the first behind them.
+func inside(n, w, shift, step int) (first, end int) {
+	if shift < 0 {
+		first = min((step-1-shift)/step, n)
+	}
+	end = first
+	if w > shift {
+		end = max(min((w-1-shift)/step+1, n), first)
+	}
+	return first, end
 }
 
 // convCall is the arguments of a convolution in one compute type.
