@@ -247,16 +247,21 @@ func option[T any](opts []torch.Option, name string, def T) T {
 	return def
 }
 
-// known panics for options that a module does not have.
-func known(module string, opts []torch.Option, names ...string) {
+// known panics for options that a module or a function does not have.
+func known(who string, opts []torch.Option, names ...string) {
 	for _, o := range opts {
 		ok := false
 		for _, n := range names {
 			ok = ok || n == o.Name
 		}
-		if !ok {
-			panic(&torch.Error{Op: module, Kind: "TypeError", Msg: fmt.Sprintf("%s.__init__() got an unexpected keyword argument '%s'", module, o.Name)})
+		if ok {
+			continue
 		}
+		called := who
+		if who[0] <= 'Z' { // a class: its constructor refuses
+			called += ".__init__"
+		}
+		panic(&torch.Error{Op: who, Kind: "TypeError", Msg: fmt.Sprintf("%s() got an unexpected keyword argument '%s'", called, o.Name)})
 	}
 }
 

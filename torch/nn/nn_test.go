@@ -216,7 +216,10 @@ func TestRefusals(t *testing.T) {
 			nn.NewFold(5, 2).Forward(torch.Ones(1, 4, 12))
 		},
 		"dropout probability has to be between 0 and 1, but got 1.5": func() { nn.NewDropout2d(1.5) },
-		"Expected hidden size [1 2 4], got [1 3 4]":                  func() { nn.NewGRU(3, 4).Forward(torch.Ones(5, 2, 3), torch.Ones(1, 3, 4)) },
+		"pack_sequence() got an unexpected keyword argument 'batch_first'": func() {
+			nn.PackSequence([]*torch.Tensor{torch.Ones(2)}, kw.BatchFirst(true))
+		},
+		"Expected hidden size [1 2 4], got [1 3 4]": func() { nn.NewGRU(3, 4).Forward(torch.Ones(5, 2, 3), torch.Ones(1, 3, 4)) },
 		"The shape of the 2D attn_mask is [2 2], but should be [3 3].": func() {
 			m := nn.NewMultiheadAttention(4, 2)
 			x := torch.Ones(3, 1, 4)

@@ -21,7 +21,7 @@ func TestParametrizedRefusals(t *testing.T) {
 		"does not have a parametrization on weight":                            func() { nn.RemoveParametrizations(nn.NewLinear(2, 2), true) },
 		"a tensor that is parametrized in terms of a sequence of tensors":      func() { nn.RemoveParametrizations(nn.WeightNorm(nn.NewLinear(2, 2)), false) },
 		"Expected n_power_iterations to be positive":                           func() { nn.SpectralNorm(nn.NewLinear(2, 2), kw.NPowerIterations(0)) },
-		"weight_norm.__init__() got an unexpected keyword argument 'eps'":      func() { nn.WeightNorm(nn.NewLinear(2, 2), kw.Eps(1)) },
+		"weight_norm() got an unexpected keyword argument 'eps'":               func() { nn.WeightNorm(nn.NewLinear(2, 2), kw.Eps(1)) },
 		"CrossMapLRN2d: Expected input to be 4D, got 3D instead.":              func() { nn.NewCrossMapLRN2d(3).Forward(torch.Zeros(2, 3, 4)) },
 		"expected at least 2D input (got 1D input)":                            func() { nn.NewSyncBatchNorm(3).Forward(torch.Zeros(3)) },
 		"Dropout.__init__() got an unexpected keyword argument 'training'":     func() { nn.NewDropout(0.5, kw.Training(true)) },
