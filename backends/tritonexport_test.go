@@ -3,18 +3,19 @@ package backends
 import (
 	"encoding/json"
 	"flag"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
 	"tcdbg/inductor"
 	"tcdbg/inductor/codegen/cpp"
-	"tcdbg/inductor/codegen/triton"
 	"tcdbg/internal/ops"
 	"tcdbg/internal/sym"
+	"tcdbg/logs"
 	"tcdbg/torch"
 )
 
@@ -23,7 +24,7 @@ import (
 
 var tritonExport = flag.String("triton-export", "", "folder to write Triton kernels, inputs and eager results to")
 
-// tritonCases are programs whose kernels Triton text can hold.
+// tritonCases are programs for each form of kernel.
 var tritonCases = []struct {
 	name string
 	make func(g *testGraph) []ops.Value
@@ -131,44 +132,79 @@ var tritonCases = []struct {
 		x, by := g.input(filled(ops.Float32, 1, 2, 3, 9, 11)), sym.Consts([]int{2, 3, 1, 2})
 		return []ops.Value{g.Emit(ops.Pad, x, by, "reflect"), g.Emit(ops.Pad, x, by, "replicate"), g.Emit(ops.Pad, x, by, "circular"), g.Emit(ops.Pad, x, by)}
 	}},
+	{"long rows", func(g *testGraph) []ops.Value {
+		x, dim := g.input(filled(ops.Float32, 1, 5, 9001)), sym.Consts([]int{1})
+		y := g.Emit(ops.Mul, x, 0.5)
+		return []ops.Value{g.Emit(ops.Softmax, y, sym.C(-1)), g.Emit(ops.Var, x, dim), g.Emit(ops.Argmax, x, sym.C(1)), g.Emit(ops.Amin, x, dim), g.Emit(ops.Argmin, x, sym.C(1))}
+	}},
+	{"long columns", func(g *testGraph) []ops.Value {
+		x := g.input(filled(ops.Float32, 1, 7000, 33))
+		return []ops.Value{g.Emit(ops.Sum, g.Emit(ops.Mul, x, x), sym.Consts([]int{0})), g.Emit(ops.Any, g.Emit(ops.Gt, x, 0.9), sym.C(0))}
+	}},
+	{"long scan", func(g *testGraph) []ops.Value {
+		x := g.input(filled(ops.Float32, 1, 3, 6000))
+		return []ops.Value{g.Emit(ops.Cumsum, x, sym.C(1)), g.EmitN(ops.Cummax, x, sym.C(1))[0]}
+	}},
+	{"linear", func(g *testGraph) []ops.Value {
+		x, w, b := g.input(filled(ops.Float32, 1, 70, 45)), g.param(filled(ops.Float32, 2, 90, 45)), g.param(filled(ops.Float32, 3, 90))
+		return []ops.Value{g.Emit(ops.Gelu, g.Emit(ops.Linear, x, w, b))}
+	}},
+	{"batched product", func(g *testGraph) []ops.Value {
+		x, y := g.input(filled(ops.Float32, 1, 3, 4, 17, 20)), g.input(filled(ops.Float32, 2, 3, 4, 20, 70))
+		p := g.Emit(ops.Matmul, x, y)
+		return []ops.Value{p, g.Emit(ops.Add, g.Emit(ops.Relu, p), g.input(filled(ops.Float32, 3, 17, 1)))}
+	}},
+	{"convolution", func(g *testGraph) []ops.Value {
+		x, w, b := g.input(filled(ops.Float32, 1, 2, 6, 13, 15)), g.param(filled(ops.Float32, 2, 8, 3, 3, 3)), g.param(filled(ops.Float32, 3, 8))
+		two := sym.Consts([]int{2, 2})
+		y := g.Emit(ops.Conv2d, x, w, b, two, sym.Consts([]int{1, 0}), sym.Consts([]int{1, 2}), sym.C(2))
+		return []ops.Value{g.Emit(ops.Relu, y), g.Emit(ops.Conv2d, x, g.param(filled(ops.Float32, 4, 5, 6, 1, 1)))}
+	}},
+	{"scatter", func(g *testGraph) []ops.Value {
+		x, idx := g.input(filled(ops.Float32, 1, 6, 40)), g.input(torch.NewTensor([][]int64{{3, 0, 19, 3}, {7, 2, 11, 39}}))
+		src := g.input(filled(ops.Float32, 2, 2, 4))
+		return []ops.Value{g.Emit(ops.ScatterAdd, x, sym.C(1), idx, src), g.Emit(ops.Scatter, x, sym.C(1), idx, src)}
+	}},
+	{"extern", func(g *testGraph) []ops.Value {
+		x := g.input(filled(ops.Float32, 1, 12, 30))
+		v := g.EmitN(ops.Topk, g.Emit(ops.Sin, x), sym.C(4))
+		return []ops.Value{g.Emit(ops.Mul, v[0], 2.0), v[1], g.Emit(ops.Digamma, g.Emit(ops.Exp, x))}
+	}},
 }
 
-// tritonCase is what case.json holds. Sizes and strides are in elements; files
-// hold elements in the order of memory, little-endian.
+// tritonCase is what case.json holds. Sizes and strides are in elements.
 type tritonCase struct {
-	Name    string         `json:"name"`
-	Buffers []tritonBuffer `json:"buffers"`
-	Steps   []tritonStep   `json:"steps"`
-	Outputs []tritonOutput `json:"outputs"`
+	Inputs  []tritonTensor `json:"inputs"`
+	Outputs []tritonTensor `json:"outputs"` // what eager gives, row-major
+	Kernels int            `json:"kernels"`
 }
 
-type tritonBuffer struct {
-	Name  string `json:"name"`
-	DType string `json:"dtype"`
-	Span  int64  `json:"span"`           // elements to allocate
-	File  string `json:"file,omitempty"` // content of an input
+type tritonTensor struct {
+	DType  string `json:"dtype,omitempty"`
+	Shape  []int  `json:"shape,omitempty"`
+	Stride []int  `json:"stride,omitempty"`
+	Data   []byte `json:"data,omitempty"`   // elements in the order of memory, little-endian
+	Number any    `json:"number,omitempty"` // instead of a tensor
 }
 
-type tritonStep struct {
-	Kernel    string         `json:"kernel"` // function in kernels.py
-	Buffers   []int          `json:"buffers"`
-	Numbers   []int64        `json:"numbers"` // behind the buffers: xnumel, r0_numel
-	Constants map[string]int `json:"constants"`
-	Grid      int64          `json:"grid"`
+// tritonSink keeps the Triton code of the programs that are compiled under it.
+type tritonSink struct{ codes []logs.TritonCode }
+
+func (s *tritonSink) Emit(o logs.Out) {
+	if meta, ok := o.Meta.(map[string]string); !ok || meta["name"] != "tcdbg_triton_code" {
+		return
+	}
+	var v struct{ Data logs.TritonCode }
+	if err := json.Unmarshal(o.Payload, &v); err != nil {
+		panic(err)
+	}
+	s.codes = append(s.codes, v.Data)
 }
 
-type tritonOutput struct {
-	Buffer int     `json:"buffer"`
-	DType  string  `json:"dtype"`
-	Shape  []int   `json:"shape"`
-	Stride []int   `json:"stride"`
-	Offset int64   `json:"offset"`
-	File   string  `json:"file"` // eager's result, row-major
-	Within float64 `json:"within"`
-}
+func (s *tritonSink) Stack([]logs.Frame) any { return nil }
 
 // TestTritonExport writes every case; Python, where there is one, must parse the
-// kernels.
+// modules.
 func TestTritonExport(t *testing.T) {
 	dir := *tritonExport
 	if dir == "" {
@@ -177,22 +213,25 @@ func TestTritonExport(t *testing.T) {
 	var files []string
 	for _, c := range tritonCases {
 		to := filepath.Join(dir, strings.ReplaceAll(c.name, " ", "_"))
-		if err := os.MkdirAll(to, 0o755); err != nil {
-			t.Fatal(err)
-		}
 		g := newTestGraph(identifierOf(c.name))
 		outs := c.make(g)
 		m := g.outputs(outs...)
-		p, err := inductor.Compile(g.G, inductor.Options{Target: cpp.Target{Lanes: 8, Cache: 8 << 20}, Cores: 1})
-		if err != nil {
+		var sink tritonSink
+		opt := inductor.Options{Target: cpp.Target{Lanes: 8, Cache: 8 << 20}, Cores: 1, Log: &sink}
+		if _, err := inductor.Compile(g.G, opt); err != nil {
 			t.Fatal(err)
 		}
-		exportTriton(t, to, c.name, p, g.in, m.Run(g.in))
-		files = append(files, filepath.Join(to, "kernels.py"))
+		if missing := sink.codes[0].Missing; missing != "" {
+			t.Errorf("%s: %s", c.name, missing)
+		}
+		if err := exportTriton(to, &sink.codes[0], g.in, m.Run(g.in)); err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, filepath.Join(to, "module.py"))
 	}
 	python, err := exec.LookPath("python3")
 	if err != nil {
-		t.Skip("no Python: that the kernels are Python is not tested")
+		t.Skip("no Python: that the modules are Python is not tested")
 	}
 	script := "import ast, sys\nfor f in sys.argv[1:]: ast.parse(open(f).read(), f)"
 	if out, err := exec.Command(python, append([]string{"-c", script}, files...)...).CombinedOutput(); err != nil {
@@ -202,82 +241,46 @@ func TestTritonExport(t *testing.T) {
 
 func identifierOf(s string) string { return strings.ReplaceAll(s, " ", "_") }
 
-func exportTriton(t *testing.T, dir, name string, p *inductor.Program, in, want []torch.Value) {
-	t.Helper()
-	c := tritonCase{Name: name}
-	slots := map[string]int{}
-	for i := range p.Buffers {
-		b := &p.Buffers[i]
-		span, _ := b.Span.IsConst()
-		slots[b.Name] = i
-		c.Buffers = append(c.Buffers, tritonBuffer{Name: b.Name, DType: b.DType.Name(), Span: span})
+// exportTriton writes a module with what it takes and gives.
+func exportTriton(dir string, code *logs.TritonCode, in, want []torch.Value) error {
+	c := tritonCase{Inputs: []tritonTensor{}, Outputs: []tritonTensor{}, Kernels: len(code.Kernels)}
+	for _, v := range in {
+		c.Inputs = append(c.Inputs, exportValue(v))
 	}
-	for i, slot := range p.Inputs {
-		x := in[i].(*torch.Tensor)
-		file := fmt.Sprintf("input%d.bin", i)
-		writeFile(t, filepath.Join(dir, file), x.Storage().Bytes()[:int(c.Buffers[slot].Span)*x.DType().Size()])
-		c.Buffers[slot].File = file
-	}
-	text := triton.Imports
-	steps := append(append([]inductor.Step{}, p.Prologue...), p.Steps...)
-	for _, st := range steps {
-		if st.Extern != nil {
-			t.Fatalf("%s calls %s", name, st.Extern.Name)
+	for _, v := range want {
+		if x, ok := v.(*torch.Tensor); ok {
+			v = x.Detach().Contiguous()
 		}
-		for _, k := range st.Kernels {
-			src, err := triton.Generate(k)
-			if err != nil {
-				t.Fatal(err)
-			}
-			text += "\n\n" + src.Text
-			c.Steps = append(c.Steps, launch(k.Name, src, slots))
-		}
+		c.Outputs = append(c.Outputs, exportValue(v))
 	}
-	writeFile(t, filepath.Join(dir, "kernels.py"), []byte(text))
-	for i := range p.Outputs {
-		o := &p.Outputs[i]
-		w := want[i].(*torch.Tensor).Contiguous()
-		off, _ := o.Offset.IsConst()
-		file := fmt.Sprintf("output%d.bin", i)
-		writeFile(t, filepath.Join(dir, file), w.Storage().Bytes()[:w.Numel()*w.DType().Size()])
-		c.Outputs = append(c.Outputs, tritonOutput{
-			Buffer: o.Buffer, DType: w.DType().Name(), Shape: sym.Hints(o.Shape), Stride: sym.Hints(o.Stride), Offset: off, File: file, Within: 1e-4,
-		})
-	}
-	js, err := json.MarshalIndent(c, "", " ")
+	js, err := json.Marshal(c)
 	if err != nil {
-		t.Fatal(err)
+		return err
 	}
-	writeFile(t, filepath.Join(dir, "case.json"), js)
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(dir, "module.py"), []byte(code.Text), 0o644); err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(dir, "case.json"), js, 0o644)
 }
 
-// launch sizes the blocks: whole rows, as many of them as make about a thousand
-// elements.
-func launch(name string, src *triton.Source, slots map[string]int) tritonStep {
-	x, _ := src.XNumel.IsConst()
-	r, _ := src.R0Numel.IsConst()
-	st := tritonStep{Kernel: name, Numbers: []int64{x}, Constants: map[string]int{}}
-	for _, b := range src.Buffers {
-		st.Buffers = append(st.Buffers, slots[b.Name])
+func exportValue(v torch.Value) tritonTensor {
+	x, ok := v.(*torch.Tensor)
+	if !ok {
+		return tritonTensor{Number: v}
 	}
-	block := 256
-	if r > 0 {
-		row := 1
-		for int64(row) < r {
-			row *= 2
-		}
-		st.Numbers = append(st.Numbers, r)
-		st.Constants["R0_BLOCK"] = row
-		block = max(1, 1024/row)
+	size, stride, off := x.Layout()
+	d := x.DType()
+	span := 1
+	for k := range size {
+		span += (size[k] - 1) * stride[k]
 	}
-	st.Constants["XBLOCK"] = block
-	st.Grid = (x + int64(block) - 1) / int64(block)
-	return st
-}
-
-func writeFile(t *testing.T, path string, data []byte) {
-	t.Helper()
-	if err := os.WriteFile(path, data, 0o644); err != nil {
-		t.Fatal(err)
+	if x.Numel() == 0 {
+		span = 0
 	}
+	data := slices.Clone(x.Storage().Bytes()[off*d.Size() : (off+span)*d.Size()])
+	runtime.KeepAlive(x)
+	return tritonTensor{DType: d.Name(), Shape: slices.Clone(size), Stride: slices.Clone(stride), Data: data}
 }

@@ -333,6 +333,7 @@ func (c *compiler) finish() {
 			Kind: "inductor_output_code", ID: c.opt.ID, Payload: []byte(c.out.Wrapper),
 			Meta: map[string]string{"filename": c.out.Entry + ".c"},
 		})
+		c.logged(c.tritonCode())
 	}
 }
 

@@ -34,9 +34,11 @@ func (c *compiler) schedule(g *graph.Graph) {
 		Graph: g.Name, Code: g.Code(), Params: c.opt.Params, Hints: map[string]int64{},
 		Lanes: c.opt.Target.Lanes, Cache: c.opt.Target.Cache,
 	}
-	for _, x := range g.Env.Symbols {
-		if v, fixed := x.Fixed(); fixed || !x.Unbacked {
-			s.Hints[x.Name] = v
+	if g.Env != nil { // one without dynamic sizes needs none
+		for _, x := range g.Env.Symbols {
+			if v, fixed := x.Fixed(); fixed || !x.Unbacked {
+				s.Hints[x.Name] = v
+			}
 		}
 	}
 	s.Ops = opsByNumber(c.ir.Nodes)

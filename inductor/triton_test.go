@@ -19,9 +19,11 @@ func TestTritonText(t *testing.T) {
 		p := b.compile(t, g.make(b)...)
 		for _, st := range p.Steps {
 			for _, k := range st.Kernels {
-				text, err := triton.Kernel(k)
-				if err != nil {
+				text := ""
+				if src, err := triton.Generate(k); err != nil {
 					text = "# " + err.Error() + "\n"
+				} else {
+					text = src.Text
 				}
 				sb.WriteString(text + "\n")
 			}

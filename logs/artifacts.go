@@ -205,6 +205,26 @@ type Provenance struct {
 
 func (Provenance) ArtifactName() (string, int) { return "tcdbg_provenance", 1 }
 
+// TritonKernel is where one kernel of a graph stands in its Triton code.
+type TritonKernel struct {
+	Name    string       `json:"name"` // the kernel's in Provenance
+	From    int          `json:"from,omitempty"`
+	To      int          `json:"to,omitempty"`
+	Lines   []KernelLine `json:"lines,omitempty"`
+	Missing string       `json:"missing,omitempty"` // why there is no text
+}
+
+// TritonCode is one compiled graph as a Python module for a GPU. Text has no module
+// behind the kernels when Missing says why the graph cannot run there.
+type TritonCode struct {
+	Graph   string         `json:"graph"`
+	Text    string         `json:"text"`
+	Kernels []TritonKernel `json:"kernels"`
+	Missing string         `json:"missing,omitempty"`
+}
+
+func (TritonCode) ArtifactName() (string, int) { return "tcdbg_triton_code", 1 }
+
 // KernelTime is an aggregate of one kernel's runs. Not every run is timed: a
 // clock costs as much as a small kernel.
 type KernelTime struct {

@@ -24,7 +24,7 @@ var forms = map[ir.Op]string{
 	ir.Relu:    "triton_helpers.maximum($0, 0)", ir.Reciprocal: "1.0 / $0", ir.Round: "libdevice.nearbyint($0)",
 	ir.Not: "$0 == 0", ir.IsNaN: "$0 != $0", ir.Max: "triton_helpers.maximum($0, $1)",
 	ir.Min:      "triton_helpers.minimum($0, $1)",
-	ir.FloorDiv: "libdevice.floor($0 / $1)", ir.Rem: "$0 - libdevice.floor($0 / $1) * $1",
+	ir.FloorDiv: "libdevice.floor($0 / $1)", ir.Rem: "remainder($0, $1)",
 	ir.Sign: "($0 > 0).to($t) - ($0 < 0).to($t)",
 }
 
@@ -33,7 +33,29 @@ var forms = map[ir.Op]string{
 var integerForms = map[ir.Op]string{
 	ir.Div: "$0 // $1", ir.Fmod: "$0 % $1", ir.FloorDiv: "triton_helpers.div_floor_integer($0, $1)",
 	ir.Rem: "triton_helpers.remainder_integer($0, $1)", ir.Relu: "triton_helpers.maximum($0, tl.full([1], 0, $t))",
+	ir.Pow: "pow_integer($0, $1)",
 }
+
+// Helpers are functions that kernels call and nobody else has.
+const Helpers = `
+
+@triton.jit
+def remainder(x, y):
+    r = libdevice.fmod(x, y)
+    return tl.where((r != 0) & ((r < 0) != (y < 0)), r + y, r)
+
+
+@triton.jit
+def pow_integer(x, y):
+    p = x * 0 + 1
+    n = y + x * 0
+    negative = tl.where(x == 1, 1, tl.where(x == -1, 1 - 2 * (n & 1), 0)).to(p.dtype)
+    for _ in range(64):
+        p = tl.where((n > 0) & ((n & 1) != 0), p * x, p)
+        x = x * x
+        n = n >> 1
+    return tl.where(y < 0, negative, p)
+`
 
 // onlyFloats are the operations that libdevice lacks for whole numbers.
 func onlyFloats(o ir.Op) bool {

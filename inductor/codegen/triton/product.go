@@ -1,0 +1,101 @@
+package triton
+
+import (
+	"fmt"
+
+	"tcdbg/inductor/ir"
+	"tcdbg/inductor/sched"
+	"tcdbg/internal/sym"
+)
+
+// This file writes tiles of a matrix product: the product of a tile by steps along
+// k, then the epilogue on it. A convolution is the product of its weight and of
+// the image, whose elements are gathered as they are needed.
+
+// The tile and the step along k, for operands of four bytes.
+const (
+	tileRows    = 64
+	tileColumns = 64
+	tileDepth   = 32
+)
+
+func (e *emitter) product(s *Source) {
+	n := e.k.Steps[0].Node
+	nb := len(n.Outer) - 2
+	rows, columns := n.Outer[nb], n.Outer[nb+1]
+	batches := sym.Product(n.Outer[:nb])
+	s.Programs = sym.Mul(batches, sym.Mul(ceilDiv(rows, tileRows), ceilDiv(columns, tileColumns)))
+	s.Constants = []Constant{{"BLOCK_M", tileRows}, {"BLOCK_N", tileColumns}, {"BLOCK_K", tileDepth}}
+	e.note(0)
+	e.p("tiles_m = (%s + BLOCK_M - 1) // BLOCK_M", e.size(rows))
+	e.p("tiles_n = (%s + BLOCK_N - 1) // BLOCK_N", e.size(columns))
+	e.p("tile = tl.program_id(0)")
+	e.p("batch = tile // (tiles_m * tiles_n)")
+	e.p("m_index = (tile // tiles_n) %% tiles_m * BLOCK_M + tl.arange(0, BLOCK_M)[:, None]")
+	e.p("n_index = tile %% tiles_n * BLOCK_N + tl.arange(0, BLOCK_N)[None, :]")
+	e.p("mmask = m_index < %s", e.size(rows))
+	e.p("nmask = n_index < %s", e.size(columns))
+	e.accumulate(n, nb)
+	e.epilogue(rows)
+}
+
+// accumulate is the loop along k.
+func (e *emitter) accumulate(n *ir.Node, nb int) {
+	mm := n.MM
+	left, right := make([]string, nb), make([]string, nb)
+	linear := "batch"
+	for k := nb - 1; k >= 0; k-- {
+		name := fmt.Sprintf("b%d", k)
+		left[k], right[k] = name, name
+		if k == 0 {
+			e.p("b0 = %s", linear)
+			break
+		}
+		size := e.size(n.Outer[k])
+		e.p("%s = %s %% %s", name, linear, size)
+		linear = fmt.Sprintf("(%s // %s)", linear, size)
+	}
+	depth := e.size(mm.K)
+	e.p("acc = tl.zeros([BLOCK_M, BLOCK_N], tl.float32)")
+	e.p("for k_offset in range(0, %s, BLOCK_K):", depth)
+	e.ind++
+	e.p("k_row = k_offset + tl.arange(0, BLOCK_K)[None, :]")
+	e.p("k_column = k_offset + tl.arange(0, BLOCK_K)[:, None]")
+	a := e.addressOver(mm.AIdx, append(left, "m_index", "n_index", "k_row"))
+	e.p("a = tl.load(tl.broadcast_to(%s + (%s), [BLOCK_M, BLOCK_K]), mmask & (k_row < %s), other=0)", e.ptr(mm.A), a, depth)
+	b, inside := e.addressOver(mm.BIdx, append(right, "m_index", "n_index", "k_column")), fmt.Sprintf("nmask & (k_column < %s)", depth)
+	if mm.Conv != nil {
+		b, inside = b+" + "+e.gathered(mm.Conv), inside+" & inside"
+	}
+	e.p("b = tl.load(tl.broadcast_to(%s + (%s), [BLOCK_K, BLOCK_N]), %s, other=0)", e.ptr(mm.B), b, inside)
+	e.p(`acc = tl.dot(a, b, acc, input_precision="ieee")`)
+	e.ind--
+}
+
+// gathered is where element (k, n) of the right operand lies in the image; the
+// text defines whether it is inside of it.
+func (e *emitter) gathered(c *ir.ConvInfo) string {
+	e.p("image_h = n_index // %d * %d - %d + k_column // %d %% %d * %d", c.OutW, c.StepH, c.PadH, c.KW, c.KH, c.DilH)
+	e.p("image_w = n_index %% %d * %d - %d + k_column %% %d * %d", c.OutW, c.StepW, c.PadW, c.KW, c.DilW)
+	e.p("inside = (image_h >= 0) & (image_h < %d) & (image_w >= 0) & (image_w < %d)", c.Height, c.Width)
+	return fmt.Sprintf("k_column // %d * %d + image_h * %d + image_w * %d", c.KW*c.KH, c.ChanStride, c.RowStride, c.Stride)
+}
+
+// epilogue writes what is computed of each element of the product.
+func (e *emitter) epilogue(rows sym.Int) {
+	if e.outer > 0 {
+		e.p("row = batch * %s + m_index", e.size(rows))
+		e.decode("row", 0, e.outer)
+	}
+	e.p("%s = n_index", e.names[e.outer])
+	first := e.k.Steps[0]
+	out := first.Node.MM.Out
+	e.regs[out] = "acc"
+	if e.k.Place[out] == sched.Memory {
+		ptr, mask := e.place(out, e.address(first.Out), first.Out, true, true)
+		e.p("tl.store(%s, acc, %s)", ptr, mask)
+	}
+	for i := 1; i < len(e.k.Steps); i++ {
+		e.step(i)
+	}
+}
