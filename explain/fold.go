@@ -248,7 +248,8 @@ var handlers = map[string]handler{
 	"tcdbg_guards": (*Fold).tcdbgGuards, "tcdbg_guard_miss": (*Fold).tcdbgMiss, "tcdbg_trace_step": (*Fold).tcdbgStep,
 	"tcdbg_graph_code": (*Fold).tcdbgGraphCode, "tcdbg_pass_step": (*Fold).tcdbgPass, "tcdbg_fusion_step": (*Fold).tcdbgFusion, "tcdbg_schedule": (*Fold).tcdbgSchedule,
 	"tcdbg_memory_plan": (*Fold).tcdbgMemory, "tcdbg_provenance": (*Fold).tcdbgProvenance,
-	"tcdbg_aggregate": (*Fold).tcdbgAggregate, "tcdbg_state": (*Fold).tcdbgState,
+	"tcdbg_triton_code": (*Fold).tcdbgTriton,
+	"tcdbg_aggregate":   (*Fold).tcdbgAggregate, "tcdbg_state": (*Fold).tcdbgState,
 
 	"torch_log": (*Fold).textLog,
 }

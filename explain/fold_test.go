@@ -437,6 +437,32 @@ func TestKernelsOfBothPasses(t *testing.T) {
 	}
 }
 
+// TestTritonCode: a kernel has its part of the graph's module, or why there is none;
+// the module belongs to the output code.
+func TestTritonCode(t *testing.T) {
+	r := traceOf(t, func(w *logs.Writer) {
+		w.Emit(logs.Out{Kind: "dynamo_start", ID: id(0, 0), Meta: map[string]any{"stack": w.Stack([]logs.Frame{{File: "/u/model.go", Line: 3, Name: "f"}})}})
+		w.Emit(logs.Artifact(id(0, 0), logs.Provenance{Graph: "g", Kernels: []logs.Kernel{{Name: "fused_mul_0", Graph: "g", From: 1, To: 1}, {Name: "fused_sort_1", Graph: "g", From: 1, To: 1}}}))
+		w.Emit(logs.Out{Kind: "inductor_output_code", ID: id(0, 0), Meta: map[string]string{"filename": "tc_entry_g.c"}, Payload: []byte("void k(void) {}\n")})
+		w.Emit(logs.Artifact(id(0, 0), logs.TritonCode{Graph: "g", Text: "import triton\ndef fused_mul_0():\n    \"two\"\n", Missing: "sort is not generated", Kernels: []logs.TritonKernel{
+			{Name: "fused_mul_0", From: 2, To: 3}, {Name: "fused_sort_1", Missing: "sort is not generated"}, {Name: "unknown", From: 1, To: 1},
+		}}))
+	})
+	k := r.Kernels
+	if len(k) != 2 || k[0].Triton == nil || k[0].Triton.Load() != "def fused_mul_0():\n    \"two\"\n" {
+		t.Errorf("%d kernels; the first's Triton form is %+v", len(k), k[0].Triton)
+	}
+	if tr := k[1].Triton; tr == nil || tr.Load != nil || tr.Missing != "sort is not generated" {
+		t.Errorf("a kernel without text has %+v", tr)
+	}
+	if out := k[0].Output; out.Triton == nil || !strings.HasPrefix(out.Triton(), "import triton\n") || out.TritonMissing == "" {
+		t.Errorf("the output code has no module")
+	}
+	if r.Totals.UnexplainedRecords != 0 {
+		t.Errorf("%d records unexplained", r.Totals.UnexplainedRecords)
+	}
+}
+
 // TestKernelTimes: the dearest kernel stands first, with its share of the time
 // of all and its rates; one that was never timed says so.
 func TestKernelTimes(t *testing.T) {

@@ -315,6 +315,7 @@ type Kernel struct {
 	From   int           // first line within the output code
 	To     int           // last line
 	Output *OutputCode
+	Triton *TritonKernel // its form for a GPU, of our own engine's kernels; else nil
 	Lines  []logs.KernelLine
 	Bytes  int64 // -1: unknown
 	FLOPs  int64
@@ -332,6 +333,10 @@ type OutputCode struct {
 	Path string
 	Role string // forward, backward, inference, "" when not said
 	Load func() string
+	// Triton reads the same graph as a Python module for a GPU; nil where there is
+	// none. TritonMissing says why that cannot be run.
+	Triton        func() string
+	TritonMissing string
 }
 
 // Fusion is the scheduler's decisions for one graph.

@@ -14,9 +14,6 @@ import (
 // This file compares kernels with those of the last earlier run of the same
 // program.
 
-// kernelDiffMode is the view of Kernels that compares.
-const kernelDiffMode = 3
-
 // kernelsAct goes to the comparison and back, or from kernel to kernel.
 func kernelsAct(m *Model, a keys.Action) bool {
 	if a != keys.DiffRuns {
@@ -24,7 +21,7 @@ func kernelsAct(m *Model, a keys.Action) bool {
 	}
 	p := m.pane(keys.Kernels)
 	if p.mode == kernelDiffMode {
-		p.mode = 0
+		p.mode = kernelSourceMode
 	} else {
 		p.mode = kernelDiffMode
 	}

@@ -3,6 +3,7 @@ package tui
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"tcdbg/explain"
@@ -14,10 +15,22 @@ import (
 
 // This file is screen 8, Kernels: what code runs, and which of my lines is it?
 
+// The views of a kernel.
+const (
+	kernelSourceMode = iota
+	kernelTritonMode
+	kernelFactsMode
+	kernelWholeMode
+	kernelDiffMode
+)
+
 func kernelsScreen() screenDef {
 	return screenDef{
 		id: keys.Kernels, rows: kernelRows, lead: kernelLead, leadLines: 2, detail: kernelDetail, share: 0.38,
-		modes: []string{"source", "operators and lines", "whole output code", "difference from the run before"},
+		modes: []string{"source", "Triton, for a GPU", "operators and lines", "whole output code", "difference from the run before"},
+		hidden: func(m *Model, mode int) bool {
+			return mode == kernelTritonMode && !slices.ContainsFunc(m.report.Kernels, func(k *explain.Kernel) bool { return k.Triton != nil })
+		},
 		orders: []order{
 			{name: "as they run"},
 			{"slowest first", func(a, b row) int { return cmp.Compare(kernelAt(b).RunNanos(), kernelAt(a).RunNanos()) }},
@@ -57,8 +70,8 @@ func (m *Model) linked(k *explain.Kernel) theme.Line {
 	nodes, pos := k.Nodes, k.Pos
 	at := cutMiddle(k.Name, 40)
 	p := m.current()
-	if p.inside && p.mode == 0 {
-		if kl := lineOfKernel(k, p.detail.Cursor()-m.kernelFirst); kl != nil {
+	if c, ok := m.kernelCode(k); ok && p.inside {
+		if kl := c.line(p.detail.Cursor() - m.kernelFirst); kl != nil {
 			nodes, pos = kl.Nodes, kl.Pos
 			at = fmt.Sprintf("line %d", kl.Line)
 		}
@@ -76,16 +89,6 @@ func (m *Model) linked(k *explain.Kernel) theme.Line {
 		}
 	}
 	return l
-}
-
-// lineOfKernel finds what is known of the i-th line of a kernel's source.
-func lineOfKernel(k *explain.Kernel, i int) *logs.KernelLine {
-	for j := range k.Lines {
-		if k.Lines[j].Line == k.From+i {
-			return &k.Lines[j]
-		}
-	}
-	return nil
 }
 
 func kernelRows(in *input) []row {
@@ -181,11 +184,11 @@ func kernelDetail(m *Model, r row, w int) *doc {
 	switch m.pane(keys.Kernels).mode {
 	case kernelDiffMode:
 		m.kernelDiff(d, k)
-	case 0:
+	case kernelSourceMode, kernelTritonMode:
 		m.kernelSource(d, k)
-	case 1:
+	case kernelFactsMode:
 		m.kernelFacts(d, k)
-	case 2:
+	case kernelWholeMode:
 		if k.Output == nil {
 			d.add(theme.T(theme.Faint, "the trace has no output code for this kernel"))
 			return d
@@ -222,54 +225,6 @@ func (m *Model) kernelSummary(d *doc, k *explain.Kernel) {
 		text += fmt.Sprintf(" · %.1f GFLOP/s", v)
 	}
 	d.add(theme.T(theme.Faint, text))
-}
-
-// kernelSource is the kernel's code; lines that belong to the selected source
-// line or node are marked.
-func (m *Model) kernelSource(d *doc, k *explain.Kernel) {
-	if k.Load == nil {
-		m.kernelFacts(d, k)
-		return
-	}
-	text, ok := m.text(kernelKey(k), k.Load)
-	if !ok {
-		d.add(theme.T(theme.Faint, "reading …"))
-		return
-	}
-	lang := syntax.OfKernel(k.Lang)
-	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
-	m.kernelSummary(d, k)
-	m.kernelFirst = d.Len()
-	for i := range lines {
-		if kl := lineOfKernel(k, i); kl != nil && m.meant(kl) {
-			d.focus = d.Len() + i
-			break
-		}
-	}
-	d.parts = append(d.parts, part{
-		n: len(lines), code: true,
-		line: func(i int) theme.Line {
-			mark := theme.Span{Text: theme.Fit(fmt.Sprint(i+1), 4) + " ", Style: theme.Faint}
-			if kl := lineOfKernel(k, i); kl != nil && m.meant(kl) {
-				mark = theme.Span{Text: theme.GlyphCursor + theme.Fit(fmt.Sprint(i+1), 3) + " ", Style: theme.Accent | theme.Bold}
-			}
-			return append(theme.Line{mark}, m.hl.Line(lang, lines[i])...)
-		},
-		text: func(i int) string { return lines[i] },
-		target: func(i int) (Selection, bool) {
-			s := kernelSel(k)
-			if kl := lineOfKernel(k, i); kl != nil {
-				if len(kl.Nodes) > 0 {
-					s.Node = kl.Nodes[0]
-				}
-				if len(kl.Pos) > 0 {
-					s.Pos = placeOnly(kl.Pos[0])
-				}
-				return s, true
-			}
-			return s, false
-		},
-	})
 }
 
 // meant reports whether a kernel line belongs to the selection.

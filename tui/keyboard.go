@@ -270,11 +270,14 @@ func (m *Model) cycle(on bool) {
 }
 
 func (m *Model) nextMode() {
-	if n := len(m.def().modes); n > 0 {
-		p := m.current()
-		p.mode = (p.mode + 1) % n
-		m.status = "view: " + m.def().modes[p.mode]
+	d, p := m.def(), m.current()
+	if len(d.modes) == 0 {
+		return
 	}
+	for next := true; next; next = d.hidden != nil && d.hidden(m, p.mode) {
+		p.mode = (p.mode + 1) % len(d.modes)
+	}
+	m.status = "view: " + d.modes[p.mode]
 }
 
 // nextOrder sorts the rows in the next way; the cursor stays on its row.

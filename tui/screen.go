@@ -37,6 +37,8 @@ type screenDef struct {
 	act func(m *Model, a keys.Action) bool
 	// modes names the views of the detail.
 	modes []string
+	// hidden tells the views that there is nothing for; nil: none.
+	hidden func(m *Model, mode int) bool
 	// orders are the ways to sort the rows, the one in which they are made first.
 	orders []order
 	// enter is where enter goes from a row (default: into the detail).

@@ -15,7 +15,8 @@ import (
 	"tcdbg/logs"
 )
 
-// This file is the commands that print: report, explain, diff and check. All
+// This file is the commands that print: report, explain, diff and check (and code,
+// in a file of its own). All
 // of them fold a trace and hand the report to package explain.
 
 // formats is the table of report formats.
@@ -32,7 +33,7 @@ type reportFlags struct {
 }
 
 func (s *session) reportCommands() []*cobra.Command {
-	return []*cobra.Command{s.reportCommand(), s.explainCommand(), s.diffCommand(), s.checkCommand()}
+	return []*cobra.Command{s.reportCommand(), s.explainCommand(), s.diffCommand(), s.checkCommand(), s.codeCommand()}
 }
 
 func (s *session) reportCommand() *cobra.Command {

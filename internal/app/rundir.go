@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -219,6 +220,8 @@ func listRuns() ([]*Run, error) {
 			runs = append(runs, r)
 		}
 	}
+	// Names have seconds: of two within one the later is last.
+	slices.SortStableFunc(runs, func(a, b *Run) int { return a.Info.Start.Compare(b.Info.Start) })
 	return runs, nil
 }
 

@@ -92,7 +92,7 @@ func Table() []Binding {
 		bind(Quit, "quit", "General", 9, "q"),
 		bind(Interrupt, "interrupt the program; twice: quit", "General", 0, "ctrl+c"),
 		bind(View, "table, code, drawing, operators", "Graph", 2, "v").on(Graph),
-		bind(View, "source, operators, wrapper", "Kernels", 2, "v").on(Kernels),
+		bind(View, "source, Triton, operators, wrapper", "Kernels", 2, "v").on(Kernels),
 		bind(Order, "sort: as they run, slowest, most bytes, by name", "Kernels", 4, "o").on(Kernels),
 		bind(PrevItem, "previous graph or kernel", "Graph and Kernels", 0, "[").on(Graph, Kernels),
 		bind(NextItem, "next graph or kernel", "Graph and Kernels", 0, "]").on(Graph, Kernels),

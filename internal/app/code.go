@@ -1,0 +1,146 @@
+package app
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"tcdbg/explain"
+)
+
+// This file is `tcdbg code`: the generated code of every graph of a trace, as
+// files to read, to compare and to run.
+
+func (s *session) codeCommand() *cobra.Command {
+	var out string
+	c := &cobra.Command{
+		Use:   "code [flags] PATH|RUN|last ...",
+		Short: "Write the generated code of every graph",
+		Long: `Writes the output code of every graph of a trace or a saved run. Graphs of Go
+programs come twice: as the C that ran, and as a Python module with the same
+kernels in Triton, which PyTorch runs on a GPU (python FILE.py times it; call
+its call(args) with tensors of your own).`,
+		Example: "  tcdbg code last\n  tcdbg code -o generated /tmp/trace_dir",
+		Args:    atLeast(1, "a trace, or last"),
+		RunE: func(_ *cobra.Command, args []string) error {
+			r, done, err := s.foldTrace(args)
+			if err != nil {
+				return err
+			}
+			defer done()
+			return s.writeCode(r, out)
+		},
+	}
+	c.Flags().StringVarP(&out, "out", "o", "", "write files into a folder instead of all to standard output")
+	return c
+}
+
+// codeFile is one file of generated code.
+type codeFile struct {
+	name    string
+	missing string // why it cannot be run
+	load    func() string
+}
+
+// codeFiles lists the code of r; names are built of numbers and words of ours, not
+// of what the trace says.
+func codeFiles(r *explain.Report) []codeFile {
+	var out []codeFile
+	used := map[string]int{}
+	add := func(c *explain.Compile, o *explain.OutputCode, ext, missing string, load func() string) {
+		name := strings.Map(wordOnly, c.ID.CompileID.String())
+		if len(r.Ranks) > 1 {
+			name = fmt.Sprintf("rank%d_%s", c.ID.Rank, name)
+		}
+		if o.Role != "" {
+			name += "_" + strings.Map(wordOnly, o.Role)
+		}
+		key := name + ext
+		used[key]++
+		if n := used[key]; n > 1 {
+			name = fmt.Sprintf("%s_%d", name, n)
+		}
+		out = append(out, codeFile{name + ext, missing, load})
+	}
+	for _, fr := range r.Frames {
+		for _, c := range fr.Compiles {
+			for _, o := range c.Outputs {
+				add(c, o, codeExtension(o.Path), "", o.Load)
+				if o.Triton != nil {
+					add(c, o, ".py", o.TritonMissing, o.Triton)
+				}
+			}
+		}
+	}
+	return out
+}
+
+// wordOnly keeps what a file's name may have and makes a line of the rest.
+func wordOnly(r rune) rune {
+	switch {
+	case '0' <= r && r <= '9', 'a' <= r && r <= 'z', 'A' <= r && r <= 'Z':
+		return r
+	case r == '[', r == ']':
+		return -1
+	}
+	return '_'
+}
+
+// codeExtension tells the language by the name that the trace gives the code.
+func codeExtension(name string) string {
+	switch ext := path.Ext(name); ext {
+	case ".c", ".cpp", ".cu", ".h":
+		return ext
+	}
+	return ".py"
+}
+
+// writeCode writes the files into a folder, or all of them to standard output.
+func (s *session) writeCode(r *explain.Report, folder string) error {
+	files := codeFiles(r)
+	if len(files) == 0 {
+		return failf(ExitData, "the trace has no generated code; backend inductor writes it, eager and aot_eager do not")
+	}
+	if folder != "" {
+		if err := os.MkdirAll(folder, 0o755); err != nil {
+			return fileError("cannot write", folder, err, "")
+		}
+	}
+	for _, f := range files {
+		if err := s.writeCodeFile(f, folder); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *session) writeCodeFile(f codeFile, folder string) error {
+	text := f.load()
+	if !strings.HasSuffix(text, "\n") {
+		text += "\n"
+	}
+	if folder == "" {
+		_, err := fmt.Fprintf(s.Stdout, "==> %s <==\n", f.name)
+		for line := range strings.Lines(text) {
+			if err == nil { // a terminal shows it: no escapes
+				_, err = fmt.Fprintln(s.Stdout, printable(strings.TrimSuffix(line, "\n")))
+			}
+		}
+		return err
+	}
+	to := filepath.Join(folder, f.name)
+	if err := os.WriteFile(to, []byte(text), 0o644); err != nil {
+		return fileError("cannot write", to, err, "")
+	}
+	note := ""
+	if f.missing != "" {
+		note = "  (kernels only: " + printable(f.missing) + ")"
+	}
+	_, err := io.WriteString(s.Stdout, to+note+"\n")
+	return err
+}

@@ -1,0 +1,108 @@
+package tui
+
+import (
+	"fmt"
+	"strings"
+
+	"tcdbg/explain"
+	"tcdbg/logs"
+	"tcdbg/tui/keys"
+	"tcdbg/tui/syntax"
+	"tcdbg/tui/theme"
+)
+
+// This file shows the code of one kernel: what was compiled, or the same loops as
+// Triton.
+
+// kernelCode is one text of a kernel.
+type kernelCode struct {
+	key   string
+	lang  syntax.Lang
+	load  func() string
+	lines []logs.KernelLine
+	from  int // first line within its file
+}
+
+// kernelCode is the text of k that the screen's view means; false where the view
+// shows no code or there is none.
+func (m *Model) kernelCode(k *explain.Kernel) (kernelCode, bool) {
+	switch mode := m.pane(keys.Kernels).mode; {
+	case mode == kernelTritonMode && k.Triton != nil && k.Triton.Load != nil:
+		t := k.Triton
+		return kernelCode{kernelKey(k) + " triton", syntax.Python, t.Load, t.Lines, t.From}, true
+	case mode == kernelSourceMode && k.Load != nil:
+		return kernelCode{kernelKey(k), syntax.OfKernel(k.Lang), k.Load, k.Lines, k.From}, true
+	}
+	return kernelCode{}, false
+}
+
+// line finds what is known of the i-th line of the text.
+func (c *kernelCode) line(i int) *logs.KernelLine {
+	for j := range c.lines {
+		if c.lines[j].Line == c.from+i {
+			return &c.lines[j]
+		}
+	}
+	return nil
+}
+
+// kernelSource is the kernel's code; lines that belong to the selected source
+// line or node are marked.
+func (m *Model) kernelSource(d *doc, k *explain.Kernel) {
+	c, ok := m.kernelCode(k)
+	if !ok {
+		m.noKernelCode(d, k)
+		return
+	}
+	text, ok := m.text(c.key, c.load)
+	if !ok {
+		d.add(theme.T(theme.Faint, "reading …"))
+		return
+	}
+	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
+	m.kernelSummary(d, k)
+	m.kernelFirst = d.Len()
+	for i := range lines {
+		if kl := c.line(i); kl != nil && m.meant(kl) {
+			d.focus = d.Len() + i
+			break
+		}
+	}
+	d.parts = append(d.parts, part{
+		n: len(lines), code: true,
+		line: func(i int) theme.Line {
+			mark := theme.Span{Text: theme.Fit(fmt.Sprint(i+1), 4) + " ", Style: theme.Faint}
+			if kl := c.line(i); kl != nil && m.meant(kl) {
+				mark = theme.Span{Text: theme.GlyphCursor + theme.Fit(fmt.Sprint(i+1), 3) + " ", Style: theme.Accent | theme.Bold}
+			}
+			return append(theme.Line{mark}, m.hl.Line(c.lang, lines[i])...)
+		},
+		text: func(i int) string { return lines[i] },
+		target: func(i int) (Selection, bool) {
+			s := kernelSel(k)
+			if kl := c.line(i); kl != nil {
+				if len(kl.Nodes) > 0 {
+					s.Node = kl.Nodes[0]
+				}
+				if len(kl.Pos) > 0 {
+					s.Pos = placeOnly(kl.Pos[0])
+				}
+				return s, true
+			}
+			return s, false
+		},
+	})
+}
+
+// noKernelCode says why there is no code, and what is known of the kernel.
+func (m *Model) noKernelCode(d *doc, k *explain.Kernel) {
+	if m.pane(keys.Kernels).mode == kernelTritonMode {
+		why := "calls PyTorch's operator there"
+		if k.Triton != nil && k.Triton.Missing != "" {
+			why = k.Triton.Missing
+		}
+		d.wrap(theme.Eager, 2, "no Triton text: "+why)
+		d.blank()
+	}
+	m.kernelFacts(d, k)
+}
