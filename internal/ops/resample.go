@@ -263,6 +263,10 @@ func (s *sampler) unnormalize(g Value, size sym.Int) Value {
 		if s.corners {
 			return b.mul(b.add(g, 1), (extent-1)/2)
 		}
+		if d := g.TensorMeta().DType; d == Float32 {
+			// The vectors multiply and subtract with one rounding: float64 holds the product whole.
+			return b.cast(b.sub(b.mul(b.cast(b.add(g, 1), Float64), extent/2), 0.5), d)
+		}
 		return b.sub(b.mul(b.add(g, 1), extent/2), 0.5)
 	}
 	if s.corners {
@@ -380,9 +384,38 @@ func (s *sampler) cubic(coords []Value) Value {
 	weights := make([][4]Value, s.n)
 	for i, at := range coords {
 		low[i] = b.detach(b.Emit(Floor, at))
-		weights[i] = b.cubicWeights(b.sub(at, low[i]))
+		weights[i] = b.movableCubicWeights(b.sub(at, low[i]))
 	}
 	return s.neighbours(nil, low, weights)
+}
+
+// movableCubicWeights are cubicWeights for a distance that has a gradient. PyTorch
+// does not differentiate the steps of the weights: it has a polynomial for each
+// slope, and the slopes nearly cancel over the neighbours, so that the steps show.
+// Each weight is written as its own Taylor series at t: the value is that of the
+// weight, since the series adds zero at t, and derivatives of every order are the
+// coefficients.
+func (b B) movableCubicWeights(t Value) [4]Value {
+	const a = -0.75
+	here := b.detach(t)
+	away := b.sub(t, here)
+	weights := b.cubicWeights(here)
+	for k, slope := range [4]struct {
+		at                       Value // the place on the kernel, which falls as t grows
+		square, linear, constant float64
+	}{
+		{b.sub(-1, here), -3 * a, -10 * a, -8 * a},
+		{b.neg(here), -3 * (a + 2), -2 * (a + 3), 0},
+		{b.sub(1, here), 3 * (a + 2), -2 * (a + 3), 0},
+		{b.sub(2, here), 3 * a, -10 * a, 8 * a},
+	} {
+		first := b.add(b.mul(b.add(b.mul(slope.at, slope.square), slope.linear), slope.at), slope.constant)
+		second := b.mul(b.add(b.mul(slope.at, 2*slope.square), slope.linear), -0.5)
+		series := b.add(second, b.mul(away, slope.square/3))
+		series = b.add(first, b.mul(away, series))
+		weights[k] = b.sub(weights[k], b.mul(away, series))
+	}
+	return weights
 }
 
 // neighbours weighs those that share the coordinates at of the first dimensions.
