@@ -157,7 +157,7 @@ func writeReport(w io.Writer, st *logs.Store, title, root string, f reportFlags)
 func (s *session) explainCommand() *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
-		Use:   "explain [--json] model.go [program arguments]",
+		Use: "explain [--json] model.go [program arguments]", DisableFlagsInUseLine: true,
 		Short: "Run a Go program under the compiler and print its report",
 		Long: `Runs a Go program as tcdbg run --plain does, but for its compile logs, and then
 prints the report of its trace: on standard error, or with --json on standard
@@ -283,6 +283,10 @@ Flags may stand behind the path, too; what follows -- belongs to the program.`,
 	c.Flags().IntVar(&f.limits.MaxRecompiles, "max-recompiles", -1, "how many recompiles are allowed")
 	c.Flags().IntVar(&f.limits.MaxFailures, "max-failures", -1, "how many compiles may fail")
 	c.Flags().DurationVar(&f.limits.MaxCompileTime, "max-compile-time", -1, "how long compiling may take in all, such as 30s")
+	for _, name := range []string{"max-breaks", "max-recompiles", "max-failures", "max-compile-time"} {
+		limit := c.Flags().Lookup(name)
+		limit.DefValue, limit.Usage = "0", limit.Usage+" (default: no limit)"
+	}
 	c.Flags().StringVar(&f.baseline, "baseline", "", "`FILE` of known breaks and recompiles that a project commits")
 	c.Flags().StringVar(&f.write, "write-baseline", "", "write what is there now to `FILE`")
 	c.Flags().StringVar(&f.annotate, "annotate", "", "github: print GitHub annotations")
