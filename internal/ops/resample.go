@@ -263,8 +263,9 @@ func (s *sampler) unnormalize(g Value, size sym.Int) Value {
 		if s.corners {
 			return b.mul(b.add(g, 1), (extent-1)/2)
 		}
-		if d := g.TensorMeta().DType; d == Float32 {
-			// The vectors multiply and subtract with one rounding: float64 holds the product whole.
+		if d := g.TensorMeta().DType; d == Float32 && !powerOfTwo(extent) {
+			// The vectors multiply and subtract with one rounding: float64 holds the product
+			// whole, as float32 does where the factor is a power of two.
 			return b.cast(b.sub(b.mul(b.cast(b.add(g, 1), Float64), extent/2), 0.5), d)
 		}
 		return b.sub(b.mul(b.add(g, 1), extent/2), 0.5)
@@ -273,6 +274,11 @@ func (s *sampler) unnormalize(g Value, size sym.Int) Value {
 		return b.mul(b.div(b.add(g, 1), 2.0), sym.Sub(size, symOne))
 	}
 	return b.div(b.sub(b.mul(b.add(g, 1), size), 1), 2.0)
+}
+
+func powerOfTwo(x float64) bool {
+	fraction, _ := math.Frexp(x)
+	return fraction == 0.5
 }
 
 // inside applies the padding mode to coordinates.
