@@ -7,6 +7,7 @@ package main
 import (
 	"flag"
 	"fmt"
+	goformat "go/format"
 	"log"
 	"os"
 	"path/filepath"
@@ -61,7 +62,9 @@ func write(part, dir string) error {
 			return err
 		}
 		if list := tables[part]; list != nil && filepath.Ext(name) == ".go" {
-			text = append(text, list()...)
+			if text, err = goformat.Source(append(text, list()...)); err != nil {
+				return err
+			}
 		}
 		if err := os.WriteFile(name, text, 0o644); err != nil {
 			return err

@@ -40,12 +40,12 @@ var notesProcessor = func() bool {
 
 func bestLevel() Level {
 	const (
-		fma, xsave, avx, f16c     = 1 << 12, 1 << 27, 1 << 28, 1 << 29
-		avx2, bmi2                = 1 << 5, 1 << 8
-		f, dq, bw, vl             = 1 << 16, 1 << 17, 1 << 30, 1 << 31
-		ymmSaved, zmmSaved        = 6, 0xe6
-		basic, extended           = fma | xsave | avx | f16c, avx2 | bmi2
-		wide               uint32 = f | dq | bw | vl
+		fma, xsave, avx, f16c        = 1 << 12, 1 << 27, 1 << 28, 1 << 29
+		avx2, bmi2                   = 1 << 5, 1 << 8
+		f, dq, bw, vl                = 1 << 16, 1 << 17, 1 << 30, 1 << 31
+		ymmSaved, zmmSaved           = 6, 0xe6
+		basic, extended              = fma | xsave | avx | f16c, avx2 | bmi2
+		wide                  uint32 = f | dq | bw | vl
 	)
 	top, _, _, _ := cpuid(0, 0)
 	if top < 7 {
