@@ -19,7 +19,7 @@ func TestTritonText(t *testing.T) {
 		p := b.compile(t, g.make(b)...)
 		for _, st := range p.Steps {
 			for _, k := range st.Kernels {
-				text := ""
+				var text string
 				if src, err := triton.Generate(k); err != nil {
 					text = "# " + err.Error() + "\n"
 				} else {
