@@ -22,12 +22,13 @@ run: build
 test:
 	$(GO) test $(PKGS)
 
-## check: formatting, vet, linters, tidy modules, clean generated files
+## check: formatting, vet, linters, tidy modules, clean generated files, a build for arm64
 check: lint
 	$(GO) vet $(PKGS)
 	@test -z "$$($(TOOL) gofumpt -l $$(git ls-files '*.go' | grep -v -e testdata -e /sym_ -e /zz_))" || \
 		{ echo "not gofumpt'ed:"; $(TOOL) gofumpt -l $$(git ls-files '*.go' | grep -v -e testdata -e /sym_ -e /zz_); exit 1; }
 	$(GO) mod tidy -diff
+	GOARCH=arm64 $(GO) build $(PKGS)
 
 ## lint: golangci-lint with .golangci.yml
 lint:
