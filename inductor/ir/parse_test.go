@@ -115,3 +115,24 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+// TestConvAt: an element of the gathered matrix lies where convolution says: at
+// stride * output - padding + dilation * kernel, in the padding where that is
+// outside.
+func TestConvAt(t *testing.T) {
+	c := ConvInfo{Height: 5, Width: 6, ChanStride: 30, RowStride: 6, Stride: 1, KH: 3, KW: 2, StepH: 2, StepW: 1, PadH: 1, PadW: 1, DilH: 1, DilW: 2, OutW: 6}
+	for _, x := range []struct {
+		k, n   int64
+		at     int64
+		inside bool
+	}{
+		{0, 0, -7, false},                        // row -1, column -1
+		{2*1 + 1, 0, 1, true},                    // kernel row 1, column 1: row 0, column 1
+		{6 + 2*2 + 0, 6 + 2, 30 + 3*6 + 1, true}, // channel 1, kernel row 2, output row 1, column 2
+		{5, 12 + 5, 5*6 + 6, false},              // row 5, column 6
+	} {
+		if at, inside := c.At(x.k, x.n); at != x.at || inside != x.inside {
+			t.Errorf("element (%d, %d) lies at %d, inside %v; want %d, %v", x.k, x.n, at, inside, x.at, x.inside)
+		}
+	}
+}
