@@ -92,7 +92,7 @@ func mainFiles(paths []string) (names []string, dir string, err error) {
 			names, dir = append(names, p), filepath.Dir(p)
 			continue
 		}
-		bp, err := build.Default.ImportDir(p, 0)
+		bp, err := importDir(p)
 		if err != nil {
 			return nil, "", err
 		}
@@ -100,6 +100,19 @@ func mainFiles(paths []string) (names []string, dir string, err error) {
 		names = append(names, goFiles(bp, p)...)
 	}
 	return names, dir, nil
+}
+
+// importDir chooses the files of a folder as go build does. Where cgo is off, a folder
+// that has files with cgo alone is not empty: they are chosen.
+func importDir(folder string) (*build.Package, error) {
+	bp, err := build.Default.ImportDir(folder, 0)
+	var none *build.NoGoError
+	if errors.As(err, &none) && !build.Default.CgoEnabled {
+		c := build.Default
+		c.CgoEnabled = true
+		return c.ImportDir(folder, 0)
+	}
+	return bp, err
 }
 
 // goFiles lists the files of a package in a folder, those that import "C" too:
@@ -259,7 +272,7 @@ func (l *loader) find(path, dir string) ([]sourceFile, string, error) {
 	if folder == "" {
 		return nil, "", fmt.Errorf("package %s is not available to interpreted programs", path)
 	}
-	bp, err := build.Default.ImportDir(folder, 0)
+	bp, err := importDir(folder)
 	if err != nil {
 		return nil, "", err
 	}
