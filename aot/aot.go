@@ -162,7 +162,7 @@ func itemMeta(n *graph.Node) any {
 func sameLayout(a, b any) bool {
 	x, ok1 := a.(*ops.TensorMeta)
 	y, ok2 := b.(*ops.TensorMeta)
-	return ok1 && ok2 && sameShape(x.Stride, y.Stride) && x.DType == y.DType
+	return ok1 && ok2 && sym.AllSame(x.Stride, y.Stride) && x.DType == y.DType
 }
 
 // expand replaces n by its decomposition and returns the first new node, so

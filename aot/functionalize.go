@@ -338,7 +338,7 @@ func (f *functionalizer) pureForm(b *graph.Builder, n, self *graph.Node, row *op
 	if val.TensorMeta().DType != want.DType {
 		val = b.Emit(ops.To, val, want.DType).(*graph.Node)
 	}
-	if !sameShape(val.TensorMeta().Shape, want.Shape) {
+	if !sym.AllSame(val.TensorMeta().Shape, want.Shape) {
 		val = b.Emit(ops.Expand, val, want.Shape).(*graph.Node)
 	}
 	if f.train && isComparison[pure.ID] {
@@ -374,18 +374,6 @@ func (f *functionalizer) arg(a ops.Arg) ops.Arg {
 		return out
 	}
 	return a
-}
-
-func sameShape(a, b []sym.Int) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	for i := range a {
-		if !sym.Same(a[i], b[i]) {
-			return false
-		}
-	}
-	return true
 }
 
 // finish lays out the pure graph's outputs: new contents of mutated arguments,

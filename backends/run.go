@@ -366,7 +366,7 @@ func (f *frame) output(i int, in []torch.Value) torch.Value {
 // wholeInput returns the input that an output simply is, -1 for none.
 func (f *frame) wholeInput(o *inductor.Output) int {
 	b := &f.x.prog.Buffers[o.Buffer]
-	if b.Role != inductor.RoleInput || !sym.Is(o.Offset, 0) || !sameInts(o.Shape, b.Shape) || !sameInts(o.Stride, b.Stride) {
+	if b.Role != inductor.RoleInput || !sym.Is(o.Offset, 0) || !sym.AllSame(o.Shape, b.Shape) || !sym.AllSame(o.Stride, b.Stride) {
 		return -1
 	}
 	for k, buf := range f.x.prog.Inputs {
@@ -375,18 +375,6 @@ func (f *frame) wholeInput(o *inductor.Output) int {
 		}
 	}
 	return -1
-}
-
-func sameInts(a, b []sym.Int) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	for i := range a {
-		if !sym.Same(a[i], b[i]) {
-			return false
-		}
-	}
-	return true
 }
 
 func (f *frame) plainValue(v any) torch.Value {

@@ -288,22 +288,10 @@ func (w *tritonWriter) output(o *Output) string {
 	}
 	w.allocate(o.Buffer) // one without elements is written by nobody
 	b := &w.c.out.Buffers[o.Buffer]
-	if b.Role == RoleOver || sameSizes(o.Shape, b.Shape) && sameSizes(o.Stride, b.Stride) && sym.Is(o.Offset, 0) {
+	if b.Role == RoleOver || sym.AllSame(o.Shape, b.Shape) && sym.AllSame(o.Stride, b.Stride) && sym.Is(o.Offset, 0) {
 		return w.names[o.Buffer]
 	}
 	return fmt.Sprintf("view(%s, %s, %s, %s)", w.names[o.Buffer], sizesText(o.Shape), sizesText(o.Stride), o.Offset)
-}
-
-func sameSizes(a, b []sym.Int) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	for i := range a {
-		if !sym.Same(a[i], b[i]) {
-			return false
-		}
-	}
-	return true
 }
 
 // example writes inputs of the sizes seen at compile time.

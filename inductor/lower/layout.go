@@ -25,27 +25,15 @@ func clone(c *call) error {
 // stay, else a (converting) copy.
 func maybeCopy(c *call) error {
 	src, m := c.tensorArg(0), c.meta()
-	if src.dtype == m.DType && sameSizes(src.stride, m.Stride) && !c.flag("copy") {
+	if src.dtype == m.DType && sym.AllSame(src.stride, m.Stride) && !c.flag("copy") {
 		return c.result(src)
 	}
-	if src.line != nil && src.dtype.IsFloat() == m.DType.IsFloat() && sameSizes(src.stride, m.Stride) {
+	if src.line != nil && src.dtype.IsFloat() == m.DType.IsFloat() && sym.AllSame(src.stride, m.Stride) {
 		t := *src
 		t.dtype = m.DType
 		return c.result(&t)
 	}
 	return clone(c)
-}
-
-func sameSizes(a, b []sym.Int) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	for i := range a {
-		if !sym.Same(a[i], b[i]) {
-			return false
-		}
-	}
-	return true
 }
 
 // reshape is a view where the layout allows it, else a copy in row-major order

@@ -370,7 +370,7 @@ func (b B) batchMatmul(x, y Value) Value {
 
 // expandIf expands x unless it has the shape already.
 func (b B) expandIf(x Value, shape []sym.Int) Value {
-	if sameShape(x.TensorMeta().Shape, shape) {
+	if sym.AllSame(x.TensorMeta().Shape, shape) {
 		return x
 	}
 	return b.expand(x, shape)

@@ -190,7 +190,7 @@ func Broadcast(shapes ...[]sym.Int) ([]sym.Int, error) {
 }
 
 func broadcast2(a, b []sym.Int) ([]sym.Int, error) {
-	if sameShape(a, b) {
+	if sym.AllSame(a, b) {
 		return a, nil
 	}
 	n := max(len(a), len(b))
@@ -221,19 +221,6 @@ func broadcast2(a, b []sym.Int) ([]sym.Int, error) {
 	return out, nil
 }
 
-// sameShape compares without leaving guards.
-func sameShape(a, b []sym.Int) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	for i := range a {
-		if !sym.Same(a[i], b[i]) {
-			return false
-		}
-	}
-	return true
-}
-
 // equalShape compares with guards.
 func equalShape(a, b []sym.Int) bool {
 	if len(a) != len(b) {
@@ -252,7 +239,7 @@ func equalShape(a, b []sym.Int) bool {
 func ElementwiseStrides(shape []sym.Int, ins []*TensorMeta) []sym.Int {
 	same, contiguous := true, true
 	for _, m := range ins {
-		same = same && sameShape(m.Shape, shape)
+		same = same && sym.AllSame(m.Shape, shape)
 		contiguous = contiguous && same && IsContiguous(m)
 	}
 	if len(ins) == 0 || (same && contiguous) {

@@ -3,6 +3,7 @@ package sym
 import (
 	"fmt"
 	"math"
+	"slices"
 )
 
 // Symbol is one unknown size, e.g. s77.
@@ -164,6 +165,9 @@ func Same(a, b Int) bool {
 	v, known := Rel{OpEq, a.resolve(), b.resolve()}.static()
 	return known && v
 }
+
+// AllSame reports whether two lists have as many sizes, each surely equal.
+func AllSame(a, b []Int) bool { return slices.EqualFunc(a, b, Same) }
 
 // Force specialises a to its hint and returns it: the answer for code that
 // needs a plain number (an index, a printed size).

@@ -165,6 +165,9 @@ func FloorDiv(a, b Int) Int {
 	return make2(kFloorDiv, a, b)
 }
 
+// CeilDiv is a divided by n, rounded up.
+func CeilDiv(a Int, n int64) Int { return FloorDiv(Add(a, Const(n-1)), Const(n)) }
+
 // Mod returns a-b*floor(a/b).
 func Mod(a, b Int) Int {
 	a, b = a.resolve(), b.resolve()

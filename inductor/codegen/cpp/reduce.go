@@ -8,6 +8,7 @@ import (
 	"tcdbg/inductor/ir"
 	"tcdbg/inductor/sched"
 	"tcdbg/internal/ops"
+	"tcdbg/internal/sym"
 )
 
 // This file writes reductions: an accumulator for each copy of the vector body
@@ -223,7 +224,7 @@ func (e *emitter) columns() {
 	k := e.k
 	cols := k.Loops[k.Vec].Size
 	width := int64(4 * e.lanes)
-	per := ceilDiv(cols, width)
+	per := sym.CeilDiv(cols, width)
 	total := per
 	for _, v := range k.Loops[:k.Outer-1] {
 		total = mulSize(total, v.Size)

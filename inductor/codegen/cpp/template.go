@@ -25,10 +25,6 @@ func PanelRows(lanes int) int64 {
 // symbolMark stands for the epilogue's function in a product's description.
 const symbolMark = "@"
 
-func ceilDiv(x sym.Int, n int64) sym.Int {
-	return sym.FloorDiv(sym.Add(x, sym.Const(n-1)), sym.Const(n))
-}
-
 func mulSize(a, b sym.Int) sym.Int { return sym.Mul(a, b) }
 
 // epilogue writes the function over the tile T of m rows and n columns at

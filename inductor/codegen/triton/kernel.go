@@ -221,16 +221,12 @@ func (e *emitter) numels() (rows, columns sym.Int) {
 func (e *emitter) elements(s *Source) {
 	const block = 256
 	n, _ := e.numels()
-	s.Numbers, s.Programs = []sym.Int{n}, ceilDiv(n, block)
+	s.Numbers, s.Programs = []sym.Int{n}, sym.CeilDiv(n, block)
 	s.Constants = []Constant{{"XBLOCK", block}}
 	e.rowIndex()
 	for i := range e.k.Steps {
 		e.step(i)
 	}
-}
-
-func ceilDiv(x sym.Int, n int64) sym.Int {
-	return sym.FloorDiv(sym.Add(x, sym.Const(n-1)), sym.Const(n))
 }
 
 // step writes all operations of step i.

@@ -24,7 +24,7 @@ func (e *emitter) product(s *Source) {
 	nb := len(n.Outer) - 2
 	rows, columns := n.Outer[nb], n.Outer[nb+1]
 	batches := sym.Product(n.Outer[:nb])
-	s.Programs = sym.Mul(batches, sym.Mul(ceilDiv(rows, tileRows), ceilDiv(columns, tileColumns)))
+	s.Programs = sym.Mul(batches, sym.Mul(sym.CeilDiv(rows, tileRows), sym.CeilDiv(columns, tileColumns)))
 	s.Constants = []Constant{{"BLOCK_M", tileRows}, {"BLOCK_N", tileColumns}, {"BLOCK_K", tileDepth}}
 	e.note(0)
 	e.p("tiles_m = (%s + BLOCK_M - 1) // BLOCK_M", e.size(rows))

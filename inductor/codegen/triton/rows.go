@@ -21,7 +21,7 @@ func (e *emitter) rows(s *Source) {
 		width *= 2
 	}
 	height := max(1, 1024/width)
-	s.Numbers, s.Programs = []sym.Int{n, r}, ceilDiv(n, height)
+	s.Numbers, s.Programs = []sym.Int{n, r}, sym.CeilDiv(n, height)
 	s.Constants = []Constant{{"XBLOCK", height}, {"R0_BLOCK", width}, {warps, warpsFor(height * width)}}
 	e.rowIndex()
 	e.p("r0_index = tl.arange(0, R0_BLOCK)[None, :]")
@@ -51,7 +51,7 @@ func warpsFor(n int64) int64 {
 func (e *emitter) sweeps(s *Source) {
 	n, r := e.numels()
 	height, width := e.sweepBlock()
-	s.Numbers, s.Programs = []sym.Int{n, r}, ceilDiv(n, height)
+	s.Numbers, s.Programs = []sym.Int{n, r}, sym.CeilDiv(n, height)
 	s.Constants = []Constant{{"XBLOCK", height}, {"R0_BLOCK", width}, {warps, warpsFor(height * width)}}
 	e.rowIndex()
 	e.p("r0_base = tl.arange(0, R0_BLOCK)[None, :]")
