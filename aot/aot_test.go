@@ -3,6 +3,7 @@ package aot
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -198,6 +199,54 @@ func TestBackwardRefuses(t *testing.T) {
 	in, loss = build()
 	d := torch.Grad([]*torch.Tensor{loss}, in[:1], torch.Option{Name: "create_graph", Value: true})
 	refused("double backward", func() { d[0].Sum().Backward() })
+}
+
+// TestWrittenInputIsSaved: an input that the graph writes after its gradient
+// asked for the old values is kept as it was, in the layout for which the
+// backward graph was compiled.
+func TestWrittenInputIsSaved(t *testing.T) {
+	whole := func() *torch.Tensor { return torch.Randn(6, 9) }
+	for name, part := range map[string]func(x *torch.Tensor) *torch.Tensor{
+		"whole":              func(x *torch.Tensor) *torch.Tensor { return x },
+		"transposed":         func(x *torch.Tensor) *torch.Tensor { return x.T() },
+		"rows in the middle": func(x *torch.Tensor) *torch.Tensor { return x.Narrow(0, 2, 3) },
+		"columns":            func(x *torch.Tensor) *torch.Tensor { return x.Narrow(1, 3, 4) },
+		"every third column": func(x *torch.Tensor) *torch.Tensor { return x.At(torch.Ellipsis, torch.Slice_{Start: 1, Step: 3}).T() },
+		"the last element":   func(x *torch.Tensor) *torch.Tensor { return x.Narrow(0, 5, 1).Narrow(1, 8, 1) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			x := part(whole())
+			old := x.Clone()
+			w := torch.RandnLike(x)
+			w.RequiresGrad_()
+			in := []*torch.Tensor{x, w}
+			g := capture(t, in, func(b *graph.Builder, in []ops.Value) []ops.Value {
+				y := b.Emit(ops.Mul, in[0], in[1])
+				b.Emit(lookup(t, "mul_"), in[0], sym.C(2))
+				return []ops.Value{y}
+			})
+			var kept []int
+			run, err := Compile(&Request{Graph: g, Example: values(in), Check: true, Compile: func(g *graph.Graph, stage string) (Runnable, error) {
+				if stage != "backward" {
+					return g.RunUntaped, nil
+				}
+				return func(in []torch.Value) []torch.Value {
+					_, kept, _ = in[0].(*torch.Tensor).Layout()
+					return g.RunUntaped(in)
+				}, nil
+			}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, stride, _ := x.Layout()
+			run(values(in))[0].(*torch.Tensor).Sum().Backward()
+			same(t, "input", x, old.Mul(2))
+			same(t, "gradient", w.Grad(), old)
+			if !slices.Equal(kept, stride) {
+				t.Errorf("the backward graph was compiled for strides %v and is given %v", stride, kept)
+			}
+		})
+	}
 }
 
 // total is a scalar that depends on every output.

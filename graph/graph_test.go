@@ -176,3 +176,26 @@ func TestSymbolsMustBeBound(t *testing.T) {
 		t.Error("a graph whose symbol no input carries passes the check")
 	}
 }
+
+// A value is set to None where it is used for the last time, one that nobody
+// uses where it is made; what the graph returns stays.
+func TestCodeDropsValues(t *testing.T) {
+	const want = `class GraphModule(torch.nn.Module):
+    def forward(self, L_a_: "f32[10][1]cpu", L_b_: "f32[10][1]cpu"):
+        l_a_ = L_a_
+        l_b_ = L_b_
+
+         # File: model.go:5 in bar, code: x := ...
+        abs_1: "f32[10][1]cpu" = l_a_.abs()
+        add: "f32[10][1]cpu" = abs_1 + 1;  abs_1 = None
+        x: "f32[10][1]cpu" = l_a_ / add;  l_a_ = add = None
+        sum_1: "f32[][]cpu" = l_b_.sum();  l_b_ = None
+        lt: "b8[][]cpu" = sum_1 < 0;  sum_1 = lt = None
+        return (x,)
+`
+	g := bar(t)
+	g.OutputNode().SetArgs(g.OutputNode().Args[:1])
+	if got := g.Code(); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}

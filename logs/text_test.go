@@ -192,3 +192,40 @@ func TestRendererSpeaksPyTorch(t *testing.T) {
 		t.Error("the tracer's own traceback is printed")
 	}
 }
+
+// TestRendererTellsMisses: all failures of all entries in turn, entries counted
+// from 0; at the limit a warning that is on whatever was asked for.
+func TestRendererTellsMisses(t *testing.T) {
+	var text bytes.Buffer
+	set, err := ParseLogs("recompiles_verbose")
+	if err != nil {
+		t.Fatal(err)
+	}
+	id := CompileID{2, 3, 0}
+	miss := GuardMiss{Call: 9, Limit: true, Failures: []GuardFailure{
+		{Entry: 1, Message: "n == 4"}, {Entry: 1, Message: "p == 5"}, {Entry: 0, Message: "n == 3"},
+	}}
+	for _, s := range []LogSet{set, {}} {
+		r := NewRenderer(&text, s, WriterOptions{Now: clock, PID: 42})
+		r.Emit(Artifact(id, FrameInfo{Name: "bar", Pos: Pos{File: "model.go", Line: 12}}))
+		r.Emit(Artifact(id, miss))
+	}
+	const warned = `torch._dynamo hit config.recompile_limit (3)
+   function: 'bar' (model.go:12)
+   last reason: 2/1: n == 4
+The function runs eager from here on.
+To see all recompile reasons, use TCDBG_LOGS="recompiles".
+`
+	const want = `[__recompiles_verbose] Recompiling function bar in model.go:12
+[__recompiles_verbose]     triggered by the following guard failure(s):
+[__recompiles_verbose]     guard 0 failures:
+[__recompiles_verbose]     - 2/1: n == 4
+[__recompiles_verbose]     - 2/1: p == 5
+[__recompiles_verbose] 
+[__recompiles_verbose]     guard 1 failures:
+[__recompiles_verbose]     - 2/0: n == 3
+` + warned + warned
+	if got := strings.ReplaceAll(strings.ReplaceAll(text.String(), "V0304 05:06:07.890000 42 tcdbg:0] [2/3] ", ""), "W0304 05:06:07.890000 42 tcdbg:0] [2/3] ", ""); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
