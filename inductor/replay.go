@@ -89,7 +89,7 @@ func Replay(s logs.Schedule, decisions int) (groups []Group, steps []logs.Fusion
 
 // group describes group i of a finished compilation.
 func (c *compiler) group(i int, g *sched.Group) Group {
-	out := Group{Name: g.Name(), Kernel: c.names[i], Ranges: rangesOf(g)}
+	out := Group{Name: g.Name(), Kernel: c.names[i], Ranges: g.Ranges()}
 	for _, it := range g.Items {
 		for _, o := range it.Node.Origins {
 			if n := len(out.Ops); n == 0 || out.Ops[n-1] != o.Op {
@@ -101,21 +101,4 @@ func (c *compiler) group(i int, g *sched.Group) Group {
 		out.Source = c.codes[i].Text
 	}
 	return out
-}
-
-// rangesOf is the loops of a group: parallel ones, then those of a reduction.
-func rangesOf(g *sched.Group) string {
-	var outer, inner []string
-	for _, v := range g.Vars {
-		if v.Inner {
-			inner = append(inner, v.Size.String())
-		} else {
-			outer = append(outer, v.Size.String())
-		}
-	}
-	text := strings.Join(outer, ", ")
-	if len(inner) > 0 {
-		text += " | " + strings.Join(inner, ", ")
-	}
-	return "[" + text + "]"
 }

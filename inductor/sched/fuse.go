@@ -207,7 +207,7 @@ func (s *scheduler) try(c *candidate) bool {
 		s.record(step)
 		return false
 	}
-	step.Why = fmt.Sprintf("%s and %s run in the same loops; %d bytes need not be moved", c.a.ranges(), c.b.ranges(), c.score)
+	step.Why = fmt.Sprintf("%s and %s run in the same loops; %d bytes need not be moved", c.a.Ranges(), c.b.Ranges(), c.score)
 	s.line.merge(c.a, c.b)
 	u.join(c.a, c.b)
 	s.merged++

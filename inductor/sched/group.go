@@ -173,21 +173,43 @@ func (g *Group) Name() string {
 	return g.name
 }
 
-// ranges prints the loops for people: [4096 | 4096].
-func (g *Group) ranges() string {
-	var outer, inner []string
-	for _, v := range g.Vars {
+// loops are the numbers of g's loops: parallel ones, then those of a reduction.
+func (g *Group) loops() (outer, inner []int) {
+	for k, v := range g.Vars {
 		if v.Inner {
-			inner = append(inner, v.Size.String())
+			inner = append(inner, k)
 		} else {
-			outer = append(outer, v.Size.String())
+			outer = append(outer, k)
 		}
 	}
-	s := strings.Join(outer, ", ")
+	return outer, inner
+}
+
+// sizes are those of the loops with these numbers.
+func (g *Group) sizes(loops []int) []sym.Int {
+	out := make([]sym.Int, len(loops))
+	for i, k := range loops {
+		out[i] = g.Vars[k].Size
+	}
+	return out
+}
+
+// Ranges prints the loops for people: [4096 | 4096].
+func (g *Group) Ranges() string {
+	outer, inner := g.loops()
+	s := listText(g.sizes(outer))
 	if len(inner) > 0 {
-		s += " | " + strings.Join(inner, ", ")
+		s += " | " + listText(g.sizes(inner))
 	}
 	return "[" + s + "]"
+}
+
+func listText(sizes []sym.Int) string {
+	parts := make([]string, len(sizes))
+	for i, x := range sizes {
+		parts[i] = x.String()
+	}
+	return strings.Join(parts, ", ")
 }
 
 // link enters the dependencies between the groups of a program. Draws of the
@@ -262,22 +284,30 @@ func position(it *Item) int {
 // String prints the group: its loops, and each node with its body over them.
 func (g *Group) String() string {
 	var sb strings.Builder
-	sb.WriteString(g.Name() + " " + g.ranges() + "\n")
+	sb.WriteString(g.Name() + " " + g.Ranges() + "\n")
+	outer, inner := g.loops()
+	order := slices.Concat(outer, inner)
 	for _, it := range g.Items {
 		if it.Node.Kind == ir.Matmul || it.Node.Kind == ir.Extern {
 			sb.WriteString("  " + it.Node.Head() + "\n")
 		}
-		view := ir.Node{Body: it.Body}
-		for _, v := range g.Vars {
-			if v.Inner {
-				view.Inner = append(view.Inner, v.Size)
-			} else {
-				view.Outer = append(view.Outer, v.Size)
-			}
-		}
+		view := ir.Node{Outer: g.sizes(outer), Inner: g.sizes(inner), Body: slices.Clone(it.Body)}
 		for i := range view.Body {
+			view.Body[i].Index = inOrder(view.Body[i].Index, order)
 			sb.WriteString("  " + it.Node.Name + ": " + view.ValueText(i) + "\n")
 		}
 	}
 	return sb.String()
+}
+
+// inOrder is the address x with its loops in another order.
+func inOrder(x ir.Index, order []int) ir.Index {
+	if len(x.Coef) == 0 {
+		return x
+	}
+	y := ir.Index{Off: x.Off, Coef: make([]sym.Int, len(order))}
+	for i, k := range order {
+		y.Coef[i] = x.Coef[k]
+	}
+	return y
 }

@@ -178,11 +178,7 @@ func (g *Group) permute(order []int, xs []*ir.Index) {
 		vars[i] = g.Vars[o]
 	}
 	for _, x := range xs {
-		coef := make([]sym.Int, len(order))
-		for i, o := range order {
-			coef[i] = x.Coef[o]
-		}
-		x.Coef = coef
+		*x = inOrder(*x, order)
 	}
 	g.Vars = vars
 }

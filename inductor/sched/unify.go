@@ -82,7 +82,7 @@ func unify(a, b *Group) (*union, *misfit) {
 		}
 		return nil, &misfit{
 			reason,
-			fmt.Sprintf("the loops %s and %s walk %s in different orders", a.ranges(), b.ranges(), ps[0].buf.Name),
+			fmt.Sprintf("the loops %s and %s walk %s in different orders", a.Ranges(), b.Ranges(), ps[0].buf.Name),
 		}
 	}
 	if f := m.leftovers(ps[0]); f != nil {
@@ -242,7 +242,7 @@ func (m *matcher) onInner(g *Group, second bool) bool {
 func (m *matcher) sizes() *misfit {
 	return &misfit{
 		"nodes numel/rnumel incompatibility",
-		fmt.Sprintf("the loops are %s and %s", m.a.ranges(), m.b.ranges()),
+		fmt.Sprintf("the loops are %s and %s", m.a.Ranges(), m.b.Ranges()),
 	}
 }
 
@@ -279,7 +279,7 @@ func (m *matcher) union() (*union, *misfit) {
 			if at && bt && p.av >= 0 && inner != v.Inner {
 				return nil, &misfit{
 					"numel/rnumel mismatch (reduce)",
-					fmt.Sprintf("a loop that is reduced in one is not in the other: %s and %s", m.a.ranges(), m.b.ranges()),
+					fmt.Sprintf("a loop that is reduced in one is not in the other: %s and %s", m.a.Ranges(), m.b.Ranges()),
 				}
 			}
 			v.Inner = v.Inner || inner
