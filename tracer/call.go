@@ -392,6 +392,10 @@ func (tr *trace) native(in *ssa.Call, name string) {
 		tr.at(in)
 	case name == "(*tcdbg/torch.Tensor).SetAt":
 		tr.setAt(in)
+	case name == "tcdbg/torch.Range":
+		tr.sliceRange(in)
+	case name == "tcdbg/torch.NewTensor":
+		tr.newTensor(in, name)
 	case name == "(*tcdbg/torch.Tensor).Grad":
 		tr.gradient(in)
 	case name == "(*tcdbg/torch.Tensor).SetGrad":

@@ -614,6 +614,59 @@ func main() {
 	x := torch.Zeros(3, 2)
 	fmt.Println(g(x, torch.Ones(2), torch.NewTensor([]int{2})), x)
 }`, "select copy_ select slice fill_ mul index_put_ mul", ""},
+	{"bounds of a range are sizes", `
+var table = torch.Arange(20.0)
+func f(x *torch.Tensor) *torch.Tensor { return x.Add(table.At(torch.Range(0, x.Size(0)))) }
+func main() {
+	g := torch.Compile(f)
+	for n := range 4 { fmt.Println(g(torch.Zeros(n + 3))) }
+}`, "slice add | slice add", ""},
+	{"an open bound of a range is told from a closed one", `
+func f(x *torch.Tensor, n int) *torch.Tensor { return x.At(torch.Range(1, n)).Mul(2) }
+func main() {
+	g := torch.Compile(f)
+	for _, n := range []int{torch.End, 3, 4, 2, torch.End} { fmt.Println(g(torch.Arange(6.0), n)) }
+}`, "slice mul | slice mul | slice mul | slice mul", ""},
+	{"lists as subscripts and as what is stored", `
+func f(x *torch.Tensor, at []int) *torch.Tensor {
+	y := x.At(at).Mul(2)
+	y.SetAt([]float64{7, 8}, 0)
+	y.SetAt([]int{1, 1}, torch.Slice_{}, 1)
+	return y
+}
+func main() {
+	g := torch.Compile(f)
+	fmt.Println(g(torch.Arange(6.0).Reshape(3, 2), []int{2, 0}))
+	fmt.Println(g(torch.Arange(6.0).Reshape(3, 2), []int{1, 1}))
+}`, "full full cat index mul select full full cat copy_ slice select full copy_ | full index mul select full full cat copy_ slice select full copy_", ""},
+	{"tensors that are written down", `
+var weights = []float64{1, -0.0, 0.5, 0.5}
+func f(x *torch.Tensor, k float64) *torch.Tensor {
+	w := torch.NewTensor(weights)
+	w.Mul_(2)
+	grid := torch.NewTensor([][]int{{1, 2}, {2, 2}}, kw.Dtype(torch.Float64))
+	n := torch.NewTensor(x.Size(0))
+	even := torch.NewTensor([]bool{true, false, true, false})
+	return even.Where(x.Add(w).Mul(torch.NewTensor(k)).Add(grid.Sum()).Add(n), torch.NewTensor([]float32{}).Sum())
+}
+func main() {
+	g := torch.Compile(f)
+	fmt.Println(g(torch.Ones(4), 0.25), g(torch.Ones(4), 0.5), torch.NewTensor(weights))
+	weights[0] = 3
+	fmt.Println(g(torch.Ones(4), 0.5))
+}`, "full full full cat mul_ full full cat view full full full full full cat add full mul sum add add full sum where | full full full cat mul_ full full cat view full full full full full cat add full mul sum add add full sum where | full full full cat mul_ full full cat view full full full full full cat add full mul sum add add full sum where", ""},
+	{"no numbers, uneven lists and a great many numbers are left to eager mode", `
+func f(x *torch.Tensor) *torch.Tensor { return torch.NewTensor(x.Sin()).Cos() }
+func long(x *torch.Tensor) *torch.Tensor {
+	n := make([]int, 65)
+	for i := range n { n[i] = i }
+	return x.Sin().Add(torch.NewTensor(n).Sum())
+}
+func main() {
+	fmt.Println(torch.Compile(f)(torch.Ones(1)), torch.Compile(long)(torch.Ones(1)))
+	defer func() { fmt.Println(recover()) }()
+	torch.Compile(func(x *torch.Tensor) *torch.Tensor { return x.Add(torch.NewTensor([][]int{{1}, {1, 2}})) })(torch.Ones(1))
+}`, "sin | cos | sin | sum add", "GB9003 GB9003 GB9003"},
 	{"a mask as subscript", `
 func f(x *torch.Tensor) *torch.Tensor { return x.Sin().At(x.Gt(0)).Cos() }
 func main() { g := torch.Compile(f); fmt.Println(g(torch.NewTensor([]float32{-1, 2, 3}))) }`, "sin gt | cos", "GB0036"},

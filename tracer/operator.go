@@ -30,7 +30,7 @@ func nameSet(prefix, names string) map[string]bool {
 }
 
 // purePackages hold functions without state or effect on their arguments.
-var purePackages = []string{"math.", "math/bits.", "math/cmplx.", "strings.", "strconv.", "unicode.", "unicode/utf8.", "tcdbg/torch/kw.", "tcdbg/torch.Range", "path.", "fmt.Sprint"}
+var purePackages = []string{"math.", "math/bits.", "math/cmplx.", "strings.", "strconv.", "unicode.", "unicode/utf8.", "tcdbg/torch/kw.", "path.", "fmt.Sprint"}
 
 // impure are functions of those packages that write to their arguments or make
 // objects with a state.

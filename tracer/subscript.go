@@ -58,13 +58,8 @@ func (tr *trace) setAt(in *ssa.Call) {
 	x, v := in.Call.Args[0], in.Call.Args[1]
 	s := tr.subscripts(x, in.Call.Args[2])
 	d := s.node.TensorMeta()
-	value := tr.argument(v.Type(), tr.addr(v), tr.noteOf(v))
+	value := tr.stored(s, v, d)
 	n, isTensor := value.(*graph.Node)
-	switch value.(type) {
-	case *graph.Node, sym.Int, float64, bool:
-	default:
-		tr.breakAt(breaks.ArgumentNotProxy, "a list is stored into a tensor")
-	}
 	switch {
 	case s.indexed:
 		if !isTensor {
@@ -81,6 +76,27 @@ func (tr *trace) setAt(in *ssa.Call) {
 	tr.skip()
 }
 
+// stored is the value of x.SetAt: a number or the node of a tensor. Of what PyTorch
+// makes a tensor, one is made here.
+func (tr *trace) stored(s *subscripted, v ssa.Value, d *ops.TensorMeta) ops.Arg {
+	t, p, n := tr.unwrap(v.Type(), tr.addr(v), tr.noteOf(v))
+	if t != nil {
+		if _, isSlice := t.Underlying().(*types.Slice); isSlice {
+			l, ok := tr.literalAt(t, p, n)
+			if !ok {
+				tr.breakAt(breaks.ArgumentNotProxy, "a %s is stored into a tensor", typeName(t))
+			}
+			return tr.fill(s.build, l, d.DType, d.Device)
+		}
+	}
+	switch value := tr.argument(t, p, n).(type) {
+	case *graph.Node, sym.Int, float64, bool:
+		return value
+	}
+	tr.breakAt(breaks.ArgumentNotProxy, "a %s is stored into a tensor", v.Type())
+	return nil
+}
+
 // write calls the in-place form of an operator on what the subscripts show.
 func (s *subscripted) write(x ssa.Value, op ops.ID, args ...ops.Arg) {
 	id := ops.InPlace(op)
@@ -93,16 +109,7 @@ func (s *subscripted) write(x ssa.Value, op ops.ID, args ...ops.Arg) {
 
 // call appends a call of an operator and returns its node.
 func (s *subscripted) call(op ops.ID, args ...ops.Arg) *graph.Node {
-	row := ops.Get(op)
-	bound, err := ops.Bind(row, args, nil)
-	if err != nil {
-		s.tr.breakAt(breaks.FakeTensorFailure, "%s: %v", row.Name, err)
-	}
-	n, err := s.build.Call(row, bound, graph.CallFunction)
-	if err != nil {
-		s.tr.refuseOperator(row, err)
-	}
-	return n
+	return s.tr.emit(s.build, op, args...)
 }
 
 // emit replaces the tensor by an operator's result on it.
@@ -172,16 +179,31 @@ func (s *subscripted) apply(e element) {
 		s.dim++
 	case isTensor(e.t):
 		t := *(**torch.Tensor)(e.p)
-		for len(s.indices) <= s.dim {
-			s.indices = append(s.indices, nil)
-		}
-		s.indices[s.dim], s.indexed = s.tr.nodeOf(t, e.n), true
+		s.gather(s.tr.nodeOf(t, e.n))
 		s.dim += max(1, maskDims(t))
+	case isInts(e.t):
+		l, _ := s.tr.literalAt(e.t, e.p, e.n)
+		s.gather(s.tr.fill(s.build, l, l.dtype(), ops.CPU))
+		s.dim++
 	case kindOf(e.t).class == signedInt:
 		s.emit(ops.Select, sym.C(s.dim), s.tr.argument(e.t, e.p, e.n))
 	default:
 		s.tr.breakAt(breaks.ArgumentNotProxy, "a subscript of type %s", typeName(e.t))
 	}
+}
+
+// gather notes a tensor that indexes the next dimension.
+func (s *subscripted) gather(index *graph.Node) {
+	for len(s.indices) <= s.dim {
+		s.indices = append(s.indices, nil)
+	}
+	s.indices[s.dim], s.indexed = index, true
+}
+
+// isInts reports the type of a list of places.
+func isInts(t types.Type) bool {
+	s, ok := t.(*types.Slice)
+	return ok && types.Identical(s.Elem(), types.Typ[types.Int])
 }
 
 // slice applies start:stop:step.
