@@ -667,6 +667,15 @@ func main() {
 	defer func() { fmt.Println(recover()) }()
 	torch.Compile(func(x *torch.Tensor) *torch.Tensor { return x.Add(torch.NewTensor([][]int{{1}, {1, 2}})) })(torch.Ones(1))
 }`, "sin | cos | sin | sum add", "GB9003 GB9003 GB9003"},
+	{"a subscript begins a graph, unless it is a mask", `
+func f(x *torch.Tensor) *torch.Tensor {
+	at := x.Gt(0).Nonzero()
+	y := x.At(at.At(torch.Slice_{}, 0))
+	z := y.At(y.Gt(2))
+	z.SetAt(9, 0)
+	return z
+}
+func main() { g := torch.Compile(f); fmt.Println(g(torch.NewTensor([]float32{-1, 2, 3}))) }`, "gt | slice select index gt | select fill_", "GB0036 GB0036"},
 	{"a mask as subscript", `
 func f(x *torch.Tensor) *torch.Tensor { return x.Sin().At(x.Gt(0)).Cos() }
 func main() { g := torch.Compile(f); fmt.Println(g(torch.NewTensor([]float32{-1, 2, 3}))) }`, "sin gt | cos", "GB0036"},

@@ -186,7 +186,7 @@ func (c *Compiled) seek(th *host.Thread, base int) bool {
 		f := th.Top()
 		switch in := f.Instr().(type) {
 		case *ssa.Call:
-			if c.t.beginsTensorWork(in) && !onComplex(f, in) && !underDeferred(th, base) {
+			if c.t.beginsTensorWork(in) && !onComplex(f, in) && !byMask(f, in) && !underDeferred(th, base) {
 				return true
 			}
 			if !c.t.entersPlainly(f, &in.Call) {

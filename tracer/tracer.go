@@ -351,8 +351,13 @@ func (b userBackend) Compile(r *Request) (Runnable, error) {
 	return run, err
 }
 
+// worksOnTensors are functions that are no operators of their own and become some.
+var worksOnTensors = map[string]bool{
+	"tcdbg/torch.NoGrad": true, "(*tcdbg/torch.Tensor).At": true, "(*tcdbg/torch.Tensor).SetAt": true,
+}
+
 // beginsTensorWork reports whether a call is that of a tensor operator by name,
-// or of torch.NoGrad, whose body holds some.
+// or of a function that becomes operators.
 func (t *Tracer) beginsTensorWork(c *ssa.Call) bool {
 	fn := c.Call.StaticCallee()
 	if fn == nil {
@@ -362,7 +367,7 @@ func (t *Tracer) beginsTensorWork(c *ssa.Call) bool {
 		return v.(bool)
 	}
 	b, ok := t.bindings[fn.String()]
-	is := ok && !ops.Get(b.Op).Tags.Has(ops.TagDataDependent) && !makesComplex(b.Op) || fn.String() == "tcdbg/torch.NoGrad"
+	is := ok && !ops.Get(b.Op).Tags.Has(ops.TagDataDependent) && !makesComplex(b.Op) || worksOnTensors[fn.String()]
 	t.operators.Store(fn, is)
 	return is
 }
@@ -374,6 +379,20 @@ func onComplex(f *host.Frame, c *ssa.Call) bool {
 			continue
 		}
 		if t := *(**torch.Tensor)(f.Addr(a)); t != nil && t.DType() == ops.Complex64 {
+			return true
+		}
+	}
+	return false
+}
+
+// byMask reports whether a call in f is a subscript by a mask: the shape of what it
+// selects depends on data.
+func byMask(f *host.Frame, c *ssa.Call) bool {
+	if fn := c.Call.StaticCallee(); fn == nil || fn.String() != "(*tcdbg/torch.Tensor).At" {
+		return false
+	}
+	for _, s := range *(*[]any)(f.Addr(c.Call.Args[1])) {
+		if t, ok := s.(*torch.Tensor); ok && t != nil && maskDims(t) > 0 {
 			return true
 		}
 	}

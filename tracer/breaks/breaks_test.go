@@ -108,3 +108,16 @@ func TestTorchAdviceNamesNoGo(t *testing.T) {
 		}
 	}
 }
+
+// TestHintsNameNoPython: the hints of a cause are those of a Go program; what PyTorch's
+// are told has a table of its own.
+func TestHintsNameNoPython(t *testing.T) {
+	python := regexp.MustCompile(`PyTorch|_dynamo|torch\.(library|where|compile)\b`)
+	for _, c := range explained {
+		for _, h := range c.Hints {
+			if python.MatchString(h) {
+				t.Errorf("%s: %q is said to a Go program", c.Code, h)
+			}
+		}
+	}
+}

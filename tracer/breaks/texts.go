@@ -50,10 +50,7 @@ var explained = []Cause{
 	{
 		Code: DynamicShapeOperator, Short: "output shape depends on data", Fixability: FixableByYou,
 		Explanation: "How large the result is depends on the values of the input, so its shape is unknown while the graph is built.",
-		Hints: []string{
-			"Use a mask and Where instead of selecting elements.",
-			"In PyTorch: torch._dynamo.config.capture_dynamic_output_shape_ops = True.",
-		},
+		Hints:       []string{"Use a mask and Where instead of selecting elements."},
 	},
 	{
 		Code: "GB0037", Short: "output shape depends on data, and no shape rule exists", Fixability: FixableByYou,
@@ -95,10 +92,7 @@ var explained = []Cause{
 	{
 		Code: BuiltinPrint, Short: "call of a built-in without a rule (print)", Fixability: FixableByYou,
 		Explanation: "The built-in acts on the outside world or on types that it has no tracing rule for, so the graph must end before it.",
-		Hints: []string{
-			"Move printing out of the compiled function or behind a constant debug flag.",
-			"In PyTorch, add the function to torch._dynamo.config.reorderable_logging_functions to run it after the graph.",
-		},
+		Hints:       []string{"Move printing out of the compiled function or behind a constant debug flag."},
 	},
 	{
 		Code: FakeTensorFailure, Short: "shape propagation failed", Fixability: FixableByYou,
@@ -171,10 +165,7 @@ var explained = []Cause{
 	{
 		Code: TensorItem, Short: "number read out of a tensor", Fixability: FixableByYou,
 		Explanation: "Item turns a tensor element into a native number; a graph holds only the recipe for it, not the number.",
-		Hints: []string{
-			"Keep the value as a 0-dimensional tensor.",
-			"In PyTorch: torch._dynamo.config.capture_scalar_outputs = True.",
-		},
+		Hints:       []string{"Keep the value as a 0-dimensional tensor."},
 	},
 	{
 		Code: UnsupportedContext, Short: "context manager without a rule", Fixability: FixableByYou,
@@ -221,10 +212,7 @@ var explained = []Cause{
 	{
 		Code: LoggerCall, Short: "call of a logger", Fixability: FixableByYou,
 		Explanation: "Logging acts on the outside world, so it cannot be part of a graph.",
-		Hints: []string{
-			"Log outside of the compiled function.",
-			"In PyTorch, list the method in torch._dynamo.config.ignore_logger_methods, or the function in reorderable_logging_functions.",
-		},
+		Hints:       []string{"Log outside of the compiled function."},
 	},
 	{
 		Code: "GB0296", Short: "print cannot be moved behind the graph", Fixability: FixableByYou,

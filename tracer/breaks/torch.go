@@ -14,7 +14,7 @@ var torchAdvice = map[string]string{
 	SkippedInline:          "Call it outside of the compiled function, or (PyTorch 2.9 on) let it be traced with torch._dynamo.dont_skip_tracing.",
 	NoSource:               "Register the function with torch.library.custom_op.",
 	LoggerCall:             "Log outside of the compiled function, or add the method to torch._dynamo.config.ignore_logger_methods.",
-	Disabled:               "Remove torch.compiler.disable from the callee, or call it outside of the compiled function.",
+	Disabled:               "Remove torch.compiler.disable from the callee, or leave the call outside of the compiled function.",
 	DisabledInline:         "Remove torch.compiler.disable from the callee, or call it outside of the compiled function.",
 	ObservedPanic:          "Run it without torch.compile: where it raises there too, the program is at fault; where it does not, move this line out of the compiled function.",
 	RecompileLimit:         "Find the guard that fails with each call among the recompiles; mark changing sizes with torch._dynamo.mark_dynamic and keep changing numbers in tensors.",
