@@ -92,16 +92,21 @@ func TestRefusalsOfTheTape(t *testing.T) {
 		{"integers", "only Tensors of floating point dtype can require gradients", func() { torch.NewTensor([]int{1}).RequiresGrad_() }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			defer func() {
-				e, ok := recover().(*torch.Error)
-				if !ok || !strings.Contains(e.Msg, c.want) {
-					t.Errorf("got %v, want %s", e, c.want)
-				}
-			}()
-			c.run()
-			t.Error("was not refused")
+			refused(t, c.want, c.run)
 		})
 	}
+}
+
+// refused runs f, which must end in PyTorch's error.
+func refused(t *testing.T, want string, f func()) {
+	t.Helper()
+	defer func() {
+		if e, ok := recover().(*torch.Error); !ok || !strings.Contains(e.Msg, want) {
+			t.Errorf("got %v, want %s", e, want)
+		}
+	}()
+	f()
+	t.Error("was not refused")
 }
 
 // An input of an addition is not saved: changing it later is no error.
@@ -152,11 +157,5 @@ func TestRetainGraph(t *testing.T) {
 	same(t, x.Grad(), 4, 6) // Grad leaves the leaves alone
 	y.Backward()
 	same(t, x.Grad(), 8, 12)
-	defer func() {
-		if e, ok := recover().(*torch.Error); !ok || !strings.Contains(e.Msg, "a second time") {
-			t.Errorf("got %v", e)
-		}
-	}()
-	y.Backward()
-	t.Error("a graph that was freed is walked")
+	refused(t, "a second time", func() { y.Backward() })
 }

@@ -3,6 +3,7 @@ package torch
 import (
 	"errors"
 	"runtime"
+	"slices"
 
 	"tcdbg/internal/ops"
 	"tcdbg/internal/sym"
@@ -128,7 +129,7 @@ func forward(c *ops.Call) []Value {
 // rule says: its parts may order the dimensions otherwise.
 func relay(outs []Value, res []ops.Result) {
 	got, want := outs[0].(*Tensor), res[0].(*ops.TensorMeta)
-	if equalInts(got.stride, plain(want.Stride)) || got.Numel() < 2 {
+	if slices.Equal(got.stride, plain(want.Stride)) || got.Numel() < 2 {
 		return
 	}
 	t := fromMeta(want)

@@ -2,6 +2,7 @@ package torch
 
 import (
 	"math"
+	"slices"
 	"unsafe"
 
 	"tcdbg/internal/ops"
@@ -156,7 +157,7 @@ func indexPutKernel(k *kernelCall) {
 	p := newPicker(k.Op, out, k.Values(1))
 	src := k.in(2)
 	s, err := ops.Broadcast(src.TensorMeta().Shape, toMeta(p.result))
-	if err != nil || !equalInts(plain(s), p.result) {
+	if err != nil || !slices.Equal(plain(s), p.result) {
 		fail("index_put", "RuntimeError", "shape mismatch: value tensor of shape %s cannot be broadcast to indexing result of shape %s", intsText(src.shape), intsText(p.result))
 	}
 	vals := newTensor(out.dtype, p.result)

@@ -1,6 +1,8 @@
 package torch
 
 import (
+	"slices"
+
 	"tcdbg/internal/ops"
 )
 
@@ -176,7 +178,7 @@ func solvedBatch(k *kernelCall, vector bool) []int {
 
 func solveKernel(k *kernelCall) {
 	a, y := k.in(0), k.in(1)
-	vector := len(y.shape) == 1 || len(a.shape)-1 == len(y.shape) && equalInts(a.shape[:len(a.shape)-1], y.shape)
+	vector := len(y.shape) == 1 || len(a.shape)-1 == len(y.shape) && slices.Equal(a.shape[:len(a.shape)-1], y.shape)
 	right := rightSides(k, vector)
 	own := matrices(a)
 	info := make([]int64, len(own))

@@ -2,6 +2,7 @@ package torch
 
 import (
 	"runtime"
+	"slices"
 
 	"tcdbg/internal/ops"
 	"tcdbg/torch/internal/simd"
@@ -62,7 +63,7 @@ func quick(op ops.ID, pos []ops.Arg) *Tensor {
 	}
 	switch y := pos[1].(type) {
 	case *Tensor:
-		if y == nil || !y.quick() || !equalInts(x.shape, y.shape) {
+		if y == nil || !y.quick() || !slices.Equal(x.shape, y.shape) {
 			return nil
 		}
 		out := smallTensor(x.shape, n)

@@ -1,0 +1,280 @@
+package torch
+
+import (
+	"cmp"
+	"container/heap"
+	"slices"
+
+	"tcdbg/internal/ops"
+	"tcdbg/internal/sym"
+)
+
+// This file runs the tape backward.
+
+// nodeHeap orders nodes from the latest call to the earliest.
+type nodeHeap []*gradFn
+
+func (h nodeHeap) Len() int           { return len(h) }
+func (h nodeHeap) Less(i, j int) bool { return h[i].seq > h[j].seq }
+func (h nodeHeap) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
+func (h *nodeHeap) Push(x any)        { *h = append(*h, x.(*gradFn)) }
+func (h *nodeHeap) Pop() any {
+	old := *h
+	n := old[len(old)-1]
+	*h = old[:len(old)-1]
+	return n
+}
+
+// pass is one run of the backward engine.
+type pass struct {
+	queue  nodeHeap
+	grads  map[*gradFn][]*Tensor
+	retain bool
+	tape   bool
+	// want restricts the pass to gradients of certain tensors (Grad); nil
+	// accumulates into the leaves (Backward).
+	want map[edge]*Tensor
+	need map[*gradFn]bool
+}
+
+// Backward computes the gradients of all leaves that t depends on and adds
+// them to their Grad. Options: kw.Gradient, kw.RetainGraph, kw.CreateGraph.
+func (t *Tensor) Backward(opts ...Option) {
+	p := &pass{grads: map[*gradFn][]*Tensor{}}
+	var seed *Tensor
+	retainSet := false
+	for _, o := range opts {
+		switch o.Name {
+		case "gradient":
+			seed = o.Value.(*Tensor)
+		case "retain_graph":
+			p.retain, retainSet = o.Value.(bool), true
+		case "create_graph":
+			p.tape = o.Value.(bool)
+		default:
+			fail("backward", "TypeError", "backward() got an unexpected keyword argument '%s'", o.Name)
+		}
+	}
+	if !retainSet {
+		p.retain = p.tape
+	}
+	if !t.RequiresGrad() {
+		fail("backward", "RuntimeError", "element 0 of tensors does not require grad and does not have a grad_fn")
+	}
+	p.start(t, seedOf(t, seed))
+	p.run()
+}
+
+// seedOf is the gradient with which a pass starts.
+func seedOf(t, seed *Tensor) *Tensor {
+	if seed != nil {
+		if !slices.Equal(seed.shape, t.shape) {
+			fail("backward", "RuntimeError", "Mismatch in shape: grad_output[0] has a shape of torch.Size(%s) and output[0] has a shape of torch.Size(%s).", intsText(seed.shape), intsText(t.shape))
+		}
+		if seed.dtype.IsComplex() != t.dtype.IsComplex() {
+			fail("backward", "RuntimeError", "For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in dtype: grad_output[0] has a dtype of %s and output[0] has a dtype of %s.", seed.dtype, t.dtype)
+		}
+		return seed
+	}
+	if t.dtype.IsComplex() {
+		fail("backward", "RuntimeError", "grad can be implicitly created only for real scalar outputs but got %s", t.dtype)
+	}
+	if t.Numel() != 1 {
+		fail("backward", "RuntimeError", "grad can be implicitly created only for scalar outputs")
+	}
+	return eager{}.Emit(ops.OnesLike, t).(*Tensor)
+}
+
+// Grad returns the gradients of the sum of outputs' elements, weighted by
+// kw.GradOutputs, with respect to inputs. An input that outputs do not depend
+// on panics unless kw.AllowUnused(true), then its gradient is nil.
+func Grad(outputs, inputs []*Tensor, opts ...Option) []*Tensor {
+	p := &pass{grads: map[*gradFn][]*Tensor{}, want: map[edge]*Tensor{}, need: map[*gradFn]bool{}}
+	var seeds []*Tensor
+	allowUnused, retainSet := false, false
+	for _, o := range opts {
+		switch o.Name {
+		case "grad_outputs":
+			seeds = o.Value.([]*Tensor)
+		case "retain_graph":
+			p.retain, retainSet = o.Value.(bool), true
+		case "create_graph":
+			p.tape = o.Value.(bool)
+		case "allow_unused":
+			allowUnused = o.Value.(bool)
+		default:
+			fail("grad", "TypeError", "grad() got an unexpected keyword argument '%s'", o.Name)
+		}
+	}
+	if !retainSet {
+		p.retain = p.tape
+	}
+	for _, in := range inputs {
+		if !in.RequiresGrad() {
+			fail("grad", "RuntimeError", "One of the differentiated Tensors does not require grad")
+		}
+		p.want[edgeTo(in)] = nil
+	}
+	if seeds != nil && len(seeds) != len(outputs) {
+		fail("grad", "RuntimeError", "got %d tensors and %d gradients", len(outputs), len(seeds))
+	}
+	p.mark(outputs)
+	for i, out := range outputs {
+		var seed *Tensor
+		if seeds != nil {
+			seed = seeds[i]
+		}
+		p.start(out, seedOf(out, seed))
+	}
+	p.run()
+	grads := make([]*Tensor, len(inputs))
+	for i, in := range inputs {
+		grads[i] = p.want[edgeTo(in)]
+		if grads[i] == nil && !allowUnused {
+			fail("grad", "RuntimeError", "One of the differentiated Tensors appears to not have been used in the graph. Set allow_unused=True if this is the desired behavior.")
+		}
+	}
+	return grads
+}
+
+// mark finds the nodes on the way from outputs to wanted tensors, without recursion.
+func (p *pass) mark(outputs []*Tensor) {
+	var order, stack []*gradFn
+	seen := map[*gradFn]bool{nil: true}
+	visit := func(fn *gradFn) {
+		if !seen[fn] {
+			seen[fn] = true
+			stack = append(stack, fn)
+		}
+	}
+	for _, out := range outputs {
+		visit(out.edgeFn())
+	}
+	for len(stack) > 0 {
+		n := stack[len(stack)-1]
+		stack = stack[:len(stack)-1]
+		order = append(order, n)
+		for _, e := range n.edges {
+			visit(e.fn)
+		}
+	}
+	// a node's inputs were computed before it
+	slices.SortFunc(order, func(a, b *gradFn) int { return cmp.Compare(a.seq, b.seq) })
+	for _, n := range order {
+		for _, e := range n.edges {
+			if _, ok := p.want[e]; ok && e != (edge{}) || e.fn != nil && p.need[e.fn] {
+				p.need[n] = true
+			}
+		}
+	}
+}
+
+// start gives t the gradient g.
+func (p *pass) start(t, g *Tensor) { p.send(edgeTo(t), g) }
+
+// send delivers a gradient to the end of an edge.
+func (p *pass) send(e edge, g *Tensor) {
+	if g == nil {
+		return
+	}
+	if e.leaf != nil {
+		p.leaf(e, g)
+		return
+	}
+	if e.fn == nil {
+		return
+	}
+	if p.want != nil {
+		if _, ok := p.want[e]; !ok && !p.need[e.fn] {
+			return
+		}
+	}
+	slots, ok := p.grads[e.fn]
+	if !ok {
+		slots = make([]*Tensor, e.fn.nouts)
+		p.grads[e.fn] = slots
+		heap.Push(&p.queue, e.fn)
+	}
+	slots[e.index] = p.sum(slots[e.index], g)
+}
+
+// sum adds gradients; the first is taken as it is.
+func (p *pass) sum(a, b *Tensor) *Tensor {
+	if a == nil {
+		return b
+	}
+	return eager{p.tape}.Emit(ops.Add, a, b).(*Tensor)
+}
+
+func (p *pass) leaf(e edge, g *Tensor) {
+	if p.want != nil {
+		if old, ok := p.want[e]; ok {
+			p.want[e] = p.sum(old, runHooks(e.leaf.hooks, g))
+		}
+		return
+	}
+	t := e.leaf
+	g = runHooks(t.hooks, g)
+	switch {
+	case t.grad == nil && p.tape:
+		t.grad = g
+	case t.grad == nil:
+		t.grad = ownGrad(t, g)
+	case p.tape:
+		t.grad = p.sum(t.grad, g)
+	default:
+		eager{}.Emit(ops.InPlace(ops.Add), t.grad, g)
+	}
+}
+
+// ownGrad is a gradient that no one else sees, in the layout of its tensor.
+func ownGrad(t, g *Tensor) *Tensor {
+	out := fromMeta(&ops.TensorMeta{DType: t.dtype, Device: t.device, Shape: sym.Consts(t.shape), Stride: ops.LikeStrides(t.TensorMeta())})
+	copyInto(out, g)
+	return out
+}
+
+// run processes the nodes from the last call to the first.
+func (p *pass) run() {
+	for p.queue.Len() > 0 {
+		fn := heap.Pop(&p.queue).(*gradFn)
+		grads := p.grads[fn]
+		delete(p.grads, fn)
+		for i, g := range grads {
+			if g != nil {
+				grads[i] = p.arrive(fn, i, g)
+			}
+		}
+		if p.want != nil && !p.need[fn] {
+			continue
+		}
+		ins := fn.run(grads, p.tape)
+		if !p.retain {
+			fn.free()
+		}
+		for i, g := range ins {
+			if i < len(fn.edges) {
+				p.send(fn.edges[i], g)
+			}
+		}
+	}
+}
+
+// arrive runs the hooks of result i and stores its gradient where it is kept.
+func (p *pass) arrive(fn *gradFn, i int, g *Tensor) *Tensor {
+	g = runHooks(fn.hooks[i], g)
+	for _, t := range fn.kept[i] {
+		t.grad = g
+	}
+	if p.want != nil {
+		if e := (edge{fn: fn, index: i}); p.wanted(e) {
+			p.want[e] = g
+		}
+	}
+	return g
+}
+
+func (p *pass) wanted(e edge) bool {
+	_, ok := p.want[e]
+	return ok
+}
