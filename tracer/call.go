@@ -457,6 +457,8 @@ func (tr *trace) refuseNative(in *ssa.Call, name string) {
 		panic(&breakSignal{tr.refuseMethod(in, method)})
 	}
 	switch {
+	case name == "tcdbg/torch.Grad":
+		tr.breakAt(breaks.TensorBackward, "call of torch.Grad")
 	case strings.HasPrefix(name, "fmt.Print"), strings.HasPrefix(name, "fmt.Fprint"), strings.HasPrefix(name, "log."):
 		tr.breakAt(breaks.BuiltinPrint, "call of %s", name)
 	case strings.HasPrefix(name, "time."):
@@ -483,6 +485,8 @@ func (tr *trace) refuseMethod(in *ssa.Call, method string) *breakPoint {
 		b.code = breaks.TensorItem
 	case "Backward":
 		b.code = breaks.TensorBackward
+	case "RequiresGrad_":
+		b.code = breaks.TensorRequiresGrad
 	case "Data", "Float32s", "Float64s", "Ints", "Bools", "Complex64s", "String", "Format", "Storage", "Ptr":
 		b.code = breaks.TensorDataRead
 	}

@@ -689,6 +689,13 @@ func main() {
 	g(x).Sum().Backward()
 	fmt.Println(x.Grad())
 }`, "exp | sin", "GB9025"},
+	{"gradients asked for inside", `
+func f(x *torch.Tensor) *torch.Tensor {
+	x = x.Sin().Detach().RequiresGrad_()
+	y := x.Exp()
+	return torch.Grad([]*torch.Tensor{y.Sum()}, []*torch.Tensor{x})[0].Mul(2)
+}
+func main() { fmt.Println(torch.Compile(f)(torch.Ones(2))) }`, "sin detach | exp sum | mul", "GB0125 GB0123"},
 	{"no tensor work", `
 func f(n int) int { return n * 2 }
 func main() { g := torch.Compile(f); fmt.Println(g(2), g(3), g(4)) }`, "", ""},

@@ -32,6 +32,7 @@ const (
 	TensorToList           = "GB0109"
 	TensorBackward         = "GB0123"
 	TensorItem             = "GB0124"
+	TensorRequiresGrad     = "GB0125"
 	UnsupportedContext     = "GB0142"
 	UnsupportedCall        = "GB0147"
 	UnsupportedMethod      = "GB0156"

@@ -163,6 +163,11 @@ var explained = []Cause{
 		},
 	},
 	{
+		Code: TensorRequiresGrad, Short: "requires_grad changed inside a compiled function", Fixability: FixableByYou,
+		Explanation: "Whether a tensor wants gradients decides what is recorded behind it; a tensor of the graph is none yet, so the change waits until the graph before it has run.",
+		Hints:       []string{"Call RequiresGrad_ before the compiled function, and pass the tensor in."},
+	},
+	{
 		Code: TensorItem, Short: "number read out of a tensor", Fixability: FixableByYou,
 		Explanation: "Item turns a tensor element into a native number; a graph holds only the recipe for it, not the number.",
 		Hints:       []string{"Keep the value as a 0-dimensional tensor."},
