@@ -94,6 +94,11 @@ var cases = []aotCase{
 		b.Emit(lookup(t, "add_"), x[0], sym.C(1))
 		return []ops.Value{b.Emit(ops.Sin, x[1])}
 	}},
+	{"a value that an input was copied over is returned", two, func(t *testing.T, b *graph.Builder, x []ops.Value) []ops.Value {
+		y := b.Emit(ops.Sin, x[0])
+		b.Emit(lookup(t, "copy_"), y, x[1])
+		return []ops.Value{y}
+	}},
 	{"linear layer", three, func(t *testing.T, b *graph.Builder, x []ops.Value) []ops.Value {
 		return []ops.Value{b.Emit(ops.Relu, b.Emit(ops.Linear, x[0], x[1], x[2]))}
 	}},

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -42,6 +43,46 @@ func FuzzFoldedSearch(f *testing.F) {
 			t.Errorf("%q in %q: fast %s, slow %s", q, text, a, b)
 		}
 	})
+}
+
+// TestSearchFilters: each filter leaves out the records of others, and only those.
+func TestSearchFilters(t *testing.T) {
+	var paths []string
+	for rank := range 2 {
+		var b bytes.Buffer
+		w := NewWriter(&b, WriterOptions{Now: clock, HasRank: true, Rank: rank})
+		w.Emit(Text(CompileID{Frame: 3}, "dynamo_error", "needle of GB0170 in /src/model.py:12"))
+		w.Emit(Out{Kind: "dynamo_output_graph", ID: CompileID{Frame: 4}, Payload: []byte("needle in other.py")})
+		paths = append(paths, file(t, fmt.Sprintf("rank%d.log", rank), b.String()))
+	}
+	st, _ := readAll(t, Options{}, paths...)
+	for _, c := range []struct {
+		what string
+		q    Query
+		want []int
+	}{
+		{"nothing", Query{}, []int{0, 1, 2, 3}},
+		{"kind", Query{Kind: "dynamo_output_graph"}, []int{1, 3}},
+		{"name of an artifact", Query{Kind: "dynamo_error"}, []int{0, 2}},
+		{"frame", Query{HasFrame: true, Frame: 3}, []int{0, 2}},
+		{"frame 0", Query{HasFrame: true}, nil},
+		{"rank", Query{HasRank: true, Rank: 1}, []int{2, 3}},
+		{"rank 0", Query{HasRank: true}, []int{0, 1}},
+		{"file", Query{File: "/src/model.py"}, []int{0, 2}},
+		{"file that has moved", Query{File: "/home/me/model.py"}, []int{0, 2}},
+		{"code", Query{Code: "GB0170"}, []int{0, 2}},
+		{"another code", Query{Code: "GB0171"}, nil},
+		{"all of them", Query{Kind: "dynamo_error", HasFrame: true, Frame: 3, HasRank: true, File: "model.py", Code: "GB0170"}, []int{0}},
+	} {
+		c.q.Text = "needle"
+		var got []int
+		if err := Search(context.Background(), st, c.q, func(m Match) { got = append(got, m.Record) }, nil); err != nil {
+			t.Fatal(err)
+		}
+		if slices.Sort(got); !slices.Equal(got, c.want) {
+			t.Errorf("%s: records %v, want %v", c.what, got, c.want)
+		}
+	}
 }
 
 func benchStore(b *testing.B) *Store {

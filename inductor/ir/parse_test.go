@@ -136,3 +136,48 @@ func TestConvAt(t *testing.T) {
 		}
 	}
 }
+
+// TestReadsAndWrites: every buffer that a node uses is told, with its address
+// where it has one; a store at some places reads what it leaves.
+func TestReadsAndWrites(t *testing.T) {
+	p, err := Parse(`program p
+input a: f32[8, 8] stride [8, 1]
+temp b: f32[8, 8] stride [8, 1]
+temp c: f32[8, 8] stride [8, 1]
+temp d: f32[8, 8] stride [8, 1]
+result e: f32[64] stride [1]
+op0 = pointwise [8, 8] // sin
+  t0 = load.f32 a[8*i0 + i1]
+  store.f32 b[i0 + 8*i1], t0
+op1 = matmul [8, 8 | 8] // mm
+  a a[8*i0 + k]
+  b b[8*k + i1]
+  out c[8*i0 + i1]
+op2 = extern mm(c, b) -> d because tiny
+op3 = sequential [8 | 8] // scatter
+  t0 = load.f32 d[8*i0 + r0]
+  t1 = const.i64 3
+  t2 = loadat.f32 c[i0], t1
+  storeat.f32 e[8*i0], t1, t0
+return e + 0 shape [64] stride [1]
+`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := [...]string{"reads a[8*i0 + i1] writes b[i0 + 8*i1]", "reads a b writes c[8*i0 + i1]", "reads c b writes d", "reads d[8*i0 + r0] c e writes e"}
+	for i, n := range p.Nodes {
+		got := ""
+		use := func(b *Buffer, x *Index) {
+			if got += " " + b.Name; x != nil {
+				got += "[" + n.IndexText(*x) + "]"
+			}
+		}
+		got += "reads"
+		n.Reads(use)
+		got += " writes"
+		n.Writes(use)
+		if got != want[i] {
+			t.Errorf("%s %s, want %s", n.Name, got, want[i])
+		}
+	}
+}
