@@ -272,21 +272,14 @@ func (p *codeParser) value(c *class, name, typ, rhs string) Node {
 
 // infix names the Python operator of an expression such as "l > 100".
 func infix(rhs string) string {
-	depth := 0
+	var n nesting
 	for i := 0; i < len(rhs); i++ {
-		switch rhs[i] {
-		case '(', '[', '{':
-			depth++
-		case ')', ']', '}':
-			depth--
-		case ' ':
-			if depth != 0 {
-				continue
-			}
-			op, _, ok := strings.Cut(rhs[i+1:], " ")
-			if name := infixNames[op]; ok && name != "" {
-				return name
-			}
+		if !n.outside(rhs[i]) || rhs[i] != ' ' {
+			continue
+		}
+		op, _, ok := strings.Cut(rhs[i+1:], " ")
+		if name := infixNames[op]; ok && name != "" {
+			return name
 		}
 	}
 	switch {

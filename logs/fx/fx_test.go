@@ -126,3 +126,36 @@ func TestParametersByLine(t *testing.T) {
 		t.Errorf("%+v", n)
 	}
 }
+
+// TestCuts: commas, assignments and operators within brackets and quotes are
+// none of the statement's own.
+func TestCuts(t *testing.T) {
+	for _, c := range []struct{ text, want string }{
+		{"a, b", "a| b"},
+		{"f(a, b), [c, d], {e: 1, f: 2}, g", "f(a, b)| [c, d]| {e: 1, f: 2}| g"},
+		{"'a, b', \"c, d\", e", "'a, b'| \"c, d\"| e"},
+		{"'it, (', \"don't, [\", e", "'it, ('| \"don't, [\"| e"},
+		{"f('(', a), b", "f('(', a)| b"},
+	} {
+		if got := strings.Join(splitTop(c.text, ','), "|"); got != c.want {
+			t.Errorf("%s splits into %s", c.text, got)
+		}
+	}
+	for _, c := range []struct{ text, lhs, rhs string }{
+		{"x = y", "x", "y"},
+		{`x: "a = b" = f(k = 1)`, `x: "a = b"`, "f(k = 1)"},
+		{"x: {'k = v'} = y = z", "x: {'k = v'}", "y = z"},
+	} {
+		if lhs, rhs, ok := cutAssign(c.text); !ok || lhs != c.lhs || rhs != c.rhs {
+			t.Errorf("%s is cut into %q and %q, %t", c.text, lhs, rhs, ok)
+		}
+	}
+	if _, _, ok := cutAssign("f(k = 1)"); ok {
+		t.Error("a keyword argument is taken for an assignment")
+	}
+	for text, want := range map[string]string{"(a + b) * c": "mul", "x[a + b] < 3": "lt", "f(' + ') - c": "sub", "-x": "neg", "not x": "not_"} {
+		if got := infix(text); got != want {
+			t.Errorf("%s is %s, want %s", text, got, want)
+		}
+	}
+}

@@ -17,24 +17,37 @@ func dropClears(s string) string {
 	}
 }
 
+// nesting follows a text through its brackets and quotes.
+type nesting struct {
+	depth int
+	quote byte
+}
+
+// outside takes the next byte of the text, and reports whether it stands outside
+// of all brackets and quotes and is none of them.
+func (n *nesting) outside(ch byte) bool {
+	switch {
+	case n.quote != 0:
+		if ch == n.quote {
+			n.quote = 0
+		}
+	case ch == '"' || ch == '\'':
+		n.quote = ch
+	case ch == '(' || ch == '[' || ch == '{':
+		n.depth++
+	case ch == ')' || ch == ']' || ch == '}':
+		n.depth--
+	default:
+		return n.depth == 0
+	}
+	return false
+}
+
 // cutAssign cuts at the first " = " outside of brackets and quotes.
 func cutAssign(s string) (lhs, rhs string, ok bool) {
-	depth := 0
-	var quote byte
+	var n nesting
 	for i := 0; i+2 < len(s); i++ {
-		ch := s[i]
-		switch {
-		case quote != 0:
-			if ch == quote {
-				quote = 0
-			}
-		case ch == '"' || ch == '\'':
-			quote = ch
-		case ch == '(' || ch == '[' || ch == '{':
-			depth++
-		case ch == ')' || ch == ']' || ch == '}':
-			depth--
-		case depth == 0 && ch == ' ' && s[i+1] == '=' && s[i+2] == ' ':
+		if n.outside(s[i]) && s[i] == ' ' && s[i+1] == '=' && s[i+2] == ' ' {
 			return s[:i], strings.TrimSpace(s[i+3:]), true
 		}
 	}
@@ -67,22 +80,10 @@ func cutCall(s string) (head, args string, ok bool) {
 // splitTop splits at sep outside of brackets and quotes.
 func splitTop(s string, sep byte) []string {
 	var out []string
-	depth, start := 0, 0
-	var quote byte
+	var n nesting
+	start := 0
 	for i := 0; i < len(s); i++ {
-		ch := s[i]
-		switch {
-		case quote != 0:
-			if ch == quote {
-				quote = 0
-			}
-		case ch == '"' || ch == '\'':
-			quote = ch
-		case ch == '(' || ch == '[' || ch == '{':
-			depth++
-		case ch == ')' || ch == ']' || ch == '}':
-			depth--
-		case ch == sep && depth == 0:
+		if n.outside(s[i]) && s[i] == sep {
 			out = append(out, s[start:i])
 			start = i + 1
 		}
@@ -127,13 +128,4 @@ func unquote(s string) string {
 		return s[1 : len(s)-1]
 	}
 	return s
-}
-
-func contains(list []string, s string) bool {
-	for _, x := range list {
-		if x == s {
-			return true
-		}
-	}
-	return false
 }

@@ -1,6 +1,9 @@
 package fx
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // This file reads print_tabular's table and the "graph():" listing.
 
@@ -165,7 +168,7 @@ func percentNames(s string) []string {
 		if s[i] != '%' {
 			continue
 		}
-		if name := headName(s[i+1:]); name != "" && !contains(out, name) {
+		if name := headName(s[i+1:]); name != "" && !slices.Contains(out, name) {
 			out = append(out, name)
 		}
 	}
