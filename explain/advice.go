@@ -162,7 +162,7 @@ func fixText(b *Break, engine string) string {
 		text = "Call " + name + " before the compiled function and pass its result in."
 	}
 	if text != "" {
-		return text
+		return naming(text, callee(b))
 	}
 	for _, h := range b.Hints {
 		if !boilerplate(h) {
@@ -170,6 +170,69 @@ func fixText(b *Break, engine string) string {
 		}
 	}
 	return ""
+}
+
+// naming puts the name of what is called where an advice speaks of it.
+func naming(text, callee string) string {
+	if callee == "" {
+		return text
+	}
+	text = strings.Replace(text, "Call it ", "Call "+callee+" ", 1)
+	return strings.Replace(text, " from the callee", " from "+callee, 1)
+}
+
+// callee is what a break's call calls, as the line spells it where it does; "" where
+// that is not known. The context has it as "module: posix, qualname: getpid, skip
+// reason: ...", "<function f at 0x7f>", "<bound method A.f of ...>" or, of a Go
+// program, "call of strings.Repeat".
+func callee(b *Break) string {
+	name := ""
+	switch b.Code {
+	case breaks.SkippedFunction:
+		_, rest, _ := strings.Cut(b.Context, "qualname: ")
+		name, _, _ = strings.Cut(rest, ",")
+	case breaks.Disabled:
+		for _, kind := range []string{"<function ", "<bound method "} {
+			if rest, ok := strings.CutPrefix(b.Context, kind); ok {
+				name, _, _ = strings.Cut(rest, " ")
+			}
+		}
+	case breaks.UnknownNativeCall:
+		name, _ = strings.CutPrefix(b.Context, "call of ")
+	}
+	if name == "" || strings.ContainsAny(name, " <>()") {
+		return ""
+	}
+	return spelled(b.Pos.Code, name)
+}
+
+// spelled is a called name as a line of code spells it: os.getpid for getpid.
+func spelled(code, name string) string {
+	last := name[strings.LastIndexByte(name, '.')+1:]
+	at := strings.Index(code, last+"(")
+	if at < 0 {
+		return name
+	}
+	from := at
+	for from > 0 && (letterOrDigit(code[from-1]) || code[from-1] == '.') {
+		from--
+	}
+	if from > 0 && strings.IndexByte(")]\"'", code[from-1]) >= 0 { // a method of an expression
+		return name
+	}
+	return code[from : at+len(last)]
+}
+
+// disabledBecause is the reason that a program gives for disabling a function.
+func disabledBecause(b *Break) string {
+	if b.Code != breaks.Disabled && b.Code != breaks.DisabledInline {
+		return ""
+	}
+	_, rest, ok := strings.Cut(b.Explanation, "(reason: ")
+	if !ok || strings.HasPrefix(rest, "None)") {
+		return ""
+	}
+	return strings.TrimSuffix(strings.TrimSpace(rest), ")")
 }
 
 // builtinName reads the built-in out of the context of a break at one:
@@ -245,6 +308,9 @@ func cutTopColon(s string) (before, after string, ok bool) {
 	return s, "", false
 }
 
+// ownEntry says whether a size is one that no open size stands for.
+func ownEntry(size string) bool { return size == "0" || size == "1" }
+
 // fixRecompile advises on the newest entry's guard, which is the one that was
 // tried first.
 func fixRecompile(rc *Recompile, engine string) Fix {
@@ -281,6 +347,12 @@ func fixRecompile(rc *Recompile, engine string) Fix {
 		}
 		if fl := rc.Compile.Failure; rc.Compile.Status == Failed && (fl == nil || fl.Type != recompileError) {
 			return Fix{Text: fmt.Sprintf("size %d of %s changes (%s -> %s), and the compile that leaves it open failed: pass one size, or compile for each with dynamic=False", g.Dim, name, g.Expected, g.Actual)}
+		}
+		if ownEntry(g.Expected) || ownEntry(g.Actual) {
+			return Fix{Text: fmt.Sprintf("size %d of %s changes (%s -> %s): 0 and 1 have an entry of their own in any case; pad to 2 or more, or accept it", g.Dim, name, g.Expected, g.Actual)}
+		}
+		if c := refusedMark(rc.Compile.Frame, name, g.Dim); c != nil {
+			return Fix{Text: fmt.Sprintf("size %d of %s changes (%s -> %s), and marking it dynamic failed at %s: see there what made it a constant", g.Dim, name, g.Expected, g.Actual, shortPlace(c.Failure.Pos.File, c.Failure.Pos.Line))}
 		}
 		return Fix{Text: fmt.Sprintf("size %d of %s changes (%s -> %s): call %s before the first call", g.Dim, name, g.Expected, g.Actual, call)}
 	case breaks.SizeSpecialised:
@@ -586,6 +658,15 @@ func (c *RecompileCause) weight() float64 {
 		return c.Seconds + 1e6
 	}
 	return c.Seconds
+}
+
+// weight orders recompiles as their causes are ordered; one without a time, as in text
+// logs, counts for itself.
+func (rc *Recompile) weight() float64 {
+	if rc.Compile.Status == Limit {
+		return rc.Compile.Seconds + 1e6
+	}
+	return rc.Compile.Seconds + 1e-6
 }
 
 // mergedCauses joins the causes of frames of one function: every rank and every

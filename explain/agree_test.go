@@ -95,10 +95,10 @@ var programFacts = map[string][]programFact{
 		{"GB8977", 24, "noresume", 1, "class defined", ""},
 		{"GB0025", 30, "tr", 1, "explicit graph break", "Remove the call of graph_break"},
 		{"GB0025", 37, "gen", 1, "explicit graph break", "Remove the call of graph_break"},
-		{"GB0170", 45, "guard_dd", 1, "branch on a tensor", "has no value while tracing"},
+		{"GB0170", 45, "guard_dd", 1, "branch on a number", "has no value while tracing"},
 	},
 	"marks": {
-		{"GB0170", 13, "unb", 1, "branch on a tensor", "torch._check"},
+		{"GB0170", 13, "unb", 1, "branch on a number", "torch._check"},
 		{"GB0036", 30, "nz", 1, "shape depends on data", "capture_dynamic_output_shape_ops"},
 		{breaks.ShapeRelation, 0, "f", 1, "2 <= x.size()[0] <= 16", "an entry for each side"},
 		{breaks.MarkingChanged, 0, "dyn", 1, "mark_dynamic, expected {0}, actual {1}", "mark the same ones"},

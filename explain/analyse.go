@@ -334,6 +334,15 @@ func listRecompiles(r *Report) {
 	}
 }
 
+// root is the function that a part which was resumed belongs to; others are their own.
+func (fr *Frame) root() *Frame {
+	at := fr
+	for at.Parent != nil && at.Parent != fr {
+		at = at.Parent
+	}
+	return at
+}
+
 // recompiles yields every compile of a frame that was asked for because entries
 // did not fit. Where all before it failed there was no entry, and it is a new try.
 func (fr *Frame) recompiles(yield func(*Compile) bool) {
@@ -391,6 +400,9 @@ func (b *Break) Title() string {
 	if c, ok := breaks.Lookup(b.Code); ok {
 		if name := builtinName(b); name != "" {
 			return strings.Replace(c.Title(), "(print)", "("+name+")", 1)
+		}
+		if unknownNumber(b) {
+			return "branch on a number that has no value yet"
 		}
 		return c.Title()
 	}

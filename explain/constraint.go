@@ -63,6 +63,20 @@ func namedIn(text string) (constraint, bool) {
 	return constraint{name: name}, ok && name != "" && !strings.Contains(name, " ")
 }
 
+// refusedMark is a compile of a frame that failed because a size was marked dynamic and
+// the code makes it a constant; nil where there is none.
+func refusedMark(fr *Frame, name string, dim int) *Compile {
+	for _, c := range fr.Compiles {
+		if c.Failure == nil {
+			continue
+		}
+		if size, ok := brokenConstraint(c.Failure); ok && size.name == name && size.dim == itoa(dim) {
+			return c
+		}
+	}
+	return nil
+}
+
 func (c constraint) words() string {
 	if c.dim == "" {
 		return fmt.Sprintf("the dimension %s is marked dynamic, and this code makes it the constant %s", c.name, c.value)

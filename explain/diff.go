@@ -180,7 +180,7 @@ func failureCauses(r *Report) []Cause {
 // keyType is the type of a failure in a stable key: what releases since 2.8 call an
 // InductorError was before that of any backend.
 func keyType(f *Failure) string {
-	if f.Type == "BackendCompilerFailed" && strings.HasPrefix(f.Reason, "backend='inductor' raised:") {
+	if f.backendOf() == "inductor" {
 		return "InductorError"
 	}
 	return f.Type
@@ -392,10 +392,7 @@ func dropRenamed(fa, fb map[string]string, names []string) {
 func graphSizes(r *Report) map[string]string {
 	sizes := map[string][]string{}
 	for _, fr := range r.Frames {
-		base := fr
-		for base.Parent != nil && base.Parent != fr {
-			base = base.Parent
-		}
+		base := fr.root()
 		name := base.Name
 		for _, c := range fr.Compiles {
 			if c.Graph != nil {

@@ -19,7 +19,7 @@ import (
 func executing(reason string) (operator string, stack []logs.Pos, ok bool) {
 	_, rest, ok := strings.Cut(reason, "While executing %")
 	if !ok {
-		return "", nil, false
+		return lowering(reason)
 	}
 	line, rest, _ := strings.Cut(rest, "\n")
 	if _, target, found := strings.Cut(line, "[target="); found {
@@ -29,6 +29,27 @@ func executing(reason string) (operator string, stack []logs.Pos, ok bool) {
 		operator, _, _ = strings.Cut(line, " ")
 	}
 	if _, trace, found := strings.Cut(rest, "Original traceback:"); found {
+		trace, _, _ = strings.Cut(trace, "\n\n")
+		stack = parseStack(trace)
+	}
+	return operator, stack, true
+}
+
+// lowering reads them out of the error of a lowering, Inductor's rule for an operator:
+//
+//	LoweringException: RuntimeError: ...
+//	  target: aten.tanh.default
+//	  args[0]: TensorBox(...)
+//	Found from :
+//	   File "/w/m.py", line 61, in loss
+//	    return (x.tanh() * 3).sum()
+func lowering(reason string) (operator string, stack []logs.Pos, ok bool) {
+	_, rest, ok := strings.Cut(reason, "\n  target: ")
+	if !ok {
+		return "", nil, false
+	}
+	operator, rest, _ = strings.Cut(rest, "\n")
+	if _, trace, found := strings.Cut(rest, "\nFound from :"); found {
 		trace, _, _ = strings.Cut(trace, "\n\n")
 		stack = parseStack(trace)
 	}

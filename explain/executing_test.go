@@ -42,3 +42,20 @@ func TestExecuting(t *testing.T) {
 		}
 	}
 }
+
+// TestLoweringFailed: an operator that Inductor has no working rule for fails at the
+// line that its error was found from, not at the head of the function.
+func TestLoweringFailed(t *testing.T) {
+	reason := "LoweringException: RuntimeError: tanh is broken\n  target: aten.tanh.default\n  args[0]: TensorBox(StorageBox(\n  ))\nFound from : \n   File \"/w/m.py\", line 61, in loss\n    return (x.tanh() * 3).sum()\n            ^^^^^^^^\n"
+	op, stack, ok := executing(reason)
+	if !ok || op != "aten.tanh.default" || len(stack) != 1 || stack[0].Line != 61 || stack[0].Code != "return (x.tanh() * 3).sum()" {
+		t.Errorf("%q at %+v, %v", op, stack, ok)
+	}
+	f := &Failure{Type: "InductorError", Reason: reason}
+	if got := strings.Join(f.Details(), "; "); got != "in aten.tanh.default" {
+		t.Errorf("details %q", got)
+	}
+	if f.Title() != "LoweringException: RuntimeError: tanh is broken" {
+		t.Errorf("title %q", f.Title())
+	}
+}

@@ -10,7 +10,7 @@ import (
 // fails is a failure at its break.
 func TestExportedModel(t *testing.T) {
 	r := report(t, "testdata/traces/pytorch-2.15/export_aoti.log.zst")
-	if len(r.Frames) != 2 || len(r.Kernels) != 2 || len(r.Failures) != 1 {
+	if len(r.Frames) != 2 || len(r.Kernels) != 3 || r.Totals.Kernels != 2 || len(r.Failures) != 1 {
 		t.Fatalf("%d frames, %d kernels, %d failures", len(r.Frames), len(r.Kernels), len(r.Failures))
 	}
 	model := r.Frames[0]
@@ -20,7 +20,10 @@ func TestExportedModel(t *testing.T) {
 	if ops := strings.Join(model.Compiles[0].Graph.Ops, " "); !strings.Contains(ops, "aten.addmm.default aten.relu.default") {
 		t.Errorf("operators %s", ops)
 	}
-	k := r.Kernels[1]
+	if x := r.Kernels[0]; x.Name != "aoti_torch_cpu_addmm_out" || x.Lang != "extern" || !strings.Contains(x.Load(), "aoti_torch_cpu_addmm_out(") {
+		t.Errorf("library kernel %+v: %s", x, x.Load())
+	}
+	k := r.Kernels[2]
 	source := k.Load()
 	if strings.Join(k.Ops, " ") != "_softmax relu" || !strings.HasPrefix(source, `extern "C"  void  `+k.Name+"(") || !strings.HasSuffix(strings.TrimSpace(source), "\n}") {
 		t.Errorf("kernel %s of %v:\n%s", k.Name, k.Ops, source)

@@ -33,6 +33,26 @@ func (f *Failure) Function() string { return titleOf(f.Frame) }
 // What is a failure in one line: code, type and cause.
 func (f *Failure) What() string { return strings.TrimSpace(f.Code+" "+f.Type) + ": " + f.Title() }
 
+// Raised are the failures that the program saw; after the others it went on, and their
+// breaks tell more: they are counted in words, "" where there are none.
+func (r *Report) Raised() (raised []*Failure, eager string) {
+	n := 0
+	for _, f := range r.Failures {
+		if f.Eager {
+			n++
+		} else {
+			raised = append(raised, f)
+		}
+	}
+	switch n {
+	case 0:
+		return raised, ""
+	case 1:
+		return raised, "1 left its function to eager execution: its break tells why"
+	}
+	return raised, itoa(n) + " left their functions to eager execution: their breaks tell why"
+}
+
 // place is where a failure belongs.
 func (f *Failure) place() logs.Pos { return ownPlace(f.Pos, f.Stack) }
 
@@ -93,13 +113,45 @@ const operatorFailed = "GB4315"
 // noShapeRule is the code of an operator whose results' shapes nobody has told.
 const noShapeRule = "GB0037"
 
-// fixFailure advises on a compile that failed at a break which was not allowed:
-// what removes the break removes the failure.
+// fixFailure advises on a compile that failed: what removes a break that was not
+// allowed removes the failure.
 func fixFailure(fl *Failure, engine string) Fix {
 	if _, said, ok := fakeError(fl.Reason); ok && strings.Contains(said, "no fake impl registered") {
 		return Fix{Text: breaks.TorchAdvice(noShapeRule)}
 	}
+	if fl.Code == "" && !strings.HasPrefix(engine, "tcdbg") {
+		return Fix{Text: backendAdvice(fl)}
+	}
 	return fixBreak(fl.asBreak(), engine)
+}
+
+// backendAdvice says how to go on where a backend could not compile what was captured,
+// and for PyTorch's own how to tell its makers.
+func backendAdvice(fl *Failure) string {
+	switch {
+	case strings.Contains(fl.Reason, "InvalidCxxCompiler"):
+		return "Install a C++ compiler (g++ or clang++), or name one in the environment variable CXX."
+	case strings.Contains(fl.Reason, "TritonMissing"):
+		return "Install triton (pip install triton): Inductor's kernels for this device are written in it."
+	case fl.backendOf() == "inductor":
+		return `The graph was captured, Inductor failed on it: torch.compile(..., backend="aot_eager") goes on without it; TORCHDYNAMO_REPRO_AFTER=aot writes a program that shows the error by itself, for a bug report.`
+	case fl.Type == "BackendCompilerFailed":
+		return breaks.TorchAdvice(breaks.BackendFailed)
+	}
+	return ""
+}
+
+// backendOf is the backend that failed: releases from 2.7 on have a type of their own
+// for Inductor's errors; "" where the failure is not a backend's.
+func (f *Failure) backendOf() string {
+	if f.Type == "InductorError" {
+		return "inductor"
+	}
+	if rest, ok := strings.CutPrefix(f.Reason, "backend='"); ok && f.Type == "BackendCompilerFailed" {
+		name, _, _ := strings.Cut(rest, "'")
+		return name
+	}
+	return ""
 }
 
 // asBreak is the break that was not allowed.

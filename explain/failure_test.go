@@ -49,6 +49,25 @@ func TestOperatorThatFailed(t *testing.T) {
 	}
 }
 
+// TestBackendAdvice: whose backend failed decides what helps.
+func TestBackendAdvice(t *testing.T) {
+	for want, f := range map[string]*Failure{
+		"REPRO_AFTER":     {Type: "InductorError", Reason: "LoweringException: RuntimeError: no"},
+		"TORCHDYNAMO":     {Type: "BackendCompilerFailed", Reason: "backend='inductor' raised:\nAssertionError: "},
+		`backend="eager"`: {Type: "BackendCompilerFailed", Reason: "backend='mine' raised:\nValueError: no"},
+		"variable CXX":    {Type: "InductorError", Reason: "InvalidCxxCompiler: No working C++ compiler found"},
+		"triton":          {Type: "BackendCompilerFailed", Reason: "backend='inductor' raised:\nTritonMissing: Cannot find"},
+		"":                {Type: "RuntimeError", Reason: "no"},
+	} {
+		if got := fixFailure(f, "PyTorch 2.15.0").Text; !strings.Contains(got, want) || (got == "") != (want == "") {
+			t.Errorf("%s, %q: advice %q, want %q", f.Type, f.Reason, got, want)
+		}
+		if got := fixFailure(f, "tcdbg").Text; got != "" {
+			t.Errorf("%s: %q for a Go program", f.Type, got)
+		}
+	}
+}
+
 // TestFailureHasTheWordsOfItsBreak: text, HTML and JSON call a failure what they
 // call a break of the same cause.
 func TestFailureHasTheWordsOfItsBreak(t *testing.T) {

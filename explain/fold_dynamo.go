@@ -610,10 +610,11 @@ func (m *metrics) hitLimit() bool {
 
 func (f *Fold) fail(c *compile, m *metrics) {
 	c.Status = Failed
-	if m.failType == "Unsupported" && len(c.Breaks) > 0 {
-		c.Status = Skipped // the frame runs eager
+	eager := m.failType == "Unsupported" && len(c.Breaks) > 0
+	if eager {
+		c.Status = Skipped
 	}
-	fl := &Failure{ID: c.ID, Type: f.intern(m.failType), Reason: f.intern(m.failReason), Frame: c.Frame.Name, Seq: m.seq}
+	fl := &Failure{Eager: eager, ID: c.ID, Type: f.intern(m.failType), Reason: f.intern(m.failReason), Frame: c.Frame.Name, Seq: m.seq}
 	fl.Pos = f.pos(logs.Pos{File: m.failFile, Line: m.failLine})
 	if b := c.errBreak; b != nil {
 		fl.Seq = c.errSeq
@@ -641,7 +642,7 @@ func (f *Fold) fail(c *compile, m *metrics) {
 		fl.Reason = c.errText
 	}
 	fl.Pos = fl.place()
-	if fl.Code != "" && len(c.Breaks) == 0 {
+	if len(c.Breaks) == 0 {
 		fl.Fix = fixFailure(fl, f.engine)
 	}
 	f.placeConstraint(fl)

@@ -35,6 +35,15 @@ func (f *Fold) exported(r *logs.Record) *compile {
 	return c
 }
 
+// compiling is the compile of a record: a frame's, else the exported model that is
+// being compiled; nil where there is none.
+func (f *Fold) compiling(r *logs.Record) *compile {
+	if c := f.compileOf(r); c != nil {
+		return c
+	}
+	return f.exporting[r.Rank]
+}
+
 // exportCompile makes a frame of its own for a compile without an id.
 func (f *Fold) exportCompile(r *logs.Record, name string) *compile {
 	f.pasted++
@@ -53,8 +62,11 @@ func (f *Fold) exportStage(r *logs.Record, c *compile, s Stage) {
 	case r.Content() == "aot_inference_graph":
 		f.exportGraph(r, c)
 	case r.Kind == "graph_dump":
-		if logs.JSONString(r.Field("name")) == "inductor_aot_kernel_code" {
-			f.exportKernels(r, c)
+		switch logs.JSONString(r.Field("name")) {
+		case "inductor_aot_kernel_code":
+			f.exportKernels(r, c, cppFunctions(r.View()))
+		case "inductor_aot_wrapper_code":
+			f.exportKernels(r, c, shimCalls(r.View()))
 		}
 	}
 	f.hold(heldStage)
@@ -72,8 +84,12 @@ func (f *Fold) exportGraph(r *logs.Record, c *compile) {
 	c.Ops, c.stages = len(c.Graph.Ops), nil
 }
 
-// exportKernels splits the generated C++ into its kernels.
-func (f *Fold) exportKernels(r *logs.Record, c *compile) {
+// exportKernels notes the kernels of a generated C++ file: those that it defines or,
+// of the wrapper, the library's that it calls.
+func (f *Fold) exportKernels(r *logs.Record, c *compile, kernels []codeKernel) {
+	if len(kernels) == 0 {
+		return
+	}
 	out := &OutputCode{ID: c.ID, Path: f.intern(logs.JSONString(r.Field("filename"))), Role: "inference", Load: r.Loader()}
 	f.hold(heldOutput)
 	c.Outputs = append(c.Outputs, out)
@@ -81,10 +97,53 @@ func (f *Fold) exportKernels(r *logs.Record, c *compile) {
 		c.kernels = map[string]*Kernel{}
 	}
 	ops, nodes := c.operators(), f.placesOf(c.Graph)
-	for _, k := range cppFunctions(r.View()) {
-		k.ops = opsFromName(k.name, ops)
+	for _, k := range kernels {
+		if k.lang == "cpp" {
+			k.ops = opsFromName(k.name, ops)
+		}
 		f.addKernel(c, out, &k, nodes)
 	}
+}
+
+// shimCalls finds the library's kernels that a C++ wrapper calls through the C
+// functions of AOTInductor, as aoti_torch_cpu_addmm_out(...): one entry each.
+func shimCalls(text string) []codeKernel {
+	var out []codeKernel
+	at := map[string]int{}
+	n := 0
+	for line := range strings.SplitSeq(text, "\n") {
+		n++
+		name, op := shimName(line)
+		if name == "" {
+			continue
+		}
+		if i, again := at[name]; again {
+			out[i].count++
+			continue
+		}
+		at[name] = len(out)
+		out = append(out, codeKernel{name: strings.Clone(name), lang: "extern", from: n, to: n, ops: []string{strings.Clone(op)}, count: 1, reason: "a library kernel, called from C++"})
+	}
+	return out
+}
+
+// shimName reads the function and its operator out of a wrapper's line
+// "AOTI_TORCH_ERROR_CODE_CHECK(aoti_torch_cpu_addmm_out(buf0, ...": functions of no
+// device are no kernels.
+func shimName(line string) (name, op string) {
+	_, call, ok := strings.Cut(line, "AOTI_TORCH_ERROR_CODE_CHECK(aoti_torch_")
+	if !ok {
+		return "", ""
+	}
+	fn, _, ok := strings.Cut(call, "(")
+	device, op, named := strings.Cut(fn, "_")
+	switch device {
+	case "cpu", "cuda", "xpu", "mps":
+		if ok && named {
+			return "aoti_torch_" + fn, strings.TrimSuffix(op, "_out")
+		}
+	}
+	return "", ""
 }
 
 // cppFunctions finds the functions of a C++ file that others can call: they begin

@@ -3,6 +3,7 @@ package explain
 import (
 	"cmp"
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"tcdbg/logs"
@@ -227,7 +228,7 @@ func (f *Fold) provenanceOf(c *compile) *provenance {
 
 // nodeMappings reads the JSON of node mappings; it is empty on a cache hit.
 func (f *Fold) nodeMappings(r *logs.Record) {
-	c := f.compileOf(r)
+	c := f.compiling(r)
 	if c == nil || !r.HasPayload() {
 		return
 	}
@@ -246,16 +247,24 @@ func (f *Fold) nodeMappings(r *logs.Record) {
 	}
 }
 
+// readLists takes the lists of one artifact. A kernel that is called several times
+// has one for each call, told apart by a number behind its name: here it has them all.
 func (f *Fold) readLists(v []byte, into map[string][]string) {
+	seen := map[string]bool{}
 	logs.EachField(v, func(k, list []byte) bool {
 		name, _, _ := strings.Cut(logs.JSONString([]byte(`"`+string(k)+`"`)), ":")
-		into[f.intern(name)] = f.interned(logs.JSONStrings(list))
+		items := f.interned(logs.JSONStrings(list))
+		if seen[name] {
+			items = append(slices.Clip(into[name]), items...)
+		}
+		seen[name] = true
+		into[f.intern(name)] = items
 		return true
 	})
 }
 
 func (f *Fold) kernelStacks(r *logs.Record) {
-	c := f.compileOf(r)
+	c := f.compiling(r)
 	if c == nil || !r.HasPayload() {
 		return
 	}
@@ -287,7 +296,7 @@ func (f *Fold) applyProvenance(c *compile, k *Kernel) {
 		k.Pos = nil
 		for _, s := range stacks {
 			if st := parseStack(s); len(st) > 0 {
-				k.Pos = addPos(k.Pos, f.pos(st[len(st)-1]))
+				k.Pos = addPos(k.Pos, f.pos(ownPlace(st[len(st)-1], st)))
 			}
 		}
 	}

@@ -370,6 +370,9 @@ type Failure struct {
 	Type   string
 	Code   string // GB code where the reason is one, as under fullgraph
 	Reason string
+	// Eager says that the program went on: the function runs eager, for a break that
+	// is listed among the breaks.
+	Eager bool
 	// Context is the developer debug context of the break that was not allowed.
 	Context string
 	Hints   []string

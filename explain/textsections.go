@@ -230,7 +230,7 @@ func (t *textWriter) fusion(r *Report) {
 				reasons[reasonClass(s.Reason)]++
 			}
 		}
-		t.line("  [%s] %s into %s, %s, %s", idText(f.ID), count(f.Before, "node"), count(f.After, "kernel"), count(fused, "fusion"), count(len(f.Steps)-fused, "refusal"))
+		t.line("  [%s] %s, %d after fusion: %s, %s", idText(f.ID), count(f.Before, "node"), f.After, count(fused, "fusion"), count(len(f.Steps)-fused, "refusal"))
 		for j, k := range byCount(reasons) {
 			if j == 4 {
 				break
@@ -296,10 +296,18 @@ func (t *textWriter) caches(r *Report) {
 		parts = append(parts, fmt.Sprintf("%s %d", k, n[k]))
 	}
 	t.section("CACHES: " + strings.Join(parts, ", "))
+	bypassed := map[string]int{}
 	for _, c := range r.Caches {
 		if c.Hit == "bypass" && c.Reason != "" {
-			t.line("  [%s] %s bypassed: %s", idText(c.ID), c.Cache, clipText(c.Reason, 100))
+			bypassed[c.Cache+" bypassed: "+clipText(c.Reason, 100)]++
 		}
+	}
+	for i, why := range byCount(bypassed) {
+		if i == rows {
+			t.more(len(bypassed)-rows, "reason")
+			return
+		}
+		t.line("  %d x %s", bypassed[why], why)
 	}
 }
 
@@ -382,21 +390,42 @@ func announced(text string) string {
 
 func (t *textWriter) notes(r *Report) {
 	n := map[string]int{}
-	first := map[string]string{}
+	said := map[string]map[string]int{} // by kind
 	for _, s := range r.Side {
-		if n[s.Kind]++; first[s.Kind] == "" {
-			first[s.Kind] = announced(s.Text)
+		if said[s.Kind] == nil {
+			said[s.Kind] = map[string]int{}
 		}
+		n[s.Kind]++
+		said[s.Kind][clipText(announced(s.Text), 160)]++
 	}
 	if len(n) == 0 {
 		return
 	}
 	t.section("REMARKS")
-	for i, k := range byCount(n) {
+	for i, kind := range byCount(n) {
 		if i == rows {
-			break
+			t.more(len(n)-rows, "kind")
+			return
 		}
-		t.line("  %d x %s: %s", n[k], k, clipText(first[k], 100))
+		t.remarks(kind, said[kind])
+	}
+}
+
+// remarksEach is how many different remarks of a kind are listed.
+const remarksEach = 3
+
+// remarks lists those of one kind, each text once.
+func (t *textWriter) remarks(kind string, said map[string]int) {
+	left := 0
+	for i, text := range byCount(said) {
+		if i < remarksEach {
+			t.line("  %d x %s: %s", said[text], kind, text)
+		} else {
+			left += said[text]
+		}
+	}
+	if left > 0 {
+		t.line("      ... and %d more of %s", left, kind)
 	}
 }
 

@@ -416,7 +416,7 @@ func (h *htmlWriter) fusion(r *Report) {
 	for _, f := range r.Fusions {
 		h.raw(`<details class="row"><summary>`)
 		h.tag("code", "", f.ID.CompileID.String())
-		h.tag("span", "", fmt.Sprintf(" %d nodes into %d kernels", f.Before, f.After))
+		h.tag("span", "", fmt.Sprintf(" %s, %d after fusion", count(f.Before, "node"), f.After))
 		h.raw("</summary><table>")
 		for i, s := range f.Steps {
 			if i == 2000 {

@@ -38,7 +38,7 @@ func WriteText(w io.Writer, r *Report) error {
 
 // textSections in the order in which a reader needs them.
 var textSections = []func(t *textWriter, r *Report){
-	(*textWriter).advice, (*textWriter).breaks, (*textWriter).recompiles, (*textWriter).failures, (*textWriter).frames,
+	(*textWriter).failures, (*textWriter).advice, (*textWriter).breaks, (*textWriter).recompiles, (*textWriter).frames,
 	(*textWriter).guards, (*textWriter).graphs, (*textWriter).kernels, (*textWriter).fusion, (*textWriter).time,
 	(*textWriter).caches, (*textWriter).symbols, (*textWriter).ranks, (*textWriter).notes,
 }
@@ -253,6 +253,9 @@ func (t *textWriter) group(g *BreakGroup, indent string) {
 	if said := raised(b.Context); b.Code == breaks.ObservedPanic && said != "" {
 		t.line("%s    raised: %s", indent, clipText(said, 180))
 	}
+	if why := disabledBecause(b); why != "" {
+		t.line("%s    disabled because: %s", indent, clipText(why, 180))
+	}
 	cost := count(len(g.Breaks), "time")
 	if len(g.Lost) > 0 {
 		cost += ", " + g.lostWords()
@@ -351,16 +354,20 @@ func (t *textWriter) recompiles(r *Report) {
 		line       int
 	}
 	byFunction := map[function][]*Recompile{} // of every rank and epoch
+	whole := map[function]function{}          // what a resumed part belongs to
+	cost := map[function]float64{}
 	var order []function
+	name := func(fr *Frame) function { return function{fr.Name, fr.Pos.File, fr.Pos.Line} }
 	for _, rc := range r.Recompiles {
-		fr := rc.Compile.Frame
-		fn := function{fr.Name, fr.Pos.File, fr.Pos.Line}
+		fn := name(rc.Compile.Frame)
 		if byFunction[fn] == nil {
 			order = append(order, fn)
+			whole[fn] = name(rc.Compile.Frame.root())
 		}
 		byFunction[fn] = append(byFunction[fn], rc)
+		cost[whole[fn]] += rc.weight()
 	}
-	sort.SliceStable(order, func(i, j int) bool { return len(byFunction[order[i]]) > len(byFunction[order[j]]) })
+	sort.SliceStable(order, func(i, j int) bool { return cost[whole[order[i]]] > cost[whole[order[j]]] })
 	for i, fn := range order {
 		if i == rows {
 			t.more(len(order)-rows, "function")
@@ -482,20 +489,28 @@ func (t *textWriter) failures(r *Report) {
 		return
 	}
 	t.section(fmt.Sprintf("FAILURES: %d", len(r.Failures)))
-	for i, f := range r.Failures {
+	raised, eager := r.Raised()
+	for i, f := range raised {
 		if i == rows {
-			t.more(len(r.Failures)-rows, "failure")
-			return
+			t.more(len(raised)-rows, "failure")
+			break
 		}
-		t.line("  [%s] %s: %s", idText(f.ID), squeeze(f.Function()+" "+f.Code+" "+f.Type), clipText(f.Title(), 100))
-		for _, detail := range f.Details() {
-			t.line("      %s", clipText(detail, 300))
-		}
-		if f.Pos.File != "" {
-			t.line("      %s  %s", t.names.place(f.Pos), clipText(f.Pos.Code, 90))
-		}
-		t.fix(f.Fix)
+		t.failure(f)
 	}
+	if eager != "" {
+		t.line("  %s", eager)
+	}
+}
+
+func (t *textWriter) failure(f *Failure) {
+	t.line("  [%s] %s: %s", idText(f.ID), squeeze(f.Function()+" "+f.Code+" "+f.Type), clipText(f.Title(), 100))
+	for _, detail := range f.Details() {
+		t.line("      %s", clipText(detail, 300))
+	}
+	if f.Pos.File != "" {
+		t.line("      %s  %s", t.names.place(f.Pos), clipText(f.Pos.Code, 90))
+	}
+	t.fix(f.Fix)
 }
 
 func (t *textWriter) frames(r *Report) {

@@ -123,18 +123,7 @@ func overviewRows(in *input) []row {
 	for _, f := range in.facts.roots {
 		rows = append(rows, &frameRow{f})
 	}
-	if len(in.report.Failures) > 0 {
-		rows = append(rows, &headRow{}, &headRow{text: "FAILED"})
-		for _, f := range in.report.Failures {
-			rows = append(rows, &failureRow{f})
-			for _, said := range f.Details() {
-				rows = append(rows, textRows(in.width, "    said: ", said, theme.Plain)...)
-			}
-			if f.Fix.Text != "" {
-				rows = append(rows, textRows(in.width, "    fix: ", f.Fix.Text, theme.Green)...)
-			}
-		}
-	}
+	rows = append(rows, failureRows(in)...)
 	if len(in.report.Advice) > 0 {
 		rows = append(rows, &headRow{}, &headRow{text: "FIRST", right: "COST"})
 	}
@@ -147,6 +136,28 @@ func overviewRows(in *input) []row {
 		if fix := a.Fix; fix.Text != "" || len(fix.Lines) > 0 {
 			rows = append(rows, textRows(in.width, "    fix: ", shortFix(fix), theme.Green)...)
 		}
+	}
+	return rows
+}
+
+// failureRows are the failures that the program saw, with what removes them.
+func failureRows(in *input) []row {
+	raised, eager := in.report.Raised()
+	if len(raised) == 0 && eager == "" {
+		return nil
+	}
+	rows := []row{&headRow{}, &headRow{text: "FAILED"}}
+	for _, f := range raised {
+		rows = append(rows, &failureRow{f})
+		for _, said := range f.Details() {
+			rows = append(rows, textRows(in.width, "    said: ", said, theme.Plain)...)
+		}
+		if f.Fix.Text != "" {
+			rows = append(rows, textRows(in.width, "    fix: ", f.Fix.Text, theme.Green)...)
+		}
+	}
+	if eager != "" {
+		rows = append(rows, &headRow{text: "  " + eager + " (screen 3)"})
 	}
 	return rows
 }

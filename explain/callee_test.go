@@ -1,0 +1,137 @@
+package explain
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"tcdbg/logs"
+	"tcdbg/tracer/breaks"
+)
+
+// TestAdviceNamesTheCallee: as the line spells it, where it does.
+func TestAdviceNamesTheCallee(t *testing.T) {
+	for _, c := range []struct{ code, context, line, engine, want string }{
+		{breaks.SkippedFunction, "module: posix, qualname: getpid, skip reason: <missing reason>", "return x + os.getpid()", "PyTorch", "Call os.getpid before"},
+		{breaks.SkippedFunction, "module: a, qualname: C.f, skip reason: none", "y = make().f(x)", "PyTorch", "Call C.f before"},
+		{breaks.SkippedFunction, "module: a, qualname: f.<locals>.g, skip reason: none", "y = g(x)", "PyTorch", "Call it before"},
+		{breaks.SkippedFunction, "", "y = g(x)", "PyTorch", "Call it before"},
+		{breaks.Disabled, "<function off at 0x7f>", "return off(x)", "PyTorch", "torch.compiler.disable from off, or"},
+		{breaks.Disabled, "<bound method Net.off of Net()>", "return self.off(x)", "PyTorch", "torch.compiler.disable from self.off, or"},
+		{breaks.UnknownNativeCall, "call of strings.Repeat", "s := strings.Repeat(a, n)", "tcdbg", "Call strings.Repeat before"},
+		{breaks.UnknownNativeCall, "a tensor is passed to native code", "g(x)", "tcdbg", "Call it before"},
+	} {
+		b := &Break{Code: c.code, Context: c.context, Pos: logs.Pos{Code: c.line}}
+		if got := fixBreak(b, c.engine).Text; !strings.Contains(got, c.want) {
+			t.Errorf("%s in %q: %q, want %q", c.context, c.line, got, c.want)
+		}
+	}
+}
+
+// TestDisabledBecause: the reason that the program gives, which may hold brackets.
+func TestDisabledBecause(t *testing.T) {
+	for explanation, want := range map[string]string{
+		"Skip calling function `f` since it was wrapped with `torch.compiler.disable` (reason: slow (on CPUs))": "slow (on CPUs)",
+		"Skip calling function `f` since it was wrapped with `torch.compiler.disable` (reason: None)":           "",
+		"Skip calling function `f`": "",
+	} {
+		if got := disabledBecause(&Break{Code: breaks.Disabled, Explanation: explanation}); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+	if got := disabledBecause(&Break{Code: breaks.BuiltinPrint, Explanation: "(reason: x)"}); got != "" {
+		t.Errorf("%q of another break", got)
+	}
+}
+
+// TestSizesThatCannotBeOpen: 0 and 1 are never open, and a size that was marked in
+// vain is not to be marked again.
+func TestSizesThatCannotBeOpen(t *testing.T) {
+	fr := &Frame{Name: "f"}
+	failed := &Compile{Frame: fr, Status: Failed, Failure: &Failure{
+		Type: "ConstraintViolationError", Pos: posAt("/w/a.py", 7),
+		Reason: "Constraints violated\n  - You marked L['x'].size()[0] as dynamic but your code specialized it to be a constant (8).",
+	}}
+	for _, c := range []struct {
+		dim                    int
+		expected, actual, want string
+		marked                 bool
+	}{
+		{0, "8", "9", "mark_dynamic(x, 0)", false},
+		{0, "8", "9", "marking it dynamic failed at a.py:7", true},
+		{1, "8", "9", "mark_dynamic(x, 1)", true},
+		{0, "450", "0", "0 and 1 have an entry of their own", false},
+		{0, "1", "5", "0 and 1 have an entry of their own", false},
+	} {
+		fr.Compiles = nil
+		if c.marked {
+			fr.Compiles = []*Compile{failed}
+		}
+		rc := &Recompile{Compile: &Compile{Frame: fr}, Failures: []GuardFailure{{Kind: breaks.SizeChanged, Source: "L['x']", Dim: c.dim, Expected: c.expected, Actual: c.actual}}}
+		if got := fixRecompile(rc, "PyTorch 2.15.0").Text; !strings.Contains(got, c.want) {
+			t.Errorf("%s -> %s, marked %v: %q, want %q", c.expected, c.actual, c.marked, got, c.want)
+		}
+	}
+}
+
+// TestKernelsCalledTwice: a kernel that a wrapper calls several times stands for the
+// lines of all its calls; the list of another artifact takes the place of the first.
+func TestKernelsCalledTwice(t *testing.T) {
+	f := NewFold(nil)
+	into := map[string][]string{}
+	f.readLists([]byte(`{"mm:1": ["a"], "cpp_fused_relu_0:2": ["r"], "mm:3": ["b", "c"]}`), into)
+	if got := strings.Join(into["mm"], " "); got != "a b c" {
+		t.Errorf("nodes %q", got)
+	}
+	f.readLists([]byte(`{"mm:1": ["d"]}`), into)
+	if got := strings.Join(into["mm"], " "); got != "d" {
+		t.Errorf("nodes %q of the second artifact", got)
+	}
+}
+
+// TestDearestRecompilesFirst: by seconds, not by number; one that hit the limit before
+// all, and a resumed part with its function.
+func TestDearestRecompilesFirst(t *testing.T) {
+	r := &Report{}
+	add := func(name string, seconds float64, s Status, parent *Frame) *Frame {
+		fr := &Frame{Name: name, Pos: posAt("/w/"+name+".py", 1), Parent: parent}
+		c := &Compile{Frame: fr, Seconds: seconds, Status: s}
+		fr.Compiles = []*Compile{c}
+		r.Recompiles = append(r.Recompiles, &Recompile{Compile: c})
+		return fr
+	}
+	add("often", 1, Compiled, nil)
+	add("often", 1, Compiled, nil)
+	dear := add("dear", 1, Compiled, nil)
+	add("torch_dynamo_resume_in_dear_at_3", 9, Compiled, dear)
+	add("limited", 0, Limit, nil)
+	var b bytes.Buffer
+	if err := WriteText(&b, r); err != nil {
+		t.Fatal(err)
+	}
+	last := 0
+	for _, name := range []string{"  limited limited.py", "  dear dear.py", "  dear from line 3 on", "  often often.py"} {
+		at := strings.Index(b.String(), name)
+		if at < last {
+			t.Errorf("%s stands at %d, behind %d", name, at, last)
+		}
+		last = at
+	}
+}
+
+// TestFailuresThatTheProgramSaw: the others are counted, and their breaks tell more.
+func TestFailuresThatTheProgramSaw(t *testing.T) {
+	r := &Report{Failures: []*Failure{{Type: "Unsupported", Eager: true}, {Type: "InductorError"}}}
+	raised, eager := r.Raised()
+	if len(raised) != 1 || raised[0].Type != "InductorError" || !strings.HasPrefix(eager, "1 left its function") {
+		t.Errorf("%d raised, %q", len(raised), eager)
+	}
+	r.Failures = append(r.Failures, r.Failures[0])
+	if _, eager = r.Raised(); !strings.HasPrefix(eager, "2 left their functions") {
+		t.Error(eager)
+	}
+	r.Failures = r.Failures[1:2]
+	if _, eager = r.Raised(); eager != "" {
+		t.Error(eager)
+	}
+}
