@@ -135,3 +135,30 @@ func TestFailuresThatTheProgramSaw(t *testing.T) {
 		t.Error(eager)
 	}
 }
+
+// TestRaisedOnTorchsBehalf: what the standard library raises for torch is noise; what it
+// raises for the program, and what torch raises, the program asked for.
+func TestRaisedOnTorchsBehalf(t *testing.T) {
+	const user, torch, std = "/w/a.py", "/v/lib/python3.11/site-packages/torch/autograd/graph.py", "/v/lib/python3.11/inspect.py"
+	for _, c := range []struct {
+		files []string
+		noise bool
+	}{
+		{[]string{user, torch, std}, true},
+		{[]string{user, torch, std, std}, true},
+		{[]string{user, std}, false},
+		{[]string{user, torch}, false},
+		{[]string{user, torch, user}, false},
+	} {
+		stack := ""
+		for i, file := range c.files {
+			stack += "  File \"" + file + "\", line " + itoa(i+1) + ", in f\n    x\n"
+		}
+		last := c.files[len(c.files)-1] + ":" + itoa(len(c.files))
+		text := "Graph break in user code at " + last + "\nGraph Break Reason: x:\n\nObserved exception\n  Explanation: e\n\n  Developer debug context: raised exception KeyError('k')\n\n For more details about this graph break, please visit: https://meta-pytorch.github.io/compile-graph-break-site/gb/gb0088.html\n\nUser code traceback:\n" + stack
+		b := NewFold(nil).newBreak(parseBreak(text), text)
+		if b.Code != breaks.ObservedPanic || b.Noise != c.noise {
+			t.Errorf("%v: %s, noise %v at %s", c.files, b.Code, b.Noise, b.Pos.File)
+		}
+	}
+}

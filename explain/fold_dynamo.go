@@ -306,7 +306,7 @@ func (f *Fold) newBreak(b *breakText, raw string) *Break {
 	out.Stack = f.stack(b.stack)
 	out.Value = f.stack(b.value)
 	out.Raw = f.intern(raw)
-	if out.Code == breaks.ObservedPanic { // what torch refuses, the program asked for
+	if out.Code == breaks.ObservedPanic && !torchsOwn(out.Stack) { // what torch refuses, the program asked for
 		out.Pos = ownPlace(out.Pos, out.Stack)
 	}
 	out.Noise = frameworkFile(out.Pos.File)
@@ -331,6 +331,20 @@ func (f *Fold) block(bl *breakBlock) *Break {
 	return br
 }
 
+// torchsOwn says whether a stack ends in the standard library on torch's behalf: what is
+// raised there is no answer to the program, as where torch inspects its own objects.
+func torchsOwn(stack []logs.Pos) bool {
+	if len(stack) == 0 || !libraryFile(stack[len(stack)-1].File) {
+		return false
+	}
+	for i := len(stack) - 1; i >= 0 && frameworkFile(stack[i].File); i-- {
+		if !libraryFile(stack[i].File) {
+			return true
+		}
+	}
+	return false
+}
+
 // frameworkFile says whether a file belongs to torch or the standard library:
 // a break there is not the user's to fix.
 func frameworkFile(file string) bool {
@@ -339,14 +353,15 @@ func frameworkFile(file string) bool {
 			return true
 		}
 	}
-	i := strings.Index(file, "/lib/python3")
-	if i < 0 {
-		i = strings.Index(file, "/lib64/python3")
-	}
-	if i >= 0 && !strings.Contains(file, "-packages/") {
+	return libraryFile(file) || strings.HasPrefix(file, "torch/") || strings.HasPrefix(file, "_dynamo/") || cachedCode(file)
+}
+
+// libraryFile says whether a file belongs to Python's standard library.
+func libraryFile(file string) bool {
+	if strings.HasPrefix(file, "<frozen ") {
 		return true
 	}
-	return strings.HasPrefix(file, "<frozen ") || strings.HasPrefix(file, "torch/") || strings.HasPrefix(file, "_dynamo/") || cachedCode(file)
+	return (strings.Contains(file, "/lib/python3") || strings.Contains(file, "/lib64/python3")) && !strings.Contains(file, "-packages/")
 }
 
 // cachedCode knows a file of Inductor's cache, CACHE/XY/cXY....py, named by a hash
