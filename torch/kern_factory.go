@@ -19,13 +19,15 @@ func factoryKernels() map[ops.ID]kernel {
 		ops.Rand:     func(k *kernelCall) { defaultGenerator().fillUniform(k.out(), 0, 1) },
 		ops.Randn:    func(k *kernelCall) { defaultGenerator().fillNormal(k.out(), 0, 1) },
 
-		ops.EmptyLike: func(*kernelCall) {},
-		ops.RandLike:  func(k *kernelCall) { defaultGenerator().fillUniform(k.out(), 0, 1) },
-		ops.RandnLike: func(k *kernelCall) { defaultGenerator().fillNormal(k.out(), 0, 1) },
-		ops.Uniform:   func(k *kernelCall) { defaultGenerator().fillUniform(k.out(), k.Float(1), k.Float(2)) },
-		ops.Normal:    func(k *kernelCall) { defaultGenerator().fillNormal(k.out(), k.Float(1), k.Float(2)) },
-		ops.Bernoulli: bernoulliKernel,
-		ops.Randint:   func(k *kernelCall) { defaultGenerator().fillIntegers(k.out(), int64(k.num(0)), int64(k.num(1))) },
+		ops.EmptyLike:   func(*kernelCall) {},
+		ops.RandLike:    func(k *kernelCall) { defaultGenerator().fillUniform(k.out(), 0, 1) },
+		ops.RandnLike:   func(k *kernelCall) { defaultGenerator().fillNormal(k.out(), 0, 1) },
+		ops.Uniform:     func(k *kernelCall) { defaultGenerator().fillUniform(k.out(), k.Float(1), k.Float(2)) },
+		ops.Normal:      func(k *kernelCall) { defaultGenerator().fillNormal(k.out(), k.Float(1), k.Float(2)) },
+		ops.Bernoulli:   bernoulliKernel,
+		ops.Exponential: func(k *kernelCall) { defaultGenerator().fillExponential(k.out(), k.Float(1)) },
+		ops.Multinomial: multinomialKernel,
+		ops.Randint:     func(k *kernelCall) { defaultGenerator().fillIntegers(k.out(), int64(k.num(0)), int64(k.num(1))) },
 		ops.Randperm: func(k *kernelCall) {
 			finish(k.out(), defaultGenerator().permutation(k.num(0)), ops.Int64)
 		},

@@ -243,6 +243,19 @@ func (g *Generator) fillEachBernoulli(t *Tensor, p []float64) {
 	finish(t, s, ops.Float32)
 }
 
+// fillExponential fills t with exponentially distributed numbers of a rate, a double
+// for each element, as PyTorch does but on Intel's processors, where it leaves this
+// to MKL.
+func (g *Generator) fillExponential(t *Tensor, rate float64) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	s := make([]float64, t.Numel())
+	for i := range s {
+		s[i] = -math.Log1p(-g.uniform(ops.Float64)) / rate
+	}
+	finish(t, s, ops.Float64)
+}
+
 // NormalOf returns normal numbers of a mean and a standard deviation.
 func NormalOf(mean, std float64, size []int, opts ...Option) *Tensor {
 	args := []any{size}

@@ -40,3 +40,43 @@ func same(t *testing.T, got *torch.Tensor, want ...int) {
 		t.Errorf("got %v, want %v", got.Ints(), want)
 	}
 }
+
+// TestMultinomial draws PyTorch's categories, with and without replacement, and
+// refuses what is no distribution.
+func TestMultinomial(t *testing.T) {
+	p := torch.NewTensor([][]float64{{0.1, 0.2, 0.3, 0.4}, {0.7, 0.1, 0.1, 0.1}})
+	torch.ManualSeed(0)
+	same(t, torch.Multinomial(p, 1).Flatten(), 2, 0)
+	same(t, p.Multinomial(2).Flatten(), 3, 1, 0, 3)
+	same(t, torch.Multinomial(p, 6, kw.Replacement(true)).Flatten(), 2, 1, 3, 3, 1, 3, 0, 0, 0, 0, 0, 0)
+	same(t, torch.Multinomial(p.Select(0, 0), 3, kw.Replacement(true)), 3, 1, 3)
+	for _, c := range []struct {
+		want string
+		draw func()
+	}{
+		{"cannot sample n_sample > prob_dist.size(-1) samples without replacement", func() { torch.Multinomial(p, 5) }},
+		{"cannot sample n_sample <= 0 samples", func() { torch.Multinomial(p, 0) }},
+		{"prob_dist must be 1 or 2 dim", func() { torch.Multinomial(p.Unsqueeze(0), 1) }},
+		{"multinomial only supports floating-point dtypes for input, got: Long", func() { torch.Multinomial(p.To(torch.Int64), 1) }},
+		{"invalid multinomial distribution (sum of probabilities <= 0)", func() { torch.Multinomial(p.Mul(0), 1) }},
+		{"probability tensor contains either `inf`, `nan` or element < 0", func() { torch.Multinomial(p.Sub(0.2), 1) }},
+	} {
+		func() {
+			defer func() {
+				if e, ok := recover().(error); !ok || e.Error() != c.want {
+					t.Errorf("%v, want %s", e, c.want)
+				}
+			}()
+			c.draw()
+		}()
+	}
+}
+
+// TestExponential draws PyTorch's numbers.
+func TestExponential(t *testing.T) {
+	torch.ManualSeed(0)
+	x := torch.Empty(4).Exponential_()
+	near(t, x, 3.508326292037964, 1.2303847074508667, 0.615044116973877, 2.535118579864502)
+	torch.ManualSeed(0)
+	near(t, x.Exponential_(2.0), 1.754163146018982, 0.6151923537254333, 0.3075220584869385, 1.267559289932251)
+}

@@ -21,13 +21,27 @@ func Range(start, stop int) Slice_ {
 // End leaves the end of a Range open.
 const End = int(^uint(0) >> 1)
 
+type colon struct{}
+
+// Colon is a : alone, a whole dimension.
+var Colon = colon{}
+
 type ellipsis struct{}
 
 // Ellipsis stands for as many full dimensions as fit.
 var Ellipsis = ellipsis{}
 
-// At is x[subscripts]: an int selects, a Slice_ (Range) cuts, nil adds a
-// dimension, Ellipsis skips dimensions, a tensor of integers or bools gathers.
+// At is x[subscripts]: an int selects, a Slice_ (Range) cuts, Colon keeps a
+// dimension, nil adds one, Ellipsis skips some, and a tensor or list of integers or
+// a tensor of bools gathers. What integers, slices and nil leave is a view; what a
+// tensor gathers is a copy.
+//
+//	x.At(0)                                 // x[0]
+//	x.At(torch.Colon, -1)                   // x[:, -1]
+//	x.At(torch.Range(1, torch.End))         // x[1:]
+//	x.At(torch.Slice_{Step: 2})             // x[::2]
+//	x.At(torch.Ellipsis, torch.Range(0, 3)) // x[..., :3]
+//	x.At(nil, rows)                         // x[None, rows]
 func (t *Tensor) At(subscripts ...any) *Tensor {
 	x, indices := t.basic(subscripts)
 	for _, i := range indices {
@@ -68,6 +82,9 @@ func (t *Tensor) basic(subscripts []any) (*Tensor, []*Tensor) {
 			x = x.Select(dim, s)
 		case Slice_:
 			x = sliceBy(x, dim, s)
+			dim++
+		case colon:
+			x = sliceBy(x, dim, Slice_{})
 			dim++
 		case bool:
 			x = x.Unsqueeze(dim)
@@ -110,7 +127,8 @@ func sliceBy(x *Tensor, dim int, s Slice_) *Tensor {
 	return invoke1(ops.Slice, nil, x, dim, s.Start, s.Stop, step)
 }
 
-// SetAt is x[subscripts] = value.
+// SetAt is x[subscripts] = value, with the subscripts of At; value is a tensor that
+// broadcasts to what they show, a number, or a list of them.
 func (t *Tensor) SetAt(value any, subscripts ...any) {
 	x, indices := t.basic(subscripts)
 	v, ok := value.(*Tensor)

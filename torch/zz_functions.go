@@ -604,6 +604,11 @@ func Expm1(self *Tensor) *Tensor {
 	return invoke1(ops.Expm1, nil, self)
 }
 
+// Exponential is torch.exponential(Tensor self, float lambd=1) -> Tensor.
+func Exponential(self *Tensor, opts ...Option) *Tensor {
+	return invoke1(ops.Exponential, opts, self)
+}
+
 // Eye is torch.eye(int n, int? m=None, *, dtype? dtype=None, device? device=None, bool requires_grad=False) -> Tensor.
 func Eye(n int, opts ...Option) *Tensor {
 	return invoke1(ops.Eye, opts, n)
@@ -1360,6 +1365,11 @@ func Msort(self *Tensor) *Tensor {
 // Mul is torch.mul(Operand self, Operand other) -> Tensor.
 func Mul(self any, other any) *Tensor {
 	return invoke1(ops.Mul, nil, self, other)
+}
+
+// Multinomial is torch.multinomial(Tensor self, int num_samples, bool replacement=False) -> Tensor.
+func Multinomial(self *Tensor, numSamples int, opts ...Option) *Tensor {
+	return invoke1(ops.Multinomial, opts, self, numSamples)
 }
 
 // Mv is torch.mv(Tensor self, Tensor vec) -> Tensor.

@@ -661,6 +661,17 @@ func (t *Tensor) Expm1_() *Tensor {
 	return invoke1(ops.Expm1+ops.InPlaceOffset, nil, t)
 }
 
+// Exponential is Tensor.exponential(Tensor self, float lambd=1) -> Tensor.
+func (t *Tensor) Exponential(opts ...Option) *Tensor {
+	return invoke1(ops.Exponential, opts, t)
+}
+
+// Exponential_ is Tensor.exponential_(Tensor self, float lambd=1) -> Tensor.
+func (t *Tensor) Exponential_(args ...any) *Tensor {
+	pos, opts := positional(args)
+	return invoke1(ops.Exponential+ops.InPlaceOffset, opts, append([]any{t}, pos...)...)
+}
+
 // Fill is Tensor.fill(Tensor self, Operand value) -> Tensor.
 func (t *Tensor) Fill(value any) *Tensor {
 	return invoke1(ops.Fill, nil, t, value)
@@ -1262,6 +1273,11 @@ func (t *Tensor) Mul(other any) *Tensor {
 // Mul_ is Tensor.mul_(Operand self, Operand other) -> Tensor.
 func (t *Tensor) Mul_(other any) *Tensor {
 	return invoke1(ops.Mul+ops.InPlaceOffset, nil, t, other)
+}
+
+// Multinomial is Tensor.multinomial(Tensor self, int num_samples, bool replacement=False) -> Tensor.
+func (t *Tensor) Multinomial(numSamples int, opts ...Option) *Tensor {
+	return invoke1(ops.Multinomial, opts, t, numSamples)
 }
 
 // Mv is Tensor.mv(Tensor self, Tensor vec) -> Tensor.

@@ -594,14 +594,14 @@ func main() {
 	{"subscripts", `
 func f(x *torch.Tensor, i int, at *torch.Tensor) *torch.Tensor {
 	y := x.At(i).Add(x.At(torch.Range(0, 2), torch.End-torch.End))
-	y = y.Add(x.At(torch.Ellipsis, 1)).Sum()
+	y = y.Add(x.At(torch.Ellipsis, 1)).Add(x.At(torch.Colon, 0)).Sum()
 	return y.Add(x.At(at).Sum()).Add(x.At(nil, torch.Range(1, torch.End), torch.Slice_{Step: 2}).Sum()).Add(x.At().Sum())
 }
 func main() {
 	g := torch.Compile(f)
 	x := torch.Arange(4.0).Reshape(2, 2)
 	fmt.Println(g(x, 0, torch.NewTensor([]int{1, 0, 1}))); fmt.Println(g(x, 1, torch.NewTensor([]int{0})))
-}`, "select slice select add select add sum index sum add unsqueeze slice slice sum add sum add | select slice select add select add sum index sum add unsqueeze slice slice sum add sum add", ""},
+}`, "select slice select add select add slice select add sum index sum add unsqueeze slice slice sum add sum add | select slice select add select add slice select add sum index sum add unsqueeze slice slice sum add sum add", ""},
 	{"stores by subscript", `
 func f(x, v, at *torch.Tensor) *torch.Tensor {
 	x.SetAt(v, 0)

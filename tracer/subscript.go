@@ -177,6 +177,9 @@ func (s *subscripted) apply(e element) {
 	case isTorchType(e.t, "Slice_"):
 		s.slice(e)
 		s.dim++
+	case isTorchType(e.t, "colon"):
+		s.emit(ops.Slice, sym.C(s.dim), nil, nil, sym.C(1))
+		s.dim++
 	case isTensor(e.t):
 		t := *(**torch.Tensor)(e.p)
 		s.gather(s.tr.nodeOf(t, e.n))

@@ -57,7 +57,7 @@ func variadicOf(row *ops.Op) (kind string, arg int) {
 	switch name {
 	case "zeros", "ones", "empty", "rand", "randn":
 		return "Mixed", 0
-	case "arange", "to", "uniform_", "normal_", "bernoulli_":
+	case "arange", "to", "uniform_", "normal_", "bernoulli_", "exponential_":
 		return "Positional", -1
 	case "meshgrid", "broadcast_tensors", "cartesian_prod", "block_diag":
 		return "Tensors", 0

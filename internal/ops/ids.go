@@ -214,6 +214,8 @@ const (
 	Uniform
 	Normal
 	Bernoulli
+	Exponential
+	Multinomial
 	RandLike
 	RandnLike
 	Randint

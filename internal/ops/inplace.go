@@ -14,7 +14,7 @@ var inPlaceNames = []string{
 	"lt", "le", "gt", "ge", "eq", "ne", "logical_and", "logical_or", "logical_xor",
 	"bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_left_shift", "bitwise_right_shift", "lerp", "addcmul", "addcdiv",
 	"cumsum", "cumprod", "addmm", "baddbmm", "copy", "fill", "zero", "scatter", "scatter_add", "index_add", "index_put",
-	"uniform", "normal", "bernoulli",
+	"uniform", "normal", "bernoulli", "exponential",
 	"silu", "mish", "hardswish", "hardsigmoid", "hardtanh", "relu6", "elu", "selu", "celu", "leaky_relu", "threshold", "dropout",
 	"addbmm", "addmv", "addr", "tril", "triu", "renorm", "conj_physical", "sgn", "sinc", "i0", "deg2rad", "rad2deg", "mvlgamma", "polygamma",
 	"fill_diagonal", "clamp.Tensor", "gcd", "lcm", "heaviside", "ldexp", "nextafter", "xlogy", "igamma", "igammac", "float_power",

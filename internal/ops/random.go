@@ -9,6 +9,7 @@ func randomRows() []*Op {
 		redraw(Uniform, "uniform", "(Tensor self, float from=0, float to=1) -> Tensor"),
 		redraw(Normal, "normal", "(Tensor self, float mean=0, float std=1) -> Tensor"),
 		redraw(Bernoulli, "bernoulli", "(Tensor self, float? p=None) -> Tensor"),
+		exponentialRow(), multinomialRow(),
 		randomLike(RandLike, "rand_like"), randomLike(RandnLike, "randn_like"),
 		{
 			ID: Randint, Name: "randint", Schema: "(int low, int high, int[] size, *, dtype? dtype=None, device? device=None, bool requires_grad=False) -> Tensor",
@@ -36,6 +37,48 @@ func redraw(id ID, name, schema string) *Op {
 	return &Op{ID: id, Name: name, Schema: schema, Tags: TagRandom, Meta: selfLike, Backward: backOf(func(b B, c *BackwardCall) []Value {
 		return []Value{b.zeros(c.Tensor(0))}
 	})}
+}
+
+func exponentialRow() *Op {
+	row := redraw(Exponential, "exponential", "(Tensor self, float lambd=1) -> Tensor")
+	row.Meta = func(c *Call) ([]Result, error) {
+		if d := c.Tensor(0).DType; !d.IsFloat() {
+			return nil, Errorf("Exponential distribution is a continuous probability distribution. dtype must be a floating point but you specified %s", d.ScalarType())
+		}
+		if lambd := c.Float(1); !(lambd > 0) {
+			return nil, Errorf("exponential_ expects lambda > 0.0, but found lambda=%v", lambd)
+		}
+		return selfLike(c)
+	}
+	return row
+}
+
+// maxCategories is how many categories float32 tells apart.
+const maxCategories = 1 << 24
+
+func multinomialRow() *Op {
+	return &Op{
+		ID: Multinomial, Name: "multinomial", Schema: "(Tensor self, int num_samples, bool replacement=False) -> Tensor",
+		Tags: TagRandom | TagNoGrad,
+		Meta: func(c *Call) ([]Result, error) {
+			p, n := c.Tensor(0), c.Int(1)
+			last := len(p.Shape) - 1
+			switch {
+			case last != 0 && last != 1:
+				return nil, Errorf("prob_dist must be 1 or 2 dim")
+			case !p.DType.IsFloat():
+				return nil, Errorf("multinomial only supports floating-point dtypes for input, got: %s", p.DType.ScalarType())
+			case !sym.Ge(n, sym.C(1)):
+				return nil, Errorf("cannot sample n_sample <= 0 samples")
+			case !c.Bool(2) && !sym.Ge(p.Shape[last], n):
+				return nil, Errorf("cannot sample n_sample > prob_dist.size(-1) samples without replacement")
+			case sym.Ge(p.Shape[last], sym.C(maxCategories+1)):
+				return nil, Errorf("number of categories cannot exceed 2^24")
+			}
+			shape := append(append([]sym.Int{}, p.Shape[:last]...), n)
+			return one(NewMeta(Int64, p.Device, shape)), nil
+		},
+	}
 }
 
 func randomLike(id ID, name string) *Op {

@@ -9,7 +9,6 @@ package nn
 
 import (
 	"fmt"
-	"strings"
 
 	"tcdbg/torch"
 )
@@ -135,54 +134,6 @@ func StateDict(module any) []Named {
 		}
 	}
 	return out
-}
-
-// LoadStateDict copies tensors into the module. With strict, keys that are
-// missing or unexpected are an error, and so are shapes that differ.
-func LoadStateDict(module any, state map[string]*torch.Tensor, strict bool) error {
-	var missing, wrong []string
-	used := map[string]bool{}
-	for _, n := range StateDict(module) {
-		src, ok := state[n.Name]
-		if !ok {
-			missing = append(missing, fmt.Sprintf("%q", n.Name))
-			continue
-		}
-		used[n.Name] = true
-		if !sameShape(src.Shape(), n.Tensor.Shape()) {
-			wrong = append(wrong, fmt.Sprintf("size mismatch for %s: copying a param with shape %v from checkpoint, the shape in current model is %v.", n.Name, src.Shape(), n.Tensor.Shape()))
-			continue
-		}
-		torch.NoGrad(func() { n.Tensor.Copy_(src) })
-	}
-	var unexpected []string
-	for name := range state {
-		if !used[name] {
-			unexpected = append(unexpected, fmt.Sprintf("%q", name))
-		}
-	}
-	if strict && len(missing) > 0 {
-		wrong = append(wrong, "Missing key(s) in state_dict: "+strings.Join(missing, ", ")+".")
-	}
-	if strict && len(unexpected) > 0 {
-		wrong = append(wrong, "Unexpected key(s) in state_dict: "+strings.Join(unexpected, ", ")+".")
-	}
-	if len(wrong) > 0 {
-		return fmt.Errorf("error(s) in loading state_dict: %s", strings.Join(wrong, " "))
-	}
-	return nil
-}
-
-func sameShape(a, b []int) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	for i := range a {
-		if a[i] != b[i] {
-			return false
-		}
-	}
-	return true
 }
 
 type trainable interface{ SetTraining(on bool) }

@@ -161,6 +161,7 @@ func pkg_tcdbg_torch() *rt.Pkg {
 			"Exp2":                        p_tcdbg_torch.Exp2,
 			"Explain":                     p_tcdbg_torch.Explain,
 			"Expm1":                       p_tcdbg_torch.Expm1,
+			"Exponential":                 p_tcdbg_torch.Exponential,
 			"Eye":                         p_tcdbg_torch.Eye,
 			"FieldOf":                     p_tcdbg_torch.FieldOf,
 			"Fields":                      p_tcdbg_torch.Fields,
@@ -345,6 +346,7 @@ func pkg_tcdbg_torch() *rt.Pkg {
 			"Movedim":                     p_tcdbg_torch.Movedim,
 			"Msort":                       p_tcdbg_torch.Msort,
 			"Mul":                         p_tcdbg_torch.Mul,
+			"Multinomial":                 p_tcdbg_torch.Multinomial,
 			"Multiply":                    p_tcdbg_torch.Multiply,
 			"Mv":                          p_tcdbg_torch.Mv,
 			"Mvlgamma":                    p_tcdbg_torch.Mvlgamma,
@@ -525,6 +527,7 @@ func pkg_tcdbg_torch() *rt.Pkg {
 			"Zeta":                        p_tcdbg_torch.Zeta,
 		},
 		Vars: map[string]any{
+			"Colon":    &p_tcdbg_torch.Colon,
 			"Ellipsis": &p_tcdbg_torch.Ellipsis,
 		},
 		Types: map[string]reflect.Type{
