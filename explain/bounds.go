@@ -4,8 +4,8 @@ package explain
 // tiny records, each of which opens a compile of its own.
 
 // maxHeld is how much a fold holds, roughly: a gigabyte of true logs comes to a
-// tenth of it. What comes beyond is counted and left out.
-const maxHeld = 256 << 20
+// fifth of it. What comes beyond is counted and left out.
+const maxHeld = 128 << 20
 
 // What one of each holds, with what hangs on it in the report; strings that are
 // not shared come on top.

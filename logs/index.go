@@ -1,7 +1,9 @@
 package logs
 
 import (
+	"bytes"
 	"encoding/binary"
+	"slices"
 	"sync"
 )
 
@@ -21,14 +23,24 @@ type entry struct {
 
 // owner is what neighbouring records mostly have in common.
 type owner struct {
+	attemptID
+	epoch  int32
+	origin origin
+}
+
+// attemptID changes from one compile to the next, mostly by one.
+type attemptID struct {
 	frame   int32
 	compile int32
-	epoch   int32
 	attempt int16
-	rank    int16
-	source  uint16
-	level   byte
-	hasID   bool
+}
+
+// origin is where a record comes from.
+type origin struct {
+	rank   int16
+	source uint16
+	level  byte
+	hasID  bool
 }
 
 // blockLen is the number of records of a block.
@@ -53,12 +65,7 @@ func (x *index) add(e entry) {
 	if len(x.tail) < blockLen {
 		return
 	}
-	x.code = x.code[:0]
-	var before entry
-	for _, e := range x.tail {
-		x.code = appendEntry(x.code, &before, &e)
-		before = e
-	}
+	x.code = encodeBlock(x.code[:0], x.tail)
 	x.blocks = append(x.blocks, append([]byte(nil), x.code...))
 	x.tail = x.tail[:0]
 }
@@ -82,8 +89,42 @@ const (
 	elsewhere = 1 << iota // it does not begin where the one before ended
 	otherTime
 	otherKind
-	otherOwner
+	otherID
+	otherEpoch
+	otherOrigin
+	again // so many more times what the entry before was
 )
+
+// encodeBlock appends entries. What differs from one to the next often does so in the
+// same way, as in a log of nothing but tiny records: such a run takes two bytes.
+func encodeBlock(b []byte, list []entry) []byte {
+	var before entry
+	from, times := 0, 0 // where the newest entry's bytes begin, and how often it came again
+	for i := range list {
+		end := len(b)
+		b = appendEntry(b, &before, &list[i])
+		before = list[i]
+		if bytes.Equal(b[from:end], b[end:]) {
+			b = b[:end]
+			times++
+			continue
+		}
+		if times > 0 { // stands between the two
+			mark := appendAgain(nil, times)
+			b = slices.Insert(b, end, mark...)
+			end, times = end+len(mark), 0
+		}
+		from = end
+	}
+	if times > 0 {
+		b = appendAgain(b, times)
+	}
+	return b
+}
+
+func appendAgain(b []byte, times int) []byte {
+	return binary.AppendUvarint(append(b, again), uint64(times))
+}
 
 func appendEntry(b []byte, before, e *entry) []byte {
 	at := len(b)
@@ -101,17 +142,25 @@ func appendEntry(b []byte, before, e *entry) []byte {
 		b[at] |= otherKind
 		b = binary.AppendUvarint(b, uint64(e.kind))
 	}
-	if e.owner != before.owner {
-		b[at] |= otherOwner
-		b = appendOwner(b, &e.owner)
+	if e.attemptID != before.attemptID {
+		b[at] |= otherID
+		b = binary.AppendVarint(b, int64(e.frame)-int64(before.frame))
+		b = binary.AppendVarint(b, int64(e.compile)-int64(before.compile))
+		b = binary.AppendVarint(b, int64(e.attempt)-int64(before.attempt))
+	}
+	if e.epoch != before.epoch {
+		b[at] |= otherEpoch
+		b = binary.AppendVarint(b, int64(e.epoch)-int64(before.epoch))
+	}
+	if e.origin != before.origin {
+		b[at] |= otherOrigin
+		b = appendOrigin(b, &e.origin)
 	}
 	return b
 }
 
-func appendOwner(b []byte, o *owner) []byte {
-	for _, v := range []int64{int64(o.frame), int64(o.compile), int64(o.epoch), int64(o.attempt), int64(o.rank)} {
-		b = binary.AppendVarint(b, v)
-	}
+func appendOrigin(b []byte, o *origin) []byte {
+	b = binary.AppendVarint(b, int64(o.rank))
 	b = binary.AppendUvarint(b, uint64(o.source))
 	has := byte(0)
 	if o.hasID {
@@ -122,30 +171,49 @@ func appendOwner(b []byte, o *owner) []byte {
 
 func decodeBlock(out []entry, b []byte) []entry {
 	var e entry
+	var same []byte // the bytes of the entry before
 	d := decoder{b}
 	for len(d.b) > 0 {
-		says := d.byte()
-		e.off += e.size
-		e.size = int64(d.uvarint())
-		if says&elsewhere != 0 {
-			e.off += d.varint()
-		}
-		if says&otherTime != 0 {
-			e.micros += d.varint()
-		}
-		if says&otherKind != 0 {
-			e.kind = uint32(d.uvarint())
-		}
-		if says&otherOwner != 0 {
-			e.owner = owner{
-				frame: int32(d.varint()), compile: int32(d.varint()), epoch: int32(d.varint()),
-				attempt: int16(d.varint()), rank: int16(d.varint()), source: uint16(d.uvarint()),
-				level: d.byte(), hasID: d.byte() == 1,
+		if d.b[0] == again {
+			d.byte()
+			for n := d.uvarint(); n > 0; n-- {
+				(&decoder{same}).entry(&e)
+				out = append(out, e)
 			}
+			continue
 		}
+		same = d.b
+		d.entry(&e)
 		out = append(out, e)
 	}
 	return out
+}
+
+// entry reads what differs from the entry before.
+func (d *decoder) entry(e *entry) {
+	says := d.byte()
+	e.off += e.size
+	e.size = int64(d.uvarint())
+	if says&elsewhere != 0 {
+		e.off += d.varint()
+	}
+	if says&otherTime != 0 {
+		e.micros += d.varint()
+	}
+	if says&otherKind != 0 {
+		e.kind = uint32(d.uvarint())
+	}
+	if says&otherID != 0 {
+		e.frame += int32(d.varint())
+		e.compile += int32(d.varint())
+		e.attempt += int16(d.varint())
+	}
+	if says&otherEpoch != 0 {
+		e.epoch += int32(d.varint())
+	}
+	if says&otherOrigin != 0 {
+		e.origin = origin{rank: int16(d.varint()), source: uint16(d.uvarint()), level: d.byte(), hasID: d.byte() == 1}
+	}
 }
 
 // decoder reads what appendEntry wrote.

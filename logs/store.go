@@ -141,9 +141,9 @@ func (st *Store) Entry(i int) Record {
 	e := st.entries.at(i)
 	k := st.kinds[e.kind]
 	return Record{
-		Seq: int64(i), Source: int(e.source), Offset: e.off, Size: e.size, Level: e.level, Micros: e.micros,
-		Kind: k.kind, Name: k.name, RawName: k.raw, Rank: int(e.rank), Autograd: -1,
-		ID: CompileID{int(e.frame), int(e.compile), int(e.attempt)}, HasID: e.hasID, Epoch: int(e.epoch), store: st,
+		Seq: int64(i), Source: int(e.origin.source), Offset: e.off, Size: e.size, Level: e.origin.level, Micros: e.micros,
+		Kind: k.kind, Name: k.name, RawName: k.raw, Rank: int(e.origin.rank), Autograd: -1,
+		ID: CompileID{int(e.frame), int(e.compile), int(e.attempt)}, HasID: e.origin.hasID, Epoch: int(e.epoch), store: st,
 	}
 }
 
@@ -565,8 +565,9 @@ func (st *Store) index(src *source, recs []Record) {
 		st.entries.add(entry{
 			off: r.Offset, size: r.Size, micros: r.Micros, kind: r.kind,
 			owner: owner{
-				frame: int32(r.ID.Frame), compile: int32(r.ID.Compile), attempt: int16(r.ID.Attempt), rank: int16(r.Rank), epoch: int32(r.Epoch),
-				source: uint16(r.Source), level: r.Level, hasID: r.HasID,
+				attemptID: attemptID{frame: int32(r.ID.Frame), compile: int32(r.ID.Compile), attempt: int16(r.ID.Attempt)},
+				epoch:     int32(r.Epoch),
+				origin:    origin{rank: int16(r.Rank), source: uint16(r.Source), level: r.Level, hasID: r.HasID},
 			},
 		})
 	}
