@@ -443,6 +443,15 @@ func (g *GuardFailure) IsSize() bool {
 	return g.Dim >= 0 && (g.Kind == breaks.SizeChanged || g.Kind == breaks.SizeSpecialised)
 }
 
+// IsRelation reports whether what failed is a relation between sizes.
+func (g *GuardFailure) IsRelation() bool { return g.Kind == breaks.ShapeRelation }
+
+// Words say what kind of change a guard found; "" for kinds that are not known.
+func (g *GuardFailure) Words() string {
+	kind, _ := breaks.Recompile(g.Kind)
+	return kind.Short
+}
+
 // sizeOf reads L['x'].size()[1].
 func sizeOf(s string) (tensor string, dim int, ok bool) {
 	tensor, index, ok := strings.Cut(s, ".size()[")

@@ -286,6 +286,12 @@ func TestChangedWithoutActual(t *testing.T) {
 	if s := changed(explain.GuardFailure{Source: "L['n']", Kind: "value", Dim: -1, Expected: "3.5"}); s != "n  no longer 3.5" {
 		t.Errorf("%q", s)
 	}
+	if s := changed(explain.GuardFailure{Source: "x.size()[0]", Kind: "shape_relation", Dim: -1, Expected: "!= 7"}); s != "x.size()[0]  no longer != 7" {
+		t.Errorf("%q", s)
+	}
+	if s := changed(explain.GuardFailure{Source: "grad_mode", Kind: "global_state", Dim: -1, Text: "8/2: GLOBAL_STATE changed: grad_mode "}); s != "global state changed: grad_mode" {
+		t.Errorf("%q", s)
+	}
 }
 
 // The footer offers what can be done now.

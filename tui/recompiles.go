@@ -156,13 +156,16 @@ func (r *recompileRow) draw(_ *Model, w int) theme.Line {
 // changed says what changed: x.size[0]  8 → 9.
 func changed(g explain.GuardFailure) string {
 	if g.Expected == "" && g.Actual == "" {
+		if kind := g.Words(); kind != "" && g.Source != "" {
+			return kind + ": " + userName(g.Source)
+		}
 		return g.Text
 	}
 	what, before, after := userName(g.Source), g.Expected, g.Actual
 	if g.IsSize() {
 		what += fmt.Sprintf(".size[%d]", g.Dim)
 		before, after = dimension(before, g.Dim), dimension(after, g.Dim)
-	} else if g.Kind != "" && g.Kind != "value" {
+	} else if g.Kind != "" && g.Kind != "value" && !g.IsRelation() { // a relation shows itself
 		what += " " + g.Kind
 	}
 	if after == "" { // not recorded
