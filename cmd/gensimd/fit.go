@@ -104,16 +104,28 @@ func erfOfSquare(s float64) float64 {
 // geluFar is where the normal distribution's share is 0 or 1 in float32.
 const geluFar = 5.3
 
-// geluDegrees are the degrees of gelu's polynomials by the number of pieces.
-var geluDegrees = map[width]int{avx512: 4, avx2: 6}
+// geluForm is how gelu is cut into polynomials at a width: the middle of the first is at
+// first, the others follow.
+type geluForm struct {
+	pieces, degree int
+	first, step    float64
+}
 
-// geluPieces are polynomials for (share-1/2)/x, each around a multiple of step.
-func geluPieces(n, degree int, step float64) [][]float64 {
+// geluForms have as many pieces as one instruction finds coefficients for. Small margins
+// keep what is at an end from being rounded to a piece that is not there; few bits keep
+// the distance from first exact.
+var geluForms = map[width]geluForm{
+	avx512: {pieces: 16, degree: 4, step: geluFar / (16 - 0.75)},
+	avx2:   {pieces: 4, degree: 7, step: 341.0 / 256, first: 170.0 / 256},
+}
+
+// polynomials for (share-1/2)/x, each around its middle.
+func (f geluForm) polynomials() [][]float64 {
 	q := func(x float64) float64 { return (erfOfSquare(x*x/2) + 1) / (2 * math.Sqrt2) }
-	out := make([][]float64, n)
+	out, half := make([][]float64, f.pieces), f.step/2
 	for i := range out {
-		middle := float64(i) * step
-		out[i] = plainVariable(fit(func(r float64) float64 { return q(middle + r) }, -step/2, step/2, degree), -step/2, step/2)
+		middle := float64(float32(f.first)) + float64(i)*float64(float32(f.step))
+		out[i] = plainVariable(fit(func(r float64) float64 { return q(middle + r) }, -half, half, f.degree), -half, half)
 	}
 	return out
 }

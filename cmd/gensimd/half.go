@@ -11,12 +11,11 @@ import (
 // This file writes the conversions between float32 and the formats of 16 bits.
 
 // format is one of them: how a vector is loaded as float32, and rounded and stored.
-// Loads and stores have a width, loads take a place of as many bytes as they need; more
-// is room for the rounding.
+// Loads take a place of as many bytes as they need.
 type format struct {
 	name, constant string // in names of functions, and of package simd
 	load           func(g *generator, from operand.Mem, x reg.VecPhysical)
-	store          func(g *generator, w width, x, more reg.VecPhysical, to operand.Mem)
+	store          func(l *lane, x reg.VecPhysical, to operand.Mem)
 }
 
 var formats = []format{
@@ -30,10 +29,10 @@ func halves(g *generator) {
 			widen(g, w, f)
 			narrow(g, w, f)
 			for _, b := range binaries {
-				halfMap(g, w, f, b.name, b.doc, 2, 2, b.body)
+				halfMap(g, w, f, b.name, b.doc, 2, rounds{plain: 2}, b.body)
 			}
 			for _, u := range unaries {
-				halfMap(g, w, f, u.name, u.doc, 1, min(u.unroll, 2), func(l *lane, x, _ reg.VecPhysical) { u.body(l, x) })
+				halfMap(g, w, f, u.name, u.doc, 1, u.halfRounds(w), func(l *lane, x, _ reg.VecPhysical) { u.body(l, x) })
 			}
 		}
 	}
@@ -65,7 +64,7 @@ func exported(name string) string { return strings.ToUpper(name[:1]) + name[1:] 
 
 // halfMap is mapLoop for a format of 16 bits, over whole vectors. What is stored is what
 // rounding the float32 result gives.
-func halfMap(g *generator, w width, f format, name, doc string, inputs, unroll int, body func(l *lane, x, y reg.VecPhysical)) {
+func halfMap(g *generator, w width, f format, name, doc string, inputs int, r rounds, body func(l *lane, x, y reg.VecPhysical)) {
 	sig, names := "func(dst, src *uint16, n int)", []string{"src"}
 	if inputs == 2 {
 		sig, names = "func(dst, a, b *uint16, n int)", []string{"a", "b"}
@@ -76,11 +75,10 @@ func halfMap(g *generator, w width, f format, name, doc string, inputs, unroll i
 	for _, s := range names {
 		from = append(from, g.arg(s))
 	}
-	g.places(w, g.arg("n"), unroll, func(u int, i reg.GPVirtual) {
+	g.places(w, g.arg("n"), r, func(u int, l *lane, i reg.GPVirtual) {
 		place := func(p reg.GPVirtual) operand.Mem {
 			return operand.Mem{Base: p, Index: i, Scale: 2, Disp: u * w.bytes() / 2}
 		}
-		l := &lane{generator: g, w: w}
 		x := l.tmp()
 		f.load(g, place(from[0]), x)
 		y := x
@@ -89,16 +87,17 @@ func halfMap(g *generator, w width, f format, name, doc string, inputs, unroll i
 			f.load(g, place(from[1]), y)
 		}
 		body(l, x, y)
-		f.store(g, w, x, l.tmp(), place(dst))
+		f.store(l, x, place(dst))
 	})
 }
 
 func widen(g *generator, w width, f format) {
 	g.function("widen"+f.name+w.String(), "func(dst *float32, src *uint16, n int)", "converts a whole number of vectors to float32.")
 	dst, src := g.arg("dst"), g.arg("src")
-	g.places(w, g.arg("n"), 4, func(u int, i reg.GPVirtual) {
-		f.load(g, operand.Mem{Base: src, Index: i, Scale: 2, Disp: u * w.bytes() / 2}, w.reg(u))
-		g.VMOVUPS(w.reg(u), operand.Mem{Base: dst, Index: i, Scale: 4, Disp: u * w.bytes()})
+	g.places(w, g.arg("n"), rounds{plain: 4}, func(u int, l *lane, i reg.GPVirtual) {
+		x := l.tmp()
+		f.load(g, operand.Mem{Base: src, Index: i, Scale: 2, Disp: u * w.bytes() / 2}, x)
+		g.VMOVUPS(x, operand.Mem{Base: dst, Index: i, Scale: 4, Disp: u * w.bytes()})
 	})
 }
 
@@ -106,27 +105,32 @@ func widen(g *generator, w width, f format) {
 func narrow(g *generator, w width, f format) {
 	g.function("narrow"+f.name+w.String(), "func(dst *uint16, src *float32, n int)", "rounds a whole number of vectors to the nearest, ties to even; dst may be src.")
 	dst, src := g.arg("dst"), g.arg("src")
-	g.places(w, g.arg("n"), 2, func(u int, i reg.GPVirtual) {
-		x, more := w.reg(2*u), w.reg(2*u+1)
+	g.places(w, g.arg("n"), rounds{plain: 2}, func(u int, l *lane, i reg.GPVirtual) {
+		x := l.tmp()
 		g.VMOVUPS(operand.Mem{Base: src, Index: i, Scale: 4, Disp: u * w.bytes()}, x)
-		f.store(g, w, x, more, operand.Mem{Base: dst, Index: i, Scale: 2, Disp: u * w.bytes() / 2})
+		f.store(l, x, operand.Mem{Base: dst, Index: i, Scale: 2, Disp: u * w.bytes() / 2})
 	})
 }
 
-// places calls body for whole vectors, unroll at a time and then one by one, with the
+// halfRounds is rounds with the conversions around the function.
+func (u unary) halfRounds(w width) rounds {
+	r := u.rounds(w)
+	r.plain, r.together = min(r.plain, 2), min(r.together, 3)
+	return r
+}
+
+// places calls body for whole vectors, a round at a time and then one by one, with the
 // place of the first, and ends the function.
-func (g *generator) places(w width, n reg.GPVirtual, unroll int, body func(u int, i reg.GPVirtual)) {
+func (g *generator) places(w width, n reg.GPVirtual, r rounds, body func(u int, l *lane, i reg.GPVirtual)) {
 	i, next := g.GP64(), g.GP64()
 	g.XORQ(i, i)
-	for _, count := range []int{unroll, 1} {
+	for _, r := range []rounds{r, {plain: 1}} {
 		loop, done := g.label("loop"), g.label("done")
 		g.Label(loop)
-		g.LEAQ(at(i, count*int(w)), next)
+		g.LEAQ(at(i, r.vectors()*int(w)), next)
 		g.CMPQ(next, n)
 		g.JGT(operand.LabelRef(done))
-		for u := range count {
-			body(u, i)
-		}
+		g.round(w, r, 0, func(u int, l *lane) { body(u, l, i) })
 		g.MOVQ(next, i)
 		g.JMP(operand.LabelRef(loop))
 		g.Label(done)
@@ -142,49 +146,51 @@ func loadBFloat(g *generator, from operand.Mem, x reg.VecPhysical) {
 
 func loadHalf(g *generator, from operand.Mem, x reg.VecPhysical) { g.VCVTPH2PS(from, x) }
 
-func storeHalf(g *generator, _ width, x, _ reg.VecPhysical, to operand.Mem) {
+func storeHalf(l *lane, x reg.VecPhysical, to operand.Mem) {
 	const nearestEven = 0
-	g.VCVTPS2PH(operand.Imm(nearestEven), x, to)
+	l.VCVTPS2PH(operand.Imm(nearestEven), x, to)
 }
 
-func storeBFloat(g *generator, w width, x, more reg.VecPhysical, to operand.Mem) {
-	g.roundBFloat(w, x, more)
-	g.storeLow(w, x, to)
+func storeBFloat(l *lane, x reg.VecPhysical, to operand.Mem) {
+	l.roundBFloat(x)
+	l.storeLow(x, to)
 }
 
-// roundBFloat leaves the upper half of x, rounded, in its lower one; odd is room.
-func (g *generator) roundBFloat(w width, x, odd reg.VecPhysical) {
+// roundBFloat leaves the upper half of x, rounded, in its lower one.
+func (l *lane) roundBFloat(x reg.VecPhysical) {
 	const unordered, nan = 3, 0x7fc0
-	isNaN := w.reg(12)
-	if w == avx512 {
-		g.VCMPPS(operand.Imm(unordered), x, x, reg.K1)
+	odd, isNaN := l.tmp(), l.tmp()
+	if l.w == avx512 {
+		l.VCMPPS(operand.Imm(unordered), x, x, reg.K1)
 	} else {
-		g.VCMPPS(operand.Imm(unordered), x, x, isNaN)
+		l.VCMPPS(operand.Imm(unordered), x, x, isNaN)
 	}
-	g.VPSRLD(operand.Imm(16), x, odd)
-	if w == avx512 {
-		g.VPANDD(g.word(1), odd, odd)
+	l.VPSRLD(operand.Imm(16), x, odd)
+	if l.w == avx512 {
+		l.VPANDD(l.word(1), odd, odd)
 	} else {
-		g.VPAND(g.word(1), odd, odd)
+		l.VPAND(l.word(1), odd, odd)
 	}
-	g.VPADDD(g.word(0x7fff), x, x)
-	g.VPADDD(odd, x, x)
-	g.VPSRLD(operand.Imm(16), x, x)
-	if w == avx512 {
-		g.VMOVDQU32(g.word(nan), reg.K1, x)
+	l.VPADDD(l.word(0x7fff), x, x)
+	l.VPADDD(odd, x, x)
+	l.VPSRLD(operand.Imm(16), x, x)
+	if l.w == avx512 {
+		l.VMOVDQU32(l.word(nan), reg.K1, x)
 	} else {
-		g.VBLENDVPS(isNaN, g.word(nan), x, x)
+		l.VBLENDVPS(isNaN, l.word(nan), x, x)
 	}
+	l.next -= 2
 }
 
 // storeLow stores the lower half of each lane.
-func (g *generator) storeLow(w width, x reg.VecPhysical, to operand.Mem) {
-	if w == avx512 {
-		g.VPMOVDW(x, to)
+func (l *lane) storeLow(x reg.VecPhysical, to operand.Mem) {
+	if l.w == avx512 {
+		l.VPMOVDW(x, to)
 		return
 	}
-	low, high := x.(reg.Vec).AsX(), reg.X13
-	g.VEXTRACTI128(operand.Imm(1), x, high)
-	g.VPACKUSDW(high, low, high)
-	g.VMOVDQU(high, to)
+	low, high := x.(reg.Vec).AsX(), l.tmp().(reg.Vec).AsX()
+	l.VEXTRACTI128(operand.Imm(1), x, high)
+	l.VPACKUSDW(high, low, high)
+	l.VMOVDQU(high, to)
+	l.next--
 }

@@ -16,11 +16,13 @@ type lane struct {
 	*generator
 	w    width
 	next int // the first register that is free
+	most int // the highest that next has been
 }
 
 func (l *lane) tmp() reg.VecPhysical {
 	r := l.w.reg(l.next)
 	l.next++
+	l.most = max(l.most, l.next)
 	return r
 }
 
@@ -56,10 +58,13 @@ func (l *lane) min(a reg.VecPhysical, b operand.Mem, to reg.VecPhysical) {
 
 // keepNaN runs an instruction that returns its second source for NaN.
 func (l *lane) keepNaN(f func(...operand.Op), a reg.VecPhysical, b operand.Mem, to reg.VecPhysical) {
-	bound := l.tmp()
-	l.load(b, bound)
-	f(a, bound, to)
-	l.next--
+	f(a, l.constant(b), to)
+}
+
+// constant is a register that holds a constant until the next one is asked for.
+func (l *lane) constant(m operand.Mem) reg.VecPhysical {
+	l.load(m, l.w.spare())
+	return l.w.spare()
 }
 
 // horner evaluates a polynomial of x, coefficients lowest power first.
@@ -83,35 +88,6 @@ func (l *lane) halves(c []float64, x, to reg.VecPhysical) {
 	l.horner(parts[0], square, to)
 	l.horner(parts[1], square, odd)
 	l.VFMADD231PS(x, odd, to)
-	l.next -= 2
-}
-
-// round is the nearest integer, ties to even.
-func (l *lane) round(x, to reg.VecPhysical) {
-	if l.w == avx512 {
-		l.VRNDSCALEPS(operand.Imm(8), x, to)
-	} else {
-		l.VROUNDPS(operand.Imm(8), x, to)
-	}
-}
-
-// scale multiplies x by two to the power of n, in steps that neither overflow
-// nor lose denormal results. It uses n.
-func (l *lane) scale(x, n reg.VecPhysical) {
-	if l.w == avx512 {
-		l.VSCALEFPS(n, x, x)
-		return
-	}
-	half, bias := l.tmp(), l.tmp()
-	l.VCVTPS2DQ(n, n)
-	l.VPSRAD(operand.Imm(1), n, half)
-	l.VPSUBD(half, n, n)
-	l.load(l.word(127), bias)
-	for _, e := range []reg.VecPhysical{half, n} {
-		l.VPADDD(bias, e, e)
-		l.VPSLLD(operand.Imm(23), e, e)
-		l.mul(x, e, x)
-	}
 	l.next -= 2
 }
 
@@ -140,80 +116,45 @@ func (l *lane) magnitude(x reg.VecPhysical, bound operand.Mem, to reg.VecPhysica
 	l.VMINPS(bound, to, to)
 }
 
-// perPiece is coefficient i of each piece of a function.
-func (l *lane) perPiece(name string, i int, pieces [][]float64) operand.Mem {
-	return l.once(fmt.Sprintf("%s%sc%d", name, l.w, i), int(l.w), func(lane int) uint32 {
-		return math.Float32bits(float32(pieces[lane][i]))
+// coefficient is number i of the polynomials of a function, of the piece that each lane
+// has in its last bits: 16 pieces in AVX-512, 4 in AVX2, whose permutations of more are slow.
+func (l *lane) coefficient(name string, i int, pieces [][]float64, piece, to reg.VecPhysical) {
+	table := l.once(fmt.Sprintf("%s%sc%d", name, l.w, i), int(l.w), func(lane int) uint32 {
+		return math.Float32bits(float32(pieces[lane%len(pieces)][i]))
 	})
+	if l.w == avx512 {
+		l.VPERMPS(table, piece, to)
+		return
+	}
+	l.VPERMILPS(piece, l.constant(table), to)
 }
 
 const signBit, allButSign = 0x80000000, 0x7fffffff
 
-// exp replaces x by its exponential.
-func (l *lane) exp(x reg.VecPhysical) {
-	l.min(x, l.float(expHigh), x)
-	l.max(x, l.float(expLow), x)
-	l.expWithin(x)
+// sigmoid replaces x by 1/(1+exp(-x)).
+func (l *lane) sigmoid(x reg.VecPhysical) {
+	l.onePlusExp(x, x)
+	l.div(l.constant(l.float(1)), x, x)
 }
 
-// Beyond these bounds an exponential is infinite, or zero.
-const expHigh, expLow = 89, -104.04
-
-// expWithin is exp of a number between the bounds, or NaN.
-func (l *lane) expWithin(x reg.VecPhysical) {
-	n, r := l.tmp(), l.tmp()
-	q := l.reduceExp(x, n, r)
-	l.horner(append([]float64{1, 1}, q...), r, x)
-	l.scale(x, n)
-	l.next -= 2
-}
-
-// reduceExp splits x into n*ln2 + r and returns the coefficients of q with
-// exp(r) = 1 + r + r^2*q(r).
-func (l *lane) reduceExp(x, n, r reg.VecPhysical) []float64 {
-	l.mul(x, l.float(math.Log2E), n)
-	l.round(n, n)
-	// r = x - n*ln2, in two parts of ln2: the first has few bits.
-	high := float64(math.Float32frombits(math.Float32bits(math.Ln2) &^ 0xfff))
-	l.load(x, r)
-	l.VFNMADD231PS(l.float(high), n, r)
-	l.VFNMADD231PS(l.float(math.Ln2-high), n, r)
-	const bound = math.Ln2/2 + 1e-4
-	return plainVariable(fit(expRest, -bound, bound, 4), -bound, bound)
-}
-
-// expm1Within replaces x, between 0 and 40 or NaN, by exp(x)-1, exact near zero
-// too: 2^n*(exp(r)-1) + (2^n-1).
-func (l *lane) expm1Within(x reg.VecPhysical) {
-	n, r, power := l.tmp(), l.tmp(), l.tmp()
-	q := l.reduceExp(x, n, r)
-	l.horner(q, r, x)
-	l.mul(x, r, x)
-	l.VFMADD213PS(r, r, x)
-	l.load(l.float(1), power)
-	l.scale(power, n)
-	l.sub(power, l.float(1), r)
-	l.VFMADD213PS(r, power, x)
-	l.next -= 3
-}
-
-// sigmoidOver replaces x by top/(1+exp(-x)); top may be x itself, kept aside.
+// sigmoidOver replaces x by top/(1+exp(-x)); top may be x.
 func (l *lane) sigmoidOver(x, top reg.VecPhysical) {
-	l.xor(x, l.word(signBit), x)
-	l.exp(x)
-	l.add(x, l.float(1), x)
-	l.div(top, x, x)
+	den := l.tmp()
+	l.onePlusExp(x, den)
+	l.div(top, den, x)
+	l.next--
 }
 
 // tanh replaces x by its hyperbolic tangent: e/(e+2), e = exp(2|x|)-1, with the
 // sign of x.
 func (l *lane) tanh(x reg.VecPhysical) {
 	const flat = 40 // from half of it on the result is one
-	e, den := l.tmp(), l.tmp()
+	e := l.tmp()
 	l.and(x, l.word(allButSign), e)
 	l.add(e, e, e)
 	l.min(e, l.float(flat), e)
 	l.expm1Within(e)
+	den := l.tmp()
 	l.add(e, l.float(2), den)
 	l.div(e, den, e)
 	l.and(x, l.word(signBit), x)
@@ -243,23 +184,25 @@ func (l *lane) erfcOver(a, t, to reg.VecPhysical, factor float64) {
 }
 
 // gelu replaces x by x times the normal distribution's share below x: 1/2 + x*q, where
-// q is a polynomial of |x| in each of as many pieces as a vector has lanes, so that a
-// permutation finds its coefficients. Beyond geluFar q stands still while x grows, so
-// the share leaves 0..1 and is cut.
+// q is a polynomial of |x| in each of so few pieces that a permutation finds its
+// coefficients. Beyond geluFar q stands still while x grows, so the share leaves 0..1 and
+// is cut.
 func (l *lane) gelu(x reg.VecPhysical) {
 	at, piece, q, c := l.tmp(), l.tmp(), l.tmp(), l.tmp()
-	const integers = 1 << 23 // a number this large has an integer in its last bits
-	perPiece := (float64(l.w) - 0.75) / geluFar
+	const integers = 3 << 22 // a number this large has an integer in its last bits
+	form := geluForms[l.w]
 	l.magnitude(x, l.float(geluFar), at)
-	l.load(l.float(perPiece), piece)
+	if form.first != 0 {
+		l.sub(at, l.float(form.first), at)
+	}
+	l.load(l.float(1/form.step), piece)
 	l.VFMADD213PS(l.float(integers), at, piece)
 	l.sub(piece, l.float(integers), c)
-	l.VFNMADD231PS(l.float(1/perPiece), c, at) // from the middle of the piece
-	degree := geluDegrees[l.w]
-	pieces := geluPieces(int(l.w), degree, float64(float32(1/perPiece)))
-	l.VPERMPS(l.perPiece("gelu", degree, pieces), piece, q)
-	for i := degree - 1; i >= 0; i-- {
-		l.VPERMPS(l.perPiece("gelu", i, pieces), piece, c)
+	l.VFNMADD231PS(l.float(form.step), c, at) // from the middle of the piece
+	pieces := form.polynomials()
+	l.coefficient("gelu", form.degree, pieces, piece, q)
+	for i := form.degree - 1; i >= 0; i-- {
+		l.coefficient("gelu", i, pieces, piece, c)
 		l.VFMADD213PS(c, at, q)
 	}
 	l.VFMADD213PS(l.float(0.5), x, q)

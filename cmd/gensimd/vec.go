@@ -2,6 +2,7 @@ package main
 
 import (
 	"math"
+	"strings"
 
 	"github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
@@ -12,18 +13,18 @@ import (
 func vectors(g *generator) {
 	for _, w := range widths {
 		for _, b := range binaries {
-			mapLoop(g, w, b.name, b.doc, 2, 2, func(l *lane, x, y reg.VecPhysical) { b.body(l, x, y) })
+			mapLoops(g, w, b.name, b.doc, 2, rounds{plain: 2}, func(l *lane, x, y reg.VecPhysical) { b.body(l, x, y) })
 		}
 		for _, u := range unaries {
-			mapLoop(g, w, u.name, u.doc, 1, u.unroll, func(l *lane, x, _ reg.VecPhysical) { u.body(l, x) })
+			mapLoops(g, w, u.name, u.doc, 1, u.rounds(w), func(l *lane, x, _ reg.VecPhysical) { u.body(l, x) })
 		}
-		scalarLoop(g, w, "mulScalar", "multiplies by s.", func(l *lane, x, s, _ reg.VecPhysical) { l.mul(x, s, x) }, 1)
-		scalarLoop(g, w, "addScalar", "adds s.", func(l *lane, x, s, _ reg.VecPhysical) { l.add(x, s, x) }, 1)
-		scalarLoop(g, w, "divScalar", "divides by s.", func(l *lane, x, s, _ reg.VecPhysical) { l.div(x, s, x) }, 1)
-		scalarLoop(g, w, "normalize", "subtracts s, then multiplies by t.", func(l *lane, x, s, t reg.VecPhysical) {
+		scalarLoops(g, w, "mulScalar", "multiplies by s.", 1, func(l *lane, x, s, _ reg.VecPhysical) { l.mul(x, s, x) })
+		scalarLoops(g, w, "addScalar", "adds s.", 1, func(l *lane, x, s, _ reg.VecPhysical) { l.add(x, s, x) })
+		scalarLoops(g, w, "divScalar", "divides by s.", 1, func(l *lane, x, s, _ reg.VecPhysical) { l.div(x, s, x) })
+		scalarLoops(g, w, "normalize", "subtracts s, then multiplies by t.", 2, func(l *lane, x, s, t reg.VecPhysical) {
 			l.sub(x, s, x)
 			l.mul(x, t, x)
-		}, 2)
+		})
 		scaleShift(g, w)
 		axpy(g, w)
 		reductions(g, w)
@@ -46,49 +47,48 @@ var binaries = []struct {
 	{"div", "divides a by b.", func(l *lane, x, y reg.VecPhysical) { l.div(x, y, x) }},
 }
 
-var unaries = []struct {
+// rounds says how many vectors a round of a loop computes: one after the other, or step
+// by step together.
+type rounds struct{ plain, together int }
+
+func (r rounds) vectors() int { return max(r.plain, r.together) }
+
+type unary struct {
 	name, doc string
 	unroll    int
+	together  int // in AVX2, whose loops are the longer ones; none: unroll
 	body      func(l *lane, x reg.VecPhysical)
-}{
-	{"neg", "changes the sign.", 4, func(l *lane, x reg.VecPhysical) { l.xor(x, l.word(signBit), x) }},
-	{"abs", "drops the sign.", 4, func(l *lane, x reg.VecPhysical) { l.and(x, l.word(allButSign), x) }},
-	{"relu", "replaces what is below zero; NaN stays.", 4, func(l *lane, x reg.VecPhysical) {
+}
+
+func (u unary) rounds(w width) rounds {
+	if w == avx2 && u.together > 0 {
+		return rounds{together: u.together}
+	}
+	return rounds{plain: u.unroll}
+}
+
+var unaries = []unary{
+	{"neg", "changes the sign.", 4, 0, func(l *lane, x reg.VecPhysical) { l.xor(x, l.word(signBit), x) }},
+	{"abs", "drops the sign.", 4, 0, func(l *lane, x reg.VecPhysical) { l.and(x, l.word(allButSign), x) }},
+	{"relu", "replaces what is below zero; NaN stays.", 4, 0, func(l *lane, x reg.VecPhysical) {
 		l.max(x, l.float(0), x)
 		l.add(x, l.float(0), x) // -0 becomes 0
 	}},
-	{"sqrt", "takes square roots.", 2, func(l *lane, x reg.VecPhysical) { l.VSQRTPS(x, x) }},
-	{"exp", "takes exponentials.", 1, func(l *lane, x reg.VecPhysical) { l.exp(x) }},
-	{"sigmoid", "is 1/(1+exp(-x)).", 1, func(l *lane, x reg.VecPhysical) {
-		one := l.tmp()
-		l.load(l.float(1), one)
-		l.sigmoidOver(x, one)
-	}},
-	{"silu", "is x/(1+exp(-x)).", 1, func(l *lane, x reg.VecPhysical) {
-		top := l.tmp()
-		l.VMOVAPS(x, top)
-		l.sigmoidOver(x, top)
-	}},
-	{"tanh", "takes hyperbolic tangents.", 1, func(l *lane, x reg.VecPhysical) { l.tanh(x) }},
-	{"erf", "takes error functions.", 1, func(l *lane, x reg.VecPhysical) { l.erf(x) }},
-	{"gelu", "is x times the normal distribution.", 1, func(l *lane, x reg.VecPhysical) { l.gelu(x) }},
-	{"geluTanh", "is gelu's approximation by tanh.", 1, func(l *lane, x reg.VecPhysical) { l.geluTanh(x) }},
+	{"sqrt", "takes square roots.", 2, 0, func(l *lane, x reg.VecPhysical) { l.VSQRTPS(x, x) }},
+	{"exp", "takes exponentials.", 1, 4, func(l *lane, x reg.VecPhysical) { l.exp(x) }},
+	{"sigmoid", "is 1/(1+exp(-x)).", 1, 4, func(l *lane, x reg.VecPhysical) { l.sigmoid(x) }},
+	{"silu", "is x/(1+exp(-x)).", 1, 3, func(l *lane, x reg.VecPhysical) { l.sigmoidOver(x, x) }},
+	{"tanh", "takes hyperbolic tangents.", 1, 3, func(l *lane, x reg.VecPhysical) { l.tanh(x) }},
+	{"erf", "takes error functions.", 1, 2, func(l *lane, x reg.VecPhysical) { l.erf(x) }},
+	{"gelu", "is x times the normal distribution.", 1, 3, func(l *lane, x reg.VecPhysical) { l.gelu(x) }},
+	{"geluTanh", "is gelu's approximation by tanh.", 1, 3, func(l *lane, x reg.VecPhysical) { l.geluTanh(x) }},
 }
 
-// mapLoop writes a loop that computes each element of dst from those of one or
-// two sources; dst may be a source.
-func mapLoop(g *generator, w width, name, doc string, inputs, unroll int, body func(l *lane, x, y reg.VecPhysical)) {
-	sig := "func(dst, src *float32, n int)"
-	names := []string{"src"}
-	if inputs == 2 {
-		sig, names = "func(dst, a, b *float32, n int)", []string{"a", "b"}
-	}
-	g.function(name+w.String(), sig, doc)
-	ptrs := []reg.GPVirtual{g.arg("dst")}
-	for _, s := range names {
-		ptrs = append(ptrs, g.arg(s))
-	}
-	g.eachVector(w, g.arg("n"), ptrs, unroll, func(l *lane, move mover) {
+// mapLoops writes two loops that compute each element of dst from those of one or
+// two sources; dst may be a source. That of the longer name writes around the caches, to
+// whole lines of them.
+func mapLoops(g *generator, w width, name, doc string, inputs int, r rounds, body func(l *lane, x, y reg.VecPhysical)) {
+	element := func(l *lane, ptrs []reg.GPVirtual, move mover) {
 		x := l.tmp()
 		y := x
 		move.load(ptrs[1], x)
@@ -98,8 +98,29 @@ func mapLoop(g *generator, w width, name, doc string, inputs, unroll int, body f
 		}
 		body(l, x, y)
 		move.store(x, ptrs[0])
-	})
+	}
+	n, ptrs := g.openMap(name+w.String(), doc, inputs)
+	g.eachVector(w, n, ptrs, r, func(l *lane, move mover) { element(l, ptrs, move) })
 	g.RET()
+	n, ptrs = g.openMap(name+"Around"+w.String(), doc, inputs)
+	g.wholeRounds(w, n, ptrs, r, 0, func(u int, l *lane) {
+		element(l, ptrs, g.aroundMover(w, u))
+	})
+	g.VZEROUPPER()
+	g.RET()
+}
+
+// openMap opens a function of n numbers of one or two sources.
+func (g *generator) openMap(name, doc string, inputs int) (n reg.GPVirtual, ptrs []reg.GPVirtual) {
+	sig, names := "func(dst, src *float32, n int)", []string{"dst", "src"}
+	if inputs == 2 {
+		sig, names = "func(dst, a, b *float32, n int)", []string{"dst", "a", "b"}
+	}
+	g.function(name, sig, doc)
+	for _, s := range names {
+		ptrs = append(ptrs, g.arg(s))
+	}
+	return g.arg("n"), ptrs
 }
 
 // mover loads and stores whole vectors, or parts in the last round.
@@ -108,30 +129,41 @@ type mover struct {
 	store func(from reg.VecPhysical, to reg.Register)
 }
 
+// mover is that of whole vectors, u of them on.
+func (g *generator) mover(w width, u int) mover {
+	return mover{
+		load:  func(from reg.Register, to reg.VecPhysical) { g.VMOVUPS(at(from, u*w.bytes()), to) },
+		store: func(from reg.VecPhysical, to reg.Register) { g.VMOVUPS(from, at(to, u*w.bytes())) },
+	}
+}
+
+// aroundMover stores around the caches.
+func (g *generator) aroundMover(w width, u int) mover {
+	m := g.mover(w, u)
+	m.store = func(from reg.VecPhysical, to reg.Register) { g.VMOVNTPS(from, at(to, u*w.bytes())) }
+	return m
+}
+
 // ahead is how many bytes before their use long loops ask for memory.
 const ahead = 1024
 
-// eachVector writes the loop around body: whole vectors, unroll at a time, then
+// eachVector writes the loop around body: whole vectors, a round at a time, then
 // the rest under masks.
-func (g *generator) eachVector(w width, n reg.GPVirtual, ptrs []reg.GPVirtual, unroll int, body func(l *lane, move mover), kept ...reg.VecPhysical) {
-	block := unroll * int(w)
+func (g *generator) eachVector(w width, n reg.GPVirtual, ptrs []reg.GPVirtual, r rounds, body func(l *lane, move mover), kept ...reg.VecPhysical) {
+	block := r.vectors() * int(w)
 	loop, rest, done := g.label("loop"), g.label("rest"), g.label("done")
 	first := len(kept)
 	g.Label(loop)
 	g.CMPQ(n, imm(block))
 	g.JLT(operand.LabelRef(rest))
-	for u := range unroll {
-		for _, p := range ptrs { // long computations hold up the machine's own prefetching
-			if unroll == 1 && w == avx512 {
-				g.PREFETCHT0(at(p, ahead))
-			}
+	for _, p := range ptrs { // long computations hold up the machine's own prefetching
+		if r.vectors() == 1 && w == avx512 {
+			g.PREFETCHT0(at(p, ahead))
 		}
-		move := mover{
-			load:  func(from reg.Register, to reg.VecPhysical) { g.VMOVUPS(at(from, u*w.bytes()), to) },
-			store: func(from reg.VecPhysical, to reg.Register) { g.VMOVUPS(from, at(to, u*w.bytes())) },
-		}
-		body(&lane{generator: g, w: w, next: first}, move)
 	}
+	g.round(w, r, first, func(u int, l *lane) {
+		body(l, g.mover(w, u))
+	})
 	g.advance(ptrs, block*4)
 	g.SUBQ(imm(block), n)
 	g.JMP(operand.LabelRef(loop))
@@ -166,35 +198,42 @@ func (g *generator) broadcast(name string, r reg.VecPhysical) {
 	g.VBROADCASTSS(x, r)
 }
 
-// scalarLoop is a map with one or two scalar operands.
-func scalarLoop(g *generator, w width, name, doc string, body func(l *lane, x, s, t reg.VecPhysical), scalars int) {
-	sig := "func(dst, src *float32, n int, s float32)"
-	kept := []reg.VecPhysical{w.reg(0)}
-	if scalars == 2 {
-		sig = "func(dst, src *float32, n int, s, t float32)"
-		kept = append(kept, w.reg(1))
-	}
-	g.function(name+w.String(), sig, doc)
-	dst, src, n := g.arg("dst"), g.arg("src"), g.arg("n")
-	g.broadcast("s", kept[0])
-	t := kept[0]
-	if scalars == 2 {
-		t = kept[1]
-		g.broadcast("t", t)
-	}
-	g.eachVector(w, n, []reg.GPVirtual{dst, src}, 2, func(l *lane, move mover) {
+// scalarLoops are mapLoops with one or two scalar operands.
+func scalarLoops(g *generator, w width, name, doc string, scalars int, body func(l *lane, x, s, t reg.VecPhysical)) {
+	r, kept := rounds{plain: 2}, []reg.VecPhysical{w.reg(0), w.reg(1)}[:scalars]
+	element := func(l *lane, dst, src reg.Register, move mover) {
 		x := l.tmp()
 		move.load(src, x)
-		body(l, x, kept[0], t)
+		body(l, x, kept[0], kept[scalars-1])
 		move.store(x, dst)
-	}, kept...)
+	}
+	dst, src, n := g.openScalar(name+w.String(), doc, kept)
+	g.eachVector(w, n, []reg.GPVirtual{dst, src}, r, func(l *lane, move mover) { element(l, dst, src, move) }, kept...)
 	g.RET()
+	dst, src, n = g.openScalar(name+"Around"+w.String(), doc, kept)
+	g.wholeRounds(w, n, []reg.GPVirtual{dst, src}, r, scalars, func(u int, l *lane) {
+		element(l, dst, src, g.aroundMover(w, u))
+	})
+	g.VZEROUPPER()
+	g.RET()
+}
+
+// openScalar opens a function of n numbers of one source and scalars, which it loads to
+// registers.
+func (g *generator) openScalar(name, doc string, kept []reg.VecPhysical) (dst, src, n reg.GPVirtual) {
+	names := []string{"s", "t"}[:len(kept)]
+	g.function(name, "func(dst, src *float32, n int, "+strings.Join(names, ", ")+" float32)", doc)
+	dst, src, n = g.arg("dst"), g.arg("src"), g.arg("n")
+	for i, r := range kept {
+		g.broadcast(names[i], r)
+	}
+	return dst, src, n
 }
 
 func scaleShift(g *generator, w width) {
 	g.function("scaleShift"+w.String(), "func(dst, scale, shift *float32, n int)", "multiplies dst by scale and adds shift.")
 	dst, scale, shift, n := g.arg("dst"), g.arg("scale"), g.arg("shift"), g.arg("n")
-	g.eachVector(w, n, []reg.GPVirtual{dst, scale, shift}, 2, func(l *lane, move mover) {
+	g.eachVector(w, n, []reg.GPVirtual{dst, scale, shift}, rounds{plain: 2}, func(l *lane, move mover) {
 		x, y, z := l.tmp(), l.tmp(), l.tmp()
 		move.load(dst, x)
 		move.load(scale, y)
@@ -210,7 +249,7 @@ func axpy(g *generator, w width) {
 	dst, src, n := g.arg("dst"), g.arg("src"), g.arg("n")
 	s := w.reg(0)
 	g.broadcast("s", s)
-	g.eachVector(w, n, []reg.GPVirtual{dst, src}, 2, func(l *lane, move mover) {
+	g.eachVector(w, n, []reg.GPVirtual{dst, src}, rounds{plain: 2}, func(l *lane, move mover) {
 		x, y := l.tmp(), l.tmp()
 		move.load(src, x)
 		move.load(dst, y)
@@ -237,14 +276,18 @@ func reductions(g *generator, w width) {
 
 // whole writes a loop over whole vectors, unroll at a time and then one by one.
 func (g *generator) whole(w width, n reg.GPVirtual, ptrs []reg.GPVirtual, unroll int, body func(u int)) {
-	for _, u := range []int{unroll, 1} {
+	g.wholeRounds(w, n, ptrs, rounds{plain: unroll}, 0, func(u int, _ *lane) { body(u) })
+}
+
+// wholeRounds is whole with rounds, whose registers begin at first.
+func (g *generator) wholeRounds(w width, n reg.GPVirtual, ptrs []reg.GPVirtual, r rounds, first int, body func(u int, l *lane)) {
+	for _, r := range []rounds{r, {plain: 1}} {
 		loop, done := g.label("loop"), g.label("done")
 		g.Label(loop)
+		u := r.vectors()
 		g.CMPQ(n, imm(u*int(w)))
 		g.JLT(operand.LabelRef(done))
-		for i := range u {
-			body(i)
-		}
+		g.round(w, r, first, body)
 		g.advance(ptrs, u*w.bytes())
 		g.SUBQ(imm(u*int(w)), n)
 		g.JMP(operand.LabelRef(loop))
@@ -349,20 +392,28 @@ func largest(g *generator, w width) {
 func expSum(g *generator, w width) {
 	g.function("expSum"+w.String(), "func(dst, src *float32, n int, shift float32) float32", "writes exp(x-shift) and adds it up.")
 	dst, src, n := g.arg("dst"), g.arg("src"), g.arg("n")
-	acc, shift := w.reg(0), w.reg(2)
-	g.zero(w, w.reg(0))
-	g.zero(w, w.reg(1))
+	r := rounds{plain: 2}
+	if w == avx2 {
+		r = rounds{together: 3}
+	}
+	accs := r.vectors()
+	shift := w.reg(accs)
+	for i := range accs {
+		g.zero(w, w.reg(i))
+	}
 	g.broadcast("shift", shift)
-	g.whole(w, n, []reg.GPVirtual{dst, src}, 2, func(u int) {
-		l := &lane{generator: g, w: w, next: 3}
+	g.wholeRounds(w, n, []reg.GPVirtual{dst, src}, r, accs+1, func(u int, l *lane) {
 		x := l.tmp()
 		g.VMOVUPS(at(src, u*w.bytes()), x)
 		l.sub(x, shift, x)
-		l.exp(x)
+		l.max(x, l.float(normalZero), x)
+		l.expNormal(x)
 		g.VMOVUPS(x, at(dst, u*w.bytes()))
 		l.add(w.reg(u), x, w.reg(u))
 	})
-	g.VADDPS(w.reg(1), acc, acc)
+	for i := 1; i < accs; i++ {
+		g.VADDPS(w.reg(i), w.reg(0), w.reg(0))
+	}
 	g.across(w, g.VADDPS)
 	g.giveBack(reg.X0)
 }

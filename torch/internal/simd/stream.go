@@ -16,13 +16,18 @@ func (l Level) Stream(dst, src []byte) {
 		copy(dst, src)
 		return
 	}
-	head := min(int(-uintptr(unsafe.Pointer(unsafe.SliceData(dst)))%line), len(src))
-	lines := head + (len(src)-head)&^(line-1)
+	head, lines := wholeLines(unsafe.Pointer(unsafe.SliceData(dst)), len(src))
 	copy(dst[:head], src)
 	if lines > head {
 		table[l].stream((*float32)(unsafe.Pointer(&dst[head])), (*float32)(unsafe.Pointer(&src[head])), (lines-head)/4)
 	}
 	copy(dst[lines:], src[lines:])
+}
+
+// wholeLines are the bytes from head to end of n at p that fill lines of cache.
+func wholeLines(p unsafe.Pointer, n int) (head, end int) {
+	head = min(int(-uintptr(p)%line), n)
+	return head, head + (n-head)&^(line-1)
 }
 
 // StreamEnd makes what Stream wrote visible before anything that is stored

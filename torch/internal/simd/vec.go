@@ -50,6 +50,11 @@ type vectors struct {
 	axpy       scalarFunc
 	normalize  func(dst, src *float32, n int, s, t float32)
 	scaleShift func(dst, scale, shift *float32, n int)
+	// Results around the caches are whole lines of them; the plain level has none.
+	unaryAround     [numUnary]unaryFunc
+	binaryAround    [numBinary]binaryFunc
+	scalarAround    [numBinary]scalarFunc
+	normalizeAround func(dst, src *float32, n int, s, t float32)
 	// Reductions fold whole vectors only.
 	sum       func(src *float32, n int) float64
 	deviation func(src *float32, n int, mean float64) float64
@@ -178,7 +183,8 @@ func (l Level) Largest(src []float32) float32 {
 // in float64.
 const expBlock = 4096
 
-// ExpSum sets dst to exp(src-shift) and returns the sum.
+// ExpSum sets dst to exp(src-shift) and returns the sum. shift is no smaller than src, or not
+// by more than 80; an exponential below the normal numbers may count as zero.
 func (l Level) ExpSum(dst, src []float32, shift float32) float64 {
 	s := 0.0
 	for len(src) > expBlock {

@@ -7,95 +7,190 @@ package simd
 //go:noescape
 func add2(dst *float32, a *float32, b *float32, n int)
 
+// adds.
+//
+//go:noescape
+func addAround2(dst *float32, a *float32, b *float32, n int)
+
 // subtracts b from a.
 //
 //go:noescape
 func sub2(dst *float32, a *float32, b *float32, n int)
+
+// subtracts b from a.
+//
+//go:noescape
+func subAround2(dst *float32, a *float32, b *float32, n int)
 
 // multiplies.
 //
 //go:noescape
 func mul2(dst *float32, a *float32, b *float32, n int)
 
+// multiplies.
+//
+//go:noescape
+func mulAround2(dst *float32, a *float32, b *float32, n int)
+
 // divides a by b.
 //
 //go:noescape
 func div2(dst *float32, a *float32, b *float32, n int)
+
+// divides a by b.
+//
+//go:noescape
+func divAround2(dst *float32, a *float32, b *float32, n int)
 
 // changes the sign.
 //
 //go:noescape
 func neg2(dst *float32, src *float32, n int)
 
+// changes the sign.
+//
+//go:noescape
+func negAround2(dst *float32, src *float32, n int)
+
 // drops the sign.
 //
 //go:noescape
 func abs2(dst *float32, src *float32, n int)
+
+// drops the sign.
+//
+//go:noescape
+func absAround2(dst *float32, src *float32, n int)
 
 // replaces what is below zero; NaN stays.
 //
 //go:noescape
 func relu2(dst *float32, src *float32, n int)
 
+// replaces what is below zero; NaN stays.
+//
+//go:noescape
+func reluAround2(dst *float32, src *float32, n int)
+
 // takes square roots.
 //
 //go:noescape
 func sqrt2(dst *float32, src *float32, n int)
+
+// takes square roots.
+//
+//go:noescape
+func sqrtAround2(dst *float32, src *float32, n int)
 
 // takes exponentials.
 //
 //go:noescape
 func exp2(dst *float32, src *float32, n int)
 
+// takes exponentials.
+//
+//go:noescape
+func expAround2(dst *float32, src *float32, n int)
+
 // is 1/(1+exp(-x)).
 //
 //go:noescape
 func sigmoid2(dst *float32, src *float32, n int)
+
+// is 1/(1+exp(-x)).
+//
+//go:noescape
+func sigmoidAround2(dst *float32, src *float32, n int)
 
 // is x/(1+exp(-x)).
 //
 //go:noescape
 func silu2(dst *float32, src *float32, n int)
 
+// is x/(1+exp(-x)).
+//
+//go:noescape
+func siluAround2(dst *float32, src *float32, n int)
+
 // takes hyperbolic tangents.
 //
 //go:noescape
 func tanh2(dst *float32, src *float32, n int)
+
+// takes hyperbolic tangents.
+//
+//go:noescape
+func tanhAround2(dst *float32, src *float32, n int)
 
 // takes error functions.
 //
 //go:noescape
 func erf2(dst *float32, src *float32, n int)
 
+// takes error functions.
+//
+//go:noescape
+func erfAround2(dst *float32, src *float32, n int)
+
 // is x times the normal distribution.
 //
 //go:noescape
 func gelu2(dst *float32, src *float32, n int)
+
+// is x times the normal distribution.
+//
+//go:noescape
+func geluAround2(dst *float32, src *float32, n int)
 
 // is gelu's approximation by tanh.
 //
 //go:noescape
 func geluTanh2(dst *float32, src *float32, n int)
 
+// is gelu's approximation by tanh.
+//
+//go:noescape
+func geluTanhAround2(dst *float32, src *float32, n int)
+
 // multiplies by s.
 //
 //go:noescape
 func mulScalar2(dst *float32, src *float32, n int, s float32)
+
+// multiplies by s.
+//
+//go:noescape
+func mulScalarAround2(dst *float32, src *float32, n int, s float32)
 
 // adds s.
 //
 //go:noescape
 func addScalar2(dst *float32, src *float32, n int, s float32)
 
+// adds s.
+//
+//go:noescape
+func addScalarAround2(dst *float32, src *float32, n int, s float32)
+
 // divides by s.
 //
 //go:noescape
 func divScalar2(dst *float32, src *float32, n int, s float32)
 
+// divides by s.
+//
+//go:noescape
+func divScalarAround2(dst *float32, src *float32, n int, s float32)
+
 // subtracts s, then multiplies by t.
 //
 //go:noescape
 func normalize2(dst *float32, src *float32, n int, s float32, t float32)
+
+// subtracts s, then multiplies by t.
+//
+//go:noescape
+func normalizeAround2(dst *float32, src *float32, n int, s float32, t float32)
 
 // multiplies dst by scale and adds shift.
 //
@@ -167,95 +262,190 @@ func stream2(dst *float32, src *float32, n int)
 //go:noescape
 func add512(dst *float32, a *float32, b *float32, n int)
 
+// adds.
+//
+//go:noescape
+func addAround512(dst *float32, a *float32, b *float32, n int)
+
 // subtracts b from a.
 //
 //go:noescape
 func sub512(dst *float32, a *float32, b *float32, n int)
+
+// subtracts b from a.
+//
+//go:noescape
+func subAround512(dst *float32, a *float32, b *float32, n int)
 
 // multiplies.
 //
 //go:noescape
 func mul512(dst *float32, a *float32, b *float32, n int)
 
+// multiplies.
+//
+//go:noescape
+func mulAround512(dst *float32, a *float32, b *float32, n int)
+
 // divides a by b.
 //
 //go:noescape
 func div512(dst *float32, a *float32, b *float32, n int)
+
+// divides a by b.
+//
+//go:noescape
+func divAround512(dst *float32, a *float32, b *float32, n int)
 
 // changes the sign.
 //
 //go:noescape
 func neg512(dst *float32, src *float32, n int)
 
+// changes the sign.
+//
+//go:noescape
+func negAround512(dst *float32, src *float32, n int)
+
 // drops the sign.
 //
 //go:noescape
 func abs512(dst *float32, src *float32, n int)
+
+// drops the sign.
+//
+//go:noescape
+func absAround512(dst *float32, src *float32, n int)
 
 // replaces what is below zero; NaN stays.
 //
 //go:noescape
 func relu512(dst *float32, src *float32, n int)
 
+// replaces what is below zero; NaN stays.
+//
+//go:noescape
+func reluAround512(dst *float32, src *float32, n int)
+
 // takes square roots.
 //
 //go:noescape
 func sqrt512(dst *float32, src *float32, n int)
+
+// takes square roots.
+//
+//go:noescape
+func sqrtAround512(dst *float32, src *float32, n int)
 
 // takes exponentials.
 //
 //go:noescape
 func exp512(dst *float32, src *float32, n int)
 
+// takes exponentials.
+//
+//go:noescape
+func expAround512(dst *float32, src *float32, n int)
+
 // is 1/(1+exp(-x)).
 //
 //go:noescape
 func sigmoid512(dst *float32, src *float32, n int)
+
+// is 1/(1+exp(-x)).
+//
+//go:noescape
+func sigmoidAround512(dst *float32, src *float32, n int)
 
 // is x/(1+exp(-x)).
 //
 //go:noescape
 func silu512(dst *float32, src *float32, n int)
 
+// is x/(1+exp(-x)).
+//
+//go:noescape
+func siluAround512(dst *float32, src *float32, n int)
+
 // takes hyperbolic tangents.
 //
 //go:noescape
 func tanh512(dst *float32, src *float32, n int)
+
+// takes hyperbolic tangents.
+//
+//go:noescape
+func tanhAround512(dst *float32, src *float32, n int)
 
 // takes error functions.
 //
 //go:noescape
 func erf512(dst *float32, src *float32, n int)
 
+// takes error functions.
+//
+//go:noescape
+func erfAround512(dst *float32, src *float32, n int)
+
 // is x times the normal distribution.
 //
 //go:noescape
 func gelu512(dst *float32, src *float32, n int)
+
+// is x times the normal distribution.
+//
+//go:noescape
+func geluAround512(dst *float32, src *float32, n int)
 
 // is gelu's approximation by tanh.
 //
 //go:noescape
 func geluTanh512(dst *float32, src *float32, n int)
 
+// is gelu's approximation by tanh.
+//
+//go:noescape
+func geluTanhAround512(dst *float32, src *float32, n int)
+
 // multiplies by s.
 //
 //go:noescape
 func mulScalar512(dst *float32, src *float32, n int, s float32)
+
+// multiplies by s.
+//
+//go:noescape
+func mulScalarAround512(dst *float32, src *float32, n int, s float32)
 
 // adds s.
 //
 //go:noescape
 func addScalar512(dst *float32, src *float32, n int, s float32)
 
+// adds s.
+//
+//go:noescape
+func addScalarAround512(dst *float32, src *float32, n int, s float32)
+
 // divides by s.
 //
 //go:noescape
 func divScalar512(dst *float32, src *float32, n int, s float32)
 
+// divides by s.
+//
+//go:noescape
+func divScalarAround512(dst *float32, src *float32, n int, s float32)
+
 // subtracts s, then multiplies by t.
 //
 //go:noescape
 func normalize512(dst *float32, src *float32, n int, s float32, t float32)
+
+// subtracts s, then multiplies by t.
+//
+//go:noescape
+func normalizeAround512(dst *float32, src *float32, n int, s float32, t float32)
 
 // multiplies dst by scale and adds shift.
 //

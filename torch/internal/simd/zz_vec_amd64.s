@@ -85,6 +85,49 @@ DATA lanes<>+120(SB)/4, $0x00000000
 DATA lanes<>+124(SB)/4, $0x00000000
 GLOBL lanes<>(SB), RODATA|NOPTR, $128
 
+// func addAround2(dst *float32, a *float32, b *float32, n int)
+// Requires: AVX
+TEXT ·addAround2(SB), NOSPLIT, $0-32
+	MOVQ dst+0(FP), AX
+	MOVQ a+8(FP), CX
+	MOVQ b+16(FP), DX
+	MOVQ n+24(FP), BX
+
+loop4:
+	CMPQ     BX, $0x00000010
+	JLT      done5
+	VMOVUPS  (CX), Y0
+	VMOVUPS  (DX), Y1
+	VADDPS   Y1, Y0, Y0
+	VMOVNTPS Y0, (AX)
+	VMOVUPS  32(CX), Y0
+	VMOVUPS  32(DX), Y1
+	VADDPS   Y1, Y0, Y0
+	VMOVNTPS Y0, 32(AX)
+	ADDQ     $0x00000040, AX
+	ADDQ     $0x00000040, CX
+	ADDQ     $0x00000040, DX
+	SUBQ     $0x00000010, BX
+	JMP      loop4
+
+done5:
+loop6:
+	CMPQ     BX, $0x00000008
+	JLT      done7
+	VMOVUPS  (CX), Y0
+	VMOVUPS  (DX), Y1
+	VADDPS   Y1, Y0, Y0
+	VMOVNTPS Y0, (AX)
+	ADDQ     $0x00000020, AX
+	ADDQ     $0x00000020, CX
+	ADDQ     $0x00000020, DX
+	SUBQ     $0x00000008, BX
+	JMP      loop6
+
+done7:
+	VZEROUPPER
+	RET
+
 // func sub2(dst *float32, a *float32, b *float32, n int)
 // Requires: AVX, CMOV
 TEXT ·sub2(SB), NOSPLIT, $0-32
@@ -93,9 +136,9 @@ TEXT ·sub2(SB), NOSPLIT, $0-32
 	MOVQ b+16(FP), DX
 	MOVQ n+24(FP), BX
 
-loop4:
+loop8:
 	CMPQ    BX, $0x00000010
-	JLT     rest5
+	JLT     rest9
 	VMOVUPS (CX), Y0
 	VMOVUPS (DX), Y1
 	VSUBPS  Y1, Y0, Y0
@@ -108,11 +151,11 @@ loop4:
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
 	SUBQ    $0x00000010, BX
-	JMP     loop4
+	JMP     loop8
 
-rest5:
+rest9:
 	TESTQ      BX, BX
-	JLE        done6
+	JLE        done10
 	MOVQ       $0x00000008, SI
 	CMPQ       BX, SI
 	CMOVQLT    BX, SI
@@ -128,9 +171,52 @@ rest5:
 	ADDQ       $0x00000020, CX
 	ADDQ       $0x00000020, DX
 	SUBQ       $0x00000008, BX
-	JMP        rest5
+	JMP        rest9
 
-done6:
+done10:
+	VZEROUPPER
+	RET
+
+// func subAround2(dst *float32, a *float32, b *float32, n int)
+// Requires: AVX
+TEXT ·subAround2(SB), NOSPLIT, $0-32
+	MOVQ dst+0(FP), AX
+	MOVQ a+8(FP), CX
+	MOVQ b+16(FP), DX
+	MOVQ n+24(FP), BX
+
+loop11:
+	CMPQ     BX, $0x00000010
+	JLT      done12
+	VMOVUPS  (CX), Y0
+	VMOVUPS  (DX), Y1
+	VSUBPS   Y1, Y0, Y0
+	VMOVNTPS Y0, (AX)
+	VMOVUPS  32(CX), Y0
+	VMOVUPS  32(DX), Y1
+	VSUBPS   Y1, Y0, Y0
+	VMOVNTPS Y0, 32(AX)
+	ADDQ     $0x00000040, AX
+	ADDQ     $0x00000040, CX
+	ADDQ     $0x00000040, DX
+	SUBQ     $0x00000010, BX
+	JMP      loop11
+
+done12:
+loop13:
+	CMPQ     BX, $0x00000008
+	JLT      done14
+	VMOVUPS  (CX), Y0
+	VMOVUPS  (DX), Y1
+	VSUBPS   Y1, Y0, Y0
+	VMOVNTPS Y0, (AX)
+	ADDQ     $0x00000020, AX
+	ADDQ     $0x00000020, CX
+	ADDQ     $0x00000020, DX
+	SUBQ     $0x00000008, BX
+	JMP      loop13
+
+done14:
 	VZEROUPPER
 	RET
 
@@ -142,9 +228,9 @@ TEXT ·mul2(SB), NOSPLIT, $0-32
 	MOVQ b+16(FP), DX
 	MOVQ n+24(FP), BX
 
-loop7:
+loop15:
 	CMPQ    BX, $0x00000010
-	JLT     rest8
+	JLT     rest16
 	VMOVUPS (CX), Y0
 	VMOVUPS (DX), Y1
 	VMULPS  Y1, Y0, Y0
@@ -157,11 +243,11 @@ loop7:
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
 	SUBQ    $0x00000010, BX
-	JMP     loop7
+	JMP     loop15
 
-rest8:
+rest16:
 	TESTQ      BX, BX
-	JLE        done9
+	JLE        done17
 	MOVQ       $0x00000008, SI
 	CMPQ       BX, SI
 	CMOVQLT    BX, SI
@@ -177,9 +263,52 @@ rest8:
 	ADDQ       $0x00000020, CX
 	ADDQ       $0x00000020, DX
 	SUBQ       $0x00000008, BX
-	JMP        rest8
+	JMP        rest16
 
-done9:
+done17:
+	VZEROUPPER
+	RET
+
+// func mulAround2(dst *float32, a *float32, b *float32, n int)
+// Requires: AVX
+TEXT ·mulAround2(SB), NOSPLIT, $0-32
+	MOVQ dst+0(FP), AX
+	MOVQ a+8(FP), CX
+	MOVQ b+16(FP), DX
+	MOVQ n+24(FP), BX
+
+loop18:
+	CMPQ     BX, $0x00000010
+	JLT      done19
+	VMOVUPS  (CX), Y0
+	VMOVUPS  (DX), Y1
+	VMULPS   Y1, Y0, Y0
+	VMOVNTPS Y0, (AX)
+	VMOVUPS  32(CX), Y0
+	VMOVUPS  32(DX), Y1
+	VMULPS   Y1, Y0, Y0
+	VMOVNTPS Y0, 32(AX)
+	ADDQ     $0x00000040, AX
+	ADDQ     $0x00000040, CX
+	ADDQ     $0x00000040, DX
+	SUBQ     $0x00000010, BX
+	JMP      loop18
+
+done19:
+loop20:
+	CMPQ     BX, $0x00000008
+	JLT      done21
+	VMOVUPS  (CX), Y0
+	VMOVUPS  (DX), Y1
+	VMULPS   Y1, Y0, Y0
+	VMOVNTPS Y0, (AX)
+	ADDQ     $0x00000020, AX
+	ADDQ     $0x00000020, CX
+	ADDQ     $0x00000020, DX
+	SUBQ     $0x00000008, BX
+	JMP      loop20
+
+done21:
 	VZEROUPPER
 	RET
 
@@ -191,9 +320,9 @@ TEXT ·div2(SB), NOSPLIT, $0-32
 	MOVQ b+16(FP), DX
 	MOVQ n+24(FP), BX
 
-loop10:
+loop22:
 	CMPQ    BX, $0x00000010
-	JLT     rest11
+	JLT     rest23
 	VMOVUPS (CX), Y0
 	VMOVUPS (DX), Y1
 	VDIVPS  Y1, Y0, Y0
@@ -206,11 +335,11 @@ loop10:
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
 	SUBQ    $0x00000010, BX
-	JMP     loop10
+	JMP     loop22
 
-rest11:
+rest23:
 	TESTQ      BX, BX
-	JLE        done12
+	JLE        done24
 	MOVQ       $0x00000008, SI
 	CMPQ       BX, SI
 	CMOVQLT    BX, SI
@@ -226,9 +355,52 @@ rest11:
 	ADDQ       $0x00000020, CX
 	ADDQ       $0x00000020, DX
 	SUBQ       $0x00000008, BX
-	JMP        rest11
+	JMP        rest23
 
-done12:
+done24:
+	VZEROUPPER
+	RET
+
+// func divAround2(dst *float32, a *float32, b *float32, n int)
+// Requires: AVX
+TEXT ·divAround2(SB), NOSPLIT, $0-32
+	MOVQ dst+0(FP), AX
+	MOVQ a+8(FP), CX
+	MOVQ b+16(FP), DX
+	MOVQ n+24(FP), BX
+
+loop25:
+	CMPQ     BX, $0x00000010
+	JLT      done26
+	VMOVUPS  (CX), Y0
+	VMOVUPS  (DX), Y1
+	VDIVPS   Y1, Y0, Y0
+	VMOVNTPS Y0, (AX)
+	VMOVUPS  32(CX), Y0
+	VMOVUPS  32(DX), Y1
+	VDIVPS   Y1, Y0, Y0
+	VMOVNTPS Y0, 32(AX)
+	ADDQ     $0x00000040, AX
+	ADDQ     $0x00000040, CX
+	ADDQ     $0x00000040, DX
+	SUBQ     $0x00000010, BX
+	JMP      loop25
+
+done26:
+loop27:
+	CMPQ     BX, $0x00000008
+	JLT      done28
+	VMOVUPS  (CX), Y0
+	VMOVUPS  (DX), Y1
+	VDIVPS   Y1, Y0, Y0
+	VMOVNTPS Y0, (AX)
+	ADDQ     $0x00000020, AX
+	ADDQ     $0x00000020, CX
+	ADDQ     $0x00000020, DX
+	SUBQ     $0x00000008, BX
+	JMP      loop27
+
+done28:
 	VZEROUPPER
 	RET
 
@@ -239,9 +411,9 @@ TEXT ·neg2(SB), NOSPLIT, $0-24
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
 
-loop13:
+loop29:
 	CMPQ    DX, $0x00000020
-	JLT     rest14
+	JLT     rest30
 	VMOVUPS (CX), Y0
 	VXORPS  c80000000<>+0(SB), Y0, Y0
 	VMOVUPS Y0, (AX)
@@ -257,11 +429,11 @@ loop13:
 	ADDQ    $0x00000080, AX
 	ADDQ    $0x00000080, CX
 	SUBQ    $0x00000020, DX
-	JMP     loop13
+	JMP     loop29
 
-rest14:
+rest30:
 	TESTQ      DX, DX
-	JLE        done15
+	JLE        done31
 	MOVQ       $0x00000008, BX
 	CMPQ       DX, BX
 	CMOVQLT    DX, BX
@@ -275,9 +447,9 @@ rest14:
 	ADDQ       $0x00000020, AX
 	ADDQ       $0x00000020, CX
 	SUBQ       $0x00000008, DX
-	JMP        rest14
+	JMP        rest30
 
-done15:
+done31:
 	VZEROUPPER
 	RET
 
@@ -299,6 +471,49 @@ DATA c80000000<>+56(SB)/4, $0x80000000
 DATA c80000000<>+60(SB)/4, $0x80000000
 GLOBL c80000000<>(SB), RODATA|NOPTR, $64
 
+// func negAround2(dst *float32, src *float32, n int)
+// Requires: AVX
+TEXT ·negAround2(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ n+16(FP), DX
+
+loop32:
+	CMPQ     DX, $0x00000020
+	JLT      done33
+	VMOVUPS  (CX), Y0
+	VXORPS   c80000000<>+0(SB), Y0, Y0
+	VMOVNTPS Y0, (AX)
+	VMOVUPS  32(CX), Y0
+	VXORPS   c80000000<>+0(SB), Y0, Y0
+	VMOVNTPS Y0, 32(AX)
+	VMOVUPS  64(CX), Y0
+	VXORPS   c80000000<>+0(SB), Y0, Y0
+	VMOVNTPS Y0, 64(AX)
+	VMOVUPS  96(CX), Y0
+	VXORPS   c80000000<>+0(SB), Y0, Y0
+	VMOVNTPS Y0, 96(AX)
+	ADDQ     $0x00000080, AX
+	ADDQ     $0x00000080, CX
+	SUBQ     $0x00000020, DX
+	JMP      loop32
+
+done33:
+loop34:
+	CMPQ     DX, $0x00000008
+	JLT      done35
+	VMOVUPS  (CX), Y0
+	VXORPS   c80000000<>+0(SB), Y0, Y0
+	VMOVNTPS Y0, (AX)
+	ADDQ     $0x00000020, AX
+	ADDQ     $0x00000020, CX
+	SUBQ     $0x00000008, DX
+	JMP      loop34
+
+done35:
+	VZEROUPPER
+	RET
+
 // func abs2(dst *float32, src *float32, n int)
 // Requires: AVX, CMOV
 TEXT ·abs2(SB), NOSPLIT, $0-24
@@ -306,9 +521,9 @@ TEXT ·abs2(SB), NOSPLIT, $0-24
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
 
-loop16:
+loop36:
 	CMPQ    DX, $0x00000020
-	JLT     rest17
+	JLT     rest37
 	VMOVUPS (CX), Y0
 	VANDPS  c7fffffff<>+0(SB), Y0, Y0
 	VMOVUPS Y0, (AX)
@@ -324,11 +539,11 @@ loop16:
 	ADDQ    $0x00000080, AX
 	ADDQ    $0x00000080, CX
 	SUBQ    $0x00000020, DX
-	JMP     loop16
+	JMP     loop36
 
-rest17:
+rest37:
 	TESTQ      DX, DX
-	JLE        done18
+	JLE        done38
 	MOVQ       $0x00000008, BX
 	CMPQ       DX, BX
 	CMOVQLT    DX, BX
@@ -342,9 +557,9 @@ rest17:
 	ADDQ       $0x00000020, AX
 	ADDQ       $0x00000020, CX
 	SUBQ       $0x00000008, DX
-	JMP        rest17
+	JMP        rest37
 
-done18:
+done38:
 	VZEROUPPER
 	RET
 
@@ -366,6 +581,49 @@ DATA c7fffffff<>+56(SB)/4, $0x7fffffff
 DATA c7fffffff<>+60(SB)/4, $0x7fffffff
 GLOBL c7fffffff<>(SB), RODATA|NOPTR, $64
 
+// func absAround2(dst *float32, src *float32, n int)
+// Requires: AVX
+TEXT ·absAround2(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ n+16(FP), DX
+
+loop39:
+	CMPQ     DX, $0x00000020
+	JLT      done40
+	VMOVUPS  (CX), Y0
+	VANDPS   c7fffffff<>+0(SB), Y0, Y0
+	VMOVNTPS Y0, (AX)
+	VMOVUPS  32(CX), Y0
+	VANDPS   c7fffffff<>+0(SB), Y0, Y0
+	VMOVNTPS Y0, 32(AX)
+	VMOVUPS  64(CX), Y0
+	VANDPS   c7fffffff<>+0(SB), Y0, Y0
+	VMOVNTPS Y0, 64(AX)
+	VMOVUPS  96(CX), Y0
+	VANDPS   c7fffffff<>+0(SB), Y0, Y0
+	VMOVNTPS Y0, 96(AX)
+	ADDQ     $0x00000080, AX
+	ADDQ     $0x00000080, CX
+	SUBQ     $0x00000020, DX
+	JMP      loop39
+
+done40:
+loop41:
+	CMPQ     DX, $0x00000008
+	JLT      done42
+	VMOVUPS  (CX), Y0
+	VANDPS   c7fffffff<>+0(SB), Y0, Y0
+	VMOVNTPS Y0, (AX)
+	ADDQ     $0x00000020, AX
+	ADDQ     $0x00000020, CX
+	SUBQ     $0x00000008, DX
+	JMP      loop41
+
+done42:
+	VZEROUPPER
+	RET
+
 // func relu2(dst *float32, src *float32, n int)
 // Requires: AVX, CMOV
 TEXT ·relu2(SB), NOSPLIT, $0-24
@@ -373,37 +631,37 @@ TEXT ·relu2(SB), NOSPLIT, $0-24
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
 
-loop19:
+loop43:
 	CMPQ    DX, $0x00000020
-	JLT     rest20
+	JLT     rest44
 	VMOVUPS (CX), Y0
-	VMOVUPS c00000000<>+0(SB), Y1
-	VMAXPS  Y0, Y1, Y0
+	VMOVUPS c00000000<>+0(SB), Y15
+	VMAXPS  Y0, Y15, Y0
 	VADDPS  c00000000<>+0(SB), Y0, Y0
 	VMOVUPS Y0, (AX)
 	VMOVUPS 32(CX), Y0
-	VMOVUPS c00000000<>+0(SB), Y1
-	VMAXPS  Y0, Y1, Y0
+	VMOVUPS c00000000<>+0(SB), Y15
+	VMAXPS  Y0, Y15, Y0
 	VADDPS  c00000000<>+0(SB), Y0, Y0
 	VMOVUPS Y0, 32(AX)
 	VMOVUPS 64(CX), Y0
-	VMOVUPS c00000000<>+0(SB), Y1
-	VMAXPS  Y0, Y1, Y0
+	VMOVUPS c00000000<>+0(SB), Y15
+	VMAXPS  Y0, Y15, Y0
 	VADDPS  c00000000<>+0(SB), Y0, Y0
 	VMOVUPS Y0, 64(AX)
 	VMOVUPS 96(CX), Y0
-	VMOVUPS c00000000<>+0(SB), Y1
-	VMAXPS  Y0, Y1, Y0
+	VMOVUPS c00000000<>+0(SB), Y15
+	VMAXPS  Y0, Y15, Y0
 	VADDPS  c00000000<>+0(SB), Y0, Y0
 	VMOVUPS Y0, 96(AX)
 	ADDQ    $0x00000080, AX
 	ADDQ    $0x00000080, CX
 	SUBQ    $0x00000020, DX
-	JMP     loop19
+	JMP     loop43
 
-rest20:
+rest44:
 	TESTQ      DX, DX
-	JLE        done21
+	JLE        done45
 	MOVQ       $0x00000008, BX
 	CMPQ       DX, BX
 	CMOVQLT    DX, BX
@@ -412,16 +670,16 @@ rest20:
 	SUBQ       BX, SI
 	VMOVUPS    64(SI), Y14
 	VMASKMOVPS (CX), Y14, Y0
-	VMOVUPS    c00000000<>+0(SB), Y1
-	VMAXPS     Y0, Y1, Y0
+	VMOVUPS    c00000000<>+0(SB), Y15
+	VMAXPS     Y0, Y15, Y0
 	VADDPS     c00000000<>+0(SB), Y0, Y0
 	VMASKMOVPS Y0, Y14, (AX)
 	ADDQ       $0x00000020, AX
 	ADDQ       $0x00000020, CX
 	SUBQ       $0x00000008, DX
-	JMP        rest20
+	JMP        rest44
 
-done21:
+done45:
 	VZEROUPPER
 	RET
 
@@ -443,6 +701,59 @@ DATA c00000000<>+56(SB)/4, $0x00000000
 DATA c00000000<>+60(SB)/4, $0x00000000
 GLOBL c00000000<>(SB), RODATA|NOPTR, $64
 
+// func reluAround2(dst *float32, src *float32, n int)
+// Requires: AVX
+TEXT ·reluAround2(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ n+16(FP), DX
+
+loop46:
+	CMPQ     DX, $0x00000020
+	JLT      done47
+	VMOVUPS  (CX), Y0
+	VMOVUPS  c00000000<>+0(SB), Y15
+	VMAXPS   Y0, Y15, Y0
+	VADDPS   c00000000<>+0(SB), Y0, Y0
+	VMOVNTPS Y0, (AX)
+	VMOVUPS  32(CX), Y0
+	VMOVUPS  c00000000<>+0(SB), Y15
+	VMAXPS   Y0, Y15, Y0
+	VADDPS   c00000000<>+0(SB), Y0, Y0
+	VMOVNTPS Y0, 32(AX)
+	VMOVUPS  64(CX), Y0
+	VMOVUPS  c00000000<>+0(SB), Y15
+	VMAXPS   Y0, Y15, Y0
+	VADDPS   c00000000<>+0(SB), Y0, Y0
+	VMOVNTPS Y0, 64(AX)
+	VMOVUPS  96(CX), Y0
+	VMOVUPS  c00000000<>+0(SB), Y15
+	VMAXPS   Y0, Y15, Y0
+	VADDPS   c00000000<>+0(SB), Y0, Y0
+	VMOVNTPS Y0, 96(AX)
+	ADDQ     $0x00000080, AX
+	ADDQ     $0x00000080, CX
+	SUBQ     $0x00000020, DX
+	JMP      loop46
+
+done47:
+loop48:
+	CMPQ     DX, $0x00000008
+	JLT      done49
+	VMOVUPS  (CX), Y0
+	VMOVUPS  c00000000<>+0(SB), Y15
+	VMAXPS   Y0, Y15, Y0
+	VADDPS   c00000000<>+0(SB), Y0, Y0
+	VMOVNTPS Y0, (AX)
+	ADDQ     $0x00000020, AX
+	ADDQ     $0x00000020, CX
+	SUBQ     $0x00000008, DX
+	JMP      loop48
+
+done49:
+	VZEROUPPER
+	RET
+
 // func sqrt2(dst *float32, src *float32, n int)
 // Requires: AVX, CMOV
 TEXT ·sqrt2(SB), NOSPLIT, $0-24
@@ -450,9 +761,9 @@ TEXT ·sqrt2(SB), NOSPLIT, $0-24
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
 
-loop22:
+loop50:
 	CMPQ    DX, $0x00000010
-	JLT     rest23
+	JLT     rest51
 	VMOVUPS (CX), Y0
 	VSQRTPS Y0, Y0
 	VMOVUPS Y0, (AX)
@@ -462,11 +773,11 @@ loop22:
 	ADDQ    $0x00000040, AX
 	ADDQ    $0x00000040, CX
 	SUBQ    $0x00000010, DX
-	JMP     loop22
+	JMP     loop50
 
-rest23:
+rest51:
 	TESTQ      DX, DX
-	JLE        done24
+	JLE        done52
 	MOVQ       $0x00000008, BX
 	CMPQ       DX, BX
 	CMOVQLT    DX, BX
@@ -480,9 +791,46 @@ rest23:
 	ADDQ       $0x00000020, AX
 	ADDQ       $0x00000020, CX
 	SUBQ       $0x00000008, DX
-	JMP        rest23
+	JMP        rest51
 
-done24:
+done52:
+	VZEROUPPER
+	RET
+
+// func sqrtAround2(dst *float32, src *float32, n int)
+// Requires: AVX
+TEXT ·sqrtAround2(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ n+16(FP), DX
+
+loop53:
+	CMPQ     DX, $0x00000010
+	JLT      done54
+	VMOVUPS  (CX), Y0
+	VSQRTPS  Y0, Y0
+	VMOVNTPS Y0, (AX)
+	VMOVUPS  32(CX), Y0
+	VSQRTPS  Y0, Y0
+	VMOVNTPS Y0, 32(AX)
+	ADDQ     $0x00000040, AX
+	ADDQ     $0x00000040, CX
+	SUBQ     $0x00000010, DX
+	JMP      loop53
+
+done54:
+loop55:
+	CMPQ     DX, $0x00000008
+	JLT      done56
+	VMOVUPS  (CX), Y0
+	VSQRTPS  Y0, Y0
+	VMOVNTPS Y0, (AX)
+	ADDQ     $0x00000020, AX
+	ADDQ     $0x00000020, CX
+	SUBQ     $0x00000008, DX
+	JMP      loop55
+
+done56:
 	VZEROUPPER
 	RET
 
@@ -493,45 +841,117 @@ TEXT ·exp2(SB), NOSPLIT, $0-24
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
 
-loop25:
-	CMPQ         DX, $0x00000008
-	JLT          rest26
+loop57:
+	CMPQ         DX, $0x00000020
+	JLT          rest58
 	VMOVUPS      (CX), Y0
-	VMOVUPS      c42b20000<>+0(SB), Y1
-	VMINPS       Y0, Y1, Y0
-	VMOVUPS      cc2d0147b<>+0(SB), Y1
-	VMAXPS       Y0, Y1, Y0
-	VMULPS       c3fb8aa3b<>+0(SB), Y0, Y1
-	VROUNDPS     $0x08, Y1, Y1
-	VMOVUPS      Y0, Y2
-	VFNMADD231PS c3f317000<>+0(SB), Y1, Y2
-	VFNMADD231PS c3805fdf4<>+0(SB), Y1, Y2
-	VMOVUPS      c3ab68891<>+0(SB), Y0
-	VFMADD213PS  c3c0905c3<>+0(SB), Y2, Y0
-	VFMADD213PS  c3d2aaa8d<>+0(SB), Y2, Y0
-	VFMADD213PS  c3e2aaa6e<>+0(SB), Y2, Y0
-	VFMADD213PS  c3f000000<>+0(SB), Y2, Y0
-	VFMADD213PS  c3f800000<>+0(SB), Y2, Y0
-	VFMADD213PS  c3f800000<>+0(SB), Y2, Y0
-	VCVTPS2DQ    Y1, Y1
-	VPSRAD       $0x01, Y1, Y3
-	VPSUBD       Y3, Y1, Y1
-	VMOVUPS      c0000007f<>+0(SB), Y4
-	VPADDD       Y4, Y3, Y3
+	VMOVUPS      32(CX), Y3
+	VMOVUPS      64(CX), Y6
+	VMOVUPS      96(CX), Y9
+	VMOVUPS      c42b20000<>+0(SB), Y15
+	VMINPS       Y0, Y15, Y0
+	VMINPS       Y3, Y15, Y3
+	VMINPS       Y6, Y15, Y6
+	VMINPS       Y9, Y15, Y9
+	VMOVUPS      cc2d0147b<>+0(SB), Y15
+	VMAXPS       Y0, Y15, Y0
+	VMAXPS       Y3, Y15, Y3
+	VMAXPS       Y6, Y15, Y6
+	VMAXPS       Y9, Y15, Y9
+	VMOVUPS      c4b4000fe<>+0(SB), Y1
+	VMOVAPS      Y1, Y4
+	VMOVAPS      Y1, Y7
+	VMOVAPS      Y1, Y10
+	VMOVUPS      c3fb8aa3b<>+0(SB), Y15
+	VFMADD231PS  Y15, Y0, Y1
+	VFMADD231PS  Y15, Y3, Y4
+	VFMADD231PS  Y15, Y6, Y7
+	VFMADD231PS  Y15, Y9, Y10
+	VMOVUPS      c4b4000fe<>+0(SB), Y15
+	VSUBPS       Y15, Y1, Y2
+	VSUBPS       Y15, Y4, Y5
+	VSUBPS       Y15, Y7, Y8
+	VSUBPS       Y15, Y10, Y11
+	VMOVUPS      c3f317000<>+0(SB), Y15
+	VFNMADD231PS Y15, Y2, Y0
+	VFNMADD231PS Y15, Y5, Y3
+	VFNMADD231PS Y15, Y8, Y6
+	VFNMADD231PS Y15, Y11, Y9
+	VMOVUPS      c3805fdf4<>+0(SB), Y15
+	VFNMADD231PS Y15, Y2, Y0
+	VFNMADD231PS Y15, Y5, Y3
+	VFNMADD231PS Y15, Y8, Y6
+	VFNMADD231PS Y15, Y11, Y9
+	VMOVUPS      c3ab68891<>+0(SB), Y2
+	VMOVAPS      Y2, Y5
+	VMOVAPS      Y2, Y8
+	VMOVAPS      Y2, Y11
+	VMOVUPS      c3c0905c3<>+0(SB), Y15
+	VFMADD213PS  Y15, Y0, Y2
+	VFMADD213PS  Y15, Y3, Y5
+	VFMADD213PS  Y15, Y6, Y8
+	VFMADD213PS  Y15, Y9, Y11
+	VMOVUPS      c3d2aaa8d<>+0(SB), Y15
+	VFMADD213PS  Y15, Y0, Y2
+	VFMADD213PS  Y15, Y3, Y5
+	VFMADD213PS  Y15, Y6, Y8
+	VFMADD213PS  Y15, Y9, Y11
+	VMOVUPS      c3e2aaa6e<>+0(SB), Y15
+	VFMADD213PS  Y15, Y0, Y2
+	VFMADD213PS  Y15, Y3, Y5
+	VFMADD213PS  Y15, Y6, Y8
+	VFMADD213PS  Y15, Y9, Y11
+	VMOVUPS      c3f000000<>+0(SB), Y15
+	VFMADD213PS  Y15, Y0, Y2
+	VFMADD213PS  Y15, Y3, Y5
+	VFMADD213PS  Y15, Y6, Y8
+	VFMADD213PS  Y15, Y9, Y11
+	VMOVUPS      c3f800000<>+0(SB), Y15
+	VFMADD213PS  Y15, Y0, Y2
+	VFMADD213PS  Y15, Y3, Y5
+	VFMADD213PS  Y15, Y6, Y8
+	VFMADD213PS  Y15, Y9, Y11
+	VMOVUPS      c3f800000<>+0(SB), Y15
+	VFMADD213PS  Y15, Y0, Y2
+	VFMADD213PS  Y15, Y3, Y5
+	VFMADD213PS  Y15, Y6, Y8
+	VFMADD213PS  Y15, Y9, Y11
+	VPSRLD       $0x01, Y1, Y0
+	VPSRLD       $0x01, Y4, Y3
+	VPSRLD       $0x01, Y7, Y6
+	VPSRLD       $0x01, Y10, Y9
+	VPSUBD       Y0, Y1, Y1
+	VPSUBD       Y3, Y4, Y4
+	VPSUBD       Y6, Y7, Y7
+	VPSUBD       Y9, Y10, Y10
+	VPSLLD       $0x17, Y0, Y0
 	VPSLLD       $0x17, Y3, Y3
-	VMULPS       Y3, Y0, Y0
-	VPADDD       Y4, Y1, Y1
+	VPSLLD       $0x17, Y6, Y6
+	VPSLLD       $0x17, Y9, Y9
 	VPSLLD       $0x17, Y1, Y1
-	VMULPS       Y1, Y0, Y0
+	VPSLLD       $0x17, Y4, Y4
+	VPSLLD       $0x17, Y7, Y7
+	VPSLLD       $0x17, Y10, Y10
+	VMULPS       Y0, Y2, Y2
+	VMULPS       Y3, Y5, Y5
+	VMULPS       Y6, Y8, Y8
+	VMULPS       Y9, Y11, Y11
+	VMULPS       Y1, Y2, Y0
+	VMULPS       Y4, Y5, Y3
+	VMULPS       Y7, Y8, Y6
+	VMULPS       Y10, Y11, Y9
 	VMOVUPS      Y0, (AX)
-	ADDQ         $0x00000020, AX
-	ADDQ         $0x00000020, CX
-	SUBQ         $0x00000008, DX
-	JMP          loop25
+	VMOVUPS      Y3, 32(AX)
+	VMOVUPS      Y6, 64(AX)
+	VMOVUPS      Y9, 96(AX)
+	ADDQ         $0x00000080, AX
+	ADDQ         $0x00000080, CX
+	SUBQ         $0x00000020, DX
+	JMP          loop57
 
-rest26:
+rest58:
 	TESTQ        DX, DX
-	JLE          done27
+	JLE          done59
 	MOVQ         $0x00000008, BX
 	CMPQ         DX, BX
 	CMOVQLT      DX, BX
@@ -540,39 +960,35 @@ rest26:
 	SUBQ         BX, SI
 	VMOVUPS      64(SI), Y14
 	VMASKMOVPS   (CX), Y14, Y0
-	VMOVUPS      c42b20000<>+0(SB), Y1
-	VMINPS       Y0, Y1, Y0
-	VMOVUPS      cc2d0147b<>+0(SB), Y1
-	VMAXPS       Y0, Y1, Y0
-	VMULPS       c3fb8aa3b<>+0(SB), Y0, Y1
-	VROUNDPS     $0x08, Y1, Y1
-	VMOVUPS      Y0, Y2
-	VFNMADD231PS c3f317000<>+0(SB), Y1, Y2
-	VFNMADD231PS c3805fdf4<>+0(SB), Y1, Y2
-	VMOVUPS      c3ab68891<>+0(SB), Y0
-	VFMADD213PS  c3c0905c3<>+0(SB), Y2, Y0
-	VFMADD213PS  c3d2aaa8d<>+0(SB), Y2, Y0
-	VFMADD213PS  c3e2aaa6e<>+0(SB), Y2, Y0
-	VFMADD213PS  c3f000000<>+0(SB), Y2, Y0
-	VFMADD213PS  c3f800000<>+0(SB), Y2, Y0
-	VFMADD213PS  c3f800000<>+0(SB), Y2, Y0
-	VCVTPS2DQ    Y1, Y1
-	VPSRAD       $0x01, Y1, Y3
-	VPSUBD       Y3, Y1, Y1
-	VMOVUPS      c0000007f<>+0(SB), Y4
-	VPADDD       Y4, Y3, Y3
-	VPSLLD       $0x17, Y3, Y3
-	VMULPS       Y3, Y0, Y0
-	VPADDD       Y4, Y1, Y1
+	VMOVUPS      c42b20000<>+0(SB), Y15
+	VMINPS       Y0, Y15, Y0
+	VMOVUPS      cc2d0147b<>+0(SB), Y15
+	VMAXPS       Y0, Y15, Y0
+	VMOVUPS      c4b4000fe<>+0(SB), Y1
+	VFMADD231PS  c3fb8aa3b<>+0(SB), Y0, Y1
+	VSUBPS       c4b4000fe<>+0(SB), Y1, Y2
+	VFNMADD231PS c3f317000<>+0(SB), Y2, Y0
+	VFNMADD231PS c3805fdf4<>+0(SB), Y2, Y0
+	VMOVUPS      c3ab68891<>+0(SB), Y2
+	VFMADD213PS  c3c0905c3<>+0(SB), Y0, Y2
+	VFMADD213PS  c3d2aaa8d<>+0(SB), Y0, Y2
+	VFMADD213PS  c3e2aaa6e<>+0(SB), Y0, Y2
+	VFMADD213PS  c3f000000<>+0(SB), Y0, Y2
+	VFMADD213PS  c3f800000<>+0(SB), Y0, Y2
+	VFMADD213PS  c3f800000<>+0(SB), Y0, Y2
+	VPSRLD       $0x01, Y1, Y0
+	VPSUBD       Y0, Y1, Y1
+	VPSLLD       $0x17, Y0, Y0
 	VPSLLD       $0x17, Y1, Y1
-	VMULPS       Y1, Y0, Y0
+	VMULPS       Y0, Y2, Y2
+	VMULPS       Y1, Y2, Y0
 	VMASKMOVPS   Y0, Y14, (AX)
 	ADDQ         $0x00000020, AX
 	ADDQ         $0x00000020, CX
 	SUBQ         $0x00000008, DX
-	JMP          rest26
+	JMP          rest58
 
-done27:
+done59:
 	VZEROUPPER
 	RET
 
@@ -611,6 +1027,24 @@ DATA cc2d0147b<>+52(SB)/4, $0xc2d0147b
 DATA cc2d0147b<>+56(SB)/4, $0xc2d0147b
 DATA cc2d0147b<>+60(SB)/4, $0xc2d0147b
 GLOBL cc2d0147b<>(SB), RODATA|NOPTR, $64
+
+DATA c4b4000fe<>+0(SB)/4, $0x4b4000fe
+DATA c4b4000fe<>+4(SB)/4, $0x4b4000fe
+DATA c4b4000fe<>+8(SB)/4, $0x4b4000fe
+DATA c4b4000fe<>+12(SB)/4, $0x4b4000fe
+DATA c4b4000fe<>+16(SB)/4, $0x4b4000fe
+DATA c4b4000fe<>+20(SB)/4, $0x4b4000fe
+DATA c4b4000fe<>+24(SB)/4, $0x4b4000fe
+DATA c4b4000fe<>+28(SB)/4, $0x4b4000fe
+DATA c4b4000fe<>+32(SB)/4, $0x4b4000fe
+DATA c4b4000fe<>+36(SB)/4, $0x4b4000fe
+DATA c4b4000fe<>+40(SB)/4, $0x4b4000fe
+DATA c4b4000fe<>+44(SB)/4, $0x4b4000fe
+DATA c4b4000fe<>+48(SB)/4, $0x4b4000fe
+DATA c4b4000fe<>+52(SB)/4, $0x4b4000fe
+DATA c4b4000fe<>+56(SB)/4, $0x4b4000fe
+DATA c4b4000fe<>+60(SB)/4, $0x4b4000fe
+GLOBL c4b4000fe<>(SB), RODATA|NOPTR, $64
 
 DATA c3fb8aa3b<>+0(SB)/4, $0x3fb8aa3b
 DATA c3fb8aa3b<>+4(SB)/4, $0x3fb8aa3b
@@ -774,23 +1208,157 @@ DATA c3f800000<>+56(SB)/4, $0x3f800000
 DATA c3f800000<>+60(SB)/4, $0x3f800000
 GLOBL c3f800000<>(SB), RODATA|NOPTR, $64
 
-DATA c0000007f<>+0(SB)/4, $0x0000007f
-DATA c0000007f<>+4(SB)/4, $0x0000007f
-DATA c0000007f<>+8(SB)/4, $0x0000007f
-DATA c0000007f<>+12(SB)/4, $0x0000007f
-DATA c0000007f<>+16(SB)/4, $0x0000007f
-DATA c0000007f<>+20(SB)/4, $0x0000007f
-DATA c0000007f<>+24(SB)/4, $0x0000007f
-DATA c0000007f<>+28(SB)/4, $0x0000007f
-DATA c0000007f<>+32(SB)/4, $0x0000007f
-DATA c0000007f<>+36(SB)/4, $0x0000007f
-DATA c0000007f<>+40(SB)/4, $0x0000007f
-DATA c0000007f<>+44(SB)/4, $0x0000007f
-DATA c0000007f<>+48(SB)/4, $0x0000007f
-DATA c0000007f<>+52(SB)/4, $0x0000007f
-DATA c0000007f<>+56(SB)/4, $0x0000007f
-DATA c0000007f<>+60(SB)/4, $0x0000007f
-GLOBL c0000007f<>(SB), RODATA|NOPTR, $64
+// func expAround2(dst *float32, src *float32, n int)
+// Requires: AVX, AVX2, FMA3
+TEXT ·expAround2(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ n+16(FP), DX
+
+loop60:
+	CMPQ         DX, $0x00000020
+	JLT          done61
+	VMOVUPS      (CX), Y0
+	VMOVUPS      32(CX), Y3
+	VMOVUPS      64(CX), Y6
+	VMOVUPS      96(CX), Y9
+	VMOVUPS      c42b20000<>+0(SB), Y15
+	VMINPS       Y0, Y15, Y0
+	VMINPS       Y3, Y15, Y3
+	VMINPS       Y6, Y15, Y6
+	VMINPS       Y9, Y15, Y9
+	VMOVUPS      cc2d0147b<>+0(SB), Y15
+	VMAXPS       Y0, Y15, Y0
+	VMAXPS       Y3, Y15, Y3
+	VMAXPS       Y6, Y15, Y6
+	VMAXPS       Y9, Y15, Y9
+	VMOVUPS      c4b4000fe<>+0(SB), Y1
+	VMOVAPS      Y1, Y4
+	VMOVAPS      Y1, Y7
+	VMOVAPS      Y1, Y10
+	VMOVUPS      c3fb8aa3b<>+0(SB), Y15
+	VFMADD231PS  Y15, Y0, Y1
+	VFMADD231PS  Y15, Y3, Y4
+	VFMADD231PS  Y15, Y6, Y7
+	VFMADD231PS  Y15, Y9, Y10
+	VMOVUPS      c4b4000fe<>+0(SB), Y15
+	VSUBPS       Y15, Y1, Y2
+	VSUBPS       Y15, Y4, Y5
+	VSUBPS       Y15, Y7, Y8
+	VSUBPS       Y15, Y10, Y11
+	VMOVUPS      c3f317000<>+0(SB), Y15
+	VFNMADD231PS Y15, Y2, Y0
+	VFNMADD231PS Y15, Y5, Y3
+	VFNMADD231PS Y15, Y8, Y6
+	VFNMADD231PS Y15, Y11, Y9
+	VMOVUPS      c3805fdf4<>+0(SB), Y15
+	VFNMADD231PS Y15, Y2, Y0
+	VFNMADD231PS Y15, Y5, Y3
+	VFNMADD231PS Y15, Y8, Y6
+	VFNMADD231PS Y15, Y11, Y9
+	VMOVUPS      c3ab68891<>+0(SB), Y2
+	VMOVAPS      Y2, Y5
+	VMOVAPS      Y2, Y8
+	VMOVAPS      Y2, Y11
+	VMOVUPS      c3c0905c3<>+0(SB), Y15
+	VFMADD213PS  Y15, Y0, Y2
+	VFMADD213PS  Y15, Y3, Y5
+	VFMADD213PS  Y15, Y6, Y8
+	VFMADD213PS  Y15, Y9, Y11
+	VMOVUPS      c3d2aaa8d<>+0(SB), Y15
+	VFMADD213PS  Y15, Y0, Y2
+	VFMADD213PS  Y15, Y3, Y5
+	VFMADD213PS  Y15, Y6, Y8
+	VFMADD213PS  Y15, Y9, Y11
+	VMOVUPS      c3e2aaa6e<>+0(SB), Y15
+	VFMADD213PS  Y15, Y0, Y2
+	VFMADD213PS  Y15, Y3, Y5
+	VFMADD213PS  Y15, Y6, Y8
+	VFMADD213PS  Y15, Y9, Y11
+	VMOVUPS      c3f000000<>+0(SB), Y15
+	VFMADD213PS  Y15, Y0, Y2
+	VFMADD213PS  Y15, Y3, Y5
+	VFMADD213PS  Y15, Y6, Y8
+	VFMADD213PS  Y15, Y9, Y11
+	VMOVUPS      c3f800000<>+0(SB), Y15
+	VFMADD213PS  Y15, Y0, Y2
+	VFMADD213PS  Y15, Y3, Y5
+	VFMADD213PS  Y15, Y6, Y8
+	VFMADD213PS  Y15, Y9, Y11
+	VMOVUPS      c3f800000<>+0(SB), Y15
+	VFMADD213PS  Y15, Y0, Y2
+	VFMADD213PS  Y15, Y3, Y5
+	VFMADD213PS  Y15, Y6, Y8
+	VFMADD213PS  Y15, Y9, Y11
+	VPSRLD       $0x01, Y1, Y0
+	VPSRLD       $0x01, Y4, Y3
+	VPSRLD       $0x01, Y7, Y6
+	VPSRLD       $0x01, Y10, Y9
+	VPSUBD       Y0, Y1, Y1
+	VPSUBD       Y3, Y4, Y4
+	VPSUBD       Y6, Y7, Y7
+	VPSUBD       Y9, Y10, Y10
+	VPSLLD       $0x17, Y0, Y0
+	VPSLLD       $0x17, Y3, Y3
+	VPSLLD       $0x17, Y6, Y6
+	VPSLLD       $0x17, Y9, Y9
+	VPSLLD       $0x17, Y1, Y1
+	VPSLLD       $0x17, Y4, Y4
+	VPSLLD       $0x17, Y7, Y7
+	VPSLLD       $0x17, Y10, Y10
+	VMULPS       Y0, Y2, Y2
+	VMULPS       Y3, Y5, Y5
+	VMULPS       Y6, Y8, Y8
+	VMULPS       Y9, Y11, Y11
+	VMULPS       Y1, Y2, Y0
+	VMULPS       Y4, Y5, Y3
+	VMULPS       Y7, Y8, Y6
+	VMULPS       Y10, Y11, Y9
+	VMOVNTPS     Y0, (AX)
+	VMOVNTPS     Y3, 32(AX)
+	VMOVNTPS     Y6, 64(AX)
+	VMOVNTPS     Y9, 96(AX)
+	ADDQ         $0x00000080, AX
+	ADDQ         $0x00000080, CX
+	SUBQ         $0x00000020, DX
+	JMP          loop60
+
+done61:
+loop62:
+	CMPQ         DX, $0x00000008
+	JLT          done63
+	VMOVUPS      (CX), Y0
+	VMOVUPS      c42b20000<>+0(SB), Y15
+	VMINPS       Y0, Y15, Y0
+	VMOVUPS      cc2d0147b<>+0(SB), Y15
+	VMAXPS       Y0, Y15, Y0
+	VMOVUPS      c4b4000fe<>+0(SB), Y1
+	VFMADD231PS  c3fb8aa3b<>+0(SB), Y0, Y1
+	VSUBPS       c4b4000fe<>+0(SB), Y1, Y2
+	VFNMADD231PS c3f317000<>+0(SB), Y2, Y0
+	VFNMADD231PS c3805fdf4<>+0(SB), Y2, Y0
+	VMOVUPS      c3ab68891<>+0(SB), Y2
+	VFMADD213PS  c3c0905c3<>+0(SB), Y0, Y2
+	VFMADD213PS  c3d2aaa8d<>+0(SB), Y0, Y2
+	VFMADD213PS  c3e2aaa6e<>+0(SB), Y0, Y2
+	VFMADD213PS  c3f000000<>+0(SB), Y0, Y2
+	VFMADD213PS  c3f800000<>+0(SB), Y0, Y2
+	VFMADD213PS  c3f800000<>+0(SB), Y0, Y2
+	VPSRLD       $0x01, Y1, Y0
+	VPSUBD       Y0, Y1, Y1
+	VPSLLD       $0x17, Y0, Y0
+	VPSLLD       $0x17, Y1, Y1
+	VMULPS       Y0, Y2, Y2
+	VMULPS       Y1, Y2, Y0
+	VMOVNTPS     Y0, (AX)
+	ADDQ         $0x00000020, AX
+	ADDQ         $0x00000020, CX
+	SUBQ         $0x00000008, DX
+	JMP          loop62
+
+done63:
+	VZEROUPPER
+	RET
 
 // func sigmoid2(dst *float32, src *float32, n int)
 // Requires: AVX, AVX2, CMOV, FMA3
@@ -799,49 +1367,107 @@ TEXT ·sigmoid2(SB), NOSPLIT, $0-24
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
 
-loop28:
-	CMPQ         DX, $0x00000008
-	JLT          rest29
+loop64:
+	CMPQ         DX, $0x00000020
+	JLT          rest65
 	VMOVUPS      (CX), Y0
-	VMOVUPS      c3f800000<>+0(SB), Y1
-	VXORPS       c80000000<>+0(SB), Y0, Y0
-	VMOVUPS      c42b20000<>+0(SB), Y2
-	VMINPS       Y0, Y2, Y0
-	VMOVUPS      cc2d0147b<>+0(SB), Y2
-	VMAXPS       Y0, Y2, Y0
-	VMULPS       c3fb8aa3b<>+0(SB), Y0, Y2
-	VROUNDPS     $0x08, Y2, Y2
-	VMOVUPS      Y0, Y3
-	VFNMADD231PS c3f317000<>+0(SB), Y2, Y3
-	VFNMADD231PS c3805fdf4<>+0(SB), Y2, Y3
-	VMOVUPS      c3ab68891<>+0(SB), Y0
-	VFMADD213PS  c3c0905c3<>+0(SB), Y3, Y0
-	VFMADD213PS  c3d2aaa8d<>+0(SB), Y3, Y0
-	VFMADD213PS  c3e2aaa6e<>+0(SB), Y3, Y0
-	VFMADD213PS  c3f000000<>+0(SB), Y3, Y0
-	VFMADD213PS  c3f800000<>+0(SB), Y3, Y0
-	VFMADD213PS  c3f800000<>+0(SB), Y3, Y0
-	VCVTPS2DQ    Y2, Y2
-	VPSRAD       $0x01, Y2, Y4
-	VPSUBD       Y4, Y2, Y2
-	VMOVUPS      c0000007f<>+0(SB), Y5
-	VPADDD       Y5, Y4, Y4
-	VPSLLD       $0x17, Y4, Y4
-	VMULPS       Y4, Y0, Y0
-	VPADDD       Y5, Y2, Y2
-	VPSLLD       $0x17, Y2, Y2
-	VMULPS       Y2, Y0, Y0
-	VADDPS       c3f800000<>+0(SB), Y0, Y0
-	VDIVPS       Y0, Y1, Y0
+	VMOVUPS      32(CX), Y3
+	VMOVUPS      64(CX), Y6
+	VMOVUPS      96(CX), Y9
+	VMOVUPS      cc2b20000<>+0(SB), Y15
+	VMAXPS       Y0, Y15, Y0
+	VMAXPS       Y3, Y15, Y3
+	VMAXPS       Y6, Y15, Y6
+	VMAXPS       Y9, Y15, Y9
+	VMOVUPS      c42ae0000<>+0(SB), Y15
+	VMINPS       Y0, Y15, Y0
+	VMINPS       Y3, Y15, Y3
+	VMINPS       Y6, Y15, Y6
+	VMINPS       Y9, Y15, Y9
+	VMOVUPS      c4b40007e<>+0(SB), Y1
+	VMOVAPS      Y1, Y4
+	VMOVAPS      Y1, Y7
+	VMOVAPS      Y1, Y10
+	VMOVUPS      cbfb8aa3b<>+0(SB), Y15
+	VFMADD231PS  Y15, Y0, Y1
+	VFMADD231PS  Y15, Y3, Y4
+	VFMADD231PS  Y15, Y6, Y7
+	VFMADD231PS  Y15, Y9, Y10
+	VMOVUPS      c4b40007e<>+0(SB), Y15
+	VSUBPS       Y15, Y1, Y2
+	VSUBPS       Y15, Y4, Y5
+	VSUBPS       Y15, Y7, Y8
+	VSUBPS       Y15, Y10, Y11
+	VMOVUPS      cbf317000<>+0(SB), Y15
+	VFNMADD231PS Y15, Y2, Y0
+	VFNMADD231PS Y15, Y5, Y3
+	VFNMADD231PS Y15, Y8, Y6
+	VFNMADD231PS Y15, Y11, Y9
+	VMOVUPS      cb805fdf4<>+0(SB), Y15
+	VFNMADD231PS Y15, Y2, Y0
+	VFNMADD231PS Y15, Y5, Y3
+	VFNMADD231PS Y15, Y8, Y6
+	VFNMADD231PS Y15, Y11, Y9
+	VMOVUPS      c3b368891<>+0(SB), Y2
+	VMOVAPS      Y2, Y5
+	VMOVAPS      Y2, Y8
+	VMOVAPS      Y2, Y11
+	VMOVUPS      cbc8905c3<>+0(SB), Y15
+	VFMADD213PS  Y15, Y0, Y2
+	VFMADD213PS  Y15, Y3, Y5
+	VFMADD213PS  Y15, Y6, Y8
+	VFMADD213PS  Y15, Y9, Y11
+	VMOVUPS      c3daaaa8d<>+0(SB), Y15
+	VFMADD213PS  Y15, Y0, Y2
+	VFMADD213PS  Y15, Y3, Y5
+	VFMADD213PS  Y15, Y6, Y8
+	VFMADD213PS  Y15, Y9, Y11
+	VMOVUPS      cbeaaaa6e<>+0(SB), Y15
+	VFMADD213PS  Y15, Y0, Y2
+	VFMADD213PS  Y15, Y3, Y5
+	VFMADD213PS  Y15, Y6, Y8
+	VFMADD213PS  Y15, Y9, Y11
+	VMOVUPS      c3f800000<>+0(SB), Y15
+	VFMADD213PS  Y15, Y0, Y2
+	VFMADD213PS  Y15, Y3, Y5
+	VFMADD213PS  Y15, Y6, Y8
+	VFMADD213PS  Y15, Y9, Y11
+	VMOVUPS      cc0000000<>+0(SB), Y15
+	VFMADD213PS  Y15, Y0, Y2
+	VFMADD213PS  Y15, Y3, Y5
+	VFMADD213PS  Y15, Y6, Y8
+	VFMADD213PS  Y15, Y9, Y11
+	VMOVUPS      c40000000<>+0(SB), Y15
+	VFMADD213PS  Y15, Y0, Y2
+	VFMADD213PS  Y15, Y3, Y5
+	VFMADD213PS  Y15, Y6, Y8
+	VFMADD213PS  Y15, Y9, Y11
+	VPSLLD       $0x17, Y1, Y0
+	VPSLLD       $0x17, Y4, Y3
+	VPSLLD       $0x17, Y7, Y6
+	VPSLLD       $0x17, Y10, Y9
+	VMOVUPS      c3f800000<>+0(SB), Y15
+	VFMADD213PS  Y15, Y2, Y0
+	VFMADD213PS  Y15, Y5, Y3
+	VFMADD213PS  Y15, Y8, Y6
+	VFMADD213PS  Y15, Y11, Y9
+	VMOVUPS      c3f800000<>+0(SB), Y15
+	VDIVPS       Y0, Y15, Y0
+	VDIVPS       Y3, Y15, Y3
+	VDIVPS       Y6, Y15, Y6
+	VDIVPS       Y9, Y15, Y9
 	VMOVUPS      Y0, (AX)
-	ADDQ         $0x00000020, AX
-	ADDQ         $0x00000020, CX
-	SUBQ         $0x00000008, DX
-	JMP          loop28
+	VMOVUPS      Y3, 32(AX)
+	VMOVUPS      Y6, 64(AX)
+	VMOVUPS      Y9, 96(AX)
+	ADDQ         $0x00000080, AX
+	ADDQ         $0x00000080, CX
+	SUBQ         $0x00000020, DX
+	JMP          loop64
 
-rest29:
+rest65:
 	TESTQ        DX, DX
-	JLE          done30
+	JLE          done66
 	MOVQ         $0x00000008, BX
 	CMPQ         DX, BX
 	CMOVQLT      DX, BX
@@ -850,43 +1476,389 @@ rest29:
 	SUBQ         BX, SI
 	VMOVUPS      64(SI), Y14
 	VMASKMOVPS   (CX), Y14, Y0
-	VMOVUPS      c3f800000<>+0(SB), Y1
-	VXORPS       c80000000<>+0(SB), Y0, Y0
-	VMOVUPS      c42b20000<>+0(SB), Y2
-	VMINPS       Y0, Y2, Y0
-	VMOVUPS      cc2d0147b<>+0(SB), Y2
-	VMAXPS       Y0, Y2, Y0
-	VMULPS       c3fb8aa3b<>+0(SB), Y0, Y2
-	VROUNDPS     $0x08, Y2, Y2
-	VMOVUPS      Y0, Y3
-	VFNMADD231PS c3f317000<>+0(SB), Y2, Y3
-	VFNMADD231PS c3805fdf4<>+0(SB), Y2, Y3
-	VMOVUPS      c3ab68891<>+0(SB), Y0
-	VFMADD213PS  c3c0905c3<>+0(SB), Y3, Y0
-	VFMADD213PS  c3d2aaa8d<>+0(SB), Y3, Y0
-	VFMADD213PS  c3e2aaa6e<>+0(SB), Y3, Y0
-	VFMADD213PS  c3f000000<>+0(SB), Y3, Y0
-	VFMADD213PS  c3f800000<>+0(SB), Y3, Y0
-	VFMADD213PS  c3f800000<>+0(SB), Y3, Y0
-	VCVTPS2DQ    Y2, Y2
-	VPSRAD       $0x01, Y2, Y4
-	VPSUBD       Y4, Y2, Y2
-	VMOVUPS      c0000007f<>+0(SB), Y5
-	VPADDD       Y5, Y4, Y4
-	VPSLLD       $0x17, Y4, Y4
-	VMULPS       Y4, Y0, Y0
-	VPADDD       Y5, Y2, Y2
-	VPSLLD       $0x17, Y2, Y2
-	VMULPS       Y2, Y0, Y0
-	VADDPS       c3f800000<>+0(SB), Y0, Y0
-	VDIVPS       Y0, Y1, Y0
+	VMOVUPS      cc2b20000<>+0(SB), Y15
+	VMAXPS       Y0, Y15, Y0
+	VMOVUPS      c42ae0000<>+0(SB), Y15
+	VMINPS       Y0, Y15, Y0
+	VMOVUPS      c4b40007e<>+0(SB), Y1
+	VFMADD231PS  cbfb8aa3b<>+0(SB), Y0, Y1
+	VSUBPS       c4b40007e<>+0(SB), Y1, Y2
+	VFNMADD231PS cbf317000<>+0(SB), Y2, Y0
+	VFNMADD231PS cb805fdf4<>+0(SB), Y2, Y0
+	VMOVUPS      c3b368891<>+0(SB), Y2
+	VFMADD213PS  cbc8905c3<>+0(SB), Y0, Y2
+	VFMADD213PS  c3daaaa8d<>+0(SB), Y0, Y2
+	VFMADD213PS  cbeaaaa6e<>+0(SB), Y0, Y2
+	VFMADD213PS  c3f800000<>+0(SB), Y0, Y2
+	VFMADD213PS  cc0000000<>+0(SB), Y0, Y2
+	VFMADD213PS  c40000000<>+0(SB), Y0, Y2
+	VPSLLD       $0x17, Y1, Y0
+	VFMADD213PS  c3f800000<>+0(SB), Y2, Y0
+	VMOVUPS      c3f800000<>+0(SB), Y15
+	VDIVPS       Y0, Y15, Y0
 	VMASKMOVPS   Y0, Y14, (AX)
 	ADDQ         $0x00000020, AX
 	ADDQ         $0x00000020, CX
 	SUBQ         $0x00000008, DX
-	JMP          rest29
+	JMP          rest65
 
-done30:
+done66:
+	VZEROUPPER
+	RET
+
+DATA cc2b20000<>+0(SB)/4, $0xc2b20000
+DATA cc2b20000<>+4(SB)/4, $0xc2b20000
+DATA cc2b20000<>+8(SB)/4, $0xc2b20000
+DATA cc2b20000<>+12(SB)/4, $0xc2b20000
+DATA cc2b20000<>+16(SB)/4, $0xc2b20000
+DATA cc2b20000<>+20(SB)/4, $0xc2b20000
+DATA cc2b20000<>+24(SB)/4, $0xc2b20000
+DATA cc2b20000<>+28(SB)/4, $0xc2b20000
+DATA cc2b20000<>+32(SB)/4, $0xc2b20000
+DATA cc2b20000<>+36(SB)/4, $0xc2b20000
+DATA cc2b20000<>+40(SB)/4, $0xc2b20000
+DATA cc2b20000<>+44(SB)/4, $0xc2b20000
+DATA cc2b20000<>+48(SB)/4, $0xc2b20000
+DATA cc2b20000<>+52(SB)/4, $0xc2b20000
+DATA cc2b20000<>+56(SB)/4, $0xc2b20000
+DATA cc2b20000<>+60(SB)/4, $0xc2b20000
+GLOBL cc2b20000<>(SB), RODATA|NOPTR, $64
+
+DATA c42ae0000<>+0(SB)/4, $0x42ae0000
+DATA c42ae0000<>+4(SB)/4, $0x42ae0000
+DATA c42ae0000<>+8(SB)/4, $0x42ae0000
+DATA c42ae0000<>+12(SB)/4, $0x42ae0000
+DATA c42ae0000<>+16(SB)/4, $0x42ae0000
+DATA c42ae0000<>+20(SB)/4, $0x42ae0000
+DATA c42ae0000<>+24(SB)/4, $0x42ae0000
+DATA c42ae0000<>+28(SB)/4, $0x42ae0000
+DATA c42ae0000<>+32(SB)/4, $0x42ae0000
+DATA c42ae0000<>+36(SB)/4, $0x42ae0000
+DATA c42ae0000<>+40(SB)/4, $0x42ae0000
+DATA c42ae0000<>+44(SB)/4, $0x42ae0000
+DATA c42ae0000<>+48(SB)/4, $0x42ae0000
+DATA c42ae0000<>+52(SB)/4, $0x42ae0000
+DATA c42ae0000<>+56(SB)/4, $0x42ae0000
+DATA c42ae0000<>+60(SB)/4, $0x42ae0000
+GLOBL c42ae0000<>(SB), RODATA|NOPTR, $64
+
+DATA c4b40007e<>+0(SB)/4, $0x4b40007e
+DATA c4b40007e<>+4(SB)/4, $0x4b40007e
+DATA c4b40007e<>+8(SB)/4, $0x4b40007e
+DATA c4b40007e<>+12(SB)/4, $0x4b40007e
+DATA c4b40007e<>+16(SB)/4, $0x4b40007e
+DATA c4b40007e<>+20(SB)/4, $0x4b40007e
+DATA c4b40007e<>+24(SB)/4, $0x4b40007e
+DATA c4b40007e<>+28(SB)/4, $0x4b40007e
+DATA c4b40007e<>+32(SB)/4, $0x4b40007e
+DATA c4b40007e<>+36(SB)/4, $0x4b40007e
+DATA c4b40007e<>+40(SB)/4, $0x4b40007e
+DATA c4b40007e<>+44(SB)/4, $0x4b40007e
+DATA c4b40007e<>+48(SB)/4, $0x4b40007e
+DATA c4b40007e<>+52(SB)/4, $0x4b40007e
+DATA c4b40007e<>+56(SB)/4, $0x4b40007e
+DATA c4b40007e<>+60(SB)/4, $0x4b40007e
+GLOBL c4b40007e<>(SB), RODATA|NOPTR, $64
+
+DATA cbfb8aa3b<>+0(SB)/4, $0xbfb8aa3b
+DATA cbfb8aa3b<>+4(SB)/4, $0xbfb8aa3b
+DATA cbfb8aa3b<>+8(SB)/4, $0xbfb8aa3b
+DATA cbfb8aa3b<>+12(SB)/4, $0xbfb8aa3b
+DATA cbfb8aa3b<>+16(SB)/4, $0xbfb8aa3b
+DATA cbfb8aa3b<>+20(SB)/4, $0xbfb8aa3b
+DATA cbfb8aa3b<>+24(SB)/4, $0xbfb8aa3b
+DATA cbfb8aa3b<>+28(SB)/4, $0xbfb8aa3b
+DATA cbfb8aa3b<>+32(SB)/4, $0xbfb8aa3b
+DATA cbfb8aa3b<>+36(SB)/4, $0xbfb8aa3b
+DATA cbfb8aa3b<>+40(SB)/4, $0xbfb8aa3b
+DATA cbfb8aa3b<>+44(SB)/4, $0xbfb8aa3b
+DATA cbfb8aa3b<>+48(SB)/4, $0xbfb8aa3b
+DATA cbfb8aa3b<>+52(SB)/4, $0xbfb8aa3b
+DATA cbfb8aa3b<>+56(SB)/4, $0xbfb8aa3b
+DATA cbfb8aa3b<>+60(SB)/4, $0xbfb8aa3b
+GLOBL cbfb8aa3b<>(SB), RODATA|NOPTR, $64
+
+DATA cbf317000<>+0(SB)/4, $0xbf317000
+DATA cbf317000<>+4(SB)/4, $0xbf317000
+DATA cbf317000<>+8(SB)/4, $0xbf317000
+DATA cbf317000<>+12(SB)/4, $0xbf317000
+DATA cbf317000<>+16(SB)/4, $0xbf317000
+DATA cbf317000<>+20(SB)/4, $0xbf317000
+DATA cbf317000<>+24(SB)/4, $0xbf317000
+DATA cbf317000<>+28(SB)/4, $0xbf317000
+DATA cbf317000<>+32(SB)/4, $0xbf317000
+DATA cbf317000<>+36(SB)/4, $0xbf317000
+DATA cbf317000<>+40(SB)/4, $0xbf317000
+DATA cbf317000<>+44(SB)/4, $0xbf317000
+DATA cbf317000<>+48(SB)/4, $0xbf317000
+DATA cbf317000<>+52(SB)/4, $0xbf317000
+DATA cbf317000<>+56(SB)/4, $0xbf317000
+DATA cbf317000<>+60(SB)/4, $0xbf317000
+GLOBL cbf317000<>(SB), RODATA|NOPTR, $64
+
+DATA cb805fdf4<>+0(SB)/4, $0xb805fdf4
+DATA cb805fdf4<>+4(SB)/4, $0xb805fdf4
+DATA cb805fdf4<>+8(SB)/4, $0xb805fdf4
+DATA cb805fdf4<>+12(SB)/4, $0xb805fdf4
+DATA cb805fdf4<>+16(SB)/4, $0xb805fdf4
+DATA cb805fdf4<>+20(SB)/4, $0xb805fdf4
+DATA cb805fdf4<>+24(SB)/4, $0xb805fdf4
+DATA cb805fdf4<>+28(SB)/4, $0xb805fdf4
+DATA cb805fdf4<>+32(SB)/4, $0xb805fdf4
+DATA cb805fdf4<>+36(SB)/4, $0xb805fdf4
+DATA cb805fdf4<>+40(SB)/4, $0xb805fdf4
+DATA cb805fdf4<>+44(SB)/4, $0xb805fdf4
+DATA cb805fdf4<>+48(SB)/4, $0xb805fdf4
+DATA cb805fdf4<>+52(SB)/4, $0xb805fdf4
+DATA cb805fdf4<>+56(SB)/4, $0xb805fdf4
+DATA cb805fdf4<>+60(SB)/4, $0xb805fdf4
+GLOBL cb805fdf4<>(SB), RODATA|NOPTR, $64
+
+DATA c3b368891<>+0(SB)/4, $0x3b368891
+DATA c3b368891<>+4(SB)/4, $0x3b368891
+DATA c3b368891<>+8(SB)/4, $0x3b368891
+DATA c3b368891<>+12(SB)/4, $0x3b368891
+DATA c3b368891<>+16(SB)/4, $0x3b368891
+DATA c3b368891<>+20(SB)/4, $0x3b368891
+DATA c3b368891<>+24(SB)/4, $0x3b368891
+DATA c3b368891<>+28(SB)/4, $0x3b368891
+DATA c3b368891<>+32(SB)/4, $0x3b368891
+DATA c3b368891<>+36(SB)/4, $0x3b368891
+DATA c3b368891<>+40(SB)/4, $0x3b368891
+DATA c3b368891<>+44(SB)/4, $0x3b368891
+DATA c3b368891<>+48(SB)/4, $0x3b368891
+DATA c3b368891<>+52(SB)/4, $0x3b368891
+DATA c3b368891<>+56(SB)/4, $0x3b368891
+DATA c3b368891<>+60(SB)/4, $0x3b368891
+GLOBL c3b368891<>(SB), RODATA|NOPTR, $64
+
+DATA cbc8905c3<>+0(SB)/4, $0xbc8905c3
+DATA cbc8905c3<>+4(SB)/4, $0xbc8905c3
+DATA cbc8905c3<>+8(SB)/4, $0xbc8905c3
+DATA cbc8905c3<>+12(SB)/4, $0xbc8905c3
+DATA cbc8905c3<>+16(SB)/4, $0xbc8905c3
+DATA cbc8905c3<>+20(SB)/4, $0xbc8905c3
+DATA cbc8905c3<>+24(SB)/4, $0xbc8905c3
+DATA cbc8905c3<>+28(SB)/4, $0xbc8905c3
+DATA cbc8905c3<>+32(SB)/4, $0xbc8905c3
+DATA cbc8905c3<>+36(SB)/4, $0xbc8905c3
+DATA cbc8905c3<>+40(SB)/4, $0xbc8905c3
+DATA cbc8905c3<>+44(SB)/4, $0xbc8905c3
+DATA cbc8905c3<>+48(SB)/4, $0xbc8905c3
+DATA cbc8905c3<>+52(SB)/4, $0xbc8905c3
+DATA cbc8905c3<>+56(SB)/4, $0xbc8905c3
+DATA cbc8905c3<>+60(SB)/4, $0xbc8905c3
+GLOBL cbc8905c3<>(SB), RODATA|NOPTR, $64
+
+DATA c3daaaa8d<>+0(SB)/4, $0x3daaaa8d
+DATA c3daaaa8d<>+4(SB)/4, $0x3daaaa8d
+DATA c3daaaa8d<>+8(SB)/4, $0x3daaaa8d
+DATA c3daaaa8d<>+12(SB)/4, $0x3daaaa8d
+DATA c3daaaa8d<>+16(SB)/4, $0x3daaaa8d
+DATA c3daaaa8d<>+20(SB)/4, $0x3daaaa8d
+DATA c3daaaa8d<>+24(SB)/4, $0x3daaaa8d
+DATA c3daaaa8d<>+28(SB)/4, $0x3daaaa8d
+DATA c3daaaa8d<>+32(SB)/4, $0x3daaaa8d
+DATA c3daaaa8d<>+36(SB)/4, $0x3daaaa8d
+DATA c3daaaa8d<>+40(SB)/4, $0x3daaaa8d
+DATA c3daaaa8d<>+44(SB)/4, $0x3daaaa8d
+DATA c3daaaa8d<>+48(SB)/4, $0x3daaaa8d
+DATA c3daaaa8d<>+52(SB)/4, $0x3daaaa8d
+DATA c3daaaa8d<>+56(SB)/4, $0x3daaaa8d
+DATA c3daaaa8d<>+60(SB)/4, $0x3daaaa8d
+GLOBL c3daaaa8d<>(SB), RODATA|NOPTR, $64
+
+DATA cbeaaaa6e<>+0(SB)/4, $0xbeaaaa6e
+DATA cbeaaaa6e<>+4(SB)/4, $0xbeaaaa6e
+DATA cbeaaaa6e<>+8(SB)/4, $0xbeaaaa6e
+DATA cbeaaaa6e<>+12(SB)/4, $0xbeaaaa6e
+DATA cbeaaaa6e<>+16(SB)/4, $0xbeaaaa6e
+DATA cbeaaaa6e<>+20(SB)/4, $0xbeaaaa6e
+DATA cbeaaaa6e<>+24(SB)/4, $0xbeaaaa6e
+DATA cbeaaaa6e<>+28(SB)/4, $0xbeaaaa6e
+DATA cbeaaaa6e<>+32(SB)/4, $0xbeaaaa6e
+DATA cbeaaaa6e<>+36(SB)/4, $0xbeaaaa6e
+DATA cbeaaaa6e<>+40(SB)/4, $0xbeaaaa6e
+DATA cbeaaaa6e<>+44(SB)/4, $0xbeaaaa6e
+DATA cbeaaaa6e<>+48(SB)/4, $0xbeaaaa6e
+DATA cbeaaaa6e<>+52(SB)/4, $0xbeaaaa6e
+DATA cbeaaaa6e<>+56(SB)/4, $0xbeaaaa6e
+DATA cbeaaaa6e<>+60(SB)/4, $0xbeaaaa6e
+GLOBL cbeaaaa6e<>(SB), RODATA|NOPTR, $64
+
+DATA cc0000000<>+0(SB)/4, $0xc0000000
+DATA cc0000000<>+4(SB)/4, $0xc0000000
+DATA cc0000000<>+8(SB)/4, $0xc0000000
+DATA cc0000000<>+12(SB)/4, $0xc0000000
+DATA cc0000000<>+16(SB)/4, $0xc0000000
+DATA cc0000000<>+20(SB)/4, $0xc0000000
+DATA cc0000000<>+24(SB)/4, $0xc0000000
+DATA cc0000000<>+28(SB)/4, $0xc0000000
+DATA cc0000000<>+32(SB)/4, $0xc0000000
+DATA cc0000000<>+36(SB)/4, $0xc0000000
+DATA cc0000000<>+40(SB)/4, $0xc0000000
+DATA cc0000000<>+44(SB)/4, $0xc0000000
+DATA cc0000000<>+48(SB)/4, $0xc0000000
+DATA cc0000000<>+52(SB)/4, $0xc0000000
+DATA cc0000000<>+56(SB)/4, $0xc0000000
+DATA cc0000000<>+60(SB)/4, $0xc0000000
+GLOBL cc0000000<>(SB), RODATA|NOPTR, $64
+
+DATA c40000000<>+0(SB)/4, $0x40000000
+DATA c40000000<>+4(SB)/4, $0x40000000
+DATA c40000000<>+8(SB)/4, $0x40000000
+DATA c40000000<>+12(SB)/4, $0x40000000
+DATA c40000000<>+16(SB)/4, $0x40000000
+DATA c40000000<>+20(SB)/4, $0x40000000
+DATA c40000000<>+24(SB)/4, $0x40000000
+DATA c40000000<>+28(SB)/4, $0x40000000
+DATA c40000000<>+32(SB)/4, $0x40000000
+DATA c40000000<>+36(SB)/4, $0x40000000
+DATA c40000000<>+40(SB)/4, $0x40000000
+DATA c40000000<>+44(SB)/4, $0x40000000
+DATA c40000000<>+48(SB)/4, $0x40000000
+DATA c40000000<>+52(SB)/4, $0x40000000
+DATA c40000000<>+56(SB)/4, $0x40000000
+DATA c40000000<>+60(SB)/4, $0x40000000
+GLOBL c40000000<>(SB), RODATA|NOPTR, $64
+
+// func sigmoidAround2(dst *float32, src *float32, n int)
+// Requires: AVX, AVX2, FMA3
+TEXT ·sigmoidAround2(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ n+16(FP), DX
+
+loop67:
+	CMPQ         DX, $0x00000020
+	JLT          done68
+	VMOVUPS      (CX), Y0
+	VMOVUPS      32(CX), Y3
+	VMOVUPS      64(CX), Y6
+	VMOVUPS      96(CX), Y9
+	VMOVUPS      cc2b20000<>+0(SB), Y15
+	VMAXPS       Y0, Y15, Y0
+	VMAXPS       Y3, Y15, Y3
+	VMAXPS       Y6, Y15, Y6
+	VMAXPS       Y9, Y15, Y9
+	VMOVUPS      c42ae0000<>+0(SB), Y15
+	VMINPS       Y0, Y15, Y0
+	VMINPS       Y3, Y15, Y3
+	VMINPS       Y6, Y15, Y6
+	VMINPS       Y9, Y15, Y9
+	VMOVUPS      c4b40007e<>+0(SB), Y1
+	VMOVAPS      Y1, Y4
+	VMOVAPS      Y1, Y7
+	VMOVAPS      Y1, Y10
+	VMOVUPS      cbfb8aa3b<>+0(SB), Y15
+	VFMADD231PS  Y15, Y0, Y1
+	VFMADD231PS  Y15, Y3, Y4
+	VFMADD231PS  Y15, Y6, Y7
+	VFMADD231PS  Y15, Y9, Y10
+	VMOVUPS      c4b40007e<>+0(SB), Y15
+	VSUBPS       Y15, Y1, Y2
+	VSUBPS       Y15, Y4, Y5
+	VSUBPS       Y15, Y7, Y8
+	VSUBPS       Y15, Y10, Y11
+	VMOVUPS      cbf317000<>+0(SB), Y15
+	VFNMADD231PS Y15, Y2, Y0
+	VFNMADD231PS Y15, Y5, Y3
+	VFNMADD231PS Y15, Y8, Y6
+	VFNMADD231PS Y15, Y11, Y9
+	VMOVUPS      cb805fdf4<>+0(SB), Y15
+	VFNMADD231PS Y15, Y2, Y0
+	VFNMADD231PS Y15, Y5, Y3
+	VFNMADD231PS Y15, Y8, Y6
+	VFNMADD231PS Y15, Y11, Y9
+	VMOVUPS      c3b368891<>+0(SB), Y2
+	VMOVAPS      Y2, Y5
+	VMOVAPS      Y2, Y8
+	VMOVAPS      Y2, Y11
+	VMOVUPS      cbc8905c3<>+0(SB), Y15
+	VFMADD213PS  Y15, Y0, Y2
+	VFMADD213PS  Y15, Y3, Y5
+	VFMADD213PS  Y15, Y6, Y8
+	VFMADD213PS  Y15, Y9, Y11
+	VMOVUPS      c3daaaa8d<>+0(SB), Y15
+	VFMADD213PS  Y15, Y0, Y2
+	VFMADD213PS  Y15, Y3, Y5
+	VFMADD213PS  Y15, Y6, Y8
+	VFMADD213PS  Y15, Y9, Y11
+	VMOVUPS      cbeaaaa6e<>+0(SB), Y15
+	VFMADD213PS  Y15, Y0, Y2
+	VFMADD213PS  Y15, Y3, Y5
+	VFMADD213PS  Y15, Y6, Y8
+	VFMADD213PS  Y15, Y9, Y11
+	VMOVUPS      c3f800000<>+0(SB), Y15
+	VFMADD213PS  Y15, Y0, Y2
+	VFMADD213PS  Y15, Y3, Y5
+	VFMADD213PS  Y15, Y6, Y8
+	VFMADD213PS  Y15, Y9, Y11
+	VMOVUPS      cc0000000<>+0(SB), Y15
+	VFMADD213PS  Y15, Y0, Y2
+	VFMADD213PS  Y15, Y3, Y5
+	VFMADD213PS  Y15, Y6, Y8
+	VFMADD213PS  Y15, Y9, Y11
+	VMOVUPS      c40000000<>+0(SB), Y15
+	VFMADD213PS  Y15, Y0, Y2
+	VFMADD213PS  Y15, Y3, Y5
+	VFMADD213PS  Y15, Y6, Y8
+	VFMADD213PS  Y15, Y9, Y11
+	VPSLLD       $0x17, Y1, Y0
+	VPSLLD       $0x17, Y4, Y3
+	VPSLLD       $0x17, Y7, Y6
+	VPSLLD       $0x17, Y10, Y9
+	VMOVUPS      c3f800000<>+0(SB), Y15
+	VFMADD213PS  Y15, Y2, Y0
+	VFMADD213PS  Y15, Y5, Y3
+	VFMADD213PS  Y15, Y8, Y6
+	VFMADD213PS  Y15, Y11, Y9
+	VMOVUPS      c3f800000<>+0(SB), Y15
+	VDIVPS       Y0, Y15, Y0
+	VDIVPS       Y3, Y15, Y3
+	VDIVPS       Y6, Y15, Y6
+	VDIVPS       Y9, Y15, Y9
+	VMOVNTPS     Y0, (AX)
+	VMOVNTPS     Y3, 32(AX)
+	VMOVNTPS     Y6, 64(AX)
+	VMOVNTPS     Y9, 96(AX)
+	ADDQ         $0x00000080, AX
+	ADDQ         $0x00000080, CX
+	SUBQ         $0x00000020, DX
+	JMP          loop67
+
+done68:
+loop69:
+	CMPQ         DX, $0x00000008
+	JLT          done70
+	VMOVUPS      (CX), Y0
+	VMOVUPS      cc2b20000<>+0(SB), Y15
+	VMAXPS       Y0, Y15, Y0
+	VMOVUPS      c42ae0000<>+0(SB), Y15
+	VMINPS       Y0, Y15, Y0
+	VMOVUPS      c4b40007e<>+0(SB), Y1
+	VFMADD231PS  cbfb8aa3b<>+0(SB), Y0, Y1
+	VSUBPS       c4b40007e<>+0(SB), Y1, Y2
+	VFNMADD231PS cbf317000<>+0(SB), Y2, Y0
+	VFNMADD231PS cb805fdf4<>+0(SB), Y2, Y0
+	VMOVUPS      c3b368891<>+0(SB), Y2
+	VFMADD213PS  cbc8905c3<>+0(SB), Y0, Y2
+	VFMADD213PS  c3daaaa8d<>+0(SB), Y0, Y2
+	VFMADD213PS  cbeaaaa6e<>+0(SB), Y0, Y2
+	VFMADD213PS  c3f800000<>+0(SB), Y0, Y2
+	VFMADD213PS  cc0000000<>+0(SB), Y0, Y2
+	VFMADD213PS  c40000000<>+0(SB), Y0, Y2
+	VPSLLD       $0x17, Y1, Y0
+	VFMADD213PS  c3f800000<>+0(SB), Y2, Y0
+	VMOVUPS      c3f800000<>+0(SB), Y15
+	VDIVPS       Y0, Y15, Y0
+	VMOVNTPS     Y0, (AX)
+	ADDQ         $0x00000020, AX
+	ADDQ         $0x00000020, CX
+	SUBQ         $0x00000008, DX
+	JMP          loop69
+
+done70:
 	VZEROUPPER
 	RET
 
@@ -897,49 +1869,87 @@ TEXT ·silu2(SB), NOSPLIT, $0-24
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
 
-loop31:
-	CMPQ         DX, $0x00000008
-	JLT          rest32
+loop71:
+	CMPQ         DX, $0x00000018
+	JLT          rest72
 	VMOVUPS      (CX), Y0
-	VMOVAPS      Y0, Y1
-	VXORPS       c80000000<>+0(SB), Y0, Y0
-	VMOVUPS      c42b20000<>+0(SB), Y2
-	VMINPS       Y0, Y2, Y0
-	VMOVUPS      cc2d0147b<>+0(SB), Y2
-	VMAXPS       Y0, Y2, Y0
-	VMULPS       c3fb8aa3b<>+0(SB), Y0, Y2
-	VROUNDPS     $0x08, Y2, Y2
-	VMOVUPS      Y0, Y3
-	VFNMADD231PS c3f317000<>+0(SB), Y2, Y3
-	VFNMADD231PS c3805fdf4<>+0(SB), Y2, Y3
-	VMOVUPS      c3ab68891<>+0(SB), Y0
-	VFMADD213PS  c3c0905c3<>+0(SB), Y3, Y0
-	VFMADD213PS  c3d2aaa8d<>+0(SB), Y3, Y0
-	VFMADD213PS  c3e2aaa6e<>+0(SB), Y3, Y0
-	VFMADD213PS  c3f000000<>+0(SB), Y3, Y0
-	VFMADD213PS  c3f800000<>+0(SB), Y3, Y0
-	VFMADD213PS  c3f800000<>+0(SB), Y3, Y0
-	VCVTPS2DQ    Y2, Y2
-	VPSRAD       $0x01, Y2, Y4
-	VPSUBD       Y4, Y2, Y2
-	VMOVUPS      c0000007f<>+0(SB), Y5
-	VPADDD       Y5, Y4, Y4
-	VPSLLD       $0x17, Y4, Y4
-	VMULPS       Y4, Y0, Y0
-	VPADDD       Y5, Y2, Y2
-	VPSLLD       $0x17, Y2, Y2
-	VMULPS       Y2, Y0, Y0
-	VADDPS       c3f800000<>+0(SB), Y0, Y0
-	VDIVPS       Y0, Y1, Y0
+	VMOVUPS      32(CX), Y4
+	VMOVUPS      64(CX), Y8
+	VMOVUPS      cc2b20000<>+0(SB), Y15
+	VMAXPS       Y0, Y15, Y1
+	VMAXPS       Y4, Y15, Y5
+	VMAXPS       Y8, Y15, Y9
+	VMOVUPS      c42ae0000<>+0(SB), Y15
+	VMINPS       Y1, Y15, Y1
+	VMINPS       Y5, Y15, Y5
+	VMINPS       Y9, Y15, Y9
+	VMOVUPS      c4b40007e<>+0(SB), Y2
+	VMOVAPS      Y2, Y6
+	VMOVAPS      Y2, Y10
+	VMOVUPS      cbfb8aa3b<>+0(SB), Y15
+	VFMADD231PS  Y15, Y1, Y2
+	VFMADD231PS  Y15, Y5, Y6
+	VFMADD231PS  Y15, Y9, Y10
+	VMOVUPS      c4b40007e<>+0(SB), Y15
+	VSUBPS       Y15, Y2, Y3
+	VSUBPS       Y15, Y6, Y7
+	VSUBPS       Y15, Y10, Y11
+	VMOVUPS      cbf317000<>+0(SB), Y15
+	VFNMADD231PS Y15, Y3, Y1
+	VFNMADD231PS Y15, Y7, Y5
+	VFNMADD231PS Y15, Y11, Y9
+	VMOVUPS      cb805fdf4<>+0(SB), Y15
+	VFNMADD231PS Y15, Y3, Y1
+	VFNMADD231PS Y15, Y7, Y5
+	VFNMADD231PS Y15, Y11, Y9
+	VMOVUPS      c3b368891<>+0(SB), Y3
+	VMOVAPS      Y3, Y7
+	VMOVAPS      Y3, Y11
+	VMOVUPS      cbc8905c3<>+0(SB), Y15
+	VFMADD213PS  Y15, Y1, Y3
+	VFMADD213PS  Y15, Y5, Y7
+	VFMADD213PS  Y15, Y9, Y11
+	VMOVUPS      c3daaaa8d<>+0(SB), Y15
+	VFMADD213PS  Y15, Y1, Y3
+	VFMADD213PS  Y15, Y5, Y7
+	VFMADD213PS  Y15, Y9, Y11
+	VMOVUPS      cbeaaaa6e<>+0(SB), Y15
+	VFMADD213PS  Y15, Y1, Y3
+	VFMADD213PS  Y15, Y5, Y7
+	VFMADD213PS  Y15, Y9, Y11
+	VMOVUPS      c3f800000<>+0(SB), Y15
+	VFMADD213PS  Y15, Y1, Y3
+	VFMADD213PS  Y15, Y5, Y7
+	VFMADD213PS  Y15, Y9, Y11
+	VMOVUPS      cc0000000<>+0(SB), Y15
+	VFMADD213PS  Y15, Y1, Y3
+	VFMADD213PS  Y15, Y5, Y7
+	VFMADD213PS  Y15, Y9, Y11
+	VMOVUPS      c40000000<>+0(SB), Y15
+	VFMADD213PS  Y15, Y1, Y3
+	VFMADD213PS  Y15, Y5, Y7
+	VFMADD213PS  Y15, Y9, Y11
+	VPSLLD       $0x17, Y2, Y1
+	VPSLLD       $0x17, Y6, Y5
+	VPSLLD       $0x17, Y10, Y9
+	VMOVUPS      c3f800000<>+0(SB), Y15
+	VFMADD213PS  Y15, Y3, Y1
+	VFMADD213PS  Y15, Y7, Y5
+	VFMADD213PS  Y15, Y11, Y9
+	VDIVPS       Y1, Y0, Y0
+	VDIVPS       Y5, Y4, Y4
+	VDIVPS       Y9, Y8, Y8
 	VMOVUPS      Y0, (AX)
-	ADDQ         $0x00000020, AX
-	ADDQ         $0x00000020, CX
-	SUBQ         $0x00000008, DX
-	JMP          loop31
+	VMOVUPS      Y4, 32(AX)
+	VMOVUPS      Y8, 64(AX)
+	ADDQ         $0x00000060, AX
+	ADDQ         $0x00000060, CX
+	SUBQ         $0x00000018, DX
+	JMP          loop71
 
-rest32:
+rest72:
 	TESTQ        DX, DX
-	JLE          done33
+	JLE          done73
 	MOVQ         $0x00000008, BX
 	CMPQ         DX, BX
 	CMOVQLT      DX, BX
@@ -948,43 +1958,151 @@ rest32:
 	SUBQ         BX, SI
 	VMOVUPS      64(SI), Y14
 	VMASKMOVPS   (CX), Y14, Y0
-	VMOVAPS      Y0, Y1
-	VXORPS       c80000000<>+0(SB), Y0, Y0
-	VMOVUPS      c42b20000<>+0(SB), Y2
-	VMINPS       Y0, Y2, Y0
-	VMOVUPS      cc2d0147b<>+0(SB), Y2
-	VMAXPS       Y0, Y2, Y0
-	VMULPS       c3fb8aa3b<>+0(SB), Y0, Y2
-	VROUNDPS     $0x08, Y2, Y2
-	VMOVUPS      Y0, Y3
-	VFNMADD231PS c3f317000<>+0(SB), Y2, Y3
-	VFNMADD231PS c3805fdf4<>+0(SB), Y2, Y3
-	VMOVUPS      c3ab68891<>+0(SB), Y0
-	VFMADD213PS  c3c0905c3<>+0(SB), Y3, Y0
-	VFMADD213PS  c3d2aaa8d<>+0(SB), Y3, Y0
-	VFMADD213PS  c3e2aaa6e<>+0(SB), Y3, Y0
-	VFMADD213PS  c3f000000<>+0(SB), Y3, Y0
-	VFMADD213PS  c3f800000<>+0(SB), Y3, Y0
-	VFMADD213PS  c3f800000<>+0(SB), Y3, Y0
-	VCVTPS2DQ    Y2, Y2
-	VPSRAD       $0x01, Y2, Y4
-	VPSUBD       Y4, Y2, Y2
-	VMOVUPS      c0000007f<>+0(SB), Y5
-	VPADDD       Y5, Y4, Y4
-	VPSLLD       $0x17, Y4, Y4
-	VMULPS       Y4, Y0, Y0
-	VPADDD       Y5, Y2, Y2
-	VPSLLD       $0x17, Y2, Y2
-	VMULPS       Y2, Y0, Y0
-	VADDPS       c3f800000<>+0(SB), Y0, Y0
-	VDIVPS       Y0, Y1, Y0
+	VMOVUPS      cc2b20000<>+0(SB), Y15
+	VMAXPS       Y0, Y15, Y1
+	VMOVUPS      c42ae0000<>+0(SB), Y15
+	VMINPS       Y1, Y15, Y1
+	VMOVUPS      c4b40007e<>+0(SB), Y2
+	VFMADD231PS  cbfb8aa3b<>+0(SB), Y1, Y2
+	VSUBPS       c4b40007e<>+0(SB), Y2, Y3
+	VFNMADD231PS cbf317000<>+0(SB), Y3, Y1
+	VFNMADD231PS cb805fdf4<>+0(SB), Y3, Y1
+	VMOVUPS      c3b368891<>+0(SB), Y3
+	VFMADD213PS  cbc8905c3<>+0(SB), Y1, Y3
+	VFMADD213PS  c3daaaa8d<>+0(SB), Y1, Y3
+	VFMADD213PS  cbeaaaa6e<>+0(SB), Y1, Y3
+	VFMADD213PS  c3f800000<>+0(SB), Y1, Y3
+	VFMADD213PS  cc0000000<>+0(SB), Y1, Y3
+	VFMADD213PS  c40000000<>+0(SB), Y1, Y3
+	VPSLLD       $0x17, Y2, Y1
+	VFMADD213PS  c3f800000<>+0(SB), Y3, Y1
+	VDIVPS       Y1, Y0, Y0
 	VMASKMOVPS   Y0, Y14, (AX)
 	ADDQ         $0x00000020, AX
 	ADDQ         $0x00000020, CX
 	SUBQ         $0x00000008, DX
-	JMP          rest32
+	JMP          rest72
 
-done33:
+done73:
+	VZEROUPPER
+	RET
+
+// func siluAround2(dst *float32, src *float32, n int)
+// Requires: AVX, AVX2, FMA3
+TEXT ·siluAround2(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ n+16(FP), DX
+
+loop74:
+	CMPQ         DX, $0x00000018
+	JLT          done75
+	VMOVUPS      (CX), Y0
+	VMOVUPS      32(CX), Y4
+	VMOVUPS      64(CX), Y8
+	VMOVUPS      cc2b20000<>+0(SB), Y15
+	VMAXPS       Y0, Y15, Y1
+	VMAXPS       Y4, Y15, Y5
+	VMAXPS       Y8, Y15, Y9
+	VMOVUPS      c42ae0000<>+0(SB), Y15
+	VMINPS       Y1, Y15, Y1
+	VMINPS       Y5, Y15, Y5
+	VMINPS       Y9, Y15, Y9
+	VMOVUPS      c4b40007e<>+0(SB), Y2
+	VMOVAPS      Y2, Y6
+	VMOVAPS      Y2, Y10
+	VMOVUPS      cbfb8aa3b<>+0(SB), Y15
+	VFMADD231PS  Y15, Y1, Y2
+	VFMADD231PS  Y15, Y5, Y6
+	VFMADD231PS  Y15, Y9, Y10
+	VMOVUPS      c4b40007e<>+0(SB), Y15
+	VSUBPS       Y15, Y2, Y3
+	VSUBPS       Y15, Y6, Y7
+	VSUBPS       Y15, Y10, Y11
+	VMOVUPS      cbf317000<>+0(SB), Y15
+	VFNMADD231PS Y15, Y3, Y1
+	VFNMADD231PS Y15, Y7, Y5
+	VFNMADD231PS Y15, Y11, Y9
+	VMOVUPS      cb805fdf4<>+0(SB), Y15
+	VFNMADD231PS Y15, Y3, Y1
+	VFNMADD231PS Y15, Y7, Y5
+	VFNMADD231PS Y15, Y11, Y9
+	VMOVUPS      c3b368891<>+0(SB), Y3
+	VMOVAPS      Y3, Y7
+	VMOVAPS      Y3, Y11
+	VMOVUPS      cbc8905c3<>+0(SB), Y15
+	VFMADD213PS  Y15, Y1, Y3
+	VFMADD213PS  Y15, Y5, Y7
+	VFMADD213PS  Y15, Y9, Y11
+	VMOVUPS      c3daaaa8d<>+0(SB), Y15
+	VFMADD213PS  Y15, Y1, Y3
+	VFMADD213PS  Y15, Y5, Y7
+	VFMADD213PS  Y15, Y9, Y11
+	VMOVUPS      cbeaaaa6e<>+0(SB), Y15
+	VFMADD213PS  Y15, Y1, Y3
+	VFMADD213PS  Y15, Y5, Y7
+	VFMADD213PS  Y15, Y9, Y11
+	VMOVUPS      c3f800000<>+0(SB), Y15
+	VFMADD213PS  Y15, Y1, Y3
+	VFMADD213PS  Y15, Y5, Y7
+	VFMADD213PS  Y15, Y9, Y11
+	VMOVUPS      cc0000000<>+0(SB), Y15
+	VFMADD213PS  Y15, Y1, Y3
+	VFMADD213PS  Y15, Y5, Y7
+	VFMADD213PS  Y15, Y9, Y11
+	VMOVUPS      c40000000<>+0(SB), Y15
+	VFMADD213PS  Y15, Y1, Y3
+	VFMADD213PS  Y15, Y5, Y7
+	VFMADD213PS  Y15, Y9, Y11
+	VPSLLD       $0x17, Y2, Y1
+	VPSLLD       $0x17, Y6, Y5
+	VPSLLD       $0x17, Y10, Y9
+	VMOVUPS      c3f800000<>+0(SB), Y15
+	VFMADD213PS  Y15, Y3, Y1
+	VFMADD213PS  Y15, Y7, Y5
+	VFMADD213PS  Y15, Y11, Y9
+	VDIVPS       Y1, Y0, Y0
+	VDIVPS       Y5, Y4, Y4
+	VDIVPS       Y9, Y8, Y8
+	VMOVNTPS     Y0, (AX)
+	VMOVNTPS     Y4, 32(AX)
+	VMOVNTPS     Y8, 64(AX)
+	ADDQ         $0x00000060, AX
+	ADDQ         $0x00000060, CX
+	SUBQ         $0x00000018, DX
+	JMP          loop74
+
+done75:
+loop76:
+	CMPQ         DX, $0x00000008
+	JLT          done77
+	VMOVUPS      (CX), Y0
+	VMOVUPS      cc2b20000<>+0(SB), Y15
+	VMAXPS       Y0, Y15, Y1
+	VMOVUPS      c42ae0000<>+0(SB), Y15
+	VMINPS       Y1, Y15, Y1
+	VMOVUPS      c4b40007e<>+0(SB), Y2
+	VFMADD231PS  cbfb8aa3b<>+0(SB), Y1, Y2
+	VSUBPS       c4b40007e<>+0(SB), Y2, Y3
+	VFNMADD231PS cbf317000<>+0(SB), Y3, Y1
+	VFNMADD231PS cb805fdf4<>+0(SB), Y3, Y1
+	VMOVUPS      c3b368891<>+0(SB), Y3
+	VFMADD213PS  cbc8905c3<>+0(SB), Y1, Y3
+	VFMADD213PS  c3daaaa8d<>+0(SB), Y1, Y3
+	VFMADD213PS  cbeaaaa6e<>+0(SB), Y1, Y3
+	VFMADD213PS  c3f800000<>+0(SB), Y1, Y3
+	VFMADD213PS  cc0000000<>+0(SB), Y1, Y3
+	VFMADD213PS  c40000000<>+0(SB), Y1, Y3
+	VPSLLD       $0x17, Y2, Y1
+	VFMADD213PS  c3f800000<>+0(SB), Y3, Y1
+	VDIVPS       Y1, Y0, Y0
+	VMOVNTPS     Y0, (AX)
+	ADDQ         $0x00000020, AX
+	ADDQ         $0x00000020, CX
+	SUBQ         $0x00000008, DX
+	JMP          loop76
+
+done77:
 	VZEROUPPER
 	RET
 
@@ -995,52 +2113,102 @@ TEXT ·tanh2(SB), NOSPLIT, $0-24
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
 
-loop34:
-	CMPQ         DX, $0x00000008
-	JLT          rest35
+loop78:
+	CMPQ         DX, $0x00000018
+	JLT          rest79
 	VMOVUPS      (CX), Y0
-	VANDPS       c7fffffff<>+0(SB), Y0, Y1
+	VMOVUPS      32(CX), Y4
+	VMOVUPS      64(CX), Y8
+	VMOVUPS      c7fffffff<>+0(SB), Y15
+	VANDPS       Y15, Y0, Y1
+	VANDPS       Y15, Y4, Y5
+	VANDPS       Y15, Y8, Y9
 	VADDPS       Y1, Y1, Y1
-	VMOVUPS      c42200000<>+0(SB), Y3
-	VMINPS       Y1, Y3, Y1
-	VMULPS       c3fb8aa3b<>+0(SB), Y1, Y3
-	VROUNDPS     $0x08, Y3, Y3
-	VMOVUPS      Y1, Y4
-	VFNMADD231PS c3f317000<>+0(SB), Y3, Y4
-	VFNMADD231PS c3805fdf4<>+0(SB), Y3, Y4
-	VMOVUPS      c3ab68891<>+0(SB), Y1
-	VFMADD213PS  c3c0905c3<>+0(SB), Y4, Y1
-	VFMADD213PS  c3d2aaa8d<>+0(SB), Y4, Y1
-	VFMADD213PS  c3e2aaa6e<>+0(SB), Y4, Y1
-	VFMADD213PS  c3f000000<>+0(SB), Y4, Y1
-	VMULPS       Y4, Y1, Y1
-	VFMADD213PS  Y4, Y4, Y1
-	VMOVUPS      c3f800000<>+0(SB), Y5
-	VCVTPS2DQ    Y3, Y3
-	VPSRAD       $0x01, Y3, Y6
-	VPSUBD       Y6, Y3, Y3
-	VMOVUPS      c0000007f<>+0(SB), Y7
-	VPADDD       Y7, Y6, Y6
+	VADDPS       Y5, Y5, Y5
+	VADDPS       Y9, Y9, Y9
+	VMOVUPS      c42200000<>+0(SB), Y15
+	VMINPS       Y1, Y15, Y1
+	VMINPS       Y5, Y15, Y5
+	VMINPS       Y9, Y15, Y9
+	VMOVUPS      c4b40007f<>+0(SB), Y2
+	VMOVAPS      Y2, Y6
+	VMOVAPS      Y2, Y10
+	VMOVUPS      c3fb8aa3b<>+0(SB), Y15
+	VFMADD231PS  Y15, Y1, Y2
+	VFMADD231PS  Y15, Y5, Y6
+	VFMADD231PS  Y15, Y9, Y10
+	VMOVUPS      c4b40007f<>+0(SB), Y15
+	VSUBPS       Y15, Y2, Y3
+	VSUBPS       Y15, Y6, Y7
+	VSUBPS       Y15, Y10, Y11
+	VMOVUPS      c3f317000<>+0(SB), Y15
+	VFNMADD231PS Y15, Y3, Y1
+	VFNMADD231PS Y15, Y7, Y5
+	VFNMADD231PS Y15, Y11, Y9
+	VMOVUPS      c3805fdf4<>+0(SB), Y15
+	VFNMADD231PS Y15, Y3, Y1
+	VFNMADD231PS Y15, Y7, Y5
+	VFNMADD231PS Y15, Y11, Y9
+	VMOVUPS      c3ab68891<>+0(SB), Y3
+	VMOVAPS      Y3, Y7
+	VMOVAPS      Y3, Y11
+	VMOVUPS      c3c0905c3<>+0(SB), Y15
+	VFMADD213PS  Y15, Y1, Y3
+	VFMADD213PS  Y15, Y5, Y7
+	VFMADD213PS  Y15, Y9, Y11
+	VMOVUPS      c3d2aaa8d<>+0(SB), Y15
+	VFMADD213PS  Y15, Y1, Y3
+	VFMADD213PS  Y15, Y5, Y7
+	VFMADD213PS  Y15, Y9, Y11
+	VMOVUPS      c3e2aaa6e<>+0(SB), Y15
+	VFMADD213PS  Y15, Y1, Y3
+	VFMADD213PS  Y15, Y5, Y7
+	VFMADD213PS  Y15, Y9, Y11
+	VMOVUPS      c3f000000<>+0(SB), Y15
+	VFMADD213PS  Y15, Y1, Y3
+	VFMADD213PS  Y15, Y5, Y7
+	VFMADD213PS  Y15, Y9, Y11
+	VMULPS       Y1, Y3, Y3
+	VMULPS       Y5, Y7, Y7
+	VMULPS       Y9, Y11, Y11
+	VFMADD213PS  Y1, Y1, Y3
+	VFMADD213PS  Y5, Y5, Y7
+	VFMADD213PS  Y9, Y9, Y11
+	VPSLLD       $0x17, Y2, Y2
 	VPSLLD       $0x17, Y6, Y6
-	VMULPS       Y6, Y5, Y5
-	VPADDD       Y7, Y3, Y3
-	VPSLLD       $0x17, Y3, Y3
-	VMULPS       Y3, Y5, Y5
-	VSUBPS       c3f800000<>+0(SB), Y5, Y4
-	VFMADD213PS  Y4, Y5, Y1
-	VADDPS       c40000000<>+0(SB), Y1, Y2
+	VPSLLD       $0x17, Y10, Y10
+	VMOVUPS      c3f800000<>+0(SB), Y15
+	VSUBPS       Y15, Y2, Y1
+	VSUBPS       Y15, Y6, Y5
+	VSUBPS       Y15, Y10, Y9
+	VFMADD231PS  Y3, Y2, Y1
+	VFMADD231PS  Y7, Y6, Y5
+	VFMADD231PS  Y11, Y10, Y9
+	VMOVUPS      c40000000<>+0(SB), Y15
+	VADDPS       Y15, Y1, Y2
+	VADDPS       Y15, Y5, Y6
+	VADDPS       Y15, Y9, Y10
 	VDIVPS       Y2, Y1, Y1
-	VANDPS       c80000000<>+0(SB), Y0, Y0
+	VDIVPS       Y6, Y5, Y5
+	VDIVPS       Y10, Y9, Y9
+	VMOVUPS      c80000000<>+0(SB), Y15
+	VANDPS       Y15, Y0, Y0
+	VANDPS       Y15, Y4, Y4
+	VANDPS       Y15, Y8, Y8
 	VORPS        Y1, Y0, Y0
+	VORPS        Y5, Y4, Y4
+	VORPS        Y9, Y8, Y8
 	VMOVUPS      Y0, (AX)
-	ADDQ         $0x00000020, AX
-	ADDQ         $0x00000020, CX
-	SUBQ         $0x00000008, DX
-	JMP          loop34
+	VMOVUPS      Y4, 32(AX)
+	VMOVUPS      Y8, 64(AX)
+	ADDQ         $0x00000060, AX
+	ADDQ         $0x00000060, CX
+	SUBQ         $0x00000018, DX
+	JMP          loop78
 
-rest35:
+rest79:
 	TESTQ        DX, DX
-	JLE          done36
+	JLE          done80
 	MOVQ         $0x00000008, BX
 	CMPQ         DX, BX
 	CMOVQLT      DX, BX
@@ -1051,33 +2219,23 @@ rest35:
 	VMASKMOVPS   (CX), Y14, Y0
 	VANDPS       c7fffffff<>+0(SB), Y0, Y1
 	VADDPS       Y1, Y1, Y1
-	VMOVUPS      c42200000<>+0(SB), Y3
-	VMINPS       Y1, Y3, Y1
-	VMULPS       c3fb8aa3b<>+0(SB), Y1, Y3
-	VROUNDPS     $0x08, Y3, Y3
-	VMOVUPS      Y1, Y4
-	VFNMADD231PS c3f317000<>+0(SB), Y3, Y4
-	VFNMADD231PS c3805fdf4<>+0(SB), Y3, Y4
-	VMOVUPS      c3ab68891<>+0(SB), Y1
-	VFMADD213PS  c3c0905c3<>+0(SB), Y4, Y1
-	VFMADD213PS  c3d2aaa8d<>+0(SB), Y4, Y1
-	VFMADD213PS  c3e2aaa6e<>+0(SB), Y4, Y1
-	VFMADD213PS  c3f000000<>+0(SB), Y4, Y1
-	VMULPS       Y4, Y1, Y1
-	VFMADD213PS  Y4, Y4, Y1
-	VMOVUPS      c3f800000<>+0(SB), Y5
-	VCVTPS2DQ    Y3, Y3
-	VPSRAD       $0x01, Y3, Y6
-	VPSUBD       Y6, Y3, Y3
-	VMOVUPS      c0000007f<>+0(SB), Y7
-	VPADDD       Y7, Y6, Y6
-	VPSLLD       $0x17, Y6, Y6
-	VMULPS       Y6, Y5, Y5
-	VPADDD       Y7, Y3, Y3
-	VPSLLD       $0x17, Y3, Y3
-	VMULPS       Y3, Y5, Y5
-	VSUBPS       c3f800000<>+0(SB), Y5, Y4
-	VFMADD213PS  Y4, Y5, Y1
+	VMOVUPS      c42200000<>+0(SB), Y15
+	VMINPS       Y1, Y15, Y1
+	VMOVUPS      c4b40007f<>+0(SB), Y2
+	VFMADD231PS  c3fb8aa3b<>+0(SB), Y1, Y2
+	VSUBPS       c4b40007f<>+0(SB), Y2, Y3
+	VFNMADD231PS c3f317000<>+0(SB), Y3, Y1
+	VFNMADD231PS c3805fdf4<>+0(SB), Y3, Y1
+	VMOVUPS      c3ab68891<>+0(SB), Y3
+	VFMADD213PS  c3c0905c3<>+0(SB), Y1, Y3
+	VFMADD213PS  c3d2aaa8d<>+0(SB), Y1, Y3
+	VFMADD213PS  c3e2aaa6e<>+0(SB), Y1, Y3
+	VFMADD213PS  c3f000000<>+0(SB), Y1, Y3
+	VMULPS       Y1, Y3, Y3
+	VFMADD213PS  Y1, Y1, Y3
+	VPSLLD       $0x17, Y2, Y2
+	VSUBPS       c3f800000<>+0(SB), Y2, Y1
+	VFMADD231PS  Y3, Y2, Y1
 	VADDPS       c40000000<>+0(SB), Y1, Y2
 	VDIVPS       Y2, Y1, Y1
 	VANDPS       c80000000<>+0(SB), Y0, Y0
@@ -1086,9 +2244,9 @@ rest35:
 	ADDQ         $0x00000020, AX
 	ADDQ         $0x00000020, CX
 	SUBQ         $0x00000008, DX
-	JMP          rest35
+	JMP          rest79
 
-done36:
+done80:
 	VZEROUPPER
 	RET
 
@@ -1110,23 +2268,161 @@ DATA c42200000<>+56(SB)/4, $0x42200000
 DATA c42200000<>+60(SB)/4, $0x42200000
 GLOBL c42200000<>(SB), RODATA|NOPTR, $64
 
-DATA c40000000<>+0(SB)/4, $0x40000000
-DATA c40000000<>+4(SB)/4, $0x40000000
-DATA c40000000<>+8(SB)/4, $0x40000000
-DATA c40000000<>+12(SB)/4, $0x40000000
-DATA c40000000<>+16(SB)/4, $0x40000000
-DATA c40000000<>+20(SB)/4, $0x40000000
-DATA c40000000<>+24(SB)/4, $0x40000000
-DATA c40000000<>+28(SB)/4, $0x40000000
-DATA c40000000<>+32(SB)/4, $0x40000000
-DATA c40000000<>+36(SB)/4, $0x40000000
-DATA c40000000<>+40(SB)/4, $0x40000000
-DATA c40000000<>+44(SB)/4, $0x40000000
-DATA c40000000<>+48(SB)/4, $0x40000000
-DATA c40000000<>+52(SB)/4, $0x40000000
-DATA c40000000<>+56(SB)/4, $0x40000000
-DATA c40000000<>+60(SB)/4, $0x40000000
-GLOBL c40000000<>(SB), RODATA|NOPTR, $64
+DATA c4b40007f<>+0(SB)/4, $0x4b40007f
+DATA c4b40007f<>+4(SB)/4, $0x4b40007f
+DATA c4b40007f<>+8(SB)/4, $0x4b40007f
+DATA c4b40007f<>+12(SB)/4, $0x4b40007f
+DATA c4b40007f<>+16(SB)/4, $0x4b40007f
+DATA c4b40007f<>+20(SB)/4, $0x4b40007f
+DATA c4b40007f<>+24(SB)/4, $0x4b40007f
+DATA c4b40007f<>+28(SB)/4, $0x4b40007f
+DATA c4b40007f<>+32(SB)/4, $0x4b40007f
+DATA c4b40007f<>+36(SB)/4, $0x4b40007f
+DATA c4b40007f<>+40(SB)/4, $0x4b40007f
+DATA c4b40007f<>+44(SB)/4, $0x4b40007f
+DATA c4b40007f<>+48(SB)/4, $0x4b40007f
+DATA c4b40007f<>+52(SB)/4, $0x4b40007f
+DATA c4b40007f<>+56(SB)/4, $0x4b40007f
+DATA c4b40007f<>+60(SB)/4, $0x4b40007f
+GLOBL c4b40007f<>(SB), RODATA|NOPTR, $64
+
+// func tanhAround2(dst *float32, src *float32, n int)
+// Requires: AVX, AVX2, FMA3
+TEXT ·tanhAround2(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ n+16(FP), DX
+
+loop81:
+	CMPQ         DX, $0x00000018
+	JLT          done82
+	VMOVUPS      (CX), Y0
+	VMOVUPS      32(CX), Y4
+	VMOVUPS      64(CX), Y8
+	VMOVUPS      c7fffffff<>+0(SB), Y15
+	VANDPS       Y15, Y0, Y1
+	VANDPS       Y15, Y4, Y5
+	VANDPS       Y15, Y8, Y9
+	VADDPS       Y1, Y1, Y1
+	VADDPS       Y5, Y5, Y5
+	VADDPS       Y9, Y9, Y9
+	VMOVUPS      c42200000<>+0(SB), Y15
+	VMINPS       Y1, Y15, Y1
+	VMINPS       Y5, Y15, Y5
+	VMINPS       Y9, Y15, Y9
+	VMOVUPS      c4b40007f<>+0(SB), Y2
+	VMOVAPS      Y2, Y6
+	VMOVAPS      Y2, Y10
+	VMOVUPS      c3fb8aa3b<>+0(SB), Y15
+	VFMADD231PS  Y15, Y1, Y2
+	VFMADD231PS  Y15, Y5, Y6
+	VFMADD231PS  Y15, Y9, Y10
+	VMOVUPS      c4b40007f<>+0(SB), Y15
+	VSUBPS       Y15, Y2, Y3
+	VSUBPS       Y15, Y6, Y7
+	VSUBPS       Y15, Y10, Y11
+	VMOVUPS      c3f317000<>+0(SB), Y15
+	VFNMADD231PS Y15, Y3, Y1
+	VFNMADD231PS Y15, Y7, Y5
+	VFNMADD231PS Y15, Y11, Y9
+	VMOVUPS      c3805fdf4<>+0(SB), Y15
+	VFNMADD231PS Y15, Y3, Y1
+	VFNMADD231PS Y15, Y7, Y5
+	VFNMADD231PS Y15, Y11, Y9
+	VMOVUPS      c3ab68891<>+0(SB), Y3
+	VMOVAPS      Y3, Y7
+	VMOVAPS      Y3, Y11
+	VMOVUPS      c3c0905c3<>+0(SB), Y15
+	VFMADD213PS  Y15, Y1, Y3
+	VFMADD213PS  Y15, Y5, Y7
+	VFMADD213PS  Y15, Y9, Y11
+	VMOVUPS      c3d2aaa8d<>+0(SB), Y15
+	VFMADD213PS  Y15, Y1, Y3
+	VFMADD213PS  Y15, Y5, Y7
+	VFMADD213PS  Y15, Y9, Y11
+	VMOVUPS      c3e2aaa6e<>+0(SB), Y15
+	VFMADD213PS  Y15, Y1, Y3
+	VFMADD213PS  Y15, Y5, Y7
+	VFMADD213PS  Y15, Y9, Y11
+	VMOVUPS      c3f000000<>+0(SB), Y15
+	VFMADD213PS  Y15, Y1, Y3
+	VFMADD213PS  Y15, Y5, Y7
+	VFMADD213PS  Y15, Y9, Y11
+	VMULPS       Y1, Y3, Y3
+	VMULPS       Y5, Y7, Y7
+	VMULPS       Y9, Y11, Y11
+	VFMADD213PS  Y1, Y1, Y3
+	VFMADD213PS  Y5, Y5, Y7
+	VFMADD213PS  Y9, Y9, Y11
+	VPSLLD       $0x17, Y2, Y2
+	VPSLLD       $0x17, Y6, Y6
+	VPSLLD       $0x17, Y10, Y10
+	VMOVUPS      c3f800000<>+0(SB), Y15
+	VSUBPS       Y15, Y2, Y1
+	VSUBPS       Y15, Y6, Y5
+	VSUBPS       Y15, Y10, Y9
+	VFMADD231PS  Y3, Y2, Y1
+	VFMADD231PS  Y7, Y6, Y5
+	VFMADD231PS  Y11, Y10, Y9
+	VMOVUPS      c40000000<>+0(SB), Y15
+	VADDPS       Y15, Y1, Y2
+	VADDPS       Y15, Y5, Y6
+	VADDPS       Y15, Y9, Y10
+	VDIVPS       Y2, Y1, Y1
+	VDIVPS       Y6, Y5, Y5
+	VDIVPS       Y10, Y9, Y9
+	VMOVUPS      c80000000<>+0(SB), Y15
+	VANDPS       Y15, Y0, Y0
+	VANDPS       Y15, Y4, Y4
+	VANDPS       Y15, Y8, Y8
+	VORPS        Y1, Y0, Y0
+	VORPS        Y5, Y4, Y4
+	VORPS        Y9, Y8, Y8
+	VMOVNTPS     Y0, (AX)
+	VMOVNTPS     Y4, 32(AX)
+	VMOVNTPS     Y8, 64(AX)
+	ADDQ         $0x00000060, AX
+	ADDQ         $0x00000060, CX
+	SUBQ         $0x00000018, DX
+	JMP          loop81
+
+done82:
+loop83:
+	CMPQ         DX, $0x00000008
+	JLT          done84
+	VMOVUPS      (CX), Y0
+	VANDPS       c7fffffff<>+0(SB), Y0, Y1
+	VADDPS       Y1, Y1, Y1
+	VMOVUPS      c42200000<>+0(SB), Y15
+	VMINPS       Y1, Y15, Y1
+	VMOVUPS      c4b40007f<>+0(SB), Y2
+	VFMADD231PS  c3fb8aa3b<>+0(SB), Y1, Y2
+	VSUBPS       c4b40007f<>+0(SB), Y2, Y3
+	VFNMADD231PS c3f317000<>+0(SB), Y3, Y1
+	VFNMADD231PS c3805fdf4<>+0(SB), Y3, Y1
+	VMOVUPS      c3ab68891<>+0(SB), Y3
+	VFMADD213PS  c3c0905c3<>+0(SB), Y1, Y3
+	VFMADD213PS  c3d2aaa8d<>+0(SB), Y1, Y3
+	VFMADD213PS  c3e2aaa6e<>+0(SB), Y1, Y3
+	VFMADD213PS  c3f000000<>+0(SB), Y1, Y3
+	VMULPS       Y1, Y3, Y3
+	VFMADD213PS  Y1, Y1, Y3
+	VPSLLD       $0x17, Y2, Y2
+	VSUBPS       c3f800000<>+0(SB), Y2, Y1
+	VFMADD231PS  Y3, Y2, Y1
+	VADDPS       c40000000<>+0(SB), Y1, Y2
+	VDIVPS       Y2, Y1, Y1
+	VANDPS       c80000000<>+0(SB), Y0, Y0
+	VORPS        Y1, Y0, Y0
+	VMOVNTPS     Y0, (AX)
+	ADDQ         $0x00000020, AX
+	ADDQ         $0x00000020, CX
+	SUBQ         $0x00000008, DX
+	JMP          loop83
+
+done84:
+	VZEROUPPER
+	RET
 
 // func erf2(dst *float32, src *float32, n int)
 // Requires: AVX, AVX2, CMOV, FMA3
@@ -1135,79 +2431,161 @@ TEXT ·erf2(SB), NOSPLIT, $0-24
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
 
-loop37:
-	CMPQ         DX, $0x00000008
-	JLT          rest38
+loop85:
+	CMPQ         DX, $0x00000010
+	JLT          rest86
 	VMOVUPS      (CX), Y0
-	VANDPS       c7fffffff<>+0(SB), Y0, Y1
-	VMOVUPS      c40800000<>+0(SB), Y4
-	VMINPS       Y1, Y4, Y1
-	VMOVUPS      c40800000<>+0(SB), Y4
-	VMINPS       Y1, Y4, Y2
-	VADDPS       c40200000<>+0(SB), Y2, Y3
-	VSUBPS       c40200000<>+0(SB), Y2, Y2
+	VMOVUPS      32(CX), Y6
+	VMOVUPS      c7fffffff<>+0(SB), Y15
+	VANDPS       Y15, Y0, Y1
+	VANDPS       Y15, Y6, Y7
+	VMOVUPS      c40800000<>+0(SB), Y15
+	VMINPS       Y1, Y15, Y1
+	VMINPS       Y7, Y15, Y7
+	VMOVUPS      c40800000<>+0(SB), Y15
+	VMINPS       Y1, Y15, Y2
+	VMINPS       Y7, Y15, Y8
+	VMOVUPS      c40200000<>+0(SB), Y15
+	VADDPS       Y15, Y2, Y3
+	VADDPS       Y15, Y8, Y9
+	VMOVUPS      c40200000<>+0(SB), Y15
+	VSUBPS       Y15, Y2, Y2
+	VSUBPS       Y15, Y8, Y8
 	VDIVPS       Y3, Y2, Y2
+	VDIVPS       Y9, Y8, Y8
 	VMULPS       Y2, Y2, Y4
+	VMULPS       Y8, Y8, Y10
 	VMOVUPS      c39ae8275<>+0(SB), Y3
-	VFMADD213PS  cbb30a5e6<>+0(SB), Y4, Y3
-	VFMADD213PS  c3d238891<>+0(SB), Y4, Y3
-	VFMADD213PS  c3e80e08c<>+0(SB), Y4, Y3
-	VFMADD213PS  c3e57dda0<>+0(SB), Y4, Y3
+	VMOVAPS      Y3, Y9
+	VMOVUPS      cbb30a5e6<>+0(SB), Y15
+	VFMADD213PS  Y15, Y4, Y3
+	VFMADD213PS  Y15, Y10, Y9
+	VMOVUPS      c3d238891<>+0(SB), Y15
+	VFMADD213PS  Y15, Y4, Y3
+	VFMADD213PS  Y15, Y10, Y9
+	VMOVUPS      c3e80e08c<>+0(SB), Y15
+	VFMADD213PS  Y15, Y4, Y3
+	VFMADD213PS  Y15, Y10, Y9
+	VMOVUPS      c3e57dda0<>+0(SB), Y15
+	VFMADD213PS  Y15, Y4, Y3
+	VFMADD213PS  Y15, Y10, Y9
 	VMOVUPS      c3a61b44d<>+0(SB), Y5
-	VFMADD213PS  cbb836a5f<>+0(SB), Y4, Y5
-	VFMADD213PS  cbe00084c<>+0(SB), Y4, Y5
-	VFMADD213PS  cbebe5448<>+0(SB), Y4, Y5
+	VMOVAPS      Y5, Y11
+	VMOVUPS      cbb836a5f<>+0(SB), Y15
+	VFMADD213PS  Y15, Y4, Y5
+	VFMADD213PS  Y15, Y10, Y11
+	VMOVUPS      cbe00084c<>+0(SB), Y15
+	VFMADD213PS  Y15, Y4, Y5
+	VFMADD213PS  Y15, Y10, Y11
+	VMOVUPS      cbebe5448<>+0(SB), Y15
+	VFMADD213PS  Y15, Y4, Y5
+	VFMADD213PS  Y15, Y10, Y11
 	VFMADD231PS  Y2, Y5, Y3
-	VXORPS       c80000000<>+0(SB), Y1, Y2
+	VFMADD231PS  Y8, Y11, Y9
+	VMOVUPS      c80000000<>+0(SB), Y15
+	VXORPS       Y15, Y1, Y2
+	VXORPS       Y15, Y7, Y8
 	VMULPS       Y1, Y2, Y2
-	VMULPS       c3fb8aa3b<>+0(SB), Y2, Y4
-	VROUNDPS     $0x08, Y4, Y4
-	VMOVUPS      Y2, Y5
-	VFNMADD231PS c3f317000<>+0(SB), Y4, Y5
-	VFNMADD231PS c3805fdf4<>+0(SB), Y4, Y5
-	VMOVUPS      c3ab68891<>+0(SB), Y2
-	VFMADD213PS  c3c0905c3<>+0(SB), Y5, Y2
-	VFMADD213PS  c3d2aaa8d<>+0(SB), Y5, Y2
-	VFMADD213PS  c3e2aaa6e<>+0(SB), Y5, Y2
-	VFMADD213PS  c3f000000<>+0(SB), Y5, Y2
-	VFMADD213PS  c3f800000<>+0(SB), Y5, Y2
-	VFMADD213PS  c3f800000<>+0(SB), Y5, Y2
-	VCVTPS2DQ    Y4, Y4
-	VPSRAD       $0x01, Y4, Y6
-	VPSUBD       Y6, Y4, Y4
-	VMOVUPS      c0000007f<>+0(SB), Y7
-	VPADDD       Y7, Y6, Y6
-	VPSLLD       $0x17, Y6, Y6
-	VMULPS       Y6, Y2, Y2
-	VPADDD       Y7, Y4, Y4
+	VMULPS       Y7, Y8, Y8
+	VMOVUPS      c4b4000fe<>+0(SB), Y4
+	VMOVAPS      Y4, Y10
+	VMOVUPS      c3fb8aa3b<>+0(SB), Y15
+	VFMADD231PS  Y15, Y2, Y4
+	VFMADD231PS  Y15, Y8, Y10
+	VMOVUPS      c4b4000fe<>+0(SB), Y15
+	VSUBPS       Y15, Y4, Y5
+	VSUBPS       Y15, Y10, Y11
+	VMOVUPS      c3f317000<>+0(SB), Y15
+	VFNMADD231PS Y15, Y5, Y2
+	VFNMADD231PS Y15, Y11, Y8
+	VMOVUPS      c3805fdf4<>+0(SB), Y15
+	VFNMADD231PS Y15, Y5, Y2
+	VFNMADD231PS Y15, Y11, Y8
+	VMOVUPS      c3ab68891<>+0(SB), Y5
+	VMOVAPS      Y5, Y11
+	VMOVUPS      c3c0905c3<>+0(SB), Y15
+	VFMADD213PS  Y15, Y2, Y5
+	VFMADD213PS  Y15, Y8, Y11
+	VMOVUPS      c3d2aaa8d<>+0(SB), Y15
+	VFMADD213PS  Y15, Y2, Y5
+	VFMADD213PS  Y15, Y8, Y11
+	VMOVUPS      c3e2aaa6e<>+0(SB), Y15
+	VFMADD213PS  Y15, Y2, Y5
+	VFMADD213PS  Y15, Y8, Y11
+	VMOVUPS      c3f000000<>+0(SB), Y15
+	VFMADD213PS  Y15, Y2, Y5
+	VFMADD213PS  Y15, Y8, Y11
+	VMOVUPS      c3f800000<>+0(SB), Y15
+	VFMADD213PS  Y15, Y2, Y5
+	VFMADD213PS  Y15, Y8, Y11
+	VMOVUPS      c3f800000<>+0(SB), Y15
+	VFMADD213PS  Y15, Y2, Y5
+	VFMADD213PS  Y15, Y8, Y11
+	VPSRLD       $0x01, Y4, Y2
+	VPSRLD       $0x01, Y10, Y8
+	VPSUBD       Y2, Y4, Y4
+	VPSUBD       Y8, Y10, Y10
+	VPSLLD       $0x17, Y2, Y2
+	VPSLLD       $0x17, Y8, Y8
 	VPSLLD       $0x17, Y4, Y4
-	VMULPS       Y4, Y2, Y2
+	VPSLLD       $0x17, Y10, Y10
+	VMULPS       Y2, Y5, Y5
+	VMULPS       Y8, Y11, Y11
+	VMULPS       Y4, Y5, Y2
+	VMULPS       Y10, Y11, Y8
 	VMULPS       Y2, Y3, Y3
+	VMULPS       Y8, Y9, Y9
 	VMOVUPS      c3f800000<>+0(SB), Y2
+	VMOVAPS      Y2, Y8
 	VSUBPS       Y3, Y2, Y2
-	VANDPS       c80000000<>+0(SB), Y0, Y3
+	VSUBPS       Y9, Y8, Y8
+	VMOVUPS      c80000000<>+0(SB), Y15
+	VANDPS       Y15, Y0, Y3
+	VANDPS       Y15, Y6, Y9
 	VORPS        Y3, Y2, Y2
+	VORPS        Y9, Y8, Y8
 	VMULPS       Y0, Y0, Y4
+	VMULPS       Y6, Y6, Y10
 	VMOVUPS      cb7222fa3<>+0(SB), Y3
-	VFMADD213PS  c38ec43a8<>+0(SB), Y4, Y3
-	VFMADD213PS  cba5e67b3<>+0(SB), Y4, Y3
-	VFMADD213PS  c3bab1530<>+0(SB), Y4, Y3
-	VFMADD213PS  cbcdc14e4<>+0(SB), Y4, Y3
-	VFMADD213PS  c3de71784<>+0(SB), Y4, Y3
-	VFMADD213PS  cbec093a3<>+0(SB), Y4, Y3
-	VFMADD213PS  c3e0375d4<>+0(SB), Y4, Y3
+	VMOVAPS      Y3, Y9
+	VMOVUPS      c38ec43a8<>+0(SB), Y15
+	VFMADD213PS  Y15, Y4, Y3
+	VFMADD213PS  Y15, Y10, Y9
+	VMOVUPS      cba5e67b3<>+0(SB), Y15
+	VFMADD213PS  Y15, Y4, Y3
+	VFMADD213PS  Y15, Y10, Y9
+	VMOVUPS      c3bab1530<>+0(SB), Y15
+	VFMADD213PS  Y15, Y4, Y3
+	VFMADD213PS  Y15, Y10, Y9
+	VMOVUPS      cbcdc14e4<>+0(SB), Y15
+	VFMADD213PS  Y15, Y4, Y3
+	VFMADD213PS  Y15, Y10, Y9
+	VMOVUPS      c3de71784<>+0(SB), Y15
+	VFMADD213PS  Y15, Y4, Y3
+	VFMADD213PS  Y15, Y10, Y9
+	VMOVUPS      cbec093a3<>+0(SB), Y15
+	VFMADD213PS  Y15, Y4, Y3
+	VFMADD213PS  Y15, Y10, Y9
+	VMOVUPS      c3e0375d4<>+0(SB), Y15
+	VFMADD213PS  Y15, Y4, Y3
+	VFMADD213PS  Y15, Y10, Y9
 	VFMADD213PS  Y0, Y0, Y3
-	VCMPPS       $0x11, c3f800000<>+0(SB), Y1, Y5
+	VFMADD213PS  Y6, Y6, Y9
+	VMOVUPS      c3f800000<>+0(SB), Y15
+	VCMPPS       $0x11, Y15, Y1, Y5
+	VCMPPS       $0x11, Y15, Y7, Y11
 	VBLENDVPS    Y5, Y3, Y2, Y0
+	VBLENDVPS    Y11, Y9, Y8, Y6
 	VMOVUPS      Y0, (AX)
-	ADDQ         $0x00000020, AX
-	ADDQ         $0x00000020, CX
-	SUBQ         $0x00000008, DX
-	JMP          loop37
+	VMOVUPS      Y6, 32(AX)
+	ADDQ         $0x00000040, AX
+	ADDQ         $0x00000040, CX
+	SUBQ         $0x00000010, DX
+	JMP          loop85
 
-rest38:
+rest86:
 	TESTQ        DX, DX
-	JLE          done39
+	JLE          done87
 	MOVQ         $0x00000008, BX
 	CMPQ         DX, BX
 	CMOVQLT      DX, BX
@@ -1217,10 +2595,10 @@ rest38:
 	VMOVUPS      64(SI), Y14
 	VMASKMOVPS   (CX), Y14, Y0
 	VANDPS       c7fffffff<>+0(SB), Y0, Y1
-	VMOVUPS      c40800000<>+0(SB), Y4
-	VMINPS       Y1, Y4, Y1
-	VMOVUPS      c40800000<>+0(SB), Y4
-	VMINPS       Y1, Y4, Y2
+	VMOVUPS      c40800000<>+0(SB), Y15
+	VMINPS       Y1, Y15, Y1
+	VMOVUPS      c40800000<>+0(SB), Y15
+	VMINPS       Y1, Y15, Y2
 	VADDPS       c40200000<>+0(SB), Y2, Y3
 	VSUBPS       c40200000<>+0(SB), Y2, Y2
 	VDIVPS       Y3, Y2, Y2
@@ -1237,28 +2615,24 @@ rest38:
 	VFMADD231PS  Y2, Y5, Y3
 	VXORPS       c80000000<>+0(SB), Y1, Y2
 	VMULPS       Y1, Y2, Y2
-	VMULPS       c3fb8aa3b<>+0(SB), Y2, Y4
-	VROUNDPS     $0x08, Y4, Y4
-	VMOVUPS      Y2, Y5
-	VFNMADD231PS c3f317000<>+0(SB), Y4, Y5
-	VFNMADD231PS c3805fdf4<>+0(SB), Y4, Y5
-	VMOVUPS      c3ab68891<>+0(SB), Y2
-	VFMADD213PS  c3c0905c3<>+0(SB), Y5, Y2
-	VFMADD213PS  c3d2aaa8d<>+0(SB), Y5, Y2
-	VFMADD213PS  c3e2aaa6e<>+0(SB), Y5, Y2
-	VFMADD213PS  c3f000000<>+0(SB), Y5, Y2
-	VFMADD213PS  c3f800000<>+0(SB), Y5, Y2
-	VFMADD213PS  c3f800000<>+0(SB), Y5, Y2
-	VCVTPS2DQ    Y4, Y4
-	VPSRAD       $0x01, Y4, Y6
-	VPSUBD       Y6, Y4, Y4
-	VMOVUPS      c0000007f<>+0(SB), Y7
-	VPADDD       Y7, Y6, Y6
-	VPSLLD       $0x17, Y6, Y6
-	VMULPS       Y6, Y2, Y2
-	VPADDD       Y7, Y4, Y4
+	VMOVUPS      c4b4000fe<>+0(SB), Y4
+	VFMADD231PS  c3fb8aa3b<>+0(SB), Y2, Y4
+	VSUBPS       c4b4000fe<>+0(SB), Y4, Y5
+	VFNMADD231PS c3f317000<>+0(SB), Y5, Y2
+	VFNMADD231PS c3805fdf4<>+0(SB), Y5, Y2
+	VMOVUPS      c3ab68891<>+0(SB), Y5
+	VFMADD213PS  c3c0905c3<>+0(SB), Y2, Y5
+	VFMADD213PS  c3d2aaa8d<>+0(SB), Y2, Y5
+	VFMADD213PS  c3e2aaa6e<>+0(SB), Y2, Y5
+	VFMADD213PS  c3f000000<>+0(SB), Y2, Y5
+	VFMADD213PS  c3f800000<>+0(SB), Y2, Y5
+	VFMADD213PS  c3f800000<>+0(SB), Y2, Y5
+	VPSRLD       $0x01, Y4, Y2
+	VPSUBD       Y2, Y4, Y4
+	VPSLLD       $0x17, Y2, Y2
 	VPSLLD       $0x17, Y4, Y4
-	VMULPS       Y4, Y2, Y2
+	VMULPS       Y2, Y5, Y5
+	VMULPS       Y4, Y5, Y2
 	VMULPS       Y2, Y3, Y3
 	VMOVUPS      c3f800000<>+0(SB), Y2
 	VSUBPS       Y3, Y2, Y2
@@ -1280,9 +2654,9 @@ rest38:
 	ADDQ         $0x00000020, AX
 	ADDQ         $0x00000020, CX
 	SUBQ         $0x00000008, DX
-	JMP          rest38
+	JMP          rest86
 
-done39:
+done87:
 	VZEROUPPER
 	RET
 
@@ -1628,49 +3002,355 @@ DATA c3e0375d4<>+56(SB)/4, $0x3e0375d4
 DATA c3e0375d4<>+60(SB)/4, $0x3e0375d4
 GLOBL c3e0375d4<>(SB), RODATA|NOPTR, $64
 
+// func erfAround2(dst *float32, src *float32, n int)
+// Requires: AVX, AVX2, FMA3
+TEXT ·erfAround2(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ n+16(FP), DX
+
+loop88:
+	CMPQ         DX, $0x00000010
+	JLT          done89
+	VMOVUPS      (CX), Y0
+	VMOVUPS      32(CX), Y6
+	VMOVUPS      c7fffffff<>+0(SB), Y15
+	VANDPS       Y15, Y0, Y1
+	VANDPS       Y15, Y6, Y7
+	VMOVUPS      c40800000<>+0(SB), Y15
+	VMINPS       Y1, Y15, Y1
+	VMINPS       Y7, Y15, Y7
+	VMOVUPS      c40800000<>+0(SB), Y15
+	VMINPS       Y1, Y15, Y2
+	VMINPS       Y7, Y15, Y8
+	VMOVUPS      c40200000<>+0(SB), Y15
+	VADDPS       Y15, Y2, Y3
+	VADDPS       Y15, Y8, Y9
+	VMOVUPS      c40200000<>+0(SB), Y15
+	VSUBPS       Y15, Y2, Y2
+	VSUBPS       Y15, Y8, Y8
+	VDIVPS       Y3, Y2, Y2
+	VDIVPS       Y9, Y8, Y8
+	VMULPS       Y2, Y2, Y4
+	VMULPS       Y8, Y8, Y10
+	VMOVUPS      c39ae8275<>+0(SB), Y3
+	VMOVAPS      Y3, Y9
+	VMOVUPS      cbb30a5e6<>+0(SB), Y15
+	VFMADD213PS  Y15, Y4, Y3
+	VFMADD213PS  Y15, Y10, Y9
+	VMOVUPS      c3d238891<>+0(SB), Y15
+	VFMADD213PS  Y15, Y4, Y3
+	VFMADD213PS  Y15, Y10, Y9
+	VMOVUPS      c3e80e08c<>+0(SB), Y15
+	VFMADD213PS  Y15, Y4, Y3
+	VFMADD213PS  Y15, Y10, Y9
+	VMOVUPS      c3e57dda0<>+0(SB), Y15
+	VFMADD213PS  Y15, Y4, Y3
+	VFMADD213PS  Y15, Y10, Y9
+	VMOVUPS      c3a61b44d<>+0(SB), Y5
+	VMOVAPS      Y5, Y11
+	VMOVUPS      cbb836a5f<>+0(SB), Y15
+	VFMADD213PS  Y15, Y4, Y5
+	VFMADD213PS  Y15, Y10, Y11
+	VMOVUPS      cbe00084c<>+0(SB), Y15
+	VFMADD213PS  Y15, Y4, Y5
+	VFMADD213PS  Y15, Y10, Y11
+	VMOVUPS      cbebe5448<>+0(SB), Y15
+	VFMADD213PS  Y15, Y4, Y5
+	VFMADD213PS  Y15, Y10, Y11
+	VFMADD231PS  Y2, Y5, Y3
+	VFMADD231PS  Y8, Y11, Y9
+	VMOVUPS      c80000000<>+0(SB), Y15
+	VXORPS       Y15, Y1, Y2
+	VXORPS       Y15, Y7, Y8
+	VMULPS       Y1, Y2, Y2
+	VMULPS       Y7, Y8, Y8
+	VMOVUPS      c4b4000fe<>+0(SB), Y4
+	VMOVAPS      Y4, Y10
+	VMOVUPS      c3fb8aa3b<>+0(SB), Y15
+	VFMADD231PS  Y15, Y2, Y4
+	VFMADD231PS  Y15, Y8, Y10
+	VMOVUPS      c4b4000fe<>+0(SB), Y15
+	VSUBPS       Y15, Y4, Y5
+	VSUBPS       Y15, Y10, Y11
+	VMOVUPS      c3f317000<>+0(SB), Y15
+	VFNMADD231PS Y15, Y5, Y2
+	VFNMADD231PS Y15, Y11, Y8
+	VMOVUPS      c3805fdf4<>+0(SB), Y15
+	VFNMADD231PS Y15, Y5, Y2
+	VFNMADD231PS Y15, Y11, Y8
+	VMOVUPS      c3ab68891<>+0(SB), Y5
+	VMOVAPS      Y5, Y11
+	VMOVUPS      c3c0905c3<>+0(SB), Y15
+	VFMADD213PS  Y15, Y2, Y5
+	VFMADD213PS  Y15, Y8, Y11
+	VMOVUPS      c3d2aaa8d<>+0(SB), Y15
+	VFMADD213PS  Y15, Y2, Y5
+	VFMADD213PS  Y15, Y8, Y11
+	VMOVUPS      c3e2aaa6e<>+0(SB), Y15
+	VFMADD213PS  Y15, Y2, Y5
+	VFMADD213PS  Y15, Y8, Y11
+	VMOVUPS      c3f000000<>+0(SB), Y15
+	VFMADD213PS  Y15, Y2, Y5
+	VFMADD213PS  Y15, Y8, Y11
+	VMOVUPS      c3f800000<>+0(SB), Y15
+	VFMADD213PS  Y15, Y2, Y5
+	VFMADD213PS  Y15, Y8, Y11
+	VMOVUPS      c3f800000<>+0(SB), Y15
+	VFMADD213PS  Y15, Y2, Y5
+	VFMADD213PS  Y15, Y8, Y11
+	VPSRLD       $0x01, Y4, Y2
+	VPSRLD       $0x01, Y10, Y8
+	VPSUBD       Y2, Y4, Y4
+	VPSUBD       Y8, Y10, Y10
+	VPSLLD       $0x17, Y2, Y2
+	VPSLLD       $0x17, Y8, Y8
+	VPSLLD       $0x17, Y4, Y4
+	VPSLLD       $0x17, Y10, Y10
+	VMULPS       Y2, Y5, Y5
+	VMULPS       Y8, Y11, Y11
+	VMULPS       Y4, Y5, Y2
+	VMULPS       Y10, Y11, Y8
+	VMULPS       Y2, Y3, Y3
+	VMULPS       Y8, Y9, Y9
+	VMOVUPS      c3f800000<>+0(SB), Y2
+	VMOVAPS      Y2, Y8
+	VSUBPS       Y3, Y2, Y2
+	VSUBPS       Y9, Y8, Y8
+	VMOVUPS      c80000000<>+0(SB), Y15
+	VANDPS       Y15, Y0, Y3
+	VANDPS       Y15, Y6, Y9
+	VORPS        Y3, Y2, Y2
+	VORPS        Y9, Y8, Y8
+	VMULPS       Y0, Y0, Y4
+	VMULPS       Y6, Y6, Y10
+	VMOVUPS      cb7222fa3<>+0(SB), Y3
+	VMOVAPS      Y3, Y9
+	VMOVUPS      c38ec43a8<>+0(SB), Y15
+	VFMADD213PS  Y15, Y4, Y3
+	VFMADD213PS  Y15, Y10, Y9
+	VMOVUPS      cba5e67b3<>+0(SB), Y15
+	VFMADD213PS  Y15, Y4, Y3
+	VFMADD213PS  Y15, Y10, Y9
+	VMOVUPS      c3bab1530<>+0(SB), Y15
+	VFMADD213PS  Y15, Y4, Y3
+	VFMADD213PS  Y15, Y10, Y9
+	VMOVUPS      cbcdc14e4<>+0(SB), Y15
+	VFMADD213PS  Y15, Y4, Y3
+	VFMADD213PS  Y15, Y10, Y9
+	VMOVUPS      c3de71784<>+0(SB), Y15
+	VFMADD213PS  Y15, Y4, Y3
+	VFMADD213PS  Y15, Y10, Y9
+	VMOVUPS      cbec093a3<>+0(SB), Y15
+	VFMADD213PS  Y15, Y4, Y3
+	VFMADD213PS  Y15, Y10, Y9
+	VMOVUPS      c3e0375d4<>+0(SB), Y15
+	VFMADD213PS  Y15, Y4, Y3
+	VFMADD213PS  Y15, Y10, Y9
+	VFMADD213PS  Y0, Y0, Y3
+	VFMADD213PS  Y6, Y6, Y9
+	VMOVUPS      c3f800000<>+0(SB), Y15
+	VCMPPS       $0x11, Y15, Y1, Y5
+	VCMPPS       $0x11, Y15, Y7, Y11
+	VBLENDVPS    Y5, Y3, Y2, Y0
+	VBLENDVPS    Y11, Y9, Y8, Y6
+	VMOVNTPS     Y0, (AX)
+	VMOVNTPS     Y6, 32(AX)
+	ADDQ         $0x00000040, AX
+	ADDQ         $0x00000040, CX
+	SUBQ         $0x00000010, DX
+	JMP          loop88
+
+done89:
+loop90:
+	CMPQ         DX, $0x00000008
+	JLT          done91
+	VMOVUPS      (CX), Y0
+	VANDPS       c7fffffff<>+0(SB), Y0, Y1
+	VMOVUPS      c40800000<>+0(SB), Y15
+	VMINPS       Y1, Y15, Y1
+	VMOVUPS      c40800000<>+0(SB), Y15
+	VMINPS       Y1, Y15, Y2
+	VADDPS       c40200000<>+0(SB), Y2, Y3
+	VSUBPS       c40200000<>+0(SB), Y2, Y2
+	VDIVPS       Y3, Y2, Y2
+	VMULPS       Y2, Y2, Y4
+	VMOVUPS      c39ae8275<>+0(SB), Y3
+	VFMADD213PS  cbb30a5e6<>+0(SB), Y4, Y3
+	VFMADD213PS  c3d238891<>+0(SB), Y4, Y3
+	VFMADD213PS  c3e80e08c<>+0(SB), Y4, Y3
+	VFMADD213PS  c3e57dda0<>+0(SB), Y4, Y3
+	VMOVUPS      c3a61b44d<>+0(SB), Y5
+	VFMADD213PS  cbb836a5f<>+0(SB), Y4, Y5
+	VFMADD213PS  cbe00084c<>+0(SB), Y4, Y5
+	VFMADD213PS  cbebe5448<>+0(SB), Y4, Y5
+	VFMADD231PS  Y2, Y5, Y3
+	VXORPS       c80000000<>+0(SB), Y1, Y2
+	VMULPS       Y1, Y2, Y2
+	VMOVUPS      c4b4000fe<>+0(SB), Y4
+	VFMADD231PS  c3fb8aa3b<>+0(SB), Y2, Y4
+	VSUBPS       c4b4000fe<>+0(SB), Y4, Y5
+	VFNMADD231PS c3f317000<>+0(SB), Y5, Y2
+	VFNMADD231PS c3805fdf4<>+0(SB), Y5, Y2
+	VMOVUPS      c3ab68891<>+0(SB), Y5
+	VFMADD213PS  c3c0905c3<>+0(SB), Y2, Y5
+	VFMADD213PS  c3d2aaa8d<>+0(SB), Y2, Y5
+	VFMADD213PS  c3e2aaa6e<>+0(SB), Y2, Y5
+	VFMADD213PS  c3f000000<>+0(SB), Y2, Y5
+	VFMADD213PS  c3f800000<>+0(SB), Y2, Y5
+	VFMADD213PS  c3f800000<>+0(SB), Y2, Y5
+	VPSRLD       $0x01, Y4, Y2
+	VPSUBD       Y2, Y4, Y4
+	VPSLLD       $0x17, Y2, Y2
+	VPSLLD       $0x17, Y4, Y4
+	VMULPS       Y2, Y5, Y5
+	VMULPS       Y4, Y5, Y2
+	VMULPS       Y2, Y3, Y3
+	VMOVUPS      c3f800000<>+0(SB), Y2
+	VSUBPS       Y3, Y2, Y2
+	VANDPS       c80000000<>+0(SB), Y0, Y3
+	VORPS        Y3, Y2, Y2
+	VMULPS       Y0, Y0, Y4
+	VMOVUPS      cb7222fa3<>+0(SB), Y3
+	VFMADD213PS  c38ec43a8<>+0(SB), Y4, Y3
+	VFMADD213PS  cba5e67b3<>+0(SB), Y4, Y3
+	VFMADD213PS  c3bab1530<>+0(SB), Y4, Y3
+	VFMADD213PS  cbcdc14e4<>+0(SB), Y4, Y3
+	VFMADD213PS  c3de71784<>+0(SB), Y4, Y3
+	VFMADD213PS  cbec093a3<>+0(SB), Y4, Y3
+	VFMADD213PS  c3e0375d4<>+0(SB), Y4, Y3
+	VFMADD213PS  Y0, Y0, Y3
+	VCMPPS       $0x11, c3f800000<>+0(SB), Y1, Y5
+	VBLENDVPS    Y5, Y3, Y2, Y0
+	VMOVNTPS     Y0, (AX)
+	ADDQ         $0x00000020, AX
+	ADDQ         $0x00000020, CX
+	SUBQ         $0x00000008, DX
+	JMP          loop90
+
+done91:
+	VZEROUPPER
+	RET
+
 // func gelu2(dst *float32, src *float32, n int)
-// Requires: AVX, AVX2, CMOV, FMA3
+// Requires: AVX, CMOV, FMA3
 TEXT ·gelu2(SB), NOSPLIT, $0-24
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
 
-loop40:
-	CMPQ         DX, $0x00000008
-	JLT          rest41
+loop92:
+	CMPQ         DX, $0x00000018
+	JLT          rest93
 	VMOVUPS      (CX), Y0
-	VANDPS       c7fffffff<>+0(SB), Y0, Y1
-	VMINPS       c40a9999a<>+0(SB), Y1, Y1
-	VMOVUPS      c3faf1827<>+0(SB), Y2
-	VFMADD213PS  c4b000000<>+0(SB), Y1, Y2
-	VSUBPS       c4b000000<>+0(SB), Y2, Y4
-	VFNMADD231PS c3f3b2513<>+0(SB), Y4, Y1
-	VPERMPS      gelu2c6<>+0(SB), Y2, Y3
-	VPERMPS      gelu2c5<>+0(SB), Y2, Y4
+	VMOVUPS      32(CX), Y5
+	VMOVUPS      64(CX), Y10
+	VMOVUPS      c7fffffff<>+0(SB), Y15
+	VANDPS       Y15, Y0, Y1
+	VANDPS       Y15, Y5, Y6
+	VANDPS       Y15, Y10, Y11
+	VMOVUPS      c40a9999a<>+0(SB), Y15
+	VMINPS       Y15, Y1, Y1
+	VMINPS       Y15, Y6, Y6
+	VMINPS       Y15, Y11, Y11
+	VMOVUPS      c3f2a0000<>+0(SB), Y15
+	VSUBPS       Y15, Y1, Y1
+	VSUBPS       Y15, Y6, Y6
+	VSUBPS       Y15, Y11, Y11
+	VMOVUPS      c3f40300c<>+0(SB), Y2
+	VMOVAPS      Y2, Y7
+	VMOVAPS      Y2, Y12
+	VMOVUPS      c4b400000<>+0(SB), Y15
+	VFMADD213PS  Y15, Y1, Y2
+	VFMADD213PS  Y15, Y6, Y7
+	VFMADD213PS  Y15, Y11, Y12
+	VMOVUPS      c4b400000<>+0(SB), Y15
+	VSUBPS       Y15, Y2, Y4
+	VSUBPS       Y15, Y7, Y9
+	VSUBPS       Y15, Y12, Y14
+	VMOVUPS      c3faa8000<>+0(SB), Y15
+	VFNMADD231PS Y15, Y4, Y1
+	VFNMADD231PS Y15, Y9, Y6
+	VFNMADD231PS Y15, Y14, Y11
+	VMOVUPS      gelu2c7<>+0(SB), Y15
+	VPERMILPS    Y2, Y15, Y3
+	VPERMILPS    Y7, Y15, Y8
+	VPERMILPS    Y12, Y15, Y13
+	VMOVUPS      gelu2c6<>+0(SB), Y15
+	VPERMILPS    Y2, Y15, Y4
+	VPERMILPS    Y7, Y15, Y9
+	VPERMILPS    Y12, Y15, Y14
 	VFMADD213PS  Y4, Y1, Y3
-	VPERMPS      gelu2c4<>+0(SB), Y2, Y4
+	VFMADD213PS  Y9, Y6, Y8
+	VFMADD213PS  Y14, Y11, Y13
+	VMOVUPS      gelu2c5<>+0(SB), Y15
+	VPERMILPS    Y2, Y15, Y4
+	VPERMILPS    Y7, Y15, Y9
+	VPERMILPS    Y12, Y15, Y14
 	VFMADD213PS  Y4, Y1, Y3
-	VPERMPS      gelu2c3<>+0(SB), Y2, Y4
+	VFMADD213PS  Y9, Y6, Y8
+	VFMADD213PS  Y14, Y11, Y13
+	VMOVUPS      gelu2c4<>+0(SB), Y15
+	VPERMILPS    Y2, Y15, Y4
+	VPERMILPS    Y7, Y15, Y9
+	VPERMILPS    Y12, Y15, Y14
 	VFMADD213PS  Y4, Y1, Y3
-	VPERMPS      gelu2c2<>+0(SB), Y2, Y4
+	VFMADD213PS  Y9, Y6, Y8
+	VFMADD213PS  Y14, Y11, Y13
+	VMOVUPS      gelu2c3<>+0(SB), Y15
+	VPERMILPS    Y2, Y15, Y4
+	VPERMILPS    Y7, Y15, Y9
+	VPERMILPS    Y12, Y15, Y14
 	VFMADD213PS  Y4, Y1, Y3
-	VPERMPS      gelu2c1<>+0(SB), Y2, Y4
+	VFMADD213PS  Y9, Y6, Y8
+	VFMADD213PS  Y14, Y11, Y13
+	VMOVUPS      gelu2c2<>+0(SB), Y15
+	VPERMILPS    Y2, Y15, Y4
+	VPERMILPS    Y7, Y15, Y9
+	VPERMILPS    Y12, Y15, Y14
 	VFMADD213PS  Y4, Y1, Y3
-	VPERMPS      gelu2c0<>+0(SB), Y2, Y4
+	VFMADD213PS  Y9, Y6, Y8
+	VFMADD213PS  Y14, Y11, Y13
+	VMOVUPS      gelu2c1<>+0(SB), Y15
+	VPERMILPS    Y2, Y15, Y4
+	VPERMILPS    Y7, Y15, Y9
+	VPERMILPS    Y12, Y15, Y14
 	VFMADD213PS  Y4, Y1, Y3
-	VFMADD213PS  c3f000000<>+0(SB), Y0, Y3
-	VMAXPS       c00000000<>+0(SB), Y3, Y3
-	VMINPS       c3f800000<>+0(SB), Y3, Y3
+	VFMADD213PS  Y9, Y6, Y8
+	VFMADD213PS  Y14, Y11, Y13
+	VMOVUPS      gelu2c0<>+0(SB), Y15
+	VPERMILPS    Y2, Y15, Y4
+	VPERMILPS    Y7, Y15, Y9
+	VPERMILPS    Y12, Y15, Y14
+	VFMADD213PS  Y4, Y1, Y3
+	VFMADD213PS  Y9, Y6, Y8
+	VFMADD213PS  Y14, Y11, Y13
+	VMOVUPS      c3f000000<>+0(SB), Y15
+	VFMADD213PS  Y15, Y0, Y3
+	VFMADD213PS  Y15, Y5, Y8
+	VFMADD213PS  Y15, Y10, Y13
+	VMOVUPS      c00000000<>+0(SB), Y15
+	VMAXPS       Y15, Y3, Y3
+	VMAXPS       Y15, Y8, Y8
+	VMAXPS       Y15, Y13, Y13
+	VMOVUPS      c3f800000<>+0(SB), Y15
+	VMINPS       Y15, Y3, Y3
+	VMINPS       Y15, Y8, Y8
+	VMINPS       Y15, Y13, Y13
 	VMULPS       Y3, Y0, Y0
+	VMULPS       Y8, Y5, Y5
+	VMULPS       Y13, Y10, Y10
 	VMOVUPS      Y0, (AX)
-	ADDQ         $0x00000020, AX
-	ADDQ         $0x00000020, CX
-	SUBQ         $0x00000008, DX
-	JMP          loop40
+	VMOVUPS      Y5, 32(AX)
+	VMOVUPS      Y10, 64(AX)
+	ADDQ         $0x00000060, AX
+	ADDQ         $0x00000060, CX
+	SUBQ         $0x00000018, DX
+	JMP          loop92
 
-rest41:
+rest93:
 	TESTQ        DX, DX
-	JLE          done42
+	JLE          done94
 	MOVQ         $0x00000008, BX
 	CMPQ         DX, BX
 	CMOVQLT      DX, BX
@@ -1681,22 +3361,33 @@ rest41:
 	VMASKMOVPS   (CX), Y14, Y0
 	VANDPS       c7fffffff<>+0(SB), Y0, Y1
 	VMINPS       c40a9999a<>+0(SB), Y1, Y1
-	VMOVUPS      c3faf1827<>+0(SB), Y2
-	VFMADD213PS  c4b000000<>+0(SB), Y1, Y2
-	VSUBPS       c4b000000<>+0(SB), Y2, Y4
-	VFNMADD231PS c3f3b2513<>+0(SB), Y4, Y1
-	VPERMPS      gelu2c6<>+0(SB), Y2, Y3
-	VPERMPS      gelu2c5<>+0(SB), Y2, Y4
+	VSUBPS       c3f2a0000<>+0(SB), Y1, Y1
+	VMOVUPS      c3f40300c<>+0(SB), Y2
+	VFMADD213PS  c4b400000<>+0(SB), Y1, Y2
+	VSUBPS       c4b400000<>+0(SB), Y2, Y4
+	VFNMADD231PS c3faa8000<>+0(SB), Y4, Y1
+	VMOVUPS      gelu2c7<>+0(SB), Y15
+	VPERMILPS    Y2, Y15, Y3
+	VMOVUPS      gelu2c6<>+0(SB), Y15
+	VPERMILPS    Y2, Y15, Y4
 	VFMADD213PS  Y4, Y1, Y3
-	VPERMPS      gelu2c4<>+0(SB), Y2, Y4
+	VMOVUPS      gelu2c5<>+0(SB), Y15
+	VPERMILPS    Y2, Y15, Y4
 	VFMADD213PS  Y4, Y1, Y3
-	VPERMPS      gelu2c3<>+0(SB), Y2, Y4
+	VMOVUPS      gelu2c4<>+0(SB), Y15
+	VPERMILPS    Y2, Y15, Y4
 	VFMADD213PS  Y4, Y1, Y3
-	VPERMPS      gelu2c2<>+0(SB), Y2, Y4
+	VMOVUPS      gelu2c3<>+0(SB), Y15
+	VPERMILPS    Y2, Y15, Y4
 	VFMADD213PS  Y4, Y1, Y3
-	VPERMPS      gelu2c1<>+0(SB), Y2, Y4
+	VMOVUPS      gelu2c2<>+0(SB), Y15
+	VPERMILPS    Y2, Y15, Y4
 	VFMADD213PS  Y4, Y1, Y3
-	VPERMPS      gelu2c0<>+0(SB), Y2, Y4
+	VMOVUPS      gelu2c1<>+0(SB), Y15
+	VPERMILPS    Y2, Y15, Y4
+	VFMADD213PS  Y4, Y1, Y3
+	VMOVUPS      gelu2c0<>+0(SB), Y15
+	VPERMILPS    Y2, Y15, Y4
 	VFMADD213PS  Y4, Y1, Y3
 	VFMADD213PS  c3f000000<>+0(SB), Y0, Y3
 	VMAXPS       c00000000<>+0(SB), Y3, Y3
@@ -1706,9 +3397,9 @@ rest41:
 	ADDQ         $0x00000020, AX
 	ADDQ         $0x00000020, CX
 	SUBQ         $0x00000008, DX
-	JMP          rest41
+	JMP          rest93
 
-done42:
+done94:
 	VZEROUPPER
 	RET
 
@@ -1730,129 +3421,322 @@ DATA c40a9999a<>+56(SB)/4, $0x40a9999a
 DATA c40a9999a<>+60(SB)/4, $0x40a9999a
 GLOBL c40a9999a<>(SB), RODATA|NOPTR, $64
 
-DATA c3faf1827<>+0(SB)/4, $0x3faf1827
-DATA c3faf1827<>+4(SB)/4, $0x3faf1827
-DATA c3faf1827<>+8(SB)/4, $0x3faf1827
-DATA c3faf1827<>+12(SB)/4, $0x3faf1827
-DATA c3faf1827<>+16(SB)/4, $0x3faf1827
-DATA c3faf1827<>+20(SB)/4, $0x3faf1827
-DATA c3faf1827<>+24(SB)/4, $0x3faf1827
-DATA c3faf1827<>+28(SB)/4, $0x3faf1827
-DATA c3faf1827<>+32(SB)/4, $0x3faf1827
-DATA c3faf1827<>+36(SB)/4, $0x3faf1827
-DATA c3faf1827<>+40(SB)/4, $0x3faf1827
-DATA c3faf1827<>+44(SB)/4, $0x3faf1827
-DATA c3faf1827<>+48(SB)/4, $0x3faf1827
-DATA c3faf1827<>+52(SB)/4, $0x3faf1827
-DATA c3faf1827<>+56(SB)/4, $0x3faf1827
-DATA c3faf1827<>+60(SB)/4, $0x3faf1827
-GLOBL c3faf1827<>(SB), RODATA|NOPTR, $64
+DATA c3f2a0000<>+0(SB)/4, $0x3f2a0000
+DATA c3f2a0000<>+4(SB)/4, $0x3f2a0000
+DATA c3f2a0000<>+8(SB)/4, $0x3f2a0000
+DATA c3f2a0000<>+12(SB)/4, $0x3f2a0000
+DATA c3f2a0000<>+16(SB)/4, $0x3f2a0000
+DATA c3f2a0000<>+20(SB)/4, $0x3f2a0000
+DATA c3f2a0000<>+24(SB)/4, $0x3f2a0000
+DATA c3f2a0000<>+28(SB)/4, $0x3f2a0000
+DATA c3f2a0000<>+32(SB)/4, $0x3f2a0000
+DATA c3f2a0000<>+36(SB)/4, $0x3f2a0000
+DATA c3f2a0000<>+40(SB)/4, $0x3f2a0000
+DATA c3f2a0000<>+44(SB)/4, $0x3f2a0000
+DATA c3f2a0000<>+48(SB)/4, $0x3f2a0000
+DATA c3f2a0000<>+52(SB)/4, $0x3f2a0000
+DATA c3f2a0000<>+56(SB)/4, $0x3f2a0000
+DATA c3f2a0000<>+60(SB)/4, $0x3f2a0000
+GLOBL c3f2a0000<>(SB), RODATA|NOPTR, $64
 
-DATA c4b000000<>+0(SB)/4, $0x4b000000
-DATA c4b000000<>+4(SB)/4, $0x4b000000
-DATA c4b000000<>+8(SB)/4, $0x4b000000
-DATA c4b000000<>+12(SB)/4, $0x4b000000
-DATA c4b000000<>+16(SB)/4, $0x4b000000
-DATA c4b000000<>+20(SB)/4, $0x4b000000
-DATA c4b000000<>+24(SB)/4, $0x4b000000
-DATA c4b000000<>+28(SB)/4, $0x4b000000
-DATA c4b000000<>+32(SB)/4, $0x4b000000
-DATA c4b000000<>+36(SB)/4, $0x4b000000
-DATA c4b000000<>+40(SB)/4, $0x4b000000
-DATA c4b000000<>+44(SB)/4, $0x4b000000
-DATA c4b000000<>+48(SB)/4, $0x4b000000
-DATA c4b000000<>+52(SB)/4, $0x4b000000
-DATA c4b000000<>+56(SB)/4, $0x4b000000
-DATA c4b000000<>+60(SB)/4, $0x4b000000
-GLOBL c4b000000<>(SB), RODATA|NOPTR, $64
+DATA c3f40300c<>+0(SB)/4, $0x3f40300c
+DATA c3f40300c<>+4(SB)/4, $0x3f40300c
+DATA c3f40300c<>+8(SB)/4, $0x3f40300c
+DATA c3f40300c<>+12(SB)/4, $0x3f40300c
+DATA c3f40300c<>+16(SB)/4, $0x3f40300c
+DATA c3f40300c<>+20(SB)/4, $0x3f40300c
+DATA c3f40300c<>+24(SB)/4, $0x3f40300c
+DATA c3f40300c<>+28(SB)/4, $0x3f40300c
+DATA c3f40300c<>+32(SB)/4, $0x3f40300c
+DATA c3f40300c<>+36(SB)/4, $0x3f40300c
+DATA c3f40300c<>+40(SB)/4, $0x3f40300c
+DATA c3f40300c<>+44(SB)/4, $0x3f40300c
+DATA c3f40300c<>+48(SB)/4, $0x3f40300c
+DATA c3f40300c<>+52(SB)/4, $0x3f40300c
+DATA c3f40300c<>+56(SB)/4, $0x3f40300c
+DATA c3f40300c<>+60(SB)/4, $0x3f40300c
+GLOBL c3f40300c<>(SB), RODATA|NOPTR, $64
 
-DATA c3f3b2513<>+0(SB)/4, $0x3f3b2513
-DATA c3f3b2513<>+4(SB)/4, $0x3f3b2513
-DATA c3f3b2513<>+8(SB)/4, $0x3f3b2513
-DATA c3f3b2513<>+12(SB)/4, $0x3f3b2513
-DATA c3f3b2513<>+16(SB)/4, $0x3f3b2513
-DATA c3f3b2513<>+20(SB)/4, $0x3f3b2513
-DATA c3f3b2513<>+24(SB)/4, $0x3f3b2513
-DATA c3f3b2513<>+28(SB)/4, $0x3f3b2513
-DATA c3f3b2513<>+32(SB)/4, $0x3f3b2513
-DATA c3f3b2513<>+36(SB)/4, $0x3f3b2513
-DATA c3f3b2513<>+40(SB)/4, $0x3f3b2513
-DATA c3f3b2513<>+44(SB)/4, $0x3f3b2513
-DATA c3f3b2513<>+48(SB)/4, $0x3f3b2513
-DATA c3f3b2513<>+52(SB)/4, $0x3f3b2513
-DATA c3f3b2513<>+56(SB)/4, $0x3f3b2513
-DATA c3f3b2513<>+60(SB)/4, $0x3f3b2513
-GLOBL c3f3b2513<>(SB), RODATA|NOPTR, $64
+DATA c4b400000<>+0(SB)/4, $0x4b400000
+DATA c4b400000<>+4(SB)/4, $0x4b400000
+DATA c4b400000<>+8(SB)/4, $0x4b400000
+DATA c4b400000<>+12(SB)/4, $0x4b400000
+DATA c4b400000<>+16(SB)/4, $0x4b400000
+DATA c4b400000<>+20(SB)/4, $0x4b400000
+DATA c4b400000<>+24(SB)/4, $0x4b400000
+DATA c4b400000<>+28(SB)/4, $0x4b400000
+DATA c4b400000<>+32(SB)/4, $0x4b400000
+DATA c4b400000<>+36(SB)/4, $0x4b400000
+DATA c4b400000<>+40(SB)/4, $0x4b400000
+DATA c4b400000<>+44(SB)/4, $0x4b400000
+DATA c4b400000<>+48(SB)/4, $0x4b400000
+DATA c4b400000<>+52(SB)/4, $0x4b400000
+DATA c4b400000<>+56(SB)/4, $0x4b400000
+DATA c4b400000<>+60(SB)/4, $0x4b400000
+GLOBL c4b400000<>(SB), RODATA|NOPTR, $64
 
-DATA gelu2c6<>+0(SB)/4, $0xba9822c3
-DATA gelu2c6<>+4(SB)/4, $0x3852dee5
-DATA gelu2c6<>+8(SB)/4, $0x3a3c54c3
-DATA gelu2c6<>+12(SB)/4, $0x37365995
-DATA gelu2c6<>+16(SB)/4, $0xb9345121
-DATA gelu2c6<>+20(SB)/4, $0xb82a21c1
-DATA gelu2c6<>+24(SB)/4, $0x369617ae
-DATA gelu2c6<>+28(SB)/4, $0x369fe3ed
+DATA c3faa8000<>+0(SB)/4, $0x3faa8000
+DATA c3faa8000<>+4(SB)/4, $0x3faa8000
+DATA c3faa8000<>+8(SB)/4, $0x3faa8000
+DATA c3faa8000<>+12(SB)/4, $0x3faa8000
+DATA c3faa8000<>+16(SB)/4, $0x3faa8000
+DATA c3faa8000<>+20(SB)/4, $0x3faa8000
+DATA c3faa8000<>+24(SB)/4, $0x3faa8000
+DATA c3faa8000<>+28(SB)/4, $0x3faa8000
+DATA c3faa8000<>+32(SB)/4, $0x3faa8000
+DATA c3faa8000<>+36(SB)/4, $0x3faa8000
+DATA c3faa8000<>+40(SB)/4, $0x3faa8000
+DATA c3faa8000<>+44(SB)/4, $0x3faa8000
+DATA c3faa8000<>+48(SB)/4, $0x3faa8000
+DATA c3faa8000<>+52(SB)/4, $0x3faa8000
+DATA c3faa8000<>+56(SB)/4, $0x3faa8000
+DATA c3faa8000<>+60(SB)/4, $0x3faa8000
+GLOBL c3faa8000<>(SB), RODATA|NOPTR, $64
+
+DATA gelu2c7<>+0(SB)/4, $0x39a6545f
+DATA gelu2c7<>+4(SB)/4, $0xb916c31a
+DATA gelu2c7<>+8(SB)/4, $0x37e487c9
+DATA gelu2c7<>+12(SB)/4, $0x345f633e
+DATA gelu2c7<>+16(SB)/4, $0x39a6545f
+DATA gelu2c7<>+20(SB)/4, $0xb916c31a
+DATA gelu2c7<>+24(SB)/4, $0x37e487c9
+DATA gelu2c7<>+28(SB)/4, $0x345f633e
+GLOBL gelu2c7<>(SB), RODATA|NOPTR, $32
+
+DATA gelu2c6<>+0(SB)/4, $0xb8ed3f5e
+DATA gelu2c6<>+4(SB)/4, $0x39558ff4
+DATA gelu2c6<>+8(SB)/4, $0xb8caa671
+DATA gelu2c6<>+12(SB)/4, $0x36c247f5
+DATA gelu2c6<>+16(SB)/4, $0xb8ed3f5e
+DATA gelu2c6<>+20(SB)/4, $0x39558ff4
+DATA gelu2c6<>+24(SB)/4, $0xb8caa671
+DATA gelu2c6<>+28(SB)/4, $0x36c247f5
 GLOBL gelu2c6<>(SB), RODATA|NOPTR, $32
 
-DATA gelu2c5<>+0(SB)/4, $0xa916afb8
-DATA gelu2c5<>+4(SB)/4, $0xbb47d8a8
-DATA gelu2c5<>+8(SB)/4, $0xba19818f
-DATA gelu2c5<>+12(SB)/4, $0x3a8a9969
-DATA gelu2c5<>+16(SB)/4, $0x39ee9241
-DATA gelu2c5<>+20(SB)/4, $0xb65d5d51
-DATA gelu2c5<>+24(SB)/4, $0xb8585c65
-DATA gelu2c5<>+28(SB)/4, $0xb7e3555a
+DATA gelu2c5<>+0(SB)/4, $0xbb4bd578
+DATA gelu2c5<>+4(SB)/4, $0x3a7ee545
+DATA gelu2c5<>+8(SB)/4, $0x38fd5c48
+DATA gelu2c5<>+12(SB)/4, $0xb8328056
+DATA gelu2c5<>+16(SB)/4, $0xbb4bd578
+DATA gelu2c5<>+20(SB)/4, $0x3a7ee545
+DATA gelu2c5<>+24(SB)/4, $0x38fd5c48
+DATA gelu2c5<>+28(SB)/4, $0xb8328056
 GLOBL gelu2c5<>(SB), RODATA|NOPTR, $32
 
-DATA gelu2c4<>+0(SB)/4, $0x3c2360b3
-DATA gelu2c4<>+4(SB)/4, $0x3b22f3c0
-DATA gelu2c4<>+8(SB)/4, $0xbba97715
-DATA gelu2c4<>+12(SB)/4, $0xbb516944
-DATA gelu2c4<>+16(SB)/4, $0xb931e331
-DATA gelu2c4<>+20(SB)/4, $0x39ec8f93
-DATA gelu2c4<>+24(SB)/4, $0x39957c0f
-DATA gelu2c4<>+28(SB)/4, $0x39146cf6
+DATA gelu2c4<>+0(SB)/4, $0x3b67c4b6
+DATA gelu2c4<>+4(SB)/4, $0xbb8aa0df
+DATA gelu2c4<>+8(SB)/4, $0x39c43b07
+DATA gelu2c4<>+12(SB)/4, $0x3966eb7a
+DATA gelu2c4<>+16(SB)/4, $0x3b67c4b6
+DATA gelu2c4<>+20(SB)/4, $0xbb8aa0df
+DATA gelu2c4<>+24(SB)/4, $0x39c43b07
+DATA gelu2c4<>+28(SB)/4, $0x3966eb7a
 GLOBL gelu2c4<>(SB), RODATA|NOPTR, $32
 
-DATA gelu2c3<>+0(SB)/4, $0x27f45f43
-DATA gelu2c3<>+4(SB)/4, $0x3cacf5db
-DATA gelu2c3<>+8(SB)/4, $0x3c71d8ae
-DATA gelu2c3<>+12(SB)/4, $0x3a89f724
-DATA gelu2c3<>+16(SB)/4, $0xbb557305
-DATA gelu2c3<>+20(SB)/4, $0xbb1fe27d
-DATA gelu2c3<>+24(SB)/4, $0xbaae37ff
-DATA gelu2c3<>+28(SB)/4, $0xba3ef1cb
+DATA gelu2c3<>+0(SB)/4, $0x3ca6645d
+DATA gelu2c3<>+4(SB)/4, $0x3b827e45
+DATA gelu2c3<>+8(SB)/4, $0xbb44b800
+DATA gelu2c3<>+12(SB)/4, $0xba8a1783
+DATA gelu2c3<>+16(SB)/4, $0x3ca6645d
+DATA gelu2c3<>+20(SB)/4, $0x3b827e45
+DATA gelu2c3<>+24(SB)/4, $0xbb44b800
+DATA gelu2c3<>+28(SB)/4, $0xba8a1783
 GLOBL gelu2c3<>(SB), RODATA|NOPTR, $32
 
-DATA gelu2c2<>+0(SB)/4, $0xbd882c18
-DATA gelu2c2<>+4(SB)/4, $0xbd204d8b
-DATA gelu2c2<>+8(SB)/4, $0x3b901156
-DATA gelu2c2<>+12(SB)/4, $0x3ca87589
-DATA gelu2c2<>+16(SB)/4, $0x3c873629
-DATA gelu2c2<>+20(SB)/4, $0x3c22fd99
-DATA gelu2c2<>+24(SB)/4, $0x3bc1acdd
-DATA gelu2c2<>+28(SB)/4, $0x3b7481b4
+DATA gelu2c2<>+0(SB)/4, $0xbd315efe
+DATA gelu2c2<>+4(SB)/4, $0x3c9c9b61
+DATA gelu2c2<>+8(SB)/4, $0x3c4eda39
+DATA gelu2c2<>+12(SB)/4, $0x3ba1c04f
+DATA gelu2c2<>+16(SB)/4, $0xbd315efe
+DATA gelu2c2<>+20(SB)/4, $0x3c9c9b61
+DATA gelu2c2<>+24(SB)/4, $0x3c4eda39
+DATA gelu2c2<>+28(SB)/4, $0x3ba1c04f
 GLOBL gelu2c2<>(SB), RODATA|NOPTR, $32
 
-DATA gelu2c1<>+0(SB)/4, $0xa5bb03f1
-DATA gelu2c1<>+4(SB)/4, $0xbdaa0517
-DATA gelu2c1<>+8(SB)/4, $0xbdda473e
-DATA gelu2c1<>+12(SB)/4, $0xbdad3ea9
-DATA gelu2c1<>+16(SB)/4, $0xbd66ea9c
-DATA gelu2c1<>+20(SB)/4, $0xbd18b07d
-DATA gelu2c1<>+24(SB)/4, $0xbcd4d9dd
-DATA gelu2c1<>+28(SB)/4, $0xbc9c6acb
+DATA gelu2c1<>+0(SB)/4, $0xbd9eb584
+DATA gelu2c1<>+4(SB)/4, $0xbdbd5f16
+DATA gelu2c1<>+8(SB)/4, $0xbd36cdea
+DATA gelu2c1<>+12(SB)/4, $0xbcbc97eb
+DATA gelu2c1<>+16(SB)/4, $0xbd9eb584
+DATA gelu2c1<>+20(SB)/4, $0xbdbd5f16
+DATA gelu2c1<>+24(SB)/4, $0xbd36cdea
+DATA gelu2c1<>+28(SB)/4, $0xbcbc97eb
 GLOBL gelu2c1<>(SB), RODATA|NOPTR, $32
 
-DATA gelu2c0<>+0(SB)/4, $0x3ecc422a
-DATA gelu2c0<>+4(SB)/4, $0x3ebb6f87
-DATA gelu2c0<>+8(SB)/4, $0x3e95edec
-DATA gelu2c0<>+12(SB)/4, $0x3e62da2d
-DATA gelu2c0<>+16(SB)/4, $0x3e2e7d53
-DATA gelu2c0<>+20(SB)/4, $0x3e0c0a1b
-DATA gelu2c0<>+24(SB)/4, $0x3de974d9
-DATA gelu2c0<>+28(SB)/4, $0x3dc81b96
+DATA gelu2c0<>+0(SB)/4, $0x3ebe3070
+DATA gelu2c0<>+4(SB)/4, $0x3e74b8b4
+DATA gelu2c0<>+8(SB)/4, $0x3e19b4b4
+DATA gelu2c0<>+12(SB)/4, $0x3ddbbc03
+DATA gelu2c0<>+16(SB)/4, $0x3ebe3070
+DATA gelu2c0<>+20(SB)/4, $0x3e74b8b4
+DATA gelu2c0<>+24(SB)/4, $0x3e19b4b4
+DATA gelu2c0<>+28(SB)/4, $0x3ddbbc03
 GLOBL gelu2c0<>(SB), RODATA|NOPTR, $32
+
+// func geluAround2(dst *float32, src *float32, n int)
+// Requires: AVX, FMA3
+TEXT ·geluAround2(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ n+16(FP), DX
+
+loop95:
+	CMPQ         DX, $0x00000018
+	JLT          done96
+	VMOVUPS      (CX), Y0
+	VMOVUPS      32(CX), Y5
+	VMOVUPS      64(CX), Y10
+	VMOVUPS      c7fffffff<>+0(SB), Y15
+	VANDPS       Y15, Y0, Y1
+	VANDPS       Y15, Y5, Y6
+	VANDPS       Y15, Y10, Y11
+	VMOVUPS      c40a9999a<>+0(SB), Y15
+	VMINPS       Y15, Y1, Y1
+	VMINPS       Y15, Y6, Y6
+	VMINPS       Y15, Y11, Y11
+	VMOVUPS      c3f2a0000<>+0(SB), Y15
+	VSUBPS       Y15, Y1, Y1
+	VSUBPS       Y15, Y6, Y6
+	VSUBPS       Y15, Y11, Y11
+	VMOVUPS      c3f40300c<>+0(SB), Y2
+	VMOVAPS      Y2, Y7
+	VMOVAPS      Y2, Y12
+	VMOVUPS      c4b400000<>+0(SB), Y15
+	VFMADD213PS  Y15, Y1, Y2
+	VFMADD213PS  Y15, Y6, Y7
+	VFMADD213PS  Y15, Y11, Y12
+	VMOVUPS      c4b400000<>+0(SB), Y15
+	VSUBPS       Y15, Y2, Y4
+	VSUBPS       Y15, Y7, Y9
+	VSUBPS       Y15, Y12, Y14
+	VMOVUPS      c3faa8000<>+0(SB), Y15
+	VFNMADD231PS Y15, Y4, Y1
+	VFNMADD231PS Y15, Y9, Y6
+	VFNMADD231PS Y15, Y14, Y11
+	VMOVUPS      gelu2c7<>+0(SB), Y15
+	VPERMILPS    Y2, Y15, Y3
+	VPERMILPS    Y7, Y15, Y8
+	VPERMILPS    Y12, Y15, Y13
+	VMOVUPS      gelu2c6<>+0(SB), Y15
+	VPERMILPS    Y2, Y15, Y4
+	VPERMILPS    Y7, Y15, Y9
+	VPERMILPS    Y12, Y15, Y14
+	VFMADD213PS  Y4, Y1, Y3
+	VFMADD213PS  Y9, Y6, Y8
+	VFMADD213PS  Y14, Y11, Y13
+	VMOVUPS      gelu2c5<>+0(SB), Y15
+	VPERMILPS    Y2, Y15, Y4
+	VPERMILPS    Y7, Y15, Y9
+	VPERMILPS    Y12, Y15, Y14
+	VFMADD213PS  Y4, Y1, Y3
+	VFMADD213PS  Y9, Y6, Y8
+	VFMADD213PS  Y14, Y11, Y13
+	VMOVUPS      gelu2c4<>+0(SB), Y15
+	VPERMILPS    Y2, Y15, Y4
+	VPERMILPS    Y7, Y15, Y9
+	VPERMILPS    Y12, Y15, Y14
+	VFMADD213PS  Y4, Y1, Y3
+	VFMADD213PS  Y9, Y6, Y8
+	VFMADD213PS  Y14, Y11, Y13
+	VMOVUPS      gelu2c3<>+0(SB), Y15
+	VPERMILPS    Y2, Y15, Y4
+	VPERMILPS    Y7, Y15, Y9
+	VPERMILPS    Y12, Y15, Y14
+	VFMADD213PS  Y4, Y1, Y3
+	VFMADD213PS  Y9, Y6, Y8
+	VFMADD213PS  Y14, Y11, Y13
+	VMOVUPS      gelu2c2<>+0(SB), Y15
+	VPERMILPS    Y2, Y15, Y4
+	VPERMILPS    Y7, Y15, Y9
+	VPERMILPS    Y12, Y15, Y14
+	VFMADD213PS  Y4, Y1, Y3
+	VFMADD213PS  Y9, Y6, Y8
+	VFMADD213PS  Y14, Y11, Y13
+	VMOVUPS      gelu2c1<>+0(SB), Y15
+	VPERMILPS    Y2, Y15, Y4
+	VPERMILPS    Y7, Y15, Y9
+	VPERMILPS    Y12, Y15, Y14
+	VFMADD213PS  Y4, Y1, Y3
+	VFMADD213PS  Y9, Y6, Y8
+	VFMADD213PS  Y14, Y11, Y13
+	VMOVUPS      gelu2c0<>+0(SB), Y15
+	VPERMILPS    Y2, Y15, Y4
+	VPERMILPS    Y7, Y15, Y9
+	VPERMILPS    Y12, Y15, Y14
+	VFMADD213PS  Y4, Y1, Y3
+	VFMADD213PS  Y9, Y6, Y8
+	VFMADD213PS  Y14, Y11, Y13
+	VMOVUPS      c3f000000<>+0(SB), Y15
+	VFMADD213PS  Y15, Y0, Y3
+	VFMADD213PS  Y15, Y5, Y8
+	VFMADD213PS  Y15, Y10, Y13
+	VMOVUPS      c00000000<>+0(SB), Y15
+	VMAXPS       Y15, Y3, Y3
+	VMAXPS       Y15, Y8, Y8
+	VMAXPS       Y15, Y13, Y13
+	VMOVUPS      c3f800000<>+0(SB), Y15
+	VMINPS       Y15, Y3, Y3
+	VMINPS       Y15, Y8, Y8
+	VMINPS       Y15, Y13, Y13
+	VMULPS       Y3, Y0, Y0
+	VMULPS       Y8, Y5, Y5
+	VMULPS       Y13, Y10, Y10
+	VMOVNTPS     Y0, (AX)
+	VMOVNTPS     Y5, 32(AX)
+	VMOVNTPS     Y10, 64(AX)
+	ADDQ         $0x00000060, AX
+	ADDQ         $0x00000060, CX
+	SUBQ         $0x00000018, DX
+	JMP          loop95
+
+done96:
+loop97:
+	CMPQ         DX, $0x00000008
+	JLT          done98
+	VMOVUPS      (CX), Y0
+	VANDPS       c7fffffff<>+0(SB), Y0, Y1
+	VMINPS       c40a9999a<>+0(SB), Y1, Y1
+	VSUBPS       c3f2a0000<>+0(SB), Y1, Y1
+	VMOVUPS      c3f40300c<>+0(SB), Y2
+	VFMADD213PS  c4b400000<>+0(SB), Y1, Y2
+	VSUBPS       c4b400000<>+0(SB), Y2, Y4
+	VFNMADD231PS c3faa8000<>+0(SB), Y4, Y1
+	VMOVUPS      gelu2c7<>+0(SB), Y15
+	VPERMILPS    Y2, Y15, Y3
+	VMOVUPS      gelu2c6<>+0(SB), Y15
+	VPERMILPS    Y2, Y15, Y4
+	VFMADD213PS  Y4, Y1, Y3
+	VMOVUPS      gelu2c5<>+0(SB), Y15
+	VPERMILPS    Y2, Y15, Y4
+	VFMADD213PS  Y4, Y1, Y3
+	VMOVUPS      gelu2c4<>+0(SB), Y15
+	VPERMILPS    Y2, Y15, Y4
+	VFMADD213PS  Y4, Y1, Y3
+	VMOVUPS      gelu2c3<>+0(SB), Y15
+	VPERMILPS    Y2, Y15, Y4
+	VFMADD213PS  Y4, Y1, Y3
+	VMOVUPS      gelu2c2<>+0(SB), Y15
+	VPERMILPS    Y2, Y15, Y4
+	VFMADD213PS  Y4, Y1, Y3
+	VMOVUPS      gelu2c1<>+0(SB), Y15
+	VPERMILPS    Y2, Y15, Y4
+	VFMADD213PS  Y4, Y1, Y3
+	VMOVUPS      gelu2c0<>+0(SB), Y15
+	VPERMILPS    Y2, Y15, Y4
+	VFMADD213PS  Y4, Y1, Y3
+	VFMADD213PS  c3f000000<>+0(SB), Y0, Y3
+	VMAXPS       c00000000<>+0(SB), Y3, Y3
+	VMINPS       c3f800000<>+0(SB), Y3, Y3
+	VMULPS       Y3, Y0, Y0
+	VMOVNTPS     Y0, (AX)
+	ADDQ         $0x00000020, AX
+	ADDQ         $0x00000020, CX
+	SUBQ         $0x00000008, DX
+	JMP          loop97
+
+done98:
+	VZEROUPPER
+	RET
 
 // func geluTanh2(dst *float32, src *float32, n int)
 // Requires: AVX, AVX2, CMOV, FMA3
@@ -1861,53 +3745,104 @@ TEXT ·geluTanh2(SB), NOSPLIT, $0-24
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
 
-loop43:
-	CMPQ         DX, $0x00000008
-	JLT          rest44
+loop99:
+	CMPQ         DX, $0x00000018
+	JLT          rest100
 	VMOVUPS      (CX), Y0
+	VMOVUPS      32(CX), Y5
+	VMOVUPS      64(CX), Y10
 	VMULPS       Y0, Y0, Y1
-	VMULPS       c3d922279<>+0(SB), Y1, Y1
-	VADDPS       c3fcc422a<>+0(SB), Y1, Y1
+	VMULPS       Y5, Y5, Y6
+	VMULPS       Y10, Y10, Y11
+	VMOVUPS      c3d922279<>+0(SB), Y15
+	VMULPS       Y15, Y1, Y1
+	VMULPS       Y15, Y6, Y6
+	VMULPS       Y15, Y11, Y11
+	VMOVUPS      c3fcc422a<>+0(SB), Y15
+	VADDPS       Y15, Y1, Y1
+	VADDPS       Y15, Y6, Y6
+	VADDPS       Y15, Y11, Y11
 	VMULPS       Y0, Y1, Y1
-	VXORPS       c80000000<>+0(SB), Y1, Y1
-	VMOVUPS      c42b20000<>+0(SB), Y2
-	VMINPS       Y1, Y2, Y1
-	VMOVUPS      cc2d0147b<>+0(SB), Y2
-	VMAXPS       Y1, Y2, Y1
-	VMULPS       c3fb8aa3b<>+0(SB), Y1, Y2
-	VROUNDPS     $0x08, Y2, Y2
-	VMOVUPS      Y1, Y3
-	VFNMADD231PS c3f317000<>+0(SB), Y2, Y3
-	VFNMADD231PS c3805fdf4<>+0(SB), Y2, Y3
-	VMOVUPS      c3ab68891<>+0(SB), Y1
-	VFMADD213PS  c3c0905c3<>+0(SB), Y3, Y1
-	VFMADD213PS  c3d2aaa8d<>+0(SB), Y3, Y1
-	VFMADD213PS  c3e2aaa6e<>+0(SB), Y3, Y1
-	VFMADD213PS  c3f000000<>+0(SB), Y3, Y1
-	VFMADD213PS  c3f800000<>+0(SB), Y3, Y1
-	VFMADD213PS  c3f800000<>+0(SB), Y3, Y1
-	VCVTPS2DQ    Y2, Y2
-	VPSRAD       $0x01, Y2, Y4
-	VPSUBD       Y4, Y2, Y2
-	VMOVUPS      c0000007f<>+0(SB), Y5
-	VPADDD       Y5, Y4, Y4
-	VPSLLD       $0x17, Y4, Y4
-	VMULPS       Y4, Y1, Y1
-	VPADDD       Y5, Y2, Y2
-	VPSLLD       $0x17, Y2, Y2
-	VMULPS       Y2, Y1, Y1
-	VADDPS       c3f800000<>+0(SB), Y1, Y1
-	VDIVPS       Y1, Y0, Y1
+	VMULPS       Y5, Y6, Y6
+	VMULPS       Y10, Y11, Y11
+	VMOVUPS      cc2b20000<>+0(SB), Y15
+	VMAXPS       Y1, Y15, Y2
+	VMAXPS       Y6, Y15, Y7
+	VMAXPS       Y11, Y15, Y12
+	VMOVUPS      c42ae0000<>+0(SB), Y15
+	VMINPS       Y2, Y15, Y2
+	VMINPS       Y7, Y15, Y7
+	VMINPS       Y12, Y15, Y12
+	VMOVUPS      c4b40007e<>+0(SB), Y3
+	VMOVAPS      Y3, Y8
+	VMOVAPS      Y3, Y13
+	VMOVUPS      cbfb8aa3b<>+0(SB), Y15
+	VFMADD231PS  Y15, Y2, Y3
+	VFMADD231PS  Y15, Y7, Y8
+	VFMADD231PS  Y15, Y12, Y13
+	VMOVUPS      c4b40007e<>+0(SB), Y15
+	VSUBPS       Y15, Y3, Y4
+	VSUBPS       Y15, Y8, Y9
+	VSUBPS       Y15, Y13, Y14
+	VMOVUPS      cbf317000<>+0(SB), Y15
+	VFNMADD231PS Y15, Y4, Y2
+	VFNMADD231PS Y15, Y9, Y7
+	VFNMADD231PS Y15, Y14, Y12
+	VMOVUPS      cb805fdf4<>+0(SB), Y15
+	VFNMADD231PS Y15, Y4, Y2
+	VFNMADD231PS Y15, Y9, Y7
+	VFNMADD231PS Y15, Y14, Y12
+	VMOVUPS      c3b368891<>+0(SB), Y4
+	VMOVAPS      Y4, Y9
+	VMOVAPS      Y4, Y14
+	VMOVUPS      cbc8905c3<>+0(SB), Y15
+	VFMADD213PS  Y15, Y2, Y4
+	VFMADD213PS  Y15, Y7, Y9
+	VFMADD213PS  Y15, Y12, Y14
+	VMOVUPS      c3daaaa8d<>+0(SB), Y15
+	VFMADD213PS  Y15, Y2, Y4
+	VFMADD213PS  Y15, Y7, Y9
+	VFMADD213PS  Y15, Y12, Y14
+	VMOVUPS      cbeaaaa6e<>+0(SB), Y15
+	VFMADD213PS  Y15, Y2, Y4
+	VFMADD213PS  Y15, Y7, Y9
+	VFMADD213PS  Y15, Y12, Y14
+	VMOVUPS      c3f800000<>+0(SB), Y15
+	VFMADD213PS  Y15, Y2, Y4
+	VFMADD213PS  Y15, Y7, Y9
+	VFMADD213PS  Y15, Y12, Y14
+	VMOVUPS      cc0000000<>+0(SB), Y15
+	VFMADD213PS  Y15, Y2, Y4
+	VFMADD213PS  Y15, Y7, Y9
+	VFMADD213PS  Y15, Y12, Y14
+	VMOVUPS      c40000000<>+0(SB), Y15
+	VFMADD213PS  Y15, Y2, Y4
+	VFMADD213PS  Y15, Y7, Y9
+	VFMADD213PS  Y15, Y12, Y14
+	VPSLLD       $0x17, Y3, Y2
+	VPSLLD       $0x17, Y8, Y7
+	VPSLLD       $0x17, Y13, Y12
+	VMOVUPS      c3f800000<>+0(SB), Y15
+	VFMADD213PS  Y15, Y4, Y2
+	VFMADD213PS  Y15, Y9, Y7
+	VFMADD213PS  Y15, Y14, Y12
+	VDIVPS       Y2, Y0, Y1
+	VDIVPS       Y7, Y5, Y6
+	VDIVPS       Y12, Y10, Y11
 	VMOVUPS      Y1, Y0
+	VMOVUPS      Y6, Y5
+	VMOVUPS      Y11, Y10
 	VMOVUPS      Y0, (AX)
-	ADDQ         $0x00000020, AX
-	ADDQ         $0x00000020, CX
-	SUBQ         $0x00000008, DX
-	JMP          loop43
+	VMOVUPS      Y5, 32(AX)
+	VMOVUPS      Y10, 64(AX)
+	ADDQ         $0x00000060, AX
+	ADDQ         $0x00000060, CX
+	SUBQ         $0x00000018, DX
+	JMP          loop99
 
-rest44:
+rest100:
 	TESTQ        DX, DX
-	JLE          done45
+	JLE          done101
 	MOVQ         $0x00000008, BX
 	CMPQ         DX, BX
 	CMOVQLT      DX, BX
@@ -1920,43 +3855,33 @@ rest44:
 	VMULPS       c3d922279<>+0(SB), Y1, Y1
 	VADDPS       c3fcc422a<>+0(SB), Y1, Y1
 	VMULPS       Y0, Y1, Y1
-	VXORPS       c80000000<>+0(SB), Y1, Y1
-	VMOVUPS      c42b20000<>+0(SB), Y2
-	VMINPS       Y1, Y2, Y1
-	VMOVUPS      cc2d0147b<>+0(SB), Y2
-	VMAXPS       Y1, Y2, Y1
-	VMULPS       c3fb8aa3b<>+0(SB), Y1, Y2
-	VROUNDPS     $0x08, Y2, Y2
-	VMOVUPS      Y1, Y3
-	VFNMADD231PS c3f317000<>+0(SB), Y2, Y3
-	VFNMADD231PS c3805fdf4<>+0(SB), Y2, Y3
-	VMOVUPS      c3ab68891<>+0(SB), Y1
-	VFMADD213PS  c3c0905c3<>+0(SB), Y3, Y1
-	VFMADD213PS  c3d2aaa8d<>+0(SB), Y3, Y1
-	VFMADD213PS  c3e2aaa6e<>+0(SB), Y3, Y1
-	VFMADD213PS  c3f000000<>+0(SB), Y3, Y1
-	VFMADD213PS  c3f800000<>+0(SB), Y3, Y1
-	VFMADD213PS  c3f800000<>+0(SB), Y3, Y1
-	VCVTPS2DQ    Y2, Y2
-	VPSRAD       $0x01, Y2, Y4
-	VPSUBD       Y4, Y2, Y2
-	VMOVUPS      c0000007f<>+0(SB), Y5
-	VPADDD       Y5, Y4, Y4
-	VPSLLD       $0x17, Y4, Y4
-	VMULPS       Y4, Y1, Y1
-	VPADDD       Y5, Y2, Y2
-	VPSLLD       $0x17, Y2, Y2
-	VMULPS       Y2, Y1, Y1
-	VADDPS       c3f800000<>+0(SB), Y1, Y1
-	VDIVPS       Y1, Y0, Y1
+	VMOVUPS      cc2b20000<>+0(SB), Y15
+	VMAXPS       Y1, Y15, Y2
+	VMOVUPS      c42ae0000<>+0(SB), Y15
+	VMINPS       Y2, Y15, Y2
+	VMOVUPS      c4b40007e<>+0(SB), Y3
+	VFMADD231PS  cbfb8aa3b<>+0(SB), Y2, Y3
+	VSUBPS       c4b40007e<>+0(SB), Y3, Y4
+	VFNMADD231PS cbf317000<>+0(SB), Y4, Y2
+	VFNMADD231PS cb805fdf4<>+0(SB), Y4, Y2
+	VMOVUPS      c3b368891<>+0(SB), Y4
+	VFMADD213PS  cbc8905c3<>+0(SB), Y2, Y4
+	VFMADD213PS  c3daaaa8d<>+0(SB), Y2, Y4
+	VFMADD213PS  cbeaaaa6e<>+0(SB), Y2, Y4
+	VFMADD213PS  c3f800000<>+0(SB), Y2, Y4
+	VFMADD213PS  cc0000000<>+0(SB), Y2, Y4
+	VFMADD213PS  c40000000<>+0(SB), Y2, Y4
+	VPSLLD       $0x17, Y3, Y2
+	VFMADD213PS  c3f800000<>+0(SB), Y4, Y2
+	VDIVPS       Y2, Y0, Y1
 	VMOVUPS      Y1, Y0
 	VMASKMOVPS   Y0, Y14, (AX)
 	ADDQ         $0x00000020, AX
 	ADDQ         $0x00000020, CX
 	SUBQ         $0x00000008, DX
-	JMP          rest44
+	JMP          rest100
 
-done45:
+done101:
 	VZEROUPPER
 	RET
 
@@ -1996,6 +3921,147 @@ DATA c3fcc422a<>+56(SB)/4, $0x3fcc422a
 DATA c3fcc422a<>+60(SB)/4, $0x3fcc422a
 GLOBL c3fcc422a<>(SB), RODATA|NOPTR, $64
 
+// func geluTanhAround2(dst *float32, src *float32, n int)
+// Requires: AVX, AVX2, FMA3
+TEXT ·geluTanhAround2(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ n+16(FP), DX
+
+loop102:
+	CMPQ         DX, $0x00000018
+	JLT          done103
+	VMOVUPS      (CX), Y0
+	VMOVUPS      32(CX), Y5
+	VMOVUPS      64(CX), Y10
+	VMULPS       Y0, Y0, Y1
+	VMULPS       Y5, Y5, Y6
+	VMULPS       Y10, Y10, Y11
+	VMOVUPS      c3d922279<>+0(SB), Y15
+	VMULPS       Y15, Y1, Y1
+	VMULPS       Y15, Y6, Y6
+	VMULPS       Y15, Y11, Y11
+	VMOVUPS      c3fcc422a<>+0(SB), Y15
+	VADDPS       Y15, Y1, Y1
+	VADDPS       Y15, Y6, Y6
+	VADDPS       Y15, Y11, Y11
+	VMULPS       Y0, Y1, Y1
+	VMULPS       Y5, Y6, Y6
+	VMULPS       Y10, Y11, Y11
+	VMOVUPS      cc2b20000<>+0(SB), Y15
+	VMAXPS       Y1, Y15, Y2
+	VMAXPS       Y6, Y15, Y7
+	VMAXPS       Y11, Y15, Y12
+	VMOVUPS      c42ae0000<>+0(SB), Y15
+	VMINPS       Y2, Y15, Y2
+	VMINPS       Y7, Y15, Y7
+	VMINPS       Y12, Y15, Y12
+	VMOVUPS      c4b40007e<>+0(SB), Y3
+	VMOVAPS      Y3, Y8
+	VMOVAPS      Y3, Y13
+	VMOVUPS      cbfb8aa3b<>+0(SB), Y15
+	VFMADD231PS  Y15, Y2, Y3
+	VFMADD231PS  Y15, Y7, Y8
+	VFMADD231PS  Y15, Y12, Y13
+	VMOVUPS      c4b40007e<>+0(SB), Y15
+	VSUBPS       Y15, Y3, Y4
+	VSUBPS       Y15, Y8, Y9
+	VSUBPS       Y15, Y13, Y14
+	VMOVUPS      cbf317000<>+0(SB), Y15
+	VFNMADD231PS Y15, Y4, Y2
+	VFNMADD231PS Y15, Y9, Y7
+	VFNMADD231PS Y15, Y14, Y12
+	VMOVUPS      cb805fdf4<>+0(SB), Y15
+	VFNMADD231PS Y15, Y4, Y2
+	VFNMADD231PS Y15, Y9, Y7
+	VFNMADD231PS Y15, Y14, Y12
+	VMOVUPS      c3b368891<>+0(SB), Y4
+	VMOVAPS      Y4, Y9
+	VMOVAPS      Y4, Y14
+	VMOVUPS      cbc8905c3<>+0(SB), Y15
+	VFMADD213PS  Y15, Y2, Y4
+	VFMADD213PS  Y15, Y7, Y9
+	VFMADD213PS  Y15, Y12, Y14
+	VMOVUPS      c3daaaa8d<>+0(SB), Y15
+	VFMADD213PS  Y15, Y2, Y4
+	VFMADD213PS  Y15, Y7, Y9
+	VFMADD213PS  Y15, Y12, Y14
+	VMOVUPS      cbeaaaa6e<>+0(SB), Y15
+	VFMADD213PS  Y15, Y2, Y4
+	VFMADD213PS  Y15, Y7, Y9
+	VFMADD213PS  Y15, Y12, Y14
+	VMOVUPS      c3f800000<>+0(SB), Y15
+	VFMADD213PS  Y15, Y2, Y4
+	VFMADD213PS  Y15, Y7, Y9
+	VFMADD213PS  Y15, Y12, Y14
+	VMOVUPS      cc0000000<>+0(SB), Y15
+	VFMADD213PS  Y15, Y2, Y4
+	VFMADD213PS  Y15, Y7, Y9
+	VFMADD213PS  Y15, Y12, Y14
+	VMOVUPS      c40000000<>+0(SB), Y15
+	VFMADD213PS  Y15, Y2, Y4
+	VFMADD213PS  Y15, Y7, Y9
+	VFMADD213PS  Y15, Y12, Y14
+	VPSLLD       $0x17, Y3, Y2
+	VPSLLD       $0x17, Y8, Y7
+	VPSLLD       $0x17, Y13, Y12
+	VMOVUPS      c3f800000<>+0(SB), Y15
+	VFMADD213PS  Y15, Y4, Y2
+	VFMADD213PS  Y15, Y9, Y7
+	VFMADD213PS  Y15, Y14, Y12
+	VDIVPS       Y2, Y0, Y1
+	VDIVPS       Y7, Y5, Y6
+	VDIVPS       Y12, Y10, Y11
+	VMOVUPS      Y1, Y0
+	VMOVUPS      Y6, Y5
+	VMOVUPS      Y11, Y10
+	VMOVNTPS     Y0, (AX)
+	VMOVNTPS     Y5, 32(AX)
+	VMOVNTPS     Y10, 64(AX)
+	ADDQ         $0x00000060, AX
+	ADDQ         $0x00000060, CX
+	SUBQ         $0x00000018, DX
+	JMP          loop102
+
+done103:
+loop104:
+	CMPQ         DX, $0x00000008
+	JLT          done105
+	VMOVUPS      (CX), Y0
+	VMULPS       Y0, Y0, Y1
+	VMULPS       c3d922279<>+0(SB), Y1, Y1
+	VADDPS       c3fcc422a<>+0(SB), Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VMOVUPS      cc2b20000<>+0(SB), Y15
+	VMAXPS       Y1, Y15, Y2
+	VMOVUPS      c42ae0000<>+0(SB), Y15
+	VMINPS       Y2, Y15, Y2
+	VMOVUPS      c4b40007e<>+0(SB), Y3
+	VFMADD231PS  cbfb8aa3b<>+0(SB), Y2, Y3
+	VSUBPS       c4b40007e<>+0(SB), Y3, Y4
+	VFNMADD231PS cbf317000<>+0(SB), Y4, Y2
+	VFNMADD231PS cb805fdf4<>+0(SB), Y4, Y2
+	VMOVUPS      c3b368891<>+0(SB), Y4
+	VFMADD213PS  cbc8905c3<>+0(SB), Y2, Y4
+	VFMADD213PS  c3daaaa8d<>+0(SB), Y2, Y4
+	VFMADD213PS  cbeaaaa6e<>+0(SB), Y2, Y4
+	VFMADD213PS  c3f800000<>+0(SB), Y2, Y4
+	VFMADD213PS  cc0000000<>+0(SB), Y2, Y4
+	VFMADD213PS  c40000000<>+0(SB), Y2, Y4
+	VPSLLD       $0x17, Y3, Y2
+	VFMADD213PS  c3f800000<>+0(SB), Y4, Y2
+	VDIVPS       Y2, Y0, Y1
+	VMOVUPS      Y1, Y0
+	VMOVNTPS     Y0, (AX)
+	ADDQ         $0x00000020, AX
+	ADDQ         $0x00000020, CX
+	SUBQ         $0x00000008, DX
+	JMP          loop104
+
+done105:
+	VZEROUPPER
+	RET
+
 // func mulScalar2(dst *float32, src *float32, n int, s float32)
 // Requires: AVX, AVX2, CMOV, SSE
 TEXT ·mulScalar2(SB), NOSPLIT, $0-28
@@ -2005,9 +4071,9 @@ TEXT ·mulScalar2(SB), NOSPLIT, $0-28
 	MOVSS        s+24(FP), X0
 	VBROADCASTSS X0, Y0
 
-loop46:
+loop106:
 	CMPQ    DX, $0x00000010
-	JLT     rest47
+	JLT     rest107
 	VMOVUPS (CX), Y1
 	VMULPS  Y0, Y1, Y1
 	VMOVUPS Y1, (AX)
@@ -2017,11 +4083,11 @@ loop46:
 	ADDQ    $0x00000040, AX
 	ADDQ    $0x00000040, CX
 	SUBQ    $0x00000010, DX
-	JMP     loop46
+	JMP     loop106
 
-rest47:
+rest107:
 	TESTQ      DX, DX
-	JLE        done48
+	JLE        done108
 	MOVQ       $0x00000008, BX
 	CMPQ       DX, BX
 	CMOVQLT    DX, BX
@@ -2035,9 +4101,48 @@ rest47:
 	ADDQ       $0x00000020, AX
 	ADDQ       $0x00000020, CX
 	SUBQ       $0x00000008, DX
-	JMP        rest47
+	JMP        rest107
 
-done48:
+done108:
+	VZEROUPPER
+	RET
+
+// func mulScalarAround2(dst *float32, src *float32, n int, s float32)
+// Requires: AVX, AVX2, SSE
+TEXT ·mulScalarAround2(SB), NOSPLIT, $0-28
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         n+16(FP), DX
+	MOVSS        s+24(FP), X0
+	VBROADCASTSS X0, Y0
+
+loop109:
+	CMPQ     DX, $0x00000010
+	JLT      done110
+	VMOVUPS  (CX), Y1
+	VMULPS   Y0, Y1, Y1
+	VMOVNTPS Y1, (AX)
+	VMOVUPS  32(CX), Y1
+	VMULPS   Y0, Y1, Y1
+	VMOVNTPS Y1, 32(AX)
+	ADDQ     $0x00000040, AX
+	ADDQ     $0x00000040, CX
+	SUBQ     $0x00000010, DX
+	JMP      loop109
+
+done110:
+loop111:
+	CMPQ     DX, $0x00000008
+	JLT      done112
+	VMOVUPS  (CX), Y1
+	VMULPS   Y0, Y1, Y1
+	VMOVNTPS Y1, (AX)
+	ADDQ     $0x00000020, AX
+	ADDQ     $0x00000020, CX
+	SUBQ     $0x00000008, DX
+	JMP      loop111
+
+done112:
 	VZEROUPPER
 	RET
 
@@ -2050,9 +4155,9 @@ TEXT ·addScalar2(SB), NOSPLIT, $0-28
 	MOVSS        s+24(FP), X0
 	VBROADCASTSS X0, Y0
 
-loop49:
+loop113:
 	CMPQ    DX, $0x00000010
-	JLT     rest50
+	JLT     rest114
 	VMOVUPS (CX), Y1
 	VADDPS  Y0, Y1, Y1
 	VMOVUPS Y1, (AX)
@@ -2062,11 +4167,11 @@ loop49:
 	ADDQ    $0x00000040, AX
 	ADDQ    $0x00000040, CX
 	SUBQ    $0x00000010, DX
-	JMP     loop49
+	JMP     loop113
 
-rest50:
+rest114:
 	TESTQ      DX, DX
-	JLE        done51
+	JLE        done115
 	MOVQ       $0x00000008, BX
 	CMPQ       DX, BX
 	CMOVQLT    DX, BX
@@ -2080,9 +4185,48 @@ rest50:
 	ADDQ       $0x00000020, AX
 	ADDQ       $0x00000020, CX
 	SUBQ       $0x00000008, DX
-	JMP        rest50
+	JMP        rest114
 
-done51:
+done115:
+	VZEROUPPER
+	RET
+
+// func addScalarAround2(dst *float32, src *float32, n int, s float32)
+// Requires: AVX, AVX2, SSE
+TEXT ·addScalarAround2(SB), NOSPLIT, $0-28
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         n+16(FP), DX
+	MOVSS        s+24(FP), X0
+	VBROADCASTSS X0, Y0
+
+loop116:
+	CMPQ     DX, $0x00000010
+	JLT      done117
+	VMOVUPS  (CX), Y1
+	VADDPS   Y0, Y1, Y1
+	VMOVNTPS Y1, (AX)
+	VMOVUPS  32(CX), Y1
+	VADDPS   Y0, Y1, Y1
+	VMOVNTPS Y1, 32(AX)
+	ADDQ     $0x00000040, AX
+	ADDQ     $0x00000040, CX
+	SUBQ     $0x00000010, DX
+	JMP      loop116
+
+done117:
+loop118:
+	CMPQ     DX, $0x00000008
+	JLT      done119
+	VMOVUPS  (CX), Y1
+	VADDPS   Y0, Y1, Y1
+	VMOVNTPS Y1, (AX)
+	ADDQ     $0x00000020, AX
+	ADDQ     $0x00000020, CX
+	SUBQ     $0x00000008, DX
+	JMP      loop118
+
+done119:
 	VZEROUPPER
 	RET
 
@@ -2095,9 +4239,9 @@ TEXT ·divScalar2(SB), NOSPLIT, $0-28
 	MOVSS        s+24(FP), X0
 	VBROADCASTSS X0, Y0
 
-loop52:
+loop120:
 	CMPQ    DX, $0x00000010
-	JLT     rest53
+	JLT     rest121
 	VMOVUPS (CX), Y1
 	VDIVPS  Y0, Y1, Y1
 	VMOVUPS Y1, (AX)
@@ -2107,11 +4251,11 @@ loop52:
 	ADDQ    $0x00000040, AX
 	ADDQ    $0x00000040, CX
 	SUBQ    $0x00000010, DX
-	JMP     loop52
+	JMP     loop120
 
-rest53:
+rest121:
 	TESTQ      DX, DX
-	JLE        done54
+	JLE        done122
 	MOVQ       $0x00000008, BX
 	CMPQ       DX, BX
 	CMOVQLT    DX, BX
@@ -2125,9 +4269,48 @@ rest53:
 	ADDQ       $0x00000020, AX
 	ADDQ       $0x00000020, CX
 	SUBQ       $0x00000008, DX
-	JMP        rest53
+	JMP        rest121
 
-done54:
+done122:
+	VZEROUPPER
+	RET
+
+// func divScalarAround2(dst *float32, src *float32, n int, s float32)
+// Requires: AVX, AVX2, SSE
+TEXT ·divScalarAround2(SB), NOSPLIT, $0-28
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         n+16(FP), DX
+	MOVSS        s+24(FP), X0
+	VBROADCASTSS X0, Y0
+
+loop123:
+	CMPQ     DX, $0x00000010
+	JLT      done124
+	VMOVUPS  (CX), Y1
+	VDIVPS   Y0, Y1, Y1
+	VMOVNTPS Y1, (AX)
+	VMOVUPS  32(CX), Y1
+	VDIVPS   Y0, Y1, Y1
+	VMOVNTPS Y1, 32(AX)
+	ADDQ     $0x00000040, AX
+	ADDQ     $0x00000040, CX
+	SUBQ     $0x00000010, DX
+	JMP      loop123
+
+done124:
+loop125:
+	CMPQ     DX, $0x00000008
+	JLT      done126
+	VMOVUPS  (CX), Y1
+	VDIVPS   Y0, Y1, Y1
+	VMOVNTPS Y1, (AX)
+	ADDQ     $0x00000020, AX
+	ADDQ     $0x00000020, CX
+	SUBQ     $0x00000008, DX
+	JMP      loop125
+
+done126:
 	VZEROUPPER
 	RET
 
@@ -2142,9 +4325,9 @@ TEXT ·normalize2(SB), NOSPLIT, $0-32
 	MOVSS        t+28(FP), X1
 	VBROADCASTSS X1, Y1
 
-loop55:
+loop127:
 	CMPQ    DX, $0x00000010
-	JLT     rest56
+	JLT     rest128
 	VMOVUPS (CX), Y2
 	VSUBPS  Y0, Y2, Y2
 	VMULPS  Y1, Y2, Y2
@@ -2156,11 +4339,11 @@ loop55:
 	ADDQ    $0x00000040, AX
 	ADDQ    $0x00000040, CX
 	SUBQ    $0x00000010, DX
-	JMP     loop55
+	JMP     loop127
 
-rest56:
+rest128:
 	TESTQ      DX, DX
-	JLE        done57
+	JLE        done129
 	MOVQ       $0x00000008, BX
 	CMPQ       DX, BX
 	CMOVQLT    DX, BX
@@ -2175,9 +4358,53 @@ rest56:
 	ADDQ       $0x00000020, AX
 	ADDQ       $0x00000020, CX
 	SUBQ       $0x00000008, DX
-	JMP        rest56
+	JMP        rest128
 
-done57:
+done129:
+	VZEROUPPER
+	RET
+
+// func normalizeAround2(dst *float32, src *float32, n int, s float32, t float32)
+// Requires: AVX, AVX2, SSE
+TEXT ·normalizeAround2(SB), NOSPLIT, $0-32
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         n+16(FP), DX
+	MOVSS        s+24(FP), X0
+	VBROADCASTSS X0, Y0
+	MOVSS        t+28(FP), X1
+	VBROADCASTSS X1, Y1
+
+loop130:
+	CMPQ     DX, $0x00000010
+	JLT      done131
+	VMOVUPS  (CX), Y2
+	VSUBPS   Y0, Y2, Y2
+	VMULPS   Y1, Y2, Y2
+	VMOVNTPS Y2, (AX)
+	VMOVUPS  32(CX), Y2
+	VSUBPS   Y0, Y2, Y2
+	VMULPS   Y1, Y2, Y2
+	VMOVNTPS Y2, 32(AX)
+	ADDQ     $0x00000040, AX
+	ADDQ     $0x00000040, CX
+	SUBQ     $0x00000010, DX
+	JMP      loop130
+
+done131:
+loop132:
+	CMPQ     DX, $0x00000008
+	JLT      done133
+	VMOVUPS  (CX), Y2
+	VSUBPS   Y0, Y2, Y2
+	VMULPS   Y1, Y2, Y2
+	VMOVNTPS Y2, (AX)
+	ADDQ     $0x00000020, AX
+	ADDQ     $0x00000020, CX
+	SUBQ     $0x00000008, DX
+	JMP      loop132
+
+done133:
 	VZEROUPPER
 	RET
 
@@ -2189,9 +4416,9 @@ TEXT ·scaleShift2(SB), NOSPLIT, $0-32
 	MOVQ shift+16(FP), DX
 	MOVQ n+24(FP), BX
 
-loop58:
+loop134:
 	CMPQ        BX, $0x00000010
-	JLT         rest59
+	JLT         rest135
 	VMOVUPS     (AX), Y0
 	VMOVUPS     (CX), Y1
 	VMOVUPS     (DX), Y2
@@ -2206,11 +4433,11 @@ loop58:
 	ADDQ        $0x00000040, CX
 	ADDQ        $0x00000040, DX
 	SUBQ        $0x00000010, BX
-	JMP         loop58
+	JMP         loop134
 
-rest59:
+rest135:
 	TESTQ       BX, BX
-	JLE         done60
+	JLE         done136
 	MOVQ        $0x00000008, SI
 	CMPQ        BX, SI
 	CMOVQLT     BX, SI
@@ -2227,9 +4454,9 @@ rest59:
 	ADDQ        $0x00000020, CX
 	ADDQ        $0x00000020, DX
 	SUBQ        $0x00000008, BX
-	JMP         rest59
+	JMP         rest135
 
-done60:
+done136:
 	VZEROUPPER
 	RET
 
@@ -2242,9 +4469,9 @@ TEXT ·axpy2(SB), NOSPLIT, $0-28
 	MOVSS        s+24(FP), X0
 	VBROADCASTSS X0, Y0
 
-loop61:
+loop137:
 	CMPQ        DX, $0x00000010
-	JLT         rest62
+	JLT         rest138
 	VMOVUPS     (CX), Y1
 	VMOVUPS     (AX), Y2
 	VFMADD231PS Y1, Y0, Y2
@@ -2256,11 +4483,11 @@ loop61:
 	ADDQ        $0x00000040, AX
 	ADDQ        $0x00000040, CX
 	SUBQ        $0x00000010, DX
-	JMP         loop61
+	JMP         loop137
 
-rest62:
+rest138:
 	TESTQ       DX, DX
-	JLE         done63
+	JLE         done139
 	MOVQ        $0x00000008, BX
 	CMPQ        DX, BX
 	CMOVQLT     DX, BX
@@ -2275,9 +4502,9 @@ rest62:
 	ADDQ        $0x00000020, AX
 	ADDQ        $0x00000020, CX
 	SUBQ        $0x00000008, DX
-	JMP         rest62
+	JMP         rest138
 
-done63:
+done139:
 	VZEROUPPER
 	RET
 
@@ -2291,9 +4518,9 @@ TEXT ·sum2(SB), NOSPLIT, $0-24
 	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
 
-loop64:
+loop140:
 	CMPQ      CX, $0x00000010
-	JLT       done65
+	JLT       done141
 	VCVTPS2PD (AX), Y4
 	VADDPD    Y4, Y0, Y0
 	VCVTPS2PD 16(AX), Y5
@@ -2304,21 +4531,21 @@ loop64:
 	VADDPD    Y7, Y3, Y3
 	ADDQ      $0x00000040, AX
 	SUBQ      $0x00000010, CX
-	JMP       loop64
+	JMP       loop140
 
-done65:
-loop66:
+done141:
+loop142:
 	CMPQ      CX, $0x00000008
-	JLT       done67
+	JLT       done143
 	VCVTPS2PD (AX), Y4
 	VADDPD    Y4, Y0, Y0
 	VCVTPS2PD 16(AX), Y5
 	VADDPD    Y5, Y1, Y1
 	ADDQ      $0x00000020, AX
 	SUBQ      $0x00000008, CX
-	JMP       loop66
+	JMP       loop142
 
-done67:
+done143:
 	VADDPD       Y1, Y0, Y0
 	VADDPD       Y2, Y0, Y0
 	VADDPD       Y3, Y0, Y0
@@ -2342,9 +4569,9 @@ TEXT ·deviation2(SB), NOSPLIT, $0-32
 	MOVSD        mean+16(FP), X4
 	VBROADCASTSD X4, Y15
 
-loop68:
+loop144:
 	CMPQ        CX, $0x00000010
-	JLT         done69
+	JLT         done145
 	VCVTPS2PD   (AX), Y4
 	VSUBPD      Y15, Y4, Y4
 	VFMADD231PD Y4, Y4, Y0
@@ -2359,12 +4586,12 @@ loop68:
 	VFMADD231PD Y7, Y7, Y3
 	ADDQ        $0x00000040, AX
 	SUBQ        $0x00000010, CX
-	JMP         loop68
+	JMP         loop144
 
-done69:
-loop70:
+done145:
+loop146:
 	CMPQ        CX, $0x00000008
-	JLT         done71
+	JLT         done147
 	VCVTPS2PD   (AX), Y4
 	VSUBPD      Y15, Y4, Y4
 	VFMADD231PD Y4, Y4, Y0
@@ -2373,9 +4600,9 @@ loop70:
 	VFMADD231PD Y5, Y5, Y1
 	ADDQ        $0x00000020, AX
 	SUBQ        $0x00000008, CX
-	JMP         loop70
+	JMP         loop146
 
-done71:
+done147:
 	VADDPD       Y1, Y0, Y0
 	VADDPD       Y2, Y0, Y0
 	VADDPD       Y3, Y0, Y0
@@ -2402,9 +4629,9 @@ TEXT ·dot2(SB), NOSPLIT, $0-28
 	VXORPS Y6, Y6, Y6
 	VXORPS Y7, Y7, Y7
 
-loop72:
+loop148:
 	CMPQ        DX, $0x00000040
-	JLT         done73
+	JLT         done149
 	VMOVUPS     (AX), Y8
 	VFMADD231PS (CX), Y8, Y0
 	VMOVUPS     32(AX), Y9
@@ -2424,20 +4651,20 @@ loop72:
 	ADDQ        $0x00000100, AX
 	ADDQ        $0x00000100, CX
 	SUBQ        $0x00000040, DX
-	JMP         loop72
+	JMP         loop148
 
-done73:
-loop74:
+done149:
+loop150:
 	CMPQ        DX, $0x00000008
-	JLT         done75
+	JLT         done151
 	VMOVUPS     (AX), Y8
 	VFMADD231PS (CX), Y8, Y0
 	ADDQ        $0x00000020, AX
 	ADDQ        $0x00000020, CX
 	SUBQ        $0x00000008, DX
-	JMP         loop74
+	JMP         loop150
 
-done75:
+done151:
 	VADDPS       Y4, Y0, Y0
 	VADDPS       Y5, Y1, Y1
 	VADDPS       Y6, Y2, Y2
@@ -2465,27 +4692,27 @@ TEXT ·largest2(SB), NOSPLIT, $0-20
 	VMOVUPS cff800000<>+0(SB), Y2
 	VMOVUPS cff800000<>+0(SB), Y3
 
-loop76:
+loop152:
 	CMPQ   CX, $0x00000020
-	JLT    done77
+	JLT    done153
 	VMAXPS (AX), Y0, Y0
 	VMAXPS 32(AX), Y1, Y1
 	VMAXPS 64(AX), Y2, Y2
 	VMAXPS 96(AX), Y3, Y3
 	ADDQ   $0x00000080, AX
 	SUBQ   $0x00000020, CX
-	JMP    loop76
+	JMP    loop152
 
-done77:
-loop78:
+done153:
+loop154:
 	CMPQ   CX, $0x00000008
-	JLT    done79
+	JLT    done155
 	VMAXPS (AX), Y0, Y0
 	ADDQ   $0x00000020, AX
 	SUBQ   $0x00000008, CX
-	JMP    loop78
+	JMP    loop154
 
-done79:
+done155:
 	VMAXPS       Y2, Y0, Y0
 	VMAXPS       Y3, Y1, Y1
 	VMAXPS       Y1, Y0, Y0
@@ -2525,118 +4752,118 @@ TEXT ·expSum2(SB), NOSPLIT, $0-36
 	MOVQ         n+16(FP), DX
 	VXORPS       Y0, Y0, Y0
 	VXORPS       Y1, Y1, Y1
-	MOVSS        shift+24(FP), X2
-	VBROADCASTSS X2, Y2
+	VXORPS       Y2, Y2, Y2
+	MOVSS        shift+24(FP), X3
+	VBROADCASTSS X3, Y3
 
-loop80:
-	CMPQ         DX, $0x00000010
-	JLT          done81
-	VMOVUPS      (CX), Y3
-	VSUBPS       Y2, Y3, Y3
-	VMOVUPS      c42b20000<>+0(SB), Y4
-	VMINPS       Y3, Y4, Y3
-	VMOVUPS      cc2d0147b<>+0(SB), Y4
-	VMAXPS       Y3, Y4, Y3
-	VMULPS       c3fb8aa3b<>+0(SB), Y3, Y4
-	VROUNDPS     $0x08, Y4, Y4
-	VMOVUPS      Y3, Y5
-	VFNMADD231PS c3f317000<>+0(SB), Y4, Y5
-	VFNMADD231PS c3805fdf4<>+0(SB), Y4, Y5
-	VMOVUPS      c3ab68891<>+0(SB), Y3
-	VFMADD213PS  c3c0905c3<>+0(SB), Y5, Y3
-	VFMADD213PS  c3d2aaa8d<>+0(SB), Y5, Y3
-	VFMADD213PS  c3e2aaa6e<>+0(SB), Y5, Y3
-	VFMADD213PS  c3f000000<>+0(SB), Y5, Y3
-	VFMADD213PS  c3f800000<>+0(SB), Y5, Y3
-	VFMADD213PS  c3f800000<>+0(SB), Y5, Y3
-	VCVTPS2DQ    Y4, Y4
-	VPSRAD       $0x01, Y4, Y6
-	VPSUBD       Y6, Y4, Y4
-	VMOVUPS      c0000007f<>+0(SB), Y7
-	VPADDD       Y7, Y6, Y6
-	VPSLLD       $0x17, Y6, Y6
-	VMULPS       Y6, Y3, Y3
-	VPADDD       Y7, Y4, Y4
-	VPSLLD       $0x17, Y4, Y4
-	VMULPS       Y4, Y3, Y3
-	VMOVUPS      Y3, (AX)
-	VADDPS       Y3, Y0, Y0
-	VMOVUPS      32(CX), Y3
-	VSUBPS       Y2, Y3, Y3
-	VMOVUPS      c42b20000<>+0(SB), Y4
-	VMINPS       Y3, Y4, Y3
-	VMOVUPS      cc2d0147b<>+0(SB), Y4
-	VMAXPS       Y3, Y4, Y3
-	VMULPS       c3fb8aa3b<>+0(SB), Y3, Y4
-	VROUNDPS     $0x08, Y4, Y4
-	VMOVUPS      Y3, Y5
-	VFNMADD231PS c3f317000<>+0(SB), Y4, Y5
-	VFNMADD231PS c3805fdf4<>+0(SB), Y4, Y5
-	VMOVUPS      c3ab68891<>+0(SB), Y3
-	VFMADD213PS  c3c0905c3<>+0(SB), Y5, Y3
-	VFMADD213PS  c3d2aaa8d<>+0(SB), Y5, Y3
-	VFMADD213PS  c3e2aaa6e<>+0(SB), Y5, Y3
-	VFMADD213PS  c3f000000<>+0(SB), Y5, Y3
-	VFMADD213PS  c3f800000<>+0(SB), Y5, Y3
-	VFMADD213PS  c3f800000<>+0(SB), Y5, Y3
-	VCVTPS2DQ    Y4, Y4
-	VPSRAD       $0x01, Y4, Y6
-	VPSUBD       Y6, Y4, Y4
-	VMOVUPS      c0000007f<>+0(SB), Y7
-	VPADDD       Y7, Y6, Y6
-	VPSLLD       $0x17, Y6, Y6
-	VMULPS       Y6, Y3, Y3
-	VPADDD       Y7, Y4, Y4
-	VPSLLD       $0x17, Y4, Y4
-	VMULPS       Y4, Y3, Y3
-	VMOVUPS      Y3, 32(AX)
-	VADDPS       Y3, Y1, Y1
-	ADDQ         $0x00000040, AX
-	ADDQ         $0x00000040, CX
-	SUBQ         $0x00000010, DX
-	JMP          loop80
+loop156:
+	CMPQ         DX, $0x00000018
+	JLT          done157
+	VMOVUPS      (CX), Y4
+	VMOVUPS      32(CX), Y7
+	VMOVUPS      64(CX), Y10
+	VSUBPS       Y3, Y4, Y4
+	VSUBPS       Y3, Y7, Y7
+	VSUBPS       Y3, Y10, Y10
+	VMOVUPS      cc2b00000<>+0(SB), Y15
+	VMAXPS       Y4, Y15, Y4
+	VMAXPS       Y7, Y15, Y7
+	VMAXPS       Y10, Y15, Y10
+	VMOVUPS      c4b40007f<>+0(SB), Y5
+	VMOVAPS      Y5, Y8
+	VMOVAPS      Y5, Y11
+	VMOVUPS      c3fb8aa3b<>+0(SB), Y15
+	VFMADD231PS  Y15, Y4, Y5
+	VFMADD231PS  Y15, Y7, Y8
+	VFMADD231PS  Y15, Y10, Y11
+	VMOVUPS      c4b40007f<>+0(SB), Y15
+	VSUBPS       Y15, Y5, Y6
+	VSUBPS       Y15, Y8, Y9
+	VSUBPS       Y15, Y11, Y12
+	VMOVUPS      c3f317000<>+0(SB), Y15
+	VFNMADD231PS Y15, Y6, Y4
+	VFNMADD231PS Y15, Y9, Y7
+	VFNMADD231PS Y15, Y12, Y10
+	VMOVUPS      c3805fdf4<>+0(SB), Y15
+	VFNMADD231PS Y15, Y6, Y4
+	VFNMADD231PS Y15, Y9, Y7
+	VFNMADD231PS Y15, Y12, Y10
+	VMOVUPS      c3ab68891<>+0(SB), Y6
+	VMOVAPS      Y6, Y9
+	VMOVAPS      Y6, Y12
+	VMOVUPS      c3c0905c3<>+0(SB), Y15
+	VFMADD213PS  Y15, Y4, Y6
+	VFMADD213PS  Y15, Y7, Y9
+	VFMADD213PS  Y15, Y10, Y12
+	VMOVUPS      c3d2aaa8d<>+0(SB), Y15
+	VFMADD213PS  Y15, Y4, Y6
+	VFMADD213PS  Y15, Y7, Y9
+	VFMADD213PS  Y15, Y10, Y12
+	VMOVUPS      c3e2aaa6e<>+0(SB), Y15
+	VFMADD213PS  Y15, Y4, Y6
+	VFMADD213PS  Y15, Y7, Y9
+	VFMADD213PS  Y15, Y10, Y12
+	VMOVUPS      c3f000000<>+0(SB), Y15
+	VFMADD213PS  Y15, Y4, Y6
+	VFMADD213PS  Y15, Y7, Y9
+	VFMADD213PS  Y15, Y10, Y12
+	VMOVUPS      c3f800000<>+0(SB), Y15
+	VFMADD213PS  Y15, Y4, Y6
+	VFMADD213PS  Y15, Y7, Y9
+	VFMADD213PS  Y15, Y10, Y12
+	VMOVUPS      c3f800000<>+0(SB), Y15
+	VFMADD213PS  Y15, Y4, Y6
+	VFMADD213PS  Y15, Y7, Y9
+	VFMADD213PS  Y15, Y10, Y12
+	VPSLLD       $0x17, Y5, Y5
+	VPSLLD       $0x17, Y8, Y8
+	VPSLLD       $0x17, Y11, Y11
+	VMULPS       Y5, Y6, Y4
+	VMULPS       Y8, Y9, Y7
+	VMULPS       Y11, Y12, Y10
+	VMOVUPS      Y4, (AX)
+	VMOVUPS      Y7, 32(AX)
+	VMOVUPS      Y10, 64(AX)
+	VADDPS       Y4, Y0, Y0
+	VADDPS       Y7, Y1, Y1
+	VADDPS       Y10, Y2, Y2
+	ADDQ         $0x00000060, AX
+	ADDQ         $0x00000060, CX
+	SUBQ         $0x00000018, DX
+	JMP          loop156
 
-done81:
-loop82:
+done157:
+loop158:
 	CMPQ         DX, $0x00000008
-	JLT          done83
-	VMOVUPS      (CX), Y3
-	VSUBPS       Y2, Y3, Y3
-	VMOVUPS      c42b20000<>+0(SB), Y4
-	VMINPS       Y3, Y4, Y3
-	VMOVUPS      cc2d0147b<>+0(SB), Y4
-	VMAXPS       Y3, Y4, Y3
-	VMULPS       c3fb8aa3b<>+0(SB), Y3, Y4
-	VROUNDPS     $0x08, Y4, Y4
-	VMOVUPS      Y3, Y5
-	VFNMADD231PS c3f317000<>+0(SB), Y4, Y5
-	VFNMADD231PS c3805fdf4<>+0(SB), Y4, Y5
-	VMOVUPS      c3ab68891<>+0(SB), Y3
-	VFMADD213PS  c3c0905c3<>+0(SB), Y5, Y3
-	VFMADD213PS  c3d2aaa8d<>+0(SB), Y5, Y3
-	VFMADD213PS  c3e2aaa6e<>+0(SB), Y5, Y3
-	VFMADD213PS  c3f000000<>+0(SB), Y5, Y3
-	VFMADD213PS  c3f800000<>+0(SB), Y5, Y3
-	VFMADD213PS  c3f800000<>+0(SB), Y5, Y3
-	VCVTPS2DQ    Y4, Y4
-	VPSRAD       $0x01, Y4, Y6
-	VPSUBD       Y6, Y4, Y4
-	VMOVUPS      c0000007f<>+0(SB), Y7
-	VPADDD       Y7, Y6, Y6
-	VPSLLD       $0x17, Y6, Y6
-	VMULPS       Y6, Y3, Y3
-	VPADDD       Y7, Y4, Y4
-	VPSLLD       $0x17, Y4, Y4
-	VMULPS       Y4, Y3, Y3
-	VMOVUPS      Y3, (AX)
-	VADDPS       Y3, Y0, Y0
+	JLT          done159
+	VMOVUPS      (CX), Y4
+	VSUBPS       Y3, Y4, Y4
+	VMOVUPS      cc2b00000<>+0(SB), Y15
+	VMAXPS       Y4, Y15, Y4
+	VMOVUPS      c4b40007f<>+0(SB), Y5
+	VFMADD231PS  c3fb8aa3b<>+0(SB), Y4, Y5
+	VSUBPS       c4b40007f<>+0(SB), Y5, Y6
+	VFNMADD231PS c3f317000<>+0(SB), Y6, Y4
+	VFNMADD231PS c3805fdf4<>+0(SB), Y6, Y4
+	VMOVUPS      c3ab68891<>+0(SB), Y6
+	VFMADD213PS  c3c0905c3<>+0(SB), Y4, Y6
+	VFMADD213PS  c3d2aaa8d<>+0(SB), Y4, Y6
+	VFMADD213PS  c3e2aaa6e<>+0(SB), Y4, Y6
+	VFMADD213PS  c3f000000<>+0(SB), Y4, Y6
+	VFMADD213PS  c3f800000<>+0(SB), Y4, Y6
+	VFMADD213PS  c3f800000<>+0(SB), Y4, Y6
+	VPSLLD       $0x17, Y5, Y5
+	VMULPS       Y5, Y6, Y4
+	VMOVUPS      Y4, (AX)
+	VADDPS       Y4, Y0, Y0
 	ADDQ         $0x00000020, AX
 	ADDQ         $0x00000020, CX
 	SUBQ         $0x00000008, DX
-	JMP          loop82
+	JMP          loop158
 
-done83:
+done159:
 	VADDPS       Y1, Y0, Y0
+	VADDPS       Y2, Y0, Y0
 	VEXTRACTF128 $0x01, Y0, X1
 	VADDPS       X1, X0, X0
 	VPERMILPS    $0x4e, X0, X1
@@ -2647,6 +4874,24 @@ done83:
 	MOVSS        X0, ret+32(FP)
 	RET
 
+DATA cc2b00000<>+0(SB)/4, $0xc2b00000
+DATA cc2b00000<>+4(SB)/4, $0xc2b00000
+DATA cc2b00000<>+8(SB)/4, $0xc2b00000
+DATA cc2b00000<>+12(SB)/4, $0xc2b00000
+DATA cc2b00000<>+16(SB)/4, $0xc2b00000
+DATA cc2b00000<>+20(SB)/4, $0xc2b00000
+DATA cc2b00000<>+24(SB)/4, $0xc2b00000
+DATA cc2b00000<>+28(SB)/4, $0xc2b00000
+DATA cc2b00000<>+32(SB)/4, $0xc2b00000
+DATA cc2b00000<>+36(SB)/4, $0xc2b00000
+DATA cc2b00000<>+40(SB)/4, $0xc2b00000
+DATA cc2b00000<>+44(SB)/4, $0xc2b00000
+DATA cc2b00000<>+48(SB)/4, $0xc2b00000
+DATA cc2b00000<>+52(SB)/4, $0xc2b00000
+DATA cc2b00000<>+56(SB)/4, $0xc2b00000
+DATA cc2b00000<>+60(SB)/4, $0xc2b00000
+GLOBL cc2b00000<>(SB), RODATA|NOPTR, $64
+
 // func addWide2(dst *float64, src *float32, n int)
 // Requires: AVX
 TEXT ·addWide2(SB), NOSPLIT, $0-24
@@ -2654,9 +4899,9 @@ TEXT ·addWide2(SB), NOSPLIT, $0-24
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
 
-loop84:
+loop160:
 	CMPQ      DX, $0x00000008
-	JLT       done85
+	JLT       done161
 	VCVTPS2PD (CX), Y0
 	VADDPD    (AX), Y0, Y0
 	VMOVUPD   Y0, (AX)
@@ -2666,12 +4911,12 @@ loop84:
 	ADDQ      $0x00000020, CX
 	ADDQ      $0x00000040, AX
 	SUBQ      $0x00000008, DX
-	JMP       loop84
+	JMP       loop160
 
-done85:
-loop86:
+done161:
+loop162:
 	CMPQ      DX, $0x00000008
-	JLT       done87
+	JLT       done163
 	VCVTPS2PD (CX), Y0
 	VADDPD    (AX), Y0, Y0
 	VMOVUPD   Y0, (AX)
@@ -2681,9 +4926,9 @@ loop86:
 	ADDQ      $0x00000020, CX
 	ADDQ      $0x00000040, AX
 	SUBQ      $0x00000008, DX
-	JMP       loop86
+	JMP       loop162
 
-done87:
+done163:
 	VZEROUPPER
 	RET
 
@@ -2697,9 +4942,9 @@ TEXT ·choose2(SB), NOSPLIT, $0-40
 	MOVQ   n+32(FP), SI
 	VXORPS Y3, Y3, Y3
 
-loop88:
+loop164:
 	CMPQ      SI, $0x00000008
-	JLT       done89
+	JLT       done165
 	VPMOVZXBD (CX), Y0
 	VMOVUPS   (DX), Y1
 	VMOVUPS   (BX), Y2
@@ -2711,12 +4956,12 @@ loop88:
 	ADDQ      $0x00000020, DX
 	ADDQ      $0x00000020, BX
 	SUBQ      $0x00000008, SI
-	JMP       loop88
+	JMP       loop164
 
-done89:
-loop90:
+done165:
+loop166:
 	CMPQ      SI, $0x00000008
-	JLT       done91
+	JLT       done167
 	VPMOVZXBD (CX), Y0
 	VMOVUPS   (DX), Y1
 	VMOVUPS   (BX), Y2
@@ -2728,9 +4973,9 @@ loop90:
 	ADDQ      $0x00000020, DX
 	ADDQ      $0x00000020, BX
 	SUBQ      $0x00000008, SI
-	JMP       loop90
+	JMP       loop166
 
-done91:
+done167:
 	VZEROUPPER
 	RET
 
@@ -2745,9 +4990,9 @@ TEXT ·pick2(SB), NOSPLIT, $0-40
 	MOVQ         SI, X0
 	VPBROADCASTD X0, Y0
 
-loop92:
+loop168:
 	CMPQ      BX, $0x00000008
-	JLT       done93
+	JLT       done169
 	VMOVUPS   (DX), Y1
 	VMOVUPS   (AX), Y2
 	VMOVUPS   (CX), Y3
@@ -2762,12 +5007,12 @@ loop92:
 	ADDQ      $0x00000020, AX
 	ADDQ      $0x00000020, CX
 	SUBQ      $0x00000008, BX
-	JMP       loop92
+	JMP       loop168
 
-done93:
-loop94:
+done169:
+loop170:
 	CMPQ      BX, $0x00000008
-	JLT       done95
+	JLT       done171
 	VMOVUPS   (DX), Y1
 	VMOVUPS   (AX), Y2
 	VMOVUPS   (CX), Y3
@@ -2782,9 +5027,9 @@ loop94:
 	ADDQ      $0x00000020, AX
 	ADDQ      $0x00000020, CX
 	SUBQ      $0x00000008, BX
-	JMP       loop94
+	JMP       loop170
 
-done95:
+done171:
 	VZEROUPPER
 	RET
 
@@ -2799,9 +5044,9 @@ TEXT ·pickSecond2(SB), NOSPLIT, $0-40
 	MOVQ         SI, X0
 	VPBROADCASTD X0, Y0
 
-loop96:
+loop172:
 	CMPQ      BX, $0x00000008
-	JLT       done97
+	JLT       done173
 	VMOVUPS   (DX), Y6
 	VSHUFPS   $0x88, 32(DX), Y6, Y1
 	VPERMPD   $0xd8, Y1, Y1
@@ -2818,12 +5063,12 @@ loop96:
 	ADDQ      $0x00000020, AX
 	ADDQ      $0x00000020, CX
 	SUBQ      $0x00000008, BX
-	JMP       loop96
+	JMP       loop172
 
-done97:
-loop98:
+done173:
+loop174:
 	CMPQ      BX, $0x00000008
-	JLT       done99
+	JLT       done175
 	VMOVUPS   (DX), Y6
 	VSHUFPS   $0x88, 32(DX), Y6, Y1
 	VPERMPD   $0xd8, Y1, Y1
@@ -2840,9 +5085,9 @@ loop98:
 	ADDQ      $0x00000020, AX
 	ADDQ      $0x00000020, CX
 	SUBQ      $0x00000008, BX
-	JMP       loop98
+	JMP       loop174
 
-done99:
+done175:
 	VZEROUPPER
 	RET
 
@@ -2853,9 +5098,9 @@ TEXT ·second2(SB), NOSPLIT, $0-24
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
 
-loop100:
+loop176:
 	CMPQ    DX, $0x00000008
-	JLT     done101
+	JLT     done177
 	VMOVUPS (CX), Y6
 	VSHUFPS $0x88, 32(CX), Y6, Y1
 	VPERMPD $0xd8, Y1, Y1
@@ -2863,12 +5108,12 @@ loop100:
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000020, AX
 	SUBQ    $0x00000008, DX
-	JMP     loop100
+	JMP     loop176
 
-done101:
-loop102:
+done177:
+loop178:
 	CMPQ    DX, $0x00000008
-	JLT     done103
+	JLT     done179
 	VMOVUPS (CX), Y6
 	VSHUFPS $0x88, 32(CX), Y6, Y1
 	VPERMPD $0xd8, Y1, Y1
@@ -2876,9 +5121,9 @@ loop102:
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000020, AX
 	SUBQ    $0x00000008, DX
-	JMP     loop102
+	JMP     loop178
 
-done103:
+done179:
 	VZEROUPPER
 	RET
 
@@ -2889,9 +5134,9 @@ TEXT ·stream2(SB), NOSPLIT, $0-24
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
 
-loop104:
+loop180:
 	CMPQ     DX, $0x00000040
-	JLT      done105
+	JLT      done181
 	VMOVUPS  (CX), Y0
 	VMOVNTPS Y0, (AX)
 	VMOVUPS  32(CX), Y1
@@ -2911,20 +5156,20 @@ loop104:
 	ADDQ     $0x00000100, AX
 	ADDQ     $0x00000100, CX
 	SUBQ     $0x00000040, DX
-	JMP      loop104
+	JMP      loop180
 
-done105:
-loop106:
+done181:
+loop182:
 	CMPQ     DX, $0x00000008
-	JLT      done107
+	JLT      done183
 	VMOVUPS  (CX), Y0
 	VMOVNTPS Y0, (AX)
 	ADDQ     $0x00000020, AX
 	ADDQ     $0x00000020, CX
 	SUBQ     $0x00000008, DX
-	JMP      loop106
+	JMP      loop182
 
-done107:
+done183:
 	VZEROUPPER
 	RET
 
@@ -2936,9 +5181,9 @@ TEXT ·add512(SB), NOSPLIT, $0-32
 	MOVQ b+16(FP), DX
 	MOVQ n+24(FP), BX
 
-loop108:
+loop184:
 	CMPQ    BX, $0x00000020
-	JLT     rest109
+	JLT     rest185
 	VMOVUPS (CX), Z0
 	VMOVUPS (DX), Z1
 	VADDPS  Z1, Z0, Z0
@@ -2951,11 +5196,11 @@ loop108:
 	ADDQ    $0x00000080, CX
 	ADDQ    $0x00000080, DX
 	SUBQ    $0x00000020, BX
-	JMP     loop108
+	JMP     loop184
 
-rest109:
+rest185:
 	TESTQ     BX, BX
-	JLE       done110
+	JLE       done186
 	MOVQ      $0x00000010, SI
 	CMPQ      BX, SI
 	CMOVQLT   BX, SI
@@ -2971,9 +5216,52 @@ rest109:
 	ADDQ      $0x00000040, CX
 	ADDQ      $0x00000040, DX
 	SUBQ      $0x00000010, BX
-	JMP       rest109
+	JMP       rest185
 
-done110:
+done186:
+	VZEROUPPER
+	RET
+
+// func addAround512(dst *float32, a *float32, b *float32, n int)
+// Requires: AVX, AVX512F
+TEXT ·addAround512(SB), NOSPLIT, $0-32
+	MOVQ dst+0(FP), AX
+	MOVQ a+8(FP), CX
+	MOVQ b+16(FP), DX
+	MOVQ n+24(FP), BX
+
+loop187:
+	CMPQ     BX, $0x00000020
+	JLT      done188
+	VMOVUPS  (CX), Z0
+	VMOVUPS  (DX), Z1
+	VADDPS   Z1, Z0, Z0
+	VMOVNTPS Z0, (AX)
+	VMOVUPS  64(CX), Z0
+	VMOVUPS  64(DX), Z1
+	VADDPS   Z1, Z0, Z0
+	VMOVNTPS Z0, 64(AX)
+	ADDQ     $0x00000080, AX
+	ADDQ     $0x00000080, CX
+	ADDQ     $0x00000080, DX
+	SUBQ     $0x00000020, BX
+	JMP      loop187
+
+done188:
+loop189:
+	CMPQ     BX, $0x00000010
+	JLT      done190
+	VMOVUPS  (CX), Z0
+	VMOVUPS  (DX), Z1
+	VADDPS   Z1, Z0, Z0
+	VMOVNTPS Z0, (AX)
+	ADDQ     $0x00000040, AX
+	ADDQ     $0x00000040, CX
+	ADDQ     $0x00000040, DX
+	SUBQ     $0x00000010, BX
+	JMP      loop189
+
+done190:
 	VZEROUPPER
 	RET
 
@@ -2985,9 +5273,9 @@ TEXT ·sub512(SB), NOSPLIT, $0-32
 	MOVQ b+16(FP), DX
 	MOVQ n+24(FP), BX
 
-loop111:
+loop191:
 	CMPQ    BX, $0x00000020
-	JLT     rest112
+	JLT     rest192
 	VMOVUPS (CX), Z0
 	VMOVUPS (DX), Z1
 	VSUBPS  Z1, Z0, Z0
@@ -3000,11 +5288,11 @@ loop111:
 	ADDQ    $0x00000080, CX
 	ADDQ    $0x00000080, DX
 	SUBQ    $0x00000020, BX
-	JMP     loop111
+	JMP     loop191
 
-rest112:
+rest192:
 	TESTQ     BX, BX
-	JLE       done113
+	JLE       done193
 	MOVQ      $0x00000010, SI
 	CMPQ      BX, SI
 	CMOVQLT   BX, SI
@@ -3020,9 +5308,52 @@ rest112:
 	ADDQ      $0x00000040, CX
 	ADDQ      $0x00000040, DX
 	SUBQ      $0x00000010, BX
-	JMP       rest112
+	JMP       rest192
 
-done113:
+done193:
+	VZEROUPPER
+	RET
+
+// func subAround512(dst *float32, a *float32, b *float32, n int)
+// Requires: AVX, AVX512F
+TEXT ·subAround512(SB), NOSPLIT, $0-32
+	MOVQ dst+0(FP), AX
+	MOVQ a+8(FP), CX
+	MOVQ b+16(FP), DX
+	MOVQ n+24(FP), BX
+
+loop194:
+	CMPQ     BX, $0x00000020
+	JLT      done195
+	VMOVUPS  (CX), Z0
+	VMOVUPS  (DX), Z1
+	VSUBPS   Z1, Z0, Z0
+	VMOVNTPS Z0, (AX)
+	VMOVUPS  64(CX), Z0
+	VMOVUPS  64(DX), Z1
+	VSUBPS   Z1, Z0, Z0
+	VMOVNTPS Z0, 64(AX)
+	ADDQ     $0x00000080, AX
+	ADDQ     $0x00000080, CX
+	ADDQ     $0x00000080, DX
+	SUBQ     $0x00000020, BX
+	JMP      loop194
+
+done195:
+loop196:
+	CMPQ     BX, $0x00000010
+	JLT      done197
+	VMOVUPS  (CX), Z0
+	VMOVUPS  (DX), Z1
+	VSUBPS   Z1, Z0, Z0
+	VMOVNTPS Z0, (AX)
+	ADDQ     $0x00000040, AX
+	ADDQ     $0x00000040, CX
+	ADDQ     $0x00000040, DX
+	SUBQ     $0x00000010, BX
+	JMP      loop196
+
+done197:
 	VZEROUPPER
 	RET
 
@@ -3034,9 +5365,9 @@ TEXT ·mul512(SB), NOSPLIT, $0-32
 	MOVQ b+16(FP), DX
 	MOVQ n+24(FP), BX
 
-loop114:
+loop198:
 	CMPQ    BX, $0x00000020
-	JLT     rest115
+	JLT     rest199
 	VMOVUPS (CX), Z0
 	VMOVUPS (DX), Z1
 	VMULPS  Z1, Z0, Z0
@@ -3049,11 +5380,11 @@ loop114:
 	ADDQ    $0x00000080, CX
 	ADDQ    $0x00000080, DX
 	SUBQ    $0x00000020, BX
-	JMP     loop114
+	JMP     loop198
 
-rest115:
+rest199:
 	TESTQ     BX, BX
-	JLE       done116
+	JLE       done200
 	MOVQ      $0x00000010, SI
 	CMPQ      BX, SI
 	CMOVQLT   BX, SI
@@ -3069,9 +5400,52 @@ rest115:
 	ADDQ      $0x00000040, CX
 	ADDQ      $0x00000040, DX
 	SUBQ      $0x00000010, BX
-	JMP       rest115
+	JMP       rest199
 
-done116:
+done200:
+	VZEROUPPER
+	RET
+
+// func mulAround512(dst *float32, a *float32, b *float32, n int)
+// Requires: AVX, AVX512F
+TEXT ·mulAround512(SB), NOSPLIT, $0-32
+	MOVQ dst+0(FP), AX
+	MOVQ a+8(FP), CX
+	MOVQ b+16(FP), DX
+	MOVQ n+24(FP), BX
+
+loop201:
+	CMPQ     BX, $0x00000020
+	JLT      done202
+	VMOVUPS  (CX), Z0
+	VMOVUPS  (DX), Z1
+	VMULPS   Z1, Z0, Z0
+	VMOVNTPS Z0, (AX)
+	VMOVUPS  64(CX), Z0
+	VMOVUPS  64(DX), Z1
+	VMULPS   Z1, Z0, Z0
+	VMOVNTPS Z0, 64(AX)
+	ADDQ     $0x00000080, AX
+	ADDQ     $0x00000080, CX
+	ADDQ     $0x00000080, DX
+	SUBQ     $0x00000020, BX
+	JMP      loop201
+
+done202:
+loop203:
+	CMPQ     BX, $0x00000010
+	JLT      done204
+	VMOVUPS  (CX), Z0
+	VMOVUPS  (DX), Z1
+	VMULPS   Z1, Z0, Z0
+	VMOVNTPS Z0, (AX)
+	ADDQ     $0x00000040, AX
+	ADDQ     $0x00000040, CX
+	ADDQ     $0x00000040, DX
+	SUBQ     $0x00000010, BX
+	JMP      loop203
+
+done204:
 	VZEROUPPER
 	RET
 
@@ -3083,9 +5457,9 @@ TEXT ·div512(SB), NOSPLIT, $0-32
 	MOVQ b+16(FP), DX
 	MOVQ n+24(FP), BX
 
-loop117:
+loop205:
 	CMPQ    BX, $0x00000020
-	JLT     rest118
+	JLT     rest206
 	VMOVUPS (CX), Z0
 	VMOVUPS (DX), Z1
 	VDIVPS  Z1, Z0, Z0
@@ -3098,11 +5472,11 @@ loop117:
 	ADDQ    $0x00000080, CX
 	ADDQ    $0x00000080, DX
 	SUBQ    $0x00000020, BX
-	JMP     loop117
+	JMP     loop205
 
-rest118:
+rest206:
 	TESTQ     BX, BX
-	JLE       done119
+	JLE       done207
 	MOVQ      $0x00000010, SI
 	CMPQ      BX, SI
 	CMOVQLT   BX, SI
@@ -3118,9 +5492,52 @@ rest118:
 	ADDQ      $0x00000040, CX
 	ADDQ      $0x00000040, DX
 	SUBQ      $0x00000010, BX
-	JMP       rest118
+	JMP       rest206
 
-done119:
+done207:
+	VZEROUPPER
+	RET
+
+// func divAround512(dst *float32, a *float32, b *float32, n int)
+// Requires: AVX, AVX512F
+TEXT ·divAround512(SB), NOSPLIT, $0-32
+	MOVQ dst+0(FP), AX
+	MOVQ a+8(FP), CX
+	MOVQ b+16(FP), DX
+	MOVQ n+24(FP), BX
+
+loop208:
+	CMPQ     BX, $0x00000020
+	JLT      done209
+	VMOVUPS  (CX), Z0
+	VMOVUPS  (DX), Z1
+	VDIVPS   Z1, Z0, Z0
+	VMOVNTPS Z0, (AX)
+	VMOVUPS  64(CX), Z0
+	VMOVUPS  64(DX), Z1
+	VDIVPS   Z1, Z0, Z0
+	VMOVNTPS Z0, 64(AX)
+	ADDQ     $0x00000080, AX
+	ADDQ     $0x00000080, CX
+	ADDQ     $0x00000080, DX
+	SUBQ     $0x00000020, BX
+	JMP      loop208
+
+done209:
+loop210:
+	CMPQ     BX, $0x00000010
+	JLT      done211
+	VMOVUPS  (CX), Z0
+	VMOVUPS  (DX), Z1
+	VDIVPS   Z1, Z0, Z0
+	VMOVNTPS Z0, (AX)
+	ADDQ     $0x00000040, AX
+	ADDQ     $0x00000040, CX
+	ADDQ     $0x00000040, DX
+	SUBQ     $0x00000010, BX
+	JMP      loop210
+
+done211:
 	VZEROUPPER
 	RET
 
@@ -3131,9 +5548,9 @@ TEXT ·neg512(SB), NOSPLIT, $0-24
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
 
-loop120:
+loop212:
 	CMPQ    DX, $0x00000040
-	JLT     rest121
+	JLT     rest213
 	VMOVUPS (CX), Z0
 	VXORPS  c80000000<>+0(SB), Z0, Z0
 	VMOVUPS Z0, (AX)
@@ -3149,11 +5566,11 @@ loop120:
 	ADDQ    $0x00000100, AX
 	ADDQ    $0x00000100, CX
 	SUBQ    $0x00000040, DX
-	JMP     loop120
+	JMP     loop212
 
-rest121:
+rest213:
 	TESTQ     DX, DX
-	JLE       done122
+	JLE       done214
 	MOVQ      $0x00000010, BX
 	CMPQ      DX, BX
 	CMOVQLT   DX, BX
@@ -3167,9 +5584,52 @@ rest121:
 	ADDQ      $0x00000040, AX
 	ADDQ      $0x00000040, CX
 	SUBQ      $0x00000010, DX
-	JMP       rest121
+	JMP       rest213
 
-done122:
+done214:
+	VZEROUPPER
+	RET
+
+// func negAround512(dst *float32, src *float32, n int)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·negAround512(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ n+16(FP), DX
+
+loop215:
+	CMPQ     DX, $0x00000040
+	JLT      done216
+	VMOVUPS  (CX), Z0
+	VXORPS   c80000000<>+0(SB), Z0, Z0
+	VMOVNTPS Z0, (AX)
+	VMOVUPS  64(CX), Z0
+	VXORPS   c80000000<>+0(SB), Z0, Z0
+	VMOVNTPS Z0, 64(AX)
+	VMOVUPS  128(CX), Z0
+	VXORPS   c80000000<>+0(SB), Z0, Z0
+	VMOVNTPS Z0, 128(AX)
+	VMOVUPS  192(CX), Z0
+	VXORPS   c80000000<>+0(SB), Z0, Z0
+	VMOVNTPS Z0, 192(AX)
+	ADDQ     $0x00000100, AX
+	ADDQ     $0x00000100, CX
+	SUBQ     $0x00000040, DX
+	JMP      loop215
+
+done216:
+loop217:
+	CMPQ     DX, $0x00000010
+	JLT      done218
+	VMOVUPS  (CX), Z0
+	VXORPS   c80000000<>+0(SB), Z0, Z0
+	VMOVNTPS Z0, (AX)
+	ADDQ     $0x00000040, AX
+	ADDQ     $0x00000040, CX
+	SUBQ     $0x00000010, DX
+	JMP      loop217
+
+done218:
 	VZEROUPPER
 	RET
 
@@ -3180,9 +5640,9 @@ TEXT ·abs512(SB), NOSPLIT, $0-24
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
 
-loop123:
+loop219:
 	CMPQ    DX, $0x00000040
-	JLT     rest124
+	JLT     rest220
 	VMOVUPS (CX), Z0
 	VANDPS  c7fffffff<>+0(SB), Z0, Z0
 	VMOVUPS Z0, (AX)
@@ -3198,11 +5658,11 @@ loop123:
 	ADDQ    $0x00000100, AX
 	ADDQ    $0x00000100, CX
 	SUBQ    $0x00000040, DX
-	JMP     loop123
+	JMP     loop219
 
-rest124:
+rest220:
 	TESTQ     DX, DX
-	JLE       done125
+	JLE       done221
 	MOVQ      $0x00000010, BX
 	CMPQ      DX, BX
 	CMOVQLT   DX, BX
@@ -3216,9 +5676,52 @@ rest124:
 	ADDQ      $0x00000040, AX
 	ADDQ      $0x00000040, CX
 	SUBQ      $0x00000010, DX
-	JMP       rest124
+	JMP       rest220
 
-done125:
+done221:
+	VZEROUPPER
+	RET
+
+// func absAround512(dst *float32, src *float32, n int)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·absAround512(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ n+16(FP), DX
+
+loop222:
+	CMPQ     DX, $0x00000040
+	JLT      done223
+	VMOVUPS  (CX), Z0
+	VANDPS   c7fffffff<>+0(SB), Z0, Z0
+	VMOVNTPS Z0, (AX)
+	VMOVUPS  64(CX), Z0
+	VANDPS   c7fffffff<>+0(SB), Z0, Z0
+	VMOVNTPS Z0, 64(AX)
+	VMOVUPS  128(CX), Z0
+	VANDPS   c7fffffff<>+0(SB), Z0, Z0
+	VMOVNTPS Z0, 128(AX)
+	VMOVUPS  192(CX), Z0
+	VANDPS   c7fffffff<>+0(SB), Z0, Z0
+	VMOVNTPS Z0, 192(AX)
+	ADDQ     $0x00000100, AX
+	ADDQ     $0x00000100, CX
+	SUBQ     $0x00000040, DX
+	JMP      loop222
+
+done223:
+loop224:
+	CMPQ     DX, $0x00000010
+	JLT      done225
+	VMOVUPS  (CX), Z0
+	VANDPS   c7fffffff<>+0(SB), Z0, Z0
+	VMOVNTPS Z0, (AX)
+	ADDQ     $0x00000040, AX
+	ADDQ     $0x00000040, CX
+	SUBQ     $0x00000010, DX
+	JMP      loop224
+
+done225:
 	VZEROUPPER
 	RET
 
@@ -3229,37 +5732,37 @@ TEXT ·relu512(SB), NOSPLIT, $0-24
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
 
-loop126:
+loop226:
 	CMPQ    DX, $0x00000040
-	JLT     rest127
+	JLT     rest227
 	VMOVUPS (CX), Z0
-	VMOVUPS c00000000<>+0(SB), Z1
-	VMAXPS  Z0, Z1, Z0
+	VMOVUPS c00000000<>+0(SB), Z31
+	VMAXPS  Z0, Z31, Z0
 	VADDPS  c00000000<>+0(SB), Z0, Z0
 	VMOVUPS Z0, (AX)
 	VMOVUPS 64(CX), Z0
-	VMOVUPS c00000000<>+0(SB), Z1
-	VMAXPS  Z0, Z1, Z0
+	VMOVUPS c00000000<>+0(SB), Z31
+	VMAXPS  Z0, Z31, Z0
 	VADDPS  c00000000<>+0(SB), Z0, Z0
 	VMOVUPS Z0, 64(AX)
 	VMOVUPS 128(CX), Z0
-	VMOVUPS c00000000<>+0(SB), Z1
-	VMAXPS  Z0, Z1, Z0
+	VMOVUPS c00000000<>+0(SB), Z31
+	VMAXPS  Z0, Z31, Z0
 	VADDPS  c00000000<>+0(SB), Z0, Z0
 	VMOVUPS Z0, 128(AX)
 	VMOVUPS 192(CX), Z0
-	VMOVUPS c00000000<>+0(SB), Z1
-	VMAXPS  Z0, Z1, Z0
+	VMOVUPS c00000000<>+0(SB), Z31
+	VMAXPS  Z0, Z31, Z0
 	VADDPS  c00000000<>+0(SB), Z0, Z0
 	VMOVUPS Z0, 192(AX)
 	ADDQ    $0x00000100, AX
 	ADDQ    $0x00000100, CX
 	SUBQ    $0x00000040, DX
-	JMP     loop126
+	JMP     loop226
 
-rest127:
+rest227:
 	TESTQ     DX, DX
-	JLE       done128
+	JLE       done228
 	MOVQ      $0x00000010, BX
 	CMPQ      DX, BX
 	CMOVQLT   DX, BX
@@ -3268,16 +5771,69 @@ rest127:
 	BZHIL     SI, BX, BX
 	KMOVW     BX, K1
 	VMOVUPS.Z (CX), K1, Z0
-	VMOVUPS   c00000000<>+0(SB), Z1
-	VMAXPS    Z0, Z1, Z0
+	VMOVUPS   c00000000<>+0(SB), Z31
+	VMAXPS    Z0, Z31, Z0
 	VADDPS    c00000000<>+0(SB), Z0, Z0
 	VMOVUPS   Z0, K1, (AX)
 	ADDQ      $0x00000040, AX
 	ADDQ      $0x00000040, CX
 	SUBQ      $0x00000010, DX
-	JMP       rest127
+	JMP       rest227
 
-done128:
+done228:
+	VZEROUPPER
+	RET
+
+// func reluAround512(dst *float32, src *float32, n int)
+// Requires: AVX, AVX512F
+TEXT ·reluAround512(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ n+16(FP), DX
+
+loop229:
+	CMPQ     DX, $0x00000040
+	JLT      done230
+	VMOVUPS  (CX), Z0
+	VMOVUPS  c00000000<>+0(SB), Z31
+	VMAXPS   Z0, Z31, Z0
+	VADDPS   c00000000<>+0(SB), Z0, Z0
+	VMOVNTPS Z0, (AX)
+	VMOVUPS  64(CX), Z0
+	VMOVUPS  c00000000<>+0(SB), Z31
+	VMAXPS   Z0, Z31, Z0
+	VADDPS   c00000000<>+0(SB), Z0, Z0
+	VMOVNTPS Z0, 64(AX)
+	VMOVUPS  128(CX), Z0
+	VMOVUPS  c00000000<>+0(SB), Z31
+	VMAXPS   Z0, Z31, Z0
+	VADDPS   c00000000<>+0(SB), Z0, Z0
+	VMOVNTPS Z0, 128(AX)
+	VMOVUPS  192(CX), Z0
+	VMOVUPS  c00000000<>+0(SB), Z31
+	VMAXPS   Z0, Z31, Z0
+	VADDPS   c00000000<>+0(SB), Z0, Z0
+	VMOVNTPS Z0, 192(AX)
+	ADDQ     $0x00000100, AX
+	ADDQ     $0x00000100, CX
+	SUBQ     $0x00000040, DX
+	JMP      loop229
+
+done230:
+loop231:
+	CMPQ     DX, $0x00000010
+	JLT      done232
+	VMOVUPS  (CX), Z0
+	VMOVUPS  c00000000<>+0(SB), Z31
+	VMAXPS   Z0, Z31, Z0
+	VADDPS   c00000000<>+0(SB), Z0, Z0
+	VMOVNTPS Z0, (AX)
+	ADDQ     $0x00000040, AX
+	ADDQ     $0x00000040, CX
+	SUBQ     $0x00000010, DX
+	JMP      loop231
+
+done232:
 	VZEROUPPER
 	RET
 
@@ -3288,9 +5844,9 @@ TEXT ·sqrt512(SB), NOSPLIT, $0-24
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
 
-loop129:
+loop233:
 	CMPQ    DX, $0x00000020
-	JLT     rest130
+	JLT     rest234
 	VMOVUPS (CX), Z0
 	VSQRTPS Z0, Z0
 	VMOVUPS Z0, (AX)
@@ -3300,11 +5856,11 @@ loop129:
 	ADDQ    $0x00000080, AX
 	ADDQ    $0x00000080, CX
 	SUBQ    $0x00000020, DX
-	JMP     loop129
+	JMP     loop233
 
-rest130:
+rest234:
 	TESTQ     DX, DX
-	JLE       done131
+	JLE       done235
 	MOVQ      $0x00000010, BX
 	CMPQ      DX, BX
 	CMOVQLT   DX, BX
@@ -3318,9 +5874,46 @@ rest130:
 	ADDQ      $0x00000040, AX
 	ADDQ      $0x00000040, CX
 	SUBQ      $0x00000010, DX
-	JMP       rest130
+	JMP       rest234
 
-done131:
+done235:
+	VZEROUPPER
+	RET
+
+// func sqrtAround512(dst *float32, src *float32, n int)
+// Requires: AVX, AVX512F
+TEXT ·sqrtAround512(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ n+16(FP), DX
+
+loop236:
+	CMPQ     DX, $0x00000020
+	JLT      done237
+	VMOVUPS  (CX), Z0
+	VSQRTPS  Z0, Z0
+	VMOVNTPS Z0, (AX)
+	VMOVUPS  64(CX), Z0
+	VSQRTPS  Z0, Z0
+	VMOVNTPS Z0, 64(AX)
+	ADDQ     $0x00000080, AX
+	ADDQ     $0x00000080, CX
+	SUBQ     $0x00000020, DX
+	JMP      loop236
+
+done237:
+loop238:
+	CMPQ     DX, $0x00000010
+	JLT      done239
+	VMOVUPS  (CX), Z0
+	VSQRTPS  Z0, Z0
+	VMOVNTPS Z0, (AX)
+	ADDQ     $0x00000040, AX
+	ADDQ     $0x00000040, CX
+	SUBQ     $0x00000010, DX
+	JMP      loop238
+
+done239:
 	VZEROUPPER
 	RET
 
@@ -3331,38 +5924,37 @@ TEXT ·exp512(SB), NOSPLIT, $0-24
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
 
-loop132:
+loop240:
 	CMPQ         DX, $0x00000010
-	JLT          rest133
+	JLT          rest241
 	PREFETCHT0   1024(AX)
 	PREFETCHT0   1024(CX)
 	VMOVUPS      (CX), Z0
-	VMOVUPS      c42b20000<>+0(SB), Z1
-	VMINPS       Z0, Z1, Z0
-	VMOVUPS      cc2d0147b<>+0(SB), Z1
-	VMAXPS       Z0, Z1, Z0
+	VMOVUPS      c42b20000<>+0(SB), Z31
+	VMINPS       Z0, Z31, Z0
+	VMOVUPS      cc2d0147b<>+0(SB), Z31
+	VMAXPS       Z0, Z31, Z0
 	VMULPS       c3fb8aa3b<>+0(SB), Z0, Z1
 	VRNDSCALEPS  $0x08, Z1, Z1
-	VMOVUPS      Z0, Z2
-	VFNMADD231PS c3f317000<>+0(SB), Z1, Z2
-	VFNMADD231PS c3805fdf4<>+0(SB), Z1, Z2
-	VMOVUPS      c3ab68891<>+0(SB), Z0
-	VFMADD213PS  c3c0905c3<>+0(SB), Z2, Z0
-	VFMADD213PS  c3d2aaa8d<>+0(SB), Z2, Z0
-	VFMADD213PS  c3e2aaa6e<>+0(SB), Z2, Z0
-	VFMADD213PS  c3f000000<>+0(SB), Z2, Z0
-	VFMADD213PS  c3f800000<>+0(SB), Z2, Z0
-	VFMADD213PS  c3f800000<>+0(SB), Z2, Z0
-	VSCALEFPS    Z1, Z0, Z0
+	VFNMADD231PS c3f317000<>+0(SB), Z1, Z0
+	VFNMADD231PS c3805fdf4<>+0(SB), Z1, Z0
+	VMOVUPS      c3ab68891<>+0(SB), Z2
+	VFMADD213PS  c3c0905c3<>+0(SB), Z0, Z2
+	VFMADD213PS  c3d2aaa8d<>+0(SB), Z0, Z2
+	VFMADD213PS  c3e2aaa6e<>+0(SB), Z0, Z2
+	VFMADD213PS  c3f000000<>+0(SB), Z0, Z2
+	VFMADD213PS  c3f800000<>+0(SB), Z0, Z2
+	VFMADD213PS  c3f800000<>+0(SB), Z0, Z2
+	VSCALEFPS    Z1, Z2, Z0
 	VMOVUPS      Z0, (AX)
 	ADDQ         $0x00000040, AX
 	ADDQ         $0x00000040, CX
 	SUBQ         $0x00000010, DX
-	JMP          loop132
+	JMP          loop240
 
-rest133:
+rest241:
 	TESTQ        DX, DX
-	JLE          done134
+	JLE          done242
 	MOVQ         $0x00000010, BX
 	CMPQ         DX, BX
 	CMOVQLT      DX, BX
@@ -3371,76 +5963,137 @@ rest133:
 	BZHIL        SI, BX, BX
 	KMOVW        BX, K1
 	VMOVUPS.Z    (CX), K1, Z0
-	VMOVUPS      c42b20000<>+0(SB), Z1
-	VMINPS       Z0, Z1, Z0
-	VMOVUPS      cc2d0147b<>+0(SB), Z1
-	VMAXPS       Z0, Z1, Z0
+	VMOVUPS      c42b20000<>+0(SB), Z31
+	VMINPS       Z0, Z31, Z0
+	VMOVUPS      cc2d0147b<>+0(SB), Z31
+	VMAXPS       Z0, Z31, Z0
 	VMULPS       c3fb8aa3b<>+0(SB), Z0, Z1
 	VRNDSCALEPS  $0x08, Z1, Z1
-	VMOVUPS      Z0, Z2
-	VFNMADD231PS c3f317000<>+0(SB), Z1, Z2
-	VFNMADD231PS c3805fdf4<>+0(SB), Z1, Z2
-	VMOVUPS      c3ab68891<>+0(SB), Z0
-	VFMADD213PS  c3c0905c3<>+0(SB), Z2, Z0
-	VFMADD213PS  c3d2aaa8d<>+0(SB), Z2, Z0
-	VFMADD213PS  c3e2aaa6e<>+0(SB), Z2, Z0
-	VFMADD213PS  c3f000000<>+0(SB), Z2, Z0
-	VFMADD213PS  c3f800000<>+0(SB), Z2, Z0
-	VFMADD213PS  c3f800000<>+0(SB), Z2, Z0
-	VSCALEFPS    Z1, Z0, Z0
+	VFNMADD231PS c3f317000<>+0(SB), Z1, Z0
+	VFNMADD231PS c3805fdf4<>+0(SB), Z1, Z0
+	VMOVUPS      c3ab68891<>+0(SB), Z2
+	VFMADD213PS  c3c0905c3<>+0(SB), Z0, Z2
+	VFMADD213PS  c3d2aaa8d<>+0(SB), Z0, Z2
+	VFMADD213PS  c3e2aaa6e<>+0(SB), Z0, Z2
+	VFMADD213PS  c3f000000<>+0(SB), Z0, Z2
+	VFMADD213PS  c3f800000<>+0(SB), Z0, Z2
+	VFMADD213PS  c3f800000<>+0(SB), Z0, Z2
+	VSCALEFPS    Z1, Z2, Z0
 	VMOVUPS      Z0, K1, (AX)
 	ADDQ         $0x00000040, AX
 	ADDQ         $0x00000040, CX
 	SUBQ         $0x00000010, DX
-	JMP          rest133
+	JMP          rest241
 
-done134:
+done242:
+	VZEROUPPER
+	RET
+
+// func expAround512(dst *float32, src *float32, n int)
+// Requires: AVX, AVX512F
+TEXT ·expAround512(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ n+16(FP), DX
+
+loop243:
+	CMPQ         DX, $0x00000010
+	JLT          done244
+	VMOVUPS      (CX), Z0
+	VMOVUPS      c42b20000<>+0(SB), Z31
+	VMINPS       Z0, Z31, Z0
+	VMOVUPS      cc2d0147b<>+0(SB), Z31
+	VMAXPS       Z0, Z31, Z0
+	VMULPS       c3fb8aa3b<>+0(SB), Z0, Z1
+	VRNDSCALEPS  $0x08, Z1, Z1
+	VFNMADD231PS c3f317000<>+0(SB), Z1, Z0
+	VFNMADD231PS c3805fdf4<>+0(SB), Z1, Z0
+	VMOVUPS      c3ab68891<>+0(SB), Z2
+	VFMADD213PS  c3c0905c3<>+0(SB), Z0, Z2
+	VFMADD213PS  c3d2aaa8d<>+0(SB), Z0, Z2
+	VFMADD213PS  c3e2aaa6e<>+0(SB), Z0, Z2
+	VFMADD213PS  c3f000000<>+0(SB), Z0, Z2
+	VFMADD213PS  c3f800000<>+0(SB), Z0, Z2
+	VFMADD213PS  c3f800000<>+0(SB), Z0, Z2
+	VSCALEFPS    Z1, Z2, Z0
+	VMOVNTPS     Z0, (AX)
+	ADDQ         $0x00000040, AX
+	ADDQ         $0x00000040, CX
+	SUBQ         $0x00000010, DX
+	JMP          loop243
+
+done244:
+loop245:
+	CMPQ         DX, $0x00000010
+	JLT          done246
+	VMOVUPS      (CX), Z0
+	VMOVUPS      c42b20000<>+0(SB), Z31
+	VMINPS       Z0, Z31, Z0
+	VMOVUPS      cc2d0147b<>+0(SB), Z31
+	VMAXPS       Z0, Z31, Z0
+	VMULPS       c3fb8aa3b<>+0(SB), Z0, Z1
+	VRNDSCALEPS  $0x08, Z1, Z1
+	VFNMADD231PS c3f317000<>+0(SB), Z1, Z0
+	VFNMADD231PS c3805fdf4<>+0(SB), Z1, Z0
+	VMOVUPS      c3ab68891<>+0(SB), Z2
+	VFMADD213PS  c3c0905c3<>+0(SB), Z0, Z2
+	VFMADD213PS  c3d2aaa8d<>+0(SB), Z0, Z2
+	VFMADD213PS  c3e2aaa6e<>+0(SB), Z0, Z2
+	VFMADD213PS  c3f000000<>+0(SB), Z0, Z2
+	VFMADD213PS  c3f800000<>+0(SB), Z0, Z2
+	VFMADD213PS  c3f800000<>+0(SB), Z0, Z2
+	VSCALEFPS    Z1, Z2, Z0
+	VMOVNTPS     Z0, (AX)
+	ADDQ         $0x00000040, AX
+	ADDQ         $0x00000040, CX
+	SUBQ         $0x00000010, DX
+	JMP          loop245
+
+done246:
 	VZEROUPPER
 	RET
 
 // func sigmoid512(dst *float32, src *float32, n int)
-// Requires: AVX, AVX512DQ, AVX512F, BMI2, CMOV, MMX+
+// Requires: AVX, AVX512F, BMI2, CMOV, MMX+
 TEXT ·sigmoid512(SB), NOSPLIT, $0-24
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
 
-loop135:
+loop247:
 	CMPQ         DX, $0x00000010
-	JLT          rest136
+	JLT          rest248
 	PREFETCHT0   1024(AX)
 	PREFETCHT0   1024(CX)
 	VMOVUPS      (CX), Z0
-	VMOVUPS      c3f800000<>+0(SB), Z1
-	VXORPS       c80000000<>+0(SB), Z0, Z0
-	VMOVUPS      c42b20000<>+0(SB), Z2
-	VMINPS       Z0, Z2, Z0
-	VMOVUPS      cc2d0147b<>+0(SB), Z2
-	VMAXPS       Z0, Z2, Z0
-	VMULPS       c3fb8aa3b<>+0(SB), Z0, Z2
-	VRNDSCALEPS  $0x08, Z2, Z2
-	VMOVUPS      Z0, Z3
-	VFNMADD231PS c3f317000<>+0(SB), Z2, Z3
-	VFNMADD231PS c3805fdf4<>+0(SB), Z2, Z3
-	VMOVUPS      c3ab68891<>+0(SB), Z0
-	VFMADD213PS  c3c0905c3<>+0(SB), Z3, Z0
-	VFMADD213PS  c3d2aaa8d<>+0(SB), Z3, Z0
-	VFMADD213PS  c3e2aaa6e<>+0(SB), Z3, Z0
-	VFMADD213PS  c3f000000<>+0(SB), Z3, Z0
-	VFMADD213PS  c3f800000<>+0(SB), Z3, Z0
-	VFMADD213PS  c3f800000<>+0(SB), Z3, Z0
-	VSCALEFPS    Z2, Z0, Z0
-	VADDPS       c3f800000<>+0(SB), Z0, Z0
-	VDIVPS       Z0, Z1, Z0
+	VMOVUPS      cc2b20000<>+0(SB), Z31
+	VMAXPS       Z0, Z31, Z0
+	VMOVUPS      c42ae0000<>+0(SB), Z31
+	VMINPS       Z0, Z31, Z0
+	VMULPS       cbfb8aa3b<>+0(SB), Z0, Z1
+	VRNDSCALEPS  $0x08, Z1, Z1
+	VFNMADD231PS cbf317000<>+0(SB), Z1, Z0
+	VFNMADD231PS cb805fdf4<>+0(SB), Z1, Z0
+	VMOVUPS      c3ab68891<>+0(SB), Z2
+	VFMADD213PS  cbc0905c3<>+0(SB), Z0, Z2
+	VFMADD213PS  c3d2aaa8d<>+0(SB), Z0, Z2
+	VFMADD213PS  cbe2aaa6e<>+0(SB), Z0, Z2
+	VFMADD213PS  c3f000000<>+0(SB), Z0, Z2
+	VFMADD213PS  cbf800000<>+0(SB), Z0, Z2
+	VFMADD213PS  c3f800000<>+0(SB), Z0, Z2
+	VSCALEFPS    Z1, Z2, Z2
+	VADDPS       c3f800000<>+0(SB), Z2, Z0
+	VMOVUPS      c3f800000<>+0(SB), Z31
+	VDIVPS       Z0, Z31, Z0
 	VMOVUPS      Z0, (AX)
 	ADDQ         $0x00000040, AX
 	ADDQ         $0x00000040, CX
 	SUBQ         $0x00000010, DX
-	JMP          loop135
+	JMP          loop247
 
-rest136:
+rest248:
 	TESTQ        DX, DX
-	JLE          done137
+	JLE          done249
 	MOVQ         $0x00000010, BX
 	CMPQ         DX, BX
 	CMOVQLT      DX, BX
@@ -3449,80 +6102,199 @@ rest136:
 	BZHIL        SI, BX, BX
 	KMOVW        BX, K1
 	VMOVUPS.Z    (CX), K1, Z0
-	VMOVUPS      c3f800000<>+0(SB), Z1
-	VXORPS       c80000000<>+0(SB), Z0, Z0
-	VMOVUPS      c42b20000<>+0(SB), Z2
-	VMINPS       Z0, Z2, Z0
-	VMOVUPS      cc2d0147b<>+0(SB), Z2
-	VMAXPS       Z0, Z2, Z0
-	VMULPS       c3fb8aa3b<>+0(SB), Z0, Z2
-	VRNDSCALEPS  $0x08, Z2, Z2
-	VMOVUPS      Z0, Z3
-	VFNMADD231PS c3f317000<>+0(SB), Z2, Z3
-	VFNMADD231PS c3805fdf4<>+0(SB), Z2, Z3
-	VMOVUPS      c3ab68891<>+0(SB), Z0
-	VFMADD213PS  c3c0905c3<>+0(SB), Z3, Z0
-	VFMADD213PS  c3d2aaa8d<>+0(SB), Z3, Z0
-	VFMADD213PS  c3e2aaa6e<>+0(SB), Z3, Z0
-	VFMADD213PS  c3f000000<>+0(SB), Z3, Z0
-	VFMADD213PS  c3f800000<>+0(SB), Z3, Z0
-	VFMADD213PS  c3f800000<>+0(SB), Z3, Z0
-	VSCALEFPS    Z2, Z0, Z0
-	VADDPS       c3f800000<>+0(SB), Z0, Z0
-	VDIVPS       Z0, Z1, Z0
+	VMOVUPS      cc2b20000<>+0(SB), Z31
+	VMAXPS       Z0, Z31, Z0
+	VMOVUPS      c42ae0000<>+0(SB), Z31
+	VMINPS       Z0, Z31, Z0
+	VMULPS       cbfb8aa3b<>+0(SB), Z0, Z1
+	VRNDSCALEPS  $0x08, Z1, Z1
+	VFNMADD231PS cbf317000<>+0(SB), Z1, Z0
+	VFNMADD231PS cb805fdf4<>+0(SB), Z1, Z0
+	VMOVUPS      c3ab68891<>+0(SB), Z2
+	VFMADD213PS  cbc0905c3<>+0(SB), Z0, Z2
+	VFMADD213PS  c3d2aaa8d<>+0(SB), Z0, Z2
+	VFMADD213PS  cbe2aaa6e<>+0(SB), Z0, Z2
+	VFMADD213PS  c3f000000<>+0(SB), Z0, Z2
+	VFMADD213PS  cbf800000<>+0(SB), Z0, Z2
+	VFMADD213PS  c3f800000<>+0(SB), Z0, Z2
+	VSCALEFPS    Z1, Z2, Z2
+	VADDPS       c3f800000<>+0(SB), Z2, Z0
+	VMOVUPS      c3f800000<>+0(SB), Z31
+	VDIVPS       Z0, Z31, Z0
 	VMOVUPS      Z0, K1, (AX)
 	ADDQ         $0x00000040, AX
 	ADDQ         $0x00000040, CX
 	SUBQ         $0x00000010, DX
-	JMP          rest136
+	JMP          rest248
 
-done137:
+done249:
+	VZEROUPPER
+	RET
+
+DATA cbc0905c3<>+0(SB)/4, $0xbc0905c3
+DATA cbc0905c3<>+4(SB)/4, $0xbc0905c3
+DATA cbc0905c3<>+8(SB)/4, $0xbc0905c3
+DATA cbc0905c3<>+12(SB)/4, $0xbc0905c3
+DATA cbc0905c3<>+16(SB)/4, $0xbc0905c3
+DATA cbc0905c3<>+20(SB)/4, $0xbc0905c3
+DATA cbc0905c3<>+24(SB)/4, $0xbc0905c3
+DATA cbc0905c3<>+28(SB)/4, $0xbc0905c3
+DATA cbc0905c3<>+32(SB)/4, $0xbc0905c3
+DATA cbc0905c3<>+36(SB)/4, $0xbc0905c3
+DATA cbc0905c3<>+40(SB)/4, $0xbc0905c3
+DATA cbc0905c3<>+44(SB)/4, $0xbc0905c3
+DATA cbc0905c3<>+48(SB)/4, $0xbc0905c3
+DATA cbc0905c3<>+52(SB)/4, $0xbc0905c3
+DATA cbc0905c3<>+56(SB)/4, $0xbc0905c3
+DATA cbc0905c3<>+60(SB)/4, $0xbc0905c3
+GLOBL cbc0905c3<>(SB), RODATA|NOPTR, $64
+
+DATA cbe2aaa6e<>+0(SB)/4, $0xbe2aaa6e
+DATA cbe2aaa6e<>+4(SB)/4, $0xbe2aaa6e
+DATA cbe2aaa6e<>+8(SB)/4, $0xbe2aaa6e
+DATA cbe2aaa6e<>+12(SB)/4, $0xbe2aaa6e
+DATA cbe2aaa6e<>+16(SB)/4, $0xbe2aaa6e
+DATA cbe2aaa6e<>+20(SB)/4, $0xbe2aaa6e
+DATA cbe2aaa6e<>+24(SB)/4, $0xbe2aaa6e
+DATA cbe2aaa6e<>+28(SB)/4, $0xbe2aaa6e
+DATA cbe2aaa6e<>+32(SB)/4, $0xbe2aaa6e
+DATA cbe2aaa6e<>+36(SB)/4, $0xbe2aaa6e
+DATA cbe2aaa6e<>+40(SB)/4, $0xbe2aaa6e
+DATA cbe2aaa6e<>+44(SB)/4, $0xbe2aaa6e
+DATA cbe2aaa6e<>+48(SB)/4, $0xbe2aaa6e
+DATA cbe2aaa6e<>+52(SB)/4, $0xbe2aaa6e
+DATA cbe2aaa6e<>+56(SB)/4, $0xbe2aaa6e
+DATA cbe2aaa6e<>+60(SB)/4, $0xbe2aaa6e
+GLOBL cbe2aaa6e<>(SB), RODATA|NOPTR, $64
+
+DATA cbf800000<>+0(SB)/4, $0xbf800000
+DATA cbf800000<>+4(SB)/4, $0xbf800000
+DATA cbf800000<>+8(SB)/4, $0xbf800000
+DATA cbf800000<>+12(SB)/4, $0xbf800000
+DATA cbf800000<>+16(SB)/4, $0xbf800000
+DATA cbf800000<>+20(SB)/4, $0xbf800000
+DATA cbf800000<>+24(SB)/4, $0xbf800000
+DATA cbf800000<>+28(SB)/4, $0xbf800000
+DATA cbf800000<>+32(SB)/4, $0xbf800000
+DATA cbf800000<>+36(SB)/4, $0xbf800000
+DATA cbf800000<>+40(SB)/4, $0xbf800000
+DATA cbf800000<>+44(SB)/4, $0xbf800000
+DATA cbf800000<>+48(SB)/4, $0xbf800000
+DATA cbf800000<>+52(SB)/4, $0xbf800000
+DATA cbf800000<>+56(SB)/4, $0xbf800000
+DATA cbf800000<>+60(SB)/4, $0xbf800000
+GLOBL cbf800000<>(SB), RODATA|NOPTR, $64
+
+// func sigmoidAround512(dst *float32, src *float32, n int)
+// Requires: AVX, AVX512F
+TEXT ·sigmoidAround512(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ n+16(FP), DX
+
+loop250:
+	CMPQ         DX, $0x00000010
+	JLT          done251
+	VMOVUPS      (CX), Z0
+	VMOVUPS      cc2b20000<>+0(SB), Z31
+	VMAXPS       Z0, Z31, Z0
+	VMOVUPS      c42ae0000<>+0(SB), Z31
+	VMINPS       Z0, Z31, Z0
+	VMULPS       cbfb8aa3b<>+0(SB), Z0, Z1
+	VRNDSCALEPS  $0x08, Z1, Z1
+	VFNMADD231PS cbf317000<>+0(SB), Z1, Z0
+	VFNMADD231PS cb805fdf4<>+0(SB), Z1, Z0
+	VMOVUPS      c3ab68891<>+0(SB), Z2
+	VFMADD213PS  cbc0905c3<>+0(SB), Z0, Z2
+	VFMADD213PS  c3d2aaa8d<>+0(SB), Z0, Z2
+	VFMADD213PS  cbe2aaa6e<>+0(SB), Z0, Z2
+	VFMADD213PS  c3f000000<>+0(SB), Z0, Z2
+	VFMADD213PS  cbf800000<>+0(SB), Z0, Z2
+	VFMADD213PS  c3f800000<>+0(SB), Z0, Z2
+	VSCALEFPS    Z1, Z2, Z2
+	VADDPS       c3f800000<>+0(SB), Z2, Z0
+	VMOVUPS      c3f800000<>+0(SB), Z31
+	VDIVPS       Z0, Z31, Z0
+	VMOVNTPS     Z0, (AX)
+	ADDQ         $0x00000040, AX
+	ADDQ         $0x00000040, CX
+	SUBQ         $0x00000010, DX
+	JMP          loop250
+
+done251:
+loop252:
+	CMPQ         DX, $0x00000010
+	JLT          done253
+	VMOVUPS      (CX), Z0
+	VMOVUPS      cc2b20000<>+0(SB), Z31
+	VMAXPS       Z0, Z31, Z0
+	VMOVUPS      c42ae0000<>+0(SB), Z31
+	VMINPS       Z0, Z31, Z0
+	VMULPS       cbfb8aa3b<>+0(SB), Z0, Z1
+	VRNDSCALEPS  $0x08, Z1, Z1
+	VFNMADD231PS cbf317000<>+0(SB), Z1, Z0
+	VFNMADD231PS cb805fdf4<>+0(SB), Z1, Z0
+	VMOVUPS      c3ab68891<>+0(SB), Z2
+	VFMADD213PS  cbc0905c3<>+0(SB), Z0, Z2
+	VFMADD213PS  c3d2aaa8d<>+0(SB), Z0, Z2
+	VFMADD213PS  cbe2aaa6e<>+0(SB), Z0, Z2
+	VFMADD213PS  c3f000000<>+0(SB), Z0, Z2
+	VFMADD213PS  cbf800000<>+0(SB), Z0, Z2
+	VFMADD213PS  c3f800000<>+0(SB), Z0, Z2
+	VSCALEFPS    Z1, Z2, Z2
+	VADDPS       c3f800000<>+0(SB), Z2, Z0
+	VMOVUPS      c3f800000<>+0(SB), Z31
+	VDIVPS       Z0, Z31, Z0
+	VMOVNTPS     Z0, (AX)
+	ADDQ         $0x00000040, AX
+	ADDQ         $0x00000040, CX
+	SUBQ         $0x00000010, DX
+	JMP          loop252
+
+done253:
 	VZEROUPPER
 	RET
 
 // func silu512(dst *float32, src *float32, n int)
-// Requires: AVX, AVX512DQ, AVX512F, BMI2, CMOV, MMX+
+// Requires: AVX, AVX512F, BMI2, CMOV, MMX+
 TEXT ·silu512(SB), NOSPLIT, $0-24
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
 
-loop138:
+loop254:
 	CMPQ         DX, $0x00000010
-	JLT          rest139
+	JLT          rest255
 	PREFETCHT0   1024(AX)
 	PREFETCHT0   1024(CX)
 	VMOVUPS      (CX), Z0
-	VMOVAPS      Z0, Z1
-	VXORPS       c80000000<>+0(SB), Z0, Z0
-	VMOVUPS      c42b20000<>+0(SB), Z2
-	VMINPS       Z0, Z2, Z0
-	VMOVUPS      cc2d0147b<>+0(SB), Z2
-	VMAXPS       Z0, Z2, Z0
-	VMULPS       c3fb8aa3b<>+0(SB), Z0, Z2
+	VMOVUPS      cc2b20000<>+0(SB), Z31
+	VMAXPS       Z0, Z31, Z1
+	VMOVUPS      c42ae0000<>+0(SB), Z31
+	VMINPS       Z1, Z31, Z1
+	VMULPS       cbfb8aa3b<>+0(SB), Z1, Z2
 	VRNDSCALEPS  $0x08, Z2, Z2
-	VMOVUPS      Z0, Z3
-	VFNMADD231PS c3f317000<>+0(SB), Z2, Z3
-	VFNMADD231PS c3805fdf4<>+0(SB), Z2, Z3
-	VMOVUPS      c3ab68891<>+0(SB), Z0
-	VFMADD213PS  c3c0905c3<>+0(SB), Z3, Z0
-	VFMADD213PS  c3d2aaa8d<>+0(SB), Z3, Z0
-	VFMADD213PS  c3e2aaa6e<>+0(SB), Z3, Z0
-	VFMADD213PS  c3f000000<>+0(SB), Z3, Z0
-	VFMADD213PS  c3f800000<>+0(SB), Z3, Z0
-	VFMADD213PS  c3f800000<>+0(SB), Z3, Z0
-	VSCALEFPS    Z2, Z0, Z0
-	VADDPS       c3f800000<>+0(SB), Z0, Z0
-	VDIVPS       Z0, Z1, Z0
+	VFNMADD231PS cbf317000<>+0(SB), Z2, Z1
+	VFNMADD231PS cb805fdf4<>+0(SB), Z2, Z1
+	VMOVUPS      c3ab68891<>+0(SB), Z3
+	VFMADD213PS  cbc0905c3<>+0(SB), Z1, Z3
+	VFMADD213PS  c3d2aaa8d<>+0(SB), Z1, Z3
+	VFMADD213PS  cbe2aaa6e<>+0(SB), Z1, Z3
+	VFMADD213PS  c3f000000<>+0(SB), Z1, Z3
+	VFMADD213PS  cbf800000<>+0(SB), Z1, Z3
+	VFMADD213PS  c3f800000<>+0(SB), Z1, Z3
+	VSCALEFPS    Z2, Z3, Z3
+	VADDPS       c3f800000<>+0(SB), Z3, Z1
+	VDIVPS       Z1, Z0, Z0
 	VMOVUPS      Z0, (AX)
 	ADDQ         $0x00000040, AX
 	ADDQ         $0x00000040, CX
 	SUBQ         $0x00000010, DX
-	JMP          loop138
+	JMP          loop254
 
-rest139:
+rest255:
 	TESTQ        DX, DX
-	JLE          done140
+	JLE          done256
 	MOVQ         $0x00000010, BX
 	CMPQ         DX, BX
 	CMOVQLT      DX, BX
@@ -3531,34 +6303,99 @@ rest139:
 	BZHIL        SI, BX, BX
 	KMOVW        BX, K1
 	VMOVUPS.Z    (CX), K1, Z0
-	VMOVAPS      Z0, Z1
-	VXORPS       c80000000<>+0(SB), Z0, Z0
-	VMOVUPS      c42b20000<>+0(SB), Z2
-	VMINPS       Z0, Z2, Z0
-	VMOVUPS      cc2d0147b<>+0(SB), Z2
-	VMAXPS       Z0, Z2, Z0
-	VMULPS       c3fb8aa3b<>+0(SB), Z0, Z2
+	VMOVUPS      cc2b20000<>+0(SB), Z31
+	VMAXPS       Z0, Z31, Z1
+	VMOVUPS      c42ae0000<>+0(SB), Z31
+	VMINPS       Z1, Z31, Z1
+	VMULPS       cbfb8aa3b<>+0(SB), Z1, Z2
 	VRNDSCALEPS  $0x08, Z2, Z2
-	VMOVUPS      Z0, Z3
-	VFNMADD231PS c3f317000<>+0(SB), Z2, Z3
-	VFNMADD231PS c3805fdf4<>+0(SB), Z2, Z3
-	VMOVUPS      c3ab68891<>+0(SB), Z0
-	VFMADD213PS  c3c0905c3<>+0(SB), Z3, Z0
-	VFMADD213PS  c3d2aaa8d<>+0(SB), Z3, Z0
-	VFMADD213PS  c3e2aaa6e<>+0(SB), Z3, Z0
-	VFMADD213PS  c3f000000<>+0(SB), Z3, Z0
-	VFMADD213PS  c3f800000<>+0(SB), Z3, Z0
-	VFMADD213PS  c3f800000<>+0(SB), Z3, Z0
-	VSCALEFPS    Z2, Z0, Z0
-	VADDPS       c3f800000<>+0(SB), Z0, Z0
-	VDIVPS       Z0, Z1, Z0
+	VFNMADD231PS cbf317000<>+0(SB), Z2, Z1
+	VFNMADD231PS cb805fdf4<>+0(SB), Z2, Z1
+	VMOVUPS      c3ab68891<>+0(SB), Z3
+	VFMADD213PS  cbc0905c3<>+0(SB), Z1, Z3
+	VFMADD213PS  c3d2aaa8d<>+0(SB), Z1, Z3
+	VFMADD213PS  cbe2aaa6e<>+0(SB), Z1, Z3
+	VFMADD213PS  c3f000000<>+0(SB), Z1, Z3
+	VFMADD213PS  cbf800000<>+0(SB), Z1, Z3
+	VFMADD213PS  c3f800000<>+0(SB), Z1, Z3
+	VSCALEFPS    Z2, Z3, Z3
+	VADDPS       c3f800000<>+0(SB), Z3, Z1
+	VDIVPS       Z1, Z0, Z0
 	VMOVUPS      Z0, K1, (AX)
 	ADDQ         $0x00000040, AX
 	ADDQ         $0x00000040, CX
 	SUBQ         $0x00000010, DX
-	JMP          rest139
+	JMP          rest255
 
-done140:
+done256:
+	VZEROUPPER
+	RET
+
+// func siluAround512(dst *float32, src *float32, n int)
+// Requires: AVX, AVX512F
+TEXT ·siluAround512(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ n+16(FP), DX
+
+loop257:
+	CMPQ         DX, $0x00000010
+	JLT          done258
+	VMOVUPS      (CX), Z0
+	VMOVUPS      cc2b20000<>+0(SB), Z31
+	VMAXPS       Z0, Z31, Z1
+	VMOVUPS      c42ae0000<>+0(SB), Z31
+	VMINPS       Z1, Z31, Z1
+	VMULPS       cbfb8aa3b<>+0(SB), Z1, Z2
+	VRNDSCALEPS  $0x08, Z2, Z2
+	VFNMADD231PS cbf317000<>+0(SB), Z2, Z1
+	VFNMADD231PS cb805fdf4<>+0(SB), Z2, Z1
+	VMOVUPS      c3ab68891<>+0(SB), Z3
+	VFMADD213PS  cbc0905c3<>+0(SB), Z1, Z3
+	VFMADD213PS  c3d2aaa8d<>+0(SB), Z1, Z3
+	VFMADD213PS  cbe2aaa6e<>+0(SB), Z1, Z3
+	VFMADD213PS  c3f000000<>+0(SB), Z1, Z3
+	VFMADD213PS  cbf800000<>+0(SB), Z1, Z3
+	VFMADD213PS  c3f800000<>+0(SB), Z1, Z3
+	VSCALEFPS    Z2, Z3, Z3
+	VADDPS       c3f800000<>+0(SB), Z3, Z1
+	VDIVPS       Z1, Z0, Z0
+	VMOVNTPS     Z0, (AX)
+	ADDQ         $0x00000040, AX
+	ADDQ         $0x00000040, CX
+	SUBQ         $0x00000010, DX
+	JMP          loop257
+
+done258:
+loop259:
+	CMPQ         DX, $0x00000010
+	JLT          done260
+	VMOVUPS      (CX), Z0
+	VMOVUPS      cc2b20000<>+0(SB), Z31
+	VMAXPS       Z0, Z31, Z1
+	VMOVUPS      c42ae0000<>+0(SB), Z31
+	VMINPS       Z1, Z31, Z1
+	VMULPS       cbfb8aa3b<>+0(SB), Z1, Z2
+	VRNDSCALEPS  $0x08, Z2, Z2
+	VFNMADD231PS cbf317000<>+0(SB), Z2, Z1
+	VFNMADD231PS cb805fdf4<>+0(SB), Z2, Z1
+	VMOVUPS      c3ab68891<>+0(SB), Z3
+	VFMADD213PS  cbc0905c3<>+0(SB), Z1, Z3
+	VFMADD213PS  c3d2aaa8d<>+0(SB), Z1, Z3
+	VFMADD213PS  cbe2aaa6e<>+0(SB), Z1, Z3
+	VFMADD213PS  c3f000000<>+0(SB), Z1, Z3
+	VFMADD213PS  cbf800000<>+0(SB), Z1, Z3
+	VFMADD213PS  c3f800000<>+0(SB), Z1, Z3
+	VSCALEFPS    Z2, Z3, Z3
+	VADDPS       c3f800000<>+0(SB), Z3, Z1
+	VDIVPS       Z1, Z0, Z0
+	VMOVNTPS     Z0, (AX)
+	ADDQ         $0x00000040, AX
+	ADDQ         $0x00000040, CX
+	SUBQ         $0x00000010, DX
+	JMP          loop259
+
+done260:
 	VZEROUPPER
 	RET
 
@@ -3569,32 +6406,31 @@ TEXT ·tanh512(SB), NOSPLIT, $0-24
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
 
-loop141:
+loop261:
 	CMPQ         DX, $0x00000010
-	JLT          rest142
+	JLT          rest262
 	PREFETCHT0   1024(AX)
 	PREFETCHT0   1024(CX)
 	VMOVUPS      (CX), Z0
 	VANDPS       c7fffffff<>+0(SB), Z0, Z1
 	VADDPS       Z1, Z1, Z1
-	VMOVUPS      c42200000<>+0(SB), Z3
-	VMINPS       Z1, Z3, Z1
-	VMULPS       c3fb8aa3b<>+0(SB), Z1, Z3
-	VRNDSCALEPS  $0x08, Z3, Z3
-	VMOVUPS      Z1, Z4
-	VFNMADD231PS c3f317000<>+0(SB), Z3, Z4
-	VFNMADD231PS c3805fdf4<>+0(SB), Z3, Z4
-	VMOVUPS      c3ab68891<>+0(SB), Z1
-	VFMADD213PS  c3c0905c3<>+0(SB), Z4, Z1
-	VFMADD213PS  c3d2aaa8d<>+0(SB), Z4, Z1
-	VFMADD213PS  c3e2aaa6e<>+0(SB), Z4, Z1
-	VFMADD213PS  c3f000000<>+0(SB), Z4, Z1
-	VMULPS       Z4, Z1, Z1
-	VFMADD213PS  Z4, Z4, Z1
-	VMOVUPS      c3f800000<>+0(SB), Z5
-	VSCALEFPS    Z3, Z5, Z5
-	VSUBPS       c3f800000<>+0(SB), Z5, Z4
-	VFMADD213PS  Z4, Z5, Z1
+	VMOVUPS      c42200000<>+0(SB), Z31
+	VMINPS       Z1, Z31, Z1
+	VMULPS       c3fb8aa3b<>+0(SB), Z1, Z2
+	VRNDSCALEPS  $0x08, Z2, Z2
+	VFNMADD231PS c3f317000<>+0(SB), Z2, Z1
+	VFNMADD231PS c3805fdf4<>+0(SB), Z2, Z1
+	VMOVUPS      c3ab68891<>+0(SB), Z3
+	VFMADD213PS  c3c0905c3<>+0(SB), Z1, Z3
+	VFMADD213PS  c3d2aaa8d<>+0(SB), Z1, Z3
+	VFMADD213PS  c3e2aaa6e<>+0(SB), Z1, Z3
+	VFMADD213PS  c3f000000<>+0(SB), Z1, Z3
+	VMULPS       Z1, Z3, Z3
+	VFMADD213PS  Z1, Z1, Z3
+	VMOVUPS      c3f800000<>+0(SB), Z1
+	VSCALEFPS    Z2, Z1, Z2
+	VSUBPS       c3f800000<>+0(SB), Z2, Z1
+	VFMADD231PS  Z3, Z2, Z1
 	VADDPS       c40000000<>+0(SB), Z1, Z2
 	VDIVPS       Z2, Z1, Z1
 	VANDPS       c80000000<>+0(SB), Z0, Z0
@@ -3603,11 +6439,11 @@ loop141:
 	ADDQ         $0x00000040, AX
 	ADDQ         $0x00000040, CX
 	SUBQ         $0x00000010, DX
-	JMP          loop141
+	JMP          loop261
 
-rest142:
+rest262:
 	TESTQ        DX, DX
-	JLE          done143
+	JLE          done263
 	MOVQ         $0x00000010, BX
 	CMPQ         DX, BX
 	CMOVQLT      DX, BX
@@ -3618,24 +6454,23 @@ rest142:
 	VMOVUPS.Z    (CX), K1, Z0
 	VANDPS       c7fffffff<>+0(SB), Z0, Z1
 	VADDPS       Z1, Z1, Z1
-	VMOVUPS      c42200000<>+0(SB), Z3
-	VMINPS       Z1, Z3, Z1
-	VMULPS       c3fb8aa3b<>+0(SB), Z1, Z3
-	VRNDSCALEPS  $0x08, Z3, Z3
-	VMOVUPS      Z1, Z4
-	VFNMADD231PS c3f317000<>+0(SB), Z3, Z4
-	VFNMADD231PS c3805fdf4<>+0(SB), Z3, Z4
-	VMOVUPS      c3ab68891<>+0(SB), Z1
-	VFMADD213PS  c3c0905c3<>+0(SB), Z4, Z1
-	VFMADD213PS  c3d2aaa8d<>+0(SB), Z4, Z1
-	VFMADD213PS  c3e2aaa6e<>+0(SB), Z4, Z1
-	VFMADD213PS  c3f000000<>+0(SB), Z4, Z1
-	VMULPS       Z4, Z1, Z1
-	VFMADD213PS  Z4, Z4, Z1
-	VMOVUPS      c3f800000<>+0(SB), Z5
-	VSCALEFPS    Z3, Z5, Z5
-	VSUBPS       c3f800000<>+0(SB), Z5, Z4
-	VFMADD213PS  Z4, Z5, Z1
+	VMOVUPS      c42200000<>+0(SB), Z31
+	VMINPS       Z1, Z31, Z1
+	VMULPS       c3fb8aa3b<>+0(SB), Z1, Z2
+	VRNDSCALEPS  $0x08, Z2, Z2
+	VFNMADD231PS c3f317000<>+0(SB), Z2, Z1
+	VFNMADD231PS c3805fdf4<>+0(SB), Z2, Z1
+	VMOVUPS      c3ab68891<>+0(SB), Z3
+	VFMADD213PS  c3c0905c3<>+0(SB), Z1, Z3
+	VFMADD213PS  c3d2aaa8d<>+0(SB), Z1, Z3
+	VFMADD213PS  c3e2aaa6e<>+0(SB), Z1, Z3
+	VFMADD213PS  c3f000000<>+0(SB), Z1, Z3
+	VMULPS       Z1, Z3, Z3
+	VFMADD213PS  Z1, Z1, Z3
+	VMOVUPS      c3f800000<>+0(SB), Z1
+	VSCALEFPS    Z2, Z1, Z2
+	VSUBPS       c3f800000<>+0(SB), Z2, Z1
+	VFMADD231PS  Z3, Z2, Z1
 	VADDPS       c40000000<>+0(SB), Z1, Z2
 	VDIVPS       Z2, Z1, Z1
 	VANDPS       c80000000<>+0(SB), Z0, Z0
@@ -3644,9 +6479,87 @@ rest142:
 	ADDQ         $0x00000040, AX
 	ADDQ         $0x00000040, CX
 	SUBQ         $0x00000010, DX
-	JMP          rest142
+	JMP          rest262
 
-done143:
+done263:
+	VZEROUPPER
+	RET
+
+// func tanhAround512(dst *float32, src *float32, n int)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·tanhAround512(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ n+16(FP), DX
+
+loop264:
+	CMPQ         DX, $0x00000010
+	JLT          done265
+	VMOVUPS      (CX), Z0
+	VANDPS       c7fffffff<>+0(SB), Z0, Z1
+	VADDPS       Z1, Z1, Z1
+	VMOVUPS      c42200000<>+0(SB), Z31
+	VMINPS       Z1, Z31, Z1
+	VMULPS       c3fb8aa3b<>+0(SB), Z1, Z2
+	VRNDSCALEPS  $0x08, Z2, Z2
+	VFNMADD231PS c3f317000<>+0(SB), Z2, Z1
+	VFNMADD231PS c3805fdf4<>+0(SB), Z2, Z1
+	VMOVUPS      c3ab68891<>+0(SB), Z3
+	VFMADD213PS  c3c0905c3<>+0(SB), Z1, Z3
+	VFMADD213PS  c3d2aaa8d<>+0(SB), Z1, Z3
+	VFMADD213PS  c3e2aaa6e<>+0(SB), Z1, Z3
+	VFMADD213PS  c3f000000<>+0(SB), Z1, Z3
+	VMULPS       Z1, Z3, Z3
+	VFMADD213PS  Z1, Z1, Z3
+	VMOVUPS      c3f800000<>+0(SB), Z1
+	VSCALEFPS    Z2, Z1, Z2
+	VSUBPS       c3f800000<>+0(SB), Z2, Z1
+	VFMADD231PS  Z3, Z2, Z1
+	VADDPS       c40000000<>+0(SB), Z1, Z2
+	VDIVPS       Z2, Z1, Z1
+	VANDPS       c80000000<>+0(SB), Z0, Z0
+	VORPS        Z1, Z0, Z0
+	VMOVNTPS     Z0, (AX)
+	ADDQ         $0x00000040, AX
+	ADDQ         $0x00000040, CX
+	SUBQ         $0x00000010, DX
+	JMP          loop264
+
+done265:
+loop266:
+	CMPQ         DX, $0x00000010
+	JLT          done267
+	VMOVUPS      (CX), Z0
+	VANDPS       c7fffffff<>+0(SB), Z0, Z1
+	VADDPS       Z1, Z1, Z1
+	VMOVUPS      c42200000<>+0(SB), Z31
+	VMINPS       Z1, Z31, Z1
+	VMULPS       c3fb8aa3b<>+0(SB), Z1, Z2
+	VRNDSCALEPS  $0x08, Z2, Z2
+	VFNMADD231PS c3f317000<>+0(SB), Z2, Z1
+	VFNMADD231PS c3805fdf4<>+0(SB), Z2, Z1
+	VMOVUPS      c3ab68891<>+0(SB), Z3
+	VFMADD213PS  c3c0905c3<>+0(SB), Z1, Z3
+	VFMADD213PS  c3d2aaa8d<>+0(SB), Z1, Z3
+	VFMADD213PS  c3e2aaa6e<>+0(SB), Z1, Z3
+	VFMADD213PS  c3f000000<>+0(SB), Z1, Z3
+	VMULPS       Z1, Z3, Z3
+	VFMADD213PS  Z1, Z1, Z3
+	VMOVUPS      c3f800000<>+0(SB), Z1
+	VSCALEFPS    Z2, Z1, Z2
+	VSUBPS       c3f800000<>+0(SB), Z2, Z1
+	VFMADD231PS  Z3, Z2, Z1
+	VADDPS       c40000000<>+0(SB), Z1, Z2
+	VDIVPS       Z2, Z1, Z1
+	VANDPS       c80000000<>+0(SB), Z0, Z0
+	VORPS        Z1, Z0, Z0
+	VMOVNTPS     Z0, (AX)
+	ADDQ         $0x00000040, AX
+	ADDQ         $0x00000040, CX
+	SUBQ         $0x00000010, DX
+	JMP          loop266
+
+done267:
 	VZEROUPPER
 	RET
 
@@ -3657,17 +6570,17 @@ TEXT ·erf512(SB), NOSPLIT, $0-24
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
 
-loop144:
+loop268:
 	CMPQ         DX, $0x00000010
-	JLT          rest145
+	JLT          rest269
 	PREFETCHT0   1024(AX)
 	PREFETCHT0   1024(CX)
 	VMOVUPS      (CX), Z0
 	VANDPS       c7fffffff<>+0(SB), Z0, Z1
-	VMOVUPS      c40800000<>+0(SB), Z4
-	VMINPS       Z1, Z4, Z1
-	VMOVUPS      c40800000<>+0(SB), Z4
-	VMINPS       Z1, Z4, Z2
+	VMOVUPS      c40800000<>+0(SB), Z31
+	VMINPS       Z1, Z31, Z1
+	VMOVUPS      c40800000<>+0(SB), Z31
+	VMINPS       Z1, Z31, Z2
 	VADDPS       c40200000<>+0(SB), Z2, Z3
 	VSUBPS       c40200000<>+0(SB), Z2, Z2
 	VDIVPS       Z3, Z2, Z2
@@ -3686,17 +6599,16 @@ loop144:
 	VMULPS       Z1, Z2, Z2
 	VMULPS       c3fb8aa3b<>+0(SB), Z2, Z4
 	VRNDSCALEPS  $0x08, Z4, Z4
-	VMOVUPS      Z2, Z5
-	VFNMADD231PS c3f317000<>+0(SB), Z4, Z5
-	VFNMADD231PS c3805fdf4<>+0(SB), Z4, Z5
-	VMOVUPS      c3ab68891<>+0(SB), Z2
-	VFMADD213PS  c3c0905c3<>+0(SB), Z5, Z2
-	VFMADD213PS  c3d2aaa8d<>+0(SB), Z5, Z2
-	VFMADD213PS  c3e2aaa6e<>+0(SB), Z5, Z2
-	VFMADD213PS  c3f000000<>+0(SB), Z5, Z2
-	VFMADD213PS  c3f800000<>+0(SB), Z5, Z2
-	VFMADD213PS  c3f800000<>+0(SB), Z5, Z2
-	VSCALEFPS    Z4, Z2, Z2
+	VFNMADD231PS c3f317000<>+0(SB), Z4, Z2
+	VFNMADD231PS c3805fdf4<>+0(SB), Z4, Z2
+	VMOVUPS      c3ab68891<>+0(SB), Z5
+	VFMADD213PS  c3c0905c3<>+0(SB), Z2, Z5
+	VFMADD213PS  c3d2aaa8d<>+0(SB), Z2, Z5
+	VFMADD213PS  c3e2aaa6e<>+0(SB), Z2, Z5
+	VFMADD213PS  c3f000000<>+0(SB), Z2, Z5
+	VFMADD213PS  c3f800000<>+0(SB), Z2, Z5
+	VFMADD213PS  c3f800000<>+0(SB), Z2, Z5
+	VSCALEFPS    Z4, Z5, Z2
 	VMULPS       Z2, Z3, Z3
 	VMOVUPS      c3f800000<>+0(SB), Z2
 	VSUBPS       Z3, Z2, Z2
@@ -3718,11 +6630,11 @@ loop144:
 	ADDQ         $0x00000040, AX
 	ADDQ         $0x00000040, CX
 	SUBQ         $0x00000010, DX
-	JMP          loop144
+	JMP          loop268
 
-rest145:
+rest269:
 	TESTQ        DX, DX
-	JLE          done146
+	JLE          done270
 	MOVQ         $0x00000010, BX
 	CMPQ         DX, BX
 	CMOVQLT      DX, BX
@@ -3732,10 +6644,10 @@ rest145:
 	KMOVW        BX, K1
 	VMOVUPS.Z    (CX), K1, Z0
 	VANDPS       c7fffffff<>+0(SB), Z0, Z1
-	VMOVUPS      c40800000<>+0(SB), Z4
-	VMINPS       Z1, Z4, Z1
-	VMOVUPS      c40800000<>+0(SB), Z4
-	VMINPS       Z1, Z4, Z2
+	VMOVUPS      c40800000<>+0(SB), Z31
+	VMINPS       Z1, Z31, Z1
+	VMOVUPS      c40800000<>+0(SB), Z31
+	VMINPS       Z1, Z31, Z2
 	VADDPS       c40200000<>+0(SB), Z2, Z3
 	VSUBPS       c40200000<>+0(SB), Z2, Z2
 	VDIVPS       Z3, Z2, Z2
@@ -3754,17 +6666,16 @@ rest145:
 	VMULPS       Z1, Z2, Z2
 	VMULPS       c3fb8aa3b<>+0(SB), Z2, Z4
 	VRNDSCALEPS  $0x08, Z4, Z4
-	VMOVUPS      Z2, Z5
-	VFNMADD231PS c3f317000<>+0(SB), Z4, Z5
-	VFNMADD231PS c3805fdf4<>+0(SB), Z4, Z5
-	VMOVUPS      c3ab68891<>+0(SB), Z2
-	VFMADD213PS  c3c0905c3<>+0(SB), Z5, Z2
-	VFMADD213PS  c3d2aaa8d<>+0(SB), Z5, Z2
-	VFMADD213PS  c3e2aaa6e<>+0(SB), Z5, Z2
-	VFMADD213PS  c3f000000<>+0(SB), Z5, Z2
-	VFMADD213PS  c3f800000<>+0(SB), Z5, Z2
-	VFMADD213PS  c3f800000<>+0(SB), Z5, Z2
-	VSCALEFPS    Z4, Z2, Z2
+	VFNMADD231PS c3f317000<>+0(SB), Z4, Z2
+	VFNMADD231PS c3805fdf4<>+0(SB), Z4, Z2
+	VMOVUPS      c3ab68891<>+0(SB), Z5
+	VFMADD213PS  c3c0905c3<>+0(SB), Z2, Z5
+	VFMADD213PS  c3d2aaa8d<>+0(SB), Z2, Z5
+	VFMADD213PS  c3e2aaa6e<>+0(SB), Z2, Z5
+	VFMADD213PS  c3f000000<>+0(SB), Z2, Z5
+	VFMADD213PS  c3f800000<>+0(SB), Z2, Z5
+	VFMADD213PS  c3f800000<>+0(SB), Z2, Z5
+	VSCALEFPS    Z4, Z5, Z2
 	VMULPS       Z2, Z3, Z3
 	VMOVUPS      c3f800000<>+0(SB), Z2
 	VSUBPS       Z3, Z2, Z2
@@ -3786,9 +6697,141 @@ rest145:
 	ADDQ         $0x00000040, AX
 	ADDQ         $0x00000040, CX
 	SUBQ         $0x00000010, DX
-	JMP          rest145
+	JMP          rest269
 
-done146:
+done270:
+	VZEROUPPER
+	RET
+
+// func erfAround512(dst *float32, src *float32, n int)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·erfAround512(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ n+16(FP), DX
+
+loop271:
+	CMPQ         DX, $0x00000010
+	JLT          done272
+	VMOVUPS      (CX), Z0
+	VANDPS       c7fffffff<>+0(SB), Z0, Z1
+	VMOVUPS      c40800000<>+0(SB), Z31
+	VMINPS       Z1, Z31, Z1
+	VMOVUPS      c40800000<>+0(SB), Z31
+	VMINPS       Z1, Z31, Z2
+	VADDPS       c40200000<>+0(SB), Z2, Z3
+	VSUBPS       c40200000<>+0(SB), Z2, Z2
+	VDIVPS       Z3, Z2, Z2
+	VMULPS       Z2, Z2, Z4
+	VMOVUPS      c39ae8275<>+0(SB), Z3
+	VFMADD213PS  cbb30a5e6<>+0(SB), Z4, Z3
+	VFMADD213PS  c3d238891<>+0(SB), Z4, Z3
+	VFMADD213PS  c3e80e08c<>+0(SB), Z4, Z3
+	VFMADD213PS  c3e57dda0<>+0(SB), Z4, Z3
+	VMOVUPS      c3a61b44d<>+0(SB), Z5
+	VFMADD213PS  cbb836a5f<>+0(SB), Z4, Z5
+	VFMADD213PS  cbe00084c<>+0(SB), Z4, Z5
+	VFMADD213PS  cbebe5448<>+0(SB), Z4, Z5
+	VFMADD231PS  Z2, Z5, Z3
+	VXORPS       c80000000<>+0(SB), Z1, Z2
+	VMULPS       Z1, Z2, Z2
+	VMULPS       c3fb8aa3b<>+0(SB), Z2, Z4
+	VRNDSCALEPS  $0x08, Z4, Z4
+	VFNMADD231PS c3f317000<>+0(SB), Z4, Z2
+	VFNMADD231PS c3805fdf4<>+0(SB), Z4, Z2
+	VMOVUPS      c3ab68891<>+0(SB), Z5
+	VFMADD213PS  c3c0905c3<>+0(SB), Z2, Z5
+	VFMADD213PS  c3d2aaa8d<>+0(SB), Z2, Z5
+	VFMADD213PS  c3e2aaa6e<>+0(SB), Z2, Z5
+	VFMADD213PS  c3f000000<>+0(SB), Z2, Z5
+	VFMADD213PS  c3f800000<>+0(SB), Z2, Z5
+	VFMADD213PS  c3f800000<>+0(SB), Z2, Z5
+	VSCALEFPS    Z4, Z5, Z2
+	VMULPS       Z2, Z3, Z3
+	VMOVUPS      c3f800000<>+0(SB), Z2
+	VSUBPS       Z3, Z2, Z2
+	VANDPS       c80000000<>+0(SB), Z0, Z3
+	VORPS        Z3, Z2, Z2
+	VMULPS       Z0, Z0, Z4
+	VMOVUPS      cb7222fa3<>+0(SB), Z3
+	VFMADD213PS  c38ec43a8<>+0(SB), Z4, Z3
+	VFMADD213PS  cba5e67b3<>+0(SB), Z4, Z3
+	VFMADD213PS  c3bab1530<>+0(SB), Z4, Z3
+	VFMADD213PS  cbcdc14e4<>+0(SB), Z4, Z3
+	VFMADD213PS  c3de71784<>+0(SB), Z4, Z3
+	VFMADD213PS  cbec093a3<>+0(SB), Z4, Z3
+	VFMADD213PS  c3e0375d4<>+0(SB), Z4, Z3
+	VFMADD213PS  Z0, Z0, Z3
+	VCMPPS       $0x11, c3f800000<>+0(SB), Z1, K3
+	VBLENDMPS    Z3, Z2, K3, Z0
+	VMOVNTPS     Z0, (AX)
+	ADDQ         $0x00000040, AX
+	ADDQ         $0x00000040, CX
+	SUBQ         $0x00000010, DX
+	JMP          loop271
+
+done272:
+loop273:
+	CMPQ         DX, $0x00000010
+	JLT          done274
+	VMOVUPS      (CX), Z0
+	VANDPS       c7fffffff<>+0(SB), Z0, Z1
+	VMOVUPS      c40800000<>+0(SB), Z31
+	VMINPS       Z1, Z31, Z1
+	VMOVUPS      c40800000<>+0(SB), Z31
+	VMINPS       Z1, Z31, Z2
+	VADDPS       c40200000<>+0(SB), Z2, Z3
+	VSUBPS       c40200000<>+0(SB), Z2, Z2
+	VDIVPS       Z3, Z2, Z2
+	VMULPS       Z2, Z2, Z4
+	VMOVUPS      c39ae8275<>+0(SB), Z3
+	VFMADD213PS  cbb30a5e6<>+0(SB), Z4, Z3
+	VFMADD213PS  c3d238891<>+0(SB), Z4, Z3
+	VFMADD213PS  c3e80e08c<>+0(SB), Z4, Z3
+	VFMADD213PS  c3e57dda0<>+0(SB), Z4, Z3
+	VMOVUPS      c3a61b44d<>+0(SB), Z5
+	VFMADD213PS  cbb836a5f<>+0(SB), Z4, Z5
+	VFMADD213PS  cbe00084c<>+0(SB), Z4, Z5
+	VFMADD213PS  cbebe5448<>+0(SB), Z4, Z5
+	VFMADD231PS  Z2, Z5, Z3
+	VXORPS       c80000000<>+0(SB), Z1, Z2
+	VMULPS       Z1, Z2, Z2
+	VMULPS       c3fb8aa3b<>+0(SB), Z2, Z4
+	VRNDSCALEPS  $0x08, Z4, Z4
+	VFNMADD231PS c3f317000<>+0(SB), Z4, Z2
+	VFNMADD231PS c3805fdf4<>+0(SB), Z4, Z2
+	VMOVUPS      c3ab68891<>+0(SB), Z5
+	VFMADD213PS  c3c0905c3<>+0(SB), Z2, Z5
+	VFMADD213PS  c3d2aaa8d<>+0(SB), Z2, Z5
+	VFMADD213PS  c3e2aaa6e<>+0(SB), Z2, Z5
+	VFMADD213PS  c3f000000<>+0(SB), Z2, Z5
+	VFMADD213PS  c3f800000<>+0(SB), Z2, Z5
+	VFMADD213PS  c3f800000<>+0(SB), Z2, Z5
+	VSCALEFPS    Z4, Z5, Z2
+	VMULPS       Z2, Z3, Z3
+	VMOVUPS      c3f800000<>+0(SB), Z2
+	VSUBPS       Z3, Z2, Z2
+	VANDPS       c80000000<>+0(SB), Z0, Z3
+	VORPS        Z3, Z2, Z2
+	VMULPS       Z0, Z0, Z4
+	VMOVUPS      cb7222fa3<>+0(SB), Z3
+	VFMADD213PS  c38ec43a8<>+0(SB), Z4, Z3
+	VFMADD213PS  cba5e67b3<>+0(SB), Z4, Z3
+	VFMADD213PS  c3bab1530<>+0(SB), Z4, Z3
+	VFMADD213PS  cbcdc14e4<>+0(SB), Z4, Z3
+	VFMADD213PS  c3de71784<>+0(SB), Z4, Z3
+	VFMADD213PS  cbec093a3<>+0(SB), Z4, Z3
+	VFMADD213PS  c3e0375d4<>+0(SB), Z4, Z3
+	VFMADD213PS  Z0, Z0, Z3
+	VCMPPS       $0x11, c3f800000<>+0(SB), Z1, K3
+	VBLENDMPS    Z3, Z2, K3, Z0
+	VMOVNTPS     Z0, (AX)
+	ADDQ         $0x00000040, AX
+	ADDQ         $0x00000040, CX
+	SUBQ         $0x00000010, DX
+	JMP          loop273
+
+done274:
 	VZEROUPPER
 	RET
 
@@ -3799,16 +6842,16 @@ TEXT ·gelu512(SB), NOSPLIT, $0-24
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
 
-loop147:
+loop275:
 	CMPQ         DX, $0x00000010
-	JLT          rest148
+	JLT          rest276
 	PREFETCHT0   1024(AX)
 	PREFETCHT0   1024(CX)
 	VMOVUPS      (CX), Z0
 	VRANGEPS     $0x0a, c40a9999a<>+0(SB), Z0, Z1
 	VMOVUPS      c403826a4<>+0(SB), Z2
-	VFMADD213PS  c4b000000<>+0(SB), Z1, Z2
-	VSUBPS       c4b000000<>+0(SB), Z2, Z4
+	VFMADD213PS  c4b400000<>+0(SB), Z1, Z2
+	VSUBPS       c4b400000<>+0(SB), Z2, Z4
 	VFNMADD231PS c3eb1f0e4<>+0(SB), Z4, Z1
 	VPERMPS      gelu512c4<>+0(SB), Z2, Z3
 	VPERMPS      gelu512c3<>+0(SB), Z2, Z4
@@ -3827,11 +6870,11 @@ loop147:
 	ADDQ         $0x00000040, AX
 	ADDQ         $0x00000040, CX
 	SUBQ         $0x00000010, DX
-	JMP          loop147
+	JMP          loop275
 
-rest148:
+rest276:
 	TESTQ        DX, DX
-	JLE          done149
+	JLE          done277
 	MOVQ         $0x00000010, BX
 	CMPQ         DX, BX
 	CMOVQLT      DX, BX
@@ -3842,8 +6885,8 @@ rest148:
 	VMOVUPS.Z    (CX), K1, Z0
 	VRANGEPS     $0x0a, c40a9999a<>+0(SB), Z0, Z1
 	VMOVUPS      c403826a4<>+0(SB), Z2
-	VFMADD213PS  c4b000000<>+0(SB), Z1, Z2
-	VSUBPS       c4b000000<>+0(SB), Z2, Z4
+	VFMADD213PS  c4b400000<>+0(SB), Z1, Z2
+	VSUBPS       c4b400000<>+0(SB), Z2, Z4
 	VFNMADD231PS c3eb1f0e4<>+0(SB), Z4, Z1
 	VPERMPS      gelu512c4<>+0(SB), Z2, Z3
 	VPERMPS      gelu512c3<>+0(SB), Z2, Z4
@@ -3862,9 +6905,9 @@ rest148:
 	ADDQ         $0x00000040, AX
 	ADDQ         $0x00000040, CX
 	SUBQ         $0x00000010, DX
-	JMP          rest148
+	JMP          rest276
 
-done149:
+done277:
 	VZEROUPPER
 	RET
 
@@ -3922,7 +6965,7 @@ DATA gelu512c4<>+56(SB)/4, $0x393d562e
 DATA gelu512c4<>+60(SB)/4, $0x3907b7f6
 GLOBL gelu512c4<>(SB), RODATA|NOPTR, $64
 
-DATA gelu512c3<>+0(SB)/4, $0x28b2fc98
+DATA gelu512c3<>+0(SB)/4, $0x2832fd28
 DATA gelu512c3<>+4(SB)/4, $0x3c51fd96
 DATA gelu512c3<>+8(SB)/4, $0x3ca8c70a
 DATA gelu512c3<>+12(SB)/4, $0x3cade410
@@ -3958,7 +7001,7 @@ DATA gelu512c2<>+56(SB)/4, $0x3b8e2fee
 DATA gelu512c2<>+60(SB)/4, $0x3b6745df
 GLOBL gelu512c2<>(SB), RODATA|NOPTR, $64
 
-DATA gelu512c1<>+0(SB)/4, $0xa56cf12e
+DATA gelu512c1<>+0(SB)/4, $0xa4eb67c3
 DATA gelu512c1<>+4(SB)/4, $0xbd3695e1
 DATA gelu512c1<>+8(SB)/4, $0xbda41697
 DATA gelu512c1<>+12(SB)/4, $0xbdcf0ca2
@@ -3994,16 +7037,84 @@ DATA gelu512c0<>+56(SB)/4, $0x3dd2753f
 DATA gelu512c0<>+60(SB)/4, $0x3dc46d7a
 GLOBL gelu512c0<>(SB), RODATA|NOPTR, $64
 
+// func geluAround512(dst *float32, src *float32, n int)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·geluAround512(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ n+16(FP), DX
+
+loop278:
+	CMPQ         DX, $0x00000010
+	JLT          done279
+	VMOVUPS      (CX), Z0
+	VRANGEPS     $0x0a, c40a9999a<>+0(SB), Z0, Z1
+	VMOVUPS      c403826a4<>+0(SB), Z2
+	VFMADD213PS  c4b400000<>+0(SB), Z1, Z2
+	VSUBPS       c4b400000<>+0(SB), Z2, Z4
+	VFNMADD231PS c3eb1f0e4<>+0(SB), Z4, Z1
+	VPERMPS      gelu512c4<>+0(SB), Z2, Z3
+	VPERMPS      gelu512c3<>+0(SB), Z2, Z4
+	VFMADD213PS  Z4, Z1, Z3
+	VPERMPS      gelu512c2<>+0(SB), Z2, Z4
+	VFMADD213PS  Z4, Z1, Z3
+	VPERMPS      gelu512c1<>+0(SB), Z2, Z4
+	VFMADD213PS  Z4, Z1, Z3
+	VPERMPS      gelu512c0<>+0(SB), Z2, Z4
+	VFMADD213PS  Z4, Z1, Z3
+	VFMADD213PS  c3f000000<>+0(SB), Z0, Z3
+	VMAXPS       c00000000<>+0(SB), Z3, Z3
+	VMINPS       c3f800000<>+0(SB), Z3, Z3
+	VMULPS       Z3, Z0, Z0
+	VMOVNTPS     Z0, (AX)
+	ADDQ         $0x00000040, AX
+	ADDQ         $0x00000040, CX
+	SUBQ         $0x00000010, DX
+	JMP          loop278
+
+done279:
+loop280:
+	CMPQ         DX, $0x00000010
+	JLT          done281
+	VMOVUPS      (CX), Z0
+	VRANGEPS     $0x0a, c40a9999a<>+0(SB), Z0, Z1
+	VMOVUPS      c403826a4<>+0(SB), Z2
+	VFMADD213PS  c4b400000<>+0(SB), Z1, Z2
+	VSUBPS       c4b400000<>+0(SB), Z2, Z4
+	VFNMADD231PS c3eb1f0e4<>+0(SB), Z4, Z1
+	VPERMPS      gelu512c4<>+0(SB), Z2, Z3
+	VPERMPS      gelu512c3<>+0(SB), Z2, Z4
+	VFMADD213PS  Z4, Z1, Z3
+	VPERMPS      gelu512c2<>+0(SB), Z2, Z4
+	VFMADD213PS  Z4, Z1, Z3
+	VPERMPS      gelu512c1<>+0(SB), Z2, Z4
+	VFMADD213PS  Z4, Z1, Z3
+	VPERMPS      gelu512c0<>+0(SB), Z2, Z4
+	VFMADD213PS  Z4, Z1, Z3
+	VFMADD213PS  c3f000000<>+0(SB), Z0, Z3
+	VMAXPS       c00000000<>+0(SB), Z3, Z3
+	VMINPS       c3f800000<>+0(SB), Z3, Z3
+	VMULPS       Z3, Z0, Z0
+	VMOVNTPS     Z0, (AX)
+	ADDQ         $0x00000040, AX
+	ADDQ         $0x00000040, CX
+	SUBQ         $0x00000010, DX
+	JMP          loop280
+
+done281:
+	VZEROUPPER
+	RET
+
 // func geluTanh512(dst *float32, src *float32, n int)
-// Requires: AVX, AVX512DQ, AVX512F, BMI2, CMOV, MMX+
+// Requires: AVX, AVX512F, BMI2, CMOV, MMX+
 TEXT ·geluTanh512(SB), NOSPLIT, $0-24
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
 
-loop150:
+loop282:
 	CMPQ         DX, $0x00000010
-	JLT          rest151
+	JLT          rest283
 	PREFETCHT0   1024(AX)
 	PREFETCHT0   1024(CX)
 	VMOVUPS      (CX), Z0
@@ -4011,36 +7122,34 @@ loop150:
 	VMULPS       c3d922279<>+0(SB), Z1, Z1
 	VADDPS       c3fcc422a<>+0(SB), Z1, Z1
 	VMULPS       Z0, Z1, Z1
-	VXORPS       c80000000<>+0(SB), Z1, Z1
-	VMOVUPS      c42b20000<>+0(SB), Z2
-	VMINPS       Z1, Z2, Z1
-	VMOVUPS      cc2d0147b<>+0(SB), Z2
-	VMAXPS       Z1, Z2, Z1
-	VMULPS       c3fb8aa3b<>+0(SB), Z1, Z2
-	VRNDSCALEPS  $0x08, Z2, Z2
-	VMOVUPS      Z1, Z3
-	VFNMADD231PS c3f317000<>+0(SB), Z2, Z3
-	VFNMADD231PS c3805fdf4<>+0(SB), Z2, Z3
-	VMOVUPS      c3ab68891<>+0(SB), Z1
-	VFMADD213PS  c3c0905c3<>+0(SB), Z3, Z1
-	VFMADD213PS  c3d2aaa8d<>+0(SB), Z3, Z1
-	VFMADD213PS  c3e2aaa6e<>+0(SB), Z3, Z1
-	VFMADD213PS  c3f000000<>+0(SB), Z3, Z1
-	VFMADD213PS  c3f800000<>+0(SB), Z3, Z1
-	VFMADD213PS  c3f800000<>+0(SB), Z3, Z1
-	VSCALEFPS    Z2, Z1, Z1
-	VADDPS       c3f800000<>+0(SB), Z1, Z1
-	VDIVPS       Z1, Z0, Z1
+	VMOVUPS      cc2b20000<>+0(SB), Z31
+	VMAXPS       Z1, Z31, Z2
+	VMOVUPS      c42ae0000<>+0(SB), Z31
+	VMINPS       Z2, Z31, Z2
+	VMULPS       cbfb8aa3b<>+0(SB), Z2, Z3
+	VRNDSCALEPS  $0x08, Z3, Z3
+	VFNMADD231PS cbf317000<>+0(SB), Z3, Z2
+	VFNMADD231PS cb805fdf4<>+0(SB), Z3, Z2
+	VMOVUPS      c3ab68891<>+0(SB), Z4
+	VFMADD213PS  cbc0905c3<>+0(SB), Z2, Z4
+	VFMADD213PS  c3d2aaa8d<>+0(SB), Z2, Z4
+	VFMADD213PS  cbe2aaa6e<>+0(SB), Z2, Z4
+	VFMADD213PS  c3f000000<>+0(SB), Z2, Z4
+	VFMADD213PS  cbf800000<>+0(SB), Z2, Z4
+	VFMADD213PS  c3f800000<>+0(SB), Z2, Z4
+	VSCALEFPS    Z3, Z4, Z4
+	VADDPS       c3f800000<>+0(SB), Z4, Z2
+	VDIVPS       Z2, Z0, Z1
 	VMOVUPS      Z1, Z0
 	VMOVUPS      Z0, (AX)
 	ADDQ         $0x00000040, AX
 	ADDQ         $0x00000040, CX
 	SUBQ         $0x00000010, DX
-	JMP          loop150
+	JMP          loop282
 
-rest151:
+rest283:
 	TESTQ        DX, DX
-	JLE          done152
+	JLE          done284
 	MOVQ         $0x00000010, BX
 	CMPQ         DX, BX
 	CMOVQLT      DX, BX
@@ -4053,34 +7162,110 @@ rest151:
 	VMULPS       c3d922279<>+0(SB), Z1, Z1
 	VADDPS       c3fcc422a<>+0(SB), Z1, Z1
 	VMULPS       Z0, Z1, Z1
-	VXORPS       c80000000<>+0(SB), Z1, Z1
-	VMOVUPS      c42b20000<>+0(SB), Z2
-	VMINPS       Z1, Z2, Z1
-	VMOVUPS      cc2d0147b<>+0(SB), Z2
-	VMAXPS       Z1, Z2, Z1
-	VMULPS       c3fb8aa3b<>+0(SB), Z1, Z2
-	VRNDSCALEPS  $0x08, Z2, Z2
-	VMOVUPS      Z1, Z3
-	VFNMADD231PS c3f317000<>+0(SB), Z2, Z3
-	VFNMADD231PS c3805fdf4<>+0(SB), Z2, Z3
-	VMOVUPS      c3ab68891<>+0(SB), Z1
-	VFMADD213PS  c3c0905c3<>+0(SB), Z3, Z1
-	VFMADD213PS  c3d2aaa8d<>+0(SB), Z3, Z1
-	VFMADD213PS  c3e2aaa6e<>+0(SB), Z3, Z1
-	VFMADD213PS  c3f000000<>+0(SB), Z3, Z1
-	VFMADD213PS  c3f800000<>+0(SB), Z3, Z1
-	VFMADD213PS  c3f800000<>+0(SB), Z3, Z1
-	VSCALEFPS    Z2, Z1, Z1
-	VADDPS       c3f800000<>+0(SB), Z1, Z1
-	VDIVPS       Z1, Z0, Z1
+	VMOVUPS      cc2b20000<>+0(SB), Z31
+	VMAXPS       Z1, Z31, Z2
+	VMOVUPS      c42ae0000<>+0(SB), Z31
+	VMINPS       Z2, Z31, Z2
+	VMULPS       cbfb8aa3b<>+0(SB), Z2, Z3
+	VRNDSCALEPS  $0x08, Z3, Z3
+	VFNMADD231PS cbf317000<>+0(SB), Z3, Z2
+	VFNMADD231PS cb805fdf4<>+0(SB), Z3, Z2
+	VMOVUPS      c3ab68891<>+0(SB), Z4
+	VFMADD213PS  cbc0905c3<>+0(SB), Z2, Z4
+	VFMADD213PS  c3d2aaa8d<>+0(SB), Z2, Z4
+	VFMADD213PS  cbe2aaa6e<>+0(SB), Z2, Z4
+	VFMADD213PS  c3f000000<>+0(SB), Z2, Z4
+	VFMADD213PS  cbf800000<>+0(SB), Z2, Z4
+	VFMADD213PS  c3f800000<>+0(SB), Z2, Z4
+	VSCALEFPS    Z3, Z4, Z4
+	VADDPS       c3f800000<>+0(SB), Z4, Z2
+	VDIVPS       Z2, Z0, Z1
 	VMOVUPS      Z1, Z0
 	VMOVUPS      Z0, K1, (AX)
 	ADDQ         $0x00000040, AX
 	ADDQ         $0x00000040, CX
 	SUBQ         $0x00000010, DX
-	JMP          rest151
+	JMP          rest283
 
-done152:
+done284:
+	VZEROUPPER
+	RET
+
+// func geluTanhAround512(dst *float32, src *float32, n int)
+// Requires: AVX, AVX512F
+TEXT ·geluTanhAround512(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ n+16(FP), DX
+
+loop285:
+	CMPQ         DX, $0x00000010
+	JLT          done286
+	VMOVUPS      (CX), Z0
+	VMULPS       Z0, Z0, Z1
+	VMULPS       c3d922279<>+0(SB), Z1, Z1
+	VADDPS       c3fcc422a<>+0(SB), Z1, Z1
+	VMULPS       Z0, Z1, Z1
+	VMOVUPS      cc2b20000<>+0(SB), Z31
+	VMAXPS       Z1, Z31, Z2
+	VMOVUPS      c42ae0000<>+0(SB), Z31
+	VMINPS       Z2, Z31, Z2
+	VMULPS       cbfb8aa3b<>+0(SB), Z2, Z3
+	VRNDSCALEPS  $0x08, Z3, Z3
+	VFNMADD231PS cbf317000<>+0(SB), Z3, Z2
+	VFNMADD231PS cb805fdf4<>+0(SB), Z3, Z2
+	VMOVUPS      c3ab68891<>+0(SB), Z4
+	VFMADD213PS  cbc0905c3<>+0(SB), Z2, Z4
+	VFMADD213PS  c3d2aaa8d<>+0(SB), Z2, Z4
+	VFMADD213PS  cbe2aaa6e<>+0(SB), Z2, Z4
+	VFMADD213PS  c3f000000<>+0(SB), Z2, Z4
+	VFMADD213PS  cbf800000<>+0(SB), Z2, Z4
+	VFMADD213PS  c3f800000<>+0(SB), Z2, Z4
+	VSCALEFPS    Z3, Z4, Z4
+	VADDPS       c3f800000<>+0(SB), Z4, Z2
+	VDIVPS       Z2, Z0, Z1
+	VMOVUPS      Z1, Z0
+	VMOVNTPS     Z0, (AX)
+	ADDQ         $0x00000040, AX
+	ADDQ         $0x00000040, CX
+	SUBQ         $0x00000010, DX
+	JMP          loop285
+
+done286:
+loop287:
+	CMPQ         DX, $0x00000010
+	JLT          done288
+	VMOVUPS      (CX), Z0
+	VMULPS       Z0, Z0, Z1
+	VMULPS       c3d922279<>+0(SB), Z1, Z1
+	VADDPS       c3fcc422a<>+0(SB), Z1, Z1
+	VMULPS       Z0, Z1, Z1
+	VMOVUPS      cc2b20000<>+0(SB), Z31
+	VMAXPS       Z1, Z31, Z2
+	VMOVUPS      c42ae0000<>+0(SB), Z31
+	VMINPS       Z2, Z31, Z2
+	VMULPS       cbfb8aa3b<>+0(SB), Z2, Z3
+	VRNDSCALEPS  $0x08, Z3, Z3
+	VFNMADD231PS cbf317000<>+0(SB), Z3, Z2
+	VFNMADD231PS cb805fdf4<>+0(SB), Z3, Z2
+	VMOVUPS      c3ab68891<>+0(SB), Z4
+	VFMADD213PS  cbc0905c3<>+0(SB), Z2, Z4
+	VFMADD213PS  c3d2aaa8d<>+0(SB), Z2, Z4
+	VFMADD213PS  cbe2aaa6e<>+0(SB), Z2, Z4
+	VFMADD213PS  c3f000000<>+0(SB), Z2, Z4
+	VFMADD213PS  cbf800000<>+0(SB), Z2, Z4
+	VFMADD213PS  c3f800000<>+0(SB), Z2, Z4
+	VSCALEFPS    Z3, Z4, Z4
+	VADDPS       c3f800000<>+0(SB), Z4, Z2
+	VDIVPS       Z2, Z0, Z1
+	VMOVUPS      Z1, Z0
+	VMOVNTPS     Z0, (AX)
+	ADDQ         $0x00000040, AX
+	ADDQ         $0x00000040, CX
+	SUBQ         $0x00000010, DX
+	JMP          loop287
+
+done288:
 	VZEROUPPER
 	RET
 
@@ -4093,9 +7278,9 @@ TEXT ·mulScalar512(SB), NOSPLIT, $0-28
 	MOVSS        s+24(FP), X0
 	VBROADCASTSS X0, Z0
 
-loop153:
+loop289:
 	CMPQ    DX, $0x00000020
-	JLT     rest154
+	JLT     rest290
 	VMOVUPS (CX), Z1
 	VMULPS  Z0, Z1, Z1
 	VMOVUPS Z1, (AX)
@@ -4105,11 +7290,11 @@ loop153:
 	ADDQ    $0x00000080, AX
 	ADDQ    $0x00000080, CX
 	SUBQ    $0x00000020, DX
-	JMP     loop153
+	JMP     loop289
 
-rest154:
+rest290:
 	TESTQ     DX, DX
-	JLE       done155
+	JLE       done291
 	MOVQ      $0x00000010, BX
 	CMPQ      DX, BX
 	CMOVQLT   DX, BX
@@ -4123,9 +7308,48 @@ rest154:
 	ADDQ      $0x00000040, AX
 	ADDQ      $0x00000040, CX
 	SUBQ      $0x00000010, DX
-	JMP       rest154
+	JMP       rest290
 
-done155:
+done291:
+	VZEROUPPER
+	RET
+
+// func mulScalarAround512(dst *float32, src *float32, n int, s float32)
+// Requires: AVX, AVX512F, SSE
+TEXT ·mulScalarAround512(SB), NOSPLIT, $0-28
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         n+16(FP), DX
+	MOVSS        s+24(FP), X0
+	VBROADCASTSS X0, Z0
+
+loop292:
+	CMPQ     DX, $0x00000020
+	JLT      done293
+	VMOVUPS  (CX), Z1
+	VMULPS   Z0, Z1, Z1
+	VMOVNTPS Z1, (AX)
+	VMOVUPS  64(CX), Z1
+	VMULPS   Z0, Z1, Z1
+	VMOVNTPS Z1, 64(AX)
+	ADDQ     $0x00000080, AX
+	ADDQ     $0x00000080, CX
+	SUBQ     $0x00000020, DX
+	JMP      loop292
+
+done293:
+loop294:
+	CMPQ     DX, $0x00000010
+	JLT      done295
+	VMOVUPS  (CX), Z1
+	VMULPS   Z0, Z1, Z1
+	VMOVNTPS Z1, (AX)
+	ADDQ     $0x00000040, AX
+	ADDQ     $0x00000040, CX
+	SUBQ     $0x00000010, DX
+	JMP      loop294
+
+done295:
 	VZEROUPPER
 	RET
 
@@ -4138,9 +7362,9 @@ TEXT ·addScalar512(SB), NOSPLIT, $0-28
 	MOVSS        s+24(FP), X0
 	VBROADCASTSS X0, Z0
 
-loop156:
+loop296:
 	CMPQ    DX, $0x00000020
-	JLT     rest157
+	JLT     rest297
 	VMOVUPS (CX), Z1
 	VADDPS  Z0, Z1, Z1
 	VMOVUPS Z1, (AX)
@@ -4150,11 +7374,11 @@ loop156:
 	ADDQ    $0x00000080, AX
 	ADDQ    $0x00000080, CX
 	SUBQ    $0x00000020, DX
-	JMP     loop156
+	JMP     loop296
 
-rest157:
+rest297:
 	TESTQ     DX, DX
-	JLE       done158
+	JLE       done298
 	MOVQ      $0x00000010, BX
 	CMPQ      DX, BX
 	CMOVQLT   DX, BX
@@ -4168,9 +7392,48 @@ rest157:
 	ADDQ      $0x00000040, AX
 	ADDQ      $0x00000040, CX
 	SUBQ      $0x00000010, DX
-	JMP       rest157
+	JMP       rest297
 
-done158:
+done298:
+	VZEROUPPER
+	RET
+
+// func addScalarAround512(dst *float32, src *float32, n int, s float32)
+// Requires: AVX, AVX512F, SSE
+TEXT ·addScalarAround512(SB), NOSPLIT, $0-28
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         n+16(FP), DX
+	MOVSS        s+24(FP), X0
+	VBROADCASTSS X0, Z0
+
+loop299:
+	CMPQ     DX, $0x00000020
+	JLT      done300
+	VMOVUPS  (CX), Z1
+	VADDPS   Z0, Z1, Z1
+	VMOVNTPS Z1, (AX)
+	VMOVUPS  64(CX), Z1
+	VADDPS   Z0, Z1, Z1
+	VMOVNTPS Z1, 64(AX)
+	ADDQ     $0x00000080, AX
+	ADDQ     $0x00000080, CX
+	SUBQ     $0x00000020, DX
+	JMP      loop299
+
+done300:
+loop301:
+	CMPQ     DX, $0x00000010
+	JLT      done302
+	VMOVUPS  (CX), Z1
+	VADDPS   Z0, Z1, Z1
+	VMOVNTPS Z1, (AX)
+	ADDQ     $0x00000040, AX
+	ADDQ     $0x00000040, CX
+	SUBQ     $0x00000010, DX
+	JMP      loop301
+
+done302:
 	VZEROUPPER
 	RET
 
@@ -4183,9 +7446,9 @@ TEXT ·divScalar512(SB), NOSPLIT, $0-28
 	MOVSS        s+24(FP), X0
 	VBROADCASTSS X0, Z0
 
-loop159:
+loop303:
 	CMPQ    DX, $0x00000020
-	JLT     rest160
+	JLT     rest304
 	VMOVUPS (CX), Z1
 	VDIVPS  Z0, Z1, Z1
 	VMOVUPS Z1, (AX)
@@ -4195,11 +7458,11 @@ loop159:
 	ADDQ    $0x00000080, AX
 	ADDQ    $0x00000080, CX
 	SUBQ    $0x00000020, DX
-	JMP     loop159
+	JMP     loop303
 
-rest160:
+rest304:
 	TESTQ     DX, DX
-	JLE       done161
+	JLE       done305
 	MOVQ      $0x00000010, BX
 	CMPQ      DX, BX
 	CMOVQLT   DX, BX
@@ -4213,9 +7476,48 @@ rest160:
 	ADDQ      $0x00000040, AX
 	ADDQ      $0x00000040, CX
 	SUBQ      $0x00000010, DX
-	JMP       rest160
+	JMP       rest304
 
-done161:
+done305:
+	VZEROUPPER
+	RET
+
+// func divScalarAround512(dst *float32, src *float32, n int, s float32)
+// Requires: AVX, AVX512F, SSE
+TEXT ·divScalarAround512(SB), NOSPLIT, $0-28
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         n+16(FP), DX
+	MOVSS        s+24(FP), X0
+	VBROADCASTSS X0, Z0
+
+loop306:
+	CMPQ     DX, $0x00000020
+	JLT      done307
+	VMOVUPS  (CX), Z1
+	VDIVPS   Z0, Z1, Z1
+	VMOVNTPS Z1, (AX)
+	VMOVUPS  64(CX), Z1
+	VDIVPS   Z0, Z1, Z1
+	VMOVNTPS Z1, 64(AX)
+	ADDQ     $0x00000080, AX
+	ADDQ     $0x00000080, CX
+	SUBQ     $0x00000020, DX
+	JMP      loop306
+
+done307:
+loop308:
+	CMPQ     DX, $0x00000010
+	JLT      done309
+	VMOVUPS  (CX), Z1
+	VDIVPS   Z0, Z1, Z1
+	VMOVNTPS Z1, (AX)
+	ADDQ     $0x00000040, AX
+	ADDQ     $0x00000040, CX
+	SUBQ     $0x00000010, DX
+	JMP      loop308
+
+done309:
 	VZEROUPPER
 	RET
 
@@ -4230,9 +7532,9 @@ TEXT ·normalize512(SB), NOSPLIT, $0-32
 	MOVSS        t+28(FP), X1
 	VBROADCASTSS X1, Z1
 
-loop162:
+loop310:
 	CMPQ    DX, $0x00000020
-	JLT     rest163
+	JLT     rest311
 	VMOVUPS (CX), Z2
 	VSUBPS  Z0, Z2, Z2
 	VMULPS  Z1, Z2, Z2
@@ -4244,11 +7546,11 @@ loop162:
 	ADDQ    $0x00000080, AX
 	ADDQ    $0x00000080, CX
 	SUBQ    $0x00000020, DX
-	JMP     loop162
+	JMP     loop310
 
-rest163:
+rest311:
 	TESTQ     DX, DX
-	JLE       done164
+	JLE       done312
 	MOVQ      $0x00000010, BX
 	CMPQ      DX, BX
 	CMOVQLT   DX, BX
@@ -4263,9 +7565,53 @@ rest163:
 	ADDQ      $0x00000040, AX
 	ADDQ      $0x00000040, CX
 	SUBQ      $0x00000010, DX
-	JMP       rest163
+	JMP       rest311
 
-done164:
+done312:
+	VZEROUPPER
+	RET
+
+// func normalizeAround512(dst *float32, src *float32, n int, s float32, t float32)
+// Requires: AVX, AVX512F, SSE
+TEXT ·normalizeAround512(SB), NOSPLIT, $0-32
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         n+16(FP), DX
+	MOVSS        s+24(FP), X0
+	VBROADCASTSS X0, Z0
+	MOVSS        t+28(FP), X1
+	VBROADCASTSS X1, Z1
+
+loop313:
+	CMPQ     DX, $0x00000020
+	JLT      done314
+	VMOVUPS  (CX), Z2
+	VSUBPS   Z0, Z2, Z2
+	VMULPS   Z1, Z2, Z2
+	VMOVNTPS Z2, (AX)
+	VMOVUPS  64(CX), Z2
+	VSUBPS   Z0, Z2, Z2
+	VMULPS   Z1, Z2, Z2
+	VMOVNTPS Z2, 64(AX)
+	ADDQ     $0x00000080, AX
+	ADDQ     $0x00000080, CX
+	SUBQ     $0x00000020, DX
+	JMP      loop313
+
+done314:
+loop315:
+	CMPQ     DX, $0x00000010
+	JLT      done316
+	VMOVUPS  (CX), Z2
+	VSUBPS   Z0, Z2, Z2
+	VMULPS   Z1, Z2, Z2
+	VMOVNTPS Z2, (AX)
+	ADDQ     $0x00000040, AX
+	ADDQ     $0x00000040, CX
+	SUBQ     $0x00000010, DX
+	JMP      loop315
+
+done316:
 	VZEROUPPER
 	RET
 
@@ -4277,9 +7623,9 @@ TEXT ·scaleShift512(SB), NOSPLIT, $0-32
 	MOVQ shift+16(FP), DX
 	MOVQ n+24(FP), BX
 
-loop165:
+loop317:
 	CMPQ        BX, $0x00000020
-	JLT         rest166
+	JLT         rest318
 	VMOVUPS     (AX), Z0
 	VMOVUPS     (CX), Z1
 	VMOVUPS     (DX), Z2
@@ -4294,11 +7640,11 @@ loop165:
 	ADDQ        $0x00000080, CX
 	ADDQ        $0x00000080, DX
 	SUBQ        $0x00000020, BX
-	JMP         loop165
+	JMP         loop317
 
-rest166:
+rest318:
 	TESTQ       BX, BX
-	JLE         done167
+	JLE         done319
 	MOVQ        $0x00000010, SI
 	CMPQ        BX, SI
 	CMOVQLT     BX, SI
@@ -4315,9 +7661,9 @@ rest166:
 	ADDQ        $0x00000040, CX
 	ADDQ        $0x00000040, DX
 	SUBQ        $0x00000010, BX
-	JMP         rest166
+	JMP         rest318
 
-done167:
+done319:
 	VZEROUPPER
 	RET
 
@@ -4330,9 +7676,9 @@ TEXT ·axpy512(SB), NOSPLIT, $0-28
 	MOVSS        s+24(FP), X0
 	VBROADCASTSS X0, Z0
 
-loop168:
+loop320:
 	CMPQ        DX, $0x00000020
-	JLT         rest169
+	JLT         rest321
 	VMOVUPS     (CX), Z1
 	VMOVUPS     (AX), Z2
 	VFMADD231PS Z1, Z0, Z2
@@ -4344,11 +7690,11 @@ loop168:
 	ADDQ        $0x00000080, AX
 	ADDQ        $0x00000080, CX
 	SUBQ        $0x00000020, DX
-	JMP         loop168
+	JMP         loop320
 
-rest169:
+rest321:
 	TESTQ       DX, DX
-	JLE         done170
+	JLE         done322
 	MOVQ        $0x00000010, BX
 	CMPQ        DX, BX
 	CMOVQLT     DX, BX
@@ -4363,9 +7709,9 @@ rest169:
 	ADDQ        $0x00000040, AX
 	ADDQ        $0x00000040, CX
 	SUBQ        $0x00000010, DX
-	JMP         rest169
+	JMP         rest321
 
-done170:
+done322:
 	VZEROUPPER
 	RET
 
@@ -4379,9 +7725,9 @@ TEXT ·sum512(SB), NOSPLIT, $0-24
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
 
-loop171:
+loop323:
 	CMPQ      CX, $0x00000020
-	JLT       done172
+	JLT       done324
 	VCVTPS2PD (AX), Z4
 	VADDPD    Z4, Z0, Z0
 	VCVTPS2PD 32(AX), Z5
@@ -4392,21 +7738,21 @@ loop171:
 	VADDPD    Z7, Z3, Z3
 	ADDQ      $0x00000080, AX
 	SUBQ      $0x00000020, CX
-	JMP       loop171
+	JMP       loop323
 
-done172:
-loop173:
+done324:
+loop325:
 	CMPQ      CX, $0x00000010
-	JLT       done174
+	JLT       done326
 	VCVTPS2PD (AX), Z4
 	VADDPD    Z4, Z0, Z0
 	VCVTPS2PD 32(AX), Z5
 	VADDPD    Z5, Z1, Z1
 	ADDQ      $0x00000040, AX
 	SUBQ      $0x00000010, CX
-	JMP       loop173
+	JMP       loop325
 
-done174:
+done326:
 	VADDPD        Z1, Z0, Z0
 	VADDPD        Z2, Z0, Z0
 	VADDPD        Z3, Z0, Z0
@@ -4432,9 +7778,9 @@ TEXT ·deviation512(SB), NOSPLIT, $0-32
 	MOVSD        mean+16(FP), X4
 	VBROADCASTSD X4, Z15
 
-loop175:
+loop327:
 	CMPQ        CX, $0x00000020
-	JLT         done176
+	JLT         done328
 	VCVTPS2PD   (AX), Z4
 	VSUBPD      Z15, Z4, Z4
 	VFMADD231PD Z4, Z4, Z0
@@ -4449,12 +7795,12 @@ loop175:
 	VFMADD231PD Z7, Z7, Z3
 	ADDQ        $0x00000080, AX
 	SUBQ        $0x00000020, CX
-	JMP         loop175
+	JMP         loop327
 
-done176:
-loop177:
+done328:
+loop329:
 	CMPQ        CX, $0x00000010
-	JLT         done178
+	JLT         done330
 	VCVTPS2PD   (AX), Z4
 	VSUBPD      Z15, Z4, Z4
 	VFMADD231PD Z4, Z4, Z0
@@ -4463,9 +7809,9 @@ loop177:
 	VFMADD231PD Z5, Z5, Z1
 	ADDQ        $0x00000040, AX
 	SUBQ        $0x00000010, CX
-	JMP         loop177
+	JMP         loop329
 
-done178:
+done330:
 	VADDPD        Z1, Z0, Z0
 	VADDPD        Z2, Z0, Z0
 	VADDPD        Z3, Z0, Z0
@@ -4494,9 +7840,9 @@ TEXT ·dot512(SB), NOSPLIT, $0-28
 	VPXORD Z6, Z6, Z6
 	VPXORD Z7, Z7, Z7
 
-loop179:
+loop331:
 	CMPQ        DX, $0x00000080
-	JLT         done180
+	JLT         done332
 	VMOVUPS     (AX), Z8
 	VFMADD231PS (CX), Z8, Z0
 	VMOVUPS     64(AX), Z9
@@ -4516,20 +7862,20 @@ loop179:
 	ADDQ        $0x00000200, AX
 	ADDQ        $0x00000200, CX
 	SUBQ        $0x00000080, DX
-	JMP         loop179
+	JMP         loop331
 
-done180:
-loop181:
+done332:
+loop333:
 	CMPQ        DX, $0x00000010
-	JLT         done182
+	JLT         done334
 	VMOVUPS     (AX), Z8
 	VFMADD231PS (CX), Z8, Z0
 	ADDQ        $0x00000040, AX
 	ADDQ        $0x00000040, CX
 	SUBQ        $0x00000010, DX
-	JMP         loop181
+	JMP         loop333
 
-done182:
+done334:
 	VADDPS        Z4, Z0, Z0
 	VADDPS        Z5, Z1, Z1
 	VADDPS        Z6, Z2, Z2
@@ -4559,27 +7905,27 @@ TEXT ·largest512(SB), NOSPLIT, $0-20
 	VMOVUPS cff800000<>+0(SB), Z2
 	VMOVUPS cff800000<>+0(SB), Z3
 
-loop183:
+loop335:
 	CMPQ   CX, $0x00000040
-	JLT    done184
+	JLT    done336
 	VMAXPS (AX), Z0, Z0
 	VMAXPS 64(AX), Z1, Z1
 	VMAXPS 128(AX), Z2, Z2
 	VMAXPS 192(AX), Z3, Z3
 	ADDQ   $0x00000100, AX
 	SUBQ   $0x00000040, CX
-	JMP    loop183
+	JMP    loop335
 
-done184:
-loop185:
+done336:
+loop337:
 	CMPQ   CX, $0x00000010
-	JLT    done186
+	JLT    done338
 	VMAXPS (AX), Z0, Z0
 	ADDQ   $0x00000040, AX
 	SUBQ   $0x00000010, CX
-	JMP    loop185
+	JMP    loop337
 
-done186:
+done338:
 	VMAXPS        Z2, Z0, Z0
 	VMAXPS        Z3, Z1, Z1
 	VMAXPS        Z1, Z0, Z0
@@ -4606,87 +7952,78 @@ TEXT ·expSum512(SB), NOSPLIT, $0-36
 	MOVSS        shift+24(FP), X2
 	VBROADCASTSS X2, Z2
 
-loop187:
+loop339:
 	CMPQ         DX, $0x00000020
-	JLT          done188
+	JLT          done340
 	VMOVUPS      (CX), Z3
 	VSUBPS       Z2, Z3, Z3
-	VMOVUPS      c42b20000<>+0(SB), Z4
-	VMINPS       Z3, Z4, Z3
-	VMOVUPS      cc2d0147b<>+0(SB), Z4
-	VMAXPS       Z3, Z4, Z3
+	VMOVUPS      cc2b00000<>+0(SB), Z31
+	VMAXPS       Z3, Z31, Z3
 	VMULPS       c3fb8aa3b<>+0(SB), Z3, Z4
 	VRNDSCALEPS  $0x08, Z4, Z4
-	VMOVUPS      Z3, Z5
-	VFNMADD231PS c3f317000<>+0(SB), Z4, Z5
-	VFNMADD231PS c3805fdf4<>+0(SB), Z4, Z5
-	VMOVUPS      c3ab68891<>+0(SB), Z3
-	VFMADD213PS  c3c0905c3<>+0(SB), Z5, Z3
-	VFMADD213PS  c3d2aaa8d<>+0(SB), Z5, Z3
-	VFMADD213PS  c3e2aaa6e<>+0(SB), Z5, Z3
-	VFMADD213PS  c3f000000<>+0(SB), Z5, Z3
-	VFMADD213PS  c3f800000<>+0(SB), Z5, Z3
-	VFMADD213PS  c3f800000<>+0(SB), Z5, Z3
-	VSCALEFPS    Z4, Z3, Z3
+	VFNMADD231PS c3f317000<>+0(SB), Z4, Z3
+	VFNMADD231PS c3805fdf4<>+0(SB), Z4, Z3
+	VMOVUPS      c3ab68891<>+0(SB), Z5
+	VFMADD213PS  c3c0905c3<>+0(SB), Z3, Z5
+	VFMADD213PS  c3d2aaa8d<>+0(SB), Z3, Z5
+	VFMADD213PS  c3e2aaa6e<>+0(SB), Z3, Z5
+	VFMADD213PS  c3f000000<>+0(SB), Z3, Z5
+	VFMADD213PS  c3f800000<>+0(SB), Z3, Z5
+	VFMADD213PS  c3f800000<>+0(SB), Z3, Z5
+	VSCALEFPS    Z4, Z5, Z3
 	VMOVUPS      Z3, (AX)
 	VADDPS       Z3, Z0, Z0
 	VMOVUPS      64(CX), Z3
 	VSUBPS       Z2, Z3, Z3
-	VMOVUPS      c42b20000<>+0(SB), Z4
-	VMINPS       Z3, Z4, Z3
-	VMOVUPS      cc2d0147b<>+0(SB), Z4
-	VMAXPS       Z3, Z4, Z3
+	VMOVUPS      cc2b00000<>+0(SB), Z31
+	VMAXPS       Z3, Z31, Z3
 	VMULPS       c3fb8aa3b<>+0(SB), Z3, Z4
 	VRNDSCALEPS  $0x08, Z4, Z4
-	VMOVUPS      Z3, Z5
-	VFNMADD231PS c3f317000<>+0(SB), Z4, Z5
-	VFNMADD231PS c3805fdf4<>+0(SB), Z4, Z5
-	VMOVUPS      c3ab68891<>+0(SB), Z3
-	VFMADD213PS  c3c0905c3<>+0(SB), Z5, Z3
-	VFMADD213PS  c3d2aaa8d<>+0(SB), Z5, Z3
-	VFMADD213PS  c3e2aaa6e<>+0(SB), Z5, Z3
-	VFMADD213PS  c3f000000<>+0(SB), Z5, Z3
-	VFMADD213PS  c3f800000<>+0(SB), Z5, Z3
-	VFMADD213PS  c3f800000<>+0(SB), Z5, Z3
-	VSCALEFPS    Z4, Z3, Z3
+	VFNMADD231PS c3f317000<>+0(SB), Z4, Z3
+	VFNMADD231PS c3805fdf4<>+0(SB), Z4, Z3
+	VMOVUPS      c3ab68891<>+0(SB), Z5
+	VFMADD213PS  c3c0905c3<>+0(SB), Z3, Z5
+	VFMADD213PS  c3d2aaa8d<>+0(SB), Z3, Z5
+	VFMADD213PS  c3e2aaa6e<>+0(SB), Z3, Z5
+	VFMADD213PS  c3f000000<>+0(SB), Z3, Z5
+	VFMADD213PS  c3f800000<>+0(SB), Z3, Z5
+	VFMADD213PS  c3f800000<>+0(SB), Z3, Z5
+	VSCALEFPS    Z4, Z5, Z3
 	VMOVUPS      Z3, 64(AX)
 	VADDPS       Z3, Z1, Z1
 	ADDQ         $0x00000080, AX
 	ADDQ         $0x00000080, CX
 	SUBQ         $0x00000020, DX
-	JMP          loop187
+	JMP          loop339
 
-done188:
-loop189:
+done340:
+loop341:
 	CMPQ         DX, $0x00000010
-	JLT          done190
+	JLT          done342
 	VMOVUPS      (CX), Z3
 	VSUBPS       Z2, Z3, Z3
-	VMOVUPS      c42b20000<>+0(SB), Z4
-	VMINPS       Z3, Z4, Z3
-	VMOVUPS      cc2d0147b<>+0(SB), Z4
-	VMAXPS       Z3, Z4, Z3
+	VMOVUPS      cc2b00000<>+0(SB), Z31
+	VMAXPS       Z3, Z31, Z3
 	VMULPS       c3fb8aa3b<>+0(SB), Z3, Z4
 	VRNDSCALEPS  $0x08, Z4, Z4
-	VMOVUPS      Z3, Z5
-	VFNMADD231PS c3f317000<>+0(SB), Z4, Z5
-	VFNMADD231PS c3805fdf4<>+0(SB), Z4, Z5
-	VMOVUPS      c3ab68891<>+0(SB), Z3
-	VFMADD213PS  c3c0905c3<>+0(SB), Z5, Z3
-	VFMADD213PS  c3d2aaa8d<>+0(SB), Z5, Z3
-	VFMADD213PS  c3e2aaa6e<>+0(SB), Z5, Z3
-	VFMADD213PS  c3f000000<>+0(SB), Z5, Z3
-	VFMADD213PS  c3f800000<>+0(SB), Z5, Z3
-	VFMADD213PS  c3f800000<>+0(SB), Z5, Z3
-	VSCALEFPS    Z4, Z3, Z3
+	VFNMADD231PS c3f317000<>+0(SB), Z4, Z3
+	VFNMADD231PS c3805fdf4<>+0(SB), Z4, Z3
+	VMOVUPS      c3ab68891<>+0(SB), Z5
+	VFMADD213PS  c3c0905c3<>+0(SB), Z3, Z5
+	VFMADD213PS  c3d2aaa8d<>+0(SB), Z3, Z5
+	VFMADD213PS  c3e2aaa6e<>+0(SB), Z3, Z5
+	VFMADD213PS  c3f000000<>+0(SB), Z3, Z5
+	VFMADD213PS  c3f800000<>+0(SB), Z3, Z5
+	VFMADD213PS  c3f800000<>+0(SB), Z3, Z5
+	VSCALEFPS    Z4, Z5, Z3
 	VMOVUPS      Z3, (AX)
 	VADDPS       Z3, Z0, Z0
 	ADDQ         $0x00000040, AX
 	ADDQ         $0x00000040, CX
 	SUBQ         $0x00000010, DX
-	JMP          loop189
+	JMP          loop341
 
-done190:
+done342:
 	VADDPS        Z1, Z0, Z0
 	VEXTRACTF64X4 $0x01, Z0, Y1
 	VADDPS        Y1, Y0, Y0
@@ -4707,9 +8044,9 @@ TEXT ·addWide512(SB), NOSPLIT, $0-24
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
 
-loop191:
+loop343:
 	CMPQ      DX, $0x00000010
-	JLT       done192
+	JLT       done344
 	VCVTPS2PD (CX), Z0
 	VADDPD    (AX), Z0, Z0
 	VMOVUPD   Z0, (AX)
@@ -4719,12 +8056,12 @@ loop191:
 	ADDQ      $0x00000040, CX
 	ADDQ      $0x00000080, AX
 	SUBQ      $0x00000010, DX
-	JMP       loop191
+	JMP       loop343
 
-done192:
-loop193:
+done344:
+loop345:
 	CMPQ      DX, $0x00000010
-	JLT       done194
+	JLT       done346
 	VCVTPS2PD (CX), Z0
 	VADDPD    (AX), Z0, Z0
 	VMOVUPD   Z0, (AX)
@@ -4734,9 +8071,9 @@ loop193:
 	ADDQ      $0x00000040, CX
 	ADDQ      $0x00000080, AX
 	SUBQ      $0x00000010, DX
-	JMP       loop193
+	JMP       loop345
 
-done194:
+done346:
 	VZEROUPPER
 	RET
 
@@ -4750,9 +8087,9 @@ TEXT ·choose512(SB), NOSPLIT, $0-40
 	MOVQ   n+32(FP), SI
 	VPXORD Z3, Z3, Z3
 
-loop195:
+loop347:
 	CMPQ      SI, $0x00000010
-	JLT       done196
+	JLT       done348
 	VPMOVZXBD (CX), Z0
 	VMOVUPS   (DX), Z1
 	VMOVUPS   (BX), Z2
@@ -4764,12 +8101,12 @@ loop195:
 	ADDQ      $0x00000040, DX
 	ADDQ      $0x00000040, BX
 	SUBQ      $0x00000010, SI
-	JMP       loop195
+	JMP       loop347
 
-done196:
-loop197:
+done348:
+loop349:
 	CMPQ      SI, $0x00000010
-	JLT       done198
+	JLT       done350
 	VPMOVZXBD (CX), Z0
 	VMOVUPS   (DX), Z1
 	VMOVUPS   (BX), Z2
@@ -4781,9 +8118,9 @@ loop197:
 	ADDQ      $0x00000040, DX
 	ADDQ      $0x00000040, BX
 	SUBQ      $0x00000010, SI
-	JMP       loop197
+	JMP       loop349
 
-done198:
+done350:
 	VZEROUPPER
 	RET
 
@@ -4798,9 +8135,9 @@ TEXT ·pick512(SB), NOSPLIT, $0-40
 	MOVQ         SI, X0
 	VPBROADCASTD X0, Z0
 
-loop199:
+loop351:
 	CMPQ      BX, $0x00000010
-	JLT       done200
+	JLT       done352
 	VMOVUPS   (DX), Z1
 	VMOVUPS   (AX), Z2
 	VMOVUPS   (CX), Z3
@@ -4815,12 +8152,12 @@ loop199:
 	ADDQ      $0x00000040, AX
 	ADDQ      $0x00000040, CX
 	SUBQ      $0x00000010, BX
-	JMP       loop199
+	JMP       loop351
 
-done200:
-loop201:
+done352:
+loop353:
 	CMPQ      BX, $0x00000010
-	JLT       done202
+	JLT       done354
 	VMOVUPS   (DX), Z1
 	VMOVUPS   (AX), Z2
 	VMOVUPS   (CX), Z3
@@ -4835,9 +8172,9 @@ loop201:
 	ADDQ      $0x00000040, AX
 	ADDQ      $0x00000040, CX
 	SUBQ      $0x00000010, BX
-	JMP       loop201
+	JMP       loop353
 
-done202:
+done354:
 	VZEROUPPER
 	RET
 
@@ -4852,9 +8189,9 @@ TEXT ·pickSecond512(SB), NOSPLIT, $0-40
 	MOVQ         SI, X0
 	VPBROADCASTD X0, Z0
 
-loop203:
+loop355:
 	CMPQ      BX, $0x00000010
-	JLT       done204
+	JLT       done356
 	VMOVUPS   evenPlaces<>+0(SB), Z1
 	VMOVUPS   (DX), Z6
 	VPERMI2PS 64(DX), Z6, Z1
@@ -4871,12 +8208,12 @@ loop203:
 	ADDQ      $0x00000040, AX
 	ADDQ      $0x00000040, CX
 	SUBQ      $0x00000010, BX
-	JMP       loop203
+	JMP       loop355
 
-done204:
-loop205:
+done356:
+loop357:
 	CMPQ      BX, $0x00000010
-	JLT       done206
+	JLT       done358
 	VMOVUPS   evenPlaces<>+0(SB), Z1
 	VMOVUPS   (DX), Z6
 	VPERMI2PS 64(DX), Z6, Z1
@@ -4893,9 +8230,9 @@ loop205:
 	ADDQ      $0x00000040, AX
 	ADDQ      $0x00000040, CX
 	SUBQ      $0x00000010, BX
-	JMP       loop205
+	JMP       loop357
 
-done206:
+done358:
 	VZEROUPPER
 	RET
 
@@ -4924,9 +8261,9 @@ TEXT ·second512(SB), NOSPLIT, $0-24
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
 
-loop207:
+loop359:
 	CMPQ      DX, $0x00000010
-	JLT       done208
+	JLT       done360
 	VMOVUPS   evenPlaces<>+0(SB), Z1
 	VMOVUPS   (CX), Z6
 	VPERMI2PS 64(CX), Z6, Z1
@@ -4934,12 +8271,12 @@ loop207:
 	ADDQ      $0x00000080, CX
 	ADDQ      $0x00000040, AX
 	SUBQ      $0x00000010, DX
-	JMP       loop207
+	JMP       loop359
 
-done208:
-loop209:
+done360:
+loop361:
 	CMPQ      DX, $0x00000010
-	JLT       done210
+	JLT       done362
 	VMOVUPS   evenPlaces<>+0(SB), Z1
 	VMOVUPS   (CX), Z6
 	VPERMI2PS 64(CX), Z6, Z1
@@ -4947,9 +8284,9 @@ loop209:
 	ADDQ      $0x00000080, CX
 	ADDQ      $0x00000040, AX
 	SUBQ      $0x00000010, DX
-	JMP       loop209
+	JMP       loop361
 
-done210:
+done362:
 	VZEROUPPER
 	RET
 
@@ -4960,9 +8297,9 @@ TEXT ·stream512(SB), NOSPLIT, $0-24
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
 
-loop211:
+loop363:
 	CMPQ     DX, $0x00000040
-	JLT      done212
+	JLT      done364
 	VMOVUPS  (CX), Z0
 	VMOVNTPS Z0, (AX)
 	VMOVUPS  64(CX), Z1
@@ -4974,19 +8311,19 @@ loop211:
 	ADDQ     $0x00000100, AX
 	ADDQ     $0x00000100, CX
 	SUBQ     $0x00000040, DX
-	JMP      loop211
+	JMP      loop363
 
-done212:
-loop213:
+done364:
+loop365:
 	CMPQ     DX, $0x00000010
-	JLT      done214
+	JLT      done366
 	VMOVUPS  (CX), Z0
 	VMOVNTPS Z0, (AX)
 	ADDQ     $0x00000040, AX
 	ADDQ     $0x00000040, CX
 	SUBQ     $0x00000010, DX
-	JMP      loop213
+	JMP      loop365
 
-done214:
+done366:
 	VZEROUPPER
 	RET
