@@ -42,16 +42,19 @@ type operand struct {
 }
 
 type iterator struct {
-	nops  int
-	ndim  int
-	size  [maxDims]int
-	ops   [maxOperands]operand
-	loop  pwLoop
-	pair  *simd.Binary // loop is this function of two float32 operands
-	inner int          // elements of a run
-	outer int          // number of runs
-	piece int          // elements of a chunk
-	// stream sends the result through a buffer and around the caches.
+	nops int
+	ndim int
+	size [maxDims]int
+	ops  [maxOperands]operand
+	loop pwLoop
+	// around is loop for memory that is used as it is, whose result goes around the
+	// caches; nil where there is none.
+	around pwLoop
+	pair   *simd.Binary // loop is this function of two float32 operands
+	inner  int          // elements of a run
+	outer  int          // number of runs
+	piece  int          // elements of a chunk
+	// stream sends the result around the caches, through a buffer where around is nil.
 	stream bool
 }
 
@@ -129,9 +132,22 @@ func (it *iterator) chooseStream(n int) {
 	o := &it.ops[0]
 	size := o.dtype.Size()
 	it.stream = o.stride[it.ndim-1] == size && size <= o.want.Size() && n*size >= streamSize && it.inner >= o.inBuffer()
-	if it.stream {
+	if it.converts() || !it.stream {
+		it.around = nil
+	}
+	if it.stream && it.around == nil {
 		it.piece = min(it.piece, o.inBuffer())
 	}
+}
+
+// converts reports whether an operand goes through a buffer.
+func (it *iterator) converts() bool {
+	for k := range it.nops {
+		if it.ops[k].conv != nil {
+			return true
+		}
+	}
+	return false
 }
 
 // inBuffer is how many elements a buffer holds.
@@ -150,19 +166,35 @@ func (it *iterator) scalarOperand() int {
 	f := *it.pair
 	switch {
 	case still(2):
-		it.loop = withScalar(f, 1, 2)
+		it.loop, it.around = scalarLoops[f].second.plain, scalarLoops[f].second.around
 		return 2
 	case still(1) && (f == simd.Add || f == simd.Mul):
-		it.loop = withScalar(f, 2, 1)
+		it.loop, it.around = scalarLoops[f].first.plain, scalarLoops[f].first.around
 		return 1
 	}
 	return -1
 }
 
-func withScalar(f simd.Binary, vector, number int) pwLoop {
-	return func(n int, p *[maxOperands]unsafe.Pointer) {
-		dst, src := unsafe.Slice((*float32)(p[0]), n), unsafe.Slice((*float32)(p[vector]), n)
-		simd.Active().WithScalar(f, dst, src, *(*float32)(p[number]))
+// scalarLoop is a function of a vector and a number, plain and around the caches.
+type scalarLoop struct{ plain, around pwLoop }
+
+// scalarLoops are those of a pair whose first or second operand is the number.
+var scalarLoops = func() (all [simd.Div + 1]struct{ first, second scalarLoop }) {
+	for f := range all {
+		all[f].first, all[f].second = newScalarLoop(simd.Binary(f), 2, 1), newScalarLoop(simd.Binary(f), 1, 2)
+	}
+	return all
+}()
+
+func newScalarLoop(f simd.Binary, vector, number int) scalarLoop {
+	loop := func(f func(dst, src []float32, s float32)) pwLoop {
+		return func(n int, p *[maxOperands]unsafe.Pointer) {
+			f(unsafe.Slice((*float32)(p[0]), n), unsafe.Slice((*float32)(p[vector]), n), *(*float32)(p[number]))
+		}
+	}
+	return scalarLoop{
+		plain:  loop(func(dst, src []float32, s float32) { simd.Active().WithScalar(f, dst, src, s) }),
+		around: loop(func(dst, src []float32, s float32) { simd.Active().WithScalarAround(f, dst, src, s) }),
 	}
 }
 
@@ -268,11 +300,7 @@ type worker struct {
 
 func (w *worker) init(it *iterator) {
 	w.it = it
-	need := it.stream
-	for k := range it.nops {
-		need = need || it.ops[k].conv != nil
-	}
-	if need {
+	if it.converts() || it.stream && it.around == nil {
 		w.buf = scratchPool.Get().(*scratch)
 	}
 }
@@ -294,7 +322,7 @@ func (w *worker) chunk(base *[maxOperands]unsafe.Pointer, first, n int) {
 		o := &it.ops[k]
 		s := o.stride[inner]
 		src := unsafe.Add(base[k], first*s)
-		if o.conv == nil && (k > 0 || !it.stream) {
+		if o.conv == nil && (k > 0 || !it.stream || it.around != nil) {
 			p[k] = src
 			continue
 		}
@@ -309,6 +337,10 @@ func (w *worker) chunk(base *[maxOperands]unsafe.Pointer, first, n int) {
 		default:
 			o.conv(p[k], src, o.want.Size(), s, n)
 		}
+	}
+	if it.around != nil {
+		it.around(n, p)
+		return
 	}
 	it.loop(n, p)
 	o := &it.ops[0]

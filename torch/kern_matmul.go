@@ -116,7 +116,9 @@ func batched[T float32 | float64 | int64](out, x, y *Tensor, alpha float64, c *T
 	}
 }
 
-var plusSet = loopSet{ops.Float32: vector2(simd.Add), ops.Float64: run2(addLoop[float64]), ops.Int64: run2(addLoop[int64])}
+var plusSet = loopSet{ops.Float32: run2(addFloats), ops.Float64: run2(addLoop[float64]), ops.Int64: run2(addLoop[int64])}
+
+func addFloats(o, a, b []float32) { simd.Active().Binary(simd.Add, o, a, b) }
 
 var axpySet = loopSet{ops.Float32: axpy[float32](1), ops.Float64: axpy[float64](1), ops.Int64: axpy[int64](1)}
 

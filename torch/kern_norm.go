@@ -21,30 +21,41 @@ func normKernels() map[ops.ID]kernel {
 func softmaxKernel(k *kernelCall, log bool) {
 	out := k.out()
 	d := ops.OpMath(out.dtype)
+	n, inner := 1, 1
+	if shape := k.in(0).shape; len(shape) > 0 {
+		dim := k.dim(1)
+		n, inner = shape[dim], product(shape[dim+1:])
+	}
+	if product(out.shape) == 0 || inner == 1 && softmaxHalfRows(out, k.in(0), n, log) {
+		return
+	}
 	x := dense(k.in(0), d)
 	res := out
 	if out.dtype != d || !out.IsContiguous() {
 		res = newTensor(d, out.shape)
 	}
-	n, inner := 1, 1
-	if len(x.shape) > 0 {
-		dim := k.dim(1)
-		n, inner = x.shape[dim], product(x.shape[dim+1:])
-	}
-	if product(x.shape) > 0 {
-		if d == ops.Float64 {
-			softmaxRows(slice[float64](res), slice[float64](x), n, inner, log)
-		} else {
-			if log && inner == 1 && out.dtype != d {
-				halfLogSoftmax(out.dtype, slice[float32](res), slice[float32](x), n)
-			} else {
-				softmax32(slice[float32](res), slice[float32](x), n, inner, log)
-			}
-		}
+	switch {
+	case d == ops.Float64:
+		softmaxRows(slice[float64](res), slice[float64](x), n, inner, log)
+	case log && inner == 1 && out.dtype != d:
+		halfLogSoftmax(out.dtype, slice[float32](res), slice[float32](x), n)
+	default:
+		softmax32(slice[float32](res), slice[float32](x), n, inner, log)
 	}
 	if res != out {
 		copyInto(out, res)
 	}
+}
+
+func softmaxHalfRows(out, x *Tensor, n int, log bool) bool {
+	const work = 4
+	return halfRows(out, x, n, work, func(rows []float32) {
+		if log {
+			halfLogSoftmaxRows(out.dtype, rows, rows, n)
+			return
+		}
+		softmaxSpan(&rowWriter{level: simd.Active()}, rows, rows, n, 0, len(rows)/n, false)
+	})
 }
 
 func softmaxRows[T float32 | float64](dst, src []T, n, inner int, log bool) {
@@ -92,26 +103,36 @@ func softmax32(dst, src []float32, n, inner int, log bool) {
 	parallel(len(src)/n, len(src)*4, func(from, to int) {
 		w := newRowWriter(l, len(dst), n)
 		defer w.close()
-		for r := from; r < to; r++ {
-			row, at := src[r*n:(r+1)*n], dst[r*n:(r+1)*n]
-			o := w.row(at)
-			high := l.Largest(row)
-			sum := l.ExpSum(o, row, high)
-			switch {
-			case log:
-				l.Normalize(o, row, high, 1)
-				l.WithScalar(simd.Sub, o, o, float32(math.Log(sum)))
-			case n <= shortRow:
-				sum := lanesSum(o)
-				for i := range o {
-					o[i] /= sum
-				}
-			default:
-				l.WithScalar(simd.Mul, o, o, float32(1/sum))
-			}
-			w.put(at)
-		}
+		softmaxSpan(&w, dst, src, n, from, to, log)
 	})
+}
+
+// softmaxSpan computes the rows from..to; dst may be src.
+func softmaxSpan(w *rowWriter, dst, src []float32, n, from, to int, log bool) {
+	l := w.level
+	for r := from; r < to; r++ {
+		row, at := src[r*n:(r+1)*n], dst[r*n:(r+1)*n]
+		o := w.row(at)
+		high := l.Largest(row)
+		w.fetch(src[r*n:], n)
+		if log {
+			sum := l.ExpSum(o, row, high)
+			l.Normalize(o, row, high, 1)
+			l.WithScalar(simd.Sub, o, o, float32(math.Log(sum)))
+			w.put(at)
+			continue
+		}
+		sum := l.ExpSum(o, row, high)
+		if n > shortRow {
+			w.putTimes(at, float32(1/sum))
+			continue
+		}
+		short := lanesSum(o)
+		for i := range o {
+			o[i] /= short
+		}
+		w.put(at)
+	}
 }
 
 // shortRow is the length up to which weights are PyTorch's to the last bit, which
@@ -144,30 +165,34 @@ func lanesSum(x []float32) float32 {
 // sum and its logarithm in half precision.
 func halfLogSoftmax(half DType, dst, src []float32, n int) {
 	parallel(len(src)/n, len(src)*4, func(from, to int) {
-		for r := from; r < to; r++ {
-			row, o := src[r*n:(r+1)*n], dst[r*n:(r+1)*n]
-			high := float32(math.Inf(-1))
-			for _, v := range row {
-				if v > high || v != v {
-					high = v
-				}
-			}
-			sum := 0.0
-			for _, v := range row {
-				sum += math.Exp(float64(v - high))
-			}
-			log := roundTo(half, float32(math.Log(float64(roundTo(half, float32(sum))))))
-			for i, v := range row {
-				o[i] = v - high - log
+		halfLogSoftmaxRows(half, dst[from*n:to*n], src[from*n:to*n], n)
+	})
+}
+
+// halfLogSoftmaxRows computes some of the rows; dst may be src.
+func halfLogSoftmaxRows(half DType, dst, src []float32, n int) {
+	for at := 0; at < len(src); at += n {
+		row, o := src[at:at+n], dst[at:at+n]
+		high := float32(math.Inf(-1))
+		for _, v := range row {
+			if v > high || v != v {
+				high = v
 			}
 		}
-	})
+		sum := 0.0
+		for _, v := range row {
+			sum += math.Exp(float64(v - high))
+		}
+		log := roundTo(half, float32(math.Log(float64(roundTo(half, float32(sum))))))
+		for i, v := range row {
+			o[i] = v - high - log
+		}
+	}
 }
 
 func layerNormKernel(k *kernelCall) {
 	out := k.out()
 	d := ops.OpMath(out.dtype)
-	x := dense(k.in(0), d)
 	var w, b *Tensor
 	if k.in(2) != nil {
 		w = dense(k.in(2), d)
@@ -175,11 +200,15 @@ func layerNormKernel(k *kernelCall) {
 	if k.in(3) != nil {
 		b = dense(k.in(3), d)
 	}
+	n := product(k.nums(1))
+	if layerNormHalfRows(out, k.in(0), w, b, n, k.Float(4)) {
+		return
+	}
+	x := dense(k.in(0), d)
 	res := out
 	if out.dtype != d || !out.IsContiguous() {
 		res = newTensor(d, out.shape)
 	}
-	n := product(k.nums(1))
 	if product(x.shape) > 0 {
 		if d == ops.Float64 {
 			layerNormRows[float64](res, x, w, b, n, k.Float(4))
@@ -195,23 +224,55 @@ func layerNormKernel(k *kernelCall) {
 // layerNorm32 is layerNormRows on vectors.
 func layerNorm32(res, x, w, b *Tensor, n int, eps float64) {
 	dst, src := slice[float32](res), slice[float32](x)
-	scale, shift := affine(w, n, 1), affine(b, n, 0)
-	l := simd.Active()
+	p := newRowNorm(w, b, n, eps)
 	parallel(len(src)/n, len(src)*2, func(from, to int) {
-		rows := newRowWriter(l, len(dst), n)
+		rows := newRowWriter(simd.Active(), len(dst), n)
 		defer rows.close()
-		for r := from; r < to; r++ {
-			row, at := src[r*n:(r+1)*n], dst[r*n:(r+1)*n]
-			o := rows.row(at)
-			mean := l.Sum(row) / float64(n)
-			rstd := 1 / math.Sqrt(l.Deviation(row, mean)/float64(n)+eps)
-			l.Normalize(o, row, float32(mean), float32(rstd))
-			if w != nil || b != nil {
-				l.ScaleShift(o, scale, shift)
-			}
-			rows.put(at)
-		}
+		p.span(&rows, dst, src, from, to)
 	})
+}
+
+func layerNormHalfRows(out, x, w, b *Tensor, n int, eps float64) bool {
+	if x.dtype.Size() != 2 {
+		return false
+	}
+	const work = 2
+	p := newRowNorm(w, b, n, eps)
+	return halfRows(out, x, n, work, func(rows []float32) {
+		p.span(&rowWriter{level: simd.Active()}, rows, rows, 0, len(rows)/n)
+	})
+}
+
+// rowNorm normalizes rows of n numbers.
+type rowNorm struct {
+	n            int
+	eps          float64
+	scale, shift []float32 // of each number; none: as it is
+}
+
+func newRowNorm(w, b *Tensor, n int, eps float64) *rowNorm {
+	p := &rowNorm{n: n, eps: eps}
+	if w != nil || b != nil {
+		p.scale, p.shift = affine(w, n, 1), affine(b, n, 0)
+	}
+	return p
+}
+
+// span normalizes the rows from..to; dst may be src.
+func (p *rowNorm) span(rows *rowWriter, dst, src []float32, from, to int) {
+	l, n := rows.level, p.n
+	for r := from; r < to; r++ {
+		row, at := src[r*n:(r+1)*n], dst[r*n:(r+1)*n]
+		o := rows.row(at)
+		mean := l.Sum(row) / float64(n)
+		rows.fetch(src[r*n:], n)
+		rstd := 1 / math.Sqrt(l.Deviation(row, mean)/float64(n)+p.eps)
+		l.Normalize(o, row, float32(mean), float32(rstd))
+		if p.scale != nil {
+			l.ScaleShift(o, p.scale, p.shift)
+		}
+		rows.put(at)
+	}
 }
 
 // affine is the elements of t, n times v where there is none.

@@ -325,14 +325,21 @@ func computed(x *Tensor, d DType) (*Tensor, DType) {
 func sumKernel(mean bool) kernel {
 	return func(k *kernelCall) {
 		out := k.out()
-		x, d := computed(k.in(0), k.dtype)
-		mask := k.dimMask(1)
+		x, mask := k.in(0), k.dimMask(1)
 		n := 1
 		for i, m := range mask {
 			if m {
 				n *= x.shape[i]
 			}
 		}
+		if x.dtype.IsFloat() && x.dtype.Size() == 2 && ops.OpMath(k.dtype) == ops.Float32 {
+			acc := make([]float64, product(out.shape))
+			reduceInto(x, mask, acc, halfSumFold(x.dtype))
+			scaleMean(acc, mean, n)
+			finish(out, acc, ops.Float64)
+			return
+		}
+		x, d := computed(x, k.dtype)
 		switch d {
 		case ops.Int64:
 			acc := make([]int64, product(out.shape))

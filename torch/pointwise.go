@@ -10,8 +10,11 @@ import (
 // This file turns typed loops into pointwise kernels.
 
 // loopSet has a loop for each compute type; some have one for half precision too, which
-// is taken where all operands have it.
-type loopSet [ops.NumDTypes]pwLoop
+// is taken where all operands have it. From around on stand the same loops again, those
+// of them that can write around the caches.
+type loopSet [2 * ops.NumDTypes]pwLoop
+
+const around = ops.NumDTypes
 
 // pwKernel runs loops over the tensor and number parameters of an operator.
 type pwKernel struct {
@@ -61,7 +64,7 @@ func pointwisePair(name string, out *Tensor, args []ops.Arg, d DType, predicate 
 		fail(name, "NotImplementedError", "\"%s_cpu\" not implemented for '%s'", name, d.ScalarType())
 	}
 	var it iterator
-	it.loop, it.nops = loop, len(args)+1
+	it.loop, it.around, it.nops = loop, loops[around+d], len(args)+1
 	if d == ops.Float32 {
 		it.pair = pair
 	}
@@ -146,17 +149,8 @@ func (s *loopSet) withInts(i64, i32, i16, i8, u8 pwLoop) *loopSet {
 }
 
 func (s *loopSet) with(d DType, l pwLoop) *loopSet {
-	s[d] = l
+	s[d], s[around+d] = l, nil
 	return s
-}
-
-// vector1 is a loop of package simd.
-func vector1(f simd.Unary) pwLoop {
-	return run1(func(o, a []float32) { simd.Active().Unary(f, o, a) })
-}
-
-func vector2(f simd.Binary) pwLoop {
-	return run2(func(o, a, b []float32) { simd.Active().Binary(f, o, a, b) })
 }
 
 // vectors1 adds the loops of package simd for a function of one number.
@@ -164,7 +158,9 @@ func (s *loopSet) vectors1(f simd.Unary) *loopSet {
 	for d, h := range halfFormats {
 		s[d] = run1(func(o, a []uint16) { simd.Active().HalfUnary(f, h, o, a) })
 	}
-	return s.with(ops.Float32, vector1(f))
+	s[ops.Float32] = run1(func(o, a []float32) { simd.Active().Unary(f, o, a) })
+	s[around+ops.Float32] = run1(func(o, a []float32) { simd.Active().UnaryAround(f, o, a) })
+	return s
 }
 
 // vectors2 is vectors1 for two numbers.
@@ -172,7 +168,9 @@ func (s *loopSet) vectors2(f simd.Binary) *loopSet {
 	for d, h := range halfFormats {
 		s[d] = run2(func(o, a, b []uint16) { simd.Active().HalfBinary(f, h, o, a, b) })
 	}
-	return s.with(ops.Float32, vector2(f))
+	s[ops.Float32] = run2(func(o, a, b []float32) { simd.Active().Binary(f, o, a, b) })
+	s[around+ops.Float32] = run2(func(o, a, b []float32) { simd.Active().BinaryAround(f, o, a, b) })
+	return s
 }
 
 // halfFormats are the formats of 16 bits, whose loops compute in float32 and need

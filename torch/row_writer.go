@@ -1,6 +1,10 @@
 package torch
 
-import "tcdbg/torch/internal/simd"
+import (
+	"unsafe"
+
+	"tcdbg/torch/internal/simd"
+)
 
 // This file is rows of a result that several passes compute: where the result
 // is too large for the caches, a row is made beside it and written once.
@@ -33,6 +37,23 @@ func (w *rowWriter) row(o []float32) []float32 {
 func (w *rowWriter) put(o []float32) {
 	if w.room.block != nil {
 		w.level.Stream(bytesOf(o), bytesOf(w.room.floats[:len(o)]))
+	}
+}
+
+// putTimes is put of the row in o times v, which the row in room keeps or not.
+func (w *rowWriter) putTimes(o []float32, v float32) {
+	if w.room.block == nil {
+		w.level.WithScalar(simd.Mul, o, o, v)
+		return
+	}
+	w.level.WithScalarAround(simd.Mul, o, w.room.floats[:len(o)], v)
+}
+
+// fetch is a hint that the row after the first n numbers of src is next: what is computed
+// before leaves memory nothing else to do.
+func (w *rowWriter) fetch(src []float32, n int) {
+	if w.room.block != nil && len(src) >= 2*n {
+		w.level.FetchBytes(unsafe.Pointer(&src[n]), 4*n)
 	}
 }
 

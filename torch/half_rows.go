@@ -1,0 +1,79 @@
+package torch
+
+import (
+	"unsafe"
+
+	"tcdbg/internal/ops"
+	"tcdbg/torch/internal/simd"
+)
+
+// This file is operators on tensors of half precision that compute in float32 and look at
+// their numbers more than once: a part at a time is converted, to a place that stays in
+// the caches.
+
+// halfBlock is about how many numbers are converted at once.
+const halfBlock = 4096
+
+// halfRows replaces rows of n numbers of half precision by f of them, which gets some rows
+// at a time and overwrites them; false, with nothing done, where out and x are not such rows.
+func halfRows(out, x *Tensor, n, work int, f func(rows []float32)) bool {
+	const longest = 1 << 15 // a longer row would not stay in L2
+	half := x.dtype.IsFloat() && x.dtype.Size() == 2 && out.dtype == x.dtype
+	if !half || !x.IsContiguous() || !out.IsContiguous() || x.storage == out.storage || n == 0 || n > longest {
+		return false
+	}
+	src, dst := slice[uint16](x), slice[uint16](out)
+	widen, narrow := copier(ops.Float32, x.dtype), copier(x.dtype, ops.Float32)
+	l, put := simd.Active(), func(dst, src []byte) { copy(dst, src) }
+	if 2*len(dst) >= streamSize {
+		put = l.Stream
+	}
+	step := max(halfBlock/n, 1) * n
+	parallel((len(src)+step-1)/step, len(src)*work, func(from, to int) {
+		room := borrow(step)
+		defer giveBack(room)
+		for b := from; b < to; b++ {
+			part := src[b*step : min((b+1)*step, len(src))]
+			rows := room.floats[:len(part)]
+			at := unsafe.Pointer(&rows[0])
+			widen(at, unsafe.Pointer(&part[0]), 4, 2, len(part))
+			f(rows)
+			narrow(at, at, 2, 4, len(part)) // in place: it goes forward
+			put(bytesOf(dst[b*step:][:len(part)]), bytesOf(rows)[:2*len(part)])
+		}
+		simd.StreamEnd()
+	})
+	return true
+}
+
+// halfSumFold adds numbers of half precision in float64.
+func halfSumFold(d DType) fold[uint16, float64] {
+	widen, number := copier(ops.Float32, d), halfToFloat
+	if d == ops.BFloat16 {
+		number = bfloatToFloat
+	}
+	f := fold[uint16, float64]{
+		step:  func(acc float64, x uint16) float64 { return acc + float64(number(x)) },
+		merge: func(a, b float64) float64 { return a + b },
+	}
+	f.run = func(acc float64, s []uint16) float64 {
+		partsAsFloats(widen, s, func(_ int, x []float32) { acc += simd.Active().Sum(x) })
+		return acc
+	}
+	f.rows = func(acc []float64, s []uint16) {
+		partsAsFloats(widen, s, func(at int, x []float32) { simd.Active().AddWide(acc[at:][:len(x)], x) })
+	}
+	return f
+}
+
+// partsAsFloats calls f for the parts of s, converted, and where they begin.
+func partsAsFloats(widen copyFn, s []uint16, f func(at int, x []float32)) {
+	buf := scratchPool.Get().(*scratch)
+	defer scratchPool.Put(buf)
+	room := unsafe.Slice((*float32)(unsafe.Pointer(buf)), int(unsafe.Sizeof(*buf))/4)
+	for at := 0; at < len(s); at += halfBlock {
+		part := s[at:min(at+halfBlock, len(s))]
+		widen(unsafe.Pointer(&room[0]), unsafe.Pointer(&part[0]), 4, 2, len(part))
+		f(at, room[:len(part)])
+	}
+}
