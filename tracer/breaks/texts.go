@@ -157,10 +157,7 @@ var explained = []Cause{
 	{
 		Code: TensorBackward, Short: "backward pass inside a compiled function", Fixability: FixableByYou,
 		Explanation: "The backward pass fills the gradients of leaf tensors, which exist only when the graph before it has run; it runs between two graphs, on the compiled backward of each.",
-		Hints: []string{
-			"This one break is the price of a training step in one function: what is before it and behind it compiles.",
-			"To compile without a break, compile the function that returns the loss, and call Backward outside of it.",
-		},
+		Hints:       []string{"Compile the function that returns the loss and call Backward outside of it; or accept this one break: what is before it and behind it compiles."},
 	},
 	{
 		Code: TensorRequiresGrad, Short: "requires_grad changed inside a compiled function", Fixability: FixableByYou,
