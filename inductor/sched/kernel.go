@@ -297,7 +297,8 @@ func (k *Kernel) RowSize() (int64, bool) {
 	return n, true
 }
 
-// vector picks the loop along which most addresses are contiguous.
+// vector picks the loop along which most addresses are contiguous, of those
+// that change with the inner loops: what does not is read once a row.
 func (k *Kernel) vector() int {
 	last := len(k.Loops) - 1
 	if k.Pointwise || k.Outer == 0 || k.Group.Template {
@@ -311,7 +312,7 @@ func (k *Kernel) vector() int {
 		for _, st := range k.Steps {
 			for i := range st.Body {
 				v := &st.Body[i]
-				if !v.Accesses() || k.Place[v.Buf] != Memory && v.Op == ir.Store {
+				if !v.Accesses() || !k.walksInner(v.Index) || k.Place[v.Buf] != Memory && v.Op == ir.Store {
 					continue
 				}
 				switch {
@@ -328,6 +329,16 @@ func (k *Kernel) vector() int {
 		return k.Outer - 1
 	}
 	return last
+}
+
+// walksInner reports whether an address changes with the inner loops.
+func (k *Kernel) walksInner(x ir.Index) bool {
+	for loop := k.Outer; loop < len(k.Loops); loop++ {
+		if x.Uses(loop) {
+			return true
+		}
+	}
+	return false
 }
 
 // Origins lists the graph nodes that the kernel computes, in order.
