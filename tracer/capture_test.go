@@ -676,6 +676,17 @@ func f(x *torch.Tensor) *torch.Tensor {
 	return z
 }
 func main() { g := torch.Compile(f); fmt.Println(g(torch.NewTensor([]float32{-1, 2, 3}))) }`, "gt | slice select index gt | select fill_", "GB0036 GB0036"},
+	{"a mask as subscript begins none", `
+func f(x *torch.Tensor) *torch.Tensor {
+	m := x.Gt(0)
+	x.Nonzero()
+	return x.At(m).Mul(2)
+}
+func main() { g := torch.Compile(f); fmt.Println(g(torch.NewTensor([]float32{-1, 2, 3}))) }`, "gt | mul", "GB0036"},
+	{"zeros that are written down keep their signs", `
+var zeros = []float64{0, math.Copysign(0, -1)}
+func f(x *torch.Tensor) *torch.Tensor { return x.Div(torch.NewTensor(zeros)) }
+func main() { fmt.Println(torch.Compile(f)(torch.Ones(2))) }`, "full full cat div", ""},
 	{"a mask as subscript", `
 func f(x *torch.Tensor) *torch.Tensor { return x.Sin().At(x.Gt(0)).Cos() }
 func main() { g := torch.Compile(f); fmt.Println(g(torch.NewTensor([]float32{-1, 2, 3}))) }`, "sin gt | cos", "GB0036"},
