@@ -174,6 +174,29 @@ func TestGradientsEqualTape(t *testing.T) {
 	}
 }
 
+// TestOverwrittenGetsZero: what was overwritten has a gradient, zero, where the
+// result has one; what only other results show has none.
+func TestOverwrittenGetsZero(t *testing.T) {
+	in := []*torch.Tensor{torch.Ones(2).RequiresGrad_(), torch.Ones(2).RequiresGrad_(), torch.Ones(2).RequiresGrad_()}
+	g := capture(t, in, func(b *graph.Builder, x []ops.Value) []ops.Value {
+		return []ops.Value{b.Emit(ops.Copy, b.Emit(ops.Mul, x[0], 2), x[1]), b.Emit(ops.Exp, x[2])}
+	})
+	run, err := Compile(&Request{Graph: g, Example: values(in), Compile: interpret(t)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	run(values(in))[0].(*torch.Tensor).Sum().Backward()
+	if d := in[0].Grad(); d == nil || d.Abs().Sum().Item() != 0 {
+		t.Errorf("the overwritten tensor has gradient %v, want zeros", d)
+	}
+	if d := in[1].Grad(); d == nil || d.Sum().Item() != 2 {
+		t.Errorf("the source has gradient %v, want ones", d)
+	}
+	if d := in[2].Grad(); d != nil {
+		t.Errorf("what no gradient reaches has gradient %v", d)
+	}
+}
+
 // TestBackwardRefuses wants the backward pass of a compiled graph to refuse what
 // it cannot do: saved values that changed in the meantime, a second derivative.
 func TestBackwardRefuses(t *testing.T) {

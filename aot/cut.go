@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
-	"strings"
-	"sync"
 
 	"tcdbg/graph"
 	"tcdbg/internal/ops"
@@ -26,7 +24,7 @@ type parts struct {
 	needs             []int      // inputs that the outputs depend on, gradient or not
 	written           []mutation // arguments that change behind the forward graph
 	missing           string     // an operator without derivative
-	reached           reached
+	depends           [][]bool   // of each gradient, by tangent
 }
 
 // cut splits the joint graph: what depends on a tangent is backward, and the
@@ -152,10 +150,11 @@ func (j *joint) backwardGraph(late, need map[*graph.Node]bool, saved []*graph.No
 		}
 	}
 	var outs []ops.Arg
+	on := j.dependence()
 	for i, d := range j.grads {
 		if n, ok := d.(*graph.Node); ok {
 			outs = append(outs, m[n])
-			p.grads = append(p.grads, i)
+			p.grads, p.depends = append(p.grads, i), append(p.depends, on[n])
 		}
 	}
 	g.SetOutput(outs)
@@ -239,21 +238,20 @@ func (p *parts) check(saved []torch.Value, versions []uint64) {
 // the inputs in needs.
 func (p *parts) gradients(bw Runnable, saved []torch.Value, res, ds []*torch.Tensor) []*torch.Tensor {
 	args := append([]torch.Value(nil), saved...)
-	given := make([]byte, len(ds))
+	given := make([]bool, len(ds))
 	for i, d := range ds {
 		if d == nil {
 			d = torch.ZerosLike(res[i])
 		} else {
-			given[i] = 1
+			given[i] = true
 		}
 		args = append(args, d.Contiguous())
 	}
 	vals := bw(args)
-	some := p.reached.by(p.backward, string(given))
 	out, k := make([]*torch.Tensor, len(p.needs)), 0
 	for i, in := range p.needs {
 		if k < len(p.grads) && p.grads[k] == in {
-			if some == nil || some[k] {
+			if p.reachedBy(k, given) {
 				out[i] = vals[k].(*torch.Tensor)
 			}
 			k++
@@ -262,39 +260,44 @@ func (p *parts) gradients(bw Runnable, saved []torch.Value, res, ds []*torch.Ten
 	return out
 }
 
-// reached remembers which gradients depend on the outputs that got one.
-type reached struct {
-	mu    sync.Mutex
-	known map[string][]bool
+// dependence tells of each node of the joint graph which tangents it depends on.
+func (j *joint) dependence() map[*graph.Node][]bool {
+	on := map[*graph.Node][]bool{}
+	for i, t := range j.tangents {
+		on[t] = make([]bool, len(j.tangents))
+		on[t][i] = true
+	}
+	add := func(n, in *graph.Node) {
+		if on[in] == nil {
+			return
+		}
+		if on[n] == nil {
+			on[n] = make([]bool, len(j.tangents))
+		}
+		for i, b := range on[in] {
+			on[n][i] = on[n][i] || b
+		}
+	}
+	for n := j.g.First(); n != nil; n = n.Next() {
+		for _, in := range n.Inputs() {
+			add(n, in)
+		}
+		for _, v := range j.made[n] {
+			if in, ok := v.(*graph.Node); ok {
+				add(n, in)
+			}
+		}
+	}
+	return on
 }
 
-// by answers for each output of the backward graph g; given has a byte for each
-// tangent, its last inputs. The answer is nil where all are there.
-func (r *reached) by(g *graph.Graph, given string) []bool {
-	if !strings.Contains(given, "\x00") {
-		return nil
+// reachedBy reports whether the k-th gradient depends on one of the outputs that
+// got a gradient themselves.
+func (p *parts) reachedBy(k int, given []bool) bool {
+	for i, g := range given {
+		if g && p.depends[k] != nil && p.depends[k][i] {
+			return true
+		}
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if known := r.known[given]; known != nil {
-		return known
-	}
-	on := map[*graph.Node]bool{}
-	phs := g.Placeholders()
-	for i, n := range phs[len(phs)-len(given):] {
-		on[n] = given[i] == 1
-	}
-	for n := g.First(); n != nil; n = n.Next() {
-		on[n] = on[n] || slices.ContainsFunc(n.Inputs(), func(in *graph.Node) bool { return on[in] })
-	}
-	var out []bool
-	for _, a := range g.Outputs() {
-		n, _ := a.(*graph.Node)
-		out = append(out, on[n])
-	}
-	if r.known == nil {
-		r.known = map[string][]bool{}
-	}
-	r.known[given] = out
-	return out
+	return !slices.Contains(given, false)
 }

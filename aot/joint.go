@@ -25,6 +25,9 @@ type joint struct {
 	grads    []ops.Arg     // one for each input, nil where none
 	needed   []int         // inputs that outputs with a tangent may depend on
 	last     *graph.Node   // last forward node
+	// made holds what derivative rules make of nothing, such as the zeros for an
+	// overwritten tensor: the gradient that each rule was given.
+	made map[*graph.Node][]ops.Value
 	// missing names an operator on the way of a gradient that has no derivative;
 	// as in eager mode, only the backward pass refuses it.
 	missing string
@@ -74,7 +77,7 @@ func decomposeUnderivable(g *graph.Graph) int {
 // trace builds the joint graph of f for the given example inputs.
 func trace(f *functional, example []torch.Value) (*joint, error) {
 	h, _ := f.graph.Clone(f.graph.Name + "_joint")
-	j := &joint{g: h, inputs: h.Placeholders()}
+	j := &joint{g: h, inputs: h.Placeholders(), made: map[*graph.Node][]ops.Value{}}
 	out := h.OutputNode()
 	j.outs = append([]ops.Arg(nil), out.Args...)
 	h.Erase(out)
@@ -219,7 +222,14 @@ func (j *joint) derive(n *graph.Node, needs map[*graph.Node]bool, grads map[*gra
 		}
 	}
 	b := &graph.Builder{G: j.g, Stack: n.Stack}
-	return j.spread(n, row, j.rule(b, row, call), needs, grads)
+	before := j.g.Last()
+	ds := j.rule(b, row, call)
+	for m := before.Next(); m != nil; m = m.Next() {
+		if len(m.Inputs()) == 0 {
+			j.made[m] = outGrads
+		}
+	}
+	return j.spread(n, row, ds, needs, grads)
 }
 
 // rule applies the derivative of an operator; one that the table refuses (zeta by
