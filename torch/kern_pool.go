@@ -253,7 +253,7 @@ func adaptiveAvg(n int) kernel {
 		x := k.in(0)
 		at := len(x.shape) - n
 		w := adaptiveWindows(x.shape[at:], k.out().shape[at:])
-		if n == 3 && x.dtype.Size() == 2 {
+		if n == 3 && x.dtype.Size() == 2 && product(w.out) > 1 { // one cell is a mean to PyTorch
 			halfMeans(k.out(), x, w)
 			return
 		}

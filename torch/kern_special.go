@@ -7,12 +7,12 @@ import (
 	"tcdbg/internal/ops"
 )
 
-// This file holds Bessel functions, Airy's, and the orthogonal polynomials.
+// This file holds modified Bessel functions, Airy's, and the orthogonal polynomials.
 
 func specialKernels() map[ops.ID]kernel {
 	table := map[ops.ID]kernel{}
 	for id, f := range map[ops.ID]func(float64) float64{
-		ops.BesselJ0: finite(math.J0), ops.BesselJ1: finite(math.J1), ops.BesselY0: finite(math.Y0), ops.BesselY1: finite(besselY1),
+		ops.BesselJ0: besselJ(0), ops.BesselJ1: besselJ(1), ops.BesselY0: besselY(0), ops.BesselY1: besselY(1),
 		ops.ModifiedBesselI0:       besselI0,
 		ops.ModifiedBesselI1:       besselI1,
 		ops.ModifiedBesselK0:       func(x float64) float64 { return unscaled(x, besselKe(0, x)) },
@@ -42,24 +42,6 @@ func specialKernels() map[ops.ID]kernel {
 	polynomial(ops.LaguerreL, laguerre[float64], laguerre[float32])
 	polynomial(ops.LegendreP, legendre[float64], legendre[float32])
 	return table
-}
-
-// finite is f where PyTorch has no limits at the infinities.
-func finite(f func(float64) float64) func(float64) float64 {
-	return func(x float64) float64 {
-		if math.IsInf(x, 0) {
-			return math.NaN()
-		}
-		return f(x)
-	}
-}
-
-// besselY1 is minus infinity at zero.
-func besselY1(x float64) float64 {
-	if x == 0 {
-		return math.Inf(-1)
-	}
-	return math.Y1(x)
 }
 
 // besselLimit is beyond what I of any order can say in float64.

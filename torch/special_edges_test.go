@@ -43,3 +43,29 @@ func TestSpecialEdges(t *testing.T) {
 		}
 	}
 }
+
+// TestBesselAsPyTorch: its values of J and Y are wrong from the eighth digit on.
+func TestBesselAsPyTorch(t *testing.T) {
+	at := []float64{0.3, 2.5, 4.9, 5.5, 7.25, 30}
+	for name, c := range map[string]struct {
+		f    func(float64) float64
+		want []float64
+	}{
+		"j0": {besselJ(0), []float64{0.9776262465382961, -0.048383776468256645, -0.20973833620591686, -0.006844032739174986, 0.29199692560095125, -0.08636798358104034}},
+		"j1": {besselJ(1), []float64{0.148318816273104, 0.4970941024644698, -0.3146946753606358, -0.3414382146061456, 0.06858171786090907, -0.11875106261662309}},
+		"y0": {besselY(0), []float64{-0.8072735778045196, 0.49807035961592067, -0.29205460404698097, -0.3394805932433183, 0.048422522182999514, -0.11729573168666393}},
+		"y1": {besselY(1), []float64{-2.2931051383885293, 0.14591813796695813, 0.18124669915853284, -0.023758610827091027, -0.28934799104110703, 0.08442557066174709}},
+	} {
+		for i, x := range at {
+			if got := c.f(x); math.Abs(got-c.want[i]) > 3e-15 {
+				t.Errorf("%s(%v) is %v, want %v", name, x, got, c.want[i])
+			}
+		}
+	}
+	if got := besselJ(1)(-9); math.Abs(got+0.24531178612114143) > 1e-15 {
+		t.Errorf("j1(-9) is %v", got)
+	}
+	if got := besselJ(0)(-9); math.Abs(got+0.09033361064231044) > 1e-15 {
+		t.Errorf("j0(-9) is %v", got)
+	}
+}

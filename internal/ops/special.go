@@ -209,7 +209,11 @@ func specialPairRows() []*Op {
 // ldexpRow has a derivative of its own: PyTorch takes that of other from the result.
 func ldexpRow() *Op {
 	row := composite(Ldexp, "ldexp", "(Tensor self, Tensor other) -> Tensor", TagPointwise, func(b B, c *Call) Value {
-		return b.mul(c.Value(0), b.pow(2.0, c.Value(1)))
+		out := b.mul(c.Value(0), b.pow(2.0, c.Value(1)))
+		if x := c.Tensor(0).DType; x.IsFloat() && !isFloaty(c.Tensor(1).DType) { // whole exponents leave x its type
+			return b.cast(out, x)
+		}
+		return out
 	})
 	row.Backward = pointwiseBack(func(b B, c *BackwardCall, g Value, i int) Value {
 		if i == 0 {
