@@ -85,6 +85,12 @@ def edge(rng, t):
     return flat.view(t.shape)
 
 
+def tied(t):
+    """The numbers rounded to halves: many equal ones, and many at 0, 1 and other ends
+    of a function's pieces."""
+    return (t * 2).round() / 2 if t.dtype.is_floating_point else t
+
+
 # Operators whose samples may hold any number at all.
 EDGES = "unary binary reduction".split()
 
@@ -104,11 +110,13 @@ def samples(op, dtype, rng, many):
     return [s for s in found if plain([s.input, *s.args]) and plain(list(s.kwargs.values()))][:many]
 
 
-def drawn(d, op, name, dtype, s):
+def drawn(d, op, name, dtype, s, what):
     """Adds one sample, changed as the draw will have it."""
     args, kwargs, call, how = [s.input, *s.args], dict(s.kwargs), op.op, d.rng.random()
     grad, exact = True, False
-    if how < 0.2 and not op.name.startswith("as_strided"):  # which sees the gaps
+    if what == "ties":
+        args, kwargs = [each(tied, a) for a in args], {k: each(tied, v) for k, v in kwargs.items()}
+    elif how < 0.2 and not op.name.startswith("as_strided"):  # which sees the gaps
         args, exact = [each(lambda t: relaid(d.rng, t), a) for a in args], True
         kwargs = {k: each(lambda t: relaid(d.rng, t), v) for k, v in kwargs.items()}
     elif how < 0.35 and any_number(op):
@@ -166,7 +174,8 @@ def wrong(d, op, name, many):
 
 
 def draw(d, what):
-    """Draws samples ("database"), complex ones ("complex") or refusals ("wrong")."""
+    """Draws samples ("database"), complex ones ("complex"), some with equal numbers
+    ("ties") or refusals ("wrong")."""
     warnings.filterwarnings("ignore")
     for op in op_db:
         if op.name.startswith(LEFT_OUT):
@@ -178,4 +187,4 @@ def draw(d, what):
         for dtype, many in (COMPLEX if what == "complex" else QUOTA).items():
             if dtype in op.dtypes:
                 for s in samples(op, dtype, d.rng, many):
-                    drawn(d, op, name, dtype, s)
+                    drawn(d, op, name, dtype, s, what)

@@ -1,11 +1,12 @@
 """Fresh cases for `make oracle ORACLE=DIR`: calls of many operators on drawn
 shapes, dtypes and strides, with what PyTorch makes of them.
 
-usage: oracle-draws.py DIR [SEED] [own|database|complex|wrong]
+usage: oracle-draws.py DIR [SEED] [own|database|complex|ties|wrong]
 
 own: calls written below. database: samples of PyTorch's own operator database,
 some in other layouts, at the edges of their type or in place. complex: its
-samples in complex64. wrong: its calls that must be refused.
+samples in complex64. ties: its samples rounded to halves, which have equal numbers.
+wrong: its calls that must be refused.
 
 Needs torch and safetensors. A case is written with its arguments, the strides
 of its tensors, its results and, where it is differentiable, the gradients for
@@ -312,7 +313,7 @@ def main():
     if what == "own":
         for family in (pointwise, reductions, products, shapes, networks):
             family(d)
-    elif what in ("database", "complex", "wrong"):
+    elif what in ("database", "complex", "ties", "wrong"):
         opinfo_draws.draw(d, what)
     else:
         sys.exit(__doc__)

@@ -1,6 +1,11 @@
 package torch
 
-import "tcdbg/internal/ops"
+import (
+	"fmt"
+	"slices"
+
+	"tcdbg/internal/ops"
+)
 
 // This file is what a tensor tells of its gradient; the tape is in tape.go, the pass
 // that runs it in backward.go.
@@ -33,8 +38,26 @@ func (t *Tensor) RequiresGrad_(on ...bool) *Tensor {
 // Grad is the gradient that Backward has accumulated; nil before.
 func (t *Tensor) Grad() *Tensor { return t.grad }
 
-// SetGrad replaces the accumulated gradient; nil clears it.
-func (t *Tensor) SetGrad(g *Tensor) { t.grad = g }
+// SetGrad replaces the accumulated gradient by one of t's shape and dtype; nil clears it.
+func (t *Tensor) SetGrad(g *Tensor) {
+	if why := t.GradRefused(g); why != "" {
+		fail("", "RuntimeError", "%s", why)
+	}
+	t.grad = g
+}
+
+// GradRefused says why g cannot be the gradient of t; empty where it can.
+func (t *Tensor) GradRefused(g *Tensor) string {
+	switch {
+	case g == nil:
+		return ""
+	case !slices.Equal(g.Shape(), t.Shape()):
+		return fmt.Sprintf("attempting to assign a gradient of size '%s' to a tensor of size '%s'. Please ensure that the gradient and the tensor are the same size", intsText(g.Shape()), intsText(t.Shape()))
+	case g.dtype != t.dtype:
+		return fmt.Sprintf("attempting to assign a gradient with dtype '%s' to a tensor with grad_dtype '%s'. The gradient must match the tensor's grad_dtype (defaults to the tensor's dtype).", g.dtype, t.dtype)
+	}
+	return ""
+}
 
 // GradFn is the name of the operator that computed t, as PyTorch prints it;
 // empty for leaves.

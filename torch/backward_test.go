@@ -1,6 +1,8 @@
 package torch_test
 
 import (
+	"math"
+	"slices"
 	"testing"
 
 	"tcdbg/torch"
@@ -50,4 +52,31 @@ func TestGradWantsASeedForEachOutput(t *testing.T) {
 	refused(t, "got 2 tensors and 1 gradients", func() {
 		torch.Grad([]*torch.Tensor{x.Sum(), x.Mean()}, []*torch.Tensor{x}, kw.GradOutputs([]*torch.Tensor{torch.NewTensor(1.0)}))
 	})
+}
+
+// What chooses one of all elements gives equal ones equal parts of the gradient, and a
+// NaN's to those that are NaN.
+func TestGradientsOfEqualElements(t *testing.T) {
+	nan := math.NaN()
+	for _, c := range []struct {
+		name   string
+		choose func(x *torch.Tensor) *torch.Tensor
+		x      []float64
+		want   []float64
+	}{
+		{"max", func(x *torch.Tensor) *torch.Tensor { return x.Max() }, []float64{3, 1, 3}, []float64{1.5, 0, 1.5}},
+		{"max of nan", func(x *torch.Tensor) *torch.Tensor { return x.Max() }, []float64{1, nan, 2, nan}, []float64{0, 1.5, 0, 1.5}},
+		{"min of nan", func(x *torch.Tensor) *torch.Tensor { return x.Min() }, []float64{nan, 1, 1}, []float64{3, 0, 0}},
+		{"median", func(x *torch.Tensor) *torch.Tensor { return x.Median() }, []float64{1, 2, 2, 1, 3}, []float64{0, 1.5, 1.5, 0, 0}},
+		{"median of nan", func(x *torch.Tensor) *torch.Tensor { return x.Median() }, []float64{nan, nan}, []float64{1.5, 1.5}},
+		{"nanmedian", func(x *torch.Tensor) *torch.Tensor { return x.Nanmedian() }, []float64{nan, 1, 1, 1}, []float64{0, 1, 1, 1}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			x := leaf(c.x)
+			c.choose(x).Mul(3).Backward()
+			if got := x.Grad().Float64s(); !slices.Equal(got, c.want) {
+				t.Errorf("gradient %v, want %v", got, c.want)
+			}
+		})
+	}
 }

@@ -13,9 +13,14 @@ import (
 // Overwritten is the refusal of a backward pass that needs t as it was at
 // version want.
 func Overwritten(t *Tensor, now, want uint64) *Error {
+	return overwritten(t, t.edgeFn(), t.outIndex, now, want)
+}
+
+// overwritten is Overwritten of what was then result number index of fn.
+func overwritten(t *Tensor, fn *gradFn, index int, now, want uint64) *Error {
 	from := ""
-	if name := t.GradFn(); name != "" {
-		from = fmt.Sprintf(", which is output %d of %s,", t.outIndex, name)
+	if fn != nil {
+		from = fmt.Sprintf(", which is output %d of %s,", index, fn.name)
 	}
 	return &Error{Op: "backward", Kind: "RuntimeError", Msg: fmt.Sprintf(
 		"one of the variables needed for gradient computation has been modified by an inplace operation: [torch.%sTensor %s]%s is at version %d; expected version %d instead.",

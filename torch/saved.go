@@ -10,13 +10,15 @@ type saved struct {
 	t       *Tensor
 	version uint64
 	meta    *ops.TensorMeta
+	fn      *gradFn // of which it is result number index
+	index   int
 }
 
 // TensorMeta implements ops.Value.
 func (s *saved) TensorMeta() *ops.TensorMeta { return s.meta }
 
 func save(t *Tensor) ops.Value {
-	s := &saved{t: t, meta: t.TensorMeta()}
+	s := &saved{t: t, meta: t.TensorMeta(), fn: t.fn, index: t.outIndex}
 	if t.storage != nil {
 		s.version = t.storage.Version()
 	}
@@ -74,7 +76,7 @@ func (s *saved) open() *Tensor {
 		panic(freedError())
 	}
 	if s.t.storage != nil && s.t.storage.Version() != s.version {
-		panic(Overwritten(s.t, s.t.storage.Version(), s.version))
+		panic(overwritten(s.t, s.fn, s.index, s.t.storage.Version(), s.version))
 	}
 	return s.t
 }

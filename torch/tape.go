@@ -164,6 +164,11 @@ func derivativeOf(c *ops.Call, args []ops.Arg, outs []Value) derivative {
 // node is the tape's node of the call.
 func (d derivative) node(edges []edge) *gradFn {
 	fn := newNode(gradName(d.call.Op), len(d.call.Outs), edges, d.run)
+	for i, o := range d.call.Outs {
+		if s, ok := o.(*saved); ok {
+			s.fn, s.index = fn, i
+		}
+	}
 	if !d.keepsNumber() {
 		fn.release = d.release
 	}

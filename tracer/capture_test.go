@@ -52,12 +52,22 @@ func f(w, x *torch.Tensor) *torch.Tensor {
 	return w.Grad().Add(1)
 }
 func main() {
-	w, x := torch.Ones(3).RequiresGrad_(), torch.Full([]int{3}, 2)
+	w, x := torch.Ones(3).RequiresGrad_(), torch.Full([]int{3}, 2.0)
 	w.Mul(3).Sum().Backward()
 	x.SetGrad(torch.Ones(3))
 	g := torch.Compile(f)
 	for range 3 { fmt.Println(g(w, x), w.Grad(), x.Grad()) }
 }`, "mul add", ""},
+	{"a gradient of another shape is refused by the call itself", `
+func f(w, x *torch.Tensor) *torch.Tensor {
+	y := w.Mul(x)
+	w.SetGrad(y.Sum())
+	return y
+}
+func main() {
+	defer func() { fmt.Println(recover()) }()
+	torch.Compile(f)(torch.Ones(3), torch.Ones(3))
+}`, "mul sum", "GB0088"},
 	{"the gradient of what the graph computes", `
 func f(x *torch.Tensor) *torch.Tensor { y := x.Mul(2); return torch.Ones(2).Mul(y.Grad() == nil) }
 func main() { fmt.Println(torch.Compile(f)(torch.Ones(2))) }`, "mul ones | mul", "GB0156"},

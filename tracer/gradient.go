@@ -27,6 +27,9 @@ func (tr *trace) gradient(in *ssa.Call) {
 func (tr *trace) setGradient(in *ssa.Call) {
 	place, loc := tr.gradPlace(in)
 	g := in.Call.Args[1]
+	if why := tr.tensorAt(in.Call.Args[0]).GradRefused(tr.tensorAt(g)); why != "" {
+		tr.breakAt(breaks.ObservedPanic, "%s", why)
+	}
 	tr.storeEntry(loc.typ, place, tr.addr(g), loc, tr.noteOf(g))
 	tr.skip()
 }

@@ -62,7 +62,7 @@ func main() {
 func f(a, b, x *torch.Tensor) *torch.Tensor { a.SetGrad(x); return b.Grad().Mul(2) }
 func main() {
 	g := torch.Compile(f)
-	a, b, x := torch.Ones(3), torch.Ones(3), torch.Full([]int{3}, 5)
+	a, b, x := torch.Ones(3), torch.Ones(3), torch.Full([]int{3}, 5.0)
 	b.SetGrad(torch.Ones(3))
 	fmt.Println(g(a, b, x), g(a, b, x))
 	fmt.Println(g(b, b, x))

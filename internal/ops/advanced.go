@@ -361,10 +361,8 @@ func scatterReduceBack(b B, c *BackwardCall) []Value {
 	default:
 		value := gather(out)
 		selfHit, srcHit := b.eq(self, out), b.eq(src, value)
+		// an element of self takes its share even where include_self leaves it out
 		hits := b.Emit(ScatterAdd, b.cast(selfHit, g.TensorMeta().DType), dim, idx, b.cast(srcHit, g.TensorMeta().DType))
-		if !c.Bool(5) {
-			hits = b.Emit(ScatterAdd, b.Emit(Scatter, b.cast(selfHit, g.TensorMeta().DType), dim, idx, 0.0), dim, idx, b.cast(srcHit, g.TensorMeta().DType))
-		}
 		share := b.div(g, b.Emit(Clamp, hits, 1.0))
 		gs, gv = b.mask(share, selfHit), b.mask(gather(share), srcHit)
 	}

@@ -32,13 +32,26 @@ func complexRows() []*Op {
 		}),
 		unaryRow(Angle, "angle", angleType, unaryBack(angleBack), nil),
 		complexRow(),
-		composite(Polar, "polar", "(Tensor abs, Tensor angle) -> Tensor", TagNotMethod, func(b B, c *Call) Value {
-			r, angle := c.Value(0), c.Value(1)
-			refuse(checkParts(c.Tensor(0), c.Tensor(1)))
-			return b.Emit(Complex, b.mul(r, b.Emit(Cos, angle)), b.mul(r, b.Emit(Sin, angle)))
-		}),
-		viewAsRealRow(), viewAsComplexRow(),
+		polarFormRow(), viewAsRealRow(), viewAsComplexRow(),
 	}
+}
+
+// polarFormRow is abs*(cos(angle) + i*sin(angle)). Its derivative by abs points along the
+// result, and is zero where that is.
+func polarFormRow() *Op {
+	row := composite(Polar, "polar", "(Tensor abs, Tensor angle) -> Tensor", TagNotMethod, func(b B, c *Call) Value {
+		r, angle := c.Value(0), c.Value(1)
+		refuse(checkParts(c.Tensor(0), c.Tensor(1)))
+		return b.Emit(Complex, b.mul(r, b.Emit(Cos, angle)), b.mul(r, b.Emit(Sin, angle)))
+	})
+	row.Backward = pointwiseBack(func(b B, c *BackwardCall, g Value, i int) Value {
+		along := b.conj(b.Emit(Sgn, c.Outs[0]))
+		if i == 1 {
+			along = b.conj(b.mul(c.Outs[0], 1i))
+		}
+		return b.part(b.mul(g, along), 0)
+	})
+	return row
 }
 
 // conj is the complex conjugate; x itself where x is real.
@@ -224,7 +237,7 @@ func conjugated(f backFn) backFn {
 // what takes complex numbers apart, whose formulas speak of complex gradients.
 func holomorphic(row *Op) bool {
 	switch row.ID {
-	case Complex, ConjCopy, Abs, Angle, VarMean, StdMean:
+	case Complex, Polar, ConjCopy, Abs, Angle, VarMean, StdMean:
 		return false
 	}
 	return row.Backward != nil && !row.Tags.Has(TagView) && !row.Tags.Has(TagInPlace)

@@ -470,9 +470,7 @@ func pairReductionRows() []*Op {
 			s := b.Emit(Nansum, c.Args...)
 			return b.div(s, b.cast(n, s.TensorMeta().DType))
 		}),
-		composite(Median, "median", selfOnly, 0, func(b B, c *Call) Value {
-			return b.EmitN(MedianDim, b.reshape(c.Value(0), numel(c.Tensor(0).Shape)), 0)[0]
-		}),
+		middleRow(Median, "median", MedianDim),
 		composite(Tensordot, "tensordot", "(Tensor self, Tensor other, int[] dims_self, int[] dims_other) -> Tensor", TagNotMethod, func(b B, c *Call) Value {
 			m, n := len(c.Tensor(0).Shape), len(c.Tensor(1).Shape)
 			dx, dy := c.Nums(2), c.Nums(3)

@@ -34,9 +34,7 @@ func quantileRows() []*Op {
 	return []*Op{
 		choice(Mode, "mode", "", dimTail),
 		choice(NanmedianDim, "nanmedian", "dim", "(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)"),
-		composite(Nanmedian, "nanmedian", selfOnly, 0, func(b B, c *Call) Value {
-			return b.EmitN(NanmedianDim, b.reshape(c.Value(0), numel(c.Tensor(0).Shape)), 0)[0]
-		}),
+		middleRow(Nanmedian, "nanmedian", NanmedianDim),
 		composite(Quantile, "quantile", quantileArgs, 0, func(b B, c *Call) Value { return quantile(b, c, false) }),
 		composite(Nanquantile, "nanquantile", quantileArgs, 0, func(b B, c *Call) Value { return quantile(b, c, true) }),
 		{

@@ -391,6 +391,22 @@ func extremumRows() []*Op {
 	}
 }
 
+// chosenBack is the derivative of a reduction to one of the elements: those equal to
+// it share the gradient; where it is NaN, those that are NaN.
+func chosenBack() func(Builder, *BackwardCall) []Value {
+	return backOf(func(b B, c *BackwardCall) []Value {
+		g, x, y := c.Grads[0], c.Value(0), c.Outs[0]
+		if g == nil {
+			return []Value{nil}
+		}
+		hit := b.eq(x, y)
+		if x.TensorMeta().DType.IsFloat() {
+			hit = b.or(hit, b.and(b.Emit(Isnan, x), b.Emit(Isnan, y)))
+		}
+		return []Value{b.mask(b.div(g, b.cast(b.sum(hit, false), g.TensorMeta().DType)), hit)}
+	})
+}
+
 // evenly gives g to the elements of x that equal the extremum y, in equal parts.
 func (b B) evenly(c *BackwardCall, g, y Value, keep bool, dims []int) Value {
 	hit := b.eq(c.Value(0), b.spread(y, c.Call, keep, dims))
@@ -421,13 +437,8 @@ func maxRow(id ID, name string, amax ID) *Op {
 			return one(NewMeta(m.DType, m.Device, nil)), nil
 		},
 		Decompose: decomp(func(b B, c *Call) Value { return b.Emit(amax, c.Value(0)) }),
-		Backward: backOf(func(b B, c *BackwardCall) []Value {
-			if c.Grads[0] == nil {
-				return []Value{nil}
-			}
-			return []Value{b.evenly(c, c.Grads[0], c.Outs[0], false, seq(0, len(c.Tensor(0).Shape)))}
-		}),
-		GradName: map[string]string{"max": "MaxBackward1", "min": "MinBackward1"}[name],
+		Backward:  chosenBack(),
+		GradName:  map[string]string{"max": "MaxBackward1", "min": "MinBackward1"}[name],
 	}
 }
 

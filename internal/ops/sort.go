@@ -154,6 +154,15 @@ func medianRow() *Op {
 	}
 }
 
+// middleRow is the median of all elements, whose gradient equal ones share.
+func middleRow(id ID, name string, along ID) *Op {
+	row := composite(id, name, selfOnly, 0, func(b B, c *Call) Value {
+		return b.EmitN(along, b.reshape(c.Value(0), numel(c.Tensor(0).Shape)), 0)[0]
+	})
+	row.Backward = chosenBack()
+	return row
+}
+
 func dynamicRows() []*Op {
 	dyn := func(id ID, name, schema string, tags Tag) *Op {
 		return &Op{ID: id, Name: name, Schema: schema, Tags: tags | TagDataDependent, Meta: dataDependent}
