@@ -1,7 +1,10 @@
 package ir
 
 import (
+	"fmt"
+	"path/filepath"
 	"slices"
+	"strings"
 
 	"tcdbg/graph"
 	"tcdbg/internal/ops"
@@ -125,6 +128,17 @@ type Origin struct {
 	Node  string // name in the graph
 	Op    string // PyTorch's name of the operator
 	Stack []graph.Frame
+}
+
+// Comment is the operator and the source line, safe inside a line comment. The file is
+// named without its folder, so that code of a program is the same wherever it lies.
+func (o Origin) Comment() string {
+	if len(o.Stack) == 0 {
+		return o.Op
+	}
+	f := o.Stack[len(o.Stack)-1]
+	code := strings.ToValidUTF8(strings.ReplaceAll(f.Code, "\n", " "), "?")
+	return fmt.Sprintf("%s: %s:%d %s", o.Op, filepath.Base(f.File), f.Line, strings.TrimRight(code, "\\ "))
 }
 
 // Node is one unit of scheduling.

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"tcdbg/graph"
 	"tcdbg/inductor/ir"
 	"tcdbg/inductor/sched"
 	"tcdbg/internal/ops"
@@ -564,20 +563,8 @@ func (e *emitter) nonTemporal(v *ir.Value) bool {
 
 // comment names the operator and source line before its operations.
 func (e *emitter) comment(o ir.Origin) {
-	text := o.Op
-	if len(o.Stack) > 0 {
-		f := o.Stack[len(o.Stack)-1]
-		text = fmt.Sprintf("%s: %s:%d %s", o.Op, f.File, f.Line, oneLine(f))
+	if text := o.Comment(); text != e.where {
+		e.where = text
+		e.p("// %s", text)
 	}
-	if text == e.where {
-		return
-	}
-	e.where = text
-	e.p("// %s", text)
-}
-
-// oneLine is the source text of a frame, safe inside a line comment.
-func oneLine(f graph.Frame) string {
-	s := strings.ReplaceAll(f.Code, "\n", " ")
-	return strings.TrimRight(strings.ToValidUTF8(s, "?"), "\\ ")
 }

@@ -240,7 +240,7 @@ func (e *emitter) step(i int) {
 // they are others than before, and ties the next line of text to them.
 func (e *emitter) note(i int) {
 	for _, o := range e.k.Steps[i].Node.Origins {
-		if t := sourceText(o); t != e.where {
+		if t := o.Comment(); t != e.where {
 			e.where = t
 			e.p("# %s", t)
 		}
@@ -248,15 +248,6 @@ func (e *emitter) note(i int) {
 	for _, o := range e.k.Steps[i].Node.Origins {
 		e.lines = append(e.lines, Line{headLines + e.line, o})
 	}
-}
-
-func sourceText(o ir.Origin) string {
-	if len(o.Stack) == 0 {
-		return o.Op
-	}
-	f := o.Stack[len(o.Stack)-1]
-	code := strings.ToValidUTF8(strings.ReplaceAll(f.Code, "\n", " "), "?")
-	return fmt.Sprintf("%s: %s:%d %s", o.Op, f.File, f.Line, code)
 }
 
 // value writes operation j of step i.
