@@ -22,9 +22,9 @@ func overviewScreen() screenDef {
 				return []string{m.run.Ended, "Nothing was compiled before that. What the program printed is on screen -, Output."}
 			}
 			if m.run.Live {
-				return []string{"Nothing was compiled yet.", "Functions appear here as the compiler meets them: what is passed to torch.Compile, on its first call."}
+				return []string{"Nothing was compiled yet.", "Functions appear here as the compiler meets them: each compiled function on its first call."}
 			}
-			return []string{"Nothing was compiled.", "The program called no function that torch.Compile returned (or the trace holds no compile)."}
+			return []string{"Nothing was compiled.", "The program called no compiled function (or the trace holds no compile)."}
 		},
 		enter: func(_ *Model, r row) (keys.Screen, bool) {
 			switch r := r.(type) {
@@ -221,7 +221,7 @@ type frameRow struct{ f *rootFrame }
 func (r *frameRow) key() string    { return "frame " + r.f.frame.Name + idText(r.f.frame.ID) }
 func (r *frameRow) sel() Selection { return frameSel(r.f.frame) }
 func (r *frameRow) matches(q string) bool {
-	return ofRank(r.f.frame.ID, q) || theme.IndexFold(r.f.frame.Name, q) >= 0 || theme.IndexFold(r.f.frame.Pos.File, q) >= 0
+	return ofRank(r.f.frame.ID, q) || theme.IndexFold(r.f.frame.Title(), q) >= 0 || theme.IndexFold(r.f.frame.Name, q) >= 0 || theme.IndexFold(r.f.frame.Pos.File, q) >= 0
 }
 
 func (r *frameRow) draw(m *Model, w int) theme.Line {
@@ -230,7 +230,7 @@ func (r *frameRow) draw(m *Model, w int) theme.Line {
 	if library(f.frame.Pos.File) && !strings.HasPrefix(f.frame.Pos.File, "tcdbg/torch/") {
 		style = theme.Noise // a function of ours is compiled because the program asked for it
 	}
-	name := theme.Clean(f.frame.Name)
+	name := theme.Clean(f.frame.Title()) // a frame that just began is not named yet
 	if rank := f.frame.ID.Rank; rank >= 0 && len(m.report.Ranks) > 1 {
 		name = fmt.Sprintf("r%d %s", rank, name) // ranks compile functions of one name
 	}

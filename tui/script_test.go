@@ -348,6 +348,29 @@ func TestEmptyStates(t *testing.T) {
 	}
 }
 
+// A compile that just began has no name in the trace yet: its row says which it is.
+func TestFrameWithoutAName(t *testing.T) {
+	c := &explain.Compile{Status: explain.Compiling}
+	fr := &explain.Frame{Calls: -1, EagerOps: -1, Status: explain.Compiling, Compiles: []*explain.Compile{c}}
+	fr.ID.Frame, c.Frame = 3, fr
+	f := &fakeFeed{report: &explain.Report{Live: true, Frames: []*explain.Frame{fr}}, run: Run{Title: "x", Live: true}}
+	for _, w := range []int{80, 160} {
+		if d := newDriver(t, f, Options{}, w, 24); !strings.Contains(d.plain(), "▸ frame 3 ") {
+			t.Errorf("at width %d the row does not name its frame:\n%s", w, d.plain())
+		}
+	}
+}
+
+// The screens speak of programs in Go and in Python alike.
+func TestEmptyOverviewNamesNoLanguage(t *testing.T) {
+	for _, live := range []bool{true, false} {
+		d := newDriver(t, &fakeFeed{report: &explain.Report{}, run: Run{Title: "x", Live: live}}, Options{}, 80, 24)
+		if text := d.plain(); strings.Contains(text, "torch.Compile") || !strings.Contains(text, "compiled function") {
+			t.Errorf("live %v:\n%s", live, text)
+		}
+	}
+}
+
 // The key table as the README shows it.
 func TestKeyTable(t *testing.T) {
 	golden(t, "keys.md", keys.Markdown())
