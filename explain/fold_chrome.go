@@ -51,6 +51,7 @@ func (f *Fold) chromiumEvent(r *logs.Record) {
 	}
 	switch ph {
 	case 'B':
+		f.extend(time.UnixMicro(int64(ts)), 0)
 		open, known := rs.stacks[r.Thread]
 		if !known {
 			f.hold(heldStage)

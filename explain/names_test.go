@@ -1,8 +1,12 @@
 package explain
 
 import (
+	"context"
+	"fmt"
 	"strings"
 	"testing"
+
+	"tcdbg/logs"
 )
 
 // TestNamesOfReleases: artifacts that the sources of 2.6, 2.9 and 2.15 name and
@@ -34,5 +38,39 @@ func TestTimeOfNothingEnded(t *testing.T) {
 	}
 	if !strings.Contains(b.String(), "COMPILE TIME: unknown") {
 		t.Error(b.String())
+	}
+}
+
+// TestPhasesThatRun: while a program runs, a phase without an end is marked and
+// reaches to the newest event, a begin as well.
+func TestPhasesThatRun(t *testing.T) {
+	event := func(name, ph, ts string) string {
+		return payload(`{"chromium_event": {}, "frame_id": 0, "frame_compile_id": 0, "attempt": 0`,
+			`{"name": "`+name+`", "ts": `+ts+`, "args": {}, "ph": "`+ph+`", "cat": "dynamo_timed", "tid": 0, "pid": 0}`)
+	}
+	log := event("dynamo", "B", "1000000") + event("bytecode_tracing", "B", "1200000") +
+		event("bytecode_tracing", "E", "1500000") + event("backend_compile", "B", "2000000")
+	want := map[bool]string{
+		true:  "dynamo 1s open\nbytecode_tracing 300ms\nbackend_compile 0s open\n",
+		false: "bytecode_tracing 300ms\n", // a trace that was cut off
+	}
+	for live, want := range want {
+		st, err := logs.Open([]string{"-"}, logs.Options{Stdin: strings.NewReader(log)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer st.Close()
+		f := NewFold(st)
+		f.SetLive(live)
+		if err := st.Read(context.Background(), func(r *logs.Record) { f.Add(r) }); err != nil {
+			t.Fatal(err)
+		}
+		var got strings.Builder
+		for _, p := range f.Snapshot().Phases {
+			fmt.Fprintf(&got, "%s %v%s\n", p.Name, p.Dur, map[bool]string{true: " open"}[p.Open])
+		}
+		if got.String() != want {
+			t.Errorf("live %v:\n%s", live, got.String())
+		}
 	}
 }

@@ -390,6 +390,7 @@ type Phase struct {
 	Start time.Time
 	Dur   time.Duration
 	Depth int
+	Open  bool // it still runs: Dur reaches to the newest event
 }
 
 // CacheEvent is one look-up in a compile cache.

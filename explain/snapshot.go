@@ -223,7 +223,7 @@ func (f *Fold) copyPhases(r *Report) {
 			for _, open := range rs.stacks {
 				for i, p := range open {
 					at := time.UnixMicro(int64(p.start))
-					phases = append(phases, Phase{Name: p.name, ID: p.id, Start: at, Dur: max(now.Sub(at), 0), Depth: i})
+					phases = append(phases, Phase{Name: p.name, ID: p.id, Start: at, Dur: max(now.Sub(at), 0), Depth: i, Open: true})
 				}
 			}
 		}

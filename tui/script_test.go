@@ -2,8 +2,10 @@ package tui
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"tcdbg/explain"
 	"tcdbg/tui/keys"
@@ -357,6 +359,23 @@ func TestFrameWithoutAName(t *testing.T) {
 	for _, w := range []int{80, 160} {
 		if d := newDriver(t, f, Options{}, w, 24); !strings.Contains(d.plain(), "▸ frame 3 ") {
 			t.Errorf("at width %d the row does not name its frame:\n%s", w, d.plain())
+		}
+	}
+}
+
+// A phase that still runs has no duration to show, and the compiles no time.
+func TestTimelineOfARunningCompile(t *testing.T) {
+	t0 := time.UnixMilli(1_800_000_000_000)
+	r := &explain.Report{Live: true, Phases: []*explain.Phase{
+		{Name: "dynamo", Start: t0, Dur: time.Second, Open: true},
+		{Name: "bytecode_tracing", Start: t0, Dur: 300 * time.Millisecond, Depth: 1},
+	}}
+	r.Totals.Compiles = 1
+	d := newDriver(t, &fakeFeed{report: r, run: Run{Title: "x", Live: true}}, Options{}, 100, 30)
+	d.send(keyMsg(keys.Timeline.Key()))
+	for _, want := range []string{`\n 1 compile · the chart spans 1.00 s`, `dynamo +running `, `bytecode_tracing +300 ms `} {
+		if !regexp.MustCompile(want).MatchString(d.plain()) {
+			t.Errorf("lacks %q:\n%s", want, d.plain())
 		}
 	}
 }

@@ -99,7 +99,7 @@ func (r *phaseRow) draw(_ *Model, w int) theme.Line {
 	l := theme.Line{
 		{Text: theme.Fit(idText(r.p.ID), 8) + " ", Style: theme.Faint},
 		{Text: theme.Fit(label, name) + " "},
-		{Text: theme.FitRight(seconds(r.p.Dur), 9) + " "},
+		{Text: theme.FitRight(phaseTook(r.p), 9) + " "},
 	}
 	room := w - l.Width()
 	if room < 8 {
@@ -107,6 +107,14 @@ func (r *phaseRow) draw(_ *Model, w int) theme.Line {
 	}
 	at, n := onAxis(r.p, r.from, r.to, room)
 	return append(l, theme.Span{Text: theme.Spaces(at)}, theme.Span{Text: bar(float64(n), float64(n), n), Style: phaseStyle(r.p)})
+}
+
+// phaseTook is how long a phase was; of one that has not ended nobody knows.
+func phaseTook(p *explain.Phase) string {
+	if p.Open {
+		return "running"
+	}
+	return seconds(p.Dur)
 }
 
 // onAxis is where a phase lies on an axis of w cells, and its length there.
@@ -139,12 +147,15 @@ func timelineLead(m *Model, w int) []theme.Line {
 		return nil
 	}
 	from, to := span(r.Phases)
-	head := theme.Line{
-		{Text: " " + secondsOr(r.Totals.CompileSeconds) + " compiling", Style: theme.Bold},
-		{Text: fmt.Sprintf(" in %s · the chart spans %s", count(r.Totals.Compiles, "compile"), seconds(to.Sub(from)))},
+	head := theme.Line{{Text: " " + count(r.Totals.Compiles, "compile")}} // none has ended yet
+	if r.Totals.CompileSeconds > 0 {
+		head = theme.Line{{Text: " " + secondsOr(r.Totals.CompileSeconds) + " compiling", Style: theme.Bold}, {Text: " in" + head[0].Text}}
+	}
+	head = append(head, theme.Line{
+		{Text: " · the chart spans " + seconds(to.Sub(from))},
 		{Text: " · "},
 		{Text: theme.GlyphRecompile + " compiled again", Style: theme.Recompile},
-	}
+	}...)
 	if c := &m.chart; c.version != m.version || c.width != w {
 		*c = chart{m.version, w, append(flame(r.Phases, from, to, w-2), axis(to.Sub(from), w-2), nil)}
 	}
