@@ -80,3 +80,20 @@ func TestGradientsOfEqualElements(t *testing.T) {
 		})
 	}
 }
+
+// An element that include_self leaves out takes its share where it equals the extremum.
+func TestGradientOfScatteredExtremum(t *testing.T) {
+	self, src := leaf([]float64{2, 5}), leaf([]float64{2, 2, 1})
+	out := self.ScatterReduce(0, torch.NewTensor([]int{0, 0, 0}), src, "amax", kw.IncludeSelf(false))
+	out.Mul(3).Sum().Backward()
+	same(t, self.Grad(), 0, 3)
+	same(t, src.Grad(), 1, 1, 0)
+}
+
+// The gradient of a radius points along the result, which zero has no direction for.
+func TestGradientOfPolar(t *testing.T) {
+	abs, angle := leaf([]float64{0, -2}), leaf([]float64{1, 0})
+	torch.ViewAsReal(torch.Polar(abs, angle)).Sum().Backward()
+	same(t, abs.Grad(), 0, -1)
+	same(t, angle.Grad(), 0, -2)
+}
