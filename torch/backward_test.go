@@ -2,7 +2,6 @@ package torch_test
 
 import (
 	"math"
-	"slices"
 	"testing"
 
 	"tcdbg/torch"
@@ -74,9 +73,7 @@ func TestGradientsOfEqualElements(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			x := leaf(c.x)
 			c.choose(x).Mul(3).Backward()
-			if got := x.Grad().Float64s(); !slices.Equal(got, c.want) {
-				t.Errorf("gradient %v, want %v", got, c.want)
-			}
+			same(t, x.Grad(), c.want...)
 		})
 	}
 }

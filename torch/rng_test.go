@@ -34,10 +34,11 @@ func TestDistributionsAreTheReferences(t *testing.T) {
 	same(t, torch.Bernoulli(torch.Full([]int{10}, 0.3)), 0, 0, 1, 1, 0, 0, 0, 0, 0, 0)
 }
 
-func same(t *testing.T, got *torch.Tensor, want ...int) {
+// same wants exactly these numbers, in row-major order.
+func same(t *testing.T, got *torch.Tensor, want ...float64) {
 	t.Helper()
-	if !slices.Equal(got.Ints(), want) {
-		t.Errorf("got %v, want %v", got.Ints(), want)
+	if !slices.Equal(got.Float64s(), want) {
+		t.Errorf("got %v, want %v", got.Float64s(), want)
 	}
 }
 
