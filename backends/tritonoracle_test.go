@@ -79,7 +79,7 @@ func TestTritonOracle(t *testing.T) {
 		if seen[key]++; seen[key] > *tritonEach || c.Error != "" {
 			continue
 		}
-		b.name = fmt.Sprintf("%s_%d", strings.Map(wordOnly, c.Op), i)
+		b.name = fmt.Sprintf("%s_%d", graph.Word(c.Op), i)
 		run := oracle.Compiled(b)
 		run.EagerErrors = true
 		_ = s.Run(c, run) // whether eager is right is another test's
@@ -118,11 +118,4 @@ func TestTritonPrograms(t *testing.T) {
 		t.Error(m)
 	}
 	t.Logf("%d modules", b.modules)
-}
-
-func wordOnly(r rune) rune {
-	if r == '_' || '0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' {
-		return r
-	}
-	return '_'
 }

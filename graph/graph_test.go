@@ -232,3 +232,19 @@ func TestCodeDropsValues(t *testing.T) {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 }
+
+// TestWord: names that go into code and into folders are ASCII letters, digits and
+// underscores, one for each rune that is none of them.
+func TestWord(t *testing.T) {
+	for s, want := range map[string]string{
+		"__compiled_fn_0": "__compiled_fn_0",
+		"Net9.forward":    "Net9_forward",
+		"../[a b]\n":      "____a_b__",
+		"größe":           "gr__e",
+		"":                "",
+	} {
+		if got := Word(s); got != want {
+			t.Errorf("Word(%q) is %q, want %q", s, got, want)
+		}
+	}
+}

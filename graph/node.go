@@ -353,15 +353,20 @@ func isDigits(s string) bool { return s != "" && strings.Trim(s, "0123456789") =
 
 // identifier replaces what a Python identifier cannot hold.
 func identifier(s string) string {
-	f := func(r rune) rune {
-		if r == '_' || '0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' {
-			return r
-		}
-		return '_'
-	}
-	s = strings.Map(f, s)
+	s = Word(s)
 	if s == "" || s[0] <= '9' {
 		s = "_" + s
 	}
 	return s
+}
+
+// Word is s with an underscore for all but ASCII letters and digits, which names in C
+// and Python and those of files can hold.
+func Word(s string) string {
+	return strings.Map(func(r rune) rune {
+		if '0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' {
+			return r
+		}
+		return '_'
+	}, s)
 }

@@ -68,7 +68,7 @@ func compile(g *graph.Graph, opt Options) (*compiler, error) {
 func newCompiler(g *graph.Graph, p *ir.Program, opt Options) *compiler {
 	return &compiler{
 		opt: opt, ir: p, slots: map[*ir.Buffer]int{}, sizes: map[string]int{}, shapes: map[string]string{},
-		out: &Program{Name: g.Name, Entry: "tc_entry_" + identifier(g.Name), Lanes: opt.Target.Lanes},
+		out: &Program{Name: g.Name, Entry: "tc_entry_" + graph.Word(g.Name), Lanes: opt.Target.Lanes},
 	}
 }
 
@@ -97,15 +97,6 @@ type compiler struct {
 	hoisted map[*ir.Buffer]bool // made by the prologue
 	check   *ir.Buffer          // set by kernels whose data is not as it must be; may be nil
 	out     *Program
-}
-
-func identifier(s string) string {
-	return strings.Map(func(r rune) rune {
-		if r == '_' || '0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' {
-			return r
-		}
-		return '_'
-	}, s)
 }
 
 // fusion keeps and logs one decision of the scheduler.

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"tcdbg/graph"
 	"tcdbg/inductor/codegen/triton"
 	"tcdbg/inductor/ir"
 	"tcdbg/inductor/sched"
@@ -137,7 +138,7 @@ func (w *tritonWriter) p(format string, args ...any) { w.add(fmt.Sprintf(format+
 
 // pythonName is a name that Python takes and that is none of the module's own.
 func pythonName(s string) string {
-	s = identifier(s)
+	s = graph.Word(s)
 	switch s {
 	case "args", "aten", "call", "pow_integer", "remainder", "device", "example", "fill", "launch", "libdevice", "linear_grad", "math", "Max", "Min", "Mod", "time", "tl", "torch", "triton", "triton_helpers", "view",
 		"and", "as", "assert", "async", "await", "break", "class", "continue", "def", "del", "elif", "else", "except", "False", "finally", "for", "from", "global", "if", "import",

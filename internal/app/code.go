@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"tcdbg/explain"
+	"tcdbg/graph"
 )
 
 // This file is `tcdbg code`: the generated code of every graph of a trace, as
@@ -53,12 +54,12 @@ func codeFiles(r *explain.Report) []codeFile {
 	var out []codeFile
 	used := map[string]int{}
 	add := func(c *explain.Compile, o *explain.OutputCode, ext, missing string, load func() string) {
-		name := strings.Map(wordOnly, c.ID.CompileID.String())
+		name := graph.Word(c.ID.CompileID.String())
 		if len(r.Ranks) > 1 {
 			name = fmt.Sprintf("rank%d_%s", c.ID.Rank, name)
 		}
 		if o.Role != "" {
-			name += "_" + strings.Map(wordOnly, o.Role)
+			name += "_" + graph.Word(o.Role)
 		}
 		key := name + ext
 		used[key]++
@@ -78,17 +79,6 @@ func codeFiles(r *explain.Report) []codeFile {
 		}
 	}
 	return out
-}
-
-// wordOnly keeps what a file's name may have and makes a line of the rest.
-func wordOnly(r rune) rune {
-	switch {
-	case '0' <= r && r <= '9', 'a' <= r && r <= 'z', 'A' <= r && r <= 'Z':
-		return r
-	case r == '[', r == ']':
-		return -1
-	}
-	return '_'
 }
 
 // codeExtension tells the language by the name that the trace gives the code.
