@@ -359,7 +359,7 @@ func unquoted(s string) string {
 func TestTextLogsOfGoPrograms(t *testing.T) {
 	for file, want := range map[string]string{"/w/model.go": "compiler.MarkDynamic(x, 0)", "/w/model.py": "torch._dynamo.mark_dynamic(x, 0)"} {
 		r := foldText(t, "Recompiling function step in "+file+":40\n    triggered by the following guard failure(s):\n    - 0/0: tensor 'x' size mismatch at index 0. expected 4, actual 8\n")
-		if len(r.Recompiles) != 1 || !strings.Contains(r.Recompiles[0].Fix.Text, want) {
+		if len(r.Recompiles) != 1 || r.Recompiles[0].Complete || !strings.Contains(r.Recompiles[0].Fix.Text, want) {
 			t.Errorf("%s, of %s: %+v", file, r.Engine, r.Recompiles)
 		}
 	}

@@ -154,7 +154,7 @@ func (f *Fold) tcdbgMiss(r *logs.Record) {
 		c.Recompile = rc
 	}
 	rc.Call = v.Call
-	rc.Failures = nil
+	rc.Failures, rc.Complete = nil, true
 	for _, g := range v.Failures {
 		fail := parseReason(g.Message)
 		fail.Entry = entryName(c.ID.Frame, g.Entry)

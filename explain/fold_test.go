@@ -101,7 +101,7 @@ func TestEngineRun(t *testing.T) {
 		t.Errorf("break %+v in %+v", b, g)
 	}
 	rc := r.Recompiles[0]
-	if f := rc.Failures[0]; f.Expected != "8" || f.Actual != "9" || f.Dim != 0 || f.Pos.Line != 12 || rc.Call != 3 {
+	if f := rc.Failures[0]; f.Expected != "8" || f.Actual != "9" || f.Dim != 0 || f.Pos.Line != 12 || rc.Call != 3 || !rc.Complete {
 		t.Errorf("recompile %+v", rc)
 	}
 	if want := "size 0 of x changes (8 -> 9): call compiler.MarkDynamic(x, 0) before the first call"; rc.Fix.Text != want {

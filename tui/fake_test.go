@@ -192,7 +192,7 @@ func addRecompiles(r *explain.Report, step *explain.Frame) {
 		g := &explain.Graph{ID: cid(3, i), Name: fmt.Sprintf("__compiled_fn_%d", 4+i), Ops: step.Compiles[0].Graph.Ops, Inputs: 1}
 		c := &explain.Compile{ID: cid(3, i), Frame: step, Status: explain.Compiled, Seconds: 0.03, Graph: g, Stack: []logs.Pos{at(16, "main", "step(x)")}}
 		rc := &explain.Recompile{
-			Key: "step size x 0", Compile: c,
+			Key: "step size x 0", Compile: c, Complete: true,
 			Failures: []explain.GuardFailure{{
 				Entry: fmt.Sprintf("3/%d", i-1), Source: "x", Kind: "size", Dim: 0, Expected: fmt.Sprint(7 + i), Actual: fmt.Sprint(8 + i),
 				Text: fmt.Sprintf("tensor 'x' size mismatch at index 0. expected %d, actual %d", 7+i, 8+i), Pos: at(80, "step", "\ty := x.Reshape(8, -1)"),

@@ -262,8 +262,12 @@ func (m *Model) docFailures(d *doc, rc *explain.Recompile) {
 			m.docPlace(d, g.Pos)
 		}
 	}
-	if len(rc.Failures) == 1 {
+	switch {
+	case len(rc.Failures) != 1:
+	case rc.Complete:
 		d.wrap(theme.Faint, 2, "No other guard of that entry failed: without this one it would have been reused.")
+	default:
+		d.wrap(theme.Faint, 2, "Only the first failing guard of an entry is recorded: others may have failed too.")
 	}
 }
 

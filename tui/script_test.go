@@ -380,6 +380,21 @@ func TestTimelineOfARunningCompile(t *testing.T) {
 	}
 }
 
+// Logs name the first guard that fails: what nobody looked at is not said to hold.
+func TestOnlyTheFirstFailureIsRecorded(t *testing.T) {
+	f := richFeed()
+	for complete, want := range map[bool]string{true: "No other guard of that entry failed", false: "others may have failed too"} {
+		for _, rc := range f.report.Recompiles {
+			rc.Complete = complete
+		}
+		d := newDriver(t, f, Options{}, 200, 60)
+		d.send(keyMsg(keys.Recompiles.Key()))
+		if !strings.Contains(d.plain(), want) {
+			t.Errorf("complete %v lacks %q:\n%s", complete, want, d.plain())
+		}
+	}
+}
+
 // The screens speak of programs in Go and in Python alike.
 func TestEmptyOverviewNamesNoLanguage(t *testing.T) {
 	for _, live := range []bool{true, false} {
