@@ -395,6 +395,16 @@ func TestOnlyTheFirstFailureIsRecorded(t *testing.T) {
 	}
 }
 
+// Of a break inside the framework nobody says that the user can fix it.
+func TestFactsOfFrameworkBreaks(t *testing.T) {
+	for noise, want := range map[bool]string{true: "met once · resumed", false: "fixable by you · met once · resumed"} {
+		b := &explain.Break{Fixability: "fixable by you", Outcome: "resumed", Noise: noise}
+		if facts := breakFacts(&explain.BreakGroup{Lead: b, Breaks: []*explain.Break{b}}); !strings.HasPrefix(facts, want) {
+			t.Errorf("noise %v: %s", noise, facts)
+		}
+	}
+}
+
 // The screens speak of programs in Go and in Python alike.
 func TestEmptyOverviewNamesNoLanguage(t *testing.T) {
 	for _, live := range []bool{true, false} {
