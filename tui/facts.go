@@ -48,6 +48,7 @@ type rootFrame struct {
 	ops     int
 	eager   int64 // -1: unknown
 	seconds float64
+	run     int64 // nanoseconds that all calls took, in all parts
 	graphs  int
 	again   int // compiles after the first of each part
 }
@@ -159,6 +160,7 @@ func newRoot(fr *explain.Frame) *rootFrame {
 	}
 	visit(fr)
 	for _, p := range root.parts {
+		root.run += p.RunNanos
 		if p.EagerOps < 0 || root.eager < 0 {
 			root.eager = -1
 		} else {

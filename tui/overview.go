@@ -240,8 +240,8 @@ func (r *frameRow) draw(m *Model, w int) theme.Line {
 		return append(l, cut(f, c.cut)...)
 	}
 	run := "-"
-	if f.frame.Calls > 0 && f.frame.RunNanos > 0 {
-		run = nanos(f.frame.RunNanos / f.frame.Calls)
+	if f.frame.Calls > 0 && f.run > 0 {
+		run = nanos(f.run / f.frame.Calls)
 	}
 	place := m.placeIn(f.frame.Pos, c.place)
 	l := theme.Line{

@@ -405,6 +405,20 @@ func TestFactsOfFrameworkBreaks(t *testing.T) {
 	}
 }
 
+// A call of a function that breaks takes what its parts take together.
+func TestRunTimeOfAllParts(t *testing.T) {
+	head := &explain.Frame{Name: "f", Calls: 2, RunNanos: 400_000, Status: explain.Compiled}
+	rest := &explain.Frame{Name: "torch_dynamo_resume_in_f_at_3", Parent: head, Calls: 2, RunNanos: 5_600_000, Status: explain.Compiled}
+	head.Resumes = []*explain.Frame{rest}
+	f := &fakeFeed{report: &explain.Report{Frames: []*explain.Frame{head, rest}}, run: Run{Title: "x"}}
+	d := newDriver(t, f, Options{}, 160, 24)
+	for _, want := range []string{`▸ f .* 3\.0 ms`, `2 calls took 6\.0 ms`} {
+		if !regexp.MustCompile(want).MatchString(d.plain()) {
+			t.Errorf("lacks %q:\n%s", want, d.plain())
+		}
+	}
+}
+
 // The screens speak of programs in Go and in Python alike.
 func TestEmptyOverviewNamesNoLanguage(t *testing.T) {
 	for _, live := range []bool{true, false} {
