@@ -15,8 +15,6 @@ type Settings struct {
 	AssumeStaticByDefault bool
 	// SuppressErrors runs a frame eagerly when its compilation fails.
 	SuppressErrors bool
-	// CaptureScalarOutputs traces Item without a break.
-	CaptureScalarOutputs bool
 }
 
 var config = struct {

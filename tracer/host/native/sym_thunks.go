@@ -894,6 +894,10 @@ func Thunk(f any) rt.Thunk {
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			*(**p_tcdbg_torch.Tensor)(r) = f(*(**p_tcdbg_torch.Tensor)(a[0]), *(**p_tcdbg_torch.Tensor)(a[1]))
 		}
+	case func(*p_tcdbg_torch.Tensor, *p_tcdbg_torch.Tensor) string:
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(*string)(r) = f(*(**p_tcdbg_torch.Tensor)(a[0]), *(**p_tcdbg_torch.Tensor)(a[1]))
+		}
 	case func(*p_tcdbg_torch.Tensor, *p_tcdbg_torch.Tensor, *p_tcdbg_torch.Tensor) *p_tcdbg_torch.Tensor:
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			*(**p_tcdbg_torch.Tensor)(r) = f(*(**p_tcdbg_torch.Tensor)(a[0]), *(**p_tcdbg_torch.Tensor)(a[1]), *(**p_tcdbg_torch.Tensor)(a[2]))
