@@ -210,6 +210,9 @@ func scalarLoops(g *generator, w width, name, doc string, scalars int, body func
 	dst, src, n := g.openScalar(name+w.String(), doc, kept)
 	g.eachVector(w, n, []reg.GPVirtual{dst, src}, r, func(l *lane, move mover) { element(l, dst, src, move) }, kept...)
 	g.RET()
+	if scalars > 1 {
+		return // rows that are normalized are made in the caches
+	}
 	dst, src, n = g.openScalar(name+"Around"+w.String(), doc, kept)
 	g.wholeRounds(w, n, []reg.GPVirtual{dst, src}, r, scalars, func(u int, l *lane) {
 		element(l, dst, src, g.aroundMover(w, u))

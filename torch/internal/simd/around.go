@@ -39,16 +39,6 @@ func (l Level) WithScalarAround(f Binary, dst, src []float32, s float32) {
 	l.WithScalar(f, dst[end:], src[end:], s)
 }
 
-// NormalizeAround is Normalize around the caches.
-func (l Level) NormalizeAround(dst, src []float32, mean, scale float32) {
-	head, end := l.linesOf(dst[:len(src)])
-	l.Normalize(dst[:head], src[:head], mean, scale)
-	if end > head {
-		table[l].normalizeAround(&dst[head], &src[head], end-head, mean, scale)
-	}
-	l.Normalize(dst[end:], src[end:], mean, scale)
-}
-
 // linesOf are the numbers of x that fill lines of cache: none where a number lies across
 // two of them, or where the level has no loops for them.
 func (l Level) linesOf(x []float32) (head, end int) {

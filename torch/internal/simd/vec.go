@@ -51,10 +51,9 @@ type vectors struct {
 	normalize  func(dst, src *float32, n int, s, t float32)
 	scaleShift func(dst, scale, shift *float32, n int)
 	// Results around the caches are whole lines of them; the plain level has none.
-	unaryAround     [numUnary]unaryFunc
-	binaryAround    [numBinary]binaryFunc
-	scalarAround    [numBinary]scalarFunc
-	normalizeAround func(dst, src *float32, n int, s, t float32)
+	unaryAround  [numUnary]unaryFunc
+	binaryAround [numBinary]binaryFunc
+	scalarAround [numBinary]scalarFunc
 	// Reductions fold whole vectors only.
 	sum       func(src *float32, n int) float64
 	deviation func(src *float32, n int, mean float64) float64

@@ -187,11 +187,6 @@ func divScalarAround2(dst *float32, src *float32, n int, s float32)
 //go:noescape
 func normalize2(dst *float32, src *float32, n int, s float32, t float32)
 
-// subtracts s, then multiplies by t.
-//
-//go:noescape
-func normalizeAround2(dst *float32, src *float32, n int, s float32, t float32)
-
 // multiplies dst by scale and adds shift.
 //
 //go:noescape
@@ -441,11 +436,6 @@ func divScalarAround512(dst *float32, src *float32, n int, s float32)
 //
 //go:noescape
 func normalize512(dst *float32, src *float32, n int, s float32, t float32)
-
-// subtracts s, then multiplies by t.
-//
-//go:noescape
-func normalizeAround512(dst *float32, src *float32, n int, s float32, t float32)
 
 // multiplies dst by scale and adds shift.
 //

@@ -4364,50 +4364,6 @@ done129:
 	VZEROUPPER
 	RET
 
-// func normalizeAround2(dst *float32, src *float32, n int, s float32, t float32)
-// Requires: AVX, AVX2, SSE
-TEXT ·normalizeAround2(SB), NOSPLIT, $0-32
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+8(FP), CX
-	MOVQ         n+16(FP), DX
-	MOVSS        s+24(FP), X0
-	VBROADCASTSS X0, Y0
-	MOVSS        t+28(FP), X1
-	VBROADCASTSS X1, Y1
-
-loop130:
-	CMPQ     DX, $0x00000010
-	JLT      done131
-	VMOVUPS  (CX), Y2
-	VSUBPS   Y0, Y2, Y2
-	VMULPS   Y1, Y2, Y2
-	VMOVNTPS Y2, (AX)
-	VMOVUPS  32(CX), Y2
-	VSUBPS   Y0, Y2, Y2
-	VMULPS   Y1, Y2, Y2
-	VMOVNTPS Y2, 32(AX)
-	ADDQ     $0x00000040, AX
-	ADDQ     $0x00000040, CX
-	SUBQ     $0x00000010, DX
-	JMP      loop130
-
-done131:
-loop132:
-	CMPQ     DX, $0x00000008
-	JLT      done133
-	VMOVUPS  (CX), Y2
-	VSUBPS   Y0, Y2, Y2
-	VMULPS   Y1, Y2, Y2
-	VMOVNTPS Y2, (AX)
-	ADDQ     $0x00000020, AX
-	ADDQ     $0x00000020, CX
-	SUBQ     $0x00000008, DX
-	JMP      loop132
-
-done133:
-	VZEROUPPER
-	RET
-
 // func scaleShift2(dst *float32, scale *float32, shift *float32, n int)
 // Requires: AVX, CMOV, FMA3
 TEXT ·scaleShift2(SB), NOSPLIT, $0-32
@@ -4416,9 +4372,9 @@ TEXT ·scaleShift2(SB), NOSPLIT, $0-32
 	MOVQ shift+16(FP), DX
 	MOVQ n+24(FP), BX
 
-loop134:
+loop130:
 	CMPQ        BX, $0x00000010
-	JLT         rest135
+	JLT         rest131
 	VMOVUPS     (AX), Y0
 	VMOVUPS     (CX), Y1
 	VMOVUPS     (DX), Y2
@@ -4433,11 +4389,11 @@ loop134:
 	ADDQ        $0x00000040, CX
 	ADDQ        $0x00000040, DX
 	SUBQ        $0x00000010, BX
-	JMP         loop134
+	JMP         loop130
 
-rest135:
+rest131:
 	TESTQ       BX, BX
-	JLE         done136
+	JLE         done132
 	MOVQ        $0x00000008, SI
 	CMPQ        BX, SI
 	CMOVQLT     BX, SI
@@ -4454,9 +4410,9 @@ rest135:
 	ADDQ        $0x00000020, CX
 	ADDQ        $0x00000020, DX
 	SUBQ        $0x00000008, BX
-	JMP         rest135
+	JMP         rest131
 
-done136:
+done132:
 	VZEROUPPER
 	RET
 
@@ -4469,9 +4425,9 @@ TEXT ·axpy2(SB), NOSPLIT, $0-28
 	MOVSS        s+24(FP), X0
 	VBROADCASTSS X0, Y0
 
-loop137:
+loop133:
 	CMPQ        DX, $0x00000010
-	JLT         rest138
+	JLT         rest134
 	VMOVUPS     (CX), Y1
 	VMOVUPS     (AX), Y2
 	VFMADD231PS Y1, Y0, Y2
@@ -4483,11 +4439,11 @@ loop137:
 	ADDQ        $0x00000040, AX
 	ADDQ        $0x00000040, CX
 	SUBQ        $0x00000010, DX
-	JMP         loop137
+	JMP         loop133
 
-rest138:
+rest134:
 	TESTQ       DX, DX
-	JLE         done139
+	JLE         done135
 	MOVQ        $0x00000008, BX
 	CMPQ        DX, BX
 	CMOVQLT     DX, BX
@@ -4502,9 +4458,9 @@ rest138:
 	ADDQ        $0x00000020, AX
 	ADDQ        $0x00000020, CX
 	SUBQ        $0x00000008, DX
-	JMP         rest138
+	JMP         rest134
 
-done139:
+done135:
 	VZEROUPPER
 	RET
 
@@ -4518,9 +4474,9 @@ TEXT ·sum2(SB), NOSPLIT, $0-24
 	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
 
-loop140:
+loop136:
 	CMPQ      CX, $0x00000010
-	JLT       done141
+	JLT       done137
 	VCVTPS2PD (AX), Y4
 	VADDPD    Y4, Y0, Y0
 	VCVTPS2PD 16(AX), Y5
@@ -4531,21 +4487,21 @@ loop140:
 	VADDPD    Y7, Y3, Y3
 	ADDQ      $0x00000040, AX
 	SUBQ      $0x00000010, CX
-	JMP       loop140
+	JMP       loop136
 
-done141:
-loop142:
+done137:
+loop138:
 	CMPQ      CX, $0x00000008
-	JLT       done143
+	JLT       done139
 	VCVTPS2PD (AX), Y4
 	VADDPD    Y4, Y0, Y0
 	VCVTPS2PD 16(AX), Y5
 	VADDPD    Y5, Y1, Y1
 	ADDQ      $0x00000020, AX
 	SUBQ      $0x00000008, CX
-	JMP       loop142
+	JMP       loop138
 
-done143:
+done139:
 	VADDPD       Y1, Y0, Y0
 	VADDPD       Y2, Y0, Y0
 	VADDPD       Y3, Y0, Y0
@@ -4569,9 +4525,9 @@ TEXT ·deviation2(SB), NOSPLIT, $0-32
 	MOVSD        mean+16(FP), X4
 	VBROADCASTSD X4, Y15
 
-loop144:
+loop140:
 	CMPQ        CX, $0x00000010
-	JLT         done145
+	JLT         done141
 	VCVTPS2PD   (AX), Y4
 	VSUBPD      Y15, Y4, Y4
 	VFMADD231PD Y4, Y4, Y0
@@ -4586,12 +4542,12 @@ loop144:
 	VFMADD231PD Y7, Y7, Y3
 	ADDQ        $0x00000040, AX
 	SUBQ        $0x00000010, CX
-	JMP         loop144
+	JMP         loop140
 
-done145:
-loop146:
+done141:
+loop142:
 	CMPQ        CX, $0x00000008
-	JLT         done147
+	JLT         done143
 	VCVTPS2PD   (AX), Y4
 	VSUBPD      Y15, Y4, Y4
 	VFMADD231PD Y4, Y4, Y0
@@ -4600,9 +4556,9 @@ loop146:
 	VFMADD231PD Y5, Y5, Y1
 	ADDQ        $0x00000020, AX
 	SUBQ        $0x00000008, CX
-	JMP         loop146
+	JMP         loop142
 
-done147:
+done143:
 	VADDPD       Y1, Y0, Y0
 	VADDPD       Y2, Y0, Y0
 	VADDPD       Y3, Y0, Y0
@@ -4629,9 +4585,9 @@ TEXT ·dot2(SB), NOSPLIT, $0-28
 	VXORPS Y6, Y6, Y6
 	VXORPS Y7, Y7, Y7
 
-loop148:
+loop144:
 	CMPQ        DX, $0x00000040
-	JLT         done149
+	JLT         done145
 	VMOVUPS     (AX), Y8
 	VFMADD231PS (CX), Y8, Y0
 	VMOVUPS     32(AX), Y9
@@ -4651,20 +4607,20 @@ loop148:
 	ADDQ        $0x00000100, AX
 	ADDQ        $0x00000100, CX
 	SUBQ        $0x00000040, DX
-	JMP         loop148
+	JMP         loop144
 
-done149:
-loop150:
+done145:
+loop146:
 	CMPQ        DX, $0x00000008
-	JLT         done151
+	JLT         done147
 	VMOVUPS     (AX), Y8
 	VFMADD231PS (CX), Y8, Y0
 	ADDQ        $0x00000020, AX
 	ADDQ        $0x00000020, CX
 	SUBQ        $0x00000008, DX
-	JMP         loop150
+	JMP         loop146
 
-done151:
+done147:
 	VADDPS       Y4, Y0, Y0
 	VADDPS       Y5, Y1, Y1
 	VADDPS       Y6, Y2, Y2
@@ -4692,27 +4648,27 @@ TEXT ·largest2(SB), NOSPLIT, $0-20
 	VMOVUPS cff800000<>+0(SB), Y2
 	VMOVUPS cff800000<>+0(SB), Y3
 
-loop152:
+loop148:
 	CMPQ   CX, $0x00000020
-	JLT    done153
+	JLT    done149
 	VMAXPS (AX), Y0, Y0
 	VMAXPS 32(AX), Y1, Y1
 	VMAXPS 64(AX), Y2, Y2
 	VMAXPS 96(AX), Y3, Y3
 	ADDQ   $0x00000080, AX
 	SUBQ   $0x00000020, CX
-	JMP    loop152
+	JMP    loop148
 
-done153:
-loop154:
+done149:
+loop150:
 	CMPQ   CX, $0x00000008
-	JLT    done155
+	JLT    done151
 	VMAXPS (AX), Y0, Y0
 	ADDQ   $0x00000020, AX
 	SUBQ   $0x00000008, CX
-	JMP    loop154
+	JMP    loop150
 
-done155:
+done151:
 	VMAXPS       Y2, Y0, Y0
 	VMAXPS       Y3, Y1, Y1
 	VMAXPS       Y1, Y0, Y0
@@ -4756,9 +4712,9 @@ TEXT ·expSum2(SB), NOSPLIT, $0-36
 	MOVSS        shift+24(FP), X3
 	VBROADCASTSS X3, Y3
 
-loop156:
+loop152:
 	CMPQ         DX, $0x00000018
-	JLT          done157
+	JLT          done153
 	VMOVUPS      (CX), Y4
 	VMOVUPS      32(CX), Y7
 	VMOVUPS      64(CX), Y10
@@ -4830,12 +4786,12 @@ loop156:
 	ADDQ         $0x00000060, AX
 	ADDQ         $0x00000060, CX
 	SUBQ         $0x00000018, DX
-	JMP          loop156
+	JMP          loop152
 
-done157:
-loop158:
+done153:
+loop154:
 	CMPQ         DX, $0x00000008
-	JLT          done159
+	JLT          done155
 	VMOVUPS      (CX), Y4
 	VSUBPS       Y3, Y4, Y4
 	VMOVUPS      cc2b00000<>+0(SB), Y15
@@ -4859,9 +4815,9 @@ loop158:
 	ADDQ         $0x00000020, AX
 	ADDQ         $0x00000020, CX
 	SUBQ         $0x00000008, DX
-	JMP          loop158
+	JMP          loop154
 
-done159:
+done155:
 	VADDPS       Y1, Y0, Y0
 	VADDPS       Y2, Y0, Y0
 	VEXTRACTF128 $0x01, Y0, X1
@@ -4899,9 +4855,9 @@ TEXT ·addWide2(SB), NOSPLIT, $0-24
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
 
-loop160:
+loop156:
 	CMPQ      DX, $0x00000008
-	JLT       done161
+	JLT       done157
 	VCVTPS2PD (CX), Y0
 	VADDPD    (AX), Y0, Y0
 	VMOVUPD   Y0, (AX)
@@ -4911,12 +4867,12 @@ loop160:
 	ADDQ      $0x00000020, CX
 	ADDQ      $0x00000040, AX
 	SUBQ      $0x00000008, DX
-	JMP       loop160
+	JMP       loop156
 
-done161:
-loop162:
+done157:
+loop158:
 	CMPQ      DX, $0x00000008
-	JLT       done163
+	JLT       done159
 	VCVTPS2PD (CX), Y0
 	VADDPD    (AX), Y0, Y0
 	VMOVUPD   Y0, (AX)
@@ -4926,9 +4882,9 @@ loop162:
 	ADDQ      $0x00000020, CX
 	ADDQ      $0x00000040, AX
 	SUBQ      $0x00000008, DX
-	JMP       loop162
+	JMP       loop158
 
-done163:
+done159:
 	VZEROUPPER
 	RET
 
@@ -4942,9 +4898,9 @@ TEXT ·choose2(SB), NOSPLIT, $0-40
 	MOVQ   n+32(FP), SI
 	VXORPS Y3, Y3, Y3
 
-loop164:
+loop160:
 	CMPQ      SI, $0x00000008
-	JLT       done165
+	JLT       done161
 	VPMOVZXBD (CX), Y0
 	VMOVUPS   (DX), Y1
 	VMOVUPS   (BX), Y2
@@ -4956,12 +4912,12 @@ loop164:
 	ADDQ      $0x00000020, DX
 	ADDQ      $0x00000020, BX
 	SUBQ      $0x00000008, SI
-	JMP       loop164
+	JMP       loop160
 
-done165:
-loop166:
+done161:
+loop162:
 	CMPQ      SI, $0x00000008
-	JLT       done167
+	JLT       done163
 	VPMOVZXBD (CX), Y0
 	VMOVUPS   (DX), Y1
 	VMOVUPS   (BX), Y2
@@ -4973,9 +4929,9 @@ loop166:
 	ADDQ      $0x00000020, DX
 	ADDQ      $0x00000020, BX
 	SUBQ      $0x00000008, SI
-	JMP       loop166
+	JMP       loop162
 
-done167:
+done163:
 	VZEROUPPER
 	RET
 
@@ -4990,9 +4946,9 @@ TEXT ·pick2(SB), NOSPLIT, $0-40
 	MOVQ         SI, X0
 	VPBROADCASTD X0, Y0
 
-loop168:
+loop164:
 	CMPQ      BX, $0x00000008
-	JLT       done169
+	JLT       done165
 	VMOVUPS   (DX), Y1
 	VMOVUPS   (AX), Y2
 	VMOVUPS   (CX), Y3
@@ -5007,12 +4963,12 @@ loop168:
 	ADDQ      $0x00000020, AX
 	ADDQ      $0x00000020, CX
 	SUBQ      $0x00000008, BX
-	JMP       loop168
+	JMP       loop164
 
-done169:
-loop170:
+done165:
+loop166:
 	CMPQ      BX, $0x00000008
-	JLT       done171
+	JLT       done167
 	VMOVUPS   (DX), Y1
 	VMOVUPS   (AX), Y2
 	VMOVUPS   (CX), Y3
@@ -5027,9 +4983,9 @@ loop170:
 	ADDQ      $0x00000020, AX
 	ADDQ      $0x00000020, CX
 	SUBQ      $0x00000008, BX
-	JMP       loop170
+	JMP       loop166
 
-done171:
+done167:
 	VZEROUPPER
 	RET
 
@@ -5044,9 +5000,9 @@ TEXT ·pickSecond2(SB), NOSPLIT, $0-40
 	MOVQ         SI, X0
 	VPBROADCASTD X0, Y0
 
-loop172:
+loop168:
 	CMPQ      BX, $0x00000008
-	JLT       done173
+	JLT       done169
 	VMOVUPS   (DX), Y6
 	VSHUFPS   $0x88, 32(DX), Y6, Y1
 	VPERMPD   $0xd8, Y1, Y1
@@ -5063,12 +5019,12 @@ loop172:
 	ADDQ      $0x00000020, AX
 	ADDQ      $0x00000020, CX
 	SUBQ      $0x00000008, BX
-	JMP       loop172
+	JMP       loop168
 
-done173:
-loop174:
+done169:
+loop170:
 	CMPQ      BX, $0x00000008
-	JLT       done175
+	JLT       done171
 	VMOVUPS   (DX), Y6
 	VSHUFPS   $0x88, 32(DX), Y6, Y1
 	VPERMPD   $0xd8, Y1, Y1
@@ -5085,9 +5041,9 @@ loop174:
 	ADDQ      $0x00000020, AX
 	ADDQ      $0x00000020, CX
 	SUBQ      $0x00000008, BX
-	JMP       loop174
+	JMP       loop170
 
-done175:
+done171:
 	VZEROUPPER
 	RET
 
@@ -5098,9 +5054,9 @@ TEXT ·second2(SB), NOSPLIT, $0-24
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
 
-loop176:
+loop172:
 	CMPQ    DX, $0x00000008
-	JLT     done177
+	JLT     done173
 	VMOVUPS (CX), Y6
 	VSHUFPS $0x88, 32(CX), Y6, Y1
 	VPERMPD $0xd8, Y1, Y1
@@ -5108,12 +5064,12 @@ loop176:
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000020, AX
 	SUBQ    $0x00000008, DX
-	JMP     loop176
+	JMP     loop172
 
-done177:
-loop178:
+done173:
+loop174:
 	CMPQ    DX, $0x00000008
-	JLT     done179
+	JLT     done175
 	VMOVUPS (CX), Y6
 	VSHUFPS $0x88, 32(CX), Y6, Y1
 	VPERMPD $0xd8, Y1, Y1
@@ -5121,9 +5077,9 @@ loop178:
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000020, AX
 	SUBQ    $0x00000008, DX
-	JMP     loop178
+	JMP     loop174
 
-done179:
+done175:
 	VZEROUPPER
 	RET
 
@@ -5134,9 +5090,9 @@ TEXT ·stream2(SB), NOSPLIT, $0-24
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
 
-loop180:
+loop176:
 	CMPQ     DX, $0x00000040
-	JLT      done181
+	JLT      done177
 	VMOVUPS  (CX), Y0
 	VMOVNTPS Y0, (AX)
 	VMOVUPS  32(CX), Y1
@@ -5156,20 +5112,20 @@ loop180:
 	ADDQ     $0x00000100, AX
 	ADDQ     $0x00000100, CX
 	SUBQ     $0x00000040, DX
-	JMP      loop180
+	JMP      loop176
 
-done181:
-loop182:
+done177:
+loop178:
 	CMPQ     DX, $0x00000008
-	JLT      done183
+	JLT      done179
 	VMOVUPS  (CX), Y0
 	VMOVNTPS Y0, (AX)
 	ADDQ     $0x00000020, AX
 	ADDQ     $0x00000020, CX
 	SUBQ     $0x00000008, DX
-	JMP      loop182
+	JMP      loop178
 
-done183:
+done179:
 	VZEROUPPER
 	RET
 
@@ -5181,9 +5137,9 @@ TEXT ·add512(SB), NOSPLIT, $0-32
 	MOVQ b+16(FP), DX
 	MOVQ n+24(FP), BX
 
-loop184:
+loop180:
 	CMPQ    BX, $0x00000020
-	JLT     rest185
+	JLT     rest181
 	VMOVUPS (CX), Z0
 	VMOVUPS (DX), Z1
 	VADDPS  Z1, Z0, Z0
@@ -5196,11 +5152,11 @@ loop184:
 	ADDQ    $0x00000080, CX
 	ADDQ    $0x00000080, DX
 	SUBQ    $0x00000020, BX
-	JMP     loop184
+	JMP     loop180
 
-rest185:
+rest181:
 	TESTQ     BX, BX
-	JLE       done186
+	JLE       done182
 	MOVQ      $0x00000010, SI
 	CMPQ      BX, SI
 	CMOVQLT   BX, SI
@@ -5216,9 +5172,9 @@ rest185:
 	ADDQ      $0x00000040, CX
 	ADDQ      $0x00000040, DX
 	SUBQ      $0x00000010, BX
-	JMP       rest185
+	JMP       rest181
 
-done186:
+done182:
 	VZEROUPPER
 	RET
 
@@ -5230,9 +5186,9 @@ TEXT ·addAround512(SB), NOSPLIT, $0-32
 	MOVQ b+16(FP), DX
 	MOVQ n+24(FP), BX
 
-loop187:
+loop183:
 	CMPQ     BX, $0x00000020
-	JLT      done188
+	JLT      done184
 	VMOVUPS  (CX), Z0
 	VMOVUPS  (DX), Z1
 	VADDPS   Z1, Z0, Z0
@@ -5245,12 +5201,12 @@ loop187:
 	ADDQ     $0x00000080, CX
 	ADDQ     $0x00000080, DX
 	SUBQ     $0x00000020, BX
-	JMP      loop187
+	JMP      loop183
 
-done188:
-loop189:
+done184:
+loop185:
 	CMPQ     BX, $0x00000010
-	JLT      done190
+	JLT      done186
 	VMOVUPS  (CX), Z0
 	VMOVUPS  (DX), Z1
 	VADDPS   Z1, Z0, Z0
@@ -5259,9 +5215,9 @@ loop189:
 	ADDQ     $0x00000040, CX
 	ADDQ     $0x00000040, DX
 	SUBQ     $0x00000010, BX
-	JMP      loop189
+	JMP      loop185
 
-done190:
+done186:
 	VZEROUPPER
 	RET
 
@@ -5273,9 +5229,9 @@ TEXT ·sub512(SB), NOSPLIT, $0-32
 	MOVQ b+16(FP), DX
 	MOVQ n+24(FP), BX
 
-loop191:
+loop187:
 	CMPQ    BX, $0x00000020
-	JLT     rest192
+	JLT     rest188
 	VMOVUPS (CX), Z0
 	VMOVUPS (DX), Z1
 	VSUBPS  Z1, Z0, Z0
@@ -5288,11 +5244,11 @@ loop191:
 	ADDQ    $0x00000080, CX
 	ADDQ    $0x00000080, DX
 	SUBQ    $0x00000020, BX
-	JMP     loop191
+	JMP     loop187
 
-rest192:
+rest188:
 	TESTQ     BX, BX
-	JLE       done193
+	JLE       done189
 	MOVQ      $0x00000010, SI
 	CMPQ      BX, SI
 	CMOVQLT   BX, SI
@@ -5308,9 +5264,9 @@ rest192:
 	ADDQ      $0x00000040, CX
 	ADDQ      $0x00000040, DX
 	SUBQ      $0x00000010, BX
-	JMP       rest192
+	JMP       rest188
 
-done193:
+done189:
 	VZEROUPPER
 	RET
 
@@ -5322,9 +5278,9 @@ TEXT ·subAround512(SB), NOSPLIT, $0-32
 	MOVQ b+16(FP), DX
 	MOVQ n+24(FP), BX
 
-loop194:
+loop190:
 	CMPQ     BX, $0x00000020
-	JLT      done195
+	JLT      done191
 	VMOVUPS  (CX), Z0
 	VMOVUPS  (DX), Z1
 	VSUBPS   Z1, Z0, Z0
@@ -5337,12 +5293,12 @@ loop194:
 	ADDQ     $0x00000080, CX
 	ADDQ     $0x00000080, DX
 	SUBQ     $0x00000020, BX
-	JMP      loop194
+	JMP      loop190
 
-done195:
-loop196:
+done191:
+loop192:
 	CMPQ     BX, $0x00000010
-	JLT      done197
+	JLT      done193
 	VMOVUPS  (CX), Z0
 	VMOVUPS  (DX), Z1
 	VSUBPS   Z1, Z0, Z0
@@ -5351,9 +5307,9 @@ loop196:
 	ADDQ     $0x00000040, CX
 	ADDQ     $0x00000040, DX
 	SUBQ     $0x00000010, BX
-	JMP      loop196
+	JMP      loop192
 
-done197:
+done193:
 	VZEROUPPER
 	RET
 
@@ -5365,9 +5321,9 @@ TEXT ·mul512(SB), NOSPLIT, $0-32
 	MOVQ b+16(FP), DX
 	MOVQ n+24(FP), BX
 
-loop198:
+loop194:
 	CMPQ    BX, $0x00000020
-	JLT     rest199
+	JLT     rest195
 	VMOVUPS (CX), Z0
 	VMOVUPS (DX), Z1
 	VMULPS  Z1, Z0, Z0
@@ -5380,11 +5336,11 @@ loop198:
 	ADDQ    $0x00000080, CX
 	ADDQ    $0x00000080, DX
 	SUBQ    $0x00000020, BX
-	JMP     loop198
+	JMP     loop194
 
-rest199:
+rest195:
 	TESTQ     BX, BX
-	JLE       done200
+	JLE       done196
 	MOVQ      $0x00000010, SI
 	CMPQ      BX, SI
 	CMOVQLT   BX, SI
@@ -5400,9 +5356,9 @@ rest199:
 	ADDQ      $0x00000040, CX
 	ADDQ      $0x00000040, DX
 	SUBQ      $0x00000010, BX
-	JMP       rest199
+	JMP       rest195
 
-done200:
+done196:
 	VZEROUPPER
 	RET
 
@@ -5414,9 +5370,9 @@ TEXT ·mulAround512(SB), NOSPLIT, $0-32
 	MOVQ b+16(FP), DX
 	MOVQ n+24(FP), BX
 
-loop201:
+loop197:
 	CMPQ     BX, $0x00000020
-	JLT      done202
+	JLT      done198
 	VMOVUPS  (CX), Z0
 	VMOVUPS  (DX), Z1
 	VMULPS   Z1, Z0, Z0
@@ -5429,12 +5385,12 @@ loop201:
 	ADDQ     $0x00000080, CX
 	ADDQ     $0x00000080, DX
 	SUBQ     $0x00000020, BX
-	JMP      loop201
+	JMP      loop197
 
-done202:
-loop203:
+done198:
+loop199:
 	CMPQ     BX, $0x00000010
-	JLT      done204
+	JLT      done200
 	VMOVUPS  (CX), Z0
 	VMOVUPS  (DX), Z1
 	VMULPS   Z1, Z0, Z0
@@ -5443,9 +5399,9 @@ loop203:
 	ADDQ     $0x00000040, CX
 	ADDQ     $0x00000040, DX
 	SUBQ     $0x00000010, BX
-	JMP      loop203
+	JMP      loop199
 
-done204:
+done200:
 	VZEROUPPER
 	RET
 
@@ -5457,9 +5413,9 @@ TEXT ·div512(SB), NOSPLIT, $0-32
 	MOVQ b+16(FP), DX
 	MOVQ n+24(FP), BX
 
-loop205:
+loop201:
 	CMPQ    BX, $0x00000020
-	JLT     rest206
+	JLT     rest202
 	VMOVUPS (CX), Z0
 	VMOVUPS (DX), Z1
 	VDIVPS  Z1, Z0, Z0
@@ -5472,11 +5428,11 @@ loop205:
 	ADDQ    $0x00000080, CX
 	ADDQ    $0x00000080, DX
 	SUBQ    $0x00000020, BX
-	JMP     loop205
+	JMP     loop201
 
-rest206:
+rest202:
 	TESTQ     BX, BX
-	JLE       done207
+	JLE       done203
 	MOVQ      $0x00000010, SI
 	CMPQ      BX, SI
 	CMOVQLT   BX, SI
@@ -5492,9 +5448,9 @@ rest206:
 	ADDQ      $0x00000040, CX
 	ADDQ      $0x00000040, DX
 	SUBQ      $0x00000010, BX
-	JMP       rest206
+	JMP       rest202
 
-done207:
+done203:
 	VZEROUPPER
 	RET
 
@@ -5506,9 +5462,9 @@ TEXT ·divAround512(SB), NOSPLIT, $0-32
 	MOVQ b+16(FP), DX
 	MOVQ n+24(FP), BX
 
-loop208:
+loop204:
 	CMPQ     BX, $0x00000020
-	JLT      done209
+	JLT      done205
 	VMOVUPS  (CX), Z0
 	VMOVUPS  (DX), Z1
 	VDIVPS   Z1, Z0, Z0
@@ -5521,12 +5477,12 @@ loop208:
 	ADDQ     $0x00000080, CX
 	ADDQ     $0x00000080, DX
 	SUBQ     $0x00000020, BX
-	JMP      loop208
+	JMP      loop204
 
-done209:
-loop210:
+done205:
+loop206:
 	CMPQ     BX, $0x00000010
-	JLT      done211
+	JLT      done207
 	VMOVUPS  (CX), Z0
 	VMOVUPS  (DX), Z1
 	VDIVPS   Z1, Z0, Z0
@@ -5535,9 +5491,9 @@ loop210:
 	ADDQ     $0x00000040, CX
 	ADDQ     $0x00000040, DX
 	SUBQ     $0x00000010, BX
-	JMP      loop210
+	JMP      loop206
 
-done211:
+done207:
 	VZEROUPPER
 	RET
 
@@ -5548,9 +5504,9 @@ TEXT ·neg512(SB), NOSPLIT, $0-24
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
 
-loop212:
+loop208:
 	CMPQ    DX, $0x00000040
-	JLT     rest213
+	JLT     rest209
 	VMOVUPS (CX), Z0
 	VXORPS  c80000000<>+0(SB), Z0, Z0
 	VMOVUPS Z0, (AX)
@@ -5566,11 +5522,11 @@ loop212:
 	ADDQ    $0x00000100, AX
 	ADDQ    $0x00000100, CX
 	SUBQ    $0x00000040, DX
-	JMP     loop212
+	JMP     loop208
 
-rest213:
+rest209:
 	TESTQ     DX, DX
-	JLE       done214
+	JLE       done210
 	MOVQ      $0x00000010, BX
 	CMPQ      DX, BX
 	CMOVQLT   DX, BX
@@ -5584,9 +5540,9 @@ rest213:
 	ADDQ      $0x00000040, AX
 	ADDQ      $0x00000040, CX
 	SUBQ      $0x00000010, DX
-	JMP       rest213
+	JMP       rest209
 
-done214:
+done210:
 	VZEROUPPER
 	RET
 
@@ -5597,9 +5553,9 @@ TEXT ·negAround512(SB), NOSPLIT, $0-24
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
 
-loop215:
+loop211:
 	CMPQ     DX, $0x00000040
-	JLT      done216
+	JLT      done212
 	VMOVUPS  (CX), Z0
 	VXORPS   c80000000<>+0(SB), Z0, Z0
 	VMOVNTPS Z0, (AX)
@@ -5615,21 +5571,21 @@ loop215:
 	ADDQ     $0x00000100, AX
 	ADDQ     $0x00000100, CX
 	SUBQ     $0x00000040, DX
-	JMP      loop215
+	JMP      loop211
 
-done216:
-loop217:
+done212:
+loop213:
 	CMPQ     DX, $0x00000010
-	JLT      done218
+	JLT      done214
 	VMOVUPS  (CX), Z0
 	VXORPS   c80000000<>+0(SB), Z0, Z0
 	VMOVNTPS Z0, (AX)
 	ADDQ     $0x00000040, AX
 	ADDQ     $0x00000040, CX
 	SUBQ     $0x00000010, DX
-	JMP      loop217
+	JMP      loop213
 
-done218:
+done214:
 	VZEROUPPER
 	RET
 
@@ -5640,9 +5596,9 @@ TEXT ·abs512(SB), NOSPLIT, $0-24
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
 
-loop219:
+loop215:
 	CMPQ    DX, $0x00000040
-	JLT     rest220
+	JLT     rest216
 	VMOVUPS (CX), Z0
 	VANDPS  c7fffffff<>+0(SB), Z0, Z0
 	VMOVUPS Z0, (AX)
@@ -5658,11 +5614,11 @@ loop219:
 	ADDQ    $0x00000100, AX
 	ADDQ    $0x00000100, CX
 	SUBQ    $0x00000040, DX
-	JMP     loop219
+	JMP     loop215
 
-rest220:
+rest216:
 	TESTQ     DX, DX
-	JLE       done221
+	JLE       done217
 	MOVQ      $0x00000010, BX
 	CMPQ      DX, BX
 	CMOVQLT   DX, BX
@@ -5676,9 +5632,9 @@ rest220:
 	ADDQ      $0x00000040, AX
 	ADDQ      $0x00000040, CX
 	SUBQ      $0x00000010, DX
-	JMP       rest220
+	JMP       rest216
 
-done221:
+done217:
 	VZEROUPPER
 	RET
 
@@ -5689,9 +5645,9 @@ TEXT ·absAround512(SB), NOSPLIT, $0-24
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
 
-loop222:
+loop218:
 	CMPQ     DX, $0x00000040
-	JLT      done223
+	JLT      done219
 	VMOVUPS  (CX), Z0
 	VANDPS   c7fffffff<>+0(SB), Z0, Z0
 	VMOVNTPS Z0, (AX)
@@ -5707,21 +5663,21 @@ loop222:
 	ADDQ     $0x00000100, AX
 	ADDQ     $0x00000100, CX
 	SUBQ     $0x00000040, DX
-	JMP      loop222
+	JMP      loop218
 
-done223:
-loop224:
+done219:
+loop220:
 	CMPQ     DX, $0x00000010
-	JLT      done225
+	JLT      done221
 	VMOVUPS  (CX), Z0
 	VANDPS   c7fffffff<>+0(SB), Z0, Z0
 	VMOVNTPS Z0, (AX)
 	ADDQ     $0x00000040, AX
 	ADDQ     $0x00000040, CX
 	SUBQ     $0x00000010, DX
-	JMP      loop224
+	JMP      loop220
 
-done225:
+done221:
 	VZEROUPPER
 	RET
 
@@ -5732,9 +5688,9 @@ TEXT ·relu512(SB), NOSPLIT, $0-24
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
 
-loop226:
+loop222:
 	CMPQ    DX, $0x00000040
-	JLT     rest227
+	JLT     rest223
 	VMOVUPS (CX), Z0
 	VMOVUPS c00000000<>+0(SB), Z31
 	VMAXPS  Z0, Z31, Z0
@@ -5758,11 +5714,11 @@ loop226:
 	ADDQ    $0x00000100, AX
 	ADDQ    $0x00000100, CX
 	SUBQ    $0x00000040, DX
-	JMP     loop226
+	JMP     loop222
 
-rest227:
+rest223:
 	TESTQ     DX, DX
-	JLE       done228
+	JLE       done224
 	MOVQ      $0x00000010, BX
 	CMPQ      DX, BX
 	CMOVQLT   DX, BX
@@ -5778,9 +5734,9 @@ rest227:
 	ADDQ      $0x00000040, AX
 	ADDQ      $0x00000040, CX
 	SUBQ      $0x00000010, DX
-	JMP       rest227
+	JMP       rest223
 
-done228:
+done224:
 	VZEROUPPER
 	RET
 
@@ -5791,9 +5747,9 @@ TEXT ·reluAround512(SB), NOSPLIT, $0-24
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
 
-loop229:
+loop225:
 	CMPQ     DX, $0x00000040
-	JLT      done230
+	JLT      done226
 	VMOVUPS  (CX), Z0
 	VMOVUPS  c00000000<>+0(SB), Z31
 	VMAXPS   Z0, Z31, Z0
@@ -5817,12 +5773,12 @@ loop229:
 	ADDQ     $0x00000100, AX
 	ADDQ     $0x00000100, CX
 	SUBQ     $0x00000040, DX
-	JMP      loop229
+	JMP      loop225
 
-done230:
-loop231:
+done226:
+loop227:
 	CMPQ     DX, $0x00000010
-	JLT      done232
+	JLT      done228
 	VMOVUPS  (CX), Z0
 	VMOVUPS  c00000000<>+0(SB), Z31
 	VMAXPS   Z0, Z31, Z0
@@ -5831,9 +5787,9 @@ loop231:
 	ADDQ     $0x00000040, AX
 	ADDQ     $0x00000040, CX
 	SUBQ     $0x00000010, DX
-	JMP      loop231
+	JMP      loop227
 
-done232:
+done228:
 	VZEROUPPER
 	RET
 
@@ -5844,9 +5800,9 @@ TEXT ·sqrt512(SB), NOSPLIT, $0-24
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
 
-loop233:
+loop229:
 	CMPQ    DX, $0x00000020
-	JLT     rest234
+	JLT     rest230
 	VMOVUPS (CX), Z0
 	VSQRTPS Z0, Z0
 	VMOVUPS Z0, (AX)
@@ -5856,11 +5812,11 @@ loop233:
 	ADDQ    $0x00000080, AX
 	ADDQ    $0x00000080, CX
 	SUBQ    $0x00000020, DX
-	JMP     loop233
+	JMP     loop229
 
-rest234:
+rest230:
 	TESTQ     DX, DX
-	JLE       done235
+	JLE       done231
 	MOVQ      $0x00000010, BX
 	CMPQ      DX, BX
 	CMOVQLT   DX, BX
@@ -5874,9 +5830,9 @@ rest234:
 	ADDQ      $0x00000040, AX
 	ADDQ      $0x00000040, CX
 	SUBQ      $0x00000010, DX
-	JMP       rest234
+	JMP       rest230
 
-done235:
+done231:
 	VZEROUPPER
 	RET
 
@@ -5887,9 +5843,9 @@ TEXT ·sqrtAround512(SB), NOSPLIT, $0-24
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
 
-loop236:
+loop232:
 	CMPQ     DX, $0x00000020
-	JLT      done237
+	JLT      done233
 	VMOVUPS  (CX), Z0
 	VSQRTPS  Z0, Z0
 	VMOVNTPS Z0, (AX)
@@ -5899,21 +5855,21 @@ loop236:
 	ADDQ     $0x00000080, AX
 	ADDQ     $0x00000080, CX
 	SUBQ     $0x00000020, DX
-	JMP      loop236
+	JMP      loop232
 
-done237:
-loop238:
+done233:
+loop234:
 	CMPQ     DX, $0x00000010
-	JLT      done239
+	JLT      done235
 	VMOVUPS  (CX), Z0
 	VSQRTPS  Z0, Z0
 	VMOVNTPS Z0, (AX)
 	ADDQ     $0x00000040, AX
 	ADDQ     $0x00000040, CX
 	SUBQ     $0x00000010, DX
-	JMP      loop238
+	JMP      loop234
 
-done239:
+done235:
 	VZEROUPPER
 	RET
 
@@ -5924,9 +5880,9 @@ TEXT ·exp512(SB), NOSPLIT, $0-24
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
 
-loop240:
+loop236:
 	CMPQ         DX, $0x00000010
-	JLT          rest241
+	JLT          rest237
 	PREFETCHT0   1024(AX)
 	PREFETCHT0   1024(CX)
 	VMOVUPS      (CX), Z0
@@ -5950,11 +5906,11 @@ loop240:
 	ADDQ         $0x00000040, AX
 	ADDQ         $0x00000040, CX
 	SUBQ         $0x00000010, DX
-	JMP          loop240
+	JMP          loop236
 
-rest241:
+rest237:
 	TESTQ        DX, DX
-	JLE          done242
+	JLE          done238
 	MOVQ         $0x00000010, BX
 	CMPQ         DX, BX
 	CMOVQLT      DX, BX
@@ -5983,9 +5939,9 @@ rest241:
 	ADDQ         $0x00000040, AX
 	ADDQ         $0x00000040, CX
 	SUBQ         $0x00000010, DX
-	JMP          rest241
+	JMP          rest237
 
-done242:
+done238:
 	VZEROUPPER
 	RET
 
@@ -5996,9 +5952,9 @@ TEXT ·expAround512(SB), NOSPLIT, $0-24
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
 
-loop243:
+loop239:
 	CMPQ         DX, $0x00000010
-	JLT          done244
+	JLT          done240
 	VMOVUPS      (CX), Z0
 	VMOVUPS      c42b20000<>+0(SB), Z31
 	VMINPS       Z0, Z31, Z0
@@ -6020,12 +5976,12 @@ loop243:
 	ADDQ         $0x00000040, AX
 	ADDQ         $0x00000040, CX
 	SUBQ         $0x00000010, DX
-	JMP          loop243
+	JMP          loop239
 
-done244:
-loop245:
+done240:
+loop241:
 	CMPQ         DX, $0x00000010
-	JLT          done246
+	JLT          done242
 	VMOVUPS      (CX), Z0
 	VMOVUPS      c42b20000<>+0(SB), Z31
 	VMINPS       Z0, Z31, Z0
@@ -6047,9 +6003,9 @@ loop245:
 	ADDQ         $0x00000040, AX
 	ADDQ         $0x00000040, CX
 	SUBQ         $0x00000010, DX
-	JMP          loop245
+	JMP          loop241
 
-done246:
+done242:
 	VZEROUPPER
 	RET
 
@@ -6060,9 +6016,9 @@ TEXT ·sigmoid512(SB), NOSPLIT, $0-24
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
 
-loop247:
+loop243:
 	CMPQ         DX, $0x00000010
-	JLT          rest248
+	JLT          rest244
 	PREFETCHT0   1024(AX)
 	PREFETCHT0   1024(CX)
 	VMOVUPS      (CX), Z0
@@ -6089,11 +6045,11 @@ loop247:
 	ADDQ         $0x00000040, AX
 	ADDQ         $0x00000040, CX
 	SUBQ         $0x00000010, DX
-	JMP          loop247
+	JMP          loop243
 
-rest248:
+rest244:
 	TESTQ        DX, DX
-	JLE          done249
+	JLE          done245
 	MOVQ         $0x00000010, BX
 	CMPQ         DX, BX
 	CMOVQLT      DX, BX
@@ -6125,9 +6081,9 @@ rest248:
 	ADDQ         $0x00000040, AX
 	ADDQ         $0x00000040, CX
 	SUBQ         $0x00000010, DX
-	JMP          rest248
+	JMP          rest244
 
-done249:
+done245:
 	VZEROUPPER
 	RET
 
@@ -6192,9 +6148,9 @@ TEXT ·sigmoidAround512(SB), NOSPLIT, $0-24
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
 
-loop250:
+loop246:
 	CMPQ         DX, $0x00000010
-	JLT          done251
+	JLT          done247
 	VMOVUPS      (CX), Z0
 	VMOVUPS      cc2b20000<>+0(SB), Z31
 	VMAXPS       Z0, Z31, Z0
@@ -6219,12 +6175,12 @@ loop250:
 	ADDQ         $0x00000040, AX
 	ADDQ         $0x00000040, CX
 	SUBQ         $0x00000010, DX
-	JMP          loop250
+	JMP          loop246
 
-done251:
-loop252:
+done247:
+loop248:
 	CMPQ         DX, $0x00000010
-	JLT          done253
+	JLT          done249
 	VMOVUPS      (CX), Z0
 	VMOVUPS      cc2b20000<>+0(SB), Z31
 	VMAXPS       Z0, Z31, Z0
@@ -6249,9 +6205,9 @@ loop252:
 	ADDQ         $0x00000040, AX
 	ADDQ         $0x00000040, CX
 	SUBQ         $0x00000010, DX
-	JMP          loop252
+	JMP          loop248
 
-done253:
+done249:
 	VZEROUPPER
 	RET
 
@@ -6262,9 +6218,9 @@ TEXT ·silu512(SB), NOSPLIT, $0-24
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
 
-loop254:
+loop250:
 	CMPQ         DX, $0x00000010
-	JLT          rest255
+	JLT          rest251
 	PREFETCHT0   1024(AX)
 	PREFETCHT0   1024(CX)
 	VMOVUPS      (CX), Z0
@@ -6290,11 +6246,11 @@ loop254:
 	ADDQ         $0x00000040, AX
 	ADDQ         $0x00000040, CX
 	SUBQ         $0x00000010, DX
-	JMP          loop254
+	JMP          loop250
 
-rest255:
+rest251:
 	TESTQ        DX, DX
-	JLE          done256
+	JLE          done252
 	MOVQ         $0x00000010, BX
 	CMPQ         DX, BX
 	CMOVQLT      DX, BX
@@ -6325,9 +6281,9 @@ rest255:
 	ADDQ         $0x00000040, AX
 	ADDQ         $0x00000040, CX
 	SUBQ         $0x00000010, DX
-	JMP          rest255
+	JMP          rest251
 
-done256:
+done252:
 	VZEROUPPER
 	RET
 
@@ -6338,9 +6294,9 @@ TEXT ·siluAround512(SB), NOSPLIT, $0-24
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
 
-loop257:
+loop253:
 	CMPQ         DX, $0x00000010
-	JLT          done258
+	JLT          done254
 	VMOVUPS      (CX), Z0
 	VMOVUPS      cc2b20000<>+0(SB), Z31
 	VMAXPS       Z0, Z31, Z1
@@ -6364,12 +6320,12 @@ loop257:
 	ADDQ         $0x00000040, AX
 	ADDQ         $0x00000040, CX
 	SUBQ         $0x00000010, DX
-	JMP          loop257
+	JMP          loop253
 
-done258:
-loop259:
+done254:
+loop255:
 	CMPQ         DX, $0x00000010
-	JLT          done260
+	JLT          done256
 	VMOVUPS      (CX), Z0
 	VMOVUPS      cc2b20000<>+0(SB), Z31
 	VMAXPS       Z0, Z31, Z1
@@ -6393,9 +6349,9 @@ loop259:
 	ADDQ         $0x00000040, AX
 	ADDQ         $0x00000040, CX
 	SUBQ         $0x00000010, DX
-	JMP          loop259
+	JMP          loop255
 
-done260:
+done256:
 	VZEROUPPER
 	RET
 
@@ -6406,9 +6362,9 @@ TEXT ·tanh512(SB), NOSPLIT, $0-24
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
 
-loop261:
+loop257:
 	CMPQ         DX, $0x00000010
-	JLT          rest262
+	JLT          rest258
 	PREFETCHT0   1024(AX)
 	PREFETCHT0   1024(CX)
 	VMOVUPS      (CX), Z0
@@ -6439,11 +6395,11 @@ loop261:
 	ADDQ         $0x00000040, AX
 	ADDQ         $0x00000040, CX
 	SUBQ         $0x00000010, DX
-	JMP          loop261
+	JMP          loop257
 
-rest262:
+rest258:
 	TESTQ        DX, DX
-	JLE          done263
+	JLE          done259
 	MOVQ         $0x00000010, BX
 	CMPQ         DX, BX
 	CMOVQLT      DX, BX
@@ -6479,9 +6435,9 @@ rest262:
 	ADDQ         $0x00000040, AX
 	ADDQ         $0x00000040, CX
 	SUBQ         $0x00000010, DX
-	JMP          rest262
+	JMP          rest258
 
-done263:
+done259:
 	VZEROUPPER
 	RET
 
@@ -6492,9 +6448,9 @@ TEXT ·tanhAround512(SB), NOSPLIT, $0-24
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
 
-loop264:
+loop260:
 	CMPQ         DX, $0x00000010
-	JLT          done265
+	JLT          done261
 	VMOVUPS      (CX), Z0
 	VANDPS       c7fffffff<>+0(SB), Z0, Z1
 	VADDPS       Z1, Z1, Z1
@@ -6523,12 +6479,12 @@ loop264:
 	ADDQ         $0x00000040, AX
 	ADDQ         $0x00000040, CX
 	SUBQ         $0x00000010, DX
-	JMP          loop264
+	JMP          loop260
 
-done265:
-loop266:
+done261:
+loop262:
 	CMPQ         DX, $0x00000010
-	JLT          done267
+	JLT          done263
 	VMOVUPS      (CX), Z0
 	VANDPS       c7fffffff<>+0(SB), Z0, Z1
 	VADDPS       Z1, Z1, Z1
@@ -6557,9 +6513,9 @@ loop266:
 	ADDQ         $0x00000040, AX
 	ADDQ         $0x00000040, CX
 	SUBQ         $0x00000010, DX
-	JMP          loop266
+	JMP          loop262
 
-done267:
+done263:
 	VZEROUPPER
 	RET
 
@@ -6570,9 +6526,9 @@ TEXT ·erf512(SB), NOSPLIT, $0-24
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
 
-loop268:
+loop264:
 	CMPQ         DX, $0x00000010
-	JLT          rest269
+	JLT          rest265
 	PREFETCHT0   1024(AX)
 	PREFETCHT0   1024(CX)
 	VMOVUPS      (CX), Z0
@@ -6630,11 +6586,11 @@ loop268:
 	ADDQ         $0x00000040, AX
 	ADDQ         $0x00000040, CX
 	SUBQ         $0x00000010, DX
-	JMP          loop268
+	JMP          loop264
 
-rest269:
+rest265:
 	TESTQ        DX, DX
-	JLE          done270
+	JLE          done266
 	MOVQ         $0x00000010, BX
 	CMPQ         DX, BX
 	CMOVQLT      DX, BX
@@ -6697,9 +6653,9 @@ rest269:
 	ADDQ         $0x00000040, AX
 	ADDQ         $0x00000040, CX
 	SUBQ         $0x00000010, DX
-	JMP          rest269
+	JMP          rest265
 
-done270:
+done266:
 	VZEROUPPER
 	RET
 
@@ -6710,9 +6666,9 @@ TEXT ·erfAround512(SB), NOSPLIT, $0-24
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
 
-loop271:
+loop267:
 	CMPQ         DX, $0x00000010
-	JLT          done272
+	JLT          done268
 	VMOVUPS      (CX), Z0
 	VANDPS       c7fffffff<>+0(SB), Z0, Z1
 	VMOVUPS      c40800000<>+0(SB), Z31
@@ -6768,12 +6724,12 @@ loop271:
 	ADDQ         $0x00000040, AX
 	ADDQ         $0x00000040, CX
 	SUBQ         $0x00000010, DX
-	JMP          loop271
+	JMP          loop267
 
-done272:
-loop273:
+done268:
+loop269:
 	CMPQ         DX, $0x00000010
-	JLT          done274
+	JLT          done270
 	VMOVUPS      (CX), Z0
 	VANDPS       c7fffffff<>+0(SB), Z0, Z1
 	VMOVUPS      c40800000<>+0(SB), Z31
@@ -6829,9 +6785,9 @@ loop273:
 	ADDQ         $0x00000040, AX
 	ADDQ         $0x00000040, CX
 	SUBQ         $0x00000010, DX
-	JMP          loop273
+	JMP          loop269
 
-done274:
+done270:
 	VZEROUPPER
 	RET
 
@@ -6842,9 +6798,9 @@ TEXT ·gelu512(SB), NOSPLIT, $0-24
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
 
-loop275:
+loop271:
 	CMPQ         DX, $0x00000010
-	JLT          rest276
+	JLT          rest272
 	PREFETCHT0   1024(AX)
 	PREFETCHT0   1024(CX)
 	VMOVUPS      (CX), Z0
@@ -6870,11 +6826,11 @@ loop275:
 	ADDQ         $0x00000040, AX
 	ADDQ         $0x00000040, CX
 	SUBQ         $0x00000010, DX
-	JMP          loop275
+	JMP          loop271
 
-rest276:
+rest272:
 	TESTQ        DX, DX
-	JLE          done277
+	JLE          done273
 	MOVQ         $0x00000010, BX
 	CMPQ         DX, BX
 	CMOVQLT      DX, BX
@@ -6905,9 +6861,9 @@ rest276:
 	ADDQ         $0x00000040, AX
 	ADDQ         $0x00000040, CX
 	SUBQ         $0x00000010, DX
-	JMP          rest276
+	JMP          rest272
 
-done277:
+done273:
 	VZEROUPPER
 	RET
 
@@ -7044,9 +7000,9 @@ TEXT ·geluAround512(SB), NOSPLIT, $0-24
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
 
-loop278:
+loop274:
 	CMPQ         DX, $0x00000010
-	JLT          done279
+	JLT          done275
 	VMOVUPS      (CX), Z0
 	VRANGEPS     $0x0a, c40a9999a<>+0(SB), Z0, Z1
 	VMOVUPS      c403826a4<>+0(SB), Z2
@@ -7070,12 +7026,12 @@ loop278:
 	ADDQ         $0x00000040, AX
 	ADDQ         $0x00000040, CX
 	SUBQ         $0x00000010, DX
-	JMP          loop278
+	JMP          loop274
 
-done279:
-loop280:
+done275:
+loop276:
 	CMPQ         DX, $0x00000010
-	JLT          done281
+	JLT          done277
 	VMOVUPS      (CX), Z0
 	VRANGEPS     $0x0a, c40a9999a<>+0(SB), Z0, Z1
 	VMOVUPS      c403826a4<>+0(SB), Z2
@@ -7099,9 +7055,9 @@ loop280:
 	ADDQ         $0x00000040, AX
 	ADDQ         $0x00000040, CX
 	SUBQ         $0x00000010, DX
-	JMP          loop280
+	JMP          loop276
 
-done281:
+done277:
 	VZEROUPPER
 	RET
 
@@ -7112,9 +7068,9 @@ TEXT ·geluTanh512(SB), NOSPLIT, $0-24
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
 
-loop282:
+loop278:
 	CMPQ         DX, $0x00000010
-	JLT          rest283
+	JLT          rest279
 	PREFETCHT0   1024(AX)
 	PREFETCHT0   1024(CX)
 	VMOVUPS      (CX), Z0
@@ -7145,11 +7101,11 @@ loop282:
 	ADDQ         $0x00000040, AX
 	ADDQ         $0x00000040, CX
 	SUBQ         $0x00000010, DX
-	JMP          loop282
+	JMP          loop278
 
-rest283:
+rest279:
 	TESTQ        DX, DX
-	JLE          done284
+	JLE          done280
 	MOVQ         $0x00000010, BX
 	CMPQ         DX, BX
 	CMOVQLT      DX, BX
@@ -7185,9 +7141,9 @@ rest283:
 	ADDQ         $0x00000040, AX
 	ADDQ         $0x00000040, CX
 	SUBQ         $0x00000010, DX
-	JMP          rest283
+	JMP          rest279
 
-done284:
+done280:
 	VZEROUPPER
 	RET
 
@@ -7198,9 +7154,9 @@ TEXT ·geluTanhAround512(SB), NOSPLIT, $0-24
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
 
-loop285:
+loop281:
 	CMPQ         DX, $0x00000010
-	JLT          done286
+	JLT          done282
 	VMOVUPS      (CX), Z0
 	VMULPS       Z0, Z0, Z1
 	VMULPS       c3d922279<>+0(SB), Z1, Z1
@@ -7229,12 +7185,12 @@ loop285:
 	ADDQ         $0x00000040, AX
 	ADDQ         $0x00000040, CX
 	SUBQ         $0x00000010, DX
-	JMP          loop285
+	JMP          loop281
 
-done286:
-loop287:
+done282:
+loop283:
 	CMPQ         DX, $0x00000010
-	JLT          done288
+	JLT          done284
 	VMOVUPS      (CX), Z0
 	VMULPS       Z0, Z0, Z1
 	VMULPS       c3d922279<>+0(SB), Z1, Z1
@@ -7263,9 +7219,9 @@ loop287:
 	ADDQ         $0x00000040, AX
 	ADDQ         $0x00000040, CX
 	SUBQ         $0x00000010, DX
-	JMP          loop287
+	JMP          loop283
 
-done288:
+done284:
 	VZEROUPPER
 	RET
 
@@ -7278,9 +7234,9 @@ TEXT ·mulScalar512(SB), NOSPLIT, $0-28
 	MOVSS        s+24(FP), X0
 	VBROADCASTSS X0, Z0
 
-loop289:
+loop285:
 	CMPQ    DX, $0x00000020
-	JLT     rest290
+	JLT     rest286
 	VMOVUPS (CX), Z1
 	VMULPS  Z0, Z1, Z1
 	VMOVUPS Z1, (AX)
@@ -7290,11 +7246,11 @@ loop289:
 	ADDQ    $0x00000080, AX
 	ADDQ    $0x00000080, CX
 	SUBQ    $0x00000020, DX
-	JMP     loop289
+	JMP     loop285
 
-rest290:
+rest286:
 	TESTQ     DX, DX
-	JLE       done291
+	JLE       done287
 	MOVQ      $0x00000010, BX
 	CMPQ      DX, BX
 	CMOVQLT   DX, BX
@@ -7308,9 +7264,9 @@ rest290:
 	ADDQ      $0x00000040, AX
 	ADDQ      $0x00000040, CX
 	SUBQ      $0x00000010, DX
-	JMP       rest290
+	JMP       rest286
 
-done291:
+done287:
 	VZEROUPPER
 	RET
 
@@ -7323,9 +7279,9 @@ TEXT ·mulScalarAround512(SB), NOSPLIT, $0-28
 	MOVSS        s+24(FP), X0
 	VBROADCASTSS X0, Z0
 
-loop292:
+loop288:
 	CMPQ     DX, $0x00000020
-	JLT      done293
+	JLT      done289
 	VMOVUPS  (CX), Z1
 	VMULPS   Z0, Z1, Z1
 	VMOVNTPS Z1, (AX)
@@ -7335,21 +7291,21 @@ loop292:
 	ADDQ     $0x00000080, AX
 	ADDQ     $0x00000080, CX
 	SUBQ     $0x00000020, DX
-	JMP      loop292
+	JMP      loop288
 
-done293:
-loop294:
+done289:
+loop290:
 	CMPQ     DX, $0x00000010
-	JLT      done295
+	JLT      done291
 	VMOVUPS  (CX), Z1
 	VMULPS   Z0, Z1, Z1
 	VMOVNTPS Z1, (AX)
 	ADDQ     $0x00000040, AX
 	ADDQ     $0x00000040, CX
 	SUBQ     $0x00000010, DX
-	JMP      loop294
+	JMP      loop290
 
-done295:
+done291:
 	VZEROUPPER
 	RET
 
@@ -7362,9 +7318,9 @@ TEXT ·addScalar512(SB), NOSPLIT, $0-28
 	MOVSS        s+24(FP), X0
 	VBROADCASTSS X0, Z0
 
-loop296:
+loop292:
 	CMPQ    DX, $0x00000020
-	JLT     rest297
+	JLT     rest293
 	VMOVUPS (CX), Z1
 	VADDPS  Z0, Z1, Z1
 	VMOVUPS Z1, (AX)
@@ -7374,11 +7330,11 @@ loop296:
 	ADDQ    $0x00000080, AX
 	ADDQ    $0x00000080, CX
 	SUBQ    $0x00000020, DX
-	JMP     loop296
+	JMP     loop292
 
-rest297:
+rest293:
 	TESTQ     DX, DX
-	JLE       done298
+	JLE       done294
 	MOVQ      $0x00000010, BX
 	CMPQ      DX, BX
 	CMOVQLT   DX, BX
@@ -7392,9 +7348,9 @@ rest297:
 	ADDQ      $0x00000040, AX
 	ADDQ      $0x00000040, CX
 	SUBQ      $0x00000010, DX
-	JMP       rest297
+	JMP       rest293
 
-done298:
+done294:
 	VZEROUPPER
 	RET
 
@@ -7407,9 +7363,9 @@ TEXT ·addScalarAround512(SB), NOSPLIT, $0-28
 	MOVSS        s+24(FP), X0
 	VBROADCASTSS X0, Z0
 
-loop299:
+loop295:
 	CMPQ     DX, $0x00000020
-	JLT      done300
+	JLT      done296
 	VMOVUPS  (CX), Z1
 	VADDPS   Z0, Z1, Z1
 	VMOVNTPS Z1, (AX)
@@ -7419,21 +7375,21 @@ loop299:
 	ADDQ     $0x00000080, AX
 	ADDQ     $0x00000080, CX
 	SUBQ     $0x00000020, DX
-	JMP      loop299
+	JMP      loop295
 
-done300:
-loop301:
+done296:
+loop297:
 	CMPQ     DX, $0x00000010
-	JLT      done302
+	JLT      done298
 	VMOVUPS  (CX), Z1
 	VADDPS   Z0, Z1, Z1
 	VMOVNTPS Z1, (AX)
 	ADDQ     $0x00000040, AX
 	ADDQ     $0x00000040, CX
 	SUBQ     $0x00000010, DX
-	JMP      loop301
+	JMP      loop297
 
-done302:
+done298:
 	VZEROUPPER
 	RET
 
@@ -7446,9 +7402,9 @@ TEXT ·divScalar512(SB), NOSPLIT, $0-28
 	MOVSS        s+24(FP), X0
 	VBROADCASTSS X0, Z0
 
-loop303:
+loop299:
 	CMPQ    DX, $0x00000020
-	JLT     rest304
+	JLT     rest300
 	VMOVUPS (CX), Z1
 	VDIVPS  Z0, Z1, Z1
 	VMOVUPS Z1, (AX)
@@ -7458,11 +7414,11 @@ loop303:
 	ADDQ    $0x00000080, AX
 	ADDQ    $0x00000080, CX
 	SUBQ    $0x00000020, DX
-	JMP     loop303
+	JMP     loop299
 
-rest304:
+rest300:
 	TESTQ     DX, DX
-	JLE       done305
+	JLE       done301
 	MOVQ      $0x00000010, BX
 	CMPQ      DX, BX
 	CMOVQLT   DX, BX
@@ -7476,9 +7432,9 @@ rest304:
 	ADDQ      $0x00000040, AX
 	ADDQ      $0x00000040, CX
 	SUBQ      $0x00000010, DX
-	JMP       rest304
+	JMP       rest300
 
-done305:
+done301:
 	VZEROUPPER
 	RET
 
@@ -7491,9 +7447,9 @@ TEXT ·divScalarAround512(SB), NOSPLIT, $0-28
 	MOVSS        s+24(FP), X0
 	VBROADCASTSS X0, Z0
 
-loop306:
+loop302:
 	CMPQ     DX, $0x00000020
-	JLT      done307
+	JLT      done303
 	VMOVUPS  (CX), Z1
 	VDIVPS   Z0, Z1, Z1
 	VMOVNTPS Z1, (AX)
@@ -7503,21 +7459,21 @@ loop306:
 	ADDQ     $0x00000080, AX
 	ADDQ     $0x00000080, CX
 	SUBQ     $0x00000020, DX
-	JMP      loop306
+	JMP      loop302
 
-done307:
-loop308:
+done303:
+loop304:
 	CMPQ     DX, $0x00000010
-	JLT      done309
+	JLT      done305
 	VMOVUPS  (CX), Z1
 	VDIVPS   Z0, Z1, Z1
 	VMOVNTPS Z1, (AX)
 	ADDQ     $0x00000040, AX
 	ADDQ     $0x00000040, CX
 	SUBQ     $0x00000010, DX
-	JMP      loop308
+	JMP      loop304
 
-done309:
+done305:
 	VZEROUPPER
 	RET
 
@@ -7532,9 +7488,9 @@ TEXT ·normalize512(SB), NOSPLIT, $0-32
 	MOVSS        t+28(FP), X1
 	VBROADCASTSS X1, Z1
 
-loop310:
+loop306:
 	CMPQ    DX, $0x00000020
-	JLT     rest311
+	JLT     rest307
 	VMOVUPS (CX), Z2
 	VSUBPS  Z0, Z2, Z2
 	VMULPS  Z1, Z2, Z2
@@ -7546,11 +7502,11 @@ loop310:
 	ADDQ    $0x00000080, AX
 	ADDQ    $0x00000080, CX
 	SUBQ    $0x00000020, DX
-	JMP     loop310
+	JMP     loop306
 
-rest311:
+rest307:
 	TESTQ     DX, DX
-	JLE       done312
+	JLE       done308
 	MOVQ      $0x00000010, BX
 	CMPQ      DX, BX
 	CMOVQLT   DX, BX
@@ -7565,53 +7521,9 @@ rest311:
 	ADDQ      $0x00000040, AX
 	ADDQ      $0x00000040, CX
 	SUBQ      $0x00000010, DX
-	JMP       rest311
+	JMP       rest307
 
-done312:
-	VZEROUPPER
-	RET
-
-// func normalizeAround512(dst *float32, src *float32, n int, s float32, t float32)
-// Requires: AVX, AVX512F, SSE
-TEXT ·normalizeAround512(SB), NOSPLIT, $0-32
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+8(FP), CX
-	MOVQ         n+16(FP), DX
-	MOVSS        s+24(FP), X0
-	VBROADCASTSS X0, Z0
-	MOVSS        t+28(FP), X1
-	VBROADCASTSS X1, Z1
-
-loop313:
-	CMPQ     DX, $0x00000020
-	JLT      done314
-	VMOVUPS  (CX), Z2
-	VSUBPS   Z0, Z2, Z2
-	VMULPS   Z1, Z2, Z2
-	VMOVNTPS Z2, (AX)
-	VMOVUPS  64(CX), Z2
-	VSUBPS   Z0, Z2, Z2
-	VMULPS   Z1, Z2, Z2
-	VMOVNTPS Z2, 64(AX)
-	ADDQ     $0x00000080, AX
-	ADDQ     $0x00000080, CX
-	SUBQ     $0x00000020, DX
-	JMP      loop313
-
-done314:
-loop315:
-	CMPQ     DX, $0x00000010
-	JLT      done316
-	VMOVUPS  (CX), Z2
-	VSUBPS   Z0, Z2, Z2
-	VMULPS   Z1, Z2, Z2
-	VMOVNTPS Z2, (AX)
-	ADDQ     $0x00000040, AX
-	ADDQ     $0x00000040, CX
-	SUBQ     $0x00000010, DX
-	JMP      loop315
-
-done316:
+done308:
 	VZEROUPPER
 	RET
 
@@ -7623,9 +7535,9 @@ TEXT ·scaleShift512(SB), NOSPLIT, $0-32
 	MOVQ shift+16(FP), DX
 	MOVQ n+24(FP), BX
 
-loop317:
+loop309:
 	CMPQ        BX, $0x00000020
-	JLT         rest318
+	JLT         rest310
 	VMOVUPS     (AX), Z0
 	VMOVUPS     (CX), Z1
 	VMOVUPS     (DX), Z2
@@ -7640,11 +7552,11 @@ loop317:
 	ADDQ        $0x00000080, CX
 	ADDQ        $0x00000080, DX
 	SUBQ        $0x00000020, BX
-	JMP         loop317
+	JMP         loop309
 
-rest318:
+rest310:
 	TESTQ       BX, BX
-	JLE         done319
+	JLE         done311
 	MOVQ        $0x00000010, SI
 	CMPQ        BX, SI
 	CMOVQLT     BX, SI
@@ -7661,9 +7573,9 @@ rest318:
 	ADDQ        $0x00000040, CX
 	ADDQ        $0x00000040, DX
 	SUBQ        $0x00000010, BX
-	JMP         rest318
+	JMP         rest310
 
-done319:
+done311:
 	VZEROUPPER
 	RET
 
@@ -7676,9 +7588,9 @@ TEXT ·axpy512(SB), NOSPLIT, $0-28
 	MOVSS        s+24(FP), X0
 	VBROADCASTSS X0, Z0
 
-loop320:
+loop312:
 	CMPQ        DX, $0x00000020
-	JLT         rest321
+	JLT         rest313
 	VMOVUPS     (CX), Z1
 	VMOVUPS     (AX), Z2
 	VFMADD231PS Z1, Z0, Z2
@@ -7690,11 +7602,11 @@ loop320:
 	ADDQ        $0x00000080, AX
 	ADDQ        $0x00000080, CX
 	SUBQ        $0x00000020, DX
-	JMP         loop320
+	JMP         loop312
 
-rest321:
+rest313:
 	TESTQ       DX, DX
-	JLE         done322
+	JLE         done314
 	MOVQ        $0x00000010, BX
 	CMPQ        DX, BX
 	CMOVQLT     DX, BX
@@ -7709,9 +7621,9 @@ rest321:
 	ADDQ        $0x00000040, AX
 	ADDQ        $0x00000040, CX
 	SUBQ        $0x00000010, DX
-	JMP         rest321
+	JMP         rest313
 
-done322:
+done314:
 	VZEROUPPER
 	RET
 
@@ -7725,9 +7637,9 @@ TEXT ·sum512(SB), NOSPLIT, $0-24
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
 
-loop323:
+loop315:
 	CMPQ      CX, $0x00000020
-	JLT       done324
+	JLT       done316
 	VCVTPS2PD (AX), Z4
 	VADDPD    Z4, Z0, Z0
 	VCVTPS2PD 32(AX), Z5
@@ -7738,21 +7650,21 @@ loop323:
 	VADDPD    Z7, Z3, Z3
 	ADDQ      $0x00000080, AX
 	SUBQ      $0x00000020, CX
-	JMP       loop323
+	JMP       loop315
 
-done324:
-loop325:
+done316:
+loop317:
 	CMPQ      CX, $0x00000010
-	JLT       done326
+	JLT       done318
 	VCVTPS2PD (AX), Z4
 	VADDPD    Z4, Z0, Z0
 	VCVTPS2PD 32(AX), Z5
 	VADDPD    Z5, Z1, Z1
 	ADDQ      $0x00000040, AX
 	SUBQ      $0x00000010, CX
-	JMP       loop325
+	JMP       loop317
 
-done326:
+done318:
 	VADDPD        Z1, Z0, Z0
 	VADDPD        Z2, Z0, Z0
 	VADDPD        Z3, Z0, Z0
@@ -7778,9 +7690,9 @@ TEXT ·deviation512(SB), NOSPLIT, $0-32
 	MOVSD        mean+16(FP), X4
 	VBROADCASTSD X4, Z15
 
-loop327:
+loop319:
 	CMPQ        CX, $0x00000020
-	JLT         done328
+	JLT         done320
 	VCVTPS2PD   (AX), Z4
 	VSUBPD      Z15, Z4, Z4
 	VFMADD231PD Z4, Z4, Z0
@@ -7795,12 +7707,12 @@ loop327:
 	VFMADD231PD Z7, Z7, Z3
 	ADDQ        $0x00000080, AX
 	SUBQ        $0x00000020, CX
-	JMP         loop327
+	JMP         loop319
 
-done328:
-loop329:
+done320:
+loop321:
 	CMPQ        CX, $0x00000010
-	JLT         done330
+	JLT         done322
 	VCVTPS2PD   (AX), Z4
 	VSUBPD      Z15, Z4, Z4
 	VFMADD231PD Z4, Z4, Z0
@@ -7809,9 +7721,9 @@ loop329:
 	VFMADD231PD Z5, Z5, Z1
 	ADDQ        $0x00000040, AX
 	SUBQ        $0x00000010, CX
-	JMP         loop329
+	JMP         loop321
 
-done330:
+done322:
 	VADDPD        Z1, Z0, Z0
 	VADDPD        Z2, Z0, Z0
 	VADDPD        Z3, Z0, Z0
@@ -7840,9 +7752,9 @@ TEXT ·dot512(SB), NOSPLIT, $0-28
 	VPXORD Z6, Z6, Z6
 	VPXORD Z7, Z7, Z7
 
-loop331:
+loop323:
 	CMPQ        DX, $0x00000080
-	JLT         done332
+	JLT         done324
 	VMOVUPS     (AX), Z8
 	VFMADD231PS (CX), Z8, Z0
 	VMOVUPS     64(AX), Z9
@@ -7862,20 +7774,20 @@ loop331:
 	ADDQ        $0x00000200, AX
 	ADDQ        $0x00000200, CX
 	SUBQ        $0x00000080, DX
-	JMP         loop331
+	JMP         loop323
 
-done332:
-loop333:
+done324:
+loop325:
 	CMPQ        DX, $0x00000010
-	JLT         done334
+	JLT         done326
 	VMOVUPS     (AX), Z8
 	VFMADD231PS (CX), Z8, Z0
 	ADDQ        $0x00000040, AX
 	ADDQ        $0x00000040, CX
 	SUBQ        $0x00000010, DX
-	JMP         loop333
+	JMP         loop325
 
-done334:
+done326:
 	VADDPS        Z4, Z0, Z0
 	VADDPS        Z5, Z1, Z1
 	VADDPS        Z6, Z2, Z2
@@ -7905,27 +7817,27 @@ TEXT ·largest512(SB), NOSPLIT, $0-20
 	VMOVUPS cff800000<>+0(SB), Z2
 	VMOVUPS cff800000<>+0(SB), Z3
 
-loop335:
+loop327:
 	CMPQ   CX, $0x00000040
-	JLT    done336
+	JLT    done328
 	VMAXPS (AX), Z0, Z0
 	VMAXPS 64(AX), Z1, Z1
 	VMAXPS 128(AX), Z2, Z2
 	VMAXPS 192(AX), Z3, Z3
 	ADDQ   $0x00000100, AX
 	SUBQ   $0x00000040, CX
-	JMP    loop335
+	JMP    loop327
 
-done336:
-loop337:
+done328:
+loop329:
 	CMPQ   CX, $0x00000010
-	JLT    done338
+	JLT    done330
 	VMAXPS (AX), Z0, Z0
 	ADDQ   $0x00000040, AX
 	SUBQ   $0x00000010, CX
-	JMP    loop337
+	JMP    loop329
 
-done338:
+done330:
 	VMAXPS        Z2, Z0, Z0
 	VMAXPS        Z3, Z1, Z1
 	VMAXPS        Z1, Z0, Z0
@@ -7952,9 +7864,9 @@ TEXT ·expSum512(SB), NOSPLIT, $0-36
 	MOVSS        shift+24(FP), X2
 	VBROADCASTSS X2, Z2
 
-loop339:
+loop331:
 	CMPQ         DX, $0x00000020
-	JLT          done340
+	JLT          done332
 	VMOVUPS      (CX), Z3
 	VSUBPS       Z2, Z3, Z3
 	VMOVUPS      cc2b00000<>+0(SB), Z31
@@ -7994,12 +7906,12 @@ loop339:
 	ADDQ         $0x00000080, AX
 	ADDQ         $0x00000080, CX
 	SUBQ         $0x00000020, DX
-	JMP          loop339
+	JMP          loop331
 
-done340:
-loop341:
+done332:
+loop333:
 	CMPQ         DX, $0x00000010
-	JLT          done342
+	JLT          done334
 	VMOVUPS      (CX), Z3
 	VSUBPS       Z2, Z3, Z3
 	VMOVUPS      cc2b00000<>+0(SB), Z31
@@ -8021,9 +7933,9 @@ loop341:
 	ADDQ         $0x00000040, AX
 	ADDQ         $0x00000040, CX
 	SUBQ         $0x00000010, DX
-	JMP          loop341
+	JMP          loop333
 
-done342:
+done334:
 	VADDPS        Z1, Z0, Z0
 	VEXTRACTF64X4 $0x01, Z0, Y1
 	VADDPS        Y1, Y0, Y0
@@ -8044,9 +7956,9 @@ TEXT ·addWide512(SB), NOSPLIT, $0-24
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
 
-loop343:
+loop335:
 	CMPQ      DX, $0x00000010
-	JLT       done344
+	JLT       done336
 	VCVTPS2PD (CX), Z0
 	VADDPD    (AX), Z0, Z0
 	VMOVUPD   Z0, (AX)
@@ -8056,12 +7968,12 @@ loop343:
 	ADDQ      $0x00000040, CX
 	ADDQ      $0x00000080, AX
 	SUBQ      $0x00000010, DX
-	JMP       loop343
+	JMP       loop335
 
-done344:
-loop345:
+done336:
+loop337:
 	CMPQ      DX, $0x00000010
-	JLT       done346
+	JLT       done338
 	VCVTPS2PD (CX), Z0
 	VADDPD    (AX), Z0, Z0
 	VMOVUPD   Z0, (AX)
@@ -8071,9 +7983,9 @@ loop345:
 	ADDQ      $0x00000040, CX
 	ADDQ      $0x00000080, AX
 	SUBQ      $0x00000010, DX
-	JMP       loop345
+	JMP       loop337
 
-done346:
+done338:
 	VZEROUPPER
 	RET
 
@@ -8087,9 +7999,9 @@ TEXT ·choose512(SB), NOSPLIT, $0-40
 	MOVQ   n+32(FP), SI
 	VPXORD Z3, Z3, Z3
 
-loop347:
+loop339:
 	CMPQ      SI, $0x00000010
-	JLT       done348
+	JLT       done340
 	VPMOVZXBD (CX), Z0
 	VMOVUPS   (DX), Z1
 	VMOVUPS   (BX), Z2
@@ -8101,12 +8013,12 @@ loop347:
 	ADDQ      $0x00000040, DX
 	ADDQ      $0x00000040, BX
 	SUBQ      $0x00000010, SI
-	JMP       loop347
+	JMP       loop339
 
-done348:
-loop349:
+done340:
+loop341:
 	CMPQ      SI, $0x00000010
-	JLT       done350
+	JLT       done342
 	VPMOVZXBD (CX), Z0
 	VMOVUPS   (DX), Z1
 	VMOVUPS   (BX), Z2
@@ -8118,9 +8030,9 @@ loop349:
 	ADDQ      $0x00000040, DX
 	ADDQ      $0x00000040, BX
 	SUBQ      $0x00000010, SI
-	JMP       loop349
+	JMP       loop341
 
-done350:
+done342:
 	VZEROUPPER
 	RET
 
@@ -8135,9 +8047,9 @@ TEXT ·pick512(SB), NOSPLIT, $0-40
 	MOVQ         SI, X0
 	VPBROADCASTD X0, Z0
 
-loop351:
+loop343:
 	CMPQ      BX, $0x00000010
-	JLT       done352
+	JLT       done344
 	VMOVUPS   (DX), Z1
 	VMOVUPS   (AX), Z2
 	VMOVUPS   (CX), Z3
@@ -8152,12 +8064,12 @@ loop351:
 	ADDQ      $0x00000040, AX
 	ADDQ      $0x00000040, CX
 	SUBQ      $0x00000010, BX
-	JMP       loop351
+	JMP       loop343
 
-done352:
-loop353:
+done344:
+loop345:
 	CMPQ      BX, $0x00000010
-	JLT       done354
+	JLT       done346
 	VMOVUPS   (DX), Z1
 	VMOVUPS   (AX), Z2
 	VMOVUPS   (CX), Z3
@@ -8172,9 +8084,9 @@ loop353:
 	ADDQ      $0x00000040, AX
 	ADDQ      $0x00000040, CX
 	SUBQ      $0x00000010, BX
-	JMP       loop353
+	JMP       loop345
 
-done354:
+done346:
 	VZEROUPPER
 	RET
 
@@ -8189,9 +8101,9 @@ TEXT ·pickSecond512(SB), NOSPLIT, $0-40
 	MOVQ         SI, X0
 	VPBROADCASTD X0, Z0
 
-loop355:
+loop347:
 	CMPQ      BX, $0x00000010
-	JLT       done356
+	JLT       done348
 	VMOVUPS   evenPlaces<>+0(SB), Z1
 	VMOVUPS   (DX), Z6
 	VPERMI2PS 64(DX), Z6, Z1
@@ -8208,12 +8120,12 @@ loop355:
 	ADDQ      $0x00000040, AX
 	ADDQ      $0x00000040, CX
 	SUBQ      $0x00000010, BX
-	JMP       loop355
+	JMP       loop347
 
-done356:
-loop357:
+done348:
+loop349:
 	CMPQ      BX, $0x00000010
-	JLT       done358
+	JLT       done350
 	VMOVUPS   evenPlaces<>+0(SB), Z1
 	VMOVUPS   (DX), Z6
 	VPERMI2PS 64(DX), Z6, Z1
@@ -8230,9 +8142,9 @@ loop357:
 	ADDQ      $0x00000040, AX
 	ADDQ      $0x00000040, CX
 	SUBQ      $0x00000010, BX
-	JMP       loop357
+	JMP       loop349
 
-done358:
+done350:
 	VZEROUPPER
 	RET
 
@@ -8261,9 +8173,9 @@ TEXT ·second512(SB), NOSPLIT, $0-24
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
 
-loop359:
+loop351:
 	CMPQ      DX, $0x00000010
-	JLT       done360
+	JLT       done352
 	VMOVUPS   evenPlaces<>+0(SB), Z1
 	VMOVUPS   (CX), Z6
 	VPERMI2PS 64(CX), Z6, Z1
@@ -8271,12 +8183,12 @@ loop359:
 	ADDQ      $0x00000080, CX
 	ADDQ      $0x00000040, AX
 	SUBQ      $0x00000010, DX
-	JMP       loop359
+	JMP       loop351
 
-done360:
-loop361:
+done352:
+loop353:
 	CMPQ      DX, $0x00000010
-	JLT       done362
+	JLT       done354
 	VMOVUPS   evenPlaces<>+0(SB), Z1
 	VMOVUPS   (CX), Z6
 	VPERMI2PS 64(CX), Z6, Z1
@@ -8284,9 +8196,9 @@ loop361:
 	ADDQ      $0x00000080, CX
 	ADDQ      $0x00000040, AX
 	SUBQ      $0x00000010, DX
-	JMP       loop361
+	JMP       loop353
 
-done362:
+done354:
 	VZEROUPPER
 	RET
 
@@ -8297,9 +8209,9 @@ TEXT ·stream512(SB), NOSPLIT, $0-24
 	MOVQ src+8(FP), CX
 	MOVQ n+16(FP), DX
 
-loop363:
+loop355:
 	CMPQ     DX, $0x00000040
-	JLT      done364
+	JLT      done356
 	VMOVUPS  (CX), Z0
 	VMOVNTPS Z0, (AX)
 	VMOVUPS  64(CX), Z1
@@ -8311,19 +8223,19 @@ loop363:
 	ADDQ     $0x00000100, AX
 	ADDQ     $0x00000100, CX
 	SUBQ     $0x00000040, DX
-	JMP      loop363
+	JMP      loop355
 
-done364:
-loop365:
+done356:
+loop357:
 	CMPQ     DX, $0x00000010
-	JLT      done366
+	JLT      done358
 	VMOVUPS  (CX), Z0
 	VMOVNTPS Z0, (AX)
 	ADDQ     $0x00000040, AX
 	ADDQ     $0x00000040, CX
 	SUBQ     $0x00000010, DX
-	JMP      loop365
+	JMP      loop357
 
-done366:
+done358:
 	VZEROUPPER
 	RET
