@@ -68,7 +68,9 @@ func (e *emitter) accumulate(n *ir.Node, nb int) {
 		b, inside = b+" + "+e.gathered(mm.Conv), inside+" & inside"
 	}
 	e.p("b = tl.load(tl.broadcast_to(%s + (%s), [BLOCK_K, BLOCK_N]), %s, other=0)", e.ptr(mm.B), b, inside)
-	e.p(`acc = tl.dot(a, b, acc, input_precision="ieee")`)
+	// Three products of TensorFloat-32 parts keep float32's digits. "ieee" multiplies
+	// without tensor cores, and Triton 3.6 gives wrong sums there for some tiles.
+	e.p(`acc = tl.dot(a, b, acc, input_precision="tf32x3")`)
 	e.ind--
 }
 
