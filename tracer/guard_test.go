@@ -3,6 +3,8 @@ package tracer
 import (
 	"strings"
 	"testing"
+
+	"tcdbg/torch/compiler"
 )
 
 // TestGuards changes exactly one source of a program and wants exactly one
@@ -271,14 +273,42 @@ func TestEveryFailingGuardIsReported(t *testing.T) {
 	}
 }
 
+// TestSettings compiles a function for sizes 3 to 6 under each setting, which
+// decides how often.
+func TestSettings(t *testing.T) {
+	for _, c := range []struct {
+		name, change string
+		graphs       int
+	}{
+		{"default: a constant, then a symbol", "", 2},
+		{"limit", "s.RecompileLimit, s.AutomaticDynamicShapes = 2, false", 2},
+		{"always constants", "s.AutomaticDynamicShapes = false", 4},
+		{"always symbols", "s.AssumeStaticByDefault = false", 1},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			o := both(t, `
+func f(x *torch.Tensor) *torch.Tensor { return x.Mul(2) }
+func main() {
+	old := compiler.Configure(func(s *compiler.Settings) { `+c.change+` })
+	g := torch.Compile(f)
+	compiler.Configure(func(s *compiler.Settings) { *s = old })
+	for n := range 4 { fmt.Println(g(torch.Ones(3 + n))) }
+}`)
+			if n := len(o.graphs()); n != c.graphs {
+				t.Errorf("%d graphs, want %d", n, c.graphs)
+			}
+		})
+	}
+}
+
 // TestRecompileLimit gives nine constants to one function: eight entries, then
 // eager, with right results throughout.
 func TestRecompileLimit(t *testing.T) {
 	o := both(t, `
 func f(x *torch.Tensor, k int) *torch.Tensor { return x.Mul(k) }
 func main() { g := torch.Compile(f); for k := range 12 { fmt.Println(g(torch.Ones(1), k)) } }`)
-	if n := len(o.graphs()); n != DefaultRecompileLimit {
-		t.Errorf("%d graphs, want %d", n, DefaultRecompileLimit)
+	if n := len(o.graphs()); n != compiler.Config().RecompileLimit {
+		t.Errorf("%d graphs, want %d", n, compiler.Config().RecompileLimit)
 	}
 	m := o.recompiles()
 	if len(m) == 0 || !m[len(m)-1].Limit {

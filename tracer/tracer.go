@@ -13,6 +13,7 @@ import (
 	"tcdbg/internal/ops"
 	"tcdbg/logs"
 	"tcdbg/torch"
+	"tcdbg/torch/compiler"
 	"tcdbg/tracer/host"
 	"tcdbg/tracer/host/rt"
 
@@ -255,12 +256,20 @@ const (
 	dynamicNever
 )
 
-// DefaultRecompileLimit is the number of entries after which a frame runs
-// eager.
-const DefaultRecompileLimit = 8
+// configured is how sizes are compiled where kw.Dynamic does not say.
+func configured(s compiler.Settings) dynamicMode {
+	switch {
+	case !s.AssumeStaticByDefault:
+		return dynamicAlways
+	case !s.AutomaticDynamicShapes:
+		return dynamicNever
+	}
+	return dynamicAuto
+}
 
 func (t *Tracer) parseOptions(list []torch.Option) (options, error) {
-	o := options{named: "inductor", mode: "default", limit: DefaultRecompileLimit}
+	s := compiler.Config()
+	o := options{named: "inductor", mode: "default", limit: s.RecompileLimit, dynamic: configured(s)}
 	if t.cfg.DefaultBackend != "" {
 		o.named = t.cfg.DefaultBackend
 	}

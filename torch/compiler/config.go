@@ -5,16 +5,18 @@ import (
 	"sync"
 )
 
-// Settings are the compiler's knobs, named as torch._dynamo.config names them.
+// Settings are the compiler's knobs, named as torch._dynamo.config names them. They
+// hold for the calls of torch.Compile that follow; its own options go before them.
 type Settings struct {
-	// RecompileLimit is how many entries a frame may have before it runs eagerly.
+	// RecompileLimit is how many entries a frame may have before it runs eagerly
+	// (kw.RecompileLimit).
 	RecompileLimit int
-	// AutomaticDynamicShapes makes a size that changes a symbol.
+	// AutomaticDynamicShapes makes a size that changes a symbol; without it every
+	// size is a constant (kw.Dynamic(false)).
 	AutomaticDynamicShapes bool
-	// AssumeStaticByDefault compiles sizes as constants first.
+	// AssumeStaticByDefault compiles sizes as constants first; without it they are
+	// symbols at once (kw.Dynamic(true)).
 	AssumeStaticByDefault bool
-	// SuppressErrors runs a frame eagerly when its compilation fails.
-	SuppressErrors bool
 }
 
 var config = struct {
