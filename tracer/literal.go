@@ -3,6 +3,7 @@ package tracer
 import (
 	"go/types"
 	"math"
+	"slices"
 	"unsafe"
 
 	"tcdbg/graph"
@@ -99,7 +100,7 @@ func (tr *trace) literalAt(t types.Type, p unsafe.Pointer, n *note) (l *literal,
 	places, notes := tr.elemValues(s.Elem(), h, n)
 	for i := range places {
 		part, ok := tr.literalAt(s.Elem(), places[i], notes[i])
-		if !ok || i > 0 && !sameInts(part.shape, l.shape[1:]) {
+		if !ok || i > 0 && !slices.Equal(part.shape, l.shape[1:]) {
 			return nil, false
 		}
 		if i == 0 {
@@ -108,18 +109,6 @@ func (tr *trace) literalAt(t types.Type, p unsafe.Pointer, n *note) (l *literal,
 		l.values = append(l.values, part.values...)
 	}
 	return l, true
-}
-
-func sameInts(a, b []int) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	for i, v := range a {
-		if v != b[i] {
-			return false
-		}
-	}
-	return true
 }
 
 // dtype is what NewTensor makes of the numbers where nothing else is asked for.

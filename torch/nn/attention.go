@@ -3,6 +3,7 @@ package nn
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"tcdbg/torch"
 	"tcdbg/torch/kw"
@@ -199,7 +200,7 @@ func (m *MultiheadAttention) merge(mask, padding, query, key *torch.Tensor) *tor
 }
 
 func (m *MultiheadAttention) checkMask(name string, mask *torch.Tensor, want []int) {
-	if !sameShape(mask.Shape(), want) {
+	if !slices.Equal(mask.Shape(), want) {
 		panic(&torch.Error{Op: "MultiheadAttention", Kind: "RuntimeError", Msg: fmt.Sprintf("The shape of the %s is %v, but should be %v.", name, mask.Shape(), want)})
 	}
 }

@@ -3,6 +3,7 @@ package nn
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"tcdbg/torch"
 	"tcdbg/torch/kw"
@@ -77,7 +78,7 @@ func (c *Conv) setPadding(class string, n int, transposed bool, padding any) {
 	}
 	switch c.PaddingMode {
 	case "zeros":
-		if sameShape(left, right) {
+		if slices.Equal(left, right) {
 			c.Padding = left
 			return
 		}

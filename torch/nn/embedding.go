@@ -2,6 +2,7 @@ package nn
 
 import (
 	"fmt"
+	"slices"
 
 	"tcdbg/torch"
 	"tcdbg/torch/kw"
@@ -31,7 +32,7 @@ func newTable(class string, n, dim int, opts []torch.Option) EmbeddingTable {
 		}
 	}
 	if w, given := optionAny(opts, "weight").(*torch.Tensor); given {
-		if !sameShape(w.Shape(), []int{n, dim}) {
+		if !slices.Equal(w.Shape(), []int{n, dim}) {
 			panic(&torch.Error{Op: class, Kind: "AssertionError", Msg: "Shape of weight does not match num_embeddings and embedding_dim"})
 		}
 		t.Weight = Parameter(w)

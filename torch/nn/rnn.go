@@ -3,6 +3,7 @@ package nn
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"tcdbg/torch"
 	"tcdbg/torch/kw"
@@ -212,7 +213,7 @@ func (r *RNNBase) initial(class string, x *torch.Tensor, batch int, s recurrentS
 		if t == nil {
 			return torch.Zeros(want, kw.Dtype(x.DType()), kw.Device(x.Device()))
 		}
-		if !sameShape(t.Shape(), want) {
+		if !slices.Equal(t.Shape(), want) {
 			panic(&torch.Error{Op: class, Kind: "RuntimeError", Msg: fmt.Sprintf("Expected %s size %v, got %v", name, want, t.Shape())})
 		}
 		return t

@@ -107,7 +107,7 @@ func loadTensors(module any, state map[string]*torch.Tensor, strict bool) error 
 			continue
 		}
 		used[n.Name] = true
-		if !sameShape(src.Shape(), n.Tensor.Shape()) {
+		if !slices.Equal(src.Shape(), n.Tensor.Shape()) {
 			wrong = append(wrong, fmt.Sprintf("size mismatch for %s: copying a param with shape %v from checkpoint, the shape in current model is %v.", n.Name, src.Shape(), n.Tensor.Shape()))
 			continue
 		}
@@ -130,16 +130,4 @@ func loadTensors(module any, state map[string]*torch.Tensor, strict bool) error 
 		return fmt.Errorf("error(s) in loading state_dict: %s", strings.Join(wrong, " "))
 	}
 	return nil
-}
-
-func sameShape(a, b []int) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	for i := range a {
-		if a[i] != b[i] {
-			return false
-		}
-	}
-	return true
 }
