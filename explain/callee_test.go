@@ -162,3 +162,32 @@ func TestRaisedOnTorchsBehalf(t *testing.T) {
 		}
 	}
 }
+
+// TestWhoseLine: nobody calls a line fixable by the user that is not the user's; what
+// other hints say of it stands.
+func TestWhoseLine(t *testing.T) {
+	const site = "/v/lib/python3.11/site-packages/"
+	for _, c := range []struct{ file, hint, want string }{
+		{"/w/a.py", "user error", "fixable by you"},
+		{site + "torch/nn/modules/module.py", "user error", "inside the framework"},
+		{"/v/lib/python3.11/contextlib.py", "user error", "inside the framework"},
+		{site + "lightning/loop.py", "user error", "in an installed library"},
+		{site + "lightning/loop.py", "fundamental", "fundamental"},
+	} {
+		hint := map[string]string{
+			"user error":  "Dynamo has detected that tracing the code will result in an error when running in eager.",
+			"fundamental": "This graph break is fundamental - it is unlikely that Dynamo will ever be able to trace through your code.",
+		}[c.hint]
+		block := "type\n  Explanation: e\n  Hint: " + hint + "\n"
+		text := "Graph break in user code at " + c.file + ":1\nGraph Break Reason: x:\n\n" + block + "\n" + chainMark + "\n\n" + block
+		b := NewFold(nil).newBreak(parseBreak(text), text)
+		if len(b.Chained) != 1 {
+			t.Fatalf("%s: %d chained", c.file, len(b.Chained))
+		}
+		for _, one := range []*Break{b, b.Chained[0]} {
+			if one.Fixability != c.want || one.Noise != frameworkFile(c.file) {
+				t.Errorf("%s, %s: %q, noise %v", c.file, c.hint, one.Fixability, one.Noise)
+			}
+		}
+	}
+}

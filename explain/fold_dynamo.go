@@ -309,8 +309,25 @@ func (f *Fold) newBreak(b *breakText, raw string) *Break {
 	if out.Code == breaks.ObservedPanic && !torchsOwn(out.Stack) { // what torch refuses, the program asked for
 		out.Pos = ownPlace(out.Pos, out.Stack)
 	}
-	out.Noise = frameworkFile(out.Pos.File)
+	out.settle()
+	for _, ch := range out.Chained {
+		ch.settle()
+	}
 	return out
+}
+
+// settle says whose line a break is at: what the hints call the user's to fix is not,
+// where the line is the framework's or an installed library's.
+func (b *Break) settle() {
+	b.Noise = frameworkFile(b.Pos.File)
+	if b.Fixability != string(breaks.FixableByYou) {
+		return
+	}
+	if b.Noise {
+		b.Fixability = string(breaks.InFramework)
+	} else if installedPackage(b.Pos.File) != "" {
+		b.Fixability = string(breaks.InLibrary)
+	}
 }
 
 func (f *Fold) block(bl *breakBlock) *Break {

@@ -92,7 +92,7 @@ func (f *Fold) tcdbgBreak(r *logs.Record) {
 	case v.Resume == "":
 		br.Outcome = "skipped"
 	}
-	br.Noise = frameworkFile(br.Pos.File)
+	br.settle()
 	if c.Frame.Name == "" {
 		c.Frame.Name = f.intern(v.Frame)
 		f.named(c.Frame)

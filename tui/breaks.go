@@ -216,7 +216,7 @@ func breakDetail(m *Model, r row, w int) *doc {
 func breakFacts(g *explain.BreakGroup) string {
 	b := g.Lead
 	var parts []string
-	if b.Fixability != "" && !b.Noise { // the framework's own lines are not the user's to fix
+	if b.Fixability != "" {
 		parts = append(parts, b.Fixability)
 	}
 	parts = append(parts, "met "+times(len(g.Breaks)))

@@ -395,16 +395,6 @@ func TestOnlyTheFirstFailureIsRecorded(t *testing.T) {
 	}
 }
 
-// Of a break inside the framework nobody says that the user can fix it.
-func TestFactsOfFrameworkBreaks(t *testing.T) {
-	for noise, want := range map[bool]string{true: "met once · resumed", false: "fixable by you · met once · resumed"} {
-		b := &explain.Break{Fixability: "fixable by you", Outcome: "resumed", Noise: noise}
-		if facts := breakFacts(&explain.BreakGroup{Lead: b, Breaks: []*explain.Break{b}}); !strings.HasPrefix(facts, want) {
-			t.Errorf("noise %v: %s", noise, facts)
-		}
-	}
-}
-
 // A call of a function that breaks takes what its parts take together.
 func TestRunTimeOfAllParts(t *testing.T) {
 	head := &explain.Frame{Name: "f", Calls: 2, RunNanos: 400_000, Status: explain.Compiled}

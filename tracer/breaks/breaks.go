@@ -29,6 +29,8 @@ const (
 	InferenceMode   Fixability = "inference mode"
 	SparseTensor    Fixability = "sparse tensor"
 	Intended        Fixability = "asked for by the program"
+	InFramework     Fixability = "inside the framework"
+	InLibrary       Fixability = "in an installed library"
 	Unclassified    Fixability = "unclassified"
 )
 
