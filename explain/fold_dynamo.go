@@ -248,7 +248,7 @@ func (f *Fold) graphBreak(r *logs.Record) {
 		ch.Seq = r.Seq
 	}
 	if b.skip && c.Failure != nil && c.Failure.Type == "Unsupported" {
-		c.Status, c.Frame.Status = Skipped, Skipped // the message came after the frame's end
+		c.wentOn()
 	}
 	if old := c.breaks[breakKey(br)]; old != nil { // a retry met it again
 		if br.Outcome != "resumed" {
@@ -270,6 +270,13 @@ func (f *Fold) graphBreak(r *logs.Record) {
 	if c.Graph != nil && br.Before == nil {
 		br.Before = c.Graph.Ops
 	}
+}
+
+// wentOn says of a compile that failed that the program went on: the break that tells so
+// came after the frame's end.
+func (c *compile) wentOn() {
+	c.Status, c.Frame.Status = Skipped, Skipped
+	c.Failure.Eager, c.Failure.Fix = true, Fix{}
 }
 
 func (f *Fold) own(br *Break, c *compile) {

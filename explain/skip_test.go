@@ -49,6 +49,9 @@ func TestSkippedFrames(t *testing.T) {
 		if st := r.Frames[0].Status; st != Skipped {
 			t.Errorf("%s: the frame is %s", c.name, st)
 		}
+		if raised, eager := r.Raised(); len(raised) != 0 || eager == "" || r.Failures[0].Fix.Text != "" {
+			t.Errorf("%s: %d failures that the program saw, %q", c.name, len(raised), eager)
+		}
 	}
 }
 

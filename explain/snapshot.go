@@ -32,14 +32,15 @@ type copier struct {
 	compiles map[*Compile]*Compile
 	graphs   map[*Graph]*Graph
 	breaks   map[*Break]*Break
+	failures map[*Failure]*Failure
 }
 
 func (f *Fold) copyReport() *Report {
 	r := &Report{
 		Title: f.title, Engine: f.engine, Start: f.start, End: f.end, Live: f.live, State: f.state,
 		ByKind: make(map[string]int64, len(f.byKind)), Passes: f.passes[:len(f.passes):len(f.passes)],
-		Failures: f.failures[:len(f.failures):len(f.failures)], Caches: f.caches[:len(f.caches):len(f.caches)],
-		Side: f.side[:len(f.side):len(f.side)], UnlistedGuards: max(f.guards-maxShapeGuards, 0), LeftOut: f.leftOut,
+		Caches: f.caches[:len(f.caches):len(f.caches)],
+		Side:   f.side[:len(f.side):len(f.side)], UnlistedGuards: max(f.guards-maxShapeGuards, 0), LeftOut: f.leftOut,
 	}
 	for k, n := range f.byKind {
 		r.ByKind[k] = n
@@ -48,7 +49,8 @@ func (f *Fold) copyReport() *Report {
 		r.Engine = f.likelyEngine()
 	}
 	r.textual = f.textual && f.byKind["chromium_event"] == 0
-	c := &copier{map[*Frame]*Frame{}, map[*Compile]*Compile{}, map[*Graph]*Graph{}, map[*Break]*Break{}}
+	c := &copier{map[*Frame]*Frame{}, map[*Compile]*Compile{}, map[*Graph]*Graph{}, map[*Break]*Break{}, map[*Failure]*Failure{nil: nil}}
+	f.copyFailures(r, c)
 	f.copyFrames(r, c)
 	f.copyKernels(r)
 	for _, s := range f.symbols {
@@ -88,6 +90,14 @@ func (f *Fold) likelyEngine() string {
 	return "PyTorch"
 }
 
+func (f *Fold) copyFailures(r *Report, c *copier) {
+	r.Failures = make([]*Failure, len(f.failures))
+	for i, fl := range f.failures {
+		cp := *fl
+		r.Failures[i], c.failures[fl] = &cp, &cp
+	}
+}
+
 func (f *Fold) copyFrames(r *Report, c *copier) {
 	r.Frames = make([]*Frame, len(f.order))
 	blocks := make([]Frame, len(f.order))
@@ -120,7 +130,7 @@ func (f *Fold) copyFrames(r *Report, c *copier) {
 
 func (f *Fold) copyCompile(comp *compile, c *copier) *Compile {
 	cp := comp.Compile
-	cp.Frame = c.frames[comp.Frame]
+	cp.Frame, cp.Failure = c.frames[comp.Frame], c.failures[comp.Failure]
 	cp.Seconds += comp.bwd
 	if cp.Seconds == 0 {
 		cp.Seconds = comp.phases

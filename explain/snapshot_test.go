@@ -33,3 +33,22 @@ func TestOutcomeWithoutMetrics(t *testing.T) {
 		}
 	}
 }
+
+// TestSnapshotOfAFailure: a snapshot keeps what it says of a failure when a later record
+// tells that the program went on.
+func TestSnapshotOfAFailure(t *testing.T) {
+	f := NewFold(nil)
+	c := &compile{Compile: Compile{Frame: &Frame{Status: Failed}, Status: Failed, Failure: &Failure{Type: "Unsupported"}}}
+	f.order, f.compOrd, f.failures = []*Frame{c.Frame}, []*compile{c}, []*Failure{c.Failure}
+	c.Frame.Compiles = []*Compile{&c.Compile}
+	before := f.Snapshot()
+	c.wentOn()
+	f.dirty = true
+	after := f.Snapshot()
+	if before.Failures[0].Eager || !after.Failures[0].Eager {
+		t.Errorf("went on: before %v, after %v", before.Failures[0].Eager, after.Failures[0].Eager)
+	}
+	if after.Frames[0].Compiles[0].Failure != after.Failures[0] {
+		t.Error("the compile has another failure than the report")
+	}
+}
