@@ -50,7 +50,8 @@ type rootFrame struct {
 	seconds float64
 	run     int64 // nanoseconds that all calls took, in all parts
 	graphs  int
-	again   int // compiles after the first of each part
+	again   int  // compiles after the first of each part
+	twin    bool // another function has its name
 }
 
 // collect makes the indexes.
@@ -68,6 +69,24 @@ func (f *facts) collect(in *input) {
 		if !library(fr.Pos.File) {
 			f.root = commonDir(f.root, fr.Pos.File)
 		}
+	}
+	markTwins(f.roots)
+}
+
+// markTwins marks the functions of one name: a table without their files has to tell
+// them apart. The ranks' frames of one function are none.
+func markTwins(roots []*rootFrame) {
+	first, twins := map[string]logs.Pos{}, map[string]bool{}
+	for _, r := range roots {
+		name, at := r.frame.Title(), r.frame.Pos
+		if p, known := first[name]; !known {
+			first[name] = at
+		} else if p.File != at.File || p.Line != at.Line {
+			twins[name] = true
+		}
+	}
+	for _, r := range roots {
+		r.twin = twins[r.frame.Title()]
 	}
 }
 

@@ -236,6 +236,9 @@ func (r *frameRow) draw(m *Model, w int) theme.Line {
 	}
 	compile := secondsOr(f.seconds)
 	if c.place == 0 {
+		if f.twin && f.frame.Pos.Line > 0 {
+			name += fmt.Sprintf(" :%d", f.frame.Pos.Line)
+		}
 		l := theme.Line{{Text: padded(c.name, name, -5, f.ops, -5, number(f.eager), -8, compile), Style: style}}
 		return append(l, cut(f, c.cut)...)
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"tcdbg/explain"
+	"tcdbg/logs"
 	"tcdbg/tui/keys"
 )
 
@@ -422,4 +423,27 @@ func TestEmptyOverviewNamesNoLanguage(t *testing.T) {
 // The key table as the README shows it.
 func TestKeyTable(t *testing.T) {
 	golden(t, "keys.md", keys.Markdown())
+}
+
+// Functions of one name are told apart where there is no room for their files; the
+// frames of one function on two ranks are none.
+func TestTwinsShowTheirLines(t *testing.T) {
+	frame := func(name, file string, line int) *rootFrame {
+		return &rootFrame{frame: &explain.Frame{Name: name, Pos: logs.Pos{File: file, Line: line}}}
+	}
+	list := []*rootFrame{frame("forward", "/w/a.py", 3), frame("forward", "/w/a.py", 3), frame("step", "/w/a.py", 9), frame("forward", "/w/a.py", 28)}
+	markTwins(list[:3])
+	if list[0].twin || list[1].twin || list[2].twin {
+		t.Error("one function on two ranks is not two functions")
+	}
+	markTwins(list)
+	if !list[0].twin || !list[1].twin || list[2].twin || !list[3].twin {
+		t.Errorf("twins: %v %v %v", list[0].twin, list[2].twin, list[3].twin)
+	}
+	m := New(richFeed(), Options{})
+	for w, want := range map[int]bool{80: true, 100: false} {
+		if got := strings.Contains((&frameRow{list[3]}).draw(m, w).Text(), "forward :28"); got != want {
+			t.Errorf("at %d columns the line is shown: %v", w, got)
+		}
+	}
 }
