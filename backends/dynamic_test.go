@@ -59,6 +59,12 @@ func TestDynamicShapes(t *testing.T) {
 			x, mean, v := g.input(false, g.s0, sym.C(6)), g.input(false, sym.C(6)), g.input(false, sym.C(6))
 			return []ops.Arg{g.Emit(ops.BatchNorm, g.Emit(ops.Mul, x, 2.0), mean, v, nil, nil, true)}
 		},
+		"minimum": func(g *dynamicGraph) []ops.Arg {
+			x, n := g.input(false, g.s0, g.s1), sym.Min(g.s0, sym.C(9))
+			y := g.Emit(ops.Narrow, g.Emit(ops.Sin, x), sym.C(0), sym.Sub(g.s0, n), n)
+			z := g.Emit(ops.Softmax, g.Emit(ops.Narrow, x, sym.C(1), sym.C(0), sym.Min(g.s1, sym.C(30))), sym.C(1))
+			return []ops.Arg{g.Emit(ops.Mul, y, 2.0), g.Emit(ops.Sum, y, sym.Consts([]int{0})), z, sym.Max(g.s0, g.s1)}
+		},
 		"arena": func(g *dynamicGraph) []ops.Arg {
 			x := g.input(false, g.s0, g.s1)
 			var v ops.Value = x

@@ -170,7 +170,9 @@ func (tr *trace) builtin(in *ssa.Call, b *ssa.Builtin) {
 		tr.appendTo(in, args)
 	case "copy":
 		tr.copyTo(in, args)
-	case "min", "max", "real", "imag", "complex":
+	case "min", "max":
+		tr.extremum(in, b.Name() == "min")
+	case "real", "imag", "complex":
 		for _, a := range args {
 			tr.constant(a)
 		}

@@ -117,6 +117,16 @@ func main() {
 		"EQUALS_MATCH", "L['x'].is_leaf == False",
 	},
 	{
+		"which of two numbers is smaller", twice(`func f(x *torch.Tensor, k, m int) (*torch.Tensor, int) { return x.Mul(2), min(k, m) }`,
+			`fmt.Println(g(torch.Ones(1), 2, 5)); fmt.Println(g(torch.Ones(1), 3, 4))`, ``, `fmt.Println(g(torch.Ones(1), 3, 1))`),
+		"LAMBDA_GUARD", "L['k'] <= L['m']",
+	},
+	{
+		"which of two numbers is larger", twice(`func f(x *torch.Tensor, k, m int) (*torch.Tensor, int) { return x.Mul(2), max(k, m) }`,
+			`fmt.Println(g(torch.Ones(1), 2, 5)); fmt.Println(g(torch.Ones(1), 3, 4))`, ``, `fmt.Println(g(torch.Ones(1), 3, 1))`),
+		"LAMBDA_GUARD", "not (L['k'] >= L['m'])",
+	},
+	{
 		"grad mode", twice(tensorFunc, `g(torch.Ones(4))`, ``, `torch.NoGrad(func() { g(torch.Ones(4)) })`),
 		"GRAD_MODE", "GLOBAL_STATE changed: grad_mode",
 	},

@@ -299,11 +299,10 @@ func entryPointer(n *note) *source {
 
 // symbolic computes integer arithmetic on sizes.
 func (tr *trace) symbolic(in *ssa.BinOp, x, y *note) (*note, bool) {
-	a, ok1 := tr.sizeOf(in.X, x)
-	b, ok2 := tr.sizeOf(in.Y, y)
-	if !ok1 || !ok2 || (x == nil || x.sym == nil) && (y == nil || y.sym == nil) {
+	if !isSize(x) && !isSize(y) || kindOf(in.X.Type()).class != signedInt || kindOf(in.Y.Type()).class != signedInt {
 		return nil, false
 	}
+	a, b := tr.sizeOf(in.X, x), tr.sizeOf(in.Y, y)
 	switch in.Op {
 	case token.ADD:
 		return symNote(sym.Add(a, b)), true
@@ -311,10 +310,8 @@ func (tr *trace) symbolic(in *ssa.BinOp, x, y *note) (*note, bool) {
 		return symNote(sym.Sub(a, b)), true
 	case token.MUL:
 		return symNote(sym.Mul(a, b)), true
-	case token.QUO:
-		return symNote(sym.FloorDiv(a, b)), true
-	case token.REM:
-		return symNote(sym.Mod(a, b)), true
+	case token.QUO, token.REM:
+		return tr.symbolicQuotient(in.Op, a, b)
 	case token.EQL:
 		sym.Eq(a, b)
 	case token.NEQ:
@@ -333,6 +330,23 @@ func (tr *trace) symbolic(in *ssa.BinOp, x, y *note) (*note, bool) {
 	return nil, true // a guard on the sizes has settled it
 }
 
+// symbolicQuotient divides sizes. Sizes round down and Go rounds to zero, so a
+// negative dividend is divided without its sign; other divisors have to be
+// constants, with what they divide.
+func (tr *trace) symbolicQuotient(op token.Token, a, b sym.Int) (*note, bool) {
+	zero, divide := sym.Const(0), sym.FloorDiv
+	if op == token.REM {
+		divide = sym.Mod
+	}
+	switch {
+	case sym.Is(b, 0), !sym.Gt(b, zero):
+		return nil, false
+	case sym.Lt(a, zero):
+		return symNote(sym.Neg(divide(sym.Neg(a), b))), true
+	}
+	return symNote(divide(a, b)), true
+}
+
 func symNote(x sym.Int) *note {
 	if _, ok := x.IsConst(); ok {
 		return nil
@@ -340,16 +354,16 @@ func symNote(x sym.Int) *note {
 	return &note{sym: &x}
 }
 
-// sizeOf reads v as a size: symbolic, or a number that is constant already.
-func (tr *trace) sizeOf(v ssa.Value, n *note) (sym.Int, bool) {
-	if n != nil && n.sym != nil {
-		return *n.sym, true
+func isSize(n *note) bool { return n != nil && n.sym != nil }
+
+// sizeOf reads the integer v as a size: symbolic, or a number, which becomes a
+// constant.
+func (tr *trace) sizeOf(v ssa.Value, n *note) sym.Int {
+	if isSize(n) {
+		return *n.sym
 	}
-	k := kindOf(v.Type())
-	if k.class != signedInt || (n != nil && n.expr != nil) {
-		return sym.Int{}, false
-	}
-	return sym.Const(k.load(tr.addr(v)).i), true
+	tr.constant(v)
+	return sym.Const(kindOf(v.Type()).load(tr.addr(v)).i)
 }
 
 // lazy builds the expression of a numeric operation on entry values; nil when

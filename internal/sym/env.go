@@ -213,10 +213,42 @@ func (r Rel) static() (value, known bool) {
 	case OpNe:
 		return true, lo > 0 || hi < 0
 	case OpLt:
-		return hi < 0, hi < 0 || lo >= 0
+		value, known = hi < 0, hi < 0 || lo >= 0
 	default:
-		return hi <= 0, hi <= 0 || lo > 0
+		value, known = hi <= 0, hi <= 0 || lo > 0
 	}
+	if !known && r.orderedByForm() {
+		return true, true
+	}
+	return value, known
+}
+
+// orderedByForm reports whether A is below B because of a minimum or maximum
+// that either is: Min(a, b) is below what a or b is below.
+func (r Rel) orderedByForm() bool {
+	below := func(a, b Int) bool {
+		v, known := Rel{r.Op, a, b}.static()
+		return known && v
+	}
+	if a, b, ok := r.A.operands(kMin); ok && (below(a, r.B) || below(b, r.B)) {
+		return true
+	}
+	if a, b, ok := r.B.operands(kMax); ok && (below(r.A, a) || below(r.A, b)) {
+		return true
+	}
+	if a, b, ok := r.A.operands(kMax); ok && below(a, r.B) && below(b, r.B) {
+		return true
+	}
+	a, b, ok := r.B.operands(kMin)
+	return ok && below(r.A, a) && below(r.A, b)
+}
+
+// operands are the two of an expression of kind k.
+func (a Int) operands(k kind) (x, y Int, ok bool) {
+	if a.x == nil || a.x.kind != k {
+		return Int{}, Int{}, false
+	}
+	return a.x.args[0], a.x.args[1], true
 }
 
 // bounds returns an inclusive interval that holds a. Infinity is the extreme

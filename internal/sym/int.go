@@ -194,21 +194,31 @@ func Max(a, b Int) Int { return extremum(kMax, a, b) }
 // Min returns the smaller of a and b.
 func Min(a, b Int) Int { return extremum(kMin, a, b) }
 
+// extremum drops an argument that the other's range settles.
 func extremum(k kind, a, b Int) Int {
 	a, b = a.resolve(), b.resolve()
-	if a.x == nil && b.x == nil {
-		if (a.c < b.c) == (k == kMin) {
-			return a
-		}
-		return b
-	}
-	if a.same(b) {
-		return a
-	}
-	if order(b, a) < 0 {
+	switch {
+	case surelyLe(a, b):
+		return pick(k == kMin, a, b)
+	case surelyLe(b, a):
+		return pick(k == kMin, b, a)
+	case order(b, a) < 0:
 		a, b = b, a
 	}
 	return make2(k, a, b)
+}
+
+// surelyLe reports whether a <= b for all sizes.
+func surelyLe(a, b Int) bool {
+	v, known := Rel{OpLe, a, b}.static()
+	return known && v
+}
+
+func pick(first bool, a, b Int) Int {
+	if first {
+		return a
+	}
+	return b
 }
 
 func floorDiv(a, b int64) int64 {

@@ -36,6 +36,49 @@ func TestCanonicalForms(t *testing.T) {
 	}
 }
 
+// TestRangesSettleExtrema wants no Min or Max where a range tells which side it
+// is, and order relations of those that stay to be settled by their form.
+func TestRangesSettleExtrema(t *testing.T) {
+	e := &Env{}
+	a, b := e.NewSymbol("s0", "", 6), e.NewSymbol("s1", "", 5)
+	four := Const(4)
+	for _, c := range []struct {
+		got  Int
+		want string
+	}{
+		{Min(a, Const(1)), "1"},
+		{Max(a, Const(2)), "s0"},
+		{Max(Const(1), a), "s0"},
+		{Min(a, Add(a, b)), "s0"},
+		{Max(a, Add(a, b)), "s0 + s1"},
+		{Min(a, four), "Min(4, s0)"},
+		{Max(four, a), "Max(4, s0)"},
+	} {
+		if s := c.got.String(); s != c.want {
+			t.Errorf("got %s, want %s", s, c.want)
+		}
+	}
+	for _, c := range []struct {
+		r            Rel
+		value, known bool
+	}{
+		{Rel{OpLe, Min(a, four), a}, true, true},
+		{Rel{OpLe, Min(a, four), four}, true, true},
+		{Rel{OpLt, Min(a, four), a}, false, false},
+		{Rel{OpLe, a, Min(a, four)}, false, false},
+		{Rel{OpLe, a, Max(a, four)}, true, true},
+		{Rel{OpLe, Max(a, four), a}, false, false},
+		{Rel{OpLe, Max(a, b), Add(a, b)}, true, true},
+		{Rel{OpLe, Max(a, b), a}, false, false},
+		{Rel{OpLe, a, Min(Add(a, b), Mul(a, Const(2)))}, true, true},
+		{Rel{OpLe, a, Min(Add(a, b), b)}, false, false},
+	} {
+		if v, known := c.r.static(); v != c.value || known != c.known {
+			t.Errorf("%s: %v, known %v", c.r, v, known)
+		}
+	}
+}
+
 // TestEvalAgreesWithArithmetic builds random expressions and compares their
 // value with the same arithmetic on numbers.
 func TestEvalAgreesWithArithmetic(t *testing.T) {
@@ -48,7 +91,9 @@ func TestEvalAgreesWithArithmetic(t *testing.T) {
 			i, j := r.Intn(len(xs)), r.Intn(len(xs))
 			var x Int
 			var v int64
-			switch r.Intn(6) {
+			switch r.Intn(7) {
+			case 6:
+				x, v = Min(xs[i], xs[j]), min(vs[i], vs[j])
 			case 0:
 				x, v = Add(xs[i], xs[j]), vs[i]+vs[j]
 			case 1:
