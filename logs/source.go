@@ -217,6 +217,7 @@ func (st *Store) begin(src *source, scratch *batch) (bool, error) {
 		sp := &spool{dir: st.opts.SpoolDir, limit: st.opts.SpoolMemory}
 		src.closers = append(src.closers, sp)
 		src.text = newTextReader(src.scan.in)
+		src.text.grows = st.opts.Follow
 		src.text.conv.beside = st.besideTrace(src)
 		src.scan.in, src.at = io.TeeReader(src.text, sp), sp
 	}

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"io"
+	"time"
 )
 
 // textReader turns TORCH_LOGS text into the bytes of a trace, so that one
@@ -19,6 +20,8 @@ type textReader struct {
 	conv  converter
 	out   bytes.Buffer
 	ended bool
+	grows bool      // it is followed: what stays open for too long is converted
+	grew  time.Time // when bytes came last
 }
 
 // message is one log message or block of plain text.
@@ -28,6 +31,7 @@ type message struct {
 	first int // line number
 	size  int
 	stop  bool
+	told  int // lines that are converted already, because nothing came for a while
 }
 
 // groupKey tells whose message a line continues: ranks and processes
@@ -51,8 +55,11 @@ func (t *textReader) Read(p []byte) (int, error) {
 			if err != io.EOF {
 				return 0, err
 			}
-			if t.final {
+			switch {
+			case t.final:
 				t.finish()
+			case t.grows:
+				t.settle(time.Since(t.grew))
 			}
 			break
 		}
@@ -66,6 +73,9 @@ func (t *textReader) Read(p []byte) (int, error) {
 // readLine takes one whole line; a line that is still being written stays.
 func (t *textReader) readLine() error {
 	chunk, err := t.in.ReadSlice('\n')
+	if len(chunk) > 0 && t.grows {
+		t.grew = time.Now()
+	}
 	if len(t.line)+len(chunk) <= maxTextLine {
 		t.line = append(t.line, chunk...)
 	}
@@ -139,7 +149,9 @@ func (m *message) continues(l *textLine) bool {
 func (t *textReader) closeGroup(key groupKey) {
 	if m := t.open[key]; m != nil {
 		delete(t.open, key)
-		t.conv.convert(&t.out, m)
+		if len(m.lines) > m.told {
+			t.conv.convert(&t.out, m)
+		}
 	}
 }
 

@@ -36,10 +36,16 @@ type event struct {
 
 // convert writes one prefixed message.
 func (c *converter) convert(out *bytes.Buffer, m *message) {
-	text := strings.Join(m.lines, "\n")
 	name := m.artifact
 	if name == "" {
-		name = artifactOf(text)
+		name = artifactOf(strings.Join(m.lines, "\n"))
+	}
+	text := strings.Join(m.lines[m.told:], "\n")
+	if m.told > 0 { // what came late for a message that is converted
+		for _, e := range torchLog(m, name, text) {
+			c.write(out, m, e)
+		}
+		return
 	}
 	if m.id.Frame < 0 && name == "cudagraphs" { // the id stands inside the text
 		l := textLine{id: NoCompile, autograd: -1}
