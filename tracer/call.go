@@ -551,14 +551,25 @@ func (tr *trace) constantDeep(v ssa.Value) {
 // graph, which has no data yet.
 func (tr *trace) refuseTensors(t types.Type, p unsafe.Pointer) {
 	if isTensor(t) {
-		tr.breakAt(breaks.UnknownNativeCall, "a tensor is passed to native code")
+		tr.breakAt(breaks.UnknownNativeCall, "a tensor is passed to %s", tr.calledHere())
 	}
 	if types.IsInterface(t) {
 		dyn, _ := tr.in.Dynamic(t, p)
 		if dyn != nil && !types.IsInterface(dyn) && (holdsPointer(dyn) || types.NewMethodSet(dyn).Len() > 0) {
-			tr.breakAt(breaks.UnknownNativeCall, "a %s is passed to native code", typeName(dyn))
+			tr.breakAt(breaks.UnknownNativeCall, "a %s is passed to %s", typeName(dyn), tr.calledHere())
 		}
 	}
+}
+
+// calledHere is the function that the next instruction calls, as a program writes it.
+func (tr *trace) calledHere() string {
+	f := tr.th.Top()
+	if in, ok := f.Instr().(*ssa.Call); ok {
+		if name := f.NativeName(&in.Call); name != "" {
+			return shortFunc(name)
+		}
+	}
+	return tr.codeOf(f.Instr())
 }
 
 // holdsPointer reports whether native code could reach other objects from t.

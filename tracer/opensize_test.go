@@ -21,6 +21,7 @@ func TestOpenSizes(t *testing.T) {
 		{"arithmetic with a field", `return torch.Ones(x.Size(0)*b.limit, b.limit+x.Size(0)).Sum().Mul(x.Size(0) / b.limit).Mul(x)`, []int{13, 15, 17, 24, 9}, 2},
 		{"quotient of what may be negative", `n := x.Size(0) - 20
 			return x.Sum().Add(torch.Ones(n/3 + 10).Sum()).Add(torch.Ones(n%3 + 10).Sum())`, []int{3, 4, 5, 6, 7, 8, 30, 31, 32}, 3},
+		{"a tensor of which only the size is used", `return torch.Ones(x.Size(0) * 2).Sum()`, []int{3, 5, 7, 4}, 2},
 		{"numbers from entry", `n := min(b.limit, b.other, 100)
 			b.limit++
 			b.seen = n
@@ -44,5 +45,62 @@ func main() {
 				t.Error(o.codes())
 			}
 		})
+	}
+}
+
+// TestOpenResampling resamples images of many sizes in one graph of open sizes.
+func TestOpenResampling(t *testing.T) {
+	for _, opts := range []string{
+		`kw.ScaleFactor(2.0), kw.Mode("bilinear"), kw.AlignCorners(true)`,
+		`kw.ScaleFactor(2.0), kw.Mode("bilinear"), kw.RecomputeScaleFactor(true)`,
+		`kw.ScaleFactor(1.5), kw.Mode("bilinear")`,
+		`kw.ScaleFactor(0.75), kw.Mode("bicubic"), kw.RecomputeScaleFactor(true)`,
+		`kw.Size(24), kw.Mode("bilinear")`,
+		`kw.Size(24), kw.Mode("bicubic"), kw.AlignCorners(true)`,
+		`kw.Size(24), kw.Mode("nearest-exact")`,
+		`kw.Size([]int{2 * x.Size(2), x.Size(3) + 3})`,
+		`kw.Size(5), kw.Mode("bilinear"), kw.Antialias(true)`,
+		`kw.Size([]int{x.Size(2) / 2, x.Size(3) / 3}), kw.Mode("bicubic"), kw.Antialias(true), kw.AlignCorners(true)`,
+	} {
+		t.Run(opts, func(t *testing.T) {
+			o := both(t, fmt.Sprintf(`
+func f(x *torch.Tensor) *torch.Tensor { return functional.Interpolate(x, %s) }
+func main() {
+	g := torch.Compile(f)
+	for _, n := range []int{9, 11, 16, 13} {
+		x := torch.Randn(1, 2, n, n+4).RequiresGrad_()
+		y := g(x)
+		y.Pow(2).Sum().Backward()
+		fmt.Println(n, y.Detach(), x.Grad())
+	}
+}`, opts))
+			if got := len(o.graphs()); got != 2 || o.codes() != "" {
+				t.Errorf("%d graphs, want 2: breaks %q, %+v", got, o.codes(), o.recompiles())
+			}
+		})
+	}
+}
+
+// TestPassedToNativeCode wants the break to say which function gets the tensor.
+func TestPassedToNativeCode(t *testing.T) {
+	for call, want := range map[string]string{
+		`fmt.Sprint(y)`:             "a *torch.Tensor is passed to fmt.Sprint",
+		`fmt.Sprintf("%v", box{y})`: "a main.box is passed to fmt.Sprintf",
+		`strings.Join([]string{fmt.Sprint(&box{y})[:0]}, "")`: "a *main.box is passed to fmt.Sprint",
+	} {
+		o := both(t, fmt.Sprintf(`
+type box struct{ t *torch.Tensor }
+func main() {
+	var _ = strings.Join
+	g := torch.Compile(func(x *torch.Tensor) *torch.Tensor {
+		y := x.Sin()
+		_ = %s
+		return box{y.Cos()}.t
+	})
+	fmt.Println(g(torch.Ones(2)))
+}`, call))
+		if b := o.breaks(); len(b) != 1 || b[0].Detail != want {
+			t.Errorf("%s: got %+v, want %q", call, b, want)
+		}
 	}
 }

@@ -410,18 +410,18 @@ func (c *Compiled) learnDynamic(th *host.Thread, fc *frameCache, frames []*host.
 	}
 	for _, s := range old {
 		a := newAddresses(th.In, frames, s.sources)
-		for i, src := range s.inputs {
-			p := a.at(src)
+		for _, was := range s.seen {
+			p := a.at(was.src)
 			if p == nil || *(**torch.Tensor)(p) == nil {
 				continue
 			}
 			shape, _, _ := (*(**torch.Tensor)(p)).Layout()
-			if len(shape) != len(s.shapes[i]) {
+			if len(shape) != len(was.shape) {
 				continue
 			}
 			for d, n := range shape {
-				if n != s.shapes[i][d] {
-					markDim(fc.dynamic, src.name, d)
+				if n != was.shape[d] {
+					markDim(fc.dynamic, was.src.name, d)
 				}
 			}
 		}

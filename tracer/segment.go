@@ -20,13 +20,19 @@ import (
 // This file is what a trace leaves behind: guards, a compiled graph, and
 // recipes for the state of the program behind it.
 
+// seenTensor is a tensor that a segment guards, with its shape when it was compiled.
+type seenTensor struct {
+	src   *source
+	shape []int
+}
+
 // segment is one cache entry of a frame.
 type segment struct {
 	id      logs.CompileID
 	sources int
 	guards  []*guard
-	inputs  []*source
-	shapes  [][]int // of the inputs when it was compiled
+	inputs  []*source    // of the graph
+	seen    []seenTensor // also those that the graph does not read
 	run     Runnable
 	plan    func() Runnable // of Request; nil where every run gets fresh memory
 	graph   *graph.Graph    // nil: no operators
@@ -205,13 +211,13 @@ func (tr *trace) closeGraph(seg *segment, rs *recipes) {
 		carriers[o.src] = true
 	}
 	for _, in := range tr.inputs {
+		shape, _, _ := in.tensor.Layout()
+		seg.seen = append(seg.seen, seenTensor{in.src, slices.Clone(shape)})
 		if in.node.NumUsers() == 0 && !carriers[in.src] {
 			g.Erase(in.node)
 			continue
 		}
 		seg.inputs = append(seg.inputs, in.src)
-		shape, _, _ := in.tensor.Layout()
-		seg.shapes = append(seg.shapes, append([]int(nil), shape...))
 	}
 	if g.NumOps() > 0 {
 		seg.graph = g

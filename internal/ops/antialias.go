@@ -54,17 +54,16 @@ func (b B) filterMatrix(like *TensorMeta, n, out sym.Int, scale float64, corners
 	if scale > 0 {
 		step = 1 / scale
 	}
-	step = ratio(n, out, step, corners)
 	support := 1.0
 	if cubic {
 		support = 2
 	}
-	grow := max(step, 1)
+	move := b.ratio(n, out, step, corners, like)
+	grow, back, forth := b.filterReach(move, support)
 	d := like.DType
-	center := b.mul(b.add(b.cast(b.arange(out, like), d), 0.5), step)
-	reach := support * grow
-	first := b.Emit(ClampMin, b.Emit(Trunc, b.add(center, 0.5-reach)), 0.0)
-	last := b.Emit(Trunc, b.add(center, 0.5+reach))
+	center := b.mul(b.add(b.cast(b.arange(out, like), d), 0.5), move)
+	first := b.Emit(ClampMin, b.Emit(Trunc, b.add(center, back)), 0.0)
+	last := b.Emit(Trunc, b.add(center, forth))
 	at := b.cast(b.arange(n, like), d)
 	dist := b.Emit(Abs, b.div(b.add(b.sub(at, b.unsqueeze(center, 1)), 0.5), grow))
 	var w Value
@@ -76,6 +75,18 @@ func (b B) filterMatrix(like *TensorMeta, n, out sym.Int, scale float64, corners
 	in := b.and(b.ge(at, b.unsqueeze(first, 1)), b.lt(at, b.unsqueeze(last, 1)))
 	w = b.where(in, w, 0.0)
 	return b.div(w, b.sum(w, true, 1))
+}
+
+// filterReach says by how much a filter grows that moves by the given ratio, and
+// where its support begins and ends, from half a pixel before its center.
+func (b B) filterReach(move Arg, support float64) (grow, back, forth Arg) {
+	if r, ok := move.(float64); ok {
+		g := max(r, 1)
+		return g, 0.5 - support*g, 0.5 + support*g
+	}
+	g := b.Emit(ClampMin, move, 1.0)
+	reach := b.mul(g, support)
+	return g, b.sub(0.5, reach), b.add(reach, 0.5)
 }
 
 // keysFilter is the cubic filter with a = -0.5.

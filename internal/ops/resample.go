@@ -13,10 +13,10 @@ func interpolate(b B, c *Call) Value {
 	m := c.Tensor(0)
 	n := len(m.Shape) - 2
 	mode := c.Str(3)
-	if c.Bool(6) {
-		refuse(Errorf("interpolate: antialias is not supported"))
-	}
 	corners := c.Bool(4)
+	if c.Bool(6) {
+		return b.interpolateAntialiased(c, n, mode, corners)
+	}
 	switch mode {
 	case "nearest", "nearest-exact", "area":
 		if !c.IsNone(4) {
@@ -64,8 +64,6 @@ func interpolate(b B, c *Call) Value {
 	return nil
 }
 
-// interpolatedSize returns the new sizes and, where scale factors were given
-// and count, those (else 0).
 // pixels rounds what one direction of a resampling gives to bytes, where the
 // image is of bytes; other types keep their fractions.
 func (b B) pixels(x Value, d DType) Value {
@@ -75,6 +73,23 @@ func (b B) pixels(x Value, d DType) Value {
 	return b.Emit(Clamp, b.Emit(Floor, b.add(x, 0.5)), 0.0, 255.0)
 }
 
+// interpolateAntialiased is interpolate with a filter that grows where the image
+// shrinks.
+func (b B) interpolateAntialiased(c *Call, n int, mode string, corners bool) Value {
+	if n != 2 || mode != "bilinear" && mode != "bicubic" {
+		refuse(&Error{Kind: "ValueError", Msg: "Anti-alias option is restricted to bilinear and bicubic modes and requires a 4-D tensor as input"})
+	}
+	size, step := interpolatedSize(c, n)
+	for i, s := range step {
+		if s > 0 {
+			step[i] = 1 / s
+		}
+	}
+	return b.antialiased(c.Value(0), size, step, corners, mode == "bicubic")
+}
+
+// interpolatedSize returns the new sizes and, where scale factors were given
+// and count, those (else 0).
 func interpolatedSize(c *Call, n int) (size []sym.Int, scale []float64) {
 	m := c.Tensor(0)
 	scale = make([]float64, n)
@@ -90,11 +105,7 @@ func interpolatedSize(c *Call, n int) (size []sym.Int, scale []float64) {
 	}
 	for i := range n {
 		f := factors[min(i, len(factors)-1)]
-		if f == math.Trunc(f) {
-			size = append(size, sym.Mul(m.Shape[2+i], sym.Const(int64(f))))
-		} else {
-			size = append(size, sym.Const(int64(math.Floor(float64(sym.Force(m.Shape[2+i]))*f))))
-		}
+		size = append(size, scaledSize(m.Shape[2+i], f))
 		if !c.Bool(5) {
 			scale[i] = 1 / f
 		}
@@ -102,21 +113,58 @@ func interpolatedSize(c *Call, n int) (size []sym.Int, scale []float64) {
 	return size, scale
 }
 
-// ratio is how far the source moves for one step of the result.
-func ratio(n, out sym.Int, scale float64, corners bool) float64 {
-	in, to := float64(sym.Force(n)), float64(sym.Force(out))
+// scaledSize is n*f, rounded down. A factor like 1.5 keeps n open: it is a
+// fraction with a small power of two below the line, so that no product rounds.
+func scaledSize(n sym.Int, f float64) sym.Int {
+	for parts := int64(1); parts <= 1<<10; parts *= 2 {
+		if p := f * float64(parts); p == math.Trunc(p) && math.Abs(p) < 1<<30 {
+			return sym.FloorDiv(sym.Mul(n, sym.Const(int64(p))), sym.Const(parts))
+		}
+	}
+	return sym.Const(int64(math.Floor(float64(sym.Force(n)) * f)))
+}
+
+// ratio is how far the source moves for one step of the result: a number, or
+// for open sizes a float64 tensor without dimensions.
+func (b B) ratio(n, out sym.Int, scale float64, corners bool, like *TensorMeta) Arg {
 	switch {
-	case corners && to > 1:
-		return (in - 1) / (to - 1)
+	case corners && sym.Le(out, symOne):
+		return 0.0
 	case corners:
-		return 0
+		n, out = sym.Sub(n, symOne), sym.Sub(out, symOne)
 	case scale > 0:
 		return scale
 	}
-	return in / to
+	from, fixed := n.IsConst()
+	to, fixedToo := out.IsConst()
+	if fixed && fixedToo {
+		return float64(from) / float64(to)
+	}
+	if !fixed { // out may be a multiple of n
+		if k, ok := sym.FloorDiv(out, n).IsConst(); ok && k > 0 && sym.Same(out, sym.Mul(n, sym.Const(k))) {
+			return 1 / float64(k)
+		}
+	}
+	wide := *like
+	wide.DType = Float64
+	return b.div(b.full(nil, n, &wide), b.full(nil, out, &wide))
 }
 
-// positionsOf are the source coordinates of the result's elements in float32
+// roundedRatio is ratio in the precision of d, in which the coordinates are.
+func (b B) roundedRatio(n, out sym.Int, scale float64, corners bool, like *TensorMeta, d DType) Arg {
+	switch r := b.ratio(n, out, scale, corners, like).(type) {
+	case Value:
+		return b.cast(r, d)
+	case float64:
+		if d == Float32 {
+			return float64(float32(r))
+		}
+		return r
+	}
+	panic("ops: a ratio is a number or a tensor")
+}
+
+// sources are the source coordinates of the result's elements in float32
 // or float64, as x's type computes.
 func (b B) sources(x Value, n, out sym.Int, scale float64, corners bool) Value {
 	d := OpMath(x.TensorMeta().DType)
@@ -124,10 +172,7 @@ func (b B) sources(x Value, n, out sym.Int, scale float64, corners bool) Value {
 		d = Float32
 	}
 	at := b.cast(b.arange(out, x.TensorMeta()), d)
-	r := ratio(n, out, scale, corners)
-	if d == Float32 {
-		r = float64(float32(r))
-	}
+	r := b.roundedRatio(n, out, scale, corners, x.TensorMeta(), d)
 	if corners {
 		return b.mul(at, r)
 	}
@@ -136,7 +181,7 @@ func (b B) sources(x Value, n, out sym.Int, scale float64, corners bool) Value {
 
 func (b B) nearest(x Value, d int, out sym.Int, scale float64, exact bool) Value {
 	n := x.TensorMeta().Shape[d]
-	r := float64(float32(ratio(n, out, scale, false)))
+	r := b.roundedRatio(n, out, scale, false, x.TensorMeta(), Float32)
 	at := b.cast(b.arange(out, x.TensorMeta()), Float32)
 	if exact {
 		at = b.add(at, 0.5)
