@@ -328,6 +328,15 @@ func fixRecompile(rc *Recompile, engine string) Fix {
 	if g.Kind == breaks.MarkingChanged {
 		return Fix{Text: fmt.Sprintf("%s marks the dimensions %s now and %s when the entry was made: mark the same ones before every call", g.Source, g.Actual, g.Expected)}
 	}
+	switch g.Kind {
+	case breaks.BackendChanged:
+		return Fix{Text: fmt.Sprintf("%s was compiled more than once, with different backends or arguments of torch.compile, and each makes entries of its own: call torch.compile on it once and share the result", titleOf(functionOf(rc.Compile.Frame.Pos, rc.Compile)))}
+	case breaks.Raced:
+		return Fix{Text: "threads compiled this side by side: make the first call before they start"}
+	}
+	if array, ok := arrayName(plainSource(g.Source)); ok {
+		return Fix{Text: fmt.Sprintf("the NumPy array %s changes: compile with dynamic=True, or pass torch.from_numpy(%s) and mark what changes", array, array)}
+	}
 	name := argumentName(rc, &g)
 	if name == "" {
 		return fixKeywords(rc, &g)
@@ -377,12 +386,18 @@ func fixRecompile(rc *Recompile, engine string) Fix {
 	case breaks.ShapeRelation:
 		return fixRelation(&g)
 	case breaks.LengthChanged:
-		return Fix{Text: fmt.Sprintf("loops over %s are unrolled: stack it into one tensor, or keep its length", name)}
+		if strings.Contains(g.Pos.Code, ".append(") {
+			return Fix{Text: growing(name)}
+		}
+		return Fix{Text: fmt.Sprintf("loops over %s are unrolled: keep its length, or stack its tensors into one", name)}
 	case breaks.TrainingChanged:
 		return Fix{Text: fmt.Sprintf("%s changes between training and evaluation: two entries are normal", name)}
 	case breaks.TypeChanged:
 		if g.Expected == "" {
 			return Fix{}
+		}
+		if name == "self" {
+			return Fix{Text: fmt.Sprintf("this method serves objects of several classes (one of %s made the entry): an entry for each is normal", g.Expected)}
 		}
 		return Fix{Text: fmt.Sprintf("%s changes its type from %s: pass one type", name, g.Expected)}
 	case breaks.NoneChanged:
@@ -393,6 +408,9 @@ func fixRecompile(rc *Recompile, engine string) Fix {
 	case breaks.IdentityChanged:
 		if strings.HasSuffix(g.Source, codeOfFunction) {
 			return Fix{Text: fmt.Sprintf("there is an entry for each function that %s is: keep them few, and make each once, not in every call", name)}
+		}
+		if member, ok := enumOf(&g); ok {
+			return Fix{Text: fmt.Sprintf("there is an entry for each member of %s that %s is: keep them few, or choose by it before the compiled function", member, name)}
 		}
 		if !strings.Contains(g.Text, ", type=") { // as before 2.9, where True and None are checked like this too
 			return Fix{Text: fmt.Sprintf("the graph is bound to the object that %s is: create it once and pass the same one; if it is a flag or may be None, two entries are normal", name)}
@@ -408,6 +426,22 @@ func fixRecompile(rc *Recompile, engine string) Fix {
 		return Fix{Text: fmt.Sprintf("the keys of %s change: keep the same keys in the same order", name)}
 	}
 	return Fix{}
+}
+
+// arrayName is the NumPy array behind a source that Dynamo made a tensor of.
+func arrayName(source string) (string, bool) {
+	rest, ok := strings.CutPrefix(source, "___from_numpy(")
+	return strings.TrimSuffix(rest, ")"), ok
+}
+
+// enumOf is the class of an object of which the guard's line names a member, as in
+// "if mode == Mode.FAST": such an object is a constant of the program.
+func enumOf(g *GuardFailure) (string, bool) {
+	_, typ, ok := strings.Cut(g.Text, ", type=")
+	typ, _, _ = strings.Cut(className(strings.TrimSpace(firstLine(typ))), "'>")
+	name := typ[strings.LastIndexByte(typ, '.')+1:]
+	_, member, found := strings.Cut(g.Pos.Code, name+".")
+	return name, ok && name != "" && found && member != "" && member[0] >= 'A' && member[0] <= 'Z'
 }
 
 // fixRelation advises on a relation between sizes that a branch of the program asked
@@ -633,8 +667,14 @@ func advise(r *Report) {
 	for _, a := range wrapperAdvice(r) { // not timed, yet it is the whole model
 		items = append(items, item{a, 1e5})
 	}
+	for _, a := range libraryAdvice(r) {
+		items = append(items, item{a, a.Break.weight()})
+	}
 	for _, c := range mergedCauses(r) {
 		items = append(items, item{recompileAdvice(c), c.weight()})
+	}
+	for _, a := range cudaGraphAdvice(r) { // every call pays, which no log times
+		items = append(items, item{a, cudaGraphWeight})
 	}
 	sort.SliceStable(items, func(i, j int) bool { return items[i].cost > items[j].cost })
 	for i, it := range items {

@@ -32,6 +32,9 @@ func facts(r *Report) string {
 		}
 	}
 	for _, a := range r.Advice {
+		if strings.HasSuffix(a.Text, ", which this line calls") { // a text log does not say which function was compiled
+			continue
+		}
 		out = append(out, fmt.Sprintf("advice at %s:%d: %s: %q", filepath.Base(a.Pos.File), a.Pos.Line, a.Text, a.Fix.Text))
 	}
 	slices.Sort(out)
@@ -104,6 +107,20 @@ var programFacts = map[string][]programFact{
 		{breaks.MarkingChanged, 0, "dyn", 1, "mark_dynamic, expected {0}, actual {1}", "mark the same ones"},
 		{breaks.SizeChanged, 0, "static", 3, "x dim 0", "mark_dynamic(x, 0)"},
 		{breaks.ShapeRelation, 0, "r", 1, "(x.size()[0] // 4), expected 1", "first call with usual sizes"}, // 4 is one row
+	},
+	"transforms": {
+		{"GB0059", 22, "noisy", 2, "(print)", "Move printing out"},
+		{"GB0149", 21, "noisy", 1, "functorch", "torch.func"}, // called by grad, which runs eager
+		{"GB0170", 36, "one", 2, "branch on a tensor", "torch.where"},
+		{"GB0149", 35, "one", 1, "functorch", "torch.func"},
+		{"GB0264", 108, "__init__", 1, "Parameter", "nothing to change"}, // of torch/nn
+		{breaks.SizeChanged, 0, "per_sample", 1, "xs dim 0, expected 3, actual 5", "mark_dynamic(xs, 0)"},
+	},
+	"operators": {
+		{"GB0059", 49, "forward", 2, "(print)", "Move printing out"},
+		{"GB0059", 100, "part", 1, "(print)", "Move printing out"},
+		{"GB0036", 877, "__call__", 1, "shape depends on data", "nothing to change"}, // a custom operator's, within torch
+		{breaks.TypeChanged, 0, "forward", 1, "self, expected __main__.Deep", "several classes"},
 	},
 	"strict": {
 		{"GB0059", 6, "helper", 3, "(print)", "Move printing out"},

@@ -104,8 +104,23 @@ func parseSkip(text string) *breakText {
 	}
 	if n := len(b.stack); n > 0 {
 		b.place = b.stack[n-1]
+	} else {
+		b.place = skippedFrame(text)
 	}
 	return b
+}
+
+// skippedFrame reads which function is left to eager execution, where no line of it is
+// to blame: "skip tracing the frame NAME (FILE line N) and fall back to eager".
+func skippedFrame(text string) logs.Pos {
+	_, rest, _ := strings.Cut(text, "skip tracing the frame ")
+	rest, _, ok := strings.Cut(rest, ") and fall back")
+	name, rest, _ := strings.Cut(rest, " (")
+	at := strings.LastIndex(rest, " line ")
+	if !ok || at < 0 || strings.Contains(rest, "\n") {
+		return logs.Pos{}
+	}
+	return logs.Pos{File: rest[:at], Line: atoi(rest[at+len(" line "):]), Func: name}
 }
 
 // cutTraceback drops the framework's own traceback, which repeats the block.

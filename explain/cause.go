@@ -134,6 +134,11 @@ func manyDtypes(c *RecompileCause) (Fix, bool) {
 	return fixDtype(name, seen), true
 }
 
+// growing advises on a list to which every call adds.
+func growing(name string) string {
+	return name + " grows with every call: append to it outside of the compiled function"
+}
+
 // growth advises on a length or a number that goes up by one with every
 // recompile: the compiled function (or its caller) counts calls.
 func growth(c *RecompileCause) (Fix, bool) {
@@ -155,7 +160,7 @@ func growth(c *RecompileCause) (Fix, bool) {
 	}
 	switch g.Kind {
 	case breaks.LengthChanged:
-		return Fix{Text: fmt.Sprintf("%s grows with every call: append to it outside of the compiled function", name)}, true
+		return Fix{Text: growing(name)}, true
 	case breaks.ValueChanged, breaks.GlobalChanged, breaks.AttributeChanged, breaks.ClosureChanged:
 		if g.Kind == breaks.AttributeChanged {
 			return Fix{Text: fmt.Sprintf("%s is another number with every call: where it counts, keep it outside of the compiled function; where each module has its own, make it a tensor (a buffer)", name)}, true

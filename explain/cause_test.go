@@ -130,6 +130,14 @@ func TestAdviceNamesWhatTheCallerHas(t *testing.T) {
 		{"PyTorch 2.15.0", "<eval_with_key>.1", "tensor 'sizes[0]' size mismatch at index 1. expected 3, actual 5", "", Compiled},
 		{"PyTorch 2.15.0", "/v/site-packages/torch/optim/adam.py", "L['self'].param_groups[0]['lr'] == 0.01", "lr=torch.tensor", Compiled},
 		{"tcdbg 0.1", "model.go", "-L['b'].groups[0].Lr == -0.1", "kw.Lr(torch.NewTensor(...))", Compiled},
+		{"PyTorch 2.15.0", "/w/m.py", "BACKEND_MATCH failure: torch.compile detected different backend callables. Cached backend: _TorchCompileInductorWrapper (id=0x7f). New backend: _TorchCompileInductorWrapper (id=0x8f). If this is unexpected, wrap your backend", "call torch.compile on it once", Compiled},
+		{"PyTorch 2.15.0", "/w/m.py", "Unexpected recompilation: runtime guards failed even though they passed during recompilation-reason analysis.", "before they start", Compiled},
+		{"PyTorch 2.15.0", "/w/m.py", "tensor '___from_numpy(a)' size mismatch at index 0. expected 3, actual 4", "torch.from_numpy(a)", Compiled},
+		{"PyTorch 2.15.0", "/w/m.py", "len(G['STATS']) == 1  # STATS.append(x)  # w/m.py:3 in f", "STATS grows with every call", Compiled},
+		{"PyTorch 2.15.0", "/w/m.py", "len(xs) == 1  # for x in xs:  # w/m.py:3 in f", "keep its length", Compiled},
+		{"PyTorch 2.15.0", "/w/m.py", "expected type of 'self' to be <class '__main__.A'>, but found <class '__main__.B'>", "objects of several classes", Compiled},
+		{"PyTorch 2.15.0", "/w/m.py", "___check_obj_id(mode, 140), type=<class '__main__.Mode'>  # case Mode.FAST:  # w/m.py:3 in f", "each member of Mode that mode is", Compiled},
+		{"PyTorch 2.15.0", "/w/m.py", "___check_obj_id(net, 140), type=<class '__main__.Net'>  # y = net(x)  # w/m.py:3 in f", "create it once", Compiled},
 		{"PyTorch 2.15.0", "/w/m.py", "L['self'].kind is None", "set it before the first call", Compiled},
 	} {
 		rc := &Recompile{Compile: &Compile{Status: c.status, Frame: &Frame{Name: "f", Pos: logs.Pos{File: c.file}}}, Failures: []GuardFailure{parseReason("0/0: " + c.reason)}}

@@ -498,6 +498,7 @@ type metrics struct {
 	seconds, duration                                              float64
 	restarts                                                       []string
 	start, seq                                                     int64
+	noCudaGraph                                                    string // why none was recorded
 }
 
 func parseMetrics(r *logs.Record) metrics {
@@ -537,6 +538,8 @@ func parseMetrics(r *logs.Record) metrics {
 			m.version = logs.JSONString(v)
 		case "start_time_us":
 			m.start = intOr(v)
+		case "cudagraph_skip_reason":
+			m.noCudaGraph = logs.JSONString(v)
 		}
 		return true
 	})
@@ -561,6 +564,9 @@ func (f *Fold) compilationMetrics(r *logs.Record) {
 		return
 	}
 	c.metrics = true
+	if m.noCudaGraph != "" {
+		f.note(r, "cudagraphs", m.noCudaGraph)
+	}
 	fr := c.Frame
 	if m.name != "" {
 		rename := fr.Name == ""

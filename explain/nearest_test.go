@@ -172,3 +172,20 @@ func TestRefusalsOfTorch(t *testing.T) {
 }
 
 func posAt(file string, line int) logs.Pos { return logs.Pos{File: file, Line: line} }
+
+// TestForeignEntriesLast: an entry of another backend, or of another thread's making,
+// tells less than one that the call's values did not fit.
+func TestForeignEntriesLast(t *testing.T) {
+	rc := &Recompile{Compile: &Compile{Frame: &Frame{}}}
+	for _, s := range []string{"0/3: BACKEND_MATCH failure: torch.compile detected different backend callables.", "0/2: Unexpected recompilation: runtime guards failed", "0/1: tensor 'x' size mismatch at index 0. expected 4, actual 5", "0/0: tensor 'x' size mismatch at index 0. expected 3, actual 5"} {
+		rc.Failures = append(rc.Failures, parseReason(s))
+	}
+	nearestFirst(rc)
+	var got []string
+	for _, g := range rc.Failures {
+		got = append(got, g.Entry)
+	}
+	if s := strings.Join(got, " "); s != "0/1 0/0 0/3 0/2" {
+		t.Error(s)
+	}
+}

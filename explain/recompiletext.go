@@ -1,6 +1,8 @@
 package explain
 
 import (
+	"cmp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -37,6 +39,7 @@ func nearestFirst(rc *Recompile) {
 	if len(list) < 2 {
 		return
 	}
+	slices.SortStableFunc(list, func(a, b GuardFailure) int { return cmp.Compare(a.foreign(), b.foreign()) })
 	for i := range list { // of more than two values, as a list that grows has, no entry is nearer
 		if g := &list[i]; g.Kind == list[0].Kind && g.Source == list[0].Source && g.Expected != list[0].Expected {
 			return
@@ -60,6 +63,15 @@ func nearestFirst(rc *Recompile) {
 			return
 		}
 	}
+}
+
+// foreign is 1 where an entry could not serve the call whatever its values: one of
+// another backend, or one that another thread made meanwhile. The others tell more.
+func (g *GuardFailure) foreign() int {
+	if g.Kind == breaks.BackendChanged || g.Kind == breaks.Raced {
+		return 1
+	}
+	return 0
 }
 
 // parseReason reads "0/1: tensor 'x' size mismatch at index 0. expected 4, actual 5".
@@ -270,9 +282,14 @@ func backendMatch(s string, f *GuardFailure) bool {
 	case strings.HasPrefix(s, "BACKEND_MATCH failure"):
 		f.Kind = breaks.BackendChanged
 		if _, rest, ok := strings.Cut(s, "Cached backend: "); ok {
-			f.Expected, f.Actual, _ = strings.Cut(rest, ". New backend: ")
-			f.Actual = strings.TrimSuffix(f.Actual, ".")
+			want, got, _ := strings.Cut(rest, ". New backend: ")
+			f.Expected, f.Actual = backendName(want), backendName(got)
+			if f.Actual == f.Expected {
+				f.Actual = "one with other arguments"
+			}
 		}
+	case strings.HasPrefix(s, "Unexpected recompilation: "):
+		f.Kind = breaks.Raced
 	case strings.HasPrefix(s, "Cache line invalidated because "):
 		f.Kind = breaks.Deallocated
 		f.Source, _, _ = strings.Cut(strings.TrimPrefix(s, "Cache line invalidated because "), " got deallocated")
@@ -280,6 +297,13 @@ func backendMatch(s string, f *GuardFailure) bool {
 		return false
 	}
 	return true
+}
+
+// backendName is the name of a backend that a reason gives with the object's address
+// and, behind the second one, with a remark.
+func backendName(s string) string {
+	name, _, _ := strings.Cut(strings.TrimSuffix(s, "."), " (id=")
+	return strings.TrimPrefix(name, "_TorchCompile")
 }
 
 // typeID reads "___check_type_id(o, 9), type=<class 'float'>".

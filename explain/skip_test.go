@@ -55,6 +55,19 @@ func TestSkippedFrames(t *testing.T) {
 	}
 }
 
+// TestSkippedWithoutALine: where no line of a frame is to blame, as of a function that is
+// called within an eager vmap, the message names the frame.
+func TestSkippedWithoutALine(t *testing.T) {
+	text := "Graph break: torch.compile cannot properly resume from this graph break, which results in a skip.\ntorch.compile will skip tracing the frame one (/w/a (b).py line 35) and fall back to eager.\nThe graph break occurred in the following user code:\n\nTraceback (most recent call last):\n  File \"/v/torch/a.py\", line 1, in g\ntorch._dynamo.exc.Unsupported: Unsupported functorch tracing attempt\n  Explanation: e\n\n  Developer debug context: c\n\n For more details about this graph break, please visit: https://meta-pytorch.github.io/compile-graph-break-site/gb/gb0149.html\n"
+	b := NewFold(nil).newBreak(parseBreak(text), text)
+	if b.Code != "GB0149" || b.Pos.File != "/w/a (b).py" || b.Pos.Line != 35 || b.Pos.Func != "one" || b.Outcome != "skipped" {
+		t.Errorf("%s at %+v, %s", b.Code, b.Pos, b.Outcome)
+	}
+	if fix := fixBreak(b, "PyTorch 2.15.0").Text; !strings.Contains(fix, "torch.func") {
+		t.Errorf("advice %q", fix)
+	}
+}
+
 // TestSkippedWithoutCode: 2.6 records a frame that a loop's break left to eager
 // execution as one without code and without an error.
 func TestSkippedWithoutCode(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"tcdbg/logs"
+	"tcdbg/tracer/breaks"
 )
 
 // This file advises on what wraps a model. A break there is the framework's own and
@@ -14,7 +15,7 @@ import (
 // the functions that call sharded modules.
 func wrapperAdvice(r *Report) []Advice {
 	var out []Advice
-	graphs := compiledCalls(r)
+	reached := reachedCalls(r)
 	seen := map[callPlace]bool{}
 	for _, g := range r.Breaks {
 		if !g.Lead.Noise {
@@ -27,7 +28,7 @@ func wrapperAdvice(r *Report) []Advice {
 				continue
 			}
 			switch {
-			case frameworkFile(b.Compile.Frame.Pos.File) && isWrapper(b.Compile.Frame.Name) && b.Compile.Status == Empty && !graphs[key]:
+			case frameworkFile(b.Compile.Frame.Pos.File) && isWrapper(b.Compile.Frame.Name) && b.Compile.Status == Empty && !reached[key]:
 				seen[key] = true
 				out = addAdvice(out, Advice{
 					Text: "nothing of this call is compiled: what wraps the model breaks the graph before the first operator", Pos: at,
@@ -47,6 +48,34 @@ func wrapperAdvice(r *Report) []Advice {
 		}
 	}
 	return out
+}
+
+// libraryAdvice lists the lines of compiled functions of the program that call what breaks
+// within torch or the standard library: the break is theirs, the call is not.
+func libraryAdvice(r *Report) []Advice {
+	var out []Advice
+	for _, g := range r.Breaks {
+		b := g.Lead
+		line, ok := callerOf(b)
+		if !ok || g.CausedBy != nil || strings.Contains(b.Pos.File, "torch/distributed/fsdp/") {
+			continue
+		}
+		fix := Fix{Text: "Leave this call outside of the compiled function."}
+		if b.Code == breaks.DynamicShapeOperator || b.Code == breaks.ParameterMade {
+			fix.Text = breaks.TorchAdvice(b.Code)
+		}
+		out = addAdvice(out, Advice{Text: b.Title() + " within " + shortPlace(b.Pos.File, b.Pos.Line) + ", which this line calls", Pos: line, Fix: fix, Break: g, Frame: b.Compile.Frame})
+	}
+	return out
+}
+
+// callerOf is the line of the program that calls what breaks within torch or the standard
+// library, where the program asked for the caller to be compiled.
+func callerOf(b *Break) (logs.Pos, bool) {
+	if !b.Noise || b.Compile == nil || b.Compile.Frame.Pos.File == "" || frameworkFile(b.Compile.Frame.Pos.File) {
+		return logs.Pos{}, false
+	}
+	return userLine(b.Stack)
 }
 
 // addAdvice adds what no other rank has said.
@@ -71,12 +100,14 @@ type callPlace struct {
 	line int
 }
 
-// compiledCalls are the lines below which a graph with operators was compiled.
-func compiledCalls(r *Report) map[callPlace]bool {
+// reachedCalls are the lines below which a graph with operators was compiled, or which
+// led to a function of the program's own: what breaks there is not the wrapper's fault.
+func reachedCalls(r *Report) map[callPlace]bool {
 	out := map[callPlace]bool{}
 	for _, fr := range r.Frames {
+		own := fr.Pos.File != "" && !frameworkFile(fr.Pos.File) && fr.Status != Compiling
 		for _, c := range fr.Compiles {
-			if c.Graph == nil || len(c.Graph.Ops) == 0 {
+			if !own && (c.Graph == nil || len(c.Graph.Ops) == 0) {
 				continue
 			}
 			for _, p := range c.Stack {

@@ -3,6 +3,8 @@ package explain
 import (
 	"strings"
 	"testing"
+
+	"tcdbg/logs"
 )
 
 // advices are the texts of a report's advice, with their places.
@@ -31,5 +33,26 @@ func TestWrapperAdvice(t *testing.T) {
 	// There the model has a forward of its own, which is compiled behind the wrapper.
 	if got := advices(report(t, "testdata/traces/pytorch-2.15/ddp_train")); strings.Contains(got, "nothing of this call") {
 		t.Errorf("ddp_train: %s", got)
+	}
+}
+
+// TestWrapperThatReachesTheModel: where a function of the program's own broke behind the
+// wrapper, it was reached, graph or no graph.
+func TestWrapperThatReachesTheModel(t *testing.T) {
+	const torch = "/v/lib/python3.11/site-packages/torch/_dynamo/external_utils.py"
+	call := []logs.Pos{posAt("/w/ddp.py", 30)}
+	inner := &Frame{Name: "inner", Pos: posAt(torch, 67)}
+	c := &Compile{Frame: inner, Status: Empty, Stack: call}
+	inner.Compiles = []*Compile{c}
+	b := &Break{Pos: posAt(torch, 68), Noise: true, Compile: c}
+	r := &Report{Frames: []*Frame{inner}, Breaks: []*BreakGroup{{Lead: b, Breaks: []*Break{b}}}}
+	if got := wrapperAdvice(r); len(got) != 1 {
+		t.Fatalf("%d advices on a wrapper behind which nothing comes", len(got))
+	}
+	forward := &Frame{Name: "forward", Pos: posAt("/w/ddp.py", 15), Status: Skipped}
+	forward.Compiles = []*Compile{{Frame: forward, Status: Skipped, Stack: call}}
+	r.Frames = append(r.Frames, forward)
+	if got := wrapperAdvice(r); len(got) != 0 {
+		t.Errorf("%v although the model's forward was met", got)
 	}
 }

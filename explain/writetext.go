@@ -240,7 +240,11 @@ func (t *textWriter) breaks(r *Report) {
 		var places []string
 		for _, g := range noise {
 			n += len(g.Breaks)
-			places = append(places, g.Lead.Code+" "+t.names.at(g.Lead.Pos))
+			place := g.Lead.Code + " " + t.names.at(g.Lead.Pos)
+			if line, ok := callerOf(g.Lead); ok {
+				place += " called from " + t.names.place(line)
+			}
+			places = append(places, place)
 		}
 		t.line("  folded: %s inside the framework or the standard library (%s)", count(n, "break"), clipText(strings.Join(places, ", "), 120))
 	}
@@ -466,7 +470,7 @@ func failureText(g *GuardFailure) string {
 	if g.Actual != "" {
 		s += ", actual " + clipText(g.Actual, 60)
 	}
-	if g.Source == "" {
+	if g.Source == "" && g.Expected == "" {
 		s += ": " + clipText(g.Text, 100)
 	}
 	return s

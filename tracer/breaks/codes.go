@@ -40,6 +40,7 @@ const (
 	DataDependentBranching = "GB0170"
 	NoSource               = "GB0177"
 	BackendFailed          = "GB0219"
+	ParameterMade          = "GB0264"
 	LoggerCall             = "GB0291"
 	SkipFrameCall          = "GB4297"
 	StepUnsupported        = "GB4636"

@@ -30,6 +30,7 @@ const (
 	GlobalStateChanged  = "global_state"
 	MarkingChanged      = "marking"
 	BackendChanged      = "backend"
+	Raced               = "raced"
 	ShapeRelation       = "shape_relation"
 	SizeSpecialised     = "size_specialised"
 	AttributeChanged    = "attribute"
@@ -71,6 +72,7 @@ var recompiles = []RecompileCause{
 	{GlobalStateChanged, "global state changed", "Gradient mode, default dtype, autocast, threads or determinism differ.", "Set global state once, before the first call."},
 	{MarkingChanged, "another dimension was marked", "The call marks a dimension that the entry does not leave open.", "Mark the same dimensions before every call."},
 	{BackendChanged, "another backend", "The entry was made by another backend.", "Compile once with one backend."},
+	{Raced, "no guard of the entry fails any more", "The entry was not there, or did not fit, when the call looked for one: another thread compiled at the same time.", "Make the first call before the threads start."},
 	{ShapeRelation, "a relation between sizes no longer holds", "The entry assumed a relation or a range of sizes that the new sizes violate.", "Look at the line that asked for it; avoid branching on sizes, or accept one entry for each side."},
 	{SizeSpecialised, "a size that the code needs as a number changed", "A line of the program turned the size into a constant: a loop over it, a conversion, a comparison that only one size passes.", "Pad to a few sizes, or keep the line that needs the number out of the compiled function."},
 	{AttributeChanged, "an attribute changed", "The graph was specialised on an attribute of an object.", "Keep numbers that change in tensors, or outside of the object."},

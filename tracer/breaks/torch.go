@@ -19,6 +19,11 @@ var torchAdvice = map[string]string{
 	ObservedPanic:          "Run it without torch.compile: where it raises there too, the program is at fault; where it does not, move this line out of the compiled function.",
 	RecompileLimit:         "Find the guard that fails with each call among the recompiles; mark changing sizes with torch._dynamo.mark_dynamic and keep changing numbers in tensors.",
 	BackendFailed:          `Read the backend's error; torch.compile(..., backend="eager") tells whether capture alone works.`,
+	"GB0015":               "A graph holds no sparse tensors: keep what works on them outside of the compiled function, or in a function under torch.compiler.disable, and compile the dense rest.",
+	"GB0277":               "A graph holds no sparse tensors: keep what works on them outside of the compiled function, or in a function under torch.compiler.disable, and compile the dense rest.",
+	"GB0149":               "It is called within a transform of torch.func (vmap, grad) that runs eager: what removes the break there removes this, or call the compiled function outside of the transform.",
+	ParameterMade:          "Make modules and parameters outside of the compiled function and pass them in.",
+	"GB0294":               "torch has no form of this NumPy function: call it outside of the compiled function, or make it a torch.library.custom_op.",
 	"GB0037":               "Register a shape rule with torch.library.register_fake.",
 }
 

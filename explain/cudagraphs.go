@@ -1,0 +1,149 @@
+package explain
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+
+	"tcdbg/logs"
+)
+
+// This file reads what PyTorch says of CUDA graphs: a graph that was asked for
+// (mode="reduce-overhead") and is not recorded leaves every kernel to be launched one
+// by one, which is the whole of what the mode is for, and no error tells so.
+
+// cudaGraphNote is one such message.
+type cudaGraphNote struct {
+	reason string // mutated inputs, cpu device, ...
+	pos    logs.Pos
+	sizes  int // graphs that were recorded for one function, one for each size
+}
+
+var (
+	cudaGraphSkip   = regexp.MustCompile(`^(?:skipping|disabling) cudagraphs? due to ([^\n]*)`)
+	cudaGraphPlace  = regexp.MustCompile(`(?m)^ *File "([^"\n]+)", line (\d+), in ([^\n]+)\n *([^\n]*)`)
+	cudaGraphsOfOne = regexp.MustCompile(`We have observed (\d+) distinct sizes`)
+)
+
+// readCudaGraphNote reads a message; ok is false for those that tell of nothing lost.
+func readCudaGraphNote(text string) (n cudaGraphNote, ok bool) {
+	text = strings.TrimSpace(text)
+	if m := cudaGraphsOfOne.FindStringSubmatch(text); m != nil && strings.HasPrefix(text, "CUDAGraph supports dynamic shapes") {
+		n.sizes, _ = strconv.Atoi(m[1])
+		return n, true
+	}
+	m := cudaGraphSkip.FindStringSubmatch(text)
+	if m == nil {
+		return n, false
+	}
+	n.reason, _, _ = strings.Cut(m[1], ". Found from")
+	if at := cudaGraphPlace.FindStringSubmatch(text); at != nil {
+		n.pos = logs.Pos{File: at[1], Line: atoi(at[2]), Func: strings.TrimSpace(at[3]), Code: strings.TrimSpace(at[4])}
+	}
+	return n, true
+}
+
+// cudaGraphWeight puts them behind what takes seconds.
+const cudaGraphWeight = 1
+
+// cudaGraphFixes are what to change, by how the reason begins.
+var cudaGraphFixes = []struct{ reason, title, fix string }{
+	{"mutated inputs", "an input is written to", "return the new value instead of writing into what was passed in; of a tensor that is the same one in every call, say so with torch._dynamo.mark_static_address"},
+	{"input storage mutation", "an input is given other memory", "leave set_ and resize_ of what was passed in outside of the compiled function"},
+	{"cpu device", "a tensor of the CPU takes part", "move it to the GPU before the compiled function is called"},
+	{"multiple devices", "tensors of several devices take part", "compile a function for each device"},
+	{"incompatible op", "an operator cannot be recorded", "leave this operator outside of the compiled function"},
+	{"graph with symbolic shapes inputs", "sizes are open and cudagraph_skip_dynamic_graphs is set", "pad the inputs to a few sizes and compile with dynamic=False"},
+}
+
+func (n *cudaGraphNote) advice() Advice {
+	if n.sizes > 0 {
+		return Advice{
+			Text: count(n.sizes, "CUDA graph") + " recorded for one function, one for each size", Pos: n.pos, Cost: "a recording for each size",
+			Fix: Fix{Text: "pad the inputs to a few sizes, or leave open sizes without CUDA graphs: torch._inductor.config.triton.cudagraph_skip_dynamic_graphs = True"},
+		}
+	}
+	a := Advice{Text: "no CUDA graph: " + n.reason, Pos: n.pos, Cost: "kernels launched one by one"}
+	for _, f := range cudaGraphFixes {
+		if strings.HasPrefix(n.reason, f.reason) {
+			a.Text, a.Fix = "no CUDA graph: "+f.title+" ("+n.reason+")", Fix{Text: f.fix}
+			break
+		}
+	}
+	return a
+}
+
+// cudaGraphAdvice lists what asked for CUDA graphs in vain, each reason and place once.
+// Where a message came with its compile and without, the one that has a place stands.
+func cudaGraphAdvice(r *Report) []Advice {
+	var placed, rest []Advice
+	var frames *frameIndex
+	for _, s := range r.Side {
+		if s.Kind != "cudagraphs" {
+			continue
+		}
+		n, ok := readCudaGraphNote(s.Text)
+		if !ok {
+			continue
+		}
+		if frames == nil {
+			frames = indexFrames(r)
+		}
+		a := n.advice()
+		a.Frame = frames.of(s.ID, n.pos)
+		if a.Pos.File == "" && a.Frame != nil {
+			a.Pos = a.Frame.Pos
+		}
+		if a.Pos.File != "" {
+			placed = append(placed, a)
+		} else {
+			rest = append(rest, a)
+		}
+	}
+	return distinctAdvice(append(placed, rest...))
+}
+
+// distinctAdvice leaves out what was said of the same place, and what has no place where
+// it was said of any.
+func distinctAdvice(list []Advice) []Advice {
+	type key struct {
+		text, file string
+		line       int
+	}
+	var out []Advice
+	seen := map[key]bool{}
+	for _, a := range list {
+		k := key{a.Text, a.Pos.File, a.Pos.Line}
+		if seen[k] || a.Pos.File == "" && seen[key{text: a.Text}] {
+			continue
+		}
+		seen[k], seen[key{text: a.Text}] = true, true
+		out = append(out, a)
+	}
+	return out
+}
+
+// frameIndex finds frames by id, and by the function that a line is in.
+type frameIndex struct {
+	byID       map[ID]*Frame
+	byFunction map[[2]string]*Frame // file and name
+}
+
+func indexFrames(r *Report) *frameIndex {
+	x := &frameIndex{map[ID]*Frame{}, map[[2]string]*Frame{}}
+	for _, fr := range r.Frames {
+		x.byID[frameID(fr.ID)] = fr
+		x.byFunction[[2]string{fr.Pos.File, fr.Name}] = fr
+	}
+	return x
+}
+
+func (x *frameIndex) of(id ID, at logs.Pos) *Frame {
+	if fr := x.byID[frameID(id)]; fr != nil {
+		return fr
+	}
+	return x.byFunction[[2]string{at.File, at.Func}]
+}
+
+// frameID is an id without what tells the compiles of a frame apart.
+func frameID(id ID) ID { return ID{id.Rank, id.Epoch, logs.CompileID{Frame: id.Frame}} }

@@ -1,0 +1,64 @@
+package explain
+
+import (
+	"strings"
+	"testing"
+
+	"tcdbg/logs"
+)
+
+// TestCudaGraphNotes reads the messages as PyTorch 2.11 and 2.15 write them.
+func TestCudaGraphNotes(t *testing.T) {
+	const mutated = "skipping cudagraphs due to mutated inputs (1 instances). Found from : \n   File \"/w/cg.py\", line 10, in mutates\n    buf.add_(x)\n"
+	for _, c := range []struct {
+		text, title, fix string
+		pos              logs.Pos
+	}{
+		{mutated, "an input is written to (mutated inputs (1 instances))", "mark_static_address", logs.Pos{File: "/w/cg.py", Line: 10, Func: "mutates", Code: "buf.add_(x)"}},
+		{"skipping cudagraphs due to cpu device (arg1_1)", "a tensor of the CPU takes part (cpu device (arg1_1))", "move it to the GPU", logs.Pos{}},
+		{"skipping cudagraphs due to multiple devices: device(type='cuda', index=0), device(type='cuda', index=1)", "tensors of several devices", "a function for each device", logs.Pos{}},
+		{"disabling cudagraphs due to incompatible op aten.nonzero.default Found from", "an operator cannot be recorded", "leave this operator", logs.Pos{}},
+		{"skipping cudagraph due to function 3 exceeding max re-recording limit (=128) on cudagraph node 4 due to static input data pointer changed.", "function 3 exceeding max re-recording limit", "", logs.Pos{}},
+		{"CUDAGraph supports dynamic shapes by recording a new graph for each distinct input size. Recording too many CUDAGraphs may lead to extra overhead. We have observed 9 distinct sizes. Please", "9 CUDA graphs recorded for one function, one for each size", "pad the inputs", logs.Pos{}},
+	} {
+		n, ok := readCudaGraphNote(c.text)
+		a := n.advice()
+		if !ok || n.pos != c.pos || !strings.Contains(a.Text, c.title) || !strings.Contains(a.Fix.Text, c.fix) || a.Cost == "" {
+			t.Errorf("%q: %v, %+v", c.text, ok, a)
+		}
+	}
+	for _, text := range []string{"Recording cudagraph tree for graph without symints", "Created 1 graph partitions: 1 cudagraphable, 0 non-cudagraphable", ""} {
+		if _, ok := readCudaGraphNote(text); ok {
+			t.Errorf("%q tells of a loss", text)
+		}
+	}
+}
+
+// TestCudaGraphAdvice: each reason once at each place, found by the compile or by the
+// function; what has no place is told only where no place is known.
+func TestCudaGraphAdvice(t *testing.T) {
+	const skip = "skipping cudagraphs due to "
+	at := func(frame int) ID { return ID{Rank: -1, CompileID: logs.CompileID{Frame: frame, Compile: 1}} }
+	none := ID{Rank: -1, CompileID: logs.NoCompile}
+	place := ". Found from : \n   File \"/w/a.py\", line 12, in g\n    y.add_(1)\n"
+	f := &Frame{Name: "f", ID: at(0), Pos: posAt("/w/a.py", 3)}
+	g := &Frame{Name: "g", ID: at(1), Pos: posAt("/w/a.py", 10)}
+	r := &Report{Frames: []*Frame{f, g}, Side: []SideNote{
+		{none, "cudagraphs", skip + "cpu device (arg1_1)", logs.Pos{}},
+		{at(0), "cudagraphs", skip + "cpu device (arg1_1)", logs.Pos{}},
+		{none, "cudagraphs", skip + "mutated inputs (1 instances)" + place, logs.Pos{}},
+		{at(1), "cudagraphs", skip + "mutated inputs (1 instances)" + place, logs.Pos{}},
+		{none, "cudagraphs", "Running warmup function=partition_0", logs.Pos{}},
+		{none, "perf_hints", skip + "what is no message of CUDA graphs", logs.Pos{}},
+	}}
+	got := cudaGraphAdvice(r)
+	if len(got) != 2 {
+		t.Fatalf("%d: %+v", len(got), got)
+	}
+	if got[0].Frame != f || got[0].Pos.Line != 3 {
+		t.Errorf("by its compile: %+v", got[0])
+	}
+	if got[1].Frame != g || got[1].Pos.Line != 12 {
+		t.Errorf("by its function: %+v", got[1])
+	}
+}
