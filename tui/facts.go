@@ -2,6 +2,7 @@ package tui
 
 import (
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"tcdbg/explain"
@@ -39,6 +40,7 @@ type counts struct {
 	backwardNanos          float64 // of these, in graphs of backward passes
 	fused, refused         int
 	saved                  int64
+	running                bool // a phase has not ended
 }
 
 // rootFrame is a compiled function with all its resume points.
@@ -106,6 +108,7 @@ func (c *counts) collect(r *explain.Report) {
 		}
 		c.kernelOps += max(1, k.Fused)
 	}
+	c.running = slices.ContainsFunc(r.Phases, func(p *explain.Phase) bool { return p.Open })
 	c.kernelNanos, c.backwardNanos = r.KernelNanos(), r.BackwardNanos()
 	for _, f := range r.Fusions {
 		for i := range f.Steps {

@@ -10,6 +10,7 @@ import (
 	"tcdbg/explain"
 	"tcdbg/logs"
 	"tcdbg/tui/keys"
+	"tcdbg/tui/theme"
 )
 
 // These tests say what each key does, by scripts that a person could type.
@@ -377,6 +378,36 @@ func TestTimelineOfARunningCompile(t *testing.T) {
 	for _, want := range []string{`\n 1 compile · the chart spans 1.00 s`, `dynamo +running `, `bytecode_tracing +300 ms `} {
 		if !regexp.MustCompile(want).MatchString(d.plain()) {
 			t.Errorf("lacks %q:\n%s", want, d.plain())
+		}
+	}
+}
+
+// What still runs reaches to now, though no event came since; what ended does not, and
+// neither does anything in a saved run.
+func TestTimelineReachesToNow(t *testing.T) {
+	t0 := time.UnixMilli(1_800_000_000_000)
+	for _, c := range []struct {
+		live, open bool
+		chart      string
+	}{
+		{true, true, "spans 10.0 s"}, {true, false, "spans 1.00 s"}, {false, true, "spans 1.00 s"},
+	} {
+		r := &explain.Report{Live: true, Phases: []*explain.Phase{
+			{Name: "bytecode_tracing", Start: t0, Dur: time.Second},
+			{Name: "dynamo", Start: t0.Add(time.Second / 2), Dur: time.Second / 2, Depth: 1, Open: c.open},
+		}}
+		d := newDriver(t, &fakeFeed{report: r, run: Run{Title: "x", Live: c.live}}, Options{}, 100, 30)
+		d.m.now = func() time.Time { return t0.Add(10 * time.Second) }
+		d.send(keyMsg(keys.Timeline.Key()))
+		if !strings.Contains(d.plain(), c.chart) {
+			t.Errorf("live %v, running %v: no %q in\n%s", c.live, c.open, c.chart, d.plain())
+		}
+		for _, p := range r.Phases {
+			row := (&phaseRow{p, 0, t0, t0.Add(time.Second)}).draw(d.m, 100).Text()
+			reaches := strings.HasSuffix(row, bar(1, 1, 1)) && theme.Width(row) == 100
+			if want := p.Name == "dynamo" || c.chart == "spans 1.00 s"; reaches != want {
+				t.Errorf("live %v, running %v: the bar of %s reaches the end: %v", c.live, c.open, p.Name, reaches)
+			}
 		}
 	}
 }

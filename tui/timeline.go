@@ -61,6 +61,24 @@ func span(phases []*explain.Phase) (from, to time.Time) {
 	return from, to
 }
 
+// nowOn is where an axis ends that reaches to: while phases still run, where now is.
+func (m *Model) nowOn(to time.Time) time.Time {
+	if now := m.now(); m.run.Live && m.facts.counts.running && now.After(to) {
+		return now
+	}
+	return to
+}
+
+// until is a phase that still runs, drawn to the end of the axis; others end where they do.
+func until(p *explain.Phase, to time.Time) *explain.Phase {
+	if !p.Open || to.Before(p.Start) {
+		return p
+	}
+	reaching := *p
+	reaching.Dur = to.Sub(p.Start)
+	return &reaching
+}
+
 // sumRow is one phase over the whole run.
 type sumRow struct {
 	s    explain.PhaseSum
@@ -93,7 +111,7 @@ func (r *phaseRow) matches(q string) bool {
 
 func (r *phaseRow) sel() Selection { return Selection{HasID: r.p.ID.CompileID.Frame >= 0, ID: r.p.ID} }
 
-func (r *phaseRow) draw(_ *Model, w int) theme.Line {
+func (r *phaseRow) draw(m *Model, w int) theme.Line {
 	name := min(44, max(18, w*2/5))
 	label := theme.Spaces(2*min(r.p.Depth, 8)) + theme.Clean(r.p.Name)
 	l := theme.Line{
@@ -105,7 +123,8 @@ func (r *phaseRow) draw(_ *Model, w int) theme.Line {
 	if room < 8 {
 		return l
 	}
-	at, n := onAxis(r.p, r.from, r.to, room)
+	to := m.nowOn(r.to)
+	at, n := onAxis(until(r.p, to), r.from, to, room)
 	return append(l, theme.Span{Text: theme.Spaces(at)}, theme.Span{Text: bar(float64(n), float64(n), n), Style: phaseStyle(r.p)})
 }
 
@@ -147,6 +166,7 @@ func timelineLead(m *Model, w int) []theme.Line {
 		return nil
 	}
 	from, to := span(r.Phases)
+	to = m.nowOn(to)
 	head := theme.Line{{Text: " " + count(r.Totals.Compiles, "compile")}} // none has ended yet
 	if r.Totals.CompileSeconds > 0 {
 		head = theme.Line{{Text: " " + secondsOr(r.Totals.CompileSeconds) + " compiling", Style: theme.Bold}, {Text: " in" + head[0].Text}}
@@ -156,8 +176,8 @@ func timelineLead(m *Model, w int) []theme.Line {
 		{Text: " · "},
 		{Text: theme.GlyphRecompile + " compiled again", Style: theme.Recompile},
 	}...)
-	if c := &m.chart; c.version != m.version || c.width != w {
-		*c = chart{m.version, w, append(flame(r.Phases, from, to, w-2), axis(to.Sub(from), w-2), nil)}
+	if c := &m.chart; c.version != m.version || c.width != w || to.Sub(c.to).Abs() >= redrawEvery {
+		*c = chart{m.version, w, to, append(flame(r.Phases, from, to, w-2), axis(to.Sub(from), w-2), nil)}
 	}
 	return append([]theme.Line{head}, m.chart.lines...)
 }
@@ -166,8 +186,12 @@ func timelineLead(m *Model, w int) []theme.Line {
 type chart struct {
 	version uint64
 	width   int
+	to      time.Time // the end of its axis
 	lines   []theme.Line
 }
+
+// redrawEvery is how far now moves before the chart of a live run is drawn again.
+const redrawEvery = 250 * time.Millisecond
 
 // flame draws the chart: a line a level, a cell a slice of time; a cell shows
 // the phase that began last in it, named where there is room.
@@ -184,7 +208,7 @@ func flame(phases []*explain.Phase, from, to time.Time, w int) []theme.Line {
 		if p.Depth >= flameDepth || w <= 0 {
 			continue
 		}
-		at, n := onAxis(p, from, to, w)
+		at, n := onAxis(until(p, to), from, to, w)
 		for c := at; c < at+n; c++ {
 			grid[p.Depth][c] = cell{p, c == at}
 		}
