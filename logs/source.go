@@ -42,6 +42,7 @@ type source struct {
 	Source
 	mu      sync.Mutex // guards names, Rank, Format, Err
 	names   internTable
+	taken   internTable // names of the process that it was forked from; nil: not looked for
 	scan    scanner
 	at      io.ReaderAt
 	closers []io.Closer

@@ -23,8 +23,8 @@ func (t internTable) note(meta []byte) {
 	})
 }
 
-// decodeStack reads a raw JSON stack, outermost first.
-func decodeStack(raw []byte, names internTable) []Frame {
+// decodeStack reads a raw JSON stack, outermost first; name gives the file of an id.
+func decodeStack(raw []byte, name func(int64) string) []Frame {
 	var out []Frame
 	EachItem(raw, func(v []byte) bool {
 		var f Frame
@@ -38,7 +38,7 @@ func decodeStack(raw []byte, names internTable) []Frame {
 				f.Loc = JSONString(val)
 			case "filename":
 				if id, ok := JSONInt(val); ok {
-					f.File = names[id]
+					f.File = name(id)
 					if f.File == "" {
 						f.File = "(unknown)"
 					}
@@ -70,7 +70,8 @@ func (r *Record) Stack(name string) []Frame {
 		raw = r.Field(name)
 	}
 	if len(raw) == 0 || r.store == nil {
-		return decodeStack(raw, nil)
+		return decodeStack(raw, func(int64) string { return "" })
 	}
-	return decodeStack(raw, r.store.sources[r.Source].names)
+	src := r.store.sources[r.Source]
+	return decodeStack(raw, func(id int64) string { return r.store.nameOf(src, id) })
 }
