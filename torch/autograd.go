@@ -70,6 +70,9 @@ func (t *Tensor) GradFn() string {
 
 // RetainGrad asks Backward to store the gradient of a tensor that is no leaf.
 func (t *Tensor) RetainGrad() {
+	if !t.RequiresGrad() {
+		fail("retain_grad", "RuntimeError", "can't retain_grad on Tensor that has requires_grad=False")
+	}
 	fn := t.edgeFn()
 	if fn == nil || t.keepGrad {
 		return

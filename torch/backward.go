@@ -38,30 +38,109 @@ type pass struct {
 }
 
 // Backward computes the gradients of all leaves that t depends on and adds
-// them to their Grad. Options: kw.Gradient, kw.RetainGraph, kw.CreateGraph.
+// them to their Grad. Options: kw.Gradient, kw.RetainGraph, kw.CreateGraph, and
+// kw.Inputs, which names the only tensors that get gradients.
 func (t *Tensor) Backward(opts ...Option) {
 	p := &pass{grads: map[*gradFn][]*Tensor{}}
 	var seed *Tensor
-	retainSet := false
-	for _, o := range opts {
+	var inputs []*Tensor
+	for _, o := range p.options(opts) {
 		switch o.Name {
 		case "gradient":
 			seed = o.Value.(*Tensor)
+		case "inputs":
+			inputs = wantedInputs(o)
+		default:
+			fail("backward", "TypeError", "backward() got an unexpected keyword argument '%s'", o.Name)
+		}
+	}
+	p.accumulate([]*Tensor{t}, []*Tensor{seed}, inputs)
+}
+
+// Backward is torch.autograd.backward: Tensor.Backward from several tensors at
+// once. Options: kw.GradTensors, kw.RetainGraph, kw.CreateGraph, kw.Inputs.
+func Backward(tensors []*Tensor, opts ...Option) {
+	p := &pass{grads: map[*gradFn][]*Tensor{}}
+	seeds := make([]*Tensor, len(tensors))
+	var inputs []*Tensor
+	for _, o := range p.options(opts) {
+		switch o.Name {
+		case "grad_tensors":
+			if seeds = o.Value.([]*Tensor); len(seeds) != len(tensors) {
+				fail("backward", "RuntimeError", "got %d tensors and %d gradients", len(tensors), len(seeds))
+			}
+		case "inputs":
+			inputs = wantedInputs(o)
+		default:
+			fail("backward", "TypeError", "backward() got an unexpected keyword argument '%s'", o.Name)
+		}
+	}
+	p.accumulate(tensors, seeds, inputs)
+}
+
+// options takes those that every pass has and returns the others.
+func (p *pass) options(opts []Option) (rest []Option) {
+	retainSet := false
+	for _, o := range opts {
+		switch o.Name {
 		case "retain_graph":
 			p.retain, retainSet = o.Value.(bool), true
 		case "create_graph":
 			p.tape = o.Value.(bool)
 		default:
-			fail("backward", "TypeError", "backward() got an unexpected keyword argument '%s'", o.Name)
+			rest = append(rest, o)
 		}
 	}
 	if !retainSet {
 		p.retain = p.tape
 	}
-	if !t.RequiresGrad() {
-		fail("backward", "RuntimeError", "element 0 of tensors does not require grad and does not have a grad_fn")
+	return rest
+}
+
+func wantedInputs(o Option) []*Tensor {
+	inputs := o.Value.([]*Tensor)
+	if len(inputs) == 0 {
+		fail("backward", "RuntimeError", "`inputs` argument to `backward()` cannot be empty.")
 	}
-	p.start(t, seedOf(t, seed))
+	return inputs
+}
+
+// accumulate runs the pass from tensors and adds the gradients to the leaves, or
+// to inputs alone where there are any.
+func (p *pass) accumulate(tensors, seeds, inputs []*Tensor) {
+	for i, t := range tensors {
+		if !t.RequiresGrad() {
+			fail("backward", "RuntimeError", "element %d of tensors does not require grad and does not have a grad_fn", i)
+		}
+	}
+	for _, in := range inputs {
+		in.RetainGrad() // of what is no leaf
+	}
+	if inputs != nil {
+		p.restrict(inputs, tensors)
+	}
+	p.from(tensors, seeds)
+	for e, g := range p.want {
+		if e.leaf != nil && g != nil {
+			p.addTo(e.leaf, g)
+		}
+	}
+}
+
+// restrict makes the pass find the gradients of inputs alone.
+func (p *pass) restrict(inputs, outputs []*Tensor) {
+	p.want, p.need = map[edge]*Tensor{}, map[*gradFn]bool{}
+	for _, in := range inputs {
+		p.want[edgeTo(in)] = nil
+	}
+	p.mark(outputs)
+}
+
+// from starts the pass at tensors and runs it.
+func (p *pass) from(tensors, seeds []*Tensor) {
+	for i, t := range tensors {
+		p.start(t, seedOf(t, seeds[i]))
+	}
 	p.run()
 }
 
@@ -85,52 +164,45 @@ func seedOf(t, seed *Tensor) *Tensor {
 	return eager{}.Emit(ops.OnesLike, t).(*Tensor)
 }
 
-// Grad returns the gradients of the sum of outputs' elements, weighted by
-// kw.GradOutputs, with respect to inputs. An input that outputs do not depend
-// on panics unless kw.AllowUnused(true), then its gradient is nil.
+// Grad is torch.autograd.grad: the gradients of the sum of outputs' elements,
+// weighted by kw.GradOutputs, with respect to inputs. An input that outputs do
+// not depend on panics; its gradient is nil with kw.AllowUnused(true), and zeros
+// with kw.MaterializeGrads(true). The other options are kw.RetainGraph and
+// kw.CreateGraph.
 func Grad(outputs, inputs []*Tensor, opts ...Option) []*Tensor {
-	p := &pass{grads: map[*gradFn][]*Tensor{}, want: map[edge]*Tensor{}, need: map[*gradFn]bool{}}
-	var seeds []*Tensor
-	allowUnused, retainSet := false, false
-	for _, o := range opts {
+	p := &pass{grads: map[*gradFn][]*Tensor{}}
+	seeds := make([]*Tensor, len(outputs))
+	var allowUnused, zeros bool
+	for _, o := range p.options(opts) {
 		switch o.Name {
 		case "grad_outputs":
-			seeds = o.Value.([]*Tensor)
-		case "retain_graph":
-			p.retain, retainSet = o.Value.(bool), true
-		case "create_graph":
-			p.tape = o.Value.(bool)
+			if seeds = o.Value.([]*Tensor); len(seeds) != len(outputs) {
+				fail("grad", "RuntimeError", "got %d tensors and %d gradients", len(outputs), len(seeds))
+			}
 		case "allow_unused":
 			allowUnused = o.Value.(bool)
+		case "materialize_grads":
+			zeros = o.Value.(bool)
 		default:
 			fail("grad", "TypeError", "grad() got an unexpected keyword argument '%s'", o.Name)
 		}
-	}
-	if !retainSet {
-		p.retain = p.tape
 	}
 	for _, in := range inputs {
 		if !in.RequiresGrad() {
 			fail("grad", "RuntimeError", "One of the differentiated Tensors does not require grad")
 		}
-		p.want[edgeTo(in)] = nil
 	}
-	if seeds != nil && len(seeds) != len(outputs) {
-		fail("grad", "RuntimeError", "got %d tensors and %d gradients", len(outputs), len(seeds))
-	}
-	p.mark(outputs)
-	for i, out := range outputs {
-		var seed *Tensor
-		if seeds != nil {
-			seed = seeds[i]
-		}
-		p.start(out, seedOf(out, seed))
-	}
-	p.run()
+	p.restrict(inputs, outputs)
+	p.from(outputs, seeds)
 	grads := make([]*Tensor, len(inputs))
 	for i, in := range inputs {
-		grads[i] = p.want[edgeTo(in)]
-		if grads[i] == nil && !allowUnused {
+		if grads[i] = p.want[edgeTo(in)]; grads[i] != nil {
+			continue
+		}
+		switch {
+		case zeros:
+			grads[i] = eager{}.Emit(ops.ZerosLike, in).(*Tensor)
+		case !allowUnused:
 			fail("grad", "RuntimeError", "One of the differentiated Tensors appears to not have been used in the graph. Set allow_unused=True if this is the desired behavior.")
 		}
 	}
@@ -213,8 +285,11 @@ func (p *pass) leaf(e edge, g *Tensor) {
 		}
 		return
 	}
-	t := e.leaf
-	g = runHooks(t.hooks, g)
+	p.addTo(e.leaf, runHooks(e.leaf.hooks, g))
+}
+
+// addTo adds g to the gradient of a leaf.
+func (p *pass) addTo(t, g *Tensor) {
 	switch {
 	case t.grad == nil && p.tape:
 		t.grad = g
@@ -264,7 +339,7 @@ func (p *pass) run() {
 func (p *pass) arrive(fn *gradFn, i int, g *Tensor) *Tensor {
 	g = runHooks(fn.hooks[i], g)
 	for _, t := range fn.kept[i] {
-		t.grad = g
+		t.grad = p.sum(t.grad, g)
 	}
 	if p.want != nil {
 		if e := (edge{fn: fn, index: i}); p.wanted(e) {

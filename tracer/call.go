@@ -70,11 +70,15 @@ func (tr *trace) inline(in *ssa.Call, fn *ssa.Function, free []unsafe.Pointer) {
 			return
 		}
 	}
-	if fn.String() == "tcdbg/torch/autograd.Apply" {
-		tr.breakAt(breaks.AutogradFunction, "%s", tr.codeOf(in))
+	apply := fn.String() == "tcdbg/torch/autograd.Apply"
+	if apply {
+		tr.beforeApply(in)
 	}
 	if len(tr.shadows) > maxInlined {
 		tr.breakAt(breaks.TraceTooLong, "%s is called %d calls deep", funcName(fn), len(tr.shadows))
+	}
+	if fn.String() == "tcdbg/torch/autograd.recorded" {
+		tr.breakAt(breaks.AutogradFunction, "%s", tr.codeOf(in))
 	}
 	if tr.t.intrinsicNative(fn) {
 		tr.native(in, originName(fn))
@@ -88,6 +92,9 @@ func (tr *trace) inline(in *ssa.Call, fn *ssa.Function, free []unsafe.Pointer) {
 		tr.breakAt(breaks.UnknownNativeCall, "%s", fn)
 	}
 	sh := &shadow{frame: top, initial: -1, notes: map[ssa.Value]*note{}, assigned: map[ssa.Value]bool{}}
+	if apply {
+		sh.apply = in
+	}
 	for i, p := range args {
 		sh.notes[p] = notes[i]
 		sh.assigned[p] = true
@@ -459,8 +466,8 @@ func (tr *trace) refuseNative(in *ssa.Call, name string) {
 		panic(&breakSignal{tr.refuseMethod(in, method)})
 	}
 	switch {
-	case name == "tcdbg/torch.Grad":
-		tr.breakAt(breaks.TensorBackward, "call of torch.Grad")
+	case name == "tcdbg/torch.Grad", name == "tcdbg/torch.Backward":
+		tr.breakAt(breaks.TensorBackward, "call of %s", shortFunc(name))
 	case strings.HasPrefix(name, "fmt.Print"), strings.HasPrefix(name, "fmt.Fprint"), strings.HasPrefix(name, "log."):
 		tr.breakAt(breaks.BuiltinPrint, "call of %s", name)
 	case strings.HasPrefix(name, "time."):

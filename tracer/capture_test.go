@@ -710,6 +710,32 @@ func main() {
 	g(x).Sum().Backward()
 	fmt.Println(x.Grad())
 }`, "exp | sin", "GB9025"},
+	{"a function with a derivative of its own, where no gradient is wanted", `
+type double struct{ k int }
+func (d *double) Forward(ctx *autograd.Context, in ...*torch.Tensor) []*torch.Tensor {
+	ctx.SaveForBackward(in[0])
+	if ctx.NeedsInputGrad[0] { d.k += 100 }
+	d.k++
+	return []*torch.Tensor{in[0].Mul(2), in[0]}
+}
+func (*double) Backward(ctx *autograd.Context, g ...*torch.Tensor) []*torch.Tensor { return []*torch.Tensor{g[0].Mul(ctx.SavedTensors()[0])} }
+func main() {
+	d := &double{}
+	g := torch.Compile(func(x *torch.Tensor) *torch.Tensor { y := autograd.Apply(d, x.Exp()); return y[0].Sin().Add(y[1]) })
+	fmt.Println(g(torch.Ones(2)), g(torch.Ones(2)), d.k)
+	x := torch.Ones(2).RequiresGrad_()
+	torch.NoGrad(func() { fmt.Println(g(x), d.k) })
+	g(x).Sum().Backward()
+	fmt.Println(x.Grad(), d.k)
+}`, "exp mul view_as sin add | exp mul view_as sin add | exp | sin add", "GB9025"},
+	{"a function with a derivative of its own that breaks", `
+type double struct{}
+func (double) Forward(ctx *autograd.Context, in ...*torch.Tensor) []*torch.Tensor { y := in[0].Mul(2); fmt.Println("mid"); return []*torch.Tensor{y} }
+func (double) Backward(ctx *autograd.Context, g ...*torch.Tensor) []*torch.Tensor { return g }
+func main() {
+	g := torch.Compile(func(x *torch.Tensor) *torch.Tensor { return autograd.Apply(double{}, x.Exp())[0].Sin() })
+	fmt.Println(g(torch.Ones(2)), g(torch.Ones(2)))
+}`, "exp | sin", "GB9025"},
 	{"gradients asked for inside", `
 func f(x *torch.Tensor) *torch.Tensor {
 	x = x.Sin().Detach().RequiresGrad_()

@@ -328,8 +328,9 @@ func (c *Compiled) compile(th *host.Thread, fc *frameCache, frames []*host.Frame
 	return seg, newAddressesOf(tr, frames, seg)
 }
 
-// trace evaluates the frames. A break inside torch.NoGrad, or in a loop over a
-// string, makes it start again with the break in front of that call or loop.
+// trace evaluates the frames. A break inside torch.NoGrad or autograd.Apply, or in
+// a loop over a string, makes it start again with the break in front of that call
+// or loop.
 func (c *Compiled) trace(th *host.Thread, fc *frameCache, frames []*host.Frame, id *logs.CompileID) (*trace, *recorder, *stop) {
 	avoid := map[ssa.Instruction]string{}
 	for {
@@ -341,7 +342,9 @@ func (c *Compiled) trace(th *host.Thread, fc *frameCache, frames []*host.Frame, 
 			return tr, rec, s
 		}
 		again := tr.iterators()
-		if call := tr.noGradCall(); call != nil {
+		if call := tr.applyCall(); call != nil {
+			again = append(again, call)
+		} else if call := tr.noGradCall(); call != nil {
 			again = append(again, call)
 		}
 		if len(again) == 0 {

@@ -34,6 +34,7 @@ type shadow struct {
 	assigned map[ssa.Value]bool // written by the trace
 	free     []*note            // of the closure's bound variables, pushed frames only
 	noGrad   ssa.Instruction    // the call of torch.NoGrad whose body this is
+	apply    ssa.Instruction    // the call of autograd.Apply that this is
 }
 
 // trace is the state of one symbolic evaluation.

@@ -79,7 +79,7 @@ func (g *generator) idName(row *ops.Op) string {
 // optimizers.
 var further = map[string]string{
 	"backend": "any", "fullgraph": "bool", "dynamic": "any", "disable": "bool", "name": "string", "recompile_limit": "int", "options": "map[string]any",
-	"mode": "string", "recursive": "bool", "gradient": "*torch.Tensor", "retain_graph": "bool", "create_graph": "bool", "grad_outputs": "[]*torch.Tensor", "allow_unused": "bool",
+	"mode": "string", "recursive": "bool", "gradient": "*torch.Tensor", "retain_graph": "bool", "create_graph": "bool", "grad_outputs": "[]*torch.Tensor", "grad_tensors": "[]*torch.Tensor", "inputs": "[]*torch.Tensor", "materialize_grads": "bool", "allow_unused": "bool",
 	"lr": "any", "momentum": "any", "dampening": "float64", "weight_decay": "float64", "nesterov": "bool", "betas": "[2]float64", "eps": "any",
 	"amsgrad": "bool", "maximize": "bool", "alpha": "any", "centered": "bool", "lr_decay": "float64", "initial_accumulator_value": "float64",
 	"bias": "any", "p": "any", "affine": "bool", "track_running_stats": "bool", "elementwise_affine": "bool", "padding_mode": "string", "inplace": "bool",

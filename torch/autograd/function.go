@@ -8,6 +8,7 @@ package autograd
 
 import (
 	"fmt"
+	"slices"
 
 	"tcdbg/torch"
 )
@@ -37,6 +38,9 @@ type Context struct {
 // SaveForBackward keeps tensors for Backward; nil stays nil.
 func (c *Context) SaveForBackward(tensors ...*torch.Tensor) {
 	c.saved, c.versions = tensors, nil
+	if !slices.Contains(c.NeedsInputGrad, true) { // there is no backward
+		return
+	}
 	for _, t := range tensors {
 		v := uint64(0)
 		if t != nil && t.Storage() != nil {
@@ -82,25 +86,37 @@ func fail(kind, format string, args ...any) {
 func Apply(f Function, inputs ...*torch.Tensor) []*torch.Tensor {
 	ctx := &Context{}
 	for _, t := range inputs {
-		ctx.NeedsInputGrad = append(ctx.NeedsInputGrad, torch.GradEnabled() && t != nil && t.RequiresGrad())
+		ctx.NeedsInputGrad = append(ctx.NeedsInputGrad, t != nil && torch.GradEnabled() && t.RequiresGrad())
 	}
-	var outs []*torch.Tensor
+	if slices.Contains(ctx.NeedsInputGrad, true) {
+		return recorded(f, ctx, inputs)
+	}
+	return forward(f, ctx, inputs)
+}
+
+// forward runs f.Forward without tape.
+func forward(f Function, ctx *Context, inputs []*torch.Tensor) (outs []*torch.Tensor) {
 	torch.NoGrad(func() {
 		outs = f.Forward(ctx, inputs...)
 		for i, y := range outs {
+			if y == nil {
+				fail("RuntimeError", "%T.Forward returned nil for a result", f)
+			}
 			for _, x := range inputs {
-				if y == x && y != nil { // the input's own history must stay
+				if y == x { // the input's own history must stay
 					outs[i] = y.ViewAs(y)
 				}
 			}
 		}
 	})
-	for _, y := range outs {
-		if y == nil {
-			fail("RuntimeError", "%T.Forward returned nil for a result", f)
-		}
-		ctx.resultsLike = append(ctx.resultsLike, y)
-	}
+	return outs
+}
+
+// recorded runs f.Forward with f.Backward as its derivative on the tape. The
+// compiler breaks in front of an Apply that gets here.
+func recorded(f Function, ctx *Context, inputs []*torch.Tensor) []*torch.Tensor {
+	outs := forward(f, ctx, inputs)
+	ctx.resultsLike = outs
 	differentiable := make([]*torch.Tensor, len(outs))
 	for i, y := range outs {
 		if !ctx.constant[y] {

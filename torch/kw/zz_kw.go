@@ -449,6 +449,11 @@ func GradOutputs(value []*torch.Tensor) torch.Option {
 	return torch.Option{Name: "grad_outputs", Value: value}
 }
 
+// GradTensors is the keyword grad_tensors.
+func GradTensors(value []*torch.Tensor) torch.Option {
+	return torch.Option{Name: "grad_tensors", Value: value}
+}
+
 // Gradient is the keyword gradient.
 func Gradient(value *torch.Tensor) torch.Option { return torch.Option{Name: "gradient", Value: value} }
 
@@ -561,6 +566,9 @@ func InputLengths(value *torch.Tensor) torch.Option {
 func InputMask(value *torch.Tensor) torch.Option {
 	return torch.Option{Name: "input_mask", Value: value}
 }
+
+// Inputs is the keyword inputs.
+func Inputs(value []*torch.Tensor) torch.Option { return torch.Option{Name: "inputs", Value: value} }
 
 // Interpolation is the keyword interpolation.
 func Interpolation(value string) torch.Option {
@@ -687,6 +695,11 @@ func Mat1(value *torch.Tensor) torch.Option { return torch.Option{Name: "mat1", 
 
 // Mat2 is the keyword mat2.
 func Mat2(value *torch.Tensor) torch.Option { return torch.Option{Name: "mat2", Value: value} }
+
+// MaterializeGrads is the keyword materialize_grads.
+func MaterializeGrads(value bool) torch.Option {
+	return torch.Option{Name: "materialize_grads", Value: value}
+}
 
 // Max is the keyword max.
 func Max(value any) torch.Option { return torch.Option{Name: "max", Value: value} }

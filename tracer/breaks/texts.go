@@ -379,8 +379,9 @@ var explained = []Cause{
 	},
 	{
 		Code: AutogradFunction, Type: "autograd.Function with a derivative of its own", Short: "custom autograd.Function", Fixability: Supportable,
-		Explanation: "A graph takes its derivatives from its operators, so it cannot hold a function that brings its own; the call runs eagerly between two graphs.",
+		Explanation: "A graph takes its derivatives from its operators, so it cannot hold a function that brings its own; the call runs eagerly between two graphs. Where no gradient is wanted its forward is captured.",
 		Hints: []string{
+			"For inference call the compiled function under torch.NoGrad, or without parameters that require gradients.",
 			"Where the derivative of the operators is the wanted one, call the function's operators directly.",
 			"A derivative that only passes gradients on can be written with Detach: x.Add(x.Round().Sub(x).Detach()) rounds straight through.",
 		},

@@ -11,7 +11,7 @@ import (
 // TestInterpolateSums compares the sum of what resampling gives, weighted by place,
 // with PyTorch's.
 func TestInterpolateSums(t *testing.T) {
-	x := torch.Arange(2 * 9 * 13).To(torch.Float32).Mul(0.37).Sin().Reshape(1, 2, 9, 13)
+	x := torch.Arange(2*9*13).To(torch.Float32).Mul(0.37).Sin().Reshape(1, 2, 9, 13)
 	for _, c := range []struct {
 		name string
 		opts []torch.Option

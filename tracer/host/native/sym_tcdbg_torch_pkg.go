@@ -58,6 +58,7 @@ func pkg_tcdbg_torch() *rt.Pkg {
 			"Atleast2d":                   p_tcdbg_torch.Atleast2d,
 			"Atleast3d":                   p_tcdbg_torch.Atleast3d,
 			"AvgPool1d":                   p_tcdbg_torch.AvgPool1d,
+			"Backward":                    p_tcdbg_torch.Backward,
 			"Baddbmm":                     p_tcdbg_torch.Baddbmm,
 			"BatchNorm":                   p_tcdbg_torch.BatchNorm,
 			"Bernoulli":                   p_tcdbg_torch.Bernoulli,

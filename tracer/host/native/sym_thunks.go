@@ -1487,6 +1487,10 @@ func Thunk(f any) rt.Thunk {
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			*(*p_tcdbg_torch.Option)(r) = f(*(*[]*p_tcdbg_torch.Tensor)(a[0]))
 		}
+	case func([]*p_tcdbg_torch.Tensor, ...p_tcdbg_torch.Option):
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			f(*(*[]*p_tcdbg_torch.Tensor)(a[0]), *(*[]p_tcdbg_torch.Option)(a[1])...)
+		}
 	case func([]*p_tcdbg_torch.Tensor, ...p_tcdbg_torch.Option) *p_tcdbg_torch.Tensor:
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			*(**p_tcdbg_torch.Tensor)(r) = f(*(*[]*p_tcdbg_torch.Tensor)(a[0]), *(*[]p_tcdbg_torch.Option)(a[1])...)
