@@ -24,6 +24,7 @@ const (
 // span is one raw record within a chunk.
 type span struct {
 	off    int64 // in the source
+	size   int64 // with the ends of its lines, which header and body may lack
 	header []byte
 	body   []byte
 }
@@ -143,7 +144,7 @@ func (s *scanner) cut(spans []span, b []byte, all bool) (_ []span, rest []byte) 
 		line := trimEOL(b[pos:end])
 		if len(line) > 0 && isTraceHeader(line, &h) >= 0 {
 			if start >= 0 {
-				spans = append(spans, span{s.off + int64(start), trimEOL(b[start:headEnd]), b[headEnd:pos]})
+				spans = append(spans, span{s.off + int64(start), int64(pos - start), trimEOL(b[start:headEnd]), b[headEnd:pos]})
 			}
 			start, headEnd, s.skip = pos, end, false
 			done = pos
@@ -159,7 +160,7 @@ func (s *scanner) cut(spans []span, b []byte, all bool) (_ []span, rest []byte) 
 		done = pos
 	}
 	if all && start >= 0 {
-		spans = append(spans, span{s.off + int64(start), trimEOL(b[start:headEnd]), b[headEnd:]})
+		spans = append(spans, span{s.off + int64(start), int64(len(b) - start), trimEOL(b[start:headEnd]), b[headEnd:]})
 		done = len(b)
 	} else if all {
 		done = len(b)
@@ -177,7 +178,7 @@ func (s *scanner) cutOversized(b []byte) []span {
 	if isTraceHeader(b[:j], &h) < 0 {
 		return nil
 	}
-	return []span{{s.off, b[:j], b[j+1:]}}
+	return []span{{s.off, int64(len(b)), b[:j], b[j+1:]}}
 }
 
 // whole says whether an open record at the end of a growing file is complete:
@@ -199,7 +200,7 @@ func whole(rest []byte) (span, bool) {
 			return span{}, false
 		}
 	}
-	return span{header: line, body: body}, true
+	return span{size: int64(len(rest)), header: line, body: body}, true
 }
 
 func trimEOL(b []byte) []byte {

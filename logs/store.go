@@ -179,7 +179,7 @@ func (st *Store) Load(source int, off, size int64) (*Record, error) {
 		return nil, fmt.Errorf("%s: %w", src.Path, err)
 	}
 	b = b[:n] // the last line of a file may lack its end
-	sp := span{off: off}
+	sp := span{off: off, size: size}
 	j := 0
 	for j < len(b) && b[j] != '\n' {
 		j++
@@ -483,7 +483,7 @@ const maxRank = math.MaxInt16
 // fields.
 func (st *Store) fill(r *Record, src *source, sp span, fields []field) []field {
 	h := header{fields: fields}
-	r.Offset, r.Size = sp.off, int64(len(sp.header)+1+len(sp.body))
+	r.Offset, r.Size = sp.off, sp.size
 	i := isTraceHeader(sp.header, &h)
 	ok := i >= 0 && parseEnvelope(sp.header[i:], &h)
 	r.Level, r.Micros, r.Thread, r.place = h.level, h.micros, h.thread, h.place
