@@ -292,14 +292,21 @@ func (f *Fold) applyProvenance(c *compile, k *Kernel) {
 		k.Nodes = distinct(all)
 		k.Lines = []logs.KernelLine{{Line: k.From, Nodes: nodes, Pos: k.Pos}}
 	}
-	if stacks := p.stacks[k.Name]; len(stacks) > 0 {
-		k.Pos = nil
-		for _, s := range stacks {
-			if st := parseStack(s); len(st) > 0 {
-				k.Pos = addPos(k.Pos, f.pos(ownPlace(st[len(st)-1], st)))
-			}
+	var told []logs.Pos
+	for _, s := range p.stacks[k.Name] {
+		if st := parseStack(s); len(st) > 0 && c.begins(st) {
+			told = addPos(told, f.pos(ownPlace(st[len(st)-1], st)))
 		}
 	}
+	if len(told) > 0 {
+		k.Pos = told
+	}
+}
+
+// begins says whether a stack begins in the function that is compiled: code out of a
+// cache comes with the stacks of the program that filled it.
+func (c *compile) begins(st []logs.Pos) bool {
+	return c.Frame.Pos.File == "" || st[0].File == c.Frame.Pos.File
 }
 
 // distinct keeps the first of equal strings.

@@ -1,6 +1,10 @@
 package explain
 
-import "testing"
+import (
+	"testing"
+
+	"tcdbg/logs"
+)
 
 // TestCallTime: what a call takes comes from the calls that were timed, be it
 // one; the others count as if they had taken as long.
@@ -27,6 +31,25 @@ func TestCallTime(t *testing.T) {
 		}
 		if text := k.timeText(6000); text != c.text {
 			t.Errorf("%+v: told as %q", c, text)
+		}
+	}
+}
+
+// TestKernelsOfACache: code out of a cache that another program filled comes with that
+// program's stacks, which say nothing of this one's lines.
+func TestKernelsOfACache(t *testing.T) {
+	own := posAt("/w/a.py", 27)
+	for stack, want := range map[string]string{
+		"  File \"/w/a.py\", line 29, in f\n    return y + 1\n":     "a.py:29",
+		"  File \"/w/other.py\", line 30, in f\n    return g + 1\n": "a.py:27",
+	} {
+		f := NewFold(nil)
+		c := &compile{Compile: Compile{Frame: &Frame{Pos: posAt("/w/a.py", 20)}}}
+		f.provenanceOf(c).stacks["k"] = []string{stack}
+		k := &Kernel{Name: "k", Pos: []logs.Pos{own}}
+		f.applyProvenance(c, k)
+		if len(k.Pos) != 1 || shortPlace(k.Pos[0].File, k.Pos[0].Line) != want {
+			t.Errorf("%v, want %s", k.Pos, want)
 		}
 	}
 }
