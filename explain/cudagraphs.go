@@ -46,29 +46,33 @@ func readCudaGraphNote(text string) (n cudaGraphNote, ok bool) {
 // cudaGraphWeight puts them behind what takes seconds.
 const cudaGraphWeight = 1
 
-// cudaGraphFixes are what to change, by how the reason begins.
-var cudaGraphFixes = []struct{ reason, title, fix string }{
+// cudaGraphFixes are what to change, by how the reason begins; said puts it in plainer
+// words where PyTorch's need some.
+var cudaGraphFixes = []struct{ reason, said, fix string }{
 	{"mutated inputs", "an input is written to", "return the new value instead of writing into what was passed in; of a tensor that is the same one in every call, say so with torch._dynamo.mark_static_address"},
 	{"input storage mutation", "an input is given other memory", "leave set_ and resize_ of what was passed in outside of the compiled function"},
-	{"cpu device", "a tensor of the CPU takes part", "move it to the GPU before the compiled function is called"},
-	{"multiple devices", "tensors of several devices take part", "compile a function for each device"},
-	{"incompatible op", "an operator cannot be recorded", "leave this operator outside of the compiled function"},
-	{"graph with symbolic shapes inputs", "sizes are open and cudagraph_skip_dynamic_graphs is set", "pad the inputs to a few sizes and compile with dynamic=False"},
+	{"cpu device", "", "move the CPU's tensor to the GPU before the compiled function is called"},
+	{"multiple devices", "", "compile a function for each device"},
+	{"incompatible op", "", "leave this operator outside of the compiled function"},
+	{"graph with symbolic shapes inputs", "", "pad the inputs to a few sizes and compile with dynamic=False"},
 }
 
 func (n *cudaGraphNote) advice() Advice {
 	if n.sizes > 0 {
 		return Advice{
-			Text: count(n.sizes, "CUDA graph") + " recorded for one function, one for each size", Pos: n.pos, Cost: "a recording for each size",
+			Text: count(n.sizes, "CUDA graph") + " recorded, one for each size", Pos: n.pos, Cost: "a recording for each size",
 			Fix: Fix{Text: "pad the inputs to a few sizes, or leave open sizes without CUDA graphs: torch._inductor.config.triton.cudagraph_skip_dynamic_graphs = True"},
 		}
 	}
 	a := Advice{Text: "no CUDA graph: " + n.reason, Pos: n.pos, Cost: "kernels launched one by one"}
 	for _, f := range cudaGraphFixes {
-		if strings.HasPrefix(n.reason, f.reason) {
-			a.Text, a.Fix = "no CUDA graph: "+f.title+" ("+n.reason+")", Fix{Text: f.fix}
-			break
+		if !strings.HasPrefix(n.reason, f.reason) {
+			continue
 		}
+		if a.Fix.Text = f.fix; f.said != "" {
+			a.Text = "no CUDA graph: " + f.said
+		}
+		break
 	}
 	return a
 }
@@ -90,7 +94,9 @@ func cudaGraphAdvice(r *Report) []Advice {
 			frames = indexFrames(r)
 		}
 		a := n.advice()
-		a.Frame = frames.of(s.ID, n.pos)
+		if a.Frame = frames.of(s.ID, n.pos); n.sizes > 0 && a.Frame == nil {
+			a.Frame = frames.ranOften(n.sizes)
+		}
 		if a.Pos.File == "" && a.Frame != nil {
 			a.Pos = a.Frame.Pos
 		}
@@ -127,13 +133,19 @@ func distinctAdvice(list []Advice) []Advice {
 type frameIndex struct {
 	byID       map[ID]*Frame
 	byFunction map[[2]string]*Frame // file and name
+	runs       map[ID]int           // that PyTorch timed: each that records a graph
 }
 
 func indexFrames(r *Report) *frameIndex {
-	x := &frameIndex{map[ID]*Frame{}, map[[2]string]*Frame{}}
+	x := &frameIndex{map[ID]*Frame{}, map[[2]string]*Frame{}, map[ID]int{}}
 	for _, fr := range r.Frames {
 		x.byID[frameID(fr.ID)] = fr
 		x.byFunction[[2]string{fr.Pos.File, fr.Name}] = fr
+	}
+	for _, s := range r.Side {
+		if s.Kind == "runtime" {
+			x.runs[frameID(s.ID)]++
+		}
 	}
 	return x
 }
@@ -143,6 +155,21 @@ func (x *frameIndex) of(id ID, at logs.Pos) *Frame {
 		return fr
 	}
 	return x.byFunction[[2]string{at.File, at.Func}]
+}
+
+// ranOften is the only frame that was timed so many times; nil: none or several.
+func (x *frameIndex) ranOften(times int) *Frame {
+	var found *Frame
+	for id, n := range x.runs {
+		if n < times || x.byID[id] == nil {
+			continue
+		}
+		if found != nil {
+			return nil
+		}
+		found = x.byID[id]
+	}
+	return found
 }
 
 // frameID is an id without what tells the compiles of a frame apart.

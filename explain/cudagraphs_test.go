@@ -14,12 +14,12 @@ func TestCudaGraphNotes(t *testing.T) {
 		text, title, fix string
 		pos              logs.Pos
 	}{
-		{mutated, "an input is written to (mutated inputs (1 instances))", "mark_static_address", logs.Pos{File: "/w/cg.py", Line: 10, Func: "mutates", Code: "buf.add_(x)"}},
-		{"skipping cudagraphs due to cpu device (arg1_1)", "a tensor of the CPU takes part (cpu device (arg1_1))", "move it to the GPU", logs.Pos{}},
-		{"skipping cudagraphs due to multiple devices: device(type='cuda', index=0), device(type='cuda', index=1)", "tensors of several devices", "a function for each device", logs.Pos{}},
-		{"disabling cudagraphs due to incompatible op aten.nonzero.default Found from", "an operator cannot be recorded", "leave this operator", logs.Pos{}},
+		{mutated, "no CUDA graph: an input is written to", "mark_static_address", logs.Pos{File: "/w/cg.py", Line: 10, Func: "mutates", Code: "buf.add_(x)"}},
+		{"skipping cudagraphs due to cpu device (arg1_1)", "no CUDA graph: cpu device (arg1_1)", "to the GPU", logs.Pos{}},
+		{"skipping cudagraphs due to multiple devices: device(type='cuda', index=0), device(type='cuda', index=1)", "multiple devices: device(type='cuda', index=0)", "a function for each device", logs.Pos{}},
+		{"disabling cudagraphs due to incompatible op aten.nonzero.default Found from", "incompatible op aten.nonzero.default", "leave this operator", logs.Pos{}},
 		{"skipping cudagraph due to function 3 exceeding max re-recording limit (=128) on cudagraph node 4 due to static input data pointer changed.", "function 3 exceeding max re-recording limit", "", logs.Pos{}},
-		{"CUDAGraph supports dynamic shapes by recording a new graph for each distinct input size. Recording too many CUDAGraphs may lead to extra overhead. We have observed 9 distinct sizes. Please", "9 CUDA graphs recorded for one function, one for each size", "pad the inputs", logs.Pos{}},
+		{"CUDAGraph supports dynamic shapes by recording a new graph for each distinct input size. Recording too many CUDAGraphs may lead to extra overhead. We have observed 9 distinct sizes. Please", "9 CUDA graphs recorded, one for each size", "pad the inputs", logs.Pos{}},
 	} {
 		n, ok := readCudaGraphNote(c.text)
 		a := n.advice()
@@ -60,5 +60,25 @@ func TestCudaGraphAdvice(t *testing.T) {
 	}
 	if got[1].Frame != g || got[1].Pos.Line != 12 {
 		t.Errorf("by its function: %+v", got[1])
+	}
+}
+
+// TestCudaGraphsOfSizes: the function is the only one that was timed as often as graphs
+// were recorded.
+func TestCudaGraphsOfSizes(t *testing.T) {
+	at := func(frame int) ID { return ID{Rank: -1, CompileID: logs.CompileID{Frame: frame}} }
+	f := &Frame{Name: "f", ID: at(0), Pos: posAt("/w/a.py", 3)}
+	g := &Frame{Name: "g", ID: at(1), Pos: posAt("/w/a.py", 10)}
+	r := &Report{Frames: []*Frame{f, g}, Side: []SideNote{{ID: ID{Rank: -1, CompileID: logs.NoCompile}, Kind: "cudagraphs", Text: "CUDAGraph supports dynamic shapes by recording a new graph. We have observed 3 distinct sizes."}}}
+	for range 3 {
+		r.Side = append(r.Side, SideNote{ID: at(1), Kind: "runtime"})
+	}
+	r.Side = append(r.Side, SideNote{ID: at(0), Kind: "runtime"})
+	if got := cudaGraphAdvice(r); len(got) != 1 || got[0].Frame != g || got[0].Pos.Line != 10 {
+		t.Errorf("%+v", got)
+	}
+	r.Side = append(r.Side, r.Side[4], r.Side[4])
+	if got := cudaGraphAdvice(r); len(got) != 1 || got[0].Frame != nil {
+		t.Errorf("of two that were timed as often: %+v", got)
 	}
 }
