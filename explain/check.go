@@ -80,8 +80,7 @@ func causesOf(known []Known) []Cause {
 
 // WriteBaseline writes a baseline as JSON that is pleasant to review.
 func WriteBaseline(w io.Writer, b *Baseline) error {
-	e := json.NewEncoder(w)
-	e.SetEscapeHTML(false)
+	e := jsonEncoder(w)
 	e.SetIndent("", "  ")
 	return e.Encode(b)
 }

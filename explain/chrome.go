@@ -45,7 +45,7 @@ func WriteChrome(w io.Writer, r *Report) error {
 		if err != nil {
 			return err
 		}
-		_, _ = b.Write(text)
+		_, _ = b.Write(escapeControls(text))
 	}
 	_, _ = b.WriteString("\n]}\n")
 	return b.Flush()

@@ -2,7 +2,6 @@ package explain
 
 import (
 	"bufio"
-	"encoding/json"
 	"fmt"
 	"io"
 	"maps"
@@ -455,8 +454,7 @@ func (t *textWriter) changes(kind string, c *Changes) {
 
 // WriteDiffJSON writes a comparison as JSON.
 func WriteDiffJSON(w io.Writer, d *Difference) error {
-	e := json.NewEncoder(w)
-	e.SetEscapeHTML(false)
+	e := jsonEncoder(w)
 	e.SetIndent("", " ")
 	return e.Encode(struct {
 		Version int    `json:"version"`

@@ -316,7 +316,7 @@ func TestCheck(t *testing.T) {
 
 // TestHostileText: nothing of a trace reaches a terminal or a page unescaped.
 func TestHostileText(t *testing.T) {
-	evil := "\x1b[31m<script>alert(1)</script>\u202e../../x\x07\r::error::"
+	evil := "\x1b[31m<script>alert(1)</script>\u202e\u009b2J\u007f../../x\x07\r::error::"
 	r := traceOf(t, func(w *logs.Writer) {
 		w.Emit(logs.Out{Kind: "dynamo_start", ID: id(0, 0), Meta: map[string]any{"stack": w.Stack([]logs.Frame{{File: evil, Line: 1, Name: evil}})}})
 		w.Emit(logs.Text(id(0, 0), "dynamo_graph_break_reason", "Graph break in user code at "+evil+":3\nGraph Break Reason: "+evil+"\n  Explanation: "+evil+"\n"))
@@ -324,6 +324,7 @@ func TestHostileText(t *testing.T) {
 		w.Emit(logs.Text(logs.NoCompile, "unknown_"+evil, evil))
 	})
 	r.Title = evil
+	r.Phases = append(r.Phases, &Phase{Name: evil, Start: time.Unix(1, 0), Dur: time.Second})
 	l := NoLimits
 	l.MaxBreaks, l.MaxRecompiles = 0, 0
 	for name, write := range map[string]func(b *bytes.Buffer) error{
@@ -331,6 +332,8 @@ func TestHostileText(t *testing.T) {
 		"html":        func(b *bytes.Buffer) error { return WriteHTML(b, r) },
 		"json":        func(b *bytes.Buffer) error { return WriteJSON(b, r) },
 		"chrome":      func(b *bytes.Buffer) error { return WriteChrome(b, r) },
+		"diff JSON":   func(b *bytes.Buffer) error { return WriteDiffJSON(b, Diff(&Report{}, r)) },
+		"baseline":    func(b *bytes.Buffer) error { return WriteBaseline(b, NewBaseline(r)) },
 		"diff":        func(b *bytes.Buffer) error { return WriteDiffText(b, Diff(&Report{}, r)) },
 		"annotations": func(b *bytes.Buffer) error { return WriteAnnotations(b, Check(r, l, nil), "") },
 		"violations":  func(b *bytes.Buffer) error { return WriteViolations(b, Check(r, l, nil)) },
@@ -339,7 +342,7 @@ func TestHostileText(t *testing.T) {
 		if err := write(&b); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
-		for _, bad := range []string{"\x1b", "\x07", "\r"} {
+		for _, bad := range []string{"\x1b", "\x07", "\r", "\u202e", "\u009b", "\u007f"} {
 			if strings.Contains(b.String(), bad) {
 				t.Errorf("%s holds %q", name, bad)
 			}

@@ -1,7 +1,6 @@
 package explain
 
 import (
-	"encoding/json"
 	"io"
 	"time"
 
@@ -245,8 +244,7 @@ type jsonRemark struct {
 
 // WriteJSON writes the report as documented JSON.
 func WriteJSON(w io.Writer, r *Report) error {
-	e := json.NewEncoder(w)
-	e.SetEscapeHTML(false)
+	e := jsonEncoder(w)
 	e.SetIndent("", " ")
 	return e.Encode(toJSON(r))
 }
