@@ -546,6 +546,9 @@ func fixValue(name string, g *GuardFailure, ours bool) string {
 		return fmt.Sprintf("there is an entry for each value of %s (here %s): keep them few, or choose by it before the compiled function", name, g.Expected)
 	}
 	what, fix := name, "pass "+name+" as a tensor"
+	if launchedWith(g.Pos.Code, name) {
+		fix = "a Triton kernel takes it as a constant (tl.constexpr); make it an ordinary argument of the kernel, or keep its values few"
+	}
 	switch g.Kind {
 	case breaks.AttributeChanged:
 		what, fix = "the attribute "+name, "keep it in a tensor (a buffer), or hoist it out of the compiled function"

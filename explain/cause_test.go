@@ -93,6 +93,27 @@ func TestFixValue(t *testing.T) {
 	}
 }
 
+// TestConstantsOfKernels: what a Triton kernel of the program's own takes as a constant
+// cannot be a tensor; an element of a list that is called is no kernel.
+func TestConstantsOfKernels(t *testing.T) {
+	for code, kernel := range map[string]bool{
+		"addmul[(triton.cdiv(x.numel(), 256),)](x, y, out, x.numel(), k, BLOCK=256)": true,
+		"addmul[grid](x, out, n, K=k)":                                 true,
+		"addmul[lambda meta: (triton.cdiv(n, meta['B']),)](x, out, k)": true,
+		"addmul[(1,)](x, out, kk)":                                     false,
+		"self.layers[k](x)":                                            false,
+		"layers[0](x, k)":                                              false,
+		"y = x * k":                                                    false,
+	} {
+		g := GuardFailure{Kind: breaks.ValueChanged, Source: "L['k']", Expected: "2", Dim: -1}
+		g.Pos = logs.Pos{Code: code}
+		rc := &Recompile{Compile: &Compile{Frame: &Frame{Name: "f"}}, Failures: []GuardFailure{g}}
+		if got := fixRecompile(rc, "PyTorch").Text; strings.Contains(got, "tl.constexpr") != kernel {
+			t.Errorf("%q: %q", code, got)
+		}
+	}
+}
+
 // TestAdviceOfACauseIsOne: every recompile of a cause has the cause's advice, and
 // the limit is told as what it does.
 func TestAdviceOfACauseIsOne(t *testing.T) {

@@ -133,7 +133,7 @@ func distinctAdvice(list []Advice) []Advice {
 type frameIndex struct {
 	byID       map[ID]*Frame
 	byFunction map[[2]string]*Frame // file and name
-	runs       map[ID]int           // that PyTorch timed: each that records a graph
+	runs       map[ID]int           // that recorded a graph, or were timed, as such runs are
 }
 
 func indexFrames(r *Report) *frameIndex {
@@ -143,7 +143,7 @@ func indexFrames(r *Report) *frameIndex {
 		x.byFunction[[2]string{fr.Pos.File, fr.Name}] = fr
 	}
 	for _, s := range r.Side {
-		if s.Kind == "runtime" {
+		if s.Kind == "runtime" || s.Kind == "cudagraphs" && strings.Contains(s.Text, "Running warmup function") {
 			x.runs[frameID(s.ID)]++
 		}
 	}
