@@ -1,6 +1,7 @@
 package explain
 
 import (
+	"fmt"
 	"path/filepath"
 	"slices"
 	"sort"
@@ -323,6 +324,7 @@ func listRecompiles(r *Report) {
 			var ok bool
 			if rc.Fix, ok = needsNumber(rc, fixed); !ok {
 				rc.Fix = fixRecompile(rc, r.Engine)
+				rc.Fix.Text += foreignGuard(rc)
 			}
 			r.Recompiles = append(r.Recompiles, rc)
 		}
@@ -333,6 +335,24 @@ func listRecompiles(r *Report) {
 		}
 	}
 }
+
+// foreignGuard says what remains where a library asks for a value of its own, such as a
+// container of its objects, which no user can edit. The keywords of a call are the caller's.
+func foreignGuard(rc *Recompile) string {
+	if rc.Fix.Text == "" || len(rc.Failures) == 0 {
+		return ""
+	}
+	g := &rc.Failures[0]
+	library := installedPackage(g.Pos.File)
+	if library == "" || frameworkFile(g.Pos.File) || !slices.Contains(containerKinds, g.Kind) || strings.HasPrefix(plainSource(g.Source), "kwargs") {
+		return ""
+	}
+	return fmt.Sprintf("; the line that asks is %s's: where the value is too, accept the entries, or keep the call outside", library)
+}
+
+// containerKinds are the guards on objects and what they hold; a tensor is the user's,
+// whoever reads it.
+var containerKinds = []string{breaks.LengthChanged, breaks.DictKeyChanged, breaks.AttributeChanged, breaks.IdentityChanged, breaks.ValueChanged, breaks.TypeChanged}
 
 // root is the function that a part which was resumed belongs to; others are their own.
 func (fr *Frame) root() *Frame {

@@ -189,3 +189,30 @@ func TestForeignEntriesLast(t *testing.T) {
 		t.Error(s)
 	}
 }
+
+// TestForeignGuards: of a value that a library's line asks for the advice says whose line
+// it is; a tensor is the user's wherever it is read.
+func TestForeignGuards(t *testing.T) {
+	const lib = "/v/lib/python3.11/site-packages/lightning/loop.py"
+	for _, c := range []struct {
+		kind, file string
+		want       bool
+	}{
+		{breaks.LengthChanged, lib, true},
+		{breaks.AttributeChanged, lib, true},
+		{breaks.LengthChanged, "/w/a.py", false},
+		{breaks.SizeChanged, lib, false},
+		{breaks.AttributeChanged, "/v/lib/python3.11/site-packages/torch/optim/adam.py", false},
+	} {
+		rc := &Recompile{Fix: Fix{Text: "x"}, Failures: []GuardFailure{{Kind: c.kind, Pos: posAt(c.file, 3)}}}
+		if got := foreignGuard(rc); (got != "") != c.want || c.want && !strings.Contains(got, "lightning's") {
+			t.Errorf("%s at %s: %q", c.kind, c.file, got)
+		}
+	}
+	if got := foreignGuard(&Recompile{Fix: Fix{Text: "x"}, Failures: []GuardFailure{{Kind: breaks.LengthChanged, Source: "L['kwargs']", Pos: posAt(lib, 3)}}}); got != "" {
+		t.Errorf("%q of the call's keywords", got)
+	}
+	if got := foreignGuard(&Recompile{Failures: []GuardFailure{{Kind: breaks.LengthChanged, Pos: posAt(lib, 3)}}}); got != "" {
+		t.Errorf("%q without an advice", got)
+	}
+}
