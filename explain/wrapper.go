@@ -93,6 +93,18 @@ func addAdvice(list []Advice, a Advice) []Advice {
 // its own, such as a module with hooks.
 func isWrapper(name string) bool { return name == "inner" || name == "wrapper" }
 
+// Place is where a reader looks for a frame. What Dynamo compiles for a callable without
+// a frame of its own, as for nn.Sequential, is known by the line that calls it.
+func (fr *Frame) Place() logs.Pos {
+	if !isWrapper(fr.Name) || !frameworkFile(fr.Pos.File) || len(fr.Compiles) == 0 {
+		return fr.Pos
+	}
+	if at, ok := userLine(fr.Compiles[0].Stack); ok {
+		return at
+	}
+	return fr.Pos
+}
+
 // callPlace is a line of the user on one rank.
 type callPlace struct {
 	rank int

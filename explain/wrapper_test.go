@@ -56,3 +56,27 @@ func TestWrapperThatReachesTheModel(t *testing.T) {
 		t.Errorf("%v although the model's forward was met", got)
 	}
 }
+
+// TestPlaceOfAWrapper: what has no frame of its own is known by the line that calls it.
+func TestPlaceOfAWrapper(t *testing.T) {
+	const torch = "/v/lib/python3.11/site-packages/torch/"
+	stack := []logs.Pos{posAt("/w/a.py", 20), posAt(torch+"nn/modules/module.py", 1779)}
+	for _, c := range []struct {
+		name, file string
+		stack      []logs.Pos
+		want       logs.Pos
+	}{
+		{"inner", torch + "_dynamo/external_utils.py", stack, stack[0]},
+		{"inner", torch + "_dynamo/external_utils.py", stack[1:], posAt(torch+"_dynamo/external_utils.py", 67)},
+		{"inner", "/w/a.py", stack, posAt("/w/a.py", 67)},
+		{"forward", torch + "nn/modules/container.py", stack, posAt(torch+"nn/modules/container.py", 67)},
+	} {
+		fr := &Frame{Name: c.name, Pos: posAt(c.file, 67)}
+		if got := fr.Place(); got != fr.Pos {
+			t.Errorf("%s without a compile is at %v", c.name, got)
+		}
+		if fr.Compiles = []*Compile{{Stack: c.stack}}; fr.Place() != c.want {
+			t.Errorf("%s is at %v, want %v", c.name, fr.Place(), c.want)
+		}
+	}
+}

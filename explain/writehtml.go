@@ -327,7 +327,7 @@ func (h *htmlWriter) frames(r *Report) {
 		if fr.Parent != nil {
 			name = "↳ " + name
 		}
-		h.row(fmt.Sprintf("%s%d", rankPrefix(fr.ID), fr.ID.Frame), name, h.names.at(fr.Pos), string(fr.Status), itoa(len(fr.Compiles)), itoa(breaks), fmt.Sprintf("%.2f", seconds))
+		h.row(fmt.Sprintf("%s%d", rankPrefix(fr.ID), fr.ID.Frame), name, h.names.at(fr.Place()), string(fr.Status), itoa(len(fr.Compiles)), itoa(breaks), fmt.Sprintf("%.2f", seconds))
 	}
 	h.raw("</table>")
 	h.end()

@@ -575,7 +575,7 @@ func (t *textWriter) frame(fr *Frame, indent string) int {
 	if fn, line, ok := resumedFunction(name); ok {
 		name = fmt.Sprintf("resumes %s at line %d", fn, line)
 	} else if fr.Pos.File != "" {
-		name = t.withPlace(name, fr.Pos, frameColumn-len(indent)-len(rank))
+		name = t.withPlace(name, fr.Place(), frameColumn-len(indent)-len(rank))
 	}
 	if name == "" {
 		name = frameTitle(fr)

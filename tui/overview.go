@@ -246,7 +246,7 @@ func (r *frameRow) draw(m *Model, w int) theme.Line {
 	if f.frame.Calls > 0 && f.run > 0 {
 		run = nanos(f.run / f.frame.Calls)
 	}
-	place := m.placeIn(f.frame.Pos, c.place)
+	place := m.placeIn(f.frame.Place(), c.place)
 	l := theme.Line{
 		{Text: theme.Fit(name, c.name) + " ", Style: style},
 		{Text: theme.Fit(place, c.place) + " ", Style: theme.Faint},
