@@ -201,7 +201,13 @@ func env(r Rel) *Env {
 }
 
 // static decides r from its form and the ranges of its symbols alone.
-func (r Rel) static() (value, known bool) {
+func (r Rel) static() (value, known bool) { return r.staticWithin(maxForms) }
+
+// maxForms bounds how many minima and maxima within each other static looks into: each
+// may double what there is to compare.
+const maxForms = 8
+
+func (r Rel) staticWithin(forms int) (value, known bool) {
 	d := Sub(r.A, r.B)
 	if c, ok := d.IsConst(); ok {
 		return holds(r.Op, c, 0), true
@@ -217,7 +223,7 @@ func (r Rel) static() (value, known bool) {
 	default:
 		value, known = hi <= 0, hi <= 0 || lo > 0
 	}
-	if !known && r.orderedByForm() {
+	if !known && forms > 0 && r.orderedByForm(forms-1) {
 		return true, true
 	}
 	return value, known
@@ -225,9 +231,9 @@ func (r Rel) static() (value, known bool) {
 
 // orderedByForm reports whether A is below B because of a minimum or maximum
 // that either is: Min(a, b) is below what a or b is below.
-func (r Rel) orderedByForm() bool {
+func (r Rel) orderedByForm(forms int) bool {
 	below := func(a, b Int) bool {
-		v, known := Rel{r.Op, a, b}.static()
+		v, known := Rel{r.Op, a, b}.staticWithin(forms)
 		return known && v
 	}
 	if a, b, ok := r.A.operands(kMin); ok && (below(a, r.B) || below(b, r.B)) {
