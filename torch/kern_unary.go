@@ -18,8 +18,8 @@ func unaryKernels() map[ops.ID]kernel {
 		ops.Sin: math.Sin, ops.Cos: math.Cos, ops.Tan: math.Tan, ops.Asin: math.Asin, ops.Acos: math.Acos, ops.Atan: math.Atan,
 		ops.Sinh: math.Sinh, ops.Cosh: math.Cosh, ops.Asinh: math.Asinh, ops.Acosh: math.Acosh, ops.Atanh: math.Atanh, ops.Tanh: math.Tanh,
 		ops.Sigmoid: sigmoid, ops.Erf: math.Erf, ops.Erfc: math.Erfc, ops.Erfinv: math.Erfinv, ops.Lgamma: lgamma, ops.Digamma: digamma,
-		ops.I0: func(x float64) float64 { return unscaled(-math.Abs(x), besselI0e(x)) }, ops.I0e: besselI0e,
-		ops.I1: func(x float64) float64 { return math.Exp(math.Abs(x)) * besselI1e(x) }, ops.I1e: besselI1e,
+		ops.I0: besselI0, ops.I0e: besselI0e,
+		ops.I1: besselI1, ops.I1e: besselI1e,
 		ops.Erfcx: erfcx, ops.LogNdtr: logNdtr,
 		ops.Silu: func(x float64) float64 { return x / (1 + math.Exp(-x)) },
 	} {

@@ -38,7 +38,7 @@ func fillKernels() {
 	for _, family := range []func() map[ops.ID]kernel{
 		unaryKernels, binaryKernels, copyKernels, reduceKernels, matmulKernels, indexKernels, factoryKernels, normKernels,
 		sortKernels, advancedKernels, convKernels, poolKernels,
-		specialKernels, ctcKernels, linalgKernels, choiceKernels,
+		specialKernels, ctcKernels, linalgKernels, choiceKernels, histogramKernels,
 	} {
 		for id, k := range family() {
 			if kernelTables.fixed[id] != nil {

@@ -742,6 +742,11 @@ func Histc(self *Tensor, opts ...Option) *Tensor {
 	return invoke1(ops.Histc, opts, self)
 }
 
+// Histogram is torch.histogram(Tensor self, Operand bins=100, *, float[]? range=None, Tensor? weight=None, bool density=False) -> (Tensor hist, Tensor bin_edges).
+func Histogram(self *Tensor, opts ...Option) (_, _ *Tensor) {
+	return invoke2(ops.Histogram, opts, self)
+}
+
 // Hsplit is torch.hsplit(Tensor self, int[] indices_or_sections) -> Tensor[].
 func Hsplit(self *Tensor, indicesOrSections []int) []*Tensor {
 	return invokeList(ops.Hsplit, nil, self, indicesOrSections)

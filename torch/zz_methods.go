@@ -825,6 +825,11 @@ func (t *Tensor) Histc(opts ...Option) *Tensor {
 	return invoke1(ops.Histc, opts, t)
 }
 
+// Histogram is Tensor.histogram(Tensor self, Operand bins=100, *, float[]? range=None, Tensor? weight=None, bool density=False) -> (Tensor hist, Tensor bin_edges).
+func (t *Tensor) Histogram(opts ...Option) (_, _ *Tensor) {
+	return invoke2(ops.Histogram, opts, t)
+}
+
 // Hsplit is Tensor.hsplit(Tensor self, int[] indices_or_sections) -> Tensor[].
 func (t *Tensor) Hsplit(indicesOrSections []int) []*Tensor {
 	return invokeList(ops.Hsplit, nil, t, indicesOrSections)

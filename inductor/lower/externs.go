@@ -12,7 +12,7 @@ import (
 // externs are the reasons, as people read them.
 var externs = map[ops.ID]ir.Reason{
 	ops.Sort: reasonOrder, ops.Topk: reasonOrder, ops.Kthvalue: reasonOrder, ops.Mode: reasonOrder,
-	ops.MedianDim: reasonOrder, ops.NanmedianDim: reasonOrder, ops.Searchsorted: reasonSearch,
+	ops.MedianDim: reasonOrder, ops.NanmedianDim: reasonOrder, ops.Searchsorted: reasonSearch, ops.Histogram: reasonSearch,
 
 	ops.Digamma: reasonSpecial, ops.Erfinv: reasonSpecial, ops.Polygamma: reasonSpecial, ops.Zeta: reasonSpecial,
 	ops.I0: reasonSpecial, ops.I0e: reasonSpecial, ops.I1: reasonSpecial, ops.I1e: reasonSpecial, ops.Erfcx: reasonSpecial,

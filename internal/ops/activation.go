@@ -54,16 +54,29 @@ func smoothRows() []*Op {
 				bx := b.mul(x, c.Args[1])
 				return b.where(b.gt(bx, c.Args[2]), x, b.div(b.Emit(Log1p, b.exp(bx)), c.Args[1]))
 			}),
-		activation(Logsigmoid, "logsigmoid", selfOnlyInput, floatsOnly, func(b B, c *BackwardCall, g Value) Value {
-			return b.mul(g, b.Emit(Sigmoid, b.neg(c.Value(0))))
-		}, func(b B, c *Call, x Value) Value {
-			low := b.Emit(Minimum, x, b.full(nil, 0, x.TensorMeta()))
-			return b.sub(low, b.Emit(Log1p, b.exp(b.neg(b.Emit(Abs, x)))))
-		}),
+		logsigmoidRow(),
 		inSteps(Softsign, "softsign", func(b B, x Value) Value { return b.div(x, b.add(b.Emit(Abs, x), 1)) }),
 		inSteps(Tanhshrink, "tanhshrink", func(b B, x Value) Value { return b.sub(x, b.Emit(Tanh, x)) }),
 		gluRow(),
 	}
+}
+
+// logsigmoidRow gives a contiguous result whatever its input's strides are.
+func logsigmoidRow() *Op {
+	row := activation(Logsigmoid, "logsigmoid", selfOnlyInput, floatsOnly, func(b B, c *BackwardCall, g Value) Value {
+		return b.mul(g, b.Emit(Sigmoid, b.neg(c.Value(0))))
+	}, func(b B, c *Call, x Value) Value {
+		low := b.Emit(Minimum, x, b.full(nil, 0, x.TensorMeta()))
+		return b.contiguous(b.sub(low, b.Emit(Log1p, b.exp(b.neg(b.Emit(Abs, x))))))
+	})
+	rule := row.Meta
+	row.Meta = func(c *Call) ([]Result, error) {
+		if _, err := rule(c); err != nil {
+			return nil, err
+		}
+		return contiguousLike(c.Tensor(0), c.Tensor(0).Shape), nil
+	}
+	return row
 }
 
 // inSteps is an activation that is several operators in PyTorch too: half
@@ -195,7 +208,7 @@ func piecewiseRows() []*Op {
 		activation(Selu, "selu", selfArg, floatsOnly, eluBack(seluScale, func(*Call) float64 { return seluAlpha }, func(*Call) float64 { return 1 }), func(b B, c *Call, x Value) Value {
 			return b.where(b.gt(x, 0), b.mul(x, seluScale), b.mul(b.Emit(Expm1, x), seluScale*seluAlpha))
 		}),
-		activation(Celu, "celu", "(Tensor input, Scalar alpha=1.0"+inplaceArg, floatsOnly, eluBack(1, func(c *Call) float64 { return c.Float(1) }, func(c *Call) float64 { return 1 / c.Float(1) }), func(b B, c *Call, x Value) Value {
+		activation(Celu, "celu", "(Tensor input, Scalar alpha=1.0"+inplaceArg, floatsOnly, eluBack(1, func(c *Call) float64 { return c.Float(1) }, func(c *Call) float64 { return 1 / float64(float32(c.Float(1))) }), func(b B, c *Call, x Value) Value {
 			return b.where(b.gt(x, 0), x, b.mul(b.Emit(Expm1, b.div(x, c.Args[1])), c.Args[1]))
 		}),
 		activation(LeakyRelu, "leaky_relu", "(Tensor input, Scalar negative_slope=0.01"+inplaceArg, floatsOnly,
@@ -273,7 +286,8 @@ const (
 	seluScale = 1.0507009873554804934193349852946
 )
 
-// eluBack is the derivative of scale*(x>0 ? x : alpha*(exp(rate*x)-1)).
+// eluBack is the derivative of scale*(x>0 ? x : alpha*(exp(rate*x)-1)). PyTorch
+// takes celu's rate from an alpha of float32.
 func eluBack(scale float64, alpha, rate func(*Call) float64) func(b B, c *BackwardCall, g Value) Value {
 	return func(b B, c *BackwardCall, g Value) Value {
 		x := c.Value(0)
@@ -328,7 +342,8 @@ func clampMeta(c *Call) ([]Result, error) {
 
 // clampTensorBack: with one bound a clamp is a maximum or minimum. With two, a
 // value on a bound shares its gradient with that bound, unless both bounds are
-// there, when it keeps it; crossed bounds leave everything to the upper one.
+// there, when it keeps it; crossed bounds leave everything to the upper one. A
+// bound that is NaN takes nothing, a value that is NaN keeps its gradient.
 func clampTensorBack(b B, c *BackwardCall, g Value, i int) Value {
 	x, lo, hi := c.Value(0), c.Value(1), c.Value(2)
 	switch {
@@ -340,7 +355,7 @@ func clampTensorBack(b B, c *BackwardCall, g Value, i int) Value {
 	half := b.mul(g, 0.5)
 	switch i {
 	case 0:
-		out := b.or(b.or(b.lt(x, lo), b.gt(x, hi)), b.gt(lo, hi))
+		out := b.or(b.lt(x, lo), b.gt(x, hi))
 		edge := b.and(b.or(b.eq(x, lo), b.eq(x, hi)), b.lt(lo, hi))
 		return b.where(out, scalarLike(g, 0), b.where(edge, half, g))
 	case 1:
@@ -348,7 +363,7 @@ func clampTensorBack(b B, c *BackwardCall, g Value, i int) Value {
 		return b.mask(share, b.le(lo, hi))
 	}
 	share := b.where(b.gt(x, hi), g, b.where(b.and(b.eq(x, hi), b.lt(lo, hi)), half, scalarLike(g, 0)))
-	return b.where(b.gt(lo, hi), g, share)
+	return b.where(b.gt(lo, hi), g, b.mask(share, b.le(lo, hi)))
 }
 
 // extremumShare is the gradient of operand i of a maximum (less is B.lt) or

@@ -304,11 +304,7 @@ func maskRows() []*Op {
 				} else if v = scalarOf(c.Tensor(0).DType, c.Float(2)); c.Tensor(0).DType == Bool {
 					v = c.Float(2) != 0
 				}
-				out := b.where(c.Value(1), v, c.Value(0))
-				if !IsContiguous(out.TensorMeta()) {
-					out = b.Emit(Contiguous, out)
-				}
-				return out
+				return b.contiguous(b.where(c.Value(1), v, c.Value(0)))
 			}),
 			Backward: pointwiseBack(func(b B, c *BackwardCall, g Value, i int) Value {
 				if i == 0 {

@@ -213,7 +213,7 @@ func powBackExponent(b B, g Value, x, y Arg, out Value) Value {
 		}
 		return d
 	}
-	d := b.mul(g, b.mul(out, b.log(x)))
+	d := b.mul(g, b.mul(out, b.log(b.cast(x.(Value), g.TensorMeta().DType))))
 	return b.where(b.and(b.eq(x, 0.0), b.ge(y, 0.0)), scalarLike(d, 0), d)
 }
 

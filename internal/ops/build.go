@@ -1,6 +1,11 @@
 package ops
 
-import "tcdbg/internal/sym"
+import (
+	"cmp"
+	"slices"
+
+	"tcdbg/internal/sym"
+)
 
 // B adds arithmetic to a Builder, so that derivatives and decompositions read
 // like formulas. Operands are tensors or numbers.
@@ -251,21 +256,63 @@ func decomp(f func(b B, c *Call) Value) func(Builder, *Call) []Value {
 func decompF(f func(b B, c *Call) Value) func(Builder, *Call) []Value {
 	return func(bb Builder, c *Call) []Value {
 		b := B{bb}
-		half := false
+		half, tensors := false, 0
 		args := make([]Arg, len(c.Args))
 		for i, a := range c.Args {
 			args[i] = a
+			if MetaOf(a) != nil {
+				tensors++
+			}
 			if m := MetaOf(a); m != nil && OpMath(m.DType) != m.DType {
 				args[i], half = b.cast(a.(Value), OpMath(m.DType)), true
 			}
 		}
-		if !half {
+		if !half && tensors < 2 {
 			return []Value{f(b, c)}
 		}
 		res, err := c.Op.Meta(c)
 		if err != nil {
 			panic(err)
 		}
-		return []Value{b.cast(f(b, &Call{c.Op, args}), res[0].(*TensorMeta).DType)}
+		m := res[0].(*TensorMeta)
+		out := f(b, &Call{c.Op, args})
+		if half {
+			out = b.cast(out, m.DType)
+		}
+		return []Value{b.laidOut(out, m)}
 	}
+}
+
+// laidOut gives out the strides of m where the operators of a decomposition, whose
+// operands stand in another order, chose others.
+func (b B) laidOut(out Value, m *TensorMeta) Value {
+	got := out.TensorMeta()
+	if !equalShape(got.Shape, m.Shape) || sameStrides(got, m) {
+		return out
+	}
+	order := seq(0, len(m.Shape))
+	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(m.Stride[j].Hint(), m.Stride[i].Hint()) })
+	back := make([]int, len(order))
+	for i, d := range order {
+		back[d] = i
+	}
+	return b.permute(b.contiguous(b.permute(out, order...)), back...)
+}
+
+// sameStrides reports whether two tensors of one shape lie alike in memory.
+func sameStrides(x, y *TensorMeta) bool {
+	for i, n := range x.Shape {
+		if !sym.Is(n, 1) && !sym.Same(x.Stride[i], y.Stride[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// contiguous is x itself where it is contiguous, else a copy.
+func (b B) contiguous(x Value) Value {
+	if IsContiguous(x.TensorMeta()) {
+		return x
+	}
+	return b.Emit(Contiguous, x)
 }

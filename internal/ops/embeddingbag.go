@@ -25,6 +25,9 @@ func embeddingBag(b B, c *Call) Value {
 	if scales != nil && mode != "sum" {
 		refuse(&Error{Kind: "NotImplementedError", Msg: "embedding_bag: per_sample_weights was not None. per_sample_weights is only supported for mode='sum' (got mode='" + mode + "'). Please open a feature request on GitHub."})
 	}
+	if c.Bool(5) && mode == "max" {
+		refuse(&Error{Kind: "ValueError", Msg: "max mode does not support scaling the gradient by the frequency"})
+	}
 	if c.Bool(7) {
 		refuse(Errorf("embedding_bag: sparse gradients are not supported"))
 	}
@@ -98,10 +101,7 @@ func (b B) foldBags(mode string, rows, counted, bag Value, bags sym.Int) Value {
 	m := rows.TensorMeta()
 	shape := []sym.Int{bags, m.Shape[1]}
 	if mode == "max" {
-		wide := b.expand(b.unsqueeze(bag, 1), m.Shape)
-		low := b.where(b.unsqueeze(counted, 1), rows, -inf)
-		out := b.Emit(ScatterReduce, b.full(shape, -inf, m), 0, wide, low, "amax", false)
-		return b.where(b.eq(out, -inf), scalarLike(out, 0), out)
+		return b.firstGreatest(rows, counted, bag, shape)
 	}
 	out := b.Emit(IndexAdd, b.full(shape, 0, m), 0, bag, rows)
 	if mode == "sum" {
@@ -109,4 +109,25 @@ func (b B) foldBags(mode string, rows, counted, bag Value, bags sym.Int) Value {
 	}
 	n := b.Emit(IndexAdd, b.full(shape[:1], 0, NewMeta(Int64, m.Device, nil)), 0, bag, b.cast(counted, Int64))
 	return b.div(out, b.cast(b.unsqueeze(b.Emit(ClampMin, n, 1), 1), m.DType))
+}
+
+// firstGreatest picks the greatest element of each bag by its place: of equal
+// ones the first takes the whole gradient, and a NaN counts only where it opens
+// its bag, for each element is compared with the greatest before it.
+func (b B) firstGreatest(rows, counted, bag Value, shape []sym.Int) Value {
+	m := rows.TensorMeta()
+	n, places := m.Shape[0], NewMeta(Int64, m.Device, nil)
+	wide := func(x Value) Value { return b.expand(b.unsqueeze(x, 1), m.Shape) }
+	fold := func(start, x Value, how string) Value { return b.Emit(ScatterReduce, start, 0, wide(bag), x, how) }
+
+	place, known := wide(b.arange(n, m)), wide(counted)
+	none := b.full(shape, n, places) // of an empty bag: one behind the last
+	fixed := b.detach(rows)
+	isNaN := b.ne(fixed, fixed)
+	low := b.where(b.or(isNaN, b.not(known)), -inf, fixed)
+	top := b.Emit(Gather, fold(b.full(shape, -inf, m), low, "amax"), 0, wide(bag))
+	opens := b.eq(place, b.Emit(Gather, fold(none, b.where(known, place, n), "amin"), 0, wide(bag)))
+	wins := b.and(known, b.or(b.eq(fixed, top), b.and(isNaN, opens)))
+	at := fold(none, b.where(wins, place, n), "amin")
+	return b.Emit(Gather, b.cat(0, rows, b.full([]sym.Int{symOne, m.Shape[1]}, 0, m)), 0, at)
 }

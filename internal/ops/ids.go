@@ -631,6 +631,9 @@ const (
 	ViewAsReal
 	ViewAsComplex
 
+	// counts between edges
+	Histogram
+
 	numFunctional
 )
 

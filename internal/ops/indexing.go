@@ -122,6 +122,9 @@ func elementOf(d DType, a Arg) Arg {
 	case d.IsInt():
 		return numberAs(d, a)
 	}
+	if z, ok := a.(complex128); ok && d.IsComplex() {
+		return z
+	}
 	return NumberOf(a)
 }
 

@@ -110,8 +110,9 @@ func bceBack(b B, c *BackwardCall) []Value {
 	}
 	x, t := c.Value(0), c.Value(1)
 	if c.Needs[0] {
+		const least = float64(float32(1e-12)) // in float64 too
 		d := b.mul(g, b.sub(x, t))
-		d = b.div(d, b.Emit(ClampMin, b.mul(b.sub(1, x), x), 1e-12))
+		d = b.div(d, b.Emit(ClampMin, b.mul(b.sub(1, x), x), least))
 		out[0] = b.back(b.ofReduced(c, d), c.Tensor(0))
 	}
 	if c.Needs[1] {

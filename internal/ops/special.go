@@ -13,7 +13,6 @@ func specialRows() []*Op {
 }
 
 func specialUnaryRows() []*Op {
-	const rsqrt2 = 0.7071067811865476
 	scaled := func(k float64) func(b B, x Value) Value {
 		return func(b B, x Value) Value { return b.mul(x, k) }
 	}
@@ -71,9 +70,7 @@ func specialUnaryRows() []*Op {
 			d := b.sub(b.Emit(I0e, x), b.mul(y, b.add(b.Emit(Sign, x), b.inv(x))))
 			return b.mul(g, b.where(b.eq(x, 0.0), 0.5, d))
 		}, nil),
-		special(Ndtr, "special.ndtr", func(b B, g, x, y Value) Value {
-			return b.mul(g, b.mul(b.exp(b.mul(b.sq(x), -0.5)), 0.3989422804014327))
-		}, func(b B, x Value) Value { return b.mul(b.Emit(Erfc, b.mul(x, -rsqrt2)), 0.5) }),
+		ndtrRow(special),
 		special(LogNdtr, "special.log_ndtr", func(b B, g, x, y Value) Value {
 			return b.mul(b.div(g, math.Sqrt(2*math.Pi)), b.exp(b.neg(b.add(y, b.div(b.sq(x), 2)))))
 		}, nil),
@@ -101,6 +98,30 @@ func specialUnaryRows() []*Op {
 			return b.Emit(Contiguous, b.add(b.sum(b.Emit(Lgamma, args), false, -1), float64(p*(p-1))/4*math.Log(math.Pi)))
 		}),
 	}
+}
+
+// ndtrRow is the distribution of a normal variable. Half precision rounds between
+// PyTorch's steps; elsewhere the lower tail keeps its digits.
+func ndtrRow(special func(id ID, name string, back func(b B, g, x, y Value) Value, dec func(b B, x Value) Value) *Op) *Op {
+	const (
+		rsqrt2    = 0.7071067811865476
+		twoSqrtPi = 1.1283791670955126
+	)
+	row := special(Ndtr, "special.ndtr", func(b B, g, x, y Value) Value {
+		if d := g.TensorMeta().DType; OpMath(d) != d {
+			slope := b.mul(b.exp(b.neg(b.sq(b.mul(x, rsqrt2)))), twoSqrtPi)
+			return b.mul(b.mul(b.mul(g, 0.5), slope), rsqrt2)
+		}
+		return b.mul(g, b.mul(b.exp(b.mul(b.sq(x), -0.5)), 0.3989422804014327))
+	}, nil)
+	row.Decompose = decomp(func(b B, c *Call) Value {
+		x := floated(b, floatType, c.Value(0))
+		if d := x.TensorMeta().DType; OpMath(d) != d {
+			return b.mul(b.add(b.Emit(Erf, b.mul(x, rsqrt2)), 1), 0.5)
+		}
+		return b.mul(b.Emit(Erfc, b.mul(x, -rsqrt2)), 0.5)
+	})
+	return row
 }
 
 // ndtri is the inverse of ndtr: of the lower half, which keeps its digits, with the

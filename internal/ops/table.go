@@ -21,7 +21,7 @@ var build = sync.OnceValue(func() *table {
 		viewRows, dataRows, factoryRows, indexRows, randomRows,
 		rearrangeRows, sortRows, convRows, poolRows, padRows, batchNormRows, lossRows, attentionRows,
 		specialRows, composeRows, furtherLossRows,
-		indexingRows, cuttingRows, besselRows, polynomialRows, windowRows, maskedRows, marginLossRows, bceRows, nativeRows, unpoolRows,
+		indexingRows, cuttingRows, histogramRows, besselRows, polynomialRows, windowRows, maskedRows, marginLossRows, bceRows, nativeRows, unpoolRows,
 		quantileRows, embeddingBagRows, multiheadRows, linalgRows, distanceRows, antialiasRows, gridSamplerRows, complexRows,
 	} {
 		for _, row := range family() {

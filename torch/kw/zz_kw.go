@@ -150,7 +150,7 @@ func BiasV(value *torch.Tensor) torch.Option { return torch.Option{Name: "bias_v
 func Bidirectional(value bool) torch.Option { return torch.Option{Name: "bidirectional", Value: value} }
 
 // Bins is the keyword bins.
-func Bins(value int) torch.Option { return torch.Option{Name: "bins", Value: value} }
+func Bins(value any) torch.Option { return torch.Option{Name: "bins", Value: value} }
 
 // Blank is the keyword blank.
 func Blank(value int) torch.Option { return torch.Option{Name: "blank", Value: value} }
@@ -247,6 +247,9 @@ func DecoupledWeightDecay(value bool) torch.Option {
 
 // Delta is the keyword delta.
 func Delta(value float64) torch.Option { return torch.Option{Name: "delta", Value: value} }
+
+// Density is the keyword density.
+func Density(value bool) torch.Option { return torch.Option{Name: "density", Value: value} }
 
 // DepthMult is the keyword depth_mult.
 func DepthMult(value float64) torch.Option { return torch.Option{Name: "depth_mult", Value: value} }
@@ -995,6 +998,9 @@ func RaiseException(value bool) torch.Option {
 func RandomSamples(value *torch.Tensor) torch.Option {
 	return torch.Option{Name: "random_samples", Value: value}
 }
+
+// Range is the keyword range.
+func Range(value any) torch.Option { return torch.Option{Name: "range", Value: value} }
 
 // Rate is the keyword rate.
 func Rate(value float64) torch.Option { return torch.Option{Name: "rate", Value: value} }

@@ -205,6 +205,7 @@ func pkg_tcdbg_torch() *rt.Pkg {
 			"HermitePolynomialH":          p_tcdbg_torch.HermitePolynomialH,
 			"HermitePolynomialHe":         p_tcdbg_torch.HermitePolynomialHe,
 			"Histc":                       p_tcdbg_torch.Histc,
+			"Histogram":                   p_tcdbg_torch.Histogram,
 			"Hsplit":                      p_tcdbg_torch.Hsplit,
 			"Hstack":                      p_tcdbg_torch.Hstack,
 			"Hypot":                       p_tcdbg_torch.Hypot,
