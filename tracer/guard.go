@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"go/types"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"unsafe"
@@ -299,13 +300,26 @@ func (tr *trace) guardKey(s *source, k *mapKey, has bool) {
 		func(*addresses) failure { return plain(found) })
 }
 
-// guardTensor fixes dtype, device, requires_grad and layout of the tensor at s;
-// sizes and strides that are symbols of m are left to the shape guards.
-func (tr *trace) guardTensor(s *source, m *ops.TensorMeta) {
+// guardTensor fixes dtype, device, requires_grad and layout of the tensor t at s;
+// sizes that are symbols of m are left to the shape guards, and strides that
+// follow from them have to follow from other sizes likewise.
+func (tr *trace) guardTensor(s *source, t *torch.Tensor, m *ops.TensorMeta) {
 	sizes, strides := make([]int, len(m.Shape)), make([]int, len(m.Shape))
+	shape, stride, _ := t.Layout()
+	behind, _ := lyingBehind(shape, stride)
 	for i := range sizes {
 		sizes[i], strides[i] = fixedSize(m.Shape[i]), fixedSize(m.Stride[i])
 	}
+	want := func(shape, stride []int) []int { // strides of a tensor with these sizes
+		out := slices.Clone(strides)
+		for i, w := range strides {
+			if w < 0 {
+				out[i] = max(shape[behind[i]], 1) * stride[behind[i]] // as torch lays out what has no elements
+			}
+		}
+		return out
+	}
+	open := slices.Contains(strides, -1)
 	d, dev, grad := m.DType, m.Device, m.RequiresGrad
 	text := fmt.Sprintf("check_tensor(%s, Tensor, %s, device=%s, requires_grad=%s, size=%s, stride=%s)",
 		s.name, d, dev, pyBool(grad), sizesText(sizes), sizesText(strides))
@@ -316,10 +330,10 @@ func (tr *trace) guardTensor(s *source, m *ops.TensorMeta) {
 				return false
 			}
 			shape, stride, _ := t.Layout()
-			return fits(shape, sizes) && fits(stride, strides)
+			return fits(shape, sizes) && fits(stride, strides) && (!open || fits(stride, want(shape, stride)))
 		}),
 		found(s, func(p unsafe.Pointer) failure {
-			return tensorMismatch(s.argument(), *(**torch.Tensor)(p), d, dev, grad, sizes, strides)
+			return tensorMismatch(s.argument(), *(**torch.Tensor)(p), d, dev, grad, sizes, want)
 		}))
 }
 
@@ -344,7 +358,7 @@ func fits(have, want []int) bool {
 }
 
 // tensorMismatch says in PyTorch's words what differs first.
-func tensorMismatch(name string, t *torch.Tensor, d ops.DType, dev ops.Device, grad bool, sizes, strides []int) failure {
+func tensorMismatch(name string, t *torch.Tensor, d ops.DType, dev ops.Device, grad bool, sizes []int, strides func(shape, stride []int) []int) failure {
 	if t == nil {
 		return failure{actual: "nil", dim: -1, message: fmt.Sprintf("tensor '%s' is nil", name)}
 	}
@@ -370,8 +384,8 @@ func tensorMismatch(name string, t *torch.Tensor, d ops.DType, dev ops.Device, g
 			return say("size mismatch at index %d. expected %d, actual %d", i, w, shape[i])
 		}
 	}
-	for i, w := range strides {
-		if w >= 0 && stride[i] != w {
+	for i, w := range strides(shape, stride) {
+		if stride[i] != w {
 			return say("stride mismatch at index %d. expected %d, actual %d", i, w, stride[i])
 		}
 	}

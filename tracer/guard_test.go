@@ -90,6 +90,15 @@ func main() {
 		"TENSOR_MATCH", "stride mismatch at index 0. expected 3, actual 1",
 	},
 	{
+		"stride where sizes change", `
+func f(x *torch.Tensor) *torch.Tensor { return x.Mul(2) }
+func main() {
+	g := torch.Compile(f, kw.Dynamic(true))
+	fmt.Println(g(torch.Ones(3, 4)), g(torch.Ones(5, 6)), g(torch.Ones(4, 9).Narrow(1, 2, 4)))
+}`,
+		"TENSOR_MATCH", "stride mismatch at index 0. expected 4, actual 9",
+	},
+	{
 		"dtype", twice(tensorFunc, `fmt.Println(g(torch.Ones(4)))`, ``, `fmt.Println(g(torch.Ones(4, kw.Dtype(torch.Float64))))`),
 		"TENSOR_MATCH", "dtype mismatch. expected Float, actual Double",
 	},

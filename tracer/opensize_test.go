@@ -22,6 +22,7 @@ func TestOpenSizes(t *testing.T) {
 		{"quotient of what may be negative", `n := x.Size(0) - 20
 			return x.Sum().Add(torch.Ones(n/3 + 10).Sum()).Add(torch.Ones(n%3 + 10).Sum())`, []int{3, 4, 5, 6, 7, 8, 30, 31, 32}, 3},
 		{"a tensor of which only the size is used", `return torch.Ones(x.Size(0) * 2).Sum()`, []int{3, 5, 7, 4}, 2},
+		{"a turned tensor", `return torch.Ones(3, x.Size(0)).T().Add(x.T().Contiguous().T())`, []int{3, 5, 7, 4}, 2},
 		{"numbers from entry", `n := min(b.limit, b.other, 100)
 			b.limit++
 			b.seen = n
@@ -45,6 +46,42 @@ func main() {
 				t.Error(o.codes())
 			}
 		})
+	}
+}
+
+// TestOpenStrides wants the strides of turned and of padded inputs to follow from
+// sizes that change.
+func TestOpenStrides(t *testing.T) {
+	for call, graphs := range map[string]int{
+		"x.T()":                 2,
+		"x.Permute(1, 2, 0)":    2,
+		"x.Narrow(1, 0, 2)":     2,
+		"x.Unsqueeze(0).T()":    2,
+		"x.Mul(1).Nonzero()":    2,
+		"x.Expand(2, n, 3).T()": 2,
+	} {
+		dims := "n, 3"
+		if strings.Contains(call, "Permute") {
+			dims = "n, 3, n + 1"
+		}
+		if strings.Contains(call, "Unsqueeze") {
+			dims = "n"
+		}
+		if strings.Contains(call, "Expand") {
+			call = "x.Expand(2, n, 3).Transpose(0, 2)"
+		}
+		o := both(t, fmt.Sprintf(`
+func f(x *torch.Tensor) *torch.Tensor { return x.Mul(2).Sum(kw.Dim(0)) }
+func main() {
+	g := torch.Compile(f)
+	for _, n := range []int{3, 5, 7, 4} {
+		x := torch.Randn(%s)
+		fmt.Println(g(%s))
+	}
+}`, dims, call))
+		if got := len(o.graphs()); got != graphs {
+			t.Errorf("%s: %d graphs, want %d: %+v", call, got, graphs, o.recompiles())
+		}
 	}
 }
 

@@ -2,6 +2,7 @@ package tracer
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -251,7 +252,7 @@ func (tr *trace) newInput(s *source, t *torch.Tensor) *graph.Node {
 	}
 	tr.notMutated(s, t)
 	meta := tr.inputMeta(s, t)
-	tr.guardTensor(s, meta)
+	tr.guardTensor(s, t, meta)
 	tr.fixGradMode()
 	target := placeholderName(s)
 	n := &graph.Node{Name: strings.ToLower(target[:1]) + target[1:], Kind: graph.Placeholder, Target: target, Source: s.name, Meta: meta}
@@ -342,16 +343,37 @@ func (tr *trace) guardDuck(x *sym.Symbol, o symbolOrigin, s *source, dim int) {
 		})
 }
 
-// symbolicStrides keeps strides that follow from the sizes of a contiguous
-// tensor symbolic and the others constant.
+// symbolicStrides are the strides of an input, symbolic where they follow from
+// sizes that are.
 func symbolicStrides(sizes []sym.Int, shape, stride []int) []sym.Int {
 	out := sym.Consts(stride)
-	acc, want := sym.C(1), 1
-	for i := len(shape) - 1; i >= 0; i-- {
-		if stride[i] == want {
-			out[i] = acc
+	behind, order := lyingBehind(shape, stride)
+	for _, i := range order {
+		if j := behind[i]; j >= 0 {
+			out[i] = sym.Mul(sizes[j], out[j])
 		}
-		acc, want = sym.Mul(acc, sizes[i]), want*shape[i]
 	}
 	return out
+}
+
+// lyingBehind says of each dimension behind which other one it lies, so that its
+// stride is that one's size times its stride; -1 for none. The order is from the
+// innermost dimension to the outermost.
+func lyingBehind(shape, stride []int) (behind, order []int) {
+	for i := len(shape) - 1; i >= 0; i-- {
+		order = append(order, i)
+	}
+	slices.SortStableFunc(order, func(i, j int) int { return stride[i] - stride[j] })
+	behind = make([]int, len(shape))
+	ends := map[int]int{} // the dimension that ends at an address
+	for _, i := range order {
+		behind[i] = -1
+		if j, ok := ends[stride[i]]; ok {
+			behind[i] = j
+		}
+		if _, ok := ends[shape[i]*stride[i]]; !ok {
+			ends[shape[i]*stride[i]] = i
+		}
+	}
+	return behind, order
 }
