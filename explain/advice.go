@@ -750,7 +750,7 @@ func mergedCauses(r *Report) []*RecompileCause {
 func recompileAdvice(c *RecompileCause) Advice {
 	g, fr := c.Lead(), c.Recompiles[0].Compile.Frame
 	name := frameTitle(fr)
-	a := Advice{Text: name + " recompiled: " + failureText(g), Pos: g.Pos, Fix: c.Fix, Frame: fr}
+	a := Advice{Text: name + " recompiled: " + failureText(g), Pos: g.Pos, Fix: c.Fix, Cause: c, Frame: fr}
 	if len(c.Recompiles) > 1 {
 		kind, _ := breaks.Recompile(g.Kind)
 		a.Text = name + " recompiled: " + kind.Short

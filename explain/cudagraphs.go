@@ -9,7 +9,7 @@ import (
 )
 
 // This file reads what PyTorch says of CUDA graphs: a graph that was asked for
-// (mode="reduce-overhead") and is not recorded leaves every kernel to be launched one
+// (mode="reduce-overhead") and is not recorded leaves every call to launch its kernels one
 // by one, which is the whole of what the mode is for, and no error tells so.
 
 // cudaGraphNote is one such message.
@@ -60,11 +60,11 @@ var cudaGraphFixes = []struct{ reason, said, fix string }{
 func (n *cudaGraphNote) advice() Advice {
 	if n.sizes > 0 {
 		return Advice{
-			Text: count(n.sizes, "CUDA graph") + " recorded, one for each size", Pos: n.pos, Cost: "a recording for each size",
+			Text: count(n.sizes, "CUDA graph") + " recorded, one for each size", Pos: n.pos, Cost: "every new size",
 			Fix: Fix{Text: "pad the inputs to a few sizes, or leave open sizes without CUDA graphs: torch._inductor.config.triton.cudagraph_skip_dynamic_graphs = True"},
 		}
 	}
-	a := Advice{Text: "no CUDA graph: " + n.reason, Pos: n.pos, Cost: "kernels launched one by one"}
+	a := Advice{Text: "no CUDA graph: " + n.reason, Pos: n.pos, Cost: "every call"}
 	for _, f := range cudaGraphFixes {
 		if !strings.HasPrefix(n.reason, f.reason) {
 			continue

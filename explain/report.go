@@ -429,6 +429,7 @@ type Advice struct {
 	Pos   logs.Pos
 	Fix   Fix
 	Cost  string
-	Break *BreakGroup
+	Break *BreakGroup     // what it is about, nil where it is none
+	Cause *RecompileCause // likewise
 	Frame *Frame
 }

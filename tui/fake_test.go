@@ -141,7 +141,7 @@ func richReport() *explain.Report {
 	r.Totals = explain.Totals{Records: 812, Frames: 4, Compiles: 6, Graphs: len(r.Graphs), Breaks: 13, DistinctBreaks: 2, Recompiles: 2, Kernels: len(r.Kernels), CompileSeconds: 0.41, Ops: 22}
 	r.Advice = []explain.Advice{
 		{Text: "branch on a tensor's value", Pos: r.Breaks[0].Lead.Pos, Fix: r.Breaks[0].Fix, Cost: "2 graphs, 12 times", Break: r.Breaks[0]},
-		{Text: "batch 8, 9, 10: compiled 3 times", Pos: r.Recompiles[0].Failures[0].Pos, Fix: r.Recompiles[0].Fix, Cost: "0.06 s once each", Frame: step},
+		{Text: "batch 8, 9, 10: compiled 3 times", Pos: r.Recompiles[0].Failures[0].Pos, Fix: r.Recompiles[0].Fix, Cost: "0.06 s once each", Cause: &explain.RecompileCause{}, Frame: step},
 	}
 	return r
 }

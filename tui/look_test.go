@@ -12,6 +12,7 @@ import (
 	"tcdbg/explain"
 	"tcdbg/logs"
 	"tcdbg/tui/keys"
+	"tcdbg/tui/theme"
 )
 
 // These tests are about what a screen says at first sight: where the cursor
@@ -103,6 +104,14 @@ func TestSourceLeavesOutGuardsOfTorch(t *testing.T) {
 		&explain.GuardNode{Kind: "EQUALS_MATCH", Pos: logs.Pos{File: "/home/ann/captioner/config.go", Line: 3, Code: "const heads = 4"}})
 	d := newDriver(t, f, Options{}, 100, 120)
 	d.script("keys 2\nrefute output_graph\nexpect config.go\nexpect const heads = 4")
+}
+
+// The sign of an advice says what it is about: a break, a recompile or neither.
+func TestSignsOfAdvice(t *testing.T) {
+	f := richFeed()
+	f.report.Advice = append(f.report.Advice, explain.Advice{Text: "no CUDA graph", Pos: f.report.Advice[0].Pos, Cost: "every call"})
+	d := newDriver(t, f, Options{}, 80, 40)
+	d.script("expect 1 " + theme.GlyphBreak + "\nexpect 2 " + theme.GlyphRecompile + "\nexpect 3 " + theme.GlyphSkipped)
 }
 
 // A long cost leaves room for its cause, and what the limit refused is no recompile.

@@ -351,9 +351,12 @@ func (r *adviceRow) sel() Selection {
 }
 
 func (r *adviceRow) draw(m *Model, w int) theme.Line {
-	glyph := theme.Span{Text: theme.GlyphRecompile, Style: theme.Recompile}
-	if r.a.Break != nil {
+	glyph := theme.Span{Text: theme.GlyphSkipped, Style: theme.Faint}
+	switch {
+	case r.a.Break != nil:
 		glyph = theme.Span{Text: theme.GlyphBreak, Style: theme.Break}
+	case r.a.Cause != nil:
+		glyph = theme.Span{Text: theme.GlyphRecompile, Style: theme.Recompile}
 	}
 	cost := shortCost(theme.Clean(r.a.Cost), w)
 	room := max(10, w-6-theme.Width(cost)-1)
