@@ -171,22 +171,15 @@ func halfLogSoftmax(half DType, dst, src []float32, n int) {
 
 // halfLogSoftmaxRows computes some of the rows; dst may be src.
 func halfLogSoftmaxRows(half DType, dst, src []float32, n int) {
+	l, exps := simd.Active(), borrow(n)
+	defer giveBack(exps)
 	for at := 0; at < len(src); at += n {
 		row, o := src[at:at+n], dst[at:at+n]
-		high := float32(math.Inf(-1))
-		for _, v := range row {
-			if v > high || v != v {
-				high = v
-			}
-		}
-		sum := 0.0
-		for _, v := range row {
-			sum += math.Exp(float64(v - high))
-		}
+		high := l.Largest(row)
+		sum := l.ExpSum(exps.floats, row, high)
 		log := roundTo(half, float32(math.Log(float64(roundTo(half, float32(sum))))))
-		for i, v := range row {
-			o[i] = v - high - log
-		}
+		l.WithScalar(simd.Sub, o, row, high)
+		l.WithScalar(simd.Sub, o, o, log)
 	}
 }
 
