@@ -65,6 +65,29 @@ func BenchmarkPointwise(b *testing.B) {
 	}
 }
 
+// BenchmarkHalf is operators on 64 MB of half precision, which compute in float32.
+func BenchmarkHalf(b *testing.B) {
+	const n = 32 << 20
+	for _, d := range []torch.DType{torch.Bfloat16, torch.Float16} {
+		x := torch.Randn(n).To(d)
+		rows, w, bias := x.Reshape(n/1024, 1024), torch.Randn(1024).To(d), torch.Randn(1024).To(d)
+		for _, c := range []struct {
+			name  string
+			moved float64 // numbers read and written
+			f     func()
+		}{
+			{"add", 3 * n, func() { x.Add(x) }},
+			{"gelu", 2 * n, func() { F.Gelu(x) }},
+			{"softmax", 2 * n, func() { rows.Softmax(1) }},
+			{"log_softmax", 2 * n, func() { rows.LogSoftmax(1) }},
+			{"layer_norm", 2 * n, func() { F.LayerNorm(rows, []int{1024}, kw.Weight(w), kw.Bias(bias)) }},
+			{"sum", n, func() { x.Sum() }},
+		} {
+			b.Run(c.name+"/"+d.String(), func(b *testing.B) { againstCopy(b, 2*c.moved, c.f) })
+		}
+	}
+}
+
 // BenchmarkSmallAdd is the price of one eager call.
 func BenchmarkSmallAdd(b *testing.B) {
 	x, y := torch.Randn(16), torch.Randn(16)
