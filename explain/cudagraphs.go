@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 
 	"tcdbg/logs"
 )
@@ -19,25 +20,30 @@ type cudaGraphNote struct {
 	sizes  int // graphs that were recorded for one function, one for each size
 }
 
-var (
-	cudaGraphSkip   = regexp.MustCompile(`^(?:skipping|disabling) cudagraphs? due to ([^\n]*)`)
-	cudaGraphPlace  = regexp.MustCompile(`(?m)^ *File "([^"\n]+)", line (\d+), in ([^\n]+)\n *([^\n]*)`)
-	cudaGraphsOfOne = regexp.MustCompile(`We have observed (\d+) distinct sizes`)
-)
+// cudaGraphPatterns read the messages; few runs have any, so that they are made when the
+// first comes.
+var cudaGraphPatterns = sync.OnceValue(func() *struct{ skip, place, sizes *regexp.Regexp } {
+	return &struct{ skip, place, sizes *regexp.Regexp }{
+		regexp.MustCompile(`^(?:skipping|disabling) cudagraphs? due to ([^\n]*)`),
+		regexp.MustCompile(`(?m)^ *File "([^"\n]+)", line (\d+), in ([^\n]+)\n *([^\n]*)`),
+		regexp.MustCompile(`We have observed (\d+) distinct sizes`),
+	}
+})
 
 // readCudaGraphNote reads a message; ok is false for those that tell of nothing lost.
 func readCudaGraphNote(text string) (n cudaGraphNote, ok bool) {
 	text = strings.TrimSpace(text)
-	if m := cudaGraphsOfOne.FindStringSubmatch(text); m != nil && strings.HasPrefix(text, "CUDAGraph supports dynamic shapes") {
+	patterns := cudaGraphPatterns()
+	if m := patterns.sizes.FindStringSubmatch(text); m != nil && strings.HasPrefix(text, "CUDAGraph supports dynamic shapes") {
 		n.sizes, _ = strconv.Atoi(m[1])
 		return n, true
 	}
-	m := cudaGraphSkip.FindStringSubmatch(text)
+	m := patterns.skip.FindStringSubmatch(text)
 	if m == nil {
 		return n, false
 	}
 	n.reason, _, _ = strings.Cut(m[1], ". Found from")
-	if at := cudaGraphPlace.FindStringSubmatch(text); at != nil {
+	if at := patterns.place.FindStringSubmatch(text); at != nil {
 		n.pos = logs.Pos{File: at[1], Line: atoi(at[2]), Func: strings.TrimSpace(at[3]), Code: strings.TrimSpace(at[4])}
 	}
 	return n, true

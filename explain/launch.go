@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 )
 
@@ -11,11 +12,13 @@ import (
 
 // tritonLaunch is the line that starts a kernel, kernel[(blocks,)](arguments), in which
 // the grid tells it from a call of an element.
-var tritonLaunch = regexp.MustCompile(`\w\[ *(?:\(|lambda\b|[^\]]*grid).*?\]\((.*)\)`)
+var tritonLaunch = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`\w\[ *(?:\(|lambda\b|[^\]]*grid).*?\]\((.*)\)`)
+})
 
 // launchedWith reports whether a line starts a Triton kernel with an argument.
 func launchedWith(code, name string) bool {
-	m := tritonLaunch.FindStringSubmatch(code)
+	m := tritonLaunch().FindStringSubmatch(code)
 	return m != nil && slices.Contains(strings.FieldsFunc(m[1], func(r rune) bool {
 		return r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r)
 	}), name)
