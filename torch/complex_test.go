@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"math"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -204,7 +205,7 @@ func TestComplexExpressionsAreTheReferences(t *testing.T) {
 				a = append(a, torch.NewTensor(complexOperands[byte(o)], kw.RequiresGrad(true)))
 			}
 			y := e.f(a)
-			if y.DType().Name() != c.DType || !equalShapes(y.Shape(), c.Shape) || differs(parts(y), c.Values) {
+			if y.DType().Name() != c.DType || !slices.Equal(y.Shape(), c.Shape) || differs(parts(y), c.Values) {
 				t.Errorf("%s %v %v\nwant %s %v %v", y.DType().Name(), y.Shape(), parts(y), c.DType, c.Shape, c.Values)
 			}
 			if y.RequiresGrad() != (c.Grads != nil) {
@@ -224,18 +225,6 @@ func TestComplexExpressionsAreTheReferences(t *testing.T) {
 			}
 		})
 	}
-}
-
-func equalShapes(a, b []int) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	for i := range a {
-		if a[i] != b[i] {
-			return false
-		}
-	}
-	return true
 }
 
 func TestPrintedComplexTensorsAreTheReferences(t *testing.T) {

@@ -2,6 +2,7 @@ package lower
 
 import (
 	"math/rand"
+	"slices"
 	"testing"
 
 	"tcdbg/internal/sym"
@@ -22,18 +23,6 @@ func addresses(shape, stride []int) []int {
 	return out
 }
 
-func same(a, b []int) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	for i := range a {
-		if a[i] != b[i] {
-			return false
-		}
-	}
-	return true
-}
-
 // seenAs finds strides by trying: the stride of a dimension is the distance of
 // the first two elements along it.
 func seenAs(at, want []int) bool {
@@ -44,7 +33,7 @@ func seenAs(at, want []int) bool {
 		}
 		run *= want[d]
 	}
-	return same(addresses(want, stride), at)
+	return slices.Equal(addresses(want, stride), at)
 }
 
 // TestViewStrides sees layouts of 24 elements in every shape of 24 elements, and
@@ -76,7 +65,7 @@ func TestViewStrides(t *testing.T) {
 			continue
 		}
 		views++
-		if !same(addresses(want, sym.Hints(got)), at) {
+		if !slices.Equal(addresses(want, sym.Hints(got)), at) {
 			t.Fatalf("%v stride %v as %v: strides %v", shape, stride, want, got)
 		}
 	}
