@@ -106,8 +106,9 @@ func klDiv(b B, c *Call) Value {
 	if c.Bool(5) {
 		l = b.mul(b.exp(t), b.sub(t, x))
 	} else {
-		lt := b.where(b.eq(t, 0.0), 0.0, b.mul(t, b.log(b.where(b.gt(t, 0.0), t, 1.0))))
-		l = b.sub(b.where(b.lt(t, 0.0), b.mul(t, b.log(t)), lt), b.mul(t, x))
+		// the product stands first: so the gradients of t add up in PyTorch's order
+		tx := b.mul(t, x)
+		l = b.sub(b.Emit(Xlogy, t, t), tx)
 	}
 	if c.Str(4) == "batchmean" {
 		s := b.sum(l, false)

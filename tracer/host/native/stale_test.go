@@ -17,6 +17,7 @@ func generated(t *testing.T, name string, args ...string) {
 		t.Skip("SKIPPED: staleness needs the go command")
 	}
 	cmd := exec.Command("go", append([]string{"run", "tcdbg/cmd/" + name, "-list", "packages.txt", "-o"}, args...)...)
+	cmd.Env = append(os.Environ(), "GOFLAGS=") // -race, say, has files of its own
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%s: %v\n%s", name, err, out)
 	}
