@@ -162,8 +162,9 @@ func (j *joint) backwardGraph(late, need map[*graph.Node]bool, saved []*graph.No
 	return g
 }
 
-// runnable runs the forward graph and hangs the backward graph on its outputs.
-func (p *parts) runnable(fw, bw Runnable) Runnable {
+// runnable runs the forward graph and hangs the backward graph on its outputs. The
+// pure graph that both were cut from is kept for second derivatives.
+func (p *parts) runnable(pure *graph.Graph, fw, bw Runnable) Runnable {
 	return func(in []torch.Value) []torch.Value {
 		vals := fw(in)
 		outs, saved := vals[:p.outs:p.outs], vals[p.outs:]
@@ -181,7 +182,7 @@ func (p *parts) runnable(fw, bw Runnable) Runnable {
 		torch.WithCompiledBackward("CompiledFunctionBackward", ins, res, func(ds []*torch.Tensor) []*torch.Tensor {
 			p.check(saved, versions)
 			return p.gradients(bw, saved, res, ds)
-		})
+		}, p.again(pure, in, ins))
 		return outs
 	}
 }

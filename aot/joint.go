@@ -64,7 +64,7 @@ func (r *Request) training(f *functional) (Runnable, error) {
 	if err != nil {
 		return nil, err
 	}
-	return f.wrap(p.runnable(fw, bw)), nil
+	return f.wrap(p.runnable(f.graph, fw, bw)), nil
 }
 
 // decomposeUnderivable expands operators that have a decomposition but no

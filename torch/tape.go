@@ -246,16 +246,22 @@ func WithBackward(name string, inputs, outs []*Tensor, backward func(grads []*Te
 	withBackward(name, inputs, outs, func(grads []*Tensor, _ bool) []*Tensor { return backward(grads) })
 }
 
-// WithCompiledBackward is WithBackward for a backward pass that cannot be
-// differentiated again: who tries that is refused.
-func WithCompiledBackward(name string, inputs, outs []*Tensor, backward func(grads []*Tensor) []*Tensor) {
+// WithCompiledBackward is WithBackward for a backward pass that leaves nothing on
+// the tape. Where it is to be differentiated again the gradients come from again,
+// which computes them with operators; it returns nil where it cannot, and then who
+// differentiates them is refused.
+func WithCompiledBackward(name string, inputs, outs []*Tensor, backward, again func(grads []*Tensor) []*Tensor) {
 	withBackward(name, inputs, outs, func(grads []*Tensor, tape bool) []*Tensor {
-		ds := backward(grads)
-		if tape {
-			WithBackward(name+"Backward", append(append([]*Tensor(nil), inputs...), grads...), ds, func([]*Tensor) []*Tensor {
-				panic(&Error{Op: "backward", Kind: "RuntimeError", Msg: "torch.compile with aot_autograd does not currently support double backward"})
-			})
+		if !tape {
+			return backward(grads)
 		}
+		if ds := again(grads); ds != nil {
+			return ds
+		}
+		ds := backward(grads)
+		WithBackward(name+"Backward", append(append([]*Tensor(nil), inputs...), grads...), ds, func([]*Tensor) []*Tensor {
+			panic(&Error{Op: "backward", Kind: "RuntimeError", Msg: "torch.compile with aot_autograd does not currently support double backward"})
+		})
 		return ds
 	})
 }

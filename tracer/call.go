@@ -80,6 +80,7 @@ func (tr *trace) inline(in *ssa.Call, fn *ssa.Function, free []unsafe.Pointer) {
 	if fn.String() == "tcdbg/torch/autograd.recorded" {
 		tr.breakAt(breaks.AutogradFunction, "%s", tr.codeOf(in))
 	}
+	tr.gradientsBreak(in, fn)
 	if tr.t.intrinsicNative(fn) {
 		tr.native(in, originName(fn))
 		return
@@ -467,6 +468,7 @@ func (tr *trace) refuseNative(in *ssa.Call, name string) {
 	}
 	switch {
 	case name == "tcdbg/torch.Grad", name == "tcdbg/torch.Backward":
+		tr.apartFrom(in)
 		tr.breakAt(breaks.TensorBackward, "call of %s", shortFunc(name))
 	case strings.HasPrefix(name, "fmt.Print"), strings.HasPrefix(name, "fmt.Fprint"), strings.HasPrefix(name, "log."):
 		tr.breakAt(breaks.BuiltinPrint, "call of %s", name)

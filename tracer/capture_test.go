@@ -743,6 +743,13 @@ func f(x *torch.Tensor) *torch.Tensor {
 	return torch.Grad([]*torch.Tensor{y.Sum()}, []*torch.Tensor{x})[0].Mul(2)
 }
 func main() { fmt.Println(torch.Compile(f)(torch.Ones(2))) }`, "sin detach | exp sum | mul", "GB0125 GB0123"},
+	{"gradients by what the graph has computed", `
+func f(x *torch.Tensor) *torch.Tensor {
+	h := x.Sin().Cos()
+	y := h.Exp().Add(h)
+	return torch.Grad([]*torch.Tensor{y.Sum()}, []*torch.Tensor{h})[0].Mul(2)
+}
+func main() { fmt.Println(torch.Compile(f)(torch.Ones(2).RequiresGrad_())) }`, "sin cos | add sum | mul", "GB0123 GB0123"},
 	{"no tensor work", `
 func f(n int) int { return n * 2 }
 func main() { g := torch.Compile(f); fmt.Println(g(2), g(3), g(4)) }`, "", ""},

@@ -91,6 +91,7 @@ func (tr *trace) nodeOf(t *torch.Tensor, n *note) *graph.Node {
 // operator appends the node of a call of an operator.
 func (tr *trace) operator(in *ssa.Call, name string, b torch.Binding) {
 	row := ops.Get(b.Op)
+	tr.beforeOperator(in)
 	if row.Tags.Has(ops.TagDataDependent) {
 		panic(&breakSignal{&breakPoint{code: dataDependentCode(row), detail: "operator " + row.Name, value: receiver(in)}})
 	}
@@ -122,6 +123,7 @@ func (tr *trace) operator(in *ssa.Call, name string, b torch.Binding) {
 	if err != nil {
 		tr.refuseOperator(row, err)
 	}
+	tr.made = append(tr.made, madeNode{node, in})
 	tr.mutateStatistics(node, row)
 	tr.results(in, build, node, row)
 }

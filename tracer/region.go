@@ -330,7 +330,7 @@ func (c *Compiled) compile(th *host.Thread, fc *frameCache, frames []*host.Frame
 
 // trace evaluates the frames. A break inside torch.NoGrad or autograd.Apply, or in
 // a loop over a string, makes it start again with the break in front of that call
-// or loop.
+// or loop; so does a gradient by what the graph computes.
 func (c *Compiled) trace(th *host.Thread, fc *frameCache, frames []*host.Frame, id *logs.CompileID) (*trace, *recorder, *stop) {
 	avoid := map[ssa.Instruction]string{}
 	for {
@@ -341,7 +341,7 @@ func (c *Compiled) trace(th *host.Thread, fc *frameCache, frames []*host.Frame, 
 		if s.brk == nil {
 			return tr, rec, s
 		}
-		again := tr.iterators()
+		again := append(tr.iterators(), tr.apart...)
 		if call := tr.applyCall(); call != nil {
 			again = append(again, call)
 		} else if call := tr.noGradCall(); call != nil {

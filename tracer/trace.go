@@ -81,6 +81,8 @@ type trace struct {
 	id     logs.CompileID
 	logged logs.Pos // the place of the last step in the single-step log
 	steps  int
+	made   []madeNode                 // calls of operators, in order
+	apart  []ssa.Instruction          // an operator that reads what a gradient is asked for by
 	avoid  map[ssa.Instruction]string // calls and loops in front of which to break, and what broke inside
 }
 

@@ -157,7 +157,10 @@ var explained = []Cause{
 	{
 		Code: TensorBackward, Short: "backward pass inside a compiled function", Fixability: FixableByYou,
 		Explanation: "The backward pass fills the gradients of leaf tensors, which exist only when the graph before it has run; it runs between two graphs, on the compiled backward of each.",
-		Hints:       []string{"Compile the function that returns the loss and call Backward outside of it; or accept this one break: what is before it and behind it compiles."},
+		Hints: []string{
+			"Compile the function that returns the loss and call Backward outside of it; or accept this one break: what is before it and behind it compiles.",
+			"Where gradients are part of what is computed (second derivatives, steps of an inner loop) leave the call where it is: CreateGraph works across the break.",
+		},
 	},
 	{
 		Code: TensorRequiresGrad, Short: "requires_grad changed inside a compiled function", Fixability: FixableByYou,

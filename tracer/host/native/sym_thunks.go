@@ -2152,6 +2152,10 @@ func Thunk(f any) rt.Thunk {
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			f(*(*string)(a[0]), *(*[]*p_tcdbg_torch.Tensor)(a[1]), *(*[]*p_tcdbg_torch.Tensor)(a[2]), *(*func(grads []*p_tcdbg_torch.Tensor) []*p_tcdbg_torch.Tensor)(a[3]))
 		}
+	case func(string, []*p_tcdbg_torch.Tensor, []*p_tcdbg_torch.Tensor, func(grads []*p_tcdbg_torch.Tensor) []*p_tcdbg_torch.Tensor, func(grads []*p_tcdbg_torch.Tensor) []*p_tcdbg_torch.Tensor):
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			f(*(*string)(a[0]), *(*[]*p_tcdbg_torch.Tensor)(a[1]), *(*[]*p_tcdbg_torch.Tensor)(a[2]), *(*func(grads []*p_tcdbg_torch.Tensor) []*p_tcdbg_torch.Tensor)(a[3]), *(*func(grads []*p_tcdbg_torch.Tensor) []*p_tcdbg_torch.Tensor)(a[4]))
+		}
 	case func(string, []p_tcdbg_torch.Option, ...any) (*p_tcdbg_torch.Tensor, *p_tcdbg_torch.Tensor):
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			t := (*struct {
