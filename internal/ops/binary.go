@@ -85,7 +85,9 @@ func arithmeticRows() []*Op {
 		},
 		{
 			ID: Rsub, Name: "rsub", Schema: "(Tensor self, Operand other, Scalar alpha=1) -> Tensor", Tags: TagPointwise | TagNotMethod,
-			Meta:      alphaMeta(subType),
+			Meta: func(c *Call) ([]Result, error) { // the layout is that of other - self, too
+				return alphaMeta(subType)(&Call{c.Op, []Arg{c.Args[1], c.Args[0], c.Args[2]}})
+			},
 			Decompose: decompF(func(b B, c *Call) Value { return b.Emit(Sub, c.Args[1], c.Args[0], c.Args[2]) }),
 		},
 		binaryRow(Mul, "mul", keepType, pairBack(

@@ -3,6 +3,7 @@ package ops
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 
 	"tcdbg/internal/sym"
@@ -88,7 +89,7 @@ func Bind(op *Op, pos []Arg, kw map[string]Arg) ([]Arg, error) {
 			if err := pointsOfTensors(op, pos); err != nil {
 				return nil, err
 			}
-			return nil, &BindError{op.Name, fmt.Sprintf("argument '%s' (position %d) must be %s, not %s", p.Name, i+1, typeName(p.Type), argTypeName(a))}
+			return nil, &BindError{op.Name, misfit(p, i, a)}
 		}
 		out[i] = v
 	}
@@ -355,6 +356,15 @@ func toTensors(a Arg, holes bool) (Arg, bool) {
 		}
 	}
 	return nil, false
+}
+
+// misfit says why a is no value of parameter i.
+func misfit(p *Param, i int, a Arg) string {
+	list, _ := a.([]Value)
+	if at := slices.IndexFunc(list, func(v Value) bool { return isNil(v) }); at >= 0 {
+		return fmt.Sprintf("expected Tensor as element %d in argument %d, but got NoneType", at, i)
+	}
+	return fmt.Sprintf("argument '%s' (position %d) must be %s, not %s", p.Name, i+1, typeName(p.Type), argTypeName(a))
 }
 
 func typeName(t string) string {

@@ -369,7 +369,9 @@ func sequenceRows() []*Op {
 			if d.IsInt() { // the bounds are converted first
 				from, to = math.Trunc(from), math.Trunc(to)
 			}
-			from, to = asStored(d, from), asStored(d, to)
+			if n, known := c.Int(2).IsConst(); !known || n != 1 { // a single step is not rounded before
+				from, to = asStored(d, from), asStored(d, to)
+			}
 			e := b.Emit(Linspace, from, to, c.Args[2], Float64)
 			return b.cast(b.pow(c.Float(3), e), d)
 		}),

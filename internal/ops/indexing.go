@@ -91,6 +91,9 @@ func slabRows() []*Op {
 			if len(src.Shape) == 0 {
 				return b.Emit(ScatterReduce, c.Value(0), 0, b.reshape(idx), c.Value(3), c.Args[4], c.Args[5])
 			}
+			if c.Str(4) == "mean" {
+				return b.indexMean(c, d, idx)
+			}
 			wide := b.expand(b.column(idx, d, len(src.Shape)), src.Shape)
 			return b.Emit(ScatterReduce, c.Value(0), d, wide, c.Value(3), c.Args[4], c.Args[5])
 		}),
@@ -112,6 +115,23 @@ func slabRows() []*Op {
 		}),
 		asStridedScatterRow(),
 	}
+}
+
+// indexMean is index_reduce's mean: sums and counts by index, in the type of self.
+func (b B) indexMean(c *Call, d int, idx Value) Value {
+	m, x, first := c.Tensor(0), c.Value(0), 1.0
+	if !c.Bool(5) {
+		x, first = b.Emit(IndexFill, x, d, idx, 0), 0
+	}
+	sums := b.Emit(IndexAdd, x, d, idx, c.Value(3))
+	counts := b.Emit(IndexAdd, b.full(m.Shape, first, m), d, idx, b.full(c.Tensor(3).Shape, 1, m))
+	if !c.Bool(5) {
+		counts = b.where(b.eq(counts, 0), 1, counts) // what no index names stays
+	}
+	if m.DType.IsInt() {
+		return b.Emit(Div, sums, counts, "floor")
+	}
+	return b.div(sums, counts)
 }
 
 // elementOf is a number as an element of type d.
