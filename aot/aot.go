@@ -135,7 +135,12 @@ func settle(g *graph.Graph, moved map[*graph.Node]bool) {
 		if n.Kind == graph.Placeholder || n.Kind == graph.Output || !slices.ContainsFunc(n.Inputs(), func(in *graph.Node) bool { return moved[in] }) {
 			continue
 		}
-		if n.Op == ops.None {
+		switch {
+		case n.Apply != nil:
+			refreshTie(n)
+			moved[n] = true
+			continue
+		case n.Op == ops.None:
 			n.Meta, moved[n] = itemMeta(n), true
 			continue
 		}

@@ -154,6 +154,7 @@ func (f *functionalizer) scan() (written, strided map[*graph.Node]bool) {
 		case n.Kind == graph.Placeholder:
 			owner[n] = n
 		case n.Kind == graph.Output:
+		case n.Apply != nil || n.IsResultOfApply(): // values of their own
 		case row == nil: // getitem
 			owner[n] = owner[n.Args[0].(*graph.Node)]
 		case row.Tags.Has(ops.TagInPlace):

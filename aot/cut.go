@@ -25,6 +25,11 @@ type parts struct {
 	written           []mutation // arguments that change behind the forward graph
 	missing           string     // an operator without derivative
 	depends           [][]bool   // of each gradient, by tangent
+	// shows are forward outputs that lie in an argument's memory, which sizes evaluates
+	// the sizes of; there are none where the graph writes arguments, so that those are
+	// the captured graph's inputs.
+	shows map[int]shown
+	sizes func(in []torch.Value) func(sym.Int) sym.Int
 }
 
 // cut splits the joint graph: what depends on a tangent is backward, and the
@@ -175,6 +180,9 @@ func (p *parts) runnable(pure *graph.Graph, fw, bw Runnable) Runnable {
 		}
 		for _, i := range p.wants { // a result of its own, whatever the graph returned
 			t := outs[i].(*torch.Tensor).Detach()
+			if s, ok := p.shows[i]; ok {
+				t = s.of(in, p.sizes(in))
+			}
 			outs[i] = t
 			res = append(res, t)
 		}

@@ -26,6 +26,9 @@ type functional struct {
 	// graph must have, by index: views are taken of them at run time.
 	layouts map[int][]int
 	metas   []any // of the captured graph's inputs, which carry the sizes' symbols
+	// shows are the outputs of functions with a derivative of their own that lie in an
+	// argument's memory, by index: eager mode lets the program see that.
+	shows map[int]shown
 	// places are the outputs that a compiled graph may write where the argument
 	// lies that they replace, by that argument.
 	places map[int]int
@@ -85,7 +88,7 @@ type functionalizer struct {
 // mutations that have no pure form.
 func functionalize(g *graph.Graph, example []torch.Value, train bool) (*functional, error) {
 	f := &functionalizer{
-		old: prepare(g), g: graph.New(g.Name, g.Env), res: &functional{layouts: map[int][]int{}}, train: train,
+		old: prepare(g, train), g: graph.New(g.Name, g.Env), res: &functional{layouts: map[int][]int{}, shows: map[int]shown{}}, train: train,
 		alias: map[*graph.Node]alias{}, made: map[*graph.Node]made{}, wants: map[*graph.Node]bool{},
 	}
 	f.g.Aten = true
@@ -111,6 +114,10 @@ func functionalize(g *graph.Graph, example []torch.Value, train bool) (*function
 func (f *functionalizer) node(n *graph.Node) error {
 	row := n.OpRow()
 	switch {
+	case n.Apply != nil:
+		f.define(n, retie(f.g, n, f.value))
+		return nil
+	case n.IsResultOfApply():
 	case row == nil: // getitem
 		if src, _ := viewed(n); src.OpRow().Tags.Has(ops.TagView) {
 			return f.view(n)
@@ -286,7 +293,7 @@ func (f *functionalizer) wantsGrad(n *graph.Node) bool {
 	}
 	row := n.OpRow()
 	wants := !n.NoGrad && n.Op != ops.Detach && (row == nil || !row.Tags.Has(ops.TagNoGrad)) &&
-		slices.ContainsFunc(gradInputs(n), f.wantsGrad)
+		slices.ContainsFunc(n.GradInputs(), f.wantsGrad)
 	f.wants[n] = wants
 	return wants
 }
@@ -416,7 +423,9 @@ func (f *functionalizer) finish(out *graph.Node) {
 			o.index = put(f.content(al.root.mem.owner))
 			f.res.layouts[o.index], _ = memoryOrder(al.root.meta)
 		default:
-			f.res.outputs = append(f.res.outputs, output{index: put(f.value(n)), input: -1, tape: -1})
+			index := put(f.value(n))
+			f.show(n, index)
+			f.res.outputs = append(f.res.outputs, output{index: index, input: -1, tape: -1})
 			continue
 		}
 		if al.root.detached && al.root.grad {

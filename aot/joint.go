@@ -48,7 +48,7 @@ func (r *Request) training(f *functional) (Runnable, error) {
 		r.Log.Emit(logs.Out{Kind: "aot_joint_graph", ID: r.ID, Payload: []byte(j.g.Code()), Place: "aot/joint.go:40"})
 	}
 	p := j.cut()
-	p.written = f.mutations
+	p.written, p.shows, p.sizes = f.mutations, f.shows, f.sizes
 	if len(p.wants) == 0 {
 		r.Replaces = f.replaced(true)
 	}
@@ -149,7 +149,7 @@ func (j *joint) propagate(needs map[*graph.Node]bool) {
 		if m, ok := n.Meta.(*ops.TensorMeta); ok && !m.DType.IsFloat() && !m.DType.IsComplex() {
 			continue
 		}
-		for _, in := range gradInputs(n) {
+		for _, in := range n.GradInputs() {
 			if needs[in] {
 				needs[n] = true
 			}
@@ -158,14 +158,6 @@ func (j *joint) propagate(needs map[*graph.Node]bool) {
 			j.missing = row.FullName()
 		}
 	}
-}
-
-// gradInputs are the inputs that a gradient may go to.
-func gradInputs(n *graph.Node) []*graph.Node {
-	if n.Op == ops.WithData {
-		return n.Inputs()[:1]
-	}
-	return n.Inputs()
 }
 
 func accumulate(g *graph.Graph, grads map[*graph.Node]ops.Value, n *graph.Node, d ops.Value) {
@@ -184,10 +176,16 @@ func (j *joint) backward(needs map[*graph.Node]bool, grads map[*graph.Node]ops.V
 		if n.Kind == graph.Placeholder {
 			break
 		}
-		if !needs[n] || n.Op == ops.None {
+		derive := j.derive
+		switch {
+		case !needs[n]:
+			continue
+		case n.Apply != nil:
+			derive = j.deriveApply
+		case n.Op == ops.None:
 			continue
 		}
-		if err := j.derive(n, needs, grads); err != nil {
+		if err := derive(n, needs, grads); err != nil {
 			return err
 		}
 	}
@@ -201,6 +199,7 @@ func (j *joint) backward(needs map[*graph.Node]bool, grads map[*graph.Node]ops.V
 		}
 		j.grads = append(j.grads, d)
 	}
+	j.dissolve()
 	return nil
 }
 

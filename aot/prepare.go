@@ -9,9 +9,10 @@ import (
 // whatever may share memory with its argument is a plain view or a plain copy,
 // and only operators in place write.
 
-// prepare returns such a copy of g.
-func prepare(g *graph.Graph) *graph.Graph {
+// prepare returns such a copy of g; train: gradients are wanted.
+func prepare(g *graph.Graph, train bool) *graph.Graph {
 	h, _ := g.Clone(g.Name)
+	inlineForward(h, train)
 	moved := map[*graph.Node]bool{}
 	for n := h.First(); n != nil; {
 		next := n.Next()

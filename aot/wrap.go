@@ -252,14 +252,26 @@ func (f *functional) sizes(in []torch.Value) func(sym.Int) sym.Int {
 // symbolic reports whether a view that is taken at run time depends on sizes.
 func (f *functional) symbolic() bool {
 	for _, o := range f.outputs {
-		for _, s := range o.chain {
-			for _, a := range s.args {
-				if x, ok := a.(sym.Int); ok && !sym.AllConst([]sym.Int{x}) {
-					return true
-				}
-				if xs, ok := a.([]sym.Int); ok && !sym.AllConst(xs) {
-					return true
-				}
+		if symbolicSteps(o.chain) {
+			return true
+		}
+	}
+	for _, s := range f.shows {
+		if symbolicSteps(s.chain) {
+			return true
+		}
+	}
+	return false
+}
+
+func symbolicSteps(chain []viewStep) bool {
+	for _, s := range chain {
+		for _, a := range s.args {
+			if x, ok := a.(sym.Int); ok && !sym.AllConst([]sym.Int{x}) {
+				return true
+			}
+			if xs, ok := a.([]sym.Int); ok && !sym.AllConst(xs) {
+				return true
 			}
 		}
 	}

@@ -194,6 +194,7 @@ func loadText(t *testing.T, body string) (*host.Program, error) {
 		{"fmt", "fmt."},
 		{"math", "math."},
 		{"tcdbg/torch", "torch."},
+		{"tcdbg/torch/autograd", "autograd."},
 		{"tcdbg/torch/compiler", "compiler."},
 		{"tcdbg/torch/kw", "kw."},
 		{"tcdbg/torch/nn", "nn."},

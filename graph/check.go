@@ -13,7 +13,15 @@ import (
 // symbol bound by a placeholder or an unbacked node. It returns the first
 // violation.
 func (g *Graph) Check() error {
-	c := &checker{g: g, seen: map[*Node]bool{}, names: map[string]bool{}, bound: map[*sym.Symbol]bool{}}
+	return newChecker(g).check()
+}
+
+func newChecker(g *Graph) *checker {
+	return &checker{g: g, seen: map[*Node]bool{}, names: map[string]bool{}, bound: map[*sym.Symbol]bool{}}
+}
+
+func (c *checker) check() error {
+	g := c.g
 	for n := g.first; n != nil; n = n.next {
 		if err := c.node(n); err != nil {
 			return fmt.Errorf("graph %s: node %s: %w", g.Name, n.Name, err)
@@ -81,7 +89,10 @@ func (c *checker) bind(meta any) {
 }
 
 func (c *checker) call(n *Node) error {
-	if n.Op == ops.None {
+	switch {
+	case n.Apply != nil:
+		return c.apply(n)
+	case n.Op == ops.None:
 		return c.getitem(n)
 	}
 	row := n.OpRow()

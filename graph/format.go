@@ -62,6 +62,8 @@ func argText(a ops.Arg) string {
 		return listText(a, boolText)
 	case string:
 		return quote(a)
+	case body:
+		return string(a)
 	case ops.DType:
 		return a.String()
 	case ops.Device:
@@ -140,7 +142,10 @@ type kwarg struct {
 // out.
 func callArgs(n *Node) (pos []ops.Arg, kw []kwarg) {
 	row := n.OpRow()
-	if row == nil {
+	switch {
+	case n.Apply != nil:
+		return n.applyArgs()
+	case row == nil:
 		return n.Args, nil
 	}
 	byName := false
@@ -182,6 +187,9 @@ func callText(n *Node) string {
 
 // otherText writes calls that are no operator.
 func otherText(n *Node) string {
+	if n.Apply != nil {
+		return "torch.ops.higher_order." + ApplyTarget + "(" + argsText(callArgs(n)) + ")"
+	}
 	if n.Target == "getitem" {
 		return argText(n.Args[0]) + "[" + argText(n.Args[1]) + "]"
 	}

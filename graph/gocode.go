@@ -80,6 +80,8 @@ func (p *goPrinter) node(n *Node) {
 			parts[i] = goArg(a)
 		}
 		fmt.Fprintf(&p.sb, "\treturn %s\n", strings.Join(parts, ", "))
+	case n.Apply != nil:
+		p.apply(n)
 	case n.Op == ops.None: // getitem: its operator assigned it
 	default:
 		fmt.Fprintf(&p.sb, "\t%s := %s\n", p.left(n), p.call(n))

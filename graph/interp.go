@@ -16,7 +16,12 @@ func (g *Graph) Run(inputs []torch.Value) []torch.Value { return g.run(inputs, f
 func (g *Graph) RunUntaped(inputs []torch.Value) []torch.Value { return g.run(inputs, true) }
 
 func (g *Graph) run(inputs []torch.Value, untaped bool) []torch.Value {
-	in := &interp{env: make(map[*Node]any, g.count), syms: map[*sym.Symbol]int64{}, untaped: untaped}
+	return g.runWith(inputs, map[*sym.Symbol]int64{}, untaped)
+}
+
+// runWith runs g with the symbols' values that are known; it adds those of its inputs.
+func (g *Graph) runWith(inputs []torch.Value, syms map[*sym.Symbol]int64, untaped bool) []torch.Value {
+	in := &interp{env: make(map[*Node]any, g.count), syms: syms, untaped: untaped}
 	last := g.lastUses()
 	i := 0
 	for n := g.first; n != nil; n = n.next {
@@ -57,7 +62,7 @@ func BindSymbols(meta any, v torch.Value, set func(*sym.Symbol, int64)) {
 	switch m := meta.(type) {
 	case *ops.TensorMeta:
 		t, ok := v.(*torch.Tensor)
-		if !ok {
+		if !ok || t == nil { // a gradient that nobody reads
 			return
 		}
 		shape, stride, _ := t.Layout()
@@ -92,7 +97,10 @@ func (in *interp) size(x sym.Int) int64 {
 }
 
 func (in *interp) call(n *Node) any {
-	if n.Op == ops.None {
+	switch {
+	case n.Apply != nil:
+		return in.apply(n)
+	case n.Op == ops.None:
 		i, _ := n.Args[1].(sym.Int).IsConst()
 		return in.env[n.Args[0].(*Node)].([]torch.Value)[i]
 	}

@@ -42,7 +42,10 @@ func (m *Module) Run(inputs []torch.Value) []torch.Value { return m.G.Run(inputs
 func (g *Graph) OpNames() []string {
 	var out []string
 	for n := g.first; n != nil; n = n.next {
-		if n.Op != ops.None {
+		switch {
+		case n.Apply != nil:
+			out = append(out, ApplyTarget)
+		case n.Op != ops.None:
 			out = append(out, rowName(n.OpRow()))
 		}
 	}
@@ -60,7 +63,7 @@ func rowName(op *ops.Op) string {
 func (g *Graph) NumOps() int {
 	n := 0
 	for m := g.first; m != nil; m = m.next {
-		if m.Op != ops.None {
+		if m.Op != ops.None || m.Apply != nil {
 			n++
 		}
 	}

@@ -59,6 +59,8 @@ type Node struct {
 	Source string
 	// NoGrad marks calls made under torch.NoGrad: no gradient flows through.
 	NoGrad bool
+	// Apply is set on calls of a function with a derivative of its own.
+	Apply *Apply
 
 	graph      *Graph
 	prev, next *Node

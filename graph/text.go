@@ -12,15 +12,22 @@ import (
 // type, the source line that made it as a comment, and dead values set to None.
 func (g *Graph) Code() string {
 	var sb strings.Builder
-	sb.WriteString("class GraphModule(torch.nn.Module):\n    def forward(self")
+	g.writeCode(&sb, "GraphModule", "", 0)
+	return sb.String()
+}
+
+// writeCode prints g as the class of a module, and behind it those of the bodies that
+// its nodes hold. The first outputs, where pair is not 0, are a tuple of their own.
+func (g *Graph) writeCode(sb *strings.Builder, class, indent string, pair int) {
+	fmt.Fprintf(sb, "%sclass %s(torch.nn.Module):\n%s    def forward(self", indent, class, indent)
 	phs := g.Placeholders()
 	for _, p := range phs {
-		fmt.Fprintf(&sb, ", %s: \"%s\"", p.Target, typeText(p.Meta))
+		fmt.Fprintf(sb, ", %s: \"%s\"", p.Target, typeText(p.Meta))
 	}
 	sb.WriteString("):\n")
 	for _, p := range phs {
 		if p.Name != p.Target {
-			fmt.Fprintf(&sb, "        %s = %s\n", p.Name, p.Target)
+			fmt.Fprintf(sb, "%s        %s = %s\n", indent, p.Name, p.Target)
 		}
 	}
 	last := g.lastUses()
@@ -30,15 +37,31 @@ func (g *Graph) Code() string {
 			continue
 		}
 		if c := comment(n); c != "" && c != where {
-			sb.WriteString("\n         " + c + "\n")
+			sb.WriteString("\n" + indent + "         " + c + "\n")
 			where = c
 		}
-		sb.WriteString("        " + g.line(n, last[n]) + "\n")
+		if n.Apply != nil {
+			for _, b := range n.bodyNames() {
+				fmt.Fprintf(sb, "%s        %s = self.%s\n", indent, b, b)
+			}
+		}
+		sb.WriteString(indent + "        " + g.line(n, last[n], pair) + "\n")
 	}
-	return sb.String()
+	for n := g.first; n != nil; n = n.next {
+		if n.Apply != nil {
+			names := n.bodyNames()
+			sb.WriteString("\n")
+			n.Apply.Forward.writeCode(sb, names[0], indent+"    ", n.Apply.Outputs)
+			sb.WriteString("\n")
+			n.Apply.Backward.writeCode(sb, names[1], indent+"    ", 0)
+		}
+	}
 }
 
-func (g *Graph) line(n *Node, dead []*Node) string {
+func (g *Graph) line(n *Node, dead []*Node, pair int) string {
+	if n.Kind == Output && pair > 0 {
+		return "return (" + tupleText([]ops.Arg{tuple(n.Args[:pair]), tuple(n.Args[pair:])}) + ")"
+	}
 	if n.Kind == Output {
 		return "return (" + outputText(n.Args) + ")"
 	}
@@ -47,8 +70,11 @@ func (g *Graph) line(n *Node, dead []*Node) string {
 		s += ": \"" + t + "\""
 	}
 	s += " = " + callText(n)
-	if len(dead) > 0 {
+	if len(dead) > 0 || n.Apply != nil {
 		s += ";  "
+		if n.Apply != nil {
+			s += strings.Join(n.bodyNames(), " = ") + " = "
+		}
 		for _, d := range dead {
 			s += d.Name + " = "
 		}
@@ -104,6 +130,11 @@ func (g *Graph) lastUses() map[*Node][]*Node {
 func (g *Graph) Table() string {
 	rows := [][]string{{"opcode", "name", "target", "args", "kwargs"}}
 	for n := g.first; n != nil; n = n.next {
+		if n.Apply != nil {
+			for _, b := range n.bodyNames() {
+				rows = append(rows, []string{GetAttr.String(), b, b, "()", "{}"})
+			}
+		}
 		rows = append(rows, g.row(n))
 	}
 	width := make([]int, 5)

@@ -70,15 +70,12 @@ func (tr *trace) inline(in *ssa.Call, fn *ssa.Function, free []unsafe.Pointer) {
 			return
 		}
 	}
-	apply := fn.String() == "tcdbg/torch/autograd.Apply"
-	if apply {
-		tr.beforeApply(in)
+	name := fn.String()
+	if tr.autogradCall(in, name) {
+		return
 	}
 	if len(tr.shadows) > maxInlined {
 		tr.breakAt(breaks.TraceTooLong, "%s is called %d calls deep", funcName(fn), len(tr.shadows))
-	}
-	if fn.String() == "tcdbg/torch/autograd.recorded" {
-		tr.breakAt(breaks.AutogradFunction, "%s", tr.codeOf(in))
 	}
 	tr.gradientsBreak(in, fn)
 	if tr.t.intrinsicNative(fn) {
@@ -93,7 +90,7 @@ func (tr *trace) inline(in *ssa.Call, fn *ssa.Function, free []unsafe.Pointer) {
 		tr.breakAt(breaks.UnknownNativeCall, "%s", fn)
 	}
 	sh := &shadow{frame: top, initial: -1, notes: map[ssa.Value]*note{}, assigned: map[ssa.Value]bool{}}
-	if apply {
+	if name == "tcdbg/torch/autograd.Apply" {
 		sh.apply = in
 	}
 	for i, p := range args {
@@ -208,6 +205,9 @@ func (tr *trace) length(in *ssa.Call, x ssa.Value, which string) {
 	n := tr.noteOf(x)
 	if _, isMap := x.Type().Underlying().(*types.Map); isMap && tr.overlayOf(x, false) != nil {
 		tr.breakAt(breaks.MapMutation, "the length of a map that the compiled code has changed")
+	}
+	if _, isMap := x.Type().Underlying().(*types.Map); isMap {
+		tr.inBackward("reads a map")
 	}
 	if n != nil && n.src != nil {
 		switch x.Type().Underlying().(type) {
@@ -447,6 +447,9 @@ func (tr *trace) marker(in *ssa.Call, name string) bool {
 		tr.skip()
 		tr.set(in, nil)
 	case "tcdbg/torch.GradEnabled":
+		if !tr.underNoGrad() {
+			tr.inBackward("asks for the gradient mode")
+		}
 		tr.fixGradMode()
 		*(*bool)(tr.addr(in)) = torch.GradEnabled() && !tr.underNoGrad()
 		tr.skip()
@@ -663,6 +666,10 @@ func (tr *trace) query(in *ssa.Call, name string) {
 	if f := shortFunc(name); f == "Tensor.RequiresGrad" || f == "Tensor.IsLeaf" {
 		tr.history(in, f)
 		return
+	}
+	switch f := shortFunc(name); f {
+	case "Tensor.Stride", "Tensor.Strides", "Tensor.StorageOffset", "Tensor.IsContiguous":
+		tr.inBackward("asks for strides, which are not those of the trace: %s", f)
 	}
 	x := in.Call.Args[0]
 	t := tr.tensorAt(x)

@@ -19,6 +19,7 @@ import (
 // history evaluates x.RequiresGrad() and x.IsLeaf(). What the graph computes is
 // no tensor yet, so the graph says which of its inputs gradients would reach.
 func (tr *trace) history(in *ssa.Call, name string) {
+	tr.inBackward("asks for the history of a tensor: %s", name)
 	if len(tr.mutated) > 0 { // writing in place can make a tensor want gradients
 		tr.breakAt(breaks.TensorDataRead, "%s behind an operator in place", name)
 	}
@@ -57,7 +58,7 @@ func (tr *trace) reachesGrad(n *graph.Node) bool {
 	row := n.OpRow()
 	wants := !n.NoGrad && n.Op != ops.Detach && (row == nil || !row.Tags.Has(ops.TagNoGrad)) &&
 		(!tensor || m.DType.IsFloat() || m.DType.IsComplex()) &&
-		slices.ContainsFunc(n.Inputs(), tr.reachesGrad)
+		slices.ContainsFunc(n.GradInputs(), tr.reachesGrad)
 	tr.wants[n] = wants
 	return wants
 }

@@ -92,6 +92,7 @@ func (tr *trace) keyOf(k ssa.Value) *mapKey {
 }
 
 func (tr *trace) mapUpdate(in *ssa.MapUpdate) {
+	tr.inBackward("stores into a map")
 	n := tr.noteOf(in.Value)
 	if m := tr.mapOf(in.Map); m != nil {
 		key := tr.keyOf(in.Key)
@@ -114,6 +115,7 @@ func (tr *trace) mapDelete(in *ssa.Call, args []ssa.Value) {
 	if _, isMap := args[0].Type().Underlying().(*types.Map); !isMap {
 		tr.breakAt(breaks.UnsupportedInstr, "builtin clear of a slice")
 	}
+	tr.inBackward("deletes from a map")
 	m := tr.mapOf(args[0])
 	if m == nil {
 		if len(args) == 1 {
@@ -140,6 +142,7 @@ func (tr *trace) lookup(in *ssa.Lookup) {
 		tr.set(in, nil)
 		return
 	}
+	tr.inBackward("reads a map")
 	key := tr.keyOf(in.Index)
 	n := tr.noteOf(in.X)
 	var val *note

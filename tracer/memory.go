@@ -116,6 +116,7 @@ func (m *memory) noted(p unsafe.Pointer, size uintptr) bool {
 
 // loadNote is the note of the value of type t at p, which the trace made.
 func (tr *trace) loadNote(t types.Type, p unsafe.Pointer) *note {
+	tr.noteRead(p, tr.in.Rep(t).Size())
 	n, at := components(t)
 	if at == nil {
 		return tr.mem.cells[uintptr(p)]
@@ -133,6 +134,7 @@ func (tr *trace) loadNote(t types.Type, p unsafe.Pointer) *note {
 // storeNote notes a store of type t at p, which the trace made. Where the value
 // has a note, t must hold no long array (see notLarge).
 func (tr *trace) storeNote(t types.Type, p unsafe.Pointer, n *note) {
+	tr.noteWrite(p, tr.in.Rep(t).Size())
 	count, at := components(t)
 	switch {
 	case n == nil:
@@ -150,6 +152,7 @@ func (tr *trace) storeNote(t types.Type, p unsafe.Pointer, n *note) {
 // loadEntry reads entry memory: the host has copied the bits at from to dst;
 // leaves that the trace has overwritten are patched.
 func (tr *trace) loadEntry(t types.Type, from, dst unsafe.Pointer, loc *source) *note {
+	tr.inBackward("reads %s, which the program may change before it runs", loc.argument())
 	tr.touch(loc, false)
 	if len(tr.mem.writes) == 0 || isBlock(t) && !tr.mem.changed(from, tr.in.Rep(t).Size()) {
 		return tr.fromSource(loc)
@@ -181,6 +184,7 @@ func (tr *trace) component(loc *source, i int) *source {
 
 // storeEntry writes the value at val to the overlay in place of entry memory.
 func (tr *trace) storeEntry(t types.Type, to, val unsafe.Pointer, loc *source, n *note) {
+	tr.inBackward("changes %s", loc.argument())
 	tr.notLarge(t, "a store of")
 	count, at := components(t)
 	if at != nil {

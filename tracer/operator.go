@@ -82,7 +82,7 @@ func (tr *trace) nodeOf(t *torch.Tensor, n *note) *graph.Node {
 		}
 	}
 	if node := tr.nodes[t]; node != nil {
-		return node
+		return tr.outward(t, node)
 	}
 	tr.breakAt(breaks.OpaqueValue, "a tensor of unknown origin")
 	return nil
@@ -106,10 +106,12 @@ func (tr *trace) operator(in *ssa.Call, name string, b torch.Binding) {
 	}
 	if row.Tags.Has(ops.TagInPlace) {
 		self := tr.tensorAt(in.Call.Args[0])
+		tr.refuseInApply(row, self)
 		tr.refuseLeaf(self, row)
 		tr.refuseView(self, row, bound)
 		tr.mutate(self, row)
 	}
+	tr.refuseInApply(row, nil)
 	tr.refuseStale(row, bound)
 	if makesComplex(row.ID) || ops.TouchesComplex(bound) {
 		tr.breakAt(breaks.UnsupportedOperator, "%s makes or takes %s tensors: graphs hold real ones", row.Name, ops.Complex64)
@@ -123,6 +125,7 @@ func (tr *trace) operator(in *ssa.Call, name string, b torch.Binding) {
 	if err != nil {
 		tr.refuseOperator(row, err)
 	}
+	tr.refuseStatistics(node, row)
 	tr.made = append(tr.made, madeNode{node, in})
 	tr.mutateStatistics(node, row)
 	tr.results(in, build, node, row)

@@ -310,11 +310,10 @@ func (c *Compiled) compile(th *host.Thread, fc *frameCache, frames []*host.Frame
 	if !c.mayCompile(fc) || len(old) > 0 && !c.miss(th, fc, frames, id) {
 		return nil, nil
 	}
-	tr, rec, s := c.trace(th, fc, frames, &id)
-	seg := tr.finish(s)
+	tr, rec, seg := c.trace(th, fc, frames, &id)
 	seg.id = id
 	rec.traced(tr, seg)
-	if s.brk != nil && c.opts.fullgraph {
+	if seg.brk != nil && c.opts.fullgraph {
 		panic(rec.fullgraph(tr, seg))
 	}
 	if err := c.build(tr, seg, rec); err != nil {
@@ -330,31 +329,46 @@ func (c *Compiled) compile(th *host.Thread, fc *frameCache, frames []*host.Frame
 
 // trace evaluates the frames. A break inside torch.NoGrad or autograd.Apply, or in
 // a loop over a string, makes it start again with the break in front of that call
-// or loop; so does a gradient by what the graph computes.
-func (c *Compiled) trace(th *host.Thread, fc *frameCache, frames []*host.Frame, id *logs.CompileID) (*trace, *recorder, *stop) {
+// or loop; so does what shows that an earlier autograd.Apply cannot be captured,
+// and a gradient by what the graph computes.
+func (c *Compiled) trace(th *host.Thread, fc *frameCache, frames []*host.Frame, id *logs.CompileID) (*trace, *recorder, *segment) {
 	avoid := map[ssa.Instruction]string{}
 	for {
 		tr := c.newTrace(th, fc, frames)
 		tr.avoid, tr.id = avoid, *id
 		rec := c.t.begin(tr, fc, *id)
 		s := tr.run()
-		if s.brk == nil {
-			return tr, rec, s
-		}
-		again := append(tr.iterators(), tr.apart...)
-		if call := tr.applyCall(); call != nil {
-			again = append(again, call)
-		} else if call := tr.noGradCall(); call != nil {
-			again = append(again, call)
-		}
-		if len(again) == 0 {
-			return tr, rec, s
-		}
+		again := tr.restarts(s)
 		for _, in := range again {
 			avoid[in] = tr.cause(s.brk)
 		}
+		if len(again) == 0 {
+			seg := tr.finish(s)
+			if tr.retry == nil {
+				return tr, rec, seg
+			}
+			avoid[tr.retry] = tr.retryWhy
+		}
 		id.Attempt++
 	}
+}
+
+// restarts are the calls and loops in front of which the trace has to break instead of
+// where it did.
+func (tr *trace) restarts(s *stop) []ssa.Instruction {
+	if s.brk == nil {
+		return nil
+	}
+	if tr.retry != nil {
+		return []ssa.Instruction{tr.retry}
+	}
+	again := append(tr.iterators(), tr.apart...)
+	if call := tr.applyCall(); call != nil {
+		again = append(again, call)
+	} else if call := tr.noGradCall(); call != nil {
+		again = append(again, call)
+	}
+	return again
 }
 
 // cause says in one line what broke the graph, and where.
@@ -447,6 +461,7 @@ func (c *Compiled) newTrace(th *host.Thread, fc *frameCache, frames []*host.Fram
 		maps: map[uintptr]*traceMap{}, overlays: map[uintptr]*mapOverlay{}, clos: map[*host.Closure]*closureNote{},
 		touched: map[regionKey]*region{}, env: &sym.Env{}, symbols: map[*sym.Symbol]symbolOrigin{}, dynamic: fc.dynamic,
 		nodes: map[*torch.Tensor]*graph.Node{}, inputOf: map[*torch.Tensor]*input{}, mutated: map[*torch.Tensor]bool{},
+		calls: map[*graph.Graph]bodyOf{}, sealed: map[*torch.Tensor]ssa.Instruction{}, returned: map[*torch.Tensor]ssa.Instruction{},
 		bases: map[*torch.Tensor]*torch.Tensor{}, born: map[*torch.Tensor]bornView{}, writes: map[*torch.Tensor]written{}, wants: map[*graph.Node]bool{},
 	}
 	tr.graph = graph.New("graph", tr.env)

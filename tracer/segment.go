@@ -114,6 +114,7 @@ func (tr *trace) finish(s *stop) *segment {
 			seg.stores = append(seg.stores, w)
 		}
 	}
+	tr.checkOutside(rs)
 	tr.aliasGuards()
 	tr.closeGraph(seg, rs)
 	seg.guards = tr.guards.list
@@ -202,10 +203,11 @@ func (tr *trace) closeGraph(seg *segment, rs *recipes) {
 	g := tr.graph
 	var outs []any
 	for _, t := range rs.order {
-		outs = append(outs, tr.nodes[t])
+		outs = append(outs, tr.outward(t, tr.nodes[t]))
 	}
 	g.SetOutput(outs)
 	g.EliminateDead()
+	tr.tidyBodies()
 	carriers := map[*source]bool{} // of symbols, which the graph reads from its inputs
 	for _, o := range tr.symbols {
 		carriers[o.src] = true

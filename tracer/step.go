@@ -154,6 +154,7 @@ func (tr *trace) freeze(n *note, t types.Type, p unsafe.Pointer) {
 // freezeElements guards the elements of a slice of entry memory. What the trace
 // has stored there is not in memory yet, so that nobody else could read it.
 func (tr *trace) freezeElements(n *note, t types.Type, p unsafe.Pointer) {
+	tr.inBackward("reads a slice, which the program may change before it runs")
 	h, e := (*sliceHeader)(p), elemType(t)
 	size := tr.in.Rep(e).Size()
 	for i := range h.len {
@@ -581,8 +582,12 @@ func predIndex(b, to *ssa.BasicBlock, k int) int {
 // ret ends the trace when the compiled function returns, else passes the notes
 // of the results to the caller.
 func (tr *trace) ret(in *ssa.Return) *stop {
-	if len(tr.shadows) == 1 {
+	switch {
+	case len(tr.shadows) == 1:
 		return &stop{result: in.Results, frame: tr.top().frame}
+	case tr.top().backward:
+		tr.endBackward(in)
+		return nil
 	}
 	notes := make([]*note, len(in.Results))
 	for i, r := range in.Results {

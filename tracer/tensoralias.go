@@ -14,6 +14,7 @@ import (
 // mutate notes that an operator is about to write t.
 func (tr *trace) mutate(t *torch.Tensor, row *ops.Op) {
 	t = tr.baseOf(t)
+	tr.unsealed(t, row)
 	tr.mutated[t] = true
 	if tr.inputOf[t] == nil {
 		return

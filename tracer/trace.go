@@ -36,6 +36,7 @@ type shadow struct {
 	free     []*note            // of the closure's bound variables, pushed frames only
 	noGrad   ssa.Instruction    // the call of torch.NoGrad whose body this is
 	apply    ssa.Instruction    // the call of autograd.Apply that this is
+	backward bool               // what calls the Backward of that
 }
 
 // trace is the state of one symbolic evaluation.
@@ -77,6 +78,14 @@ type trace struct {
 	writes  map[*torch.Tensor]written // by base
 	grad    bool                      // the grad mode guard was asked for
 	wants   map[*graph.Node]bool      // nodes through which gradients flow, as far as asked
+
+	applying *application                      // the call of autograd.Apply whose bodies are traced
+	applied  []*application                    // earlier ones
+	calls    map[*graph.Graph]bodyOf           // by forward body
+	sealed   map[*torch.Tensor]ssa.Instruction // memory that may not be written any more, for a call of autograd.Apply
+	returned map[*torch.Tensor]ssa.Instruction // tensors that such calls gave
+	retry    ssa.Instruction                   // such a call that the trace cannot keep
+	retryWhy string
 
 	id     logs.CompileID
 	logged logs.Pos // the place of the last step in the single-step log
@@ -189,7 +198,7 @@ func (tr *trace) stack() []graph.Frame {
 	user := 0
 	for i := range tr.shadows {
 		if p := tr.shadowPos(i); p.File != "" {
-			out = append(out, graph.Frame{File: p.File, Line: p.Line, Col: p.Col, Func: p.Func, Code: strings.TrimSpace(p.Code)})
+			out = append(out, frameOf(p))
 			if !ownSource(p.File) {
 				user = len(out)
 			}
@@ -199,6 +208,10 @@ func (tr *trace) stack() []graph.Frame {
 		out = out[:user]
 	}
 	return out
+}
+
+func frameOf(p logs.Pos) graph.Frame {
+	return graph.Frame{File: p.File, Line: p.Line, Col: p.Col, Func: p.Func, Code: strings.TrimSpace(p.Code)}
 }
 
 // userPos is the innermost line of the program at this instruction: where a

@@ -28,11 +28,11 @@ type Context struct {
 	// NeedsInputGrad says for each input whether its gradient is wanted.
 	NeedsInputGrad []bool
 
-	saved       []*torch.Tensor
-	versions    []uint64
-	constant    map[*torch.Tensor]bool
-	unmaterial  bool
-	resultsLike []*torch.Tensor // shapes of the results, for missing gradients
+	saved      []*torch.Tensor
+	versions   []uint64
+	constant   []*torch.Tensor // results without gradient
+	unmaterial bool
+	results    []*torch.Tensor // for the shapes of missing gradients
 }
 
 // SaveForBackward keeps tensors for Backward; nil stays nil.
@@ -42,23 +42,27 @@ func (c *Context) SaveForBackward(tensors ...*torch.Tensor) {
 		return
 	}
 	for _, t := range tensors {
-		v := uint64(0)
-		if t != nil && t.Storage() != nil {
-			v = t.Storage().Version()
-		}
-		c.versions = append(c.versions, v)
+		c.versions = append(c.versions, version(t))
 	}
+}
+
+// version counts the changes of a tensor in place. The compiler, which sees to them
+// itself, takes it as a constant.
+func version(t *torch.Tensor) uint64 {
+	if t == nil || t.Storage() == nil {
+		return 0
+	}
+	return t.Storage().Version()
 }
 
 // SavedTensors returns what SaveForBackward kept. A tensor that was changed in
 // place since then is refused.
 func (c *Context) SavedTensors() []*torch.Tensor {
 	for i, t := range c.saved {
-		if t == nil || t.Storage() == nil {
-			continue
-		}
-		if v := t.Storage().Version(); v != c.versions[i] {
-			panic(torch.Overwritten(t, v, c.versions[i]))
+		if i < len(c.versions) {
+			if v := version(t); v != c.versions[i] {
+				panic(torch.Overwritten(t, v, c.versions[i]))
+			}
 		}
 	}
 	return c.saved
@@ -66,12 +70,7 @@ func (c *Context) SavedTensors() []*torch.Tensor {
 
 // MarkNonDifferentiable says that no gradient flows through these results.
 func (c *Context) MarkNonDifferentiable(results ...*torch.Tensor) {
-	if c.constant == nil {
-		c.constant = map[*torch.Tensor]bool{}
-	}
-	for _, t := range results {
-		c.constant[t] = true
-	}
+	c.constant = append(c.constant, results...)
 }
 
 // SetMaterializeGrads with false hands Backward nil for results that were not
@@ -97,7 +96,7 @@ func Apply(f Function, inputs ...*torch.Tensor) []*torch.Tensor {
 // forward runs f.Forward without tape.
 func forward(f Function, ctx *Context, inputs []*torch.Tensor) (outs []*torch.Tensor) {
 	torch.NoGrad(func() {
-		outs = f.Forward(ctx, inputs...)
+		outs = slices.Clone(f.Forward(ctx, inputs...)) // it may return its inputs, as the list that they are
 		for i, y := range outs {
 			if y == nil {
 				fail("RuntimeError", "%T.Forward returned nil for a result", f)
@@ -112,21 +111,32 @@ func forward(f Function, ctx *Context, inputs []*torch.Tensor) (outs []*torch.Te
 	return outs
 }
 
-// recorded runs f.Forward with f.Backward as its derivative on the tape. The
-// compiler breaks in front of an Apply that gets here.
+// recorded runs f.Forward with f.Backward as its derivative on the tape. The compiler
+// captures the operators of this call as a body of its own.
 func recorded(f Function, ctx *Context, inputs []*torch.Tensor) []*torch.Tensor {
 	outs := forward(f, ctx, inputs)
-	ctx.resultsLike = outs
-	differentiable := make([]*torch.Tensor, len(outs))
+	ctx.results = slices.Clone(outs)
+	constant := make([]bool, len(outs))
 	for i, y := range outs {
-		if !ctx.constant[y] {
-			differentiable[i] = y
-		}
+		constant[i] = slices.Contains(ctx.constant, y)
 	}
-	torch.WithBackward(nameOf(f), inputs, differentiable, func(grads []*torch.Tensor) []*torch.Tensor {
+	record(nameOf(f), inputs, outs, constant, func(grads []*torch.Tensor) []*torch.Tensor {
 		return backward(f, ctx, len(inputs), grads)
 	})
 	return outs
+}
+
+// record puts one call on the tape: run takes the gradients of outs that are not
+// constant, nil where unused, to those of inputs. The compiler replaces it: it traces
+// run at once.
+func record(name string, inputs, outs []*torch.Tensor, constant []bool, run func(grads []*torch.Tensor) []*torch.Tensor) {
+	differentiable := make([]*torch.Tensor, len(outs))
+	for i, y := range outs {
+		if !constant[i] {
+			differentiable[i] = y
+		}
+	}
+	torch.WithBackward(name, inputs, differentiable, run)
 }
 
 // backward calls f.Backward and checks what it returns.
@@ -135,7 +145,7 @@ func backward(f Function, ctx *Context, inputs int, grads []*torch.Tensor) []*to
 		grads = append([]*torch.Tensor{}, grads...)
 		for i, g := range grads {
 			if g == nil {
-				grads[i] = torch.ZerosLike(ctx.resultsLike[i].Detach())
+				grads[i] = torch.ZerosLike(ctx.results[i].Detach())
 			}
 		}
 	}

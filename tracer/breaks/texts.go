@@ -381,12 +381,12 @@ var explained = []Cause{
 		Hints:       []string{"Draw it with torch.Rand, or pass it in."},
 	},
 	{
-		Code: AutogradFunction, Type: "autograd.Function with a derivative of its own", Short: "custom autograd.Function", Fixability: Supportable,
-		Explanation: "A graph takes its derivatives from its operators, so it cannot hold a function that brings its own; the call runs eagerly between two graphs. Where no gradient is wanted its forward is captured.",
+		Code: AutogradFunction, Type: "autograd.Function with a derivative of its own", Short: "custom autograd.Function", Fixability: FixableByYou,
+		Explanation: "Forward and Backward of a function with a derivative of its own are captured together, as two bodies of one node. Something in one of them does not let that be; the call runs eagerly between two graphs.",
 		Hints: []string{
+			"Backward is traced when Forward is: what it needs, hand over by SaveForBackward or in fields of the function, passed by value.",
+			"Backward may change nothing but what it makes itself: counting and printing belong outside of it.",
 			"For inference call the compiled function under torch.NoGrad, or without parameters that require gradients.",
-			"Where the derivative of the operators is the wanted one, call the function's operators directly.",
-			"A derivative that only passes gradients on can be written with Detach: x.Add(x.Round().Sub(x).Detach()) rounds straight through.",
 		},
 	},
 }

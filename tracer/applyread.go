@@ -1,0 +1,136 @@
+package tracer
+
+import (
+	"unsafe"
+
+	"tcdbg/graph"
+	"tcdbg/internal/ops"
+	"tcdbg/torch"
+	"tcdbg/tracer/breaks"
+
+	"golang.org/x/tools/go/ssa"
+)
+
+// This file holds a captured Backward to what is the same whether it runs where it is
+// traced, behind Forward, or in the backward pass: it breaks in front of what is not,
+// and where the trace changes afterwards what Backward has read.
+
+// reading is memory of the trace that Backward has read.
+type reading struct {
+	in   *span
+	from uintptr
+	size uintptr
+}
+
+// inBackward breaks where a Backward is being traced.
+func (tr *trace) inBackward(format string, args ...any) {
+	if tr.applying.backward() {
+		tr.breakAt(breaks.AutogradFunction, "Backward "+format, args...)
+	}
+}
+
+// noteRead notes that memory of the trace was read.
+func (tr *trace) noteRead(p unsafe.Pointer, size uintptr) {
+	if a := tr.applying; a.backward() {
+		if s := tr.mem.find(p); s != nil && s.id < a.spans {
+			a.reads = append(a.reads, reading{s, uintptr(p), size})
+		}
+	}
+}
+
+// noteWrite breaks in front of a store to memory of the trace that Backward did not
+// make itself, or that an earlier Backward has read.
+func (tr *trace) noteWrite(p unsafe.Pointer, size uintptr) {
+	if a := tr.applying; a.backward() {
+		if s := tr.mem.find(p); s != nil && s.id < a.spans {
+			tr.inBackward("changes what was made outside of it")
+		}
+	}
+	for _, a := range tr.applied {
+		for _, r := range a.reads {
+			if from := uintptr(p); from < r.from+r.size && r.from < from+size {
+				tr.avoidApply(a.call, "what Backward reads is changed behind the call")
+			}
+		}
+	}
+}
+
+// checkOutside looks for calls of autograd.Apply that cannot be kept because of what
+// outlives the segment: an object that Backward has read, which the program may change
+// before it runs, and results that share memory with others.
+func (tr *trace) checkOutside(rs *recipes) {
+	for _, a := range tr.applied {
+		for _, r := range a.reads {
+			if _, kept := rs.objs[r.in]; kept {
+				tr.retry, tr.retryWhy = a.call, "what Backward reads can be reached by the program, which may change it before Backward runs"
+				return
+			}
+		}
+	}
+	if call := tr.sharedResult(rs.order); call != nil {
+		tr.retry, tr.retryWhy = call, "a result of Forward and another tensor that leaves the graph share memory"
+	}
+}
+
+// refuseInApply breaks at operators that a body cannot hold.
+func (tr *trace) refuseInApply(row *ops.Op, self *torch.Tensor) {
+	a := tr.applying
+	if a == nil {
+		return
+	}
+	if a.backward() {
+		switch {
+		case row.Tags.Has(ops.TagRandom):
+			tr.inBackward("draws random numbers: %s", row.Name)
+		case row.ID == ops.AsStrided:
+			tr.inBackward("goes by the strides of a tensor, which are not those of the trace: %s", row.Name)
+		}
+	}
+	if self == nil {
+		return
+	}
+	from := a.before
+	if a.backward() {
+		from = a.forward
+	}
+	base := tr.nodes[tr.baseOf(self)]
+	for _, n := range between(from, nil) {
+		if n == base {
+			return
+		}
+	}
+	tr.breakAt(breaks.AutogradFunction, "%s writes to a tensor that %s did not make", row.Name, a.phase())
+}
+
+func (a *application) phase() string {
+	if a.backward() {
+		return "Backward"
+	}
+	return "Forward"
+}
+
+// refuseStatistics breaks at operators in a body that write beside their result.
+func (tr *trace) refuseStatistics(n *graph.Node, row *ops.Op) {
+	if a := tr.applying; a != nil && len(n.Statistics()) > 0 {
+		tr.breakAt(breaks.AutogradFunction, "%s in %s updates statistics", row.Name, a.phase())
+	}
+}
+
+// seal notes that nothing may write the memory of t any more: a body has read it, or
+// it is shown by a tensor of which the graph does not know that.
+func (tr *trace) seal(t *torch.Tensor, call ssa.Instruction) {
+	tr.sealed[tr.baseOf(t)] = call
+}
+
+// unsealed breaks in front of a write to sealed memory.
+func (tr *trace) unsealed(base *torch.Tensor, row *ops.Op) {
+	for s, call := range tr.sealed {
+		same := s == base
+		if a, b := tr.inputOf[s], tr.inputOf[base]; a != nil && b != nil {
+			same = same || s.Storage() == base.Storage()
+		}
+		if same {
+			tr.avoidApply(call, "%s writes to what a function with a derivative of its own has read or returned", row.Name)
+		}
+	}
+}
