@@ -141,6 +141,13 @@ func (f *Fold) SetLive(live bool) {
 	f.live, f.dirty = live, true
 }
 
+// touch says that what the next report is made of has changed.
+func (f *Fold) touch() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.dirty = true
+}
+
 // Add takes the next record. It keeps nothing of r's buffers.
 func (f *Fold) Add(r *logs.Record) {
 	f.mu.Lock()

@@ -119,7 +119,7 @@ func (h *htmlWriter) header(r *Report) {
 		h.raw("</b><span>" + c.name + "</span></div>")
 	}
 	h.raw("</div>")
-	for _, d := range damage(r) {
+	for _, d := range warnings(r) {
 		h.tag("p", "warn", d)
 	}
 	h.raw(`<input id="filter" type="search" placeholder="filter: file, function, code" aria-label="filter">`)

@@ -122,7 +122,7 @@ func (t *textWriter) head(r *Report) {
 	if r.Live {
 		t.line("the run goes on: these are the figures so far")
 	}
-	for _, s := range damage(r) {
+	for _, s := range warnings(r) {
 		t.line("! %s", s)
 	}
 }
@@ -137,35 +137,6 @@ func (r *Report) EagerOps() (n int64, known bool) {
 		n += fr.EagerOps
 	}
 	return n, len(r.Frames) > 0
-}
-
-// damage words what is wrong with the sources.
-func damage(r *Report) []string {
-	var out []string
-	add := func(n int64, what, one, many string) {
-		switch {
-		case n == 1:
-			out = append(out, "1 "+what+" "+one)
-		case n > 1:
-			out = append(out, count(int(n), what)+" "+many)
-		}
-	}
-	if r.Totals.Records == 0 && !r.Live {
-		out = append(out, "no records: nothing was compiled, or this is no trace")
-	}
-	add(r.Totals.UnexplainedRecords-r.Stats.BadJSON, "record", "of an unknown kind, counted in records_by_kind and shown raw", "of unknown kinds, counted in records_by_kind and shown raw")
-	add(r.Stats.BadJSON, "record", "with broken JSON", "with broken JSON")
-	add(r.Stats.MD5Mismatch, "payload", "that does not fit its md5", "that do not fit their md5")
-	add(r.Stats.Stray, "line", "that belongs to no record", "that belong to no record")
-	add(r.Stats.Oversized, "record", "cut for its size", "cut for their size")
-	add(r.UnlistedGuards, "guard", "on sizes that is left out, there are too many", "on sizes that are left out, there are too many")
-	add(r.LeftOut, "record", "that is counted and left out, the report is full", "that are counted and left out, the report is full")
-	for _, s := range r.Sources {
-		if s.Err != nil {
-			out = append(out, s.Path+": "+s.Err.Error()+": read up to there")
-		}
-	}
-	return out
 }
 
 func count(n int, what string) string {

@@ -2,6 +2,8 @@ package logs
 
 import (
 	"context"
+	"errors"
+	"io"
 	"os"
 	"time"
 
@@ -41,8 +43,10 @@ func (st *Store) Follow(ctx context.Context, each func(*Record), idle func()) er
 	}
 }
 
-// drain reads what is there now and returns the number of records.
+// drain reads what is there now and returns the number of records and of
+// sources that came to their end.
 func (st *Store) drain(free chan *batch, each func(*Record), last bool) int {
+	alive := st.alive()
 	p := newPipe(context.Background())
 	p.free = free
 	go func() {
@@ -58,7 +62,31 @@ func (st *Store) drain(free chan *batch, each func(*Record), last bool) int {
 		n += len(b.recs)
 		p.recycle(b)
 	}
+	return n + alive - st.alive()
+}
+
+// alive is how many sources may still grow.
+func (st *Store) alive() int {
+	n := 0
+	for _, src := range st.sources {
+		if !src.dead {
+			n++
+		}
+	}
 	return n
+}
+
+// errCutShort ends a file whose records are no longer where they were read.
+var errCutShort = errors.New("became shorter while it was followed (does another run write it? then open it again)")
+
+// cutShort reports whether the file holds less than was read of it.
+func (src *source) cutShort() bool {
+	if src.file == nil {
+		return false
+	}
+	at, err := src.file.Seek(0, io.SeekCurrent)
+	info, failed := src.file.Stat()
+	return err == nil && failed == nil && info.Size() < at
 }
 
 // lookForFiles adds files that appeared in folders, and named files that did

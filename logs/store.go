@@ -427,6 +427,9 @@ func (st *Store) advance(p *pipe, i int, final bool) bool {
 		return false
 	}
 	if src.scan.eof {
+		if src.cutShort() {
+			src.fail(errCutShort)
+		}
 		src.dead = src.dead || final || src.file == nil && src.text == nil
 		return false
 	}

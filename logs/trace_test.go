@@ -417,6 +417,35 @@ func TestFollow(t *testing.T) {
 	}
 }
 
+// TestFollowOfAFileCutShort: a file that a second run writes anew is ended and
+// says so; its records are gone from where they were.
+func TestFollowOfAFileCutShort(t *testing.T) {
+	var b bytes.Buffer
+	sample(testWriter(&b))
+	for _, text := range []string{b.String(), "V1122 10:00:00.000000 1 torch/_dynamo/guards.py:1 [0/0] [__guards] GUARDS:\n"} {
+		path := file(t, "t.log", strings.Repeat(text, 3))
+		st, err := Open([]string{path}, Options{Follow: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer st.Close()
+		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+		defer cancel()
+		if err := st.Follow(ctx, func(*Record) {}, func() {
+			if st.Sources()[0].Err != nil {
+				cancel()
+			} else if err := os.Truncate(path, int64(len(text)/2)); err != nil {
+				t.Error(err)
+			}
+		}); err != nil {
+			t.Error(err)
+		}
+		if err := st.Sources()[0].Err; err == nil || !strings.Contains(err.Error(), "became shorter") {
+			t.Errorf("%.20s: error %v", text, err)
+		}
+	}
+}
+
 func want(t *testing.T, ctx context.Context, got <-chan string, keys ...string) {
 	t.Helper()
 	for _, k := range keys {

@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -245,6 +246,16 @@ func TestFollowingHasNoClock(t *testing.T) {
 	f := richFeed()
 	f.run.Live, f.run.Elapsed, f.run.Start = true, 0, time.Time{}
 	newDriver(t, f, Options{}, 120, 40).script("expect following\nrefute live 0")
+}
+
+// What could not be read is told on the first screen, in its lead and behind the functions.
+func TestOverviewTellsDamage(t *testing.T) {
+	f := richFeed()
+	newDriver(t, f, Options{}, 100, 40).script("refute READ WITH CARE")
+	f.report.Sources = append(f.report.Sources, logs.Source{Path: "run.log.gz", Err: errors.New("unexpected EOF")})
+	newDriver(t, f, Options{}, 100, 40).script("expect  ! run.log.gz: unexpected EOF: read up to there\nexpect READ WITH CARE")
+	f.report.Stats.BadJSON = 2
+	newDriver(t, f, Options{}, 100, 40).script("expect 2 remarks on what was read\nexpect 2 records with broken JSON")
 }
 
 // A break that fullgraph does not allow has its fix below it, and the screen of

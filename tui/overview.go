@@ -82,6 +82,11 @@ func overviewLead(m *Model, w int) []theme.Line {
 	var second theme.Line
 	if m.run.Failed {
 		second = theme.Line{theme.T(theme.Red, " "+theme.GlyphFailed+" "+m.run.Ended)} // the header may cut it
+	} else if d := r.Damage(); len(d) > 0 {
+		second = theme.L(theme.Yellow, " ! "+d[0])
+		if len(d) > 1 {
+			second = theme.L(theme.Yellow, fmt.Sprintf(" ! %d remarks on what was read, behind the functions", len(d)))
+		}
 	} else if m.run.Changes != "" {
 		second = theme.Line{{Text: " since the run before: ", Style: theme.Faint}, theme.T(theme.Accent, m.run.Changes)}
 	} else if m.run.Watched {
@@ -124,6 +129,7 @@ func overviewRows(in *input) []row {
 		rows = append(rows, &frameRow{f})
 	}
 	rows = append(rows, failureRows(in)...)
+	rows = append(rows, damageRows(in)...)
 	if len(in.report.Advice) > 0 {
 		rows = append(rows, &headRow{}, &headRow{text: "FIRST", right: "COST"})
 	}
@@ -158,6 +164,19 @@ func failureRows(in *input) []row {
 	}
 	if eager != "" {
 		rows = append(rows, &headRow{text: "  " + eager + " (screen 3)"})
+	}
+	return rows
+}
+
+// damageRows are what could not be read or was left out.
+func damageRows(in *input) []row {
+	d := in.report.Damage()
+	if len(d) == 0 {
+		return nil
+	}
+	rows := []row{&headRow{}, &headRow{text: "READ WITH CARE"}}
+	for _, said := range d {
+		rows = append(rows, textRows(in.width, "  ! ", said, theme.Yellow)...)
 	}
 	return rows
 }

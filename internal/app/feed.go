@@ -94,6 +94,7 @@ func (f *feed) follow(st *feedState, paths []string, o logs.Options) error {
 			err = explain.Follow(ctx, store, st.fold, nil)
 		} else {
 			err = store.Read(ctx, st.fold.Add)
+			st.fold.SetLive(false) // how the sources ended belongs to the last report
 		}
 		if err != nil && !errors.Is(err, context.Canceled) {
 			f.fail(err)
