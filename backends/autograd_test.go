@@ -404,27 +404,85 @@ func main() {
 		fmt.Println(x.Grad())
 	}
 }`, 0, []string{"random numbers", "the program may change", "gradient mode", "history", "strides"}},
-	{"a Forward that writes its input, and one that keeps statistics", `
+	{"a Forward that writes its input, a Backward that does, and a Forward that keeps statistics", `
 type into struct{}
 func (into) Forward(ctx *autograd.Context, in ...*torch.Tensor) []*torch.Tensor { in[0].Mul_(2); return []*torch.Tensor{in[0].Add(1)} }
 func (into) Backward(ctx *autograd.Context, g ...*torch.Tensor) []*torch.Tensor { return g }
+type at struct{}
+func (at) Forward(ctx *autograd.Context, in ...*torch.Tensor) []*torch.Tensor { ctx.SaveForBackward(in[0]); return []*torch.Tensor{in[0].Add(1)} }
+func (at) Backward(ctx *autograd.Context, g ...*torch.Tensor) []*torch.Tensor { g[0].SetAt(7, 1); return g }
+type norm struct{ mean, sd *torch.Tensor }
+func (n norm) Forward(ctx *autograd.Context, in ...*torch.Tensor) []*torch.Tensor {
+	return []*torch.Tensor{F.BatchNorm(in[0].Unsqueeze(1), n.mean, n.sd, kw.Training(true)).Squeeze(1)}
+}
+func (norm) Backward(ctx *autograd.Context, g ...*torch.Tensor) []*torch.Tensor { return g }
 func main() {
-	f := torch.Compile(func(x *torch.Tensor) *torch.Tensor { return autograd.Apply(into{}, x.Sin())[0].Cos() })
-	x := torch.Randn(3, kw.RequiresGrad(true))
-	f(x).Sum().Backward()
-	fmt.Println(x.Grad())
-}`, 0, []string{"did not make"}},
+	n := norm{torch.Zeros(1), torch.Ones(1)}
+	for _, f := range []autograd.Function{into{}, at{}, n} {
+		run := torch.Compile(func(x *torch.Tensor) *torch.Tensor { return autograd.Apply(f, x.Sin())[0].Cos() })
+		x := torch.Randn(3, kw.RequiresGrad(true))
+		run(x).Sum().Backward()
+		fmt.Println(x.Grad(), n.mean, n.sd)
+	}
+}`, 0, []string{"Forward did not make", "Backward did not make", "Forward did not make"}},
+	{"behind a normalisation that trains and writes in place", `
+type half struct{}
+func (half) Forward(ctx *autograd.Context, in ...*torch.Tensor) []*torch.Tensor { return []*torch.Tensor{in[0].Div(2)} }
+func (half) Backward(ctx *autograd.Context, g ...*torch.Tensor) []*torch.Tensor { return []*torch.Tensor{g[0].Mul(3)} }
+type net struct { L *nn.Linear; B *nn.BatchNorm1d; Calls *torch.Tensor }
+func (n *net) Forward(x *torch.Tensor) *torch.Tensor {
+	n.Calls.Add_(1)
+	return autograd.Apply(half{}, n.B.Forward(n.L.Forward(x)))[0].Mul(n.Calls)
+}
+func main() {
+	torch.ManualSeed(3)
+	n := &net{nn.NewLinear(4, 3), nn.NewBatchNorm1d(3), torch.Zeros(1)}
+	fast := torch.Compile(n.Forward)
+	for range 3 {
+		y := fast(torch.Randn(5, 4))
+		y.Pow(2).Sum().Backward()
+		fmt.Println(y.Detach().Sum(), n.L.Weight.Grad().Abs().Sum(), n.Calls, n.B.RunningMean)
+	}
+	n.L.Weight.SetGrad(nil)
+	g := torch.Compile(func(x, y *torch.Tensor) *torch.Tensor {
+		x.Mul_(y)
+		return autograd.Apply(half{}, x)[0]
+	})
+	w := torch.Randn(2, kw.RequiresGrad(true))
+	g(torch.Ones(2), w).Sum().Backward()
+	fmt.Println(w.Grad())
+}`, 1, []string{"behind an operator in place"}},
 	{"gradients of gradients", `
 type cube struct{}
 func (cube) Forward(ctx *autograd.Context, in ...*torch.Tensor) []*torch.Tensor { ctx.SaveForBackward(in[0]); return []*torch.Tensor{in[0].Pow(3)} }
 func (cube) Backward(ctx *autograd.Context, g ...*torch.Tensor) []*torch.Tensor { return []*torch.Tensor{g[0].Mul(ctx.SavedTensors()[0].Pow(2)).Mul(3)} }
 func main() {
-	f := torch.Compile(func(x *torch.Tensor) *torch.Tensor { return autograd.Apply(cube{}, x)[0].Sin() }, kw.Backend("eager"))
+	f := torch.Compile(func(x *torch.Tensor) *torch.Tensor { return autograd.Apply(cube{}, x)[0].Sin() })
 	x := torch.Randn(3, kw.RequiresGrad(true))
 	g := torch.Grad([]*torch.Tensor{f(x).Sum()}, []*torch.Tensor{x}, kw.CreateGraph(true))[0]
 	g.Sum().Backward()
 	fmt.Println(g.Detach(), x.Grad())
 }`, 1, nil},
+	{"gradients of what the graph computes, in front of a call and behind it", `
+type cube struct{}
+func (cube) Forward(ctx *autograd.Context, in ...*torch.Tensor) []*torch.Tensor { ctx.SaveForBackward(in[0]); return []*torch.Tensor{in[0].Pow(3)} }
+func (cube) Backward(ctx *autograd.Context, g ...*torch.Tensor) []*torch.Tensor { return []*torch.Tensor{g[0].Mul(ctx.SavedTensors()[0].Pow(2)).Mul(30)} }
+func main() {
+	front := torch.Compile(func(x *torch.Tensor) *torch.Tensor {
+		h := x.Sin()
+		y := autograd.Apply(cube{}, h)[0].Cos()
+		return torch.Grad([]*torch.Tensor{y.Sum()}, []*torch.Tensor{h}, kw.RetainGraph(true))[0].Add(y)
+	})
+	behind := torch.Compile(func(x *torch.Tensor) *torch.Tensor {
+		y := autograd.Apply(cube{}, x.Sin())[0]
+		return torch.Grad([]*torch.Tensor{y.Cos().Sum()}, []*torch.Tensor{y}, kw.RetainGraph(true))[0].Add(y)
+	})
+	x := torch.Randn(3, kw.RequiresGrad(true))
+	front(x).Sum().Backward()
+	fmt.Println(x.Grad())
+	behind(x).Sum().Backward()
+	fmt.Println(x.Grad())
+}`, 1, []string{"autograd.Apply(cube{}, h)", "torch.Grad", "an operand has to leave", "torch.Grad"}},
 	{"a graph that is run backward twice", `
 type cube struct{}
 func (cube) Forward(ctx *autograd.Context, in ...*torch.Tensor) []*torch.Tensor { ctx.SaveForBackward(in[0]); return []*torch.Tensor{in[0].Pow(3)} }

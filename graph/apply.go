@@ -109,6 +109,7 @@ func (n *Node) Inline() []*Node {
 			return out
 		default:
 			m[c] = n.graph.Insert(c.copyWith(func(x *Node) *Node { return m[x] }), n)
+			m[c].NoGrad = true
 		}
 	}
 	panic("graph: " + n.Apply.Forward.Name + " has no output")
@@ -181,11 +182,12 @@ func (c *checker) apply(n *Node) error {
 			return err
 		}
 	}
-	args, saved := nodesOf(n.Args), a.saved()
-	given := append(resultMetas(n)[:len(a.Constant):len(a.Constant)], Metas(saved)...)
+	results := len(a.Constant)
+	if a.Inputs > len(n.Args) || results > a.Outputs || a.Outputs > len(a.Forward.Outputs()) {
+		return fmt.Errorf("%d inputs, %d results and %d outputs do not fit", a.Inputs, results, a.Outputs)
+	}
+	args, given := nodesOf(n.Args), append(resultMetas(n)[:results:results], Metas(a.saved())...)
 	switch {
-	case a.Inputs > len(n.Args) || len(a.Constant) > a.Outputs || a.Outputs > len(a.Forward.Outputs()):
-		return fmt.Errorf("%d inputs, %d results and %d outputs do not fit", a.Inputs, len(a.Constant), a.Outputs)
 	case !takes(a.Forward, Metas(args)):
 		return fmt.Errorf("%s does not take the arguments", a.Forward.Name)
 	case !takes(a.Backward, given):
@@ -195,7 +197,22 @@ func (c *checker) apply(n *Node) error {
 	case !sameMeta(n.Meta, Metas(nodesOf(a.Forward.Outputs()[:a.Outputs]))):
 		return fmt.Errorf("its values are not those of %s", a.Forward.Name)
 	}
+	for i, d := range a.Backward.Outputs() {
+		if d == nil {
+			continue
+		}
+		x, given := n.Args[i].(*Node)
+		if !given || !likeInput(d.(*Node), x) {
+			return fmt.Errorf("gradient %d of %s is not like the input", i, a.Backward.Name)
+		}
+	}
 	return nil
+}
+
+// likeInput reports whether d can be the gradient of x.
+func likeInput(d, x *Node) bool {
+	m, of := d.TensorMeta(), x.TensorMeta()
+	return m.DType == of.DType && sym.AllSame(m.Shape, of.Shape)
 }
 
 func resultMetas(n *Node) []ops.Result { return n.Meta.([]ops.Result) }
@@ -233,9 +250,9 @@ func (in *interp) apply(n *Node) []torch.Value {
 			inputs[i] = in.env[x].(*torch.Tensor)
 		}
 	}
-	vals := a.Forward.runWith(args, in.syms, in.untaped)
+	vals := a.Forward.runWith(args, in.syms, noGrad)
 	outs, saved := vals[:a.Outputs:a.Outputs], vals[a.Outputs:]
-	if !in.untaped {
+	if in.taping == recorded {
 		in.tie(n, inputs, outs, saved)
 	}
 	return outs
@@ -270,7 +287,7 @@ func (in *interp) tie(n *Node, inputs []*torch.Tensor, outs, saved []torch.Value
 			args = append(args, t)
 		}
 		out := make([]*torch.Tensor, a.Inputs)
-		for i, d := range a.Backward.runWith(args, in.syms, false) {
+		for i, d := range a.Backward.runWith(args, in.syms, recorded) {
 			out[i], _ = d.(*torch.Tensor)
 		}
 		return out

@@ -23,7 +23,9 @@ func TestGoCodeCompiles(t *testing.T) {
 	y = b.Emit(ops.Where, b.Emit(ops.Gt, y, sym.C(0)), y, b.Emit(ops.Mul, y, 0.5))
 	y = b.Emit(ops.To, y, ops.Float64)
 	g.SetOutput([]ops.Arg{y.(*Node)})
-	text := bar(t).GoCode() + "\n" + g.GoCode()
+	apply := applyGraph(t)
+	apply.Name = "__compiled_fn_3"
+	text := bar(t).GoCode() + "\n" + g.GoCode() + "\n" + apply.GoCode()
 	root, err := filepath.Abs("..")
 	if err != nil {
 		t.Fatal(err)

@@ -10,18 +10,27 @@ import (
 
 // Run interprets the graph through torch's eager operators: the reference that
 // every compiled form is tested against. inputs are in placeholder order.
-func (g *Graph) Run(inputs []torch.Value) []torch.Value { return g.run(inputs, false) }
+func (g *Graph) Run(inputs []torch.Value) []torch.Value { return g.run(inputs, recorded) }
 
 // RunUntaped is Run without recording gradients.
-func (g *Graph) RunUntaped(inputs []torch.Value) []torch.Value { return g.run(inputs, true) }
+func (g *Graph) RunUntaped(inputs []torch.Value) []torch.Value { return g.run(inputs, unrecorded) }
 
-func (g *Graph) run(inputs []torch.Value, untaped bool) []torch.Value {
-	return g.runWith(inputs, map[*sym.Symbol]int64{}, untaped)
+// taping is how the calls of a run stand to the tape.
+type taping uint8
+
+const (
+	recorded   taping = iota
+	unrecorded        // no call is
+	noGrad            // as under torch.NoGrad
+)
+
+func (g *Graph) run(inputs []torch.Value, t taping) []torch.Value {
+	return g.runWith(inputs, map[*sym.Symbol]int64{}, t)
 }
 
 // runWith runs g with the symbols' values that are known; it adds those of its inputs.
-func (g *Graph) runWith(inputs []torch.Value, syms map[*sym.Symbol]int64, untaped bool) []torch.Value {
-	in := &interp{env: make(map[*Node]any, g.count), syms: syms, untaped: untaped}
+func (g *Graph) runWith(inputs []torch.Value, syms map[*sym.Symbol]int64, t taping) []torch.Value {
+	in := &interp{env: make(map[*Node]any, g.count), syms: syms, taping: t}
 	last := g.lastUses()
 	i := 0
 	for n := g.first; n != nil; n = n.next {
@@ -49,7 +58,7 @@ type interp struct {
 	env  map[*Node]any // torch.Value, or []torch.Value for several results
 	syms map[*sym.Symbol]int64
 
-	untaped bool
+	taping taping
 }
 
 // bind reads the values of the symbols that a placeholder carries.
@@ -110,9 +119,9 @@ func (in *interp) call(n *Node) any {
 	}
 	var out []torch.Value
 	switch {
-	case n.NoGrad:
+	case n.NoGrad || in.taping == noGrad:
 		out = torch.CallUntaped(n.Op, args)
-	case in.untaped:
+	case in.taping == unrecorded:
 		out = torch.CallUnrecorded(n.Op, args)
 	default:
 		out = torch.Call(n.Op, args)

@@ -18,16 +18,50 @@ func Parse(name, text string) (*Graph, error) { return ParseSized(name, text, ni
 
 // ParseSized is Parse with the hints of symbols by name.
 func ParseSized(name, text string, hints map[string]int64) (*Graph, error) {
-	p := &parser{g: New(name, &sym.Env{}), vals: map[string]*Node{}, syms: map[string]sym.Int{}, hints: hints}
+	classes := splitClasses(text)
+	p := &parser{g: New(name, &sym.Env{}), vals: map[string]*Node{}, syms: map[string]sym.Int{}, hints: hints, bodies: map[string]class{}}
+	for _, c := range classes[1:] {
+		p.bodies[c.name] = c
+	}
+	if err := p.class(classes[0]); err != nil {
+		return nil, err
+	}
+	return p.g, p.g.Check()
+}
+
+// class is the text of one module.
+type class struct {
+	name  string
+	at    int // its first line in the whole text
+	lines []string
+}
+
+// splitClasses takes a text apart into the module itself and those of the bodies that
+// its nodes hold, which stand behind it.
+func splitClasses(text string) []class {
+	out := []class{{}}
 	for i, line := range strings.Split(text, "\n") {
-		if err := p.line(strings.TrimSpace(line)); err != nil {
-			return nil, fmt.Errorf("graph: line %d: %w", i+1, err)
+		line = strings.TrimSpace(line)
+		if name, ok := strings.CutPrefix(line, "class "); ok && len(out[len(out)-1].lines) > 0 {
+			name, _, _ = strings.Cut(name, "(")
+			out = append(out, class{name: name, at: i})
+		}
+		last := &out[len(out)-1]
+		last.lines = append(last.lines, line)
+	}
+	return out
+}
+
+func (p *parser) class(c class) error {
+	for i, line := range c.lines {
+		if err := p.line(line); err != nil {
+			return fmt.Errorf("graph: line %d: %w", c.at+i+1, err)
 		}
 	}
 	if p.g.OutputNode() == nil {
-		return nil, fmt.Errorf("graph: the text has no return")
+		return fmt.Errorf("graph: the text has no return")
 	}
-	return p.g, p.g.Check()
+	return nil
 }
 
 type parser struct {
@@ -37,6 +71,10 @@ type parser struct {
 	hints map[string]int64
 	stack []Frame
 	rest  string // of the expression being read
+	// bodies are those of functions with a derivative of their own, by name; pair is
+	// set in the forward ones: how many outputs stand in front of what is saved.
+	bodies map[string]class
+	pair   *int
 }
 
 func (p *parser) line(s string) error {
@@ -53,8 +91,11 @@ func (p *parser) line(s string) error {
 	}
 	s, _, _ = strings.Cut(s, ";  ")
 	left, right, ok := strings.Cut(s, " = ")
-	if !ok {
+	switch {
+	case !ok:
 		return fmt.Errorf("no assignment: %q", s)
+	case strings.HasPrefix(right, "self."): // a body, which the call names
+		return nil
 	}
 	name, typ, _ := strings.Cut(left, ": ")
 	if in := p.vals[right]; in != nil && in.Kind == Placeholder && typ == "" {
@@ -167,6 +208,12 @@ func (p *parser) known(s string) (sym.Int, error) {
 }
 
 func (p *parser) ret(s string) error {
+	if p.pair != nil {
+		outs, saved, _ := strings.Cut(s, "), (")
+		outs = strings.Trim(outs, "(),")
+		*p.pair = strings.Count(outs, ",") + 1
+		s = outs + ", " + strings.Trim(saved, "(),")
+	}
 	p.rest = strings.TrimSuffix(s, ",")
 	args, _, err := p.list("")
 	if err != nil {
@@ -212,6 +259,9 @@ func (p *parser) call(n *Node, s string) error {
 	}
 	if open < 0 {
 		return fmt.Errorf("no call: %q", s)
+	}
+	if args, ok := strings.CutPrefix(s, "torch.ops.higher_order."+ApplyTarget+"("); ok {
+		return p.apply(n, strings.TrimSuffix(args, ")"))
 	}
 	p.rest = s[open+1 : len(s)-1]
 	pos, kw, err := p.list("")

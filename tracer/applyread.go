@@ -1,9 +1,9 @@
 package tracer
 
 import (
+	"slices"
 	"unsafe"
 
-	"tcdbg/graph"
 	"tcdbg/internal/ops"
 	"tcdbg/torch"
 	"tcdbg/tracer/breaks"
@@ -72,34 +72,31 @@ func (tr *trace) checkOutside(rs *recipes) {
 	}
 }
 
-// refuseInApply breaks at operators that a body cannot hold.
-func (tr *trace) refuseInApply(row *ops.Op, self *torch.Tensor) {
+// refuseInBackward breaks at operators whose values depend on when they run, or on the
+// strides of a gradient.
+func (tr *trace) refuseInBackward(row *ops.Op) {
+	switch {
+	case row.Tags.Has(ops.TagRandom):
+		tr.inBackward("draws random numbers: %s", row.Name)
+	case row.ID == ops.AsStrided:
+		tr.inBackward("goes by the strides of a tensor, which are not those of the trace: %s", row.Name)
+	}
+}
+
+// onlyOwn breaks in front of a write, in Forward or Backward, to memory that it did not
+// make itself.
+func (tr *trace) onlyOwn(base *torch.Tensor, row *ops.Op) {
 	a := tr.applying
 	if a == nil {
-		return
-	}
-	if a.backward() {
-		switch {
-		case row.Tags.Has(ops.TagRandom):
-			tr.inBackward("draws random numbers: %s", row.Name)
-		case row.ID == ops.AsStrided:
-			tr.inBackward("goes by the strides of a tensor, which are not those of the trace: %s", row.Name)
-		}
-	}
-	if self == nil {
 		return
 	}
 	from := a.before
 	if a.backward() {
 		from = a.forward
 	}
-	base := tr.nodes[tr.baseOf(self)]
-	for _, n := range between(from, nil) {
-		if n == base {
-			return
-		}
+	if !slices.Contains(between(from, nil), tr.nodes[base]) {
+		tr.breakAt(breaks.AutogradFunction, "%s writes to a tensor that %s did not make", row.Name, a.phase())
 	}
-	tr.breakAt(breaks.AutogradFunction, "%s writes to a tensor that %s did not make", row.Name, a.phase())
 }
 
 func (a *application) phase() string {
@@ -107,13 +104,6 @@ func (a *application) phase() string {
 		return "Backward"
 	}
 	return "Forward"
-}
-
-// refuseStatistics breaks at operators in a body that write beside their result.
-func (tr *trace) refuseStatistics(n *graph.Node, row *ops.Op) {
-	if a := tr.applying; a != nil && len(n.Statistics()) > 0 {
-		tr.breakAt(breaks.AutogradFunction, "%s in %s updates statistics", row.Name, a.phase())
-	}
 }
 
 // seal notes that nothing may write the memory of t any more: a body has read it, or

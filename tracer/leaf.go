@@ -20,8 +20,10 @@ import (
 // no tensor yet, so the graph says which of its inputs gradients would reach.
 func (tr *trace) history(in *ssa.Call, name string) {
 	tr.inBackward("asks for the history of a tensor: %s", name)
-	if len(tr.mutated) > 0 { // writing in place can make a tensor want gradients
-		tr.breakAt(breaks.TensorDataRead, "%s behind an operator in place", name)
+	for t := range tr.mutated { // writing in place can make a tensor want gradients
+		if w, known := tr.writes[t]; !known || w.grad {
+			tr.breakAt(breaks.TensorDataRead, "%s behind an operator in place", name)
+		}
 	}
 	x := in.Call.Args[0]
 	t := tr.tensorAt(x)

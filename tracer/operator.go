@@ -106,12 +106,11 @@ func (tr *trace) operator(in *ssa.Call, name string, b torch.Binding) {
 	}
 	if row.Tags.Has(ops.TagInPlace) {
 		self := tr.tensorAt(in.Call.Args[0])
-		tr.refuseInApply(row, self)
 		tr.refuseLeaf(self, row)
 		tr.refuseView(self, row, bound)
 		tr.mutate(self, row)
 	}
-	tr.refuseInApply(row, nil)
+	tr.refuseInBackward(row)
 	tr.refuseStale(row, bound)
 	if makesComplex(row.ID) || ops.TouchesComplex(bound) {
 		tr.breakAt(breaks.UnsupportedOperator, "%s makes or takes %s tensors: graphs hold real ones", row.Name, ops.Complex64)
@@ -125,7 +124,6 @@ func (tr *trace) operator(in *ssa.Call, name string, b torch.Binding) {
 	if err != nil {
 		tr.refuseOperator(row, err)
 	}
-	tr.refuseStatistics(node, row)
 	tr.made = append(tr.made, madeNode{node, in})
 	tr.mutateStatistics(node, row)
 	tr.results(in, build, node, row)

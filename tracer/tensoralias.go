@@ -14,6 +14,7 @@ import (
 // mutate notes that an operator is about to write t.
 func (tr *trace) mutate(t *torch.Tensor, row *ops.Op) {
 	t = tr.baseOf(t)
+	tr.onlyOwn(t, row)
 	tr.unsealed(t, row)
 	tr.mutated[t] = true
 	if tr.inputOf[t] == nil {
@@ -32,6 +33,9 @@ func (tr *trace) mutateStatistics(n *graph.Node, row *ops.Op) {
 		for _, in := range tr.inputs {
 			if in.node == s {
 				tr.mutate(in.tensor, row)
+				w := tr.writes[in.tensor]
+				w.times++
+				tr.writes[in.tensor] = w
 			}
 		}
 	}
