@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/fsnotify/fsnotify"
@@ -17,7 +18,7 @@ const pollEvery = 200 * time.Millisecond
 // Follow reads all sources and goes on as they grow; files that appear in
 // followed folders join. each gets every record; idle, if not nil, is called
 // whenever all that is there has been delivered. Follow returns nil when ctx
-// ends, after a last look.
+// ends, after a last look, or when there are pipes alone and all came to their end.
 func (st *Store) Follow(ctx context.Context, each func(*Record), idle func()) error {
 	w := st.watch()
 	defer w.close()
@@ -32,7 +33,7 @@ func (st *Store) Follow(ctx context.Context, each func(*Record), idle func()) er
 		if n := st.drain(free, each, last); idle != nil && (n > 0 || first || last) {
 			idle()
 		}
-		if last {
+		if last || st.alive() == 0 && st.pipesAlone() {
 			return nil
 		}
 		select {
@@ -74,6 +75,11 @@ func (st *Store) alive() int {
 		}
 	}
 	return n
+}
+
+// pipesAlone reports whether no file of what was named can grow or appear.
+func (st *Store) pipesAlone() bool {
+	return !slices.ContainsFunc(st.sources, func(src *source) bool { return src.pipe == nil }) && len(st.sources) == len(st.paths)
 }
 
 // errCutShort ends a file whose records are no longer where they were read.

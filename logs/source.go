@@ -47,6 +47,7 @@ type source struct {
 	at      io.ReaderAt
 	closers []io.Closer
 	file    *os.File // of regular files
+	pipe    *piped   // of followed ones that are none
 	dead    bool     // reached its end for good
 	started bool     // format is known
 	text    *textReader
@@ -123,47 +124,63 @@ func (st *Store) addSource(path string) error {
 
 // wire puts decompression and spool between the file and the scanner.
 func (st *Store) wire(src *source, raw io.Reader) error {
-	ext := strings.ToLower(filepath.Ext(src.Path))
 	magic := make([]byte, 4)
-	var in io.Reader
+	in := raw
 	switch {
 	case src.file != nil:
 		n, _ := src.file.ReadAt(magic, 0)
 		magic = magic[:n]
-		in = raw
+	case st.opts.Follow: // what it holds shows when something comes
+		sp := st.spool(src)
+		src.pipe = newPiped(raw, sp)
+		src.scan.in, src.at = src.pipe, sp
+		return nil
 	default:
 		br := bufio.NewReaderSize(raw, 64<<10)
 		magic, _ = br.Peek(4)
 		in = br
 	}
-	switch {
-	case bytes.HasPrefix(magic, []byte{0x1f, 0x8b}):
-		z, err := gzip.NewReader(in)
-		if err != nil {
-			return err
-		}
-		in = z
-	case bytes.HasPrefix(magic, []byte{0x28, 0xb5, 0x2f, 0xfd}):
-		z, err := zstd.NewReader(in, zstd.WithDecoderMaxMemory(256<<20), zstd.WithDecoderConcurrency(1))
-		if err != nil {
-			return err
-		}
-		src.closers = append(src.closers, closerFunc(z.Close))
-		in = z
-	case ext == ".gz" || ext == ".zst":
-		if len(magic) > 0 {
-			return fmt.Errorf("is no %s archive", ext[1:])
-		}
+	z, err := src.unpack(in, magic)
+	if err != nil {
+		return err
 	}
-	if src.file != nil && in == raw {
+	if z == nil && src.file != nil {
 		src.scan.in, src.at = in, src.file
 		return nil
 	}
-	sp := &spool{dir: st.opts.SpoolDir, limit: st.opts.SpoolMemory}
-	src.closers = append(src.closers, sp)
+	if z != nil {
+		in = z
+	}
+	sp := st.spool(src)
 	src.scan.in, src.at = io.TeeReader(in, sp), sp
 	src.file = nil
 	return nil
+}
+
+// unpack is what in holds where it is an archive, else nil.
+func (src *source) unpack(in io.Reader, magic []byte) (io.Reader, error) {
+	ext := strings.ToLower(filepath.Ext(src.Path))
+	switch {
+	case bytes.HasPrefix(magic, []byte{0x1f, 0x8b}):
+		return gzip.NewReader(in)
+	case bytes.HasPrefix(magic, []byte{0x28, 0xb5, 0x2f, 0xfd}):
+		z, err := zstd.NewReader(in, zstd.WithDecoderMaxMemory(256<<20), zstd.WithDecoderConcurrency(1))
+		if err != nil {
+			return nil, err
+		}
+		src.closers = append(src.closers, closerFunc(z.Close))
+		return z, nil
+	case (ext == ".gz" || ext == ".zst") && len(magic) > 0:
+		return nil, fmt.Errorf("is no %s archive", ext[1:])
+	}
+	return nil, nil
+}
+
+// spool makes a spool for a source.
+func (st *Store) spool(src *source) *spool {
+	sp := &spool{dir: st.opts.SpoolDir, limit: st.opts.SpoolMemory}
+	src.closers = append(src.closers, sp)
+	return sp
 }
 
 type closerFunc func()
@@ -185,14 +202,13 @@ func (st *Store) begin(src *source, scratch *batch) (bool, error) {
 		n, err = src.file.ReadAt(scratch.buf[:headSize], 0)
 		head = scratch.buf[:n]
 	} else {
-		br = bufio.NewReaderSize(src.scan.in, 2*headSize)
-		head, err = br.Peek(headSize)
+		br, head, err = st.peek(src)
 	}
 	if len(head) == 0 {
 		if err != nil && err != io.EOF {
 			return false, err
 		}
-		if src.file == nil {
+		if src.file == nil && src.pipe == nil {
 			src.dead = true
 		}
 		return false, nil
@@ -215,14 +231,33 @@ func (st *Store) begin(src *source, scratch *batch) (bool, error) {
 		src.scan.in = br
 	}
 	if format == FormatText {
-		sp := &spool{dir: st.opts.SpoolDir, limit: st.opts.SpoolMemory}
-		src.closers = append(src.closers, sp)
+		sp := st.spool(src)
 		src.text = newTextReader(src.scan.in)
 		src.text.grows = st.opts.Follow
 		src.text.conv.beside = st.besideTrace(src)
 		src.scan.in, src.at = io.TeeReader(src.text, sp), sp
 	}
 	return true, nil
+}
+
+// peek looks at what comes first from a source that is no plain file; what a followed
+// pipe brings may be an archive.
+func (st *Store) peek(src *source) (br *bufio.Reader, head []byte, err error) {
+	br = bufio.NewReaderSize(src.scan.in, 2*headSize)
+	head, err = br.Peek(headSize)
+	if src.pipe == nil || len(head) == 0 {
+		return br, head, err
+	}
+	src.pipe.waits = true // should it be one
+	z, err := src.unpack(br, head[:min(4, len(head))])
+	if src.pipe.waits = z != nil; z == nil {
+		return br, head, err
+	}
+	sp := st.spool(src)
+	src.scan.in, src.at = io.TeeReader(z, sp), sp
+	br = bufio.NewReaderSize(src.scan.in, 2*headSize)
+	head, err = br.Peek(headSize)
+	return br, head, err
 }
 
 // besideTrace says whether a text log accompanies a trace of the same run: its

@@ -15,12 +15,16 @@ type spool struct {
 	mem   []byte
 	f     *os.File
 	size  int64
+	shut  bool
 }
 
 // Write implements io.Writer.
 func (s *spool) Write(p []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.shut {
+		return 0, os.ErrClosed
+	}
 	if s.f == nil && s.size+int64(len(p)) > s.limit {
 		f, err := os.CreateTemp(s.dir, "tcdbg-spool-*")
 		if err != nil {
@@ -63,6 +67,7 @@ func (s *spool) ReadAt(p []byte, off int64) (int, error) {
 func (s *spool) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.shut = true
 	if s.f == nil {
 		return nil
 	}

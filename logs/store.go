@@ -393,6 +393,7 @@ func (st *Store) advance(p *pipe, i int, final bool) bool {
 	if src.dead || p.ctx.Err() != nil {
 		return false
 	}
+	final = final || src.pipe != nil && src.pipe.ended()
 	b := p.empty()
 	if !src.started {
 		ok, err := st.begin(src, b)
@@ -430,7 +431,7 @@ func (st *Store) advance(p *pipe, i int, final bool) bool {
 		if src.cutShort() {
 			src.fail(errCutShort)
 		}
-		src.dead = src.dead || final || src.file == nil && src.text == nil
+		src.dead = src.dead || final || src.file == nil && src.pipe == nil && src.text == nil
 		return false
 	}
 	return true

@@ -91,7 +91,7 @@ func (s *session) replayCommand() *cobra.Command {
 		Use:   "replay [flags] PATH|RUN|last ...",
 		Short: "Open saved traces or a saved run",
 		Long: `Opens TORCH_TRACE files, folders of them (one file a rank or process), .gz and
-.zst, TORCH_LOGS text, - for standard input, and saved runs by id. Without a
+.zst, TORCH_LOGS text, - for standard input (read as it comes), and saved runs by id. Without a
 terminal it prints the report.`,
 		Example: "  tcdbg replay last\n  tcdbg replay /tmp/trace_dir\n  tcdbg replay --follow /tmp/trace_dir",
 		Args:    atLeast(1, "a trace to open, or last"),

@@ -92,6 +92,7 @@ func (f *feed) follow(st *feedState, paths []string, o logs.Options) error {
 		defer close(st.done)
 		if o.Follow {
 			err = explain.Follow(ctx, store, st.fold, nil)
+			f.ends(st)
 		} else {
 			err = store.Read(ctx, st.fold.Add)
 			st.fold.SetLive(false) // how the sources ended belongs to the last report
@@ -101,6 +102,16 @@ func (f *feed) follow(st *feedState, paths []string, o logs.Options) error {
 		}
 	})
 	return nil
+}
+
+// ends notes that a followed trace came to its end, unless the program that writes it
+// is our own to watch.
+func (f *feed) ends(st *feedState) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if st.child == nil {
+		st.live = false
+	}
 }
 
 // traceError words an error of logs.Open.

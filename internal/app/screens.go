@@ -179,8 +179,9 @@ func (s *session) replay(fl replayFlags, paths []string) error {
 	}
 	o := logs.Options{Follow: fl.follow}
 	if s.stdinIsTrace(paths) {
-		o.Stdin = s.Stdin
+		o.Follow, o.Stdin = true, s.Stdin // the program at its other end may still run
 	}
+	st.live = o.Follow
 	if err := f.follow(st, src.paths, o); err != nil {
 		return err
 	}
@@ -192,7 +193,6 @@ func (s *session) replay(fl replayFlags, paths []string) error {
 		defer tty.Close()
 		s.Stdin = tty
 	}
-	st.live = fl.follow
 	return s.show(f)
 }
 
