@@ -6,19 +6,18 @@ import (
 	"tcdbg/logs"
 )
 
-// Follow folds a growing store until ctx ends. changed, if not nil, is called
-// after each batch of records; it may take a snapshot.
-func Follow(ctx context.Context, st *logs.Store, f *Fold, changed func()) error {
-	f.SetLive(true)
-	err := st.Follow(ctx, f.Add, func() {
-		f.touch() // a source may have come to its end without a record
-		if changed != nil {
-			changed()
+// Follow folds a growing store until ctx ends or the store does. also, if not nil,
+// gets every record behind the fold.
+func Follow(ctx context.Context, st *logs.Store, f *Fold, also func(*logs.Record)) error {
+	each := f.Add
+	if also != nil {
+		each = func(r *logs.Record) {
+			f.Add(r)
+			also(r)
 		}
-	})
-	f.SetLive(false)
-	if changed != nil {
-		changed()
 	}
+	f.SetLive(true)
+	err := st.Follow(ctx, each, f.touch) // a source may come to its end without a record
+	f.SetLive(false)
 	return err
 }

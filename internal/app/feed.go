@@ -42,19 +42,20 @@ type feed struct {
 
 // feedState is one run of a feed.
 type feedState struct {
-	store  *logs.Store
-	fold   *explain.Fold
-	out    *outputLog // nil: none was saved
-	child  *child     // nil: a saved run
-	run    *Run       // nil: files that are no run of ours
-	live   bool
-	ended  *ending
-	start  time.Time
-	took   time.Duration
-	cancel context.CancelFunc
-	done   chan struct{} // closed when the trace was read to its end
-	exited chan struct{} // closed when the child has ended
-	stands logs.State    // what the engine said last, as of the last snapshot
+	store   *logs.Store
+	fold    *explain.Fold
+	out     *outputLog  // nil: none was saved
+	printed *printedLog // what text logs hold of it; nil beside out
+	child   *child      // nil: a saved run
+	run     *Run        // nil: files that are no run of ours
+	live    bool
+	ended   *ending
+	start   time.Time
+	took    time.Duration
+	cancel  context.CancelFunc
+	done    chan struct{} // closed when the trace was read to its end
+	exited  chan struct{} // closed when the child has ended
+	stands  logs.State    // what the engine said last, as of the last snapshot
 }
 
 func (f *feed) now() *feedState {
@@ -84,6 +85,8 @@ func (f *feed) follow(st *feedState, paths []string, o logs.Options) error {
 	if st.out != nil {
 		live := st.live // what watch is about to change
 		f.guard(func() { st.out.follow(ctx, live) })
+	} else {
+		st.printed = newPrintedLog(store)
 	}
 	f.mu.Lock()
 	f.state = st
@@ -91,10 +94,13 @@ func (f *feed) follow(st *feedState, paths []string, o logs.Options) error {
 	f.guard(func() {
 		defer close(st.done)
 		if o.Follow {
-			err = explain.Follow(ctx, store, st.fold, nil)
+			err = explain.Follow(ctx, store, st.fold, st.printed.add)
 			f.ends(st)
 		} else {
-			err = store.Read(ctx, st.fold.Add)
+			err = store.Read(ctx, func(r *logs.Record) {
+				st.fold.Add(r)
+				st.printed.add(r)
+			})
 			st.fold.SetLive(false) // how the sources ended belongs to the last report
 		}
 		if err != nil && !errors.Is(err, context.Canceled) {
@@ -270,8 +276,11 @@ func (f *feed) Records() tui.Records { return storeRecords{f.now().store} }
 
 // Output implements tui.Feed.
 func (f *feed) Output() tui.Output {
-	if out := f.now().out; out != nil {
-		return out
+	switch st := f.now(); {
+	case st.out != nil:
+		return st.out
+	case st.printed.holds():
+		return st.printed
 	}
 	return nil
 }
