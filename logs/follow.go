@@ -18,7 +18,7 @@ const pollEvery = 200 * time.Millisecond
 // Follow reads all sources and goes on as they grow; files that appear in
 // followed folders join. each gets every record; idle, if not nil, is called
 // whenever all that is there has been delivered. Follow returns nil when ctx
-// ends, after a last look, or when there are pipes alone and all came to their end.
+// ends, after a last look. Where there are pipes alone it ends with them, as Read does.
 func (st *Store) Follow(ctx context.Context, each func(*Record), idle func()) error {
 	w := st.watch()
 	defer w.close()
@@ -33,8 +33,11 @@ func (st *Store) Follow(ctx context.Context, each func(*Record), idle func()) er
 		if n := st.drain(free, each, last); idle != nil && (n > 0 || first || last) {
 			idle()
 		}
-		if last || st.alive() == 0 && st.pipesAlone() {
+		switch {
+		case last:
 			return nil
+		case st.alive() == 0 && st.pipesAlone():
+			return st.firstError()
 		}
 		select {
 		case <-ctx.Done():

@@ -68,6 +68,7 @@ func TestFollowOfPipesEnds(t *testing.T) {
 		{"text", strings.NewReader(text), 1, ""},
 		{"broken pipe", io.MultiReader(bytes.NewReader(b.Bytes()), failing{}), 6, "broken"},
 		{"nothing", strings.NewReader(""), 0, ""},
+		{"binary", strings.NewReader("\x00\x01\x02\x03"), 0, "binary"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
@@ -78,7 +79,7 @@ func TestFollowOfPipesEnds(t *testing.T) {
 			}
 			defer st.Close()
 			n := 0
-			if err := st.Follow(ctx, func(*Record) { n++ }, nil); err != nil || ctx.Err() != nil {
+			if err := st.Follow(ctx, func(*Record) { n++ }, nil); (err != nil) != (c.records == 0 && c.fails != "") || ctx.Err() != nil {
 				t.Fatal(err, ctx.Err())
 			}
 			if n != c.records {
