@@ -312,7 +312,7 @@ func squeeze(s string) string { return strings.Join(strings.Fields(s), " ") }
 
 // listRecompiles collects the recompiles of every frame.
 func listRecompiles(r *Report) {
-	fixed := fixedSizes(r)
+	fixed, open := fixedSizes(r), openNumbers(r)
 	for _, fr := range r.Frames {
 		for c := range fr.recompiles {
 			rc := c.Recompile
@@ -323,6 +323,12 @@ func listRecompiles(r *Report) {
 			rc.Key = recompileKey(rc)
 			var ok bool
 			if rc.Fix, ok = needsNumber(rc, fixed); !ok {
+				rc.Fix, ok = becameInput(rc, open)
+			}
+			if !ok {
+				rc.Fix, ok = countedBehindBreak(rc)
+			}
+			if !ok {
 				rc.Fix = fixRecompile(rc, r.Engine)
 				rc.Fix.Text += foreignGuard(rc)
 			}

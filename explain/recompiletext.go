@@ -391,6 +391,9 @@ func negated(s string) (string, bool) {
 	return inner, depth == 0
 }
 
+// mirrored are comparisons with their sides changed: 2 <= x is x >= 2.
+var mirrored = map[string]string{" <= ": " >= ", " < ": " > ", " >= ": " <= ", " > ": " < "}
+
 // comparison reads "EXPR == VALUE" and its relatives.
 func comparison(s string, f *GuardFailure) bool {
 	if inner, ok := negated(s); ok && comparison(inner, f) {
@@ -407,9 +410,12 @@ func comparison(s string, f *GuardFailure) bool {
 			continue
 		}
 		left, right := strings.TrimSpace(s[:i]), strings.TrimSpace(s[i+len(op):])
-		f.Source, f.Expected = left, right
+		if flipped, ok := mirrored[op]; ok && isNumber(left) && !strings.Contains(right, ".size()") {
+			left, op, right = right, flipped, left
+		}
+		f.Source, f.Expected = left, plainSource(right)
 		if op != " == " && op != " is " {
-			f.Expected = strings.TrimSpace(op) + " " + right
+			f.Expected = strings.TrimSpace(op) + " " + plainSource(right)
 		}
 		classify(left, right, op, f)
 		return true
@@ -433,7 +439,7 @@ func classify(left, right, op string, f *GuardFailure) {
 		f.Kind = breaks.LengthChanged
 		f.Source = strings.TrimSuffix(strings.TrimPrefix(left, "len("), ")")
 		if f.Expected == right && op != " == " {
-			f.Expected = strings.TrimSpace(op) + " " + right
+			f.Expected = strings.TrimSpace(op) + " " + plainSource(right)
 		}
 	case right == "None":
 		f.Kind = breaks.NoneChanged

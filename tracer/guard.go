@@ -463,15 +463,18 @@ func (tr *trace) dynamicGuards() {
 			kind: "SHAPE_ENV", src: o.src, text: text, want: text, pos: pos,
 			test: func(a *addresses) bool { return sizeAt(a, o.src, o.dim) >= 2 },
 			actual: func(a *addresses) failure {
-				return failure{actual: fmt.Sprintf("%s = %d", x.Source, sizeAt(a, o.src, o.dim)), dim: o.dim}
+				return failure{actual: o.failure(a, x.Source), dim: o.dim}
 			},
 		})
 	}
 }
 
-// sizeAt is a size of the tensor at s, -1 where there is none.
+// sizeAt is a size of the tensor at s, -1 where there is none, or the int at s.
 func sizeAt(a *addresses, s *source, dim int) int {
 	p := a.at(s)
+	if p != nil && dim == anyDim {
+		return int(kindOf(s.typ).load(p).i)
+	}
 	if p == nil || *(**torch.Tensor)(p) == nil {
 		return -1
 	}
@@ -538,7 +541,7 @@ func (tr *trace) symbolReader() func(a *addresses, s *sym.Symbol) int64 {
 // symbolOrigin is where a dynamic size is read.
 type symbolOrigin struct {
 	src  *source // of the tensor
-	dim  int
+	dim  int     // anyDim: src is of an int
 	hint int
 	expr sym.Int    // the symbol itself
 	at   []logs.Pos // the user's stack where the tensor was met

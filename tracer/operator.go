@@ -253,7 +253,16 @@ func (tr *trace) bindCall(in *ssa.Call, b torch.Binding, row *ops.Op) ([]ops.Arg
 		args = args[1:]
 	}
 	for i, at := range b.Params {
-		kw[params[at].Name] = tr.argument(args[i].Type(), tr.addr(args[i]), tr.noteOf(args[i]))
+		t, p, n := args[i].Type(), tr.addr(args[i]), tr.noteOf(args[i])
+		if b.Method && params[at].Type == "Operand" && types.IsInterface(t) {
+			if t, p, n = tr.unwrap(t, p, n); t != nil {
+				if x := tr.openOperand(b.Op, pos[0], n); x != nil {
+					kw[params[at].Name] = x
+					continue
+				}
+			}
+		}
+		kw[params[at].Name] = tr.argument(t, p, n)
 	}
 	if b.Variadic != torch.VariadicNone {
 		rest := args[len(args)-1]
@@ -374,7 +383,13 @@ func (tr *trace) argument(t types.Type, p unsafe.Pointer, n *note) ops.Arg {
 	if n != nil && n.sym != nil {
 		return *n.sym
 	}
+	if x, ok := tr.openInt(n); ok {
+		return x
+	}
 	if k := kindOf(t); k.class != notScalar {
+		if n != nil && n.expr != nil {
+			tr.noteNumber(n.expr)
+		}
 		tr.freeze(n, t, p)
 		v := k.load(p)
 		switch k.class {

@@ -133,3 +133,36 @@ func main() {
 		t.Errorf("symbols at %q", places)
 	}
 }
+
+// The counter of a loop is demanded in the loop's line, not where one of the variables
+// that the loop changes was declared.
+func TestLoopsKnowTheirPlace(t *testing.T) {
+	o := both(t, `
+func f(x *torch.Tensor, list []float64) *torch.Tensor {
+	sum := torch.Zeros(1)
+	y := x.Mul(2)
+
+	for _, s := range list {
+		fmt.Println("a break")
+		sum = sum.Add(y.Mul(s))
+	}
+	return sum
+}
+func main() {
+	fmt.Println(torch.Compile(f)(torch.Ones(2), []float64{1, 2, 3}))
+}`)
+	misses, loops := o.recompiles(), 0
+	for _, m := range misses {
+		for _, f := range m.Failures {
+			if strings.Contains(f.Guard.Text, "rangeindex") || strings.Contains(f.Guard.Text, "len(list)") {
+				loops++
+				if !strings.Contains(f.Guard.Pos.Code, "range list") {
+					t.Errorf("%s at %+v", f.Guard.Text, f.Guard.Pos)
+				}
+			}
+		}
+	}
+	if loops == 0 {
+		t.Fatalf("no guard on the loop among %d recompiles", len(misses))
+	}
+}

@@ -104,6 +104,7 @@ func (t *Tracer) event(phase, name string, id logs.CompileID, at time.Time) {
 // traced writes what the trace found: the break, the guards.
 func (r *recorder) traced(tr *trace, seg *segment) {
 	r.graph = time.Now()
+	r.numbers(tr)
 	for _, x := range tr.env.Symbols {
 		o := tr.symbols[x]
 		r.t.sink.Emit(logs.Out{Kind: "create_symbol", ID: r.id, Place: "tracer/trace.go:240", Meta: map[string]any{
@@ -125,6 +126,21 @@ func (r *recorder) traced(tr *trace, seg *segment) {
 	out.Place = "tracer/step.go:90"
 	r.t.sink.Emit(out)
 	r.t.sink.Emit(logs.Artifact(r.id, b))
+}
+
+// numbers writes the floats that are inputs, as PyTorch does: symbols of their own kind.
+func (r *recorder) numbers(tr *trace) {
+	k := 0
+	for _, n := range tr.graph.Placeholders() {
+		if in := tr.numberOf[n]; in.expr != nil {
+			v, _ := in.expr.eval(tr.entry)
+			r.t.sink.Emit(logs.Out{Kind: "create_symbol", ID: r.id, Place: "tracer/number.go:170", Meta: map[string]any{
+				"symbol": fmt.Sprintf("zf%d", k), "val": in.expr.kind.text(v), "vr": "[-oo, oo]", "source": in.expr.String(),
+				"user_stack": r.t.sink.Stack(frames(in.at)),
+			}})
+			k++
+		}
+	}
 }
 
 func (r *recorder) breakRecord(tr *trace, seg *segment) logs.Break {

@@ -419,8 +419,8 @@ func (c *Compiled) miss(th *host.Thread, fc *frameCache, frames []*host.Frame, i
 	return false
 }
 
-// learnDynamic notes which sizes differ from those of earlier entries; they
-// become symbolic in the next one (automatic dynamic shapes).
+// learnDynamic notes which sizes and numbers differ from those of earlier entries;
+// they become symbolic in the next one (automatic dynamic shapes).
 func (c *Compiled) learnDynamic(th *host.Thread, fc *frameCache, frames []*host.Frame, old []*segment) {
 	if c.opts.dynamic == dynamicNever {
 		return
@@ -440,6 +440,11 @@ func (c *Compiled) learnDynamic(th *host.Thread, fc *frameCache, frames []*host.
 				if n != was.shape[d] {
 					markDim(fc.dynamic, was.src.name, d)
 				}
+			}
+		}
+		for _, was := range s.numbers {
+			if p := a.at(was.src); p != nil && kindOf(was.src.typ).load(p) != was.val {
+				markDim(fc.dynamic, was.src.name, anyDim)
 			}
 		}
 	}

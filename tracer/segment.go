@@ -31,8 +31,9 @@ type segment struct {
 	id      logs.CompileID
 	sources int
 	guards  []*guard
-	inputs  []*source    // of the graph
+	inputs  []graphInput // of the graph
 	seen    []seenTensor // also those that the graph does not read
+	numbers []seenNumber // constants of the graph
 	run     Runnable
 	plan    func() Runnable // of Request; nil where every run gets fresh memory
 	graph   *graph.Graph    // nil: no operators
@@ -212,6 +213,7 @@ func (tr *trace) closeGraph(seg *segment, rs *recipes) {
 	for _, o := range tr.symbols {
 		carriers[o.src] = true
 	}
+	of := map[*graph.Node]graphInput{}
 	for _, in := range tr.inputs {
 		shape, _, _ := in.tensor.Layout()
 		seg.seen = append(seg.seen, seenTensor{in.src, slices.Clone(shape)})
@@ -219,8 +221,19 @@ func (tr *trace) closeGraph(seg *segment, rs *recipes) {
 			g.Erase(in.node)
 			continue
 		}
-		seg.inputs = append(seg.inputs, in.src)
+		of[in.node] = graphInput{src: in.src}
 	}
+	for n, in := range tr.numberOf {
+		if in.expr != nil && n.NumUsers() == 0 {
+			g.Erase(n)
+			continue
+		}
+		of[n] = in
+	}
+	for _, n := range g.Placeholders() {
+		seg.inputs = append(seg.inputs, of[n])
+	}
+	seg.numbers = tr.numbers
 	if g.NumOps() > 0 {
 		seg.graph = g
 	}
@@ -239,8 +252,8 @@ func (s *segment) holds(a *addresses) bool {
 // values appends the graph's inputs to in.
 func (s *segment) values(a *addresses, in []torch.Value) []torch.Value {
 	in = slices.Grow(in, len(s.inputs))
-	for _, src := range s.inputs {
-		in = append(in, *(**torch.Tensor)(a.at(src)))
+	for _, x := range s.inputs {
+		in = append(in, x.value(a))
 	}
 	return in
 }
@@ -350,7 +363,6 @@ func (m *maker) size(x sym.Int) int64 {
 			return v
 		}
 		o := m.seg.symbols[y]
-		shape, _, _ := (*(**torch.Tensor)(m.entry.at(o.src))).Layout()
-		return int64(shape[o.dim])
+		return int64(sizeAt(m.entry, o.src, o.dim))
 	})
 }

@@ -87,12 +87,14 @@ type trace struct {
 	retry    ssa.Instruction                   // such a call that the trace cannot keep
 	retryWhy string
 
-	id     logs.CompileID
-	logged logs.Pos // the place of the last step in the single-step log
-	steps  int
-	made   []madeNode                 // calls of operators, in order
-	apart  []ssa.Instruction          // an operator that reads what a gradient is asked for by
-	avoid  map[ssa.Instruction]string // calls and loops in front of which to break, and what broke inside
+	id       logs.CompileID
+	logged   logs.Pos // the place of the last step in the single-step log
+	steps    int
+	numbers  []seenNumber               // that are constants of the graph
+	numberOf map[*graph.Node]graphInput // inputs that are numbers
+	made     []madeNode                 // calls of operators, in order
+	apart    []ssa.Instruction          // an operator that reads what a gradient is asked for by
+	avoid    map[ssa.Instruction]string // calls and loops in front of which to break, and what broke inside
 }
 
 // input is a tensor of the program that the graph reads.
@@ -337,7 +339,7 @@ func (tr *trace) isDynamic(s *source, t *torch.Tensor, d int) bool {
 func (tr *trace) symbolFor(s *source, dim, hint int) sym.Int {
 	for _, x := range tr.env.Symbols {
 		o := tr.symbols[x]
-		if _, fixed := x.Fixed(); !fixed && o.hint == hint {
+		if _, fixed := x.Fixed(); !fixed && o.hint == hint && o.dim != anyDim {
 			tr.guardDuck(x, o, s, dim)
 			return o.expr
 		}

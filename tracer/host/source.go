@@ -222,7 +222,8 @@ func (p *Program) SourceLine(file string, line int) string {
 }
 
 // Pos returns where an instruction stands: its own position, else that of the
-// previous instruction of its block, else the next one's.
+// previous instruction of its block, else the next one's. The head of a range loop
+// stands where its body begins, which is with the element.
 func (p *Program) Pos(in ssa.Instruction) token.Position {
 	if in.Pos().IsValid() {
 		return p.Fset.Position(in.Pos())
@@ -234,10 +235,11 @@ func (p *Program) Pos(in ssa.Instruction) token.Position {
 	var before token.Pos
 	seen := false
 	for _, other := range block.Instrs {
+		_, variable := other.(*ssa.Phi) // it stands where the variable is declared
 		switch {
 		case other == in:
 			seen = true
-		case !other.Pos().IsValid():
+		case variable || !other.Pos().IsValid():
 		case !seen:
 			before = other.Pos()
 		case !before.IsValid():
@@ -245,6 +247,13 @@ func (p *Program) Pos(in ssa.Instruction) token.Position {
 		}
 		if seen && before.IsValid() {
 			return p.Fset.Position(before)
+		}
+	}
+	if strings.HasPrefix(block.Comment, "range") && len(block.Succs) > 0 {
+		for _, other := range block.Succs[0].Instrs {
+			if other.Pos().IsValid() {
+				return p.Fset.Position(other.Pos())
+			}
 		}
 	}
 	return p.Fset.Position(in.Parent().Pos())

@@ -1,0 +1,84 @@
+package explain
+
+import (
+	"strings"
+	"testing"
+
+	"tcdbg/logs"
+	"tcdbg/tracer/breaks"
+)
+
+// TestNumberThatBecameInput: a number which the next compile leaves open asks for no
+// change; one that stays a constant, or a size, has the advice that it had.
+func TestNumberThatBecameInput(t *testing.T) {
+	id := logs.CompileID{Frame: 0, Compile: 1}
+	report := func(engine string, symbols ...Symbol) *Report {
+		r := &Report{Engine: engine}
+		for i := range symbols {
+			r.Symbols = append(r.Symbols, &symbols[i])
+		}
+		return r
+	}
+	at := ID{CompileID: id}
+	for name, c := range map[string]struct {
+		r      *Report
+		source string
+		want   string
+	}{
+		"an input":             {report("tcdbg 0.1.0", Symbol{ID: at, Source: "L['beta']"}), "beta", "beta was a constant"},
+		"in an expression":     {report("tcdbg 0.1.0", Symbol{ID: at, Source: "L['count']"}), "(count + 1)", "count was a constant"},
+		"an expression":        {report("tcdbg 0.1.0", Symbol{ID: at, Source: "(L['lr'] * 2)"}), "lr", "nothing to change"},
+		"another number":       {report("tcdbg 0.1.0", Symbol{ID: at, Source: "L['k']"}), "beta", ""},
+		"fixed again":          {report("tcdbg 0.1.0", Symbol{ID: at, Source: "L['k']", Specialized: "4"}), "k", ""},
+		"a size":               {report("tcdbg 0.1.0", Symbol{ID: at, Source: "L['x'].size()[0]"}), "x", ""},
+		"another entry's":      {report("tcdbg 0.1.0", Symbol{ID: ID{CompileID: logs.CompileID{Compile: 2}}, Source: "L['k']"}), "k", ""},
+		"a program of PyTorch": {report("PyTorch 2.15.0", Symbol{ID: at, Source: "L['k']"}), "k", ""},
+	} {
+		rc := &Recompile{Compile: &Compile{ID: at}, Failures: []GuardFailure{{Kind: breaks.ValueChanged, Source: c.source}}}
+		fix, ok := becameInput(rc, openNumbers(c.r))
+		if ok != (c.want != "") || !strings.Contains(fix.Text, c.want) {
+			t.Errorf("%s: %q, want %q", name, fix.Text, c.want)
+		}
+	}
+}
+
+// TestMirroredComparison reads a bound whose number stands on the left.
+func TestMirroredComparison(t *testing.T) {
+	for text, want := range map[string][2]string{
+		"0/1: 2 <= L['i']":  {"i", ">= 2"},
+		"0/1: 25 > L['i']":  {"i", "< 25"},
+		"0/1: L['i'] >= 2":  {"i", ">= 2"},
+		"0/1: L['i'] == 24": {"i", "24"},
+	} {
+		f := parseReason(text)
+		if plainSource(f.Source) != want[0] || f.Expected != want[1] {
+			t.Errorf("%s: source %q, expected %q, want %q", text, f.Source, f.Expected, want)
+		}
+	}
+}
+
+// TestCounterBehindBreak: the counter of a loop that a break cuts is the break's doing.
+func TestCounterBehindBreak(t *testing.T) {
+	from := logs.CompileID{Frame: 0}
+	first := &Frame{Name: "f"}
+	first.Compiles = []*Compile{{ID: ID{CompileID: from}, Frame: first, Breaks: []*Break{{Pos: logs.Pos{File: "model.go", Line: 7}}}}}
+	behind := func(from *logs.CompileID, code string, kind string) *Recompile {
+		fr := &Frame{Name: "f from line 8 on", Parent: first, From: from}
+		return &Recompile{Compile: &Compile{Frame: fr}, Failures: []GuardFailure{{Kind: kind, Pos: logs.Pos{Code: code}}}}
+	}
+	loop := "	for i, e := range list {"
+	if fix, ok := countedBehindBreak(behind(&from, loop, breaks.ValueChanged)); !ok || !strings.Contains(fix.Text, "the graph break at model.go:7 cuts this loop") {
+		t.Errorf("%q", fix.Text)
+	}
+	for name, rc := range map[string]*Recompile{
+		"another line":      behind(&from, "	x = x.Mul(i)", breaks.ValueChanged),
+		"a size":            behind(&from, loop, breaks.SizeChanged),
+		"behind no break":   behind(nil, loop, breaks.ValueChanged),
+		"an unknown break":  behind(&logs.CompileID{Frame: 9}, loop, breaks.ValueChanged),
+		"the first segment": {Compile: &Compile{Frame: first}, Failures: []GuardFailure{{Kind: breaks.ValueChanged, Pos: logs.Pos{Code: loop}}}},
+	} {
+		if fix, ok := countedBehindBreak(rc); ok {
+			t.Errorf("%s: %q", name, fix.Text)
+		}
+	}
+}
