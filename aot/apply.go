@@ -164,16 +164,60 @@ func (j *joint) deriveApply(n *graph.Node, needs map[*graph.Node]bool, grads map
 	if err != nil {
 		return err
 	}
+	open := j.gateOf(n, given)
 	for i, a := range inputs {
 		x, ok := a.(*graph.Node)
 		if !ok || !needs[x] || ds[i] == nil {
 			continue
 		}
-		d := b.Emit(ops.Alias, ds[i]).(*graph.Node) // a value of its own: it depends on all results
+		d := ds[i]
+		if open != nil {
+			d = b.Emit(ops.Where, open, d, 0.0).(*graph.Node)
+		}
+		d = b.Emit(ops.Alias, d).(*graph.Node) // a value of its own: it depends on all results
 		j.made[d] = given
 		accumulate(j.g, grads, x, d)
 	}
 	return nil
+}
+
+// gate is an input of the backward graph, a bool: whether a gradient reached a function
+// with a derivative of its own. Where none did eager mode does not call its Backward,
+// which need not give zeros for zeros.
+type gate struct {
+	node    *graph.Node
+	reached []bool // by the gradients of which outputs
+}
+
+// gateOf makes the gate of tie n, whose results have the gradients given; nil where
+// every backward pass reaches it.
+func (j *joint) gateOf(n *graph.Node, given []ops.Value) *graph.Node {
+	reached := make([]bool, len(j.tangents))
+	on := j.dependence()
+	for _, v := range given {
+		if d, ok := v.(*graph.Node); ok {
+			for i, b := range on[d] {
+				reached[i] = reached[i] || b
+			}
+		}
+	}
+	if !slices.Contains(reached, false) {
+		return nil
+	}
+	name := fmt.Sprintf("reached_%d", len(j.gates)+1)
+	meta := &ops.TensorMeta{DType: ops.Bool, Device: n.Meta.([]ops.Result)[0].(*ops.TensorMeta).Device, Shape: []sym.Int{}, Stride: []sym.Int{}, Offset: sym.C(0)}
+	g := j.g.Insert(&graph.Node{Name: name, Kind: graph.Placeholder, Target: name, Meta: meta}, firstCall(j.g))
+	j.gates = append(j.gates, gate{g, reached})
+	return g
+}
+
+// value is the gate in a backward pass that gives gradients for these outputs.
+func (g gate) value(given []bool) *torch.Tensor {
+	open := false
+	for i, b := range given {
+		open = open || b && g.reached[i]
+	}
+	return torch.NewTensor(open)
 }
 
 // inlineBackward appends the operators of a backward body and returns the gradients of

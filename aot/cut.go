@@ -25,6 +25,7 @@ type parts struct {
 	written           []mutation // arguments that change behind the forward graph
 	missing           string     // an operator without derivative
 	depends           [][]bool   // of each gradient, by tangent
+	gates             []gate
 	// shows are forward outputs that lie in an argument's memory, which sizes evaluates
 	// the sizes of; there are none where the graph writes arguments, so that those are
 	// the captured graph's inputs.
@@ -39,6 +40,9 @@ func (j *joint) cut() *parts {
 	for _, t := range j.tangents {
 		late[t] = true
 	}
+	for _, t := range j.gates {
+		late[t.node] = true
+	}
 	derivative := false
 	for n := j.g.First(); n != nil; n = n.Next() {
 		late[n] = late[n] || derivative && len(n.Inputs()) == 0 // zeros are made, not saved
@@ -49,7 +53,7 @@ func (j *joint) cut() *parts {
 		}
 		derivative = derivative || n == j.last
 	}
-	p := &parts{outs: len(j.outs), wants: j.wants, needs: j.needed, missing: j.missing}
+	p := &parts{outs: len(j.outs), wants: j.wants, needs: j.needed, missing: j.missing, gates: j.gates}
 	need := j.reachable()
 	var saved []*graph.Node
 	seen := map[*graph.Node]bool{}
@@ -148,6 +152,9 @@ func (j *joint) backwardGraph(late, need map[*graph.Node]bool, saved []*graph.No
 	}
 	for _, t := range j.tangents {
 		m[t] = g.Input(t.Name, t.Target, "", t.Meta)
+	}
+	for _, t := range j.gates {
+		m[t.node] = g.Input(t.node.Name, t.node.Target, "", t.node.Meta)
 	}
 	for n := j.g.First(); n != nil; n = n.Next() {
 		if late[n] && need[n] && m[n] == nil {
@@ -255,6 +262,9 @@ func (p *parts) gradients(bw Runnable, saved []torch.Value, res, ds []*torch.Ten
 			given[i] = true
 		}
 		args = append(args, d.Contiguous())
+	}
+	for _, g := range p.gates {
+		args = append(args, g.value(given))
 	}
 	vals := bw(args)
 	out, k := make([]*torch.Tensor, len(p.needs)), 0

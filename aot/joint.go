@@ -27,7 +27,8 @@ type joint struct {
 	last     *graph.Node   // last forward node
 	// made holds what derivative rules make of nothing, such as the zeros for an
 	// overwritten tensor: the gradient that each rule was given.
-	made map[*graph.Node][]ops.Value
+	made  map[*graph.Node][]ops.Value
+	gates []gate // of functions with a derivative of their own
 	// missing names an operator on the way of a gradient that has no derivative;
 	// as in eager mode, only the backward pass refuses it.
 	missing string

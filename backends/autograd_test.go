@@ -1,9 +1,11 @@
 package backends
 
 import (
+	"os"
 	"strings"
 	"testing"
 
+	"tcdbg/internal/progfuzz"
 	"tcdbg/logs"
 )
 
@@ -261,6 +263,27 @@ func main() {
 	f(x, y).Sum().Backward()
 	fmt.Println(x.Grad(), y.Grad() == nil)
 }`, 1, nil},
+	{"a Backward that is not reached does not count, whatever it gives", `
+type constant struct{}
+func (constant) Forward(ctx *autograd.Context, in ...*torch.Tensor) []*torch.Tensor { ctx.SaveForBackward(in[0]); return []*torch.Tensor{in[0].Mul(2)} }
+func (constant) Backward(ctx *autograd.Context, g ...*torch.Tensor) []*torch.Tensor { return []*torch.Tensor{g[0].Add(ctx.SavedTensors()[0])} }
+func main() {
+	f := torch.Compile(func(x *torch.Tensor) (*torch.Tensor, *torch.Tensor, *torch.Tensor) {
+		a := autograd.Apply(constant{}, x)[0]
+		b := autograd.Apply(constant{}, a.Sin())[0]
+		return x.Mul(a), b, x.Cos()
+	})
+	for i := range 8 {
+		x := torch.Randn(3, kw.RequiresGrad(true))
+		a, b, c := f(x)
+		var of []*torch.Tensor
+		for k, y := range []*torch.Tensor{a, b, c} {
+			if i>>k&1 == 1 { of = append(of, y.Sum()) }
+		}
+		if of != nil { autograd.Backward(of) }
+		fmt.Println(x.Grad())
+	}
+}`, 2, nil},
 	{"a wrong number of gradients, and wrong shapes", `
 type few struct{}
 func (few) Forward(ctx *autograd.Context, in ...*torch.Tensor) []*torch.Tensor { return []*torch.Tensor{in[0].Mul(2)} }
@@ -531,4 +554,12 @@ func TestAutogradFunctions(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestRandomApplies runs random programs with autograd functions of their own:
+//
+//	TCDBG_FUZZ=2000 TCDBG_FUZZ_FROM=1 go test ./backends -run TestRandomApplies -timeout 0
+func TestRandomApplies(t *testing.T) {
+	text := func(seed int64) (prelude, body string) { return "", progfuzz.GenerateApplies(seed) }
+	comparePrograms(t, text, fuzzSeeds(t), os.Getenv("TCDBG_FUZZ") == "")
 }

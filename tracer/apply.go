@@ -88,6 +88,9 @@ func (tr *trace) autogradCall(in *ssa.Call, name string) bool {
 		tr.nameOfFunction(in)
 		return true
 	case "tcdbg/torch/autograd.record":
+		if tr.applying == nil { // a segment that begins inside of Apply
+			tr.breakAt(breaks.AutogradFunction, "Forward is not part of this graph")
+		}
 		tr.beginBackward(in)
 		return true
 	}

@@ -362,7 +362,7 @@ func (b userBackend) Compile(r *Request) (Runnable, error) {
 
 // worksOnTensors are functions that are no operators of their own and become some.
 var worksOnTensors = map[string]bool{
-	"tcdbg/torch.NoGrad": true, "(*tcdbg/torch.Tensor).At": true, "(*tcdbg/torch.Tensor).SetAt": true,
+	"tcdbg/torch.NoGrad": true, "tcdbg/torch/autograd.Apply": true, "(*tcdbg/torch.Tensor).At": true, "(*tcdbg/torch.Tensor).SetAt": true,
 }
 
 // beginsTensorWork reports whether a call is that of a tensor operator by name,

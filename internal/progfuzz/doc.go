@@ -3,13 +3,14 @@
 // times with changed arguments and prints everything that it can reach, so that
 // a compiled run which differs from a plain one prints something else.
 //
-// Three kinds: programs are about Go (structs, closures, slices, panics), models
+// Four kinds: programs are about Go (structs, closures, slices, panics), models
 // about tensors of many shapes and types, modules, batch sizes and training, mixed
 // programs are models that write views, hook gradients, nest compiled functions and
-// change what closures and containers hold.
+// change what closures and containers hold; the last kind is about autograd functions
+// with a Backward of their own.
 //
 // It knows nothing of the compiler and imports nothing of ours. Open program.go
 // first (the shape of a program), then stmt.go (the tables of statements),
-// model.go and modelexpr.go (the same of models), mixed.go (what mixed programs add)
-// and shrink.go (making a failing program small).
+// model.go and modelexpr.go (the same of models), mixed.go (what mixed programs add),
+// applies.go (autograd functions) and shrink.go (making a failing program small).
 package progfuzz
