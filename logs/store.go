@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"iter"
 	"math"
 	"runtime/debug"
@@ -46,14 +47,15 @@ type kindName struct{ kind, name, raw string }
 // maxKinds bounds the table of names, which hostile input could fill.
 const maxKinds = 1 << 16
 
-// Open opens files, folders and "-". With Follow a folder may be empty yet.
+// Open opens files, folders and "-". With Follow a folder may be empty yet, and what
+// is not there is waited for.
 func Open(paths []string, o Options) (*Store, error) {
 	if o.SpoolMemory == 0 {
 		o.SpoolMemory = 32 << 20
 	}
 	st := &Store{opts: o, paths: paths, known: map[string]bool{}, kindIDs: map[string]uint32{}, epochs: map[int]int{}, bad: map[int64]bool{}}
 	for _, p := range paths {
-		if _, err := st.addPath(p); err != nil {
+		if _, err := st.addPath(p); err != nil && !(o.Follow && errors.Is(err, fs.ErrNotExist)) {
 			return nil, errors.Join(err, st.Close())
 		}
 	}

@@ -376,7 +376,7 @@ func TestFolderOfRanks(t *testing.T) {
 // TestFollow: records appear as a file grows, never before they are whole, and
 // new files of a folder join.
 func TestFollow(t *testing.T) {
-	dir := t.TempDir()
+	dir := filepath.Join(t.TempDir(), "later") // which the program makes
 	st, err := Open([]string{dir}, Options{Follow: true})
 	if err != nil {
 		t.Fatal(err)
@@ -394,6 +394,9 @@ func TestFollow(t *testing.T) {
 	go func() {
 		done <- st.Follow(ctx, func(r *Record) { got <- fmt.Sprint(r.Key(), " ", len(r.Text())) }, nil)
 	}()
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
 	path := filepath.Join(dir, "a.log")
 	if err := os.WriteFile(path, trace[:half], 0o600); err != nil {
 		t.Fatal(err)

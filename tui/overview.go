@@ -79,22 +79,27 @@ func overviewLead(m *Model, w int) []theme.Line {
 	if r.Engine != "" && l.Width()+len(r.Engine)+4 < w {
 		l = append(l, theme.T(theme.Faint, " · "+r.Engine))
 	}
-	var second theme.Line
-	if m.run.Failed {
-		second = theme.Line{theme.T(theme.Red, " "+theme.GlyphFailed+" "+m.run.Ended)} // the header may cut it
-	} else if d := r.Damage(); len(d) > 0 {
-		second = theme.L(theme.Yellow, " ! "+d[0])
-		if len(d) > 1 {
-			second = theme.L(theme.Yellow, fmt.Sprintf(" ! %d remarks on what was read, behind the functions", len(d)))
-		}
-	} else if m.run.Changes != "" {
-		second = theme.Line{{Text: " since the run before: ", Style: theme.Faint}, theme.T(theme.Accent, m.run.Changes)}
-	} else if m.run.Watched {
-		second = theme.L(theme.Faint, " watching: save a file and the program runs again")
-	} else {
-		second = theme.L(theme.Faint, ranFor(m))
+	return []theme.Line{l, overviewRemark(m)}
+}
+
+// overviewRemark is the most urgent of what else there is to say.
+func overviewRemark(m *Model) theme.Line {
+	r, damage := m.report, m.report.Damage()
+	switch {
+	case m.run.Failed:
+		return theme.Line{theme.T(theme.Red, " "+theme.GlyphFailed+" "+m.run.Ended)} // the header may cut it
+	case len(damage) == 1:
+		return theme.L(theme.Yellow, " ! "+damage[0])
+	case len(damage) > 1:
+		return theme.L(theme.Yellow, fmt.Sprintf(" ! %d remarks on what was read, behind the functions", len(damage)))
+	case r.Live && len(r.Sources) == 0:
+		return theme.L(theme.Faint, " waiting: no file of the trace is there yet")
+	case m.run.Changes != "":
+		return theme.Line{{Text: " since the run before: ", Style: theme.Faint}, theme.T(theme.Accent, m.run.Changes)}
+	case m.run.Watched:
+		return theme.L(theme.Faint, " watching: save a file and the program runs again")
 	}
-	return []theme.Line{l, second}
+	return theme.L(theme.Faint, ranFor(m))
 }
 
 // ranFor is what the calls of compiled functions took, where that is recorded.

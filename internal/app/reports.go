@@ -59,7 +59,7 @@ text, - for standard input, or a saved run.
 
 // openStore opens what a command line means.
 func (s *session) openStore(args []string) (*logs.Store, *traces, error) {
-	t, err := findTraces(args)
+	t, err := findTraces(args, false)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -158,7 +158,7 @@ func (s *session) replay(fl replayFlags, paths []string) error {
 	if err != nil {
 		return err
 	}
-	src, err := findTraces(paths)
+	src, err := findTraces(paths, fl.follow && s.onTerminal())
 	if err != nil {
 		return err
 	}
@@ -214,8 +214,9 @@ type traces struct {
 	run    *Run   // the run, when it is one
 }
 
-// findTraces resolves paths, run ids and "last".
-func findTraces(args []string) (*traces, error) {
+// findTraces resolves paths, run ids and "last". An awaited path may be missing in a
+// folder that is there: the program that will write it has not begun.
+func findTraces(args []string, awaited bool) (*traces, error) {
 	wd, _ := os.Getwd()
 	t := &traces{root: wd, export: wd}
 	for _, a := range args {
@@ -232,6 +233,10 @@ func findTraces(args []string) (*traces, error) {
 			t.paths = append(t.paths, path)
 			continue
 		} else if strings.ContainsRune(a, os.PathSeparator) || filepath.Ext(a) != "" {
+			if _, err := os.Stat(filepath.Dir(a)); awaited && err == nil {
+				t.paths = append(t.paths, a)
+				continue
+			}
 			return nil, failf(ExitNoFile, "cannot open %s: no such file", printable(a))
 		}
 		r, err := findRun(a)
