@@ -192,6 +192,9 @@ type gate struct {
 // gateOf makes the gate of tie n, whose results have the gradients given; nil where
 // every backward pass reaches it.
 func (j *joint) gateOf(n *graph.Node, given []ops.Value) *graph.Node {
+	if len(j.tangents) == 1 {
+		return nil
+	}
 	reached := make([]bool, len(j.tangents))
 	on := j.dependence()
 	for _, v := range given {

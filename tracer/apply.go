@@ -35,8 +35,7 @@ type application struct {
 	constant []bool
 	grads    []*graph.Node // stand-ins for the gradients of the results, nil for none
 	spans    int           // objects of the trace when Backward began
-	reads    []reading
-	unfilled bool // SetMaterializeGrads(false)
+	unfilled bool          // SetMaterializeGrads(false)
 }
 
 // backward reports whether Backward is being traced.
@@ -229,6 +228,5 @@ func (tr *trace) endBackward(in *ssa.Return) {
 	tr.th.Pop()
 	tr.shadows = tr.shadows[:len(tr.shadows)-1]
 	tr.bodies(a, grads)
-	tr.applied = append(tr.applied, a)
 	tr.applying = nil
 }

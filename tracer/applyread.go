@@ -15,9 +15,9 @@ import (
 // traced, behind Forward, or in the backward pass: it breaks in front of what is not,
 // and where the trace changes afterwards what Backward has read.
 
-// reading is memory of the trace that Backward has read.
+// reading is memory of the trace that the Backward of a call has read.
 type reading struct {
-	in   *span
+	call ssa.Instruction
 	from uintptr
 	size uintptr
 }
@@ -33,7 +33,7 @@ func (tr *trace) inBackward(format string, args ...any) {
 func (tr *trace) noteRead(p unsafe.Pointer, size uintptr) {
 	if a := tr.applying; a.backward() {
 		if s := tr.mem.find(p); s != nil && s.id < a.spans {
-			a.reads = append(a.reads, reading{s, uintptr(p), size})
+			tr.reads[s] = append(tr.reads[s], reading{a.call, uintptr(p), size})
 		}
 	}
 }
@@ -46,11 +46,12 @@ func (tr *trace) noteWrite(p unsafe.Pointer, size uintptr) {
 			tr.inBackward("changes what was made outside of it")
 		}
 	}
-	for _, a := range tr.applied {
-		for _, r := range a.reads {
-			if from := uintptr(p); from < r.from+r.size && r.from < from+size {
-				tr.avoidApply(a.call, "what Backward reads is changed behind the call")
-			}
+	if len(tr.reads) == 0 {
+		return
+	}
+	for _, r := range tr.reads[tr.mem.find(p)] {
+		if from := uintptr(p); from < r.from+r.size && r.from < from+size {
+			tr.avoidApply(r.call, "what Backward reads is changed behind the call")
 		}
 	}
 }
@@ -59,12 +60,10 @@ func (tr *trace) noteWrite(p unsafe.Pointer, size uintptr) {
 // outlives the segment: an object that Backward has read, which the program may change
 // before it runs, and results that share memory with others.
 func (tr *trace) checkOutside(rs *recipes) {
-	for _, a := range tr.applied {
-		for _, r := range a.reads {
-			if _, kept := rs.objs[r.in]; kept {
-				tr.retry, tr.retryWhy = a.call, "what Backward reads can be reached by the program, which may change it before Backward runs"
-				return
-			}
+	for _, s := range tr.mem.spans {
+		if _, kept := rs.objs[s]; kept && tr.reads[s] != nil {
+			tr.retry, tr.retryWhy = tr.reads[s][0].call, "what Backward reads can be reached by the program, which may change it before Backward runs"
+			return
 		}
 	}
 	if call := tr.sharedResult(rs.order); call != nil {

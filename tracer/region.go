@@ -466,7 +466,7 @@ func (c *Compiled) newTrace(th *host.Thread, fc *frameCache, frames []*host.Fram
 		maps: map[uintptr]*traceMap{}, overlays: map[uintptr]*mapOverlay{}, clos: map[*host.Closure]*closureNote{},
 		touched: map[regionKey]*region{}, env: &sym.Env{}, symbols: map[*sym.Symbol]symbolOrigin{}, dynamic: fc.dynamic,
 		nodes: map[*torch.Tensor]*graph.Node{}, inputOf: map[*torch.Tensor]*input{}, mutated: map[*torch.Tensor]bool{},
-		calls: map[*graph.Graph]bodyOf{}, sealed: map[*torch.Tensor]ssa.Instruction{}, returned: map[*torch.Tensor]ssa.Instruction{},
+		reads: map[*span][]reading{}, calls: map[*graph.Graph]bodyOf{}, sealed: map[*torch.Tensor]ssa.Instruction{}, returned: map[*torch.Tensor]ssa.Instruction{},
 		bases: map[*torch.Tensor]*torch.Tensor{}, born: map[*torch.Tensor]bornView{}, writes: map[*torch.Tensor]written{}, wants: map[*graph.Node]bool{},
 	}
 	tr.graph = graph.New("graph", tr.env)

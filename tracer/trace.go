@@ -80,7 +80,7 @@ type trace struct {
 	wants   map[*graph.Node]bool      // nodes through which gradients flow, as far as asked
 
 	applying *application                      // the call of autograd.Apply whose bodies are traced
-	applied  []*application                    // earlier ones
+	reads    map[*span][]reading               // objects of the trace that a Backward has read
 	calls    map[*graph.Graph]bodyOf           // by forward body
 	sealed   map[*torch.Tensor]ssa.Instruction // memory that may not be written any more, for a call of autograd.Apply
 	returned map[*torch.Tensor]ssa.Instruction // tensors that such calls gave

@@ -103,7 +103,7 @@ func (w *applyWriter) backward(receiver string, saved []string, results int) {
 	case 0:
 		w.write("\tcalls += 10\n")
 	case 1:
-		w.write("\tif d.Sum().Gt(0).Bool() { d = d.Mul(2) }\n")
+		w.write("\tif d.Sum().Gt(0.37).Bool() { d = d.Mul(2) }\n")
 	case 2:
 		w.write("\td = d.Add(float64(calls))\n")
 	case 3:
@@ -148,7 +148,7 @@ func (w *applyWriter) compiled() {
 				w.write("\t%s.%s\n", from, pickOf(w.generator, "Mul_(0.5)", "Add_(0.25)", "Tanh_()"))
 			}
 		case 6:
-			w.write("\t%s\n", pickOf(w.generator, "fmt.Println(\"mid\")", fmt.Sprintf("if %s.Sum().Gt(0).Bool() { calls += 100 }", from), "calls += 1000"))
+			w.write("\t%s\n", pickOf(w.generator, "fmt.Println(\"mid\")", fmt.Sprintf("if %s.Sum().Gt(0.37).Bool() { calls += 100 }", from), "calls += 1000"))
 		}
 	}
 	out := []string{vars[len(vars)-1]}
