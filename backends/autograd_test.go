@@ -377,7 +377,16 @@ func main() {
 		h.Add_(1)
 		return y
 	})
-}`, 1, []string{"writes to what a function"}},
+	v := torch.Compile(func(x, v *torch.Tensor) *torch.Tensor {
+		y := autograd.Apply(square{}, x)[0]
+		v.Add_(1)
+		return y.Mul(2)
+	})
+	try(func(x *torch.Tensor) *torch.Tensor {
+		h := x.Sin()
+		return v(h, h.View(3, 1))
+	})
+}`, 1, []string{"writes to what a function", "writes to what a function"}},
 	{"a result that shares memory with another output", `
 type same struct{}
 func (same) Forward(ctx *autograd.Context, in ...*torch.Tensor) []*torch.Tensor { return []*torch.Tensor{in[0].View(-1)} }

@@ -186,6 +186,13 @@ func graphNodes(g *fx.Graph) []GraphNode {
 		if n.Source.File != "" {
 			out[i].Pos = logs.Pos{File: n.Source.File, Line: n.Source.Line, Func: n.Source.Func, Code: n.Source.Code}
 		}
+		if n.Op == "get_attr" {
+			for _, body := range g.Subs {
+				if body.Name == n.Target {
+					out[i].Body = graphNodes(body)
+				}
+			}
+		}
 	}
 	return out
 }

@@ -300,6 +300,7 @@ type GraphNode struct {
 	Args                   []string // names of nodes
 	Pos                    logs.Pos
 	Stack                  []logs.Pos
+	Body                   []GraphNode // of a get_attr that names the body of a higher-order operator
 }
 
 // Kernel is one generated kernel or extern call.

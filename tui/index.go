@@ -162,11 +162,18 @@ func (c *parsed) nodesOf(g *explain.Graph) []nodeAt {
 		return kept
 	}
 	var out []nodeAt
-	for _, n := range g.Nodes() {
-		if n.Pos.Line > 0 && n.Op != "placeholder" && n.Op != "output" {
-			out = append(out, nodeAt{g, n.Name, n.Target, n.Pos})
+	var visit func(nodes []explain.GraphNode)
+	visit = func(nodes []explain.GraphNode) {
+		for _, n := range nodes {
+			switch {
+			case n.Body != nil:
+				visit(n.Body)
+			case n.Pos.Line > 0 && n.Op != "placeholder" && n.Op != "output":
+				out = append(out, nodeAt{g, n.Name, n.Target, n.Pos})
+			}
 		}
 	}
+	visit(g.Nodes())
 	c.nodes[key] = out
 	return out
 }
