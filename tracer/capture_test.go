@@ -779,6 +779,25 @@ func main() {
 		g(torch.Arange(5.0), 5)
 	}()
 }`, "full select add mul | full select add mul | full select add mul neg | full select add mul | full", "GB0064"},
+	{"ints that are no sizes", `
+func f(x *torch.Tensor, k int) *torch.Tensor { return x.Mul(k).Add(k - 2) }
+func main() {
+	g := torch.Compile(f)
+	for _, k := range []int{-3, -2, 0, 1, 2, 7, -9} { fmt.Println(g(torch.Arange(3.0), k)) }
+}`, "mul add | mul add", ""},
+	{"state that the function changes", `
+type stats struct { Count int; Scale float64 }
+func (s *stats) Update(x *torch.Tensor) *torch.Tensor {
+	total := s.Count + x.Size(0)
+	y := x.Mul(s.Count).Div(total).Mul(s.Scale)
+	s.Count, s.Scale = total, s.Scale / 2
+	return y
+}
+func main() {
+	s := &stats{Scale: 8}
+	g := torch.Compile(s.Update)
+	for k := range 6 { fmt.Println(g(torch.Ones(2 + k % 3)), *s) }
+}`, "mul div mul | mul div mul", ""},
 	{"a counter and fields that change", `
 type config struct { Scale float64; N int }
 func main() {

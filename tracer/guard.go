@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"go/types"
 	"reflect"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"unsafe"
 
 	"tcdbg/internal/ops"
@@ -493,7 +495,7 @@ func (tr *trace) shapeGuards() {
 		rel := g.Rel
 		pos, _ := g.Site.(logs.Pos)
 		look := tr.symbolReader()
-		text := tr.relText(rel)
+		text := relText(rel)
 		tr.guards.add(&guard{
 			kind: "SHAPE_ENV", src: tr.symbolSource(rel), text: text, want: text, pos: pos,
 			test: func(a *addresses) bool { return rel.Holds(func(s *sym.Symbol) int64 { return look(a, s) }) },
@@ -509,14 +511,30 @@ func (tr *trace) shapeGuards() {
 	}
 }
 
-// relText prints a relation with the symbols' sources: 2 <= L['x'].size()[0].
-func (tr *trace) relText(r sym.Rel) string {
+// relText prints a relation as Python writes it, with the symbols' sources:
+// 2 <= L['x'].size()[0].
+func relText(r sym.Rel) string {
 	text := r.String()
-	for _, s := range append(r.A.Symbols(), r.B.Symbols()...) {
-		text = strings.ReplaceAll(text, s.Name, s.Source)
+	switch r.Op {
+	case sym.OpEq:
+		text = fmt.Sprintf("%s == %s", r.A, r.B)
+	case sym.OpNe:
+		text = fmt.Sprintf("%s != %s", r.A, r.B)
 	}
-	return text
+	sources := map[string]string{}
+	for _, s := range append(r.A.Symbols(), r.B.Symbols()...) {
+		sources[s.Name] = s.Source
+	}
+	return symbolNames().ReplaceAllStringFunc(text, func(name string) string {
+		if source, ok := sources[name]; ok {
+			return source
+		}
+		return name
+	})
 }
+
+// symbolNames finds whole names: s1 is no part of s10.
+var symbolNames = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\bs\d+\b`) })
 
 func (tr *trace) symbolSource(r sym.Rel) *source {
 	for _, s := range append(r.A.Symbols(), r.B.Symbols()...) {

@@ -1,9 +1,11 @@
 package tracer
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
+	"tcdbg/internal/sym"
 	"tcdbg/torch/compiler"
 )
 
@@ -333,6 +335,15 @@ func main() { g := torch.Compile(f, kw.Dynamic(false)); for k := range 12 { fmt.
 	if len(m) == 0 || !m[len(m)-1].Limit {
 		t.Error("the limit is not reported")
 	}
+	places := map[any]int{}
+	for _, out := range o.log.out {
+		if meta, ok := out.Meta.(map[string]any); ok && out.Kind == "compilation_metrics" {
+			places[meta["co_firstlineno"]]++
+		}
+	}
+	if len(places) != 1 || places[nil] != 0 {
+		t.Errorf("the frame's lines %v: the metrics of the limit name another than those of compiles", places)
+	}
 }
 
 // TestDynamicSizes wants the second size to make the dimension symbolic and the
@@ -382,5 +393,25 @@ func main() {
 }`)
 	if n := len(o.graphs()); n != 4 {
 		t.Errorf("%d graphs, want 1 for the marked size and 3 for the static one", n)
+	}
+}
+
+// TestRelationText wants relations as Python writes them, and each symbol's own source
+// where one name begins another.
+func TestRelationText(t *testing.T) {
+	env := &sym.Env{}
+	var s [12]sym.Int
+	for i := range s {
+		s[i] = env.NewSymbol(fmt.Sprintf("s%d", i), fmt.Sprintf("L['s%d'].size()[0]", 11-i), int64(i+2))
+	}
+	for want, r := range map[string]sym.Rel{
+		"L['s10'].size()[0] == L['s0'].size()[0]":  {Op: sym.OpEq, A: s[1], B: s[11]},
+		"L['s1'].size()[0] != 3":                   {Op: sym.OpNe, A: s[10], B: sym.Const(3)},
+		"L['s10'].size()[0] < L['s1'].size()[0]":   {Op: sym.OpLt, A: s[1], B: s[10]},
+		"L['s11'].size()[0] <= L['s10'].size()[0]": {Op: sym.OpLe, A: s[0], B: s[1]},
+	} {
+		if got := relText(r); got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
 	}
 }

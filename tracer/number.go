@@ -3,6 +3,7 @@ package tracer
 import (
 	"fmt"
 	"go/token"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -21,9 +22,9 @@ import (
 // graph gets as an input of its own; a float that scales or moves a tensor comes in
 // a tensor without dimensions.
 //
-// Only what a function is given or has captured is opened: fields of what pointers
-// lead to, such as the widths of a module, differ from one object to the next but do
-// not change.
+// What a function is given, has captured or itself changes is opened. Other fields of
+// what pointers lead to, such as the widths of a module, differ from one object to the
+// next but do not change.
 
 // anyDim stands for the value itself where a map or a symbol names a dimension.
 const anyDim = -1
@@ -53,7 +54,8 @@ func (g graphInput) value(a *addresses) torch.Value {
 	return int(kindOf(g.src.typ).load(a.at(g.src)).i)
 }
 
-// openable reports whether numbers at s may be inputs.
+// openable reports whether the number at s is an argument, a part of one, or a
+// captured variable.
 func openable(s *source) bool {
 	for ; s != nil; s = s.parent {
 		switch s.kind {
@@ -81,8 +83,13 @@ func capturedVariable(s *source) bool {
 	return s.kind == srcFree
 }
 
+// opens reports whether a change of the number at src makes it an input.
+func (s *segment) opens(src *source) bool {
+	return openable(src) || slices.ContainsFunc(s.writes, func(w writeBack) bool { return w.loc == src })
+}
+
 // isOpen reports whether the number at s was seen to change.
-func (tr *trace) isOpen(s *source) bool { return tr.dynamic[s.name][anyDim] && openable(s) }
+func (tr *trace) isOpen(s *source) bool { return tr.dynamic[s.name][anyDim] }
 
 // hasOpen reports whether e reads a number that was seen to change.
 func (tr *trace) hasOpen(e *expr) bool {
@@ -94,7 +101,7 @@ func (tr *trace) hasOpen(e *expr) bool {
 // noteNumber remembers what e reads: it becomes a constant of the graph.
 func (tr *trace) noteNumber(e *expr) {
 	e.leaves(func(s *source) {
-		if k := kindOf(s.typ); openable(s) && (k.class == signedInt || k.class == floating) {
+		if k := kindOf(s.typ); k.class == signedInt || k.class == floating {
 			tr.numbers = append(tr.numbers, seenNumber{s, k.load(tr.entry.at(s))})
 		}
 	})
@@ -179,31 +186,42 @@ func (tr *trace) numberInput(name, target string, meta any, in graphInput) *grap
 // instead of a number: with the element type of the first it computes the same.
 var scales = map[ops.ID]bool{ops.Add: true, ops.Sub: true, ops.Mul: true, ops.Div: true}
 
-// openOperand is the input for a float that was seen to change, nil where the
-// number has to be a constant.
+// openOperand is the input for a float that was seen to change, or for an int that
+// can be no symbol; nil where the number has to be a constant.
 func (tr *trace) openOperand(op ops.ID, self ops.Arg, n *note) ops.Value {
 	x, isNode := self.(*graph.Node)
-	if !scales[op] || !isNode || n == nil || n.expr == nil || n.expr.kind.class != floating || !tr.hasOpen(n.expr) {
+	if !scales[op] || !isNode || n == nil || n.expr == nil || !tr.hasOpen(n.expr) {
 		return nil
 	}
 	m, ok := x.Meta.(*ops.TensorMeta)
 	if !ok || m.DType != ops.Float32 && m.DType != ops.Float64 {
 		return nil
 	}
-	name := n.expr.String()
+	e := n.expr
+	switch e.kind.class {
+	case floating:
+	case signedInt:
+		if _, ok := tr.openInt(n); ok {
+			return nil
+		}
+		e = &expr{op: token.ARROW, kind: scalarKind{floating, 64}, x: e}
+	default:
+		return nil
+	}
+	name := e.String()
 	for node, in := range tr.numberOf {
 		if in.expr != nil && in.dtype == m.DType && in.expr.String() == name {
 			return node
 		}
 	}
 	var first *source
-	n.expr.leaves(func(s *source) {
+	e.leaves(func(s *source) {
 		if first == nil {
 			first = s
 		}
 	})
 	meta := &ops.TensorMeta{DType: m.DType, Device: m.Device, Shape: []sym.Int{}, Stride: []sym.Int{}, Offset: sym.C(0)}
-	return tr.numberInput(name, placeholderName(first), meta, graphInput{expr: n.expr, dtype: m.DType, at: tr.userStack()})
+	return tr.numberInput(name, placeholderName(first), meta, graphInput{expr: e, dtype: m.DType, at: tr.userStack()})
 }
 
 // failure says what stands where a symbol is read.

@@ -36,6 +36,7 @@ type recorder struct {
 func (t *Tracer) begin(tr *trace, fc *frameCache, id logs.CompileID) *recorder {
 	r := &recorder{t: t, id: id, fc: fc, begun: time.Now(), stack: tr.userStack()}
 	r.at = t.framePos(tr, fc, r.stack)
+	fc.at = r.at
 	t.sink.Emit(logs.Out{
 		Kind: "dynamo_start", ID: id, Place: "tracer/region.go:180",
 		Meta: map[string]any{"stack": t.sink.Stack(frames(r.stack))},
@@ -130,16 +131,19 @@ func (r *recorder) traced(tr *trace, seg *segment) {
 
 // numbers writes the floats that are inputs, as PyTorch does: symbols of their own kind.
 func (r *recorder) numbers(tr *trace) {
-	k := 0
+	seen := map[*source]bool{}
 	for _, n := range tr.graph.Placeholders() {
-		if in := tr.numberOf[n]; in.expr != nil {
-			v, _ := in.expr.eval(tr.entry)
+		in := tr.numberOf[n]
+		in.expr.leaves(func(s *source) {
+			if seen[s] || !tr.isOpen(s) {
+				return
+			}
 			r.t.sink.Emit(logs.Out{Kind: "create_symbol", ID: r.id, Place: "tracer/number.go:170", Meta: map[string]any{
-				"symbol": fmt.Sprintf("zf%d", k), "val": in.expr.kind.text(v), "vr": "[-oo, oo]", "source": in.expr.String(),
+				"symbol": fmt.Sprintf("zf%d", len(seen)), "val": tr.valueText(s.typ, tr.entry.at(s)), "vr": "[-oo, oo]", "source": s.name,
 				"user_stack": r.t.sink.Stack(frames(in.at)),
 			}})
-			k++
-		}
+			seen[s] = true
+		})
 	}
 }
 
@@ -430,7 +434,7 @@ func (r *recorder) limitReached(reasons []string) {
 		reason += ": " + reasons[0]
 	}
 	r.t.sink.Emit(logs.Out{Kind: "compilation_metrics", ID: r.id, Place: "tracer/record.go:340", Meta: map[string]any{
-		"compile_id": fmt.Sprintf("%d/%d", r.id.Frame, r.id.Compile), "co_name": r.fc.name,
+		"compile_id": fmt.Sprintf("%d/%d", r.id.Frame, r.id.Compile), "co_name": r.fc.name, "co_filename": r.fc.at.File, "co_firstlineno": r.fc.at.Line,
 		"fail_type": "Unsupported", "fail_reason": reason, "guard_count": nil, "has_guarded_code": nil,
 		"cache_size": r.id.Compile, "recompile_reason": strings.Join(reasons, "\n"), "log_format_version": 3,
 		"start_time_us": r.begun.UnixMicro(), "end_time_us": time.Now().UnixMicro(),

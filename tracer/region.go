@@ -54,6 +54,7 @@ type frameCache struct {
 	dynamic map[string]map[int]bool // dimensions seen to change, by source; under mu
 	reset   atomic.Bool             // compiler.Reset took it away
 	written logs.FrameCalls         // what the trace holds of it; under Tracer.mu
+	at      logs.Pos                // where the frame begins, as the last trace says
 }
 
 func (fc *frameCache) list() []*segment {
@@ -443,7 +444,7 @@ func (c *Compiled) learnDynamic(th *host.Thread, fc *frameCache, frames []*host.
 			}
 		}
 		for _, was := range s.numbers {
-			if p := a.at(was.src); p != nil && kindOf(was.src.typ).load(p) != was.val {
+			if p := a.at(was.src); p != nil && kindOf(was.src.typ).load(p) != was.val && s.opens(was.src) {
 				markDim(fc.dynamic, was.src.name, anyDim)
 			}
 		}

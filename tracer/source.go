@@ -257,6 +257,9 @@ func localName(v ssa.Value) string {
 	case *ssa.Const:
 		return v.Name()
 	case *ssa.Phi:
+		if v.Comment == rangeCount {
+			return "rangecount" // a dot would make it a field
+		}
 		if v.Comment != "" {
 			return v.Comment
 		}

@@ -363,6 +363,12 @@ func (tr *trace) sizeOf(v ssa.Value, n *note) sym.Int {
 	if isSize(n) {
 		return *n.sym
 	}
+	if x, ok := tr.openInt(n); ok {
+		return x
+	}
+	if n != nil && n.expr != nil {
+		tr.noteNumber(n.expr)
+	}
 	tr.constant(v)
 	return sym.Const(kindOf(v.Type()).load(tr.addr(v)).i)
 }
