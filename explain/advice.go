@@ -153,10 +153,7 @@ func checksValues(code string) bool {
 func fixText(b *Break, engine string) string {
 	text := breaks.TorchAdvice(b.Code)
 	if strings.HasPrefix(engine, "tcdbg") {
-		text = ""
-		if c, ok := breaks.Lookup(b.Code); ok && len(c.Hints) > 0 {
-			text = c.Hints[0]
-		}
+		text = ownText(b)
 	}
 	if name := builtinName(b); name != "" && name != "print" {
 		text = "Call " + name + " before the compiled function and pass its result in."
@@ -168,6 +165,23 @@ func fixText(b *Break, engine string) string {
 		if !boilerplate(h) {
 			return firstLine(h)
 		}
+	}
+	return ""
+}
+
+// ownText is the advice on a break of a Go program: that of its cause, or where the
+// break names what it is about, the better one for that.
+func ownText(b *Break) string {
+	switch {
+	case b.Code == breaks.TensorBackward && strings.HasSuffix(b.Context, "torch.Grad"):
+		return "Gradients are computed between two graphs: where they are part of the result (a second derivative, an inner step) leave the call here, CreateGraph works across it; else compile what gives the loss and call Grad outside."
+	case b.Code == breaks.DynamicShapeOperator && b.Context == "operator bincount":
+		return "Where the number of classes is known, count with ScatterAdd: torch.Zeros(n).ScatterAdd(0, index, torch.Ones(...)), or sum a OneHot."
+	case b.Code == breaks.DynamicShapeOperator && (b.Context == "operator nonzero" || b.Context == "operator argwhere"):
+		return "Use a mask and Where instead of selecting elements, or NonzeroStatic where a bound on their number is known."
+	}
+	if c, ok := breaks.Lookup(b.Code); ok && len(c.Hints) > 0 {
+		return c.Hints[0]
 	}
 	return ""
 }
@@ -347,7 +361,7 @@ func fixRecompile(rc *Recompile, engine string) Fix {
 	ours := strings.HasPrefix(engine, "tcdbg")
 	switch g.Kind {
 	case breaks.SizeChanged:
-		if g.Dim < 0 {
+		if g.Dim < 0 || ours && strings.Contains(name, "(") { // what a call gave has no name to mark
 			return Fix{}
 		}
 		call := fmt.Sprintf("torch._dynamo.mark_dynamic(%s, %d)", name, g.Dim)
@@ -386,7 +400,7 @@ func fixRecompile(rc *Recompile, engine string) Fix {
 	case breaks.ShapeRelation:
 		return fixRelation(&g)
 	case breaks.LengthChanged:
-		if strings.Contains(g.Pos.Code, ".append(") {
+		if strings.Contains(g.Pos.Code, ".append(") || ours && strings.Contains(squeeze(g.Pos.Code), name+" = append("+name) {
 			return Fix{Text: growing(name)}
 		}
 		return Fix{Text: fmt.Sprintf("loops over %s are unrolled: keep its length, or stack its tensors into one", name)}
@@ -401,10 +415,14 @@ func fixRecompile(rc *Recompile, engine string) Fix {
 		}
 		return Fix{Text: fmt.Sprintf("%s changes its type from %s: pass one type", name, g.Expected)}
 	case breaks.NoneChanged:
-		if strings.Contains(name, ".") {
-			return Fix{Text: fmt.Sprintf("%s is None in one call and not in another: set it before the first call, or accept two entries", name)}
+		none := "None"
+		if ours {
+			none = "nil"
 		}
-		return Fix{Text: fmt.Sprintf("%s is sometimes None: pass a value always, or accept two entries", name)}
+		if strings.Contains(name, ".") {
+			return Fix{Text: fmt.Sprintf("%s is %s in one call and not in another: set it before the first call, or accept two entries", name, none)}
+		}
+		return Fix{Text: fmt.Sprintf("%s is sometimes %s: pass a value always, or accept two entries", name, none)}
 	case breaks.IdentityChanged:
 		if strings.HasSuffix(g.Source, codeOfFunction) {
 			return Fix{Text: fmt.Sprintf("there is an entry for each function that %s is: keep them few, and make each once, not in every call", name)}

@@ -27,7 +27,7 @@ func TestNumberThatBecameInput(t *testing.T) {
 	}{
 		"an input":             {report("tcdbg 0.1.0", Symbol{ID: at, Source: "L['beta']"}), "beta", "beta was a constant"},
 		"in an expression":     {report("tcdbg 0.1.0", Symbol{ID: at, Source: "L['count']"}), "(count + 1)", "count was a constant"},
-		"an expression":        {report("tcdbg 0.1.0", Symbol{ID: at, Source: "(L['lr'] * 2)"}), "lr", "nothing to change"},
+		"beside an input":      {report("tcdbg 0.1.0", Symbol{ID: at, Source: "(L['k'] * L['n'])"}), "k", ""},
 		"another number":       {report("tcdbg 0.1.0", Symbol{ID: at, Source: "L['k']"}), "beta", ""},
 		"fixed again":          {report("tcdbg 0.1.0", Symbol{ID: at, Source: "L['k']", Specialized: "4"}), "k", ""},
 		"a size":               {report("tcdbg 0.1.0", Symbol{ID: at, Source: "L['x'].size()[0]"}), "x", ""},

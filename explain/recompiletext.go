@@ -441,7 +441,7 @@ func classify(left, right, op string, f *GuardFailure) {
 		if f.Expected == right && op != " == " {
 			f.Expected = strings.TrimSpace(op) + " " + plainSource(right)
 		}
-	case right == "None":
+	case right == "None", right == "nil":
 		f.Kind = breaks.NoneChanged
 	case strings.HasSuffix(left, ".training"):
 		f.Kind = breaks.TrainingChanged

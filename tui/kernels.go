@@ -152,8 +152,11 @@ func (r *kernelRow) draw(_ *Model, w int) theme.Line {
 	if ns, ok := k.CallNanos(); ok {
 		tail = append(tail, nanos(int64(ns)), fmt.Sprintf("%5s", percent(k.RunNanos(), r.total)))
 	}
-	if k.Bytes > 0 {
-		tail = append(tail, fmt.Sprintf("%7s", bytesText(k.Bytes)))
+	switch {
+	case k.Bytes > 0:
+		tail = append(tail, fmt.Sprintf("%8s", bytesText(k.Bytes)))
+	case len(tail) > 0:
+		tail = append(tail, strings.Repeat(" ", 8)) // the columns of all rows are below each other
 	}
 	if len(tail) == 0 {
 		tail = append(tail, k.Lang)
