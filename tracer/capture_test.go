@@ -779,6 +779,12 @@ func main() {
 		g(torch.Arange(5.0), 5)
 	}()
 }`, "full select add mul | full select add mul | full select add mul neg | full select add mul | full", "GB0064"},
+	{"zeros of both signs, and no number", `
+func f(x *torch.Tensor, s float64) *torch.Tensor { return x.Clamp(kw.Min(s)).Div(s) }
+func main() {
+	g, zero := torch.Compile(f, kw.Dynamic(false)), 0.0
+	for _, s := range []float64{0, -zero, math.Copysign(0, -1), math.NaN(), math.NaN(), 0} { fmt.Println(g(torch.Ones(1), s)) }
+}`, "clamp div | clamp div | clamp div", ""},
 	{"ints that are no sizes", `
 func f(x *torch.Tensor, k int) *torch.Tensor { return x.Mul(k).Add(k - 2) }
 func main() {

@@ -106,7 +106,7 @@ func (tr *trace) guardEquals(s *source, p unsafe.Pointer) {
 	test := at(s, func(p unsafe.Pointer) bool { return in.Equal(t, p, now) })
 	if k := kindOf(t); k.class != notScalar {
 		v := k.load(now)
-		test = at(s, func(p unsafe.Pointer) bool { return k.load(p) == v })
+		test = at(s, func(p unsafe.Pointer) bool { return k.load(p).same(v) })
 	}
 	tr.guard(kind, s, s.name+" == "+want, want, test,
 		found(s, func(p unsafe.Pointer) failure { return plain(tr.valueText(t, p)) }))

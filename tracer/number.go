@@ -220,8 +220,9 @@ func (tr *trace) openOperand(op ops.ID, self ops.Arg, n *note) ops.Value {
 			first = s
 		}
 	})
+	// Without a source: what hangs below an object counts as a parameter.
 	meta := &ops.TensorMeta{DType: m.DType, Device: m.Device, Shape: []sym.Int{}, Stride: []sym.Int{}, Offset: sym.C(0)}
-	return tr.numberInput(name, placeholderName(first), meta, graphInput{expr: e, dtype: m.DType, at: tr.userStack()})
+	return tr.numberInput("", placeholderName(first), meta, graphInput{expr: e, dtype: m.DType, at: tr.userStack()})
 }
 
 // failure says what stands where a symbol is read.

@@ -444,7 +444,7 @@ func (c *Compiled) learnDynamic(th *host.Thread, fc *frameCache, frames []*host.
 			}
 		}
 		for _, was := range s.numbers {
-			if p := a.at(was.src); p != nil && kindOf(was.src.typ).load(p) != was.val && s.opens(was.src) {
+			if p := a.at(was.src); p != nil && !kindOf(was.src.typ).load(p).same(was.val) && s.opens(was.src) {
 				markDim(fc.dynamic, was.src.name, anyDim)
 			}
 		}

@@ -68,6 +68,11 @@ type scalar struct {
 	f float64
 }
 
+// same compares by bits: -0 is not 0 (a graph divides by it), and NaN is what it was.
+func (v scalar) same(w scalar) bool {
+	return v.i == w.i && math.Float64bits(v.f) == math.Float64bits(w.f)
+}
+
 func (k scalarKind) load(p unsafe.Pointer) scalar {
 	switch k {
 	case scalarKind{signedInt, 64}, scalarKind{unsignedInt, 64}:
@@ -321,7 +326,7 @@ func bitwise(op token.Token, x, y int64) (int64, bool) {
 func exprTest(e *expr, v scalar) func(*addresses) bool {
 	word := scalarKind{signedInt, 64}
 	if e.y == nil || e.y.leaf != nil || e.x.leaf == nil || e.x.kind != word || !e.y.isConst() || e.kind.class != boolean {
-		return func(a *addresses) bool { w, ok := e.eval(a); return ok && w == v }
+		return func(a *addresses) bool { w, ok := e.eval(a); return ok && w.same(v) }
 	}
 	s, c, want := e.x.leaf, e.y.k.i, v.i != 0
 	less, equal := want, want // what x < c and x == c must give
