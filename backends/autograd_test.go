@@ -231,7 +231,23 @@ func main() {
 	y := f(x)
 	y.Sum().Backward()
 	fmt.Println(y.Detach(), x.Grad(), last.calls, last.y, last.z.RequiresGrad())
-}`, 1, nil},
+	g := torch.Compile(func(x *torch.Tensor) *torch.Tensor {
+		r := autograd.Apply(&shows{}, x)[0]
+		whole.Mul_(2)
+		return r.Add(row)
+	})
+	y = g(x)
+	y.Sum().Backward()
+	fmt.Println(y.Detach(), x.Grad(), whole, row)
+}
+var whole, row *torch.Tensor
+type shows struct{}
+func (shows) Forward(ctx *autograd.Context, in ...*torch.Tensor) []*torch.Tensor {
+	whole = in[0].Exp()
+	row = whole.View(1, 3)
+	return []*torch.Tensor{in[0].Mul(3)}
+}
+func (shows) Backward(ctx *autograd.Context, g ...*torch.Tensor) []*torch.Tensor { return []*torch.Tensor{g[0].Mul(7)} }`, 1, []string{"writes to what"}},
 	{"an input twice, one that is nil, one that is an integer, and a weight besides", `
 type mix struct{ w *torch.Tensor }
 func (m mix) Forward(ctx *autograd.Context, in ...*torch.Tensor) []*torch.Tensor {
@@ -327,7 +343,36 @@ func main() {
 	f(x).Sum().Backward()
 	f(x).Sum().Backward()
 	fmt.Println(x.Grad(), c.n)
-}`, 0, []string{"Backward reads"}},
+}`, 0, []string{"Backward changes"}},
+	{"a Backward that leaves something behind", `
+type leave struct{ d *torch.Tensor }
+func (*leave) Forward(ctx *autograd.Context, in ...*torch.Tensor) []*torch.Tensor { return []*torch.Tensor{in[0].Mul(2)} }
+func (l *leave) Backward(ctx *autograd.Context, g ...*torch.Tensor) []*torch.Tensor { l.d = g[0]; return g }
+type sums struct{ by map[string]*torch.Tensor }
+func (sums) Forward(ctx *autograd.Context, in ...*torch.Tensor) []*torch.Tensor { return []*torch.Tensor{in[0].Mul(2)} }
+func (s sums) Backward(ctx *autograd.Context, g ...*torch.Tensor) []*torch.Tensor { return []*torch.Tensor{g[0].Mul(s.by["k"])} }
+type sizes struct{ dims []int }
+func (sizes) Forward(ctx *autograd.Context, in ...*torch.Tensor) []*torch.Tensor { return []*torch.Tensor{in[0].Mul(2)} }
+func (s sizes) Backward(ctx *autograd.Context, g ...*torch.Tensor) []*torch.Tensor { return []*torch.Tensor{g[0].Sum(kw.Dim(s.dims)).Expand(3)} }
+func main() {
+	l, s, z := &leave{}, sums{map[string]*torch.Tensor{"k": torch.Ones(1)}}, sizes{[]int{0}}
+	f := torch.Compile(func(x *torch.Tensor) *torch.Tensor { return autograd.Apply(l, x.Sin())[0].Cos() })
+	g := torch.Compile(func(x *torch.Tensor) (*torch.Tensor, *leave) {
+		l := &leave{}
+		return autograd.Apply(l, x.Sin())[0].Cos(), l
+	})
+	h := torch.Compile(func(x *torch.Tensor) *torch.Tensor { return autograd.Apply(s, x.Sin())[0].Cos() })
+	k := torch.Compile(func(x *torch.Tensor) *torch.Tensor { return autograd.Apply(z, x.Sin())[0].Cos() })
+	x := torch.Randn(3, kw.RequiresGrad(true))
+	f(x).Sum().Backward()
+	y, m := g(x)
+	y.Sum().Backward()
+	fmt.Println(x.Grad(), l.d, m.d)
+	v, w := h(x), k(x)
+	s.by["k"] = torch.Zeros(1)
+	v.Add(w).Sum().Backward()
+	fmt.Println(x.Grad())
+}`, 1, []string{"Backward changes", "Backward changes", "Backward reads a map"}},
 	{"state that changes between Forward and Backward", `
 type times struct{ k float64 }
 func (*times) Forward(ctx *autograd.Context, in ...*torch.Tensor) []*torch.Tensor { return []*torch.Tensor{in[0].Mul(2)} }
@@ -403,14 +448,49 @@ func main() {
 	c.Mul(c.Detach()).Sum().Backward()
 	fmt.Println(c.Detach(), x.Grad())
 }`, 1, []string{"share memory"}},
-	{"a Backward that draws random numbers, one that reads a global, one that asks for the mode", `
-var k = 2.0
+	{"state from before the call, a function that is passed by pointer behind a break", `
+var eps = 2.0
+type soft struct { k float64; name string; dims []int; w *torch.Tensor; last *torch.Tensor }
+func (s *soft) Forward(ctx *autograd.Context, in ...*torch.Tensor) []*torch.Tensor {
+	s.last = in[0].Sin()
+	return []*torch.Tensor{in[0].Mul(s.k)}
+}
+func (s *soft) Backward(ctx *autograd.Context, g ...*torch.Tensor) []*torch.Tensor {
+	d := g[0].Mul(s.k + eps).Mul(s.w).Mul(s.last)
+	if s.name == "neg" { d = d.Neg() }
+	return []*torch.Tensor{d.Add(d.Sum(kw.Dim(s.dims), kw.Keepdim(true)))}
+}
+func main() {
+	s := &soft{3, "neg", []int{0}, torch.Randn(3), nil}
+	f := torch.Compile(func(x *torch.Tensor) *torch.Tensor { return autograd.Apply(s, x.Mul(2))[0].Cos() })
+	g := torch.Compile(func(x *torch.Tensor) *torch.Tensor {
+		y := x.Exp()
+		fmt.Println("between")
+		z := autograd.Apply(&soft{5, "", []int{-1}, s.w, nil}, y)[0]
+		s.k += 0.5
+		return z
+	})
+	x := torch.Randn(3, kw.RequiresGrad(true))
+	for i := range 4 {
+		f(x).Sum().Backward()
+		g(x).Sum().Backward()
+		fmt.Println(x.Grad(), s.last, s.k)
+		eps++
+		if i == 1 { s.name = "pos" }
+	}
+	h := torch.Compile(func(x *torch.Tensor) *torch.Tensor {
+		y := autograd.Apply(s, x.Mul(2))[0].Cos()
+		s.k = 1
+		return y
+	})
+	h(x).Sum().Backward()
+	fmt.Println(x.Grad())
+}`, 8, []string{"fmt.Println", "changed behind the call"}},
+	{"a Backward that draws random numbers, one that asks for the mode", `
 type noise struct{ base }
 type base struct{}
 func (base) Forward(ctx *autograd.Context, in ...*torch.Tensor) []*torch.Tensor { return []*torch.Tensor{in[0].Mul(2)} }
 func (noise) Backward(ctx *autograd.Context, g ...*torch.Tensor) []*torch.Tensor { return []*torch.Tensor{g[0].Mul(torch.Rand(3))} }
-type global struct{ base }
-func (global) Backward(ctx *autograd.Context, g ...*torch.Tensor) []*torch.Tensor { return []*torch.Tensor{g[0].Mul(k)} }
 type mode struct{ base }
 func (mode) Backward(ctx *autograd.Context, g ...*torch.Tensor) []*torch.Tensor {
 	if torch.GradEnabled() { return g }
@@ -427,15 +507,13 @@ func (strides) Backward(ctx *autograd.Context, g ...*torch.Tensor) []*torch.Tens
 	return []*torch.Tensor{g[0].Mul(3)}
 }
 func main() {
-	for _, f := range []autograd.Function{noise{}, global{}, mode{}, history{}, strides{}} {
+	for _, f := range []autograd.Function{noise{}, mode{}, history{}, strides{}} {
 		run := torch.Compile(func(x *torch.Tensor) *torch.Tensor { return autograd.Apply(f, x.Mul(2))[0].Sum() })
 		x := torch.Randn(3, kw.RequiresGrad(true))
-		y := run(x)
-		k++
-		y.Backward()
+		run(x).Backward()
 		fmt.Println(x.Grad())
 	}
-}`, 0, []string{"random numbers", "the program may change", "gradient mode", "history", "strides"}},
+}`, 0, []string{"random numbers", "gradient mode", "history", "strides"}},
 	{"a Forward that writes its input, a Backward that does, and a Forward that keeps statistics", `
 type into struct{}
 func (into) Forward(ctx *autograd.Context, in ...*torch.Tensor) []*torch.Tensor { in[0].Mul_(2); return []*torch.Tensor{in[0].Add(1)} }
@@ -484,6 +562,41 @@ func main() {
 	g(torch.Ones(2), w).Sum().Backward()
 	fmt.Println(w.Grad())
 }`, 1, []string{"behind an operator in place"}},
+	{"results that are not Forward's own, results that share memory, missing gradients, a gradient of another shape", `
+type own struct{ w *torch.Tensor }
+func (o own) Forward(ctx *autograd.Context, in ...*torch.Tensor) []*torch.Tensor { return []*torch.Tensor{o.w, in[0].Mul(2)} }
+func (own) Backward(ctx *autograd.Context, g ...*torch.Tensor) []*torch.Tensor { return []*torch.Tensor{g[0].Add(g[1])} }
+type share struct{}
+func (share) Forward(ctx *autograd.Context, in ...*torch.Tensor) []*torch.Tensor { y := in[0].Mul(2); return []*torch.Tensor{y, y.View(1, 3)} }
+func (share) Backward(ctx *autograd.Context, g ...*torch.Tensor) []*torch.Tensor { return []*torch.Tensor{g[0].Add(g[1].View(3))} }
+type missing struct{ n int }
+func (m missing) Forward(ctx *autograd.Context, in ...*torch.Tensor) []*torch.Tensor {
+	ctx.SetMaterializeGrads(false)
+	if m.n == 1 { return []*torch.Tensor{in[0].Mul(2)} }
+	return []*torch.Tensor{in[0].Mul(2), in[0].Mul(3)}
+}
+func (missing) Backward(ctx *autograd.Context, g ...*torch.Tensor) []*torch.Tensor {
+	if len(g) > 1 && g[1] == nil { return []*torch.Tensor{g[0].Mul(100)} }
+	return []*torch.Tensor{g[0].Mul(2)}
+}
+type wide struct{}
+func (wide) Forward(ctx *autograd.Context, in ...*torch.Tensor) []*torch.Tensor { return []*torch.Tensor{in[0].Mul(2)} }
+func (wide) Backward(ctx *autograd.Context, g ...*torch.Tensor) []*torch.Tensor { return []*torch.Tensor{g[0].Unsqueeze(0)} }
+func main() {
+	for _, f := range []autograd.Function{own{torch.Ones(3)}, share{}, missing{1}, missing{2}, wide{}} {
+		func() {
+			defer func() {
+				if e := recover(); e != nil { fmt.Println(e) }
+			}()
+			run := torch.Compile(func(x *torch.Tensor) []*torch.Tensor { return autograd.Apply(f, x.Mul(2)) })
+			x := torch.Randn(3, kw.RequiresGrad(true))
+			r := run(x)
+			r[0].Sum().Backward()
+			torch.NoGrad(func() { r[0].Mul_(5) })
+			fmt.Println(x.Grad(), r[len(r)-1].Detach())
+		}()
+	}
+}`, 1, []string{"was not made by it", "share memory", "SetMaterializeGrads", "shape and type"}},
 	{"gradients of gradients", `
 type cube struct{}
 func (cube) Forward(ctx *autograd.Context, in ...*torch.Tensor) []*torch.Tensor { ctx.SaveForBackward(in[0]); return []*torch.Tensor{in[0].Pow(3)} }
@@ -562,6 +675,36 @@ func TestAutogradFunctions(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestStateBeforeBackward wants a backward pass refused whose Backward would read what
+// has changed since the trace was run, and only such a one.
+func TestStateBeforeBackward(t *testing.T) {
+	const text = `
+type times struct{ k float64 }
+func (*times) Forward(ctx *autograd.Context, in ...*torch.Tensor) []*torch.Tensor { return []*torch.Tensor{in[0].Mul(2)} }
+func (c *times) Backward(ctx *autograd.Context, g ...*torch.Tensor) []*torch.Tensor { return []*torch.Tensor{g[0].Mul(c.k)} }
+func main() {
+	c := &times{3}
+	f := torch.Compile(func(x *torch.Tensor) *torch.Tensor { return autograd.Apply(c, x)[0].Mul(2) })
+	x := torch.Randn(3, kw.RequiresGrad(true))
+	y := f(x).Sum()
+	c.k = 4
+	z := f(x).Sum()
+	z.Backward()
+	fmt.Println("fine")
+	y.Backward()
+}`
+	prog, err := loadText(t, text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, w := range differentials(t) {
+		out, exit, errs := runText(prog, NewSet(w.cfg), w.backend)
+		if out != "fine\n" || exit == 0 || !strings.Contains(errs, "c.k, which the Backward of a captured autograd function reads, has been changed") {
+			t.Errorf("%s: exit %d\n%s%s", w.name, exit, out, errs)
+		}
 	}
 }
 

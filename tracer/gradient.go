@@ -37,6 +37,7 @@ func (tr *trace) setGradient(in *ssa.Call) {
 // gradPlace is where the receiver of a call keeps its gradient, and how that
 // place is found again. What the graph computes has its gradient later.
 func (tr *trace) gradPlace(in *ssa.Call) (unsafe.Pointer, *source) {
+	tr.inBackward("reads or replaces the gradient of a tensor")
 	x := in.Call.Args[0]
 	t, n := tr.tensorAt(x), tr.noteOf(x)
 	if n == nil || n.src == nil {

@@ -152,7 +152,7 @@ func (tr *trace) storeNote(t types.Type, p unsafe.Pointer, n *note) {
 // loadEntry reads entry memory: the host has copied the bits at from to dst;
 // leaves that the trace has overwritten are patched.
 func (tr *trace) loadEntry(t types.Type, from, dst unsafe.Pointer, loc *source) *note {
-	tr.inBackward("reads %s, which the program may change before it runs", loc.argument())
+	tr.noteEntryRead(t, from, loc)
 	tr.touch(loc, false)
 	if len(tr.mem.writes) == 0 || isBlock(t) && !tr.mem.changed(from, tr.in.Rep(t).Size()) {
 		return tr.fromSource(loc)
@@ -184,7 +184,7 @@ func (tr *trace) component(loc *source, i int) *source {
 
 // storeEntry writes the value at val to the overlay in place of entry memory.
 func (tr *trace) storeEntry(t types.Type, to, val unsafe.Pointer, loc *source, n *note) {
-	tr.inBackward("changes %s", loc.argument())
+	tr.noteEntryWrite(t, to, loc)
 	tr.notLarge(t, "a store of")
 	count, at := components(t)
 	if at != nil {

@@ -47,6 +47,7 @@ type segment struct {
 
 	results []result    // of the compiled function, when the segment returns
 	brk     *breakPoint // else where it breaks
+	watched []watched
 	kept    int         // region frames that stay
 	frames  []frameSpec // all frames behind the segment, lowest first
 
@@ -116,6 +117,7 @@ func (tr *trace) finish(s *stop) *segment {
 		}
 	}
 	tr.checkOutside(rs)
+	seg.watched = tr.watched
 	tr.aliasGuards()
 	tr.closeGraph(seg, rs)
 	seg.guards = tr.guards.list
@@ -272,11 +274,13 @@ func (s *segment) execute(th *host.Thread, frames []*host.Frame, a *addresses, t
 	}
 	m.prepare()
 	pending := s.pending(m)
+	arm := s.watch(th.In, a, m.outs)
 	if s.brk == nil {
 		for i, r := range s.results {
 			r.r.write(m, m.results[i])
 		}
 		s.commit(th, a, pending)
+		arm()
 		for range frames[1:] {
 			th.Pop()
 		}
@@ -285,6 +289,7 @@ func (s *segment) execute(th *host.Thread, frames []*host.Frame, a *addresses, t
 		return true
 	}
 	s.rebuild(th, frames, m, func() { s.commit(th, a, pending) })
+	arm()
 	return false
 }
 

@@ -154,7 +154,6 @@ func (tr *trace) freeze(n *note, t types.Type, p unsafe.Pointer) {
 // freezeElements guards the elements of a slice of entry memory. What the trace
 // has stored there is not in memory yet, so that nobody else could read it.
 func (tr *trace) freezeElements(n *note, t types.Type, p unsafe.Pointer) {
-	tr.inBackward("reads a slice, which the program may change before it runs")
 	h, e := (*sliceHeader)(p), elemType(t)
 	size := tr.in.Rep(e).Size()
 	for i := range h.len {
@@ -163,6 +162,7 @@ func (tr *trace) freezeElements(n *note, t types.Type, p unsafe.Pointer) {
 			tr.breakAt(breaks.OpaqueValue, "a slice that the compiled code has changed is handed to native code")
 		}
 		s := tr.src.elem(n.base, n.off+i)
+		tr.noteEntryRead(e, q, s)
 		tr.touch(s, false)
 		tr.freezeSource(s, e, q)
 	}
@@ -189,6 +189,7 @@ func (tr *trace) freezeSource(s *source, t types.Type, p unsafe.Pointer) {
 		tr.guardLen(s, (*sliceHeader)(p).len)
 		for i := range (*sliceHeader)(p).len {
 			e := tr.src.elem(s, i)
+			tr.noteEntryRead(u.Elem(), tr.entry.at(e), e)
 			tr.touch(e, false)
 			tr.freezeSource(e, u.Elem(), tr.entry.at(e))
 		}

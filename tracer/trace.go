@@ -81,6 +81,7 @@ type trace struct {
 
 	applying *application                      // the call of autograd.Apply whose bodies are traced
 	reads    map[*span][]reading               // objects of the trace that a Backward has read
+	watched  []watched                         // entry memory that a Backward has read
 	calls    map[*graph.Graph]bodyOf           // by forward body
 	sealed   map[*torch.Tensor]ssa.Instruction // memory that may not be written any more, for a call of autograd.Apply
 	returned map[*torch.Tensor]ssa.Instruction // tensors that such calls gave

@@ -21,7 +21,7 @@ type applyWriter struct {
 // which needs no prelude; the same seed gives the same program.
 func GenerateApplies(seed int64) string {
 	w := &applyWriter{generator: &generator{r: rand.New(rand.NewSource(seed))}}
-	w.sb.WriteString("type tensors = []*torch.Tensor\n\nvar kept *torch.Tensor\nvar calls int\n\n")
+	w.sb.WriteString("type tensors = []*torch.Tensor\n\nvar kept *torch.Tensor\nvar calls int\nvar scale = 0.5\n\n")
 	for i := range 1 + w.r.Intn(3) {
 		w.function(i)
 	}
@@ -105,7 +105,7 @@ func (w *applyWriter) backward(receiver string, saved []string, results int) {
 	case 1:
 		w.write("\tif d.Sum().Gt(0.37).Bool() { d = d.Mul(2) }\n")
 	case 2:
-		w.write("\td = d.Add(float64(calls))\n")
+		w.write("\td = d.Mul(scale)\n")
 	case 3:
 		w.write("\tg[0].Mul_(2)\n")
 	}
@@ -148,7 +148,7 @@ func (w *applyWriter) compiled() {
 				w.write("\t%s.%s\n", from, pickOf(w.generator, "Mul_(0.5)", "Add_(0.25)", "Tanh_()"))
 			}
 		case 6:
-			w.write("\t%s\n", pickOf(w.generator, "fmt.Println(\"mid\")", fmt.Sprintf("if %s.Sum().Gt(0.37).Bool() { calls += 100 }", from), "calls += 1000"))
+			w.write("\t%s\n", pickOf(w.generator, "fmt.Println(\"mid\")", fmt.Sprintf("if %s.Sum().Gt(0.37).Bool() { calls += 100 }", from), "calls += 1000", "scale += 0.25"))
 		}
 	}
 	out := []string{vars[len(vars)-1]}
@@ -187,6 +187,7 @@ func main() {
 	once(2, true, true, true)
 	once(2, true, true, false)
 	once(4, true, false, true)
+	scale = 0.75
 	once(5, true, true, true)
 	once(3, false, true, false)
 	once(3, false, false, true)
