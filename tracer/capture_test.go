@@ -779,6 +779,12 @@ func main() {
 		g(torch.Arange(5.0), 5)
 	}()
 }`, "full select add mul | full select add mul | full select add mul neg | full select add mul | full", "GB0064"},
+	{"numbers that are dynamic from the first call on", `
+func f(x *torch.Tensor, i int, s float64) *torch.Tensor { return x.Narrow(0, i, 2).Mul(s) }
+func main() {
+	g := torch.Compile(f, kw.Dynamic(true))
+	for i := range 4 { fmt.Println(g(torch.Arange(8.0), i + 2, float64(i) / 2)) }
+}`, "narrow mul", ""},
 	{"zeros of both signs, and no number", `
 func f(x *torch.Tensor, s float64) *torch.Tensor { return x.Clamp(kw.Min(s)).Div(s) }
 func main() {

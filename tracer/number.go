@@ -88,8 +88,11 @@ func (s *segment) opens(src *source) bool {
 	return openable(src) || slices.ContainsFunc(s.writes, func(w writeBack) bool { return w.loc == src })
 }
 
-// isOpen reports whether the number at s was seen to change.
-func (tr *trace) isOpen(s *source) bool { return tr.dynamic[s.name][anyDim] }
+// isOpen reports whether the number at s is an input: it was seen to change, or the
+// program asked for everything to be dynamic.
+func (tr *trace) isOpen(s *source) bool {
+	return tr.dynamic[s.name][anyDim] || tr.c.opts.dynamic == dynamicAlways && openable(s)
+}
 
 // hasOpen reports whether e reads a number that was seen to change.
 func (tr *trace) hasOpen(e *expr) bool {

@@ -14,7 +14,7 @@ import (
 // parameter, which they do by its source.
 func TestNumberHasNoSource(t *testing.T) {
 	src := &source{typ: types.Typ[types.Float64], name: "L['a'].b.c"}
-	tr := &trace{graph: graph.New("g", &sym.Env{}), dynamic: map[string]map[int]bool{src.name: {anyDim: true}}}
+	tr := &trace{c: &Compiled{}, graph: graph.New("g", &sym.Env{}), dynamic: map[string]map[int]bool{src.name: {anyDim: true}}}
 	x := tr.graph.Input("x", "x", "L['x']", torch.Ones(2).TensorMeta())
 	n, ok := tr.openOperand(ops.Mul, x, &note{expr: leafExpr(src)}).(*graph.Node)
 	if !ok || n.Kind != graph.Placeholder || n.Source != "" {
