@@ -169,7 +169,7 @@ func (tr *trace) numberSymbol(s *source) sym.Int {
 	hint := tr.entryInt(s)
 	x := tr.env.NewSymbol(fmt.Sprintf("s%d", len(tr.env.Symbols)), s.name, hint)
 	y, _ := x.AsSymbol()
-	tr.symbols[y] = symbolOrigin{src: s, dim: anyDim, hint: int(hint), expr: x, at: tr.userStack()}
+	tr.symbols[y] = symbolOrigin{src: s, dim: anyDim, hint: int(hint), expr: x, at: ofProgram(tr.userStack())}
 	tr.numberInput(s.name, placeholderName(s), x, graphInput{src: s})
 	return x
 }
@@ -225,7 +225,7 @@ func (tr *trace) openOperand(op ops.ID, self ops.Arg, n *note) ops.Value {
 	})
 	// Without a source: what hangs below an object counts as a parameter.
 	meta := &ops.TensorMeta{DType: m.DType, Device: m.Device, Shape: []sym.Int{}, Stride: []sym.Int{}, Offset: sym.C(0)}
-	return tr.numberInput("", placeholderName(first), meta, graphInput{expr: e, dtype: m.DType, at: tr.userStack()})
+	return tr.numberInput("", placeholderName(first), meta, graphInput{expr: e, dtype: m.DType, at: ofProgram(tr.userStack())})
 }
 
 // failure says what stands where a symbol is read.

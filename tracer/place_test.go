@@ -20,7 +20,7 @@ func (n *Net) Forward(x *torch.Tensor) *torch.Tensor {
 func main() {
 	net := &Net{nn.NewLinear(4, 4)}
 	g := torch.Compile(net.Forward)
-	fmt.Println(g(torch.Ones(1, 4)).Shape(), g(torch.Ones(2, 4)).Shape())
+	fmt.Println(g(torch.Ones(3, 4)).Shape(), g(torch.Ones(2, 4)).Shape())
 }`)
 	frames := artifacts[logs.FrameInfo](o.log)
 	if len(frames) == 0 || !strings.HasPrefix(frames[0].Pos.Code, "func (n *Net) Forward") {
@@ -52,6 +52,11 @@ func main() {
 	misses := o.recompiles()
 	if len(misses) != 1 || !strings.Contains(misses[0].Failures[0].Guard.Pos.Code, "n.Fc.Forward(x)") {
 		t.Errorf("recompiles %+v", misses)
+	}
+	for _, g := range artifacts[logs.Guards](o.log)[1].Guards {
+		if strings.HasPrefix(g.Text, "2 <= ") && !strings.Contains(g.Pos.Code, "n.Fc.Forward(x)") {
+			t.Errorf("%s is demanded at %+v", g.Text, g.Pos)
+		}
 	}
 }
 

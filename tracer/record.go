@@ -70,12 +70,17 @@ func (t *Tracer) framePos(tr *trace, fc *frameCache, stack []logs.Pos) logs.Pos 
 // lastOfProgram is the innermost place that is not torch's own, else the
 // innermost.
 func lastOfProgram(ps []logs.Pos) logs.Pos {
-	for _, p := range slices.Backward(ps) {
+	return last(ofProgram(ps))
+}
+
+// ofProgram is a stack without torch's own places at its end.
+func ofProgram(ps []logs.Pos) []logs.Pos {
+	for i, p := range slices.Backward(ps) {
 		if !ownSource(p.File) {
-			return p
+			return ps[:i+1]
 		}
 	}
-	return last(ps)
+	return ps
 }
 
 func last(ps []logs.Pos) logs.Pos {

@@ -347,7 +347,7 @@ func (tr *trace) symbolFor(s *source, dim, hint int) sym.Int {
 	}
 	x := tr.env.NewSymbol(fmt.Sprintf("s%d", len(tr.env.Symbols)), fmt.Sprintf("%s.size()[%d]", s.name, dim), int64(hint))
 	y, _ := x.AsSymbol()
-	tr.symbols[y] = symbolOrigin{src: s, dim: dim, hint: hint, expr: x, at: tr.userStack()}
+	tr.symbols[y] = symbolOrigin{src: s, dim: dim, hint: hint, expr: x, at: ofProgram(tr.userStack())}
 	return x
 }
 
