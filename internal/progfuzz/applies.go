@@ -118,7 +118,7 @@ func (w *applyWriter) backward(receiver string, saved []string, results int) {
 
 // compiled writes the function that is compiled.
 func (w *applyWriter) compiled() {
-	w.write("func run(x, w *torch.Tensor) tensors {\n")
+	w.write("func run(x, w *torch.Tensor, k float64) tensors {\n\t_ = k\n")
 	vars := []string{"x"}
 	name := func() string {
 		w.names++
@@ -133,7 +133,11 @@ func (w *applyWriter) compiled() {
 		case 0, 1, 2:
 			i := w.r.Intn(len(w.results))
 			applied++
-			what := fmt.Sprintf("autograd.Apply(&fn%d{%g}, %%s, %s)", i, float64(1+w.r.Intn(4))/2, pickOf(w.generator, "w", "w", "w.Mul(2)"))
+			factor := fmt.Sprint(float64(1+w.r.Intn(4)) / 2)
+			if w.chance(3) {
+				factor = "k"
+			}
+			what := fmt.Sprintf("autograd.Apply(&fn%d{%s}, %%s, %s)", i, factor, pickOf(w.generator, "w", "w", "w.Mul(2)"))
 			k := w.r.Intn(w.results[i])
 			if w.chance(5) {
 				v := name()
@@ -148,7 +152,7 @@ func (w *applyWriter) compiled() {
 				w.write("\t%s.%s\n", from, pickOf(w.generator, "Mul_(0.5)", "Add_(0.25)", "Tanh_()"))
 			}
 		case 6:
-			w.write("\t%s\n", pickOf(w.generator, "fmt.Println(\"mid\")", fmt.Sprintf("if %s.Sum().Gt(0.37).Bool() { calls += 100 }", from), "calls += 1000", "scale += 0.25"))
+			w.write("\t%s\n", pickOf(w.generator, "fmt.Println(\"mid\")", fmt.Sprintf("if %s.Sum().Gt(0.37).Bool() { calls += 100 }", from), "calls += 1000"))
 		}
 	}
 	out := []string{vars[len(vars)-1]}
@@ -172,7 +176,7 @@ func once(n int, gx, gw, all bool) {
 	x, w := torch.Randn(n, 3), torch.Randn(3)
 	if gx { x.RequiresGrad_() }
 	if gw { w.RequiresGrad_() }
-	out := fast(x, w)
+	out := fast(x, w, float64(n)/2)
 	l := out[0].Sin().Sum()
 	for i, y := range out {
 		fmt.Println("result", i, y.Detach(), y.RequiresGrad())
