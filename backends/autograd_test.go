@@ -68,7 +68,14 @@ func main() {
 	fmt.Println(x.Grad())
 	g(x).Sum().Backward()
 	fmt.Println(x.Grad())
-}`, 2, nil},
+	count := torch.Zeros(1)
+	h := torch.Compile(func(x *torch.Tensor) *torch.Tensor { count.Add_(1); return autograd.Apply(reverse{0.5}, x)[0] })
+	z := h(x)
+	torch.NoGrad(func() { x.Add_(1) })
+	fmt.Println(z.Detach(), x.Detach(), count)
+	z.Sum().Backward()
+	fmt.Println(x.Grad())
+}`, 2, []string{"a graph that writes inputs"}},
 	{"a saved result", `
 type exp struct{}
 func (exp) Forward(ctx *autograd.Context, in ...*torch.Tensor) []*torch.Tensor {

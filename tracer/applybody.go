@@ -291,6 +291,21 @@ func (tr *trace) sharedResult(outs []*torch.Tensor) ssa.Instruction {
 	return nil
 }
 
+// shownInput is a call of autograd.Apply of which a result leaves the segment and shows
+// an input's memory, where the graph writes inputs: such graphs give it its own.
+func (tr *trace) shownInput(outs []*torch.Tensor) ssa.Instruction {
+	writes := false
+	for t := range tr.mutated {
+		writes = writes || tr.inputOf[t] != nil
+	}
+	for _, t := range outs {
+		if call := tr.returned[t]; writes && call != nil && tr.inputOf[tr.baseOf(t)] != nil {
+			return call
+		}
+	}
+	return nil
+}
+
 // tidyBodies drops from the bodies what nobody reads.
 func (tr *trace) tidyBodies() {
 	for n := tr.graph.First(); n != nil; n = n.Next() {

@@ -69,6 +69,9 @@ func (tr *trace) checkOutside(rs *recipes) {
 	if call := tr.sharedResult(rs.order); call != nil {
 		tr.retry, tr.retryWhy = call, "a result of Forward and another tensor that leaves the graph share memory"
 	}
+	if call := tr.shownInput(rs.order); call != nil {
+		tr.retry, tr.retryWhy = call, "a result of Forward that shows an input's memory leaves a graph that writes inputs"
+	}
 }
 
 // refuseInBackward breaks at operators whose values depend on when they run, or on the
