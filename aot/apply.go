@@ -91,14 +91,15 @@ type shown struct {
 }
 
 // show notes that output index, the value n, shows memory of an argument although its
-// gradients come from a function of its own. What a graph writes, it may show no more.
+// gradients come from a function of its own. An argument that the graph writes may be
+// shown no more, and none where some are bases of inputs: the tracer breaks there.
 func (f *functionalizer) show(n *graph.Node, index int) {
-	if !n.IsResultOfApply() || f.writes {
+	if !n.IsResultOfApply() || slices.ContainsFunc(f.res.inputs, func(a argument) bool { return a.base != nil }) {
 		return
 	}
 	i, _ := n.Args[1].(sym.Int).IsConst()
 	_, outs, _ := tied(n.Args[0].(*graph.Node))
-	if a, ok := f.alias[outs[i].(*graph.Node)]; ok && a.input >= 0 {
+	if a, ok := f.alias[outs[i].(*graph.Node)]; ok && a.input >= 0 && a.root.fixed {
 		f.res.shows[index] = shown{a.input, a.user}
 	}
 }

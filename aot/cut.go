@@ -27,8 +27,8 @@ type parts struct {
 	depends           [][]bool   // of each gradient, by tangent
 	gates             []gate
 	// shows are forward outputs that lie in an argument's memory, which sizes evaluates
-	// the sizes of; there are none where the graph writes arguments, so that those are
-	// the captured graph's inputs.
+	// the sizes of; there are none where an argument is a base, so that those are the
+	// captured graph's inputs.
 	shows map[int]shown
 	sizes func(in []torch.Value) func(sym.Int) sym.Int
 }

@@ -75,7 +75,16 @@ func main() {
 	fmt.Println(z.Detach(), x.Detach(), count)
 	z.Sum().Backward()
 	fmt.Println(x.Grad())
-}`, 2, []string{"a graph that writes inputs"}},
+	k := torch.Compile(func(x *torch.Tensor) (*torch.Tensor, *torch.Tensor) {
+		y, own := autograd.Apply(reverse{3}, x)[0], x.Sin()
+		own.Mul_(2)
+		return own, y
+	})
+	_, z = k(x)
+	z.Sum().Backward()
+	torch.NoGrad(func() { x.Add_(1) })
+	fmt.Println(z.Detach(), x)
+}`, 3, []string{"a graph that writes inputs"}},
 	{"a saved result", `
 type exp struct{}
 func (exp) Forward(ctx *autograd.Context, in ...*torch.Tensor) []*torch.Tensor {
