@@ -90,17 +90,34 @@ type shown struct {
 	chain []viewStep
 }
 
+// noteShown notes that n, a result of a tie, shows memory of an argument: itself, or
+// what an earlier tie gave of it.
+func (f *functionalizer) noteShown(n *graph.Node) {
+	i, _ := n.Args[1].(sym.Int).IsConst()
+	_, outs, _ := tied(n.Args[0].(*graph.Node))
+	a, tensor := f.alias[outs[i].(*graph.Node)]
+	from, again := f.shown[a.root]
+	switch {
+	case !tensor:
+	case a.input >= 0 && a.root.fixed:
+		f.shown[f.alias[n].root] = shown{a.input, a.user}
+	case again:
+		f.shown[f.alias[n].root] = from.then(a.user)
+	}
+}
+
+func (s shown) then(chain []viewStep) shown { return shown{s.arg, slices.Concat(s.chain, chain)} }
+
 // show notes that output index, the value n, shows memory of an argument although its
 // gradients come from a function of its own. An argument that the graph writes may be
 // shown no more, and none where some are bases of inputs: the tracer breaks there.
 func (f *functionalizer) show(n *graph.Node, index int) {
-	if !n.IsResultOfApply() || slices.ContainsFunc(f.res.inputs, func(a argument) bool { return a.base != nil }) {
+	a, tensor := f.alias[n]
+	if !tensor || slices.ContainsFunc(f.res.inputs, func(a argument) bool { return a.base != nil }) {
 		return
 	}
-	i, _ := n.Args[1].(sym.Int).IsConst()
-	_, outs, _ := tied(n.Args[0].(*graph.Node))
-	if a, ok := f.alias[outs[i].(*graph.Node)]; ok && a.input >= 0 && a.root.fixed {
-		f.res.shows[index] = shown{a.input, a.user}
+	if s, ok := f.shown[a.root]; ok && a.root.mem.version == 0 {
+		f.res.shows[index] = s.then(a.user)
 	}
 }
 

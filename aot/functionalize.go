@@ -81,6 +81,7 @@ type functionalizer struct {
 	roots   []*root // arguments, in order
 	alias   map[*graph.Node]alias
 	made    map[*graph.Node]made
+	shown   map[*root]shown      // results of functions with a derivative of their own that show an argument
 	wants   map[*graph.Node]bool // of the pure graph's nodes, whether gradients flow through
 }
 
@@ -89,7 +90,7 @@ type functionalizer struct {
 func functionalize(g *graph.Graph, example []torch.Value, train bool) (*functional, error) {
 	f := &functionalizer{
 		old: prepare(g, train), g: graph.New(g.Name, g.Env), res: &functional{layouts: map[int][]int{}, shows: map[int]shown{}}, train: train,
-		alias: map[*graph.Node]alias{}, made: map[*graph.Node]made{}, wants: map[*graph.Node]bool{},
+		alias: map[*graph.Node]alias{}, made: map[*graph.Node]made{}, shown: map[*root]shown{}, wants: map[*graph.Node]bool{},
 	}
 	f.g.Aten = true
 	f.res.graph = f.g
@@ -118,6 +119,9 @@ func (f *functionalizer) node(n *graph.Node) error {
 		f.define(n, retie(f.g, n, f.value))
 		return nil
 	case n.IsResultOfApply():
+		f.define(n, f.piece(n))
+		f.noteShown(n)
+		return nil
 	case row == nil: // getitem
 		if src, _ := viewed(n); src.OpRow().Tags.Has(ops.TagView) {
 			return f.view(n)

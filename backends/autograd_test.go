@@ -84,7 +84,15 @@ func main() {
 	z.Sum().Backward()
 	torch.NoGrad(func() { x.Add_(1) })
 	fmt.Println(z.Detach(), x)
-}`, 3, []string{"a graph that writes inputs"}},
+	twice := torch.Compile(func(x *torch.Tensor) *torch.Tensor {
+		return autograd.Apply(reverse{3}, autograd.Apply(reverse{3}, x)[0].View(2, 2))[0].T()
+	})
+	z = twice(x)
+	z.Mul(torch.Arange(4.0).View(2, 2)).Sum().Backward()
+	torch.NoGrad(func() { x.Mul_(torch.Arange(4.0)) })
+	fmt.Println(z.Detach(), x)
+	fmt.Println(x.Grad())
+}`, 5, []string{"a graph that writes inputs"}},
 	{"a saved result", `
 type exp struct{}
 func (exp) Forward(ctx *autograd.Context, in ...*torch.Tensor) []*torch.Tensor {

@@ -184,6 +184,8 @@ func once(n int, gx, gw, all bool) {
 	}
 	if l.RequiresGrad() { l.Backward() }
 	fmt.Println("gradients", x.Grad(), w.Grad(), calls, kept != nil)
+	torch.NoGrad(func() { x.Mul_(2) }) // what shows its memory changes, too
+	for i, y := range out { fmt.Println("then", i, y.Detach()) }
 }
 
 func main() {
