@@ -718,6 +718,9 @@ func (c *RecompileCause) weight() float64 {
 	if c.Limit {
 		return c.Seconds + 1e6
 	}
+	if c.Fix.Settled {
+		return c.Seconds - 1e6 // behind what there is to do
+	}
 	return c.Seconds
 }
 

@@ -40,7 +40,7 @@ func becameInput(rc *Recompile, open map[ID][]string) (Fix, bool) {
 	source := plainSource(g.Source)
 	for _, s := range open[rc.Compile.ID] {
 		if s == source || strings.Contains(source, "("+s+" ") {
-			return Fix{Text: fmt.Sprintf("%s was a constant of the first entry and is an input of this one, so that it recompiles no more (an int that is 0 or 1 aside): nothing to change", s)}, true
+			return Fix{Text: fmt.Sprintf("%s was a constant of the first entry and is an input of this one, so that it recompiles no more (an int that is 0 or 1 aside): nothing to change", s), Settled: true}, true
 		}
 	}
 	return Fix{}, false

@@ -42,6 +42,17 @@ func TestNumberThatBecameInput(t *testing.T) {
 	}
 }
 
+// TestSettledAdviceComesLast: what asks for no change stands behind what does, dearer
+// or not.
+func TestSettledAdviceComesLast(t *testing.T) {
+	dear := &RecompileCause{Fix: Fix{Text: "nothing", Settled: true}, Seconds: 60}
+	dearer := &RecompileCause{Fix: Fix{Text: "nothing", Settled: true}, Seconds: 61}
+	cheap := &RecompileCause{Fix: Fix{Text: "something"}, Seconds: 1}
+	if !(cheap.weight() > dearer.weight() && dearer.weight() > dear.weight()) {
+		t.Errorf("weights %g, %g, %g", cheap.weight(), dearer.weight(), dear.weight())
+	}
+}
+
 // TestMirroredComparison reads a bound whose number stands on the left.
 func TestMirroredComparison(t *testing.T) {
 	for text, want := range map[string][2]string{

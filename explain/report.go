@@ -200,8 +200,9 @@ type BreakGroup struct {
 // Fix is advice at one place. Lines is a diff of the user's source ("-", "+"
 // and " " first) where one can be given.
 type Fix struct {
-	Text  string
-	Lines []string
+	Text    string
+	Lines   []string
+	Settled bool // there is nothing left to do: the text says why
 }
 
 // Recompile is one compile after the first of a frame.

@@ -109,8 +109,9 @@ type jsonGroup struct {
 }
 
 type jsonFix struct {
-	Text  string   `json:"text"`
-	Lines []string `json:"lines,omitempty"`
+	Text    string   `json:"text"`
+	Lines   []string `json:"lines,omitempty"`
+	Settled bool     `json:"settled,omitempty"`
 }
 
 type jsonRecompile struct {
