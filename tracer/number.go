@@ -37,19 +37,21 @@ type seenNumber struct {
 
 // graphInput is how an input of a graph is made.
 type graphInput struct {
-	src   *source // of a tensor, or of an int
-	expr  *expr   // else of a number, for a tensor without dimensions
-	dtype ops.DType
-	at    []logs.Pos // the user's stack where the number was met
+	tensor bool
+	src    *source // of a tensor, or of an int
+	expr   *expr   // else of a number, for a tensor without dimensions
+	dtype  ops.DType
+	at     []logs.Pos // the user's stack where the number was met
 }
 
-func (g graphInput) value(a *addresses) torch.Value {
+// value is the input in one call; every call asks for it.
+func (g *graphInput) value(a *addresses) torch.Value {
 	switch {
+	case g.tensor:
+		return *(**torch.Tensor)(a.at(g.src))
 	case g.expr != nil:
 		v, _ := g.expr.eval(a)
 		return torch.ScalarTensor(v.f, torch.Option{Name: "dtype", Value: g.dtype})
-	case isTensor(g.src.typ):
-		return *(**torch.Tensor)(a.at(g.src))
 	}
 	return int(kindOf(g.src.typ).load(a.at(g.src)).i)
 }

@@ -223,7 +223,7 @@ func (tr *trace) closeGraph(seg *segment, rs *recipes) {
 			g.Erase(in.node)
 			continue
 		}
-		of[in.node] = graphInput{src: in.src}
+		of[in.node] = graphInput{tensor: true, src: in.src}
 	}
 	for n, in := range tr.numberOf {
 		if in.expr != nil && n.NumUsers() == 0 {
@@ -254,8 +254,8 @@ func (s *segment) holds(a *addresses) bool {
 // values appends the graph's inputs to in.
 func (s *segment) values(a *addresses, in []torch.Value) []torch.Value {
 	in = slices.Grow(in, len(s.inputs))
-	for _, x := range s.inputs {
-		in = append(in, x.value(a))
+	for i := range s.inputs {
+		in = append(in, s.inputs[i].value(a))
 	}
 	return in
 }
