@@ -22,6 +22,7 @@ const pollEvery = 200 * time.Millisecond
 func (st *Store) Follow(ctx context.Context, each func(*Record), idle func()) error {
 	w := st.watch()
 	defer w.close()
+	defer context.AfterFunc(ctx, st.stopPipes)()
 	tick := time.NewTicker(pollEvery)
 	defer tick.Stop()
 	free := newFree()
@@ -78,6 +79,17 @@ func (st *Store) alive() int {
 		}
 	}
 	return n
+}
+
+// stopPipes ends reads that wait for a pipe.
+func (st *Store) stopPipes() {
+	st.mu.RLock()
+	defer st.mu.RUnlock()
+	for _, src := range st.sources {
+		if src.pipe != nil {
+			src.pipe.stop()
+		}
+	}
 }
 
 // pipesAlone reports whether no file of what was named can grow or appear.

@@ -17,6 +17,7 @@ type piped struct {
 	size  int64 // of what came
 	err   error // nil while more may come
 	waits bool  // Read waits: readers of archives take io.EOF for the end
+	over  bool  // nobody waits any longer
 }
 
 func newPiped(raw io.Reader, sp *spool) *piped {
@@ -47,7 +48,7 @@ func (p *piped) fill(raw io.Reader) {
 // Read implements io.Reader.
 func (p *piped) Read(b []byte) (int, error) {
 	p.mu.Lock()
-	for p.waits && p.off == p.size && p.err == nil {
+	for p.waits && !p.over && p.off == p.size && p.err == nil {
 		p.more.Wait()
 	}
 	there, err := p.size-p.off, p.err
@@ -64,6 +65,14 @@ func (p *piped) Read(b []byte) (int, error) {
 		err = nil
 	}
 	return n, err
+}
+
+// stop ends a Read that waits.
+func (p *piped) stop() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.over = true
+	p.more.Broadcast()
 }
 
 // ended reports whether nothing comes any more.

@@ -93,6 +93,38 @@ func TestFollowOfPipesEnds(t *testing.T) {
 	}
 }
 
+// TestFollowOfAnOpenArchive: who stops following waits for no pipe.
+func TestFollowOfAnOpenArchive(t *testing.T) {
+	var b, z bytes.Buffer
+	sample(testWriter(&b))
+	w := gzip.NewWriter(&z)
+	_, _ = w.Write(b.Bytes())
+	_ = w.Flush() // its end does not come
+	in, out := io.Pipe()
+	defer out.Close()
+	st, err := Open([]string{"-"}, Options{Follow: true, Stdin: in})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer st.Close()
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- st.Follow(ctx, func(*Record) {}, nil) }()
+	if _, err := out.Write(z.Bytes()); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(2 * pollEvery) // a reader waits now
+	cancel()
+	select {
+	case err := <-done:
+		if err != nil {
+			t.Error(err)
+		}
+	case <-time.After(10 * time.Second):
+		t.Error("Follow waits for the pipe")
+	}
+}
+
 type failing struct{}
 
 func (failing) Read([]byte) (int, error) { return 0, fmt.Errorf("broken") }
