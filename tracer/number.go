@@ -187,6 +187,12 @@ func (tr *trace) numberInput(name, target string, meta any, in graphInput) *grap
 	return n
 }
 
+// numberKey tells inputs apart that come in a tensor.
+type numberKey struct {
+	expr  string
+	dtype ops.DType
+}
+
 // scales are the operators whose second operand may be a tensor without dimensions
 // instead of a number: with the element type of the first it computes the same.
 var scales = map[ops.ID]bool{ops.Add: true, ops.Sub: true, ops.Mul: true, ops.Div: true}
@@ -213,11 +219,9 @@ func (tr *trace) openOperand(op ops.ID, self ops.Arg, n *note) ops.Value {
 	default:
 		return nil
 	}
-	name := e.String()
-	for node, in := range tr.numberOf {
-		if in.expr != nil && in.dtype == m.DType && in.expr.String() == name {
-			return node
-		}
+	key := numberKey{e.String(), m.DType}
+	if node := tr.operands[key]; node != nil {
+		return node
 	}
 	var first *source
 	e.leaves(func(s *source) {
@@ -227,7 +231,12 @@ func (tr *trace) openOperand(op ops.ID, self ops.Arg, n *note) ops.Value {
 	})
 	// Without a source: what hangs below an object counts as a parameter.
 	meta := &ops.TensorMeta{DType: m.DType, Device: m.Device, Shape: []sym.Int{}, Stride: []sym.Int{}, Offset: sym.C(0)}
-	return tr.numberInput("", placeholderName(first), meta, graphInput{expr: e, dtype: m.DType, at: ofProgram(tr.userStack())})
+	node := tr.numberInput("", placeholderName(first), meta, graphInput{expr: e, dtype: m.DType, at: ofProgram(tr.userStack())})
+	if tr.operands == nil {
+		tr.operands = map[numberKey]*graph.Node{}
+	}
+	tr.operands[key] = node
+	return node
 }
 
 // failure says what stands where a symbol is read.

@@ -93,6 +93,7 @@ type trace struct {
 	steps    int
 	numbers  []seenNumber               // that are constants of the graph
 	numberOf map[*graph.Node]graphInput // inputs that are numbers
+	operands map[numberKey]*graph.Node  // those that come in a tensor
 	made     []madeNode                 // calls of operators, in order
 	apart    []ssa.Instruction          // an operator that reads what a gradient is asked for by
 	avoid    map[ssa.Instruction]string // calls and loops in front of which to break, and what broke inside
