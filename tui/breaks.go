@@ -397,6 +397,6 @@ func (m *Model) docMet(d *doc, g *explain.BreakGroup) {
 			continue
 		}
 		c := b.Compile
-		d.link(Selection{HasID: true, ID: c.ID}, theme.T(theme.Plain, "  "+theme.Fit(idText(c.ID), 10)+" "+c.Frame.Title()), theme.T(theme.Faint, "  "+b.Outcome))
+		d.link(Selection{HasID: true, ID: c.ID}, theme.T(theme.Plain, "  "+m.idCell(c.ID)+c.Frame.Title()), theme.T(theme.Faint, "  "+b.Outcome))
 	}
 }

@@ -64,7 +64,7 @@ func TestNoFix(t *testing.T) {
 
 // Kernels are compared with the run before, by name and by operators.
 func TestKernelsOfRunBefore(t *testing.T) {
-	newDriver(t, richFeed(), Options{}, 100, 30).script(`
+	newDriver(t, richFeed(), Options{}, 120, 30).script(`
 		keys 8 d
 		expect Nothing to compare with: no earlier run of captioner.go is
 		keys d

@@ -7,6 +7,7 @@ import (
 
 	"tcdbg/explain"
 	"tcdbg/logs"
+	"tcdbg/tui/theme"
 )
 
 // This file is what several screens need of a report, made once for each
@@ -26,6 +27,9 @@ type facts struct {
 	root    string // folder of all the user's files
 	names   explain.Names
 	counts  counts
+	idWidth int // of the longest compile id
+	// running is the innermost phase that has not ended, nil for none.
+	running *explain.Phase
 }
 
 // counts are what the leads of the screens say.
@@ -59,6 +63,12 @@ type rootFrame struct {
 // collect makes the indexes.
 func (f *facts) collect(in *input) {
 	f.counts.collect(in.report)
+	f.idWidth = idColumn(in.report)
+	for _, p := range in.report.Phases {
+		if p.Open && (f.running == nil || !p.Start.Before(f.running.Start)) {
+			f.running = p
+		}
+	}
 	f.names = explain.BriefNames(in.report)
 	f.kernels = map[compileKey][]*explain.Kernel{}
 	for _, k := range in.report.Kernels {
@@ -148,6 +158,34 @@ func (c *counts) collectCompiles(r *explain.Report) {
 			}
 		}
 	}
+}
+
+// The narrowest and the widest column of compile ids.
+const (
+	minIDColumn = 8
+	maxIDColumn = 18
+)
+
+// idColumn is the width that the longest compile id of a report takes.
+func idColumn(r *explain.Report) int {
+	w := minIDColumn
+	for _, f := range r.Frames {
+		for _, c := range f.Compiles {
+			w = max(w, len(idText(c.ID)))
+		}
+	}
+	for _, k := range r.Kernels {
+		w = max(w, len(idText(k.ID)))
+	}
+	for _, g := range r.Graphs {
+		w = max(w, len(idText(g.ID)))
+	}
+	return min(w, maxIDColumn)
+}
+
+// idCell is a compile id in its column.
+func (m *Model) idCell(id explain.ID) string {
+	return theme.Fit(idText(id), max(minIDColumn, m.facts.idWidth)) + " "
 }
 
 // commonDir is the folder that holds both a folder and a file; "" stands for

@@ -108,11 +108,12 @@ func (r *graphRow) matches(q string) bool {
 	return false
 }
 
-func (r *graphRow) draw(_ *Model, w int) theme.Line {
-	const fixed = 9 + 1 + 5 // the id, a blank, the number of operators
+func (r *graphRow) draw(m *Model, w int) theme.Line {
+	id := m.idCell(r.g.ID)
+	fixed := len(id) + 1 + 5 // the id, a blank, the number of operators
 	name := min(r.width, max(8, w-fixed-4))
 	barw := min(12, max(0, w-fixed-name))
-	l := theme.Line{{Text: theme.Fit(idText(r.g.ID), 8) + " ", Style: theme.Faint}}
+	l := theme.Line{{Text: id, Style: theme.Faint}}
 	l = append(l, theme.T(theme.Plain, theme.Fit(theme.Clean(r.name()), w-fixed-barw)+" "))
 	l = append(l, theme.Span{Text: theme.FitRight(fmt.Sprint(len(r.g.Ops)), 4) + " "})
 	return append(l, theme.Span{Text: bar(float64(len(r.g.Ops)), float64(r.most), barw), Style: theme.Compiled})

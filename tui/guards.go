@@ -98,16 +98,19 @@ func (r *guardRow) matches(q string) bool {
 	return r.c.Frame != nil && (theme.IndexFold(r.c.Frame.Name, q) >= 0 || about(r.c.ID, r.c.Frame.Pos, q))
 }
 
-func (r *guardRow) draw(_ *Model, w int) theme.Line {
+func (r *guardRow) draw(m *Model, w int) theme.Line {
 	name := ""
 	if r.c.Frame != nil {
 		name = theme.Clean(r.c.Frame.Title())
 	}
 	tail := fmt.Sprintf("%d", r.c.Guards.Leaves)
+	if w >= 48 {
+		tail = count(r.c.Guards.Leaves, "guard")
+	}
 	if r.c.Guards.Micros > 0 {
 		tail += fmt.Sprintf("  %.2f us", r.c.Guards.Micros)
 	}
-	l := theme.Line{{Text: theme.GlyphGuard + " ", Style: theme.Guard}, {Text: theme.Fit(idText(r.c.ID), 8) + " ", Style: theme.Faint}, {Text: name}}
+	l := theme.Line{{Text: theme.GlyphGuard + " ", Style: theme.Guard}, {Text: m.idCell(r.c.ID), Style: theme.Faint}, {Text: name}}
 	if r.fails > 0 {
 		l = append(l, theme.Span{Text: fmt.Sprintf("  %s failed %s", theme.GlyphRecompile, times(r.fails)), Style: theme.Recompile})
 	}

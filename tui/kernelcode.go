@@ -20,7 +20,7 @@ type kernelCode struct {
 	lang  syntax.Lang
 	load  func() string
 	lines []logs.KernelLine
-	from  int // first line within its file
+	from  int // number of its first line within its file, from 1
 }
 
 // kernelCode is the text of k that the screen's view means; false where the view
@@ -29,9 +29,9 @@ func (m *Model) kernelCode(k *explain.Kernel) (kernelCode, bool) {
 	switch mode := m.pane(keys.Kernels).mode; {
 	case mode == kernelTritonMode && k.Triton != nil && k.Triton.Load != nil:
 		t := k.Triton
-		return kernelCode{kernelKey(k) + " triton", syntax.Python, t.Load, t.Lines, t.From}, true
+		return kernelCode{kernelKey(k) + " triton", syntax.Python, t.Load, t.Lines, max(1, t.From)}, true
 	case mode == kernelSourceMode && k.Load != nil:
-		return kernelCode{kernelKey(k), syntax.OfKernel(k.Lang), k.Load, k.Lines, k.From}, true
+		return kernelCode{kernelKey(k), syntax.OfKernel(k.Lang), k.Load, k.Lines, max(1, k.From)}, true
 	}
 	return kernelCode{}, false
 }
@@ -68,12 +68,17 @@ func (m *Model) kernelSource(d *doc, k *explain.Kernel) {
 			break
 		}
 	}
+	if d.focus == 0 {
+		d.focus = d.Len() + kernelHead(c.lang, lines)
+	}
+	gutter := max(4, len(fmt.Sprint(c.from+len(lines)))+1)
 	d.parts = append(d.parts, part{
 		n: len(lines), code: true,
 		line: func(i int) theme.Line {
-			mark := theme.Span{Text: theme.Fit(fmt.Sprint(i+1), 4) + " ", Style: theme.Faint}
+			number := fmt.Sprint(c.from + i) // as in the file, and as the line above the panes says it
+			mark := theme.Span{Text: theme.Fit(number, gutter) + " ", Style: theme.Faint}
 			if kl := c.line(i); kl != nil && m.meant(kl) {
-				mark = theme.Span{Text: theme.GlyphCursor + theme.Fit(fmt.Sprint(i+1), 3) + " ", Style: theme.Accent | theme.Bold}
+				mark = theme.Span{Text: theme.GlyphCursor + theme.Fit(number, gutter-1) + " ", Style: theme.Accent | theme.Bold}
 			}
 			return append(theme.Line{mark}, m.hl.Line(c.lang, lines[i])...)
 		},
@@ -92,6 +97,20 @@ func (m *Model) kernelSource(d *doc, k *explain.Kernel) {
 			return s, false
 		},
 	})
+}
+
+// kernelHead is the line at which a kernel begins, after the imports and the
+// settings that a Triton kernel's file opens with; 0 where there are none.
+func kernelHead(lang syntax.Lang, lines []string) int {
+	if lang != syntax.Python {
+		return 0
+	}
+	for i, l := range lines {
+		if strings.HasPrefix(strings.TrimSpace(l), "@triton.jit") {
+			return i
+		}
+	}
+	return 0
 }
 
 // noKernelCode says why there is no code, and what is known of the kernel.

@@ -26,7 +26,7 @@ const (
 
 func kernelsScreen() screenDef {
 	return screenDef{
-		id: keys.Kernels, rows: kernelRows, lead: kernelLead, leadLines: 2, detail: kernelDetail, share: 0.38,
+		id: keys.Kernels, rows: kernelRows, lead: kernelLead, leadLines: 3, detail: kernelDetail, share: 0.42,
 		modes: []string{"source", "Triton, for a GPU", "operators and lines", "whole output code", "difference from the run before"},
 		hidden: func(m *Model, mode int) bool {
 			return mode == kernelTritonMode && !slices.ContainsFunc(m.report.Kernels, func(k *explain.Kernel) bool { return k.Triton != nil })
@@ -60,7 +60,7 @@ func kernelLead(m *Model, _ int) []theme.Line {
 		text += " · " + nanos(int64(c.kernelNanos)) + " in kernels"
 	}
 	l := theme.Line{{Text: " " + count(len(m.report.Kernels)-c.extern, "generated kernel"), Style: theme.Bold}, {Text: text}}
-	return []theme.Line{l, m.linked(r.k)}
+	return []theme.Line{l, m.linked(r.k), r.t.heading(m, m.arrange().list.w)}
 }
 
 func kernelAt(r row) *explain.Kernel { return r.(*kernelRow).k }
@@ -89,21 +89,6 @@ func (m *Model) linked(k *explain.Kernel) theme.Line {
 		}
 	}
 	return l
-}
-
-func kernelRows(in *input) []row {
-	total := in.report.KernelNanos()
-	rows := make([]row, 0, len(in.report.Kernels))
-	for _, k := range in.report.Kernels {
-		rows = append(rows, &kernelRow{k, total})
-	}
-	return rows
-}
-
-// kernelRow is a kernel or an extern call.
-type kernelRow struct {
-	k     *explain.Kernel
-	total float64 // nanoseconds of all kernels
 }
 
 func (r *kernelRow) key() string {
@@ -140,45 +125,6 @@ func (r *kernelRow) matches(q string) bool {
 		}
 	}
 	return false
-}
-
-func (r *kernelRow) draw(_ *Model, w int) theme.Line {
-	k := r.k
-	glyph, style := theme.GlyphCompiled, theme.Compiled
-	if k.Lang == "extern" {
-		glyph, style = theme.GlyphEager, theme.Eager
-	}
-	var tail []string
-	if ns, ok := k.CallNanos(); ok {
-		tail = append(tail, nanos(int64(ns)), fmt.Sprintf("%5s", percent(k.RunNanos(), r.total)))
-	}
-	switch {
-	case k.Bytes > 0:
-		tail = append(tail, fmt.Sprintf("%8s", bytesText(k.Bytes)))
-	case len(tail) > 0:
-		tail = append(tail, strings.Repeat(" ", 8)) // the columns of all rows are below each other
-	}
-	if len(tail) == 0 {
-		tail = append(tail, k.Lang)
-	}
-	l := theme.Line{{Text: glyph + " ", Style: style}, {Text: theme.Fit(idText(k.ID), 7) + " ", Style: theme.Faint}}
-	t := strings.Join(tail, "  ")
-	for len(tail) > 0 && w-l.Width()-len(t)-1 < min(theme.Width(k.Name), 32) {
-		tail = tail[:len(tail)-1] // the name goes before numbers that the detail has too
-		t = strings.Join(tail, "  ")
-	}
-	l = append(l, theme.Span{Text: cutMiddle(theme.Clean(k.Name), w-l.Width()-theme.Width(t)-1)})
-	return append(l.Fit(max(0, w-theme.Width(t)-1)), theme.Span{Text: " " + theme.Clean(t), Style: theme.Faint})
-}
-
-// cutMiddle shortens a name in its middle: kernels differ at both ends.
-func cutMiddle(s string, w int) string {
-	n := theme.Width(s)
-	if n <= w || w < 8 {
-		return theme.Cut(s, w)
-	}
-	tail := w / 3
-	return theme.Cut(s, w-tail) + theme.CutLeft(s, tail+1)[len("…"):]
 }
 
 func kernelDetail(m *Model, r row, w int) *doc {

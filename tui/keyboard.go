@@ -168,6 +168,7 @@ func (m *Model) sideways(right bool) {
 // moved makes what the cursor stands on the selection.
 func (m *Model) moved() {
 	p := m.current()
+	p.touched = true
 	p.note()
 	if p.inside && p.doc != nil {
 		if s, ok := p.doc.target(p.detail.Cursor()); ok {
@@ -207,6 +208,7 @@ func (m *Model) enter() {
 		}
 		return
 	}
+	p.touched = true
 	m.choose(r.sel())
 	if d.enter != nil {
 		if s, ok := d.enter(m, r); ok {

@@ -152,7 +152,7 @@ func TestFailureIsFollowed(t *testing.T) {
 		expect TorchRuntimeError model.go:61 [1/1] operator failed while shapes were propagated
 		expect said: RuntimeError: sizes 3 and 4, in linear(x, w)
 		expect fix: Mend the sizes.
-		keys j j j enter
+		keys enter
 		screen Logs
 		expect record 3
 		keys 2
@@ -184,6 +184,7 @@ func TestLogsOpenAtTheSelection(t *testing.T) {
 func TestFastKeysAreKeys(t *testing.T) {
 	d := newDriver(t, richFeed(), Options{}, 120, 40)
 	d.script("screen Overview")
+	d.script("keys 8")
 	before := d.m.current().list.Cursor()
 	d.send(tea.KeyMsg{Type: tea.KeyRunes, Runes: []rune("jj")})
 	if at := d.m.current().list.Cursor(); at != before+2 {

@@ -220,7 +220,7 @@ func (m *Model) handle(msg tea.Msg) tea.Cmd {
 		m.takeEarlier(msg)
 	case sameMsg:
 		m.polling = false
-		m.run = m.feed.Run()
+		m.stand(m.feed.Run())
 		return m.again(msg.took)
 	case filterMsg:
 		m.takeFilter(msg)
@@ -283,12 +283,21 @@ func (m *Model) again(took time.Duration) tea.Cmd {
 	return tea.Tick(max(every, 5*took), func(time.Time) tea.Msg { return pollMsg{} })
 }
 
+// stand takes how the program stands now; what changed since the run before is news
+// on every screen.
+func (m *Model) stand(r Run) {
+	if r.Changes != "" && r.Changes != m.run.Changes {
+		m.status, m.bad = "since the run before: "+r.Changes, false
+	}
+	m.run = r
+}
+
 // take shows a new report without moving what the eye is on.
 func (m *Model) take(msg reportMsg) {
 	first := m.version == 0
 	m.polling = false
 	m.report, m.facts, m.madeWidth = msg.report, msg.facts, msg.width
-	m.run = m.feed.Run()
+	m.stand(m.feed.Run())
 	m.version++
 	for i, p := range m.panes {
 		if m.defs[i].slow {
@@ -461,6 +470,7 @@ func (m *Model) takeLocated(msg locatedMsg) {
 	p := m.panes[msg.screen]
 	if msg.gen == m.selGen && msg.rows == p.Len() && msg.at >= 0 {
 		p.list.Set(paneRows{p}, msg.at)
+		p.touched = true
 		p.note()
 	}
 }

@@ -103,6 +103,20 @@ func (m *Model) openPalette() tea.Cmd {
 // maxPalette bounds what the palette lists.
 const maxPalette = 200
 
+// paletteKind is the column that says what an item of the palette is.
+const paletteKind = 11
+
+// paletteColumn is the column of titles: the longest one where there is room for
+// it and for the keys beside it.
+func (m *Model) paletteColumn() int {
+	const beside = 24
+	longest := 0
+	for _, b := range keys.Table() {
+		longest = max(longest, theme.Width(b.Title)+2)
+	}
+	return max(30, min(longest, m.w-beside))
+}
+
 // filterPalette lists what matches the query.
 func (m *Model) filterPalette(query string) {
 	m.overlay.items = nil
@@ -116,7 +130,7 @@ func (m *Model) filterPalette(query string) {
 		if b.On(m.screen) && b.Action > keys.Right {
 			a := b.Action
 			add(item{
-				line: theme.Line{{Text: theme.Fit(b.Title, 52)}, {Text: b.Keys(), Style: theme.Accent}},
+				line: theme.Line{{Text: theme.Fit(b.Title, m.paletteColumn())}, {Text: b.Keys(), Style: theme.Accent}},
 				find: b.Title,
 				run:  func(m *Model) tea.Cmd { return m.do(a) },
 			})
@@ -132,7 +146,7 @@ func (m *Model) filterPalette(query string) {
 func (m *Model) paletteplaces(add func(item)) {
 	place := func(kind, name, where string, sel Selection, s keys.Screen) {
 		add(item{
-			line: theme.Line{{Text: theme.Fit(kind, 11), Style: theme.Faint}, theme.T(theme.Plain, theme.Fit(theme.Clean(name), 41)), theme.T(theme.Faint, where)},
+			line: theme.Line{{Text: theme.Fit(kind, paletteKind), Style: theme.Faint}, theme.T(theme.Plain, theme.Fit(theme.Clean(name), m.paletteColumn()-paletteKind)), theme.T(theme.Faint, where)},
 			find: kind + " " + name + " " + where,
 			run: func(m *Model) tea.Cmd {
 				m.choose(sel)
@@ -210,5 +224,5 @@ func (m *Model) drawOverlay(f frame, put func(rect, ...theme.Line)) {
 	if r.h > 0 {
 		put(r, o.list.Lines(o, r.w, r.h, uint64(len(o.items))+m.selGen)...)
 	}
-	put(f.bottom, rule(m.w, "", position(&o.list, o, r.h)))
+	put(f.bottom, rule(m.w, "", position("line", &o.list, o, r.h)))
 }

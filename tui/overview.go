@@ -91,15 +91,38 @@ func overviewRemark(m *Model) theme.Line {
 	case len(damage) == 1:
 		return theme.L(theme.Yellow, " ! "+damage[0])
 	case len(damage) > 1:
-		return theme.L(theme.Yellow, fmt.Sprintf(" ! %d remarks on what was read, behind the functions", len(damage)))
+		return theme.L(theme.Yellow, fmt.Sprintf(" ! %d remarks on what was read, after the functions", len(damage)))
 	case r.Live && len(r.Sources) == 0:
 		return theme.L(theme.Faint, " waiting: no file of the trace is there yet")
+	case m.facts.running != nil && m.run.Live:
+		return compilingNow(m)
 	case m.run.Changes != "":
 		return theme.Line{{Text: " since the run before: ", Style: theme.Faint}, theme.T(theme.Accent, m.run.Changes)}
 	case m.run.Watched:
 		return theme.L(theme.Faint, " watching: save a file and the program runs again")
 	}
 	return theme.L(theme.Faint, ranFor(m))
+}
+
+// compilingNow says which function is being compiled and how far that is.
+func compilingNow(m *Model) theme.Line {
+	phase, took := m.compiling()
+	if took < longPhase {
+		return theme.L(theme.Faint, ranFor(m))
+	}
+	p, what := m.facts.running, ""
+	for _, f := range m.report.Frames {
+		if f.ID.CompileID.Frame == p.ID.CompileID.Frame && f.ID.Rank == p.ID.Rank && f.ID.Epoch == p.ID.Epoch {
+			what = f.Title() + " " + idText(p.ID) + " "
+		}
+	}
+	switch p.Name {
+	case "cc":
+		phase = "is in the C compiler"
+	default:
+		phase = "is compiling, in " + p.Name
+	}
+	return theme.L(theme.Yellow, " "+theme.GlyphRunning+" "+what+phase+", for "+seconds(took)+" so far")
 }
 
 // ranFor is what the calls of compiled functions took, where that is recorded.
@@ -125,28 +148,69 @@ func ranFor(m *Model) string {
 	return s + "; compiling is not counted"
 }
 
+// firstAdvice is how many entries of the advice stand before the table of
+// functions; the others follow it.
+const firstAdvice = 3
+
+// overviewRows begins with what failed and what to do first: they are in view
+// however many functions there are.
 func overviewRows(in *input) []row {
 	var rows []row
-	if len(in.facts.roots) > 0 {
-		rows = append(rows, &headRow{draws: frameHead})
+	section := func(more []row) {
+		if len(more) > 0 && len(rows) > 0 {
+			rows = append(rows, &headRow{})
+		}
+		rows = append(rows, more...)
 	}
-	for _, f := range in.facts.roots {
-		rows = append(rows, &frameRow{f})
+	section(failureRows(in))
+	n := min(firstAdvice, len(in.report.Advice))
+	section(firstRows(in, n))
+	section(frameRows(in))
+	section(adviceRows(in, "MORE ADVICE", n, len(in.report.Advice)))
+	section(damageRows(in))
+	return rows
+}
+
+// firstRows are the n most urgent entries of the advice, or why there is none.
+func firstRows(in *input, n int) []row {
+	r := in.report
+	if n > 0 {
+		rows := adviceRows(in, "FIRST", 0, n)
+		if more := len(r.Advice) - n; more > 0 {
+			rows = append(rows, &headRow{text: fmt.Sprintf("    and %d more after the functions", more)})
+		}
+		return rows
 	}
-	rows = append(rows, failureRows(in)...)
-	rows = append(rows, damageRows(in)...)
-	if len(in.report.Advice) > 0 {
-		rows = append(rows, &headRow{}, &headRow{text: "FIRST", right: "COST"})
+	if len(in.facts.roots) == 0 || len(r.Failures) > 0 || r.Live {
+		return nil
 	}
-	if len(in.facts.roots) > 0 && len(in.report.Advice) == 0 && len(in.report.Failures) == 0 && !in.report.Live {
-		rows = append(rows, &headRow{}, &headRow{text: "FIRST"}, &headRow{text: "  " + nothingFirst(in.report)})
+	return []row{&headRow{text: "FIRST"}, &headRow{text: "  " + nothingFirst(r)}}
+}
+
+// adviceRows are the entries from and up to, with their fixes.
+func adviceRows(in *input, heading string, from, to int) []row {
+	if from >= to {
+		return nil
 	}
-	for i := range in.report.Advice {
+	rows := []row{&headRow{text: heading, right: "COST"}}
+	for i := from; i < to; i++ {
 		a := &in.report.Advice[i]
 		rows = append(rows, &adviceRow{i, a})
 		if fix := a.Fix; fix.Text != "" || len(fix.Lines) > 0 {
 			rows = append(rows, textRows(in.width, "    fix: ", shortFix(fix), theme.Green)...)
 		}
+	}
+	return rows
+}
+
+// frameRows is the table of functions.
+func frameRows(in *input) []row {
+	if len(in.facts.roots) == 0 {
+		return nil
+	}
+	rows := []row{&headRow{draws: frameHead}}
+	for _, f := range in.facts.roots {
+		rows = append(rows, &frameRow{f})
 	}
 	return rows
 }
@@ -157,7 +221,7 @@ func failureRows(in *input) []row {
 	if len(raised) == 0 && eager == "" {
 		return nil
 	}
-	rows := []row{&headRow{}, &headRow{text: "FAILED"}}
+	rows := []row{&headRow{text: "FAILED"}}
 	for _, f := range raised {
 		rows = append(rows, &failureRow{f})
 		for _, said := range f.Details() {
@@ -179,7 +243,7 @@ func damageRows(in *input) []row {
 	if len(d) == 0 {
 		return nil
 	}
-	rows := []row{&headRow{}, &headRow{text: "READ WITH CARE"}}
+	rows := []row{&headRow{text: "READ WITH CARE"}}
 	for _, said := range d {
 		rows = append(rows, textRows(in.width, "  ! ", said, theme.Yellow)...)
 	}

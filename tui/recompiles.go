@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"tcdbg/explain"
+	"tcdbg/logs"
 	"tcdbg/tui/keys"
 	"tcdbg/tui/syntax"
 	"tcdbg/tui/theme"
@@ -132,12 +133,12 @@ func (r *recompileRow) matches(q string) bool {
 	return c != nil && (ofRank(c.ID, q) || c.Frame != nil && (theme.IndexFold(c.Frame.Name, q) >= 0 || theme.IndexFold(c.Frame.Pos.File, q) >= 0))
 }
 
-func (r *recompileRow) draw(_ *Model, w int) theme.Line {
-	id := ""
+func (r *recompileRow) draw(m *Model, w int) theme.Line {
+	id := explain.ID{CompileID: logs.NoCompile}
 	if r.rc.Compile != nil {
-		id = idText(r.rc.Compile.ID)
+		id = r.rc.Compile.ID
 	}
-	l := theme.Line{{Text: theme.GlyphRecompile + " ", Style: theme.Recompile}, {Text: theme.Fit(id, 8) + " ", Style: theme.Faint}}
+	l := theme.Line{{Text: theme.GlyphRecompile + " ", Style: theme.Recompile}, {Text: m.idCell(id), Style: theme.Faint}}
 	if len(r.rc.Failures) == 0 {
 		text := "reason not recorded"
 		if len(r.rc.Raw) > 0 {
@@ -292,6 +293,6 @@ func (m *Model) docEntries(d *doc, f *explain.Frame, at *explain.Compile) {
 				why = changed(c.Recompile.Failures[0])
 			}
 		}
-		d.link(compileSel(c), theme.T(theme.Recompile, mark), theme.T(theme.Plain, theme.Fit(idText(c.ID), 10)), theme.T(theme.Faint, theme.Fit(string(c.Status), 14)), theme.T(theme.Plain, why))
+		d.link(compileSel(c), theme.T(theme.Recompile, mark), theme.T(theme.Plain, m.idCell(c.ID)), theme.T(theme.Faint, theme.Fit(string(c.Status), 14)), theme.T(theme.Plain, why))
 	}
 }

@@ -142,6 +142,9 @@ type pane struct {
 	docKey  docKey
 	doc     *doc
 	cursor  string // key of the selected row
+	// touched says that somebody chose the row of the cursor. Until then a pane
+	// shows its first row, whatever comes before it while the program runs.
+	touched bool
 
 	made   *explain.Report // report that slow rows were made from
 	making bool
@@ -237,9 +240,16 @@ func (p *pane) visible(rows rowsOf, filter string) []int32 {
 const maxMoved = 4096
 
 // keep puts the cursor back on the row that it stood on, wherever that row is
-// now, and moves the window with it.
+// now, and moves the window with it. In a pane that nobody touched it goes to the
+// first row.
 func (p *pane) keep() {
-	if p.cursor == "" || p.list.Follow() {
+	switch {
+	case p.list.Follow():
+		return
+	case !p.touched:
+		p.list.Home(paneRows{p})
+		return
+	case p.cursor == "":
 		return
 	}
 	at := p.list.Cursor()
@@ -271,6 +281,7 @@ func (p *pane) note() {
 func (p *pane) locate(want Selection) {
 	if at := p.best(want); at >= 0 {
 		p.list.Set(paneRows{p}, at)
+		p.touched = true
 		p.note()
 	}
 }
@@ -284,6 +295,7 @@ func (p *pane) toRecord(record int) {
 	}
 	p.list.SetFollow(false)
 	p.list.Set(paneRows{p}, at)
+	p.touched = true
 	p.note()
 }
 

@@ -65,7 +65,7 @@ func TestScripts(t *testing.T) {
 		`,
 		"one selection: a kernel chosen in Kernels is where Graph opens": `
 			keys 8 j
-			expect ▸ █ [1/0]   fused_add_layer_norm_1
+			expect ▸ █ [1/0]    fused_add_layer_norm_1
 			keys 6
 			expect ▸ [1/0]    Decoder.Forward
 			keys 2
@@ -77,7 +77,8 @@ func TestScripts(t *testing.T) {
 			expect ▸ ✂ model.go:52
 		`,
 		"advice opens what it speaks of": `
-			keys G
+			expect ▸ 1 ✂
+			keys j
 			expect ▸ 2 ↻
 			keys k enter
 			screen Breaks
@@ -93,12 +94,12 @@ func TestScripts(t *testing.T) {
 			expect slowest first
 			keys o
 			expect most bytes first
-			expect ▸ █ [1/0]   fused_add_layer_norm_1
+			expect ▸ █ [1/0]    fused_add_layer_norm_1
 			keys k
-			expect ▸ ░ [1/0]   fused_attention_0
+			expect ▸ ░ [1/0]    fused_attention_0
 			keys o g
 			expect by name
-			expect ▸ █ [1/0]   fused_add_layer_norm_1
+			expect ▸ █ [1/0]    fused_add_layer_norm_1
 			keys o
 			expect order: as they run
 		`,
@@ -122,9 +123,9 @@ func TestScripts(t *testing.T) {
 			keys 8 /
 			type gelu
 			keys enter
-			expect ▸ █ [2/0]   fused_mul_add_gelu_0
+			expect ▸ █ [2/0]    fused_mul_add_gelu_0
 			keys n
-			expect ▸ █ [2/0]   fused_mul_add_gelu_0
+			expect ▸ █ [2/0]    fused_mul_add_gelu_0
 			keys /
 			type nothing-like-it
 			keys enter
@@ -143,7 +144,7 @@ func TestScripts(t *testing.T) {
 			expect fused_mul_add_gelu_0
 			keys enter
 			screen Kernels
-			expect ▸ █ [2/0]   fused_mul_add_gelu_0
+			expect ▸ █ [2/0]    fused_mul_add_gelu_0
 		`,
 		"help is made from the key table and closes with any key": `
 			keys 7 ?
@@ -261,8 +262,8 @@ func TestScripts(t *testing.T) {
 // Rows that appear while the program runs do not move the selection.
 func TestLiveRowsKeepSelection(t *testing.T) {
 	f := richFeed()
-	d := newDriver(t, f, Options{}, 100, 30)
-	d.script("keys 8 j\nexpect ▸ █ [1/0]   fused_add_layer_norm_1")
+	d := newDriver(t, f, Options{}, 120, 30)
+	d.script("keys 8 j\nexpect ▸ █ [1/0]    fused_add_layer_norm_1")
 	next := *f.report
 	var fresh []*explain.Kernel
 	for i := range 500 {
@@ -270,8 +271,8 @@ func TestLiveRowsKeepSelection(t *testing.T) {
 	}
 	next.Kernels = append(fresh, next.Kernels...)
 	f.report = &next
-	d.script("poll\nexpect ▸ █ [1/0]   fused_add_layer_norm_1")
-	checkFrame(t, d.frame(), 100, 30)
+	d.script("poll\nexpect ▸ █ [1/0]    fused_add_layer_norm_1")
+	checkFrame(t, d.frame(), 120, 30)
 }
 
 // A view that is held does not change, and follows again.

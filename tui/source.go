@@ -144,6 +144,7 @@ func (p *pane) firstMarked() {
 	}
 	if first >= 0 {
 		p.list.Set(paneRows{p}, first)
+		p.touched = true
 		p.note()
 	}
 }

@@ -115,7 +115,7 @@ func (r *phaseRow) draw(m *Model, w int) theme.Line {
 	name := min(44, max(18, w*2/5))
 	label := theme.Spaces(2*min(r.p.Depth, 8)) + theme.Clean(r.p.Name)
 	l := theme.Line{
-		{Text: theme.Fit(idText(r.p.ID), 8) + " ", Style: theme.Faint},
+		{Text: m.idCell(r.p.ID), Style: theme.Faint},
 		{Text: theme.Fit(label, name) + " "},
 		{Text: theme.FitRight(phaseTook(r.p), 9) + " "},
 	}

@@ -70,14 +70,29 @@ func (m *Model) drawBody(f frame, put func(rect, ...theme.Line)) {
 		put(rect{0, f.list.y, m.w, f.list.h}, beside(left, right, f)...)
 	case f.stacked:
 		put(f.list, left...)
-		put(f.divider, rule(m.w, "", position(&p.detail, docSource{d: p.doc}, f.detail.h)))
+		put(f.divider, rule(m.w, "", position("row", &p.list, paneRows{p}, f.list.h)))
 		put(f.detail, right...)
 	case f.detail.w > 0:
 		put(f.detail, right...)
 	default:
 		put(f.list, left...)
 	}
-	put(f.bottom, rule(m.w, p.filterNote(), position(&p.list, paneRows{p}, f.list.h)))
+	put(f.bottom, m.bottomRule(f, p))
+}
+
+// bottomRule closes the panes: under each stands where in it the cursor is.
+func (m *Model) bottomRule(f frame, p *pane) theme.Line {
+	list, detail := position("row", &p.list, paneRows{p}, f.list.h), ""
+	if f.detail.w > 0 && p.doc != nil {
+		detail = position("line", &p.detail, docSource{d: p.doc}, f.detail.h)
+	}
+	switch {
+	case f.divider.w == 1:
+		return append(rule(f.list.w, p.filterNote(), list), rule(m.w-f.list.w, "", detail)...)
+	case f.detail.w > 0: // the list is above it, or not shown
+		return rule(m.w, p.filterNote(), detail)
+	}
+	return rule(m.w, p.filterNote(), list)
 }
 
 // drawVersion changes when the text of rows may have: report, search, filter,
@@ -134,11 +149,11 @@ func rule(w int, left, right string) theme.Line {
 }
 
 // position says where in a list the cursor is.
-func position(l interface{ Cursor() int }, src interface{ Len() int }, height int) string {
+func position(what string, l interface{ Cursor() int }, src interface{ Len() int }, height int) string {
 	if src.Len() <= height {
 		return ""
 	}
-	return fmt.Sprintf("%d/%d", l.Cursor()+1, src.Len())
+	return fmt.Sprintf("%s %d of %d", what, l.Cursor()+1, src.Len())
 }
 
 func (p *pane) filterNote() string {
@@ -190,8 +205,17 @@ func (m *Model) header(w int) theme.Line {
 	return left
 }
 
-// stateLine says how the program stands: a glyph, a word and a time.
+// stateLine says how the program stands, on every screen: a glyph, a word and a
+// time, and that its files are watched.
 func (m *Model) stateLine() theme.Line {
+	l := m.programState()
+	if m.run.Watched {
+		l = append(l, theme.Span{Text: "  " + theme.GlyphWatching + " watching", Style: theme.Accent})
+	}
+	return l
+}
+
+func (m *Model) programState() theme.Line {
 	r := m.run
 	switch {
 	case m.frozen:
@@ -201,13 +225,38 @@ func (m *Model) stateLine() theme.Line {
 	case r.Live && m.elapsed() == 0: // a trace that somebody else writes
 		return theme.Line{{Text: theme.GlyphRunning + " following", Style: theme.Green}}
 	case r.Live:
-		return theme.Line{{Text: theme.GlyphRunning + " live ", Style: theme.Green}, {Text: seconds(m.elapsed())}}
+		l := theme.Line{{Text: theme.GlyphRunning + " live ", Style: theme.Green}, {Text: seconds(m.elapsed())}}
+		if phase, took := m.compiling(); took >= longPhase {
+			l = append(l, theme.Span{Text: "  " + phase + " " + seconds(took), Style: theme.Yellow})
+		}
+		return l
 	case r.Ended != "" && r.Failed:
 		return theme.Line{theme.T(theme.Red|theme.Bold, theme.GlyphFailed+" "+theme.Cut(r.Ended, 60))}
 	case r.Ended != "":
 		return theme.Line{theme.T(theme.Plain, theme.GlyphEnded+" "+r.Ended)}
 	}
 	return theme.Line{{Text: theme.GlyphEnded + " saved"}}
+}
+
+// longPhase is how long a phase of a compile runs before the header names it.
+const longPhase = time.Second
+
+// compiling names the innermost phase of a compile that runs now, and since when
+// it does.
+func (m *Model) compiling() (string, time.Duration) {
+	p := m.facts.running
+	if p == nil || !m.run.Live {
+		return "", 0
+	}
+	return phaseWords(p.Name), max(0, m.now().Sub(p.Start))
+}
+
+// phaseWords is a phase as people call it.
+func phaseWords(name string) string {
+	if name == "cc" {
+		return "C compiler"
+	}
+	return "compiling: " + theme.Clean(name)
 }
 
 func (m *Model) elapsed() time.Duration {

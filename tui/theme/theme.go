@@ -60,6 +60,7 @@ const (
 	GlyphGuard     = "◆"
 	GlyphSkipped   = "·"
 	GlyphRunning   = "●"
+	GlyphWatching  = "◉"
 	GlyphPaused    = "‖"
 	GlyphEnded     = "■"
 	GlyphFailed    = "✗"
