@@ -671,7 +671,7 @@ func advise(r *Report) {
 		if g.Lead.Noise || g.CausedBy != nil || g.Fix.Text == "" {
 			continue
 		}
-		cost := count(len(g.Breaks), "time")
+		cost := g.often()
 		if len(g.Lost) > 0 {
 			cost += ", " + g.lostWords()
 		}

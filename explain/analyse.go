@@ -1,8 +1,8 @@
 package explain
 
 import (
+	"cmp"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"sort"
 	"strings"
@@ -128,7 +128,7 @@ func following(res *Frame, c *Compile) *Compile {
 func groupBreaks(r *Report) {
 	groups := map[string]*BreakGroup{}
 	var order []*BreakGroup
-	add := func(b *Break) *BreakGroup {
+	add := func(b *Break) *BreakGroup { // a break, or what came up while it was handled
 		place := breakKey(b)
 		g := groups[place]
 		if g == nil {
@@ -239,6 +239,18 @@ func costs(g *BreakGroup, seconds map[*Graph]float64) {
 	}
 }
 
+// Times is how often compiles met the break. What came up while another break was
+// handled is no break of its own; Times is 0 where that is all there is.
+func (g *BreakGroup) Times() int {
+	n := 0
+	for _, b := range g.Breaks {
+		if !b.During {
+			n++
+		}
+	}
+	return n
+}
+
 // lostWords names the functions that run eager.
 func (g *BreakGroup) lostWords() string {
 	if len(g.Lost) == 1 {
@@ -265,24 +277,48 @@ func dearer(a, b *BreakGroup) bool {
 	if a.Graphs != b.Graphs {
 		return a.Graphs > b.Graphs
 	}
-	return len(a.Breaks) > len(b.Breaks)
+	return a.Times() > b.Times()
 }
 
-// nameGroups gives each group a key that survives edits elsewhere: code, file,
-// function and text of the line, numbered where these repeat.
+// nameGroups gives each group a key of its own that survives edits elsewhere and a
+// renamed file: code, function and text of the line.
 func nameGroups(order []*BreakGroup) {
-	byKey := map[string][]*BreakGroup{}
-	for _, g := range order {
-		k := stableKey(g.Lead)
-		byKey[k] = append(byKey[k], g)
+	keys := make([]placedKey, len(order))
+	for i, g := range order {
+		keys[i] = placedKey{&g.Key, stableKey(g.Lead), g.Lead.Pos, 0}
 	}
-	for k, gs := range byKey {
-		sort.SliceStable(gs, func(i, j int) bool { return gs[i].Lead.Pos.Line < gs[j].Lead.Pos.Line })
-		for i, g := range gs {
-			g.Key = k
-			if i > 0 {
-				g.Key = k + "#" + itoa(i+1)
-			}
+	numberKeys(keys)
+}
+
+// placedKey is where a finding's key goes, what it is made of, and the place that
+// tells findings apart whose keys would be the same.
+type placedKey struct {
+	to    *string
+	base  string
+	at    logs.Pos
+	frame int // of functions that begin on one line, such as two lambdas
+}
+
+func (k *placedKey) compare(o *placedKey) int {
+	return cmp.Or(cmp.Compare(k.base, o.base), cmp.Compare(k.at.File, o.at.File), cmp.Compare(k.at.Line, o.at.Line), cmp.Compare(k.frame, o.frame))
+}
+
+// numberKeys numbers what is at several places under one key; what is at one place
+// shares it.
+func numberKeys(list []placedKey) {
+	slices.SortStableFunc(list, func(a, b placedKey) int { return a.compare(&b) })
+	n := 0
+	for i := range list {
+		k := &list[i]
+		switch {
+		case i == 0 || list[i-1].base != k.base:
+			n = 1
+		case list[i-1].compare(k) != 0:
+			n++
+		}
+		*k.to = k.base
+		if n > 1 {
+			*k.to += "#" + itoa(n)
 		}
 	}
 }
@@ -292,7 +328,7 @@ func stableKey(b *Break) string {
 	if code == "" {
 		code = b.Type
 	}
-	return strings.Join([]string{code, filepath.Base(b.Pos.File), functionOf(b.Pos, b.Compile), squeeze(b.Pos.Code)}, "|")
+	return strings.Join([]string{code, functionOf(b.Pos, b.Compile), squeeze(b.Pos.Code)}, "|")
 }
 
 // functionOf is the user's function of a place, without the names that resume
@@ -313,6 +349,7 @@ func squeeze(s string) string { return strings.Join(strings.Fields(s), " ") }
 // listRecompiles collects the recompiles of every frame.
 func listRecompiles(r *Report) {
 	fixed, open := fixedSizes(r), openNumbers(r)
+	var keys []placedKey
 	for _, fr := range r.Frames {
 		for c := range fr.recompiles {
 			rc := c.Recompile
@@ -320,7 +357,7 @@ func listRecompiles(r *Report) {
 				rc = &Recompile{Compile: c}
 				c.Recompile = rc
 			}
-			rc.Key = recompileKey(rc)
+			keys = append(keys, placedKey{&rc.Key, recompileKey(rc), fr.Pos, fr.ID.Frame})
 			var ok bool
 			if rc.Fix, ok = needsNumber(rc, fixed); !ok {
 				rc.Fix, ok = becameInput(rc, open)
@@ -340,6 +377,7 @@ func listRecompiles(r *Report) {
 			}
 		}
 	}
+	numberKeys(keys)
 }
 
 // foreignGuard says what remains where a library asks for a value of its own, such as a
@@ -385,14 +423,27 @@ func (fr *Frame) recompiles(yield func(*Compile) bool) {
 	}
 }
 
+// recompileKey is what identifies the cause of a recompile: the function, the guard,
+// and the process and numbering in which it happened.
 func recompileKey(rc *Recompile) string {
-	fr := rc.Compile.Frame
-	key := filepath.Base(fr.Pos.File) + "|" + functionOf(logs.Pos{Func: fr.Name}, nil)
+	key := causeOfRecompile(rc)
+	if id := rc.Compile.ID; id.Rank >= 0 {
+		key = "rank " + itoa(id.Rank) + "|" + key
+	}
+	if epoch := rc.Compile.ID.Epoch; epoch > 0 {
+		key = "epoch " + itoa(epoch) + "|" + key
+	}
+	return key
+}
+
+// causeOfRecompile is recompileKey whatever the rank and epoch.
+func causeOfRecompile(rc *Recompile) string {
+	fn := functionOf(logs.Pos{Func: rc.Compile.Frame.Name}, nil)
 	if len(rc.Failures) == 0 {
-		return key
+		return fn
 	}
 	g := rc.Failures[0]
-	return strings.Join([]string{key, keyKind(g.Kind), keySource(&g), itoa(g.Dim), squeeze(g.Pos.Code)}, "|")
+	return strings.Join([]string{fn, keyKind(g.Kind), keySource(&g), itoa(g.Dim), squeeze(g.Pos.Code)}, "|")
 }
 
 // keyKind is the kind in a stable key. Before 2.9 the check of a flag or of None

@@ -32,14 +32,21 @@ type Violation struct {
 	Pos     logs.Pos `json:"pos"`
 	// Place is Pos as the report names it, "" where it has none.
 	Place string `json:"-"`
+	// Times is how much it was of what a limit counted; 0 for the limit itself.
+	Times int `json:"-"`
 }
 
-// Baseline is what a project accepts: causes by stable key.
+// Baseline is what a project accepts: causes by stable key, each as often as it says.
+// Version 1 has no failures, files in its keys, and does not tell ranks apart.
 type Baseline struct {
 	Version    int     `json:"version"`
 	Breaks     []Known `json:"breaks"`
 	Recompiles []Known `json:"recompiles"`
+	Failures   []Known `json:"failures"`
 }
+
+// baselineVersion is the version that is written.
+const baselineVersion = 2
 
 // Known is one accepted cause. Line is only a help to find it.
 type Known struct {
@@ -55,7 +62,9 @@ type Known struct {
 
 // NewBaseline accepts what a report holds.
 func NewBaseline(r *Report) *Baseline {
-	return &Baseline{Version: 1, Breaks: knownOf(breakCauses(r)), Recompiles: knownOf(recompileCauses(r))}
+	return &Baseline{
+		Version: baselineVersion, Breaks: knownOf(breakCauses(r)), Recompiles: knownOf(recompileCauses(r)), Failures: knownOf(failureCauses(r)),
+	}
 }
 
 func knownOf(causes []Cause) []Known {
@@ -72,10 +81,42 @@ func causesOf(known []Known) []Cause {
 	for _, k := range known {
 		out = append(out, Cause{
 			Key: k.Key, What: k.What, Pos: logs.Pos{File: k.File, Line: k.Line}, Count: k.Count,
-			code: k.Cause, function: k.File + "|" + k.Func, text: k.Code,
+			code: k.Cause, function: k.File + "|" + k.Func, text: k.Code, epoch: epochIn(k.Key),
 		})
 	}
 	return out
+}
+
+// epochIn is the epoch that a recompile's key begins with.
+func epochIn(key string) int {
+	rest, ok := strings.CutPrefix(strings.TrimPrefix(key, "limit|"), "epoch ")
+	if !ok {
+		return 0
+	}
+	n, _, _ := strings.Cut(rest, "|")
+	return atoi(n)
+}
+
+// compare finds what a report has that the baseline does not know, by kind.
+func (b *Baseline) compare(r *Report) (inBreaks, recompiles, failures Changes) {
+	known := [2][]Cause{causesOf(b.Breaks), causesOf(b.Recompiles)}
+	found := recompileCauses(r)
+	if b.Version == 1 {
+		for _, list := range known {
+			for i := range list { // keys had the file's name
+				list[i].Key = strings.Replace("|"+list[i].Key, "|"+list[i].Pos.File+"|", "|", 1)[1:]
+			}
+		}
+		found = countCauses(len(r.Recompiles), func(i int) Cause { // of every rank and epoch, those of the limit too
+			rc := *r.Recompiles[i]
+			comp := *rc.Compile
+			comp.ID.Rank, comp.ID.Epoch, comp.Status = -1, 0, Compiled
+			rc.Compile = &comp
+			rc.Key = causeOfRecompile(&rc)
+			return recompileCause(&rc)
+		})
+	}
+	return match(known[0], breakCauses(r)), match(known[1], found), match(causesOf(b.Failures), failureCauses(r))
 }
 
 // WriteBaseline writes a baseline as JSON that is pleasant to review.
@@ -91,8 +132,8 @@ func ReadBaseline(r io.Reader) (*Baseline, error) {
 	if err := json.NewDecoder(r).Decode(&b); err != nil {
 		return nil, fmt.Errorf("baseline: %w", err)
 	}
-	if b.Version != 1 {
-		return nil, fmt.Errorf("baseline: version %d is not known; write it anew", b.Version)
+	if b.Version < 1 || b.Version > baselineVersion {
+		return nil, fmt.Errorf("baseline: version %d is not known (this tcdbg reads 1 to %d); write it again with --write-baseline", b.Version, baselineVersion)
 	}
 	return &b, nil
 }
@@ -130,31 +171,56 @@ func violations(r *Report, l Limits, base *Baseline) []Violation {
 	if l.MaxCompileTime >= 0 && r.Totals.CompileSeconds > l.MaxCompileTime.Seconds() {
 		out = append(out, Violation{Rule: "max-compile-time", Message: fmt.Sprintf("%.2f s compiling, at most %s allowed", r.Totals.CompileSeconds, l.MaxCompileTime)})
 	}
-	if base == nil {
-		return out
-	}
-	for _, c := range match(causesOf(base.Breaks), breakCauses(r)).New {
-		if !c.Noise {
-			out = append(out, Violation{Rule: "baseline-break", Message: "new break: " + c.What, Pos: c.Pos})
-		}
-	}
-	for _, c := range match(causesOf(base.Recompiles), recompileCauses(r)).New {
-		out = append(out, Violation{Rule: "baseline-recompile", Message: "new " + c.What, Pos: c.Pos})
+	if base != nil {
+		out = append(out, unknownTo(base, r)...)
 	}
 	return out
 }
 
-// breakPlaces gives a violated limit its places.
+// unknownTo lists what a baseline does not have, or not as often.
+func unknownTo(base *Baseline, r *Report) []Violation {
+	var out []Violation
+	inBreaks, recompiles, failures := base.compare(r)
+	for _, kind := range []struct {
+		rule, what string
+		changes    *Changes
+	}{{"baseline-break", "break: ", &inBreaks}, {"baseline-recompile", "", &recompiles}, {"baseline-failure", "failure: ", &failures}} {
+		for _, c := range kind.changes.New {
+			msg := "new " + kind.what + c.What + c.often() + inFramework(c.Noise)
+			if base.Version == 1 && kind.changes == &failures {
+				msg += " (a baseline of version 1 holds no failures: --write-baseline accepts it)"
+			}
+			out = append(out, Violation{Rule: kind.rule, Message: msg, Pos: c.Pos})
+		}
+		for _, m := range kind.changes.more() {
+			msg := fmt.Sprintf("more often: %s, %s, %d in the baseline%s", m.To.What, count(m.To.Count, "time"), m.From.Count, inFramework(m.To.Noise))
+			out = append(out, Violation{Rule: kind.rule, Message: msg, Pos: m.To.Pos})
+		}
+	}
+	return out
+}
+
+// inFramework says of a break whose line it is, where it is not the program's.
+func inFramework(noise bool) string {
+	if noise {
+		return " [inside the framework or the standard library]"
+	}
+	return ""
+}
+
+// breakPlaces gives a violated limit its places: what they were met adds up to what
+// was counted.
 func breakPlaces(r *Report) []Violation {
 	var out []Violation
 	for _, g := range r.Breaks {
-		if g.CausedBy == nil && !g.Lead.Noise {
-			msg := strings.TrimSpace(g.Lead.Code + " " + g.Lead.Title())
-			if g.Fix.Text != "" {
-				msg += ". " + g.Fix.Text
-			}
-			out = append(out, Violation{Rule: "break", Message: msg, Pos: g.Lead.Pos})
+		if g.Times() == 0 {
+			continue
 		}
+		msg := strings.TrimSpace(g.Lead.Code+" "+g.Lead.Title()) + ", " + count(g.Times(), "time") + inFramework(g.Lead.Noise)
+		if g.Fix.Text != "" {
+			msg += ". " + g.Fix.Text
+		}
+		out = append(out, Violation{Rule: "break", Message: msg, Pos: g.Lead.Pos, Times: g.Times()})
 	}
 	return out
 }
@@ -169,20 +235,28 @@ func failurePlaces(r *Report) []Violation {
 		if f.Fix.Text != "" {
 			msg += ". " + f.Fix.Text
 		}
-		out = append(out, Violation{Rule: "failure", Message: msg, Pos: f.Pos})
+		out = append(out, Violation{Rule: "failure", Message: msg, Pos: f.Pos, Times: 1})
 	}
 	return out
 }
 
+// recompilePlaces lists the recompiles by cause, as often as they were counted: what
+// the limit refused is none.
 func recompilePlaces(r *Report) []Violation {
-	var out []Violation
-	seen := map[string]bool{}
+	times := map[string]int{}
 	for _, rc := range r.Recompiles {
-		if seen[rc.Key] {
+		if rc.Compile.Status != Limit {
+			times[rc.Key]++
+		}
+	}
+	var out []Violation
+	for _, rc := range r.Recompiles {
+		n := times[rc.Key]
+		if n == 0 || rc.Compile.Status == Limit {
 			continue
 		}
-		seen[rc.Key] = true
-		v := Violation{Rule: "recompile", Message: rc.Compile.Frame.Name + " recompiled", Pos: rc.Compile.Frame.Pos}
+		times[rc.Key] = 0 // told
+		v := Violation{Rule: "recompile", Message: rankPrefix(rc.Compile.ID) + rc.Compile.Frame.Title() + " recompiled, " + count(n, "time"), Pos: rc.Compile.Frame.Pos, Times: n}
 		if len(rc.Failures) > 0 {
 			v.Message += ": " + failureText(&rc.Failures[0])
 			if p := rc.Failures[0].Pos; p.File != "" {

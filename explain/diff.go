@@ -14,7 +14,7 @@ import (
 )
 
 // This file compares two reports. Causes are matched by what they are, not by
-// compile id or line: lines inserted above, a renamed function and swapped
+// compile id or line: lines inserted above, a renamed function or file and swapped
 // breaks give "moved", not "new" and "fixed".
 
 // Cause is one break, recompile or failure as a comparison sees it.
@@ -26,6 +26,7 @@ type Cause struct {
 	Noise bool     `json:"noise,omitempty"`
 
 	code, function, text string
+	epoch                int    // of a recompile
 	place                string // under the brief name that its own report gives the file
 }
 
@@ -63,6 +64,27 @@ func (d *Difference) Empty() bool {
 	return d.Breaks.empty() && d.Recompiles.empty() && d.Failures.empty() && len(d.KernelsNew)+len(d.KernelsGone)+len(d.Graphs)+len(d.Caches) == 0
 }
 
+// Worse says whether the later report has what the earlier one had not: a break, a
+// recompile or a failure, or one of them more often.
+func (d *Difference) Worse() bool {
+	return d.Breaks.worse() || d.Recompiles.worse() || d.Failures.worse()
+}
+
+func (c *Changes) worse() bool { return len(c.New) > 0 || len(c.more()) > 0 }
+
+// more are the causes of both reports that the later one met more often.
+func (c *Changes) more() []Moved {
+	var out []Moved
+	for _, list := range [][]Moved{c.Moved, c.Counted} {
+		for _, m := range list {
+			if m.To.Count > m.From.Count {
+				out = append(out, m)
+			}
+		}
+	}
+	return out
+}
+
 func (c *Changes) empty() bool { return len(c.New)+len(c.Fixed)+len(c.Moved)+len(c.Counted) == 0 }
 
 // name gives the causes their places; each report has its own names, since it may
@@ -97,81 +119,92 @@ func Diff(a, b *Report) *Difference {
 	return d
 }
 
+// breakCauses lists the breaks by root cause. What came up while another break was
+// handled goes with it: not every release tells it.
 func breakCauses(r *Report) []Cause {
 	var out []Cause
-	told := map[*Break]bool{} // while another break was handled; not every release tells them
 	for _, g := range r.Breaks {
-		for _, b := range g.Breaks {
-			for _, ch := range b.Chained {
-				told[ch] = true
-			}
+		if g.Times() == 0 {
+			continue
 		}
-	}
-	for _, g := range r.Breaks {
 		p := g.Lead.Pos
-		if g.CausedBy != nil && !slices.ContainsFunc(g.Breaks, func(b *Break) bool { return !told[b] }) {
-			continue // goes with its cause
-		}
 		out = append(out, Cause{
-			Key: g.Key, What: strings.TrimSpace(g.Lead.Code + " " + g.Lead.Title()), Pos: p, Count: len(g.Breaks), Noise: g.Lead.Noise,
+			Key: g.Key, What: strings.TrimSpace(g.Lead.Code + " " + g.Lead.Title()), Pos: p, Count: g.Times(), Noise: g.Lead.Noise,
 			code: g.Lead.Code + g.Lead.Type, function: filepath.Base(p.File) + "|" + functionOf(p, g.Lead.Compile), text: squeeze(p.Code),
 		})
 	}
 	return out
 }
 
+// recompileCauses lists the recompiles by cause, and the limits that refused one.
 func recompileCauses(r *Report) []Cause {
-	byKey := map[string]*Cause{}
-	var order []*Cause
-	for _, rc := range r.Recompiles {
-		c := byKey[rc.Key]
-		if c == nil {
-			fr := rc.Compile.Frame
-			fn := functionOf(logs.Pos{Func: fr.Name}, nil)
-			c = &Cause{Key: rc.Key, What: "recompile of " + fn, Pos: fr.Pos, function: filepath.Base(fr.Pos.File) + "|" + fn}
-			if len(rc.Failures) > 0 {
-				g := &rc.Failures[0]
-				c.What += ": " + failureText(g)
-				c.code = g.Kind + "|" + itoa(g.Dim)
-				c.text = g.Source + "|" + squeeze(g.Pos.Code)
-			}
-			byKey[rc.Key] = c
-			order = append(order, c)
-		}
-		c.Count++
+	return countCauses(len(r.Recompiles), func(i int) Cause { return recompileCause(r.Recompiles[i]) })
+}
+
+func recompileCause(rc *Recompile) Cause {
+	fr := rc.Compile.Frame
+	fn := functionOf(logs.Pos{Func: fr.Name}, nil)
+	c := Cause{Key: rc.Key, What: "recompile of " + fn, Pos: fr.Pos, function: filepath.Base(fr.Pos.File) + "|" + fn, epoch: rc.Compile.ID.Epoch}
+	if rc.Compile.Status == Limit {
+		c.Key, c.What, c.code = "limit|"+rc.Key, "recompile limit reached by "+fn, "limit|"
 	}
-	out := make([]Cause, len(order))
-	for i, c := range order {
-		out[i] = *c
+	if rank := rc.Compile.ID.Rank; rank >= 0 {
+		c.What += " on rank " + itoa(rank)
+		c.code += "rank " + itoa(rank) + "|"
 	}
-	return out
+	if len(rc.Failures) > 0 {
+		g := &rc.Failures[0]
+		c.What += ": " + failureText(g)
+		c.code += g.Kind + "|" + itoa(g.Dim)
+		c.text = g.Source + "|" + squeeze(g.Pos.Code)
+	}
+	return c
 }
 
 // failureCauses lists the failures that no break of the same compile tells.
 func failureCauses(r *Report) []Cause {
-	broken := map[ID]bool{}
+	type breakOf struct {
+		id   ID
+		code string
+	}
+	told := map[breakOf]bool{}
 	for _, fr := range r.Frames {
 		for _, c := range fr.Compiles {
-			if len(c.Breaks) > 0 {
-				broken[c.ID] = true
+			for _, b := range c.Breaks {
+				told[breakOf{c.ID, b.Code}] = true
 			}
 		}
 	}
+	var keys []placedKey
+	var own []*Failure
+	for _, f := range r.Failures {
+		if !f.Eager && !(f.Code != "" && told[breakOf{f.ID, f.Code}]) {
+			own = append(own, f)
+		}
+	}
+	causes := make([]Cause, len(own))
+	for i, f := range own {
+		causes[i] = Cause{What: f.What(), Pos: f.Pos, code: f.Code + keyType(f), function: filepath.Base(f.Pos.File) + "|" + f.Frame, text: squeeze(f.Pos.Code)}
+		c := &causes[i]
+		keys = append(keys, placedKey{&c.Key, c.code + "|" + f.Frame + "|" + c.text, f.Pos, 0})
+	}
+	numberKeys(keys)
+	return countCauses(len(causes), func(i int) Cause { return causes[i] })
+}
+
+// countCauses joins those of n causes that have one key.
+func countCauses(n int, cause func(i int) Cause) []Cause {
 	var out []Cause
 	at := map[string]int{}
-	for _, f := range r.Failures {
-		if broken[f.ID] {
-			continue
+	for i := range n {
+		c := cause(i)
+		j, again := at[c.Key]
+		if !again {
+			j = len(out)
+			at[c.Key] = j
+			out = append(out, c)
 		}
-		c := Cause{What: f.What(), Pos: f.Pos, code: f.Code + keyType(f), function: filepath.Base(f.Pos.File) + "|" + f.Frame, text: squeeze(f.Pos.Code)}
-		c.Key = c.code + "|" + c.function + "|" + c.text
-		if i, again := at[c.Key]; again {
-			out[i].Count++
-			continue
-		}
-		at[c.Key] = len(out)
-		c.Count = 1
-		out = append(out, c)
+		out[j].Count++
 	}
 	return out
 }
@@ -210,15 +243,15 @@ func cacheChanges(a, b *Report) []string {
 	return out
 }
 
-// match pairs causes: by key, then by cause and text whatever the function is
-// called, then by cause and function where the line was edited a little.
+// match pairs causes: by key and file, by key, then by cause and text whatever the
+// function is called, then by cause and function where the line was edited a little.
 func match(a, b []Cause) Changes {
 	ch := Changes{New: []Cause{}, Fixed: []Cause{}, Moved: []Moved{}, Counted: []Moved{}}
 	usedA, usedB := make([]bool, len(a)), make([]bool, len(b))
 	pair := func(i, j int) {
 		usedA[i], usedB[j] = true, true
 		switch {
-		case a[i].Pos.Line != b[j].Pos.Line || a[i].function != b[j].function || !sameText(&a[i], &b[j]):
+		case a[i].Pos.Line != b[j].Pos.Line || a[i].function != b[j].function || a[i].epoch != b[j].epoch || !sameText(&a[i], &b[j]):
 			ch.Moved = append(ch.Moved, Moved{a[i], b[j]})
 		case a[i].Count != b[j].Count:
 			ch.Counted = append(ch.Counted, Moved{a[i], b[j]})
@@ -268,7 +301,8 @@ type likeness struct {
 
 // likenesses are the ways, the surest first.
 var likenesses = []likeness{
-	{func(c *Cause) string { return c.Key }, func(*Cause, *Cause) bool { return true }},
+	{func(c *Cause) string { return withoutNumber(c.Key) + "\x00" + c.function }, func(*Cause, *Cause) bool { return true }},
+	{func(c *Cause) string { return withoutNumber(c.Key) }, func(*Cause, *Cause) bool { return true }},
 	{
 		func(c *Cause) string { return c.code + "\x00" + c.text },
 		func(x, _ *Cause) bool { return x.text != "" },
@@ -277,6 +311,15 @@ var likenesses = []likeness{
 	{codeAndFunction, func(x, y *Cause) bool {
 		return x.text == y.text || x.Pos.Line == y.Pos.Line && sameText(x, y)
 	}},
+}
+
+// withoutNumber is a key without the number that tells apart what has one key: which of
+// them is first depends on the others.
+func withoutNumber(key string) string {
+	if i := strings.LastIndexByte(key, '#'); i >= 0 && i+1 < len(key) && strings.Trim(key[i+1:], "0123456789") == "" {
+		return key[:i]
+	}
+	return key
 }
 
 func codeAndFunction(c *Cause) string { return c.code + "\x00" + c.function }
@@ -433,22 +476,34 @@ func WriteDiffText(w io.Writer, d *Difference) error {
 	return t.w.Flush()
 }
 
+// often is how often a cause was met, where that is more than once.
+func (c *Cause) often() string {
+	if c.Count < 2 {
+		return ""
+	}
+	return ", " + count(c.Count, "time")
+}
+
 func (t *textWriter) changes(kind string, c *Changes) {
 	if c.empty() {
 		return
 	}
 	t.line("%s: %d new, %d fixed, %d moved, %d with another count, %d the same", kind, len(c.New), len(c.Fixed), len(c.Moved), len(c.Counted), c.Same)
 	for _, x := range c.New {
-		t.line("  + new    %s  %s  %s", x.place, x.What, clipText(x.Pos.Code, 80))
+		t.line("  + new    %s  %s%s  %s", x.place, x.What, x.often(), clipText(x.Pos.Code, 80))
 	}
 	for _, x := range c.Fixed {
-		t.line("  - fixed  %s  %s  %s", x.place, x.What, clipText(x.Pos.Code, 80))
+		t.line("  - fixed  %s  %s%s  %s", x.place, x.What, x.often(), clipText(x.Pos.Code, 80))
 	}
 	for _, m := range c.Moved {
-		t.line("  > moved  %s -> %s  %s", m.From.place, m.To.place, m.To.What)
+		times := ""
+		if m.From.Count != m.To.Count {
+			times = fmt.Sprintf(": %d -> %d times", m.From.Count, m.To.Count)
+		}
+		t.line("  > moved  %s -> %s  %s%s", m.From.place, m.To.place, m.To.What, times)
 	}
 	for _, m := range c.Counted {
-		t.line("  # times  %s  %s: %d -> %d", m.To.place, m.To.What, m.From.Count, m.To.Count)
+		t.line("  # times  %s  %s: %d -> %d times", m.To.place, m.To.What, m.From.Count, m.To.Count)
 	}
 }
 

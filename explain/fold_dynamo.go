@@ -311,7 +311,7 @@ func (f *Fold) newBreak(b *breakText, raw string) *Break {
 			out = br
 			continue
 		}
-		br.Pos = f.pos(b.place)
+		br.Pos, br.During = f.pos(b.place), true
 		out.Chained = append(out.Chained, br)
 	}
 	if out == nil {

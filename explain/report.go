@@ -177,6 +177,7 @@ type Break struct {
 	After       *Graph     // graph that follows, nil when unknown
 	Compile     *Compile
 	Chained     []*Break // breaks that happened while this was handled
+	During      bool     // it is one of these: it is told, not counted
 	Noise       bool     // inside torch or the standard library
 	Raw         string   // the message as recorded
 	Seq         int64    // of its record, 0: none
@@ -184,7 +185,7 @@ type Break struct {
 
 // BreakGroup is all breaks of one root cause.
 type BreakGroup struct {
-	Key      string // stable across runs: code, function, text of the line
+	Key      string // stable across runs: code, function and text of the line, numbered where these repeat
 	Lead     *Break
 	Breaks   []*Break
 	CausedBy *BreakGroup // an earlier break that led to it
@@ -207,7 +208,7 @@ type Fix struct {
 
 // Recompile is one compile after the first of a frame.
 type Recompile struct {
-	Key      string
+	Key      string // of its cause, stable across runs: function, guard, rank and epoch
 	Compile  *Compile
 	Call     int64 // 1-based number of the frame's call, 0: unknown
 	Failures []GuardFailure

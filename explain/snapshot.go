@@ -298,6 +298,12 @@ func (f *Fold) total(r *Report) {
 			countFrame(rt, fr, rankPlaces[fr.ID.Rank])
 		}
 	}
+	for _, fl := range r.Failures {
+		t.Failures++
+		if rt := byRank[fl.ID.Rank]; rt != nil {
+			rt.Failures++
+		}
+	}
 	for _, k := range r.Kernels {
 		if k.Lang != "extern" {
 			t.Kernels++
@@ -324,9 +330,6 @@ func countFrame(t *Totals, fr *Frame, places map[string]bool) {
 				places[key] = true
 				t.DistinctBreaks++
 			}
-		}
-		if c.Failure != nil {
-			t.Failures++
 		}
 		t.Restarts += max(len(c.Restarts), 0)
 		t.CompileSeconds += c.Seconds

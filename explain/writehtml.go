@@ -190,7 +190,7 @@ func (h *htmlWriter) group(g *BreakGroup) {
 	h.tag("code", "gb", orUnknown(b.Code))
 	h.tag("b", "", " "+b.Title()+" ")
 	h.tag("span", "", h.names.place(b.Pos))
-	h.tag("span", "dim", fmt.Sprintf("  %s, splits %d, %s, %s, %s", count(len(g.Breaks), "time"), g.Graphs, duration(g.Seconds), b.Fixability, b.Outcome))
+	h.tag("span", "dim", fmt.Sprintf("  %s, splits %d, %s, %s, %s", g.often(), g.Graphs, duration(g.Seconds), b.Fixability, b.Outcome))
 	h.raw("</summary>")
 	h.marked(b.Pos)
 	if b.Explanation != "" {

@@ -210,7 +210,7 @@ func (t *textWriter) breaks(r *Report) {
 		n := 0
 		var places []string
 		for _, g := range noise {
-			n += len(g.Breaks)
+			n += g.Times()
 			place := g.Lead.Code + " " + t.names.at(g.Lead.Pos)
 			if line, ok := callerOf(g.Lead); ok {
 				place += " called from " + t.names.place(line)
@@ -231,7 +231,7 @@ func (t *textWriter) group(g *BreakGroup, indent string) {
 	if why := disabledBecause(b); why != "" {
 		t.line("%s    disabled because: %s", indent, clipText(why, 180))
 	}
-	cost := count(len(g.Breaks), "time")
+	cost := g.often()
 	if len(g.Lost) > 0 {
 		cost += ", " + g.lostWords()
 	}
@@ -267,7 +267,19 @@ func (t *textWriter) group(g *BreakGroup, indent string) {
 			t.line("%s    and %s caused by it", indent, count(len(g.Causes)-5, "more break"))
 			break
 		}
-		t.line("%s    caused by it: %s %s at %s (%s)", indent, orUnknown(c.Lead.Code), c.Lead.Title(), t.names.place(c.Lead.Pos), count(len(c.Breaks), "time"))
+		t.line("%s    caused by it: %s %s at %s (%s)", indent, orUnknown(c.Lead.Code), c.Lead.Title(), t.names.place(c.Lead.Pos), c.often())
+	}
+}
+
+// often is how often a break was met, in words.
+func (g *BreakGroup) often() string {
+	switch n := len(g.Breaks); {
+	case g.Times() > 0 || n == 0:
+		return count(g.Times(), "time")
+	case n == 1:
+		return "met while another was handled"
+	default:
+		return "met " + count(n, "time") + " while another was handled"
 	}
 }
 

@@ -131,7 +131,7 @@ func (r *breakRow) draw(m *Model, w int) theme.Line {
 		indent = theme.Spaces(2*r.depth-2) + "└ "
 	}
 	tail := ""
-	if n := len(r.g.Breaks); n > 1 {
+	if n := r.g.Times(); n > 1 {
 		tail = fmt.Sprintf(" ×%d", n)
 	}
 	if r.g.Seconds > 0 && w >= 40 {
@@ -219,7 +219,11 @@ func breakFacts(g *explain.BreakGroup) string {
 	if b.Fixability != "" {
 		parts = append(parts, b.Fixability)
 	}
-	parts = append(parts, "met "+times(len(g.Breaks)))
+	if g.Times() > 0 {
+		parts = append(parts, "met "+times(g.Times()))
+	} else {
+		parts = append(parts, "met while another break was handled")
+	}
 	if b.Outcome != "" {
 		parts = append(parts, b.Outcome)
 	}

@@ -219,9 +219,12 @@ func (s *session) diffCommand() *cobra.Command {
 	var asJSON, code bool
 	c := &cobra.Command{
 		Use:   "diff [flags] OLD NEW",
-		Short: "Compare two traces or runs: new, fixed and moved breaks and recompiles",
+		Short: "Compare two traces or runs: new, fixed and moved breaks, recompiles and failures",
 		Long: `Compares by stable cause, not by line number alone: lines inserted above, a
-renamed function or two breaks that changed places show as moved.`,
+renamed function or file and two breaks that changed places show as moved.
+
+With --exit-code it ends with 1 when there is a break, a recompile or a failure that
+OLD had not, or one that NEW met more often.`,
 		Example: "  tcdbg diff before.log after.log",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 2 {
@@ -249,7 +252,7 @@ func (s *session) diff(before, after string, asJSON, code bool) error {
 	}
 	defer closeB()
 	d := explain.Diff(a, b)
-	if code && (len(d.Breaks.New) > 0 || len(d.Recompiles.New) > 0) {
+	if code && d.Worse() {
 		s.code = ExitFound
 	}
 	if asJSON {
@@ -287,7 +290,7 @@ Flags may stand behind the path, too; what follows -- belongs to the program.`,
 		limit := c.Flags().Lookup(name)
 		limit.DefValue, limit.Usage = "0", limit.Usage+" (default: no limit)"
 	}
-	c.Flags().StringVar(&f.baseline, "baseline", "", "`FILE` of known breaks and recompiles that a project commits")
+	c.Flags().StringVar(&f.baseline, "baseline", "", "`FILE` of known breaks, recompiles and failures that a project commits")
 	c.Flags().StringVar(&f.write, "write-baseline", "", "write what is there now to `FILE`")
 	c.Flags().StringVar(&f.annotate, "annotate", "", "github: print GitHub annotations")
 	return c
