@@ -501,7 +501,7 @@ func (tr *trace) refuseMethod(in *ssa.Call, method string) *breakPoint {
 		b.code = breaks.TensorBackward
 	case "RequiresGrad_":
 		b.code = breaks.TensorRequiresGrad
-	case "Data", "Float32s", "Float64s", "Ints", "Bools", "Complex64s", "String", "Format", "Storage", "Ptr":
+	case "Data", "Float32s", "Float64s", "Ints", "Int64s", "Bools", "Complex64s", "String", "Format", "Storage", "Ptr":
 		b.code = breaks.TensorDataRead
 	}
 	return b
@@ -668,7 +668,7 @@ func (tr *trace) query(in *ssa.Call, name string) {
 		return
 	}
 	switch f := shortFunc(name); f {
-	case "Tensor.Stride", "Tensor.Strides", "Tensor.StorageOffset", "Tensor.IsContiguous":
+	case "Tensor.Stride", "Tensor.StorageOffset", "Tensor.IsContiguous":
 		tr.inBackward("asks for strides, which are not those of the trace: %s", f)
 	}
 	x := in.Call.Args[0]
@@ -677,36 +677,32 @@ func (tr *trace) query(in *ssa.Call, name string) {
 	for _, a := range in.Call.Args[1:] {
 		tr.constantDeep(a)
 	}
+	meta := node.TensorMeta()
 	var n *note
+	var list []sym.Int
 	switch shortFunc(name) {
 	case "Tensor.Size":
 		d := int(kindOf(types.Typ[types.Int]).load(tr.addr(in.Call.Args[1])).i)
-		shape := node.TensorMeta().Shape
 		if d < 0 {
-			d += len(shape)
+			d += len(meta.Shape)
 		}
-		if d >= 0 && d < len(shape) {
-			n = symNote(shape[d])
-		}
-	case "Tensor.Stride":
-		d := int(kindOf(types.Typ[types.Int]).load(tr.addr(in.Call.Args[1])).i)
-		stride := node.TensorMeta().Stride
-		if d < 0 {
-			d += len(stride)
-		}
-		if d >= 0 && d < len(stride) {
-			n = symNote(stride[d])
+		if d >= 0 && d < len(meta.Shape) {
+			n = symNote(meta.Shape[d])
 		}
 	case "Tensor.Numel":
-		n = symNote(sym.Product(node.TensorMeta().Shape))
-	case "Tensor.StorageOffset", "Tensor.Strides":
+		n = symNote(sym.Product(meta.Shape))
+	case "Tensor.StorageOffset":
 		tr.constantLayout(t, node)
+	case "Tensor.Shape":
+		list = meta.Shape
+	case "Tensor.Stride":
+		list = meta.Stride
 	}
 	tr.exec()
 	tr.fresh(in)
-	if shortFunc(name) == "Tensor.Shape" {
+	if list != nil {
 		h := (*sliceHeader)(tr.shadowAddr(in))
-		for i, s := range node.TensorMeta().Shape {
+		for i, s := range list {
 			tr.storeNote(types.Typ[types.Int], unsafe.Add(h.data, i*8), symNote(s))
 		}
 	}

@@ -18,8 +18,8 @@ import (
 // This file turns calls of torch's functions into nodes.
 
 // tensorQueries are methods that ask for metadata only.
-var tensorQueries = nameSet("(*tcdbg/torch.Tensor).", `Size Shape Dim Numel NumelInt Stride Strides
-	DType Device IsContiguous RequiresGrad IsLeaf ElementSize NDim IsFloatingPoint StorageOffset`)
+var tensorQueries = nameSet("(*tcdbg/torch.Tensor).", `Size Shape Dim Numel Stride
+	DType Device IsContiguous RequiresGrad IsLeaf StorageOffset`)
 
 func nameSet(prefix, names string) map[string]bool {
 	m := map[string]bool{}
@@ -291,19 +291,21 @@ func (tr *trace) variadic(b torch.Binding, params []ops.Param, rest ssa.Value, k
 		}
 		list = append(list, tr.argument(e, p, n))
 	}
-	switch {
-	case b.Variadic == torch.VariadicOptions || (b.Variadic == torch.VariadicMixed && len(list) == 0):
-		if b.Variadic == torch.VariadicMixed && params[b.VariadicArg].Type == "int[]" && !params[b.VariadicArg].HasDef {
-			kw[params[b.VariadicArg].Name] = []sym.Int{}
+	switch first := params[min(b.VariadicArg, len(params)-1)]; b.Variadic {
+	case torch.VariadicOptions:
+	case torch.VariadicTensors:
+		kw[first.Name] = tensorList(list)
+	case torch.VariadicPositional:
+		if n := len(params) - b.VariadicArg; len(list) > n {
+			tr.breakAt(breaks.FakeTensorFailure, "%d arguments are given where %d are taken", len(list), n)
 		}
-	case b.Variadic == torch.VariadicTensors:
-		kw[params[b.VariadicArg].Name] = tensorList(list)
-	case b.Variadic == torch.VariadicPositional:
 		for i, a := range list {
 			kw[params[b.VariadicArg+i].Name] = a
 		}
 	default:
-		kw[params[b.VariadicArg].Name] = intList(list)
+		if len(list) > 0 || !first.Optional() { // a list that is left out is None, not empty
+			kw[first.Name] = intList(list)
+		}
 	}
 }
 
@@ -452,6 +454,12 @@ func (tr *trace) listArgument(t, e types.Type, p unsafe.Pointer, n *note) ops.Ar
 		return tensorList(list)
 	case kindOf(e).class == signedInt:
 		return intList(list)
+	case kindOf(e).class == floating:
+		out := make([]float64, len(list))
+		for i, a := range list {
+			out[i] = a.(float64)
+		}
+		return out
 	case kindOf(e).class == boolean:
 		out := make([]bool, len(list))
 		for i, a := range list {

@@ -110,6 +110,9 @@ func (b B) diagonals(t term) term {
 			continue
 		}
 		l := t.labels[i]
+		if shape := t.x.TensorMeta().Shape; sym.Ne(shape[i], shape[i+1+j]) {
+			refuse(Errorf("einsum(): subscript %c is repeated for an operand but the sizes don't match, %s != %s", l, shape[i+1+j], shape[i]))
+		}
 		t.x = b.Emit(Diagonal, t.x, 0, i, i+1+j)
 		t.labels = append(without(without(t.labels, i+1+j), i), l)
 		i = -1

@@ -116,7 +116,11 @@ func householderRow() *Op {
 		if sym.Lt(rows, cols) {
 			refuse(Errorf("torch.linalg.householder_product: input.shape[-2] must be greater than or equal to input.shape[-1]"))
 		}
-		if t := c.Tensor(1); sym.Gt(t.Shape[len(t.Shape)-1], cols) {
+		t := c.Tensor(1)
+		if len(t.Shape) != len(m.Shape)-1 {
+			refuse(Errorf("torch.linalg.householder_product: Expected tau to have one dimension less than input, but got tau.ndim equal to %d and input.ndim is equal to %d", len(t.Shape), len(m.Shape)))
+		}
+		if sym.Gt(t.Shape[len(t.Shape)-1], cols) {
 			refuse(Errorf("torch.linalg.householder_product: input.shape[-1] must be greater than or equal to tau.shape[-1]"))
 		}
 		return one(m.batched(rows, cols))

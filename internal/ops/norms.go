@@ -25,7 +25,7 @@ func (b B) perChannel(v Value, rank int) Value {
 	for i := range shape {
 		shape[i] = symOne
 	}
-	shape[1] = v.TensorMeta().Shape[0]
+	shape[1] = numel(v.TensorMeta().Shape)
 	return b.view(v, shape...)
 }
 
