@@ -2,10 +2,12 @@ package main
 
 import (
 	"bufio"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 )
@@ -76,4 +78,38 @@ func firstLine(b *testing.B, model, cache string, before func()) {
 	}
 	b.ReportMetric(float64(total.Milliseconds())/float64(b.N), "ms/run")
 	b.ReportMetric(0, "ns/op")
+}
+
+// BenchmarkCompiledSteps holds what a compiled step must not be: slower than the same
+// step in eager mode, which runs in turn with it. It reports the ratio of their times.
+func BenchmarkCompiledSteps(b *testing.B) {
+	bin, err := buildBinary()
+	if err != nil {
+		b.Fatal(err)
+	}
+	state, cache := b.TempDir(), b.TempDir()
+	steps := func(arg ...string) string {
+		cmd := exec.Command(bin, append([]string{"run", "--plain", "testdata/steps/model.go"}, arg...)...)
+		cmd.Env = append(os.Environ(), "XDG_STATE_HOME="+state, "XDG_CACHE_HOME="+cache, "TCDBG_BACKEND=inductor")
+		out, err := cmd.Output()
+		if err != nil {
+			b.Fatal(err)
+		}
+		return string(out)
+	}
+	for _, name := range strings.Fields(steps()) {
+		b.Run(name, func(b *testing.B) {
+			for range b.N {
+				var eager, compiled float64
+				if _, err := fmt.Sscan(steps(name), &eager, &compiled); err != nil {
+					b.Fatal(err)
+				}
+				b.ReportMetric(compiled/eager, "compiled/eager")
+				if compiled > eager {
+					b.Errorf("a compiled step takes %.3f ms, an eager one %.3f", compiled, eager)
+				}
+			}
+			b.ReportMetric(0, "ns/op")
+		})
+	}
 }

@@ -289,44 +289,6 @@ func (c *compiler) size(x sym.Int) int {
 	return i
 }
 
-// traffic says how many bytes move between the steps and when buffers are read.
-type traffic struct {
-	before []int64              // [] /* step */ bytes that the steps before it move
-	reads  map[*ir.Buffer][]int // the steps that read a buffer
-}
-
-func (c *compiler) countTraffic() {
-	t := &traffic{before: make([]int64, len(c.groups)+1), reads: map[*ir.Buffer][]int{}}
-	for i, g := range c.groups {
-		t.before[i+1] = t.before[i]
-		if c.ks[i] != nil && !g.Once {
-			t.before[i+1] += c.ks[i].Traffic()
-		}
-		for _, it := range g.Items {
-			it.Node.Reads(func(b *ir.Buffer, _ *ir.Index) {
-				if r := t.reads[b]; len(r) == 0 || r[len(r)-1] != i {
-					t.reads[b] = append(r, i)
-				}
-			})
-		}
-	}
-	c.traffic = t
-}
-
-// streams tells for the buffers that a step writes whether they leave the
-// caches before they are read again.
-func (c *compiler) streams(step int) func(b *ir.Buffer) bool {
-	return func(b *ir.Buffer) bool {
-		reads := c.traffic.reads[b]
-		next, _ := slices.BinarySearch(reads, step+1)
-		end := len(c.groups)
-		if next < len(reads) {
-			end = reads[next] + 1
-		}
-		return c.traffic.before[end]-c.traffic.before[step] > c.opt.Target.Cache
-	}
-}
-
 // logged emits an artifact when somebody listens.
 func (c *compiler) logged(a logs.Versioned) {
 	if c.opt.Log != nil {

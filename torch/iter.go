@@ -132,12 +132,24 @@ func (it *iterator) chooseStream(n int) {
 	o := &it.ops[0]
 	size := o.dtype.Size()
 	it.stream = o.stride[it.ndim-1] == size && size <= o.want.Size() && n*size >= streamSize && it.inner >= o.inBuffer()
+	it.stream = it.stream && !it.inPlace()
 	if it.converts() || !it.stream {
 		it.around = nil
 	}
 	if it.stream && it.around == nil {
 		it.piece = min(it.piece, o.inBuffer())
 	}
+}
+
+// inPlace reports whether the loop reads the elements that it writes: their lines
+// of memory are in the caches then, and no store could save reading them.
+func (it *iterator) inPlace() bool {
+	for k := 1; k < it.nops; k++ {
+		if o := &it.ops[k]; !o.number && o.ptr == it.ops[0].ptr {
+			return true
+		}
+	}
+	return false
 }
 
 // converts reports whether an operand goes through a buffer.

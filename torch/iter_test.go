@@ -30,6 +30,9 @@ func TestResultsAroundTheCaches(t *testing.T) {
 				}
 				own := x.Clone().Narrow(0, 1, n)
 				own.Add_(own)
+				if streams(own, own) {
+					t.Errorf("%v: what is read in place goes around the caches", d)
+				}
 				checkDoubled(t, own, n, 1)
 			}
 		})

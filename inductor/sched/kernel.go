@@ -386,6 +386,25 @@ func (k *Kernel) Traffic() int64 {
 	return n
 }
 
+// Rereads reports whether the kernel loads from memory what it stores to b: in the
+// iteration and the phase of the store readers get the value itself.
+func (k *Kernel) Rereads(b *ir.Buffer) bool {
+	var stored *Step
+	for i := range k.Steps {
+		st := &k.Steps[i]
+		for j := range st.Body {
+			switch v := &st.Body[j]; {
+			case v.Buf != b:
+			case v.Op == ir.Store:
+				stored = st
+			case stored == nil || v.Op != ir.Load || st.Phase != stored.Phase || st.Inner != stored.Inner:
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // FLOPs counts the arithmetic operations of one run.
 func (k *Kernel) FLOPs() int64 {
 	n := int64(0)
