@@ -45,6 +45,8 @@ await() {
 	exit 1
 }
 
+tm -f /dev/null new-session -d -s keep sh # the server outlives the sessions below
+
 for size in 80x24 160x50; do
 	tm -f /dev/null new-session -d -s smoke -x "${size%x*}" -y "${size#*x}" \
 		"env XDG_STATE_HOME=$XDG_STATE_HOME sh"
@@ -82,6 +84,47 @@ for size in 80x24 160x50; do
 	tm kill-session -t smoke
 done
 
+# A program that is left running runs on, and replay shows it until its end.
+cat >"$work/waits.go" <<'EOF2'
+package main
+
+import (
+	"fmt"
+	"os"
+	"time"
+
+	"tcdbg/torch"
+)
+
+func main() {
+	f := torch.Compile(func(x *torch.Tensor) *torch.Tensor { return x.Sin().Add(1) })
+	fmt.Println(f(torch.Ones(8)).Shape())
+	for {
+		if _, err := os.Stat(os.Args[1]); err == nil {
+			break
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	fmt.Println("ends by itself")
+}
+EOF2
+tm -f /dev/null new-session -d -s smoke -x 80 -y 24 "env XDG_STATE_HOME=$XDG_STATE_HOME sh"
+tm send-keys -t smoke "$tcdbg run $work/waits.go $work/go-on" Enter
+await "1g"
+tm send-keys -t smoke q
+await "is still running"
+tm send-keys -t smoke l
+await "keeps running"
+tm send-keys -t smoke "clear; $tcdbg replay last; echo code=\$?" Enter
+await "live"
+touch "$work/go-on"
+await "exit 0"
+tm send-keys -t smoke -- -
+await "ends by itself"
+tm send-keys -t smoke q
+await "code=0"
+tm kill-session -t smoke
+
 # The viewer ends by SIGTERM and SIGHUP with the terminal as it was.
 for sig in TERM HUP; do
 	tm -f /dev/null new-session -d -s smoke -x 100 -y 30 "env XDG_STATE_HOME=$XDG_STATE_HOME sh"
@@ -94,4 +137,4 @@ for sig in TERM HUP; do
 	cmp "$work/before" "$work/after"
 	tm kill-session -t smoke
 done
-echo "smoke: screens at 80x24 and 160x50, quit, SIGTERM, SIGHUP: ok"
+echo "smoke: screens at 80x24 and 160x50, quit, leaving a program running, SIGTERM, SIGHUP: ok"

@@ -53,7 +53,18 @@ func (f *fakeFeed) Records() Records          { return fakeRecords{f} }
 func (f *fakeFeed) Output() Output            { return fakeOutput{f} }
 func (f *fakeFeed) Path(name string) string   { return name }
 func (f *fakeFeed) Interrupt()                { f.sent = append(f.sent, "interrupt") }
-func (f *fakeFeed) Rerun() error              { return errors.New("a saved run cannot run again") }
+func (f *fakeFeed) Leave() error {
+	f.sent = append(f.sent, "leave")
+	return nil
+}
+
+func (f *fakeFeed) Rerun() error {
+	if !f.run.Again {
+		return errors.New("a saved run cannot run again")
+	}
+	f.sent = append(f.sent, "rerun")
+	return nil
+}
 func (f *fakeFeed) Watch(on bool) error {
 	f.run.Watched, f.run.Changes = on, "1 break fixed"
 	return nil

@@ -38,7 +38,10 @@ type Feed interface {
 	Send(verb ctl.Verb, arg string) error
 	// Interrupt sends SIGINT to the program.
 	Interrupt()
-	// Rerun starts the program again and shows the new run.
+	// Leave lets the program run on after the screens end, or beside the next run.
+	Leave() error
+	// Rerun starts the program again and shows the new run; one that still runs is
+	// stopped, unless Leave came first.
 	Rerun() error
 	// Watch runs the program again whenever its files change, or stops doing
 	// so.
@@ -66,6 +69,7 @@ type Run struct {
 	Paused  bool
 	Control bool // pause and step are possible
 	Again   bool // it can run again
+	Ours    bool // tcdbg started it and it runs: the end of the screens ends it too
 	Start   time.Time
 	Elapsed time.Duration // of an ended run
 	Ended   string        // "exit 0", "panic: ...", "kernel fault: ..."; "" while live or when unknown

@@ -61,7 +61,7 @@ func (m *Model) do(a keys.Action) tea.Cmd {
 	case keys.NextScreen, keys.PrevScreen:
 		m.cycle(a == keys.NextScreen)
 	case keys.Quit:
-		m.quit = true
+		return m.part(a)
 	case keys.Help:
 		m.overlay = helpOverlay(m.screen)
 	case keys.Palette:
@@ -84,7 +84,7 @@ func (m *Model) doOutside(a keys.Action) tea.Cmd {
 	case keys.Step:
 		return m.control(ctl.Step, "")
 	case keys.Rerun:
-		return m.rerun()
+		return m.part(a)
 	case keys.Watch:
 		return m.watch()
 	case keys.Copy:
@@ -298,7 +298,7 @@ func (m *Model) nextOrder() tea.Cmd {
 func (m *Model) interrupt() tea.Cmd {
 	m.hit++
 	if m.run.Live && m.hit == 1 {
-		m.status = "interrupted the program; ctrl+c again quits"
+		m.status = "interrupted the program; ctrl+c again stops it and quits"
 		feed := m.feed
 		return func() tea.Msg {
 			feed.Interrupt()

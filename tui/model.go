@@ -224,6 +224,8 @@ func (m *Model) handle(msg tea.Msg) tea.Cmd {
 		return m.again(msg.took)
 	case filterMsg:
 		m.takeFilter(msg)
+	case leftMsg:
+		return m.takeLeft(msg)
 	case textMsg:
 		m.texts.put(msg.key, msg.text)
 	case searchMsg:

@@ -16,11 +16,12 @@ import (
 
 // overlay is the help or the palette; the zero value is closed.
 type overlay struct {
-	kind  string // "", help, palette, fix
-	items []item
-	list  list.List
-	title string
-	fix   pendingFix
+	kind    string // "", help, palette, fix, parting
+	items   []item
+	list    list.List
+	title   string
+	fix     pendingFix
+	parting parting
 }
 
 // item is a line of an overlay; run acts on enter.
@@ -179,6 +180,9 @@ func matchesAll(text string, words []string) bool {
 
 // overlayKey moves in the help; any key that does not closes it.
 func (m *Model) overlayKey(k tea.KeyMsg) tea.Cmd {
+	if m.overlay.kind == "parting" {
+		return m.partingKey(k.String())
+	}
 	if m.overlay.kind == "fix" {
 		if cmd, done := m.fixKey(k.String()); done {
 			return cmd

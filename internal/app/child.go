@@ -53,7 +53,7 @@ func startEngine(r *Run, stdin, stdout, stderr *os.File, group bool) (*child, er
 	}
 	cmd := exec.Command(self, engineCommand, r.Path)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = stdin, stdout, stderr
-	cmd.ExtraFiles = []*os.File{theirs}
+	cmd.ExtraFiles = append([]*os.File{theirs}, r.shared(group)...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: group}
 	err = cmd.Start()
 	theirs.Close()
@@ -74,11 +74,31 @@ func startForeign(r *Run, argv, env []string, stdin, stdout, stderr *os.File, gr
 	cmd.Args[0] = argv[0]
 	cmd.Env = env
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = stdin, stdout, stderr
+	cmd.ExtraFiles = r.shared(group)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: group}
 	if err := cmd.Start(); err != nil {
 		return nil, failf(ExitNoFile, "cannot run %s: %s", argv[0], reason(err))
 	}
 	return &child{cmd: cmd, run: r, group: group}, nil
+}
+
+// shared is what a program under the screens inherits of its run: the lock, which
+// says that the run is alive after the viewer has gone.
+func (r *Run) shared(screens bool) []*os.File {
+	if !screens {
+		return nil
+	}
+	return []*os.File{r.lock}
+}
+
+// leave makes the child run on when the viewer ends, and notes that in its run.
+func (c *child) leave() error {
+	if c.control != nil {
+		if _, err := c.send(ctl.Leave, ""); err != nil {
+			return err
+		}
+	}
+	return c.run.leave(c.cmd.Process.Pid)
 }
 
 // socketPair makes the control channel; the child's end survives exec only as

@@ -16,8 +16,8 @@ import (
 )
 
 // This file is the engine process: it loads the program, runs it, and writes
-// the trace. It ends with its viewer: end of file on the control channel means
-// that nobody is left to look.
+// the trace. It ends with its viewer, unless that said to run on: end of file on
+// the control channel means that nobody is left to look.
 
 // EngineConfig is everything that the engine knows of its run.
 type EngineConfig struct {
@@ -170,5 +170,8 @@ func programName(paths []string) string {
 // process with it.
 func listen(control *os.File, g *Gate) {
 	_ = ctl.Receive(control, g.Command)
+	if g.Left() {
+		return
+	}
 	os.Exit(exitSignal + 1) // as if hung up: the viewer is gone
 }

@@ -50,6 +50,7 @@ type feedState struct {
 	run     *Run        // nil: files that are no run of ours
 	live    bool
 	ended   *ending
+	left    bool // it runs on when the screens end
 	start   time.Time
 	took    time.Duration
 	cancel  context.CancelFunc
@@ -169,9 +170,9 @@ func (f *feed) watch(st *feedState) {
 }
 
 // close ends the run: the engine with its control channel, a foreign program
-// by a signal.
+// by a signal; a program that was left running runs on.
 func (st *feedState) close() {
-	if st.child != nil {
+	if st.child != nil && !st.left {
 		st.child.end(st.exited)
 	}
 	st.cancel()
@@ -239,6 +240,7 @@ func (f *feed) Run() tui.Run {
 	}
 	r.Control = st.live && st.child != nil && st.child.control != nil
 	r.Again = f.again != nil
+	r.Ours = st.live && st.child != nil
 	if f.broken != nil {
 		r.Ended, r.Failed, r.Live = f.broken.Error(), true, false
 		return r
@@ -253,6 +255,11 @@ func (f *feed) Run() tui.Run {
 func endWords(st *feedState) (string, bool) {
 	e := st.ended
 	switch {
+	case e.State == Unseen:
+		if s := st.stands; s.State == "exited" {
+			return fmt.Sprintf("exit %d", s.Code), s.Code != 0
+		}
+		return "ended; it was left running, so its exit code is not known", false
 	case e.State == Lost:
 		return "ended without a word (the viewer was killed)", true
 	case e.Crash != "":
@@ -332,6 +339,21 @@ func (f *feed) Interrupt() {
 	}
 }
 
+// Leave implements tui.Feed.
+func (f *feed) Leave() error {
+	st := f.now()
+	if !f.runs(st) {
+		return errors.New("the program does not run any more")
+	}
+	if err := st.child.leave(); err != nil {
+		return fmt.Errorf("the program cannot be left running: %w", err)
+	}
+	f.mu.Lock()
+	st.left = true
+	f.mu.Unlock()
+	return nil
+}
+
 // Rerun implements tui.Feed.
 func (f *feed) Rerun() error {
 	if f.again == nil {
@@ -342,6 +364,9 @@ func (f *feed) Rerun() error {
 	last := f.fold(old)
 	f.mu.Lock()
 	f.before, f.changes = last, ""
+	if old.left {
+		f.before = nil // it goes on, so there is nothing whole to compare with
+	}
 	f.mu.Unlock()
 	return f.again(f)
 }

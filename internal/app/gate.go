@@ -22,6 +22,7 @@ type Gate struct {
 	steps   int  // safe points to let through before pausing again
 	waiting bool // the program stands at the gate
 	asked   int  // id of the command that wants the pause
+	left    bool // the viewer goes, the program stays
 	points  map[string]bool
 	sink    logs.Sink
 }
@@ -53,6 +54,10 @@ func (g *Gate) Command(c ctl.Command) {
 		g.answer(logs.State{State: "running", Command: c.ID})
 	case ctl.Step:
 		g.paused, g.steps, g.asked = true, 1, c.ID
+	case ctl.Leave:
+		g.paused, g.left = false, true
+		clear(g.points)
+		g.answer(logs.State{State: "running", Command: c.ID})
 	case ctl.Break:
 		g.setPoint(c, true)
 	case ctl.Clear:
@@ -61,6 +66,13 @@ func (g *Gate) Command(c ctl.Command) {
 		g.refuse(c, "unknown command")
 	}
 	g.turn.Broadcast()
+}
+
+// Left reports whether the program is to run on without its viewer.
+func (g *Gate) Left() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.left
 }
 
 func (g *Gate) setPoint(c ctl.Command, on bool) {

@@ -76,8 +76,12 @@ func (s *session) listRuns() error {
 
 func stateWord(i *RunInfo) string {
 	switch {
+	case i.State == Running && i.Left != 0:
+		return fmt.Sprintf("running, process %d", i.Left)
 	case i.State == Running, i.State == Lost:
 		return string(i.State)
+	case i.State == Unseen:
+		return "ended, left running"
 	case i.Signal != "":
 		return i.Signal
 	case i.State == Crashed:

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 )
@@ -22,7 +23,7 @@ import (
 // Names in a run folder.
 const (
 	infoFile   = "run.json"
-	lockFile   = "lock"   // held by the viewer while the run is alive
+	lockFile   = "lock"   // held while the run is alive, by the viewer and by the program under it
 	traceFile  = "trace/" // folder: TORCH_TRACE makes one file a process
 	engineLog  = "trace/dedicated_log_torch_trace_tcdbg.log"
 	stdoutFile = "stdout"
@@ -40,6 +41,7 @@ const (
 	Crashed State = "crashed" // the engine or a kernel failed
 	Killed  State = "killed"  // by a signal
 	Lost    State = "lost"    // the viewer died before it could say
+	Unseen  State = "unseen"  // it was left running, and nobody saw its end
 )
 
 // RunInfo is run.json.
@@ -57,6 +59,8 @@ type RunInfo struct {
 	Signal  string     `json:"signal,omitempty"`
 	Crash   string     `json:"crash,omitempty"` // one line
 	Engine  Options    `json:"engine"`
+	// Left is the process that the viewer left running, 0: none.
+	Left int `json:"left,omitempty"`
 }
 
 // Options are what the viewer tells the engine.
@@ -69,7 +73,8 @@ type Options struct {
 type Run struct {
 	Path string
 	Info RunInfo
-	lock *os.File
+	lock *os.File   // the program under the screens holds it too
+	mu   sync.Mutex // of Info, once the program runs
 }
 
 // runsRoot is the folder of all runs.
@@ -156,12 +161,25 @@ func (r *Run) save() error {
 
 // finish notes the end of the run and gives up the lock.
 func (r *Run) finish(e ending) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	now := time.Now()
 	r.Info.End = &now
 	r.Info.State, r.Info.Code, r.Info.Signal, r.Info.Crash = e.State, e.Code, e.Signal, e.Crash
 	err := r.save()
 	r.lock.Close()
 	return err
+}
+
+// leave notes that the program runs on without a viewer.
+func (r *Run) leave(pid int) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.Info.State != Running {
+		return nil // it has just ended
+	}
+	r.Info.Left = pid
+	return r.save()
 }
 
 // title is the command line as screens and reports name it.
@@ -174,7 +192,8 @@ func (i *RunInfo) title() string {
 }
 
 // loadRun reads the run.json of a folder. A run that says it is running but
-// whose viewer is gone is reported as Lost.
+// whose viewer and program are gone is reported as Lost, or as Unseen where the
+// program was left running.
 func loadRun(path string) (*Run, error) {
 	text, err := os.ReadFile(filepath.Join(path, infoFile))
 	if err != nil {
@@ -186,11 +205,15 @@ func loadRun(path string) (*Run, error) {
 	}
 	if r.Info.State == Running && !r.alive() {
 		r.Info.State = Lost
+		if r.Info.Left != 0 {
+			r.Info.State = Unseen
+		}
 	}
 	return r, nil
 }
 
-// alive reports whether a viewer holds the run's lock.
+// alive reports whether the run's lock is held: by a viewer, or by a program that
+// was started under one.
 func (r *Run) alive() bool {
 	f, err := os.Open(r.file(lockFile))
 	if err != nil {

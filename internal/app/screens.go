@@ -132,6 +132,11 @@ func (s *session) afterShow(f *feed, st *feedState) error {
 			fmt.Fprintf(s.Stderr, "tcdbg: %s\n", ended.Crash)
 		}
 	}
+	if st.left && ended == nil {
+		fmt.Fprintf(s.Stderr, "tcdbg: %s keeps running as process %d; tcdbg replay %s shows it, kill %d ends it\n",
+			f.title, st.child.cmd.Process.Pid, st.run.Info.ID, st.child.cmd.Process.Pid)
+		return nil
+	}
 	fmt.Fprintf(s.Stderr, "tcdbg: run %s is saved; tcdbg replay last opens it\n", st.run.Info.ID)
 	return nil
 }
@@ -171,19 +176,26 @@ func (s *session) replay(fl replayFlags, paths []string) error {
 		i := src.run.Info
 		st.out = openOutput(src.run, i.Kind == "exec")
 		if i.State != Running {
-			st.ended = &ending{State: i.State, Code: i.Code, Signal: i.Signal, Crash: i.Crash}
+			st.ended = endingIn(&i)
 		}
 		if i.End != nil {
 			st.took = i.End.Sub(i.Start)
 		}
 	}
-	o := logs.Options{Follow: fl.follow}
+	running := src.run != nil && src.run.Info.State == Running
+	o := logs.Options{Follow: fl.follow || running}
+	if running {
+		st.start = src.run.Info.Start
+	}
 	if s.stdinIsTrace(paths) {
 		o.Follow, o.Stdin = true, s.Stdin // the program at its other end may still run
 	}
 	st.live = o.Follow
 	if err := f.follow(st, src.paths, o); err != nil {
 		return err
+	}
+	if running {
+		f.watchOther(st)
 	}
 	if s.stdinIsTrace(paths) {
 		tty, err := os.Open("/dev/tty")
@@ -194,6 +206,37 @@ func (s *session) replay(fl replayFlags, paths []string) error {
 		s.Stdin = tty
 	}
 	return s.show(f)
+}
+
+// endingIn is how a saved run ended.
+func endingIn(i *RunInfo) *ending {
+	return &ending{State: i.State, Code: i.Code, Signal: i.Signal, Crash: i.Crash}
+}
+
+// watchOther waits for the end of a run that is not our child: one that was left
+// running, or one under other screens.
+func (f *feed) watchOther(st *feedState) {
+	f.guard(func() {
+		for st.run.alive() {
+			select {
+			case <-st.done: // the screens ended first
+				return
+			case <-time.After(watchEvery):
+			}
+		}
+		e := &ending{State: Lost}
+		if r, err := loadRun(st.run.Path); err == nil && r.Info.State != Running {
+			e = endingIn(&r.Info)
+		}
+		if fault := readFault(st.run.file(faultFile)); fault != nil {
+			*e = ending{State: Crashed, Code: ExitKernel, Signal: signalName(fault.Signal), Crash: fault.String()}
+		}
+		f.mu.Lock()
+		st.live, st.ended, st.took = false, e, time.Since(st.start)
+		f.mu.Unlock()
+		st.cancel()
+		<-st.done
+	})
 }
 
 func (s *session) stdinIsTrace(paths []string) bool {

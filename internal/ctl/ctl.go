@@ -23,6 +23,8 @@ const (
 	Break    Verb = "break" // set a breakpoint: Arg is break|recompile|FILE:LINE
 	Clear    Verb = "clear" // remove breakpoint Arg
 	Evaluate Verb = "evaluate"
+	// Leave lets the program run on when the channel ends; a paused one goes on.
+	Leave Verb = "leave"
 )
 
 // Command is one line of the channel.

@@ -90,7 +90,7 @@ func Table() []Binding {
 		bind(Picture, "write a picture of the screen (SVG)", "Taking away", 0, "X"),
 		bind(Help, "help", "General", 8, "?", "f1"),
 		bind(Quit, "quit", "General", 9, "q"),
-		bind(Interrupt, "interrupt the program; twice: quit", "General", 0, "ctrl+c"),
+		bind(Interrupt, "interrupt the program; twice: stop it and quit", "General", 0, "ctrl+c"),
 		bind(View, "table, code, drawing, operators", "Graph", 2, "v").on(Graph),
 		bind(View, "source, Triton, operators, wrapper", "Kernels", 2, "v").on(Kernels),
 		bind(Order, "sort: as they run, slowest, most bytes, by name", "Kernels", 4, "o").on(Kernels),

@@ -1,0 +1,54 @@
+package tui
+
+import (
+	"slices"
+	"testing"
+)
+
+// Quitting and running again ask what becomes of a program that runs: stop it, leave
+// it running, or stay.
+func TestPartingAsks(t *testing.T) {
+	for _, c := range []struct {
+		key, answer string
+		sent        []string
+		quits       bool
+	}{
+		{"q", "s", nil, true},
+		{"q", "l", []string{"leave"}, true},
+		{"q", "esc", nil, false},
+		{"q", "q", nil, false},
+		{"R", "s", []string{"rerun"}, false},
+		{"R", "l", []string{"leave", "rerun"}, false},
+		{"R", "esc", nil, false},
+	} {
+		for _, size := range []string{"80x24", "160x50"} {
+			f := richFeed()
+			f.run.Ours, f.run.Again = true, true
+			d := newDriver(t, f, Options{}, 80, 24)
+			d.script("size " + size + "\nkeys " + c.key + "\nexpect captioner.go is still running\nexpect stop it and\nexpect leave it running and\nexpect stay here")
+			if d.m.quit || len(f.sent) > 0 {
+				t.Fatalf("%s acted before it was answered", c.key)
+			}
+			d.script("keys " + c.answer)
+			if d.m.quit != c.quits || !slices.Equal(f.sent, c.sent) {
+				t.Errorf("%s %s: quit %v, did %q", c.key, c.answer, d.m.quit, f.sent)
+			}
+			if !c.quits {
+				d.script("refute is still running")
+			}
+		}
+	}
+}
+
+// What has ended, or is not ours to stop, is not asked about.
+func TestPartingWithoutAProgram(t *testing.T) {
+	for _, live := range []bool{true, false} {
+		f := richFeed()
+		f.run.Live = live
+		d := newDriver(t, f, Options{}, 80, 24)
+		d.script("keys q")
+		if !d.m.quit {
+			t.Errorf("live %v: q did not quit", live)
+		}
+	}
+}
