@@ -141,6 +141,12 @@ func (r *Record) View() string {
 // HasPayload says whether the header announces a payload.
 func (r *Record) HasPayload() bool { return len(r.md5) > 0 || len(r.payload) > 0 }
 
+// IsOutput says whether a record is nothing but what a program printed between the
+// messages of a text log.
+func (r *Record) IsOutput() bool {
+	return r.Kind == "torch_log" && JSONString(r.Field("name")) == "output"
+}
+
 // Keep copies what the record borrows, so that it outlives the callback.
 func (r *Record) Keep() *Record {
 	c := *r

@@ -50,6 +50,7 @@ type source struct {
 	pipe    *piped   // of followed ones that are none
 	dead    bool     // reached its end for good
 	started bool     // format is known
+	told    bool     // it has a record that is more than output; guarded by the store's lock
 	text    *textReader
 
 	epochs  map[int]*epochState // by rank

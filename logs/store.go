@@ -8,8 +8,10 @@ import (
 	"io/fs"
 	"iter"
 	"math"
+	"path/filepath"
 	"runtime/debug"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -18,6 +20,7 @@ import (
 // Options are the settings of Open; the zero value is good.
 type Options struct {
 	Follow      bool      // sources grow, and folders gain files
+	Empty       bool      // a folder may hold nothing: that of a run in which nothing was compiled
 	Stdin       io.Reader // for "-"
 	SpoolDir    string    // for temporary files, "" for the system's folder
 	SpoolMemory int64     // kept in memory before a temporary file is made; 0: 32 MB
@@ -59,8 +62,8 @@ func Open(paths []string, o Options) (*Store, error) {
 			return nil, errors.Join(err, st.Close())
 		}
 	}
-	if len(st.sources) == 0 && !o.Follow {
-		return nil, fmt.Errorf("%v: holds no trace (*.log) and no text log (*.txt)", paths)
+	if len(st.sources) == 0 && !o.Follow && !o.Empty {
+		return nil, fmt.Errorf("%s: holds no trace (*.log) and no text log (*.txt)", strings.Join(paths, " "))
 	}
 	return st, nil
 }
@@ -473,6 +476,12 @@ func (s *scanner) remains() []span {
 	return spans
 }
 
+func (src *source) failed() bool {
+	src.mu.Lock()
+	defer src.mu.Unlock()
+	return src.Err != nil
+}
+
 func (src *source) fail(err error) {
 	src.mu.Lock()
 	defer src.mu.Unlock()
@@ -568,6 +577,7 @@ func (st *Store) index(src *source, recs []Record) {
 		if r.Kind == BadJSON {
 			st.count.badJSON.Add(1)
 		}
+		src.told = src.told || !r.IsOutput()
 		st.entries.add(entry{
 			off: r.Offset, size: r.Size, micros: r.Micros, kind: r.kind,
 			owner: owner{
@@ -577,6 +587,23 @@ func (st *Store) index(src *source, recs []Record) {
 			},
 		})
 	}
+}
+
+// Foreign names those of the store's paths whose files hold no record: neither a trace
+// nor the text of a log, or a log to which nothing was written. Ask it when they were
+// read; what could not be read has its error in Sources.
+func (st *Store) Foreign() []string {
+	st.mu.RLock()
+	defer st.mu.RUnlock()
+	var out []string
+	for _, p := range st.paths {
+		if !slices.ContainsFunc(st.sources, func(src *source) bool {
+			return (src.told || src.failed()) && (src.Path == p || filepath.Dir(src.Path) == filepath.Clean(p))
+		}) {
+			out = append(out, p)
+		}
+	}
+	return out
 }
 
 // deliver hands the records of a batch to each and checks what the reading

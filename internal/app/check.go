@@ -19,14 +19,19 @@ func (s *session) check(f checkFlags, args []string, foreign bool) error {
 	if err != nil {
 		return err
 	}
+	command := args[0]
 	if args, err = s.checkedTrace(args, foreign); err != nil {
 		return err
 	}
+	ended := s.code
 	r, done, err := s.foldTrace(args)
 	if err != nil {
 		return err
 	}
 	defer done()
+	if ended != 0 {
+		return s.checkFailed(f, command, ended, r, base)
+	}
 	if f.write != "" {
 		return writeBaseline(f.write, r)
 	}
@@ -35,6 +40,26 @@ func (s *session) check(f checkFlags, args []string, foreign bool) error {
 	if len(found) > 0 {
 		s.code = ExitFound
 	}
+	return s.writeViolations(f, found)
+}
+
+// checkFailed tells of a program that failed: what it compiled until then is reported,
+// and the limits that this passed already; a baseline of half a run is not written.
+func (s *session) checkFailed(f checkFlags, command string, code int, r *explain.Report, base *explain.Baseline) error {
+	told := "nothing was compiled before"
+	if r.Totals.Frames+r.Totals.Failures > 0 {
+		told = "the report of what it compiled before is above"
+		if err := explain.WriteText(s.Stderr, r); err != nil {
+			return err
+		}
+	}
+	if err := s.writeViolations(f, explain.Check(r, f.limits, base)); err != nil {
+		return err
+	}
+	return failf(code, "%s ended with code %d: the check fails; %s", command, code, told)
+}
+
+func (s *session) writeViolations(f checkFlags, found []explain.Violation) error {
 	if f.annotate == "github" {
 		wd, _ := os.Getwd()
 		return explain.WriteAnnotations(s.Stdout, found, wd)
@@ -52,9 +77,6 @@ func (s *session) checkedTrace(args []string, foreign bool) ([]string, error) {
 		r, err := s.runQuietly(args, s.Stderr)
 		if err != nil {
 			return nil, err
-		}
-		if s.code != 0 {
-			return nil, failf(s.code, "%s ended with code %d; there is nothing to check", args[0], s.code)
 		}
 		return []string{r.Path}, nil
 	}
@@ -86,9 +108,6 @@ func (s *session) runForeign(argv []string) ([]string, error) {
 	done()
 	if err != nil {
 		return nil, err
-	}
-	if s.code != 0 {
-		return nil, failf(s.code, "%s ended with code %d; there is nothing to check", argv[0], s.code)
 	}
 	return []string{r.Path}, nil
 }

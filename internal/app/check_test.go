@@ -1,9 +1,13 @@
 package app
 
 import (
+	"bytes"
+	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 )
 
 // Flags of check stand before or behind the path; what follows -- is the program's.
@@ -17,12 +21,106 @@ func TestCheckFlags(t *testing.T) {
 		{"check --max-breaks 0 " + trace, ExitFound, "max-breaks: "},
 		{"check " + trace + " --max-breaks 0", ExitFound, "max-breaks: "},
 		{"check " + trace + " --max-breaks 1000", ExitOK, ""},
-		{"check --max-breaks 0 -- false --max-recompiles 0", 1, "false ended with code 1"},
+		{"check --max-breaks 0 -- false --max-recompiles 0", 1, "false ended with code 1: the check fails; nothing was compiled before"},
 		{"check " + trace + " --max-brakes 0", ExitUsage, "--max-brakes"},
 	} {
 		r := run(t, tcdbg(t, t.TempDir(), strings.Fields(c.args)...))
 		if r.code != c.code || !strings.Contains(r.stdout+r.stderr, c.want) {
 			t.Errorf("%s: code %d, want %d and %q\n%s%s", c.args, r.code, c.code, c.want, r.stdout, r.stderr)
 		}
+	}
+}
+
+// What is no trace ends every command that reads one with 65 and one line, whatever its
+// name: nothing that passes may have been read for want of a better file.
+func TestNoTraceIsRefused(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name string, text []byte) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, text, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	folder := filepath.Join(dir, "folder")
+	if err := os.Mkdir(folder, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	good := filepath.Join("..", "..", "explain", "testdata", "traces", "pytorch-2.15", "loops.log.zst")
+	for name, path := range map[string]string{
+		"go.mod": filepath.Join("..", "..", "go.mod"), "three bytes": write("s.log", []byte("abc")), "none": write("e.log", nil),
+		"prose":  write("prose.txt", []byte("a line\nanother\n\nTraceback (most recent call last):\n  File \"x.py\", line 1\nValueError: no\n")),
+		"binary": write("b.log", bytes.Repeat([]byte{0, 1, 2, 0xff, '\n'}, 400)), "an empty folder": folder,
+	} {
+		for _, args := range [][]string{
+			{"check", "--max-breaks", "0", path}, {"report", path}, {"replay", path}, {"code", path}, {"check", good, path},
+			{"diff", path, path}, {"diff", "--exit-code", good, path}, {"diff", path, good}, {"check", "--write-baseline", filepath.Join(dir, "b.json"), path},
+		} {
+			if name == "an empty folder" && args[1] == good || name == "binary" && args[1] == good && args[0] == "check" {
+				continue // beside a trace the folder may be empty, and damage is told in the report
+			}
+			r := run(t, tcdbg(t, t.TempDir(), args...))
+			if r.code != ExitData || strings.Count(r.stderr, "\n") != 1 || r.stdout != "" {
+				t.Errorf("%s: %v: code %d\n%s%s", name, args, r.code, r.stdout, r.stderr)
+			}
+		}
+	}
+	if _, err := os.Stat(filepath.Join(dir, "b.json")); err == nil {
+		t.Error("a baseline was written of no trace")
+	}
+}
+
+// A run in which nothing is compiled is one: its check passes.
+func TestRunsWithoutCompiles(t *testing.T) {
+	state := t.TempDir()
+	for _, args := range [][]string{{"check", "--max-breaks", "0", "--", "true"}, {"check", "--max-breaks", "0", "last"}, {"report", "last"}} {
+		if r := run(t, tcdbg(t, state, args...)); r.code != ExitOK {
+			t.Errorf("%v: code %d\n%s", args, r.code, r.stderr)
+		}
+	}
+}
+
+// sampleTrace is a trace with two breaks.
+const sampleTrace = "../../tui/testdata/bar.log"
+
+// A program that fails ends its check with its own code, but what its trace holds is told.
+func TestCheckOfAFailingProgram(t *testing.T) {
+	plain, err := filepath.Abs(sampleTrace)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := run(t, tcdbg(t, t.TempDir(), "check", "--max-breaks", "0", "--", "sh", "-c", "cp "+plain+" $TORCH_TRACE/; exit 7"))
+	if r.code != 7 || !strings.Contains(r.stdout, "max-breaks: 2 breaks") || !strings.Contains(r.stderr, "BREAKS: 2 breaks") || !strings.Contains(r.stderr, "sh ended with code 7: the check fails; the report of what it compiled before is above") {
+		t.Errorf("code %d\n%s\n%s", r.code, r.stdout, r.stderr)
+	}
+}
+
+// Without a terminal, replay --follow waits for a trace to appear in a folder and prints
+// its report when it is interrupted.
+func TestFollowWaits(t *testing.T) {
+	folder := t.TempDir()
+	var out, errs bytes.Buffer
+	c := tcdbg(t, t.TempDir(), "replay", "--follow", folder)
+	c.Stdout, c.Stderr = &out, &errs
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(300 * time.Millisecond)
+	if err := c.Process.Signal(syscall.Signal(0)); err != nil {
+		t.Fatalf("it does not wait: %v, %s", err, errs.String())
+	}
+	text, err := os.ReadFile(sampleTrace)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(folder, "t.log"), text, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(time.Second)
+	if err := c.Process.Signal(syscall.SIGINT); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Wait(); err != nil || !strings.Contains(out.String(), "BREAKS: 2 breaks") {
+		t.Errorf("%v\n%s%s", err, out.String(), errs.String())
 	}
 }

@@ -130,7 +130,7 @@ func (s *session) execReport(r *Run) error {
 	}
 	defer st.Close()
 	fmt.Fprintln(s.Stderr) // the program's last line may have no end
-	if err := writeReport(s.Stderr, st, r.Info.title(), r.Info.Dir, reportFlags{format: "text"}); err != nil {
+	if err := reportOf(s.Stderr, st, r.Info.title(), r.Info.Dir, reportFlags{format: "text"}); err != nil {
 		return err
 	}
 	fmt.Fprintf(s.Stderr, "tcdbg: run %s is saved; tcdbg replay last opens it\n", r.Info.ID)

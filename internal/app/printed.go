@@ -36,7 +36,7 @@ func (p *printedLog) add(r *logs.Record) {
 	if p == nil || r.Kind != "torch_log" {
 		return
 	}
-	output := logs.JSONString(r.Field("name")) == "output"
+	output := r.IsOutput()
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.text = true

@@ -6,8 +6,10 @@ import (
 	"io"
 	"math"
 	"os"
+	"os/signal"
 	"runtime"
 	"runtime/debug"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -63,7 +65,7 @@ func (s *session) openStore(args []string) (*logs.Store, *traces, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	o := logs.Options{}
+	o := logs.Options{Empty: t.allSaved()}
 	if s.stdinIsTrace(args) {
 		o.Stdin = s.Stdin
 	}
@@ -103,6 +105,9 @@ func (s *session) foldTrace(args []string) (*explain.Report, func(), error) {
 		return nil, nil, err
 	}
 	r, err := foldStore(st, t.title)
+	if err == nil {
+		err = t.refuse(st)
+	}
 	if err != nil {
 		st.Close()
 		return nil, nil, err
@@ -129,29 +134,61 @@ func (s *session) report(f reportFlags, args []string) error {
 		return err
 	}
 	defer st.Close()
+	r, err := foldStore(st, t.title)
+	if err == nil {
+		err = t.refuse(st)
+	}
+	if err != nil {
+		return err
+	}
 	if f.out == "" || f.out == "-" {
-		return writeReport(s.Stdout, st, t.title, t.root, f)
+		return writeReport(s.Stdout, r, t.root, f)
 	}
 	file, err := os.Create(f.out)
 	if err != nil {
 		return fileError("cannot write", f.out, err, "")
 	}
-	err = writeReport(file, st, t.title, t.root, f)
+	err = writeReport(file, r, t.root, f)
 	if cerr := file.Close(); err == nil && cerr != nil {
 		err = fileError("cannot write", f.out, cerr, "")
 	}
 	return err
 }
 
-// writeReport reads a store to its end and writes a report of it. Source files
-// are looked for from root.
-func writeReport(w io.Writer, st *logs.Store, title, root string, f reportFlags) error {
+// followReport reads what is there and what comes until it is interrupted, and then
+// prints the report: replay --follow without a terminal.
+func (s *session) followReport(t *traces, stdin io.Reader) error {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
+	defer stop()
+	st, err := logs.Open(t.paths, logs.Options{Follow: true, Stdin: stdin})
+	if err != nil {
+		return failf(ExitData, "%s", traceError(err))
+	}
+	defer st.Close()
+	fold := explain.NewFold(st)
+	fold.SetTitle(t.title)
+	if err := explain.Follow(ctx, st, fold, func(*logs.Record) {}); err != nil {
+		return failf(ExitData, "%v", err)
+	}
+	if err := t.refuse(st); err != nil {
+		return err
+	}
+	return writeReport(s.Stdout, fold.Snapshot(), t.root, reportFlags{format: "text"})
+}
+
+// writeReport writes a report. Source files are looked for from root.
+func writeReport(w io.Writer, r *explain.Report, root string, f reportFlags) error {
+	explain.AddRewrites(r, (&feed{root: root}).Source)
+	return formats()[f.format](w, r)
+}
+
+// reportOf reads a store to its end and writes a report of it.
+func reportOf(w io.Writer, st *logs.Store, title, root string, f reportFlags) error {
 	r, err := foldStore(st, title)
 	if err != nil {
 		return err
 	}
-	explain.AddRewrites(r, (&feed{root: root}).Source)
-	return formats()[f.format](w, r)
+	return writeReport(w, r, root, f)
 }
 
 func (s *session) explainCommand() *cobra.Command {
@@ -188,7 +225,7 @@ func (s *session) explain(asJSON bool, argv []string) error {
 	if s.code == ExitData && neverRan(st) {
 		return nil // the compiler's errors say all
 	}
-	return writeReport(to, st, r.Info.title(), r.Info.Dir, reportFlags{format: format})
+	return reportOf(to, st, r.Info.title(), r.Info.Dir, reportFlags{format: format})
 }
 
 // neverRan reports whether a trace ends before any compile: its program did not

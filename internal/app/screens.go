@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -163,11 +164,14 @@ func (s *session) replay(fl replayFlags, paths []string) error {
 	if err != nil {
 		return err
 	}
-	src, err := findTraces(paths, fl.follow && s.onTerminal())
+	src, err := findTraces(paths, fl.follow)
 	if err != nil {
 		return err
 	}
 	if !s.onTerminal() && !(s.stdinIsTrace(paths) && isTerminal(s.Stdout)) {
+		if fl.follow {
+			return s.followReport(src, s.Stdin)
+		}
 		return s.report(reportFlags{format: "text"}, paths)
 	}
 	f := &feed{title: src.title, root: src.root, exportDir: src.export, maps: maps}
@@ -183,7 +187,7 @@ func (s *session) replay(fl replayFlags, paths []string) error {
 		}
 	}
 	running := src.run != nil && src.run.Info.State == Running
-	o := logs.Options{Follow: fl.follow || running}
+	o := logs.Options{Follow: fl.follow || running, Empty: src.allSaved()}
 	if running {
 		st.start = src.run.Info.Start
 	}
@@ -196,6 +200,12 @@ func (s *session) replay(fl replayFlags, paths []string) error {
 	}
 	if running {
 		f.watchOther(st)
+	}
+	if !o.Follow {
+		if err := src.awaitRecord(st); err != nil {
+			st.close()
+			return err
+		}
 	}
 	if s.stdinIsTrace(paths) {
 		tty, err := os.Open("/dev/tty")
@@ -253,15 +263,16 @@ type traces struct {
 	paths  []string
 	title  string
 	root   string
-	export string // where exports go
-	run    *Run   // the run, when it is one
+	export string          // where exports go
+	run    *Run            // the run, when it is one
+	saved  map[string]bool // of paths: they are runs' own, where nothing may have been compiled
 }
 
 // findTraces resolves paths, run ids and "last". An awaited path may be missing in a
 // folder that is there: the program that will write it has not begun.
 func findTraces(args []string, awaited bool) (*traces, error) {
 	wd, _ := os.Getwd()
-	t := &traces{root: wd, export: wd}
+	t := &traces{root: wd, export: wd, saved: map[string]bool{}}
 	for _, a := range args {
 		if a == "-" {
 			t.paths = append(t.paths, a)
@@ -272,6 +283,7 @@ func findTraces(args []string, awaited bool) (*traces, error) {
 			if r, err := loadRun(a); err == nil {
 				t.use(r, len(args) == 1)
 				path = r.file(traceFile)
+				t.saved[path] = true
 			}
 			t.paths = append(t.paths, path)
 			continue
@@ -287,6 +299,7 @@ func findTraces(args []string, awaited bool) (*traces, error) {
 			return nil, err
 		}
 		t.use(r, len(args) == 1)
+		t.saved[r.file(traceFile)] = true
 		t.paths = append(t.paths, r.file(traceFile))
 	}
 	if t.title == "" {
@@ -296,6 +309,37 @@ func findTraces(args []string, awaited bool) (*traces, error) {
 		}
 	}
 	return t, nil
+}
+
+// allSaved reports whether everything is of saved runs.
+func (t *traces) allSaved() bool {
+	return !slices.ContainsFunc(t.paths, func(p string) bool { return !t.saved[p] })
+}
+
+// refuse is the error of a path that holds no record, now that st was read; nil where
+// each does.
+func (t *traces) refuse(st *logs.Store) error {
+	for _, path := range st.Foreign() {
+		if !t.saved[path] {
+			return failf(ExitData, "%s: neither a trace nor a log of PyTorch: no line of it is a record (a program that logs nothing leaves a trace all the same: TORCH_TRACE, or tcdbg exec)", printable(path))
+		}
+	}
+	return nil
+}
+
+// awaitRecord waits until each path that is read has given a record, and refuses one
+// that comes to its end without: no screens open for it.
+func (t *traces) awaitRecord(st *feedState) error {
+	for {
+		select {
+		case <-st.done:
+			return t.refuse(st.store)
+		case <-time.After(time.Millisecond):
+			if len(st.store.Foreign()) == 0 {
+				return nil
+			}
+		}
+	}
 }
 
 // use takes title and folders from a saved run.
