@@ -177,12 +177,44 @@ func callText(n *Node) string {
 		return otherText(n)
 	}
 	if sign, _, ok := infixOf(n); ok && !n.graph.Aten {
-		return argText(pos[0]) + " " + sign + " " + argText(pos[1])
+		return operandText(pos[0], sign == "**") + " " + sign + " " + operandText(pos[1], false)
 	}
 	if n.Kind == CallMethod && !n.graph.Aten {
 		return argText(pos[0]) + "." + rowMethod(n) + "(" + argsText(pos[1:], kw) + ")"
 	}
 	return targetText(n) + "(" + argsText(pos, kw) + ")"
+}
+
+// operandText writes an argument beside a sign: a size that is computed in
+// parentheses, and a negative number where Python would negate the power.
+func operandText(a ops.Arg, base bool) string {
+	text := argText(a)
+	if _, size := a.(sym.Int); size && !wholeWord(text) || base && strings.HasPrefix(text, "-") {
+		return "(" + text + ")"
+	}
+	return text
+}
+
+// wholeWord reports whether no sign stands in text outside of brackets, but one in
+// front of a number.
+func wholeWord(text string) bool {
+	if _, err := strconv.ParseInt(text, 10, 64); err == nil {
+		return true
+	}
+	depth := 0
+	for _, r := range text {
+		switch r {
+		case '(':
+			depth++
+		case ')':
+			depth--
+		case ' ', '*', '-':
+			if depth == 0 {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // otherText writes calls that are no operator.

@@ -176,7 +176,7 @@ func goArg(a ops.Arg) string {
 	case *Node:
 		return goName(a.Name)
 	case sym.Int:
-		return a.String()
+		return a.GoText()
 	case []sym.Int:
 		return "[]int{" + goSpread(a) + "}"
 	case []ops.Value:

@@ -248,3 +248,46 @@ func TestWord(t *testing.T) {
 		}
 	}
 }
+
+// TestParseReadsSizesBesideSigns: a size that is computed, or a negative number, reads
+// as the operand of a sign that it is.
+func TestParseReadsSizesBesideSigns(t *testing.T) {
+	env := &sym.Env{}
+	s := env.NewSymbol("s0", "", 9)
+	g := New("f", env)
+	x := g.Input("l_x_", "L_x_", "L['x']", &ops.TensorMeta{DType: ops.Float32, Device: ops.CPU, Shape: []sym.Int{s}, Stride: []sym.Int{sym.C(1)}})
+	var outs []ops.Arg
+	call := func(id ops.ID, args ...ops.Arg) {
+		bound, err := ops.Bind(ops.Get(id), args, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		n, err := (&Builder{G: g}).Call(ops.Get(id), bound, CallFunction)
+		if err != nil {
+			t.Fatal(err)
+		}
+		outs = append(outs, n)
+	}
+	for _, size := range []sym.Int{s, sym.C(-2), sym.Add(s, sym.C(1)), sym.Mul(s, sym.C(2)), sym.FloorDiv(s, sym.Mul(s, sym.C(2))), sym.Neg(s)} {
+		for _, id := range []ops.ID{ops.Add, ops.Sub, ops.Mul, ops.Div, ops.Lt} {
+			call(id, x, size)
+		}
+	}
+	for _, left := range []ops.Arg{-1.5, sym.C(-2), 2.0} {
+		call(ops.Pow, left, x)
+	}
+	g.SetOutput(outs)
+	text := g.Code()
+	for _, want := range []string{" / (2*s0);", " - (s0 + 1);", " * (-1*s0);", " / (s0//(2*s0));", "= (-1.5) ** l_x_;", "= (-2) ** l_x_;", "= 2.0 ** l_x_;", " + -2;"} {
+		if !strings.Contains(text, strings.TrimSuffix(want, ";")) {
+			t.Errorf("no %q in\n%s", want, text)
+		}
+	}
+	back, err := ParseSized("f", text, map[string]int64{"s0": 9})
+	if err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	if got := back.Code(); got != text {
+		t.Errorf("read back it prints\n%s\nwas\n%s", got, text)
+	}
+}

@@ -254,8 +254,8 @@ func (p *parser) call(n *Node, s string) error {
 		return nil
 	}
 	open := strings.IndexByte(s, '(')
-	if sign := infixSign(s); sign != "" && (open < 0 || strings.Index(s, " "+sign+" ") < open) {
-		return p.infix(n, s, sign)
+	if left, sign, right := infixCut(s); sign != "" {
+		return p.infix(n, left, sign, right)
 	}
 	if open < 0 {
 		return fmt.Errorf("no call: %q", s)
@@ -271,19 +271,35 @@ func (p *parser) call(n *Node, s string) error {
 	return p.target(n, s[:open], pos, kw)
 }
 
-func infixSign(s string) string {
-	for _, i := range infix {
-		if strings.Contains(s, " "+i.text+" ") {
-			return i.text
+// infixCut cuts "x + (s0 + 1)" at its sign, the first between spaces that no bracket
+// holds.
+func infixCut(s string) (left, sign, right string) {
+	depth := 0
+	for i, r := range s {
+		switch r {
+		case '(', '[':
+			depth++
+		case ')', ']':
+			depth--
+		case ' ':
+			if depth > 0 {
+				continue
+			}
+			sign, right, _ := strings.Cut(s[i+1:], " ")
+			for _, x := range infix {
+				if x.text == sign {
+					return s[:i], sign, right
+				}
+			}
+			return "", "", ""
 		}
 	}
-	return ""
+	return "", "", ""
 }
 
-func (p *parser) infix(n *Node, s, sign string) error {
-	l, r, _ := strings.Cut(s, " "+sign+" ")
+func (p *parser) infix(n *Node, left, sign, right string) error {
 	var pos []ops.Arg
-	for _, side := range []string{l, r} {
+	for _, side := range []string{left, right} {
 		p.rest = side
 		a, err := p.value()
 		if err != nil {
@@ -430,6 +446,9 @@ func (p *parser) word(w string) (ops.Arg, error) {
 	}
 	if x, err := p.known(w); err == nil {
 		return x, nil
+	}
+	if inner, ok := strings.CutPrefix(w, "("); ok && strings.HasSuffix(inner, ")") {
+		return p.word(strings.TrimSuffix(inner, ")"))
 	}
 	return nil, fmt.Errorf("unknown value %q", w)
 }

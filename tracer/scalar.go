@@ -6,6 +6,7 @@ import (
 	"go/types"
 	"math"
 	"strconv"
+	"strings"
 	"unsafe"
 )
 
@@ -360,7 +361,8 @@ func exprTest(e *expr, v scalar) func(*addresses) bool {
 // lazyOp reports whether binary may hold op as an expression.
 func lazyOp(op token.Token) bool { return op != token.SHL && op != token.SHR }
 
-// String prints e as Python-like text over sources: L['i'] + 1 < 10.
+// String prints e as Python-like text over sources, L['i'] + 1 < 10, with Go's
+// operators. Conversions that change no value are left out.
 func (e *expr) String() string {
 	switch {
 	case e.op == token.ILLEGAL && e.leaf != nil:
@@ -368,17 +370,55 @@ func (e *expr) String() string {
 	case e.op == token.ILLEGAL:
 		return e.kind.text(e.k)
 	case e.op == token.ARROW:
-		return e.x.String()
+		if keepsValue(e.x.kind, e.kind) {
+			return e.x.String()
+		}
+		return e.kind.name() + "(" + e.x.String() + ")"
 	case e.y == nil && e.op == token.NOT:
-		return "not " + e.x.String()
+		return "not " + paren(e.x)
 	case e.y == nil:
-		return e.op.String() + e.x.String()
+		text := paren(e.x)
+		if strings.HasPrefix(text, "-") {
+			text = "(" + text + ")"
+		}
+		return e.op.String() + text
 	}
 	return fmt.Sprintf("%s %s %s", paren(e.x), e.op, paren(e.y))
 }
 
+// keepsValue reports whether every value of kind from is the same number as a to, and
+// is divided as one.
+func keepsValue(from, to scalarKind) bool {
+	return from == to || from.class == to.class && from.bits <= to.bits ||
+		from.class == unsignedInt && to.class == signedInt && from.bits < to.bits
+}
+
+// name is the type of kind k as a program writes it, the word-sized ones without
+// their size.
+func (k scalarKind) name() string {
+	switch k.class {
+	case floating:
+		if k.bits == 64 {
+			return "float"
+		}
+		return "float32"
+	case boolean:
+		return "bool"
+	case unsignedInt:
+		return "u" + scalarKind{signedInt, k.bits}.name()
+	}
+	if k.bits == 64 {
+		return "int"
+	}
+	return "int" + strconv.Itoa(k.bits)
+}
+
+// paren is the text of an operand: what has a sign of its own in parentheses.
 func paren(e *expr) string {
-	if e.op != token.ILLEGAL && e.op != token.ARROW && e.y != nil {
+	for e.op == token.ARROW && keepsValue(e.x.kind, e.kind) {
+		e = e.x
+	}
+	if e.y != nil || e.op == token.NOT || e.op == token.SUB {
 		return "(" + e.String() + ")"
 	}
 	return e.String()

@@ -405,13 +405,53 @@ func (x *expr) format() string {
 		}
 		return strings.Join(parts, "*")
 	case kFloorDiv:
-		return fmt.Sprintf("(%s//%s)", paren(x.args[0]), paren(x.args[1]))
+		by := paren(x.args[1])
+		if k := x.args[1].x; k != nil && k.kind == kProduct {
+			by = "(" + by + ")"
+		}
+		return fmt.Sprintf("(%s//%s)", paren(x.args[0]), by)
 	case kMod:
 		return fmt.Sprintf("Mod(%s, %s)", x.args[0], x.args[1])
 	case kMax:
 		return fmt.Sprintf("Max(%s, %s)", x.args[0], x.args[1])
 	default:
 		return fmt.Sprintf("Min(%s, %s)", x.args[0], x.args[1])
+	}
+}
+
+// GoText writes a as Go does: sizes are not negative, so / and % are what // and Mod
+// are in PyTorch's text.
+func (a Int) GoText() string {
+	a = a.resolve()
+	if a.x == nil {
+		return strconv.FormatInt(a.c, 10)
+	}
+	x := a.x
+	args := make([]string, len(x.args))
+	for i, b := range x.args {
+		args[i] = b.GoText()
+		if k := b.resolve().x; k != nil && k.kind != kSym && k.kind < kMax && x.kind != kSum {
+			args[i] = "(" + args[i] + ")"
+		}
+	}
+	switch x.kind {
+	case kSym:
+		return x.sym.Name
+	case kSum:
+		if x.args[0].x == nil { // the constant comes last
+			args = append(args[1:], args[0])
+		}
+		return strings.ReplaceAll(strings.Join(args, " + "), " + -", " - ")
+	case kProduct:
+		return strings.Join(args, "*")
+	case kFloorDiv:
+		return args[0] + "/" + args[1]
+	case kMod:
+		return args[0] + "%" + args[1]
+	case kMax:
+		return "max(" + strings.Join(args, ", ") + ")"
+	default:
+		return "min(" + strings.Join(args, ", ") + ")"
 	}
 }
 

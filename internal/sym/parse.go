@@ -58,10 +58,22 @@ func (p *parser) sum() (Int, error) {
 
 func (p *parser) product() (Int, error) {
 	x, err := p.factor()
-	for err == nil && p.accept("*") {
+	for err == nil {
 		var y Int
-		y, err = p.factor()
-		x = Mul(x, y)
+		switch {
+		case p.accept("*"):
+			y, err = p.factor()
+			x = Mul(x, y)
+		case p.accept("//"):
+			if y, err = p.factor(); err == nil && Is(y, 0) {
+				err = fmt.Errorf("division by zero")
+			}
+			if err == nil {
+				x = FloorDiv(x, y)
+			}
+		default:
+			return x, nil
+		}
 	}
 	return x, err
 }
@@ -96,21 +108,11 @@ func (p *parser) factor() (Int, error) {
 	return p.symbol(word)
 }
 
-// paren is the rest of a parenthesis: a sum, or a floor division.
+// paren is the rest of a parenthesis.
 func (p *parser) paren() (Int, error) {
 	x, err := p.sum()
 	if err != nil {
 		return x, err
-	}
-	if p.accept("//") {
-		y, err := p.sum()
-		if err != nil {
-			return x, err
-		}
-		if Is(y, 0) {
-			return x, fmt.Errorf("division by zero")
-		}
-		x = FloorDiv(x, y)
 	}
 	if !p.accept(")") {
 		return x, fmt.Errorf(") expected at %q", p.s)
