@@ -64,8 +64,11 @@ type Fold struct {
 	held      int64 // bytes, roughly
 	maxHeld   int64
 	leftOut   int64 // records that came when it was full
-	// exporting are the models that are being compiled ahead of time, by rank.
+	// exporting are the models that are being compiled ahead of time, by source: a
+	// process has one.
 	exporting map[int]*compile
+	// calibrated are the sources whose clock is known by an event.
+	calibrated map[int]bool
 }
 
 type frameKey struct{ rank, epoch, autograd, frame int }
@@ -89,10 +92,12 @@ type kernelKey struct {
 type rankState struct {
 	rank    int
 	caches  []byte
-	stacks  map[int][]openPhase // by thread
+	stacks  map[threadKey][]openPhase
 	records int64
-	first   bool
 }
+
+// threadKey is a thread of one source: processes of two files may have one number.
+type threadKey struct{ source, thread int }
 
 // compile is a Compile while it is being folded.
 type compile struct {
@@ -105,6 +110,7 @@ type compile struct {
 	errText  string            // dynamo_error
 	errBreak *breakText
 	errSeq   int64   // its record
+	began    int64   // of an exported model, by the clock of its log
 	phases   float64 // entire_frame_compile by chromium events
 	limit    bool
 	guarded  bool
@@ -122,7 +128,7 @@ func NewFold(store *logs.Store) *Fold {
 	return &Fold{
 		store: store, byKind: map[string]int64{}, frames: map[frameKey]*Frame{}, compiles: map[compileKey]*compile{},
 		ranks: map[int]*rankState{}, symIndex: map[symbolKey]*Symbol{}, sums: map[string]*PhaseSum{},
-		fusing: map[ID]*Fusion{}, kernels: map[kernelKey]*Kernel{}, strings: map[string]string{}, traced: map[int]bool{}, exporting: map[int]*compile{},
+		fusing: map[ID]*Fusion{}, kernels: map[kernelKey]*Kernel{}, strings: map[string]string{}, traced: map[int]bool{}, exporting: map[int]*compile{}, calibrated: map[int]bool{},
 		dirty: true, maxHeld: maxHeld,
 	}
 }
@@ -332,7 +338,7 @@ func (f *Fold) rank(r *logs.Record) *rankState {
 	rs := f.ranks[r.Rank]
 	if rs == nil {
 		f.hold(heldRank)
-		rs = &rankState{rank: r.Rank, stacks: map[int][]openPhase{}}
+		rs = &rankState{rank: r.Rank, stacks: map[threadKey][]openPhase{}}
 		f.ranks[r.Rank] = rs
 	}
 	return rs

@@ -45,19 +45,19 @@ func (f *Fold) chromiumEvent(r *logs.Record) {
 		return
 	}
 	rs := f.rank(r)
-	if !rs.first && f.store != nil {
-		rs.first = true
+	if !f.calibrated[r.Source] && f.store != nil {
+		f.calibrated[r.Source] = true
 		f.store.Calibrate(r, time.UnixMicro(int64(ts)))
 	}
 	switch ph {
 	case 'B':
 		f.extend(time.UnixMicro(int64(ts)), 0)
-		open, known := rs.stacks[r.Thread]
+		open, known := rs.stacks[threadKey{r.Source, r.Thread}]
 		if !known {
 			f.hold(heldStage)
 		}
 		if len(open) < maxOpen {
-			rs.stacks[r.Thread] = append(open, openPhase{name: name, id: f.id(r), start: ts})
+			rs.stacks[threadKey{r.Source, r.Thread}] = append(open, openPhase{name: name, id: f.id(r), start: ts})
 		}
 		if r.HasID && name == "entire_frame_compile" {
 			f.compileOf(r)
@@ -70,14 +70,14 @@ func (f *Fold) chromiumEvent(r *logs.Record) {
 // closePhase pairs an end with its begin, which is the innermost open one of
 // that name: threads of one process share a stack.
 func (f *Fold) closePhase(rs *rankState, r *logs.Record, name string, ts float64) {
-	open := rs.stacks[r.Thread]
+	open := rs.stacks[threadKey{r.Source, r.Thread}]
 	for i := len(open) - 1; i >= 0; i-- {
 		p := open[i]
 		if p.name != name {
 			continue
 		}
 		dur := max(ts-p.start, 0)
-		rs.stacks[r.Thread] = append(open[:i], open[i+1:]...)
+		rs.stacks[threadKey{r.Source, r.Thread}] = append(open[:i], open[i+1:]...)
 		if i > 0 {
 			open[i-1].inner += dur
 		}

@@ -15,7 +15,7 @@ import (
 // exported finds or makes the compile of an exported model that a record without
 // an id belongs to; nil where the record's stack does not tell that it is one.
 func (f *Fold) exported(r *logs.Record) *compile {
-	if c := f.exporting[r.Rank]; c != nil {
+	if c := f.exporting[r.Source]; c != nil {
 		return c
 	}
 	stack := f.framesToPos(r.Stack(""))
@@ -31,7 +31,7 @@ func (f *Fold) exported(r *logs.Record) *compile {
 			break
 		}
 	}
-	f.exporting[r.Rank] = c
+	f.exporting[r.Source] = c
 	return c
 }
 
@@ -41,7 +41,7 @@ func (f *Fold) compiling(r *logs.Record) *compile {
 	if c := f.compileOf(r); c != nil {
 		return c
 	}
-	return f.exporting[r.Rank]
+	return f.exporting[r.Source]
 }
 
 // exportCompile makes a frame of its own for a compile without an id.
@@ -51,7 +51,7 @@ func (f *Fold) exportCompile(r *logs.Record, name string) *compile {
 	again.SetMeta(nil)
 	c := f.textCompile(&again, logs.Pos{Func: name + "\x00" + itoa(f.pasted)}) // models have no names that tell them apart
 	c.Frame.Name, c.Frame.Pos.Func = name, name
-	c.Start = f.at(r)
+	c.Start, c.began = f.at(r), r.Micros
 	return c
 }
 
@@ -169,19 +169,22 @@ func cppFunctions(text string) []codeKernel {
 
 // exportMetrics ends an exported model, or tells of an export that failed.
 func (f *Fold) exportMetrics(r *logs.Record, m *metrics) {
-	c := f.exporting[r.Rank]
+	c := f.exporting[r.Source]
 	if c == nil && m.failType == "" {
 		return
 	}
-	delete(f.exporting, r.Rank)
+	delete(f.exporting, r.Source)
 	if c == nil {
 		c = f.exportCompile(r, "torch.export")
 		c.Frame.Pos = f.pos(logs.Pos{File: m.failFile, Line: m.failLine, Func: "torch.export"})
 	}
+	c.Seconds = max(time.Duration(r.Micros-c.began)*time.Microsecond, 0).Seconds()
 	if m.start > 0 {
 		c.Start = time.UnixMicro(m.start)
-		c.Seconds = max(f.at(r).Sub(c.Start).Seconds(), 0)
-		f.extend(c.Start, f.at(r).Sub(c.Start))
+		if took := f.at(r).Sub(c.Start).Seconds(); f.calibrated[r.Source] && took > c.Seconds { // before its first record, too
+			c.Seconds = took
+		}
+		f.extend(c.Start, time.Duration(c.Seconds*float64(time.Second)))
 	}
 	load := r.MetaLoader()
 	c.LoadMetrics = func() map[string]any { return metricsMap(load()) }
