@@ -136,12 +136,15 @@ func (p *pass) restrict(inputs, outputs []*Tensor) {
 	p.mark(outputs)
 }
 
-// from starts the pass at tensors and runs it.
+// from starts the pass at tensors and runs it. What it calls of the program's, hooks
+// and the Backward of autograd functions, records where the pass itself does.
 func (p *pass) from(tensors, seeds []*Tensor) {
-	for i, t := range tensors {
-		p.start(t, seedOf(t, seeds[i]))
-	}
-	p.run()
+	withGrad(p.tape, func() {
+		for i, t := range tensors {
+			p.start(t, seedOf(t, seeds[i]))
+		}
+		p.run()
+	})
 }
 
 // seedOf is the gradient with which a pass starts.

@@ -93,12 +93,11 @@ func Renew(t *Tensor, st *Storage, d DType, shape, stride []int, offset int) {
 // Storage returns the memory behind t; nil for fake tensors.
 func (t *Tensor) Storage() *Storage { return t.storage }
 
-// CallUntaped is Call under no_grad for this call alone: the mode of the
-// process, which other goroutines see, stays as it is.
+// CallUntaped is Call under no_grad for this call alone.
 func CallUntaped(op ops.ID, args []ops.Arg) []Value { return call(ops.Get(op), args, false) }
 
 // CallUnrecorded is Call of an operator whose gradient nobody wants: nothing goes on
-// the tape, but views count as taken in the mode of the process (see birth).
+// the tape, but views count as taken in the mode of the goroutine (see birth).
 func CallUnrecorded(op ops.ID, args []ops.Arg) []Value {
 	row := ops.Get(op)
 	outs := call(row, args, false)

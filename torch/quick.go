@@ -87,7 +87,7 @@ func quickScalar(f simd.Binary, x *Tensor, n int, v float64) *Tensor {
 // quick reports whether the short way may read t.
 func (t *Tensor) quick() bool {
 	return t != nil && t.dtype == ops.Float32 && t.device == ops.CPU && t.fake == nil && len(t.shape) <= quickDims &&
-		(gradOff.Load() || !t.RequiresGrad()) && t.IsContiguous()
+		(!t.RequiresGrad() || !GradEnabled()) && t.IsContiguous()
 }
 
 const quickDims = 4
