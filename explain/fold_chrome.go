@@ -60,7 +60,7 @@ func (f *Fold) chromiumEvent(r *logs.Record) {
 			rs.stacks[threadKey{r.Source, r.Thread}] = append(open, openPhase{name: name, id: f.id(r), start: ts})
 		}
 		if r.HasID && name == "entire_frame_compile" {
-			f.compileOf(r)
+			f.compileOf(r).begun = true
 		}
 	case 'E':
 		f.closePhase(rs, r, name, ts)

@@ -484,7 +484,11 @@ func (f *Fold) setReasons(c *compile, reasons []string, seq int64) {
 		return
 	}
 	rc := &Recompile{Compile: &c.Compile, Raw: f.interned(reasons), Seq: seq}
+	var parts []string
 	for _, s := range reasons {
+		parts = append(parts, splitReason(s)...)
+	}
+	for _, s := range parts {
 		g := parseReason(s)
 		g.Source, g.Expected, g.Actual = f.intern(g.Source), f.intern(g.Expected), f.intern(g.Actual)
 		g.Text = f.intern(g.Text)

@@ -2,9 +2,11 @@ package explain
 
 import (
 	"cmp"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"tcdbg/logs"
 	"tcdbg/tracer/breaks"
@@ -29,6 +31,41 @@ func parseReasons(payload string) []string {
 	}
 	return []string{trimmed}
 }
+
+// splitReason parts the conditions of one entry that recompiles_verbose joins: "0/1: A
+// # line  # m.py:4 in f; B  # line  # m.py:9 in f". Only behind a place one can end: lines
+// of a program have semicolons, too.
+func splitReason(text string) []string {
+	entry, body, ok := strings.Cut(text, ": ")
+	if !ok || !isCompileID(entry) {
+		return []string{text}
+	}
+	body, stack, hasStack := strings.Cut(body, "\nUser stack trace:")
+	ends := joinedReasons().FindAllStringIndex(body, -1)
+	if len(ends) == 0 {
+		return []string{text}
+	}
+	tail := ""
+	if hasStack {
+		tail = "\nUser stack trace:" + stack
+	}
+	var out []string
+	from := 0
+	for _, end := range append(ends, []int{len(body), len(body)}) {
+		part := strings.TrimSuffix(body[from:end[1]], "; ")
+		from = end[1]
+		if _, comment := cutComment(part); commentPos(comment).File == "" { // the guard's own place is that of the first
+			part += tail
+		}
+		out = append(out, entry+": "+part)
+	}
+	return out
+}
+
+// joinedReasons matches the place of a condition that another one follows.
+var joinedReasons = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`# \(?[^\s:#]+:\d+ in [^\s;]+(?: \((?:user code shown|HINT)[^;]*\))?; `)
+})
 
 // nearestFirst puts that entry's check first which came nearest to serving the call. The
 // newest entry may be for another kind of call, with more keywords or in another mode:
@@ -200,6 +237,7 @@ func tensorMismatch(s string, f *GuardFailure) bool {
 }
 
 func expectedActual(s string) (want, got string) {
+	s, _, _ = strings.Cut(s, ". Guard failed on a parameter") // and what PyTorch suggests
 	s = strings.TrimSpace(strings.TrimPrefix(s, "expected "))
 	i := strings.LastIndex(s, ", actual ")
 	if i < 0 {

@@ -99,22 +99,27 @@ func (f *Fold) copyFailures(r *Report, c *copier) {
 }
 
 func (f *Fold) copyFrames(r *Report, c *copier) {
-	r.Frames = make([]*Frame, len(f.order))
-	blocks := make([]Frame, len(f.order))
-	for i, fr := range f.order {
+	order := f.compiledFrames()
+	r.Frames = make([]*Frame, len(order))
+	blocks := make([]Frame, len(order))
+	for i, fr := range order {
 		blocks[i] = *fr
 		r.Frames[i] = &blocks[i]
 		c.frames[fr] = &blocks[i]
 	}
 	for _, comp := range f.compOrd {
-		c.compiles[&comp.Compile] = f.copyCompile(comp, c)
+		if c.frames[comp.Frame] != nil {
+			c.compiles[&comp.Compile] = f.copyCompile(comp, c)
+		}
 	}
-	for i, fr := range f.order {
+	for i, fr := range order {
 		cp := r.Frames[i]
 		cp.Parent = c.frames[fr.Parent]
-		cp.Resumes = make([]*Frame, len(fr.Resumes))
-		for j, x := range fr.Resumes {
-			cp.Resumes[j] = c.frames[x]
+		cp.Resumes = make([]*Frame, 0, len(fr.Resumes))
+		for _, x := range fr.Resumes {
+			if res := c.frames[x]; res != nil {
+				cp.Resumes = append(cp.Resumes, res)
+			}
 		}
 		cp.Compiles = make([]*Compile, len(fr.Compiles))
 		for j, x := range fr.Compiles {
@@ -126,6 +131,29 @@ func (f *Fold) copyFrames(r *Report, c *copier) {
 			}
 		}
 	}
+}
+
+// compiledFrames are the frames that Dynamo compiled or tried to. torch.export gives ids
+// to the sizes that it makes, and never begins a compile under them.
+func (f *Fold) compiledFrames() []*Frame {
+	hollow := map[*Frame]bool{}
+	for _, comp := range f.compOrd {
+		h, known := hollow[comp.Frame]
+		hollow[comp.Frame] = comp.hollow() && (h || !known)
+	}
+	out := make([]*Frame, 0, len(f.order))
+	for _, fr := range f.order {
+		if !hollow[fr] {
+			out = append(out, fr)
+		}
+	}
+	return out
+}
+
+// hollow says whether nothing but symbols and remarks has a compile's id.
+func (c *compile) hollow() bool {
+	return !c.begun && !c.metrics && !c.guarded && !c.limit && c.Graph == nil && len(c.stages)+len(c.Outputs)+len(c.Breaks) == 0 &&
+		c.errText == "" && c.errBreak == nil && c.Recompile == nil && c.Failure == nil && c.phases == 0 && c.Frame.Name == "" && c.Frame.Calls < 0
 }
 
 func (f *Fold) copyCompile(comp *compile, c *copier) *Compile {

@@ -388,7 +388,7 @@ func (c *converter) plain(out *bytes.Buffer, kind plainKind, m *message) {
 
 // errorText writes an exception of the compiler; other tracebacks are output.
 func errorText(m *message, text string) []event {
-	if !strings.Contains(text, "torch._dynamo.exc.") && !strings.Contains(text, "_dynamo/") && !strings.Contains(text, "compile-graph-break-site") {
+	if !strings.Contains(text, "torch._dynamo.exc.") && !strings.Contains(text, "compile-graph-break-site") && len(FindUncaught(text)) == 0 {
 		return torchLog(m, "output", text)
 	}
 	if _, rest, ok := strings.Cut(text, "EXC <class '"); ok { // repr of a class, then the message

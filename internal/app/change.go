@@ -44,7 +44,7 @@ func (f *feed) Before() (*explain.Report, string, error) {
 	if err != nil {
 		return nil, "", fmt.Errorf("the trace of run %s cannot be read: %s", r.Info.ID, traceError(err))
 	}
-	report, err := foldStore(store, r.Info.title())
+	report, err := foldStore(store, r.Info.title(), r)
 	if err != nil {
 		store.Close()
 		return nil, "", err

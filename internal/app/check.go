@@ -95,7 +95,7 @@ func (s *session) runForeign(argv []string) ([]string, error) {
 		return nil, err
 	}
 	env := traceEnv(r, os.Environ(), false)
-	stderr, done, err := s.dropTorchLogs(env)
+	stderr, done, err := s.pipeStderr(r, env)
 	if err != nil {
 		return nil, err
 	}

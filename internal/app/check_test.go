@@ -124,3 +124,24 @@ func TestFollowWaits(t *testing.T) {
 		t.Errorf("%v\n%s%s", err, out.String(), errs.String())
 	}
 }
+
+// An error of the compiler that ended a command is a failure of its report and of its
+// check, though no record tells it.
+func TestUncaughtErrorOfACommand(t *testing.T) {
+	state := t.TempDir()
+	const script = `cp "$0" $TORCH_TRACE/; printf 'Traceback (most recent call last):\n  File "/u/train.py", line 20, in main\n    d(x)\n  File "/v/site-packages/torch/_dynamo/backends/distributed.py", line 5, in compile_fn\n    x\nAssertionError: the first bucket\n' >&2; exit 1`
+	r := run(t, tcdbg(t, state, "exec", "--plain", "--", "sh", "-c", script, sampleTrace))
+	const want = "[-/-] main AssertionError: the first bucket\n"
+	if r.code != 1 || !strings.Contains(r.stderr, "FAILURES: 1\n") || !strings.Contains(r.stderr, want) {
+		t.Errorf("code %d\n%s", r.code, r.stderr)
+	}
+	for _, args := range [][]string{{"report", "last"}, {"check", "--max-failures", "0", "last"}} {
+		if r := run(t, tcdbg(t, state, args...)); !strings.Contains(r.stdout, "the first bucket") {
+			t.Errorf("%v: %s%s", args, r.stdout, r.stderr)
+		}
+	}
+	r = run(t, tcdbg(t, t.TempDir(), "check", "--max-failures", "0", "--", "sh", "-c", script, sampleTrace))
+	if r.code != 1 || !strings.Contains(r.stdout, "max-failures: 1 failure") || !strings.Contains(r.stdout, "the first bucket") {
+		t.Errorf("code %d\n%s%s", r.code, r.stdout, r.stderr)
+	}
+}

@@ -3,6 +3,7 @@ package app
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -104,7 +105,7 @@ func (s *session) exec(fl execFlags, argv []string) error {
 // execPlain runs a command on our own streams. Its standard output is exactly
 // its own; the report follows on standard error.
 func (s *session) execPlain(r *Run, argv, env []string) error {
-	stderr, done, err := s.dropTorchLogs(env)
+	stderr, done, err := s.pipeStderr(r, env)
 	if err != nil {
 		return err
 	}
@@ -130,34 +131,71 @@ func (s *session) execReport(r *Run) error {
 	}
 	defer st.Close()
 	fmt.Fprintln(s.Stderr) // the program's last line may have no end
-	if err := reportOf(s.Stderr, st, r.Info.title(), r.Info.Dir, reportFlags{format: "text"}); err != nil {
+	report, err := foldStore(st, r.Info.title(), r)
+	if err != nil {
+		return err
+	}
+	if err := writeReport(s.Stderr, report, r.Info.Dir, reportFlags{format: "text"}); err != nil {
 		return err
 	}
 	fmt.Fprintf(s.Stderr, "tcdbg: run %s is saved; tcdbg replay last opens it\n", r.Info.ID)
 	return nil
 }
 
-// dropTorchLogs gives the command a pipe for standard error: TORCH_LOGS lines
-// that we asked for come there too, although a file was named, and are left
-// out.
-func (s *session) dropTorchLogs(env []string) (*os.File, func(), error) {
+// pipeStderr gives the command a pipe for standard error: TORCH_LOGS lines that we asked
+// for come there too, although a file was named, and are left out. The rest is kept in
+// the run's folder as well: it tells the error that ended the program.
+func (s *session) pipeStderr(r *Run, env []string) (*os.File, func(), error) {
 	if !logsAreOurs(env) {
 		return s.Stderr, func() {}, nil
 	}
+	kept, err := os.Create(r.file(stderrFile))
+	if err != nil {
+		return nil, nil, fileError("cannot write", r.file(stderrFile), err, "")
+	}
 	read, write, err := os.Pipe()
 	if err != nil {
+		kept.Close()
 		return nil, nil, failf(ExitEngine, "cannot make a pipe: %v", err)
 	}
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		copyLines(s.Stderr, read, func(line []byte) bool { return !torchLogLine().Match(line) })
+		copyLines(io.MultiWriter(s.Stderr, kept), read, func(line []byte) bool { return !torchLogLine().Match(line) })
 	}()
 	return write, func() {
 		write.Close()
 		select {
 		case <-ended:
+			kept.Close()
 		case <-time.After(patience): // a grandchild holds the pipe
 		}
 	}, nil
+}
+
+// maxPrinted is how much of the end of what a program printed is read for the error
+// that ended it.
+const maxPrinted = 1 << 20
+
+// printedAtEnd is the end of what a foreign program printed to standard error, "" where
+// that was not kept or nothing went wrong.
+func (r *Run) printedAtEnd() string {
+	if r == nil || r.Info.Kind != "exec" || r.Info.Code == 0 {
+		return ""
+	}
+	f, err := os.Open(r.file(stderrFile))
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	if st, err := f.Stat(); err == nil && st.Size() > maxPrinted {
+		if _, err := f.Seek(-maxPrinted, io.SeekEnd); err != nil {
+			return ""
+		}
+	}
+	text, err := io.ReadAll(io.LimitReader(f, maxPrinted))
+	if err != nil {
+		return ""
+	}
+	return string(text)
 }

@@ -102,6 +102,7 @@ func (f *feed) follow(st *feedState, paths []string, o logs.Options) error {
 				st.fold.Add(r)
 				st.printed.add(r)
 			})
+			st.fold.AddUncaught(st.run.printedAtEnd())
 			st.fold.SetLive(false) // how the sources ended belongs to the last report
 		}
 		if err != nil && !errors.Is(err, context.Canceled) {
@@ -165,6 +166,7 @@ func (f *feed) watch(st *feedState) {
 		close(st.exited)
 		st.cancel()
 		<-st.done
+		st.fold.AddUncaught(st.run.printedAtEnd())
 		f.compare(st)
 	})
 }

@@ -104,7 +104,7 @@ func (s *session) foldTrace(args []string) (*explain.Report, func(), error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	r, err := foldStore(st, t.title)
+	r, err := foldStore(st, t.title, t.run)
 	if err == nil {
 		err = t.refuse(st)
 	}
@@ -115,12 +115,14 @@ func (s *session) foldTrace(args []string) (*explain.Report, func(), error) {
 	return r, func() { st.Close() }, nil
 }
 
-func foldStore(st *logs.Store, title string) (*explain.Report, error) {
+// foldStore reads a store to its end; run is the run that it is of, or nil.
+func foldStore(st *logs.Store, title string, run *Run) (*explain.Report, error) {
 	fold := explain.NewFold(st)
 	fold.SetTitle(title)
 	if err := st.Read(context.Background(), fold.Add); err != nil {
 		return nil, failf(ExitData, "%v", err)
 	}
+	fold.AddUncaught(run.printedAtEnd())
 	return fold.Snapshot(), nil
 }
 
@@ -134,7 +136,7 @@ func (s *session) report(f reportFlags, args []string) error {
 		return err
 	}
 	defer st.Close()
-	r, err := foldStore(st, t.title)
+	r, err := foldStore(st, t.title, t.run)
 	if err == nil {
 		err = t.refuse(st)
 	}
@@ -184,7 +186,7 @@ func writeReport(w io.Writer, r *explain.Report, root string, f reportFlags) err
 
 // reportOf reads a store to its end and writes a report of it.
 func reportOf(w io.Writer, st *logs.Store, title, root string, f reportFlags) error {
-	r, err := foldStore(st, title)
+	r, err := foldStore(st, title, nil)
 	if err != nil {
 		return err
 	}
@@ -231,7 +233,7 @@ func (s *session) explain(asJSON bool, argv []string) error {
 // neverRan reports whether a trace ends before any compile: its program did not
 // load.
 func neverRan(st *logs.Store) bool {
-	r, err := foldStore(st, "")
+	r, err := foldStore(st, "", nil)
 	return err == nil && r.Totals.Compiles == 0
 }
 
