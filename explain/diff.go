@@ -56,12 +56,13 @@ type Difference struct {
 	KernelsNew    []string `json:"kernels_new"`
 	KernelsGone   []string `json:"kernels_gone"`
 	Graphs        []string `json:"graphs"` // functions whose graphs differ, in words
+	Code          []string `json:"code"`   // graphs of the same size that compute something else, in words
 	Caches        []string `json:"caches"` // caches that answered otherwise, in words
 }
 
 // Empty says whether nothing differs but time.
 func (d *Difference) Empty() bool {
-	return d.Breaks.empty() && d.Recompiles.empty() && d.Failures.empty() && len(d.KernelsNew)+len(d.KernelsGone)+len(d.Graphs)+len(d.Caches) == 0
+	return d.Breaks.empty() && d.Recompiles.empty() && d.Failures.empty() && len(d.KernelsNew)+len(d.KernelsGone)+len(d.Graphs)+len(d.Code)+len(d.Caches) == 0
 }
 
 // Worse says whether the later report has what the earlier one had not: a break, a
@@ -116,6 +117,7 @@ func Diff(a, b *Report) *Difference {
 	d.Caches = cacheChanges(a, b)
 	d.KernelsGone, d.KernelsNew = differ(kernelNames(a), kernelNames(b))
 	d.Graphs = graphChanges(a, b)
+	d.Code = codeChanges(a, b)
 	return d
 }
 
@@ -460,6 +462,9 @@ func WriteDiffText(w io.Writer, d *Difference) error {
 	t.changes("failures", &d.Failures)
 	for _, g := range d.Graphs {
 		t.line("~ %s", g)
+	}
+	for _, c := range d.Code {
+		t.line("~ %s", clipText(c, 300))
 	}
 	for _, c := range d.Caches {
 		t.line("~ cache %s", c)

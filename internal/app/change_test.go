@@ -102,3 +102,18 @@ func TestBefore(t *testing.T) {
 		t.Errorf("of a trace: %v", err)
 	}
 }
+
+// What changed is said in words, and that nothing did only of what was looked at.
+func TestChangeWords(t *testing.T) {
+	for want, d := range map[string]*explain.Difference{
+		"no break, recompile, failure, graph or kernel changed": {},
+		"1 break fixed, 2 kernels new":                          {Breaks: explain.Changes{Fixed: make([]explain.Cause, 1)}, KernelsNew: []string{"a", "b"}},
+		"step: a graph has x + 101, before x + 100":             {Code: []string{"step: a graph has x + 101, before x + 100"}},
+		"1 failure new":                                         {Failures: explain.Changes{New: make([]explain.Cause, 1)}},
+		"1 cause seen another number of times":                  {Recompiles: explain.Changes{Counted: make([]explain.Moved, 1)}},
+	} {
+		if got := changeWords(d); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}

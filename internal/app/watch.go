@@ -115,10 +115,20 @@ func changeWords(d *explain.Difference) string {
 	add(len(d.Breaks.Moved), "break moved")
 	add(len(d.Recompiles.Fixed), "recompile fixed")
 	add(len(d.Recompiles.New), "recompile new")
+	add(len(d.Breaks.Counted)+len(d.Recompiles.Counted), "cause seen another number of times")
+	add(len(d.Failures.New), "failure new")
+	add(len(d.Failures.Fixed), "failure fixed")
+	add(len(d.Graphs), "function with other graphs")
+	if len(d.Code) > 0 {
+		parts = append(parts, d.Code[0])
+		if n := len(d.Code) - 1; n > 0 {
+			parts = append(parts, fmt.Sprintf("%d more graphs changed", n))
+		}
+	}
 	add(len(d.KernelsNew), "kernel new")
 	add(len(d.KernelsGone), "kernel gone")
 	if len(parts) == 0 {
-		return "nothing changed"
+		return "no break, recompile, failure, graph or kernel changed"
 	}
 	return strings.Join(parts, ", ")
 }
