@@ -196,6 +196,7 @@ type BreakGroup struct {
 	EagerOps int64        // -1: unknown
 	Lost     []string     // functions of the program that run eager as a whole for it
 	Fix      Fix
+	Rewrite  *Rewrite // what AddRewrites found in the user's source; nil: nothing
 }
 
 // Fix is advice at one place. Lines is a diff of the user's source ("-", "+"

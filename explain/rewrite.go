@@ -2,28 +2,39 @@ package explain
 
 import (
 	"errors"
-	"fmt"
-	"go/ast"
-	"go/parser"
-	"go/token"
 	"strings"
 
 	"tcdbg/logs"
 	"tcdbg/tracer/breaks"
 )
 
-// This file rewrites the user's source: fixes that need more of it than the one
-// line that a trace holds, and the writing of a fix into a file's lines.
+// This file finds the rewrites of the user's source that remove a break, and writes
+// one into a file's lines. Only what computes the same values for certain is offered:
+// rewritego.go and rewritepy.go say what is certain.
 
-// AddRewrites gives the breaks of a report the fixes that need the source
-// file, as source returns it, by lines. A file that can no longer be read, or
-// whose line is not the recorded one, gives none. It changes r, which nobody
-// else may be reading.
+// Rewrite is a change of one file that removes a break.
+type Rewrite struct {
+	Hunks []Hunk // ascending, none overlaps another
+	Note  string // what else changes; "" for nothing
+}
+
+// Hunk replaces lines from a line of a file on: "- " and "+ " as in a diff.
+type Hunk struct {
+	Line  int
+	Lines []string
+}
+
+// skippedNote is what a rewrite changes that leaves something out of compiled calls.
+const skippedNote = "Compiled calls skip this; eager ones still do it."
+
+// AddRewrites gives the breaks of a report the rewrites that need the source file, as
+// source returns it, by lines. A file that can no longer be read, or whose line is
+// not the recorded one, gives none. It changes r, which nobody else may be reading.
 func AddRewrites(r *Report, source func(file string) ([]string, error)) {
 	files := map[string][]string{}
 	for _, g := range r.Breaks {
 		b := g.Lead
-		if b == nil || b.Noise || len(g.Fix.Lines) > 0 || b.Code != breaks.DataDependentBranching || !boolBranch(b.Pos.Code) {
+		if b == nil || b.Noise || b.Pos.File == "" || b.Pos.Line < 1 || !rewritable(b.Code) || installedPackage(b.Pos.File) != "" {
 			continue
 		}
 		lines, ok := files[b.Pos.File]
@@ -31,7 +42,13 @@ func AddRewrites(r *Report, source func(file string) ([]string, error)) {
 			lines, _ = source(b.Pos.File) // none: no rewrite
 			files[b.Pos.File] = lines
 		}
-		g.Fix.Lines = goWhere(lines, b.Pos)
+		g.Rewrite = rewriteOf(b, g.Fix, lines)
+		if b.Code == breaks.DataDependentBranching {
+			g.Fix.Lines = nil // what one line suggests is not certain
+			if g.Rewrite != nil {
+				g.Fix.Lines = g.Rewrite.Hunks[len(g.Rewrite.Hunks)-1].Lines
+			}
+		}
 	}
 	for i := range r.Advice {
 		if a := &r.Advice[i]; a.Break != nil {
@@ -40,121 +57,103 @@ func AddRewrites(r *Report, source func(file string) ([]string, error)) {
 	}
 }
 
-// WhyNoRewrite says why a break has no fix in lines.
+// rewritable says whether there are rewrites for a cause.
+func rewritable(code string) bool {
+	switch code {
+	case breaks.DataDependentBranching, breaks.BuiltinPrint, breaks.LoggerCall, breaks.TimeFunction, breaks.UnknownNativeCall,
+		breaks.SkippedFunction, breaks.GraphBreakCall, breaks.TensorItem:
+		return true
+	}
+	return false
+}
+
+func rewriteOf(b *Break, fix Fix, lines []string) *Rewrite {
+	if b.Pos.Line > len(lines) || !sameCode(lines[b.Pos.Line-1], firstLine(b.Pos.Code)) {
+		return nil
+	}
+	switch {
+	case b.Code == breaks.GraphBreakCall:
+		if len(fix.Lines) == 0 {
+			return nil
+		}
+		return &Rewrite{Hunks: []Hunk{{b.Pos.Line, fix.Lines}}}
+	case strings.HasSuffix(b.Pos.File, ".go"):
+		return goRewrite(b, lines)
+	case strings.HasSuffix(b.Pos.File, ".py"):
+		return pyRewrite(b, lines)
+	}
+	return nil
+}
+
+// WhyNoRewrite says why a break has no rewrite.
 func WhyNoRewrite(b *Break) string {
 	switch {
 	case b.Noise:
-		return "the break is inside the framework, there is no line of yours to change"
+		return "the break is inside torch or the standard library, there is no line of yours to change"
 	case b.Pos.File == "":
 		return "the trace does not say where the break is"
 	case b.Code == breaks.DataDependentBranching:
-		return "only a branch that assigns one tensor can be rewritten, in a file that has not changed"
+		return "only a branch that chooses between elementwise results of one tensor can be rewritten, in a file that has not changed"
+	case rewritable(b.Code):
+		return "only a print, log call or clock reading on lines of its own, whose value goes nowhere else, can be rewritten"
 	}
-	return "for this cause no rewrite is known, the advice is in words"
+	return "there is no rewrite for this cause; the advice is in words"
 }
 
-// boolBranch reports whether a line may begin a branch that goWhere rewrites.
-func boolBranch(code string) bool {
-	return strings.HasPrefix(strings.TrimSpace(code), "if ") && strings.Contains(code, ".Bool() {")
-}
-
-// goWhere rewrites at a place
-//
-//	if COND.Bool() {
-//		v = EXPR
-//	}
-//
-// to v = torch.Where(COND, EXPR, v); nil where something else stands there.
-func goWhere(lines []string, pos logs.Pos) []string {
-	if pos.Line < 1 || pos.Line > len(lines) || !sameCode(lines[pos.Line-1], pos.Code) {
-		return nil
+// inputDtype is the dtype of a local variable where the code after a break takes it as
+// an input: f32 and the like; "" where that is not known.
+func inputDtype(b *Break, name string) string {
+	if b.After == nil {
+		return ""
 	}
-	text := strings.Join(lines, "\n")
-	fset := token.NewFileSet()
-	file, err := parser.ParseFile(fset, "", text, parser.SkipObjectResolution)
-	if err != nil {
-		return nil
-	}
-	name := torchName(file)
-	var stmt *ast.IfStmt
-	ast.Inspect(file, func(n ast.Node) bool {
-		if s, ok := n.(*ast.IfStmt); ok && fset.Position(s.Pos()).Line == pos.Line {
-			stmt = s
-		}
-		return stmt == nil
-	})
-	if stmt == nil || name == "" {
-		return nil
-	}
-	cond, target, expr, ok := whereParts(stmt)
-	from, to := fset.Position(stmt.Pos()), fset.Position(stmt.End())
-	if !ok || strings.TrimSpace(lines[from.Line-1][:from.Column-1]) != "" || strings.TrimSpace(lines[to.Line-1][to.Column-1:]) != "" {
-		return nil // it does not have its lines for itself
-	}
-	source := func(n ast.Node) string { return text[n.Pos()-1 : n.End()-1] } // the file begins at 1
-	last := to.Line
-	indent := leadingSpace(lines[pos.Line-1])
-	var out []string
-	for _, l := range lines[pos.Line-1 : last] {
-		out = append(out, "- "+strings.TrimPrefix(strings.TrimRight(l, " \t\r"), indent))
-	}
-	return append(out, fmt.Sprintf("+ %s = %s.Where(%s, %s, %s)", target, name, source(cond), source(expr), target))
-}
-
-// whereParts takes the statement apart.
-func whereParts(s *ast.IfStmt) (cond ast.Expr, target string, expr ast.Expr, ok bool) {
-	call, isCall := s.Cond.(*ast.CallExpr)
-	if s.Init != nil || s.Else != nil || !isCall || len(call.Args) > 0 || len(s.Body.List) != 1 {
-		return nil, "", nil, false
-	}
-	sel, isSel := call.Fun.(*ast.SelectorExpr)
-	set, isSet := s.Body.List[0].(*ast.AssignStmt)
-	if !isSel || sel.Sel.Name != "Bool" || !isSet || set.Tok != token.ASSIGN || len(set.Lhs) != 1 || len(set.Rhs) != 1 {
-		return nil, "", nil, false
-	}
-	v, isName := set.Lhs[0].(*ast.Ident)
-	if !isName || v.Name == "_" || !givesTensor(set.Rhs[0]) {
-		return nil, "", nil, false
-	}
-	return sel.X, v.Name, set.Rhs[0], true
-}
-
-// numbers are methods of tensors that give no tensor.
-var numbers = map[string]bool{"Bool": true, "Dim": true, "Float": true, "Int": true, "Item": true, "Numel": true, "Shape": true, "Size": true}
-
-// givesTensor reports whether an expression can be a tensor by its form: a call
-// of a method or of a package's function.
-func givesTensor(x ast.Expr) bool {
-	call, ok := x.(*ast.CallExpr)
-	if !ok {
-		return false
-	}
-	sel, ok := call.Fun.(*ast.SelectorExpr)
-	return ok && !numbers[sel.Sel.Name]
-}
-
-// torchName is the name of package torch in a file, "" where it is not imported.
-func torchName(f *ast.File) string {
-	for _, im := range f.Imports {
-		if im.Path.Value != `"tcdbg/torch"` {
-			continue
-		}
-		if im.Name == nil {
-			return "torch"
-		}
-		if n := im.Name.Name; n != "_" && n != "." {
-			return n
+	want := strings.ToLower("l_" + name + "_")
+	for _, n := range b.After.Nodes() {
+		if n.Op == "placeholder" && strings.ToLower(n.Name) == want {
+			dtype, _, _ := strings.Cut(n.Type, "[")
+			return strings.Trim(dtype, `" `)
 		}
 	}
 	return ""
 }
 
+// certainty is what an expression needs of its operand to keep shape and dtype.
+type certainty int
+
+const (
+	uncertain certainty = iota
+	ofFloats            // it does for floating-point numbers
+	ofNumbers           // it does for every number
+)
+
+// holds reports whether an operand of this dtype, "" for unknown, is good enough.
+func (c certainty) holds(dtype string) bool {
+	switch c {
+	case ofNumbers:
+		return dtype != "b8" && dtype != "bool"
+	case ofFloats:
+		return dtype == "f64" || dtype == "f32" || dtype == "f16" || dtype == "bf16"
+	}
+	return false
+}
+
 // ErrChanged says that a fix no longer fits the file.
-var ErrChanged = errors.New("the file has changed since: the lines of the fix are not there any more")
+var ErrChanged = errors.New("the file has changed since this run: run the program again for a fix of what it is now")
+
+// ApplyRewrite makes the changes of a rewrite and returns the new file. It fails with
+// ErrChanged where other lines stand in one of its places.
+func ApplyRewrite(lines []string, hunks []Hunk) ([]string, error) {
+	out, err := lines, error(nil)
+	for i := len(hunks) - 1; i >= 0; i-- { // from the end: lines above keep their numbers
+		if out, err = ApplyFix(out, hunks[i].Line, hunks[i].Lines); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
 
 // ApplyFix replaces the removed lines of a fix, which begin at a line of the
 // file, by the added ones, and returns the new file. It fails with ErrChanged
-// where other lines stand there.
+// where other lines stand there. Line ends stay as they are.
 func ApplyFix(lines []string, line int, fix []string) ([]string, error) {
 	var old, added []string
 	for _, l := range fix {
@@ -180,17 +179,49 @@ func ApplyFix(lines []string, line int, fix []string) ([]string, error) {
 			return nil, ErrChanged
 		}
 	}
-	indent, end := leadingSpace(at[0]), ""
-	if strings.HasSuffix(at[0], "\r") {
-		end = "\r"
-	}
+	indent := leadingSpace(at[0])
+	end, last := lineEnd(at[0]), lineEnd(at[len(at)-1]) // the last line of a file may have none
 	out := append([]string(nil), lines[:line-1]...)
-	for _, l := range added {
+	for i, l := range added {
+		if i == len(added)-1 {
+			end = last
+		}
 		out = append(out, indent+strings.TrimPrefix(l, leadingSpace(added[0]))+end)
 	}
 	return append(out, lines[line-1+len(old):]...), nil
 }
 
+// lineEnd is what of a line's end is left when the file was split at \n.
+func lineEnd(l string) string {
+	if strings.HasSuffix(l, "\r") {
+		return "\r"
+	}
+	return ""
+}
+
 func sameCode(a, b string) bool { return strings.TrimSpace(a) == strings.TrimSpace(b) }
 
 func leadingSpace(s string) string { return s[:len(s)-len(strings.TrimLeft(s, " \t"))] }
+
+// removed are lines of a file as a hunk removes them, without their common indent.
+func removed(lines []string, indent string) []string {
+	var out []string
+	for _, l := range lines {
+		out = append(out, "- "+strings.TrimPrefix(strings.TrimRight(l, " \t\r"), indent))
+	}
+	return out
+}
+
+// hunkAt replaces the lines from and to, both counted from 1, by others.
+func hunkAt(lines []string, from, to int, added ...string) Hunk {
+	h := Hunk{Line: from, Lines: removed(lines[from-1:to], leadingSpace(lines[from-1]))}
+	for _, a := range added {
+		h.Lines = append(h.Lines, "+ "+a)
+	}
+	return h
+}
+
+// sameLine says whether a recorded position is that of the file.
+func sameLine(lines []string, pos logs.Pos) bool {
+	return pos.Line >= 1 && pos.Line <= len(lines) && sameCode(lines[pos.Line-1], firstLine(pos.Code))
+}

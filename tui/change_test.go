@@ -34,31 +34,37 @@ func TestFix(t *testing.T) {
 	}
 	d.script(`
 		keys p a y
-		expect written to model.go:52; R runs the program again
+		expect written to model.go:52; R runs the program again, u takes it back
 		keys a y
 		expect nothing was written: the file has changed since
 	`)
-	want := modelFile + ":52 " + strings.Join(f.report.Breaks[0].Fix.Lines, " ")
+	want := modelFile + ":52 " + strings.Join(f.report.Breaks[0].Rewrite.Hunks[0].Lines, " ")
 	if got := strings.Join(f.applied, " "); got != want {
 		t.Errorf("written %q, want %q", got, want)
 	}
+	d.script(`
+		keys u
+		expect model.go is as it was before the last fix; R runs the program again
+		keys u
+		expect nothing was taken back: no fix was written
+	`)
 }
 
 // Where there is no fix in lines, the key says why.
 func TestNoFix(t *testing.T) {
 	newDriver(t, richFeed(), Options{}, 100, 30).script(`
 		keys 3 j p
-		expect no preview: for this cause no rewrite is known
+		expect no preview: only a print, log call or clock reading on lines of its own
 		keys G p
 		expect select a break
 		keys z j p
-		expect no preview: the break is inside the framework
+		expect no preview: the break is inside torch or the standard library
 	`)
 	f := richFeed()
-	f.report.Breaks[0].Fix.Lines = nil
+	f.report.Breaks[0].Rewrite = nil
 	newDriver(t, f, Options{}, 120, 30).script(`
 		keys 3 a
-		expect no preview: only a branch that assigns one tensor can be rewritten
+		expect no preview: only a branch that chooses between elementwise results
 	`)
 }
 

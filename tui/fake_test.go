@@ -39,12 +39,22 @@ func (f *fakeFeed) Before() (*explain.Report, string, error) {
 	return f.before, "20260301-model-0001", nil
 }
 
-func (f *fakeFeed) Apply(file string, line int, fix []string) error {
+func (f *fakeFeed) Apply(file string, hunks []explain.Hunk) error {
 	if len(f.applied) > 0 {
 		return explain.ErrChanged
 	}
-	f.applied = append([]string{fmt.Sprintf("%s:%d", file, line)}, fix...)
+	for _, h := range hunks {
+		f.applied = append(append(f.applied, fmt.Sprintf("%s:%d", file, h.Line)), h.Lines...)
+	}
 	return nil
+}
+
+func (f *fakeFeed) Undo() (string, error) {
+	if len(f.applied) == 0 {
+		return "", errors.New("no fix was written since tcdbg started")
+	}
+	f.applied = nil
+	return "model.go", nil
 }
 
 func (f *fakeFeed) Snapshot() *explain.Report { return f.report }
@@ -187,6 +197,7 @@ func addBreaks(r *explain.Report, dec *explain.Frame) {
 			"-if b.Sum().Lt(0).Bool() { b = b.Mul(-1) }", "+b = torch.Where(b.Sum().Lt(0), b.Mul(-1), b)",
 		}},
 	}
+	g.Rewrite = &explain.Rewrite{Hunks: []explain.Hunk{{Line: 52, Lines: g.Fix.Lines}}}
 	for range 12 {
 		g.Breaks = append(g.Breaks, lead)
 	}

@@ -49,9 +49,12 @@ type Feed interface {
 	// Before returns the report of the last earlier run of the same program
 	// (reads) and the run's name, or an error that says why there is none.
 	Before() (r *explain.Report, name string, err error)
-	// Apply writes the lines of a fix into a source file (writes) at a line of
-	// it, and fails where the lines that it removes are not there any more.
-	Apply(file string, line int, fix []string) error
+	// Apply changes a source file (writes); it fails where the lines that the hunks
+	// remove are not there any more.
+	Apply(file string, hunks []explain.Hunk) error
+	// Undo takes the last Apply back (writes) and returns the file's name; it fails
+	// where none is left, or the file has changed since.
+	Undo() (file string, err error)
 	// Schedule returns the kernels of a compile after so many of its fusion
 	// decisions, -1 for before the first (reads); it fails where the trace lacks
 	// what it takes.

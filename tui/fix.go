@@ -17,9 +17,9 @@ import (
 
 // pendingFix is the fix in the overlay.
 type pendingFix struct {
-	pos    logs.Pos
-	lines  []string
-	asking bool // y writes
+	pos     logs.Pos
+	rewrite *explain.Rewrite
+	asking  bool // y writes
 }
 
 // openFix shows the fix of the selected break, or says why there is none.
@@ -29,21 +29,32 @@ func (m *Model) openFix(ask bool) tea.Cmd {
 		m.status, m.bad = "select a break: this row is none", true
 		return nil
 	}
-	if len(row.g.Fix.Lines) == 0 {
+	if row.g.Rewrite == nil {
 		m.status, m.bad = "no preview: "+explain.WhyNoRewrite(row.g.Lead), true
 		return nil
 	}
-	m.showFix(pendingFix{row.g.Lead.Pos, row.g.Fix.Lines, ask})
+	m.showFix(pendingFix{row.g.Lead.Pos, row.g.Rewrite, ask})
 	return nil
 }
 
 func (m *Model) showFix(f pendingFix) {
 	place := m.place(f.pos)
 	o := overlay{kind: "fix", title: "The fix of " + theme.Clean(place), fix: f}
-	for _, l := range f.lines {
-		o.items = append(o.items, item{line: m.hl.Line(syntax.Diff, l)})
+	for i, h := range f.rewrite.Hunks {
+		if len(f.rewrite.Hunks) > 1 {
+			if i > 0 {
+				o.items = append(o.items, item{})
+			}
+			o.items = append(o.items, item{line: theme.L(theme.Faint, m.place(logs.Pos{File: f.pos.File, Line: h.Line}))})
+		}
+		for _, l := range h.Lines {
+			o.items = append(o.items, item{line: m.hl.Line(syntax.Diff, l)})
+		}
 	}
 	o.items = append(o.items, item{})
+	if note := f.rewrite.Note; note != "" {
+		o.items = append(o.items, item{line: theme.L(theme.Yellow, note)}, item{})
+	}
 	if f.asking {
 		o.items = append(o.items, item{line: theme.Line{theme.T(theme.Bold, "Write this to "+place+"?"), {Text: "  y: yes, any other key: no"}}})
 	} else {
@@ -80,16 +91,32 @@ func keyOfAction(a keys.Action) string {
 	return ""
 }
 
-func (m *Model) applyFix(f pendingFix) tea.Cmd {
-	feed, place := m.feed, m.place(f.pos)
-	next := "R runs the program again"
+// next is what happens to the program when a file of it was written.
+func (m *Model) next() string {
 	if m.run.Watched {
-		next = "the program runs again"
+		return "the program runs again"
 	}
+	return "R runs the program again"
+}
+
+func (m *Model) applyFix(f pendingFix) tea.Cmd {
+	feed, place, next := m.feed, m.place(f.pos), m.next()
 	return func() tea.Msg {
-		if err := feed.Apply(f.pos.File, f.pos.Line, f.lines); err != nil {
+		if err := feed.Apply(f.pos.File, f.rewrite.Hunks); err != nil {
 			return statusMsg{"nothing was written: " + err.Error(), true}
 		}
-		return statusMsg{text: fmt.Sprintf("written to %s; %s", place, next)}
+		return statusMsg{text: fmt.Sprintf("written to %s; %s, %s takes it back", place, next, keyOfAction(keys.UndoFix))}
+	}
+}
+
+// undoFix takes the last fix that was written back.
+func (m *Model) undoFix() tea.Cmd {
+	feed, next := m.feed, m.next()
+	return func() tea.Msg {
+		file, err := feed.Undo()
+		if err != nil {
+			return statusMsg{"nothing was taken back: " + err.Error(), true}
+		}
+		return statusMsg{text: fmt.Sprintf("%s is as it was before the last fix; %s", file, next)}
 	}
 }

@@ -97,6 +97,8 @@ func (m *Model) doOutside(a keys.Action) tea.Cmd {
 		return m.exportPicture()
 	case keys.PreviewFix, keys.ApplyFix:
 		return m.openFix(a == keys.ApplyFix)
+	case keys.UndoFix:
+		return m.undoFix()
 	case keys.View:
 		m.nextMode()
 	case keys.Order:

@@ -3,10 +3,7 @@ package app
 import (
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 
 	"tcdbg/explain"
@@ -14,7 +11,7 @@ import (
 )
 
 // This file is what the screens do beyond one run: they compare it with the run
-// before, and write a fix into the user's file.
+// before. What they write into the user's files is in sourcefile.go.
 
 // earlierRun is the run before, kept open: its kernels are read when they are
 // looked at.
@@ -75,49 +72,4 @@ func runBefore(now *Run) (*Run, error) {
 		return nil, fmt.Errorf("no earlier run of %s from this folder is saved", now.Info.title())
 	}
 	return found, nil
-}
-
-// Apply implements tui.Feed.
-func (f *feed) Apply(name string, line int, fix []string) error {
-	lines, err := f.Source(name)
-	if err != nil {
-		return err
-	}
-	after, err := explain.ApplyFix(lines, line, fix)
-	if err != nil {
-		return err
-	}
-	path, err := filepath.EvalSymlinks(f.Path(name)) // the file, not a link to it, is replaced
-	if err != nil {
-		return err
-	}
-	return replaceFile(path, strings.Join(after, "\n"))
-}
-
-// replaceFile gives a file a new text at once: whoever reads it finds the old
-// one or the new one whole.
-func replaceFile(path, text string) error {
-	st, err := os.Stat(path)
-	if err != nil {
-		return err
-	}
-	tmp, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
-	if err != nil {
-		return fmt.Errorf("cannot write beside %s: %s", path, reason(err))
-	}
-	defer func() { _ = os.Remove(tmp.Name()) }() // gone already where the rename worked
-	_, err = tmp.WriteString(text)
-	if err == nil {
-		err = tmp.Chmod(st.Mode().Perm())
-	}
-	if cerr := tmp.Close(); err == nil {
-		err = cerr
-	}
-	if err == nil {
-		err = os.Rename(tmp.Name(), path)
-	}
-	if err != nil {
-		return fmt.Errorf("cannot write %s: %s", path, reason(err))
-	}
-	return nil
 }

@@ -1,9 +1,6 @@
 package app
 
 import (
-	"errors"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -11,43 +8,6 @@ import (
 	"tcdbg/explain"
 	"tcdbg/logs"
 )
-
-// A fix is written into the file it is for, mode and links kept, and not where
-// the lines are gone.
-func TestApply(t *testing.T) {
-	dir := t.TempDir()
-	path := filepath.Join(dir, "real.go")
-	if err := os.WriteFile(path, []byte("a\n\tif c {\n\t\tx\n\t}\nz\n"), 0o640); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink("real.go", filepath.Join(dir, "model.go")); err != nil {
-		t.Fatal(err)
-	}
-	f := &feed{root: dir}
-	fix := []string{"- if c {", "- \tx", "- }", "+ y"}
-	if err := f.Apply("model.go", 2, fix); err != nil {
-		t.Fatal(err)
-	}
-	text, _ := os.ReadFile(path)
-	if string(text) != "a\n\ty\nz\n" {
-		t.Errorf("the file is %q", text)
-	}
-	st, _ := os.Stat(path)
-	link, _ := os.Lstat(filepath.Join(dir, "model.go"))
-	if st.Mode().Perm() != 0o640 || link.Mode()&os.ModeSymlink == 0 {
-		t.Errorf("modes are %v and %v", st.Mode(), link.Mode())
-	}
-	if err := f.Apply("model.go", 2, fix); !errors.Is(err, explain.ErrChanged) {
-		t.Errorf("the second time gives %v", err)
-	}
-	if err := f.Apply("none.go", 2, fix); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("a missing file gives %v", err)
-	}
-	left, _ := filepath.Glob(filepath.Join(dir, ".*"))
-	if len(left) > 0 {
-		t.Errorf("left behind: %s", left)
-	}
-}
 
 // saveRun saves a run of a program with one kernel.
 func saveRun(t *testing.T, program string, start time.Time, kernel string) *Run {
@@ -109,8 +69,8 @@ func TestChangeWords(t *testing.T) {
 		"no break, recompile, failure, graph or kernel changed": {},
 		"1 break fixed, 2 kernels new":                          {Breaks: explain.Changes{Fixed: make([]explain.Cause, 1)}, KernelsNew: []string{"a", "b"}},
 		"step: a graph has x + 101, before x + 100":             {Code: []string{"step: a graph has x + 101, before x + 100"}},
-		"1 failure new":                                         {Failures: explain.Changes{New: make([]explain.Cause, 1)}},
-		"1 cause seen another number of times":                  {Recompiles: explain.Changes{Counted: make([]explain.Moved, 1)}},
+		"1 failure new":                        {Failures: explain.Changes{New: make([]explain.Cause, 1)}},
+		"1 cause seen another number of times": {Recompiles: explain.Changes{Counted: make([]explain.Moved, 1)}},
 	} {
 		if got := changeWords(d); got != want {
 			t.Errorf("%q, want %q", got, want)

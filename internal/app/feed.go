@@ -38,6 +38,7 @@ type feed struct {
 	folding   sync.Mutex // of rewritten, which nobody has seen before it is whole
 	rewritten *explain.Report
 	earlier   earlierRun
+	fixes     []written // to the user's files, the last one last
 }
 
 // feedState is one run of a feed.

@@ -45,6 +45,7 @@ const (
 	DiffRuns
 	PreviewFix
 	ApplyFix
+	UndoFix
 	StepBack
 	StepOn
 	NextRefusal
@@ -107,6 +108,7 @@ func Table() []Binding {
 		bind(DiffRuns, "compare with the same kernel of the run before", "Kernels", 3, "d").on(Kernels),
 		bind(PreviewFix, "preview the fix as a diff of your file", "Breaks", 2, "p").on(Breaks),
 		bind(ApplyFix, "write the fix to your file, after a question", "Breaks", 0, "a").on(Breaks),
+		bind(UndoFix, "undo the last fix that was written", "Breaks", 0, "u").on(Breaks),
 	}
 	for s := Screen(0); int(s) < Screens; s++ {
 		t = append(t, bind(OpenScreen+Action(s), s.String()+": "+s.Asks(), "Screens", 0, s.Key()))

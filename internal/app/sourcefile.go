@@ -1,0 +1,135 @@
+package app
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"tcdbg/explain"
+)
+
+// This file writes a fix into the user's source file, and takes it back.
+
+// written is a fix that was written.
+type written struct {
+	name          string // as the trace calls the file
+	path          string
+	before, after string
+}
+
+// Apply implements tui.Feed.
+func (f *feed) Apply(name string, hunks []explain.Hunk) error {
+	lines, err := f.Source(name)
+	if err != nil {
+		return err
+	}
+	after, err := explain.ApplyRewrite(lines, hunks)
+	if err != nil {
+		return err
+	}
+	path, err := filepath.EvalSymlinks(f.Path(name)) // a link stays one: what it leads to is written
+	if err != nil {
+		return err
+	}
+	w := written{name, path, strings.Join(lines, "\n"), strings.Join(after, "\n")}
+	if err := rewriteFile(path, w.after); err != nil {
+		return err
+	}
+	f.mu.Lock()
+	f.fixes = append(f.fixes, w)
+	f.mu.Unlock()
+	return nil
+}
+
+// Undo implements tui.Feed.
+func (f *feed) Undo() (string, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	n := len(f.fixes)
+	if n == 0 {
+		return "", errors.New("no fix was written since tcdbg started")
+	}
+	w := f.fixes[n-1]
+	now, err := os.ReadFile(w.path)
+	if err != nil {
+		return "", err
+	}
+	if string(now) != w.after {
+		return "", fmt.Errorf("%s has changed since the fix was written", filepath.Base(w.name))
+	}
+	if err := rewriteFile(w.path, w.before); err != nil {
+		return "", err
+	}
+	f.fixes = f.fixes[:n-1]
+	return filepath.Base(w.name), nil
+}
+
+// rewriteFile gives a file a new text. Owner, mode and links stay: a file that only
+// one name leads to, and that is ours, is replaced at once, so that whoever reads it
+// finds the old text or the new one whole; any other one is written in place.
+func rewriteFile(path, text string) error {
+	st, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
+	if replaceable(path, st) {
+		err = replaceFile(path, text, st)
+	} else {
+		err = overwriteFile(path, text)
+	}
+	if err != nil {
+		return fmt.Errorf("cannot write %s: %s", path, reason(err))
+	}
+	return nil
+}
+
+// replaceable says whether a new file in the place of this one is the same to all: one
+// name, our user and group, no special bits, no extended attributes (access lists),
+// in a folder where we can make files.
+func replaceable(path string, st os.FileInfo) bool {
+	sys, ok := st.Sys().(*syscall.Stat_t)
+	if !ok || sys.Nlink != 1 || int(sys.Uid) != os.Geteuid() || int(sys.Gid) != os.Getegid() || st.Mode() != st.Mode().Perm() {
+		return false
+	}
+	if n, err := syscall.Listxattr(path, nil); err == nil && n > 0 {
+		return false
+	}
+	dir, err := os.Stat(filepath.Dir(path))
+	return err == nil && dir.Mode()&os.ModeSetgid == 0 && syscall.Access(filepath.Dir(path), 2 /* W_OK */) == nil
+}
+
+func replaceFile(path, text string, st os.FileInfo) error {
+	tmp, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.Remove(tmp.Name()) }() // gone already where the rename worked
+	_, err = tmp.WriteString(text)
+	if err == nil {
+		err = tmp.Chmod(st.Mode().Perm())
+	}
+	if cerr := tmp.Close(); err == nil {
+		err = cerr
+	}
+	if err == nil {
+		err = os.Rename(tmp.Name(), path)
+	}
+	return err
+}
+
+// overwriteFile writes into the file itself. The new text goes over the old one before
+// the file is cut to its length: at no moment is the file empty.
+func overwriteFile(path, text string) error {
+	file, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	_, err = file.WriteAt([]byte(text), 0)
+	if err == nil {
+		err = file.Truncate(int64(len(text)))
+	}
+	return errors.Join(err, file.Close())
+}

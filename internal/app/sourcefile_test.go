@@ -1,0 +1,128 @@
+package app
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"tcdbg/explain"
+)
+
+// neg is a fix of three lines from line 2 on.
+var neg = []explain.Hunk{{Line: 2, Lines: []string{"- if c {", "- \tx", "- }", "+ y"}}}
+
+// A fix is written into the file it is for, and not where the lines are gone; it is
+// taken back as a whole, and not where the file has changed since.
+func TestApplyAndUndo(t *testing.T) {
+	for name, text := range map[string]string{
+		"unix":       "a\n\tif c {\n\t\tx\n\t}\nz\n",
+		"dos":        "a\r\n\tif c {\r\n\t\tx\r\n\t}\r\nz\r\n",
+		"no end":     "a\n\tif c {\n\t\tx\n\t}",
+		"dos no end": "a\r\n\tif c {\r\n\t\tx\r\n\t}",
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			path := filepath.Join(dir, "model.go")
+			if err := os.WriteFile(path, []byte(text), 0o640); err != nil {
+				t.Fatal(err)
+			}
+			f := &feed{root: dir}
+			if err := f.Apply("model.go", neg); err != nil {
+				t.Fatal(err)
+			}
+			end := "\n"
+			if strings.Contains(text, "\r") {
+				end = "\r\n"
+			}
+			want := "a" + end + "\ty"
+			if strings.HasSuffix(text, "\n") {
+				want += end + "z" + end
+			}
+			if got, _ := os.ReadFile(path); string(got) != want {
+				t.Errorf("the file is %q, want %q", got, want)
+			}
+			if err := f.Apply("model.go", neg); !errors.Is(err, explain.ErrChanged) {
+				t.Errorf("the second time gives %v", err)
+			}
+			if _, err := f.Undo(); err != nil {
+				t.Fatal(err)
+			}
+			if got, _ := os.ReadFile(path); string(got) != text {
+				t.Errorf("undone, the file is %q", got)
+			}
+			if _, err := f.Undo(); err == nil {
+				t.Error("more was undone than was written")
+			}
+			if err := f.Apply("model.go", neg); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(path, []byte("mine"), 0o640); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := f.Undo(); err == nil || !strings.Contains(err.Error(), "has changed since") {
+				t.Errorf("an edit of the user's would be lost: %v", err)
+			}
+			if err := f.Apply("none.go", neg); !errors.Is(err, os.ErrNotExist) {
+				t.Errorf("a missing file gives %v", err)
+			}
+			if left, _ := filepath.Glob(filepath.Join(dir, ".*")); len(left) > 0 {
+				t.Errorf("left behind: %s", left)
+			}
+		})
+	}
+}
+
+// Symbolic and hard links, mode and inode of a file with several names stay.
+func TestApplyKeepsFiles(t *testing.T) {
+	const text = "a\n\tif c {\n\t\tx\n\t}\nz\n"
+	for name, link := range map[string]func(old, made string) error{"symbolic": os.Symlink, "hard": os.Link} {
+		dir := t.TempDir()
+		path, other := filepath.Join(dir, "real.go"), filepath.Join(dir, "model.go")
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(os.Chmod(path, 0o754), link(path, other)); err != nil {
+			t.Fatal(err)
+		}
+		f := &feed{root: dir}
+		for _, step := range []func() error{
+			func() error { return f.Apply("model.go", neg) },
+			func() error { _, err := f.Undo(); return err },
+			func() error { return f.Apply("model.go", neg) },
+		} {
+			if err := step(); err != nil {
+				t.Fatal(err)
+			}
+			a, _ := os.ReadFile(path)
+			b, _ := os.ReadFile(other)
+			real, _ := os.Stat(path)
+			named, _ := os.Stat(other)
+			as, _ := os.Lstat(other)
+			if string(a) != string(b) || !os.SameFile(real, named) || real.Mode().Perm() != 0o754 || name == "symbolic" && as.Mode()&os.ModeSymlink == 0 {
+				t.Errorf("%s: %q and %q, mode %v", name, a, b, real.Mode())
+			}
+		}
+	}
+}
+
+// A file that is not ours is written in place, so that it stays its owner's.
+func TestApplyKeepsOwner(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root can give files away")
+	}
+	dir := t.TempDir()
+	path := filepath.Join(dir, "model.go")
+	if err := errors.Join(os.WriteFile(path, []byte("a\n\tif c {\n\t\tx\n\t}\nz\n"), 0o644), os.Chown(path, 12, 34)); err != nil {
+		t.Fatal(err)
+	}
+	if err := (&feed{root: dir}).Apply("model.go", neg); err != nil {
+		t.Fatal(err)
+	}
+	st, _ := os.Stat(path)
+	if s := st.Sys().(*syscall.Stat_t); s.Uid != 12 || s.Gid != 34 {
+		t.Errorf("the file belongs to %d:%d", s.Uid, s.Gid)
+	}
+}
