@@ -45,7 +45,7 @@ func guarded(t *testing.T, data []byte, atEnd bool) uintptr {
 func runGuarded(t *testing.T, lanes int, m *graph.Module, in []torch.Value, atEnd bool) []torch.Value {
 	t.Helper()
 	e := NewSet(Config{CacheDir: sharedCache, Lanes: lanes, Threads: 2}).engine()
-	x, err := e.compile(m.G, &tracer.Request{Module: m, Example: in}, inductor.Options{Params: paramInputs(m.G, nil)})
+	x, err := e.compile(m.G, &tracer.Request{Module: m, Example: in}, inductor.Options{Params: paramInputs(m.G, nil, nil)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -80,7 +80,7 @@ func (b *inductorBackend) Compile(r *tracer.Request) (tracer.Runnable, error) {
 			b.set.warnOnce("graphs on the meta device have no data to compute: they run operator by operator")
 			return g.Run, nil
 		}
-		opt := inductor.Options{Params: paramInputs(g, ar.Written)}
+		opt := inductor.Options{Params: paramInputs(g, ar.Written, r.Changing)}
 		if stage != "backward" {
 			opt.Replaces = ar.Replaces
 		}
@@ -147,12 +147,12 @@ func (*inductorBackend) CheckMode(mode string) error {
 
 // paramInputs tells which placeholders are parameters: tensors that want
 // gradients, or that hang below an object (L.net.Weight), unless they are written
-// in every call. Gradients are new in every call.
-func paramInputs(g *graph.Graph, written map[string]bool) []bool {
+// in every call or the tracer knows better. Gradients are new in every call.
+func paramInputs(g *graph.Graph, written, changing map[string]bool) []bool {
 	var out []bool
 	for _, ph := range g.Placeholders() {
 		m, ok := ph.Meta.(*ops.TensorMeta)
-		fixed := !written[ph.Name] && !strings.HasSuffix(ph.Source, ".grad")
+		fixed := !written[ph.Name] && !changing[ph.Source] && !strings.HasSuffix(ph.Source, ".grad")
 		out = append(out, ok && fixed && (m.RequiresGrad || strings.Count(ph.Source, ".") >= 2))
 	}
 	return out

@@ -100,7 +100,7 @@ func resnet50(size int) (*graph.Module, []torch.Value) {
 func programAndRun(tb testing.TB, m *graph.Module, in []torch.Value) (*executable, func()) {
 	tb.Helper()
 	e := NewSet(Config{CacheDir: sharedCache}).engine()
-	x, err := e.compile(m.G, &tracer.Request{Module: m, Example: in}, inductor.Options{Params: paramInputs(m.G, nil)})
+	x, err := e.compile(m.G, &tracer.Request{Module: m, Example: in}, inductor.Options{Params: paramInputs(m.G, nil, nil)})
 	if err != nil {
 		tb.Fatal(err)
 	}

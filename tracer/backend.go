@@ -23,6 +23,9 @@ type Request struct {
 	Example []torch.Value // the values of this first call, one a placeholder
 	Mode    string        // default, reduce-overhead, max-autotune
 	Log     logs.Sink
+	// Changing are the sources of inputs that are no parameters, whatever they look
+	// like: what is computed of them alone must run in every call.
+	Changing map[string]bool
 	// Plan is set by a backend that honours "reduce-overhead". Each call of it
 	// gives a form of the graph of its own, for one goroutine: its results keep
 	// their memory and are overwritten by its next run.

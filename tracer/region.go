@@ -33,6 +33,9 @@ type Compiled struct {
 
 	account *account // of torch.Explain, nil otherwise
 
+	fieldsOnce sync.Once
+	fieldsSet  map[fieldID]bool // see setFields
+
 	mu    sync.Mutex
 	cache map[string]*frameCache // by the places of the region's frames
 	entry atomic.Pointer[frameCache]
@@ -394,6 +397,7 @@ func (c *Compiled) build(tr *trace, seg *segment, rec *recorder) error {
 	rec.captured(tr, m)
 	r := &Request{
 		ID: seg.id, Module: m, Example: seg.values(tr.entry, nil), Mode: c.opts.mode, Log: c.t.sink,
+		Changing: c.changing(tr),
 	}
 	run, err := c.t.backendFor(c.opts).Compile(r)
 	if err != nil {
