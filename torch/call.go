@@ -484,7 +484,7 @@ func mixed(op ops.ID, args []any) ([]int, []Option) {
 		case Option:
 			opts = append(opts, x)
 		default:
-			fail(ops.Get(op).Name, "TypeError", "%s(): sizes must be ints, not %s", ops.Get(op).Name, ops.TypeName(a))
+			fail(ops.Get(op).Name, "TypeError", "%s(): sizes must be ints, not %T", ops.Get(op).Name, a)
 		}
 	}
 	if size == nil {

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"tcdbg/internal/ops"
 	"tcdbg/torch/internal/pickle"
 )
 
@@ -33,7 +32,7 @@ func (s *saver) container(v any) (any, error) {
 	case reflect.Map:
 		return s.dict(r)
 	}
-	return nil, fmt.Errorf("values of type %s cannot be saved", ops.TypeName(v))
+	return nil, fmt.Errorf("values of type %T cannot be saved", v)
 }
 
 func (s *saver) dict(r reflect.Value) (any, error) {

@@ -97,7 +97,7 @@ func (t *Tensor) basic(subscripts []any) (*Tensor, []*Tensor) {
 			indices = place(indices, dim, NewTensor(s))
 			dim++
 		default:
-			fail("index", "TypeError", "only integers, slices, ellipsis, None and long or byte Variables are valid indices (got %s)", ops.TypeName(s))
+			fail("index", "TypeError", "only integers, slices, ellipsis, None and long or byte Variables are valid indices (got %T)", s)
 		}
 	}
 	return x, indices

@@ -15,7 +15,6 @@ import (
 	"tcdbg/torch"
 	"tcdbg/torch/compiler"
 	"tcdbg/tracer/host"
-	"tcdbg/tracer/host/rt"
 
 	"golang.org/x/tools/go/ssa"
 )
@@ -313,9 +312,6 @@ func (o *options) set(opt torch.Option) error {
 // setBackend takes a name or a function; the program's own functions may come
 // in a box with their type.
 func (o *options) setBackend(v any) error {
-	if b, ok := v.(rt.Boxed); ok {
-		v = b.V
-	}
 	if name, ok := v.(string); ok {
 		o.named = name
 		return nil

@@ -1,6 +1,6 @@
 // Command gensym writes the symbol tables with which interpreted programs
-// reach compiled packages: functions, variables, types, an adapter for each
-// interface, and typed thunks for the signatures that are called often.
+// reach compiled packages: functions, variables, types, and typed thunks for the
+// signatures that are called often.
 //
 // Usage: gensym -list packages.txt -o FOLDER
 package main
@@ -120,7 +120,7 @@ func table(pkg *types.Package) []byte {
 	w.use("reflect")
 	me := w.use(pkg.Path())
 	w.printf("func pkg_%s() *rt.Pkg {\nreturn &rt.Pkg{\nPath: %q,\n", mangle(pkg.Path()), pkg.Path())
-	var funcs, vars, typs, adapters, decls []string
+	var funcs, vars, typs []string
 	scope := pkg.Scope()
 	for _, name := range scope.Names() {
 		obj := scope.Lookup(name)
@@ -142,20 +142,12 @@ func table(pkg *types.Package) []byte {
 			if _, isAlias := obj.Type().(*types.Alias); !isAlias && !obj.IsAlias() {
 				typs = append(typs, fmt.Sprintf("%q: reflect.TypeFor[%s](),\n", name, q))
 			}
-			if decl := adapter(w, pkg, obj); decl != "" {
-				decls = append(decls, decl)
-				adapters = append(adapters, fmt.Sprintf("{Iface: reflect.TypeFor[%s](), Wrap: func(b rt.Boxed) any { return %s{b} }},\n", q, adapterName(pkg, name)))
-			}
 		}
 	}
 	section(w, "Funcs", "map[string]any", funcs)
 	section(w, "Vars", "map[string]any", vars)
 	section(w, "Types", "map[string]reflect.Type", typs)
-	section(w, "Adapters", "[]rt.Adapter", adapters)
 	w.printf("}\n}\n")
-	for _, d := range decls {
-		w.printf("\n%s", d)
-	}
 	return w.file()
 }
 
@@ -173,62 +165,6 @@ func generic(t types.Type) bool {
 		return t.TypeParams().Len() > 0
 	}
 	return false
-}
-
-func adapterName(pkg *types.Package, name string) string { return mangle(pkg.Path()) + "_" + name }
-
-// adapter declares a type whose methods call the interpreter; empty when obj is
-// no interface that a program can implement.
-func adapter(w *writer, pkg *types.Package, obj *types.TypeName) string {
-	it, ok := obj.Type().Underlying().(*types.Interface)
-	if !ok || it.NumMethods() == 0 || !it.IsMethodSet() || obj.IsAlias() {
-		return ""
-	}
-	name := adapterName(pkg, obj.Name())
-	var b strings.Builder
-	fmt.Fprintf(&b, "type %s struct{ rt.Boxed }\n", name)
-	for i := range it.NumMethods() {
-		m := it.Method(i)
-		if !m.Exported() || m.Name() == "Format" || !nameable(m.Signature()) {
-			return ""
-		}
-		method(w, &b, name, m)
-	}
-	return b.String()
-}
-
-func method(w *writer, b *strings.Builder, name string, m *types.Func) {
-	sig := m.Signature()
-	var params, addrs, fields, results []string
-	for i := range sig.Params().Len() {
-		t := w.typ(sig.Params().At(i).Type())
-		if sig.Variadic() && i == sig.Params().Len()-1 {
-			t = "..." + t[2:]
-		}
-		params = append(params, fmt.Sprintf("p%d %s", i, t))
-		addrs = append(addrs, fmt.Sprintf("unsafe.Pointer(&p%d)", i))
-	}
-	for i := range sig.Results().Len() {
-		t := w.typ(sig.Results().At(i).Type())
-		fields = append(fields, fmt.Sprintf("r%d %s", i, t))
-		results = append(results, t)
-	}
-	w.use("unsafe")
-	args := "nil"
-	if len(addrs) > 0 {
-		args = "[]unsafe.Pointer{" + strings.Join(addrs, ", ") + "}"
-	}
-	fmt.Fprintf(b, "\nfunc (a %s) %s(%s) (%s) {\n", name, m.Name(), strings.Join(params, ", "), strings.Join(results, ", "))
-	fmt.Fprintf(b, "var r struct{ %s }\n", strings.Join(fields, "; "))
-	fmt.Fprintf(b, "a.T.Owner.CallMethod(a.Boxed, %q, %s, unsafe.Pointer(&r))\n", m.Name(), args)
-	if len(fields) > 0 {
-		var rs []string
-		for i := range fields {
-			rs = append(rs, fmt.Sprintf("r.r%d", i))
-		}
-		fmt.Fprintf(b, "return %s\n", strings.Join(rs, ", "))
-	}
-	b.WriteString("}\n")
 }
 
 // collect gathers the signatures of a package's functions and methods, the

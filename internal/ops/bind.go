@@ -398,14 +398,5 @@ func argTypeName(a Arg) string {
 	case DType:
 		return "torch.dtype"
 	}
-	return TypeName(a)
-}
-
-// TypeName is the name of v's type for messages, that of the program's own type
-// where v is a value of an interpreted program.
-func TypeName(v any) string {
-	if b, ok := v.(interface{ GoType() string }); ok {
-		return b.GoType()
-	}
-	return fmt.Sprintf("%T", v)
+	return fmt.Sprintf("%T", a)
 }

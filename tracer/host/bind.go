@@ -136,7 +136,7 @@ func (in *Interp) reflectThunk(fn reflect.Value) rt.Thunk {
 		for i, v := range out {
 			to := unsafe.Add(result, offs[i])
 			if anonymousInterface(t.Out(i)) {
-				*(*any)(to) = unwrap(v.Interface())
+				*(*any)(to) = v.Interface()
 			} else {
 				reflect.NewAt(t.Out(i), to).Elem().Set(v)
 			}
@@ -155,11 +155,7 @@ func (in *Interp) nativeArg(r reflect.Type, p unsafe.Pointer) reflect.Value {
 		return reflect.NewAt(r, p).Elem()
 	}
 	v := reflect.New(r).Elem()
-	switch c := (*(*any)(p)).(type) {
-	case nil:
-	case rt.Boxed:
-		panic(unsupported("host: a value of the program cannot be passed as " + r.String()))
-	default:
+	if c := *(*any)(p); c != nil {
 		v.Set(reflect.ValueOf(c))
 	}
 	return v
@@ -170,25 +166,8 @@ func (in *Interp) nativePkg(path string) *rt.Pkg {
 	if p, ok := in.pkgs.Load(path); ok {
 		return p.(*rt.Pkg)
 	}
-	p := native.Package(path)
-	if p != nil {
-		for _, a := range p.Adapters {
-			in.adapters.Store(a.Iface, a.Wrap)
-		}
-	}
-	got, _ := in.pkgs.LoadOrStore(path, p)
+	got, _ := in.pkgs.LoadOrStore(path, native.Package(path))
 	return got.(*rt.Pkg)
-}
-
-// adapter finds the adapter of a native interface.
-func (in *Interp) adapter(r reflect.Type) func(rt.Boxed) any {
-	if in.nativePkg(r.PkgPath()) == nil {
-		return nil
-	}
-	if w, ok := in.adapters.Load(r); ok {
-		return w.(func(rt.Boxed) any)
-	}
-	return nil
 }
 
 // GlobalAddr returns where a package-level variable lives.
@@ -247,32 +226,4 @@ func (in *Interp) findMethod(ti *typeInfo, name string, pkg *types.Package) *met
 		return nil
 	}
 	return &method{fn: fn, sig: fn.Signature, b: in.bind(fn)}
-}
-
-// CallMethod implements rt.Owner.
-func (in *Interp) CallMethod(b rt.Boxed, name string, args []unsafe.Pointer, result unsafe.Pointer) {
-	ti := in.info(b.T.Type)
-	m := in.methodOf(ti, name, nil)
-	if m == nil {
-		panic(unsupported(fmt.Sprintf("host: %s has no method %s", b.T.Type, name)))
-	}
-	var v any = b
-	all := append([]unsafe.Pointer{content(&v, ti)}, args...)
-	in.nativeCall(m.b, nil, nil, all, result)
-}
-
-// HasMethod implements rt.Owner.
-func (in *Interp) HasMethod(b rt.Boxed, name string) bool {
-	return in.methodOf(in.info(b.T.Type), name, nil) != nil
-}
-
-// stringMethod reports whether b has a method without parameters that returns
-// a string.
-func (in *Interp) stringMethod(b rt.Boxed, name string) bool {
-	m := in.methodOf(in.info(b.T.Type), name, nil)
-	if m == nil || m.sig.Params().Len() != 0 || m.sig.Results().Len() != 1 {
-		return false
-	}
-	t, ok := m.sig.Results().At(0).Type().(*types.Basic)
-	return ok && t.Kind() == types.String
 }

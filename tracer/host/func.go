@@ -106,21 +106,5 @@ func (b *builder) makeClosure(in *ssa.MakeClosure) op {
 
 // callNative is a call of c from native code.
 func (in *Interp) callNative(c *Closure, args []reflect.Value) []reflect.Value {
-	ptrs := make([]unsafe.Pointer, len(args))
-	for i, a := range args {
-		p := reflect.New(a.Type())
-		p.Elem().Set(a)
-		ptrs[i] = p.UnsafePointer()
-	}
-	results := in.resultsOf(c.Fn.Signature.Results())
-	var result unsafe.Pointer
-	if results.ti != nil {
-		result = results.ti.alloc()
-	}
-	in.nativeCall(in.bind(c.Fn), c, c.Free, ptrs, result)
-	out := make([]reflect.Value, len(results.parts))
-	for i, ti := range results.parts {
-		out[i] = ti.value(unsafe.Add(result, results.offs[i]))
-	}
-	return out
+	return in.callBound(in.bind(c.Fn), c, c.Fn.Signature.Results(), addresses(args))
 }

@@ -6,68 +6,51 @@ import (
 	"strings"
 	"unsafe"
 
-	"tcdbg/tracer/host/rt"
-
 	"golang.org/x/tools/go/ssa"
 )
 
-// This file is interface values. Inside an interface a value of an exact type
-// is itself, any other an rt.Boxed; native interfaces hold boxed values in the
-// adapter of the interface.
+// This file is interface values. Inside an interface a value has its Go type
+// (see gotype.go), so compiled code can look at it.
 
-// hostBoxed is what adapters and rt.Boxed have in common.
-type hostBoxed interface{ HostBoxed() rt.Boxed }
-
-// unwrap removes the adapter around a boxed value.
-func unwrap(v any) any {
-	if h, ok := v.(hostBoxed); ok {
-		if _, plain := v.(rt.Boxed); !plain {
-			return h.HostBoxed()
-		}
-	}
-	return v
-}
-
-// readIface reads the interface value of type ti at p, without adapter.
+// readIface reads the interface value of type ti at p.
 func (ti *typeInfo) readIface(p unsafe.Pointer) any {
 	if !ti.native {
 		return *(*any)(p)
 	}
 	if ti.R == tyError {
-		if e := *(*error)(p); e != nil {
-			return unwrap(e)
-		}
-		return nil
+		return *(*error)(p)
 	}
 	v := ti.value(p)
 	if v.IsNil() {
 		return nil
 	}
-	return unwrap(v.Interface())
+	return v.Interface()
 }
 
 // box makes the interface content of the value of type ti at p.
 func (ti *typeInfo) box(p unsafe.Pointer) any {
-	var v any
-	if ti.direct {
-		e := (*eface)(unsafe.Pointer(&v))
-		e.typ, e.data = typeWord(ti.R), *(*unsafe.Pointer)(p)
-	} else {
+	if ti.exact {
 		switch ti.R {
 		case basicTypes[types.Int]:
-			v = *(*int)(p)
+			return *(*int)(p)
 		case tyString:
-			v = *(*string)(p)
+			return *(*string)(p)
 		case basicTypes[types.Float64]:
-			v = *(*float64)(p)
-		default:
-			v = ti.value(p).Interface()
+			return *(*float64)(p)
+		}
+		if !ti.direct {
+			return ti.value(p).Interface()
 		}
 	}
-	if ti.exact {
-		return v
+	word := ti.word()
+	var data unsafe.Pointer
+	if ti.direct {
+		data = *(*unsafe.Pointer)(p)
+	} else {
+		data = ti.alloc()
+		ti.store(data, p)
 	}
-	return rt.Boxed{T: ti.desc, V: v}
+	return makeEface(word, data)
 }
 
 // writeIface stores content v into the interface of type ti at dst; v fits.
@@ -77,31 +60,11 @@ func (in *Interp) writeIface(ti *typeInfo, dst unsafe.Pointer, v any) {
 		*(*any)(dst) = v
 	case v == nil:
 		ti.zero(dst)
+	case ti.R == tyError:
+		*(*error)(dst) = v.(error)
 	default:
-		if b, ok := v.(rt.Boxed); ok {
-			v = in.adapt(ti, b)
-		}
-		if ti.R == tyError {
-			*(*error)(dst) = v.(error)
-			return
-		}
 		ti.value(dst).Set(reflect.ValueOf(v))
 	}
-}
-
-// adapt wraps a boxed value for a native interface.
-func (in *Interp) adapt(ti *typeInfo, b rt.Boxed) any {
-	if ti.R == tyError {
-		many := false
-		if m := in.methodOf(in.info(b.T.Type), "Unwrap", nil); m != nil {
-			_, many = m.sig.Results().At(0).Type().Underlying().(*types.Slice)
-		}
-		return rt.WrapError(b, many)
-	}
-	if w := in.adapter(ti.R); w != nil {
-		return w(b)
-	}
-	panic(unsupported("host: values of the program cannot implement the native interface " + ti.R.String()))
 }
 
 // dynamicInfo returns the type of interface content v, nil for a nil interface.
@@ -109,21 +72,11 @@ func (in *Interp) dynamicInfo(v any) *typeInfo {
 	if v == nil {
 		return nil
 	}
-	if b, ok := v.(rt.Boxed); ok {
-		return in.info(b.T.Type)
-	}
 	return in.info(in.typeOf(reflect.TypeOf(v)))
 }
 
 // content returns the address of the value inside v; nobody may write to it.
-func content(v *any, ti *typeInfo) unsafe.Pointer {
-	if b, ok := (*v).(rt.Boxed); ok {
-		inner := new(any)
-		*inner = b.V
-		return dataOf(inner, ti.direct)
-	}
-	return dataOf(v, ti.direct)
-}
+func content(v *any, ti *typeInfo) unsafe.Pointer { return dataOf(v, ti.direct) }
 
 // Dynamic returns the dynamic type of the interface value of static type t at
 // p and the address of (a copy of) its value; nil, nil for a nil interface.
@@ -225,17 +178,16 @@ func (in *Interp) assertable(v any, to *typeInfo) bool {
 	if v == nil {
 		return false
 	}
-	b, boxed := v.(rt.Boxed)
 	if !to.iface {
-		if boxed {
-			return to.desc == b.T
+		return (*eface)(unsafe.Pointer(&v)).typ == to.word()
+	}
+	r := reflect.TypeOf(v)
+	if t, ok := in.types.rtypes.Load(r); ok {
+		if ti := in.info(t.(types.Type)); !ti.exact {
+			return in.implements(ti, to)
 		}
-		return to.exact && reflect.TypeOf(v) == to.R
 	}
-	if boxed {
-		return in.implements(in.info(b.T.Type), to)
-	}
-	return in.nativeImplements(reflect.TypeOf(v), to)
+	return in.nativeImplements(r, to)
 }
 
 func (in *Interp) implements(ti, to *typeInfo) bool {
@@ -310,7 +262,7 @@ func (in *Interp) assertError(v any, from, to *typeInfo) assertionError {
 		}
 		return assertionError{"interface conversion: " + static + " is nil, not " + want}
 	}
-	got := in.dynamicString(v)
+	got := reflect.TypeOf(v).String()
 	if !to.iface {
 		if got == want {
 			return assertionError{"interface conversion: " + static + " is " + got + ", not " + want + " (types from different scopes)"}
@@ -333,12 +285,4 @@ func (in *Interp) missingMethod(v any, it *types.Interface) string {
 		}
 	}
 	return ""
-}
-
-// dynamicString is the name of the dynamic type of v.
-func (in *Interp) dynamicString(v any) string {
-	if b, ok := v.(rt.Boxed); ok {
-		return typeString(b.T.Type)
-	}
-	return reflect.TypeOf(v).String()
 }

@@ -8,6 +8,8 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"tcdbg/tracer/host/rtype"
+
 	"golang.org/x/tools/go/types/typeutil"
 )
 
@@ -47,7 +49,7 @@ type Interp struct {
 	templates  sync.Map // reflect.Type to *makeFunc
 	globals    sync.Map // *ssa.Global to unsafe.Pointer
 	pkgs       sync.Map // import path to *rt.Pkg, nil when not bound
-	adapters   sync.Map // reflect.Type to func(rt.Boxed) any
+	slots      *rtype.Slots
 	nativeImpl sync.Map // implKey to bool
 	threads    sync.Pool
 
@@ -73,6 +75,7 @@ func New(p *Program, cfg Config) *Interp {
 	in.types.byID.SetHasher(in.types.hasher)
 	in.types.exacts.SetHasher(in.types.hasher)
 	in.intrinsics = standardIntrinsics()
+	in.freeSlots()
 	return in
 }
 

@@ -4,13 +4,12 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"go/types"
 	"io"
 	"os"
 	"reflect"
 	"sync/atomic"
 	"unsafe"
-
-	"tcdbg/tracer/host/rt"
 )
 
 // This file is the functions of the standard library that cannot run natively
@@ -37,24 +36,13 @@ func standardIntrinsics() map[string]Intrinsic {
 		"runtime/debug.PrintStack": func(th *Thread, _ *Frame, _ []unsafe.Pointer, _ unsafe.Pointer) {
 			_, _ = io.WriteString(th.In.Config.Stderr, th.In.stackText(th.stack()))
 		},
-		"errors.As":      errorsAs,
-		"maps.clone":     mapsClone,
-		"reflect.TypeOf": reflectTypeOf,
-		"reflect.ValueOf": func(_ *Thread, _ *Frame, a []unsafe.Pointer, r unsafe.Pointer) {
-			put(r, reflect.ValueOf(plain(arg[any](a, 0))))
-		},
-		"reflect.DeepEqual": func(_ *Thread, _ *Frame, a []unsafe.Pointer, r unsafe.Pointer) {
-			x, y := arg[any](a, 0), arg[any](a, 1)
-			bx, okx := x.(rt.Boxed)
-			by, oky := y.(rt.Boxed)
-			put(r, okx == oky && bx.T == by.T && reflect.DeepEqual(plain(x), plain(y)))
-		},
+		"errors.As":  errorsAs,
+		"maps.clone": mapsClone,
 	}
 	addFmt(m)
 	addAtomicPointer(m)
 	addSort(m)
 	addRuntime(m)
-	addEncoding(m)
 	m["tcdbg/torch.Fields"] = torchFields
 	m["tcdbg/torch.Compile"] = sameFunc("torch.Compile")
 	m["tcdbg/torch/compiler.Disable"] = sameFunc("compiler.Disable")
@@ -65,20 +53,6 @@ func standardIntrinsics() map[string]Intrinsic {
 		_ = flag.CommandLine.Parse(args[min(1, len(args)):])
 	}
 	return m
-}
-
-// plain strips the box of a value. A pointer gets the type of what it points
-// to, so that native code that reflects can follow it.
-func plain(v any) any {
-	b, ok := v.(rt.Boxed)
-	if !ok {
-		return v
-	}
-	if elem := pointerElem(b.T.Type); elem != nil {
-		in := b.T.Owner.(*Interp)
-		return reflect.NewAt(in.info(elem).R, b.V.(unsafe.Pointer)).Interface()
-	}
-	return b.V
 }
 
 // sameFunc is what the generic functions of torch that take a function do
@@ -96,62 +70,53 @@ func sameFunc(name string) Intrinsic {
 }
 
 func mapsClone(_ *Thread, _ *Frame, a []unsafe.Pointer, r unsafe.Pointer) {
-	v := arg[any](a, 0)
-	m := reflect.ValueOf(plain(v))
+	m := reflect.ValueOf(arg[any](a, 0))
 	out := reflect.MakeMapWithSize(m.Type(), m.Len())
 	for it := m.MapRange(); it.Next(); {
 		out.SetMapIndex(it.Key(), it.Value())
 	}
-	if b, ok := v.(rt.Boxed); ok {
-		put(r, any(rt.Boxed{T: b.T, V: out.Interface()}))
-		return
-	}
 	put(r, out.Interface())
 }
 
-func reflectTypeOf(_ *Thread, _ *Frame, a []unsafe.Pointer, r unsafe.Pointer) {
-	put(r, reflect.TypeOf(plain(arg[any](a, 0))))
-}
-
-// errorsAs is errors.As for targets of the program's types.
+// errorsAs is errors.As for targets that are interfaces of the program: compiled
+// code does not know their methods.
 func errorsAs(th *Thread, _ *Frame, a []unsafe.Pointer, r unsafe.Pointer) {
 	err, target := arg[error](a, 0), arg[any](a, 1)
-	b, ok := target.(rt.Boxed)
-	if !ok {
-		put(r, errors.As(err, target))
-		return
-	}
 	in := th.In
-	ptr := in.info(b.T.Type)
-	elem := pointerElem(ptr.T)
-	if elem == nil {
-		panic(errors.New("errors: target must be a non-nil pointer"))
+	if ti := in.dynamicInfo(target); ti != nil && !ti.exact {
+		if p, ok := ti.T.Underlying().(*types.Pointer); ok && types.IsInterface(p.Elem()) {
+			put(r, in.asInterface(err, in.info(p.Elem()), *(*unsafe.Pointer)(content(&target, ti))))
+			return
+		}
 	}
-	to := in.info(elem)
-	dst := b.V.(unsafe.Pointer)
-	put(r, asProgram(in, err, to, dst))
+	put(r, errors.As(err, target))
 }
 
-func asProgram(in *Interp, err error, to *typeInfo, dst unsafe.Pointer) bool {
+// asInterface stores the first error in err's tree that implements to.
+func (in *Interp) asInterface(err error, to *typeInfo, dst unsafe.Pointer) bool {
 	for err != nil {
-		v := unwrap(err)
-		if in.assertable(v, to) {
-			if to.iface {
-				in.writeIface(to, dst, v)
-			} else {
-				to.store(dst, content(&v, to))
-			}
+		if in.assertable(err, to) {
+			in.writeIface(to, dst, err)
 			return true
 		}
-		if u, ok := err.(interface{ Unwrap() []error }); ok {
-			for _, e := range u.Unwrap() {
-				if asProgram(in, e, to, dst) {
+		if x, ok := err.(interface{ As(any) bool }); ok {
+			if x.As(reflect.NewAt(to.goType(), dst).Interface()) {
+				return true
+			}
+		}
+		switch x := err.(type) {
+		case interface{ Unwrap() error }:
+			err = x.Unwrap()
+		case interface{ Unwrap() []error }:
+			for _, e := range x.Unwrap() {
+				if in.asInterface(e, to, dst) {
 					return true
 				}
 			}
 			return false
+		default:
+			return false
 		}
-		err = errors.Unwrap(err)
 	}
 	return false
 }
@@ -174,8 +139,7 @@ func addAtomicPointer(m map[string]Intrinsic) {
 	}
 }
 
-// addFmt replaces the functions of fmt and log that print to standard output,
-// and gives the formatting ones the names of the program's types for %T.
+// addFmt replaces the functions of fmt that print to standard output.
 func addFmt(m map[string]Intrinsic) {
 	m["fmt.Print"] = toStdout(func(w io.Writer, a []unsafe.Pointer) (int, error) {
 		return fmt.Fprint(w, arg[[]any](a, 0)...)
@@ -184,26 +148,8 @@ func addFmt(m map[string]Intrinsic) {
 		return fmt.Fprintln(w, arg[[]any](a, 0)...)
 	})
 	m["fmt.Printf"] = toStdout(func(w io.Writer, a []unsafe.Pointer) (int, error) {
-		f, args := formatArgs(a, 0)
-		return fmt.Fprintf(w, f, args...)
+		return fmt.Fprintf(w, arg[string](a, 0), arg[[]any](a, 1)...)
 	})
-	m["fmt.Sprintf"] = func(_ *Thread, _ *Frame, a []unsafe.Pointer, r unsafe.Pointer) {
-		f, args := formatArgs(a, 0)
-		put(r, fmt.Sprintf(f, args...))
-	}
-	m["fmt.Errorf"] = func(_ *Thread, _ *Frame, a []unsafe.Pointer, r unsafe.Pointer) {
-		f, args := formatArgs(a, 0)
-		put(r, fmt.Errorf(f, wrapErrors(args)...))
-	}
-	m["fmt.Appendf"] = func(_ *Thread, _ *Frame, a []unsafe.Pointer, r unsafe.Pointer) {
-		f, args := formatArgs(a, 1)
-		put(r, fmt.Appendf(arg[[]byte](a, 0), f, args...))
-	}
-	m["fmt.Fprintf"] = func(_ *Thread, _ *Frame, a []unsafe.Pointer, r unsafe.Pointer) {
-		f, args := formatArgs(a, 1)
-		n, err := fmt.Fprintf(arg[io.Writer](a, 0), f, args...)
-		put(r, countErr{n, err})
-	}
 }
 
 // countErr is the layout of (int, error).
@@ -226,20 +172,6 @@ func (in *Interp) stdout() io.Writer {
 		return *p
 	}
 	return in.Config.Stdout
-}
-
-// wrapErrors turns boxed errors into adapters, which fmt.Errorf's %w looks for.
-func wrapErrors(args []any) []any {
-	out := append([]any(nil), args...)
-	for i, a := range out {
-		if b, ok := a.(rt.Boxed); ok {
-			in := b.T.Owner.(*Interp)
-			if in.stringMethod(b, "Error") {
-				out[i] = in.adapt(in.info(errorType), b)
-			}
-		}
-	}
-	return out
 }
 
 // stdFiles is the program's os.Stdin, os.Stdout and os.Stderr where Config

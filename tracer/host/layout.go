@@ -37,6 +37,12 @@ func typeOfWord(w unsafe.Pointer) reflect.Type {
 	return reflect.TypeOf(*(*any)(unsafe.Pointer(&e)))
 }
 
+// makeEface makes interface content of a type word and its data.
+func makeEface(typ, data unsafe.Pointer) any {
+	e := eface{typ, data}
+	return *(*any)(unsafe.Pointer(&e))
+}
+
 // isDirect reports whether an interface holds a value of type r itself: types
 // of one pointer word, structs and arrays included.
 func isDirect(r reflect.Type) bool {

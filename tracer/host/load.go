@@ -44,11 +44,12 @@ type Program struct {
 	SSA  *ssa.Program
 	Main *ssa.Package
 
-	source map[string]bool           // packages that are interpreted
-	pkgs   map[string]*types.Package // all packages by path
-	mu     sync.Mutex
-	texts  map[string][]string // lines by file
-	files  map[string][]byte   // sources that are in no folder
+	source   map[string]bool           // packages that are interpreted
+	imported map[string]bool           // what those import
+	pkgs     map[string]*types.Package // all packages by path
+	mu       sync.Mutex
+	texts    map[string][]string // lines by file
+	files    map[string][]byte   // sources that are in no folder
 }
 
 // Load parses, type-checks and builds SSA. Its error is a list of lines
@@ -342,7 +343,7 @@ func (l *loader) failure() error {
 // program builds the SSA of everything that is interpreted.
 func (l *loader) program(main *unit) *Program {
 	prog := ssa.NewProgram(l.fset, ssa.InstantiateGenerics|ssa.GlobalDebug)
-	p := &Program{Fset: l.fset, SSA: prog, source: map[string]bool{}, pkgs: l.pkgs, texts: map[string][]string{}, files: l.texts}
+	p := &Program{Fset: l.fset, SSA: prog, source: map[string]bool{}, imported: map[string]bool{}, pkgs: l.pkgs, texts: map[string][]string{}, files: l.texts}
 	made := map[*types.Package]bool{}
 	var create func(pkgs []*types.Package)
 	create = func(pkgs []*types.Package) {
@@ -364,6 +365,9 @@ func (l *loader) program(main *unit) *Program {
 	var built []*ssa.Package
 	for _, u := range l.order {
 		p.source[u.path] = true
+		for _, q := range u.pkg.Imports() {
+			p.imported[q.Path()] = true
+		}
 		built = append(built, prog.CreatePackage(u.pkg, u.files, u.info, true))
 	}
 	for _, q := range built {

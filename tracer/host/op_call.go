@@ -230,7 +230,6 @@ func (in *Interp) nativeFuncCall(f *Frame, r reflect.Type, x unsafe.Pointer, arg
 
 // methodSite is the last dynamic type that a call site met.
 type methodSite struct {
-	desc  *rt.TypeDesc
 	rtype reflect.Type
 	ti    *typeInfo
 	m     *method
@@ -270,18 +269,6 @@ func (b *builder) methodCall(c *ssa.CallCommon, args []ref, d uintptr) op {
 
 // site resolves a method for content v; nil faults as in Go.
 func (in *Interp) site(cache *atomic.Pointer[methodSite], v any, name string, pkg *types.Package) *methodSite {
-	if b, ok := v.(rt.Boxed); ok {
-		if s := cache.Load(); s != nil && s.desc == b.T {
-			return s
-		}
-		ti := in.info(b.T.Type)
-		s := &methodSite{desc: b.T, ti: ti, m: in.methodOf(ti, name, pkg)}
-		if s.m == nil {
-			panic(unsupported("host: " + b.T.Type.String() + " has no method " + name))
-		}
-		cache.Store(s)
-		return s
-	}
 	if v == nil {
 		var p *byte
 		_ = *p
@@ -290,8 +277,28 @@ func (in *Interp) site(cache *atomic.Pointer[methodSite], v any, name string, pk
 	if s := cache.Load(); s != nil && s.rtype == r {
 		return s
 	}
-	s := in.nativeSite(r, name)
+	s := in.programSite(r, name, pkg)
+	if s == nil {
+		s = in.nativeSite(r, name)
+	}
 	cache.Store(s)
+	return s
+}
+
+// programSite binds a method of a type of the program; nil for a compiled type.
+func (in *Interp) programSite(r reflect.Type, name string, pkg *types.Package) *methodSite {
+	t, ok := in.types.rtypes.Load(r)
+	if !ok {
+		return nil
+	}
+	ti := in.info(t.(types.Type))
+	if ti.exact {
+		return nil
+	}
+	s := &methodSite{rtype: r, ti: ti, m: in.methodOf(ti, name, pkg)}
+	if s.m == nil {
+		panic(unsupported("host: " + r.String() + " has no method " + name))
+	}
 	return s
 }
 

@@ -2,14 +2,11 @@ package host
 
 import (
 	"fmt"
-	"go/types"
 	"reflect"
 	"runtime"
 	"strconv"
 	"strings"
 	"unsafe"
-
-	"tcdbg/tracer/host/rt"
 
 	"golang.org/x/tools/go/ssa"
 )
@@ -312,9 +309,6 @@ func (p *panicRec) text(in *Interp) string {
 
 // panicText is the value as Go prints it after "panic: ".
 func (in *Interp) panicText(v any) string {
-	if b, ok := v.(rt.Boxed); ok {
-		return in.boxedPanicText(b)
-	}
 	switch v := v.(type) {
 	case error:
 		return v.Error()
@@ -332,25 +326,6 @@ func (in *Interp) panicText(v any) string {
 		return fmt.Sprintf("%s(%s)", r.Type(), text)
 	}
 	return text
-}
-
-func (in *Interp) boxedPanicText(b rt.Boxed) string {
-	for _, m := range []string{"Error", "String"} {
-		if in.stringMethod(b, m) {
-			var s string
-			in.CallMethod(b, m, nil, unsafe.Pointer(&s))
-			return s
-		}
-	}
-	r := reflect.ValueOf(b.V)
-	if _, ok := b.T.Type.Underlying().(*types.Basic); ok {
-		if text, ok := basicText(r); ok {
-			return typeString(b.T.Type) + "(" + text + ")"
-		}
-	}
-	p := new(any)
-	*p = b.V
-	return fmt.Sprintf("(%s) %#x", typeString(b.T.Type), uintptr(dataOf(p, false)))
 }
 
 // basicText prints basic values as print does; ok is false for others.

@@ -246,38 +246,17 @@ func runtimeFileLine(th *Thread, _ *Frame, a []unsafe.Pointer, r unsafe.Pointer)
 	}{pos.Filename, pos.Line})
 }
 
-// setFinalizer gives the object its real type for the run time and calls the
-// program's function.
-func setFinalizer(th *Thread, _ *Frame, a []unsafe.Pointer, _ unsafe.Pointer) {
+// setFinalizer checks what the run time would end the whole process for.
+func setFinalizer(_ *Thread, _ *Frame, a []unsafe.Pointer, _ unsafe.Pointer) {
 	obj, fn := arg[any](a, 0), arg[any](a, 1)
-	p := reflect.ValueOf(plain(obj))
-	if p.Kind() != reflect.Pointer {
-		panic(plainError(fmt.Sprintf("runtime.SetFinalizer: first argument is %s, not pointer", th.In.dynamicString(obj))))
+	p := reflect.TypeOf(obj)
+	if p == nil || p.Kind() != reflect.Pointer {
+		panic(plainError(fmt.Sprintf("runtime.SetFinalizer: first argument is %T, not pointer", obj)))
 	}
-	if fn == nil {
-		runtime.SetFinalizer(p.Interface(), nil)
-		return
+	if f := reflect.TypeOf(fn); fn != nil && (f.Kind() != reflect.Func || f.NumIn() != 1 || !p.AssignableTo(f.In(0))) {
+		panic(plainError(fmt.Sprintf("runtime.SetFinalizer: cannot pass %T to finalizer %T", obj, fn)))
 	}
-	f := reflect.ValueOf(plain(fn))
-	if f.Kind() != reflect.Func || f.Type().NumIn() != 1 {
-		panic(plainError("runtime.SetFinalizer: second argument is no function of one parameter"))
-	}
-	in := f.Type().In(0)
-	if in.Kind() == reflect.Interface {
-		panic(unsupported("host: runtime.SetFinalizer with a function of an interface parameter"))
-	}
-	wrapper := reflect.MakeFunc(reflect.FuncOf([]reflect.Type{p.Type()}, nil, false), func(args []reflect.Value) []reflect.Value {
-		v := reflect.New(in).Elem()
-		switch {
-		case in.Kind() == reflect.UnsafePointer:
-			v.SetPointer(args[0].UnsafePointer())
-		default:
-			v.Set(args[0].Convert(in))
-		}
-		f.Call([]reflect.Value{v})
-		return nil
-	})
-	runtime.SetFinalizer(p.Interface(), wrapper.Interface())
+	runtime.SetFinalizer(obj, fn)
 }
 
 // addCleanup runs the program's function when the object is gone. args are the

@@ -13,7 +13,7 @@ func addSort(m map[string]Intrinsic) {
 	m["sort.Slice"] = sortSlice(sort.Slice)
 	m["sort.SliceStable"] = sortSlice(sort.SliceStable)
 	m["sort.SliceIsSorted"] = func(th *Thread, _ *Frame, a []unsafe.Pointer, r unsafe.Pointer) {
-		put(r, sort.SliceIsSorted(plain(arg[any](a, 0)), th.In.lessAt(a[1])))
+		put(r, sort.SliceIsSorted(arg[any](a, 0), th.In.lessAt(a[1])))
 	}
 	m["sort.Search"] = func(th *Thread, _ *Frame, a []unsafe.Pointer, r unsafe.Pointer) {
 		f, call := arg[func(int) bool](a, 1), th.In.direct(a[1])
@@ -29,7 +29,7 @@ func addSort(m map[string]Intrinsic) {
 
 func sortSlice(f func(any, func(i, j int) bool)) Intrinsic {
 	return func(th *Thread, _ *Frame, a []unsafe.Pointer, _ unsafe.Pointer) {
-		f(plain(arg[any](a, 0)), th.In.lessAt(a[1]))
+		f(arg[any](a, 0), th.In.lessAt(a[1]))
 	}
 }
 

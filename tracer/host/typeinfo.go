@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"unsafe"
 
 	"tcdbg/torch"
@@ -48,15 +49,18 @@ type typeInfo struct {
 	R     reflect.Type
 	size  uintptr
 	class class
-	// exact is set when R identifies T: such values stand in interfaces as
-	// they are, others as rt.Boxed with desc.
+	// exact is set when R identifies T: it is the Go type of T as well.
 	exact  bool
 	direct bool // an interface holds the value itself, not its address
 	words  []wordMove
-	desc   *rt.TypeDesc
-	iface  bool
-	native bool // interface represented by itself, not by any
-	offs   []uintptr
+	in     *Interp
+	// gotype is the type by which interfaces know the values, typeWord its
+	// address; both are made when they are asked for.
+	gotype   atomic.Pointer[reflect.Type]
+	typeWord unsafe.Pointer
+	iface    bool
+	native   bool // interface represented by itself, not by any
+	offs     []uintptr
 	// methods caches method look-ups: name to *method.
 	methods sync.Map
 	impl    sync.Map // implements: *typeInfo of an interface to bool
@@ -134,7 +138,7 @@ func (tt *typeTable) infoLocked(t types.Type) *typeInfo {
 }
 
 func (tt *typeTable) build(t types.Type) *typeInfo {
-	ti := &typeInfo{T: t, R: tt.rep(t), exact: tt.exact(t)}
+	ti := &typeInfo{T: t, R: tt.rep(t), exact: tt.exact(t), in: tt.in}
 	ti.size = ti.R.Size()
 	ti.iface = types.IsInterface(t)
 	ti.native = ti.iface && ti.R != tyAny
@@ -146,9 +150,7 @@ func (tt *typeTable) build(t types.Type) *typeInfo {
 		}
 		return ti
 	}
-	if !ti.exact {
-		ti.desc = &rt.TypeDesc{Type: t, Rep: ti.R, Owner: tt.in}
-	} else if !ti.iface {
+	if ti.exact && !ti.iface {
 		tt.rtypes.LoadOrStore(ti.R, t)
 	}
 	return ti
@@ -442,14 +444,7 @@ func (tt *typeTable) repChan(t *types.Chan) reflect.Type {
 	if e == nil {
 		return tyPointer
 	}
-	dir := reflect.BothDir
-	switch t.Dir() {
-	case types.SendOnly:
-		dir = reflect.SendDir
-	case types.RecvOnly:
-		dir = reflect.RecvDir
-	}
-	return reflect.ChanOf(dir, e)
+	return reflect.ChanOf(chanDir(t), e)
 }
 
 func (tt *typeTable) repFunc(t *types.Signature) reflect.Type {

@@ -6,7 +6,6 @@ import (
 	p_container_heap "container/heap"
 	reflect "reflect"
 	rt "tcdbg/tracer/host/rt"
-	unsafe "unsafe"
 )
 
 func pkg_container_heap() *rt.Pkg {
@@ -22,38 +21,5 @@ func pkg_container_heap() *rt.Pkg {
 		Types: map[string]reflect.Type{
 			"Interface": reflect.TypeFor[p_container_heap.Interface](),
 		},
-		Adapters: []rt.Adapter{
-			{Iface: reflect.TypeFor[p_container_heap.Interface](), Wrap: func(b rt.Boxed) any { return container_heap_Interface{b} }},
-		},
 	}
-}
-
-type container_heap_Interface struct{ rt.Boxed }
-
-func (a container_heap_Interface) Len() int {
-	var r struct{ r0 int }
-	a.T.Owner.CallMethod(a.Boxed, "Len", nil, unsafe.Pointer(&r))
-	return r.r0
-}
-
-func (a container_heap_Interface) Less(p0 int, p1 int) bool {
-	var r struct{ r0 bool }
-	a.T.Owner.CallMethod(a.Boxed, "Less", []unsafe.Pointer{unsafe.Pointer(&p0), unsafe.Pointer(&p1)}, unsafe.Pointer(&r))
-	return r.r0
-}
-
-func (a container_heap_Interface) Pop() any {
-	var r struct{ r0 any }
-	a.T.Owner.CallMethod(a.Boxed, "Pop", nil, unsafe.Pointer(&r))
-	return r.r0
-}
-
-func (a container_heap_Interface) Push(p0 any) {
-	var r struct{}
-	a.T.Owner.CallMethod(a.Boxed, "Push", []unsafe.Pointer{unsafe.Pointer(&p0)}, unsafe.Pointer(&r))
-}
-
-func (a container_heap_Interface) Swap(p0 int, p1 int) {
-	var r struct{}
-	a.T.Owner.CallMethod(a.Boxed, "Swap", []unsafe.Pointer{unsafe.Pointer(&p0), unsafe.Pointer(&p1)}, unsafe.Pointer(&r))
 }

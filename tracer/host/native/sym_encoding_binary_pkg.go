@@ -6,7 +6,6 @@ import (
 	p_encoding_binary "encoding/binary"
 	reflect "reflect"
 	rt "tcdbg/tracer/host/rt"
-	unsafe "unsafe"
 )
 
 func pkg_encoding_binary() *rt.Pkg {
@@ -37,76 +36,5 @@ func pkg_encoding_binary() *rt.Pkg {
 			"AppendByteOrder": reflect.TypeFor[p_encoding_binary.AppendByteOrder](),
 			"ByteOrder":       reflect.TypeFor[p_encoding_binary.ByteOrder](),
 		},
-		Adapters: []rt.Adapter{
-			{Iface: reflect.TypeFor[p_encoding_binary.AppendByteOrder](), Wrap: func(b rt.Boxed) any { return encoding_binary_AppendByteOrder{b} }},
-			{Iface: reflect.TypeFor[p_encoding_binary.ByteOrder](), Wrap: func(b rt.Boxed) any { return encoding_binary_ByteOrder{b} }},
-		},
 	}
-}
-
-type encoding_binary_AppendByteOrder struct{ rt.Boxed }
-
-func (a encoding_binary_AppendByteOrder) AppendUint16(p0 []byte, p1 uint16) []byte {
-	var r struct{ r0 []byte }
-	a.T.Owner.CallMethod(a.Boxed, "AppendUint16", []unsafe.Pointer{unsafe.Pointer(&p0), unsafe.Pointer(&p1)}, unsafe.Pointer(&r))
-	return r.r0
-}
-
-func (a encoding_binary_AppendByteOrder) AppendUint32(p0 []byte, p1 uint32) []byte {
-	var r struct{ r0 []byte }
-	a.T.Owner.CallMethod(a.Boxed, "AppendUint32", []unsafe.Pointer{unsafe.Pointer(&p0), unsafe.Pointer(&p1)}, unsafe.Pointer(&r))
-	return r.r0
-}
-
-func (a encoding_binary_AppendByteOrder) AppendUint64(p0 []byte, p1 uint64) []byte {
-	var r struct{ r0 []byte }
-	a.T.Owner.CallMethod(a.Boxed, "AppendUint64", []unsafe.Pointer{unsafe.Pointer(&p0), unsafe.Pointer(&p1)}, unsafe.Pointer(&r))
-	return r.r0
-}
-
-func (a encoding_binary_AppendByteOrder) String() string {
-	var r struct{ r0 string }
-	a.T.Owner.CallMethod(a.Boxed, "String", nil, unsafe.Pointer(&r))
-	return r.r0
-}
-
-type encoding_binary_ByteOrder struct{ rt.Boxed }
-
-func (a encoding_binary_ByteOrder) PutUint16(p0 []byte, p1 uint16) {
-	var r struct{}
-	a.T.Owner.CallMethod(a.Boxed, "PutUint16", []unsafe.Pointer{unsafe.Pointer(&p0), unsafe.Pointer(&p1)}, unsafe.Pointer(&r))
-}
-
-func (a encoding_binary_ByteOrder) PutUint32(p0 []byte, p1 uint32) {
-	var r struct{}
-	a.T.Owner.CallMethod(a.Boxed, "PutUint32", []unsafe.Pointer{unsafe.Pointer(&p0), unsafe.Pointer(&p1)}, unsafe.Pointer(&r))
-}
-
-func (a encoding_binary_ByteOrder) PutUint64(p0 []byte, p1 uint64) {
-	var r struct{}
-	a.T.Owner.CallMethod(a.Boxed, "PutUint64", []unsafe.Pointer{unsafe.Pointer(&p0), unsafe.Pointer(&p1)}, unsafe.Pointer(&r))
-}
-
-func (a encoding_binary_ByteOrder) String() string {
-	var r struct{ r0 string }
-	a.T.Owner.CallMethod(a.Boxed, "String", nil, unsafe.Pointer(&r))
-	return r.r0
-}
-
-func (a encoding_binary_ByteOrder) Uint16(p0 []byte) uint16 {
-	var r struct{ r0 uint16 }
-	a.T.Owner.CallMethod(a.Boxed, "Uint16", []unsafe.Pointer{unsafe.Pointer(&p0)}, unsafe.Pointer(&r))
-	return r.r0
-}
-
-func (a encoding_binary_ByteOrder) Uint32(p0 []byte) uint32 {
-	var r struct{ r0 uint32 }
-	a.T.Owner.CallMethod(a.Boxed, "Uint32", []unsafe.Pointer{unsafe.Pointer(&p0)}, unsafe.Pointer(&r))
-	return r.r0
-}
-
-func (a encoding_binary_ByteOrder) Uint64(p0 []byte) uint64 {
-	var r struct{ r0 uint64 }
-	a.T.Owner.CallMethod(a.Boxed, "Uint64", []unsafe.Pointer{unsafe.Pointer(&p0)}, unsafe.Pointer(&r))
-	return r.r0
 }

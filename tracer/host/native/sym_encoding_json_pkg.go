@@ -6,7 +6,6 @@ import (
 	p_encoding_json "encoding/json"
 	reflect "reflect"
 	rt "tcdbg/tracer/host/rt"
-	unsafe "unsafe"
 )
 
 func pkg_encoding_json() *rt.Pkg {
@@ -41,28 +40,5 @@ func pkg_encoding_json() *rt.Pkg {
 			"UnsupportedTypeError":  reflect.TypeFor[p_encoding_json.UnsupportedTypeError](),
 			"UnsupportedValueError": reflect.TypeFor[p_encoding_json.UnsupportedValueError](),
 		},
-		Adapters: []rt.Adapter{
-			{Iface: reflect.TypeFor[p_encoding_json.Marshaler](), Wrap: func(b rt.Boxed) any { return encoding_json_Marshaler{b} }},
-			{Iface: reflect.TypeFor[p_encoding_json.Unmarshaler](), Wrap: func(b rt.Boxed) any { return encoding_json_Unmarshaler{b} }},
-		},
 	}
-}
-
-type encoding_json_Marshaler struct{ rt.Boxed }
-
-func (a encoding_json_Marshaler) MarshalJSON() ([]byte, error) {
-	var r struct {
-		r0 []byte
-		r1 error
-	}
-	a.T.Owner.CallMethod(a.Boxed, "MarshalJSON", nil, unsafe.Pointer(&r))
-	return r.r0, r.r1
-}
-
-type encoding_json_Unmarshaler struct{ rt.Boxed }
-
-func (a encoding_json_Unmarshaler) UnmarshalJSON(p0 []byte) error {
-	var r struct{ r0 error }
-	a.T.Owner.CallMethod(a.Boxed, "UnmarshalJSON", []unsafe.Pointer{unsafe.Pointer(&p0)}, unsafe.Pointer(&r))
-	return r.r0
 }

@@ -6,7 +6,6 @@ import (
 	p_encoding "encoding"
 	reflect "reflect"
 	rt "tcdbg/tracer/host/rt"
-	unsafe "unsafe"
 )
 
 func pkg_encoding() *rt.Pkg {
@@ -20,73 +19,5 @@ func pkg_encoding() *rt.Pkg {
 			"TextMarshaler":     reflect.TypeFor[p_encoding.TextMarshaler](),
 			"TextUnmarshaler":   reflect.TypeFor[p_encoding.TextUnmarshaler](),
 		},
-		Adapters: []rt.Adapter{
-			{Iface: reflect.TypeFor[p_encoding.BinaryAppender](), Wrap: func(b rt.Boxed) any { return encoding_BinaryAppender{b} }},
-			{Iface: reflect.TypeFor[p_encoding.BinaryMarshaler](), Wrap: func(b rt.Boxed) any { return encoding_BinaryMarshaler{b} }},
-			{Iface: reflect.TypeFor[p_encoding.BinaryUnmarshaler](), Wrap: func(b rt.Boxed) any { return encoding_BinaryUnmarshaler{b} }},
-			{Iface: reflect.TypeFor[p_encoding.TextAppender](), Wrap: func(b rt.Boxed) any { return encoding_TextAppender{b} }},
-			{Iface: reflect.TypeFor[p_encoding.TextMarshaler](), Wrap: func(b rt.Boxed) any { return encoding_TextMarshaler{b} }},
-			{Iface: reflect.TypeFor[p_encoding.TextUnmarshaler](), Wrap: func(b rt.Boxed) any { return encoding_TextUnmarshaler{b} }},
-		},
 	}
-}
-
-type encoding_BinaryAppender struct{ rt.Boxed }
-
-func (a encoding_BinaryAppender) AppendBinary(p0 []byte) ([]byte, error) {
-	var r struct {
-		r0 []byte
-		r1 error
-	}
-	a.T.Owner.CallMethod(a.Boxed, "AppendBinary", []unsafe.Pointer{unsafe.Pointer(&p0)}, unsafe.Pointer(&r))
-	return r.r0, r.r1
-}
-
-type encoding_BinaryMarshaler struct{ rt.Boxed }
-
-func (a encoding_BinaryMarshaler) MarshalBinary() ([]byte, error) {
-	var r struct {
-		r0 []byte
-		r1 error
-	}
-	a.T.Owner.CallMethod(a.Boxed, "MarshalBinary", nil, unsafe.Pointer(&r))
-	return r.r0, r.r1
-}
-
-type encoding_BinaryUnmarshaler struct{ rt.Boxed }
-
-func (a encoding_BinaryUnmarshaler) UnmarshalBinary(p0 []byte) error {
-	var r struct{ r0 error }
-	a.T.Owner.CallMethod(a.Boxed, "UnmarshalBinary", []unsafe.Pointer{unsafe.Pointer(&p0)}, unsafe.Pointer(&r))
-	return r.r0
-}
-
-type encoding_TextAppender struct{ rt.Boxed }
-
-func (a encoding_TextAppender) AppendText(p0 []byte) ([]byte, error) {
-	var r struct {
-		r0 []byte
-		r1 error
-	}
-	a.T.Owner.CallMethod(a.Boxed, "AppendText", []unsafe.Pointer{unsafe.Pointer(&p0)}, unsafe.Pointer(&r))
-	return r.r0, r.r1
-}
-
-type encoding_TextMarshaler struct{ rt.Boxed }
-
-func (a encoding_TextMarshaler) MarshalText() ([]byte, error) {
-	var r struct {
-		r0 []byte
-		r1 error
-	}
-	a.T.Owner.CallMethod(a.Boxed, "MarshalText", nil, unsafe.Pointer(&r))
-	return r.r0, r.r1
-}
-
-type encoding_TextUnmarshaler struct{ rt.Boxed }
-
-func (a encoding_TextUnmarshaler) UnmarshalText(p0 []byte) error {
-	var r struct{ r0 error }
-	a.T.Owner.CallMethod(a.Boxed, "UnmarshalText", []unsafe.Pointer{unsafe.Pointer(&p0)}, unsafe.Pointer(&r))
-	return r.r0
 }

@@ -6,7 +6,6 @@ import (
 	p_encoding_xml "encoding/xml"
 	reflect "reflect"
 	rt "tcdbg/tracer/host/rt"
-	unsafe "unsafe"
 )
 
 func pkg_encoding_xml() *rt.Pkg {
@@ -49,58 +48,5 @@ func pkg_encoding_xml() *rt.Pkg {
 			"UnmarshalerAttr":      reflect.TypeFor[p_encoding_xml.UnmarshalerAttr](),
 			"UnsupportedTypeError": reflect.TypeFor[p_encoding_xml.UnsupportedTypeError](),
 		},
-		Adapters: []rt.Adapter{
-			{Iface: reflect.TypeFor[p_encoding_xml.Marshaler](), Wrap: func(b rt.Boxed) any { return encoding_xml_Marshaler{b} }},
-			{Iface: reflect.TypeFor[p_encoding_xml.MarshalerAttr](), Wrap: func(b rt.Boxed) any { return encoding_xml_MarshalerAttr{b} }},
-			{Iface: reflect.TypeFor[p_encoding_xml.TokenReader](), Wrap: func(b rt.Boxed) any { return encoding_xml_TokenReader{b} }},
-			{Iface: reflect.TypeFor[p_encoding_xml.Unmarshaler](), Wrap: func(b rt.Boxed) any { return encoding_xml_Unmarshaler{b} }},
-			{Iface: reflect.TypeFor[p_encoding_xml.UnmarshalerAttr](), Wrap: func(b rt.Boxed) any { return encoding_xml_UnmarshalerAttr{b} }},
-		},
 	}
-}
-
-type encoding_xml_Marshaler struct{ rt.Boxed }
-
-func (a encoding_xml_Marshaler) MarshalXML(p0 *p_encoding_xml.Encoder, p1 p_encoding_xml.StartElement) error {
-	var r struct{ r0 error }
-	a.T.Owner.CallMethod(a.Boxed, "MarshalXML", []unsafe.Pointer{unsafe.Pointer(&p0), unsafe.Pointer(&p1)}, unsafe.Pointer(&r))
-	return r.r0
-}
-
-type encoding_xml_MarshalerAttr struct{ rt.Boxed }
-
-func (a encoding_xml_MarshalerAttr) MarshalXMLAttr(p0 p_encoding_xml.Name) (p_encoding_xml.Attr, error) {
-	var r struct {
-		r0 p_encoding_xml.Attr
-		r1 error
-	}
-	a.T.Owner.CallMethod(a.Boxed, "MarshalXMLAttr", []unsafe.Pointer{unsafe.Pointer(&p0)}, unsafe.Pointer(&r))
-	return r.r0, r.r1
-}
-
-type encoding_xml_TokenReader struct{ rt.Boxed }
-
-func (a encoding_xml_TokenReader) Token() (p_encoding_xml.Token, error) {
-	var r struct {
-		r0 p_encoding_xml.Token
-		r1 error
-	}
-	a.T.Owner.CallMethod(a.Boxed, "Token", nil, unsafe.Pointer(&r))
-	return r.r0, r.r1
-}
-
-type encoding_xml_Unmarshaler struct{ rt.Boxed }
-
-func (a encoding_xml_Unmarshaler) UnmarshalXML(p0 *p_encoding_xml.Decoder, p1 p_encoding_xml.StartElement) error {
-	var r struct{ r0 error }
-	a.T.Owner.CallMethod(a.Boxed, "UnmarshalXML", []unsafe.Pointer{unsafe.Pointer(&p0), unsafe.Pointer(&p1)}, unsafe.Pointer(&r))
-	return r.r0
-}
-
-type encoding_xml_UnmarshalerAttr struct{ rt.Boxed }
-
-func (a encoding_xml_UnmarshalerAttr) UnmarshalXMLAttr(p0 p_encoding_xml.Attr) error {
-	var r struct{ r0 error }
-	a.T.Owner.CallMethod(a.Boxed, "UnmarshalXMLAttr", []unsafe.Pointer{unsafe.Pointer(&p0)}, unsafe.Pointer(&r))
-	return r.r0
 }

@@ -6,7 +6,6 @@ import (
 	p_flag "flag"
 	reflect "reflect"
 	rt "tcdbg/tracer/host/rt"
-	unsafe "unsafe"
 )
 
 func pkg_flag() *rt.Pkg {
@@ -59,43 +58,5 @@ func pkg_flag() *rt.Pkg {
 			"Getter":        reflect.TypeFor[p_flag.Getter](),
 			"Value":         reflect.TypeFor[p_flag.Value](),
 		},
-		Adapters: []rt.Adapter{
-			{Iface: reflect.TypeFor[p_flag.Getter](), Wrap: func(b rt.Boxed) any { return flag_Getter{b} }},
-			{Iface: reflect.TypeFor[p_flag.Value](), Wrap: func(b rt.Boxed) any { return flag_Value{b} }},
-		},
 	}
-}
-
-type flag_Getter struct{ rt.Boxed }
-
-func (a flag_Getter) Get() any {
-	var r struct{ r0 any }
-	a.T.Owner.CallMethod(a.Boxed, "Get", nil, unsafe.Pointer(&r))
-	return r.r0
-}
-
-func (a flag_Getter) Set(p0 string) error {
-	var r struct{ r0 error }
-	a.T.Owner.CallMethod(a.Boxed, "Set", []unsafe.Pointer{unsafe.Pointer(&p0)}, unsafe.Pointer(&r))
-	return r.r0
-}
-
-func (a flag_Getter) String() string {
-	var r struct{ r0 string }
-	a.T.Owner.CallMethod(a.Boxed, "String", nil, unsafe.Pointer(&r))
-	return r.r0
-}
-
-type flag_Value struct{ rt.Boxed }
-
-func (a flag_Value) Set(p0 string) error {
-	var r struct{ r0 error }
-	a.T.Owner.CallMethod(a.Boxed, "Set", []unsafe.Pointer{unsafe.Pointer(&p0)}, unsafe.Pointer(&r))
-	return r.r0
-}
-
-func (a flag_Value) String() string {
-	var r struct{ r0 string }
-	a.T.Owner.CallMethod(a.Boxed, "String", nil, unsafe.Pointer(&r))
-	return r.r0
 }

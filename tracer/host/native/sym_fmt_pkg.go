@@ -6,7 +6,6 @@ import (
 	p_fmt "fmt"
 	reflect "reflect"
 	rt "tcdbg/tracer/host/rt"
-	unsafe "unsafe"
 )
 
 func pkg_fmt() *rt.Pkg {
@@ -45,121 +44,5 @@ func pkg_fmt() *rt.Pkg {
 			"State":      reflect.TypeFor[p_fmt.State](),
 			"Stringer":   reflect.TypeFor[p_fmt.Stringer](),
 		},
-		Adapters: []rt.Adapter{
-			{Iface: reflect.TypeFor[p_fmt.GoStringer](), Wrap: func(b rt.Boxed) any { return fmt_GoStringer{b} }},
-			{Iface: reflect.TypeFor[p_fmt.ScanState](), Wrap: func(b rt.Boxed) any { return fmt_ScanState{b} }},
-			{Iface: reflect.TypeFor[p_fmt.Scanner](), Wrap: func(b rt.Boxed) any { return fmt_Scanner{b} }},
-			{Iface: reflect.TypeFor[p_fmt.State](), Wrap: func(b rt.Boxed) any { return fmt_State{b} }},
-			{Iface: reflect.TypeFor[p_fmt.Stringer](), Wrap: func(b rt.Boxed) any { return fmt_Stringer{b} }},
-		},
 	}
-}
-
-type fmt_GoStringer struct{ rt.Boxed }
-
-func (a fmt_GoStringer) GoString() string {
-	var r struct{ r0 string }
-	a.T.Owner.CallMethod(a.Boxed, "GoString", nil, unsafe.Pointer(&r))
-	return r.r0
-}
-
-type fmt_ScanState struct{ rt.Boxed }
-
-func (a fmt_ScanState) Read(p0 []byte) (int, error) {
-	var r struct {
-		r0 int
-		r1 error
-	}
-	a.T.Owner.CallMethod(a.Boxed, "Read", []unsafe.Pointer{unsafe.Pointer(&p0)}, unsafe.Pointer(&r))
-	return r.r0, r.r1
-}
-
-func (a fmt_ScanState) ReadRune() (rune, int, error) {
-	var r struct {
-		r0 rune
-		r1 int
-		r2 error
-	}
-	a.T.Owner.CallMethod(a.Boxed, "ReadRune", nil, unsafe.Pointer(&r))
-	return r.r0, r.r1, r.r2
-}
-
-func (a fmt_ScanState) SkipSpace() {
-	var r struct{}
-	a.T.Owner.CallMethod(a.Boxed, "SkipSpace", nil, unsafe.Pointer(&r))
-}
-
-func (a fmt_ScanState) Token(p0 bool, p1 func(rune) bool) ([]byte, error) {
-	var r struct {
-		r0 []byte
-		r1 error
-	}
-	a.T.Owner.CallMethod(a.Boxed, "Token", []unsafe.Pointer{unsafe.Pointer(&p0), unsafe.Pointer(&p1)}, unsafe.Pointer(&r))
-	return r.r0, r.r1
-}
-
-func (a fmt_ScanState) UnreadRune() error {
-	var r struct{ r0 error }
-	a.T.Owner.CallMethod(a.Boxed, "UnreadRune", nil, unsafe.Pointer(&r))
-	return r.r0
-}
-
-func (a fmt_ScanState) Width() (int, bool) {
-	var r struct {
-		r0 int
-		r1 bool
-	}
-	a.T.Owner.CallMethod(a.Boxed, "Width", nil, unsafe.Pointer(&r))
-	return r.r0, r.r1
-}
-
-type fmt_Scanner struct{ rt.Boxed }
-
-func (a fmt_Scanner) Scan(p0 p_fmt.ScanState, p1 rune) error {
-	var r struct{ r0 error }
-	a.T.Owner.CallMethod(a.Boxed, "Scan", []unsafe.Pointer{unsafe.Pointer(&p0), unsafe.Pointer(&p1)}, unsafe.Pointer(&r))
-	return r.r0
-}
-
-type fmt_State struct{ rt.Boxed }
-
-func (a fmt_State) Flag(p0 int) bool {
-	var r struct{ r0 bool }
-	a.T.Owner.CallMethod(a.Boxed, "Flag", []unsafe.Pointer{unsafe.Pointer(&p0)}, unsafe.Pointer(&r))
-	return r.r0
-}
-
-func (a fmt_State) Precision() (int, bool) {
-	var r struct {
-		r0 int
-		r1 bool
-	}
-	a.T.Owner.CallMethod(a.Boxed, "Precision", nil, unsafe.Pointer(&r))
-	return r.r0, r.r1
-}
-
-func (a fmt_State) Width() (int, bool) {
-	var r struct {
-		r0 int
-		r1 bool
-	}
-	a.T.Owner.CallMethod(a.Boxed, "Width", nil, unsafe.Pointer(&r))
-	return r.r0, r.r1
-}
-
-func (a fmt_State) Write(p0 []byte) (int, error) {
-	var r struct {
-		r0 int
-		r1 error
-	}
-	a.T.Owner.CallMethod(a.Boxed, "Write", []unsafe.Pointer{unsafe.Pointer(&p0)}, unsafe.Pointer(&r))
-	return r.r0, r.r1
-}
-
-type fmt_Stringer struct{ rt.Boxed }
-
-func (a fmt_Stringer) String() string {
-	var r struct{ r0 string }
-	a.T.Owner.CallMethod(a.Boxed, "String", nil, unsafe.Pointer(&r))
-	return r.r0
 }

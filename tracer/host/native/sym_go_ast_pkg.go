@@ -4,10 +4,8 @@ package native
 
 import (
 	p_go_ast "go/ast"
-	p_go_token "go/token"
 	reflect "reflect"
 	rt "tcdbg/tracer/host/rt"
-	unsafe "unsafe"
 )
 
 func pkg_go_ast() *rt.Pkg {
@@ -113,31 +111,5 @@ func pkg_go_ast() *rt.Pkg {
 			"ValueSpec":      reflect.TypeFor[p_go_ast.ValueSpec](),
 			"Visitor":        reflect.TypeFor[p_go_ast.Visitor](),
 		},
-		Adapters: []rt.Adapter{
-			{Iface: reflect.TypeFor[p_go_ast.Node](), Wrap: func(b rt.Boxed) any { return go_ast_Node{b} }},
-			{Iface: reflect.TypeFor[p_go_ast.Visitor](), Wrap: func(b rt.Boxed) any { return go_ast_Visitor{b} }},
-		},
 	}
-}
-
-type go_ast_Node struct{ rt.Boxed }
-
-func (a go_ast_Node) End() p_go_token.Pos {
-	var r struct{ r0 p_go_token.Pos }
-	a.T.Owner.CallMethod(a.Boxed, "End", nil, unsafe.Pointer(&r))
-	return r.r0
-}
-
-func (a go_ast_Node) Pos() p_go_token.Pos {
-	var r struct{ r0 p_go_token.Pos }
-	a.T.Owner.CallMethod(a.Boxed, "Pos", nil, unsafe.Pointer(&r))
-	return r.r0
-}
-
-type go_ast_Visitor struct{ rt.Boxed }
-
-func (a go_ast_Visitor) Visit(p0 p_go_ast.Node) p_go_ast.Visitor {
-	var r struct{ r0 p_go_ast.Visitor }
-	a.T.Owner.CallMethod(a.Boxed, "Visit", []unsafe.Pointer{unsafe.Pointer(&p0)}, unsafe.Pointer(&r))
-	return r.r0
 }

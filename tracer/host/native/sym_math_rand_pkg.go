@@ -6,7 +6,6 @@ import (
 	p_math_rand "math/rand"
 	reflect "reflect"
 	rt "tcdbg/tracer/host/rt"
-	unsafe "unsafe"
 )
 
 func pkg_math_rand() *rt.Pkg {
@@ -39,41 +38,5 @@ func pkg_math_rand() *rt.Pkg {
 			"Source64": reflect.TypeFor[p_math_rand.Source64](),
 			"Zipf":     reflect.TypeFor[p_math_rand.Zipf](),
 		},
-		Adapters: []rt.Adapter{
-			{Iface: reflect.TypeFor[p_math_rand.Source](), Wrap: func(b rt.Boxed) any { return math_rand_Source{b} }},
-			{Iface: reflect.TypeFor[p_math_rand.Source64](), Wrap: func(b rt.Boxed) any { return math_rand_Source64{b} }},
-		},
 	}
-}
-
-type math_rand_Source struct{ rt.Boxed }
-
-func (a math_rand_Source) Int63() int64 {
-	var r struct{ r0 int64 }
-	a.T.Owner.CallMethod(a.Boxed, "Int63", nil, unsafe.Pointer(&r))
-	return r.r0
-}
-
-func (a math_rand_Source) Seed(p0 int64) {
-	var r struct{}
-	a.T.Owner.CallMethod(a.Boxed, "Seed", []unsafe.Pointer{unsafe.Pointer(&p0)}, unsafe.Pointer(&r))
-}
-
-type math_rand_Source64 struct{ rt.Boxed }
-
-func (a math_rand_Source64) Int63() int64 {
-	var r struct{ r0 int64 }
-	a.T.Owner.CallMethod(a.Boxed, "Int63", nil, unsafe.Pointer(&r))
-	return r.r0
-}
-
-func (a math_rand_Source64) Seed(p0 int64) {
-	var r struct{}
-	a.T.Owner.CallMethod(a.Boxed, "Seed", []unsafe.Pointer{unsafe.Pointer(&p0)}, unsafe.Pointer(&r))
-}
-
-func (a math_rand_Source64) Uint64() uint64 {
-	var r struct{ r0 uint64 }
-	a.T.Owner.CallMethod(a.Boxed, "Uint64", nil, unsafe.Pointer(&r))
-	return r.r0
 }

@@ -6,7 +6,6 @@ import (
 	p_math_rand_v2 "math/rand/v2"
 	reflect "reflect"
 	rt "tcdbg/tracer/host/rt"
-	unsafe "unsafe"
 )
 
 func pkg_math_rand_v2() *rt.Pkg {
@@ -43,16 +42,5 @@ func pkg_math_rand_v2() *rt.Pkg {
 			"Source":  reflect.TypeFor[p_math_rand_v2.Source](),
 			"Zipf":    reflect.TypeFor[p_math_rand_v2.Zipf](),
 		},
-		Adapters: []rt.Adapter{
-			{Iface: reflect.TypeFor[p_math_rand_v2.Source](), Wrap: func(b rt.Boxed) any { return math_rand_v2_Source{b} }},
-		},
 	}
-}
-
-type math_rand_v2_Source struct{ rt.Boxed }
-
-func (a math_rand_v2_Source) Uint64() uint64 {
-	var r struct{ r0 uint64 }
-	a.T.Owner.CallMethod(a.Boxed, "Uint64", nil, unsafe.Pointer(&r))
-	return r.r0
 }

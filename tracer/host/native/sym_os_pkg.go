@@ -6,7 +6,6 @@ import (
 	p_os "os"
 	reflect "reflect"
 	rt "tcdbg/tracer/host/rt"
-	unsafe "unsafe"
 )
 
 func pkg_os() *rt.Pkg {
@@ -104,21 +103,5 @@ func pkg_os() *rt.Pkg {
 			"Signal":       reflect.TypeFor[p_os.Signal](),
 			"SyscallError": reflect.TypeFor[p_os.SyscallError](),
 		},
-		Adapters: []rt.Adapter{
-			{Iface: reflect.TypeFor[p_os.Signal](), Wrap: func(b rt.Boxed) any { return os_Signal{b} }},
-		},
 	}
-}
-
-type os_Signal struct{ rt.Boxed }
-
-func (a os_Signal) Signal() {
-	var r struct{}
-	a.T.Owner.CallMethod(a.Boxed, "Signal", nil, unsafe.Pointer(&r))
-}
-
-func (a os_Signal) String() string {
-	var r struct{ r0 string }
-	a.T.Owner.CallMethod(a.Boxed, "String", nil, unsafe.Pointer(&r))
-	return r.r0
 }

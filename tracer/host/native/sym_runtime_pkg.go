@@ -6,7 +6,6 @@ import (
 	reflect "reflect"
 	p_runtime "runtime"
 	rt "tcdbg/tracer/host/rt"
-	unsafe "unsafe"
 )
 
 func pkg_runtime() *rt.Pkg {
@@ -65,21 +64,5 @@ func pkg_runtime() *rt.Pkg {
 			"StackRecord":        reflect.TypeFor[p_runtime.StackRecord](),
 			"TypeAssertionError": reflect.TypeFor[p_runtime.TypeAssertionError](),
 		},
-		Adapters: []rt.Adapter{
-			{Iface: reflect.TypeFor[p_runtime.Error](), Wrap: func(b rt.Boxed) any { return runtime_Error{b} }},
-		},
 	}
-}
-
-type runtime_Error struct{ rt.Boxed }
-
-func (a runtime_Error) Error() string {
-	var r struct{ r0 string }
-	a.T.Owner.CallMethod(a.Boxed, "Error", nil, unsafe.Pointer(&r))
-	return r.r0
-}
-
-func (a runtime_Error) RuntimeError() {
-	var r struct{}
-	a.T.Owner.CallMethod(a.Boxed, "RuntimeError", nil, unsafe.Pointer(&r))
 }

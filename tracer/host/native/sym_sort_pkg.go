@@ -6,7 +6,6 @@ import (
 	reflect "reflect"
 	p_sort "sort"
 	rt "tcdbg/tracer/host/rt"
-	unsafe "unsafe"
 )
 
 func pkg_sort() *rt.Pkg {
@@ -38,27 +37,5 @@ func pkg_sort() *rt.Pkg {
 			"Interface":    reflect.TypeFor[p_sort.Interface](),
 			"StringSlice":  reflect.TypeFor[p_sort.StringSlice](),
 		},
-		Adapters: []rt.Adapter{
-			{Iface: reflect.TypeFor[p_sort.Interface](), Wrap: func(b rt.Boxed) any { return sort_Interface{b} }},
-		},
 	}
-}
-
-type sort_Interface struct{ rt.Boxed }
-
-func (a sort_Interface) Len() int {
-	var r struct{ r0 int }
-	a.T.Owner.CallMethod(a.Boxed, "Len", nil, unsafe.Pointer(&r))
-	return r.r0
-}
-
-func (a sort_Interface) Less(p0 int, p1 int) bool {
-	var r struct{ r0 bool }
-	a.T.Owner.CallMethod(a.Boxed, "Less", []unsafe.Pointer{unsafe.Pointer(&p0), unsafe.Pointer(&p1)}, unsafe.Pointer(&r))
-	return r.r0
-}
-
-func (a sort_Interface) Swap(p0 int, p1 int) {
-	var r struct{}
-	a.T.Owner.CallMethod(a.Boxed, "Swap", []unsafe.Pointer{unsafe.Pointer(&p0), unsafe.Pointer(&p1)}, unsafe.Pointer(&r))
 }

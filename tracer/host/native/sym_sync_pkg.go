@@ -6,7 +6,6 @@ import (
 	reflect "reflect"
 	p_sync "sync"
 	rt "tcdbg/tracer/host/rt"
-	unsafe "unsafe"
 )
 
 func pkg_sync() *rt.Pkg {
@@ -26,20 +25,5 @@ func pkg_sync() *rt.Pkg {
 			"RWMutex":   reflect.TypeFor[p_sync.RWMutex](),
 			"WaitGroup": reflect.TypeFor[p_sync.WaitGroup](),
 		},
-		Adapters: []rt.Adapter{
-			{Iface: reflect.TypeFor[p_sync.Locker](), Wrap: func(b rt.Boxed) any { return sync_Locker{b} }},
-		},
 	}
-}
-
-type sync_Locker struct{ rt.Boxed }
-
-func (a sync_Locker) Lock() {
-	var r struct{}
-	a.T.Owner.CallMethod(a.Boxed, "Lock", nil, unsafe.Pointer(&r))
-}
-
-func (a sync_Locker) Unlock() {
-	var r struct{}
-	a.T.Owner.CallMethod(a.Boxed, "Unlock", nil, unsafe.Pointer(&r))
 }

@@ -8,7 +8,6 @@ import (
 	reflect "reflect"
 	p_syscall "syscall"
 	rt "tcdbg/tracer/host/rt"
-	unsafe "unsafe"
 )
 
 func pkg_syscall() *rt.Pkg {
@@ -327,40 +326,5 @@ func pkg_syscall() *rt.Pkg {
 			"Utsname":              reflect.TypeFor[p_syscall.Utsname](),
 			"WaitStatus":           reflect.TypeFor[p_syscall.WaitStatus](),
 		},
-		Adapters: []rt.Adapter{
-			{Iface: reflect.TypeFor[p_syscall.Conn](), Wrap: func(b rt.Boxed) any { return syscall_Conn{b} }},
-			{Iface: reflect.TypeFor[p_syscall.RawConn](), Wrap: func(b rt.Boxed) any { return syscall_RawConn{b} }},
-		},
 	}
-}
-
-type syscall_Conn struct{ rt.Boxed }
-
-func (a syscall_Conn) SyscallConn() (p_syscall.RawConn, error) {
-	var r struct {
-		r0 p_syscall.RawConn
-		r1 error
-	}
-	a.T.Owner.CallMethod(a.Boxed, "SyscallConn", nil, unsafe.Pointer(&r))
-	return r.r0, r.r1
-}
-
-type syscall_RawConn struct{ rt.Boxed }
-
-func (a syscall_RawConn) Control(p0 func(fd uintptr)) error {
-	var r struct{ r0 error }
-	a.T.Owner.CallMethod(a.Boxed, "Control", []unsafe.Pointer{unsafe.Pointer(&p0)}, unsafe.Pointer(&r))
-	return r.r0
-}
-
-func (a syscall_RawConn) Read(p0 func(fd uintptr) (done bool)) error {
-	var r struct{ r0 error }
-	a.T.Owner.CallMethod(a.Boxed, "Read", []unsafe.Pointer{unsafe.Pointer(&p0)}, unsafe.Pointer(&r))
-	return r.r0
-}
-
-func (a syscall_RawConn) Write(p0 func(fd uintptr) (done bool)) error {
-	var r struct{ r0 error }
-	a.T.Owner.CallMethod(a.Boxed, "Write", []unsafe.Pointer{unsafe.Pointer(&p0)}, unsafe.Pointer(&r))
-	return r.r0
 }

@@ -3,11 +3,9 @@
 package native
 
 import (
-	p_io "io"
 	reflect "reflect"
 	p_tcdbg_torch "tcdbg/torch"
 	rt "tcdbg/tracer/host/rt"
-	unsafe "unsafe"
 )
 
 func pkg_tcdbg_torch() *rt.Pkg {
@@ -553,45 +551,5 @@ func pkg_tcdbg_torch() *rt.Pkg {
 			"Tensor":        reflect.TypeFor[p_tcdbg_torch.Tensor](),
 			"VariadicKind":  reflect.TypeFor[p_tcdbg_torch.VariadicKind](),
 		},
-		Adapters: []rt.Adapter{
-			{Iface: reflect.TypeFor[p_tcdbg_torch.GraphImpl](), Wrap: func(b rt.Boxed) any { return tcdbg_torch_GraphImpl{b} }},
-		},
 	}
-}
-
-type tcdbg_torch_GraphImpl struct{ rt.Boxed }
-
-func (a tcdbg_torch_GraphImpl) Code() string {
-	var r struct{ r0 string }
-	a.T.Owner.CallMethod(a.Boxed, "Code", nil, unsafe.Pointer(&r))
-	return r.r0
-}
-
-func (a tcdbg_torch_GraphImpl) GoCode() string {
-	var r struct{ r0 string }
-	a.T.Owner.CallMethod(a.Boxed, "GoCode", nil, unsafe.Pointer(&r))
-	return r.r0
-}
-
-func (a tcdbg_torch_GraphImpl) Name() string {
-	var r struct{ r0 string }
-	a.T.Owner.CallMethod(a.Boxed, "Name", nil, unsafe.Pointer(&r))
-	return r.r0
-}
-
-func (a tcdbg_torch_GraphImpl) Ops() []string {
-	var r struct{ r0 []string }
-	a.T.Owner.CallMethod(a.Boxed, "Ops", nil, unsafe.Pointer(&r))
-	return r.r0
-}
-
-func (a tcdbg_torch_GraphImpl) PrintTabular(p0 p_io.Writer) {
-	var r struct{}
-	a.T.Owner.CallMethod(a.Boxed, "PrintTabular", []unsafe.Pointer{unsafe.Pointer(&p0)}, unsafe.Pointer(&r))
-}
-
-func (a tcdbg_torch_GraphImpl) Run(p0 []p_tcdbg_torch.Value) []p_tcdbg_torch.Value {
-	var r struct{ r0 []p_tcdbg_torch.Value }
-	a.T.Owner.CallMethod(a.Boxed, "Run", []unsafe.Pointer{unsafe.Pointer(&p0)}, unsafe.Pointer(&r))
-	return r.r0
 }

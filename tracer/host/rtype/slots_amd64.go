@@ -1,0 +1,3 @@
+package rtype
+
+const slotSize = 16
