@@ -57,6 +57,8 @@ func (in *Interp) bindNew(fn *ssa.Function) *boundFunc {
 		b.intrinsic = i
 	} else if i, ok := in.intrinsics[b.name]; ok {
 		b.intrinsic = i
+	} else if g, ok := in.generics[b.name]; ok {
+		b.intrinsic = g(in, fn)
 	}
 	if b.intrinsic != nil {
 		b.native = in.nativeFunc(fn)

@@ -10,6 +10,7 @@ import (
 
 	"tcdbg/tracer/host/rtype"
 
+	"golang.org/x/tools/go/ssa"
 	"golang.org/x/tools/go/types/typeutil"
 )
 
@@ -39,6 +40,7 @@ type Interp struct {
 
 	types      typeTable
 	intrinsics map[string]Intrinsic
+	generics   map[string]func(in *Interp, fn *ssa.Function) Intrinsic
 	files      stdFiles
 	places     places
 
@@ -51,6 +53,7 @@ type Interp struct {
 	pkgs       sync.Map // import path to *rt.Pkg, nil when not bound
 	slots      *rtype.Slots
 	nativeImpl sync.Map // implKey to bool
+	interfaces sync.Map // reflect.Type to whether it holds interfaces of the program
 	threads    sync.Pool
 
 	exit chan Exit
@@ -75,6 +78,7 @@ func New(p *Program, cfg Config) *Interp {
 	in.types.byID.SetHasher(in.types.hasher)
 	in.types.exacts.SetHasher(in.types.hasher)
 	in.intrinsics = standardIntrinsics()
+	in.generics = genericIntrinsics()
 	in.freeSlots()
 	return in
 }

@@ -1,10 +1,8 @@
 package host
 
 import (
-	"errors"
 	"flag"
 	"fmt"
-	"go/types"
 	"io"
 	"os"
 	"reflect"
@@ -43,6 +41,9 @@ func standardIntrinsics() map[string]Intrinsic {
 	addAtomicPointer(m)
 	addSort(m)
 	addRuntime(m)
+	addLog(m)
+	addReflect(m)
+	addEncoding(m)
 	m["tcdbg/torch.Fields"] = torchFields
 	m["tcdbg/torch.Compile"] = sameFunc("torch.Compile")
 	m["tcdbg/torch/compiler.Disable"] = sameFunc("compiler.Disable")
@@ -76,49 +77,6 @@ func mapsClone(_ *Thread, _ *Frame, a []unsafe.Pointer, r unsafe.Pointer) {
 		out.SetMapIndex(it.Key(), it.Value())
 	}
 	put(r, out.Interface())
-}
-
-// errorsAs is errors.As for targets that are interfaces of the program: compiled
-// code does not know their methods.
-func errorsAs(th *Thread, _ *Frame, a []unsafe.Pointer, r unsafe.Pointer) {
-	err, target := arg[error](a, 0), arg[any](a, 1)
-	in := th.In
-	if ti := in.dynamicInfo(target); ti != nil && !ti.exact {
-		if p, ok := ti.T.Underlying().(*types.Pointer); ok && types.IsInterface(p.Elem()) {
-			put(r, in.asInterface(err, in.info(p.Elem()), *(*unsafe.Pointer)(content(&target, ti))))
-			return
-		}
-	}
-	put(r, errors.As(err, target))
-}
-
-// asInterface stores the first error in err's tree that implements to.
-func (in *Interp) asInterface(err error, to *typeInfo, dst unsafe.Pointer) bool {
-	for err != nil {
-		if in.assertable(err, to) {
-			in.writeIface(to, dst, err)
-			return true
-		}
-		if x, ok := err.(interface{ As(any) bool }); ok {
-			if x.As(reflect.NewAt(to.goType(), dst).Interface()) {
-				return true
-			}
-		}
-		switch x := err.(type) {
-		case interface{ Unwrap() error }:
-			err = x.Unwrap()
-		case interface{ Unwrap() []error }:
-			for _, e := range x.Unwrap() {
-				if in.asInterface(e, to, dst) {
-					return true
-				}
-			}
-			return false
-		default:
-			return false
-		}
-	}
-	return false
 }
 
 // addAtomicPointer binds the generic atomic.Pointer: its representation ends in

@@ -46,6 +46,7 @@ type Program struct {
 
 	source   map[string]bool           // packages that are interpreted
 	imported map[string]bool           // what those import
+	embedded map[string]bool           // those that are in the binary
 	pkgs     map[string]*types.Package // all packages by path
 	mu       sync.Mutex
 	texts    map[string][]string // lines by file
@@ -76,7 +77,11 @@ func Load(cfg LoadConfig) (*Program, error) {
 	if obj, ok := main.pkg.Scope().Lookup("main").(*types.Func); !ok || obj == nil {
 		return nil, errors.New("runtime.main_main·f: function main is undeclared in the main package")
 	}
-	return l.program(main), nil
+	p := l.program(main)
+	if l.errs = p.refusals(); len(l.errs) > 0 {
+		return nil, l.failure()
+	}
+	return p, nil
 }
 
 // mainFiles lists the files of the main package and its folder.
@@ -165,6 +170,7 @@ type loader struct {
 func (l *loader) unit(path, dir string, files []sourceFile) *unit {
 	u := &unit{path: path}
 	l.units[path] = u
+	broken := len(l.errs)
 	for _, f := range files {
 		var src any
 		if f.data != nil {
@@ -182,7 +188,7 @@ func (l *loader) unit(path, dir string, files []sourceFile) *unit {
 			u.files = append(u.files, af)
 		}
 	}
-	if len(l.errs) > 0 {
+	if len(l.errs) > broken {
 		return u
 	}
 	u.info = &types.Info{
@@ -343,7 +349,7 @@ func (l *loader) failure() error {
 // program builds the SSA of everything that is interpreted.
 func (l *loader) program(main *unit) *Program {
 	prog := ssa.NewProgram(l.fset, ssa.InstantiateGenerics|ssa.GlobalDebug)
-	p := &Program{Fset: l.fset, SSA: prog, source: map[string]bool{}, imported: map[string]bool{}, pkgs: l.pkgs, texts: map[string][]string{}, files: l.texts}
+	p := &Program{Fset: l.fset, SSA: prog, source: map[string]bool{}, imported: map[string]bool{}, embedded: map[string]bool{}, pkgs: l.pkgs, texts: map[string][]string{}, files: l.texts}
 	made := map[*types.Package]bool{}
 	var create func(pkgs []*types.Package)
 	create = func(pkgs []*types.Package) {
@@ -364,7 +370,7 @@ func (l *loader) program(main *unit) *Program {
 	create(all)
 	var built []*ssa.Package
 	for _, u := range l.order {
-		p.source[u.path] = true
+		p.source[u.path], p.embedded[u.path] = true, l.archive.sourceOf(u.path) != nil
 		for _, q := range u.pkg.Imports() {
 			p.imported[q.Path()] = true
 		}

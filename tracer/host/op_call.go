@@ -318,6 +318,11 @@ func (in *Interp) nativeSite(r reflect.Type, name string) *methodSite {
 		}
 	}
 	s.thunk = in.thunk(m.Func, nil)
+	if r == tyReflectType {
+		if own := in.typeMethod(name, s.thunk); own != nil {
+			s.thunk = own
+		}
+	}
 	return s
 }
 

@@ -32,7 +32,10 @@ type places struct {
 }
 
 // runtimeFunc stands behind a *runtime.Func of the program.
-type runtimeFunc struct{ entry stackEntry }
+type runtimeFunc struct {
+	entry  stackEntry
+	native *runtime.Func // of compiled code; entry is empty
+}
 
 // runtimeFrames stands behind a *runtime.Frames of the program.
 type runtimeFrames struct{ pcs []uintptr }
@@ -138,21 +141,29 @@ func addRuntime(m map[string]Intrinsic) {
 	m["(*runtime.Frames).Next"] = runtimeNext
 	m["runtime.FuncForPC"] = runtimeFuncForPC
 	m["(*runtime.Func).Name"] = func(_ *Thread, _ *Frame, a []unsafe.Pointer, r unsafe.Pointer) {
-		if f := arg[*runtimeFunc](a, 0); f != nil {
-			put(r, f.name())
-		} else {
-			put(r, "")
-		}
+		put(r, arg[*runtimeFunc](a, 0).name())
 	}
 	m["(*runtime.Func).Entry"] = func(th *Thread, _ *Frame, a []unsafe.Pointer, r unsafe.Pointer) {
-		put(r, th.In.pcOf(arg[*runtimeFunc](a, 0).entry))
+		if f := arg[*runtimeFunc](a, 0); f.native != nil {
+			put(r, f.native.Entry())
+		} else {
+			put(r, th.In.pcOf(f.entry))
+		}
 	}
 	m["(*runtime.Func).FileLine"] = runtimeFileLine
 	m["runtime.SetFinalizer"] = setFinalizer
 	m["runtime.AddCleanup"] = addCleanup
 }
 
-func (f *runtimeFunc) name() string { return goName(f.entry.fn) }
+func (f *runtimeFunc) name() string {
+	switch {
+	case f == nil:
+		return ""
+	case f.native != nil:
+		return f.native.Name()
+	}
+	return goName(f.entry.fn)
+}
 
 func runtimeCaller(th *Thread, call *Frame, a []unsafe.Pointer, r unsafe.Pointer) {
 	if r == nil {
@@ -220,7 +231,7 @@ func (in *Interp) runtimeFunc(e stackEntry) unsafe.Pointer {
 		if p.funcs == nil {
 			p.funcs = map[*ssa.Function]*runtimeFunc{}
 		}
-		f = &runtimeFunc{e}
+		f = &runtimeFunc{entry: e}
 		p.funcs[e.fn] = f
 	}
 	return unsafe.Pointer(f)
@@ -231,13 +242,24 @@ func runtimeFuncForPC(th *Thread, _ *Frame, a []unsafe.Pointer, r unsafe.Pointer
 		put(r, th.In.runtimeFunc(e))
 		return
 	}
+	if f := runtime.FuncForPC(arg[uintptr](a, 0)); f != nil {
+		put(r, &runtimeFunc{native: f})
+		return
+	}
 	put[unsafe.Pointer](r, nil)
 }
 
 func runtimeFileLine(th *Thread, _ *Frame, a []unsafe.Pointer, r unsafe.Pointer) {
 	e, ok := th.In.placeOf(arg[uintptr](a, 1))
-	if !ok {
-		e = arg[*runtimeFunc](a, 0).entry
+	if f := arg[*runtimeFunc](a, 0); !ok && f.native != nil {
+		file, line := f.native.FileLine(arg[uintptr](a, 1))
+		put(r, struct {
+			file string
+			line int
+		}{file, line})
+		return
+	} else if !ok {
+		e = f.entry
 	}
 	pos := th.In.position(e)
 	put(r, struct {

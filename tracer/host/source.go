@@ -190,6 +190,8 @@ func (m *module) folder(path string) string {
 // splitError turns errors of the parser and checker into positions and texts.
 func splitError[L any](err error, line func(token.Position, string) L) []L {
 	switch err := err.(type) {
+	case placedError:
+		return []L{line(err.pos, err.text)}
 	case scanner.ErrorList:
 		var out []L
 		for _, e := range err {

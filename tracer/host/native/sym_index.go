@@ -13,6 +13,8 @@ func Package(path string) *rt.Pkg {
 		return pkg_bufio()
 	case "bytes":
 		return pkg_bytes()
+	case "compress/gzip":
+		return pkg_compress_gzip()
 	case "container/heap":
 		return pkg_container_heap()
 	case "container/list":
@@ -43,6 +45,8 @@ func Package(path string) *rt.Pkg {
 		return pkg_encoding_binary()
 	case "encoding/csv":
 		return pkg_encoding_csv()
+	case "encoding/gob":
+		return pkg_encoding_gob()
 	case "encoding/hex":
 		return pkg_encoding_hex()
 	case "encoding/json":
@@ -81,6 +85,8 @@ func Package(path string) *rt.Pkg {
 		return pkg_io_ioutil()
 	case "log":
 		return pkg_log()
+	case "log/slog":
+		return pkg_log_slog()
 	case "math":
 		return pkg_math()
 	case "math/big":
