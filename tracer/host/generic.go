@@ -15,10 +15,12 @@ import (
 // This file is the generic functions of compiled packages: export data has no
 // code for them, and the types that the program gives them are its own.
 
-// genericIntrinsics makes the intrinsic of one instance, by the name of its
-// origin.
-func genericIntrinsics() map[string]func(in *Interp, fn *ssa.Function) Intrinsic {
-	return map[string]func(in *Interp, fn *ssa.Function) Intrinsic{
+// genericTable makes the intrinsic of one instance, by the name of its origin.
+type genericTable map[string]func(in *Interp, fn *ssa.Function) Intrinsic
+
+// newGenerics is a variable so that a test can leave one out.
+var newGenerics = func() genericTable {
+	return genericTable{
 		"sync.OnceValue":               onceValues,
 		"sync.OnceValues":              onceValues,
 		"reflect.TypeFor":              typeFor,

@@ -10,7 +10,6 @@ import (
 
 	"tcdbg/tracer/host/rtype"
 
-	"golang.org/x/tools/go/ssa"
 	"golang.org/x/tools/go/types/typeutil"
 )
 
@@ -40,7 +39,7 @@ type Interp struct {
 
 	types      typeTable
 	intrinsics map[string]Intrinsic
-	generics   map[string]func(in *Interp, fn *ssa.Function) Intrinsic
+	generics   genericTable
 	files      stdFiles
 	places     places
 
@@ -78,7 +77,7 @@ func New(p *Program, cfg Config) *Interp {
 	in.types.byID.SetHasher(in.types.hasher)
 	in.types.exacts.SetHasher(in.types.hasher)
 	in.intrinsics = standardIntrinsics()
-	in.generics = genericIntrinsics()
+	in.generics = newGenerics()
 	in.freeSlots()
 	return in
 }

@@ -1,0 +1,187 @@
+package host
+
+import (
+	"bytes"
+	"fmt"
+	"go/ast"
+	"go/token"
+	"go/types"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"golang.org/x/tools/go/gcexportdata"
+	"golang.org/x/tools/go/ssa"
+)
+
+// compiledPackages are the packages that are bound as compiled code, by the export
+// data that programs are checked against.
+func compiledPackages(t *testing.T) []*types.Package {
+	t.Helper()
+	a, err := openArchive()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []*types.Package
+	for name := range a.files {
+		path, ok := strings.CutPrefix(name, "export/")
+		if !ok || a.sourceOf(path) != nil {
+			continue
+		}
+		data, err := a.read(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		pkg, err := gcexportdata.Read(bytes.NewReader(data), token.NewFileSet(), map[string]*types.Package{}, path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, pkg)
+	}
+	return out
+}
+
+// TestGenericFunctions looks at every generic function of a compiled package, and
+// every method of its generic types: there must be an intrinsic for it, since a
+// program that uses one without is refused.
+func TestGenericFunctions(t *testing.T) {
+	in := New(&Program{}, Config{})
+	have := func(name string) bool { return in.intrinsics[name] != nil || in.generics[name] != nil }
+	found := 0
+	for _, pkg := range compiledPackages(t) {
+		for _, name := range pkg.Scope().Names() {
+			obj := pkg.Scope().Lookup(name)
+			if !obj.Exported() {
+				continue
+			}
+			switch obj := obj.(type) {
+			case *types.Func:
+				if obj.Signature().TypeParams().Len() > 0 {
+					found++
+					if !have(pkg.Path() + "." + name) {
+						t.Errorf("%s.%s has no intrinsic: programs that call it are refused", pkg.Path(), name)
+					}
+				}
+			case *types.TypeName:
+				n, ok := obj.Type().(*types.Named)
+				if !ok || n.TypeParams().Len() == 0 {
+					continue
+				}
+				for m := range n.Methods() {
+					if full := m.FullName(); m.Exported() {
+						found++
+						if !have(full) {
+							t.Errorf("%s has no intrinsic: programs that call it are refused", full)
+						}
+					}
+				}
+			}
+		}
+	}
+	if found < 15 {
+		t.Errorf("%d generic functions found", found)
+	}
+}
+
+// TestRefused: what could only fail at run time is refused before the program
+// runs, by name and place.
+func TestRefused(t *testing.T) {
+	for _, c := range []struct{ name, imports, body, want string }{
+		{"field", `"log/slog"; "os"`, `slog.New(slog.NewTextHandler(os.Stdout, &slog.HandlerOptions{AddSource: true}))`,
+			"main.go:4:71: log/slog.HandlerOptions.AddSource cannot be set under tcdbg: package slog asks"},
+		{"field that is false", `"log/slog"; "os"`, `slog.New(slog.NewTextHandler(os.Stdout, &slog.HandlerOptions{AddSource: false}))`, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			dir := t.TempDir()
+			file := filepath.Join(dir, "main.go")
+			if err := os.WriteFile(file, fmt.Appendf(nil, "package main\nimport (%s)\nfunc main() {\n%s\n}\n", c.imports, c.body), 0o666); err != nil {
+				t.Fatal(err)
+			}
+			_, err := Load(LoadConfig{Paths: []string{file}})
+			switch {
+			case c.want == "" && err != nil:
+				t.Error(err)
+			case c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)):
+				t.Errorf("got %v, want %s", err, c.want)
+			}
+		})
+	}
+}
+
+// TestRefusedFunction: a function without binding is refused by name wherever the
+// program names it, and not where code that is never built does.
+func TestRefusedFunction(t *testing.T) {
+	old := newGenerics
+	defer func() { newGenerics = old }()
+	newGenerics = func() genericTable {
+		m := old()
+		delete(m, "sync.OnceValue")
+		return m
+	}
+	dir := t.TempDir()
+	file := filepath.Join(dir, "main.go")
+	text := `package main
+
+import "sync"
+
+type T struct{}
+
+func (T) M() func() int { return sync.OnceValue(func() int { return 1 }) }
+
+func use[V any](v V) func() V {
+	return sync.OnceValue(func() V { return v })
+}
+
+func main() {
+	f := use[string]
+	println(f("x")(), sync.OnceFunc != nil)
+	func() { _ = sync.OnceValue[bool] }()
+}
+`
+	if err := os.WriteFile(file, []byte(text), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	_, err := Load(LoadConfig{Paths: []string{file}})
+	if err == nil {
+		t.Fatal("loaded")
+	}
+	const why = "sync.OnceValue cannot be used under tcdbg: it is generic, and tcdbg has no code for it; write what it does, or use go run"
+	want := fmt.Sprintf("%[1]s:7:34: %[2]s\n%[1]s:10:9: %[2]s\n%[1]s:16:15: %[2]s", file, why)
+	if err.Error() != want {
+		t.Errorf("got\n%v\nwant\n%s", err, want)
+	}
+}
+
+// TestSourceFunctions: what packages that are interpreted from source declare
+// without a body has an intrinsic.
+func TestSourceFunctions(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "main.go")
+	text := "package main\nimport (_ \"slices\"; _ \"maps\"; _ \"iter\"; _ \"cmp\"; _ \"unique\")\nfunc main() {}\n"
+	if err := os.WriteFile(file, []byte(text), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	p, err := Load(LoadConfig{Paths: []string{file}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	in, found := New(p, Config{}), 0
+	for _, pkg := range p.SSA.AllPackages() {
+		if !p.embedded[pkg.Pkg.Path()] {
+			continue
+		}
+		for name, m := range pkg.Members {
+			fn, ok := m.(*ssa.Function)
+			if !ok {
+				continue
+			}
+			found++
+			if _, hasBody := fn.Syntax().(*ast.FuncDecl); hasBody && fn.Syntax().(*ast.FuncDecl).Body == nil && in.intrinsics[fullName(fn)] == nil {
+				t.Errorf("%s.%s has neither body nor intrinsic", pkg.Pkg.Path(), name)
+			}
+		}
+	}
+	if found < 50 {
+		t.Errorf("%d functions found", found)
+	}
+}
