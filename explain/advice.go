@@ -691,6 +691,9 @@ func advise(r *Report) {
 	for _, a := range libraryAdvice(r) {
 		items = append(items, item{a, a.Break.weight()})
 	}
+	for _, a := range skippedAdvice(r) { // nobody knows what the later calls do
+		items = append(items, item{a, 0})
+	}
 	for _, c := range mergedCauses(r) {
 		items = append(items, item{recompileAdvice(c), c.weight()})
 	}
@@ -747,7 +750,7 @@ func mergedCauses(r *Report) []*RecompileCause {
 	for _, fr := range r.Frames {
 		_, _, resumed := resumedFunction(fr.Name)
 		for _, c := range fr.Causes() {
-			if c.Fix.Text == "" && (resumed || frameworkFile(fr.Pos.File) && !publicFunction(fr)) {
+			if c.Fix.Text == "" && (resumed || fr.wraps != nil || frameworkFile(fr.Pos.File) && !publicFunction(fr)) {
 				continue
 			}
 			k := key{c.key(), fr.Pos.File, fr.Name, fr.Pos.Line}

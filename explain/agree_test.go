@@ -28,7 +28,7 @@ func facts(r *Report) string {
 	}
 	for _, rc := range r.Recompiles {
 		for _, g := range rc.Failures {
-			out = append(out, fmt.Sprintf("recompile of %s, entry %s: %s at line %d: fix %q", rc.Compile.Frame.Name, g.Entry, failureText(&g), g.Pos.Line, rc.Fix.Text))
+			out = append(out, fmt.Sprintf("recompile of %s, entry %s: %s at line %d: fix %q", codeName(rc.Compile.Frame), g.Entry, failureText(&g), g.Pos.Line, rc.Fix.Text))
 		}
 	}
 	for _, a := range r.Advice {
@@ -39,6 +39,15 @@ func facts(r *Report) string {
 	}
 	slices.Sort(out)
 	return strings.Join(out, "\n")
+}
+
+// codeName is the name of the function that Dynamo compiled: a text log without guards
+// does not tell which module a wrapper calls.
+func codeName(fr *Frame) string {
+	if fr.wraps != nil {
+		return fr.wraps.Func
+	}
+	return fr.Name
 }
 
 // TestTextTellsWhatTheTraceTells: breaks, causes and advice are the same, whichever
@@ -230,7 +239,7 @@ func toldFacts(r *Report) map[string]*programFact {
 	}
 	for _, rc := range r.Recompiles {
 		f := &rc.Failures[0]
-		key := fmt.Sprintf("%s:0 %s", f.Kind, rc.Compile.Frame.Name)
+		key := fmt.Sprintf("%s:0 %s", f.Kind, codeName(rc.Compile.Frame))
 		if out[key] == nil {
 			out[key] = &programFact{words: failureText(f), fix: rc.Fix.Text}
 		}

@@ -98,9 +98,13 @@ func (x resumeIndex) resumeOf(fr *Frame, b *Break) *Compile {
 	if fr.Parent != nil {
 		base = fr.Parent
 	}
-	line := b.Pos.Line
+	line, code := b.Pos.Line, base.Pos
+	code.Func = base.Name
+	if base.wraps != nil {
+		code = *base.wraps
+	}
 	for _, p := range b.Stack {
-		if p.Func == base.Name && (p.File == base.Pos.File || base.Pos.File == "") {
+		if p.Func == code.Func && (p.File == code.File || code.File == "") {
 			line = p.Line
 		}
 	}
@@ -229,7 +233,7 @@ func costs(g *BreakGroup, seconds map[*Graph]float64) {
 			g.Graphs++
 			g.Seconds += seconds[b.After]
 		}
-		if fn := frameTitle(b.Compile.Frame); b.Outcome == "skipped" && b.Compile.Status == Skipped && !frameworkFile(b.Compile.Frame.Pos.File) && !slices.Contains(g.Lost, fn) {
+		if fn := frameTitle(b.Compile.Frame); b.Outcome == "skipped" && b.Compile.Status == Skipped && b.Compile.Frame.ofProgram() && !slices.Contains(g.Lost, fn) {
 			g.Lost = append(g.Lost, fn)
 		}
 		if fr := b.Compile.Frame; fr.EagerOps >= 0 && !frames[fr] {
@@ -415,7 +419,7 @@ func (fr *Frame) recompiles(yield func(*Compile) bool) {
 		if i == 0 {
 			tried = c.Status == Failed
 		}
-		later := c.ID.Compile > 0 && (i == 0 || !tried)
+		later := c.ID.Compile > 0 && (i == 0 || !tried) && !c.fresh
 		if (later || c.Recompile != nil) && !yield(c) {
 			return
 		}

@@ -206,6 +206,9 @@ func (f *Fold) guardTree(r *logs.Record) {
 	}
 	load := r.Loader()
 	c.guarded = true
+	if isWrapper(c.Frame.Name) {
+		c.wrapped = f.intern(wrappedClass(text))
+	}
 	c.Guards = &GuardTree{Leaves: leaves, Noise: noise, Micros: micros, Load: func() *GuardNode { return parseGuards(load()) }}
 }
 

@@ -123,6 +123,11 @@ type Frame struct {
 	Hits     int64
 	RunNanos int64
 	EagerOps int64 // -1: unknown
+
+	// wraps is the function of PyTorch's own that is compiled for a callable without a
+	// frame of its own, such as nn.Sequential; Name and Pos are then its class and the line
+	// that calls it. Else nil.
+	wraps *logs.Pos
 }
 
 // Compile is one compilation of a frame.
@@ -152,6 +157,9 @@ type Compile struct {
 	InputBytes  int64    // bytes of their storages
 	Sources     []string // where inputs come from: L['x'], ...
 	Steps       int64    // recorded single steps
+
+	wrapped string // class of the callable that a wrapper of PyTorch's calls, "" when unknown
+	fresh   bool   // the first for its callable, though its id is a recompile's
 }
 
 // ShapeGuard is a condition on sizes that tracing added.

@@ -63,6 +63,7 @@ func (f *Fold) copyReport() *Report {
 		cp.round, cp.refused, cp.scores = 0, nil, nil
 		r.Fusions = append(r.Fusions, &cp)
 	}
+	nameWrapped(r)
 	f.copyPhases(r)
 	f.copySources(r)
 	f.total(r)

@@ -28,7 +28,7 @@ func wrapperAdvice(r *Report) []Advice {
 				continue
 			}
 			switch {
-			case frameworkFile(b.Compile.Frame.Pos.File) && isWrapper(b.Compile.Frame.Name) && b.Compile.Status == Empty && !reached[key]:
+			case (b.Compile.Frame.wraps != nil || frameworkFile(b.Compile.Frame.Pos.File) && isWrapper(b.Compile.Frame.Name)) && b.Compile.Status == Empty && !reached[key]:
 				seen[key] = true
 				out = addAdvice(out, Advice{
 					Text: "nothing of this call is compiled: what wraps the model breaks the graph before the first operator", Pos: at,
@@ -36,7 +36,7 @@ func wrapperAdvice(r *Report) []Advice {
 				})
 			case strings.Contains(b.Pos.File, "torch/distributed/fsdp/"):
 				line, inside := userLine(b.Stack)
-				if !inside || frameworkFile(b.Compile.Frame.Pos.File) {
+				if !inside || !b.Compile.Frame.ofProgram() {
 					continue
 				}
 				seen[key] = true
@@ -72,7 +72,7 @@ func libraryAdvice(r *Report) []Advice {
 // callerOf is the line of the program that calls what breaks within torch or the standard
 // library, where the program asked for the caller to be compiled.
 func callerOf(b *Break) (logs.Pos, bool) {
-	if !b.Noise || b.Compile == nil || b.Compile.Frame.Pos.File == "" || frameworkFile(b.Compile.Frame.Pos.File) {
+	if !b.Noise || b.Compile == nil || b.Compile.Frame.Pos.File == "" || !b.Compile.Frame.ofProgram() {
 		return logs.Pos{}, false
 	}
 	return userLine(b.Stack)
@@ -88,6 +88,9 @@ func addAdvice(list []Advice, a Advice) []Advice {
 	a.Cost = count(len(a.Break.Breaks), "break")
 	return append(list, a)
 }
+
+// ofProgram says whether a frame's code is not the framework's.
+func (fr *Frame) ofProgram() bool { return fr.wraps == nil && !frameworkFile(fr.Pos.File) }
 
 // isWrapper knows the function that Dynamo compiles for a callable without a frame of
 // its own, such as a module with hooks.
@@ -117,7 +120,7 @@ type callPlace struct {
 func reachedCalls(r *Report) map[callPlace]bool {
 	out := map[callPlace]bool{}
 	for _, fr := range r.Frames {
-		own := fr.Pos.File != "" && !frameworkFile(fr.Pos.File) && fr.Status != Compiling
+		own := fr.Pos.File != "" && fr.ofProgram() && fr.Status != Compiling
 		for _, c := range fr.Compiles {
 			if !own && (c.Graph == nil || len(c.Graph.Ops) == 0) {
 				continue

@@ -2,6 +2,7 @@ package explain
 
 import (
 	"io"
+	"slices"
 	"time"
 
 	"tcdbg/logs"
@@ -62,6 +63,7 @@ type jsonFrame struct {
 	Status   Status        `json:"status"`
 	Calls    *int64        `json:"calls"` // null: unknown
 	EagerOps *int64        `json:"eager_ops"`
+	Skipped  bool          `json:"skipped_for_good,omitempty"`
 	Compiles []jsonCompile `json:"compiles"`
 }
 
@@ -264,7 +266,12 @@ func toJSON(r *Report) *jsonReport {
 		start := r.Start.UTC()
 		j.Start = &start
 	}
-	j.Frames = list(r.Frames, frameJSON)
+	skipped := r.SkippedForGood()
+	j.Frames = list(r.Frames, func(f *Frame) jsonFrame {
+		out := frameJSON(f)
+		out.Skipped = slices.Contains(skipped, f)
+		return out
+	})
 	j.Breaks = list(r.Breaks, groupJSON)
 	j.Recompiles = list(r.Recompiles, recompileJSON)
 	j.Failures = list(r.Failures, func(f *Failure) jsonFailure {

@@ -38,7 +38,7 @@ func WriteText(w io.Writer, r *Report) error {
 
 // textSections in the order in which a reader needs them.
 var textSections = []func(t *textWriter, r *Report){
-	(*textWriter).failures, (*textWriter).advice, (*textWriter).breaks, (*textWriter).recompiles, (*textWriter).frames,
+	(*textWriter).failures, (*textWriter).advice, (*textWriter).breaks, (*textWriter).recompiles, (*textWriter).skipped, (*textWriter).frames,
 	(*textWriter).guards, (*textWriter).graphs, (*textWriter).kernels, (*textWriter).fusion, (*textWriter).time,
 	(*textWriter).caches, (*textWriter).symbols, (*textWriter).ranks, (*textWriter).notes,
 }

@@ -1,0 +1,82 @@
+package explain
+
+import (
+	"strings"
+
+	"tcdbg/logs"
+)
+
+// This file finds functions that PyTorch skips for good. Where the first call of a compiled
+// function meets no operator, Dynamo leaves the code object alone from then on: no later
+// call is looked at, whatever it does, and no record tells it.
+
+// SkippedForGood lists the functions that the program asked to have compiled, and that
+// run eager since their first call met no operator.
+func (r *Report) SkippedForGood() []*Frame {
+	type function struct{ file, name string }
+	compiled := map[function]bool{} // and so may have called others
+	for _, fr := range r.Frames {
+		name := functionOf(logs.Pos{Func: fr.Name}, nil)
+		if fr.wraps != nil {
+			name = fr.wraps.Func
+		}
+		compiled[function{fr.Pos.File, name}] = true
+	}
+	var out []*Frame
+next:
+	for _, fr := range r.Frames {
+		if !fr.skippedForGood() {
+			continue
+		}
+		st := fr.Compiles[len(fr.Compiles)-1].Stack
+		for i := 0; i+1 < len(st); i++ { // a helper behind a break often has no operators at all
+			if compiled[function{st[i].File, functionOf(st[i], nil)}] {
+				continue next
+			}
+		}
+		out = append(out, fr)
+	}
+	return out
+}
+
+// skippedForGood says whether a frame of the program ended without a graph, a break or an
+// error: nothing was there to capture.
+func (fr *Frame) skippedForGood() bool {
+	if _, _, resumed := resumedFunction(fr.Name); resumed || fr.Parent != nil || fr.Name == "" || !fr.ofProgram() || strings.HasPrefix(fr.Pos.File, "<") || installedPackage(fr.Pos.File) != "" {
+		return false
+	}
+	for _, c := range fr.Compiles {
+		if c.Status != Skipped || len(c.Breaks) > 0 || c.Failure != nil || c.Graph != nil {
+			return false
+		}
+	}
+	return len(fr.Compiles) > 0
+}
+
+// skippedWords are the consequence.
+const skippedWords = "runs eager for good: its first call met no operator, so PyTorch skips it and looks at no later call"
+
+// skippedAdvice tells them behind what has a cost that is known.
+func skippedAdvice(r *Report) []Advice {
+	var out []Advice
+	for _, fr := range r.SkippedForGood() {
+		out = append(out, Advice{Text: fr.Title() + " " + skippedWords, Pos: fr.Pos, Cost: "never compiled", Frame: fr})
+	}
+	return out
+}
+
+func (t *textWriter) skipped(r *Report) {
+	list := r.SkippedForGood()
+	if len(list) == 0 {
+		return
+	}
+	t.section("SKIPPED: " + count(len(list), "function"))
+	for i, fr := range list {
+		if i == rows {
+			t.more(len(list)-rows, "function")
+			break
+		}
+		t.line("  %s %s", fr.Title(), t.names.at(fr.Pos))
+		t.line("      %s", skippedWords)
+	}
+}
