@@ -86,7 +86,7 @@ func (r *Request) pure(g *graph.Graph, stage string, fresh []int) (Runnable, err
 		return nil, err
 	}
 	if r.Log != nil {
-		r.Log.Emit(logs.Out{Kind: "aot_" + stage + "_graph", ID: r.ID, Payload: []byte(g.Code()), Place: "aot/aot.go:70"})
+		r.Log.Emit(logs.Out{Kind: "aot_" + stage + "_graph", ID: r.ID, Payload: []byte(g.Code()), Place: logs.Here()})
 	}
 	compiled, err := r.Compile(g, stage)
 	if err != nil {

@@ -46,7 +46,7 @@ func (r *Request) training(f *functional) (Runnable, error) {
 		return nil, err
 	}
 	if r.Log != nil {
-		r.Log.Emit(logs.Out{Kind: "aot_joint_graph", ID: r.ID, Payload: []byte(j.g.Code()), Place: "aot/joint.go:40"})
+		r.Log.Emit(logs.Out{Kind: "aot_joint_graph", ID: r.ID, Payload: []byte(j.g.Code()), Place: logs.Here()})
 	}
 	p := j.cut()
 	p.written, p.shows, p.sizes = f.mutations, f.shows, f.sizes

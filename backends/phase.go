@@ -28,7 +28,7 @@ func phase(r *tracer.Request, name string) (end func()) {
 			"name": name, "ph": kind, "ts": time.Now().UnixMicro(), "cat": "dynamo_timed", "tid": 0, "pid": 0,
 			"args": map[string]any{"compile_id": fmt.Sprintf("%d/%d", r.ID.Frame, r.ID.Compile)},
 		})
-		r.Log.Emit(logs.Out{Kind: "chromium_event", ID: r.ID, Payload: body, Place: "backends/phase.go:30"})
+		r.Log.Emit(logs.Out{Kind: "chromium_event", ID: r.ID, Payload: body, Place: logs.Here()})
 	}
 	emit("B")
 	return func() { emit("E") }

@@ -7,6 +7,10 @@ package logs
 
 import (
 	"encoding/json"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
 )
 
 // CompileID names one compilation of one frame: [frame/compile_attempt].
@@ -34,7 +38,7 @@ type Out struct {
 	ID      CompileID
 	Meta    any
 	Payload []byte
-	Place   string // "tracer/frame.go:120"; a constant of the caller
+	Place   string // of the code that writes it, by Here: "tracer/frame.go:120"
 }
 
 // Sink accepts records; a nil *Writer is a Sink that drops them.
@@ -57,7 +61,7 @@ func Artifact(id CompileID, a Versioned) Out {
 	}
 	return Out{
 		Kind: "artifact", ID: id, Payload: body,
-		Meta: map[string]string{"name": name, "encoding": "json"},
+		Meta: map[string]string{"name": name, "encoding": "json"}, Place: place(2),
 	}
 }
 
@@ -66,6 +70,25 @@ func Artifact(id CompileID, a Versioned) Out {
 func Text(id CompileID, name, text string) Out {
 	return Out{
 		Kind: "artifact", ID: id, Payload: []byte(text),
-		Meta: map[string]string{"name": name, "encoding": "string"},
+		Meta: map[string]string{"name": name, "encoding": "string"}, Place: place(2),
 	}
+}
+
+// Here is the place of its caller, for Out.Place.
+func Here() string { return place(2) }
+
+// place is the place of the function that many callers up, below our module.
+func place(skip int) string {
+	pc, file, line, ok := runtime.Caller(skip)
+	if !ok {
+		return ""
+	}
+	folder := ""
+	if f := runtime.FuncForPC(pc); f != nil {
+		name := f.Name() // tcdbg/tracer.(*T).method
+		slash := strings.LastIndexByte(name, '/') + 1
+		pkg, _, _ := strings.Cut(name[slash:], ".")
+		folder = strings.TrimPrefix(name[:slash]+pkg, "tcdbg/") + "/"
+	}
+	return folder + filepath.Base(file) + ":" + strconv.Itoa(line)
 }

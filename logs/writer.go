@@ -177,7 +177,7 @@ func (w *Writer) Stack(s []Frame) any {
 			if err != nil {
 				panic("logs: file name: " + err.Error())
 			}
-			w.write(Out{Kind: "str", ID: NoCompile, Place: "logs/writer.go:0"}, meta)
+			w.write(Out{Kind: "str", ID: NoCompile, Place: Here()}, meta)
 		}
 		out = append(out, stackEntry{f.Line, f.Name, id, f.Loc})
 	}

@@ -38,7 +38,7 @@ func (t *Tracer) begin(tr *trace, fc *frameCache, id logs.CompileID) *recorder {
 	r.at = t.framePos(tr, fc, r.stack)
 	fc.at = r.at
 	t.sink.Emit(logs.Out{
-		Kind: "dynamo_start", ID: id, Place: "tracer/region.go:180",
+		Kind: "dynamo_start", ID: id, Place: logs.Here(),
 		Meta: map[string]any{"stack": t.sink.Stack(frames(r.stack))},
 	})
 	t.sink.Emit(logs.Artifact(id, logs.FrameInfo{Name: fc.name, Pos: r.at, Parent: fc.parent, From: fc.from}))
@@ -104,7 +104,7 @@ func (t *Tracer) event(phase, name string, id logs.CompileID, at time.Time) {
 		"name": name, "ph": phase, "ts": at.UnixMicro(), "cat": "dynamo_timed", "tid": 0, "pid": 0,
 		"args": map[string]any{"compile_id": fmt.Sprintf("%d/%d", id.Frame, id.Compile)},
 	})
-	t.sink.Emit(logs.Out{Kind: "chromium_event", ID: id, Payload: body, Place: "tracer/record.go:60"})
+	t.sink.Emit(logs.Out{Kind: "chromium_event", ID: id, Payload: body, Place: logs.Here()})
 }
 
 // traced writes what the trace found: the break, the guards.
@@ -113,12 +113,12 @@ func (r *recorder) traced(tr *trace, seg *segment) {
 	r.numbers(tr)
 	for _, x := range tr.env.Symbols {
 		o := tr.symbols[x]
-		r.t.sink.Emit(logs.Out{Kind: "create_symbol", ID: r.id, Place: "tracer/trace.go:240", Meta: map[string]any{
+		r.t.sink.Emit(logs.Out{Kind: "create_symbol", ID: r.id, Place: logs.Here(), Meta: map[string]any{
 			"symbol": x.Name, "val": fmt.Sprint(o.hint), "vr": fmt.Sprintf("[%d, int_oo]", x.Min), "source": x.Source,
 			"user_stack": r.t.sink.Stack(frames(o.at)),
 		}})
 		if v, fixed := x.Fixed(); fixed {
-			r.t.sink.Emit(logs.Out{Kind: "symbolic_shape_specialization", ID: r.id, Place: "tracer/trace.go:240", Meta: map[string]any{
+			r.t.sink.Emit(logs.Out{Kind: "symbolic_shape_specialization", ID: r.id, Place: logs.Here(), Meta: map[string]any{
 				"symbol": x.Name, "sources": []string{x.Source}, "value": fmt.Sprint(v), "reason": "the program needs the number",
 			}})
 		}
@@ -128,9 +128,7 @@ func (r *recorder) traced(tr *trace, seg *segment) {
 	}
 	b := r.breakRecord(tr, seg)
 	tr.c.account.note(nil, &b, nil, 0)
-	out := logs.Text(r.id, "dynamo_graph_break_reason", breakText(b))
-	out.Place = "tracer/step.go:90"
-	r.t.sink.Emit(out)
+	r.t.sink.Emit(logs.Text(r.id, "dynamo_graph_break_reason", breakText(b)))
 	r.t.sink.Emit(logs.Artifact(r.id, b))
 }
 
@@ -143,7 +141,7 @@ func (r *recorder) numbers(tr *trace) {
 			if seen[s] || !tr.isOpen(s) {
 				return
 			}
-			r.t.sink.Emit(logs.Out{Kind: "create_symbol", ID: r.id, Place: "tracer/number.go:170", Meta: map[string]any{
+			r.t.sink.Emit(logs.Out{Kind: "create_symbol", ID: r.id, Place: logs.Here(), Meta: map[string]any{
 				"symbol": fmt.Sprintf("zf%d", len(seen)), "val": tr.valueText(s.typ, tr.entry.at(s)), "vr": "[-oo, oo]", "source": s.name,
 				"user_stack": r.t.sink.Stack(frames(in.at)),
 			}})
@@ -272,7 +270,7 @@ func (r *recorder) captured(tr *trace, m *graph.Module) {
 	}
 	r.nodes = m.G.Len()
 	r.t.sink.Emit(logs.Out{
-		Kind: "dynamo_output_graph", ID: r.id, Payload: []byte(m.Code()), Place: "tracer/region.go:230",
+		Kind: "dynamo_output_graph", ID: r.id, Payload: []byte(m.Code()), Place: logs.Here(),
 		Meta: map[string]any{"sizes": sizes},
 	})
 	r.t.sink.Emit(logs.Artifact(r.id, logs.GraphCode{Name: m.Name(), Go: m.GoCode(), Table: m.G.Table(), Ops: m.Ops()}))
@@ -287,7 +285,7 @@ func (r *recorder) done(tr *trace, seg *segment) {
 		name = "dynamo"
 	}
 	r.t.event("E", name, r.id, time.Now())
-	r.t.sink.Emit(logs.Out{Kind: "dynamo_cpp_guards_str", ID: r.id, Payload: []byte(guardTree(seg.guards)), Place: "tracer/guard.go:40"})
+	r.t.sink.Emit(logs.Out{Kind: "dynamo_cpp_guards_str", ID: r.id, Payload: []byte(guardTree(seg.guards)), Place: logs.Here()})
 	list := make([]logs.Guard, len(seg.guards))
 	for i, g := range seg.guards {
 		list[i] = guardRecord(g)
@@ -332,7 +330,7 @@ func (r *recorder) metrics(tr *trace, seg *segment, failType, failReason string)
 		m["fail_user_frame_filename"], m["fail_user_frame_lineno"] = tr.pos().File, tr.pos().Line
 		m["guard_count"], m["has_guarded_code"] = nil, false
 	}
-	r.t.sink.Emit(logs.Out{Kind: "compilation_metrics", ID: r.id, Meta: m, Place: "tracer/record.go:240"})
+	r.t.sink.Emit(logs.Out{Kind: "compilation_metrics", ID: r.id, Meta: m, Place: logs.Here()})
 }
 
 // guardTree prints guards as PyTorch prints its tree: managers nested by
@@ -422,7 +420,7 @@ func (t *Tracer) logMiss(fc *frameCache, id logs.CompileID, fs []*host.Frame, ol
 	}
 	body, _ := json.MarshalIndent(reasons, "", "")
 	t.sink.Emit(logs.Out{
-		Kind: "artifact", ID: id, Payload: body, Place: "tracer/region.go:260",
+		Kind: "artifact", ID: id, Payload: body, Place: logs.Here(),
 		Meta: map[string]string{"name": "recompile_reasons", "encoding": "json"},
 	})
 	t.sink.Emit(logs.Artifact(id, miss))
@@ -438,7 +436,7 @@ func (r *recorder) limitReached(reasons []string) {
 	if len(reasons) > 0 {
 		reason += ": " + reasons[0]
 	}
-	r.t.sink.Emit(logs.Out{Kind: "compilation_metrics", ID: r.id, Place: "tracer/record.go:340", Meta: map[string]any{
+	r.t.sink.Emit(logs.Out{Kind: "compilation_metrics", ID: r.id, Place: logs.Here(), Meta: map[string]any{
 		"compile_id": fmt.Sprintf("%d/%d", r.id.Frame, r.id.Compile), "co_name": r.fc.name, "co_filename": r.fc.at.File, "co_firstlineno": r.fc.at.Line,
 		"fail_type": "Unsupported", "fail_reason": reason, "guard_count": nil, "has_guarded_code": nil,
 		"cache_size": r.id.Compile, "recompile_reason": strings.Join(reasons, "\n"), "log_format_version": 3,
