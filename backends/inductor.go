@@ -41,12 +41,22 @@ func (s *Set) engine() *engine {
 		}
 		s.eng = e
 		e.err = e.start()
+		s.started.Store(true)
 		if e.err != nil {
 			e.cc = nil
 			s.warnOnce("%v: compiled graphs run on the plain executor, which is slower", e.err)
 		}
 	})
 	return s.eng
+}
+
+// engineFor is engine for a request, whose trace says where the time goes: the first
+// one in a while builds the runtime library.
+func (s *Set) engineFor(r *tracer.Request) *engine {
+	if !s.started.Load() {
+		defer phase(r, phaseCC)()
+	}
+	return s.engine()
 }
 
 func (e *engine) start() (err error) {
@@ -72,7 +82,7 @@ func (b *inductorBackend) Compile(r *tracer.Request) (tracer.Runnable, error) {
 	if err := b.CheckMode(r.Mode); err != nil {
 		return nil, err
 	}
-	e := b.set.engine()
+	e := b.set.engineFor(r)
 	var x *executable
 	ar := aotRequest(r)
 	ar.Compile = func(g *graph.Graph, stage string) (_ aot.Runnable, err error) {

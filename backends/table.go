@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"tcdbg/tracer"
 )
@@ -24,10 +25,11 @@ type Config struct {
 
 // Set is the backends of one process.
 type Set struct {
-	cfg  Config
-	once sync.Once
-	eng  *engine // of the inductor backend
-	warn sync.Map
+	cfg     Config
+	once    sync.Once
+	started atomic.Bool // the engine has
+	eng     *engine     // of the inductor backend
+	warn    sync.Map
 
 	profiled profiled
 }

@@ -4,6 +4,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"tcdbg/explain"
 	"tcdbg/logs"
@@ -30,6 +31,7 @@ type facts struct {
 	idWidth int // of the longest compile id
 	// running is the innermost phase that has not ended, nil for none.
 	running *explain.Phase
+	since   time.Time // the start of the outermost one
 }
 
 // counts are what the leads of the screens say.
@@ -65,7 +67,13 @@ func (f *facts) collect(in *input) {
 	f.counts.collect(in.report)
 	f.idWidth = idColumn(in.report)
 	for _, p := range in.report.Phases {
-		if p.Open && (f.running == nil || !p.Start.Before(f.running.Start)) {
+		if !p.Open {
+			continue
+		}
+		if f.running == nil || p.Start.Before(f.since) {
+			f.since = p.Start
+		}
+		if f.running == nil || !p.Start.Before(f.running.Start) {
 			f.running = p
 		}
 	}

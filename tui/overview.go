@@ -106,8 +106,8 @@ func overviewRemark(m *Model) theme.Line {
 
 // compilingNow says which function is being compiled and how far that is.
 func compilingNow(m *Model) theme.Line {
-	phase, took := m.compiling()
-	if took < longPhase {
+	phase, took, all := m.compiling()
+	if all < longPhase {
 		return theme.L(theme.Faint, ranFor(m))
 	}
 	p, what := m.facts.running, ""

@@ -226,7 +226,7 @@ func (m *Model) programState() theme.Line {
 		return theme.Line{{Text: theme.GlyphRunning + " following", Style: theme.Green}}
 	case r.Live:
 		l := theme.Line{{Text: theme.GlyphRunning + " live ", Style: theme.Green}, {Text: seconds(m.elapsed())}}
-		if phase, took := m.compiling(); took >= longPhase {
+		if phase, took, all := m.compiling(); all >= longPhase {
 			l = append(l, theme.Span{Text: "  " + phase + " " + seconds(took), Style: theme.Yellow})
 		}
 		return l
@@ -238,17 +238,17 @@ func (m *Model) programState() theme.Line {
 	return theme.Line{{Text: theme.GlyphEnded + " saved"}}
 }
 
-// longPhase is how long a phase of a compile runs before the header names it.
+// longPhase is how long a compile runs before the header names its phase.
 const longPhase = time.Second
 
-// compiling names the innermost phase of a compile that runs now, and since when
-// it does.
-func (m *Model) compiling() (string, time.Duration) {
+// compiling names the innermost phase of a compile that runs now, with how long it
+// and the outermost one have been running.
+func (m *Model) compiling() (phase string, took, all time.Duration) {
 	p := m.facts.running
 	if p == nil || !m.run.Live {
-		return "", 0
+		return "", 0, 0
 	}
-	return phaseWords(p.Name), max(0, m.now().Sub(p.Start))
+	return phaseWords(p.Name), max(0, m.now().Sub(p.Start)), m.now().Sub(m.facts.since)
 }
 
 // phaseWords is a phase as people call it.
