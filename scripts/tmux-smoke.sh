@@ -63,7 +63,7 @@ for size in 80x24 160x50; do
 		6 operators
 		7 fusion round 1
 		8 generated kernels
-		9 WHERE IT WENT
+		9 TIME BY PHASE
 		0 records
 		7 fusion round 1
 	SCREENS
@@ -74,7 +74,7 @@ for size in 80x24 160x50; do
 	tm send-keys -t smoke "?"
 	await "What did the program print?"
 	tm send-keys -t smoke Escape
-	sleep 0.3 # a key right behind Escape would count as one with Alt
+	sleep 0.3 # a key right after Escape would count as one with Alt
 	await "hello from the program"
 	tm send-keys -t smoke q
 	await "code=0"

@@ -30,7 +30,7 @@ func breaksScreen() screenDef {
 			}
 			return []string{
 				"No graph breaks: every function was captured whole.",
-				"A break would show here with its cause, the line, what stood before and after it, and how to remove it.",
+				"A break would show here with its cause, its line, the graphs before and after it, and how to fix it.",
 			}
 		},
 	}
@@ -44,13 +44,13 @@ func breaksLead(m *Model, _ int) []theme.Line {
 	causes, fixable := m.facts.counts.causes, m.facts.counts.fixable
 	l := theme.Line{
 		{Text: " " + count(causes, "cause") + " of graph breaks", Style: theme.Bold | theme.Break},
-		{Text: fmt.Sprintf(" at %s · met %s", count(t.DistinctBreaks, "place"), times(t.Breaks))},
+		{Text: fmt.Sprintf(" at %s · hit %s", count(t.DistinctBreaks, "place"), times(t.Breaks))},
 	}
 	switch {
 	case fixable == causes && causes == 1:
-		l = append(l, theme.Span{Text: " · with a fix", Style: theme.Green})
+		l = append(l, theme.Span{Text: " · it has a fix", Style: theme.Green})
 	case fixable == causes:
-		l = append(l, theme.Span{Text: " · each with a fix", Style: theme.Green})
+		l = append(l, theme.Span{Text: " · all have a fix", Style: theme.Green})
 	case fixable > 0:
 		l = append(l, theme.Span{Text: fmt.Sprintf(" · %d with a fix", fixable), Style: theme.Green})
 	}
@@ -170,7 +170,7 @@ func (r *noiseRow) draw(m *Model, _ int) theme.Line {
 	if m.pane(keys.Breaks).folds[noiseGroup] {
 		glyph = theme.GlyphFolded
 	}
-	return theme.Line{{Text: fmt.Sprintf("%s framework noise: %s inside torch or the standard library", glyph, count(r.n, "break")), Style: theme.Noise}}
+	return theme.Line{{Text: fmt.Sprintf("%s framework breaks: %s inside torch or the standard library", glyph, count(r.n, "break")), Style: theme.Noise}}
 }
 
 // breakDetail answers, in this order: what and how bad, where, why, and how to
@@ -193,7 +193,7 @@ func breakDetail(m *Model, r row, w int) *doc {
 		d.wrap(theme.Plain, 2, b.Explanation)
 	}
 	if b.Type != "" && b.Type != breakTitle(b) {
-		d.wrap(theme.Faint, 2, "PyTorch calls it: "+b.Type)
+		d.wrap(theme.Faint, 2, "PyTorch's name: "+b.Type)
 	}
 	m.docValue(d, b)
 	m.docAround(d, b)
@@ -202,7 +202,7 @@ func breakDetail(m *Model, r row, w int) *doc {
 	m.docRelated(d, g)
 	m.docMet(d, g)
 	if b.Context != "" {
-		d.heading("CONTEXT")
+		d.heading("DEVELOPER DEBUG CONTEXT")
 		d.wrap(theme.Faint, 2, b.Context)
 	}
 	if b.Raw != "" && b.Raw != b.Context {
@@ -220,26 +220,26 @@ func breakFacts(g *explain.BreakGroup) string {
 		parts = append(parts, b.Fixability)
 	}
 	if g.Times() > 0 {
-		parts = append(parts, "met "+times(g.Times()))
+		parts = append(parts, "seen in "+count(g.Times(), "compile"))
 	} else {
-		parts = append(parts, "met while another break was handled")
+		parts = append(parts, "hit while another break was handled")
 	}
 	if b.Outcome != "" {
 		parts = append(parts, b.Outcome)
 	}
 	if len(g.Lost) > 0 {
-		parts = append(parts, "leaves "+strings.Join(g.Lost, ", ")+" eager")
+		parts = append(parts, "makes "+strings.Join(g.Lost, ", ")+" run eagerly")
 	}
 	if g.Graphs > 0 {
-		parts = append(parts, "splits "+count(g.Graphs, "graph"))
+		parts = append(parts, "adds "+count(g.Graphs, "graph"))
 	}
 	if g.Seconds > 0 {
-		parts = append(parts, secondsOr(g.Seconds)+" compiling what follows")
+		parts = append(parts, secondsOr(g.Seconds)+" compiling the resumed part")
 	}
 	if g.EagerOps >= 0 {
-		parts = append(parts, count(int(g.EagerOps), "operator")+" left eager")
+		parts = append(parts, count(int(g.EagerOps), "operator")+" run eagerly")
 	} else {
-		parts = append(parts, "operators left eager: unknown")
+		parts = append(parts, "eager operators: not in the trace")
 	}
 	return strings.Join(parts, " · ")
 }
@@ -285,7 +285,7 @@ func (m *Model) docValue(d *doc, b *explain.Break) {
 	if len(b.Value) == 0 {
 		return
 	}
-	d.heading("THE VALUE")
+	d.heading("WHERE THE VALUE COMES FROM")
 	col := m.placeColumn(b.Value, d.width)
 	for i, p := range b.Value {
 		arrow := "  "
@@ -301,7 +301,7 @@ func (m *Model) docAround(d *doc, b *explain.Break) {
 	if len(b.Before) == 0 && b.After == nil {
 		return
 	}
-	d.heading("AROUND IT")
+	d.heading("GRAPHS AROUND THE BREAK")
 	if len(b.Before) > 0 {
 		sel := Selection{}
 		if b.Compile != nil {
@@ -331,7 +331,7 @@ func (m *Model) docChains(d *doc, g *explain.BreakGroup) {
 	d.heading("CALLED FROM")
 	for i, chain := range chains {
 		if i == maxChains {
-			d.add(theme.T(theme.Faint, fmt.Sprintf("  and %s more", count(len(chains)-i, "chain"))))
+			d.add(theme.T(theme.Faint, fmt.Sprintf("  and %d more", len(chains)-i)))
 			break
 		}
 		if i > 0 {
@@ -381,7 +381,7 @@ func (m *Model) docRelated(d *doc, g *explain.BreakGroup) {
 	if len(g.Causes) == 0 {
 		return
 	}
-	d.heading("LEADS TO")
+	d.heading("CAUSES")
 	for _, c := range g.Causes {
 		if c.Lead != nil {
 			d.link(groupSel(c), theme.T(theme.Plain, "  "+theme.GlyphBreak+" "+m.place(c.Lead.Pos)+"  "+breakTitle(c.Lead)))
@@ -391,7 +391,7 @@ func (m *Model) docRelated(d *doc, g *explain.BreakGroup) {
 
 // docMet lists the compiles that met the break.
 func (m *Model) docMet(d *doc, g *explain.BreakGroup) {
-	d.heading("MET BY")
+	d.heading("SEEN IN")
 	for i, b := range g.Breaks {
 		if i == 20 {
 			d.add(theme.T(theme.Faint, fmt.Sprintf("  and %d more", len(g.Breaks)-i)))

@@ -14,7 +14,7 @@ func TestFix(t *testing.T) {
 	d := newDriver(t, f, Options{}, 100, 30)
 	d.script(`
 		keys 3 p
-		expect The fix of model.go:52
+		expect Fix for model.go:52
 		expect +b = torch.Where(b.Sum().Lt(0), b.Mul(-1), b)
 		expect a writes it to the file
 		keys esc
@@ -34,7 +34,7 @@ func TestFix(t *testing.T) {
 	}
 	d.script(`
 		keys p a y
-		expect written to model.go:52; R runs the program again, u takes it back
+		expect written to model.go:52; R runs the program again, u undoes it
 		keys a y
 		expect nothing was written: the file has changed since
 	`)
@@ -44,9 +44,9 @@ func TestFix(t *testing.T) {
 	}
 	d.script(`
 		keys u
-		expect model.go is as it was before the last fix; R runs the program again
+		expect undone: model.go is as it was before the last fix; R runs the program again
 		keys u
-		expect nothing was taken back: no fix was written
+		expect nothing was undone: no fix was written
 	`)
 }
 
@@ -93,7 +93,7 @@ func TestKernelsOfRunBefore(t *testing.T) {
 		keys j
 		expect new: that run had no kernel for mul, add, gelu
 		keys g
-		expect An extern call has no source
+		expect An extern kernel has no source
 	`)
 	if d.m.pane(keys.Kernels).mode != kernelDiffMode {
 		t.Error("another kernel left the comparison")

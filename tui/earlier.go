@@ -77,7 +77,7 @@ func (m *Model) takeEarlier(msg earlierMsg) {
 func (m *Model) kernelDiff(d *doc, k *explain.Kernel) {
 	e, ok := m.before()
 	if !ok {
-		d.add(theme.T(theme.Faint, "reading the run before …"))
+		d.add(theme.T(theme.Faint, "reading the previous run …"))
 		return
 	}
 	if e.report == nil {
@@ -104,7 +104,7 @@ func (m *Model) kernelEdits(d *doc, k, old *explain.Kernel) {
 		m.kernelSource(d, k)
 		return
 	case k.Load == nil || old.Load == nil:
-		d.wrap(theme.Faint, 0, "An extern call has no source; that run called "+old.Name+" as well.")
+		d.wrap(theme.Faint, 0, "An extern kernel has no source; that run called "+old.Name+" as well.")
 		return
 	}
 	a, aok := m.text("before "+kernelKey(old), old.Load)

@@ -37,7 +37,7 @@ type facts struct {
 // counts are what the leads of the screens say.
 type counts struct {
 	causes, fixable        int // of breaks
-	again, limit           int // functions compiled again, at the limit
+	again, limit           int // functions recompiled, at the limit
 	againSeconds           float64
 	entries, guards, noise int
 	worst                  float64 // dearest guard set, microseconds

@@ -298,7 +298,7 @@ func addFusion(r *explain.Report) {
 	r.Fusions = []*explain.Fusion{{ID: cid(1, 0), Graph: "__compiled_fn_2", Before: 4, After: 2, Seq: 9, Ops: ops, Start: start, Steps: []logs.FusionStep{
 		{Round: 1, A: "op1", B: "op2", Kind: "vertical", Fused: true, Score: 131072, Result: "op1_op2", Kernels: 5},
 		{Round: 1, A: "op1_op2", B: "op3", Kind: "vertical", Fused: true, Score: 131072, Result: "op1_op2_op3", Kernels: 4},
-		{Round: 1, A: "op0", B: "op1_op2_op3", Kind: "epilogue", Reason: "template", Why: "mm is a template over 8x64, add runs over 8x64: an epilogue would fit, but mm is an extern call here.", Score: 64, Kernels: 4},
+		{Round: 1, A: "op0", B: "op1_op2_op3", Kind: "epilogue", Reason: "template", Why: "mm is a template over 8x64, add runs over 8x64: an epilogue would fit, but mm is an extern kernel here.", Score: 64, Kernels: 4},
 		{Round: 2, A: "op4", B: "op5", Kind: "horizontal", Reason: "reduction of another group", Why: "sum iterates (8192), amax reduces (8, 1024).", Kernels: 4},
 	}}}
 }

@@ -138,7 +138,7 @@ func TestWatchingIsSeen(t *testing.T) {
 			d.script("keys " + keys.Screen(s).Key() + "\nexpect ◉ watching")
 		}
 		f.run.Changes = "3 kernels changed"
-		d.script("keys 8\npoll\nexpect since the run before: 3 kernels changed")
+		d.script("keys 8\npoll\nexpect since the previous run: 3 kernels changed")
 	}
 }
 

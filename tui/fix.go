@@ -39,7 +39,7 @@ func (m *Model) openFix(ask bool) tea.Cmd {
 
 func (m *Model) showFix(f pendingFix) {
 	place := m.place(f.pos)
-	o := overlay{kind: "fix", title: "The fix of " + theme.Clean(place), fix: f}
+	o := overlay{kind: "fix", title: "Fix for " + theme.Clean(place), fix: f}
 	for i, h := range f.rewrite.Hunks {
 		if len(f.rewrite.Hunks) > 1 {
 			if i > 0 {
@@ -105,7 +105,7 @@ func (m *Model) applyFix(f pendingFix) tea.Cmd {
 		if err := feed.Apply(f.pos.File, f.rewrite.Hunks); err != nil {
 			return statusMsg{"nothing was written: " + err.Error(), true}
 		}
-		return statusMsg{text: fmt.Sprintf("written to %s; %s, %s takes it back", place, next, keyOfAction(keys.UndoFix))}
+		return statusMsg{text: fmt.Sprintf("written to %s; %s, %s undoes it", place, next, keyOfAction(keys.UndoFix))}
 	}
 }
 
@@ -115,8 +115,8 @@ func (m *Model) undoFix() tea.Cmd {
 	return func() tea.Msg {
 		file, err := feed.Undo()
 		if err != nil {
-			return statusMsg{"nothing was taken back: " + err.Error(), true}
+			return statusMsg{"nothing was undone: " + err.Error(), true}
 		}
-		return statusMsg{text: fmt.Sprintf("%s is as it was before the last fix; %s", file, next)}
+		return statusMsg{text: fmt.Sprintf("undone: %s is as it was before the last fix; %s", file, next)}
 	}
 }

@@ -41,10 +41,10 @@ func fusionLead(m *Model, _ int) []theme.Line {
 	}
 	l := theme.Line{
 		{Text: fmt.Sprintf(" %s %d fused", theme.GlyphDone, fused), Style: theme.Bold | theme.Green},
-		{Text: fmt.Sprintf("  %s %d refused", theme.GlyphFailed, refused), Style: theme.Red},
+		{Text: fmt.Sprintf("  %s %d not fused", theme.GlyphFailed, refused), Style: theme.Red},
 	}
 	if saved > 0 {
-		l = append(l, theme.Span{Text: " · " + bytesText(saved) + " of traffic saved"})
+		l = append(l, theme.Span{Text: " · " + bytesText(saved) + " of memory traffic saved"})
 	}
 	if n := len(m.report.Passes); n > 0 {
 		l = append(l, theme.Span{Text: fmt.Sprintf(" · %d pass steps", n)})
@@ -111,7 +111,7 @@ type passOrFusion struct {
 
 func fusionSteps(f *explain.Fusion) []row {
 	if len(f.Steps) == 0 {
-		text := "no pair was tried"
+		text := "no fusion candidates"
 		if f.After > 0 {
 			text = count(f.After, "kernel") + ": " + text
 		}
@@ -259,7 +259,7 @@ func (m *Model) nextRefusal(p *pane, on bool) {
 		step = -1
 	}
 	if p.hide {
-		m.status = "refusals are hidden; u shows them"
+		m.status = "pairs that were not fused are hidden; u shows them"
 		return
 	}
 	for i := p.list.Cursor() + step; i >= 0 && i < p.Len(); i += step {
@@ -268,7 +268,7 @@ func (m *Model) nextRefusal(p *pane, on bool) {
 			return
 		}
 	}
-	m.status = "no further refusal"
+	m.status = "no further pair that was not fused"
 }
 
 func fusionDetail(m *Model, r row, w int) *doc {

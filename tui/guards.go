@@ -15,11 +15,11 @@ import (
 func guardsScreen() screenDef {
 	return screenDef{
 		id: keys.Guards, rows: guardRows, lead: guardsLead, leadLines: 2, detail: guardDetail, share: 0.34,
-		modes: []string{"tree", "difference from the entry before"},
+		modes: []string{"tree", "diff against the previous entry"},
 		act:   guardsAct,
 		empty: func(m *Model) []string {
 			if len(m.report.Frames) == 0 {
-				return []string{"Nothing was compiled, so nothing is guarded.", "A guard is a check before each call that what was compiled still fits."}
+				return []string{"Nothing was compiled, so nothing is guarded.", "A guard is a check before each call that the compiled code is still valid for it."}
 			}
 			return []string{"This trace records no guards.", "PyTorch writes them as dynamo_cpp_guards_str; old versions and text logs may lack them (TORCH_LOGS=guards)."}
 		},
@@ -36,7 +36,7 @@ func guardsLead(m *Model, _ int) []theme.Line {
 		{Text: " in " + entries(c.entries)},
 	}
 	if c.worst > 0 {
-		l = append(l, theme.Span{Text: fmt.Sprintf(" · dearest entry %s a call", checkTime(c.worst))})
+		l = append(l, theme.Span{Text: fmt.Sprintf(" · slowest entry %s per call", checkTime(c.worst))})
 	}
 	if c.noise > 0 {
 		l = append(l, theme.Span{Text: fmt.Sprintf(" · %d about hasattr and dynamic marking, folded", c.noise), Style: theme.Faint})
@@ -55,9 +55,9 @@ func checkTime(us float64) string {
 // entries is "1 entry", "2 entries".
 func entries(n int) string {
 	if n == 1 {
-		return "1 entry"
+		return "1 cache entry"
 	}
-	return fmt.Sprintf("%d entries", n)
+	return fmt.Sprintf("%d cache entries", n)
 }
 
 func guardRows(in *input) []row {
@@ -335,7 +335,7 @@ func (m *Model) guardDiff(d *doc, c *explain.Compile, root *explain.GuardNode) {
 		}
 	}
 	if before == nil {
-		d.wrap(theme.Faint, 0, "This is the first entry of its function: there is none before it to compare with. d shows the tree again.")
+		d.wrap(theme.Faint, 0, "This is the first cache entry of its function: there is no previous one to compare with. d shows the tree again.")
 		return
 	}
 	old, ok := m.guardTree(before)
@@ -344,7 +344,7 @@ func (m *Model) guardDiff(d *doc, c *explain.Compile, root *explain.GuardNode) {
 		return
 	}
 	a, b := guardTexts(old), guardTexts(root)
-	d.add(theme.T(theme.Bold, fmt.Sprintf("%s → %s", idText(before.ID), idText(c.ID))), theme.T(theme.Faint, "  what this entry demands that the one before did not"))
+	d.add(theme.T(theme.Bold, fmt.Sprintf("%s → %s", idText(before.ID), idText(c.ID))), theme.T(theme.Faint, "  guards that this entry has and the previous one did not"))
 	d.blank()
 	same := 0
 	for _, e := range diffLines(a, b) {

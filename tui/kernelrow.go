@@ -32,7 +32,7 @@ func kernelRows(in *input) []row {
 	return rows
 }
 
-// kernelRow is a kernel or an extern call.
+// kernelRow is a kernel or an extern kernel.
 type kernelRow struct {
 	k *explain.Kernel
 	t *kernelTable
@@ -48,7 +48,7 @@ type kernelColumn struct {
 // columns are those that have room beside the names in w cells; the last go first.
 func (t *kernelTable) columns(w int) []kernelColumn {
 	cols := []kernelColumn{
-		{"A CALL", 8, func(k *explain.Kernel, _ float64) string { return kernelCall(k) }},
+		{"PER CALL", 8, func(k *explain.Kernel, _ float64) string { return kernelCall(k) }},
 		{"CALLS", 6, func(k *explain.Kernel, _ float64) string { return fmt.Sprint(max(0, k.Calls)) }},
 		{"SHARE", 5, func(k *explain.Kernel, total float64) string { return kernelShare(k, total) }},
 		{"BYTES", 8, func(k *explain.Kernel, _ float64) string { return kernelBytes(k) }},

@@ -27,12 +27,12 @@ const (
 func kernelsScreen() screenDef {
 	return screenDef{
 		id: keys.Kernels, rows: kernelRows, lead: kernelLead, leadLines: 3, detail: kernelDetail, share: 0.42,
-		modes: []string{"source", "Triton, for a GPU", "operators and lines", "whole output code", "difference from the run before"},
+		modes: []string{"source", "Triton, for a GPU", "operators and lines", "full output code", "diff against the previous run"},
 		hidden: func(m *Model, mode int) bool {
 			return mode == kernelTritonMode && !slices.ContainsFunc(m.report.Kernels, func(k *explain.Kernel) bool { return k.Triton != nil })
 		},
 		orders: []order{
-			{name: "as they run"},
+			{name: "execution order"},
 			{"slowest first", func(a, b row) int { return cmp.Compare(kernelAt(b).RunNanos(), kernelAt(a).RunNanos()) }},
 			{"most bytes first", func(a, b row) int { return cmp.Compare(kernelAt(b).Bytes, kernelAt(a).Bytes) }},
 			{"by name", func(a, b row) int { return cmp.Compare(kernelAt(a).Name, kernelAt(b).Name) }},
@@ -55,7 +55,7 @@ func kernelLead(m *Model, _ int) []theme.Line {
 		return nil
 	}
 	c := &m.facts.counts
-	text := fmt.Sprintf(" · %s · %d operators", count(c.extern, "extern call"), c.kernelOps)
+	text := fmt.Sprintf(" · %s · %d operators", count(c.extern, "extern kernel"), c.kernelOps)
 	if c.kernelNanos > 0 {
 		text += " · " + nanos(int64(c.kernelNanos)) + " in kernels"
 	}
@@ -166,7 +166,7 @@ func (m *Model) kernelSummary(d *doc, k *explain.Kernel) {
 	if k.Backward() {
 		text = "backward pass · "
 	}
-	text += nanos(int64(ns)) + " a call · " + percent(k.RunNanos(), m.facts.counts.kernelNanos) + " of kernel time"
+	text += nanos(int64(ns)) + " per call · " + percent(k.RunNanos(), m.facts.counts.kernelNanos) + " of kernel time"
 	if v := k.GBPerSecond(); v > 0 {
 		text += fmt.Sprintf(" · %.1f GB/s", v)
 	}
@@ -197,11 +197,11 @@ func (m *Model) kernelTimes(d *doc, k *explain.Kernel) {
 	ns, ok := k.CallNanos()
 	if !ok {
 		if m.facts.counts.kernelNanos > 0 {
-			d.labelled("time", "no call of it was timed")
+			d.labelled("time", "never timed")
 		}
 		return
 	}
-	d.labelled("time", fmt.Sprintf("%s a call, %s (%d timed)", nanos(int64(ns)), count(int(k.Calls), "call"), k.Timed))
+	d.labelled("time", fmt.Sprintf("%s per call, %s (%d timed)", nanos(int64(ns)), count(int(k.Calls), "call"), k.Timed))
 	d.labelled("share", percent(k.RunNanos(), m.facts.counts.kernelNanos)+" of the time of all kernels")
 	var rates []string
 	if v := k.GBPerSecond(); v > 0 {
@@ -227,7 +227,7 @@ func (m *Model) kernelFacts(d *doc, k *explain.Kernel) {
 	}
 	d.labelled("operators", fmt.Sprintf("%d: %s", max(k.Fused, len(k.Ops)), strings.Join(k.Ops, ", ")))
 	if k.Bytes >= 0 {
-		d.labelled("bytes", bytesText(k.Bytes)+" read and written a call")
+		d.labelled("bytes", bytesText(k.Bytes)+" read and written per call")
 	}
 	if k.FLOPs > 0 {
 		d.labelled("flops", fmt.Sprintf("%.4g", float64(k.FLOPs)))

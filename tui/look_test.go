@@ -252,11 +252,11 @@ func TestFollowingHasNoClock(t *testing.T) {
 // What could not be read is told on the first screen, in its lead and behind the functions.
 func TestOverviewTellsDamage(t *testing.T) {
 	f := richFeed()
-	newDriver(t, f, Options{}, 100, 40).script("refute READ WITH CARE")
+	newDriver(t, f, Options{}, 100, 40).script("refute WARNINGS ABOUT THE TRACE")
 	f.report.Sources = append(f.report.Sources, logs.Source{Path: "run.log.gz", Err: errors.New("unexpected EOF")})
-	newDriver(t, f, Options{}, 100, 40).script("expect  ! run.log.gz: unexpected EOF: read up to there\nexpect READ WITH CARE")
+	newDriver(t, f, Options{}, 100, 40).script("expect  ! run.log.gz: unexpected EOF: read up to there\nexpect WARNINGS ABOUT THE TRACE")
 	f.report.Stats.BadJSON = 2
-	newDriver(t, f, Options{}, 100, 40).script("expect 2 remarks on what was read\nexpect 2 records with broken JSON")
+	newDriver(t, f, Options{}, 100, 40).script("expect 2 warnings about the trace\nexpect 2 records with broken JSON")
 }
 
 // A break that fullgraph does not allow has its fix below it, and the screen of
@@ -321,7 +321,7 @@ func TestFooterOffers(t *testing.T) {
 	f.run.Again = true
 	newDriver(t, f, Options{}, 120, 40).script("expect space pause\nrefute R run again")
 	f.run.Live, f.run.Control, f.run.Ended = false, false, "exit 0"
-	newDriver(t, f, Options{}, 120, 40).script("refute space hold\nexpect R run again")
+	newDriver(t, f, Options{}, 120, 40).script("refute space freeze\nexpect R run again")
 	f.run.Again = false
 	newDriver(t, f, Options{}, 120, 40).script("refute R run again")
 }
@@ -337,7 +337,7 @@ func TestOverviewWithoutFrames(t *testing.T) {
 	fine := &explain.Report{Frames: []*explain.Frame{{Name: "f", Status: explain.Compiled}}}
 	newDriver(t, &fakeFeed{report: fine, run: Run{Title: "x"}}, Options{}, 100, 24).script("expect nothing to do: every function was captured whole")
 	again := &explain.Report{Frames: fine.Frames, Totals: explain.Totals{Recompiles: 1}}
-	newDriver(t, &fakeFeed{report: again, run: Run{Title: "x"}}, Options{}, 100, 24).script("expect nothing breaks; 1 recompile (screen 4)")
+	newDriver(t, &fakeFeed{report: again, run: Run{Title: "x"}}, Options{}, 100, 24).script("expect no graph breaks; 1 recompile (screen 4)")
 }
 
 // A guard below its source does not say the source again.
@@ -363,7 +363,7 @@ func TestGuardDemands(t *testing.T) {
 // break, are named in words.
 func TestWordsOfStrangeRuns(t *testing.T) {
 	rows := fusionSteps(&explain.Fusion{Before: 1, After: 1})
-	if h, ok := rows[0].(*headRow); len(rows) != 1 || !ok || h.text != "1 kernel: no pair was tried" {
+	if h, ok := rows[0].(*headRow); len(rows) != 1 || !ok || h.text != "1 kernel: no fusion candidates" {
 		t.Errorf("%+v", rows)
 	}
 	id := explain.ID{Rank: -1, CompileID: logs.CompileID{Frame: 1}}
@@ -374,10 +374,10 @@ func TestWordsOfStrangeRuns(t *testing.T) {
 		t.Error(h.text)
 	}
 	broke := &rootFrame{frame: &explain.Frame{Status: explain.Empty, Compiles: []*explain.Compile{{Breaks: []*explain.Break{{}}}}}}
-	if s := statusWord(broke); s != "broke before any operator" {
+	if s := statusWord(broke); s != "broke before capturing anything" {
 		t.Error(s)
 	}
-	if s := statusWord(&rootFrame{frame: &explain.Frame{Status: explain.Empty}}); s != "no tensor work" {
+	if s := statusWord(&rootFrame{frame: &explain.Frame{Status: explain.Empty}}); s != "no tensor ops" {
 		t.Error(s)
 	}
 }

@@ -289,7 +289,7 @@ func (m *Model) again(took time.Duration) tea.Cmd {
 // on every screen.
 func (m *Model) stand(r Run) {
 	if r.Changes != "" && r.Changes != m.run.Changes {
-		m.status, m.bad = "since the run before: "+r.Changes, false
+		m.status, m.bad = "since the previous run: "+r.Changes, false
 	}
 	m.run = r
 }

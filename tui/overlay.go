@@ -83,9 +83,9 @@ func helpOverlay(s keys.Screen) overlay {
 		{theme.GlyphCompiled, theme.Compiled, "runs compiled"},
 		{theme.GlyphEager, theme.Eager, "runs eager"},
 		{theme.GlyphBreak, theme.Break, "graph break"},
-		{theme.GlyphRecompile, theme.Recompile, "compiled again"},
+		{theme.GlyphRecompile, theme.Recompile, "recompiled"},
 		{theme.GlyphGuard, theme.Guard, "guard"},
-		{theme.GlyphSkipped, theme.Faint, "skipped, or no tensor work"},
+		{theme.GlyphSkipped, theme.Faint, "skipped, or no tensor ops"},
 		{theme.GlyphRunning, theme.Green, "the program runs"},
 	} {
 		text(theme.Line{{Text: "  "}, {Text: theme.Fit(g.glyph, 14), Style: g.style}, {Text: g.means}})

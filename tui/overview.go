@@ -22,7 +22,7 @@ func overviewScreen() screenDef {
 				return []string{m.run.Ended, "Nothing was compiled before that. What the program printed is on screen -, Output."}
 			}
 			if m.run.Live {
-				return []string{"Nothing was compiled yet.", "Functions appear here as the compiler meets them: each compiled function on its first call."}
+				return []string{"Nothing was compiled yet.", "A compiled function appears here on its first call."}
 			}
 			return []string{"Nothing was compiled.", "The program called no compiled function (or the trace holds no compile)."}
 		},
@@ -65,7 +65,7 @@ func overviewLead(m *Model, w int) []theme.Line {
 			{Text: fmt.Sprintf(" (%d of %d)", ops, int64(ops)+eager)},
 		}
 	default:
-		l = theme.Line{{Text: " " + count(ops, "operator") + " captured", Style: theme.Bold}, {Text: " · how many ran eager is not recorded", Style: theme.Faint}}
+		l = theme.Line{{Text: " " + count(ops, "operator") + " captured", Style: theme.Bold}, {Text: " · eager count not in trace", Style: theme.Faint}}
 	}
 	if r.Totals.CompileSeconds > 0 {
 		l = append(l, theme.Span{Text: " · " + secondsOr(r.Totals.CompileSeconds) + " compiling"})
@@ -91,13 +91,13 @@ func overviewRemark(m *Model) theme.Line {
 	case len(damage) == 1:
 		return theme.L(theme.Yellow, " ! "+damage[0])
 	case len(damage) > 1:
-		return theme.L(theme.Yellow, fmt.Sprintf(" ! %d remarks on what was read, after the functions", len(damage)))
+		return theme.L(theme.Yellow, fmt.Sprintf(" ! %d warnings about the trace, listed after the functions", len(damage)))
 	case r.Live && len(r.Sources) == 0:
-		return theme.L(theme.Faint, " waiting: no file of the trace is there yet")
+		return theme.L(theme.Faint, " waiting for the first file of the trace")
 	case m.facts.running != nil && m.run.Live:
 		return compilingNow(m)
 	case m.run.Changes != "":
-		return theme.Line{{Text: " since the run before: ", Style: theme.Faint}, theme.T(theme.Accent, m.run.Changes)}
+		return theme.Line{{Text: " since the previous run: ", Style: theme.Faint}, theme.T(theme.Accent, m.run.Changes)}
 	case m.run.Watched:
 		return theme.L(theme.Faint, " watching: save a file and the program runs again")
 	}
@@ -143,7 +143,7 @@ func ranFor(m *Model) string {
 		s += ", " + nanos(int64(k)) + " of it in kernels"
 	}
 	if c.backwardNanos > 0 { // a pass back begins where the program wants it, often outside of these calls
-		s += ", kernels of backward passes " + nanos(int64(c.backwardNanos))
+		s += ", backward kernels " + nanos(int64(c.backwardNanos))
 	}
 	return s + "; compiling is not counted"
 }
@@ -243,7 +243,7 @@ func damageRows(in *input) []row {
 	if len(d) == 0 {
 		return nil
 	}
-	rows := []row{&headRow{text: "READ WITH CARE"}}
+	rows := []row{&headRow{text: "WARNINGS ABOUT THE TRACE"}}
 	for _, said := range d {
 		rows = append(rows, textRows(in.width, "  ! ", said, theme.Yellow)...)
 	}
@@ -255,9 +255,9 @@ func nothingFirst(r *explain.Report) string {
 	t := r.Totals
 	switch {
 	case t.DistinctBreaks > 0:
-		return fmt.Sprintf("nothing in your code: %s (screen 3) inside torch or the standard library", count(t.DistinctBreaks, "break"))
+		return fmt.Sprintf("nothing to change in your code: %s (screen 3) inside torch or the standard library", count(t.DistinctBreaks, "break"))
 	case t.Recompiles > 0:
-		return fmt.Sprintf("nothing breaks; %s (screen 4) cost compile time once each", count(t.Recompiles, "recompile"))
+		return fmt.Sprintf("no graph breaks; %s (screen 4), each of which cost compile time once", count(t.Recompiles, "recompile"))
 	}
 	return "nothing to do: every function was captured whole, and no guard failed"
 }
@@ -280,9 +280,9 @@ func columnsFor(w int) frameColumns {
 func frameHead(m *Model, w int) theme.Line {
 	c := columnsFor(w)
 	if c.place == 0 {
-		return theme.L(theme.Faint, padded(c.name, "FRAME", -5, "ops", -5, "eager", -8, "compile")+"HOW IT IS CUT")
+		return theme.L(theme.Faint, padded(c.name, "FRAME", -5, "ops", -5, "eager", -8, "compile")+"HOW IT SPLITS")
 	}
-	return theme.L(theme.Faint, padded(c.name+c.place+1, "FRAME", -6, "calls", -6, "graphs", -4, "ops", -5, "eager", -8, "compile", -8, "run")+"  HOW IT IS CUT")
+	return theme.L(theme.Faint, padded(c.name+c.place+1, "FRAME", -6, "calls", -6, "graphs", -4, "ops", -5, "eager", -8, "compile", -8, "run")+"  HOW IT SPLITS")
 }
 
 // headRow is a heading between rows.
@@ -344,7 +344,7 @@ func (r *frameRow) draw(m *Model, w int) theme.Line {
 }
 
 // cut draws how a function is cut into graphs: blocks for operators, glyphs
-// where it breaks and where it was compiled again.
+// where it breaks and where it was recompiled.
 func cut(f *rootFrame, w int) theme.Line {
 	if f.graphs == 0 {
 		return theme.Line{{Text: theme.GlyphSkipped, Style: theme.Faint}, {Text: "  " + string(statusWord(f)), Style: theme.Faint}}
@@ -389,9 +389,9 @@ func statusWord(f *rootFrame) explain.Status {
 	switch s := f.frame.Status; s {
 	case "", explain.Compiled, explain.Empty:
 		if breaksAtOnce(f.frame) {
-			return "broke before any operator"
+			return "broke before capturing anything"
 		}
-		return "no tensor work"
+		return "no tensor ops"
 	default:
 		return s
 	}

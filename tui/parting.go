@@ -48,7 +48,7 @@ func (m *Model) partingKey(k string) tea.Cmd {
 		feed := m.feed
 		return func() tea.Msg { return leftMsg{then, feed.Leave()} }
 	}
-	m.status = "the program runs on, and so do the screens"
+	m.status = "still running"
 	return nil
 }
 

@@ -63,7 +63,7 @@ func TestSavedRun(t *testing.T) {
 		expect fused_abs_add_div_0
 		keys 3
 		expect GB0170
-		expect THE VALUE
+		expect WHERE THE VALUE COMES FROM
 		keys 4
 		expect a.size[0]  10 → 5
 		keys 5

@@ -21,11 +21,11 @@ func recompilesScreen() screenDef {
 		empty: func(m *Model) []string {
 			if guards := m.facts.counts.guards; guards > 0 {
 				return []string{
-					fmt.Sprintf("No recompiles: every call after the first was served by its %s.", count(guards, "guard")),
-					"When a guard fails, the call, the value that changed and the line that demanded it stand here.",
+					fmt.Sprintf("No recompiles: every call after the first passed its %s.", count(guards, "guard")),
+					"When a guard fails, this screen shows the call, the value that changed and the line that the guard comes from.",
 				}
 			}
-			return []string{"No recompiles.", "When a call cannot use what was compiled before, the guard that failed and the line that demanded it stand here."}
+			return []string{"No recompiles.", "When no cache entry fits a call, this screen shows the guard that failed and the line that it comes from."}
 		},
 	}
 }
@@ -44,10 +44,10 @@ func recompilesLead(m *Model, _ int) []theme.Line {
 		l = append(l, theme.Span{Text: " · " + secondsOr(c.againSeconds)})
 	}
 	if refused := len(r.Recompiles) - r.Totals.Recompiles; refused > 0 {
-		l = append(l, theme.Span{Text: fmt.Sprintf(" · %d more refused", refused), Style: theme.Yellow})
+		l = append(l, theme.Span{Text: fmt.Sprintf(" · %d more refused by the recompile limit", refused), Style: theme.Yellow})
 	}
 	if c.limit > 0 {
-		l = append(l, theme.Span{Text: fmt.Sprintf(" · %s at the limit: eager from there on", count(c.limit, "function")), Style: theme.Yellow})
+		l = append(l, theme.Span{Text: fmt.Sprintf(" · %s at the recompile limit: they run eagerly from then on", count(c.limit, "function")), Style: theme.Yellow})
 	}
 	return []theme.Line{l, nil}
 }
@@ -90,7 +90,7 @@ type chainRow struct {
 func (r *chainRow) draw(m *Model, w int) theme.Line {
 	tail := entries(len(r.f.Compiles))
 	if r.f.Calls >= 0 {
-		tail += fmt.Sprintf(" · calls %d, hits %d", r.f.Calls, r.f.Hits)
+		tail += fmt.Sprintf(" · %s, %s", count(int(r.f.Calls), "call"), count(int(r.f.Hits), "cache hit"))
 	}
 	if r.f.Status == explain.Limit {
 		tail += " · limit reached"
@@ -212,9 +212,9 @@ func recompileDetail(m *Model, r row, w int) *doc {
 		return d
 	}
 	rc := rr.rc
-	name := "compiled again"
+	name := "recompiled"
 	if c := rc.Compile; c != nil && c.Frame != nil {
-		name = c.Frame.Title() + " compiled again"
+		name = c.Frame.Title() + " recompiled"
 	}
 	d.add(theme.T(theme.Recompile|theme.Bold, theme.GlyphRecompile+" "+name))
 	if c := rc.Compile; c != nil {
@@ -257,7 +257,7 @@ func (m *Model) docFailures(d *doc, rc *explain.Recompile) {
 		}
 		d.add(theme.T(theme.Faint, head), theme.T(theme.Bold, changed(g)))
 		if g.Expected != "" || g.Actual != "" {
-			d.wrap(theme.Faint, 4, "demanded: "+g.Text)
+			d.wrap(theme.Faint, 4, "failed guard: "+g.Text)
 		}
 		if g.Pos.File != "" {
 			m.docPlace(d, g.Pos)
@@ -266,9 +266,9 @@ func (m *Model) docFailures(d *doc, rc *explain.Recompile) {
 	switch {
 	case len(rc.Failures) != 1:
 	case rc.Complete:
-		d.wrap(theme.Faint, 2, "No other guard of that entry failed: without this one it would have been reused.")
+		d.wrap(theme.Faint, 2, "No other guard of that entry failed: without this one the entry would have been reused.")
 	default:
-		d.wrap(theme.Faint, 2, "Only the first failing guard of an entry is recorded: others may have failed too.")
+		d.wrap(theme.Faint, 2, "The trace records only the first guard that failed in each entry: others may have failed too.")
 	}
 }
 
@@ -277,7 +277,7 @@ func (m *Model) docEntries(d *doc, f *explain.Frame, at *explain.Compile) {
 	if f == nil {
 		return
 	}
-	d.heading("ENTRIES OF " + f.Title())
+	d.heading("CACHE ENTRIES OF " + f.Title())
 	for i, c := range f.Compiles {
 		if i == maxLinks {
 			d.add(theme.T(theme.Faint, fmt.Sprintf("  and %d more", len(f.Compiles)-i)))

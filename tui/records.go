@@ -30,13 +30,13 @@ func logsLead(m *Model, _ int) []theme.Line {
 	t := m.report.Totals
 	l := theme.Line{{Text: " " + count(int(t.Records), "record"), Style: theme.Bold}}
 	if t.UnexplainedRecords > 0 {
-		l = append(l, theme.Span{Text: fmt.Sprintf(" · %d of a kind that is not known", t.UnexplainedRecords), Style: theme.Yellow})
+		l = append(l, theme.Span{Text: fmt.Sprintf(" · %d of an unknown kind", t.UnexplainedRecords), Style: theme.Yellow})
 	}
 	st := m.report.Stats
 	for _, bad := range []struct {
 		n    int64
 		what string
-	}{{st.BadJSON, "no JSON"}, {st.MD5Mismatch, "changed since written (md5)"}, {st.Stray, "stray lines"}, {st.Oversized, "too large"}} {
+	}{{st.BadJSON, "bad JSON"}, {st.MD5Mismatch, "bad md5 checksum"}, {st.Stray, "stray lines"}, {st.Oversized, "too large"}} {
 		if bad.n > 0 {
 			l = append(l, theme.Span{Text: fmt.Sprintf(" · %d %s", bad.n, bad.what), Style: theme.Yellow})
 		}

@@ -21,7 +21,7 @@ type Kernel struct {
 	Ranges string   // its loops
 	Ops    []string // operators in it
 	Name   string
-	Source string // "" for an extern call
+	Source string // "" for an extern kernel
 }
 
 // state is the schedule after some decisions.
@@ -134,7 +134,7 @@ func (m *Model) fusionState(d *doc, r *stepRow) {
 	}
 	s := r.step()
 	if !s.Fused {
-		d.heading("KERNELS, WHICH STAY APART")
+		d.heading("KERNELS, NOT FUSED")
 		d.code(m.hl, syntax.C, sources(before.kernels, s.A, s.B))
 		return
 	}
@@ -152,7 +152,7 @@ func sources(ks []Kernel, nodes ...string) string {
 			switch {
 			case k.Node != node:
 			case k.Source == "":
-				b.WriteString("// " + k.Name + ": an extern call\n")
+				b.WriteString("// " + k.Name + ": an extern kernel\n")
 			default:
 				b.WriteString(strings.TrimRight(k.Source, "\n") + "\n")
 			}

@@ -17,7 +17,7 @@ import (
 func TestScripts(t *testing.T) {
 	for name, text := range map[string]string{
 		"every screen opens by its key and says what it holds": `
-			expect HOW IT IS CUT
+			expect HOW IT SPLITS
 			keys 2
 			screen Source
 			expect h := d.attn.Forward(x)
@@ -41,7 +41,7 @@ func TestScripts(t *testing.T) {
 			expect fused_add_layer_norm_1
 			keys 9
 			screen Timeline
-			expect WHERE IT WENT
+			expect TIME BY PHASE
 			keys 0
 			screen Logs
 			expect dynamo_output_graph
@@ -89,7 +89,7 @@ func TestScripts(t *testing.T) {
 		"kernels say what they take, o sorts them and the cursor stays on its row": `
 			keys 8 j
 			expect 14 ms in kernels
-			expect 90 us a call · 8 % of kernel time · 1.1 GB/s · 0.9 GFLOP/s
+			expect 90 us per call · 8 % of kernel time · 1.1 GB/s · 0.9 GFLOP/s
 			keys o
 			expect slowest first
 			keys o
@@ -101,7 +101,7 @@ func TestScripts(t *testing.T) {
 			expect by name
 			expect ▸ █ [1/0]    fused_add_layer_norm_1
 			keys o
-			expect order: as they run
+			expect order: execution order
 		`,
 		"a filter leaves what matches, esc brings all back": `
 			keys 8 f
@@ -148,8 +148,8 @@ func TestScripts(t *testing.T) {
 		`,
 		"help is made from the key table and closes with any key": `
 			keys 7 ?
-			expect Fusion: What did the compiler do
-			expect next refusal
+			expect Fusion: What did each pass do
+			expect next pair not fused
 			keys esc
 			expect add + relu
 		`,
@@ -179,8 +179,8 @@ func TestScripts(t *testing.T) {
 			expect + op1_op2_op3 = add, relu, mul [8192]
 			expect   op4 = sum [8192]
 			keys esc ]
-			expect KERNELS, WHICH STAY APART
-			expect // extern_mm_0: an extern call
+			expect KERNELS, NOT FUSED
+			expect // extern_mm_0: an extern kernel
 			expect void fused_add_relu_mul() {
 			expect would save 64 B
 		`,
@@ -196,13 +196,13 @@ func TestScripts(t *testing.T) {
 			keys v
 			expect NAME
 		`,
-		"guards fold by source and compare with the entry before": `
+		"guards fold by source and diff against the previous entry": `
 			keys 5 enter j j j j z
 			expect ▹
 			keys z
 			refute ▹
 			keys d
-			expect first entry of its function
+			expect first cache entry of its function
 		`,
 		"framework noise is folded and unfolds": `
 			keys 3
@@ -234,7 +234,7 @@ func TestScripts(t *testing.T) {
 			keys w
 			expect watching: save a file
 			poll
-			expect since the run before: 1 break fixed
+			expect since the previous run: 1 break fixed
 		`,
 		"the linked line stays in view inside a kernel": `
 			keys 8 j enter j
@@ -280,7 +280,7 @@ func TestHoldView(t *testing.T) {
 	f := richFeed()
 	f.run.Control = false
 	d := newDriver(t, f, Options{}, 100, 30)
-	d.script("keys space\nexpect view held")
+	d.script("keys space\nexpect display frozen, program still running")
 	next := *f.report
 	next.Totals.Graphs = 77
 	f.report = &next

@@ -303,7 +303,7 @@ func sourceDetail(m *Model, r row, w int) *doc {
 	d.add(theme.T(theme.Bold, m.place(lr.pos())))
 	f := lr.facts
 	if f == nil {
-		d.wrap(theme.Faint, 0, "Nothing compiled comes from this line.")
+		d.wrap(theme.Faint, 0, "No compiled code comes from this line.")
 		return d
 	}
 	for _, b := range f.breaks {

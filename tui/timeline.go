@@ -35,7 +35,7 @@ func timelineRows(in *input) []row {
 	from, to := span(r.Phases)
 	rows := make([]row, 0, len(r.Phases)+len(r.PhaseSums)+3)
 	if len(r.PhaseSums) > 0 {
-		rows = append(rows, &headRow{text: "WHERE IT WENT", right: "own time   total   count"})
+		rows = append(rows, &headRow{text: "TIME BY PHASE", right: "self time   total   count"})
 		for i := range min(len(r.PhaseSums), 8) {
 			rows = append(rows, &sumRow{r.PhaseSums[i], r.PhaseSums[0].Seconds})
 		}
@@ -174,7 +174,7 @@ func timelineLead(m *Model, w int) []theme.Line {
 	head = append(head, theme.Line{
 		{Text: " · the chart spans " + seconds(to.Sub(from))},
 		{Text: " · "},
-		{Text: theme.GlyphRecompile + " compiled again", Style: theme.Recompile},
+		{Text: theme.GlyphRecompile + " recompiled", Style: theme.Recompile},
 	}...)
 	if c := &m.chart; c.version != m.version || c.width != w || to.Sub(c.to).Abs() >= redrawEvery {
 		*c = chart{m.version, w, to, append(flame(r.Phases, from, to, w-2), axis(to.Sub(from), w-2), nil)}

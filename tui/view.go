@@ -219,7 +219,7 @@ func (m *Model) programState() theme.Line {
 	r := m.run
 	switch {
 	case m.frozen:
-		return theme.Line{{Text: theme.GlyphPaused + " view held", Style: theme.Yellow}}
+		return theme.Line{{Text: theme.GlyphPaused + " display frozen, program still running", Style: theme.Yellow}}
 	case r.Paused:
 		return theme.Line{theme.T(theme.Yellow, theme.GlyphPaused+" paused "+r.Where)}
 	case r.Live && m.elapsed() == 0: // a trace that somebody else writes
@@ -395,16 +395,16 @@ func (m *Model) footerWord(b keys.Binding) string {
 		case m.run.Paused:
 			return "continue"
 		case m.frozen:
-			return "follow again"
+			return "unfreeze"
 		case m.run.Control:
 			return "pause"
 		}
-		return "hold"
+		return "freeze"
 	}
 	short := map[keys.Action]string{
 		keys.Editor: "edit", keys.Palette: "commands", keys.View: "view", keys.Order: "sort", keys.Filter: "filter", keys.Fold: "fold",
 		keys.DiffEntries: "compare", keys.HideSame: "hide", keys.StepOn: "step",
-		keys.DiffRuns: "compare", keys.PreviewFix: "fix",
+		keys.DiffRuns: "compare", keys.NextRefusal: "not fused", keys.PreviewFix: "fix",
 	}[b.Action]
 	if short != "" {
 		return short

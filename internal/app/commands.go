@@ -18,7 +18,7 @@ func (s *session) commands() *cobra.Command {
 		Use:   "tcdbg",
 		Short: "A compiler for tensor programs and the debugger for it and for PyTorch's",
 		Long: `tcdbg shows, live and afterwards, where a compiler broke the graph, why it
-compiled again, what it captured, what it fused and what code it made, and what
+recompiled, what it captured, what it fused and what code it generated, and what
 to change. It runs Go programs under its own compiler (run) and watches or
 replays PyTorch (exec, replay).
 
@@ -81,7 +81,7 @@ command; its exit code becomes tcdbg's.`,
 	c.Flags().SetInterspersed(false)
 	c.Flags().BoolVar(&f.plain, "plain", false, "no screens: the command's own output, the report at the end")
 	c.Flags().BoolVar(&f.noProvenance, "no-provenance", false, "do not set INDUCTOR_PROVENANCE (it costs some compile time)")
-	c.Flags().StringArrayVar(&f.maps, "source-map", nil, "`FROM=TO`: sources whose paths begin with FROM lie at TO here")
+	c.Flags().StringArrayVar(&f.maps, "source-map", nil, "`FROM=TO`: read sources whose paths begin with FROM below TO")
 	return c
 }
 
@@ -97,8 +97,8 @@ terminal it prints the report.`,
 		Args:    atLeast(1, "a trace to open, or last"),
 		RunE:    func(_ *cobra.Command, args []string) error { return s.replay(f, args) },
 	}
-	c.Flags().BoolVarP(&f.follow, "follow", "f", false, "go on as the files grow and new ones appear")
-	c.Flags().StringArrayVar(&f.maps, "source-map", nil, "`FROM=TO`: sources whose paths begin with FROM lie at TO here")
+	c.Flags().BoolVarP(&f.follow, "follow", "f", false, "keep reading as files grow and new ones appear")
+	c.Flags().StringArrayVar(&f.maps, "source-map", nil, "`FROM=TO`: read sources whose paths begin with FROM below TO")
 	return c
 }
 

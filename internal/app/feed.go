@@ -262,9 +262,9 @@ func endWords(st *feedState) (string, bool) {
 		if s := st.stands; s.State == "exited" {
 			return fmt.Sprintf("exit %d", s.Code), s.Code != 0
 		}
-		return "ended; it was left running, so its exit code is not known", false
+		return "ended; it was left running, so its exit code is unknown", false
 	case e.State == Lost:
-		return "ended without a word (the viewer was killed)", true
+		return "end unknown: tcdbg was killed", true
 	case e.Crash != "":
 		return e.Crash, true
 	case e.Code == 0:
@@ -329,7 +329,7 @@ func (f *feed) Path(name string) string {
 func (f *feed) Send(v ctl.Verb, arg string) error {
 	st := f.now()
 	if !f.runs(st) {
-		return fmt.Errorf("%s: the program does not run", v)
+		return fmt.Errorf("%s: the program is not running", v)
 	}
 	_, err := st.child.send(v, arg)
 	return err
@@ -346,7 +346,7 @@ func (f *feed) Interrupt() {
 func (f *feed) Leave() error {
 	st := f.now()
 	if !f.runs(st) {
-		return errors.New("the program does not run any more")
+		return errors.New("the program has already ended")
 	}
 	if err := st.child.leave(); err != nil {
 		return fmt.Errorf("the program cannot be left running: %w", err)
@@ -392,7 +392,7 @@ func parseSourceMap(values []string) (sourceMap, error) {
 	for _, v := range values {
 		from, to, ok := strings.Cut(v, "=")
 		if !ok || from == "" {
-			return nil, failf(ExitUsage, "--source-map %s: write it as FROM=TO, the beginning of a path and what stands there on this machine", v)
+			return nil, failf(ExitUsage, "--source-map %s: write it as FROM=TO: the start of a path in the trace, and what replaces it on this machine", v)
 		}
 		m = append(m, struct{ from, to string }{from, to})
 	}

@@ -32,7 +32,7 @@ func (s *session) runsCommand() *cobra.Command {
 		Use: "prune", Short: "Remove old runs", Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error { return s.pruneRuns(keep, older) },
 	}
-	prune.Flags().IntVar(&keep, "keep", 20, "how many of the newest stay")
+	prune.Flags().IntVar(&keep, "keep", 20, "how many of the newest to keep")
 	prune.Flags().DurationVar(&older, "older", 0, "remove only runs older than this, such as 72h")
 	c.AddCommand(&cobra.Command{
 		Use: "list", Short: "List saved runs", Args: cobra.NoArgs,
@@ -81,7 +81,7 @@ func stateWord(i *RunInfo) string {
 	case i.State == Running, i.State == Lost:
 		return string(i.State)
 	case i.State == Unseen:
-		return "ended, left running"
+		return "ended unobserved"
 	case i.Signal != "":
 		return i.Signal
 	case i.State == Crashed:
@@ -173,10 +173,10 @@ func (s *session) doctor() error {
 	root, err := runsRoot()
 	line(err == nil && writable(root), "run folder", root, "cannot be written: set XDG_STATE_HOME")
 	cache, err := cacheRoot()
-	line(err == nil && writable(cache), "cache", cache, "cannot be written: set XDG_CACHE_HOME; kernels are compiled anew in every run")
+	line(err == nil && writable(cache), "cache", cache, "cannot be written: set XDG_CACHE_HOME; kernels are recompiled in every run")
 	term := os.Getenv("TERM")
 	tty := s.onTerminal()
-	line(tty, "terminal", strings.TrimSpace(term+" "+colourWord()), "standard input and output are no terminal: commands print reports instead of screens")
+	line(tty, "terminal", strings.TrimSpace(term+" "+colourWord()), "standard input and output are not a terminal: commands print reports instead of screens")
 	line(editor() != "", "editor", editor(), "set EDITOR to open source lines with e")
 	py, err := exec.LookPath("python3")
 	line(err == nil, "python", py, "only needed by tcdbg exec -- python ...")

@@ -94,7 +94,7 @@ func TestEndOfALeftRun(t *testing.T) {
 		t.Fatalf("afterwards: %+v, %v", now.Info, err)
 	}
 	st := &feedState{ended: endingIn(&now.Info)}
-	if words, failed := endWords(st); failed || !strings.Contains(words, "exit code is not known") {
+	if words, failed := endWords(st); failed || !strings.Contains(words, "exit code is unknown") {
 		t.Errorf("%q, failed %v", words, failed)
 	}
 	st.stands.State, st.stands.Code = "exited", 3

@@ -260,10 +260,10 @@ func (s *session) diffCommand() *cobra.Command {
 		Use:   "diff [flags] OLD NEW",
 		Short: "Compare two traces or runs: new, fixed and moved breaks, recompiles and failures",
 		Long: `Compares by stable cause, not by line number alone: lines inserted above, a
-renamed function or file and two breaks that changed places show as moved.
+renamed function or file and two breaks that swapped places show as moved.
 
 With --exit-code it ends with 1 when there is a break, a recompile or a failure that
-OLD had not, or one that NEW met more often.`,
+OLD did not have, or more of one that it had.`,
 		Example: "  tcdbg diff before.log after.log",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 2 {
@@ -314,17 +314,17 @@ func (s *session) checkCommand() *cobra.Command {
 		Short: "Check a trace or a program against limits or a committed baseline",
 		Long: `Reads a trace, or runs a Go program or (after --) any command, and exits with 1
 when a limit is passed or something is there that the baseline does not know.
-Flags may stand behind the path, too; what follows -- belongs to the program.`,
+Flags may also follow the path; what follows -- belongs to the program.`,
 		Example: `  tcdbg check --max-breaks 0 model.go
   tcdbg check --baseline tcdbg.json --annotate github -- python train.py
   tcdbg check --write-baseline tcdbg.json last`,
 		Args: atLeast(1, "a trace, a model.go, or -- and a command"),
 		RunE: func(c *cobra.Command, args []string) error { return s.check(f, args, c.ArgsLenAtDash() == 0) },
 	}
-	c.Flags().IntVar(&f.limits.MaxBreaks, "max-breaks", -1, "how many graph breaks are allowed, each counted once a compile")
-	c.Flags().IntVar(&f.limits.MaxRecompiles, "max-recompiles", -1, "how many recompiles are allowed")
-	c.Flags().IntVar(&f.limits.MaxFailures, "max-failures", -1, "how many compiles may fail")
-	c.Flags().DurationVar(&f.limits.MaxCompileTime, "max-compile-time", -1, "how long compiling may take in all, such as 30s")
+	c.Flags().IntVar(&f.limits.MaxBreaks, "max-breaks", -1, "graph breaks allowed, each counted once per compile")
+	c.Flags().IntVar(&f.limits.MaxRecompiles, "max-recompiles", -1, "recompiles allowed")
+	c.Flags().IntVar(&f.limits.MaxFailures, "max-failures", -1, "failed compiles allowed")
+	c.Flags().DurationVar(&f.limits.MaxCompileTime, "max-compile-time", -1, "total compile time allowed, such as 30s")
 	for _, name := range []string{"max-breaks", "max-recompiles", "max-failures", "max-compile-time"} {
 		limit := c.Flags().Lookup(name)
 		limit.DefValue, limit.Usage = "0", limit.Usage+" (default: no limit)"

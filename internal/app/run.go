@@ -83,7 +83,7 @@ func (s *session) logSetting(flag string, plain bool) (string, error) {
 		if err == nil {
 			return v, nil
 		}
-		fmt.Fprintf(s.Stderr, "tcdbg: TORCH_LOGS=%s is passed over (%v)\n", printable(v), err)
+		fmt.Fprintf(s.Stderr, "tcdbg: TORCH_LOGS=%s is ignored (%v)\n", printable(v), err)
 	}
 	if plain {
 		return defaultLogs, nil

@@ -210,7 +210,7 @@ func (s *session) replay(fl replayFlags, paths []string) error {
 	if s.stdinIsTrace(paths) {
 		tty, err := os.Open("/dev/tty")
 		if err != nil {
-			return failf(ExitUsage, "the trace comes from standard input and there is no terminal for the keys; use tcdbg report -")
+			return failf(ExitUsage, "the trace comes from standard input and there is no terminal for the keyboard; use tcdbg report -")
 		}
 		defer tty.Close()
 		s.Stdin = tty
