@@ -352,7 +352,7 @@ func squeeze(s string) string { return strings.Join(strings.Fields(s), " ") }
 
 // listRecompiles collects the recompiles of every frame.
 func listRecompiles(r *Report) {
-	fixed, open := fixedSizes(r), openNumbers(r)
+	fixed, open, known := fixedSizes(r), openNumbers(r), gatherFacts(r)
 	var keys []placedKey
 	for _, fr := range r.Frames {
 		for c := range fr.recompiles {
@@ -362,15 +362,18 @@ func listRecompiles(r *Report) {
 				c.Recompile = rc
 			}
 			keys = append(keys, placedKey{&rc.Key, recompileKey(rc), fr.Pos, fr.ID.Frame})
+			rc.facts = known
 			var ok bool
-			if rc.Fix, ok = needsNumber(rc, fixed); !ok {
-				rc.Fix, ok = becameInput(rc, open)
+			if known.ours {
+				if rc.Fix, ok = needsNumber(rc, fixed); !ok {
+					rc.Fix, ok = becameInput(rc, open)
+				}
 			}
 			if !ok {
 				rc.Fix, ok = countedBehindBreak(rc)
 			}
 			if !ok {
-				rc.Fix = fixRecompile(rc, r.Engine)
+				rc.Fix = rc.advise(known)
 				rc.Fix.Text += foreignGuard(rc)
 			}
 			r.Recompiles = append(r.Recompiles, rc)

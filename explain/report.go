@@ -212,7 +212,8 @@ type BreakGroup struct {
 type Fix struct {
 	Text    string
 	Lines   []string
-	Settled bool // there is nothing left to do: the text says why
+	Settled bool   // there is nothing left to do: the text says why
+	Row     string // the row of the table of advice that it is from; "": of none
 }
 
 // Recompile is one compile after the first of a frame.
@@ -225,6 +226,8 @@ type Recompile struct {
 	Fix      Fix
 	Raw      []string
 	Seq      int64 // of the record that tells the reason, 0: none
+
+	facts *traceFacts // what the report tells beside it, of which its advice is made
 }
 
 // GuardFailure is one guard of one earlier entry that did not hold.
