@@ -16,7 +16,8 @@ type planBackend struct {
 	plans int
 }
 
-func (*planBackend) Name() string { return "planned" }
+func (*planBackend) Name() string           { return "planned" }
+func (*planBackend) CheckMode(string) error { return nil }
 
 func (b *planBackend) Compile(r *Request) (Runnable, error) {
 	m := r.Module
