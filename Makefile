@@ -7,7 +7,7 @@ GOLANGCI = github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 FUZZTIME ?= 30s
 export CGO_ENABLED ?= 0
 
-.PHONY: build run test check lint race bench bench-peers bench-trace fuzz cover generate update-golden conformance oracle clean
+.PHONY: build run test check lint race bench bench-peers bench-trace fuzz cover generate update-golden conformance oracle advice clean
 
 ## build: the program, as ./tcdbg
 build:
@@ -50,6 +50,11 @@ bench-trace:
 ## bench-peers: models against PyTorch, ONNX Runtime and OpenVINO, in one run
 bench-peers:
 	bash scripts/bench-peers.sh
+
+## advice: every advice on a PyTorch program, applied to its example on PYTHON's PyTorch
+PYTHON ?= python3
+advice:
+	$(GO) run ./cmd/advice -python $(PYTHON)
 
 ## fuzz: every fuzz target for FUZZTIME
 fuzz:

@@ -9,6 +9,7 @@ import (
 	"tcdbg/graph"
 	"tcdbg/inductor"
 	"tcdbg/inductor/codegen/cpp"
+	"tcdbg/internal/modes"
 	"tcdbg/internal/ops"
 	"tcdbg/logs"
 	"tcdbg/tracer"
@@ -79,7 +80,7 @@ func (e *engine) start() (err error) {
 // Compile compiles the request's graph: aot makes pure graphs of it, of which
 // each becomes a program.
 func (b *inductorBackend) Compile(r *tracer.Request) (tracer.Runnable, error) {
-	if err := b.CheckMode(r.Mode); err != nil {
+	if err := checkMode(r.Mode); err != nil {
 		return nil, err
 	}
 	e := b.set.engineFor(r)
@@ -105,7 +106,7 @@ func (b *inductorBackend) Compile(r *tracer.Request) (tracer.Runnable, error) {
 	end := phase(r, phaseAOT)
 	run, err := aot.Compile(ar)
 	end()
-	if err == nil && r.Mode == reduceOverhead && ar.Wrap != nil && x != nil && x.rt != nil && planned(x.prog) {
+	if err == nil && r.Mode == modes.ReduceOverhead && ar.Wrap != nil && x != nil && x.rt != nil && planned(x.prog) {
 		r.Plan = func() tracer.Runnable { return ar.Wrap(x.newPlan().run) }
 	}
 	return run, err
@@ -143,16 +144,10 @@ func (e *engine) compile(g *graph.Graph, r *tracer.Request, opt inductor.Options
 	return x, e.load(x, r)
 }
 
-// reduceOverhead is the mode in which results keep their memory.
-const reduceOverhead = "reduce-overhead"
-
-// CheckMode refuses what is not honoured.
-func (*inductorBackend) CheckMode(mode string) error {
-	switch mode {
-	case "", "default", reduceOverhead:
-		return nil
-	}
-	return fmt.Errorf("mode %q is not supported by backend inductor; there are \"default\" and %q", mode, reduceOverhead)
+// checkMode refuses what is not honoured.
+func checkMode(mode string) error {
+	_, err := modes.Check("inductor", mode)
+	return err
 }
 
 // paramInputs tells which placeholders are parameters: tensors that want

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"tcdbg/graph"
+	"tcdbg/internal/modes"
 	"tcdbg/internal/ops"
 	"tcdbg/internal/sym"
 	"tcdbg/logs"
@@ -20,7 +21,7 @@ import (
 // planOf compiles a module in mode reduce-overhead.
 func planOf(t *testing.T, m *graph.Module, in []torch.Value) tracer.Runnable {
 	t.Helper()
-	r := &tracer.Request{Module: m, Example: in, Mode: reduceOverhead}
+	r := &tracer.Request{Module: m, Example: in, Mode: modes.ReduceOverhead}
 	if _, err := inductorAt(t, 8).Compile(r); err != nil {
 		t.Fatal(err)
 	}
@@ -197,7 +198,7 @@ func TestModes(t *testing.T) {
 	for mode, honoured := range map[string]bool{
 		"": true, "default": true, "reduce-overhead": true, "max-autotune": false, "max-autotune-no-cudagraphs": false, "fast": false,
 	} {
-		err := b.(tracer.ModeChecker).CheckMode(mode)
+		err := checkMode(mode)
 		if honoured != (err == nil) || err != nil && !strings.Contains(err.Error(), `"`+mode+`"`) {
 			t.Errorf("mode %q: %v", mode, err)
 		}

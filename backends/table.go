@@ -5,10 +5,10 @@ import (
 	"io"
 	"os"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 
+	"tcdbg/internal/modes"
 	"tcdbg/tracer"
 )
 
@@ -68,12 +68,15 @@ func Names() []string {
 
 // Get returns the backend of that name.
 func (s *Set) Get(name string) (tracer.Backend, error) {
-	i := slices.IndexFunc(rows, func(r row) bool { return r.name == name })
-	if i < 0 {
-		return nil, fmt.Errorf("backend %q is not known; there are %s", name, strings.Join(Names(), ", "))
+	if err := modes.CheckBackend(name); err != nil {
+		return nil, err
 	}
+	i := slices.IndexFunc(rows, func(r row) bool { return r.name == name })
 	return rows[i].make(s), nil
 }
+
+// Note writes what is no error to the warnings, once.
+func (s *Set) Note(text string) { s.warnOnce("%s", text) }
 
 // warnOnce writes a warning the first time that it comes up.
 func (s *Set) warnOnce(format string, args ...any) {

@@ -19,22 +19,26 @@ func fixBreak(b *Break, engine string) Fix {
 	if b.Noise {
 		return Fix{Text: "inside the framework or the standard library: nothing to change at this line"}
 	}
-	if text := fixLine(b, engine); text != "" {
-		return Fix{Text: text + lostLoop(b) + foreign(b)}
+	var fix Fix
+	if strings.HasPrefix(engine, "tcdbg") {
+		fix.Text = naming(ownText(b), callee(b))
+	} else {
+		fix = adviseBreak(breakFinding(b))
 	}
-	var lines []string
+	if fix.Text != "" {
+		fix.Text += lostLoop(b) + foreign(b)
+	}
 	switch b.Code {
 	case breaks.DataDependentBranching:
-		lines = whereRewrite(b.Pos.Code)
+		if fix.Row == "branch-on-tensor" {
+			fix.Lines = whereRewrite(b.Pos.Code)
+		}
 	case breaks.GraphBreakCall:
 		if whole := strings.TrimSpace(b.Pos.Code); strings.HasSuffix(whole, "graph_break()") && !strings.ContainsAny(whole, ";:") {
-			lines = []string{"- " + b.Pos.Code}
+			fix.Lines = []string{"- " + b.Pos.Code}
 		}
 	}
-	if text := fixText(b, engine); text != "" {
-		return Fix{Text: text + lostLoop(b) + foreign(b), Lines: lines}
-	}
-	return Fix{Lines: lines}
+	return fix
 }
 
 // breakInLoop is the code of what follows from a break within a loop.
@@ -85,50 +89,10 @@ func installedPackage(file string) string {
 	return name
 }
 
-// fixLine advises where the line tells more than the code of the break does.
-func fixLine(b *Break, engine string) string {
-	switch {
-	case strings.HasPrefix(engine, "tcdbg"):
-		return "" // these have codes of their own
-	case unknownNumber(b):
-		return "The number has no value while tracing (read out of a tensor, or marked unbacked): branch outside of the compiled function, say which side holds with torch._check(...), or ask with guard_or_false(...) of torch.fx.experimental.symbolic_shapes."
-	case b.Code == breaks.DataDependentBranching && strings.HasPrefix(strings.TrimSpace(b.Pos.Code), "while "):
-		return "Bound the loop by a constant and mask what is too much with torch.where, or leave the loop outside and compile its body."
-	case b.Code == breaks.DataDependentBranching && drawsNumber(b):
-		return "Draw the random number outside of the compiled function and pass in what depends on it: in here it is a tensor."
-	case b.Code == breaks.DataDependentBranching && checksValues(b.Pos.Code):
-		return "Check for such values outside of the compiled function; where the branch repairs them, choose with torch.where."
-	case b.Code == breaks.TensorItem && sliceBound(b.Pos.Code):
-		return "A tensor as the bound of a slice is read out as a number: mask instead, as torch.arange(n) < length does, or set torch._dynamo.config.capture_scalar_outputs = True."
-	case b.Code == breaks.SkippedFunction && strings.Contains(b.Context, "optim/lr_scheduler.py"):
-		return "A learning-rate schedule wraps step() in a function that is never traced; the step inside of it is a graph of its own, so this costs next to nothing: call step() by itself."
-	case usesGenerator(b):
-		return "A graph holds no torch.Generator: draw such numbers outside of the compiled function and pass them in, or draw them without a generator, after torch.manual_seed."
-	case strings.Contains(b.Raw, "formatting an f-string"):
-		return "Format the string outside of the compiled function: it needs the tensor's values."
-	}
-	return ""
-}
-
 // unknownNumber says whether a branch asks a size or number that the compiler left
 // without a value; such a branch chooses between programs, not between tensors.
 func unknownNumber(b *Break) bool {
 	return b.Code == breaks.DataDependentBranching && strings.Contains(b.Context, "SymNodeVariable")
-}
-
-// sliceBound says whether a line that reads a number out of a tensor does so for a slice.
-func sliceBound(code string) bool {
-	if strings.Contains(code, ".item(") || strings.Contains(code, "int(") || strings.Contains(code, "float(") {
-		return false
-	}
-	_, index, ok := strings.Cut(code, "[")
-	return ok && strings.Contains(index, ":") && !strings.HasSuffix(strings.TrimSpace(code), ":")
-}
-
-// usesGenerator says whether a break is about a generator of random numbers.
-func usesGenerator(b *Break) bool {
-	return strings.Contains(b.Context, "torch._C.Generator") || strings.HasPrefix(b.Context, "torch.Generator.") ||
-		b.Code == breaks.ArgumentNotProxy && strings.Contains(b.Context, "Variable(Generator)")
 }
 
 // drawsNumber says whether a condition asks Python's own generator, whose numbers
@@ -141,32 +105,6 @@ func drawsNumber(b *Break) bool {
 	}
 	before, _, ok := strings.Cut(b.Pos.Code, "random.random()")
 	return ok && !strings.HasSuffix(before, ".")
-}
-
-// checksValues says whether a condition looks for numbers that are none.
-func checksValues(code string) bool {
-	return strings.Contains(code, "isnan(") || strings.Contains(code, "isinf(") || strings.Contains(code, "isfinite(")
-}
-
-// fixText is the table's advice in the engine's words, else the first recorded
-// hint that tells the user to do something.
-func fixText(b *Break, engine string) string {
-	text := breaks.TorchAdvice(b.Code)
-	if strings.HasPrefix(engine, "tcdbg") {
-		text = ownText(b)
-	}
-	if name := builtinName(b); name != "" && name != "print" {
-		text = "Call " + name + " before the compiled function and pass its result in."
-	}
-	if text != "" {
-		return naming(text, callee(b))
-	}
-	for _, h := range b.Hints {
-		if !boilerplate(h) {
-			return firstLine(h)
-		}
-	}
-	return ""
 }
 
 // ownText is the advice on a break of a Go program: that of its cause, or where the
@@ -270,7 +208,7 @@ func builtinName(b *Break) string {
 // boilerplate says whether a hint tells how likely a fix of the framework is
 // and not what to change.
 func boilerplate(hint string) bool {
-	for _, s := range []string{"report an issue", "file an issue", "It may be possible to write Dynamo tracing rules", "This graph break is fundamental", "This graph break may be difficult", "This graph break may have been caused by an earlier", "This is likely to be a Dynamo bug", "Your code may result in an error when running in eager"} {
+	for _, s := range []string{"report an issue", "file an issue", "It may be possible to write Dynamo tracing rules", "This graph break is fundamental", "This graph break may be difficult", "This graph break may have been caused by an earlier", "This is likely to be a Dynamo bug", "Your code may result in an error when running in eager", "Avoid calling", "Avoid using the unsupported", "see https://", "Please report", "file an issue", "it is a Python builtin", "For the common pattern"} {
 		if strings.Contains(hint, s) {
 			return true
 		}
@@ -322,169 +260,33 @@ func cutTopColon(s string) (before, after string, ok bool) {
 	return s, "", false
 }
 
-// ownEntry says whether a size is one that no open size stands for.
-func ownEntry(size string) bool { return size == "0" || size == "1" }
-
 // fixRecompile advises on the newest entry's guard, which is the one that was
 // tried first.
 func fixRecompile(rc *Recompile, engine string) Fix {
-	if len(rc.Failures) == 0 {
-		return Fix{}
-	}
-	g := rc.Failures[0]
-	if isLearningRate(&g) {
-		how := "lr=torch.tensor(...)"
-		if strings.HasPrefix(engine, "tcdbg") {
-			how = "kw.Lr(torch.NewTensor(...))"
-		}
-		return Fix{Text: "the learning rate changes: make it a tensor, " + how + ", which the graph reads anew with every step"}
-	}
-	if g.Kind == breaks.MarkingChanged {
-		return Fix{Text: fmt.Sprintf("%s marks the dimensions %s now and %s when the entry was made: mark the same ones before every call", g.Source, g.Actual, g.Expected)}
-	}
-	switch g.Kind {
-	case breaks.BackendChanged:
-		return Fix{Text: fmt.Sprintf("%s was compiled more than once, with different backends or arguments of torch.compile, and each makes entries of its own: call torch.compile on it once and share the result", titleOf(functionOf(rc.Compile.Frame.Pos, rc.Compile)))}
-	case breaks.Raced:
-		return Fix{Text: "threads compiled this side by side: make the first call before they start"}
-	}
-	if array, ok := arrayName(plainSource(g.Source)); ok {
-		return Fix{Text: fmt.Sprintf("the NumPy array %s changes: compile with dynamic=True, or pass torch.from_numpy(%s) and mark what changes", array, array)}
-	}
-	name := argumentName(rc, &g)
-	if name == "" {
-		return fixKeywords(rc, &g)
-	}
-	if at, ok := setByBreak(rc, name); ok {
-		return Fix{Text: fmt.Sprintf("%s is set by the call that breaks the graph at %s: what removes that break removes this", name, shortPlace(at.File, at.Line))}
-	}
-	ours := strings.HasPrefix(engine, "tcdbg")
-	switch g.Kind {
-	case breaks.SizeChanged:
-		if g.Dim < 0 || ours && strings.Contains(name, "(") { // what a call gave has no name to mark
-			return Fix{}
-		}
-		call := fmt.Sprintf("torch._dynamo.mark_dynamic(%s, %d)", name, g.Dim)
-		if ours {
-			call = fmt.Sprintf("compiler.MarkDynamic(%s, %d)", name, g.Dim)
-		}
-		if fl := rc.Compile.Failure; rc.Compile.Status == Failed && (fl == nil || fl.Type != recompileError) {
-			return Fix{Text: fmt.Sprintf("size %d of %s changes (%s -> %s), and the compile that leaves it open failed: pass one size, or compile for each with dynamic=False", g.Dim, name, g.Expected, g.Actual)}
-		}
-		if ownEntry(g.Expected) || ownEntry(g.Actual) {
-			return Fix{Text: fmt.Sprintf("size %d of %s changes (%s -> %s): 0 and 1 have an entry of their own in any case; pad to 2 or more, or accept it", g.Dim, name, g.Expected, g.Actual)}
-		}
-		if c := refusedMark(rc.Compile.Frame, name, g.Dim); c != nil {
-			return Fix{Text: fmt.Sprintf("size %d of %s changes (%s -> %s), and marking it dynamic failed at %s: see there what made it a constant", g.Dim, name, g.Expected, g.Actual, shortPlace(c.Failure.Pos.File, c.Failure.Pos.Line))}
-		}
-		return Fix{Text: fmt.Sprintf("size %d of %s changes (%s -> %s): call %s before the first call", g.Dim, name, g.Expected, g.Actual, call)}
-	case breaks.SizeSpecialised:
-		return sizeAsNumber("the marked line", name, g.Dim)
-	case breaks.StrideChanged:
-		how := name + ".contiguous()"
-		if ours {
-			how = name + ".Contiguous()"
-		}
-		return Fix{Text: fmt.Sprintf("the layout of %s changes: pass %s", name, how)}
-	case breaks.DtypeChanged:
-		return fixDtype(name, []string{g.Expected, g.Actual})
-	case breaks.RequiresGradChanged:
-		return Fix{Text: fmt.Sprintf("%s comes with and without requires_grad: call in one gradient mode, or detach it", name)}
-	case breaks.RankChanged:
-		return Fix{Text: fmt.Sprintf("the number of dimensions of %s changes: reshape it before the call", name)}
-	case breaks.ValueChanged, breaks.AttributeChanged, breaks.GlobalChanged, breaks.ClosureChanged:
-		if expr := plainSource(g.Source); strings.HasPrefix(expr, "(") && strings.Contains(expr, name) {
-			name = expr // what was compared is an expression of it
-		}
-		return Fix{Text: fixValue(name, &g, ours)}
-	case breaks.ShapeRelation:
-		return fixRelation(&g)
-	case breaks.LengthChanged:
-		if strings.Contains(g.Pos.Code, ".append(") || ours && strings.Contains(squeeze(g.Pos.Code), name+" = append("+name) {
-			return Fix{Text: growing(name)}
-		}
-		return Fix{Text: fmt.Sprintf("loops over %s are unrolled: keep its length, or stack its tensors into one", name)}
-	case breaks.TrainingChanged:
-		return Fix{Text: fmt.Sprintf("%s changes between training and evaluation: two entries are normal", name)}
-	case breaks.TypeChanged:
-		if g.Expected == "" {
-			return Fix{}
-		}
-		if name == "self" {
-			return Fix{Text: fmt.Sprintf("this method serves objects of several classes (one of %s made the entry): an entry for each is normal", g.Expected)}
-		}
-		return Fix{Text: fmt.Sprintf("%s changes its type from %s: pass one type", name, g.Expected)}
-	case breaks.NoneChanged:
-		none := "None"
-		if ours {
-			none = "nil"
-		}
-		if strings.Contains(name, ".") {
-			return Fix{Text: fmt.Sprintf("%s is %s in one call and not in another: set it before the first call, or accept two entries", name, none)}
-		}
-		return Fix{Text: fmt.Sprintf("%s is sometimes %s: pass a value always, or accept two entries", name, none)}
-	case breaks.IdentityChanged:
-		if strings.HasSuffix(g.Source, codeOfFunction) {
-			return Fix{Text: fmt.Sprintf("there is an entry for each function that %s is: keep them few, and make each once, not in every call", name)}
-		}
-		if member, ok := enumOf(&g); ok {
-			return Fix{Text: fmt.Sprintf("there is an entry for each member of %s that %s is: keep them few, or choose by it before the compiled function", member, name)}
-		}
-		if !strings.Contains(g.Text, ", type=") { // as before 2.9, where True and None are checked like this too
-			return Fix{Text: fmt.Sprintf("the graph is bound to the object that %s is: create it once and pass the same one; if it is a flag or may be None, two entries are normal", name)}
-		}
-		return Fix{Text: fmt.Sprintf("the graph is bound to the object %s: create it once and pass the same one", name)}
-	case breaks.GlobalStateChanged:
-		differ := "differs"
-		if strings.Contains(name, ", ") {
-			differ = "differ"
-		}
-		return Fix{Text: fmt.Sprintf("%s %s between calls: set it once before the first call, or accept one entry for each setting", name, differ)}
-	case breaks.DictKeyChanged:
-		return Fix{Text: fmt.Sprintf("the keys of %s change: keep the same keys in the same order", name)}
-	}
-	return Fix{}
+	return rc.advise(&traceFacts{ours: strings.HasPrefix(engine, "tcdbg")})
 }
 
-// arrayName is the NumPy array behind a source that Dynamo made a tensor of.
-func arrayName(source string) (string, bool) {
-	rest, ok := strings.CutPrefix(source, "___from_numpy(")
-	return strings.TrimSuffix(rest, ")"), ok
-}
-
-// enumOf is the class of an object of which the guard's line names a member, as in
-// "if mode == Mode.FAST": such an object is a constant of the program.
-func enumOf(g *GuardFailure) (string, bool) {
-	_, typ, ok := strings.Cut(g.Text, ", type=")
-	typ, _, _ = strings.Cut(className(strings.TrimSpace(firstLine(typ))), "'>")
-	name := typ[strings.LastIndexByte(typ, '.')+1:]
-	_, member, found := strings.Cut(g.Pos.Code, name+".")
-	return name, ok && name != "" && found && member != "" && member[0] >= 'A' && member[0] <= 'Z'
-}
-
-// fixRelation advises on a relation between sizes that a branch of the program asked
-// for, or that one size alone fulfils.
-func fixRelation(g *GuardFailure) Fix {
-	code := strings.TrimSpace(g.Pos.Code)
+// advise advises on a recompile, with what the whole report tells of it.
+func (rc *Recompile) advise(x *traceFacts) Fix {
+	rc.facts = x
 	switch {
-	case strings.HasPrefix(code, "if ") || strings.HasPrefix(code, "elif "):
-		return Fix{Text: "the marked line branches on a size: an entry for each side is normal"}
-	case strings.HasPrefix(g.Source, "2 <= ") && strings.Count(g.Source, "<") == 1:
-		return Fix{Text: "a size of 0 or 1 has an entry of its own: accept one entry more, or pass at least 2"}
-	case g.Expected == "1" || g.Expected == "0":
-		return Fix{Text: fmt.Sprintf("the entry was made in a call where %s is %s, which is a special case: make the first call with usual sizes", plainSource(g.Source), g.Expected)}
+	case len(rc.Failures) == 0:
+		return Fix{}
+	case x.ours:
+		return goRecompile(rc)
 	}
-	return Fix{}
+	return adviseRecompile(recompileFinding(rc, x))
 }
 
-// fixKeywords advises on a wrapper whose calls have other keywords than the entry's.
-func fixKeywords(rc *Recompile, g *GuardFailure) Fix {
+// keywordChange says how the keywords of a call differ from those of the entry's, of a
+// function that takes any.
+func keywordChange(rc *Recompile, g *GuardFailure) string {
 	if g.Kind != breaks.LengthChanged || plainSource(g.Source) != "kwargs" {
-		return Fix{}
+		return ""
 	}
 	entry := rc.entry(g)
 	if entry == nil {
-		return Fix{}
+		return ""
 	}
 	now, before := keywordsOf(rc.Compile), keywordsOf(entry)
 	var parts []string
@@ -495,9 +297,9 @@ func fixKeywords(rc *Recompile, g *GuardFailure) Fix {
 		parts = append(parts, "comes without "+s)
 	}
 	if len(parts) == 0 {
-		return Fix{}
+		return ""
 	}
-	return Fix{Text: fmt.Sprintf("the call %s, which the call of entry %s did not: two kinds of calls are two entries; pass the same keywords in every call where one is meant", strings.Join(parts, " and "), g.Entry)}
+	return fmt.Sprintf("the call %s, which the call of entry %s did not: two kinds of calls are two entries; pass the same keywords in every call where one is meant", strings.Join(parts, " and "), g.Entry)
 }
 
 // entry finds the compile that a failed guard belongs to.
@@ -540,46 +342,6 @@ func setByBreak(rc *Recompile, name string) (logs.Pos, bool) {
 		}
 	}
 	return logs.Pos{}, false
-}
-
-// fixDtype advises on a tensor that comes with several dtypes.
-func fixDtype(name string, dtypes []string) Fix {
-	last := len(dtypes) - 1
-	return Fix{Text: fmt.Sprintf("%s comes as %s and as %s: convert it before the call", name, strings.Join(dtypes[:last], ", as "), dtypes[last])}
-}
-
-// fixValue advises on a constant of the graph: a flag and a text have few
-// values, a number may have as many as there are calls.
-func fixValue(name string, g *GuardFailure, ours bool) string {
-	switch {
-	case !ours && g.Expected == "false": // Python's not, of which a list may be the subject
-		return fmt.Sprintf("%s was false or empty when the entry was made: two entries are normal", name)
-	case strings.EqualFold(g.Expected, "true"), strings.EqualFold(g.Expected, "false"):
-		where := "torch.where"
-		if ours {
-			where = "torch.Where"
-		}
-		return fmt.Sprintf("%s is a flag: two entries are normal; if it changes with every call, use %s on it as a tensor", name, where)
-	case strings.HasPrefix(g.Expected, `"`), strings.HasPrefix(g.Expected, "'"):
-		return fmt.Sprintf("there is an entry for each value of %s (here %s): keep them few, or choose by it before the compiled function", name, g.Expected)
-	}
-	what, fix := name, "pass "+name+" as a tensor"
-	if launchedWith(g.Pos.Code, name) {
-		fix = "a Triton kernel takes it as a constant (tl.constexpr); make it an ordinary argument of the kernel, or keep its values few"
-	}
-	switch g.Kind {
-	case breaks.AttributeChanged:
-		what, fix = "the attribute "+name, "keep it in a tensor (a buffer), or hoist it out of the compiled function"
-	case breaks.GlobalChanged:
-		what, fix = "the global "+name, "pass it as an argument, or make it a tensor"
-	case breaks.ClosureChanged:
-		what, fix = "the captured variable "+name, "make it a tensor or an argument"
-	}
-	relation := "== " + g.Expected
-	if strings.Contains(g.Expected, "<") || strings.Contains(g.Expected, ">") || strings.Contains(g.Expected, "!=") {
-		relation = g.Expected // a relation already
-	}
-	return fmt.Sprintf("the graph is specialised on %s %s: %s", what, relation, fix)
 }
 
 // argumentName is the expression that the user knows, "" where the source is

@@ -50,6 +50,10 @@ func codeName(fr *Frame) string {
 	return fr.Name
 }
 
+// partialSizes is what advice on a size says where it is not recorded which others changed
+// with it, as in text logs.
+const partialSizes = ", and the same for every other input that has this size"
+
 // TestTextTellsWhatTheTraceTells: breaks, causes and advice are the same, whichever
 // of the two a run has left.
 func TestTextTellsWhatTheTraceTells(t *testing.T) {
@@ -59,7 +63,7 @@ func TestTextTellsWhatTheTraceTells(t *testing.T) {
 			trace += ".log.zst"
 		}
 		want := facts(report(t, trace))
-		if got := facts(report(t, "testdata/traces/pytorch-2.15/"+name+".txt.zst")); got != want {
+		if got := facts(report(t, "testdata/traces/pytorch-2.15/"+name+".txt.zst")); strings.ReplaceAll(got, partialSizes, "") != strings.ReplaceAll(want, partialSizes, "") {
 			t.Errorf("%s: the text against the trace:\n%s", name, lineDiff(want, got))
 		}
 		if len(want) < 200 {
@@ -83,26 +87,26 @@ type programFact struct {
 // is counted below, at handCounts.
 var programFacts = map[string][]programFact{
 	"nested_gb": {
-		{"GB0059", 8, "leaf", 6, "(print)", "Move printing out"},
+		{"GB0059", 8, "leaf", 6, "(print)", "Print outside"},
 		{"GB0170", 31, "br", 1, "branch on a tensor", "torch.where"},
 		{"GB0170", 32, "br", 2, "branch on a tensor", "repairs them, choose with torch.where"}, // nan_to_num
-		{"GB0059", 45, "<listcomp>", 2, "(print)", "Move printing out"},
+		{"GB0059", 45, "<listcomp>", 2, "(print)", "Print outside"},
 		{"GB7000", 45, "<listcomp>", 1, "inside a loop", "move the loop's body"},
-		{"GB0088", 52, "fstr", 1, "exception", "where it does not, move this line"}, // len of an f-string: no error when run
-		{"GB0059", 57, "__setattr__", 1, "(print)", "Move printing out"},
+		{"GB0088", 52, "fstr", 1, "exception", "run it without torch.compile"}, // len of an f-string: no error when run
+		{"GB0059", 57, "__setattr__", 1, "(print)", "Print outside"},
 		{"GB0291", 66, "logwarn", 1, "logger", "Log outside"},
 		{"GB0025", 73, "side", 1, "explicit graph break", "Remove the call of graph_break"},
 		{"GB0098", 80, "dis", 1, "disabled function", "torch.compiler.disable"},
-		{"GB0059", 86, "trywrap", 1, "(print)", "Move printing out"},
-		{"GB0059", 95, "withno", 1, "(print)", "Move printing out"},
+		{"GB0059", 86, "trywrap", 1, "(print)", "Print outside"},
+		{"GB0059", 95, "withno", 1, "(print)", "Print outside"},
 		{"GB0275", 106, "step", 1, "step_unsupported", "step_unsupported"},
-		{"GB4297", 111, "skip", 1, "skip of the frame", "Remove the call"},
+		{"GB4297", 111, "skip", 1, "skip of the frame", "Remove the `torch._dynamo.skip_frame()` call"},
 	},
 	"loops": {
 		{"GB0025", 9, "fl", 1, "explicit graph break", "Remove the call of graph_break"},
 		{"GB7000", 9, "fl", 1, "inside a loop", "move the loop's body"},
 		{"GB0170", 13, "dl", 2, "branch on a tensor", "compile its body"}, // a while loop has no two sides
-		{"GB0059", 16, "inner", 4, "(print)", "Move printing out"},
+		{"GB0059", 16, "inner", 4, "(print)", "Print outside"},
 		{"GB7000", 16, "inner", 3, "inside a loop", "move the loop's body"},
 		{"GB8977", 24, "noresume", 1, "class defined", ""},
 		{"GB0025", 30, "tr", 1, "explicit graph break", "Remove the call of graph_break"},
@@ -110,15 +114,15 @@ var programFacts = map[string][]programFact{
 		{"GB0170", 45, "guard_dd", 1, "branch on a number", "has no value while tracing"},
 	},
 	"marks": {
-		{"GB0170", 13, "unb", 1, "branch on a number", "torch._check"},
-		{"GB0036", 30, "nz", 1, "shape depends on data", "capture_dynamic_output_shape_ops"},
+		{"GB0170", 13, "unb", 1, "branch on a number", "compare the tensor"},
+		{"GB0036", 30, "nz", 1, "shape depends on data", "work on all of them with a mask"},
 		{breaks.ShapeRelation, 0, "f", 1, "2 <= x.size()[0] <= 16", "an entry for each side"},
 		{breaks.MarkingChanged, 0, "dyn", 1, "mark_dynamic, expected {0}, actual {1}", "mark the same ones"},
-		{breaks.SizeChanged, 0, "static", 3, "x dim 0", "mark_dynamic(x, 0)"},
-		{breaks.ShapeRelation, 0, "r", 1, "(x.size()[0] // 4), expected 1", "first call with usual sizes"}, // 4 is one row
+		{breaks.SizeChanged, 0, "static", 3, "x dim 0", "as with dynamic=False"},
+		{breaks.ShapeRelation, 0, "r", 1, "(x.size()[0] // 4), expected 1", "one entry more is normal"}, // 4 is one row
 	},
 	"transforms": {
-		{"GB0059", 22, "noisy", 2, "(print)", "Move printing out"},
+		{"GB0059", 22, "noisy", 2, "(print)", "Print outside"},
 		{"GB0149", 21, "noisy", 1, "functorch", "torch.func"}, // called by grad, which runs eager
 		{"GB0170", 36, "one", 2, "branch on a tensor", "torch.where"},
 		{"GB0149", 35, "one", 1, "functorch", "torch.func"},
@@ -126,57 +130,57 @@ var programFacts = map[string][]programFact{
 		{breaks.SizeChanged, 0, "per_sample", 1, "xs dim 0, expected 3, actual 5", "mark_dynamic(xs, 0)"},
 	},
 	"operators": {
-		{"GB0059", 49, "forward", 2, "(print)", "Move printing out"},
-		{"GB0059", 100, "part", 1, "(print)", "Move printing out"},
+		{"GB0059", 49, "forward", 2, "(print)", "Print outside"},
+		{"GB0059", 100, "part", 1, "(print)", "Print outside"},
 		{"GB0036", 877, "__call__", 1, "shape depends on data", "nothing to change"}, // a custom operator's, within torch
 		{breaks.TypeChanged, 0, "forward", 1, "self, expected __main__.Deep", "several classes"},
 	},
 	"strict": {
-		{"GB0059", 6, "helper", 3, "(print)", "Move printing out"},
+		{"GB0059", 6, "helper", 3, "(print)", "Print outside"},
 		{"GB0170", 41, "leaf", 4, "branch on a tensor", "torch.where"},
 		{breaks.SizeChanged, 0, "<lambda>", 1, "x dim 0, expected 2, actual 3", "mark_dynamic(x, 0)"},
 	},
 	"varied": {
-		{"GB0124", 18, "masked", 1, "number read out", "mask instead"},                  // the bound of a slice
+		{"GB0124", 18, "masked", 1, "number read out", "mask what is beyond it"},        // the bound of a slice
 		{"GB0170", 27, "topk_loop", 1, "branch on a tensor", "compile the loop's body"}, // in a loop
 		{"GB7000", 27, "topk_loop", 1, "inside a loop", "move the loop's body"},
 		{"GB0291", 47, "out", 1, "logger", "Log outside"},
 		{"GB0291", 1488, "info", 1, "logger", "nothing to change"}, // of the standard library
-		{"GB0036", 63, "uniq", 1, "shape depends on data", "torch.where"},
+		{"GB0036", 63, "uniq", 1, "shape depends on data", "capture_dynamic_output_shape_ops"},
 		{"GB0170", 68, "nanfix", 1, "branch on a tensor", "repairs them, choose with torch.where"},
 		{"GB0170", 88, "early", 1, "branch on a tensor", "compile the loop's body"},
 		{"GB7000", 88, "early", 1, "inside a loop", "move the loop's body"},
-		{"GB0363", 103, "seeded", 1, "opaque object", "torch.manual_seed"},
-		{"GB7650", 103, "seeded", 1, "torch.Generator method", "torch.manual_seed"},
-		{"GB0055", 104, "seeded", 1, "argument cannot stand", "torch.manual_seed"},
+		{"GB0363", 103, "seeded", 1, "opaque object", "draw such numbers outside"},
+		{"GB7650", 103, "seeded", 1, "torch.Generator method", "draw such numbers outside"},
+		{"GB0055", 104, "seeded", 1, "argument cannot stand", "draw such numbers outside"},
 		{"GB0036", 109, "tl", 1, "shape depends on data", "torch.where"},
-		{"GB0109", 109, "tl", 1, "read out as a list", "Keep working on the tensor"},
+		{"GB0109", 109, "tl", 1, "read out as a list", "Leave out .tolist()"},
 		{breaks.SizeChanged, 0, "pad", 1, "xs[0] dim 0, expected 2, actual 3", "mark_dynamic(xs[0], 0)"},
 		{breaks.SizeChanged, 0, "cached", 1, "x dim 0, expected 3, actual 4", "mark_dynamic(x, 0)"},
 		{breaks.ValueChanged, 0, "choose", 1, "mode, expected 'a'", "an entry for each value of mode"},
-		{breaks.NoneChanged, 0, "dd", 1, "d['b'], expected None", "sometimes None"},
-		{breaks.DictKeyChanged, 0, "dd", 1, "keys of a map changed: d", "same keys"},
+		{breaks.NoneChanged, 0, "dd", 1, "d['b'], expected None", "two entries"},
+		{breaks.DictKeyChanged, 0, "dd", 1, "keys of a map changed: d", "sets of keys"},
 	},
 	"generate": {
-		{breaks.LengthChanged, 0, "wrapper", 1, "kwargs, expected 6", "comes with attention_mask"},                                           // the first token after a prompt
-		{breaks.SizeChanged, 0, "wrapper", 4, "kwargs['input_ids'] dim 1, expected 5, actual 9", "torch._dynamo.mark_dynamic(input_ids, 1)"}, // longer prompts, larger caches, two prompts
+		{breaks.LengthChanged, 0, "wrapper", 1, "kwargs, expected 6", "comes with attention_mask"},                                   // the first token after a prompt
+		{breaks.SizeChanged, 0, "wrapper", 4, "kwargs['input_ids'] dim 1, expected 5, actual 9", "maybe_mark_dynamic(input_ids, 1)"}, // longer prompts, larger caches, two prompts
 	},
 	"flex": {
-		{"GB0088", 35, "<module>", 2, "exception", "Run it without torch.compile"},
+		{"GB0088", 35, "<module>", 2, "exception", "run it without torch.compile"},
 		{breaks.SizeChanged, 0, "flex_attention", 1, "query dim 2, expected 128, actual 256", "mark_dynamic(query, 2)"},
 		{breaks.IdentityChanged, 0, "flex_attention", 1, "block_mask.mask_mod.__code__", "make each once"},
-		{breaks.ClosureChanged, 0, "flex_attention", 1, "n, expected 16", "captured variable n"},
+		{breaks.ClosureChanged, 0, "flex_attention", 1, "n, expected 16", ""},
 		{breaks.NoneChanged, 0, "flex_attention", 1, "score_mod", "two entries"},
 		{breaks.GlobalStateChanged, 0, "flex_attention", 1, "grad_mode", "for each setting"},
 	},
 	"unet": {
 		{"GB0170", 59, "step", 11, "branch on a tensor", "torch.where"},
-		{breaks.ValueChanged, 0, "denoise", 1, "t, expected 999", "pass t as a tensor"},
+		{breaks.ValueChanged, 0, "denoise", 1, "t, expected 999", "t is an input from this compile on"},
 		{breaks.AttributeChanged, 0, "denoise", 6, "net.calls", "the compiled function"},
 		{breaks.SizeChanged, 0, "denoise", 1, "x dim 2, expected 16, actual 32", "mark_dynamic(x, 2)"},
-		{breaks.ValueChanged, 0, "step", 1, "t, expected 999", "pass t as a tensor"},
+		{breaks.ValueChanged, 0, "step", 1, "t, expected 999", "t is an input from this compile on"},
 		{breaks.SizeChanged, 0, "step", 1, "x dim 2", "mark_dynamic(x, 2)"},
-		{breaks.SizeChanged, 0, "torch_dynamo_resume_in_step_at_59", 1, "x0 dim 2", ""}, // no caller knows x0
+		{breaks.SizeChanged, 0, "torch_dynamo_resume_in_step_at_59", 1, "x0 dim 2", "follows from the graph break at unet.py:59"}, // no caller knows x0
 	},
 	"train_small": {
 		{"GB0170", 15, "loss_fn", 2, "branch on a tensor", "torch.where"},
@@ -185,12 +189,12 @@ var programFacts = map[string][]programFact{
 		{breaks.SizeChanged, 0, "loss_fn", 1, "o dim 0, expected 16, actual 9", "mark_dynamic(o, 0)"},
 	},
 	"ddp_train": {
-		{"GB0059", 11, "forward", 2, "(print)", "Move printing out"},
+		{"GB0059", 11, "forward", 2, "(print)", "Print outside"},
 		{"GB0007", 105, "__init__", 4, "never traced", "nothing to change"},            // of contextlib
 		{"GB0156", 1779, "_pre_forward", 4, "method has no rule", "nothing to change"}, // of torch/nn/parallel
 		{breaks.SizeChanged, 0, "forward", 2, "x dim 0, expected 8, actual 6", "mark_dynamic(x, 0)"},
-		{breaks.SizeChanged, 0, "inner", 2, "args[0] dim 0, expected 8, actual 6", ""}, // no user knows *args of a wrapper
-		{breaks.SizeChanged, 0, "torch_dynamo_resume_in_forward_at_11", 1, "h dim 0, expected 8, actual 6", ""},
+		{breaks.SizeChanged, 0, "inner", 2, "args[0] dim 0, expected 8, actual 6", ""}, // nothing of DDP's own wrapper is compiled
+		{breaks.SizeChanged, 0, "torch_dynamo_resume_in_forward_at_11", 1, "h dim 0, expected 8, actual 6", "follows from the graph break at ddp_train.py:11"},
 	},
 }
 
@@ -257,7 +261,6 @@ func TestAdviceOnLocals(t *testing.T) {
 	parent.Resumes = []*Frame{resume}
 	for reason, want := range map[string]string{
 		"0/0: L['start'] == 38724.1": "start is set by the call that breaks the graph at a.py:9",
-		"0/0: L['radius'] == 3":      "the graph is specialised on radius == 3: pass radius as a tensor",
 		"0/0: not L['history']":      "history was false or empty",
 	} {
 		rc := &Recompile{Compile: &Compile{Frame: resume}, Failures: []GuardFailure{parseReason(reason)}}
@@ -283,11 +286,11 @@ func TestDrawnNumbers(t *testing.T) {
 // TestAdviceOnTheLine: what the line shows goes before what the code of a break says.
 func TestAdviceOnTheLine(t *testing.T) {
 	for _, c := range []struct{ code, line, raw, want string }{
-		{breaks.DataDependentBranching, "while x.sum() < 10: x = x + 1", "", "Bound the loop by a constant"},
+		{breaks.DataDependentBranching, "while x.sum() < 10: x = x + 1", "", "Leave the loop outside"},
 		{breaks.DataDependentBranching, "if x.sum() < 10: x = x + 1", "", "Compute both sides"},
 		{breaks.DataDependentBranching, "if random.random() < 0.1:", "", "Draw the random number outside"},
 		{breaks.DataDependentBranching, "if np.random.random() < x.sum():", "", "Compute both sides"},
-		{breaks.DataDependentBranching, "if h.isnan().any():", "", "Check for such values outside"},
+		{breaks.DataDependentBranching, "if h.isnan().any():", "", "Check the values outside"},
 		{"GB0155", `s = f"{y.sum()}"`, "Encountered graph break when converting / formatting an f-string value", "Format the string outside"},
 	} {
 		b := &Break{Code: c.code, Raw: c.raw}
@@ -295,7 +298,7 @@ func TestAdviceOnTheLine(t *testing.T) {
 		if got := fixBreak(b, "PyTorch 2.15.0").Text; !strings.HasPrefix(got, c.want) {
 			t.Errorf("%s: %q", c.line, got)
 		}
-		if got := fixBreak(b, "tcdbg 0.1").Text; strings.HasPrefix(got, "Bound") || strings.HasPrefix(got, "Draw") || strings.HasPrefix(got, "Check") || strings.HasPrefix(got, "Format") {
+		if got := fixBreak(b, "tcdbg 0.1").Text; strings.HasPrefix(got, "Leave") || strings.HasPrefix(got, "Draw") || strings.HasPrefix(got, "Check") || strings.HasPrefix(got, "Format") {
 			t.Errorf("%s, in Go: %q", c.line, got)
 		}
 	}
@@ -383,7 +386,7 @@ func unquoted(s string) string {
 // TestTextLogsOfGoPrograms: a text log does not name its engine; the program's
 // files do, and the advice is in their language.
 func TestTextLogsOfGoPrograms(t *testing.T) {
-	for file, want := range map[string]string{"/w/model.go": "compiler.MarkDynamic(x, 0)", "/w/model.py": "torch._dynamo.mark_dynamic(x, 0)"} {
+	for file, want := range map[string]string{"/w/model.go": "compiler.MarkDynamic(x, 0)", "/w/model.py": "torch._dynamo.maybe_mark_dynamic(x, 0)"} {
 		r := foldText(t, "Recompiling function step in "+file+":40\n    triggered by the following guard failure(s):\n    - 0/0: tensor 'x' size mismatch at index 0. expected 4, actual 8\n")
 		if len(r.Recompiles) != 1 || r.Recompiles[0].Complete || !strings.Contains(r.Recompiles[0].Fix.Text, want) {
 			t.Errorf("%s, of %s: %+v", file, r.Engine, r.Recompiles)
@@ -402,7 +405,7 @@ func TestNegatedGuards(t *testing.T) {
 			t.Errorf("%s: %q, %q", reason, g.Source, g.Expected)
 		}
 	}
-	if s := fixValue("c.Steps", &GuardFailure{Expected: "not > 3"}, true); !strings.Contains(s, "on c.Steps not > 3:") {
+	if s := fixValue("c.Steps", &GuardFailure{Expected: "not > 3"}); !strings.Contains(s, "on c.Steps not > 3:") {
 		t.Error(s)
 	}
 }

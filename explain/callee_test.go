@@ -13,9 +13,9 @@ import (
 func TestAdviceNamesTheCallee(t *testing.T) {
 	for _, c := range []struct{ code, context, line, engine, want string }{
 		{breaks.SkippedFunction, "module: posix, qualname: getpid, skip reason: <missing reason>", "return x + os.getpid()", "PyTorch", "Call os.getpid before"},
-		{breaks.SkippedFunction, "module: a, qualname: C.f, skip reason: none", "y = make().f(x)", "PyTorch", "Call C.f before"},
-		{breaks.SkippedFunction, "module: a, qualname: f.<locals>.g, skip reason: none", "y = g(x)", "PyTorch", "Call it before"},
-		{breaks.SkippedFunction, "", "y = g(x)", "PyTorch", "Call it before"},
+		{breaks.SkippedFunction, "module: a, qualname: C.f, skip reason: none", "y = make().f(x)", "PyTorch", "Call C.f outside"},
+		{breaks.SkippedFunction, "module: a, qualname: f.<locals>.g, skip reason: none", "y = g(x)", "PyTorch", "Call it outside"},
+		{breaks.SkippedFunction, "", "y = g(x)", "PyTorch", "Call it outside"},
 		{breaks.Disabled, "<function off at 0x7f>", "return off(x)", "PyTorch", "torch.compiler.disable from off, or"},
 		{breaks.Disabled, "<bound method Net.off of Net()>", "return self.off(x)", "PyTorch", "torch.compiler.disable from self.off, or"},
 		{breaks.UnknownNativeCall, "call of strings.Repeat", "s := strings.Repeat(a, n)", "tcdbg", "Call strings.Repeat before"},
@@ -58,7 +58,7 @@ func TestSizesThatCannotBeOpen(t *testing.T) {
 		marked                 bool
 	}{
 		{0, "8", "9", "mark_dynamic(x, 0)", false},
-		{0, "8", "9", "marking it dynamic failed at a.py:7", true},
+		{0, "8", "9", "a.py:7 needs size 0 of x as a number", true},
 		{1, "8", "9", "mark_dynamic(x, 1)", true},
 		{0, "450", "0", "0 and 1 have an entry of their own", false},
 		{0, "1", "5", "0 and 1 have an entry of their own", false},

@@ -91,7 +91,9 @@ func (fr *Frame) Causes() []*RecompileCause {
 		}
 	}
 	for _, c := range out {
-		if f, ok := growth(c); ok {
+		if f, ok := manyCompiles(c); ok {
+			c.Fix = f
+		} else if f, ok := growth(c); ok {
 			c.Fix = f
 		} else if f, ok := manyDtypes(c); ok {
 			c.Fix = f
@@ -114,6 +116,17 @@ func withoutIndices(source string) string {
 	}
 }
 
+// manyCompiles advises on a function that torch.compile was called on again and again.
+func manyCompiles(c *RecompileCause) (Fix, bool) {
+	x := c.Recompiles[0].facts
+	if c.Lead().Kind != breaks.BackendChanged || x == nil || x.ours {
+		return Fix{}, false
+	}
+	f := recompileFinding(c.Recompiles[0], x)
+	f.Compiles = len(c.Recompiles)
+	return adviseRecompile(f), true
+}
+
 // manyDtypes advises on a tensor whose dtype changed more than once.
 func manyDtypes(c *RecompileCause) (Fix, bool) {
 	name := argumentName(c.Recompiles[0], c.Lead())
@@ -130,6 +143,12 @@ func manyDtypes(c *RecompileCause) (Fix, bool) {
 	}
 	if len(seen) < 3 {
 		return Fix{}, false
+	}
+	if x := c.Recompiles[0].facts; x != nil && !x.ours {
+		f := recompileFinding(c.Recompiles[0], x)
+		last := len(seen) - 1
+		f.Expected, f.Actual = strings.Join(seen[:last], ", as "), seen[last]
+		return adviseRecompile(f), true
 	}
 	return fixDtype(name, seen), true
 }
@@ -157,6 +176,12 @@ func growth(c *RecompileCause) (Fix, bool) {
 			return Fix{}, false
 		}
 		last, lastCompile = n, rc.Compile.ID.Compile
+	}
+	if x := c.Recompiles[0].facts; x != nil && !x.ours {
+		f := recompileFinding(c.Recompiles[0], x)
+		f.Grows = true
+		fix := adviseRecompile(f)
+		return fix, fix.Text != ""
 	}
 	switch g.Kind {
 	case breaks.LengthChanged:

@@ -45,7 +45,7 @@ func TestCauses(t *testing.T) {
 	if !strings.Contains(r.Advice[0].Cost, "limit reached") {
 		t.Errorf("cost %q does not tell of the limit", r.Advice[0].Cost)
 	}
-	if want := "size 0 of x changes (8 -> 9): call torch._dynamo.mark_dynamic(x, 0) before the first call"; r.Advice[1].Fix.Text != want {
+	if want := "size 0 of x changes (8 -> 9): call torch._dynamo.maybe_mark_dynamic(x, 0) before the first call, and the same for every other input that has this size"; r.Advice[1].Fix.Text != want {
 		t.Errorf("second fix %q, want %q", r.Advice[1].Fix.Text, want)
 	}
 }
@@ -75,15 +75,15 @@ func TestCausesOfRanks(t *testing.T) {
 	}
 }
 
-// TestFixValue: what to do about a constant depends on how many values it can
-// have.
+// TestFixValue: what to do about a constant depends on how many values it can have;
+// where the trace does not tell what became of a number, nothing is advised.
 func TestFixValue(t *testing.T) {
 	for _, c := range []struct{ kind, source, expected, engine, want string }{
-		{breaks.ValueChanged, "L['k']", "3", "PyTorch", "the graph is specialised on k == 3: pass k as a tensor"},
-		{breaks.ValueChanged, "L['f']", "True", "PyTorch", "f is a flag: two entries are normal; if it changes with every call, use torch.where on it as a tensor"},
+		{breaks.ValueChanged, "L['k']", "3", "PyTorch", ""},
+		{breaks.ValueChanged, "L['f']", "True", "PyTorch", "f is a flag: two entries are normal"},
 		{breaks.AttributeChanged, "L['m'].Verbose", "false", "tcdbg 0.1", "m.Verbose is a flag: two entries are normal; if it changes with every call, use torch.Where on it as a tensor"},
 		{breaks.ValueChanged, "L['mode']", "'train'", "PyTorch", "there is an entry for each value of mode (here 'train'): keep them few, or choose by it before the compiled function"},
-		{breaks.GlobalChanged, "G['K']", "3", "PyTorch", "the graph is specialised on the global K == 3: pass it as an argument, or make it a tensor"},
+		{breaks.GlobalChanged, "G['K']", "3", "PyTorch", ""},
 	} {
 		rc := &Recompile{Compile: &Compile{Frame: &Frame{Name: "f"}}}
 		rc.Failures = []GuardFailure{{Kind: c.kind, Source: c.source, Expected: c.expected, Dim: -1}}
@@ -93,32 +93,11 @@ func TestFixValue(t *testing.T) {
 	}
 }
 
-// TestConstantsOfKernels: what a Triton kernel of the program's own takes as a constant
-// cannot be a tensor; an element of a list that is called is no kernel.
-func TestConstantsOfKernels(t *testing.T) {
-	for code, kernel := range map[string]bool{
-		"addmul[(triton.cdiv(x.numel(), 256),)](x, y, out, x.numel(), k, BLOCK=256)": true,
-		"addmul[grid](x, out, n, K=k)":                                 true,
-		"addmul[lambda meta: (triton.cdiv(n, meta['B']),)](x, out, k)": true,
-		"addmul[(1,)](x, out, kk)":                                     false,
-		"self.layers[k](x)":                                            false,
-		"layers[0](x, k)":                                              false,
-		"y = x * k":                                                    false,
-	} {
-		g := GuardFailure{Kind: breaks.ValueChanged, Source: "L['k']", Expected: "2", Dim: -1}
-		g.Pos = logs.Pos{Code: code}
-		rc := &Recompile{Compile: &Compile{Frame: &Frame{Name: "f"}}, Failures: []GuardFailure{g}}
-		if got := fixRecompile(rc, "PyTorch").Text; strings.Contains(got, "tl.constexpr") != kernel {
-			t.Errorf("%q: %q", code, got)
-		}
-	}
-}
-
 // TestAdviceOfACauseIsOne: every recompile of a cause has the cause's advice, and
 // the limit is told as what it does.
 func TestAdviceOfACauseIsOne(t *testing.T) {
 	for path, want := range map[string][2]string{
-		"regional": {"is another number with every call", "limit reached: runs eager"},
+		"regional": {"allow_unspec_int_on_nn_module", "limit reached: runs eager"},
 		"limits":   {"there is an entry for each value of s", "limit reached: fails"},
 	} {
 		r := report(t, "testdata/traces/pytorch-2.15/"+path+".log.zst")
@@ -151,15 +130,15 @@ func TestAdviceNamesWhatTheCallerHas(t *testing.T) {
 		{"PyTorch 2.15.0", "<eval_with_key>.1", "tensor 'sizes[0]' size mismatch at index 1. expected 3, actual 5", "", Compiled},
 		{"PyTorch 2.15.0", "/v/site-packages/torch/optim/adam.py", "L['self'].param_groups[0]['lr'] == 0.01", "lr=torch.tensor", Compiled},
 		{"tcdbg 0.1", "model.go", "-L['b'].groups[0].Lr == -0.1", "kw.Lr(torch.NewTensor(...))", Compiled},
-		{"PyTorch 2.15.0", "/w/m.py", "BACKEND_MATCH failure: torch.compile detected different backend callables. Cached backend: _TorchCompileInductorWrapper (id=0x7f). New backend: _TorchCompileInductorWrapper (id=0x8f). If this is unexpected, wrap your backend", "call torch.compile on it once", Compiled},
+		{"PyTorch 2.15.0", "/w/m.py", "BACKEND_MATCH failure: torch.compile detected different backend callables. Cached backend: _TorchCompileInductorWrapper (id=0x7f). New backend: _TorchCompileInductorWrapper (id=0x8f). If this is unexpected, wrap your backend", "call it once", Compiled},
 		{"PyTorch 2.15.0", "/w/m.py", "Unexpected recompilation: runtime guards failed even though they passed during recompilation-reason analysis.", "before they start", Compiled},
 		{"PyTorch 2.15.0", "/w/m.py", "tensor '___from_numpy(a)' size mismatch at index 0. expected 3, actual 4", "torch.from_numpy(a)", Compiled},
 		{"PyTorch 2.15.0", "/w/m.py", "len(G['STATS']) == 1  # STATS.append(x)  # w/m.py:3 in f", "STATS grows with every call", Compiled},
-		{"PyTorch 2.15.0", "/w/m.py", "len(xs) == 1  # for x in xs:  # w/m.py:3 in f", "keep its length", Compiled},
+		{"PyTorch 2.15.0", "/w/m.py", "len(xs) == 1  # for x in xs:  # w/m.py:3 in f", "keep these few", Compiled},
 		{"PyTorch 2.15.0", "/w/m.py", "expected type of 'self' to be <class '__main__.A'>, but found <class '__main__.B'>", "objects of several classes", Compiled},
-		{"PyTorch 2.15.0", "/w/m.py", "___check_obj_id(mode, 140), type=<class '__main__.Mode'>  # case Mode.FAST:  # w/m.py:3 in f", "each member of Mode that mode is", Compiled},
-		{"PyTorch 2.15.0", "/w/m.py", "___check_obj_id(net, 140), type=<class '__main__.Net'>  # y = net(x)  # w/m.py:3 in f", "create it once", Compiled},
-		{"PyTorch 2.15.0", "/w/m.py", "L['self'].kind is None", "set it before the first call", Compiled},
+		{"PyTorch 2.15.0", "/w/m.py", "___check_obj_id(mode, 140), type=<class '__main__.Mode'>  # case Mode.FAST:  # w/m.py:3 in f", "each object that mode is", Compiled},
+		{"PyTorch 2.15.0", "/w/m.py", "___check_obj_id(net, 140), type=<class '__main__.Net'>  # y = net(x)  # w/m.py:3 in f", "make each once", Compiled},
+		{"PyTorch 2.15.0", "/w/m.py", "L['self'].kind is None", "two entries are normal", Compiled},
 	} {
 		rc := &Recompile{Compile: &Compile{Status: c.status, Frame: &Frame{Name: "f", Pos: logs.Pos{File: c.file}}}, Failures: []GuardFailure{parseReason("0/0: " + c.reason)}}
 		if fix := fixRecompile(rc, c.engine).Text; fix == "" != (c.want == "") || !strings.Contains(fix, c.want) {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"tcdbg/explain/advice"
 	"tcdbg/logs"
 )
 
@@ -84,11 +85,12 @@ func (c constraint) words() string {
 	return fmt.Sprintf("size %s of %s is marked dynamic, and this code makes it the constant %s", c.dim, c.name, c.value)
 }
 
-func (c constraint) fix() Fix {
-	if c.dim == "" {
-		return Fix{Text: fmt.Sprintf("let this line hold for every size, or give Dim.AUTO instead of %s, which allows a constant", c.name)}
-	}
-	return Fix{Text: fmt.Sprintf("let this line hold for every size (what meets %s needs the same open size), or call torch._dynamo.maybe_mark_dynamic(%s, %s), which allows a constant (Dim.AUTO in torch.export)", c.name, c.name, c.dim)}
+// fix advises on it.
+func (c constraint) fix(fl *Failure) Fix {
+	f := failureFinding(fl)
+	f.Marked, f.MarkedDim = c.name, c.dim
+	text, id, _ := advice.Advise(f)
+	return Fix{Text: text, Row: id}
 }
 
 // placeConstraint puts a failure at the line that made the size a constant,
@@ -98,7 +100,7 @@ func (f *Fold) placeConstraint(fl *Failure) {
 	if !ok {
 		return
 	}
-	fl.Fix = c.fix()
+	fl.Fix = c.fix(fl)
 	if _, trace, found := strings.Cut(fl.Reason, "\nUser stack:\n"); found {
 		trace, _, _ = strings.Cut(trace, "\n\n")
 		if at, ok := userLine(parseStack(trace)); ok {

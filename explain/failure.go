@@ -5,6 +5,7 @@ import (
 	"strings"
 	"sync"
 
+	"tcdbg/explain/advice"
 	"tcdbg/logs"
 	"tcdbg/tracer/breaks"
 )
@@ -110,14 +111,13 @@ func (f *Failure) Details() []string {
 // without data.
 const operatorFailed = "GB4315"
 
-// noShapeRule is the code of an operator whose results' shapes nobody has told.
-const noShapeRule = "GB0037"
-
 // fixFailure advises on a compile that failed: what removes a break that was not
 // allowed removes the failure.
 func fixFailure(fl *Failure, engine string) Fix {
-	if _, said, ok := fakeError(fl.Reason); ok && strings.Contains(said, "no fake impl registered") {
-		return Fix{Text: breaks.TorchAdvice(noShapeRule)}
+	if !strings.HasPrefix(engine, "tcdbg") {
+		if text, id, settled := advice.Advise(failureFinding(fl)); text != "" {
+			return Fix{Text: text, Row: id, Settled: settled}
+		}
 	}
 	if fl.Code == "" && !strings.HasPrefix(engine, "tcdbg") {
 		return Fix{Text: backendAdvice(fl)}
@@ -136,7 +136,7 @@ func backendAdvice(fl *Failure) string {
 	case fl.backendOf() == "inductor":
 		return `The graph was captured, Inductor failed on it: torch.compile(..., backend="aot_eager") goes on without it; TORCHDYNAMO_REPRO_AFTER=aot writes a program that shows the error by itself, for a bug report.`
 	case fl.Type == "BackendCompilerFailed":
-		return breaks.TorchAdvice(breaks.BackendFailed)
+		return `Read the backend's error; torch.compile(..., backend="eager") tells whether capture alone works.`
 	}
 	return ""
 }

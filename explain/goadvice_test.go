@@ -45,7 +45,7 @@ func TestBreakAdviceForGo(t *testing.T) {
 		"operator masked_select":   {breaks.DynamicShapeOperator, "Use a mask and Where"},
 		"call of regexp.something": {breaks.UnknownNativeCall, "before or after the compiled region"},
 	} {
-		if got := fixText(&Break{Code: c.code, Context: context}, "tcdbg 0.1.0"); !strings.Contains(got, c.want) {
+		if got := fixBreak(&Break{Code: c.code, Context: context}, "tcdbg 0.1.0").Text; !strings.Contains(got, c.want) {
 			t.Errorf("%s: %q, want %q", context, got, c.want)
 		}
 	}

@@ -123,7 +123,7 @@ func TestLibrariesAreNamed(t *testing.T) {
 		{lib, "The line is torchvision's: where it cannot change, keep nms outside"},
 	} {
 		fr := &Frame{Name: "forward", Pos: posAt(c.compiledFile, 3)}
-		b := &Break{Code: breaks.DynamicShapeOperator, Compile: &Compile{Frame: fr}, Pos: posAt(lib, 54)}
+		b := &Break{Code: breaks.DynamicShapeOperator, Context: "aten.nonzero.default", Compile: &Compile{Frame: fr}, Pos: posAt(lib, 54)}
 		b.Pos.Func = "nms"
 		inside := posAt(c.compiledFile, 5)
 		inside.Func = "forward"

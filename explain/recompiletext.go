@@ -183,7 +183,37 @@ func commentPos(comment string) logs.Pos {
 
 // reasonParsers are tried in order; each fills f and says whether it knew.
 var reasonParsers = []func(check string, f *GuardFailure) bool{
-	tensorMismatch, typeMismatch, globalState, marking, aliasing, backendMatch, typeID, objectID, dictKeys, comparison, truth,
+	membership, keyError, tensorMismatch, typeMismatch, globalState, marking, aliasing, backendMatch, typeID, objectID, dictKeys, comparison, truth,
+}
+
+// membership reads "not set.__contains__(c.skip, 'relu')": it was not in the set, and is.
+func membership(s string, f *GuardFailure) bool {
+	body := strings.TrimPrefix(s, "not ")
+	_, rest, ok := strings.Cut(body, "set.__contains__(")
+	if !ok || !strings.HasPrefix(body, "set.") && !strings.HasPrefix(body, "frozenset.") {
+		return false
+	}
+	set, element, ok := strings.Cut(strings.TrimSuffix(rest, ")"), ", ")
+	if !ok {
+		return false
+	}
+	f.Kind, f.Source, f.Expected, f.Actual = breaks.ValueChanged, element+" in "+set, "True", "False"
+	if body != s {
+		f.Expected, f.Actual = "False", "True"
+	}
+	return true
+}
+
+// keyError reads "KeyError on kwargs['scale']": what the entry reads is not there.
+func keyError(s string, f *GuardFailure) bool {
+	source, ok := strings.CutPrefix(s, "KeyError on ")
+	at := strings.LastIndexByte(source, '[')
+	if !ok || at < 0 || !strings.HasSuffix(source, "]") {
+		return false
+	}
+	key := source[at+1 : len(source)-1]
+	f.Kind, f.Source, f.Expected, f.Actual = breaks.DictKeyChanged, source[:at], "has "+key, "lacks "+key
+	return true
 }
 
 // tensorMismatch reads "tensor 'x' KIND mismatch at index D. expected E, actual A".
@@ -282,6 +312,10 @@ func globalState(s string, f *GuardFailure) bool {
 // marking reads "_dynamo_dynamic_indices not a subset: runtime {1} is not a subset of
 // compiled {0}": the call marks a dimension that the entry does not leave open.
 func marking(s string, f *GuardFailure) bool {
+	if strings.Contains(s, "_dynamo_dim_marking ") && strings.Contains(s, "present on runtime tensor") {
+		f.Kind, f.Source = breaks.MarkingChanged, "mark_dynamic"
+		return true
+	}
 	api, rest, ok := strings.Cut(s, " not a subset: runtime ")
 	if !ok {
 		return false
@@ -467,6 +501,8 @@ func classify(left, right, op string, f *GuardFailure) {
 		return
 	}
 	switch {
+	case op == " is " && isObject(right):
+		f.Kind, f.Source, f.Expected, f.Actual = breaks.AliasingChanged, left+", "+plainSource(right), "the same tensor", "distinct tensors"
 	case strings.Contains(left, ".size()") || strings.Contains(right, ".size()") || strings.Contains(left, ".stride()"):
 		f.Kind = breaks.ShapeRelation
 		f.Source = left
@@ -504,6 +540,11 @@ func classify(left, right, op string, f *GuardFailure) {
 	if (right == "True" || right == "False") && op == " == " {
 		f.Actual = map[string]string{"True": "False", "False": "True"}[right]
 	}
+}
+
+// isObject says whether an expression names something of the program and is no constant.
+func isObject(s string) bool {
+	return s != "None" && s != "nil" && s != "True" && s != "False" && !isNumber(s) && !strings.ContainsAny(s[:1], `'"`)
 }
 
 // IsSize reports whether one size of a tensor failed, that of dimension Dim.

@@ -189,8 +189,6 @@ type Break struct {
 	Noise       bool     // inside torch or the standard library
 	Raw         string   // the message as recorded
 	Seq         int64    // of its record, 0: none
-
-	resumed []*Frame // parts that go on behind it
 }
 
 // BreakGroup is all breaks of one root cause.
@@ -201,9 +199,9 @@ type BreakGroup struct {
 	CausedBy *BreakGroup // an earlier break that led to it
 	Causes   []*BreakGroup
 	Chains   [][]logs.Pos // distinct call chains
-	Graphs   int          // graphs of the parts that go on behind it
-	Seconds  float64      // compile time of these parts
-	EagerOps int64        // that its functions leave eager, -1: unknown
+	Graphs   int          // graphs that it splits
+	Seconds  float64      // compile time of the resumed parts
+	EagerOps int64        // -1: unknown
 	Lost     []string     // functions of the program that run eager as a whole for it
 	Fix      Fix
 	Rewrite  *Rewrite // what AddRewrites found in the user's source; nil: nothing
@@ -214,7 +212,8 @@ type BreakGroup struct {
 type Fix struct {
 	Text    string
 	Lines   []string
-	Settled bool // there is nothing left to do: the text says why
+	Settled bool   // there is nothing left to do: the text says why
+	Row     string // the row of the table of advice that it is from; "": of none
 }
 
 // Recompile is one compile after the first of a frame.
@@ -227,6 +226,8 @@ type Recompile struct {
 	Fix      Fix
 	Raw      []string
 	Seq      int64 // of the record that tells the reason, 0: none
+
+	facts *traceFacts // what the report tells beside it, of which its advice is made
 }
 
 // GuardFailure is one guard of one earlier entry that did not hold.

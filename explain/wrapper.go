@@ -3,8 +3,8 @@ package explain
 import (
 	"strings"
 
+	"tcdbg/explain/advice"
 	"tcdbg/logs"
-	"tcdbg/tracer/breaks"
 )
 
 // This file advises on what wraps a model. A break there is the framework's own and
@@ -30,9 +30,10 @@ func wrapperAdvice(r *Report) []Advice {
 			switch {
 			case (b.Compile.Frame.wraps != nil || frameworkFile(b.Compile.Frame.Pos.File) && isWrapper(b.Compile.Frame.Name)) && b.Compile.Status == Empty && !reached[key]:
 				seen[key] = true
+				text, id, _ := advice.Advise(&advice.Finding{Wraps: true})
 				out = addAdvice(out, Advice{
 					Text: "nothing of this call is compiled: what wraps the model breaks the graph before the first operator", Pos: at,
-					Fix: Fix{Text: "compile the model and wrap the result, as in DDP(torch.compile(model)), or compile the forward of its parts"}, Break: g, Frame: b.Compile.Frame,
+					Fix: Fix{Text: text, Row: id}, Break: g, Frame: b.Compile.Frame,
 				})
 			case strings.Contains(b.Pos.File, "torch/distributed/fsdp/"):
 				line, inside := userLine(b.Stack)
@@ -60,9 +61,12 @@ func libraryAdvice(r *Report) []Advice {
 		if !ok || g.CausedBy != nil || strings.Contains(b.Pos.File, "torch/distributed/fsdp/") {
 			continue
 		}
-		fix := Fix{Text: "Leave this call outside of the compiled function."}
-		if b.Code == breaks.DynamicShapeOperator || b.Code == breaks.ParameterMade {
-			fix.Text = breaks.TorchAdvice(b.Code)
+		f := breakFinding(b)
+		f.Inner, f.Line, f.Place = shortPlace(b.Pos.File, b.Pos.Line), line.Code, shortPlace(line.File, line.Line)
+		f.Callee, f.Builtin = "", ""
+		fix := adviseBreak(f)
+		if fix.Text == "" || strings.Contains(b.Pos.File, "torch/optim/") { // a compiled step() is one graph
+			continue
 		}
 		out = addAdvice(out, Advice{Text: b.Title() + " within " + shortPlace(b.Pos.File, b.Pos.Line) + ", which this line calls", Pos: line, Fix: fix, Break: g, Frame: b.Compile.Frame})
 	}

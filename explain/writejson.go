@@ -114,6 +114,7 @@ type jsonFix struct {
 	Text    string   `json:"text"`
 	Lines   []string `json:"lines,omitempty"`
 	Settled bool     `json:"settled,omitempty"`
+	Row     string   `json:"row,omitempty"`
 }
 
 type jsonRecompile struct {

@@ -3,6 +3,9 @@ package torch
 import (
 	"io"
 	"reflect"
+	"slices"
+
+	"tcdbg/internal/modes"
 )
 
 // Option is a keyword argument of an operator, a module or Compile; package kw
@@ -13,7 +16,9 @@ type Option struct {
 }
 
 // Compile returns a function of the same type that tcdbg compiles on its first
-// call. Under `go run` it returns f itself. It panics when f is no function.
+// call. Under `go run` it returns f itself. Of a module, a pointer with a method
+// Forward, it returns the same pointer and compiles calls of that Forward, as
+// PyTorch's net.compile() does. It panics for anything else.
 //
 // Options: kw.Backend (name or BackendFunc), kw.Mode, kw.Fullgraph, kw.Dynamic,
 // kw.Disable, kw.Name, kw.RecompileLimit.
@@ -113,15 +118,54 @@ func Explain(f any) func(args ...any) *ExplainOutput {
 
 // checkCompile panics for arguments that Compile refuses in both worlds.
 func checkCompile(f any, opts []Option) {
-	if reflect.ValueOf(f).Kind() != reflect.Func {
-		panic("torch.Compile: argument is not a function")
+	refuse := func(format string, args ...any) { fail("torch.Compile", "RuntimeError", format, args...) }
+	v := reflect.ValueOf(f)
+	switch {
+	case !v.IsValid() || (v.Kind() == reflect.Func || v.Kind() == reflect.Pointer) && v.IsNil():
+		refuse("the argument is nil")
+	case v.Kind() == reflect.Func:
+	case !v.MethodByName("Forward").IsValid():
+		refuse("the argument is of type %T, which is no function and has no method Forward", f)
+	case v.Kind() != reflect.Pointer:
+		refuse("%T is no pointer: a copy of it has no code of its own; pass net.Forward", f)
 	}
+	backend, mode := "inductor", modes.Default
 	for _, o := range opts {
+		ok := true
 		switch o.Name {
-		case "backend", "mode", "fullgraph", "dynamic", "disable", "name", "recompile_limit", "options":
+		case "backend":
+			if name, named := o.Value.(string); named {
+				backend = name
+			} else if b := reflect.ValueOf(o.Value); !b.IsValid() || !b.CanConvert(reflect.TypeFor[BackendFunc]()) || b.IsNil() {
+				refuse("option backend: want a name or a torch.BackendFunc, got %T", o.Value)
+			} else {
+				backend = ""
+			}
+		case "mode":
+			mode, ok = o.Value.(string)
+		case "fullgraph", "dynamic", "disable":
+			_, ok = o.Value.(bool)
+		case "name":
+			_, ok = o.Value.(string)
+		case "recompile_limit":
+			_, ok = o.Value.(int)
 		default:
-			fail("compile", "TypeError", "compile() got an unexpected keyword argument '%s'", o.Name)
+			refuse("unknown option %q", o.Name)
 		}
+		if !ok {
+			refuse("option %s: unexpected value %v", o.Name, o.Value)
+		}
+	}
+	if slices.ContainsFunc(opts, func(o Option) bool { return o.Name == "disable" && o.Value == true }) {
+		return
+	}
+	if backend == "" {
+		backend = "custom"
+	} else if err := modes.CheckBackend(backend); err != nil {
+		refuse("%v", err)
+	}
+	if _, err := modes.Check(backend, mode); err != nil {
+		refuse("%v", err)
 	}
 }
 

@@ -32,13 +32,6 @@ type Request struct {
 	Plan func() Runnable
 }
 
-// ModeChecker is implemented by backends that honour modes other than default:
-// CheckMode says why one is refused, when the function is compiled and not at
-// its first call.
-type ModeChecker interface {
-	CheckMode(mode string) error
-}
-
 // Backend compiles graphs.
 type Backend interface {
 	Name() string

@@ -27,7 +27,7 @@ func (tr *trace) call(in *ssa.Call) {
 	f := tr.th.Top()
 	if fn, free := f.Callee(&in.Call); fn != nil {
 		if b, ok := tr.t.bindings[fn.String()]; ok { // of nn/functional, which has a body
-			tr.operator(in, fn.String(), b)
+			tr.operator(in, in.Call.Args, b)
 			return
 		}
 		tr.inline(in, fn, free)
@@ -397,7 +397,14 @@ func (tr *trace) storeElem(e types.Type, p, val unsafe.Pointer, dst *note, i int
 func (tr *trace) native(in *ssa.Call, name string) {
 	switch {
 	case tr.t.bindings[name].Op != 0:
-		tr.operator(in, name, tr.t.bindings[name])
+		tr.operator(in, in.Call.Args, tr.t.bindings[name])
+	case strings.HasPrefix(name, "tcdbg/torch.Functional") && tr.t.bindings[in.Parent().String()].Op != 0: // of nn/functional, compiled itself
+		fn := in.Parent()
+		args := make([]ssa.Value, len(fn.Params))
+		for i, p := range fn.Params {
+			args[i] = p
+		}
+		tr.operator(in, args, tr.t.bindings[fn.String()])
 	case name == "(*tcdbg/torch.Tensor).At":
 		tr.at(in)
 	case name == "(*tcdbg/torch.Tensor).SetAt":

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"testing"
 
+	"tcdbg/internal/modes"
 	"tcdbg/logs"
 	"tcdbg/torch"
 	"tcdbg/tracer/host"
@@ -156,10 +157,7 @@ func runStepped(prog *host.Program, backend Backend, steps StepLog) *outcome {
 	var tr *Tracer
 	if backend != nil {
 		tr = New(prog, Config{Sink: o.log, Steps: steps, Backend: func(name string) (Backend, error) {
-			if name != "eager" && name != "inductor" {
-				return nil, fmt.Errorf("unknown backend %q", name)
-			}
-			return backend, nil
+			return backend, modes.CheckBackend(name)
 		}})
 		tr.Install(&cfg)
 	}

@@ -88,14 +88,14 @@ func (tr *trace) nodeOf(t *torch.Tensor, n *note) *graph.Node {
 	return nil
 }
 
-// operator appends the node of a call of an operator.
-func (tr *trace) operator(in *ssa.Call, name string, b torch.Binding) {
+// operator appends the node of a call of an operator with args.
+func (tr *trace) operator(in *ssa.Call, args []ssa.Value, b torch.Binding) {
 	row := ops.Get(b.Op)
 	tr.beforeOperator(in)
 	if row.Tags.Has(ops.TagDataDependent) {
 		panic(&breakSignal{&breakPoint{code: dataDependentCode(row), detail: "operator " + row.Name, value: receiver(in)}})
 	}
-	pos, kw := tr.bindCall(in, b, row)
+	pos, kw := tr.bindCall(args, b, row)
 	bound, err := ops.Bind(row, pos, kw)
 	if err != nil {
 		tr.breakAt(breaks.FakeTensorFailure, "%s: %v", row.Name, err)
@@ -105,7 +105,7 @@ func (tr *trace) operator(in *ssa.Call, name string, b torch.Binding) {
 		tr.breakAt(breaks.UnsupportedOperator, "%s gives a tensor another shape in place: x = x.%s(...) can be captured", row.Name, strings.TrimSuffix(row.Name, "_"))
 	}
 	if row.Tags.Has(ops.TagInPlace) {
-		self := tr.tensorAt(in.Call.Args[0])
+		self := tr.tensorAt(args[0])
 		tr.refuseLeaf(self, row)
 		tr.refuseView(self, row, bound)
 		tr.mutate(self, row)
@@ -126,7 +126,7 @@ func (tr *trace) operator(in *ssa.Call, name string, b torch.Binding) {
 	}
 	tr.made = append(tr.made, madeNode{node, in})
 	tr.mutateStatistics(node, row)
-	tr.results(in, build, node, row)
+	tr.results(in, args, build, node, row)
 }
 
 // makesComplex reports whether an operator makes complex tensors of real ones.
@@ -159,9 +159,9 @@ var infixOp = map[ops.ID]bool{
 }
 
 // results stores fake tensors for the node's results where the call's go.
-func (tr *trace) results(in *ssa.Call, build *graph.Builder, node *graph.Node, row *ops.Op) {
+func (tr *trace) results(in *ssa.Call, args []ssa.Value, build *graph.Builder, node *graph.Node, row *ops.Op) {
 	if row.Tags.Has(ops.TagInPlace) {
-		self := in.Call.Args[0]
+		self := args[0]
 		t := tr.tensorAt(self)
 		tr.in.Copy(in.Type(), tr.addr(in), unsafe.Pointer(&t))
 		n := tr.noteOf(self)
@@ -172,7 +172,7 @@ func (tr *trace) results(in *ssa.Call, build *graph.Builder, node *graph.Node, r
 	if tuple, ok := in.Type().(*types.Tuple); ok {
 		for i, off := range tr.in.TupleOffsets(tuple) {
 			t := tr.fake(build.Item(node, i))
-			tr.viewOf(in, t, row)
+			tr.viewOf(args, t, row)
 			tr.in.Copy(tuple.At(i).Type(), unsafe.Add(tr.addr(in), off), unsafe.Pointer(&t))
 		}
 	} else if _, isSlice := in.Type().Underlying().(*types.Slice); isSlice {
@@ -186,7 +186,7 @@ func (tr *trace) results(in *ssa.Call, build *graph.Builder, node *graph.Node, r
 				piece = build.Item(node, i)
 			}
 			out[i] = tr.fake(piece)
-			tr.viewOf(in, out[i], row)
+			tr.viewOf(args, out[i], row)
 		}
 		tr.in.Copy(in.Type(), tr.addr(in), unsafe.Pointer(&out))
 		tr.skip()
@@ -198,7 +198,7 @@ func (tr *trace) results(in *ssa.Call, build *graph.Builder, node *graph.Node, r
 			node = build.Item(node, 0)
 		}
 		t := tr.fake(node)
-		tr.viewOf(in, t, row)
+		tr.viewOf(args, t, row)
 		tr.in.Copy(in.Type(), tr.addr(in), unsafe.Pointer(&t))
 	}
 	tr.skip()
@@ -214,9 +214,9 @@ func (tr *trace) nameAfter(v ssa.Value, n *graph.Node) {
 }
 
 // viewOf remembers whose memory the result of a view shows.
-func (tr *trace) viewOf(in *ssa.Call, t *torch.Tensor, row *ops.Op) {
+func (tr *trace) viewOf(args []ssa.Value, t *torch.Tensor, row *ops.Op) {
 	if row.Tags.Has(ops.TagView) || row.Tags.Has(ops.TagMaybeView) {
-		from := tr.tensorAt(in.Call.Args[0])
+		from := tr.tensorAt(args[0])
 		tr.bases[t] = tr.baseOf(from)
 		tr.noteBirth(t, from, row)
 	}
@@ -243,8 +243,7 @@ func (tr *trace) fake(n *graph.Node) *torch.Tensor {
 
 // bindCall reads the arguments of a Go call as positional and keyword
 // arguments of the operator.
-func (tr *trace) bindCall(in *ssa.Call, b torch.Binding, row *ops.Op) ([]ops.Arg, map[string]ops.Arg) {
-	args := in.Call.Args
+func (tr *trace) bindCall(args []ssa.Value, b torch.Binding, row *ops.Op) ([]ops.Arg, map[string]ops.Arg) {
 	params := row.Params()
 	kw := map[string]ops.Arg{}
 	var pos []ops.Arg

@@ -16,8 +16,7 @@ type planBackend struct {
 	plans int
 }
 
-func (*planBackend) Name() string           { return "planned" }
-func (*planBackend) CheckMode(string) error { return nil }
+func (*planBackend) Name() string { return "planned" }
 
 func (b *planBackend) Compile(r *Request) (Runnable, error) {
 	m := r.Module

@@ -238,7 +238,7 @@ func (t *Tracer) entersPlainly(f *host.Frame, call *ssa.CallCommon) bool {
 		}
 	}
 	fn, _ := f.Callee(call)
-	return fn != nil && !t.intrinsicNative(fn)
+	return fn != nil && !t.intrinsicNative(fn) && !f.CallsCompiledMethod(call)
 }
 
 // cacheAt finds the entries for the place where the frames stand.

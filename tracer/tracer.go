@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"unsafe"
 
+	"tcdbg/internal/modes"
 	"tcdbg/internal/ops"
 	"tcdbg/logs"
 	"tcdbg/torch"
@@ -32,11 +33,20 @@ type Config struct {
 	// KernelTimes, where set, returns the totals of kernels that are to be
 	// written again; last: before the program ends.
 	KernelTimes func(last bool) []logs.KernelTime
+	// Note, where set, gets what a program's author should know and that is no error,
+	// once each.
+	Note func(text string)
 	// Steps is how finely traces are logged, step by step.
 	Steps StepLog
 	// Safe, where set, is called at safe points; it may block (pause). kind is
 	// frame, break or recompile.
 	Safe func(kind string, where func() logs.Pos)
+}
+
+func (c *Config) note(text string) {
+	if c.Note != nil {
+		c.Note(text)
+	}
 }
 
 // Tracer compiles the functions of one running program.
@@ -139,43 +149,118 @@ func (t *Tracer) register(fc *frameCache) {
 }
 
 // compileIntrinsic is torch.Compile under the tracer: it returns a function of
-// the same type whose calls come to onCall.
-func (t *Tracer) compileIntrinsic(th *host.Thread, call *host.Frame, args []unsafe.Pointer, result unsafe.Pointer) {
-	cl, sig := t.functionArgument(call, args[0], "torch.Compile")
+// the same type whose calls come to onCall. Of a module it compiles Forward, in place.
+func (t *Tracer) compileIntrinsic(_ *host.Thread, call *host.Frame, args []unsafe.Pointer, result unsafe.Pointer) {
+	typ := resultType(call, "torch.Compile")
 	opts, err := t.parseOptions(*(*[]torch.Option)(args[1]))
 	if err == nil && !opts.disable {
-		err = t.checkBackend(opts)
+		opts.mode, err = t.checkBackend(opts)
 	}
 	if err != nil {
 		panic(&torch.Error{Op: "torch.Compile", Msg: err.Error()})
 	}
-	c := &Compiled{t: t, fn: cl.Fn, opts: opts, cache: map[string]*frameCache{}}
+	sig, isFunc := typ.Underlying().(*types.Signature)
+	if !isFunc {
+		t.compileModule(typ, args[0], opts)
+		if result != nil {
+			t.in.Copy(typ, result, args[0])
+		}
+		return
+	}
+	cl := t.in.ClosureOf(args[0])
+	switch {
+	case cl != nil:
+	case *(*unsafe.Pointer)(args[0]) == nil:
+		panic(&torch.Error{Op: "torch.Compile", Msg: "the argument is nil"})
+	case opts.fullgraph:
+		panic(&torch.Error{Op: "torch.Compile", Msg: noProgram})
+	default:
+		t.cfg.note("torch.Compile: " + noProgram)
+		t.in.Copy(typ, result, args[0])
+		return
+	}
 	if opts.disable {
 		t.in.MakeFunc(result, sig, cl)
 		return
 	}
-	t.mu.Lock()
-	t.compiled = append(t.compiled, c)
-	t.mu.Unlock()
-	t.in.MakeFunc(result, sig, &host.Closure{Fn: cl.Fn, Free: cl.Free, Compiled: c})
+	t.in.MakeFunc(result, sig, &host.Closure{Fn: cl.Fn, Free: cl.Free, Compiled: t.newCompiled(cl.Fn, opts)})
 }
 
-// checkBackend refuses unknown backends and modes that a backend does not honour.
-func (t *Tracer) checkBackend(o options) error {
-	var b Backend
-	if o.backend == nil {
-		var err error
-		if b, err = t.cfg.Backend(o.named); err != nil {
-			return err
+// noProgram is said of torch.Compile(torch.Relu).
+const noProgram = "the argument is a function of torch itself, which runs as it is: to capture it, compile a function that calls it"
+
+func (t *Tracer) newCompiled(fn *ssa.Function, opts options) *Compiled {
+	c := &Compiled{t: t, fn: fn, opts: opts, cache: map[string]*frameCache{}}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.compiled = append(t.compiled, c)
+	return c
+}
+
+// compileModule compiles the method Forward of the module at p, for this one object.
+func (t *Tracer) compileModule(typ types.Type, p unsafe.Pointer, opts options) {
+	refuse := func(why string) {
+		panic(&torch.Error{Op: "torch.Compile", Msg: why})
+	}
+	if types.IsInterface(typ) {
+		typ, p = t.in.Dynamic(typ, p)
+	}
+	if typ == nil {
+		refuse("the argument is nil")
+	}
+	sel := types.NewMethodSet(typ).Lookup(nil, "Forward")
+	if sel == nil {
+		refuse(fmt.Sprintf("the argument is of type %s, which is no function and has no method Forward", typeName(typ)))
+	}
+	path := sel.Index()
+	for _, i := range path[:len(path)-1] { // Forward of what is embedded
+		if ptr, ok := typ.Underlying().(*types.Pointer); ok {
+			if p, typ = *(*unsafe.Pointer)(p), ptr.Elem(); p == nil {
+				refuse("the argument embeds a module that is nil")
+			}
+		}
+		st, ok := typ.Underlying().(*types.Struct)
+		if !ok {
+			break
+		}
+		p, typ = unsafe.Add(p, t.in.Rep(typ).Field(i).Offset), st.Field(i).Type()
+		if types.IsInterface(typ) {
+			t.compileModule(typ, p, opts)
+			return
 		}
 	}
-	if o.mode == "default" {
-		return nil
+	recv := p
+	if _, ok := typ.Underlying().(*types.Pointer); ok {
+		recv = *(*unsafe.Pointer)(p)
+	} else if len(path) == 1 {
+		refuse(fmt.Sprintf("%s is no pointer: a copy of it has no code of its own; pass net.Forward", typeName(typ)))
 	}
-	if m, ok := b.(ModeChecker); ok {
-		return m.CheckMode(o.mode)
+	fn := t.prog.SSA.FuncValue(sel.Obj().(*types.Func))
+	switch {
+	case recv == nil:
+		refuse("the argument is nil")
+	case fn == nil || fn.Signature.Recv() == nil || !isPointer(fn.Signature.Recv().Type()):
+		refuse(fmt.Sprintf("%s has no Forward with a pointer receiver; pass net.Forward", typeName(typ)))
+	case opts.disable:
+	case !t.in.CompileMethod(fn, recv, t.newCompiled(fn, opts)):
+		refuse(fmt.Sprintf("Forward of %s has no source here", typeName(typ)))
 	}
-	return fmt.Errorf("mode %q is not supported by backend %s; use \"default\"", o.mode, o.backendName())
+}
+
+// checkBackend refuses unknown backends and modes that a backend does not honour. It
+// returns the mode to compile with: one that the backend only passes over is default.
+func (t *Tracer) checkBackend(o options) (mode string, err error) {
+	if o.backend == nil {
+		if _, err := t.cfg.Backend(o.named); err != nil {
+			return "", err
+		}
+	}
+	over, err := modes.Check(o.backendName(), o.mode)
+	if over {
+		t.cfg.note(fmt.Sprintf("backend %s passes over mode %q", o.backendName(), o.mode))
+		return modes.Default, nil
+	}
+	return o.mode, err
 }
 
 // disableIntrinsic is compiler.Disable: calls of what it returns run eager.
@@ -217,16 +302,21 @@ func (t *Tracer) resetIntrinsic(*host.Thread, *host.Frame, []unsafe.Pointer, uns
 	}
 }
 
-// functionArgument reads a func value handed to a generic marker F -> F.
-func (t *Tracer) functionArgument(call *host.Frame, arg unsafe.Pointer, who string) (*host.Closure, *types.Signature) {
+// resultType is the type F of a call of a generic marker F -> F.
+func resultType(call *host.Frame, who string) types.Type {
 	if call == nil {
 		panic(&torch.Error{Op: who, Msg: "it cannot be called through native code"})
 	}
 	in := call.Code.Instrs[call.PC-1].(ssa.CallInstruction) // a waiting frame stands behind its call
-	t0 := in.Common().Signature().Results().At(0).Type()
+	return in.Common().Signature().Results().At(0).Type()
+}
+
+// functionArgument reads a func value handed to a generic marker F -> F.
+func (t *Tracer) functionArgument(call *host.Frame, arg unsafe.Pointer, who string) (*host.Closure, *types.Signature) {
+	t0 := resultType(call, who)
 	sig, ok := t0.Underlying().(*types.Signature)
 	if !ok {
-		panic(&torch.Error{Op: who, Msg: fmt.Sprintf("the argument is no function but of type %s; pass net.Forward to compile a module", typeName(t0))})
+		panic(&torch.Error{Op: who, Msg: fmt.Sprintf("the argument is no function but of type %s; pass net.Forward", typeName(t0))})
 	}
 	cl := t.in.ClosureOf(arg)
 	if cl == nil {

@@ -119,7 +119,7 @@ func runProgram(cfg EngineConfig, sink logs.Sink, gate *Gate, steps tracer.StepL
 	set := backends.NewSet(backends.Config{FaultPage: cfg.FaultPage, Stderr: cfg.Stderr})
 	tr := tracer.New(prog, tracer.Config{
 		Sink: sink, Backend: set.Get, DefaultBackend: os.Getenv("TCDBG_BACKEND"), Safe: safePoints(gate), Steps: steps,
-		KernelTimes: set.KernelTimes,
+		KernelTimes: set.KernelTimes, Note: set.Note,
 	})
 	tr.Install(&hc)
 	in := host.New(prog, hc)

@@ -40,6 +40,8 @@ type Code struct {
 	results resultInfo
 	consts  sync.Map // ssa.Value to unsafe.Pointer
 	recover int      // pc of the recover block, -1 without
+	// compiled are the receivers for which the method is compiled; nil without any.
+	compiled atomic.Pointer[map[unsafe.Pointer]*Closure]
 
 	layout   reflect.Type
 	nptrs    int // pointer registers at the start

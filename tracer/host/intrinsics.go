@@ -56,12 +56,12 @@ func standardIntrinsics() map[string]Intrinsic {
 	return m
 }
 
-// sameFunc is what the generic functions of torch that take a function do
-// without a tracer: they return it.
+// sameFunc is what the generic functions of torch that take a function (or a module)
+// do without a tracer: they return it.
 func sameFunc(name string) Intrinsic {
 	return func(th *Thread, call *Frame, a []unsafe.Pointer, r unsafe.Pointer) {
 		ti := th.In.info(call.CallSite().Common().Signature().Results().At(0).Type())
-		if ti.R.Kind() != reflect.Func {
+		if ti.R.Kind() != reflect.Func && name != "torch.Compile" {
 			panic(name + ": argument is not a function")
 		}
 		if r != nil {

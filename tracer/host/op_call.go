@@ -100,12 +100,18 @@ func (b *builder) staticCall(fn *ssa.Function, args []ref, d uintptr) op {
 			g := f.th.push(code, unsafe.Add(f.fp, d))
 			p := &code.params[0]
 			p.ti.store(unsafe.Add(g.fp, p.off), a.at(f))
+			if code.compiled.Load() != nil {
+				return f.th.enterMethod(g)
+			}
 			return g
 		}
 	}
 	return func(f *Frame) *Frame {
 		g := f.th.push(code, unsafe.Add(f.fp, d))
 		g.setArgs(f, args, 0)
+		if code.compiled.Load() != nil {
+			return f.th.enterMethod(g)
+		}
 		return g
 	}
 }
@@ -252,6 +258,9 @@ func (b *builder) methodCall(c *ssa.CallCommon, args []ref, d uintptr) op {
 				p.ti.store(unsafe.Add(g.fp, p.off), content(&v, site.ti))
 			}
 			g.setArgs(f, args, 1)
+			if g.Code.compiled.Load() != nil {
+				return th.enterMethod(g)
+			}
 			return g
 		}
 		base := len(th.argv)

@@ -1,0 +1,197 @@
+// Package advice is the one table of what to change in a program: each row is a cause that
+// can be read from a trace, what has to be true for the advice to hold, its text, and how
+// far it helps. Every row has an example program (explain/testdata/advice/<id>), and
+// cmd/advice applies the row's text to it on a real PyTorch: only rows that passed this
+// trial, the list of which is proven.tsv, are ever shown. No advice is better than advice
+// that does harm.
+//
+// The package knows nothing of reports: package explain reads a Finding from the trace and
+// asks For. Open this file first, then the rows, by family: calls.go (breaks at a call),
+// branches.go (breaks at a tensor's value), inputs.go (recompiles for sizes, layouts and
+// other properties of tensors), values.go (recompiles for numbers, flags, containers and
+// objects).
+package advice
+
+import (
+	_ "embed"
+	"strings"
+	"sync"
+)
+
+// Kind is what a finding is.
+type Kind int
+
+// The kinds.
+const (
+	Break Kind = iota
+	Recompile
+	Failure
+)
+
+// Number says what became of a number (or a size) that changed: the compile after the
+// change tells.
+type Number int
+
+// What may have become of it.
+const (
+	Unknown  Number = iota // the trace does not tell
+	Input                  // an input of the graph, of which no line asks anything
+	Branched               // an input of which a line asks something: an entry for each answer
+	Constant               // a line needs its value: an entry for each value
+)
+
+// Finding is what a trace tells of one break, recompile or failure.
+type Finding struct {
+	Kind  Kind
+	Go    bool   // of a Go program, run by tcdbg itself
+	Line  string // the source line at fault
+	Place string // where it is, file.py:12
+
+	// Of breaks and failures.
+	Code        string   // GB0170
+	Context     string   // PyTorch's developer debug context
+	Explanation string   // PyTorch's explanation, or the error's text
+	Hints       []string // as PyTorch recorded them
+	Raw         string   // the whole message
+	Callee      string   // what the line calls, as the line spells it
+	Builtin     string   // the built-in that it calls
+	FromRandom  bool     // the value at fault was drawn by Python's random
+	Wraps       bool     // what wraps a model breaks before anything of the model is compiled
+	Inner       string   // where the break is within torch or the standard library, "" elsewhere
+
+	Marked    string // of a failure, the tensor (or the named dimension) that was marked dynamic
+	MarkedDim string // and the dimension
+
+	// Of recompiles.
+	Guard            string // the kind of guard that failed, as package breaks names them
+	Name             string // the user's expression that the guard is about
+	Function         string // the function that was compiled again
+	Expected, Actual string
+	Dim              int
+	Text             string // the guard as recorded
+	Number           Number
+	NumberPlace      string   // the line that asks for the number
+	NumberLine       string   // and its text
+	Changed          []string // sizes that changed and stayed open: "x, 0"
+	Reachable        bool     // the caller has the name: it is not made within the function
+	CutBy            string   // the break across which what changed is handed, of a value that no caller has
+	SetBy            string   // the break whose line gives the name its value
+	Keywords         string   // how the call's keywords differ from those of the entry
+	Partial          bool     // which sizes changed with this one is not recorded
+	Grows            bool     // the number goes up by one with every recompile
+	Failed           bool     // the compile after the change failed
+	Static           bool     // the compile after the change left no size open
+	Compiles         int      // how often this cause made the function compile again
+}
+
+// Effect is how far an advice helps, which its trial checks.
+type Effect string
+
+// The effects.
+const (
+	Removes Effect = "removes it"        // the finding is gone, and nothing came for it
+	Accept  Effect = "nothing to change" // more calls bring no more of it
+)
+
+// Row is one row of the table.
+type Row struct {
+	ID      string // names the example's folder
+	Kind    Kind
+	Go      bool   // a row for Go programs
+	Pattern string // the cause in words, for docs/advice.md
+	Effect  Effect
+	When    func(f *Finding) bool // the cause and the preconditions
+	Text    func(f *Finding) string
+}
+
+// Rows is the table; the first row whose pattern fits is the one that is shown.
+func Rows() []Row { return table() }
+
+var table = sync.OnceValue(func() []Row {
+	var out []Row
+	for _, family := range [][]Row{branches, calls, failures, inputs, values} {
+		out = append(out, family...)
+	}
+	return out
+})
+
+// For gives the row that a finding fits, proven or not; ok is false where none does.
+func For(f *Finding) (Row, bool) {
+	for _, r := range table() {
+		if r.Kind == f.Kind && r.Go == f.Go && r.When(f) {
+			return r, true
+		}
+	}
+	return Row{}, false
+}
+
+// Advise gives the text of the row that a finding fits and the row's id; both are "" where
+// no row fits or the one that does is not proven.
+func Advise(f *Finding) (text, id string, settled bool) {
+	r, ok := For(f)
+	if !ok || !Shown(r.ID) {
+		return "", "", false
+	}
+	return r.Text(f), r.ID, r.Effect == Accept
+}
+
+//go:embed proven.tsv
+var provenText string
+
+// Outcome is the result of a row's trial.
+type Outcome struct {
+	ID, Result, PyTorch string
+}
+
+// Passed is the result of a trial in which all went as the row says.
+const Passed = "passed"
+
+var proven = sync.OnceValue(func() map[string]Outcome {
+	out := map[string]Outcome{}
+	for line := range strings.Lines(provenText) {
+		cols := strings.Split(strings.TrimSuffix(line, "\n"), "\t")
+		if len(cols) == 3 {
+			out[cols[0]] = Outcome{cols[0], cols[1], cols[2]}
+		}
+	}
+	return out
+})
+
+// Proven gives the outcome of a row's trial.
+func Proven(id string) (Outcome, bool) {
+	o, ok := proven()[id]
+	return o, ok
+}
+
+// ShowAll makes rows be shown whatever their trial said: the trial itself needs that.
+var ShowAll bool
+
+// Shown reports whether a row passed its trial.
+func Shown(id string) bool {
+	o, ok := Proven(id)
+	return ShowAll || ok && o.Result == Passed
+}
+
+// say is the text of a row that names nothing of the user's.
+func say(text string) func(*Finding) string { return func(*Finding) string { return text } }
+
+// has reports whether a text has one of some words.
+func has(s string, words ...string) bool {
+	for _, w := range words {
+		if strings.Contains(s, w) {
+			return true
+		}
+	}
+	return false
+}
+
+// opens reports whether a line of code begins with one of some words.
+func opens(line string, words ...string) bool {
+	line = strings.TrimSpace(line)
+	for _, w := range words {
+		if strings.HasPrefix(line, w+" ") || strings.HasPrefix(line, w+"(") {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,163 @@
+package advice
+
+import (
+	"strings"
+
+	"tcdbg/tracer/breaks"
+)
+
+// This file is breaks where the program asks for a tensor's value: a branch, a number read
+// out of it, a result whose shape the value decides.
+
+var branches = []Row{
+	{
+		ID: "branch-unknown-number", Kind: Break, Effect: Removes,
+		Pattern: "a branch on a number that has no value while tracing (read out of a tensor, or marked unbacked)",
+		When: func(f *Finding) bool {
+			return f.Code == breaks.DataDependentBranching && has(f.Context, "SymNodeVariable")
+		},
+		Text: say("The number has no value while tracing (read out of a tensor, or marked unbacked): compare the tensor that it was read from and choose with torch.where, or branch outside of the compiled function."),
+	},
+	{
+		ID: "loop-on-tensor", Kind: Break, Effect: Removes,
+		Pattern: "a while loop whose condition is a tensor",
+		When: func(f *Finding) bool {
+			return f.Code == breaks.DataDependentBranching && opens(f.Line, "while")
+		},
+		Text: say("Leave the loop outside of the compiled function and compile its body."),
+	},
+	{
+		ID: "branch-on-random", Kind: Break, Effect: Removes,
+		Pattern: "a branch on a number of Python's random",
+		When: func(f *Finding) bool {
+			return f.Code == breaks.DataDependentBranching && f.FromRandom
+		},
+		Text: say("Draw the random number outside of the compiled function, pass in the decision as a tensor and choose with torch.where: in here the number is a tensor."),
+	},
+	{
+		ID: "check-on-tensor", Kind: Break, Effect: Removes,
+		Pattern: "an assertion on a tensor's value, or a check for nan or inf",
+		When: func(f *Finding) bool {
+			return f.Code == breaks.DataDependentBranching && (opens(f.Line, "assert") || has(f.Line, "isnan(", "isinf(", "isfinite("))
+		},
+		Text: say("Check the values outside of the compiled function, on what it returns; where the branch repairs them, choose with torch.where."),
+	},
+	{
+		ID: "branch-on-tensor", Kind: Break, Effect: Removes,
+		Pattern: "a branch on a tensor's value",
+		When: func(f *Finding) bool {
+			return f.Code == breaks.DataDependentBranching
+		},
+		Text: say("Compute both sides and choose with torch.where."),
+	},
+	{
+		ID: "item-slice", Kind: Break, Effect: Removes,
+		Pattern: "a tensor as the bound of a slice",
+		When: func(f *Finding) bool {
+			return f.Code == breaks.TensorItem && sliceBound(f.Line)
+		},
+		Text: say("A tensor as the bound of a slice is read out as a number: mask what is beyond it instead, as torch.where(torch.arange(n) < length, x, 0) does."),
+	},
+	{
+		ID: "item-size", Kind: Break, Effect: Removes,
+		Pattern: "a number read out of a tensor as a size of a new one",
+		When: func(f *Finding) bool {
+			return f.Code == breaks.TensorItem && makesSize(f.Line)
+		},
+		Text: say("Read the number outside of the compiled function and pass it in: a size cannot be a tensor."),
+	},
+	{
+		ID: "item-branch", Kind: Break, Effect: Removes,
+		Pattern: "a number read out of a tensor decides a branch in the same line",
+		When: func(f *Finding) bool {
+			return f.Code == breaks.TensorItem && (opens(f.Line, "if", "elif", "assert") || has(f.Line, " if "))
+		},
+		Text: func(f *Finding) string {
+			return "The number decides a branch: leave out " + reading(f.Line) + ", compute both sides and choose with torch.where."
+		},
+	},
+	{
+		ID: "item", Kind: Break, Effect: Removes,
+		Pattern: "a number read out of a tensor",
+		When: func(f *Finding) bool {
+			return f.Code == breaks.TensorItem && reading(f.Line) != "" && !opens(f.Line, "for", "while") && !has(f.Line, "range(")
+		},
+		Text: func(f *Finding) string {
+			return "Leave out " + reading(f.Line) + ": keep the value as a 0-dimensional tensor here, and read the number outside of the compiled function."
+		},
+	},
+	{
+		ID: "tolist", Kind: Break, Effect: Removes,
+		Pattern: "a tensor read out as a list",
+		When: func(f *Finding) bool {
+			return f.Code == breaks.TensorToList && has(f.Line, ".tolist(") && !opens(f.Line, "for", "while", "if")
+		},
+		Text: say("Leave out .tolist(): keep the tensor here, and read the list outside of the compiled function."),
+	},
+	{
+		ID: "drawn-by-numpy", Kind: Break, Effect: Removes,
+		Pattern: "a random number of NumPy",
+		When: func(f *Finding) bool {
+			return f.Code == breaks.DataDependentOperator && has(f.Line, "random.")
+		},
+		Text: say("Draw the number outside of the compiled function and pass it in as a tensor."),
+	},
+	{
+		ID: "bincount", Kind: Break, Effect: Removes,
+		Pattern: "torch.bincount",
+		When: func(f *Finding) bool {
+			return f.Code == breaks.DynamicShapeOperator && has(f.Context, "bincount")
+		},
+		Text: say("Where the number of classes n is known, count with scatter_add: torch.zeros(n, dtype=torch.long).scatter_add(0, index, torch.ones_like(index))."),
+	},
+	{
+		ID: "mask-select", Kind: Break, Effect: Removes,
+		Pattern: "elements selected by a mask (x[mask], nonzero, torch.where of one argument)",
+		When: func(f *Finding) bool {
+			return f.Code == breaks.DynamicShapeOperator && has(f.Context, "aten.nonzero", "aten.masked_select")
+		},
+		Text: say("How many elements are selected is unknown while tracing: work on all of them with a mask, as torch.where(mask, x, 0) does, instead of selecting some."),
+	},
+	{
+		ID: "unique", Kind: Break, Effect: Removes,
+		Pattern: "another operator whose result's shape depends on the data (unique, repeat_interleave)",
+		When: func(f *Finding) bool {
+			return f.Code == breaks.DynamicShapeOperator && has(f.Context, "aten._unique2", "aten.repeat_interleave", "aten.unique")
+		},
+		Text: say("Set torch._dynamo.config.capture_dynamic_output_shape_ops = True, which suffices where no line branches or loops on the result's size."),
+	},
+}
+
+// sliceBound says whether a line that reads a number out of a tensor does so for a slice.
+func sliceBound(code string) bool {
+	if reading(code) != "" {
+		return false
+	}
+	_, index, ok := strings.Cut(code, "[")
+	return ok && strings.Contains(index, ":") && !strings.HasSuffix(strings.TrimSpace(code), ":")
+}
+
+// reading is how a line reads a number out of a tensor, "" where that is not seen.
+func reading(line string) string {
+	for _, how := range []string{".item()", ".tolist()"} {
+		if strings.Contains(line, how) {
+			return how
+		}
+	}
+	for _, how := range []string{"float", "int", "bool"} {
+		if at := strings.Index(line, how+"("); at == 0 || at > 0 && strings.IndexByte(" (=[,*/+-", line[at-1]) >= 0 {
+			return how + "(...)"
+		}
+	}
+	return ""
+}
+
+// makesSize says whether the number that a line reads is the size of something.
+func makesSize(line string) bool {
+	for _, f := range []string{"zeros(", "ones(", "empty(", "full(", "arange(", "randn(", "rand(", "expand(", "view(", "reshape(", "repeat(", "linspace(", "eye("} {
+		if _, rest, ok := strings.Cut(line, f); ok && reading(rest) != "" {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,304 @@
+package advice
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"tcdbg/tracer/breaks"
+)
+
+// This file is breaks at a call: what acts on the outside world, what is never traced, and
+// operators that lack what tracing needs.
+
+var calls = []Row{
+	{
+		ID: "wrapped-model", Kind: Break, Effect: Removes,
+		Pattern: "torch.compile of what wraps a model (DistributedDataParallel) compiles nothing",
+		When:    func(f *Finding) bool { return f.Wraps },
+		Text:    say("compile the model and wrap the result, as in DDP(torch.compile(model))"),
+	},
+	{
+		ID: "library-call", Kind: Break, Effect: Removes,
+		Pattern: "a call of torch or of the standard library that breaks within it",
+		When:    func(f *Finding) bool { return f.Inner != "" && f.Code != breaks.ParameterMade },
+		Text:    say("Leave this call outside of the compiled function."),
+	},
+	{
+		ID: "graph-break-call", Kind: Break, Effect: Removes,
+		Pattern: "a call of torch._dynamo.graph_break()",
+		When:    code(breaks.GraphBreakCall),
+		Text:    say("Remove the call of graph_break() if one graph is wanted."),
+	},
+	{
+		ID: "break-in-loop", Kind: Break, Effect: Removes,
+		Pattern: "a graph break within a loop, which leaves the whole function eager",
+		When:    code(breaks.BreakInLoop),
+		Text:    say("Remove the break inside of the loop, or move the loop's body into a function of its own and compile that."),
+	},
+	{
+		ID: "backward", Kind: Break, Effect: Removes,
+		Pattern: "backward() in a compiled function",
+		When:    code(breaks.TensorBackward),
+		Text:    say("Compile the function that returns the loss and call backward() outside of it."),
+	},
+	{
+		ID: "print", Kind: Break, Effect: Removes,
+		Pattern: "print in a compiled function",
+		When:    func(f *Finding) bool { return f.Code == breaks.BuiltinPrint && f.Builtin == "print" },
+		Text:    say("Print outside of the compiled function; or torch._dynamo.config.reorderable_logging_functions.add(print) before the first call, which prints after the graph has run."),
+	},
+	{
+		ID: "open", Kind: Break, Effect: Removes,
+		Pattern: "open() in a compiled function",
+		When: func(f *Finding) bool {
+			return f.Code == breaks.BuiltinPrint && f.Builtin == "open" || f.Code == breaks.UnsupportedContext && has(f.Context+f.Explanation, "TextIOWrapper", "BufferedWriter", "BufferedReader") || f.Code == breaks.SkippedFunction && f.Callee == "open"
+		},
+		Text: say("Read and write files outside of the compiled function."),
+	},
+	{
+		ID: "logger", Kind: Break, Effect: Removes,
+		Pattern: "a call of a logger",
+		When:    func(f *Finding) bool { return f.Code == breaks.LoggerCall && loggerCall(f) != "" },
+		Text: func(f *Finding) string {
+			text := "Log outside of the compiled function"
+			for _, set := range []string{"ignore_logging_functions", "ignore_logger_methods"} { // releases have one of them, and their hints name it
+				if has(strings.Join(f.Hints, "\n"), set) {
+					return text + "; where compiled calls need not log, torch._dynamo.config." + set + ".add(" + loggerCall(f) + ")."
+				}
+			}
+			return text + "."
+		},
+	},
+	{
+		ID: "clock", Kind: Break, Effect: Removes,
+		Pattern: "a clock is read",
+		When: func(f *Finding) bool {
+			return f.Code == breaks.TimeFunction || f.Code == breaks.SkippedFunction && slices.Contains([]string{"time.time", "time.perf_counter", "time.monotonic", "time.process_time", "perf_counter"}, f.Callee)
+		},
+		Text: say("Measure outside of the compiled function."),
+	},
+	{
+		ID: "scheduled-step", Kind: Break, Effect: Accept,
+		Pattern: "step() of an optimizer with a learning-rate schedule",
+		When: func(f *Finding) bool {
+			return f.Code == breaks.SkippedFunction && has(f.Context, "optim/lr_scheduler.py")
+		},
+		Text: say("A learning-rate schedule wraps step() in a function that is never traced; the step inside of it is compiled as a graph of its own: nothing to change."),
+	},
+	{
+		ID: "statement-call", Kind: Break, Effect: Removes,
+		Pattern: "a call for its effect of a function that is never traced (time.sleep, warnings.warn, gc.collect)",
+		When: func(f *Finding) bool {
+			return f.Code == breaks.SkippedFunction && f.Callee != "" && strings.HasPrefix(strings.TrimSpace(f.Line), f.Callee+"(")
+		},
+		Text: func(f *Finding) string {
+			return "Call " + f.Callee + " outside of the compiled function, before or after it."
+		},
+	},
+	{
+		ID: "call-without-arguments", Kind: Break, Effect: Removes,
+		Pattern: "a call without arguments of a function that is never traced (os.getpid())",
+		When: func(f *Finding) bool {
+			return f.Code == breaks.SkippedFunction && f.Callee != "" && !has(f.Callee, "random") && strings.Contains(f.Line, f.Callee+"()")
+		},
+		Text: func(f *Finding) string {
+			return "Call " + f.Callee + " before the compiled function and pass its result in."
+		},
+	},
+	{
+		ID: "skipped-call", Kind: Break, Effect: Removes,
+		Pattern: "a call with arguments of a function that is never traced",
+		When:    code(breaks.SkippedFunction),
+		Text: func(f *Finding) string {
+			return "Call " + orElse(f.Callee, "it") + " outside of the compiled function: before it where its arguments are known there, else after it, on what it returns."
+		},
+	},
+	{
+		ID: "disabled", Kind: Break, Effect: Removes,
+		Pattern: "a call of a function under torch.compiler.disable",
+		When:    code(breaks.Disabled),
+		Text: func(f *Finding) string {
+			return "Remove torch.compiler.disable from " + orElse(f.Callee, "the callee") + ", or leave the call outside of the compiled function."
+		},
+	},
+	{
+		ID: "zero-grad", Kind: Break, Effect: Removes,
+		Pattern: "zero_grad() of an optimizer",
+		When: func(f *Finding) bool {
+			return f.Code == breaks.SkippedInline && has(f.Context, "Optimizer.zero_grad")
+		},
+		Text: say("Call zero_grad() outside of the compiled function."),
+	},
+	{
+		ID: "numpy-function", Kind: Break, Effect: Removes,
+		Pattern: "a NumPy function that torch has no form of",
+		When:    code("GB0294"),
+		Text:    say("torch has no form of this NumPy function: call it outside of the compiled function."),
+	},
+	{
+		ID: "metadata-of-input", Kind: Break, Effect: Removes,
+		Pattern: "an input's size is changed in place (resize_, transpose_)",
+		When: func(f *Finding) bool {
+			return has(strings.Join(f.Hints, "\n"), "in-place view call outside", "tensor metadata with in-place view ops")
+		},
+		Text: say("This changes the size or layout of an input in place: do that outside of the compiled function, or make a new tensor instead."),
+	},
+	{
+		ID: "requires-grad", Kind: Break, Effect: Removes,
+		Pattern: "requires_grad_() in a compiled function",
+		When:    code(breaks.TensorRequiresGrad),
+		Text:    say("Call requires_grad_() before the compiled function, and pass the tensor in."),
+	},
+	{
+		ID: "register-fake-lib", Kind: Break, Effect: Removes,
+		Pattern: "an operator without a shape rule",
+		When:    func(f *Finding) bool { return f.Code == "GB0090" || f.Code == "GB0037" },
+		Text: func(f *Finding) string {
+			return "Register a shape rule for the operator with torch.library.register_fake(" + operatorName(f.Context) + ")."
+		},
+	},
+	{
+		ID: "context-manager", Kind: Break, Effect: Removes,
+		Pattern: "a with statement on an object that tracing cannot enter (a lock)",
+		When:    func(f *Finding) bool { return f.Code == breaks.UnsupportedContext && opens(f.Line, "with") },
+		Text:    say("Enter it outside of the compiled function, around the call."),
+	},
+	{
+		ID: "generator", Kind: Break, Effect: Removes,
+		Pattern: "random numbers from a torch.Generator",
+		When: func(f *Finding) bool {
+			return has(f.Context, "torch._C.Generator") || strings.HasPrefix(f.Context, "torch.Generator.") || f.Code == breaks.ArgumentNotProxy && has(f.Context, "Variable(Generator)")
+		},
+		Text: say("A graph holds no torch.Generator: draw such numbers outside of the compiled function and pass them in."),
+	},
+	{
+		ID: "sparse", Kind: Break, Effect: Removes,
+		Pattern: "sparse tensors",
+		When:    func(f *Finding) bool { return f.Code == "GB0015" || f.Code == "GB0277" },
+		Text:    say("A graph holds no sparse tensors: keep what works on them outside of the compiled function, and compile the dense rest."),
+	},
+	{
+		ID: "parameter-made", Kind: Break, Effect: Removes,
+		Pattern: "modules or parameters are made in a compiled function",
+		When:    code(breaks.ParameterMade),
+		Text:    say("Make modules and parameters outside of the compiled function."),
+	},
+	{
+		ID: "rnn", Kind: Break, Effect: Removes,
+		Pattern: "nn.LSTM, nn.GRU or nn.RNN",
+		When: func(f *Finding) bool {
+			return has(f.Explanation+f.Raw, "RNN, GRU, LSTM", "RNN, GRU, or LSTM", "allow_rnn")
+		},
+		Text: say("Set torch._dynamo.config.allow_rnn = True before the first call."),
+	},
+	{
+		ID: "checkpoint-side-effect", Kind: Break, Effect: Removes,
+		Pattern: "a function given to checkpoint (or another higher-order operator) changes state outside of itself",
+		When:    code("GB4413"),
+		Text: func(f *Finding) string {
+			what := "state"
+			if _, rest, ok := strings.Cut(f.Context, "Attribute '"); ok {
+				what, _, _ = strings.Cut(rest, "'")
+			}
+			return "The function that is passed here changes " + what + ", and it may run more than once: change it in the caller, outside of that function."
+		},
+	},
+	{
+		ID: "format", Kind: Break, Effect: Removes,
+		Pattern: "a string is formatted from a tensor's values",
+		When: func(f *Finding) bool {
+			return has(f.Raw, "formatting an f-string") || f.Code == "GB0569" || f.Code == breaks.DataDependentOperator && has(f.Line, `" % `, "' % ", ".format(")
+		},
+		Text: say("Format the string outside of the compiled function: it needs the tensor's values."),
+	},
+	{
+		ID: "within-transform", Kind: Break, Effect: Removes,
+		Pattern: "a compiled function is called within a transform of torch.func that runs eager",
+		When:    code("GB0149"),
+		Text:    say("It is called within a transform of torch.func (vmap, grad) that runs eager: what removes the break there removes this."),
+	},
+	{
+		ID: "raises", Kind: Break, Effect: Accept,
+		Pattern: "an exception leaves the compiled function",
+		When:    code(breaks.ObservedPanic),
+		Text:    say("Tracing met an exception that leaves the function, and the function runs eager: run it without torch.compile; where it raises there too, that is the program's own."),
+	},
+}
+
+// failures are compiles that ended in an error.
+var failures = []Row{
+	{
+		ID: "register-fake", Kind: Failure, Effect: Removes,
+		Pattern: "a custom operator without a shape rule",
+		When:    func(f *Finding) bool { return has(f.Explanation, "no fake impl registered", "There was no fake impl") },
+		Text: func(f *Finding) string {
+			name := "the operator"
+			if _, rest, ok := strings.Cut(f.Explanation, "<CustomOpDef("); ok {
+				name, _, _ = strings.Cut(rest, ")")
+			}
+			return "Register a shape rule for " + name + " with its register_fake: a function of the same arguments that returns an empty tensor of the result's shape and dtype."
+		},
+	},
+	{
+		ID: "constraint", Kind: Failure, Effect: Removes,
+		Pattern: "a size that was marked dynamic is made a constant by the code",
+		When:    func(f *Finding) bool { return f.Marked != "" && f.MarkedDim != "" },
+		Text: func(f *Finding) string {
+			return fmt.Sprintf("call torch._dynamo.maybe_mark_dynamic(%s, %s) instead of mark_dynamic, which allows a constant (Dim.AUTO in torch.export); for one graph for all sizes, let this line hold for every size", f.Marked, f.MarkedDim)
+		},
+	},
+	{
+		ID: "constraint-export", Kind: Failure, Effect: Removes,
+		Pattern: "a named dimension of torch.export is made a constant by the code",
+		When:    func(f *Finding) bool { return f.Marked != "" },
+		Text: func(f *Finding) string {
+			return fmt.Sprintf("give Dim.AUTO instead of %s, which allows a constant; for one program for all sizes, let this line hold for every size", f.Marked)
+		},
+	},
+}
+
+// code is a row's pattern that a code suffices for.
+func code(want string) func(*Finding) bool {
+	return func(f *Finding) bool { return f.Code == want }
+}
+
+func orElse(a, b string) string {
+	if a != "" {
+		return a
+	}
+	return b
+}
+
+// loggerCall is the method of a logger as the line spells it: log.info.
+func loggerCall(f *Finding) string {
+	_, rest, ok := strings.Cut(f.Context, ">.")
+	method, _, _ := strings.Cut(rest, ",")
+	at := strings.Index(f.Line, "."+method+"(")
+	if !ok || method == "" || at < 0 {
+		return ""
+	}
+	from := at
+	for from > 0 && (f.Line[from-1] == '.' || f.Line[from-1] == '_' || f.Line[from-1] >= '0' && f.Line[from-1] <= '9' || f.Line[from-1] >= 'A' && f.Line[from-1] <= 'Z' || f.Line[from-1] >= 'a' && f.Line[from-1] <= 'z') {
+		from--
+	}
+	if from == at {
+		return ""
+	}
+	return f.Line[from : at+1+len(method)]
+}
+
+// operatorName reads "t2::raw" out of "unsupported operator: t2.raw.default".
+func operatorName(context string) string {
+	_, name, ok := strings.Cut(context, "operator: ")
+	parts := strings.Split(strings.TrimSpace(firstWord(name)), ".")
+	if !ok || len(parts) < 2 {
+		return "..."
+	}
+	return `"` + parts[0] + "::" + parts[1] + `"`
+}
+
+func firstWord(s string) string {
+	word, _, _ := strings.Cut(strings.TrimSpace(s), " ")
+	return word
+}

@@ -1,0 +1,265 @@
+package advice
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"tcdbg/tracer/breaks"
+)
+
+// This file is recompiles for what an input tensor is: its sizes, layout, dtype, whether it
+// is another input, and the modes that the call is made in.
+
+var inputs = []Row{
+	{
+		ID: "after-break", Kind: Recompile, Effect: Removes,
+		Pattern: "a tensor or number that crosses a graph break changes, and what follows the break is compiled again",
+		When: func(f *Finding) bool {
+			return f.CutBy != "" && !f.Reachable
+		},
+		Text: func(f *Finding) string {
+			return fmt.Sprintf("follows from the graph break at %s: %s is handed across it to the rest of the function; what removes that break removes this", f.CutBy, orElse(f.Name, "what changed"))
+		},
+	},
+	{
+		ID: "set-by-break", Kind: Recompile, Effect: Removes,
+		Pattern: "a value changes that the line of a graph break sets (start = time.time())",
+		When:    func(f *Finding) bool { return f.SetBy != "" },
+		Text: func(f *Finding) string {
+			return fmt.Sprintf("%s is set by the call that breaks the graph at %s: what removes that break removes this", f.Name, f.SetBy)
+		},
+	},
+	{
+		ID: "learning-rate", Kind: Recompile, Effect: Removes,
+		Pattern: "the learning rate changes",
+		When:    func(f *Finding) bool { return strings.HasSuffix(f.Name, "['lr']") && has(f.Name, "param_groups") },
+		Text:    say("the learning rate changes: make it a tensor, lr=torch.tensor(...), and write new values into it with fill_"),
+	},
+	{
+		ID: "width", Kind: Recompile, Effect: Accept,
+		Pattern: "a size changed, and a line of the program or of a module's weights needs it as a number",
+		When: func(f *Finding) bool {
+			return f.Guard == breaks.SizeChanged && f.Number == Constant || f.Guard == breaks.SizeSpecialised
+		},
+		Text: func(f *Finding) string {
+			at := f.NumberPlace
+			if at == "" {
+				at = "the marked line"
+			}
+			return fmt.Sprintf("%s needs size %d of %s as a number, so marking it dynamic fails: accept one entry per size, or pad to a few sizes", at, f.Dim, f.Name)
+		},
+	},
+	{
+		ID: "size-failed", Kind: Recompile, Effect: Removes,
+		Pattern: "a size changed, and the compile that leaves it open failed",
+		When:    func(f *Finding) bool { return f.Guard == breaks.SizeChanged && f.Failed && f.Name != "" },
+		Text: func(f *Finding) string {
+			return fmt.Sprintf("size %d of %s changes (%s -> %s), and the compile that leaves it open failed: pass one size", f.Dim, f.Name, f.Expected, f.Actual)
+		},
+	},
+	{
+		ID: "size-one", Kind: Recompile, Effect: Accept,
+		Pattern: "a size is 0 or 1 in some calls",
+		When: func(f *Finding) bool {
+			return f.Guard == breaks.SizeChanged && (ownEntry(f.Expected) || ownEntry(f.Actual)) && f.Name != ""
+		},
+		Text: func(f *Finding) string {
+			return fmt.Sprintf("size %d of %s changes (%s -> %s): 0 and 1 have an entry of their own in any case; pad to 2 or more, or accept it", f.Dim, f.Name, f.Expected, f.Actual)
+		},
+	},
+	{
+		ID: "size", Kind: Recompile, Effect: Removes,
+		Pattern: "a size of an argument changed, and the next compile left it open",
+		When: func(f *Finding) bool {
+			return f.Guard == breaks.SizeChanged && f.Reachable && len(f.Changed) > 0 && !has(strings.Join(f.Changed, " "), "___from_numpy")
+		},
+		Text: func(f *Finding) string {
+			call := "torch._dynamo.maybe_mark_dynamic("
+			var all []string
+			for _, c := range f.Changed {
+				all = append(all, call+c+")")
+			}
+			before := "before the first call"
+			if f.Partial {
+				before += ", and the same for every other input that has this size"
+			} else if len(all) > 1 {
+				before += ", all of them: one that is left out makes the others constants"
+			}
+			return fmt.Sprintf("size %d of %s changes (%s -> %s): call %s %s", f.Dim, f.Name, f.Expected, f.Actual, listed(all), before)
+		},
+	},
+	{
+		ID: "numpy-size", Kind: Recompile, Effect: Removes,
+		Pattern: "a size of a NumPy array that is an argument changed",
+		When:    func(f *Finding) bool { return f.Guard == breaks.SizeChanged && has(f.Name, "___from_numpy(") },
+		Text: func(f *Finding) string {
+			_, rest, _ := strings.Cut(f.Name, "___from_numpy(")
+			array := strings.TrimSuffix(rest, ")")
+			return fmt.Sprintf("a size of the NumPy array %s changes: pass torch.from_numpy(%s) instead, and call torch._dynamo.maybe_mark_dynamic on that, dimension %d, before the first call", array, array, f.Dim)
+		},
+	},
+	{
+		ID: "size-now-open", Kind: Recompile, Effect: Accept,
+		Pattern: "a size of a tensor that is no argument (a cache that grows) changed, and the next compile left it open",
+		When: func(f *Finding) bool {
+			return f.Guard == breaks.SizeChanged && f.Number != Unknown && !f.Reachable && f.Name != ""
+		},
+		Text: func(f *Finding) string {
+			return fmt.Sprintf("size %d of %s changes (%s -> %s), and from this compile on it is open: nothing to change", f.Dim, f.Name, f.Expected, f.Actual)
+		},
+	},
+	{
+		ID: "size-static", Kind: Recompile, Effect: Accept,
+		Pattern: "sizes change where dynamic=False was asked for",
+		When:    func(f *Finding) bool { return f.Guard == breaks.SizeChanged && f.Static && f.Name != "" },
+		Text: func(f *Finding) string {
+			return fmt.Sprintf("size %d of %s changes (%s -> %s), and the compile after it leaves no size open, as with dynamic=False: one entry per size; pad to a few sizes, or leave out dynamic=False", f.Dim, f.Name, f.Expected, f.Actual)
+		},
+	},
+	{
+		ID: "stride", Kind: Recompile, Effect: Removes,
+		Pattern: "the layout of an argument changed",
+		When:    func(f *Finding) bool { return f.Guard == breaks.StrideChanged && f.Reachable },
+		Text: func(f *Finding) string {
+			return fmt.Sprintf("the layout of %s changes: pass %s.contiguous()", f.Name, f.Name)
+		},
+	},
+	{
+		ID: "dtype", Kind: Recompile, Effect: Removes,
+		Pattern: "the dtype of an argument changed",
+		When:    func(f *Finding) bool { return f.Guard == breaks.DtypeChanged && f.Reachable },
+		Text: func(f *Finding) string {
+			return fmt.Sprintf("%s comes as %s and as %s: convert it before the call", f.Name, f.Expected, f.Actual)
+		},
+	},
+	{
+		ID: "rank", Kind: Recompile, Effect: Accept,
+		Pattern: "the number of dimensions of an argument changed",
+		When:    func(f *Finding) bool { return f.Guard == breaks.RankChanged && f.Reachable },
+		Text: func(f *Finding) string {
+			return fmt.Sprintf("%s has %s dimensions in one call and %s in another: an entry for each is normal; where one is meant, reshape it before the call", f.Name, f.Expected, f.Actual)
+		},
+	},
+	{
+		ID: "device", Kind: Recompile, Effect: Accept,
+		Pattern: "an argument comes on several devices",
+		When: func(f *Finding) bool {
+			return f.Reachable && (f.Guard == breaks.DeviceChanged || f.Guard == breaks.DispatchKeysChanged && deviceKey(f.Expected) != deviceKey(f.Actual))
+		},
+		Text: func(f *Finding) string {
+			return fmt.Sprintf("%s comes on several devices: an entry for each is normal; where one is meant, move it before the call", f.Name)
+		},
+	},
+	{
+		ID: "dispatch-keys", Kind: Recompile, Effect: Removes,
+		Pattern: "an argument is an inference tensor (made under torch.inference_mode) in some calls",
+		When: func(f *Finding) bool {
+			return f.Guard == breaks.DispatchKeysChanged && f.Reachable && has(f.Expected, "Autograd") != has(f.Actual, "Autograd")
+		},
+		Text: func(f *Finding) string {
+			return fmt.Sprintf("%s is an inference tensor in one call and not in another: make it outside of torch.inference_mode, under torch.no_grad where gradients are not wanted", f.Name)
+		},
+	},
+	{
+		ID: "requires-grad-differs", Kind: Recompile, Effect: Accept,
+		Pattern: "an argument comes with and without requires_grad",
+		When:    func(f *Finding) bool { return f.Guard == breaks.RequiresGradChanged && f.Reachable },
+		Text: func(f *Finding) string {
+			return fmt.Sprintf("%s comes with and without requires_grad: a graph that computes gradients is another one, so two entries are normal", f.Name)
+		},
+	},
+	{
+		ID: "global-state", Kind: Recompile, Effect: Accept,
+		Pattern: "gradient mode, autocast or another setting of torch differs between calls",
+		When:    func(f *Finding) bool { return f.Guard == breaks.GlobalStateChanged },
+		Text: func(f *Finding) string {
+			differ := "differs"
+			if strings.Contains(f.Name, ", ") {
+				differ = "differ"
+			}
+			return fmt.Sprintf("%s %s between calls: one entry for each setting is normal; where one is meant, set it once before the first call", f.Name, differ)
+		},
+	},
+	{
+		ID: "aliasing", Kind: Recompile, Effect: Accept,
+		Pattern: "two arguments are one tensor in some calls",
+		When:    func(f *Finding) bool { return f.Guard == breaks.AliasingChanged && f.Name != "" },
+		Text: func(f *Finding) string {
+			return fmt.Sprintf("%s are the same tensor in one call and different ones in another: two entries are normal", f.Name)
+		},
+	},
+	{
+		ID: "marking", Kind: Recompile, Effect: Removes,
+		Pattern: "a call marks another dimension dynamic than the entry's did",
+		When:    func(f *Finding) bool { return f.Guard == breaks.MarkingChanged },
+		Text: func(f *Finding) string {
+			if f.Actual == "" {
+				return "the call marks dimensions dynamic and the entry's call did not, or the other way round: mark the same ones before every call"
+			}
+			return fmt.Sprintf("%s marks the dimensions %s now and %s when the entry was made: mark the same ones before every call", f.Name, f.Actual, f.Expected)
+		},
+	},
+	{
+		ID: "branch-on-size", Kind: Recompile, Effect: Accept,
+		Pattern: "a line branches on a size, or compares the sizes of two tensors",
+		When: func(f *Finding) bool {
+			return f.Guard == breaks.ShapeRelation && opens(f.Line, "if", "elif", "while", "assert")
+		},
+		Text: say("the marked line branches on a size: an entry for each side is normal"),
+	},
+	{
+		ID: "equal-sizes", Kind: Recompile, Effect: Accept,
+		Pattern: "two sizes were equal in the call that the entry was made in",
+		When: func(f *Finding) bool {
+			left, right, ok := strings.Cut(f.Name, " == ")
+			return f.Guard == breaks.ShapeRelation && ok && has(left, ".size()") && has(right, ".size()")
+		},
+		Text: func(f *Finding) string {
+			left, right, _ := strings.Cut(f.Name, " == ")
+			return fmt.Sprintf("%s and %s were equal when the entry was made and are not now: an entry for each case is normal", left, right)
+		},
+	},
+	{
+		ID: "size-special-case", Kind: Recompile, Effect: Accept,
+		Pattern: "an expression of sizes is 0 or 1 in the call that the entry was made in",
+		When: func(f *Finding) bool {
+			return f.Guard == breaks.ShapeRelation && (f.Expected == "1" || f.Expected == "0")
+		},
+		Text: func(f *Finding) string {
+			return fmt.Sprintf("the entry was made in a call where %s is %s, a special case: one entry more is normal", f.Name, f.Expected)
+		},
+	},
+	{
+		ID: "size-special", Kind: Recompile, Effect: Accept,
+		Pattern: "the entry holds for sizes of 2 and more, or for one special size",
+		When: func(f *Finding) bool {
+			return f.Guard == breaks.ShapeRelation && (strings.HasPrefix(f.Name, "2 <= ") && strings.Count(f.Name, "<") == 1)
+		},
+		Text: say("a size of 0 or 1 has an entry of its own: accept one entry more, or pass at least 2"),
+	},
+}
+
+// ownEntry says whether a size is one that no open size includes.
+func ownEntry(size string) bool { return size == "0" || size == "1" }
+
+// listed joins words by commas and "and".
+func listed(all []string) string {
+	if len(all) < 2 {
+		return strings.Join(all, "")
+	}
+	last := len(all) - 1
+	return strings.Join(all[:last], ", ") + " and " + all[last]
+}
+
+// deviceKey is the device of a set of dispatch keys, "DispatchKeySet(CPU, BackendSelect)".
+func deviceKey(set string) string {
+	_, rest, _ := strings.Cut(set, "(")
+	keys := strings.Split(strings.TrimSuffix(rest, ")"), ", ")
+	for _, k := range keys {
+		if slices.Contains([]string{"CPU", "CUDA", "Meta", "XPU", "MPS", "HPU", "XLA"}, k) {
+			return k
+		}
+	}
+	return ""
+}

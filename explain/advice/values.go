@@ -1,0 +1,196 @@
+package advice
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"tcdbg/tracer/breaks"
+)
+
+// This file is recompiles for what is no tensor: numbers, flags, texts, containers,
+// functions and objects, and for how torch.compile was called.
+
+// valueKinds are the guards on a value, wherever it is kept.
+var valueKinds = []string{breaks.ValueChanged, breaks.AttributeChanged, breaks.GlobalChanged, breaks.ClosureChanged}
+
+var values = []Row{
+	{
+		ID: "compile-in-loop", Kind: Recompile, Effect: Removes,
+		Pattern: "torch.compile is called again and again for one function",
+		When:    func(f *Finding) bool { return f.Guard == breaks.BackendChanged },
+		Text: func(f *Finding) string {
+			return fmt.Sprintf("torch.compile was called %s on %s with other backends or arguments, and each makes entries of its own: call it once, outside of any loop, and share the result", times(f.Compiles+1), f.Function)
+		},
+	},
+	{
+		ID: "raced", Kind: Recompile, Effect: Removes,
+		Pattern: "threads compiled a function side by side",
+		When:    func(f *Finding) bool { return f.Guard == breaks.Raced },
+		Text:    say("threads compiled this side by side: make the first call before they start"),
+	},
+	{
+		ID: "membership", Kind: Recompile, Effect: Accept,
+		Pattern: "a key or an element is there in some calls and not in others",
+		When: func(f *Finding) bool {
+			return slices.Contains(valueKinds, f.Guard) && strings.Contains(f.Name, " in ") || f.Guard == breaks.DictKeyChanged && has(f.Expected+f.Actual, "has ", "lacks ")
+		},
+		Text: func(f *Finding) string {
+			name := f.Name
+			if f.Guard == breaks.DictKeyChanged {
+				key := strings.TrimPrefix(strings.TrimPrefix(f.Expected, "has "), "lacks ")
+				name = key + " in " + f.Name
+			}
+			return name + " holds in one call and not in another: two entries are normal"
+		},
+	},
+	{
+		ID: "empty", Kind: Recompile, Effect: Accept,
+		Pattern: "a container or a value is empty or false in some calls",
+		When:    func(f *Finding) bool { return slices.Contains(valueKinds, f.Guard) && f.Expected == "false" },
+		Text: func(f *Finding) string {
+			return f.Name + " was false or empty when the entry was made: two entries are normal"
+		},
+	},
+	{
+		ID: "flag", Kind: Recompile, Effect: Accept,
+		Pattern: "a flag changes",
+		When: func(f *Finding) bool {
+			return slices.Contains(valueKinds, f.Guard) && (f.Expected == "True" || f.Expected == "False")
+		},
+		Text: func(f *Finding) string { return f.Name + " is a flag: two entries are normal" },
+	},
+	{
+		ID: "text", Kind: Recompile, Effect: Accept,
+		Pattern: "a string changes",
+		When: func(f *Finding) bool {
+			return slices.Contains(valueKinds, f.Guard) && (strings.HasPrefix(f.Expected, "'") || strings.HasPrefix(f.Expected, `"`))
+		},
+		Text: func(f *Finding) string {
+			return fmt.Sprintf("there is an entry for each value of %s (here %s): keep them few, or choose by it before the compiled function", f.Name, f.Expected)
+		},
+	},
+	{
+		ID: "module-counter", Kind: Recompile, Effect: Removes,
+		Pattern: "an int attribute of a module changes with every call; PyTorch's own hint is on the guard",
+		When: func(f *Finding) bool {
+			return f.Guard == breaks.AttributeChanged && has(f.Text, "allow_unspec_int_on_nn_module")
+		},
+		Text: func(f *Finding) string {
+			return fmt.Sprintf("%s is an int attribute of a module, which is a constant of each graph: change and read it outside of the compiled function, or set torch._dynamo.config.allow_unspec_int_on_nn_module = True, which makes it an input", f.Name)
+		},
+	},
+	{
+		ID: "number-constant", Kind: Recompile, Effect: Accept,
+		Pattern: "a number changes that a line needs as a constant (a loop's bound, the p of dropout, an index)",
+		When:    func(f *Finding) bool { return slices.Contains(valueKinds, f.Guard) && f.Number == Constant },
+		Text: func(f *Finding) string {
+			return fmt.Sprintf("%s needs %s as a constant, so there is an entry for each value: keep its values few", orElse(f.NumberPlace, "the marked line"), f.Name)
+		},
+	},
+	{
+		ID: "number-branch", Kind: Recompile, Effect: Accept,
+		Pattern: "a number changes that a line branches on",
+		When:    func(f *Finding) bool { return slices.Contains(valueKinds, f.Guard) && f.Number == Branched },
+		Text: func(f *Finding) string {
+			return fmt.Sprintf("%s is an input from this compile on, and %s asks for its value: an entry for each outcome there is normal", f.Name, orElse(f.NumberPlace, "a line"))
+		},
+	},
+	{
+		ID: "number-input", Kind: Recompile, Effect: Accept,
+		Pattern: "a number changes, and the next compile has it as an input",
+		When:    func(f *Finding) bool { return slices.Contains(valueKinds, f.Guard) && f.Number == Input },
+		Text: func(f *Finding) string {
+			return fmt.Sprintf("%s was baked in by the first compile (%s) and is an input from this one on: nothing to change (an int that is 0 or 1 has an entry of its own)", f.Name, f.Expected)
+		},
+	},
+	{
+		ID: "list-grows", Kind: Recompile, Effect: Removes,
+		Pattern: "a list to which every call appends",
+		When: func(f *Finding) bool {
+			return f.Guard == breaks.LengthChanged && (f.Grows || has(f.Line, ".append("))
+		},
+		Text: func(f *Finding) string {
+			return f.Name + " grows with every call: append to it outside of the compiled function"
+		},
+	},
+	{
+		ID: "keywords", Kind: Recompile, Effect: Accept,
+		Pattern: "calls come with other keyword arguments",
+		When:    func(f *Finding) bool { return f.Guard == breaks.LengthChanged && keywordsName(f.Name) },
+		Text: func(f *Finding) string {
+			if f.Keywords != "" {
+				return f.Keywords
+			}
+			return "calls come with other keyword arguments: an entry for each set of them is normal"
+		},
+	},
+	{
+		ID: "dict-keys", Kind: Recompile, Effect: Accept,
+		Pattern: "a dict comes with other keys, or a list with another length",
+		When: func(f *Finding) bool {
+			return f.Name != "" && (f.Guard == breaks.DictKeyChanged || f.Guard == breaks.LengthChanged)
+		},
+		Text: func(f *Finding) string {
+			return fmt.Sprintf("the code runs over what %s holds, so there is an entry for each of its lengths or sets of keys: keep these few", f.Name)
+		},
+	},
+	{
+		ID: "optional", Kind: Recompile, Effect: Accept,
+		Pattern: "a value is None in some calls",
+		When:    func(f *Finding) bool { return f.Guard == breaks.NoneChanged && f.Name != "" },
+		Text: func(f *Finding) string {
+			return f.Name + " is None in one call and not in another: two entries are normal"
+		},
+	},
+	{
+		ID: "training", Kind: Recompile, Effect: Accept,
+		Pattern: "a module changes between training and evaluation",
+		When:    func(f *Finding) bool { return f.Guard == breaks.TrainingChanged },
+		Text: func(f *Finding) string {
+			return fmt.Sprintf("%s changes between training and evaluation: two entries are normal", f.Name)
+		},
+	},
+	{
+		ID: "type-of-self", Kind: Recompile, Effect: Accept,
+		Pattern: "one method serves objects of several classes",
+		When:    func(f *Finding) bool { return f.Guard == breaks.TypeChanged && f.Name == "self" && f.Expected != "" },
+		Text: func(f *Finding) string {
+			return fmt.Sprintf("this method serves objects of several classes (one of %s made the entry): an entry for each is normal", f.Expected)
+		},
+	},
+	{
+		ID: "type", Kind: Recompile, Effect: Accept,
+		Pattern: "a value comes as several types",
+		When:    func(f *Finding) bool { return f.Guard == breaks.TypeChanged && f.Name != "" && f.Expected != "" },
+		Text: func(f *Finding) string {
+			return fmt.Sprintf("%s is no longer of type %s: an entry for each type is normal; where one is meant, convert it before the call", f.Name, f.Expected)
+		},
+	},
+	{
+		ID: "function", Kind: Recompile, Effect: Accept,
+		Pattern: "a function or another object that the graph is bound to changes",
+		When: func(f *Finding) bool {
+			return f.Guard == breaks.IdentityChanged && f.Name != ""
+		},
+		Text: func(f *Finding) string {
+			if !has(f.Text, ", type=") && !strings.HasSuffix(f.Text, "__code__") { // as before 2.9, where True and None are checked like this too
+				return fmt.Sprintf("there is an entry for each object that %s is: keep them few, and make each once, not in every call; if it is a flag or may be None, two entries are normal", f.Name)
+			}
+			return fmt.Sprintf("there is an entry for each object that %s is: keep them few, and make each once, not in every call", f.Name)
+		},
+	},
+}
+
+// keywordsName reports whether an expression is the keyword arguments of a function.
+func keywordsName(name string) bool {
+	return slices.Contains([]string{"kwargs", "kw", "kwds"}, name)
+}
+
+// times is "5 times".
+func times(n int) string {
+	if n == 1 {
+		return "once"
+	}
+	return fmt.Sprintf("%d times", n)
+}

@@ -1,0 +1,98 @@
+package explain
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"tcdbg/explain/advice"
+	"tcdbg/logs"
+)
+
+// adviceFolder holds an example of every row of the table of advice, with the trace that it
+// left and the advice that its trial applied.
+const adviceFolder = "testdata/advice"
+
+// exampleSays lists what a report found with its advice, as `make advice` keeps it.
+func exampleSays(r *Report) string {
+	var b strings.Builder
+	say := func(kind string, at logs.Pos, fix Fix) {
+		fmt.Fprintf(&b, "%s at %s:%d [%s] %s\n", kind, filepath.Base(at.File), at.Line, fix.Row, fix.Text)
+	}
+	for _, g := range r.Breaks {
+		if !g.Lead.Noise {
+			say("break "+g.Lead.Code, g.Lead.Pos, g.Fix)
+		}
+	}
+	for _, rc := range r.Recompiles {
+		kind, at := "recompile", rc.Compile.Frame.Pos
+		if len(rc.Failures) > 0 {
+			kind += " " + rc.Failures[0].Kind
+			if rc.Failures[0].Pos.File != "" {
+				at = rc.Failures[0].Pos
+			}
+		}
+		say(kind, at, rc.Fix)
+	}
+	for _, f := range r.Failures {
+		if !f.Eager {
+			say("failure "+f.Type, f.Pos, f.Fix)
+		}
+	}
+	for _, a := range r.Advice {
+		if a.Break != nil && a.Break.Lead.Noise {
+			say("within "+a.Break.Lead.Code, a.Pos, a.Fix)
+		}
+	}
+	return b.String()
+}
+
+// TestRowsOfAdvice: each row that may be shown passed its trial, fires on its example with
+// the very text that was applied there, and no example meets a row or a text that its trial
+// did not.
+func TestRowsOfAdvice(t *testing.T) {
+	seen := map[string]bool{}
+	for _, row := range advice.Rows() {
+		if seen[row.ID] {
+			t.Errorf("two rows are called %s", row.ID)
+		}
+		seen[row.ID] = true
+		if row.Go {
+			continue
+		}
+		if o, ok := advice.Proven(row.ID); !ok || o.Result != advice.Passed {
+			t.Errorf("%s did not pass its trial (%q): run make advice, or take the row out", row.ID, o.Result)
+			continue
+		}
+		want, err := os.ReadFile(filepath.Join(adviceFolder, row.ID, "advice.txt"))
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		got := exampleSays(report(t, filepath.Join(adviceFolder, row.ID, "trace.log.zst")))
+		if got != string(want) {
+			t.Errorf("%s: the example's advice is\n%s, and in its trial it was\n%s", row.ID, got, want)
+		}
+		if !strings.Contains(got, " ["+row.ID+"] ") {
+			t.Errorf("%s does not fire on its example", row.ID)
+		}
+	}
+	folders, err := os.ReadDir(adviceFolder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range folders {
+		if !seen[f.Name()] {
+			t.Errorf("%s is the example of no row", f.Name())
+		}
+	}
+}
+
+// TestUnprovenRowsAreSilent: a row whose trial failed gives no advice.
+func TestUnprovenRowsAreSilent(t *testing.T) {
+	if advice.Shown("no such row") {
+		t.Error("a row without a trial is shown")
+	}
+}

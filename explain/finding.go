@@ -1,0 +1,281 @@
+package explain
+
+import (
+	"strings"
+
+	"tcdbg/explain/advice"
+	"tcdbg/logs"
+	"tcdbg/tracer/breaks"
+)
+
+// This file reads what the table of advice asks of a break, a recompile or a failure of a
+// PyTorch program out of the trace.
+
+// breakFinding is a break as the table asks of it.
+func breakFinding(b *Break) *advice.Finding {
+	f := &advice.Finding{
+		Kind: advice.Break, Line: b.Pos.Code, Place: shortPlace(b.Pos.File, b.Pos.Line),
+		Code: b.Code, Context: b.Context, Explanation: b.Explanation, Hints: b.Hints, Raw: b.Raw,
+		Callee: callee(b), Builtin: builtinName(b), FromRandom: drawsNumber(b),
+	}
+	if b.Code == breaks.BuiltinPrint && f.Builtin == "" {
+		f.Builtin = "print" // as older releases record it
+	}
+	return f
+}
+
+// failureFinding is a failure as the table asks of it.
+func failureFinding(fl *Failure) *advice.Finding {
+	return &advice.Finding{
+		Kind: advice.Failure, Line: fl.Pos.Code, Place: shortPlace(fl.Pos.File, fl.Pos.Line),
+		Code: fl.Code, Context: fl.Context, Explanation: fl.Reason, Hints: fl.Hints, Raw: fl.Type,
+	}
+}
+
+// adviseBreak is the proven advice on a break, else PyTorch's own hint where it tells the
+// user to do something.
+func adviseBreak(f *advice.Finding) Fix {
+	if text, id, settled := advice.Advise(f); text != "" {
+		return Fix{Text: text, Row: id, Settled: settled}
+	}
+	for _, h := range f.Hints {
+		if !boilerplate(h) && !(strings.Contains(h, "capture_scalar_outputs") && branches(f.Line)) {
+			return Fix{Text: firstLine(h)}
+		}
+	}
+	return Fix{}
+}
+
+// branches says whether a line goes one way or another, or loops, by what it computes: there
+// a number that is only known when the graph runs does not help.
+func branches(line string) bool {
+	line = strings.TrimSpace(line)
+	for _, word := range []string{"if ", "elif ", "while ", "for ", "assert "} {
+		if strings.HasPrefix(line, word) {
+			return true
+		}
+	}
+	return strings.Contains(line, "range(")
+}
+
+// traceFacts are what the advice on recompiles takes from the whole report.
+type traceFacts struct {
+	ours    bool             // a Go program
+	symbols map[ID][]*Symbol // by compile, those of its last attempt
+	any     bool             // the trace records symbols at all
+}
+
+// gatherFacts reads them.
+func gatherFacts(r *Report) *traceFacts {
+	x := &traceFacts{ours: strings.HasPrefix(r.Engine, "tcdbg"), symbols: map[ID][]*Symbol{}, any: len(r.Symbols) > 0 || !r.textual && laterThan(r.Engine, 2, 10)}
+	last := map[ID]int{}
+	for _, s := range r.Symbols {
+		id := withoutAttempt(s.ID)
+		if s.ID.Attempt > last[id] {
+			last[id], x.symbols[id] = s.ID.Attempt, nil
+		}
+		x.symbols[id] = append(x.symbols[id], s)
+	}
+	return x
+}
+
+// laterThan reports whether an engine is a PyTorch later than a release.
+func laterThan(engine string, major, minor int) bool {
+	version, ok := strings.CutPrefix(engine, "PyTorch ")
+	a, rest, _ := strings.Cut(version, ".")
+	b, _, _ := strings.Cut(rest, ".")
+	return ok && (atoi(a) > major || atoi(a) == major && atoi(b) > minor)
+}
+
+func withoutAttempt(id ID) ID { id.Attempt = 0; return id }
+
+// recompileFinding is a recompile as the table asks of it.
+func recompileFinding(rc *Recompile, x *traceFacts) *advice.Finding {
+	g := &rc.Failures[0]
+	fr := rc.Compile.Frame
+	f := &advice.Finding{
+		Kind: advice.Recompile, Line: g.Pos.Code, Place: shortPlace(g.Pos.File, g.Pos.Line),
+		Guard: g.Kind, Name: argumentName(rc, g), Function: titleOf(functionOf(fr.Pos, rc.Compile)),
+		Expected: g.Expected, Actual: g.Actual, Dim: g.Dim, Text: g.Text, Compiles: 1, Keywords: keywordChange(rc, g),
+	}
+	switch {
+	case isLearningRate(g), g.Kind == breaks.GlobalStateChanged, g.Kind == breaks.MarkingChanged, g.Kind == breaks.ShapeRelation:
+		f.Name = plainSource(g.Source)
+	case strings.Contains(g.Source, "___from_numpy("):
+		f.Name = plainSource(g.Source)
+	case g.Kind == breaks.AliasingChanged:
+		f.Name = aliased(g)
+	case f.Name == "" && (g.Kind == breaks.LengthChanged || g.Kind == breaks.DictKeyChanged):
+		f.Name = keywordsDict(plainSource(g.Source))
+	case f.Name == "":
+		f.Name = positional(rc, plainSource(g.Source))
+	}
+	f.Reachable = f.Name != "" && reachable(f.Name)
+	f.SetBy, f.CutBy = cutBefore(rc, g, f.Name)
+	if f.CutBy != "" {
+		f.Reachable = false
+	}
+	fl := rc.Compile.Failure
+	if f.Failed = rc.Compile.Status == Failed && (fl == nil || fl.Type != recompileError); !f.Failed {
+		numberFacts(f, rc, g, x)
+	}
+	if g.Kind == breaks.SizeChanged {
+		if c := refusedMark(fr, f.Name, g.Dim); c != nil {
+			f.Number, f.NumberPlace = advice.Constant, shortPlace(c.Failure.Pos.File, c.Failure.Pos.Line)
+		}
+	}
+	return f
+}
+
+// aliased names the tensors that are one in some calls: "a and b".
+func aliased(g *GuardFailure) string {
+	names := strings.ReplaceAll(plainSource(g.Source), `"`, "")
+	return strings.ReplaceAll(names, ", ", " and ")
+}
+
+// keywordsDict is the name of a function's keyword arguments, whichever it has.
+func keywordsDict(source string) string {
+	if source == "kwargs" {
+		return source
+	}
+	return ""
+}
+
+// positional names an argument of a callable without a frame of its own, such as
+// nn.Sequential, by its number and the line of the call.
+func positional(rc *Recompile, source string) string {
+	rest, ok := strings.CutPrefix(source, "args[")
+	if fr := rc.Compile.Frame; !ok || fr.wraps == nil && !isWrapper(fr.Name) || rc.Compile.Status == Empty {
+		return ""
+	}
+	number, rest, ok := strings.Cut(rest, "]")
+	at, found := userLine(rc.Compile.Stack)
+	if !ok || !found {
+		return ""
+	}
+	if args, n := simpleCall(at.Code), atoi(number); n < len(args) && isIdentifier(args[n]) {
+		return args[n] + rest
+	}
+	return "argument " + itoa(atoi(number)+1) + rest + " of the call at " + shortPlace(at.File, at.Line)
+}
+
+// reachable reports whether the caller of a function has an expression's value before the
+// call: an argument, or what it holds; not what an object keeps for itself.
+func reachable(name string) bool {
+	root, rest, dotted := strings.Cut(name, ".")
+	return !dotted || root != "self" && !strings.ContainsAny(rest, "[(.")
+}
+
+// cutBefore finds the graph break after which the recompiled part of a function begins: the
+// place whose line gave the name its value, and else the place across which a value comes
+// that no caller has.
+func cutBefore(rc *Recompile, g *GuardFailure, name string) (setBy, cutBy string) {
+	fr := rc.Compile.Frame
+	_, line, resumed := resumedFunction(fr.Name)
+	if !resumed && fr.Parent == nil {
+		return "", ""
+	}
+	if name != "" {
+		if at, ok := setByBreak(rc, name); ok {
+			return shortPlace(at.File, at.Line), ""
+		}
+	}
+	if line == 0 || strings.HasPrefix(g.Source, "G[") || name != "" && !isTensorKind(g.Kind) {
+		return "", ""
+	}
+	return "", shortPlace(fr.Pos.File, line)
+}
+
+// isTensorKind says whether a guard is about what a tensor is like.
+func isTensorKind(kind string) bool {
+	switch kind {
+	case breaks.SizeChanged, breaks.StrideChanged, breaks.RankChanged, breaks.DtypeChanged, breaks.SizeSpecialised, breaks.DispatchKeysChanged, breaks.RequiresGradChanged:
+		return true
+	}
+	return false
+}
+
+// numberFacts reads what became of a number or size in the compile that its change asked
+// for, and which sizes changed with it.
+func numberFacts(f *advice.Finding, rc *Recompile, g *GuardFailure, x *traceFacts) {
+	source := plainSource(g.Source)
+	if g.Kind == breaks.SizeChanged {
+		source += ".size()[" + itoa(g.Dim) + "]"
+	}
+	symbols := x.symbols[withoutAttempt(rc.Compile.ID)]
+	for _, s := range symbols {
+		if plainSource(s.Source) == source || strings.Contains(source, "("+plainSource(s.Source)+" ") {
+			state, at := numberState(rc.Compile, s)
+			f.Number = state
+			if at.File != "" {
+				f.NumberPlace, f.NumberLine = shortPlace(at.File, at.Line), at.Code
+			}
+		}
+		if name, dim, ok := sizeOf(plainSource(s.Source)); ok && s.Specialized == "" {
+			if named := positional(rc, name); named != "" {
+				name, _, _ = strings.Cut(named, " of the call")
+			} else if strings.HasPrefix(name, "args[") {
+				continue
+			} else if keyword, ok := keywordOf(name); ok {
+				name = keyword
+			}
+			if reachable(name) {
+				f.Changed = append(f.Changed, name+", "+itoa(dim))
+			}
+		}
+	}
+	if g.Kind != breaks.SizeChanged || f.Number != advice.Unknown {
+		return
+	}
+	f.Changed, f.Static = nil, x.any && rc.Compile.Status == Compiled
+	if !f.Static {
+		f.Changed, f.Partial = []string{f.Name + ", " + itoa(g.Dim)}, true
+	}
+}
+
+// numberState says what became of a symbol, and which line asked for its value.
+func numberState(c *Compile, s *Symbol) (advice.Number, logs.Pos) {
+	var at logs.Pos
+	asked := false
+	for _, g := range c.ShapeGuards {
+		if g.Backend || !hasWord(g.Expr, s.Name) {
+			continue
+		}
+		asked = true
+		if at.File == "" || frameworkFile(at.File) && !frameworkFile(g.Pos.File) {
+			at = g.Pos
+		}
+	}
+	switch {
+	case s.Specialized != "":
+		if at.File == "" {
+			at = s.Pos
+		}
+		return advice.Constant, at
+	case asked:
+		return advice.Branched, at
+	}
+	return advice.Input, logs.Pos{}
+}
+
+// hasWord reports whether an expression has a name as a word.
+func hasWord(expr, name string) bool {
+	for rest := expr; name != ""; {
+		i := strings.Index(rest, name)
+		if i < 0 {
+			return false
+		}
+		end := i + len(name)
+		if (i == 0 || !letterOrDigit(rest[i-1])) && (end == len(rest) || !letterOrDigit(rest[end])) {
+			return true
+		}
+		rest = rest[end:]
+	}
+	return false
+}
+
+// adviseRecompile is the proven advice on a recompile.
+func adviseRecompile(f *advice.Finding) Fix {
+	text, id, settled := advice.Advise(f)
+	return Fix{Text: text, Row: id, Settled: settled}
+}

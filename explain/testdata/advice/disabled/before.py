@@ -1,0 +1,11 @@
+import torch
+
+@torch.compiler.disable
+def helper(x):
+    return x + 1
+
+@torch.compile(backend="eager")
+def f(x):
+    return helper(x * 2) * 3
+
+print(f(torch.ones(3)))

@@ -1,0 +1,8 @@
+import torch
+
+@torch.compile(backend="eager")
+def f(logits):
+    nxt = logits.argmax()
+    return torch.where(nxt == 2, nxt * 0, nxt + 1)
+
+print(f(torch.tensor([0.0, 1.0, 5.0])), f(torch.tensor([0.0, 9.0, 5.0])))

@@ -1,0 +1,11 @@
+import logging, torch
+log = logging.getLogger("t")
+
+@torch.compile(backend="eager")
+def f(x):
+    y = x * 2
+    return y + 1
+
+y = f(torch.ones(3))
+log.info("step")
+print(y)

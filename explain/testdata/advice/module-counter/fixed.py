@@ -1,0 +1,14 @@
+import torch
+
+class M(torch.nn.Module):
+    def __init__(s):
+        super().__init__(); s.n = 2
+    def forward(s, x):
+        return x * 2
+
+m = M()
+f = torch.compile(m, backend="eager")
+for _ in range(6):
+    f(torch.ones(3))
+    m.n += 1
+print(m.n)

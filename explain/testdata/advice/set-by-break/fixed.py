@@ -1,0 +1,10 @@
+import time, torch
+
+@torch.compile(backend="eager")
+def f(x, start):
+    y = x * 2
+    if start > 0: y = y + 1
+    return y.cos()
+
+for _ in range(3):
+    print(f(torch.ones(3), torch.inf))

@@ -1,0 +1,10 @@
+import time, torch
+
+@torch.compile(backend="eager")
+def f(x):
+    y = x * 2
+    time.sleep(0.01)
+    return y + 1
+
+y = f(torch.ones(3))
+print(y)

@@ -1,0 +1,11 @@
+import torch
+
+def loss(w):
+    return (w ** 2).sum()
+
+@torch.compile(backend="aot_eager")
+def f(x):
+    return torch.func.grad(loss)(x.sin()) + 1
+
+print("in grad")
+print(f(torch.ones(3)))

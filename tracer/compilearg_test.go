@@ -1,0 +1,135 @@
+package tracer
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// This file tests what torch.Compile takes and refuses.
+
+// TestCompileTakesModules compiles Forward of modules, however they are held and called.
+func TestCompileTakesModules(t *testing.T) {
+	got := both(t, `
+type net struct {
+	fc    *nn.Linear
+	scale float64
+	calls int
+}
+
+func (n *net) Forward(x *torch.Tensor) *torch.Tensor {
+	n.calls++
+	y := n.fc.Forward(x).Relu()
+	if y.Sum().Gt(1000).Bool() {
+		y = y.Neg()
+	}
+	return y.Mul(n.scale)
+}
+
+type outer struct{ *net }
+type forwarder interface{ Forward(x *torch.Tensor) *torch.Tensor }
+
+func main() {
+	x := torch.Arange(6).Reshape(2, 3).Div(6)
+	a, b := &net{nn.NewLinear(3, 3), 2, 0}, &net{nn.NewLinear(3, 3), 3, 0}
+	c := torch.Compile(a)
+	fmt.Println(c == a, c.Forward(x), a.Forward(x), b.Forward(x), a.calls)
+	f := c.Forward
+	fmt.Println(f(x))
+	var m nn.Module = torch.Compile[nn.Module](nn.NewSequential(nn.NewLinear(3, 4), nn.NewTanh()))
+	fmt.Println(m.Forward(x))
+	o := torch.Compile(&outer{b})
+	fmt.Println(o.Forward(x), o.net.Forward(x), forwarder(o).Forward(x))
+	torch.Compile(a, kw.Fullgraph(true))
+	defer func() { fmt.Println(recover() != nil) }()
+	for _, w := range []*net{a, b} {
+		whole := torch.Compile(func(x *torch.Tensor) *torch.Tensor { return w.Forward(x).Add(1) })
+		fmt.Println(whole(x))
+	}
+	y := b.Forward(x)
+	y.Sum().Backward()
+	fmt.Println(b.fc.Weight.Grad().Sum())
+	panic("end")
+}`)
+	if ops := got.ops(); strings.Count(ops, "linear") < 4 {
+		t.Errorf("captured %q", ops)
+	}
+	if n := len(got.breaks()); n == 0 {
+		t.Error("no break inside Forward")
+	}
+}
+
+// TestCompileOfTorchsOwnFunctions captures functions of nn/functional, and runs others.
+func TestCompileOfTorchsOwnFunctions(t *testing.T) {
+	got := both(t, strings.ReplaceAll(`
+func main() {
+	x := torch.Arange(6).Reshape(2, 3).Div(6)
+	fmt.Println(torch.Compile(F.Softsign)(x), torch.Compile(F.Gelu)(x, kw.Approximate("tanh")), torch.Compile(F.Softmax)(x, 1))
+	w := torch.Ones(4, 3)
+	fmt.Println(torch.Compile(F.Linear)(x, w), torch.Compile((*torch.Tensor).Sin)(x), torch.Compile(x.Exp)())
+	fmt.Println(torch.Compile(torch.Relu)(x), torch.Compile(torch.Cat)([]*torch.Tensor{x, x}))
+	f := torch.Compile(F.LayerNorm)
+	for _, n := range []int{2, 5, 7} {
+		fmt.Println(f(torch.Arange(n*3).Reshape(n, 3).Div(6), []int{3}))
+	}
+}`, "F.", "functional."))
+	if ops := got.ops(); ops != "softsign | gelu | softmax | linear | sin | exp | layer_norm | layer_norm" {
+		t.Errorf("captured %q", ops)
+	}
+}
+
+// TestCompileRefusesInTheSameWords runs a program under go run and under the tracer.
+func TestCompileRefusesInTheSameWords(t *testing.T) {
+	body := `
+type plain struct{ n int }
+type value struct{ w *torch.Tensor }
+
+func (v value) Forward(x *torch.Tensor) *torch.Tensor { return x.Mul(v.w) }
+func f(x *torch.Tensor) *torch.Tensor { return x.Sin() }
+
+func try(what string, g func()) {
+	defer func() { fmt.Println(what, recover()) }()
+	g()
+}
+
+func main() {
+	var none func(*torch.Tensor) *torch.Tensor
+	var nobody *nn.Linear
+	try("struct", func() { torch.Compile(&plain{}) })
+	try("value", func() { torch.Compile(value{}) })
+	try("int", func() { torch.Compile(3) })
+	try("nil", func() { torch.Compile(none) })
+	try("nil module", func() { torch.Compile(nobody) })
+	try("mode", func() { torch.Compile(f, kw.Mode("fast")) })
+	try("autotune", func() { torch.Compile(f, kw.Mode("max-autotune")) })
+	try("eager mode", func() { torch.Compile(f, kw.Backend("eager"), kw.Mode("fast")) })
+	try("passed over", func() { torch.Compile(f, kw.Backend("eager"), kw.Mode("reduce-overhead")) })
+	try("passed over", func() { torch.Compile(f, kw.Backend("aot_eager"), kw.Mode("reduce-overhead")) })
+	try("backend", func() { torch.Compile(f, kw.Backend("nvfuser")) })
+	try("backend 3", func() { torch.Compile(f, kw.Backend(3)) })
+	try("option", func() { torch.Compile(f, kw.Lr(0.1)) })
+	try("type", func() { torch.Compile(f, torch.Option{Name: "fullgraph", Value: 1}) })
+	try("disabled", func() { torch.Compile(f, kw.Mode("fast"), kw.Disable(true)) })
+	try("fine", func() { torch.Compile(f, kw.Mode("reduce-overhead"), kw.Dynamic(true)) })
+}`
+	dir := t.TempDir()
+	file := filepath.Join(dir, "main.go")
+	if err := os.WriteFile(file, []byte(program(body)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out, err := exec.Command("go", "run", file).CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	got := runProgram(t, body, true)
+	if got.stdout != string(out) {
+		t.Errorf("under the tracer\n%s%s\nunder go run\n%s", got.stdout, got.stderr, out)
+	}
+	for _, want := range []string{"mode mode \"fast\" is not supported; there are \"default\" and \"reduce-overhead\"", "eager mode mode \"fast\" is not supported", "passed over <nil>", "has no method Forward"} {
+		if !strings.Contains(got.stdout, want) {
+			t.Errorf("no %q in\n%s", want, got.stdout)
+		}
+	}
+}
