@@ -33,9 +33,11 @@ func link(r *Report) {
 				if b.Outcome != "resumed" && b.Outcome != "partial" {
 					continue
 				}
-				next := index.followerOf(fr, c)
-				if next == nil {
-					next = index.resumeOf(fr, b)
+				var next *Compile
+				if b.resumed = index.followers(fr, c); len(b.resumed) > 0 {
+					next = b.resumed[0].Compiles[0]
+				} else if next = index.resumeOf(fr, b); next != nil {
+					b.resumed = []*Frame{next.Frame}
 				}
 				if next != nil {
 					b.After = next.Graph
@@ -54,19 +56,18 @@ type resumeIndex map[*Frame]*resumesOf
 
 type resumesOf struct {
 	byLine map[int][]*Frame
-	byFrom map[[2]int]*Frame // frame and compile
+	byFrom map[[2]int][]*Frame // frame and compile
 }
 
 func (x resumeIndex) resumes(base *Frame) *resumesOf {
 	if known, ok := x[base]; ok {
 		return known
 	}
-	known := &resumesOf{map[int][]*Frame{}, map[[2]int]*Frame{}}
+	known := &resumesOf{map[int][]*Frame{}, map[[2]int][]*Frame{}}
 	for _, res := range base.Resumes {
 		if f := res.From; f != nil && len(res.Compiles) > 0 {
-			if key := [2]int{f.Frame, f.Compile}; known.byFrom[key] == nil {
-				known.byFrom[key] = res
-			}
+			key := [2]int{f.Frame, f.Compile}
+			known.byFrom[key] = append(known.byFrom[key], res)
 		}
 		_, at, _ := resumedFunction(res.Name)
 		if at == 0 { // ours: the resume point's place says it
@@ -78,17 +79,14 @@ func (x resumeIndex) resumes(base *Frame) *resumesOf {
 	return known
 }
 
-// followerOf finds the compile that our engine says goes on behind a break of
-// c; a branch goes on in several, of which the first is taken.
-func (x resumeIndex) followerOf(fr *Frame, c *Compile) *Compile {
+// followers are the parts that our engine says go on behind a break of c; a branch goes
+// on in several, of which the first is its follower.
+func (x resumeIndex) followers(fr *Frame, c *Compile) []*Frame {
 	base := fr
 	if fr.Parent != nil {
 		base = fr.Parent
 	}
-	if res := x.resumes(base).byFrom[[2]int{c.ID.Frame, c.ID.Compile}]; res != nil {
-		return res.Compiles[0]
-	}
-	return nil
+	return x.resumes(base).byFrom[[2]int{c.ID.Frame, c.ID.Compile}]
 }
 
 // resumeOf finds the compile that goes on behind a break: the resume frame of
@@ -163,9 +161,9 @@ func groupBreaks(r *Report) {
 			}
 		}
 	}
-	seconds := graphSeconds(r)
+	taken, eager := map[*Frame]bool{}, map[*Frame]int64{}
 	for _, g := range order {
-		costs(g, seconds)
+		costs(g, taken, eager)
 		g.Fix = fixBreak(g.Lead, r.Engine)
 	}
 	nameGroups(order)
@@ -209,36 +207,36 @@ next:
 	return append(chains, st)
 }
 
-// graphSeconds is how long the compile of each graph took.
-func graphSeconds(r *Report) map[*Graph]float64 {
-	out := map[*Graph]float64{}
-	for _, fr := range r.Frames {
-		for _, c := range fr.Compiles {
-			if c.Graph != nil {
-				out[c.Graph] = c.Seconds
-			}
-		}
-	}
-	return out
-}
-
-// costs sums what a group's breaks cost: the graphs behind it and the time
-// that compiling them took.
-func costs(g *BreakGroup, seconds map[*Graph]float64) {
-	seen := map[*Graph]bool{}
-	frames := map[*Frame]bool{}
+// costs sums what a group's breaks cost: the graphs of the parts behind it and the time
+// that compiling them took, where each part counts for one group, and the operators that
+// its functions leave eager; eager remembers these.
+func costs(g *BreakGroup, taken map[*Frame]bool, eager map[*Frame]int64) {
+	functions := map[*Frame]bool{}
 	for _, b := range g.Breaks {
-		if b.After != nil && !seen[b.After] {
-			seen[b.After] = true
-			g.Graphs++
-			g.Seconds += seconds[b.After]
+		for _, part := range b.resumed {
+			if taken[part] {
+				continue
+			}
+			taken[part] = true
+			n := part.Sum()
+			g.Graphs += n.Graphs
+			if n.Graphs > 0 {
+				g.Seconds += n.Seconds
+			}
 		}
 		if fn := frameTitle(b.Compile.Frame); b.Outcome == "skipped" && b.Compile.Status == Skipped && b.Compile.Frame.ofProgram() && !slices.Contains(g.Lost, fn) {
 			g.Lost = append(g.Lost, fn)
 		}
-		if fr := b.Compile.Frame; fr.EagerOps >= 0 && !frames[fr] {
-			frames[fr] = true
-			g.EagerOps = max(g.EagerOps, 0) + fr.EagerOps
+		if fn := b.Compile.Frame.root(); !functions[fn] {
+			functions[fn] = true
+			n, known := eager[fn]
+			if !known {
+				n = fn.Whole().EagerOps
+				eager[fn] = n
+			}
+			if n >= 0 {
+				g.EagerOps = max(g.EagerOps, 0) + n
+			}
 		}
 	}
 }

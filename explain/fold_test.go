@@ -77,7 +77,7 @@ func engineRun(w *logs.Writer) {
 	}}}))
 	frame(0, 1, "bar", -1)
 	done(0, 1, 0.1, 1)
-	w.Emit(logs.Artifact(logs.NoCompile, logs.Aggregate{Frames: []logs.FrameCalls{{Frame: 0, Calls: 5, Hits: 3, EagerOps: 2}}, Kernels: []logs.KernelTime{{Graph: "g", Kernel: "fused_abs_0", Calls: 50, Timed: 5, Nanos: 100}}}))
+	w.Emit(logs.Artifact(logs.NoCompile, logs.Aggregate{Frames: []logs.FrameCalls{{Frame: 0, Calls: 5, Hits: 3, EagerOps: 0}, {Frame: 1, Calls: 5, Hits: 4, EagerOps: 2}}, Kernels: []logs.KernelTime{{Graph: "g", Kernel: "fused_abs_0", Calls: 50, Timed: 5, Nanos: 100}}}))
 	w.Emit(logs.Artifact(logs.NoCompile, logs.State{State: "exited", Code: 0}))
 }
 
@@ -93,7 +93,7 @@ func TestEngineRun(t *testing.T) {
 		t.Errorf("engine %q, live %v, state %+v", r.Engine, r.Live, r.State)
 	}
 	bar := r.Frames[0]
-	if bar.Calls != 5 || bar.EagerOps != 2 || len(bar.Resumes) != 1 || r.Frames[1].Parent != bar {
+	if bar.Calls != 5 || bar.Whole().EagerOps != 2 || len(bar.Resumes) != 1 || r.Frames[1].Parent != bar {
 		t.Errorf("frame %+v", bar)
 	}
 	g := r.Breaks[0]
@@ -397,8 +397,9 @@ func TestShareOfOperators(t *testing.T) {
 		eager int64
 		want  bool
 	}{{2, true}, {-1, false}} {
-		r := &Report{Frames: []*Frame{{EagerOps: 0}, {EagerOps: c.eager}}}
-		r.Totals.Ops = 6
+		old, ops := &Compile{Graph: &Graph{Ops: make([]string, 9)}}, &Compile{Graph: &Graph{Ops: make([]string, 6)}}
+		r := &Report{Frames: []*Frame{{EagerOps: 0, Compiles: []*Compile{old, ops}}, {EagerOps: c.eager}}} // a call runs one of the graphs
+		r.Totals.Ops = 15
 		var sb strings.Builder
 		if err := WriteText(&sb, r); err != nil {
 			t.Fatal(err)

@@ -189,6 +189,8 @@ type Break struct {
 	Noise       bool     // inside torch or the standard library
 	Raw         string   // the message as recorded
 	Seq         int64    // of its record, 0: none
+
+	resumed []*Frame // parts that go on behind it
 }
 
 // BreakGroup is all breaks of one root cause.
@@ -199,9 +201,9 @@ type BreakGroup struct {
 	CausedBy *BreakGroup // an earlier break that led to it
 	Causes   []*BreakGroup
 	Chains   [][]logs.Pos // distinct call chains
-	Graphs   int          // graphs that it splits
-	Seconds  float64      // compile time of the resumed parts
-	EagerOps int64        // -1: unknown
+	Graphs   int          // graphs of the parts that go on behind it
+	Seconds  float64      // compile time of these parts
+	EagerOps int64        // that its functions leave eager, -1: unknown
 	Lost     []string     // functions of the program that run eager as a whole for it
 	Fix      Fix
 	Rewrite  *Rewrite // what AddRewrites found in the user's source; nil: nothing

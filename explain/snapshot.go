@@ -344,28 +344,21 @@ func (f *Fold) total(r *Report) {
 }
 
 func countFrame(t *Totals, fr *Frame, places map[string]bool) {
+	n := fr.Sum()
 	t.Frames++
+	t.Compiles += n.Compiles
+	t.Graphs += n.Graphs
+	t.Ops += n.Ops
+	t.Breaks += n.Breaks
+	t.Recompiles += n.Recompiles
+	t.Restarts += n.Restarts
+	t.CompileSeconds += n.Seconds
 	for _, c := range fr.Compiles {
-		if c.Status != Limit {
-			t.Compiles++
-		}
-		if c.Graph != nil {
-			t.Graphs++
-			t.Ops += len(c.Graph.Ops)
-		}
 		for _, b := range c.Breaks {
-			t.Breaks++
 			if key := breakKey(b); !places[key] {
 				places[key] = true
 				t.DistinctBreaks++
 			}
-		}
-		t.Restarts += max(len(c.Restarts), 0)
-		t.CompileSeconds += c.Seconds
-	}
-	for c := range fr.recompiles {
-		if c.Status != Limit {
-			t.Recompiles++
 		}
 	}
 }

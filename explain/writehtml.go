@@ -318,16 +318,12 @@ func (h *htmlWriter) frames(r *Report) {
 	h.section("frames", fmt.Sprintf("Frames (%d)", len(r.Frames)), false)
 	h.raw("<table><tr><th>id</th><th>function</th><th>place</th><th>status</th><th>compiles</th><th>breaks</th><th>seconds</th></tr>")
 	for _, fr := range r.Frames {
-		breaks, seconds := 0, 0.0
-		for _, c := range fr.Compiles {
-			breaks += len(c.Breaks)
-			seconds += c.Seconds
-		}
+		sum := fr.Sum()
 		name := fr.Name
 		if fr.Parent != nil {
 			name = "↳ " + name
 		}
-		h.row(fmt.Sprintf("%s%d", rankPrefix(fr.ID), fr.ID.Frame), name, h.names.at(fr.Place()), string(fr.Status), itoa(len(fr.Compiles)), itoa(breaks), fmt.Sprintf("%.2f", seconds))
+		h.row(fmt.Sprintf("%s%d", rankPrefix(fr.ID), fr.ID.Frame), name, h.names.at(fr.Place()), string(fr.Status), itoa(sum.Compiles), itoa(sum.Breaks), fmt.Sprintf("%.2f", sum.Seconds))
 	}
 	h.raw("</table>")
 	h.end()

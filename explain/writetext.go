@@ -116,8 +116,8 @@ func (t *textWriter) head(r *Report) {
 	t.line("%s, %s, %s (%s), %s at %s, %s, %s, %s, %s",
 		count(n.Frames, "frame"), count(n.Compiles, "compile"), count(n.Graphs, "graph"), count(n.Ops, "op"), count(n.Breaks, "break"), count(n.DistinctBreaks, "place"),
 		count(n.Recompiles, "recompile"), count(n.Kernels, "kernel"), count(n.Failures, "failure"), compiling)
-	if eager, known := r.EagerOps(); known && n.Ops > 0 {
-		t.line("%d%% of operators run compiled (%d of %d)", 100*int64(n.Ops)/(int64(n.Ops)+eager), n.Ops, int64(n.Ops)+eager)
+	if compiled, eager, known := r.Share(); known && compiled > 0 {
+		t.line("%d%% of operators run compiled (%d of %d)", 100*compiled/(compiled+eager), compiled, compiled+eager)
 	}
 	if r.Live {
 		t.line("the run goes on: these are the figures so far")
@@ -125,18 +125,6 @@ func (t *textWriter) head(r *Report) {
 	for _, s := range warnings(r) {
 		t.line("! %s", s)
 	}
-}
-
-// EagerOps is how many operators ran outside of graphs; known is false where a
-// frame does not tell (PyTorch does not record it).
-func (r *Report) EagerOps() (n int64, known bool) {
-	for _, fr := range r.Frames {
-		if fr.EagerOps < 0 {
-			return 0, false
-		}
-		n += fr.EagerOps
-	}
-	return n, len(r.Frames) > 0
 }
 
 func count(n int, what string) string {
@@ -331,6 +319,7 @@ func (n Names) userChain(st []logs.Pos) []string {
 }
 
 func (t *textWriter) recompiles(r *Report) {
+	defer t.repeats(r)
 	if len(r.Recompiles) == 0 {
 		t.section("RECOMPILES: none")
 		return
@@ -361,6 +350,13 @@ func (t *textWriter) recompiles(r *Report) {
 			return
 		}
 		t.functionRecompiles(byFunction[fn])
+	}
+}
+
+// repeats tells the functions that were compiled several times without a recompile.
+func (t *textWriter) repeats(r *Report) {
+	for _, x := range r.Repeats() {
+		t.line("  no recompile: %s %s was compiled by %d calls of torch.Compile, each with entries of its own", x.Frame.Title(), t.names.at(x.Frame.Pos), x.Times)
 	}
 }
 
@@ -541,15 +537,12 @@ func (t *textWriter) withPlace(name string, p logs.Pos, width int) string {
 
 // frame prints a frame and the frames that resume it; it returns their number.
 func (t *textWriter) frame(fr *Frame, indent string) int {
-	ops, breaks, seconds := -1, 0, 0.0
+	sum, ops := fr.Sum(), -1
+	breaks, seconds := sum.Breaks, sum.Seconds
 	for _, c := range fr.Compiles {
-		if c.Graph != nil && c.Graph.LoadNodes != nil {
-			ops = max(ops, 0) + len(c.Graph.Ops)
-		} else if c.Status != Compiled {
-			ops = max(ops, 0)
+		if c.Graph != nil && c.Graph.LoadNodes != nil || c.Status != Compiled {
+			ops = sum.Ops
 		}
-		breaks += len(c.Breaks)
-		seconds += c.Seconds
 	}
 	name, rank := fr.Name, ""
 	if fr.ID.Rank >= 0 {
@@ -571,7 +564,7 @@ func (t *textWriter) frame(fr *Frame, indent string) int {
 	if seconds > 0 {
 		time = fmt.Sprintf("%.2f", seconds)
 	}
-	t.line("  %-*s %-14s %8d %5s %7d %9s", frameColumn, indent+clipText(rank+name, frameColumn-len(indent)), string(fr.Status), len(fr.Compiles), captured, breaks, time)
+	t.line("  %-*s %-14s %8d %5s %7d %9s", frameColumn, indent+clipText(rank+name, frameColumn-len(indent)), string(fr.Status), sum.Compiles, captured, breaks, time)
 	n := 1
 	if len(indent) > 20 {
 		return n

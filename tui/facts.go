@@ -213,39 +213,9 @@ func commonDir(dir, file string) string {
 
 // newRoot adds up a function and its resume points.
 func newRoot(fr *explain.Frame) *rootFrame {
-	root := &rootFrame{frame: fr}
-	seen := map[*explain.Frame]bool{}
-	var visit func(*explain.Frame)
-	visit = func(p *explain.Frame) {
-		if seen[p] {
-			return
-		}
-		seen[p] = true
-		root.parts = append(root.parts, p)
-		for _, next := range p.Resumes {
-			visit(next)
-		}
-	}
-	visit(fr)
-	for _, p := range root.parts {
-		root.run += p.RunNanos
-		if p.EagerOps < 0 || root.eager < 0 {
-			root.eager = -1
-		} else {
-			root.eager += p.EagerOps
-		}
-		last := 0
-		for _, c := range p.Compiles {
-			if c.Recompile != nil {
-				root.again++
-			}
-			root.seconds += c.Seconds
-			if c.Graph != nil {
-				root.graphs++
-				last = len(c.Graph.Ops)
-			}
-		}
-		root.ops += last
+	n := fr.Whole()
+	root := &rootFrame{
+		frame: fr, parts: fr.Parts(), run: n.RunNanos, eager: n.EagerOps, again: n.Recompiles, seconds: n.Seconds, graphs: n.Graphs, ops: n.CompiledOps,
 	}
 	return root
 }

@@ -46,14 +46,7 @@ func overviewScreen() screenDef {
 // overviewLead is the share of operators that run compiled.
 func overviewLead(m *Model, w int) []theme.Line {
 	r := m.report
-	eager, known := int64(0), true
-	for _, f := range m.facts.roots {
-		if f.eager < 0 {
-			known = false
-		} else {
-			eager += f.eager
-		}
-	}
+	compiled, eager, known := r.Share()
 	var l theme.Line
 	ops := r.Totals.Ops
 	switch {
@@ -61,8 +54,8 @@ func overviewLead(m *Model, w int) []theme.Line {
 		l = theme.Line{{Text: " no operators captured", Style: theme.Bold}}
 	case known:
 		l = theme.Line{
-			{Text: " " + percent(float64(ops), float64(ops)+float64(eager)) + " of operators run compiled", Style: theme.Bold | theme.Compiled},
-			{Text: fmt.Sprintf(" (%d of %d)", ops, int64(ops)+eager)},
+			{Text: " " + percent(float64(compiled), float64(compiled+eager)) + " of operators run compiled", Style: theme.Bold | theme.Compiled},
+			{Text: fmt.Sprintf(" (%d of %d)", compiled, compiled+eager)},
 		}
 	default:
 		l = theme.Line{{Text: " " + count(ops, "operator") + " captured", Style: theme.Bold}, {Text: " · eager count not in trace", Style: theme.Faint}}

@@ -1,0 +1,233 @@
+package explain
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"html"
+	"math"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// numbered are the reports whose numbers are compared: every trace, and a run of ours.
+func numbered(t *testing.T) map[string]*Report {
+	t.Helper()
+	out := map[string]*Report{"bar": report(t, "../tui/testdata/bar.log")}
+	for _, path := range traces(t) {
+		out[path] = report(t, path)
+	}
+	return out
+}
+
+// TestNumbersAddUp: totals are the sums of what they total: of functions, of breaks, of
+// ranks, of recompiles and failures.
+func TestNumbersAddUp(t *testing.T) {
+	for path, r := range numbered(t) {
+		var whole Sum
+		for _, fr := range r.Roots() {
+			whole.add(fr.Whole())
+		}
+		n := r.Totals
+		if whole.Compiles != n.Compiles || whole.Graphs != n.Graphs || whole.Ops != n.Ops || whole.Breaks != n.Breaks || whole.Recompiles != n.Recompiles || whole.Restarts != n.Restarts {
+			t.Errorf("%s: functions %+v, totals %+v", path, whole, n)
+		}
+		if n.Frames != len(r.Frames) || n.Graphs != len(r.Graphs) || n.Failures != len(r.Failures) {
+			t.Errorf("%s: %d frames, %d graphs, %d failures are listed, totals %+v", path, len(r.Frames), len(r.Graphs), len(r.Failures), n)
+		}
+		if n.CompileSeconds < whole.Seconds-1e-6 { // backward compiles may belong to no function
+			t.Errorf("%s: %.3f s in all, %.3f s of functions", path, n.CompileSeconds, whole.Seconds)
+		}
+		times, places, graphs := 0, 0, 0
+		for _, g := range r.Breaks {
+			times += g.Times()
+			places += min(g.Times(), 1)
+			graphs += g.Graphs
+		}
+		if times != n.Breaks || places != n.DistinctBreaks {
+			t.Errorf("%s: groups of %d breaks at %d places, totals %d at %d", path, times, places, n.Breaks, n.DistinctBreaks)
+		}
+		own := 0
+		for _, fr := range r.Roots() {
+			own += fr.Sum().Graphs
+		}
+		if own+graphs > n.Graphs {
+			t.Errorf("%s: %d graphs of functions, %d behind breaks, %d in all", path, own, graphs, n.Graphs)
+		}
+		limits := 0
+		for _, rc := range r.Recompiles {
+			if rc.Compile.Status == Limit {
+				limits++
+			}
+		}
+		if len(r.Recompiles)-limits != n.Recompiles {
+			t.Errorf("%s: %d recompiles and %d refused are listed, totals %d", path, len(r.Recompiles)-limits, limits, n.Recompiles)
+		}
+		ranksAddUp(t, path, r)
+	}
+}
+
+func ranksAddUp(t *testing.T, path string, r *Report) {
+	t.Helper()
+	var sum Totals
+	for _, k := range r.Ranks {
+		sum.add(&k.Totals)
+	}
+	ofNone := 0
+	for _, fr := range r.Frames {
+		if fr.ID.Rank < 0 {
+			ofNone++
+		}
+	}
+	if len(r.Ranks) == 0 || ofNone > 0 {
+		return
+	}
+	n := r.Totals
+	if sum.Frames != n.Frames || sum.Compiles != n.Compiles || sum.Graphs != n.Graphs || sum.Breaks != n.Breaks || sum.Recompiles != n.Recompiles || sum.Kernels != n.Kernels || sum.Failures != n.Failures ||
+		math.Abs(sum.CompileSeconds-n.CompileSeconds) > 1e-6 {
+		t.Errorf("%s: ranks %+v, totals %+v", path, sum, n)
+	}
+}
+
+// numberOf reads the number that a pattern's first group matches; -1: it matches nothing.
+func numberOf(text, pattern string) int {
+	m := regexp.MustCompile(pattern).FindStringSubmatch(text)
+	if m == nil {
+		return -1
+	}
+	return atoi(m[1])
+}
+
+// TestNumbersAreTheSameEverywhere: text, HTML and JSON show the totals, in their heads and
+// above their sections, and what they list adds up to them.
+func TestNumbersAreTheSameEverywhere(t *testing.T) {
+	for path, r := range numbered(t) {
+		var text, page, data bytes.Buffer
+		for _, err := range []error{WriteText(&text, r), WriteHTML(&page, r), WriteJSON(&data, r)} {
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		n := r.Totals
+		head := strings.Split(text.String(), "\n")[1]
+		shown := html.UnescapeString(page.String())
+		for _, c := range []struct {
+			where, text, pattern string
+			want                 int
+		}{
+			{"head", head, `(\d+) frame`, n.Frames}, {"head", head, `(\d+) compiles?,`, n.Compiles}, {"head", head, `(\d+) graph`, n.Graphs},
+			{"head", head, `\((\d+) op`, n.Ops}, {"head", head, `(\d+) break`, n.Breaks}, {"head", head, `at (\d+) place`, n.DistinctBreaks},
+			{"head", head, `(\d+) recompile`, n.Recompiles}, {"head", head, `(\d+) kernel`, n.Kernels}, {"head", head, `(\d+) failure`, n.Failures},
+			{"BREAKS", text.String(), `\nBREAKS: (\d+) break`, n.Breaks}, {"BREAKS", text.String(), `\nBREAKS: \d+ breaks? at (\d+) place`, n.DistinctBreaks},
+			{"HTML", shown, `<b>(\d+)</b><span>breaks</span>`, n.Breaks}, {"HTML", shown, `<b>(\d+)</b><span>failures</span>`, n.Failures},
+			{"HTML", shown, `Breaks \((\d+) at`, n.Breaks}, {"HTML", shown, `Frames \((\d+)\)`, n.Frames},
+		} {
+			if got := numberOf(c.text, c.pattern); got != c.want {
+				t.Errorf("%s: %s has %d for %s, totals %d", path, c.where, got, c.pattern, c.want)
+			}
+		}
+		if got := numberOf(text.String(), `\nRECOMPILES: (\d+)`); got >= 0 && got != n.Recompiles || got < 0 && n.Recompiles > 0 {
+			t.Errorf("%s: RECOMPILES has %d, totals %d", path, got, n.Recompiles)
+		}
+		if got := numberOf(shown, `Recompiles \((\d+)\)`); got >= 0 && got != n.Recompiles || got < 0 && n.Recompiles > 0 {
+			t.Errorf("%s: HTML has %d recompiles, totals %d", path, got, n.Recompiles)
+		}
+		if got := numberOf(text.String(), `\nFAILURES: (\d+)`); got >= 0 && got != n.Failures || got < 0 && n.Failures > 0 {
+			t.Errorf("%s: FAILURES has %d, totals %d", path, got, n.Failures)
+		}
+		sumsOfJSON(t, path, data.Bytes(), &n)
+	}
+}
+
+func sumsOfJSON(t *testing.T, path string, data []byte, n *Totals) {
+	t.Helper()
+	var j struct {
+		Frames []struct {
+			Compiles []struct{ Status string }
+		}
+		Breaks     []struct{ Count int }
+		Recompiles []struct{ Limit bool }
+		Failures   []struct{}
+		Graphs     []struct{}
+		Kernels    []struct{ Lang string }
+	}
+	if err := json.Unmarshal(data, &j); err != nil {
+		t.Fatal(err)
+	}
+	var got Totals
+	got.Frames, got.Graphs, got.Failures = len(j.Frames), len(j.Graphs), len(j.Failures)
+	for _, f := range j.Frames {
+		for _, c := range f.Compiles {
+			if c.Status != string(Limit) {
+				got.Compiles++
+			}
+		}
+	}
+	for _, b := range j.Breaks {
+		got.Breaks += b.Count
+		got.DistinctBreaks += min(b.Count, 1)
+	}
+	for _, rc := range j.Recompiles {
+		if !rc.Limit {
+			got.Recompiles++
+		}
+	}
+	for _, k := range j.Kernels {
+		if k.Lang != "extern" {
+			got.Kernels++
+		}
+	}
+	want := *n
+	want.Records, want.UnexplainedRecords, want.Restarts, want.CompileSeconds, want.Ops = 0, 0, 0, 0, 0
+	if got != want {
+		t.Errorf("%s: JSON lists %+v, totals %+v", path, got, want)
+	}
+}
+
+// TestRepeatsAreNoRecompiles: five calls of torch.Compile of one function are five compiles
+// and no recompile, and the report says so.
+func TestRepeatsAreNoRecompiles(t *testing.T) {
+	r := &Report{Engine: "tcdbg 0.1"}
+	for i := range 5 {
+		fr := &Frame{Name: "step", Pos: posAt("/w/model.go", 5)}
+		fr.ID.Frame = i
+		fr.Compiles = []*Compile{{ID: fr.ID, Frame: fr, Status: Compiled}}
+		r.Frames = append(r.Frames, fr)
+	}
+	other := &Frame{Name: "other", Pos: posAt("/w/model.go", 9), Compiles: []*Compile{{}}}
+	r.Frames = append(r.Frames, other)
+	if got := r.Repeats(); len(got) != 1 || got[0].Times != 5 || got[0].Frame.Name != "step" {
+		t.Errorf("%+v", got)
+	}
+	var b bytes.Buffer
+	if err := WriteText(&b, r); err != nil || !strings.Contains(b.String(), "step model.go:5 was compiled by 5 calls of torch.Compile") {
+		t.Errorf("%v\n%s", err, b.String())
+	}
+	r.Engine = "PyTorch 2.15.0" // which has one list of entries for a function
+	if got := r.Repeats(); got != nil {
+		t.Errorf("%+v", got)
+	}
+}
+
+// TestNumbersAreDocumented: every total of the JSON report has its definition.
+func TestNumbersAreDocumented(t *testing.T) {
+	doc, err := os.ReadFile("../docs/numbers.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := json.Marshal(Totals{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var fields map[string]any
+	if err := json.Unmarshal(text, &fields); err != nil {
+		t.Fatal(err)
+	}
+	for name := range fields {
+		if name != "unexplained_records" && !strings.Contains(string(doc), fmt.Sprintf("`totals.%s`", name)) {
+			t.Errorf("docs/numbers.md has no totals.%s", name)
+		}
+	}
+}
