@@ -40,7 +40,7 @@ func (f *Fold) tcdbgFrame(r *logs.Record) {
 		return
 	}
 	fr := f.frameOf(r)
-	fr.Name, fr.Pos, fr.From = f.intern(v.Name), f.pos(v.Pos), v.From
+	fr.Name, fr.Pos, fr.From, fr.Static = f.intern(v.Name), f.pos(v.Pos), v.From, v.Static
 	if fr.Parent != nil || v.Parent < 0 {
 		return
 	}

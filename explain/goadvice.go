@@ -46,6 +46,9 @@ func goTensor(rc *Recompile, g *GuardFailure, name string) Fix {
 		if fl := rc.Compile.Failure; rc.Compile.Status == Failed && (fl == nil || fl.Type != recompileError) {
 			return Fix{Text: changes + ", and the compile that leaves it open failed: pass one size, or compile for each with kw.Dynamic(false)"}
 		}
+		if rc.Compile.Frame.Static {
+			return Fix{Text: changes + ", and kw.Dynamic(false) asks for an entry of each size: leave that option out"}
+		}
 		if g.Expected == "0" || g.Expected == "1" || g.Actual == "0" || g.Actual == "1" {
 			return Fix{Text: changes + ": 0 and 1 have an entry of their own in any case; pad to 2 or more, or accept it"}
 		}
@@ -78,7 +81,7 @@ func goValue(g *GuardFailure, name string) Fix {
 	case breaks.ShapeRelation:
 		return fixRelation(g)
 	case breaks.LengthChanged:
-		if strings.Contains(squeeze(g.Pos.Code), name+" = append("+name) {
+		if strings.Contains(squeeze(g.Pos.Code), name+" = append(") {
 			return Fix{Text: growing(name)}
 		}
 		return Fix{Text: fmt.Sprintf("loops over %s are unrolled: keep its length, or stack its tensors into one", name)}

@@ -116,6 +116,7 @@ type Frame struct {
 	Parent *Frame // the function that it resumes, nil
 	// From is the compile whose break it follows, where the engine says so.
 	From     *logs.CompileID
+	Static   bool // kw.Dynamic(false): each size has an entry of its own
 	Resumes  []*Frame
 	Compiles []*Compile
 	Status   Status // of the last compile

@@ -56,6 +56,8 @@ type FrameInfo struct {
 	Parent int    `json:"parent"` // frame id of the function that it resumes, -1 for none
 	// From is the compile whose break the resume point first followed.
 	From *CompileID `json:"from,omitempty"`
+	// Static: kw.Dynamic(false) asks for an entry of each size.
+	Static bool `json:"static,omitempty"`
 }
 
 func (FrameInfo) ArtifactName() (string, int) { return "tcdbg_frame", 1 }

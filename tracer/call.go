@@ -246,7 +246,7 @@ func (tr *trace) appendTo(in *ssa.Call, args []ssa.Value) {
 	e := elemType(in.Type())
 	size := tr.in.Rep(e).Size()
 	if old.len+add.len <= old.cap && tr.mem.find(old.data) == nil && add.len > 0 && old.data != nil {
-		tr.breakAt(breaks.OpaqueValue, "append to spare capacity of a slice that existed before the compiled call")
+		tr.breakAt(breaks.SliceGrown, "append to spare capacity of a slice that existed before the compiled call")
 	}
 	tr.guardRoom(dst, old.len+add.len)
 	notes := append(tr.elemNotes(e, old, dst), tr.elemNotes(e, add, src)...)
@@ -477,6 +477,10 @@ func (tr *trace) refuseNative(in *ssa.Call, name string) {
 		panic(&breakSignal{tr.refuseMethod(in, method)})
 	}
 	switch {
+	case name == "tcdbg/torch/compiler.Cond":
+		tr.breakAt(breaks.DataDependentBranching, "compiler.Cond, of which the graph would hold one branch only")
+	case name == "tcdbg/torch/compiler.WhileLoop":
+		tr.breakAt(breaks.DataDependentLoop, "compiler.WhileLoop")
 	case name == "tcdbg/torch.Grad", name == "tcdbg/torch.Backward":
 		tr.apartFrom(in)
 		tr.breakAt(breaks.TensorBackward, "call of %s", shortFunc(name))

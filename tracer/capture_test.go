@@ -513,7 +513,7 @@ func main() {
 		fmt.Println(y.Detach())
 		if y.RequiresGrad() { y.Sum().Backward(); fmt.Println(w.Grad()) }
 	}
-}`, "sum gt | sin mul exp add | cos mul exp add", "GB9003"},
+}`, "sum gt | sin mul exp add | cos mul exp add", "GB0170"},
 	{"a Cond whose predicate is no number, and one of compiled branches", `
 func half(a ...*torch.Tensor) *torch.Tensor { return a[0].Mul(0.5) }
 var quick = torch.Compile(half)
@@ -526,7 +526,7 @@ func main() {
 	fmt.Println(g(torch.Ones(2), false))
 	defer func() { fmt.Println(recover()) }()
 	g(torch.Ones(2), true)
-}`, "sum gt | mul | neg | gt", "GB9003 GB9003"},
+}`, "sum gt | mul | neg | gt", "GB0170 GB0170"},
 	{"a list of one view", `
 func f(x *torch.Tensor) []*torch.Tensor {
 	p := append(x.Chunk(2, kw.Dim(0)), x.Sin().Unbind()...)

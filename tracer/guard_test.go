@@ -381,7 +381,7 @@ func TestMarkedSizes(t *testing.T) {
 	o := both(t, `
 func f(x *torch.Tensor) *torch.Tensor { return x.Mul(2) }
 func main() {
-	g, h := torch.Compile(f), torch.Compile(f)
+	g, h := torch.Compile(f), torch.Compile(f, kw.Name("h"))
 	for n := range 3 {
 		x := torch.Ones(n+2)
 		compiler.MarkDynamic(x, 0)

@@ -85,7 +85,7 @@ func (tr *trace) keyOf(k ssa.Value) *mapKey {
 	key := &mapKey{addr: tr.in.New(t)}
 	tr.in.Copy(t, key.addr, tr.addr(k))
 	if _, basic := t.Underlying().(*types.Basic); !basic {
-		tr.breakAt(breaks.OpaqueValue, "a map key of type %s", typeName(t))
+		tr.breakAt(breaks.MapKey, "a map key of type %s", typeName(t))
 	}
 	key.text = tr.valueText(t, key.addr)
 	return key

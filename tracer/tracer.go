@@ -63,6 +63,7 @@ type Tracer struct {
 	off     sync.Map     // *host.Thread -> int: depth at which compiling was disabled
 	active  sync.Map     // *host.Thread -> *Compiled: whose region waits for the host
 	callees sync.Map     // calleeKey -> *Compiled: frames of their own
+	same    sync.Map     // key of compileKey -> *Compiled
 
 	mu       sync.Mutex
 	compiled []*Compiled
@@ -183,11 +184,44 @@ func (t *Tracer) compileIntrinsic(_ *host.Thread, call *host.Frame, args []unsaf
 		t.in.MakeFunc(result, sig, cl)
 		return
 	}
-	t.in.MakeFunc(result, sig, &host.Closure{Fn: cl.Fn, Free: cl.Free, Compiled: t.newCompiled(cl.Fn, opts)})
+	t.in.MakeFunc(result, sig, &host.Closure{Fn: cl.Fn, Free: cl.Free, Compiled: t.compiledOf(cl, opts)})
 }
 
 // noProgram is said of torch.Compile(torch.Relu).
 const noProgram = "the argument is a function of torch itself, which runs as it is: to capture it, compile a function that calls it"
+
+// compiledOf is what an earlier Compile of the same function with the same options has
+// made, so that Compile in a loop compiles once, as in PyTorch; else a new one. Results
+// under reduce-overhead belong to what Compile returned.
+func (t *Tracer) compiledOf(cl *host.Closure, opts options) *Compiled {
+	key, ok := t.compileKey(cl, opts)
+	if !ok {
+		return t.newCompiled(cl.Fn, opts)
+	}
+	if c, there := t.same.Load(key); there {
+		return c.(*Compiled)
+	}
+	c := t.newCompiled(cl.Fn, opts)
+	t.same.Store(key, c)
+	return c
+}
+
+// compileKey identifies a function, with what it has captured, and options; false where
+// two cannot be compared.
+func (t *Tracer) compileKey(cl *host.Closure, opts options) (string, bool) {
+	if opts.backend != nil || opts.mode != modes.Default {
+		return "", false
+	}
+	var sb strings.Builder
+	fmt.Fprintf(&sb, "%p %+v", cl.Fn, opts)
+	for i, v := range cl.Fn.FreeVars {
+		if _, ptr := v.Type().Underlying().(*types.Pointer); !ptr {
+			return "", false
+		}
+		fmt.Fprintf(&sb, " %p", *(*unsafe.Pointer)(cl.Free[i]))
+	}
+	return sb.String(), true
+}
 
 func (t *Tracer) newCompiled(fn *ssa.Function, opts options) *Compiled {
 	c := &Compiled{t: t, fn: fn, opts: opts, cache: map[string]*frameCache{}}

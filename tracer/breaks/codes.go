@@ -76,4 +76,6 @@ const (
 	TraceTooLong        = "GB9023"
 	RandomState         = "GB9024"
 	AutogradFunction    = "GB9025"
+	SliceGrown          = "GB9026"
+	MapKey              = "GB9027"
 )

@@ -283,8 +283,8 @@ var explained = []Cause{
 	},
 	{
 		Code: OpaqueValue, Type: "Opaque value used in a compiled region", Short: "opaque value", Fixability: FixableByYou,
-		Explanation: "The value comes from native code and has no source that a guard could check, so nothing that depends on it may be frozen into a graph.",
-		Hints:       []string{"Convert it to plain Go values before the compiled call."},
+		Explanation: "The compiler does not know where the value stood when the call began, or whose memory it is, so no guard could check it and nothing that depends on it may be frozen into a graph.",
+		Hints:       []string{"Do what the line does before the compiled call, and pass the result in."},
 	},
 	{
 		Code: MapMutation, Type: "Map mutation that cannot be replayed", Short: "map mutation", Fixability: FixableByYou,
@@ -379,6 +379,16 @@ var explained = []Cause{
 		Code: RandomState, Type: "Random number from native code", Short: "native random number", Fixability: FixableByYou,
 		Explanation: "A random number of the standard library would be frozen into the graph.",
 		Hints:       []string{"Draw it with torch.Rand, or pass it in."},
+	},
+	{
+		Code: SliceGrown, Type: "Append to a slice from outside", Short: "append to a slice from outside", Fixability: FixableByYou,
+		Explanation: "The slice existed before the call and has room left, so append would write into memory that other slices may share.",
+		Hints:       []string{"Return what is appended, and append it in the caller."},
+	},
+	{
+		Code: MapKey, Type: "Map key that no guard compares", Short: "map key", Fixability: FixableByYou,
+		Explanation: "A map is read under keys that are constants of the graph: strings, numbers and bools. The key here is of another type.",
+		Hints:       []string{"Look the entry up before the call and pass it in, or key the map by a string or a number."},
 	},
 	{
 		Code: AutogradFunction, Type: "autograd.Function with a derivative of its own", Short: "custom autograd.Function", Fixability: FixableByYou,
