@@ -36,8 +36,8 @@ func link(r *Report) {
 				var next *Compile
 				if b.resumed = index.followers(fr, c); len(b.resumed) > 0 {
 					next = b.resumed[0].Compiles[0]
-				} else if next = index.resumeOf(fr, b); next != nil {
-					b.resumed = []*Frame{next.Frame}
+				} else if b.resumed = index.resumesAt(fr, b); len(b.resumed) > 0 {
+					next = following(b.resumed[0], c)
 				}
 				if next != nil {
 					b.After = next.Graph
@@ -89,9 +89,9 @@ func (x resumeIndex) followers(fr *Frame, c *Compile) []*Frame {
 	return x.resumes(base).byFrom[[2]int{c.ID.Frame, c.ID.Compile}]
 }
 
-// resumeOf finds the compile that goes on behind a break: the resume frame of
-// the same function at the line where this function was left.
-func (x resumeIndex) resumeOf(fr *Frame, b *Break) *Compile {
+// resumesAt finds the parts that go on behind a break: the resume frames of the same
+// function at the line where this function was left. A branch has one for each side.
+func (x resumeIndex) resumesAt(fr *Frame, b *Break) []*Frame {
 	base := fr
 	if fr.Parent != nil {
 		base = fr.Parent
@@ -106,12 +106,13 @@ func (x resumeIndex) resumeOf(fr *Frame, b *Break) *Compile {
 			line = p.Line
 		}
 	}
+	var out []*Frame
 	for _, res := range x.resumes(base).byLine[line] {
 		if res != fr && len(res.Compiles) > 0 && res.ID.Frame >= fr.ID.Frame {
-			return following(res, b.Compile)
+			out = append(out, res)
 		}
 	}
-	return nil
+	return out
 }
 
 // following is the compile of a resumed part that came next after the compile
@@ -161,9 +162,10 @@ func groupBreaks(r *Report) {
 			}
 		}
 	}
-	taken, eager := map[*Frame]bool{}, map[*Frame]int64{}
+	assignParts(order)
+	eager := map[*Frame]int64{}
 	for _, g := range order {
-		costs(g, taken, eager)
+		costs(g, eager)
 		g.Fix = fixBreak(g.Lead, r.Engine)
 	}
 	nameGroups(order)
@@ -207,23 +209,47 @@ next:
 	return append(chains, st)
 }
 
-// costs sums what a group's breaks cost: the graphs of the parts behind it and the time
-// that compiling them took, where each part counts for one group, and the operators that
-// its functions leave eager; eager remembers these.
-func costs(g *BreakGroup, taken map[*Frame]bool, eager map[*Frame]int64) {
-	functions := map[*Frame]bool{}
-	for _, b := range g.Breaks {
-		for _, part := range b.resumed {
-			if taken[part] {
-				continue
-			}
-			taken[part] = true
-			n := part.Sum()
-			g.Graphs += n.Graphs
-			if n.Graphs > 0 {
-				g.Seconds += n.Seconds
+// assignParts gives each resumed part to one break: where several of its function left at
+// its line, to the one that came last before it.
+func assignParts(groups []*BreakGroup) {
+	type left struct {
+		g     *BreakGroup
+		frame int
+		parts []*Frame
+	}
+	var all []left
+	for _, g := range groups {
+		for _, b := range g.Breaks {
+			if len(b.resumed) > 0 {
+				all = append(all, left{g, b.Compile.Frame.ID.Frame, b.resumed})
 			}
 		}
+	}
+	slices.SortStableFunc(all, func(a, b left) int { return cmp.Compare(b.frame, a.frame) })
+	taken := map[*Frame]bool{}
+	for _, l := range all {
+		for _, part := range l.parts {
+			if !taken[part] {
+				taken[part] = true
+				l.g.parts = append(l.g.parts, part)
+			}
+		}
+	}
+}
+
+// costs sums what a group's breaks cost: the graphs of the parts that go on behind it and
+// the time that compiling them took, and the operators that its functions leave eager,
+// which eager remembers.
+func costs(g *BreakGroup, eager map[*Frame]int64) {
+	functions := map[*Frame]bool{}
+	for _, part := range g.parts {
+		n := part.Sum()
+		g.Graphs += n.Graphs
+		if n.Graphs > 0 {
+			g.Seconds += n.Seconds
+		}
+	}
+	for _, b := range g.Breaks {
 		if fn := frameTitle(b.Compile.Frame); b.Outcome == "skipped" && b.Compile.Status == Skipped && b.Compile.Frame.ofProgram() && !slices.Contains(g.Lost, fn) {
 			g.Lost = append(g.Lost, fn)
 		}

@@ -10,6 +10,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"tcdbg/logs"
 )
 
 // numbered are the reports whose numbers are compared: every trace, and a run of ours.
@@ -229,5 +231,42 @@ func TestNumbersAreDocumented(t *testing.T) {
 		if name != "unexplained_records" && !strings.Contains(string(doc), fmt.Sprintf("`totals.%s`", name)) {
 			t.Errorf("docs/numbers.md has no totals.%s", name)
 		}
+	}
+}
+
+// TestGraphsBehindABreak: each side of a branch goes on in a part of its own, and both are
+// the break's; of two breaks that leave at one line each has the part that came after it.
+func TestGraphsBehindABreak(t *testing.T) {
+	fn := func(frame int, name string, graphs int) *Frame {
+		fr := &Frame{ID: ID{CompileID: logs.CompileID{Frame: frame}}, Name: name, Pos: logs.Pos{File: "/w/m.py", Line: 5, Func: name}, EagerOps: -1}
+		for i := range graphs {
+			c := &Compile{ID: fr.ID, Frame: fr, Status: Compiled, Graph: &Graph{Ops: []string{"sin"}}, Seconds: 1}
+			c.ID.Compile = i
+			fr.Compiles = append(fr.Compiles, c)
+		}
+		return fr
+	}
+	leave := func(fr *Frame, code string) {
+		c := fr.Compiles[0]
+		c.Breaks = append(c.Breaks, &Break{Code: code, Outcome: "resumed", Compile: c, Pos: logs.Pos{File: "/w/m.py", Line: 7, Func: "f"}})
+	}
+	const part = "torch_dynamo_resume_in_f_at_7"
+	f, yes, no := fn(0, "f", 1), fn(1, part, 2), fn(2, part, 3)
+	yes.Parent, no.Parent, f.Resumes = f, f, []*Frame{yes, no}
+	leave(f, "GB0170")
+	r := &Report{Engine: "PyTorch 2.15.0", Frames: []*Frame{f, yes, no}}
+	analyse(r)
+	if g := r.Breaks[0]; g.Graphs != 5 || g.Seconds != 5 {
+		t.Errorf("a branch: %d graphs, %v s", g.Graphs, g.Seconds)
+	}
+	leave(yes, "GB0059")
+	r = &Report{Engine: "PyTorch 2.15.0", Frames: []*Frame{f, yes, no}}
+	analyse(r)
+	got := map[string]int{}
+	for _, g := range r.Breaks {
+		got[g.Lead.Code] = g.Graphs
+	}
+	if got["GB0170"] != 2 || got["GB0059"] != 3 {
+		t.Errorf("two breaks at a line: %v", got)
 	}
 }

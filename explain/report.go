@@ -207,7 +207,9 @@ type BreakGroup struct {
 	EagerOps int64        // that its functions leave eager, -1: unknown
 	Lost     []string     // functions of the program that run eager as a whole for it
 	Fix      Fix
-	Rewrite  *Rewrite // what AddRewrites found in the user's source; nil: nothing
+
+	parts   []*Frame // resumed parts that are counted for it
+	Rewrite *Rewrite // what AddRewrites found in the user's source; nil: nothing
 }
 
 // Fix is advice at one place. Lines is a diff of the user's source ("-", "+"
