@@ -160,10 +160,10 @@ func signLoop[T number](o, a []T) {
 	}
 }
 
-// reluLoop keeps NaN, as PyTorch does.
+// reluLoop keeps NaN and -0, as PyTorch does.
 func reluLoop[T number](o, a []T) {
 	for i, x := range a {
-		if x <= 0 {
+		if x < 0 {
 			x = 0
 		}
 		o[i] = x

@@ -1,6 +1,7 @@
 package torch
 
 import (
+	"math"
 	"reflect"
 
 	"tcdbg/internal/ops"
@@ -8,7 +9,8 @@ import (
 
 // NewTensor makes a tensor of Go data: a number, a bool, nested slices or
 // arrays of them, or another tensor (which is copied). Integers become int64,
-// floats float32, bools bool, unless kw.Dtype says otherwise; kw.RequiresGrad
+// floats float32, bools bool, and of a mixture what all promote to, unless kw.Dtype
+// says otherwise; kw.RequiresGrad
 // makes it a leaf that collects gradients.
 func NewTensor(data any, opts ...Option) *Tensor {
 	d, device, grad, given := tensorOptions("tensor", opts)
@@ -19,27 +21,21 @@ func NewTensor(data any, opts ...Option) *Tensor {
 		return finishNew(dense(t, d), t, device, grad)
 	}
 	v := reflect.ValueOf(data)
-	shape := shapeOf(v)
+	shape, kind := shapeOf(v), elementType(v)
 	if !given {
-		d = elementType(v)
+		d = kind
 	}
-	w := &dataWriter{shape: shape}
-	w.write(v, 0)
-	switch {
-	case w.complexes == nil:
-	case !given:
-		d = ops.Complex64
-	case !d.IsComplex():
+	if kind.IsComplex() && !d.IsComplex() {
 		fail("tensor", "TypeError", "complex numbers do not fit in a tensor of dtype %s", d)
 	}
+	w := &dataWriter{shape: shape, kind: kind}
+	w.write(v, 0)
 	t := newTensor(d, shape)
-	switch {
-	case w.complexes != nil:
+	switch kind {
+	case ops.Complex64:
 		finish(t, w.complexes, ops.Complex64)
-	case w.floats != nil:
+	case ops.Float32:
 		finish(t, w.floats, ops.Float64)
-	case w.bools != nil:
-		finish(t, w.bools, ops.Bool)
 	default:
 		finish(t, w.ints, ops.Int64)
 	}
@@ -100,53 +96,71 @@ func shapeOf(v reflect.Value) []int {
 	}
 }
 
-// elementType is the dtype that the leaves of nested slices call for.
+// elementType is the dtype that the leaves of nested slices call for: that of them to
+// which the others promote, as torch.tensor has it.
 func elementType(v reflect.Value) DType {
-	for v.IsValid() {
-		switch v.Kind() {
-		case reflect.Interface:
-			v = v.Elem()
-			continue
-		case reflect.Slice, reflect.Array:
-			if v.Len() == 0 {
-				return emptyType(v.Type())
-			}
-			v = v.Index(0)
-			continue
-		case reflect.Bool:
-			return ops.Bool
-		case reflect.Float32, reflect.Float64:
-			return ops.Float32
-		case reflect.Complex64, reflect.Complex128:
-			return ops.Complex64
-		case reflect.Uint8:
-			return ops.Uint8
-		}
-		return ops.Int64
+	if !v.IsValid() {
+		return ops.Float32
 	}
-	return ops.Float32
+	switch v.Kind() {
+	case reflect.Interface:
+		return elementType(v.Elem())
+	case reflect.Slice, reflect.Array:
+		if mixedLeaves(v.Type()) && v.Len() > 0 {
+			return promotedType(v)
+		}
+		return emptyType(v.Type())
+	}
+	return leafType(v.Kind())
+}
+
+// mixedLeaves reports whether the leaves of a type may differ.
+func mixedLeaves(t reflect.Type) bool {
+	for t.Kind() == reflect.Slice || t.Kind() == reflect.Array {
+		t = t.Elem()
+	}
+	return t.Kind() == reflect.Interface
+}
+
+func promotedType(v reflect.Value) DType {
+	d := elementType(v.Index(0))
+	for i := 1; i < v.Len(); i++ {
+		d = ops.Promote(d, elementType(v.Index(i)))
+	}
+	return d
 }
 
 func emptyType(t reflect.Type) DType {
 	for t.Kind() == reflect.Slice || t.Kind() == reflect.Array {
 		t = t.Elem()
 	}
-	switch t.Kind() {
-	case reflect.Int, reflect.Int64, reflect.Int32:
-		return ops.Int64
-	case reflect.Bool:
-		return ops.Bool
-	case reflect.Complex64, reflect.Complex128:
-		return ops.Complex64
+	if t.Kind() == reflect.Interface {
+		return ops.Float32
 	}
-	return ops.Float32
+	return leafType(t.Kind())
 }
 
+// leafType is the dtype of one number.
+func leafType(k reflect.Kind) DType {
+	switch k {
+	case reflect.Bool:
+		return ops.Bool
+	case reflect.Float32, reflect.Float64:
+		return ops.Float32
+	case reflect.Complex64, reflect.Complex128:
+		return ops.Complex64
+	case reflect.Uint8:
+		return ops.Uint8
+	}
+	return ops.Int64
+}
+
+// dataWriter collects the leaves of nested slices as numbers of one kind.
 type dataWriter struct {
 	shape     []int
+	kind      DType // Complex64, Float32, or else whole numbers
 	floats    []float64
 	ints      []int64
-	bools     []bool
 	complexes []complex64
 }
 
@@ -171,61 +185,47 @@ func (w *dataWriter) write(v reflect.Value, dim int) {
 	if dim != len(w.shape) {
 		fail("tensor", "TypeError", "only integer tensors of a single element can be converted to an index")
 	}
-	if w.complexes != nil {
+	switch w.kind {
+	case ops.Complex64:
 		w.complexes = append(w.complexes, complexOf(v))
-		return
-	}
-	switch v.Kind() {
-	case reflect.Bool:
-		w.bools = append(w.bools, v.Bool())
-	case reflect.Float32, reflect.Float64:
-		if w.floats == nil {
-			for _, i := range w.ints {
-				w.floats = append(w.floats, float64(i))
-			}
-		}
-		w.floats = append(w.floats, v.Float())
-	case reflect.Int, reflect.Int64, reflect.Int32, reflect.Int16, reflect.Int8:
-		if w.floats != nil {
-			w.floats = append(w.floats, float64(v.Int()))
-		} else {
-			w.ints = append(w.ints, v.Int())
-		}
-	case reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64, reflect.Uint:
-		w.ints = append(w.ints, int64(v.Uint()))
-	case reflect.Complex64, reflect.Complex128:
-		w.turnComplex()
-		w.complexes = append(w.complexes, complex64(v.Complex()))
+	case ops.Float32:
+		w.floats = append(w.floats, floatOf(v))
 	default:
-		fail("tensor", "TypeError", "must be real number, not %s", v.Kind())
+		w.ints = append(w.ints, intOf(v))
 	}
 }
 
-// turnComplex makes the numbers so far complex.
-func (w *dataWriter) turnComplex() {
-	for _, i := range w.ints {
-		if w.floats == nil {
-			w.complexes = append(w.complexes, complex(float32(i), 0))
-		}
-	}
-	for _, f := range w.floats {
-		w.complexes = append(w.complexes, complex(float32(f), 0))
-	}
-	w.ints, w.floats = nil, nil
-}
-
-// complexOf is a number among complex ones.
 func complexOf(v reflect.Value) complex64 {
-	switch {
-	case v.CanComplex():
+	if v.CanComplex() {
 		return complex64(v.Complex())
-	case v.CanFloat():
-		return complex(float32(v.Float()), 0)
-	case v.CanInt():
-		return complex(float32(v.Int()), 0)
-	case v.CanUint():
-		return complex(float32(v.Uint()), 0)
 	}
-	fail("tensor", "TypeError", "must be a number, not %s", v.Kind())
+	return complex(float32(floatOf(v)), 0)
+}
+
+func floatOf(v reflect.Value) float64 {
+	switch {
+	case v.CanFloat():
+		return v.Float()
+	case v.CanUint():
+		return float64(v.Uint())
+	}
+	return float64(intOf(v))
+}
+
+func intOf(v reflect.Value) int64 {
+	switch {
+	case v.Kind() == reflect.Bool && v.Bool():
+		return 1
+	case v.Kind() == reflect.Bool:
+		return 0
+	case v.CanInt():
+		return v.Int()
+	case v.CanUint():
+		if v.Uint() > math.MaxInt64 {
+			fail("tensor", "RuntimeError", "Overflow when unpacking long")
+		}
+		return int64(v.Uint())
+	}
+	fail("tensor", "TypeError", "must be real number, not %s", v.Kind())
 	return 0
 }

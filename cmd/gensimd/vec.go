@@ -70,10 +70,7 @@ func (u unary) rounds(w width) rounds {
 var unaries = []unary{
 	{"neg", "changes the sign.", 4, 0, func(l *lane, x reg.VecPhysical) { l.xor(x, l.word(signBit), x) }},
 	{"abs", "drops the sign.", 4, 0, func(l *lane, x reg.VecPhysical) { l.and(x, l.word(allButSign), x) }},
-	{"relu", "replaces what is below zero; NaN stays.", 4, 0, func(l *lane, x reg.VecPhysical) {
-		l.max(x, l.float(0), x)
-		l.add(x, l.float(0), x) // -0 becomes 0
-	}},
+	{"relu", "replaces what is below zero; NaN and -0 stay.", 4, 0, func(l *lane, x reg.VecPhysical) { l.max(x, l.float(0), x) }},
 	{"sqrt", "takes square roots.", 2, 0, func(l *lane, x reg.VecPhysical) { l.VSQRTPS(x, x) }},
 	{"exp", "takes exponentials.", 1, 4, func(l *lane, x reg.VecPhysical) { l.exp(x) }},
 	{"sigmoid", "is 1/(1+exp(-x)).", 1, 4, func(l *lane, x reg.VecPhysical) { l.sigmoid(x) }},

@@ -112,8 +112,8 @@ var pointwiseTable = map[ops.ID]pointwiseFunc{
 	ops.BitwiseAnd:        binary(ir.And),
 	ops.BitwiseOr:         binary(ir.Or),
 	ops.BitwiseXor:        binary(ir.Xor),
-	ops.BitwiseLeftShift:  binary(ir.Shl),
-	ops.BitwiseRightShift: binary(ir.Shr),
+	ops.BitwiseLeftShift:  shift(ir.Shl),
+	ops.BitwiseRightShift: shift(ir.Shr),
 }
 
 // ignoreNaN is an extreme of two for which NaN counts as missing.
@@ -196,11 +196,11 @@ func largest(d ops.DType) float64 {
 
 func clamp(c *call, b *body, x []int) int {
 	v, d := x[0], c.meta().DType
-	if lo := c.arg("min"); lo != nil {
-		v = b.op(ir.Max, v, c.operand(b, lo, d))
+	if lo := c.arg("min"); lo != nil { // of equal operands the second: -0 stays
+		v = b.op(ir.Max, c.operand(b, lo, d), v)
 	}
 	if hi := c.arg("max"); hi != nil {
-		v = b.op(ir.Min, v, c.operand(b, hi, d))
+		v = b.op(ir.Min, c.operand(b, hi, d), v)
 	}
 	return v
 }
@@ -284,6 +284,28 @@ func remainder(o ir.Op) pointwiseFunc {
 			return b.op(o, x[0], x[1])
 		}
 		return b.op(o, x[0], b.divisor(x[1]))
+	}
+}
+
+// shift moves bits by as many as the operand says. By a negative number, or as many as
+// the type has, nothing of the value is left, but copies of the sign to the right: the
+// machine's instruction would take the number modulo something.
+func shift(o ir.Op) pointwiseFunc {
+	return func(_ *call, b *body, x []int) int {
+		d := b.dtype(x[0])
+		size := int64(8 * d.Size())
+		if v := b.n.Body[x[1]]; v.Op == ir.Const && v.I >= 0 && v.I < size {
+			return b.op(o, x[0], x[1])
+		}
+		fits := b.op(ir.Lt, x[1], b.int(d, size))
+		if signed(d) {
+			fits = b.op(ir.And, fits, b.op(ir.Ge, x[1], b.int(d, 0)))
+		}
+		if o == ir.Shr && signed(d) {
+			return b.op(o, x[0], b.op(ir.Where, fits, x[1], b.int(d, size-1)))
+		}
+		zero := b.int(d, 0)
+		return b.op(ir.Where, fits, b.op(o, x[0], b.op(ir.Where, fits, x[1], zero)), zero)
 	}
 }
 

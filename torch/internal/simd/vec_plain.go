@@ -51,7 +51,7 @@ func plainVectors() vectors {
 }
 
 func relu(x float32) float32 {
-	if x <= 0 {
+	if x < 0 {
 		return 0
 	}
 	return x

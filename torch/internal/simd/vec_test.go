@@ -59,7 +59,7 @@ func TestUnary(t *testing.T) {
 		{"neg", Neg, func(x float64) float64 { return -x }, 0, 0},
 		{"abs", Abs, math.Abs, 0, 0},
 		{"relu", Relu, func(x float64) float64 {
-			if x <= 0 {
+			if x < 0 {
 				return 0
 			}
 			return x

@@ -42,7 +42,7 @@ func negBFloat2(dst *uint16, src *uint16, n int)
 //go:noescape
 func absBFloat2(dst *uint16, src *uint16, n int)
 
-// replaces what is below zero; NaN stays.
+// replaces what is below zero; NaN and -0 stay.
 //
 //go:noescape
 func reluBFloat2(dst *uint16, src *uint16, n int)
@@ -127,7 +127,7 @@ func negHalf2(dst *uint16, src *uint16, n int)
 //go:noescape
 func absHalf2(dst *uint16, src *uint16, n int)
 
-// replaces what is below zero; NaN stays.
+// replaces what is below zero; NaN and -0 stay.
 //
 //go:noescape
 func reluHalf2(dst *uint16, src *uint16, n int)
@@ -212,7 +212,7 @@ func negBFloat512(dst *uint16, src *uint16, n int)
 //go:noescape
 func absBFloat512(dst *uint16, src *uint16, n int)
 
-// replaces what is below zero; NaN stays.
+// replaces what is below zero; NaN and -0 stay.
 //
 //go:noescape
 func reluBFloat512(dst *uint16, src *uint16, n int)
@@ -297,7 +297,7 @@ func negHalf512(dst *uint16, src *uint16, n int)
 //go:noescape
 func absHalf512(dst *uint16, src *uint16, n int)
 
-// replaces what is below zero; NaN stays.
+// replaces what is below zero; NaN and -0 stay.
 //
 //go:noescape
 func reluHalf512(dst *uint16, src *uint16, n int)

@@ -62,12 +62,12 @@ func abs2(dst *float32, src *float32, n int)
 //go:noescape
 func absAround2(dst *float32, src *float32, n int)
 
-// replaces what is below zero; NaN stays.
+// replaces what is below zero; NaN and -0 stay.
 //
 //go:noescape
 func relu2(dst *float32, src *float32, n int)
 
-// replaces what is below zero; NaN stays.
+// replaces what is below zero; NaN and -0 stay.
 //
 //go:noescape
 func reluAround2(dst *float32, src *float32, n int)
@@ -312,12 +312,12 @@ func abs512(dst *float32, src *float32, n int)
 //go:noescape
 func absAround512(dst *float32, src *float32, n int)
 
-// replaces what is below zero; NaN stays.
+// replaces what is below zero; NaN and -0 stay.
 //
 //go:noescape
 func relu512(dst *float32, src *float32, n int)
 
-// replaces what is below zero; NaN stays.
+// replaces what is below zero; NaN and -0 stay.
 //
 //go:noescape
 func reluAround512(dst *float32, src *float32, n int)
