@@ -275,7 +275,8 @@ func writeInPlace(c *ops.Call, self *Tensor) {
 	if self.device == ops.Meta {
 		return
 	}
-	if k := kernels()[c.Op.ID]; k != nil && c.Op.Tags.Has(ops.TagPointwise) && !overlaps(c.Args, self) {
+	direct := c.Op.Tags.Has(ops.TagPointwise) || c.Op.Tags.Has(ops.TagRandom) // whose numbers depend on the layout
+	if k := kernels()[c.Op.ID]; k != nil && direct && !overlaps(c.Args, self) {
 		compute(k, &kernelCall{Call: c, outs: []*Tensor{self}, dtype: resultDType(c)})
 	} else {
 		copyInto(self, forward(c)[0].(*Tensor))

@@ -35,8 +35,10 @@ func (g *Generator) Uniform(count int) []float64 {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	out := make([]float64, count)
-	for i := range out {
-		out[i] = g.uniform(ops.Float64)
-	}
+	g.draw(count, 2, func(at int, words []uint32) {
+		for i := range len(words) / 2 {
+			out[at+i] = doubleOf(words[2*i:])
+		}
+	})
 	return out
 }

@@ -89,7 +89,7 @@ func (g *Generator) drawAgain(row []float64, samples int, d DType) []int64 {
 	defer g.mu.Unlock()
 	drawn := make([]int64, samples)
 	for i := range drawn {
-		u := g.uniform(ops.Float64)
+		u := g.double()
 		drawn[i] = int64(sort.Search(len(sums), func(j int) bool { return sums[j] >= u }))
 	}
 	return drawn

@@ -1,7 +1,7 @@
 // Command gensimd writes the assembly of torch/internal/simd: matrix tiles,
 // packing, vector loops and those of 16-bit formats, once for AVX2 and once for AVX-512.
 //
-// Usage: gensimd -part tile|pack|vec|wino|half -o FOLDER
+// Usage: gensimd -part tile|pack|vec|wino|half|random -o FOLDER
 package main
 
 import (
@@ -18,11 +18,12 @@ import (
 )
 
 var parts = map[string]func(g *generator){
-	"tile": tiles,
-	"pack": packs,
-	"vec":  vectors,
-	"wino": winograd,
-	"half": halves,
+	"tile":   tiles,
+	"pack":   packs,
+	"vec":    vectors,
+	"wino":   winograd,
+	"half":   halves,
+	"random": random,
 }
 
 // tables are what some parts add to their declarations.

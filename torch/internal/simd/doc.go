@@ -12,3 +12,4 @@ package simd
 //go:generate go run tcdbg/cmd/gensimd -part vec -o .
 //go:generate go run tcdbg/cmd/gensimd -part wino -o .
 //go:generate go run tcdbg/cmd/gensimd -part half -o .
+//go:generate go run tcdbg/cmd/gensimd -part random -o .

@@ -18,6 +18,7 @@ type kernels struct {
 	peak       func(rounds int)
 	vectors
 	winograd
+	randoms
 	half halfTable
 }
 
