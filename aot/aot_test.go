@@ -10,6 +10,7 @@ import (
 	"tcdbg/graph"
 	"tcdbg/internal/ops"
 	"tcdbg/internal/sym"
+	"tcdbg/logs"
 	"tcdbg/torch"
 )
 
@@ -384,5 +385,34 @@ func TestSavedValuesKeepTheirLayout(t *testing.T) {
 			t.Fatal(err)
 		}
 		total(run(values(c.in))).Backward()
+	}
+}
+
+// jointSink keeps the text of the joint graph.
+type jointSink struct{ text string }
+
+func (s *jointSink) Emit(o logs.Out) {
+	if o.Kind == "aot_joint_graph" {
+		s.text = string(o.Payload)
+	}
+}
+
+func (s *jointSink) Stack(f []logs.Frame) any { return f }
+
+// TestJointGraphReturns: the text of the joint graph ends with what it returns, the
+// outputs and then the gradients.
+func TestJointGraphReturns(t *testing.T) {
+	in := []*torch.Tensor{torch.Ones(2).RequiresGrad_(), torch.Ones(2)}
+	g := capture(t, in, func(b *graph.Builder, x []ops.Value) []ops.Value {
+		return []ops.Value{b.Emit(ops.Mul, b.Emit(ops.Sin, x[0]), x[1])}
+	})
+	sink := &jointSink{}
+	if _, err := Compile(&Request{Graph: g, Example: values(in), Compile: interpret(t), Log: sink}); err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(strings.TrimSpace(sink.text), "\n")
+	last := strings.TrimSpace(lines[len(lines)-1])
+	if !strings.HasPrefix(last, "return (") || strings.Count(last, ",") != 2 || !strings.HasSuffix(last, "None)") {
+		t.Errorf("the joint graph ends with %q:\n%s", last, sink.text)
 	}
 }

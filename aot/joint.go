@@ -46,7 +46,7 @@ func (r *Request) training(f *functional) (Runnable, error) {
 		return nil, err
 	}
 	if r.Log != nil {
-		r.Log.Emit(logs.Out{Kind: "aot_joint_graph", ID: r.ID, Payload: []byte(j.g.Code()), Place: logs.Here()})
+		r.Log.Emit(logs.Out{Kind: "aot_joint_graph", ID: r.ID, Payload: []byte(j.code()), Place: logs.Here()})
 	}
 	p := j.cut()
 	p.written, p.shows, p.sizes = f.mutations, f.shows, f.sizes
@@ -66,6 +66,22 @@ func (r *Request) training(f *functional) (Runnable, error) {
 		return nil, err
 	}
 	return f.wrap(p.runnable(f.graph, fw, bw)), nil
+}
+
+// code is the text of the joint graph, which returns the outputs and the gradients.
+func (j *joint) code() string {
+	g, to := j.g.Clone(j.g.Name)
+	var outs []ops.Arg
+	for _, list := range [][]ops.Arg{j.outs, j.grads} {
+		for _, a := range list {
+			if n, ok := a.(*graph.Node); ok {
+				a = to[n]
+			}
+			outs = append(outs, a)
+		}
+	}
+	g.SetOutput(outs)
+	return g.Code()
 }
 
 // decomposeUnderivable expands operators that have a decomposition but no

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -321,7 +322,11 @@ func (r *Renderer) outputCode(o Out) {
 			return true
 		})
 	}
-	r.print('V', "output_code", o, "Output code: \n"+string(o.Payload)+"\nOutput code written to: "+path)
+	body := "Output code: \n" + string(o.Payload)
+	if filepath.IsAbs(path) { // a bare name is no file: what is built lies in the cache
+		body += "\nOutput code written to: " + path
+	}
+	r.print('V', "output_code", o, body)
 	r.kernelCode(o)
 }
 

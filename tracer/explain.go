@@ -105,8 +105,33 @@ func (a *account) output() *torch.ExplainOutput {
 	sb.WriteString("Out Guards:\n")
 	for i, g := range a.guards {
 		o.OutGuards = append(o.OutGuards, g.Kind+": "+g.Text)
-		fmt.Fprintf(&sb, "  Guard %d:\n    Name: %q\n    Create Function: %s\n    Code: %s\n", i+1, g.Source, g.Kind, g.Text)
+		sb.WriteString(guardText(i+1, g))
 	}
 	fmt.Fprintf(&sb, "Compile Times: %s\n", o.CompileTimes)
 	return torch.NewExplainOutput(o, sb.String())
+}
+
+// guardText is a guard as torch._dynamo.explain prints it. Weak references are None:
+// guards of Go programs compare addresses and types.
+func guardText(n int, g logs.Guard) string {
+	name, source := g.Source, "global"
+	switch {
+	case g.Kind == "SHAPE_ENV":
+		name, source = "", "shape_env"
+	case strings.HasPrefix(name, "L["):
+		source = "local"
+	case !strings.HasPrefix(name, "G["):
+		name = ""
+	}
+	return fmt.Sprintf("  Guard %d:\n    Name: %s\n    Source: %s\n    Create Function: %s\n    Guard Types: [%s]\n    Code List: [%s]\n    Object Weakref: None\n    Guarded Class Weakref: None\n",
+		n, pyRepr(name), source, g.Kind, pyRepr(g.Kind), pyRepr(g.Text))
+}
+
+// pyRepr quotes a text as Python's repr does.
+func pyRepr(s string) string {
+	quoted := strings.NewReplacer("\\", "\\\\", "\n", "\\n", "\t", "\\t").Replace(s)
+	if strings.Contains(s, "'") && !strings.Contains(s, "\"") {
+		return "\"" + quoted + "\""
+	}
+	return "'" + strings.ReplaceAll(quoted, "'", "\\'") + "'"
 }

@@ -171,3 +171,28 @@ func main() {
 		t.Fatalf("no guard on the loop among %d recompiles", len(misses))
 	}
 }
+
+// TestOperatorsOfCompiledModuleStandAtTheCall: a module of torch that is compiled itself
+// is recorded under the program's line, not under its own source.
+func TestOperatorsOfCompiledModuleStandAtTheCall(t *testing.T) {
+	got := runProgram(t, `
+func main() {
+	bn := nn.NewBatchNorm1d(3)
+	fast, whole := torch.Compile(bn.Forward), torch.Compile(nn.NewLayerNorm([]int{3}))
+	fmt.Println(fast(torch.Ones(2, 3)).Shape()) // here
+	fmt.Println(whole.Forward(torch.Ones(2, 3)).Shape()) // here
+}`, true)
+	n := 0
+	for _, o := range got.log.out {
+		if o.Kind != "dynamo_output_graph" {
+			continue
+		}
+		n++
+		if text := string(o.Payload); !strings.Contains(text, "// here") || strings.Contains(text, "torch/nn/") {
+			t.Errorf("graph without the program's line:\n%s", text)
+		}
+	}
+	if n != 2 {
+		t.Errorf("%d graphs\n%s%s", n, got.stdout, got.stderr)
+	}
+}

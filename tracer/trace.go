@@ -209,7 +209,10 @@ func (tr *trace) stack() []graph.Frame {
 		}
 	}
 	if user > 0 {
-		out = out[:user]
+		return out[:user]
+	}
+	if p := tr.userPos(); p.File != "" && !ownSource(p.File) { // a function of torch that is compiled itself
+		return []graph.Frame{frameOf(p)}
 	}
 	return out
 }
