@@ -468,7 +468,7 @@ func TestTritonCode(t *testing.T) {
 }
 
 // TestKernelTimes: the dearest kernel stands first, with its share of the time
-// of all and its rates; one that was never timed says so.
+// of all, its calls and its rates; one that never ran says so.
 func TestKernelTimes(t *testing.T) {
 	r := &Report{Kernels: []*Kernel{
 		{Name: "small", Lang: "c", Bytes: 1000, FLOPs: 500, Calls: 100, Timed: 10, Nanos: 10_000},
@@ -480,9 +480,9 @@ func TestKernelTimes(t *testing.T) {
 	tw.kernels(r)
 	_ = tw.w.Flush() // into memory
 	want := []string{
-		"large", "3.0 us  75 %    0.3 GB/s    2.7 GFLOP/s",
-		"small", "1.0 us  25 %    1.0 GB/s    0.5 GFLOP/s",
-		"never", "not timed",
+		"large", "3.0 us  75 %    100 calls    0.3 GB/s    2.7 GFLOP/s",
+		"small", "1.0 us  25 %    100 calls    1.0 GB/s    0.5 GFLOP/s",
+		"never", "never ran",
 	}
 	rest := sb.String()
 	for _, w := range want {

@@ -73,14 +73,17 @@ func dearestKernels(r *Report) (list []*Kernel, total float64) {
 	return list, total
 }
 
-// timeText is a call's time, the kernel's share of the time of all and its
-// rates, in columns.
+// timeText is a call's time, the kernel's share of the time of all, how often it ran and
+// its rates, in columns.
 func (k *Kernel) timeText(total float64) string {
 	ns, ok := k.CallNanos()
-	if !ok {
-		return fmt.Sprintf("%12s", "not timed")
+	switch {
+	case k.Calls <= 0:
+		return fmt.Sprintf("%12s", "never ran")
+	case !ok:
+		return fmt.Sprintf("%12s %5s %12s", "not timed", "", count(int(k.Calls), "call"))
 	}
-	s := fmt.Sprintf("%9.1f us %3.0f %%", ns/1e3, 100*k.RunNanos()/total)
+	s := fmt.Sprintf("%9.1f us %3.0f %% %12s", ns/1e3, 100*k.RunNanos()/total, count(int(k.Calls), "call"))
 	if v := k.GBPerSecond(); v > 0 {
 		s += fmt.Sprintf(" %6.1f GB/s", v)
 	}

@@ -15,11 +15,12 @@ func TestCallTime(t *testing.T) {
 		known               bool
 		text                string
 	}{
-		{0, 0, 7, 0, 0, false, "   not timed"},
-		{4, -1, 7, 0, 0, false, "   not timed"},
-		{1, 3000, 1, 3000, 3000, true, "      3.0 us  50 %    2.0 GB/s    1.0 GFLOP/s"},
-		{1, 0, 4, 0, 0, true, "      0.0 us   0 %"},
-		{4, 2000, 12, 500, 6000, true, "      0.5 us 100 %   12.0 GB/s    6.0 GFLOP/s"},
+		{0, 0, 7, 0, 0, false, "   not timed            7 calls"},
+		{0, 0, 0, 0, 0, false, "   never ran"},
+		{4, -1, 7, 0, 0, false, "   not timed            7 calls"},
+		{1, 3000, 1, 3000, 3000, true, "      3.0 us  50 %       1 call    2.0 GB/s    1.0 GFLOP/s"},
+		{1, 0, 4, 0, 0, true, "      0.0 us   0 %      4 calls"},
+		{4, 2000, 12, 500, 6000, true, "      0.5 us 100 %     12 calls   12.0 GB/s    6.0 GFLOP/s"},
 	} {
 		k := &Kernel{Bytes: 6000, FLOPs: 3000}
 		k.Timed, k.Nanos, k.Calls = c.timed, c.nanos, c.calls
