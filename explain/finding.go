@@ -110,6 +110,11 @@ func recompileFinding(rc *Recompile, x *traceFacts) *advice.Finding {
 	case f.Name == "":
 		f.Name = positional(rc, plainSource(g.Source))
 	}
+	if rest, ok := strings.CutPrefix(plainSource(g.Source), "kwargs['"); ok && f.Name == "" && !frameworkFile(fr.Pos.File) {
+		f.Name = strings.Replace(rest, "']", "", 1) // what a keyword's value holds
+	}
+	f.Known = x.any
+	f.LibraryFrame = fr.wraps == nil && strings.Contains(fr.Pos.File, "torch/nn/modules/")
 	f.Reachable = f.Name != "" && reachable(f.Name)
 	f.SetBy, f.CutBy = cutBefore(rc, g, f.Name)
 	if f.CutBy != "" {

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"sort"
 	"strings"
 )
@@ -34,7 +35,7 @@ const (
 )
 
 var (
-	mark  = regexp.MustCompile(`\s*#([-+])(\d+)$`)
+	marks = regexp.MustCompile(`(?:\s*#[-+]\d+)+$`)
 	claim = regexp.MustCompile(`(?m)^# fix (\d+): (\S+)`)
 )
 
@@ -43,14 +44,12 @@ func applied(text, fix string) string {
 	var b strings.Builder
 	for line := range strings.Lines(text) {
 		line = strings.TrimSuffix(line, "\n")
-		m := mark.FindStringSubmatch(line)
-		if m != nil {
-			if (m[1] == "+") != (m[2] == fix) {
-				continue
-			}
-			line = strings.TrimSuffix(line, m[0])
+		all := strings.TrimLeft(marks.FindString(line), " ")
+		words := strings.Fields(all)
+		if slices.Contains(words, "#-"+fix) || strings.Contains(all, "#+") && !slices.Contains(words, "#+"+fix) {
+			continue
 		}
-		b.WriteString(line + "\n")
+		b.WriteString(marks.ReplaceAllString(line, "") + "\n")
 	}
 	return b.String()
 }

@@ -23,6 +23,14 @@ var inputs = []Row{
 		},
 	},
 	{
+		ID: "library-frame", Kind: Recompile, Effect: Removes,
+		Pattern: "a method of PyTorch's own modules is compiled by itself, as a graph break in what calls it left it",
+		When:    func(f *Finding) bool { return f.LibraryFrame && f.Name == "" },
+		Text: func(f *Finding) string {
+			return fmt.Sprintf("%s is PyTorch's own and compiled by itself, because what calls it runs eager after a graph break: what removes that break removes this", f.Function)
+		},
+	},
+	{
 		ID: "set-by-break", Kind: Recompile, Effect: Removes,
 		Pattern: "a value changes that the line of a graph break sets (start = time.time())",
 		When:    func(f *Finding) bool { return f.SetBy != "" },
@@ -153,12 +161,12 @@ var inputs = []Row{
 	},
 	{
 		ID: "dispatch-keys", Kind: Recompile, Effect: Removes,
-		Pattern: "an argument is an inference tensor (made under torch.inference_mode) in some calls",
+		Pattern: "an argument is made in torch.inference_mode, or a call is, in some cases",
 		When: func(f *Finding) bool {
 			return f.Guard == breaks.DispatchKeysChanged && f.Reachable && has(f.Expected, "Autograd") != has(f.Actual, "Autograd")
 		},
 		Text: func(f *Finding) string {
-			return fmt.Sprintf("%s is an inference tensor in one call and not in another: make it outside of torch.inference_mode, under torch.no_grad where gradients are not wanted", f.Name)
+			return fmt.Sprintf("%s was made in torch.inference_mode, or the call was, in one case and not in another: use torch.no_grad in its place", f.Name)
 		},
 	},
 	{

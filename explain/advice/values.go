@@ -97,6 +97,16 @@ var values = []Row{
 		},
 	},
 	{
+		ID: "number-zero-one", Kind: Recompile, Effect: Accept,
+		Pattern: "an int changes from or to 0 or 1",
+		When: func(f *Finding) bool {
+			return slices.Contains(valueKinds, f.Guard) && f.Known && f.Number == Unknown && ownEntry(f.Expected)
+		},
+		Text: func(f *Finding) string {
+			return fmt.Sprintf("%s was %s when the entry was made: an int that is 0 or 1 has an entry of its own, others become an input: nothing to change", f.Name, f.Expected)
+		},
+	},
+	{
 		ID: "number-input", Kind: Recompile, Effect: Accept,
 		Pattern: "a number changes, and the next compile has it as an input",
 		When:    func(f *Finding) bool { return slices.Contains(valueKinds, f.Guard) && f.Number == Input },
