@@ -60,14 +60,22 @@ func branches(line string) bool {
 
 // traceFacts are what the advice on recompiles takes from the whole report.
 type traceFacts struct {
-	ours    bool             // a Go program
-	symbols map[ID][]*Symbol // by compile, those of its last attempt
-	any     bool             // the trace records symbols at all
+	ours    bool               // a Go program
+	symbols map[ID][]*Symbol   // by compile, those of its last attempt
+	any     bool               // the trace records symbols at all
+	frames  map[[2]string]bool // what was compiled, by file and name of the code
 }
 
 // gatherFacts reads them.
 func gatherFacts(r *Report) *traceFacts {
-	x := &traceFacts{ours: strings.HasPrefix(r.Engine, "tcdbg"), symbols: map[ID][]*Symbol{}, any: len(r.Symbols) > 0 || !r.textual && laterThan(r.Engine, 2, 10)}
+	x := &traceFacts{ours: strings.HasPrefix(r.Engine, "tcdbg"), symbols: map[ID][]*Symbol{}, frames: map[[2]string]bool{}, any: len(r.Symbols) > 0 || !r.textual && laterThan(r.Engine, 2, 10)}
+	for _, fr := range r.Frames {
+		at, name := fr.Pos, fr.Name
+		if fr.wraps != nil {
+			at, name = *fr.wraps, fr.wraps.Func
+		}
+		x.frames[[2]string{at.File, name}] = true
+	}
 	last := map[ID]int{}
 	for _, s := range r.Symbols {
 		id := withoutAttempt(s.ID)
@@ -77,6 +85,25 @@ func gatherFacts(r *Report) *traceFacts {
 		x.symbols[id] = append(x.symbols[id], s)
 	}
 	return x
+}
+
+// calledWithin reports whether a function was called by one that is compiled too and runs
+// eager where it calls it, as after a graph break: else it would be a part of that graph.
+// What wraps a model for several devices only passes its call on.
+func (x *traceFacts) calledWithin(c *Compile) bool {
+	for i := 0; i+1 < len(c.Stack); i++ {
+		p := c.Stack[i]
+		if strings.Contains(p.File, "torch/nn/parallel/") || strings.Contains(p.File, "torch/distributed/") {
+			return false
+		}
+	}
+	for i := 0; i+1 < len(c.Stack); i++ {
+		p := c.Stack[i]
+		if x.frames[[2]string{p.File, p.Func}] && (p.File != c.Frame.Pos.File || p.Func != c.Frame.Name) {
+			return true
+		}
+	}
+	return false
 }
 
 // laterThan reports whether an engine is a PyTorch later than a release.
@@ -117,7 +144,8 @@ func recompileFinding(rc *Recompile, x *traceFacts) *advice.Finding {
 	f.LibraryFrame = fr.wraps == nil && strings.Contains(fr.Pos.File, "torch/nn/modules/")
 	f.Reachable = f.Name != "" && reachable(f.Name)
 	f.SetBy, f.CutBy = cutBefore(rc, g, f.Name)
-	if f.CutBy != "" {
+	f.Within = isTensorKind(g.Kind) && x.calledWithin(rc.Compile)
+	if f.CutBy != "" || f.Within {
 		f.Reachable = false
 	}
 	fl := rc.Compile.Failure

@@ -77,6 +77,7 @@ type Finding struct {
 	CutBy            string   // the break across which what changed is handed, of a value that no caller has
 	SetBy            string   // the break whose line gives the name its value
 	Keywords         string   // how the call's keywords differ from those of the entry
+	Within           bool     // the function was called by a compiled one that runs eager there
 	LibraryFrame     bool     // what was compiled is a method of a module of PyTorch's own, which the program did not compile
 	Known            bool     // the trace records what became of numbers and sizes
 	Partial          bool     // which sizes changed with this one is not recorded

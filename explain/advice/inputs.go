@@ -31,6 +31,14 @@ var inputs = []Row{
 		},
 	},
 	{
+		ID: "called-within", Kind: Recompile, Effect: Removes,
+		Pattern: "a function is called by a compiled one that runs eager there after a break",
+		When:    func(f *Finding) bool { return f.Within && f.CutBy == "" && f.Name != "" },
+		Text: func(f *Finding) string {
+			return fmt.Sprintf("%s is compiled by itself, because the compiled function that calls it runs eager there after a graph break: what removes that break removes this", f.Function)
+		},
+	},
+	{
 		ID: "set-by-break", Kind: Recompile, Effect: Removes,
 		Pattern: "a value changes that the line of a graph break sets (start = time.time())",
 		When:    func(f *Finding) bool { return f.SetBy != "" },
