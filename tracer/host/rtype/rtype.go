@@ -62,7 +62,7 @@ func New(layout reflect.Type, str, pkgPath string, methods int) *Type {
 		{Name: "Uncommon", Type: reflect.TypeFor[uncommon]()},
 		{Name: "Tail", Type: reflect.ArrayOf(tail, reflect.TypeFor[*header]())},
 		{Name: "Methods", Type: reflect.ArrayOf(methods, reflect.TypeFor[method]())},
-		{Name: "End", Type: reflect.TypeFor[uintptr]()}, // no pointer past the end
+		{Name: "End", Type: reflect.TypeFor[method]()}, // no pointer to a method past the end
 	}))
 	p := whole.UnsafePointer()
 	reflect.NewAt(body, p).Elem().Set(reflect.NewAt(body, unsafe.Pointer(src)).Elem())
