@@ -433,8 +433,7 @@ func (o *options) set(opt torch.Option) error {
 	return nil
 }
 
-// setBackend takes a name or a function; the program's own functions may come
-// in a box with their type.
+// setBackend takes a name or a function.
 func (o *options) setBackend(v any) error {
 	if name, ok := v.(string); ok {
 		o.named = name

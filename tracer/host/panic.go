@@ -16,7 +16,7 @@ import (
 
 // panicRec is one panic of the program.
 type panicRec struct {
-	value     any // interface content: boxed, without adapter
+	value     any // interface content
 	prev      *panicRec
 	goexit    bool
 	recovered bool

@@ -112,3 +112,62 @@ func TestSlots(t *testing.T) {
 		s.Free()
 	}
 }
+
+type withMethods map[string]int
+
+func (withMethods) One() int { return 1 }
+func (withMethods) Two() int { return 2 }
+func (withMethods) three()   {}
+
+// TestLayout reads descriptors that the compiler made through the types of
+// layout.go.
+func TestLayout(t *testing.T) {
+	withMethods.three(nil)
+	type fields struct {
+		A int8
+		b *string
+		C [3]int `k:"v"`
+	}
+	all := []reflect.Type{
+		reflect.TypeFor[int](), reflect.TypeFor[*fields](), reflect.TypeFor[[]string](), reflect.TypeFor[[3]*int](), reflect.TypeFor[<-chan int](),
+		reflect.TypeFor[map[string]fields](), reflect.TypeFor[func(int, ...string) error](), reflect.TypeFor[fields](), reflect.TypeFor[fmt.Stringer](), reflect.TypeFor[withMethods](),
+	}
+	for _, r := range all {
+		h := headerOf(r)
+		if h.size != r.Size() || int(h.align) != r.Align() || reflect.Kind(h.kind) != r.Kind() || (h.equal != nil) != r.Comparable() || (h.tflag&flagNamed != 0) != (r.Name() != "") {
+			t.Errorf("%s: header %+v", r, *h)
+		}
+		ok := true
+		switch p := unsafe.Pointer(h); r.Kind() {
+		case reflect.Pointer, reflect.Slice:
+			ok = (*elemType)(p).elem == headerOf(r.Elem())
+		case reflect.Array:
+			a := (*arrayType)(p)
+			ok = a.elem == headerOf(r.Elem()) && a.len == uintptr(r.Len()) && a.slice == headerOf(reflect.SliceOf(r.Elem()))
+		case reflect.Chan:
+			ok = (*chanType)(p).elem == headerOf(r.Elem()) && (*chanType)(p).dir == int(r.ChanDir())
+		case reflect.Map:
+			m := (*mapType)(p)
+			ok = m.key == headerOf(r.Key()) && m.elem == headerOf(r.Elem()) && m.group != nil && m.hasher != nil && m.groupSize == m.group.size
+		case reflect.Func:
+			f := (*funcType)(p)
+			ok = int(f.in) == r.NumIn() && int(f.out&(1<<15-1)) == r.NumOut() && f.out>>15 == 1
+		case reflect.Struct:
+			s := (*structType)(p)
+			ok = len(s.fields) == r.NumField()
+			for i, f := range s.fields {
+				ok = ok && f.offset == r.Field(i).Offset && f.typ == headerOf(r.Field(i).Type)
+			}
+		case reflect.Interface:
+			ok = len((*interfaceType)(p).methods) == r.NumMethod()
+		}
+		if !ok {
+			t.Errorf("%s: its parts are elsewhere", r)
+		}
+	}
+	r := reflect.TypeFor[withMethods]()
+	u := (*uncommon)(unsafe.Add(unsafe.Pointer(headerOf(r)), bodyOf(r.Kind()).Size()))
+	if u.xcount != 2 || u.mcount < 2 || u.moff == 0 {
+		t.Errorf("methods: %+v", *u)
+	}
+}
