@@ -88,13 +88,15 @@ func TestUncaughtErrors(t *testing.T) {
 		{"DDP under spawn", "Traceback (most recent call last):\n  File \"/u/train.py\", line 40, in <module>\n    mp.spawn(main)\ntorch.multiprocessing.spawn.ProcessRaisedException: \n\n-- Process 1 terminated with the following error:\n" + ddpError, "AssertionError: the first bucket at /u/train.py:20, rank -1"},
 		{"the program's own", usersError, ""},
 		{"caused by another", ddpError + "\nThe above exception was the direct cause of the following exception:\n\n" + usersError, ""},
+		{"with the words of another", strings.ReplaceAll(ddpError, "AssertionError: the first bucket", "torch._dynamo.exc.BackendCompilerFailed: backend='mine' raised:\nRuntimeError: no"), ""},
 		{"told by the trace", strings.ReplaceAll(ddpError, "AssertionError: the", "torch._dynamo.exc.TorchRuntimeError: Dynamo failed: told"), ""},
 	} {
 		f := NewFold(nil)
 		f.failures = append(f.failures, &Failure{Type: "TorchRuntimeError", Reason: "Dynamo failed: told first bucket"})
+		f.failures = append(f.failures, &Failure{Type: "BackendCompilerFailed", Reason: "backend='mine' raised:\nRuntimeError: no"})
 		f.AddUncaught(c.printed)
 		var got []string
-		for _, fl := range f.Snapshot().Failures[1:] {
+		for _, fl := range f.Snapshot().Failures[2:] {
 			got = append(got, fl.Type+": "+fl.Title()+" at "+fl.Pos.File+":"+itoa(fl.Pos.Line)+", rank "+itoa(fl.ID.Rank))
 		}
 		if s := strings.Join(got, "; "); s != c.want {

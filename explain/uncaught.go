@@ -29,12 +29,7 @@ func (f *Fold) AddUncaught(printed string) {
 
 // uncaught is a failure of no compile.
 func (f *Fold) uncaught(e *logs.Uncaught) *Failure {
-	message := lastError(e.Text)
-	name, reason, ok := strings.Cut(message, ": ")
-	if !ok || !isExceptionName(name) { // one without words
-		lines := strings.Split(strings.TrimSpace(e.Text), "\n")
-		name, reason, _ = strings.Cut(lines[len(lines)-1], ":")
-	}
+	name, reason, _ := strings.Cut(e.Message, ":")
 	reason, _, _ = strings.Cut(reason, "\nSet TORCHDYNAMO_VERBOSE=1")
 	fl := &Failure{
 		ID: ID{Rank: e.Rank, CompileID: logs.NoCompile}, Type: f.intern(name[strings.LastIndexByte(name, '.')+1:]), Reason: f.intern(strings.TrimSpace(reason)),

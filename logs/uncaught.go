@@ -10,8 +10,9 @@ import (
 
 // Uncaught is an error of the compiler that a process printed.
 type Uncaught struct {
-	Rank int    // as torchrun marks its lines, -1: none
-	Text string // the traceback
+	Rank    int    // as torchrun marks its lines, -1: none
+	Text    string // the traceback
+	Message string // its end: the exception's type and words
 }
 
 const tracebackHead = "Traceback (most recent call last):"
@@ -38,10 +39,11 @@ func FindUncaught(printed string) []Uncaught {
 	for _, rank := range order {
 		parts := strings.Split(byRank[rank].String(), tracebackHead)
 		for i, part := range parts {
-			if i == 0 || i+1 < len(parts) && leadsOn(part) || !CompilerError(part) {
+			message, own := compilerError(part)
+			if i == 0 || i+1 < len(parts) && leadsOn(part) || !own {
 				continue
 			}
-			out = append(out, Uncaught{rank, tracebackHead + part})
+			out = append(out, Uncaught{rank, tracebackHead + part, strings.TrimSpace(message)})
 		}
 	}
 	return out
@@ -54,12 +56,14 @@ func leadsOn(part string) bool {
 		strings.HasSuffix(end, "During handling of the above exception, another exception occurred:")
 }
 
-// CompilerError says whether the exception that a traceback ends with is the compiler's:
-// by its type, or by the file that raised it. What the program's own code raises has
-// merely passed through the compiler's frames.
-func CompilerError(traceback string) bool {
-	file := ""
+// compilerError finds the exception that a traceback ends with, and says whether it is the
+// compiler's: by its type, or by the file that raised it. What the program's own code
+// raises has merely passed through the compiler's frames.
+func compilerError(traceback string) (message string, own bool) {
+	file, at := "", 0
 	for line := range strings.Lines(traceback) {
+		from := at
+		at += len(line)
 		if rest, ok := strings.CutPrefix(strings.TrimLeft(line, " "), `File "`); ok {
 			file, _, _ = strings.Cut(rest, `"`)
 			continue
@@ -70,17 +74,17 @@ func CompilerError(traceback string) bool {
 		}
 		for _, own := range []string{"torch._dynamo.", "torch._inductor.", "torch._functorch.", "torch.fx."} {
 			if strings.HasPrefix(name, own) {
-				return true
+				return traceback[from:], true
 			}
 		}
 		for _, folder := range compilerFolders {
 			if strings.Contains(file, folder) {
-				return true
+				return traceback[from:], true
 			}
 		}
-		return false
+		return traceback[from:], false
 	}
-	return false
+	return "", false
 }
 
 // compilerFolders are where the compiler itself raises errors.
