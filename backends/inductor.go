@@ -3,6 +3,7 @@ package backends
 import (
 	"fmt"
 	"runtime"
+	"slices"
 	"strings"
 
 	"tcdbg/aot"
@@ -112,14 +113,12 @@ func (b *inductorBackend) Compile(r *tracer.Request) (tracer.Runnable, error) {
 	return run, err
 }
 
-// onMeta reports whether a graph reads tensors without data.
+// onMeta reports whether a graph reads or makes tensors without data.
 func onMeta(g *graph.Graph) bool {
-	for _, ph := range g.Placeholders() {
-		if m, ok := ph.Meta.(*ops.TensorMeta); ok && m.Device == ops.Meta {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(g.Nodes(), func(n *graph.Node) bool {
+		m, ok := n.Meta.(*ops.TensorMeta)
+		return ok && m.Device == ops.Meta
+	})
 }
 
 // compile makes one pure graph a program and loads it, where there is a compiler.

@@ -42,6 +42,9 @@ func (b *Builder) EmitN(op ops.ID, args ...ops.Arg) []ops.Value {
 // Call inserts a call with bound arguments and returns its node; the error is
 // that of the operator's shape rule.
 func (b *Builder) Call(row *ops.Op, bound []ops.Arg, kind Kind) (*Node, error) {
+	if err := ops.CheckDevices(row, bound); err != nil {
+		return nil, err
+	}
 	res, err := row.Meta(&ops.Call{Op: row, Args: bound})
 	if err != nil {
 		return nil, err

@@ -33,11 +33,16 @@ func Op(name string, args ...any) []Value {
 func callBound(row *ops.Op, args []ops.Arg) []Value { return call(row, args, GradEnabled()) }
 
 // call is Call with the tape on or off: operators that an operator is made of
-// must not depend on the process-wide grad mode.
+// must not depend on the gradient mode.
 func call(row *ops.Op, args []ops.Arg, tape bool) []Value {
 	checkReal(row, args)
 	if err := ops.CheckComplex(row, args); err != nil {
 		raise(row, err)
+	}
+	if severalDevices(args) {
+		if err := ops.CheckDevices(row, args); err != nil {
+			raise(row, err)
+		}
 	}
 	if row.Tags.Has(ops.TagInPlace) {
 		return []Value{callInPlace(row, args, tape)}
@@ -48,6 +53,25 @@ func call(row *ops.Op, args []ops.Arg, tape bool) []Value {
 		noteBirth(row, args, outs, tape)
 	}
 	return outs
+}
+
+// severalDevices reports whether some of the tensors are not on the CPU.
+func severalDevices(args []ops.Arg) bool {
+	for _, a := range args {
+		switch a := a.(type) {
+		case *Tensor:
+			if a != nil && a.device != ops.CPU {
+				return true
+			}
+		case []ops.Value:
+			for _, v := range a {
+				if t, ok := v.(*Tensor); ok && t != nil && t.device != ops.CPU {
+					return true
+				}
+			}
+		}
+	}
+	return false
 }
 
 // compose computes the results, on the tape where that is wanted.

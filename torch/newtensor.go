@@ -64,12 +64,7 @@ func tensorOptions(name string, opts []Option) (d DType, device Device, grad, gi
 		case "dtype":
 			d, given = o.Value.(DType), true
 		case "device":
-			switch v := o.Value.(type) {
-			case Device:
-				device = v
-			case string:
-				device = Device(v)
-			}
+			device = deviceNamed(name, o.Value)
 		case "requires_grad":
 			grad, _ = o.Value.(bool)
 		default:
@@ -77,6 +72,26 @@ func tensorOptions(name string, opts []Option) (d DType, device Device, grad, gi
 		}
 	}
 	return d, device, grad, given
+}
+
+// deviceNamed is the device that an option gives.
+func deviceNamed(op string, v any) Device {
+	text := ""
+	switch v := v.(type) {
+	case nil:
+		return ops.CPU
+	case Device:
+		text = string(v)
+	case string:
+		text = v
+	default:
+		fail(op, "TypeError", "%s(): argument 'device' must be torch.device, not %T", op, v)
+	}
+	d, err := ops.ParseDevice(text)
+	if err != nil {
+		raise(&ops.Op{Name: op}, err)
+	}
+	return d
 }
 
 func shapeOf(v reflect.Value) []int {

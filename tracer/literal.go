@@ -43,9 +43,9 @@ func (tr *trace) newTensor(in *ssa.Call, name string) {
 	if !typed {
 		dtype = l.dtype()
 	}
-	device, placed := kw["device"].(ops.Device)
-	if !placed {
-		device = ops.CPU
+	device, ok := deviceOf(kw["device"])
+	if !ok {
+		tr.refuseNative(in, name) // eagerly it says why
 	}
 	for key, v := range kw {
 		if key != "dtype" && key != "device" && (key != "requires_grad" || v != false) {
@@ -125,6 +125,21 @@ func (l *literal) dtype() ops.DType {
 		return ops.Uint8
 	}
 	return ops.Int64
+}
+
+// deviceOf is the device that an option names; false where there is none of the name.
+func deviceOf(a ops.Arg) (ops.Device, bool) {
+	switch a := a.(type) {
+	case nil:
+		return ops.CPU, true
+	case ops.Device:
+		d, err := ops.ParseDevice(string(a))
+		return d, err == nil
+	case string:
+		d, err := ops.ParseDevice(a)
+		return d, err == nil
+	}
+	return "", false
 }
 
 // fill appends the operators that make a literal: one fill for each stretch of

@@ -56,6 +56,7 @@ func (e *BindError) Error() string { return e.Op + "(): " + e.Msg }
 // parameter. The error names the operator and the argument, as PyTorch does.
 func Bind(op *Op, pos []Arg, kw map[string]Arg) ([]Arg, error) {
 	params := op.Params()
+	pos = deviceFirst(op, pos)
 	if len(pos) > len(params) {
 		return nil, &BindError{op.Name, fmt.Sprintf("takes %d positional arguments but %d were given", len(params), len(pos))}
 	}
@@ -83,6 +84,13 @@ func Bind(op *Op, pos []Arg, kw map[string]Arg) ([]Arg, error) {
 			}
 			out[i] = p.Default
 			continue
+		}
+		if p.Base() == "device" && !isNil(a) {
+			d, err := deviceArg(a)
+			if err != nil {
+				return nil, err
+			}
+			a = d
 		}
 		v, ok := convert(p, a)
 		if !ok {

@@ -70,12 +70,3 @@ func ParseDType(name string) (DType, bool) {
 	}
 	return 0, false
 }
-
-// Device is where a tensor lives.
-type Device string
-
-// CPU is the host; Meta tensors have a shape but no data.
-const (
-	CPU  Device = "cpu"
-	Meta Device = "meta"
-)
