@@ -18,7 +18,8 @@ type Option struct {
 // Compile returns a function of the same type that tcdbg compiles on its first
 // call. Under `go run` it returns f itself. Of a module, a pointer with a method
 // Forward, it returns the same pointer and compiles calls of that Forward, as
-// PyTorch's net.compile() does. It panics for anything else.
+// PyTorch's net.compile() does. It panics for anything else. Compiling one function
+// again with the same options gives what the first call gave.
 //
 // Options: kw.Backend (name or BackendFunc), kw.Mode, kw.Fullgraph, kw.Dynamic,
 // kw.Disable, kw.Name, kw.RecompileLimit.
