@@ -35,7 +35,7 @@ func choose[T any](there bool, with, without T) T {
 }
 
 var refusals = []refused{
-	{"node2 is extern or nop", "an eager call runs between kernels", func(b *build, with bool) []ops.Value {
+	{"node2 is extern or nop", "an extern kernel is called between kernels", func(b *build, with bool) []ops.Value {
 		if with {
 			return []ops.Value{b.Emit(ops.Sin, b.Emit(ops.Rand, dims(8)))}
 		}
@@ -45,7 +45,7 @@ var refusals = []refused{
 		w := b.add(ops.Float32, with, dims(8)...)
 		return []ops.Value{b.Emit(ops.Mul, b.Emit(ops.Sin, w), b.input(8))}
 	}},
-	{"prologue fusion turned off", "the template packs its operands", func(b *build, with bool) []ops.Value {
+	{"prologue fusion turned off", "the template reads its operands", func(b *build, with bool) []ops.Value {
 		if with {
 			return []ops.Value{b.Emit(ops.Mm, b.Emit(ops.Relu, b.input(8, 8)), b.input(8, 8))}
 		}
@@ -114,11 +114,11 @@ var refusals = []refused{
 		}
 		return []ops.Value{b.Emit(ops.Embedding, i, table), b.Emit(ops.Embedding, j, table)}
 	}},
-	{"no shared data due to indexing mismatch", "in different orders", func(b *build, with bool) []ops.Value {
+	{"no shared data due to indexing mismatch", "do not access", func(b *build, with bool) []ops.Value {
 		x := b.input(4, 6)
 		return []ops.Value{b.Emit(ops.Sin, b.Emit(ops.Slice, x, sym.C(1), sym.C(0), sym.C(4))), b.Emit(ops.Cos, b.Emit(ops.Slice, x, sym.C(1), sym.C(0), sym.C(choose(with, 3, 4))))}
 	}},
-	{"memory deps did not match", "in different orders", func(b *build, with bool) []ops.Value {
+	{"memory deps did not match", "do not access", func(b *build, with bool) []ops.Value {
 		y := b.Emit(ops.Sin, b.input(4, 6))
 		z := y
 		if with {
@@ -188,7 +188,7 @@ func refusedFor(steps []logs.FusionStep, r refused) bool {
 // unreached are sentences of refusals without a graph that meets them, with the
 // reason. The list may only become shorter.
 var unreached = map[string]string{
-	"the epilogue has loops that the template does not walk": "loops of one side alone are inner ones, and what has these reduces, which is refused before",
+	"the epilogue has loops that the template does not have": "loops of one side alone are inner ones, and what has these reduces, which is refused before",
 }
 
 // TestEveryRefusalHasARow reads the scheduler's source for its refusals.
@@ -245,4 +245,36 @@ func lastText(lit *ast.CompositeLit) string {
 		return true
 	})
 	return text
+}
+
+// Where the addresses of a buffer do not fit, the reason names the buffer, who writes
+// it where, and who reads it where.
+func TestMemoryDepsNameTheBuffer(t *testing.T) {
+	for name, c := range map[string]struct {
+		make func(b *build) []ops.Value
+		want []string
+	}{
+		"loops": {func(b *build) []ops.Value {
+			y := b.Emit(ops.Sin, b.input(4, 6))
+			return []ops.Value{y, b.Emit(ops.Cos, b.Emit(ops.Slice, y, sym.C(0), sym.C(0), sym.C(2)))}
+		}, []string{"the loops [4, 6] and [2, 6] do not access buf0 alike: written at [6*i0 + i1] by op0, sin", "read at [6*i0 + i1] by op1, cos"}},
+		"order": {func(b *build) []ops.Value {
+			x := b.Emit(ops.Sin, b.input(8))
+			return []ops.Value{x, b.Emit(ops.Mul, x, b.Emit(ops.Flip, x, dims(0)))}
+		}, []string{"do not access buf0 alike: written at [i0] by op0, sin", "read at [-1*i0 + 7] by op1, flip"}},
+	} {
+		b := newBuild("refused")
+		p := b.compile(t, c.make(b)...)
+		found := ""
+		for _, f := range p.Fusions {
+			if f.Reason == "memory deps did not match" {
+				found = f.Why
+			}
+		}
+		for _, w := range c.want {
+			if !strings.Contains(found, w) {
+				t.Errorf("%s: %q lacks %q", name, found, w)
+			}
+		}
+	}
 }

@@ -186,6 +186,9 @@ func (n *Node) matmulIndex(x Index) string {
 	})
 }
 
+// Text prints an address; name names loop k.
+func (x Index) Text(name func(k int) string) string { return x.text(name) }
+
 func (x Index) text(name func(k int) string) string {
 	var parts []string
 	for k, c := range x.Coef {

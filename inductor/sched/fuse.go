@@ -207,7 +207,7 @@ func (s *scheduler) try(c *candidate) bool {
 		s.record(step)
 		return false
 	}
-	step.Why = fmt.Sprintf("%s and %s run in the same loops; %d bytes need not be moved", c.a.Ranges(), c.b.Ranges(), c.score)
+	step.Why = fmt.Sprintf("%s; saves %d B of memory traffic", sameLoops(c.a, c.b), c.score)
 	s.line.merge(c.a, c.b)
 	u.join(c.a, c.b)
 	s.merged++
@@ -241,23 +241,23 @@ func (s *scheduler) fits(c *candidate) (*union, *misfit) {
 	a, b := c.a, c.b
 	switch {
 	case a.Extern || b.Extern:
-		return nil, &misfit{"node2 is extern or nop", "an eager call runs between kernels, never inside one"}
+		return nil, &misfit{"node2 is extern or nop", "an extern kernel is called between kernels, never inside one"}
 	case a.Once != b.Once:
-		return nil, &misfit{"runs once", "one depends on parameters alone and runs in the prologue, not in every call"}
+		return nil, &misfit{"runs once", "one depends on parameters alone and runs in the prologue, the other runs in every call"}
 	case b.Template && c.vertical:
-		return nil, &misfit{"prologue fusion turned off", "the template packs its operands from memory"}
+		return nil, &misfit{"prologue fusion turned off", "the template reads its operands from memory"}
 	case a.Template && b.Template:
 		return nil, &misfit{"template epilogue not satisfied", "both are templates"}
 	case a.Template && !c.vertical, b.Template:
 		return nil, &misfit{"template epilogue not satisfied", "an epilogue must read the template's result"}
 	case len(a.Items)+len(b.Items) > s.opt.MaxFusion:
-		return nil, &misfit{"exceeds max fusion", fmt.Sprintf("%d nodes together, the limit is %d", len(a.Items)+len(b.Items), s.opt.MaxFusion)}
+		return nil, &misfit{"exceeds max fusion", fmt.Sprintf("they are %d nodes together, the limit is %d", len(a.Items)+len(b.Items), s.opt.MaxFusion)}
 	case s.line.between(a, b):
 		return nil, &misfit{"intermediate nodes between node1 & node2", "another kernel needs the result of the first before the second may run"}
 	case b.succs[a]:
 		return nil, &misfit{"node1 must go before node2", "the second feeds the first"}
 	case !c.vertical && distance(a, b) > farAway:
-		return nil, &misfit{"Nodes are too far away", fmt.Sprintf("%d nodes lie between their ends: what they make would be kept for long", distance(a, b))}
+		return nil, &misfit{"Nodes are too far away", fmt.Sprintf("%d nodes lie between their ends: their results would stay in memory for long", distance(a, b))}
 	}
 	if a.Template && !b.typed() && templateNode(a).MM.Conv != nil {
 		b.coalesce() // rows and columns of an image are one loop of the template
@@ -271,7 +271,7 @@ func (s *scheduler) fits(c *candidate) (*union, *misfit) {
 			return nil, f
 		}
 		if !u.follow(a) {
-			return nil, &misfit{"template epilogue not satisfied", "the epilogue has loops that the template does not walk"}
+			return nil, &misfit{"template epilogue not satisfied", "the epilogue has loops that the template does not have"}
 		}
 	}
 	return u, nil

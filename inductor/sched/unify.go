@@ -82,7 +82,7 @@ func unify(a, b *Group) (*union, *misfit) {
 		}
 		return nil, &misfit{
 			reason,
-			fmt.Sprintf("the loops %s and %s walk %s in different orders", a.Ranges(), b.Ranges(), ps[0].buf.Name),
+			fmt.Sprintf("the loops %s and %s do not access %s alike: %s", a.Ranges(), b.Ranges(), ps[0].buf.Name, ps[0].told(a, b)),
 		}
 	}
 	if f := m.leftovers(ps[0]); f != nil {
@@ -303,7 +303,7 @@ func (m *matcher) dependencies(u *union) *misfit {
 				!u.ta.apply(*x.index, len(u.vars)).Equal(u.tb.apply(*y.index, len(u.vars))) {
 				return &misfit{
 					"memory deps did not match",
-					fmt.Sprintf("%s is written and read at different addresses in one iteration", x.buf.Name),
+					fmt.Sprintf("%s is written and read at different addresses in one iteration: %s", x.buf.Name, told(m.a, m.b, x, y)),
 				}
 			}
 		}

@@ -1,0 +1,89 @@
+package sched
+
+import (
+	"fmt"
+	"strconv"
+
+	"tcdbg/inductor/ir"
+)
+
+// This file words what the scheduler decided: which buffer, who writes it and who
+// reads it, where, and from which lines of the program.
+
+// sameLoops says which loops two groups share.
+func sameLoops(a, b *Group) string {
+	switch {
+	case a.Ranges() != b.Ranges():
+		return fmt.Sprintf("the loops %s and %s become the same", a.Ranges(), b.Ranges())
+	case len(a.Vars) == 1 && !a.typed():
+		return "both loop over " + a.Vars[0].Size.String() + " elements"
+	}
+	return "both loop over " + a.Ranges()
+}
+
+// told says who writes and who reads the buffer of a pivot.
+func (p *pivot) told(a, b *Group) string {
+	x, y := access{buf: p.buf, index: &p.x}, access{buf: p.buf, index: &p.y}
+	x.write = p.write && a.writes(p.buf)
+	y.write = p.write && !x.write
+	return told(a, b, x, y)
+}
+
+// told says how a addresses a buffer as x, and b as y.
+func told(a, b *Group, x, y access) string {
+	return a.doing(x) + ", " + b.doing(y)
+}
+
+// writes says whether a group writes a buffer.
+func (g *Group) writes(b *ir.Buffer) bool {
+	for _, x := range g.accesses() {
+		if x.buf == b && x.write {
+			return true
+		}
+	}
+	return false
+}
+
+// doing is "written at 4*i0 by add: model.go:3 y := x.Add(1)".
+func (g *Group) doing(x access) string {
+	verb := "read"
+	if x.write {
+		verb = "written"
+	}
+	at := "as a whole"
+	if x.index != nil {
+		at = "at [" + g.address(*x.index) + "]"
+	}
+	return fmt.Sprintf("%s %s by %s", verb, at, g.by(x))
+}
+
+// address is an address over the group's loops: i0, i1, ... parallel ones, r0, ... those
+// of a reduction.
+func (g *Group) address(x ir.Index) string {
+	outer, inner := g.loops()
+	names := map[int]string{}
+	for i, k := range outer {
+		names[k] = "i" + strconv.Itoa(i)
+	}
+	for i, k := range inner {
+		names[k] = "r" + strconv.Itoa(i)
+	}
+	return x.Text(func(k int) string { return names[k] })
+}
+
+// by names the first node of the group that accesses a buffer in this way, with the
+// operator and the line that it comes from.
+func (g *Group) by(x access) string {
+	for _, it := range g.Items {
+		alone := &Group{Vars: g.Vars, Items: []*Item{it}, Template: g.Template, Extern: g.Extern}
+		for _, y := range alone.accesses() {
+			if y.buf == x.buf && y.write == x.write {
+				if n := len(it.Node.Origins); n > 0 {
+					return it.Node.Name + ", " + it.Node.Origins[n-1].Comment()
+				}
+				return it.Node.Name
+			}
+		}
+	}
+	return g.Name()
+}
