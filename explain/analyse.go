@@ -502,12 +502,23 @@ func keySource(g *GuardFailure) string {
 // and the line where it goes on.
 func (fr *Frame) Title() string { return frameTitle(fr) }
 
+// builtinTitle names the built-in that a break is about: a print, or another one.
+func builtinTitle(b *Break, c breaks.Cause) string {
+	switch name := builtinName(b); {
+	case name == "print" || name == "println" || strings.HasPrefix(b.Context, "call of "):
+		return c.Title()
+	case name != "":
+		return "call to built-in " + name
+	}
+	return "call to an unsupported built-in"
+}
+
 // Title is the table's short name of a break's cause: the words in which every
 // screen and report speaks of it.
 func (b *Break) Title() string {
 	if c, ok := breaks.Lookup(b.Code); ok {
-		if name := builtinName(b); name != "" {
-			return strings.Replace(c.Title(), "(print)", "("+name+")", 1)
+		if b.Code == breaks.BuiltinPrint {
+			return builtinTitle(b, c)
 		}
 		if unknownNumber(b) {
 			return "branch on a number that has no value yet"

@@ -293,6 +293,9 @@ func fusionDetail(m *Model, r row, w int) *doc {
 
 // fusionStep is one decision: the words first, then nodes and kernels before
 // and after.
+// memoryDeps is a reason that says little by itself.
+const memoryDeps = "memory deps did not match"
+
 func (m *Model) fusionStep(d *doc, r *stepRow) {
 	s := r.step()
 	names := ""
@@ -307,8 +310,11 @@ func (m *Model) fusionStep(d *doc, r *stepRow) {
 	if s.Reason != "" && !s.Fused {
 		d.wrap(theme.Plain, 2, s.Reason)
 	}
-	if s.Why != "" && s.Why != s.Reason {
+	switch {
+	case s.Why != "" && s.Why != s.Reason:
 		d.wrap(theme.Plain, 2, s.Why)
+	case s.Reason == memoryDeps:
+		d.wrap(theme.Faint, 2, "One writes a buffer that the other reads at other addresses, or in other loops. PyTorch's log does not say which buffer; the kernels below show what each reads and writes.")
 	}
 	facts := []string{fmt.Sprintf("step %d of %d", r.i+1, len(r.f.Steps)), fmt.Sprintf("round %d", s.Round)}
 	if s.Kind != "" {
@@ -319,7 +325,7 @@ func (m *Model) fusionStep(d *doc, r *stepRow) {
 		if s.Fused {
 			verb = "saves "
 		}
-		facts = append(facts, verb+bytesText(s.Score)+" of traffic")
+		facts = append(facts, verb+bytesText(s.Score)+" of memory traffic")
 	}
 	if s.Kernels > 0 {
 		facts = append(facts, count(s.Kernels, "kernel")+" after it")

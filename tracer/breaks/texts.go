@@ -5,7 +5,7 @@ package breaks
 // keeps the registry's class.
 var explained = []Cause{
 	{
-		Code: ShapeAssertFailed, Short: "assertion about shapes is false",
+		Code: ShapeAssertFailed, Short: "shape assertion that is false",
 		Explanation: "An assertion compares sizes, and with the sizes of this call it cannot hold; running the code would fail at the same place.",
 		Hints:       []string{"Correct the shapes or the assertion: eager execution fails here too."},
 	},
@@ -15,7 +15,7 @@ var explained = []Cause{
 		Hints:       []string{"Compile the function that consumes the generator, or build a list."},
 	},
 	{
-		Code: SkippedFunction, Short: "call of a function that is never traced", Fixability: FixableByYou,
+		Code: SkippedFunction, Short: "call to a skipped function", Fixability: FixableByYou,
 		Explanation: "The callee is native code or a part of the standard library that the tracer must not enter, so its effect cannot become part of a graph.",
 		Hints: []string{
 			"Move the call out of the compiled function, or compute its result before and pass it in.",
@@ -23,7 +23,7 @@ var explained = []Cause{
 		},
 	},
 	{
-		Code: SkippedInline, Short: "callee is marked as not to be traced", Fixability: FixableByYou,
+		Code: SkippedInline, Short: "call to a function marked as skipped", Fixability: FixableByYou,
 		Explanation: "The callee belongs to a package or file that is listed as not to be traced, so it cannot be inlined into the graph.",
 		Hints:       []string{"Call it outside of the compiled region, or take the package off the list."},
 	},
@@ -33,27 +33,27 @@ var explained = []Cause{
 		Hints:       []string{"Remove the call of GraphBreak if one graph is wanted."},
 	},
 	{
-		Code: DataDependentOperator, Short: "operator returns a number that depends on data", Fixability: FixableByYou,
+		Code: DataDependentOperator, Short: "data-dependent operator", Fixability: FixableByYou,
 		Explanation: "The operator's result is not a tensor but a value that only the data can tell; a graph is built before the data is known.",
 		Hints:       []string{"Stay with tensors: use the operator's tensor form and consume it with Where or masked arithmetic."},
 	},
 	{
-		Code: DataDependentAssert, Short: "assertion on a tensor's value",
-		Explanation: "The assertion needs the tensor's value, and the frame cannot be resumed behind it because of what surrounds it.",
+		Code: DataDependentAssert, Short: "data-dependent assertion",
+		Explanation: "The assertion needs the tensor's value, and the frame cannot be resumed after it because of what surrounds it.",
 		Hints:       []string{"Check outside of the compiled function, or with an assertion operator that stays in the graph."},
 	},
 	{
-		Code: DataDependentBool, Short: "truth of a value that depends on data", Fixability: FixableByYou,
+		Code: DataDependentBool, Short: "data-dependent truth value", Fixability: FixableByYou,
 		Explanation: "The truth value of this object is computed by user code that does not give a constant while tracing.",
 		Hints:       []string{"Make the condition depend on constants or sizes only."},
 	},
 	{
-		Code: DynamicShapeOperator, Short: "output shape depends on data", Fixability: FixableByYou,
+		Code: DynamicShapeOperator, Short: "data-dependent output shape", Fixability: FixableByYou,
 		Explanation: "How large the result is depends on the values of the input, so its shape is unknown while the graph is built.",
 		Hints:       []string{"Use a mask and Where instead of selecting elements."},
 	},
 	{
-		Code: "GB0037", Short: "output shape depends on data, and no shape rule exists", Fixability: FixableByYou,
+		Code: "GB0037", Short: "data-dependent output shape, no fake kernel", Fixability: FixableByYou,
 		Explanation: "The operator has no rule that tells the shape of its result without running it.",
 		Hints:       []string{"Add a shape rule (a meta or fake implementation) to the operator."},
 	},
@@ -64,38 +64,38 @@ var explained = []Cause{
 	},
 	{
 		Code: RecompileLimit, Short: "recompile limit reached", Fixability: FixableByYou,
-		Explanation: "The frame was compiled as often as is allowed and another variant is needed; from here on its calls that no entry serves run eager.",
+		Explanation: "The frame was compiled as often as is allowed and another variant is needed; from here on calls that no cache entry fits run eagerly.",
 		Hints: []string{
-			"Look at the guards that failed: one of them demands a value that changes with each call.",
+			"Look at the guards that failed: one of them checks a value that changes with every call.",
 			"Mark changing sizes dynamic; make changing numbers tensors or arguments that nothing specialises on.",
 		},
 	},
 	{
 		Code: ExcessiveRestarts, Short: "tracing restarted too often", Fixability: FrameworkBug,
-		Explanation: "Tracing of this frame was begun anew more than a hundred times.",
+		Explanation: "Tracing of this frame was restarted more than a hundred times.",
 	},
 	{
-		Code: ArgumentNotProxy, Short: "argument cannot stand in a graph", Fixability: FixableByYou,
+		Code: ArgumentNotProxy, Short: "argument cannot be put in a graph", Fixability: FixableByYou,
 		Explanation: "An argument of the operator is an object that a graph node cannot hold.",
 		Hints:       []string{"Convert it to a tensor or a constant before the call."},
 	},
 	{
 		Code: MutateTensorData, Short: "write to a tensor's data", Fixability: FixableByYou,
-		Explanation: "The storage of a tensor is exchanged or written past the operators, which a graph cannot express.",
+		Explanation: "The storage of a tensor is replaced or written without an operator, which a graph cannot express.",
 		Hints:       []string{"Use an in-place operator (CopyFrom, copy_) on the tensor itself."},
 	},
 	{
-		Code: SetTensorAttribute, Short: "attribute of a tensor is set", Fixability: FixableByYou,
+		Code: SetTensorAttribute, Short: "tensor attribute set", Fixability: FixableByYou,
 		Explanation: "The program changes metadata of a tensor for which no replay exists.",
 		Hints:       []string{"Set it outside of the compiled function."},
 	},
 	{
-		Code: BuiltinPrint, Short: "call of a built-in without a rule (print)", Fixability: FixableByYou,
-		Explanation: "The built-in acts on the outside world or on types that it has no tracing rule for, so the graph must end before it.",
+		Code: BuiltinPrint, Short: "print call", Fixability: FixableByYou,
+		Explanation: "The built-in has a side effect, or works on types that the tracer does not support, so the graph must end before it.",
 		Hints:       []string{"Move printing out of the compiled function or behind a constant debug flag."},
 	},
 	{
-		Code: FakeTensorFailure, Short: "shape propagation failed", Fixability: FixableByYou,
+		Code: FakeTensorFailure, Short: "fake tensor propagation failed", Fixability: FixableByYou,
 		Explanation: "Running the operator on shapes alone raised an error; most often the shapes do not fit and eager execution fails as well.",
 		Hints:       []string{"Check the shapes at the marked line."},
 	},
@@ -120,12 +120,12 @@ var explained = []Cause{
 		Hints:       []string{"Use the functional form of the operator."},
 	},
 	{
-		Code: MissingInstructionRule, Short: "instruction without a rule",
+		Code: MissingInstructionRule, Short: "unsupported instruction",
 		Explanation: "The tracer has no rule for this instruction.",
 		Hints:       []string{"Write the line in a simpler form."},
 	},
 	{
-		Code: NotAConstant, Short: "constant wanted", Fixability: FixableByYou,
+		Code: NotAConstant, Short: "expected a constant", Fixability: FixableByYou,
 		Explanation: "The place needs a value that is constant while tracing, and this one is not.",
 		Hints:       []string{"Pass the value as an argument that the function is specialised on."},
 	},
@@ -140,17 +140,17 @@ var explained = []Cause{
 		Hints:       []string{"Remove the earlier break, or do not keep this value alive across it."},
 	},
 	{
-		Code: Disabled, Short: "call of a disabled function", Fixability: Intended,
+		Code: Disabled, Short: "call to a disabled function", Fixability: Intended,
 		Explanation: "The callee is marked as disabled for compilation, so the graph ends before the call.",
 		Hints:       []string{"Remove the marker, or call the function outside of the compiled region."},
 	},
 	{
-		Code: DisabledInline, Short: "disabled function would be inlined", Fixability: Intended,
+		Code: DisabledInline, Short: "disabled function reached by inlining", Fixability: Intended,
 		Explanation: "Tracing reached the inside of a function that is marked as disabled.",
 		Hints:       []string{"Remove the marker, or call the function outside of the compiled region."},
 	},
 	{
-		Code: TensorToList, Short: "data read out as a list", Fixability: FixableByYou,
+		Code: TensorToList, Short: "tensor read out as a list", Fixability: FixableByYou,
 		Explanation: "The tensor's numbers are read out as native values, which do not exist while tracing.",
 		Hints:       []string{"Keep working on the tensor."},
 	},
@@ -158,37 +158,37 @@ var explained = []Cause{
 		Code: TensorBackward, Short: "backward pass inside a compiled function", Fixability: FixableByYou,
 		Explanation: "The backward pass fills the gradients of leaf tensors, which exist only when the graph before it has run; it runs between two graphs, on the compiled backward of each.",
 		Hints: []string{
-			"Compile the function that returns the loss and call Backward outside of it; or accept this one break: what is before it and behind it compiles.",
+			"Compile the function that returns the loss and call Backward outside of it; or accept this one break: what comes before and after it compiles.",
 			"Where gradients are part of what is computed (second derivatives, steps of an inner loop) leave the call where it is: CreateGraph works across the break.",
 		},
 	},
 	{
 		Code: TensorRequiresGrad, Short: "requires_grad changed inside a compiled function", Fixability: FixableByYou,
-		Explanation: "Whether a tensor wants gradients decides what is recorded behind it; a tensor of the graph is none yet, so the change waits until the graph before it has run.",
+		Explanation: "Whether a tensor wants gradients decides what autograd records after it; a tensor of the graph is none yet, so the change waits until the graph before it has run.",
 		Hints:       []string{"Call RequiresGrad_ before the compiled function, and pass the tensor in."},
 	},
 	{
-		Code: TensorItem, Short: "number read out of a tensor", Fixability: FixableByYou,
-		Explanation: "Item turns a tensor element into a native number; a graph holds only the recipe for it, not the number.",
+		Code: TensorItem, Short: "tensor value read as a number", Fixability: FixableByYou,
+		Explanation: "Item turns a tensor element into a native number, which does not exist while tracing.",
 		Hints:       []string{"Keep the value as a 0-dimensional tensor."},
 	},
 	{
-		Code: UnsupportedContext, Short: "context manager without a rule", Fixability: FixableByYou,
+		Code: UnsupportedContext, Short: "unsupported context manager", Fixability: FixableByYou,
 		Explanation: "The region is opened by a context manager that the tracer cannot enter, leave and enter again.",
 		Hints:       []string{"Open it outside of the compiled function."},
 	},
 	{
-		Code: UnsupportedCall, Short: "called value has no rule", Fixability: FixableByYou,
+		Code: UnsupportedCall, Short: "unsupported callable", Fixability: FixableByYou,
 		Explanation: "The value that is called has no rule that says what calling it means.",
 		Hints:       []string{"Call a plain function."},
 	},
 	{
-		Code: "GB0148", Short: "called object has no rule", Fixability: FixableByYou,
+		Code: "GB0148", Short: "unsupported object called", Fixability: FixableByYou,
 		Explanation: "An object without tracing rules was carried along, and now it is used.",
 		Hints:       []string{"Do not create it in the compiled function."},
 	},
 	{
-		Code: UnsupportedMethod, Short: "method has no rule", Fixability: FixableByYou,
+		Code: UnsupportedMethod, Short: "unsupported method", Fixability: FixableByYou,
 		Explanation: "The tracer knows the object but has no rule for this method of it.",
 		Hints:       []string{"Call it outside of the compiled function, or use an equivalent tensor operator."},
 	},
@@ -198,7 +198,7 @@ var explained = []Cause{
 	},
 	{
 		Code: DataDependentBranching, Short: "branch on a tensor's value", Fixability: FixableByYou,
-		Explanation: "Which way the branch goes depends on numbers that do not exist before the graph runs; the graph holds only a recipe for them, so it ends here and the branch is decided natively.",
+		Explanation: "Which way the branch goes depends on values that do not exist before the graph runs, so the graph ends here and the branch is taken on the real values.",
 		Hints: []string{
 			"Compute both sides and choose with Where.",
 			"If the condition is about configuration, make it a constant or an argument that is not a tensor.",
@@ -211,16 +211,16 @@ var explained = []Cause{
 	},
 	{
 		Code: BackendFailed, Short: "the backend could not compile the graph", Fixability: FrameworkBug,
-		Explanation: "The graph was captured, but its backend failed to compile it; the region runs eager.",
+		Explanation: "The graph was captured, but its backend failed to compile it; the region runs eagerly.",
 		Hints:       []string{"Read the backend's error below the break.", "Try backend eager to see whether capture alone works."},
 	},
 	{
-		Code: LoggerCall, Short: "call of a logger", Fixability: FixableByYou,
-		Explanation: "Logging acts on the outside world, so it cannot be part of a graph.",
+		Code: LoggerCall, Short: "logging call", Fixability: FixableByYou,
+		Explanation: "Logging is a side effect, so it cannot be part of a graph.",
 		Hints:       []string{"Log outside of the compiled function."},
 	},
 	{
-		Code: "GB0296", Short: "print cannot be moved behind the graph", Fixability: FixableByYou,
+		Code: "GB0296", Short: "print cannot be moved after the graph", Fixability: FixableByYou,
 		Explanation: "A logging function that may be reordered got an argument that is not a tensor, constant or formatted string.",
 		Hints:       []string{"Print tensors and constants only."},
 	},
@@ -231,11 +231,11 @@ var explained = []Cause{
 	},
 	{
 		Code: StepUnsupported, Short: "explicit end of compilation", Fixability: Intended,
-		Explanation: "The program itself asks to stop compiling at this line; what follows in the frame runs eager.",
+		Explanation: "The program itself asks to stop compiling at this line; the rest of the frame runs eagerly.",
 	},
 	{
 		Code: BreakInLoop, Short: "break inside a loop",
-		Explanation: "A break within a loop has no single place to resume at, so the whole frame runs eager.",
+		Explanation: "A break within a loop has no single place to resume at, so the whole frame runs eagerly.",
 		Hints:       []string{"Remove the break inside of the loop, or move the loop's body into a function of its own."},
 	},
 	{
@@ -244,7 +244,7 @@ var explained = []Cause{
 	},
 	{
 		Code: TimeFunction, Short: "clock read", Fixability: FixableByYou,
-		Explanation: "The time of the call must not be frozen into a graph.",
+		Explanation: "The time of the call must not be baked into a graph.",
 		Hints:       []string{"Measure outside of the compiled function."},
 	},
 	{
@@ -265,11 +265,11 @@ var explained = []Cause{
 	},
 	{
 		Code: DeferRecover, Type: "defer or recover across the region", Short: "defer or recover across the region", Fixability: FixableByYou,
-		Explanation: "A deferred call that acts on the world, or a recover, must see the frame's real stack when it runs, so the region around it cannot become one graph.",
+		Explanation: "A deferred call that has side effects, or a recover, must see the frame's real stack when it runs, so the region around it cannot become one graph.",
 		Hints:       []string{"Move the defer into the caller, or the tensor work into a function of its own."},
 	},
 	{
-		Code: UnknownNativeCall, Type: "Call of native code without a rule", Short: "call of native code", Fixability: FixableByYou,
+		Code: UnknownNativeCall, Type: "Call of native code without a rule", Short: "call to native code", Fixability: FixableByYou,
 		Explanation: "The callee is compiled Go code outside of the traced packages (the standard library or another native function); its effect cannot become graph nodes.",
 		Hints: []string{
 			"Call it before or after the compiled region.",
@@ -277,13 +277,13 @@ var explained = []Cause{
 		},
 	},
 	{
-		Code: UnsupportedOperator, Type: "Operator without a graph form", Short: "operator without a graph form", Fixability: Supportable,
+		Code: UnsupportedOperator, Type: "Operator without a graph form", Short: "operator that cannot be captured", Fixability: Supportable,
 		Explanation: "The operator runs eagerly but has no rule yet that puts it into a graph.",
 		Hints:       []string{"Use an equivalent operator, or report it."},
 	},
 	{
 		Code: OpaqueValue, Type: "Opaque value used in a compiled region", Short: "opaque value", Fixability: FixableByYou,
-		Explanation: "The compiler does not know where the value stood when the call began, or whose memory it is, so no guard could check it and nothing that depends on it may be frozen into a graph.",
+		Explanation: "The compiler does not know where the value was stored when the call began, or whose memory it is, so no guard can check it and nothing that depends on it may be baked into a graph.",
 		Hints:       []string{"Do what the line does before the compiled call, and pass the result in."},
 	},
 	{
@@ -303,7 +303,7 @@ var explained = []Cause{
 	},
 	{
 		Code: ReflectCall, Type: "Reflection on values of the region", Short: "reflection", Fixability: FixableByYou,
-		Explanation: "Reflection reads and writes values past the tracer, so their use cannot be guarded.",
+		Explanation: "Reflection reads and writes values without the tracer seeing it, so their use cannot be guarded.",
 		Hints:       []string{"Use the concrete type."},
 	},
 	{
@@ -311,12 +311,12 @@ var explained = []Cause{
 		Explanation: "Memory that is reached through unsafe.Pointer cannot be followed or guarded.",
 	},
 	{
-		Code: DataIndex, Type: "Index that depends on data", Short: "index that depends on data", Fixability: FixableByYou,
+		Code: DataIndex, Type: "Index that depends on data", Short: "data-dependent index", Fixability: FixableByYou,
 		Explanation: "Which element is taken depends on a tensor's numbers.",
 		Hints:       []string{"Use Gather or IndexSelect with the index as a tensor."},
 	},
 	{
-		Code: DataDependentLoop, Type: "Loop bound that depends on data", Short: "loop bound depends on data", Fixability: FixableByYou,
+		Code: DataDependentLoop, Type: "Loop bound that depends on data", Short: "data-dependent loop bound", Fixability: FixableByYou,
 		Explanation: "How often the loop runs depends on a tensor's numbers, so it cannot be unrolled into a graph.",
 		Hints:       []string{"Bound the loop by a constant and mask the surplus, or leave the loop outside and compile its body."},
 	},
@@ -346,7 +346,7 @@ var explained = []Cause{
 		Hints:       []string{"Update shared state outside of the compiled function."},
 	},
 	{
-		Code: UnsupportedInstr, Type: "Instruction without a rule", Short: "instruction without a rule", Fixability: Supportable,
+		Code: UnsupportedInstr, Type: "Instruction without a rule", Short: "unsupported instruction", Fixability: Supportable,
 		Explanation: "The tracer has no rule for this Go construct yet; it is executed natively between two graphs.",
 		Hints:       []string{"Write the line in a simpler form, or report it."},
 	},
@@ -356,7 +356,7 @@ var explained = []Cause{
 		Hints:       []string{"Call Compile once, outside."},
 	},
 	{
-		Code: LockHeld, Type: "Lock taken in a compiled region", Short: "lock", Fixability: FixableByYou,
+		Code: LockHeld, Type: "Lock taken in a compiled region", Short: "lock taken", Fixability: FixableByYou,
 		Explanation: "A lock orders this code against other goroutines, which a graph cannot do.",
 		Hints:       []string{"Take the lock outside of the compiled function."},
 	},
@@ -377,7 +377,7 @@ var explained = []Cause{
 	},
 	{
 		Code: RandomState, Type: "Random number from native code", Short: "native random number", Fixability: FixableByYou,
-		Explanation: "A random number of the standard library would be frozen into the graph.",
+		Explanation: "A random number of the standard library would be baked into the graph.",
 		Hints:       []string{"Draw it with torch.Rand, or pass it in."},
 	},
 	{
@@ -392,7 +392,7 @@ var explained = []Cause{
 	},
 	{
 		Code: AutogradFunction, Type: "autograd.Function with a derivative of its own", Short: "custom autograd.Function", Fixability: FixableByYou,
-		Explanation: "Forward and Backward of a function with a derivative of its own are captured together, as two bodies of one node. Something in one of them does not let that be; the call runs eagerly between two graphs.",
+		Explanation: "Forward and Backward of a function with a derivative of its own are captured together, as two bodies of one node. Something in one of them prevents that; the call runs eagerly between two graphs.",
 		Hints: []string{
 			"Backward is traced when Forward is: what it needs, hand over by SaveForBackward or in fields of the function, passed by value.",
 			"Backward may change nothing but what it makes itself: counting and printing belong outside of it.",
