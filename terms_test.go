@@ -44,7 +44,7 @@ var quotesOthers = map[string]bool{"explain/oldreason.go": true, "explain/breakt
 // What a person reads does not use the words that docs/terms.md retires: the strings
 // in the source of screens, reports, help and reasons, the screens as they are drawn,
 // and the documents.
-func TestRetiredWords(t *testing.T) {
+func TestDocsRetiredWords(t *testing.T) {
 	words := retired(t)
 	check := func(where, text string) {
 		for w, re := range words {
@@ -53,7 +53,7 @@ func TestRetiredWords(t *testing.T) {
 			}
 		}
 	}
-	for _, dir := range []string{"tui", "internal/app"} {
+	for _, dir := range []string{"tui", "explain", "internal/app", "tracer/breaks", "inductor"} {
 		_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 			if err != nil || d.IsDir() {
 				return err

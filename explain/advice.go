@@ -17,7 +17,7 @@ import (
 // fixBreak advises on one break of a program of the given engine.
 func fixBreak(b *Break, engine string) Fix {
 	if b.Noise {
-		return Fix{Text: "inside the framework or the standard library: nothing to change at this line"}
+		return Fix{Text: "inside torch or the standard library: there is no line of yours to change"}
 	}
 	var fix Fix
 	if strings.HasPrefix(engine, "tcdbg") {
@@ -433,12 +433,12 @@ func advise(r *Report) {
 		if g.Lead.Noise || g.CausedBy != nil || g.Fix.Text == "" {
 			continue
 		}
-		cost := g.often()
+		cost := strings.TrimPrefix(g.often(), "seen in ") // a line has little room
 		if len(g.Lost) > 0 {
 			cost += ", " + g.lostWords()
 		}
 		if g.Graphs > 0 {
-			cost += ", splits off " + count(g.Graphs, "graph")
+			cost += ", adds " + count(g.Graphs, "graph")
 		}
 		if g.Seconds > 0 {
 			cost += ", " + duration(g.Seconds)

@@ -87,18 +87,18 @@ type programFact struct {
 // is counted below, at handCounts.
 var programFacts = map[string][]programFact{
 	"nested_gb": {
-		{"GB0059", 8, "leaf", 6, "(print)", "Print outside"},
+		{"GB0059", 8, "leaf", 6, "print call", "Print outside"},
 		{"GB0170", 31, "br", 1, "branch on a tensor", "torch.where"},
 		{"GB0170", 32, "br", 2, "branch on a tensor", "repairs them, choose with torch.where"}, // nan_to_num
-		{"GB0059", 45, "<listcomp>", 2, "(print)", "Print outside"},
+		{"GB0059", 45, "<listcomp>", 2, "print call", "Print outside"},
 		{"GB7000", 45, "<listcomp>", 1, "inside a loop", "move the loop's body"},
 		{"GB0088", 52, "fstr", 1, "exception", "run it without torch.compile"}, // len of an f-string: no error when run
-		{"GB0059", 57, "__setattr__", 1, "(print)", "Print outside"},
-		{"GB0291", 66, "logwarn", 1, "logger", "Log outside"},
+		{"GB0059", 57, "__setattr__", 1, "print call", "Print outside"},
+		{"GB0291", 66, "logwarn", 1, "logging", "Log outside"},
 		{"GB0025", 73, "side", 1, "explicit graph break", "Remove the call of graph_break"},
 		{"GB0098", 80, "dis", 1, "disabled function", "torch.compiler.disable"},
-		{"GB0059", 86, "trywrap", 1, "(print)", "Print outside"},
-		{"GB0059", 95, "withno", 1, "(print)", "Print outside"},
+		{"GB0059", 86, "trywrap", 1, "print call", "Print outside"},
+		{"GB0059", 95, "withno", 1, "print call", "Print outside"},
 		{"GB0275", 106, "step", 1, "step_unsupported", "step_unsupported"},
 		{"GB4297", 111, "skip", 1, "skip of the frame", "Remove the `torch._dynamo.skip_frame()` call"},
 	},
@@ -106,7 +106,7 @@ var programFacts = map[string][]programFact{
 		{"GB0025", 9, "fl", 1, "explicit graph break", "Remove the call of graph_break"},
 		{"GB7000", 9, "fl", 1, "inside a loop", "move the loop's body"},
 		{"GB0170", 13, "dl", 2, "branch on a tensor", "compile its body"}, // a while loop has no two sides
-		{"GB0059", 16, "inner", 4, "(print)", "Print outside"},
+		{"GB0059", 16, "inner", 4, "print call", "Print outside"},
 		{"GB7000", 16, "inner", 3, "inside a loop", "move the loop's body"},
 		{"GB8977", 24, "noresume", 1, "class defined", ""},
 		{"GB0025", 30, "tr", 1, "explicit graph break", "Remove the call of graph_break"},
@@ -115,45 +115,45 @@ var programFacts = map[string][]programFact{
 	},
 	"marks": {
 		{"GB0170", 13, "unb", 1, "branch on a number", "compare the tensor"},
-		{"GB0036", 30, "nz", 1, "shape depends on data", "work on all of them with a mask"},
+		{"GB0036", 30, "nz", 1, "data-dependent output shape", "work on all of them with a mask"},
 		{breaks.ShapeRelation, 0, "f", 1, "2 <= x.size()[0] <= 16", "an entry for each side"},
 		{breaks.MarkingChanged, 0, "dyn", 1, "mark_dynamic, expected {0}, actual {1}", "mark the same ones"},
 		{breaks.SizeChanged, 0, "static", 3, "x dim 0", "as with dynamic=False"},
 		{breaks.ShapeRelation, 0, "r", 1, "(x.size()[0] // 4), expected 1", "one entry more is normal"}, // 4 is one row
 	},
 	"transforms": {
-		{"GB0059", 22, "noisy", 2, "(print)", "Print outside"},
+		{"GB0059", 22, "noisy", 2, "print call", "Print outside"},
 		{"GB0149", 21, "noisy", 1, "functorch", "torch.func"}, // called by grad, which runs eager
 		{"GB0170", 36, "one", 2, "branch on a tensor", "torch.where"},
 		{"GB0149", 35, "one", 1, "functorch", "torch.func"},
-		{"GB0264", 108, "__init__", 1, "Parameter", "nothing to change"}, // of torch/nn
+		{"GB0264", 108, "__init__", 1, "Parameter", "no line of yours"}, // of torch/nn
 		{breaks.SizeChanged, 0, "per_sample", 1, "xs dim 0, expected 3, actual 5", "mark_dynamic(xs, 0)"},
 	},
 	"operators": {
-		{"GB0059", 49, "forward", 2, "(print)", "Print outside"},
-		{"GB0059", 100, "part", 1, "(print)", "Print outside"},
-		{"GB0036", 877, "__call__", 1, "shape depends on data", "nothing to change"}, // a custom operator's, within torch
+		{"GB0059", 49, "forward", 2, "print call", "Print outside"},
+		{"GB0059", 100, "part", 1, "print call", "Print outside"},
+		{"GB0036", 877, "__call__", 1, "data-dependent output shape", "no line of yours"}, // a custom operator's, within torch
 		{breaks.TypeChanged, 0, "forward", 1, "self, expected __main__.Deep", "several classes"},
 	},
 	"strict": {
-		{"GB0059", 6, "helper", 3, "(print)", "Print outside"},
+		{"GB0059", 6, "helper", 3, "print call", "Print outside"},
 		{"GB0170", 41, "leaf", 4, "branch on a tensor", "torch.where"},
 		{breaks.SizeChanged, 0, "<lambda>", 1, "x dim 0, expected 2, actual 3", "mark_dynamic(x, 0)"},
 	},
 	"varied": {
-		{"GB0124", 18, "masked", 1, "number read out", "mask what is beyond it"},        // the bound of a slice
+		{"GB0124", 18, "masked", 1, "read as a number", "mask what is beyond it"},        // the bound of a slice
 		{"GB0170", 27, "topk_loop", 1, "branch on a tensor", "compile the loop's body"}, // in a loop
 		{"GB7000", 27, "topk_loop", 1, "inside a loop", "move the loop's body"},
-		{"GB0291", 47, "out", 1, "logger", "Log outside"},
-		{"GB0291", 1488, "info", 1, "logger", "nothing to change"}, // of the standard library
-		{"GB0036", 63, "uniq", 1, "shape depends on data", "capture_dynamic_output_shape_ops"},
+		{"GB0291", 47, "out", 1, "logging", "Log outside"},
+		{"GB0291", 1488, "info", 1, "logging", "no line of yours"}, // of the standard library
+		{"GB0036", 63, "uniq", 1, "data-dependent output shape", "capture_dynamic_output_shape_ops"},
 		{"GB0170", 68, "nanfix", 1, "branch on a tensor", "repairs them, choose with torch.where"},
 		{"GB0170", 88, "early", 1, "branch on a tensor", "compile the loop's body"},
 		{"GB7000", 88, "early", 1, "inside a loop", "move the loop's body"},
 		{"GB0363", 103, "seeded", 1, "opaque object", "draw such numbers outside"},
 		{"GB7650", 103, "seeded", 1, "torch.Generator method", "draw such numbers outside"},
-		{"GB0055", 104, "seeded", 1, "argument cannot stand", "draw such numbers outside"},
-		{"GB0036", 109, "tl", 1, "shape depends on data", "torch.where"},
+		{"GB0055", 104, "seeded", 1, "put in a graph", "draw such numbers outside"},
+		{"GB0036", 109, "tl", 1, "data-dependent output shape", "torch.where"},
 		{"GB0109", 109, "tl", 1, "read out as a list", "Leave out .tolist()"},
 		{breaks.SizeChanged, 0, "pad", 1, "xs[0] dim 0, expected 2, actual 3", "mark_dynamic(xs[0], 0)"},
 		{breaks.SizeChanged, 0, "cached", 1, "x dim 0, expected 3, actual 4", "mark_dynamic(x, 0)"},
@@ -184,14 +184,14 @@ var programFacts = map[string][]programFact{
 	},
 	"train_small": {
 		{"GB0170", 15, "loss_fn", 2, "branch on a tensor", "torch.where"},
-		{"GB0025", 78, "_use_grad", 2, "explicit graph break", "nothing to change"}, // of torch/optim
+		{"GB0025", 78, "_use_grad", 2, "explicit graph break", "no line of yours"}, // of torch/optim
 		{breaks.SizeChanged, 0, "forward", 1, "x dim 0, expected 16, actual 9", "mark_dynamic(x, 0)"},
 		{breaks.SizeChanged, 0, "loss_fn", 1, "o dim 0, expected 16, actual 9", "mark_dynamic(o, 0)"},
 	},
 	"ddp_train": {
-		{"GB0059", 11, "forward", 2, "(print)", "Print outside"},
-		{"GB0007", 105, "__init__", 4, "never traced", "nothing to change"},            // of contextlib
-		{"GB0156", 1779, "_pre_forward", 4, "method has no rule", "nothing to change"}, // of torch/nn/parallel
+		{"GB0059", 11, "forward", 2, "print call", "Print outside"},
+		{"GB0007", 105, "__init__", 4, "skipped function", "no line of yours"},            // of contextlib
+		{"GB0156", 1779, "_pre_forward", 4, "unsupported method", "no line of yours"}, // of torch/nn/parallel
 		{breaks.SizeChanged, 0, "forward", 2, "x dim 0, expected 8, actual 6", "mark_dynamic(x, 0)"},
 		{breaks.SizeChanged, 0, "inner", 2, "args[0] dim 0, expected 8, actual 6", ""}, // nothing of DDP's own wrapper is compiled
 		{breaks.SizeChanged, 0, "torch_dynamo_resume_in_forward_at_11", 1, "h dim 0, expected 8, actual 6", "follows from the graph break at ddp_train.py:11"},

@@ -282,9 +282,9 @@ func (g *BreakGroup) Times() int {
 // lostWords names the functions that run eager.
 func (g *BreakGroup) lostWords() string {
 	if len(g.Lost) == 1 {
-		return g.Lost[0] + " runs eager"
+		return g.Lost[0] + " runs eagerly"
 	}
-	return count(len(g.Lost), "function") + " run eager"
+	return count(len(g.Lost), "function") + " run eagerly"
 }
 
 // dearer orders groups: the user's own before the framework's, causes before

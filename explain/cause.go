@@ -38,7 +38,7 @@ func (rc *Recompile) atLimit() string {
 	if rc.Compile.Failure != nil {
 		return "fails"
 	}
-	return "runs eager"
+	return "runs eagerly"
 }
 
 // compiled counts the recompiles that took place: one that hit the limit did not.

@@ -23,7 +23,7 @@ func (f *Failure) Title() string {
 		return c.words()
 	}
 	if f.Type == recompileError {
-		return "compiled again where config.error_on_recompile forbids it"
+		return "recompiled although config.error_on_recompile forbids it"
 	}
 	return firstLine(f.Reason)
 }

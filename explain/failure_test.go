@@ -73,7 +73,7 @@ func TestBackendAdvice(t *testing.T) {
 func TestFailureHasTheWordsOfItsBreak(t *testing.T) {
 	f := &Failure{Type: "Unsupported", Code: breaks.BuiltinPrint, Reason: "Failed to trace builtin operator", Context: "builtin open [] False"}
 	words := (&Break{Code: f.Code, Context: f.Context}).Title()
-	if !strings.Contains(words, "(open)") || f.Title() != words {
+	if !strings.Contains(words, "built-in open") || f.Title() != words {
 		t.Fatalf("%q against %q", f.Title(), words)
 	}
 	r := &Report{Failures: []*Failure{f}}

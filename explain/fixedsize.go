@@ -7,7 +7,7 @@ import (
 	"tcdbg/tracer/breaks"
 )
 
-// This file finds sizes that are compiled anew for each value though the compiler
+// This file finds sizes that are recompiled for each value though the compiler
 // left them open: some line of the program needs the number.
 
 // fixedSize is a size that became a constant in one compile.
@@ -48,5 +48,5 @@ func needsNumber(rc *Recompile, fixed map[fixedSize]logs.Pos) (Fix, bool) {
 
 // sizeAsNumber advises on a size that a line needs as a number.
 func sizeAsNumber(where, name string, dim int) Fix {
-	return Fix{Text: fmt.Sprintf("%s needs size %d of %s as a number, so each size is compiled anew: pad to a few sizes, or keep that line out of the compiled function", where, dim, name)}
+	return Fix{Text: fmt.Sprintf("%s needs size %d of %s as a number, so each size is a compile of its own: pad to a few sizes, or keep that line out of the compiled function", where, dim, name)}
 }

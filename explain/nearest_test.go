@@ -148,7 +148,7 @@ func TestLostFunctionsAreDearest(t *testing.T) {
 		if g := r.Breaks[i]; len(g.Lost) != 1 || g.Lost[0] != fn || g.Seconds != 0 {
 			t.Errorf("break %d: lost %q, %.1f s", i, g.Lost, g.Seconds)
 		}
-		if a := r.Advice[i]; !strings.Contains(a.Cost, fn+" runs eager") {
+		if a := r.Advice[i]; !strings.Contains(a.Cost, fn+" runs eagerly") {
 			t.Errorf("advice %d: %s, %s", i, a.Text, a.Cost)
 		}
 	}

@@ -40,14 +40,14 @@ func becameInput(rc *Recompile, open map[ID][]string) (Fix, bool) {
 	source := plainSource(g.Source)
 	for _, s := range open[rc.Compile.ID] {
 		if s == source || strings.Contains(source, "("+s+" ") {
-			return Fix{Text: fmt.Sprintf("%s was a constant of the first entry and is an input of this one, so that it recompiles no more (an int that is 0 or 1 aside): nothing to change", s), Settled: true}, true
+			return Fix{Text: fmt.Sprintf("%s was baked in by the first compile and is now dynamic: new values do not recompile (an int that becomes 0 or 1 does), nothing to do", s), Settled: true}, true
 		}
 	}
 	return Fix{}, false
 }
 
 // countedBehindBreak advises on the counter of a loop that a graph break cuts: what
-// follows the break begins anew in each round, with the counter among its locals.
+// follows the break begins again in each iteration, with the counter among its locals.
 func countedBehindBreak(rc *Recompile) (Fix, bool) {
 	fr := rc.Compile.Frame
 	if fr.From == nil || fr.Parent == nil || len(rc.Failures) == 0 {
@@ -61,7 +61,7 @@ func countedBehindBreak(rc *Recompile) (Fix, bool) {
 		for _, c := range from.Compiles {
 			if c.ID.CompileID == *fr.From && len(c.Breaks) > 0 {
 				at := c.Breaks[0].Pos
-				return Fix{Text: fmt.Sprintf("the graph break at %s cuts this loop, and what follows it is compiled for each round: what removes that break removes this", shortPlace(at.File, at.Line))}, true
+				return Fix{Text: fmt.Sprintf("the graph break at %s splits this loop, and the rest of it is recompiled for each iteration: what removes that break removes this", shortPlace(at.File, at.Line))}, true
 			}
 		}
 	}

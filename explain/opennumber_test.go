@@ -25,8 +25,8 @@ func TestNumberThatBecameInput(t *testing.T) {
 		source string
 		want   string
 	}{
-		"an input":             {report("tcdbg 0.1.0", Symbol{ID: at, Source: "L['beta']"}), "beta", "beta was a constant"},
-		"in an expression":     {report("tcdbg 0.1.0", Symbol{ID: at, Source: "L['count']"}), "(count + 1)", "count was a constant"},
+		"an input":             {report("tcdbg 0.1.0", Symbol{ID: at, Source: "L['beta']"}), "beta", "beta was baked in by the first compile and is now dynamic"},
+		"in an expression":     {report("tcdbg 0.1.0", Symbol{ID: at, Source: "L['count']"}), "(count + 1)", "count was baked in by the first compile and is now dynamic"},
 		"beside an input":      {report("tcdbg 0.1.0", Symbol{ID: at, Source: "(L['k'] * L['n'])"}), "k", ""},
 		"another number":       {report("tcdbg 0.1.0", Symbol{ID: at, Source: "L['k']"}), "beta", ""},
 		"fixed again":          {report("tcdbg 0.1.0", Symbol{ID: at, Source: "L['k']", Specialized: "4"}), "k", ""},
@@ -78,7 +78,7 @@ func TestCounterBehindBreak(t *testing.T) {
 		return &Recompile{Compile: &Compile{Frame: fr}, Failures: []GuardFailure{{Kind: kind, Pos: logs.Pos{Code: code}}}}
 	}
 	loop := "	for i, e := range list {"
-	if fix, ok := countedBehindBreak(behind(&from, loop, breaks.ValueChanged)); !ok || !strings.Contains(fix.Text, "the graph break at model.go:7 cuts this loop") {
+	if fix, ok := countedBehindBreak(behind(&from, loop, breaks.ValueChanged)); !ok || !strings.Contains(fix.Text, "the graph break at model.go:7 splits this loop") {
 		t.Errorf("%q", fix.Text)
 	}
 	for name, rc := range map[string]*Recompile{

@@ -20,12 +20,12 @@ func TestOldReasons(t *testing.T) {
 		}
 	}
 	for reason, want := range map[string]struct{ code, title string }{
-		"Input tensor for tolist must be an integer tensor":                                  {breaks.TensorToList, "data read out as a list"},
-		"Logger not supported for non-export cases. To avoid graph breaks caused by":         {breaks.LoggerCall, "call of a logger"},
-		"builtin: open [<class 'torch._dynamo.variables.constant.ConstantVariable'>] False":  {breaks.BuiltinPrint, "call of a built-in without a rule (open)"},
-		"call_function BuiltinVariable(input) [ConstantVariable()] {}":                       {breaks.BuiltinPrint, "call of a built-in without a rule (input)"},
-		`SKIPPED INLINING <code object reduce at 0x7f99cc3de970, file "/v/f.py", line 24>: `: {breaks.SkippedInline, "callee is marked as not to be traced"},
-		"call_method NNModuleVariable() eval [] {}":                                          {breaks.UnsupportedMethod, "method has no rule"},
+		"Input tensor for tolist must be an integer tensor":                                  {breaks.TensorToList, "tensor read out as a list"},
+		"Logger not supported for non-export cases. To avoid graph breaks caused by":         {breaks.LoggerCall, "logging call"},
+		"builtin: open [<class 'torch._dynamo.variables.constant.ConstantVariable'>] False":  {breaks.BuiltinPrint, "call to built-in open"},
+		"call_function BuiltinVariable(input) [ConstantVariable()] {}":                       {breaks.BuiltinPrint, "call to built-in input"},
+		`SKIPPED INLINING <code object reduce at 0x7f99cc3de970, file "/v/f.py", line 24>: `: {breaks.SkippedInline, "call to a function marked as skipped"},
+		"call_method NNModuleVariable() eval [] {}":                                          {breaks.UnsupportedMethod, "unsupported method"},
 		"a new one, with hasattr () within, of <object at 0x7f99cc3de970> here":              {"", "a new one, with hasattr () within, of <object> here"},
 	} {
 		r := foldText(t, payload(`{"artifact": {"name": "dynamo_graph_break_reason", "encoding": "string"}, "frame_id": 0, "frame_compile_id": 0, "attempt": 0`,

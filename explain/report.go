@@ -149,7 +149,7 @@ type Compile struct {
 	// LoadMetrics reads the compile's metrics as recorded; nil: none.
 	LoadMetrics func() map[string]any
 	Ops         int           // operators captured, -1: unknown
-	Restarts    []string      // why tracing began anew
+	Restarts    []string      // why tracing was restarted
 	SideEffects func() string // what is replayed after the graph, nil: none
 	Outputs     []*OutputCode
 	Memory      *logs.MemoryPlan

@@ -54,7 +54,7 @@ func (fr *Frame) skippedForGood() bool {
 }
 
 // skippedWords are the consequence.
-const skippedWords = "runs eager for good: its first call met no operator, so PyTorch skips it and looks at no later call"
+const skippedWords = "always runs eagerly: its first call had no operator, so PyTorch skips it and never compiles it again"
 
 // skippedAdvice tells them behind what has a cost that is known.
 func skippedAdvice(r *Report) []Advice {

@@ -14,7 +14,7 @@ func TestSkippedForGood(t *testing.T) {
 	if len(list) != 1 || list[0].Name != "warmup" || list[0].Pos.Line != 7 {
 		t.Fatalf("%d functions: %+v", len(list), list)
 	}
-	const words = "runs eager for good"
+	const words = "always runs eagerly"
 	if got := advices(r); strings.Count(got, "skipped.py:7: warmup "+words) != 1 {
 		t.Errorf("advice:\n%s", got)
 	}

@@ -32,7 +32,7 @@ func (t *textWriter) guards(r *Report) {
 	}
 	t.section(fmt.Sprintf("GUARDS: %s in %s, %d of them about hasattr and dynamic marking", count(leaves, "guard"), count(entries, "entry"), noise))
 	if dearest != nil && dearest.Guards.Micros > 0 {
-		t.line("  dearest: %s [%s] %s, %.1f us a check", frameTitle(dearest.Frame), idText(dearest.ID), count(dearest.Guards.Leaves, "guard"), dearest.Guards.Micros)
+		t.line("  slowest: %s [%s] %s, %.1f us per check", frameTitle(dearest.Frame), idText(dearest.ID), count(dearest.Guards.Leaves, "guard"), dearest.Guards.Micros)
 	}
 	t.guardDiffs(r)
 }
@@ -273,7 +273,7 @@ func (t *textWriter) time(r *Report) {
 		total = duration(r.Totals.CompileSeconds)
 	}
 	t.section("COMPILE TIME: " + total)
-	t.line("  %-44s %7s %10s %10s", "phase", "times", "total s", "own s")
+	t.line("  %-44s %7s %10s %10s", "phase", "times", "total s", "self s")
 	for i, p := range r.PhaseSums {
 		if i == rows {
 			t.more(len(r.PhaseSums)-rows, "phase")
@@ -343,10 +343,10 @@ func (t *textWriter) ranks(r *Report) {
 	t.section(fmt.Sprintf("RANKS: %d", len(r.Ranks)))
 	for i, d := range r.Divergence {
 		if i == 5 {
-			t.line("  ... and %d more ranks part", len(r.Divergence)-5)
+			t.line("  ... and %d more rank pairs differ", len(r.Divergence)-5)
 			break
 		}
-		t.line("  they part: %s", d)
+		t.line("  first difference: %s", d)
 	}
 	for _, k := range r.Ranks {
 		n := &k.Totals

@@ -190,7 +190,7 @@ func (h *htmlWriter) group(g *BreakGroup) {
 	h.tag("code", "gb", orUnknown(b.Code))
 	h.tag("b", "", " "+b.Title()+" ")
 	h.tag("span", "", h.names.place(b.Pos))
-	h.tag("span", "dim", fmt.Sprintf("  %s, splits %d, %s, %s, %s", g.often(), g.Graphs, duration(g.Seconds), b.Fixability, b.Outcome))
+	h.tag("span", "dim", fmt.Sprintf("  %s, adds %s, %s, %s, %s", g.often(), count(g.Graphs, "graph"), duration(g.Seconds), b.Fixability, b.Outcome))
 	h.raw("</summary>")
 	h.marked(b.Pos)
 	if b.Explanation != "" {
@@ -207,7 +207,7 @@ func (h *htmlWriter) group(g *BreakGroup) {
 	if g.CausedBy != nil {
 		h.tag("p", "dim", "caused by "+g.CausedBy.Lead.Code+" at "+h.names.place(g.CausedBy.Lead.Pos))
 	}
-	h.stack("how the value came about", b.Value)
+	h.stack("where the value comes from", b.Value)
 	for i, c := range g.Chains {
 		if i == 10 {
 			break
@@ -397,7 +397,7 @@ func (h *htmlWriter) kernels(r *Report) {
 		}
 		h.tag("span", "dim", k.Lang+" "+strings.Join(k.Ops, ", ")+" "+k.Reason)
 		h.raw("</summary>")
-		h.stack("made from", k.Pos)
+		h.stack("computes", k.Pos)
 		h.text(k.Load)
 		h.raw("</details>")
 	}
@@ -458,7 +458,7 @@ func (h *htmlWriter) timeline(r *Report) {
 		h.esc(p.Name)
 		h.raw("</i>")
 	}
-	h.raw("</div><table><tr><th>phase</th><th>times</th><th>total s</th><th>own s</th></tr>")
+	h.raw("</div><table><tr><th>phase</th><th>times</th><th>total s</th><th>self s</th></tr>")
 	for i, p := range r.PhaseSums {
 		if i == 60 {
 			break
@@ -499,7 +499,7 @@ func (h *htmlWriter) tables(r *Report) {
 		h.end()
 	}
 	if len(r.Side) > 0 {
-		h.section("remarks", fmt.Sprintf("Remarks (%d)", len(r.Side)), false)
+		h.section("remarks", fmt.Sprintf("Warnings about the trace (%d)", len(r.Side)), false)
 		h.raw("<table>")
 		for i, s := range r.Side {
 			if i == 500 {

@@ -120,7 +120,7 @@ func (t *textWriter) head(r *Report) {
 		t.line("%d%% of operators run compiled (%d of %d)", 100*compiled/(compiled+eager), compiled, compiled+eager)
 	}
 	if r.Live {
-		t.line("the run goes on: these are the figures so far")
+		t.line("still running: these are the figures so far")
 	}
 	for _, s := range warnings(r) {
 		t.line("! %s", s)
@@ -189,7 +189,7 @@ func (t *textWriter) breaks(r *Report) {
 	case r.textual: // which logs were on is not recorded
 		t.line("  none recorded: TORCH_LOGS=graph_breaks shows them")
 	case r.Totals.Graphs > 0:
-		t.line("  none: every captured graph is whole")
+		t.line("  none: every function was captured whole")
 	default:
 		t.line("  none")
 	}
@@ -205,7 +205,7 @@ func (t *textWriter) breaks(r *Report) {
 			}
 			places = append(places, place)
 		}
-		t.line("  folded: %s inside the framework or the standard library (%s)", count(n, "break"), clipText(strings.Join(places, ", "), 120))
+		t.line("  framework breaks: %s inside torch or the standard library (%s)", count(n, "break"), clipText(strings.Join(places, ", "), 120))
 	}
 }
 
@@ -224,7 +224,7 @@ func (t *textWriter) group(g *BreakGroup, indent string) {
 		cost += ", " + g.lostWords()
 	}
 	if g.Graphs > 0 {
-		cost += fmt.Sprintf(", splits off %s", count(g.Graphs, "graph"))
+		cost += fmt.Sprintf(", adds %s", count(g.Graphs, "graph"))
 	}
 	if g.Seconds > 0 {
 		cost += ", " + duration(g.Seconds) + " to compile them"
@@ -263,11 +263,11 @@ func (t *textWriter) group(g *BreakGroup, indent string) {
 func (g *BreakGroup) often() string {
 	switch n := len(g.Breaks); {
 	case g.Times() > 0 || n == 0:
-		return count(g.Times(), "time")
+		return "seen in " + count(g.Times(), "compile")
 	case n == 1:
-		return "met while another was handled"
+		return "hit while another was handled"
 	default:
-		return "met " + count(n, "time") + " while another was handled"
+		return "hit " + count(n, "time") + " while another was handled"
 	}
 }
 

@@ -174,7 +174,7 @@ func TestScripts(t *testing.T) {
 			expect ▸ ✓ add·relu + mul
 			expect fused_add_relu_mul()
 			expect - void fused_mul() {
-			expect saves 128 KB of traffic
+			expect saves 128 KB of memory traffic
 			keys enter G
 			expect + op1_op2_op3 = add, relu, mul [8192]
 			expect   op4 = sum [8192]

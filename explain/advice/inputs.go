@@ -14,7 +14,7 @@ import (
 var inputs = []Row{
 	{
 		ID: "after-break", Kind: Recompile, Effect: Removes,
-		Pattern: "a tensor or number that crosses a graph break changes, and what follows the break is compiled again",
+		Pattern: "a tensor or number that crosses a graph break changes, and what follows the break is recompiled",
 		When: func(f *Finding) bool {
 			return f.CutBy != "" && !f.Reachable
 		},

@@ -285,7 +285,7 @@ func (p *parser) externHead(n *Node, s string) error {
 	outs, reason, ok3 := strings.Cut(rest, " because ")
 	row, ok4 := ops.Lookup(name)
 	if !ok || !ok2 || !ok3 || !ok4 {
-		return fmt.Errorf("bad extern call %q", s)
+		return fmt.Errorf("bad extern kernel %q", s)
 	}
 	n.Kind, n.Ext = Extern, &ExternInfo{Op: row.ID, Reason: Reason(reason)}
 	if args != "" {
