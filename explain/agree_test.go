@@ -141,7 +141,7 @@ var programFacts = map[string][]programFact{
 		{breaks.SizeChanged, 0, "<lambda>", 1, "x dim 0, expected 2, actual 3", "mark_dynamic(x, 0)"},
 	},
 	"varied": {
-		{"GB0124", 18, "masked", 1, "read as a number", "mask what is beyond it"},        // the bound of a slice
+		{"GB0124", 18, "masked", 1, "read as a number", "mask what is beyond it"},       // the bound of a slice
 		{"GB0170", 27, "topk_loop", 1, "branch on a tensor", "compile the loop's body"}, // in a loop
 		{"GB7000", 27, "topk_loop", 1, "inside a loop", "move the loop's body"},
 		{"GB0291", 47, "out", 1, "logging", "Log outside"},
@@ -190,7 +190,7 @@ var programFacts = map[string][]programFact{
 	},
 	"ddp_train": {
 		{"GB0059", 11, "forward", 2, "print call", "Print outside"},
-		{"GB0007", 105, "__init__", 4, "skipped function", "no line of yours"},            // of contextlib
+		{"GB0007", 105, "__init__", 4, "skipped function", "no line of yours"},        // of contextlib
 		{"GB0156", 1779, "_pre_forward", 4, "unsupported method", "no line of yours"}, // of torch/nn/parallel
 		{breaks.SizeChanged, 0, "forward", 2, "x dim 0, expected 8, actual 6", "mark_dynamic(x, 0)"},
 		{breaks.SizeChanged, 0, "inner", 2, "args[0] dim 0, expected 8, actual 6", ""}, // nothing of DDP's own wrapper is compiled
