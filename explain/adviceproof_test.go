@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -92,6 +93,19 @@ func TestRowsOfAdvice(t *testing.T) {
 	for _, f := range folders {
 		if !seen[f.Name()] {
 			t.Errorf("%s is the example of no row", f.Name())
+		}
+	}
+}
+
+// TestAdviceNamesNoGo: what a PyTorch program is told uses PyTorch's names.
+func TestAdviceNamesNoGo(t *testing.T) {
+	goNames := regexp.MustCompile(`\b(Where|Cond|CopyFrom|GraphBreak|Item|Gather|IndexSelect|RequiresGrad_|MarkDynamic|Backward|goroutine|kw)\b`)
+	for _, row := range advice.Rows() {
+		if row.Go {
+			continue
+		}
+		if said, err := os.ReadFile(filepath.Join(adviceFolder, row.ID, "advice.txt")); err != nil || goNames.Match(said) {
+			t.Errorf("%s: %q is said to a PyTorch program (%v)", row.ID, said, err)
 		}
 	}
 }

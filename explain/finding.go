@@ -16,7 +16,7 @@ func breakFinding(b *Break) *advice.Finding {
 	f := &advice.Finding{
 		Kind: advice.Break, Line: b.Pos.Code, Place: shortPlace(b.Pos.File, b.Pos.Line),
 		Code: b.Code, Context: b.Context, Explanation: b.Explanation, Hints: b.Hints, Raw: b.Raw,
-		Callee: callee(b), Builtin: builtinName(b), FromRandom: drawsNumber(b),
+		Callee: callee(b), Builtin: builtinName(b), FromRandom: drawsNumber(b), Reason: disabledBecause(b),
 	}
 	if b.Code == breaks.BuiltinPrint && f.Builtin == "" {
 		f.Builtin = "print" // as older releases record it
@@ -205,8 +205,8 @@ func reachable(name string) bool {
 func cutBefore(rc *Recompile, g *GuardFailure, name string) (setBy, cutBy string) {
 	fr := rc.Compile.Frame
 	_, line, resumed := resumedFunction(fr.Name)
-	if !resumed && fr.Parent == nil {
-		return "", ""
+	if !resumed && fr.Parent == nil || g.Kind == breaks.Raced || g.Kind == breaks.BackendChanged || g.Kind == breaks.GlobalStateChanged {
+		return "", "" // nothing that crosses the break
 	}
 	if name != "" {
 		if at, ok := setByBreak(rc, name); ok {

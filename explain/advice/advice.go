@@ -55,6 +55,7 @@ type Finding struct {
 	Raw         string   // the whole message
 	Callee      string   // what the line calls, as the line spells it
 	Builtin     string   // the built-in that it calls
+	Reason      string   // for which the program disables what it calls
 	FromRandom  bool     // the value at fault was drawn by Python's random
 	Wraps       bool     // what wraps a model breaks before anything of the model is compiled
 	Inner       string   // where the break is within torch or the standard library, "" elsewhere

@@ -119,6 +119,9 @@ var calls = []Row{
 		Pattern: "a call of a function under torch.compiler.disable",
 		When:    code(breaks.Disabled),
 		Text: func(f *Finding) string {
+			if f.Reason != "" { // it has to stay
+				return "Leave the call of " + orElse(f.Callee, "the callee") + " outside of the compiled function."
+			}
 			return "Remove torch.compiler.disable from " + orElse(f.Callee, "the callee") + ", or leave the call outside of the compiled function."
 		},
 	},

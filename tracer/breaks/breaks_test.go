@@ -90,25 +90,6 @@ func TestRecompileKinds(t *testing.T) {
 	}
 }
 
-// TestTorchAdviceNamesNoGo: advice on PyTorch's codes uses PyTorch's names, and
-// each row belongs to a code that exists.
-func TestTorchAdviceNamesNoGo(t *testing.T) {
-	for code := range torchAdvice {
-		if _, ok := Lookup(code); !ok {
-			t.Errorf("advice on %s, which is no code", code)
-		}
-	}
-	goNames := regexp.MustCompile(`\b(Where|Cond|CopyFrom|GraphBreak|Item|Gather|IndexSelect|goroutine|kw)\b`)
-	for _, c := range explained {
-		if c.Code >= "GB9000" && c.Code <= "GB9099" {
-			continue // ours: only Go programs have them
-		}
-		if a := TorchAdvice(c.Code); goNames.MatchString(a) {
-			t.Errorf("%s: %q is said to a PyTorch program", c.Code, a)
-		}
-	}
-}
-
 // TestHintsNameNoPython: the hints of a cause are those of a Go program; what PyTorch's
 // are told has a table of its own.
 func TestHintsNameNoPython(t *testing.T) {
