@@ -96,7 +96,7 @@ var programFacts = map[string][]programFact{
 		{"GB0059", 57, "__setattr__", 1, "print call", "Print outside"},
 		{"GB0291", 66, "logwarn", 1, "logging", "Log outside"},
 		{"GB0025", 73, "side", 1, "explicit graph break", "Remove the call of graph_break"},
-		{"GB0098", 80, "dis", 1, "disabled function", "torch.compiler.disable"},
+		{"GB0098", 80, "dis", 1, "disabled function", "Leave the call of third outside"},
 		{"GB0059", 86, "trywrap", 1, "print call", "Print outside"},
 		{"GB0059", 95, "withno", 1, "print call", "Print outside"},
 		{"GB0275", 106, "step", 1, "step_unsupported", "step_unsupported"},
