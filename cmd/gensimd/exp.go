@@ -36,14 +36,11 @@ const normalLow, normalZero = -87, -88
 // normal numbers may be zero.
 func (l *lane) expNormal(x reg.VecPhysical) {
 	n, p := l.tmp(), l.tmp()
-	q := l.reduceExp(1, x, n, p, bias)
+	// Not VSCALEFPS, whose results go on below the normal numbers: exp(normalZero) is not zero.
+	q := l.reduceCounted(1, x, n, p, bias)
 	l.horner(append([]float64{1, 1}, q...), x, p)
-	if l.w == avx512 {
-		l.VSCALEFPS(n, p, x)
-	} else {
-		l.VPSLLD(operand.Imm(23), n, n)
-		l.mul(p, n, x)
-	}
+	l.VPSLLD(operand.Imm(23), n, n)
+	l.mul(p, n, x)
 	l.next -= 2
 }
 
@@ -75,20 +72,30 @@ const bias = 127
 
 // reduceExp replaces x by r and returns the coefficients of q with
 // exp(k*r) = 1 + k*r + r^2*q(r), k one or minus one. more is room. In n it
-// leaves n; in AVX2 that is a number so large that an integer stands in its last bits:
-// n+offset.
+// leaves n, which AVX-512 scales by as it is; in AVX2 n is as reduceCounted leaves it.
 func (l *lane) reduceExp(k float64, x, n, more reg.VecPhysical, offset int) []float64 {
-	counted, whole := float64(3<<22+offset), n
-	if l.w == avx512 {
-		l.mul(x, l.float(k*math.Log2E), n)
-		l.VRNDSCALEPS(operand.Imm(8), n, n)
-	} else {
-		whole = more
-		l.load(l.float(counted), n)
-		l.VFMADD231PS(l.float(k*math.Log2E), x, n)
-		l.sub(n, l.float(counted), whole)
+	if l.w != avx512 {
+		return l.reduceCounted(k, x, n, more, offset)
 	}
-	// r = x - n*ln2/k, in two parts of ln2: the first has few bits.
+	l.mul(x, l.float(k*math.Log2E), n)
+	l.VRNDSCALEPS(operand.Imm(8), n, n)
+	return l.restOfExp(k, x, n)
+}
+
+// reduceCounted is reduceExp that leaves in n a number so large that an integer stands in
+// its last bits: n+offset.
+func (l *lane) reduceCounted(k float64, x, n, whole reg.VecPhysical, offset int) []float64 {
+	counted := float64(3<<22 + offset)
+	l.load(l.float(counted), n)
+	l.VFMADD231PS(l.float(k*math.Log2E), x, n)
+	l.sub(n, l.float(counted), whole)
+	return l.restOfExp(k, x, whole)
+}
+
+// restOfExp takes from x what the power of two makes up, whole*ln2/k, and returns
+// reduceExp's coefficients.
+func (l *lane) restOfExp(k float64, x, whole reg.VecPhysical) []float64 {
+	// In two parts of ln2: the first has few bits.
 	high := float64(math.Float32frombits(math.Float32bits(math.Ln2) &^ 0xfff))
 	l.VFNMADD231PS(l.float(high/k), whole, x)
 	l.VFNMADD231PS(l.float((math.Ln2-high)/k), whole, x)
