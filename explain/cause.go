@@ -91,7 +91,9 @@ func (fr *Frame) Causes() []*RecompileCause {
 		}
 	}
 	for _, c := range out {
-		if f, ok := manyCompiles(c); ok {
+		if f, ok := anotherModule(c.Recompiles[0]); ok {
+			c.Fix = f
+		} else if f, ok := manyCompiles(c); ok {
 			c.Fix = f
 		} else if f, ok := growth(c); ok {
 			c.Fix = f

@@ -244,7 +244,7 @@ func numberFacts(f *advice.Finding, rc *Recompile, g *GuardFailure, x *traceFact
 				f.NumberPlace, f.NumberLine = shortPlace(at.File, at.Line), at.Code
 			}
 		}
-		if name, dim, ok := sizeOf(plainSource(s.Source)); ok && s.Specialized == "" {
+		if name, dim, ok := sizeOf(plainSource(s.Source)); ok && s.Specialized == "" && !strings.HasSuffix(name, "._base") { // which a view has, and no caller passes
 			if named := positional(rc, name); named != "" {
 				name, _, _ = strings.Cut(named, " of the call")
 			} else if strings.HasPrefix(name, "args[") {

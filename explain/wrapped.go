@@ -16,27 +16,42 @@ import (
 //
 //	| +- GuardManager: source=L['fn'], accessed_by=..., type=<class 'torch.nn.modules.container.Sequential'>, ...
 //
-// What is no class of a module is none: "".
+// Of a method, as model.compile() compiles one, it is that of its object. What is no class
+// of a module is none: "".
 func wrappedClass(guards string) string {
-	_, rest, ok := strings.Cut(guards, "source=L['fn'],")
-	if !ok {
-		return ""
-	}
-	line, _, _ := strings.Cut(rest, "\n")
-	_, class, ok := strings.Cut(line, "type=<class '")
-	class, _, _ = strings.Cut(class, "'>")
-	if name := class[strings.LastIndexByte(class, '.')+1:]; ok && strings.Contains(class, ".") {
-		return name
+	for _, source := range []string{"source=L['fn'],", "source=L['fn'].__self__,"} {
+		_, rest, _ := strings.Cut(guards, source)
+		line, _, _ := strings.Cut(rest, "\n")
+		_, class, ok := strings.Cut(line, "type=<class '")
+		class, _, _ = strings.Cut(class, "'>")
+		if name := class[strings.LastIndexByte(class, '.')+1:]; ok && strings.Contains(class, ".") {
+			return name
+		}
 	}
 	return ""
 }
 
+// Names of callables whose class their compile does not tell.
+const (
+	someModule    = "a module of PyTorch"
+	someRecurrent = "an RNN, GRU or LSTM"
+)
+
 // wrappedAs is what tells the callables of one wrapper apart: two models of one class that
 // one line calls are not.
 type wrappedAs struct {
-	class string
+	class string // "": the compile does not tell it
 	file  string
 	line  int
+}
+
+// mayBe says whether two compiles may be of one module: classes are compared where both
+// are known, and else the lines that call them.
+func (w wrappedAs) mayBe(o wrappedAs) bool {
+	if w.class != "" && o.class != "" {
+		return w.class == o.class
+	}
+	return w == o
 }
 
 // nameWrapped gives each callable of a wrapper a frame of its own, with its class for a
@@ -55,23 +70,24 @@ func nameWrapped(r *Report) {
 
 // apart parts a wrapper's compiles by what they call; the first part is the frame itself.
 func (fr *Frame) apart(r *Report) []*Frame {
-	class := "" // where the guards do not tell, the same as before
-	classes := map[string]string{}
+	entries := map[string]wrappedAs{}
 	var order []*Frame
 	parts := map[wrappedAs]*Frame{}
 	code := fr.Pos
 	code.Func = fr.Name
 	compiles := fr.Compiles
 	for _, c := range compiles {
-		at, ok := userLine(c.Stack)
-		if c.wrapped != "" {
-			class = c.wrapped
-		}
-		if !ok || class == "" {
-			if len(order) == 0 {
-				return []*Frame{fr}
+		class, like := c.classOf(entries)
+		at, ok := c.calledAt()
+		if !ok {
+			at = code
+			if len(parts) == 1 || like.class != "" { // a compile that the limit refused has no stack
+				for key, part := range parts {
+					if len(parts) == 1 || key == like {
+						class, at = key.class, part.Pos
+					}
+				}
 			}
-			at = order[len(order)-1].Pos
 		}
 		key := wrappedAs{class, at.File, at.Line}
 		part := parts[key]
@@ -80,15 +96,15 @@ func (fr *Frame) apart(r *Report) []*Frame {
 			if len(order) > 0 {
 				part = &Frame{ID: fr.ID, Calls: fr.Calls, EagerOps: fr.EagerOps, Resumes: []*Frame{}}
 			}
-			part.Name, part.Pos, part.wraps, part.Compiles = class, at, &code, nil
+			part.Name, part.Pos, part.wraps, part.Compiles = c.wrappedName(key.class), at, &code, nil
 			parts[key] = part
 			order = append(order, part)
 		}
 		c.Frame, part.Status = part, c.Status
-		c.ownEntries(class, classes)
+		c.ownEntries(key, entries)
 		part.Compiles = append(part.Compiles, c)
 		if fl := c.Failure; fl != nil && fl.Frame == code.Func {
-			fl.Frame = class
+			fl.Frame = part.Name
 			if frameworkFile(fl.Pos.File) {
 				fl.Pos = at
 			}
@@ -99,29 +115,99 @@ func (fr *Frame) apart(r *Report) []*Frame {
 	return order
 }
 
-// ownEntries leaves the reasons of a recompile that entries for callables of the same class
-// gave. One for a callable of another class could not serve: the first compile of a class
-// is no recompile, though PyTorch logs it as one of the wrapper.
-func (c *Compile) ownEntries(class string, classes map[string]string) {
-	known := false
-	for _, other := range classes {
-		known = known || other == class
+// calledAt is the line of the program that called the wrapper: by the stack on which it was
+// compiled, or where a text log has none, by that of a break within it.
+func (c *Compile) calledAt() (logs.Pos, bool) {
+	if at, ok := userLine(c.Stack); ok {
+		return at, true
+	}
+	for _, b := range c.Breaks {
+		for i, p := range b.Stack {
+			if isWrapper(p.Func) && strings.HasSuffix(p.File, "torch/_dynamo/external_utils.py") {
+				return userLine(b.Stack[:i])
+			}
+		}
+	}
+	return logs.Pos{}, false
+}
+
+// classOf is the class that the compile itself tells: by its guards, or where it got none,
+// by a guard of an earlier entry that failed on what the module holds; there the check of
+// the module's type had passed. In that case it says which entry's, too.
+func (c *Compile) classOf(entries map[string]wrappedAs) (class string, like wrappedAs) {
+	if c.wrapped != "" || c.Recompile == nil {
+		return c.wrapped, wrappedAs{}
+	}
+	for _, g := range c.Recompile.Failures {
+		if like = entries[g.Entry]; like.class != "" && heldByModule(g.Source) {
+			return like.class, like
+		}
+	}
+	return "", wrappedAs{}
+}
+
+// heldByModule says whether a guard's source is what the wrapped module holds, as a
+// parameter or a module within it, and neither the module nor an argument.
+func heldByModule(source string) bool {
+	held, ok := strings.CutPrefix(plainSource(source), "fn")
+	held = strings.TrimPrefix(held, ".__self__")
+	return ok && held != "" && strings.ContainsAny(held[:1], ".[") && !strings.HasPrefix(held, ".__func__")
+}
+
+// anotherModule is the advice where an entry is needed for another module of the same
+// class: what a parameter is like differs between modules, and not between calls of one.
+func anotherModule(rc *Recompile) (Fix, bool) {
+	if rc.Compile.Frame.wraps == nil || len(rc.Failures) == 0 {
+		return Fix{}, false
+	}
+	source := rc.Failures[0].Source
+	if !heldByModule(source) || !strings.Contains(source, "_parameters[") && !strings.Contains(source, "_buffers[") || !isTensorKind(rc.Failures[0].Kind) {
+		return Fix{}, false
+	}
+	return Fix{Text: "each module has an entry of its own, and all modules of PyTorch that are compiled alone share one list of entries with one limit: compile the function or the module that calls them"}, true
+}
+
+// wrappedName is what a report calls the callable.
+func (c *Compile) wrappedName(class string) string {
+	switch {
+	case class != "":
+		return class
+	case c.recurrent() != nil:
+		return someRecurrent
+	}
+	return someModule
+}
+
+// recurrent is the break of a compile by which Dynamo declines nn.RNN, nn.GRU and nn.LSTM,
+// whatever they are given; nil where there is none.
+func (c *Compile) recurrent() *Break {
+	for _, b := range c.Breaks {
+		if strings.Contains(b.Raw+b.Explanation, "does not support RNN, GRU") {
+			return b
+		}
+	}
+	return nil
+}
+
+// ownEntries leaves the reasons of a recompile that entries for the same callable gave. One
+// for another callable could not serve: the first compile of a callable is no recompile,
+// though PyTorch logs it as one of the wrapper. Where no reason is left none is known.
+func (c *Compile) ownEntries(key wrappedAs, entries map[string]wrappedAs) {
+	known := len(entries) == 0
+	for _, other := range entries {
+		known = known || key.mayBe(other)
 	}
 	entry := c.ID.CompileID
 	entry.Attempt = 0
-	classes[entry.String()] = class
+	entries[entry.String()] = key
 	switch {
-	case len(classes) == 1:
-	case !known:
+	case !known && c.Status != Limit:
 		c.fresh, c.Recompile = true, nil
 	case c.Recompile != nil:
-		own := slices.DeleteFunc(slices.Clone(c.Recompile.Failures), func(g GuardFailure) bool {
-			other, told := classes[g.Entry]
-			return told && other != class
+		c.Recompile.Failures = slices.DeleteFunc(slices.Clone(c.Recompile.Failures), func(g GuardFailure) bool {
+			other, told := entries[g.Entry]
+			return told && !key.mayBe(other)
 		})
-		if len(own) > 0 {
-			c.Recompile.Failures = own
-		}
 	}
 }
 

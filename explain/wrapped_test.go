@@ -43,3 +43,78 @@ func TestSimpleCalls(t *testing.T) {
 		}
 	}
 }
+
+// shownFrames are the frames of a report as it lists them, with their compiles and recompiles.
+func shownFrames(r *Report) string {
+	var got []string
+	for _, fr := range r.Frames {
+		s := fr.Sum()
+		got = append(got, fmt.Sprintf("%s:%d %d compiles %d recompiles", fr.Name, fr.Pos.Line, s.Compiles, s.Recompiles))
+	}
+	return strings.Join(got, ", ")
+}
+
+// TestModulesOfOneCache: each entry is named by what its own compile tells. Dynamo declines
+// an LSTM before it looks at it, so that its entry guards on no module; and of Sequential
+// the method was compiled. Neither is the Embedding that came before them. What one of them
+// is compiled for is compared with its own entries alone.
+func TestModulesOfOneCache(t *testing.T) {
+	r := report(t, "testdata/traces/pytorch-2.15/modules_one_cache.log.zst")
+	want := "Embedding:9 2 compiles 1 recompiles, an RNN, GRU or LSTM:10 1 compiles 0 recompiles, Sequential:11 2 compiles 1 recompiles, " +
+		"TransformerEncoderLayer:12 1 compiles 0 recompiles, Conv2d:13 1 compiles 0 recompiles, TransformerEncoderLayer:16 1 compiles 1 recompiles"
+	if got := shownFrames(r); got != want {
+		t.Errorf("%s\nwant %s", got, want)
+	}
+	var reasons []string
+	for _, rc := range r.Recompiles {
+		for _, g := range rc.Failures {
+			reasons = append(reasons, rc.Compile.Frame.Name+" "+failureText(&g))
+		}
+	}
+	wantReasons := "Embedding a size changed: args[0] dim 1, expected 5, actual 9|Sequential a size changed: args[0] dim 1, expected 5, actual 9|TransformerEncoderLayer global state changed: grad_mode"
+	if got := strings.Join(reasons, "|"); got != wantReasons {
+		t.Errorf("%s\nwant %s", got, wantReasons)
+	}
+	if got := advices(r); strings.Contains(got, "what wraps the model") || !strings.Contains(got, "modules_one_cache.py:10: nothing of this call is compiled: Dynamo leaves RNN, GRU and LSTM") {
+		t.Error(got)
+	}
+	for _, a := range r.Advice {
+		if a.Pos.Line == 10 && a.Fix.Row != "rnn" {
+			t.Errorf("an LSTM: %+v", a.Fix)
+		}
+	}
+}
+
+// TestModulesReachTheLimit: eleven modules of one class have eleven entries, and the limit
+// holds for all of them. What a guard on a parameter says is that another module was called,
+// not that an input has another size; and the compile that was refused, which has neither
+// guards nor a stack, belongs to them.
+func TestModulesReachTheLimit(t *testing.T) {
+	r := report(t, "testdata/traces/pytorch-2.15/modules_limit.log.zst")
+	if got, want := shownFrames(r), "Linear:4 8 compiles 7 recompiles"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	for _, rc := range r.Recompiles {
+		if !strings.Contains(rc.Fix.Text, "compile the function or the module that calls them") {
+			t.Errorf("%v: %q", rc.Compile.ID, rc.Fix.Text)
+		}
+	}
+	if fr := r.Frames[0]; fr.Status != Limit {
+		t.Errorf("status %s", fr.Status)
+	}
+}
+
+// TestClassByAFailedGuard: a guard on what a module holds is checked after its type, on the
+// module, a method or an argument it is not.
+func TestClassByAFailedGuard(t *testing.T) {
+	entries := map[string]wrappedAs{"0/0": {"Linear", "/w/a.py", 4}, "0/1": {"", "/w/a.py", 5}}
+	for _, c := range []struct{ entry, source, want string }{
+		{"0/0", "fn._parameters['bias']", "Linear"}, {"0/0", "L['fn'].__self__._modules['0']", "Linear"},
+		{"0/0", "fn", ""}, {"0/0", "L['fn'].__self__", ""}, {"0/0", "L['fn'].__func__.__code__", ""}, {"0/0", "args[0]", ""}, {"0/1", "fn.bias", ""},
+	} {
+		x := &Compile{Recompile: &Recompile{Failures: []GuardFailure{{Entry: c.entry, Source: c.source}}}}
+		if got, _ := x.classOf(entries); got != c.want {
+			t.Errorf("%v: %q", c, got)
+		}
+	}
+}

@@ -1,6 +1,7 @@
 package explain
 
 import (
+	"slices"
 	"strings"
 
 	"tcdbg/explain/advice"
@@ -30,11 +31,8 @@ func wrapperAdvice(r *Report) []Advice {
 			switch {
 			case (b.Compile.Frame.wraps != nil || frameworkFile(b.Compile.Frame.Pos.File) && isWrapper(b.Compile.Frame.Name)) && b.Compile.Status == Empty && !reached[key]:
 				seen[key] = true
-				text, id, _ := advice.Advise(&advice.Finding{Wraps: true})
-				out = addAdvice(out, Advice{
-					Text: "nothing of this call is compiled: what wraps the model breaks the graph before the first operator", Pos: at,
-					Fix: Fix{Text: text, Row: id}, Break: g, Frame: b.Compile.Frame,
-				})
+				text, fix := eagerCall(b)
+				out = addAdvice(out, Advice{Text: "nothing of this call is compiled: " + text, Pos: at, Fix: fix, Break: g, Frame: b.Compile.Frame})
 			case strings.Contains(b.Pos.File, "torch/distributed/fsdp/"):
 				line, inside := userLine(b.Stack)
 				if !inside || !b.Compile.Frame.ofProgram() {
@@ -49,6 +47,32 @@ func wrapperAdvice(r *Report) []Advice {
 		}
 	}
 	return out
+}
+
+// eagerCall says why nothing of a call is compiled that has no frame of its own, and what
+// helps: where the break does not show a wrapper there is none to compile within.
+func eagerCall(b *Break) (string, Fix) {
+	switch {
+	case b.wrapsModel():
+		text, id, _ := advice.Advise(&advice.Finding{Wraps: true})
+		return "what wraps the model breaks the graph before the first operator", Fix{Text: text, Row: id}
+	case b.Compile.recurrent() != nil:
+		return "Dynamo leaves RNN, GRU and LSTM to eager execution by default", adviseBreak(breakFinding(b.Compile.recurrent()))
+	}
+	return b.Title() + " within " + shortPlace(b.Pos.File, b.Pos.Line), Fix{}
+}
+
+// wrapsModel says whether a break shows that a model is called through what replicates or
+// shards it: by the class that was compiled, or by the calls that led to the break.
+func (b *Break) wrapsModel() bool {
+	switch b.Compile.wrapped {
+	case "DistributedDataParallel", "DataParallel", "FullyShardedDataParallel":
+		return true
+	}
+	parallel := func(p logs.Pos) bool {
+		return strings.Contains(p.File, "torch/nn/parallel/") || strings.Contains(p.File, "torch/distributed/fsdp/")
+	}
+	return parallel(b.Pos) || slices.ContainsFunc(b.Stack, parallel)
 }
 
 // libraryAdvice lists the lines of compiled functions of the program that call what breaks

@@ -44,7 +44,7 @@ func TestWrapperThatReachesTheModel(t *testing.T) {
 	inner := &Frame{Name: "inner", Pos: posAt(torch, 67)}
 	c := &Compile{Frame: inner, Status: Empty, Stack: call}
 	inner.Compiles = []*Compile{c}
-	b := &Break{Pos: posAt(torch, 68), Noise: true, Compile: c}
+	b := &Break{Pos: posAt(torch, 68), Stack: []logs.Pos{posAt("/v/lib/python3.11/site-packages/torch/nn/parallel/distributed.py", 1779)}, Noise: true, Compile: c}
 	r := &Report{Frames: []*Frame{inner}, Breaks: []*BreakGroup{{Lead: b, Breaks: []*Break{b}}}}
 	if got := wrapperAdvice(r); len(got) != 1 {
 		t.Fatalf("%d advices on a wrapper behind which nothing comes", len(got))

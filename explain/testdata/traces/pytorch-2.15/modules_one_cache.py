@@ -1,0 +1,16 @@
+import torch, torch.nn as nn
+torch.manual_seed(0)
+enc = torch.compile(nn.TransformerEncoderLayer(16, 2, 32, batch_first=True, dropout=0.0), backend="eager")
+lstm = torch.compile(nn.LSTM(8, 8, batch_first=True), backend="eager")
+emb = torch.compile(nn.Embedding(10, 8), backend="eager")
+conv = torch.compile(nn.Conv2d(3, 4, 3), backend="eager")
+seq = nn.Sequential(nn.Linear(8, 16), nn.GELU(), nn.Linear(16, 8)); seq.compile(backend="eager")
+for n in (5, 9, 12):
+    h = emb(torch.randint(0, 10, (2, n)))
+    o, _ = lstm(h)
+    seq(o)
+    enc(torch.randn(2, n, 16))
+    conv(torch.randn(1, 3, 8 + n, 8 + n))
+print(o.shape)
+enc.eval()
+with torch.no_grad(): enc(torch.randn(2, 5, 16))
