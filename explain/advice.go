@@ -7,6 +7,7 @@ import (
 	"sort"
 	"strings"
 
+	"tcdbg/explain/advice"
 	"tcdbg/logs"
 	"tcdbg/tracer/breaks"
 )
@@ -483,8 +484,11 @@ func (c *RecompileCause) weight() float64 {
 	if c.Limit {
 		return c.Seconds + 1e6
 	}
-	if c.Fix.Settled {
-		return c.Seconds - 1e6 // behind what there is to do
+	switch {
+	case c.Fix.Settled:
+		return c.Seconds - 1e6 // after what there is to do
+	case advice.Follows(c.Fix.Row):
+		return c.Seconds - 5e5 // after what it follows from
 	}
 	return c.Seconds
 }

@@ -93,3 +93,17 @@ func TestCounterBehindBreak(t *testing.T) {
 		}
 	}
 }
+
+// TestAdviceThatFollowsComesAfter: what goes with another finding is listed after what a
+// person can act on, however much compile time it cost, and before what needs no change.
+func TestAdviceThatFollowsComesAfter(t *testing.T) {
+	follows := &RecompileCause{Fix: Fix{Text: "follows from a break", Row: "after-break"}, Seconds: 60}
+	actionable := &RecompileCause{Fix: Fix{Text: "mark it", Row: "size"}, Seconds: 1e-3}
+	settled := &RecompileCause{Fix: Fix{Text: "nothing", Settled: true}, Seconds: 60}
+	if follows.weight() >= actionable.weight() {
+		t.Error("a consequence comes before what can be acted on")
+	}
+	if follows.weight() <= settled.weight() {
+		t.Error("a consequence comes after what needs no change")
+	}
+}

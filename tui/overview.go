@@ -247,8 +247,8 @@ func damageRows(in *input) []row {
 func nothingFirst(r *explain.Report) string {
 	t := r.Totals
 	switch {
-	case t.DistinctBreaks > 0:
-		return fmt.Sprintf("nothing to change in your code: %s (screen 3) inside torch or the standard library", count(t.DistinctBreaks, "break"))
+	case t.Breaks > 0:
+		return fmt.Sprintf("nothing to change in your code: %s (screen 3) inside torch or the standard library", count(t.Breaks, "break"))
 	case t.Recompiles > 0:
 		return fmt.Sprintf("no graph breaks; %s (screen 4), each of which cost compile time once", count(t.Recompiles, "recompile"))
 	}

@@ -269,10 +269,10 @@ func (m *Model) elapsed() time.Duration {
 func (m *Model) totals(short bool) string {
 	t := m.report.Totals
 	if short {
-		return fmt.Sprintf("%df %dg %d%s %d%s %dk", t.Frames, t.Graphs, t.DistinctBreaks, theme.GlyphBreak, t.Recompiles, theme.GlyphRecompile, t.Kernels)
+		return fmt.Sprintf("%df %dg %d%s %d%s %dk", t.Frames, t.Graphs, t.Breaks, theme.GlyphBreak, t.Recompiles, theme.GlyphRecompile, t.Kernels)
 	}
 	return strings.Join([]string{
-		count(t.Frames, "frame"), count(t.Graphs, "graph"), count(t.DistinctBreaks, "break"),
+		count(t.Frames, "frame"), count(t.Graphs, "graph"), count(t.Breaks, "break"),
 		count(t.Recompiles, "recompile"), count(t.Kernels, "kernel"),
 	}, "  ")
 }

@@ -14,6 +14,7 @@ package advice
 
 import (
 	_ "embed"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -104,6 +105,7 @@ type Row struct {
 	Go      bool   // a row for Go programs
 	Pattern string // the cause in words, for docs/advice.md
 	Effect  Effect
+	Follows bool                  // the finding goes with another one, which the text names
 	When    func(f *Finding) bool // the cause and the preconditions
 	Text    func(f *Finding) string
 }
@@ -127,6 +129,12 @@ func For(f *Finding) (Row, bool) {
 		}
 	}
 	return Row{}, false
+}
+
+// Follows reports whether the row with an id sends the reader to another finding.
+func Follows(id string) bool {
+	i := slices.IndexFunc(table(), func(r Row) bool { return r.ID == id })
+	return i >= 0 && table()[i].Follows
 }
 
 // Advise gives the text of the row that a finding fits and the row's id; both are "" where

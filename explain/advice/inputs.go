@@ -13,7 +13,7 @@ import (
 
 var inputs = []Row{
 	{
-		ID: "after-break", Kind: Recompile, Effect: Removes,
+		ID: "after-break", Kind: Recompile, Effect: Removes, Follows: true,
 		Pattern: "a tensor or number that crosses a graph break changes, and what follows the break is recompiled",
 		When: func(f *Finding) bool {
 			return f.CutBy != "" && !f.Reachable
@@ -23,7 +23,7 @@ var inputs = []Row{
 		},
 	},
 	{
-		ID: "library-frame", Kind: Recompile, Effect: Removes,
+		ID: "library-frame", Kind: Recompile, Effect: Removes, Follows: true,
 		Pattern: "a method of PyTorch's own modules is compiled by itself, as a graph break in what calls it left it",
 		When:    func(f *Finding) bool { return f.LibraryFrame && f.Name == "" },
 		Text: func(f *Finding) string {
@@ -31,7 +31,7 @@ var inputs = []Row{
 		},
 	},
 	{
-		ID: "called-within", Kind: Recompile, Effect: Removes,
+		ID: "called-within", Kind: Recompile, Effect: Removes, Follows: true,
 		Pattern: "a function is called by a compiled one that runs eager there after a break",
 		When:    func(f *Finding) bool { return f.Within && f.CutBy == "" && f.Name != "" },
 		Text: func(f *Finding) string {
@@ -39,7 +39,7 @@ var inputs = []Row{
 		},
 	},
 	{
-		ID: "set-by-break", Kind: Recompile, Effect: Removes,
+		ID: "set-by-break", Kind: Recompile, Effect: Removes, Follows: true,
 		Pattern: "a value changes that the line of a graph break sets (start = time.time())",
 		When:    func(f *Finding) bool { return f.SetBy != "" },
 		Text: func(f *Finding) string {
