@@ -119,11 +119,27 @@ func ownText(b *Break) string {
 	case b.Code == breaks.DynamicShapeOperator && (b.Context == "operator nonzero" || b.Context == "operator argwhere"):
 		return "Use a mask and Where instead of selecting elements, or NonzeroStatic where a bound on their number is known."
 	}
-	if c, ok := breaks.Lookup(b.Code); ok && len(c.Hints) > 0 {
+	if c, ok := breaks.Lookup(b.Code); ok && len(c.Hints) > 0 && slices.Contains(goProven, b.Code) {
 		return c.Hints[0]
 	}
 	return ""
 }
+
+// goProven are the causes of breaks whose first hint is advice on Go programs: for each a
+// test runs a program before and after it, in which the break is gone and the results are
+// the same. Of other causes a report tells what is known, and advises nothing.
+var goProven = []string{
+	breaks.GraphBreakCall, breaks.Disabled,
+	breaks.DataDependentBranching, breaks.DataDependentLoop, breaks.DynamicShapeOperator, breaks.TensorItem, breaks.TensorDataRead,
+	breaks.TensorBackward, breaks.TensorRequiresGrad,
+	breaks.BuiltinPrint, breaks.TimeFunction, breaks.RandomState, breaks.UnknownNativeCall, breaks.ReflectCall,
+	breaks.GoroutineStarted, breaks.ChannelOperation, breaks.SelectStatement, breaks.LockHeld, breaks.GlobalWrite, breaks.DeferRecover,
+	breaks.MapIteration, breaks.MapMutation, breaks.MapKey, breaks.SliceGrown, breaks.OpaqueValue,
+	breaks.RecursiveCompile, breaks.TraceTooLong, breaks.FakeTensorFailure, breaks.UserPanic,
+}
+
+// GoProven lists the causes of breaks on which there is advice for Go programs.
+func GoProven() []string { return slices.Clone(goProven) }
 
 // naming puts the name of what is called where an advice speaks of it.
 func naming(text, callee string) string {

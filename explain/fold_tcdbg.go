@@ -41,6 +41,10 @@ func (f *Fold) tcdbgFrame(r *logs.Record) {
 	}
 	fr := f.frameOf(r)
 	fr.Name, fr.Pos, fr.From, fr.Static = f.intern(v.Name), f.pos(v.Pos), v.From, v.Static
+	fr.Captured = f.interned(v.Captured)
+	if v.Made != nil {
+		fr.MadeAt = f.pos(*v.Made)
+	}
 	if fr.Parent != nil || v.Parent < 0 {
 		return
 	}
@@ -372,6 +376,7 @@ func (f *Fold) tcdbgAggregate(r *logs.Record) {
 			continue
 		}
 		fr.Calls, fr.Hits, fr.RunNanos, fr.EagerOps = a.Calls, a.Hits, a.RunNanos, a.EagerOps
+		fr.Made = a.Made
 	}
 	for _, t := range v.Kernels {
 		if k := f.kernels[kernelKey{r.Rank, r.Epoch, t.Graph, t.Kernel}]; k != nil {

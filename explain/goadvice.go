@@ -2,6 +2,7 @@ package explain
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"tcdbg/tracer/breaks"
@@ -32,7 +33,17 @@ func goRecompile(rc *Recompile) Fix {
 	if isTensorKind(g.Kind) {
 		return goTensor(rc, g, name)
 	}
-	return goValue(g, name)
+	return goValue(rc, g, name)
+}
+
+// madeAgain advises on a number that a function literal captures, where torch.Compile is
+// given the literal again and again, each time with another number.
+func madeAgain(rc *Recompile, name string) (fix string, ok bool) {
+	fr := rc.Compile.Frame
+	if fr.Made < 2 || !slices.Contains(fr.Captured, name) {
+		return "", false
+	}
+	return fmt.Sprintf("torch.Compile at %s is called %d times, and %s, which the function captures, is not always the same: move torch.Compile out of the loop and pass %s to what it returns, as a tensor", shortPlace(fr.MadeAt.File, fr.MadeAt.Line), fr.Made, name, name), true
 }
 
 // goTensor advises on what a tensor is like.
@@ -71,9 +82,12 @@ func goTensor(rc *Recompile, g *GuardFailure, name string) Fix {
 }
 
 // goValue advises on what is no tensor, and on modes.
-func goValue(g *GuardFailure, name string) Fix {
+func goValue(rc *Recompile, g *GuardFailure, name string) Fix {
 	switch g.Kind {
 	case breaks.ValueChanged, breaks.AttributeChanged, breaks.GlobalChanged, breaks.ClosureChanged:
+		if text, ok := madeAgain(rc, name); ok && isNumber(g.Expected) {
+			return Fix{Text: text}
+		}
 		if expr := plainSource(g.Source); strings.HasPrefix(expr, "(") && strings.Contains(expr, name) {
 			name = expr // what was compared is an expression of it
 		}

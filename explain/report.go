@@ -116,7 +116,10 @@ type Frame struct {
 	Parent *Frame // the function that it resumes, nil
 	// From is the compile whose break it follows, where the engine says so.
 	From     *logs.CompileID
-	Static   bool // kw.Dynamic(false): each size has an entry of its own
+	Static   bool     // kw.Dynamic(false): each size has an entry of its own
+	Captured []string // variables that a function literal captures
+	MadeAt   logs.Pos // the first torch.Compile that gave the function
+	Made     int64    // how many gave it, 0: unknown
 	Resumes  []*Frame
 	Compiles []*Compile
 	Status   Status // of the last compile

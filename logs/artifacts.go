@@ -58,6 +58,10 @@ type FrameInfo struct {
 	From *CompileID `json:"from,omitempty"`
 	// Static: kw.Dynamic(false) asks for an entry of each size.
 	Static bool `json:"static,omitempty"`
+	// Made is the first call of torch.Compile that gave the function.
+	Made *Pos `json:"made,omitempty"`
+	// Captured names the variables that a function literal captures.
+	Captured []string `json:"captured,omitempty"`
 }
 
 func (FrameInfo) ArtifactName() (string, int) { return "tcdbg_frame", 1 }
@@ -244,6 +248,7 @@ type FrameCalls struct {
 	Hits     int64 `json:"hits"`
 	RunNanos int64 `json:"run_ns"`
 	EagerOps int64 `json:"eager_ops"` // operators that ran outside of graphs in one call, at most
+	Made     int64 `json:"made"`      // calls of torch.Compile that gave its function, 0: not counted
 }
 
 // Aggregate is written at most ten times a second and once at exit.

@@ -488,9 +488,13 @@ func (tr *trace) refuseNative(in *ssa.Call, name string) {
 		tr.breakAt(breaks.BuiltinPrint, "call of %s", name)
 	case strings.HasPrefix(name, "time."):
 		tr.breakAt(breaks.TimeFunction, "call of %s", name)
-	case strings.HasPrefix(name, "(*sync."), strings.HasPrefix(name, "(*sync/"):
+	case strings.HasPrefix(name, "(*sync/atomic."), strings.HasPrefix(name, "sync/atomic."):
+		tr.breakAt(breaks.GlobalWrite, "call of %s", name)
+	case strings.HasPrefix(name, "(*sync."):
 		tr.breakAt(breaks.LockHeld, "call of %s", name)
-	case strings.HasPrefix(name, "math/rand"):
+	case name == "tcdbg/torch.Compile":
+		tr.breakAt(breaks.RecursiveCompile, "call of torch.Compile")
+	case strings.HasPrefix(name, "math/rand"), strings.HasPrefix(name, "(*math/rand"):
 		tr.breakAt(breaks.RandomState, "call of %s", name)
 	case strings.HasPrefix(name, "(reflect.") || strings.HasPrefix(name, "reflect."):
 		tr.breakAt(breaks.ReflectCall, "call of %s", name)

@@ -80,6 +80,68 @@ func main() {
 	}
 }
 
+// TestCompileInALoop compiles one function again and again: what Compile gives is one
+// function, and what a literal captures is compared by guards.
+func TestCompileInALoop(t *testing.T) {
+	for _, c := range []struct{ name, body, ops string }{
+		{"a declared function", `
+func f(x *torch.Tensor) *torch.Tensor { return x.Sin() }
+func main() {
+	for range 5 { fmt.Println(torch.Compile(f)(torch.Ones(3))) }
+}`, "sin"},
+		{"with other options", `
+func f(x *torch.Tensor) *torch.Tensor { return x.Sin() }
+func main() {
+	for i := range 4 { fmt.Println(torch.Compile(f, kw.Fullgraph(i%2 == 0))(torch.Ones(3))) }
+}`, "sin | sin"},
+		{"a literal that captures nothing", `
+func main() {
+	for range 5 { fmt.Println(torch.Compile(func(x *torch.Tensor) *torch.Tensor { return x.Sin() })(torch.Ones(3))) }
+}`, "sin"},
+		{"a literal that captures another module each time", `
+func main() {
+	for range 5 {
+		m := nn.NewLinear(3, 3)
+		fmt.Println(torch.Compile(func(x *torch.Tensor) *torch.Tensor { return m.Forward(x) })(torch.Ones(1, 3)))
+	}
+}`, "linear"},
+		{"a literal that captures another text each time", `
+func main() {
+	for _, s := range []string{"a", "b", "a", "b"} {
+		f := torch.Compile(func(x *torch.Tensor) *torch.Tensor {
+			if s == "a" { return x.Sin() }
+			return x.Cos()
+		})
+		fmt.Println(f(torch.Ones(3)), f(torch.Zeros(3)))
+	}
+}`, "sin | cos"},
+		{"a literal that writes what it captures", `
+func main() {
+	var all []func(*torch.Tensor) *torch.Tensor
+	for range 3 {
+		n := 0.0
+		all = append(all, torch.Compile(func(x *torch.Tensor) *torch.Tensor { n++; return x.Mul(n) }))
+		defer func() { fmt.Println(n) }()
+	}
+	for _, f := range all { fmt.Println(f(torch.Ones(3))) }
+	fmt.Println(all[1](torch.Ones(3)), all[2](torch.Ones(3)))
+}`, "mul | mul"},
+		{"a method of two objects", `
+type net struct{ k float64 }
+func (n *net) f(x *torch.Tensor) *torch.Tensor { return x.Mul(n.k) }
+func main() {
+	a, b := &net{2}, &net{3}
+	for range 3 { fmt.Println(torch.Compile(a.f)(torch.Ones(3)), torch.Compile(b.f)(torch.Ones(3))) }
+}`, "mul | mul"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if got := both(t, c.body).ops(); got != c.ops {
+				t.Errorf("captured %q, want %q", got, c.ops)
+			}
+		})
+	}
+}
+
 // TestCompileRefusesInTheSameWords runs a program under go run and under the tracer.
 func TestCompileRefusesInTheSameWords(t *testing.T) {
 	body := `

@@ -41,7 +41,14 @@ func (t *Tracer) begin(tr *trace, fc *frameCache, id logs.CompileID) *recorder {
 		Kind: "dynamo_start", ID: id, Place: logs.Here(),
 		Meta: map[string]any{"stack": t.sink.Stack(frames(r.stack))},
 	})
-	t.sink.Emit(logs.Artifact(id, logs.FrameInfo{Name: fc.name, Pos: r.at, Parent: fc.parent, From: fc.from, Static: tr.c.opts.dynamic == dynamicNever}))
+	info := logs.FrameInfo{Name: fc.name, Pos: r.at, Parent: fc.parent, From: fc.from, Static: tr.c.opts.dynamic == dynamicNever}
+	if tr.c.madeAt.File != "" {
+		info.Made = &tr.c.madeAt
+	}
+	for _, v := range tr.c.fn.FreeVars {
+		info.Captured = append(info.Captured, v.Name())
+	}
+	t.sink.Emit(logs.Artifact(id, info))
 	t.event("B", "dynamo", id, r.begun)
 	return r
 }

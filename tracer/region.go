@@ -36,6 +36,9 @@ type Compiled struct {
 	fieldsOnce sync.Once
 	fieldsSet  map[fieldID]bool // see setFields
 
+	made   atomic.Int64 // calls of torch.Compile that gave this
+	madeAt logs.Pos     // the first of them
+
 	mu    sync.Mutex
 	cache map[string]*frameCache // by the places of the region's frames
 	entry atomic.Pointer[frameCache]
@@ -56,6 +59,7 @@ type frameCache struct {
 	left    atomic.Int64            // operators that ran outside of graphs in one call, at most
 	dynamic map[string]map[int]bool // dimensions seen to change, by source; under mu
 	reset   atomic.Bool             // compiler.Reset took it away
+	made    *atomic.Int64           // calls of torch.Compile that gave its function
 	written logs.FrameCalls         // what the trace holds of it; under Tracer.mu
 	at      logs.Pos                // where the frame begins, as the last trace says
 }
@@ -255,7 +259,7 @@ func (c *Compiled) cacheAt(frames []*host.Frame, last *segment) *frameCache {
 	if fc := c.cache[key]; fc != nil {
 		return fc
 	}
-	fc := &frameCache{id: c.t.nextFrame(), parent: -1, dynamic: map[string]map[int]bool{}}
+	fc := &frameCache{id: c.t.nextFrame(), parent: -1, made: &c.made, dynamic: map[string]map[int]bool{}}
 	fc.name = c.name()
 	if resumed {
 		fn, line := c.t.resumesIn(frames)

@@ -184,7 +184,7 @@ func (t *Tracer) compileIntrinsic(_ *host.Thread, call *host.Frame, args []unsaf
 		t.in.MakeFunc(result, sig, cl)
 		return
 	}
-	t.in.MakeFunc(result, sig, &host.Closure{Fn: cl.Fn, Free: cl.Free, Compiled: t.compiledOf(cl, opts)})
+	t.in.MakeFunc(result, sig, &host.Closure{Fn: cl.Fn, Free: cl.Free, Compiled: t.compiledOf(cl, opts, t.callerPos(call))})
 }
 
 // noProgram is said of torch.Compile(torch.Relu).
@@ -193,27 +193,35 @@ const noProgram = "the argument is a function of torch itself, which runs as it 
 // compiledOf is what an earlier Compile of the same function with the same options has
 // made, so that Compile in a loop compiles once, as in PyTorch; else a new one. Results
 // under reduce-overhead belong to what Compile returned.
-func (t *Tracer) compiledOf(cl *host.Closure, opts options) *Compiled {
+func (t *Tracer) compiledOf(cl *host.Closure, opts options, at logs.Pos) *Compiled {
 	key, ok := t.compileKey(cl, opts)
 	if !ok {
 		return t.newCompiled(cl.Fn, opts)
 	}
 	if c, there := t.same.Load(key); there {
-		return c.(*Compiled)
+		c := c.(*Compiled)
+		c.made.Add(1)
+		return c
 	}
 	c := t.newCompiled(cl.Fn, opts)
+	c.made.Store(1)
+	c.madeAt = at
 	t.same.Store(key, c)
 	return c
 }
 
-// compileKey identifies a function, with what it has captured, and options; false where
-// two cannot be compared.
+// compileKey identifies a function and options; false where two cannot be compared. A
+// function literal is one function whatever it captures: guards compare that, as PyTorch's
+// entries belong to a code object. A method value goes with its receiver.
 func (t *Tracer) compileKey(cl *host.Closure, opts options) (string, bool) {
 	if opts.backend != nil || opts.mode != modes.Default {
 		return "", false
 	}
 	var sb strings.Builder
 	fmt.Fprintf(&sb, "%p %+v", cl.Fn, opts)
+	if cl.Fn.Parent() != nil {
+		return sb.String(), true
+	}
 	for i, v := range cl.Fn.FreeVars {
 		if _, ptr := v.Type().Underlying().(*types.Pointer); !ptr {
 			return "", false

@@ -1,16 +1,24 @@
 package app
 
 import (
+	"slices"
 	"strings"
 	"testing"
+
+	"tcdbg/explain"
+	"tcdbg/tracer/breaks"
 )
+
+// goPair is a program with a finding, and without it.
+type goPair struct {
+	name, advice  string
+	code          string // of a break: the cause whose hint is proven
+	before, after string
+}
 
 // goAdvice are programs with a finding, the advice on it, and the program with the
 // advice applied, which has no finding and prints the same.
-var goAdvice = []struct {
-	name, advice  string
-	before, after string
-}{
+var goAdvice = []goPair{
 	{
 		name: "kw.Dynamic(false)", advice: "leave that option out",
 		before: `
@@ -55,7 +63,24 @@ func main() {
 }`,
 	},
 	{
-		name: "compiler.Cond", advice: "choose with Where",
+		name: "torch.Compile in a loop", advice: "model.go:10 is called 5 times, and i, which the function captures, is not always the same: move torch.Compile out of the loop and pass i to what it returns, as a tensor",
+		before: `
+func main() {
+	for i := range 5 {
+		fast := torch.Compile(func(x *torch.Tensor) *torch.Tensor { return x.Mul(float64(i)).Sin() })
+		fmt.Println(fast(torch.Ones(3)))
+	}
+}`,
+		after: `
+func main() {
+	fast := torch.Compile(func(x, i *torch.Tensor) *torch.Tensor { return x.Mul(i).Sin() })
+	for i := range 5 {
+		fmt.Println(fast(torch.Ones(3), torch.NewTensor(float64(i))))
+	}
+}`,
+	},
+	{
+		name: "compiler.Cond", code: breaks.DataDependentBranching, advice: "choose with Where",
 		before: `
 func f(x *torch.Tensor) *torch.Tensor {
 	return compiler.Cond(x.Sum().Gt(0), func(t ...*torch.Tensor) *torch.Tensor { return t[0].Sin() },
@@ -75,7 +100,7 @@ func main() {
 }`,
 	},
 	{
-		name: "append to a field with room", advice: "append it in the caller",
+		name: "append to a field with room", code: breaks.SliceGrown, advice: "append it in the caller",
 		before: `
 type rec struct{ seen []*torch.Tensor }
 func (r *rec) f(x *torch.Tensor) *torch.Tensor {
@@ -137,7 +162,7 @@ func main() {
 }`,
 	},
 	{
-		name: "a map key of a struct type", advice: "Look the entry up before the call and pass it in",
+		name: "a map key of a struct type", code: breaks.MapKey, advice: "Look the entry up before the call and pass it in",
 		before: `
 type key struct{ a, b int }
 func f(x *torch.Tensor, m map[key]float64, k key) *torch.Tensor { return x.Mul(m[k]) }
@@ -159,15 +184,18 @@ func main() {
 // TestGoAdviceRemovesItsFinding runs each program before and after its advice.
 func TestGoAdviceRemovesItsFinding(t *testing.T) {
 	state := t.TempDir()
-	for _, c := range goAdvice {
+	for _, c := range slices.Concat(goAdvice, goBreakAdvice) {
 		t.Run(c.name, func(t *testing.T) {
-			was, before := advised(t, state, c.before)
-			now, after := advised(t, state, c.after)
+			was, before, codes := advised(t, state, c.before)
+			now, after, _ := advised(t, state, c.after)
 			if was != now {
 				t.Errorf("the advice changes the results:\n%s\nwas\n%s", now, was)
 			}
 			if texts := strings.Join(before, "\n"); !strings.Contains(texts, c.advice) {
 				t.Errorf("advice %q, want %q", texts, c.advice)
+			}
+			if c.code != "" && !slices.Contains(codes, c.code) {
+				t.Errorf("breaks %q, want %s", codes, c.code)
 			}
 			if len(after) > 0 {
 				t.Errorf("applied, it leaves %q", after)
@@ -176,14 +204,36 @@ func TestGoAdviceRemovesItsFinding(t *testing.T) {
 	}
 }
 
-// advised runs a program and returns what it prints and the advice on each of its
-// breaks and recompiles.
-func advised(t *testing.T, state, body string) (stdout string, advice []string) {
+// TestGoAdviceIsProven: a cause whose hint is shown as advice has a pair of programs, and
+// the other way round.
+func TestGoAdviceIsProven(t *testing.T) {
+	var proven []string
+	for _, c := range slices.Concat(goAdvice, goBreakAdvice) {
+		if c.code != "" {
+			proven = append(proven, c.code)
+		}
+	}
+	slices.Sort(proven)
+	shown := explain.GoProven()
+	slices.Sort(shown)
+	if proven = slices.Compact(proven); !slices.Equal(shown, proven) {
+		t.Errorf("advice is shown on\n%q\nand proven on\n%q", shown, proven)
+	}
+}
+
+// advised runs a program and returns what it prints, the advice on each of its breaks and
+// recompiles, and the codes of the breaks.
+func advised(t *testing.T, state, body string) (stdout string, advice, codes []string) {
 	t.Helper()
 	imports := "import (\n\t\"fmt\"\n\t\"tcdbg/torch\"\n"
 	for _, p := range []string{"compiler", "kw"} {
 		if strings.Contains(body, p+".") {
 			imports += "\t\"tcdbg/torch/" + p + "\"\n"
+		}
+	}
+	for name, path := range map[string]string{"time": "time", "log": "log", "os": "os", "rand": "math/rand", "sync": "sync", "atomic": "sync/atomic", "reflect": "reflect"} {
+		if strings.Contains(body, name+".") {
+			imports += "\t\"" + path + "\"\n"
 		}
 	}
 	path := program(t, imports+")\n"+body)
@@ -193,10 +243,10 @@ func advised(t *testing.T, state, body string) (stdout string, advice []string) 
 	}
 	r := foldLast(t, state, path)
 	for _, b := range r.Breaks {
-		advice = append(advice, b.Fix.Text)
+		advice, codes = append(advice, b.Fix.Text), append(codes, b.Lead.Code)
 	}
 	for _, rc := range r.Recompiles {
 		advice = append(advice, rc.Fix.Text)
 	}
-	return out.stdout, advice
+	return out.stdout, advice, codes
 }
