@@ -1,6 +1,9 @@
 package torch
 
-import "tcdbg/internal/ops"
+import (
+	"tcdbg/internal/ops"
+	"tcdbg/torch/internal/simd"
+)
 
 // This file is what other packages ask of generators.
 
@@ -37,7 +40,7 @@ func (g *Generator) Uniform(count int) []float64 {
 	out := make([]float64, count)
 	g.draw(count, 2, func(at int, words []uint32) {
 		for i := range len(words) / 2 {
-			out[at+i] = doubleOf(words[2*i:])
+			out[at+i] = simd.Double(words[2*i:])
 		}
 	})
 	return out

@@ -59,14 +59,6 @@ func (g *Generator) draw(n, each int, use func(from int, words []uint32)) {
 	})
 }
 
-// word64 is the number of 64 bits of two words.
-func word64(words []uint32) uint64 {
-	return uint64(simd.Temper(words[0]))<<32 | uint64(simd.Temper(words[1]))
-}
-
-// doubleOf is a number of [0, 1) of two words.
-func doubleOf(words []uint32) float64 { return float64(word64(words)&(1<<53-1)) / (1 << 53) }
-
 // uniformWords is how many words a uniform number of a type takes.
 func uniformWords(d DType) int {
 	if d == ops.Float64 {
@@ -79,7 +71,7 @@ func uniformWords(d DType) int {
 // other types.
 func uniformOf(d DType, words []uint32) float64 {
 	if d == ops.Float64 {
-		return doubleOf(words)
+		return simd.Double(words)
 	}
 	return float64(simd.Temper(words[0])&(1<<24-1)) / (1 << 24)
 }
@@ -121,7 +113,7 @@ func (g *Generator) fillUniform(t *Tensor, from, to float64) {
 		s, store := drawn[float64](t, ops.Float64)
 		g.draw(len(s), 2, func(at int, words []uint32) {
 			for i := range len(words) / 2 {
-				s[at+i] = math.FMA(doubleOf(words[2*i:]), to-from, from)
+				s[at+i] = math.FMA(simd.Double(words[2*i:]), to-from, from)
 			}
 		})
 		store()
@@ -164,7 +156,7 @@ func (g *Generator) fillNormal(t *Tensor, mean, std float64) {
 		g.normals(n, n, 2, func(at int, words []uint32) {
 			block := s[at : at+len(words)/2]
 			for i := range block {
-				block[i] = doubleOf(words[2*i:])
+				block[i] = simd.Double(words[2*i:])
 			}
 			for ; len(block) > 0; block = block[simd.NormalBlock:] {
 				blockNormal(block[:simd.NormalBlock], mean, std)
@@ -207,7 +199,7 @@ func (g *Generator) fillIntegers(t *Tensor, low, high int64) {
 	if span >= 1<<28 {
 		g.draw(len(s), 2, func(at int, words []uint32) {
 			for i := range len(words) / 2 {
-				s[at+i] = int64(word64(words[2*i:])%span) + low
+				s[at+i] = int64(simd.Word64(words[2*i:])%span) + low
 			}
 		})
 	} else {
@@ -227,12 +219,7 @@ func (g *Generator) fillBernoulli(t *Tensor, p float64) {
 	defer g.mu.Unlock()
 	s, store := drawn[float32](t, ops.Float32)
 	g.draw(len(s), 2, func(at int, words []uint32) {
-		for i := range len(words) / 2 {
-			s[at+i] = 0
-			if doubleOf(words[2*i:]) < p {
-				s[at+i] = 1
-			}
-		}
+		simd.Active().Bernoullis(s[at:at+len(words)/2], words, p)
 	})
 	store()
 }
@@ -261,7 +248,7 @@ func (g *Generator) fillExponential(t *Tensor, rate float64) {
 	s, store := drawn[float64](t, ops.Float64)
 	g.draw(len(s), 2, func(at int, words []uint32) {
 		for i := range len(words) / 2 {
-			s[at+i] = -math.Log1p(-doubleOf(words[2*i:])) / rate
+			s[at+i] = -math.Log1p(-simd.Double(words[2*i:])) / rate
 		}
 	})
 	store()

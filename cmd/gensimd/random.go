@@ -15,6 +15,7 @@ func random(g *generator) {
 	twist(g)
 	uniforms(g)
 	normals(g)
+	bernoullis(g)
 }
 
 // The shape of mt19937.
@@ -46,8 +47,8 @@ func twist(g *generator) {
 	g.RET()
 }
 
-// uniform makes numbers of [0, 1) of the words at p; t is room.
-func (g *generator) uniform(p operand.Mem, x, t reg.VecPhysical) {
+// temper loads the words at p and makes of them the numbers that they give; t is room.
+func (g *generator) temper(p operand.Mem, x, t reg.VecPhysical) {
 	g.VMOVDQU(p, x)
 	g.VPSRLD(operand.Imm(11), x, t)
 	g.VPXOR(t, x, x)
@@ -59,6 +60,11 @@ func (g *generator) uniform(p operand.Mem, x, t reg.VecPhysical) {
 	g.VPXOR(t, x, x)
 	g.VPSRLD(operand.Imm(18), x, t)
 	g.VPXOR(t, x, x)
+}
+
+// uniform makes numbers of [0, 1) of the words at p; t is room.
+func (g *generator) uniform(p operand.Mem, x, t reg.VecPhysical) {
+	g.temper(p, x, t)
 	g.VPAND(g.word(1<<24-1), x, x)
 	g.VCVTDQ2PS(x, x)
 	g.VMULPS(g.float(1.0/(1<<24)), x, x)
@@ -108,6 +114,33 @@ func normals(g *generator) {
 	g.VMOVUPS(sin, at(dst, 32))
 	g.advance([]reg.GPVirtual{dst, words}, 64)
 	g.SUBQ(imm(16), n)
+	g.JG(operand.LabelRef(loop))
+	g.VZEROUPPER()
+	g.RET()
+}
+
+func bernoullis(g *generator) {
+	g.function("bernoullis2", "func(dst *float32, words *uint32, n int, below int64)", "bernoullis2 makes n numbers, a multiple of eight, of twice as many words: one where the last 53 bits of both are less than below, else zero.")
+	dst, words, n := g.arg("dst"), g.arg("words"), g.arg("n")
+	below := reg.Y15
+	g.VPBROADCASTQ(g.Load(g.Param("below"), g.XMM()), below)
+	loop := g.label("loop")
+	g.Label(loop)
+	for i, x := range []reg.VecPhysical{reg.Y0, reg.Y1} {
+		g.temper(at(words, 32*i), x, reg.Y2)
+		const exchangePairs = 0xb1 // the first word is the higher one
+		g.VPSHUFD(operand.Imm(exchangePairs), x, x)
+		g.VPAND(g.once("bits53", 16, func(i int) uint32 { return []uint32{1<<32 - 1, 1<<21 - 1}[i%2] }), x, x)
+		g.VPCMPGTQ(x, below, x)
+	}
+	// Half of each comparison, in the order of the words.
+	g.VSHUFPS(operand.Imm(0x88), reg.Y1, reg.Y0, reg.Y0)
+	g.VPERMQ(operand.Imm(0xd8), reg.Y0, reg.Y0)
+	g.VANDPS(g.float(1), reg.Y0, reg.Y0)
+	g.VMOVUPS(reg.Y0, at(dst, 0))
+	g.advance([]reg.GPVirtual{dst}, 32)
+	g.advance([]reg.GPVirtual{words}, 64)
+	g.SUBQ(imm(8), n)
 	g.JG(operand.LabelRef(loop))
 	g.VZEROUPPER()
 	g.RET()

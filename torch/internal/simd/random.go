@@ -21,6 +21,8 @@ type randoms struct {
 	twist    func(words *uint32, n int)
 	uniforms func(dst *float32, words *uint32, n int, scale, base float32)
 	normals  func(dst *float32, words *uint32, n int, mean, std float32)
+	// bernoullis compares 53 bits with a whole number.
+	bernoullis func(dst *float32, words *uint32, n int, below int64)
 }
 
 // Twist continues a line of words whose first TwisterSize there are, by a multiple of
@@ -53,6 +55,39 @@ func (l Level) Normals(dst []float32, words []uint32, mean, std float32) {
 		return
 	}
 	normalsPlain(dst, words, mean, std)
+}
+
+// doubleBits are the bits of two words that make a double of [0, 1).
+const doubleBits = 53
+
+// Bernoullis makes numbers, each of two words, that are one with probability p, else zero.
+func (l Level) Bernoullis(dst []float32, words []uint32, p float64) {
+	words = words[:2*len(dst)]
+	// A whole number is less than p where it is less than the next one above.
+	below := int64(math.Ceil(p * (1 << doubleBits)))
+	if f := table[l].bernoullis; f != nil && len(dst) >= 8 {
+		n := len(dst) &^ 7
+		f(&dst[0], &words[0], n, below)
+		dst, words = dst[n:], words[2*n:]
+	}
+	bernoullisPlain(dst, words, below)
+}
+
+func bernoullisPlain(dst []float32, words []uint32, below int64) {
+	for i := range dst {
+		dst[i] = 0
+		if int64(Word64(words[2*i:])&(1<<doubleBits-1)) < below {
+			dst[i] = 1
+		}
+	}
+}
+
+// Word64 is the number of 64 bits that two words give.
+func Word64(words []uint32) uint64 { return uint64(Temper(words[0]))<<32 | uint64(Temper(words[1])) }
+
+// Double is the number of [0, 1) that two words give.
+func Double(words []uint32) float64 {
+	return float64(Word64(words)&(1<<doubleBits-1)) / (1 << doubleBits)
 }
 
 // twistPlain continues the words at s, of which there are TwisterSize before those

@@ -62,6 +62,18 @@ func TestRandomLoops(t *testing.T) {
 			normalsPlain(want, words[:n], 0.25, 1.75)
 			same("normal", got, want)
 		}
+		for _, n := range []int{0, 7, 8, 33, len(words) / 2} {
+			for _, p := range []float64{0, 0x1p-53, 0x1p-31, 0.3, 0.5, Double(words), math.Nextafter(Double(words), 1), 1} {
+				got, want := make([]float32, n), make([]float32, n)
+				l.Bernoullis(got, words, p)
+				for i := range want {
+					if Double(words[2*i:]) < p {
+						want[i] = 1
+					}
+				}
+				same("Bernoulli", got, want)
+			}
+		}
 	})
 }
 

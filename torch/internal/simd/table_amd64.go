@@ -24,7 +24,7 @@ func assembly() []kernels {
 				addWide: addWide2, choose: choose2, stream: stream2, pick: pick2, pickSecond: pickSecond2, second: second2,
 			},
 			winograd: winograd{winoFilter2, winoValues2, winoPixels2},
-			randoms:  randoms{twist2, uniforms2, normals2},
+			randoms:  randoms{twist2, uniforms2, normals2, bernoullis2},
 			half:     halves2,
 		},
 		{
@@ -48,7 +48,7 @@ func assembly() []kernels {
 				addWide: addWide512, choose: choose512, stream: stream512, pick: pick512, pickSecond: pickSecond512, second: second512,
 			},
 			winograd: winograd{winoFilter512, winoValues512, winoPixels512},
-			randoms:  randoms{twist2, uniforms2, normals2},
+			randoms:  randoms{twist2, uniforms2, normals2, bernoullis2},
 			half:     halves512,
 		},
 	}

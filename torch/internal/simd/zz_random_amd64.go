@@ -16,3 +16,8 @@ func uniforms2(dst *float32, words *uint32, n int, scale float32, base float32)
 //
 //go:noescape
 func normals2(dst *float32, words *uint32, n int, mean float32, std float32)
+
+// bernoullis2 makes n numbers, a multiple of eight, of twice as many words: one where the last 53 bits of both are less than below, else zero.
+//
+//go:noescape
+func bernoullis2(dst *float32, words *uint32, n int, below int64)

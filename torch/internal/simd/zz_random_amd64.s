@@ -883,3 +883,70 @@ DATA c00000004<>+52(SB)/4, $0x00000004
 DATA c00000004<>+56(SB)/4, $0x00000004
 DATA c00000004<>+60(SB)/4, $0x00000004
 GLOBL c00000004<>(SB), RODATA|NOPTR, $64
+
+// func bernoullis2(dst *float32, words *uint32, n int, below int64)
+// Requires: AVX, AVX2, SSE2
+TEXT ·bernoullis2(SB), NOSPLIT, $0-32
+	MOVQ         dst+0(FP), AX
+	MOVQ         words+8(FP), CX
+	MOVQ         n+16(FP), DX
+	MOVQ         below+24(FP), X0
+	VPBROADCASTQ X0, Y15
+
+loop4:
+	VMOVDQU  (CX), Y0
+	VPSRLD   $0x0b, Y0, Y2
+	VPXOR    Y2, Y0, Y0
+	VPSLLD   $0x07, Y0, Y2
+	VPAND    c9d2c5680<>+0(SB), Y2, Y2
+	VPXOR    Y2, Y0, Y0
+	VPSLLD   $0x0f, Y0, Y2
+	VPAND    cefc60000<>+0(SB), Y2, Y2
+	VPXOR    Y2, Y0, Y0
+	VPSRLD   $0x12, Y0, Y2
+	VPXOR    Y2, Y0, Y0
+	VPSHUFD  $0xb1, Y0, Y0
+	VPAND    bits53<>+0(SB), Y0, Y0
+	VPCMPGTQ Y0, Y15, Y0
+	VMOVDQU  32(CX), Y1
+	VPSRLD   $0x0b, Y1, Y2
+	VPXOR    Y2, Y1, Y1
+	VPSLLD   $0x07, Y1, Y2
+	VPAND    c9d2c5680<>+0(SB), Y2, Y2
+	VPXOR    Y2, Y1, Y1
+	VPSLLD   $0x0f, Y1, Y2
+	VPAND    cefc60000<>+0(SB), Y2, Y2
+	VPXOR    Y2, Y1, Y1
+	VPSRLD   $0x12, Y1, Y2
+	VPXOR    Y2, Y1, Y1
+	VPSHUFD  $0xb1, Y1, Y1
+	VPAND    bits53<>+0(SB), Y1, Y1
+	VPCMPGTQ Y1, Y15, Y1
+	VSHUFPS  $0x88, Y1, Y0, Y0
+	VPERMQ   $0xd8, Y0, Y0
+	VANDPS   c3f800000<>+0(SB), Y0, Y0
+	VMOVUPS  Y0, (AX)
+	ADDQ     $0x00000020, AX
+	ADDQ     $0x00000040, CX
+	SUBQ     $0x00000008, DX
+	JG       loop4
+	VZEROUPPER
+	RET
+
+DATA bits53<>+0(SB)/4, $0xffffffff
+DATA bits53<>+4(SB)/4, $0x001fffff
+DATA bits53<>+8(SB)/4, $0xffffffff
+DATA bits53<>+12(SB)/4, $0x001fffff
+DATA bits53<>+16(SB)/4, $0xffffffff
+DATA bits53<>+20(SB)/4, $0x001fffff
+DATA bits53<>+24(SB)/4, $0xffffffff
+DATA bits53<>+28(SB)/4, $0x001fffff
+DATA bits53<>+32(SB)/4, $0xffffffff
+DATA bits53<>+36(SB)/4, $0x001fffff
+DATA bits53<>+40(SB)/4, $0xffffffff
+DATA bits53<>+44(SB)/4, $0x001fffff
+DATA bits53<>+48(SB)/4, $0xffffffff
+DATA bits53<>+52(SB)/4, $0x001fffff
+DATA bits53<>+56(SB)/4, $0xffffffff
+DATA bits53<>+60(SB)/4, $0x001fffff
+GLOBL bits53<>(SB), RODATA|NOPTR, $64
