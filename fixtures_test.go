@@ -144,6 +144,7 @@ func runFixture(t *testing.T, bin, model, cache, backend string) fixtureRun {
 		t.Fatal(err)
 	}
 	r.guards = guardsOf(r.report)
+	checkNumbers(t, r.report)
 	return r
 }
 

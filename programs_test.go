@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"errors"
-	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -12,9 +11,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
-)
 
-var updatePrograms = flag.Bool("update", false, "write the expected output of testdata/programs with compiled programs")
+	"tcdbg/internal/golden"
+)
 
 // TestUserPrograms runs each program of testdata/programs under all backends and
 // compares it with what it prints when it is compiled: standard output and the
@@ -36,21 +35,21 @@ func TestUserPrograms(t *testing.T) {
 	for _, file := range files {
 		name := strings.TrimSuffix(filepath.Base(file), ".go")
 		t.Run(name, func(t *testing.T) {
-			if *updatePrograms {
+			if golden.Updating() {
 				compiled(t, file).write(t, strings.TrimSuffix(file, ".go"))
 			}
 			differs := differing(t, file)
 			for _, backend := range []string{"eager", "aot_eager", "inductor"} {
 				t.Run(backend, func(t *testing.T) {
 					got := runCommand(t, exec.Command(bin, "run", "--plain", file), "XDG_STATE_HOME="+t.TempDir(), "XDG_CACHE_HOME="+cache, "TCDBG_BACKEND="+backend)
-					golden := strings.TrimSuffix(file, ".go")
+					expected := strings.TrimSuffix(file, ".go")
 					if slices.Contains(differs, backend) {
-						golden += "." + backend
-						if *updatePrograms {
-							programRun{stdout: got.stdout, code: got.code}.write(t, golden)
+						expected += "." + backend
+						if golden.Updating() {
+							programRun{stdout: got.stdout, code: got.code}.write(t, expected)
 						}
 					}
-					got.compare(t, golden)
+					got.compare(t, expected)
 				})
 			}
 		})

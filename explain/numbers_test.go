@@ -4,13 +4,12 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"html"
 	"math"
 	"os"
-	"regexp"
 	"strings"
 	"testing"
 
+	"tcdbg/internal/golden"
 	"tcdbg/logs"
 )
 
@@ -93,15 +92,6 @@ func ranksAddUp(t *testing.T, path string, r *Report) {
 	}
 }
 
-// numberOf reads the number that a pattern's first group matches; -1: it matches nothing.
-func numberOf(text, pattern string) int {
-	m := regexp.MustCompile(pattern).FindStringSubmatch(text)
-	if m == nil {
-		return -1
-	}
-	return atoi(m[1])
-}
-
 // TestNumbersAreTheSameEverywhere: text, HTML and JSON show the totals, in their heads and
 // above their sections, and what they list adds up to them.
 func TestNumbersAreTheSameEverywhere(t *testing.T) {
@@ -112,79 +102,9 @@ func TestNumbersAreTheSameEverywhere(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		n := r.Totals
-		head := strings.Split(text.String(), "\n")[1]
-		shown := html.UnescapeString(page.String())
-		for _, c := range []struct {
-			where, text, pattern string
-			want                 int
-		}{
-			{"head", head, `(\d+) frame`, n.Frames}, {"head", head, `(\d+) compiles?,`, n.Compiles}, {"head", head, `(\d+) graph`, n.Graphs},
-			{"head", head, `\((\d+) op`, n.Ops}, {"head", head, `(\d+) break`, n.Breaks}, {"head", head, `at (\d+) place`, n.DistinctBreaks},
-			{"head", head, `(\d+) recompile`, n.Recompiles}, {"head", head, `(\d+) kernel`, n.Kernels}, {"head", head, `(\d+) failure`, n.Failures},
-			{"BREAKS", text.String(), `\nBREAKS: (\d+) break`, n.Breaks}, {"BREAKS", text.String(), `\nBREAKS: \d+ breaks? at (\d+) place`, n.DistinctBreaks},
-			{"HTML", shown, `<b>(\d+)</b><span>breaks</span>`, n.Breaks}, {"HTML", shown, `<b>(\d+)</b><span>failures</span>`, n.Failures},
-			{"HTML", shown, `Breaks \((\d+) at`, n.Breaks}, {"HTML", shown, `Frames \((\d+)\)`, n.Frames},
-		} {
-			if got := numberOf(c.text, c.pattern); got != c.want {
-				t.Errorf("%s: %s has %d for %s, totals %d", path, c.where, got, c.pattern, c.want)
-			}
+		for _, wrong := range golden.Numbers(text.String(), page.String(), data.Bytes()) {
+			t.Errorf("%s: %s", path, wrong)
 		}
-		if got := numberOf(text.String(), `\nRECOMPILES: (\d+)`); got >= 0 && got != n.Recompiles || got < 0 && n.Recompiles > 0 {
-			t.Errorf("%s: RECOMPILES has %d, totals %d", path, got, n.Recompiles)
-		}
-		if got := numberOf(shown, `Recompiles \((\d+)\)`); got >= 0 && got != n.Recompiles || got < 0 && n.Recompiles > 0 {
-			t.Errorf("%s: HTML has %d recompiles, totals %d", path, got, n.Recompiles)
-		}
-		if got := numberOf(text.String(), `\nFAILURES: (\d+)`); got >= 0 && got != n.Failures || got < 0 && n.Failures > 0 {
-			t.Errorf("%s: FAILURES has %d, totals %d", path, got, n.Failures)
-		}
-		sumsOfJSON(t, path, data.Bytes(), &n)
-	}
-}
-
-func sumsOfJSON(t *testing.T, path string, data []byte, n *Totals) {
-	t.Helper()
-	var j struct {
-		Frames []struct {
-			Compiles []struct{ Status string }
-		}
-		Breaks     []struct{ Count int }
-		Recompiles []struct{ Limit bool }
-		Failures   []struct{}
-		Graphs     []struct{}
-		Kernels    []struct{ Lang string }
-	}
-	if err := json.Unmarshal(data, &j); err != nil {
-		t.Fatal(err)
-	}
-	var got Totals
-	got.Frames, got.Graphs, got.Failures = len(j.Frames), len(j.Graphs), len(j.Failures)
-	for _, f := range j.Frames {
-		for _, c := range f.Compiles {
-			if c.Status != string(Limit) {
-				got.Compiles++
-			}
-		}
-	}
-	for _, b := range j.Breaks {
-		got.Breaks += b.Count
-		got.DistinctBreaks += min(b.Count, 1)
-	}
-	for _, rc := range j.Recompiles {
-		if !rc.Limit {
-			got.Recompiles++
-		}
-	}
-	for _, k := range j.Kernels {
-		if k.Lang != "extern" {
-			got.Kernels++
-		}
-	}
-	want := *n
-	want.Records, want.UnexplainedRecords, want.Restarts, want.CompileSeconds, want.Ops = 0, 0, 0, 0, 0
-	if got != want {
-		t.Errorf("%s: JSON lists %+v, totals %+v", path, got, want)
 	}
 }
 
