@@ -142,9 +142,9 @@ func fixValue(name string, g *GuardFailure) string {
 	case breaks.AttributeChanged:
 		what, fix = "the attribute "+name, "keep it in a tensor (a buffer), or hoist it out of the compiled function"
 	case breaks.GlobalChanged:
-		what, fix = "the global "+name, "pass it as an argument, or make it a tensor"
+		what, fix = "the global "+name, "make it a tensor"
 	case breaks.ClosureChanged:
-		what, fix = "the captured variable "+name, "make it a tensor or an argument"
+		what, fix = "the captured variable "+name, "make it a tensor"
 	}
 	relation := "== " + g.Expected
 	if strings.Contains(g.Expected, "<") || strings.Contains(g.Expected, ">") || strings.Contains(g.Expected, "!=") {

@@ -184,7 +184,7 @@ func main() {
 // TestGoAdviceRemovesItsFinding runs each program before and after its advice.
 func TestGoAdviceRemovesItsFinding(t *testing.T) {
 	state := t.TempDir()
-	for _, c := range slices.Concat(goAdvice, goBreakAdvice) {
+	for _, c := range slices.Concat(goAdvice, goBreakAdvice, goRecompileAdvice) {
 		t.Run(c.name, func(t *testing.T) {
 			was, before, codes := advised(t, state, c.before)
 			now, after, _ := advised(t, state, c.after)
@@ -208,7 +208,7 @@ func TestGoAdviceRemovesItsFinding(t *testing.T) {
 // the other way round.
 func TestGoAdviceIsProven(t *testing.T) {
 	var proven []string
-	for _, c := range slices.Concat(goAdvice, goBreakAdvice) {
+	for _, c := range slices.Concat(goAdvice, goBreakAdvice, goRecompileAdvice) {
 		if c.code != "" {
 			proven = append(proven, c.code)
 		}
