@@ -100,7 +100,7 @@ var programFacts = map[string][]programFact{
 		{"GB0059", 86, "trywrap", 1, "print call", "Print outside"},
 		{"GB0059", 95, "withno", 1, "print call", "Print outside"},
 		{"GB0275", 106, "step", 1, "step_unsupported", "step_unsupported"},
-		{"GB4297", 111, "skip", 1, "skip of the frame", "Remove the `torch._dynamo.skip_frame()` call"},
+		{"GB4297", 111, "skip", 1, "skip of the frame", "Remove the call of torch._dynamo.skip_frame()"},
 	},
 	"loops": {
 		{"GB0025", 9, "fl", 1, "explicit graph break", "Remove the call of graph_break"},

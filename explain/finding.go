@@ -33,29 +33,24 @@ func failureFinding(fl *Failure) *advice.Finding {
 }
 
 // adviseBreak is the proven advice on a break, else PyTorch's own hint where it tells the
-// user to do something.
+// user to do something, marked as untried.
 func adviseBreak(f *advice.Finding) Fix {
 	if text, id, settled := advice.Advise(f); text != "" {
 		return Fix{Text: text, Row: id, Settled: settled}
 	}
 	for _, h := range f.Hints {
-		if !boilerplate(h) && !(strings.Contains(h, "capture_scalar_outputs") && branches(f.Line)) {
-			return Fix{Text: firstLine(h)}
+		if !boilerplate(h) && !failedHint(h) {
+			return Fix{Text: "PyTorch says (untried): " + firstLine(h), Untried: true}
 		}
 	}
 	return Fix{}
 }
 
-// branches says whether a line goes one way or another, or loops, by what it computes: there
-// a number that is only known when the graph runs does not help.
-func branches(line string) bool {
-	line = strings.TrimSpace(line)
-	for _, word := range []string{"if ", "elif ", "while ", "for ", "assert "} {
-		if strings.HasPrefix(line, word) {
-			return true
-		}
-	}
-	return strings.Contains(line, "range(")
+// failedHint says whether a hint names a setting that ends programs: with these set, a
+// tensor as an index and a branch on what was read out fail to compile, which a break does
+// not. Where one of them is proven to help, a row of the table says so.
+func failedHint(hint string) bool {
+	return strings.Contains(hint, "capture_scalar_outputs") || strings.Contains(hint, "capture_dynamic_output_shape_ops")
 }
 
 // traceFacts are what the advice on recompiles takes from the whole report.
@@ -141,6 +136,7 @@ func recompileFinding(rc *Recompile, x *traceFacts) *advice.Finding {
 		f.Name = strings.Replace(rest, "']", "", 1) // what a keyword's value holds
 	}
 	f.Known = x.any
+	f.Kept = !strings.HasPrefix(g.Source, "L[")
 	f.LibraryFrame = fr.wraps == nil && strings.Contains(fr.Pos.File, "torch/nn/modules/")
 	f.Reachable = f.Name != "" && reachable(f.Name)
 	f.SetBy, f.CutBy = cutBefore(rc, g, f.Name)

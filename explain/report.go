@@ -222,6 +222,16 @@ type Fix struct {
 	Lines   []string
 	Settled bool   // there is nothing left to do: the text says why
 	Row     string // the row of the table of advice that it is from; "": of none
+	Untried bool   // PyTorch's own hint, which no trial has followed: the text says whose it is
+}
+
+// Label is what is put before the text where it is listed: what is not tried is not
+// called a fix.
+func (f Fix) Label() string {
+	if f.Untried {
+		return ""
+	}
+	return "fix: "
 }
 
 // Recompile is one compile after the first of a frame.

@@ -43,8 +43,12 @@ func TestAdviceFitsTheEngine(t *testing.T) {
 		t.Errorf("of open: %q", s)
 	}
 	odd := &Break{Code: "GB8977", Hints: []string{"It may be possible to write Dynamo tracing rules for this code.", "Define the class outside."}}
-	if s := fixBreak(odd, "PyTorch").Text; s != "Define the class outside." {
-		t.Errorf("advice %q", s)
+	if f := fixBreak(odd, "PyTorch"); f.Text != "PyTorch says (untried): Define the class outside." || f.Label() != "" {
+		t.Errorf("an untried hint: %s%s", f.Label(), f.Text)
+	}
+	index := &Break{Code: breaks.DataDependentOperator, Pos: logs.Pos{Code: "return f(x)"}, Hints: []string{"Enable tracing of data-dependent output operators with `torch._dynamo.config.capture_scalar_outputs = True`"}}
+	if f := fixBreak(index, "PyTorch"); f.Text != "" {
+		t.Errorf("a hint that ends programs: %s%s", f.Label(), f.Text)
 	}
 }
 

@@ -115,6 +115,7 @@ type jsonFix struct {
 	Lines   []string `json:"lines,omitempty"`
 	Settled bool     `json:"settled,omitempty"`
 	Row     string   `json:"row,omitempty"`
+	Untried bool     `json:"untried,omitempty"`
 }
 
 type jsonRecompile struct {

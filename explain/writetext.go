@@ -161,7 +161,7 @@ func (t *textWriter) advice(r *Report) {
 
 func (t *textWriter) fix(f Fix) {
 	if f.Text != "" {
-		t.line("    fix: %s", f.Text)
+		t.line("    %s%s", f.Label(), f.Text)
 	}
 	for _, l := range f.Lines {
 		t.line("      %s", l)
@@ -245,7 +245,7 @@ func (t *textWriter) group(g *BreakGroup, indent string) {
 		t.line("%s    value: %s", indent, clipText(strings.Join(steps, " > "), 110))
 	}
 	if g.Fix.Text != "" {
-		t.line("%s    fix: %s", indent, clipText(g.Fix.Text, 320))
+		t.line("%s    %s%s", indent, g.Fix.Label(), clipText(g.Fix.Text, 320))
 	}
 	for _, l := range g.Fix.Lines {
 		t.line("%s      %s", indent, l)

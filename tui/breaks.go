@@ -271,7 +271,11 @@ func (m *Model) docFix(d *doc, f explain.Fix) {
 	if f.Text == "" && len(f.Lines) == 0 {
 		return
 	}
-	d.heading("FIX")
+	heading := "FIX"
+	if f.Untried {
+		heading = "HINT"
+	}
+	d.heading(heading)
 	if f.Text != "" {
 		d.wrap(theme.Plain, 2, f.Text)
 	}

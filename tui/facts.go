@@ -116,7 +116,7 @@ func (c *counts) collect(r *explain.Report) {
 			continue
 		}
 		c.causes++
-		if g.Fix.Text != "" || len(g.Fix.Lines) > 0 {
+		if g.Fix.Text != "" && !g.Fix.Untried || len(g.Fix.Lines) > 0 {
 			c.fixable++
 		}
 	}

@@ -190,7 +190,7 @@ func adviceRows(in *input, heading string, from, to int) []row {
 		a := &in.report.Advice[i]
 		rows = append(rows, &adviceRow{i, a})
 		if fix := a.Fix; fix.Text != "" || len(fix.Lines) > 0 {
-			rows = append(rows, textRows(in.width, "    fix: ", shortFix(fix), theme.Green)...)
+			rows = append(rows, textRows(in.width, "    "+fix.Label(), shortFix(fix), theme.Green)...)
 		}
 	}
 	return rows
@@ -221,7 +221,7 @@ func failureRows(in *input) []row {
 			rows = append(rows, textRows(in.width, "    said: ", said, theme.Plain)...)
 		}
 		if f.Fix.Text != "" {
-			rows = append(rows, textRows(in.width, "    fix: ", f.Fix.Text, theme.Green)...)
+			rows = append(rows, textRows(in.width, "    "+f.Fix.Label(), f.Fix.Text, theme.Green)...)
 		}
 	}
 	if eager != "" {

@@ -32,7 +32,7 @@ the row's text, applies the advice to the letter and runs it again. A row that "
 passes when the finding is gone, nothing new came, the output is the same and the program
 ends with 0; one that says "nothing to change" when three rounds of the same calls bring no
 more of it than one. A row that did not pass is never shown; where no row fits, PyTorch's own
-recorded hint is, if it tells what to do, and else nothing.
+recorded hint is shown as such, untried, if it tells what to do, and else nothing.
 
 `
 

@@ -43,12 +43,34 @@ var branches = []Row{
 		Text: say("Check the values outside of the compiled function, on what it returns; where the branch repairs them, choose with torch.where."),
 	},
 	{
+		ID: "branch-leaves-loop", Kind: Break, Effect: Removes,
+		Pattern: "a loop is left, or a turn of it is cut short, by a tensor's value (if ...: break)",
+		When: func(f *Finding) bool {
+			return f.Code == breaks.DataDependentBranching && (leaves(f.Line, "break") || leaves(f.Line, "continue"))
+		},
+		Text: say("Run the loop to its end and choose by a mask: done = done | condition, x = torch.where(done, x, new); or leave the loop outside of the compiled function and compile its body."),
+	},
+	{
+		ID: "branch-raises", Kind: Break, Effect: Removes,
+		Pattern: "an exception is raised by a tensor's value (if ...: raise)",
+		When: func(f *Finding) bool {
+			return f.Code == breaks.DataDependentBranching && leaves(f.Line, "raise")
+		},
+		Text: say("Check the values outside of the compiled function, and raise there."),
+	},
+	{
 		ID: "branch-on-tensor", Kind: Break, Effect: Removes,
 		Pattern: "a branch on a tensor's value",
 		When: func(f *Finding) bool {
 			return f.Code == breaks.DataDependentBranching
 		},
-		Text: say("Compute both sides and choose with torch.where."),
+		Text: func(f *Finding) string {
+			text := "Compute both sides and choose with torch.where."
+			if opens(f.Line, "if", "elif") && strings.HasSuffix(strings.TrimSpace(f.Line), ":") { // what it does is not in the line
+				return text + " A branch that raises, or leaves a loop, belongs outside of the compiled function."
+			}
+			return text
+		},
 	},
 	{
 		ID: "item-slice", Kind: Break, Effect: Removes,
@@ -77,13 +99,33 @@ var branches = []Row{
 		},
 	},
 	{
+		ID: "item-index", Kind: Break, Effect: Removes,
+		Pattern: "a tensor without dimensions as an index",
+		When: func(f *Finding) bool {
+			return f.Code == breaks.DataDependentOperator && has(f.Context, "_local_scalar_dense") && has(f.Line, "[") && reading(f.Line) == "" && !has(f.Line, "random.", `" % `, "' % ", ".format(")
+		},
+		Text: say("The index is a tensor without dimensions, which is read out as a number: give it one dimension, as x[i[None]] for x[i] or order[:1] for order[0], and squeeze the result."),
+	},
+	{
+		ID: "item-print", Kind: Break, Effect: Removes,
+		Pattern: "a number read out of a tensor to be printed or logged",
+		When: func(f *Finding) bool {
+			return f.Code == breaks.TensorItem && has(f.Line, "print(", ".info(", ".debug(", ".warning(", ".write(", "add_scalar(")
+		},
+		Text: say("Print or log it outside of the compiled function: return the tensor, and read the number there."),
+	},
+	{
 		ID: "item", Kind: Break, Effect: Removes,
 		Pattern: "a number read out of a tensor",
 		When: func(f *Finding) bool {
 			return f.Code == breaks.TensorItem && reading(f.Line) != "" && !opens(f.Line, "for", "while") && !has(f.Line, "range(")
 		},
 		Text: func(f *Finding) string {
-			return "Leave out " + reading(f.Line) + ": keep the value as a 0-dimensional tensor here, and read the number outside of the compiled function."
+			text := "Leave out " + reading(f.Line) + ": keep the value as a 0-dimensional tensor here, and read the number outside of the compiled function"
+			if !opens(f.Line, "return") {
+				text += "; where a line branches on it, choose with torch.where"
+			}
+			return text + "."
 		},
 	},
 	{
@@ -126,6 +168,13 @@ var branches = []Row{
 		},
 		Text: say("Set torch._dynamo.config.capture_dynamic_output_shape_ops = True, which suffices where no line branches or loops on the result's size."),
 	},
+}
+
+// leaves says whether a line is "if condition: break", with the jump in it.
+func leaves(line, jump string) bool {
+	line = strings.TrimSpace(line)
+	at := strings.LastIndex(line, ": "+jump)
+	return opens(line, "if", "elif") && at > 0 && (at+len(jump)+2 == len(line) || strings.ContainsRune(" (;#", rune(line[at+len(jump)+2])))
 }
 
 // sliceBound says whether a line that reads a number out of a tensor does so for a slice.

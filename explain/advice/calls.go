@@ -31,6 +31,18 @@ var calls = []Row{
 		Text:    say("Remove the call of graph_break() if one graph is wanted."),
 	},
 	{
+		ID: "step-unsupported", Kind: Break, Effect: Removes,
+		Pattern: "a call of torch._dynamo.step_unsupported()",
+		When:    func(f *Finding) bool { return has(f.Line, "step_unsupported()") && hints(f, "step_unsupported()") },
+		Text:    say("Remove the call of torch._dynamo.step_unsupported()."),
+	},
+	{
+		ID: "skip-frame", Kind: Break, Effect: Removes,
+		Pattern: "a call of torch._dynamo.skip_frame()",
+		When:    func(f *Finding) bool { return has(f.Line, "skip_frame(") && hints(f, "skip_frame()") },
+		Text:    say("Remove the call of torch._dynamo.skip_frame(): it leaves the whole function eager."),
+	},
+	{
 		ID: "break-in-loop", Kind: Break, Effect: Removes,
 		Pattern: "a graph break within a loop, which leaves the whole function eager",
 		When:    code(breaks.BreakInLoop),
@@ -47,6 +59,14 @@ var calls = []Row{
 		Pattern: "print in a compiled function",
 		When:    func(f *Finding) bool { return f.Code == breaks.BuiltinPrint && f.Builtin == "print" },
 		Text:    say("Print outside of the compiled function; or torch._dynamo.config.reorderable_logging_functions.add(print) before the first call, which prints after the graph has run."),
+	},
+	{
+		ID: "write-stream", Kind: Break, Effect: Removes,
+		Pattern: "sys.stdout.write or sys.stderr.write in a compiled function",
+		When: func(f *Finding) bool {
+			return has(f.Line, "stdout.write(", "stderr.write(", "stdout.flush(", "stderr.flush(") && has(f.Context, "TextIOWrapper", "stdout", "stderr")
+		},
+		Text: say("Write outside of the compiled function."),
 	},
 	{
 		ID: "open", Kind: Break, Effect: Removes,
@@ -272,6 +292,9 @@ func orElse(a, b string) string {
 	}
 	return b
 }
+
+// hints says whether PyTorch's own hints have a text.
+func hints(f *Finding, text string) bool { return strings.Contains(strings.Join(f.Hints, "\n"), text) }
 
 // loggerCall is the method of a logger as the line spells it: log.info.
 func loggerCall(f *Finding) string {

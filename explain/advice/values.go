@@ -118,7 +118,7 @@ var values = []Row{
 		ID: "list-grows", Kind: Recompile, Effect: Removes,
 		Pattern: "a list to which every call appends",
 		When: func(f *Finding) bool {
-			return f.Guard == breaks.LengthChanged && (f.Grows || has(f.Line, ".append("))
+			return f.Guard == breaks.LengthChanged && f.Name != "" && (has(f.Line, f.Name+".append(") || f.Grows && f.Kept)
 		},
 		Text: func(f *Finding) string {
 			return f.Name + " grows with every call: append to it outside of the compiled function"
@@ -142,7 +142,7 @@ var values = []Row{
 			return f.Name != "" && (f.Guard == breaks.DictKeyChanged || f.Guard == breaks.LengthChanged)
 		},
 		Text: func(f *Finding) string {
-			return fmt.Sprintf("the code runs over what %s holds, so there is an entry for each of its lengths or sets of keys: keep these few", f.Name)
+			return fmt.Sprintf("the code runs over what %s holds, so there is an entry for each of its lengths or sets of keys: keep these few (pad a list, or pass one tensor)", f.Name)
 		},
 	},
 	{
