@@ -19,7 +19,8 @@ type Option struct {
 // call. Under `go run` it returns f itself. Of a module, a pointer with a method
 // Forward, it returns the same pointer and compiles calls of that Forward, as
 // PyTorch's net.compile() does. It panics for anything else. Compiling one function
-// again with the same options gives what the first call gave.
+// again with the same options shares what was compiled; a function literal is one
+// function whatever it captures, and a change of that may recompile it.
 //
 // Options: kw.Backend (name or BackendFunc), kw.Mode, kw.Fullgraph, kw.Dynamic,
 // kw.Disable, kw.Name, kw.RecompileLimit.
