@@ -164,7 +164,7 @@ func floatTile64(o ir.Op, out []float64, x []vec) {
 }
 
 var floatFuncs = map[ir.Op]func(float64) float64{
-	ir.Abs: math.Abs, ir.Exp: math.Exp, ir.Expm1: math.Expm1, ir.Log: math.Log, ir.Log1p: math.Log1p,
+	ir.Abs: math.Abs, ir.Exp: math.Exp, ir.Expm1: math.Expm1, ir.Log: ops.LogOf, ir.Log1p: math.Log1p,
 	ir.Sqrt: math.Sqrt, ir.Sin: math.Sin, ir.Cos: math.Cos, ir.Tanh: math.Tanh, ir.Erf: math.Erf,
 	ir.Floor: math.Floor, ir.Ceil: math.Ceil, ir.Trunc: math.Trunc, ir.Round: math.RoundToEven,
 	ir.Exp2: math.Exp2, ir.Log2: math.Log2, ir.Log10: math.Log10, ir.Tan: math.Tan, ir.Asin: math.Asin, ir.Acos: math.Acos,
@@ -223,7 +223,7 @@ func floatOp(o ir.Op, a, b float64) float64 {
 	case ir.Fmod:
 		return math.Mod(a, b)
 	case ir.Atan2:
-		return math.Atan2(a, b)
+		return ops.Atan2Of(a, b)
 	case ir.Hypot:
 		return math.Hypot(a, b)
 	case ir.CopySign:

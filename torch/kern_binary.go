@@ -34,7 +34,7 @@ func binaryKernels() map[ops.ID]kernel {
 		ops.Minimum:   (&pwKernel{loops: numeric2(minLoop[float32], minLoop[float64], minLoop[int64], minLoop[int32], minLoop[int16], minLoop[int8], minLoop[uint8]).with(ops.Bool, run2(bitAnd[uint8]))}).run,
 		ops.Fmod:      (&pwKernel{loops: intPair(fmodInt[int64], fmodInt[int32], fmodInt[int16], fmodInt[int8], fmodInt[uint8], math.Mod)}).run,
 		ops.Remainder: (&pwKernel{loops: intPair(remInt[int64], remInt[int32], remInt[int16], remInt[int8], remInt[uint8], remainder)}).run,
-		ops.Atan2:     (&pwKernel{loops: floats2(math.Atan2)}).run,
+		ops.Atan2:     (&pwKernel{loops: floats2(ops.Atan2Of)}).run,
 		ops.Hypot:     (&pwKernel{loops: floats2(math.Hypot)}).run,
 		ops.Copysign:  (&pwKernel{loops: floats2(math.Copysign)}).run,
 		ops.Logaddexp: (&pwKernel{loops: floats2(logaddexp)}).run,

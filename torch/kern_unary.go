@@ -13,7 +13,7 @@ import (
 func unaryKernels() map[ops.ID]kernel {
 	table := map[ops.ID]kernel{}
 	for id, f := range map[ops.ID]func(float64) float64{
-		ops.Exp: math.Exp, ops.Exp2: math.Exp2, ops.Expm1: math.Expm1, ops.Log: math.Log, ops.Log2: log2, ops.Log10: math.Log10, ops.Log1p: math.Log1p,
+		ops.Exp: math.Exp, ops.Exp2: math.Exp2, ops.Expm1: math.Expm1, ops.Log: ops.LogOf, ops.Log2: log2, ops.Log10: math.Log10, ops.Log1p: math.Log1p,
 		ops.Rsqrt: func(x float64) float64 { return 1 / math.Sqrt(x) }, ops.Reciprocal: func(x float64) float64 { return 1 / x },
 		ops.Sin: math.Sin, ops.Cos: math.Cos, ops.Tan: math.Tan, ops.Asin: math.Asin, ops.Acos: math.Acos, ops.Atan: math.Atan,
 		ops.Sinh: math.Sinh, ops.Cosh: math.Cosh, ops.Asinh: math.Asinh, ops.Acosh: math.Acosh, ops.Atanh: math.Atanh, ops.Tanh: math.Tanh,

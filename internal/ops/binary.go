@@ -256,7 +256,7 @@ func mathPairRows() []*Op {
 			func(b B, g Value, x, y Arg, _ Value) Value {
 				return b.mul(b.mul(g, b.neg(x)), b.inverseSquare(x, y))
 			}), nil),
-		binaryRow(Hypot, "hypot", notBoolCPU, pairBack(
+		binaryRow(Hypot, "hypot", floatsOnly, pairBack(
 			func(b B, g Value, x, y Arg, out Value) Value { return b.div(b.mul(g, x), out) },
 			func(b B, g Value, x, y Arg, out Value) Value { return b.div(b.mul(g, y), out) }), nil),
 		binaryRow(Copysign, "copysign", floatType, pairBack(
