@@ -1,6 +1,7 @@
 package explain
 
 import (
+	"strconv"
 	"strings"
 
 	"tcdbg/explain/advice"
@@ -136,6 +137,7 @@ func recompileFinding(rc *Recompile, x *traceFacts) *advice.Finding {
 		f.Name = strings.Replace(rest, "']", "", 1) // what a keyword's value holds
 	}
 	f.Known = x.any
+	f.Baked = holdsConstant(fr, g)
 	f.Kept = !strings.HasPrefix(g.Source, "L[")
 	f.LibraryFrame = fr.wraps == nil && strings.Contains(fr.Pos.File, "torch/nn/modules/")
 	f.Reachable = f.Name != "" && reachable(f.Name)
@@ -154,6 +156,23 @@ func recompileFinding(rc *Recompile, x *traceFacts) *advice.Finding {
 		}
 	}
 	return f
+}
+
+// holdsConstant says whether an entry of a function was left for a number that is neither
+// 0 nor 1, which that entry therefore has as a constant.
+func holdsConstant(fr *Frame, g *GuardFailure) bool {
+	for _, c := range fr.Compiles {
+		if c.Recompile == nil {
+			continue
+		}
+		for i := range c.Recompile.Failures {
+			o := &c.Recompile.Failures[i]
+			if n, err := strconv.Atoi(o.Expected); err == nil && keyOf(o) == keyOf(g) && n != 0 && n != 1 {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // aliased names the tensors that are one in some calls: "a and b".

@@ -83,6 +83,7 @@ type Finding struct {
 	LibraryFrame     bool     // what was compiled is a method of a module of PyTorch's own, which the program did not compile
 	Known            bool     // the trace records what became of numbers and sizes
 	Partial          bool     // which sizes changed with this one is not recorded
+	Baked            bool     // another entry holds a value that is neither 0 nor 1 as a constant
 	Kept             bool     // every call has the same object: it is a global or of a closure, no argument
 	Grows            bool     // the number goes up by one with every recompile
 	Failed           bool     // the compile after the change failed

@@ -211,7 +211,7 @@ var calls = []Row{
 		ID: "rnn", Kind: Break, Effect: Removes,
 		Pattern: "nn.LSTM, nn.GRU or nn.RNN",
 		When: func(f *Finding) bool {
-			return has(f.Explanation+f.Raw, "RNN, GRU, LSTM", "RNN, GRU, or LSTM", "allow_rnn")
+			return has(f.Explanation+f.Raw, "RNN, GRU, LSTM", "RNN, GRU, or LSTM", "allow_rnn") && !has(f.Line, "pack") // a packed sequence breaks with the setting, too
 		},
 		Text: say("Set torch._dynamo.config.allow_rnn = True before the first call."),
 	},

@@ -98,12 +98,12 @@ var values = []Row{
 	},
 	{
 		ID: "number-zero-one", Kind: Recompile, Effect: Accept,
-		Pattern: "an int changes from or to 0 or 1",
+		Pattern: "an int changes from or to 0 or 1, and no entry holds another value of it as a constant",
 		When: func(f *Finding) bool {
-			return slices.Contains(valueKinds, f.Guard) && f.Known && f.Number == Unknown && ownEntry(f.Expected)
+			return slices.Contains(valueKinds, f.Guard) && f.Known && f.Number == Unknown && ownEntry(f.Expected) && !f.Baked
 		},
 		Text: func(f *Finding) string {
-			return fmt.Sprintf("%s was %s when the entry was made: an int that is 0 or 1 has an entry of its own, others become an input: nothing to change", f.Name, f.Expected)
+			return fmt.Sprintf("%s was %s when the entry was made: an int that is 0 or 1 has an entry of its own: nothing to change", f.Name, f.Expected)
 		},
 	},
 	{
