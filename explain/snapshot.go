@@ -189,6 +189,9 @@ func (f *Fold) copyCompile(comp *compile, c *copier) *Compile {
 		if cp.Status == Skipped && b.Outcome == "resumed" {
 			cp.Breaks[i].Outcome = "skipped" // the message does not say it: the frame's end does
 		}
+		if cp.Status == Failed && b.Outcome == "resumed" {
+			cp.Breaks[i].Outcome = "error" // what came later: no code was made that could go on
+		}
 		if cp.Graph != nil && len(cp.Breaks[i].Before) == 0 && i == len(comp.Breaks)-1 && b.Outcome != "skipped" {
 			cp.Breaks[i].Before = cp.Graph.Ops
 		}

@@ -52,3 +52,16 @@ func TestSnapshotOfAFailure(t *testing.T) {
 		t.Error("the compile has another failure than the report")
 	}
 }
+
+// TestOutcomeOfAFailedCompile: a break is not resumed where the compile that met it failed
+// later, since there is no code that goes on after it.
+func TestOutcomeOfAFailedCompile(t *testing.T) {
+	for status, want := range map[Status]string{Compiled: "resumed", Skipped: "skipped", Failed: "error"} {
+		fr := &Frame{Name: "f"}
+		c := &compile{Compile: Compile{Frame: fr, Status: status}}
+		c.Breaks = []*Break{{Outcome: "resumed", Compile: &c.Compile}}
+		if got := NewFold(nil).copyCompile(c, &copier{frames: map[*Frame]*Frame{fr: fr}}).Breaks[0].Outcome; got != want {
+			t.Errorf("%s: %s, want %s", status, got, want)
+		}
+	}
+}
