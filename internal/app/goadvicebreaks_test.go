@@ -468,7 +468,7 @@ func main() {
 }`,
 	},
 	{
-		name: "shapes that do not fit", code: breaks.FakeTensorFailure, advice: "Check the shapes at the marked line.",
+		name: "shapes that do not fit", code: breaks.FakeTensorFailure, advice: "Check the shapes and dtypes at the marked line.",
 		before: `
 func f(x, y *torch.Tensor) *torch.Tensor { return x.Sin().Matmul(y) }
 func main() {

@@ -96,8 +96,8 @@ var explained = []Cause{
 	},
 	{
 		Code: FakeTensorFailure, Short: "fake tensor propagation failed", Fixability: FixableByYou,
-		Explanation: "Running the operator on shapes alone raised an error; most often the shapes do not fit and eager execution fails as well.",
-		Hints:       []string{"Check the shapes at the marked line."},
+		Explanation: "Running the operator on shapes and dtypes alone raised an error; eager execution most often fails as well.",
+		Hints:       []string{"Check the shapes and dtypes at the marked line."},
 	},
 	{
 		Code: InlinedBreak, Short: "break inside an inlined function", Fixability: FixableByYou,
