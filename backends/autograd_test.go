@@ -533,6 +533,7 @@ func (strides) Backward(ctx *autograd.Context, g ...*torch.Tensor) []*torch.Tens
 }
 func main() {
 	for _, f := range []autograd.Function{noise{}, mode{}, history{}, strides{}} {
+		compiler.Reset() // else the entry that ends before Apply serves every function
 		run := torch.Compile(func(x *torch.Tensor) *torch.Tensor { return autograd.Apply(f, x.Mul(2))[0].Sum() })
 		x := torch.Randn(3, kw.RequiresGrad(true))
 		run(x).Backward()
@@ -554,6 +555,7 @@ func (norm) Backward(ctx *autograd.Context, g ...*torch.Tensor) []*torch.Tensor 
 func main() {
 	n := norm{torch.Zeros(1), torch.Ones(1)}
 	for _, f := range []autograd.Function{into{}, at{}, n} {
+		compiler.Reset() // else the entry that ends before Apply serves every function
 		run := torch.Compile(func(x *torch.Tensor) *torch.Tensor { return autograd.Apply(f, x.Sin())[0].Cos() })
 		x := torch.Randn(3, kw.RequiresGrad(true))
 		run(x).Sum().Backward()
@@ -613,6 +615,7 @@ func main() {
 			defer func() {
 				if e := recover(); e != nil { fmt.Println(e) }
 			}()
+			compiler.Reset() // else the entry that ends before Apply serves every function
 			run := torch.Compile(func(x *torch.Tensor) []*torch.Tensor { return autograd.Apply(f, x.Mul(2)) })
 			x := torch.Randn(3, kw.RequiresGrad(true))
 			r := run(x)
