@@ -102,12 +102,12 @@ func newRun(kind string, program, args []string, o Options) (*Run, error) {
 		V: 1, Kind: kind, Program: program, Args: args, Dir: dir,
 		Start: now, State: Running, Engine: o,
 	}}
-	var salt [2]byte
-	rand.Read(salt[:])
-	r.Info.ID = now.Format("20060102-150405") + "-" + runName(program) + "-" + hex.EncodeToString(salt[:])
-	r.Path = filepath.Join(root, r.Info.ID)
 	const remedy = "set XDG_STATE_HOME to a folder that can be written"
-	if err := os.MkdirAll(filepath.Join(r.Path, traceFile), 0o755); err != nil {
+	if r.Path, err = freshFolder(root, now.Format("20060102-150405")+"-"+runName(program)+"-", salt); err != nil {
+		return nil, fileError("cannot make the run folder", root, err, remedy)
+	}
+	r.Info.ID = filepath.Base(r.Path)
+	if err := os.Mkdir(r.file(traceFile), 0o755); err != nil {
 		return nil, fileError("cannot make the run folder", r.Path, err, remedy)
 	}
 	if r.lock, err = os.OpenFile(r.file(lockFile), os.O_CREATE|os.O_RDWR, 0o644); err != nil {
@@ -117,6 +117,27 @@ func newRun(kind string, program, args []string, o Options) (*Run, error) {
 		return nil, fileError("cannot lock", r.file(lockFile), err, "")
 	}
 	return r, r.save()
+}
+
+// salt tells apart the runs of one program within a second.
+func salt() string {
+	var b [2]byte
+	rand.Read(b[:])
+	return hex.EncodeToString(b[:])
+}
+
+// freshFolder makes a folder in root that was not there before and returns its path: the
+// prefix with a salt. Two runs may draw the same salt, so what exists is left alone.
+func freshFolder(root, prefix string, salt func() string) (string, error) {
+	if err := os.MkdirAll(root, 0o755); err != nil {
+		return "", err
+	}
+	for {
+		path := filepath.Join(root, prefix+salt())
+		if err := os.Mkdir(path, 0o755); !errors.Is(err, fs.ErrExist) {
+			return path, err
+		}
+	}
 }
 
 // runName is the readable part of a run's id: the program's base name, in
