@@ -91,10 +91,9 @@ var inputs = []Row{
 			return f.Guard == breaks.SizeChanged && f.Reachable && len(f.Changed) > 0 && !has(strings.Join(f.Changed, " "), "___from_numpy")
 		},
 		Text: func(f *Finding) string {
-			call := "torch._dynamo.maybe_mark_dynamic("
 			var all []string
 			for _, c := range f.Changed {
-				all = append(all, call+c+")")
+				all = append(all, marking(c))
 			}
 			before := "before the first call"
 			if f.Partial {
@@ -278,4 +277,14 @@ func deviceKey(set string) string {
 		}
 	}
 	return ""
+}
+
+// marking is the call that marks a size, given as "x, 0"; what the program gives no name,
+// as "argument 1, 0", is described and not written as code.
+func marking(size string) string {
+	const call = "torch._dynamo.maybe_mark_dynamic"
+	if what, dim, ok := strings.Cut(size, ", "); ok && strings.HasPrefix(what, "argument ") {
+		return call + " on " + what + ", dimension " + dim + ","
+	}
+	return call + "(" + size + ")"
 }
