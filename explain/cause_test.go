@@ -50,6 +50,24 @@ func TestCauses(t *testing.T) {
 	}
 }
 
+// TestArgumentDoesNotGrow: a list that the caller passes has another length in each call;
+// nothing tells that it is one list to which the function appends.
+func TestArgumentDoesNotGrow(t *testing.T) {
+	for _, source := range []string{"xs", "L['xs']"} {
+		var fr Frame
+		for n := range 4 {
+			c := &Compile{ID: ID{CompileID: logs.CompileID{Compile: n}}, Frame: &fr, Status: Compiled}
+			if n > 0 {
+				c.Recompile = &Recompile{Compile: c, Failures: []GuardFailure{length(source, n)}, facts: &traceFacts{}}
+			}
+			fr.Compiles = append(fr.Compiles, c)
+		}
+		if c := fr.Causes(); len(c) != 1 || strings.Contains(c[0].Fix.Text, "grows") {
+			t.Errorf("%s: %d causes, %q", source, len(c), c[0].Fix.Text)
+		}
+	}
+}
+
 // TestCausesOfElements: the elements of one list are one cause, a list whose
 // length goes up and down does not grow.
 func TestCausesOfElements(t *testing.T) {

@@ -138,7 +138,7 @@ func recompileFinding(rc *Recompile, x *traceFacts) *advice.Finding {
 	}
 	f.Known = x.any
 	f.Baked = holdsConstant(fr, g)
-	f.Kept = !strings.HasPrefix(g.Source, "L[")
+	f.Kept = strings.HasPrefix(g.Source, "G[") || strings.Contains(g.Source, "__closure__") // an argument is written L['x'], or x alone
 	f.LibraryFrame = fr.wraps == nil && strings.Contains(fr.Pos.File, "torch/nn/modules/")
 	f.Reachable = f.Name != "" && reachable(f.Name)
 	f.SetBy, f.CutBy = cutBefore(rc, g, f.Name)
