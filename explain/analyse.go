@@ -237,7 +237,7 @@ func assignParts(groups []*BreakGroup) {
 	}
 }
 
-// costs sums what a group's breaks cost: the graphs of the parts that go on behind it and
+// costs sums what a group's breaks cost: the graphs of the parts that go on after it and
 // the time that compiling them took, and the operators that its functions leave eager,
 // which eager remembers.
 func costs(g *BreakGroup, eager map[*Frame]int64) {

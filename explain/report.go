@@ -194,7 +194,7 @@ type Break struct {
 	Raw         string   // the message as recorded
 	Seq         int64    // of its record, 0: none
 
-	resumed []*Frame // parts that go on behind it
+	resumed []*Frame // parts that go on after it
 }
 
 // BreakGroup is all breaks of one root cause.
@@ -205,7 +205,7 @@ type BreakGroup struct {
 	CausedBy *BreakGroup // an earlier break that led to it
 	Causes   []*BreakGroup
 	Chains   [][]logs.Pos // distinct call chains
-	Graphs   int          // graphs of the parts that go on behind it
+	Graphs   int          // graphs of the parts that go on after it
 	Seconds  float64      // compile time of these parts
 	EagerOps int64        // that its functions leave eager, -1: unknown
 	Lost     []string     // functions of the program that run eager as a whole for it
