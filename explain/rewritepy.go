@@ -142,8 +142,8 @@ func pyScalarBool(cond string) (tensor string, ok bool) {
 	return "", false
 }
 
-// pyKeeping are the forms of an elementwise result: V stands for the variable, N for a
-// number, I for an integer.
+// pyKeeping are the forms of an elementwise result: V is the variable, N a
+// number, I an integer.
 var pyKeeping = []struct {
 	form *regexp.Regexp
 	of   certainty

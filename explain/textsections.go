@@ -13,7 +13,7 @@ import (
 
 func (t *textWriter) guards(r *Report) {
 	leaves, noise, entries := 0, 0, 0
-	var dearest *Compile
+	var slowest *Compile
 	for _, fr := range r.Frames {
 		for _, c := range fr.Compiles {
 			if c.Guards == nil {
@@ -22,8 +22,8 @@ func (t *textWriter) guards(r *Report) {
 			entries++
 			leaves += c.Guards.Leaves
 			noise += c.Guards.Noise
-			if dearest == nil || c.Guards.Micros > dearest.Guards.Micros {
-				dearest = c
+			if slowest == nil || c.Guards.Micros > slowest.Guards.Micros {
+				slowest = c
 			}
 		}
 	}
@@ -31,8 +31,8 @@ func (t *textWriter) guards(r *Report) {
 		return
 	}
 	t.section(fmt.Sprintf("GUARDS: %s in %s, %d of them about hasattr and dynamic marking", count(leaves, "guard"), count(entries, "entry"), noise))
-	if dearest != nil && dearest.Guards.Micros > 0 {
-		t.line("  slowest: %s [%s] %s, %.1f us per check", frameTitle(dearest.Frame), idText(dearest.ID), count(dearest.Guards.Leaves, "guard"), dearest.Guards.Micros)
+	if slowest != nil && slowest.Guards.Micros > 0 {
+		t.line("  slowest: %s [%s] %s, %.1f us per check", frameTitle(slowest.Frame), idText(slowest.ID), count(slowest.Guards.Leaves, "guard"), slowest.Guards.Micros)
 	}
 	t.guardDiffs(r)
 }

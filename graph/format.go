@@ -195,7 +195,7 @@ func operandText(a ops.Arg, base bool) string {
 	return text
 }
 
-// wholeWord reports whether no sign stands in text outside of brackets, but one in
+// wholeWord reports whether text has no sign outside of brackets but one in
 // front of a number.
 func wholeWord(text string) bool {
 	if _, err := strconv.ParseInt(text, 10, 64); err == nil {

@@ -82,8 +82,8 @@ func (l *lane) reduceExp(k float64, x, n, more reg.VecPhysical, offset int) []fl
 	return l.restOfExp(k, x, n)
 }
 
-// reduceCounted is reduceExp that leaves in n a number so large that an integer stands in
-// its last bits: n+offset.
+// reduceCounted is reduceExp that leaves in n a number so large that its last bits
+// are an integer: n+offset.
 func (l *lane) reduceCounted(k float64, x, n, whole reg.VecPhysical, offset int) []float64 {
 	counted := float64(3<<22 + offset)
 	l.load(l.float(counted), n)
