@@ -537,7 +537,9 @@ func byMask(f *host.Frame, c *ssa.Call) bool {
 
 // intrinsicNative reports whether fn has a body but is handled by name.
 func (t *Tracer) intrinsicNative(fn *ssa.Function) bool {
-	return strings.HasPrefix(originName(fn), "tcdbg/torch/compiler.") || strings.HasPrefix(originName(fn), "tcdbg/torch.Compile")
+	name := originName(fn)
+	return strings.HasPrefix(name, "tcdbg/torch/compiler.") || strings.HasPrefix(name, "tcdbg/torch.Compile") ||
+		strings.HasPrefix(strings.TrimLeft(name, "(*"), "log/slog.")
 }
 
 func originName(fn *ssa.Function) string {

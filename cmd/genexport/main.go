@@ -106,11 +106,9 @@ func indexed(path, name string) []byte {
 // addSource adds the files of a package that the interpreter runs from source,
 // or our replacement where the package is made of runtime internals.
 func addSource(z *zip.Writer, path string) {
-	switch path {
-	case "iter", "unique":
-		data, err := os.ReadFile(filepath.Join("overlay", path+".go.txt"))
-		check(err)
-		add(z, "source/"+path+"/"+path+".go", data)
+	name := strings.ReplaceAll(path, "/", "_") + ".go"
+	if data, err := os.ReadFile(filepath.Join("overlay", name+".txt")); err == nil {
+		add(z, "source/"+path+"/"+name, data)
 		return
 	}
 	p, err := build.Import(path, "", 0)

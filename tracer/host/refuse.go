@@ -70,9 +70,6 @@ func (c *refuser) function(fn *ssa.Function) {
 	}
 	for _, block := range fn.Blocks {
 		for _, in := range block.Instrs {
-			if f, ok := in.(*ssa.FieldAddr); ok {
-				c.field(f)
-			}
 			for _, v := range in.Operands(nil) {
 				switch v := (*v).(type) {
 				case *ssa.Function:
@@ -109,32 +106,6 @@ func (c *refuser) global(g *ssa.Global, at ssa.Instruction) {
 	path := g.Pkg.Pkg.Path()
 	if pkg := c.in.nativePkg(path); pkg != nil && !c.in.Prog.interpreted(path) && token.IsExported(g.Name()) && pkg.Vars[g.Name()] == nil {
 		c.refuse(at, path+"."+g.Name(), false)
-	}
-}
-
-// fieldRefusals are the fields of compiled types that may only be false: they ask
-// compiled code for what it cannot know of an interpreted program.
-var fieldRefusals = map[string]string{
-	"log/slog.HandlerOptions.AddSource": "package slog asks the run time for the place of a call, which is a place in tcdbg; leave it out, or use package log with Lshortfile",
-}
-
-func (c *refuser) field(f *ssa.FieldAddr) {
-	t := f.X.Type().Underlying().(*types.Pointer).Elem()
-	st, ok := t.Underlying().(*types.Struct)
-	if !ok {
-		return
-	}
-	name := t.String() + "." + st.Field(f.Field).Name()
-	why := fieldRefusals[name]
-	if why == "" {
-		return
-	}
-	for _, r := range *f.Referrers() {
-		if s, ok := r.(*ssa.Store); ok {
-			if k, isConst := s.Val.(*ssa.Const); !isConst || constBool(k) {
-				c.say(s, name+" cannot be set under tcdbg: "+why)
-			}
-		}
 	}
 }
 

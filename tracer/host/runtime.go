@@ -189,6 +189,9 @@ func runtimeCaller(th *Thread, call *Frame, a []unsafe.Pointer, r unsafe.Pointer
 
 func runtimeCallers(th *Thread, call *Frame, a []unsafe.Pointer, r unsafe.Pointer) {
 	skip, pcs, n := arg[int](a, 0)-1, arg[[]uintptr](a, 1), 0
+	if fullName(call.Code.Fn) == slogWriteName {
+		skip -= slogNativeFrames
+	}
 	visibleFrames(call, func(e stackEntry) bool {
 		if skip--; skip < 0 {
 			if n == len(pcs) {

@@ -84,31 +84,6 @@ func TestGenericFunctions(t *testing.T) {
 	}
 }
 
-// TestRefused: what could only fail at run time is refused before the program
-// runs, by name and place.
-func TestRefused(t *testing.T) {
-	for _, c := range []struct{ name, imports, body, want string }{
-		{"field", `"log/slog"; "os"`, `slog.New(slog.NewTextHandler(os.Stdout, &slog.HandlerOptions{AddSource: true}))`,
-			"main.go:4:71: log/slog.HandlerOptions.AddSource cannot be set under tcdbg: package slog asks"},
-		{"field that is false", `"log/slog"; "os"`, `slog.New(slog.NewTextHandler(os.Stdout, &slog.HandlerOptions{AddSource: false}))`, ""},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			dir := t.TempDir()
-			file := filepath.Join(dir, "main.go")
-			if err := os.WriteFile(file, fmt.Appendf(nil, "package main\nimport (%s)\nfunc main() {\n%s\n}\n", c.imports, c.body), 0o666); err != nil {
-				t.Fatal(err)
-			}
-			_, err := Load(LoadConfig{Paths: []string{file}})
-			switch {
-			case c.want == "" && err != nil:
-				t.Error(err)
-			case c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)):
-				t.Errorf("got %v, want %s", err, c.want)
-			}
-		})
-	}
-}
-
 // TestRefusedFunction: a function without binding is refused by name wherever the
 // program names it, and not where code that is never built does.
 func TestRefusedFunction(t *testing.T) {

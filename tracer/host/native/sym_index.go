@@ -85,8 +85,6 @@ func Package(path string) *rt.Pkg {
 		return pkg_io_ioutil()
 	case "log":
 		return pkg_log()
-	case "log/slog":
-		return pkg_log_slog()
 	case "math":
 		return pkg_math()
 	case "math/big":
