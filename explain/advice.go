@@ -564,6 +564,9 @@ func recompileAdvice(c *RecompileCause) Advice {
 	if a.Pos.File == "" || frameworkFile(a.Pos.File) || a.Pos.Code == "" && toldByTorch(a.Pos.File) {
 		a.Pos = fr.Pos // torch's own check
 	}
+	if c.compiled() == 0 && fr.Sum().Compiles == 0 { // another module filled the limit
+		a.Text = strings.Replace(a.Text, " recompiled: ", " was not compiled: ", 1)
+	}
 	a.Cost = count(c.compiled(), "recompile")
 	if c.Seconds > 0 {
 		a.Cost += ", " + duration(c.Seconds)

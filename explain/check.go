@@ -1,10 +1,12 @@
 package explain
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -170,6 +172,7 @@ func violations(r *Report, l Limits, base *Baseline) []Violation {
 	}
 	if l.MaxCompileTime >= 0 && r.Totals.CompileSeconds > l.MaxCompileTime.Seconds() {
 		out = append(out, Violation{Rule: "max-compile-time", Message: fmt.Sprintf("%.2f s compiling, at most %s allowed", r.Totals.CompileSeconds, l.MaxCompileTime)})
+		out = append(out, longestCompiles(r)...)
 	}
 	if base != nil {
 		out = append(out, unknownTo(base, r)...)
@@ -236,6 +239,34 @@ func failurePlaces(r *Report) []Violation {
 			msg += ". " + f.Fix.Text
 		}
 		out = append(out, Violation{Rule: "failure", Message: msg, Pos: f.Pos, Times: 1})
+	}
+	return out
+}
+
+// longestListed is how many functions a violated limit on compile time names.
+const longestListed = 5
+
+// longestCompiles names the functions that took most of the compile time, the longest
+// first.
+func longestCompiles(r *Report) []Violation {
+	frames := slices.Clone(r.Frames)
+	seconds := func(fr *Frame) float64 { return fr.Sum().Seconds }
+	slices.SortStableFunc(frames, func(a, b *Frame) int { return cmp.Compare(seconds(b), seconds(a)) })
+	var out []Violation
+	rest := 0.0
+	for i, fr := range frames {
+		s := seconds(fr)
+		if i >= longestListed {
+			rest += s
+			continue
+		}
+		if s > 0 {
+			msg := fmt.Sprintf("%s%s, %.2f s in %s", rankPrefix(fr.ID), fr.Title(), s, count(fr.Sum().Compiles, "compile"))
+			out = append(out, Violation{Rule: "compile-time", Message: msg, Pos: fr.Place()})
+		}
+	}
+	if n := len(frames) - longestListed; n > 0 && rest > 0 {
+		out = append(out, Violation{Rule: "compile-time", Message: fmt.Sprintf("%s more, %.2f s", count(n, "function"), rest)})
 	}
 	return out
 }

@@ -2,7 +2,7 @@ package explain
 
 // This file words what is wrong with what was read: nothing is left out in silence.
 
-// Damage says what could not be read, does not fit or was left out.
+// Damage says what could not be read, does not fit, was left out or is never recorded.
 func (r *Report) Damage() []string {
 	var out []string
 	add := func(n int64, what, one, many string) {
@@ -25,6 +25,9 @@ func (r *Report) Damage() []string {
 	add(r.Stats.Oversized, "record", "cut for its size", "cut for their size")
 	add(r.UnlistedGuards, "guard", "on sizes that is left out, there are too many", "on sizes that are left out, there are too many")
 	add(r.LeftOut, "record", "that is counted and left out, the report is full", "that are counted and left out, the report is full")
+	if r.Exports {
+		out = append(out, exportUnrecorded)
+	}
 	return out
 }
 

@@ -67,19 +67,34 @@ func (f *Fold) placeExecuting(fl *Failure) {
 // partialTrace keeps the graph that the backend had traced when it failed, as a stage,
 // and says how far it came.
 func (f *Fold) partialTrace(r *logs.Record) {
+	last, at := lastTraced(r.Text())
+	if f.outsideOfCompiles(r) {
+		f.exportStopped(r, last, at)
+		return
+	}
 	if c := f.compiles[compileKey{frameKey{r.Rank, r.Epoch, r.Autograd, r.ID.Frame}, max(r.ID.Compile, 0)}]; r.HasID && c != nil {
 		c.addStage(Stage{Name: "failed trace", Load: r.Loader(), Seq: r.Seq})
 	}
 	text := "the backend's own trace of the graph failed before its first operator"
-	if g := fx.Parse(r.Text()); g != nil {
-		for _, n := range g.Nodes {
-			if n.Op == "call_function" {
-				text = "the backend's own trace of the graph failed; it came as far as " + n.Target
-				if n.Source.File != "" {
-					text += " at " + shortPlace(n.Source.File, n.Source.Line)
-				}
-			}
+	if last != "" {
+		text = "the backend's own trace of the graph failed; it came as far as " + last
+		if at.File != "" {
+			text += " at " + shortPlace(at.File, at.Line)
 		}
 	}
 	f.note(r, "trace", text)
+}
+
+// lastTraced is the last operator of a graph's text, and the line that called it.
+func lastTraced(text string) (target string, at logs.Pos) {
+	g := fx.Parse(text)
+	if g == nil {
+		return "", at
+	}
+	for _, n := range g.Nodes {
+		if n.Op == "call_function" {
+			target, at = n.Target, logs.Pos{File: n.Source.File, Line: n.Source.Line, Func: n.Source.Func, Code: n.Source.Code}
+		}
+	}
+	return target, at
 }

@@ -1,6 +1,8 @@
 package explain
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -10,7 +12,7 @@ import (
 // fails is a failure at its break.
 func TestExportedModel(t *testing.T) {
 	r := report(t, "testdata/traces/pytorch-2.15/export_aoti.log.zst")
-	if len(r.Frames) != 2 || len(r.Kernels) != 3 || r.Totals.Kernels != 2 || len(r.Failures) != 1 {
+	if len(r.Frames) != 2 || len(r.Kernels) != 3 || r.Totals.Kernels != 2 || len(r.Failures) != 2 {
 		t.Fatalf("%d frames, %d kernels, %d failures", len(r.Frames), len(r.Kernels), len(r.Failures))
 	}
 	model := r.Frames[0]
@@ -28,7 +30,7 @@ func TestExportedModel(t *testing.T) {
 	if strings.Join(k.Ops, " ") != "_softmax relu" || !strings.HasPrefix(source, `extern "C"  void  `+k.Name+"(") || !strings.HasSuffix(strings.TrimSpace(source), "\n}") {
 		t.Errorf("kernel %s of %v:\n%s", k.Name, k.Ops, source)
 	}
-	f := r.Failures[0]
+	f := r.Failures[0] // the second export of it, without Dynamo, is the other
 	if f.Frame != "torch.export" || f.Code != "GB0170" || f.Pos.Line != 17 || r.Frames[1].Status != Failed {
 		t.Errorf("failure %+v of a frame %s", f, r.Frames[1].Status)
 	}
@@ -43,5 +45,33 @@ func TestNoExportWithoutAStack(t *testing.T) {
 `)
 	if len(r.Frames) != 0 || len(r.Side) != 1 {
 		t.Errorf("%d frames, %d remarks", len(r.Frames), len(r.Side))
+	}
+}
+
+// TestFailedExports: of five exports three fail. One stopped in the trace of the model, which
+// has its graph up to there; one under Dynamo, which recorded the break; of the third, whose
+// range of sizes does not hold, there is no record. The report has the two, and does not say
+// that these are all.
+func TestFailedExports(t *testing.T) {
+	r := report(t, "testdata/traces/pytorch-2.15/failed_exports.log.zst")
+	var got []string
+	for _, f := range r.Failures {
+		got = append(got, fmt.Sprintf("%s: %s:%d", f.What(), f.Pos.Func, f.Pos.Line))
+	}
+	want := "error: tracing stopped after torch.ops.aten.item.default; the error is not in the trace: forward:21|GB0170 Unsupported: branch on a tensor's value: forward:21"
+	if s := strings.Join(got, "|"); s != want {
+		t.Errorf("%s\nwant %s", s, want)
+	}
+	if !slices.Contains(r.Damage(), exportUnrecorded) {
+		t.Errorf("an export that failed without a record is not spoken of: %q", r.Damage())
+	}
+	var b strings.Builder
+	if err := WriteJSON(&b, r); err != nil || !strings.Contains(b.String(), exportUnrecorded) {
+		t.Errorf("the JSON does not tell it (%v)", err)
+	}
+	for _, name := range []string{"failed_trace", "dynamics", "builtin_modules"} {
+		if report(t, "testdata/traces/pytorch-2.15/"+name+".log.zst").Exports {
+			t.Errorf("%s exports nothing", name)
+		}
 	}
 }

@@ -67,6 +67,10 @@ type Fold struct {
 	// exporting are the models that are being compiled ahead of time, by source: a
 	// process has one.
 	exporting map[int]*compile
+	// described are the ids under which inputs were described before, or without, a compile,
+	// as torch.export does.
+	described map[compileKey]bool
+	stopped   map[int]bool // by source: the failure of the current export is told
 	// calibrated are the sources whose clock is known by an event.
 	calibrated map[int]bool
 }
@@ -128,7 +132,7 @@ func NewFold(store *logs.Store) *Fold {
 	return &Fold{
 		store: store, byKind: map[string]int64{}, frames: map[frameKey]*Frame{}, compiles: map[compileKey]*compile{},
 		ranks: map[int]*rankState{}, symIndex: map[symbolKey]*Symbol{}, sums: map[string]*PhaseSum{},
-		fusing: map[ID]*Fusion{}, kernels: map[kernelKey]*Kernel{}, strings: map[string]string{}, traced: map[int]bool{}, exporting: map[int]*compile{}, calibrated: map[int]bool{},
+		fusing: map[ID]*Fusion{}, kernels: map[kernelKey]*Kernel{}, strings: map[string]string{}, traced: map[int]bool{}, exporting: map[int]*compile{}, described: map[compileKey]bool{}, stopped: map[int]bool{}, calibrated: map[int]bool{},
 		dirty: true, maxHeld: maxHeld,
 	}
 }

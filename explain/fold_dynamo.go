@@ -207,7 +207,7 @@ func (f *Fold) guardTree(r *logs.Record) {
 	load := r.Loader()
 	c.guarded = true
 	if isWrapper(c.Frame.Name) {
-		c.wrapped = f.intern(wrappedClass(text))
+		c.wrapped, c.held = f.intern(wrappedClass(text)), f.interned(heldSizes(text))
 	}
 	c.Guards = &GuardTree{Leaves: leaves, Noise: noise, Micros: micros, Load: func() *GuardNode { return parseGuards(load()) }}
 }

@@ -196,3 +196,39 @@ func (f *Fold) exportMetrics(r *logs.Record, m *metrics) {
 	f.fail(c, m)
 	c.Frame.Status = c.Status
 }
+
+// outsideOfCompiles says whether a record has an id under which nothing is compiled, as
+// torch.export has while it traces a model without Dynamo.
+func (f *Fold) outsideOfCompiles(r *logs.Record) bool {
+	c := f.compiles[compileKey{frameKey{r.Rank, r.Epoch, r.Autograd, r.ID.Frame}, max(r.ID.Compile, 0)}]
+	return r.HasID && (c == nil || c.hollow())
+}
+
+// exportStopped is the failure of an export whose trace of the model ended in an error: the
+// trace has the graph up to there, and nothing of the error. Graphs within one another, as
+// the branches of a cond, end with it.
+func (f *Fold) exportStopped(r *logs.Record, last string, at logs.Pos) {
+	if f.stopped[r.Source] {
+		return
+	}
+	f.stopped[r.Source] = true
+	reason := "tracing stopped before its first operator; the error is not in the trace"
+	if last != "" {
+		reason = "tracing stopped after " + last + "; the error is not in the trace"
+	}
+	fl := &Failure{ID: f.id(r), Type: "error", Reason: f.intern(reason), Frame: "torch.export", Pos: f.pos(at), Seq: r.Seq}
+	f.hold(heldEvent + len(reason))
+	f.failures = append(f.failures, fl)
+}
+
+// exportUnrecorded is the remark on what a trace does not tell of exports.
+const exportUnrecorded = "PyTorch does not record how an export ends: one that failed may be missing from the failures; the program's own output tells"
+
+// noteExports says so where a model was exported.
+func (f *Fold) noteExports(r *Report) {
+	for key := range f.described {
+		if c := f.compiles[key]; c == nil || c.hollow() {
+			r.Exports = true
+		}
+	}
+}

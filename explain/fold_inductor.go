@@ -422,6 +422,10 @@ func (f *Fold) remark(r *logs.Record) {
 // torch.export describes its inputs under an id of its own without one.
 func (f *Fold) describe(r *logs.Record) {
 	c := f.compiles[compileKey{frameKey{r.Rank, r.Epoch, r.Autograd, r.ID.Frame}, max(r.ID.Compile, 0)}]
+	if r.HasID && (c == nil || c.hollow()) { // another export, or a compile that is yet to begin
+		f.described[compileKey{frameKey{r.Rank, r.Epoch, r.Autograd, r.ID.Frame}, max(r.ID.Compile, 0)}] = true
+		delete(f.stopped, r.Source)
+	}
 	if c == nil || !r.HasID {
 		return
 	}

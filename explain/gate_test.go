@@ -3,8 +3,11 @@ package explain
 import (
 	"bytes"
 	"fmt"
+	"math"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"tcdbg/logs"
 )
@@ -258,5 +261,33 @@ func TestFailedChecksNameWhatTheyCounted(t *testing.T) {
 		if got["break"] != r.Totals.Breaks || got["recompile"] != r.Totals.Recompiles || got["failure"] != r.Totals.Failures {
 			t.Errorf("%s: named %v, counted %d, %d, %d", path, got, r.Totals.Breaks, r.Totals.Recompiles, r.Totals.Failures)
 		}
+	}
+}
+
+// TestCheckOfCompileTime: a limit on compile time that is violated names the functions that
+// took it, the longest first, and the times add up.
+func TestCheckOfCompileTime(t *testing.T) {
+	r := report(t, "testdata/traces/pytorch-2.15/python.log.zst")
+	limits := NoLimits
+	limits.MaxCompileTime = time.Millisecond
+	found := Check(r, limits, nil)
+	if len(found) < 3 || found[0].Rule != "max-compile-time" {
+		t.Fatalf("%+v", found)
+	}
+	sum, last := 0.0, math.Inf(1)
+	for i, v := range found[1:] {
+		_, s, _ := strings.Cut(v.Message, ", ")
+		s, _, _ = strings.Cut(s, " s")
+		took, err := strconv.ParseFloat(s, 64)
+		if err != nil || v.Rule != "compile-time" {
+			t.Fatalf("%+v", v)
+		}
+		if sum += took; i < longestListed && (took > last || v.Place == "") {
+			t.Errorf("%d: %+v after %v s", i, v, last)
+		}
+		last = took
+	}
+	if math.Abs(sum-r.Totals.CompileSeconds) > 0.05 {
+		t.Errorf("%v s of %v s", sum, r.Totals.CompileSeconds)
 	}
 }

@@ -71,6 +71,9 @@ type Report struct {
 	// ByKind alone, because the report is full.
 	LeftOut int64
 
+	// Exports says that torch.export ran. How its exports ended is not recorded.
+	Exports bool
+
 	textual bool // of a text log, whose settings decide what it tells
 }
 
@@ -162,8 +165,9 @@ type Compile struct {
 	Sources     []string // where inputs come from: L['x'], ...
 	Steps       int64    // recorded single steps
 
-	wrapped string // class of the callable that a wrapper of PyTorch's calls, "" when unknown
-	fresh   bool   // the first for its callable, though its id is a recompile's
+	wrapped string   // class of the callable that a wrapper of PyTorch's calls, "" when unknown
+	held    []string // what its guards say of that callable, see heldSizes
+	fresh   bool     // the first for its callable, though its id is a recompile's
 }
 
 // ShapeGuard is a condition on sizes that tracing added.

@@ -64,6 +64,7 @@ func (f *Fold) copyReport() *Report {
 		r.Fusions = append(r.Fusions, &cp)
 	}
 	nameWrapped(r)
+	f.noteExports(r)
 	f.copyPhases(r)
 	f.copySources(r)
 	f.total(r)

@@ -195,7 +195,7 @@ var handCounts = map[string]counts{
 	"pytorch-2.15/regional.log": {6, 2, 1, 7, 0},
 
 	// The model that is compiled ahead of time, and an export that fails at a branch.
-	"pytorch-2.15/export_aoti.log": {2, 0, 0, 0, 1},
+	"pytorch-2.15/export_aoti.log": {2, 0, 0, 0, 2},
 
 	// Frames: forward and its resume, postprocess_detections (which loses its frame:
 	// the break is within a loop), _topk_min, decode_single, clip_boxes_to_image and

@@ -37,21 +37,78 @@ const (
 	someRecurrent = "an RNN, GRU or LSTM"
 )
 
-// wrappedAs is what tells the callables of one wrapper apart: two models of one class that
-// one line calls are not.
+// heldSizes reads what an entry's guards say of the module itself: its identity, where they
+// check that, and the sizes of its parameters, which no call changes:
+//
+//	| +- TENSOR_MATCH: check_tensor(L['fn']._parameters['bias'], Parameter, ..., size=[16], stride=[1])
+//
+// Each is a source with its value.
+func heldSizes(guards string) []string {
+	var out []string
+	for line := range strings.Lines(guards) {
+		if _, rest, ok := strings.Cut(line, "ID_MATCH: ___check_obj_id(L['fn'], "); ok {
+			id, _, _ := strings.Cut(rest, ")")
+			out = append(out, "fn="+id)
+			continue
+		}
+		_, rest, ok := strings.Cut(line, "TENSOR_MATCH: check_tensor(L['fn'].")
+		source, rest, _ := strings.Cut(rest, ", ")
+		_, rest, sized := strings.Cut(rest, "size=[")
+		size, _, _ := strings.Cut(rest, "]")
+		if ok && sized && strings.Contains(source, "_parameters[") && !strings.Contains(size, "None") {
+			out = append(out, source+"="+size)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// wrappedAs is what tells the callables of one wrapper apart: two models of one class and
+// of the same sizes that one line calls are not.
 type wrappedAs struct {
 	class string // "": the compile does not tell it
 	file  string
 	line  int
+	held  []string // as heldSizes reads them, none where the compile has no guards
 }
 
 // mayBe says whether two compiles may be of one module: classes are compared where both
-// are known, and else the lines that call them.
+// are known, and else the lines that call them; sizes where both guard on the same
+// parameter.
 func (w wrappedAs) mayBe(o wrappedAs) bool {
+	if !sameHeld(w.held, o.held) {
+		return false
+	}
 	if w.class != "" && o.class != "" {
 		return w.class == o.class
 	}
-	return w == o
+	return w.alike(o)
+}
+
+// alike says whether two compiles are of one class and were called by one line.
+func (w wrappedAs) alike(o wrappedAs) bool {
+	return w.class == o.class && w.file == o.file && w.line == o.line
+}
+
+// sameHeld says whether no parameter that both guard on has two sizes.
+func sameHeld(a, b []string) bool {
+	sizes := make(map[string]string, len(a))
+	for _, s := range a {
+		source, size, _ := strings.Cut(s, "=")
+		sizes[source] = size
+	}
+	return !slices.ContainsFunc(b, func(s string) bool {
+		source, size, _ := strings.Cut(s, "=")
+		known, ok := sizes[source]
+		return ok && known != size
+	})
+}
+
+// wrappedPart is a callable of a wrapper, with the frame that a report shows for it.
+type wrappedPart struct {
+	wrappedAs
+	frame  *Frame
+	number int // among those of its class that are told apart
 }
 
 // nameWrapped gives each callable of a wrapper a frame of its own, with its class for a
@@ -66,13 +123,30 @@ func nameWrapped(r *Report) {
 		out = append(out, fr)
 	}
 	r.Frames = out
+	say := func(text string, of func(*Frame) bool) {
+		if slices.ContainsFunc(out, of) {
+			r.Side = append(r.Side, SideNote{ID: ID{Rank: -1, CompileID: logs.NoCompile}, Kind: "modules", Text: text})
+		}
+	}
+	say(sharedRows, func(fr *Frame) bool { return fr.wraps != nil && !parallelClass(fr.Name) })
+	say(unguardedEntry, func(fr *Frame) bool {
+		return fr.wraps != nil && slices.ContainsFunc(fr.Compiles, func(c *Compile) bool {
+			return c.Guards != nil && c.wrapped == "" && c.recurrent() != nil
+		})
+	})
 }
+
+// unguardedEntry is the remark on what the entry of an RNN, GRU or LSTM does, which Dynamo
+// declines before it looks at the module.
+const unguardedEntry = "the cache entry of an RNN, GRU or LSTM guards on no module: it may serve other modules of PyTorch that are compiled alone, which then run eagerly and leave no record"
+
+// sharedRows is the remark on what no trace tells of modules of PyTorch itself.
+const sharedRows = "modules of one class that the same line calls may share a row: they are told apart by the sizes of their parameters alone"
 
 // apart parts a wrapper's compiles by what they call; the first part is the frame itself.
 func (fr *Frame) apart(r *Report) []*Frame {
 	entries := map[string]wrappedAs{}
-	var order []*Frame
-	parts := map[wrappedAs]*Frame{}
+	var parts []*wrappedPart
 	code := fr.Pos
 	code.Func = fr.Name
 	compiles := fr.Compiles
@@ -81,24 +155,17 @@ func (fr *Frame) apart(r *Report) []*Frame {
 		at, ok := c.calledAt()
 		if !ok {
 			at = code
-			if len(parts) == 1 || like.class != "" { // a compile that the limit refused has no stack
-				for key, part := range parts {
-					if len(parts) == 1 || key == like {
-						class, at = key.class, part.Pos
-					}
+			for _, p := range parts { // a compile that the limit refused has no stack
+				if len(parts) == 1 || like.class != "" && p.alike(like) {
+					class, at = p.class, p.frame.Pos
 				}
 			}
 		}
-		key := wrappedAs{class, at.File, at.Line}
-		part := parts[key]
-		if part == nil {
-			part = fr
-			if len(order) > 0 {
-				part = &Frame{ID: fr.ID, Calls: fr.Calls, EagerOps: fr.EagerOps, Resumes: []*Frame{}}
-			}
-			part.Name, part.Pos, part.wraps, part.Compiles = c.wrappedName(key.class), at, &code, nil
-			parts[key] = part
-			order = append(order, part)
+		key := wrappedAs{class, at.File, at.Line, c.held}
+		var part *Frame
+		part, parts = fr.partOf(c, key, parts, entries)
+		if part.Compiles == nil {
+			part.Pos, part.wraps = at, &code
 		}
 		c.Frame, part.Status = part, c.Status
 		c.ownEntries(key, entries)
@@ -112,7 +179,61 @@ func (fr *Frame) apart(r *Report) []*Frame {
 		nameArguments(c, at)
 		placeKernels(r, c, at)
 	}
+	order := make([]*Frame, len(parts))
+	for i, p := range parts {
+		order[i] = p.frame
+	}
 	return order
+}
+
+// partOf finds the callable that a compile is of among those that are known, or adds it.
+func (fr *Frame) partOf(c *Compile, key wrappedAs, parts []*wrappedPart, entries map[string]wrappedAs) (*Frame, []*wrappedPart) {
+	for _, p := range parts {
+		if p.alike(key) && sameHeld(p.held, key.held) && !c.otherThan(p, entries) {
+			p.held = slices.Compact(slices.Sorted(slices.Values(append(slices.Clone(p.held), key.held...))))
+			return p.frame, parts
+		}
+	}
+	part := fr
+	if len(parts) > 0 {
+		part = &Frame{ID: fr.ID, Calls: fr.Calls, EagerOps: fr.EagerOps, Resumes: []*Frame{}}
+	}
+	n := key.numberAmong(parts)
+	part.Name, part.Compiles = c.wrappedName(key.class), nil
+	if n > 1 {
+		part.Name += " #" + itoa(n)
+	}
+	return part, append(parts, &wrappedPart{key, part, n})
+}
+
+// numberAmong numbers the modules of one class whose sizes tell them apart, wherever they
+// are called; 1 for the first, and where nothing tells it from that.
+func (w wrappedAs) numberAmong(parts []*wrappedPart) int {
+	last, other := 0, false
+	for _, p := range parts {
+		switch {
+		case p.class != w.class:
+			continue
+		case p.alike(w) || !sameHeld(p.held, w.held):
+			other = true
+		case len(p.held) > 0 && len(w.held) > 0:
+			return p.number
+		}
+		last = max(last, p.number)
+	}
+	if !other {
+		return 1
+	}
+	return last + 1
+}
+
+// otherThan says whether a compile's reasons tell that its module is not the given one: an
+// entry of that one failed on the size of a parameter.
+func (c *Compile) otherThan(p *wrappedPart, entries map[string]wrappedAs) bool {
+	return c.Recompile != nil && slices.ContainsFunc(c.Recompile.Failures, func(g GuardFailure) bool {
+		entry, known := entries[g.Entry]
+		return known && g.Kind == "size" && heldByModule(g.Source) && strings.Contains(g.Source, "_parameters[") && len(p.held) > 0 && sameHeld(p.held, entry.held) && entry.alike(p.wrappedAs)
+	})
 }
 
 // calledAt is the line of the program that called the wrapper: by the stack on which it was
@@ -195,7 +316,7 @@ func (c *Compile) recurrent() *Break {
 func (c *Compile) ownEntries(key wrappedAs, entries map[string]wrappedAs) {
 	known := len(entries) == 0
 	for _, other := range entries {
-		known = known || key.mayBe(other)
+		known = known || key.mayBe(other) && !c.otherThan(&wrappedPart{wrappedAs: other}, entries)
 	}
 	entry := c.ID.CompileID
 	entry.Attempt = 0
@@ -203,7 +324,7 @@ func (c *Compile) ownEntries(key wrappedAs, entries map[string]wrappedAs) {
 	switch {
 	case !known && c.Status != Limit:
 		c.fresh, c.Recompile = true, nil
-	case c.Recompile != nil:
+	case c.Recompile != nil && (known || c.Status != Limit): // what the limit refused keeps the entries that filled it
 		c.Recompile.Failures = slices.DeleteFunc(slices.Clone(c.Recompile.Failures), func(g GuardFailure) bool {
 			other, told := entries[g.Entry]
 			return told && !key.mayBe(other)

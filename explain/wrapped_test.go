@@ -2,6 +2,7 @@ package explain
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -86,20 +87,27 @@ func TestModulesOfOneCache(t *testing.T) {
 }
 
 // TestModulesReachTheLimit: eleven modules of one class have eleven entries, and the limit
-// holds for all of them. What a guard on a parameter says is that another module was called,
+// holds for all of them. The sizes of their parameters tell them apart. What a guard on a parameter says is that another module was called,
 // not that an input has another size; and the compile that was refused, which has neither
 // guards nor a stack, belongs to them.
 func TestModulesReachTheLimit(t *testing.T) {
 	r := report(t, "testdata/traces/pytorch-2.15/modules_limit.log.zst")
-	if got, want := shownFrames(r), "Linear:4 8 compiles 7 recompiles"; got != want {
+	want := "Linear:4 1 compiles 0 recompiles"
+	for i := 2; i <= 8; i++ {
+		want += fmt.Sprintf(", Linear #%d:4 1 compiles 0 recompiles", i)
+	}
+	if got := shownFrames(r); got != want+", Linear #9:4 0 compiles 0 recompiles" {
 		t.Errorf("%s, want %s", got, want)
+	}
+	if len(r.Recompiles) == 0 {
+		t.Error("the limit is not told")
 	}
 	for _, rc := range r.Recompiles {
 		if !strings.Contains(rc.Fix.Text, "compile the function or the module that calls them") {
 			t.Errorf("%v: %q", rc.Compile.ID, rc.Fix.Text)
 		}
 	}
-	if fr := r.Frames[0]; fr.Status != Limit {
+	if fr := r.Frames[len(r.Frames)-1]; fr.Status != Limit {
 		t.Errorf("status %s", fr.Status)
 	}
 }
@@ -107,7 +115,7 @@ func TestModulesReachTheLimit(t *testing.T) {
 // TestClassByAFailedGuard: a guard on what a module holds is checked after its type, on the
 // module, a method or an argument it is not.
 func TestClassByAFailedGuard(t *testing.T) {
-	entries := map[string]wrappedAs{"0/0": {"Linear", "/w/a.py", 4}, "0/1": {"", "/w/a.py", 5}}
+	entries := map[string]wrappedAs{"0/0": {"Linear", "/w/a.py", 4, nil}, "0/1": {"", "/w/a.py", 5, nil}}
 	for _, c := range []struct{ entry, source, want string }{
 		{"0/0", "fn._parameters['bias']", "Linear"}, {"0/0", "L['fn'].__self__._modules['0']", "Linear"},
 		{"0/0", "fn", ""}, {"0/0", "L['fn'].__self__", ""}, {"0/0", "L['fn'].__func__.__code__", ""}, {"0/0", "args[0]", ""}, {"0/1", "fn.bias", ""},
@@ -115,6 +123,53 @@ func TestClassByAFailedGuard(t *testing.T) {
 		x := &Compile{Recompile: &Recompile{Failures: []GuardFailure{{Entry: c.entry, Source: c.source}}}}
 		if got, _ := x.classOf(entries); got != c.want {
 			t.Errorf("%v: %q", c, got)
+		}
+	}
+}
+
+// TestModulesOnOneLine: three modules of one class that one line calls, two of them alike.
+// The third has other sizes and a row of its own; that the second exists no record tells,
+// and a remark says so. What an input's size recompiles is compared with entries of the
+// same module alone, on whichever line it is called.
+func TestModulesOnOneLine(t *testing.T) {
+	r := report(t, "testdata/traces/pytorch-2.15/modules_one_line.log.zst")
+	want := "Sequential:9 1 compiles 0 recompiles, Sequential #2:9 1 compiles 0 recompiles, Sequential #2:11 1 compiles 1 recompiles, Sequential:11 1 compiles 1 recompiles"
+	if got := shownFrames(r); got != want {
+		t.Errorf("%s\nwant %s", got, want)
+	}
+	for _, rc := range r.Recompiles {
+		if len(rc.Failures) != 1 || rc.Failures[0].Source != "args[0]" {
+			t.Errorf("%s: %+v", rc.Compile.Frame.Name, rc.Failures)
+		}
+	}
+	if n := len(r.Side); n == 0 || r.Side[n-1].Text != sharedRows {
+		t.Errorf("remarks %v", r.Side)
+	}
+}
+
+// TestLSTMAmongOtherModules: the entry of an LSTM guards on no module, as Dynamo declines it
+// unseen. A module called later is served by it, and leaves no record: LayerNorm, called in
+// line 11 first, is compiled in line 14. The report shows it where it was compiled, names the
+// LSTM's entry after no other module, and says that such an entry may serve others.
+func TestLSTMAmongOtherModules(t *testing.T) {
+	r := report(t, "testdata/traces/pytorch-2.15/modules_lstm.log.zst")
+	want := "an RNN, GRU or LSTM:10 1 compiles 0 recompiles, LayerNorm:14 1 compiles 0 recompiles, " +
+		"an RNN, GRU or LSTM:15 1 compiles 0 recompiles, an RNN, GRU or LSTM:16 1 compiles 0 recompiles"
+	if got := shownFrames(r); got != want {
+		t.Errorf("%s\nwant %s", got, want)
+	}
+	var said []string
+	for _, s := range r.Side {
+		said = append(said, s.Text)
+	}
+	if !slices.Contains(said, unguardedEntry) {
+		t.Errorf("remarks %q", said)
+	}
+	for _, name := range []string{"modules_one_line", "builtin_modules"} {
+		for _, s := range report(t, "testdata/traces/pytorch-2.15/"+name+".log.zst").Side {
+			if s.Text == unguardedEntry {
+				t.Errorf("%s has no such entry", name)
+			}
 		}
 	}
 }

@@ -62,11 +62,15 @@ func eagerCall(b *Break) (string, Fix) {
 	return b.Title() + " within " + shortPlace(b.Pos.File, b.Pos.Line), Fix{}
 }
 
+// parallelClass knows the classes that replicate or shard a model.
+func parallelClass(class string) bool {
+	return class == "DistributedDataParallel" || class == "DataParallel" || class == "FullyShardedDataParallel"
+}
+
 // wrapsModel says whether a break shows that a model is called through what replicates or
 // shards it: by the class that was compiled, or by the calls that led to the break.
 func (b *Break) wrapsModel() bool {
-	switch b.Compile.wrapped {
-	case "DistributedDataParallel", "DataParallel", "FullyShardedDataParallel":
+	if parallelClass(b.Compile.wrapped) {
 		return true
 	}
 	parallel := func(p logs.Pos) bool {

@@ -298,7 +298,11 @@ func toJSON(r *Report) *jsonReport {
 	j.Ranks = list(r.Ranks, func(k *Rank) jsonRank { return jsonRank{k.Rank, k.Path, k.Totals, k.Caches, orEmpty(k.Diverged)} })
 	j.Divergence = orEmpty(r.Divergence)
 	j.Advice = list(r.Advice, func(a Advice) jsonAdvice { return jsonAdvice{a.Text, a.Pos, a.Cost, jsonFix(a.Fix)} })
-	j.Remarks = list(r.Side, func(s SideNote) jsonRemark { return jsonRemark{idJSON(s.ID), s.Kind, s.Text} })
+	remarks := r.Side
+	if r.Exports {
+		remarks = append(remarks[:len(remarks):len(remarks)], SideNote{ID: ID{Rank: -1, CompileID: logs.NoCompile}, Kind: "torch.export", Text: exportUnrecorded})
+	}
+	j.Remarks = list(remarks, func(s SideNote) jsonRemark { return jsonRemark{idJSON(s.ID), s.Kind, s.Text} })
 	return j
 }
 
