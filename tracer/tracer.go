@@ -539,7 +539,7 @@ func byMask(f *host.Frame, c *ssa.Call) bool {
 func (t *Tracer) intrinsicNative(fn *ssa.Function) bool {
 	name := originName(fn)
 	return strings.HasPrefix(name, "tcdbg/torch/compiler.") || strings.HasPrefix(name, "tcdbg/torch.Compile") ||
-		strings.HasPrefix(strings.TrimLeft(name, "(*"), "log/slog.")
+		t.prog.StandardLibrary(fn)
 }
 
 func originName(fn *ssa.Function) string {

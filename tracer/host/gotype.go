@@ -183,7 +183,7 @@ func (m *typeMaker) fields(t *rtype.Type, u *types.Struct) {
 // methods lists the methods of t that compiled code can find, as descriptors
 // order them. An interface of compiled code has only methods whose types are
 // compiled ones; all others can only be found by name, which takes package
-// reflect or a template.
+// reflect.
 func (m *typeMaker) methods(t types.Type) []*types.Selection {
 	var out []*types.Selection
 	set := m.tt.in.Prog.SSA.MethodSets.MethodSet(t)
@@ -207,11 +207,8 @@ func (m *typeMaker) methods(t types.Type) []*types.Selection {
 	return out
 }
 
-// byName reports whether the program imports a package that looks methods up by
-// their name.
-func (in *Interp) byName() bool {
-	return in.Prog.imported["reflect"] || in.Prog.imported["text/template"]
-}
+// byName reports whether the program looks methods up by their name.
+func (in *Interp) byName() bool { return in.Prog.imported["reflect"] }
 
 // finish fills the tables of methods, whose types may need more made types, and
 // lets others find all that was made.

@@ -387,3 +387,20 @@ func (l *loader) program(main *unit) *Program {
 func (p *Program) interpreted(path string) bool { return p.source[path] }
 
 func (p *Program) typesPackage(path string) *types.Package { return p.pkgs[path] }
+
+// inlined are the packages of the standard library that a tracer steps into: small
+// generic code. The others are run from source so that places and types are the
+// program's, and are as native to it as compiled ones.
+var inlined = map[string]bool{"cmp": true, "iter": true, "maps": true, "slices": true, "unique": true}
+
+// StandardLibrary reports whether fn belongs to the standard library's code that is
+// run from source and that no graph follows.
+func (p *Program) StandardLibrary(fn *ssa.Function) bool {
+	if o := fn.Origin(); o != nil {
+		fn = o
+	}
+	for fn.Parent() != nil {
+		fn = fn.Parent()
+	}
+	return fn.Pkg != nil && p.embedded[fn.Pkg.Pkg.Path()] && !inlined[fn.Pkg.Pkg.Path()]
+}

@@ -2,6 +2,7 @@ package host
 
 import (
 	"go/types"
+	"iter"
 	"reflect"
 	"slices"
 	"strings"
@@ -39,6 +40,22 @@ func addReflect(m map[string]Intrinsic) {
 		}
 		put(r, v.Method(i))
 	}
+	m["(reflect.Value).Methods"] = func(th *Thread, _ *Frame, a []unsafe.Pointer, r unsafe.Pointer) {
+		v := arg[reflect.Value](a, 0)
+		it := th.In.interfaceOfValue(v)
+		if it == nil {
+			put(r, v.Methods())
+			return
+		}
+		ms := interfaceMethods(it)
+		put(r, iter.Seq2[reflect.Method, reflect.Value](func(yield func(reflect.Method, reflect.Value) bool) {
+			for i, m := range ms {
+				if !yield(th.In.interfaceMethod(ms, i), v.Elem().MethodByName(m.Name())) {
+					return
+				}
+			}
+		}))
+	}
 	m["(reflect.Value).MethodByName"] = func(th *Thread, _ *Frame, a []unsafe.Pointer, r unsafe.Pointer) {
 		v, name := arg[reflect.Value](a, 0), arg[string](a, 1)
 		if it := th.In.interfaceOfValue(v); it != nil {
@@ -53,9 +70,12 @@ func addReflect(m map[string]Intrinsic) {
 	}
 	m["(reflect.Value).Set"] = func(th *Thread, _ *Frame, a []unsafe.Pointer, _ unsafe.Pointer) {
 		v, x := arg[reflect.Value](a, 0), arg[reflect.Value](a, 1)
-		th.In.checkAssignable("reflect.Set", v, x)
+		if v.IsValid() {
+			th.In.checkAssignable("reflect.Set", v.Type(), x)
+		}
 		v.Set(x)
 	}
+	addReflectAssign(m)
 	m["(reflect.Value).Convert"] = func(th *Thread, _ *Frame, a []unsafe.Pointer, r unsafe.Pointer) {
 		v, t := arg[reflect.Value](a, 0), arg[reflect.Type](a, 1)
 		if it := th.In.interfaceOf(t); it != nil && !th.In.reflectImplements(v.Type(), it) {
@@ -67,15 +87,6 @@ func addReflect(m map[string]Intrinsic) {
 		v, t := arg[reflect.Value](a, 0), arg[reflect.Type](a, 1)
 		it := th.In.interfaceOf(t)
 		put(r, v.CanConvert(t) && (it == nil || th.In.reflectImplements(v.Type(), it)))
-	}
-}
-
-func (in *Interp) checkAssignable(what string, v, x reflect.Value) {
-	if !v.IsValid() || !x.IsValid() {
-		return // reflect says it
-	}
-	if it := in.interfaceOf(v.Type()); it != nil && !in.reflectImplements(x.Type(), it) {
-		panic(what + ": value of type " + x.Type().String() + " is not assignable to type " + v.Type().String())
 	}
 }
 
@@ -185,10 +196,19 @@ func (in *Interp) typeMethod(name string, native rt.Thunk) rt.Thunk {
 		}
 	case "Methods":
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
-			if t, it := own(a); it != nil {
-				panic(unsupported("host: reflect.Type.Methods of " + t.String() + " (an interface of the program): use NumMethod and Method"))
+			_, it := own(a)
+			if it == nil {
+				native(a, r)
+				return
 			}
-			native(a, r)
+			ms := interfaceMethods(it)
+			put(r, func(yield func(reflect.Method) bool) {
+				for i := range ms {
+					if !yield(in.interfaceMethod(ms, i)) {
+						return
+					}
+				}
+			})
 		}
 	case "Implements", "AssignableTo", "ConvertibleTo":
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
@@ -211,6 +231,9 @@ func (in *Interp) typeMethod(name string, native rt.Thunk) rt.Thunk {
 }
 
 func (in *Interp) interfaceMethod(ms []*types.Func, i int) reflect.Method {
+	if i < 0 || i >= len(ms) {
+		return reflect.Method{}
+	}
 	m := ms[i]
 	out := reflect.Method{Name: m.Name(), Index: i, Type: in.info(m.Signature()).goType()}
 	if !m.Exported() {

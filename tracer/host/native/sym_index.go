@@ -97,6 +97,8 @@ func Package(path string) *rt.Pkg {
 		return pkg_math_rand()
 	case "math/rand/v2":
 		return pkg_math_rand_v2()
+	case "net/url":
+		return pkg_net_url()
 	case "os":
 		return pkg_os()
 	case "os/exec":
@@ -135,8 +137,6 @@ func Package(path string) *rt.Pkg {
 		return pkg_testing()
 	case "text/tabwriter":
 		return pkg_text_tabwriter()
-	case "text/template":
-		return pkg_text_template()
 	case "time":
 		return pkg_time()
 	case "unicode":

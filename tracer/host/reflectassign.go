@@ -1,0 +1,140 @@
+package host
+
+import (
+	"reflect"
+	"unsafe"
+)
+
+// This file is what package reflect must refuse where a value is assigned to an
+// interface of the program, which it takes for an empty one.
+
+// checkAssignable panics as package reflect does when x cannot be assigned to dst.
+func (in *Interp) checkAssignable(what string, dst reflect.Type, x reflect.Value) {
+	if x.IsValid() && !in.fits(dst, x) {
+		panic(what + ": value of type " + x.Type().String() + " is not assignable to type " + dst.String())
+	}
+}
+
+// fits reports whether x implements dst, where that is an interface of the program;
+// package reflect sees to the rest.
+func (in *Interp) fits(dst reflect.Type, x reflect.Value) bool {
+	it := in.interfaceOf(dst)
+	return it == nil || in.reflectImplements(x.Type(), it)
+}
+
+func addReflectAssign(m map[string]Intrinsic) {
+	for name, call := range map[string]func(reflect.Value, []reflect.Value) []reflect.Value{"Call": reflect.Value.Call, "CallSlice": reflect.Value.CallSlice} {
+		m["(reflect.Value)."+name] = func(th *Thread, _ *Frame, a []unsafe.Pointer, r unsafe.Pointer) {
+			f, args := arg[reflect.Value](a, 0), arg[[]reflect.Value](a, 1)
+			th.In.checkArguments(name, f, args)
+			put(r, call(f, args))
+		}
+	}
+	m["(reflect.Value).SetMapIndex"] = func(th *Thread, _ *Frame, a []unsafe.Pointer, _ unsafe.Pointer) {
+		v, key, elem := arg[reflect.Value](a, 0), arg[reflect.Value](a, 1), arg[reflect.Value](a, 2)
+		if v.Kind() == reflect.Map {
+			th.In.checkAssignable("reflect.Value.SetMapIndex", v.Type().Key(), key)
+			th.In.checkAssignable("reflect.Value.SetMapIndex", v.Type().Elem(), elem)
+		}
+		v.SetMapIndex(key, elem)
+	}
+	m["(reflect.Value).MapIndex"] = func(th *Thread, _ *Frame, a []unsafe.Pointer, r unsafe.Pointer) {
+		v, key := arg[reflect.Value](a, 0), arg[reflect.Value](a, 1)
+		if v.Kind() == reflect.Map {
+			th.In.checkAssignable("reflect.Value.MapIndex", v.Type().Key(), key)
+		}
+		put(r, v.MapIndex(key))
+	}
+	m["(reflect.Value).Send"] = func(th *Thread, _ *Frame, a []unsafe.Pointer, _ unsafe.Pointer) {
+		v, x := arg[reflect.Value](a, 0), arg[reflect.Value](a, 1)
+		th.In.checkSent("reflect.Value.Send", v, x)
+		v.Send(x)
+	}
+	m["(reflect.Value).TrySend"] = func(th *Thread, _ *Frame, a []unsafe.Pointer, r unsafe.Pointer) {
+		v, x := arg[reflect.Value](a, 0), arg[reflect.Value](a, 1)
+		th.In.checkSent("reflect.Value.Send", v, x)
+		put(r, v.TrySend(x))
+	}
+	m["(reflect.Value).SetIterKey"] = func(th *Thread, _ *Frame, a []unsafe.Pointer, _ unsafe.Pointer) {
+		v, it := arg[reflect.Value](a, 0), arg[*reflect.MapIter](a, 1)
+		if v.IsValid() && th.In.interfaceOf(v.Type()) != nil {
+			th.In.checkAssignable("reflect.MapIter.SetKey", v.Type(), it.Key())
+		}
+		v.SetIterKey(it)
+	}
+	m["(reflect.Value).SetIterValue"] = func(th *Thread, _ *Frame, a []unsafe.Pointer, _ unsafe.Pointer) {
+		v, it := arg[reflect.Value](a, 0), arg[*reflect.MapIter](a, 1)
+		if v.IsValid() && th.In.interfaceOf(v.Type()) != nil {
+			th.In.checkAssignable("reflect.MapIter.SetValue", v.Type(), it.Value())
+		}
+		v.SetIterValue(it)
+	}
+	m["reflect.Append"] = func(th *Thread, _ *Frame, a []unsafe.Pointer, r unsafe.Pointer) {
+		s, x := arg[reflect.Value](a, 0), arg[[]reflect.Value](a, 1)
+		if s.Kind() == reflect.Slice {
+			for _, x := range x {
+				th.In.checkAssignable("reflect.Set", s.Type().Elem(), x)
+			}
+		}
+		put(r, reflect.Append(s, x...))
+	}
+	m["reflect.Select"] = func(th *Thread, _ *Frame, a []unsafe.Pointer, r unsafe.Pointer) {
+		cases := arg[[]reflect.SelectCase](a, 0)
+		for _, c := range cases {
+			if c.Dir == reflect.SelectSend {
+				th.In.checkSent("reflect.Select", c.Chan, c.Send)
+			}
+		}
+		i, v, ok := reflect.Select(cases)
+		put(r, struct {
+			i  int
+			v  reflect.Value
+			ok bool
+		}{i, v, ok})
+	}
+	m["reflect.MakeFunc"] = func(th *Thread, _ *Frame, a []unsafe.Pointer, r unsafe.Pointer) {
+		t, f, in := arg[reflect.Type](a, 0), arg[func([]reflect.Value) []reflect.Value](a, 1), th.In
+		put(r, reflect.MakeFunc(t, func(args []reflect.Value) []reflect.Value {
+			out := f(args)
+			for i, v := range out[:min(len(out), t.NumOut())] {
+				in.checkAssignable("reflect.MakeFunc", t.Out(i), v)
+			}
+			return out
+		}))
+	}
+}
+
+func (in *Interp) checkSent(what string, c, x reflect.Value) {
+	if c.Kind() == reflect.Chan {
+		in.checkAssignable(what, c.Type().Elem(), x)
+	}
+}
+
+// checkArguments is what reflect.Value.Call checks of the arguments.
+func (in *Interp) checkArguments(op string, f reflect.Value, args []reflect.Value) {
+	if f.Kind() != reflect.Func {
+		return
+	}
+	t := f.Type()
+	n := t.NumIn()
+	if t.IsVariadic() && op == "Call" {
+		n--
+	}
+	if len(args) < n {
+		return
+	}
+	for i, x := range args {
+		switch {
+		case !x.IsValid():
+			return
+		case i < n:
+			if !in.fits(t.In(i), x) {
+				panic("reflect: " + op + " using " + x.Type().String() + " as type " + t.In(i).String())
+			}
+		case t.IsVariadic():
+			if e := t.In(n).Elem(); !in.fits(e, x) {
+				panic("reflect: cannot use " + x.Type().String() + " as type " + e.String() + " in " + op)
+			}
+		}
+	}
+}
