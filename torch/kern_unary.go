@@ -27,6 +27,9 @@ func unaryKernels() map[ops.ID]kernel {
 		if v, ok := vectorUnary[id]; ok {
 			loops.vectors1(v)
 		}
+		if id == ops.Erfinv {
+			loops.with(ops.Float32, run1(erfinvLoop))
+		}
 		table[id] = (&pwKernel{loops: loops}).run
 	}
 	table[ops.Gelu] = geluKernel

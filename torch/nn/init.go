@@ -110,15 +110,61 @@ func XavierNormal_(t *torch.Tensor, gain float64) *torch.Tensor {
 	return Normal_(t, 0, gain*math.Sqrt(2/float64(in+out)))
 }
 
-// TruncNormal_ fills t with normal numbers cut to [a, b], as PyTorch draws them:
-// by the inverse of the distribution function.
+// TruncNormal_ fills t with normal numbers of [a, b], as PyTorch 2.15 draws them: what
+// falls outside is drawn again, together with all the rest. Where less than a third would
+// fall inside, uniform numbers of [a, b] are accepted by the density instead.
 func TruncNormal_(t *torch.Tensor, mean, std, a, b float64) *torch.Tensor {
-	low, high := normalCDF((a-mean)/std), normalCDF((b-mean)/std)
+	if t.Device() == torch.Device("meta") { // there is nothing to fill
+		return t
+	}
 	torch.NoGrad(func() {
-		t.Uniform_(2*low-1, 2*high-1)
-		t.Erfinv_().Mul_(std*math.Sqrt2).Add_(mean).Clamp_(kw.Min(a), kw.Max(b))
+		if normalCDF((b-mean)/std)-normalCDF((a-mean)/std) > 0.3 {
+			normalWithin(t, mean, std, a, b)
+		} else {
+			acceptedWithin(t, mean, std, a, b)
+		}
 	})
 	return t
+}
+
+// normalWithin draws t from the normal distribution until all of it is in [a, b], whose
+// ends count as numbers of t's type.
+func normalWithin(t *torch.Tensor, mean, std, a, b float64) {
+	ends := torch.NewTensor([]float64{a, b}, kw.Dtype(t.DType())).Float64s()
+	drawn := t.Normal_(mean, std)
+	for {
+		outside := drawn.Lt(ends[0]).LogicalOr(drawn.Gt(ends[1]))
+		if !outside.Any().Bool() {
+			break
+		}
+		drawn = torch.Where(outside, torch.EmptyLike(drawn).Normal_(mean, std), drawn)
+	}
+	if drawn != t {
+		t.Copy_(drawn)
+	}
+}
+
+// acceptedWithin draws t from the uniform distribution over [a, b] until each number was
+// accepted with the probability that its density has beside the largest one there.
+func acceptedWithin(t *torch.Tensor, mean, std, a, b float64) {
+	logDensity := func(x *torch.Tensor) *torch.Tensor { return x.Sub_(mean).Div_(std).Pow_(2).Mul_(-0.5) }
+	mode := max(a, min(mean, b))
+	logPeak := -0.5 * ((mode - mean) / std) * ((mode - mean) / std)
+	chance := torch.EmptyLike(t)
+	refused := func(x *torch.Tensor) *torch.Tensor {
+		x = logDensity(x).Sub_(logPeak)
+		return chance.Uniform_(0, 1).Log_().Gt(x)
+	}
+	drawn := t.Uniform_(a, b)
+	candidates := drawn.Clone()
+	pending := refused(candidates)
+	for pending.Any().Bool() {
+		drawn = torch.Where(pending, candidates.Uniform_(a, b), drawn)
+		pending = torch.Where(pending, refused(candidates), pending)
+	}
+	if drawn != t {
+		t.Copy_(drawn)
+	}
 }
 
 func normalCDF(x float64) float64 { return (1 + math.Erf(x/math.Sqrt2)) / 2 }
