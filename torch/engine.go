@@ -46,6 +46,8 @@ type Binding struct {
 	// VariadicArg is the schema position that variadic ints (or further
 	// positional arguments) fill first.
 	VariadicArg int
+	// Device is the device that the function itself passes: that of Tensor.cpu().
+	Device ops.Device
 }
 
 // VariadicKind says what a variadic parameter holds.

@@ -28,8 +28,10 @@ type Generator struct {
 
 var defaultGenerator = sync.OnceValue(func() *Generator { return NewGenerator(initialSeed) })
 
-// NewGenerator returns a generator with a seed.
-func NewGenerator(seed int64) *Generator {
+// NewGenerator returns a generator with a seed. Options: kw.Device, which can only be
+// the CPU.
+func NewGenerator(seed int64, opts ...Option) *Generator {
+	checkGenerator(opts)
 	g := &Generator{}
 	g.ManualSeed(seed)
 	return g

@@ -59,15 +59,21 @@ var storageNames = map[string]DType{
 // Load reads a file that torch.save wrote. Dicts are OrderedDicts, lists and
 // tuples []any, dtypes DTypes and devices strings. A file that names anything
 // but tensors and plain data is refused, as torch.load does with weights_only.
-func Load(path string) (any, error) {
-	v, err := loadFile(path)
+// Option: kw.MapLocation of a device, or of a map[string]string from the devices of
+// the file; without it, tensors of a device that is not there are refused.
+func Load(path string, opts ...Option) (any, error) {
+	v, err := loadFile(path, opts)
 	if err != nil {
 		return nil, fmt.Errorf("torch.Load: %s: %w", path, err)
 	}
 	return v, nil
 }
 
-func loadFile(path string) (any, error) {
+func loadFile(path string, opts []Option) (any, error) {
+	locate, err := locationOf(opts)
+	if err != nil {
+		return nil, err
+	}
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
@@ -77,7 +83,7 @@ func loadFile(path string) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return loadArchive(f, info.Size())
+	return loadArchive(f, info.Size(), locate)
 }
 
 // legacyMagic begins what torch.save wrote before it wrote zip files: a pickled
@@ -85,7 +91,7 @@ func loadFile(path string) (any, error) {
 var legacyMagic = []byte("\x80\x02\x8a\x0al\xfc\x9cF\xf9 j\xa8P\x19.")
 
 // loadArchive reads the zip file of size bytes behind r.
-func loadArchive(r io.ReaderAt, size int64) (any, error) {
+func loadArchive(r io.ReaderAt, size int64, locate location) (any, error) {
 	start := make([]byte, len(legacyMagic))
 	if _, err := r.ReadAt(start, 0); err == nil && bytes.Equal(start, legacyMagic) {
 		return nil, errors.New("the file has the format from before PyTorch 1.6, which is not supported; save it again with torch.save")
@@ -94,7 +100,7 @@ func loadArchive(r io.ReaderAt, size int64) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &loader{files: map[string]*zip.File{}, storages: map[string]*Storage{}, left: size}
+	l := &loader{files: map[string]*zip.File{}, storages: map[string]rawStorage{}, left: size, locate: locate}
 	for _, f := range z.File {
 		_, name, _ := strings.Cut(f.Name, "/")
 		l.files[name] = f
@@ -115,7 +121,8 @@ func loadArchive(r io.ReaderAt, size int64) (any, error) {
 
 type loader struct {
 	files    map[string]*zip.File
-	storages map[string]*Storage
+	storages map[string]rawStorage
+	locate   location
 	left     int64 // bytes of the archive that its files may still take
 }
 
@@ -148,10 +155,11 @@ func (l *loader) read(name string) ([]byte, error) {
 	return io.ReadAll(r)
 }
 
-// rawStorage is a storage with the dtype that the file gives it.
+// rawStorage is a storage with the dtype that the file gives it, and where it goes.
 type rawStorage struct {
-	st *Storage
-	d  DType
+	st     *Storage
+	d      DType
+	device Device
 }
 
 // Persistent loads ("storage", class, key, device, elements).
@@ -166,17 +174,27 @@ func (l *loader) Persistent(id any) (any, error) {
 	if !known || class.Module != "torch" || !isText {
 		return nil, fmt.Errorf("storage class %s.%s is not supported", class.Module, class.Name)
 	}
-	if st := l.storages[key]; st != nil {
-		return rawStorage{st, d}, nil
+	raw, there := l.storages[key]
+	raw.d = d
+	if there {
+		return raw, nil
+	}
+	tag, isText := t[3].(string)
+	if !isText {
+		return nil, fmt.Errorf("a storage without a device but %T", t[3])
+	}
+	var err error
+	if raw.device, err = l.locate(tag); err != nil {
+		return nil, err
 	}
 	b, err := l.read("data/" + key)
 	if err != nil {
 		return nil, err
 	}
-	st := NewStorage(len(b))
-	copy(st.data, b)
-	l.storages[key] = st
-	return rawStorage{st, d}, nil
+	raw.st = NewStorage(len(b))
+	copy(raw.st.data, b)
+	l.storages[key] = raw
+	return raw, nil
 }
 
 // Call makes what a function of the file stands for.
@@ -243,6 +261,9 @@ func rebuildTensor(args pickle.Tuple) (any, error) {
 		return nil, fmt.Errorf("a tensor of size %v, stride %v and offset %d is outside of its storage", shape, stride, offset)
 	}
 	t := FromStorage(raw.st, raw.d, shape, stride, offset)
+	if raw.device == ops.Meta {
+		t = t.To(ops.Meta)
+	}
 	if grad, _ := args[4].(bool); grad {
 		t.RequiresGrad_()
 	}

@@ -42,7 +42,7 @@ func FuzzLoad(f *testing.F) {
 		f.Add(data)
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		if v, err := loadArchive(bytes.NewReader(data), int64(len(data))); err == nil {
+		if v, err := loadArchive(bytes.NewReader(data), int64(len(data)), restored); err == nil {
 			look(t, v)
 		}
 	})
@@ -68,7 +68,7 @@ func FuzzLoadPickle(f *testing.F) {
 		if err := w.Close(); err != nil {
 			t.Fatal(err)
 		}
-		if v, err := loadArchive(bytes.NewReader(b.Bytes()), int64(b.Len())); err == nil {
+		if v, err := loadArchive(bytes.NewReader(b.Bytes()), int64(b.Len()), restored); err == nil {
 			look(t, v)
 		}
 	})

@@ -124,6 +124,7 @@ var bindings = sync.OnceValue(func() map[string]Binding {
 		"(*tcdbg/torch.Tensor).Cosh_":                            {Op: ops.Cosh + ops.InPlaceOffset, Method: true},
 		"(*tcdbg/torch.Tensor).CountNonzero":                     {Op: ops.CountNonzero, Method: true, Variadic: VariadicOptions},
 		"(*tcdbg/torch.Tensor).Cov":                              {Op: ops.Cov, Method: true, Variadic: VariadicOptions},
+		"(*tcdbg/torch.Tensor).Cpu":                              {Op: ops.To, Method: true, Device: "cpu"},
 		"(*tcdbg/torch.Tensor).Cross":                            {Op: ops.Cross, Method: true, Params: []int{1}, Variadic: VariadicOptions},
 		"(*tcdbg/torch.Tensor).Cummax":                           {Op: ops.Cummax, Method: true, Params: []int{1}},
 		"(*tcdbg/torch.Tensor).Cummin":                           {Op: ops.Cummin, Method: true, Params: []int{1}},

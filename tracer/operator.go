@@ -267,6 +267,9 @@ func (tr *trace) bindCall(args []ssa.Value, b torch.Binding, row *ops.Op) ([]ops
 		rest := args[len(args)-1]
 		tr.variadic(b, params, rest, kw)
 	}
+	if b.Device != "" {
+		kw["device"] = b.Device
+	}
 	return pos, kw
 }
 

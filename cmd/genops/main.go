@@ -55,6 +55,7 @@ func Generate(root string) (map[string]string, error) {
 		g.bind("(*tcdbg/torch.Tensor).Item", binding{op: ops.Get(id), method: true})
 		g.bind("(*tcdbg/torch.Tensor).ItemInt", binding{op: ops.Get(id), method: true})
 	}
+	g.bind("(*tcdbg/torch.Tensor).Cpu", binding{op: ops.Get(ops.To), method: true, device: ops.CPU})
 	g.bind("(*tcdbg/torch.Tensor).Detach", binding{op: ops.Get(ops.Detach), method: true})
 	return map[string]string{
 		"torch/zz_methods.go":                 gofmt(header("torch", "tcdbg/internal/ops") + g.methods.String()),
@@ -157,6 +158,7 @@ type binding struct {
 	params      []int
 	variadic    string
 	variadicArg int
+	device      ops.Device // that the function itself passes
 }
 
 func (g *generator) signature(row *ops.Op, method bool, prefix string) signature {
@@ -333,6 +335,9 @@ func (g *generator) bind(name string, b binding) {
 	}
 	if b.variadicArg != 0 {
 		parts = append(parts, fmt.Sprintf("VariadicArg: %d", b.variadicArg))
+	}
+	if b.device != "" {
+		parts = append(parts, fmt.Sprintf("Device: %q", b.device))
 	}
 	g.bindings = append(g.bindings, fmt.Sprintf("\t\t%q: {%s},\n", name, strings.Join(parts, ", ")))
 }

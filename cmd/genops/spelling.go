@@ -86,7 +86,7 @@ var further = map[string]string{
 	"num_layers": "int", "bidirectional": "bool", "batch_first": "bool", "dropout": "float64", "nonlinearity": "string", "kdim": "int", "vdim": "int",
 	"nhead": "int", "dim_feedforward": "int", "activation": "any", "layer_norm_eps": "float64", "norm_first": "bool", "start_dim": "int", "end_dim": "int",
 	"gamma": "float64", "step_size": "int", "t_max": "int", "eta_min": "float64", "last_epoch": "int", "milestones": "[]int", "start_factor": "float64", "end_factor": "float64", "total_iters": "int",
-	"norm_type": "float64", "error_if_nonfinite": "bool", "batch_size": "int", "shuffle": "bool", "num_workers": "int", "drop_last": "bool", "generator": "*torch.Generator",
+	"norm_type": "float64", "error_if_nonfinite": "bool", "batch_size": "int", "shuffle": "bool", "num_workers": "int", "drop_last": "bool", "generator": "*torch.Generator", "map_location": "any",
 	"dtype": "torch.DType", "device": "any", "requires_grad": "bool", "need_weights": "bool", "attn_mask": "*torch.Tensor", "key_padding_mask": "*torch.Tensor", "is_causal": "bool",
 	"padding_idx": "any", "scale_grad_by_freq": "bool", "max_norm": "any", "sparse": "bool", "strict": "bool", "prepend": "any", "append": "any",
 	"tgt_mask": "*torch.Tensor", "memory_mask": "*torch.Tensor", "src_mask": "*torch.Tensor", "tgt_is_causal": "bool", "memory_is_causal": "bool",

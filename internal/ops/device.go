@@ -30,6 +30,20 @@ var deviceIndex = regexp.MustCompile(`^(0|[1-9][0-9]*)$`)
 // means nothing for either. Devices that PyTorch has and we lack are refused as a
 // PyTorch does that was built without them.
 func ParseDevice(text string) (Device, error) {
+	kind, err := DeviceType(text)
+	switch {
+	case err != nil:
+		return "", err
+	case kind == "cpu":
+		return CPU, nil
+	case kind == "meta":
+		return Meta, nil
+	}
+	return "", &Error{Kind: "AssertionError", Msg: "Torch not compiled with " + strings.ToUpper(kind) + " enabled"}
+}
+
+// DeviceType is the type of a device string, of any that PyTorch has.
+func DeviceType(text string) (string, error) {
 	kind, index, indexed := strings.Cut(text, ":")
 	switch {
 	case text == "":
@@ -38,12 +52,8 @@ func ParseDevice(text string) (Device, error) {
 		return "", Errorf("Expected one of %s device type at start of device string: %s", strings.Join(deviceTypes, ", "), kind)
 	case indexed && !deviceIndex.MatchString(index):
 		return "", Errorf("Invalid device string: '%s'", text)
-	case kind == "cpu":
-		return CPU, nil
-	case kind == "meta":
-		return Meta, nil
 	}
-	return "", &Error{Kind: "AssertionError", Msg: "Torch not compiled with " + strings.ToUpper(kind) + " enabled"}
+	return kind, nil
 }
 
 // deviceArg reads the device that a call was given.

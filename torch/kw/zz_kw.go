@@ -684,6 +684,9 @@ func LrDecay(value float64) torch.Option { return torch.Option{Name: "lr_decay",
 // M is the keyword m.
 func M(value any) torch.Option { return torch.Option{Name: "m", Value: value} }
 
+// MapLocation is the keyword map_location.
+func MapLocation(value any) torch.Option { return torch.Option{Name: "map_location", Value: value} }
+
 // Margin is the keyword margin.
 func Margin(value any) torch.Option { return torch.Option{Name: "margin", Value: value} }
 

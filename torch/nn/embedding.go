@@ -82,6 +82,7 @@ func NewEmbedding(n, dim int, opts ...torch.Option) *Embedding {
 // NewEmbeddingFromPretrained makes an Embedding of the rows of a matrix, which
 // do not learn if frozen; options as NewEmbedding's.
 func NewEmbeddingFromPretrained(weight *torch.Tensor, freeze bool, opts ...torch.Option) *Embedding {
+	known("Embedding.from_pretrained", opts, "padding_idx", "max_norm", "norm_type", "scale_grad_by_freq", "sparse")
 	if weight.Dim() != 2 {
 		panic(&torch.Error{Op: "Embedding", Kind: "AssertionError", Msg: "Embeddings parameter is expected to be 2-dimensional"})
 	}

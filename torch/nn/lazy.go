@@ -16,6 +16,13 @@ type Lazy[M Module] struct {
 	start func(x *torch.Tensor) M // nil once Module is there
 }
 
+// lazily is a Lazy whose module, of a class with such options, start makes. A device
+// that is not there is refused now.
+func lazily[M Module](opts []torch.Option, start func(x *torch.Tensor) M) *Lazy[M] {
+	parameter(opts, 0)
+	return &Lazy[M]{start: start}
+}
+
 // Forward makes the module, if this is the first call, and applies it.
 func (l *Lazy[M]) Forward(x *torch.Tensor) *torch.Tensor {
 	if l.start != nil {
@@ -33,7 +40,7 @@ func (l *Lazy[M]) Made() bool { return l.start == nil }
 // NewLazyLinear makes a Linear to out features; options as NewLinear's.
 func NewLazyLinear(out int, opts ...torch.Option) *Lazy[*Linear] {
 	known("LazyLinear", opts, "bias", "dtype", "device")
-	return &Lazy[*Linear]{start: func(x *torch.Tensor) *Linear { return NewLinear(x.Size(-1), out, opts...) }}
+	return lazily(opts, func(x *torch.Tensor) *Linear { return NewLinear(x.Size(-1), out, opts...) })
 }
 
 // channels is the number of channels before n dimensions.
@@ -44,7 +51,7 @@ func channels(class string, n int, x *torch.Tensor) int {
 
 // lazyConv is a convolution over n dimensions that make makes.
 func lazyConv[M Module](class string, n, out int, kernel any, opts []torch.Option, make func(in, out int, kernel any, opts ...torch.Option) M) *Lazy[M] {
-	return &Lazy[M]{start: func(x *torch.Tensor) M { return make(channels(class, n, x), out, kernel, opts...) }}
+	return lazily(opts, func(x *torch.Tensor) M { return make(channels(class, n, x), out, kernel, opts...) })
 }
 
 // NewLazyConv1d makes a Conv1d to out channels; options as NewConv1d's.
@@ -81,7 +88,7 @@ func NewLazyConvTranspose3d(out int, kernel any, opts ...torch.Option) *Lazy[*Co
 // dimension 1.
 func lazyNorm[M Module](class string, opts []torch.Option, make func(features int, opts ...torch.Option) M) *Lazy[M] {
 	known(class, opts, "eps", "momentum", "affine", "track_running_stats", "bias", "dtype", "device")
-	return &Lazy[M]{start: func(x *torch.Tensor) M { return make(x.Size(1), opts...) }}
+	return lazily(opts, func(x *torch.Tensor) M { return make(x.Size(1), opts...) })
 }
 
 // NewLazyBatchNorm1d makes a BatchNorm1d; options as its.

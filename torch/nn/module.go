@@ -9,6 +9,7 @@ package nn
 
 import (
 	"fmt"
+	"strings"
 
 	"tcdbg/torch"
 )
@@ -209,7 +210,7 @@ func known(who string, opts []torch.Option, names ...string) {
 			continue
 		}
 		called := who
-		if who[0] <= 'Z' { // a class: its constructor refuses
+		if who[0] <= 'Z' && !strings.Contains(who, ".") { // a class: its constructor refuses
 			called += ".__init__"
 		}
 		panic(&torch.Error{Op: who, Kind: "TypeError", Msg: fmt.Sprintf("%s() got an unexpected keyword argument '%s'", called, o.Name)})

@@ -237,3 +237,49 @@ func TestRefusals(t *testing.T) {
 		}()
 	}
 }
+
+// TestModulesMove: Module.to takes devices, dtypes or both; a device that is not there is
+// refused, even for a module without tensors.
+func TestModulesMove(t *testing.T) {
+	net := func() *nn.Sequential { return nn.NewSequential(nn.NewLinear(2, 3), nn.NewBatchNorm1d(3)) }
+	for _, c := range []struct {
+		to   []any
+		want string // of the first weight, and of the count of batches
+	}{
+		{[]any{"meta"}, "meta f32, meta i64"},
+		{[]any{torch.Device("cpu")}, "cpu f32, cpu i64"},
+		{[]any{torch.Float64}, "cpu f64, cpu i64"},
+		{[]any{"meta", torch.Float64}, "meta f64, meta i64"},
+		{[]any{kw.Device("meta"), kw.Dtype(torch.Bfloat16)}, "meta bf16, meta i64"},
+	} {
+		m := net()
+		w := nn.Parameters(m)[0]
+		nn.To(m, c.to...)
+		state := nn.StateDict(m)
+		count := state[len(state)-1].Tensor
+		if got := fmt.Sprintf("%s %s, %s %s", w.Device(), w.DType().Short(), count.Device(), count.DType().Short()); got != c.want {
+			t.Errorf("to(%v): %s, want %s", c.to, got, c.want)
+		}
+		if nn.Parameters(m)[0] != w || !w.RequiresGrad() {
+			t.Errorf("to(%v): the weight is another tensor", c.to)
+		}
+	}
+	nn.Cpu(net())
+	for want, f := range map[string]func(){
+		"AssertionError: Torch not compiled with CUDA enabled":                                                     func() { nn.Cuda(net()) },
+		"AssertionError: Torch not compiled with XPU enabled":                                                      func() { nn.To(nn.NewReLU(), "xpu") },
+		"RuntimeError: Invalid device string: 'cuda:x'":                                                            func() { nn.To(net(), kw.Device("cuda:x")) },
+		"TypeError: nn.Module.to only accepts floating point or complex dtypes, but got desired dtype=torch.int64": func() { nn.To(net(), torch.Int64) },
+		"TypeError: Embedding.from_pretrained() got an unexpected keyword argument 'device'":                       func() { nn.NewEmbeddingFromPretrained(torch.Ones(2, 2), true, kw.Device("cpu")) },
+		"TypeError: LazyLinear.__init__() got an unexpected keyword argument 'stride'":                             func() { nn.NewLazyLinear(2, kw.Stride(1)) },
+	} {
+		func() {
+			defer func() {
+				if e, ok := recover().(*torch.Error); !ok || e.String() != want {
+					t.Errorf("%v, want %s", e, want)
+				}
+			}()
+			f()
+		}()
+	}
+}

@@ -209,6 +209,7 @@ func pkg_tcdbg_torch_kw() *rt.Pkg {
 			"Lr":                      p_tcdbg_torch_kw.Lr,
 			"LrDecay":                 p_tcdbg_torch_kw.LrDecay,
 			"M":                       p_tcdbg_torch_kw.M,
+			"MapLocation":             p_tcdbg_torch_kw.MapLocation,
 			"Margin":                  p_tcdbg_torch_kw.Margin,
 			"Mask":                    p_tcdbg_torch_kw.Mask,
 			"Mat":                     p_tcdbg_torch_kw.Mat,

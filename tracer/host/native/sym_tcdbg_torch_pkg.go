@@ -123,6 +123,7 @@ func pkg_tcdbg_torch() *rt.Pkg {
 			"CountNonzero":                p_tcdbg_torch.CountNonzero,
 			"Cov":                         p_tcdbg_torch.Cov,
 			"Cross":                       p_tcdbg_torch.Cross,
+			"CudaDevice":                  p_tcdbg_torch.CudaDevice,
 			"Cummax":                      p_tcdbg_torch.Cummax,
 			"Cummin":                      p_tcdbg_torch.Cummin,
 			"Cumprod":                     p_tcdbg_torch.Cumprod,

@@ -725,6 +725,10 @@ func Thunk(f any) rt.Thunk {
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			*(*int64)(r) = f(*(**p_tcdbg_torch.Generator)(a[0]))
 		}
+	case func(*p_tcdbg_torch.Generator) p_tcdbg_torch.Device:
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(*p_tcdbg_torch.Device)(r) = f(*(**p_tcdbg_torch.Generator)(a[0]))
+		}
 	case func(*p_tcdbg_torch.Generator) p_tcdbg_torch.Option:
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			*(*p_tcdbg_torch.Option)(r) = f(*(**p_tcdbg_torch.Generator)(a[0]))
@@ -1459,6 +1463,10 @@ func Thunk(f any) rt.Thunk {
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			*(*error)(r) = f(*(*[]error)(a[0])...)
 		}
+	case func(...int) p_tcdbg_torch.Device:
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(*p_tcdbg_torch.Device)(r) = f(*(*[]int)(a[0])...)
+		}
 	case func(...any) *p_tcdbg_torch.Tensor:
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			*(**p_tcdbg_torch.Tensor)(r) = f(*(*[]any)(a[0])...)
@@ -1968,6 +1976,10 @@ func Thunk(f any) rt.Thunk {
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			*(*p_time.Time)(r) = f(*(*int64)(a[0]))
 		}
+	case func(int64, ...p_tcdbg_torch.Option) *p_tcdbg_torch.Generator:
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(**p_tcdbg_torch.Generator)(r) = f(*(*int64)(a[0]), *(*[]p_tcdbg_torch.Option)(a[1])...)
+		}
 	case func(int64, int) string:
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			*(*string)(r) = f(*(*int64)(a[0]), *(*int)(a[1]))
@@ -2064,14 +2076,6 @@ func Thunk(f any) rt.Thunk {
 			})(r)
 			t.r0, t.r1 = f(*(*string)(a[0]))
 		}
-	case func(string) (any, error):
-		return func(a []unsafe.Pointer, r unsafe.Pointer) {
-			t := (*struct {
-				r0 any
-				r1 error
-			})(r)
-			t.r0, t.r1 = f(*(*string)(a[0]))
-		}
 	case func(string) (map[string]*p_tcdbg_torch.Tensor, error):
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			t := (*struct {
@@ -2147,6 +2151,14 @@ func Thunk(f any) rt.Thunk {
 	case func(string, ...any) []p_tcdbg_torch.Value:
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			*(*[]p_tcdbg_torch.Value)(r) = f(*(*string)(a[0]), *(*[]any)(a[1])...)
+		}
+	case func(string, ...p_tcdbg_torch.Option) (any, error):
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			t := (*struct {
+				r0 any
+				r1 error
+			})(r)
+			t.r0, t.r1 = f(*(*string)(a[0]), *(*[]p_tcdbg_torch.Option)(a[1])...)
 		}
 	case func(string, []*p_tcdbg_torch.Tensor, []*p_tcdbg_torch.Tensor, func(grads []*p_tcdbg_torch.Tensor) []*p_tcdbg_torch.Tensor):
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
