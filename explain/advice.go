@@ -17,18 +17,24 @@ import (
 
 // fixBreak advises on one break of a program of the given engine.
 func fixBreak(b *Break, engine string) Fix {
+	if strings.HasPrefix(engine, "tcdbg") {
+		if b.Noise {
+			return Fix{}
+		}
+		return withLines(b, goBreak(b))
+	}
 	if b.Noise {
 		return Fix{Text: "inside torch or the standard library: there is no line of yours to change"}
 	}
-	var fix Fix
-	if strings.HasPrefix(engine, "tcdbg") {
-		fix.Text = naming(ownText(b), callee(b))
-	} else {
-		fix = adviseBreak(breakFinding(b))
-	}
+	fix := adviseBreak(breakFinding(b))
 	if fix.Text != "" {
 		fix.Text += lostLoop(b) + foreign(b)
 	}
+	return withLines(b, fix)
+}
+
+// withLines adds the changed line where the advice on a break is to write one otherwise.
+func withLines(b *Break, fix Fix) Fix {
 	switch b.Code {
 	case breaks.DataDependentBranching:
 		if fix.Row == "branch-on-tensor" {
@@ -107,39 +113,6 @@ func drawsNumber(b *Break) bool {
 	before, _, ok := strings.Cut(b.Pos.Code, "random.random()")
 	return ok && !strings.HasSuffix(before, ".")
 }
-
-// ownText is the advice on a break of a Go program: that of its cause, or where the
-// break names what it is about, the better one for that.
-func ownText(b *Break) string {
-	switch {
-	case b.Code == breaks.TensorBackward && strings.HasSuffix(b.Context, "torch.Grad"):
-		return "Gradients are computed between two graphs: where they are part of the result (a second derivative, an inner step) leave the call here, CreateGraph works across it; else compile what gives the loss and call Grad outside."
-	case b.Code == breaks.DynamicShapeOperator && b.Context == "operator bincount":
-		return "Where the number of classes is known, count with ScatterAdd: torch.Zeros(n).ScatterAdd(0, index, torch.Ones(...)), or sum a OneHot."
-	case b.Code == breaks.DynamicShapeOperator && (b.Context == "operator nonzero" || b.Context == "operator argwhere"):
-		return "Use a mask and Where instead of selecting elements, or NonzeroStatic where a bound on their number is known."
-	}
-	if c, ok := breaks.Lookup(b.Code); ok && len(c.Hints) > 0 && slices.Contains(goProven, b.Code) {
-		return c.Hints[0]
-	}
-	return ""
-}
-
-// goProven are the causes of breaks whose first hint is advice on Go programs: for each a
-// test runs a program before and after it, in which the break is gone and the results are
-// the same. Of other causes a report tells what is known, and advises nothing.
-var goProven = []string{
-	breaks.GraphBreakCall, breaks.Disabled,
-	breaks.DataDependentBranching, breaks.DataDependentLoop, breaks.DynamicShapeOperator, breaks.TensorItem, breaks.TensorDataRead,
-	breaks.TensorBackward, breaks.TensorRequiresGrad,
-	breaks.BuiltinPrint, breaks.TimeFunction, breaks.RandomState, breaks.UnknownNativeCall, breaks.ReflectCall,
-	breaks.GoroutineStarted, breaks.ChannelOperation, breaks.SelectStatement, breaks.LockHeld, breaks.GlobalWrite, breaks.DeferRecover,
-	breaks.MapIteration, breaks.MapMutation, breaks.MapKey, breaks.SliceGrown, breaks.OpaqueValue,
-	breaks.RecursiveCompile, breaks.TraceTooLong, breaks.FakeTensorFailure, breaks.UserPanic,
-}
-
-// GoProven lists the causes of breaks on which there is advice for Go programs.
-func GoProven() []string { return slices.Clone(goProven) }
 
 // naming puts the name of what is called where an advice speaks of it.
 func naming(text, callee string) string {
@@ -503,7 +476,7 @@ func (c *RecompileCause) weight() float64 {
 	switch {
 	case c.Fix.Settled:
 		return c.Seconds - 1e6 // after what there is to do
-	case advice.Follows(c.Fix.Row):
+	case advice.Follows(c.Fix.Row), goFollows(c.Fix.Row):
 		return c.Seconds - 5e5 // after what it follows from
 	}
 	return c.Seconds

@@ -405,7 +405,7 @@ func TestNegatedGuards(t *testing.T) {
 			t.Errorf("%s: %q, %q", reason, g.Source, g.Expected)
 		}
 	}
-	if s := fixValue("c.Steps", &GuardFailure{Expected: "not > 3"}); !strings.Contains(s, "on c.Steps not > 3:") {
+	if s := fixValue("c.Steps", &GuardFailure{Expected: "not > 3", Pos: logs.Pos{Code: "	if c.Steps > 3 {"}}).Text; !strings.Contains(s, "whether c.Steps > 3:") {
 		t.Error(s)
 	}
 }

@@ -389,12 +389,11 @@ func listRecompiles(r *Report) {
 			rc.facts = known
 			var ok bool
 			if known.ours {
-				if rc.Fix, ok = needsNumber(rc, fixed); !ok {
+				if rc.Fix, ok = goEarly(rc); ok {
+					// the number is the break's, or that of torch.Compile in a loop
+				} else if rc.Fix, ok = needsNumber(rc, fixed); !ok {
 					rc.Fix, ok = becameInput(rc, open)
 				}
-			}
-			if !ok {
-				rc.Fix, ok = countedBehindBreak(rc)
 			}
 			if !ok {
 				rc.Fix = rc.advise(known)

@@ -1,7 +1,6 @@
 package explain
 
 import (
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -155,11 +154,6 @@ func manyDtypes(c *RecompileCause) (Fix, bool) {
 	return fixDtype(name, seen), true
 }
 
-// growing advises on a list to which every call adds.
-func growing(name string) string {
-	return name + " grows with every call: append to it outside of the compiled function"
-}
-
 // growth advises on a length or a number that goes up by one with every
 // recompile: the compiled function (or its caller) counts calls.
 func growth(c *RecompileCause) (Fix, bool) {
@@ -187,12 +181,11 @@ func growth(c *RecompileCause) (Fix, bool) {
 	}
 	switch g.Kind {
 	case breaks.LengthChanged:
-		return Fix{Text: growing(name)}, true
-	case breaks.ValueChanged, breaks.GlobalChanged, breaks.AttributeChanged, breaks.ClosureChanged:
-		if g.Kind == breaks.AttributeChanged {
-			return Fix{Text: fmt.Sprintf("%s is another number with every call: where it counts, keep it outside of the compiled function; where each module has its own, make it a tensor (a buffer)", name)}, true
-		}
-		return Fix{Text: fmt.Sprintf("%s counts up with every call: keep the counter outside of the compiled function, or make it a tensor", name)}, true
+		return goFix("length-grows", name), true
+	case breaks.AttributeChanged:
+		return goFix("counter-field", name), true
+	case breaks.ValueChanged, breaks.GlobalChanged, breaks.ClosureChanged:
+		return goFix("counter", name), true
 	}
 	return Fix{}, false
 }

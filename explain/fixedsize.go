@@ -43,10 +43,5 @@ func needsNumber(rc *Recompile, fixed map[fixedSize]logs.Pos) (Fix, bool) {
 	if at.File != "" {
 		where = shortPlace(at.File, at.Line)
 	}
-	return sizeAsNumber(where, name, g.Dim), true
-}
-
-// sizeAsNumber advises on a size that a line needs as a number.
-func sizeAsNumber(where, name string, dim int) Fix {
-	return Fix{Text: fmt.Sprintf("%s needs size %d of %s as a number, so each size is a compile of its own: pad to a few sizes, or keep that line out of the compiled function", where, dim, name)}
+	return goFix("size-constant", where, g.Dim, name), true
 }

@@ -83,9 +83,7 @@ func (f *Fold) tcdbgBreak(r *logs.Record) {
 	if known && br.Explanation == "" {
 		br.Explanation = cause.Explanation
 	}
-	if known && len(br.Hints) == 0 {
-		br.Hints = cause.Hints
-	}
+	br.Hints = cause.Hints // as they are proven today, whatever the trace has recorded
 	if br.Fixability == "" {
 		br.Fixability = string(cause.Fixability)
 	}
@@ -167,6 +165,8 @@ func (f *Fold) tcdbgMiss(r *logs.Record) {
 		}
 		fail.Source, fail.Text = f.intern(fail.Source), f.intern(g.Message)
 		fail.Pos, fail.Argument = f.pos(g.Guard.Pos), f.intern(g.Argument)
+		fail.Origin = g.Origin
+		fail.placeValue()
 		fail.Nameless = g.Argument == "" && g.Guard.Source != ""
 		// The message of a size names the size, the guard the whole tensor.
 		if fail.Expected == "" {
@@ -185,6 +185,22 @@ func (f *Fold) tcdbgMiss(r *logs.Record) {
 	}
 	if v.Limit {
 		c.Status, c.limit, c.Frame.Status = Limit, true, Limit
+	}
+}
+
+// trainingFlag is where a module of package nn keeps its mode.
+const trainingFlag = ".Training.eval"
+
+// placeValue names the kind of a value's guard by where the value is kept: an expression of
+// a variable does not begin with its name.
+func (g *GuardFailure) placeValue() {
+	switch {
+	case strings.HasSuffix(g.Source, trainingFlag):
+		g.Kind = breaks.TrainingChanged
+	case g.Kind == breaks.ValueChanged && g.Origin == logs.OriginGlobal:
+		g.Kind = breaks.GlobalChanged
+	case g.Kind == breaks.ValueChanged && g.Origin == logs.OriginCaptured:
+		g.Kind = breaks.ClosureChanged
 	}
 }
 

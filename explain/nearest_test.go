@@ -79,7 +79,7 @@ func TestChecksOfTorchItself(t *testing.T) {
 	if g.Pos.File != "_prims_common/__init__.py" || g.Pos.Line != 285 || g.Pos.Func != "check_contiguous_sizes_strides" || g.Pos.Code != "" {
 		t.Errorf("%+v", g.Pos)
 	}
-	if g.Kind != breaks.ShapeRelation || !strings.Contains(fixRelation(&g).Text, "(x.size()[0] // 4) is 1") {
+	if g.Kind != breaks.ShapeRelation || fixRelation(&g).Text != "" {
 		t.Errorf("%s: %q", g.Kind, fixRelation(&g).Text)
 	}
 	fr := &Frame{Name: "r", Pos: posAt("/w/a.py", 34)}
@@ -96,7 +96,7 @@ func TestRelationsHaveAdvice(t *testing.T) {
 		"0/0: 2 <= x.size()[0]":                     "a size of 0 or 1 has an entry of its own",
 		"0/0: 2 <= x.size()[0] <= 4096":             "",
 		"0/0: x.size()[0] == y.size()[0]":           "",
-		"0/0: Mod(x.size()[0], 4) == 0":             "make the first call with usual sizes",
+		"0/0: Mod(x.size()[0], 4) == 0":             "", // no pair of programs proves one
 		"0/0: GLOBAL_STATE changed: grad_mode a b ": "",
 	} {
 		g := parseReason(reason)

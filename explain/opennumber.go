@@ -1,7 +1,6 @@
 package explain
 
 import (
-	"fmt"
 	"strings"
 
 	"tcdbg/tracer/breaks"
@@ -32,6 +31,9 @@ func becameInput(rc *Recompile, open map[ID][]string) (Fix, bool) {
 		return Fix{}, false
 	}
 	g := &rc.Failures[0]
+	if !isNumber(g.Expected) {
+		return Fix{}, false // a relation: an entry for each outcome
+	}
 	switch g.Kind {
 	case breaks.ValueChanged, breaks.AttributeChanged, breaks.ClosureChanged, breaks.GlobalChanged:
 	default:
@@ -39,31 +41,29 @@ func becameInput(rc *Recompile, open map[ID][]string) (Fix, bool) {
 	}
 	source := plainSource(g.Source)
 	for _, s := range open[rc.Compile.ID] {
-		if s == source || strings.Contains(source, "("+s+" ") {
-			return Fix{Text: fmt.Sprintf("%s was baked in by the first compile and is now dynamic: new values do not recompile (an int that becomes 0 or 1 does), nothing to do", s), Settled: true}, true
+		if hasWord(source, s) && !asksOf(rc.Compile.Frame, s) {
+			return goFix("number-dynamic", s), true
 		}
 	}
 	return Fix{}, false
 }
 
-// countedBehindBreak advises on the counter of a loop that a graph break cuts: what
-// follows the break begins again in each iteration, with the counter among its locals.
-func countedBehindBreak(rc *Recompile) (Fix, bool) {
-	fr := rc.Compile.Frame
-	if fr.From == nil || fr.Parent == nil || len(rc.Failures) == 0 {
-		return Fix{}, false
+// asksOf says whether a frame was recompiled for the outcome of a comparison with a number,
+// as `if k > 3` has two.
+func asksOf(fr *Frame, name string) bool {
+	if fr == nil {
+		return false
 	}
-	g := &rc.Failures[0]
-	if g.Kind != breaks.ValueChanged && g.Kind != breaks.AttributeChanged || !strings.HasPrefix(strings.TrimSpace(g.Pos.Code), "for ") {
-		return Fix{}, false
-	}
-	for _, from := range append([]*Frame{fr.Parent}, fr.Parent.Resumes...) {
-		for _, c := range from.Compiles {
-			if c.ID.CompileID == *fr.From && len(c.Breaks) > 0 {
-				at := c.Breaks[0].Pos
-				return Fix{Text: fmt.Sprintf("the graph break at %s splits this loop, and the rest of it is recompiled for each iteration: what removes that break removes this", shortPlace(at.File, at.Line))}, true
+	for _, c := range fr.Compiles {
+		if c.Recompile == nil {
+			continue
+		}
+		for i := range c.Recompile.Failures {
+			g := &c.Recompile.Failures[i]
+			if hasWord(plainSource(g.Source), name) && !isNumber(g.Expected) && g.Expected != ">= 2" { // which every int that is an input has
+				return true
 			}
 		}
 	}
-	return Fix{}, false
+	return false
 }

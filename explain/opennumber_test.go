@@ -34,7 +34,7 @@ func TestNumberThatBecameInput(t *testing.T) {
 		"another entry's":      {report("tcdbg 0.1.0", Symbol{ID: ID{CompileID: logs.CompileID{Compile: 2}}, Source: "L['k']"}), "k", ""},
 		"a program of PyTorch": {report("PyTorch 2.15.0", Symbol{ID: at, Source: "L['k']"}), "k", ""},
 	} {
-		rc := &Recompile{Compile: &Compile{ID: at}, Failures: []GuardFailure{{Kind: breaks.ValueChanged, Source: c.source}}}
+		rc := &Recompile{Compile: &Compile{ID: at}, Failures: []GuardFailure{{Kind: breaks.ValueChanged, Source: c.source, Expected: "2"}}}
 		fix, ok := becameInput(rc, openNumbers(c.r))
 		if ok != (c.want != "") || !strings.Contains(fix.Text, c.want) {
 			t.Errorf("%s: %q, want %q", name, fix.Text, c.want)
@@ -68,27 +68,28 @@ func TestMirroredComparison(t *testing.T) {
 	}
 }
 
-// TestCounterBehindBreak: the counter of a loop that a break cuts is the break's doing.
-func TestCounterBehindBreak(t *testing.T) {
+// TestLocalsAfterBreak: what changes in a local of a resumed part is the break's doing, and
+// what the caller passes is not.
+func TestLocalsAfterBreak(t *testing.T) {
 	from := logs.CompileID{Frame: 0}
 	first := &Frame{Name: "f"}
 	first.Compiles = []*Compile{{ID: ID{CompileID: from}, Frame: first, Breaks: []*Break{{Pos: logs.Pos{File: "model.go", Line: 7}}}}}
-	behind := func(from *logs.CompileID, code string, kind string) *Recompile {
+	after := func(from *logs.CompileID, origin, argument string) *Recompile {
 		fr := &Frame{Name: "f from line 8 on", Parent: first, From: from}
-		return &Recompile{Compile: &Compile{Frame: fr}, Failures: []GuardFailure{{Kind: kind, Pos: logs.Pos{Code: code}}}}
+		return &Recompile{Compile: &Compile{Frame: fr}, Failures: []GuardFailure{{Kind: breaks.ValueChanged, Expected: "2", Origin: origin, Argument: argument, Nameless: argument == ""}}}
 	}
-	loop := "	for i, e := range list {"
-	if fix, ok := countedBehindBreak(behind(&from, loop, breaks.ValueChanged)); !ok || !strings.Contains(fix.Text, "the graph break at model.go:7 splits this loop") {
-		t.Errorf("%q", fix.Text)
-	}
-	for name, rc := range map[string]*Recompile{
-		"another line":      behind(&from, "	x = x.Mul(i)", breaks.ValueChanged),
-		"a size":            behind(&from, loop, breaks.SizeChanged),
-		"behind no break":   behind(nil, loop, breaks.ValueChanged),
-		"an unknown break":  behind(&logs.CompileID{Frame: 9}, loop, breaks.ValueChanged),
-		"the first segment": {Compile: &Compile{Frame: first}, Failures: []GuardFailure{{Kind: breaks.ValueChanged, Pos: logs.Pos{Code: loop}}}},
+	const follows = "is handed across the graph break at model.go:7"
+	for name, c := range map[string]struct {
+		rc   *Recompile
+		want string
+	}{
+		"a local":             {after(&from, logs.OriginLocal, "n"), "n " + follows},
+		"a range's counter":   {after(&from, logs.OriginLocal, ""), "what changed " + follows},
+		"an argument":         {after(&from, logs.OriginArgument, "n"), "pass n as a tensor"},
+		"no break before":     {after(nil, logs.OriginLocal, "n"), "pass n as a tensor"},
+		"a break of no trace": {after(&logs.CompileID{Frame: 9}, logs.OriginLocal, "n"), "pass n as a tensor"},
 	} {
-		if fix, ok := countedBehindBreak(rc); ok {
+		if fix := goRecompile(c.rc); !strings.Contains(fix.Text, c.want) {
 			t.Errorf("%s: %q", name, fix.Text)
 		}
 	}

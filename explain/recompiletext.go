@@ -501,6 +501,8 @@ func classify(left, right, op string, f *GuardFailure) {
 		return
 	}
 	switch {
+	case op == " is " && (strings.HasSuffix(left, codeOfFunction) || right == "the object of the first call"):
+		f.Kind = breaks.IdentityChanged
 	case op == " is " && isObject(right):
 		f.Kind, f.Source, f.Expected, f.Actual = breaks.AliasingChanged, left+", "+plainSource(right), "the same tensor", "distinct tensors"
 	case strings.Contains(left, ".size()") || strings.Contains(right, ".size()") || strings.Contains(left, ".stride()"):

@@ -263,6 +263,7 @@ type GuardFailure struct {
 	Text     string   // as recorded
 	Pos      logs.Pos // the line that created the guard
 	Argument string   // the user's expression that carries the value, "" when unknown
+	Origin   string   // what that begins with, a constant of package logs; "" when unknown
 	Nameless bool     // known to be nothing that the user has an expression for
 }
 

@@ -89,8 +89,17 @@ type GuardFailure struct {
 	Actual   string `json:"actual"`
 	Message  string `json:"message"`  // tensor 'x' size mismatch at index 0. expected 4, actual 5
 	Argument string `json:"argument"` // the user's expression that carries it; empty when unknown
+	Origin   string `json:"origin"`   // what that begins with, an Origin constant; empty when unknown
 	Dim      int    `json:"dim"`      // the dimension, -1 when not a size
 }
+
+// What the expression of a guard begins with.
+const (
+	OriginArgument = "argument" // of the compiled function
+	OriginLocal    = "local"    // a variable of it, which a part after a graph break is given
+	OriginCaptured = "captured" // a variable that the function literal captures
+	OriginGlobal   = "global"   // a package-level variable
+)
 
 // GuardMiss is a call that no entry of a frame could serve.
 type GuardMiss struct {

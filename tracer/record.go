@@ -468,8 +468,11 @@ func failuresOf(s *segment, a *addresses) []logs.GuardFailure {
 			msg = g.text + guardComment(g)
 		}
 		gf := logs.GuardFailure{Entry: s.id.Compile, Guard: guardRecord(g), Actual: f.actual, Message: msg, Dim: f.dim}
-		if g.src != nil && g.src.isSpelled() {
-			gf.Argument = g.src.argument()
+		if g.src != nil {
+			gf.Origin = g.src.origin()
+			if g.src.isSpelled() {
+				gf.Argument = g.src.argument()
+			}
 		}
 		out = append(out, gf)
 	}

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"tcdbg/logs"
 	"unsafe"
 
 	"tcdbg/torch"
@@ -334,6 +335,33 @@ func (s *source) argument() string {
 		return s.parent.argument() + ".Grad()"
 	}
 	return s.name
+}
+
+// origin is what the expression of a source begins with.
+func (s *source) origin() string {
+	switch s.kind {
+	case srcGlobal:
+		return logs.OriginGlobal
+	case srcFree:
+		return logs.OriginCaptured
+	case srcRegister:
+		switch v := s.value.(type) {
+		case *ssa.FreeVar:
+			return logs.OriginCaptured
+		case *ssa.Parameter:
+			if s.frame == 0 {
+				return logs.OriginArgument
+			}
+		case *ssa.Alloc: // a parameter whose address is taken has a variable of its name
+			for _, p := range v.Parent().Params {
+				if s.frame == 0 && p.Name() == v.Comment {
+					return logs.OriginArgument
+				}
+			}
+		}
+		return logs.OriginLocal
+	}
+	return s.parent.origin()
 }
 
 // isSpelled reports whether the program has words for a source: it has none for what

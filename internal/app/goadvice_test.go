@@ -1,6 +1,8 @@
 package app
 
 import (
+	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -12,7 +14,7 @@ import (
 // goPair is a program with a finding, and without it.
 type goPair struct {
 	name, advice  string
-	code          string // of a break: the cause whose hint is proven
+	code          string // of a break: its cause
 	before, after string
 }
 
@@ -181,52 +183,71 @@ func main() {
 	},
 }
 
-// TestGoAdviceRemovesItsFinding runs each program before and after its advice.
-func TestGoAdviceRemovesItsFinding(t *testing.T) {
+// TestGoAdviceIsProven runs each program before and after its advice, and finds that every
+// text that can be shown was seen to help so.
+func TestGoAdviceIsProven(t *testing.T) {
 	state := t.TempDir()
-	for _, c := range slices.Concat(goAdvice, goBreakAdvice, goRecompileAdvice) {
+	proven := map[string]bool{}
+	for _, c := range slices.Concat(goAdvice, goBreakAdvice, goRecompileAdvice, goSettledAdvice, goStateAdvice, goSizeAdvice, goHintAdvice) {
 		t.Run(c.name, func(t *testing.T) {
-			was, before, codes := advised(t, state, c.before)
-			now, after, _ := advised(t, state, c.after)
-			if was != now {
-				t.Errorf("the advice changes the results:\n%s\nwas\n%s", now, was)
+			before, after := advised(t, state, c.before), advised(t, state, c.after)
+			if before.stdout != after.stdout {
+				t.Errorf("the advice changes the results:\n%s\nwas\n%s", after.stdout, before.stdout)
 			}
-			if texts := strings.Join(before, "\n"); !strings.Contains(texts, c.advice) {
-				t.Errorf("advice %q, want %q", texts, c.advice)
+			if c.code != "" && !slices.Contains(before.codes, c.code) {
+				t.Errorf("breaks %q, want %s", before.codes, c.code)
 			}
-			if c.code != "" && !slices.Contains(codes, c.code) {
-				t.Errorf("breaks %q, want %s", codes, c.code)
+			var rows []string
+			settled := false
+			for _, said := range before.said {
+				if strings.Contains(said.text, c.advice) {
+					rows, settled = append(rows, said.row), said.settled
+				}
 			}
-			if len(after) > 0 {
-				t.Errorf("applied, it leaves %q", after)
+			switch {
+			case len(rows) == 0:
+				t.Errorf("advice %+v, want %q", before.said, c.advice)
+			case settled && after.findings != before.findings:
+				t.Errorf("%d findings, and %d in more calls: %+v", before.findings, after.findings, after.said)
+			case !settled && after.findings > 0:
+				t.Errorf("applied, it leaves %+v", after.said)
+			}
+			if t.Failed() {
+				return
+			}
+			for _, row := range rows {
+				proven[row] = true
 			}
 		})
 	}
-}
-
-// TestGoAdviceIsProven: a cause whose hint is shown as advice has a pair of programs, and
-// the other way round.
-func TestGoAdviceIsProven(t *testing.T) {
-	var proven []string
-	for _, c := range slices.Concat(goAdvice, goBreakAdvice, goRecompileAdvice) {
-		if c.code != "" {
-			proven = append(proven, c.code)
+	t.Run("every text", func(t *testing.T) {
+		for _, row := range explain.GoRows() {
+			if !proven[row] {
+				t.Errorf("%s can be shown and no pair proves it", row)
+			}
 		}
-	}
-	slices.Sort(proven)
-	shown := explain.GoProven()
-	slices.Sort(shown)
-	if proven = slices.Compact(proven); !slices.Equal(shown, proven) {
-		t.Errorf("advice is shown on\n%q\nand proven on\n%q", shown, proven)
-	}
+	})
 }
 
-// advised runs a program and returns what it prints, the advice on each of its breaks and
-// recompiles, and the codes of the breaks.
-func advised(t *testing.T, state, body string) (stdout string, advice, codes []string) {
+// advice is what a report says on a program.
+type advice struct {
+	stdout   string
+	codes    []string // of its breaks
+	said     []saying
+	findings int // breaks, recompiles and failures
+}
+
+// saying is one text of the table.
+type saying struct {
+	row, text string
+	settled   bool
+}
+
+// advised runs a program, and reads what its report says.
+func advised(t *testing.T, state, body string) (a advice) {
 	t.Helper()
 	imports := "import (\n\t\"fmt\"\n\t\"tcdbg/torch\"\n"
-	for _, p := range []string{"compiler", "kw"} {
+	for _, p := range []string{"autograd", "compiler", "kw", "nn", "optim"} {
 		if strings.Contains(body, p+".") {
 			imports += "\t\"tcdbg/torch/" + p + "\"\n"
 		}
@@ -237,16 +258,39 @@ func advised(t *testing.T, state, body string) (stdout string, advice, codes []s
 		}
 	}
 	path := program(t, imports+")\n"+body)
-	out := run(t, tcdbg(t, state, "run", "--plain", path))
+	c := tcdbg(t, state, "run", "--plain", path)
+	module, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Env = append(c.Env, withSource+"="+module)
+	out := run(t, c)
 	if out.code != 0 {
 		t.Fatalf("%+v", out)
 	}
 	r := foldLast(t, state, path)
+	add := func(f explain.Fix) {
+		if a.findings++; f.Text == "" {
+			return
+		}
+		if !slices.Contains(explain.GoRows(), f.Row) {
+			t.Errorf("%q is shown, and is no text of the table", f.Text)
+		}
+		a.said = append(a.said, saying{f.Row, f.Text, f.Settled})
+	}
 	for _, b := range r.Breaks {
-		advice, codes = append(advice, b.Fix.Text), append(codes, b.Lead.Code)
+		a.codes = append(a.codes, b.Lead.Code)
+		add(b.Fix)
+		for n, h := range b.Lead.Hints {
+			a.said = append(a.said, saying{row: fmt.Sprintf("go %s/%d", b.Lead.Code, n), text: h})
+		}
 	}
 	for _, rc := range r.Recompiles {
-		advice = append(advice, rc.Fix.Text)
+		add(rc.Fix)
 	}
-	return out.stdout, advice, codes
+	for _, f := range r.Failures {
+		add(f.Fix)
+	}
+	a.stdout = out.stdout
+	return a
 }

@@ -28,23 +28,27 @@ func main() {
 	{
 		name: "a field that changes", advice: "a buffer",
 		before: `
-type net struct{ step float64 }
-func (n *net) Forward(x *torch.Tensor) *torch.Tensor { n.step++; return x.Mul(n.step).Sin() }
+type net struct{ step int }
+func (n *net) Forward(xs []*torch.Tensor) *torch.Tensor { return xs[n.step].Sin() }
 func main() {
 	n := &net{}
 	fast := torch.Compile(n.Forward)
-	for range 3 {
-		fmt.Println(fast(torch.Ones(3)))
+	x := torch.Ones(3)
+	for range 2 {
+		fmt.Println(fast([]*torch.Tensor{x, x}))
+		n.step++
 	}
 }`,
 		after: `
 type net struct{ step *torch.Tensor }
-func (n *net) Forward(x *torch.Tensor) *torch.Tensor { n.step.Add_(1); return x.Mul(n.step).Sin() }
+func (n *net) Forward(xs *torch.Tensor) *torch.Tensor { return xs.IndexSelect(0, n.step).Squeeze(0).Sin() }
 func main() {
-	n := &net{torch.Zeros()}
+	n := &net{torch.NewTensor([]int{0})}
 	fast := torch.Compile(n.Forward)
-	for range 3 {
-		fmt.Println(fast(torch.Ones(3)))
+	x := torch.Ones(3)
+	for range 2 {
+		fmt.Println(fast(torch.Stack([]*torch.Tensor{x, x})))
+		n.step.Add_(1)
 	}
 }`,
 	},

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -21,12 +22,19 @@ import (
 // variable is set, viewer and engine alike.
 const asProgram = "TCDBG_TEST_AS_PROGRAM"
 
+// withSource names the folder of the module, for programs that use packages below torch.
+const withSource = "TCDBG_TEST_SOURCE"
+
 func TestMain(m *testing.M) {
 	if os.Getenv(asProgram) != "" {
-		os.Exit(Main(Process{Args: os.Args[1:], Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Source: fstest.MapFS{
+		var source fs.FS = fstest.MapFS{
 			"torch/torch.go":      {Data: []byte("package torch\n")},
 			"torch/torch_test.go": {Data: []byte("package torch\n")},
-		}}))
+		}
+		if folder := os.Getenv(withSource); folder != "" {
+			source = os.DirFS(folder)
+		}
+		os.Exit(Main(Process{Args: os.Args[1:], Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Source: source}))
 	}
 	os.Exit(m.Run())
 }

@@ -7,25 +7,18 @@ var explained = []Cause{
 	{
 		Code: ShapeAssertFailed, Short: "shape assertion that is false",
 		Explanation: "An assertion compares sizes, and with the sizes of this call it cannot hold; running the code would fail at the same place.",
-		Hints:       []string{"Correct the shapes or the assertion: eager execution fails here too."},
 	},
 	{
 		Code: TraceGenerator, Short: "generator function compiled directly",
 		Explanation: "A generator produces its values lazily, in a frame that is suspended between them; the tracer cannot capture such a frame as one function.",
-		Hints:       []string{"Compile the function that consumes the generator, or build a list."},
 	},
 	{
 		Code: SkippedFunction, Short: "call to a skipped function", Fixability: FixableByYou,
 		Explanation: "The callee is native code or a part of the standard library that the tracer must not enter, so its effect cannot become part of a graph.",
-		Hints: []string{
-			"Move the call out of the compiled function, or compute its result before and pass it in.",
-			"If it works on tensors alone, register it as a custom operator.",
-		},
 	},
 	{
 		Code: SkippedInline, Short: "call to a function marked as skipped", Fixability: FixableByYou,
 		Explanation: "The callee belongs to a package or file that is listed as not to be traced, so it cannot be inlined into the graph.",
-		Hints:       []string{"Call it outside of the compiled region, or take the package off the list."},
 	},
 	{
 		Code: GraphBreakCall, Short: "explicit graph break", Fixability: Intended,
@@ -35,17 +28,14 @@ var explained = []Cause{
 	{
 		Code: DataDependentOperator, Short: "data-dependent operator", Fixability: FixableByYou,
 		Explanation: "The operator's result is not a tensor but a value that only the data can tell; a graph is built before the data is known.",
-		Hints:       []string{"Stay with tensors: use the operator's tensor form and consume it with Where or masked arithmetic."},
 	},
 	{
 		Code: DataDependentAssert, Short: "data-dependent assertion",
 		Explanation: "The assertion needs the tensor's value, and the frame cannot be resumed after it because of what surrounds it.",
-		Hints:       []string{"Check outside of the compiled function, or with an assertion operator that stays in the graph."},
 	},
 	{
 		Code: DataDependentBool, Short: "data-dependent truth value", Fixability: FixableByYou,
 		Explanation: "The truth value of this object is computed by user code that does not give a constant while tracing.",
-		Hints:       []string{"Make the condition depend on constants or sizes only."},
 	},
 	{
 		Code: DynamicShapeOperator, Short: "data-dependent output shape", Fixability: FixableByYou,
@@ -55,20 +45,14 @@ var explained = []Cause{
 	{
 		Code: "GB0037", Short: "data-dependent output shape, no fake kernel", Fixability: FixableByYou,
 		Explanation: "The operator has no rule that tells the shape of its result without running it.",
-		Hints:       []string{"Add a shape rule (a meta or fake implementation) to the operator."},
 	},
 	{
 		Code: DynamicSlice, Short: "slice bound is a tensor", Fixability: FixableByYou,
 		Explanation: "The bounds of the slice are tensor values, hence the shape of the result is unknown while tracing.",
-		Hints:       []string{"Pass the bound as an integer, or select with a mask."},
 	},
 	{
 		Code: RecompileLimit, Short: "recompile limit reached", Fixability: FixableByYou,
 		Explanation: "The frame was compiled as often as is allowed and another variant is needed; from here on calls that no cache entry fits run eagerly.",
-		Hints: []string{
-			"Look at the guards that failed: one of them checks a value that changes with every call.",
-			"Mark changing sizes dynamic; make changing numbers tensors or arguments that nothing specialises on.",
-		},
 	},
 	{
 		Code: ExcessiveRestarts, Short: "tracing restarted too often", Fixability: FrameworkBug,
@@ -77,17 +61,14 @@ var explained = []Cause{
 	{
 		Code: ArgumentNotProxy, Short: "argument cannot be put in a graph", Fixability: FixableByYou,
 		Explanation: "An argument of the operator is an object that a graph node cannot hold.",
-		Hints:       []string{"Convert it to a tensor or a constant before the call."},
 	},
 	{
 		Code: MutateTensorData, Short: "write to a tensor's data", Fixability: FixableByYou,
 		Explanation: "The storage of a tensor is replaced or written without an operator, which a graph cannot express.",
-		Hints:       []string{"Use an in-place operator (CopyFrom, copy_) on the tensor itself."},
 	},
 	{
 		Code: SetTensorAttribute, Short: "tensor attribute set", Fixability: FixableByYou,
 		Explanation: "The program changes metadata of a tensor for which no replay exists.",
-		Hints:       []string{"Set it outside of the compiled function."},
 	},
 	{
 		Code: BuiltinPrint, Short: "print call", Fixability: FixableByYou,
@@ -102,42 +83,34 @@ var explained = []Cause{
 	{
 		Code: InlinedBreak, Short: "break inside an inlined function", Fixability: FixableByYou,
 		Explanation: "Something in a callee cannot be traced; the break is moved up to the call in the compiled function.",
-		Hints:       []string{"Remove the break of the callee."},
 	},
 	{
 		Code: BreakUnderContext, Short: "break while a context manager is active",
 		Explanation: "A break happened inside a region whose context cannot be left and entered again.",
-		Hints:       []string{"Remove the inner break, or end the region before it."},
 	},
 	{
 		Code: UnsafeSideEffect, Short: "side effect inside a higher-order region", Fixability: FixableByYou,
 		Explanation: "A function given to a higher-order operator changes state outside of itself; the operator may run it any number of times.",
-		Hints:       []string{"Return the new value instead of storing it."},
 	},
 	{
 		Code: InplaceOnInput, Short: "view of an input changed in place",
 		Explanation: "An operator changes the metadata of an input tensor in place.",
-		Hints:       []string{"Use the functional form of the operator."},
 	},
 	{
 		Code: MissingInstructionRule, Short: "unsupported instruction",
 		Explanation: "The tracer has no rule for this instruction.",
-		Hints:       []string{"Write the line in a simpler form."},
 	},
 	{
 		Code: NotAConstant, Short: "expected a constant", Fixability: FixableByYou,
 		Explanation: "The place needs a value that is constant while tracing, and this one is not.",
-		Hints:       []string{"Pass the value as an argument that the function is specialised on."},
 	},
 	{
 		Code: ObservedPanic, Short: "exception or panic leaves the frame",
 		Explanation: "Tracing ran into an exception that the compiled code does not catch; executing it eagerly raises the same.",
-		Hints:       []string{"Look at the exception: the program itself fails here."},
 	},
 	{
 		Code: ReconstructionFailure, Short: "value cannot be rebuilt at the break",
 		Explanation: "At the break every live value must exist for real, and this one exists only in the tracer.",
-		Hints:       []string{"Remove the earlier break, or do not keep this value alive across it."},
 	},
 	{
 		Code: Disabled, Short: "call to a disabled function", Fixability: Intended,
@@ -147,20 +120,15 @@ var explained = []Cause{
 	{
 		Code: DisabledInline, Short: "disabled function reached by inlining", Fixability: Intended,
 		Explanation: "Tracing reached the inside of a function that is marked as disabled.",
-		Hints:       []string{"Remove the marker, or call the function outside of the compiled region."},
 	},
 	{
 		Code: TensorToList, Short: "tensor read out as a list", Fixability: FixableByYou,
 		Explanation: "The tensor's numbers are read out as native values, which do not exist while tracing.",
-		Hints:       []string{"Keep working on the tensor."},
 	},
 	{
 		Code: TensorBackward, Short: "backward pass inside a compiled function", Fixability: FixableByYou,
 		Explanation: "The backward pass fills the gradients of leaf tensors, which exist only when the graph before it has run; it runs between two graphs, on the compiled backward of each.",
-		Hints: []string{
-			"Compile the function that returns the loss and call Backward outside of it; or accept this one break: what comes before and after it compiles.",
-			"Where gradients are part of what is computed (second derivatives, steps of an inner loop) leave the call where it is: CreateGraph works across the break.",
-		},
+		Hints:       []string{"Compile the function that returns the loss and call Backward outside of it; or accept this one break: what comes before and after it compiles."},
 	},
 	{
 		Code: TensorRequiresGrad, Short: "requires_grad changed inside a compiled function", Fixability: FixableByYou,
@@ -175,22 +143,18 @@ var explained = []Cause{
 	{
 		Code: UnsupportedContext, Short: "unsupported context manager", Fixability: FixableByYou,
 		Explanation: "The region is opened by a context manager that the tracer cannot enter, leave and enter again.",
-		Hints:       []string{"Open it outside of the compiled function."},
 	},
 	{
 		Code: UnsupportedCall, Short: "unsupported callable", Fixability: FixableByYou,
 		Explanation: "The value that is called has no rule that says what calling it means.",
-		Hints:       []string{"Call a plain function."},
 	},
 	{
 		Code: "GB0148", Short: "unsupported object called", Fixability: FixableByYou,
 		Explanation: "An object without tracing rules was carried along, and now it is used.",
-		Hints:       []string{"Do not create it in the compiled function."},
 	},
 	{
 		Code: UnsupportedMethod, Short: "unsupported method", Fixability: FixableByYou,
 		Explanation: "The tracer knows the object but has no rule for this method of it.",
-		Hints:       []string{"Call it outside of the compiled function, or use an equivalent tensor operator."},
 	},
 	{
 		Code: WriteToImmutable, Short: "write to an immutable captured variable",
@@ -207,27 +171,22 @@ var explained = []Cause{
 	{
 		Code: NoSource, Short: "callee has no source", Fixability: FixableByYou,
 		Explanation: "The callee is not implemented in the traced language (C, assembly, cgo), so there is nothing to trace.",
-		Hints:       []string{"Wrap it as a custom operator."},
 	},
 	{
 		Code: BackendFailed, Short: "the backend could not compile the graph", Fixability: FrameworkBug,
 		Explanation: "The graph was captured, but its backend failed to compile it; the region runs eagerly.",
-		Hints:       []string{"Read the backend's error below the break.", "Try backend eager to see whether capture alone works."},
 	},
 	{
 		Code: LoggerCall, Short: "logging call", Fixability: FixableByYou,
 		Explanation: "Logging is a side effect, so it cannot be part of a graph.",
-		Hints:       []string{"Log outside of the compiled function."},
 	},
 	{
 		Code: "GB0296", Short: "print cannot be moved after the graph", Fixability: FixableByYou,
 		Explanation: "A logging function that may be reordered got an argument that is not a tensor, constant or formatted string.",
-		Hints:       []string{"Print tensors and constants only."},
 	},
 	{
 		Code: SkipFrameCall, Short: "explicit skip of the frame", Fixability: Intended,
 		Explanation: "The program itself asks to run this frame without compilation.",
-		Hints:       []string{"Remove the call if the frame is to be compiled."},
 	},
 	{
 		Code: StepUnsupported, Short: "explicit end of compilation", Fixability: Intended,
@@ -236,7 +195,6 @@ var explained = []Cause{
 	{
 		Code: BreakInLoop, Short: "break inside a loop",
 		Explanation: "A break within a loop has no single place to resume at, so the whole frame runs eagerly.",
-		Hints:       []string{"Remove the break inside of the loop, or move the loop's body into a function of its own."},
 	},
 	{
 		Code: "GB4315", Short: "operator failed while shapes were propagated",
@@ -279,7 +237,6 @@ var explained = []Cause{
 	{
 		Code: UnsupportedOperator, Type: "Operator without a graph form", Short: "operator that cannot be captured", Fixability: Supportable,
 		Explanation: "The operator runs eagerly but has no rule yet that puts it into a graph.",
-		Hints:       []string{"Use an equivalent operator, or report it."},
 	},
 	{
 		Code: OpaqueValue, Type: "Opaque value used in a compiled region", Short: "opaque value", Fixability: FixableByYou,
@@ -313,7 +270,6 @@ var explained = []Cause{
 	{
 		Code: DataIndex, Type: "Index that depends on data", Short: "data-dependent index", Fixability: FixableByYou,
 		Explanation: "Which element is taken depends on a tensor's numbers.",
-		Hints:       []string{"Use Gather or IndexSelect with the index as a tensor."},
 	},
 	{
 		Code: DataDependentLoop, Type: "Loop bound that depends on data", Short: "data-dependent loop bound", Fixability: FixableByYou,
@@ -333,12 +289,10 @@ var explained = []Cause{
 	{
 		Code: TensorDataWrite, Type: "Tensor data written by native code", Short: "tensor data written", Fixability: FixableByYou,
 		Explanation: "Native code writes into the tensor's storage, which the graph cannot see.",
-		Hints:       []string{"Build the tensor before the compiled call."},
 	},
 	{
 		Code: DynamicCall, Type: "Call of a function value that is not known", Short: "unknown function value", Fixability: FixableByYou,
 		Explanation: "Which function is called depends on a value that the tracer cannot guard.",
-		Hints:       []string{"Call a named function or a method of a concrete type."},
 	},
 	{
 		Code: GlobalWrite, Type: "Write to a variable shared between goroutines", Short: "shared variable written", Fixability: FixableByYou,
@@ -348,7 +302,6 @@ var explained = []Cause{
 	{
 		Code: UnsupportedInstr, Type: "Instruction without a rule", Short: "unsupported instruction", Fixability: Supportable,
 		Explanation: "The tracer has no rule for this Go construct yet; it is executed natively between two graphs.",
-		Hints:       []string{"Write the line in a simpler form, or report it."},
 	},
 	{
 		Code: RecursiveCompile, Type: "Compile called inside a compiled region", Short: "Compile inside a compiled region", Fixability: FixableByYou,
@@ -363,12 +316,10 @@ var explained = []Cause{
 	{
 		Code: RangeOverFunc, Type: "Range over a function that cannot be inlined", Short: "iterator that cannot be inlined", Fixability: Supportable,
 		Explanation: "The iterator is native or suspends itself, so its body cannot become part of the graph.",
-		Hints:       []string{"Range over a slice."},
 	},
 	{
 		Code: TensorIdentity, Type: "Identity of a tensor", Short: "identity of a tensor", Fixability: FixableByYou,
 		Explanation: "The program compares or stores a tensor's address, and tensors inside of a graph have none.",
-		Hints:       []string{"Compare indices or names instead."},
 	},
 	{
 		Code: TraceTooLong, Type: "Trace too long", Short: "trace too long", Fixability: FixableByYou,
