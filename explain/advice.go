@@ -443,6 +443,9 @@ func advise(r *Report) {
 	for _, a := range libraryAdvice(r) {
 		items = append(items, item{a, a.Break.weight()})
 	}
+	for _, a := range compiledApart(r) {
+		items = append(items, item{a, 1e4})
+	}
 	for _, a := range skippedAdvice(r) { // nobody knows what the later calls do
 		items = append(items, item{a, 0})
 	}

@@ -2,6 +2,7 @@ package explain
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -70,6 +71,45 @@ func madeAgain(rc *Recompile, name string) (Fix, bool) {
 		return Fix{}, false
 	}
 	return goFix("made-again", shortPlace(fr.MadeAt.File, fr.MadeAt.Line), fr.Made, name), true
+}
+
+// compiledApart finds functions that one line gives to torch.Compile again and again, where
+// each call compiles them apart.
+func compiledApart(r *Report) []Advice {
+	type made struct {
+		at   logs.Pos
+		name string
+	}
+	apart := map[made][]*Frame{}
+	var order []made
+	for _, fr := range r.Frames {
+		if fr.Parent != nil || fr.Made < 2 || fr.MadeAt.File == "" {
+			continue
+		}
+		k := made{fr.MadeAt, fr.Name}
+		if apart[k] == nil {
+			order = append(order, k)
+		}
+		apart[k] = append(apart[k], fr)
+	}
+	var out []Advice
+	for _, k := range order {
+		frames := apart[k]
+		if len(frames) < 2 {
+			continue
+		}
+		seconds := 0.0
+		for _, fr := range frames {
+			for _, c := range fr.Compiles {
+				seconds += c.Seconds
+			}
+		}
+		out = append(out, Advice{
+			Text: fmt.Sprintf("%s is compiled %d times, by as many calls of torch.Compile at one line", frameTitle(frames[0]), len(frames)), Pos: k.at, Frame: frames[0],
+			Fix: goFix("compiled-apart"), Cost: count(len(frames), "compile") + ", " + duration(seconds),
+		})
+	}
+	return out
 }
 
 // goTensor advises on what a tensor is like.

@@ -26,6 +26,8 @@ var goTexts = []goText{
 	{id: "after-break", format: "%s is handed across the graph break at %s to the rest of the function: what removes that break removes this", follows: true},
 	{id: "made-again", format: "torch.Compile at %s is called %d times, and %s, which the function captures, is not always the same: move torch.Compile out of the loop and pass %[3]s to what it returns, as a tensor"},
 
+	{id: "compiled-apart", format: "under a mode, or with a function as its backend, each call of torch.Compile makes entries of its own: call it once, before the loop"},
+
 	{id: "size", format: "size %d of %s changes (%s -> %s): call compiler.MarkDynamic(%[2]s, %[1]d) before the first call"},
 	{id: "size-static", format: "size %d of %s changes (%s -> %s), and kw.Dynamic(false) asks for an entry of each size: leave that option out"},
 	{id: "size-one", format: "size %d of %s changes (%s -> %s): 0 and 1 have an entry of their own in any case; pad to 2 or more, or accept it"},

@@ -36,8 +36,8 @@ type Compiled struct {
 	fieldsOnce sync.Once
 	fieldsSet  map[fieldID]bool // see setFields
 
-	made   atomic.Int64 // calls of torch.Compile that gave this
-	madeAt logs.Pos     // the first of them
+	made   *atomic.Int64 // calls of torch.Compile that gave this function
+	madeAt logs.Pos      // the first of them
 
 	mu    sync.Mutex
 	cache map[string]*frameCache // by the places of the region's frames
@@ -259,7 +259,7 @@ func (c *Compiled) cacheAt(frames []*host.Frame, last *segment) *frameCache {
 	if fc := c.cache[key]; fc != nil {
 		return fc
 	}
-	fc := &frameCache{id: c.t.nextFrame(), parent: -1, made: &c.made, dynamic: map[string]map[int]bool{}}
+	fc := &frameCache{id: c.t.nextFrame(), parent: -1, made: c.made, dynamic: map[string]map[int]bool{}}
 	fc.name = c.name()
 	if resumed {
 		fn, line := c.t.resumesIn(frames)

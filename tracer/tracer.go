@@ -64,6 +64,7 @@ type Tracer struct {
 	active  sync.Map     // *host.Thread -> *Compiled: whose region waits for the host
 	callees sync.Map     // calleeKey -> *Compiled: frames of their own
 	same    sync.Map     // key of compileKey -> *Compiled
+	alone   sync.Map     // key of aloneKey -> *atomic.Int64
 
 	mu       sync.Mutex
 	compiled []*Compiled
@@ -196,7 +197,11 @@ const noProgram = "the argument is a function of torch itself, which runs as it 
 func (t *Tracer) compiledOf(cl *host.Closure, opts options, at logs.Pos) *Compiled {
 	key, ok := t.compileKey(cl, opts)
 	if !ok {
-		return t.newCompiled(cl.Fn, opts)
+		c := t.newCompiled(cl.Fn, opts)
+		made, _ := t.alone.LoadOrStore(t.aloneKey(cl, opts, at), new(atomic.Int64))
+		c.made, c.madeAt = made.(*atomic.Int64), at
+		c.made.Add(1)
+		return c
 	}
 	if c, there := t.same.Load(key); there {
 		c := c.(*Compiled)
@@ -204,8 +209,8 @@ func (t *Tracer) compiledOf(cl *host.Closure, opts options, at logs.Pos) *Compil
 		return c
 	}
 	c := t.newCompiled(cl.Fn, opts)
+	c.made, c.madeAt = new(atomic.Int64), at
 	c.made.Store(1)
-	c.madeAt = at
 	t.same.Store(key, c)
 	return c
 }
@@ -231,8 +236,34 @@ func (t *Tracer) compileKey(cl *host.Closure, opts options) (string, bool) {
 	return sb.String(), true
 }
 
+// aloneKey identifies a function that a line gives to Compile, where each call compiles it
+// apart. Numbers that a literal captures may differ, as they do in a loop; what it captures
+// else is compared, so that the models of a constructor are not taken for one.
+func (t *Tracer) aloneKey(cl *host.Closure, opts options, at logs.Pos) string {
+	var sb strings.Builder
+	fmt.Fprintf(&sb, "%p %s:%d %s", cl.Fn, at.File, at.Line, opts.mode)
+	for i, v := range cl.Fn.FreeVars {
+		cell, ok := v.Type().Underlying().(*types.Pointer)
+		if !ok {
+			fmt.Fprintf(&sb, " %p", cl.Free[i])
+			continue
+		}
+		at := *(*unsafe.Pointer)(cl.Free[i])
+		if cl.Fn.Parent() != nil { // a literal: the variable, whose cell is new in each round
+			switch cell.Elem().Underlying().(type) {
+			case *types.Basic:
+				continue
+			case *types.Pointer:
+				at = *(*unsafe.Pointer)(at)
+			}
+		}
+		fmt.Fprintf(&sb, " %p", at)
+	}
+	return sb.String()
+}
+
 func (t *Tracer) newCompiled(fn *ssa.Function, opts options) *Compiled {
-	c := &Compiled{t: t, fn: fn, opts: opts, cache: map[string]*frameCache{}}
+	c := &Compiled{t: t, fn: fn, opts: opts, made: new(atomic.Int64), cache: map[string]*frameCache{}}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.compiled = append(t.compiled, c)

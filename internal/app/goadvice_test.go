@@ -188,7 +188,7 @@ func main() {
 func TestGoAdviceIsProven(t *testing.T) {
 	state := t.TempDir()
 	proven := map[string]bool{}
-	for _, c := range slices.Concat(goAdvice, goBreakAdvice, goRecompileAdvice, goSettledAdvice, goStateAdvice, goSizeAdvice, goHintAdvice) {
+	for _, c := range slices.Concat(goAdvice, goBreakAdvice, goRecompileAdvice, goSettledAdvice, goStateAdvice, goApartAdvice, goSizeAdvice, goHintAdvice) {
 		t.Run(c.name, func(t *testing.T) {
 			before, after := advised(t, state, c.before), advised(t, state, c.after)
 			if before.stdout != after.stdout {
@@ -291,6 +291,29 @@ func advised(t *testing.T, state, body string) (a advice) {
 	for _, f := range r.Failures {
 		add(f.Fix)
 	}
+	for _, x := range r.Advice {
+		if x.Break == nil && x.Cause == nil {
+			add(x.Fix)
+		}
+	}
 	a.stdout = out.stdout
 	return a
+}
+
+// TestModelsOfAConstructor: models that one constructor compiles are no loop over one.
+func TestModelsOfAConstructor(t *testing.T) {
+	a := advised(t, t.TempDir(), `
+type model struct{ fast func(*torch.Tensor) *torch.Tensor }
+func build(by *torch.Tensor) *model {
+	return &model{torch.Compile(func(x *torch.Tensor) *torch.Tensor { return x.Mul(by) }, kw.Mode("reduce-overhead"))}
+}
+func (m *model) Forward(x *torch.Tensor) *torch.Tensor { return x.Sin() }
+func main() {
+	for range 3 {
+		fmt.Println(build(torch.Rand(3)).fast(torch.Ones(3)).Shape(), torch.Compile((&model{}).Forward, kw.Mode("reduce-overhead"))(torch.Ones(3)))
+	}
+}`)
+	if len(a.said) > 0 {
+		t.Errorf("says %+v", a.said)
+	}
 }

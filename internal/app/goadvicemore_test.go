@@ -405,6 +405,46 @@ func main() {
 	},
 }
 
+// goApartAdvice are pairs for torch.Compile in a loop where each call compiles apart.
+var goApartAdvice = []goPair{
+	{
+		name: "a mode, in a loop", advice: "each call of torch.Compile makes entries of its own: call it once, before the loop",
+		before: `
+func f(x *torch.Tensor) *torch.Tensor { return x.Sin() }
+func main() {
+	for range 4 {
+		fmt.Println(torch.Compile(f, kw.Mode("reduce-overhead"))(torch.Ones(3)))
+	}
+}`,
+		after: `
+func f(x *torch.Tensor) *torch.Tensor { return x.Sin() }
+func main() {
+	fast := torch.Compile(f, kw.Mode("reduce-overhead"))
+	for range 4 {
+		fmt.Println(fast(torch.Ones(3)))
+	}
+}`,
+	},
+	{
+		name: "a function as backend, in a loop", advice: "each call of torch.Compile makes entries of its own: call it once, before the loop",
+		before: `
+func run(g *torch.GraphModule, _ []torch.Value) (func([]torch.Value) []torch.Value, error) { return g.Forward, nil }
+func main() {
+	for i := range 4 {
+		fmt.Println(torch.Compile(func(x *torch.Tensor) *torch.Tensor { return x.Mul(float64(i)) }, kw.Backend(run))(torch.Ones(3)))
+	}
+}`,
+		after: `
+func run(g *torch.GraphModule, _ []torch.Value) (func([]torch.Value) []torch.Value, error) { return g.Forward, nil }
+func main() {
+	fast := torch.Compile(func(x, i *torch.Tensor) *torch.Tensor { return x.Mul(i) }, kw.Backend(run))
+	for i := range 4 {
+		fmt.Println(fast(torch.Ones(3), torch.NewTensor(float64(i))))
+	}
+}`,
+	},
+}
+
 // goSizeAdvice are pairs for recompiles by sizes.
 var goSizeAdvice = []goPair{
 	{
