@@ -19,8 +19,9 @@ func (g *Generator) Int63() int64 {
 
 // Perm draws a permutation of 0 to n-1, as torch.randperm does.
 func (g *Generator) Perm(n int) []int {
-	out := make([]int, n)
-	for i, v := range g.permutation(n) {
+	out, order := make([]int, n), make([]int64, n)
+	g.permute(order)
+	for i, v := range order {
 		out[i] = int(v)
 	}
 	return out

@@ -29,7 +29,9 @@ func factoryKernels() map[ops.ID]kernel {
 		ops.Multinomial: multinomialKernel,
 		ops.Randint:     func(k *kernelCall) { defaultGenerator().fillIntegers(k.out(), int64(k.num(0)), int64(k.num(1))) },
 		ops.Randperm: func(k *kernelCall) {
-			finish(k.out(), defaultGenerator().permutation(k.num(0)), ops.Int64)
+			s, store := drawn[int64](k.out(), ops.Int64)
+			defaultGenerator().permute(s)
+			store()
 		},
 	}
 }
@@ -118,6 +120,5 @@ func bernoulliKernel(k *kernelCall) {
 		defaultGenerator().fillBernoulli(k.out(), k.Float(1))
 		return
 	}
-	p := k.in(0).Float64s()
-	defaultGenerator().fillEachBernoulli(k.out(), p)
+	defaultGenerator().fillEachBernoulli(k.out(), k.in(0))
 }

@@ -1,7 +1,6 @@
 package torch
 
 import (
-	"cmp"
 	"math"
 	"slices"
 	"sort"
@@ -22,18 +21,30 @@ func multinomialKernel(k *kernelCall) {
 		return
 	}
 	rows := slices.Collect(slices.Chunk(weights, n))
-	for _, row := range rows {
-		checkWeights(row)
-	}
+	each(rows, func(_ int, row []float64) { checkWeights(row) })
 	g := defaultGenerator()
 	if k.Bool(2) && samples > 1 {
+		each(rows, func(_ int, row []float64) { accumulate(row, p.dtype) })
 		for _, row := range rows {
-			drawn = append(drawn, g.drawAgain(row, samples, p.dtype)...)
+			drawn = append(drawn, g.drawAgain(row, samples)...)
 		}
 	} else {
 		drawn = race(p, g, samples)
 	}
 	finish(out, drawn, ops.Int64)
+}
+
+// each calls f for the rows on all threads.
+func each(rows [][]float64, f func(i int, row []float64)) {
+	work := 0
+	for _, row := range rows {
+		work += 8 * len(row)
+	}
+	parallel(len(rows), work, func(from, to int) {
+		for i := from; i < to; i++ {
+			f(i, rows[i])
+		}
+	})
 }
 
 // checkWeights refuses a row that is no distribution.
@@ -56,35 +67,86 @@ func race(p *Tensor, g *Generator, samples int) []int64 {
 	times := newTensor(p.dtype, p.shape)
 	g.fillExponential(times, 1)
 	speeds := CallUnrecorded(ops.Div, []ops.Arg{p, times, nil})[0].(*Tensor).Float64s()
-	var drawn []int64
-	for row := range slices.Chunk(speeds, p.Size(-1)) {
-		order := make([]int64, len(row))
-		for i := range order {
-			order[i] = int64(i)
-		}
-		slices.SortStableFunc(order, func(a, b int64) int { return cmp.Compare(row[b], row[a]) })
-		drawn = append(drawn, order[:samples]...)
-	}
+	rows := slices.Collect(slices.Chunk(speeds, p.Size(-1)))
+	drawn := make([]int64, len(rows)*samples)
+	each(rows, func(i int, row []float64) { fastest(drawn[i*samples:(i+1)*samples], row) })
 	return drawn
 }
 
-// drawAgain draws with replacement, from the sums of a row's weights in the
+// fastest puts the places of the largest numbers of row in first, the largest first and
+// of equal ones the one that comes first. It keeps those so far as a heap under the
+// last of them.
+func fastest(first []int64, row []float64) {
+	after := func(a, b int64) bool { return row[a] < row[b] || row[a] == row[b] && a > b }
+	sink := func(i int) {
+		for {
+			last := i
+			for c := 2*i + 1; c <= 2*i+2 && c < len(first); c++ {
+				if after(first[c], first[last]) {
+					last = c
+				}
+			}
+			if last == i {
+				return
+			}
+			first[i], first[last] = first[last], first[i]
+			i = last
+		}
+	}
+	for i, v := range row {
+		if v != v { // nothing over nothing
+			row[i] = math.Inf(-1)
+		}
+	}
+	for i := range first {
+		first[i] = int64(i)
+	}
+	for i := len(first)/2 - 1; i >= 0; i-- {
+		sink(i)
+	}
+	least := row[first[0]]
+	for i := len(first); i < len(row); i++ {
+		if row[i] > least {
+			first[0] = int64(i)
+			sink(0)
+			least = row[first[0]]
+		}
+	}
+	slices.SortFunc(first, func(a, b int64) int {
+		if after(b, a) {
+			return -1
+		}
+		return 1
+	})
+}
+
+// accumulate replaces the weights of a row by their sums so far over that of all, in the
 // precision of their dtype.
-func (g *Generator) drawAgain(row []float64, samples int, d DType) []int64 {
-	round := func(v float64) float64 { return v }
-	if d != ops.Float64 {
-		round = func(v float64) float64 { return float64(float32(v)) }
+func accumulate(row []float64, d DType) {
+	if d == ops.Float64 {
+		sum := 0.0
+		for i, w := range row {
+			sum += w
+			row[i] = sum
+		}
+		for i := range row {
+			row[i] /= sum
+		}
+	} else {
+		sum := float32(0)
+		for i, w := range row {
+			sum += float32(w)
+			row[i] = float64(sum)
+		}
+		for i, s := range row {
+			row[i] = float64(float32(s) / sum)
+		}
 	}
-	sums := make([]float64, len(row))
-	sum := 0.0
-	for i, w := range row {
-		sum = round(sum + w)
-		sums[i] = sum
-	}
-	for i := range sums {
-		sums[i] = round(sums[i] / sum)
-	}
-	sums[len(sums)-1] = 1
+	row[len(row)-1] = 1
+}
+
+// drawAgain draws with replacement, by the sums of a row's weights.
+func (g *Generator) drawAgain(sums []float64, samples int) []int64 {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	drawn := make([]int64, samples)

@@ -22,7 +22,8 @@ type Generator struct {
 	state  [twisterSize]uint32
 	left   int
 	next   int
-	normal float64 // second value of the last Box-Muller pair
+	line   []uint32 // room for the words of stream
+	normal float64  // second value of the last Box-Muller pair
 	cached bool
 }
 
@@ -98,8 +99,9 @@ func (g *Generator) gauss() float64 {
 func blockNormal(s []float64, mean, std float64) {
 	for j := range 8 {
 		u1, u2 := 1-s[j], s[j+8]
-		r, theta := math.Sqrt(-2*math.Log(u1)), 2*math.Pi*u2
-		s[j], s[j+8] = r*math.Cos(theta)*std+mean, r*math.Sin(theta)*std+mean
+		r := math.Sqrt(-2 * logUnit(u1))
+		sin, cos := sinCosTurn(2 * math.Pi * u2)
+		s[j], s[j+8] = r*cos*std+mean, r*sin*std+mean
 	}
 }
 

@@ -24,7 +24,10 @@ const streamWords = 256 << 10
 func (g *Generator) stream(n int, use func(at int, words []uint32)) {
 	const size = simd.TwisterSize
 	room := min((n+2*size-1)/size*size, streamWords/size*size)
-	line := make([]uint32, size+room)
+	if len(g.line) < size+room {
+		g.line = make([]uint32, size+room)
+	}
+	line := g.line[:size+room]
 	copy(line, g.state[:])
 	pos := g.next
 	if g.left <= 1 { // all words of the state were drawn, or there are none yet
@@ -124,18 +127,30 @@ func (g *Generator) fillUniform(t *Tensor, from, to float64) {
 	if ops.OpMath(t.dtype) == ops.Float32 {
 		scale = float32(to) - float32(from)
 	}
-	half := t.dtype == ops.Float16 || t.dtype == ops.BFloat16
-	end := roundTo(t.dtype, float32(to))
+	end, near := roundTo(t.dtype, float32(to)), float32(math.Inf(1))
+	if t.dtype == ops.Float16 || t.dtype == ops.BFloat16 {
+		near = roundsTo(end)
+	}
 	g.draw(len(s), 1, func(at int, words []uint32) {
 		part := s[at : at+len(words)]
 		simd.Active().Uniforms(part, words, scale, base)
-		for i := 0; half && i < len(part); i++ {
-			if roundTo(t.dtype, part[i]) == end { // the end does not belong to them
+		for i, v := range part {
+			if v >= near && roundTo(t.dtype, v) == end { // the end does not belong to them
 				part[i] = base
 			}
 		}
 	})
 	store()
+}
+
+// roundsTo is a number below which none becomes end in half precision, whose normal
+// numbers are at most a 128th apart.
+func roundsTo(end float32) float32 {
+	const normal = 0x1p-14 // of float16; those of bfloat16 begin below
+	if math.Abs(float64(end)) < normal {
+		return float32(math.Inf(-1))
+	}
+	return end - float32(math.Abs(float64(end)))/64
 }
 
 // fillNormal fills t with normal numbers: small tensors one by one, larger
@@ -225,9 +240,20 @@ func (g *Generator) fillBernoulli(t *Tensor, p float64) {
 }
 
 // fillEachBernoulli draws each element with its own probability.
-func (g *Generator) fillEachBernoulli(t *Tensor, p []float64) {
+func (g *Generator) fillEachBernoulli(t, chance *Tensor) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	if t.dtype == ops.Float32 && chance.dtype == ops.Float32 && t.IsContiguous() && chance.IsContiguous() {
+		s, _ := drawn[float32](t, ops.Float32)
+		p, _ := drawn[float32](chance, ops.Float32)
+		g.draw(len(s), 1, func(at int, words []uint32) {
+			for i, w := range words {
+				s[at+i] = simd.Below(w, p[at+i])
+			}
+		})
+		return
+	}
+	p := chance.Float64s()
 	s, each := make([]float32, len(p)), uniformWords(t.dtype)
 	g.draw(len(p), each, func(at int, words []uint32) {
 		for i := range len(words) / each {
@@ -245,20 +271,28 @@ func (g *Generator) fillEachBernoulli(t *Tensor, p []float64) {
 func (g *Generator) fillExponential(t *Tensor, rate float64) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	s, store := drawn[float64](t, ops.Float64)
+	if t.dtype == ops.Float32 {
+		exponentials[float32](g, t, ops.Float32, rate)
+	} else {
+		exponentials[float64](g, t, ops.Float64, rate)
+	}
+}
+
+func exponentials[A float32 | float64](g *Generator, t *Tensor, d DType, rate float64) {
+	s, store := drawn[A](t, d)
 	g.draw(len(s), 2, func(at int, words []uint32) {
 		for i := range len(words) / 2 {
-			s[at+i] = -math.Log1p(-simd.Double(words[2*i:])) / rate
+			s[at+i] = A((0 - logUnit(1-simd.Double(words[2*i:]))) / rate)
 		}
 	})
 	store()
 }
 
-// permutation is a random order of 0..n-1.
-func (g *Generator) permutation(n int) []int64 {
+// permute makes s, of n numbers, a random order of 0..n-1.
+func (g *Generator) permute(s []int64) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	s := make([]int64, n)
+	n := len(s)
 	for i := range s {
 		s[i] = int64(i)
 	}
@@ -269,5 +303,4 @@ func (g *Generator) permutation(n int) []int64 {
 			s[i], s[i+z] = s[i+z], s[i]
 		}
 	})
-	return s
 }

@@ -117,6 +117,14 @@ func uniform(word uint32) float32 {
 	return float32(Temper(word)&(1<<uniformBits-1)) * (1.0 / (1 << uniformBits))
 }
 
+// Below is one where the uniform number of a word is less than p, else zero.
+func Below(word uint32, p float32) float32 {
+	if uniform(word) < p {
+		return 1
+	}
+	return 0
+}
+
 func uniformsPlain(dst []float32, words []uint32, scale, base float32) {
 	for i, w := range words {
 		dst[i] = fusedMulAdd(uniform(w), scale, base)
