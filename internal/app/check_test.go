@@ -145,3 +145,21 @@ func TestUncaughtErrorOfACommand(t *testing.T) {
 		t.Errorf("code %d\n%s%s", r.code, r.stdout, r.stderr)
 	}
 }
+
+// The same where the user asked for PyTorch's logs: their lines are shown as they come and
+// are no part of what the program printed, however much a traceback in them looks so.
+func TestUncaughtErrorBesideTheUsersLogs(t *testing.T) {
+	const log = "V1122 20:02:51.832000 16597 torch/_dynamo/symbolic_convert.py:9] [2/0] "
+	const script = `cp "$0" $TORCH_TRACE/; printf '` + log + `Traceback (most recent call last):\n` + log + `[__graph_breaks] x\nTraceback (most recent call last):\n  File "/u/train.py", line 20, in main\n    d(x)\n` + log + `late\n  File "/v/site-packages/torch/_dynamo/backends/distributed.py", line 5, in compile_fn\n    x\nAssertionError: the first bucket\n' >&2; exit 1`
+	for _, set := range []string{"TORCH_LOGS=dynamo", "TORCH_LOGS_OUT=" + filepath.Join(t.TempDir(), "mine.txt")} {
+		c := tcdbg(t, t.TempDir(), "exec", "--plain", "--", "sh", "-c", script, sampleTrace)
+		c.Env = append(c.Env, set)
+		r := run(t, c)
+		if r.code != 1 || !strings.Contains(r.stderr, "FAILURES: 1\n") || !strings.Contains(r.stderr, "[-/-] main AssertionError: the first bucket\n") {
+			t.Errorf("%s: code %d\n%s", set, r.code, r.stderr)
+		}
+		if !strings.Contains(r.stderr, log+"[__graph_breaks] x\n") || !strings.Contains(r.stderr, log+"late\n") {
+			t.Errorf("%s: the user's log is not shown: %s", set, r.stderr)
+		}
+	}
+}

@@ -142,13 +142,11 @@ func (s *session) execReport(r *Run) error {
 	return nil
 }
 
-// pipeStderr gives the command a pipe for standard error: TORCH_LOGS lines that we asked
-// for come there too, although a file was named, and are left out. The rest is kept in
-// the run's folder as well: it tells the error that ended the program.
+// pipeStderr gives the command a pipe for standard error, and keeps what comes there in
+// the run's folder as well: it tells the error that ended the program. TORCH_LOGS lines
+// that we asked for come there too, although a file was named, and are left out; those
+// that the user asked for are shown, and the log has them.
 func (s *session) pipeStderr(r *Run, env []string) (*os.File, func(), error) {
-	if !logsAreOurs(env) {
-		return s.Stderr, func() {}, nil
-	}
 	kept, err := os.Create(r.file(stderrFile))
 	if err != nil {
 		return nil, nil, fileError("cannot write", r.file(stderrFile), err, "")
@@ -161,7 +159,12 @@ func (s *session) pipeStderr(r *Run, env []string) (*os.File, func(), error) {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		copyLines(io.MultiWriter(s.Stderr, kept), read, func(line []byte) bool { return !torchLogLine().Match(line) })
+		printed := func(line []byte) bool { return !torchLogLine().Match(line) }
+		if logsAreOurs(env) {
+			copyLines(io.MultiWriter(s.Stderr, kept), read, printed)
+		} else {
+			copyLines(kept, io.TeeReader(read, s.Stderr), printed)
+		}
 	}()
 	return write, func() {
 		write.Close()
@@ -177,7 +180,8 @@ func (s *session) pipeStderr(r *Run, env []string) (*os.File, func(), error) {
 // that ended it.
 const maxPrinted = 1 << 20
 
-// printedAtEnd is the end of what a foreign program printed to standard error, "" where
+// printedAtEnd is the end of what a foreign program printed to standard error, without its
+// log, "" where
 // that was not kept or nothing went wrong.
 func (r *Run) printedAtEnd() string {
 	if r == nil || r.Info.Kind != "exec" || r.Info.Code == 0 {
@@ -193,9 +197,7 @@ func (r *Run) printedAtEnd() string {
 			return ""
 		}
 	}
-	text, err := io.ReadAll(io.LimitReader(f, maxPrinted))
-	if err != nil {
-		return ""
-	}
-	return string(text)
+	var text strings.Builder
+	copyLines(&text, io.LimitReader(f, maxPrinted), func(line []byte) bool { return !torchLine().Match(line) })
+	return text.String()
 }
