@@ -2,6 +2,7 @@ package explain
 
 import (
 	"errors"
+	"slices"
 	"strings"
 
 	"tcdbg/logs"
@@ -138,6 +139,62 @@ func (c certainty) holds(dtype string) bool {
 
 // ErrChanged says that a fix no longer fits the file.
 var ErrChanged = errors.New("the file has changed since this run: run the program again for a fix of what it is now")
+
+// Fixes of the same run that were written before another one is.
+var (
+	ErrWritten = errors.New("this fix is written already")
+	ErrOverlap = errors.New("a fix that is written already changed these lines: run the program again for a fix of what they are now")
+)
+
+// AfterFixes says where the hunks of a fix are after others of the same run were written:
+// all count their lines in the file as the run read it. A hunk that the others have too,
+// as an import that both need, is left out.
+func AfterFixes(hunks, written []Hunk) ([]Hunk, error) {
+	has := func(list []Hunk, h Hunk) bool {
+		return slices.ContainsFunc(list, func(w Hunk) bool { return w.Line == h.Line && slices.Equal(w.Lines, h.Lines) })
+	}
+	var once []Hunk // a shared one is in each of the fixes
+	for _, w := range written {
+		if !has(once, w) {
+			once = append(once, w)
+		}
+	}
+	var out []Hunk
+	for _, h := range hunks {
+		if has(once, h) {
+			continue
+		}
+		moved := h
+		for _, w := range once {
+			was, is := w.sizes()
+			mine, _ := h.sizes()
+			switch {
+			case h.Line >= w.Line+was:
+				moved.Line += is - was
+			case h.Line+mine > w.Line:
+				return nil, ErrOverlap
+			}
+		}
+		out = append(out, moved)
+	}
+	if len(out) == 0 {
+		return nil, ErrWritten
+	}
+	return out, nil
+}
+
+// sizes are how many lines a hunk replaces, and by how many.
+func (h Hunk) sizes() (old, added int) {
+	for _, l := range h.Lines {
+		if !strings.HasPrefix(l, "+") {
+			old++
+		}
+		if !strings.HasPrefix(l, "-") {
+			added++
+		}
+	}
+	return old, added
+}
 
 // ApplyRewrite makes the changes of a rewrite and returns the new file. It fails with
 // ErrChanged where other lines stand in one of its places.

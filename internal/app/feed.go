@@ -222,7 +222,7 @@ func (f *feed) fold(st *feedState) *explain.Report {
 	defer f.folding.Unlock()
 	r := st.fold.Snapshot()
 	if r != f.rewritten {
-		explain.AddRewrites(r, f.Source)
+		explain.AddRewrites(r, f.sourceOfRun)
 		f.rewritten = r
 	}
 	return r

@@ -18,15 +18,50 @@ type written struct {
 	name          string // as the trace calls the file
 	path          string
 	before, after string
+	of            *feedState     // the run whose lines the hunks count
+	hunks         []explain.Hunk // those of them that were written
 }
 
-// Apply implements tui.Feed.
+// fixesOf are the fixes of the shown run that were written into a file, the first first.
+func (f *feed) fixesOf(name string) []written {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var out []written
+	for _, w := range f.fixes {
+		if w.of == f.state && w.name == name {
+			out = append(out, w)
+		}
+	}
+	return out
+}
+
+// sourceOfRun is a file as the shown run read it: without the fixes that were written
+// since. Where somebody else changed it after them it is what it is.
+func (f *feed) sourceOfRun(name string) ([]string, error) {
+	lines, err := f.Source(name)
+	fixes := f.fixesOf(name)
+	if n := len(fixes); err == nil && n > 0 && strings.Join(lines, "\n") == fixes[n-1].after {
+		return strings.Split(fixes[0].before, "\n"), nil
+	}
+	return lines, err
+}
+
+// Apply implements tui.Feed. Several fixes of one run go into a file one after the other:
+// each is moved by those before it, and goes where its lines are found.
 func (f *feed) Apply(name string, hunks []explain.Hunk) error {
+	var earlier []explain.Hunk
+	for _, w := range f.fixesOf(name) {
+		earlier = append(earlier, w.hunks...)
+	}
+	moved, err := explain.AfterFixes(hunks, earlier)
+	if err != nil {
+		return err
+	}
 	lines, err := f.Source(name)
 	if err != nil {
 		return err
 	}
-	after, err := explain.ApplyRewrite(lines, hunks)
+	after, err := explain.ApplyRewrite(lines, moved)
 	if err != nil {
 		return err
 	}
@@ -34,7 +69,7 @@ func (f *feed) Apply(name string, hunks []explain.Hunk) error {
 	if err != nil {
 		return err
 	}
-	w := written{name, path, strings.Join(lines, "\n"), strings.Join(after, "\n")}
+	w := written{name, path, strings.Join(lines, "\n"), strings.Join(after, "\n"), f.now(), hunks}
 	if err := rewriteFile(path, w.after); err != nil {
 		return err
 	}

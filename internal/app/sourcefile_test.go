@@ -44,7 +44,7 @@ func TestApplyAndUndo(t *testing.T) {
 			if got, _ := os.ReadFile(path); string(got) != want {
 				t.Errorf("the file is %q, want %q", got, want)
 			}
-			if err := f.Apply("model.go", neg); !errors.Is(err, explain.ErrChanged) {
+			if err := f.Apply("model.go", neg); !errors.Is(err, explain.ErrWritten) {
 				t.Errorf("the second time gives %v", err)
 			}
 			if _, err := f.Undo(); err != nil {
@@ -124,5 +124,73 @@ func TestApplyKeepsOwner(t *testing.T) {
 	st, _ := os.Stat(path)
 	if s := st.Sys().(*syscall.Stat_t); s.Uid != 12 || s.Gid != 34 {
 		t.Errorf("the file belongs to %d:%d", s.Uid, s.Gid)
+	}
+}
+
+// Fixes of one run go into one file one after the other, each moved by those before it; an
+// import that two of them need is written once. What overlaps a written one is refused, as
+// is what no longer fits. They are taken back last first. After the program has run again
+// the lines are those of the new run.
+func TestFixesOfOneFile(t *testing.T) {
+	const text = "import a\nfunc f() {\n\tone\n\ttwo\n\tthree\n\tfour\n}\n"
+	fix := func(line int, lines ...string) []explain.Hunk {
+		return []explain.Hunk{{Line: 1, Lines: []string{"  import a", "+ import b"}}, {Line: line, Lines: lines}}
+	}
+	third := fix(5, "- three", "+ if c {", "+ \tthree", "+ }")
+	first := fix(3, "- one", "+ 1a", "+ 1b")
+	last := []explain.Hunk{{Line: 6, Lines: []string{"- four"}}}
+	dir := t.TempDir()
+	path := filepath.Join(dir, "model.go")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f := &feed{root: dir, state: &feedState{}}
+	texts := []string{text}
+	is := func(want string) {
+		t.Helper()
+		if got, _ := os.ReadFile(path); string(got) != want {
+			t.Fatalf("the file is %q, want %q", got, want)
+		}
+	}
+	for _, c := range []struct {
+		hunks []explain.Hunk
+		want  string
+	}{
+		{third, "import a\nimport b\nfunc f() {\n\tone\n\ttwo\n\tif c {\n\t\tthree\n\t}\n\tfour\n}\n"},
+		{first, "import a\nimport b\nfunc f() {\n\t1a\n\t1b\n\ttwo\n\tif c {\n\t\tthree\n\t}\n\tfour\n}\n"},
+		{last, "import a\nimport b\nfunc f() {\n\t1a\n\t1b\n\ttwo\n\tif c {\n\t\tthree\n\t}\n}\n"},
+	} {
+		if err := f.Apply("model.go", c.hunks); err != nil {
+			t.Fatal(err)
+		}
+		is(c.want)
+		texts = append(texts, c.want)
+		lines, err := f.sourceOfRun("model.go")
+		if err != nil || strings.Join(lines, "\n") != text {
+			t.Errorf("the run's source is %q (%v)", lines, err)
+		}
+	}
+	for want, hunks := range map[error][]explain.Hunk{
+		explain.ErrWritten: first,
+		explain.ErrOverlap: {{Line: 4, Lines: []string{"- two", "- three"}}},
+		explain.ErrChanged: {{Line: 4, Lines: []string{"- zwei"}}},
+	} {
+		if err := f.Apply("model.go", hunks); !errors.Is(err, want) {
+			t.Errorf("%v: %v, want %v", hunks, err, want)
+		}
+	}
+	is(texts[3])
+	for i := 2; i >= 0; i-- {
+		if _, err := f.Undo(); err != nil {
+			t.Fatal(err)
+		}
+		is(texts[i])
+	}
+	if err := f.Apply("model.go", first); err != nil {
+		t.Fatal(err)
+	}
+	f.state = &feedState{} // R
+	if err := f.Apply("model.go", []explain.Hunk{{Line: 6, Lines: []string{"- two"}}}); err != nil {
+		t.Errorf("a fix of the new run: %v", err)
 	}
 }
