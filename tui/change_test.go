@@ -11,6 +11,7 @@ import (
 // A fix is shown as a diff; it is written only after a question, and once.
 func TestFix(t *testing.T) {
 	f := richFeed()
+	f.run.Again = true
 	d := newDriver(t, f, Options{}, 100, 30)
 	d.script(`
 		keys 3 p
@@ -47,6 +48,14 @@ func TestFix(t *testing.T) {
 		expect undone: model.go is as it was before the last fix; R runs the program again
 		keys u
 		expect nothing was undone: no fix was written
+	`)
+}
+
+// Of a trace, which no key runs again, the message does not say that one does.
+func TestFixOfATrace(t *testing.T) {
+	newDriver(t, richFeed(), Options{}, 100, 30).script(`
+		keys 3 a y
+		expect written to model.go:52; the next run of the program has it, u undoes it
 	`)
 }
 

@@ -93,10 +93,13 @@ func keyOfAction(a keys.Action) string {
 
 // next is what happens to the program when a file of it was written.
 func (m *Model) next() string {
-	if m.run.Watched {
+	switch {
+	case m.run.Watched:
 		return "the program runs again"
+	case m.run.Again:
+		return keyOfAction(keys.Rerun) + " runs the program again"
 	}
-	return "R runs the program again"
+	return "the next run of the program has it"
 }
 
 func (m *Model) applyFix(f pendingFix) tea.Cmd {
