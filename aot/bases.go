@@ -193,7 +193,7 @@ func (f *functionalizer) newBase(members []int, phs []*graph.Node, example []tor
 	}
 	same := func(i int) bool { return example[i].(*torch.Tensor).ViewRoot() == first.ViewRoot() }
 	if slices.ContainsFunc(members, func(i int) bool { return !same(i) }) {
-		return nil, fmt.Errorf("aot: inputs that share memory with %s have gradients apart from it", phs[members[0]].Name)
+		return nil, fmt.Errorf("aot: inputs that share memory with %s have autograd history of their own", phs[members[0]].Name)
 	}
 	return b, nil
 }

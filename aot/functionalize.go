@@ -265,7 +265,7 @@ func (f *functionalizer) inPlace(n *graph.Node, row *ops.Op) error {
 		return err
 	}
 	if f.train && !grad && !n.NoGrad && f.wantsGrad(val) && !f.wantsGrad(f.value(self)) {
-		return fmt.Errorf("aot: %s stores a value that wants gradients through a view taken under torch.NoGrad", row.Name)
+		return fmt.Errorf("aot: %s stores a value that requires gradients through a view taken under torch.NoGrad", row.Name)
 	}
 	old := f.content(a.root)
 	now, err := f.write(b, a, val)

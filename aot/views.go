@@ -95,7 +95,7 @@ func stridedSteps(root *ops.TensorMeta, n *graph.Node) ([]viewStep, error) {
 	m := n.TensorMeta()
 	order, ok := memoryOrder(root)
 	if !ok {
-		return nil, fmt.Errorf("%s shows memory that its base does not cover without gaps", n.Name)
+		return nil, fmt.Errorf("%s views memory that its base does not cover without gaps", n.Name)
 	}
 	var steps []viewStep
 	step := func(op ops.ID, args ...ops.Arg) {
@@ -179,7 +179,7 @@ func put(b *graph.Builder, s viewStep, base, val *graph.Node) (*graph.Node, erro
 		return val, nil
 	case ops.Expand:
 		if !sym.Same(sym.Product(base.TensorMeta().Shape), sym.Product(val.TensorMeta().Shape)) {
-			return nil, fmt.Errorf("an operator in place cannot write to a tensor of which several elements share one place in memory: clone it first")
+			return nil, fmt.Errorf("an in-place operator cannot write to a tensor with several elements at one memory location: clone it first")
 		}
 		return b.Emit(ops.Reshape, val, base.TensorMeta().Shape).(*graph.Node), nil
 	case ops.AsStrided:

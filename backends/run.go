@@ -162,7 +162,7 @@ func (f *frame) verify(in []torch.Value) {
 		return
 	}
 	f.x.eager(in)
-	panic("inductor: a kernel of " + f.x.prog.Name + " refused data that its operators accept")
+	panic("inductor: a kernel of " + f.x.prog.Name + " rejected data that its operators accept")
 }
 
 // segment runs one run of kernels in C; slot is the first of them in the profile.

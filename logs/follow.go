@@ -98,7 +98,7 @@ func (st *Store) pipesAlone() bool {
 }
 
 // errCutShort ends a file whose records are no longer where they were read.
-var errCutShort = errors.New("became shorter while it was followed (does another run write it? then open it again)")
+var errCutShort = errors.New("shrank while it was followed (is another run writing it? open it again)")
 
 // cutShort reports whether the file holds less than was read of it.
 func (src *source) cutShort() bool {

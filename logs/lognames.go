@@ -22,7 +22,7 @@ type logName struct {
 // accepted, so that a setting made for PyTorch works unchanged.
 var logTable = []logName{
 	{"dynamo", "", false, "tracing: breaks, recompiles, guards, graphs, single steps at DEBUG"},
-	{"aot", "", false, "graphs around autograd at DEBUG"},
+	{"aot", "", false, "AOTAutograd's graphs at DEBUG"},
 	{"inductor", "", false, "fusion, schedule and generated code at DEBUG"},
 	{"dynamic", "", false, "symbolic sizes"},
 	{"torch", "", false, "everything"},
@@ -42,8 +42,8 @@ var logTable = []logName{
 	{"pp", "", false, ""},
 
 	{"graph_breaks", "dynamo", false, "each graph break with its reason and the user's stack"},
-	{"recompiles", "dynamo", false, "why a function was compiled again: the first failing guard of each entry"},
-	{"recompiles_verbose", "dynamo", true, "why a function was compiled again: all failing guards of all entries"},
+	{"recompiles", "dynamo", false, "why a function was recompiled: the first failing guard of each entry"},
+	{"recompiles_verbose", "dynamo", true, "why a function was recompiled: all failing guards of all entries"},
 	{"guards", "dynamo", false, "guards of every compiled function"},
 	{"verbose_guards", "dynamo", true, ""},
 	{"side_effects", "dynamo", false, "mutations replayed after the graph"},
@@ -59,8 +59,8 @@ var logTable = []logName{
 	{"aot_graphs", "aot", false, "forward and backward graphs after partition"},
 	{"aot_joint_graph", "aot", false, "joint graph before partition"},
 	{"aot_graphs_effects", "aot", false, ""},
-	{"pre_grad_graphs", "inductor", false, "graph before the passes ahead of autograd"},
-	{"post_grad_graphs", "inductor", false, "graph after the passes behind autograd"},
+	{"pre_grad_graphs", "inductor", false, "graph before the pre-grad passes"},
+	{"post_grad_graphs", "inductor", false, "graph after the post-grad passes"},
 	{"inductor_metrics", "", true, ""},
 	{"ddp_graphs", "", false, ""},
 	{"compiled_autograd", "", false, ""},

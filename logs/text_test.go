@@ -215,7 +215,7 @@ func TestRendererTellsMisses(t *testing.T) {
 	const warned = `torch._dynamo hit config.recompile_limit (3)
    function: 'bar' (model.go:12)
    last reason: 2/1: n == 4
-The function runs eager from here on.
+The function runs eagerly from here on.
 To see all recompile reasons, use TCDBG_LOGS="recompiles".
 `
 	const want = `[__recompiles_verbose] Recompiling function bar in model.go:12

@@ -443,7 +443,7 @@ func TestFollowOfAFileCutShort(t *testing.T) {
 		}); err != nil {
 			t.Error(err)
 		}
-		if err := st.Sources()[0].Err; err == nil || !strings.Contains(err.Error(), "became shorter") {
+		if err := st.Sources()[0].Err; err == nil || !strings.Contains(err.Error(), "shrank") {
 			t.Errorf("%.20s: error %v", text, err)
 		}
 	}

@@ -100,7 +100,7 @@ func TestKernelsOfRunBefore(t *testing.T) {
 		expect +         store(out + i, t * 0.5f);
 		expect - fused_tanh_0
 		keys j
-		expect new: that run had no kernel for mul, add, gelu
+		expect new: the previous run had no kernel for mul, add, gelu
 		keys g
 		expect An extern kernel has no source
 	`)

@@ -23,7 +23,7 @@ func (m *Model) graphDrawing(d *doc, g *explain.Graph, nodes []explain.GraphNode
 		d.wrap(theme.Faint, 0, "The trace records no text of this graph to draw from.")
 		return
 	case len(nodes) > maxDrawn:
-		d.wrap(theme.Faint, 0, fmt.Sprintf("%d nodes are more than a drawing can show; up to %d are drawn. v shows the operators as bars, and again v the code.", len(nodes), maxDrawn))
+		d.wrap(theme.Faint, 0, fmt.Sprintf("The graph has %d nodes, and a drawing shows up to %d. v shows the operators as bars, v again the code.", len(nodes), maxDrawn))
 		return
 	}
 	rails := drawRails(nodes)

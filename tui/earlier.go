@@ -99,7 +99,7 @@ func (m *Model) kernelDiff(d *doc, k *explain.Kernel) {
 func (m *Model) kernelEdits(d *doc, k, old *explain.Kernel) {
 	switch {
 	case old == nil:
-		d.wrap(theme.Green, 0, "new: that run had no kernel for "+strings.Join(k.Ops, ", "))
+		d.wrap(theme.Green, 0, "new: the previous run had no kernel for "+strings.Join(k.Ops, ", "))
 		d.blank()
 		m.kernelSource(d, k)
 		return

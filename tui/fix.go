@@ -26,7 +26,7 @@ type pendingFix struct {
 func (m *Model) openFix(ask bool) tea.Cmd {
 	row, ok := m.current().selected().(*breakRow)
 	if !ok {
-		m.status, m.bad = "select a break: this row is none", true
+		m.status, m.bad = "select a break first: this row is not one", true
 		return nil
 	}
 	if row.g.Rewrite == nil {

@@ -43,7 +43,7 @@ func kernelsScreen() screenDef {
 			if m.report.Totals.Graphs > 0 {
 				return []string{"No kernel was generated.", "Graphs were captured, but no backend that generates code compiled them (eager and aot_eager do not; inductor does), or the trace lacks its output code."}
 			}
-			return []string{"No kernel was generated yet.", "Each generated kernel appears here with its source, the operators fused in it and the lines of yours that it computes."}
+			return []string{"No kernel was generated yet.", "Each generated kernel appears here with its source, the operators fused in it and the lines of your program that it computes."}
 		},
 	}
 }

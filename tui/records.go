@@ -240,7 +240,7 @@ func rankDetail(m *Model, r row, w int) *doc {
 	}
 	if len(rr.r.Diverged) == 0 {
 		d.blank()
-		d.wrap(theme.Plain, 0, "Its functions break and are captured as on the other ranks.")
+		d.wrap(theme.Plain, 0, "Its breaks and graphs are the same as on the other ranks.")
 		return d
 	}
 	d.heading("DIFFERS FROM THE OTHER RANKS")

@@ -46,7 +46,7 @@ func (s *searching) note() string {
 func (s *searching) end() string {
 	s.stop()
 	s.on = false
-	return fmt.Sprintf("the search ended at %.0f %%, with %s for %q", 100*s.done, count(len(s.hits), "hit"), s.query)
+	return fmt.Sprintf("the search stopped at %.0f %%, with %s for %q", 100*s.done, count(len(s.hits), "hit"), s.query)
 }
 
 // startSearch searches for text from the cursor on.

@@ -52,7 +52,7 @@ func TestSearchEnds(t *testing.T) {
 				d.run(more)
 				d.script(`
 					screen Logs
-					expect the search ended at 34 %, with 1 hit for
+					expect the search stopped at 34 %, with 1 hit for
 				`)
 				if hits := d.m.search.hits; len(hits) != 1 || hits[0] != 3 {
 					t.Errorf("hits %v", hits)

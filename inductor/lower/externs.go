@@ -21,10 +21,10 @@ var externs = map[ops.ID]ir.Reason{
 
 // The reasons that several operators share.
 const (
-	reasonOrder   ir.Reason = "ordering compares all elements of a row with one another"
-	reasonHalf    ir.Reason = "of half precision, with sums that must round where eager's do"
-	reasonSearch  ir.Reason = "a binary search takes another path for each element"
-	reasonSpecial ir.Reason = "a special function that only the eager library computes"
+	reasonOrder   ir.Reason = "sorting compares all elements of a row with each other"
+	reasonHalf    ir.Reason = "of half precision, whose sums must round where eager's do"
+	reasonSearch  ir.Reason = "a binary search takes a different path for each element"
+	reasonSpecial ir.Reason = "a special function that only the eager kernels compute"
 )
 
 // externReason says why an operator without a lowering is called eagerly.

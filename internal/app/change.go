@@ -26,7 +26,7 @@ type earlierRun struct {
 func (f *feed) Before() (*explain.Report, string, error) {
 	st := f.now()
 	if st.run == nil {
-		return nil, "", errors.New("this is a trace, not a run that tcdbg saved, so no run is known to have come before it")
+		return nil, "", errors.New("this is a trace, not a run that tcdbg saved: its previous run is not known")
 	}
 	r, err := runBefore(st.run)
 	if err != nil {

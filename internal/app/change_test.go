@@ -69,8 +69,10 @@ func TestChangeWords(t *testing.T) {
 		"no break, recompile, failure, graph or kernel changed": {},
 		"1 break fixed, 2 kernels new":                          {Breaks: explain.Changes{Fixed: make([]explain.Cause, 1)}, KernelsNew: []string{"a", "b"}},
 		"step: a graph has x + 101, before x + 100":             {Code: []string{"step: a graph has x + 101, before x + 100"}},
-		"1 failure new":                        {Failures: explain.Changes{New: make([]explain.Cause, 1)}},
-		"1 cause seen another number of times": {Recompiles: explain.Changes{Counted: make([]explain.Moved, 1)}},
+		"f: x, 1 graph changed too":                             {Code: []string{"f: x", "g: y"}},
+		"f: x, 2 graphs changed too":                            {Code: []string{"f: x", "g: y", "h: z"}},
+		"1 failure new":                                         {Failures: explain.Changes{New: make([]explain.Cause, 1)}},
+		"1 cause seen more or less often":                  {Recompiles: explain.Changes{Counted: make([]explain.Moved, 1)}},
 	} {
 		if got := changeWords(d); got != want {
 			t.Errorf("%q, want %q", got, want)

@@ -13,7 +13,7 @@ import (
 // check folds a trace, or what a program writes, and compares it with limits.
 func (s *session) check(f checkFlags, args []string, foreign bool) error {
 	if f.annotate != "" && f.annotate != "github" {
-		return failf(ExitUsage, "--annotate %s: only github is known", f.annotate)
+		return failf(ExitUsage, "--annotate %s: the only value is github", f.annotate)
 	}
 	base, err := readBaseline(f.baseline)
 	if err != nil {
@@ -46,9 +46,9 @@ func (s *session) check(f checkFlags, args []string, foreign bool) error {
 // checkFailed tells of a program that failed: what it compiled until then is reported,
 // and the limits that this passed already; a baseline of half a run is not written.
 func (s *session) checkFailed(f checkFlags, command string, code int, r *explain.Report, base *explain.Baseline) error {
-	told := "nothing was compiled before"
+	told := "nothing had been compiled"
 	if r.Totals.Frames+r.Totals.Failures > 0 {
-		told = "the report of what it compiled before is above"
+		told = "the report above covers what it compiled before that"
 		if err := explain.WriteText(s.Stderr, r); err != nil {
 			return err
 		}

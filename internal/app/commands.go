@@ -69,7 +69,7 @@ func (s *session) execCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "exec [flags] -- command [arguments]",
 		Short: "Run a PyTorch program and watch its compiler",
-		Long: `Runs any command with TORCH_TRACE pointed at a fresh run folder, and with
+		Long: `Runs any command with TORCH_TRACE set to a new run folder, and with
 TORCH_LOGS=` + fusionLogs + ` and INDUCTOR_PROVENANCE=1
 where you have not set them, and shows the screens while it runs. Without a
 terminal it prints the report to standard error at the end. Ctrl-C reaches the
@@ -136,7 +136,7 @@ func (s *session) completionCommand(root *cobra.Command) *cobra.Command {
 func atLeast(n int, what string) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		if len(args) < n {
-			return failf(ExitUsage, "%s wants %s; see tcdbg %s --help", c.Name(), what, c.Name())
+			return failf(ExitUsage, "%s needs %s; see tcdbg %s --help", c.Name(), what, c.Name())
 		}
 		return nil
 	}

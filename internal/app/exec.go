@@ -14,7 +14,7 @@ import (
 )
 
 // This file is `tcdbg exec -- command`: any command, usually Python, with
-// PyTorch's trace pointed at a fresh run folder.
+// PyTorch's trace set to a new run folder.
 
 // execFlags are the flags of exec.
 type execFlags struct {

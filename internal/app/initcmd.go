@@ -32,7 +32,7 @@ tcdbg run needs none of this.`,
 			return s.initFolder(dir, force)
 		},
 	}
-	c.Flags().BoolVar(&force, "force", false, "write over an older copy of torch")
+	c.Flags().BoolVar(&force, "force", false, "overwrite an older copy of torch")
 	return c
 }
 

@@ -198,7 +198,7 @@ func (s *session) explainCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use: "explain [--json] model.go [program arguments]", DisableFlagsInUseLine: true,
 		Short: "Run a Go program under the compiler and print its report",
-		Long: `Runs a Go program as tcdbg run --plain does, but for its compile logs, and then
+		Long: `Runs a Go program like tcdbg run --plain, without its compile logs, and then
 prints the report of its trace: on standard error, or with --json on standard
 output, where the program's own output then goes to standard error.`,
 		Args: atLeast(1, "a model.go to run"),
@@ -267,7 +267,7 @@ OLD did not have, or more of one that it had.`,
 		Example: "  tcdbg diff before.log after.log",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 2 {
-				return failf(ExitUsage, "diff wants two traces or runs: tcdbg diff OLD NEW")
+				return failf(ExitUsage, "diff needs two traces or runs: tcdbg diff OLD NEW")
 			}
 			return nil
 		},
@@ -313,7 +313,7 @@ func (s *session) checkCommand() *cobra.Command {
 		Use:   "check [flags] PATH|RUN|model.go [-- program arguments]|-- command",
 		Short: "Check a trace or a program against limits or a committed baseline",
 		Long: `Reads a trace, or runs a Go program or (after --) any command, and exits with 1
-when a limit is passed or something is there that the baseline does not know.
+when a limit is exceeded or something is found that the baseline does not list.
 Flags may also follow the path; what follows -- belongs to the program.`,
 		Example: `  tcdbg check --max-breaks 0 model.go
   tcdbg check --baseline tcdbg.json --annotate github -- python train.py
@@ -330,7 +330,7 @@ Flags may also follow the path; what follows -- belongs to the program.`,
 		limit.DefValue, limit.Usage = "0", limit.Usage+" (default: no limit)"
 	}
 	c.Flags().StringVar(&f.baseline, "baseline", "", "`FILE` of known breaks, recompiles and failures that a project commits")
-	c.Flags().StringVar(&f.write, "write-baseline", "", "write what is there now to `FILE`")
+	c.Flags().StringVar(&f.write, "write-baseline", "", "write the current breaks, recompiles and failures to `FILE`")
 	c.Flags().StringVar(&f.annotate, "annotate", "", "github: print GitHub annotations")
 	return c
 }

@@ -292,7 +292,7 @@ func findRun(name string) (*Run, error) {
 	}
 	switch len(found) {
 	case 0:
-		return nil, failf(ExitNoFile, "no run and no file is called %s; tcdbg runs lists the saved runs", name)
+		return nil, failf(ExitNoFile, "no run or file is named %s; tcdbg runs lists the saved runs", name)
 	case 1:
 		return found[0], nil
 	}

@@ -13,12 +13,12 @@ import (
 // look at it.
 
 // errOtherScheduler is why a trace of another version may not be replayed.
-var errOtherScheduler = errors.New("the scheduler of this version decides otherwise than the trace says; run the program again")
+var errOtherScheduler = errors.New("this version's scheduler decides differently from what the trace records; run the program again")
 
 // Schedule implements tui.Feed.
 func (f *feed) Schedule(fu *explain.Fusion, decisions int) ([]tui.Kernel, error) {
 	if fu.Start == nil {
-		return nil, errors.New("the trace does not say what the scheduler began with")
+		return nil, errors.New("the trace does not record the scheduler's initial nodes")
 	}
 	start, ok := fu.Start()
 	if !ok {

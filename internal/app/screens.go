@@ -109,7 +109,7 @@ func (s *session) show(f *feed) error {
 		return nil
 	}
 	if err != nil {
-		return failf(ExitEngine, "the screens failed: %v", err)
+		return failf(ExitEngine, "the terminal interface failed: %v", err)
 	}
 	return s.afterShow(f, st)
 }
@@ -321,7 +321,7 @@ func (t *traces) allSaved() bool {
 func (t *traces) refuse(st *logs.Store) error {
 	for _, path := range st.Foreign() {
 		if !t.saved[path] {
-			return failf(ExitData, "%s: neither a trace nor a log of PyTorch: no line of it is a record (a program that logs nothing leaves a trace all the same: TORCH_TRACE, or tcdbg exec)", printable(path))
+			return failf(ExitData, "%s: neither a PyTorch trace nor a PyTorch log: no line is a record (to get a trace, set TORCH_TRACE or use tcdbg exec)", printable(path))
 		}
 	}
 	return nil

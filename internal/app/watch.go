@@ -115,14 +115,14 @@ func changeWords(d *explain.Difference) string {
 	add(len(d.Breaks.Moved), "break moved")
 	add(len(d.Recompiles.Fixed), "recompile fixed")
 	add(len(d.Recompiles.New), "recompile new")
-	add(len(d.Breaks.Counted)+len(d.Recompiles.Counted), "cause seen another number of times")
+	add(len(d.Breaks.Counted)+len(d.Recompiles.Counted), "cause seen more or less often")
 	add(len(d.Failures.New), "failure new")
 	add(len(d.Failures.Fixed), "failure fixed")
-	add(len(d.Graphs), "function with other graphs")
+	add(len(d.Graphs), "function with different graphs")
 	if len(d.Code) > 0 {
 		parts = append(parts, d.Code[0])
 		if n := len(d.Code) - 1; n > 0 {
-			parts = append(parts, fmt.Sprintf("%d more graphs changed", n))
+			add(n, "graph changed too")
 		}
 	}
 	add(len(d.KernelsNew), "kernel new")

@@ -117,7 +117,9 @@ func patternRows() []*Op {
 			if sym.Lt(c.Int(1), symOne) {
 				refuse(Errorf("one_hot: num_classes must be given and positive, got %s", c.Int(1)))
 			}
-			hit := b.eq(b.unsqueeze(c.Value(0), len(m.Shape)), b.arange(c.Int(1), m))
+			classes := b.arange(c.Int(1), m)
+			checked := b.Emit(IndexSelect, classes, 0, b.reshape(c.Value(0), numel(m.Shape))) // fails on a class that is none
+			hit := b.eq(b.unsqueeze(b.reshape(checked, m.Shape...), len(m.Shape)), classes)
 			return b.cast(hit, Int64)
 		})),
 		composite(NewZeros, "new_zeros", "(Tensor self, int[] size, "+factoryTail, TagNotFunction|TagNoGrad, func(b B, c *Call) Value {

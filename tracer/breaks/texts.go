@@ -132,7 +132,7 @@ var explained = []Cause{
 	},
 	{
 		Code: TensorRequiresGrad, Short: "requires_grad changed inside a compiled function", Fixability: FixableByYou,
-		Explanation: "Whether a tensor wants gradients decides what autograd records after it; a tensor of the graph is none yet, so the change waits until the graph before it has run.",
+		Explanation: "Whether a tensor requires gradients decides what autograd records after it; a tensor of the graph is none yet, so the change waits until the graph before it has run.",
 		Hints:       []string{"Call RequiresGrad_ before the compiled function, and pass the tensor in."},
 	},
 	{
