@@ -72,7 +72,7 @@ func TestChangeWords(t *testing.T) {
 		"f: x, 1 graph changed too":                             {Code: []string{"f: x", "g: y"}},
 		"f: x, 2 graphs changed too":                            {Code: []string{"f: x", "g: y", "h: z"}},
 		"1 failure new":                                         {Failures: explain.Changes{New: make([]explain.Cause, 1)}},
-		"1 cause seen more or less often":                  {Recompiles: explain.Changes{Counted: make([]explain.Moved, 1)}},
+		"1 cause seen more or less often":                       {Recompiles: explain.Changes{Counted: make([]explain.Moved, 1)}},
 	} {
 		if got := changeWords(d); got != want {
 			t.Errorf("%q, want %q", got, want)
