@@ -54,7 +54,11 @@ func (tr *trace) settleCallee(c *ssa.CallCommon) {
 			tr.guardFunc(n.src, cl.Fn)
 			return
 		}
-		tr.guardNil(n.src, *(*unsafe.Pointer)(tr.addr(c.Value)) == nil)
+		if value := *(*unsafe.Pointer)(tr.addr(c.Value)); value != nil {
+			tr.guardNativeFunc(n.src, value)
+		} else {
+			tr.guardNil(n.src, true)
+		}
 	}
 }
 

@@ -61,7 +61,8 @@ func main() {
 	}
 }
 
-// TestCompileOfTorchsOwnFunctions captures functions of nn/functional, and runs others.
+// TestCompileOfTorchsOwnFunctions captures functions and methods of torch that are given
+// to Compile, directly or through variables.
 func TestCompileOfTorchsOwnFunctions(t *testing.T) {
 	got := both(t, strings.ReplaceAll(`
 func main() {
@@ -70,12 +71,42 @@ func main() {
 	w := torch.Ones(4, 3)
 	fmt.Println(torch.Compile(F.Linear)(x, w), torch.Compile((*torch.Tensor).Sin)(x), torch.Compile(x.Exp)())
 	fmt.Println(torch.Compile(torch.Relu)(x), torch.Compile(torch.Cat)([]*torch.Tensor{x, x}))
+	fmt.Println(torch.Compile(torch.Tanh, kw.Fullgraph(true))(x), torch.Compile(torch.Add)(x, x, kw.Alpha(3)))
+	for _, g := range []func(*torch.Tensor) *torch.Tensor{torch.Sigmoid, torch.Cos} {
+		fmt.Println(torch.Compile(g)(x))
+	}
 	f := torch.Compile(F.LayerNorm)
 	for _, n := range []int{2, 5, 7} {
 		fmt.Println(f(torch.Arange(n*3).Reshape(n, 3).Div(6), []int{3}))
 	}
 }`, "F.", "functional."))
-	if ops := got.ops(); ops != "softsign | gelu | softmax | linear | sin | exp | layer_norm | layer_norm" {
+	if ops := got.ops(); ops != "softsign | gelu | softmax | linear | sin | exp | relu | cat | tanh | add | sigmoid | cos | layer_norm | layer_norm" {
+		t.Errorf("captured %q", ops)
+	}
+}
+
+// TestWhichFunctionOfTorchIsGuarded calls functions of torch through a func value, which
+// changes: each is compiled, and gives its own result.
+func TestWhichFunctionOfTorchIsGuarded(t *testing.T) {
+	got := both(t, `
+var act = torch.Relu
+
+func use(x *torch.Tensor) *torch.Tensor { return act(x).Add(1) }
+
+func own(x *torch.Tensor) *torch.Tensor { return x.Mul(7) }
+
+func apply(f func(*torch.Tensor) *torch.Tensor, x *torch.Tensor) *torch.Tensor { return f(x).Mul(2) }
+
+func main() {
+	x := torch.Ones(2).Neg()
+	u, a := torch.Compile(use), torch.Compile(apply)
+	fmt.Println(u(x))
+	for _, f := range []func(*torch.Tensor) *torch.Tensor{torch.Sigmoid, own, torch.Sigmoid} {
+		act = f
+		fmt.Println(u(x), a(f, x))
+	}
+}`)
+	if ops := got.ops(); ops != "relu add | sigmoid add | sigmoid mul | mul add | mul mul" {
 		t.Errorf("captured %q", ops)
 	}
 }

@@ -56,6 +56,9 @@ func (t *Tracer) explain(f reflect.Value, in []any) *torch.ExplainOutput {
 	p := reflect.New(f.Type())
 	p.Elem().Set(f)
 	cl := t.in.ClosureOf(p.UnsafePointer())
+	if cl == nil && !f.IsNil() {
+		cl = t.in.WrapperOf(p.UnsafePointer())
+	}
 	if cl == nil {
 		panic(&torch.Error{Op: "torch.Explain", Msg: "the argument is nil or a native function"})
 	}

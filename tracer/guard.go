@@ -6,6 +6,7 @@ import (
 	"go/types"
 	"reflect"
 	"regexp"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -261,6 +262,20 @@ func (tr *trace) guardFunc(s *source, fn *ssa.Function) {
 	text := fmt.Sprintf("%s.__code__ is %s", s.name, fn.RelString(nil))
 	tr.guard("ID_MATCH", s, text, fn.RelString(nil),
 		at(s, func(p unsafe.Pointer) bool { c := in.ClosureOf(p); return c != nil && c.Fn == fn }),
+		found(s, func(p unsafe.Pointer) failure {
+			if c := in.ClosureOf(p); c != nil {
+				return plain(c.Fn.RelString(nil))
+			}
+			return plain("another function")
+		}))
+}
+
+// guardNativeFunc is guardFunc for compiled code, of which only the address of the func
+// value tells one function from another.
+func (tr *trace) guardNativeFunc(s *source, value unsafe.Pointer) {
+	in, name := tr.in, runtime.FuncForPC(**(**uintptr)(unsafe.Pointer(&value))).Name()
+	tr.guard("ID_MATCH", s, fmt.Sprintf("%s.__code__ is %s", s.name, name), name,
+		at(s, func(p unsafe.Pointer) bool { return *(*unsafe.Pointer)(p) == value }),
 		found(s, func(p unsafe.Pointer) failure {
 			if c := in.ClosureOf(p); c != nil {
 				return plain(c.Fn.RelString(nil))

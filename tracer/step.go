@@ -184,7 +184,11 @@ func (tr *trace) freezeSource(s *source, t types.Type, p unsafe.Pointer) {
 			tr.guardFunc(s, c.Fn)
 			return
 		}
-		tr.guardNil(s, *(*unsafe.Pointer)(p) == nil)
+		if value := *(*unsafe.Pointer)(p); value != nil {
+			tr.guardNativeFunc(s, value)
+			return
+		}
+		tr.guardNil(s, true)
 	case *types.Slice:
 		tr.guardLen(s, (*sliceHeader)(p).len)
 		for i := range (*sliceHeader)(p).len {

@@ -170,6 +170,9 @@ func (t *Tracer) compileIntrinsic(_ *host.Thread, call *host.Frame, args []unsaf
 		return
 	}
 	cl := t.in.ClosureOf(args[0])
+	if cl == nil {
+		cl = t.in.WrapperOf(args[0])
+	}
 	switch {
 	case cl != nil:
 	case *(*unsafe.Pointer)(args[0]) == nil:

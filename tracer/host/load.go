@@ -44,10 +44,11 @@ type Program struct {
 	SSA  *ssa.Program
 	Main *ssa.Package
 
-	source   map[string]bool           // packages that are interpreted
-	imported map[string]bool           // what those import
-	embedded map[string]bool           // those that are in the binary
-	pkgs     map[string]*types.Package // all packages by path
+	source   map[string]bool                 // packages that are interpreted
+	imported map[string]bool                 // what those import
+	embedded map[string]bool                 // those that are in the binary
+	pkgs     map[string]*types.Package       // all packages by path
+	wrappers map[*ssa.Function]*ssa.Function // of functions of torch, see wrapper.go
 	mu       sync.Mutex
 	texts    map[string][]string // lines by file
 	files    map[string][]byte   // sources that are in no folder
@@ -78,6 +79,7 @@ func Load(cfg LoadConfig) (*Program, error) {
 		return nil, errors.New("runtime.main_main·f: function main is undeclared in the main package")
 	}
 	p := l.program(main)
+	l.wrap(p)
 	if l.errs = p.refusals(); len(l.errs) > 0 {
 		return nil, l.failure()
 	}
