@@ -154,6 +154,7 @@ func (f *lu) logDet() (sign, log float64) {
 func householder(m realMatrix) (f realMatrix, tau []float64) {
 	f = m.clone()
 	tau = make([]float64, min(m.rows, m.cols))
+	dots := make([]float64, m.cols)
 	for c := range tau {
 		norm := 0.0
 		for i := c + 1; i < m.rows; i++ {
@@ -169,19 +170,38 @@ func householder(m realMatrix) (f realMatrix, tau []float64) {
 			f.set(i, c, f.at(i, c)/(head-beta))
 		}
 		f.set(c, c, beta)
-		for j := c + 1; j < m.cols; j++ {
-			dot := f.at(c, j)
-			for i := c + 1; i < m.rows; i++ {
-				dot += f.at(i, c) * f.at(i, j)
-			}
-			dot *= tau[c]
-			f.set(c, j, f.at(c, j)-dot)
-			for i := c + 1; i < m.rows; i++ {
-				f.set(i, j, f.at(i, j)-dot*f.at(i, c))
-			}
-		}
+		mirror(f, c+1, f, c, tau[c], dots)
 	}
 	return f, tau
+}
+
+// mirror applies the reflection that column c of f holds below row c to the columns of
+// m from a first one on. It goes through m by rows, as they lie in memory; dots is room
+// for a row.
+func mirror(m realMatrix, first int, f realMatrix, c int, tau float64, dots []float64) {
+	if first >= m.cols {
+		return
+	}
+	dots = append(dots[:0], m.row(c)[first:]...)
+	for i := c + 1; i < m.rows; i++ {
+		v := f.at(i, c)
+		row := m.row(i)[first:][:len(dots)]
+		for j := range dots {
+			dots[j] += v * row[j]
+		}
+	}
+	row := m.row(c)[first:][:len(dots)]
+	for j := range dots {
+		dots[j] *= tau
+		row[j] -= dots[j]
+	}
+	for i := c + 1; i < m.rows; i++ {
+		v := f.at(i, c)
+		row := m.row(i)[first:][:len(dots)]
+		for j := range dots {
+			row[j] -= v * dots[j]
+		}
+	}
 }
 
 // reflections multiplies out the first cols columns of the product of the
@@ -191,21 +211,9 @@ func reflections(f realMatrix, tau []float64, cols int) realMatrix {
 	for i := range min(f.rows, cols) {
 		q.set(i, i, 1)
 	}
-	for c := len(tau) - 1; c >= 0; c-- {
-		for j := range cols {
-			dot := q.at(c, j)
-			for i := c + 1; i < f.rows; i++ {
-				dot += f.at(i, c) * q.at(i, j)
-			}
-			dot *= tau[c]
-			if dot == 0 {
-				continue
-			}
-			q.set(c, j, q.at(c, j)-dot)
-			for i := c + 1; i < f.rows; i++ {
-				q.set(i, j, q.at(i, j)-dot*f.at(i, c))
-			}
-		}
+	dots := make([]float64, cols)
+	for c := len(tau) - 1; c >= 0; c-- { // the columns before c are still those of one
+		mirror(q, c, f, c, tau[c], dots)
 	}
 	return q
 }
