@@ -46,7 +46,7 @@ func (b *lockedBuffer) String() string {
 
 // TestPrograms compares programs with what `go run` printed.
 func TestPrograms(t *testing.T) {
-	for _, name := range []string{"values", "panics", "sorting", "types", "messages", "gotypes", "generics", "reflection", "places", "reflectcalls", "templates", "decoding"} {
+	for _, name := range []string{"values", "panics", "sorting", "types", "messages", "gotypes", "generics", "reflection", "places", "reflectcalls", "templates", "decoding", "anyargs"} {
 		t.Run(name, func(t *testing.T) {
 			file := filepath.Join("testdata/programs", name+".go")
 			golden := strings.TrimSuffix(file, ".go") + ".out"

@@ -8,6 +8,7 @@ import (
 	"go/types"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -159,4 +160,139 @@ func TestSourceFunctions(t *testing.T) {
 	if found < 50 {
 		t.Errorf("%d functions found", found)
 	}
+}
+
+// TestOpenFunctions: what takes any type of the program is tried by one of the programs
+// that are compared with go run, or testdata/untried.txt names it.
+func TestOpenFunctions(t *testing.T) {
+	files, err := filepath.Glob("testdata/programs/*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tried := map[string]bool{}
+	for _, file := range files {
+		p, err := Load(LoadConfig{Paths: []string{file}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, pkg := range p.SSA.AllPackages() {
+			if p.own(pkg.Pkg) {
+				for _, m := range pkg.Members {
+					usesOf(m, tried)
+				}
+			}
+		}
+	}
+	const list = "testdata/untried.txt"
+	open, untried := openFunctions(t), []string{}
+	for _, name := range open {
+		if !tried[name] {
+			untried = append(untried, name)
+		}
+	}
+	text := "# Functions of the standard library that take any type, and that no program of\n# testdata/programs calls: what they do with types of the program is not known.\n" + strings.Join(untried, "\n") + "\n"
+	if *update {
+		if err := os.WriteFile(list, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(list)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(want) != text {
+		t.Errorf("try what is new in a program; %s has changed: %s", list, firstDifference(text, string(want)))
+	}
+	if len(open) < 200 || len(untried)*2 > len(open) {
+		t.Errorf("%d of %d functions are not tried", len(untried), len(open))
+	}
+}
+
+// usesOf adds the functions and methods that a member of a package calls or names.
+func usesOf(m ssa.Member, tried map[string]bool) {
+	var visit func(fn *ssa.Function)
+	visit = func(fn *ssa.Function) {
+		for _, block := range fn.Blocks {
+			for _, in := range block.Instrs {
+				if c, ok := in.(ssa.CallInstruction); ok && c.Common().IsInvoke() {
+					tried[c.Common().Method.FullName()] = true
+				}
+				for _, v := range in.Operands(nil) {
+					if f, ok := (*v).(*ssa.Function); ok {
+						if obj, ok := f.Object().(*types.Func); ok {
+							tried[obj.Origin().FullName()] = true
+						}
+					}
+				}
+			}
+		}
+		for _, a := range fn.AnonFuncs {
+			visit(a)
+		}
+	}
+	if fn, ok := m.(*ssa.Function); ok {
+		visit(fn)
+	}
+}
+
+// openFunctions lists the functions and methods of the standard library's bound
+// packages through whose arguments compiled code sees types of the program: any,
+// reflect's values and types, and type parameters.
+func openFunctions(t *testing.T) []string {
+	var out []string
+	add := func(fn *types.Func) {
+		if fn.Exported() && opensTypes(fn.Signature()) {
+			out = append(out, fn.FullName())
+		}
+	}
+	for _, pkg := range compiledPackages(t) {
+		if strings.HasPrefix(pkg.Path(), "tcdbg/") {
+			continue
+		}
+		for _, name := range pkg.Scope().Names() {
+			switch obj := pkg.Scope().Lookup(name).(type) {
+			case *types.Func:
+				add(obj)
+			case *types.TypeName:
+				if n, ok := obj.Type().(*types.Named); ok && obj.Exported() {
+					set := types.NewMethodSet(types.NewPointer(n))
+					if types.IsInterface(n) {
+						set = types.NewMethodSet(n)
+					}
+					for m := range set.Methods() {
+						if fn := m.Obj().(*types.Func); fn.Pkg() == pkg && len(m.Index()) == 1 {
+							add(fn)
+						}
+					}
+				}
+			}
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// opensTypes reports whether a parameter or the receiver of sig takes any type.
+func opensTypes(sig *types.Signature) bool {
+	if sig.TypeParams().Len()+sig.RecvTypeParams().Len() > 0 {
+		return true
+	}
+	if sig.Recv() != nil && isReflection(sig.Recv().Type()) {
+		return true
+	}
+	for p := range sig.Params().Variables() {
+		typ := p.Type()
+		if s, ok := typ.(*types.Slice); ok {
+			typ = s.Elem()
+		}
+		if i, ok := typ.Underlying().(*types.Interface); ok && i.NumMethods() == 0 || isReflection(typ) {
+			return true
+		}
+	}
+	return false
+}
+
+func isReflection(t types.Type) bool {
+	s := strings.TrimPrefix(t.String(), "*")
+	return strings.HasPrefix(s, "reflect.") && (s == "reflect.Value" || s == "reflect.Type" || s == "reflect.MapIter" || s == "reflect.SelectCase")
 }
