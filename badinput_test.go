@@ -76,7 +76,7 @@ func TestProgramsThatFail(t *testing.T) {
 	}
 }
 
-// inOrder looks for texts one behind the other.
+// inOrder looks for texts one after the other.
 func inOrder(t *testing.T, text string, want []string) {
 	t.Helper()
 	rest := text

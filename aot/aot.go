@@ -36,7 +36,7 @@ type Request struct {
 	// Compile compiles a pure graph; stage is inference, forward or backward.
 	Compile func(g *graph.Graph, stage string) (Runnable, error)
 	// Written is set by Compile: the placeholders of pure graphs, by name, whose
-	// tensors change behind every run.
+	// tensors change after every run.
 	Written map[string]bool
 	// Replaces is set by Compile: outputs of the pure graph that do nothing but
 	// replace the content of a placeholder, by the placeholder's position. A
@@ -125,7 +125,7 @@ func (r *Request) decompose(g *graph.Graph) int {
 	return count
 }
 
-// settle brings the example values behind moved nodes, which are laid out
+// settle brings the example values of what follows moved nodes, which are laid out
 // otherwise than what they replaced, up to date.
 func settle(g *graph.Graph, moved map[*graph.Node]bool) {
 	if len(moved) == 0 {

@@ -66,7 +66,7 @@ func tied(n *graph.Node) (inputs, outs, saved []ops.Arg) {
 	return n.Args[:k], n.Args[k : k+n.Apply.Outputs], n.Args[k+n.Apply.Outputs:]
 }
 
-// retie makes a tie anew, in g at its end, of what value gives for its arguments, which
+// retie makes a tie again, in g at its end, of what value gives for its arguments, which
 // may be laid out otherwise than they were.
 func retie(g *graph.Graph, n *graph.Node, value func(*graph.Node) *graph.Node) *graph.Node {
 	nodes := func(args []ops.Arg) []*graph.Node {

@@ -22,7 +22,7 @@ type parts struct {
 	wants             []int      // outputs whose tangents the backward graph takes
 	grads             []int      // input of each gradient
 	needs             []int      // inputs that the outputs depend on, gradient or not
-	written           []mutation // arguments that change behind the forward graph
+	written           []mutation // arguments that change after the forward graph
 	missing           string     // an operator without derivative
 	depends           [][]bool   // of each gradient, by tangent
 	gates             []gate
@@ -202,7 +202,7 @@ func (p *parts) runnable(pure *graph.Graph, fw, bw Runnable) Runnable {
 	}
 }
 
-// protect copies saved arguments that change behind the forward graph.
+// protect copies saved arguments that change after the forward graph.
 func (p *parts) protect(in, saved []torch.Value) {
 	for _, m := range p.written {
 		st := in[m.arg].(*torch.Tensor).Storage()

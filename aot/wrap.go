@@ -8,7 +8,7 @@ import (
 )
 
 // This file is what surrounds a pure graph at run time: bases are looked up in
-// front of it, mutations and views are applied behind it.
+// front of it, mutations and views are applied after it.
 
 // wrap makes a runnable of the captured graph from one of the pure graph.
 func (f *functional) wrap(run Runnable) Runnable {

@@ -25,7 +25,7 @@ func (s *onceSink) Emit(o logs.Out) {
 	}
 }
 
-// TestActivationsAreNoParameters runs methods whose graphs behind a break get
+// TestActivationsAreNoParameters runs methods whose graphs after a break get
 // activations, wherever they stand.
 func TestActivationsAreNoParameters(t *testing.T) {
 	for _, c := range []struct {

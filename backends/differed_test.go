@@ -9,7 +9,7 @@ import (
 // This file keeps the smallest forms of model programs that once printed
 // something else when compiled.
 
-// differed are such programs, which go behind ModelPrelude.
+// differed are such programs, which go after ModelPrelude.
 var differed = map[string]string{
 	"a size that only the backward graph computes with": `
 func f(net *Net, x, ids *torch.Tensor) *torch.Tensor { return net.Emb.Forward(ids.Remainder(5)) }

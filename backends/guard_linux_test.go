@@ -17,7 +17,7 @@ import (
 // templates read images and matrices where they lie, and a tile that reaches beyond
 // them would fault, which ends the process.
 
-// guarded copies data between two forbidden pages, against the one behind it or the
+// guarded copies data between two forbidden pages, against the one after it or the
 // one before it, and returns where it lies.
 func guarded(t *testing.T, data []byte, atEnd bool) uintptr {
 	t.Helper()

@@ -10,7 +10,7 @@ import (
 // hugePage is the size of the pages that the system is asked for.
 const hugePage = 2 << 20
 
-// hugePages asks for large pages behind the part of b that fills some: what streams
+// hugePages asks for large pages for the part of b that fills some: what streams
 // through the kernels from memory crosses page after page. A system without them
 // refuses, and nothing is lost.
 func hugePages(b []byte) {

@@ -370,7 +370,7 @@ func (p *plainKernel) value(i, j, n int) {
 	}
 }
 
-// memory returns the elements behind a load or store: where the first one is and
+// memory returns the elements of a load or store: where the first one is and
 // the step to the next.
 func (p *plainKernel) memory(v *plainValue) (base unsafe.Pointer, first, step int) {
 	last := len(p.size) - 1
@@ -393,7 +393,7 @@ func (p *plainKernel) load(v *plainValue, n int) vec {
 	return readTile(v.Buf.DType, base, first, step, n)
 }
 
-// loadAt loads the elements that lie so far behind an address.
+// loadAt loads the elements that lie so far after an address.
 func (p *plainKernel) loadAt(v *plainValue, at vec, n int) vec {
 	base, first, step := p.memory(v)
 	out := newVec(v.DType, n)

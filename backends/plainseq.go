@@ -38,7 +38,7 @@ func (v vec) at(k int) vec {
 	return vec{i64: v.i64[k : k+1]}
 }
 
-// storeAt stores the elements of a tile one after the other, each so far behind
+// storeAt stores the elements of a tile one after the other, each so far after
 // an address, or folds them into what lies there.
 func (p *plainKernel) storeAt(v *plainValue, x, at vec) {
 	base, first, step := p.memory(v)

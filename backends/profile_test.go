@@ -20,7 +20,7 @@ import (
 // This file times every kernel of a ResNet-50: where a call's milliseconds go, and
 // what each convolution reaches of the peak.
 
-// convLayer is a convolution and the normalization behind it, by its sizes and its
+// convLayer is a convolution and the normalization after it, by its sizes and its
 // parameters: weight, mean, variance, gamma and beta.
 type convLayer struct {
 	in, out, kernel, stride int
@@ -148,7 +148,7 @@ func BenchmarkResNet50(b *testing.B) {
 	}
 }
 
-// kernelTable lists kernels with their times, the dearest loss first.
+// kernelTable lists kernels with their times, the costliest loss first.
 func kernelTable(prog *inductor.Program, kernels []int, nanos []int64, limit float64) string {
 	type row struct {
 		text string

@@ -254,7 +254,7 @@ func runLogged(prog *host.Program, set *Set, backend string, sink logs.Sink) (st
 const overwritten = "recovered one of the variables needed for gradient computation"
 
 // refusedView ends the refusal to write to a view for how it was taken. What one
-// compiled graph gives another, behind a break, may be no view any more, and is written.
+// compiled graph gives another, after a break, may be no view any more, and is written.
 const refusedView = "it is forbidden. You can clarify your code by moving both the view and the inplace either both inside the no_grad block (if you don't want the inplace to be tracked) or both outside (if you want the inplace to be tracked)."
 
 // refusedPiece does for one of several views of an operator.
@@ -285,7 +285,7 @@ func differs(want, got string) string {
 func lastPlaces(lines []string) []float64 {
 	out := make([]float64, len(lines))
 	unit := 0.0
-	for i := len(lines) - 1; i >= 0; i-- { // the dtype stands behind the numbers
+	for i := len(lines) - 1; i >= 0; i-- { // the dtype stands after the numbers
 		switch {
 		case strings.HasSuffix(lines[i], "dtype=torch.bfloat16)"):
 			unit = 0x1p-7 // 8 binary digits

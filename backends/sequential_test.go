@@ -12,7 +12,7 @@ import (
 )
 
 // TestScansAsEager compares running sums, products and extremes with eager along
-// every dimension, with what is fused in front and behind.
+// every dimension, with what is fused in front and after.
 func TestScansAsEager(t *testing.T) {
 	eachExecutor(t, func(t *testing.T, b tracer.Backend) {
 		for _, d := range []ops.DType{ops.Float32, ops.Uint8} {

@@ -8,7 +8,7 @@ import (
 )
 
 // TestEverySecondElement reads float32 and int32 with a step of two, at lengths
-// that end within, at and behind a vector, from the first element and the second.
+// that end within, at and after a vector, from the first element and the second.
 func TestEverySecondElement(t *testing.T) {
 	for _, n := range []int{7, 16, 33, 64} {
 		for _, start := range []int{0, 1} {

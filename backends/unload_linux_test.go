@@ -34,7 +34,7 @@ func main() {
 		t.Fatalf("exit %d: %s%s", code, out, stderr)
 	}
 	left := 0
-	for range 50 { // cleanups run behind the collections that find them
+	for range 50 { // cleanups run after the collections that find them
 		runtime.GC()
 		runtime.Gosched()
 		if left = mapped(t, dir); left <= 2 {

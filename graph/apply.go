@@ -26,7 +26,7 @@ type Apply struct {
 	// Outputs is the number of the node's values: the results, then tensors that were
 	// made on the way and outlive the call, without gradients.
 	Outputs int
-	// Forward takes the arguments that are tensors to the outputs and, behind them,
+	// Forward takes the arguments that are tensors to the outputs and, after them,
 	// what Backward reads.
 	Forward *Graph
 	// Backward takes the gradients of the results and what Forward left for it to the

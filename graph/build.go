@@ -107,7 +107,7 @@ func (n *Node) copyWith(f func(*Node) *Node) *Node {
 // CopyInto appends a copy of n to h with its inputs mapped by f.
 func (n *Node) CopyInto(h *Graph, f func(*Node) *Node) *Node { return h.Append(n.copyWith(f)) }
 
-// Remeta computes the example value of a call anew from those of its arguments.
+// Remeta computes the example value of a call again from those of its arguments.
 func (n *Node) Remeta() error {
 	row := n.OpRow()
 	res, err := row.Meta(&ops.Call{Op: row, Args: n.Args})

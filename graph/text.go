@@ -16,7 +16,7 @@ func (g *Graph) Code() string {
 	return sb.String()
 }
 
-// writeCode prints g as the class of a module, and behind it those of the bodies that
+// writeCode prints g as the class of a module, and after it those of the bodies that
 // its nodes hold. The first outputs, where pair is not 0, are a tuple of their own.
 func (g *Graph) writeCode(sb *strings.Builder, class, indent string, pair int) {
 	fmt.Fprintf(sb, "%sclass %s(torch.nn.Module):\n%s    def forward(self", indent, class, indent)

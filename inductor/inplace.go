@@ -84,7 +84,7 @@ func (c *compiler) replaceable(ofIn, ofOut *touched, in, out *ir.Buffer) bool {
 }
 
 // readsBeforeWrite reports whether a group loads an element of in, if at all, in
-// the iteration that stores the element of out, and not behind that store. Only
+// the iteration that stores the element of out, and not after that store. Only
 // the items of one pass run in their order: what reduces makes a pass of its own.
 func readsBeforeWrite(g *sched.Group, in, out *ir.Buffer) bool {
 	type load struct {

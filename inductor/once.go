@@ -44,7 +44,7 @@ func markOnce(p *ir.Program) {
 }
 
 // feeds reports whether the node shares what it writes with nodes before it,
-// which must be looked at again; those behind it are yet to come.
+// which must be looked at again; those after it are yet to come.
 func feeds(n *ir.Node, writers map[*ir.Buffer][]*ir.Node) bool {
 	shared := false
 	n.Writes(func(b *ir.Buffer, _ *ir.Index) { shared = shared || len(writers[b]) > 1 })

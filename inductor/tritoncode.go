@@ -221,7 +221,7 @@ func (w *tritonWriter) touched(i int, src *triton.Source) []int {
 	return out
 }
 
-// step allocates what the step writes, runs it, and frees what nobody uses behind it.
+// step allocates what the step writes, runs it, and frees what nobody uses after it.
 func (w *tritonWriter) step(i int, src *triton.Source) {
 	touched := w.touched(i, src)
 	for _, slot := range touched {

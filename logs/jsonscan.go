@@ -25,7 +25,7 @@ func skipSpace(b []byte, i int) int {
 	return i
 }
 
-// skipString returns the index behind the string that opens at b[i], -1 when
+// skipString returns the index after the string that opens at b[i], -1 when
 // it does not end. It looks at eight bytes at a time: half of a trace may be
 // JSON within strings, where every tenth byte is a backslash.
 func skipString(b []byte, i int) int {
@@ -57,7 +57,7 @@ func skipString(b []byte, i int) int {
 }
 
 // oneByOne takes a run of backslashes apart: escaping are those that escape the
-// byte behind them, escaped the bytes that are.
+// byte after them, escaped the bytes that are.
 func oneByOne(slash, behind uint64) (escaping, escaped uint64) {
 	for at := uint64(highBit); at != 0; at <<= 8 {
 		switch {
@@ -83,7 +83,7 @@ func zeroBytes(x uint64) uint64 {
 	return ^(x&low + low | x | low)
 }
 
-// skipValue returns the index behind the JSON value at b[i], -1 when it is cut
+// skipValue returns the index after the JSON value at b[i], -1 when it is cut
 // off or no value.
 func skipValue(b []byte, i int) int {
 	if i >= len(b) {
@@ -139,7 +139,7 @@ func skipNested(b []byte, i int) int {
 type object struct {
 	b     []byte
 	i     int  // at a key, or at the value of the key that next gave
-	ended bool // i is behind the object
+	ended bool // i is after the object
 }
 
 // open steps into the object at i.
@@ -154,7 +154,7 @@ func (o *object) open() bool {
 	return true
 }
 
-// next is the key at i; nil behind the last one, or where there is none.
+// next is the key at i; nil after the last one, or where there is none.
 func (o *object) next() []byte {
 	if o.ended || o.i >= len(o.b) || o.b[o.i] != '"' {
 		return nil
@@ -172,7 +172,7 @@ func (o *object) next() []byte {
 	return key
 }
 
-// pass goes on behind a value that ends at end.
+// pass goes on after a value that ends at end.
 func (o *object) pass(end int) bool {
 	if end < 0 {
 		return false

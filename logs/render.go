@@ -13,7 +13,7 @@ import (
 )
 
 // Renderer is a Sink that prints records as TORCH_LOGS would: PyTorch's line
-// prefix, every line of a message behind it, artifacts chosen by name. One
+// prefix, every line of a message after it, artifacts chosen by name. One
 // message is one write. A nil *Renderer prints nothing.
 type Renderer struct {
 	mu     sync.Mutex

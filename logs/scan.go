@@ -41,7 +41,7 @@ type scanner struct {
 }
 
 // next reads on and puts the whole records of one chunk into b, whose memory it
-// uses; where a record does not end there, it reads on behind. final says that
+// uses; where a record does not end there, it reads on after. final says that
 // the source does not grow: then the open record at its end is one of them.
 func (s *scanner) next(b *batch, final bool) error {
 	b.spans = b.spans[:0]

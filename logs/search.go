@@ -238,7 +238,7 @@ func (f *folded) find(b []byte, all bool) [][]int {
 	}
 }
 
-// next is the place of c at or behind from; known is an earlier answer.
+// next is the place of c at or after from; known is an earlier answer.
 func next(b []byte, c byte, from, known int) int {
 	if known >= from {
 		return known

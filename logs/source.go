@@ -61,7 +61,7 @@ type source struct {
 
 type compileKey struct{ autograd, frame, compile int }
 
-// rankInName is the number behind "rank", "rank_" or "rank-" in a file's name,
+// rankInName is the number after "rank", "rank_" or "rank-" in a file's name,
 // -1 when there is none.
 func rankInName(name string) int {
 	for {

@@ -2,7 +2,7 @@ package logs
 
 import "testing"
 
-// TestRankInName: the first number behind the word.
+// TestRankInName: the first number after the word.
 func TestRankInName(t *testing.T) {
 	for name, want := range map[string]int{
 		"dedicated_log_torch_trace_rank_3_x1.log": 3, "rank12.log": 12, "rank-0.txt": 0, "a.log": -1, "rank.log": -1,

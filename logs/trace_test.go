@@ -168,7 +168,7 @@ func TestDamage(t *testing.T) {
 }
 
 // TestOversizedRecord: a record beyond the bound is cut once, whatever its
-// payload looks like, and the record behind it is read.
+// payload looks like, and the record after it is read.
 func TestOversizedRecord(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "t.log")
 	f, err := os.Create(path)
@@ -229,7 +229,7 @@ func TestEpochs(t *testing.T) {
 }
 
 // TestEpochsByPhases: the phases that open a compile belong to it, whether they
-// stand before dynamo_start or behind it.
+// stand before dynamo_start or after it.
 func TestEpochsByPhases(t *testing.T) {
 	var b strings.Builder
 	id := `, "frame_id": 0, "frame_compile_id": 0, "attempt": 0`
@@ -237,7 +237,7 @@ func TestEpochsByPhases(t *testing.T) {
 		body := "{\n\"name\": \"" + name + "\",\n\"ph\": \"B\"\n}"
 		fmt.Fprintf(&b, "%s{\"chromium_event\": {}%s, \"has_payload\": \"%x\"}\n\t%s\n", prefix, id, md5.Sum([]byte(body)), strings.ReplaceAll(body, "\n", "\n\t"))
 	}
-	for range 2 { // 2.6 writes the one before and the other behind
+	for range 2 { // 2.6 writes the one before and the other after
 		phase("dynamo")
 		b.WriteString(prefix + `{"dynamo_start": {"stack": []}` + id + "}\n")
 		phase("entire_frame_compile")
@@ -420,7 +420,7 @@ func TestFollow(t *testing.T) {
 	}
 }
 
-// TestFollowOfAFileCutShort: a file that a second run writes anew is ended and
+// TestFollowOfAFileCutShort: a file that a second run writes again is ended and
 // says so; its records are gone from where they were.
 func TestFollowOfAFileCutShort(t *testing.T) {
 	var b bytes.Buffer

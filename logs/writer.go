@@ -24,7 +24,7 @@ type WriterOptions struct {
 }
 
 // Writer writes records as PyTorch does: one header line of glog prefix and
-// JSON, then the payload behind TABs, each record in one write. It is safe for
+// JSON, then the payload after TABs, each record in one write. It is safe for
 // concurrent use. A nil *Writer drops everything.
 type Writer struct {
 	mu    sync.Mutex

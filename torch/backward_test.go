@@ -16,7 +16,7 @@ func TestSecondPass(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		f     func(x T) T
-		again float64 // an element of the gradient behind two passes; 0: refused
+		again float64 // an element of the gradient after two passes; 0: refused
 	}{
 		{"add", func(x T) T { return x.Add(1).Sum() }, 2},
 		{"views", func(x T) T { return x.T().Reshape(4).Mean() }, 0.5},

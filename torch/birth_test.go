@@ -6,7 +6,7 @@ import (
 )
 
 // TestWritesToViews: a view that was taken under NoGrad, or with others by one
-// operator, may not be written where gradients are wanted, nor used behind a write to
+// operator, may not be written where gradients are wanted, nor used after a write to
 // its memory, in PyTorch's words; where none are wanted it may.
 func TestWritesToViews(t *testing.T) {
 	const (

@@ -48,7 +48,7 @@ func TestProductTurned(t *testing.T) {
 }
 
 func checkProductTurned(t *testing.T, filters, images, windows, depth, threads int) {
-	const gap = 11 // numbers behind each image that are not to be touched
+	const gap = 11 // numbers after each image that are not to be touched
 	a, b := make([]float32, filters*depth), make([]float32, images*windows*depth)
 	for _, s := range [][]float32{a, b} {
 		for i := range s {

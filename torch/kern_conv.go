@@ -94,7 +94,7 @@ func uncolumns[T number](x, src []T, g *geometry) {
 }
 
 // inside are the first of n columns whose element j*step+shift lies in a line of w, and
-// the first behind them.
+// the first after them.
 func inside(n, w, shift, step int) (first, end int) {
 	if shift < 0 {
 		first = min((step-1-shift)/step, n)

@@ -4,7 +4,7 @@ import "runtime"
 
 // This file says when the memory of a dead tensor may be handed out again. A kernel
 // works on slices, which keep the memory from the system but not its Storage from
-// the collector: an argument that nobody reads behind the call is dead while its
+// the collector: an argument that nobody reads after the call is dead while its
 // kernel runs. So a block waits until all kernels have ended that had begun when its
 // Storage died (reclamation by epochs).
 

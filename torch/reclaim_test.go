@@ -35,7 +35,7 @@ func TestBlocksWaitForKernels(t *testing.T) {
 	}
 }
 
-// turn begins a kernel behind e and ends e.
+// turn begins a kernel after e and ends e.
 func turn(a *allocator, e int) int {
 	next := a.begin()
 	a.end(e)

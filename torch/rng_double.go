@@ -6,7 +6,7 @@ import "math"
 // are those of package math by the same polynomials, without its branches, which random
 // arguments take one way as often as the other.
 
-// fractionBits are the bits of a double behind its point.
+// fractionBits are the bits of a double after its point.
 const fractionBits = 52
 
 // logUnit is the logarithm of x of (0, 1], not below the normal numbers: x is 2^k times a

@@ -193,7 +193,7 @@ func (g *Generator) fillNormal(t *Tensor, mean, std float64) {
 
 // normals has block make n normal numbers, whole blocks of 16 at a time, from each words
 // a number, and draws as many numbers as are given. What is drawn of an incomplete block
-// is not used; the last 16 numbers then are of the words behind it.
+// is not used; the last 16 numbers then are of the words after it.
 func (g *Generator) normals(n, drawn, each int, block func(at int, words []uint32)) {
 	g.draw(drawn, each, func(at int, words []uint32) {
 		if whole := len(words) / (each * simd.NormalBlock) * each * simd.NormalBlock; whole > 0 {

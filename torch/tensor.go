@@ -49,7 +49,7 @@ type Storage struct {
 
 // Bytes returns the memory; it is nil for meta tensors. The slice does not keep s
 // alive, and the memory of a dead Storage goes to others or back to the system:
-// runtime.KeepAlive(s) belongs behind the last use.
+// runtime.KeepAlive(s) belongs after the last use.
 func (s *Storage) Bytes() []byte { return s.data }
 
 // Version counts the in-place changes of the storage. What is derived from a

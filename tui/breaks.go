@@ -11,7 +11,7 @@ import (
 	"tcdbg/tui/theme"
 )
 
-// This file is screen 3, Breaks: which causes, dearest first, and how do I
+// This file is screen 3, Breaks: which causes, worst first, and how do I
 // remove each?
 
 // noiseGroup is the fold of breaks inside the framework.

@@ -40,7 +40,7 @@ type counts struct {
 	again, limit           int // functions recompiled, at the limit
 	againSeconds           float64
 	entries, guards, noise int
-	worst                  float64 // dearest guard set, microseconds
+	worst                  float64 // costliest guard set, microseconds
 	extern, kernelOps      int
 	kernelNanos            float64 // of all calls of kernels, 0: not timed
 	backwardNanos          float64 // of these, in graphs of backward passes

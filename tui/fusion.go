@@ -80,7 +80,7 @@ func fusionRows(in *input) []row {
 	for _, f := range in.report.Fusions {
 		seq := f.Seq
 		if f.Start == nil {
-			seq = math.MaxInt64 // told by text logs: behind what the trace has
+			seq = math.MaxInt64 // told by text logs: after what the trace has
 		}
 		add(f.ID, passOrFusion{seq: seq, fusion: f})
 	}

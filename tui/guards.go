@@ -309,7 +309,7 @@ func demand(g *explain.GuardNode) string {
 	return text
 }
 
-// ofClass reads the class behind a check: ", 139), type=<class 'module'>".
+// ofClass reads the class after a check: ", 139), type=<class 'module'>".
 func ofClass(rest string) string {
 	_, class, ok := strings.Cut(rest, "type=<class '")
 	if !ok {

@@ -184,7 +184,7 @@ func (m *Model) moved() {
 }
 
 // open shows a screen, with the cursor on the selection; where nothing was
-// selected yet it stays on the first row, which is the dearest.
+// selected yet it stays on the first row, which is the costliest.
 func (m *Model) open(s keys.Screen) {
 	if s == m.screen {
 		return

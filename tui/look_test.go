@@ -249,7 +249,7 @@ func TestFollowingHasNoClock(t *testing.T) {
 	newDriver(t, f, Options{}, 120, 40).script("expect following\nrefute live 0")
 }
 
-// What could not be read is told on the first screen, in its lead and behind the functions.
+// What could not be read is told on the first screen, in its lead and after the functions.
 func TestOverviewTellsDamage(t *testing.T) {
 	f := richFeed()
 	newDriver(t, f, Options{}, 100, 40).script("refute WARNINGS ABOUT THE TRACE")
@@ -359,7 +359,7 @@ func TestGuardDemands(t *testing.T) {
 	}
 }
 
-// A scheduler that tried no pair, and a part of a function that goes on behind a
+// A scheduler that tried no pair, and a part of a function that goes on after a
 // break, are named in words.
 func TestWordsOfStrangeRuns(t *testing.T) {
 	rows := fusionSteps(&explain.Fusion{Before: 1, After: 1})

@@ -492,7 +492,7 @@ type textRow struct {
 // maxTextRows bounds the lines of one text; the row above it opens the whole.
 const maxTextRows = 5
 
-// textRows wraps a text to a terminal's width, behind its label.
+// textRows wraps a text to a terminal's width, after its label.
 func textRows(width int, label, text string, style theme.Style) []row {
 	lines := theme.Wrap(text, max(40, width-2-len(label)))
 	if len(lines) > maxTextRows {

@@ -74,7 +74,7 @@ func (c *ConvInfo) String() string {
 	return "im2col " + strings.Join(parts, " ")
 }
 
-// parseConv reads what String prints behind its first word.
+// parseConv reads what String prints after its first word.
 func parseConv(s string) (*ConvInfo, error) {
 	c := &ConvInfo{}
 	fields, words := c.fields(), strings.Fields(s)

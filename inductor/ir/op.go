@@ -12,8 +12,8 @@ const (
 	Load
 	Store
 	IndexOf // the address itself as an int64 (arange)
-	LoadAt  // the element that lies the operand, an int64, behind the address
-	StoreAt // to the element that lies the second operand behind the address
+	LoadAt  // the element that lies the operand, an int64, after the address
+	StoreAt // to the element that lies the second operand after the address
 	FoldAt  // the same, folded into what lies there
 	Check   // the operand must be true, else the program fails as eager does
 	Reduce

@@ -79,7 +79,7 @@ func (n *Node) String() string {
 	return sb.String()
 }
 
-// onceMark stands behind the loops of a node that the prologue runs.
+// onceMark stands after the loops of a node that the prologue runs.
 const onceMark = " once"
 
 // Head is the first line of the node: its name, kind and loops.

@@ -138,7 +138,7 @@ func (c *call) view() error {
 }
 
 // viewOf is src seen through m, whose offset counts from the start of the
-// storage: base is how far src's buffer starts behind that.
+// storage: base is how far src's buffer starts after that.
 func viewOf(src *tensor, m *ops.TensorMeta, base sym.Int) *tensor {
 	return &tensor{buf: src.buf, line: src.line, dtype: m.DType, shape: m.Shape, stride: m.Stride, off: sym.Sub(m.Offset, base)}
 }

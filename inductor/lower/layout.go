@@ -50,7 +50,7 @@ func reshape(c *call) error {
 }
 
 // viewStrides finds strides with which the elements of (shape, stride), in
-// row-major order, are seen as want. Runs of dimensions that lie one behind the
+// row-major order, are seen as want. Runs of dimensions that lie one after the
 // other are matched with runs of the wanted shape of the same product.
 func viewStrides(shape, stride, want []sym.Int) ([]sym.Int, bool) {
 	for _, s := range want {

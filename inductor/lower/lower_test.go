@@ -34,7 +34,7 @@ func (m *maker) typed(d ops.DType, shape ...int) *graph.Node {
 func (m *maker) in(shape ...int) *graph.Node  { return m.typed(ops.Float32, shape...) }
 func (m *maker) ids(shape ...int) *graph.Node { return m.typed(ops.Int64, shape...) }
 
-// turned is a matrix of the given shape whose columns lie one behind the other.
+// turned is a matrix of the given shape whose columns lie one after the other.
 func (m *maker) turned(rows, cols int) *graph.Node {
 	return m.of(ops.Float32, ints(rows, cols), ints(1, rows))
 }

@@ -128,7 +128,7 @@ func (c *call) product(x, y, out *tensor) {
 }
 
 // factors are the operands of a product as tensors over the result's shape and
-// the steps of the sum behind it.
+// the steps of the sum after it.
 func factors(x, y, out *tensor) (a, b *tensor) {
 	rx, ry := len(x.shape), len(y.shape)
 	full := append(append([]sym.Int{}, out.shape...), x.shape[rx-1])

@@ -261,7 +261,7 @@ func (b *body) quotient(o ir.Op, x, y int) int {
 func signed(d ops.DType) bool { return d == ops.Int32 || d == ops.Int64 }
 
 // divisor is y where the machine can divide by it, else 1, which leaves the right
-// remainder behind for -1; zero fails the run.
+// remainder for -1 too; zero fails the run.
 func (b *body) divisor(y int) int {
 	d := b.dtype(y)
 	one := b.int(d, 1)

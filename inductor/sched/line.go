@@ -44,7 +44,7 @@ func (l *line) between(a, b *Group) bool {
 }
 
 // merge makes room for the union of a and b, which no path may connect through a
-// third group: what depends on the earlier one moves behind the later one's
+// third group: what depends on the earlier one moves after the later one's
 // place, all else before it.
 func (l *line) merge(a, b *Group) {
 	lo, hi := a, b

@@ -15,7 +15,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// Updating says whether the golden files are being written anew.
+// Updating says whether the golden files are being written again.
 func Updating() bool { return *update }
 
 // Equal compares got with the golden file at path, and writes the file when
@@ -41,7 +41,7 @@ func Equal(t testing.TB, path string, got []byte) {
 	t.Errorf("%s differs (run with -update and review the change):\n%s", path, Diff(string(want), string(got)))
 }
 
-// Diff shows the lines in which two texts differ, each behind - or +, with one
+// Diff shows the lines in which two texts differ, each after - or +, with one
 // line of context; at most 40 lines.
 func Diff(want, got string) string {
 	a, b := strings.Split(want, "\n"), strings.Split(got, "\n")

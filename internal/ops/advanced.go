@@ -186,7 +186,7 @@ func (b B) pickedGrad(c *BackwardCall, g Value) Value {
 		refuse(&DataDependentError{Op: "index_put"})
 	}
 	k := len(mask.TensorMeta().Shape)
-	rest := len(m.Shape) - at - k // dimensions behind the mask
+	rest := len(m.Shape) - at - k // dimensions after the mask
 	count := symOne
 	if i := len(v.Shape) - rest - 1; i >= 0 {
 		count = v.Shape[i]

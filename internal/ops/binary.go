@@ -170,7 +170,7 @@ func powMeta(c *Call) ([]Result, error) {
 	if e, ok := c.Args[1].(sym.Int); ok && res[0].(*TensorMeta).DType.IsInt() && sym.Lt(e, sym.C(0)) {
 		return nil, Errorf("Integers to negative integer powers are not allowed.")
 	}
-	if m := res[0].(*TensorMeta); c.Tensor(0) == nil { // a power of a number is laid out anew
+	if m := res[0].(*TensorMeta); c.Tensor(0) == nil { // a power of a number is laid out again
 		m.Stride = ContiguousStrides(m.Shape)
 	}
 	return res, nil

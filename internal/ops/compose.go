@@ -322,7 +322,7 @@ func sequenceRows() []*Op {
 				refuse(Errorf("diff expects input to be at least one-dimensional"))
 			}
 			d := dimOf(c, 2)
-			if sym.Is(c.Int(1), 0) { // what stands before and behind does not count then
+			if sym.Is(c.Int(1), 0) { // what stands before and after does not count then
 				return b.Emit(Clone, c.Value(0))
 			}
 			var parts []Value

@@ -121,7 +121,7 @@ func (b B) firstGreatest(rows, counted, bag Value, shape []sym.Int) Value {
 	fold := func(start, x Value, how string) Value { return b.Emit(ScatterReduce, start, 0, wide(bag), x, how) }
 
 	place, known := wide(b.arange(n, m)), wide(counted)
-	none := b.full(shape, n, places) // of an empty bag: one behind the last
+	none := b.full(shape, n, places) // of an empty bag: one after the last
 	fixed := b.detach(rows)
 	isNaN := b.ne(fixed, fixed)
 	low := b.where(b.or(isNaN, b.not(known)), -inf, fixed)

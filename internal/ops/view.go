@@ -94,7 +94,7 @@ func ViewStrides(m *TensorMeta, shape []sym.Int) (stride []sym.Int, ok bool) {
 }
 
 // chunkStrides walks both shapes from the right: dimensions that are laid out
-// as one run of memory may be cut anew, others may not.
+// as one run of memory may be cut again, others may not.
 func chunkStrides(m *TensorMeta, shape []sym.Int) ([]sym.Int, bool) {
 	out := make([]sym.Int, len(shape))
 	v := len(shape) - 1

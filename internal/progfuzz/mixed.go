@@ -6,7 +6,7 @@ import (
 )
 
 // This file adds to model programs what they do not do by themselves: views that are
-// written under NoGrad, or taken there and written behind it, pieces of one operator
+// written under NoGrad, or taken there and written after it, pieces of one operator
 // that are written, hooks, compiled functions within compiled ones, closures that
 // change what they captured or are replaced between two calls, slices and maps of
 // tensors that grow, parameter groups, and optimizers whose step is compiled.
@@ -40,7 +40,7 @@ func sumNamed(named map[string]*torch.Tensor) *torch.Tensor {
 }
 `
 
-// GenerateMixed returns the text of a mixed program that goes behind ModelPrelude; the
+// GenerateMixed returns the text of a mixed program that goes after ModelPrelude; the
 // same seed gives the same program.
 func GenerateMixed(seed int64) string {
 	g := &generator{r: rand.New(rand.NewSource(seed))}

@@ -48,7 +48,7 @@ func (n *Net) print() {
 func twice(fn func(*torch.Tensor) *torch.Tensor, x *torch.Tensor) *torch.Tensor { return fn(fn(x)) }
 `
 
-// GenerateModel returns the text of a model program that goes behind
+// GenerateModel returns the text of a model program that goes after
 // ModelPrelude; the same seed gives the same program.
 func GenerateModel(seed int64) string {
 	g := &generator{r: rand.New(rand.NewSource(seed))}
@@ -125,7 +125,7 @@ func (m *modelWriter) forward() {
 	m.line("}")
 }
 
-// statements writes n statements and returns the values that live behind them.
+// statements writes n statements and returns the values that live after them.
 func (m *modelWriter) statements(vs values, n, depth int) values {
 	for range n {
 		if m.mixed && m.r.Intn(4) == 0 && m.mixedEffect(vs) {

@@ -9,7 +9,7 @@ import (
 // This file is the frame of a program: fixed types and helpers, random
 // functions, and a main that calls the compiled one.
 
-// Generate returns the text of a program that goes behind Prelude, without
+// Generate returns the text of a program that goes after Prelude, without
 // package clause and imports; the same seed gives the same program.
 func Generate(seed int64) string {
 	return generate(&generator{r: rand.New(rand.NewSource(seed))})

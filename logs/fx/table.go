@@ -131,7 +131,7 @@ func parseListing(text string) *Graph {
 	return g
 }
 
-// ParseListingLine reads one line of a listing, behind an optional "#".
+// ParseListingLine reads one line of a listing, after an optional "#".
 func ParseListingLine(line string) (Node, bool) {
 	line = strings.TrimLeft(line, "# \t")
 	if rest, ok := strings.CutPrefix(line, "return "); ok {

@@ -19,7 +19,7 @@ import (
 	"tcdbg/torch/optim"
 )
 
-// Encoder is the part of a BERT behind its embeddings.
+// Encoder is the part of a BERT after its embeddings.
 type Encoder struct{ Layer []*models.BertLayer }
 
 // Forward takes float32[batch, time, hidden] to the same.

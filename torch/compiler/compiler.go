@@ -65,7 +65,7 @@ const (
 var stance atomic.Pointer[string]
 
 // SetStance says what happens when a compiled function meets inputs that no
-// compiled code fits: compile (default, and eager_then_compile behind a first
+// compiled code fits: compile (default, and eager_then_compile after a first
 // call that runs eagerly), run eagerly, or fail. Under force_eager compiled code
 // is not used at all. It panics for an unknown stance.
 func SetStance(name string) {
@@ -110,7 +110,7 @@ func MarkStatic(t *torch.Tensor, dims ...int) {
 
 // Cond calls yes or no on the operands as pred, a tensor with one element,
 // says. Graphs hold no branches: compiled, the call breaks the graph, and the
-// branch that is taken is captured behind it.
+// branch that is taken is captured after it.
 func Cond(pred *torch.Tensor, yes, no func(...*torch.Tensor) *torch.Tensor, operands ...*torch.Tensor) *torch.Tensor {
 	if pred.Bool() {
 		return yes(operands...)

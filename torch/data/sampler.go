@@ -12,7 +12,7 @@ import (
 type Sampler interface {
 	// Len is how many samples a pass has.
 	Len() int
-	// Order lists them, drawn anew for each pass.
+	// Order lists them, drawn again for each pass.
 	Order() []int
 }
 
@@ -20,7 +20,7 @@ type Sampler interface {
 type BatchSampler interface {
 	// Len is how many batches a pass has.
 	Len() int
-	// Batches lists them, drawn anew for each pass.
+	// Batches lists them, drawn again for each pass.
 	Batches() [][]int
 }
 

@@ -35,7 +35,7 @@ type BertModel struct {
 	Pooler     *BertPooler
 }
 
-// NewBertModel makes a BERT with weights drawn anew.
+// NewBertModel makes a BERT with freshly drawn weights.
 func NewBertModel(c BertConfig) *BertModel {
 	m := &BertModel{Embeddings: newBertEmbeddings(c), Encoder: &BertEncoder{}, Pooler: &BertPooler{nn.NewLinear(c.HiddenSize, c.HiddenSize)}}
 	for range c.NumHiddenLayers {

@@ -33,7 +33,7 @@ type ImageCaptioner struct {
 	Head      *nn.Linear
 }
 
-// NewImageCaptioner makes a captioner with weights drawn anew.
+// NewImageCaptioner makes a captioner with freshly drawn weights.
 func NewImageCaptioner(c CaptionConfig) *ImageCaptioner {
 	m := &ImageCaptioner{Encoder: nn.NewSequential()}
 	in := 3

@@ -33,7 +33,7 @@ type GPT2LMHeadModel struct {
 	LmHead      *nn.Linear
 }
 
-// NewGPT2LMHeadModel makes a GPT-2 with weights drawn anew.
+// NewGPT2LMHeadModel makes a GPT-2 with freshly drawn weights.
 func NewGPT2LMHeadModel(c GPT2Config) *GPT2LMHeadModel {
 	m := &GPT2LMHeadModel{newGPT2Model(c), nn.NewLinear(c.NEmbd, c.VocabSize, kw.Bias(false))}
 	residual := c.InitializerRange / math.Sqrt(2*float64(c.NLayer)) // layers that add to the residual are scaled by the depth

@@ -5,7 +5,7 @@ import "tcdbg/torch/nn"
 // This file is how transformers draws the weights of its models, in its order,
 // so that a seed gives the same model.
 
-// initWeights draws the weights of all parts anew, children before parents:
+// initWeights draws the weights of all parts again, children before parents:
 // normal numbers for matrices, zeros for biases. special, which may be nil, is
 // called for each part after that.
 func initWeights(module any, std float64, special func(part any)) {

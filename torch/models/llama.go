@@ -53,7 +53,7 @@ type LlamaForCausalLM struct {
 	LmHead *nn.Linear
 }
 
-// NewLlamaForCausalLM makes a LLaMA with weights drawn anew. Options: kw.Dtype,
+// NewLlamaForCausalLM makes a LLaMA with freshly drawn weights. Options: kw.Dtype,
 // kw.Device (on "meta" it takes no memory).
 func NewLlamaForCausalLM(c LlamaConfig, opts ...torch.Option) *LlamaForCausalLM {
 	c.RopeScaling.check()

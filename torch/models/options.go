@@ -82,7 +82,7 @@ func (s settings) flag(name string) bool {
 	}
 }
 
-// or puts defaults behind the options of a call: the first of a name counts.
+// or puts defaults after the options of a call: the first of a name counts.
 func or(opts []torch.Option, defaults ...torch.Option) []torch.Option {
 	return append(append([]torch.Option{}, opts...), defaults...)
 }

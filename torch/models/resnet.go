@@ -159,7 +159,7 @@ func conv(in, out, kernel, stride, padding int) *nn.Conv2d {
 	return nn.NewConv2d(in, out, kernel, kw.Stride(stride), kw.Padding(padding), kw.Bias(false))
 }
 
-// kaimingFanOut draws the convolutions anew as torchvision does for ResNets.
+// kaimingFanOut draws the convolutions again as torchvision does for ResNets.
 func kaimingFanOut(m any) {
 	nn.Walk(m, func(_ string, part any) {
 		if c, ok := part.(*nn.Conv2d); ok {

@@ -35,7 +35,7 @@ type T5EncoderModel struct {
 	Encoder *T5Stack
 }
 
-// NewT5EncoderModel makes an encoder with weights drawn anew.
+// NewT5EncoderModel makes an encoder with freshly drawn weights.
 func NewT5EncoderModel(c T5Config) *T5EncoderModel {
 	m := &T5EncoderModel{nn.NewEmbedding(c.VocabSize, c.DModel), newT5Stack(c)}
 	initWeights(m, c.InitializerFactor, func(part any) {

@@ -57,7 +57,7 @@ func NewMultiheadAttention(embed, heads int, opts ...torch.Option) *MultiheadAtt
 	return m
 }
 
-// ResetParameters draws the weights anew, but for those of the last layer.
+// ResetParameters draws the weights again, but for those of the last layer.
 func (m *MultiheadAttention) ResetParameters() {
 	for _, w := range []*torch.Tensor{m.InProjWeight, m.QProjWeight, m.KProjWeight, m.VProjWeight} {
 		if w != nil {

@@ -118,7 +118,7 @@ func (c *Conv) checkGroups(class string) {
 	panic(&torch.Error{Op: class, Kind: "ValueError", Msg: name + " must be divisible by groups"})
 }
 
-// ResetParameters draws the weights anew.
+// ResetParameters draws the weights again.
 func (c *Conv) ResetParameters() {
 	KaimingUniform_(c.Weight, kw.A(math.Sqrt(5)))
 	if c.Bias == nil {

@@ -7,7 +7,7 @@ import (
 )
 
 // CrossMapLRN2d is the older kind of LocalResponseNorm, for images, with what is
-// odd about PyTorch's: channels behind the first window count the first channel
+// odd about PyTorch's: channels after the first window count the first channel
 // as well, and the derivative is that of a window which stands elsewhere.
 type CrossMapLRN2d struct {
 	Size           int

@@ -106,7 +106,7 @@ func NewLazyBatchNorm3d(opts ...torch.Option) *Lazy[*BatchNorm3d] {
 	return lazyNorm("LazyBatchNorm3d", opts, NewBatchNorm3d)
 }
 
-// tracked puts the defaults of PyTorch's lazy instance normalisations behind
+// tracked puts the defaults of PyTorch's lazy instance normalisations after
 // opts.
 func tracked(opts []torch.Option) []torch.Option {
 	return append(append([]torch.Option{}, opts...), kw.Affine(true), kw.TrackRunningStats(true))

@@ -25,7 +25,7 @@ func NewLinear(in, out int, opts ...torch.Option) *Linear {
 	return l
 }
 
-// ResetParameters draws the weights anew.
+// ResetParameters draws the weights again.
 func (l *Linear) ResetParameters() {
 	KaimingUniform_(l.Weight, kw.A(math.Sqrt(5)))
 	if l.Bias != nil {

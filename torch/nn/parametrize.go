@@ -110,7 +110,7 @@ func (o ownRule) module() Module                              { return o.m }
 
 // RegisterParametrization makes rule's Forward compute the tensor called name,
 // which must be "weight", of m from what is learnt in its place; on a Parametrized
-// it comes behind the rules that are there. A rule with a method RightInverse
+// it comes after the rules that are there. A rule with a method RightInverse
 // says what is to be learnt at first.
 func RegisterParametrization(m Module, name string, rule Module) *Parametrized {
 	const class = "register_parametrization"

@@ -91,7 +91,7 @@ func (r *RNNBase) outputSize() int {
 	return r.HiddenSize
 }
 
-// ResetParameters draws the weights anew.
+// ResetParameters draws the weights again.
 func (r *RNNBase) ResetParameters() {
 	bound := 1 / math.Sqrt(float64(r.HiddenSize))
 	for _, f := range r.Parts() {

@@ -200,7 +200,7 @@ func foldHelper(name string, lanes int) (helper, bool) {
 	return helper{text: sb.String(), apart: true}, true
 }
 
-// post writes the operations behind the reductions of phase p.
+// post writes the operations after the reductions of phase p.
 func (e *emitter) post(p, lanes int) {
 	for i := range e.k.Steps {
 		if st := &e.k.Steps[i]; st.Phase == p && st.Inner && st.Reduces() {

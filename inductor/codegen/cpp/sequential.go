@@ -36,7 +36,7 @@ func (e *emitter) scan(i, j, lanes int) {
 	e.vals[valKey{i, j}] = operand{name, lanes}
 }
 
-// storeAt stores, or folds into what lies there, a number of elements behind an
+// storeAt stores, or folds into what lies there, a number of elements after an
 // address: the same number for all lanes, or one for each.
 func (e *emitter) storeAt(i, j, lanes int) {
 	body := e.k.Steps[i].Body

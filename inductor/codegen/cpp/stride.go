@@ -9,7 +9,7 @@ import (
 // of two do: two vectors and a shuffle in place of a load for each lane.
 
 // everySecond is the helper even_f or even_i. The second vector ends with the last
-// element that is wanted, so that nothing behind it is read.
+// element that is wanted, so that nothing after it is read.
 func everySecond(name string, lanes int) (helper, bool) {
 	kind, ok := strings.CutPrefix(name, "even_")
 	if !ok || lanes < 2 || len(kind) != 1 {

@@ -138,7 +138,7 @@ func (e *emitter) describe(n *ir.Node) {
 		a, b, packed, symbolMark, convText(mm))
 }
 
-// convText is the description of an image behind that of the product.
+// convText is the description of an image after that of the product.
 func convText(mm *ir.MatmulInfo) string {
 	if mm.Conv == nil {
 		return ""

@@ -17,7 +17,7 @@ type part uint8
 const (
 	all       part = iota
 	innerPart      // what runs in the inner loops
-	hoistPart      // what does not depend on them, and is not behind a reduction
+	hoistPart      // what does not depend on them, and is not after a reduction
 	postPart       // what follows the reduction
 )
 
@@ -394,7 +394,7 @@ func (e *emitter) load(v *ir.Value, lanes int) string {
 	return e.loadFrom(ptr, step, v.Buf.DType, lanes)
 }
 
-// loadAt loads what lies a number of elements behind an address: one number for
+// loadAt loads what lies a number of elements after an address: one number for
 // all lanes, or one for each.
 func (e *emitter) loadAt(i int, v *ir.Value, lanes int) string {
 	ptr, step := e.place(v, lanes)

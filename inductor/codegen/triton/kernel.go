@@ -311,7 +311,7 @@ func (e *emitter) keep(i, j int, v *ir.Value) {
 	}
 }
 
-// storeAt stores a number of elements behind an address, or folds into what lies
+// storeAt stores a number of elements after an address, or folds into what lies
 // there. No two programs, rows or columns of one meet at an element: the columns
 // run in their order.
 func (e *emitter) storeAt(i, j int, name string) {
@@ -326,7 +326,7 @@ func (e *emitter) storeAt(i, j int, name string) {
 }
 
 // wide reports whether operation j of step i is computed for every column: what
-// follows a reduction is not, nor what is computed again behind a sweep.
+// follows a reduction is not, nor what is computed again after a sweep.
 func (e *emitter) wide(i, j int) bool {
 	return e.form == product || e.k.Steps[i].Inner && e.again == "" && !e.behind(i)[j]
 }

@@ -83,7 +83,7 @@ func (e *emitter) sweepBlock() (height, width int64) {
 }
 
 // sweep goes through the rows for the inner steps of phase p; what a reduction
-// gives follows behind the loop.
+// gives follows after the loop.
 func (e *emitter) sweep(p int) {
 	if e.wrote {
 		e.p("tl.debug_barrier()") // other threads may have stored what this sweep reads

@@ -64,7 +64,7 @@ func forward(p *float32, bytes int) *float32 {
 const MaxRun = 32
 
 // Run is a part of a sliver's step: Len lanes (at most MaxRun) from byte To on, which stand at
-// byte From behind the step's place in memory.
+// byte From after the step's place in memory.
 type Run struct{ To, From, Len int }
 
 // PackRuns writes the steps of a sliver that is made of runs; step p is offs[p]

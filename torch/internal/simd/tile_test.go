@@ -14,7 +14,7 @@ import (
 // guard stands around what a kernel may write.
 const guard = -12345
 
-// guarded returns n numbers that start off elements behind an aligned address,
+// guarded returns n numbers that start off elements after an aligned address,
 // and a check that nothing around them was written.
 func guarded(n, off int) ([]float32, func() bool) {
 	all := make([]float32, n+off+64)

@@ -18,7 +18,7 @@ type winograd struct {
 
 // WinogradFilter turns the filters of n rows of the weight (at most Lanes): src has,
 // for each channel, 9 steps of n lanes, and value p of a channel goes to n lanes at
-// dst, point floats behind value p-1; channels follow each other.
+// dst, point floats after value p-1; channels follow each other.
 func (l Level) WinogradFilter(dst, src []float32, channels, n, point int) {
 	_, _ = src[9*channels*n-1], dst[(Points-1)*point+channels*n-1]
 	table[l].filter(&dst[0], &src[0], channels, n, 4*point)
@@ -29,7 +29,7 @@ func (l Level) WinogradFilter(dst, src []float32, channels, n, point int) {
 type TilePlanes struct{ Channel, Plane, Pitch int }
 
 // WinogradValues turns n neighbouring tiles (at most Lanes) of each channel: value p
-// goes to n lanes at dst, point floats behind value p-1, and width floats behind
+// goes to n lanes at dst, point floats after value p-1, and width floats after
 // that of the channel before.
 func (l Level) WinogradValues(dst, src []float32, channels, n int, at TilePlanes, width, point int) {
 	_ = dst[(Points-1)*point+(channels-1)*width+n-1]
@@ -38,7 +38,7 @@ func (l Level) WinogradValues(dst, src []float32, channels, n int, at TilePlanes
 }
 
 // WinogradPixels makes pixels of n rows of products, Lanes tiles wide: value p of a
-// row is point floats behind value p-1, the next row from floats on. A row's 2*Lanes
+// row is point floats after value p-1, the next row from floats on. A row's 2*Lanes
 // pixels go to dst, those below them below floats on, the next row's to floats on.
 func (l Level) WinogradPixels(dst, src []float32, n, point, from, to, below int) {
 	lanes := table[l].lanes

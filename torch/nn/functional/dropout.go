@@ -105,7 +105,7 @@ func keeps(x *torch.Tensor, p float64, channels bool) *torch.Tensor {
 	return torch.Empty(size, kw.Dtype(x.DType()), kw.Device(x.Device())).Bernoulli_(1 - p)
 }
 
-// ofChannels zeroes whole channels of examples of dims dimensions behind the
+// ofChannels zeroes whole channels of examples of dims dimensions after the
 // channels. An input without batch is a batch of one.
 func ofChannels(class string, dims int, x *torch.Tensor, opts []torch.Option) *torch.Tensor {
 	d := dropOf(class, true, opts)

@@ -10,7 +10,7 @@ import (
 	F "tcdbg/torch/nn/functional"
 )
 
-// function is a function of nn.functional with its arguments behind the input.
+// function is a function of nn.functional with its arguments after the input.
 type function func(x *torch.Tensor, opts ...torch.Option) *torch.Tensor
 
 // overInput are the functions that kw.Inplace is an option of.
