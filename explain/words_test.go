@@ -1,6 +1,7 @@
 package explain
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -193,5 +194,26 @@ func TestRecompileTextNamesTheLine(t *testing.T) {
 	r := foldText(t, "Recompiling function fn in /w/script.py:40\n    triggered by the following guard failure(s):\n    - 0/0: tensor 'L['x']' size mismatch at index 0. expected 4, actual 8\n")
 	if len(r.Frames) != 1 || r.Frames[0].Pos.Line != 40 {
 		t.Errorf("frames %+v", r.Frames)
+	}
+}
+
+// TestCountsOfATextLog: what a text log has none of may have been there, and its log off. A
+// trace has every record: there none is 0.
+func TestCountsOfATextLog(t *testing.T) {
+	for path, want := range map[string]string{
+		"pytorch-2.15/loops.txt.zst": "11 frames, 11 compiles, no graphs logged, 11 breaks at 7 places, no recompiles logged, no kernels logged, no failures logged, compile time unknown\n",
+		"pytorch-2.15/loops.log.zst": ", 0 recompiles, ",
+	} {
+		r := report(t, "testdata/traces/"+path)
+		var text, html strings.Builder
+		if err := errors.Join(WriteText(&text, r), WriteHTML(&html, r)); err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(text.String(), want) {
+			t.Errorf("%s: no %q in %.300s", path, want, text.String())
+		}
+		if got := strings.Contains(html.String(), "<b>none logged:</b><span>recompiles</span>"); got != strings.Contains(path, ".txt") {
+			t.Errorf("%s: HTML says none logged: %v", path, got)
+		}
 	}
 }

@@ -114,6 +114,9 @@ func (h *htmlWriter) header(r *Report) {
 		{itoa(n.Failures), "failures"},
 		{duration(n.CompileSeconds), "compiling"},
 	} {
+		if c.value == "0" && r.textual {
+			c.value = "none logged:"
+		}
 		h.raw("<div><b>")
 		h.esc(c.value)
 		h.raw("</b><span>" + c.name + "</span></div>")

@@ -113,9 +113,10 @@ func (t *textWriter) head(r *Report) {
 	if n.CompileSeconds == 0 {
 		compiling = "compile time unknown"
 	}
-	t.line("%s, %s, %s (%s), %s at %s, %s, %s, %s, %s",
-		count(n.Frames, "frame"), count(n.Compiles, "compile"), count(n.Graphs, "graph"), count(n.Ops, "op"), count(n.Breaks, "break"), count(n.DistinctBreaks, "place"),
-		count(n.Recompiles, "recompile"), count(n.Kernels, "kernel"), count(n.Failures, "failure"), compiling)
+	t.line("%s, %s, %s, %s, %s, %s, %s, %s",
+		count(n.Frames, "frame"), count(n.Compiles, "compile"), r.logged(n.Graphs, "graph", " ("+count(n.Ops, "op")+")"),
+		r.logged(n.Breaks, "break", " at "+count(n.DistinctBreaks, "place")),
+		r.logged(n.Recompiles, "recompile", ""), r.logged(n.Kernels, "kernel", ""), r.logged(n.Failures, "failure", ""), compiling)
 	if compiled, eager, known := r.Share(); known && compiled > 0 {
 		t.line("%d%% of operators run compiled (%d of %d)", 100*compiled/(compiled+eager), compiled, compiled+eager)
 	}
@@ -125,6 +126,15 @@ func (t *textWriter) head(r *Report) {
 	for _, s := range warnings(r) {
 		t.line("! %s", s)
 	}
+}
+
+// logged is a count with what belongs to it. Of a text log nobody knows which logs were on:
+// what it has none of may have been there all the same.
+func (r *Report) logged(n int, what, more string) string {
+	if n == 0 && r.textual {
+		return "no " + what + "s logged"
+	}
+	return count(n, what) + more
 }
 
 func count(n int, what string) string {
