@@ -36,6 +36,9 @@ func (w *tritonWriter) externCall(op *ops.Op, x *Extern) string {
 		args := w.arguments(op, x, len(x.Args))
 		last := len(args) - 1
 		return fmt.Sprintf("aten.%s(%s, None, %s, (*%s, False))", name, strings.Join(args[:3], ", "), strings.Join(args[3:last], ", "), args[last])
+	case name == "_class_index": // which PyTorch checks within one_hot
+		args := w.arguments(op, x, len(x.Args))
+		return fmt.Sprintf("(aten.one_hot(%s, %s), %[1]s.clone())[1]", args[0], args[1])
 	case name == "_int_tensor":
 		args := w.arguments(op, x, len(x.Args))
 		return fmt.Sprintf("torch.tensor(%s, device=device).reshape(%s)", args[0], args[1])

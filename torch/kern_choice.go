@@ -11,7 +11,7 @@ import (
 // and the exponents of numbers.
 
 func choiceKernels() map[ops.ID]kernel {
-	return map[ops.ID]kernel{ops.Mode: modeKernel, ops.NanmedianDim: nanmedianKernel, ops.Kthvalue: kthKernel, ops.Frexp: frexpKernel, ops.IntTensor: intTensorKernel}
+	return map[ops.ID]kernel{ops.Mode: modeKernel, ops.NanmedianDim: nanmedianKernel, ops.Kthvalue: kthKernel, ops.Frexp: frexpKernel, ops.IntTensor: intTensorKernel, ops.ClassIndex: classIndexKernel}
 }
 
 // comparer compares positions of a row.
@@ -126,6 +126,26 @@ func frexpKernel(k *kernelCall) {
 	finish(k.outs[1], exp, ops.Int64)
 }
 
+// classIndexKernel copies classes of which each is in range.
+func classIndexKernel(k *kernelCall) {
+	x := k.in(0)
+	if x.dtype != ops.Int64 {
+		fail("one_hot", "RuntimeError", "one_hot is only applicable to index tensor of type LongTensor.")
+	}
+	ids, n := x.Int64s(), k.num(1)
+	for _, i := range ids {
+		if i < 0 {
+			fail("one_hot", "RuntimeError", "Class values must be non-negative.")
+		}
+	}
+	for _, i := range ids {
+		if i >= int64(n) {
+			fail("one_hot", "RuntimeError", "Class values must be smaller than num_classes.")
+		}
+	}
+	finish(k.out(), ids, ops.Int64)
+}
+
 func intTensorKernel(k *kernelCall) {
 	data := make([]int64, k.out().Numel())
 	for i, v := range k.nums(0) {
@@ -144,18 +164,12 @@ func oneHotKernel(k *kernelCall) []Value {
 	if n == -1 && len(ids) == 0 {
 		fail("one_hot", "RuntimeError", "Can not infer total number of classes from empty tensor.")
 	}
-	high := 0
-	for _, i := range ids {
-		if i < 0 {
-			fail("one_hot", "RuntimeError", "Class values must be non-negative.")
-		}
-		high = max(high, int(i)+1)
-	}
 	if n == -1 {
-		n = high
-	}
-	if n < high {
-		fail("one_hot", "RuntimeError", "Class values must be smaller than num_classes.")
+		n = 0
+		for _, i := range ids {
+			n = max(n, int(i)+1)
+		}
+		n = max(n, 1) // of negative classes alone, which are refused
 	}
 	return decompose(&ops.Call{Op: k.Op, Args: []ops.Arg{x, ops.Arg(toMeta([]int{n})[0])}}, false)
 }

@@ -448,6 +448,9 @@ func repeatIndexKernel(k *kernelCall) []Value {
 	if len(r.shape) > 1 {
 		fail("repeat_interleave", "RuntimeError", "repeat_interleave only accept 1D vector as repeat")
 	}
+	if r.dtype != ops.Int64 && r.dtype != ops.Int32 {
+		fail("repeat_interleave", "NotImplementedError", "\"repeat_interleave_cpu\" not implemented for '%s'", r.dtype.ScalarType())
+	}
 	counts := r.Int64s()
 	n := k.num(1)
 	if len(counts) == 1 {

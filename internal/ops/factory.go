@@ -117,11 +117,16 @@ func patternRows() []*Op {
 			if sym.Lt(c.Int(1), symOne) {
 				refuse(Errorf("one_hot: num_classes must be given and positive, got %s", c.Int(1)))
 			}
-			classes := b.arange(c.Int(1), m)
-			checked := b.Emit(IndexSelect, classes, 0, b.reshape(c.Value(0), numel(m.Shape))) // fails on a class that is none
-			hit := b.eq(b.unsqueeze(b.reshape(checked, m.Shape...), len(m.Shape)), classes)
+			hit := b.eq(b.unsqueeze(b.Emit(ClassIndex, c.Value(0), c.Int(1)), len(m.Shape)), b.arange(c.Int(1), m))
 			return b.cast(hit, Int64)
 		})),
+		{ // the classes of one_hot, refused where one is out of range: a comparison would give zeros
+			ID: ClassIndex, Name: "_class_index", Schema: "(Tensor input, int num_classes) -> Tensor", Tags: TagInternal | TagNotMethod | TagNoGrad,
+			Meta: func(c *Call) ([]Result, error) {
+				m := c.Tensor(0)
+				return one(NewMeta(m.DType, m.Device, m.Shape)), nil
+			},
+		},
 		composite(NewZeros, "new_zeros", "(Tensor self, int[] size, "+factoryTail, TagNotFunction|TagNoGrad, func(b B, c *Call) Value {
 			m := c.Tensor(0)
 			return b.Emit(Zeros, c.Args[1], c.DTypeOr(2, m.DType), c.DeviceOr(3, m.Device), c.Args[4])

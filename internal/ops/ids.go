@@ -352,6 +352,7 @@ const (
 	Linspace
 	Eye
 	OneHot
+	ClassIndex
 	NewZeros
 	NewOnes
 	NewFull
