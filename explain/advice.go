@@ -412,7 +412,7 @@ func plainSource(s string) string {
 	return b.String()
 }
 
-// advise lists what to do first, dearest first.
+// advise lists what to do first, the costliest first.
 func advise(r *Report) {
 	type item struct {
 		a    Advice

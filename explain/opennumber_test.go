@@ -42,7 +42,7 @@ func TestNumberThatBecameInput(t *testing.T) {
 	}
 }
 
-// TestSettledAdviceComesLast: what asks for no change stands behind what does, dearer
+// TestSettledAdviceComesLast: what asks for no change comes after what does, costlier
 // or not.
 func TestSettledAdviceComesLast(t *testing.T) {
 	dear := &RecompileCause{Fix: Fix{Text: "nothing", Settled: true}, Seconds: 60}

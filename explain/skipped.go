@@ -29,7 +29,7 @@ next:
 			continue
 		}
 		st := fr.Compiles[len(fr.Compiles)-1].Stack
-		for i := 0; i+1 < len(st); i++ { // a helper behind a break often has no operators at all
+		for i := 0; i+1 < len(st); i++ { // a helper after a break often has no operators at all
 			if compiled[function{st[i].File, functionOf(st[i], nil)}] {
 				continue next
 			}
@@ -56,7 +56,7 @@ func (fr *Frame) skippedForGood() bool {
 // skippedWords are the consequence.
 const skippedWords = "always runs eagerly: its first call had no operator, so PyTorch skips it and never compiles it again"
 
-// skippedAdvice tells them behind what has a cost that is known.
+// skippedAdvice tells them after what has a cost that is known.
 func skippedAdvice(r *Report) []Advice {
 	var out []Advice
 	for _, fr := range r.SkippedForGood() {
