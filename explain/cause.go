@@ -85,7 +85,7 @@ func (fr *Frame) Causes() []*RecompileCause {
 		c.Recompiles = append(c.Recompiles, rc)
 		c.Seconds += comp.Seconds
 		c.Limit = c.Limit || comp.Status == Limit
-		if c.Fix.Text == "" {
+		if c.Fix.Text == "" || rc.Fix.Row == "limit" { // what to do about the first entries is no help at the limit
 			c.Fix = rc.Fix
 		}
 	}

@@ -56,21 +56,22 @@ func failedHint(hint string) bool {
 
 // traceFacts are what the advice on recompiles takes from the whole report.
 type traceFacts struct {
-	ours    bool               // a Go program
-	symbols map[ID][]*Symbol   // by compile, those of its last attempt
-	any     bool               // the trace records symbols at all
-	frames  map[[2]string]bool // what was compiled, by file and name of the code
+	ours    bool                // a Go program
+	symbols map[ID][]*Symbol    // by compile, those of its last attempt
+	any     bool                // the trace records symbols at all
+	frames  map[[2]string][]int // the first lines of what was compiled, by file and name of the code
 }
 
 // gatherFacts reads them.
 func gatherFacts(r *Report) *traceFacts {
-	x := &traceFacts{ours: strings.HasPrefix(r.Engine, "tcdbg"), symbols: map[ID][]*Symbol{}, frames: map[[2]string]bool{}, any: len(r.Symbols) > 0 || !r.textual && laterThan(r.Engine, 2, 10)}
+	x := &traceFacts{ours: strings.HasPrefix(r.Engine, "tcdbg"), symbols: map[ID][]*Symbol{}, frames: map[[2]string][]int{}, any: len(r.Symbols) > 0 || !r.textual && laterThan(r.Engine, 2, 10)}
 	for _, fr := range r.Frames {
 		at, name := fr.Pos, fr.Name
 		if fr.wraps != nil {
 			at, name = *fr.wraps, fr.wraps.Func
 		}
-		x.frames[[2]string{at.File, name}] = true
+		key := [2]string{at.File, name}
+		x.frames[key] = append(x.frames[key], at.Line)
 	}
 	last := map[ID]int{}
 	for _, s := range r.Symbols {
@@ -95,11 +96,22 @@ func (x *traceFacts) calledWithin(c *Compile) bool {
 	}
 	for i := 0; i+1 < len(c.Stack); i++ {
 		p := c.Stack[i]
-		if x.frames[[2]string{p.File, p.Func}] && (p.File != c.Frame.Pos.File || p.Func != c.Frame.Name) {
+		if first, ok := x.compiledAt(p); ok && (p.File != c.Frame.Pos.File || p.Func != c.Frame.Name || first != c.Frame.Pos.Line) {
 			return true
 		}
 	}
 	return false
+}
+
+// compiledAt finds the compiled function that a line of a stack is of, by its first line:
+// the methods forward of two classes in one file are two functions.
+func (x *traceFacts) compiledAt(p logs.Pos) (first int, ok bool) {
+	for _, line := range x.frames[[2]string{p.File, p.Func}] {
+		if line <= p.Line && line >= first {
+			first, ok = line, true
+		}
+	}
+	return first, ok
 }
 
 // laterThan reports whether an engine is a PyTorch later than a release.
@@ -128,7 +140,7 @@ func recompileFinding(rc *Recompile, x *traceFacts) *advice.Finding {
 		f.Name = plainSource(g.Source)
 	case g.Kind == breaks.AliasingChanged:
 		f.Name = aliased(g)
-	case f.Name == "" && (g.Kind == breaks.LengthChanged || g.Kind == breaks.DictKeyChanged):
+	case f.Name == "" && (g.Kind == breaks.LengthChanged || g.Kind == breaks.DictKeyChanged || g.Expected == "false"):
 		f.Name = keywordsDict(plainSource(g.Source))
 	case f.Name == "":
 		f.Name = positional(rc, plainSource(g.Source))
@@ -138,7 +150,16 @@ func recompileFinding(rc *Recompile, x *traceFacts) *advice.Finding {
 	}
 	f.Known = x.any
 	f.Baked = holdsConstant(fr, g)
+	if _, err := strconv.Atoi(g.Expected); err == nil && g.Kind != breaks.SizeChanged {
+		constant, known := staysConstant(rc.Compile, g)
+		if g.Expected == "0" || g.Expected == "1" {
+			f.Baked = f.Baked || constant || !known // what the next value becomes is not told
+		} else {
+			f.Held = constant
+		}
+	}
 	f.Kept = strings.HasPrefix(g.Source, "G[") || strings.Contains(g.Source, "__closure__") // an argument is written L['x'], or x alone
+	f.AlsoChanged = alsoChanged(rc, g)
 	f.LibraryFrame = fr.wraps == nil && strings.Contains(fr.Pos.File, "torch/nn/modules/")
 	f.Reachable = f.Name != "" && reachable(f.Name)
 	f.SetBy, f.CutBy = cutBefore(rc, g, f.Name)
@@ -147,6 +168,7 @@ func recompileFinding(rc *Recompile, x *traceFacts) *advice.Finding {
 		f.Reachable = false
 	}
 	fl := rc.Compile.Failure
+	f.Limit = rc.Compile.Status == Limit
 	if f.Failed = rc.Compile.Status == Failed && (fl == nil || fl.Type != recompileError); !f.Failed {
 		numberFacts(f, rc, g, x)
 	}
@@ -174,6 +196,37 @@ func holdsConstant(fr *Frame, g *GuardFailure) bool {
 	}
 	return false
 }
+
+// staysConstant says whether the entry of a compile has a number as a constant that is
+// neither 0 nor 1; known is false where its guards are not recorded.
+func staysConstant(c *Compile, g *GuardFailure) (constant, known bool) {
+	if c.Guards == nil || c.Guards.Leaves > manyGuards {
+		return false, false
+	}
+	walkGuards(c.Guards.Root(), func(n *GuardNode) {
+		_, value, ok := strings.Cut(n.Text, " == ")
+		constant = constant || ok && n.Kind == "EQUALS_MATCH" && plainSource(n.Source) == plainSource(g.Source) && value != "0" && value != "1"
+	})
+	return constant, true
+}
+
+// alsoChanged names an argument of which the failed entry and the new one hold different
+// constants: where a size changed as well, the new entry is there for the constant, too.
+func alsoChanged(rc *Recompile, g *GuardFailure) string {
+	entry := rc.entry(g)
+	if g.Kind != breaks.SizeChanged || entry == nil || entry.Guards == nil || rc.Compile.Guards == nil || rc.Compile.Guards.Leaves > manyGuards {
+		return ""
+	}
+	for _, c := range DiffGuards(entry.Guards.Root(), rc.Compile.Guards.Root()) {
+		if name := plainSource(c.Source); c.Kind == "EQUALS_MATCH" && c.Old != "" && c.New != "" && isIdentifier(name) {
+			return name
+		}
+	}
+	return ""
+}
+
+// manyGuards is how many guards are too many to compare for one advice.
+const manyGuards = 5000
 
 // aliased names the tensors that are one in some calls: "a and b".
 func aliased(g *GuardFailure) string {

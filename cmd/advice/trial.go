@@ -181,6 +181,9 @@ func (t *trial) try(r *runner, dir string) error {
 		if err != nil {
 			return err
 		}
+		if after.code != 0 {
+			return fmt.Errorf("%s ends with %d: %s", filepath.Base(path), after.code, lastLine(after.stderr))
+		}
 		if err := compare(t.row.ID, t.before, before, after); err != nil {
 			return fmt.Errorf("%s: %w", filepath.Base(path), err)
 		}
@@ -211,14 +214,14 @@ func (t *trial) again(r *runner, text string) error {
 func compare(row string, list []finding, before, after *run) error {
 	now := findings(after.report)
 	switch more := grown(list, now); {
-	case after.code != 0:
+	case after.code != 0 && before.code == 0: // one that died before may have another cause to
 		return fmt.Errorf("ends with %d: %s", after.code, lastLine(after.stderr))
 	case before.code == 0 && !sameOutput(before.stdout, after.stdout):
 		return fmt.Errorf("prints %q, and before %q", after.stdout, before.stdout)
-	case ofRow(now, row) > 0:
-		return fmt.Errorf("the finding is still there")
 	case len(more) > 0:
 		return fmt.Errorf("brings %s", strings.Join(more, ", "))
+	case ofRow(now, row) > 0:
+		return fmt.Errorf("the finding is still there")
 	}
 	return nil
 }

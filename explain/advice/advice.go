@@ -83,9 +83,12 @@ type Finding struct {
 	LibraryFrame     bool     // what was compiled is a method of a module of PyTorch's own, which the program did not compile
 	Known            bool     // the trace records what became of numbers and sizes
 	Partial          bool     // which sizes changed with this one is not recorded
+	AlsoChanged      string   // an argument of which the entries hold different constants, besides a size that changed
+	Held             bool     // a number that is neither 0 nor 1 changed, and the new entry has its next value as a constant, too
 	Baked            bool     // another entry holds a value that is neither 0 nor 1 as a constant
 	Kept             bool     // every call has the same object: it is a global or of a closure, no argument
 	Grows            bool     // the number goes up by one with every recompile
+	Limit            bool     // no entry could be made: the function has as many as it may have
 	Failed           bool     // the compile after the change failed
 	Static           bool     // the compile after the change left no size open
 	Compiles         int      // how often this cause made the function compile again

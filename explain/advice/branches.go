@@ -67,7 +67,7 @@ var branches = []Row{
 		Text: func(f *Finding) string {
 			text := "Compute both sides and choose with torch.where."
 			if opens(f.Line, "if", "elif") && strings.HasSuffix(strings.TrimSpace(f.Line), ":") { // what it does is not in the line
-				return text + " A branch that raises, or leaves a loop, belongs outside of the compiled function."
+				return text + " A branch that raises, leaves a loop or gives a result of another shape belongs outside of the compiled function."
 			}
 			return text
 		},
@@ -78,7 +78,7 @@ var branches = []Row{
 		When: func(f *Finding) bool {
 			return f.Code == breaks.TensorItem && sliceBound(f.Line)
 		},
-		Text: say("A tensor as the bound of a slice is read out as a number: mask what is beyond it instead, as torch.where(torch.arange(n) < length, x, 0) does."),
+		Text: say("A tensor as the bound of a slice is read out as a number: mask what is beyond it instead, as torch.where(torch.arange(n) < length, x, 0) does; where the slice itself is the result, take it outside of the compiled function."),
 	},
 	{
 		ID: "item-size", Kind: Break, Effect: Removes,
@@ -123,10 +123,18 @@ var branches = []Row{
 		Text: func(f *Finding) string {
 			text := "Leave out " + reading(f.Line) + ": keep the value as a 0-dimensional tensor here, and read the number outside of the compiled function"
 			if !opens(f.Line, "return") {
-				text += "; where a line branches on it, choose with torch.where"
+				text += "; where a line branches on it, choose with torch.where, and where it is a size, compute it outside and pass it in"
 			}
 			return text + "."
 		},
+	},
+	{
+		ID: "number-of-array", Kind: Break, Effect: Removes,
+		Pattern: "a number read out of an array of NumPy",
+		When: func(f *Finding) bool {
+			return f.Code == breaks.DataDependentOperator && has(f.Context, "_local_scalar_dense") && has(f.Line, ".numpy(", "np.") && reading(f.Line) != "" && !has(f.Line, "random.")
+		},
+		Text: say("A number is read out of an array: do this outside of the compiled function, on what it returns."),
 	},
 	{
 		ID: "tolist", Kind: Break, Effect: Removes,
@@ -158,7 +166,7 @@ var branches = []Row{
 		When: func(f *Finding) bool {
 			return f.Code == breaks.DynamicShapeOperator && has(f.Context, "aten.nonzero", "aten.masked_select")
 		},
-		Text: say("How many elements are selected is unknown while tracing: work on all of them with a mask, as torch.where(mask, x, 0) does, instead of selecting some."),
+		Text: say("How many elements are selected is unknown while tracing: work on all of them with a mask, as torch.where(mask, x, 0) does, instead of selecting some; where the selected elements are the result, select them outside of the compiled function."),
 	},
 	{
 		ID: "unique", Kind: Break, Effect: Removes,

@@ -72,7 +72,7 @@ var calls = []Row{
 		ID: "open", Kind: Break, Effect: Removes,
 		Pattern: "open() in a compiled function",
 		When: func(f *Finding) bool {
-			return f.Code == breaks.BuiltinPrint && f.Builtin == "open" || f.Code == breaks.UnsupportedContext && has(f.Context+f.Explanation, "TextIOWrapper", "BufferedWriter", "BufferedReader") || f.Code == breaks.SkippedFunction && f.Callee == "open"
+			return f.Code == breaks.BuiltinPrint && f.Builtin == "open" || f.Code == breaks.UnsupportedContext && has(f.Context+f.Explanation, "TextIOWrapper", "BufferedWriter", "BufferedReader") || f.Code == breaks.SkippedFunction && f.Callee == "open" || f.Code == unsupportedMethod && has(f.Context, "TextIOWrapper", "BufferedWriter", "BufferedReader")
 		},
 		Text: say("Read and write files outside of the compiled function."),
 	},
@@ -152,6 +152,16 @@ var calls = []Row{
 			return f.Code == breaks.SkippedInline && has(f.Context, "Optimizer.zero_grad")
 		},
 		Text: say("Call zero_grad() outside of the compiled function."),
+	},
+	{
+		ID: "skipped-method", Kind: Break, Effect: Removes,
+		Pattern: "a call of another function of PyTorch that is never traced (GradScaler.scale)",
+		When: func(f *Finding) bool {
+			return f.Code == breaks.SkippedInline && qualifiedName(f.Context) != ""
+		},
+		Text: func(f *Finding) string {
+			return "Call " + qualifiedName(f.Context) + " outside of the compiled function."
+		},
 	},
 	{
 		ID: "numpy-function", Kind: Break, Effect: Removes,
@@ -264,6 +274,26 @@ var failures = []Row{
 		},
 	},
 	{
+		ID: "branch-failed", Kind: Failure, Effect: Removes,
+		Pattern: "a branch on a number that has no value while tracing, with capture_scalar_outputs",
+		When: func(f *Finding) bool {
+			return has(f.Explanation, "Could not guard on data-dependent expression") && opens(f.Line, "if", "elif", "while", "assert")
+		},
+		Text: say("The line branches on a number that was read out of a tensor and has no value while tracing: compare the tensor and choose with torch.where, or branch outside of the compiled function."),
+	},
+	{
+		ID: "backend-failed", Kind: Failure, Effect: Removes,
+		Pattern: "a backend other than Inductor raises an exception",
+		When: func(f *Finding) bool {
+			return f.Raw == "BackendCompilerFailed" && has(f.Explanation, "backend='") && !has(f.Explanation, "backend='inductor'")
+		},
+		Text: func(f *Finding) string {
+			_, rest, _ := strings.Cut(f.Explanation, "backend='")
+			name, _, _ := strings.Cut(rest, "'")
+			return fmt.Sprintf("The graph was captured, and the backend %s failed on it: read its error; torch.compile(..., backend=\"eager\") runs the graph without it.", name)
+		},
+	},
+	{
 		ID: "constraint", Kind: Failure, Effect: Removes,
 		Pattern: "a size that was marked dynamic is made a constant by the code",
 		When:    func(f *Finding) bool { return f.Marked != "" && f.MarkedDim != "" },
@@ -281,9 +311,22 @@ var failures = []Row{
 	},
 }
 
+// unsupportedMethod is the code of a call of a method that Dynamo has no rule for.
+const unsupportedMethod = "GB0156"
+
 // code is a row's pattern that a code suffices for.
 func code(want string) func(*Finding) bool {
 	return func(f *Finding) bool { return f.Code == want }
+}
+
+// qualifiedName reads "GradScaler.scale" out of "qualname: GradScaler.scale, name: scale, ...".
+func qualifiedName(context string) string {
+	_, rest, ok := strings.Cut(context, "qualname: ")
+	name, _, closed := strings.Cut(rest, ",")
+	if !ok || !closed || strings.ContainsAny(name, " <>") {
+		return ""
+	}
+	return name
 }
 
 func orElse(a, b string) string {

@@ -85,6 +85,16 @@ var inputs = []Row{
 		},
 	},
 	{
+		ID: "size-and-value", Kind: Recompile, Effect: Accept,
+		Pattern: "a size of an argument changed, and with it a constant that has an entry for each value",
+		When: func(f *Finding) bool {
+			return f.Guard == breaks.SizeChanged && f.AlsoChanged != "" && f.Name != ""
+		},
+		Text: func(f *Finding) string {
+			return fmt.Sprintf("size %d of %s changes (%s -> %s), and %s with it, of which each value has an entry: one entry more is normal", f.Dim, f.Name, f.Expected, f.Actual, f.AlsoChanged)
+		},
+	},
+	{
 		ID: "size", Kind: Recompile, Effect: Removes,
 		Pattern: "a size of an argument changed, and the next compile left it open",
 		When: func(f *Finding) bool {

@@ -14,6 +14,9 @@ import (
 // valueKinds are the guards on a value, wherever it is kept.
 var valueKinds = []string{breaks.ValueChanged, breaks.AttributeChanged, breaks.GlobalChanged, breaks.ClosureChanged}
 
+// ofValue says whether a guard is on a value that the program has a name for.
+func ofValue(f *Finding) bool { return slices.Contains(valueKinds, f.Guard) && f.Name != "" }
+
 var values = []Row{
 	{
 		ID: "compile-in-loop", Kind: Recompile, Effect: Removes,
@@ -30,10 +33,21 @@ var values = []Row{
 		Text:    say("threads compiled this side by side: make the first call before they start"),
 	},
 	{
+		ID: "limit", Kind: Recompile, Effect: Removes,
+		Pattern: "what an object holds has more values than a method may have entries (many modules of one class)",
+		When: func(f *Finding) bool {
+			root, _, dotted := strings.Cut(f.Name, ".")
+			return f.Limit && dotted && has(root, "self") && (ofValue(f) || f.Guard == breaks.IdentityChanged) && !has(f.Text, "allow_unspec_int_on_nn_module")
+		},
+		Text: func(f *Finding) string {
+			return fmt.Sprintf("%s runs eager from here: the objects of a class share the entries of a method and their limit, and %s needs an entry for each value: compile what calls these objects as one function instead of each by itself", f.Function, f.Name)
+		},
+	},
+	{
 		ID: "membership", Kind: Recompile, Effect: Accept,
 		Pattern: "a key or an element is there in some calls and not in others",
 		When: func(f *Finding) bool {
-			return slices.Contains(valueKinds, f.Guard) && strings.Contains(f.Name, " in ") || f.Guard == breaks.DictKeyChanged && has(f.Expected+f.Actual, "has ", "lacks ")
+			return ofValue(f) && strings.Contains(f.Name, " in ") || f.Guard == breaks.DictKeyChanged && has(f.Expected+f.Actual, "has ", "lacks ")
 		},
 		Text: func(f *Finding) string {
 			name := f.Name
@@ -45,9 +59,22 @@ var values = []Row{
 		},
 	},
 	{
+		ID: "keywords", Kind: Recompile, Effect: Accept,
+		Pattern: "calls come with other keyword arguments",
+		When: func(f *Finding) bool {
+			return (f.Guard == breaks.LengthChanged || f.Guard == breaks.ValueChanged && f.Expected == "false") && keywordsName(f.Name)
+		},
+		Text: func(f *Finding) string {
+			if f.Keywords != "" {
+				return f.Keywords
+			}
+			return "calls come with other keyword arguments: an entry for each set of them is normal"
+		},
+	},
+	{
 		ID: "empty", Kind: Recompile, Effect: Accept,
 		Pattern: "a container or a value is empty or false in some calls",
-		When:    func(f *Finding) bool { return slices.Contains(valueKinds, f.Guard) && f.Expected == "false" },
+		When:    func(f *Finding) bool { return ofValue(f) && f.Expected == "false" },
 		Text: func(f *Finding) string {
 			return f.Name + " was false or empty when the entry was made: two entries are normal"
 		},
@@ -56,7 +83,7 @@ var values = []Row{
 		ID: "flag", Kind: Recompile, Effect: Accept,
 		Pattern: "a flag changes",
 		When: func(f *Finding) bool {
-			return slices.Contains(valueKinds, f.Guard) && (f.Expected == "True" || f.Expected == "False")
+			return ofValue(f) && (f.Expected == "True" || f.Expected == "False")
 		},
 		Text: func(f *Finding) string { return f.Name + " is a flag: two entries are normal" },
 	},
@@ -64,7 +91,7 @@ var values = []Row{
 		ID: "text", Kind: Recompile, Effect: Accept,
 		Pattern: "a string changes",
 		When: func(f *Finding) bool {
-			return slices.Contains(valueKinds, f.Guard) && (strings.HasPrefix(f.Expected, "'") || strings.HasPrefix(f.Expected, `"`))
+			return ofValue(f) && (strings.HasPrefix(f.Expected, "'") || strings.HasPrefix(f.Expected, `"`))
 		},
 		Text: func(f *Finding) string {
 			return fmt.Sprintf("there is an entry for each value of %s (here %s): keep them few, or choose by it before the compiled function", f.Name, f.Expected)
@@ -83,7 +110,7 @@ var values = []Row{
 	{
 		ID: "number-constant", Kind: Recompile, Effect: Accept,
 		Pattern: "a number changes that a line needs as a constant (a loop's bound, the p of dropout, an index)",
-		When:    func(f *Finding) bool { return slices.Contains(valueKinds, f.Guard) && f.Number == Constant },
+		When:    func(f *Finding) bool { return ofValue(f) && f.Number == Constant },
 		Text: func(f *Finding) string {
 			return fmt.Sprintf("%s needs %s as a constant, so there is an entry for each value: keep its values few", orElse(f.NumberPlace, "the marked line"), f.Name)
 		},
@@ -91,7 +118,7 @@ var values = []Row{
 	{
 		ID: "number-branch", Kind: Recompile, Effect: Accept,
 		Pattern: "a number changes that a line branches on",
-		When:    func(f *Finding) bool { return slices.Contains(valueKinds, f.Guard) && f.Number == Branched },
+		When:    func(f *Finding) bool { return ofValue(f) && f.Number == Branched },
 		Text: func(f *Finding) string {
 			return fmt.Sprintf("%s is an input from this compile on, and %s asks for its value: an entry for each outcome there is normal", f.Name, orElse(f.NumberPlace, "a line"))
 		},
@@ -100,7 +127,7 @@ var values = []Row{
 		ID: "number-zero-one", Kind: Recompile, Effect: Accept,
 		Pattern: "an int changes from or to 0 or 1, and no entry holds another value of it as a constant",
 		When: func(f *Finding) bool {
-			return slices.Contains(valueKinds, f.Guard) && f.Known && f.Number == Unknown && ownEntry(f.Expected) && !f.Baked
+			return ofValue(f) && f.Known && f.Number == Unknown && ownEntry(f.Expected) && !f.Baked
 		},
 		Text: func(f *Finding) string {
 			return fmt.Sprintf("%s was %s when the entry was made: an int that is 0 or 1 has an entry of its own: nothing to change", f.Name, f.Expected)
@@ -109,9 +136,39 @@ var values = []Row{
 	{
 		ID: "number-input", Kind: Recompile, Effect: Accept,
 		Pattern: "a number changes, and the next compile has it as an input",
-		When:    func(f *Finding) bool { return slices.Contains(valueKinds, f.Guard) && f.Number == Input },
+		When:    func(f *Finding) bool { return ofValue(f) && f.Number == Input },
 		Text: func(f *Finding) string {
 			return fmt.Sprintf("%s was baked in by the first compile (%s) and is an input from this one on: nothing to change (an int that is 0 or 1 has an entry of its own)", f.Name, f.Expected)
+		},
+	},
+	{
+		ID: "number-infinite", Kind: Recompile, Effect: Accept,
+		Pattern: "a float was inf or nan when the entry was made (best = inf)",
+		When: func(f *Finding) bool {
+			return ofValue(f) && slices.Contains([]string{"inf", "-inf", "nan"}, f.Expected)
+		},
+		Text: func(f *Finding) string {
+			return fmt.Sprintf("%s was %s when the entry was made, which is a constant of that entry: one entry more is normal", f.Name, f.Expected)
+		},
+	},
+	{
+		ID: "number-global", Kind: Recompile, Effect: Removes,
+		Pattern: "a global number changes, and each entry has another value of it as a constant",
+		When: func(f *Finding) bool {
+			return f.Guard == breaks.GlobalChanged && f.Name != "" && f.Number == Unknown && f.Held
+		},
+		Text: func(f *Finding) string {
+			return fmt.Sprintf("%s is a global number, and each entry has its value as a constant: change it outside of the compiled function and pass it in as an argument", f.Name)
+		},
+	},
+	{
+		ID: "number-range", Kind: Recompile, Effect: Accept,
+		Pattern: "a line branches on a number that is an input, and takes another side than when the entry was made",
+		When: func(f *Finding) bool {
+			return slices.Contains(valueKinds, f.Guard) && has(f.Text, " < ", " <= ", " > ", " >= ", " != ") && !has(f.Text, "size()", "stride()", ".item()", "len(") && has(f.Line, "if ", "while ", "assert ", "min(", "max(", "elif ")
+		},
+		Text: func(f *Finding) string {
+			return fmt.Sprintf("%s branches on a number that is an input: an entry for each outcome there is normal", f.Place)
 		},
 	},
 	{
@@ -122,17 +179,6 @@ var values = []Row{
 		},
 		Text: func(f *Finding) string {
 			return f.Name + " grows with every call: append to it outside of the compiled function"
-		},
-	},
-	{
-		ID: "keywords", Kind: Recompile, Effect: Accept,
-		Pattern: "calls come with other keyword arguments",
-		When:    func(f *Finding) bool { return f.Guard == breaks.LengthChanged && keywordsName(f.Name) },
-		Text: func(f *Finding) string {
-			if f.Keywords != "" {
-				return f.Keywords
-			}
-			return "calls come with other keyword arguments: an entry for each set of them is normal"
 		},
 	},
 	{

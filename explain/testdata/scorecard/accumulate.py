@@ -22,6 +22,7 @@ opt = torch.optim.SGD(net.parameters(), lr=0.1)
 def scaled(loss, n):
     return loss / n
 
+# again
 for step in range(2):
     for micro in range(3):
         last = micro == 2

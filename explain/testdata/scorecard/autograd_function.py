@@ -16,5 +16,6 @@ class STE(torch.autograd.Function):
 def f(x): return STE.apply(x * 2).sum()
 
 x = torch.tensor([0.1, -2.0], requires_grad=True)
+# again
 f(x).backward()
 print(x.grad)

@@ -25,6 +25,7 @@ def pick(tokens, scores):
     return tokens[best] #-2
     return tokens[best[None]].squeeze(0) #+2
 
+# again
 with torch.no_grad():
     tokens, scores = torch.ones(1, 1, dtype=torch.long), torch.zeros(1)
     for step in range(5):

@@ -16,5 +16,6 @@ class Net(torch.nn.Module):
     def forward(s, x): return checkpoint(s.blk, s.a(x), use_reentrant=False).sum()
 
 n = Net(); f = torch.compile(n, backend="eager")
+# again
 l = f(torch.ones(2, 4)); l.backward()
 print(l.detach(), n.a.weight.grad.sum())

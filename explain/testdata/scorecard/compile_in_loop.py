@@ -7,6 +7,7 @@ class Backend:
 
 def f(x): return x.sin()
 g = torch.compile(f, backend=Backend()) #+1
+# again
 for i in range(4):
     g = torch.compile(f, backend=Backend()) #-1
     print(g(torch.ones(2)))

@@ -25,6 +25,7 @@ class Net(nn.Module):
 
 f = torch.compile(Net(), backend="eager")
 base = Config()
+# again
 with torch.no_grad():
     for c in (base, replace(base, act="tanh"), replace(base, scale=0.5), replace(base, scale=0.25), replace(base, layers=3), replace(base, residual=False), replace(base, extra={"temp": 2.0})):
         print("%.3f" % f(torch.ones(2, 4), c).sum())

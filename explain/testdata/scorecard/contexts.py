@@ -21,6 +21,7 @@ def timed(x):
     y = x * 2 #+2
     return y + 1
 
+# again
 with lock: print(locked(torch.ones(2))) #+1
 print(locked(torch.ones(2))) #-1
 with Timer(): print(timed(torch.ones(2))) #+2

@@ -16,6 +16,7 @@ def warm(x):
     return x * STEP
 
 m = Net(); f = torch.compile(m, backend="eager")
+# again
 for STEP in range(6):
     f(torch.ones(2))
     m.calls += 1 #+1

@@ -8,4 +8,5 @@ torch.library.register_fake("card::triple", lambda x: torch.empty_like(x)) #+1
 
 @torch.compile(backend="eager")
 def f(x): return torch.ops.card.triple(x.sin()).cos()
+# again
 print(f(torch.ones(3)))

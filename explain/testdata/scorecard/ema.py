@@ -16,6 +16,7 @@ class EMA:
 
 net = nn.Linear(3, 2)
 ema = EMA(net)
+# again
 for _ in range(6):
     with torch.no_grad(): net.weight.add_(0.1)
     ema.update(net)

@@ -25,4 +25,5 @@ def note(x):
 
 y = save(torch.ones(2))
 torch.save(y - 1, buf) #+2
+# again
 print(y, tag(torch.ones(2)), note(torch.ones(2)))

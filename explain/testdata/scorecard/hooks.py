@@ -18,6 +18,7 @@ m = nn.Sequential(nn.Linear(4, 4), nn.ReLU(), nn.Linear(4, 2))
 m[0].register_forward_hook(collect)
 m[2].register_forward_hook(show)
 f = torch.compile(m, backend="eager")
+# again
 with torch.no_grad():
     y = f(torch.ones(2, 4))
     print("shape", tuple(y.shape)) #+1 #+3

@@ -24,6 +24,7 @@ def smooth(avg, loss, beta, i):
     return avg, avg / (1 - beta ** (i + 1))
 
 x, y, avg = torch.randn(8, 4), torch.randn(8, 1), torch.zeros(())
+# again
 for i in range(5):
     for g in opt.param_groups: g["lr"] *= 1.5 #-3
     for g in opt.param_groups: g["lr"].fill_(g["lr"] * 1.5) #+3

@@ -20,4 +20,5 @@ class MoE(nn.Module):
         return out
 
 f = torch.compile(MoE(), backend="eager")
+# again
 with torch.no_grad(): print("%.4f" % f(torch.ones(6, 8)).sum())

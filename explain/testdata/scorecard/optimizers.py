@@ -10,6 +10,7 @@ for p in m.parameters(): p.grad = torch.ones_like(p)
 @torch.compile(backend="eager")
 def step(): opt.step()
 
+# again
 for i in range(4):
     step()
     lr = 0.1 / (i + 2)

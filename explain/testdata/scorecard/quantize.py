@@ -18,4 +18,5 @@ class FakeQuant(nn.Module):
         return (x / scale).round().clamp(-128, 127) * scale
 
 f = torch.compile(FakeQuant(), backend="eager")
+# again
 print(f(torch.tensor([0.5, -2.0, 1.0])), f(torch.tensor([0.5, -4.0, 1.0])))

@@ -21,6 +21,7 @@ class Ranker(nn.Module):
 
 enc, rank = torch.compile(Encoder(), backend="eager"), torch.compile(Ranker(), backend="eager")
 lat = []
+# again
 with torch.inference_mode():
     for n, top in ((2, None), (3, 2), (5, 2), (4, 3), (1, None)):
         t = time.time()

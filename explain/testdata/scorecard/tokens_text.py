@@ -15,6 +15,7 @@ def describe(v):
     s = f"norm {v.norm():.2f}"
     return v * 2, s
 
+# again
 with torch.no_grad():
     for t in ("A cat sat", "The mat", "a cat on a mat"):
         v, s = describe(encode(t))

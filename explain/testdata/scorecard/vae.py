@@ -15,6 +15,7 @@ class VAE(nn.Module):
         return s.d(z), kl * kl_weight
 
 m = VAE(); f = torch.compile(m, backend="eager")
+# again
 for step in range(6):
     y, kl = f(torch.ones(4, 16), min(1.0, step / 10)) #-1
     y, kl, h = f(torch.ones(4, 16), min(1.0, step / 10)) #+1

@@ -9,6 +9,7 @@ opt = torch.optim.SGD(m.parameters(), lr=0.1)
 @torch.compile(backend="eager")
 def step(x):
     opt.zero_grad() #-2
+# again
     loss = m(x).pow(2).mean()
     loss.backward() #-1
     opt.step() #-1

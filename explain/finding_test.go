@@ -1,0 +1,43 @@
+package explain
+
+import (
+	"testing"
+
+	"tcdbg/logs"
+)
+
+// TestMethodsOfOneNameAreApart: two classes of a file have a method forward each; where the
+// one calls the other and runs eager, the other is called within a compiled function.
+func TestMethodsOfOneNameAreApart(t *testing.T) {
+	const file = "/m/net.py"
+	x := &traceFacts{frames: map[[2]string][]int{{file, "forward"}: {25, 11}}}
+	inner := &Compile{
+		Frame: &Frame{Name: "forward", Pos: logs.Pos{File: file, Line: 11}},
+		Stack: []logs.Pos{{File: file, Line: 29, Func: "forward"}, {File: file, Line: 12, Func: "forward"}},
+	}
+	if !x.calledWithin(inner) {
+		t.Error("the method at line 11, called by that at line 25, is not found to be called within it")
+	}
+	inner.Stack[0].Line = 14
+	if x.calledWithin(inner) {
+		t.Error("a method that calls itself is called within another one")
+	}
+}
+
+// TestStaysConstant: what an entry has as a constant is read from its guards, and without
+// guards nothing is known.
+func TestStaysConstant(t *testing.T) {
+	g := &GuardFailure{Source: "L['n']", Expected: "1"}
+	of := func(text string) *Compile {
+		root := &GuardNode{Children: []*GuardNode{{Kind: "EQUALS_MATCH", Source: "L['n']", Text: text}}}
+		return &Compile{Guards: &GuardTree{Load: func() *GuardNode { return root }}}
+	}
+	for _, c := range []struct {
+		compile         *Compile
+		constant, known bool
+	}{{of("L['n'] == 2"), true, true}, {of("L['n'] == 0"), false, true}, {&Compile{}, false, false}} {
+		if constant, known := staysConstant(c.compile, g); constant != c.constant || known != c.known {
+			t.Errorf("constant %v, known %v, want %v, %v", constant, known, c.constant, c.known)
+		}
+	}
+}

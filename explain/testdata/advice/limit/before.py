@@ -1,0 +1,19 @@
+import torch, torch.nn as nn
+torch.manual_seed(0)
+
+class Block(nn.Module):
+    def __init__(self, name):
+        super().__init__(); self.l = nn.Linear(4, 4); self.name = name
+    def forward(self, x):
+        return self.l(x) * len(self.name)
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__(); self.blocks = nn.ModuleList(Block("n" * i) for i in range(12))
+    def forward(self, x):
+        for b in self.blocks: x = b(x).tanh()
+        return x
+
+net = Net()
+for b in net.blocks: b.compile(backend="eager")
+with torch.no_grad(): print("%.4f" % net(torch.ones(2, 4)).sum())
