@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 	"unsafe"
 
@@ -64,7 +65,7 @@ func (t *Tracer) explain(f reflect.Value, in []any) *torch.ExplainOutput {
 	}
 	opts, _ := t.parseOptions([]torch.Option{{Name: "backend", Value: "eager"}})
 	acc := &account{}
-	c := &Compiled{t: t, fn: cl.Fn, opts: opts, cache: map[string]*frameCache{}, account: acc}
+	c := &Compiled{t: t, fn: cl.Fn, opts: opts, made: new(atomic.Int64), cache: map[string]*frameCache{}, account: acc}
 	fn := reflect.New(f.Type())
 	t.in.MakeFunc(fn.UnsafePointer(), cl.Fn.Signature, &host.Closure{Fn: cl.Fn, Free: cl.Free, Compiled: c})
 	vals := make([]reflect.Value, len(in))
