@@ -48,6 +48,7 @@ var layers = []layer{
 	{2, "tracer/host/...", "torch torch/kw torch/compiler internal/ops logs tracer/host/..."},
 	{3, "tracer", "tracer/host/... tracer/breaks graph/... internal/ops internal/sym torch torch/compiler logs/... internal/ctl internal/modes"},
 	{3, "aot/...", "graph/... internal/ops internal/sym torch logs/... aot/..."},
+	{3, "inductor/interp", "inductor/ir inductor/sched internal/ops internal/sym"},
 	{3, "inductor/...", "graph/... internal/ops internal/sym torch logs/... inductor/..."},
 	{3, "tui/...", "explain/... logs/... internal/ctl tui/..."},
 	{4, "backends/...", "tracer aot/... inductor/... graph/... internal/ops internal/sym internal/modes torch/... logs/... backends/..."},

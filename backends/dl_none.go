@@ -5,7 +5,7 @@ package backends
 import "errors"
 
 // canLoad tells that this build cannot load compiled code: graphs run on the
-// plain executor.
+// interpreter.
 const canLoad = false
 
 var errNoLoad = errors.New("this build cannot load compiled code")

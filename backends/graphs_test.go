@@ -111,7 +111,12 @@ func elements(t *torch.Tensor) []float64 {
 			i += x * stride[k]
 		}
 		out = append(out, element(t.Storage().Bytes(), d, i))
-		next(at, shape)
+		for k := len(at) - 1; k >= 0; k-- { // the last digit counts fastest
+			if at[k]++; at[k] < shape[k] {
+				break
+			}
+			at[k] = 0
+		}
 	}
 	return out
 }
@@ -193,7 +198,7 @@ func TestMain(m *testing.M) {
 }
 
 // inductorAt is the inductor backend with vectors of so many lanes; 0 is the
-// plain executor.
+// interpreter.
 func inductorAt(t testing.TB, lanes int) tracer.Backend {
 	t.Helper()
 	cfg := Config{CacheDir: sharedCache, Lanes: lanes, Threads: 2, Stderr: t.Output()}
@@ -216,7 +221,7 @@ func needCompiler(t testing.TB) {
 	}
 }
 
-// widths are the vector widths that are tested; 0 is the plain executor.
+// widths are the vector widths that are tested; 0 is the interpreter.
 var widths = []int{0, 4, 8, 16}
 
 // everywhere runs the module on every width and compares with eager.

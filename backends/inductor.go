@@ -22,7 +22,7 @@ type inductorBackend struct{ set *Set }
 func (*inductorBackend) Name() string { return "inductor" }
 
 // engine is what all graphs of a process share: compiler, cache, runtime
-// library. Without a compiler cc is nil and graphs run on the plain executor.
+// library. Without a compiler cc is nil and graphs run on the interpreter.
 type engine struct {
 	set   *Set
 	cpu   cpuInfo
@@ -100,7 +100,7 @@ func (b *inductorBackend) Compile(r *tracer.Request) (tracer.Runnable, error) {
 			return nil, err
 		}
 		if x.rt == nil {
-			return x.plain, nil
+			return x.interpreted, nil
 		}
 		return x.run, nil
 	}

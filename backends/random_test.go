@@ -14,7 +14,7 @@ import (
 )
 
 // This file compares generated graphs with eager: a seed gives a graph, a graph
-// runs on one width (or the plain executor) and as the interpreter runs it.
+// runs on one width (or the interpreter of kernels) and as the eager backend runs it.
 
 var (
 	seeds = flag.Int("seeds", 60, "generated graphs to compare with eager")

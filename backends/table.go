@@ -14,7 +14,7 @@ import (
 
 // Config is what the backends of a process share.
 type Config struct {
-	CC        string    // C compiler; empty: $CC, then cc, gcc, clang; "none": the plain executor
+	CC        string    // C compiler; empty: $CC, then cc, gcc, clang; "none": the interpreter
 	CacheDir  string    // compiled code; empty: $XDG_CACHE_HOME/tcdbg
 	FaultPage string    // file that a faulting kernel reports to; empty: none
 	Threads   int       // of the kernels' pool; 0: as many as the process may use

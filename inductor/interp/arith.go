@@ -1,4 +1,4 @@
-package backends
+package interp
 
 import (
 	"math"
@@ -7,7 +7,7 @@ import (
 	"tcdbg/internal/ops"
 )
 
-// This file holds the arithmetic of the plain executor.
+// This file holds the arithmetic of the interpreter.
 
 // apply computes one operation over a tile: from is the operands' type, to the
 // result's.
@@ -229,7 +229,7 @@ func floatOp(o ir.Op, a, b float64) float64 {
 	case ir.CopySign:
 		return math.Copysign(a, b)
 	}
-	panic("plain executor: no float operation " + o.String())
+	panic("interpreter: no float operation " + o.String())
 }
 
 // floorDiv is the quotient without the remainder, one less where the remainder
@@ -330,5 +330,5 @@ func intOp(o ir.Op, a, b int64) int64 {
 	case ir.Floor, ir.Ceil, ir.Trunc, ir.Round:
 		return a
 	}
-	panic("plain executor: no integer operation " + o.String())
+	panic("interpreter: no integer operation " + o.String())
 }

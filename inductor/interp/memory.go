@@ -1,4 +1,4 @@
-package backends
+package interp
 
 import (
 	"unsafe"
@@ -7,8 +7,8 @@ import (
 	"tcdbg/internal/ops"
 )
 
-// This file moves tiles of the plain executor between memory and vectors, whose
-// elements are wider than those of narrow types in memory.
+// This file moves tiles between memory and vectors, whose elements are wider than
+// those of narrow types in memory.
 
 // readTile loads n elements of type d that lie step apart.
 func readTile(d ops.DType, base unsafe.Pointer, first, step, n int) vec {

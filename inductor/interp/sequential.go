@@ -1,18 +1,16 @@
-package backends
+package interp
 
-import (
-	"tcdbg/inductor/ir"
-)
+import "tcdbg/inductor/ir"
 
-// This file runs what goes in the order of the inner loops in the plain
-// executor: scans, and stores at positions that are data.
+// This file runs what goes in the order of the inner loops: scans, and stores at
+// positions that are data.
 
 // combined are the operations by which scans and folds combine two elements.
 var combined = map[ir.ReduceOp]ir.Op{ir.RSum: ir.Add, ir.RProd: ir.Mul, ir.RMax: ir.Max, ir.RMin: ir.Min}
 
 // scan combines each element of a tile with those before it, the tiles before
 // included.
-func (p *plainKernel) scan(key [2]int, v *plainValue, x vec) vec {
+func (p *kernel) scan(key [2]int, v *value, x vec) vec {
 	out := newVec(v.DType, x.len())
 	last, started := p.scans[key]
 	for k := range x.len() {
@@ -40,7 +38,7 @@ func (v vec) at(k int) vec {
 
 // storeAt stores the elements of a tile one after the other, each so far after
 // an address, or folds them into what lies there.
-func (p *plainKernel) storeAt(v *plainValue, x, at vec) {
+func (p *kernel) storeAt(v *value, x, at vec) {
 	base, first, step := p.memory(v)
 	d := v.Buf.DType
 	for k := range x.len() {

@@ -1,0 +1,69 @@
+package backends
+
+import (
+	"runtime"
+	"time"
+	"unsafe"
+
+	"tcdbg/inductor"
+	"tcdbg/inductor/interp"
+	"tcdbg/inductor/ir"
+	"tcdbg/internal/sym"
+	"tcdbg/torch"
+)
+
+// This file runs programs without compiled code, by the interpreter of kernels: for
+// machines without a C compiler and as a second opinion in tests.
+
+// interpreted executes the program without compiled code.
+func (x *executable) interpreted(in []torch.Value) []torch.Value {
+	f := x.frames.Get().(*frame)
+	f.bind(in)
+	f.place(nil)
+	env := &interpEnv{f, map[string]int{}}
+	for i := range x.prog.Buffers {
+		env.slots[x.prog.Buffers[i].Name] = i
+	}
+	kernels := func(st *inductor.Step, slot int) {
+		for i, k := range st.Kernels {
+			start := time.Now()
+			interp.Run(k, env)
+			x.prof.since(slot+i, start) // an interpreter has the time for a clock
+		}
+	}
+	f.withPrologue(in, func(i int) { kernels(&x.prog.Prologue[i], x.prof.onceAt[i]) })
+	for i := range x.prog.Steps {
+		st := &x.prog.Steps[i]
+		if st.Extern != nil {
+			start := time.Now()
+			f.extern(st.Extern)
+			x.prof.since(x.prof.at[i], start)
+			continue
+		}
+		kernels(st, x.prof.at[i])
+	}
+	x.prof.end()
+	f.verify(in)
+	out := f.outputs(in)
+	runtime.KeepAlive(in)
+	f.release()
+	return out
+}
+
+// interpEnv is a call as the interpreter sees it.
+type interpEnv struct {
+	f     *frame
+	slots map[string]int // position of a buffer by its name
+}
+
+// Eval is the value of a size in this call.
+func (e *interpEnv) Eval(x sym.Int) int64 { return e.f.eval(x) }
+
+// Pointer is where the first element of a buffer's memory lies.
+func (e *interpEnv) Pointer(b *ir.Buffer) unsafe.Pointer {
+	ptr := e.f.ptrs[e.slots[b.Name]]
+	return *(*unsafe.Pointer)(unsafe.Pointer(&ptr))
+}
+
+// Failed notes that data is not as it must be.
+func (e *interpEnv) Failed() { e.f.failed() }

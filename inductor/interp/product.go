@@ -1,0 +1,102 @@
+package interp
+
+import (
+	"unsafe"
+
+	"tcdbg/inductor/ir"
+)
+
+// This file runs templates: a product row by row, then its epilogue.
+
+// product computes a template: the product row by row, then its epilogue.
+func (p *kernel) product() {
+	n := p.k.Steps[0].Node
+	mm := n.MM
+	nb := len(n.Outer) - 2
+	outer := p.ints(n.Outer)
+	rows, cols, depth := outer[nb], outer[nb+1], p.eval(mm.K)
+	ai, bi := p.ints(mm.AIdx.Coef), p.ints(mm.BIdx.Coef)
+	aOff, bOff := p.eval(mm.AIdx.Off), p.eval(mm.BIdx.Off)
+	a, b := p.env.Pointer(mm.A), p.env.Pointer(mm.B)
+	batch := make([]int, nb)
+	line := make([]float32, cols)
+	linear := 0
+	for cols > 0 && rows > 0 {
+		for m := range rows {
+			ra, rb := aOff+m*ai[nb], bOff
+			for d, x := range batch {
+				ra += x * ai[d]
+				rb += x * bi[d]
+			}
+			if mm.Conv != nil {
+				convRow(line, operand{a, ra, ai[nb+2]}, operand{b, rb, 1}, depth, mm.Conv)
+			} else {
+				productRow(line, operand{a, ra, ai[nb+2]}, operand{b, rb, bi[nb+2]}, depth, bi[nb+1])
+			}
+			p.epilogue(linear*rows+m, line)
+		}
+		linear++
+		if !next(batch, outer) {
+			return
+		}
+	}
+}
+
+// operand is numbers in memory: where they begin, the first that is meant and the
+// step from one to the next. Only what is read has an address: the first one of a
+// padded window may lie before the memory.
+type operand struct {
+	base        unsafe.Pointer
+	first, step int
+}
+
+// at is the k-th number, shifted by so many others.
+func (o operand) at(k, shift int) float32 {
+	return *(*float32)(unsafe.Add(o.base, 4*(o.first+k*o.step+shift)))
+}
+
+func productRow(out []float32, a, b operand, depth, bcol int) {
+	clear(out)
+	for k := range depth {
+		x := a.at(k, 0)
+		for c := range out {
+			out[c] += float32(x * b.at(k, c*bcol))
+		}
+	}
+}
+
+// convRow is one output channel of a convolution, its columns gathered from the
+// image.
+func convRow(out []float32, a, image operand, depth int, c *ir.ConvInfo) {
+	clear(out)
+	for k := range depth {
+		x := a.at(k, 0)
+		for n := range out {
+			if at, inside := c.At(int64(k), int64(n)); inside {
+				out[n] += float32(x * image.at(int(at), 0))
+			}
+		}
+	}
+}
+
+// epilogue runs the pointwise items on one row of the product.
+func (p *kernel) epilogue(row int, line []float32) {
+	st := &p.k.Steps[0]
+	for k := p.k.Vec - 1; k >= 0; k-- {
+		p.at[k] = row % p.size[k]
+		row /= p.size[k]
+	}
+	out := st.Node.MM.Out
+	store := value{Value: &ir.Value{Op: ir.Store, DType: out.DType, Buf: out}, off: p.eval(st.Out.Off), coef: p.ints(st.Out.Coef)}
+	for c := 0; c < len(line); c += tileSize {
+		n := min(tileSize, len(line)-c)
+		p.at[p.k.Vec] = c
+		clear(p.regs)
+		p.store(&store, vec{f32: line[c : c+n]}, n)
+		for i := range p.k.Steps[1:] {
+			for j := range p.steps[i+1] {
+				p.value(i+1, j, n)
+			}
+		}
+	}
+}
