@@ -5,8 +5,8 @@ import (
 	"runtime"
 	"slices"
 
-	"tcdbg/internal/ops"
-	"tcdbg/internal/sym"
+	"tcdbg/ops"
+	"tcdbg/ops/sym"
 )
 
 // This file runs operators: the rule of the table gives shape and dtype, a

@@ -1,7 +1,7 @@
 package torch
 
 import (
-	"tcdbg/internal/ops"
+	"tcdbg/ops"
 )
 
 // This file holds convolution over any number of dimensions: columns of

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"sort"
 
-	"tcdbg/internal/ops"
+	"tcdbg/ops"
 )
 
 // This file draws categories by their weights, as PyTorch's CPU kernels do.

@@ -5,8 +5,8 @@ import (
 	"sync"
 	"unsafe"
 
-	"tcdbg/internal/ops"
-	"tcdbg/internal/sym"
+	"tcdbg/ops"
+	"tcdbg/ops/sym"
 )
 
 // This file is the table of eager kernels, an array over operator IDs, and

@@ -3,8 +3,8 @@ package tracer
 import (
 	"testing"
 
-	"tcdbg/internal/ops"
-	"tcdbg/internal/sym"
+	"tcdbg/ops"
+	"tcdbg/ops/sym"
 )
 
 // forcing is a backend whose code is right for the sizes of the first call only.

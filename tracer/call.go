@@ -8,7 +8,7 @@ import (
 	"unsafe"
 
 	"tcdbg/graph"
-	"tcdbg/internal/sym"
+	"tcdbg/ops/sym"
 	"tcdbg/torch"
 	"tcdbg/tracer/breaks"
 

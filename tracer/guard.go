@@ -13,9 +13,9 @@ import (
 	"sync"
 	"unsafe"
 
-	"tcdbg/internal/ops"
-	"tcdbg/internal/sym"
 	"tcdbg/logs"
+	"tcdbg/ops"
+	"tcdbg/ops/sym"
 	"tcdbg/torch"
 
 	"golang.org/x/tools/go/ssa"

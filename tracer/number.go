@@ -8,9 +8,9 @@ import (
 	"strings"
 
 	"tcdbg/graph"
-	"tcdbg/internal/ops"
-	"tcdbg/internal/sym"
 	"tcdbg/logs"
+	"tcdbg/ops"
+	"tcdbg/ops/sym"
 	"tcdbg/torch"
 
 	"golang.org/x/tools/go/ssa"

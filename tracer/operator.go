@@ -7,8 +7,8 @@ import (
 	"unsafe"
 
 	"tcdbg/graph"
-	"tcdbg/internal/ops"
-	"tcdbg/internal/sym"
+	"tcdbg/ops"
+	"tcdbg/ops/sym"
 	"tcdbg/torch"
 	"tcdbg/tracer/breaks"
 
@@ -49,7 +49,7 @@ func pure(name string) bool {
 			return true
 		}
 	}
-	return strings.HasPrefix(name, "(tcdbg/internal/ops.DType).") || strings.HasPrefix(name, "(tcdbg/internal/ops.Device).")
+	return strings.HasPrefix(name, "(tcdbg/ops.DType).") || strings.HasPrefix(name, "(tcdbg/ops.Device).")
 }
 
 func isTensor(t types.Type) bool {
@@ -425,7 +425,7 @@ func (tr *trace) tensorArgument(t *torch.Tensor, n *note) ops.Arg {
 // namedArgument reads dtypes and devices.
 func (tr *trace) namedArgument(t types.Type, p unsafe.Pointer, n *note) (ops.Arg, bool) {
 	named, ok := types.Unalias(t).(*types.Named)
-	if !ok || named.Obj().Pkg() == nil || named.Obj().Pkg().Path() != "tcdbg/internal/ops" {
+	if !ok || named.Obj().Pkg() == nil || named.Obj().Pkg().Path() != "tcdbg/ops" {
 		return nil, false
 	}
 	tr.freeze(n, t, p)

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"tcdbg/graph"
-	"tcdbg/internal/sym"
 	"tcdbg/logs"
+	"tcdbg/ops/sym"
 	"tcdbg/torch"
 	"tcdbg/tracer/breaks"
 	"tcdbg/tracer/host"

@@ -10,11 +10,11 @@ import (
 	"sync/atomic"
 	"unsafe"
 
-	"tcdbg/internal/modes"
-	"tcdbg/internal/ops"
 	"tcdbg/logs"
+	"tcdbg/ops"
 	"tcdbg/torch"
 	"tcdbg/torch/compiler"
+	"tcdbg/torch/compiler/modes"
 	"tcdbg/tracer/host"
 
 	"golang.org/x/tools/go/ssa"
