@@ -20,14 +20,6 @@ func (e runtimeError) RuntimeError() {}
 
 func (e runtimeError) Error() string { return "runtime error: " + e.text }
 
-// assertionError is a failed type assertion: it is a runtime.Error.
-type assertionError struct{ text string }
-
-// RuntimeError marks e as a runtime.Error.
-func (e assertionError) RuntimeError() {}
-
-func (e assertionError) Error() string { return e.text }
-
 // unsupported is what the interpreter cannot run; the program cannot recover
 // from it.
 type unsupported string

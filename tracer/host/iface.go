@@ -3,7 +3,7 @@ package host
 import (
 	"go/types"
 	"reflect"
-	"strings"
+	"runtime"
 	"unsafe"
 
 	"golang.org/x/tools/go/ssa"
@@ -248,29 +248,30 @@ func (in *Interp) hasMethods(r reflect.Type, it *types.Interface) bool {
 	return true
 }
 
-func (in *Interp) assertError(v any, from, to *typeInfo) assertionError {
-	static, want := typeString(from.T), typeString(to.T)
-	if from.T.String() == "any" {
-		static = "interface {}"
-	}
-	if !from.iface || strings.HasPrefix(static, "interface") && from.T.Underlying().(*types.Interface).NumMethods() > 0 {
-		static = "interface"
-	}
-	if v == nil {
+// assertion is the memory of a runtime.TypeAssertionError; TestLayout compares them.
+type assertion struct {
+	static, concrete, asserted unsafe.Pointer
+	missing                    string
+}
+
+// assertError is Go's own error, so that the program can look for its type.
+func (in *Interp) assertError(v any, from, to *typeInfo) *runtime.TypeAssertionError {
+	err := new(runtime.TypeAssertionError)
+	e := (*assertion)(unsafe.Pointer(err))
+	e.asserted = typeWord(to.goType())
+	if v != nil {
+		e.concrete = typeWord(reflect.TypeOf(v))
 		if to.iface {
-			return assertionError{"interface conversion: interface is nil, not " + want}
+			e.missing = in.missingMethod(v, to.T.Underlying().(*types.Interface))
 		}
-		return assertionError{"interface conversion: " + static + " is nil, not " + want}
 	}
-	got := reflect.TypeOf(v).String()
-	if !to.iface {
-		if got == want {
-			return assertionError{"interface conversion: " + static + " is " + got + ", not " + want + " (types from different scopes)"}
+	if from.iface && (v != nil || !to.iface) {
+		_, named := types.Unalias(from.T).(*types.Named)
+		if named || from.T.Underlying().(*types.Interface).NumMethods() == 0 { // Go says "interface" of others
+			e.static = typeWord(from.goType())
 		}
-		return assertionError{"interface conversion: " + static + " is " + got + ", not " + want}
 	}
-	missing := in.missingMethod(v, to.T.Underlying().(*types.Interface))
-	return assertionError{"interface conversion: " + got + " is not " + want + ": missing method " + missing}
+	return err
 }
 
 // missingMethod is the first method, by name, that v lacks.

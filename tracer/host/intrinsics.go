@@ -3,6 +3,8 @@ package host
 import (
 	"flag"
 	"fmt"
+	"go/ast"
+	"go/token"
 	"io"
 	"os"
 	"reflect"
@@ -38,6 +40,7 @@ func standardIntrinsics() map[string]Intrinsic {
 		"maps.clone": mapsClone,
 	}
 	addFmt(m)
+	addAST(m)
 	addAtomicPointer(m)
 	addSort(m)
 	addRuntime(m)
@@ -108,6 +111,13 @@ func addFmt(m map[string]Intrinsic) {
 	m["fmt.Printf"] = toStdout(func(w io.Writer, a []unsafe.Pointer) (int, error) {
 		return fmt.Fprintf(w, arg[string](a, 0), arg[[]any](a, 1)...)
 	})
+}
+
+// addAST replaces the function of go/ast that prints to standard output.
+func addAST(m map[string]Intrinsic) {
+	m["go/ast.Print"] = func(th *Thread, _ *Frame, a []unsafe.Pointer, r unsafe.Pointer) {
+		put(r, ast.Fprint(th.In.stdout(), arg[*token.FileSet](a, 0), arg[any](a, 1), ast.NotNilFilter))
+	}
 }
 
 // countErr is the layout of (int, error).

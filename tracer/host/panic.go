@@ -210,7 +210,7 @@ func (th *Thread) returned(f *Frame) *Frame {
 	if !f.rare {
 		return th.pop()
 	}
-	if f.defers != nil { // no RunDefers: all defers stand in a range-over-func body
+	if f.defers != nil { // no RunDefers: all defers are in the body of a range over a function
 		f.PC--
 		return th.runDefers(f)
 	}

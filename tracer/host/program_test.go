@@ -46,7 +46,7 @@ func (b *lockedBuffer) String() string {
 
 // TestPrograms compares programs with what `go run` printed.
 func TestPrograms(t *testing.T) {
-	for _, name := range []string{"values", "panics", "sorting", "types", "messages", "gotypes", "generics", "reflection", "places", "reflectcalls", "templates", "decoding", "anyargs"} {
+	for _, name := range []string{"values", "panics", "sorting", "types", "messages", "gotypes", "generics", "reflection", "places", "reflectcalls", "templates", "decoding", "anyargs", "reflecttypes", "reflectvalues", "encodings", "benching"} {
 		t.Run(name, func(t *testing.T) {
 			file := filepath.Join("testdata/programs", name+".go")
 			golden := strings.TrimSuffix(file, ".go") + ".out"
@@ -99,6 +99,34 @@ func TestExitCode(t *testing.T) {
 	out, _, exit := runFile(t, "testdata/programs/exit.go")
 	if out != "before true\n" || exit.Code != 3 || exit.Panic != "" {
 		t.Errorf("%q %v", out, exit)
+	}
+}
+
+// TestFatal: what ends the program prints values of its types as Go does.
+func TestFatal(t *testing.T) {
+	for call, want := range map[string]string{
+		"Fatal": "Sq<1> Sq<2>\n", "Fatalf": "Sq<1> {%!d(float64=2)}\n", "Fatalln": "Sq<1> 2\n",
+		"l.Fatal": "l: fatal.go:26: Sq<1>\n", "l.Fatalf": "l: fatal.go:28: Sq<1>\n", "l.Fatalln": "l: fatal.go:30: Sq<1>\n",
+	} {
+		cmd := exec.Command(os.Args[0], "testdata/programs/fatal.go", call)
+		cmd.Env = append(os.Environ(), childEnv+"=1")
+		out, _ := cmd.CombinedOutput()
+		if string(out) != want || cmd.ProcessState.ExitCode() != 1 {
+			t.Errorf("%s: %d %q", call, cmd.ProcessState.ExitCode(), out)
+		}
+	}
+}
+
+// TestScan: what is read from the standard input is read into variables of the
+// program's types, by their methods.
+func TestScan(t *testing.T) {
+	cmd := exec.Command(os.Args[0], "testdata/programs/scan.go")
+	cmd.Env = append(os.Environ(), childEnv+"=1")
+	cmd.Stdin = strings.NewReader("1.5 3 word\n2-4-five\n 7 eight\n300\n1 2 400")
+	out, err := cmd.CombinedOutput()
+	want, _ := os.ReadFile("testdata/programs/scan.out")
+	if err != nil || string(out) != string(want) {
+		t.Errorf("%v: %s", err, firstDifference(string(out), string(want)))
 	}
 }
 

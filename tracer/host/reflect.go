@@ -78,7 +78,7 @@ func addReflect(m map[string]Intrinsic) {
 	addReflectAssign(m)
 	m["(reflect.Value).Convert"] = func(th *Thread, _ *Frame, a []unsafe.Pointer, r unsafe.Pointer) {
 		v, t := arg[reflect.Value](a, 0), arg[reflect.Type](a, 1)
-		if it := th.In.interfaceOf(t); it != nil && !th.In.reflectImplements(v.Type(), it) {
+		if it := th.In.interfaceOf(t); it != nil && v.IsValid() && !th.In.reflectImplements(v.Type(), it) {
 			panic("reflect.Value.Convert: value of type " + v.Type().String() + " cannot be converted to type " + t.String())
 		}
 		put(r, v.Convert(t))

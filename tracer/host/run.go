@@ -36,11 +36,14 @@ func (th *Thread) loop(stop, barrier *Frame, depth int, single bool) (st status)
 	argn := len(th.argv)
 	defer func() {
 		if st == again {
-			if r := recover(); r != nil {
-				clear(th.argv[argn:])
-				th.argv = th.argv[:argn]
-				th.caught(r)
+			r := recover()
+			clear(th.argv[argn:])
+			th.argv = th.argv[:argn]
+			if r == nil {
+				th.goexit(barrier, depth)
+				return
 			}
+			th.caught(r)
 		}
 	}()
 	f := th.top
@@ -67,6 +70,18 @@ func (th *Thread) loop(stop, barrier *Frame, depth int, single bool) (st status)
 		f = f.Code.fast[pc](f)
 	}
 	return done
+}
+
+// goexit runs the deferred calls of the frames above barrier where native code has
+// called runtime.Goexit, as testing's FailNow does. Goexit itself goes on afterwards.
+func (th *Thread) goexit(barrier *Frame, depth int) {
+	defer func() {
+		if e, ok := recover().(escape); ok && !e.rec.goexit {
+			panic(e)
+		}
+	}()
+	th.caught(goexitPanic{})
+	th.run(barrier, barrier, depth)
 }
 
 // Step runs exactly one instruction of the top frame. A call of an interpreted
