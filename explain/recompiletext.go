@@ -423,7 +423,7 @@ func dictKeys(s string, f *GuardFailure) bool {
 	switch {
 	case strings.HasPrefix(body, "___dict_contains("):
 		f.Kind = breaks.DictKeyChanged
-		key, src, _ := strings.Cut(strings.TrimSuffix(body[len("___dict_contains("):], ")"), ", ")
+		key, src := lastArgument(strings.TrimSuffix(body[len("___dict_contains("):], ")"))
 		f.Source = src
 		has, lacks := "has "+key, "lacks "+key
 		if body == s {
@@ -440,6 +440,33 @@ func dictKeys(s string, f *GuardFailure) bool {
 		return false
 	}
 	return true
+}
+
+// lastArgument cuts the arguments of a call before the last one: the others may have commas
+// of their own, as a tuple that is a key has.
+func lastArgument(args string) (others, last string) {
+	depth, cut := 0, -1
+	var quote rune
+	for i, c := range args {
+		switch {
+		case quote != 0:
+			if c == quote {
+				quote = 0
+			}
+		case c == '\'' || c == '"':
+			quote = c
+		case strings.ContainsRune("([{<", c):
+			depth++
+		case strings.ContainsRune(")]}>", c):
+			depth--
+		case c == ',' && depth == 0:
+			cut = i
+		}
+	}
+	if cut < 0 {
+		return "", args
+	}
+	return args[:cut], strings.TrimSpace(args[cut+1:])
 }
 
 // negated reads "not (EXPR)".

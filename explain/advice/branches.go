@@ -32,7 +32,7 @@ var branches = []Row{
 		When: func(f *Finding) bool {
 			return f.Code == breaks.DataDependentBranching && f.FromRandom
 		},
-		Text: say("Draw the random number outside of the compiled function, pass in the decision as a tensor and choose with torch.where: in here the number is a tensor."),
+		Text: say("In here the random number is a tensor: draw it outside of the compiled function. Where both sides only compute tensors of one shape, pass in the decision as a tensor and choose with torch.where; where a side draws random numbers or changes an object, branch outside, too."),
 	},
 	{
 		ID: "check-on-tensor", Kind: Break, Effect: Removes,
@@ -65,11 +65,10 @@ var branches = []Row{
 			return f.Code == breaks.DataDependentBranching
 		},
 		Text: func(f *Finding) string {
-			text := "Compute both sides and choose with torch.where."
 			if opens(f.Line, "if", "elif") && strings.HasSuffix(strings.TrimSpace(f.Line), ":") { // what it does is not in the line
-				return text + " A branch that raises, leaves a loop or gives a result of another shape belongs outside of the compiled function."
+				return bothSides
 			}
-			return text
+			return "Compute both sides and choose with torch.where."
 		},
 	},
 	{
@@ -92,10 +91,10 @@ var branches = []Row{
 		ID: "item-branch", Kind: Break, Effect: Removes,
 		Pattern: "a number read out of a tensor decides a branch in the same line",
 		When: func(f *Finding) bool {
-			return f.Code == breaks.TensorItem && (opens(f.Line, "if", "elif", "assert") || has(f.Line, " if "))
+			return f.Code == breaks.TensorItem && readsInCondition(f.Line)
 		},
 		Text: func(f *Finding) string {
-			return "The number decides a branch: leave out " + reading(f.Line) + ", compute both sides and choose with torch.where."
+			return "The number decides a branch, which " + reading(f.Line) + " is not needed for. " + bothSides
 		},
 	},
 	{
@@ -115,6 +114,14 @@ var branches = []Row{
 		Text: say("Print or log it outside of the compiled function: return the tensor, and read the number there."),
 	},
 	{
+		ID: "item-kept", Kind: Break, Effect: Removes,
+		Pattern: "a number read out of a tensor is kept in a list, a dict or an attribute",
+		When: func(f *Finding) bool {
+			return f.Code == breaks.TensorItem && reading(f.Line) != "" && keeps(f.Line)
+		},
+		Text: say("The number is kept in an object: return the tensor from the compiled function, and read and keep the number outside of it. (The tensor itself is not to be kept there: a list that grows is compiled for each of its lengths.)"),
+	},
+	{
 		ID: "item", Kind: Break, Effect: Removes,
 		Pattern: "a number read out of a tensor",
 		When: func(f *Finding) bool {
@@ -123,7 +130,7 @@ var branches = []Row{
 		Text: func(f *Finding) string {
 			text := "Leave out " + reading(f.Line) + ": keep the value as a 0-dimensional tensor here, and read the number outside of the compiled function"
 			if !opens(f.Line, "return") {
-				text += "; where a line branches on it, choose with torch.where, and where it is a size, compute it outside and pass it in"
+				text += "; where a line branches on it, choose with torch.where, and where it is a size, the bound of a slice or an argument of a function of Python, compute what it is read from outside, too, and pass the number in"
 			}
 			return text + "."
 		},
@@ -178,6 +185,9 @@ var branches = []Row{
 	},
 }
 
+// bothSides is how a branch is written without one, and when it cannot be.
+const bothSides = "Where both sides only compute tensors of one shape, compute both and choose with torch.where. A branch that raises, leaves a loop, draws random numbers, changes an object or gives a result of another shape belongs outside of the compiled function."
+
 // leaves says whether a line is "if condition: break", with the jump in it.
 func leaves(line, jump string) bool {
 	line = strings.TrimSpace(line)
@@ -207,6 +217,33 @@ func reading(line string) string {
 		}
 	}
 	return ""
+}
+
+// readsInCondition says whether a line reads a number for its condition: "if x.item() > 0:",
+// "a if x.item() > 0 else b"; not "x.item() if x is not None else 0", nor a comprehension,
+// for which there is no torch.where.
+func readsInCondition(line string) bool {
+	if opens(line, "if", "elif", "assert") {
+		cond, _, _ := strings.Cut(line, ": ")
+		return reading(cond) != ""
+	}
+	before, rest, ok := strings.Cut(line, " if ")
+	cond, _, chosen := strings.Cut(rest, " else ")
+	return ok && chosen && reading(cond) != "" && reading(before) == ""
+}
+
+// keeps says whether a line puts something into an object that outlives it: an attribute, or
+// what a list or a dict holds.
+func keeps(line string) bool {
+	if has(line, ".append(", ".extend(", ".update(", ".add(", ".appendleft(", ".insert(", ".setdefault(") {
+		return true
+	}
+	for _, op := range []string{" = ", " += ", " -= ", " *= "} {
+		if target, _, ok := strings.Cut(line, op); ok && strings.ContainsAny(target, ".[") && !strings.ContainsAny(target, "( ") {
+			return true
+		}
+	}
+	return false
 }
 
 // makesSize says whether the number that a line reads is the size of something.

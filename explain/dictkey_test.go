@@ -1,0 +1,17 @@
+package explain
+
+import "testing"
+
+// A key that is a tuple has commas of its own: what holds it is the last argument.
+func TestKeyOfAGuardMayBeATuple(t *testing.T) {
+	for text, want := range map[string][2]string{
+		"not ___dict_contains((8, 8, 16), G['head']._grid_cache)": {"lacks (8, 8, 16)", "G['head']._grid_cache"},
+		"___dict_contains('a, b', L['d'])":                        {"has 'a, b'", "L['d']"},
+		"___dict_contains(3, L['d'][(1, 2)])":                     {"has 3", "L['d'][(1, 2)]"},
+	} {
+		var f GuardFailure
+		if !dictKeys(text, &f) || f.Expected != want[0] || f.Source != want[1] {
+			t.Errorf("%s: %q of %q, want %q", text, f.Expected, f.Source, want)
+		}
+	}
+}
