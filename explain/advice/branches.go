@@ -32,7 +32,7 @@ var branches = []Row{
 		When: func(f *Finding) bool {
 			return f.Code == breaks.DataDependentBranching && f.FromRandom
 		},
-		Text: say("In here the random number is a tensor: draw it outside of the compiled function. Where both sides only compute tensors of one shape, pass in the decision as a tensor and choose with torch.where; where a side draws random numbers or changes an object, branch outside, too."),
+		Text: say("Draw the random number outside of the compiled function, pass in the decision as a tensor and choose with torch.where; where a side draws random numbers or changes an object, branch outside, too."),
 	},
 	{
 		ID: "check-on-tensor", Kind: Break, Effect: Removes,
@@ -94,7 +94,7 @@ var branches = []Row{
 			return f.Code == breaks.TensorItem && readsInCondition(f.Line)
 		},
 		Text: func(f *Finding) string {
-			return "The number decides a branch, which " + reading(f.Line) + " is not needed for. " + bothSides
+			return "The number decides a branch: leave out " + reading(f.Line) + ". " + bothSides
 		},
 	},
 	{
@@ -130,7 +130,7 @@ var branches = []Row{
 		Text: func(f *Finding) string {
 			text := "Leave out " + reading(f.Line) + ": keep the value as a 0-dimensional tensor here, and read the number outside of the compiled function"
 			if !opens(f.Line, "return") {
-				text += "; where a line branches on it, choose with torch.where, and where it is a size, the bound of a slice or an argument of a function of Python, compute what it is read from outside, too, and pass the number in"
+				text += "; where a line branches on it, choose with torch.where, and where it is a size or the bound of a slice, compute it outside and pass it in"
 			}
 			return text + "."
 		},
@@ -186,7 +186,7 @@ var branches = []Row{
 }
 
 // bothSides is how a branch is written without one, and when it cannot be.
-const bothSides = "Where both sides only compute tensors of one shape, compute both and choose with torch.where. A branch that raises, leaves a loop, draws random numbers, changes an object or gives a result of another shape belongs outside of the compiled function."
+const bothSides = "Compute both sides and choose with torch.where. A branch that raises, leaves a loop, draws random numbers, changes an object or gives another shape belongs outside of the compiled function."
 
 // leaves says whether a line is "if condition: break", with the jump in it.
 func leaves(line, jump string) bool {
