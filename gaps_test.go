@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"tcdbg/inductor/lower"
-	"tcdbg/ops"
+	"tcdbg/internal/ops"
 	"tcdbg/torch"
 )
 

@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"tcdbg/graph"
-	"tcdbg/ops"
+	"tcdbg/internal/ops"
 	"tcdbg/torch"
 )
 

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"tcdbg/graph"
-	"tcdbg/ops"
+	"tcdbg/internal/ops"
 	"tcdbg/torch"
 )
 

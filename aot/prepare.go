@@ -2,7 +2,7 @@ package aot
 
 import (
 	"tcdbg/graph"
-	"tcdbg/ops"
+	"tcdbg/internal/ops"
 )
 
 // This file brings a captured graph into the form that functionalization reads:

@@ -2,7 +2,7 @@ package aot
 
 import (
 	"tcdbg/graph"
-	"tcdbg/ops"
+	"tcdbg/internal/ops"
 )
 
 // This file keeps what memory holds, and where its gradients go. A tensor and what

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"tcdbg/internal/test/progfuzz"
+	"tcdbg/internal/progfuzz"
 	"tcdbg/logs"
 )
 

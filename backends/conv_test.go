@@ -8,8 +8,8 @@ import (
 	"tcdbg/graph"
 	"tcdbg/inductor"
 	"tcdbg/inductor/codegen/cpp"
-	"tcdbg/ops"
-	"tcdbg/ops/sym"
+	"tcdbg/internal/ops"
+	"tcdbg/internal/sym"
 	"tcdbg/torch"
 	"tcdbg/tracer"
 )

@@ -3,7 +3,7 @@ package backends
 import (
 	"testing"
 
-	"tcdbg/internal/test/progfuzz"
+	"tcdbg/internal/progfuzz"
 )
 
 // This file keeps the smallest forms of model programs that once printed

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"tcdbg/ops"
+	"tcdbg/internal/ops"
 	"tcdbg/tracer"
 )
 

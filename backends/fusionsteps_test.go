@@ -88,7 +88,8 @@ func (s *scheduleSink) Emit(o logs.Out) {
 // nowhere is a sink that listens and keeps nothing.
 type nowhere struct{}
 
-func (nowhere) Emit(logs.Out)            {}
+func (nowhere) Emit(logs.Out) {}
+
 func (nowhere) Stack(f []logs.Frame) any { return f }
 
 // stepBackend builds the program of every fusion step and compares each with

@@ -8,7 +8,7 @@ import (
 
 	"tcdbg/graph"
 	"tcdbg/inductor"
-	"tcdbg/ops"
+	"tcdbg/internal/ops"
 	"tcdbg/torch"
 	"tcdbg/tracer"
 )

@@ -10,9 +10,9 @@ import (
 	"tcdbg/graph"
 	"tcdbg/inductor"
 	"tcdbg/inductor/codegen/cpp"
+	"tcdbg/internal/modes"
+	"tcdbg/internal/ops"
 	"tcdbg/logs"
-	"tcdbg/ops"
-	"tcdbg/torch/compiler/modes"
 	"tcdbg/tracer"
 )
 
@@ -81,8 +81,15 @@ func (e *engine) start() (err error) {
 // Compile compiles the request's graph: aot makes pure graphs of it, of which
 // each becomes a program.
 func (b *inductorBackend) Compile(r *tracer.Request) (tracer.Runnable, error) {
+	run, _, err := b.CompilePlanned(r)
+	return run, err
+}
+
+// CompilePlanned is Compile with a plan, where the mode asks for one and the graph is one
+// program that can keep its memory.
+func (b *inductorBackend) CompilePlanned(r *tracer.Request) (run tracer.Runnable, plan func() tracer.Runnable, err error) {
 	if err := checkMode(r.Mode); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	e := b.set.engineFor(r)
 	var x *executable
@@ -105,12 +112,12 @@ func (b *inductorBackend) Compile(r *tracer.Request) (tracer.Runnable, error) {
 		return x.run, nil
 	}
 	end := phase(r, phaseAOT)
-	run, err := aot.Compile(ar)
+	run, err = aot.Compile(ar)
 	end()
 	if err == nil && r.Mode == modes.ReduceOverhead && ar.Wrap != nil && x != nil && x.rt != nil && planned(x.prog) {
-		r.Plan = func() tracer.Runnable { return ar.Wrap(x.newPlan().run) }
+		plan = func() tracer.Runnable { return ar.Wrap(x.newPlan().run) }
 	}
-	return run, err
+	return run, plan, err
 }
 
 // onMeta reports whether a graph reads or makes tensors without data.

@@ -3,8 +3,8 @@ package backends
 import (
 	"testing"
 
-	"tcdbg/ops"
-	"tcdbg/ops/sym"
+	"tcdbg/internal/ops"
+	"tcdbg/internal/sym"
 )
 
 func TestPointwise(t *testing.T) {

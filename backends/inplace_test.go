@@ -5,7 +5,7 @@ import (
 	"sync"
 	"testing"
 
-	"tcdbg/internal/test/progfuzz"
+	"tcdbg/internal/progfuzz"
 	"tcdbg/logs"
 )
 

@@ -8,7 +8,7 @@ import (
 	"tcdbg/inductor"
 	"tcdbg/inductor/interp"
 	"tcdbg/inductor/ir"
-	"tcdbg/ops/sym"
+	"tcdbg/internal/sym"
 	"tcdbg/torch"
 )
 

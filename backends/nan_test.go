@@ -4,8 +4,8 @@ import (
 	"math"
 	"testing"
 
-	"tcdbg/ops"
-	"tcdbg/ops/sym"
+	"tcdbg/internal/ops"
+	"tcdbg/internal/sym"
 	"tcdbg/torch"
 	"tcdbg/tracer"
 )

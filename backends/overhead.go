@@ -4,8 +4,8 @@ import (
 	"runtime"
 
 	"tcdbg/inductor"
-	"tcdbg/ops"
-	"tcdbg/ops/sym"
+	"tcdbg/internal/ops"
+	"tcdbg/internal/sym"
 	"tcdbg/torch"
 )
 

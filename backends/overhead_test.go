@@ -9,11 +9,11 @@ import (
 	"testing"
 
 	"tcdbg/graph"
+	"tcdbg/internal/modes"
+	"tcdbg/internal/ops"
+	"tcdbg/internal/sym"
 	"tcdbg/logs"
-	"tcdbg/ops"
-	"tcdbg/ops/sym"
 	"tcdbg/torch"
-	"tcdbg/torch/compiler/modes"
 	"tcdbg/tracer"
 	"tcdbg/tracer/host"
 )
@@ -22,13 +22,14 @@ import (
 func planOf(t *testing.T, m *graph.Module, in []torch.Value) tracer.Runnable {
 	t.Helper()
 	r := &tracer.Request{Module: m, Example: in, Mode: modes.ReduceOverhead}
-	if _, err := inductorAt(t, 8).Compile(r); err != nil {
+	_, plan, err := inductorAt(t, 8).(tracer.Planner).CompilePlanned(r)
+	if err != nil {
 		t.Fatal(err)
 	}
-	if r.Plan == nil {
+	if plan == nil {
 		t.Fatal("the backend gave no plan")
 	}
-	return r.Plan()
+	return plan()
 }
 
 func softmaxModule() (*graph.Module, []torch.Value) {

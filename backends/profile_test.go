@@ -11,8 +11,8 @@ import (
 
 	"tcdbg/graph"
 	"tcdbg/inductor"
-	"tcdbg/ops"
-	"tcdbg/ops/sym"
+	"tcdbg/internal/ops"
+	"tcdbg/internal/sym"
 	"tcdbg/torch"
 	"tcdbg/tracer"
 )

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"tcdbg/internal/test/progfuzz"
+	"tcdbg/internal/progfuzz"
 	"tcdbg/logs"
 	"tcdbg/torch"
 	"tcdbg/tracer"

@@ -9,8 +9,8 @@ import (
 	"unsafe"
 
 	"tcdbg/inductor"
-	"tcdbg/ops"
-	"tcdbg/ops/sym"
+	"tcdbg/internal/ops"
+	"tcdbg/internal/sym"
 	"tcdbg/torch"
 )
 

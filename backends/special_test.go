@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"tcdbg/ops"
-	"tcdbg/ops/sym"
+	"tcdbg/internal/ops"
+	"tcdbg/internal/sym"
 	"tcdbg/torch"
 	"tcdbg/torch/kw"
 	"tcdbg/tracer"

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"tcdbg/torch/compiler/modes"
+	"tcdbg/internal/modes"
 	"tcdbg/tracer"
 )
 

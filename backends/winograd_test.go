@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"tcdbg/ops"
+	"tcdbg/internal/ops"
 	"tcdbg/torch"
 	"tcdbg/tracer"
 )

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"tcdbg/internal/test/golden"
+	"tcdbg/internal/golden"
 	"tcdbg/logs"
 )
 

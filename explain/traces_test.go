@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"tcdbg/internal/test/golden"
+	"tcdbg/internal/golden"
 	"tcdbg/logs"
 )
 

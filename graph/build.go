@@ -3,8 +3,8 @@ package graph
 import (
 	"fmt"
 
-	"tcdbg/ops"
-	"tcdbg/ops/sym"
+	"tcdbg/internal/ops"
+	"tcdbg/internal/sym"
 )
 
 // Builder makes operator nodes: it implements ops.Builder, so that derivatives

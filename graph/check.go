@@ -3,8 +3,8 @@ package graph
 import (
 	"fmt"
 
-	"tcdbg/ops"
-	"tcdbg/ops/sym"
+	"tcdbg/internal/ops"
+	"tcdbg/internal/sym"
 )
 
 // Check verifies the graph's invariants: placeholders first, one output at the

@@ -6,8 +6,8 @@ import (
 	"strconv"
 	"strings"
 
-	"tcdbg/ops"
-	"tcdbg/ops/sym"
+	"tcdbg/internal/ops"
+	"tcdbg/internal/sym"
 )
 
 // This file writes single arguments, calls and types in Python's notation.

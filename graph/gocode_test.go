@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"tcdbg/ops"
-	"tcdbg/ops/sym"
+	"tcdbg/internal/ops"
+	"tcdbg/internal/sym"
 )
 
 // TestGoCodeCompiles builds the Go form of graphs with arguments of every kind.

@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"tcdbg/ops"
-	"tcdbg/ops/sym"
+	"tcdbg/internal/ops"
+	"tcdbg/internal/sym"
 )
 
 func f32(shape ...int) *ops.TensorMeta {

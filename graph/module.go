@@ -4,7 +4,7 @@ import (
 	"io"
 	"strings"
 
-	"tcdbg/ops"
+	"tcdbg/internal/ops"
 	"tcdbg/torch"
 )
 

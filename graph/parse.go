@@ -5,8 +5,8 @@ import (
 	"strconv"
 	"strings"
 
-	"tcdbg/ops"
-	"tcdbg/ops/sym"
+	"tcdbg/internal/ops"
+	"tcdbg/internal/sym"
 )
 
 // This file reads back the text that Code writes, so that tests of passes can

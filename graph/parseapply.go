@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"strings"
 
-	"tcdbg/ops"
-	"tcdbg/ops/sym"
+	"tcdbg/internal/ops"
+	"tcdbg/internal/sym"
 )
 
 // This file reads back calls of functions with a derivative of their own.

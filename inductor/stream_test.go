@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"tcdbg/inductor/codegen/cpp"
-	"tcdbg/ops"
-	"tcdbg/ops/sym"
+	"tcdbg/internal/ops"
+	"tcdbg/internal/sym"
 )
 
 // TestStreams has programs with one store that goes past the caches or not. Buffers

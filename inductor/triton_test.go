@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"tcdbg/inductor/codegen/triton"
-	"tcdbg/internal/test/golden"
+	"tcdbg/internal/golden"
 )
 
 // TestTritonText writes every kernel of the small graphs as Triton; Python, where

@@ -7,8 +7,8 @@ import (
 	"strconv"
 	"strings"
 
-	"tcdbg/ops"
-	"tcdbg/ops/sym"
+	"tcdbg/internal/ops"
+	"tcdbg/internal/sym"
 )
 
 // This file writes extern calls as calls of PyTorch's operators.

@@ -5,8 +5,8 @@ import (
 	"container/heap"
 	"slices"
 
-	"tcdbg/ops"
-	"tcdbg/ops/sym"
+	"tcdbg/internal/ops"
+	"tcdbg/internal/sym"
 )
 
 // This file runs the tape backward.

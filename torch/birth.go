@@ -3,7 +3,7 @@ package torch
 import (
 	"strings"
 
-	"tcdbg/ops"
+	"tcdbg/internal/ops"
 )
 
 // This file keeps how views came to be, since that decides whether an operator in

@@ -5,8 +5,8 @@ import (
 	"runtime"
 	"slices"
 
-	"tcdbg/ops"
-	"tcdbg/ops/sym"
+	"tcdbg/internal/ops"
+	"tcdbg/internal/sym"
 )
 
 // This file runs operators: the rule of the table gives shape and dtype, a

@@ -5,7 +5,7 @@ import (
 	"reflect"
 	"slices"
 
-	"tcdbg/torch/compiler/modes"
+	"tcdbg/internal/modes"
 )
 
 // Option is a keyword argument of an operator, a module or Compile; package kw

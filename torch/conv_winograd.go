@@ -4,7 +4,7 @@ import (
 	"math"
 	"sync/atomic"
 
-	"tcdbg/ops"
+	"tcdbg/internal/ops"
 	"tcdbg/torch/internal/simd"
 )
 

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"tcdbg/ops"
+	"tcdbg/internal/ops"
 	"tcdbg/torch/internal/simd"
 )
 

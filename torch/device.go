@@ -3,7 +3,7 @@ package torch
 import (
 	"strconv"
 
-	"tcdbg/ops"
+	"tcdbg/internal/ops"
 )
 
 // This file moves tensors between devices by the devices' names, and says on which

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"unsafe"
 
-	"tcdbg/ops"
-	"tcdbg/ops/sym"
+	"tcdbg/internal/ops"
+	"tcdbg/internal/sym"
 )
 
 // This file is what the compiler needs of tensors and users do not.

@@ -1,6 +1,6 @@
 package torch
 
-import "tcdbg/ops"
+import "tcdbg/internal/ops"
 
 // This file names the conversions between float32 and the half-precision formats.
 

@@ -3,7 +3,7 @@ package torch
 import (
 	"unsafe"
 
-	"tcdbg/ops"
+	"tcdbg/internal/ops"
 	"tcdbg/torch/internal/simd"
 )
 

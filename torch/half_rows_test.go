@@ -4,7 +4,7 @@ import (
 	"math"
 	"testing"
 
-	"tcdbg/ops"
+	"tcdbg/internal/ops"
 	"tcdbg/torch/internal/simd"
 )
 

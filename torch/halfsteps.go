@@ -4,7 +4,7 @@ import (
 	"math"
 	"sync"
 
-	"tcdbg/ops"
+	"tcdbg/internal/ops"
 )
 
 // This file keeps functions of half precision with PyTorch's, which evaluates

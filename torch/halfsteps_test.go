@@ -4,7 +4,7 @@ import (
 	"slices"
 	"testing"
 
-	"tcdbg/ops"
+	"tcdbg/internal/ops"
 )
 
 // TestHalfSteps holds functions of few numbers of half precision against PyTorch's

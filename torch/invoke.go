@@ -1,6 +1,6 @@
 package torch
 
-import "tcdbg/ops"
+import "tcdbg/internal/ops"
 
 // This file calls operators with three and four results for the generated
 // functions.

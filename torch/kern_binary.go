@@ -4,7 +4,7 @@ import (
 	"math"
 	"unsafe"
 
-	"tcdbg/ops"
+	"tcdbg/internal/ops"
 	"tcdbg/torch/internal/simd"
 )
 

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"math"
 
-	"tcdbg/ops"
+	"tcdbg/internal/ops"
 )
 
 // This file holds the order statistics: mode, kthvalue, medians without NaN,

@@ -4,7 +4,7 @@ import (
 	"math"
 	"math/cmplx"
 
-	"tcdbg/ops"
+	"tcdbg/internal/ops"
 )
 
 // This file holds the kernels of complex numbers.

@@ -1,7 +1,7 @@
 package torch
 
 import (
-	"tcdbg/ops"
+	"tcdbg/internal/ops"
 )
 
 // This file holds convolution over any number of dimensions: columns of

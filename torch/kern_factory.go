@@ -4,8 +4,8 @@ import (
 	"math"
 	"unsafe"
 
-	"tcdbg/ops"
-	"tcdbg/ops/sym"
+	"tcdbg/internal/ops"
+	"tcdbg/internal/sym"
 )
 
 // This file holds the kernels that make tensors and copy them.

@@ -3,7 +3,7 @@ package torch
 import (
 	"sort"
 
-	"tcdbg/ops"
+	"tcdbg/internal/ops"
 )
 
 // This file holds histogram.

@@ -3,7 +3,7 @@ package torch
 import (
 	"unsafe"
 
-	"tcdbg/ops"
+	"tcdbg/internal/ops"
 )
 
 // This file holds the kernels that pick and place elements by position.

@@ -3,7 +3,7 @@ package torch
 import (
 	"slices"
 
-	"tcdbg/ops"
+	"tcdbg/internal/ops"
 )
 
 // This file runs the factorizations of matrices, batch by batch, in float64.

@@ -1,7 +1,7 @@
 package torch
 
 import (
-	"tcdbg/ops"
+	"tcdbg/internal/ops"
 	"tcdbg/torch/internal/simd"
 )
 

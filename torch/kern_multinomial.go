@@ -5,7 +5,7 @@ import (
 	"slices"
 	"sort"
 
-	"tcdbg/ops"
+	"tcdbg/internal/ops"
 )
 
 // This file draws categories by their weights, as PyTorch's CPU kernels do.

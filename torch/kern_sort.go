@@ -5,7 +5,7 @@ import (
 	"slices"
 	"sort"
 
-	"tcdbg/ops"
+	"tcdbg/internal/ops"
 )
 
 // This file holds sorting, searching, and the operators whose result's shape

@@ -4,7 +4,7 @@ import (
 	"math"
 	"math/cmplx"
 
-	"tcdbg/ops"
+	"tcdbg/internal/ops"
 )
 
 // This file holds modified Bessel functions, Airy's, and the orthogonal polynomials.

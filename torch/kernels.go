@@ -5,8 +5,8 @@ import (
 	"sync"
 	"unsafe"
 
-	"tcdbg/ops"
-	"tcdbg/ops/sym"
+	"tcdbg/internal/ops"
+	"tcdbg/internal/sym"
 )
 
 // This file is the table of eager kernels, an array over operator IDs, and

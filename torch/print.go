@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"tcdbg/ops"
+	"tcdbg/internal/ops"
 )
 
 // This file prints tensors as PyTorch does.

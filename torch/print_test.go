@@ -7,7 +7,7 @@ import (
 	"os"
 	"testing"
 
-	"tcdbg/ops"
+	"tcdbg/internal/ops"
 	"tcdbg/torch"
 	"tcdbg/torch/kw"
 )

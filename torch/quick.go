@@ -4,7 +4,7 @@ import (
 	"runtime"
 	"slices"
 
-	"tcdbg/ops"
+	"tcdbg/internal/ops"
 	"tcdbg/torch/internal/simd"
 )
 

@@ -3,8 +3,8 @@ package torch
 import (
 	"slices"
 
-	"tcdbg/ops"
-	"tcdbg/ops/sym"
+	"tcdbg/internal/ops"
+	"tcdbg/internal/sym"
 )
 
 // This file gives a tensor itself another shape: squeeze_, t_ and their kin,

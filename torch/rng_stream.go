@@ -6,7 +6,7 @@ import (
 	"slices"
 	"unsafe"
 
-	"tcdbg/ops"
+	"tcdbg/internal/ops"
 	"tcdbg/torch/internal/simd"
 )
 

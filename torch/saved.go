@@ -1,6 +1,6 @@
 package torch
 
-import "tcdbg/ops"
+import "tcdbg/internal/ops"
 
 // This file keeps tensors for the backward pass.
 

@@ -13,7 +13,7 @@ import (
 	"strconv"
 	"strings"
 
-	"tcdbg/ops"
+	"tcdbg/internal/ops"
 	"tcdbg/torch/internal/pickle"
 )
 

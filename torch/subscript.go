@@ -1,7 +1,7 @@
 package torch
 
 import (
-	"tcdbg/ops"
+	"tcdbg/internal/ops"
 )
 
 // This file is Python's x[...] : ints, slices, None, Ellipsis and tensors.

@@ -1,8 +1,8 @@
 package torch
 
 import (
-	"tcdbg/ops"
-	"tcdbg/ops/sym"
+	"tcdbg/internal/ops"
+	"tcdbg/internal/sym"
 )
 
 // This file is the tape of views and of changes in place.

@@ -5,7 +5,7 @@ package torch
 import (
 	"sync"
 
-	"tcdbg/ops"
+	"tcdbg/internal/ops"
 )
 
 // Bindings maps full names of Go functions, as ssa.Function.String() gives

@@ -2,7 +2,7 @@
 
 package torch
 
-import "tcdbg/ops"
+import "tcdbg/internal/ops"
 
 // Abs is Tensor.abs(Tensor self) -> Tensor.
 func (t *Tensor) Abs() *Tensor {

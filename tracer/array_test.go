@@ -78,7 +78,7 @@ func main() {
 	}
 }
 
-// TestBreakUnderNoGradSaysWhy: a break in front of torch.NoGrad names what broke
+// TestBreakUnderNoGradSaysWhy: a break before torch.NoGrad names what broke
 // the graph inside of it.
 func TestBreakUnderNoGradSaysWhy(t *testing.T) {
 	o := both(t, `

@@ -3,14 +3,15 @@ package tracer
 import (
 	"testing"
 
-	"tcdbg/ops"
-	"tcdbg/ops/sym"
+	"tcdbg/internal/ops"
+	"tcdbg/internal/sym"
+	"tcdbg/tracer/replay"
 )
 
 // forcing is a backend whose code is right for the sizes of the first call only.
 type forcing struct{ eager }
 
-func (f forcing) Compile(r *Request) (Runnable, error) {
+func (f forcing) Compile(r *Request) (replay.Runnable, error) {
 	for _, p := range r.Module.G.Placeholders() {
 		if m, ok := p.Meta.(*ops.TensorMeta); ok {
 			sym.Force(m.Shape[0])

@@ -3,6 +3,8 @@ package tracer
 import (
 	"strings"
 	"testing"
+
+	"tcdbg/tracer/eval"
 )
 
 // TestCapture runs small programs plainly and compiled, and states what must
@@ -418,7 +420,7 @@ func main() { g := torch.Compile(f); fmt.Println(g(torch.Ones(1)), g(torch.Ones(
 		"recursion is bounded", `
 func f(x *torch.Tensor, n int) *torch.Tensor { if n == 0 { return x }; return f(x.Add(1), n-1) }
 func main() { g := torch.Compile(f); fmt.Println(g(torch.Ones(1), 3), g(torch.Ones(1), 300)) }`,
-		"add add add | " + strings.TrimSpace(strings.Repeat("add ", maxInlined+1)), "GB9023",
+		"add add add | " + strings.TrimSpace(strings.Repeat("add ", eval.MaxInlined+1)), "GB9023",
 	},
 	{"native function with a state", `
 func f(x *torch.Tensor) *torch.Tensor {

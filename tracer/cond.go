@@ -34,7 +34,7 @@ func (t *Tracer) enterBranch(th *host.Thread) bool {
 		return false
 	}
 	operands := f.Addr(args[3])
-	f.PC++ // a frame waits behind its call
+	f.PC++ // a frame waits after its call
 	g := th.Push(cl.Fn, cl.Free, in)
 	t.in.Copy(args[3].Type(), g.Addr(cl.Fn.Params[0]), operands)
 	return true

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"tcdbg/ops"
+	"tcdbg/internal/ops"
 	"tcdbg/torch"
 )
 

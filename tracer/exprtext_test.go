@@ -11,46 +11,48 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"tcdbg/tracer/value"
 )
 
 // This file reads the text of guards on expressions back.
 
 // randomExpr is an expression of kind k over ints i and j, a narrow n and floats x and y.
-func randomExpr(r *rand.Rand, k scalarKind, depth int) *expr {
-	leaf := func(name string, b types.BasicKind) *expr {
-		return leafExpr(&source{typ: types.Typ[b], name: name})
+func randomExpr(r *rand.Rand, k value.ScalarKind, depth int) *value.Expr {
+	leaf := func(name string, b types.BasicKind) *value.Expr {
+		return value.LeafExpr(&value.Source{Type: types.Typ[b], Name: name})
 	}
-	narrow, word, real := scalarKind{signedInt, 32}, scalarKind{signedInt, 64}, scalarKind{floating, 64}
+	narrow, word, real := value.ScalarKind{Class: value.SignedInt, Bits: 32}, value.ScalarKind{Class: value.SignedInt, Bits: 64}, value.ScalarKind{Class: value.Floating, Bits: 64}
 	if depth == 0 {
 		switch k {
 		case boolean64:
 			return leaf("L['b']", types.Bool)
 		case real:
-			return []*expr{leaf("L['x']", types.Float64), leaf("L['s'].y", types.Float64), constExpr(k, scalar{f: -1.5})}[r.Intn(3)]
+			return []*value.Expr{leaf("L['x']", types.Float64), leaf("L['s'].y", types.Float64), value.ConstExpr(k, value.Scalar{F: -1.5})}[r.Intn(3)]
 		case narrow:
 			return leaf("L['n']", types.Int32)
 		}
-		return []*expr{leaf("L['i']", types.Int), leaf("L['s'].j", types.Int), constExpr(k, scalar{i: -3})}[r.Intn(3)]
+		return []*value.Expr{leaf("L['i']", types.Int), leaf("L['s'].j", types.Int), value.ConstExpr(k, value.Scalar{I: -3})}[r.Intn(3)]
 	}
-	sub := func(k scalarKind) *expr { return randomExpr(r, k, r.Intn(depth)) }
-	numeric := []scalarKind{narrow, word, real}
+	sub := func(k value.ScalarKind) *value.Expr { return randomExpr(r, k, r.Intn(depth)) }
+	numeric := []value.ScalarKind{narrow, word, real}
 	switch {
 	case k == boolean64 && r.Intn(3) == 0:
-		return &expr{op: token.NOT, kind: k, x: sub(k)}
+		return &value.Expr{Op: token.NOT, Kind: k, X: sub(k)}
 	case k == boolean64:
 		of := numeric[r.Intn(3)]
-		return &expr{op: []token.Token{token.LSS, token.LEQ, token.EQL, token.NEQ, token.GTR}[r.Intn(5)], kind: k, x: sub(of), y: sub(of)}
+		return &value.Expr{Op: []token.Token{token.LSS, token.LEQ, token.EQL, token.NEQ, token.GTR}[r.Intn(5)], Kind: k, X: sub(of), Y: sub(of)}
 	case r.Intn(3) == 0:
-		return &expr{op: token.ARROW, kind: k, x: sub(numeric[r.Intn(3)])}
+		return &value.Expr{Op: token.ARROW, Kind: k, X: sub(numeric[r.Intn(3)])}
 	case r.Intn(4) == 0:
-		return &expr{op: token.SUB, kind: k, x: sub(k)}
+		return &value.Expr{Op: token.SUB, Kind: k, X: sub(k)}
 	case k == real:
-		return &expr{op: []token.Token{token.ADD, token.SUB, token.MUL, token.QUO}[r.Intn(4)], kind: k, x: sub(k), y: sub(k)}
+		return &value.Expr{Op: []token.Token{token.ADD, token.SUB, token.MUL, token.QUO}[r.Intn(4)], Kind: k, X: sub(k), Y: sub(k)}
 	}
-	return &expr{op: []token.Token{token.ADD, token.SUB, token.MUL, token.QUO, token.REM, token.AND, token.OR, token.XOR, token.AND_NOT}[r.Intn(9)], kind: k, x: sub(k), y: sub(k)}
+	return &value.Expr{Op: []token.Token{token.ADD, token.SUB, token.MUL, token.QUO, token.REM, token.AND, token.OR, token.XOR, token.AND_NOT}[r.Intn(9)], Kind: k, X: sub(k), Y: sub(k)}
 }
 
-var boolean64 = scalarKind{boolean, 8}
+var boolean64 = value.ScalarKind{Class: value.Boolean, Bits: 8}
 
 var sourceName = regexp.MustCompile(`L\['(\w+)'\](\.\w+)?`)
 
@@ -59,7 +61,7 @@ var sourceName = regexp.MustCompile(`L\['(\w+)'\](\.\w+)?`)
 func TestTextOfExpressionsReadsBack(t *testing.T) {
 	r := rand.New(rand.NewSource(7))
 	for range 5000 {
-		e := randomExpr(r, []scalarKind{boolean64, {signedInt, 64}, {floating, 64}}[r.Intn(3)], 1+r.Intn(4))
+		e := randomExpr(r, []value.ScalarKind{boolean64, {Class: value.SignedInt, Bits: 64}, {Class: value.Floating, Bits: 64}}[r.Intn(3)], 1+r.Intn(4))
 		text := e.String()
 		goText := strings.ReplaceAll(sourceName.ReplaceAllString(text, "$1$2"), "not ", "!")
 		tree, err := parser.ParseExpr(goText)
@@ -98,22 +100,22 @@ func shapeOfText(t *testing.T, n ast.Expr) string {
 }
 
 // shapeOfExpr is it for an expression; conversions that change no value are not there.
-func shapeOfExpr(e *expr) string {
+func shapeOfExpr(e *value.Expr) string {
 	switch {
-	case e.leaf != nil:
-		return sourceName.ReplaceAllString(e.leaf.name, "$1$2")
-	case e.op == token.ILLEGAL && e.kind.class == floating:
-		return strconv.FormatFloat(e.k.f, 'g', -1, 64)
-	case e.op == token.ILLEGAL:
-		return fmt.Sprint(e.k.i)
-	case e.op == token.ARROW && keepsValue(e.x.kind, e.kind):
-		return shapeOfExpr(e.x)
-	case e.op == token.ARROW:
-		return e.kind.name() + "[" + shapeOfExpr(e.x) + "]"
-	case e.y == nil:
-		return "(" + e.op.String() + shapeOfExpr(e.x) + ")"
+	case e.Leaf != nil:
+		return sourceName.ReplaceAllString(e.Leaf.Name, "$1$2")
+	case e.Op == token.ILLEGAL && e.Kind.Class == value.Floating:
+		return strconv.FormatFloat(e.Const.F, 'g', -1, 64)
+	case e.Op == token.ILLEGAL:
+		return fmt.Sprint(e.Const.I)
+	case e.Op == token.ARROW && value.KeepsValue(e.X.Kind, e.Kind):
+		return shapeOfExpr(e.X)
+	case e.Op == token.ARROW:
+		return e.Kind.Name() + "[" + shapeOfExpr(e.X) + "]"
+	case e.Y == nil:
+		return "(" + e.Op.String() + shapeOfExpr(e.X) + ")"
 	}
-	return "(" + shapeOfExpr(e.x) + e.op.String() + shapeOfExpr(e.y) + ")"
+	return "(" + shapeOfExpr(e.X) + e.Op.String() + shapeOfExpr(e.Y) + ")"
 }
 
 // TestGuardOnConvertedDifference is the guard of a schedule that warms up.

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"tcdbg/internal/test/progfuzz"
+	"tcdbg/internal/progfuzz"
 	"tcdbg/tracer/host"
 )
 

@@ -5,8 +5,9 @@ import (
 	"strings"
 	"testing"
 
-	"tcdbg/ops/sym"
+	"tcdbg/internal/sym"
 	"tcdbg/torch/compiler"
+	"tcdbg/tracer/guard"
 )
 
 // TestGuards changes exactly one source of a program and wants exactly one
@@ -410,7 +411,7 @@ func TestRelationText(t *testing.T) {
 		"L['s10'].size()[0] < L['s1'].size()[0]":   {Op: sym.OpLt, A: s[1], B: s[10]},
 		"L['s11'].size()[0] <= L['s10'].size()[0]": {Op: sym.OpLe, A: s[0], B: s[1]},
 	} {
-		if got := relText(r); got != want {
+		if got := guard.RelText(r); got != want {
 			t.Errorf("%s, want %s", got, want)
 		}
 	}

@@ -12,10 +12,12 @@ import (
 	"sync"
 	"testing"
 
+	"tcdbg/internal/modes"
 	"tcdbg/logs"
 	"tcdbg/torch"
-	"tcdbg/torch/compiler/modes"
+	"tcdbg/tracer/eval"
 	"tcdbg/tracer/host"
+	"tcdbg/tracer/replay"
 )
 
 // This file runs programs in the test process: plainly in the host, and under
@@ -59,7 +61,7 @@ type eager struct{ t *testing.T }
 
 func (eager) Name() string { return "eager" }
 
-func (e eager) Compile(r *Request) (Runnable, error) {
+func (e eager) Compile(r *Request) (replay.Runnable, error) {
 	if err := r.Module.G.Check(); err != nil {
 		e.t.Errorf("captured graph: %v\n%s", err, r.Module.Code())
 	}
@@ -74,7 +76,8 @@ type outcome struct {
 }
 
 func (o *outcome) graphs() []logs.GraphCode { return artifacts[logs.GraphCode](o.log) }
-func (o *outcome) breaks() []logs.Break     { return artifacts[logs.Break](o.log) }
+
+func (o *outcome) breaks() []logs.Break { return artifacts[logs.Break](o.log) }
 
 func (o *outcome) recompiles() []logs.GuardMiss { return artifacts[logs.GuardMiss](o.log) }
 
@@ -146,11 +149,11 @@ func runProgram(t *testing.T, body string, compiled bool) *outcome {
 
 // runLoaded runs a program plainly, or compiled where a backend is given.
 func runLoaded(prog *host.Program, backend Backend) *outcome {
-	return runStepped(prog, backend, StepNone)
+	return runStepped(prog, backend, eval.StepNone)
 }
 
 // runStepped is runLoaded with a single-step log.
-func runStepped(prog *host.Program, backend Backend, steps StepLog) *outcome {
+func runStepped(prog *host.Program, backend Backend, steps eval.StepLog) *outcome {
 	var out, errs bytes.Buffer
 	o := &outcome{log: &memorySink{}}
 	cfg := host.Config{Stdout: &out, Stderr: &errs, Args: []string{"model"}}

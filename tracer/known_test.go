@@ -16,7 +16,7 @@ import (
 // memory back: what the tracer finds out about functions must not outlive them.
 func TestProgramsAreForgotten(t *testing.T) {
 	p := runOnce(t)
-	for range 20 { // a cleanup runs behind the collection that finds it
+	for range 20 { // a cleanup runs after the collection that finds it
 		runtime.GC()
 		if p.Value() == nil {
 			return

@@ -141,16 +141,6 @@ func TestMethodsThatAreNoOperators(t *testing.T) {
 	}
 }
 
-// TestQueriesKnown holds the tracer's table of queries against the methods that are there.
-func TestQueriesKnown(t *testing.T) {
-	typ := reflect.TypeFor[*torch.Tensor]()
-	for name := range tensorQueries {
-		if _, ok := typ.MethodByName(name[strings.LastIndex(name, ".")+1:]); !ok {
-			t.Errorf("no method %s", name)
-		}
-	}
-}
-
 // TestQueriesOfWhatIsComputed asks tensors that the graph makes, views among them, by
 // calls, method values and method expressions, and for what is not there.
 func TestQueriesOfWhatIsComputed(t *testing.T) {

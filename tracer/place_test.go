@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"tcdbg/logs"
+	"tcdbg/tracer/value"
 )
 
 // What torch's own code does for a line of the program is said of that line:
@@ -107,7 +108,7 @@ func main() {
 	}
 	for _, gs := range artifacts[logs.Guards](o.log) {
 		for _, g := range gs.Guards {
-			if ownSource(g.Pos.File) {
+			if value.OwnSource(g.Pos.File) {
 				t.Errorf("guard %s on %s is asked for by %s", g.Kind, g.Source, g.Pos.File)
 			}
 		}

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"tcdbg/torch"
-	"tcdbg/tracer/host"
+	"tcdbg/tracer/replay"
 )
 
 // planBackend interprets graphs; its plans count themselves and return the
@@ -18,9 +18,11 @@ type planBackend struct {
 
 func (*planBackend) Name() string { return "planned" }
 
-func (b *planBackend) Compile(r *Request) (Runnable, error) {
+func (*planBackend) Compile(r *Request) (replay.Runnable, error) { return r.Module.Run, nil }
+
+func (b *planBackend) CompilePlanned(r *Request) (run replay.Runnable, plan func() replay.Runnable, err error) {
 	m := r.Module
-	r.Plan = func() Runnable {
+	plan = func() replay.Runnable {
 		b.mu.Lock()
 		b.plans++
 		b.mu.Unlock()
@@ -38,7 +40,7 @@ func (b *planBackend) Compile(r *Request) (Runnable, error) {
 			return kept
 		}
 	}
-	return m.Run, nil
+	return m.Run, plan, nil
 }
 
 // runPlanned runs a program whose functions are compiled by a planBackend.
@@ -144,7 +146,7 @@ func main() {
 	}
 }
 
-// TestManyRunsInOneCall: beyond maxPlans a graph's runs get memory of their own
+// TestManyRunsInOneCall: beyond MaxPlans a graph's runs get memory of their own
 // that nobody keeps.
 func TestManyRunsInOneCall(t *testing.T) {
 	out, b := runPlanned(t, fmt.Sprintf(`
@@ -158,30 +160,12 @@ func f(x *torch.Tensor) float64 {
 func main() {
 	g := torch.Compile(f, kw.Mode("reduce-overhead"))
 	for range 2 { fmt.Println(g(torch.Full([]int{1}, 0))) }
-}`, maxPlans+4))
-	n := (maxPlans + 4) * (maxPlans + 5) / 2
+}`, replay.MaxPlans+4))
+	n := (replay.MaxPlans + 4) * (replay.MaxPlans + 5) / 2
 	if want := fmt.Sprintf("%d\n%d\n", n, n); out != want {
 		t.Errorf("printed %q, want %q", out, want)
 	}
-	if b.plans > 2*maxPlans+4 { // of the loop's graph, of the one in front
+	if b.plans > 2*replay.MaxPlans+4 { // of the loop's graph, of the one in front
 		t.Errorf("%d plans", b.plans)
-	}
-}
-
-// TestResetForgetsPlans: what belongs to graphs that are gone goes with them.
-func TestResetForgetsPlans(t *testing.T) {
-	th, c := &host.Thread{}, &Compiled{t: &Tracer{}}
-	call := func() *turns {
-		tu := c.turnsOf(th)
-		tu.end()
-		return tu
-	}
-	first := call()
-	if call() != first {
-		t.Error("two calls on one goroutine do not share their plans")
-	}
-	c.t.resets.Add(1)
-	if call() == first {
-		t.Error("the plans outlive a reset")
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"tcdbg/logs"
+	"tcdbg/tracer/eval"
 )
 
 // TestStepLog traces a program with each kind of single-step log: lines come
@@ -27,8 +28,8 @@ func main() {
 	if err != nil {
 		t.Fatal(err)
 	}
-	trees := map[StepLog]string{}
-	for _, kind := range []StepLog{StepNone, StepLines, StepInstructions} {
+	trees := map[eval.StepLog]string{}
+	for _, kind := range []eval.StepLog{eval.StepNone, eval.StepLines, eval.StepInstructions} {
 		o := runStepped(prog, eager{t}, kind)
 		var lines, instrs []string
 		for _, s := range artifacts[logs.TraceStep](o.log) {
@@ -38,17 +39,17 @@ func main() {
 			instrs = append(instrs, s.Instr+" ["+strings.Join(s.Stack, ", ")+"]")
 		}
 		want := "y := x.Mul(k)|if k > 1 {|y = y.Sin()|return y"
-		if kind == StepNone {
+		if kind == eval.StepNone {
 			want = ""
 		}
 		if got := strings.Join(lines, "|"); got != want {
 			t.Errorf("log %d: lines %q, want %q", kind, got, want)
 		}
-		if kind == StepLines && len(instrs) != 4 {
+		if kind == eval.StepLines && len(instrs) != 4 {
 			t.Errorf("%d steps for 4 lines", len(instrs))
 		}
 		all := strings.Join(instrs, "\n")
-		if kind == StepInstructions && (!strings.Contains(all, "BinOp > [SymNodeVariable(L['k']), ConstantVariable(1)]") || !strings.Contains(all, "TensorVariable(y)")) {
+		if kind == eval.StepInstructions && (!strings.Contains(all, "BinOp > [SymNodeVariable(L['k']), ConstantVariable(1)]") || !strings.Contains(all, "TensorVariable(y)")) {
 			t.Errorf("instructions:\n%s", all)
 		}
 		for _, out := range o.log.out {
@@ -57,7 +58,7 @@ func main() {
 			}
 		}
 	}
-	if trees[StepNone] == "" || trees[StepInstructions] != trees[StepNone] || trees[StepLines] != trees[StepNone] {
-		t.Errorf("the log changes the guards:\n%s\n%s", trees[StepNone], trees[StepInstructions])
+	if trees[eval.StepNone] == "" || trees[eval.StepInstructions] != trees[eval.StepNone] || trees[eval.StepLines] != trees[eval.StepNone] {
+		t.Errorf("the log changes the guards:\n%s\n%s", trees[eval.StepNone], trees[eval.StepInstructions])
 	}
 }

@@ -10,7 +10,7 @@ import (
 )
 
 // TestOperatorsLeftEager counts the operators that run outside of graphs, for
-// each frame the most of one call: behind a break, in a callee that is
+// each frame the most of one call: after a break, in a callee that is
 // disabled, in a frame that reached its limit; not those of the graphs, of
 // compiled functions called from there, or of main.
 func TestOperatorsLeftEager(t *testing.T) {

@@ -13,8 +13,8 @@ import (
 
 	"tcdbg/inductor/ir"
 	"tcdbg/inductor/sched"
-	"tcdbg/ops"
-	"tcdbg/ops/sym"
+	"tcdbg/internal/ops"
+	"tcdbg/internal/sym"
 )
 
 // Env is what a call of a program gives its kernels.

@@ -7,7 +7,7 @@ import (
 
 	"tcdbg/inductor/ir"
 	"tcdbg/inductor/sched"
-	"tcdbg/ops/sym"
+	"tcdbg/internal/sym"
 )
 
 // memory is an Env of buffers of float32.

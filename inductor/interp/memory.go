@@ -4,7 +4,7 @@ import (
 	"unsafe"
 
 	"tcdbg/inductor/ir"
-	"tcdbg/ops"
+	"tcdbg/internal/ops"
 )
 
 // This file moves tiles between memory and vectors, whose elements are wider than

@@ -4,7 +4,7 @@ import (
 	"math"
 
 	"tcdbg/inductor/ir"
-	"tcdbg/ops"
+	"tcdbg/internal/ops"
 )
 
 // This file folds reductions.

@@ -1,6 +1,6 @@
 package interp
 
-import "tcdbg/ops"
+import "tcdbg/internal/ops"
 
 // This file holds the values that operations work on.
 

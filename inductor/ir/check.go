@@ -3,7 +3,7 @@ package ir
 import (
 	"fmt"
 
-	"tcdbg/ops"
+	"tcdbg/internal/ops"
 )
 
 // Check verifies the program's invariants and returns the first violation:

@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"tcdbg/graph"
-	"tcdbg/ops"
-	"tcdbg/ops/sym"
+	"tcdbg/internal/ops"
+	"tcdbg/internal/sym"
 )
 
 // Buffer is memory that holds one tensor, seen through its own layout. Views

@@ -1,6 +1,6 @@
 package ir
 
-import "tcdbg/ops"
+import "tcdbg/internal/ops"
 
 // Op is an operation of a body.
 type Op uint8

@@ -6,8 +6,8 @@ import (
 	"strconv"
 	"strings"
 
-	"tcdbg/ops"
-	"tcdbg/ops/sym"
+	"tcdbg/internal/ops"
+	"tcdbg/internal/sym"
 )
 
 // Parse reads the text of a program as Program.String writes it. The result

@@ -5,8 +5,8 @@ import (
 	"strconv"
 	"strings"
 
-	"tcdbg/ops"
-	"tcdbg/ops/sym"
+	"tcdbg/internal/ops"
+	"tcdbg/internal/sym"
 )
 
 // String prints the program: its buffers, its nodes, its outputs. Parse reads

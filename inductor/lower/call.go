@@ -5,8 +5,8 @@ import (
 
 	"tcdbg/graph"
 	"tcdbg/inductor/ir"
-	"tcdbg/ops"
-	"tcdbg/ops/sym"
+	"tcdbg/internal/ops"
+	"tcdbg/internal/sym"
 )
 
 // call is one operator call being lowered.

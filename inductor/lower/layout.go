@@ -6,8 +6,8 @@ import (
 
 	"tcdbg/graph"
 	"tcdbg/inductor/ir"
-	"tcdbg/ops"
-	"tcdbg/ops/sym"
+	"tcdbg/internal/ops"
+	"tcdbg/internal/sym"
 )
 
 // This file lowers what copies, creates or reinterprets memory.

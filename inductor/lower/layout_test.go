@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"tcdbg/ops/sym"
+	"tcdbg/internal/sym"
 )
 
 // addresses lists where the elements of a layout lie, in row-major order.

@@ -14,8 +14,8 @@ import (
 
 	"tcdbg/graph"
 	"tcdbg/inductor/ir"
-	"tcdbg/ops"
-	"tcdbg/ops/sym"
+	"tcdbg/internal/ops"
+	"tcdbg/internal/sym"
 )
 
 // Options steer a lowering.

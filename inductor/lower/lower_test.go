@@ -7,9 +7,9 @@ import (
 	"testing"
 
 	"tcdbg/graph"
-	"tcdbg/internal/test/golden"
-	"tcdbg/ops"
-	"tcdbg/ops/sym"
+	"tcdbg/internal/golden"
+	"tcdbg/internal/ops"
+	"tcdbg/internal/sym"
 )
 
 // maker builds a graph without data.

@@ -5,8 +5,8 @@ import (
 
 	"tcdbg/graph"
 	"tcdbg/inductor/ir"
-	"tcdbg/ops"
-	"tcdbg/ops/sym"
+	"tcdbg/internal/ops"
+	"tcdbg/internal/sym"
 )
 
 // This file lowers what puts a tensor together from pieces: one loop node

@@ -1,7 +1,7 @@
 package lower
 
 import (
-	"tcdbg/ops/sym"
+	"tcdbg/internal/sym"
 )
 
 // This file lowers depthwise convolutions, whose windows see one channel each: a

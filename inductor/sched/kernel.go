@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"tcdbg/inductor/ir"
-	"tcdbg/ops"
-	"tcdbg/ops/sym"
+	"tcdbg/internal/ops"
+	"tcdbg/internal/sym"
 )
 
 // Place is where a kernel keeps a buffer that it writes.

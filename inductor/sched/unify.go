@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"tcdbg/inductor/ir"
-	"tcdbg/ops/sym"
+	"tcdbg/internal/sym"
 )
 
 // This file decides whether the loops of two groups can be the same loops. An

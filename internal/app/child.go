@@ -10,7 +10,7 @@ import (
 	"syscall"
 	"unicode"
 
-	"tcdbg/logs/ctl"
+	"tcdbg/internal/ctl"
 )
 
 // This file is the process model: the viewer starts the engine (the same

@@ -9,9 +9,10 @@ import (
 	"strings"
 
 	"tcdbg/backends"
+	"tcdbg/internal/ctl"
 	"tcdbg/logs"
-	"tcdbg/logs/ctl"
 	"tcdbg/tracer"
+	"tcdbg/tracer/eval"
 	"tcdbg/tracer/host"
 )
 
@@ -92,18 +93,18 @@ func runEngine(cfg EngineConfig) int {
 }
 
 // stepsOf is how finely traces are logged for the logs that are on.
-func stepsOf(set logs.LogSet) tracer.StepLog {
+func stepsOf(set logs.LogSet) eval.StepLog {
 	switch {
 	case set["trace_bytecode"]:
-		return tracer.StepInstructions
+		return eval.StepInstructions
 	case set["trace_source"]:
-		return tracer.StepLines
+		return eval.StepLines
 	}
-	return tracer.StepNone
+	return eval.StepNone
 }
 
 // runProgram loads the program and runs it in the host, under the tracer.
-func runProgram(cfg EngineConfig, sink logs.Sink, gate *Gate, steps tracer.StepLog) host.Exit {
+func runProgram(cfg EngineConfig, sink logs.Sink, gate *Gate, steps eval.StepLog) host.Exit {
 	prog, err := host.Load(host.LoadConfig{Paths: cfg.Paths, Source: cfg.Source})
 	if err != nil {
 		fmt.Fprintln(cfg.Stderr, err)

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"tcdbg/explain"
-	"tcdbg/logs/ctl"
+	"tcdbg/internal/ctl"
 )
 
 // compiled is a program with a break, whose second compiled call waits until a

@@ -6,7 +6,7 @@ import (
 	"sync"
 
 	"tcdbg/inductor/ir"
-	"tcdbg/ops"
+	"tcdbg/internal/ops"
 )
 
 // This file moves elements between memory and registers: those of types that

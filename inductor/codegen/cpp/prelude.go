@@ -9,7 +9,7 @@ import (
 	"sync"
 
 	"tcdbg/inductor/ir"
-	"tcdbg/ops"
+	"tcdbg/internal/ops"
 )
 
 // letter is the first letter of the C type that holds elements of type d in a

@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"tcdbg/inductor/ir"
-	"tcdbg/ops"
+	"tcdbg/internal/ops"
 )
 
 // This file writes what runs in the order of the inner loops, an element at a

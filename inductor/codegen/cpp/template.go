@@ -6,7 +6,7 @@ import (
 
 	"tcdbg/inductor/ir"
 	"tcdbg/inductor/sched"
-	"tcdbg/ops/sym"
+	"tcdbg/internal/sym"
 )
 
 // This file writes the part of a matrix product that is the graph's own: the

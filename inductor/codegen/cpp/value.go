@@ -7,8 +7,8 @@ import (
 
 	"tcdbg/inductor/ir"
 	"tcdbg/inductor/sched"
-	"tcdbg/ops"
-	"tcdbg/ops/sym"
+	"tcdbg/internal/ops"
+	"tcdbg/internal/sym"
 )
 
 // part selects operations of an item.

@@ -17,7 +17,7 @@ import (
 
 	"tcdbg/inductor/ir"
 	"tcdbg/inductor/sched"
-	"tcdbg/ops/sym"
+	"tcdbg/internal/sym"
 )
 
 // form is how a kernel walks its loops.

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"tcdbg/inductor/ir"
-	"tcdbg/ops"
+	"tcdbg/internal/ops"
 )
 
 var infix = map[ir.Op]string{

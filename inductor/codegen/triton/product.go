@@ -5,7 +5,7 @@ import (
 
 	"tcdbg/inductor/ir"
 	"tcdbg/inductor/sched"
-	"tcdbg/ops/sym"
+	"tcdbg/internal/sym"
 )
 
 // This file writes tiles of a matrix product: the product of a tile by steps along

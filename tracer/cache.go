@@ -1,0 +1,117 @@
+package tracer
+
+import (
+	"fmt"
+	"strings"
+	"sync/atomic"
+
+	"tcdbg/logs"
+	"tcdbg/tracer/eval"
+	"tcdbg/tracer/guard"
+	"tcdbg/tracer/host"
+	"tcdbg/tracer/replay"
+	"tcdbg/tracer/value"
+)
+
+// This file finds the cache entries of the place that a call is at: the entry of a
+// compiled function, or where it resumes after a break.
+
+// frameCache holds the entries of one place: the compiled function's entry or a
+// resume point.
+type frameCache struct {
+	id      int
+	name    string
+	parent  int
+	from    *logs.CompileID // the compile behind whose break it was first entered
+	entries atomic.Pointer[[]*replay.Entry]
+	eager   atomic.Bool // the limit was reached, or nothing can be compiled here
+	calls   atomic.Int64
+	hits    atomic.Int64
+	nanos   atomic.Int64            // run time of cache entries
+	left    atomic.Int64            // operators that ran outside of graphs in one call, at most
+	dynamic map[string]map[int]bool // dimensions seen to change, by source; under mu
+	reset   atomic.Bool             // compiler.Reset took it away
+	made    *atomic.Int64           // calls of torch.Compile that gave its function
+	written logs.FrameCalls         // what the trace holds of it; under Tracer.mu
+	at      logs.Pos                // where the frame begins, as the last trace says
+}
+
+func (fc *frameCache) list() []*replay.Entry {
+	if p := fc.entries.Load(); p != nil {
+		return *p
+	}
+	return nil
+}
+
+// find returns the first entry whose guards hold.
+func (fc *frameCache) find(in *host.Interp, frames []*host.Frame) (*replay.Entry, *guard.Addresses) {
+	for _, s := range fc.list() {
+		a := guard.TakeAddresses(in, frames, s.Sources)
+		if s.Holds(a) {
+			return s, a
+		}
+		a.Release()
+	}
+	return nil, nil
+}
+
+// cacheAt finds the entries for the place where the frames stand.
+func (c *Compiled) cacheAt(frames []*host.Frame, last *replay.Entry) *frameCache {
+	resumed := last != nil
+	if !resumed {
+		if fc := c.entry.Load(); fc != nil {
+			return fc
+		}
+	}
+	key := placeKey(frames)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if fc := c.cache[key]; fc != nil {
+		return fc
+	}
+	fc := &frameCache{id: c.t.nextFrame(), parent: -1, made: c.made, dynamic: map[string]map[int]bool{}}
+	fc.name = c.name()
+	if resumed {
+		fn, line := c.t.resumesIn(frames)
+		fc.name = fmt.Sprintf("torch_dynamo_resume_in_%s_at_%d", fn, line)
+		fc.parent, fc.from = last.ID.Frame, &last.ID
+		if entry := c.entry.Load(); entry != nil { // compiler.Reset may have taken it away
+			fc.parent = entry.id
+		}
+	}
+	c.cache[key] = fc
+	c.t.register(fc)
+	if !resumed {
+		c.entry.Store(fc)
+	}
+	return fc
+}
+
+// resumesIn is where frames go on, as the program's author sees it: inside torch's
+// own code it is the line that called it.
+func (t *Tracer) resumesIn(frames []*host.Frame) (fn string, line int) {
+	top := frames[len(frames)-1]
+	at := eval.PosOf(t.prog, top)
+	for i := len(frames) - 1; i >= 0 && value.OwnSource(at.File); i-- {
+		if p := eval.CallerPos(t.prog, frames[i]); i < len(frames)-1 && !value.OwnSource(p.File) {
+			return value.FuncName(frames[i].Code.Fn), p.Line
+		}
+	}
+	return value.FuncName(top.Code.Fn), at.Line
+}
+
+func (c *Compiled) name() string {
+	if c.opts.name != "" {
+		return c.opts.name
+	}
+	return value.FuncName(c.fn)
+}
+
+// placeKey identifies the functions and instructions that the frames are at.
+func placeKey(frames []*host.Frame) string {
+	var sb strings.Builder
+	for _, f := range frames {
+		fmt.Fprintf(&sb, "%p:%d;", f.Code, f.PC)
+	}
+	return sb.String()
+}

@@ -1,0 +1,89 @@
+package tracer
+
+import (
+	"fmt"
+	"maps"
+
+	"tcdbg/graph"
+	"tcdbg/logs"
+	"tcdbg/torch"
+	"tcdbg/tracer/eval"
+	"tcdbg/tracer/guard"
+	"tcdbg/tracer/host"
+	"tcdbg/tracer/replay"
+)
+
+// This file makes a cache entry: it has the frames traced, hands the graph to the
+// backend, and has the compile recorded.
+
+// compile traces a new entry for the frames; nil when the frame runs eager.
+func (c *Compiled) compile(th *host.Thread, fc *frameCache, frames []*host.Frame) (*replay.Entry, *guard.Addresses) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if seg, a := fc.find(th.In, frames); seg != nil { // compiled while we waited
+		return seg, a
+	}
+	old := fc.list()
+	id := logs.CompileID{Frame: fc.id, Compile: len(old)}
+	if !c.mayCompile(fc) || len(old) > 0 && !c.miss(th, fc, frames, id) {
+		return nil, nil
+	}
+	tr, rec, seg := c.trace(th, fc, frames, &id)
+	seg.ID = id
+	rec.traced(c, tr, seg)
+	if seg.Break != nil && c.opts.fullgraph {
+		panic(rec.fullgraph(c, tr, seg))
+	}
+	if err := c.build(tr, seg, rec); err != nil {
+		panic(&torch.Error{Op: "torch.Compile", Msg: err.Error()})
+	}
+	tr.Guards.Shapes(tr.Shapes, tr.Symbols) // the backend, too, may have asked for more of the sizes
+	seg.Guards = tr.Guards.List
+	rec.done(c, tr, seg)
+	entries := append(append([]*replay.Entry(nil), old...), seg)
+	fc.entries.Store(&entries)
+	return seg, newAddressesOf(tr, frames, seg)
+}
+
+// trace evaluates the frames, again and again until no earlier break is asked for.
+func (c *Compiled) trace(th *host.Thread, fc *frameCache, frames []*host.Frame, id *logs.CompileID) (*eval.Trace, *recorder, *replay.Entry) {
+	avoid := eval.Avoided{}
+	for {
+		tr := eval.New(c.t.env, eval.Start{
+			Thread: th, Frames: frames, ID: *id, Dynamic: fc.dynamic, AllDynamic: c.opts.dynamic == dynamicAlways, Avoid: avoid,
+		})
+		rec := c.t.begin(c, tr, fc, *id)
+		seg, again := tr.Evaluate()
+		if seg != nil {
+			return tr, rec, seg
+		}
+		maps.Copy(avoid, again)
+		id.Attempt++
+	}
+}
+
+// newAddressesOf resolves from the real frames again: the trace looked at
+// memory before it ran.
+func newAddressesOf(tr *eval.Trace, frames []*host.Frame, seg *replay.Entry) *guard.Addresses {
+	return guard.NewAddresses(tr.In, frames, seg.Sources)
+}
+
+// build hands the graph to the backend.
+func (c *Compiled) build(tr *eval.Trace, seg *replay.Entry, rec *recorder) error {
+	if seg.Graph == nil {
+		return nil
+	}
+	seg.Graph.Name = fmt.Sprintf("__compiled_fn_%d", c.t.nextGraph())
+	m := graph.NewModule(seg.Graph)
+	rec.captured(tr, m)
+	r := &Request{
+		ID: seg.ID, Module: m, Example: seg.Values(tr.Entry, nil), Mode: c.opts.mode, Log: c.t.sink,
+		Changing: tr.Changing(c.setFields()),
+	}
+	run, plan, err := compileWith(c.t.backendFor(c.opts), r)
+	if err != nil {
+		return fmt.Errorf("backend %s failed on graph %s: %w", c.opts.backendName(), seg.Graph.Name, err)
+	}
+	seg.Run, seg.Plan = run, plan
+	return nil
+}

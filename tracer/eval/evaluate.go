@@ -1,0 +1,132 @@
+package eval
+
+import (
+	"fmt"
+
+	"tcdbg/graph"
+	"tcdbg/internal/sym"
+	"tcdbg/logs"
+	"tcdbg/torch"
+	"tcdbg/tracer/guard"
+	"tcdbg/tracer/host"
+	"tcdbg/tracer/replay"
+	"tcdbg/tracer/value"
+
+	"golang.org/x/tools/go/ssa"
+)
+
+// This file is the evaluator's face to the tracer: what a trace is given, and how it
+// ends.
+
+// Env is what all traces of a program share.
+type Env struct {
+	Prog     *host.Program
+	Bindings map[string]torch.Binding
+	Steps    StepLog
+	Sink     logs.Sink
+}
+
+// Start is what one trace is given.
+type Start struct {
+	Thread     *host.Thread
+	Frames     []*host.Frame // of the region, lowest first
+	ID         logs.CompileID
+	Dynamic    map[string]map[int]bool // source name -> dimensions to make symbolic
+	AllDynamic bool                    // make all sizes and numbers symbolic
+	Avoid      Avoided
+}
+
+// Avoided are calls and loops before which a trace has to break, each with what
+// broke inside it.
+type Avoided map[ssa.Instruction]string
+
+// New prepares a trace with copies of the region's frames.
+func New(env *Env, s Start) *Trace {
+	in := s.Thread.In
+	fs := newFrames(env, in, s.Frames)
+	entry := guard.NewAddresses(in, s.Frames, 64)
+	gs := guard.NewSet(in, entry, fs.userPos)
+	c := newCapture(fs, gs, entry, s)
+	hs := &history{
+		frames: fs, guards: gs, capture: c, mutated: map[*torch.Tensor]bool{}, bases: map[*torch.Tensor]*torch.Tensor{},
+		views: map[*torch.Tensor]viewMeta{}, writes: map[*torch.Tensor]written{}, wants: map[*graph.Node]bool{},
+	}
+	hp := &heap{
+		frames: fs, guards: gs, capture: c, mem: newMemory(), maps: map[uintptr]*traceMap{}, clos: map[*host.Closure]*madeClosure{},
+		overlays: map[uintptr]*mapOverlay{}, touched: map[guard.ExtentKey]*guard.Extent{},
+	}
+	hp.functions = &functions{
+		frames: fs, capture: c, heap: hp, history: hs, avoid: s.Avoid, reads: map[*span][]reading{}, calls: map[*graph.Graph]bodyOf{},
+		sealed: map[*torch.Tensor]ssa.Instruction{}, returned: map[*torch.Tensor]ssa.Instruction{},
+	}
+	return &Trace{Start: s, frames: fs, capture: c, heap: hp, history: hs, functions: hp.functions, Guards: gs}
+}
+
+func newFrames(env *Env, in *host.Interp, region []*host.Frame) *frames {
+	fs := &frames{env: env, In: in, th: in.NewThread(), src: value.NewSources(in, len(region)-1), base: region}
+	for f := region[0].Caller; f != nil; f = f.Caller {
+		fs.callers = append([]*host.Frame{f}, fs.callers...)
+	}
+	for i, f := range region {
+		cp := f.Clone()
+		fs.th.PushFrame(cp)
+		fs.shadows = append(fs.shadows, &shadow{frame: cp, initial: i, tracked: map[ssa.Value]*value.Tracked{}, assigned: map[ssa.Value]bool{}})
+	}
+	return fs
+}
+
+func newCapture(fs *frames, gs *guard.Set, entry *guard.Addresses, s Start) *capture {
+	c := &capture{
+		frames: fs, guards: gs, Entry: entry, Shapes: &sym.Env{}, Symbols: guard.Origins{}, dynamic: s.Dynamic, allDynamic: s.AllDynamic,
+		Nodes: map[*torch.Tensor]*graph.Node{}, inputOf: map[*torch.Tensor]*input{},
+	}
+	c.Graph = graph.New("graph", c.Shapes)
+	c.Shapes.Site = func() any { return fs.userPos() }
+	return c
+}
+
+// Evaluate traces the frames to the cache entry that the trace leaves behind. Where the
+// trace has to be made again with earlier breaks it returns those instead.
+//
+// A break inside torch.NoGrad or autograd.Apply, or in a loop over a string, asks for
+// one before that call or loop; so does what shows that an earlier autograd.Apply
+// cannot be captured, and a gradient by what the graph computes.
+func (tr *Trace) Evaluate() (*replay.Entry, Avoided) {
+	s := tr.run()
+	again := Avoided{}
+	for _, in := range tr.restarts(s) {
+		again[in] = tr.cause(s.brk)
+	}
+	if len(again) > 0 {
+		return nil, again
+	}
+	e := tr.finish(s)
+	if tr.retry != nil {
+		return nil, Avoided{tr.retry: tr.retryWhy}
+	}
+	return e, nil
+}
+
+// restarts are the calls and loops before which the trace has to break instead of
+// where it did.
+func (tr *Trace) restarts(s *stop) []ssa.Instruction {
+	if s.brk == nil {
+		return nil
+	}
+	if tr.retry != nil {
+		return []ssa.Instruction{tr.retry}
+	}
+	again := append(tr.iterators(), tr.apart...)
+	if call := tr.applyCall(); call != nil {
+		again = append(again, call)
+	} else if call := tr.noGradCall(); call != nil {
+		again = append(again, call)
+	}
+	return again
+}
+
+// cause says in one line what broke the graph, and where.
+func (fs *frames) cause(b *replay.Break) string {
+	at := fs.userPos()
+	return fmt.Sprintf("%s (%s) at %s:%d", replay.BreakTitle(b), b.Detail, at.File, at.Line)
+}

@@ -1,0 +1,76 @@
+package eval
+
+import (
+	"unsafe"
+
+	"tcdbg/tracer/breaks"
+	"tcdbg/tracer/replay"
+	"tcdbg/tracer/value"
+
+	"golang.org/x/tools/go/ssa"
+)
+
+// This file reads and replaces the gradients of tensors that existed on entry: to
+// a trace x.Grad() is a field of x, so that it can be an input of the graph, and
+// x.SetGrad a store that the cache entry replays.
+
+// gradient evaluates x.Grad().
+func gradient(tr *Trace, in *ssa.Call) {
+	place, loc := natives{tr}.gradPlace(in)
+	dst := tr.addr(in)
+	tr.In.Copy(loc.Type, dst, place)
+	n := tr.loadEntry(loc.Type, place, dst, loc)
+	tr.skip()
+	tr.set(in, n)
+}
+
+// setGradient evaluates x.SetGrad(g).
+func setGradient(tr *Trace, in *ssa.Call) {
+	place, loc := natives{tr}.gradPlace(in)
+	g := in.Call.Args[1]
+	if why := tr.tensorAt(in.Call.Args[0]).GradRefused(tr.tensorAt(g)); why != "" {
+		breakAt(breaks.ObservedPanic, "%s", why)
+	}
+	tr.storeEntry(loc.Type, place, tr.addr(g), loc, tr.tracked(g))
+	tr.skip()
+}
+
+// gradPlace is where the receiver of a call keeps its gradient, and how that
+// place is found again. What the graph computes has its gradient later.
+func (ns natives) gradPlace(in *ssa.Call) (unsafe.Pointer, *value.Source) {
+	ns.inBackward("reads or replaces the gradient of a tensor")
+	x := in.Call.Args[0]
+	t, n := ns.tensorAt(x), ns.tracked(x)
+	if n == nil || n.Src == nil {
+		b := &replay.Break{Code: breaks.UnsupportedMethod, Detail: "call of " + shortFunc(calledName(in)) + " on what the graph computes", Value: x}
+		panic(&breakSignal{b})
+	}
+	if t == nil {
+		ns.Guards.Nil(n.Src, true)
+		breakAt(breaks.ObservedPanic, "a nil tensor is used")
+	}
+	return unsafe.Pointer(t.GradPlace()), ns.src.Grad(n.Src)
+}
+
+func calledName(in *ssa.Call) string { return in.Call.StaticCallee().String() }
+
+// gradPlaces are the tensors whose gradients a trace has accessed.
+type gradPlaces struct {
+	of      []*value.Source
+	seen    map[*value.Source]bool
+	written bool
+}
+
+// touchGrad records that the gradient of the tensor at s was accessed.
+func (hp *heap) touchGrad(s *value.Source, write bool) {
+	gs := &hp.grads
+	gs.written = gs.written || write
+	if gs.seen[s] {
+		return
+	}
+	if gs.seen == nil {
+		gs.seen = map[*value.Source]bool{}
+	}
+	gs.seen[s] = true
+	gs.of = append(gs.of, s)
+}

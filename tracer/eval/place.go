@@ -1,0 +1,56 @@
+package eval
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"tcdbg/logs"
+	"tcdbg/tracer/host"
+	"tcdbg/tracer/value"
+)
+
+// This file says where in the program's text a frame is.
+
+// PosOf is the place in the program of the instruction that f is about to run.
+func PosOf(prog *host.Program, f *host.Frame) logs.Pos { return posAt(prog, f, 0) }
+
+// CallerPos is the place of the call in which f waits.
+func CallerPos(prog *host.Program, f *host.Frame) logs.Pos { return posAt(prog, f, -1) }
+
+func posAt(prog *host.Program, f *host.Frame, off int) logs.Pos {
+	if f == nil || f.PC+off < 0 || f.PC+off >= len(f.Code.Instrs) {
+		return logs.Pos{}
+	}
+	p := prog.Pos(f.Code.Instrs[f.PC+off])
+	if !p.IsValid() || f.Code.Fn.Synthetic != "" && f.Code.Fn.Pkg == nil {
+		return logs.Pos{}
+	}
+	return logs.Pos{
+		File: filepath.ToSlash(p.Filename), Line: p.Line, Col: p.Column,
+		Func: value.FuncName(f.Code.Fn), Code: strings.TrimRight(prog.SourceLine(p.Filename, p.Line), " \t\r"),
+	}
+}
+
+// LastOfProgram is the innermost place that is not torch's own, else the
+// innermost.
+func LastOfProgram(ps []logs.Pos) logs.Pos {
+	return Last(ofProgram(ps))
+}
+
+// ofProgram is a stack without torch's own places at its end.
+func ofProgram(ps []logs.Pos) []logs.Pos {
+	for i, p := range slices.Backward(ps) {
+		if !value.OwnSource(p.File) {
+			return ps[:i+1]
+		}
+	}
+	return ps
+}
+
+func Last(ps []logs.Pos) logs.Pos {
+	if len(ps) == 0 {
+		return logs.Pos{}
+	}
+	return ps[len(ps)-1]
+}

@@ -1,0 +1,764 @@
+package eval
+
+import (
+	"go/token"
+	"go/types"
+	"unsafe"
+
+	"tcdbg/internal/sym"
+	"tcdbg/tracer/breaks"
+	"tcdbg/tracer/value"
+
+	"golang.org/x/tools/go/ssa"
+)
+
+// This file evaluates one SSA instruction: a dispatch, then one small method
+// an instruction. Calls are in call.go.
+
+// step evaluates the next instruction; it returns how the trace ended, nil to
+// go on.
+func (tr *Trace) step() *stop {
+	switch in := tr.th.Top().Instr().(type) {
+	case *ssa.Alloc:
+		tr.alloc(in)
+	case *ssa.BinOp:
+		tr.binOp(in)
+	case *ssa.UnOp:
+		tr.unOp(in)
+	case *ssa.Call:
+		tr.call(in)
+	case *ssa.Store:
+		tr.store(in)
+	case *ssa.FieldAddr:
+		tr.fieldAddr(in)
+	case *ssa.IndexAddr:
+		tr.indexAddr(in)
+	case *ssa.Field:
+		n := tr.src.Part(tr.tracked(in.X), in.X.Type(), in.Field)
+		tr.exec()
+		tr.set(in, n)
+	case *ssa.Index:
+		tr.index(in)
+	case *ssa.Extract:
+		n := tr.src.Part(tr.tracked(in.Tuple), in.Tuple.Type(), in.Index)
+		tr.exec()
+		tr.set(in, n)
+	case *ssa.Phi:
+		tr.exec() // its value and what is tracked of it were set on the edge
+	case *ssa.If:
+		tr.branch(in)
+	case *ssa.Jump:
+		tr.edge(in.Block(), in.Block().Succs[0], 0)
+		tr.exec()
+	case *ssa.Return:
+		return tr.ret(in)
+	case *ssa.MakeInterface:
+		n := tr.tracked(in.X)
+		tr.exec()
+		if n != nil {
+			n = &value.Tracked{Inner: n}
+		}
+		tr.set(in, n)
+	case *ssa.TypeAssert:
+		tr.typeAssert(in)
+	case *ssa.ChangeInterface, *ssa.ChangeType:
+		tr.change(in.(ssa.Value))
+	case *ssa.Convert:
+		tr.convert(in)
+	case *ssa.MakeClosure:
+		tr.makeClosure(in)
+	case *ssa.MakeSlice:
+		tr.makeSlice(in)
+	case *ssa.MakeMap:
+		mapOps{tr}.makeMap(in)
+	case *ssa.MapUpdate:
+		mapOps{tr}.mapUpdate(in)
+	case *ssa.Lookup:
+		mapOps{tr}.lookup(in)
+	case *ssa.Slice:
+		tr.slice(in)
+	case *ssa.Range, *ssa.Next:
+		tr.iterate(in.(ssa.Value))
+	case *ssa.RunDefers:
+		if defers(in.Parent()) {
+			breakAt(breaks.DeferRecover, "deferred calls of %s", value.FuncName(in.Parent()))
+		}
+		tr.exec()
+	case *ssa.DebugRef:
+		tr.exec()
+	default:
+		tr.refuse(in)
+	}
+	return nil
+}
+
+// refuse breaks at instructions that no graph can hold.
+func (tr *Trace) refuse(in ssa.Instruction) {
+	switch in.(type) {
+	case *ssa.Go:
+		breakAt(breaks.GoroutineStarted, "%s", tr.codeOf(in))
+	case *ssa.Send, *ssa.MakeChan:
+		breakAt(breaks.ChannelOperation, "%s", tr.codeOf(in))
+	case *ssa.Select:
+		breakAt(breaks.SelectStatement, "%s", tr.codeOf(in))
+	case *ssa.Defer:
+		breakAt(breaks.DeferRecover, "%s", tr.codeOf(in))
+	case *ssa.Panic:
+		breakAt(breaks.UserPanic, "%s", tr.codeOf(in))
+	}
+	breakAt(breaks.UnsupportedInstr, "%T", in)
+}
+
+// constant makes sure that v has the same value on every run of the cache entry.
+func (tr *Trace) constant(v ssa.Value) {
+	if n := tr.tracked(v); n != nil {
+		tr.specialize(n, v.Type(), tr.addr(v))
+	}
+}
+
+// specialize guards everything that the value of type t at p depends on.
+func (tr *Trace) specialize(n *value.Tracked, t types.Type, p unsafe.Pointer) {
+	switch {
+	case n == nil:
+		return
+	case n.Size != nil:
+		sym.Force(*n.Size)
+		return
+	case n.Expr != nil:
+		tr.Guards.Expr(n.Expr, n.Expr.Kind.Load(p))
+		return
+	case n.Parts != nil:
+		_, at := value.Components(t)
+		for i, part := range n.Parts {
+			tr.specialize(part, at(i), unsafe.Add(p, tr.src.Offset(t, i)))
+		}
+		return
+	case n.Inner != nil:
+		if dyn, q := tr.In.Dynamic(t, p); dyn != nil {
+			tr.specialize(n.Inner, dyn, q)
+		}
+		return
+	case n.Src == nil && n.Base != nil:
+		tr.specializeElements(n, t, p)
+		return
+	case n.Src == nil:
+		return
+	}
+	if _, isSlice := t.Underlying().(*types.Slice); isSlice && n.Base != nil {
+		tr.Guards.Len(n.Src, (*value.SliceHeader)(p).Len)
+		tr.specializeElements(n, t, p)
+		return
+	}
+	tr.specializeSource(n.Src, t, p)
+}
+
+// specializeElements guards the elements of a slice of entry memory. What the trace
+// has stored there is not in memory yet, so that nobody else could read it.
+func (tr *Trace) specializeElements(n *value.Tracked, t types.Type, p unsafe.Pointer) {
+	h, e := (*value.SliceHeader)(p), value.ElemType(t)
+	size := tr.In.Rep(e).Size()
+	for i := range h.Len {
+		q := unsafe.Add(h.Data, uintptr(i)*size)
+		if tr.mem.changed(q, size) {
+			breakAt(breaks.OpaqueValue, "a slice that the compiled code has changed is handed to native code")
+		}
+		s := tr.src.Elem(n.Base, n.Off+i)
+		tr.recordEntryRead(e, q, s)
+		tr.touch(s, false)
+		tr.specializeSource(s, e, q)
+	}
+}
+
+// specializeSource guards the value that is at s.
+func (tr *Trace) specializeSource(s *value.Source, t types.Type, p unsafe.Pointer) {
+	switch u := t.Underlying().(type) {
+	case *types.Interface:
+		dyn, q := tr.In.Dynamic(t, p)
+		tr.Guards.Type(s, dyn)
+		if dyn != nil {
+			tr.specializeSource(tr.src.Dynamic(s, dyn), dyn, q)
+		}
+	case *types.Pointer:
+		tr.Guards.Pointer(s, *(*unsafe.Pointer)(p))
+	case *types.Signature:
+		if c := tr.In.ClosureOf(p); c != nil {
+			tr.Guards.Func(s, c.Fn)
+			return
+		}
+		if fn := *(*unsafe.Pointer)(p); fn != nil {
+			tr.Guards.NativeFunc(s, fn)
+			return
+		}
+		tr.Guards.Nil(s, true)
+	case *types.Slice:
+		tr.Guards.Len(s, (*value.SliceHeader)(p).Len)
+		for i := range (*value.SliceHeader)(p).Len {
+			e := tr.src.Elem(s, i)
+			tr.recordEntryRead(u.Elem(), tr.Entry.At(e), e)
+			tr.touch(e, false)
+			tr.specializeSource(e, u.Elem(), tr.Entry.At(e))
+		}
+	case *types.Map, *types.Chan:
+		breakAt(breaks.OpaqueValue, "the value of %s would have to be a constant", s.Argument())
+	case *types.Struct, *types.Array:
+		if value.IsBlock(t) {
+			tr.Guards.Block(s, p)
+			return
+		}
+		notLarge(t, "the value of")
+		n, at := value.Components(t)
+		for i := range n {
+			tr.specializeSource(tr.src.Component(s, i), at(i), unsafe.Add(p, tr.src.Offset(t, i)))
+		}
+	default:
+		tr.Guards.Equals(s, p)
+	}
+}
+
+func (tr *Trace) alloc(in *ssa.Alloc) {
+	tr.exec()
+	p := *(*unsafe.Pointer)(tr.shadowAddr(in))
+	t := in.Type().Underlying().(*types.Pointer).Elem()
+	tr.mem.allocated(p, tr.In.Rep(t).Size(), t, 0)
+	tr.mem.forget(p, tr.In.Rep(t).Size())
+	tr.set(in, nil)
+}
+
+// shadowAddr is where the frame that has just executed keeps v.
+func (fs *frames) shadowAddr(v ssa.Value) unsafe.Pointer { return fs.top().frame.Addr(v) }
+
+func (tr *Trace) binOp(in *ssa.BinOp) {
+	x, y := tr.tracked(in.X), tr.tracked(in.Y)
+	if x == nil && y == nil {
+		tr.exec()
+		tr.set(in, nil)
+		return
+	}
+	if n, ok := tr.symbolic(in, x, y); ok {
+		tr.exec()
+		tr.set(in, n)
+		return
+	}
+	if e := tr.lazy(in, x, y); e != nil {
+		tr.exec()
+		tr.set(in, &value.Tracked{Expr: e})
+		return
+	}
+	if IsPointer(in.X.Type()) {
+		tr.comparePointers(in, x, y)
+		return
+	}
+	tr.constantIface(in.X, isNilConst(in.Y))
+	tr.constantIface(in.Y, isNilConst(in.X))
+	tr.exec()
+	tr.set(in, nil)
+}
+
+func isNilConst(v ssa.Value) bool {
+	c, ok := v.(*ssa.Const)
+	return ok && c.IsNil()
+}
+
+// constantIface is constant, but a comparison of an interface with nil asks
+// only for its type.
+func (tr *Trace) constantIface(v ssa.Value, withNil bool) {
+	n := tr.tracked(v)
+	if n != nil && n.Src != nil {
+		switch v.Type().Underlying().(type) {
+		case *types.Interface:
+			dyn, _ := tr.In.Dynamic(v.Type(), tr.addr(v))
+			tr.Guards.Type(n.Src, dyn)
+			if dyn == nil || withNil {
+				return
+			}
+		case *types.Slice, *types.Map, *types.Signature: // comparable with nil alone
+			tr.Guards.Nil(n.Src, *(*unsafe.Pointer)(tr.addr(v)) == nil)
+			return
+		}
+	}
+	tr.constant(v)
+}
+
+func IsPointer(t types.Type) bool { _, ok := t.Underlying().(*types.Pointer); return ok }
+
+// comparePointers guards the outcome of p == q where either existed on entry.
+func (tr *Trace) comparePointers(in *ssa.BinOp, x, y *value.Tracked) {
+	xs, ys := entryPointer(x), entryPointer(y)
+	p, q := *(*unsafe.Pointer)(tr.addr(in.X)), *(*unsafe.Pointer)(tr.addr(in.Y))
+	switch {
+	case xs != nil && ys != nil:
+		tr.Guards.Identity(xs, ys, p == q)
+	case xs != nil && q == nil:
+		tr.Guards.Nil(xs, p == nil)
+	case ys != nil && p == nil:
+		tr.Guards.Nil(ys, q == nil)
+	}
+	tr.exec()
+	tr.set(in, nil)
+}
+
+func entryPointer(n *value.Tracked) *value.Source {
+	if n == nil {
+		return nil
+	}
+	return n.Src
+}
+
+// symbolic computes integer arithmetic on sizes.
+func (tr *Trace) symbolic(in *ssa.BinOp, x, y *value.Tracked) (*value.Tracked, bool) {
+	if !isSize(x) && !isSize(y) || value.KindOf(in.X.Type()).Class != value.SignedInt || value.KindOf(in.Y.Type()).Class != value.SignedInt {
+		return nil, false
+	}
+	a, b := tr.sizeOf(in.X, x), tr.sizeOf(in.Y, y)
+	switch in.Op {
+	case token.ADD:
+		return sizeTracked(sym.Add(a, b)), true
+	case token.SUB:
+		return sizeTracked(sym.Sub(a, b)), true
+	case token.MUL:
+		return sizeTracked(sym.Mul(a, b)), true
+	case token.QUO, token.REM:
+		return tr.symbolicQuotient(in.Op, a, b)
+	case token.EQL:
+		sym.Eq(a, b)
+	case token.NEQ:
+		sym.Ne(a, b)
+	case token.LSS:
+		sym.Lt(a, b)
+	case token.LEQ:
+		sym.Le(a, b)
+	case token.GTR:
+		sym.Gt(a, b)
+	case token.GEQ:
+		sym.Ge(a, b)
+	default:
+		return nil, false
+	}
+	return nil, true // a guard on the sizes has settled it
+}
+
+// symbolicQuotient divides sizes. Sizes round down and Go rounds to zero, so a
+// negative dividend is divided without its sign; other divisors have to be
+// constants, with what they divide.
+func (tr *Trace) symbolicQuotient(op token.Token, a, b sym.Int) (*value.Tracked, bool) {
+	zero, divide := sym.Const(0), sym.FloorDiv
+	if op == token.REM {
+		divide = sym.Mod
+	}
+	switch {
+	case sym.Is(b, 0), !sym.Gt(b, zero):
+		return nil, false
+	case sym.Lt(a, zero):
+		return sizeTracked(sym.Neg(divide(sym.Neg(a), b))), true
+	}
+	return sizeTracked(divide(a, b)), true
+}
+
+func sizeTracked(x sym.Int) *value.Tracked {
+	if _, ok := x.IsConst(); ok {
+		return nil
+	}
+	return &value.Tracked{Size: &x}
+}
+
+func isSize(n *value.Tracked) bool { return n != nil && n.Size != nil }
+
+// sizeOf reads the integer v as a size: symbolic, or a number, which becomes a
+// constant.
+func (tr *Trace) sizeOf(v ssa.Value, n *value.Tracked) sym.Int {
+	if isSize(n) {
+		return *n.Size
+	}
+	if x, ok := tr.openInt(n); ok {
+		return x
+	}
+	if n != nil && n.Expr != nil {
+		tr.recordNumber(n.Expr)
+	}
+	tr.constant(v)
+	return sym.Const(value.KindOf(v.Type()).Load(tr.addr(v)).I)
+}
+
+// lazy builds the expression of a numeric operation on entry values; nil when
+// it has to be settled now.
+func (tr *Trace) lazy(in *ssa.BinOp, x, y *value.Tracked) *value.Expr {
+	if !value.LazyOp(in.Op) || value.KindOf(in.X.Type()).Class == value.NotScalar {
+		return nil
+	}
+	a, b := tr.exprOf(in.X, x), tr.exprOf(in.Y, y)
+	if a == nil || b == nil || depth(a)+depth(b) > 40 {
+		return nil
+	}
+	return &value.Expr{Op: in.Op, Kind: value.KindOf(in.Type()), X: a, Y: b}
+}
+
+func depth(e *value.Expr) int {
+	if e == nil {
+		return 0
+	}
+	return 1 + max(depth(e.X), depth(e.Y))
+}
+
+// exprOf reads v as an expression; nil for sizes and what is tracked otherwise.
+func (tr *Trace) exprOf(v ssa.Value, n *value.Tracked) *value.Expr {
+	k := value.KindOf(v.Type())
+	switch {
+	case k.Class == value.NotScalar:
+		return nil
+	case n == nil:
+		return value.ConstExpr(k, k.Load(tr.addr(v)))
+	}
+	return n.Expr
+}
+
+func (tr *Trace) unOp(in *ssa.UnOp) {
+	switch in.Op {
+	case token.MUL:
+		tr.load(in)
+		return
+	case token.ARROW:
+		breakAt(breaks.ChannelOperation, "%s", tr.codeOf(in))
+	}
+	n := tr.tracked(in.X)
+	if e := tr.exprOf(in.X, n); n != nil && e != nil {
+		tr.exec()
+		tr.set(in, &value.Tracked{Expr: &value.Expr{Op: in.Op, Kind: value.KindOf(in.Type()), X: e}})
+		return
+	}
+	if n != nil && n.Size != nil && in.Op == token.SUB {
+		tr.exec()
+		tr.set(in, sizeTracked(sym.Neg(*n.Size)))
+		return
+	}
+	tr.constant(in.X)
+	tr.exec()
+	tr.set(in, nil)
+}
+
+// load reads *X.
+func (tr *Trace) load(in *ssa.UnOp) {
+	n := tr.tracked(in.X)
+	p := *(*unsafe.Pointer)(tr.addr(in.X))
+	if p == nil {
+		if n != nil && n.Src != nil {
+			tr.Guards.Nil(n.Src, true)
+		}
+		tr.exec() // panics: the trace ends here
+	}
+	tr.exec()
+	dst := tr.shadowAddr(in)
+	switch {
+	case tr.mem.find(p) != nil:
+		tr.set(in, tr.loadTracked(in.Type(), p))
+	case n != nil && n.Loc != nil:
+		tr.notNil(n)
+		tr.set(in, tr.loadEntry(in.Type(), p, dst, n.Loc))
+	case zeroSize(tr.In.Rep(in.Type())):
+		tr.set(in, nil)
+	default:
+		breakAt(breaks.OpaqueValue, "a load through a pointer of unknown origin: %s", tr.codeOf(in))
+	}
+}
+
+// notNil guards a pointer of entry that is about to be followed.
+func (tr *Trace) notNil(n *value.Tracked) {
+	if n.Src != nil {
+		tr.Guards.Nil(n.Src, false)
+	}
+}
+
+func (tr *Trace) store(in *ssa.Store) {
+	n := tr.tracked(in.Addr)
+	p := *(*unsafe.Pointer)(tr.addr(in.Addr))
+	t := in.Val.Type()
+	switch {
+	case p == nil:
+		tr.exec() // panics
+	case tr.mem.find(p) != nil:
+		v := tr.tracked(in.Val)
+		if v != nil {
+			notLarge(t, "a copy of")
+		}
+		tr.exec()
+		tr.storeTracked(t, p, v)
+	case n != nil && n.Loc != nil:
+		tr.notNil(n)
+		tr.storeEntry(t, p, tr.addr(in.Val), n.Loc, tr.tracked(in.Val))
+		tr.skip()
+	case zeroSize(tr.In.Rep(t)):
+		tr.exec()
+	default:
+		breakAt(breaks.OpaqueValue, "a store through a pointer of unknown origin: %s", tr.codeOf(in))
+	}
+}
+
+func (tr *Trace) fieldAddr(in *ssa.FieldAddr) {
+	n := tr.tracked(in.X)
+	tr.exec()
+	if n == nil || n.Loc == nil {
+		tr.set(in, nil)
+		return
+	}
+	tr.notNil(n)
+	tr.set(in, &value.Tracked{Loc: tr.src.Field(n.Loc, in.Field)})
+}
+
+func (tr *Trace) indexAddr(in *ssa.IndexAddr) {
+	n := tr.tracked(in.X)
+	tr.constant(in.Index)
+	i := int(value.KindOf(in.Index.Type()).Load(tr.addr(in.Index)).I)
+	tr.exec()
+	switch {
+	case n == nil:
+		tr.set(in, nil)
+	case IsPointer(in.X.Type()):
+		if n.Loc == nil {
+			tr.set(in, nil)
+			return
+		}
+		tr.notNil(n)
+		tr.set(in, &value.Tracked{Loc: tr.src.Elem(n.Loc, i)})
+	case n.Base != nil:
+		if n.Src != nil {
+			tr.Guards.Len(n.Src, (*value.SliceHeader)(tr.shadowAddr(in.X)).Len)
+		}
+		tr.set(in, &value.Tracked{Loc: tr.src.Elem(n.Base, n.Off+i)})
+	default:
+		tr.set(in, nil)
+	}
+}
+
+func (tr *Trace) index(in *ssa.Index) {
+	n := tr.tracked(in.X)
+	tr.constant(in.Index)
+	i := int(value.KindOf(in.Index.Type()).Load(tr.addr(in.Index)).I)
+	if _, isArray := in.X.Type().Underlying().(*types.Array); !isArray {
+		tr.constant(in.X) // a string
+		n = nil
+	}
+	tr.exec()
+	tr.set(in, tr.src.Part(n, in.X.Type(), i))
+}
+
+// branch takes the way that the values of this call take and guards it.
+func (tr *Trace) branch(in *ssa.If) {
+	tr.constant(in.Cond)
+	b := in.Block()
+	k := 0
+	if !*(*bool)(tr.addr(in.Cond)) {
+		k = 1
+	}
+	tr.edge(b, b.Succs[k], k)
+	tr.exec()
+}
+
+// edge gives the phis of a block what is tracked of the values that flow along the
+// k-th edge out of b.
+func (tr *Trace) edge(b, to *ssa.BasicBlock, k int) {
+	pred := predIndex(b, to, k)
+	var phis []*ssa.Phi
+	var notes []*value.Tracked
+	for _, i := range to.Instrs {
+		if phi, ok := i.(*ssa.Phi); ok {
+			phis = append(phis, phi)
+			notes = append(notes, tr.tracked(phi.Edges[pred]))
+		} else if _, dbg := i.(*ssa.DebugRef); !dbg {
+			break
+		}
+	}
+	for i, phi := range phis {
+		tr.set(phi, notes[i])
+	}
+}
+
+// predIndex finds edge k of b among the predecessors of to: where both edges of
+// a branch lead to the same block it has b twice.
+func predIndex(b, to *ssa.BasicBlock, k int) int {
+	nth := 0
+	for _, s := range b.Succs[:k] {
+		if s == to {
+			nth++
+		}
+	}
+	for i, p := range to.Preds {
+		if p == b {
+			if nth == 0 {
+				return i
+			}
+			nth--
+		}
+	}
+	panic("tracer: edge without predecessor")
+}
+
+// ret ends the trace when the compiled function returns, else passes what is tracked
+// of the results to the caller.
+func (tr *Trace) ret(in *ssa.Return) *stop {
+	switch {
+	case len(tr.shadows) == 1:
+		return &stop{result: in.Results, frame: tr.top().frame}
+	case tr.top().backward:
+		tr.endBackward(in)
+		return nil
+	}
+	notes := make([]*value.Tracked, len(in.Results))
+	for i, r := range in.Results {
+		notes[i] = tr.tracked(r)
+	}
+	tr.exec()
+	tr.shadows = tr.shadows[:len(tr.shadows)-1]
+	caller := tr.callOf(tr.top())
+	if caller == nil {
+		return nil
+	}
+	if len(notes) == 1 {
+		tr.set(caller, notes[0])
+	} else {
+		tr.set(caller, value.WithParts(notes))
+	}
+	return nil
+}
+
+func (tr *Trace) typeAssert(in *ssa.TypeAssert) {
+	n := tr.tracked(in.X)
+	dyn, _ := tr.In.Dynamic(in.X.Type(), tr.addr(in.X))
+	var inner *value.Tracked
+	switch {
+	case n == nil:
+	case n.Inner != nil:
+		inner = n.Inner
+	case n.Src != nil:
+		tr.Guards.Type(n.Src, dyn)
+		if dyn != nil {
+			inner = tr.src.Track(tr.src.Dynamic(n.Src, dyn))
+		}
+	}
+	tr.exec()
+	if _, isIface := in.AssertedType.Underlying().(*types.Interface); isIface && inner != nil {
+		inner = &value.Tracked{Inner: inner}
+	}
+	if !in.CommaOk {
+		tr.set(in, inner)
+		return
+	}
+	if !*(*bool)(unsafe.Add(tr.shadowAddr(in), tr.src.Offset(in.Type(), 1))) {
+		inner = nil
+	}
+	tr.set(in, value.WithParts([]*value.Tracked{inner, nil}))
+}
+
+// change is a conversion that keeps the representation.
+func (tr *Trace) change(in ssa.Value) {
+	x := *in.(ssa.Instruction).Operands(nil)[0]
+	n := tr.tracked(x)
+	if n != nil && n.Src != nil && !types.IsInterface(x.Type()) {
+		c := *n // the source keeps its own type; the bits are the same
+		n = &c
+	}
+	tr.exec()
+	tr.set(in, n)
+}
+
+func (tr *Trace) convert(in *ssa.Convert) {
+	n := tr.tracked(in.X)
+	from, to := value.KindOf(in.X.Type()), value.KindOf(in.Type())
+	switch {
+	case n == nil:
+	case n.Size != nil && to.Class == value.SignedInt && to.Bits == 64:
+		tr.exec()
+		tr.set(in, n)
+		return
+	case n.Expr != nil && from.Class != value.NotScalar && to.Class != value.NotScalar:
+		tr.exec()
+		tr.set(in, &value.Tracked{Expr: &value.Expr{Op: token.ARROW, Kind: to, X: n.Expr}})
+		return
+	}
+	tr.constant(in.X)
+	tr.exec()
+	if _, isSlice := in.Type().Underlying().(*types.Slice); isSlice {
+		tr.backing(in.Type(), tr.shadowAddr(in))
+	}
+	tr.set(in, nil)
+}
+
+func (tr *Trace) makeClosure(in *ssa.MakeClosure) {
+	notes := make([]*value.Tracked, len(in.Bindings))
+	for i, b := range in.Bindings {
+		notes[i] = tr.tracked(b)
+	}
+	tr.exec()
+	if c := tr.In.ClosureOf(tr.shadowAddr(in)); c != nil {
+		tr.clos[c] = &madeClosure{fn: in.Fn.(*ssa.Function), tracked: notes}
+	}
+	tr.set(in, nil)
+}
+
+func (tr *Trace) makeSlice(in *ssa.MakeSlice) {
+	tr.constant(in.Len)
+	tr.constant(in.Cap)
+	tr.exec()
+	tr.backing(in.Type(), tr.shadowAddr(in))
+	tr.set(in, nil)
+}
+
+func (tr *Trace) slice(in *ssa.Slice) {
+	n := tr.tracked(in.X)
+	low := 0
+	for _, v := range []ssa.Value{in.Low, in.High, in.Max} {
+		if v != nil {
+			tr.constant(v)
+		}
+	}
+	if in.Low != nil {
+		low = int(value.KindOf(in.Low.Type()).Load(tr.addr(in.Low)).I)
+	}
+	tr.withinLength(in, n)
+	_, isString := in.X.Type().Underlying().(*types.Basic)
+	if isString || (n != nil && n.Src != nil && !IsPointer(in.X.Type())) {
+		tr.sliceLength(in.X, n, isString)
+	}
+	tr.exec()
+	switch {
+	case n == nil || isString:
+		tr.set(in, nil)
+	case IsPointer(in.X.Type()) && n.Loc != nil:
+		tr.notNil(n)
+		tr.set(in, &value.Tracked{Base: n.Loc, Off: low})
+	case n.Base != nil:
+		tr.set(in, &value.Tracked{Base: n.Base, Off: n.Off + low})
+	default:
+		tr.set(in, nil)
+	}
+}
+
+// withinLength breaks before a slicing beyond the length of a slice from
+// entry memory: sources name elements up to the length only.
+func (tr *Trace) withinLength(in *ssa.Slice, n *value.Tracked) {
+	if n == nil || n.Base == nil || in.High == nil || IsPointer(in.X.Type()) {
+		return
+	}
+	if high := value.KindOf(in.High.Type()).Load(tr.addr(in.High)).I; high > int64((*value.SliceHeader)(tr.addr(in.X)).Len) {
+		breakAt(breaks.OpaqueValue, "a slice is extended beyond its length")
+	}
+}
+
+// sliceLength fixes what a slicing expression's bounds are checked against.
+func (tr *Trace) sliceLength(x ssa.Value, n *value.Tracked, isString bool) {
+	if isString {
+		tr.constant(x)
+		return
+	}
+	tr.Guards.Len(n.Src, (*value.SliceHeader)(tr.addr(x)).Len)
+}
+
+// defers reports whether fn has a defer statement.
+func defers(fn *ssa.Function) bool {
+	for _, b := range fn.Blocks {
+		for _, in := range b.Instrs {
+			if _, ok := in.(*ssa.Defer); ok {
+				return true
+			}
+		}
+	}
+	return false
+}

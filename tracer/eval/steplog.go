@@ -1,0 +1,96 @@
+package eval
+
+import (
+	"fmt"
+	"strings"
+
+	"tcdbg/logs"
+	"tcdbg/tracer/value"
+
+	"golang.org/x/tools/go/ssa"
+)
+
+// This file is the single-step log: what a trace looks at, line by line or
+// instruction by instruction. It is written only when somebody asks for it.
+
+// StepLog says how finely traces are logged.
+type StepLog uint8
+
+// The single-step logs.
+const (
+	StepNone         StepLog = iota
+	StepLines                // when the trace comes to another line
+	StepInstructions         // every instruction, with what is known of its operands
+)
+
+// logStep records the instruction that is about to be evaluated.
+func (tr *Trace) logStep() {
+	in := tr.th.Top().Instr()
+	switch in.(type) {
+	case *ssa.Phi, *ssa.DebugRef: // nothing that the program does
+		return
+	}
+	pos := tr.Pos()
+	newLine := pos.File != tr.logged.File || pos.Line != tr.logged.Line
+	if pos.File == "" || tr.env.Steps == StepLines && !newLine {
+		return
+	}
+	tr.logged = pos
+	step := logs.TraceStep{Pos: pos}
+	if tr.env.Steps == StepInstructions {
+		step.Instr = opcode(in)
+		for _, v := range in.Operands(nil) {
+			if *v != nil {
+				step.Stack = append(step.Stack, tr.variable(*v))
+			}
+		}
+	}
+	tr.env.Sink.Emit(logs.Artifact(tr.ID, step))
+}
+
+// opcode is an instruction's kind: Call, BinOp +, Store.
+func opcode(in ssa.Instruction) string {
+	switch in := in.(type) {
+	case *ssa.BinOp:
+		return "BinOp " + in.Op.String()
+	case *ssa.UnOp:
+		return "UnOp " + in.Op.String()
+	}
+	name := fmt.Sprintf("%T", in)
+	return name[strings.LastIndexByte(name, '.')+1:]
+}
+
+// variable says what the trace knows of an operand, in the words of Dynamo's
+// variables.
+func (tr *Trace) variable(v ssa.Value) string {
+	switch v := v.(type) {
+	case *ssa.Const:
+		return "ConstantVariable(" + strings.TrimSuffix(v.Name(), ":"+v.Type().String()) + ")"
+	case *ssa.Global:
+		return "LazyVariableTracker(G['" + v.Name() + "'])"
+	case *ssa.Function:
+		return "UserFunctionVariable(" + value.FuncName(v) + ")"
+	case *ssa.Builtin:
+		return "BuiltinVariable(" + v.Name() + ")"
+	}
+	name := value.LocalName(v)
+	if t, ok := tr.TensorOf(v); ok {
+		return "TensorVariable(" + tr.Nodes[t].Name + ")"
+	}
+	n, met := tr.top().tracked[v] // not tracked, which would make a source of it
+	switch {
+	case !met && tr.top().initial >= 0:
+		return "LazyVariableTracker(L['" + name + "'])"
+	case n == nil:
+		return "ConstantVariable(" + name + ")"
+	case n.Size != nil:
+		return "SymNodeVariable(" + n.Size.String() + ")"
+	case n.Expr != nil:
+		return "SymNodeVariable(" + n.Expr.String() + ")"
+	case n.Src != nil:
+		return "LazyVariableTracker(" + n.Src.Name + ")"
+	case n.Loc != nil:
+		return "PointerVariable(" + n.Loc.Name + ")"
+	}
+	return "UserDefinedObjectVariable(" + name + ")"
+}

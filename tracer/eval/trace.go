@@ -1,0 +1,403 @@
+package eval
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+
+	"tcdbg/graph"
+	"tcdbg/internal/ops"
+	"tcdbg/internal/sym"
+	"tcdbg/logs"
+	"tcdbg/torch"
+	"tcdbg/tracer/breaks"
+	"tcdbg/tracer/guard"
+	"tcdbg/tracer/host"
+	"tcdbg/tracer/replay"
+	"tcdbg/tracer/value"
+
+	"golang.org/x/tools/go/ssa"
+)
+
+// This file is one trace: the symbolic evaluation of a frame stack from where a
+// region stands to the next break or the return of the compiled function.
+//
+// The trace drives a scratch thread of the host with copies of the frames:
+// everything but tensor operators and stores to entry memory is executed by the
+// host's own instructions, so there is no second implementation of Go. Beside
+// each register is a tracked value: where it came from on entry. Using a
+// value (branching on it, indexing with it) turns what is tracked into guards.
+
+// shadow is what the trace knows of one frame of the scratch thread.
+type shadow struct {
+	frame   *host.Frame
+	initial int // index among the region's frames, -1 for frames pushed by the trace
+	// tracked of registers; for initial frames a missing entry means: as on entry.
+	tracked  map[ssa.Value]*value.Tracked
+	assigned map[ssa.Value]bool // written by the trace
+	free     []*value.Tracked   // of the closure's bound variables, pushed frames only
+	noGrad   ssa.Instruction    // the call of torch.NoGrad whose body this is
+	apply    ssa.Instruction    // the call of autograd.Apply that this is
+	backward bool               // what calls the Backward of that
+}
+
+// Trace is one symbolic evaluation. What it knows is in five parts with methods of their
+// own, of which each may use those above it; the methods of Trace itself evaluate
+// instructions.
+type Trace struct {
+	Start
+	*frames
+	*capture
+	*heap
+	*history
+	*functions
+	Guards *guard.Set
+	steps  int
+	apart  []ssa.Instruction // an operator that reads what a gradient is asked for by
+}
+
+// frames are the frames of the scratch thread, where they stand in the program, and what
+// is known of their registers.
+type frames struct {
+	env     *Env
+	In      *host.Interp
+	th      *host.Thread
+	src     *value.Sources
+	base    []*host.Frame // the real frames of the region, lowest first
+	callers []*host.Frame // real frames below them, lowest first
+	shadows []*shadow     // of the scratch thread, lowest first
+	logged  logs.Pos      // the place of the last step in the single-step log
+}
+
+// capture is the graph that the trace makes, its inputs and the symbols of their sizes.
+type capture struct {
+	frames *frames
+	guards *guard.Set
+	Entry  *guard.Addresses // values on entry
+
+	Shapes     *sym.Env
+	Symbols    guard.Origins
+	dynamic    map[string]map[int]bool // see Start
+	allDynamic bool
+
+	Graph    *graph.Graph
+	Nodes    map[*torch.Tensor]*graph.Node // tensors of the trace
+	inputs   []*input
+	inputOf  map[*torch.Tensor]*input
+	numbers  []replay.SeenNumber               // that are constants of the graph
+	NumberOf map[*graph.Node]replay.GraphInput // inputs that are numbers
+	operands map[numberKey]*graph.Node         // those that come in a tensor
+	made     []madeNode                        // calls of operators, in order
+}
+
+// heap is what the trace knows of memory: objects that it has made, and entry memory that
+// it has read or changed.
+type heap struct {
+	frames    *frames
+	guards    *guard.Set
+	capture   *capture
+	functions *functions // which watch what a Backward reads and writes
+
+	mem  memory
+	maps map[uintptr]*traceMap
+	clos map[*host.Closure]*madeClosure
+	// overlays are changed maps of entry memory, by their word; overlaid lists them.
+	overlays map[uintptr]*mapOverlay
+	overlaid []*mapOverlay
+
+	extents []*guard.Extent // entry memory that was accessed
+	touched map[guard.ExtentKey]*guard.Extent
+	grads   gradPlaces // gradients that were accessed
+}
+
+// history is how the tensors of the trace came to be: which are views of which, which
+// were written, and through which gradients flow.
+type history struct {
+	frames  *frames
+	guards  *guard.Set
+	capture *capture
+
+	mutated map[*torch.Tensor]bool
+	bases   map[*torch.Tensor]*torch.Tensor // of views, whose memory they show
+	views   map[*torch.Tensor]viewMeta
+	writes  map[*torch.Tensor]written // by base
+	wants   map[*graph.Node]bool      // nodes through which gradients flow, as far as asked
+}
+
+// functions are the calls of autograd.Apply: the one that is being traced, and what the
+// bodies of earlier ones rely on.
+type functions struct {
+	frames  *frames
+	capture *capture
+	heap    *heap
+	history *history
+	avoid   Avoided
+
+	applying *application                      // the call whose bodies are traced
+	reads    map[*span][]reading               // objects of the trace that a Backward has read
+	watched  []replay.Watched                  // entry memory that a Backward has read
+	calls    map[*graph.Graph]bodyOf           // by forward body
+	sealed   map[*torch.Tensor]ssa.Instruction // memory that may not be written any more, for a call of autograd.Apply
+	returned map[*torch.Tensor]ssa.Instruction // tensors that such calls gave
+	retry    ssa.Instruction                   // such a call that the trace cannot keep
+	retryWhy string
+}
+
+// input is a tensor of the program that the graph reads.
+type input struct {
+	src    *value.Source
+	tensor *torch.Tensor
+	node   *graph.Node
+}
+
+// madeClosure is what the trace knows of a closure that it made.
+type madeClosure struct {
+	fn      *ssa.Function
+	tracked []*value.Tracked
+}
+
+// stop is how a trace ended.
+type stop struct {
+	brk    *replay.Break // nil: the compiled function returned
+	result []ssa.Value   // operands of its return
+	frame  *host.Frame   // that returned
+}
+
+// breakSignal unwinds the evaluator to run.
+type breakSignal struct{ b *replay.Break }
+
+func breakAt(code, format string, args ...any) {
+	panic(&breakSignal{&replay.Break{Code: code, Detail: fmt.Sprintf(format, args...)}})
+}
+
+// MaxInlined bounds the calls that a trace is in: deeper ones are a recursion
+// that should not be unrolled.
+const MaxInlined = 200
+
+// maxSteps bounds one trace: a longer one is a loop that should not be unrolled.
+const maxSteps = 2_000_000
+
+func (fs *frames) top() *shadow { return fs.shadows[len(fs.shadows)-1] }
+
+// run evaluates until the region returns or breaks.
+func (tr *Trace) run() (s *stop) {
+	defer func() {
+		if r := recover(); r != nil {
+			b, ok := r.(*breakSignal)
+			if !ok {
+				panic(r)
+			}
+			s = &stop{brk: b.b}
+		}
+	}()
+	for {
+		if tr.env.Steps != StepNone {
+			tr.logStep()
+		}
+		if s := tr.step(); s != nil {
+			return s
+		}
+		if tr.steps++; tr.steps > maxSteps {
+			breakAt(breaks.TraceTooLong, "more than %d instructions in one trace", maxSteps)
+		}
+	}
+}
+
+// exec lets the host run the next instruction. A Go panic there is the
+// program's own: the trace stops before it and the host meets it again.
+func (fs *frames) exec() {
+	if p := fs.th.Step(); p != nil {
+		breakAt(breaks.ObservedPanic, "the instruction panics: %v", p)
+	}
+}
+
+// skip passes over an instruction that the trace has done itself.
+func (fs *frames) skip() { fs.th.Top().PC++ }
+
+// Pos is the place of the instruction being traced.
+func (fs *frames) Pos() logs.Pos { return PosOf(fs.env.Prog, fs.th.Top()) }
+
+// codeOf is what the user wrote for an instruction: the expression that it is the
+// value of, or the whole line.
+func (fs *frames) codeOf(in ssa.Instruction) string {
+	if v, ok := in.(ssa.Value); ok {
+		if name := value.ExprName(v); name != "" {
+			return name
+		}
+	}
+	if code := strings.TrimSpace(fs.Pos().Code); code != "" {
+		return code
+	}
+	return in.String()
+}
+
+// stack is the user's stack at this instruction, from the compiled function in.
+// It ends at a line of the program where there is one: that torch's own code
+// wrote x.Add(y) for it helps nobody.
+func (fs *frames) stack() []graph.Frame {
+	var out []graph.Frame
+	user := 0
+	for i := range fs.shadows {
+		if p := fs.shadowPos(i); p.File != "" {
+			out = append(out, frameOf(p))
+			if !value.OwnSource(p.File) {
+				user = len(out)
+			}
+		}
+	}
+	if user > 0 {
+		return out[:user]
+	}
+	if p := fs.userPos(); p.File != "" && !value.OwnSource(p.File) { // a function of torch that is compiled itself
+		return []graph.Frame{frameOf(p)}
+	}
+	return out
+}
+
+func frameOf(p logs.Pos) graph.Frame {
+	return graph.Frame{File: p.File, Line: p.Line, Col: p.Col, Func: p.Func, Code: strings.TrimSpace(p.Code)}
+}
+
+// userPos is the innermost line of the program at this instruction: where a
+// function of torch was compiled, the line that calls it.
+func (fs *frames) userPos() logs.Pos {
+	for i := len(fs.shadows) - 1; i >= 0; i-- {
+		if p := fs.shadowPos(i); p.File != "" && !value.OwnSource(p.File) {
+			return p
+		}
+	}
+	for i := len(fs.callers) - 1; i >= 0; i-- {
+		if p := CallerPos(fs.env.Prog, fs.callers[i]); p.File != "" && !value.OwnSource(p.File) {
+			return p
+		}
+	}
+	return fs.Pos()
+}
+
+// shadowPos is where frame i of the scratch thread stands.
+func (fs *frames) shadowPos(i int) logs.Pos {
+	if i == len(fs.shadows)-1 {
+		return PosOf(fs.env.Prog, fs.shadows[i].frame)
+	}
+	return CallerPos(fs.env.Prog, fs.shadows[i].frame)
+}
+
+// UserStack is the whole chain of places, callers of the region included.
+func (fs *frames) UserStack() []logs.Pos {
+	var out []logs.Pos
+	for _, f := range fs.callers {
+		if p := CallerPos(fs.env.Prog, f); p.File != "" {
+			out = append(out, p)
+		}
+	}
+	for i := range fs.shadows {
+		if p := fs.shadowPos(i); p.File != "" {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// newInput makes the tensor at s an input of the graph and guards it.
+func (tr *Trace) newInput(s *value.Source, t *torch.Tensor) *graph.Node {
+	if in, ok := tr.inputOf[t]; ok {
+		if in.src != s {
+			tr.Guards.Identity(s, in.src, true)
+		}
+		return in.node
+	}
+	tr.notMutated(s, t)
+	meta := tr.inputMeta(s, t)
+	tr.Guards.Tensor(s, t, meta)
+	tr.Guards.GradMode()
+	target := placeholderName(s)
+	n := &graph.Node{Name: strings.ToLower(target[:1]) + target[1:], Kind: graph.Placeholder, Target: target, Source: s.Name, Meta: meta}
+	tr.Graph.Insert(n, tr.firstCall())
+	in := &input{src: s, tensor: t, node: n}
+	tr.inputs = append(tr.inputs, in)
+	tr.inputOf[t] = in
+	tr.Nodes[t] = n
+	return n
+}
+
+// firstCall is the node before which placeholders go.
+func (c *capture) firstCall() *graph.Node {
+	n := c.Graph.First()
+	for n != nil && n.Kind == graph.Placeholder {
+		n = n.Next()
+	}
+	return n
+}
+
+// placeholderName is Dynamo's: L['net'].Weight becomes L_net_Weight, and
+// whatever no identifier may hold becomes an underscore.
+func placeholderName(s *value.Source) string {
+	name := strings.NewReplacer("['", "_", "']", "_", "[", "_", "]", "_", ".", "_", "*", "", "&", "", "(", "_", ")", "", "\"", "").Replace(s.Name)
+	name = strings.Map(func(r rune) rune {
+		if r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r) {
+			return r
+		}
+		return '_'
+	}, strings.Trim(name, " "))
+	for strings.Contains(name, "___") {
+		name = strings.ReplaceAll(name, "___", "__")
+	}
+	return name
+}
+
+// inputMeta describes an input, with symbols for its dynamic dimensions.
+func (c *capture) inputMeta(s *value.Source, t *torch.Tensor) *ops.TensorMeta {
+	shape, stride, offset := t.Layout()
+	m := &ops.TensorMeta{
+		DType: t.DType(), Device: t.Device(), RequiresGrad: t.RequiresGrad(),
+		Shape: sym.Consts(shape), Stride: sym.Consts(stride), Offset: sym.C(offset),
+	}
+	for i := range shape {
+		if shape[i] >= 2 && c.isDynamic(s, t, i) {
+			m.Shape[i] = c.symbolFor(s, i, shape[i])
+		}
+	}
+	m.Stride = symbolicStrides(m.Shape, shape, stride)
+	return m
+}
+
+// isDynamic reports whether dimension d of the tensor at s is to be a symbol: by
+// the user's mark, by the option, or because it was seen to change.
+func (c *capture) isDynamic(s *value.Source, t *torch.Tensor, d int) bool {
+	switch t.DimMark(d) {
+	case torch.DimDynamic:
+		return true
+	case torch.DimStatic:
+		return false
+	}
+	return c.allDynamic || c.dynamic[s.Name][d]
+}
+
+// symbolFor returns the symbol of a dynamic size; equal sizes share one (duck
+// sizing), which a guard then demands.
+func (c *capture) symbolFor(s *value.Source, dim, hint int) sym.Int {
+	for _, x := range c.Shapes.Symbols {
+		o := c.Symbols[x]
+		if _, fixed := x.Fixed(); !fixed && o.Hint == hint && o.Dim != guard.AnyDim {
+			c.guards.SameSize(x, o, s, dim)
+			return o.Expr
+		}
+	}
+	x := c.Shapes.NewSymbol(fmt.Sprintf("s%d", len(c.Shapes.Symbols)), fmt.Sprintf("%s.size()[%d]", s.Name, dim), int64(hint))
+	y, _ := x.AsSymbol()
+	c.Symbols[y] = guard.Origin{Src: s, Dim: dim, Hint: hint, Expr: x, At: ofProgram(c.frames.UserStack())}
+	return x
+}
+
+// symbolicStrides are the strides of an input, symbolic where they follow from
+// sizes that are.
+func symbolicStrides(sizes []sym.Int, shape, stride []int) []sym.Int {
+	out := sym.Consts(stride)
+	behind, order := guard.LyingBehind(shape, stride)
+	for _, i := range order {
+		if j := behind[i]; j >= 0 {
+			out[i] = sym.Mul(sizes[j], out[j])
+		}
+	}
+	return out
+}

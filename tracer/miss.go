@@ -1,0 +1,111 @@
+package tracer
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"tcdbg/logs"
+	"tcdbg/torch"
+	"tcdbg/tracer/guard"
+	"tcdbg/tracer/host"
+	"tcdbg/tracer/replay"
+	"tcdbg/tracer/value"
+)
+
+// This file is what happens when no cache entry fits: the failed guards are reported, and
+// what changed is dynamic in the next one.
+
+// logMiss writes why no entry of a frame fits: every failing guard of every
+// entry.
+func (t *Tracer) logMiss(fc *frameCache, id logs.CompileID, fs []*host.Frame, old []*replay.Entry, limit bool) {
+	miss := logs.GuardMiss{Call: fc.calls.Load(), Limit: limit}
+	var reasons []string
+	for i := len(old) - 1; i >= 0; i-- { // newest first, as PyTorch lists them
+		fails := guard.Failures(old[i].ID.Compile, old[i].Guards, guard.NewAddresses(t.in, fs, old[i].Sources))
+		miss.Failures = append(miss.Failures, fails...)
+		if len(fails) > 0 {
+			reasons = append(reasons, fmt.Sprintf("%d/%d: %s", fc.id, old[i].ID.Compile, fails[0].Message))
+		}
+	}
+	body, _ := json.MarshalIndent(reasons, "", "")
+	t.sink.Emit(logs.Out{
+		Kind: "artifact", ID: id, Payload: body, Place: logs.Here(),
+		Meta: map[string]string{"name": "recompile_reasons", "encoding": "json"},
+	})
+	t.sink.Emit(logs.Artifact(id, miss))
+	if limit {
+		r := &recorder{t: t, id: id, fc: fc, begun: time.Now(), graph: time.Now()}
+		r.limitReached(reasons)
+	}
+}
+
+// limitReached writes the metrics of a frame that is given up.
+func (r *recorder) limitReached(reasons []string) {
+	reason := "Dynamo recompile limit exceeded"
+	if len(reasons) > 0 {
+		reason += ": " + reasons[0]
+	}
+	r.t.sink.Emit(logs.Out{Kind: "compilation_metrics", ID: r.id, Place: logs.Here(), Meta: map[string]any{
+		"compile_id": fmt.Sprintf("%d/%d", r.id.Frame, r.id.Compile), "co_name": r.fc.name, "co_filename": r.fc.at.File, "co_firstlineno": r.fc.at.Line,
+		"fail_type": "Unsupported", "fail_reason": reason, "guard_count": nil, "has_guarded_code": nil,
+		"cache_size": r.id.Compile, "recompile_reason": strings.Join(reasons, "\n"), "log_format_version": 3,
+		"start_time_us": r.begun.UnixMicro(), "end_time_us": time.Now().UnixMicro(),
+	}})
+}
+
+// miss reports why no entry fits and decides whether another may be made.
+func (c *Compiled) miss(th *host.Thread, fc *frameCache, frames []*host.Frame, id logs.CompileID) bool {
+	old := fc.list()
+	limit := len(old) >= c.opts.limit
+	c.t.safePoint("recompile", th.Top())
+	c.t.logMiss(fc, id, frames, old, limit)
+	c.learnDynamic(th, fc, frames, old)
+	if !limit {
+		return true
+	}
+	fc.eager.Store(true)
+	if c.opts.fullgraph {
+		panic(&torch.Error{Op: "torch.Compile", Msg: fmt.Sprintf("%s hit the recompile limit (%d) under fullgraph", fc.name, c.opts.limit)})
+	}
+	return false
+}
+
+// learnDynamic records which sizes and numbers differ from those of earlier entries;
+// they become symbolic in the next one (automatic dynamic shapes).
+func (c *Compiled) learnDynamic(th *host.Thread, fc *frameCache, frames []*host.Frame, old []*replay.Entry) {
+	if c.opts.dynamic == dynamicNever {
+		return
+	}
+	for _, s := range old {
+		a := guard.NewAddresses(th.In, frames, s.Sources)
+		for _, was := range s.Seen {
+			p := a.At(was.Src)
+			if p == nil || *(**torch.Tensor)(p) == nil {
+				continue
+			}
+			shape, _, _ := (*(**torch.Tensor)(p)).Layout()
+			if len(shape) != len(was.Shape) {
+				continue
+			}
+			for d, n := range shape {
+				if n != was.Shape[d] {
+					markDim(fc.dynamic, was.Src.Name, d)
+				}
+			}
+		}
+		for _, was := range s.Numbers {
+			if p := a.At(was.Src); p != nil && !value.KindOf(was.Src.Type).Load(p).Same(was.Val) && s.Opens(was.Src) {
+				markDim(fc.dynamic, was.Src.Name, guard.AnyDim)
+			}
+		}
+	}
+}
+
+func markDim(m map[string]map[int]bool, name string, d int) {
+	if m[name] == nil {
+		m[name] = map[int]bool{}
+	}
+	m[name][d] = true
+}

@@ -1,0 +1,126 @@
+package tracer
+
+import (
+	"fmt"
+	"reflect"
+
+	"tcdbg/internal/modes"
+	"tcdbg/torch"
+	"tcdbg/torch/compiler"
+)
+
+// This file reads the keyword arguments of torch.Compile.
+
+// modeReduceOverhead is the option's value.
+const modeReduceOverhead = "reduce-overhead"
+
+// checkBackend refuses unknown backends and modes that a backend does not honour. It
+// returns the mode to compile with: one that the backend only passes over is default.
+func (t *Tracer) checkBackend(o options) (mode string, err error) {
+	if o.backend == nil {
+		if _, err := t.cfg.Backend(o.named); err != nil {
+			return "", err
+		}
+	}
+	over, err := modes.Check(o.backendName(), o.mode)
+	if over {
+		t.cfg.note(fmt.Sprintf("backend %s passes over mode %q", o.backendName(), o.mode))
+		return modes.Default, nil
+	}
+	return o.mode, err
+}
+
+// options are the keyword arguments of torch.Compile.
+type options struct {
+	backend   torch.BackendFunc // a user's own
+	named     string
+	mode      string
+	fullgraph bool
+	dynamic   dynamicMode
+	disable   bool
+	name      string
+	limit     int
+}
+
+type dynamicMode uint8
+
+const (
+	dynamicAuto dynamicMode = iota
+	dynamicAlways
+	dynamicNever
+)
+
+// configured is how sizes are compiled where kw.Dynamic does not say.
+func configured(s compiler.Settings) dynamicMode {
+	switch {
+	case !s.AssumeStaticByDefault:
+		return dynamicAlways
+	case !s.AutomaticDynamicShapes:
+		return dynamicNever
+	}
+	return dynamicAuto
+}
+
+func (t *Tracer) parseOptions(list []torch.Option) (options, error) {
+	s := compiler.Config()
+	o := options{named: "inductor", mode: "default", limit: s.RecompileLimit, dynamic: configured(s)}
+	if t.cfg.DefaultBackend != "" {
+		o.named = t.cfg.DefaultBackend
+	}
+	for _, opt := range list {
+		if err := o.set(opt); err != nil {
+			return o, err
+		}
+	}
+	return o, nil
+}
+
+func (o *options) set(opt torch.Option) error {
+	var ok bool
+	switch opt.Name {
+	case "backend":
+		return o.setBackend(opt.Value)
+	case "mode":
+		o.mode, ok = opt.Value.(string)
+	case "fullgraph":
+		o.fullgraph, ok = opt.Value.(bool)
+	case "dynamic":
+		var v bool
+		if v, ok = opt.Value.(bool); ok {
+			o.dynamic = map[bool]dynamicMode{true: dynamicAlways, false: dynamicNever}[v]
+		}
+	case "disable":
+		o.disable, ok = opt.Value.(bool)
+	case "name":
+		o.name, ok = opt.Value.(string)
+	case "recompile_limit":
+		o.limit, ok = opt.Value.(int)
+	default:
+		return fmt.Errorf("unknown option %q", opt.Name)
+	}
+	if !ok {
+		return fmt.Errorf("option %s: unexpected value %v", opt.Name, opt.Value)
+	}
+	return nil
+}
+
+// setBackend takes a name or a function.
+func (o *options) setBackend(v any) error {
+	if name, ok := v.(string); ok {
+		o.named = name
+		return nil
+	}
+	f, want := reflect.ValueOf(v), reflect.TypeFor[torch.BackendFunc]()
+	if !f.IsValid() || !f.CanConvert(want) || f.IsNil() {
+		return fmt.Errorf("option backend: want a name or a torch.BackendFunc, got %T", v)
+	}
+	o.backend = f.Convert(want).Interface().(torch.BackendFunc)
+	return nil
+}
+
+func (o options) backendName() string {
+	if o.backend != nil {
+		return "custom"
+	}
+	return o.named
+}

@@ -1,0 +1,240 @@
+package replay
+
+import (
+	"go/types"
+	"reflect"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"unsafe"
+
+	"tcdbg/graph"
+	"tcdbg/internal/sym"
+	"tcdbg/logs"
+	"tcdbg/torch"
+	"tcdbg/tracer/breaks"
+	"tcdbg/tracer/guard"
+	"tcdbg/tracer/host"
+	"tcdbg/tracer/value"
+
+	"golang.org/x/tools/go/ssa"
+)
+
+// This file is what a trace leaves behind: guards, a compiled graph, and
+// reconstructions for the state of the program after it.
+
+// SeenTensor is a tensor that a cache entry guards, with its shape when it was compiled.
+type SeenTensor struct {
+	Src   *value.Source
+	Shape []int
+}
+
+// Entry is one cache entry of a frame.
+type Entry struct {
+	ID      logs.CompileID
+	Sources int
+	Guards  []*guard.Guard
+	Inputs  []GraphInput // of the graph
+	Seen    []SeenTensor // also those that the graph does not read
+	Numbers []SeenNumber // constants of the graph
+	Run     Runnable
+	Plan    func() Runnable // of Request; nil where every run gets fresh memory
+	Graph   *graph.Graph    // nil: no operators
+
+	Objects  []*Object
+	Closures []*Closure
+	Maps     []*Map
+	Writes   []WriteBack
+	Stores   []MapWriteBack
+	Symbols  guard.Origins
+
+	Results []Result // of the compiled function, when the cache entry returns
+	Break   *Break   // else where it breaks
+	Watched []Watched
+	Kept    int     // region frames that stay
+	Frames  []Frame // all frames after the cache entry, lowest first
+
+	Hits   atomic.Int64
+	makers sync.Pool // of *maker
+}
+
+type Result struct {
+	Type types.Type
+	From Reconstruction
+}
+
+type WriteBack struct {
+	Loc  *value.Source
+	Type types.Type
+	From Reconstruction
+}
+
+// MapWriteBack is one key of a map of entry memory that the cache entry sets.
+type MapWriteBack struct {
+	Src *value.Source // of the map
+	Key *value.MapKey
+	Val Result // of the value; r is nil where the key is deleted
+}
+
+// Frame is the state of one frame after the cache entry.
+type Frame struct {
+	Fn   *ssa.Function
+	PC   int
+	Call ssa.CallInstruction // in the frame below, for pushed frames
+	Free []Result
+	Regs []Register
+}
+
+type Register struct {
+	V ssa.Value
+	Result
+}
+
+// Holds tests all guards.
+func (s *Entry) Holds(a *guard.Addresses) bool {
+	for _, g := range s.Guards {
+		if !g.Test(a) {
+			return false
+		}
+	}
+	return true
+}
+
+// Values appends the graph's inputs to in.
+func (s *Entry) Values(a *guard.Addresses, in []torch.Value) []torch.Value {
+	in = slices.Grow(in, len(s.Inputs))
+	for i := range s.Inputs {
+		in = append(in, s.Inputs[i].value(a))
+	}
+	return in
+}
+
+// Execute runs the cache entry on the frames of th from depth base up. It reports
+// whether the compiled function has returned.
+func (s *Entry) Execute(th *host.Thread, frames []*host.Frame, a *guard.Addresses, tu *Turns) (returned bool) {
+	m := s.takeMaker(th.In, a)
+	switch {
+	case s.Run == nil:
+	case tu == nil: // a backend of the user may keep the list
+		m.outs = s.Run(s.Values(a, nil))
+	default:
+		m.inputs = s.Values(a, m.inputs[:0])
+		m.outs = tu.runnable(s)(m.inputs)
+	}
+	m.prepare()
+	pending := s.pending(m)
+	arm := s.watch(th.In, a, m.outs)
+	if s.Break == nil {
+		for i, r := range s.Results {
+			r.From.write(m, m.results[i])
+		}
+		s.commit(th, a, pending)
+		arm()
+		for range frames[1:] {
+			th.Pop()
+		}
+		th.Return(m.results)
+		m.release()
+		return true
+	}
+	s.rebuild(th, frames, m, func() { s.commit(th, a, pending) })
+	arm()
+	return false
+}
+
+// pending makes the values of all write-backs, before the first is done.
+func (s *Entry) pending(m *run) []unsafe.Pointer {
+	if len(s.Writes)+len(s.Stores) == 0 {
+		return nil
+	}
+	vals := m.make(len(s.Writes), func(i int) Result { return Result{s.Writes[i].Type, s.Writes[i].From} })
+	for _, w := range s.Stores {
+		var p unsafe.Pointer
+		if w.Val.From != nil {
+			p = m.in.New(w.Val.Type)
+			w.Val.From.write(m, p)
+		}
+		vals = append(vals, p)
+	}
+	return vals
+}
+
+func (s *Entry) commit(th *host.Thread, a *guard.Addresses, pending []unsafe.Pointer) {
+	for i, w := range s.Writes {
+		th.In.Copy(w.Type, a.At(w.Loc), pending[i])
+	}
+	for i, w := range s.Stores {
+		rt := th.In.Rep(w.Src.Type)
+		var val reflect.Value // zero: delete
+		if p := pending[len(s.Writes)+i]; p != nil {
+			val = reflect.NewAt(rt.Elem(), p).Elem()
+		}
+		reflect.NewAt(rt, a.At(w.Src)).Elem().SetMapIndex(reflect.NewAt(rt.Key(), w.Key.Addr).Elem(), val)
+	}
+}
+
+// rebuild puts the frames into the state of the break: all values are made
+// before the first register is overwritten.
+func (s *Entry) rebuild(th *host.Thread, frames []*host.Frame, m *run, commit func()) {
+	vals := make([][]unsafe.Pointer, len(s.Frames))
+	frees := make([][]unsafe.Pointer, len(s.Frames))
+	for i, f := range s.Frames {
+		vals[i] = m.make(len(f.Regs), func(k int) Result { return f.Regs[k].Result })
+		frees[i] = m.make(len(f.Free), func(k int) Result { return f.Free[k] })
+	}
+	commit()
+	for range frames[s.Kept:] {
+		th.Pop()
+	}
+	for i, f := range s.Frames {
+		var fr *host.Frame
+		if i < s.Kept {
+			fr = frames[i]
+		} else {
+			fr = th.Push(f.Fn, frees[i], f.Call)
+		}
+		fr.PC = f.PC
+		for k, r := range f.Regs {
+			th.In.Copy(r.Type, fr.Addr(r.V), vals[i][k])
+		}
+	}
+}
+
+func (m *run) make(n int, at func(int) Result) []unsafe.Pointer {
+	out := make([]unsafe.Pointer, n)
+	for i := range out {
+		r := at(i)
+		out[i] = m.in.New(r.Type)
+		r.From.write(m, out[i])
+	}
+	return out
+}
+
+// size evaluates a size expression with the shapes of this call.
+func (m *run) size(x sym.Int) int64 {
+	return x.Eval(func(y *sym.Symbol) int64 {
+		if v, ok := y.Fixed(); ok {
+			return v
+		}
+		o := m.seg.Symbols[y]
+		return int64(guard.SizeAt(m.entry, o.Src, o.Dim))
+	})
+}
+
+// Runnable is a compiled graph: inputs in placeholder order, outputs in the
+// order of the output node. It is safe for concurrent use.
+type Runnable func(inputs []torch.Value) []torch.Value
+
+// Break is a place that the trace cannot pass.
+type Break struct {
+	Code   string
+	Detail string
+	Value  ssa.Value // the offending value, where there is one
+}
+
+func BreakTitle(b *Break) string {
+	if cause, ok := breaks.Lookup(b.Code); ok {
+		return cause.Type
+	}
+	return b.Code
+}
