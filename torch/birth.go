@@ -1,6 +1,7 @@
 package torch
 
 import (
+	"strconv"
 	"strings"
 
 	"tcdbg/internal/ops"
@@ -88,5 +89,5 @@ func (t *Tensor) viewRefusal(change string) string {
 
 // fnOutput names t as a result of the operator that computed it.
 func (t *Tensor) fnOutput() string {
-	return "Output " + itoa(t.outIndex) + " of " + strings.TrimSuffix(t.fn.name, "Backward0")
+	return "Output " + strconv.Itoa(t.outIndex) + " of " + strings.TrimSuffix(t.fn.name, "Backward0")
 }

@@ -113,8 +113,8 @@ func checkRule(c *ops.Call) {
 // forward computes the results without tape.
 func forward(c *ops.Call) []Value {
 	if k := dynamicKernels()[c.Op.ID]; k != nil {
-		e := blocks.begin()
-		defer blocks.end(e)
+		e := beginKernel()
+		defer endKernel(e)
 		outs := k(&kernelCall{Call: c})
 		runtime.KeepAlive(c)
 		return outs
@@ -225,7 +225,7 @@ func viewsOf(c *ops.Call, res []ops.Result) []Value {
 	for i, r := range res {
 		m := r.(*ops.TensorMeta)
 		if c.Op.ID == ops.AsStrided && base.device != ops.Meta {
-			if err := ops.CheckWithin(m.Shape, m.Stride, m.Offset, sym.C(m.DType.Size()), sym.C(base.storage.size)); err != nil {
+			if err := ops.CheckWithin(m.Shape, m.Stride, m.Offset, sym.C(m.DType.Size()), sym.C(base.storage.Size())); err != nil {
 				raise(c.Op, err)
 			}
 		}
@@ -564,4 +564,12 @@ func functional(name string, opts []Option, args []any) []Value {
 		fail(name, "AttributeError", "no operator named '%s'", name)
 	}
 	return invoke(row.ID, opts, args...)
+}
+
+// compute runs a kernel: what it reads and writes stays where it is until then.
+func compute(k kernel, c *kernelCall) {
+	e := beginKernel()
+	defer endKernel(e)
+	k(c)
+	runtime.KeepAlive(c)
 }

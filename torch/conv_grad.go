@@ -32,7 +32,7 @@ func (c *convCall) gradInput(grad, gx []float32) {
 		inCh: c.outCh, outCh: c.inCh, inPer: c.outPer, outPer: c.inPer, inSize: c.outSize, outSize: c.inSize, kernel: c.kernel, half: c.half,
 	}
 	weight := borrow(c.w.Numel())
-	defer giveBack(weight)
+	defer weight.giveBack()
 	c.turnWeight(weight.floats)
 	convPlanes(back, grad, weight.floats, gx)
 }
@@ -73,7 +73,7 @@ func readBackwards(dst, src []float32) {
 // gradWeight computes the gradient of the weight.
 func (c *convCall) gradWeight(grad, gw []float32) {
 	s := c.shape2d()
-	threads := GetNumThreads()
+	threads := threadsToUse()
 	p := layPlanes(slice[float32](c.x), s, c.batch, c.inCh, threads)
 	defer p.giveBack()
 	offs := p.offsets(s, c.inPer)
@@ -109,7 +109,7 @@ type turnedWindows struct{ windowPanel }
 
 func (w *turnedWindows) pack(l simd.Level, dst []float32, at, n, p0, k, width int) {
 	room := borrow(n * k)
-	defer giveBack(room)
+	defer room.giveBack()
 	var runs []simd.Run
 	for done := 0; done < k; done += simd.MaxRun {
 		first := len(runs)

@@ -117,8 +117,8 @@ func layRow(l simd.Level, row, src []float32, at, step int) {
 }
 
 func (p *imagePlanes) giveBack() {
-	if p.room.block != nil {
-		giveBack(p.room)
+	if !p.room.none() {
+		p.room.giveBack()
 	}
 }
 
@@ -202,7 +202,7 @@ func convWindows(c *convCall, x, weights, out []float32) {
 		clear(out)
 		return
 	}
-	threads := GetNumThreads()
+	threads := threadsToUse()
 	p := layPlanes(x, s, c.batch, c.inCh, threads)
 	defer p.giveBack()
 	offs := p.offsets(s, c.inPer)

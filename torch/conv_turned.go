@@ -34,7 +34,7 @@ func turnedPays(filters, batch, windows, depth int) bool {
 // windows.
 func productTurned(to target, filters, windows panel, m, n, k, threads int) {
 	room := borrow(n * m)
-	defer giveBack(room)
+	defer room.giveBack()
 	gemmPanels(target{room.floats, m, m, 0}, windows, filters, n, m, k, threads)
 	level, images := simd.Active(), n/to.cols
 	const part = 32 // rows of the result that are turned together

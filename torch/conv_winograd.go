@@ -68,12 +68,12 @@ func (c *convCall) turnsTiles() bool {
 // convWinograd computes the convolution of x with weights and reports whether all
 // pixels are finite; out is not to be used where they are not.
 func convWinograd(c *convCall, x, weights, out []float32) bool {
-	threads := GetNumThreads()
+	threads := threadsToUse()
 	w := newWinograd(c, out)
 	w.p = layPlanes(x, w.s, c.batch, c.inCh, threads)
 	defer w.p.giveBack()
 	filters := borrow(simd.Points * c.inCh * c.outCh)
-	defer giveBack(filters)
+	defer filters.giveBack()
 	w.filters = filters.floats
 	chunks(threads, w.rows, func(i int) { w.turnFilters(weights, i) })
 
@@ -108,7 +108,7 @@ func (w *winogradConv) turnFilters(weights []float32, i int) {
 	in, r := w.c.inCh, w.row(i)
 	h := w.row(i+1) - r
 	room := borrow(9 * in * h)
-	defer giveBack(room)
+	defer room.giveBack()
 	w.level.Pack(&room.floats[0], &weights[r*in*9], in*9*4, 4, in*9, h, h)
 	w.level.WinogradFilter(w.filters[r*in*simd.Points:], room.floats, in, h, in*h)
 }
@@ -117,12 +117,12 @@ func (w *winogradConv) turnFilters(weights []float32, i int) {
 func (w *winogradConv) task(first, last int) {
 	n := last - first
 	values := borrow(n * w.valuesSliver)
-	defer giveBack(values)
+	defer values.giveBack()
 	height := w.level.Rows()
 	products := borrow(n * simd.Points * height * w.wide)
-	defer giveBack(products)
+	defer products.giveBack()
 	pixels := borrow(4 * height * w.wide)
-	defer giveBack(pixels)
+	defer pixels.giveBack()
 	runs := make([][]simd.Run, n)
 	for s := range runs {
 		runs[s] = w.turnTiles(values.floats[s*w.valuesSliver:][:w.valuesSliver], first+s)

@@ -116,10 +116,10 @@ func (t *Tensor) ViewRoot() *Tensor { return t.root() }
 // Ptr returns the address of t's first element; nil when t has no elements or
 // no data.
 func (t *Tensor) Ptr() unsafe.Pointer {
-	if t.storage == nil || len(t.storage.data) == 0 || product(t.shape) == 0 {
+	if t.storage == nil || len(t.storage.Bytes()) == 0 || product(t.shape) == 0 {
 		return nil
 	}
-	return unsafe.Add(unsafe.Pointer(unsafe.SliceData(t.storage.data)), t.offset*t.dtype.Size())
+	return unsafe.Add(unsafe.Pointer(unsafe.SliceData(t.storage.Bytes())), t.offset*t.dtype.Size())
 }
 
 // Layout returns t's shape and strides without copying them.

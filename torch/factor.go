@@ -2,13 +2,10 @@ package torch
 
 import (
 	"math"
-	"strconv"
 )
 
 // This file holds the factorizations by elimination and by reflections, and
 // the exponential of a matrix.
-
-func itoa(n int) string { return strconv.Itoa(n) }
 
 // cholesky factors the lower triangle of m into L L^T. bad is the order of the
 // first leading minor that is not positive, 0 for none.

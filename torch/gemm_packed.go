@@ -1,8 +1,6 @@
 package torch
 
 import (
-	"unsafe"
-
 	"tcdbg/torch/internal/simd"
 )
 
@@ -147,7 +145,7 @@ func far(numbers int) bool { return numbers > 256<<10 }
 // byColumns packs all of a for everyone; a part is some columns.
 func (g *product32) byColumns(threads int) {
 	left := borrow(g.m * g.k)
-	defer giveBack(left)
+	defer left.giveBack()
 	chunks(threads, g.rows, func(i int) {
 		for p := 0; p < g.k; p += depthBlock {
 			kc := min(depthBlock, g.k-p)
@@ -158,7 +156,7 @@ func (g *product32) byColumns(threads int) {
 	chunks(threads, (g.cols+part-1)/part, func(c int) {
 		from, to := c*part, min((c+1)*part, g.cols)
 		right := borrow(part * g.wide * min(depthBlock, g.k))
-		defer giveBack(right)
+		defer right.giveBack()
 		for p := 0; p < g.k; p += depthBlock {
 			kc := min(depthBlock, g.k-p)
 			for j := from; j < to; j++ {
@@ -176,7 +174,7 @@ func (g *product32) byColumns(threads int) {
 func (g *product32) byRows(threads int) {
 	width := g.width()
 	right := borrow(width * g.k)
-	defer giveBack(right)
+	defer right.giveBack()
 	blocks := (g.k + depthBlock - 1) / depthBlock
 	chunks(threads, g.cols*blocks, func(i int) {
 		j, p := i/blocks, i%blocks*depthBlock
@@ -188,7 +186,7 @@ func (g *product32) byRows(threads int) {
 		from, to := c*part, min((c+1)*part, g.rows)
 		first := g.row(from)
 		left := borrow((g.row(to) - first) * min(depthBlock, g.k))
-		defer giveBack(left)
+		defer left.giveBack()
 		for p := 0; p < g.k; p += depthBlock {
 			kc := min(depthBlock, g.k-p)
 			for i := from; i < to; i++ {
@@ -235,7 +233,7 @@ func (g *product32) block(left, right []float32, i0, i1, j0, j1, kc int, add boo
 // straddle computes a tile whose columns belong to several images.
 func (g *product32) straddle(h, v, kc int, a, b *float32, row, col, n int, add bool) {
 	room := borrow(simd.MaxRows * simd.MaxCols)
-	defer giveBack(room)
+	defer room.giveBack()
 	g.level.Tile(h, v, kc, a, b, &room.floats[0], g.wide*4, n, false)
 	for i := range h {
 		src := room.floats[i*g.wide:][:n]
@@ -252,17 +250,3 @@ func (g *product32) straddle(h, v, kc int, a, b *float32, row, col, n int, add b
 		}
 	}
 }
-
-// room is scratch memory of an operator.
-type room struct {
-	block  []byte
-	floats []float32
-}
-
-// borrow takes n floats from the allocator; they are not cleared.
-func borrow(n int) room {
-	block := blocks.lend(sizeClass(n * 4))
-	return room{block, unsafe.Slice((*float32)(unsafe.Pointer(unsafe.SliceData(block))), n)}
-}
-
-func giveBack(r room) { blocks.put(r.block) }

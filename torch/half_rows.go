@@ -31,7 +31,7 @@ func halfRows(out, x *Tensor, n, work int, f func(rows []float32)) bool {
 	step := max(halfBlock/n, 1) * n
 	parallel((len(src)+step-1)/step, len(src)*work, func(from, to int) {
 		room := borrow(step)
-		defer giveBack(room)
+		defer room.giveBack()
 		for b := from; b < to; b++ {
 			part := src[b*step : min((b+1)*step, len(src))]
 			rows := room.floats[:len(part)]

@@ -1,6 +1,7 @@
 package torch
 
 import (
+	"sync"
 	"unsafe"
 
 	"tcdbg/internal/ops"
@@ -11,6 +12,11 @@ import (
 // runs of contiguous elements of their compute type; the iterator finds the
 // runs, and converts, gathers and scatters through L1-sized buffers where an
 // operand has another dtype or stride.
+
+// scratch is the buffers of one goroutine.
+type scratch [maxOperands][chunkSize]uint64
+
+var scratchPool = sync.Pool{New: func() any { return new(scratch) }}
 
 // pwLoop computes n elements: p[0] is the result, the others the operands.
 type pwLoop func(n int, p *[maxOperands]unsafe.Pointer)
@@ -26,8 +32,6 @@ const (
 	// streamSize is the bytes of a result that no cache keeps until it is read
 	// again: such results are written around the caches.
 	streamSize = 16 << 20
-	// parallelGrain is the least number of elements worth a second thread.
-	parallelGrain = 16 << 10
 )
 
 // operand is one tensor (or number) of a pointwise operator.

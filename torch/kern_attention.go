@@ -139,7 +139,7 @@ func (a *attention) takeMask(mask *Tensor, q []int) bool {
 
 func (a *attention) run() {
 	blocks := (a.rows + attentionRows - 1) / attentionRows
-	threads := GetNumThreads()
+	threads := threadsToUse()
 	if a.heads*a.rows*a.keys*(a.width+a.valueWidth) < 1<<18 {
 		threads = 1
 	}
@@ -159,7 +159,7 @@ func (a *attention) block(head, first, end int) {
 	k := a.k[head/a.group*a.keys*a.width:][:a.keys*a.width]
 	v := a.v[head/a.group*a.keys*a.valueWidth:][:a.keys*a.valueWidth]
 	room := borrow(m * (keys + a.width))
-	defer giveBack(room)
+	defer room.giveBack()
 	scores, scaled := room.floats[:m*keys], room.floats[m*keys:][:m*a.width]
 	l.WithScalar(simd.Mul, scaled, q, a.scale)
 	gemmPanels(target{scores, keys, keys, 0}, lanes{scaled, a.width, 1}, lanes{k, a.width, 1}, m, keys, a.width, 1)

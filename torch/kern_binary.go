@@ -554,3 +554,42 @@ func cmpNe[T number]() pwLoop {
 func logAnd[T number]() pwLoop { return each2(func(x, y T) bool { return x != 0 && y != 0 }) }
 func logOr[T number]() pwLoop  { return each2(func(x, y T) bool { return x != 0 || y != 0 }) }
 func logXor[T number]() pwLoop { return each2(func(x, y T) bool { return (x != 0) != (y != 0) }) }
+
+func fmax[T number](x, y T) T {
+	if x != x || y > x {
+		return y
+	}
+	return x
+}
+
+func fmin[T number](x, y T) T {
+	if x != x || y < x {
+		return y
+	}
+	return x
+}
+
+func gcd[T integer](x, y T) T {
+	for y != 0 {
+		x, y = y, x%y
+	}
+	if x < 0 {
+		return -x
+	}
+	return x
+}
+
+func lcm[T integer](x, y T) T {
+	if x == 0 || y == 0 {
+		return 0
+	}
+	v := x / gcd(x, y) * y
+	if v < 0 {
+		return -v
+	}
+	return v
+}
+
+func viaFloat[T integer](f func(x, y float64) float64) pwLoop {
+	return each2(func(x, y T) T { return T(f(float64(x), float64(y))) })
+}

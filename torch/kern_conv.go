@@ -212,7 +212,7 @@ func convForward[T number](c *convCall, out []T, gemm gemmFunc[T]) {
 	rows, cols := g.rows(), g.cols()
 	in, to := c.inPer*product(c.inSize), c.outPer*product(c.outSize)
 	buf := make([]T, rows*cols)
-	threads := GetNumThreads()
+	threads := threadsToUse()
 	clear(out)
 	c.eachGroup(func(n, i int) {
 		src := x[(n*c.groups+i)*in:][:in]
@@ -287,7 +287,7 @@ func convBackward[T number](c *convCall, grad, gx, gw []T, mask []bool, gemm gem
 	rows, cols := g.rows(), g.cols()
 	in, to := c.inPer*product(c.inSize), c.outPer*product(c.outSize)
 	buf := make([]T, rows*cols)
-	threads := GetNumThreads()
+	threads := threadsToUse()
 	per := c.outPer // rows of the weight of one group
 	if c.transposed {
 		per = c.inPer

@@ -39,7 +39,7 @@ func factoryKernels() map[ops.ID]kernel {
 func fillNumber(t *Tensor, a ops.Arg) {
 	var buf [16]byte
 	storeNumber(unsafe.Pointer(&buf), t.dtype, a)
-	src := &Tensor{dtype: t.dtype, storage: &Storage{data: buf[:]}}
+	src := &Tensor{dtype: t.dtype, storage: over(buf[:])}
 	copyInto(t, src)
 }
 

@@ -2,6 +2,7 @@ package torch
 
 import (
 	"slices"
+	"strconv"
 
 	"tcdbg/internal/ops"
 )
@@ -113,7 +114,7 @@ func eachMatrix(ms []realMatrix, f func(i int, m realMatrix)) {
 // batchText names the element of a batch in a message.
 func batchText(ms []realMatrix, x *Tensor, i int) string {
 	if len(x.shape) > 2 {
-		return "(Batch element " + itoa(i) + "): "
+		return "(Batch element " + strconv.Itoa(i) + "): "
 	}
 	return ""
 }

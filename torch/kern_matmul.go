@@ -86,7 +86,7 @@ func batched[T float32 | float64 | int64](out, x, y *Tensor, alpha float64, c *T
 		gemm(dst[i*m*n:(i+1)*m*n], n, a, b, m, n, k, threads)
 	}
 	if product(out.shape) > 0 {
-		if threads := GetNumThreads(); count >= 2*threads {
+		if threads := threadsToUse(); count >= 2*threads {
 			parallel(count, count*m*n*max(k/8, 1), func(from, to int) {
 				for i := from; i < to; i++ {
 					body(i, 1)

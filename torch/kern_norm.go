@@ -172,7 +172,7 @@ func halfLogSoftmax(half DType, dst, src []float32, n int) {
 // halfLogSoftmaxRows computes some of the rows; dst may be src.
 func halfLogSoftmaxRows(half DType, dst, src []float32, n int) {
 	l, exps := simd.Active(), borrow(n)
-	defer giveBack(exps)
+	defer exps.giveBack()
 	for at := 0; at < len(src); at += n {
 		row, o := src[at:at+n], dst[at:at+n]
 		high := l.Largest(row)

@@ -288,7 +288,7 @@ func (k *kernelCall) dimMask(i int) []bool {
 
 // finish stores row-major accumulators in the result.
 func finish[A any](out *Tensor, acc []A, d DType) {
-	src := &Tensor{dtype: d, shape: out.shape, stride: contiguousStrides(out.shape), storage: &Storage{data: bytesOf(acc)}}
+	src := &Tensor{dtype: d, shape: out.shape, stride: contiguousStrides(out.shape), storage: over(bytesOf(acc))}
 	copyInto(out, src)
 }
 

@@ -105,7 +105,7 @@ func selectRows(k *kernelCall, dim int, choose func(row []float64, keys []int64)
 	values := newTensor(x.dtype, shape)
 	es := x.dtype.Size()
 	for i, f := range from {
-		copy(values.storage.data[i*es:(i+1)*es], flat.storage.data[(flat.offset+int(f))*es:(flat.offset+int(f)+1)*es])
+		copy(values.storage.Bytes()[i*es:(i+1)*es], flat.storage.Bytes()[(flat.offset+int(f))*es:(flat.offset+int(f)+1)*es])
 	}
 	order := make([]int, 0, len(shape))
 	for i := range len(shape) - 1 {

@@ -292,3 +292,22 @@ func constLoop(v bool) pwLoop {
 		}
 	}
 }
+
+func polygammaKernel(k *kernelCall) {
+	n := k.num(0)
+	s := floats(func(x float64) float64 { return polygamma(n, x) })
+	if n == 1 {
+		s[ops.Float32], s[ops.Float64] = each1(trigamma[float32]), each1(trigamma[float64])
+	}
+	(&pwKernel{loops: s}).run(k)
+}
+
+func signbitKernel(k *kernelCall) {
+	var s loopSet
+	s[ops.Float32], s[ops.Float64] = each1(func(x float32) bool { return math.Signbit(float64(x)) }), each1(math.Signbit)
+	s.withInts(below0[int64](), below0[int32](), below0[int16](), below0[int8](), below0[uint8]())
+	s[ops.Bool] = constLoop(false)
+	(&pwKernel{loops: &s, inputs: true}).run(k)
+}
+
+func below0[T integer]() pwLoop { return each1(func(x T) bool { return x < 0 }) }

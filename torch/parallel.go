@@ -2,23 +2,21 @@ package torch
 
 import (
 	"runtime"
-	"sync"
 	"sync/atomic"
 )
 
 // This file splits work over goroutines.
 
-type scratch [maxOperands][chunkSize]uint64
-
-var scratchPool = sync.Pool{New: func() any { return new(scratch) }}
+// parallelGrain is the least number of elements worth a second thread.
+const parallelGrain = 16 << 10
 
 var numThreads atomic.Int32
 
-// SetNumThreads limits how many threads an operator uses.
-func SetNumThreads(n int) { numThreads.Store(int32(n)) }
+// setThreads limits how many threads an operator uses.
+func setThreads(n int) { numThreads.Store(int32(n)) }
 
-// GetNumThreads is the number of threads that an operator uses.
-func GetNumThreads() int {
+// threadsToUse is the number of threads that an operator uses.
+func threadsToUse() int {
 	if n := int(numThreads.Load()); n > 0 {
 		return n
 	}
@@ -33,7 +31,7 @@ const piecesPerThread = 4
 // steps touch, which decides whether more than one goroutine pays. A panic of
 // f is raised in the caller.
 func parallel(n, work int, f func(from, to int)) {
-	threads := min(GetNumThreads(), n, work/parallelGrain)
+	threads := min(threadsToUse(), n, work/parallelGrain)
 	if threads <= 1 {
 		f(0, n)
 		return

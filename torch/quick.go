@@ -104,9 +104,7 @@ type tensorRoom struct {
 func smallTensor(shape []int, n int) *Tensor {
 	r := &tensorRoom{}
 	t, d := &r.tensor, len(shape)
-	r.storage.size = 4 * n
-	if 4*n <= smallBlock {
-		r.storage.data = alignedBytes(4 * n)
+	if r.storage.small(4 * n) {
 		t.storage = &r.storage
 	} else {
 		t.storage = NewStorage(4 * n)

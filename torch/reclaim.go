@@ -1,7 +1,5 @@
 package torch
 
-import "runtime"
-
 // This file says when the memory of a dead tensor may be handed out again. A kernel
 // works on slices, which keep the memory from the system but not its Storage from
 // the collector: an argument that nobody reads after the call is dead while its
@@ -14,6 +12,13 @@ type epochs struct {
 	running [2]int      // kernels of now and of the one before, by the lowest bit
 	waiting [2][][]byte // blocks that died in them
 }
+
+// beginKernel notes that a kernel begins, whose memory stays where it is until endKernel
+// gets what this returns.
+func beginKernel() int { return blocks.begin() }
+
+// endKernel notes that a kernel has ended.
+func endKernel(e int) { blocks.end(e) }
 
 // begin notes that a kernel begins; what it returns goes to end.
 func (a *allocator) begin() int {
@@ -57,12 +62,4 @@ func (a *allocator) settle() {
 		es.waiting[before] = es.waiting[before][:0]
 		es.now++
 	}
-}
-
-// compute runs a kernel: what it reads and writes stays where it is until then.
-func compute(k kernel, c *kernelCall) {
-	e := blocks.begin()
-	defer blocks.end(e)
-	k(c)
-	runtime.KeepAlive(c)
 }

@@ -57,7 +57,7 @@ func (t *Tensor) Resize_(size ...int) *Tensor {
 	if slices.Equal(size, t.shape) {
 		return t
 	}
-	if need := (t.offset + product(size)) * t.dtype.Size(); need > len(t.storage.data) && t.device != ops.Meta {
+	if need := (t.offset + product(size)) * t.dtype.Size(); need > len(t.storage.Bytes()) && t.device != ops.Meta {
 		t.storage.grow(need)
 	}
 	t.shape, t.stride = append([]int{}, size...), contiguousStrides(size)

@@ -27,7 +27,7 @@ func newRowWriter(l simd.Level, total, n int) rowWriter {
 
 // row is where the row that belongs at o is made.
 func (w *rowWriter) row(o []float32) []float32 {
-	if w.room.block == nil {
+	if w.room.none() {
 		return o
 	}
 	return w.room.floats[:len(o)]
@@ -35,14 +35,14 @@ func (w *rowWriter) row(o []float32) []float32 {
 
 // put brings what stands in row to o.
 func (w *rowWriter) put(o []float32) {
-	if w.room.block != nil {
+	if !w.room.none() {
 		w.level.Stream(bytesOf(o), bytesOf(w.room.floats[:len(o)]))
 	}
 }
 
 // putTimes is put of the row in o times v, which the row in room keeps or not.
 func (w *rowWriter) putTimes(o []float32, v float32) {
-	if w.room.block == nil {
+	if w.room.none() {
 		w.level.WithScalar(simd.Mul, o, o, v)
 		return
 	}
@@ -52,14 +52,14 @@ func (w *rowWriter) putTimes(o []float32, v float32) {
 // fetch is a hint that the row after the first n numbers of src is next: what is computed
 // before leaves memory nothing else to do.
 func (w *rowWriter) fetch(src []float32, n int) {
-	if w.room.block != nil && len(src) >= 2*n {
+	if !w.room.none() && len(src) >= 2*n {
 		w.level.FetchBytes(unsafe.Pointer(&src[n]), 4*n)
 	}
 }
 
 func (w *rowWriter) close() {
-	if w.room.block != nil {
+	if !w.room.none() {
 		simd.StreamEnd()
-		giveBack(w.room)
+		w.room.giveBack()
 	}
 }

@@ -129,7 +129,7 @@ func (e *safeEntry) tensor(body []byte) (*Tensor, error) {
 		return nil, fmt.Errorf("data_offsets %v do not fit shape %v of %s", e.Offsets, e.Shape, e.DType)
 	}
 	t := newTensor(d, append([]int{}, e.Shape...))
-	copy(t.storage.data, body[from:to])
+	copy(t.storage.Bytes(), body[from:to])
 	return t, nil
 }
 
@@ -181,7 +181,7 @@ func formatSafetensors(tensors map[string]*Tensor, meta map[string]string) ([]by
 	for _, name := range names {
 		t := dense(tensors[name], tensors[name].dtype)
 		from := t.offset * t.dtype.Size()
-		out = append(out, t.storage.data[from:from+t.Numel()*t.dtype.Size()]...)
+		out = append(out, t.storage.Bytes()[from:from+t.Numel()*t.dtype.Size()]...)
 		runtime.KeepAlive(t)
 	}
 	return out, nil

@@ -192,7 +192,7 @@ func (l *loader) Persistent(id any) (any, error) {
 		return nil, err
 	}
 	raw.st = NewStorage(len(b))
-	copy(raw.st.data, b)
+	copy(raw.st.Bytes(), b)
 	l.storages[key] = raw
 	return raw, nil
 }
@@ -429,7 +429,7 @@ func Save(value any, path string) (err error) {
 	w.add(".storage_alignment", []byte(strconv.Itoa(alignment)))
 	w.add("byteorder", []byte("little"))
 	for i, st := range s.list {
-		w.add("data/"+strconv.Itoa(i), st.data[:st.size])
+		w.add("data/"+strconv.Itoa(i), st.Bytes()[:st.Size()])
 	}
 	w.add("version", []byte("3\n"))
 	if e := w.zip.Close(); w.err == nil {
@@ -511,7 +511,7 @@ func (s *saver) ordered(v OrderedDict) (any, error) {
 }
 
 func (s *saver) tensor(t *Tensor) (any, error) {
-	if t.storage == nil || t.storage.data == nil && t.storage.size > 0 || t.device == ops.Meta {
+	if t.storage == nil || t.storage.Bytes() == nil && t.storage.Size() > 0 || t.device == ops.Meta {
 		return nil, fmt.Errorf("a tensor on %s has no data to save", t.device)
 	}
 	class := ""
@@ -526,7 +526,7 @@ func (s *saver) tensor(t *Tensor) (any, error) {
 		s.keys[t.storage] = key
 		s.list = append(s.list, t.storage)
 	}
-	id := pickle.Tuple{"storage", pickle.Global{Module: "torch", Name: class}, strconv.Itoa(key), "cpu", t.storage.size / t.dtype.Size()}
+	id := pickle.Tuple{"storage", pickle.Global{Module: "torch", Name: class}, strconv.Itoa(key), "cpu", t.storage.Size() / t.dtype.Size()}
 	hooks := func() any { return &pickle.OrderedDict{} }
 	plain := pickle.Object{
 		Global: pickle.Global{Module: "torch._utils", Name: "_rebuild_tensor_v2"},

@@ -2,8 +2,6 @@ package torch
 
 import (
 	"math"
-
-	"tcdbg/internal/ops"
 )
 
 // This file holds special functions that package math lacks.
@@ -86,15 +84,6 @@ func trigamma[T float32 | float64](x T) T {
 	return sign * (sum + (1+1/T(2*x)+tail)/x)               //nolint:unconvert // the conversions keep the products from being fused
 }
 
-func polygammaKernel(k *kernelCall) {
-	n := k.num(0)
-	s := floats(func(x float64) float64 { return polygamma(n, x) })
-	if n == 1 {
-		s[ops.Float32], s[ops.Float64] = each1(trigamma[float32]), each1(trigamma[float64])
-	}
-	(&pwKernel{loops: s}).run(k)
-}
-
 // besselI0e is exp(-|x|) I0(x), by the integral over half a turn: the
 // trapezoidal rule converges exponentially there.
 func besselI0e(x float64) float64 { return besselIe(x, 0) }
@@ -169,20 +158,6 @@ func xlog1py(x, y float64) float64 {
 		return 0
 	}
 	return x * math.Log1p(y)
-}
-
-func fmax[T number](x, y T) T {
-	if x != x || y > x {
-		return y
-	}
-	return x
-}
-
-func fmin[T number](x, y T) T {
-	if x != x || y < x {
-		return y
-	}
-	return x
 }
 
 func logaddexp2(x, y float64) float64 {
@@ -288,38 +263,3 @@ func gammaFraction(a, x float64) float64 {
 	}
 	return h * gammaScale(a, x)
 }
-
-func gcd[T integer](x, y T) T {
-	for y != 0 {
-		x, y = y, x%y
-	}
-	if x < 0 {
-		return -x
-	}
-	return x
-}
-
-func lcm[T integer](x, y T) T {
-	if x == 0 || y == 0 {
-		return 0
-	}
-	v := x / gcd(x, y) * y
-	if v < 0 {
-		return -v
-	}
-	return v
-}
-
-func viaFloat[T integer](f func(x, y float64) float64) pwLoop {
-	return each2(func(x, y T) T { return T(f(float64(x), float64(y))) })
-}
-
-func signbitKernel(k *kernelCall) {
-	var s loopSet
-	s[ops.Float32], s[ops.Float64] = each1(func(x float32) bool { return math.Signbit(float64(x)) }), each1(math.Signbit)
-	s.withInts(below0[int64](), below0[int32](), below0[int16](), below0[int8](), below0[uint8]())
-	s[ops.Bool] = constLoop(false)
-	(&pwKernel{loops: &s, inputs: true}).run(k)
-}
-
-func below0[T integer]() pwLoop { return each1(func(x T) bool { return x < 0 }) }

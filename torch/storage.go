@@ -41,8 +41,8 @@ type allocator struct {
 
 var blocks = &allocator{free: map[int][][]byte{}}
 
-// NewStorage allocates n bytes, aligned to 64 and not cleared.
-func NewStorage(n int) *Storage {
+// newStorage allocates n bytes, aligned to 64 and not cleared.
+func newStorage(n int) *Storage {
 	s := &Storage{}
 	s.allocate(n)
 	return s
@@ -203,13 +203,9 @@ func (a *allocator) trim() {
 	}
 }
 
-// MemoryStats describes the allocator: bytes in live storages and in its cache, and how
-// many of them lie in Go's heap.
-type MemoryStats struct{ Live, Cached, Heap int }
-
-// Memory returns the allocator's figures.
-func Memory() MemoryStats {
+// usage is the bytes in live storages and in the cache, and how many of them lie in Go's heap.
+func usage() (live, cached, heap int) {
 	blocks.mu.Lock()
 	defer blocks.mu.Unlock()
-	return MemoryStats{blocks.live, blocks.cached, blocks.small}
+	return blocks.live, blocks.cached, blocks.small
 }

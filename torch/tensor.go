@@ -39,26 +39,6 @@ type Device = ops.Device
 // *Tensor, int, float64 or bool.
 type Value = any
 
-// Storage is the memory behind one or more tensors: untyped bytes, 64-byte
-// aligned, from the package's caching allocator.
-type Storage struct {
-	data    []byte // nil on the meta device
-	size    int    // bytes
-	version atomic.Uint64
-}
-
-// Bytes returns the memory; it is nil for meta tensors. The slice does not keep s
-// alive, and the memory of a dead Storage goes to others or back to the system:
-// runtime.KeepAlive(s) belongs after the last use.
-func (s *Storage) Bytes() []byte { return s.data }
-
-// Version counts the in-place changes of the storage. What is derived from a
-// parameter (packed weights, a saved tensor) is valid while it stands still.
-func (s *Storage) Version() uint64 { return s.version.Load() }
-
-// Bump records an in-place change made behind torch's back (a compiled kernel).
-func (s *Storage) Bump() { s.version.Add(1) }
-
 // Tensor is an n-dimensional array: a strided view of a Storage.
 type Tensor struct {
 	storage      *Storage
