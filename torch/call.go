@@ -7,6 +7,7 @@ import (
 
 	"tcdbg/internal/ops"
 	"tcdbg/internal/sym"
+	"tcdbg/torch/internal/memory"
 )
 
 // This file runs operators: the rule of the table gives shape and dtype, a
@@ -113,8 +114,8 @@ func checkRule(c *ops.Call) {
 // forward computes the results without tape.
 func forward(c *ops.Call) []Value {
 	if k := dynamicKernels()[c.Op.ID]; k != nil {
-		e := beginKernel()
-		defer endKernel(e)
+		e := memory.Begin()
+		defer memory.End(e)
 		outs := k(&kernelCall{Call: c})
 		runtime.KeepAlive(c)
 		return outs
@@ -568,8 +569,8 @@ func functional(name string, opts []Option, args []any) []Value {
 
 // compute runs a kernel: what it reads and writes stays where it is until then.
 func compute(k kernel, c *kernelCall) {
-	e := beginKernel()
-	defer endKernel(e)
+	e := memory.Begin()
+	defer memory.End(e)
 	k(c)
 	runtime.KeepAlive(c)
 }

@@ -1,6 +1,10 @@
 package torch
 
-import "tcdbg/torch/internal/simd"
+import (
+	"tcdbg/torch/internal/memory"
+	"tcdbg/torch/internal/parallel"
+	"tcdbg/torch/internal/simd"
+)
 
 // This file is the gradients of a convolution on planes: that of the input is a
 // convolution too, that of the weight a product whose right operand is the
@@ -31,10 +35,10 @@ func (c *convCall) gradInput(grad, gx []float32) {
 		stride: c.stride, pad: pad, dilation: c.dilation, groups: c.groups, batch: c.batch,
 		inCh: c.outCh, outCh: c.inCh, inPer: c.outPer, outPer: c.inPer, inSize: c.outSize, outSize: c.inSize, kernel: c.kernel, half: c.half,
 	}
-	weight := borrow(c.w.Numel())
-	defer weight.giveBack()
-	c.turnWeight(weight.floats)
-	convPlanes(back, grad, weight.floats, gx)
+	weight := memory.Borrow(c.w.Numel())
+	defer weight.GiveBack()
+	c.turnWeight(weight.Floats)
+	convPlanes(back, grad, weight.Floats, gx)
 }
 
 // turnWeight writes the weight with input and output channels of each group
@@ -44,7 +48,7 @@ func (c *convCall) turnWeight(out []float32) {
 	const block = 16
 	w := slice[float32](c.w)
 	area, ins := product(c.kernel), (c.inPer+block-1)/block
-	parallel(c.groups*ins, len(w), func(from, to int) {
+	parallel.For(c.groups*ins, len(w), func(from, to int) {
 		for i := from; i < to; i++ {
 			g, first := i/ins, i%ins*block
 			for o := range c.outPer {
@@ -73,7 +77,7 @@ func readBackwards(dst, src []float32) {
 // gradWeight computes the gradient of the weight.
 func (c *convCall) gradWeight(grad, gw []float32) {
 	s := c.shape2d()
-	threads := threadsToUse()
+	threads := parallel.Threads()
 	p := layPlanes(slice[float32](c.x), s, c.batch, c.inCh, threads)
 	defer p.giveBack()
 	offs := p.offsets(s, c.inPer)
@@ -108,8 +112,8 @@ func (w *imageLanes) fetch(simd.Level, int, int, int, int) {}
 type turnedWindows struct{ windowPanel }
 
 func (w *turnedWindows) pack(l simd.Level, dst []float32, at, n, p0, k, width int) {
-	room := borrow(n * k)
-	defer room.giveBack()
+	room := memory.Borrow(n * k)
+	defer room.GiveBack()
 	var runs []simd.Run
 	for done := 0; done < k; done += simd.MaxRun {
 		first := len(runs)
@@ -118,6 +122,6 @@ func (w *turnedWindows) pack(l simd.Level, dst []float32, at, n, p0, k, width in
 			runs[i].To += 4 * done
 		}
 	}
-	l.PackRuns(&room.floats[0], &w.p.data[w.first], w.offs[at:at+n], k, runs)
-	l.Pack(&dst[0], &room.floats[0], k*4, 4, k, n, width)
+	l.PackRuns(&room.Floats[0], &w.p.data[w.first], w.offs[at:at+n], k, runs)
+	l.Pack(&dst[0], &room.Floats[0], k*4, 4, k, n, width)
 }

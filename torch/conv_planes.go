@@ -3,6 +3,8 @@ package torch
 import (
 	"sync"
 
+	"tcdbg/torch/internal/memory"
+	"tcdbg/torch/internal/parallel"
 	"tcdbg/torch/internal/simd"
 )
 
@@ -19,7 +21,7 @@ type imagePlanes struct {
 	channel       int // from one channel to the next
 	phase         int // from one plane of a channel to the next
 	height, pitch int // rows of a plane, elements of a row
-	room          room
+	room          memory.Room
 }
 
 // shape2d is what a convolution is in two dimensions; one is a row of them.
@@ -56,9 +58,9 @@ func layPlanes(x []float32, s shape2d, batch, channels, threads int) *imagePlane
 	p.phase = p.height * p.pitch
 	p.channel = p.phase * s.stride[0] * s.stride[1]
 	p.image = p.channel * channels
-	p.room = borrow(p.image * batch)
-	p.data = p.room.floats
-	chunks(threads, batch*channels, func(i int) {
+	p.room = memory.Borrow(p.image * batch)
+	p.data = p.room.Floats
+	parallel.Each(threads, batch*channels, func(i int) {
 		layChannel(p.data[i*p.channel:][:p.channel], x[i*area:][:area], s, p)
 	})
 	return p
@@ -117,8 +119,8 @@ func layRow(l simd.Level, row, src []float32, at, step int) {
 }
 
 func (p *imagePlanes) giveBack() {
-	if !p.room.none() {
-		p.room.giveBack()
+	if !p.room.None() {
+		p.room.GiveBack()
 	}
 }
 
@@ -202,7 +204,7 @@ func convWindows(c *convCall, x, weights, out []float32) {
 		clear(out)
 		return
 	}
-	threads := threadsToUse()
+	threads := parallel.Threads()
 	p := layPlanes(x, s, c.batch, c.inCh, threads)
 	defer p.giveBack()
 	offs := p.offsets(s, c.inPer)
@@ -228,5 +230,5 @@ func (c *convCall) eachGroupOn(threads int, f func(g, threads int)) {
 		}
 		return
 	}
-	chunks(threads, c.groups, func(g int) { f(g, 1) })
+	parallel.Each(threads, c.groups, func(g int) { f(g, 1) })
 }

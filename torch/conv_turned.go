@@ -1,6 +1,10 @@
 package torch
 
-import "tcdbg/torch/internal/simd"
+import (
+	"tcdbg/torch/internal/memory"
+	"tcdbg/torch/internal/parallel"
+	"tcdbg/torch/internal/simd"
+)
 
 // This file is convolution of small images as the product of windows and filters
 // instead of filters and windows. Tiles are as wide as vectors, so that columns beyond
@@ -33,18 +37,18 @@ func turnedPays(filters, batch, windows, depth int) bool {
 // productTurned stores in to, whose rows are the filters, the product of filters and
 // windows.
 func productTurned(to target, filters, windows panel, m, n, k, threads int) {
-	room := borrow(n * m)
-	defer room.giveBack()
-	gemmPanels(target{room.floats, m, m, 0}, windows, filters, n, m, k, threads)
+	room := memory.Borrow(n * m)
+	defer room.GiveBack()
+	gemmPanels(target{room.Floats, m, m, 0}, windows, filters, n, m, k, threads)
 	level, images := simd.Active(), n/to.cols
 	const part = 32 // rows of the result that are turned together
 	parts := (m + part - 1) / part
-	if m*n < parallelGrain {
+	if m*n < parallel.Grain {
 		threads = 1
 	}
-	chunks(threads, images*parts, func(i int) {
+	parallel.Each(threads, images*parts, func(i int) {
 		image, row := i/parts, i%parts*part
-		dst, src := &to.data[image*to.jump+row*to.ld], &room.floats[image*to.cols*m+row]
+		dst, src := &to.data[image*to.jump+row*to.ld], &room.Floats[image*to.cols*m+row]
 		level.Pack(dst, src, m*4, 4, min(part, m-row), to.cols, to.ld)
 	})
 }

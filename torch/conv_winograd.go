@@ -5,6 +5,8 @@ import (
 	"sync/atomic"
 
 	"tcdbg/internal/ops"
+	"tcdbg/torch/internal/memory"
+	"tcdbg/torch/internal/parallel"
 	"tcdbg/torch/internal/simd"
 )
 
@@ -68,19 +70,19 @@ func (c *convCall) turnsTiles() bool {
 // convWinograd computes the convolution of x with weights and reports whether all
 // pixels are finite; out is not to be used where they are not.
 func convWinograd(c *convCall, x, weights, out []float32) bool {
-	threads := threadsToUse()
+	threads := parallel.Threads()
 	w := newWinograd(c, out)
 	w.p = layPlanes(x, w.s, c.batch, c.inCh, threads)
 	defer w.p.giveBack()
-	filters := borrow(simd.Points * c.inCh * c.outCh)
-	defer filters.giveBack()
-	w.filters = filters.floats
-	chunks(threads, w.rows, func(i int) { w.turnFilters(weights, i) })
+	filters := memory.Borrow(simd.Points * c.inCh * c.outCh)
+	defer filters.GiveBack()
+	w.filters = filters.Floats
+	parallel.Each(threads, w.rows, func(i int) { w.turnFilters(weights, i) })
 
 	most := max(winogradBytes/4/w.valuesSliver, 1)
 	tasks := (w.cols + most - 1) / most
 	tasks = min((tasks+threads-1)/threads*threads, w.cols)
-	chunks(threads, tasks, func(i int) { w.task(w.cols*i/tasks, w.cols*(i+1)/tasks) })
+	parallel.Each(threads, tasks, func(i int) { w.task(w.cols*i/tasks, w.cols*(i+1)/tasks) })
 	return !w.strange.Load()
 }
 
@@ -107,25 +109,25 @@ func (w *winogradConv) row(i int) int { return i * w.c.outCh / w.rows }
 func (w *winogradConv) turnFilters(weights []float32, i int) {
 	in, r := w.c.inCh, w.row(i)
 	h := w.row(i+1) - r
-	room := borrow(9 * in * h)
-	defer room.giveBack()
-	w.level.Pack(&room.floats[0], &weights[r*in*9], in*9*4, 4, in*9, h, h)
-	w.level.WinogradFilter(w.filters[r*in*simd.Points:], room.floats, in, h, in*h)
+	room := memory.Borrow(9 * in * h)
+	defer room.GiveBack()
+	w.level.Pack(&room.Floats[0], &weights[r*in*9], in*9*4, 4, in*9, h, h)
+	w.level.WinogradFilter(w.filters[r*in*simd.Points:], room.Floats, in, h, in*h)
 }
 
 // task computes the pixels of the slivers of tiles from first to last.
 func (w *winogradConv) task(first, last int) {
 	n := last - first
-	values := borrow(n * w.valuesSliver)
-	defer values.giveBack()
+	values := memory.Borrow(n * w.valuesSliver)
+	defer values.GiveBack()
 	height := w.level.Rows()
-	products := borrow(n * simd.Points * height * w.wide)
-	defer products.giveBack()
-	pixels := borrow(4 * height * w.wide)
-	defer pixels.giveBack()
+	products := memory.Borrow(n * simd.Points * height * w.wide)
+	defer products.GiveBack()
+	pixels := memory.Borrow(4 * height * w.wide)
+	defer pixels.GiveBack()
 	runs := make([][]simd.Run, n)
 	for s := range runs {
-		runs[s] = w.turnTiles(values.floats[s*w.valuesSliver:][:w.valuesSliver], first+s)
+		runs[s] = w.turnTiles(values.Floats[s*w.valuesSliver:][:w.valuesSliver], first+s)
 	}
 	for i := range w.rows {
 		if w.strange.Load() {
@@ -133,9 +135,9 @@ func (w *winogradConv) task(first, last int) {
 		}
 		r := w.row(i)
 		h := w.row(i+1) - r
-		w.multiply(products.floats, values.floats, r, h, first, last)
+		w.multiply(products.Floats, values.Floats, r, h, first, last)
 		for s := range runs {
-			w.pixels(products.floats[s*simd.Points*height*w.wide:], pixels.floats, r, h, first+s, runs[s])
+			w.pixels(products.Floats[s*simd.Points*height*w.wide:], pixels.Floats, r, h, first+s, runs[s])
 		}
 	}
 }

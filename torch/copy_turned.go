@@ -3,6 +3,7 @@ package torch
 import (
 	"unsafe"
 
+	"tcdbg/torch/internal/parallel"
 	"tcdbg/torch/internal/simd"
 )
 
@@ -39,7 +40,7 @@ func (it *iterator) copyTurned(d int) {
 	blocks := (rows + turnedRows - 1) / turnedRows
 	outer := it.outer / rows
 	l := simd.Active()
-	parallel(outer*blocks, outer*rows*cols, func(first, end int) {
+	parallel.For(outer*blocks, outer*rows*cols, func(first, end int) {
 		for c := first; c < end; c++ {
 			dst, src := it.outerPlace(c/blocks, d)
 			r := c % blocks * turnedRows

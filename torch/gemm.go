@@ -1,6 +1,9 @@
 package torch
 
-import "tcdbg/torch/internal/simd"
+import (
+	"tcdbg/torch/internal/parallel"
+	"tcdbg/torch/internal/simd"
+)
 
 // This file is the matrix product for types without a register tile, and the
 // products with a vector.
@@ -16,7 +19,7 @@ func gemmPlain[T float32 | float64 | int64](c []T, ldc int, a, b matrix[T], m, n
 		productRows(c, ldc, a, rows, 0, m, n, k)
 		return
 	}
-	parallel(m, m*n*max(k/8, 1), func(from, to int) { productRows(c, ldc, a, rows, from, to, n, k) })
+	parallel.For(m, m*n*max(k/8, 1), func(from, to int) { productRows(c, ldc, a, rows, from, to, n, k) })
 }
 
 func productRows[T float32 | float64 | int64](c []T, ldc int, a, rows matrix[T], from, to, n, k int) {
@@ -49,7 +52,7 @@ func gemv32(c []float32, ldc int, a, b matrix[float32], m, n, k int) {
 		gemvRow(c, a, b, n, k)
 		return
 	}
-	parallel(m, m*k, func(from, to int) {
+	parallel.For(m, m*k, func(from, to int) {
 		for i := from; i < to; i++ {
 			c[i*ldc] = dotStrided(a.data[i*a.rs:], a.cs, b.data, b.rs, k)
 		}
@@ -58,7 +61,7 @@ func gemv32(c []float32, ldc int, a, b matrix[float32], m, n, k int) {
 
 func gemvRow(c []float32, a, b matrix[float32], n, k int) {
 	if b.rs == 1 || n == 1 {
-		parallel(n, n*k, func(from, to int) {
+		parallel.For(n, n*k, func(from, to int) {
 			for j := from; j < to; j++ {
 				c[j] = dotStrided(a.data, a.cs, b.data[j*b.cs:], b.rs, k)
 			}
@@ -66,7 +69,7 @@ func gemvRow(c []float32, a, b matrix[float32], n, k int) {
 		return
 	}
 	l := simd.Active()
-	parallel((n+1023)/1024, n*k, func(from, to int) {
+	parallel.For((n+1023)/1024, n*k, func(from, to int) {
 		lo, hi := from*1024, min(to*1024, n)
 		clear(c[lo:hi])
 		for p := range k {

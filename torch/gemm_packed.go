@@ -1,6 +1,8 @@
 package torch
 
 import (
+	"tcdbg/torch/internal/memory"
+	"tcdbg/torch/internal/parallel"
 	"tcdbg/torch/internal/simd"
 )
 
@@ -43,7 +45,8 @@ func (s lanes) fetch(l simd.Level, at, n, p0, k int) {
 	}
 }
 
-func leftPanel(m matrix[float32]) panel  { return lanes{m.data, m.rs, m.cs} }
+func leftPanel(m matrix[float32]) panel { return lanes{m.data, m.rs, m.cs} }
+
 func rightPanel(m matrix[float32]) panel { return lanes{m.data, m.cs, m.rs} }
 
 // target is where a product goes: row i, column j is at i*ld + j, but every
@@ -144,28 +147,28 @@ func far(numbers int) bool { return numbers > 256<<10 }
 
 // byColumns packs all of a for everyone; a part is some columns.
 func (g *product32) byColumns(threads int) {
-	left := borrow(g.m * g.k)
-	defer left.giveBack()
-	chunks(threads, g.rows, func(i int) {
+	left := memory.Borrow(g.m * g.k)
+	defer left.GiveBack()
+	parallel.Each(threads, g.rows, func(i int) {
 		for p := 0; p < g.k; p += depthBlock {
 			kc := min(depthBlock, g.k-p)
-			g.packLeft(left.floats[g.m*p+g.row(i)*kc:], i, p, kc)
+			g.packLeft(left.Floats[g.m*p+g.row(i)*kc:], i, p, kc)
 		}
 	})
 	part := share(g.cols, threads, 8)
-	chunks(threads, (g.cols+part-1)/part, func(c int) {
+	parallel.Each(threads, (g.cols+part-1)/part, func(c int) {
 		from, to := c*part, min((c+1)*part, g.cols)
-		right := borrow(part * g.wide * min(depthBlock, g.k))
-		defer right.giveBack()
+		right := memory.Borrow(part * g.wide * min(depthBlock, g.k))
+		defer right.GiveBack()
 		for p := 0; p < g.k; p += depthBlock {
 			kc := min(depthBlock, g.k-p)
 			for j := from; j < to; j++ {
-				g.packRight(right.floats[(j-from)*g.wide*kc:], j, p, kc)
+				g.packRight(right.Floats[(j-from)*g.wide*kc:], j, p, kc)
 			}
 			if at, next := from*g.wide, p+kc; far(g.n*g.k) && next < g.k {
 				g.b.fetch(g.level, at, min(to*g.wide, g.n)-at, next, min(depthBlock, g.k-next))
 			}
-			g.block(left.floats[g.m*p:], right.floats, 0, g.rows, from, to, kc, p > 0)
+			g.block(left.Floats[g.m*p:], right.Floats, 0, g.rows, from, to, kc, p > 0)
 		}
 	})
 }
@@ -173,29 +176,29 @@ func (g *product32) byColumns(threads int) {
 // byRows packs all of b for everyone; a part is some rows.
 func (g *product32) byRows(threads int) {
 	width := g.width()
-	right := borrow(width * g.k)
-	defer right.giveBack()
+	right := memory.Borrow(width * g.k)
+	defer right.GiveBack()
 	blocks := (g.k + depthBlock - 1) / depthBlock
-	chunks(threads, g.cols*blocks, func(i int) {
+	parallel.Each(threads, g.cols*blocks, func(i int) {
 		j, p := i/blocks, i%blocks*depthBlock
 		kc := min(depthBlock, g.k-p)
-		g.packRight(right.floats[width*p+j*g.wide*kc:], j, p, kc)
+		g.packRight(right.Floats[width*p+j*g.wide*kc:], j, p, kc)
 	})
 	part := share(g.rows, threads, 16)
-	chunks(threads, (g.rows+part-1)/part, func(c int) {
+	parallel.Each(threads, (g.rows+part-1)/part, func(c int) {
 		from, to := c*part, min((c+1)*part, g.rows)
 		first := g.row(from)
-		left := borrow((g.row(to) - first) * min(depthBlock, g.k))
-		defer left.giveBack()
+		left := memory.Borrow((g.row(to) - first) * min(depthBlock, g.k))
+		defer left.GiveBack()
 		for p := 0; p < g.k; p += depthBlock {
 			kc := min(depthBlock, g.k-p)
 			for i := from; i < to; i++ {
-				g.packLeft(left.floats[(g.row(i)-first)*kc:], i, p, kc)
+				g.packLeft(left.Floats[(g.row(i)-first)*kc:], i, p, kc)
 			}
 			if next := p + kc; far(g.m*g.k) && next < g.k {
 				g.a.fetch(g.level, first, g.row(to)-first, next, min(depthBlock, g.k-next))
 			}
-			g.block(left.floats, right.floats[width*p:], from, to, 0, g.cols, kc, p > 0)
+			g.block(left.Floats, right.Floats[width*p:], from, to, 0, g.cols, kc, p > 0)
 		}
 	})
 }
@@ -232,11 +235,11 @@ func (g *product32) block(left, right []float32, i0, i1, j0, j1, kc int, add boo
 
 // straddle computes a tile whose columns belong to several images.
 func (g *product32) straddle(h, v, kc int, a, b *float32, row, col, n int, add bool) {
-	room := borrow(simd.MaxRows * simd.MaxCols)
-	defer room.giveBack()
-	g.level.Tile(h, v, kc, a, b, &room.floats[0], g.wide*4, n, false)
+	room := memory.Borrow(simd.MaxRows * simd.MaxCols)
+	defer room.GiveBack()
+	g.level.Tile(h, v, kc, a, b, &room.Floats[0], g.wide*4, n, false)
 	for i := range h {
-		src := room.floats[i*g.wide:][:n]
+		src := room.Floats[i*g.wide:][:n]
 		for j := col; len(src) > 0; {
 			run := min(g.c.cols-j%g.c.cols, len(src))
 			dst := g.c.data[j/g.c.cols*g.c.jump+(row+i)*g.c.ld+j%g.c.cols:][:run]

@@ -4,6 +4,8 @@ import (
 	"unsafe"
 
 	"tcdbg/internal/ops"
+	"tcdbg/torch/internal/memory"
+	"tcdbg/torch/internal/parallel"
 	"tcdbg/torch/internal/simd"
 )
 
@@ -29,12 +31,12 @@ func halfRows(out, x *Tensor, n, work int, f func(rows []float32)) bool {
 		put = l.Stream
 	}
 	step := max(halfBlock/n, 1) * n
-	parallel((len(src)+step-1)/step, len(src)*work, func(from, to int) {
-		room := borrow(step)
-		defer room.giveBack()
+	parallel.For((len(src)+step-1)/step, len(src)*work, func(from, to int) {
+		room := memory.Borrow(step)
+		defer room.GiveBack()
 		for b := from; b < to; b++ {
 			part := src[b*step : min((b+1)*step, len(src))]
-			rows := room.floats[:len(part)]
+			rows := room.Floats[:len(part)]
 			at := unsafe.Pointer(&rows[0])
 			widen(at, unsafe.Pointer(&part[0]), 4, 2, len(part))
 			f(rows)

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"tcdbg/internal/ops"
+	"tcdbg/torch/internal/special"
 )
 
 // This file keeps functions of half precision with PyTorch's, which evaluates
@@ -18,9 +19,7 @@ var halfSteps = map[ops.ID]func(x float32, round func(float32) float32) float32{
 	ops.Rsqrt: func(x float32, round func(float32) float32) float32 {
 		return 1 / round(float32(math.Sqrt(float64(x))))
 	},
-	ops.I0e: func(x float32, round func(float32) float32) float32 {
-		return bessel0Series().at(float32(math.Abs(float64(x))), round)
-	},
+	ops.I0e: special.BesselI0eRounded,
 }
 
 // inHalfSteps is a kernel that leaves all but few numbers of half precision to plain.

@@ -5,6 +5,7 @@ import (
 	"unsafe"
 
 	"tcdbg/internal/ops"
+	"tcdbg/torch/internal/parallel"
 	"tcdbg/torch/internal/simd"
 )
 
@@ -128,7 +129,7 @@ func (it *iterator) run(shape []int) {
 	}
 	it.chooseStream(n)
 	chunks := it.outer * ((it.inner + it.piece - 1) / it.piece)
-	parallel(chunks, n, it.span)
+	parallel.For(chunks, n, it.span)
 }
 
 // chooseStream decides it.stream for n elements.

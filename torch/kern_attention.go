@@ -4,6 +4,8 @@ import (
 	"math"
 
 	"tcdbg/internal/ops"
+	"tcdbg/torch/internal/memory"
+	"tcdbg/torch/internal/parallel"
 	"tcdbg/torch/internal/simd"
 )
 
@@ -139,11 +141,11 @@ func (a *attention) takeMask(mask *Tensor, q []int) bool {
 
 func (a *attention) run() {
 	blocks := (a.rows + attentionRows - 1) / attentionRows
-	threads := threadsToUse()
+	threads := parallel.Threads()
 	if a.heads*a.rows*a.keys*(a.width+a.valueWidth) < 1<<18 {
 		threads = 1
 	}
-	chunks(threads, a.heads*blocks, func(i int) {
+	parallel.Each(threads, a.heads*blocks, func(i int) {
 		first := i % blocks * attentionRows
 		a.block(i/blocks, first, min(first+attentionRows, a.rows))
 	})
@@ -158,9 +160,9 @@ func (a *attention) block(head, first, end int) {
 	q := a.q[(head*a.rows+first)*a.width:][:m*a.width]
 	k := a.k[head/a.group*a.keys*a.width:][:a.keys*a.width]
 	v := a.v[head/a.group*a.keys*a.valueWidth:][:a.keys*a.valueWidth]
-	room := borrow(m * (keys + a.width))
-	defer room.giveBack()
-	scores, scaled := room.floats[:m*keys], room.floats[m*keys:][:m*a.width]
+	room := memory.Borrow(m * (keys + a.width))
+	defer room.GiveBack()
+	scores, scaled := room.Floats[:m*keys], room.Floats[m*keys:][:m*a.width]
 	l.WithScalar(simd.Mul, scaled, q, a.scale)
 	gemmPanels(target{scores, keys, keys, 0}, lanes{scaled, a.width, 1}, lanes{k, a.width, 1}, m, keys, a.width, 1)
 	for r := range m {

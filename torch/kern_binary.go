@@ -6,6 +6,7 @@ import (
 
 	"tcdbg/internal/ops"
 	"tcdbg/torch/internal/simd"
+	"tcdbg/torch/internal/special"
 )
 
 // This file holds the kernels of two and three operands.
@@ -37,7 +38,7 @@ func binaryKernels() map[ops.ID]kernel {
 		ops.Atan2:     (&pwKernel{loops: floats2(ops.Atan2Of)}).run,
 		ops.Hypot:     (&pwKernel{loops: floats2(math.Hypot)}).run,
 		ops.Copysign:  (&pwKernel{loops: floats2(math.Copysign)}).run,
-		ops.Logaddexp: (&pwKernel{loops: floats2(logaddexp)}).run,
+		ops.Logaddexp: (&pwKernel{loops: floats2(special.Logaddexp)}).run,
 		ops.Where:     whereKernel,
 		ops.Clamp:     clampKernel,
 	}
@@ -56,8 +57,8 @@ func binaryKernels() map[ops.ID]kernel {
 	table[ops.Fmax] = (&pwKernel{loops: intPair(fmax[int64], fmax[int32], fmax[int16], fmax[int8], fmax[uint8], fmax[float64]).with(ops.Bool, run2(bitOr[uint8]))}).run
 	table[ops.Fmin] = (&pwKernel{loops: intPair(fmin[int64], fmin[int32], fmin[int16], fmin[int8], fmin[uint8], fmin[float64]).with(ops.Bool, run2(bitAnd[uint8]))}).run
 	for id, f := range map[ops.ID]func(x, y float64) float64{
-		ops.Xlogy: xlogy, ops.Xlog1py: xlog1py, ops.Zeta: zeta, ops.Logaddexp2: logaddexp2,
-		ops.Igamma: igamma, ops.Igammac: igammac,
+		ops.Xlogy: special.Xlogy, ops.Xlog1py: special.Xlog1py, ops.Zeta: special.Zeta, ops.Logaddexp2: special.Logaddexp2,
+		ops.Igamma: special.Igamma, ops.Igammac: special.Igammac,
 	} {
 		table[id] = (&pwKernel{loops: floats2(f).withInts(viaFloat[int64](f), viaFloat[int32](f), viaFloat[int16](f), viaFloat[int8](f), viaFloat[uint8](f)).with(ops.Bool, viaFloat[uint8](f))}).run
 	}
@@ -384,13 +385,6 @@ func b2i(b bool) int8 {
 	return 0
 }
 
-func logaddexp(x, y float64) float64 {
-	if math.IsInf(x, 0) && x == y {
-		return x
-	}
-	return math.Max(x, y) + math.Log1p(math.Exp(-math.Abs(x-y)))
-}
-
 func whereKernel(k *kernelCall) {
 	out := k.out()
 	var it iterator
@@ -552,7 +546,9 @@ func cmpNe[T number]() pwLoop {
 }
 
 func logAnd[T number]() pwLoop { return each2(func(x, y T) bool { return x != 0 && y != 0 }) }
-func logOr[T number]() pwLoop  { return each2(func(x, y T) bool { return x != 0 || y != 0 }) }
+
+func logOr[T number]() pwLoop { return each2(func(x, y T) bool { return x != 0 || y != 0 }) }
+
 func logXor[T number]() pwLoop { return each2(func(x, y T) bool { return (x != 0) != (y != 0) }) }
 
 func fmax[T number](x, y T) T {

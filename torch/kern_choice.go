@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"tcdbg/internal/ops"
+	"tcdbg/torch/internal/order"
 )
 
 // This file holds the order statistics: mode, kthvalue, medians without NaN,
@@ -17,7 +18,7 @@ func choiceKernels() map[ops.ID]kernel {
 // comparer compares positions of a row.
 func comparer(row []float64, keys []int64) func(a, b int) int {
 	if row != nil {
-		return func(a, b int) int { return compareFloats(row[a], row[b]) }
+		return func(a, b int) int { return order.Floats(row[a], row[b]) }
 	}
 	return func(a, b int) int { return cmp.Compare(keys[a], keys[b]) }
 }
@@ -27,9 +28,9 @@ func modeKernel(k *kernelCall) {
 	selectRows(k, k.dim(1), func(row []float64, keys []int64) []int {
 		compare := comparer(row, keys)
 		all := max(len(row), len(keys))
-		s := newSelection(all, func(i, j int) bool { return compare(i, j) < 0 })
-		s.sort(0, all) // PyTorch answers the last of the equal ones in this order
-		order := s.at
+		s := order.NewSelection(all, func(i, j int) bool { return compare(i, j) < 0 })
+		s.Sort(0, all) // PyTorch answers the last of the equal ones in this order
+		order := s.At
 		best, most, run := 0, 0, 0
 		for i, at := range order {
 			run++
@@ -57,57 +58,18 @@ func nanmedianKernel(k *kernelCall) {
 	})
 }
 
-// kthKernel partitions as the selection algorithm of Numerical Recipes does,
-// which decides where equal values are found.
+// kthKernel selects with PyTorch's algorithm, which decides where equal values are found.
 func kthKernel(k *kernelCall) {
 	nth := max(k.num(1)-1, 0)
 	selectRows(k, k.dim(2), func(row []float64, keys []int64) []int {
-		order := make([]int, max(len(row), len(keys)))
-		for i := range order {
-			order[i] = i
+		places := make([]int, max(len(row), len(keys)))
+		for i := range places {
+			places[i] = i
 		}
 		compare := comparer(row, keys)
-		quickSelect(order, nth, func(a, b int) bool { return compare(a, b) > 0 })
-		return order[nth : nth+1]
+		order.QuickSelect(places, nth, func(a, b int) bool { return compare(a, b) > 0 })
+		return places[nth : nth+1]
 	})
-}
-
-// quickSelect brings the k-th smallest element to position k.
-func quickSelect(s []int, k int, greater func(a, b int) bool) {
-	swap := func(i, j int) { s[i], s[j] = s[j], s[i] }
-	order := func(i, j int) {
-		if greater(s[i], s[j]) {
-			swap(i, j)
-		}
-	}
-	left, right := 0, len(s)-1
-	for right > left+1 {
-		swap((left+right)/2, left+1) // the median of three becomes the pivot
-		order(left+1, right)
-		order(left, right)
-		order(left+1, left)
-		i, j, pivot := left+1, right, s[left]
-		for {
-			for i++; greater(pivot, s[i]); i++ {
-			}
-			for j--; greater(s[j], pivot); j-- {
-			}
-			if j < i {
-				break
-			}
-			swap(i, j)
-		}
-		swap(left, j)
-		if j <= k {
-			left = i
-		}
-		if j >= k {
-			right = j - 1
-		}
-	}
-	if right == left+1 {
-		order(left, right)
-	}
 }
 
 func frexpKernel(k *kernelCall) {

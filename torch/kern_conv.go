@@ -2,6 +2,7 @@ package torch
 
 import (
 	"tcdbg/internal/ops"
+	"tcdbg/torch/internal/parallel"
 )
 
 // This file holds convolution over any number of dimensions: columns of
@@ -19,6 +20,7 @@ type geometry struct {
 }
 
 func (g *geometry) rows() int { return g.channels * product(g.kernel) }
+
 func (g *geometry) cols() int { return product(g.window) }
 
 // visit calls f for every run of the column matrix that steps through one line
@@ -26,7 +28,7 @@ func (g *geometry) cols() int { return product(g.window) }
 // column col+j of the row stands for element j*step+shift of it. Channels, which have
 // rows and image to themselves, are shared out among threads.
 func (g *geometry) visit(f func(row, col, base, shift, step int)) {
-	parallel(g.channels, g.rows()*g.cols(), func(from, to int) { g.visitChannels(from, to, f) })
+	parallel.For(g.channels, g.rows()*g.cols(), func(from, to int) { g.visitChannels(from, to, f) })
 }
 
 func (g *geometry) visitChannels(from, to int, f func(row, col, base, shift, step int)) {
@@ -212,7 +214,7 @@ func convForward[T number](c *convCall, out []T, gemm gemmFunc[T]) {
 	rows, cols := g.rows(), g.cols()
 	in, to := c.inPer*product(c.inSize), c.outPer*product(c.outSize)
 	buf := make([]T, rows*cols)
-	threads := threadsToUse()
+	threads := parallel.Threads()
 	clear(out)
 	c.eachGroup(func(n, i int) {
 		src := x[(n*c.groups+i)*in:][:in]
@@ -287,7 +289,7 @@ func convBackward[T number](c *convCall, grad, gx, gw []T, mask []bool, gemm gem
 	rows, cols := g.rows(), g.cols()
 	in, to := c.inPer*product(c.inSize), c.outPer*product(c.outSize)
 	buf := make([]T, rows*cols)
-	threads := threadsToUse()
+	threads := parallel.Threads()
 	per := c.outPer // rows of the weight of one group
 	if c.transposed {
 		per = c.inPer

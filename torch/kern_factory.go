@@ -6,6 +6,7 @@ import (
 
 	"tcdbg/internal/ops"
 	"tcdbg/internal/sym"
+	"tcdbg/torch/internal/memory"
 )
 
 // This file holds the kernels that make tensors and copy them.
@@ -39,7 +40,7 @@ func factoryKernels() map[ops.ID]kernel {
 func fillNumber(t *Tensor, a ops.Arg) {
 	var buf [16]byte
 	storeNumber(unsafe.Pointer(&buf), t.dtype, a)
-	src := &Tensor{dtype: t.dtype, storage: over(buf[:])}
+	src := &Tensor{dtype: t.dtype, storage: memory.Over(buf[:])}
 	copyInto(t, src)
 }
 

@@ -5,10 +5,12 @@ import (
 	"strconv"
 
 	"tcdbg/internal/ops"
+	"tcdbg/torch/internal/linalg"
+	"tcdbg/torch/internal/parallel"
 )
 
 // This file runs the factorizations of matrices, batch by batch, in float64.
-// The algorithms stand in factor.go and jacobi.go.
+// The algorithms are those of package linalg.
 
 func linalgKernels() map[ops.ID]kernel {
 	return map[ops.ID]kernel{
@@ -18,66 +20,15 @@ func linalgKernels() map[ops.ID]kernel {
 	}
 }
 
-// realMatrix is rows by cols numbers, row after row.
-type realMatrix struct {
-	rows, cols int
-	a          []float64
-}
-
-func newMatrix(rows, cols int) realMatrix { return realMatrix{rows, cols, make([]float64, rows*cols)} }
-
-func identity(n int) realMatrix {
-	m := newMatrix(n, n)
-	for i := range n {
-		m.a[i*n+i] = 1
-	}
-	return m
-}
-
-func (m realMatrix) at(i, j int) float64     { return m.a[i*m.cols+j] }
-func (m realMatrix) set(i, j int, v float64) { m.a[i*m.cols+j] = v }
-func (m realMatrix) row(i int) []float64     { return m.a[i*m.cols : (i+1)*m.cols] }
-
-func (m realMatrix) clone() realMatrix {
-	return realMatrix{m.rows, m.cols, append([]float64(nil), m.a...)}
-}
-
-func (m realMatrix) transposed() realMatrix {
-	t := newMatrix(m.cols, m.rows)
-	for i := range m.rows {
-		for j, v := range m.row(i) {
-			t.a[j*t.cols+i] = v
-		}
-	}
-	return t
-}
-
-// times is the product of matrices, by rows, so that memory is read in order.
-func (m realMatrix) times(n realMatrix) realMatrix {
-	out := newMatrix(m.rows, n.cols)
-	for i := range m.rows {
-		o := out.row(i)
-		for k, v := range m.row(i) {
-			if v == 0 {
-				continue
-			}
-			for j, w := range n.row(k) {
-				o[j] += v * w
-			}
-		}
-	}
-	return out
-}
-
 // matrices lists the matrices of a batch.
-func matrices(t *Tensor) []realMatrix {
+func matrices(t *Tensor) []linalg.Matrix {
 	n := len(t.shape)
 	rows, cols := t.shape[n-2], t.shape[n-1]
 	all := t.Float64s()
 	count := product(t.shape[:n-2])
-	out := make([]realMatrix, count)
+	out := make([]linalg.Matrix, count)
 	for i := range out {
-		out[i] = realMatrix{rows, cols, all[i*rows*cols : (i+1)*rows*cols]}
+		out[i] = linalg.Matrix{Rows: rows, Cols: cols, Data: all[i*rows*cols : (i+1)*rows*cols]}
 	}
 	return out
 }
@@ -90,21 +41,21 @@ func widened(t *Tensor, batch []int) *Tensor {
 }
 
 // gather joins the data of matrices.
-func gather(ms []realMatrix) []float64 {
+func gather(ms []linalg.Matrix) []float64 {
 	var out []float64
 	for _, m := range ms {
-		out = append(out, m.a...)
+		out = append(out, m.Data...)
 	}
 	return out
 }
 
 // eachMatrix runs f for every matrix of a batch, in parallel.
-func eachMatrix(ms []realMatrix, f func(i int, m realMatrix)) {
+func eachMatrix(ms []linalg.Matrix, f func(i int, m linalg.Matrix)) {
 	work := 0
 	if len(ms) > 0 {
-		work = len(ms) * ms[0].rows * ms[0].cols * (ms[0].cols + 1)
+		work = len(ms) * ms[0].Rows * ms[0].Cols * (ms[0].Cols + 1)
 	}
-	parallel(len(ms), work, func(from, to int) {
+	parallel.For(len(ms), work, func(from, to int) {
 		for i := from; i < to; i++ {
 			f(i, ms[i])
 		}
@@ -112,7 +63,7 @@ func eachMatrix(ms []realMatrix, f func(i int, m realMatrix)) {
 }
 
 // batchText names the element of a batch in a message.
-func batchText(ms []realMatrix, x *Tensor, i int) string {
+func batchText(ms []linalg.Matrix, x *Tensor, i int) string {
 	if len(x.shape) > 2 {
 		return "(Batch element " + strconv.Itoa(i) + "): "
 	}
@@ -121,15 +72,15 @@ func batchText(ms []realMatrix, x *Tensor, i int) string {
 
 func choleskyKernel(k *kernelCall) {
 	in := matrices(k.in(0))
-	out, info := make([]realMatrix, len(in)), make([]int64, len(in))
-	eachMatrix(in, func(i int, m realMatrix) {
+	out, info := make([]linalg.Matrix, len(in)), make([]int64, len(in))
+	eachMatrix(in, func(i int, m linalg.Matrix) {
 		if k.Bool(1) { // the upper triangle counts
-			m = m.transposed()
+			m = m.Transposed()
 		}
-		l, bad := cholesky(m)
+		l, bad := linalg.Cholesky(m)
 		info[i] = int64(bad)
 		if k.Bool(1) {
-			l = l.transposed()
+			l = l.Transposed()
 		}
 		out[i] = l
 	})
@@ -144,11 +95,11 @@ func choleskyKernel(k *kernelCall) {
 
 func invKernel(k *kernelCall) {
 	in := matrices(k.in(0))
-	out, info := make([]realMatrix, len(in)), make([]int64, len(in))
-	eachMatrix(in, func(i int, m realMatrix) {
-		f := factorLU(m)
-		info[i] = int64(f.singular)
-		out[i] = f.solve(identity(m.rows))
+	out, info := make([]linalg.Matrix, len(in)), make([]int64, len(in))
+	eachMatrix(in, func(i int, m linalg.Matrix) {
+		f := linalg.FactorLU(m)
+		info[i] = int64(f.Singular)
+		out[i] = f.Solve(linalg.Identity(m.Rows))
 	})
 	for i, n := range info {
 		if n != 0 && k.Bool(1) {
@@ -160,7 +111,7 @@ func invKernel(k *kernelCall) {
 }
 
 // rightSides reads B of a solver as matrices over the batch of the result.
-func rightSides(k *kernelCall, vector bool) []realMatrix {
+func rightSides(k *kernelCall, vector bool) []linalg.Matrix {
 	y := k.in(1)
 	if vector {
 		y = eager{}.Emit(ops.Unsqueeze, y, len(y.shape)).(*Tensor)
@@ -184,16 +135,16 @@ func solveKernel(k *kernelCall) {
 	own := matrices(a)
 	info := make([]int64, len(own))
 	wide := matrices(widened(a, solvedBatch(k, vector)))
-	out := make([]realMatrix, len(wide))
+	out := make([]linalg.Matrix, len(wide))
 	left := k.Bool(2)
-	eachMatrix(wide, func(i int, m realMatrix) {
+	eachMatrix(wide, func(i int, m linalg.Matrix) {
 		if left {
-			out[i] = factorLU(m).solve(right[i])
+			out[i] = linalg.FactorLU(m).Solve(right[i])
 			return
 		}
-		out[i] = factorLU(m.transposed()).solve(right[i].transposed()).transposed()
+		out[i] = linalg.FactorLU(m.Transposed()).Solve(right[i].Transposed()).Transposed()
 	})
-	eachMatrix(own, func(i int, m realMatrix) { info[i] = int64(factorLU(m).singular) })
+	eachMatrix(own, func(i int, m linalg.Matrix) { info[i] = int64(linalg.FactorLU(m).Singular) })
 	for i, n := range info {
 		if n != 0 && k.Bool(3) {
 			fail("linalg.solve", "LinAlgError", "torch.linalg.solve: %sThe solver failed because the input matrix is singular.", batchText(own, a, i))
@@ -207,15 +158,15 @@ func solveTriangularKernel(k *kernelCall) {
 	upper, left, unit := k.Bool(2), k.Bool(3), k.Bool(4)
 	right := rightSides(k, false)
 	wide := matrices(widened(k.in(0), k.outs[0].shape[:len(k.outs[0].shape)-2]))
-	out := make([]realMatrix, len(wide))
-	eachMatrix(wide, func(i int, m realMatrix) {
-		x := right[i].clone()
+	out := make([]linalg.Matrix, len(wide))
+	eachMatrix(wide, func(i int, m linalg.Matrix) {
+		x := right[i].Clone()
 		if left {
-			substitute(m, x, upper, unit)
+			linalg.Substitute(m, x, upper, unit)
 		} else { // XA = B is A^T X^T = B^T
-			x = x.transposed()
-			substitute(m.transposed(), x, !upper, unit)
-			x = x.transposed()
+			x = x.Transposed()
+			linalg.Substitute(m.Transposed(), x, !upper, unit)
+			x = x.Transposed()
 		}
 		out[i] = x
 	})
@@ -225,8 +176,8 @@ func solveTriangularKernel(k *kernelCall) {
 func detKernel(k *kernelCall) {
 	in := matrices(k.in(0))
 	out := make([]float64, len(in))
-	eachMatrix(in, func(i int, m realMatrix) {
-		out[i] = factorLU(m).det()
+	eachMatrix(in, func(i int, m linalg.Matrix) {
+		out[i] = linalg.FactorLU(m).Det()
 	})
 	finish(k.out(), out, ops.Float64)
 }
@@ -234,28 +185,28 @@ func detKernel(k *kernelCall) {
 func slogdetKernel(k *kernelCall) {
 	in := matrices(k.in(0))
 	sign, log := make([]float64, len(in)), make([]float64, len(in))
-	eachMatrix(in, func(i int, m realMatrix) { sign[i], log[i] = factorLU(m).logDet() })
+	eachMatrix(in, func(i int, m linalg.Matrix) { sign[i], log[i] = linalg.FactorLU(m).LogDet() })
 	finish(k.outs[0], sign, ops.Float64)
 	finish(k.outs[1], log, ops.Float64)
 }
 
 func qrKernel(k *kernelCall) {
 	in := matrices(k.in(0))
-	qs, rs := make([]realMatrix, len(in)), make([]realMatrix, len(in))
+	qs, rs := make([]linalg.Matrix, len(in)), make([]linalg.Matrix, len(in))
 	mode := k.Str(1)
-	eachMatrix(in, func(i int, m realMatrix) {
-		f, tau := householder(m)
-		size := min(m.rows, m.cols)
+	eachMatrix(in, func(i int, m linalg.Matrix) {
+		f, tau := linalg.QR(m)
+		size := min(m.Rows, m.Cols)
 		if mode == "complete" {
-			size = m.rows
+			size = m.Rows
 		}
 		if mode != "r" {
-			qs[i] = reflections(f, tau, size)
+			qs[i] = linalg.Reflections(f, tau, size)
 		}
-		r := newMatrix(size, m.cols)
+		r := linalg.New(size, m.Cols)
 		for row := range size {
-			for col := row; col < m.cols; col++ {
-				r.set(row, col, f.at(row, col))
+			for col := row; col < m.Cols; col++ {
+				r.Set(row, col, f.At(row, col))
 			}
 		}
 		rs[i] = r
@@ -271,16 +222,16 @@ func householderKernel(k *kernelCall) {
 	if len(in) > 0 {
 		per = len(tau) / len(in)
 	}
-	out := make([]realMatrix, len(in))
-	eachMatrix(in, func(i int, m realMatrix) { out[i] = reflections(m, tau[i*per:(i+1)*per], m.cols) })
+	out := make([]linalg.Matrix, len(in))
+	eachMatrix(in, func(i int, m linalg.Matrix) { out[i] = linalg.Reflections(m, tau[i*per:(i+1)*per], m.Cols) })
 	finish(k.out(), gather(out), ops.Float64)
 }
 
 func eighKernel(k *kernelCall) {
 	in := matrices(k.in(0))
 	upper := k.Str(1) == "U" || k.Str(1) == "u"
-	values, vectors := make([][]float64, len(in)), make([]realMatrix, len(in))
-	eachMatrix(in, func(i int, m realMatrix) { values[i], vectors[i] = symmetricEigen(m, upper) })
+	values, vectors := make([][]float64, len(in)), make([]linalg.Matrix, len(in))
+	eachMatrix(in, func(i int, m linalg.Matrix) { values[i], vectors[i] = linalg.SymmetricEigen(m, upper) })
 	var all []float64
 	for _, v := range values {
 		all = append(all, v...)
@@ -291,13 +242,13 @@ func eighKernel(k *kernelCall) {
 
 func svdKernel(k *kernelCall) {
 	in := matrices(k.in(0))
-	us, vs, values := make([]realMatrix, len(in)), make([]realMatrix, len(in)), make([][]float64, len(in))
-	eachMatrix(in, func(i int, m realMatrix) {
-		u, s, v := singularValues(m)
+	us, vs, values := make([]linalg.Matrix, len(in)), make([]linalg.Matrix, len(in)), make([][]float64, len(in))
+	eachMatrix(in, func(i int, m linalg.Matrix) {
+		u, s, v := linalg.SVD(m)
 		if k.Bool(1) {
-			u, v = completed(u, m.rows), completed(v, m.cols)
+			u, v = linalg.Completed(u, m.Rows), linalg.Completed(v, m.Cols)
 		}
-		us[i], values[i], vs[i] = u, s, v.transposed()
+		us[i], values[i], vs[i] = u, s, v.Transposed()
 	})
 	var all []float64
 	for _, v := range values {
@@ -317,8 +268,8 @@ func lstsqKernel(k *kernelCall) {
 	if k.in(0).dtype == ops.Float32 {
 		eps = 1.1920928955078125e-07
 	}
-	bound := func(m realMatrix, s []float64) float64 {
-		rcond := eps * float64(max(m.rows, m.cols))
+	bound := func(m linalg.Matrix, s []float64) float64 {
+		rcond := eps * float64(max(m.Rows, m.Cols))
 		if !k.IsNone(2) {
 			rcond = k.Float(2)
 		}
@@ -327,26 +278,26 @@ func lstsqKernel(k *kernelCall) {
 		}
 		return rcond * s[0]
 	}
-	out := make([]realMatrix, len(wide))
-	eachMatrix(wide, func(i int, m realMatrix) {
-		u, s, v := singularValues(m)
+	out := make([]linalg.Matrix, len(wide))
+	eachMatrix(wide, func(i int, m linalg.Matrix) {
+		u, s, v := linalg.SVD(m)
 		limit := bound(m, s)
-		c := u.transposed().times(right[i])
+		c := u.Transposed().Times(right[i])
 		for j := range s {
-			for col := range c.cols {
+			for col := range c.Cols {
 				if s[j] > limit {
-					c.set(j, col, c.at(j, col)/s[j])
+					c.Set(j, col, c.At(j, col)/s[j])
 				} else {
-					c.set(j, col, 0)
+					c.Set(j, col, 0)
 				}
 			}
 		}
-		out[i] = v.times(c)
+		out[i] = v.Times(c)
 	})
 	rank := make([]int64, len(own))
 	values := make([][]float64, len(own))
-	eachMatrix(own, func(i int, m realMatrix) {
-		_, s, _ := singularValues(m)
+	eachMatrix(own, func(i int, m linalg.Matrix) {
+		_, s, _ := linalg.SVD(m)
 		values[i] = s
 		limit := bound(m, s)
 		for _, x := range s {
@@ -366,7 +317,7 @@ func lstsqKernel(k *kernelCall) {
 
 func matrixExpKernel(k *kernelCall) {
 	in := matrices(k.in(0))
-	out := make([]realMatrix, len(in))
-	eachMatrix(in, func(i int, m realMatrix) { out[i] = exponential(m) })
+	out := make([]linalg.Matrix, len(in))
+	eachMatrix(in, func(i int, m linalg.Matrix) { out[i] = linalg.Exp(m) })
 	finish(k.out(), gather(out), ops.Float64)
 }

@@ -2,6 +2,7 @@ package torch
 
 import (
 	"tcdbg/internal/ops"
+	"tcdbg/torch/internal/parallel"
 	"tcdbg/torch/internal/simd"
 )
 
@@ -86,8 +87,8 @@ func batched[T float32 | float64 | int64](out, x, y *Tensor, alpha float64, c *T
 		gemm(dst[i*m*n:(i+1)*m*n], n, a, b, m, n, k, threads)
 	}
 	if product(out.shape) > 0 {
-		if threads := threadsToUse(); count >= 2*threads {
-			parallel(count, count*m*n*max(k/8, 1), func(from, to int) {
+		if threads := parallel.Threads(); count >= 2*threads {
+			parallel.For(count, count*m*n*max(k/8, 1), func(from, to int) {
 				for i := from; i < to; i++ {
 					body(i, 1)
 				}
@@ -157,7 +158,7 @@ func complexProduct(out, x, y *Tensor, alpha complex64, c *Tensor, beta complex6
 		copyInto(res, c)
 	}
 	a, b, dst := slice[complex64](x), slice[complex64](y), slice[complex64](res)
-	parallel(product(out.shape[:last])*m, len(dst)*k, func(from, to int) {
+	parallel.For(product(out.shape[:last])*m, len(dst)*k, func(from, to int) {
 		sums := make([]complex128, n)
 		for row := from; row < to; row++ {
 			clear(sums)

@@ -6,6 +6,8 @@ import (
 	"sort"
 
 	"tcdbg/internal/ops"
+	"tcdbg/torch/internal/order"
+	"tcdbg/torch/internal/parallel"
 )
 
 // This file draws categories by their weights, as PyTorch's CPU kernels do.
@@ -40,7 +42,7 @@ func each(rows [][]float64, f func(i int, row []float64)) {
 	for _, row := range rows {
 		work += 8 * len(row)
 	}
-	parallel(len(rows), work, func(from, to int) {
+	parallel.For(len(rows), work, func(from, to int) {
 		for i := from; i < to; i++ {
 			f(i, rows[i])
 		}
@@ -69,55 +71,8 @@ func race(p *Tensor, g *Generator, samples int) []int64 {
 	speeds := CallUnrecorded(ops.Div, []ops.Arg{p, times, nil})[0].(*Tensor).Float64s()
 	rows := slices.Collect(slices.Chunk(speeds, p.Size(-1)))
 	drawn := make([]int64, len(rows)*samples)
-	each(rows, func(i int, row []float64) { fastest(drawn[i*samples:(i+1)*samples], row) })
+	each(rows, func(i int, row []float64) { order.Largest(drawn[i*samples:(i+1)*samples], row) })
 	return drawn
-}
-
-// fastest puts the places of the largest numbers of row in first, the largest first and
-// of equal ones the one that comes first. It keeps those so far as a heap under the
-// last of them.
-func fastest(first []int64, row []float64) {
-	after := func(a, b int64) bool { return row[a] < row[b] || row[a] == row[b] && a > b }
-	sink := func(i int) {
-		for {
-			last := i
-			for c := 2*i + 1; c <= 2*i+2 && c < len(first); c++ {
-				if after(first[c], first[last]) {
-					last = c
-				}
-			}
-			if last == i {
-				return
-			}
-			first[i], first[last] = first[last], first[i]
-			i = last
-		}
-	}
-	for i, v := range row {
-		if v != v { // nothing over nothing
-			row[i] = math.Inf(-1)
-		}
-	}
-	for i := range first {
-		first[i] = int64(i)
-	}
-	for i := len(first)/2 - 1; i >= 0; i-- {
-		sink(i)
-	}
-	least := row[first[0]]
-	for i := len(first); i < len(row); i++ {
-		if row[i] > least {
-			first[0] = int64(i)
-			sink(0)
-			least = row[first[0]]
-		}
-	}
-	slices.SortFunc(first, func(a, b int64) int {
-		if after(b, a) {
-			return -1
-		}
-		return 1
-	})
 }
 
 // accumulate replaces the weights of a row by their sums so far over that of all, in the

@@ -4,6 +4,8 @@ import (
 	"math"
 
 	"tcdbg/internal/ops"
+	"tcdbg/torch/internal/memory"
+	"tcdbg/torch/internal/parallel"
 	"tcdbg/torch/internal/simd"
 )
 
@@ -59,7 +61,7 @@ func softmaxHalfRows(out, x *Tensor, n int, log bool) bool {
 }
 
 func softmaxRows[T float32 | float64](dst, src []T, n, inner int, log bool) {
-	parallel(len(src)/n, len(src)*4, func(from, to int) {
+	parallel.For(len(src)/n, len(src)*4, func(from, to int) {
 		for o := from; o < to; o++ {
 			at := o/inner*n*inner + o%inner
 			high := math.Inf(-1)
@@ -100,7 +102,7 @@ func softmax32(dst, src []float32, n, inner int, log bool) {
 		return
 	}
 	l := simd.Active()
-	parallel(len(src)/n, len(src)*4, func(from, to int) {
+	parallel.For(len(src)/n, len(src)*4, func(from, to int) {
 		w := newRowWriter(l, len(dst), n)
 		defer w.close()
 		softmaxSpan(&w, dst, src, n, from, to, log)
@@ -164,19 +166,19 @@ func lanesSum(x []float32) float32 {
 // halfLogSoftmax is log_softmax of half precision along rows: PyTorch keeps the
 // sum and its logarithm in half precision.
 func halfLogSoftmax(half DType, dst, src []float32, n int) {
-	parallel(len(src)/n, len(src)*4, func(from, to int) {
+	parallel.For(len(src)/n, len(src)*4, func(from, to int) {
 		halfLogSoftmaxRows(half, dst[from*n:to*n], src[from*n:to*n], n)
 	})
 }
 
 // halfLogSoftmaxRows computes some of the rows; dst may be src.
 func halfLogSoftmaxRows(half DType, dst, src []float32, n int) {
-	l, exps := simd.Active(), borrow(n)
-	defer exps.giveBack()
+	l, exps := simd.Active(), memory.Borrow(n)
+	defer exps.GiveBack()
 	for at := 0; at < len(src); at += n {
 		row, o := src[at:at+n], dst[at:at+n]
 		high := l.Largest(row)
-		sum := l.ExpSum(exps.floats, row, high)
+		sum := l.ExpSum(exps.Floats, row, high)
 		log := roundTo(half, float32(math.Log(float64(roundTo(half, float32(sum))))))
 		l.WithScalar(simd.Sub, o, row, high)
 		l.WithScalar(simd.Sub, o, o, log)
@@ -218,7 +220,7 @@ func layerNormKernel(k *kernelCall) {
 func layerNorm32(res, x, w, b *Tensor, n int, eps float64) {
 	dst, src := slice[float32](res), slice[float32](x)
 	p := newRowNorm(w, b, n, eps)
-	parallel(len(src)/n, len(src)*2, func(from, to int) {
+	parallel.For(len(src)/n, len(src)*2, func(from, to int) {
 		rows := newRowWriter(simd.Active(), len(dst), n)
 		defer rows.close()
 		p.span(&rows, dst, src, from, to)
@@ -289,7 +291,7 @@ func layerNormRows[T float32 | float64](res, x, w, b *Tensor, n int, eps float64
 	if b != nil {
 		bs = slice[T](b)
 	}
-	parallel(len(src)/n, len(src)*2, func(from, to int) {
+	parallel.For(len(src)/n, len(src)*2, func(from, to int) {
 		for r := from; r < to; r++ {
 			row, o := src[r*n:(r+1)*n], dst[r*n:(r+1)*n]
 			mean := 0.0
@@ -349,7 +351,7 @@ func batchNorm32(res, x *Tensor, channels, area int, mean, va, weight, bias []fl
 		return
 	}
 	l := simd.Active()
-	parallel(len(src)/area, len(src), func(from, to int) {
+	parallel.For(len(src)/area, len(src), func(from, to int) {
 		for i := from; i < to; i++ {
 			c := i % channels
 			scale := float32(1/math.Sqrt(float64(va[c])+eps)) * weight[c]

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"tcdbg/internal/ops"
+	"tcdbg/torch/internal/parallel"
 	"tcdbg/torch/internal/simd"
 )
 
@@ -116,7 +117,7 @@ func (w *windows) whole(s []span, d int) (size int, ok bool) {
 // plane applies f to the spatial planes of x and the result.
 func planes(n int, x, out *Tensor, f func(i int)) {
 	lead := product(x.shape[:len(x.shape)-n])
-	parallel(lead, max(x.Numel(), out.Numel())*4, func(from, to int) {
+	parallel.For(lead, max(x.Numel(), out.Numel())*4, func(from, to int) {
 		for i := from; i < to; i++ {
 			f(i)
 		}
@@ -322,7 +323,7 @@ func spreadBack(out, grad *Tensor, w *windows, div []float64) {
 // spreadPlanes is spreadBack for planes that follow each other.
 func spreadPlanes[T float32 | float64](res, grad []T, w *windows, div []float64) {
 	image, cells := product(w.image), product(w.out)
-	parallel(len(res)/image, len(res)*4, func(from, to int) {
+	parallel.For(len(res)/image, len(res)*4, func(from, to int) {
 		plane := make([]float64, image)
 		for i := from; i < to; i++ {
 			clear(plane)

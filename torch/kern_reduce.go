@@ -5,6 +5,8 @@ import (
 	"unsafe"
 
 	"tcdbg/internal/ops"
+	"tcdbg/torch/internal/memory"
+	"tcdbg/torch/internal/parallel"
 	"tcdbg/torch/internal/simd"
 )
 
@@ -110,9 +112,9 @@ func reduceInto[T, A any](x *Tensor, dims []bool, out []A, f fold[T, A]) {
 // reduceFlat folds one run, in pieces on several threads.
 func reduceFlat[T, A any](base *T, n int, out []A, f fold[T, A]) {
 	all := unsafe.Slice(base, n)
-	pieces := (n + 4*parallelGrain - 1) / (4 * parallelGrain)
+	pieces := (n + 4*parallel.Grain - 1) / (4 * parallel.Grain)
 	part := make([]A, pieces)
-	parallel(pieces, n, func(from, to int) {
+	parallel.For(pieces, n, func(from, to int) {
 		for i := from; i < to; i++ {
 			part[i] = foldRun(f.init, all[n*i/pieces:n*(i+1)/pieces], f)
 		}
@@ -146,7 +148,7 @@ func reduceRuns[T, A any](base *T, r *reduction, out []A, f fold[T, A]) {
 		inner, step = r.foldSize[n-1], r.foldStride[n-1]
 	}
 	runs := r.folds / inner
-	parallel(r.outs, r.outs*r.folds, func(from, to int) {
+	parallel.For(r.outs, r.outs*r.folds, func(from, to int) {
 		for o := from; o < to; o++ {
 			start := offsetOf(o, r.keptSize, r.keptStride)
 			acc := f.init
@@ -182,7 +184,7 @@ func reduceRows[T, A any](base *T, r *reduction, out []A, f fold[T, A]) {
 	const block = 512
 	blocks := (width + block - 1) / block
 	n := r.outs / width * blocks
-	parallel(n, r.outs*r.folds, func(from, to int) {
+	parallel.For(n, r.outs*r.folds, func(from, to int) {
 		for b := from; b < to; b++ {
 			row, col := b/blocks, b%blocks*block
 			w := min(block, width-col)
@@ -288,7 +290,7 @@ func (k *kernelCall) dimMask(i int) []bool {
 
 // finish stores row-major accumulators in the result.
 func finish[A any](out *Tensor, acc []A, d DType) {
-	src := &Tensor{dtype: d, shape: out.shape, stride: contiguousStrides(out.shape), storage: over(bytesOf(acc))}
+	src := &Tensor{dtype: d, shape: out.shape, stride: contiguousStrides(out.shape), storage: memory.Over(bytesOf(acc))}
 	copyInto(out, src)
 }
 
@@ -498,7 +500,7 @@ func argLoop[T number](x *Tensor, dim int, out *Tensor, high bool) {
 	n, step := x.shape[dim], x.stride[dim]
 	base := (*T)(x.Ptr())
 	acc := make([]int64, product(size))
-	parallel(len(acc), len(acc)*n, func(from, to int) {
+	parallel.For(len(acc), len(acc)*n, func(from, to int) {
 		for o := from; o < to; o++ {
 			p := elem(base, offsetOf(o, size, stride))
 			best, at := *p, 0
@@ -545,7 +547,7 @@ func cumLoop[T, A number](x *Tensor, dim int, out *Tensor, prod bool) {
 	src, dst := slice[T](x), slice[T](res)
 	n, inner := x.shape[dim], product(x.shape[dim+1:])
 	outer := product(x.shape[:dim])
-	parallel(outer*inner, len(src), func(from, to int) {
+	parallel.For(outer*inner, len(src), func(from, to int) {
 		for o := from; o < to; o++ {
 			at := o/inner*n*inner + o%inner
 			acc := A(0)

@@ -6,6 +6,7 @@ import (
 	"sort"
 
 	"tcdbg/internal/ops"
+	"tcdbg/torch/internal/order"
 )
 
 // This file holds sorting, searching, and the operators whose result's shape
@@ -51,19 +52,6 @@ func alongRows(x *Tensor, dim int, f func(row []float64, keys []int64, at []int)
 	}
 }
 
-// compareFloats orders NaN above everything.
-func compareFloats(a, b float64) int {
-	switch an, bn := a != a, b != b; {
-	case an && bn:
-		return 0
-	case an:
-		return 1
-	case bn:
-		return -1
-	}
-	return cmp.Compare(a, b)
-}
-
 // orderOf sorts positions 0..n-1 of a row, stably.
 func orderOf(row []float64, keys []int64, descending bool) []int {
 	n := max(len(row), len(keys))
@@ -74,7 +62,7 @@ func orderOf(row []float64, keys []int64, descending bool) []int {
 	slices.SortStableFunc(idx, func(a, b int) int {
 		var c int
 		if row != nil {
-			c = compareFloats(row[a], row[b])
+			c = order.Floats(row[a], row[b])
 		} else {
 			c = cmp.Compare(keys[a], keys[b])
 		}
@@ -153,7 +141,7 @@ func topkKernel(k *kernelCall) {
 		if largest {
 			less = func(i, j int) bool { return compare(i, j) > 0 }
 		}
-		return firstOf(max(len(row), len(keys)), count, sorted, less)
+		return order.First(max(len(row), len(keys)), count, sorted, less)
 	})
 }
 
@@ -178,7 +166,7 @@ func cumExtremum(high bool) kernel {
 			for i := range n {
 				var c int
 				if row != nil {
-					c = compareFloats(row[i], row[best])
+					c = order.Floats(row[i], row[best])
 					if row[best] != row[best] && row[i] == row[i] {
 						c = -1
 					}
@@ -242,9 +230,9 @@ func searchKernel(k *kernelCall) {
 		}
 		out[i] = int64(sort.Search(n, func(j int) bool {
 			if right {
-				return compareFloats(row[j], v) > 0
+				return order.Floats(row[j], v) > 0
 			}
-			return compareFloats(row[j], v) >= 0
+			return order.Floats(row[j], v) >= 0
 		}))
 	}
 	finish(k.out(), out, ops.Int64)
@@ -331,7 +319,7 @@ func rowsOf(x *Tensor, dim int, whole bool) [][]float64 {
 	return out
 }
 
-func compareRows(a, b []float64) int { return slices.CompareFunc(a, b, compareFloats) }
+func compareRows(a, b []float64) int { return slices.CompareFunc(a, b, order.Floats) }
 
 // groups are runs of equal rows in a given order.
 func uniqueGroups(rows [][]float64, order []int) (first []int, inverse, counts []int64) {

@@ -6,6 +6,7 @@ import (
 
 	"tcdbg/internal/ops"
 	"tcdbg/torch/internal/simd"
+	"tcdbg/torch/internal/special"
 )
 
 // This file holds the kernels of one operand.
@@ -13,14 +14,14 @@ import (
 func unaryKernels() map[ops.ID]kernel {
 	table := map[ops.ID]kernel{}
 	for id, f := range map[ops.ID]func(float64) float64{
-		ops.Exp: math.Exp, ops.Exp2: math.Exp2, ops.Expm1: math.Expm1, ops.Log: ops.LogOf, ops.Log2: log2, ops.Log10: math.Log10, ops.Log1p: math.Log1p,
+		ops.Exp: math.Exp, ops.Exp2: math.Exp2, ops.Expm1: math.Expm1, ops.Log: ops.LogOf, ops.Log2: special.Log2, ops.Log10: math.Log10, ops.Log1p: math.Log1p,
 		ops.Rsqrt: func(x float64) float64 { return 1 / math.Sqrt(x) }, ops.Reciprocal: func(x float64) float64 { return 1 / x },
 		ops.Sin: math.Sin, ops.Cos: math.Cos, ops.Tan: math.Tan, ops.Asin: math.Asin, ops.Acos: math.Acos, ops.Atan: math.Atan,
 		ops.Sinh: math.Sinh, ops.Cosh: math.Cosh, ops.Asinh: math.Asinh, ops.Acosh: math.Acosh, ops.Atanh: math.Atanh, ops.Tanh: math.Tanh,
-		ops.Sigmoid: sigmoid, ops.Erf: math.Erf, ops.Erfc: math.Erfc, ops.Erfinv: math.Erfinv, ops.Lgamma: lgamma, ops.Digamma: digamma,
-		ops.I0: besselI0, ops.I0e: besselI0e,
-		ops.I1: besselI1, ops.I1e: besselI1e,
-		ops.Erfcx: erfcx, ops.LogNdtr: logNdtr,
+		ops.Sigmoid: special.Sigmoid, ops.Erf: math.Erf, ops.Erfc: math.Erfc, ops.Erfinv: math.Erfinv, ops.Lgamma: special.Lgamma, ops.Digamma: special.Digamma,
+		ops.I0: special.BesselI0, ops.I0e: special.BesselI0e,
+		ops.I1: special.BesselI1, ops.I1e: special.BesselI1e,
+		ops.Erfcx: special.Erfcx, ops.LogNdtr: special.LogNdtr,
 		ops.Silu: func(x float64) float64 { return x / (1 + math.Exp(-x)) },
 	} {
 		loops := floats(f).with(ops.Complex64, complexLoop(id))
@@ -28,7 +29,7 @@ func unaryKernels() map[ops.ID]kernel {
 			loops.vectors1(v)
 		}
 		if id == ops.Erfinv {
-			loops.with(ops.Float32, run1(erfinvLoop))
+			loops.with(ops.Float32, run1(special.Erfinvs))
 		}
 		table[id] = (&pwKernel{loops: loops}).run
 	}
@@ -54,49 +55,6 @@ func unaryKernels() map[ops.ID]kernel {
 		table[id] = k
 	}
 	return table
-}
-
-func log2(x float64) float64 {
-	frac, exp := math.Frexp(x)
-	if frac == 0.5 { // exact for powers of two
-		return float64(exp - 1)
-	}
-	return math.Log2(x)
-}
-
-func sigmoid(x float64) float64 { return 1 / (1 + math.Exp(-x)) }
-
-func lgamma(x float64) float64 {
-	v, _ := math.Lgamma(x)
-	return v
-}
-
-// digamma is the logarithmic derivative of the gamma function.
-func digamma(x float64) float64 {
-	if x == 0 {
-		return math.Copysign(math.Inf(1), -x)
-	}
-	if x < 0 {
-		if x == math.Trunc(x) {
-			return math.NaN()
-		}
-		_, frac := math.Modf(x)
-		return digamma(1-x) - math.Pi/math.Tan(math.Pi*frac)
-	}
-	sum := 0.0
-	for x < 10 {
-		sum -= 1 / x
-		x++
-	}
-	if x == 10 {
-		return sum + 2.25175258906672110764
-	}
-	y := 0.0
-	if x < 1e17 {
-		z := 1 / (x * x)
-		y = z * (1.0/12 - z*(1.0/120-z*(1.0/252-z*(1.0/240-z*(1.0/132-z*(691.0/32760-z/12))))))
-	}
-	return sum + math.Log(x) - 0.5/x - y
 }
 
 func geluKernel(k *kernelCall) {
@@ -295,9 +253,9 @@ func constLoop(v bool) pwLoop {
 
 func polygammaKernel(k *kernelCall) {
 	n := k.num(0)
-	s := floats(func(x float64) float64 { return polygamma(n, x) })
+	s := floats(func(x float64) float64 { return special.Polygamma(n, x) })
 	if n == 1 {
-		s[ops.Float32], s[ops.Float64] = each1(trigamma[float32]), each1(trigamma[float64])
+		s[ops.Float32], s[ops.Float64] = each1(special.Trigamma[float32]), each1(special.Trigamma[float64])
 	}
 	(&pwKernel{loops: s}).run(k)
 }

@@ -7,6 +7,7 @@ import (
 
 	"tcdbg/internal/ops"
 	"tcdbg/internal/sym"
+	"tcdbg/torch/internal/parallel"
 )
 
 // This file is the table of eager kernels, an array over operator IDs, and
@@ -181,7 +182,7 @@ func (it *iterator) copyAll(shape []int, conv copyFn) {
 	}
 	piece := max(chunkSize*4, 1)
 	perRun := (it.inner + piece - 1) / piece
-	parallel(it.outer*perRun, n, func(from, to int) {
+	parallel.For(it.outer*perRun, n, func(from, to int) {
 		var base [maxOperands]unsafe.Pointer
 		at := -1
 		for c := from; c < to; c++ {

@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 	"testing"
+
+	"tcdbg/torch/internal/order"
 )
 
 // TestFastest: the first places are those of a stable sort of the whole row, NaN last.
@@ -28,7 +30,7 @@ func TestFastest(t *testing.T) {
 			}
 			slices.SortStableFunc(want, func(a, b int64) int { return cmp.Compare(row[b], row[a]) })
 			got := make([]int64, samples)
-			fastest(got, slices.Clone(row))
+			order.Largest(got, slices.Clone(row))
 			if !slices.Equal(got, want[:samples]) {
 				t.Errorf("%d of %d: %v, want %v", samples, n, got, want[:samples])
 			}

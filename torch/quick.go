@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"tcdbg/internal/ops"
+	"tcdbg/torch/internal/parallel"
 	"tcdbg/torch/internal/simd"
 )
 
@@ -14,7 +15,7 @@ import (
 
 // quickLimit is the number of elements from which on the long way, which uses
 // several threads, costs nothing in comparison.
-const quickLimit = parallelGrain
+const quickLimit = parallel.Grain
 
 var (
 	quickUnary = map[ops.ID]simd.Unary{
@@ -104,7 +105,7 @@ type tensorRoom struct {
 func smallTensor(shape []int, n int) *Tensor {
 	r := &tensorRoom{}
 	t, d := &r.tensor, len(shape)
-	if r.storage.small(4 * n) {
+	if r.storage.Small(4 * n) {
 		t.storage = &r.storage
 	} else {
 		t.storage = NewStorage(4 * n)

@@ -58,7 +58,7 @@ func (t *Tensor) Resize_(size ...int) *Tensor {
 		return t
 	}
 	if need := (t.offset + product(size)) * t.dtype.Size(); need > len(t.storage.Bytes()) && t.device != ops.Meta {
-		t.storage.grow(need)
+		t.storage.Grow(need)
 	}
 	t.shape, t.stride = append([]int{}, size...), contiguousStrides(size)
 	t.meta.Store(nil)

@@ -7,6 +7,7 @@ import (
 	"unsafe"
 
 	"tcdbg/internal/ops"
+	"tcdbg/torch/internal/parallel"
 	"tcdbg/torch/internal/simd"
 )
 
@@ -55,7 +56,7 @@ func (g *Generator) draw(n, each int, use func(from int, words []uint32)) {
 	g.stream(n*each, func(at int, words []uint32) {
 		const piece = 4096
 		count := len(words) / each
-		parallel((count+piece-1)/piece, 4*len(words), func(from, to int) {
+		parallel.For((count+piece-1)/piece, 4*len(words), func(from, to int) {
 			first, last := from*piece, min(to*piece, count)
 			use(at/each+first, words[first*each:last*each])
 		})

@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"tcdbg/internal/ops"
+	"tcdbg/torch/internal/memory"
 	"tcdbg/torch/internal/pickle"
 )
 
@@ -257,7 +258,7 @@ func rebuildTensor(args pickle.Tuple) (any, error) {
 	if !ok || !ok2 || !ok3 || !ok4 || len(shape) != len(stride) || offset < 0 {
 		return nil, errors.New("a tensor of unknown form")
 	}
-	if !within(raw.st.size/raw.d.Size(), shape, stride, offset) {
+	if !within(raw.st.Size()/raw.d.Size(), shape, stride, offset) {
 		return nil, fmt.Errorf("a tensor of size %v, stride %v and offset %d is outside of its storage", shape, stride, offset)
 	}
 	t := FromStorage(raw.st, raw.d, shape, stride, offset)
@@ -426,7 +427,7 @@ func Save(value any, path string) (err error) {
 	w := &archive{zip: zip.NewWriter(f), name: name}
 	w.add("data.pkl", text)
 	w.add(".format_version", []byte("1"))
-	w.add(".storage_alignment", []byte(strconv.Itoa(alignment)))
+	w.add(".storage_alignment", []byte(strconv.Itoa(memory.Alignment)))
 	w.add("byteorder", []byte("little"))
 	for i, st := range s.list {
 		w.add("data/"+strconv.Itoa(i), st.Bytes()[:st.Size()])
@@ -454,7 +455,7 @@ func (a *archive) add(name string, data []byte) {
 	h.CRC32 = crc32.ChecksumIEEE(data)
 	h.CompressedSize64, h.UncompressedSize64 = uint64(len(data)), uint64(len(data))
 	const fixed, field = 30, 4 // bytes of a local header, and of the extra field's own
-	pad := (alignment - (a.at+fixed+len(h.Name)+field)%alignment) % alignment
+	pad := (memory.Alignment - (a.at+fixed+len(h.Name)+field)%memory.Alignment) % memory.Alignment
 	h.Extra = append([]byte{'F', 'B', byte(pad), byte(pad >> 8)}, make([]byte, pad)...)
 	w, err := a.zip.CreateRaw(h)
 	if err == nil {

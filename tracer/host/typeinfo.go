@@ -335,6 +335,8 @@ func (tt *typeTable) nativeType(t *types.Named) reflect.Type {
 var aliasedTypes = map[string]reflect.Type{
 	"tcdbg/internal/ops.DType":  reflect.TypeFor[torch.DType](),
 	"tcdbg/internal/ops.Device": reflect.TypeFor[torch.Device](),
+
+	"tcdbg/torch/internal/memory.Storage": reflect.TypeFor[torch.Storage](),
 }
 
 // reachable finds the unexported types of a package that its variables and the

@@ -548,7 +548,6 @@ func pkg_tcdbg_torch() *rt.Pkg {
 			"Option":        reflect.TypeFor[p_tcdbg_torch.Option](),
 			"OrderedDict":   reflect.TypeFor[p_tcdbg_torch.OrderedDict](),
 			"Slice_":        reflect.TypeFor[p_tcdbg_torch.Slice_](),
-			"Storage":       reflect.TypeFor[p_tcdbg_torch.Storage](),
 			"Tensor":        reflect.TypeFor[p_tcdbg_torch.Tensor](),
 			"VariadicKind":  reflect.TypeFor[p_tcdbg_torch.VariadicKind](),
 		},

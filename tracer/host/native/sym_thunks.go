@@ -777,22 +777,6 @@ func Thunk(f any) rt.Thunk {
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			*(*any)(r) = f(*(**p_tcdbg_torch.OrderedDict)(a[0]), *(*any)(a[1]))
 		}
-	case func(*p_tcdbg_torch.Storage):
-		return func(a []unsafe.Pointer, r unsafe.Pointer) {
-			f(*(**p_tcdbg_torch.Storage)(a[0]))
-		}
-	case func(*p_tcdbg_torch.Storage) []byte:
-		return func(a []unsafe.Pointer, r unsafe.Pointer) {
-			*(*[]byte)(r) = f(*(**p_tcdbg_torch.Storage)(a[0]))
-		}
-	case func(*p_tcdbg_torch.Storage) uint64:
-		return func(a []unsafe.Pointer, r unsafe.Pointer) {
-			*(*uint64)(r) = f(*(**p_tcdbg_torch.Storage)(a[0]))
-		}
-	case func(*p_tcdbg_torch.Storage, p_tcdbg_torch.DType, []int, []int, int) *p_tcdbg_torch.Tensor:
-		return func(a []unsafe.Pointer, r unsafe.Pointer) {
-			*(**p_tcdbg_torch.Tensor)(r) = f(*(**p_tcdbg_torch.Storage)(a[0]), *(*p_tcdbg_torch.DType)(a[1]), *(*[]int)(a[2]), *(*[]int)(a[3]), *(*int)(a[4]))
-		}
 	case func(*p_tcdbg_torch.Tensor):
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			f(*(**p_tcdbg_torch.Tensor)(a[0]))
@@ -821,10 +805,6 @@ func Thunk(f any) rt.Thunk {
 	case func(*p_tcdbg_torch.Tensor) *p_tcdbg_internal_ops.TensorMeta:
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			*(**p_tcdbg_internal_ops.TensorMeta)(r) = f(*(**p_tcdbg_torch.Tensor)(a[0]))
-		}
-	case func(*p_tcdbg_torch.Tensor) *p_tcdbg_torch.Storage:
-		return func(a []unsafe.Pointer, r unsafe.Pointer) {
-			*(**p_tcdbg_torch.Storage)(r) = f(*(**p_tcdbg_torch.Tensor)(a[0]))
 		}
 	case func(*p_tcdbg_torch.Tensor) *p_tcdbg_torch.Tensor:
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
@@ -885,10 +865,6 @@ func Thunk(f any) rt.Thunk {
 	case func(*p_tcdbg_torch.Tensor) unsafe.Pointer:
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			*(*unsafe.Pointer)(r) = f(*(**p_tcdbg_torch.Tensor)(a[0]))
-		}
-	case func(*p_tcdbg_torch.Tensor, *p_tcdbg_torch.Storage, p_tcdbg_torch.DType, []int, []int, int):
-		return func(a []unsafe.Pointer, r unsafe.Pointer) {
-			f(*(**p_tcdbg_torch.Tensor)(a[0]), *(**p_tcdbg_torch.Storage)(a[1]), *(*p_tcdbg_torch.DType)(a[2]), *(*[]int)(a[3]), *(*[]int)(a[4]), *(*int)(a[5]))
 		}
 	case func(*p_tcdbg_torch.Tensor, *p_tcdbg_torch.Tensor):
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
@@ -1863,10 +1839,6 @@ func Thunk(f any) rt.Thunk {
 	case func(int):
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			f(*(*int)(a[0]))
-		}
-	case func(int) *p_tcdbg_torch.Storage:
-		return func(a []unsafe.Pointer, r unsafe.Pointer) {
-			*(**p_tcdbg_torch.Storage)(r) = f(*(*int)(a[0]))
 		}
 	case func(int) []int:
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {

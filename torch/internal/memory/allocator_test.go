@@ -1,0 +1,48 @@
+package memory
+
+import (
+	"runtime"
+	"testing"
+)
+
+// TestLargeHeapsAreCollectedRarely: what may go out between two collections grows
+// with what Go's heap holds besides blocks, which a collection has to look through,
+// up to a bound.
+func TestLargeHeapsAreCollectedRarely(t *testing.T) {
+	a := &allocator{free: map[int][][]byte{}}
+	others := 0 // what other tests left in blocks is no part of the rest either
+	allowance := func() int {
+		runtime.GC()
+		blocks.mu.Lock()
+		a.small += blocks.small - others
+		others = blocks.small
+		blocks.mu.Unlock()
+		a.weigh()
+		return a.allowance()
+	}
+	before := allowance()
+	held := make([][]*int, 10)
+	for i := range held {
+		held[i] = make([]*int, 1<<17) // 1 MB
+	}
+	after := allowance()
+	if grown := after - before; grown < 4*len(held)<<20-before || after <= before {
+		t.Errorf("with %d MB more in the heap %d MB may go out, %d MB before", len(held), after>>20, before>>20)
+	}
+	runtime.KeepAlive(held)
+
+	lent := make([][]byte, 20) // blocks are no part of what a collection looks through
+	for i := range lent {
+		lent[i] = a.fresh(1 << 20)
+	}
+	if grown := allowance() - after; grown > 4*len(lent)<<20 {
+		t.Errorf("with %d MB of blocks more %d MB more may go out", len(lent), grown>>20)
+	}
+	runtime.KeepAlive(lent)
+	if a.rest = 1 << 40; a.allowance() != maxPending {
+		t.Errorf("of a huge heap %d MB may go out, want %d", a.allowance()>>20, maxPending>>20)
+	}
+	if a.live = 1 << 40; a.allowance() != a.live/4 {
+		t.Errorf("beside %d MB in use %d MB may go out", a.live>>20, a.allowance()>>20)
+	}
+}

@@ -1,0 +1,41 @@
+package memory
+
+import "sync/atomic"
+
+// This file is the memory that tensors share.
+
+// Storage is the memory behind one or more tensors: untyped bytes, 64-byte
+// aligned, from the caching allocator.
+type Storage struct {
+	data    []byte // nil on the meta device
+	size    int    // bytes
+	version atomic.Uint64
+}
+
+// Bytes returns the memory; it is nil for meta tensors. The slice does not keep s
+// alive, and the memory of a dead Storage goes to others or back to the system:
+// runtime.KeepAlive(s) belongs after the last use.
+func (s *Storage) Bytes() []byte { return s.data }
+
+// Version counts the in-place changes of the storage. What is derived from a
+// parameter (packed weights, a saved tensor) is valid until it changes.
+func (s *Storage) Version() uint64 { return s.version.Load() }
+
+// Bump records an in-place change made without an operator (by a compiled kernel).
+func (s *Storage) Bump() { s.version.Add(1) }
+
+// Size is the number of bytes, which the meta device has too.
+func (s *Storage) Size() int { return s.size }
+
+// Over is a Storage of memory that was allocated elsewhere.
+func Over(data []byte) *Storage { return &Storage{data: data} }
+
+// Small gives a new s n bytes if so few that they come from Go's heap, and reports
+// whether it did.
+func (s *Storage) Small(n int) bool {
+	if n > smallBlock {
+		return false
+	}
+	s.size, s.data = n, alignedBytes(n)
+	return true
+}

@@ -1,0 +1,6 @@
+//go:build !linux
+
+package parallel
+
+// leaveProcessor would move the running thread off a processor.
+func leaveProcessor(int) bool { return false }
