@@ -41,6 +41,7 @@ func standardIntrinsics() map[string]Intrinsic {
 	}
 	addFmt(m)
 	addAST(m)
+	addStarted(m)
 	addAtomicPointer(m)
 	addSort(m)
 	addRuntime(m)

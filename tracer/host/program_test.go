@@ -46,7 +46,7 @@ func (b *lockedBuffer) String() string {
 
 // TestPrograms compares programs with what `go run` printed.
 func TestPrograms(t *testing.T) {
-	for _, name := range []string{"values", "panics", "sorting", "types", "messages", "gotypes", "generics", "reflection", "places", "reflectcalls", "templates", "decoding", "anyargs", "reflecttypes", "reflectvalues", "encodings", "benching"} {
+	for _, name := range []string{"values", "panics", "sorting", "types", "messages", "gotypes", "generics", "reflection", "places", "reflectcalls", "templates", "decoding", "anyargs", "reflecttypes", "reflectvalues", "encodings", "benching", "goexit"} {
 		t.Run(name, func(t *testing.T) {
 			file := filepath.Join("testdata/programs", name+".go")
 			golden := strings.TrimSuffix(file, ".go") + ".out"
@@ -113,6 +113,21 @@ func TestFatal(t *testing.T) {
 		out, _ := cmd.CombinedOutput()
 		if string(out) != want || cmd.ProcessState.ExitCode() != 1 {
 			t.Errorf("%s: %d %q", call, cmd.ProcessState.ExitCode(), out)
+		}
+	}
+}
+
+// TestStarted: a panic of a function that compiled code has started a goroutine for
+// ends the program with Go's text and the program's stack.
+func TestStarted(t *testing.T) {
+	for _, by := range []string{"Go", "time", "context"} {
+		cmd := exec.Command(os.Args[0], "testdata/programs/goexit.go", by)
+		cmd.Env = append(os.Environ(), childEnv+"=1")
+		var errs bytes.Buffer
+		cmd.Stderr = &errs
+		_, _ = cmd.Output()
+		if got := errs.String(); cmd.ProcessState.ExitCode() != 2 || !strings.HasPrefix(got, "panic: E2\n") || !strings.Contains(got, "goexit.go:43\n") || strings.Contains(got, "tracer/host.") {
+			t.Errorf("%s: %d %s", by, cmd.ProcessState.ExitCode(), got)
 		}
 	}
 }

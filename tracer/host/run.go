@@ -2,6 +2,7 @@ package host
 
 import (
 	"fmt"
+	"runtime"
 	"unsafe"
 )
 
@@ -180,9 +181,15 @@ func (th *Thread) calledBack(b *boundFunc, closure *Closure, free, args []unsafe
 	switch {
 	case b.code != nil:
 		defer func() {
-			if r := recover(); r != nil {
-				panic(&nativePanic{th.leaving(r)})
+			r := recover()
+			if r == nil {
+				return
 			}
+			p := th.leaving(r)
+			if p.goexit { // compiled code lets it pass, as panics it may not
+				runtime.Goexit()
+			}
+			panic(&nativePanic{p})
 		}()
 		th.call(b.code, closure, free, args, result)
 	case b.intrinsic != nil:
