@@ -113,7 +113,7 @@ func advancedRows() []*Op {
 					}
 				}
 				if c.Needs[2] {
-					out[n+1] = b.pickedGrad(c, g)
+					out[n+1] = pickedGrad(b, c, g)
 				}
 				return out
 			}),
@@ -133,8 +133,8 @@ func advancedRows() []*Op {
 			d := dimOf(c, 2)
 			full, err := broadcast2(replaced(m.Shape, d, symOne), replaced(im.Shape, d, symOne))
 			refuse(err)
-			x = b.expandIf(x, replaced(full, d, m.Shape[d]))
-			idx = b.expandIf(idx, replaced(full, d, im.Shape[d]))
+			x = expandIf(b, x, replaced(full, d, m.Shape[d]))
+			idx = expandIf(b, idx, replaced(full, d, im.Shape[d]))
 			idx = b.where(b.lt(idx, 0), b.add(idx, m.Shape[d]), idx)
 			return b.Emit(Gather, x, d, idx)
 		}),
@@ -162,7 +162,7 @@ func advancedRows() []*Op {
 			Decompose: decomp(func(b B, c *Call) Value {
 				idx, w := c.Tensor(0), c.Tensor(1)
 				if !c.IsNone(3) {
-					b.renormRows(c.Value(1), b.reshape(c.Value(0), numel(idx.Shape)), c.Args[3], c.Args[4])
+					renormRows(b, c.Value(1), b.reshape(c.Value(0), numel(idx.Shape)), c.Args[3], c.Args[4])
 					return b.Emit(Embedding, c.Value(0), c.Value(1), c.Args[2], nil, c.Args[4], c.Args[5])
 				}
 				flat := b.Emit(IndexSelect, c.Value(1), 0, b.reshape(c.Value(0), numel(idx.Shape)))
@@ -175,7 +175,7 @@ func advancedRows() []*Op {
 
 // pickedGrad is the gradient of the values of index_put. A mask picks as many
 // places as data says; how many values there are says it without.
-func (b B) pickedGrad(c *BackwardCall, g Value) Value {
+func pickedGrad(b B, c *BackwardCall, g Value) Value {
 	list, v := c.Values(1), c.Tensor(2)
 	if !hasMask(list) {
 		return b.sumTo(b.Emit(Index, g, list), v.Shape)
@@ -353,7 +353,7 @@ func scatterReduceBack(b B, c *BackwardCall) []Value {
 		n = b.Emit(Clamp, n, 1.0)
 		gs, gv = b.div(g, n), b.div(gather(g), gather(n))
 	case "prod":
-		gs, gv = b.scatterProdBack(c, g)
+		gs, gv = scatterProdBack(b, c, g)
 	default:
 		value := gather(out)
 		selfHit, srcHit := b.eq(self, out), b.eq(src, value)
@@ -370,7 +370,7 @@ func scatterReduceBack(b B, c *BackwardCall) []Value {
 
 // scatterProdBack divides the product by each factor; single zeros are
 // replaced by one, several make everything zero.
-func (b B) scatterProdBack(c *BackwardCall, g Value) (gs, gv Value) {
+func scatterProdBack(b B, c *BackwardCall, g Value) (gs, gv Value) {
 	self, dim, idx, src, out := c.Value(0), c.Args[1], c.Value(2), c.Value(3), c.Outs[0]
 	d := g.TensorMeta().DType
 	zeroSelf := b.eq(self, 0.0)

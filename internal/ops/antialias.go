@@ -23,13 +23,13 @@ func antialiasRows() []*Op {
 				}
 				scale = factors
 			}
-			return b.antialiased(c.Value(0), size, scale, c.Bool(2), false)
+			return antialiased(b, c.Value(0), size, scale, c.Bool(2), false)
 		}),
 	}
 }
 
 // antialiased resamples the last two dimensions; a scale of zero is unknown.
-func (b B) antialiased(x Value, size []sym.Int, scale []float64, corners, cubic bool) Value {
+func antialiased(b B, x Value, size []sym.Int, scale []float64, corners, cubic bool) Value {
 	m := x.TensorMeta()
 	wide := b.cast(x, OpMath(m.DType))
 	if !m.DType.IsFloat() {
@@ -37,19 +37,19 @@ func (b B) antialiased(x Value, size []sym.Int, scale []float64, corners, cubic 
 	}
 	for i := 1; i >= 0; i-- { // width first
 		d := 2 + i
-		w := b.filterMatrix(wide.TensorMeta(), m.Shape[d], size[i], scale[i], corners, cubic)
+		w := filterMatrix(b, wide.TensorMeta(), m.Shape[d], size[i], scale[i], corners, cubic)
 		if i == 1 {
-			wide = b.dotm(wide, b.mt(w))
+			wide = dotm(b, wide, mt(b, w))
 		} else {
-			wide = b.dotm(w, wide)
+			wide = dotm(b, w, wide)
 		}
-		wide = b.pixels(wide, m.DType)
+		wide = toPixels(b, wide, m.DType)
 	}
 	return b.cast(wide, m.DType)
 }
 
 // filterMatrix has a row of weights, which sum to one, for each result.
-func (b B) filterMatrix(like *TensorMeta, n, out sym.Int, scale float64, corners, cubic bool) Value {
+func filterMatrix(b B, like *TensorMeta, n, out sym.Int, scale float64, corners, cubic bool) Value {
 	step := 0.0
 	if scale > 0 {
 		step = 1 / scale
@@ -58,8 +58,8 @@ func (b B) filterMatrix(like *TensorMeta, n, out sym.Int, scale float64, corners
 	if cubic {
 		support = 2
 	}
-	move := b.ratio(n, out, step, corners, like)
-	grow, back, forth := b.filterReach(move, support)
+	move := sampleRatio(b, n, out, step, corners, like)
+	grow, back, forth := filterReach(b, move, support)
 	d := like.DType
 	center := b.mul(b.add(b.cast(b.arange(out, like), d), 0.5), move)
 	first := b.Emit(ClampMin, b.Emit(Trunc, b.add(center, back)), 0.0)
@@ -68,7 +68,7 @@ func (b B) filterMatrix(like *TensorMeta, n, out sym.Int, scale float64, corners
 	dist := b.Emit(Abs, b.div(b.add(b.sub(at, b.unsqueeze(center, 1)), 0.5), grow))
 	var w Value
 	if cubic {
-		w = b.keysFilter(dist)
+		w = keysFilter(b, dist)
 	} else {
 		w = b.Emit(ClampMin, b.sub(1, dist), 0.0)
 	}
@@ -79,7 +79,7 @@ func (b B) filterMatrix(like *TensorMeta, n, out sym.Int, scale float64, corners
 
 // filterReach says by how much a filter grows that moves by the given ratio, and
 // where its support begins and ends, from half a pixel before its center.
-func (b B) filterReach(move Arg, support float64) (grow, back, forth Arg) {
+func filterReach(b B, move Arg, support float64) (grow, back, forth Arg) {
 	if r, ok := move.(float64); ok {
 		g := max(r, 1)
 		return g, 0.5 - support*g, 0.5 + support*g
@@ -90,7 +90,7 @@ func (b B) filterReach(move Arg, support float64) (grow, back, forth Arg) {
 }
 
 // keysFilter is the cubic filter with a = -0.5.
-func (b B) keysFilter(x Value) Value {
+func keysFilter(b B, x Value) Value {
 	const a = -0.5
 	near := b.add(b.mul(b.sq(x), b.sub(b.mul(x, a+2), a+3)), 1)
 	far := b.mul(b.sub(b.mul(b.add(b.mul(b.sub(x, 5), x), 8), x), 4), a)

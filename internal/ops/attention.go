@@ -27,7 +27,7 @@ func attention(b B, c *Call) Value {
 	if fusedAttention(c) {
 		return b.EmitN(FlashAttention, c.Value(0), c.Value(1), c.Value(2), c.Args[4], c.Args[5], mask, c.Args[6])[0]
 	}
-	return b.plainAttention(c, mask)
+	return plainAttention(b, c, mask)
 }
 
 // fusedAttention reports whether PyTorch's fused kernel takes a call: batches and
@@ -56,12 +56,12 @@ func fusedAttention(c *Call) bool {
 }
 
 // plainAttention is the formula, in float32 where operands are half precision.
-func (b B) plainAttention(c *Call, mask Value) Value {
+func plainAttention(b B, c *Call, mask Value) Value {
 	m := c.Tensor(0)
 	wide := OpMath(m.DType)
 	q, k, v := b.cast(c.Value(0), wide), b.cast(c.Value(1), wide), b.cast(c.Value(2), wide)
 	if c.Bool(7) {
-		k, v = b.groupedHeads(q, k), b.groupedHeads(q, v)
+		k, v = groupedHeads(b, q, k), groupedHeads(b, q, v)
 	}
 	scale := attentionScale(c, 6)
 	var s Value
@@ -72,7 +72,7 @@ func (b B) plainAttention(c *Call, mask Value) Value {
 		s = b.Emit(Matmul, b.mul(q, root), b.mul(b.transpose(k, -2, -1), root))
 	}
 	if c.Bool(5) {
-		mask = b.causalMask(q, k)
+		mask = causalMask(b, q, k)
 	}
 	if mask != nil {
 		s = b.add(s, mask)
@@ -98,7 +98,7 @@ func attentionScale(c *Call, i int) float64 {
 }
 
 // causalMask is zero where a query may see a key and -inf elsewhere.
-func (b B) causalMask(q, k Value) Value {
+func causalMask(b B, q, k Value) Value {
 	qm, km := q.TensorMeta(), k.TensorMeta()
 	n := len(qm.Shape)
 	keep := b.ge(b.unsqueeze(b.arange(qm.Shape[n-2], qm), 1), b.arange(km.Shape[len(km.Shape)-2], qm))
@@ -106,7 +106,7 @@ func (b B) causalMask(q, k Value) Value {
 }
 
 // groupedHeads repeats key or value heads so that each query head has one.
-func (b B) groupedHeads(q, k Value) Value {
+func groupedHeads(b B, q, k Value) Value {
 	qm, km := q.TensorMeta(), k.TensorMeta()
 	d := len(km.Shape) - 3
 	r := sym.FloorDiv(qm.Shape[len(qm.Shape)-3], km.Shape[d])

@@ -47,8 +47,8 @@ func passGrad(b B, g Value, _, _ Arg, _ Value) Value { return g }
 
 func isOne(a Arg) bool { return NumberOf(a) == 1 }
 
-// scaled is alpha*x, x itself for alpha 1.
-func (b B) scaled(x Value, alpha Arg) Value {
+// timesAlpha is alpha*x, x itself for alpha 1.
+func timesAlpha(b B, x Value, alpha Arg) Value {
 	if isOne(alpha) {
 		return x
 	}
@@ -70,7 +70,7 @@ func arithmeticRows() []*Op {
 				if i == 0 {
 					return g
 				}
-				return b.scaled(g, c.Args[2])
+				return timesAlpha(b, g, c.Args[2])
 			}),
 		},
 		{
@@ -80,7 +80,7 @@ func arithmeticRows() []*Op {
 				if i == 0 {
 					return g
 				}
-				return b.neg(b.scaled(g, c.Args[2]))
+				return b.neg(timesAlpha(b, g, c.Args[2]))
 			}),
 		},
 		{
@@ -251,10 +251,10 @@ func mathPairRows() []*Op {
 		}), nil),
 		binaryRow(Atan2, "atan2", floatType, pairBack(
 			func(b B, g Value, x, y Arg, _ Value) Value {
-				return b.mul(b.mul(g, y), b.inverseSquare(x, y))
+				return b.mul(b.mul(g, y), inverseSquare(b, x, y))
 			},
 			func(b B, g Value, x, y Arg, _ Value) Value {
-				return b.mul(b.mul(g, b.neg(x)), b.inverseSquare(x, y))
+				return b.mul(b.mul(g, b.neg(x)), inverseSquare(b, x, y))
 			}), nil),
 		binaryRow(Hypot, "hypot", floatsOnly, pairBack(
 			func(b B, g Value, x, y Arg, out Value) Value { return b.div(b.mul(g, x), out) },
@@ -330,20 +330,20 @@ func ternaryRows() []*Op {
 		{
 			ID: Addcmul, Name: "addcmul", Schema: "(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor", Tags: TagPointwise, Meta: pointwise(keepType),
 			Decompose: decompF(func(b B, c *Call) Value {
-				t1, t2 := b.promoted(c)
-				return b.add(c.Value(0), b.mul(b.scaled(t1, c.Args[3]), t2))
+				t1, t2 := promotedPair(b, c)
+				return b.add(c.Value(0), b.mul(timesAlpha(b, t1, c.Args[3]), t2))
 			}),
 			Backward: pointwiseBack(func(b B, c *BackwardCall, g Value, i int) Value {
 				if i == 0 {
 					return g
 				}
-				return b.mul(g, b.scaled(c.Value(3-i), c.Args[3]))
+				return b.mul(g, timesAlpha(b, c.Value(3-i), c.Args[3]))
 			}),
 		},
 		{
 			ID: Addcdiv, Name: "addcdiv", Schema: "(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor", Tags: TagPointwise, Meta: pointwise(keepType),
 			Decompose: decompF(func(b B, c *Call) Value {
-				t1, t2 := b.promoted(c)
+				t1, t2 := promotedPair(b, c)
 				return b.add(c.Value(0), b.mul(b.div(t1, t2), c.Args[3]))
 			}),
 			Backward: pointwiseBack(func(b B, c *BackwardCall, g Value, i int) Value {
@@ -358,7 +358,7 @@ func ternaryRows() []*Op {
 					return b.mul(g, b.div(value, c.Value(2)))
 				}
 				t2 := c.Value(2)
-				return b.neg(b.mul(g, b.div(b.scaled(c.Value(1), c.Args[3]), b.sq(t2))))
+				return b.neg(b.mul(g, b.div(timesAlpha(b, c.Value(1), c.Args[3]), b.sq(t2))))
 			}),
 		},
 		{
@@ -373,8 +373,8 @@ func ternaryRows() []*Op {
 	}
 }
 
-// promoted are arguments 1 and 2 in the type that all three have together.
-func (b B) promoted(c *Call) (t1, t2 Value) {
+// promotedPair are arguments 1 and 2 in the type that all three have together.
+func promotedPair(b B, c *Call) (t1, t2 Value) {
 	d := ResultType(c.Args[:3]...)
 	return b.cast(c.Value(1), d), b.cast(c.Value(2), d)
 }
@@ -406,7 +406,7 @@ func whereMeta(c *Call) ([]Result, error) {
 
 // inverseSquare is one over the squared distance of (x, y) from the origin, and
 // zero there.
-func (b B) inverseSquare(x, y Arg) Value {
+func inverseSquare(b B, x, y Arg) Value {
 	square := b.add(b.sq(x), b.sq(y))
 	return b.where(b.eq(square, 0.0), scalarLike(square, 0), b.inv(square))
 }

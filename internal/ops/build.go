@@ -8,7 +8,8 @@ import (
 )
 
 // B adds arithmetic to a Builder, so that derivatives and decompositions read
-// like formulas. Operands are tensors or numbers.
+// like formulas. Operands are tensors or numbers. Steps that one family of operators
+// shares are functions of its file that take a B.
 type B struct{ Builder }
 
 // Short forms of the operators that rules use most.

@@ -22,13 +22,13 @@ func complexRows() []*Op {
 			if !c.Tensor(0).DType.IsComplex() {
 				return b.Emit(Alias, c.Value(0))
 			}
-			return b.part(c.Value(0), 0)
+			return complexPart(b, c.Value(0), 0)
 		}),
 		composite(Imag, "imag", selfOnly, TagMaybeView, func(b B, c *Call) Value {
 			if !c.Tensor(0).DType.IsComplex() {
 				refuse(Errorf("imag is not implemented for tensors with non-complex dtypes."))
 			}
-			return b.part(c.Value(0), 1)
+			return complexPart(b, c.Value(0), 1)
 		}),
 		unaryRow(Angle, "angle", angleType, unaryBack(angleBack), nil),
 		complexRow(),
@@ -49,7 +49,7 @@ func polarFormRow() *Op {
 		if i == 1 {
 			along = b.conj(b.mul(c.Outs[0], 1i))
 		}
-		return b.part(b.mul(g, along), 0)
+		return complexPart(b, b.mul(g, along), 0)
 	})
 	return row
 }
@@ -62,8 +62,8 @@ func (b B) conj(x Value) Value {
 	return b.Emit(ConjCopy, x)
 }
 
-// part is the view of the real (0) or imaginary (1) parts of x.
-func (b B) part(x Value, i int) Value { return b.sel(b.Emit(ViewAsReal, x), -1, sym.C(i)) }
+// complexPart is the view of the real (0) or imaginary (1) parts of x.
+func complexPart(b B, x Value, i int) Value { return b.sel(b.Emit(ViewAsReal, x), -1, sym.C(i)) }
 
 // sgn is x/|x| of a complex x, zero at zero.
 func (b B) sgn(x Value) Value {
@@ -105,7 +105,7 @@ func angleBack(b B, g, x, _ Value) Value {
 	if !x.TensorMeta().DType.IsComplex() {
 		return b.zeros(g.TensorMeta())
 	}
-	re, im := b.part(x, 0), b.part(x, 1)
+	re, im := complexPart(b, x, 0), complexPart(b, x, 1)
 	square := b.add(b.sq(re), b.sq(im))
 	scale := b.where(b.eq(square, 0.0), 0.0, b.div(g, square))
 	return b.Emit(Complex, b.neg(b.mul(scale, im)), b.mul(scale, re))
@@ -135,7 +135,7 @@ func complexRow() *Op {
 	}
 	return &Op{
 		ID: Complex, Name: "complex", Schema: "(Tensor real, Tensor imag) -> Tensor", Tags: TagPointwise | TagNotMethod, Meta: rule,
-		Backward: pointwiseBack(func(b B, _ *BackwardCall, g Value, i int) Value { return b.part(g, i) }),
+		Backward: pointwiseBack(func(b B, _ *BackwardCall, g Value, i int) Value { return complexPart(b, g, i) }),
 	}
 }
 

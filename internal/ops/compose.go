@@ -14,15 +14,15 @@ func composeRows() []*Op {
 	return append(append(rows, sequenceRows()...), pairReductionRows()...)
 }
 
-func (b B) atLeast(x Value, n int) Value {
+func atLeast(b B, x Value, n int) Value {
 	m := x.TensorMeta()
 	switch k := len(m.Shape); {
 	case k >= n:
 		return x
 	case n == 1:
-		return b.view2(x, []sym.Int{symOne})
+		return view2(b, x, []sym.Int{symOne})
 	case k == 0:
-		return b.view2(x, []sym.Int{symOne, symOne, symOne}[:n])
+		return view2(b, x, []sym.Int{symOne, symOne, symOne}[:n])
 	case k == 1 && n == 2:
 		return b.unsqueeze(x, 0)
 	case k == 1:
@@ -39,7 +39,7 @@ func stackRows() []*Op {
 			}
 			var xs []Value
 			for _, x := range c.Values(0) {
-				xs = append(xs, b.atLeast(x, low))
+				xs = append(xs, atLeast(b, x, low))
 			}
 			return b.cat(dim(xs[0]), xs...)
 		})
@@ -47,7 +47,7 @@ func stackRows() []*Op {
 	at := func(d int) func(Value) int { return func(Value) int { return d } }
 	least := func(id ID, n int) *Op {
 		name := "atleast_" + itoa(n) + "d"
-		return composite(id, name, selfOnly, TagNotMethod|TagMaybeView, func(b B, c *Call) Value { return b.atLeast(c.Value(0), n) })
+		return composite(id, name, selfOnly, TagNotMethod|TagMaybeView, func(b B, c *Call) Value { return atLeast(b, c.Value(0), n) })
 	}
 	split := func(id ID, name string, low int, dim func(rank int) int) *Op {
 		return compositeN(id, name, "(Tensor self, int[] indices_or_sections) -> Tensor[]", TagMaybeView, func(b B, c *Call) []Value {
@@ -86,7 +86,7 @@ func stackRows() []*Op {
 			rows, cols := symZero, symZero
 			var xs, out []Value
 			for _, x := range c.Values(0) {
-				x = b.atLeast(x, 2)
+				x = atLeast(b, x, 2)
 				xs = append(xs, x)
 				cols = sym.Add(cols, x.TensorMeta().Shape[1])
 			}
@@ -150,12 +150,12 @@ func tensorSplit(b B, c *Call) []Value {
 func productRows() []*Op {
 	mixed := func(b B, c *Call, prod Value, self, beta, alpha int) Value {
 		d := prod.TensorMeta().DType
-		p := b.scaled(prod, numberAs(d, c.Args[alpha]))
+		p := timesAlpha(b, prod, numberAs(d, c.Args[alpha]))
 		x := c.Value(self)
 		if IsZero(numberAs(d, c.Args[beta])) { // NaN in self must not show, its gradient is zero
 			return b.add(b.where(b.full(nil, 0, NewMeta(Bool, CPU, nil)), x, scalarLike(x, 0)), p)
 		}
-		return b.add(b.scaled(x, numberAs(d, c.Args[beta])), p)
+		return b.add(timesAlpha(b, x, numberAs(d, c.Args[beta])), p)
 	}
 	const tail = ", *, Scalar beta=1, Scalar alpha=1) -> Tensor"
 	return []*Op{
@@ -163,7 +163,7 @@ func productRows() []*Op {
 			d := c.Tensor(1).DType
 			n, known := c.Tensor(1).Shape[0].IsConst()
 			if known && n > 0 && (OpMath(d) != d || n <= addedAtMost) {
-				return b.addedInTurn(c, int(n))
+				return addedInTurn(b, c, int(n))
 			}
 			return mixed(b, c, b.sum(b.Emit(Bmm, c.Value(1), c.Value(2)), false, 0), 0, 3, 4)
 		}),
@@ -237,7 +237,7 @@ func addrRow(schema string, mixed func(b B, c *Call, prod Value, self, beta, alp
 			p := b.mul(b.Emit(Outer, c.Value(1), c.Value(2)), c.Float(4) != 0)
 			return b.or(b.mul(c.Value(0), c.Float(3) != 0), p)
 		}
-		x := b.scaled(c.Value(1), roundedTo(d, c.Args[4])) // each step rounds, the numbers too
+		x := timesAlpha(b, c.Value(1), roundedTo(d, c.Args[4])) // each step rounds, the numbers too
 		return mixed(b, &Call{c.Op, []Arg{c.Args[0], c.Args[1], c.Args[2], roundedTo(d, c.Args[3]), symOne}}, b.Emit(Outer, x, c.Value(2)), 0, 3, 4)
 	})
 	row.Backward = backOf(func(b B, c *BackwardCall) []Value {
@@ -247,13 +247,13 @@ func addrRow(schema string, mixed func(b B, c *Call, prod Value, self, beta, alp
 			return out
 		}
 		if c.Needs[0] {
-			out[0] = b.back(b.scaled(g, c.Args[3]), c.Tensor(0))
+			out[0] = b.back(timesAlpha(b, g, c.Args[3]), c.Tensor(0))
 		}
 		if c.Needs[1] {
-			out[1] = b.scaled(b.Emit(Mv, g, c.Value(2)), c.Args[4])
+			out[1] = timesAlpha(b, b.Emit(Mv, g, c.Value(2)), c.Args[4])
 		}
 		if c.Needs[2] {
-			out[2] = b.scaled(b.Emit(Mv, b.t(g), c.Value(1)), c.Args[4])
+			out[2] = timesAlpha(b, b.Emit(Mv, b.t(g), c.Value(1)), c.Args[4])
 		}
 		return out
 	})
@@ -265,7 +265,7 @@ func addrRow(schema string, mixed func(b B, c *Call, prod Value, self, beta, alp
 const addedAtMost = 16
 
 // addedInTurn is addbmm as PyTorch sums it: it rounds after each product.
-func (b B) addedInTurn(c *Call, n int) Value {
+func addedInTurn(b B, c *Call, n int) Value {
 	out, beta := c.Value(0), c.Args[3]
 	for i := range n {
 		x, y := b.sel(c.Value(1), 0, sym.C(i)), b.sel(c.Value(2), 0, sym.C(i))
@@ -295,7 +295,7 @@ func cross(b B, c *Call) Value {
 	x, y := c.Value(0), c.Value(1)
 	shape, err := broadcast2(c.Tensor(0).Shape, c.Tensor(1).Shape)
 	refuse(err)
-	x, y = b.expandIf(x, shape), b.expandIf(y, shape)
+	x, y = expandIf(b, x, shape), expandIf(b, y, shape)
 	d := -1
 	if !c.IsNone(2) {
 		d, err = WrapDim(c.Int(2), len(shape))
@@ -353,11 +353,11 @@ func sequenceRows() []*Op {
 			return x
 		}),
 		composite(Trapezoid, "trapezoid", "(Tensor y, Tensor? x=None, *, Scalar dx=1, int dim=-1) -> Tensor", TagNotMethod, func(b B, c *Call) Value {
-			areas, d := b.trapezoids(c)
+			areas, d := trapezoids(b, c)
 			return b.div(b.sum(areas, false, d), 2.0)
 		}),
 		composite(CumulativeTrapezoid, "cumulative_trapezoid", "(Tensor y, Tensor? x=None, *, Scalar dx=1, int dim=-1) -> Tensor", TagNotMethod, func(b B, c *Call) Value {
-			areas, d := b.trapezoids(c)
+			areas, d := trapezoids(b, c)
 			return b.div(b.Emit(Cumsum, areas, d), 2.0)
 		}),
 		{ID: Argwhere, Name: "argwhere", Schema: selfOnly, Tags: TagNoGrad | TagDataDependent, Meta: dataDependent},
@@ -400,7 +400,7 @@ func sequenceRows() []*Op {
 	}
 }
 
-func (b B) trapezoids(c *Call) (areas Value, d int) {
+func trapezoids(b B, c *Call) (areas Value, d int) {
 	y := c.Value(0)
 	d = dimOf(c, 3)
 	n := c.Tensor(0).Shape[d]
@@ -417,7 +417,7 @@ func (b B) trapezoids(c *Call) (areas Value, d int) {
 	k := xm.Shape[xd]
 	dx := b.sub(b.slice(x, xd, symOne, k), b.slice(x, xd, symZero, sym.Sub(k, symOne)))
 	if len(xm.Shape) == 1 {
-		dx = b.column(dx, d, len(c.Tensor(0).Shape))
+		dx = alongOnly(b, dx, d, len(c.Tensor(0).Shape))
 	}
 	return b.mul(sum, dx), d
 }
@@ -514,9 +514,9 @@ func stdMeanRow() *Op {
 	row.Backward = backOf(func(b B, c *BackwardCall) []Value {
 		g := c.Grads[0]
 		if g != nil {
-			g = b.ofVariance(g, c.Outs[0])
+			g = ofVariance(b, g, c.Outs[0])
 		}
-		return b.momentsBack(c, g)
+		return momentsBack(b, c, g)
 	})
 	return row
 }

@@ -72,28 +72,28 @@ func convRow(n int) *Op {
 		x := c.Value(0)
 		if mode, ok := c.Args[4].(string); ok {
 			refuse(checkConvRank(c.Value(0).TensorMeta(), c.Tensor(1), n))
-			x, padding = b.namedPadding(x, mode, c, n)
+			x, padding = namedPadding(b, x, mode, c, n)
 		}
-		return b.batchedConv(x, n, func(x Value) Value {
-			return b.convolved(x, c, c.Args[3], padding, c.Args[5], false, make([]sym.Int, n), c.Args[6])
+		return batchedConv(b, x, n, func(x Value) Value {
+			return convolvedAs(b, x, c, c.Args[3], padding, c.Args[5], false, make([]sym.Int, n), c.Args[6])
 		})
 	})
 }
 
-// convolved is the convolution of x with the weight and bias of a call. Of complex
+// convolvedAs is the convolution of x with the weight and bias of a call. Of complex
 // numbers it is three real ones, as in PyTorch: a of the real parts, b of the
 // imaginary ones and c of their sums give a-b and c-a-b.
-func (b B) convolved(x Value, c *Call, rest ...Arg) Value {
+func convolvedAs(b B, x Value, c *Call, rest ...Arg) Value {
 	emit := func(x, w Value, bias Arg) Value {
 		return b.Emit(Convolution, append([]Arg{x, w, bias}, rest...)...)
 	}
 	if !x.TensorMeta().DType.IsComplex() {
 		return emit(x, c.Value(1), c.Args[2])
 	}
-	xr, xi, wr, wi := b.part(x, 0), b.part(x, 1), b.part(c.Value(1), 0), b.part(c.Value(1), 1)
+	xr, xi, wr, wi := complexPart(b, x, 0), complexPart(b, x, 1), complexPart(b, c.Value(1), 0), complexPart(b, c.Value(1), 1)
 	var first, last Arg
 	if bias := c.Value(2); bias != nil {
-		first, last = b.part(bias, 0), b.add(b.part(bias, 0), b.part(bias, 1))
+		first, last = complexPart(b, bias, 0), b.add(complexPart(b, bias, 0), complexPart(b, bias, 1))
 	}
 	re, im := emit(xr, wr, first), emit(xi, wi, nil)
 	both := emit(b.add(xr, xi), b.add(wr, wi), last)
@@ -102,7 +102,7 @@ func (b B) convolved(x Value, c *Call, rest ...Arg) Value {
 
 // namedPadding is padding "same" or "valid"; an odd total is padded on the
 // right beforehand.
-func (b B) namedPadding(x Value, mode string, c *Call, n int) (Value, []sym.Int) {
+func namedPadding(b B, x Value, mode string, c *Call, n int) (Value, []sym.Int) {
 	pad := make([]sym.Int, n)
 	switch mode {
 	case "valid":
@@ -131,7 +131,7 @@ func (b B) namedPadding(x Value, mode string, c *Call, n int) (Value, []sym.Int)
 }
 
 // batchedConv gives an input without batch dimension one, and takes it away.
-func (b B) batchedConv(x Value, n int, f func(Value) Value) Value {
+func batchedConv(b B, x Value, n int, f func(Value) Value) Value {
 	if len(x.TensorMeta().Shape) == n+1 {
 		return b.squeeze(f(b.unsqueeze(x, 0)), 0)
 	}
@@ -144,8 +144,8 @@ func (b B) batchedConv(x Value, n int, f func(Value) Value) Value {
 func convTransposeRow(n int) *Op {
 	schema := fmt.Sprintf("(Tensor input, Tensor weight, Tensor? bias=None, int[%d] stride=1, int[%d] padding=0, int[%d] output_padding=0, int groups=1, int[%d] dilation=1) -> Tensor", n, n, n, n)
 	return composite([]ID{ConvTranspose1d, ConvTranspose2d, ConvTranspose3d}[n-1], fmt.Sprintf("conv_transpose%dd", n), schema, TagNN|TagNotMethod, func(b B, c *Call) Value {
-		return b.batchedConv(c.Value(0), n, func(x Value) Value {
-			return b.convolved(x, c, c.Args[3], c.Args[4], c.Args[7], true, c.Args[5], c.Args[6])
+		return batchedConv(b, c.Value(0), n, func(x Value) Value {
+			return convolvedAs(b, x, c, c.Args[3], c.Args[4], c.Args[7], true, c.Args[5], c.Args[6])
 		})
 	})
 }

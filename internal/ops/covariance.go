@@ -9,18 +9,18 @@ func covariance(b B, c *Call) Value {
 	if n := len(c.Tensor(0).Shape); n > 2 {
 		refuse(Errorf("cov(): expected input to have two or fewer dimensions but got an input with %d dimensions", n))
 	}
-	x := b.atLeast(c.Value(0), 2)
+	x := atLeast(b, c.Value(0), 2)
 	if d := x.TensorMeta().DType; d == Bool {
 		refuse(Errorf("cov(): bool dtype is not supported for input"))
 	}
 	n := x.TensorMeta().Shape[1]
-	w := b.observationWeights(c, n)
+	w := observationWeights(b, c, n)
 	if d := x.TensorMeta().DType; !isFloaty(d) {
 		x = b.cast(x, Float32)
 	}
 	if w == nil {
 		d := b.sub(x, b.mean(x, true, 1))
-		return b.Emit(Squeeze, b.div(b.mm(d, b.t(b.conj(d))), b.atLeastZero(sym.Sub(n, c.Int(1)))))
+		return b.Emit(Squeeze, b.div(b.mm(d, b.t(b.conj(d))), atLeastZero(b, sym.Sub(n, c.Int(1)))))
 	}
 	total := b.sum(w, false)
 	mean := b.div(b.sum(b.mul(x, w), true, 1), total)
@@ -35,7 +35,7 @@ func covariance(b B, c *Call) Value {
 }
 
 // atLeastZero is a size that counts as zero where it would be negative.
-func (b B) atLeastZero(n sym.Int) Arg {
+func atLeastZero(b B, n sym.Int) Arg {
 	if v, ok := n.IsConst(); ok && v < 0 {
 		return symZero
 	}
@@ -43,7 +43,7 @@ func (b B) atLeastZero(n sym.Int) Arg {
 }
 
 // observationWeights is the product of frequencies and weights; nil for none.
-func (b B) observationWeights(c *Call, n sym.Int) Value {
+func observationWeights(b B, c *Call, n sym.Int) Value {
 	var w Value
 	for i, name := range []string{2: "fweights", 3: "aweights"} {
 		if i < 2 || c.Value(i) == nil {

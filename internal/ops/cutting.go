@@ -48,18 +48,18 @@ func gradient(b B, c *Call) []Value {
 		case len(steps) > 0:
 			h = steps[i]
 		case len(coords) > 0:
-			out[i] = b.unevenDifferences(c.Value(0), coords[i], d, order)
+			out[i] = unevenDifferences(b, c.Value(0), coords[i], d, order)
 			continue
 		case !c.IsNone(1):
 			h = c.Float(1)
 		}
-		out[i] = b.evenDifferences(c.Value(0), NumberOf(h), d, order)
+		out[i] = evenDifferences(b, c.Value(0), NumberOf(h), d, order)
 	}
 	return out
 }
 
-// at is element i of dimension d, counted from the end where negative.
-func (b B) at(x Value, d, i int) Value {
+// elementAt is element i of dimension d, counted from the end where negative.
+func elementAt(b B, x Value, d, i int) Value {
 	n := x.TensorMeta().Shape[d]
 	from := sym.C(i)
 	if i < 0 {
@@ -68,39 +68,39 @@ func (b B) at(x Value, d, i int) Value {
 	return b.slice(x, d, from, sym.Add(from, symOne))
 }
 
-// inner drops a elements at the start and z at the end of dimension d.
-func (b B) inner(x Value, d, a, z int) Value {
+// innerRange drops a elements at the start and z at the end of dimension d.
+func innerRange(b B, x Value, d, a, z int) Value {
 	return b.slice(x, d, sym.C(a), sym.Sub(x.TensorMeta().Shape[d], sym.C(z)))
 }
 
-func (b B) evenDifferences(x Value, h float64, d, order int) Value {
-	mid := b.div(b.sub(b.inner(x, d, 2, 0), b.inner(x, d, 0, 2)), 2*h)
+func evenDifferences(b B, x Value, h float64, d, order int) Value {
+	mid := b.div(b.sub(innerRange(b, x, d, 2, 0), innerRange(b, x, d, 0, 2)), 2*h)
 	if order == 1 {
-		first := b.div(b.sub(b.at(x, d, 1), b.at(x, d, 0)), h)
-		last := b.div(b.sub(b.at(x, d, -1), b.at(x, d, -2)), h)
+		first := b.div(b.sub(elementAt(b, x, d, 1), elementAt(b, x, d, 0)), h)
+		last := b.div(b.sub(elementAt(b, x, d, -1), elementAt(b, x, d, -2)), h)
 		return b.cat(d, first, mid, last)
 	}
 	// Three points at either end, added in the order of their places.
 	edge := func(from int, w [3]float64) Value {
-		s := b.add(b.mul(b.at(x, d, from), w[0]), b.mul(b.at(x, d, from+1), w[1]))
-		return b.div(b.add(s, b.mul(b.at(x, d, from+2), w[2])), h)
+		s := b.add(b.mul(elementAt(b, x, d, from), w[0]), b.mul(elementAt(b, x, d, from+1), w[1]))
+		return b.div(b.add(s, b.mul(elementAt(b, x, d, from+2), w[2])), h)
 	}
 	return b.cat(d, edge(0, [3]float64{-1.5, 2, -0.5}), mid, edge(-3, [3]float64{0.5, -2, 1.5}))
 }
 
-func (b B) unevenDifferences(x, at Value, d, order int) Value {
+func unevenDifferences(b B, x, at Value, d, order int) Value {
 	rank := len(x.TensorMeta().Shape)
 	h := b.Emit(Diff, at)
-	left, right := b.inner(h, 0, 0, 1), b.inner(h, 0, 1, 0)
-	col := func(v Value) Value { return b.column(v, d, rank) }
+	left, right := innerRange(b, h, 0, 0, 1), innerRange(b, h, 0, 1, 0)
+	col := func(v Value) Value { return alongOnly(b, v, d, rank) }
 	sum := b.add(left, right)
 	wa := col(b.neg(b.div(right, b.mul(left, sum))))
 	wb := col(b.div(b.sub(right, left), b.mul(left, right)))
 	wc := col(b.div(left, b.mul(right, sum)))
-	mid := b.add(b.add(b.mul(b.inner(x, d, 0, 2), wa), b.mul(b.inner(x, d, 1, 1), wb)), b.mul(b.inner(x, d, 2, 0), wc))
+	mid := b.add(b.add(b.mul(innerRange(b, x, d, 0, 2), wa), b.mul(innerRange(b, x, d, 1, 1), wb)), b.mul(innerRange(b, x, d, 2, 0), wc))
 	if order == 1 {
-		first := b.div(b.sub(b.at(x, d, 1), b.at(x, d, 0)), col(b.at(h, 0, 0)))
-		last := b.div(b.sub(b.at(x, d, -1), b.at(x, d, -2)), col(b.at(h, 0, -1)))
+		first := b.div(b.sub(elementAt(b, x, d, 1), elementAt(b, x, d, 0)), col(elementAt(b, h, 0, 0)))
+		last := b.div(b.sub(elementAt(b, x, d, -1), elementAt(b, x, d, -2)), col(elementAt(b, h, 0, -1)))
 		return b.cat(d, first, mid, last)
 	}
 	edge := func(near, far Value, p, q, r int, sign float64) Value {
@@ -108,10 +108,10 @@ func (b B) unevenDifferences(x, at Value, d, order int) Value {
 		c0 := b.mul(b.div(b.add(b.mul(near, 2.0), far), b.mul(near, both)), -sign)
 		c1 := b.mul(b.div(both, b.mul(near, far)), sign)
 		c2 := b.mul(b.div(near, b.mul(far, both)), -sign)
-		return b.add(b.add(b.mul(b.at(x, d, p), col(c0)), b.mul(b.at(x, d, q), col(c1))), b.mul(b.at(x, d, r), col(c2)))
+		return b.add(b.add(b.mul(elementAt(b, x, d, p), col(c0)), b.mul(elementAt(b, x, d, q), col(c1))), b.mul(elementAt(b, x, d, r), col(c2)))
 	}
-	first := edge(b.at(h, 0, 0), b.at(h, 0, 1), 0, 1, 2, 1)
-	last := edge(b.at(h, 0, -1), b.at(h, 0, -2), -1, -2, -3, -1)
+	first := edge(elementAt(b, h, 0, 0), elementAt(b, h, 0, 1), 0, 1, 2, 1)
+	last := edge(elementAt(b, h, 0, -1), elementAt(b, h, 0, -2), -1, -2, -3, -1)
 	return b.cat(d, first, mid, last)
 }
 
@@ -190,12 +190,12 @@ func segmentReduce(b B, c *Call) Value {
 		r := len(where.TensorMeta().Shape)
 		where, inside, lengths = b.unsqueeze(where, r), b.unsqueeze(inside, r), b.unsqueeze(lengths, r)
 	}
-	where = b.expandIf(where, m.Shape)
-	return b.foldSegments(c, b.expandIf(inside, m.Shape), where, lengths, axis, replaced(m.Shape, axis, segments), x)
+	where = expandIf(b, where, m.Shape)
+	return foldSegments(b, c, expandIf(b, inside, m.Shape), where, lengths, axis, replaced(m.Shape, axis, segments), x)
 }
 
 // foldSegments folds the elements x into their segments.
-func (b B) foldSegments(c *Call, inside, where, lengths Value, axis int, shape []sym.Int, x Value) Value {
+func foldSegments(b B, c *Call, inside, where, lengths Value, axis int, shape []sym.Int, x Value) Value {
 	m := c.Tensor(0)
 	how, known := map[string]string{"sum": "sum", "mean": "sum", "prod": "prod", "max": "amax", "min": "amin"}[c.Str(1)]
 	if !known {

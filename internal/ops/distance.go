@@ -29,7 +29,7 @@ func distanceRows() []*Op {
 				none := b.slice(c.Value(0), 0, symZero, symZero) // part of the tape
 				return b.sum(none, false, 1)
 			}
-			pick := func(idx []int) Value { return b.Emit(IndexSelect, c.Value(0), 0, b.intTensor(idx, len(idx))) }
+			pick := func(idx []int) Value { return b.Emit(IndexSelect, c.Value(0), 0, intTensor(b, idx, len(idx))) }
 			return b.Emit(Norm, b.sub(pick(left), pick(right)), c.Args[1], 1)
 		}),
 	}

@@ -38,7 +38,7 @@ func indexByte(s []byte, c byte) int {
 func einsum(b B, c *Call) Value {
 	terms, out := parseEinsum(c.Str(0), c.Values(1))
 	for i := range terms {
-		terms[i] = b.diagonals(terms[i])
+		terms[i] = diagonals(b, terms[i])
 	}
 	acc := terms[0]
 	for i, t := range terms[1:] {
@@ -46,9 +46,9 @@ func einsum(b B, c *Call) Value {
 		for _, u := range terms[i+2:] {
 			later = append(later, u.labels...)
 		}
-		acc = b.contract(acc, t, later)
+		acc = contract(b, acc, t, later)
 	}
-	return b.project(acc, out)
+	return project(b, acc, out)
 }
 
 // parseEinsum expands ellipses to labels of their own and finds the output.
@@ -103,7 +103,7 @@ func parseEinsum(eq string, xs []Value) (terms []term, out []byte) {
 }
 
 // diagonals replaces repeated labels of one operand by diagonals.
-func (b B) diagonals(t term) term {
+func diagonals(b B, t term) term {
 	for i := 0; i < len(t.labels); i++ {
 		j := indexByte(t.labels[i+1:], t.labels[i])
 		if j < 0 {
@@ -121,12 +121,12 @@ func (b B) diagonals(t term) term {
 }
 
 // sumAlone sums over the labels of x that neither y nor what comes later has.
-func (b B) sumAlone(x, y term, later []byte) term {
-	return b.keepOnly(x, append(append([]byte{}, later...), y.labels...))
+func sumAlone(b B, x, y term, later []byte) term {
+	return keepOnly(b, x, append(append([]byte{}, later...), y.labels...))
 }
 
 // keepOnly sums over the labels that are not among kept.
-func (b B) keepOnly(t term, kept []byte) term {
+func keepOnly(b B, t term, kept []byte) term {
 	for i := len(t.labels) - 1; i >= 0; i-- {
 		if indexByte(kept, t.labels[i]) < 0 {
 			t.x = b.sum(t.x, false, i)
@@ -138,8 +138,8 @@ func (b B) keepOnly(t term, kept []byte) term {
 
 // contract multiplies two operands; labels that are not needed later are
 // summed, by a batched matrix product.
-func (b B) contract(x, y term, later []byte) term {
-	x, y = b.sumAlone(x, y, later), b.sumAlone(y, x, later)
+func contract(b B, x, y term, later []byte) term {
+	x, y = sumAlone(b, x, y, later), sumAlone(b, y, x, later)
 	var batch, left, right, summed []byte
 	for _, l := range x.labels {
 		inY, needed := indexByte(y.labels, l) >= 0, indexByte(later, l) >= 0
@@ -173,7 +173,7 @@ func (b B) contract(x, y term, later []byte) term {
 	}
 	labels := append(append(append([]byte{}, batch...), left...), right...)
 	if len(summed) == 0 {
-		xs, ys := b.arrange(x, batch, left, nil, full), b.arrange(y, batch, nil, right, full)
+		xs, ys := arrange(b, x, batch, left, nil, full), arrange(b, y, batch, nil, right, full)
 		for range right {
 			xs = b.unsqueeze(xs, len(xs.TensorMeta().Shape))
 		}
@@ -183,14 +183,14 @@ func (b B) contract(x, y term, later []byte) term {
 		return term{b.mul(xs, ys), labels}
 	}
 	n := numel(sizes(batch))
-	xs := b.arrange(x, batch, left, summed, full)
-	ys := b.arrange(y, batch, summed, right, full)
+	xs := arrange(b, x, batch, left, summed, full)
+	ys := arrange(b, y, batch, summed, right, full)
 	p := b.Emit(Bmm, b.reshape(xs, n, numel(sizes(left)), numel(sizes(summed))), b.reshape(ys, n, numel(sizes(summed)), numel(sizes(right))))
 	return term{b.reshape(p, sizes(labels)...), labels}
 }
 
 // arrange permutes an operand to the labels of three groups and expands ones.
-func (b B) arrange(t term, g1, g2, g3 []byte, full func(byte) sym.Int) Value {
+func arrange(b B, t term, g1, g2, g3 []byte, full func(byte) sym.Int) Value {
 	var order []int
 	var shape []sym.Int
 	for _, g := range [][]byte{g1, g2, g3} {
@@ -203,12 +203,12 @@ func (b B) arrange(t term, g1, g2, g3 []byte, full func(byte) sym.Int) Value {
 	if len(order) > 0 {
 		x = b.permute(x, order...)
 	}
-	return b.expandIf(x, shape)
+	return expandIf(b, x, shape)
 }
 
 // project sums what the output lacks and orders the rest.
-func (b B) project(t term, out []byte) Value {
-	t = b.keepOnly(t, out)
+func project(b B, t term, out []byte) Value {
+	t = keepOnly(b, t, out)
 	order := make([]int, len(out))
 	for i, l := range out {
 		order[i] = indexByte(t.labels, l)

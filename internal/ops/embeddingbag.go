@@ -32,10 +32,10 @@ func embeddingBag(b B, c *Call) Value {
 		refuse(Errorf("embedding_bag: sparse gradients are not supported"))
 	}
 	n := numel(im.Shape)
-	bags, bag := b.bags(c, n)
+	bags, bag := bagOfEach(b, c, n)
 	flat := b.reshape(idx, n)
 	if !c.IsNone(3) {
-		b.renormRows(c.Value(1), flat, c.Args[3], c.Args[4])
+		renormRows(b, c.Value(1), flat, c.Args[3], c.Args[4])
 	}
 	args := []Arg{flat, c.Value(1), c.Args[10], nil, 2.0, c.Args[5]}
 	rows := b.Emit(Embedding, args...)
@@ -55,11 +55,11 @@ func embeddingBag(b B, c *Call) Value {
 	if scales != nil {
 		rows = b.mul(rows, b.unsqueeze(b.reshape(scales, n), 1))
 	}
-	return b.cast(b.foldBags(mode, rows, counted, bag, bags), d)
+	return b.cast(foldBags(b, mode, rows, counted, bag, bags), d)
 }
 
-// bags returns the number of bags and the bag of each index.
-func (b B) bags(c *Call, n sym.Int) (count sym.Int, bag Value) {
+// bagOfEach returns the number of bags and the bag of each index.
+func bagOfEach(b B, c *Call, n sym.Int) (count sym.Int, bag Value) {
 	m := c.Tensor(0)
 	offsets := c.Value(2)
 	switch {
@@ -86,7 +86,7 @@ func (b B) bags(c *Call, n sym.Int) (count sym.Int, bag Value) {
 
 // renormRows scales the rows that idx names, in place, so that none is longer
 // than limit.
-func (b B) renormRows(weight, idx Value, limit, p Arg) {
+func renormRows(b B, weight, idx Value, limit, p Arg) {
 	w := b.detach(weight)
 	m := w.TensorMeta()
 	norms := b.Emit(Norm, w, p, []int{1}, true)
@@ -97,11 +97,11 @@ func (b B) renormRows(weight, idx Value, limit, p Arg) {
 }
 
 // foldBags reduces rows by their bags; an empty bag is zero.
-func (b B) foldBags(mode string, rows, counted, bag Value, bags sym.Int) Value {
+func foldBags(b B, mode string, rows, counted, bag Value, bags sym.Int) Value {
 	m := rows.TensorMeta()
 	shape := []sym.Int{bags, m.Shape[1]}
 	if mode == "max" {
-		return b.firstGreatest(rows, counted, bag, shape)
+		return firstGreatest(b, rows, counted, bag, shape)
 	}
 	out := b.Emit(IndexAdd, b.full(shape, 0, m), 0, bag, rows)
 	if mode == "sum" {
@@ -114,7 +114,7 @@ func (b B) foldBags(mode string, rows, counted, bag Value, bags sym.Int) Value {
 // firstGreatest picks the greatest element of each bag by its place: of equal
 // ones the first takes the whole gradient, and a NaN counts only where it opens
 // its bag, for each element is compared with the greatest before it.
-func (b B) firstGreatest(rows, counted, bag Value, shape []sym.Int) Value {
+func firstGreatest(b B, rows, counted, bag Value, shape []sym.Int) Value {
 	m := rows.TensorMeta()
 	n, places := m.Shape[0], NewMeta(Int64, m.Device, nil)
 	wide := func(x Value) Value { return b.expand(b.unsqueeze(x, 1), m.Shape) }

@@ -15,8 +15,8 @@ import (
 func flashRow() *Op {
 	row := compositeN(FlashAttention, "_scaled_dot_product_flash_attention_for_cpu",
 		"(Tensor query, Tensor key, Tensor value, float dropout_p=0.0, bool is_causal=False, *, Tensor? attn_mask=None, float? scale=None) -> (Tensor, Tensor)",
-		TagInternal|TagNotMethod, func(b B, c *Call) []Value { return b.newFlash(c).forward() })
-	row.Backward = backOf(func(b B, c *BackwardCall) []Value { return b.newFlash(c.Call).backward(c) })
+		TagInternal|TagNotMethod, func(b B, c *Call) []Value { return newFlash(b, c).forward() })
+	row.Backward = backOf(func(b B, c *BackwardCall) []Value { return newFlash(b, c.Call).backward(c) })
 	return row
 }
 
@@ -32,24 +32,24 @@ type flash struct {
 	scale   float64
 }
 
-func (b B) newFlash(c *Call) *flash {
+func newFlash(b B, c *Call) *flash {
 	f := &flash{b: b, half: c.Tensor(0).DType, k0: c.Tensor(1), v0: c.Tensor(2), scale: attentionScale(c, 6)}
 	wide := OpMath(f.half)
 	f.q, f.k, f.v, f.mask = b.cast(c.Value(0), wide), b.cast(c.Value(1), wide), b.cast(c.Value(2), wide), c.Value(5)
 	if n := len(f.k0.Shape); sym.Ne(f.q.TensorMeta().Shape[n-3], f.k0.Shape[n-3]) {
 		f.group = true
-		f.k, f.v = b.groupedHeads(f.q, f.k), b.groupedHeads(f.q, f.v)
+		f.k, f.v = groupedHeads(b, f.q, f.k), groupedHeads(b, f.q, f.v)
 	}
 	f.small = smallProduct(f.q.TensorMeta(), f.k.TensorMeta())
 	if c.Bool(4) {
-		f.mask = b.causalMask(f.q, f.k)
+		f.mask = causalMask(b, f.q, f.k)
 	}
 	return f
 }
 
 // scores are those of all queries with all keys.
 func (f *flash) scores() Value {
-	s := f.b.mul(f.b.rowsByRows(f.q, f.k), f.scale)
+	s := f.b.mul(rowsByRows(f.b, f.q, f.k), f.scale)
 	if f.mask != nil {
 		s = f.b.add(s, f.b.cast(f.mask, s.TensorMeta().DType))
 	}
@@ -65,13 +65,13 @@ func (f *flash) forward() []Value {
 		top = b.where(b.eq(top, math.Inf(-1)), 0.0, top)
 	}
 	e := b.exp(b.sub(s, top))
-	sum := b.rowSum(e, f.small)
+	sum := rowSum(b, e, f.small)
 	norm, lse := sum, b.add(top, b.log(sum))
 	if f.mask != nil {
 		dead := b.eq(sum, 0.0)
 		norm, lse = b.where(dead, 1.0, sum), b.where(dead, math.Inf(1), lse)
 	}
-	out := b.div(b.Emit(Matmul, b.weightsAs(e, f.half), f.v), norm)
+	out := b.div(b.Emit(Matmul, weightsAs(b, e, f.half), f.v), norm)
 	return []Value{b.cast(out, f.half), b.squeeze(lse, -1)}
 }
 
@@ -85,8 +85,8 @@ func (f *flash) backward(c *BackwardCall) []Value {
 	var inner, gv Value // what the weights' gradients differ from their mean by
 	if g := c.Grads[0]; g != nil {
 		g = b.cast(g, wide)
-		inner = b.sub(b.rowsByRows(g, f.v), b.rowSum(b.mul(g, b.cast(c.Outs[0], wide)), f.small))
-		gv = f.shared(b.Emit(Matmul, turned(b.weightsAs(p, f.half)), g), f.v0)
+		inner = b.sub(rowsByRows(b, g, f.v), rowSum(b, b.mul(g, b.cast(c.Outs[0], wide)), f.small))
+		gv = f.shared(b.Emit(Matmul, turned(weightsAs(b, p, f.half)), g), f.v0)
 	}
 	if g := c.Grads[1]; g != nil {
 		g = b.unsqueeze(g, -1)
@@ -97,7 +97,7 @@ func (f *flash) backward(c *BackwardCall) []Value {
 		}
 	}
 	gs := b.mul(p, inner)
-	reduced := b.weightsAs(gs, f.half)
+	reduced := weightsAs(b, gs, f.half)
 	gq := b.mul(b.Emit(Matmul, reduced, f.k), f.scale)
 	gk := f.shared(b.mul(b.Emit(Matmul, turned(reduced), f.q), f.scale), f.k0)
 	var gm Value
@@ -133,24 +133,24 @@ func smallProduct(x, y *TensorMeta) bool {
 
 // rowsByRows multiplies each row of x with each row of y; small products are
 // added in four lanes.
-func (b B) rowsByRows(x, y Value) Value {
+func rowsByRows(b B, x, y Value) Value {
 	if !smallProduct(x.TensorMeta(), y.TensorMeta()) {
 		return b.Emit(Matmul, x, b.transpose(y, -2, -1))
 	}
-	return b.squeeze(b.laneSum(b.mul(b.unsqueeze(x, -2), b.unsqueeze(y, -3)), 4), -1)
+	return b.squeeze(laneSum(b, b.mul(b.unsqueeze(x, -2), b.unsqueeze(y, -3)), 4), -1)
 }
 
 // rowSum adds up each row, in eight lanes where the call is small.
-func (b B) rowSum(x Value, small bool) Value {
+func rowSum(b B, x Value, small bool) Value {
 	if !small {
 		return b.sum(x, true, -1)
 	}
-	return b.laneSum(x, 8)
+	return laneSum(b, x, 8)
 }
 
 // laneSum adds the numbers of each row to so many sums in turn, these by halves,
 // and then what is left over.
-func (b B) laneSum(x Value, lanes int) Value {
+func laneSum(b B, x Value, lanes int) Value {
 	last := len(x.TensorMeta().Shape) - 1
 	n := int(sym.Force(x.TensorMeta().Shape[last]))
 	part := func(from, to int) Value { return b.slice(x, last, sym.C(from), sym.C(to)) }

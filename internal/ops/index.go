@@ -197,7 +197,7 @@ func scatterRows() []*Op {
 				if c.Needs[3] {
 					src := c.Tensor(3)
 					picked := b.Emit(IndexSelect, g, c.Args[1], c.Value(2))
-					out[2] = b.scaled(b.view2(picked, src.Shape), c.Args[4])
+					out[2] = timesAlpha(b, view2(b, picked, src.Shape), c.Args[4])
 				}
 				return out
 			}),

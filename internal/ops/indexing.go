@@ -56,7 +56,7 @@ func slabRows() []*Op {
 				refuse(IndexErrorf("index_copy_(): Expected a long tensor for index, but got %s", c.Tensor(2).DType.ScalarType()))
 			}
 			refuse(checkSource(c, "source"))
-			return b.placeSlabs(c.Value(0), d, c.Value(2), c.Value(3))
+			return placeSlabs(b, c.Value(0), d, c.Value(2), c.Value(3))
 		}),
 		composite(IndexFill, "index_fill", "(Tensor self, int dim, Tensor index, Operand value) -> Tensor", 0, func(b B, c *Call) Value {
 			m := c.Tensor(0)
@@ -72,7 +72,7 @@ func slabRows() []*Op {
 				v = b.full(nil, elementOf(m.DType, c.Args[3]), m)
 			}
 			// A mask, so that the gradient of the value counts no place twice.
-			on := b.placeSlabs(b.full(m.Shape, 0, NewMeta(Bool, m.Device, nil)), d, c.Value(2), b.full(nil, 1, NewMeta(Bool, m.Device, nil)))
+			on := placeSlabs(b, b.full(m.Shape, 0, NewMeta(Bool, m.Device, nil)), d, c.Value(2), b.full(nil, 1, NewMeta(Bool, m.Device, nil)))
 			return b.where(on, b.cast(v, m.DType), c.Value(0))
 		}),
 		composite(IndexReduce, "index_reduce", "(Tensor self, int dim, Tensor index, Tensor source, str reduce, *, bool include_self=True) -> Tensor", 0, func(b B, c *Call) Value {
@@ -92,9 +92,9 @@ func slabRows() []*Op {
 				return b.Emit(ScatterReduce, c.Value(0), 0, b.reshape(idx), c.Value(3), c.Args[4], c.Args[5])
 			}
 			if c.Str(4) == "mean" {
-				return b.indexMean(c, d, idx)
+				return indexMean(b, c, d, idx)
 			}
-			wide := b.expand(b.column(idx, d, len(src.Shape)), src.Shape)
+			wide := b.expand(alongOnly(b, idx, d, len(src.Shape)), src.Shape)
 			return b.Emit(ScatterReduce, c.Value(0), d, wide, c.Value(3), c.Args[4], c.Args[5])
 		}),
 		composite(Put, "put", "(Tensor self, Tensor index, Tensor source, bool accumulate=False) -> Tensor", TagNotFunction, func(b B, c *Call) Value {
@@ -118,7 +118,7 @@ func slabRows() []*Op {
 }
 
 // indexMean is index_reduce's mean: sums and counts by index, in the type of self.
-func (b B) indexMean(c *Call, d int, idx Value) Value {
+func indexMean(b B, c *Call, d int, idx Value) Value {
 	m, x, first := c.Tensor(0), c.Value(0), 1.0
 	if !c.Bool(5) {
 		x, first = b.Emit(IndexFill, x, d, idx, 0), 0
@@ -149,7 +149,7 @@ func elementOf(d DType, a Arg) Arg {
 }
 
 // placeSlabs writes src at the positions idx of dimension d.
-func (b B) placeSlabs(x Value, d int, idx, src Value) Value {
+func placeSlabs(b B, x Value, d int, idx, src Value) Value {
 	m := x.TensorMeta()
 	idx = b.reshape(idx, numel(idx.TensorMeta().Shape))
 	if len(m.Shape) == 0 {
@@ -170,7 +170,7 @@ func asStridedScatterRow() *Op {
 			return []Value{nil, nil}
 		}
 		m := c.Tensor(0)
-		at := b.stridedPlaces(c.Call)
+		at := stridedPlaces(b, c.Call)
 		part := b.Emit(IndexSelect, b.reshape(g, numel(m.Shape)), 0, at)
 		whole := b.Emit(IndexPut, b.full([]sym.Int{numel(m.Shape)}, 0, m), []Value{at}, part)
 		return []Value{b.view(whole, m.Shape...), b.view(part, c.Ints(2)...)}
@@ -179,12 +179,12 @@ func asStridedScatterRow() *Op {
 }
 
 // stridedPlaces are the flat positions in a contiguous self.
-func (b B) stridedPlaces(c *Call) Value {
+func stridedPlaces(b B, c *Call) Value {
 	m, offset := c.Tensor(0), symZero
 	if !c.IsNone(4) {
 		offset = sym.Sub(c.Int(4), m.Offset)
 	}
-	return b.reshape(b.positions(c.Ints(2), c.Ints(3), offset, m), numel(c.Ints(2)))
+	return b.reshape(storagePlaces(b, c.Ints(2), c.Ints(3), offset, m), numel(c.Ints(2)))
 }
 
 // asStridedScatter writes src where as_strided looks. The positions count in
@@ -208,7 +208,7 @@ func asStridedScatter(b B, c *Call) Value {
 	item := sym.C(m.DType.Size())
 	refuse(checkStrided(stride, offset))
 	refuse(CheckWithin(size, stride, offset, item, sym.Mul(sym.Add(m.Offset, numel(m.Shape)), item)))
-	at := b.stridedPlaces(c)
+	at := stridedPlaces(b, c)
 	flat := b.Emit(IndexPut, b.reshape(x, numel(m.Shape)), []Value{at}, b.reshape(c.Value(1), numel(size)))
 	return b.view(flat, m.Shape...)
 }
@@ -226,33 +226,33 @@ func maskedIndexRows() []*Op {
 			}
 			shape, err := broadcast2(m.Shape, mask.Shape)
 			refuse(err)
-			on := b.expandIf(c.Value(1), shape)
+			on := expandIf(b, c.Value(1), shape)
 			flat := b.reshape(on, numel(shape))
 			// The i-th true place takes the i-th element.
 			at := b.where(flat, b.sub(b.Emit(Cumsum, flat, 0), 1), symZero)
 			if sym.Is(numel(src.Shape), 0) {
 				if sym.Is(numel(shape), 0) {
-					return b.Emit(Clone, b.expandIf(c.Value(0), shape))
+					return b.Emit(Clone, expandIf(b, c.Value(0), shape))
 				}
 				refuse(Errorf("masked_scatter: expected the source to have elements, but got size %s", ShapeText(src.Shape)))
 			}
 			got := b.Emit(IndexSelect, b.reshape(c.Value(2), numel(src.Shape)), 0, at)
-			return b.where(on, b.reshape(got, shape...), b.expandIf(c.Value(0), shape))
+			return b.where(on, b.reshape(got, shape...), expandIf(b, c.Value(0), shape))
 		}),
 		composite(UnsafeMaskedIndex, "_unsafe_masked_index", "(Tensor self, Tensor mask, Tensor?[] indices, Scalar fill) -> Tensor", TagInternal, func(b B, c *Call) Value {
-			got := b.Emit(Index, c.Value(0), b.clampedIndices(c, c.Values(2)))
+			got := b.Emit(Index, c.Value(0), clampedIndices(b, c, c.Values(2)))
 			return b.Emit(MaskedFill, got, b.not(c.Value(1)), c.Args[3])
 		}),
 		composite(UnsafeMaskedIndexPut, "_unsafe_masked_index_put_accumulate", "(Tensor self, Tensor mask, Tensor?[] indices, Tensor values) -> Tensor", TagInternal, func(b B, c *Call) Value {
 			v := b.Emit(MaskedFill, c.Value(3), b.not(c.Value(1)), 0)
-			return b.Emit(IndexPut, c.Value(0), b.clampedIndices(c, c.Values(2)), v, true)
+			return b.Emit(IndexPut, c.Value(0), clampedIndices(b, c, c.Values(2)), v, true)
 		}),
 		composite(NonzeroStatic, "nonzero_static", "(Tensor self, *, int size, int fill_value=-1) -> Tensor", TagNoGrad, nonzeroStatic),
 	}
 }
 
 // clampedIndices brings positions inside the tensor: those outside are masked.
-func (b B) clampedIndices(c *Call, list []Value) []Value {
+func clampedIndices(b B, c *Call, list []Value) []Value {
 	out := make([]Value, len(list))
 	for i, v := range list {
 		if v != nil {
@@ -311,7 +311,7 @@ func constantIndexRows() []*Op {
 				return b.Emit(Empty, []int{0}, m.DType)
 			}
 			rows := chosen(int(sym.Force(m.Shape[0])), r, c.Bool(2))
-			idx := b.intTensor(rows, len(rows))
+			idx := intTensor(b, rows, len(rows))
 			return b.reshape(b.Emit(IndexSelect, c.Value(0), 0, idx), sym.C(len(rows)/r), sym.C(r))
 		}),
 		compositeN(UnravelIndex, "unravel_index", "(Tensor indices, int[] shape) -> Tensor[]", TagNotMethod|TagNoGrad, func(b B, c *Call) []Value {
@@ -334,7 +334,7 @@ func constantIndexRows() []*Op {
 }
 
 // intTensor is a constant tensor of int64.
-func (b B) intTensor(data []int, size ...int) Value { return b.Emit(IntTensor, data, size) }
+func intTensor(b B, data []int, size ...int) Value { return b.Emit(IntTensor, data, size) }
 
 // chosen lists the combinations of r out of n positions in lexical order, one
 // after the other.

@@ -67,9 +67,9 @@ func matrixSize(m *TensorMeta) (rows, cols sym.Int) {
 }
 
 // mt transposes matrices; dotm multiplies them.
-func (b B) mt(x Value) Value { return b.transpose(x, -2, -1) }
+func mt(b B, x Value) Value { return b.transpose(x, -2, -1) }
 
-func (b B) dotm(x, y Value, more ...Value) Value {
+func dotm(b B, x, y Value, more ...Value) Value {
 	p := b.Emit(Matmul, x, y)
 	for _, z := range more {
 		p = b.Emit(Matmul, p, z)
@@ -78,8 +78,8 @@ func (b B) dotm(x, y Value, more ...Value) Value {
 }
 
 // column2 and row2 make the last dimension one of columns or of rows.
-func (b B) column2(v Value) Value { return b.unsqueeze(v, len(v.TensorMeta().Shape)) }
-func (b B) row2(v Value) Value    { return b.unsqueeze(v, len(v.TensorMeta().Shape)-1) }
+func column2(b B, v Value) Value { return b.unsqueeze(v, len(v.TensorMeta().Shape)) }
+func row2(b B, v Value) Value    { return b.unsqueeze(v, len(v.TensorMeta().Shape)-1) }
 
 func factorRows() []*Op {
 	return []*Op{
@@ -131,11 +131,11 @@ func householderRow() *Op {
 		rows, cols := matrixSize(m)
 		eye := b.Emit(Eye, rows, cols, m.DType)
 		vs := b.add(b.Emit(Tril, c.Value(0), -1), eye)
-		q := b.expandIf(eye, m.Shape)
+		q := expandIf(b, eye, m.Shape)
 		for i := int(sym.Force(k[len(k)-1])) - 1; i >= 0; i-- {
-			v := b.column2(b.sel(vs, -1, sym.C(i)))
-			tau := b.column2(b.column2(b.sel(c.Value(1), -1, sym.C(i))))
-			q = b.sub(q, b.mul(tau, b.dotm(v, b.dotm(b.mt(v), q))))
+			v := column2(b, b.sel(vs, -1, sym.C(i)))
+			tau := column2(b, column2(b, b.sel(c.Value(1), -1, sym.C(i))))
+			q = b.sub(q, b.mul(tau, dotm(b, v, dotm(b, mt(b, v), q))))
 		}
 		return q
 	})
@@ -148,7 +148,7 @@ func firstOf(id ID, name, schema string, tags Tag, f func(b B, c *Call) []Value)
 }
 
 // lowerHalf keeps the lower triangle with half of the diagonal.
-func (b B) lowerHalf(x Value) Value {
+func lowerHalf(b B, x Value) Value {
 	low := b.Emit(Tril, x)
 	return b.sub(low, b.mul(b.Emit(DiagEmbed, b.Emit(Diagonal, x, 0, -2, -1)), 0.5))
 }
@@ -162,11 +162,11 @@ func choleskyBack(b B, c *BackwardCall) []Value {
 	}
 	l := c.Outs[0]
 	if c.Bool(1) {
-		g, l = b.mt(g), b.mt(l)
+		g, l = mt(b, g), mt(b, l)
 	}
-	p := b.lowerHalf(b.dotm(b.mt(l), g))
-	p = b.mul(b.add(p, b.mt(p)), 0.5)
-	x := b.Emit(SolveTriangular, b.mt(l), p, true)
+	p := lowerHalf(b, dotm(b, mt(b, l), g))
+	p = b.mul(b.add(p, mt(b, p)), 0.5)
+	x := b.Emit(SolveTriangular, mt(b, l), p, true)
 	return []Value{b.Emit(SolveTriangular, l, x, false, false)}
 }
 
@@ -188,10 +188,10 @@ func qrBack(b B, c *BackwardCall) []Value {
 	q, r := c.Outs[0], c.Outs[1]
 	var p Value
 	if gr != nil {
-		p = b.dotm(r, b.mt(gr))
+		p = dotm(b, r, mt(b, gr))
 	}
 	if gq != nil {
-		t := b.dotm(b.mt(gq), q)
+		t := dotm(b, mt(b, gq), q)
 		if p == nil {
 			p = b.neg(t)
 		} else {
@@ -199,12 +199,12 @@ func qrBack(b B, c *BackwardCall) []Value {
 		}
 	}
 	low := b.Emit(Tril, p, -1)
-	sym2 := b.add(b.add(low, b.mt(low)), b.Emit(DiagEmbed, b.Emit(Diagonal, p, 0, -2, -1)))
-	x := b.dotm(q, sym2)
+	sym2 := b.add(b.add(low, mt(b, low)), b.Emit(DiagEmbed, b.Emit(Diagonal, p, 0, -2, -1)))
+	x := dotm(b, q, sym2)
 	if gq != nil {
 		x = b.add(x, gq)
 	}
-	return []Value{b.Emit(SolveTriangular, b.mt(r), x, false, false)}
+	return []Value{b.Emit(SolveTriangular, mt(b, r), x, false, false)}
 }
 
 func solveRows() []*Op {
@@ -218,10 +218,10 @@ func solveRows() []*Op {
 					return []Value{nil, nil}
 				}
 				a, x, left := c.Value(0), c.Outs[0], c.Bool(3)
-				gb := b.Emit(SolveTriangular, b.mt(a), g, !c.Bool(2), left, c.Args[4])
-				ga := b.neg(b.dotm(gb, b.mt(x)))
+				gb := b.Emit(SolveTriangular, mt(b, a), g, !c.Bool(2), left, c.Args[4])
+				ga := b.neg(dotm(b, gb, mt(b, x)))
 				if !left {
-					ga = b.neg(b.dotm(b.mt(x), gb))
+					ga = b.neg(dotm(b, mt(b, x), gb))
 				}
 				tri, k := Tril, 0
 				if c.Bool(2) {
@@ -257,8 +257,8 @@ func solveRows() []*Op {
 			if c.Grads[0] == nil {
 				return []Value{nil}
 			}
-			t := b.mt(c.Outs[0])
-			return []Value{b.neg(b.dotm(t, c.Grads[0], t))}
+			t := mt(b, c.Outs[0])
+			return []Value{b.neg(dotm(b, t, c.Grads[0], t))}
 		}),
 		firstOf(LinalgInv, "linalg.inv", "(Tensor self) -> Tensor", 0, func(b B, c *Call) []Value { return b.EmitN(InvEx, c.Args[0], true) }),
 		firstOf(Inverse, "inverse", selfOnly, 0, func(b B, c *Call) []Value { return b.EmitN(InvEx, c.Args[0], true) }),
@@ -266,7 +266,7 @@ func solveRows() []*Op {
 			if c.Grads[0] == nil {
 				return []Value{nil}
 			}
-			return []Value{b.detBack(c, b.mul(c.Grads[0], c.Outs[0]))}
+			return []Value{detBack(b, c, b.mul(c.Grads[0], c.Outs[0]))}
 		}),
 		firstOf(Det, "det", selfOnly, 0, func(b B, c *Call) []Value { return b.EmitN(LinalgDet, c.Args...) }),
 		matrixRow(LinalgSlogdet, "linalg.slogdet", "(Tensor self) -> (Tensor sign, Tensor logabsdet)", true, func(c *Call, m *TensorMeta) []Result {
@@ -275,7 +275,7 @@ func solveRows() []*Op {
 			if c.Grads[1] == nil {
 				return []Value{nil}
 			}
-			return []Value{b.detBack(c, c.Grads[1])}
+			return []Value{detBack(b, c, c.Grads[1])}
 		}),
 		compositeN(Slogdet, "slogdet", "(Tensor self) -> (Tensor sign, Tensor logabsdet)", TagNotMethod, func(b B, c *Call) []Value { return b.EmitN(LinalgSlogdet, c.Args...) }),
 		composite(Logdet, "logdet", selfOnly, TagNotMethod, func(b B, c *Call) Value {
@@ -325,10 +325,10 @@ func choleskySolveRow() *Op {
 	row := composite(CholeskySolve, "cholesky_solve", "(Tensor self, Tensor input2, bool upper=False) -> Tensor", TagNotMethod, func(b B, c *Call) Value {
 		l := c.Value(1)
 		if c.Bool(2) {
-			l = b.mt(l)
+			l = mt(b, l)
 		}
 		y := b.Emit(SolveTriangular, l, c.Value(0), false)
-		return b.Emit(SolveTriangular, b.mt(l), y, true)
+		return b.Emit(SolveTriangular, mt(b, l), y, true)
 	})
 	row.Backward = backOf(func(b B, c *BackwardCall) []Value {
 		g := c.Grads[0]
@@ -337,11 +337,11 @@ func choleskySolveRow() *Op {
 		}
 		l := c.Value(1)
 		gb := b.Emit(CholeskySolve, g, l, c.Args[2])
-		common := b.dotm(gb, b.mt(c.Outs[0]))
-		common = b.add(common, b.mt(common))
-		gl := b.neg(b.dotm(common, l))
+		common := dotm(b, gb, mt(b, c.Outs[0]))
+		common = b.add(common, mt(b, common))
+		gl := b.neg(dotm(b, common, l))
 		if c.Bool(2) {
-			gl = b.neg(b.dotm(l, common))
+			gl = b.neg(dotm(b, l, common))
 		}
 		return []Value{b.sumTo(gb, c.Tensor(0).Shape), b.sumTo(gl, c.Tensor(1).Shape)}
 	})
@@ -401,23 +401,23 @@ func solveBack(b B, c *BackwardCall) []Value {
 	}
 	a, x := c.Value(0), c.Outs[0]
 	vector := vectorRight(c.Tensor(0), c.Tensor(1))
-	gb := b.EmitN(SolveEx, b.mt(a), g, c.Args[2])[0]
+	gb := b.EmitN(SolveEx, mt(b, a), g, c.Args[2])[0]
 	var ga Value
 	switch {
 	case vector:
-		ga = b.neg(b.mul(b.column2(gb), b.row2(x)))
+		ga = b.neg(b.mul(column2(b, gb), row2(b, x)))
 	case c.Bool(2):
-		ga = b.neg(b.dotm(gb, b.mt(x)))
+		ga = b.neg(dotm(b, gb, mt(b, x)))
 	default:
-		ga = b.neg(b.dotm(b.mt(x), gb))
+		ga = b.neg(dotm(b, mt(b, x), gb))
 	}
 	return []Value{b.sumTo(ga, c.Tensor(0).Shape), b.sumTo(gb, c.Tensor(1).Shape)}
 }
 
 // detBack is d A^-T, where d is the gradient of the logarithm.
-func (b B) detBack(c *BackwardCall, d Value) Value {
+func detBack(b B, c *BackwardCall, d Value) Value {
 	n, _ := matrixSize(c.Tensor(0))
-	d = b.column2(b.column2(d))
+	d = column2(b, column2(b, d))
 	eye := b.Emit(Eye, n, nil, c.Tensor(0).DType)
-	return b.EmitN(SolveEx, b.mt(c.Value(0)), b.mul(eye, d))[0]
+	return b.EmitN(SolveEx, mt(b, c.Value(0)), b.mul(eye, d))[0]
 }

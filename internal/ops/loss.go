@@ -33,11 +33,11 @@ func lossRows() []*Op {
 	return []*Op{
 		loss(MseLoss, "mse_loss", pairLoss+", Tensor? weight=None) -> Tensor", func(b B, c *Call) Value {
 			d := b.sq(b.sub(c.Value(0), c.Value(1)))
-			return b.weighted(d, c.Value(5), c.Str(4))
+			return weightedLoss(b, d, c.Value(5), c.Str(4))
 		}),
 		loss(L1Loss, "l1_loss", pairLoss+", Tensor? weight=None) -> Tensor", func(b B, c *Call) Value {
 			d := b.Emit(Abs, b.sub(c.Value(0), c.Value(1)))
-			return b.weighted(d, c.Value(5), c.Str(4))
+			return weightedLoss(b, d, c.Value(5), c.Str(4))
 		}),
 		pair(SmoothL1Loss, "smooth_l1_loss", ", float beta=1.0", 5, func(b B, c *Call, d Value) Value {
 			beta := c.Float(5)
@@ -58,7 +58,7 @@ func lossRows() []*Op {
 			d := b.sub(c.Value(0), c.Value(1))
 			a := b.Emit(Abs, d)
 			l := b.where(b.le(a, delta), b.mul(b.sq(d), 0.5), b.mul(b.sub(a, 0.5*delta), delta))
-			return b.weighted(l, c.Value(4), c.Str(2))
+			return weightedLoss(b, l, c.Value(4), c.Str(2))
 		}),
 		loss(KlDiv, "kl_div", pairLoss+", bool log_target=False) -> Tensor", klDiv),
 		loss(NllLoss, "nll_loss", "(Tensor input, Tensor target, Tensor? weight=None, bool? size_average=None, int ignore_index=-100, bool? reduce=None, str reduction='mean') -> Tensor", func(b B, c *Call) Value {
@@ -88,14 +88,14 @@ func lossRows() []*Op {
 	}
 }
 
-// weighted reduces a loss, weighing its elements where a weight is given.
-func (b B) weighted(l, w Value, how string) Value {
+// weightedLoss reduces a loss, weighing its elements where a weight is given.
+func weightedLoss(b B, l, w Value, how string) Value {
 	if w == nil {
 		return reduction(b, l, how)
 	}
 	l = b.mul(l, w)
 	if how == "mean" {
-		return b.div(b.sum(l, false), b.sum(b.expandIf(w, l.TensorMeta().Shape), false))
+		return b.div(b.sum(l, false), b.sum(expandIf(b, w, l.TensorMeta().Shape), false))
 	}
 	return reduction(b, l, how)
 }
@@ -138,7 +138,7 @@ func nllLoss(b B, x, target, weight Value, ignore sym.Int, how string, smoothing
 	zero := scalarLike(x, 0)
 	var w Value
 	if weight != nil {
-		w = b.view2(b.Emit(IndexSelect, weight, 0, b.reshape(safe, numel(tm.Shape))), tm.Shape)
+		w = view2(b, b.Emit(IndexSelect, weight, 0, b.reshape(safe, numel(tm.Shape))), tm.Shape)
 		w = b.where(keep, w, zero)
 	} else {
 		w = b.cast(keep, m.DType)
@@ -148,10 +148,10 @@ func nllLoss(b B, x, target, weight Value, ignore sym.Int, how string, smoothing
 	if smoothing > 0 {
 		all := x
 		if weight != nil {
-			all = b.mul(x, b.perClass(weight, len(m.Shape), d))
+			all = b.mul(x, perClass(b, weight, len(m.Shape), d))
 		}
 		smooth := b.where(keep, b.neg(b.sum(all, false, d)), zero)
-		return b.smoothed(l, smooth, w, keep, m.Shape[d], how, smoothing)
+		return smoothedLabels(b, l, smooth, w, keep, m.Shape[d], how, smoothing)
 	}
 	switch how {
 	case "mean":
@@ -160,7 +160,7 @@ func nllLoss(b B, x, target, weight Value, ignore sym.Int, how string, smoothing
 	return reduction(b, l, how)
 }
 
-func (b B) perClass(v Value, rank, d int) Value {
+func perClass(b B, v Value, rank, d int) Value {
 	shape := make([]sym.Int, rank)
 	for i := range shape {
 		shape[i] = symOne
@@ -169,8 +169,8 @@ func (b B) perClass(v Value, rank, d int) Value {
 	return b.view(v, shape...)
 }
 
-// smoothed mixes the loss of the class with that of all classes.
-func (b B) smoothed(l, smooth, w, keep Value, classes sym.Int, how string, eps float64) Value {
+// smoothedLabels mixes the loss of the class with that of all classes.
+func smoothedLabels(b B, l, smooth, w, keep Value, classes sym.Int, how string, eps float64) Value {
 	mix := func(l, s Value) Value {
 		return b.add(b.mul(l, 1-eps), b.mul(s, eps/float64(sym.Force(classes))))
 	}
@@ -209,7 +209,7 @@ func crossEntropy(b B, c *Call) Value {
 	}
 	p := b.mul(logp, t)
 	if w != nil {
-		p = b.mul(p, b.perClass(w, len(m.Shape), d))
+		p = b.mul(p, perClass(b, w, len(m.Shape), d))
 	}
 	switch c.Str(6) {
 	case "mean":
@@ -229,7 +229,7 @@ func cosineSimilarity(b B, c *Call) Value {
 	if !isFloaty(d) {
 		refuse(Errorf("expected common dtype to be floating point, yet common dtype is %s", d.ScalarType()))
 	}
-	x, y = b.expandIf(b.cast(x, d), shape), b.expandIf(b.cast(y, d), shape)
+	x, y = expandIf(b, b.cast(x, d), shape), expandIf(b, b.cast(y, d), shape)
 	dim := []sym.Int{c.Int(2)}
 	nx := b.Emit(ClampMin, b.Emit(Norm, x, 2, dim, true), c.Args[3])
 	ny := b.Emit(ClampMin, b.Emit(Norm, y, 2, dim, true), c.Args[3])

@@ -58,7 +58,7 @@ func furtherLossRows() []*Op {
 			x, w := c.Value(0), c.Value(1)
 			refuse(checkPrelu(c.Tensor(0), c.Tensor(1)))
 			if n := len(c.Tensor(0).Shape); n > 1 && len(c.Tensor(1).Shape) == 1 {
-				w = b.perChannel(w, n)
+				w = perChannel(b, w, n)
 			} else if n == 0 && len(c.Tensor(1).Shape) == 1 {
 				w = b.reshape(w)
 			}
@@ -109,7 +109,7 @@ func furtherLossRows() []*Op {
 		}),
 		loss(GaussianNllLoss, "gaussian_nll_loss", "(Tensor input, Tensor target, Operand var, bool full=False, float eps=1e-06, str reduction='mean') -> Tensor", func(b B, c *Call) Value {
 			x, t := c.Value(0), c.Value(1)
-			v := b.tensorOf(c.Args[2], x)
+			v := tensorOf(b, c.Args[2], x)
 			if vm := v.TensorMeta(); len(vm.Shape) == len(c.Tensor(0).Shape)-1 && len(vm.Shape) > 0 {
 				v = b.unsqueeze(v, len(vm.Shape))
 			}

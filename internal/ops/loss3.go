@@ -45,7 +45,7 @@ func marginLossRows() []*Op {
 }
 
 // classRows views an input of one or two dimensions as rows of class scores.
-func (b B) classRows(c *Call, name string) (x Value, rows, classes sym.Int) {
+func classRows(b B, c *Call, name string) (x Value, rows, classes sym.Int) {
 	m := c.Tensor(0)
 	n := len(m.Shape)
 	if n > 2 || n > 0 && sym.Is(m.Shape[n-1], 0) {
@@ -67,7 +67,7 @@ func multiMargin(b B, c *Call) Value {
 	if p != 1 && p != 2 {
 		refuse(&Error{Kind: "ValueError", Msg: "only p == 1 and p == 2 supported"})
 	}
-	x, rows, classes := b.classRows(c, "multi_margin_loss")
+	x, rows, classes := classRows(b, c, "multi_margin_loss")
 	t := c.Tensor(1)
 	if sym.Ne(numel(t.Shape), rows) || len(t.Shape) > 1 {
 		refuse(Errorf("multi_margin_loss: target tensor should be 1-D with size equal to the number of input samples (batch size). Expected target size [%s], but got %s. Input has shape %s.", rows, ShapeText(t.Shape), ShapeText(c.Tensor(0).Shape)))
@@ -85,11 +85,11 @@ func multiMargin(b B, c *Call) Value {
 	}
 	z = b.where(b.eq(b.arange(classes, c.Tensor(0)), idx), scalarLike(z, 0), z)
 	l := b.div(b.sum(z, false, 1), classes)
-	return reduction(b, b.perRow(l, c), c.Str(7))
+	return reduction(b, perRow(b, l, c), c.Str(7))
 }
 
 // perRow takes the batch dimension away where the input had none.
-func (b B) perRow(l Value, c *Call) Value {
+func perRow(b B, l Value, c *Call) Value {
 	if len(c.Tensor(0).Shape) < 2 {
 		return b.reshape(l)
 	}
@@ -99,7 +99,7 @@ func (b B) perRow(l Value, c *Call) Value {
 // multilabelMargin compares every class of the target, which lists them up to
 // the first negative entry, with every class that it does not list.
 func multilabelMargin(b B, c *Call) Value {
-	x, rows, classes := b.classRows(c, "multilabel_margin_loss")
+	x, rows, classes := classRows(b, c, "multilabel_margin_loss")
 	if !equalShape(c.Tensor(0).Shape, c.Tensor(1).Shape) {
 		refuse(Errorf("inconsistent target size: %s for input of size: %s", ShapeText(c.Tensor(1).Shape), ShapeText(c.Tensor(0).Shape)))
 	}
@@ -112,7 +112,7 @@ func multilabelMargin(b B, c *Call) Value {
 	counts := b.and(b.unsqueeze(listed, 2), b.unsqueeze(b.eq(hits, 0), 1))
 	z = b.where(counts, z, scalarLike(z, 0))
 	l := b.div(b.sum(z, false, 1, 2), classes)
-	return reduction(b, b.perRow(l, c), c.Str(4))
+	return reduction(b, perRow(b, l, c), c.Str(4))
 }
 
 // ctcLoss reduces the negative log likelihoods; the mean is over the batch of

@@ -10,7 +10,7 @@ func bceRows() []*Op {
 		if !equalShape(c.Tensor(0).Shape, c.Tensor(1).Shape) {
 			refuse(&Error{Kind: "ValueError", Msg: "Target size (torch.Size(" + ShapeText(c.Tensor(1).Shape) + ")) must be the same as input size (torch.Size(" + ShapeText(c.Tensor(0).Shape) + "))"})
 		}
-		l := b.logitsLoss(c)
+		l := logitsLoss(b, c)
 		if w := c.Value(2); w != nil {
 			l = b.mul(l, w)
 		}
@@ -21,7 +21,7 @@ func bceRows() []*Op {
 		if !equalShape(c.Tensor(0).Shape, c.Tensor(1).Shape) {
 			refuse(&Error{Kind: "ValueError", Msg: "Using a target size (torch.Size(" + ShapeText(c.Tensor(1).Shape) + ")) that is different to the input size (torch.Size(" + ShapeText(c.Tensor(0).Shape) + ")) is deprecated. Please ensure they have the same size."})
 		}
-		l := b.bceLoss(c)
+		l := bceLoss(b, c)
 		if w := c.Value(2); w != nil {
 			l = b.mul(l, w)
 		}
@@ -32,7 +32,7 @@ func bceRows() []*Op {
 }
 
 // logitsLoss is the loss of each element before weights.
-func (b B) logitsLoss(c *Call) Value {
+func logitsLoss(b B, c *Call) Value {
 	x, t := c.Value(0), c.Value(1)
 	soft := b.Emit(Logsigmoid, x)
 	if w := c.Value(6); w != nil {
@@ -42,7 +42,7 @@ func (b B) logitsLoss(c *Call) Value {
 }
 
 // bceLoss is the loss of each element before weights; logarithms stay above -100.
-func (b B) bceLoss(c *Call) Value {
+func bceLoss(b B, c *Call) Value {
 	x, t := c.Value(0), c.Value(1)
 	lx := b.Emit(Clamp, b.log(x), -100.0)
 	l1 := b.Emit(Clamp, b.log(b.sub(1, x)), -100.0)
@@ -50,7 +50,7 @@ func (b B) bceLoss(c *Call) Value {
 }
 
 // ofReduced finishes the gradient of an element of a reduced, weighted loss.
-func (b B) ofReduced(c *BackwardCall, g Value) Value {
+func ofReduced(b B, c *BackwardCall, g Value) Value {
 	if w := c.Value(2); w != nil {
 		g = b.mul(g, w)
 	}
@@ -61,7 +61,7 @@ func (b B) ofReduced(c *BackwardCall, g Value) Value {
 }
 
 // ofWeight is the gradient of the weight of elements, given their losses.
-func (b B) ofWeight(c *BackwardCall, g, losses Value) Value {
+func ofWeight(b B, c *BackwardCall, g, losses Value) Value {
 	g = b.mul(losses, g)
 	if c.Str(5) == "mean" {
 		g = b.div(g, numel(c.Tensor(0).Shape))
@@ -83,21 +83,21 @@ func logitsBack(b B, c *BackwardCall) []Value {
 			pt := b.mul(pos, t)
 			d = b.sub(b.mul(b.sub(b.add(pt, 1), t), s), pt)
 		}
-		out[0] = b.back(b.ofReduced(c, b.mul(d, g)), c.Tensor(0))
+		out[0] = b.back(ofReduced(b, c, b.mul(d, g)), c.Tensor(0))
 	}
 	if c.Needs[1] {
 		d := b.neg(x)
 		if pos != nil {
 			d = b.sub(b.Emit(Logsigmoid, b.neg(x)), b.mul(pos, b.Emit(Logsigmoid, x)))
 		}
-		out[1] = b.back(b.ofReduced(c, b.mul(d, g)), c.Tensor(1))
+		out[1] = b.back(ofReduced(b, c, b.mul(d, g)), c.Tensor(1))
 	}
 	if c.Value(2) != nil && c.Needs[2] {
-		out[2] = b.ofWeight(c, g, b.logitsLoss(c.Call))
+		out[2] = ofWeight(b, c, g, logitsLoss(b, c.Call))
 	}
 	if pos != nil && c.Needs[6] {
 		d := b.neg(b.mul(t, b.Emit(Logsigmoid, x)))
-		out[3] = b.back(b.ofReduced(c, b.mul(d, g)), c.Tensor(6))
+		out[3] = b.back(ofReduced(b, c, b.mul(d, g)), c.Tensor(6))
 	}
 	return out
 }
@@ -113,14 +113,14 @@ func bceBack(b B, c *BackwardCall) []Value {
 		const least = float64(float32(1e-12)) // in float64 too
 		d := b.mul(g, b.sub(x, t))
 		d = b.div(d, b.Emit(ClampMin, b.mul(b.sub(1, x), x), least))
-		out[0] = b.back(b.ofReduced(c, d), c.Tensor(0))
+		out[0] = b.back(ofReduced(b, c, d), c.Tensor(0))
 	}
 	if c.Needs[1] {
 		d := b.sub(b.Emit(Clamp, b.Emit(Log1p, b.neg(x)), -100.0), b.Emit(Clamp, b.log(x), -100.0))
-		out[1] = b.back(b.ofReduced(c, b.mul(d, g)), c.Tensor(1))
+		out[1] = b.back(ofReduced(b, c, b.mul(d, g)), c.Tensor(1))
 	}
 	if c.Value(2) != nil && c.Needs[2] {
-		out[2] = b.ofWeight(c, g, b.bceLoss(c.Call))
+		out[2] = ofWeight(b, c, g, bceLoss(b, c.Call))
 	}
 	return out
 }

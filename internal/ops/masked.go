@@ -24,13 +24,13 @@ type maskedCall struct {
 func maskedRow(id ID, name, args string, tags Tag, f func(m *maskedCall) Value) *Op {
 	return composite(id, "masked."+name, "(Tensor input, "+args, TagNotMethod|tags, func(b B, c *Call) Value {
 		m := &maskedCall{Call: c, b: b, x: c.Value(0)}
-		m.mask = b.maskFor(m.x, c.Value(len(c.Args)-1))
+		m.mask = maskFor(b, m.x, c.Value(len(c.Args)-1))
 		return f(m)
 	})
 }
 
 // maskFor broadcasts a mask to the shape of x.
-func (b B) maskFor(x, mask Value) Value {
+func maskFor(b B, x, mask Value) Value {
 	if mask == nil {
 		return nil
 	}
@@ -38,7 +38,7 @@ func (b B) maskFor(x, mask Value) Value {
 	if len(mm.Shape) > len(m.Shape) {
 		refuse(&Error{Kind: "IndexError", Msg: "_input_mask expected broadcastable mask (got mask dimensionality higher than of the input)"})
 	}
-	return b.expandIf(b.cast(mask, Bool), m.Shape)
+	return expandIf(b, b.cast(mask, Bool), m.Shape)
 }
 
 // filled is x with the hidden elements replaced.
@@ -154,8 +154,8 @@ func maskedRows() []*Op {
 			return m.b.cast(m.b.Emit(Logsumexp, m.filled(-inf), m.allDims(), m.Args[2]), m.resultType())
 		}),
 		composite(MaskedLogaddexp, "masked.logaddexp", "(Tensor input, Tensor other, *, dtype? dtype=None, Tensor? input_mask=None, Tensor? other_mask=None) -> Tensor", TagNotMethod, func(b B, c *Call) Value {
-			x := &maskedCall{Call: c, b: b, x: c.Value(0), mask: b.maskFor(c.Value(0), c.Value(3))}
-			y := &maskedCall{Call: c, b: b, x: c.Value(1), mask: b.maskFor(c.Value(1), c.Value(4))}
+			x := &maskedCall{Call: c, b: b, x: c.Value(0), mask: maskFor(b, c.Value(0), c.Value(3))}
+			y := &maskedCall{Call: c, b: b, x: c.Value(1), mask: maskFor(b, c.Value(1), c.Value(4))}
 			return b.cast(b.Emit(Logaddexp, x.filled(-inf), y.filled(-inf)), c.DTypeOr(2, c.Tensor(0).DType))
 		}),
 		maskedRow(MaskedNorm, "norm", "Scalar? ord=2.0, int[]? dim=None, "+maskedTail, 0, func(m *maskedCall) Value {

@@ -133,7 +133,7 @@ func matmulRows() []*Op {
 		},
 		{
 			ID: Matmul, Name: "matmul", Schema: "(Tensor self, Tensor other) -> Tensor", Meta: matmulMeta,
-			Decompose: decomp(func(b B, c *Call) Value { return b.matmul(c.Value(0), c.Value(1)) }),
+			Decompose: decomp(func(b B, c *Call) Value { return matmul(b, c.Value(0), c.Value(1)) }),
 		},
 		{
 			ID: Linear, Name: "linear", Schema: "(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor", Tags: TagNN | TagNotMethod, Meta: linearMeta,
@@ -207,11 +207,11 @@ func addRow(id ID, name, schema string, mul ID, mulMeta func(*Call) ([]Result, e
 		Decompose: decompF(func(b B, c *Call) Value {
 			d := c.Tensor(1).DType
 			alpha, beta := numberAs(d, c.Args[4]), numberAs(d, c.Args[3])
-			p := b.scaled(b.Emit(mul, c.Args[1], c.Args[2]), alpha)
+			p := timesAlpha(b, b.Emit(mul, c.Args[1], c.Args[2]), alpha)
 			if IsZero(beta) {
 				return p
 			}
-			return b.add(b.scaled(c.Value(0), beta), p)
+			return b.add(timesAlpha(b, c.Value(0), beta), p)
 		}),
 		Backward: backOf(func(b B, c *BackwardCall) []Value {
 			out := []Value{nil, nil, nil}
@@ -221,13 +221,13 @@ func addRow(id ID, name, schema string, mul ID, mulMeta func(*Call) ([]Result, e
 			}
 			t := func(x Value) Value { n := len(x.TensorMeta().Shape); return b.transpose(x, n-2, n-1) }
 			if c.Needs[0] {
-				out[0] = b.back(b.scaled(g, c.Args[3]), c.Tensor(0))
+				out[0] = b.back(timesAlpha(b, g, c.Args[3]), c.Tensor(0))
 			}
 			if c.Needs[1] {
-				out[1] = b.scaled(b.Emit(mul, g, t(c.Value(2))), c.Args[4])
+				out[1] = timesAlpha(b, b.Emit(mul, g, t(c.Value(2))), c.Args[4])
 			}
 			if c.Needs[2] {
-				out[2] = b.scaled(b.Emit(mul, t(c.Value(1)), g), c.Args[4])
+				out[2] = timesAlpha(b, b.Emit(mul, t(c.Value(1)), g), c.Args[4])
 			}
 			return out
 		}),
@@ -306,7 +306,7 @@ func matmulInner(x, y *TensorMeta) error {
 }
 
 // matmul reduces to dot, mv, mm and bmm as PyTorch does.
-func (b B) matmul(x, y Value) Value {
+func matmul(b B, x, y Value) Value {
 	mx, my := x.TensorMeta(), y.TensorMeta()
 	nx, ny := len(mx.Shape), len(my.Shape)
 	switch {
@@ -319,15 +319,15 @@ func (b B) matmul(x, y Value) Value {
 	case nx == 2 && ny == 2:
 		return b.mm(x, y)
 	case nx >= 3 && ny <= 2:
-		return b.foldedMatmul(x, y)
+		return foldedMatmul(b, x, y)
 	case nx == 1:
-		return b.foldedMatmul(b.transpose(y, -2, -1), x)
+		return foldedMatmul(b, b.transpose(y, -2, -1), x)
 	}
-	return b.batchMatmul(x, y)
+	return batchMatmul(b, x, y)
 }
 
 // foldedMatmul multiplies all leading dimensions of x as rows of one matrix.
-func (b B) foldedMatmul(x, y Value) Value {
+func foldedMatmul(b B, x, y Value) Value {
 	mx := x.TensorMeta()
 	n := len(mx.Shape)
 	flat := b.reshape(x, numel(mx.Shape[:n-1]), mx.Shape[n-1])
@@ -339,7 +339,7 @@ func (b B) foldedMatmul(x, y Value) Value {
 	return b.view(b.mm(flat, y), shape...)
 }
 
-func (b B) batchMatmul(x, y Value) Value {
+func batchMatmul(b B, x, y Value) Value {
 	vecX, vecY := len(x.TensorMeta().Shape) == 1, len(y.TensorMeta().Shape) == 1
 	if vecX {
 		x = b.unsqueeze(x, 0)
@@ -355,8 +355,8 @@ func (b B) batchMatmul(x, y Value) Value {
 	}
 	n, k, m := mx.Shape[nx-2], mx.Shape[nx-1], my.Shape[ny-1]
 	size := numel(batch)
-	x3 := b.reshape(b.expandIf(x, append(cloneInts(batch), n, k)), size, n, k)
-	y3 := b.reshape(b.expandIf(y, append(cloneInts(batch), k, m)), size, k, m)
+	x3 := b.reshape(expandIf(b, x, append(cloneInts(batch), n, k)), size, n, k)
+	y3 := b.reshape(expandIf(b, y, append(cloneInts(batch), k, m)), size, k, m)
 	out := b.Emit(Bmm, x3, y3)
 	shape := cloneInts(batch)
 	if !vecX {
@@ -369,7 +369,7 @@ func (b B) batchMatmul(x, y Value) Value {
 }
 
 // expandIf expands x unless it has the shape already.
-func (b B) expandIf(x Value, shape []sym.Int) Value {
+func expandIf(b B, x Value, shape []sym.Int) Value {
 	if sym.AllSame(x.TensorMeta().Shape, shape) {
 		return x
 	}
@@ -400,11 +400,11 @@ func linearMeta(c *Call) ([]Result, error) {
 func linearDecomp(b B, c *Call) Value {
 	x, w, bias := c.Value(0), c.Value(1), c.Value(2)
 	if len(w.TensorMeta().Shape) == 1 {
-		return b.matmul(x, w)
+		return matmul(b, x, w)
 	}
 	wt := b.t(w)
 	if bias == nil {
-		return b.matmul(x, wt)
+		return matmul(b, x, wt)
 	}
 	m := x.TensorMeta()
 	n := len(m.Shape)

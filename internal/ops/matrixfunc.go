@@ -25,7 +25,7 @@ func matrixNormRows() []*Op {
 			if len(c.Nums(2)) != 2 {
 				refuse(Errorf("linalg.matrix_norm: dim must be a 2-tuple. Got %s", ShapeText(c.Ints(2))))
 			}
-			return b.matrixNorm(b.cast(c.Value(0), c.DTypeOr(4, m.DType)), c.Args[1], c.Nums(2), c.Bool(3))
+			return matrixNorm(b, b.cast(c.Value(0), c.DTypeOr(4, m.DType)), c.Args[1], c.Nums(2), c.Bool(3))
 		}),
 		composite(LinalgNorm, "linalg.norm", "(Tensor self, Scalar|str? ord=None, int[]? dim=None, bool keepdim=False, *, dtype? dtype=None) -> Tensor", TagNotMethod, linalgNorm),
 		composite(LinalgCond, "linalg.cond", "(Tensor self, Scalar|str? p=None) -> Tensor", TagNotMethod, func(b B, c *Call) Value {
@@ -54,13 +54,13 @@ func matrixNormRows() []*Op {
 			x := c.Value(0)
 			inverse := b.EmitN(InvEx, x)[0]
 			dims := []int{-2, -1}
-			return b.mul(b.matrixNorm(x, c.Args[1], dims, false), b.matrixNorm(inverse, c.Args[1], dims, false))
+			return b.mul(matrixNorm(b, x, c.Args[1], dims, false), matrixNorm(b, inverse, c.Args[1], dims, false))
 		}),
 	}
 }
 
 // matrixNorm is a norm of the matrices that two dimensions hold.
-func (b B) matrixNorm(x Value, ord Arg, dims []int, keep bool) Value {
+func matrixNorm(b B, x Value, ord Arg, dims []int, keep bool) Value {
 	m := x.TensorMeta()
 	row, err := wrapDim(dims[0], len(m.Shape))
 	refuse(err)
@@ -141,7 +141,7 @@ func linalgNorm(b B, c *Call) Value {
 		dims = seq(0, len(m.Shape))
 	}
 	if len(dims) == 2 {
-		return b.matrixNorm(x, c.Args[1], dims, c.Bool(3))
+		return matrixNorm(b, x, c.Args[1], dims, c.Bool(3))
 	}
 	if name, isName := c.Args[1].(string); isName {
 		refuse(Errorf("linalg.norm: Order %s is a norm of matrices, but one dimension was given", name))
@@ -151,7 +151,7 @@ func linalgNorm(b B, c *Call) Value {
 
 func matrixProductRows() []*Op {
 	power := func(id ID, name string) *Op {
-		return composite(id, name, "(Tensor self, int n) -> Tensor", 0, func(b B, c *Call) Value { return b.matrixPower(c.Value(0), c.Num(1)) })
+		return composite(id, name, "(Tensor self, int n) -> Tensor", 0, func(b B, c *Call) Value { return matrixPower(b, c.Value(0), c.Num(1)) })
 	}
 	linalgPower := power(LinalgMatrixPower, "linalg.matrix_power")
 	linalgPower.Tags |= TagNotMethod
@@ -170,7 +170,7 @@ func matrixProductRows() []*Op {
 				return []Value{nil}
 			}
 			// The exponential of [[A^T, G], [0, A^T]] holds the derivative.
-			at := b.mt(c.Value(0))
+			at := mt(b, c.Value(0))
 			n, _ := matrixSize(c.Tensor(0))
 			top := b.cat(-1, at, g)
 			bottom := b.cat(-1, b.Emit(ZerosLike, at), at)
@@ -206,7 +206,7 @@ func matrixProductRows() []*Op {
 }
 
 // matrixPower multiplies by squaring; a negative power is one of the inverse.
-func (b B) matrixPower(x Value, n int) Value {
+func matrixPower(b B, x Value, n int) Value {
 	m := x.TensorMeta()
 	refuse(squareMatrix("linalg.matrix_power", m))
 	size, _ := matrixSize(m)
@@ -220,12 +220,12 @@ func (b B) matrixPower(x Value, n int) Value {
 		return b.Emit(Clone, x)
 	}
 	var out Value
-	for square := x; ; square = b.dotm(square, square) {
+	for square := x; ; square = dotm(b, square, square) {
 		if n&1 == 1 {
 			if out == nil {
 				out = square
 			} else {
-				out = b.dotm(out, square)
+				out = dotm(b, out, square)
 			}
 		}
 		if n >>= 1; n == 0 {

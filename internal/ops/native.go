@@ -138,12 +138,12 @@ func nativeBatchNorm(id ID, name, schema string, at [4]int, flags int) *Op {
 	}
 	row.Meta = metaOfDecomposition(row)
 	row.Tags |= TagNotMethod
-	row.Backward = backOf(func(b B, c *BackwardCall) []Value { return b.batchNormBack(c, arg, flags) })
+	row.Backward = backOf(func(b B, c *BackwardCall) []Value { return batchNormBack(b, c, arg, flags) })
 	return row
 }
 
 // batchNormBack is the derivative by input, weight and bias.
-func (b B) batchNormBack(c *BackwardCall, arg func(*Call, int) Arg, flags int) []Value {
+func batchNormBack(b B, c *BackwardCall, arg func(*Call, int) Arg, flags int) []Value {
 	out := make([]Value, len(TensorArgs(c.Op, c.Args)))
 	g := c.Grads[0]
 	if g == nil {
@@ -159,13 +159,13 @@ func (b B) batchNormBack(c *BackwardCall, arg func(*Call, int) Arg, flags int) [
 		mean = b.mean(x, true, dims...)
 		inv = b.Emit(Rsqrt, b.add(b.mean(b.sq(b.sub(x, mean)), true, dims...), c.Args[flags+2]))
 	} else {
-		mean = b.perChannel(b.cast(arg(c.Call, 2).(Value), wide), rank)
-		inv = b.Emit(Rsqrt, b.add(b.perChannel(b.cast(arg(c.Call, 3).(Value), wide), rank), c.Args[flags+2]))
+		mean = perChannel(b, b.cast(arg(c.Call, 2).(Value), wide), rank)
+		inv = b.Emit(Rsqrt, b.add(perChannel(b, b.cast(arg(c.Call, 3).(Value), wide), rank), c.Args[flags+2]))
 	}
 	xhat := b.mul(b.sub(x, mean), inv)
 	gx := g
 	if w, ok := arg(c.Call, 0).(Value); ok {
-		gx = b.mul(g, b.perChannel(w, rank))
+		gx = b.mul(g, perChannel(b, w, rank))
 		out[1] = b.cast(b.sum(b.mul(g, xhat), false, dims...), w.TensorMeta().DType)
 	}
 	if bias, ok := arg(c.Call, 1).(Value); ok {

@@ -25,7 +25,7 @@ func alongDim(c *Call) ([]Result, error) {
 const dimDTypeSchema = "(Tensor self, int dim, dtype? dtype=None) -> Tensor"
 
 // normDim is the dimension of argument 1; a 0-dim tensor counts as one element.
-func (b B) lifted(c *Call, f func(x Value, dim int) Value) Value {
+func lifted(b B, c *Call, f func(x Value, dim int) Value) Value {
 	x := b.cast(c.Value(0), OpMath(c.DTypeOr(2, c.Tensor(0).DType)))
 	if len(x.TensorMeta().Shape) == 0 {
 		return b.view(f(b.view(x, symOne), 0))
@@ -38,7 +38,7 @@ func softmaxRow() *Op {
 	return &Op{
 		ID: Softmax, Name: "softmax", Schema: dimDTypeSchema, Meta: alongDim,
 		Decompose: decomp(func(b B, c *Call) Value {
-			y := b.lifted(c, func(x Value, d int) Value {
+			y := lifted(b, c, func(x Value, d int) Value {
 				if sym.Is(numel(x.TensorMeta().Shape), 0) {
 					return b.Emit(Clone, x)
 				}
@@ -66,7 +66,7 @@ func logSoftmaxRow() *Op {
 		ID: LogSoftmax, Name: "log_softmax", Schema: dimDTypeSchema, Meta: alongDim,
 		Decompose: decomp(func(b B, c *Call) Value {
 			half := c.DTypeOr(2, c.Tensor(0).DType)
-			y := b.lifted(c, func(x Value, d int) Value {
+			y := lifted(b, c, func(x Value, d int) Value {
 				if sym.Is(numel(x.TensorMeta().Shape), 0) {
 					return b.Emit(Clone, x)
 				}
@@ -76,7 +76,7 @@ func logSoftmaxRow() *Op {
 					return b.sub(z, b.log(sum))
 				}
 				// Along rows PyTorch keeps the sum and its logarithm in half precision.
-				return b.sub(z, b.weightsAs(b.log(b.weightsAs(sum, half)), half))
+				return b.sub(z, weightsAs(b, b.log(weightsAs(b, sum, half)), half))
 			})
 			return b.cast(y, c.DTypeOr(2, c.Tensor(0).DType))
 		}),
@@ -112,7 +112,7 @@ func layerNormRow() *Op {
 			mu := b.mean(x, true, dims...)
 			xc := b.sub(x, mu)
 			v := b.mean(b.sq(xc), true, dims...)
-			return b.affine(b.mul(xc, b.Emit(Rsqrt, b.add(v, c.Args[4]))), c)
+			return affine(b, b.mul(xc, b.Emit(Rsqrt, b.add(v, c.Args[4]))), c)
 		}),
 		Backward: backOf(layerNormBack),
 		GradName: "NativeLayerNormBackward0",
@@ -141,7 +141,7 @@ func lastDims(c *Call) []int {
 }
 
 // affine applies weight and bias (arguments 2 and 3).
-func (b B) affine(y Value, c *Call) Value {
+func affine(b B, y Value, c *Call) Value {
 	if w := c.Value(2); w != nil {
 		y = b.mul(y, w)
 	}
@@ -158,7 +158,7 @@ type moments struct {
 
 // statistics computes mean and 1/std over dims of x, which stands for a tensor
 // of type d.
-func (b B) statistics(x Value, eps Arg, d DType, dims ...int) *moments {
+func statistics(b B, x Value, eps Arg, d DType, dims ...int) *moments {
 	s := &moments{x: x, mean: b.mean(x, true, dims...)}
 	s.rstd = b.Emit(Rsqrt, b.add(b.mean(b.sq(b.sub(x, s.mean)), true, dims...), eps))
 	if wide := OpMath(d); wide != d {
@@ -174,7 +174,7 @@ func (s *moments) hat(b B) Value { return b.mul(b.sub(s.x, s.mean), s.rstd) }
 // times weight (nil for one). It is PyTorch's sum of three terms: where
 // they cancel, and in half precision, where the statistics are rounded, their
 // errors count in this order.
-func (b B) centeredGrad(g, weight Value, s *moments, dims ...int) Value {
+func centeredGrad(b B, g, weight Value, s *moments, dims ...int) Value {
 	first, gw := b.mul(g, s.rstd), g
 	if weight != nil {
 		first, gw = b.mul(first, weight), b.mul(g, weight)
@@ -195,10 +195,10 @@ func layerNormBack(b B, c *BackwardCall) []Value {
 	wide := OpMath(m.DType)
 	x, g := b.cast(c.Value(0), wide), b.cast(g, wide)
 	dims := lastDims(c.Call)
-	s := b.statistics(x, c.Args[4], m.DType, dims...)
+	s := statistics(b, x, c.Args[4], m.DType, dims...)
 	xhat := s.hat(b)
 	if c.Needs[0] {
-		out[0] = b.cast(b.centeredGrad(g, c.Value(2), s, dims...), m.DType)
+		out[0] = b.cast(centeredGrad(b, g, c.Value(2), s, dims...), m.DType)
 	}
 	if w := c.Tensor(2); w != nil && c.Needs[2] {
 		out[1] = b.cast(b.sumTo(b.mul(g, xhat), w.Shape), w.DType)

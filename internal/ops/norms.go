@@ -20,7 +20,7 @@ func batchNormRows() []*Op {
 }
 
 // perChannel views a vector so that it broadcasts along dimension 1.
-func (b B) perChannel(v Value, rank int) Value {
+func perChannel(b B, v Value, rank int) Value {
 	shape := make([]sym.Int, rank)
 	for i := range shape {
 		shape[i] = symOne
@@ -71,17 +71,17 @@ func batchNorm(b B, c *Call) Value {
 		d := b.sub(wide, mean)
 		v := b.mean(b.sq(d), true, dims...)
 		inv = b.Emit(Rsqrt, b.add(v, c.Args[7]))
-		b.updateRunning(c, mean, v, count(m, dims), m.Shape[1])
+		updateRunning(b, c, mean, v, count(m, dims), m.Shape[1])
 		if wide != x && !c.mixedNorm() { // what is saved for the backward pass is what counts
 			saved := func(v Value) Value { return b.cast(b.cast(v, m.DType), OpMath(m.DType)) }
 			mean, inv = saved(mean), saved(inv)
-			return b.cast(b.channelAffine(b.sub(b.mul(wide, inv), b.mul(mean, inv)), c), m.DType)
+			return b.cast(channelAffine(b, b.sub(b.mul(wide, inv), b.mul(mean, inv)), c), m.DType)
 		}
-		return b.cast(b.channelAffine(b.mul(d, inv), c), m.DType)
+		return b.cast(channelAffine(b, b.mul(d, inv), c), m.DType)
 	}
-	mean = b.perChannel(b.cast(c.Value(1), OpMath(m.DType)), rank)
-	inv = b.Emit(Rsqrt, b.add(b.perChannel(b.cast(c.Value(2), OpMath(m.DType)), rank), c.Args[7]))
-	return b.cast(b.channelAffine(b.mul(b.sub(wide, mean), inv), c), m.DType)
+	mean = perChannel(b, b.cast(c.Value(1), OpMath(m.DType)), rank)
+	inv = b.Emit(Rsqrt, b.add(perChannel(b, b.cast(c.Value(2), OpMath(m.DType)), rank), c.Args[7]))
+	return b.cast(channelAffine(b, b.mul(b.sub(wide, mean), inv), c), m.DType)
 }
 
 // mixedNorm reports whether parameters or running statistics are wider than the input.
@@ -95,20 +95,20 @@ func (c *Call) mixedNorm() bool {
 }
 
 // channelAffine applies weight and bias (arguments 3 and 4) along dimension 1.
-func (b B) channelAffine(y Value, c *Call) Value {
+func channelAffine(b B, y Value, c *Call) Value {
 	rank := len(y.TensorMeta().Shape)
 	if w := c.Value(3); w != nil {
-		y = b.mul(y, b.perChannel(w, rank))
+		y = b.mul(y, perChannel(b, w, rank))
 	}
 	if bias := c.Value(4); bias != nil {
-		y = b.add(y, b.perChannel(bias, rank))
+		y = b.add(y, perChannel(b, bias, rank))
 	}
 	return y
 }
 
 // updateRunning moves the running statistics, in place, towards those of the
 // batch; the variance counts as unbiased.
-func (b B) updateRunning(c *Call, mean, v Value, n, channels sym.Int) {
+func updateRunning(b B, c *Call, mean, v Value, n, channels sym.Int) {
 	mom := c.Float(6)
 	move := func(stat Value, now Value) {
 		flat := b.detach(b.view(now, channels))
@@ -120,13 +120,13 @@ func (b B) updateRunning(c *Call, mean, v Value, n, channels sym.Int) {
 		move(c.Value(1), mean)
 	}
 	if !c.IsNone(2) {
-		move(c.Value(2), b.unbiased(v, n))
+		move(c.Value(2), unbiased(b, v, n))
 	}
 }
 
 // unbiased is a variance of n elements, that of the whole made that of a sample;
 // a size that is not known yet stays open.
-func (b B) unbiased(v Value, n sym.Int) Value {
+func unbiased(b B, v Value, n sym.Int) Value {
 	if k, known := n.IsConst(); known {
 		return b.mul(v, float64(k)/float64(k-1))
 	}
@@ -151,17 +151,17 @@ func instanceNorm(b B, c *Call) Value {
 	d := b.sub(wide, mean)
 	v := b.mean(b.sq(d), true, dims...)
 	if !c.IsNone(1) {
-		b.updateRunning(c, b.mean(mean, true, 0), b.mean(v, true, 0), count(m, dims), m.Shape[1])
+		updateRunning(b, c, b.mean(mean, true, 0), b.mean(v, true, 0), count(m, dims), m.Shape[1])
 	}
 	if wide != x { // rounds as a batch of one does
-		return b.instancesAsChannels(c)
+		return instancesAsChannels(b, c)
 	}
-	return b.cast(b.channelAffine(b.mul(d, b.Emit(Rsqrt, b.add(v, c.Args[7]))), c), m.DType)
+	return b.cast(channelAffine(b, b.mul(d, b.Emit(Rsqrt, b.add(v, c.Args[7]))), c), m.DType)
 }
 
 // instancesAsChannels is instance_norm as PyTorch computes it: batch_norm of one
 // image, whose channels are those of all instances.
-func (b B) instancesAsChannels(c *Call) Value {
+func instancesAsChannels(b B, c *Call) Value {
 	m := c.Tensor(0)
 	n := m.Shape[0]
 	all := func(v Value) Value {
@@ -178,13 +178,13 @@ func (b B) instancesAsChannels(c *Call) Value {
 func groupNormRow() *Op {
 	row := composite(GroupNorm, "group_norm", "(Tensor input, int num_groups, Tensor? weight=None, Tensor? bias=None, float eps=1e-05) -> Tensor", TagNN|TagNotMethod, groupNorm)
 	row.Backward = backOf(func(b B, c *BackwardCall) []Value {
-		return b.groupNormBack(c, c.Int(1), c.Value(2), c.Value(3), c.Args[4])
+		return groupNormBack(b, c, c.Int(1), c.Value(2), c.Value(3), c.Args[4])
 	})
 	return row
 }
 
 // groupNormBack is the derivative by input, weight and bias.
-func (b B) groupNormBack(c *BackwardCall, groups sym.Int, weight, bias Value, eps Arg) []Value {
+func groupNormBack(b B, c *BackwardCall, groups sym.Int, weight, bias Value, eps Arg) []Value {
 	out := []Value{nil, nil, nil}
 	g := c.Grads[0]
 	if g == nil {
@@ -198,10 +198,10 @@ func (b B) groupNormBack(c *BackwardCall, groups sym.Int, weight, bias Value, ep
 	x, g := b.cast(c.Value(0), OpMath(m.DType)), b.cast(g, OpMath(m.DType))
 	gx := g
 	if weight != nil {
-		gx = b.mul(g, b.perChannel(b.cast(weight, OpMath(m.DType)), rank))
+		gx = b.mul(g, perChannel(b, b.cast(weight, OpMath(m.DType)), rank))
 	}
-	s := b.statistics(byGroup(x), eps, m.DType, 2)
-	out[0] = b.cast(b.reshape(b.centeredGrad(byGroup(gx), nil, s, 2), m.Shape...), m.DType)
+	s := statistics(b, byGroup(x), eps, m.DType, 2)
+	out[0] = b.cast(b.reshape(centeredGrad(b, byGroup(gx), nil, s, 2), m.Shape...), m.DType)
 	dims := append([]int{0}, seq(2, rank)...)
 	if weight != nil {
 		out[1] = b.cast(b.sum(b.mul(g, b.reshape(s.hat(b), m.Shape...)), false, dims...), weight.TensorMeta().DType)
@@ -233,10 +233,10 @@ func groupNorm(b B, c *Call) Value {
 	y = b.view(y, m.Shape...)
 	rank := len(m.Shape)
 	if w := c.Value(2); w != nil {
-		y = b.mul(y, b.perChannel(w, rank))
+		y = b.mul(y, perChannel(b, w, rank))
 	}
 	if bias := c.Value(3); bias != nil {
-		y = b.add(y, b.perChannel(bias, rank))
+		y = b.add(y, perChannel(b, bias, rank))
 	}
 	return b.cast(y, m.DType)
 }

@@ -78,27 +78,27 @@ func pad(b B, c *Call) Value {
 	d := c.Tensor(0).DType
 	half := OpMath(d) != d
 	if half && c.Str(2) != "circular" && len(list) > 2 {
-		return b.padAtOnce(x, list, c.Str(2))
+		return padAtOnce(b, x, list, c.Str(2))
 	}
 	for i := range len(list) / 2 {
 		if half && c.Str(2) == "circular" {
-			x = b.wrapDim(x, n-1-i, list[2*i], list[2*i+1])
+			x = wrapHalf(b, x, n-1-i, list[2*i], list[2*i+1])
 			continue
 		}
-		x = b.padDim(x, n-1-i, list[2*i], list[2*i+1], c.Str(2))
+		x = padDim(b, x, n-1-i, list[2*i], list[2*i+1], c.Str(2))
 	}
 	return x
 }
 
 // padAtOnce picks the elements of all padded dimensions together: in half precision
 // the sums of their gradients round, and so in PyTorch's order.
-func (b B) padAtOnce(x Value, list []sym.Int, mode string) Value {
+func padAtOnce(b B, x Value, list []sym.Int, mode string) Value {
 	m := x.TensorMeta()
 	n, k := len(m.Shape), len(list)/2
 	places := b.arange(numel(m.Shape[n-k:]), m)
 	places = b.view(places, m.Shape[n-k:]...)
 	for i := range k {
-		places = b.padDim(places, k-1-i, list[2*i], list[2*i+1], mode)
+		places = padDim(b, places, k-1-i, list[2*i], list[2*i+1], mode)
 	}
 	shape := places.TensorMeta().Shape
 	flat := b.reshape(x, append(cloneInts(m.Shape[:n-k]), numel(m.Shape[n-k:]))...)
@@ -106,10 +106,10 @@ func (b B) padAtOnce(x Value, list []sym.Int, mode string) Value {
 	return b.view(out, append(cloneInts(m.Shape[:n-k]), shape...)...)
 }
 
-// wrapDim wraps one dimension of half precision, whose gradient gets what comes from
+// wrapHalf wraps one dimension of half precision, whose gradient gets what comes from
 // the end first, then what comes from the start.
-func (b B) wrapDim(x Value, d int, left, right sym.Int) Value {
-	x = b.padDim(x, d, sym.Min(left, symZero), sym.Min(right, symZero), "circular")
+func wrapHalf(b B, x Value, d int, left, right sym.Int) Value {
+	x = padDim(b, x, d, sym.Min(left, symZero), sym.Min(right, symZero), "circular")
 	n := x.TensorMeta().Shape[d]
 	if sym.Gt(left, n) || sym.Gt(right, n) {
 		refuse(Errorf("Padding value causes wrapping around more than once."))
@@ -125,7 +125,7 @@ func (b B) wrapDim(x Value, d int, left, right sym.Int) Value {
 }
 
 // padDim pads one dimension by picking positions: mirrored, repeated or wrapped.
-func (b B) padDim(x Value, d int, left, right sym.Int, mode string) Value {
+func padDim(b B, x Value, d int, left, right sym.Int, mode string) Value {
 	if mode == "replicate" && sym.Le(sym.Add(x.TensorMeta().Shape[d], sym.Min(left, right)), symZero) {
 		// Cropped to nothing: the rest repeats the element at the other end.
 		n := x.TensorMeta().Shape[d]

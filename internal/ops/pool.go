@@ -19,7 +19,7 @@ func poolRows() []*Op {
 			// Both derivatives are linear: the way back of a way back is forward.
 			Backward: backOf(func(b B, c *BackwardCall) []Value {
 				op := []ID{AvgPool1d, AvgPool2d, AvgPool3d}[len(c.Ints(2))-1]
-				return []Value{b.linearBack(c, op, c.Args[2:]...), nil}
+				return []Value{linearBack(b, c, op, c.Args[2:]...), nil}
 			}),
 		},
 		{
@@ -28,7 +28,7 @@ func poolRows() []*Op {
 			Backward: backOf(func(b B, c *BackwardCall) []Value {
 				n, shape := c.Num(2), c.Tensor(0).Shape
 				op := []ID{AdaptiveAvgPool1d, AdaptiveAvgPool2d, AdaptiveAvgPool3d}[n-1]
-				return []Value{b.linearBack(c, op, shape[len(shape)-n:]), nil}
+				return []Value{linearBack(b, c, op, shape[len(shape)-n:]), nil}
 			}),
 		},
 	}
@@ -39,7 +39,7 @@ func poolRows() []*Op {
 }
 
 // linearBack runs an operator on the gradient of its own derivative.
-func (b B) linearBack(c *BackwardCall, op ID, rest ...Arg) Value {
+func linearBack(b B, c *BackwardCall, op ID, rest ...Arg) Value {
 	if c.Grads[0] == nil || !c.Needs[0] {
 		return nil
 	}

@@ -27,7 +27,7 @@ func quantileRows() []*Op {
 				idx.DType = Int64
 				return []Result{res[0], &idx}, nil
 			},
-			Backward: backOf(func(b B, c *BackwardCall) []Value { return []Value{b.valueSelectBack(c, c.Bool(2))} }),
+			Backward: backOf(func(b B, c *BackwardCall) []Value { return []Value{valueSelectBack(b, c, c.Bool(2))} }),
 		}
 	}
 	const quantileArgs = "(Tensor self, Operand q, int? dim=None, bool keepdim=False, *, str interpolation='linear') -> Tensor"
@@ -92,14 +92,14 @@ func quantile(b B, c *Call, ignoreNaN bool) Value {
 		x = b.Emit(Movedim, x, []int{dimOf(c, 2)}, []int{-1})
 	}
 	sorted := b.EmitN(Sort, x, -1)[0]
-	at := b.ranks(sorted, b.reshape(q, numel(qm.Shape)), ignoreNaN)
-	out := b.interpolateRanks(sorted, at, c.Str(4))
-	return b.placeQuantiles(out, c, len(qm.Shape) == 0)
+	at := ranks(b, sorted, b.reshape(q, numel(qm.Shape)), ignoreNaN)
+	out := interpolateRanks(b, sorted, at, c.Str(4))
+	return placeQuantiles(b, out, c, len(qm.Shape) == 0)
 }
 
 // ranks are the places of the quantiles in the sorted rows; a row with NaN
 // asks for its last element, unless NaN are left out.
-func (b B) ranks(sorted, q Value, ignoreNaN bool) Value {
+func ranks(b B, sorted, q Value, ignoreNaN bool) Value {
 	m := sorted.TensorMeta()
 	last := len(m.Shape) - 1
 	n := m.Shape[last]
@@ -108,15 +108,15 @@ func (b B) ranks(sorted, q Value, ignoreNaN bool) Value {
 		valid := b.cast(b.sum(b.not(missing), true, last), m.DType)
 		return b.Emit(ClampMin, b.mul(q, b.sub(valid, 1)), 0.0)
 	}
-	at := b.mul(q, b.cast(b.full([]sym.Int{symOne}, b.sizeNumber(sym.Sub(n, symOne)), NewMeta(Int64, m.Device, nil)), m.DType))
-	return b.where(b.Emit(Any, missing, []int{last}, true), b.cast(b.full(nil, b.sizeNumber(sym.Sub(n, symOne)), NewMeta(Int64, m.Device, nil)), m.DType), at)
+	at := b.mul(q, b.cast(b.full([]sym.Int{symOne}, sizeNumber(b, sym.Sub(n, symOne)), NewMeta(Int64, m.Device, nil)), m.DType))
+	return b.where(b.Emit(Any, missing, []int{last}, true), b.cast(b.full(nil, sizeNumber(b, sym.Sub(n, symOne)), NewMeta(Int64, m.Device, nil)), m.DType), at)
 }
 
 // sizeNumber is a size as a number argument.
-func (b B) sizeNumber(n sym.Int) Arg { return n }
+func sizeNumber(b B, n sym.Int) Arg { return n }
 
 // interpolateRanks reads rows at fractional ranks.
-func (b B) interpolateRanks(sorted, at Value, how string) Value {
+func interpolateRanks(b B, sorted, at Value, how string) Value {
 	switch how {
 	case "linear", "lower", "higher", "midpoint", "nearest":
 	default:
@@ -132,7 +132,7 @@ func (b B) interpolateRanks(sorted, at Value, how string) Value {
 	case "nearest":
 		at = b.Emit(Round, at)
 	}
-	at = b.expandIf(at, append(cloneInts(m.Shape[:last]), at.TensorMeta().Shape[len(at.TensorMeta().Shape)-1]))
+	at = expandIf(b, at, append(cloneInts(m.Shape[:last]), at.TensorMeta().Shape[len(at.TensorMeta().Shape)-1]))
 	low := b.cast(at, Int64)
 	below := b.Emit(Gather, sorted, last, low)
 	var w Value
@@ -141,7 +141,7 @@ func (b B) interpolateRanks(sorted, at Value, how string) Value {
 		w = b.sub(at, b.cast(low, m.DType))
 	case "midpoint":
 		w = b.full(nil, 0.5, NewMeta(m.DType, m.Device, nil))
-		w = b.expandIf(w, at.TensorMeta().Shape)
+		w = expandIf(b, w, at.TensorMeta().Shape)
 	default:
 		return below
 	}
@@ -151,7 +151,7 @@ func (b B) interpolateRanks(sorted, at Value, how string) Value {
 
 // placeQuantiles brings rows of quantiles to the shape of the result: those of
 // several q stand in front.
-func (b B) placeQuantiles(out Value, c *Call, single bool) Value {
+func placeQuantiles(b B, out Value, c *Call, single bool) Value {
 	m := c.Tensor(0)
 	rank := len(m.Shape)
 	keep := c.Bool(3)

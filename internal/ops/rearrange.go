@@ -589,7 +589,7 @@ func roll(b B, c *Call) Value {
 			refuse(Errorf("shifts and dimensions must align. shifts: %d, dims:%d", len(shifts), len(dims)))
 		}
 		flat := b.reshape(x, numel(m.Shape))
-		return b.reshape(b.rollDim(flat, 0, shifts[0]), m.Shape...)
+		return b.reshape(rollDim(b, flat, 0, shifts[0]), m.Shape...)
 	}
 	if len(shifts) != len(dims) {
 		refuse(Errorf("shifts and dimensions must align. shifts: %d, dims:%d", len(shifts), len(dims)))
@@ -600,12 +600,12 @@ func roll(b B, c *Call) Value {
 		}
 		d, err := wrapDim(d, len(m.Shape))
 		refuse(err)
-		x = b.rollDim(x, d, shifts[i])
+		x = rollDim(b, x, d, shifts[i])
 	}
 	return x
 }
 
-func (b B) rollDim(x Value, d int, shift sym.Int) Value {
+func rollDim(b B, x Value, d int, shift sym.Int) Value {
 	m := x.TensorMeta()
 	if len(m.Shape) == 0 || sym.Is(m.Shape[d], 0) {
 		return b.Emit(Clone, x)

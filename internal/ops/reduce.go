@@ -118,22 +118,22 @@ func floatDType(c *Call, d DType) (DType, error) {
 	return d, nil
 }
 
-// spread brings the gradient (or result) v of a reduction back to the shape of
+// unreduced brings the gradient (or result) v of a reduction back to the shape of
 // the input.
-func (b B) spread(v Value, c *Call, keep bool, dims []int) Value {
+func unreduced(b B, v Value, c *Call, keep bool, dims []int) Value {
 	m := c.Tensor(0)
 	if !keep && len(m.Shape) > 0 {
 		mask := make([]bool, len(m.Shape))
 		for _, d := range dims {
 			mask[d] = true
 		}
-		v = b.view2(v, reducedShape(m.Shape, mask, true))
+		v = view2(b, v, reducedShape(m.Shape, mask, true))
 	}
 	return b.expand(v, m.Shape)
 }
 
 // view2 is view, made contiguous first where needed.
-func (b B) view2(x Value, shape []sym.Int) Value { return b.Emit(Reshape, x, shape) }
+func view2(b B, x Value, shape []sym.Int) Value { return b.Emit(Reshape, x, shape) }
 
 func reduceBack(f func(b B, c *BackwardCall, g Value, dims []int) Value) backFn {
 	return backOf(func(b B, c *BackwardCall) []Value {
@@ -164,13 +164,13 @@ func sumRows() []*Op {
 		{
 			ID: Sum, Name: "sum", Schema: dimsDSchema, Tags: TagReduction, Meta: reduceMeta(sumType, true),
 			Backward: reduceBack(func(b B, c *BackwardCall, g Value, dims []int) Value {
-				return b.spread(g, c.Call, c.Bool(2), dims)
+				return unreduced(b, g, c.Call, c.Bool(2), dims)
 			}),
 		},
 		{
 			ID: Mean, Name: "mean", Schema: dimsDSchema, Tags: TagReduction, Meta: reduceMeta(meanType, true),
 			Backward: reduceBack(func(b B, c *BackwardCall, g Value, dims []int) Value {
-				return b.div(b.spread(g, c.Call, c.Bool(2), dims), count(c.Tensor(0), dims))
+				return b.div(unreduced(b, g, c.Call, c.Bool(2), dims), count(c.Tensor(0), dims))
 			}),
 		},
 		{
@@ -183,7 +183,7 @@ func sumRows() []*Op {
 				return b.Emit(Sum, x, c.Args[1], c.Args[2], c.Args[3])
 			}),
 			Backward: reduceBack(func(b B, c *BackwardCall, g Value, dims []int) Value {
-				return b.mask(b.spread(g, c.Call, c.Bool(2), dims), b.not(b.Emit(Isnan, c.Value(0))))
+				return b.mask(unreduced(b, g, c.Call, c.Bool(2), dims), b.not(b.Emit(Isnan, c.Value(0))))
 			}),
 		},
 		{
@@ -218,7 +218,7 @@ func sumRows() []*Op {
 			Backward: backOf(prodBack),
 		},
 		cumRow(Cumsum, "cumsum", func(b B, c *BackwardCall, g Value, dim int) Value {
-			return b.reverseCumsum(g, dim)
+			return reverseCumsum(b, g, dim)
 		}),
 		cumRow(Cumprod, "cumprod", cumprodBack),
 	}
@@ -321,7 +321,7 @@ func prodBack(b B, c *BackwardCall) []Value {
 func (b B) cat(dim int, xs ...Value) Value { return b.Emit(Cat, xs, sym.C(dim)) }
 
 // reverseCumsum sums from each element to the end.
-func (b B) reverseCumsum(g Value, dim int) Value {
+func reverseCumsum(b B, g Value, dim int) Value {
 	d := []sym.Int{sym.C(dim)}
 	return b.Emit(Flip, b.Emit(Cumsum, b.Emit(Flip, g, d), sym.C(dim)), d)
 }
@@ -376,7 +376,7 @@ func cumprodBack(b B, c *BackwardCall, g Value, dim int) Value {
 	prods = b.where(b.ge(ci, ri), prods, scalarLike(x, 0))
 	out := b.sum(b.mul(prods, b.unsqueeze(g, dim)), false, dim+1)
 	if d := m.DType; OpMath(d) != d { // rounds as the quotient does, where there is one
-		quotient := b.div(b.reverseCumsum(b.mul(c.Outs[0], g), dim), x)
+		quotient := b.div(reverseCumsum(b, b.mul(c.Outs[0], g), dim), x)
 		return b.where(b.eq(x, 0.0), out, quotient)
 	}
 	return out
@@ -408,20 +408,20 @@ func chosenBack() func(Builder, *BackwardCall) []Value {
 }
 
 // evenly gives g to the elements of x that equal the extremum y, in equal parts.
-func (b B) evenly(c *BackwardCall, g, y Value, keep bool, dims []int) Value {
-	hit := b.eq(c.Value(0), b.spread(y, c.Call, keep, dims))
-	n := b.spread(b.sum(hit, true, dims...), c.Call, true, dims)
+func evenly(b B, c *BackwardCall, g, y Value, keep bool, dims []int) Value {
+	hit := b.eq(c.Value(0), unreduced(b, y, c.Call, keep, dims))
+	n := unreduced(b, b.sum(hit, true, dims...), c.Call, true, dims)
 	if len(dims) == 0 {
 		n = b.sum(hit, false)
 	}
-	return b.div(b.mask(b.spread(g, c.Call, keep, dims), hit), b.cast(n, g.TensorMeta().DType))
+	return b.div(b.mask(unreduced(b, g, c.Call, keep, dims), hit), b.cast(n, g.TensorMeta().DType))
 }
 
 func amaxRow(id ID, name string) *Op {
 	return &Op{
 		ID: id, Name: name, Schema: "(Tensor self, int[]? dim=[], bool keepdim=False) -> Tensor", Tags: TagReduction, Meta: reduceMeta(sameDType, false),
 		Backward: reduceBack(func(b B, c *BackwardCall, g Value, dims []int) Value {
-			return b.evenly(c, g, c.Outs[0], c.Bool(2), dims)
+			return evenly(b, c, g, c.Outs[0], c.Bool(2), dims)
 		}),
 	}
 }
@@ -473,14 +473,14 @@ func maxDimRow(id ID, name string, arg ID) *Op {
 			return []Value{val, idx}
 		},
 		Backward: backOf(func(b B, c *BackwardCall) []Value {
-			return []Value{b.valueSelectBack(c, c.Bool(2))}
+			return []Value{valueSelectBack(b, c, c.Bool(2))}
 		}),
 	}
 }
 
 // valueSelectBack scatters the gradient of selected values to where they came
 // from; Outs[1] are their positions along argument 1.
-func (b B) valueSelectBack(c *BackwardCall, keep bool) Value {
+func valueSelectBack(b B, c *BackwardCall, keep bool) Value {
 	g, m := c.Grads[0], c.Tensor(0)
 	if g == nil {
 		return nil
@@ -535,22 +535,22 @@ func momentRows() []*Op {
 			Decompose: func(bb Builder, c *Call) []Value { return f(B{bb}, c) },
 		}
 	}
-	v := moment(Var, "var", func(b B, c *Call) []Value { v, _ := b.variance(c); return []Value{v} }, 1)
+	v := moment(Var, "var", func(b B, c *Call) []Value { v, _ := variance(b, c); return []Value{v} }, 1)
 	v.Backward = backOf(varBack)
 	s := moment(Std, "std", func(b B, c *Call) []Value {
 		m := c.Tensor(0)
 		if OpMath(m.DType) == m.DType {
-			v, _ := b.variance(c)
+			v, _ := variance(b, c)
 			return []Value{b.sqrt(v)}
 		}
 		// The variance of half precision may lie beyond its range.
-		v, _ := b.variance(&Call{c.Op, append([]Arg{b.cast(c.Value(0), OpMath(m.DType))}, c.Args[1:]...)})
+		v, _ := variance(b, &Call{c.Op, append([]Arg{b.cast(c.Value(0), OpMath(m.DType))}, c.Args[1:]...)})
 		return []Value{b.cast(b.sqrt(v), m.DType)}
 	}, 1)
 	s.Backward = backOf(stdBack)
-	vm := moment(VarMean, "var_mean", func(b B, c *Call) []Value { v, m := b.variance(c); return []Value{v, m} }, 2)
+	vm := moment(VarMean, "var_mean", func(b B, c *Call) []Value { v, m := variance(b, c); return []Value{v, m} }, 2)
 	vm.Tags |= TagNotMethod
-	vm.Backward = backOf(func(b B, c *BackwardCall) []Value { return b.momentsBack(c, c.Grads[0]) })
+	vm.Backward = backOf(func(b B, c *BackwardCall) []Value { return momentsBack(b, c, c.Grads[0]) })
 	return []*Op{
 		v, s, vm,
 		{
@@ -575,8 +575,8 @@ func momentRows() []*Op {
 				return out
 			}),
 			Backward: reduceBack(func(b B, c *BackwardCall, g Value, dims []int) Value {
-				e := b.exp(b.sub(c.Value(0), b.spread(c.Outs[0], c.Call, c.Bool(2), dims)))
-				return b.mul(b.spread(g, c.Call, c.Bool(2), dims), e)
+				e := b.exp(b.sub(c.Value(0), unreduced(b, c.Outs[0], c.Call, c.Bool(2), dims)))
+				return b.mul(unreduced(b, g, c.Call, c.Bool(2), dims), e)
 			}),
 		},
 		normRow(),
@@ -584,7 +584,7 @@ func momentRows() []*Op {
 }
 
 // variance returns variance and mean over the dimensions of argument 1.
-func (b B) variance(c *Call) (v, mean Value) {
+func variance(b B, c *Call) (v, mean Value) {
 	x := c.Value(0)
 	m := x.TensorMeta()
 	dims := c.dims(1)
@@ -593,7 +593,7 @@ func (b B) variance(c *Call) (v, mean Value) {
 	if len(m.Shape) > 0 {
 		mu = b.mean(wide, true, dims...)
 	}
-	square := b.square(b.sub(wide, mu))
+	square := absSquare(b, b.sub(wide, mu))
 	if len(m.Shape) == 0 {
 		v = square
 	} else {
@@ -606,10 +606,10 @@ func (b B) variance(c *Call) (v, mean Value) {
 	return b.cast(v, realType(m.DType)), b.cast(mu, m.DType)
 }
 
-// square is |x|^2, a real number.
-func (b B) square(x Value) Value {
+// absSquare is |x|^2, a real number.
+func absSquare(b B, x Value) Value {
 	if x.TensorMeta().DType.IsComplex() {
-		return b.add(b.sq(b.part(x, 0)), b.sq(b.part(x, 1)))
+		return b.add(b.sq(complexPart(b, x, 0)), b.sq(complexPart(b, x, 1)))
 	}
 	return b.sq(x)
 }
@@ -636,16 +636,16 @@ func varBack(b B, c *BackwardCall) []Value {
 	if g == nil {
 		return []Value{nil}
 	}
-	return []Value{b.varGrad(c, g)}
+	return []Value{varGrad(b, c, g)}
 }
 
-func (b B) varGrad(c *BackwardCall, g Value) Value {
+func varGrad(b B, c *BackwardCall, g Value) Value {
 	x, dims, keep := c.Value(0), c.dims(1), c.Bool(3)
 	mu := x
 	if len(c.Tensor(0).Shape) > 0 {
 		mu = b.mean(x, true, dims...)
 	}
-	g = b.spread(g, c.Call, keep, dims)
+	g = unreduced(b, g, c.Call, keep, dims)
 	if n, known := varDivisor(c.Call, dims).(float64); known {
 		g = b.mul(g, 2/n)
 	} else {
@@ -658,24 +658,24 @@ func stdBack(b B, c *BackwardCall) []Value {
 	if c.Grads[0] == nil {
 		return []Value{nil}
 	}
-	return []Value{b.varGrad(c, b.ofVariance(c.Grads[0], c.Outs[0]))}
+	return []Value{varGrad(b, c, ofVariance(b, c.Grads[0], c.Outs[0]))}
 }
 
 // ofVariance turns the gradient of a deviation y into that of the variance.
-func (b B) ofVariance(g, y Value) Value {
+func ofVariance(b B, g, y Value) Value {
 	h := b.div(g, b.mul(y, 2.0))
 	return b.where(b.eq(y, 0.0), scalarLike(h, 0), h)
 }
 
 // momentsBack adds the gradients of a variance and of the mean beside it.
-func (b B) momentsBack(c *BackwardCall, gv Value) []Value {
+func momentsBack(b B, c *BackwardCall, gv Value) []Value {
 	var out Value
 	if gv != nil {
-		out = b.varGrad(c, gv)
+		out = varGrad(b, c, gv)
 	}
 	if gm := c.Grads[1]; gm != nil {
 		dims := c.dims(1)
-		mean := b.spread(b.div(gm, count(c.Tensor(0), dims)), c.Call, c.Bool(3), dims)
+		mean := unreduced(b, b.div(gm, count(c.Tensor(0), dims)), c.Call, c.Bool(3), dims)
 		if out == nil {
 			return []Value{mean}
 		}
@@ -707,13 +707,13 @@ func normRow() *Op {
 			} else {
 				x = b.cast(x, OpMath(c.DTypeOr(4, c.Tensor(0).DType)))
 			}
-			return b.vectorNorm(x, c.Args[1], c.dims(2), c.Bool(3))
+			return vectorNorm(b, x, c.Args[1], c.dims(2), c.Bool(3))
 		}),
 		Backward: backOf(normBack),
 	}
 }
 
-func (b B) vectorNorm(x Value, p Arg, dims []int, keep bool) Value {
+func vectorNorm(b B, x Value, p Arg, dims []int, keep bool) Value {
 	a := b.Emit(Abs, x)
 	order := 2.0
 	if p != nil {
@@ -738,7 +738,7 @@ func (b B) vectorNorm(x Value, p Arg, dims []int, keep bool) Value {
 }
 
 // signOf is x/|x|, zero at zero, of real and complex numbers.
-func (b B) signOf(x Value) Value {
+func signOf(b B, x Value) Value {
 	if x.TensorMeta().DType.IsComplex() {
 		return b.sgn(x)
 	}
@@ -755,8 +755,8 @@ func normBack(b B, c *BackwardCall) []Value {
 	if !c.IsNone(1) {
 		order = c.Float(1)
 	}
-	gs, ys := b.spread(g, c.Call, keep, dims), b.spread(c.Outs[0], c.Call, keep, dims)
-	sgn := b.signOf(x)
+	gs, ys := unreduced(b, g, c.Call, keep, dims), unreduced(b, c.Outs[0], c.Call, keep, dims)
+	sgn := signOf(b, x)
 	var out Value
 	switch {
 	case order == 0:

@@ -15,7 +15,7 @@ func interpolate(b B, c *Call) Value {
 	mode := c.Str(3)
 	corners := c.Bool(4)
 	if c.Bool(6) {
-		return b.interpolateAntialiased(c, n, mode, corners)
+		return interpolateAntialiased(b, c, n, mode, corners)
 	}
 	switch mode {
 	case "nearest", "nearest-exact", "area":
@@ -31,32 +31,32 @@ func interpolate(b B, c *Call) Value {
 		return b.Emit([]ID{AdaptiveAvgPool1d, AdaptiveAvgPool2d, AdaptiveAvgPool3d}[n-1], x, size)
 	case mode == "nearest" || mode == "nearest-exact":
 		for i := range n { // wide, so that gradients are summed before they are rounded
-			wide = b.nearest(wide, 2+i, size[i], scale[i], mode == "nearest-exact")
+			wide = resampleNearest(b, wide, 2+i, size[i], scale[i], mode == "nearest-exact")
 		}
 		return b.cast(wide, m.DType)
 	case mode == "linear" && n == 1, mode == "bilinear" && n == 2, mode == "trilinear" && n == 3:
 		y := wide
 		for i := n - 1; i >= 0; i-- {
-			y = b.pixels(b.linear(y, d, 2+i, size[i], scale[i], corners), m.DType)
+			y = toPixels(b, resampleLinear(b, y, d, 2+i, size[i], scale[i], corners), m.DType)
 		}
 		if n == 2 || d == m.DType {
 			return b.cast(y, m.DType)
 		}
 		// In half precision the weights are rounded; their gradient is not.
 		for i := n - 1; i >= 0; i-- {
-			wide = b.linear(wide, m.DType, 2+i, size[i], scale[i], corners)
+			wide = resampleLinear(b, wide, m.DType, 2+i, size[i], scale[i], corners)
 		}
 		return b.cast(b.add(y, b.detach(b.sub(wide, y))), m.DType)
 	case mode == "bicubic" && n == 2:
 		y := wide
 		for i := n - 1; i >= 0; i-- {
-			y = b.pixels(b.cubic(y, m.DType, 2+i, size[i], scale[i], corners), m.DType)
+			y = toPixels(b, resampleCubic(b, y, m.DType, 2+i, size[i], scale[i], corners), m.DType)
 		}
 		if d == m.DType {
 			return b.cast(y, m.DType)
 		}
 		for i := n - 1; i >= 0; i-- {
-			wide = b.cubic(wide, d, 2+i, size[i], scale[i], corners)
+			wide = resampleCubic(b, wide, d, 2+i, size[i], scale[i], corners)
 		}
 		return b.cast(b.add(wide, b.detach(b.sub(y, wide))), m.DType)
 	}
@@ -64,9 +64,9 @@ func interpolate(b B, c *Call) Value {
 	return nil
 }
 
-// pixels rounds what one direction of a resampling gives to bytes, where the
+// toPixels rounds what one direction of a resampling gives to bytes, where the
 // image is of bytes; other types keep their fractions.
-func (b B) pixels(x Value, d DType) Value {
+func toPixels(b B, x Value, d DType) Value {
 	if d != Uint8 {
 		return x
 	}
@@ -75,7 +75,7 @@ func (b B) pixels(x Value, d DType) Value {
 
 // interpolateAntialiased is interpolate with a filter that grows where the image
 // shrinks.
-func (b B) interpolateAntialiased(c *Call, n int, mode string, corners bool) Value {
+func interpolateAntialiased(b B, c *Call, n int, mode string, corners bool) Value {
 	if n != 2 || mode != "bilinear" && mode != "bicubic" {
 		refuse(&Error{Kind: "ValueError", Msg: "Anti-alias option is restricted to bilinear and bicubic modes and requires a 4-D tensor as input"})
 	}
@@ -85,7 +85,7 @@ func (b B) interpolateAntialiased(c *Call, n int, mode string, corners bool) Val
 			step[i] = 1 / s
 		}
 	}
-	return b.antialiased(c.Value(0), size, step, corners, mode == "bicubic")
+	return antialiased(b, c.Value(0), size, step, corners, mode == "bicubic")
 }
 
 // interpolatedSize returns the new sizes and, where scale factors were given
@@ -124,9 +124,9 @@ func scaledSize(n sym.Int, f float64) sym.Int {
 	return sym.Const(int64(math.Floor(float64(sym.Force(n)) * f)))
 }
 
-// ratio is how far the source moves for one step of the result: a number, or
+// sampleRatio is how far the source moves for one step of the result: a number, or
 // for open sizes a float64 tensor without dimensions.
-func (b B) ratio(n, out sym.Int, scale float64, corners bool, like *TensorMeta) Arg {
+func sampleRatio(b B, n, out sym.Int, scale float64, corners bool, like *TensorMeta) Arg {
 	switch {
 	case corners && sym.Le(out, symOne):
 		return 0.0
@@ -151,8 +151,8 @@ func (b B) ratio(n, out sym.Int, scale float64, corners bool, like *TensorMeta) 
 }
 
 // roundedRatio is ratio in the precision of d, in which the coordinates are.
-func (b B) roundedRatio(n, out sym.Int, scale float64, corners bool, like *TensorMeta, d DType) Arg {
-	switch r := b.ratio(n, out, scale, corners, like).(type) {
+func roundedRatio(b B, n, out sym.Int, scale float64, corners bool, like *TensorMeta, d DType) Arg {
+	switch r := sampleRatio(b, n, out, scale, corners, like).(type) {
 	case Value:
 		return b.cast(r, d)
 	case float64:
@@ -164,24 +164,24 @@ func (b B) roundedRatio(n, out sym.Int, scale float64, corners bool, like *Tenso
 	panic("ops: a ratio is a number or a tensor")
 }
 
-// sources are the source coordinates of the result's elements in float32
+// sampleSources are the source coordinates of the result's elements in float32
 // or float64, as x's type computes.
-func (b B) sources(x Value, n, out sym.Int, scale float64, corners bool) Value {
+func sampleSources(b B, x Value, n, out sym.Int, scale float64, corners bool) Value {
 	d := OpMath(x.TensorMeta().DType)
 	if !d.IsFloat() {
 		d = Float32
 	}
 	at := b.cast(b.arange(out, x.TensorMeta()), d)
-	r := b.roundedRatio(n, out, scale, corners, x.TensorMeta(), d)
+	r := roundedRatio(b, n, out, scale, corners, x.TensorMeta(), d)
 	if corners {
 		return b.mul(at, r)
 	}
 	return b.sub(b.mul(b.add(at, 0.5), r), 0.5)
 }
 
-func (b B) nearest(x Value, d int, out sym.Int, scale float64, exact bool) Value {
+func resampleNearest(b B, x Value, d int, out sym.Int, scale float64, exact bool) Value {
 	n := x.TensorMeta().Shape[d]
-	r := b.roundedRatio(n, out, scale, false, x.TensorMeta(), Float32)
+	r := roundedRatio(b, n, out, scale, false, x.TensorMeta(), Float32)
 	at := b.cast(b.arange(out, x.TensorMeta()), Float32)
 	if exact {
 		at = b.add(at, 0.5)
@@ -190,8 +190,8 @@ func (b B) nearest(x Value, d int, out sym.Int, scale float64, exact bool) Value
 	return b.Emit(IndexSelect, x, d, b.Emit(Clamp, idx, 0, sym.Sub(n, symOne)))
 }
 
-// column brings a vector along dimension d of an n-dimensional tensor.
-func (b B) column(v Value, d, n int) Value {
+// alongOnly brings a vector along dimension d of an n-dimensional tensor.
+func alongOnly(b B, v Value, d, n int) Value {
 	shape := make([]sym.Int, n)
 	for i := range shape {
 		shape[i] = symOne
@@ -201,33 +201,33 @@ func (b B) column(v Value, d, n int) Value {
 }
 
 // weightsAs rounds the weights of an interpolation to the type of the image.
-func (b B) weightsAs(w Value, d DType) Value {
+func weightsAs(b B, w Value, d DType) Value {
 	if OpMath(d) == d {
 		return w
 	}
 	return b.cast(b.cast(w, d), w.TensorMeta().DType)
 }
 
-func (b B) linear(x Value, dtype DType, d int, out sym.Int, scale float64, corners bool) Value {
+func resampleLinear(b B, x Value, dtype DType, d int, out sym.Int, scale float64, corners bool) Value {
 	m := x.TensorMeta()
 	n := m.Shape[d]
 	last := sym.Sub(n, symOne)
-	at := b.sources(x, n, out, scale, corners)
+	at := sampleSources(b, x, n, out, scale, corners)
 	if !corners {
 		at = b.Emit(Clamp, at, 0.0)
 	}
 	low := b.Emit(Clamp, b.cast(b.Emit(Floor, at), Int64), 0, last)
 	high := b.Emit(Clamp, b.add(low, 1), 0, last)
 	w := b.Emit(Clamp, b.sub(at, low), 0.0, 1.0)
-	w = b.weightsAs(w, dtype)
-	wc, rest := b.column(w, d, len(m.Shape)), b.column(b.weightsAs(b.sub(1, w), dtype), d, len(m.Shape))
+	w = weightsAs(b, w, dtype)
+	wc, rest := alongOnly(b, w, d, len(m.Shape)), alongOnly(b, weightsAs(b, b.sub(1, w), dtype), d, len(m.Shape))
 	left, right := b.Emit(IndexSelect, x, d, low), b.Emit(IndexSelect, x, d, high)
 	return b.add(b.mul(left, rest), b.mul(right, wc))
 }
 
 // cubicWeights are the weights of the four neighbours at distance t from the
 // second, with PyTorch's a = -0.75.
-func (b B) cubicWeights(t Value) [4]Value {
+func cubicWeights(b B, t Value) [4]Value {
 	const a = -0.75
 	near := func(x Value) Value { // |x| <= 1
 		return b.add(b.mul(b.sq(x), b.sub(b.mul(x, a+2), a+3)), 1)
@@ -238,17 +238,17 @@ func (b B) cubicWeights(t Value) [4]Value {
 	return [4]Value{far(b.add(t, 1)), near(t), near(b.sub(1, t)), far(b.sub(2, t))}
 }
 
-func (b B) cubic(x Value, dtype DType, d int, out sym.Int, scale float64, corners bool) Value {
+func resampleCubic(b B, x Value, dtype DType, d int, out sym.Int, scale float64, corners bool) Value {
 	m := x.TensorMeta()
 	last := sym.Sub(m.Shape[d], symOne)
-	at := b.sources(x, m.Shape[d], out, scale, corners)
+	at := sampleSources(b, x, m.Shape[d], out, scale, corners)
 	low := b.Emit(Floor, at)
-	ws := b.cubicWeights(b.sub(at, low))
+	ws := cubicWeights(b, b.sub(at, low))
 	idx := b.cast(low, Int64)
 	var sum Value
 	for k, w := range ws {
 		part := b.Emit(IndexSelect, x, d, b.Emit(Clamp, b.add(idx, k-1), 0, last))
-		part = b.mul(part, b.column(b.weightsAs(w, dtype), d, len(m.Shape)))
+		part = b.mul(part, alongOnly(b, weightsAs(b, w, dtype), d, len(m.Shape)))
 		if sum == nil {
 			sum = part
 		} else {
@@ -406,22 +406,22 @@ func (s *sampler) linear(coords []Value) Value {
 			if side == 1 {
 				at[i] = b.add(low[i], 1)
 			}
-			w = b.timesOr(w, weights[i][side])
+			w = timesOr(b, w, weights[i][side])
 		}
-		sum = b.plusOr(sum, b.mul(s.read(at), b.unsqueeze(w, 1)))
+		sum = plusOr(b, sum, b.mul(s.read(at), b.unsqueeze(w, 1)))
 	}
 	return sum
 }
 
 // timesOr is x*y, or y where there is no x yet; plusOr is so for sums.
-func (b B) timesOr(x, y Value) Value {
+func timesOr(b B, x, y Value) Value {
 	if x == nil {
 		return y
 	}
 	return b.mul(x, y)
 }
 
-func (b B) plusOr(x, y Value) Value {
+func plusOr(b B, x, y Value) Value {
 	if x == nil {
 		return y
 	}
@@ -435,7 +435,7 @@ func (s *sampler) cubic(coords []Value) Value {
 	weights := make([][4]Value, s.n)
 	for i, at := range coords {
 		low[i] = b.detach(b.Emit(Floor, at))
-		weights[i] = b.movableCubicWeights(b.sub(at, low[i]))
+		weights[i] = movableCubicWeights(b, b.sub(at, low[i]))
 	}
 	return s.neighbours(nil, low, weights)
 }
@@ -446,11 +446,11 @@ func (s *sampler) cubic(coords []Value) Value {
 // Each weight is written as its own Taylor series at t: the value is that of the
 // weight, since the series adds zero at t, and derivatives of every order are the
 // coefficients.
-func (b B) movableCubicWeights(t Value) [4]Value {
+func movableCubicWeights(b B, t Value) [4]Value {
 	const a = -0.75
 	here := b.detach(t)
 	away := b.sub(t, here)
-	weights := b.cubicWeights(here)
+	weights := cubicWeights(b, here)
 	for k, slope := range [4]struct {
 		at                       Value // the place on the kernel, which falls as t grows
 		square, linear, constant float64
@@ -479,7 +479,7 @@ func (s *sampler) neighbours(at, low []Value, weights [][4]Value) Value {
 	for k, w := range weights[d] {
 		here := s.inside(s.b.add(low[d], k-1), s.x.TensorMeta().Shape[2+d])
 		part := s.neighbours(append(at[:d:d], here), low, weights)
-		sum = s.b.plusOr(sum, s.b.mul(part, s.b.unsqueeze(w, 1)))
+		sum = plusOr(s.b, sum, s.b.mul(part, s.b.unsqueeze(w, 1)))
 	}
 	return sum
 }

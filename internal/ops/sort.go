@@ -16,7 +16,7 @@ func withIndices(m *TensorMeta, shape []sym.Int) []Result {
 
 func orderedRows() []*Op {
 	selectBack := func(keep bool) backFn {
-		return backOf(func(b B, c *BackwardCall) []Value { return []Value{b.valueSelectBackAt(c, keep)} })
+		return backOf(func(b B, c *BackwardCall) []Value { return []Value{valueSelectBackAt(b, c, keep)} })
 	}
 	return []*Op{
 		{
@@ -50,7 +50,7 @@ func orderedRows() []*Op {
 				}
 				return withIndices(m, m.Shape), nil
 			},
-			Backward: backOf(func(b B, c *BackwardCall) []Value { return []Value{b.valueSelectBack(c, true)} }),
+			Backward: backOf(func(b B, c *BackwardCall) []Value { return []Value{valueSelectBack(b, c, true)} }),
 		},
 		compositeN(Argsort, "argsort", "(Tensor self, int dim=-1, bool descending=False, bool stable=False) -> Tensor", TagNoGrad, func(b B, c *Call) []Value {
 			return b.EmitN(Sort, c.Args...)[1:]
@@ -79,7 +79,7 @@ func orderedRows() []*Op {
 				}
 				return withIndices(m, reducedShape(m.Shape, mask, c.Bool(3))), nil
 			},
-			Backward: backOf(func(b B, c *BackwardCall) []Value { return []Value{b.valueSelectBackAt(c, c.Bool(3))} }),
+			Backward: backOf(func(b B, c *BackwardCall) []Value { return []Value{valueSelectBackAt(b, c, c.Bool(3))} }),
 		},
 		cummaxRow(Cummax, "cummax"), cummaxRow(Cummin, "cummin"),
 		medianRow(),
@@ -111,10 +111,10 @@ func indexType(small bool) DType {
 }
 
 // valueSelectBackAt is valueSelectBack with the dimension in argument 2.
-func (b B) valueSelectBackAt(c *BackwardCall, keep bool) Value {
+func valueSelectBackAt(b B, c *BackwardCall, keep bool) Value {
 	moved := *c
 	moved.Call = &Call{c.Op, []Arg{c.Args[0], c.Args[2]}}
-	return b.valueSelectBack(&moved, keep)
+	return valueSelectBack(b, &moved, keep)
 }
 
 func cummaxRow(id ID, name string) *Op {
@@ -150,7 +150,7 @@ func medianRow() *Op {
 			idx.DType = Int64
 			return []Result{res[0], &idx}, nil
 		},
-		Backward: backOf(func(b B, c *BackwardCall) []Value { return []Value{b.valueSelectBack(c, c.Bool(2))} }),
+		Backward: backOf(func(b B, c *BackwardCall) []Value { return []Value{valueSelectBack(b, c, c.Bool(2))} }),
 	}
 }
 
@@ -180,7 +180,7 @@ func dynamicRows() []*Op {
 			return []Value{b.where(c.Value(1), b.reshape(b.sum(g, false)), scalarLike(g, 0)), nil}
 		}
 		wide := b.full(shape, 0, g.TensorMeta())
-		mask := b.expandIf(c.Value(1), shape)
+		mask := expandIf(b, c.Value(1), shape)
 		return []Value{b.sumTo(b.Emit(IndexPut, wide, []Value{mask}, g), m.Shape), nil}
 	})
 	return []*Op{

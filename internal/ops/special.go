@@ -51,11 +51,11 @@ func specialUnaryRows() []*Op {
 			return b.Emit(Sign, c.Value(0))
 		}),
 		unaryRow(Signbit, "signbit", boolType, nil, nil),
-		composite(Isposinf, "isposinf", selfOnly, TagPointwise|TagNoGrad, func(b B, c *Call) Value { return b.infinite(c, 1) }),
-		composite(Isneginf, "isneginf", selfOnly, TagPointwise|TagNoGrad, func(b B, c *Call) Value { return b.infinite(c, -1) }),
+		composite(Isposinf, "isposinf", selfOnly, TagPointwise|TagNoGrad, func(b B, c *Call) Value { return isInfinite(b, c, 1) }),
+		composite(Isneginf, "isneginf", selfOnly, TagPointwise|TagNoGrad, func(b B, c *Call) Value { return isInfinite(b, c, -1) }),
 		composite(Isreal, "isreal", selfOnly, TagPointwise|TagNoGrad, func(b B, c *Call) Value {
 			if c.Tensor(0).DType.IsComplex() {
-				return b.eq(b.part(c.Value(0), 1), 0.0)
+				return b.eq(complexPart(b, c.Value(0), 1), 0.0)
 			}
 			return b.Emit(OnesLike, c.Value(0), Bool)
 		}),
@@ -148,7 +148,7 @@ func ndtri(b B, x Value) Value {
 	return b.cast(b.where(b.gt(wide, 0.5), b.neg(y), y), d)
 }
 
-func (b B) infinite(c *Call, sign int) Value {
+func isInfinite(b B, c *Call, sign int) Value {
 	x := c.Value(0)
 	if !x.TensorMeta().DType.IsFloat() {
 		return b.Emit(ZerosLike, x, Bool)
@@ -160,8 +160,8 @@ func specialPairRows() []*Op {
 	xlog := func(id ID, name string, log ID, back func(b B, x, y Arg) Value) *Op {
 		row := binaryRow(id, name, floatType, pairBack(
 			func(b B, g Value, x, y Arg, _ Value) Value {
-				l := b.Emit(log, b.cast(b.tensorOf(y, g), g.TensorMeta().DType))
-				return b.mul(g, b.where(b.and(b.eq(x, 0.0), b.le(b.tensorOf(y, g), map[ID]float64{Log: 0, Log1p: -1}[log])), scalarLike(l, 0), l))
+				l := b.Emit(log, b.cast(tensorOf(b, y, g), g.TensorMeta().DType))
+				return b.mul(g, b.where(b.and(b.eq(x, 0.0), b.le(tensorOf(b, y, g), map[ID]float64{Log: 0, Log1p: -1}[log])), scalarLike(l, 0), l))
 			},
 			func(b B, g Value, x, y Arg, _ Value) Value { return back(b, b.mul(g, x), y) }),
 			nil)
@@ -246,7 +246,7 @@ func ldexpRow() *Op {
 }
 
 // tensorOf makes a number a 0-dim tensor of like's dtype.
-func (b B) tensorOf(a Arg, like Value) Value {
+func tensorOf(b B, a Arg, like Value) Value {
 	if MetaOf(a) != nil {
 		return a.(Value)
 	}

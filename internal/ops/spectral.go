@@ -32,9 +32,9 @@ func eigenRows() []*Op {
 		compositeN(Svd, "svd", "(Tensor self, bool some=True, bool compute_uv=True) -> (Tensor U, Tensor S, Tensor V)", 0, func(b B, c *Call) []Value {
 			out := b.EmitN(LinalgSvd, c.Args[0], !c.Bool(1))
 			if !c.Bool(2) {
-				return []Value{b.Emit(ZerosLike, out[0]), out[1], b.Emit(ZerosLike, b.mt(out[2]))}
+				return []Value{b.Emit(ZerosLike, out[0]), out[1], b.Emit(ZerosLike, mt(b, out[2]))}
 			}
-			return []Value{out[0], out[1], b.mt(out[2])}
+			return []Value{out[0], out[1], mt(b, out[2])}
 		}),
 		matrixSqrthRow(),
 		polarRow(),
@@ -47,7 +47,7 @@ func matrixSqrthRow() *Op {
 	row := composite(MatrixSqrth, "linalg.matrix_sqrth", "(Tensor self) -> Tensor", TagNotMethod, func(b B, c *Call) Value {
 		refuse(checkMatrix("linalg.matrix_sqrth", c.Tensor(0), true))
 		lv := b.EmitN(LinalgEigh, c.Args[0])
-		return b.dotm(b.mul(lv[1], b.row2(b.sqrt(lv[0]))), b.mt(lv[1]))
+		return dotm(b, b.mul(lv[1], row2(b, b.sqrt(lv[0]))), mt(b, lv[1]))
 	})
 	row.Backward = backOf(func(b B, c *BackwardCall) []Value {
 		g := c.Grads[0]
@@ -56,16 +56,16 @@ func matrixSqrthRow() *Op {
 		}
 		lv := b.EmitN(LinalgEigh, c.Outs[0])
 		x, v := lv[0], lv[1]
-		g = b.mul(b.add(g, b.mt(g)), 0.5)
-		inner := b.div(b.dotm(b.mt(v), g, v), b.add(b.row2(x), b.column2(x)))
-		return []Value{b.dotm(v, inner, b.mt(v))}
+		g = b.mul(b.add(g, mt(b, g)), 0.5)
+		inner := b.div(dotm(b, mt(b, v), g, v), b.add(row2(b, x), column2(b, x)))
+		return []Value{dotm(b, v, inner, mt(b, v))}
 	})
 	return row
 }
 
-// differences is s_j - s_i with one on the diagonal.
-func (b B) differences(s Value) Value {
-	d := b.sub(b.row2(s), b.column2(s))
+// adjacentDifferences is s_j - s_i with one on the diagonal.
+func adjacentDifferences(b B, s Value) Value {
+	d := b.sub(row2(b, s), column2(b, s))
 	n := s.TensorMeta().Shape[len(s.TensorMeta().Shape)-1]
 	eye := b.cast(b.Emit(Eye, n, nil, s.TensorMeta().DType), Bool)
 	return b.where(eye, 1.0, d)
@@ -78,7 +78,7 @@ func eighBack(b B, c *BackwardCall) []Value {
 	l, v := c.Outs[0], c.Outs[1]
 	var inner Value
 	if gv != nil {
-		inner = b.div(b.dotm(b.mt(v), gv), b.differences(l))
+		inner = b.div(dotm(b, mt(b, v), gv), adjacentDifferences(b, l))
 		inner = b.sub(inner, b.Emit(DiagEmbed, b.Emit(Diagonal, inner, 0, -2, -1)))
 	}
 	if gl != nil {
@@ -91,7 +91,7 @@ func eighBack(b B, c *BackwardCall) []Value {
 	if inner == nil {
 		return []Value{nil}
 	}
-	return []Value{b.dotm(v, inner, b.mt(v))}
+	return []Value{dotm(b, v, inner, mt(b, v))}
 }
 
 // svdBack is the derivative of the reduced factorization.
@@ -112,8 +112,8 @@ func svdBack(b B, c *BackwardCall) []Value {
 			gvh = b.slice(gvh, -2, symZero, k)
 		}
 	}
-	skew := func(x Value) Value { return b.sub(x, b.mt(x)) }
-	e := b.differences(b.sq(s))
+	skew := func(x Value) Value { return b.sub(x, mt(b, x)) }
+	e := adjacentDifferences(b, b.sq(s))
 	var inner Value
 	plus := func(x, y Value) Value {
 		if x == nil {
@@ -122,22 +122,22 @@ func svdBack(b B, c *BackwardCall) []Value {
 		return b.add(x, y)
 	}
 	if gu != nil {
-		inner = plus(inner, b.mul(b.div(skew(b.dotm(b.mt(u), gu)), e), b.row2(s)))
+		inner = plus(inner, b.mul(b.div(skew(dotm(b, mt(b, u), gu)), e), row2(b, s)))
 	}
 	if gvh != nil {
-		inner = plus(inner, b.mul(b.column2(s), b.div(skew(b.dotm(vh, b.mt(gvh))), e)))
+		inner = plus(inner, b.mul(column2(b, s), b.div(skew(dotm(b, vh, mt(b, gvh))), e)))
 	}
 	if gs != nil {
 		inner = plus(inner, b.Emit(DiagEmbed, gs))
 	}
-	out := b.dotm(u, inner, vh)
+	out := dotm(b, u, inner, vh)
 	if gu != nil && sym.Gt(rows, k) {
-		part := b.div(gu, b.row2(s))
-		out = b.add(out, b.dotm(b.sub(part, b.dotm(u, b.mt(u), part)), vh))
+		part := b.div(gu, row2(b, s))
+		out = b.add(out, dotm(b, b.sub(part, dotm(b, u, mt(b, u), part)), vh))
 	}
 	if gvh != nil && sym.Gt(cols, k) {
-		part := b.div(gvh, b.column2(s))
-		out = b.add(out, b.dotm(u, b.sub(part, b.dotm(part, b.mt(vh), vh))))
+		part := b.div(gvh, column2(b, s))
+		out = b.add(out, dotm(b, u, b.sub(part, dotm(b, part, mt(b, vh), vh))))
 	}
 	return []Value{out}
 }
@@ -152,7 +152,7 @@ func polarRow() *Op {
 			refuse(Errorf("linalg.polar: A must have at least as many rows as columns, but it is %s by %s", rows, cols))
 		}
 		f := b.EmitN(LinalgSvd, c.Args[0], false)
-		return []Value{b.dotm(f[0], f[2]), b.dotm(b.mul(b.mt(f[2]), b.row2(f[1])), f[2])}
+		return []Value{dotm(b, f[0], f[2]), dotm(b, b.mul(mt(b, f[2]), row2(b, f[1])), f[2])}
 	}
 	row.Meta = metaOfDecomposition(row)
 	row.Backward = backOf(func(b B, c *BackwardCall) []Value {
@@ -166,25 +166,25 @@ func polarRow() *Op {
 		s, v := lv[0], lv[1]
 		var k, out Value
 		if gu != nil {
-			k = b.dotm(b.mt(u), gu)
+			k = dotm(b, mt(b, u), gu)
 		}
 		if gh != nil {
-			t := b.dotm(gh, h)
+			t := dotm(b, gh, h)
 			if k == nil {
 				k = b.neg(t)
 			} else {
 				k = b.sub(k, t)
 			}
 		}
-		k = b.dotm(b.mt(v), k, v)
-		k = b.div(b.sub(k, b.mt(k)), b.add(b.row2(s), b.column2(s)))
-		k = b.dotm(v, k, b.mt(v))
+		k = dotm(b, mt(b, v), k, v)
+		k = b.div(b.sub(k, mt(b, k)), b.add(row2(b, s), column2(b, s)))
+		k = dotm(b, v, k, mt(b, v))
 		if gh != nil {
 			k = b.add(k, gh)
 		}
-		out = b.dotm(u, k)
+		out = dotm(b, u, k)
 		if rows, cols := matrixSize(c.Tensor(0)); gu != nil && sym.Gt(rows, cols) {
-			rest := b.sub(gu, b.dotm(u, b.mt(u), gu))
+			rest := b.sub(gu, dotm(b, u, mt(b, u), gu))
 			out = b.add(out, b.EmitN(SolveEx, h, rest, false)[0])
 		}
 		return []Value{out}
@@ -192,9 +192,9 @@ func polarRow() *Op {
 	return row
 }
 
-// singular returns the singular values of matrices, or the magnitudes of the
+// singularValues returns the singular values of matrices, or the magnitudes of the
 // eigenvalues of symmetric ones.
-func (b B) singular(x Value, symmetric bool) Value {
+func singularValues(b B, x Value, symmetric bool) Value {
 	if symmetric {
 		return b.Emit(Abs, b.Emit(LinalgEigvalsh, x))
 	}
@@ -202,7 +202,7 @@ func (b B) singular(x Value, symmetric bool) Value {
 }
 
 // rankBound is max(atol, rtol * greatest), with PyTorch's default of rtol.
-func (b B) rankBound(c *Call, at int, s Value) Value {
+func rankBound(b B, c *Call, at int, s Value) Value {
 	m := c.Tensor(0)
 	rows, cols := matrixSize(m)
 	size := float64(max(sym.Force(rows), sym.Force(cols)))
@@ -235,7 +235,7 @@ func inverseRows() []*Op {
 	pinv.Backward = backOf(func(b B, c *BackwardCall) []Value {
 		out := make([]Value, len(TensorArgs(c.Op, c.Args)))
 		if g := c.Grads[0]; g != nil && c.Needs[0] {
-			out[0] = b.pinvBack(g, c.Outs[0], c.Value(0))
+			out[0] = pinvBack(b, g, c.Outs[0], c.Value(0))
 		}
 		return out
 	})
@@ -255,8 +255,8 @@ func inverseRows() []*Op {
 			if sym.Is(numel(m.Shape), 0) {
 				return b.full(m.Shape[:len(m.Shape)-2], 0, NewMeta(Int64, m.Device, nil))
 			}
-			s := b.singular(c.Value(0), c.Bool(4))
-			return b.sum(b.gt(s, b.column2(b.rankBound(c, at, s))), false, -1)
+			s := singularValues(b, c.Value(0), c.Bool(4))
+			return b.sum(b.gt(s, column2(b, rankBound(b, c, at, s))), false, -1)
 		}),
 		lstsqRow(), lstsqKernelRow(),
 	}
@@ -277,22 +277,22 @@ func pseudoInverse(b B, c *Call) Value {
 		lv := b.EmitN(LinalgEigh, c.Args[0])
 		l, v := lv[0], lv[1]
 		a := b.Emit(Abs, l)
-		inv := b.where(b.gt(a, b.column2(b.rankBound(c, 2, a))), b.inv(l), 0.0)
-		return b.dotm(b.mul(v, b.row2(inv)), b.mt(v))
+		inv := b.where(b.gt(a, column2(b, rankBound(b, c, 2, a))), b.inv(l), 0.0)
+		return dotm(b, b.mul(v, row2(b, inv)), mt(b, v))
 	}
 	f := b.EmitN(LinalgSvd, c.Args[0], false)
-	inv := b.where(b.gt(f[1], b.column2(b.rankBound(c, 2, f[1]))), b.inv(f[1]), 0.0)
-	return b.dotm(b.mul(b.mt(f[2]), b.row2(inv)), b.mt(f[0]))
+	inv := b.where(b.gt(f[1], column2(b, rankBound(b, c, 2, f[1]))), b.inv(f[1]), 0.0)
+	return dotm(b, b.mul(mt(b, f[2]), row2(b, inv)), mt(b, f[0]))
 }
 
 // pinvBack is the derivative of P = pinv(A) where the rank is constant.
-func (b B) pinvBack(g, p, a Value) Value {
-	gt, pt := b.mt(g), b.mt(p)
-	k := b.dotm(p, gt) // n by n
-	left := b.neg(b.mt(b.dotm(k, p)))
-	right := b.dotm(b.sub(gt, b.dotm(a, k)), p, pt)
-	ptk := b.dotm(pt, k)
-	return b.add(b.add(left, right), b.sub(ptk, b.dotm(ptk, p, a)))
+func pinvBack(b B, g, p, a Value) Value {
+	gt, pt := mt(b, g), mt(b, p)
+	k := dotm(b, p, gt) // n by n
+	left := b.neg(mt(b, dotm(b, k, p)))
+	right := dotm(b, b.sub(gt, dotm(b, a, k)), p, pt)
+	ptk := dotm(b, pt, k)
+	return b.add(b.add(left, right), b.sub(ptk, dotm(b, ptk, p, a)))
 }
 
 func lstsqRow() *Op {
@@ -308,7 +308,7 @@ func lstsqRow() *Op {
 		vector := vectorRight(&TensorMeta{Shape: m.Shape}, y)
 		right := c.Value(1)
 		if vector {
-			right = b.column2(right)
+			right = column2(b, right)
 		}
 		if got, _ := matrixSize(right.TensorMeta()); sym.Ne(got, rows) {
 			refuse(Errorf("torch.linalg.lstsq: input.size(-2) should match other.size(-2)"))
@@ -325,7 +325,7 @@ func lstsqRow() *Op {
 		flat := b.reshape(x, numel(x.TensorMeta().Shape))
 		rest := b.slice(flat, 0, symZero, symZero) // none, but part of the tape
 		if sym.Gt(rows, cols) && driver != "" && driver != "gelsy" {
-			rest = b.sum(b.sq(b.sub(b.dotm(c.Value(0), x), right)), false, -2)
+			rest = b.sum(b.sq(b.sub(dotm(b, c.Value(0), x), right)), false, -2)
 		}
 		switch driver {
 		case "gels":
@@ -368,8 +368,8 @@ func lstsqKernelRow() *Op {
 				return []Value{nil, nil}
 			}
 			p := b.Emit(LinalgPinv, c.Args[0])
-			gp := b.sumTo(b.dotm(g, b.mt(c.Value(1))), p.TensorMeta().Shape)
-			return []Value{b.pinvBack(gp, p, c.Value(0)), b.sumTo(b.dotm(b.mt(p), g), c.Tensor(1).Shape)}
+			gp := b.sumTo(dotm(b, g, mt(b, c.Value(1))), p.TensorMeta().Shape)
+			return []Value{pinvBack(b, gp, p, c.Value(0)), b.sumTo(dotm(b, mt(b, p), g), c.Tensor(1).Shape)}
 		}),
 	}
 }

@@ -455,9 +455,9 @@ func asStridedBack(b B, c *BackwardCall, g Value) Value {
 	base := sym.Min(off, m.Offset)
 	size := sym.Sub(sym.Max(extent(c.Ints(1), c.Ints(2), off), extent(m.Shape, m.Stride, m.Offset)), base)
 	flat := b.full([]sym.Int{size}, 0, g.TensorMeta())
-	at := b.positions(c.Ints(1), c.Ints(2), sym.Sub(off, base), g.TensorMeta())
+	at := storagePlaces(b, c.Ints(1), c.Ints(2), sym.Sub(off, base), g.TensorMeta())
 	flat = b.Emit(IndexAdd, flat, 0, at, b.reshape(g, numel(c.Ints(1))))
-	from := b.positions(m.Shape, m.Stride, sym.Sub(m.Offset, base), g.TensorMeta())
+	from := storagePlaces(b, m.Shape, m.Stride, sym.Sub(m.Offset, base), g.TensorMeta())
 	return b.view(b.Emit(IndexSelect, flat, 0, from), m.Shape...)
 }
 
@@ -470,8 +470,8 @@ func extent(shape, stride []sym.Int, offset sym.Int) sym.Int {
 	return end
 }
 
-// positions lists the storage index of every element of a layout, in order.
-func (b B) positions(shape, stride []sym.Int, offset sym.Int, like *TensorMeta) Value {
+// storagePlaces lists the storage index of every element of a layout, in order.
+func storagePlaces(b B, shape, stride []sym.Int, offset sym.Int, like *TensorMeta) Value {
 	at := b.Emit(Full, []sym.Int{}, offset, Int64, like.Device)
 	for i := range shape {
 		step := b.mul(b.arange(shape[i], like), stride[i])
