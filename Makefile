@@ -82,7 +82,7 @@ conformance:
 ## oracle: PyTorch's answers, per operator and backend (ORACLE=folder, BACKENDS=aot_eager,inductor)
 BACKENDS ?= aot_eager,inductor
 oracle:
-	TCDBG_ORACLE=$(abspath $(ORACLE)) TCDBG_ORACLE_BACKENDS=$(BACKENDS) $(GO) test ./internal/oracle -run Oracle -v -count 1 -timeout 90m
+	TCDBG_ORACLE=$(abspath $(ORACLE)) TCDBG_ORACLE_BACKENDS=$(BACKENDS) $(GO) test ./internal/test/oracle -run Oracle -v -count 1 -timeout 90m
 
 clean:
 	rm -rf tcdbg build

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"tcdbg/inductor/lower"
-	"tcdbg/internal/ops"
+	"tcdbg/ops"
 	"tcdbg/torch"
 )
 

@@ -26,15 +26,15 @@ type layer struct {
 }
 
 var layers = []layer{
-	{0, "internal/sym", ""},
-	{0, "internal/ops", "internal/sym"},
-	{0, "internal/ctl", ""},
-	{0, "internal/modes", ""},
+	{0, "ops/sym", ""},
+	{0, "ops", "ops/sym"},
+	{0, "logs/ctl", ""},
+	{0, "torch/compiler/modes", ""},
 	{0, "logs/...", "logs/..."},
 	{0, "tracer/breaks", ""},
-	{0, "internal/golden", ""},
-	{0, "internal/progfuzz", ""},
-	{1, "torch", "internal/ops internal/sym internal/modes torch/internal/..."},
+	{0, "internal/test/golden", ""},
+	{0, "internal/test/progfuzz", ""},
+	{1, "torch", "ops ops/sym torch/compiler/modes torch/internal/..."},
 	{1, "torch/internal/...", "torch/internal/..."},
 	{1, "torch/kw", "torch"},
 	{1, "torch/compiler", "torch torch/kw"},
@@ -44,25 +44,26 @@ var layers = []layer{
 	{1, "torch/models/...", sourceMay},
 	{1, "torch/data/...", sourceMay},
 	{1, "explain/...", "logs/... tracer/breaks explain/..."},
-	{2, "graph/...", "internal/ops internal/sym torch logs/... graph/..."},
-	{2, "tracer/host/...", "torch torch/kw torch/compiler internal/ops logs tracer/host/..."},
-	{3, "tracer/value", "tracer/host/... internal/sym torch logs"},
-	{3, "tracer/guard", "tracer/value tracer/host/... internal/ops internal/sym torch logs"},
-	{3, "tracer/replay", "tracer/value tracer/guard tracer/host/... tracer/breaks graph/... internal/ops internal/sym torch logs"},
-	{3, "tracer/eval", "tracer/value tracer/guard tracer/replay tracer/host/... tracer/breaks graph/... internal/ops internal/sym torch logs"},
-	{3, "tracer", "tracer/... graph/... internal/ops internal/sym torch torch/compiler logs/... internal/ctl internal/modes"},
-	{3, "aot/...", "graph/... internal/ops internal/sym torch logs/... aot/..."},
-	{3, "inductor/interp", "inductor/ir inductor/sched internal/ops internal/sym"},
-	{3, "inductor/...", "graph/... internal/ops internal/sym torch logs/... inductor/..."},
-	{3, "tui/...", "explain/... logs/... internal/ctl tui/..."},
-	{4, "backends/...", "tracer aot/... inductor/... graph/... internal/ops internal/sym internal/modes torch/... logs/... backends/..."},
-	{4, "internal/oracle/...", "graph/... internal/ops internal/sym torch torch/kw torch/internal/... logs/... aot/... inductor/... backends/... tracer internal/oracle/..."},
+	{2, "graph/...", "ops ops/sym torch logs/... graph/..."},
+	{2, "tracer/host/...", "torch torch/kw torch/compiler ops logs tracer/host/..."},
+	{2, "tracer/host/native", "torch torch/kw torch/compiler ops ops/sym tracer/host/..."},
+	{3, "tracer/value", "tracer/host/... ops/sym torch logs"},
+	{3, "tracer/guard", "tracer/value tracer/host/... ops ops/sym torch logs"},
+	{3, "tracer/replay", "tracer/value tracer/guard tracer/host/... tracer/breaks graph/... ops ops/sym torch logs"},
+	{3, "tracer/eval", "tracer/value tracer/guard tracer/replay tracer/host/... tracer/breaks graph/... ops ops/sym torch logs"},
+	{3, "tracer", "tracer/... graph/... ops ops/sym torch torch/compiler logs/... torch/compiler/modes"},
+	{3, "aot/...", "graph/... ops ops/sym torch logs/... aot/..."},
+	{3, "inductor/interp", "inductor/ir inductor/sched ops ops/sym"},
+	{3, "inductor/...", "graph/... ops ops/sym torch logs/... inductor/..."},
+	{3, "tui/...", "explain/... logs/... tui/..."},
+	{4, "backends/...", "tracer aot/... inductor/... graph/... ops ops/sym torch/compiler/modes torch/... logs/... backends/..."},
+	{4, "internal/test/oracle/...", "graph/... ops ops/sym torch torch/kw torch/internal/... logs/... aot/... inductor/... backends/... tracer internal/test/oracle/..."},
 	{5, "internal/app/...", "*"},
 	{6, "", "internal/app/..."},
 	{6, "cmd/...", "*"},
 	{6, "fixtures/...", "*"},
 	{6, "scripts/...", "*"},
-	{6, "internal/modeltest/...", "*"},
+	{6, "internal/test/modeltest/...", "*"},
 }
 
 // sourceMay is what the packages that are interpreted from source may import.
@@ -82,7 +83,7 @@ var thirdParty = map[string]string{
 	"github.com/ebitengine/purego":  "backends/... inductor/... internal/app/...",
 	"github.com/spf13/cobra":        "internal/app/...",
 	"github.com/mmcloughlin/avo/":   "cmd/gensimd",
-	"github.com/klauspost/compress": "logs/... explain/... internal/golden internal/oracle/... cmd/...",
+	"github.com/klauspost/compress": "logs/... explain/... internal/test/golden internal/test/oracle/... cmd/...",
 }
 
 // TestLayers reads every import of the module against the tables.
@@ -97,6 +98,29 @@ func TestLayers(t *testing.T) {
 	if len(seen) < 5 {
 		t.Fatalf("only %d packages were read", len(seen))
 	}
+}
+
+// floors lists the top-level folders from the ground up. Wiring and test tooling
+// (internal) are the roof, with the programs that use the house.
+var floors = []string{"ops", "logs", "torch", "graph", "tracer", "aot", "inductor", "backends", "explain", "tui", "internal", "cmd", "scripts", "fixtures", ""}
+
+// TestArrowsPointDown: a top-level folder imports only folders below it.
+func TestArrowsPointDown(t *testing.T) {
+	eachImport(t, func(pkg, imp string, test bool) {
+		ours, ok := strings.CutPrefix(imp, "tcdbg/")
+		if !ok || test {
+			return // a test is a program of its own
+		}
+		from, to := slices.Index(floors, topFolder(pkg)), slices.Index(floors, topFolder(ours))
+		if from < 0 || to < 0 || from < to {
+			t.Errorf("%s imports %s: %q is not below %q", pkg, imp, topFolder(ours), topFolder(pkg))
+		}
+	})
+}
+
+func topFolder(pkg string) string {
+	top, _, _ := strings.Cut(pkg, "/")
+	return top
 }
 
 // TestLayersRefuse shows that the check can fail.
@@ -136,10 +160,10 @@ func checkImport(pkg, imp string, test bool) []string {
 }
 
 func checkOurs(pkg, imp string, row *layer, test bool) []string {
-	if test && (imp == "internal/golden" || imp == pkg || imp == "internal/oracle") {
+	if test && (imp == "internal/test/golden" || imp == pkg || imp == "internal/test/oracle") {
 		return nil
 	}
-	native := strings.HasPrefix(pkg, "fixtures") || strings.HasPrefix(pkg, "internal/modeltest") || pkg == "scripts/peers" // programs, not the engine
+	native := strings.HasPrefix(pkg, "fixtures") || strings.HasPrefix(pkg, "internal/test/modeltest") || pkg == "scripts/peers" // programs, not the engine
 	if isSource(imp) && !isSource(pkg) && !native && !test {
 		return []string{pkg + " imports " + imp + ", which is a source package"}
 	}

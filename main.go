@@ -16,7 +16,7 @@ import (
 // source holds torch and the packages below it: the host interprets torch/nn
 // and its like from here, and `tcdbg init` unpacks all of it for `go run`.
 //
-//go:embed torch internal/modes internal/ops internal/sym
+//go:embed torch ops
 var source embed.FS
 
 func main() {

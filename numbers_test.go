@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"tcdbg/explain"
-	"tcdbg/internal/golden"
+	"tcdbg/internal/test/golden"
 )
 
 // checkNumbers holds a run's report against docs/numbers.md: what text, HTML and JSON show

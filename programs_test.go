@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"tcdbg/internal/golden"
+	"tcdbg/internal/test/golden"
 )
 
 // TestUserPrograms runs each program of testdata/programs under all backends and

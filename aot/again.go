@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"tcdbg/graph"
-	"tcdbg/internal/ops"
+	"tcdbg/ops"
 	"tcdbg/torch"
 )
 

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"tcdbg/graph"
-	"tcdbg/internal/ops"
+	"tcdbg/ops"
 	"tcdbg/torch"
 )
 

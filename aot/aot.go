@@ -14,9 +14,9 @@ import (
 
 	"tcdbg/graph"
 	"tcdbg/graph/pass"
-	"tcdbg/internal/ops"
-	"tcdbg/internal/sym"
 	"tcdbg/logs"
+	"tcdbg/ops"
+	"tcdbg/ops/sym"
 	"tcdbg/torch"
 )
 

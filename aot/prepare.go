@@ -2,7 +2,7 @@ package aot
 
 import (
 	"tcdbg/graph"
-	"tcdbg/internal/ops"
+	"tcdbg/ops"
 )
 
 // This file brings a captured graph into the form that functionalization reads:

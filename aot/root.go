@@ -2,7 +2,7 @@ package aot
 
 import (
 	"tcdbg/graph"
-	"tcdbg/internal/ops"
+	"tcdbg/ops"
 )
 
 // This file keeps what memory holds, and where its gradients go. A tensor and what

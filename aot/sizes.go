@@ -2,8 +2,8 @@ package aot
 
 import (
 	"tcdbg/graph"
-	"tcdbg/internal/ops"
-	"tcdbg/internal/sym"
+	"tcdbg/ops"
+	"tcdbg/ops/sym"
 )
 
 // This file finds the sizes that a backward graph computes with and that none of

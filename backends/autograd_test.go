@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"tcdbg/internal/progfuzz"
+	"tcdbg/internal/test/progfuzz"
 	"tcdbg/logs"
 )
 

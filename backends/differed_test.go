@@ -3,7 +3,7 @@ package backends
 import (
 	"testing"
 
-	"tcdbg/internal/progfuzz"
+	"tcdbg/internal/test/progfuzz"
 )
 
 // This file keeps the smallest forms of model programs that once printed

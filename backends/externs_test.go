@@ -13,8 +13,8 @@ import (
 	"tcdbg/graph"
 	"tcdbg/inductor"
 	"tcdbg/inductor/codegen/cpp"
-	"tcdbg/internal/ops"
-	"tcdbg/internal/oracle"
+	"tcdbg/internal/test/oracle"
+	"tcdbg/ops"
 	"tcdbg/torch"
 )
 
@@ -28,7 +28,7 @@ const mostExterns = 40
 // which some case needs an eager call, with the reasons: the committed list may
 // only get shorter.
 func TestExternList(t *testing.T) {
-	s, err := oracle.Load("ops", filepath.Join("..", "internal", "oracle", "testdata", "ops"))
+	s, err := oracle.Load("ops", filepath.Join("..", "internal", "test", "oracle", "testdata", "ops"))
 	if err != nil {
 		t.Fatal(err)
 	}

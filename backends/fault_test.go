@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"tcdbg/internal/ops"
+	"tcdbg/ops"
 	"tcdbg/tracer"
 )
 

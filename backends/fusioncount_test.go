@@ -6,8 +6,8 @@ import (
 
 	"tcdbg/inductor"
 	"tcdbg/inductor/codegen/cpp"
-	"tcdbg/internal/ops"
-	"tcdbg/internal/sym"
+	"tcdbg/ops"
+	"tcdbg/ops/sym"
 )
 
 // This file pins how many kernels usual parts of models become.

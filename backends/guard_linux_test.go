@@ -8,7 +8,7 @@ import (
 
 	"tcdbg/graph"
 	"tcdbg/inductor"
-	"tcdbg/internal/ops"
+	"tcdbg/ops"
 	"tcdbg/torch"
 	"tcdbg/tracer"
 )

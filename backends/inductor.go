@@ -10,9 +10,9 @@ import (
 	"tcdbg/graph"
 	"tcdbg/inductor"
 	"tcdbg/inductor/codegen/cpp"
-	"tcdbg/internal/modes"
-	"tcdbg/internal/ops"
 	"tcdbg/logs"
+	"tcdbg/ops"
+	"tcdbg/torch/compiler/modes"
 	"tcdbg/tracer"
 )
 

@@ -3,8 +3,8 @@ package backends
 import (
 	"testing"
 
-	"tcdbg/internal/ops"
-	"tcdbg/internal/sym"
+	"tcdbg/ops"
+	"tcdbg/ops/sym"
 )
 
 func TestPointwise(t *testing.T) {

@@ -8,7 +8,7 @@ import (
 	"tcdbg/inductor"
 	"tcdbg/inductor/interp"
 	"tcdbg/inductor/ir"
-	"tcdbg/internal/sym"
+	"tcdbg/ops/sym"
 	"tcdbg/torch"
 )
 

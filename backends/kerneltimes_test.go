@@ -3,8 +3,8 @@ package backends
 import (
 	"testing"
 
-	"tcdbg/internal/ops"
 	"tcdbg/logs"
+	"tcdbg/ops"
 	"tcdbg/torch"
 	"tcdbg/tracer"
 )

@@ -10,8 +10,8 @@ import (
 	"sync"
 	"testing"
 
-	"tcdbg/internal/ops"
 	"tcdbg/logs"
+	"tcdbg/ops"
 	"tcdbg/torch"
 )
 

@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"tcdbg/graph"
-	"tcdbg/internal/ops"
-	"tcdbg/internal/oracle"
+	"tcdbg/internal/test/oracle"
+	"tcdbg/ops"
 	"tcdbg/torch"
 	"tcdbg/tracer"
 )
@@ -18,7 +18,7 @@ var oracleStep = flag.Int("oracle-step", 17, "compile every so manieth of PyTorc
 // TestOracleCases runs PyTorch's cases as graphs of one call: what passes
 // eagerly must pass compiled.
 func TestOracleCases(t *testing.T) {
-	s, err := oracle.Load("ops", filepath.Join("..", "internal", "oracle", "testdata", "ops"))
+	s, err := oracle.Load("ops", filepath.Join("..", "internal", "test", "oracle", "testdata", "ops"))
 	if err != nil {
 		t.Fatal(err)
 	}

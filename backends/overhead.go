@@ -4,8 +4,8 @@ import (
 	"runtime"
 
 	"tcdbg/inductor"
-	"tcdbg/internal/ops"
-	"tcdbg/internal/sym"
+	"tcdbg/ops"
+	"tcdbg/ops/sym"
 	"tcdbg/torch"
 )
 

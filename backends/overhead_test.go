@@ -9,11 +9,11 @@ import (
 	"testing"
 
 	"tcdbg/graph"
-	"tcdbg/internal/modes"
-	"tcdbg/internal/ops"
-	"tcdbg/internal/sym"
 	"tcdbg/logs"
+	"tcdbg/ops"
+	"tcdbg/ops/sym"
 	"tcdbg/torch"
+	"tcdbg/torch/compiler/modes"
 	"tcdbg/tracer"
 	"tcdbg/tracer/host"
 )

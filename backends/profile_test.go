@@ -11,8 +11,8 @@ import (
 
 	"tcdbg/graph"
 	"tcdbg/inductor"
-	"tcdbg/internal/ops"
-	"tcdbg/internal/sym"
+	"tcdbg/ops"
+	"tcdbg/ops/sym"
 	"tcdbg/torch"
 	"tcdbg/tracer"
 )

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"tcdbg/internal/progfuzz"
+	"tcdbg/internal/test/progfuzz"
 	"tcdbg/logs"
 	"tcdbg/torch"
 	"tcdbg/tracer"

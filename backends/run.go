@@ -9,8 +9,8 @@ import (
 	"unsafe"
 
 	"tcdbg/inductor"
-	"tcdbg/internal/ops"
-	"tcdbg/internal/sym"
+	"tcdbg/ops"
+	"tcdbg/ops/sym"
 	"tcdbg/torch"
 )
 

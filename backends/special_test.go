@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"tcdbg/internal/ops"
-	"tcdbg/internal/sym"
+	"tcdbg/ops"
+	"tcdbg/ops/sym"
 	"tcdbg/torch"
 	"tcdbg/torch/kw"
 	"tcdbg/tracer"

@@ -3,8 +3,8 @@ package backends
 import (
 	"testing"
 
-	"tcdbg/internal/ops"
-	"tcdbg/internal/sym"
+	"tcdbg/ops"
+	"tcdbg/ops/sym"
 )
 
 // TestEverySecondElement reads float32 and int32 with a step of two, at lengths

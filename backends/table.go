@@ -8,7 +8,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"tcdbg/internal/modes"
+	"tcdbg/torch/compiler/modes"
 	"tcdbg/tracer"
 )
 

@@ -13,9 +13,9 @@ import (
 
 	"tcdbg/inductor"
 	"tcdbg/inductor/codegen/cpp"
-	"tcdbg/internal/ops"
-	"tcdbg/internal/sym"
 	"tcdbg/logs"
+	"tcdbg/ops"
+	"tcdbg/ops/sym"
 	"tcdbg/torch"
 )
 

@@ -13,7 +13,7 @@ import (
 	"tcdbg/inductor"
 	"tcdbg/inductor/codegen/cpp"
 	"tcdbg/inductor/ir"
-	"tcdbg/internal/oracle"
+	"tcdbg/internal/test/oracle"
 	"tcdbg/torch"
 	"tcdbg/tracer"
 	"tcdbg/tracer/host"
@@ -21,7 +21,7 @@ import (
 
 var (
 	tritonOracle = flag.String("triton-oracle", "", "folder to write PyTorch's cases to as Triton modules")
-	tritonSuite  = flag.String("triton-suite", filepath.Join("..", "internal", "oracle", "testdata", "ops"), "folder of the cases")
+	tritonSuite  = flag.String("triton-suite", filepath.Join("..", "internal", "test", "oracle", "testdata", "ops"), "folder of the cases")
 	tritonEach   = flag.Int("triton-each", 2, "how many cases of an operator and its variant")
 )
 

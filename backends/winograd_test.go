@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"tcdbg/internal/ops"
+	"tcdbg/ops"
 	"tcdbg/torch"
 	"tcdbg/tracer"
 )

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"tcdbg/internal/golden"
+	"tcdbg/internal/test/golden"
 	"tcdbg/logs"
 )
 

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"tcdbg/internal/golden"
+	"tcdbg/internal/test/golden"
 	"tcdbg/logs"
 )
 

@@ -3,8 +3,8 @@ package graph
 import (
 	"fmt"
 
-	"tcdbg/internal/ops"
-	"tcdbg/internal/sym"
+	"tcdbg/ops"
+	"tcdbg/ops/sym"
 )
 
 // Builder makes operator nodes: it implements ops.Builder, so that derivatives

@@ -3,8 +3,8 @@ package graph
 import (
 	"fmt"
 
-	"tcdbg/internal/ops"
-	"tcdbg/internal/sym"
+	"tcdbg/ops"
+	"tcdbg/ops/sym"
 )
 
 // Check verifies the graph's invariants: placeholders first, one output at the

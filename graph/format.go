@@ -6,8 +6,8 @@ import (
 	"strconv"
 	"strings"
 
-	"tcdbg/internal/ops"
-	"tcdbg/internal/sym"
+	"tcdbg/ops"
+	"tcdbg/ops/sym"
 )
 
 // This file writes single arguments, calls and types in Python's notation.

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"tcdbg/internal/ops"
-	"tcdbg/internal/sym"
+	"tcdbg/ops"
+	"tcdbg/ops/sym"
 )
 
 // TestGoCodeCompiles builds the Go form of graphs with arguments of every kind.

@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"tcdbg/internal/ops"
-	"tcdbg/internal/sym"
+	"tcdbg/ops"
+	"tcdbg/ops/sym"
 )
 
 func f32(shape ...int) *ops.TensorMeta {

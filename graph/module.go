@@ -4,7 +4,7 @@ import (
 	"io"
 	"strings"
 
-	"tcdbg/internal/ops"
+	"tcdbg/ops"
 	"tcdbg/torch"
 )
 

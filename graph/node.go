@@ -3,7 +3,7 @@
 // prints as a table, FX Python text, Go code and dot, parses its own text,
 // checks itself and interprets itself through torch's eager operators.
 //
-// It imports internal/ops, internal/sym, torch and logs; never tracer, aot or
+// It imports ops, ops/sym, torch and logs; never tracer, aot or
 // inductor. Open node.go first, then module.go.
 package graph
 
@@ -11,8 +11,8 @@ import (
 	"fmt"
 	"strings"
 
-	"tcdbg/internal/ops"
-	"tcdbg/internal/sym"
+	"tcdbg/ops"
+	"tcdbg/ops/sym"
 )
 
 // Kind is what a node does.

@@ -5,8 +5,8 @@ import (
 	"strconv"
 	"strings"
 
-	"tcdbg/internal/ops"
-	"tcdbg/internal/sym"
+	"tcdbg/ops"
+	"tcdbg/ops/sym"
 )
 
 // This file reads back the text that Code writes, so that tests of passes can

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"strings"
 
-	"tcdbg/internal/ops"
-	"tcdbg/internal/sym"
+	"tcdbg/ops"
+	"tcdbg/ops/sym"
 )
 
 // This file reads back calls of functions with a derivative of their own.

@@ -5,7 +5,7 @@ import (
 	"path"
 	"strings"
 
-	"tcdbg/internal/ops"
+	"tcdbg/ops"
 )
 
 // Code prints the graph as FX's readable Python text: one line a node with its

@@ -7,9 +7,9 @@ import (
 	"tcdbg/inductor/codegen/cpp"
 	"tcdbg/inductor/ir"
 	"tcdbg/inductor/sched"
-	"tcdbg/internal/ops"
-	"tcdbg/internal/sym"
 	"tcdbg/logs"
+	"tcdbg/ops"
+	"tcdbg/ops/sym"
 )
 
 // This file turns kernels into translation units, steps and the text that

@@ -6,7 +6,7 @@ import (
 
 	"tcdbg/graph"
 	"tcdbg/inductor/codegen/triton"
-	"tcdbg/internal/ops"
+	"tcdbg/ops"
 )
 
 // TestCodeNamesNoFolder: where a program lies is no part of the code made of it, which

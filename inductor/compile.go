@@ -11,9 +11,9 @@ import (
 	"tcdbg/inductor/ir"
 	"tcdbg/inductor/lower"
 	"tcdbg/inductor/sched"
-	"tcdbg/internal/ops"
-	"tcdbg/internal/sym"
 	"tcdbg/logs"
+	"tcdbg/ops"
+	"tcdbg/ops/sym"
 )
 
 // Options steer a compilation.

@@ -9,9 +9,9 @@ import (
 
 	"tcdbg/graph"
 	"tcdbg/inductor/codegen/cpp"
-	"tcdbg/internal/golden"
-	"tcdbg/internal/ops"
-	"tcdbg/internal/sym"
+	"tcdbg/internal/test/golden"
+	"tcdbg/ops"
+	"tcdbg/ops/sym"
 )
 
 // build makes graphs without data.

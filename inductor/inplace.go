@@ -5,7 +5,7 @@ import (
 
 	"tcdbg/inductor/ir"
 	"tcdbg/inductor/sched"
-	"tcdbg/internal/sym"
+	"tcdbg/ops/sym"
 )
 
 // This file finds the outputs that replace the content of an input and can be

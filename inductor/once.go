@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"tcdbg/inductor/ir"
-	"tcdbg/internal/sym"
+	"tcdbg/ops/sym"
 )
 
 // This file finds what depends on parameters alone. It runs in the prologue, once

@@ -9,9 +9,9 @@ package inductor
 
 import (
 	"tcdbg/inductor/sched"
-	"tcdbg/internal/ops"
-	"tcdbg/internal/sym"
 	"tcdbg/logs"
+	"tcdbg/ops"
+	"tcdbg/ops/sym"
 )
 
 // Program is a compiled graph before its C text was compiled.

@@ -10,9 +10,9 @@ import (
 	"strings"
 	"testing"
 
-	"tcdbg/internal/ops"
-	"tcdbg/internal/sym"
 	"tcdbg/logs"
+	"tcdbg/ops"
+	"tcdbg/ops/sym"
 )
 
 // This file takes away, one by one, what the scheduler names as the reason why two

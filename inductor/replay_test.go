@@ -8,9 +8,9 @@ import (
 
 	"tcdbg/inductor/codegen/cpp"
 	"tcdbg/inductor/ir"
-	"tcdbg/internal/ops"
-	"tcdbg/internal/sym"
 	"tcdbg/logs"
+	"tcdbg/ops"
+	"tcdbg/ops/sym"
 )
 
 // keeper is a sink that keeps the records of the scheduler, as a trace does.

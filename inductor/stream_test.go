@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"tcdbg/inductor/codegen/cpp"
-	"tcdbg/internal/ops"
-	"tcdbg/internal/sym"
+	"tcdbg/ops"
+	"tcdbg/ops/sym"
 )
 
 // TestStreams has programs with one store that goes past the caches or not. Buffers

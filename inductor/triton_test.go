@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"tcdbg/inductor/codegen/triton"
-	"tcdbg/internal/golden"
+	"tcdbg/internal/test/golden"
 )
 
 // TestTritonText writes every kernel of the small graphs as Triton; Python, where

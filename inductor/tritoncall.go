@@ -7,8 +7,8 @@ import (
 	"strconv"
 	"strings"
 
-	"tcdbg/internal/ops"
-	"tcdbg/internal/sym"
+	"tcdbg/ops"
+	"tcdbg/ops/sym"
 )
 
 // This file writes extern calls as calls of PyTorch's operators.

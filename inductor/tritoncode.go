@@ -9,9 +9,9 @@ import (
 	"tcdbg/inductor/codegen/triton"
 	"tcdbg/inductor/ir"
 	"tcdbg/inductor/sched"
-	"tcdbg/internal/ops"
-	"tcdbg/internal/sym"
 	"tcdbg/logs"
+	"tcdbg/ops"
+	"tcdbg/ops/sym"
 )
 
 // This file writes the program as a Python module that runs it on a GPU: the

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"tcdbg/internal/ops"
+	"tcdbg/ops"
 )
 
 // This file is what a tensor tells of its gradient; the tape is in tape.go, the pass

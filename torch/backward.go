@@ -5,8 +5,8 @@ import (
 	"container/heap"
 	"slices"
 
-	"tcdbg/internal/ops"
-	"tcdbg/internal/sym"
+	"tcdbg/ops"
+	"tcdbg/ops/sym"
 )
 
 // This file runs the tape backward.

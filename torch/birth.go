@@ -4,7 +4,7 @@ import (
 	"strconv"
 	"strings"
 
-	"tcdbg/internal/ops"
+	"tcdbg/ops"
 )
 
 // This file keeps how views came to be, since that decides whether an operator in

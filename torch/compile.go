@@ -5,7 +5,7 @@ import (
 	"reflect"
 	"slices"
 
-	"tcdbg/internal/modes"
+	"tcdbg/torch/compiler/modes"
 )
 
 // Option is a keyword argument of an operator, a module or Compile; package kw

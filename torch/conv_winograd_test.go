@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"tcdbg/internal/ops"
+	"tcdbg/ops"
 	"tcdbg/torch/internal/simd"
 )
 

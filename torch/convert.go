@@ -3,7 +3,7 @@ package torch
 import (
 	"unsafe"
 
-	"tcdbg/internal/ops"
+	"tcdbg/ops"
 	"tcdbg/torch/internal/simd"
 )
 

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"unsafe"
 
-	"tcdbg/internal/ops"
+	"tcdbg/ops"
 	"tcdbg/torch/internal/simd"
 )
 

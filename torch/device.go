@@ -3,7 +3,7 @@ package torch
 import (
 	"strconv"
 
-	"tcdbg/internal/ops"
+	"tcdbg/ops"
 )
 
 // This file moves tensors between devices by the devices' names, and says on which

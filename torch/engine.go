@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"unsafe"
 
-	"tcdbg/internal/ops"
-	"tcdbg/internal/sym"
+	"tcdbg/ops"
+	"tcdbg/ops/sym"
 )
 
 // This file is what the compiler needs of tensors and users do not.

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 
-	"tcdbg/internal/ops"
+	"tcdbg/ops"
 )
 
 // Error is the panic value of an operator that refuses its arguments.

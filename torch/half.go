@@ -1,6 +1,6 @@
 package torch
 
-import "tcdbg/internal/ops"
+import "tcdbg/ops"
 
 // This file names the conversions between float32 and the half-precision formats.
 

@@ -4,7 +4,7 @@ import (
 	"math"
 	"testing"
 
-	"tcdbg/internal/ops"
+	"tcdbg/ops"
 	"tcdbg/torch/internal/simd"
 )
 

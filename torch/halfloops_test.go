@@ -4,7 +4,7 @@ import (
 	"runtime"
 	"testing"
 
-	"tcdbg/internal/ops"
+	"tcdbg/ops"
 )
 
 // This file tests operators of half precision that are computed without conversions

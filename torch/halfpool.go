@@ -1,6 +1,6 @@
 package torch
 
-import "tcdbg/internal/ops"
+import "tcdbg/ops"
 
 // This file keeps average pooling of half precision with PyTorch's, which rounds
 // after every step: each sum, and the division by a window's divisor or, where

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"testing"
 
-	"tcdbg/internal/ops"
+	"tcdbg/ops"
 )
 
 // TestHalfSteps holds functions of few numbers of half precision against PyTorch's

@@ -1,6 +1,6 @@
 package torch
 
-import "tcdbg/internal/ops"
+import "tcdbg/ops"
 
 // This file calls operators with three and four results for the generated
 // functions.

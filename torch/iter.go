@@ -4,7 +4,7 @@ import (
 	"sync"
 	"unsafe"
 
-	"tcdbg/internal/ops"
+	"tcdbg/ops"
 	"tcdbg/torch/internal/parallel"
 	"tcdbg/torch/internal/simd"
 )

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"unsafe"
 
-	"tcdbg/internal/ops"
+	"tcdbg/ops"
 )
 
 // This file holds indexing by tensors of integers and masks.

@@ -3,7 +3,7 @@ package torch
 import (
 	"math"
 
-	"tcdbg/internal/ops"
+	"tcdbg/ops"
 	"tcdbg/torch/internal/memory"
 	"tcdbg/torch/internal/parallel"
 	"tcdbg/torch/internal/simd"

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"math"
 
-	"tcdbg/internal/ops"
+	"tcdbg/ops"
 	"tcdbg/torch/internal/order"
 )
 

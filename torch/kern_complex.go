@@ -4,7 +4,7 @@ import (
 	"math"
 	"math/cmplx"
 
-	"tcdbg/internal/ops"
+	"tcdbg/ops"
 )
 
 // This file holds the kernels of complex numbers.

@@ -3,7 +3,7 @@ package torch
 import (
 	"math"
 
-	"tcdbg/internal/ops"
+	"tcdbg/ops"
 )
 
 // This file holds the forward and backward variables of the connectionist

@@ -4,8 +4,8 @@ import (
 	"math"
 	"unsafe"
 
-	"tcdbg/internal/ops"
-	"tcdbg/internal/sym"
+	"tcdbg/ops"
+	"tcdbg/ops/sym"
 	"tcdbg/torch/internal/memory"
 )
 

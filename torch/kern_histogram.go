@@ -3,7 +3,7 @@ package torch
 import (
 	"sort"
 
-	"tcdbg/internal/ops"
+	"tcdbg/ops"
 )
 
 // This file holds histogram.

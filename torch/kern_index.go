@@ -3,7 +3,7 @@ package torch
 import (
 	"unsafe"
 
-	"tcdbg/internal/ops"
+	"tcdbg/ops"
 )
 
 // This file holds the kernels that pick and place elements by position.

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strconv"
 
-	"tcdbg/internal/ops"
+	"tcdbg/ops"
 	"tcdbg/torch/internal/linalg"
 	"tcdbg/torch/internal/parallel"
 )

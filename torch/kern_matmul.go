@@ -1,7 +1,7 @@
 package torch
 
 import (
-	"tcdbg/internal/ops"
+	"tcdbg/ops"
 	"tcdbg/torch/internal/parallel"
 	"tcdbg/torch/internal/simd"
 )

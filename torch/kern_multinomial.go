@@ -5,7 +5,7 @@ import (
 	"slices"
 	"sort"
 
-	"tcdbg/internal/ops"
+	"tcdbg/ops"
 	"tcdbg/torch/internal/order"
 	"tcdbg/torch/internal/parallel"
 )

@@ -4,7 +4,7 @@ import (
 	"math"
 	"unsafe"
 
-	"tcdbg/internal/ops"
+	"tcdbg/ops"
 	"tcdbg/torch/internal/simd"
 	"tcdbg/torch/internal/special"
 )

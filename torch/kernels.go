@@ -5,8 +5,8 @@ import (
 	"sync"
 	"unsafe"
 
-	"tcdbg/internal/ops"
-	"tcdbg/internal/sym"
+	"tcdbg/ops"
+	"tcdbg/ops/sym"
 	"tcdbg/torch/internal/parallel"
 )
 

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"tcdbg/internal/ops"
+	"tcdbg/ops"
 )
 
 // This file says where torch.Load puts what a file holds: map_location.

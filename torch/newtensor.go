@@ -4,7 +4,7 @@ import (
 	"math"
 	"reflect"
 
-	"tcdbg/internal/ops"
+	"tcdbg/ops"
 )
 
 // NewTensor makes a tensor of Go data: a number, a bool, nested slices or

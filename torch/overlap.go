@@ -1,6 +1,6 @@
 package torch
 
-import "tcdbg/internal/ops"
+import "tcdbg/ops"
 
 // This file refuses writes whose result would depend on the order in which
 // elements are computed, as PyTorch does.

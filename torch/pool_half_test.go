@@ -3,7 +3,7 @@ package torch
 import (
 	"testing"
 
-	"tcdbg/internal/ops"
+	"tcdbg/ops"
 )
 
 // TestOneCellIsAMean: PyTorch adds the numbers of half precision in half

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"tcdbg/internal/ops"
+	"tcdbg/ops"
 )
 
 // This file prints tensors as PyTorch does.

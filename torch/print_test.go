@@ -7,7 +7,7 @@ import (
 	"os"
 	"testing"
 
-	"tcdbg/internal/ops"
+	"tcdbg/ops"
 	"tcdbg/torch"
 	"tcdbg/torch/kw"
 )

@@ -3,7 +3,7 @@ package torch
 import (
 	"testing"
 
-	"tcdbg/internal/ops"
+	"tcdbg/ops"
 )
 
 // TestTypesThatKernelsLack: a pointwise operator that has a kernel of its own, which takes no integers or truth

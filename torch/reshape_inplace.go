@@ -3,8 +3,8 @@ package torch
 import (
 	"slices"
 
-	"tcdbg/internal/ops"
-	"tcdbg/internal/sym"
+	"tcdbg/ops"
+	"tcdbg/ops/sym"
 )
 
 // This file gives a tensor itself another shape: squeeze_, t_ and their kin,

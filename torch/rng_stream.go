@@ -6,7 +6,7 @@ import (
 	"slices"
 	"unsafe"
 
-	"tcdbg/internal/ops"
+	"tcdbg/ops"
 	"tcdbg/torch/internal/parallel"
 	"tcdbg/torch/internal/simd"
 )

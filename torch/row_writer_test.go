@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"tcdbg/internal/ops"
+	"tcdbg/ops"
 )
 
 // TestRowsAroundTheCaches: rows of a large result are those of a small one, to

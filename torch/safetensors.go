@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"tcdbg/internal/ops"
+	"tcdbg/ops"
 )
 
 // This file reads and writes safetensors files, byte for byte as the Python

@@ -1,6 +1,6 @@
 package torch
 
-import "tcdbg/internal/ops"
+import "tcdbg/ops"
 
 // This file keeps tensors for the backward pass.
 

@@ -13,7 +13,7 @@ import (
 	"strconv"
 	"strings"
 
-	"tcdbg/internal/ops"
+	"tcdbg/ops"
 	"tcdbg/torch/internal/memory"
 	"tcdbg/torch/internal/pickle"
 )

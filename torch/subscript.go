@@ -1,7 +1,7 @@
 package torch
 
 import (
-	"tcdbg/internal/ops"
+	"tcdbg/ops"
 )
 
 // This file is Python's x[...] : ints, slices, None, Ellipsis and tensors.

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"sync/atomic"
 
-	"tcdbg/internal/ops"
+	"tcdbg/ops"
 )
 
 // This file is the autograd tape: a node for every call whose gradient is wanted.

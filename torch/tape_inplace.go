@@ -1,8 +1,8 @@
 package torch
 
 import (
-	"tcdbg/internal/ops"
-	"tcdbg/internal/sym"
+	"tcdbg/ops"
+	"tcdbg/ops/sym"
 )
 
 // This file is the tape of views and of changes in place.

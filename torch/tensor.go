@@ -3,15 +3,15 @@
 // executes eagerly; under `tcdbg run` the engine interprets the program,
 // replaces Compile, Explain and the compiler markers, and traces the operators.
 //
-// It imports internal/ops, internal/sym and the standard library only. Open
+// It imports ops, ops/sym and the standard library only. Open
 // tensor.go first, then call.go (how an operator runs).
 package torch
 
 import (
 	"sync/atomic"
 
-	"tcdbg/internal/ops"
-	"tcdbg/internal/sym"
+	"tcdbg/ops"
+	"tcdbg/ops/sym"
 )
 
 // DType is the element type of a tensor.

@@ -5,7 +5,7 @@ package torch
 import (
 	"sync"
 
-	"tcdbg/internal/ops"
+	"tcdbg/ops"
 )
 
 // Bindings maps full names of Go functions, as ssa.Function.String() gives

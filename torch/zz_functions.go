@@ -2,7 +2,7 @@
 
 package torch
 
-import "tcdbg/internal/ops"
+import "tcdbg/ops"
 
 // NativeBatchNormLegit is torch._native_batch_norm_legit(Tensor input, Tensor? weight, Tensor? bias, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor).
 func NativeBatchNormLegit(input *Tensor, weight *Tensor, bias *Tensor, training bool, momentum float64, eps float64) (_, _, _ *Tensor) {

@@ -2,7 +2,7 @@
 
 package torch
 
-import "tcdbg/internal/ops"
+import "tcdbg/ops"
 
 // Abs is Tensor.abs(Tensor self) -> Tensor.
 func (t *Tensor) Abs() *Tensor {

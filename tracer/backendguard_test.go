@@ -3,8 +3,8 @@ package tracer
 import (
 	"testing"
 
-	"tcdbg/internal/ops"
-	"tcdbg/internal/sym"
+	"tcdbg/ops"
+	"tcdbg/ops/sym"
 	"tcdbg/tracer/replay"
 )
 

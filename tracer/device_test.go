@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"tcdbg/internal/ops"
+	"tcdbg/ops"
 	"tcdbg/torch"
 )
 

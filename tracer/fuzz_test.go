@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"tcdbg/internal/progfuzz"
+	"tcdbg/internal/test/progfuzz"
 	"tcdbg/tracer/host"
 )
 

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"tcdbg/internal/sym"
+	"tcdbg/ops/sym"
 	"tcdbg/torch/compiler"
 	"tcdbg/tracer/guard"
 )

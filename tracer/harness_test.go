@@ -12,9 +12,9 @@ import (
 	"sync"
 	"testing"
 
-	"tcdbg/internal/modes"
 	"tcdbg/logs"
 	"tcdbg/torch"
+	"tcdbg/torch/compiler/modes"
 	"tcdbg/tracer/eval"
 	"tcdbg/tracer/host"
 	"tcdbg/tracer/replay"

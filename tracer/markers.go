@@ -7,9 +7,9 @@ import (
 	"sync/atomic"
 	"unsafe"
 
-	"tcdbg/internal/modes"
 	"tcdbg/logs"
 	"tcdbg/torch"
+	"tcdbg/torch/compiler/modes"
 	"tcdbg/tracer/eval"
 	"tcdbg/tracer/host"
 	"tcdbg/tracer/value"

@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"reflect"
 
-	"tcdbg/internal/modes"
 	"tcdbg/torch"
 	"tcdbg/torch/compiler"
+	"tcdbg/torch/compiler/modes"
 )
 
 // This file reads the keyword arguments of torch.Compile.

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"tcdbg/graph"
-	"tcdbg/internal/ops"
 	"tcdbg/logs"
+	"tcdbg/ops"
 	"tcdbg/torch"
 	"tcdbg/tracer/breaks"
 	"tcdbg/tracer/eval"

@@ -3,7 +3,7 @@
 // off the UI goroutine (Model.poll); Update only moves cursors, View only draws
 // what is seen; nothing in either reads a file.
 //
-// It imports explain, logs and internal/ctl only; never an engine package.
+// It imports explain, logs and logs/ctl only; never an engine package.
 // Open feed.go first (where everything comes from), then model.go, then
 // screen.go (what a screen is) and one screen, breaks.go.
 package tui
@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"tcdbg/explain"
-	"tcdbg/internal/ctl"
 	"tcdbg/logs"
+	"tcdbg/logs/ctl"
 )
 
 // Feed is where the screens get what they show. All methods may be called

@@ -8,8 +8,8 @@ import (
 
 	tea "github.com/charmbracelet/bubbletea"
 
-	"tcdbg/internal/ctl"
 	"tcdbg/logs"
+	"tcdbg/logs/ctl"
 	"tcdbg/tui/keys"
 	"tcdbg/tui/list"
 )

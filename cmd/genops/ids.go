@@ -7,7 +7,7 @@ import (
 )
 
 // idNames returns the Go names of the operators' IDs in their order: those of
-// the constants in internal/ops/ids.go.
+// the constants in ops/ids.go.
 func idNames(path string) ([]string, error) {
 	f, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
 	if err != nil {

@@ -2,7 +2,7 @@
 // Tensor, functions of torch and nn/functional, keyword constructors, and the
 // table that binds them to operators. Run it at the root of the module.
 //
-// It imports internal/ops alone. Open spelling.go first: what is not
+// It imports ops alone. Open spelling.go first: what is not
 // mechanical about names stands there.
 package main
 
@@ -14,7 +14,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"tcdbg/internal/ops"
+	"tcdbg/ops"
 )
 
 func main() {
@@ -39,7 +39,7 @@ func main() {
 // Generate returns the text of every generated file by its path in the module
 // at root.
 func Generate(root string) (map[string]string, error) {
-	names, err := idNames(filepath.Join(root, "internal/ops/ids.go"))
+	names, err := idNames(filepath.Join(root, "ops/ids.go"))
 	if err != nil {
 		return nil, err
 	}
@@ -58,8 +58,8 @@ func Generate(root string) (map[string]string, error) {
 	g.bind("(*tcdbg/torch.Tensor).Cpu", binding{op: ops.Get(ops.To), method: true, device: ops.CPU})
 	g.bind("(*tcdbg/torch.Tensor).Detach", binding{op: ops.Get(ops.Detach), method: true})
 	return map[string]string{
-		"torch/zz_methods.go":                 gofmt(header("torch", "tcdbg/internal/ops") + g.methods.String()),
-		"torch/zz_functions.go":               gofmt(header("torch", "tcdbg/internal/ops") + g.functions.String()),
+		"torch/zz_methods.go":                 gofmt(header("torch", "tcdbg/ops") + g.methods.String()),
+		"torch/zz_functions.go":               gofmt(header("torch", "tcdbg/ops") + g.functions.String()),
 		"torch/zz_bindings.go":                gofmt(g.bindingsText()),
 		"torch/nn/functional/zz_functions.go": gofmt(header("functional", "tcdbg/torch") + g.functional.String()),
 		"torch/kw/zz_kw.go":                   gofmt(header("kw", "tcdbg/torch") + g.keywords()),

@@ -224,7 +224,7 @@ func nameable(t types.Type) bool {
 	switch t := t.(type) {
 	case *types.Named:
 		if t.Obj().Pkg() != nil && (!t.Obj().Exported() || strings.Contains(t.Obj().Pkg().Path(), "internal")) {
-			return t.Obj().Pkg().Path() == "tcdbg/internal/ops" && t.Obj().Exported()
+			return false
 		}
 		for a := range t.TypeArgs().Types() {
 			if !nameable(a) {

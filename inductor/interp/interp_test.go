@@ -7,7 +7,7 @@ import (
 
 	"tcdbg/inductor/ir"
 	"tcdbg/inductor/sched"
-	"tcdbg/internal/sym"
+	"tcdbg/ops/sym"
 )
 
 // memory is an Env of buffers of float32.

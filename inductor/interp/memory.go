@@ -4,7 +4,7 @@ import (
 	"unsafe"
 
 	"tcdbg/inductor/ir"
-	"tcdbg/internal/ops"
+	"tcdbg/ops"
 )
 
 // This file moves tiles between memory and vectors, whose elements are wider than

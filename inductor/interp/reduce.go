@@ -4,7 +4,7 @@ import (
 	"math"
 
 	"tcdbg/inductor/ir"
-	"tcdbg/internal/ops"
+	"tcdbg/ops"
 )
 
 // This file folds reductions.

@@ -1,6 +1,6 @@
 package interp
 
-import "tcdbg/internal/ops"
+import "tcdbg/ops"
 
 // This file holds the values that operations work on.
 

@@ -3,7 +3,7 @@ package ir
 import (
 	"fmt"
 
-	"tcdbg/internal/ops"
+	"tcdbg/ops"
 )
 
 // Check verifies the program's invariants and returns the first violation:

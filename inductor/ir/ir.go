@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"tcdbg/graph"
-	"tcdbg/internal/ops"
-	"tcdbg/internal/sym"
+	"tcdbg/ops"
+	"tcdbg/ops/sym"
 )
 
 // Buffer is memory that holds one tensor, seen through its own layout. Views

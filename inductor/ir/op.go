@@ -1,6 +1,6 @@
 package ir
 
-import "tcdbg/internal/ops"
+import "tcdbg/ops"
 
 // Op is an operation of a body.
 type Op uint8

@@ -6,8 +6,8 @@ import (
 	"strconv"
 	"strings"
 
-	"tcdbg/internal/ops"
-	"tcdbg/internal/sym"
+	"tcdbg/ops"
+	"tcdbg/ops/sym"
 )
 
 // Parse reads the text of a program as Program.String writes it. The result

@@ -5,8 +5,8 @@ import (
 	"strconv"
 	"strings"
 
-	"tcdbg/internal/ops"
-	"tcdbg/internal/sym"
+	"tcdbg/ops"
+	"tcdbg/ops/sym"
 )
 
 // String prints the program: its buffers, its nodes, its outputs. Parse reads

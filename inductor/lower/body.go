@@ -2,8 +2,8 @@ package lower
 
 import (
 	"tcdbg/inductor/ir"
-	"tcdbg/internal/ops"
-	"tcdbg/internal/sym"
+	"tcdbg/ops"
+	"tcdbg/ops/sym"
 )
 
 // body builds the operations of one loop node. dims maps each loop to the

@@ -2,8 +2,8 @@ package lower
 
 import (
 	"tcdbg/inductor/ir"
-	"tcdbg/internal/ops"
-	"tcdbg/internal/sym"
+	"tcdbg/ops"
+	"tcdbg/ops/sym"
 )
 
 // This file lowers convolutions of one and two dimensions to products of the

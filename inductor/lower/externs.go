@@ -2,7 +2,7 @@ package lower
 
 import (
 	"tcdbg/inductor/ir"
-	"tcdbg/internal/ops"
+	"tcdbg/ops"
 )
 
 // This file lists the operators that no loop can hold yet, each with its reason.

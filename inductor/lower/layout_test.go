@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"tcdbg/internal/sym"
+	"tcdbg/ops/sym"
 )
 
 // addresses lists where the elements of a layout lie, in row-major order.

@@ -7,9 +7,9 @@ import (
 	"testing"
 
 	"tcdbg/graph"
-	"tcdbg/internal/golden"
-	"tcdbg/internal/ops"
-	"tcdbg/internal/sym"
+	"tcdbg/internal/test/golden"
+	"tcdbg/ops"
+	"tcdbg/ops/sym"
 )
 
 // maker builds a graph without data.

@@ -2,8 +2,8 @@ package lower
 
 import (
 	"tcdbg/inductor/ir"
-	"tcdbg/internal/ops"
-	"tcdbg/internal/sym"
+	"tcdbg/ops"
+	"tcdbg/ops/sym"
 )
 
 func (b *body) add2(x, y int) int { return b.op(ir.Add, x, y) }

@@ -4,7 +4,7 @@ import (
 	"math"
 
 	"tcdbg/inductor/ir"
-	"tcdbg/internal/ops"
+	"tcdbg/ops"
 )
 
 // pointwiseFunc computes the result from the loaded operands, which have the

@@ -4,8 +4,8 @@ import (
 	"math"
 
 	"tcdbg/inductor/ir"
-	"tcdbg/internal/ops"
-	"tcdbg/internal/sym"
+	"tcdbg/ops"
+	"tcdbg/ops/sym"
 )
 
 // This file lowers what slides windows over the last dimensions: the input is

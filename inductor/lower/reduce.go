@@ -4,8 +4,8 @@ import (
 	"fmt"
 
 	"tcdbg/inductor/ir"
-	"tcdbg/internal/ops"
-	"tcdbg/internal/sym"
+	"tcdbg/ops"
+	"tcdbg/ops/sym"
 )
 
 // reductionRow says how a reduction combines elements and what is done with the

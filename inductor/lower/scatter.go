@@ -5,8 +5,8 @@ import (
 
 	"tcdbg/graph"
 	"tcdbg/inductor/ir"
-	"tcdbg/internal/ops"
-	"tcdbg/internal/sym"
+	"tcdbg/ops"
+	"tcdbg/ops/sym"
 )
 
 // This file lowers what writes at positions that are data: the result starts as

@@ -1,7 +1,7 @@
 package lower
 
 import (
-	"tcdbg/internal/sym"
+	"tcdbg/ops/sym"
 )
 
 // This file lowers depthwise convolutions, whose windows see one channel each: a

@@ -12,7 +12,7 @@ import (
 	"strings"
 
 	"tcdbg/inductor/ir"
-	"tcdbg/internal/sym"
+	"tcdbg/ops/sym"
 )
 
 // Var is a loop of a group. Loops of one iteration do not exist.

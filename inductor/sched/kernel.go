@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"tcdbg/inductor/ir"
-	"tcdbg/internal/ops"
-	"tcdbg/internal/sym"
+	"tcdbg/ops"
+	"tcdbg/ops/sym"
 )
 
 // Place is where a kernel keeps a buffer that it writes.

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"tcdbg/inductor/ir"
-	"tcdbg/internal/sym"
+	"tcdbg/ops/sym"
 )
 
 // This file decides whether the loops of two groups can be the same loops. An

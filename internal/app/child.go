@@ -10,7 +10,7 @@ import (
 	"syscall"
 	"unicode"
 
-	"tcdbg/internal/ctl"
+	"tcdbg/logs/ctl"
 )
 
 // This file is the process model: the viewer starts the engine (the same

@@ -9,8 +9,8 @@ import (
 	"strings"
 
 	"tcdbg/backends"
-	"tcdbg/internal/ctl"
 	"tcdbg/logs"
+	"tcdbg/logs/ctl"
 	"tcdbg/tracer"
 	"tcdbg/tracer/eval"
 	"tcdbg/tracer/host"

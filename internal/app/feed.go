@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"tcdbg/explain"
-	"tcdbg/internal/ctl"
 	"tcdbg/logs"
+	"tcdbg/logs/ctl"
 	"tcdbg/tui"
 )
 

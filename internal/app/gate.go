@@ -6,8 +6,8 @@ import (
 	"strings"
 	"sync"
 
-	"tcdbg/internal/ctl"
 	"tcdbg/logs"
+	"tcdbg/logs/ctl"
 )
 
 // This file is the engine's end of the control channel: commands arrive at any

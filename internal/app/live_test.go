@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"tcdbg/explain"
-	"tcdbg/internal/ctl"
+	"tcdbg/logs/ctl"
 )
 
 // compiled is a program with a break, whose second compiled call waits until a

@@ -14,8 +14,8 @@ import (
 	"testing"
 	"time"
 
-	"tcdbg/internal/ctl"
 	"tcdbg/logs"
+	"tcdbg/logs/ctl"
 )
 
 // notes is a sink that keeps the states.

@@ -12,7 +12,7 @@ import (
 	"tcdbg/torch/nn"
 )
 
-// What PyTorch answers is compared in internal/modeltest; here is what is ours.
+// What PyTorch answers is compared in internal/test/modeltest; here is what is ours.
 
 func TestHooksOfModules(t *testing.T) {
 	torch.ManualSeed(0)

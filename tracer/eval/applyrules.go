@@ -4,7 +4,7 @@ import (
 	"slices"
 	"unsafe"
 
-	"tcdbg/internal/ops"
+	"tcdbg/ops"
 	"tcdbg/torch"
 	"tcdbg/tracer/breaks"
 

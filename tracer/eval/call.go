@@ -6,7 +6,7 @@ import (
 	"unsafe"
 
 	"tcdbg/graph"
-	"tcdbg/internal/sym"
+	"tcdbg/ops/sym"
 	"tcdbg/torch"
 	"tcdbg/tracer/breaks"
 	"tcdbg/tracer/guard"

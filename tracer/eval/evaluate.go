@@ -4,8 +4,8 @@ import (
 	"fmt"
 
 	"tcdbg/graph"
-	"tcdbg/internal/sym"
 	"tcdbg/logs"
+	"tcdbg/ops/sym"
 	"tcdbg/torch"
 	"tcdbg/tracer/guard"
 	"tcdbg/tracer/host"

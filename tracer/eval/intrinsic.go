@@ -3,7 +3,7 @@ package eval
 import (
 	"strings"
 
-	"tcdbg/internal/ops"
+	"tcdbg/ops"
 	"tcdbg/torch"
 	"tcdbg/tracer/breaks"
 	"tcdbg/tracer/host"
@@ -131,7 +131,7 @@ func pure(name string) bool {
 			return true
 		}
 	}
-	return strings.HasPrefix(name, "(tcdbg/internal/ops.DType).") || strings.HasPrefix(name, "(tcdbg/internal/ops.Device).")
+	return strings.HasPrefix(name, "(tcdbg/ops.DType).") || strings.HasPrefix(name, "(tcdbg/ops.Device).")
 }
 
 // Native reports whether fn has a body under the host, but is not inlined: it is the

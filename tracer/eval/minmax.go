@@ -4,7 +4,7 @@ import (
 	"go/token"
 	"slices"
 
-	"tcdbg/internal/sym"
+	"tcdbg/ops/sym"
 	"tcdbg/tracer/value"
 
 	"golang.org/x/tools/go/ssa"

@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"tcdbg/graph"
-	"tcdbg/internal/ops"
-	"tcdbg/internal/sym"
+	"tcdbg/ops"
+	"tcdbg/ops/sym"
 	"tcdbg/tracer/guard"
 	"tcdbg/tracer/replay"
 	"tcdbg/tracer/value"

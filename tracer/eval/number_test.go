@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"tcdbg/graph"
-	"tcdbg/internal/ops"
-	"tcdbg/internal/sym"
+	"tcdbg/ops"
+	"tcdbg/ops/sym"
 	"tcdbg/torch"
 	"tcdbg/tracer/guard"
 	"tcdbg/tracer/value"

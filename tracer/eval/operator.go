@@ -7,8 +7,8 @@ import (
 	"unsafe"
 
 	"tcdbg/graph"
-	"tcdbg/internal/ops"
-	"tcdbg/internal/sym"
+	"tcdbg/ops"
+	"tcdbg/ops/sym"
 	"tcdbg/torch"
 	"tcdbg/tracer/breaks"
 	"tcdbg/tracer/replay"
@@ -395,7 +395,7 @@ func (as arguments) tensorArgument(t *torch.Tensor, n *value.Tracked) ops.Arg {
 // namedArgument reads dtypes and devices.
 func (as arguments) namedArgument(t types.Type, p unsafe.Pointer, n *value.Tracked) (ops.Arg, bool) {
 	named, ok := types.Unalias(t).(*types.Named)
-	if !ok || named.Obj().Pkg() == nil || named.Obj().Pkg().Path() != "tcdbg/internal/ops" {
+	if !ok || named.Obj().Pkg() == nil || named.Obj().Pkg().Path() != "tcdbg/ops" {
 		return nil, false
 	}
 	as.specialize(n, t, p)

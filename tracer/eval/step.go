@@ -5,7 +5,7 @@ import (
 	"go/types"
 	"unsafe"
 
-	"tcdbg/internal/sym"
+	"tcdbg/ops/sym"
 	"tcdbg/tracer/breaks"
 	"tcdbg/tracer/value"
 

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"tcdbg/graph"
-	"tcdbg/internal/ops"
+	"tcdbg/ops"
 	"tcdbg/torch"
 	"tcdbg/tracer/breaks"
 )

@@ -6,8 +6,8 @@ import (
 	"strconv"
 	"sync"
 
-	"tcdbg/internal/sym"
 	"tcdbg/logs"
+	"tcdbg/ops/sym"
 	"tcdbg/torch"
 	"tcdbg/tracer/value"
 )

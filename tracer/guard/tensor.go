@@ -7,8 +7,8 @@ import (
 	"strings"
 	"unsafe"
 
-	"tcdbg/internal/ops"
-	"tcdbg/internal/sym"
+	"tcdbg/ops"
+	"tcdbg/ops/sym"
 	"tcdbg/torch"
 	"tcdbg/tracer/value"
 )

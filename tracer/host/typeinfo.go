@@ -333,8 +333,8 @@ func (tt *typeTable) nativeType(t *types.Named) reflect.Type {
 // name; without them a torch.Float32 in an `any` would be of another type than
 // native code asks for.
 var aliasedTypes = map[string]reflect.Type{
-	"tcdbg/internal/ops.DType":  reflect.TypeFor[torch.DType](),
-	"tcdbg/internal/ops.Device": reflect.TypeFor[torch.Device](),
+	"tcdbg/ops.DType":  reflect.TypeFor[torch.DType](),
+	"tcdbg/ops.Device": reflect.TypeFor[torch.Device](),
 
 	"tcdbg/torch/internal/memory.Storage": reflect.TypeFor[torch.Storage](),
 }

@@ -9,8 +9,8 @@ import (
 	"unsafe"
 
 	"tcdbg/graph"
-	"tcdbg/internal/sym"
 	"tcdbg/logs"
+	"tcdbg/ops/sym"
 	"tcdbg/torch"
 	"tcdbg/tracer/breaks"
 	"tcdbg/tracer/guard"

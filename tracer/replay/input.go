@@ -3,8 +3,8 @@ package replay
 import (
 	"slices"
 
-	"tcdbg/internal/ops"
 	"tcdbg/logs"
+	"tcdbg/ops"
 	"tcdbg/torch"
 	"tcdbg/tracer/guard"
 	"tcdbg/tracer/value"

@@ -5,7 +5,7 @@ import (
 	"reflect"
 	"unsafe"
 
-	"tcdbg/internal/sym"
+	"tcdbg/ops/sym"
 	"tcdbg/torch"
 	"tcdbg/tracer/guard"
 	"tcdbg/tracer/host"

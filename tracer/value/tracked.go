@@ -3,7 +3,7 @@ package value
 import (
 	"go/types"
 
-	"tcdbg/internal/sym"
+	"tcdbg/ops/sym"
 )
 
 // This file is what a trace knows of one value.

@@ -6,7 +6,7 @@ import (
 	"sync"
 
 	"tcdbg/inductor/ir"
-	"tcdbg/internal/ops"
+	"tcdbg/ops"
 )
 
 // This file moves elements between memory and registers: those of types that

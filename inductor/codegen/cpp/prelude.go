@@ -9,7 +9,7 @@ import (
 	"sync"
 
 	"tcdbg/inductor/ir"
-	"tcdbg/internal/ops"
+	"tcdbg/ops"
 )
 
 // letter is the first letter of the C type that holds elements of type d in a

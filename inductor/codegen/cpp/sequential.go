@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"tcdbg/inductor/ir"
-	"tcdbg/internal/ops"
+	"tcdbg/ops"
 )
 
 // This file writes what runs in the order of the inner loops, an element at a

@@ -6,7 +6,7 @@ import (
 
 	"tcdbg/inductor/ir"
 	"tcdbg/inductor/sched"
-	"tcdbg/internal/sym"
+	"tcdbg/ops/sym"
 )
 
 // This file writes the part of a matrix product that is the graph's own: the

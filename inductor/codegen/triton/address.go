@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"tcdbg/inductor/ir"
-	"tcdbg/internal/ops"
-	"tcdbg/internal/sym"
+	"tcdbg/ops"
+	"tcdbg/ops/sym"
 )
 
 // This file writes where elements lie: indices, addresses, pointers and the masks

@@ -17,7 +17,7 @@ import (
 
 	"tcdbg/inductor/ir"
 	"tcdbg/inductor/sched"
-	"tcdbg/internal/sym"
+	"tcdbg/ops/sym"
 )
 
 // form is how a kernel walks its loops.

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"tcdbg/inductor/ir"
-	"tcdbg/internal/ops"
+	"tcdbg/ops"
 )
 
 var infix = map[ir.Op]string{

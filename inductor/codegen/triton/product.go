@@ -5,7 +5,7 @@ import (
 
 	"tcdbg/inductor/ir"
 	"tcdbg/inductor/sched"
-	"tcdbg/internal/sym"
+	"tcdbg/ops/sym"
 )
 
 // This file writes tiles of a matrix product: the product of a tile by steps along

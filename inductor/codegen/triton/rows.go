@@ -4,8 +4,8 @@ import (
 	"fmt"
 
 	"tcdbg/inductor/ir"
-	"tcdbg/internal/ops"
-	"tcdbg/internal/sym"
+	"tcdbg/ops"
+	"tcdbg/ops/sym"
 )
 
 // This file writes the forms that walk rows: a whole row at a time, and a row block

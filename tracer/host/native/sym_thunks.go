@@ -13,7 +13,8 @@ import (
 	p_strings "strings"
 	p_sync "sync"
 	p_sync_atomic "sync/atomic"
-	p_tcdbg_internal_ops "tcdbg/internal/ops"
+	p_tcdbg_ops "tcdbg/ops"
+	p_tcdbg_ops_sym "tcdbg/ops/sym"
 	p_tcdbg_torch "tcdbg/torch"
 	p_tcdbg_torch_compiler "tcdbg/torch/compiler"
 	rt "tcdbg/tracer/host/rt"
@@ -697,9 +698,9 @@ func Thunk(f any) rt.Thunk {
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			*(*bool)(r) = f(*(**p_sync_atomic.Value)(a[0]), *(*any)(a[1]), *(*any)(a[2]))
 		}
-	case func(*p_tcdbg_internal_ops.TensorMeta) *p_tcdbg_torch.Tensor:
+	case func(*p_tcdbg_ops.TensorMeta) *p_tcdbg_torch.Tensor:
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
-			*(**p_tcdbg_torch.Tensor)(r) = f(*(**p_tcdbg_internal_ops.TensorMeta)(a[0]))
+			*(**p_tcdbg_torch.Tensor)(r) = f(*(**p_tcdbg_ops.TensorMeta)(a[0]))
 		}
 	case func(*p_tcdbg_torch.DType) bool:
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
@@ -802,9 +803,9 @@ func Thunk(f any) rt.Thunk {
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			*(***p_tcdbg_torch.Tensor)(r) = f(*(**p_tcdbg_torch.Tensor)(a[0]))
 		}
-	case func(*p_tcdbg_torch.Tensor) *p_tcdbg_internal_ops.TensorMeta:
+	case func(*p_tcdbg_torch.Tensor) *p_tcdbg_ops.TensorMeta:
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
-			*(**p_tcdbg_internal_ops.TensorMeta)(r) = f(*(**p_tcdbg_torch.Tensor)(a[0]))
+			*(**p_tcdbg_ops.TensorMeta)(r) = f(*(**p_tcdbg_torch.Tensor)(a[0]))
 		}
 	case func(*p_tcdbg_torch.Tensor) *p_tcdbg_torch.Tensor:
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
@@ -1506,6 +1507,10 @@ func Thunk(f any) rt.Thunk {
 	case func([]string, string) string:
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			*(*string)(r) = f(*(*[]string)(a[0]), *(*string)(a[1]))
+		}
+	case func([]p_tcdbg_ops_sym.Int) []int:
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(*[]int)(r) = f(*(*[]p_tcdbg_ops_sym.Int)(a[0]))
 		}
 	case func([]uint16) []rune:
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
@@ -2332,17 +2337,17 @@ func Thunk(f any) rt.Thunk {
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			*(**p_sync.Cond)(r) = f(*(*p_sync.Locker)(a[0]))
 		}
-	case func(p_tcdbg_internal_ops.ID) bool:
+	case func(p_tcdbg_ops.ID) bool:
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
-			*(*bool)(r) = f(*(*p_tcdbg_internal_ops.ID)(a[0]))
+			*(*bool)(r) = f(*(*p_tcdbg_ops.ID)(a[0]))
 		}
-	case func(p_tcdbg_internal_ops.ID, []p_tcdbg_internal_ops.Arg) []p_tcdbg_torch.Value:
+	case func(p_tcdbg_ops.ID, []p_tcdbg_ops.Arg) []p_tcdbg_torch.Value:
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
-			*(*[]p_tcdbg_torch.Value)(r) = f(*(*p_tcdbg_internal_ops.ID)(a[0]), *(*[]p_tcdbg_internal_ops.Arg)(a[1]))
+			*(*[]p_tcdbg_torch.Value)(r) = f(*(*p_tcdbg_ops.ID)(a[0]), *(*[]p_tcdbg_ops.Arg)(a[1]))
 		}
-	case func(p_tcdbg_internal_ops.ID, []p_tcdbg_internal_ops.Arg, []*p_tcdbg_torch.Tensor):
+	case func(p_tcdbg_ops.ID, []p_tcdbg_ops.Arg, []*p_tcdbg_torch.Tensor):
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
-			f(*(*p_tcdbg_internal_ops.ID)(a[0]), *(*[]p_tcdbg_internal_ops.Arg)(a[1]), *(*[]*p_tcdbg_torch.Tensor)(a[2]))
+			f(*(*p_tcdbg_ops.ID)(a[0]), *(*[]p_tcdbg_ops.Arg)(a[1]), *(*[]*p_tcdbg_torch.Tensor)(a[2]))
 		}
 	case func(p_tcdbg_torch.DType) bool:
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {

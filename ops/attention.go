@@ -1,0 +1,114 @@
+package ops
+
+import (
+	"math"
+
+	"tcdbg/ops/sym"
+)
+
+// This file holds attention: in the order of PyTorch's fused kernel where that
+// runs, else in that of its formula.
+
+func attentionRows() []*Op {
+	return []*Op{
+		composite(Sdpa, "scaled_dot_product_attention", "(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, float dropout_p=0.0, bool is_causal=False, *, float? scale=None, bool enable_gqa=False) -> Tensor", TagNN|TagNotMethod, attention),
+		flashRow(), einsumRow(),
+	}
+}
+
+func attention(b B, c *Call) Value {
+	mask := c.Value(3)
+	if c.Bool(5) && mask != nil {
+		refuse(Errorf("_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True"))
+	}
+	if mask != nil && mask.TensorMeta().DType == Bool {
+		mask = b.where(mask, b.full(nil, 0, c.Tensor(0)), math.Inf(-1))
+	}
+	if fusedAttention(c) {
+		return b.EmitN(FlashAttention, c.Value(0), c.Value(1), c.Value(2), c.Args[4], c.Args[5], mask, c.Args[6])[0]
+	}
+	return plainAttention(b, c, mask)
+}
+
+// fusedAttention reports whether PyTorch's fused kernel takes a call: batches and
+// heads of one size, where nothing is dropped or empty and the mask is no leaf.
+func fusedAttention(c *Call) bool {
+	q, k, v, mask := c.Tensor(0), c.Tensor(1), c.Tensor(2), c.Tensor(3)
+	n := len(q.Shape)
+	if c.Float(4) > 0 || n != 3 && n != 4 || len(k.Shape) != n || len(v.Shape) != n {
+		return false
+	}
+	for d := range n {
+		same := sym.Eq(k.Shape[d], v.Shape[d])
+		if d != n-2 && !(d == n-3 && c.Bool(7)) {
+			same = same && sym.Eq(q.Shape[d], k.Shape[d])
+		}
+		if !same {
+			return false
+		}
+	}
+	for _, t := range []*TensorMeta{q, k, v} {
+		if sym.Is(t.Shape[n-2], 0) || sym.Is(t.Shape[n-1], 0) || !sym.Is(t.Stride[n-1], 1) {
+			return false
+		}
+	}
+	return mask == nil || !mask.RequiresGrad && (len(mask.Shape) == 2 || len(mask.Shape) == n)
+}
+
+// plainAttention is the formula, in float32 where operands are half precision.
+func plainAttention(b B, c *Call, mask Value) Value {
+	m := c.Tensor(0)
+	wide := OpMath(m.DType)
+	q, k, v := b.cast(c.Value(0), wide), b.cast(c.Value(1), wide), b.cast(c.Value(2), wide)
+	if c.Bool(7) {
+		k, v = groupedHeads(b, q, k), groupedHeads(b, q, v)
+	}
+	scale := attentionScale(c, 6)
+	var s Value
+	if scale < 0 {
+		s = b.mul(b.Emit(Matmul, q, b.transpose(k, -2, -1)), scale)
+	} else {
+		root := math.Sqrt(scale)
+		s = b.Emit(Matmul, b.mul(q, root), b.mul(b.transpose(k, -2, -1), root))
+	}
+	if c.Bool(5) {
+		mask = causalMask(b, q, k)
+	}
+	if mask != nil {
+		s = b.add(s, mask)
+	}
+	p := b.Emit(Softmax, s, -1)
+	if mask != nil { // rows without any key are zero, not NaN
+		dead := b.Emit(AllOf, b.eq(s, math.Inf(-1)), []int{-1}, true)
+		p = b.where(dead, scalarLike(p, 0), p)
+	}
+	if c.Float(4) > 0 {
+		p = b.Emit(Dropout, p, c.Args[4], true)
+	}
+	return b.cast(b.Emit(Matmul, p, v), m.DType)
+}
+
+// attentionScale is the scale at position i of a call, or its default.
+func attentionScale(c *Call, i int) float64 {
+	if !c.IsNone(i) {
+		return c.Float(i)
+	}
+	shape := c.Tensor(0).Shape
+	return 1 / math.Sqrt(float64(sym.Force(shape[len(shape)-1])))
+}
+
+// causalMask is zero where a query may see a key and -inf elsewhere.
+func causalMask(b B, q, k Value) Value {
+	qm, km := q.TensorMeta(), k.TensorMeta()
+	n := len(qm.Shape)
+	keep := b.ge(b.unsqueeze(b.arange(qm.Shape[n-2], qm), 1), b.arange(km.Shape[len(km.Shape)-2], qm))
+	return b.where(keep, b.full(nil, 0, qm), math.Inf(-1))
+}
+
+// groupedHeads repeats key or value heads so that each query head has one.
+func groupedHeads(b B, q, k Value) Value {
+	qm, km := q.TensorMeta(), k.TensorMeta()
+	d := len(km.Shape) - 3
+	r := sym.FloorDiv(qm.Shape[len(qm.Shape)-3], km.Shape[d])
+	return b.Emit(RepeatInterleave, k, r, d)
+}

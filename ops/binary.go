@@ -1,0 +1,412 @@
+package ops
+
+import (
+	"math/cmplx"
+
+	"tcdbg/ops/sym"
+)
+
+// This file holds the pointwise operators of two and more operands.
+
+const twoOperands = "(Operand self, Operand other) -> Tensor"
+
+// operandSchema says which operators take numbers: arithmetic on both sides,
+// most others on the right, some on neither.
+func operandSchema(id ID) string {
+	switch id {
+	case Mul, BitwiseAnd, BitwiseOr, BitwiseXor, BitwiseLeftShift, BitwiseRightShift, Remainder:
+		return twoOperands
+	case Maximum, Minimum, Atan2, Hypot, Logaddexp, LogicalAnd, LogicalOr, LogicalXor, Logaddexp2, Fmax, Fmin, Nextafter, Heaviside, Gcd, Lcm, Igamma, Igammac:
+		return "(Tensor self, Tensor other) -> Tensor"
+	}
+	return "(Tensor self, Operand other) -> Tensor"
+}
+
+func binaryRow(id ID, name string, rule dtypeRule, back backFn, dec func(b B, x, y Arg) Value) *Op {
+	row := &Op{ID: id, Name: name, Schema: operandSchema(id), Tags: TagPointwise, Meta: pointwise(rule), Backward: back}
+	if back == nil {
+		row.Tags |= TagNoGrad
+	}
+	if dec != nil {
+		row.Decompose = decompF(func(b B, c *Call) Value { return dec(b, c.Args[0], c.Args[1]) })
+	}
+	return row
+}
+
+// pairBack is pointwiseBack for two operands with a formula for each.
+func pairBack(first, second func(b B, g Value, x, y Arg, out Value) Value) backFn {
+	return pointwiseBack(func(b B, c *BackwardCall, g Value, i int) Value {
+		if i == 0 {
+			return first(b, g, c.Args[0], c.Args[1], c.Outs[0])
+		}
+		return second(b, g, c.Args[0], c.Args[1], c.Outs[0])
+	})
+}
+
+func passGrad(b B, g Value, _, _ Arg, _ Value) Value { return g }
+
+func isOne(a Arg) bool { return NumberOf(a) == 1 }
+
+// timesAlpha is alpha*x, x itself for alpha 1.
+func timesAlpha(b B, x Value, alpha Arg) Value {
+	if isOne(alpha) {
+		return x
+	}
+	return b.mul(x, alpha)
+}
+
+func binaryRows() []*Op {
+	rows := append(arithmeticRows(), comparisonRows()...)
+	rows = append(rows, mathPairRows()...)
+	return append(append(rows, bitRows()...), ternaryRows()...)
+}
+
+func arithmeticRows() []*Op {
+	return []*Op{
+		{
+			ID: Add, Name: "add", Schema: "(Operand self, Operand other, *, Scalar alpha=1) -> Tensor", Tags: TagPointwise,
+			Meta: alphaMeta(keepType),
+			Backward: pointwiseBack(func(b B, c *BackwardCall, g Value, i int) Value {
+				if i == 0 {
+					return g
+				}
+				return timesAlpha(b, g, c.Args[2])
+			}),
+		},
+		{
+			ID: Sub, Name: "sub", Schema: "(Operand self, Operand other, *, Scalar alpha=1) -> Tensor", Tags: TagPointwise,
+			Meta: alphaMeta(subType),
+			Backward: pointwiseBack(func(b B, c *BackwardCall, g Value, i int) Value {
+				if i == 0 {
+					return g
+				}
+				return b.neg(timesAlpha(b, g, c.Args[2]))
+			}),
+		},
+		{
+			ID: Rsub, Name: "rsub", Schema: "(Tensor self, Operand other, Scalar alpha=1) -> Tensor", Tags: TagPointwise | TagNotMethod,
+			Meta: func(c *Call) ([]Result, error) { // the layout is that of other - self, too
+				return alphaMeta(subType)(&Call{c.Op, []Arg{c.Args[1], c.Args[0], c.Args[2]}})
+			},
+			Decompose: decompF(func(b B, c *Call) Value { return b.Emit(Sub, c.Args[1], c.Args[0], c.Args[2]) }),
+		},
+		binaryRow(Mul, "mul", keepType, pairBack(
+			func(b B, g Value, x, y Arg, _ Value) Value { return b.mul(g, y) },
+			func(b B, g Value, x, y Arg, _ Value) Value { return b.mul(g, x) }), nil),
+		{
+			ID: Div, Name: "div", Schema: "(Operand self, Operand other, *, str? rounding_mode=None) -> Tensor", Tags: TagPointwise,
+			Meta: divMeta,
+			Backward: pointwiseBack(func(b B, c *BackwardCall, g Value, i int) Value {
+				switch {
+				case c.Str(2) != "":
+					return b.zeros(g.TensorMeta())
+				case i == 0:
+					return b.div(g, c.Args[1])
+				}
+				return b.neg(b.mul(g, b.div(b.div(c.Args[0], c.Args[1]), c.Args[1])))
+			}),
+		},
+		{
+			ID: TrueDivide, Name: "true_divide", Schema: twoOperands, Tags: TagPointwise, Meta: pointwise(floatType),
+			Decompose: decomp(func(b B, c *Call) Value { return b.div(c.Args[0], c.Args[1]) }),
+		},
+		{
+			ID: FloorDivide, Name: "floor_divide", Schema: twoOperands, Tags: TagPointwise | TagNoGrad, Meta: pointwise(keepType),
+			Decompose: decomp(func(b B, c *Call) Value { return b.Emit(Div, c.Args[0], c.Args[1], "floor") }),
+		},
+		{
+			ID: Pow, Name: "pow", Schema: "(Operand self, Operand exponent) -> Tensor", Tags: TagPointwise, Meta: powMeta,
+			Backward: pairBack(powBackBase, powBackExponent),
+		},
+	}
+}
+
+// alphaMeta is pointwise with a check of alpha against the dtype.
+func alphaMeta(rule dtypeRule) func(*Call) ([]Result, error) {
+	base := pointwise(rule)
+	return func(c *Call) ([]Result, error) {
+		res, err := base(c)
+		if err != nil {
+			return nil, err
+		}
+		d := res[0].(*TensorMeta).DType
+		switch c.Args[2].(type) {
+		case bool:
+			if d != Bool {
+				return nil, Errorf("Boolean alpha only supported for Boolean results.")
+			}
+		case float64:
+			if !d.IsFloat() && !d.IsComplex() {
+				return nil, Errorf("For integral input tensors, argument alpha must not be a floating point number.")
+			}
+		}
+		return res, nil
+	}
+}
+
+func subType(_ *Op, d DType) (DType, error) {
+	if d == Bool {
+		return 0, Errorf("Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` operator instead.")
+	}
+	return d, nil
+}
+
+func divMeta(c *Call) ([]Result, error) {
+	switch mode := c.Str(2); mode {
+	case "":
+		return pointwise(floatType)(c)
+	case "floor", "trunc":
+		return pointwise(keepType)(c)
+	default:
+		return nil, Errorf("div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '%s'", mode)
+	}
+}
+
+func powMeta(c *Call) ([]Result, error) {
+	res, err := pointwise(squareTypeOfPow)(c)
+	if err != nil {
+		return nil, err
+	}
+	if e, ok := c.Args[1].(sym.Int); ok && res[0].(*TensorMeta).DType.IsInt() && sym.Lt(e, sym.C(0)) {
+		return nil, Errorf("Integers to negative integer powers are not allowed.")
+	}
+	if m := res[0].(*TensorMeta); c.Tensor(0) == nil { // a power of a number is laid out again
+		m.Stride = ContiguousStrides(m.Shape)
+	}
+	return res, nil
+}
+
+func squareTypeOfPow(_ *Op, d DType) (DType, error) { return d, nil }
+
+func powBackBase(b B, g Value, x, y Arg, _ Value) Value {
+	if e, ok := y.(complex128); ok {
+		return b.mul(g, b.mul(b.pow(x, e-1), e))
+	}
+	if MetaOf(y) == nil {
+		e := NumberOf(y)
+		switch e {
+		case 0:
+			return b.zeros(g.TensorMeta())
+		case 1:
+			return g
+		case 2:
+			return b.mul(g, b.mul(x, 2.0))
+		}
+		return b.mul(g, b.mul(b.pow(x, e-1), e))
+	}
+	d := b.mul(g, b.mul(y, b.pow(x, b.sub(y, 1))))
+	return b.where(b.eq(y, 0.0), scalarLike(d, 0), d)
+}
+
+func powBackExponent(b B, g Value, x, y Arg, out Value) Value {
+	if g.TensorMeta().DType.IsComplex() {
+		if MetaOf(x) == nil {
+			x = b.full(nil, x, g.TensorMeta())
+		}
+		d := b.mul(g, b.mul(out, b.log(x)))
+		return b.where(b.eq(x, 0.0), 0.0, d)
+	}
+	if MetaOf(x) == nil {
+		base := NumberOf(x)
+		lx := b.log(b.full(nil, base, g.TensorMeta()))
+		d := b.mul(g, b.mul(out, lx))
+		if base == 0 {
+			return b.where(b.ge(y, 0.0), scalarLike(d, 0), d)
+		}
+		return d
+	}
+	d := b.mul(g, b.mul(out, b.log(b.cast(x.(Value), g.TensorMeta().DType))))
+	return b.where(b.and(b.eq(x, 0.0), b.ge(y, 0.0)), scalarLike(d, 0), d)
+}
+
+func comparisonRows() []*Op {
+	var out []*Op
+	for _, r := range []struct {
+		id   ID
+		name string
+	}{{Lt, "lt"}, {Le, "le"}, {Gt, "gt"}, {Ge, "ge"}, {Eq, "eq"}, {Ne, "ne"}, {LogicalAnd, "logical_and"}, {LogicalOr, "logical_or"}, {LogicalXor, "logical_xor"}} {
+		out = append(out, binaryRow(r.id, r.name, boolType, nil, nil))
+	}
+	return out
+}
+
+// halfWhereEqual splits the gradient between equal operands, as amax does.
+func extremumBack(less func(b B, x, y Arg) Value) backFn {
+	return pointwiseBack(func(b B, c *BackwardCall, g Value, i int) Value {
+		x, y := c.Args[i], c.Args[1-i]
+		half := b.where(b.eq(x, y), b.mul(g, 0.5), g)
+		return b.where(less(b, x, y), scalarLike(g, 0), half)
+	})
+}
+
+func mathPairRows() []*Op {
+	return []*Op{
+		binaryRow(Maximum, "maximum", keepType, extremumBack(B.lt), nil),
+		binaryRow(Minimum, "minimum", keepType, extremumBack(B.gt), nil),
+		binaryRow(Fmod, "fmod", notBoolCPU, pairBack(passGrad, func(b B, g Value, x, y Arg, _ Value) Value {
+			return b.neg(b.mul(g, b.Emit(Div, x, y, "trunc")))
+		}), nil),
+		binaryRow(Remainder, "remainder", notBoolCPU, pairBack(passGrad, func(b B, g Value, x, y Arg, _ Value) Value {
+			return b.neg(b.mul(g, b.Emit(Div, x, y, "floor")))
+		}), nil),
+		binaryRow(Atan2, "atan2", floatType, pairBack(
+			func(b B, g Value, x, y Arg, _ Value) Value {
+				return b.mul(b.mul(g, y), inverseSquare(b, x, y))
+			},
+			func(b B, g Value, x, y Arg, _ Value) Value {
+				return b.mul(b.mul(g, b.neg(x)), inverseSquare(b, x, y))
+			}), nil),
+		binaryRow(Hypot, "hypot", floatsOnly, pairBack(
+			func(b B, g Value, x, y Arg, out Value) Value { return b.div(b.mul(g, x), out) },
+			func(b B, g Value, x, y Arg, out Value) Value { return b.div(b.mul(g, y), out) }), nil),
+		binaryRow(Copysign, "copysign", floatType, pairBack(
+			func(b B, g Value, x, y Arg, out Value) Value {
+				r := b.div(out, x)
+				return b.mul(g, b.where(b.eq(x, 0.0), scalarLike(r, 0), r))
+			},
+			func(b B, g Value, x, y Arg, out Value) Value { return b.zeros(g.TensorMeta()) }), nil),
+		binaryRow(Logaddexp, "logaddexp", floatsOnly, pairBack(
+			func(b B, g Value, x, y Arg, _ Value) Value { return b.div(g, b.add(b.exp(b.sub(y, x)), 1)) },
+			func(b B, g Value, x, y Arg, _ Value) Value { return b.div(g, b.add(b.exp(b.sub(x, y)), 1)) }),
+			func(b B, x, y Arg) Value {
+				m := b.Emit(Maximum, x, y)
+				r := b.add(m, b.Emit(Log1p, b.exp(b.neg(b.Emit(Abs, b.sub(x, y))))))
+				return b.where(b.and(b.Emit(Isinf, x), b.eq(x, y)), x, r)
+			}),
+	}
+}
+
+func bitRows() []*Op {
+	return []*Op{
+		binaryRow(BitwiseAnd, "bitwise_and", notFor(isFloaty), nil, nil),
+		binaryRow(BitwiseOr, "bitwise_or", notFor(isFloaty), nil, nil),
+		binaryRow(BitwiseXor, "bitwise_xor", notFor(isFloaty), nil, nil),
+		binaryRow(BitwiseLeftShift, "bitwise_left_shift", notFor(isntIntOnly), nil, nil),
+		binaryRow(BitwiseRightShift, "bitwise_right_shift", notFor(isntIntOnly), nil, nil),
+	}
+}
+
+func isntIntOnly(d DType) bool { return !d.IsInt() }
+
+func ternaryRows() []*Op {
+	return []*Op{
+		{
+			ID: Lerp, Name: "lerp", Schema: "(Tensor self, Tensor end, Operand weight) -> Tensor", Tags: TagPointwise, Meta: lerpMeta,
+			Decompose: decompF(func(b B, c *Call) Value {
+				x, y, w := c.Value(0), c.Value(1), c.Args[2]
+				d := b.sub(y, x)
+				if z, ok := w.(complex128); ok {
+					if cmplx.Abs(z) < 0.5 {
+						return b.add(x, b.mul(d, z))
+					}
+					return b.sub(y, b.mul(d, 1-z))
+				}
+				if MetaOf(w) == nil {
+					if f := c.Float(2); f < 0.5 && f > -0.5 {
+						return b.add(x, b.mul(d, w))
+					} else {
+						return b.sub(y, b.mul(d, 1-f))
+					}
+				}
+				return b.where(b.lt(b.Emit(Abs, w), 0.5), b.add(x, b.mul(d, w)), b.sub(y, b.mul(d, b.sub(1, w))))
+			}),
+			Backward: pointwiseBack(func(b B, c *BackwardCall, g Value, i int) Value {
+				w := c.Args[2]
+				switch i {
+				case 0:
+					if z, ok := w.(complex128); ok {
+						return b.mul(g, 1-z)
+					}
+					if MetaOf(w) == nil {
+						return b.mul(g, 1-c.Float(2))
+					}
+					return b.mul(g, b.sub(1, w))
+				case 1:
+					return b.mul(g, w)
+				}
+				return b.mul(g, b.sub(c.Value(1), c.Value(0)))
+			}),
+		},
+		{
+			ID: Addcmul, Name: "addcmul", Schema: "(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor", Tags: TagPointwise, Meta: pointwise(keepType),
+			Decompose: decompF(func(b B, c *Call) Value {
+				t1, t2 := promotedPair(b, c)
+				return b.add(c.Value(0), b.mul(timesAlpha(b, t1, c.Args[3]), t2))
+			}),
+			Backward: pointwiseBack(func(b B, c *BackwardCall, g Value, i int) Value {
+				if i == 0 {
+					return g
+				}
+				return b.mul(g, timesAlpha(b, c.Value(3-i), c.Args[3]))
+			}),
+		},
+		{
+			ID: Addcdiv, Name: "addcdiv", Schema: "(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor", Tags: TagPointwise, Meta: pointwise(keepType),
+			Decompose: decompF(func(b B, c *Call) Value {
+				t1, t2 := promotedPair(b, c)
+				return b.add(c.Value(0), b.mul(b.div(t1, t2), c.Args[3]))
+			}),
+			Backward: pointwiseBack(func(b B, c *BackwardCall, g Value, i int) Value {
+				switch i {
+				case 0:
+					return g
+				case 1:
+					value := c.Args[3]
+					if d := g.TensorMeta().DType; OpMath(d) != d {
+						value = asStored(d, c.Float(3))
+					}
+					return b.mul(g, b.div(value, c.Value(2)))
+				}
+				t2 := c.Value(2)
+				return b.neg(b.mul(g, b.div(timesAlpha(b, c.Value(1), c.Args[3]), b.sq(t2))))
+			}),
+		},
+		{
+			ID: Where, Name: "where", Schema: "(Tensor condition, Operand self, Operand other) -> Tensor", Tags: TagPointwise, Meta: whereMeta,
+			Backward: pointwiseBack(func(b B, c *BackwardCall, g Value, i int) Value {
+				if i == 1 {
+					return b.where(c.Value(0), g, scalarLike(g, 0))
+				}
+				return b.where(c.Value(0), scalarLike(g, 0), g)
+			}),
+		},
+	}
+}
+
+// promotedPair are arguments 1 and 2 in the type that all three have together.
+func promotedPair(b B, c *Call) (t1, t2 Value) {
+	d := ResultType(c.Args[:3]...)
+	return b.cast(c.Value(1), d), b.cast(c.Value(2), d)
+}
+
+func lerpMeta(c *Call) ([]Result, error) {
+	x, y := c.Tensor(0), c.Tensor(1)
+	if x.DType != y.DType {
+		return nil, Errorf("expected dtype %s for `end` but got dtype %s", x.DType.Name(), y.DType.Name())
+	}
+	if w := c.Tensor(2); w != nil && w.DType != x.DType && len(w.Shape) > 0 {
+		return nil, Errorf("expected dtype %s for `weight` but got dtype %s", x.DType.Name(), w.DType.Name())
+	}
+	return pointwise(keepType)(c)
+}
+
+func whereMeta(c *Call) ([]Result, error) {
+	cond := c.Tensor(0)
+	if cond.DType != Bool && cond.DType != Uint8 {
+		return nil, Errorf("where expected condition to be a boolean tensor, but got a tensor with dtype %s", cond.DType.ScalarType())
+	}
+	ins := []*TensorMeta{cond}
+	for i := 1; i <= 2; i++ {
+		if m := c.Tensor(i); m != nil {
+			ins = append(ins, m)
+		}
+	}
+	return pointwiseResult(c.Op, keepType, ins, ResultType(c.Args[1], c.Args[2]))
+}
+
+// inverseSquare is one over the squared distance of (x, y) from the origin, and
+// zero there.
+func inverseSquare(b B, x, y Arg) Value {
+	square := b.add(b.sq(x), b.sq(y))
+	return b.where(b.eq(square, 0.0), scalarLike(square, 0), b.inv(square))
+}

@@ -1,0 +1,72 @@
+package ops
+
+import "tcdbg/ops/sym"
+
+// This file holds cov: covariances of variables with frequencies and weights.
+
+// covariance treats each row as a variable, each column as an observation.
+func covariance(b B, c *Call) Value {
+	if n := len(c.Tensor(0).Shape); n > 2 {
+		refuse(Errorf("cov(): expected input to have two or fewer dimensions but got an input with %d dimensions", n))
+	}
+	x := atLeast(b, c.Value(0), 2)
+	if d := x.TensorMeta().DType; d == Bool {
+		refuse(Errorf("cov(): bool dtype is not supported for input"))
+	}
+	n := x.TensorMeta().Shape[1]
+	w := observationWeights(b, c, n)
+	if d := x.TensorMeta().DType; !isFloaty(d) {
+		x = b.cast(x, Float32)
+	}
+	if w == nil {
+		d := b.sub(x, b.mean(x, true, 1))
+		return b.Emit(Squeeze, b.div(b.mm(d, b.t(b.conj(d))), atLeastZero(b, sym.Sub(n, c.Int(1)))))
+	}
+	total := b.sum(w, false)
+	mean := b.div(b.sum(b.mul(x, w), true, 1), total)
+	norm := b.sub(total, c.Args[1])
+	if a := c.Value(3); a != nil && !sym.Is(c.Int(1), 0) {
+		norm = b.sub(total, b.div(b.mul(b.sum(b.mul(w, a), false), c.Args[1]), total))
+	}
+	norm = b.where(b.le(norm, 0), scalarLike(norm, 0), norm)
+	d := b.sub(x, mean)
+	out := b.mm(d, b.t(b.conj(b.cast(b.mul(d, w), d.TensorMeta().DType))))
+	return b.Emit(Squeeze, b.div(out, norm))
+}
+
+// atLeastZero is a size that counts as zero where it would be negative.
+func atLeastZero(b B, n sym.Int) Arg {
+	if v, ok := n.IsConst(); ok && v < 0 {
+		return symZero
+	}
+	return n
+}
+
+// observationWeights is the product of frequencies and weights; nil for none.
+func observationWeights(b B, c *Call, n sym.Int) Value {
+	var w Value
+	for i, name := range []string{2: "fweights", 3: "aweights"} {
+		if i < 2 || c.Value(i) == nil {
+			continue
+		}
+		m := c.Tensor(i)
+		if len(m.Shape) > 1 {
+			refuse(Errorf("cov(): expected %s to have one or fewer dimensions but got %s with %d dimensions", name, name, len(m.Shape)))
+		}
+		if i == 2 && !m.DType.IsInt() {
+			refuse(Errorf("cov(): expected fweights to have integral dtype but got fweights with %s dtype", m.DType.ScalarType()))
+		}
+		if i == 3 && !m.DType.IsFloat() {
+			refuse(Errorf("cov(): expected aweights to have floating point dtype but got aweights with %s dtype", m.DType.ScalarType()))
+		}
+		if sym.Ne(numel(m.Shape), n) {
+			refuse(Errorf("cov(): expected %s to have the same numel as there are observations in the input but got %s != %s", name, numel(m.Shape), n))
+		}
+		if w == nil {
+			w = c.Value(i)
+		} else {
+			w = b.mul(w, c.Value(i))
+		}
+	}
+	return w
+}

@@ -1,0 +1,261 @@
+package ops
+
+import "tcdbg/ops/sym"
+
+// This file holds operators over runs and pieces of a dimension: gradient,
+// segment_reduce, histc, _chunk_cat.
+
+func cuttingRows() []*Op {
+	return []*Op{
+		compositeN(Gradient, "gradient", "(Tensor self, *, Scalar? spacing=None, float[]? spacings=None, Tensor[]? coordinates=None, int[]? dim=None, int edge_order=1) -> Tensor[]", TagNotMethod, gradient),
+		composite(ChunkCat, "_chunk_cat", "(Tensor[] tensors, int dim, int num_chunks) -> Tensor", TagInternal, chunkCat),
+		composite(SegmentReduce, "segment_reduce", "(Tensor data, str reduce, *, Tensor? lengths=None, Tensor? indices=None, Tensor? offsets=None, int axis=0, bool unsafe=False, Scalar? initial=None) -> Tensor", TagNotMethod, segmentReduce),
+		composite(Histc, "histc", "(Tensor self, int bins=100, Scalar min=0, Scalar max=0) -> Tensor", TagNoGrad, histc),
+	}
+}
+
+// gradient estimates derivatives by central differences inside and one-sided
+// ones of the given order on the edges.
+func gradient(b B, c *Call) []Value {
+	m := c.Tensor(0)
+	dims := c.dims(4)
+	if ds := c.Nums(4); len(ds) > 0 {
+		dims = nil
+		for _, d := range ds {
+			w, err := wrapDim(d, len(m.Shape))
+			refuse(err)
+			dims = append(dims, w)
+		}
+	}
+	order := c.Num(5)
+	if order != 1 && order != 2 {
+		refuse(Errorf("torch.gradient only supports edge_order=1 and edge_order=2."))
+	}
+	steps, _ := c.Args[2].([]float64)
+	coords := c.Values(3)
+	for i, n := range map[string]int{"spacing": len(steps), "coordinates": len(coords)} {
+		if n > 0 && n != len(dims) {
+			refuse(Errorf("torch.gradient expected spacing to be unspecified, a scalar or it's spacing and dim arguments to have the same length, but got a %s argument of length %d and a dim argument of length %d.", i, n, len(dims)))
+		}
+	}
+	out := make([]Value, len(dims))
+	for i, d := range dims {
+		if n := m.Shape[d]; sym.Lt(n, sym.C(order+1)) {
+			refuse(Errorf("torch.gradient expected each dimension size to be at least edge_order+1"))
+		}
+		var h Arg = 1.0
+		switch {
+		case len(steps) > 0:
+			h = steps[i]
+		case len(coords) > 0:
+			out[i] = unevenDifferences(b, c.Value(0), coords[i], d, order)
+			continue
+		case !c.IsNone(1):
+			h = c.Float(1)
+		}
+		out[i] = evenDifferences(b, c.Value(0), NumberOf(h), d, order)
+	}
+	return out
+}
+
+// elementAt is element i of dimension d, counted from the end where negative.
+func elementAt(b B, x Value, d, i int) Value {
+	n := x.TensorMeta().Shape[d]
+	from := sym.C(i)
+	if i < 0 {
+		from = sym.Add(n, sym.C(i))
+	}
+	return b.slice(x, d, from, sym.Add(from, symOne))
+}
+
+// innerRange drops a elements at the start and z at the end of dimension d.
+func innerRange(b B, x Value, d, a, z int) Value {
+	return b.slice(x, d, sym.C(a), sym.Sub(x.TensorMeta().Shape[d], sym.C(z)))
+}
+
+func evenDifferences(b B, x Value, h float64, d, order int) Value {
+	mid := b.div(b.sub(innerRange(b, x, d, 2, 0), innerRange(b, x, d, 0, 2)), 2*h)
+	if order == 1 {
+		first := b.div(b.sub(elementAt(b, x, d, 1), elementAt(b, x, d, 0)), h)
+		last := b.div(b.sub(elementAt(b, x, d, -1), elementAt(b, x, d, -2)), h)
+		return b.cat(d, first, mid, last)
+	}
+	// Three points at either end, added in the order of their places.
+	edge := func(from int, w [3]float64) Value {
+		s := b.add(b.mul(elementAt(b, x, d, from), w[0]), b.mul(elementAt(b, x, d, from+1), w[1]))
+		return b.div(b.add(s, b.mul(elementAt(b, x, d, from+2), w[2])), h)
+	}
+	return b.cat(d, edge(0, [3]float64{-1.5, 2, -0.5}), mid, edge(-3, [3]float64{0.5, -2, 1.5}))
+}
+
+func unevenDifferences(b B, x, at Value, d, order int) Value {
+	rank := len(x.TensorMeta().Shape)
+	h := b.Emit(Diff, at)
+	left, right := innerRange(b, h, 0, 0, 1), innerRange(b, h, 0, 1, 0)
+	col := func(v Value) Value { return alongOnly(b, v, d, rank) }
+	sum := b.add(left, right)
+	wa := col(b.neg(b.div(right, b.mul(left, sum))))
+	wb := col(b.div(b.sub(right, left), b.mul(left, right)))
+	wc := col(b.div(left, b.mul(right, sum)))
+	mid := b.add(b.add(b.mul(innerRange(b, x, d, 0, 2), wa), b.mul(innerRange(b, x, d, 1, 1), wb)), b.mul(innerRange(b, x, d, 2, 0), wc))
+	if order == 1 {
+		first := b.div(b.sub(elementAt(b, x, d, 1), elementAt(b, x, d, 0)), col(elementAt(b, h, 0, 0)))
+		last := b.div(b.sub(elementAt(b, x, d, -1), elementAt(b, x, d, -2)), col(elementAt(b, h, 0, -1)))
+		return b.cat(d, first, mid, last)
+	}
+	edge := func(near, far Value, p, q, r int, sign float64) Value {
+		both := b.add(near, far)
+		c0 := b.mul(b.div(b.add(b.mul(near, 2.0), far), b.mul(near, both)), -sign)
+		c1 := b.mul(b.div(both, b.mul(near, far)), sign)
+		c2 := b.mul(b.div(near, b.mul(far, both)), -sign)
+		return b.add(b.add(b.mul(elementAt(b, x, d, p), col(c0)), b.mul(elementAt(b, x, d, q), col(c1))), b.mul(elementAt(b, x, d, r), col(c2)))
+	}
+	first := edge(elementAt(b, h, 0, 0), elementAt(b, h, 0, 1), 0, 1, 2, 1)
+	last := edge(elementAt(b, h, 0, -1), elementAt(b, h, 0, -2), -1, -2, -3, -1)
+	return b.cat(d, first, mid, last)
+}
+
+// chunkCat pads each tensor along a dimension to whole chunks, cuts it, and
+// joins the chunks of all tensors.
+func chunkCat(b B, c *Call) Value {
+	xs, n := c.Values(0), c.Num(2)
+	if len(xs) == 0 {
+		refuse(Errorf("_chunk_cat expects a non-empty input tensor list"))
+	}
+	if n <= 0 {
+		refuse(Errorf("_chunk_cat expects positive num_chunks"))
+	}
+	d := c.Num(1)
+	for _, x := range xs {
+		if len(x.TensorMeta().Shape) != len(xs[0].TensorMeta().Shape) && d < 0 {
+			refuse(Errorf("_chunk_cat expects non-negative dim when input tensors have different ndims"))
+		}
+	}
+	if d < 0 {
+		d += len(xs[0].TensorMeta().Shape)
+	}
+	var parts []Value
+	for _, x := range xs {
+		m := x.TensorMeta()
+		if d >= len(m.Shape) || d < 0 {
+			refuse(Errorf("_chunk_cat expects dim < ndim for all input tensors"))
+		}
+		size := int(sym.Force(m.Shape[d]))
+		if size == 0 {
+			refuse(Errorf("_chunk_cat expects non-empty tensor"))
+		}
+		if !equalShape(m.Shape[:d], xs[0].TensorMeta().Shape[:d]) {
+			refuse(Errorf("_chunk_cat expects same sizes of 0,...,dim-1 dimensions for all tensors"))
+		}
+		each := (size + n - 1) / n
+		if gap := each*n - size; gap > 0 {
+			pad := make([]sym.Int, 2*(len(m.Shape)-d))
+			for i := range pad {
+				pad[i] = symZero
+			}
+			pad[len(pad)-1] = sym.C(gap)
+			x = b.Emit(ConstantPadNd, x, pad)
+		}
+		parts = append(parts, b.reshape(x, append(cloneInts(m.Shape[:d]), sym.C(n), sym.Const(-1))...))
+	}
+	return b.cat(d+1, parts...)
+}
+
+// segmentReduce reduces runs of a dimension, given by lengths or offsets.
+func segmentReduce(b B, c *Call) Value {
+	x, m := c.Value(0), c.Tensor(0)
+	axis, err := wrapDim(c.Num(5), len(m.Shape))
+	refuse(err)
+	lengths := c.Value(2)
+	switch {
+	case lengths == nil && c.Value(4) == nil:
+		refuse(Errorf("segment_reduce(): Either lengths or offsets must be defined."))
+	case lengths == nil:
+		o := c.Value(4)
+		n := o.TensorMeta().Shape[axis]
+		lengths = b.sub(b.slice(o, axis, symOne, n), b.slice(o, axis, symZero, sym.Sub(n, symOne)))
+	}
+	lm := lengths.TensorMeta()
+	if len(lm.Shape) != axis+1 {
+		refuse(Errorf("segment_reduce(): Expected axis to be the last dimension of lengths but got %d.", axis))
+	}
+	n, segments := m.Shape[axis], lm.Shape[axis]
+	// The segment of an element is the number of segments that end at or before it.
+	ends := b.Emit(Cumsum, lengths, axis)
+	steps := b.arange(n, m)
+	where := b.Emit(Searchsorted, ends, b.expand(steps, append(cloneInts(lm.Shape[:axis]), n)), false, true)
+	inside := b.lt(where, segments)
+	where = b.where(inside, where, sym.Sub(segments, symOne))
+	for range len(m.Shape) - axis - 1 {
+		r := len(where.TensorMeta().Shape)
+		where, inside, lengths = b.unsqueeze(where, r), b.unsqueeze(inside, r), b.unsqueeze(lengths, r)
+	}
+	where = expandIf(b, where, m.Shape)
+	return foldSegments(b, c, expandIf(b, inside, m.Shape), where, lengths, axis, replaced(m.Shape, axis, segments), x)
+}
+
+// foldSegments folds the elements x into their segments.
+func foldSegments(b B, c *Call, inside, where, lengths Value, axis int, shape []sym.Int, x Value) Value {
+	m := c.Tensor(0)
+	how, known := map[string]string{"sum": "sum", "mean": "sum", "prod": "prod", "max": "amax", "min": "amin"}[c.Str(1)]
+	if !known {
+		refuse(Errorf("Expected one of 'max', 'mean', 'min', 'sum', or 'prod' but got %s", c.Str(1)))
+	}
+	start := map[string]float64{"sum": 0, "prod": 1, "amax": -inf, "amin": inf}[how]
+	out := b.Emit(ScatterReduce, b.full(shape, start, m), axis, where, b.where(inside, x, start), how, true)
+	first := start
+	if !c.IsNone(7) {
+		first = c.Float(7)
+	}
+	empty := b.eq(lengths, 0)
+	switch c.Str(1) {
+	case "max":
+		return b.where(b.lt(out, first), first, out)
+	case "min":
+		return b.where(b.gt(out, first), first, out)
+	case "prod":
+		return b.mul(out, first)
+	case "mean":
+		mean := b.div(b.add(out, first), b.cast(b.where(empty, symOne, lengths), m.DType))
+		if c.IsNone(7) {
+			return b.where(empty, nan, mean)
+		}
+		return b.where(empty, first, mean)
+	}
+	return b.add(out, first)
+}
+
+// histc counts elements in equal bins; both bounds zero means those of the data.
+func histc(b B, c *Call) Value {
+	m, bins := c.Tensor(0), c.Num(1)
+	if !m.DType.IsFloat() {
+		refuse(&Error{Kind: "NotImplementedError", Msg: `"histogram_cpu" not implemented for '` + m.DType.ScalarType() + "'"})
+	}
+	if bins <= 0 {
+		refuse(Errorf("torch.histc(): bins must be > 0, but got %d for dimension 0", bins))
+	}
+	lo, hi := c.Float(2), c.Float(3)
+	if lo > hi {
+		refuse(Errorf("torch.histc: max must be larger than min"))
+	}
+	flat := b.reshape(c.Value(0), numel(m.Shape))
+	var low, high Value
+	switch {
+	case lo != hi:
+		low, high = b.full(nil, lo, m), b.full(nil, hi, m)
+	case sym.Is(numel(m.Shape), 0):
+		return b.Emit(Zeros, []int{bins}, m.DType)
+	default:
+		low, high = b.full(nil, lo, m), b.full(nil, hi, m)
+		if lo == 0 && hi == 0 {
+			low, high = b.Emit(Amin, flat), b.Emit(Amax, flat)
+		}
+		same := b.eq(low, high)
+		low, high = b.where(same, b.sub(low, 1), low), b.where(same, b.add(high, 1), high)
+	}
+	at := b.div(b.mul(b.sub(flat, low), float64(bins)), b.sub(high, low))
+	in := b.and(b.ge(flat, low), b.le(flat, high))
+	idx := b.Emit(Clamp, b.cast(b.where(in, at, 0.0), Int64), 0, bins-1)
+	count := b.Emit(ScatterAdd, b.Emit(Zeros, []int{bins}, Int64), 0, idx, b.cast(in, Int64))
+	return b.cast(count, m.DType)
+}

@@ -1,0 +1,297 @@
+package ops
+
+import "tcdbg/ops/sym"
+
+// This file holds copies, casts and what joins tensors.
+
+func dataRows() []*Op {
+	return append(copyRows(), joinRows()...)
+}
+
+// formatStrides are the strides of a copy of m in a memory format.
+func formatStrides(m *TensorMeta, format string) ([]sym.Int, error) {
+	switch format {
+	case "", "preserve_format":
+		return LikeStrides(m), nil
+	case "contiguous_format":
+		return ContiguousStrides(m.Shape), nil
+	case "channels_last", "channels_last_3d":
+		if len(m.Shape) != 4 && len(m.Shape) != 5 {
+			return nil, Errorf("required rank 4 tensor to use channels_last format")
+		}
+		return ChannelsLastStrides(m.Shape), nil
+	}
+	return nil, Errorf("unknown memory format %s", format)
+}
+
+func hasFormat(m *TensorMeta, format string) bool {
+	if format == "channels_last" || format == "channels_last_3d" {
+		return isChannelsLast(m)
+	}
+	return IsContiguous(m)
+}
+
+func copyRows() []*Op {
+	return []*Op{
+		{
+			ID: Clone, Name: "clone", Schema: "(Tensor self, *, str? memory_format=None) -> Tensor", Tags: TagPointwise,
+			Meta: func(c *Call) ([]Result, error) {
+				m := c.Tensor(0)
+				s, err := formatStrides(m, c.Str(1))
+				if err != nil {
+					return nil, err
+				}
+				return one(&TensorMeta{DType: m.DType, Device: m.Device, Shape: m.Shape, Stride: s}), nil
+			},
+			Backward: unaryBack(func(b B, g, x, y Value) Value { return g }),
+		},
+		{
+			ID: Contiguous, Name: "contiguous", Schema: "(Tensor self, *, str memory_format='contiguous_format') -> Tensor", Tags: TagMaybeView | TagNotFunction,
+			Meta: func(c *Call) ([]Result, error) {
+				m := c.Tensor(0)
+				if hasFormat(m, c.Str(1)) {
+					return asView(m, m.Shape, m.Stride, m.Offset), nil
+				}
+				s, err := formatStrides(m, c.Str(1))
+				if err != nil {
+					return nil, err
+				}
+				return one(&TensorMeta{DType: m.DType, Device: m.Device, Shape: m.Shape, Stride: s}), nil
+			},
+			Decompose: decomp(func(b B, c *Call) Value {
+				if hasFormat(c.Tensor(0), c.Str(1)) {
+					return c.Value(0)
+				}
+				return b.Emit(Clone, c.Value(0), c.Args[1])
+			}),
+		},
+		{
+			ID: To, Name: "to", Schema: "(Tensor self, dtype? dtype=None, device? device=None, bool copy=False, str? memory_format=None) -> Tensor", Tags: TagMaybeView | TagNotFunction,
+			Meta: func(c *Call) ([]Result, error) {
+				m := c.Tensor(0)
+				if toIsSelf(c, m) {
+					return asView(m, m.Shape, m.Stride, m.Offset), nil
+				}
+				s, err := formatStrides(m, c.Str(4))
+				if err != nil {
+					return nil, err
+				}
+				return one(&TensorMeta{DType: c.DTypeOr(1, m.DType), Device: c.DeviceOr(2, m.Device), Shape: m.Shape, Stride: s}), nil
+			},
+			Decompose: decomp(func(b B, c *Call) Value {
+				m := c.Tensor(0)
+				if toIsSelf(c, m) {
+					return c.Value(0)
+				}
+				return b.Emit(ToCopy, c.Value(0), c.DTypeOr(1, m.DType), c.DeviceOr(2, m.Device), c.Args[4])
+			}),
+		},
+		{
+			ID: ToCopy, Name: "_to_copy", Schema: "(Tensor self, dtype? dtype=None, device? device=None, str? memory_format=None) -> Tensor", Tags: TagPointwise | TagInternal,
+			Meta: func(c *Call) ([]Result, error) {
+				m := c.Tensor(0)
+				s, err := formatStrides(m, c.Str(3))
+				if err != nil {
+					return nil, err
+				}
+				return one(&TensorMeta{DType: c.DTypeOr(1, m.DType), Device: c.DeviceOr(2, m.Device), Shape: m.Shape, Stride: s}), nil
+			},
+			Backward: backOf(func(b B, c *BackwardCall) []Value {
+				m := c.Tensor(0)
+				if c.Grads[0] == nil || !isFloaty(m.DType) {
+					return []Value{nil}
+				}
+				return []Value{b.Emit(To, c.Grads[0], m.DType, m.Device)}
+			}),
+			GradName: "ToCopyBackward0",
+		},
+		{
+			ID: Item, Name: "item", Schema: "(Tensor self) -> Scalar", Tags: TagDataDependent | TagNoGrad | TagNotFunction,
+			Meta: func(c *Call) ([]Result, error) {
+				m := c.Tensor(0)
+				if sym.Ne(numel(m.Shape), symOne) {
+					return nil, Errorf("a Tensor with %s elements cannot be converted to Scalar", numel(m.Shape))
+				}
+				return []Result{ScalarMeta{m.DType}}, nil
+			},
+		},
+		{
+			ID: Copy, Name: "copy", Schema: "(Tensor self, Tensor src, bool non_blocking=False) -> Tensor", Tags: TagPointwise | TagNotFunction,
+			Meta: func(c *Call) ([]Result, error) {
+				m, src := c.Tensor(0), c.Tensor(1)
+				if s, err := broadcast2(m.Shape, src.Shape); err != nil || !equalShape(s, m.Shape) {
+					return nil, expandError(src.Shape, m.Shape)
+				}
+				return one(&TensorMeta{DType: m.DType, Device: m.Device, Shape: m.Shape, Stride: LikeStrides(m)}), nil
+			},
+			Backward: pointwiseBack(func(b B, c *BackwardCall, g Value, i int) Value {
+				if i == 0 {
+					return b.zeros(g.TensorMeta())
+				}
+				return g
+			}),
+			Decompose: decomp(func(b B, c *Call) Value {
+				m, src := c.Tensor(0), c.Value(1)
+				if c.Tensor(1).DType != m.DType {
+					src = b.Emit(To, src, m.DType)
+				}
+				return b.Emit(Clone, b.Emit(Expand, src, m.Shape))
+			}),
+		},
+		{
+			ID: Fill, Name: "fill", Schema: "(Tensor self, Operand value) -> Tensor", Tags: TagPointwise | TagNotFunction,
+			Meta: selfLike,
+			Backward: pointwiseBack(func(b B, c *BackwardCall, g Value, i int) Value {
+				if i == 0 {
+					return b.zeros(g.TensorMeta())
+				}
+				return b.sum(g, false)
+			}),
+			Decompose: decomp(func(b B, c *Call) Value {
+				v := c.Args[1]
+				if x := c.Value(1); x != nil {
+					return b.Emit(Copy, c.Value(0), x)
+				}
+				return b.Emit(FullLike, c.Value(0), v)
+			}),
+		},
+		{
+			ID: Zero, Name: "zero", Schema: selfOnly, Tags: TagPointwise | TagNotFunction, Meta: selfLike, Backward: zeroBack(),
+			Decompose: decomp(func(b B, c *Call) Value { return b.Emit(ZerosLike, c.Value(0)) }),
+		},
+	}
+}
+
+func selfLike(c *Call) ([]Result, error) {
+	m := c.Tensor(0)
+	return one(&TensorMeta{DType: m.DType, Device: m.Device, Shape: m.Shape, Stride: LikeStrides(m)}), nil
+}
+
+// toIsSelf reports whether a conversion changes nothing.
+func toIsSelf(c *Call, m *TensorMeta) bool {
+	return c.DTypeOr(1, m.DType) == m.DType && c.DeviceOr(2, m.Device) == m.Device && !c.Bool(3) &&
+		(c.Str(4) == "" || c.Str(4) == "preserve_format" || hasFormat(m, c.Str(4)))
+}
+
+func joinRows() []*Op {
+	return []*Op{
+		{
+			ID: Cat, Name: "cat", Schema: "(Tensor[] tensors, int dim=0) -> Tensor", Tags: TagNotMethod, Meta: catMeta,
+			Backward: backOf(func(b B, c *BackwardCall) []Value {
+				xs := c.Values(0)
+				out := make([]Value, len(xs))
+				g := c.Grads[0]
+				if g == nil {
+					return out
+				}
+				d, _ := WrapDim(c.Int(1), len(g.TensorMeta().Shape))
+				at := symZero
+				for i, x := range xs {
+					m := x.TensorMeta()
+					if skipped(m) {
+						out[i] = b.zeros(m)
+						continue
+					}
+					end := sym.Add(at, m.Shape[d])
+					out[i] = b.cast(b.slice(g, d, at, end), m.DType)
+					at = end
+				}
+				return out
+			}),
+		},
+		{
+			ID: Stack, Name: "stack", Schema: "(Tensor[] tensors, int dim=0) -> Tensor", Tags: TagNotMethod,
+			Meta: func(c *Call) ([]Result, error) {
+				xs := c.Values(0)
+				if len(xs) == 0 {
+					return nil, Errorf("stack expects a non-empty TensorList")
+				}
+				m := xs[0].TensorMeta()
+				d, err := WrapDim(c.Int(1), len(m.Shape)+1)
+				if err != nil {
+					return nil, err
+				}
+				dt := m.DType
+				for i, x := range xs {
+					if !equalShape(x.TensorMeta().Shape, m.Shape) {
+						return nil, Errorf("stack expects each tensor to be equal size, but got %s at entry 0 and %s at entry %d", ShapeText(m.Shape), ShapeText(x.TensorMeta().Shape), i)
+					}
+					dt = Promote(dt, x.TensorMeta().DType)
+				}
+				return one(NewMeta(dt, m.Device, inserted(m.Shape, d, sym.C(len(xs))))), nil
+			},
+			Decompose: decomp(func(b B, c *Call) Value {
+				xs := c.Values(0)
+				d, _ := WrapDim(c.Int(1), len(xs[0].TensorMeta().Shape)+1)
+				wide := make([]Value, len(xs))
+				for i, x := range xs {
+					wide[i] = b.unsqueeze(x, d)
+				}
+				return b.cat(d, wide...)
+			}),
+		},
+	}
+}
+
+// skipped reports whether cat leaves a tensor out: the empty 1-D one.
+func skipped(m *TensorMeta) bool { return len(m.Shape) == 1 && sym.Is(m.Shape[0], 0) }
+
+func catMeta(c *Call) ([]Result, error) {
+	xs := c.Values(0)
+	if len(xs) == 0 {
+		return nil, Errorf("torch.cat(): expected a non-empty list of Tensors")
+	}
+	ins := make([]*TensorMeta, len(xs))
+	args := make([]Arg, len(xs))
+	var first *TensorMeta
+	for i, x := range xs {
+		ins[i], args[i] = x.TensorMeta(), x
+		if len(ins[i].Shape) == 0 {
+			return nil, Errorf("zero-dimensional tensor (at position %d) cannot be concatenated", i)
+		}
+		if first == nil && !skipped(ins[i]) {
+			first = ins[i]
+		}
+	}
+	if first == nil {
+		first = ins[0]
+	}
+	n := len(first.Shape)
+	d, err := WrapDim(c.Int(1), n)
+	if err != nil {
+		return nil, err
+	}
+	total, used := symZero, ins[:0:0]
+	dt := ins[0].DType
+	for i, m := range ins {
+		dt = Promote(dt, m.DType)
+		if skipped(m) {
+			continue
+		}
+		if len(m.Shape) != n {
+			return nil, Errorf("Tensors must have same number of dimensions: got %d and %d", n, len(m.Shape))
+		}
+		for j := range m.Shape {
+			if j != d && sym.Ne(m.Shape[j], first.Shape[j]) {
+				return nil, Errorf("Sizes of tensors must match except in dimension %d. Expected size %s but got size %s for tensor number %d in the list.", d, first.Shape[j], m.Shape[j], i)
+			}
+		}
+		total = sym.Add(total, m.Shape[d])
+		used = append(used, m)
+	}
+	shape := replaced(first.Shape, d, total)
+	out := NewMeta(dt, first.Device, shape)
+	if len(used) > 0 && allChannelsLast(used) {
+		out.Stride = ChannelsLastStrides(shape)
+	}
+	return one(out), nil
+}
+
+func allChannelsLast(ms []*TensorMeta) bool {
+	for _, m := range ms {
+		if IsContiguous(m) || !isChannelsLast(m) {
+			return false
+		}
+	}
+	return true
+}

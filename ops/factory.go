@@ -1,0 +1,263 @@
+package ops
+
+import (
+	"math"
+
+	"tcdbg/ops/sym"
+)
+
+// This file holds the operators that make tensors out of nothing.
+
+const factoryTail = "*, dtype? dtype=None, device? device=None, bool requires_grad=False) -> Tensor"
+
+// checkSizes refuses negative sizes.
+func checkSizes(size []sym.Int) error {
+	for _, s := range size {
+		if v, ok := s.IsConst(); ok && v < 0 {
+			return Errorf("Trying to create tensor with negative dimension %d: %s", v, ShapeText(size))
+		}
+	}
+	return nil
+}
+
+// sizedRow is a factory (int[] size, *, dtype, device, requires_grad).
+func sizedRow(id ID, name string, tags Tag, dec func(b B, c *Call, d DType) Value) *Op {
+	row := &Op{
+		ID: id, Name: name, Schema: "(int[] size, " + factoryTail, Tags: TagFactory | TagNotMethod | TagNoGrad | tags,
+		Meta: func(c *Call) ([]Result, error) {
+			if err := checkSizes(c.Ints(0)); err != nil {
+				return nil, err
+			}
+			d := c.DTypeOr(1, Float32)
+			if tags.Has(TagRandom) && !isFloaty(d) {
+				return nil, &Error{Kind: "NotImplementedError", Msg: `"` + name + `" not implemented for '` + d.ScalarType() + "'"}
+			}
+			m := NewMeta(d, c.DeviceOr(2, CPU), c.Ints(0))
+			m.RequiresGrad = c.Bool(3)
+			return one(m), nil
+		},
+	}
+	if dec != nil {
+		row.Decompose = decomp(func(b B, c *Call) Value { return dec(b, c, c.DTypeOr(1, Float32)) })
+	}
+	return row
+}
+
+func constantDecomp(v float64) func(b B, c *Call, d DType) Value {
+	return func(b B, c *Call, d DType) Value {
+		return b.Emit(Full, c.Args[0], scalarOf(d, v), d, c.Args[2], c.Args[3])
+	}
+}
+
+func factoryRows() []*Op {
+	rows := []*Op{
+		{
+			ID: Full, Name: "full", Schema: "(int[] size, Scalar fill_value, " + factoryTail, Tags: TagFactory | TagNotMethod | TagNoGrad,
+			Meta: func(c *Call) ([]Result, error) {
+				if err := checkSizes(c.Ints(0)); err != nil {
+					return nil, err
+				}
+				m := NewMeta(c.DTypeOr(2, scalarDType(c.Args[1])), c.DeviceOr(3, CPU), c.Ints(0))
+				m.RequiresGrad = c.Bool(4)
+				return one(m), nil
+			},
+		},
+		sizedRow(Zeros, "zeros", 0, constantDecomp(0)),
+		sizedRow(Ones, "ones", 0, constantDecomp(1)),
+		sizedRow(Empty, "empty", 0, nil),
+		sizedRow(Rand, "rand", TagRandom, nil),
+		sizedRow(Randn, "randn", TagRandom, nil),
+		{
+			ID: Arange, Name: "arange", Schema: "(Scalar start, Scalar? end=None, Scalar step=1, " + factoryTail, Tags: TagFactory | TagNotMethod | TagNoGrad,
+			Meta: arangeMeta,
+		},
+	}
+	return append(append(rows, likeRows()...), patternRows()...)
+}
+
+// patternRows are the factories of particular matrices and sequences.
+func patternRows() []*Op {
+	return []*Op{
+		{
+			ID: Linspace, Name: "linspace", Schema: "(Scalar start, Scalar end, int steps, " + factoryTail, Tags: TagFactory | TagNotMethod | TagNoGrad,
+			Meta: func(c *Call) ([]Result, error) {
+				if sym.Lt(c.Int(2), symZero) {
+					return nil, Errorf("number of steps must be non-negative")
+				}
+				m := NewMeta(c.DTypeOr(3, Float32), c.DeviceOr(4, CPU), []sym.Int{c.Int(2)})
+				m.RequiresGrad = c.Bool(5)
+				return one(m), nil
+			},
+		},
+		{
+			ID: Eye, Name: "eye", Schema: "(int n, int? m=None, " + factoryTail, Tags: TagFactory | TagNotMethod | TagNoGrad,
+			Meta: func(c *Call) ([]Result, error) {
+				size := eyeSize(c)
+				for i, name := range []string{"n", "m"} {
+					if sym.Lt(size[i], symZero) {
+						return nil, Errorf("%s must be greater or equal to 0, got %s", name, size[i])
+					}
+				}
+				m := NewMeta(c.DTypeOr(2, Float32), c.DeviceOr(3, CPU), size)
+				m.RequiresGrad = c.Bool(4)
+				return one(m), nil
+			},
+			Decompose: decomp(func(b B, c *Call) Value {
+				size := eyeSize(c)
+				like := NewMeta(Int64, c.DeviceOr(3, CPU), nil)
+				hit := b.eq(b.unsqueeze(b.arange(size[0], like), 1), b.arange(size[1], like))
+				return b.cast(hit, c.DTypeOr(2, Float32))
+			}),
+		},
+		dynamicWhen(func(c *Call) bool { return sym.Is(c.Int(1), -1) }, composite(OneHot, "one_hot", "(Tensor input, int num_classes) -> Tensor", TagNN|TagNotMethod|TagNoGrad, func(b B, c *Call) Value {
+			m := c.Tensor(0)
+			if m.DType != Int64 {
+				refuse(Errorf("one_hot is only applicable to index tensor of type LongTensor."))
+			}
+			if sym.Lt(c.Int(1), symOne) {
+				refuse(Errorf("one_hot: num_classes must be given and positive, got %s", c.Int(1)))
+			}
+			hit := b.eq(b.unsqueeze(b.Emit(ClassIndex, c.Value(0), c.Int(1)), len(m.Shape)), b.arange(c.Int(1), m))
+			return b.cast(hit, Int64)
+		})),
+		{ // the classes of one_hot, refused where one is out of range: a comparison would give zeros
+			ID: ClassIndex, Name: "_class_index", Schema: "(Tensor input, int num_classes) -> Tensor", Tags: TagInternal | TagNotMethod | TagNoGrad,
+			Meta: func(c *Call) ([]Result, error) {
+				m := c.Tensor(0)
+				return one(NewMeta(m.DType, m.Device, m.Shape)), nil
+			},
+		},
+		composite(NewZeros, "new_zeros", "(Tensor self, int[] size, "+factoryTail, TagNotFunction|TagNoGrad, func(b B, c *Call) Value {
+			m := c.Tensor(0)
+			return b.Emit(Zeros, c.Args[1], c.DTypeOr(2, m.DType), c.DeviceOr(3, m.Device), c.Args[4])
+		}),
+		composite(NewOnes, "new_ones", "(Tensor self, int[] size, "+factoryTail, TagNotFunction|TagNoGrad, func(b B, c *Call) Value {
+			m := c.Tensor(0)
+			return b.Emit(Ones, c.Args[1], c.DTypeOr(2, m.DType), c.DeviceOr(3, m.Device), c.Args[4])
+		}),
+		composite(NewFull, "new_full", "(Tensor self, int[] size, Scalar fill_value, "+factoryTail, TagNotFunction|TagNoGrad, func(b B, c *Call) Value {
+			m := c.Tensor(0)
+			return b.Emit(Full, c.Args[1], c.Args[2], c.DTypeOr(3, m.DType), c.DeviceOr(4, m.Device), c.Args[5])
+		}),
+	}
+}
+
+// dynamicWhen lets data decide the shape of a row's result for some calls.
+func dynamicWhen(dynamic func(c *Call) bool, row *Op) *Op {
+	rule := row.Meta
+	row.Meta = func(c *Call) ([]Result, error) {
+		if dynamic(c) {
+			return dataDependent(c)
+		}
+		return rule(c)
+	}
+	return row
+}
+
+func eyeSize(c *Call) []sym.Int {
+	if c.IsNone(1) {
+		return []sym.Int{c.Int(0), c.Int(0)}
+	}
+	return []sym.Int{c.Int(0), c.Int(1)}
+}
+
+// ArangeBounds returns start, end and step of a call of arange, whose single
+// argument is the end.
+func ArangeBounds(c *Call) (start, end, step Arg) {
+	if c.IsNone(1) {
+		return sym.Int{}, c.Args[0], c.Args[2]
+	}
+	return c.Args[0], c.Args[1], c.Args[2]
+}
+
+func arangeMeta(c *Call) ([]Result, error) {
+	start, end, step := ArangeBounds(c)
+	d := Int64
+	for _, a := range []Arg{start, end, step} {
+		if scalarDType(a) == Float32 {
+			d = Float32
+		}
+	}
+	n, err := arangeSize(start, end, step)
+	if err != nil {
+		return nil, err
+	}
+	m := NewMeta(c.DTypeOr(3, d), c.DeviceOr(4, CPU), []sym.Int{n})
+	m.RequiresGrad = c.Bool(5)
+	return one(m), nil
+}
+
+func arangeSize(start, end, step Arg) (sym.Int, error) {
+	s, ok1 := start.(sym.Int)
+	e, ok2 := end.(sym.Int)
+	t, ok3 := step.(sym.Int)
+	if !ok1 || !ok2 || !ok3 {
+		fs, fe, ft := NumberOf(start), NumberOf(end), NumberOf(step)
+		if ft == 0 {
+			return symZero, Errorf("step must be nonzero")
+		}
+		if math.IsNaN(ft) || math.IsInf(ft, 0) {
+			return symZero, Errorf("step must be finite but got %s", floatText(ft))
+		}
+		if !(math.Abs(fs) < math.Inf(1) && math.Abs(fe) < math.Inf(1)) {
+			return symZero, Errorf("unsupported range: %s -> %s", floatText(fs), floatText(fe))
+		}
+		if (ft > 0 && fe < fs) || (ft < 0 && fe > fs) {
+			return symZero, Errorf("upper bound and lower bound inconsistent with step sign")
+		}
+		n := math.Ceil((fe - fs) / ft)
+		if !(n < math.MaxInt64/8) {
+			return symZero, Errorf("invalid size, possible overflow?")
+		}
+		return sym.Const(int64(n)), nil
+	}
+	if sym.Eq(t, symZero) {
+		return symZero, Errorf("step must be nonzero")
+	}
+	d := sym.Sub(e, s)
+	if sym.Lt(t, symZero) {
+		d, t = sym.Neg(d), sym.Neg(t)
+	}
+	if sym.Lt(d, symZero) {
+		return symZero, Errorf("upper bound and lower bound inconsistent with step sign")
+	}
+	return sym.FloorDiv(sym.Add(d, sym.Sub(t, symOne)), t), nil
+}
+
+const likeTail = "*, dtype? dtype=None, device? device=None, bool requires_grad=False, str? memory_format=None) -> Tensor"
+
+// likeRow is a factory with the shape and layout of its first argument; at is
+// the position of dtype.
+func likeRow(id ID, name, args string, at int, tags Tag, dec func(b B, c *Call, m *TensorMeta) Value) *Op {
+	row := &Op{
+		ID: id, Name: name, Schema: "(Tensor self, " + args + likeTail, Tags: TagNotMethod | TagNoGrad | tags,
+		Meta: func(c *Call) ([]Result, error) {
+			m := c.Tensor(0)
+			s, err := formatStrides(m, c.Str(at+3))
+			if err != nil {
+				return nil, err
+			}
+			return one(&TensorMeta{DType: c.DTypeOr(at, m.DType), Device: c.DeviceOr(at+1, m.Device), Shape: m.Shape, Stride: s, RequiresGrad: c.Bool(at + 2)}), nil
+		},
+	}
+	if dec != nil {
+		row.Decompose = decomp(func(b B, c *Call) Value {
+			m := c.Tensor(0)
+			return dec(b, c, NewMeta(c.DTypeOr(at, m.DType), c.DeviceOr(at+1, m.Device), m.Shape))
+		})
+	}
+	return row
+}
+
+func likeRows() []*Op {
+	return []*Op{
+		likeRow(FullLike, "full_like", "Scalar fill_value, ", 2, 0, nil),
+		likeRow(EmptyLike, "empty_like", "", 1, 0, nil),
+		likeRow(ZerosLike, "zeros_like", "", 1, 0, func(b B, c *Call, m *TensorMeta) Value {
+			return b.Emit(FullLike, c.Value(0), scalarOf(m.DType, 0), m.DType, m.Device, c.Args[3], c.Args[4])
+		}),
+		likeRow(OnesLike, "ones_like", "", 1, 0, func(b B, c *Call, m *TensorMeta) Value {
+			return b.Emit(FullLike, c.Value(0), scalarOf(m.DType, 1), m.DType, m.Device, c.Args[3], c.Args[4])
+		}),
+	}
+}

@@ -1,0 +1,179 @@
+package ops
+
+import "tcdbg/ops/sym"
+
+// This file holds the normalisations with their statistics as further results,
+// and backward functions that programs call by name. Gradients of the
+// statistics of layers and batches do not count, as in PyTorch.
+
+func nativeRows() []*Op {
+	return []*Op{
+		nativeLayerNorm(), nativeGroupNorm(),
+		nativeBatchNorm(NativeBatchNorm, "native_batch_norm", "(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)", [4]int{1, 2, 3, 4}, 5),
+		nativeBatchNorm(NativeBatchNormLegit, "_native_batch_norm_legit", "(Tensor input, Tensor? weight, Tensor? bias, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)", [4]int{1, 2, -1, -1}, 3),
+		composite(NativeDropoutBackward, "native_dropout_backward", "(Tensor grad_output, Tensor mask, float scale) -> Tensor", TagNotMethod, func(b B, c *Call) Value {
+			g := c.Value(0)
+			return b.mul(b.mul(g, b.cast(c.Value(1), c.Tensor(0).DType)), c.Args[2])
+		}),
+		softmaxBackwardRow(),
+	}
+}
+
+// softmaxBackwardRow is the gradient of softmax, and differentiable itself.
+func softmaxBackwardRow() *Op {
+	row := composite(SoftmaxBackwardData, "_softmax_backward_data", "(Tensor grad_output, Tensor output, int dim, dtype input_dtype) -> Tensor", TagInternal|TagNotMethod, func(b B, c *Call) Value {
+		d := c.Tensor(1).DType
+		y, g := b.cast(c.Value(1), OpMath(d)), b.cast(c.Value(0), OpMath(d))
+		s := b.mul(g, y)
+		if len(c.Tensor(0).Shape) > 0 {
+			s = b.sum(s, true, dimOf(c, 2))
+		}
+		return b.cast(b.mul(b.sub(g, s), y), c.DTypeOr(3, d))
+	})
+	row.Backward = backOf(func(b B, c *BackwardCall) []Value {
+		g := c.Grads[0]
+		if g == nil {
+			return []Value{nil, nil}
+		}
+		up, y := c.Value(0), c.Value(1)
+		total := func(v Value) Value {
+			if len(c.Tensor(0).Shape) == 0 {
+				return v
+			}
+			return b.sum(v, true, dimOf(c.Call, 2))
+		}
+		gy := b.sub(b.mul(up, g), b.mul(total(b.mul(y, up)), g))
+		gy = b.sub(gy, b.mul(up, total(b.mul(y, g))))
+		return []Value{b.Emit(SoftmaxBackwardData, g, y, c.Args[2], c.Args[3]), gy}
+	})
+	return row
+}
+
+func nativeLayerNorm() *Op {
+	row := &Op{
+		ID: NativeLayerNorm, Name: "native_layer_norm",
+		Schema: "(Tensor input, int[] normalized_shape, Tensor? weight, Tensor? bias, float eps) -> (Tensor, Tensor, Tensor)",
+	}
+	row.Decompose = func(bb Builder, c *Call) []Value {
+		b := B{bb}
+		m := c.Tensor(0)
+		refuse(checkNormalized(m, c.Ints(1), c.Tensor(2), "weight"))
+		refuse(checkNormalized(m, c.Ints(1), c.Tensor(3), "bias"))
+		x := b.cast(c.Value(0), OpMath(m.DType))
+		dims := lastDims(c)
+		mu := b.mean(x, true, dims...)
+		rstd := b.Emit(Rsqrt, b.add(b.mean(b.sq(b.sub(x, mu)), true, dims...), c.Args[4]))
+		stat := func(v Value) Value { return b.cast(v, m.DType) }
+		return []Value{b.Emit(LayerNorm, c.Args...), stat(mu), stat(rstd)}
+	}
+	row.Tags, row.Meta, row.Backward = TagNotMethod, metaOfDecomposition(row), backOf(layerNormBack)
+	return row
+}
+
+// nativeGroupNorm knows batch, channels and the elements of a channel as numbers.
+func nativeGroupNorm() *Op {
+	row := &Op{
+		ID: NativeGroupNorm, Name: "native_group_norm",
+		Schema: "(Tensor input, Tensor? weight, Tensor? bias, int n, int c, int hxw, int group, float eps) -> (Tensor, Tensor, Tensor)",
+	}
+	row.Decompose = func(bb Builder, c *Call) []Value {
+		b := B{bb}
+		m := c.Tensor(0)
+		n, channels, g := c.Int(3), c.Int(4), c.Int(6)
+		if sym.Le(g, symZero) || sym.Ne(sym.Mod(channels, g), symZero) {
+			refuse(Errorf("Expected number of channels in input to be divisible by num_groups, but got input of shape %s and num_groups=%s", ShapeText(m.Shape), g))
+		}
+		each := sym.Mul(sym.FloorDiv(channels, g), c.Int(5))
+		x := b.reshape(b.cast(c.Value(0), OpMath(m.DType)), n, g, each)
+		mu := b.mean(x, true, 2)
+		d := b.sub(x, mu)
+		rstd := b.Emit(Rsqrt, b.add(b.mean(b.sq(d), true, 2), c.Args[7]))
+		y := b.view(b.mul(d, rstd), n, channels, c.Int(5))
+		if w := c.Value(1); w != nil {
+			y = b.mul(y, b.reshape(w, symOne, channels, symOne))
+		}
+		if bias := c.Value(2); bias != nil {
+			y = b.add(y, b.reshape(bias, symOne, channels, symOne))
+		}
+		stat := func(v Value) Value { return b.cast(b.squeeze(v, 2), m.DType) }
+		return []Value{b.cast(b.view(y, m.Shape...), m.DType), stat(mu), stat(rstd)}
+	}
+	// Its statistics have gradients, unlike those of the other two.
+	row.Tags, row.Meta = TagNotMethod, metaOfDecomposition(row)
+	return row
+}
+
+// nativeBatchNorm has weight, bias, running_mean and running_var at the
+// positions of at (-1: none), and training, momentum, eps from position flags on.
+func nativeBatchNorm(id ID, name, schema string, at [4]int, flags int) *Op {
+	row := &Op{ID: id, Name: name, Schema: schema, Tags: TagMutates}
+	arg := func(c *Call, i int) Arg {
+		if at[i] < 0 {
+			return nil
+		}
+		return c.Args[at[i]]
+	}
+	plain := func(c *Call) []Arg {
+		return []Arg{c.Args[0], arg(c, 2), arg(c, 3), arg(c, 0), arg(c, 1), c.Args[flags], c.Args[flags+1], c.Args[flags+2]}
+	}
+	row.Decompose = func(bb Builder, c *Call) []Value {
+		b := B{bb}
+		m := c.Tensor(0)
+		wide := OpMath(m.DType)
+		y := b.Emit(BatchNorm, plain(c)...)
+		if !c.Bool(flags) {
+			none := b.full([]sym.Int{symZero}, 0, NewMeta(wide, m.Device, nil))
+			return []Value{y, none, none}
+		}
+		x := b.detach(b.cast(c.Value(0), wide))
+		dims := append([]int{0}, seq(2, len(m.Shape))...)
+		mu := b.mean(x, true, dims...)
+		rstd := b.Emit(Rsqrt, b.add(b.mean(b.sq(b.sub(x, mu)), true, dims...), c.Args[flags+2]))
+		saved := m.DType
+		if (&Call{Args: plain(c)}).mixedNorm() {
+			saved = wide
+		}
+		stat := func(v Value) Value { return b.cast(b.reshape(v, m.Shape[1]), saved) }
+		return []Value{y, stat(mu), stat(rstd)}
+	}
+	row.Meta = metaOfDecomposition(row)
+	row.Tags |= TagNotMethod
+	row.Backward = backOf(func(b B, c *BackwardCall) []Value { return batchNormBack(b, c, arg, flags) })
+	return row
+}
+
+// batchNormBack is the derivative by input, weight and bias.
+func batchNormBack(b B, c *BackwardCall, arg func(*Call, int) Arg, flags int) []Value {
+	out := make([]Value, len(TensorArgs(c.Op, c.Args)))
+	g := c.Grads[0]
+	if g == nil {
+		return out
+	}
+	m := c.Tensor(0)
+	rank := len(m.Shape)
+	wide := OpMath(m.DType)
+	x, g := b.cast(c.Value(0), wide), b.cast(g, wide)
+	dims := append([]int{0}, seq(2, rank)...)
+	var mean, inv Value
+	if c.Bool(flags) { // of the input again: what was saved has no derivative
+		mean = b.mean(x, true, dims...)
+		inv = b.Emit(Rsqrt, b.add(b.mean(b.sq(b.sub(x, mean)), true, dims...), c.Args[flags+2]))
+	} else {
+		mean = perChannel(b, b.cast(arg(c.Call, 2).(Value), wide), rank)
+		inv = b.Emit(Rsqrt, b.add(perChannel(b, b.cast(arg(c.Call, 3).(Value), wide), rank), c.Args[flags+2]))
+	}
+	xhat := b.mul(b.sub(x, mean), inv)
+	gx := g
+	if w, ok := arg(c.Call, 0).(Value); ok {
+		gx = b.mul(g, perChannel(b, w, rank))
+		out[1] = b.cast(b.sum(b.mul(g, xhat), false, dims...), w.TensorMeta().DType)
+	}
+	if bias, ok := arg(c.Call, 1).(Value); ok {
+		out[2] = b.cast(b.sum(g, false, dims...), bias.TensorMeta().DType)
+	}
+	if c.Bool(flags) {
+		gx = b.sub(gx, b.add(b.mean(gx, true, dims...), b.mul(xhat, b.mean(b.mul(gx, xhat), true, dims...))))
+	}
+	out[0] = b.cast(b.mul(gx, inv), m.DType)
+	return out
+}

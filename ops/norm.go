@@ -1,0 +1,210 @@
+package ops
+
+import "tcdbg/ops/sym"
+
+// This file holds softmax and the normalisations.
+
+func normRows() []*Op {
+	return []*Op{softmaxRow(), logSoftmaxRow(), layerNormRow()}
+}
+
+// alongDim is the rule of a function along one dimension with a dtype option
+// at position 2.
+func alongDim(c *Call) ([]Result, error) {
+	m := c.Tensor(0)
+	if _, err := WrapDim(c.Int(1), len(m.Shape)); err != nil {
+		return nil, err
+	}
+	d := c.DTypeOr(2, m.DType)
+	if !isFloaty(d) {
+		return nil, &Error{Kind: "NotImplementedError", Msg: `"` + c.Op.Name + `_lastdim_kernel_impl" not implemented for '` + d.ScalarType() + "'"}
+	}
+	return one(&TensorMeta{DType: d, Device: m.Device, Shape: m.Shape, Stride: LikeStrides(m)}), nil
+}
+
+const dimDTypeSchema = "(Tensor self, int dim, dtype? dtype=None) -> Tensor"
+
+// normDim is the dimension of argument 1; a 0-dim tensor counts as one element.
+func lifted(b B, c *Call, f func(x Value, dim int) Value) Value {
+	x := b.cast(c.Value(0), OpMath(c.DTypeOr(2, c.Tensor(0).DType)))
+	if len(x.TensorMeta().Shape) == 0 {
+		return b.view(f(b.view(x, symOne), 0))
+	}
+	d, _ := WrapDim(c.Int(1), len(x.TensorMeta().Shape))
+	return f(x, d)
+}
+
+func softmaxRow() *Op {
+	return &Op{
+		ID: Softmax, Name: "softmax", Schema: dimDTypeSchema, Meta: alongDim,
+		Decompose: decomp(func(b B, c *Call) Value {
+			y := lifted(b, c, func(x Value, d int) Value {
+				if sym.Is(numel(x.TensorMeta().Shape), 0) {
+					return b.Emit(Clone, x)
+				}
+				e := b.exp(b.sub(x, b.amax(x, true, d)))
+				return b.div(e, b.sum(e, true, d))
+			})
+			return b.cast(y, c.DTypeOr(2, c.Tensor(0).DType))
+		}),
+		Backward: wideBack(func(bb Builder, c *BackwardCall) []Value {
+			b := B{bb}
+			if c.Grads[0] == nil {
+				return []Value{nil}
+			}
+			y, s := c.Outs[0], b.mul(c.Grads[0], c.Outs[0])
+			if len(c.Tensor(0).Shape) > 0 {
+				s = b.sum(s, true, int(sym.Force(c.Int(1))))
+			}
+			return []Value{b.cast(b.mul(b.sub(c.Grads[0], s), y), c.Tensor(0).DType)}
+		}),
+	}
+}
+
+func logSoftmaxRow() *Op {
+	return &Op{
+		ID: LogSoftmax, Name: "log_softmax", Schema: dimDTypeSchema, Meta: alongDim,
+		Decompose: decomp(func(b B, c *Call) Value {
+			half := c.DTypeOr(2, c.Tensor(0).DType)
+			y := lifted(b, c, func(x Value, d int) Value {
+				if sym.Is(numel(x.TensorMeta().Shape), 0) {
+					return b.Emit(Clone, x)
+				}
+				z := b.sub(x, b.amax(x, true, d))
+				sum := b.sum(b.exp(z), true, d)
+				if d != len(x.TensorMeta().Shape)-1 {
+					return b.sub(z, b.log(sum))
+				}
+				// Along rows PyTorch keeps the sum and its logarithm in half precision.
+				return b.sub(z, weightsAs(b, b.log(weightsAs(b, sum, half)), half))
+			})
+			return b.cast(y, c.DTypeOr(2, c.Tensor(0).DType))
+		}),
+		Backward: wideBack(func(bb Builder, c *BackwardCall) []Value {
+			b := B{bb}
+			g := c.Grads[0]
+			if g == nil {
+				return []Value{nil}
+			}
+			s := g
+			if len(c.Tensor(0).Shape) > 0 {
+				s = b.sum(g, true, int(sym.Force(c.Int(1))))
+			}
+			return []Value{b.cast(b.sub(g, b.mul(b.exp(c.Outs[0]), s)), c.Tensor(0).DType)}
+		}),
+	}
+}
+
+func layerNormRow() *Op {
+	return &Op{
+		ID: LayerNorm, Name: "layer_norm", Tags: TagNN | TagNotMethod,
+		Schema: "(Tensor input, int[] normalized_shape, Tensor? weight=None, Tensor? bias=None, float eps=1e-05) -> Tensor",
+		Meta: func(c *Call) ([]Result, error) {
+			m, norm := c.Tensor(0), c.Ints(1)
+			if err := checkNormalized(m, norm, c.Tensor(2), "weight"); err != nil {
+				return nil, err
+			}
+			return one(NewMeta(m.DType, m.Device, m.Shape)), nil
+		},
+		Decompose: decompF(func(b B, c *Call) Value {
+			x := c.Value(0)
+			dims := lastDims(c)
+			mu := b.mean(x, true, dims...)
+			xc := b.sub(x, mu)
+			v := b.mean(b.sq(xc), true, dims...)
+			return affine(b, b.mul(xc, b.Emit(Rsqrt, b.add(v, c.Args[4]))), c)
+		}),
+		Backward: backOf(layerNormBack),
+		GradName: "NativeLayerNormBackward0",
+	}
+}
+
+func checkNormalized(m *TensorMeta, norm []sym.Int, weight *TensorMeta, name string) error {
+	if len(norm) == 0 {
+		return Errorf("Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one element, but got normalized_shape = []")
+	}
+	if weight != nil && !equalShape(weight.Shape, norm) {
+		return Errorf("Expected %s to be of same shape as normalized_shape, but got %s of shape %s and normalized_shape = %s", name, name, ShapeText(weight.Shape), ShapeText(norm))
+	}
+	n := len(m.Shape) - len(norm)
+	if n < 0 || !equalShape(m.Shape[n:], norm) {
+		star := "[*, " + ShapeText(norm)[1:]
+		return Errorf("Given normalized_shape=%s, expected input with shape %s, but got input of size%s", ShapeText(norm), star, ShapeText(m.Shape))
+	}
+	return nil
+}
+
+// lastDims are the dimensions that normalized_shape (argument 1) covers.
+func lastDims(c *Call) []int {
+	n := len(c.Tensor(0).Shape)
+	return seq(n-len(c.Ints(1)), n)
+}
+
+// affine applies weight and bias (arguments 2 and 3).
+func affine(b B, y Value, c *Call) Value {
+	if w := c.Value(2); w != nil {
+		y = b.mul(y, w)
+	}
+	if bias := c.Value(3); bias != nil {
+		y = b.add(y, bias)
+	}
+	return y
+}
+
+// moments are what a normalisation keeps for its derivative.
+type moments struct {
+	x, mean, rstd Value
+}
+
+// statistics computes mean and 1/std over dims of x, which stands for a tensor
+// of type d.
+func statistics(b B, x Value, eps Arg, d DType, dims ...int) *moments {
+	s := &moments{x: x, mean: b.mean(x, true, dims...)}
+	s.rstd = b.Emit(Rsqrt, b.add(b.mean(b.sq(b.sub(x, s.mean)), true, dims...), eps))
+	if wide := OpMath(d); wide != d {
+		s.mean, s.rstd = b.cast(b.cast(s.mean, d), wide), b.cast(b.cast(s.rstd, d), wide)
+	}
+	return s
+}
+
+// hat is the normalised input.
+func (s *moments) hat(b B) Value { return b.mul(b.sub(s.x, s.mean), s.rstd) }
+
+// centeredGrad is the gradient of the input, given that of the normalised one
+// times weight (nil for one). It is PyTorch's sum of three terms: where
+// they cancel, and in half precision, where the statistics are rounded, their
+// errors count in this order.
+func centeredGrad(b B, g, weight Value, s *moments, dims ...int) Value {
+	first, gw := b.mul(g, s.rstd), g
+	if weight != nil {
+		first, gw = b.mul(first, weight), b.mul(g, weight)
+	}
+	db, ds := b.mean(gw, true, dims...), b.mean(b.mul(gw, s.x), true, dims...)
+	k := b.mul(b.mul(b.sub(b.mul(db, s.mean), ds), b.sq(s.rstd)), s.rstd)
+	rest := b.neg(b.add(b.mul(k, s.mean), b.mul(db, s.rstd)))
+	return b.add(b.add(first, b.mul(s.x, k)), rest)
+}
+
+func layerNormBack(b B, c *BackwardCall) []Value {
+	out := []Value{nil, nil, nil}
+	g := c.Grads[0]
+	if g == nil {
+		return out
+	}
+	m := c.Tensor(0)
+	wide := OpMath(m.DType)
+	x, g := b.cast(c.Value(0), wide), b.cast(g, wide)
+	dims := lastDims(c.Call)
+	s := statistics(b, x, c.Args[4], m.DType, dims...)
+	xhat := s.hat(b)
+	if c.Needs[0] {
+		out[0] = b.cast(centeredGrad(b, g, c.Value(2), s, dims...), m.DType)
+	}
+	if w := c.Tensor(2); w != nil && c.Needs[2] {
+		out[1] = b.cast(b.sumTo(b.mul(g, xhat), w.Shape), w.DType)
+	}
+	if bias := c.Tensor(3); bias != nil && c.Needs[3] {
+		out[2] = b.cast(b.sumTo(g, bias.Shape), bias.DType)
+	}
+	return out
+}

@@ -1,0 +1,276 @@
+package ops
+
+import "tcdbg/ops/sym"
+
+// This file holds the normalisations over batches, groups and channels.
+
+func batchNormRows() []*Op {
+	return []*Op{
+		batchNormRow(),
+		composite(InstanceNorm, "instance_norm", "(Tensor input, Tensor? running_mean=None, Tensor? running_var=None, Tensor? weight=None, Tensor? bias=None, bool use_input_stats=True, float momentum=0.1, float eps=1e-05) -> Tensor", TagNN|TagNotMethod|TagMutates, instanceNorm),
+		groupNormRow(),
+		composite(RmsNorm, "rms_norm", "(Tensor input, int[] normalized_shape, Tensor? weight=None, float? eps=None) -> Tensor", TagNN|TagNotMethod, rmsNorm),
+		composite(Normalize, "normalize", "(Tensor input, Scalar p=2.0, int[] dim=1, float eps=1e-12) -> Tensor", TagNN|TagNotMethod, func(b B, c *Call) Value {
+			x := c.Value(0)
+			n := b.Emit(Norm, x, c.Args[1], c.Args[2], true)
+			return b.div(x, b.expand(b.Emit(ClampMin, n, c.Args[3]), c.Tensor(0).Shape))
+		}),
+		composite(LocalResponseNorm, "local_response_norm", "(Tensor input, int size, float alpha=0.0001, float beta=0.75, float k=1.0) -> Tensor", TagNN|TagNotMethod, localResponseNorm),
+	}
+}
+
+// perChannel views a vector so that it broadcasts along dimension 1.
+func perChannel(b B, v Value, rank int) Value {
+	shape := make([]sym.Int, rank)
+	for i := range shape {
+		shape[i] = symOne
+	}
+	shape[1] = numel(v.TensorMeta().Shape)
+	return b.view(v, shape...)
+}
+
+func batchNormRow() *Op {
+	row := composite(BatchNorm, "batch_norm", "(Tensor input, Tensor? running_mean, Tensor? running_var, Tensor? weight=None, Tensor? bias=None, bool training=False, float momentum=0.1, float eps=1e-05) -> Tensor", TagNN|TagNotMethod|TagMutates, batchNorm)
+	row.Meta = func(c *Call) ([]Result, error) {
+		m := c.Tensor(0)
+		if len(m.Shape) < 2 && !sym.Is(numel(m.Shape), 0) {
+			return nil, Errorf("batch_norm: expected input with at least 2 dimensions, got size %s", ShapeText(m.Shape))
+		}
+		if len(m.Shape) < 2 {
+			return selfLike(c)
+		}
+		for i, name := range []string{"running_mean", "running_var", "weight", "bias"} {
+			if p := c.Tensor(i + 1); p != nil && sym.Ne(numel(p.Shape), m.Shape[1]) {
+				return nil, Errorf("%s should contain %s elements not %s", name, m.Shape[1], numel(p.Shape))
+			}
+		}
+		if !c.Bool(5) && (c.IsNone(1) || c.IsNone(2)) {
+			return nil, Errorf("Expected running_mean and running_var to be defined when training=False")
+		}
+		per := sym.FloorDiv(numel(m.Shape), sym.Max(m.Shape[1], symOne))
+		if c.Bool(5) && sym.Is(per, 1) {
+			return nil, &Error{Kind: "ValueError", Msg: "Expected more than 1 value per channel when training, got input size " + "torch.Size(" + ShapeText(m.Shape) + ")"}
+		}
+		return selfLike(c)
+	}
+	return row
+}
+
+func batchNorm(b B, c *Call) Value {
+	x := c.Value(0)
+	m := c.Tensor(0)
+	if len(m.Shape) < 2 { // empty
+		return b.Emit(Clone, x)
+	}
+	rank := len(m.Shape)
+	wide := b.cast(x, OpMath(m.DType))
+	dims := append([]int{0}, seq(2, rank)...)
+	var mean, inv Value
+	if c.Bool(5) {
+		mean = b.mean(wide, true, dims...)
+		d := b.sub(wide, mean)
+		v := b.mean(b.sq(d), true, dims...)
+		inv = b.Emit(Rsqrt, b.add(v, c.Args[7]))
+		updateRunning(b, c, mean, v, count(m, dims), m.Shape[1])
+		if wide != x && !c.mixedNorm() { // what is saved for the backward pass is what counts
+			saved := func(v Value) Value { return b.cast(b.cast(v, m.DType), OpMath(m.DType)) }
+			mean, inv = saved(mean), saved(inv)
+			return b.cast(channelAffine(b, b.sub(b.mul(wide, inv), b.mul(mean, inv)), c), m.DType)
+		}
+		return b.cast(channelAffine(b, b.mul(d, inv), c), m.DType)
+	}
+	mean = perChannel(b, b.cast(c.Value(1), OpMath(m.DType)), rank)
+	inv = b.Emit(Rsqrt, b.add(perChannel(b, b.cast(c.Value(2), OpMath(m.DType)), rank), c.Args[7]))
+	return b.cast(channelAffine(b, b.mul(b.sub(wide, mean), inv), c), m.DType)
+}
+
+// mixedNorm reports whether parameters or running statistics are wider than the input.
+func (c *Call) mixedNorm() bool {
+	for i := 1; i <= 4; i++ {
+		if m := c.Tensor(i); m != nil && m.DType != c.Tensor(0).DType {
+			return true
+		}
+	}
+	return false
+}
+
+// channelAffine applies weight and bias (arguments 3 and 4) along dimension 1.
+func channelAffine(b B, y Value, c *Call) Value {
+	rank := len(y.TensorMeta().Shape)
+	if w := c.Value(3); w != nil {
+		y = b.mul(y, perChannel(b, w, rank))
+	}
+	if bias := c.Value(4); bias != nil {
+		y = b.add(y, perChannel(b, bias, rank))
+	}
+	return y
+}
+
+// updateRunning moves the running statistics, in place, towards those of the
+// batch; the variance counts as unbiased.
+func updateRunning(b B, c *Call, mean, v Value, n, channels sym.Int) {
+	mom := c.Float(6)
+	move := func(stat Value, now Value) {
+		flat := b.detach(b.view(now, channels))
+		d := b.cast(flat, stat.TensorMeta().DType)
+		next := b.add(b.mul(b.detach(stat), 1-mom), b.mul(d, mom))
+		b.Emit(InPlaceOffset+Copy, stat, next)
+	}
+	if !c.IsNone(1) {
+		move(c.Value(1), mean)
+	}
+	if !c.IsNone(2) {
+		move(c.Value(2), unbiased(b, v, n))
+	}
+}
+
+// unbiased is a variance of n elements, that of the whole made that of a sample;
+// a size that is not known yet stays open.
+func unbiased(b B, v Value, n sym.Int) Value {
+	if k, known := n.IsConst(); known {
+		return b.mul(v, float64(k)/float64(k-1))
+	}
+	return b.div(b.mul(v, n), sym.Sub(n, symOne))
+}
+
+func instanceNorm(b B, c *Call) Value {
+	x, m := c.Value(0), c.Tensor(0)
+	if len(m.Shape) < 2 {
+		refuse(Errorf("instance_norm: expected at least 2 dimensions, got %d", len(m.Shape)))
+	}
+	if !c.Bool(5) {
+		return b.Emit(BatchNorm, x, c.Args[1], c.Args[2], c.Args[3], c.Args[4], false, c.Args[6], c.Args[7])
+	}
+	rank := len(m.Shape)
+	dims := seq(2, rank)
+	if sym.Is(count(m, dims), 1) {
+		refuse(&Error{Kind: "ValueError", Msg: "Expected more than 1 spatial element when training, got input size torch.Size(" + ShapeText(m.Shape) + ")"})
+	}
+	wide := b.cast(x, OpMath(m.DType))
+	mean := b.mean(wide, true, dims...)
+	d := b.sub(wide, mean)
+	v := b.mean(b.sq(d), true, dims...)
+	if !c.IsNone(1) {
+		updateRunning(b, c, b.mean(mean, true, 0), b.mean(v, true, 0), count(m, dims), m.Shape[1])
+	}
+	if wide != x { // rounds as a batch of one does
+		return instancesAsChannels(b, c)
+	}
+	return b.cast(channelAffine(b, b.mul(d, b.Emit(Rsqrt, b.add(v, c.Args[7]))), c), m.DType)
+}
+
+// instancesAsChannels is instance_norm as PyTorch computes it: batch_norm of one
+// image, whose channels are those of all instances.
+func instancesAsChannels(b B, c *Call) Value {
+	m := c.Tensor(0)
+	n := m.Shape[0]
+	all := func(v Value) Value {
+		if v == nil {
+			return nil
+		}
+		return b.Emit(Repeat, v, []sym.Int{n})
+	}
+	flat := b.reshape(c.Value(0), append([]sym.Int{symOne, sym.Mul(n, m.Shape[1])}, m.Shape[2:]...)...)
+	y := b.Emit(BatchNorm, flat, nil, nil, all(c.Value(3)), all(c.Value(4)), true, c.Args[6], c.Args[7])
+	return b.reshape(y, m.Shape...)
+}
+
+func groupNormRow() *Op {
+	row := composite(GroupNorm, "group_norm", "(Tensor input, int num_groups, Tensor? weight=None, Tensor? bias=None, float eps=1e-05) -> Tensor", TagNN|TagNotMethod, groupNorm)
+	row.Backward = backOf(func(b B, c *BackwardCall) []Value {
+		return groupNormBack(b, c, c.Int(1), c.Value(2), c.Value(3), c.Args[4])
+	})
+	return row
+}
+
+// groupNormBack is the derivative by input, weight and bias.
+func groupNormBack(b B, c *BackwardCall, groups sym.Int, weight, bias Value, eps Arg) []Value {
+	out := []Value{nil, nil, nil}
+	g := c.Grads[0]
+	if g == nil {
+		return out
+	}
+	m := c.Tensor(0)
+	rank := len(m.Shape)
+	each := sym.FloorDiv(m.Shape[1], groups)
+	inner := numel(m.Shape[2:])
+	byGroup := func(v Value) Value { return b.reshape(v, m.Shape[0], groups, sym.Mul(each, inner)) }
+	x, g := b.cast(c.Value(0), OpMath(m.DType)), b.cast(g, OpMath(m.DType))
+	gx := g
+	if weight != nil {
+		gx = b.mul(g, perChannel(b, b.cast(weight, OpMath(m.DType)), rank))
+	}
+	s := statistics(b, byGroup(x), eps, m.DType, 2)
+	out[0] = b.cast(b.reshape(centeredGrad(b, byGroup(gx), nil, s, 2), m.Shape...), m.DType)
+	dims := append([]int{0}, seq(2, rank)...)
+	if weight != nil {
+		out[1] = b.cast(b.sum(b.mul(g, b.reshape(s.hat(b), m.Shape...)), false, dims...), weight.TensorMeta().DType)
+	}
+	if bias != nil {
+		out[2] = b.cast(b.sum(g, false, dims...), bias.TensorMeta().DType)
+	}
+	return out
+}
+
+func groupNorm(b B, c *Call) Value {
+	x, m, g := c.Value(0), c.Tensor(0), c.Int(1)
+	if len(m.Shape) < 2 {
+		refuse(Errorf("Expected at least 2 dimensions for input tensor but received %d", len(m.Shape)))
+	}
+	if sym.Is(m.Shape[1], 0) {
+		refuse(Errorf("Expected number of channels to be greater than 0, got 0"))
+	}
+	if inner := numel(m.Shape[2:]); sym.Is(inner, 0) {
+		refuse(Errorf("Expected HxW to be greater than 0, got 0"))
+	}
+	if sym.Ne(sym.Mod(m.Shape[1], g), symZero) {
+		refuse(Errorf("Expected number of channels in input to be divisible by num_groups, but got input of shape %s and num_groups=%s", ShapeText(m.Shape), g))
+	}
+	wide := b.cast(x, OpMath(m.DType))
+	grouped := b.reshape(wide, m.Shape[0], g, sym.Mul(sym.FloorDiv(m.Shape[1], g), numel(m.Shape[2:])))
+	d := b.sub(grouped, b.mean(grouped, true, 2))
+	y := b.mul(d, b.Emit(Rsqrt, b.add(b.mean(b.sq(d), true, 2), c.Args[4])))
+	y = b.view(y, m.Shape...)
+	rank := len(m.Shape)
+	if w := c.Value(2); w != nil {
+		y = b.mul(y, perChannel(b, w, rank))
+	}
+	if bias := c.Value(3); bias != nil {
+		y = b.add(y, perChannel(b, bias, rank))
+	}
+	return b.cast(y, m.DType)
+}
+
+func rmsNorm(b B, c *Call) Value {
+	x, m := c.Value(0), c.Tensor(0)
+	refuse(checkNormalized(m, c.Ints(1), c.Tensor(2), "weight"))
+	wide := b.cast(x, OpMath(m.DType))
+	eps := c.Args[3]
+	if eps == nil {
+		eps = map[DType]float64{Float64: 2.220446049250313e-16}[OpMath(m.DType)]
+		if OpMath(m.DType) == Float32 {
+			eps = 1.1920928955078125e-07
+		}
+	}
+	y := b.mul(wide, b.Emit(Rsqrt, b.add(b.mean(b.sq(wide), true, lastDims(c)...), eps)))
+	if w := c.Value(2); w != nil {
+		y = b.mul(y, w)
+	}
+	return b.cast(y, m.DType)
+}
+
+func localResponseNorm(b B, c *Call) Value {
+	x, m, size := c.Value(0), c.Tensor(0), c.Int(1)
+	if len(m.Shape) < 3 {
+		refuse(&Error{Kind: "ValueError", Msg: "Expected 3D or higher dimensionality                          input (got " + itoa(len(m.Shape)) + " dimensions)"})
+	}
+	if sym.Is(numel(m.Shape), 0) {
+		return b.Emit(Clone, x)
+	}
+	left, right := symHalf(size), symHalf(sym.Sub(size, symOne))
+	flat := b.reshape(b.sq(x), m.Shape[0], symOne, m.Shape[1], numel(m.Shape[2:]))
+	padded := b.Emit(ConstantPadNd, flat, []sym.Int{symZero, symZero, left, right})
+	div := b.Emit(AvgPool2d, padded, []sym.Int{size, symOne}, []int{1, 1})
+	div = b.pow(b.add(b.mul(b.view(div, m.Shape...), c.Args[2]), c.Args[4]), c.Args[3])
+	return b.div(x, div)
+}

@@ -1,0 +1,185 @@
+package ops
+
+import (
+	"sync/atomic"
+
+	"tcdbg/ops/sym"
+)
+
+// TensorMeta is all that is known of a tensor before it has data.
+type TensorMeta struct {
+	DType        DType
+	Device       Device
+	RequiresGrad bool
+	Shape        []sym.Int
+	Stride       []sym.Int // in elements
+	Offset       sym.Int   // in elements from the start of the storage
+}
+
+// Value is a tensor as rules see it: *torch.Tensor when a rule runs eagerly,
+// *graph.Node when it builds a graph.
+type Value interface {
+	// TensorMeta describes the tensor. The caller must not change it.
+	TensorMeta() *TensorMeta
+}
+
+// Arg is one argument of a bound call, in schema order:
+//
+//	Value | []Value | sym.Int | []sym.Int | float64 | []float64 | bool |
+//	string | DType | Device | []bool | nil (an optional argument left out)
+//
+// int, int64 and []int become sym.Int when a call is bound. A []Value may hold
+// nil elements where the schema says Tensor?[].
+type Arg = any
+
+// Result is one result of a call: *TensorMeta for a tensor, or a symbolic
+// scalar (sym.Int, or ScalarMeta for a number that comes out of data).
+type Result = any
+
+// ScalarMeta is a number read out of tensor data (item).
+type ScalarMeta struct{ DType DType }
+
+// Call is an operator with its bound arguments, one for each schema parameter.
+type Call struct {
+	Op   *Op
+	Args []Arg
+}
+
+// Builder makes calls: eagerly, into a graph, or on metas alone.
+type Builder interface {
+	// Emit calls op with positional arguments args (missing trailing ones take
+	// their defaults) and returns its first result.
+	Emit(op ID, args ...Arg) Value
+	// EmitN is Emit for operators with several tensor results.
+	EmitN(op ID, args ...Arg) []Value
+}
+
+// Op is one row of the table.
+type Op struct {
+	ID ID
+	// Name is PyTorch's name without overload: "add", "max", "layer_norm".
+	Name string
+	// Overload is aten's overload name where rows share a Name ("dim" for
+	// max.dim) and "" for the row that plain Name means.
+	Overload string
+	// Schema in the notation of native_functions.yaml, without the name:
+	// "(Tensor self, Operand other, *, Scalar alpha=1) -> Tensor".
+	// Operand is a Tensor or a number.
+	Schema string
+	Tags   Tag
+	// Meta computes the results of a call, or says in PyTorch's terms why the
+	// arguments do not fit. It decides questions on sizes through sym.Eq and
+	// its kin, which leave guards behind.
+	Meta func(c *Call) ([]Result, error)
+	// Backward returns the gradients of the tensor arguments, one for each
+	// slot that TensorArgs lists (nil: no gradient), given those of the
+	// outputs (an element is nil where an output was not used). Nil when the
+	// operator is not differentiable (see TagNoGrad) or when its derivative is
+	// that of its decomposition.
+	Backward func(b Builder, c *BackwardCall) []Value
+	// Decompose expresses a call through other operators; nil for core ones.
+	Decompose func(b Builder, c *Call) []Value
+	// GradName is the tape's name where it is not Name + "Backward0".
+	GradName string
+
+	params atomic.Pointer[[]Param]
+}
+
+// FullName is the name with its overload: "max.dim".
+func (op *Op) FullName() string {
+	if op.Overload == "" {
+		return op.Name
+	}
+	return op.Name + "." + op.Overload
+}
+
+// TensorArgs lists the tensor slots of a bound call in schema order: one for
+// each parameter that takes a tensor (nil where a number or None was given)
+// and one for each element of a tensor list.
+func TensorArgs(op *Op, args []Arg) []Value {
+	var out []Value
+	params := op.Params()
+	for i := range params {
+		switch {
+		case params[i].IsTensor():
+			v, _ := args[i].(Value)
+			out = append(out, v)
+		case params[i].IsTensors():
+			list, _ := args[i].([]Value)
+			out = append(out, list...)
+		}
+	}
+	return out
+}
+
+// BackwardCall is what a derivative may use.
+type BackwardCall struct {
+	*Call
+	Outs  []Value // results of the forward call
+	Grads []Value // gradients of Outs
+	// Needs tells for each schema parameter whether its gradient (for a list:
+	// that of any element) is wanted.
+	Needs []bool
+}
+
+// Tag says what kind of operator a row is.
+type Tag uint32
+
+// The tags.
+const (
+	// TagView results share the storage of the first tensor argument; Meta gives
+	// their strides and offset, so no kernel is needed.
+	TagView Tag = 1 << iota
+	// TagMaybeView results may share it (reshape, contiguous, to).
+	TagMaybeView
+	// TagInPlace operators write their first argument and return it; the rest of
+	// the row is that of the operator without the underscore.
+	TagInPlace
+	// TagRandom operators draw from a generator.
+	TagRandom
+	// TagDataDependent operators give results whose number or shape depends on data.
+	TagDataDependent
+	// TagPointwise operators compute each element from the broadcast elements.
+	TagPointwise
+	// TagReduction operators fold dimensions away.
+	TagReduction
+	// TagFactory operators take no tensor.
+	TagFactory
+	// TagNoGrad operators have a zero or undefined derivative everywhere
+	// (comparisons, argmax), so that a missing Backward is no gap.
+	TagNoGrad
+	// TagNotMethod operators exist as functions only (torch.cat, F.linear).
+	TagNotMethod
+	// TagNN operators belong to torch.nn.functional.
+	TagNN
+	// TagNotFunction operators exist as methods only (view, item).
+	TagNotFunction
+	// TagInternal operators are made by decompositions and derivatives only.
+	TagInternal
+	// TagMutates operators change further arguments in place (the running
+	// statistics of batch_norm): they must be decomposed before a graph is made
+	// functional.
+	TagMutates
+)
+
+// Mutated lists the positions of the arguments that a call with TagMutates
+// writes: running statistics where training is on, the table of an embedding
+// whose rows have a greatest norm.
+func Mutated(op *Op, args []Arg) []int {
+	if !op.Tags.Has(TagMutates) {
+		return nil
+	}
+	if op.ID == Embedding || op.ID == EmbeddingBag {
+		if args[3] == nil {
+			return nil
+		}
+		return []int{1}
+	}
+	if training, _ := args[5].(bool); !training {
+		return nil
+	}
+	return []int{1, 2}
+}
+
+// Has reports whether all of u is set.
+func (t Tag) Has(u Tag) bool { return t&u == u }

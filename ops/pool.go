@@ -1,0 +1,321 @@
+package ops
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"tcdbg/ops/sym"
+)
+
+// This file holds the poolings of one to three dimensions.
+
+func poolRows() []*Op {
+	rows := []*Op{
+		{
+			ID: AvgPoolBackward, Name: "_avg_pool_backward", Tags: TagInternal | TagNotMethod,
+			Schema: "(Tensor grad, Tensor self, int[] kernel_size, int[] stride, int[] padding, bool ceil_mode, bool count_include_pad, int? divisor_override) -> Tensor",
+			Meta:   secondLike,
+			// Both derivatives are linear: the way back of a way back is forward.
+			Backward: backOf(func(b B, c *BackwardCall) []Value {
+				op := []ID{AvgPool1d, AvgPool2d, AvgPool3d}[len(c.Ints(2))-1]
+				return []Value{linearBack(b, c, op, c.Args[2:]...), nil}
+			}),
+		},
+		{
+			ID: AdaptiveAvgPoolBackward, Name: "_adaptive_avg_pool_backward", Tags: TagInternal | TagNotMethod,
+			Schema: "(Tensor grad, Tensor self, int dims) -> Tensor", Meta: secondLike,
+			Backward: backOf(func(b B, c *BackwardCall) []Value {
+				n, shape := c.Num(2), c.Tensor(0).Shape
+				op := []ID{AdaptiveAvgPool1d, AdaptiveAvgPool2d, AdaptiveAvgPool3d}[n-1]
+				return []Value{linearBack(b, c, op, shape[len(shape)-n:]), nil}
+			}),
+		},
+	}
+	for n := 1; n <= 3; n++ {
+		rows = append(rows, maxPoolRow(n), maxPoolIndicesRow(n), avgPoolRow(n), adaptiveAvgRow(n), adaptiveMaxRow(n), adaptiveMaxIndicesRow(n))
+	}
+	return rows
+}
+
+// linearBack runs an operator on the gradient of its own derivative.
+func linearBack(b B, c *BackwardCall, op ID, rest ...Arg) Value {
+	if c.Grads[0] == nil || !c.Needs[0] {
+		return nil
+	}
+	return b.Emit(op, append([]Arg{c.Grads[0]}, rest...)...)
+}
+
+func secondLike(c *Call) ([]Result, error) {
+	m := c.Tensor(1)
+	return one(NewMeta(m.DType, m.Device, m.Shape)), nil
+}
+
+// pooledSize is the number of windows along one dimension.
+func pooledSize(n, kernel, stride, pad, dilation sym.Int, ceil bool) sym.Int {
+	reach := sym.Add(sym.Mul(dilation, sym.Sub(kernel, symOne)), symOne)
+	span := sym.Sub(sym.Add(n, sym.Mul(sym.C(2), pad)), reach)
+	if !ceil {
+		return sym.Add(sym.FloorDiv(span, stride), symOne)
+	}
+	out := sym.Add(sym.FloorDiv(sym.Add(span, sym.Sub(stride, symOne)), stride), symOne)
+	if sym.Ge(sym.Mul(sym.Sub(out, symOne), stride), sym.Add(n, pad)) {
+		out = sym.Sub(out, symOne)
+	}
+	return out
+}
+
+// PoolGeometry normalises kernel, stride, padding and dilation of a pooling
+// over n dimensions; an empty stride is the kernel's size.
+func PoolGeometry(c *Call, n int, dilated bool) (kernel, stride, pad, dilation []sym.Int) {
+	kernel, stride, pad = c.Ints(1), c.Ints(2), c.Ints(3)
+	if len(stride) == 0 {
+		stride = kernel
+	}
+	dilation = make([]sym.Int, n)
+	for i := range dilation {
+		dilation[i] = symOne
+	}
+	if dilated {
+		dilation = c.Ints(4)
+	}
+	return kernel, stride, pad, dilation
+}
+
+func poolMeta(c *Call, n int, dilated, ceil bool) ([]sym.Int, error) {
+	m := c.Tensor(0)
+	if r := len(m.Shape); r != n+1 && r != n+2 {
+		return nil, poolInputError(c, n)
+	}
+	kernel, stride, pad, dilation := PoolGeometry(c, n, dilated)
+	shape := cloneInts(m.Shape)
+	at := len(shape) - n
+	for i := range n {
+		if err := poolWindow(c, n, kernel[i], stride[i], pad[i], dilation[i]); err != nil {
+			return nil, err
+		}
+		shape[at+i] = pooledSize(m.Shape[at+i], kernel[i], stride[i], pad[i], dilation[i], ceil)
+	}
+	for i, s := range m.Shape { // only the batch may be empty
+		if sym.Is(s, 0) && (i > 0 || len(m.Shape) == n+1) {
+			return nil, poolInputError(c, n)
+		}
+	}
+	for _, s := range shape[at:] {
+		if sym.Gt(s, symZero) {
+			continue
+		}
+		if n == 1 && dilated {
+			return nil, Errorf("max_pool1d() Invalid computed output size: %s", s)
+		}
+		return nil, Errorf("Given input size: (%s). Calculated output size: (%s). Output size is too small", pooledText(m.Shape, n), pooledText(shape, n))
+	}
+	return shape, nil
+}
+
+// poolInputError refuses an input of another rank, or an empty one.
+func poolInputError(c *Call, n int) error {
+	m, name := c.Tensor(0), strings.TrimSuffix(c.Op.Name, "_with_indices")
+	for i := len(m.Shape) - n - 1; n == 3 && i >= 0 && i < len(m.Shape); i++ {
+		if sym.Is(m.Shape[i], 0) {
+			return Errorf("%s(): Expected input to have non-zero size for non-batch dimensions, but input has sizes %s with dimension %d being empty", name, ShapeText(m.Shape), i)
+		}
+	}
+	return Errorf("%s: Expected %dD or %dD (batch mode) tensor with optional 0 dim batch size for input, but got:%s", name, n+1, n+2, ShapeText(m.Shape))
+}
+
+// poolWindow refuses windows that are none, in the words of the function: those
+// of one dimension name it.
+func poolWindow(c *Call, n int, kernel, stride, pad, dilation sym.Int) error {
+	for i, v := range []sym.Int{kernel, stride, dilation} {
+		if sym.Gt(v, symZero) {
+			continue
+		}
+		if n == 1 {
+			return Errorf("%s() %s must be greater than zero, but got %s", strings.TrimSuffix(c.Op.Name, "_with_indices"), []string{"kernel_size", "stride", "dilation"}[i], v)
+		}
+		return Errorf("%s should be greater than zero, but got %s", []string{"kernel size", "stride", "dilation"}[i], v)
+	}
+	if sym.Lt(pad, symZero) {
+		return Errorf("pad must be non-negative, but got pad: %s", pad)
+	}
+	if sym.Gt(sym.Mul(sym.C(2), pad), sym.Add(sym.Mul(dilation, sym.Sub(kernel, symOne)), symOne)) {
+		return Errorf("pad should be at most half of effective kernel size, but got pad=%s, kernel_size=%s and dilation=%s", pad, kernel, dilation)
+	}
+	return nil
+}
+
+// pooledText shows channels and sizes of what is pooled; one dimension is pooled
+// as the second of two.
+func pooledText(s []sym.Int, n int) string {
+	s = s[len(s)-n-1:]
+	if n == 1 {
+		s = inserted(s, 1, symOne)
+	}
+	parts := make([]string, len(s))
+	for i, x := range s {
+		parts[i] = x.String()
+	}
+	return strings.Join(parts, "x")
+}
+
+func maxPoolSchema(n int) string {
+	return fmt.Sprintf("(Tensor input, int[%d] kernel_size, int[%d]? stride=None, int[%d] padding=0, int[%d] dilation=1, bool ceil_mode=False", n, n, n, n)
+}
+
+func maxPoolRow(n int) *Op {
+	id := []ID{MaxPool1d, MaxPool2d, MaxPool3d}[n-1]
+	return composite(id, fmt.Sprintf("max_pool%dd", n), maxPoolSchema(n)+", bool return_indices=False) -> Tensor", TagNN|TagNotMethod, func(b B, c *Call) Value {
+		if c.Bool(6) {
+			refuse(Errorf("%s: return_indices gives two results: call %s_with_indices", c.Op.Name, c.Op.Name))
+		}
+		return b.EmitN(maxPoolIndices[n-1], c.Args[:6]...)[0]
+	})
+}
+
+var maxPoolIndices = [...]ID{MaxPool1dIndices, MaxPool2dIndices, MaxPool3dIndices}
+
+func maxPoolIndicesRow(n int) *Op {
+	return &Op{
+		ID: maxPoolIndices[n-1], Name: fmt.Sprintf("max_pool%dd_with_indices", n), Tags: TagNN | TagNotMethod,
+		Schema: maxPoolSchema(n) + ") -> (Tensor, Tensor)",
+		Meta: func(c *Call) ([]Result, error) {
+			shape, err := poolMeta(c, n, true, c.Bool(5))
+			if err != nil {
+				return nil, err
+			}
+			return pooledResults(c.Tensor(0), shape), nil
+		},
+		Backward: indexedPoolBack(n),
+	}
+}
+
+func pooledResults(m *TensorMeta, shape []sym.Int) []Result {
+	a, i := NewMeta(m.DType, m.Device, shape), NewMeta(Int64, m.Device, shape)
+	if !IsContiguous(m) && isChannelsLast(m) {
+		a.Stride = ChannelsLastStrides(shape)
+		i.Stride = a.Stride
+	}
+	return []Result{a, i}
+}
+
+// indexedPoolBack adds each gradient to the element that won its window: the
+// indices count through the last n dimensions.
+func indexedPoolBack(n int) backFn {
+	return backOf(func(b B, c *BackwardCall) []Value {
+		g := c.Grads[0]
+		if g == nil {
+			return []Value{nil}
+		}
+		m := c.Tensor(0)
+		at := len(m.Shape) - n
+		lead := m.Shape[:at]
+		flat := append(cloneInts(lead), numel(m.Shape[at:]))
+		out := append(cloneInts(lead), numel(g.TensorMeta().Shape[at:]))
+		d := NewMeta(g.TensorMeta().DType, m.Device, flat)
+		r := b.Emit(ScatterAdd, b.zeros(d), at, b.reshape(c.Outs[1], out...), b.reshape(g, out...))
+		return []Value{b.view(r, m.Shape...)}
+	})
+}
+
+func avgPoolRow(n int) *Op {
+	return &Op{
+		ID: []ID{AvgPool1d, AvgPool2d, AvgPool3d}[n-1], Name: fmt.Sprintf("avg_pool%dd", n), Tags: TagNN | TagNotMethod,
+		Schema: fmt.Sprintf("(Tensor input, int[%d] kernel_size, int[%d]? stride=None, int[%d] padding=0, bool ceil_mode=False, bool count_include_pad=True, int? divisor_override=None) -> Tensor", n, n, n),
+		Meta: func(c *Call) ([]Result, error) {
+			shape, err := poolMeta(c, n, false, c.Bool(4))
+			if err != nil {
+				return nil, err
+			}
+			if !c.IsNone(6) && sym.Is(c.Int(6), 0) {
+				return nil, Errorf("divisor must be not zero")
+			}
+			return pooledResults(c.Tensor(0), shape)[:1], nil
+		},
+		Backward: backOf(func(b B, c *BackwardCall) []Value {
+			if c.Grads[0] == nil {
+				return []Value{nil}
+			}
+			kernel, stride, pad, _ := PoolGeometry(c.Call, n, false)
+			return []Value{b.Emit(AvgPoolBackward, c.Grads[0], c.Value(0), kernel, stride, pad, c.Args[4], c.Args[5], c.Args[6])}
+		}),
+	}
+}
+
+// NoSize stands for None in a list of sizes: the size stays as it is.
+const NoSize = math.MinInt32
+
+// adaptiveShape replaces the last n sizes; NoSize keeps one.
+func adaptiveShape(c *Call, n int, average bool) ([]sym.Int, error) {
+	m := c.Tensor(0)
+	if r := len(m.Shape); r != n+1 && r != n+2 {
+		return nil, Errorf("%s(): Expected %dD or %dD tensor, but got %s", c.Op.Name, n+1, n+2, ShapeText(m.Shape))
+	}
+	if got := len(c.Ints(1)); got != n {
+		return nil, Errorf("%s: output_size must be %d, got %d sizes", c.Op.Name, n, got)
+	}
+	shape := cloneInts(m.Shape)
+	for i, s := range c.Ints(1) {
+		v, known := s.IsConst()
+		switch {
+		case known && v == NoSize:
+			continue
+		case known && v < 0:
+			sizes := c.Ints(1)
+			if n == 1 {
+				sizes = []sym.Int{symOne, s}
+			}
+			if !average {
+				sizes = append(cloneInts(m.Shape[:len(m.Shape)-n]), c.Ints(1)...)
+				return nil, Errorf("Trying to create tensor with negative dimension %d: %s", v, ShapeText(sizes))
+			}
+			return nil, Errorf("adaptive_avg_pool%dd: elements of output_size must be greater than or equal to 0 but received %s", max(n, 2), ShapeText(sizes))
+		}
+		shape[len(shape)-n+i] = s
+	}
+	return shape, nil
+}
+
+func adaptiveAvgRow(n int) *Op {
+	return &Op{
+		ID: []ID{AdaptiveAvgPool1d, AdaptiveAvgPool2d, AdaptiveAvgPool3d}[n-1], Name: fmt.Sprintf("adaptive_avg_pool%dd", n), Tags: TagNN | TagNotMethod,
+		Schema: fmt.Sprintf("(Tensor input, int[%d] output_size) -> Tensor", n),
+		Meta: func(c *Call) ([]Result, error) {
+			shape, err := adaptiveShape(c, n, true)
+			if err != nil {
+				return nil, err
+			}
+			return pooledResults(c.Tensor(0), shape)[:1], nil
+		},
+		Backward: backOf(func(b B, c *BackwardCall) []Value {
+			if c.Grads[0] == nil {
+				return []Value{nil}
+			}
+			return []Value{b.Emit(AdaptiveAvgPoolBackward, c.Grads[0], c.Value(0), n)}
+		}),
+	}
+}
+
+var adaptiveMaxIndices = [...]ID{AdaptiveMaxPool1dIndices, AdaptiveMaxPool2dIndices, AdaptiveMaxPool3dIndices}
+
+func adaptiveMaxRow(n int) *Op {
+	return composite([]ID{AdaptiveMaxPool1d, AdaptiveMaxPool2d, AdaptiveMaxPool3d}[n-1], fmt.Sprintf("adaptive_max_pool%dd", n),
+		fmt.Sprintf("(Tensor input, int[%d] output_size, bool return_indices=False) -> Tensor", n), TagNN|TagNotMethod, func(b B, c *Call) Value {
+			return b.EmitN(adaptiveMaxIndices[n-1], c.Args[:2]...)[0]
+		})
+}
+
+func adaptiveMaxIndicesRow(n int) *Op {
+	return &Op{
+		ID: adaptiveMaxIndices[n-1], Name: fmt.Sprintf("adaptive_max_pool%dd_with_indices", n), Tags: TagNN | TagNotMethod,
+		Schema: fmt.Sprintf("(Tensor input, int[%d] output_size) -> (Tensor, Tensor)", n),
+		Meta: func(c *Call) ([]Result, error) {
+			shape, err := adaptiveShape(c, n, false)
+			if err != nil {
+				return nil, err
+			}
+			return pooledResults(c.Tensor(0), shape), nil
+		},
+		Backward: indexedPoolBack(n),
+	}
+}

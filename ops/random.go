@@ -1,0 +1,111 @@
+package ops
+
+import "tcdbg/ops/sym"
+
+// This file holds the operators that draw random numbers.
+
+func randomRows() []*Op {
+	return []*Op{
+		redraw(Uniform, "uniform", "(Tensor self, float from=0, float to=1) -> Tensor"),
+		redraw(Normal, "normal", "(Tensor self, float mean=0, float std=1) -> Tensor"),
+		redraw(Bernoulli, "bernoulli", "(Tensor self, float? p=None) -> Tensor"),
+		exponentialRow(), multinomialRow(),
+		randomLike(RandLike, "rand_like"), randomLike(RandnLike, "randn_like"),
+		{
+			ID: Randint, Name: "randint", Schema: "(int low, int high, int[] size, *, dtype? dtype=None, device? device=None, bool requires_grad=False) -> Tensor",
+			Tags: TagFactory | TagRandom | TagNotMethod | TagNoGrad,
+			Meta: func(c *Call) ([]Result, error) {
+				if sym.Ge(c.Int(0), c.Int(1)) {
+					return nil, Errorf("random_ expects 'from' to be less than 'to', but got from=%s >= to=%s", c.Int(0), c.Int(1))
+				}
+				return one(NewMeta(c.DTypeOr(3, Int64), c.DeviceOr(4, CPU), c.Ints(2))), checkSizes(c.Ints(2))
+			},
+		},
+		{
+			ID: Randperm, Name: "randperm", Schema: "(int n, *, dtype? dtype=None, device? device=None, bool requires_grad=False) -> Tensor",
+			Tags: TagFactory | TagRandom | TagNotMethod | TagNoGrad,
+			Meta: func(c *Call) ([]Result, error) {
+				return one(NewMeta(c.DTypeOr(1, Int64), c.DeviceOr(2, CPU), []sym.Int{c.Int(0)})), checkSizes([]sym.Int{c.Int(0)})
+			},
+		},
+		dropoutRow(),
+	}
+}
+
+// redraw is a function whose in-place form overwrites a tensor with numbers.
+func redraw(id ID, name, schema string) *Op {
+	return &Op{ID: id, Name: name, Schema: schema, Tags: TagRandom, Meta: selfLike, Backward: backOf(func(b B, c *BackwardCall) []Value {
+		return []Value{b.zeros(c.Tensor(0))}
+	})}
+}
+
+func exponentialRow() *Op {
+	row := redraw(Exponential, "exponential", "(Tensor self, float lambd=1) -> Tensor")
+	row.Meta = func(c *Call) ([]Result, error) {
+		if d := c.Tensor(0).DType; !d.IsFloat() {
+			return nil, Errorf("Exponential distribution is a continuous probability distribution. dtype must be a floating point but you specified %s", d.ScalarType())
+		}
+		if lambd := c.Float(1); !(lambd > 0) {
+			return nil, Errorf("exponential_ expects lambda > 0.0, but found lambda=%v", lambd)
+		}
+		return selfLike(c)
+	}
+	return row
+}
+
+// maxCategories is how many categories float32 tells apart.
+const maxCategories = 1 << 24
+
+func multinomialRow() *Op {
+	return &Op{
+		ID: Multinomial, Name: "multinomial", Schema: "(Tensor self, int num_samples, bool replacement=False) -> Tensor",
+		Tags: TagRandom | TagNoGrad,
+		Meta: func(c *Call) ([]Result, error) {
+			p, n := c.Tensor(0), c.Int(1)
+			last := len(p.Shape) - 1
+			switch {
+			case last != 0 && last != 1:
+				return nil, Errorf("prob_dist must be 1 or 2 dim")
+			case !p.DType.IsFloat():
+				return nil, Errorf("multinomial only supports floating-point dtypes for input, got: %s", p.DType.ScalarType())
+			case !sym.Ge(n, sym.C(1)):
+				return nil, Errorf("cannot sample n_sample <= 0 samples")
+			case !c.Bool(2) && !sym.Ge(p.Shape[last], n):
+				return nil, Errorf("cannot sample n_sample > prob_dist.size(-1) samples without replacement")
+			case sym.Ge(p.Shape[last], sym.C(maxCategories+1)):
+				return nil, Errorf("number of categories cannot exceed 2^24")
+			}
+			shape := append(append([]sym.Int{}, p.Shape[:last]...), n)
+			return one(NewMeta(Int64, p.Device, shape)), nil
+		},
+	}
+}
+
+func randomLike(id ID, name string) *Op {
+	row := likeRow(id, name, "", 1, TagRandom, nil)
+	return row
+}
+
+func dropoutRow() *Op {
+	return &Op{
+		ID: Dropout, Name: "dropout", Schema: "(Tensor input, float p=0.5, bool training=True, bool inplace=False) -> Tensor",
+		Tags: TagRandom | TagNN | TagNotMethod | TagMaybeView,
+		Meta: func(c *Call) ([]Result, error) {
+			if p := c.Float(1); p < 0 || p > 1 {
+				return nil, Errorf("dropout probability has to be between 0 and 1, but got %v", p)
+			}
+			return selfLike(c)
+		},
+		Decompose: decomp(func(b B, c *Call) Value {
+			x, p := c.Value(0), c.Float(1)
+			switch {
+			case p == 0 || !c.Bool(2) || sym.Is(numel(x.TensorMeta().Shape), 0):
+				return x
+			case p == 1:
+				return b.mul(x, b.Emit(ZerosLike, x))
+			}
+			noise := b.div(b.Emit(Bernoulli, b.Emit(EmptyLike, x), 1-p), 1-p)
+			return b.mul(x, noise)
+		}),
+	}
+}

@@ -1,0 +1,778 @@
+package ops
+
+import (
+	"math"
+
+	"tcdbg/ops/sym"
+)
+
+// This file holds the operators that fold dimensions away.
+
+const (
+	dimsSchema  = "(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor"
+	dimsDSchema = "(Tensor self, int[]? dim=None, bool keepdim=False, *, dtype? dtype=None) -> Tensor"
+)
+
+// reducedShape removes the marked dimensions, or sets them to 1.
+func reducedShape(shape []sym.Int, dims []bool, keep bool) []sym.Int {
+	out := make([]sym.Int, 0, len(shape))
+	for i, s := range shape {
+		switch {
+		case !dims[i]:
+			out = append(out, s)
+		case keep:
+			out = append(out, symOne)
+		}
+	}
+	return out
+}
+
+// reduceMeta is the rule of a reduction with schema (self, dim, keepdim, ...).
+// empty says whether a reduction over no elements has a value.
+func reduceMeta(dtype func(c *Call, d DType) (DType, error), empty bool) func(*Call) ([]Result, error) {
+	return func(c *Call) ([]Result, error) {
+		m := c.Tensor(0)
+		dims, err := wrapDims(c.Ints(1), len(m.Shape), true)
+		if err != nil {
+			return nil, err
+		}
+		d, err := dtype(c, m.DType)
+		if err != nil {
+			return nil, err
+		}
+		if err := checkEmpty(c, m, dims, empty); err != nil {
+			return nil, err
+		}
+		return one(reduced(m, d, dims, c.Bool(2))), nil
+	}
+}
+
+func checkEmpty(c *Call, m *TensorMeta, dims []bool, empty bool) error {
+	for i, r := range dims {
+		if empty || !r || !sym.Is(m.Shape[i], 0) {
+			continue
+		}
+		if len(c.Ints(1)) == 0 {
+			return Errorf("%s(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with the 'dim' argument.", c.Op.Name)
+		}
+		return IndexErrorf("%s(): Expected reduction dim %d to have non-zero size.", c.Op.Name, i)
+	}
+	return nil
+}
+
+// reduced describes the result; its dimensions keep the input's order in memory.
+func reduced(m *TensorMeta, d DType, dims []bool, keep bool) *TensorMeta {
+	shape := reducedShape(m.Shape, dims, keep)
+	out := NewMeta(d, m.Device, shape)
+	if IsContiguous(m) {
+		return out
+	}
+	kept := &TensorMeta{Shape: shape}
+	for i := range m.Shape {
+		switch {
+		case !dims[i]:
+			kept.Stride = append(kept.Stride, m.Stride[i])
+		case keep:
+			kept.Stride = append(kept.Stride, symZero)
+		}
+	}
+	out.Stride = iteratorStrides(shape, []*TensorMeta{kept})
+	return out
+}
+
+// dims returns the reduced dimensions of argument i in order.
+func (c *Call) dims(i int) []int {
+	m, err := wrapDims(c.Ints(i), len(c.Tensor(0).Shape), true)
+	if err != nil {
+		panic(err)
+	}
+	return trueDims(m)
+}
+
+// sumType counts integers in int64.
+func sumType(c *Call, d DType) (DType, error) {
+	if t, ok := c.Args[3].(DType); ok {
+		return t, nil
+	}
+	if !isFloaty(d) {
+		return Int64, nil
+	}
+	return d, nil
+}
+
+func meanType(c *Call, d DType) (DType, error) {
+	if t, ok := c.Args[3].(DType); ok {
+		d = t
+	}
+	if !isFloaty(d) {
+		return 0, Errorf("mean(): could not infer output dtype. Input dtype must be either a floating point or complex dtype. Got: %s", d.ScalarType())
+	}
+	return d, nil
+}
+
+func sameDType(_ *Call, d DType) (DType, error) { return d, nil }
+func floatDType(c *Call, d DType) (DType, error) {
+	if !isFloaty(d) {
+		return 0, Errorf("%s only support floating point and complex dtypes", c.Op.Name)
+	}
+	return d, nil
+}
+
+// unreduced brings the gradient (or result) v of a reduction back to the shape of
+// the input.
+func unreduced(b B, v Value, c *Call, keep bool, dims []int) Value {
+	m := c.Tensor(0)
+	if !keep && len(m.Shape) > 0 {
+		mask := make([]bool, len(m.Shape))
+		for _, d := range dims {
+			mask[d] = true
+		}
+		v = view2(b, v, reducedShape(m.Shape, mask, true))
+	}
+	return b.expand(v, m.Shape)
+}
+
+// view2 is view, made contiguous first where needed.
+func view2(b B, x Value, shape []sym.Int) Value { return b.Emit(Reshape, x, shape) }
+
+func reduceBack(f func(b B, c *BackwardCall, g Value, dims []int) Value) backFn {
+	return backOf(func(b B, c *BackwardCall) []Value {
+		if c.Grads[0] == nil {
+			return []Value{nil}
+		}
+		m := c.Tensor(0)
+		g := f(b, c, c.Grads[0], c.dims(1))
+		return []Value{b.cast(g, m.DType)}
+	})
+}
+
+// count is the number of elements that one result folds.
+func count(m *TensorMeta, dims []int) sym.Int {
+	n := symOne
+	for _, d := range dims {
+		n = sym.Mul(n, m.Shape[d])
+	}
+	return n
+}
+
+func reductionRows() []*Op {
+	return append(append(sumRows(), extremumRows()...), momentRows()...)
+}
+
+func sumRows() []*Op {
+	return []*Op{
+		{
+			ID: Sum, Name: "sum", Schema: dimsDSchema, Tags: TagReduction, Meta: reduceMeta(sumType, true),
+			Backward: reduceBack(func(b B, c *BackwardCall, g Value, dims []int) Value {
+				return unreduced(b, g, c.Call, c.Bool(2), dims)
+			}),
+		},
+		{
+			ID: Mean, Name: "mean", Schema: dimsDSchema, Tags: TagReduction, Meta: reduceMeta(meanType, true),
+			Backward: reduceBack(func(b B, c *BackwardCall, g Value, dims []int) Value {
+				return b.div(unreduced(b, g, c.Call, c.Bool(2), dims), count(c.Tensor(0), dims))
+			}),
+		},
+		{
+			ID: Nansum, Name: "nansum", Schema: dimsDSchema, Tags: TagReduction, Meta: reduceMeta(sumType, true),
+			Decompose: decomp(func(b B, c *Call) Value {
+				x := c.Value(0)
+				if x.TensorMeta().DType.IsFloat() {
+					x = b.where(b.Emit(Isnan, x), scalarLike(x, 0), x)
+				}
+				return b.Emit(Sum, x, c.Args[1], c.Args[2], c.Args[3])
+			}),
+			Backward: reduceBack(func(b B, c *BackwardCall, g Value, dims []int) Value {
+				return b.mask(unreduced(b, g, c.Call, c.Bool(2), dims), b.not(b.Emit(Isnan, c.Value(0))))
+			}),
+		},
+		{
+			ID: Any, Name: "any", Schema: dimsSchema, Tags: TagReduction | TagNoGrad, Meta: reduceMeta(boolOrByte, true),
+		},
+		{
+			ID: AllOf, Name: "all", Schema: dimsSchema, Tags: TagReduction | TagNoGrad, Meta: reduceMeta(boolOrByte, true),
+		},
+		{
+			ID: CountNonzero, Name: "count_nonzero", Schema: "(Tensor self, int[]? dim=None) -> Tensor", Tags: TagReduction | TagNoGrad,
+			Meta: func(c *Call) ([]Result, error) {
+				m := c.Tensor(0)
+				dims, err := wrapDims(c.Ints(1), len(m.Shape), true)
+				if err != nil {
+					return nil, err
+				}
+				return one(reduced(m, Int64, dims, false)), nil
+			},
+			Decompose: decomp(func(b B, c *Call) Value {
+				return b.Emit(Sum, b.ne(c.Value(0), 0), c.Args[1], false)
+			}),
+		},
+		{
+			ID: Prod, Name: "prod", Schema: "(Tensor self, int? dim=None, bool keepdim=False, *, dtype? dtype=None) -> Tensor", Tags: TagReduction,
+			Meta: func(c *Call) ([]Result, error) {
+				d, err := sumType(c, c.Tensor(0).DType)
+				if err != nil {
+					return nil, err
+				}
+				return dimResult(c, d, true)
+			},
+			Backward: backOf(prodBack),
+		},
+		cumRow(Cumsum, "cumsum", func(b B, c *BackwardCall, g Value, dim int) Value {
+			return reverseCumsum(b, g, dim)
+		}),
+		cumRow(Cumprod, "cumprod", cumprodBack),
+	}
+}
+
+// boolOrByte: any and all of bytes are bytes.
+func boolOrByte(_ *Call, d DType) (DType, error) {
+	if d == Uint8 {
+		return Uint8, nil
+	}
+	return Bool, nil
+}
+
+// dimResult is the rule of (self, int? dim, bool keepdim): no dim means all.
+func dimResult(c *Call, d DType, empty bool) ([]Result, error) {
+	m := c.Tensor(0)
+	mask := make([]bool, len(m.Shape))
+	for i := range mask {
+		mask[i] = c.IsNone(1)
+	}
+	if !c.IsNone(1) {
+		i, err := WrapDim(c.Int(1), len(m.Shape))
+		if err != nil {
+			return nil, err
+		}
+		if len(mask) > 0 {
+			mask[i] = true
+		}
+	}
+	for i, r := range mask {
+		if r && !empty && sym.Is(m.Shape[i], 0) {
+			if c.IsNone(1) {
+				return nil, Errorf("%s(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with the 'dim' argument.", c.Op.Name)
+			}
+			return nil, IndexErrorf("%s(): Expected reduction dim %d to have non-zero size.", c.Op.Name, i)
+		}
+	}
+	return one(reduced(m, d, mask, c.Bool(2))), nil
+}
+
+// oneDim is the dimensions of (self, int? dim): all for None.
+func (c *Call) oneDim() []int {
+	n := len(c.Tensor(0).Shape)
+	if c.IsNone(1) {
+		return seq(0, n)
+	}
+	if n == 0 {
+		return nil
+	}
+	d, err := WrapDim(c.Int(1), n)
+	if err != nil {
+		panic(err)
+	}
+	return []int{d}
+}
+
+// prodBack multiplies the other elements: products from the left and from the
+// right, exact with zeros too.
+func prodBack(b B, c *BackwardCall) []Value {
+	g := c.Grads[0]
+	if g == nil {
+		return []Value{nil}
+	}
+	x := c.Value(0)
+	m := x.TensorMeta()
+	if len(m.Shape) == 0 {
+		return []Value{b.cast(g, m.DType)}
+	}
+	dim := 0
+	flat := x
+	if c.IsNone(1) {
+		flat = b.reshape(x, numel(m.Shape))
+		g = b.reshape(g, symOne)
+	} else {
+		dim = c.oneDim()[0]
+		if !c.Bool(2) {
+			g = b.unsqueeze(g, dim)
+		}
+	}
+	fm := flat.TensorMeta()
+	g = b.expand(g, fm.Shape)
+	n := fm.Shape[dim]
+	oneShape := replaced(fm.Shape, dim, symOne)
+	ones := b.full(oneShape, 1, g.TensorMeta())
+	xs := b.cast(flat, g.TensorMeta().DType)
+	left := b.Emit(Cumprod, b.cat(dim, ones, b.slice(xs, dim, symZero, sym.Sub(n, symOne))), sym.C(dim))
+	rev := b.Emit(Flip, xs, sym.Consts([]int{dim}))
+	right := b.Emit(Cumprod, b.cat(dim, ones, b.slice(rev, dim, symZero, sym.Sub(n, symOne))), sym.C(dim))
+	out := b.mul(g, b.mul(left, b.Emit(Flip, right, sym.Consts([]int{dim}))))
+	// Without zeros the product is divided by each factor, as PyTorch does.
+	whole := c.Outs[0]
+	if !c.IsNone(1) && !c.Bool(2) {
+		whole = b.unsqueeze(whole, dim)
+	}
+	quotient := b.mul(g, b.div(b.reshape(b.expand(b.reshape(whole, oneShape...), fm.Shape), fm.Shape...), xs))
+	out = b.where(b.Emit(Any, b.eq(xs, 0.0)), out, quotient)
+	return []Value{b.cast(b.reshape(out, m.Shape...), m.DType)}
+}
+
+func (b B) cat(dim int, xs ...Value) Value { return b.Emit(Cat, xs, sym.C(dim)) }
+
+// reverseCumsum sums from each element to the end.
+func reverseCumsum(b B, g Value, dim int) Value {
+	d := []sym.Int{sym.C(dim)}
+	return b.Emit(Flip, b.Emit(Cumsum, b.Emit(Flip, g, d), sym.C(dim)), d)
+}
+
+func cumRow(id ID, name string, back func(b B, c *BackwardCall, g Value, dim int) Value) *Op {
+	return &Op{
+		ID: id, Name: name, Schema: "(Tensor self, int dim, *, dtype? dtype=None) -> Tensor",
+		Meta: func(c *Call) ([]Result, error) {
+			m := c.Tensor(0)
+			if _, err := WrapDim(c.Int(1), len(m.Shape)); err != nil {
+				return nil, err
+			}
+			d := c.DTypeOr(2, m.DType)
+			if c.IsNone(2) && !isFloaty(d) {
+				d = Int64
+			}
+			return one(&TensorMeta{DType: d, Device: m.Device, Shape: m.Shape, Stride: LikeStrides(m)}), nil
+		},
+		Backward: backOf(func(b B, c *BackwardCall) []Value {
+			g, m := c.Grads[0], c.Tensor(0)
+			if g == nil {
+				return []Value{nil}
+			}
+			if len(m.Shape) > 0 {
+				dim, _ := WrapDim(c.Int(1), len(m.Shape))
+				g = back(b, c, g, dim)
+			}
+			return []Value{b.cast(g, m.DType)}
+		}),
+	}
+}
+
+// cumprodBack: d out[j] / d x[i] is the product of x[0..j] without x[i]. The
+// quotient form serves where no element is zero; zeros are handled by the
+// product over an explicit mask, which costs n times the memory.
+func cumprodBack(b B, c *BackwardCall, g Value, dim int) Value {
+	x := b.cast(c.Value(0), g.TensorMeta().DType)
+	m := x.TensorMeta()
+	n, rank := m.Shape[dim], len(m.Shape)
+	// wide[.., i, j, ..] is x[j] with x[i] replaced by 1 and zero for j < i.
+	shape := inserted(m.Shape, dim, n)
+	wide := b.expand(b.unsqueeze(x, dim), shape)
+	idx := b.arange(n, m)
+	row := make([]sym.Int, rank+1)
+	col := make([]sym.Int, rank+1)
+	for i := range row {
+		row[i], col[i] = symOne, symOne
+	}
+	row[dim], col[dim+1] = n, n
+	ri, ci := b.view(idx, row...), b.view(idx, col...)
+	prods := b.Emit(Cumprod, b.where(b.eq(ri, ci), scalarLike(x, 1), wide), sym.C(dim+1))
+	prods = b.where(b.ge(ci, ri), prods, scalarLike(x, 0))
+	out := b.sum(b.mul(prods, b.unsqueeze(g, dim)), false, dim+1)
+	if d := m.DType; OpMath(d) != d { // rounds as the quotient does, where there is one
+		quotient := b.div(reverseCumsum(b, b.mul(c.Outs[0], g), dim), x)
+		return b.where(b.eq(x, 0.0), out, quotient)
+	}
+	return out
+}
+
+func extremumRows() []*Op {
+	return []*Op{
+		amaxRow(Amax, "amax"), amaxRow(Amin, "amin"),
+		maxRow(Max, "max", Amax), maxRow(Min, "min", Amin),
+		maxDimRow(MaxDim, "max", Argmax), maxDimRow(MinDim, "min", Argmin),
+		argRow(Argmax, "argmax"), argRow(Argmin, "argmin"),
+	}
+}
+
+// chosenBack is the derivative of a reduction to one of the elements: those equal to
+// it share the gradient; where it is NaN, those that are NaN.
+func chosenBack() func(Builder, *BackwardCall) []Value {
+	return backOf(func(b B, c *BackwardCall) []Value {
+		g, x, y := c.Grads[0], c.Value(0), c.Outs[0]
+		if g == nil {
+			return []Value{nil}
+		}
+		hit := b.eq(x, y)
+		if x.TensorMeta().DType.IsFloat() {
+			hit = b.or(hit, b.and(b.Emit(Isnan, x), b.Emit(Isnan, y)))
+		}
+		return []Value{b.mask(b.div(g, b.cast(b.sum(hit, false), g.TensorMeta().DType)), hit)}
+	})
+}
+
+// evenly gives g to the elements of x that equal the extremum y, in equal parts.
+func evenly(b B, c *BackwardCall, g, y Value, keep bool, dims []int) Value {
+	hit := b.eq(c.Value(0), unreduced(b, y, c.Call, keep, dims))
+	n := unreduced(b, b.sum(hit, true, dims...), c.Call, true, dims)
+	if len(dims) == 0 {
+		n = b.sum(hit, false)
+	}
+	return b.div(b.mask(unreduced(b, g, c.Call, keep, dims), hit), b.cast(n, g.TensorMeta().DType))
+}
+
+func amaxRow(id ID, name string) *Op {
+	return &Op{
+		ID: id, Name: name, Schema: "(Tensor self, int[]? dim=[], bool keepdim=False) -> Tensor", Tags: TagReduction, Meta: reduceMeta(sameDType, false),
+		Backward: reduceBack(func(b B, c *BackwardCall, g Value, dims []int) Value {
+			return evenly(b, c, g, c.Outs[0], c.Bool(2), dims)
+		}),
+	}
+}
+
+func maxRow(id ID, name string, amax ID) *Op {
+	return &Op{
+		ID: id, Name: name, Schema: selfOnly, Tags: TagReduction,
+		Meta: func(c *Call) ([]Result, error) {
+			m := c.Tensor(0)
+			if sym.Is(numel(m.Shape), 0) {
+				return nil, Errorf("%s(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with the 'dim' argument.", c.Op.Name)
+			}
+			return one(NewMeta(m.DType, m.Device, nil)), nil
+		},
+		Decompose: decomp(func(b B, c *Call) Value { return b.Emit(amax, c.Value(0)) }),
+		Backward:  chosenBack(),
+		GradName:  map[string]string{"max": "MaxBackward1", "min": "MinBackward1"}[name],
+	}
+}
+
+func maxDimRow(id ID, name string, arg ID) *Op {
+	return &Op{
+		ID: id, Name: name, Overload: "dim", Schema: "(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", Tags: TagReduction,
+		Meta: func(c *Call) ([]Result, error) {
+			res, err := dimResult(c, c.Tensor(0).DType, false)
+			if err != nil {
+				return nil, err
+			}
+			idx := *res[0].(*TensorMeta)
+			idx.DType = Int64
+			return []Result{res[0], &idx}, nil
+		},
+		Decompose: func(bb Builder, c *Call) []Value {
+			b := B{bb}
+			x := c.Value(0)
+			wide := x
+			if x.TensorMeta().DType == Bool {
+				wide = b.cast(x, Uint8)
+			}
+			if len(x.TensorMeta().Shape) == 0 {
+				return []Value{b.Emit(Clone, x), b.Emit(arg, wide, c.Args[1], c.Args[2])}
+			}
+			idx := b.Emit(arg, wide, c.Args[1], true)
+			val := b.Emit(Gather, x, c.Args[1], idx)
+			if !c.Bool(2) {
+				d := c.oneDim()[0]
+				idx, val = b.squeeze(idx, d), b.squeeze(val, d)
+			}
+			return []Value{val, idx}
+		},
+		Backward: backOf(func(b B, c *BackwardCall) []Value {
+			return []Value{valueSelectBack(b, c, c.Bool(2))}
+		}),
+	}
+}
+
+// valueSelectBack scatters the gradient of selected values to where they came
+// from; Outs[1] are their positions along argument 1.
+func valueSelectBack(b B, c *BackwardCall, keep bool) Value {
+	g, m := c.Grads[0], c.Tensor(0)
+	if g == nil {
+		return nil
+	}
+	if len(m.Shape) == 0 {
+		return g
+	}
+	d, _ := WrapDim(c.Int(1), len(m.Shape))
+	idx := c.Outs[1]
+	if !keep {
+		g, idx = b.unsqueeze(g, d), b.unsqueeze(idx, d)
+	}
+	return b.Emit(Scatter, b.zeros(m), sym.C(d), idx, g)
+}
+
+func argRow(id ID, name string) *Op {
+	return &Op{
+		ID: id, Name: name, Schema: "(Tensor self, int? dim=None, bool keepdim=False) -> Tensor", Tags: TagReduction | TagNoGrad,
+		Meta: func(c *Call) ([]Result, error) {
+			if _, err := notFor(isBool)(c.Op, c.Tensor(0).DType); err != nil {
+				return nil, err
+			}
+			return dimResult(c, Int64, false)
+		},
+	}
+}
+
+func momentRows() []*Op {
+	const schema = "(Tensor self, int[]? dim=None, *, Scalar? correction=1, bool keepdim=False) -> "
+	moment := func(id ID, name string, f func(b B, c *Call) []Value, n int) *Op {
+		ret := "Tensor"
+		if n == 2 {
+			ret = "(Tensor, Tensor)"
+		}
+		return &Op{
+			ID: id, Name: name, Schema: schema + ret, Tags: TagReduction,
+			Meta: func(c *Call) ([]Result, error) {
+				m := c.Tensor(0)
+				dims, err := wrapDims(c.Ints(1), len(m.Shape), true)
+				if err != nil {
+					return nil, err
+				}
+				if _, err := floatDType(c, m.DType); err != nil {
+					return nil, Errorf("std and var only support floating point and complex dtypes")
+				}
+				out := reduced(m, realType(m.DType), dims, c.Bool(3))
+				if n == 2 {
+					return []Result{out, reduced(m, m.DType, dims, c.Bool(3))}, nil
+				}
+				return one(out), nil
+			},
+			Decompose: func(bb Builder, c *Call) []Value { return f(B{bb}, c) },
+		}
+	}
+	v := moment(Var, "var", func(b B, c *Call) []Value { v, _ := variance(b, c); return []Value{v} }, 1)
+	v.Backward = backOf(varBack)
+	s := moment(Std, "std", func(b B, c *Call) []Value {
+		m := c.Tensor(0)
+		if OpMath(m.DType) == m.DType {
+			v, _ := variance(b, c)
+			return []Value{b.sqrt(v)}
+		}
+		// The variance of half precision may lie beyond its range.
+		v, _ := variance(b, &Call{c.Op, append([]Arg{b.cast(c.Value(0), OpMath(m.DType))}, c.Args[1:]...)})
+		return []Value{b.cast(b.sqrt(v), m.DType)}
+	}, 1)
+	s.Backward = backOf(stdBack)
+	vm := moment(VarMean, "var_mean", func(b B, c *Call) []Value { v, m := variance(b, c); return []Value{v, m} }, 2)
+	vm.Tags |= TagNotMethod
+	vm.Backward = backOf(func(b B, c *BackwardCall) []Value { return momentsBack(b, c, c.Grads[0]) })
+	return []*Op{
+		v, s, vm,
+		{
+			ID: Logsumexp, Name: "logsumexp", Schema: "(Tensor self, int[] dim, bool keepdim=False) -> Tensor", Tags: TagReduction,
+			Meta: reduceMeta(func(_ *Call, d DType) (DType, error) { return FloatType(d), nil }, true),
+			Decompose: decompF(func(b B, c *Call) Value {
+				x := floated(b, floatType, c.Value(0))
+				dims := c.dims(1)
+				if len(x.TensorMeta().Shape) == 0 {
+					return b.Emit(Clone, x)
+				}
+				if sym.Is(numel(x.TensorMeta().Shape), 0) {
+					return b.log(b.Emit(Sum, b.exp(x), c.Args[1], c.Args[2]))
+				}
+				m := b.amax(x, true, dims...)
+				m = b.where(b.Emit(Isfinite, m), m, 0.0)
+				s := b.log(b.sum(b.exp(b.sub(x, m)), true, dims...))
+				out := b.add(s, m)
+				if !c.Bool(2) {
+					out = b.Emit(Squeeze, out, sym.Consts(dims))
+				}
+				return out
+			}),
+			Backward: reduceBack(func(b B, c *BackwardCall, g Value, dims []int) Value {
+				e := b.exp(b.sub(c.Value(0), unreduced(b, c.Outs[0], c.Call, c.Bool(2), dims)))
+				return b.mul(unreduced(b, g, c.Call, c.Bool(2), dims), e)
+			}),
+		},
+		normRow(),
+	}
+}
+
+// variance returns variance and mean over the dimensions of argument 1.
+func variance(b B, c *Call) (v, mean Value) {
+	x := c.Value(0)
+	m := x.TensorMeta()
+	dims := c.dims(1)
+	wide := b.cast(x, OpMath(m.DType))
+	mu := wide
+	if len(m.Shape) > 0 {
+		mu = b.mean(wide, true, dims...)
+	}
+	square := absSquare(b, b.sub(wide, mu))
+	if len(m.Shape) == 0 {
+		v = square
+	} else {
+		v = b.sum(square, c.Bool(3), dims...)
+	}
+	v = b.div(v, varDivisor(c, dims))
+	if len(m.Shape) > 0 && !c.Bool(3) {
+		mu = b.Emit(Squeeze, mu, sym.Consts(dims))
+	}
+	return b.cast(v, realType(m.DType)), b.cast(mu, m.DType)
+}
+
+// absSquare is |x|^2, a real number.
+func absSquare(b B, x Value) Value {
+	if x.TensorMeta().DType.IsComplex() {
+		return b.add(b.sq(complexPart(b, x, 0)), b.sq(complexPart(b, x, 1)))
+	}
+	return b.sq(x)
+}
+
+// varDivisor is max(n - correction, 0).
+func varDivisor(c *Call, dims []int) Arg {
+	n := count(c.Tensor(0), dims)
+	corr := 1.0
+	if !c.IsNone(2) {
+		corr = c.Float(2)
+	}
+	if corr == math.Trunc(corr) {
+		d := sym.Sub(n, sym.Const(int64(corr)))
+		if v, ok := d.IsConst(); ok {
+			return math.Max(float64(v), 0)
+		}
+		return d
+	}
+	return math.Max(float64(sym.Force(n))-corr, 0)
+}
+
+func varBack(b B, c *BackwardCall) []Value {
+	g := c.Grads[0]
+	if g == nil {
+		return []Value{nil}
+	}
+	return []Value{varGrad(b, c, g)}
+}
+
+func varGrad(b B, c *BackwardCall, g Value) Value {
+	x, dims, keep := c.Value(0), c.dims(1), c.Bool(3)
+	mu := x
+	if len(c.Tensor(0).Shape) > 0 {
+		mu = b.mean(x, true, dims...)
+	}
+	g = unreduced(b, g, c.Call, keep, dims)
+	if n, known := varDivisor(c.Call, dims).(float64); known {
+		g = b.mul(g, 2/n)
+	} else {
+		g = b.div(b.mul(g, 2.0), varDivisor(c.Call, dims))
+	}
+	return b.mul(g, b.sub(x, mu))
+}
+
+func stdBack(b B, c *BackwardCall) []Value {
+	if c.Grads[0] == nil {
+		return []Value{nil}
+	}
+	return []Value{varGrad(b, c, ofVariance(b, c.Grads[0], c.Outs[0]))}
+}
+
+// ofVariance turns the gradient of a deviation y into that of the variance.
+func ofVariance(b B, g, y Value) Value {
+	h := b.div(g, b.mul(y, 2.0))
+	return b.where(b.eq(y, 0.0), scalarLike(h, 0), h)
+}
+
+// momentsBack adds the gradients of a variance and of the mean beside it.
+func momentsBack(b B, c *BackwardCall, gv Value) []Value {
+	var out Value
+	if gv != nil {
+		out = varGrad(b, c, gv)
+	}
+	if gm := c.Grads[1]; gm != nil {
+		dims := c.dims(1)
+		mean := unreduced(b, b.div(gm, count(c.Tensor(0), dims)), c.Call, c.Bool(3), dims)
+		if out == nil {
+			return []Value{mean}
+		}
+		out = b.add(out, mean)
+	}
+	return []Value{out}
+}
+
+// normRow is torch.norm and linalg.vector_norm: p defaults to 2.
+func normRow() *Op {
+	return &Op{
+		ID: Norm, Name: "norm", Schema: "(Tensor self, Scalar? p=2, int[]? dim=None, bool keepdim=False, *, dtype? dtype=None) -> Tensor", Tags: TagReduction,
+		Meta: func(c *Call) ([]Result, error) {
+			m := c.Tensor(0)
+			dims, err := wrapDims(c.Ints(2), len(m.Shape), true)
+			if err != nil {
+				return nil, err
+			}
+			d := c.DTypeOr(4, m.DType)
+			if !isFloaty(d) {
+				return nil, Errorf("linalg.vector_norm: Expected a floating point or complex tensor as input. Got %s", d.ScalarType())
+			}
+			return one(reduced(m, realType(d), dims, c.Bool(3))), nil
+		},
+		Decompose: decompF(func(b B, c *Call) Value {
+			x := c.Value(0)
+			if c.Tensor(0).DType.IsComplex() {
+				x = b.Emit(Abs, x)
+			} else {
+				x = b.cast(x, OpMath(c.DTypeOr(4, c.Tensor(0).DType)))
+			}
+			return vectorNorm(b, x, c.Args[1], c.dims(2), c.Bool(3))
+		}),
+		Backward: backOf(normBack),
+	}
+}
+
+func vectorNorm(b B, x Value, p Arg, dims []int, keep bool) Value {
+	a := b.Emit(Abs, x)
+	order := 2.0
+	if p != nil {
+		order = NumberOf(p)
+	}
+	list := sym.Consts(dims)
+	switch {
+	case len(x.TensorMeta().Shape) == 0 && order != 0:
+		return a
+	case math.IsInf(order, 1):
+		return b.Emit(Amax, a, list, keep)
+	case math.IsInf(order, -1):
+		return b.Emit(Amin, a, list, keep)
+	case order == 0:
+		return b.cast(b.Emit(Sum, b.ne(x, 0), list, keep), x.TensorMeta().DType)
+	case order == 1:
+		return b.Emit(Sum, a, list, keep)
+	case order == 2:
+		return b.sqrt(b.Emit(Sum, b.sq(x), list, keep))
+	}
+	return b.pow(b.Emit(Sum, b.pow(a, order), list, keep), 1/order)
+}
+
+// signOf is x/|x|, zero at zero, of real and complex numbers.
+func signOf(b B, x Value) Value {
+	if x.TensorMeta().DType.IsComplex() {
+		return b.sgn(x)
+	}
+	return b.Emit(Sign, x)
+}
+
+func normBack(b B, c *BackwardCall) []Value {
+	g := c.Grads[0]
+	if g == nil {
+		return []Value{nil}
+	}
+	x, dims, keep := c.Value(0), c.dims(2), c.Bool(3)
+	order := 2.0
+	if !c.IsNone(1) {
+		order = c.Float(1)
+	}
+	gs, ys := unreduced(b, g, c.Call, keep, dims), unreduced(b, c.Outs[0], c.Call, keep, dims)
+	sgn := signOf(b, x)
+	var out Value
+	switch {
+	case order == 0:
+		out = b.zeros(x.TensorMeta())
+	case order == 1:
+		out = b.mul(gs, sgn)
+	case order == 2:
+		r := b.mul(gs, b.div(x, ys))
+		out = b.where(b.eq(ys, 0.0), scalarLike(r, 0), r)
+	case math.IsInf(order, 0):
+		hit := b.eq(b.Emit(Abs, x), ys)
+		n := b.cast(b.sum(hit, true, dims...), gs.TensorMeta().DType)
+		out = b.mask(b.div(b.mul(gs, sgn), n), hit)
+	default:
+		r := b.mul(b.mul(gs, sgn), b.div(b.pow(b.Emit(Abs, x), order-1), b.pow(ys, order-1)))
+		out = b.where(b.eq(ys, 0.0), scalarLike(r, 0), r)
+	}
+	return []Value{b.cast(out, x.TensorMeta().DType)}
+}

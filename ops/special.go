@@ -1,0 +1,312 @@
+package ops
+
+import (
+	"math"
+
+	"tcdbg/ops/sym"
+)
+
+// This file holds the special functions and the rarer pointwise operators.
+
+func specialRows() []*Op {
+	return append(append(specialUnaryRows(), specialPairRows()...), testRows()...)
+}
+
+func specialUnaryRows() []*Op {
+	scaled := func(k float64) func(b B, x Value) Value {
+		return func(b B, x Value) Value { return b.mul(x, k) }
+	}
+	linear := func(id ID, name string, k float64) *Op {
+		return unaryRow(id, name, floatType, unaryBack(func(b B, g, x, y Value) Value { return b.mul(g, k) }), scaled(k))
+	}
+	special := func(id ID, name string, back func(b B, g, x, y Value) Value, dec func(b B, x Value) Value) *Op {
+		var bk backFn
+		if back != nil {
+			bk = unaryBack(back)
+		}
+		row := unaryRow(id, name, floatType, bk, dec)
+		row.Tags |= TagNotMethod
+		return row
+	}
+	return []*Op{
+		linear(Deg2rad, "deg2rad", math.Pi/180), linear(Rad2deg, "rad2deg", 180/math.Pi),
+		unaryRow(Sinc, "sinc", floatType, unaryBack(func(b B, g, x, y Value) Value {
+			px, pxx := b.mul(x, math.Pi), b.mul(b.sq(x), math.Pi)
+			d := b.mul(g, b.div(b.sub(b.mul(px, b.Emit(Cos, px)), b.Emit(Sin, px)), pxx))
+			return b.where(b.eq(pxx, 0.0), scalarLike(d, 0), d)
+		}), func(b B, x Value) Value {
+			px := b.mul(x, math.Pi)
+			return b.where(b.eq(x, 0.0), 1.0, b.div(b.Emit(Sin, px), px))
+		}),
+		composite(Positive, "positive", selfOnly, TagView, func(b B, c *Call) Value {
+			if c.Tensor(0).DType == Bool {
+				refuse(Errorf("The `+` operator, on a bool tensor is not supported."))
+			}
+			return b.Emit(Alias, c.Value(0))
+		}),
+		composite(Sgn, "sgn", selfOnly, TagPointwise, func(b B, c *Call) Value {
+			if c.Tensor(0).DType.IsComplex() {
+				return b.sgn(c.Value(0))
+			}
+			return b.Emit(Sign, c.Value(0))
+		}),
+		unaryRow(Signbit, "signbit", boolType, nil, nil),
+		composite(Isposinf, "isposinf", selfOnly, TagPointwise|TagNoGrad, func(b B, c *Call) Value { return isInfinite(b, c, 1) }),
+		composite(Isneginf, "isneginf", selfOnly, TagPointwise|TagNoGrad, func(b B, c *Call) Value { return isInfinite(b, c, -1) }),
+		composite(Isreal, "isreal", selfOnly, TagPointwise|TagNoGrad, func(b B, c *Call) Value {
+			if c.Tensor(0).DType.IsComplex() {
+				return b.eq(complexPart(b, c.Value(0), 1), 0.0)
+			}
+			return b.Emit(OnesLike, c.Value(0), Bool)
+		}),
+		special(I0, "i0", func(b B, g, x, y Value) Value { return b.mul(g, b.Emit(I1, x)) }, nil),
+		special(I0e, "special.i0e", func(b B, g, x, y Value) Value {
+			return b.mul(g, b.sub(b.Emit(I1e, x), b.mul(b.Emit(Sign, x), y)))
+		}, nil),
+		special(I1, "special.i1", func(b B, g, x, y Value) Value {
+			return b.mul(g, b.where(b.eq(x, 0.0), 0.5, b.sub(b.Emit(I0, x), b.div(y, x))))
+		}, nil),
+		special(I1e, "special.i1e", func(b B, g, x, y Value) Value {
+			d := b.sub(b.Emit(I0e, x), b.mul(y, b.add(b.Emit(Sign, x), b.inv(x))))
+			return b.mul(g, b.where(b.eq(x, 0.0), 0.5, d))
+		}, nil),
+		ndtrRow(special),
+		special(LogNdtr, "special.log_ndtr", func(b B, g, x, y Value) Value {
+			return b.mul(b.div(g, math.Sqrt(2*math.Pi)), b.exp(b.neg(b.add(y, b.div(b.sq(x), 2)))))
+		}, nil),
+		special(Ndtri, "special.ndtri", func(b B, g, x, y Value) Value {
+			return b.mul(g, b.mul(b.exp(b.mul(b.sq(y), 0.5)), math.Sqrt(2*math.Pi)))
+		}, ndtri),
+		special(Entr, "special.entr", func(b B, g, x, y Value) Value {
+			return b.mul(g, b.sub(b.neg(b.log(x)), 1))
+		}, func(b B, x Value) Value {
+			inner := b.where(b.gt(x, 0.0), b.neg(b.mul(x, b.log(x))), b.where(b.eq(x, 0.0), 0.0, math.Inf(-1)))
+			return b.where(b.Emit(Isnan, x), x, inner)
+		}),
+		special(Erfcx, "special.erfcx", func(b B, g, x, y Value) Value {
+			return b.mul(g, b.sub(b.mul(b.mul(x, y), 2.0), 2/math.Sqrt(math.Pi)))
+		}, nil),
+		composite(Mvlgamma, "mvlgamma", "(Tensor self, int p) -> Tensor", TagPointwise, func(b B, c *Call) Value {
+			p := c.Num(1)
+			if p < 1 {
+				refuse(Errorf("p has to be greater than or equal to 1"))
+			}
+			x := floated(b, floatType, c.Value(0))
+			d := x.TensorMeta().DType
+			steps := b.cast(b.mul(b.cast(b.arange(sym.C(p), x.TensorMeta()), Float64), 0.5), d)
+			args := b.add(b.unsqueeze(x, -1), b.sub(steps, float64(p-1)/2))
+			return b.Emit(Contiguous, b.add(b.sum(b.Emit(Lgamma, args), false, -1), float64(p*(p-1))/4*math.Log(math.Pi)))
+		}),
+	}
+}
+
+// ndtrRow is the distribution of a normal variable. Half precision rounds between
+// PyTorch's steps; elsewhere the lower tail keeps its digits.
+func ndtrRow(special func(id ID, name string, back func(b B, g, x, y Value) Value, dec func(b B, x Value) Value) *Op) *Op {
+	const (
+		rsqrt2    = 0.7071067811865476
+		twoSqrtPi = 1.1283791670955126
+	)
+	row := special(Ndtr, "special.ndtr", func(b B, g, x, y Value) Value {
+		if d := g.TensorMeta().DType; OpMath(d) != d {
+			slope := b.mul(b.exp(b.neg(b.sq(b.mul(x, rsqrt2)))), twoSqrtPi)
+			return b.mul(b.mul(b.mul(g, 0.5), slope), rsqrt2)
+		}
+		return b.mul(g, b.mul(b.exp(b.mul(b.sq(x), -0.5)), 0.3989422804014327))
+	}, nil)
+	row.Decompose = decomp(func(b B, c *Call) Value {
+		x := floated(b, floatType, c.Value(0))
+		if d := x.TensorMeta().DType; OpMath(d) != d {
+			return b.mul(b.add(b.Emit(Erf, b.mul(x, rsqrt2)), 1), 0.5)
+		}
+		return b.mul(b.Emit(Erfc, b.mul(x, -rsqrt2)), 0.5)
+	})
+	return row
+}
+
+// ndtri is the inverse of ndtr: of the lower half, which keeps its digits, with the
+// other sign above. From erfinv, or near 0 from the asymptotic form, Newton's
+// method leads to the logarithm of the probability.
+func ndtri(b B, x Value) Value {
+	const halfLog2Pi = 0.9189385332046727
+	d := x.TensorMeta().DType
+	wide := b.cast(x, Float64)
+	low := b.where(b.gt(wide, 0.5), b.sub(1.0, wide), wide)
+	near := b.mul(b.Emit(Erfinv, b.sub(b.mul(b.Emit(ClampMin, low, 0.1), 2.0), 1.0)), math.Sqrt2)
+
+	inside := b.Emit(Clamp, low, 1e-310, 0.1)
+	log := b.log(inside)
+	s := b.sqrt(b.mul(log, -2.0))
+	y := b.sub(b.div(b.add(b.log(s), halfLog2Pi), s), s)
+	for range 4 {
+		p := b.Emit(LogNdtr, y)
+		slope := b.exp(b.sub(b.mul(b.sq(y), -0.5), b.add(p, halfLog2Pi)))
+		y = b.sub(y, b.div(b.sub(p, log), slope))
+	}
+	y = b.where(b.lt(low, 0.1), y, near)
+	y = b.where(b.eq(low, 0.0), math.Inf(-1), b.where(b.lt(low, 0.0), math.NaN(), y))
+	return b.cast(b.where(b.gt(wide, 0.5), b.neg(y), y), d)
+}
+
+func isInfinite(b B, c *Call, sign int) Value {
+	x := c.Value(0)
+	if !x.TensorMeta().DType.IsFloat() {
+		return b.Emit(ZerosLike, x, Bool)
+	}
+	return b.eq(x, math.Inf(sign))
+}
+
+func specialPairRows() []*Op {
+	xlog := func(id ID, name string, log ID, back func(b B, x, y Arg) Value) *Op {
+		row := binaryRow(id, name, floatType, pairBack(
+			func(b B, g Value, x, y Arg, _ Value) Value {
+				l := b.Emit(log, b.cast(tensorOf(b, y, g), g.TensorMeta().DType))
+				return b.mul(g, b.where(b.and(b.eq(x, 0.0), b.le(tensorOf(b, y, g), map[ID]float64{Log: 0, Log1p: -1}[log])), scalarLike(l, 0), l))
+			},
+			func(b B, g Value, x, y Arg, _ Value) Value { return back(b, b.mul(g, x), y) }),
+			nil)
+		row.Schema = twoOperands
+		return row
+	}
+	// fmax and fmin: equal operands share the gradient, a NaN gets none beside a
+	// number; of two the first gets it.
+	pick := func(id ID, name string, prefer func(b B, x, y Arg) Value) *Op {
+		return binaryRow(id, name, keepType, pointwiseBack(func(b B, c *BackwardCall, g Value, i int) Value {
+			x, y := c.Value(0), c.Value(1)
+			first := b.or(prefer(b, x, y), b.ne(y, y))
+			if i == 1 {
+				first = b.not(first)
+			}
+			return b.where(b.eq(x, y), b.mul(g, 0.5), b.mask(g, first))
+		}), nil)
+	}
+	rows := []*Op{
+		xlog(Xlogy, "xlogy", Log, func(b B, x, y Arg) Value { return b.div(x, y) }),
+		xlog(Xlog1py, "special.xlog1py", Log1p, func(b B, x, y Arg) Value { return b.div(x, b.add(y, 1)) }),
+		pick(Fmax, "fmax", B.gt), pick(Fmin, "fmin", B.lt),
+		binaryRow(Nextafter, "nextafter", floatsOnly, nil, nil),
+		checked(binaryRow(Heaviside, "heaviside", keepType, nil, func(b B, x, y Arg) Value {
+			d := x.(Value).TensorMeta().DType
+			return b.where(b.eq(x, 0), y, b.cast(b.gt(x, 0), d))
+		}), func(c *Call) error {
+			if c.Tensor(0).DType != c.Tensor(1).DType {
+				return Errorf("heaviside is not yet implemented for tensors with different dtypes.")
+			}
+			return nil
+		}),
+		binaryRow(Gcd, "gcd", notFor(isntIntOnly), nil, nil), binaryRow(Lcm, "lcm", notFor(isntIntOnly), nil, nil),
+		binaryRow(Igamma, "igamma", floatType, nil, nil), binaryRow(Igammac, "igammac", floatType, nil, nil),
+		binaryRow(Zeta, "special.zeta", floatType, pairBack(
+			func(b B, g Value, x, y Arg, _ Value) Value {
+				refuse(Errorf("special.zeta is not differentiable in its first argument"))
+				return nil
+			},
+			func(b B, g Value, x, y Arg, _ Value) Value {
+				return b.neg(b.mul(g, b.mul(x, b.Emit(Zeta, b.add(x, 1.0), y))))
+			}), nil),
+		binaryRow(Logaddexp2, "logaddexp2", floatsOnly, pairBack(
+			func(b B, g Value, x, y Arg, _ Value) Value { return b.div(g, b.add(b.Emit(Exp2, b.sub(y, x)), 1)) },
+			func(b B, g Value, x, y Arg, _ Value) Value { return b.div(g, b.add(b.Emit(Exp2, b.sub(x, y)), 1)) }), nil),
+		composite(FloatPower, "float_power", "(Operand self, Operand exponent) -> Tensor", TagPointwise, func(b B, c *Call) Value {
+			wide := func(a Arg) Arg {
+				if MetaOf(a) != nil {
+					return b.cast(a.(Value), Float64)
+				}
+				return NumberOf(a)
+			}
+			return b.pow(wide(c.Args[0]), wide(c.Args[1]))
+		}),
+		ldexpRow(),
+	}
+	for _, r := range rows {
+		if r.ID == Zeta || r.ID == Xlog1py {
+			r.Tags |= TagNotMethod
+		}
+	}
+	rows[len(rows)-4].Schema = twoOperands
+	return rows
+}
+
+// ldexpRow has a derivative of its own: PyTorch takes that of other from the result.
+func ldexpRow() *Op {
+	row := composite(Ldexp, "ldexp", "(Tensor self, Tensor other) -> Tensor", TagPointwise, func(b B, c *Call) Value {
+		out := b.mul(c.Value(0), b.pow(2.0, c.Value(1)))
+		if x := c.Tensor(0).DType; x.IsFloat() && !isFloaty(c.Tensor(1).DType) { // whole exponents leave x its type
+			return b.cast(out, x)
+		}
+		return out
+	})
+	row.Backward = pointwiseBack(func(b B, c *BackwardCall, g Value, i int) Value {
+		if i == 0 {
+			return b.mul(g, b.pow(2.0, c.Value(1)))
+		}
+		return b.mul(b.mul(g, c.Outs[0]), math.Ln2)
+	})
+	return row
+}
+
+// tensorOf makes a number a 0-dim tensor of like's dtype.
+func tensorOf(b B, a Arg, like Value) Value {
+	if MetaOf(a) != nil {
+		return a.(Value)
+	}
+	return b.full(nil, NumberOf(a), NewMeta(like.TensorMeta().DType, CPU, nil))
+}
+
+func testRows() []*Op {
+	const schema = "(Tensor self, Tensor other, float rtol=1e-05, float atol=1e-08, bool equal_nan=False) -> Tensor"
+	isclose := func(b B, c *Call) Value {
+		x, y := c.Value(0), c.Value(1)
+		if c.Tensor(0).DType != c.Tensor(1).DType {
+			refuse(Errorf("%s did not match %s", c.Tensor(0).DType.ScalarType(), c.Tensor(1).DType.ScalarType()))
+		}
+		if c.Float(2) < 0 || c.Float(3) < 0 {
+			refuse(Errorf("rtol and atol must be greater than or equal to zero, but got %v and %v", c.Float(2), c.Float(3)))
+		}
+		close := b.eq(x, y)
+		d := c.Tensor(0).DType
+		if c.Bool(4) && d.IsFloat() {
+			close = b.or(close, b.and(b.Emit(Isnan, x), b.Emit(Isnan, y)))
+		}
+		if c.Float(2) == 0 && c.Float(3) == 0 {
+			return close
+		}
+		wide := func(v Value) Value {
+			if d.IsFloat() {
+				return v
+			}
+			return b.cast(v, Float64)
+		}
+		x, y = wide(x), wide(y)
+		allowed := b.add(b.Emit(Abs, b.mul(y, c.Args[2])), c.Args[3])
+		diff := b.Emit(Abs, b.sub(x, y))
+		return b.or(close, b.and(b.Emit(Isfinite, diff), b.le(diff, allowed)))
+	}
+	return []*Op{
+		composite(Isclose, "isclose", schema, TagNoGrad, isclose),
+		composite(Allclose, "allclose", schema, TagNoGrad, func(b B, c *Call) Value { return b.Emit(AllOf, isclose(b, c)) }),
+		composite(Equal, "equal", "(Tensor self, Tensor other) -> Tensor", TagNoGrad, func(b B, c *Call) Value {
+			if !equalShape(c.Tensor(0).Shape, c.Tensor(1).Shape) {
+				return b.full(nil, 0, NewMeta(Bool, CPU, nil))
+			}
+			return b.Emit(AllOf, b.eq(c.Value(0), c.Value(1)))
+		}),
+		composite(Isin, "isin", "(Operand elements, Operand test_elements, *, bool assume_unique=False, bool invert=False) -> Tensor", TagNoGrad|TagNotMethod, func(b B, c *Call) Value {
+			x, t := c.Args[0], c.Args[1]
+			if v := c.Value(1); v != nil {
+				t = b.reshape(v, numel(c.Tensor(1).Shape))
+			}
+			if v := c.Value(0); v != nil && c.Value(1) != nil {
+				x = b.unsqueeze(v, len(c.Tensor(0).Shape))
+			}
+			hit := b.eq(x, t)
+			if c.Value(1) != nil {
+				hit = b.Emit(Any, hit, []int{-1})
+			}
+			if c.Bool(3) {
+				return b.not(hit)
+			}
+			return hit
+		}),
+	}
+}
