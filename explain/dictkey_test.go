@@ -15,3 +15,11 @@ func TestKeyOfAGuardMayBeATuple(t *testing.T) {
 		}
 	}
 }
+
+// PyTorch puts a hint after the name of a class that is a function's.
+func TestClassNameEndsBeforeTheHint(t *testing.T) {
+	var f GuardFailure
+	if !typeMismatch("expected type of 'L['mods'][0]' to be <class 'function'> (HINT: type function), but found <class '__main__.Window'>", &f) || f.Expected != "function" || f.Actual != "__main__.Window" {
+		t.Errorf("expected %q, actual %q", f.Expected, f.Actual)
+	}
+}

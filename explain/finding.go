@@ -150,6 +150,7 @@ func recompileFinding(rc *Recompile, x *traceFacts) *advice.Finding {
 	}
 	f.Known = x.any
 	f.Baked = holdsConstant(fr, g)
+	f.ManyValues = changesOften(fr, g)
 	if _, err := strconv.Atoi(g.Expected); err == nil && g.Kind != breaks.SizeChanged {
 		constant, known := staysConstant(rc.Compile, g)
 		if g.Expected == "0" || g.Expected == "1" {
@@ -190,6 +191,20 @@ func holdsConstant(fr *Frame, g *GuardFailure) bool {
 		for i := range c.Recompile.Failures {
 			o := &c.Recompile.Failures[i]
 			if n, err := strconv.Atoi(o.Expected); err == nil && keyOf(o) == keyOf(g) && n != 0 && n != 1 {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// changesOften says whether a function was recompiled at least three times for what a guard
+// is about.
+func changesOften(fr *Frame, g *GuardFailure) bool {
+	n := 0
+	for _, c := range fr.Compiles {
+		if rc := c.Recompile; rc != nil && len(rc.Failures) > 0 && keyOf(&rc.Failures[0]) == keyOf(g) {
+			if n++; n == 3 {
 				return true
 			}
 		}

@@ -293,6 +293,7 @@ func typeMismatch(s string, f *GuardFailure) bool {
 }
 
 func className(s string) string {
+	s, _, _ = strings.Cut(s, " (HINT: ")
 	s = strings.TrimSpace(s)
 	if rest, ok := strings.CutPrefix(s, "<class '"); ok {
 		return strings.TrimSuffix(rest, "'>")

@@ -87,6 +87,7 @@ type Finding struct {
 	Held             bool     // a number that is neither 0 nor 1 changed, and the new entry has its next value as a constant, too
 	Baked            bool     // another entry holds a value that is neither 0 nor 1 as a constant
 	Kept             bool     // every call has the same object: it is a global or of a closure, no argument
+	ManyValues       bool     // at least three recompiles of the function are due to it
 	Grows            bool     // the number goes up by one with every recompile
 	Limit            bool     // no entry could be made: the function has as many as it may have
 	Failed           bool     // the compile after the change failed

@@ -233,13 +233,14 @@ func readsInCondition(line string) bool {
 }
 
 // keeps says whether a line puts something into an object that outlives it: an attribute, or
-// what a list or a dict holds.
+// what a list or a dict holds; the context of an autograd.Function lives for one call, and what
+// it holds is returned by none.
 func keeps(line string) bool {
 	if has(line, ".append(", ".extend(", ".update(", ".add(", ".appendleft(", ".insert(", ".setdefault(") {
 		return true
 	}
 	for _, op := range []string{" = ", " += ", " -= ", " *= "} {
-		if target, _, ok := strings.Cut(line, op); ok && strings.ContainsAny(target, ".[") && !strings.ContainsAny(target, "( ") {
+		if target, _, ok := strings.Cut(line, op); ok && strings.ContainsAny(target, ".[") && !strings.ContainsAny(target, "( ") && !strings.HasPrefix(strings.TrimSpace(target), "ctx.") {
 			return true
 		}
 	}

@@ -58,7 +58,12 @@ var calls = []Row{
 		ID: "print", Kind: Break, Effect: Removes,
 		Pattern: "print in a compiled function",
 		When:    func(f *Finding) bool { return f.Code == breaks.BuiltinPrint && f.Builtin == "print" },
-		Text:    say("Print outside of the compiled function; or torch._dynamo.config.reorderable_logging_functions.add(print) before the first call, which prints after the graph has run."),
+		Text: func(f *Finding) string {
+			if !printsPlainly(f.Line) {
+				return "Print outside of the compiled function."
+			}
+			return "Print outside of the compiled function; or torch._dynamo.config.reorderable_logging_functions.add(print) before the first call, which prints after the graph has run."
+		},
 	},
 	{
 		ID: "write-stream", Kind: Break, Effect: Removes,
@@ -105,6 +110,14 @@ var calls = []Row{
 			return f.Code == breaks.SkippedFunction && has(f.Context, "optim/lr_scheduler.py")
 		},
 		Text: say("A learning-rate schedule wraps step() in a function that is never traced; the step inside of it is compiled as a graph of its own: nothing to change."),
+	},
+	{
+		ID: "packed", Kind: Break, Effect: Removes,
+		Pattern: "packed sequences (pack_padded_sequence, and an RNN over them)",
+		When: func(f *Finding) bool {
+			return f.Code == breaks.SkippedFunction && has(f.Callee+f.Line, "pack_padded_sequence", "pack_sequence", "pad_packed_sequence")
+		},
+		Text: say("Packed sequences are never compiled: leave pack_padded_sequence, the RNN and pad_packed_sequence outside of the compiled function, all of them, and compile what comes before and after."),
 	},
 	{
 		ID: "statement-call", Kind: Break, Effect: Removes,
@@ -309,6 +322,13 @@ var failures = []Row{
 			return fmt.Sprintf("give Dim.AUTO instead of %s, which allows a constant; for one program for all sizes, let this line hold for every size", f.Marked)
 		},
 	},
+}
+
+// printsPlainly says whether a line prints names and constants alone: a string that is
+// formatted from a tensor's values cannot be put off until the graph has run.
+func printsPlainly(line string) bool {
+	args, ok := strings.CutPrefix(strings.TrimSpace(line), "print(")
+	return ok && strings.HasSuffix(args, ")") && !has(args, `f"`, "f'", ".format(", " % ", ".item()", ".tolist()", "float(", "int(")
 }
 
 // unsupportedMethod is the code of a call of a method that Dynamo has no rule for.

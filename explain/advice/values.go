@@ -108,6 +108,16 @@ var values = []Row{
 		},
 	},
 	{
+		ID: "number-constants", Kind: Recompile, Effect: Removes,
+		Pattern: "a number that a line needs as a constant has had four values or more (a timestep, a schedule)",
+		When: func(f *Finding) bool {
+			return ofValue(f) && f.Number == Constant && f.ManyValues
+		},
+		Text: func(f *Finding) string {
+			return fmt.Sprintf("%s needs %s as a constant, so there is an entry for each of its many values: do what needs it outside of the compiled function and pass in a tensor", orElse(f.NumberPlace, "the marked line"), f.Name)
+		},
+	},
+	{
 		ID: "number-constant", Kind: Recompile, Effect: Accept,
 		Pattern: "a number changes that a line needs as a constant (a loop's bound, the p of dropout, an index)",
 		When:    func(f *Finding) bool { return ofValue(f) && f.Number == Constant },
