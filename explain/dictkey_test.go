@@ -1,6 +1,11 @@
 package explain
 
-import "testing"
+import (
+	"testing"
+
+	"tcdbg/explain/advice"
+	"tcdbg/tracer/breaks"
+)
 
 // A key that is a tuple has commas of its own: what holds it is the last argument.
 func TestKeyOfAGuardMayBeATuple(t *testing.T) {
@@ -21,5 +26,13 @@ func TestClassNameEndsBeforeTheHint(t *testing.T) {
 	var f GuardFailure
 	if !typeMismatch("expected type of 'L['mods'][0]' to be <class 'function'> (HINT: type function), but found <class '__main__.Window'>", &f) || f.Expected != "function" || f.Actual != "__main__.Window" {
 		t.Errorf("expected %q, actual %q", f.Expected, f.Actual)
+	}
+}
+
+// The hint to make a tensor of floats integers changes what the program computes.
+func TestHintThatChangesValuesIsNotShown(t *testing.T) {
+	hint := "Ensure the input tensor to `tolist()` is an integer type (e.g., int8, int16, int32, int64)."
+	if fix := adviseBreak(&advice.Finding{Kind: advice.Break, Code: breaks.TensorToList, Line: "for v in x.tolist():", Hints: []string{hint}}); fix.Text != "" {
+		t.Errorf("%q is advised", fix.Text)
 	}
 }

@@ -49,9 +49,10 @@ func adviseBreak(f *advice.Finding) Fix {
 
 // failedHint says whether a hint names a setting that ends programs: with these set, a
 // tensor as an index and a branch on what was read out fail to compile, which a break does
-// not. Where one of them is proven to help, a row of the table says so.
+// not. Where one of them is proven to help, a row of the table says so. The hint on tolist()
+// asks for integers, which changes the values of a tensor of floats.
 func failedHint(hint string) bool {
-	return strings.Contains(hint, "capture_scalar_outputs") || strings.Contains(hint, "capture_dynamic_output_shape_ops")
+	return strings.Contains(hint, "input tensor to `tolist()`") || strings.Contains(hint, "capture_scalar_outputs") || strings.Contains(hint, "capture_dynamic_output_shape_ops")
 }
 
 // traceFacts are what the advice on recompiles takes from the whole report.
