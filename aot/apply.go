@@ -5,8 +5,9 @@ import (
 	"slices"
 
 	"tcdbg/graph"
-	"tcdbg/ops"
-	"tcdbg/ops/sym"
+	"tcdbg/graph/decompose"
+	"tcdbg/internal/ops"
+	"tcdbg/internal/sym"
 	"tcdbg/torch"
 )
 
@@ -128,22 +129,6 @@ func (s shown) of(in []torch.Value, sizes func(sym.Int) sym.Int) *torch.Tensor {
 		v = runView(step, v, sizes)
 	}
 	return v.(*torch.Tensor).Detach()
-}
-
-// refreshTie brings the example values of a tie up to date with those of its arguments.
-func refreshTie(n *graph.Node) {
-	_, outs, _ := tied(n)
-	metas := make([]ops.Result, len(outs))
-	for i, o := range outs {
-		metas[i] = o.(*graph.Node).Meta
-	}
-	n.Meta = metas
-	phs := n.Apply.Forward.Placeholders()
-	for _, a := range n.Args {
-		if x, ok := a.(*graph.Node); ok {
-			phs[0].Meta, phs = x.Meta, phs[1:]
-		}
-	}
 }
 
 // deriveApply appends the backward body of a tie and gives its inputs the gradients.
@@ -286,13 +271,13 @@ func inlineBackward(b *graph.Builder, body *graph.Graph, args []*graph.Node) ([]
 func appendLaid(g *graph.Graph, n *graph.Node, at map[*graph.Node]*graph.Node) (*graph.Node, error) {
 	c := n.CopyInto(g, func(x *graph.Node) *graph.Node { return at[x] })
 	if c.Op == ops.None {
-		c.Meta = itemMeta(c)
+		c.Meta = decompose.ItemMeta(c)
 		return c, nil
 	}
-	err := c.Remeta()
+	err := c.Repropagate()
 	if err != nil && c.Op == ops.View { // a copy does what the view cannot
 		c.Op = ops.Reshape
-		err = c.Remeta()
+		err = c.Repropagate()
 	}
 	if err != nil {
 		return nil, fmt.Errorf("aot: %s in Backward of an autograd.Function: %w", n.Name, err)

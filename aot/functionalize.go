@@ -5,8 +5,9 @@ import (
 	"slices"
 
 	"tcdbg/graph"
-	"tcdbg/ops"
-	"tcdbg/ops/sym"
+	"tcdbg/graph/decompose"
+	"tcdbg/internal/ops"
+	"tcdbg/internal/sym"
 	"tcdbg/torch"
 )
 
@@ -85,11 +86,11 @@ type functionalizer struct {
 	wants   map[*graph.Node]bool // of the pure graph's nodes, whether gradients flow through
 }
 
-// functionalize rewrites g for inputs that alias as example's do; it fails for
+// functionalize rewrites g, which prepare has made, for inputs that alias as example's do; it fails for
 // mutations that have no pure form.
 func functionalize(g *graph.Graph, example []torch.Value, train bool) (*functional, error) {
 	f := &functionalizer{
-		old: prepare(g, train), g: graph.New(g.Name, g.Env), res: &functional{layouts: map[int][]int{}, shows: map[int]shown{}}, train: train,
+		old: g, g: graph.New(g.Name, g.Env), res: &functional{layouts: map[int][]int{}, shows: map[int]shown{}}, train: train,
 		alias: map[*graph.Node]alias{}, made: map[*graph.Node]made{}, shown: map[*root]shown{}, wants: map[*graph.Node]bool{},
 	}
 	f.g.Aten = true
@@ -139,7 +140,7 @@ func (f *functionalizer) node(n *graph.Node) error {
 	}
 	val := n.CopyInto(f.g, f.value)
 	if f.writes { // the arguments may be laid out otherwise than they were captured
-		if err := val.Remeta(); err != nil {
+		if err := val.Repropagate(); err != nil {
 			return fmt.Errorf("aot: %s: %w", n.Name, err)
 		}
 	}
@@ -150,7 +151,7 @@ func (f *functionalizer) node(n *graph.Node) error {
 // piece copies a getitem.
 func (f *functionalizer) piece(n *graph.Node) *graph.Node {
 	v := n.CopyInto(f.g, f.value)
-	v.Meta = itemMeta(v)
+	v.Meta = decompose.ItemMeta(v)
 	return v
 }
 

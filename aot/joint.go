@@ -4,16 +4,14 @@ import (
 	"fmt"
 
 	"tcdbg/graph"
-	"tcdbg/graph/pass"
-	"tcdbg/logs"
-	"tcdbg/ops"
-	"tcdbg/ops/sym"
+	"tcdbg/internal/ops"
+	"tcdbg/internal/sym"
 	"tcdbg/torch"
 )
 
 // This file traces the joint graph: the forward operators, then, with the
 // gradients of the outputs as further inputs (tangents), the gradients of the
-// inputs by the operators' derivative rules; and cuts it in two.
+// inputs by the operators' derivative rules.
 
 // joint is a forward graph with its gradients.
 type joint struct {
@@ -35,25 +33,13 @@ type joint struct {
 }
 
 // training compiles forward and backward of a functional graph.
-func (r *Request) training(f *functional) (Runnable, error) {
-	run := &pass.Runner{Stage: "aot", ID: r.ID, Log: r.Log, Check: r.Check}
-	pre := []pass.Pass{{Name: "decompose_without_derivative", Doc: "expand operators that have no derivative of their own", Run: decomposeUnderivable}}
-	if err := run.Run(f.graph, pre); err != nil {
-		return nil, err
-	}
-	j, err := trace(f, r.Example)
-	if err != nil {
-		return nil, err
-	}
-	if r.Log != nil {
-		r.Log.Emit(logs.Out{Kind: "aot_joint_graph", ID: r.ID, Payload: []byte(j.code()), Place: logs.Here()})
-	}
-	p := j.cut()
+func (c *compilation) training() (Runnable, error) {
+	f, p := c.pure, c.parts
 	p.written, p.shows, p.sizes = f.mutations, f.shows, f.sizes
 	if len(p.wants) == 0 {
-		r.Replaces = f.replaced(true)
+		c.Replaces = f.replaced(true)
 	}
-	fw, err := r.pure(p.forward, "forward", f.fresh())
+	fw, err := c.compilePure(p.forward, "forward", f.fresh())
 	if err != nil {
 		return nil, err
 	}
@@ -61,7 +47,7 @@ func (r *Request) training(f *functional) (Runnable, error) {
 		return f.wrap(func(in []torch.Value) []torch.Value { return fw(in)[:p.outs] }), nil
 	}
 	p.follow()
-	bw, err := r.pure(p.backward, "backward", nil)
+	bw, err := c.compilePure(p.backward, "backward", nil)
 	if err != nil {
 		return nil, err
 	}
@@ -82,13 +68,6 @@ func (j *joint) code() string {
 	}
 	g.SetOutput(outs)
 	return g.Code()
-}
-
-// decomposeUnderivable expands operators that have a decomposition but no
-// derivative rule.
-func decomposeUnderivable(g *graph.Graph) int {
-	r := Request{Keep: func(id ops.ID) bool { return ops.Get(id).Backward != nil }}
-	return r.decompose(g)
 }
 
 // trace builds the joint graph of f for the given example inputs.

@@ -2,7 +2,8 @@ package aot
 
 import (
 	"tcdbg/graph"
-	"tcdbg/ops"
+	"tcdbg/graph/decompose"
+	"tcdbg/internal/ops"
 )
 
 // This file brings a captured graph into the form that functionalization reads:
@@ -13,23 +14,14 @@ import (
 func prepare(g *graph.Graph, train bool) *graph.Graph {
 	h, _ := g.Clone(g.Name)
 	inlineForward(h, train)
-	moved := map[*graph.Node]bool{}
-	for n := h.First(); n != nil; {
-		next := n.Next()
-		if row := n.OpRow(); row != nil && row.Decompose != nil && (mayAlias(n, row) || len(n.Statistics()) > 0) {
-			if first := expand(h, n, row, moved); first != nil {
-				next = first
-			}
-		}
-		n = next
-	}
-	settle(h, moved)
+	decompose.Expand(h, func(n *graph.Node) bool { return mayAlias(n) || len(n.Statistics()) > 0 })
 	return h
 }
 
 // mayAlias reports whether a composite call may give a view: only its
 // decomposition tells.
-func mayAlias(n *graph.Node, row *ops.Op) bool {
+func mayAlias(n *graph.Node) bool {
+	row := n.OpRow()
 	if row.ID == ops.Dropout { // returns its argument where nothing is dropped
 		training, _ := n.Args[2].(bool)
 		return !training || ops.NumberOf(n.Args[1]) == 0

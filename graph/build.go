@@ -107,8 +107,8 @@ func (n *Node) copyWith(f func(*Node) *Node) *Node {
 // CopyInto appends a copy of n to h with its inputs mapped by f.
 func (n *Node) CopyInto(h *Graph, f func(*Node) *Node) *Node { return h.Append(n.copyWith(f)) }
 
-// Remeta computes the example value of a call again from those of its arguments.
-func (n *Node) Remeta() error {
+// Repropagate computes the example value of a call again from those of its arguments.
+func (n *Node) Repropagate() error {
 	row := n.OpRow()
 	res, err := row.Meta(&ops.Call{Op: row, Args: n.Args})
 	if err != nil {

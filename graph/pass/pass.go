@@ -1,63 +1,138 @@
-// Package pass is the table-driven pass runner of graphs: only the runner
-// times, checks, dumps and names passes; a pass is a function on a graph.
+// Package pass is the table-driven pass runner of the compiler: a pass is a row of a
+// table, a function on the state of one compilation. Only the runner times, records,
+// dumps, checks and names passes in a panic; where nobody listens nothing is printed.
 //
-// It imports graph and logs of ours. Open this file.
+// It imports logs of ours. Open this file first, then debug.go (the switches
+// TCDBG_CHECK and TCDBG_DUMP).
 package pass
 
 import (
 	"fmt"
+	"runtime/debug"
+	"slices"
 	"time"
 
-	"tcdbg/graph"
 	"tcdbg/logs"
 )
 
-// Pass is one row of a pass table.
-type Pass struct {
-	Name string
-	Doc  string // one line
-	// Run changes g and returns how many rewrites it made.
-	Run func(g *graph.Graph) int
+// Pass is one row of a table over compilations of type S.
+type Pass[S any] struct {
+	Name  string
+	Doc   string       // one line
+	Needs []Need       // what must have run before
+	When  func(S) bool // whether it runs at all; nil: always
+	// Run changes the state and returns how many changes it made.
+	Run func(S) (int, error)
+	// Print is what the state looks like, before the pass and after it; nil where there
+	// is nothing to show.
+	Print func(S) string
+	// Check is what must hold after the pass; nil: nothing of its own.
+	Check func(S) error
+	// Record puts the pass into the trace where it changed something.
+	Record bool
 }
 
-// Runner runs tables of passes over graphs of one compile.
+// Need is a pass of the same table that must run before, and why.
+type Need struct{ Pass, Why string }
+
+// Table is a list of passes whose order was checked.
+type Table[S any] struct {
+	name string
+	rows []Pass[S]
+	at   map[string]int
+}
+
+// NewTable makes a table. It panics where names repeat or where a row comes before one
+// that it needs, which is a mistake in the program.
+func NewTable[S any](name string, rows ...Pass[S]) *Table[S] {
+	t := &Table[S]{name: name, rows: rows, at: map[string]int{}}
+	for i, p := range rows {
+		if _, twice := t.at[p.Name]; twice || p.Name == "" || p.Doc == "" || p.Run == nil {
+			panic(fmt.Sprintf("pass table %s: row %d, %q: a row needs a name of its own, a line of text and a function", name, i, p.Name))
+		}
+		for _, need := range p.Needs {
+			if _, before := t.at[need.Pass]; !before || need.Why == "" {
+				panic(fmt.Sprintf("pass table %s: %s needs %s before it (%s)", name, p.Name, need.Pass, need.Why))
+			}
+		}
+		t.at[p.Name] = i
+	}
+	return t
+}
+
+// Rows are the passes in their order.
+func (t *Table[S]) Rows() []Pass[S] { return slices.Clone(t.rows) }
+
+// Runner runs tables of passes on the parts of one compile.
 type Runner struct {
-	Stage string // aot, inductor
+	Stage string // aot, inductor: what the trace calls this
 	ID    logs.CompileID
-	Log   logs.Sink
-	Check bool // verify the graph after each pass (tests)
-	index int
+	Log   logs.Sink // may be nil
+	Check bool      // verify the state after each pass; set where Checking is
+	index int       // of the next pass that is recorded
 }
 
-// Run applies the passes in order. A pass that panics is named in the error,
-// and so is one that leaves a broken graph where Check is set.
-func (r *Runner) Run(g *graph.Graph, table []Pass) error {
-	for _, p := range table {
-		if err := r.one(g, p); err != nil {
+// Run runs the passes of a table in their order. A pass that panics is named in the
+// error, and so is one that leaves a broken state where that is checked.
+func Run[S any](r *Runner, t *Table[S], s S) error {
+	order := t.rows
+	check := r.Check || Checking()
+	if check {
+		order = t.shuffled()
+	}
+	for i := range order {
+		p := &order[i]
+		if p.When != nil && !p.When(s) {
+			continue
+		}
+		if err := one(r, p, s, check); err != nil {
+			if check {
+				return fmt.Errorf("%w (passes of %s ran in the order %s)", err, t.name, names(order))
+			}
 			return err
 		}
 	}
 	return nil
 }
 
-func (r *Runner) one(g *graph.Graph, p Pass) (err error) {
+func one[S any](r *Runner, p *Pass[S], s S, check bool) (err error) {
 	defer func() {
 		if x := recover(); x != nil {
 			err = fmt.Errorf("panic in pass %s: %v", p.Name, x)
+			if check {
+				err = fmt.Errorf("%w\n%s", err, debug.Stack())
+			}
 		}
 	}()
-	before := g.Code()
+	record := p.Record && r.Log != nil
+	dump := p.Print != nil && dumped(p.Name)
+	before := ""
+	if record || dump {
+		before = p.Print(s)
+	}
 	start := time.Now()
-	n := p.Run(g)
+	n, err := p.Run(s)
 	took := time.Since(start)
-	if n > 0 && r.Log != nil {
+	if err != nil {
+		return err
+	}
+	after := ""
+	if dump || record && n > 0 {
+		after = p.Print(s)
+	}
+	if dump {
+		dumpStep(r.Stage, p.Name, before, after, took)
+	}
+	if record && n > 0 {
 		r.Log.Emit(logs.Artifact(r.ID, logs.PassStep{
-			Stage: r.Stage, Pass: p.Name, Index: r.index, Before: before, After: g.Code(), Micros: took.Microseconds(),
+			Stage: r.Stage, Pass: p.Name, Index: r.index, Before: before, After: after, Micros: took.Microseconds(),
 		}))
 	}
-	r.index++
-	if r.Check {
-		if err := g.Check(); err != nil {
+	if p.Record {
+		r.index++
+	}
+	if check && p.Check != nil {
+		if err := p.Check(s); err != nil {
 			return fmt.Errorf("after pass %s: %w", p.Name, err)
 		}
 	}

@@ -12,11 +12,11 @@ import (
 // compiled backward graph leaves nothing on the tape, so the forward graph is run
 // again with eager operators, and the tape that this makes gives the gradients.
 
-// again returns what computes the gradients of the inputs in p.needs by running the
+// rerun returns what computes the gradients of the inputs in p.needs by running the
 // pure graph g once more on the arguments of a call. Its answer is nil where a
 // second run would not compute what the first did: the graph draws random numbers,
 // or an argument has been written to since.
-func (p *parts) again(g *graph.Graph, in []torch.Value, ins []*torch.Tensor) func(ds []*torch.Tensor) []*torch.Tensor {
+func (p *parts) rerun(g *graph.Graph, in []torch.Value, ins []*torch.Tensor) func(ds []*torch.Tensor) []*torch.Tensor {
 	versions := versionsOf(in)
 	return func(ds []*torch.Tensor) []*torch.Tensor {
 		if draws(g) || !slices.Equal(versions, versionsOf(in)) {

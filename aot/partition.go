@@ -6,15 +6,16 @@ import (
 	"slices"
 
 	"tcdbg/graph"
-	"tcdbg/ops"
-	"tcdbg/ops/sym"
+	"tcdbg/graph/decompose"
+	"tcdbg/internal/ops"
+	"tcdbg/internal/sym"
 	"tcdbg/torch"
 )
 
-// This file cuts a joint graph in two and runs the parts: the forward graph
+// This file splits a joint graph in two (the partitioner) and runs the parts: the forward graph
 // gives the outputs and what the backward graph needs besides the tangents.
 
-// parts is a joint graph cut in two.
+// parts is a joint graph split in two.
 type parts struct {
 	forward, backward *graph.Graph
 	outs              int        // forward outputs before the saved values
@@ -33,9 +34,9 @@ type parts struct {
 	sizes func(in []torch.Value) func(sym.Int) sym.Int
 }
 
-// cut splits the joint graph: what depends on a tangent is backward, and the
+// partition splits the joint graph: what depends on a tangent is backward, and the
 // forward values that it reads are saved.
-func (j *joint) cut() *parts {
+func (j *joint) partition() *parts {
 	late := map[*graph.Node]bool{}
 	for _, t := range j.tangents {
 		late[t] = true
@@ -88,11 +89,11 @@ func (p *parts) follow() {
 	moved := map[*graph.Node]bool{}
 	saved := p.forward.OutputNode().Args[p.outs:]
 	for i, in := range p.backward.Placeholders()[:len(saved)] {
-		if n, ok := saved[i].(*graph.Node); ok && !sameLayout(in.Meta, n.Meta) {
+		if n, ok := saved[i].(*graph.Node); ok && !decompose.SameLayout(in.Meta, n.Meta) {
 			in.Meta, moved[in] = n.Meta, true
 		}
 	}
-	settle(p.backward, moved)
+	decompose.Repropagate(p.backward, moved)
 }
 
 // reachable marks what the gradients need.
@@ -175,7 +176,7 @@ func (j *joint) backwardGraph(late, need map[*graph.Node]bool, saved []*graph.No
 }
 
 // runnable runs the forward graph and hangs the backward graph on its outputs. The
-// pure graph that both were cut from is kept for second derivatives.
+// pure graph that both were split from is kept for second derivatives.
 func (p *parts) runnable(pure *graph.Graph, fw, bw Runnable) Runnable {
 	return func(in []torch.Value) []torch.Value {
 		vals := fw(in)
@@ -197,7 +198,7 @@ func (p *parts) runnable(pure *graph.Graph, fw, bw Runnable) Runnable {
 		torch.WithCompiledBackward("CompiledFunctionBackward", ins, res, func(ds []*torch.Tensor) []*torch.Tensor {
 			p.check(saved, versions)
 			return p.gradients(bw, saved, res, ds)
-		}, p.again(pure, in, ins))
+		}, p.rerun(pure, in, ins))
 		return outs
 	}
 }

@@ -1,0 +1,170 @@
+package aot
+
+import (
+	"fmt"
+
+	"tcdbg/graph"
+	"tcdbg/graph/decompose"
+	"tcdbg/graph/pass"
+	"tcdbg/internal/ops"
+	"tcdbg/logs"
+)
+
+// This file holds the pass tables: what happens to a captured graph, and what to each
+// of the pure graphs that it becomes.
+
+// compilation is one captured graph on its way to pure graphs; the fields below train
+// are what the passes leave.
+type compilation struct {
+	*Request
+	train    bool         // gradients are wanted
+	prepared *graph.Graph // the captured graph as functionalization reads it
+	pure     *functional
+	joint    *joint
+	parts    *parts
+}
+
+func (c *compilation) wantsGradients() bool { return c.train }
+
+// captured is the table of a captured graph.
+var captured = pass.NewTable("aot",
+	pass.Pass[*compilation]{
+		Name: "prepare", Doc: "express whatever may share memory by plain views and copies",
+		Run: func(c *compilation) (int, error) {
+			c.prepared = prepare(c.Graph, c.train)
+			return 1, nil
+		},
+		Print: func(c *compilation) string { return codeOf(c.prepared, c.Graph) },
+	},
+	pass.Pass[*compilation]{
+		Name: "functionalize", Doc: "remove mutation and views of what is mutated",
+		Needs: []pass.Need{{Pass: "prepare", Why: "it knows plain views and operators in place, no composite operators"}},
+		Run: func(c *compilation) (n int, err error) {
+			c.pure, err = functionalize(c.prepared, c.Example, c.train)
+			return 1, err
+		},
+		Print: func(c *compilation) string {
+			if c.pure == nil {
+				return c.prepared.Code()
+			}
+			return c.pure.graph.Code()
+		},
+		Check: func(c *compilation) error { return c.pure.graph.Check() },
+	},
+	pass.Pass[*compilation]{
+		Name: "decompose_without_derivative", Doc: "expand operators that have no derivative of their own",
+		Needs: []pass.Need{{Pass: "functionalize", Why: "derivatives are those of pure operators"}},
+		When:  (*compilation).wantsGradients,
+		Run: func(c *compilation) (int, error) {
+			return decompose.Expand(c.pure.graph, func(n *graph.Node) bool { return n.OpRow().Backward == nil }), nil
+		},
+		Print:  func(c *compilation) string { return c.pure.graph.Code() },
+		Check:  func(c *compilation) error { return c.pure.graph.Check() },
+		Record: true,
+	},
+	pass.Pass[*compilation]{
+		Name: "differentiate", Doc: "trace the joint graph: the forward operators, then the gradients of the inputs",
+		Needs: []pass.Need{{Pass: "decompose_without_derivative", Why: "what is left with no derivative is refused by the backward pass"}},
+		When:  (*compilation).wantsGradients,
+		Run: func(c *compilation) (n int, err error) {
+			if c.joint, err = trace(c.pure, c.Example); err != nil {
+				return 0, err
+			}
+			if c.Log != nil {
+				c.Log.Emit(logs.Out{Kind: "aot_joint_graph", ID: c.ID, Payload: []byte(c.joint.code()), Place: logs.Here()})
+			}
+			return 1, nil
+		},
+		Print: func(c *compilation) string {
+			if c.joint == nil {
+				return c.pure.graph.Code()
+			}
+			return c.joint.code()
+		},
+	},
+	pass.Pass[*compilation]{
+		Name: "partition", Doc: "split the joint graph into a forward and a backward graph",
+		Needs: []pass.Need{{Pass: "differentiate", Why: "it is the joint graph that is split"}},
+		When:  (*compilation).wantsGradients,
+		Run: func(c *compilation) (int, error) {
+			c.parts = c.joint.partition()
+			return 1, nil
+		},
+		Print: func(c *compilation) string {
+			if c.parts == nil {
+				return c.joint.code()
+			}
+			return c.parts.forward.Code() + "\n" + c.parts.backward.Code()
+		},
+		Check: func(c *compilation) error {
+			if err := c.parts.forward.Check(); err != nil {
+				return err
+			}
+			return c.parts.backward.Check()
+		},
+	},
+)
+
+// codeOf is the text of g, or of the graph before where g is not there yet.
+func codeOf(g, before *graph.Graph) string {
+	if g == nil {
+		g = before
+	}
+	return g.Code()
+}
+
+// pureGraph is a graph without mutation on its way to the compiler.
+type pureGraph struct {
+	*graph.Graph
+	keep func(ops.ID) bool
+}
+
+// wanted tells which calls are decomposed: all that can be and that the compiler does
+// not take as they are.
+func (g *pureGraph) wanted(n *graph.Node) bool { return g.keep == nil || !g.keep(n.Op) }
+
+// pure is the table of rewrites between functionalization and the compiler.
+var pure = pass.NewTable("aot pure",
+	rewrite("decompose", "express operators through core ones",
+		func(g *pureGraph) int { return decompose.Expand(g.Graph, g.wanted) }),
+	rewrite("cse", "compute equal pure values once",
+		func(g *pureGraph) int { return cse(g.Graph) },
+		pass.Need{Pass: "decompose", Why: "equal parts of different operators show when both are core operators"}),
+	rewrite("dead_code", "drop values that nobody reads",
+		func(g *pureGraph) int { return g.EliminateDead() },
+		pass.Need{Pass: "decompose", Why: "a decomposition may leave results that nobody reads"},
+		pass.Need{Pass: "cse", Why: "of equal values the first keeps its name, read or not"}),
+)
+
+// rewrite is a row that rewrites a graph in place.
+func rewrite(name, doc string, run func(g *pureGraph) int, needs ...pass.Need) pass.Pass[*pureGraph] {
+	return pass.Pass[*pureGraph]{
+		Name: name, Doc: doc, Needs: needs, Record: true,
+		Run:   func(g *pureGraph) (int, error) { return run(g), nil },
+		Print: func(g *pureGraph) string { return g.Code() },
+		Check: func(g *pureGraph) error { return g.Graph.Check() },
+	}
+}
+
+// cse makes equal calls of pure operators one node.
+func cse(g *graph.Graph) int {
+	seen := map[string]*graph.Node{}
+	count := 0
+	for _, n := range g.Nodes() {
+		if n.Kind == graph.Placeholder || n.Kind == graph.Output {
+			continue
+		}
+		if row := n.OpRow(); row != nil && (row.Tags.Has(ops.TagRandom) || row.Tags.Has(ops.TagInPlace)) {
+			continue
+		}
+		key := fmt.Sprintf("%d %s %s", n.Op, n.Target, n.ArgsText())
+		if old := seen[key]; old != nil {
+			n.ReplaceUses(old)
+			g.Erase(n)
+			count++
+			continue
+		}
+		seen[key] = n
+	}
+	return count
+}
