@@ -35,7 +35,7 @@ lint:
 	$(GO) run $(GOLANGCI) run $(PKGS)
 
 ## race: every test in its short form under the race detector (which needs cgo, and makes
-## eager kernels and the plain executor some ten times slower: full-size models do not end)
+## eager kernels and the interpreter some ten times slower: full-size models do not end)
 race:
 	CGO_ENABLED=1 $(GO) test -race -short -timeout 60m $(PKGS)
 

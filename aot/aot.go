@@ -11,10 +11,8 @@ package aot
 import (
 	"tcdbg/graph"
 	"tcdbg/graph/pass"
-	"tcdbg/internal/ops"
 	"tcdbg/logs"
 	"tcdbg/ops"
-	"tcdbg/ops/sym"
 	"tcdbg/torch"
 )
 

@@ -1,12 +1,13 @@
 package lower
 
 import (
+	"slices"
 	"sync"
 
 	"tcdbg/graph"
+	"tcdbg/graph/decompose"
 	"tcdbg/inductor/ir"
 	"tcdbg/ops"
-	"tcdbg/ops/sym"
 )
 
 // lowerFunc lowers one call and binds its result.
@@ -94,65 +95,20 @@ var others = map[ops.ID]lowerFunc{
 	ops.AdaptiveMaxPool1dIndices: adaptiveMax(1), ops.AdaptiveMaxPool2dIndices: adaptiveMax(2), ops.AdaptiveMaxPool3dIndices: adaptiveMax(3),
 }
 
-// Decompose rewrites, on a copy, every call that has a decomposition and no
-// lowering, until none is left.
-func Decompose(g *graph.Graph) *graph.Graph {
-	for {
-		found := false
-		for n := g.First(); n != nil && !found; n = n.Next() {
-			found = wantsDecompose(n)
-		}
-		if !found {
-			return g
-		}
-		g = decomposeOnce(g)
+// decomposed is g, or a copy of it in which every call without a lowering is replaced
+// by what it decomposes into. What aot gives has none of these.
+func decomposed(g *graph.Graph) *graph.Graph {
+	if !slices.ContainsFunc(g.Nodes(), unlowered) {
+		return g
 	}
+	g, _ = g.Clone(g.Name)
+	decompose.Expand(g, unlowered)
+	return g
 }
 
-func wantsDecompose(n *graph.Node) bool {
+// unlowered reports whether a call has a decomposition and no lowering.
+func unlowered(n *graph.Node) bool {
 	row := n.OpRow()
 	return row != nil && row.Decompose != nil && lowerings()[n.Op] == nil &&
 		!row.Tags.Has(ops.TagView) && !row.Tags.Has(ops.TagInPlace)
-}
-
-func decomposeOnce(g *graph.Graph) *graph.Graph {
-	h := graph.New(g.Name, g.Env)
-	h.Aten = g.Aten
-	m := map[*graph.Node]*graph.Node{}
-	get := func(n *graph.Node) *graph.Node { return m[n] }
-	parts := map[*graph.Node][]ops.Value{} // results of a decomposed call
-	for n := g.First(); n != nil; n = n.Next() {
-		if src := source(n); src != nil && parts[src] != nil {
-			i, _ := n.Args[1].(sym.Int).IsConst()
-			m[n] = parts[src][i].(*graph.Node)
-			continue
-		}
-		c := n.CopyInto(h, get)
-		if !wantsDecompose(n) {
-			m[n] = c
-			continue
-		}
-		b := &graph.Builder{G: h, Before: c, Stack: n.Stack}
-		outs := n.OpRow().Decompose(b, &ops.Call{Op: n.OpRow(), Args: c.Args})
-		if outs == nil {
-			m[n] = c
-			continue
-		}
-		h.Erase(c)
-		if _, several := n.Meta.([]ops.Result); several {
-			parts[n] = outs
-			continue
-		}
-		m[n] = outs[0].(*graph.Node)
-	}
-	return h
-}
-
-// source is the node that a getitem takes apart.
-func source(n *graph.Node) *graph.Node {
-	if n.Op != ops.None || n.Target != "getitem" {
-		return nil
-	}
-	src, _ := n.Args[0].(*graph.Node)
-	return src
 }
