@@ -4,8 +4,8 @@ import (
 	"fmt"
 
 	"tcdbg/graph"
-	"tcdbg/ops"
-	"tcdbg/ops/sym"
+	"tcdbg/internal/ops"
+	"tcdbg/internal/sym"
 	"tcdbg/torch"
 )
 

@@ -76,9 +76,11 @@ func (c *checker) node(n *Node) error {
 func (c *checker) bind(meta any) {
 	switch m := meta.(type) {
 	case *ops.TensorMeta:
-		for _, s := range m.Shape {
-			if x, ok := s.AsSymbol(); ok {
-				c.bound[x] = true
+		for _, list := range [...][]sym.Int{m.Shape, m.Stride} {
+			for _, s := range list {
+				if x, ok := s.AsSymbol(); ok {
+					c.bound[x] = true
+				}
 			}
 		}
 	case sym.Int:

@@ -10,8 +10,8 @@ import (
 	"slices"
 
 	"tcdbg/graph"
-	"tcdbg/ops"
-	"tcdbg/ops/sym"
+	"tcdbg/internal/ops"
+	"tcdbg/internal/sym"
 )
 
 // Expand replaces every call that has a decomposition and is wanted by what it
