@@ -11,8 +11,8 @@ package aot
 import (
 	"tcdbg/graph"
 	"tcdbg/graph/pass"
-	"tcdbg/internal/ops"
 	"tcdbg/logs"
+	"tcdbg/ops"
 	"tcdbg/torch"
 )
 

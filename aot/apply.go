@@ -6,8 +6,8 @@ import (
 
 	"tcdbg/graph"
 	"tcdbg/graph/decompose"
-	"tcdbg/internal/ops"
-	"tcdbg/internal/sym"
+	"tcdbg/ops"
+	"tcdbg/ops/sym"
 	"tcdbg/torch"
 )
 

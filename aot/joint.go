@@ -4,8 +4,8 @@ import (
 	"fmt"
 
 	"tcdbg/graph"
-	"tcdbg/internal/ops"
-	"tcdbg/internal/sym"
+	"tcdbg/ops"
+	"tcdbg/ops/sym"
 	"tcdbg/torch"
 )
 

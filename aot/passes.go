@@ -6,8 +6,8 @@ import (
 	"tcdbg/graph"
 	"tcdbg/graph/decompose"
 	"tcdbg/graph/pass"
-	"tcdbg/internal/ops"
 	"tcdbg/logs"
+	"tcdbg/ops"
 )
 
 // This file holds the pass tables: what happens to a captured graph, and what to each

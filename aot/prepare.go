@@ -3,7 +3,7 @@ package aot
 import (
 	"tcdbg/graph"
 	"tcdbg/graph/decompose"
-	"tcdbg/internal/ops"
+	"tcdbg/ops"
 )
 
 // This file brings a captured graph into the form that functionalization reads:

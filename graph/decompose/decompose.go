@@ -10,8 +10,8 @@ import (
 	"slices"
 
 	"tcdbg/graph"
-	"tcdbg/internal/ops"
-	"tcdbg/internal/sym"
+	"tcdbg/ops"
+	"tcdbg/ops/sym"
 )
 
 // Expand replaces every call that has a decomposition and is wanted by what it

@@ -7,7 +7,7 @@ import (
 	"tcdbg/graph"
 	"tcdbg/graph/decompose"
 	"tcdbg/inductor/ir"
-	"tcdbg/internal/ops"
+	"tcdbg/ops"
 )
 
 // lowerFunc lowers one call and binds its result.
