@@ -88,8 +88,8 @@ type code int
 
 func (c code) Error() string { return "code " + strconv.Itoa(int(c)) }
 func (c code) As(target any) bool {
-	if p, ok := target.(*string); ok {
-		*p = "as:" + c.Error()
+	if p, ok := target.(**fs.PathError); ok {
+		*p = &fs.PathError{Op: "as", Path: "p", Err: c}
 		return true
 	}
 	return false
@@ -191,7 +191,7 @@ func main() {
 	fmt.Println(err, errors.Is(err, fs.ErrNotExist), errors.As(err, &pathErr), pathErr.Path)
 	err = fmt.Errorf("top: %w and %w", multi{code(3), fmt.Errorf("in: %w", ErrRange)}, &ConfigError{"lr", code(9)})
 	var c code
-	var s string
+	var s *fs.PathError
 	var m multi
 	fmt.Println(err, errors.Is(err, ErrRange), errors.Is(err, code(9)), errors.As(err, &c), c, errors.As(err, &s), s, errors.As(err, &m), len(m))
 	fmt.Printf("%v|%+v|%T|%q\n", errors.Join(nil, err, nil), multi{nil}, errors.Unwrap(err), code(2))
