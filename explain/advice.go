@@ -373,7 +373,7 @@ func publicFunction(fr *Frame) bool {
 // the program's, though the guard stands in the framework.
 func isLearningRate(g *GuardFailure) bool {
 	return strings.Contains(g.Source, "param_groups") && strings.HasSuffix(g.Source, "['lr']") ||
-		strings.Contains(g.Source, ".groups[") && strings.HasSuffix(g.Source, "].Lr")
+		strings.Contains(g.Source, ".groups[") && hasWord(g.Source, "Lr")
 }
 
 // keywordOf reads the keyword out of kwargs['mask']: the caller of a wrapper knows
@@ -473,10 +473,9 @@ func (g *BreakGroup) weight() float64 {
 // weight orders causes among breaks by their cost. A frame that hit the limit
 // has no compile left to pay for: it pays with every call, which no log times.
 func (c *RecompileCause) weight() float64 {
-	if c.Limit {
-		return c.Seconds + 1e6
-	}
 	switch {
+	case c.Limit && !goFollows(c.Fix.Row):
+		return c.Seconds + 1e6
 	case c.Fix.Settled:
 		return c.Seconds - 1e6 // after what there is to do
 	case advice.Follows(c.Fix.Row), goFollows(c.Fix.Row):

@@ -3,6 +3,7 @@ package explain
 import (
 	"cmp"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -139,17 +140,74 @@ func goSize(rc *Recompile, g *GuardFailure, name string) Fix {
 	if c := refusedMark(rc.Compile.Frame, name, g.Dim); c != nil { // marking it has failed
 		return goFix("size-constant", shortPlace(c.Failure.Pos.File, c.Failure.Pos.Line), g.Dim, name)
 	}
-	row := "size"
+	opened := dynamicSizes(rc, g)
 	fl := rc.Compile.Failure
 	switch {
 	case rc.Compile.Status == Failed && (fl == nil || fl.Type != recompileError):
 		return Fix{} // not even with the size dynamic
 	case rc.Compile.Frame.Static:
-		row = "size-static"
+		return goFix("size-static", g.Dim, name, g.Expected, g.Actual)
 	case g.Expected == "0" || g.Expected == "1" || g.Actual == "0" || g.Actual == "1":
-		row = "size-one"
+		return goFix("size-one", g.Dim, name, g.Expected, g.Actual)
+	case opened.compared:
+		return goFix("size-branch")
+	case strings.ContainsAny(name+strings.Join(opened.equal, ""), ".["): // what holds it may have it from the compiled function
+		if opened.known {
+			return goFix("size-dynamic", g.Dim, name, g.Expected, g.Actual)
+		}
+		return Fix{}
+	case len(opened.equal) > 0:
+		marks := append([]string{marked(name + ", " + itoa(g.Dim))}, opened.equal...)
+		for i := range opened.equal {
+			marks[i+1] = marked(opened.equal[i])
+		}
+		return goFix("sizes", g.Dim, name, g.Expected, g.Actual, joined(marks))
 	}
-	return goFix(row, g.Dim, name, g.Expected, g.Actual)
+	return goFix("size", g.Dim, name, g.Expected, g.Actual, marked(name+", "+itoa(g.Dim)))
+}
+
+// marked is the call that marks a size, "x, 0", as dynamic.
+func marked(size string) string { return "compiler.MarkDynamic(" + size + ")" }
+
+// joined lists names: a, b and c.
+func joined(names []string) string {
+	last := len(names) - 1
+	if last == 0 {
+		return names[0]
+	}
+	return strings.Join(names[:last], ", ") + " and " + names[last]
+}
+
+// openedSize is what the compile after a change says of the size that changed.
+type openedSize struct {
+	known    bool     // it is dynamic there
+	compared bool     // a branch asked whether it is what it was
+	equal    []string // sizes that are the same one, "y, 0", which marking it alone leaves static
+}
+
+// dynamicSizes reads the guards on sizes of the compile after a size changed.
+func dynamicSizes(rc *Recompile, g *GuardFailure) (o openedSize) {
+	if rc.Compile.Guards == nil || rc.Compile.Guards.Leaves > manyGuards {
+		return o
+	}
+	source := plainSource(g.Source)
+	size := source + ".size()[" + itoa(g.Dim) + "]"
+	walkGuards(rc.Compile.Guards.Root(), func(n *GuardNode) {
+		text := plainSource(n.Text)
+		if n.Kind != "SHAPE_ENV" || !strings.Contains(text, size) {
+			return
+		}
+		o.known = true
+		o.compared = o.compared || text == size+" != "+g.Expected
+		left, right, ok := strings.Cut(text, " == ")
+		if right == size && ok {
+			left, right = right, left
+		}
+		if other, dim, isSize := sizeOf(right); ok && left == size && isSize {
+			o.equal = append(o.equal, other+", "+itoa(dim))
+		}
+	})
+	return o
 }
 
 // goValue advises on what is no tensor, and on modes.
@@ -216,8 +274,27 @@ func fixValue(name string, g *GuardFailure) Fix {
 		}
 		return Fix{}
 	}
+	switch {
+	case g.Pos.Code == "":
+		return Fix{}
+	case !takesTensor(g.Pos.Code, name):
+		return goFix("number-constant", name)
+	}
 	row := map[string]string{breaks.AttributeChanged: "number-field", breaks.GlobalChanged: "number-global", breaks.ClosureChanged: "number-captured"}[g.Kind]
 	return goFix(cmp.Or(row, "number"), name, "== "+g.Expected)
+}
+
+// takesTensor says whether a line chooses by a number, as xs[k] does, or gives it to an
+// operator that takes a tensor in its place; where it has the number under another name, whether such an operator is there.
+func takesTensor(line, name string) bool {
+	rest := regexp.QuoteMeta(name)
+	if !hasWord(line, name) {
+		rest = ""
+	}
+	if strings.Contains(line, "["+name+"]") {
+		return true
+	}
+	return regexp.MustCompile(`\b(Add|Sub|Mul|Div|Pow)_?\([^()]*` + rest).MatchString(line)
 }
 
 // fixRelation advises on a relation between sizes that a branch of the program asked

@@ -3,6 +3,7 @@ package explain
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"tcdbg/tracer/breaks"
 )
@@ -23,12 +24,14 @@ type goText struct {
 
 var goTexts = []goText{
 	{id: "learning-rate", format: "the learning rate changes: make it a tensor, kw.Lr(torch.NewTensor(...)), which the graph reads with every step"},
-	{id: "after-break", format: "%s is handed across the graph break at %s to the rest of the function: what removes that break removes this", follows: true},
+	{id: "after-break", format: "%s is handed across the graph break at %s to the rest of the function: look at that break first; what is then left has advice of its own", follows: true},
 	{id: "made-again", format: "torch.Compile at %s is called %d times, and %s, which the function captures, is not always the same: move torch.Compile out of the loop and pass %[3]s to what it returns, as a tensor"},
 
 	{id: "compiled-apart", format: "under a mode, or with a function as its backend, each call of torch.Compile makes entries of its own: call it once, before the loop"},
 
-	{id: "size", format: "size %d of %s changes (%s -> %s): call compiler.MarkDynamic(%[2]s, %[1]d) before the first call"},
+	{id: "size", format: "size %d of %s changes (%s -> %s): call %s before the first call"},
+	{id: "sizes", format: "size %d of %s changes (%s -> %s): call %s before the first call, all of them: one that is left out recompiles"},
+	{id: "size-dynamic", format: "size %d of %s changed (%s -> %s) and is dynamic from this compile on: other sizes of 2 and more do not recompile, nothing to do", settled: true},
 	{id: "size-static", format: "size %d of %s changes (%s -> %s), and kw.Dynamic(false) asks for an entry of each size: leave that option out"},
 	{id: "size-one", format: "size %d of %s changes (%s -> %s): 0 and 1 have an entry of their own in any case; pad to 2 or more, or accept it"},
 	{id: "size-constant", format: "%s needs size %d of %s as a number, so each size is a compile of its own: pad to a few sizes, or keep that line out of the compiled function"},
@@ -42,6 +45,7 @@ var goTexts = []goText{
 	{id: "number-branch", format: "the marked line asks whether %s %s: an entry for each answer is normal", settled: true},
 	{id: "rounds", format: "the loop at the marked line is unrolled, so there is an entry for each number of rounds: keep these few, or leave the loop outside and compile its body"},
 	{id: "number", format: "the graph is specialised on %s %s: pass %[1]s as a tensor"},
+	{id: "number-constant", format: "the marked line needs %s as a number, so there is an entry for each value: keep them few", settled: true},
 	{id: "number-field", format: "the graph is specialised on the attribute %s %s: keep it in a tensor (a buffer), or hoist it out of the compiled function"},
 	{id: "number-global", format: "the graph is specialised on the global %s %s: make it a tensor"},
 	{id: "number-captured", format: "the graph is specialised on the captured variable %s %s: make it a tensor"},
@@ -53,7 +57,7 @@ var goTexts = []goText{
 	{id: "small-size", format: "a size of 0 or 1 has an entry of its own: accept one entry more, or pass at least 2"},
 	{id: "length-grows", format: "%s grows with every call: append to it outside of the compiled function"},
 	{id: "length", format: "loops over %s are unrolled: keep its length, or stack its tensors into one"},
-	{id: "keys", format: "the keys of %s change: keep the same keys in the same order"},
+	{id: "keys", format: "the keys of %s change: give it all its keys before the first call, or change it outside of the compiled function"},
 	{id: "type", format: "%s changes its type from %s: pass one type"},
 	{id: "nil", format: "%s is sometimes nil: pass a value always, or accept two entries"},
 	{id: "nil-field", format: "%s is nil in one call and not in another: set it before the first call, or accept two entries"},
@@ -62,12 +66,22 @@ var goTexts = []goText{
 	{id: "grad-mode", format: "%s differs between calls: set it once before the first call, or accept one entry for each setting"},
 }
 
-// goBreakTexts are texts about a break that know more than the hint of its cause.
-var goBreakTexts = []struct{ id, code, context, text string }{
-	{"grad", breaks.TensorBackward, "call of torch.Grad", "Gradients are computed between two graphs: where they are part of the result (a second derivative, an inner step) leave the call here, CreateGraph works across it; else compile what gives the loss and call Grad outside."},
-	{"bincount", breaks.DynamicShapeOperator, "operator bincount", "Where the number of classes is known, count with ScatterAdd: torch.Zeros(n).ScatterAdd(0, index, torch.Ones(...)), or sum a OneHot."},
-	{"nonzero", breaks.DynamicShapeOperator, "operator nonzero", selectStatic},
-	{"argwhere", breaks.DynamicShapeOperator, "operator argwhere", selectStatic},
+// goBreakText is a text about a break that knows more than the first hint of its cause.
+type goBreakText struct {
+	id, code string
+	context  string // what the trace names, "" where the line decides
+	on       func(b *Break) bool
+	text     string
+}
+
+var goBreakTexts = []goBreakText{
+	{id: "grad", code: breaks.TensorBackward, context: "call of torch.Grad", text: "Gradients are computed between two graphs: where they are part of the result (a second derivative, an inner step) leave the call here, CreateGraph works across it; else compile what gives the loss and call Grad outside."},
+	{id: "bincount", code: breaks.DynamicShapeOperator, context: "operator bincount", text: "Where the number of classes is known, count with ScatterAdd: torch.Zeros(n).ScatterAdd(0, index, torch.Ones(...)), or sum a OneHot."},
+	{id: "nonzero", code: breaks.DynamicShapeOperator, context: "operator nonzero", text: selectStatic},
+	{id: "argwhere", code: breaks.DynamicShapeOperator, context: "operator argwhere", text: selectStatic},
+	{id: "item-branch", code: breaks.TensorItem, on: branching, text: "The branch needs the number: compute both sides and choose with Where on the tensor, or decide before the call."},
+	{id: "item-returned", code: breaks.TensorItem, on: returning, text: "Return the tensor, and call Item on it in the caller."},
+	{id: "item-position", code: breaks.TensorItem, on: converting, text: "The number exists only after the graph: where it is a position, IndexSelect, Gather and IndexFill take the tensor as it is; else read it after the call."},
 }
 
 const selectStatic = "Use a mask and Where instead of selecting elements, or NonzeroStatic where a bound on their number is known."
@@ -94,14 +108,46 @@ func goFollows(row string) bool {
 // the text on that, else the first hint of its cause.
 func goBreak(b *Break) Fix {
 	for _, t := range goBreakTexts {
-		if b.Code == t.code && b.Context == t.context {
+		if b.Code == t.code && (t.context == "" || b.Context == t.context) && (t.on == nil || t.on(b)) {
 			return Fix{Text: t.text, Row: goRow + t.id}
 		}
 	}
 	if c, ok := breaks.Lookup(b.Code); ok && len(c.Hints) > 0 {
-		return Fix{Text: naming(c.Hints[0], callee(b)), Row: hintRow(b.Code, 0)}
+		n := goHint(b)
+		return Fix{Text: naming(c.Hints[n], callee(b)), Row: hintRow(b.Code, n)}
 	}
 	return Fix{}
+}
+
+// goHint chooses the hint that fits a break whose cause has several: the first one, if the
+// break says no more.
+func goHint(b *Break) int {
+	if b.Code == breaks.AutogradFunction && strings.Contains(b.Context, "Backward changes ") {
+		return 1
+	}
+	return 0
+}
+
+// branching says whether a line chooses between two paths.
+func branching(b *Break) bool {
+	line := strings.TrimSpace(b.Pos.Code)
+	return strings.HasPrefix(line, "if ") || strings.HasPrefix(line, "switch ")
+}
+
+// converting says whether a line makes an int of a tensor's number, to work with.
+func converting(b *Break) bool {
+	_, right, ok := strings.Cut(b.Pos.Code, ":= int(")
+	return ok && strings.HasSuffix(strings.TrimSpace(right), ".Item())")
+}
+
+// returning says whether a line returns a tensor's number as it is, or converted.
+func returning(b *Break) bool {
+	_, value, ok := strings.Cut(b.Pos.Code, "return ")
+	value, _, read := strings.Cut(value, ".Item()")
+	for _, name := range []string{"int(", "int64(", "float32("} {
+		value = strings.TrimPrefix(value, name)
+	}
+	return ok && read && strings.Count(value, "(") == strings.Count(value, ")") && !strings.Contains(value, ",")
 }
 
 // hintRow is the row of one hint of a cause.

@@ -76,7 +76,7 @@ func TestLocalsAfterBreak(t *testing.T) {
 	first.Compiles = []*Compile{{ID: ID{CompileID: from}, Frame: first, Breaks: []*Break{{Pos: logs.Pos{File: "model.go", Line: 7}}}}}
 	after := func(from *logs.CompileID, origin, argument string) *Recompile {
 		fr := &Frame{Name: "f from line 8 on", Parent: first, From: from}
-		return &Recompile{Compile: &Compile{Frame: fr}, Failures: []GuardFailure{{Kind: breaks.ValueChanged, Expected: "2", Origin: origin, Argument: argument, Nameless: argument == ""}}}
+		return &Recompile{Compile: &Compile{Frame: fr}, Failures: []GuardFailure{{Kind: breaks.ValueChanged, Expected: "2", Origin: origin, Argument: argument, Nameless: argument == "", Pos: logs.Pos{Code: "return x.Mul(n)"}}}}
 	}
 	const follows = "is handed across the graph break at model.go:7"
 	for name, c := range map[string]struct {

@@ -188,7 +188,7 @@ func main() {
 func TestGoAdviceIsProven(t *testing.T) {
 	state := t.TempDir()
 	proven := map[string]bool{}
-	for _, c := range slices.Concat(goAdvice, goBreakAdvice, goRecompileAdvice, goSettledAdvice, goStateAdvice, goApartAdvice, goSizeAdvice, goHintAdvice) {
+	for _, c := range slices.Concat(goAdvice, goBreakAdvice, goRecompileAdvice, goSettledAdvice, goStateAdvice, goApartAdvice, goSizeAdvice, goHintAdvice, goBlindAdvice) {
 		t.Run(c.name, func(t *testing.T) {
 			before, after := advised(t, state, c.before), advised(t, state, c.after)
 			if before.stdout != after.stdout {
@@ -233,8 +233,9 @@ func TestGoAdviceIsProven(t *testing.T) {
 type advice struct {
 	stdout   string
 	codes    []string // of its breaks
-	said     []saying
-	findings int // breaks, recompiles and failures
+	fixes    []saying // one for each finding
+	said     []saying // these, and all hints
+	findings int      // breaks, recompiles and failures
 }
 
 // saying is one text of the table.
@@ -276,7 +277,8 @@ func advised(t *testing.T, state, body string) (a advice) {
 		if !slices.Contains(explain.GoRows(), f.Row) {
 			t.Errorf("%q is shown, and is no text of the table", f.Text)
 		}
-		a.said = append(a.said, saying{f.Row, f.Text, f.Settled})
+		a.fixes = append(a.fixes, saying{f.Row, f.Text, f.Settled})
+		a.said = append(a.said, a.fixes[len(a.fixes)-1])
 	}
 	for _, b := range r.Breaks {
 		a.codes = append(a.codes, b.Lead.Code)

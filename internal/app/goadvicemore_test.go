@@ -200,7 +200,7 @@ func main() {
 }`,
 	},
 	{
-		name: "a loop that a break splits", advice: "is handed across the graph break at model.go:12 to the rest of the function: what removes that break removes this",
+		name: "a loop that a break splits", advice: "is handed across the graph break at model.go:12 to the rest of the function: look at that break first",
 		before: `
 func f(x *torch.Tensor) *torch.Tensor {
 	for i := 0; i < 4; i++ {

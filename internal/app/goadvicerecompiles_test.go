@@ -166,7 +166,7 @@ func main() {
 }`,
 	},
 	{
-		name: "keys that change", advice: "the keys of m change: keep the same keys",
+		name: "keys that change", advice: "the keys of m change: give it all its keys before the first call",
 		before: `
 func f(x *torch.Tensor, m map[string]float64) *torch.Tensor {
 	if k, ok := m["b"]; ok {

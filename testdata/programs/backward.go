@@ -1,4 +1,4 @@
-// want differs aot_eager inductor: the tensors that a compiled function saves are outputs of no node
+// want differs aot_eager inductor: what a compiled function saves is the output of no node, where eager names one; PyTorch says other words under each of its backends, too
 package main
 
 import (
