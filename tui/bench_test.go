@@ -72,8 +72,8 @@ func BenchmarkOpenScreen(b *testing.B) {
 	for s := range keys.Screens - 1 {
 		b.Run(keys.Screen(s).String(), func(b *testing.B) {
 			for b.Loop() {
-				d.m.screen = keys.Screen((s + 1) % (keys.Screens - 1))
-				d.m.selGen++
+				d.m.at = keys.Screen((s + 1) % (keys.Screens - 1))
+				d.m.sc.selGen++
 				d.m.Update(keyMsg(keys.Screen(s).Key()))
 				_ = d.m.View()
 			}

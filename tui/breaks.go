@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 
+	tea "github.com/charmbracelet/bubbletea"
+
 	"tcdbg/explain"
 	"tcdbg/logs"
 	"tcdbg/tui/keys"
@@ -17,31 +19,36 @@ import (
 // noiseGroup is the fold of breaks inside the framework.
 const noiseGroup = "noise"
 
-func breaksScreen() screenDef {
-	return screenDef{
-		id: keys.Breaks, rows: breakRows, lead: breaksLead, leadLines: 2, detail: breakDetail,
-		count: func(r *explain.Report) int { return r.Totals.DistinctBreaks },
-		empty: func(m *Model) []string {
-			if len(m.report.Frames) == 0 {
-				return []string{"Nothing was compiled, so nothing broke.", "A graph break is a place where the compiler had to stop capturing and let the program run on its own."}
-			}
-			if n := m.report.Totals.Failures; n > 0 {
-				return []string{"No graph breaks, but " + count(n, "failure") + ": the Overview names the line and the fix.", "Under fullgraph a break is an error."}
-			}
-			return []string{
-				"No graph breaks: every function was captured whole.",
-				"A break would show here with its cause, its line, the graphs before and after it, and how to fix it.",
-			}
-		},
+// breaksScreen is the screen with its state.
+type breaksScreen struct {
+	pane
+}
+
+func newBreaks() screen {
+	return &breaksScreen{pane{id: keys.Breaks, leadLines: 2, detailed: true, view: view{folds: map[string]bool{noiseGroup: true}}}}
+}
+
+func (*breaksScreen) empty(sc *scene) []string {
+	if len(sc.report.Frames) == 0 {
+		return []string{"Nothing was compiled, so nothing broke.", "A graph break is a place where the compiler had to stop capturing and let the program run on its own."}
+	}
+	if n := sc.report.Totals.Failures; n > 0 {
+		return []string{"No graph breaks, but " + count(n, "failure") + ": the Overview names the line and the fix.", "Under fullgraph a break is an error."}
+	}
+	return []string{
+		"No graph breaks: every function was captured whole.",
+		"A break would show here with its cause, its line, the graphs before and after it, and how to fix it.",
 	}
 }
 
-func breaksLead(m *Model, _ int) []theme.Line {
-	t := m.report.Totals
+func (*breaksScreen) count(r *explain.Report) int { return r.Totals.DistinctBreaks }
+
+func (scr *breaksScreen) lead(sc *scene, _ int) []theme.Line {
+	t := sc.report.Totals
 	if t.DistinctBreaks == 0 {
 		return nil
 	}
-	causes, fixable := m.facts.counts.causes, m.facts.counts.fixable
+	causes, fixable := sc.facts.counts.causes, sc.facts.counts.fixable
 	l := theme.Line{
 		{Text: " " + count(causes, "cause") + " of graph breaks", Style: theme.Bold | theme.Break},
 		{Text: fmt.Sprintf(" at %s · hit %s", count(t.DistinctBreaks, "place"), times(t.Breaks))},
@@ -57,6 +64,22 @@ func breaksLead(m *Model, _ int) []theme.Line {
 	return []theme.Line{l, nil}
 }
 
+// act folds the breaks inside the framework, or shows, writes and undoes a fix.
+func (scr *breaksScreen) act(sc *scene, a keys.Action) (tea.Cmd, bool) {
+	switch a {
+	case keys.Fold, keys.FoldAll:
+		toggle(scr.folds, noiseGroup)
+		return scr.refilter(), true
+	case keys.PreviewFix, keys.ApplyFix:
+		scr.openFix(sc, a == keys.ApplyFix)
+	case keys.UndoFix:
+		return undoFix(sc), true
+	default:
+		return nil, false
+	}
+	return nil, true
+}
+
 // times is "once", "12 times".
 func times(n int) string {
 	if n == 1 {
@@ -65,7 +88,7 @@ func times(n int) string {
 	return fmt.Sprintf("%d times", n)
 }
 
-func breakRows(in *input) []row {
+func (scr *breaksScreen) rows(in *input) []row {
 	var rows []row
 	var noise []row
 	shown := map[*explain.BreakGroup]bool{}
@@ -93,7 +116,7 @@ func breakRows(in *input) []row {
 		add(g, 0)
 	}
 	if len(noise) > 0 {
-		rows = append(rows, &noiseRow{len(noise)})
+		rows = append(rows, &noiseRow{len(noise), scr})
 		rows = append(rows, noise...)
 	}
 	return rows
@@ -120,7 +143,7 @@ func (r *breakRow) matches(q string) bool {
 		theme.IndexFold(b.Pos.Func, q) >= 0 || theme.IndexFold(b.Pos.Code, q) >= 0 || theme.IndexFold(b.Explanation, q) >= 0
 }
 
-func (r *breakRow) draw(m *Model, w int) theme.Line {
+func (r *breakRow) draw(sc *scene, w int) theme.Line {
 	b := r.g.Lead
 	glyph, style := theme.GlyphBreak, theme.Break
 	if b.Noise {
@@ -137,7 +160,7 @@ func (r *breakRow) draw(m *Model, w int) theme.Line {
 	if r.g.Seconds > 0 && w >= 40 {
 		tail += " " + secondsOr(r.g.Seconds)
 	}
-	place := m.placeIn(b.Pos, max(10, w/2-4))
+	place := sc.placeIn(b.Pos, max(10, w/2-4))
 	if place == "" {
 		place = "(no place)"
 	}
@@ -160,14 +183,17 @@ func breakTitle(b *explain.Break) string {
 }
 
 // noiseRow heads the breaks inside the framework.
-type noiseRow struct{ n int }
+type noiseRow struct {
+	n   int
+	scr *breaksScreen
+}
 
 func (r *noiseRow) key() string         { return "break noise" }
 func (r *noiseRow) matches(string) bool { return false }
 func (r *noiseRow) sel() Selection      { return Selection{} }
-func (r *noiseRow) draw(m *Model, _ int) theme.Line {
+func (r *noiseRow) draw(*scene, int) theme.Line {
 	glyph := theme.GlyphOpen
-	if m.pane(keys.Breaks).folds[noiseGroup] {
+	if r.scr.folds[noiseGroup] {
 		glyph = theme.GlyphFolded
 	}
 	return theme.Line{{Text: fmt.Sprintf("%s framework breaks: %s inside torch or the standard library", glyph, count(r.n, "break")), Style: theme.Noise}}
@@ -175,8 +201,8 @@ func (r *noiseRow) draw(m *Model, _ int) theme.Line {
 
 // breakDetail answers, in this order: what and how bad, where, why, and how to
 // remove it.
-func breakDetail(m *Model, r row, w int) *doc {
-	d := &doc{width: w}
+func (scr *breaksScreen) detail(sc *scene, r row, w int) *doc {
+	d := newDoc(sc, w)
 	row, ok := r.(*breakRow)
 	if !ok {
 		d.wrap(theme.Plain, 0, "Breaks inside torch or the standard library happen once in every program that uses these parts, and there is nothing in your code to change. z unfolds them.")
@@ -186,8 +212,8 @@ func breakDetail(m *Model, r row, w int) *doc {
 	d.add(theme.T(theme.Break|theme.Bold, theme.GlyphBreak+" "+strings.TrimSpace(b.Code+"  "+breakTitle(b))))
 	d.wrap(theme.Faint, 2, breakFacts(g))
 	d.blank()
-	m.docPlace(d, b.Pos)
-	m.docFix(d, g.Fix)
+	d.place(b.Pos)
+	d.fix(g.Fix)
 	if b.Explanation != "" {
 		d.heading("WHY")
 		d.wrap(theme.Plain, 2, b.Explanation)
@@ -195,19 +221,19 @@ func breakDetail(m *Model, r row, w int) *doc {
 	if b.Type != "" && b.Type != breakTitle(b) {
 		d.wrap(theme.Faint, 2, "PyTorch's name: "+b.Type)
 	}
-	m.docValue(d, b)
-	m.docAround(d, b)
-	m.docChains(d, g)
-	m.docHints(d, b, g)
-	m.docRelated(d, g)
-	m.docMet(d, g)
+	docValue(d, b)
+	docAround(d, b)
+	docChains(d, g)
+	docHints(d, b, g)
+	docRelated(d, g)
+	docMet(d, g)
 	if b.Context != "" {
 		d.heading("DEVELOPER DEBUG CONTEXT")
 		d.wrap(theme.Faint, 2, b.Context)
 	}
 	if b.Raw != "" && b.Raw != b.Context {
 		d.heading("AS RECORDED")
-		d.code(m.hl, syntax.None, b.Raw)
+		d.code(sc.hl, syntax.None, b.Raw)
 	}
 	return d
 }
@@ -245,7 +271,7 @@ func breakFacts(g *explain.BreakGroup) string {
 }
 
 // docPlace shows a place with its code and the marked part.
-func (m *Model) docPlace(d *doc, p logs.Pos) {
+func (d *doc) place(p logs.Pos) {
 	if p.File == "" {
 		return
 	}
@@ -253,13 +279,13 @@ func (m *Model) docPlace(d *doc, p logs.Pos) {
 	if p.Func != "" {
 		in = "  in " + p.Func
 	}
-	place := m.place(p)
-	if col := m.column(p); col > 0 {
+	place := d.sc.place(p)
+	if col := d.sc.column(p); col > 0 {
 		place += fmt.Sprintf(":%d", col)
 	}
 	d.link(posSel(p), theme.T(theme.Accent, "  "+place), theme.T(theme.Faint, in))
 	if p.Code != "" {
-		d.code(m.hl, syntax.OfFile(p.File), "    "+p.Code)
+		d.code(d.sc.hl, syntax.OfFile(p.File), "    "+p.Code)
 		if c := caret(p, p.Code, 4); c != "" {
 			d.add(theme.T(theme.Break, c))
 		}
@@ -267,7 +293,7 @@ func (m *Model) docPlace(d *doc, p logs.Pos) {
 }
 
 // docFix shows advice, and a diff where there is one.
-func (m *Model) docFix(d *doc, f explain.Fix) {
+func (d *doc) fix(f explain.Fix) {
 	if f.Text == "" && len(f.Lines) == 0 {
 		return
 	}
@@ -280,28 +306,28 @@ func (m *Model) docFix(d *doc, f explain.Fix) {
 		d.wrap(theme.Plain, 2, f.Text)
 	}
 	if len(f.Lines) > 0 {
-		d.code(m.hl, syntax.Diff, strings.Join(f.Lines, "\n"))
+		d.code(d.sc.hl, syntax.Diff, strings.Join(f.Lines, "\n"))
 	}
 }
 
 // docValue shows how the offending value came about.
-func (m *Model) docValue(d *doc, b *explain.Break) {
+func docValue(d *doc, b *explain.Break) {
 	if len(b.Value) == 0 {
 		return
 	}
 	d.heading("WHERE THE VALUE COMES FROM")
-	col := m.placeColumn(b.Value, d.width)
+	col := d.sc.placeColumn(b.Value, d.width)
 	for i, p := range b.Value {
 		arrow := "  "
 		if i > 0 {
 			arrow = "→ "
 		}
-		d.link(posSel(p), theme.T(theme.Plain, "  "+arrow+theme.Fit(theme.Clean(p.Func), 18)+" "), theme.T(theme.Accent, m.placeCell(p, col)), theme.T(theme.Faint, strings.TrimSpace(p.Code)))
+		d.link(posSel(p), theme.T(theme.Plain, "  "+arrow+theme.Fit(theme.Clean(p.Func), 18)+" "), theme.T(theme.Accent, d.sc.placeCell(p, col)), theme.T(theme.Faint, strings.TrimSpace(p.Code)))
 	}
 }
 
 // docAround shows the graphs on both sides.
-func (m *Model) docAround(d *doc, b *explain.Break) {
+func docAround(d *doc, b *explain.Break) {
 	if len(b.Before) == 0 && b.After == nil {
 		return
 	}
@@ -324,7 +350,7 @@ func (m *Model) docAround(d *doc, b *explain.Break) {
 const maxChains = 5
 
 // docChains shows from where the place was reached.
-func (m *Model) docChains(d *doc, g *explain.BreakGroup) {
+func docChains(d *doc, g *explain.BreakGroup) {
 	chains := g.Chains
 	if len(chains) == 0 && len(g.Lead.Stack) > 1 {
 		chains = [][]logs.Pos{g.Lead.Stack}
@@ -341,14 +367,14 @@ func (m *Model) docChains(d *doc, g *explain.BreakGroup) {
 		if i > 0 {
 			d.add(theme.T(theme.Faint, "  or"))
 		}
-		m.docStack(d, chain)
+		d.stack(chain)
 	}
 }
 
 // docStack shows a stack, outermost first; runs of library frames are folded.
-func (m *Model) docStack(d *doc, stack []logs.Pos) {
+func (d *doc) stack(stack []logs.Pos) {
 	hidden := 0
-	col := m.placeColumn(stack, d.width)
+	col := d.sc.placeColumn(stack, d.width)
 	for i, p := range stack {
 		if library(p.File) && i < len(stack)-1 {
 			hidden++
@@ -362,11 +388,11 @@ func (m *Model) docStack(d *doc, stack []logs.Pos) {
 		if library(p.File) {
 			style = theme.Noise
 		}
-		d.link(posSel(p), theme.T(theme.Accent|style, "  "+m.placeCell(p, col)), theme.T(style, theme.Fit(theme.Clean(p.Func), 22)+" "), theme.T(theme.Faint, strings.TrimSpace(p.Code)))
+		d.link(posSel(p), theme.T(theme.Accent|style, "  "+d.sc.placeCell(p, col)), theme.T(style, theme.Fit(theme.Clean(p.Func), 22)+" "), theme.T(theme.Faint, strings.TrimSpace(p.Code)))
 	}
 }
 
-func (m *Model) docHints(d *doc, b *explain.Break, g *explain.BreakGroup) {
+func docHints(d *doc, b *explain.Break, g *explain.BreakGroup) {
 	if len(b.Hints) == 0 {
 		return
 	}
@@ -377,10 +403,10 @@ func (m *Model) docHints(d *doc, b *explain.Break, g *explain.BreakGroup) {
 }
 
 // docRelated links to the cause and the consequences.
-func (m *Model) docRelated(d *doc, g *explain.BreakGroup) {
+func docRelated(d *doc, g *explain.BreakGroup) {
 	if g.CausedBy != nil && g.CausedBy.Lead != nil {
 		d.heading("CAUSED BY")
-		d.link(groupSel(g.CausedBy), theme.T(theme.Plain, "  "+theme.GlyphBreak+" "+m.place(g.CausedBy.Lead.Pos)+"  "+breakTitle(g.CausedBy.Lead)))
+		d.link(groupSel(g.CausedBy), theme.T(theme.Plain, "  "+theme.GlyphBreak+" "+d.sc.place(g.CausedBy.Lead.Pos)+"  "+breakTitle(g.CausedBy.Lead)))
 	}
 	if len(g.Causes) == 0 {
 		return
@@ -388,13 +414,13 @@ func (m *Model) docRelated(d *doc, g *explain.BreakGroup) {
 	d.heading("CAUSES")
 	for _, c := range g.Causes {
 		if c.Lead != nil {
-			d.link(groupSel(c), theme.T(theme.Plain, "  "+theme.GlyphBreak+" "+m.place(c.Lead.Pos)+"  "+breakTitle(c.Lead)))
+			d.link(groupSel(c), theme.T(theme.Plain, "  "+theme.GlyphBreak+" "+d.sc.place(c.Lead.Pos)+"  "+breakTitle(c.Lead)))
 		}
 	}
 }
 
 // docMet lists the compiles that met the break.
-func (m *Model) docMet(d *doc, g *explain.BreakGroup) {
+func docMet(d *doc, g *explain.BreakGroup) {
 	d.heading("SEEN IN")
 	for i, b := range g.Breaks {
 		if i == 20 {
@@ -405,6 +431,6 @@ func (m *Model) docMet(d *doc, g *explain.BreakGroup) {
 			continue
 		}
 		c := b.Compile
-		d.link(Selection{HasID: true, ID: c.ID}, theme.T(theme.Plain, "  "+m.idCell(c.ID)+c.Frame.Title()), theme.T(theme.Faint, "  "+b.Outcome))
+		d.link(Selection{HasID: true, ID: c.ID}, theme.T(theme.Plain, "  "+d.sc.idCell(c.ID)+c.Frame.Title()), theme.T(theme.Faint, "  "+b.Outcome))
 	}
 }

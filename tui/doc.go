@@ -13,6 +13,7 @@ import (
 
 // doc is a document.
 type doc struct {
+	sc    *scene
 	parts []part
 	focus int // line to bring into view first
 	width int // of the pane it was made for
@@ -38,6 +39,8 @@ type docKey struct {
 	texts   int // loaded texts when it was made
 	folds   int
 }
+
+func newDoc(sc *scene, width int) *doc { return &doc{sc: sc, width: width} }
 
 // Len is the number of lines.
 func (d *doc) Len() int {

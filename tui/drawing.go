@@ -17,7 +17,7 @@ const maxDrawn = 60
 const maxRails = 24
 
 // graphDrawing appends the drawing, or says why there is none.
-func (m *Model) graphDrawing(d *doc, g *explain.Graph, nodes []explain.GraphNode) {
+func graphDrawing(d *doc, g *explain.Graph, nodes []explain.GraphNode) {
 	switch {
 	case len(nodes) == 0:
 		d.wrap(theme.Faint, 0, "The trace records no text of this graph to draw from.")
@@ -32,7 +32,7 @@ func (m *Model) graphDrawing(d *doc, g *explain.Graph, nodes []explain.GraphNode
 		wide = max(wide, theme.Width(r))
 	}
 	c := drawingColumns(d.width - wide - 2)
-	d.focus = m.focusNode(g, nodes, d.Len())
+	d.focus = focusNode(d.sc, g, nodes, d.Len())
 	d.parts = append(d.parts, part{
 		n: len(nodes), code: true,
 		line: func(i int) theme.Line {
@@ -50,7 +50,7 @@ func (m *Model) graphDrawing(d *doc, g *explain.Graph, nodes []explain.GraphNode
 			return theme.Line{
 				{Text: theme.Fit(rails[i], wide) + "  ", Style: theme.Compiled},
 				theme.T(style|theme.Bold, theme.Fit(theme.Clean(n.Name), 16)+" "), theme.T(style, theme.Fit(theme.Clean(what), c.target)+" "),
-				theme.T(theme.Yellow, theme.Fit(shapeText(n.Type), c.shape)+" "), theme.T(theme.Accent, m.placeIn(n.Pos, c.place)),
+				theme.T(theme.Yellow, theme.Fit(shapeText(n.Type), c.shape)+" "), theme.T(theme.Accent, d.sc.placeIn(n.Pos, c.place)),
 			}
 		},
 		text:   func(i int) string { return nodes[i].Name + " " + nodes[i].Target },

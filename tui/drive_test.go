@@ -123,7 +123,7 @@ func (d *driver) step(verb, rest string) error {
 			return fmt.Errorf("the frame has %q", rest)
 		}
 	case "screen":
-		if got := d.m.screen.String(); got != rest {
+		if got := d.m.at.String(); got != rest {
 			return fmt.Errorf("the screen is %s", got)
 		}
 	default:

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"time"
 
+	tea "github.com/charmbracelet/bubbletea"
+
 	"tcdbg/explain"
 	"tcdbg/tui/keys"
 	"tcdbg/tui/syntax"
@@ -14,68 +16,57 @@ import (
 // This file compares kernels with those of the last earlier run of the same
 // program.
 
-// kernelsAct goes to the comparison and back, or from kernel to kernel.
-func kernelsAct(m *Model, a keys.Action) bool {
-	if a != keys.DiffRuns {
-		return stepItem(m, a)
+// act goes to the comparison and back, or from kernel to kernel.
+func (scr *kernelsScreen) act(sc *scene, a keys.Action) (tea.Cmd, bool) {
+	switch {
+	case a != keys.DiffRuns:
+		return nil, scr.stepItem(sc, a)
+	case scr.mode == kernelDiffMode:
+		scr.mode = kernelSourceMode
+	default:
+		scr.mode = kernelDiffMode
 	}
-	p := m.pane(keys.Kernels)
-	if p.mode == kernelDiffMode {
-		p.mode = kernelSourceMode
-	} else {
-		p.mode = kernelDiffMode
-	}
-	return true
+	return nil, true
 }
 
 // earlier is the run before, read when it is first asked for.
 type earlier struct {
 	of     time.Time // start of the run that it came before
-	asked  bool
 	have   bool
 	report *explain.Report
 	name   string
 	why    string // there is none
 }
 
-type earlierMsg struct{ earlier }
-
 // before returns the run before, or false while it is read.
-func (m *Model) before() (*earlier, bool) {
-	e := &m.earlier
-	if !e.of.Equal(m.run.Start) {
-		*e = earlier{of: m.run.Start}
+func (scr *kernelsScreen) before(sc *scene) (*earlier, bool) {
+	e := &scr.earlier
+	if !e.of.Equal(sc.run.Start) {
+		*e = earlier{of: sc.run.Start}
 	}
 	if e.have {
 		return e, true
 	}
-	m.texts.missed = true
-	if !e.asked {
-		e.asked = true
-		feed, of := m.feed, e.of
-		m.texts.jobs = append(m.texts.jobs, func() any {
-			out := earlier{of: of, asked: true, have: true}
-			r, name, err := feed.Before()
-			if err != nil {
-				out.why = err.Error()
+	feed, of := sc.feed, e.of
+	sc.texts.later("the run before "+of.String(), func() func() {
+		out := earlier{of: of, have: true}
+		r, name, err := feed.Before()
+		if err != nil {
+			out.why = err.Error()
+		}
+		out.report, out.name = r, name
+		return func() {
+			if of.Equal(scr.earlier.of) {
+				scr.earlier = out
 			}
-			out.report, out.name = r, name
-			return earlierMsg{out}
-		})
-	}
+		}
+	})
 	return nil, false
 }
 
-func (m *Model) takeEarlier(msg earlierMsg) {
-	if msg.of.Equal(m.earlier.of) {
-		m.earlier = msg.earlier
-		m.texts.gen++
-	}
-}
-
 // kernelDiff is a kernel beside the one that the run before had.
-func (m *Model) kernelDiff(d *doc, k *explain.Kernel) {
-	e, ok := m.before()
+func (scr *kernelsScreen) kernelDiff(d *doc, k *explain.Kernel) {
+	e, ok := scr.before(d.sc)
 	if !ok {
 		d.add(theme.T(theme.Faint, "reading the previous run …"))
 		return
@@ -86,8 +77,8 @@ func (m *Model) kernelDiff(d *doc, k *explain.Kernel) {
 	}
 	d.add(theme.T(theme.Bold, "compared with "+e.name))
 	d.blank()
-	m.kernelEdits(d, k, kernelOf(e.report, m.report, k))
-	if gone := kernelsGone(e.report, m.report); len(gone) > 0 {
+	scr.kernelEdits(d, k, kernelOf(e.report, d.sc.report, k))
+	if gone := kernelsGone(e.report, d.sc.report); len(gone) > 0 {
 		d.heading("GONE SINCE")
 		for _, name := range gone {
 			d.add(theme.T(theme.Red, "- "+name))
@@ -96,19 +87,19 @@ func (m *Model) kernelDiff(d *doc, k *explain.Kernel) {
 }
 
 // kernelEdits compares the sources of a kernel and of old, which may be nil.
-func (m *Model) kernelEdits(d *doc, k, old *explain.Kernel) {
+func (scr *kernelsScreen) kernelEdits(d *doc, k, old *explain.Kernel) {
 	switch {
 	case old == nil:
 		d.wrap(theme.Green, 0, "new: the previous run had no kernel for "+strings.Join(k.Ops, ", "))
 		d.blank()
-		m.kernelSource(d, k)
+		scr.kernelSource(d, k)
 		return
 	case k.Load == nil || old.Load == nil:
 		d.wrap(theme.Faint, 0, "An extern kernel has no source; that run called "+old.Name+" as well.")
 		return
 	}
-	a, aok := m.text("before "+kernelKey(old), old.Load)
-	b, bok := m.text(kernelKey(k), k.Load)
+	a, aok := d.sc.text("before "+kernelKey(old), old.Load)
+	b, bok := d.sc.text(kernelKey(k), k.Load)
 	if !aok || !bok {
 		d.add(theme.T(theme.Faint, "reading …"))
 		return
@@ -117,7 +108,7 @@ func (m *Model) kernelEdits(d *doc, k, old *explain.Kernel) {
 		d.add(theme.T(theme.Faint, "the same source, line by line"))
 		return
 	}
-	m.beforeAfter(d, syntax.OfKernel(k.Lang), a, b)
+	d.beforeAfter(syntax.OfKernel(k.Lang), a, b)
 }
 
 // kernelOf finds in an older report the kernel that stands for k: of the same

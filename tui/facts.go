@@ -192,8 +192,8 @@ func idColumn(r *explain.Report) int {
 }
 
 // idCell is a compile id in its column.
-func (m *Model) idCell(id explain.ID) string {
-	return theme.Fit(idText(id), max(minIDColumn, m.facts.idWidth)) + " "
+func (sc *scene) idCell(id explain.ID) string {
+	return theme.Fit(idText(id), max(minIDColumn, sc.facts.idWidth)) + " "
 }
 
 // commonDir is the folder that holds both a folder and a file; "" stands for

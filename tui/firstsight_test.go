@@ -153,9 +153,9 @@ func TestLongCompileIsNamed(t *testing.T) {
 		&explain.Phase{Name: "cc", ID: id, Start: t0.Add(time.Second), Open: true, Depth: 1})
 	for _, size := range []string{"80x24", "160x50"} {
 		d := newDriver(t, f, Options{}, 80, 24)
-		d.m.now = func() time.Time { return t0.Add(900 * time.Millisecond) }
+		d.m.sc.now = func() time.Time { return t0.Add(900 * time.Millisecond) }
 		d.script("size " + size + "\nrefute C compiler")
-		d.m.now = func() time.Time { return t0.Add(5 * time.Second) }
+		d.m.sc.now = func() time.Time { return t0.Add(5 * time.Second) }
 		d.script("poll\nexpect C compiler 4.00 s\nexpect Decoder.Forward [1/0] is in the C compiler, for 4.00 s so far\nkeys 8\nexpect C compiler 4.00 s")
 		f.run.Live = false
 		d.script("poll\nrefute C compiler 4.00 s")

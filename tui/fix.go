@@ -15,68 +15,68 @@ import (
 // This file shows the fix of a break as a change of the user's file, and has it
 // written there after a question.
 
-// pendingFix is the fix in the overlay.
-type pendingFix struct {
+// fixSheet is the fix that is shown.
+type fixSheet struct {
+	sheet
+	sc      *scene
 	pos     logs.Pos
 	rewrite *explain.Rewrite
 	asking  bool // y writes
 }
 
 // openFix shows the fix of the selected break, or says why there is none.
-func (m *Model) openFix(ask bool) tea.Cmd {
-	row, ok := m.current().selected().(*breakRow)
+func (scr *breaksScreen) openFix(sc *scene, ask bool) {
+	row, ok := scr.selected().(*breakRow)
 	if !ok {
-		m.status, m.bad = "select a break first: this row is not one", true
-		return nil
+		sc.fail("select a break first: this row is not one")
+		return
 	}
 	if row.g.Rewrite == nil {
-		m.status, m.bad = "no preview: "+explain.WhyNoRewrite(row.g.Lead), true
-		return nil
+		sc.fail("no preview: " + explain.WhyNoRewrite(row.g.Lead))
+		return
 	}
-	m.showFix(pendingFix{row.g.Lead.Pos, row.g.Rewrite, ask})
-	return nil
+	sc.over = newFixSheet(sc, row.g.Lead.Pos, row.g.Rewrite, ask)
 }
 
-func (m *Model) showFix(f pendingFix) {
-	place := m.place(f.pos)
-	o := overlay{kind: "fix", title: "Fix for " + theme.Clean(place), fix: f}
-	for i, h := range f.rewrite.Hunks {
-		if len(f.rewrite.Hunks) > 1 {
+func newFixSheet(sc *scene, pos logs.Pos, rewrite *explain.Rewrite, asking bool) *fixSheet {
+	place := sc.place(pos)
+	o := &fixSheet{sheet{title: "Fix for " + theme.Clean(place)}, sc, pos, rewrite, asking}
+	for i, h := range rewrite.Hunks {
+		if len(rewrite.Hunks) > 1 {
 			if i > 0 {
-				o.items = append(o.items, item{})
+				o.add(nil)
 			}
-			o.items = append(o.items, item{line: theme.L(theme.Faint, m.place(logs.Pos{File: f.pos.File, Line: h.Line}))})
+			o.add(theme.L(theme.Faint, sc.place(logs.Pos{File: pos.File, Line: h.Line})))
 		}
 		for _, l := range h.Lines {
-			o.items = append(o.items, item{line: m.hl.Line(syntax.Diff, l)})
+			o.add(sc.hl.Line(syntax.Diff, l))
 		}
 	}
-	o.items = append(o.items, item{})
-	if note := f.rewrite.Note; note != "" {
-		o.items = append(o.items, item{line: theme.L(theme.Yellow, note)}, item{})
+	o.add(nil)
+	if note := rewrite.Note; note != "" {
+		o.add(theme.L(theme.Yellow, note))
+		o.add(nil)
 	}
-	if f.asking {
-		o.items = append(o.items, item{line: theme.Line{theme.T(theme.Bold, "Write this to "+place+"?"), {Text: "  y: yes, any other key: no"}}})
+	if asking {
+		o.add(theme.Line{theme.T(theme.Bold, "Write this to "+place+"?"), {Text: "  y: yes, any other key: no"}})
 	} else {
-		o.items = append(o.items, item{line: theme.L(theme.Faint, "a writes it to the file, after a question; any other key leaves the file as it is")})
+		o.add(theme.L(theme.Faint, "a writes it to the file, after a question; any other key leaves the file as it is"))
 	}
-	m.overlay = o
+	return o
 }
 
-// fixKey handles a key over a shown fix; it reports whether it did.
-func (m *Model) fixKey(k string) (tea.Cmd, bool) {
-	f := m.overlay.fix
+// key writes the fix, or asks whether to.
+func (o *fixSheet) key(k string) (tea.Cmd, bool) {
 	switch {
-	case f.asking:
-		m.overlay = overlay{}
+	case o.asking:
+		o.sc.over = nil
 		if k == "y" {
-			return m.applyFix(f), true
+			return o.apply(), true
 		}
-		m.status, m.bad = "nothing was written", false
+		o.sc.say("nothing was written")
 		return nil, true
 	case k == keyOfAction(keys.ApplyFix):
-		f.asking = true
-		m.showFix(f)
+		o.sc.over = newFixSheet(o.sc, o.pos, o.rewrite, true)
 		return nil, true
 	}
 	return nil, false
@@ -91,21 +91,21 @@ func keyOfAction(a keys.Action) string {
 	return ""
 }
 
-// next is what happens to the program when a file of it was written.
-func (m *Model) next() string {
+// afterChange is what happens to the program when a file of it was written.
+func (sc *scene) afterChange() string {
 	switch {
-	case m.run.Watched:
+	case sc.run.Watched:
 		return "the program runs again"
-	case m.run.Again:
+	case sc.run.Again:
 		return keyOfAction(keys.Rerun) + " runs the program again"
 	}
 	return "the next run of the program has it"
 }
 
-func (m *Model) applyFix(f pendingFix) tea.Cmd {
-	feed, place, next := m.feed, m.place(f.pos), m.next()
+func (o *fixSheet) apply() tea.Cmd {
+	feed, place, next := o.sc.feed, o.sc.place(o.pos), o.sc.afterChange()
 	return func() tea.Msg {
-		if err := feed.Apply(f.pos.File, f.rewrite.Hunks); err != nil {
+		if err := feed.Apply(o.pos.File, o.rewrite.Hunks); err != nil {
 			return statusMsg{"nothing was written: " + err.Error(), true}
 		}
 		return statusMsg{text: fmt.Sprintf("written to %s; %s, %s undoes it", place, next, keyOfAction(keys.UndoFix))}
@@ -113,8 +113,8 @@ func (m *Model) applyFix(f pendingFix) tea.Cmd {
 }
 
 // undoFix takes the last fix that was written back.
-func (m *Model) undoFix() tea.Cmd {
-	feed, next := m.feed, m.next()
+func undoFix(sc *scene) tea.Cmd {
+	feed, next := sc.feed, sc.afterChange()
 	return func() tea.Msg {
 		file, err := feed.Undo()
 		if err != nil {

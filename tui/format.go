@@ -210,3 +210,11 @@ func padded(cols ...any) string {
 	}
 	return b.String()
 }
+
+// count is "1 graph", "2 graphs".
+func count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}

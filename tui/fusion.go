@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 
+	tea "github.com/charmbracelet/bubbletea"
+
 	"tcdbg/explain"
 	"tcdbg/logs"
 	"tcdbg/tui/keys"
@@ -18,25 +20,34 @@ import (
 // This file is screen 7, Fusion: what did the compiler do, one step at a time,
 // and why not more?
 
-func fusionScreen() screenDef {
-	return screenDef{
-		id: keys.Fusion, rows: fusionRows, lead: fusionLead, leadLines: 2, detail: fusionDetail, share: 0.34,
-		act: fusionAct,
-		empty: func(m *Model) []string {
-			if m.report.Totals.Kernels > 0 {
-				return []string{
-					"This trace records no fusion decisions.",
-					"PyTorch tells them only in its text logs: run under tcdbg exec, or set TORCH_LOGS=fusion,schedule and open the text with the trace.",
-				}
-			}
-			return []string{"No pass has run yet.", "Every pass over a graph and every decision to fuse two nodes (or not, and why) appears here as a step: ← and → go through them."}
-		},
+// fusionScreen is the screen with its state.
+type fusionScreen struct {
+	pane
+	states kept[state] // schedules at steps
+	maker  stateMaker
+	made   string // row that schedules were last made for
+}
+
+func newFusion() screen {
+	return &fusionScreen{
+		pane:   pane{id: keys.Fusion, leadLines: 2, detailed: true, share: 0.34},
+		states: newKept[state](maxStates),
 	}
 }
 
-func fusionLead(m *Model, _ int) []theme.Line {
-	fused, refused, saved := m.facts.counts.fused, m.facts.counts.refused, m.facts.counts.saved
-	if fused+refused+len(m.report.Passes) == 0 {
+func (*fusionScreen) empty(sc *scene) []string {
+	if sc.report.Totals.Kernels > 0 {
+		return []string{
+			"This trace records no fusion decisions.",
+			"PyTorch tells them only in its text logs: run under tcdbg exec, or set TORCH_LOGS=fusion,schedule and open the text with the trace.",
+		}
+	}
+	return []string{"No pass has run yet.", "Every pass over a graph and every decision to fuse two nodes (or not, and why) appears here as a step: ← and → go through them."}
+}
+
+func (scr *fusionScreen) lead(sc *scene, _ int) []theme.Line {
+	fused, refused, saved := sc.facts.counts.fused, sc.facts.counts.refused, sc.facts.counts.saved
+	if fused+refused+len(sc.report.Passes) == 0 {
 		return nil
 	}
 	l := theme.Line{
@@ -46,17 +57,17 @@ func fusionLead(m *Model, _ int) []theme.Line {
 	if saved > 0 {
 		l = append(l, theme.Span{Text: " · " + bytesText(saved) + " of memory traffic saved"})
 	}
-	if n := len(m.report.Passes); n > 0 {
+	if n := len(sc.report.Passes); n > 0 {
 		l = append(l, theme.Span{Text: fmt.Sprintf(" · %d pass steps", n)})
 	}
-	if p := m.pane(keys.Fusion); p.hide {
+	if scr.hide {
 		l = append(l, theme.Span{Text: " · steps that change nothing are hidden", Style: theme.Faint})
 	}
 	return []theme.Line{l, nil}
 }
 
-// fusionRows lists the passes and decisions of each compile in their order.
-func fusionRows(in *input) []row {
+// rows lists the passes and decisions of each compile in their order.
+func (*fusionScreen) rows(in *input) []row {
 	names := map[compileKey]string{}
 	for _, f := range in.report.Frames {
 		for _, c := range f.Compiles {
@@ -146,7 +157,7 @@ func (r *passRow) matches(q string) bool {
 	return about(r.p.ID, logs.Pos{}, q) || theme.IndexFold(r.p.Step.Pass, q) >= 0 || theme.IndexFold(r.p.Step.Stage, q) >= 0
 }
 
-func (r *passRow) draw(_ *Model, w int) theme.Line {
+func (r *passRow) draw(_ *scene, w int) theme.Line {
 	s := r.p.Step
 	glyph := theme.Span{Text: "≡ ", Style: theme.Accent}
 	if r.quiet() {
@@ -209,7 +220,7 @@ func (r *stepRow) label(node string) string {
 	return strings.Join(ops, "·")
 }
 
-func (r *stepRow) draw(_ *Model, w int) theme.Line {
+func (r *stepRow) draw(_ *scene, w int) theme.Line {
 	s := r.step()
 	glyph := theme.Span{Text: theme.GlyphFailed + " ", Style: theme.Red}
 	tail := theme.Clean(s.Reason)
@@ -225,54 +236,49 @@ func (r *stepRow) draw(_ *Model, w int) theme.Line {
 	return append(l, theme.Span{Text: theme.Cut(tail, max(0, w-l.Width())), Style: theme.Faint})
 }
 
-// fusionAct steps through decisions.
-func fusionAct(m *Model, a keys.Action) bool {
-	p := m.pane(keys.Fusion)
-	src := paneRows{p}
+// act steps through decisions.
+func (scr *fusionScreen) act(sc *scene, a keys.Action) (tea.Cmd, bool) {
 	switch a {
 	case keys.StepBack:
-		p.list.Move(src, -1)
+		scr.step(sc, -1)
 	case keys.StepOn:
-		p.list.Move(src, 1)
+		scr.step(sc, 1)
 	case keys.NextRefusal, keys.PrevRefusal:
-		m.nextRefusal(p, a == keys.NextRefusal)
+		scr.nextRefusal(sc, a == keys.NextRefusal)
+		scr.step(sc, 0)
 	case keys.HideSame:
-		p.note()
-		p.hide = !p.hide
-		p.version++
-		p.apply()
-		p.keep()
-		return true
+		scr.note()
+		scr.hide = !scr.hide
+		scr.version++
+		scr.apply()
+		scr.keep()
 	default:
-		return false
+		return nil, false
 	}
-	inside := p.inside
-	p.inside = false
-	m.moved()
-	p.inside = inside
-	return true
+	return nil, true
 }
 
-func (m *Model) nextRefusal(p *pane, on bool) {
+// nextRefusal goes to the next or previous pair that was not fused.
+func (scr *fusionScreen) nextRefusal(sc *scene, on bool) {
 	step := 1
 	if !on {
 		step = -1
 	}
-	if p.hide {
-		m.status = "pairs that were not fused are hidden; u shows them"
+	if scr.hide {
+		sc.say("pairs that were not fused are hidden; u shows them")
 		return
 	}
-	for i := p.list.Cursor() + step; i >= 0 && i < p.Len(); i += step {
-		if s, ok := p.at(i).(*stepRow); ok && !s.step().Fused {
-			p.list.Set(paneRows{p}, i)
+	for i := scr.list.Cursor() + step; i >= 0 && i < scr.Len(); i += step {
+		if s, ok := scr.at(i).(*stepRow); ok && !s.step().Fused {
+			scr.list.Set(paneRows{&scr.pane}, i)
 			return
 		}
 	}
-	m.status = "no further pair that was not fused"
+	sc.say("no further pair that was not fused")
 }
 
-func fusionDetail(m *Model, r row, w int) *doc {
-	d := &doc{width: w}
+func (scr *fusionScreen) detail(sc *scene, r row, w int) *doc {
+	d := newDoc(sc, w)
 	switch r := r.(type) {
 	case *passRow:
 		s := r.p.Step
@@ -280,23 +286,23 @@ func fusionDetail(m *Model, r row, w int) *doc {
 		if s.Before == s.After {
 			d.wrap(theme.Faint, 0, "This pass changed nothing.")
 			d.blank()
-			d.code(m.hl, syntax.FX, s.After)
+			d.code(sc.hl, syntax.FX, s.After)
 			return d
 		}
 		d.blank()
-		m.beforeAfter(d, syntax.FX, s.Before, s.After)
+		d.beforeAfter(syntax.FX, s.Before, s.After)
 	case *stepRow:
-		m.fusionStep(d, r)
+		scr.fusionStep(d, r)
 	}
 	return d
 }
 
-// fusionStep is one decision: the words first, then nodes and kernels before
-// and after.
 // memoryDeps is a reason that says little by itself.
 const memoryDeps = "memory deps did not match"
 
-func (m *Model) fusionStep(d *doc, r *stepRow) {
+// fusionStep is one decision: the words first, then nodes and kernels before
+// and after.
+func (scr *fusionScreen) fusionStep(d *doc, r *stepRow) {
 	s := r.step()
 	names := ""
 	if pair := s.A + " + " + s.B; pair != r.pair() {
@@ -331,30 +337,30 @@ func (m *Model) fusionStep(d *doc, r *stepRow) {
 		facts = append(facts, count(s.Kernels, "kernel")+" after it")
 	}
 	d.wrap(theme.Faint, 2, strings.Join(facts, " · "))
-	m.fusionState(d, r)
+	scr.fusionState(d, r)
 }
 
 // sideBySide is the width from which before and after stand side by side.
 const sideBySide = 84
 
 // beforeAfter compares two texts: side by side where there is room.
-func (m *Model) beforeAfter(d *doc, lang syntax.Lang, before, after string) {
+func (d *doc) beforeAfter(lang syntax.Lang, before, after string) {
 	edits := diffLines(splitLines(before), splitLines(after))
 	if related(edits) {
 		edits = foldSame(edits)
 	}
 	if d.width < sideBySide && !related(edits) {
 		d.add(theme.T(theme.Faint, "AFTER"))
-		d.code(m.hl, lang, after)
+		d.code(d.sc.hl, lang, after)
 		d.blank()
 		d.add(theme.T(theme.Faint, "BEFORE"))
-		d.code(m.hl, lang, before)
+		d.code(d.sc.hl, lang, before)
 		return
 	}
 	if d.width < sideBySide {
 		d.parts = append(d.parts, part{
 			n: len(edits), code: true,
-			line: func(i int) theme.Line { return m.editLine(edits[i], lang) },
+			line: func(i int) theme.Line { return editLine(d.sc.hl, edits[i], lang) },
 			text: func(i int) string { return edits[i].text },
 		})
 		return
@@ -365,9 +371,9 @@ func (m *Model) beforeAfter(d *doc, lang syntax.Lang, before, after string) {
 	d.parts = append(d.parts, part{
 		n: len(rows),
 		line: func(i int) theme.Line {
-			l := m.editSide(rows[i][0], lang).Fit(half)
+			l := editSide(d.sc.hl, rows[i][0], lang).Fit(half)
 			l = append(l, theme.Span{Text: " │ ", Style: theme.Faint})
-			return append(l, m.editSide(rows[i][1], lang)...)
+			return append(l, editSide(d.sc.hl, rows[i][1], lang)...)
 		},
 		text: func(i int) string { return rows[i][0].text + " " + rows[i][1].text },
 	})
@@ -461,21 +467,21 @@ func pairUp(edits []edit) [][2]edit {
 	return rows
 }
 
-func (m *Model) editLine(e edit, lang syntax.Lang) theme.Line {
+func editLine(hl *syntax.Highlighter, e edit, lang syntax.Lang) theme.Line {
 	mark, style := markOf(e)
-	return append(theme.Line{{Text: mark, Style: style}}, m.editText(e, lang)...)
+	return append(theme.Line{{Text: mark, Style: style}}, editText(hl, e, lang)...)
 }
 
-func (m *Model) editSide(e edit, lang syntax.Lang) theme.Line {
+func editSide(hl *syntax.Highlighter, e edit, lang syntax.Lang) theme.Line {
 	if e.op == 0 {
 		return nil
 	}
-	return m.editLine(e, lang)
+	return editLine(hl, e, lang)
 }
 
-func (m *Model) editText(e edit, lang syntax.Lang) theme.Line {
+func editText(hl *syntax.Highlighter, e edit, lang syntax.Lang) theme.Line {
 	if e.op == ' ' {
-		return m.hl.Line(lang, e.text)
+		return hl.Line(lang, e.text)
 	}
 	_, style := markOf(e)
 	return theme.L(style, e.text)

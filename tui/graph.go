@@ -5,6 +5,8 @@ import (
 	"sort"
 	"strings"
 
+	tea "github.com/charmbracelet/bubbletea"
+
 	"tcdbg/explain"
 	"tcdbg/tui/keys"
 	"tcdbg/tui/syntax"
@@ -14,46 +16,46 @@ import (
 // This file is screen 6, Graph: what was captured? As a table, a drawing,
 // operators as bars, and code at every stage.
 
-func graphScreen() screenDef {
-	return screenDef{
-		id: keys.Graph, rows: graphRows, lead: graphLead, leadLines: 2, detail: graphDetail, share: 0.34,
-		modes: []string{"table", "drawing", "operators", "code"},
-		act:   stepItem,
-		count: func(r *explain.Report) int { return r.Totals.Graphs },
-		empty: func(*Model) []string {
-			return []string{"No graph was captured yet.", "A graph is what the compiler saw of a function between two breaks: its operators in order, with shapes and where each comes from."}
+// graphScreen is the screen with its state.
+type graphScreen struct {
+	pane
+	nodesOf kept[[]explain.GraphNode] // parsed graphs
+}
+
+func newGraph() screen {
+	return &graphScreen{
+		pane: pane{
+			id: keys.Graph, leadLines: 2, detailed: true, share: 0.34,
+			modes: []string{"table", "drawing", "operators", "code"},
 		},
+		nodesOf: newKept[[]explain.GraphNode](maxTrees),
 	}
 }
 
-func graphLead(m *Model, _ int) []theme.Line {
-	n := len(m.report.Graphs)
+func (*graphScreen) empty(_ *scene) []string {
+	return []string{"No graph was captured yet.", "A graph is what the compiler saw of a function between two breaks: its operators in order, with shapes and where each comes from."}
+}
+
+func (*graphScreen) count(r *explain.Report) int { return r.Totals.Graphs }
+
+func (scr *graphScreen) lead(sc *scene, _ int) []theme.Line {
+	n := len(sc.report.Graphs)
 	if n == 0 {
 		return nil
 	}
 	return []theme.Line{{
 		{Text: " " + count(n, "graph"), Style: theme.Bold | theme.Compiled},
-		{Text: fmt.Sprintf(" of %s", count(m.report.Totals.Ops, "operator"))},
-		{Text: " · v: " + m.def().modes[m.pane(keys.Graph).mode%4], Style: theme.Faint},
+		{Text: fmt.Sprintf(" of %s", count(sc.report.Totals.Ops, "operator"))},
+		{Text: " · v: " + scr.modes[scr.mode%4], Style: theme.Faint},
 	}, nil}
 }
 
-// stepItem moves to the previous or next row from within the detail.
-func stepItem(m *Model, a keys.Action) bool {
-	n := map[keys.Action]int{keys.PrevItem: -1, keys.NextItem: 1}[a]
-	if n == 0 {
-		return false
-	}
-	p := m.current()
-	p.list.Move(paneRows{p}, n)
-	inside := p.inside
-	p.inside = false
-	m.moved()
-	p.inside = inside
-	return true
+// act goes to the graph before or after.
+func (scr *graphScreen) act(sc *scene, a keys.Action) (tea.Cmd, bool) {
+	return nil, scr.stepItem(sc, a)
 }
 
-func graphRows(in *input) []row {
+func (*graphScreen) rows(in *input) []row {
 	most := 1
 	for _, g := range in.report.Graphs {
 		most = max(most, len(g.Ops))
@@ -108,8 +110,8 @@ func (r *graphRow) matches(q string) bool {
 	return false
 }
 
-func (r *graphRow) draw(m *Model, w int) theme.Line {
-	id := m.idCell(r.g.ID)
+func (r *graphRow) draw(sc *scene, w int) theme.Line {
+	id := sc.idCell(r.g.ID)
 	fixed := len(id) + 1 + 5 // the id, a blank, the number of operators
 	name := min(r.width, max(8, w-fixed-4))
 	barw := min(12, max(0, w-fixed-name))
@@ -119,40 +121,16 @@ func (r *graphRow) draw(m *Model, w int) theme.Line {
 	return append(l, theme.Span{Text: bar(float64(len(r.g.Ops)), float64(r.most), barw), Style: theme.Compiled})
 }
 
-// nodes parses a graph's nodes off the UI goroutine.
-func (m *Model) nodes(g *explain.Graph) ([]explain.GraphNode, bool) {
-	key := "nodes " + g.Name + idText(g.ID)
-	if n, ok := m.nodesOf[key]; ok {
-		return n, true
-	}
-	m.texts.missed = true
-	if !m.texts.want[key] {
-		m.texts.want[key] = true
-		m.texts.jobs = append(m.texts.jobs, func() any { return nodesMsg{key, g.Nodes()} })
-	}
-	return nil, false
+// nodes parses a graph's nodes once, beside the UI.
+func (scr *graphScreen) nodes(sc *scene, g *explain.Graph) ([]explain.GraphNode, bool) {
+	return scr.nodesOf.get(&sc.texts, "nodes "+g.Name+idText(g.ID), g.Nodes)
 }
 
-// nodesMsg is a parsed graph.
-type nodesMsg struct {
-	key   string
-	nodes []explain.GraphNode
-}
-
-func (m *Model) takeNodes(msg nodesMsg) {
-	delete(m.texts.want, msg.key)
-	if len(m.nodesOf) >= maxTrees {
-		clear(m.nodesOf)
-	}
-	m.nodesOf[msg.key] = msg.nodes
-	m.texts.gen++
-}
-
-func graphDetail(m *Model, r row, w int) *doc {
-	d := &doc{width: w}
+func (scr *graphScreen) detail(sc *scene, r row, w int) *doc {
+	d := newDoc(sc, w)
 	gr := r.(*graphRow)
 	g := gr.g
-	nodes, ok := m.nodes(g)
+	nodes, ok := scr.nodes(sc, g)
 	if !ok {
 		d.add(theme.T(theme.Faint, "reading the graph …"))
 		return d
@@ -169,24 +147,24 @@ func graphDetail(m *Model, r row, w int) *doc {
 	}
 	d.add(theme.T(theme.Bold, title+" "+idText(g.ID)), theme.T(theme.Faint, fmt.Sprintf("  %s, %s", count(max(inputs, g.Inputs), "input"), count(len(g.Ops), "operator"))))
 	d.blank()
-	switch m.pane(keys.Graph).mode {
+	switch scr.mode {
 	case 0:
-		m.graphTable(d, g, nodes)
+		graphTable(d, g, nodes)
 	case 1:
-		m.graphDrawing(d, g, nodes)
+		graphDrawing(d, g, nodes)
 	case 2:
 		graphBars(d, g)
 	case 3:
-		m.graphCode(d, g)
+		graphCode(d, g)
 	}
 	return d
 }
 
 // graphTable is the nodes as a table: the user's line at the right.
-func (m *Model) graphTable(d *doc, g *explain.Graph, nodes []explain.GraphNode) {
+func graphTable(d *doc, g *explain.Graph, nodes []explain.GraphNode) {
 	if len(nodes) == 0 {
 		if g.Table != "" {
-			d.code(m.hl, syntax.FX, g.Table)
+			d.code(d.sc.hl, syntax.FX, g.Table)
 		} else {
 			graphBars(d, g)
 		}
@@ -199,7 +177,7 @@ func (m *Model) graphTable(d *doc, g *explain.Graph, nodes []explain.GraphNode) 
 	nw, tw, sw = min(nw, 24, max(12, d.width/4)), min(tw, max(10, d.width/4)), min(sw, max(16, d.width/5))
 	room := d.width - nw - tw - sw - 3
 	d.add(theme.T(theme.Faint, padded(nw, "NAME", tw, "TARGET", sw, "SHAPE")+"FROM"))
-	d.focus = m.focusNode(g, nodes, d.Len())
+	d.focus = focusNode(d.sc, g, nodes, d.Len())
 	d.parts = append(d.parts, part{
 		n: len(nodes), code: true,
 		line: func(i int) theme.Line {
@@ -208,8 +186,8 @@ func (m *Model) graphTable(d *doc, g *explain.Graph, nodes []explain.GraphNode) 
 			if n.Op == "placeholder" || n.Op == "output" {
 				style = theme.Faint
 			}
-			l := theme.Line{theme.T(style|theme.Bold&m.chosen(g, n), theme.Fit(theme.Clean(n.Name), nw)+" "), theme.T(style, theme.Fit(theme.Clean(n.Target), tw)+" "), theme.T(theme.Yellow, theme.Fit(shapeText(n.Type), sw)+" ")}
-			from := m.nodePlace(n, room)
+			l := theme.Line{theme.T(style|theme.Bold&chosen(d.sc, g, n), theme.Fit(theme.Clean(n.Name), nw)+" "), theme.T(style, theme.Fit(theme.Clean(n.Target), tw)+" "), theme.T(theme.Yellow, theme.Fit(shapeText(n.Type), sw)+" ")}
+			from := nodePlace(d.sc, n, room)
 			if from == "" {
 				return append(l, theme.T(theme.Faint, n.Op))
 			}
@@ -222,9 +200,9 @@ func (m *Model) graphTable(d *doc, g *explain.Graph, nodes []explain.GraphNode) 
 
 // nodePlace is a node's line of the program in a column of w cells: without its
 // folders where its code would not stand beside it, and never without its number.
-func (m *Model) nodePlace(n *explain.GraphNode, w int) string {
+func nodePlace(sc *scene, n *explain.GraphNode, w int) string {
 	code := theme.Width(strings.TrimSpace(n.Pos.Code))
-	return m.placeIn(n.Pos, max(12, min(w, max(w/2, w-code-2))))
+	return sc.placeIn(n.Pos, max(12, min(w, max(w/2, w-code-2))))
 }
 
 // shapeText is dtype and sizes without strides and device, which the code
@@ -237,8 +215,8 @@ func shapeText(typ string) string {
 }
 
 // chosen is all bits when a node is the selection, else none.
-func (m *Model) chosen(g *explain.Graph, n *explain.GraphNode) theme.Style {
-	if m.sel.Node == n.Name && m.sel.HasID && keyOf(m.sel.ID) == keyOf(g.ID) {
+func chosen(sc *scene, g *explain.Graph, n *explain.GraphNode) theme.Style {
+	if sc.sel.Node == n.Name && sc.sel.HasID && keyOf(sc.sel.ID) == keyOf(g.ID) {
 		return ^theme.Style(0)
 	}
 	return 0
@@ -246,13 +224,13 @@ func (m *Model) chosen(g *explain.Graph, n *explain.GraphNode) theme.Style {
 
 // focusNode is the line of the selected node, or of the first one of the
 // selected source line.
-func (m *Model) focusNode(g *explain.Graph, nodes []explain.GraphNode, first int) int {
+func focusNode(sc *scene, g *explain.Graph, nodes []explain.GraphNode, first int) int {
 	at := 0
 	for i := range nodes {
-		if m.chosen(g, &nodes[i]) != 0 {
+		if chosen(sc, g, &nodes[i]) != 0 {
 			return first + i
 		}
-		if at == 0 && m.sel.Pos.Line > 0 && lineOf(nodes[i].Pos) == lineOf(m.sel.Pos) {
+		if at == 0 && sc.sel.Pos.Line > 0 && lineOf(nodes[i].Pos) == lineOf(sc.sel.Pos) {
 			at = first + i
 		}
 	}
@@ -294,14 +272,14 @@ func graphBars(d *doc, g *explain.Graph) {
 }
 
 // graphCode is the text of every stage, one after the other.
-func (m *Model) graphCode(d *doc, g *explain.Graph) {
+func graphCode(d *doc, g *explain.Graph) {
 	if len(g.Stages) == 0 {
 		d.wrap(theme.Faint, 0, "The trace records no text of this graph.")
 		return
 	}
 	for _, s := range g.Stages {
 		d.heading(strings.ToUpper(s.Name))
-		text, ok := m.text(fmt.Sprintf("stage %d %s %s", s.Seq, s.Name, idText(g.ID)), s.Load)
+		text, ok := d.sc.text(fmt.Sprintf("stage %d %s %s", s.Seq, s.Name, idText(g.ID)), s.Load)
 		if !ok {
 			d.add(theme.T(theme.Faint, "reading …"))
 			continue
@@ -310,6 +288,6 @@ func (m *Model) graphCode(d *doc, g *explain.Graph) {
 		if strings.Contains(text, "func ") && !strings.Contains(text, "def ") {
 			lang = syntax.Go
 		}
-		d.code(m.hl, lang, text)
+		d.code(d.sc.hl, lang, text)
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 
+	tea "github.com/charmbracelet/bubbletea"
+
 	"tcdbg/explain"
 	"tcdbg/tui/keys"
 	"tcdbg/tui/theme"
@@ -12,22 +14,33 @@ import (
 // This file is screen 5, Guards: what does every call check, who asked for it,
 // what does it cost?
 
-func guardsScreen() screenDef {
-	return screenDef{
-		id: keys.Guards, rows: guardRows, lead: guardsLead, leadLines: 2, detail: guardDetail, share: 0.34,
-		modes: []string{"tree", "diff against the previous entry"},
-		act:   guardsAct,
-		empty: func(m *Model) []string {
-			if len(m.report.Frames) == 0 {
-				return []string{"Nothing was compiled, so nothing is guarded.", "A guard is a check before each call that the compiled code is still valid for it."}
-			}
-			return []string{"This trace records no guards.", "PyTorch writes them as dynamo_cpp_guards_str; old versions and text logs may lack them (TORCH_LOGS=guards)."}
+// guardsScreen is the screen with its state.
+type guardsScreen struct {
+	pane
+	trees    kept[*explain.GuardNode] // parsed guard trees, by entry
+	foldable []leaf                   // lines of the tree that is shown
+	foldFrom int                      // its first line in the document
+}
+
+func newGuards() screen {
+	return &guardsScreen{
+		pane: pane{
+			id: keys.Guards, leadLines: 2, detailed: true, share: 0.34,
+			modes: []string{"tree", "diff against the previous entry"},
 		},
+		trees: newKept[*explain.GuardNode](maxTrees),
 	}
 }
 
-func guardsLead(m *Model, _ int) []theme.Line {
-	c := &m.facts.counts
+func (*guardsScreen) empty(sc *scene) []string {
+	if len(sc.report.Frames) == 0 {
+		return []string{"Nothing was compiled, so nothing is guarded.", "A guard is a check before each call that the compiled code is still valid for it."}
+	}
+	return []string{"This trace records no guards.", "PyTorch writes them as dynamo_cpp_guards_str; old versions and text logs may lack them (TORCH_LOGS=guards)."}
+}
+
+func (scr *guardsScreen) lead(sc *scene, _ int) []theme.Line {
+	c := &sc.facts.counts
 	if c.entries == 0 {
 		return nil
 	}
@@ -60,7 +73,7 @@ func entries(n int) string {
 	return fmt.Sprintf("%d cache entries", n)
 }
 
-func guardRows(in *input) []row {
+func (*guardsScreen) rows(in *input) []row {
 	fails := map[string]int{}
 	for _, rc := range in.report.Recompiles {
 		for _, g := range rc.Failures {
@@ -98,7 +111,7 @@ func (r *guardRow) matches(q string) bool {
 	return r.c.Frame != nil && (theme.IndexFold(r.c.Frame.Name, q) >= 0 || about(r.c.ID, r.c.Frame.Pos, q))
 }
 
-func (r *guardRow) draw(m *Model, w int) theme.Line {
+func (r *guardRow) draw(sc *scene, w int) theme.Line {
 	name := ""
 	if r.c.Frame != nil {
 		name = theme.Clean(r.c.Frame.Title())
@@ -110,7 +123,7 @@ func (r *guardRow) draw(m *Model, w int) theme.Line {
 	if r.c.Guards.Micros > 0 {
 		tail += fmt.Sprintf("  %.2f us", r.c.Guards.Micros)
 	}
-	l := theme.Line{{Text: theme.GlyphGuard + " ", Style: theme.Guard}, {Text: m.idCell(r.c.ID), Style: theme.Faint}, {Text: name}}
+	l := theme.Line{{Text: theme.GlyphGuard + " ", Style: theme.Guard}, {Text: sc.idCell(r.c.ID), Style: theme.Faint}, {Text: name}}
 	if r.fails > 0 {
 		l = append(l, theme.Span{Text: fmt.Sprintf("  %s failed %s", theme.GlyphRecompile, times(r.fails)), Style: theme.Recompile})
 	}
@@ -118,55 +131,32 @@ func (r *guardRow) draw(m *Model, w int) theme.Line {
 	return append(l, theme.Span{Text: " " + tail, Style: theme.Faint})
 }
 
-// guardTree parses an entry's guards once, off the UI goroutine.
-func (m *Model) guardTree(c *explain.Compile) (*explain.GuardNode, bool) {
-	key := "guards " + idText(c.ID)
-	if n, ok := m.trees[key]; ok {
-		return n, true
-	}
-	m.texts.missed = true
-	if !m.texts.want[key] {
-		m.texts.want[key] = true
-		tree := c.Guards
-		m.texts.jobs = append(m.texts.jobs, func() any { return treeMsg{key, tree.Root()} })
-	}
-	return nil, false
-}
-
-// treeMsg is a parsed guard tree.
-type treeMsg struct {
-	key  string
-	root *explain.GuardNode
+// tree parses an entry's guards once, beside the UI.
+func (scr *guardsScreen) tree(sc *scene, c *explain.Compile) (*explain.GuardNode, bool) {
+	return scr.trees.get(&sc.texts, "guards "+idText(c.ID), func() *explain.GuardNode {
+		if root := c.Guards.Root(); root != nil {
+			return root
+		}
+		return &explain.GuardNode{}
+	})
 }
 
 // maxTrees is how many parsed trees are kept.
 const maxTrees = 16
 
-func (m *Model) takeTree(msg treeMsg) {
-	delete(m.texts.want, msg.key)
-	if len(m.trees) >= maxTrees {
-		clear(m.trees)
-	}
-	if msg.root == nil {
-		msg.root = &explain.GuardNode{}
-	}
-	m.trees[msg.key] = msg.root
-	m.texts.gen++
-}
-
-func guardDetail(m *Model, r row, w int) *doc {
-	d := &doc{width: w}
+func (scr *guardsScreen) detail(sc *scene, r row, w int) *doc {
+	d := newDoc(sc, w)
 	gr := r.(*guardRow)
-	root, ok := m.guardTree(gr.c)
+	root, ok := scr.tree(sc, gr.c)
 	if !ok {
 		d.add(theme.T(theme.Faint, "reading guards …"))
 		return d
 	}
-	if m.pane(keys.Guards).mode == 1 {
-		m.guardDiff(d, gr.c, root)
+	if scr.mode == 1 {
+		scr.guardDiff(d, gr.c, root)
 		return d
 	}
-	m.guardTreeDoc(d, gr.c, root)
+	scr.guardTreeDoc(d, gr.c, root)
 	return d
 }
 
@@ -229,18 +219,18 @@ func leaves(g *explain.GuardNode) int {
 }
 
 // guardTreeDoc draws the tree, folded by source.
-func (m *Model) guardTreeDoc(d *doc, c *explain.Compile, root *explain.GuardNode) {
-	lines, noise := flatten(root, m.pane(keys.Guards).folds)
-	m.foldable = lines
+func (scr *guardsScreen) guardTreeDoc(d *doc, c *explain.Compile, root *explain.GuardNode) {
+	lines, noise := flatten(root, scr.folds)
+	scr.foldable = lines
 	d.add(theme.T(theme.Bold, fmt.Sprintf("%s %s", idText(c.ID), count(c.Guards.Leaves, "guard"))))
 	if noise > 0 {
 		d.add(theme.T(theme.Noise, "not shown: "+count(noise, "guard")+" about hasattr and dynamic marking"))
 	}
 	d.blank()
-	m.foldFrom = d.Len()
+	scr.foldFrom = d.Len()
 	d.parts = append(d.parts, part{
 		n:    len(lines),
-		line: func(i int) theme.Line { return m.guardLine(lines[i], d.width) },
+		line: func(i int) theme.Line { return guardLine(d.sc, lines[i], d.width) },
 		text: func(i int) string { return lines[i].g.Source + " " + lines[i].g.Kind + " " + lines[i].g.Text },
 		target: func(i int) (Selection, bool) {
 			g := lines[i].g
@@ -254,7 +244,7 @@ func (m *Model) guardTreeDoc(d *doc, c *explain.Compile, root *explain.GuardNode
 }
 
 // guardLine draws a manager or a leaf with the line that asked for it.
-func (m *Model) guardLine(l leaf, w int) theme.Line {
+func guardLine(sc *scene, l leaf, w int) theme.Line {
 	indent := theme.Span{Text: theme.Spaces(2 * min(l.depth, 16))}
 	g := l.g
 	if g.Kind == "" {
@@ -270,7 +260,7 @@ func (m *Model) guardLine(l leaf, w int) theme.Line {
 	}
 	by := ""
 	if g.Pos.Line > 0 {
-		by = m.place(g.Pos)
+		by = sc.place(g.Pos)
 		if code := strings.TrimSpace(g.Code); code != "" && w > 90 {
 			by += "  " + theme.Cut(theme.Clean(code), 30)
 		}
@@ -322,7 +312,7 @@ func ofClass(rest string) string {
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
 // guardDiff compares an entry with the one before it.
-func (m *Model) guardDiff(d *doc, c *explain.Compile, root *explain.GuardNode) {
+func (scr *guardsScreen) guardDiff(d *doc, c *explain.Compile, root *explain.GuardNode) {
 	var before *explain.Compile
 	if c.Frame != nil {
 		for _, o := range c.Frame.Compiles {
@@ -338,7 +328,7 @@ func (m *Model) guardDiff(d *doc, c *explain.Compile, root *explain.GuardNode) {
 		d.wrap(theme.Faint, 0, "This is the first cache entry of its function: there is no previous one to compare with. d shows the tree again.")
 		return
 	}
-	old, ok := m.guardTree(before)
+	old, ok := scr.tree(d.sc, before)
 	if !ok {
 		d.add(theme.T(theme.Faint, "reading guards …"))
 		return
@@ -372,11 +362,48 @@ func guardTexts(root *explain.GuardNode) []string {
 	return out
 }
 
-func guardsAct(m *Model, a keys.Action) bool {
-	p := m.pane(keys.Guards)
-	if a != keys.DiffEntries {
-		return false
+// act compares the entry with the one before it, or folds its tree.
+func (scr *guardsScreen) act(sc *scene, a keys.Action) (tea.Cmd, bool) {
+	switch a {
+	case keys.DiffEntries:
+		scr.mode = 1 - scr.mode
+	case keys.Fold:
+		scr.fold(sc)
+	case keys.FoldAll:
+		scr.foldAll()
+	default:
+		return nil, false
 	}
-	p.mode = 1 - p.mode
-	return true
+	return nil, true
+}
+
+// foldAll folds all managers, or unfolds them.
+func (scr *guardsScreen) foldAll() {
+	scr.version++
+	if len(scr.folds) > 0 {
+		clear(scr.folds)
+		return
+	}
+	for _, l := range scr.foldable {
+		if l.g.Kind == "" && l.depth > 0 {
+			scr.folds[l.path] = true
+		}
+	}
+}
+
+// fold folds or unfolds the manager of the detail's cursor.
+func (scr *guardsScreen) fold(sc *scene) {
+	scr.version++
+	i := scr.docList.Cursor() - scr.foldFrom
+	if !scr.inside || i < 0 || i >= len(scr.foldable) {
+		sc.say("enter or tab goes into the tree; there z folds the source at the cursor")
+		return
+	}
+	for ; i >= 0; i-- {
+		if scr.foldable[i].g.Kind == "" {
+			toggle(scr.folds, scr.foldable[i].path)
+			scr.docList.Set(docSource{d: scr.doc}, i+scr.foldFrom)
+			return
+		}
+	}
 }

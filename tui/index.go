@@ -206,11 +206,11 @@ func (c *parsed) guardsOf(comp *explain.Compile) []guardAt {
 
 // column is where the marked part of a place begins in its file, 0 where that is
 // not known: PyTorch records lines without their indentation.
-func (m *Model) column(p logs.Pos) int {
+func (sc *scene) column(p logs.Pos) int {
 	if p.Col == 0 || p.Code == "" || p.Code[0] == ' ' || p.Code[0] == '\t' {
 		return p.Col
 	}
-	lines, _ := m.parsed.known(p.File) // read beside the UI, by readMarked
+	lines, _ := sc.parsed.known(p.File) // read beside the UI, by readMarked
 	if p.Line < 1 || p.Line > len(lines) {
 		return 0
 	}

@@ -6,7 +6,6 @@ import (
 
 	"tcdbg/explain"
 	"tcdbg/logs"
-	"tcdbg/tui/keys"
 	"tcdbg/tui/syntax"
 	"tcdbg/tui/theme"
 )
@@ -23,10 +22,10 @@ type kernelCode struct {
 	from  int // number of its first line within its file, from 1
 }
 
-// kernelCode is the text of k that the screen's view means; false where the view
+// code is the text of k that the screen's view means; false where the view
 // shows no code or there is none.
-func (m *Model) kernelCode(k *explain.Kernel) (kernelCode, bool) {
-	switch mode := m.pane(keys.Kernels).mode; {
+func (scr *kernelsScreen) code(k *explain.Kernel) (kernelCode, bool) {
+	switch mode := scr.mode; {
 	case mode == kernelTritonMode && k.Triton != nil && k.Triton.Load != nil:
 		t := k.Triton
 		return kernelCode{kernelKey(k) + " triton", syntax.Python, t.Load, t.Lines, max(1, t.From)}, true
@@ -48,22 +47,22 @@ func (c *kernelCode) line(i int) *logs.KernelLine {
 
 // kernelSource is the kernel's code; lines that belong to the selected source
 // line or node are marked.
-func (m *Model) kernelSource(d *doc, k *explain.Kernel) {
-	c, ok := m.kernelCode(k)
+func (scr *kernelsScreen) kernelSource(d *doc, k *explain.Kernel) {
+	c, ok := scr.code(k)
 	if !ok {
-		m.noKernelCode(d, k)
+		scr.noKernelCode(d, k)
 		return
 	}
-	text, ok := m.text(c.key, c.load)
+	text, ok := d.sc.text(c.key, c.load)
 	if !ok {
 		d.add(theme.T(theme.Faint, "reading …"))
 		return
 	}
 	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
-	m.kernelSummary(d, k)
-	m.kernelFirst = d.Len()
+	kernelSummary(d, k)
+	scr.kernelFirst = d.Len()
 	for i := range lines {
-		if kl := c.line(i); kl != nil && m.meant(kl) {
+		if kl := c.line(i); kl != nil && d.sc.meant(kl) {
 			d.focus = d.Len() + i
 			break
 		}
@@ -77,10 +76,10 @@ func (m *Model) kernelSource(d *doc, k *explain.Kernel) {
 		line: func(i int) theme.Line {
 			number := fmt.Sprint(c.from + i) // as in the file, and as the line above the panes says it
 			mark := theme.Span{Text: theme.Fit(number, gutter) + " ", Style: theme.Faint}
-			if kl := c.line(i); kl != nil && m.meant(kl) {
+			if kl := c.line(i); kl != nil && d.sc.meant(kl) {
 				mark = theme.Span{Text: theme.GlyphCursor + theme.Fit(number, gutter-1) + " ", Style: theme.Accent | theme.Bold}
 			}
-			return append(theme.Line{mark}, m.hl.Line(c.lang, lines[i])...)
+			return append(theme.Line{mark}, d.sc.hl.Line(c.lang, lines[i])...)
 		},
 		text: func(i int) string { return lines[i] },
 		target: func(i int) (Selection, bool) {
@@ -114,8 +113,8 @@ func kernelHead(lang syntax.Lang, lines []string) int {
 }
 
 // noKernelCode says why there is no code, and what is known of the kernel.
-func (m *Model) noKernelCode(d *doc, k *explain.Kernel) {
-	if m.pane(keys.Kernels).mode == kernelTritonMode {
+func (scr *kernelsScreen) noKernelCode(d *doc, k *explain.Kernel) {
+	if scr.mode == kernelTritonMode {
 		why := "calls PyTorch's operator there"
 		if k.Triton != nil && k.Triton.Missing != "" {
 			why = k.Triton.Missing
@@ -123,5 +122,5 @@ func (m *Model) noKernelCode(d *doc, k *explain.Kernel) {
 		d.wrap(theme.Eager, 2, "no Triton text: "+why)
 		d.blank()
 	}
-	m.kernelFacts(d, k)
+	kernelFacts(d, k)
 }

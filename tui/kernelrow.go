@@ -20,7 +20,7 @@ type kernelTable struct {
 // wantedName is how much of a name goes before the numbers: the detail has them too.
 const wantedName = 22
 
-func kernelRows(in *input) []row {
+func (*kernelsScreen) rows(in *input) []row {
 	t := &kernelTable{total: in.report.KernelNanos()}
 	for _, k := range in.report.Kernels {
 		t.name = max(t.name, min(wantedName, theme.Width(theme.Clean(k.Name))))
@@ -94,9 +94,9 @@ func kernelBytes(k *explain.Kernel) string {
 }
 
 // heading names the columns of a list of w cells.
-func (t *kernelTable) heading(m *Model, w int) theme.Line {
+func (t *kernelTable) heading(sc *scene, w int) theme.Line {
 	w -= 2 // the cursor
-	lead := "  " + theme.Spaces(theme.Width(m.idCell(explain.ID{})))
+	lead := "  " + theme.Spaces(theme.Width(sc.idCell(explain.ID{})))
 	var tail strings.Builder
 	for _, c := range t.columns(w - len(lead)) {
 		tail.WriteString(" " + theme.FitRight(c.head, c.width))
@@ -104,13 +104,13 @@ func (t *kernelTable) heading(m *Model, w int) theme.Line {
 	return theme.L(theme.Faint, "  "+theme.Fit(lead+"KERNEL", max(0, w-tail.Len()))+tail.String())
 }
 
-func (r *kernelRow) draw(m *Model, w int) theme.Line {
+func (r *kernelRow) draw(sc *scene, w int) theme.Line {
 	k := r.k
 	glyph, style := theme.GlyphCompiled, theme.Compiled
 	if k.Lang == "extern" {
 		glyph, style = theme.GlyphEager, theme.Eager
 	}
-	l := theme.Line{{Text: glyph + " ", Style: style}, {Text: m.idCell(k.ID), Style: theme.Faint}}
+	l := theme.Line{{Text: glyph + " ", Style: style}, {Text: sc.idCell(k.ID), Style: theme.Faint}}
 	tail := ""
 	for _, c := range r.t.columns(w - l.Width()) {
 		tail += " " + theme.FitRight(theme.Clean(c.text(k, r.t.total)), c.width)

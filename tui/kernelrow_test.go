@@ -17,7 +17,7 @@ func TestKernelColumns(t *testing.T) {
 		{Name: "fused_add_1", Lang: "c", Calls: 1, Timed: 1, Nanos: 123_000, Bytes: 16_510},
 		{Name: "extern_randn_2", Lang: "extern", Calls: 1, Timed: 1, Nanos: 33_000},
 	} {
-		text := (&kernelRow{k, &kernelTable{total: 200_000, name: 16}}).draw(New(richFeed(), Options{}), 80).Text()
+		text := (&kernelRow{k, &kernelTable{total: 200_000, name: 16}}).draw(&New(richFeed(), Options{}).sc, 80).Text()
 		i := theme.Width(text[:strings.Index(text, "%")])
 		if at < 0 {
 			at = i

@@ -24,54 +24,64 @@ const (
 	kernelDiffMode
 )
 
-func kernelsScreen() screenDef {
-	return screenDef{
-		id: keys.Kernels, rows: kernelRows, lead: kernelLead, leadLines: 3, detail: kernelDetail, share: 0.42,
-		modes: []string{"source", "Triton, for a GPU", "operators and lines", "full output code", "diff against the previous run"},
-		hidden: func(m *Model, mode int) bool {
-			return mode == kernelTritonMode && !slices.ContainsFunc(m.report.Kernels, func(k *explain.Kernel) bool { return k.Triton != nil })
-		},
-		orders: []order{
-			{name: "execution order"},
-			{"slowest first", func(a, b row) int { return cmp.Compare(kernelAt(b).RunNanos(), kernelAt(a).RunNanos()) }},
-			{"most bytes first", func(a, b row) int { return cmp.Compare(kernelAt(b).Bytes, kernelAt(a).Bytes) }},
-			{"by name", func(a, b row) int { return cmp.Compare(kernelAt(a).Name, kernelAt(b).Name) }},
-		},
-		act:   kernelsAct,
-		count: func(r *explain.Report) int { return r.Totals.Kernels },
-		empty: func(m *Model) []string {
-			if m.report.Totals.Graphs > 0 {
-				return []string{"No kernel was generated.", "Graphs were captured, but no backend that generates code compiled them (eager and aot_eager do not; inductor does), or the trace lacks its output code."}
-			}
-			return []string{"No kernel was generated yet.", "Each generated kernel appears here with its source, the operators fused in it and the lines of your program that it computes."}
+// kernelsScreen is the screen with its state.
+type kernelsScreen struct {
+	pane
+	kernelFirst int // line of the document at which the shown kernel's source begins
+	earlier     earlier
+}
+
+func newKernels() screen {
+	return &kernelsScreen{
+		pane: pane{
+			id: keys.Kernels, leadLines: 3, detailed: true, share: 0.42,
+			modes: []string{"source", "Triton, for a GPU", "operators and lines", "full output code", "diff against the previous run"},
+			orders: []order{
+				{name: "execution order"},
+				{"slowest first", func(a, b row) int { return cmp.Compare(kernelAt(b).RunNanos(), kernelAt(a).RunNanos()) }},
+				{"most bytes first", func(a, b row) int { return cmp.Compare(kernelAt(b).Bytes, kernelAt(a).Bytes) }},
+				{"by name", func(a, b row) int { return cmp.Compare(kernelAt(a).Name, kernelAt(b).Name) }},
+			},
 		},
 	}
 }
 
+func (*kernelsScreen) empty(sc *scene) []string {
+	if sc.report.Totals.Graphs > 0 {
+		return []string{"No kernel was generated.", "Graphs were captured, but no backend that generates code compiled them (eager and aot_eager do not; inductor does), or the trace lacks its output code."}
+	}
+	return []string{"No kernel was generated yet.", "Each generated kernel appears here with its source, the operators fused in it and the lines of your program that it computes."}
+}
+
+func (*kernelsScreen) count(r *explain.Report) int { return r.Totals.Kernels }
+
+func (*kernelsScreen) hidden(sc *scene, mode int) bool {
+	return mode == kernelTritonMode && !slices.ContainsFunc(sc.report.Kernels, func(k *explain.Kernel) bool { return k.Triton != nil })
+}
+
 // kernelLead says which kernel line, node and source line belong together.
-func kernelLead(m *Model, _ int) []theme.Line {
-	r, ok := m.current().selected().(*kernelRow)
+func (scr *kernelsScreen) lead(sc *scene, _ int) []theme.Line {
+	r, ok := scr.selected().(*kernelRow)
 	if !ok {
 		return nil
 	}
-	c := &m.facts.counts
+	c := &sc.facts.counts
 	text := fmt.Sprintf(" · %s · %d operators", count(c.extern, "extern kernel"), c.kernelOps)
 	if c.kernelNanos > 0 {
 		text += " · " + nanos(int64(c.kernelNanos)) + " in kernels"
 	}
-	l := theme.Line{{Text: " " + count(len(m.report.Kernels)-c.extern, "generated kernel"), Style: theme.Bold}, {Text: text}}
-	return []theme.Line{l, m.linked(r.k), r.t.heading(m, m.arrange().list.w)}
+	l := theme.Line{{Text: " " + count(len(sc.report.Kernels)-c.extern, "generated kernel"), Style: theme.Bold}, {Text: text}}
+	return []theme.Line{l, scr.linked(sc, r.k), r.t.heading(sc, scr.arrange(sc).list.w)}
 }
 
 func kernelAt(r row) *explain.Kernel { return r.(*kernelRow).k }
 
 // linked is the line "kernel line ↔ nodes ↔ source line" for the cursor.
-func (m *Model) linked(k *explain.Kernel) theme.Line {
+func (scr *kernelsScreen) linked(sc *scene, k *explain.Kernel) theme.Line {
 	nodes, pos := k.Nodes, k.Pos
 	at := cutMiddle(k.Name, 40)
-	p := m.current()
-	if c, ok := m.kernelCode(k); ok && p.inside {
-		if kl := c.line(p.detail.Cursor() - m.kernelFirst); kl != nil {
+	if c, ok := scr.code(k); ok && scr.inside {
+		if kl := c.line(scr.docList.Cursor() - scr.kernelFirst); kl != nil {
 			nodes, pos = kl.Nodes, kl.Pos
 			at = fmt.Sprintf("line %d", kl.Line)
 		}
@@ -83,7 +93,7 @@ func (m *Model) linked(k *explain.Kernel) theme.Line {
 		l = append(l, theme.T(theme.Blue, theme.Cut(strings.Join(nodes, ", "), 48)))
 	}
 	if len(pos) > 0 {
-		l = append(l, theme.Span{Text: " ↔ ", Style: theme.Faint}, theme.T(theme.Accent, m.place(pos[0])+"  "), theme.T(theme.Plain, strings.TrimSpace(pos[0].Code)))
+		l = append(l, theme.Span{Text: " ↔ ", Style: theme.Faint}, theme.T(theme.Accent, sc.place(pos[0])+"  "), theme.T(theme.Plain, strings.TrimSpace(pos[0].Code)))
 		if len(pos) > 1 {
 			l = append(l, theme.Span{Text: fmt.Sprintf("  and %s", count(len(pos)-1, "line")), Style: theme.Faint})
 		}
@@ -127,16 +137,16 @@ func (r *kernelRow) matches(q string) bool {
 	return false
 }
 
-func kernelDetail(m *Model, r row, w int) *doc {
-	d := &doc{width: w}
+func (scr *kernelsScreen) detail(sc *scene, r row, w int) *doc {
+	d := newDoc(sc, w)
 	k := r.(*kernelRow).k
-	switch m.pane(keys.Kernels).mode {
+	switch scr.mode {
 	case kernelDiffMode:
-		m.kernelDiff(d, k)
+		scr.kernelDiff(d, k)
 	case kernelSourceMode, kernelTritonMode:
-		m.kernelSource(d, k)
+		scr.kernelSource(d, k)
 	case kernelFactsMode:
-		m.kernelFacts(d, k)
+		kernelFacts(d, k)
 	case kernelWholeMode:
 		if k.Output == nil {
 			d.add(theme.T(theme.Faint, "the trace has no output code for this kernel"))
@@ -145,19 +155,19 @@ func kernelDetail(m *Model, r row, w int) *doc {
 		if k.Output.Path != "" {
 			d.add(theme.T(theme.Faint, k.Output.Path))
 		}
-		text, ok := m.text("output "+idText(k.Output.ID)+k.Output.Path, k.Output.Load)
+		text, ok := sc.text("output "+idText(k.Output.ID)+k.Output.Path, k.Output.Load)
 		if !ok {
 			d.add(theme.T(theme.Faint, "reading …"))
 			return d
 		}
 		d.focus = max(0, k.From-1)
-		d.code(m.hl, syntax.Python, text)
+		d.code(sc.hl, syntax.Python, text)
 	}
 	return d
 }
 
 // kernelSummary is the line above a kernel's code: its time and its rates.
-func (m *Model) kernelSummary(d *doc, k *explain.Kernel) {
+func kernelSummary(d *doc, k *explain.Kernel) {
 	ns, ok := k.CallNanos()
 	if !ok {
 		return
@@ -166,7 +176,7 @@ func (m *Model) kernelSummary(d *doc, k *explain.Kernel) {
 	if k.Backward() {
 		text = "backward pass · "
 	}
-	text += nanos(int64(ns)) + " per call · " + percent(k.RunNanos(), m.facts.counts.kernelNanos) + " of kernel time"
+	text += nanos(int64(ns)) + " per call · " + percent(k.RunNanos(), d.sc.facts.counts.kernelNanos) + " of kernel time"
 	if v := k.GBPerSecond(); v > 0 {
 		text += fmt.Sprintf(" · %.1f GB/s", v)
 	}
@@ -177,14 +187,14 @@ func (m *Model) kernelSummary(d *doc, k *explain.Kernel) {
 }
 
 // meant reports whether a kernel line belongs to the selection.
-func (m *Model) meant(kl *logs.KernelLine) bool {
+func (sc *scene) meant(kl *logs.KernelLine) bool {
 	for _, n := range kl.Nodes {
-		if n == m.sel.Node {
+		if n == sc.sel.Node {
 			return true
 		}
 	}
 	for _, p := range kl.Pos {
-		if m.sel.Pos.Line > 0 && lineOf(p) == lineOf(m.sel.Pos) {
+		if sc.sel.Pos.Line > 0 && lineOf(p) == lineOf(sc.sel.Pos) {
 			return true
 		}
 	}
@@ -193,16 +203,16 @@ func (m *Model) meant(kl *logs.KernelLine) bool {
 
 // kernelTimes is how long a kernel takes, and how near that is to what the
 // machine can do.
-func (m *Model) kernelTimes(d *doc, k *explain.Kernel) {
+func kernelTimes(d *doc, k *explain.Kernel) {
 	ns, ok := k.CallNanos()
 	if !ok {
-		if m.facts.counts.kernelNanos > 0 {
+		if d.sc.facts.counts.kernelNanos > 0 {
 			d.labelled("time", "never timed")
 		}
 		return
 	}
 	d.labelled("time", fmt.Sprintf("%s per call, %s (%d timed)", nanos(int64(ns)), count(int(k.Calls), "call"), k.Timed))
-	d.labelled("share", percent(k.RunNanos(), m.facts.counts.kernelNanos)+" of the time of all kernels")
+	d.labelled("share", percent(k.RunNanos(), d.sc.facts.counts.kernelNanos)+" of the time of all kernels")
 	var rates []string
 	if v := k.GBPerSecond(); v > 0 {
 		rates = append(rates, fmt.Sprintf("%.1f GB/s", v))
@@ -216,7 +226,7 @@ func (m *Model) kernelTimes(d *doc, k *explain.Kernel) {
 }
 
 // kernelFacts is what is known of a kernel besides its code.
-func (m *Model) kernelFacts(d *doc, k *explain.Kernel) {
+func kernelFacts(d *doc, k *explain.Kernel) {
 	d.add(theme.T(theme.Bold, k.Name), theme.T(theme.Faint, "  "+k.Lang+" "+idText(k.ID)))
 	if k.Reason != "" {
 		d.wrap(theme.Eager, 2, "extern: "+k.Reason)
@@ -232,7 +242,7 @@ func (m *Model) kernelFacts(d *doc, k *explain.Kernel) {
 	if k.FLOPs > 0 {
 		d.labelled("flops", fmt.Sprintf("%.4g", float64(k.FLOPs)))
 	}
-	m.kernelTimes(d, k)
+	kernelTimes(d, k)
 	if len(k.Nodes) > 0 {
 		d.heading("NODES")
 		for _, n := range k.Nodes {
@@ -243,9 +253,9 @@ func (m *Model) kernelFacts(d *doc, k *explain.Kernel) {
 	}
 	if len(k.Pos) > 0 {
 		d.heading("LINES")
-		col := m.placeColumn(k.Pos, d.width)
+		col := d.sc.placeColumn(k.Pos, d.width)
 		for _, p := range k.Pos {
-			d.link(posSel(p), theme.T(theme.Accent, "  "+m.placeCell(p, col)), theme.T(theme.Plain, strings.TrimSpace(p.Code)))
+			d.link(posSel(p), theme.T(theme.Accent, "  "+d.sc.placeCell(p, col)), theme.T(theme.Plain, strings.TrimSpace(p.Code)))
 		}
 	}
 }

@@ -167,7 +167,7 @@ func TestFailureIsFollowed(t *testing.T) {
 
 // The cursor of Logs goes to the record of what is selected, through a filter too.
 func TestLogsOpenAtTheSelection(t *testing.T) {
-	p := &pane{rows: rowSlice{&noiseRow{}, &noiseRow{}, &noiseRow{}, &noiseRow{}, &noiseRow{}}}
+	p := &pane{all: rowSlice{&noiseRow{}, &noiseRow{}, &noiseRow{}, &noiseRow{}, &noiseRow{}}}
 	p.list.SetFollow(true)
 	p.toRecord(3)
 	if p.list.Cursor() != 3 || p.list.Follow() {
@@ -370,7 +370,7 @@ func TestWordsOfStrangeRuns(t *testing.T) {
 	fr := &explain.Frame{ID: id, Name: "torch_dynamo_resume_in_step_at_9"}
 	fr.Compiles = []*explain.Compile{{ID: id, Frame: fr}}
 	r := &explain.Report{Frames: []*explain.Frame{fr}, Fusions: []*explain.Fusion{{ID: id, After: 1}}}
-	if h := fusionRows(&input{report: r})[0].(*headRow); h.text != "[1/0] step from line 9 on" {
+	if h := newFusion().rows(&input{report: r})[0].(*headRow); h.text != "[1/0] step from line 9 on" {
 		t.Error(h.text)
 	}
 	broke := &rootFrame{frame: &explain.Frame{Status: explain.Empty, Compiles: []*explain.Compile{{Breaks: []*explain.Break{{}}}}}}
@@ -412,20 +412,25 @@ func TestSchedulesOfLeftRows(t *testing.T) {
 	f := richFeed()
 	var made stateMaker
 	fu := f.report.Fusions[0]
-	left := made.job(f, fu, 1, "a")
+	left := made.job(f, fu, 1)
 	made.row.Add(1)
-	stays := made.job(f, fu, 2, "b")
-	if msg := left().(stateMsg); !msg.stale {
+	stays := made.job(f, fu, 2)
+	if _, ok := left(); ok {
 		t.Error("a schedule was made for a row that was left")
 	}
-	msg := stays().(stateMsg)
-	if msg.stale || len(msg.state.kernels) != 4 {
-		t.Errorf("the row that is looked at got %+v", msg)
+	if s, ok := stays(); !ok || len(s.kernels) != 4 {
+		t.Errorf("the row that is looked at got %+v", s)
 	}
 	d := newDriver(t, f, Options{}, 120, 40)
-	d.send(stateMsg{key: "a", stale: true})
 	d.script("keys 7 g right right right\nexpect fused_add_relu_mul()")
-	if _, kept := d.m.states["a"]; kept || len(d.m.states) == 0 {
+	sc, fusion := &d.m.sc, d.m.screens[keys.Fusion].(*fusionScreen)
+	have := len(fusion.states.have)
+	if _, ok := fusion.scheduleAt(sc, fu, 0); ok || have == 0 {
+		t.Fatalf("%d schedules were kept, and one that nobody looked at is there: %v", have, ok)
+	}
+	fusion.maker.row.Add(1)
+	d.run(sc.texts.begin())
+	if len(fusion.states.have) != have || len(sc.texts.want) > 0 {
 		t.Error("a stale schedule was kept")
 	}
 }
@@ -479,11 +484,11 @@ func TestAxis(t *testing.T) {
 func TestMessagesGoAway(t *testing.T) {
 	d := newDriver(t, richFeed(), Options{}, 120, 40)
 	at := time.Unix(0, 0)
-	d.m.now = func() time.Time { return at }
+	d.m.sc.now = func() time.Time { return at }
 	d.script("keys 8 x\nexpect wrote runs/screen-kernels.txt")
 	at = at.Add(time.Second)
 	d.script("poll\nexpect wrote runs/screen-kernels.txt")
-	at = at.Add(statusFor)
+	at = at.Add(noticeFor)
 	d.script("poll\nrefute wrote runs\nexpect v view")
 	d.script("keys space\nexpect takes effect at the next safe point\npoll\nrefute takes effect\nexpect space continue")
 }

@@ -14,38 +14,43 @@ import (
 // This file is screen 1, Overview: how good is this run, and what do I do
 // first?
 
-func overviewScreen() screenDef {
-	return screenDef{
-		id: keys.Overview, rows: overviewRows, lead: overviewLead, leadLines: 2,
-		empty: func(m *Model) []string {
-			if m.run.Failed {
-				return []string{m.run.Ended, "Nothing was compiled before that. What the program printed is on screen -, Output."}
-			}
-			if m.run.Live {
-				return []string{"Nothing was compiled yet.", "A compiled function appears here on its first call."}
-			}
-			return []string{"Nothing was compiled.", "The program called no compiled function (or the trace holds no compile)."}
-		},
-		enter: func(_ *Model, r row) (keys.Screen, bool) {
-			switch r := r.(type) {
-			case *adviceRow:
-				switch {
-				case r.a.Break != nil:
-					return keys.Breaks, true
-				case r.a.Frame != nil:
-					return keys.Recompiles, true
-				}
-			case *failureRow:
-				return keys.Logs, true
-			}
-			return keys.Source, true
-		},
+// overviewScreen is the screen with its state.
+type overviewScreen struct {
+	pane
+}
+
+func newOverview() screen {
+	return &overviewScreen{pane{id: keys.Overview, leadLines: 2}}
+}
+
+func (*overviewScreen) empty(sc *scene) []string {
+	if sc.run.Failed {
+		return []string{sc.run.Ended, "Nothing was compiled before that. What the program printed is on screen -, Output."}
 	}
+	if sc.run.Live {
+		return []string{"Nothing was compiled yet.", "A compiled function appears here on its first call."}
+	}
+	return []string{"Nothing was compiled.", "The program called no compiled function (or the trace holds no compile)."}
+}
+
+func (*overviewScreen) enter(r row) (keys.Screen, bool) {
+	switch r := r.(type) {
+	case *adviceRow:
+		switch {
+		case r.a.Break != nil:
+			return keys.Breaks, true
+		case r.a.Frame != nil:
+			return keys.Recompiles, true
+		}
+	case *failureRow:
+		return keys.Logs, true
+	}
+	return keys.Source, true
 }
 
 // overviewLead is the share of operators that run compiled.
-func overviewLead(m *Model, w int) []theme.Line {
-	r := m.report
+func (scr *overviewScreen) lead(sc *scene, w int) []theme.Line {
+	r := sc.report
 	compiled, eager, known := r.Share()
 	var l theme.Line
 	ops := r.Totals.Ops
@@ -72,39 +77,39 @@ func overviewLead(m *Model, w int) []theme.Line {
 	if r.Engine != "" && l.Width()+len(r.Engine)+4 < w {
 		l = append(l, theme.T(theme.Faint, " · "+r.Engine))
 	}
-	return []theme.Line{l, overviewRemark(m)}
+	return []theme.Line{l, overviewRemark(sc)}
 }
 
 // overviewRemark is the most urgent of what else there is to say.
-func overviewRemark(m *Model) theme.Line {
-	r, damage := m.report, m.report.Damage()
+func overviewRemark(sc *scene) theme.Line {
+	r, damage := sc.report, sc.report.Damage()
 	switch {
-	case m.run.Failed:
-		return theme.Line{theme.T(theme.Red, " "+theme.GlyphFailed+" "+m.run.Ended)} // the header may cut it
+	case sc.run.Failed:
+		return theme.Line{theme.T(theme.Red, " "+theme.GlyphFailed+" "+sc.run.Ended)} // the header may cut it
 	case len(damage) == 1:
 		return theme.L(theme.Yellow, " ! "+damage[0])
 	case len(damage) > 1:
 		return theme.L(theme.Yellow, fmt.Sprintf(" ! %d warnings about the trace, listed after the functions", len(damage)))
 	case r.Live && len(r.Sources) == 0:
 		return theme.L(theme.Faint, " waiting for the first file of the trace")
-	case m.facts.running != nil && m.run.Live:
-		return compilingNow(m)
-	case m.run.Changes != "":
-		return theme.Line{{Text: " since the previous run: ", Style: theme.Faint}, theme.T(theme.Accent, m.run.Changes)}
-	case m.run.Watched:
+	case sc.facts.running != nil && sc.run.Live:
+		return compilingNow(sc)
+	case sc.run.Changes != "":
+		return theme.Line{{Text: " since the previous run: ", Style: theme.Faint}, theme.T(theme.Accent, sc.run.Changes)}
+	case sc.run.Watched:
 		return theme.L(theme.Faint, " watching: save a file and the program runs again")
 	}
-	return theme.L(theme.Faint, ranFor(m))
+	return theme.L(theme.Faint, ranFor(sc))
 }
 
 // compilingNow says which function is being compiled and how far that is.
-func compilingNow(m *Model) theme.Line {
-	phase, took, all := m.compiling()
+func compilingNow(sc *scene) theme.Line {
+	phase, took, all := sc.compiling()
 	if all < longPhase {
-		return theme.L(theme.Faint, ranFor(m))
+		return theme.L(theme.Faint, ranFor(sc))
 	}
-	p, what := m.facts.running, ""
-	for _, f := range m.report.Frames {
+	p, what := sc.facts.running, ""
+	for _, f := range sc.report.Frames {
 		if f.ID.CompileID.Frame == p.ID.CompileID.Frame && f.ID.Rank == p.ID.Rank && f.ID.Epoch == p.ID.Epoch {
 			what = f.Title() + " " + idText(p.ID) + " "
 		}
@@ -119,9 +124,9 @@ func compilingNow(m *Model) theme.Line {
 }
 
 // ranFor is what the calls of compiled functions took, where that is recorded.
-func ranFor(m *Model) string {
+func ranFor(sc *scene) string {
 	var calls, ns int64
-	for _, f := range m.report.Frames {
+	for _, f := range sc.report.Frames {
 		if f.Parent == nil {
 			calls += max(0, f.Calls)
 		}
@@ -131,7 +136,7 @@ func ranFor(m *Model) string {
 		return ""
 	}
 	s := fmt.Sprintf(" %s took %s", count(int(calls), "call"), nanos(ns))
-	c := &m.facts.counts
+	c := &sc.facts.counts
 	if k := c.kernelNanos - c.backwardNanos; k > 0 {
 		s += ", " + nanos(int64(k)) + " of it in kernels"
 	}
@@ -145,9 +150,9 @@ func ranFor(m *Model) string {
 // functions; the others follow it.
 const firstAdvice = 3
 
-// overviewRows begins with what failed and what to do first: they are in view
+// rows begins with what failed and what to do first: they are in view
 // however many functions there are.
-func overviewRows(in *input) []row {
+func (*overviewScreen) rows(in *input) []row {
 	var rows []row
 	section := func(more []row) {
 		if len(more) > 0 && len(rows) > 0 {
@@ -270,7 +275,7 @@ func columnsFor(w int) frameColumns {
 	return frameColumns{name: 20, place: 0, cut: max(8, w-20-4-5-9-4)}
 }
 
-func frameHead(m *Model, w int) theme.Line {
+func frameHead(sc *scene, w int) theme.Line {
 	c := columnsFor(w)
 	if c.place == 0 {
 		return theme.L(theme.Faint, padded(c.name, "FRAME", -5, "ops", -5, "eager", -8, "compile")+"HOW IT SPLITS")
@@ -281,14 +286,14 @@ func frameHead(m *Model, w int) theme.Line {
 // headRow is a heading between rows.
 type headRow struct {
 	text, right string
-	draws       func(m *Model, w int) theme.Line
+	draws       func(sc *scene, w int) theme.Line
 }
 
 func (h *headRow) fixedRow() {}
 
-func (h *headRow) draw(m *Model, w int) theme.Line {
+func (h *headRow) draw(sc *scene, w int) theme.Line {
 	if h.draws != nil {
-		return h.draws(m, w)
+		return h.draws(sc, w)
 	}
 	return theme.L(theme.Faint, theme.Fit(h.text, max(0, w-len(h.right)))+h.right)
 }
@@ -305,14 +310,14 @@ func (r *frameRow) matches(q string) bool {
 	return ofRank(r.f.frame.ID, q) || theme.IndexFold(r.f.frame.Title(), q) >= 0 || theme.IndexFold(r.f.frame.Name, q) >= 0 || theme.IndexFold(r.f.frame.Pos.File, q) >= 0
 }
 
-func (r *frameRow) draw(m *Model, w int) theme.Line {
+func (r *frameRow) draw(sc *scene, w int) theme.Line {
 	c, f := columnsFor(w), r.f
 	style := theme.Plain
 	if library(f.frame.Pos.File) && !strings.HasPrefix(f.frame.Pos.File, "tcdbg/torch/") {
 		style = theme.Noise // a function of ours is compiled because the program asked for it
 	}
 	name := theme.Clean(f.frame.Title()) // a frame that just began is not named yet
-	if rank := f.frame.ID.Rank; rank >= 0 && len(m.report.Ranks) > 1 {
+	if rank := f.frame.ID.Rank; rank >= 0 && len(sc.report.Ranks) > 1 {
 		name = fmt.Sprintf("r%d %s", rank, name) // ranks compile functions of one name
 	}
 	compile := secondsOr(f.seconds)
@@ -327,7 +332,7 @@ func (r *frameRow) draw(m *Model, w int) theme.Line {
 	if f.frame.Calls > 0 && f.run > 0 {
 		run = nanos(f.run / f.frame.Calls)
 	}
-	place := m.placeIn(f.frame.Place(), c.place)
+	place := sc.placeIn(f.frame.Place(), c.place)
 	l := theme.Line{
 		{Text: theme.Fit(name, c.name) + " ", Style: style},
 		{Text: theme.Fit(place, c.place) + " ", Style: theme.Faint},
@@ -431,7 +436,7 @@ func (r *adviceRow) sel() Selection {
 	return posSel(r.a.Pos)
 }
 
-func (r *adviceRow) draw(m *Model, w int) theme.Line {
+func (r *adviceRow) draw(sc *scene, w int) theme.Line {
 	glyph := theme.Span{Text: theme.GlyphSkipped, Style: theme.Faint}
 	switch {
 	case r.a.Break != nil:
@@ -445,7 +450,7 @@ func (r *adviceRow) draw(m *Model, w int) theme.Line {
 	file.File = filepath.Base(file.File)
 	bare := min(theme.Width(placeText(file)), room*2/5)
 	// The folder goes before the cause, and no place is cut for its code.
-	place := m.placeIn(r.a.Pos, min(room*3/5, max(bare, room-2-theme.Width(r.a.Text))))
+	place := sc.placeIn(r.a.Pos, min(room*3/5, max(bare, room-2-theme.Width(r.a.Text))))
 	if left := room*3/5 - theme.Width(place) - 2; w >= 100 && r.a.Pos.Code != "" && left > 8 {
 		place += "  " + theme.Cut(theme.Clean(strings.TrimSpace(r.a.Pos.Code)), min(40, left))
 	}
@@ -509,7 +514,7 @@ func textRows(width int, label, text string, style theme.Style) []row {
 	return rows
 }
 
-func (r *textRow) draw(_ *Model, w int) theme.Line {
+func (r *textRow) draw(_ *scene, w int) theme.Line {
 	return theme.Line{{Text: r.label, Style: theme.Faint}, theme.T(r.style, theme.Cut(r.line, max(0, w-len(r.label))))}
 }
 
@@ -525,10 +530,10 @@ func (r *failureRow) sel() Selection {
 	return Selection{Pos: placeOnly(r.f.Pos), HasID: true, ID: r.f.ID, Record: r.f.Seq}
 }
 
-func (r *failureRow) draw(m *Model, w int) theme.Line {
+func (r *failureRow) draw(sc *scene, w int) theme.Line {
 	return theme.Line{
 		{Text: theme.GlyphFailed + " ", Style: theme.Red},
 		theme.T(theme.Red, r.f.Type+" "),
-		theme.T(theme.Faint, strings.TrimSpace(m.place(r.f.Pos)+" "+idText(r.f.ID))+" "), theme.T(theme.Plain, theme.Cut(r.f.Title(), w)),
+		theme.T(theme.Faint, strings.TrimSpace(sc.place(r.f.Pos)+" "+idText(r.f.ID))+" "), theme.T(theme.Plain, theme.Cut(r.f.Title(), w)),
 	}
 }

@@ -11,7 +11,11 @@ import (
 // or the program is started again.
 
 // parting is the question that is open: quit or run again.
-type parting struct{ then keys.Action }
+type parting struct {
+	sheet
+	sc   *scene
+	then keys.Action
+}
 
 // The keys of the question; any other one stays.
 const (
@@ -21,56 +25,56 @@ const (
 
 // part quits or runs again: at once where no program of ours runs, else after a
 // question.
-func (m *Model) part(then keys.Action) tea.Cmd {
-	if !m.run.Ours {
-		return m.parted(then)
+func (sc *scene) part(then keys.Action) tea.Cmd {
+	if !sc.run.Ours {
+		return sc.parted(then)
 	}
-	o := overlay{kind: "parting", title: m.run.Title + " is still running", parting: parting{then}}
+	o := &parting{sheet{title: sc.run.Title + " is still running"}, sc, then}
 	stop, leave := "stop it and quit", "leave it running and quit; tcdbg replay shows it again"
 	if then == keys.Rerun {
 		stop, leave = "stop it and run it again", "leave it running and start another one beside it"
 	}
 	for _, c := range []struct{ key, does string }{{stopKey, stop}, {leaveKey, leave}, {"any other key", "stay here"}} {
-		o.items = append(o.items, item{line: theme.Line{{Text: theme.Fit(c.key, 15), Style: theme.Accent | theme.Bold}, {Text: c.does}}})
+		o.add(theme.Line{{Text: theme.Fit(c.key, 15), Style: theme.Accent | theme.Bold}, {Text: c.does}})
 	}
-	m.overlay = o
+	sc.over = o
 	return nil
 }
 
-// partingKey answers the question.
-func (m *Model) partingKey(k string) tea.Cmd {
-	then := m.overlay.parting.then
-	m.overlay = overlay{}
+// key answers the question.
+func (o *parting) key(k string) (tea.Cmd, bool) {
+	sc := o.sc
+	sc.over = nil
 	switch k {
 	case stopKey:
-		return m.parted(then)
+		return sc.parted(o.then), true
 	case leaveKey:
-		feed := m.feed
-		return func() tea.Msg { return leftMsg{then, feed.Leave()} }
+		return sc.leave(o.then), true
 	}
-	m.status = "still running"
-	return nil
+	sc.say("still running")
+	return nil, true
 }
 
-// leftMsg says that the program was left running, or why it was not.
-type leftMsg struct {
-	then keys.Action
-	err  error
-}
-
-func (m *Model) takeLeft(msg leftMsg) tea.Cmd {
-	if msg.err != nil && m.run.Ours {
-		m.status, m.bad = msg.err.Error(), true
-		return nil
+// leave lets the program run on, and does then what was asked for.
+func (sc *scene) leave(then keys.Action) tea.Cmd {
+	feed := sc.feed
+	return func() tea.Msg {
+		err := feed.Leave()
+		return onUI(func(sc *scene) tea.Cmd {
+			if err != nil && sc.run.Ours {
+				sc.fail(err.Error())
+				return nil
+			}
+			return sc.parted(then)
+		})
 	}
-	return m.parted(msg.then)
 }
 
 // parted does what was asked for.
-func (m *Model) parted(then keys.Action) tea.Cmd {
+func (sc *scene) parted(then keys.Action) tea.Cmd {
 	if then == keys.Rerun {
-		return m.rerun()
+		return sc.rerun()
 	}
-	m.quit = true
+	sc.quit = true
 	return nil
 }

@@ -26,12 +26,12 @@ func TestPartingAsks(t *testing.T) {
 			f.run.Ours, f.run.Again = true, true
 			d := newDriver(t, f, Options{}, 80, 24)
 			d.script("size " + size + "\nkeys " + c.key + "\nexpect captioner.go is still running\nexpect stop it and\nexpect leave it running and\nexpect stay here")
-			if d.m.quit || len(f.sent) > 0 {
+			if d.m.sc.quit || len(f.sent) > 0 {
 				t.Fatalf("%s acted before it was answered", c.key)
 			}
 			d.script("keys " + c.answer)
-			if d.m.quit != c.quits || !slices.Equal(f.sent, c.sent) {
-				t.Errorf("%s %s: quit %v, did %q", c.key, c.answer, d.m.quit, f.sent)
+			if d.m.sc.quit != c.quits || !slices.Equal(f.sent, c.sent) {
+				t.Errorf("%s %s: quit %v, did %q", c.key, c.answer, d.m.sc.quit, f.sent)
 			}
 			if !c.quits {
 				d.script("refute is still running")
@@ -47,7 +47,7 @@ func TestPartingWithoutAProgram(t *testing.T) {
 		f.run.Live = live
 		d := newDriver(t, f, Options{}, 80, 24)
 		d.script("keys q")
-		if !d.m.quit {
+		if !d.m.sc.quit {
 			t.Errorf("live %v: q did not quit", live)
 		}
 	}

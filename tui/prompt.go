@@ -4,25 +4,33 @@ import (
 	"github.com/charmbracelet/bubbles/textinput"
 	tea "github.com/charmbracelet/bubbletea"
 
-	"tcdbg/tui/keys"
 	"tcdbg/tui/theme"
 )
 
 // This file is the line at the bottom in which people type: search, filter,
 // palette.
 
-// prompt is the line; kind "" is closed.
+// prompt is the line.
 type prompt struct {
-	kind  string // search, filter, palette
+	open  bool
 	head  string
+	typed typed
 	input textinput.Model
 }
 
-func (p *prompt) on() bool { return p.kind != "" }
+// typed is what becomes of the text; what is nil does nothing.
+type typed struct {
+	changed func(text string) tea.Cmd
+	accept  func(text string) tea.Cmd
+	move    func(n int) // up and down
+	cancel  func()
+}
+
+func (p *prompt) on() bool { return p.open }
 
 // start opens the prompt with a text.
-func (p *prompt) start(kind, head, text string) tea.Cmd {
-	p.kind, p.head = kind, head
+func (p *prompt) start(head, text string, use typed) tea.Cmd {
+	p.open, p.head, p.typed = true, head, use
 	p.input.Prompt = ""
 	p.input.SetValue(text)
 	p.input.CursorEnd()
@@ -30,82 +38,59 @@ func (p *prompt) start(kind, head, text string) tea.Cmd {
 }
 
 func (p *prompt) stop() {
-	p.kind = ""
+	p.open = false
 	p.input.Blur()
 }
 
-// openPrompt opens the search or filter line.
-func (m *Model) openPrompt(a keys.Action) tea.Cmd {
-	if a == keys.Filter {
-		return m.prompt.start("filter", "filter: ", m.current().filter)
-	}
-	return m.prompt.start("search", "/", "")
-}
-
-// promptKey handles a key while the prompt is open.
-func (m *Model) promptKey(k tea.KeyMsg) tea.Cmd {
-	kind := m.prompt.kind
+// key handles a key while the prompt is open.
+func (p *prompt) key(k tea.KeyMsg) tea.Cmd {
+	use := p.typed
 	switch k.String() {
 	case "esc":
-		m.prompt.stop()
-		m.overlay = overlay{}
+		p.stop()
+		if use.cancel != nil {
+			use.cancel()
+		}
 		return nil
 	case "enter":
-		m.prompt.stop()
-		return m.accept(kind)
+		p.stop()
+		if use.accept != nil {
+			return use.accept(p.input.Value())
+		}
+		return nil
 	case "up", "ctrl+p", "down", "ctrl+n":
-		if kind == "palette" {
+		if use.move != nil {
 			n := 1
 			if s := k.String(); s == "up" || s == "ctrl+p" {
 				n = -1
 			}
-			m.overlay.list.Move(&m.overlay, n)
+			use.move(n)
 			return nil
 		}
 	}
-	before := m.prompt.input.Value()
-	in, cmd := m.prompt.input.Update(k)
-	m.prompt.input = in
-	if in.Value() == before {
+	before := p.input.Value()
+	in, cmd := p.input.Update(k)
+	p.input = in
+	if in.Value() == before || use.changed == nil {
 		return cmd
 	}
-	switch kind {
-	case "filter":
-		m.current().filter = in.Value()
-		return tea.Batch(cmd, m.refilter())
-	case "palette":
-		m.filterPalette(in.Value())
+	if more := use.changed(in.Value()); more != nil {
+		return tea.Batch(cmd, more)
 	}
 	return cmd
 }
 
-// accept carries out what was typed.
-func (m *Model) accept(kind string) tea.Cmd {
-	text := m.prompt.input.Value()
-	switch kind {
-	case "search":
-		return m.startSearch(text)
-	case "palette":
-		o := m.overlay
-		m.overlay = overlay{}
-		if i := o.list.Cursor(); i < len(o.items) && o.items[i].run != nil {
-			return o.items[i].run(m)
-		}
-	}
-	return nil
-}
-
-// promptLine draws the prompt with a block for the cursor.
-func (m *Model) promptLine(int) theme.Line {
-	v := []rune(m.prompt.input.Value())
-	at := min(m.prompt.input.Position(), len(v))
+// line draws the prompt with a block for the cursor.
+func (p *prompt) line() theme.Line {
+	v := []rune(p.input.Value())
+	at := min(p.input.Position(), len(v))
 	under, after := " ", ""
 	if at < len(v) {
 		under, after = string(v[at]), string(v[at+1:])
 	}
 	return theme.Line{
 		{Text: " "},
-		{Text: m.prompt.head, Style: theme.Accent | theme.Bold},
+		{Text: p.head, Style: theme.Accent | theme.Bold},
 		theme.T(theme.Plain, string(v[:at])), theme.T(theme.Reverse, under), theme.T(theme.Plain, after),
 	}
 }

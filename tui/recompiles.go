@@ -14,28 +14,33 @@ import (
 // This file is screen 4, Recompiles: what changed, who demanded that it must
 // not, and what would have been reused?
 
-func recompilesScreen() screenDef {
-	return screenDef{
-		id: keys.Recompiles, rows: recompileRows, lead: recompilesLead, leadLines: 2, detail: recompileDetail,
-		count: func(r *explain.Report) int { return r.Totals.Recompiles },
-		empty: func(m *Model) []string {
-			if guards := m.facts.counts.guards; guards > 0 {
-				return []string{
-					fmt.Sprintf("No recompiles: every call after the first passed its %s.", count(guards, "guard")),
-					"When a guard fails, this screen shows the call, the value that changed and the line that the guard comes from.",
-				}
-			}
-			return []string{"No recompiles.", "When no cache entry fits a call, this screen shows the guard that failed and the line that it comes from."}
-		},
-	}
+// recompilesScreen is the screen with its state.
+type recompilesScreen struct {
+	pane
 }
 
-func recompilesLead(m *Model, _ int) []theme.Line {
-	r := m.report
+func newRecompiles() screen {
+	return &recompilesScreen{pane{id: keys.Recompiles, leadLines: 2, detailed: true}}
+}
+
+func (*recompilesScreen) empty(sc *scene) []string {
+	if guards := sc.facts.counts.guards; guards > 0 {
+		return []string{
+			fmt.Sprintf("No recompiles: every call after the first passed its %s.", count(guards, "guard")),
+			"When a guard fails, this screen shows the call, the value that changed and the line that the guard comes from.",
+		}
+	}
+	return []string{"No recompiles.", "When no cache entry fits a call, this screen shows the guard that failed and the line that it comes from."}
+}
+
+func (*recompilesScreen) count(r *explain.Report) int { return r.Totals.Recompiles }
+
+func (scr *recompilesScreen) lead(sc *scene, _ int) []theme.Line {
+	r := sc.report
 	if len(r.Recompiles) == 0 {
 		return nil
 	}
-	c := &m.facts.counts
+	c := &sc.facts.counts
 	l := theme.Line{
 		{Text: " " + count(r.Totals.Recompiles, "recompile"), Style: theme.Bold | theme.Recompile},
 		{Text: " of " + count(c.again, "function")},
@@ -52,8 +57,8 @@ func recompilesLead(m *Model, _ int) []theme.Line {
 	return []theme.Line{l, nil}
 }
 
-// recompileRows groups recompiles by function, in their order.
-func recompileRows(in *input) []row {
+// rows groups recompiles by function, in their order.
+func (*recompilesScreen) rows(in *input) []row {
 	by := map[*explain.Frame][]*explain.Recompile{}
 	var order []*explain.Frame
 	for _, rc := range in.report.Recompiles {
@@ -87,7 +92,7 @@ type chainRow struct {
 	f *explain.Frame
 }
 
-func (r *chainRow) draw(m *Model, w int) theme.Line {
+func (r *chainRow) draw(sc *scene, w int) theme.Line {
 	tail := entries(len(r.f.Compiles))
 	if r.f.Calls >= 0 {
 		tail += fmt.Sprintf(" · %s, %s", count(int(r.f.Calls), "call"), count(int(r.f.Hits), "cache hit"))
@@ -95,7 +100,7 @@ func (r *chainRow) draw(m *Model, w int) theme.Line {
 	if r.f.Status == explain.Limit {
 		tail += " · limit reached"
 	}
-	return theme.Line{theme.T(theme.Bold, r.f.Title()+"  "), theme.T(theme.Faint, m.place(r.f.Pos)+"  "+tail)}
+	return theme.Line{theme.T(theme.Bold, r.f.Title()+"  "), theme.T(theme.Faint, sc.place(r.f.Pos)+"  "+tail)}
 }
 
 // recompileRow is one compile after the first.
@@ -133,12 +138,12 @@ func (r *recompileRow) matches(q string) bool {
 	return c != nil && (ofRank(c.ID, q) || c.Frame != nil && (theme.IndexFold(c.Frame.Name, q) >= 0 || theme.IndexFold(c.Frame.Pos.File, q) >= 0))
 }
 
-func (r *recompileRow) draw(m *Model, w int) theme.Line {
+func (r *recompileRow) draw(sc *scene, w int) theme.Line {
 	id := explain.ID{CompileID: logs.NoCompile}
 	if r.rc.Compile != nil {
 		id = r.rc.Compile.ID
 	}
-	l := theme.Line{{Text: theme.GlyphRecompile + " ", Style: theme.Recompile}, {Text: m.idCell(id), Style: theme.Faint}}
+	l := theme.Line{{Text: theme.GlyphRecompile + " ", Style: theme.Recompile}, {Text: sc.idCell(id), Style: theme.Faint}}
 	if len(r.rc.Failures) == 0 {
 		text := "reason not recorded"
 		if len(r.rc.Raw) > 0 {
@@ -205,8 +210,8 @@ func dimension(shape string, dim int) string {
 }
 
 // recompileDetail is the cause chain of one recompile.
-func recompileDetail(m *Model, r row, w int) *doc {
-	d := &doc{width: w}
+func (scr *recompilesScreen) detail(sc *scene, r row, w int) *doc {
+	d := newDoc(sc, w)
 	rr, ok := r.(*recompileRow)
 	if !ok {
 		return d
@@ -227,24 +232,24 @@ func recompileDetail(m *Model, r row, w int) *doc {
 		}
 		d.wrap(theme.Faint, 2, strings.Join(parts, " · "))
 	}
-	m.docFix(d, rc.Fix)
-	m.docFailures(d, rc)
+	d.fix(rc.Fix)
+	docFailures(d, rc)
 	if c := rc.Compile; c != nil {
-		m.docEntries(d, c.Frame, c)
+		docEntries(d, c.Frame, c)
 		if len(c.Stack) > 0 {
 			d.heading("THE CALL")
-			m.docStack(d, c.Stack)
+			d.stack(c.Stack)
 		}
 	}
 	if len(rc.Raw) > 0 {
 		d.heading("AS RECORDED")
-		d.code(m.hl, syntax.None, strings.Join(rc.Raw, "\n"))
+		d.code(sc.hl, syntax.None, strings.Join(rc.Raw, "\n"))
 	}
 	return d
 }
 
 // docFailures lists every guard that failed, the first one in full.
-func (m *Model) docFailures(d *doc, rc *explain.Recompile) {
+func docFailures(d *doc, rc *explain.Recompile) {
 	for i, g := range rc.Failures {
 		if i == 0 {
 			d.heading("WHAT CHANGED")
@@ -260,7 +265,7 @@ func (m *Model) docFailures(d *doc, rc *explain.Recompile) {
 			d.wrap(theme.Faint, 4, "failed guard: "+g.Text)
 		}
 		if g.Pos.File != "" {
-			m.docPlace(d, g.Pos)
+			d.place(g.Pos)
 		}
 	}
 	switch {
@@ -273,7 +278,7 @@ func (m *Model) docFailures(d *doc, rc *explain.Recompile) {
 }
 
 // docEntries lists the compiles of a function, this one marked.
-func (m *Model) docEntries(d *doc, f *explain.Frame, at *explain.Compile) {
+func docEntries(d *doc, f *explain.Frame, at *explain.Compile) {
 	if f == nil {
 		return
 	}
@@ -293,6 +298,6 @@ func (m *Model) docEntries(d *doc, f *explain.Frame, at *explain.Compile) {
 				why = changed(c.Recompile.Failures[0])
 			}
 		}
-		d.link(compileSel(c), theme.T(theme.Recompile, mark), theme.T(theme.Plain, m.idCell(c.ID)), theme.T(theme.Faint, theme.Fit(string(c.Status), 14)), theme.T(theme.Plain, why))
+		d.link(compileSel(c), theme.T(theme.Recompile, mark), theme.T(theme.Plain, d.sc.idCell(c.ID)), theme.T(theme.Faint, theme.Fit(string(c.Status), 14)), theme.T(theme.Plain, why))
 	}
 }

@@ -14,25 +14,29 @@ import (
 // exactly was recorded?) and -, Output (what did the program print?); and
 // Ranks.
 
-func logsScreen() screenDef {
-	return screenDef{
-		id: keys.Logs, lead: logsLead, leadLines: 2, detail: recordDetail, share: 0.5,
-		empty: func(m *Model) []string {
-			if m.run.Live {
-				return []string{"No record yet.", "Every record of the trace appears here as it is written; / searches all payloads."}
-			}
-			return []string{"The trace holds no record."}
-		},
-	}
+// logsScreen is the screen with its state.
+type logsScreen struct {
+	pane
 }
 
-func logsLead(m *Model, _ int) []theme.Line {
-	t := m.report.Totals
+func newLogs() screen {
+	return &logsScreen{pane{id: keys.Logs, leadLines: 2, detailed: true, share: 0.5}}
+}
+
+func (*logsScreen) empty(sc *scene) []string {
+	if sc.run.Live {
+		return []string{"No record yet.", "Every record of the trace appears here as it is written; / searches all payloads."}
+	}
+	return []string{"The trace holds no record."}
+}
+
+func (scr *logsScreen) lead(sc *scene, _ int) []theme.Line {
+	t := sc.report.Totals
 	l := theme.Line{{Text: " " + count(int(t.Records), "record"), Style: theme.Bold}}
 	if t.UnexplainedRecords > 0 {
 		l = append(l, theme.Span{Text: fmt.Sprintf(" · %d of an unknown kind", t.UnexplainedRecords), Style: theme.Yellow})
 	}
-	st := m.report.Stats
+	st := sc.report.Stats
 	for _, bad := range []struct {
 		n    int64
 		what string
@@ -41,10 +45,18 @@ func logsLead(m *Model, _ int) []theme.Line {
 			l = append(l, theme.Span{Text: fmt.Sprintf(" · %d %s", bad.n, bad.what), Style: theme.Yellow})
 		}
 	}
-	if s := &m.search; s.query != "" {
+	if s := &sc.search; s.query != "" {
 		l = append(l, theme.T(theme.Accent, fmt.Sprintf(" · %s with %q", count(len(s.hits), "record"), s.query)))
 	}
 	return []theme.Line{l, nil}
+}
+
+// table lists the records.
+func (*logsScreen) table(feed Feed) rowsOf {
+	if r := feed.Records(); r != nil {
+		return recordRows{r}
+	}
+	return rowSlice(nil)
 }
 
 // recordRows are the records as rows.
@@ -66,7 +78,7 @@ func (r recordRow) matches(q string) bool {
 	return rec.Rank >= 0 && strings.EqualFold(q, fmt.Sprintf("r%d", rec.Rank)) || theme.IndexFold(rec.Kind, q) >= 0 || theme.IndexFold(rec.ID, q) >= 0 || theme.IndexFold(rec.Summary, q) >= 0
 }
 
-func (r recordRow) draw(_ *Model, w int) theme.Line {
+func (r recordRow) draw(_ *scene, w int) theme.Line {
 	rec := r.r.At(r.i)
 	id := rec.ID
 	if id != "" {
@@ -99,18 +111,18 @@ func kindStyle(kind string) theme.Style {
 	return theme.Plain
 }
 
-func recordDetail(m *Model, r row, w int) *doc {
-	d := &doc{width: w}
+func (scr *logsScreen) detail(sc *scene, r row, w int) *doc {
+	d := newDoc(sc, w)
 	rr := r.(recordRow)
 	rec := rr.r.At(rr.i)
 	d.add(theme.T(theme.Bold, rec.Kind), theme.T(theme.Faint, fmt.Sprintf("  record %d  %s", rr.i, rec.ID)))
-	text, ok := m.text(fmt.Sprintf("record %d", rr.i), func() string { return rr.r.Payload(rr.i) })
+	text, ok := sc.text(fmt.Sprintf("record %d", rr.i), func() string { return rr.r.Payload(rr.i) })
 	if !ok {
 		d.add(theme.T(theme.Faint, "reading …"))
 		return d
 	}
 	d.blank()
-	d.code(m.hl, payloadLang(rec.Kind), text)
+	d.code(sc.hl, payloadLang(rec.Kind), text)
 	return d
 }
 
@@ -124,76 +136,99 @@ func payloadLang(kind string) syntax.Lang {
 	return syntax.None
 }
 
-func outputScreen() screenDef {
-	return screenDef{
-		id: keys.Output,
-		empty: func(m *Model) []string {
-			switch {
-			case m.feed.Output() == nil:
-				return []string{"The program's output was not saved with this trace.", "Runs under the screens of tcdbg run and tcdbg exec keep it; --plain leaves it to its terminal."}
-			case m.run.Live:
-				return []string{"The program has printed nothing yet."}
-			}
-			return []string{"The program printed nothing."}
-		},
+// outputScreen is the screen with its state.
+type outputScreen struct {
+	pane
+}
+
+func newOutput() screen {
+	return &outputScreen{pane{id: keys.Output}}
+}
+
+func (*outputScreen) empty(sc *scene) []string {
+	switch {
+	case sc.feed.Output() == nil:
+		return []string{"The program's output was not saved with this trace.", "Runs under the screens of tcdbg run and tcdbg exec keep it; --plain leaves it to its terminal."}
+	case sc.run.Live:
+		return []string{"The program has printed nothing yet."}
 	}
+	return []string{"The program printed nothing."}
+}
+
+// table lists what the program printed.
+func (scr *outputScreen) table(feed Feed) rowsOf {
+	if o := feed.Output(); o != nil {
+		return outputRows{o, scr}
+	}
+	return rowSlice(nil)
 }
 
 // outputRows are the lines that the program printed.
-type outputRows struct{ o Output }
+type outputRows struct {
+	o   Output
+	scr *outputScreen
+}
 
 func (s outputRows) Len() int     { return s.o.Len() }
-func (s outputRows) At(i int) row { return outputRow{s.o, i} }
+func (s outputRows) At(i int) row { return outputRow{s, i} }
 
 // outputRow is one line.
 type outputRow struct {
-	o Output
+	outputRows
 	i int
 }
 
 func (r outputRow) key() string           { return fmt.Sprint(r.i) }
 func (r outputRow) sel() Selection        { return Selection{} }
 func (r outputRow) matches(q string) bool { return theme.IndexFold(r.o.Line(r.i).Text, q) >= 0 }
-func (r outputRow) draw(m *Model, _ int) theme.Line {
+func (r outputRow) draw(*scene, int) theme.Line {
 	l := r.o.Line(r.i)
-	line := theme.L(theme.Plain, l.Text).Skip(m.pane(keys.Output).xoff)
+	line := theme.L(theme.Plain, l.Text).Skip(r.scr.xoff)
 	if l.Err {
 		return append(theme.Line{{Text: "! ", Style: theme.Yellow}}, line...)
 	}
 	return append(theme.Line{{Text: "  "}}, line...)
 }
 
-func ranksScreen() screenDef {
-	return screenDef{
-		id: keys.Ranks, rows: rankRows, detail: rankDetail, lead: ranksLead, leadLines: 2, share: 0.6,
-		count: func(r *explain.Report) int { return len(r.Ranks) },
-		empty: func(*Model) []string {
-			return []string{"This run has one process.", "Ranks of a distributed run are compared here by function and place."}
-		},
-	}
+// ranksScreen is the screen with its state.
+type ranksScreen struct {
+	pane
 }
 
-func ranksLead(m *Model, _ int) []theme.Line {
-	if len(m.report.Ranks) == 0 {
+func newRanks() screen {
+	return &ranksScreen{pane{id: keys.Ranks, leadLines: 2, detailed: true, share: 0.6}}
+}
+
+func (*ranksScreen) empty(_ *scene) []string {
+	return []string{"This run has one process.", "Ranks of a distributed run are compared here by function and place."}
+}
+
+func (*ranksScreen) count(r *explain.Report) int { return len(r.Ranks) }
+
+// absent says that a run of one process has no tab for them.
+func (*ranksScreen) absent(r *explain.Report) bool { return len(r.Ranks) < 2 }
+
+func (scr *ranksScreen) lead(sc *scene, _ int) []theme.Line {
+	if len(sc.report.Ranks) == 0 {
 		return nil
 	}
 	bad := 0
-	for _, r := range m.report.Ranks {
+	for _, r := range sc.report.Ranks {
 		if len(r.Diverged) > 0 {
 			bad++
 		}
 	}
 	if bad == 0 {
-		return []theme.Line{theme.L(theme.Bold|theme.Compiled, " all "+count(len(m.report.Ranks), "rank")+" compiled the same"), nil}
+		return []theme.Line{theme.L(theme.Bold|theme.Compiled, " all "+count(len(sc.report.Ranks), "rank")+" compiled the same"), nil}
 	}
-	first := theme.L(theme.Bold|theme.Break, fmt.Sprintf(" %d of %d ranks differ", bad, len(m.report.Ranks)))
-	if d := m.report.Divergence; len(d) > 0 { // what first parted them is the question here
+	first := theme.L(theme.Bold|theme.Break, fmt.Sprintf(" %d of %d ranks differ", bad, len(sc.report.Ranks)))
+	if d := sc.report.Divergence; len(d) > 0 { // what first parted them is the question here
 		return []theme.Line{first, theme.L(theme.Plain, " "+d[0])}
 	}
 	return []theme.Line{first, nil}
 }
 
-func rankRows(in *input) []row {
+func (*ranksScreen) rows(in *input) []row {
 	if len(in.report.Ranks) == 0 {
 		return nil
 	}
@@ -218,7 +253,7 @@ func (r *rankRow) matches(q string) bool {
 	return strings.EqualFold(q, fmt.Sprintf("r%d", r.r.Rank)) || theme.IndexFold(r.r.Path, q) >= 0
 }
 
-func (r *rankRow) draw(_ *Model, _ int) theme.Line {
+func (r *rankRow) draw(_ *scene, _ int) theme.Line {
 	t := r.r.Totals
 	l := theme.Line{{Text: padded(6, number(int64(r.r.Rank)), -7, t.Frames, -7, t.Graphs, -7, t.Breaks, -11, t.Recompiles, -8, t.Kernels, -9, secondsOr(t.CompileSeconds)) + " "}}
 	if n := len(r.r.Diverged); n > 0 {
@@ -227,8 +262,8 @@ func (r *rankRow) draw(_ *Model, _ int) theme.Line {
 	return append(l, theme.Span{Text: theme.GlyphDone + " same", Style: theme.Green})
 }
 
-func rankDetail(m *Model, r row, w int) *doc {
-	d := &doc{width: w}
+func (scr *ranksScreen) detail(sc *scene, r row, w int) *doc {
+	d := newDoc(sc, w)
 	rr, ok := r.(*rankRow)
 	if !ok {
 		return d
@@ -248,14 +283,4 @@ func rankDetail(m *Model, r row, w int) *doc {
 		d.wrap(theme.Plain, 2, theme.GlyphBreak+" "+f)
 	}
 	return d
-}
-
-// screens is the table of screens.
-func screens() [keys.Screens]screenDef {
-	return [keys.Screens]screenDef{
-		keys.Overview: overviewScreen(), keys.Source: sourceScreen(), keys.Breaks: breaksScreen(),
-		keys.Recompiles: recompilesScreen(), keys.Guards: guardsScreen(), keys.Graph: graphScreen(),
-		keys.Fusion: fusionScreen(), keys.Kernels: kernelsScreen(), keys.Timeline: timelineScreen(),
-		keys.Logs: logsScreen(), keys.Output: outputScreen(), keys.Ranks: ranksScreen(),
-	}
 }

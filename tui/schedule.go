@@ -33,13 +33,6 @@ type state struct {
 // maxStates is how many schedules are kept.
 const maxStates = 8
 
-// stateMsg is a schedule that was made, or that nobody waits for any more.
-type stateMsg struct {
-	key   string
-	state state
-	stale bool
-}
-
 // stateMaker makes one schedule at a time, and none for a row that the cursor
 // has left.
 type stateMaker struct {
@@ -47,44 +40,38 @@ type stateMaker struct {
 	row atomic.Int64 // rows looked at
 }
 
-// job makes a schedule for the row that is looked at now.
-func (s *stateMaker) job(feed Feed, f *explain.Fusion, decisions int, key string) func() any {
+// job makes a schedule for the row that is looked at now; made is false where the
+// cursor has left that row before the turn came.
+func (s *stateMaker) job(feed Feed, f *explain.Fusion, decisions int) func() (s state, made bool) {
 	row := s.row.Load()
-	return func() any {
+	return func() (state, bool) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		if s.row.Load() != row {
-			return stateMsg{key: key, stale: true}
+			return state{}, false
 		}
 		ks, err := feed.Schedule(f, decisions)
-		return stateMsg{key: key, state: state{ks, err}}
+		return state{ks, err}, true
 	}
 }
 
-// scheduleAt is the schedule after so many decisions, made off the UI goroutine.
-func (m *Model) scheduleAt(f *explain.Fusion, decisions int) (state, bool) {
+// scheduleAt is the schedule after so many decisions, made beside the UI. A row that
+// still waits for one that was not made asks again.
+func (scr *fusionScreen) scheduleAt(sc *scene, f *explain.Fusion, decisions int) (state, bool) {
 	key := fmt.Sprintf("state %s %d %d", idText(f.ID), f.Seq, decisions)
-	if s, ok := m.states[key]; ok {
+	if s, ok := scr.states.have[key]; ok {
 		return s, true
 	}
-	m.texts.missed = true
-	if !m.texts.want[key] {
-		m.texts.want[key] = true
-		m.texts.jobs = append(m.texts.jobs, m.maker.job(m.feed, f, decisions, key))
-	}
+	job := scr.maker.job(sc.feed, f, decisions)
+	sc.texts.later(key, func() func() {
+		s, made := job()
+		return func() {
+			if made {
+				scr.states.put(key, s)
+			}
+		}
+	})
 	return state{}, false
-}
-
-func (m *Model) takeState(msg stateMsg) {
-	delete(m.texts.want, msg.key)
-	m.texts.gen++ // a row that still waits asks again
-	if msg.stale {
-		return
-	}
-	if len(m.states) >= maxStates {
-		clear(m.states)
-	}
-	m.states[msg.key] = msg.state
 }
 
 // decisionsAt is how many decisions lead to the schedule in which step i was
@@ -104,19 +91,19 @@ func (r *stepRow) decisionsAt() (before, after int) {
 
 // fusionState shows the kernels of a step: the two that became one, or the two
 // that stay apart, and the list of all.
-func (m *Model) fusionState(d *doc, r *stepRow) {
+func (scr *fusionScreen) fusionState(d *doc, r *stepRow) {
 	if r.f.Start == nil {
 		return
 	}
-	if m.made != r.key() {
-		m.made = r.key()
-		m.maker.row.Add(1)
+	if scr.made != r.key() {
+		scr.made = r.key()
+		scr.maker.row.Add(1)
 	}
 	from, to := r.decisionsAt()
-	before, ok := m.scheduleAt(r.f, from)
+	before, ok := scr.scheduleAt(d.sc, r.f, from)
 	after, ok2 := before, ok
 	if to != from {
-		after, ok2 = m.scheduleAt(r.f, to)
+		after, ok2 = scr.scheduleAt(d.sc, r.f, to)
 	}
 	switch {
 	case !ok || !ok2:
@@ -135,13 +122,13 @@ func (m *Model) fusionState(d *doc, r *stepRow) {
 	s := r.step()
 	if !s.Fused {
 		d.heading("KERNELS, NOT FUSED")
-		d.code(m.hl, syntax.C, sources(before.kernels, s.A, s.B))
+		d.code(d.sc.hl, syntax.C, sources(before.kernels, s.A, s.B))
 		return
 	}
 	d.heading("KERNELS")
-	m.beforeAfter(d, syntax.C, sources(before.kernels, s.A, s.B), sources(after.kernels, s.Result))
+	d.beforeAfter(syntax.C, sources(before.kernels, s.A, s.B), sources(after.kernels, s.Result))
 	d.heading("ALL KERNELS")
-	m.beforeAfter(d, syntax.None, kernelList(before.kernels), kernelList(after.kernels))
+	d.beforeAfter(syntax.None, kernelList(before.kernels), kernelList(after.kernels))
 }
 
 // sources is the code of the kernels of some nodes.

@@ -334,9 +334,9 @@ func TestEverySize(t *testing.T) {
 		d.script("size " + size)
 		for s := range keys.Screens {
 			d.send(keyMsg(keys.Screen(s).Key()))
-			checkFrame(t, d.frame(), d.m.w, d.m.h)
+			checkFrame(t, d.frame(), d.m.sc.w, d.m.sc.h)
 			d.send(keyMsg("enter"))
-			checkFrame(t, d.frame(), d.m.w, d.m.h)
+			checkFrame(t, d.frame(), d.m.sc.w, d.m.sc.h)
 			d.send(keyMsg("esc"))
 		}
 	}
@@ -398,13 +398,13 @@ func TestTimelineReachesToNow(t *testing.T) {
 			{Name: "dynamo", Start: t0.Add(time.Second / 2), Dur: time.Second / 2, Depth: 1, Open: c.open},
 		}}
 		d := newDriver(t, &fakeFeed{report: r, run: Run{Title: "x", Live: c.live}}, Options{}, 100, 30)
-		d.m.now = func() time.Time { return t0.Add(10 * time.Second) }
+		d.m.sc.now = func() time.Time { return t0.Add(10 * time.Second) }
 		d.send(keyMsg(keys.Timeline.Key()))
 		if !strings.Contains(d.plain(), c.chart) {
 			t.Errorf("live %v, running %v: no %q in\n%s", c.live, c.open, c.chart, d.plain())
 		}
 		for _, p := range r.Phases {
-			row := (&phaseRow{p, 0, t0, t0.Add(time.Second)}).draw(d.m, 100).Text()
+			row := (&phaseRow{p, 0, t0, t0.Add(time.Second)}).draw(&d.m.sc, 100).Text()
 			reaches := strings.HasSuffix(row, bar(1, 1, 1)) && theme.Width(row) == 100
 			if want := p.Name == "dynamo" || c.chart == "spans 1.00 s"; reaches != want {
 				t.Errorf("live %v, running %v: the bar of %s reaches the end: %v", c.live, c.open, p.Name, reaches)
@@ -474,7 +474,7 @@ func TestTwinsShowTheirLines(t *testing.T) {
 	}
 	m := New(richFeed(), Options{})
 	for w, want := range map[int]bool{80: true, 100: false} {
-		if got := strings.Contains((&frameRow{list[3]}).draw(m, w).Text(), "forward :28"); got != want {
+		if got := strings.Contains((&frameRow{list[3]}).draw(&m.sc, w).Text(), "forward :28"); got != want {
 			t.Errorf("at %d columns the line is shown: %v", w, got)
 		}
 	}

@@ -54,7 +54,7 @@ func TestSearchEnds(t *testing.T) {
 					screen Logs
 					expect the search stopped at 34 %, with 1 hit for
 				`)
-				if hits := d.m.search.hits; len(hits) != 1 || hits[0] != 3 {
+				if hits := d.m.sc.search.hits; len(hits) != 1 || hits[0] != 3 {
 					t.Errorf("hits %v", hits)
 				}
 			})

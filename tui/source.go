@@ -14,23 +14,26 @@ import (
 
 // This file is screen 2, Source: what happens to each of my lines?
 
-func sourceScreen() screenDef {
-	return screenDef{
-		id: keys.Source, rows: sourceRows, slow: true, detail: sourceDetail, share: 0.62,
-		lead: sourceLead, leadLines: 2,
-		empty: func(m *Model) []string {
-			if !m.pane(keys.Source).ready {
-				return []string{"Reading graphs and sources …"}
-			}
-			return []string{
-				"No source line is known yet.",
-				"Lines appear when something compiled comes from them: each with the operators it became, the kernels they run in, its breaks and its guards.",
-			}
-		},
+// sourceScreen is the screen with its state.
+type sourceScreen struct {
+	pane
+}
+
+func newSource() screen {
+	return &sourceScreen{pane{id: keys.Source, leadLines: 2, detailed: true, share: 0.62}}
+}
+
+func (scr *sourceScreen) empty(_ *scene) []string {
+	if !scr.ready {
+		return []string{"Reading graphs and sources …"}
+	}
+	return []string{
+		"No source line is known yet.",
+		"Lines appear when something compiled comes from them: each with the operators it became, the kernels they run in, its breaks and its guards.",
 	}
 }
 
-func sourceLead(m *Model, _ int) []theme.Line {
+func (scr *sourceScreen) lead(sc *scene, _ int) []theme.Line {
 	return []theme.Line{{
 		{Text: " "},
 		{Text: theme.GlyphCompiled, Style: theme.Compiled},
@@ -50,9 +53,9 @@ func sourceLead(m *Model, _ int) []theme.Line {
 // file.
 const aroundLibrary = 2
 
-// sourceRows lists the user's files whole, from the first compiled function to
+// rows lists the user's files whole, from the first compiled function to
 // the last marked line, and of library files what surrounds marked lines.
-func sourceRows(in *input) []row {
+func (*sourceScreen) rows(in *input) []row {
 	x := in.parsed.index(in.report)
 	files := append([]string(nil), x.files...)
 	sort.SliceStable(files, func(i, j int) bool { return !library(files[i]) && library(files[j]) })
@@ -125,12 +128,12 @@ func fileLines(in *input, x *sourceIndex, file string, marked []int) []row {
 	return rows
 }
 
-// firstMarked puts the cursor on the first line from which something was
-// captured, else on the first of which anything is known.
-func (p *pane) firstMarked() {
+// first puts the cursor on the first line from which something was captured, else on
+// the first of which anything is known.
+func (scr *sourceScreen) first() {
 	first := -1
-	for i := range p.Len() {
-		r, ok := p.at(i).(*lineRow)
+	for i := range scr.Len() {
+		r, ok := scr.at(i).(*lineRow)
 		if !ok || r.facts == nil {
 			continue
 		}
@@ -143,9 +146,7 @@ func (p *pane) firstMarked() {
 		}
 	}
 	if first >= 0 {
-		p.list.Set(paneRows{p}, first)
-		p.touched = true
-		p.note()
+		scr.set(first)
 	}
 }
 
@@ -155,12 +156,12 @@ type fileRow struct {
 	name string
 }
 
-func (r *fileRow) draw(m *Model, w int) theme.Line {
+func (r *fileRow) draw(sc *scene, w int) theme.Line {
 	style := theme.Bold
 	if library(r.name) {
 		style = theme.Noise
 	}
-	return theme.L(style, theme.CutLeft(shortFile(m.root(), r.name), w))
+	return theme.L(style, theme.CutLeft(shortFile(sc.root(), r.name), w))
 }
 
 // lineRow is one source line with what became of it.
@@ -197,14 +198,14 @@ func (r *lineRow) sel() Selection {
 	return s
 }
 
-func (r *lineRow) draw(m *Model, w int) theme.Line {
+func (r *lineRow) draw(sc *scene, w int) theme.Line {
 	l := theme.Line{{Text: fmt.Sprintf("%5d ", r.n), Style: theme.Faint}}
 	l = append(l, r.marks()...)
-	code := m.hl.Line(syntax.OfFile(r.file), r.code)
+	code := sc.hl.Line(syntax.OfFile(r.file), r.code)
 	if library(r.file) {
 		code = theme.L(theme.Noise, r.code)
 	}
-	note := r.note(m)
+	note := r.note(sc)
 	room := w - l.Width()
 	if nw := note.Width(); nw > 0 && room >= 44 {
 		side := min(nw, room*2/5)
@@ -253,7 +254,7 @@ func distinctNodes(nodes []nodeAt) int {
 }
 
 // note says at the right what became of a line.
-func (r *lineRow) note(m *Model) theme.Line {
+func (r *lineRow) note(sc *scene) theme.Line {
 	f := r.facts
 	switch {
 	case f == nil:
@@ -294,13 +295,13 @@ func kernelNames(ks []*explain.Kernel) string {
 }
 
 // sourceDetail is everything about one line.
-func sourceDetail(m *Model, r row, w int) *doc {
-	d := &doc{width: w}
+func (scr *sourceScreen) detail(sc *scene, r row, w int) *doc {
+	d := newDoc(sc, w)
 	lr, ok := r.(*lineRow)
 	if !ok {
 		return d
 	}
-	d.add(theme.T(theme.Bold, m.place(lr.pos())))
+	d.add(theme.T(theme.Bold, sc.place(lr.pos())))
 	f := lr.facts
 	if f == nil {
 		d.wrap(theme.Faint, 0, "No compiled code comes from this line.")
@@ -310,12 +311,12 @@ func sourceDetail(m *Model, r row, w int) *doc {
 		d.heading("BREAK")
 		d.link(groupSel(b), theme.T(theme.Break, "  "+theme.GlyphBreak+" "+b.Lead.Code+" "+breakTitle(b.Lead)))
 		d.wrap(theme.Faint, 4, breakFacts(b))
-		m.docFix(d, b.Fix)
+		d.fix(b.Fix)
 	}
-	m.lineErrors(d, f)
-	m.lineNodes(d, f)
-	m.lineKernels(d, f)
-	m.lineGuards(d, f)
+	lineErrors(d, f)
+	lineNodes(d, f)
+	lineKernels(d, f)
+	lineGuards(d, f)
 	for _, fr := range f.entry {
 		d.heading("FUNCTION")
 		d.link(frameSel(fr), theme.T(theme.Plain, "  "+fr.Title()+" "), theme.T(theme.Faint, fmt.Sprintf("%s, %s, %s", idText(fr.ID), fr.Status, count(len(fr.Compiles), "compile"))))
@@ -324,7 +325,7 @@ func sourceDetail(m *Model, r row, w int) *doc {
 }
 
 // lineErrors shows the compiles that failed at a line; enter opens their records.
-func (m *Model) lineErrors(d *doc, f *lineFacts) {
+func lineErrors(d *doc, f *lineFacts) {
 	for i, e := range f.errors {
 		if i == maxLinks {
 			d.add(theme.T(theme.Faint, fmt.Sprintf("  and %d more failures", len(f.errors)-i)))
@@ -336,15 +337,15 @@ func (m *Model) lineErrors(d *doc, f *lineFacts) {
 		for _, said := range e.Details() {
 			d.wrap(theme.Plain, 4, said)
 		}
-		m.docPlace(d, e.Pos)
-		m.docFix(d, e.Fix)
+		d.place(e.Pos)
+		d.fix(e.Fix)
 	}
 }
 
 // maxLinks bounds what a detail lists of one kind.
 const maxLinks = 40
 
-func (m *Model) lineNodes(d *doc, f *lineFacts) {
+func lineNodes(d *doc, f *lineFacts) {
 	if len(f.nodes) == 0 {
 		return
 	}
@@ -359,7 +360,7 @@ func (m *Model) lineNodes(d *doc, f *lineFacts) {
 	}
 }
 
-func (m *Model) lineKernels(d *doc, f *lineFacts) {
+func lineKernels(d *doc, f *lineFacts) {
 	if len(f.kernels) == 0 {
 		return
 	}
@@ -373,7 +374,7 @@ func (m *Model) lineKernels(d *doc, f *lineFacts) {
 	}
 }
 
-func (m *Model) lineGuards(d *doc, f *lineFacts) {
+func lineGuards(d *doc, f *lineFacts) {
 	for _, rc := range f.fails {
 		d.heading("FAILED GUARD")
 		d.link(recompileSel(rc), theme.T(theme.Recompile, "  "+theme.GlyphRecompile+" "+failText(rc)))

@@ -17,17 +17,25 @@ import (
 // flameDepth is how many levels the chart shows.
 const flameDepth = 5
 
-func timelineScreen() screenDef {
-	return screenDef{
-		id: keys.Timeline, rows: timelineRows, lead: timelineLead, leadLines: flameDepth + 3,
-		empty: func(*Model) []string {
-			return []string{"No compile phase is recorded.", "Phases come from chromium_event records of the trace; text logs have none."}
-		},
-		enter: func(m *Model, r row) (keys.Screen, bool) { return keys.Graph, true },
+// timelineScreen is the screen with its state.
+type timelineScreen struct {
+	pane
+	chart chart
+}
+
+func newTimeline() screen {
+	return &timelineScreen{
+		pane: pane{id: keys.Timeline, leadLines: flameDepth + 3},
 	}
 }
 
-func timelineRows(in *input) []row {
+func (*timelineScreen) empty(_ *scene) []string {
+	return []string{"No compile phase is recorded.", "Phases come from chromium_event records of the trace; text logs have none."}
+}
+
+func (*timelineScreen) enter(row) (keys.Screen, bool) { return keys.Graph, true }
+
+func (*timelineScreen) rows(in *input) []row {
 	r := in.report
 	if len(r.Phases) == 0 {
 		return nil
@@ -62,8 +70,8 @@ func span(phases []*explain.Phase) (from, to time.Time) {
 }
 
 // nowOn is where an axis ends that reaches to: while phases still run, where now is.
-func (m *Model) nowOn(to time.Time) time.Time {
-	if now := m.now(); m.run.Live && m.facts.counts.running && now.After(to) {
+func (sc *scene) nowOn(to time.Time) time.Time {
+	if now := sc.now(); sc.run.Live && sc.facts.counts.running && now.After(to) {
 		return now
 	}
 	return to
@@ -88,7 +96,7 @@ type sumRow struct {
 func (r *sumRow) key() string           { return "sum " + r.s.Name }
 func (r *sumRow) matches(q string) bool { return theme.IndexFold(r.s.Name, q) >= 0 }
 func (r *sumRow) sel() Selection        { return Selection{} }
-func (r *sumRow) draw(_ *Model, w int) theme.Line {
+func (r *sumRow) draw(_ *scene, w int) theme.Line {
 	tail := padded(-9, secondsOr(r.s.Self), -8, secondsOr(r.s.Seconds), -6, r.s.Count)
 	name := min(40, max(16, w/3))
 	l := theme.Line{theme.T(theme.Plain, theme.Fit(theme.Clean(r.s.Name), name)+" ")}
@@ -111,11 +119,11 @@ func (r *phaseRow) matches(q string) bool {
 
 func (r *phaseRow) sel() Selection { return Selection{HasID: r.p.ID.CompileID.Frame >= 0, ID: r.p.ID} }
 
-func (r *phaseRow) draw(m *Model, w int) theme.Line {
+func (r *phaseRow) draw(sc *scene, w int) theme.Line {
 	name := min(44, max(18, w*2/5))
 	label := theme.Spaces(2*min(r.p.Depth, 8)) + theme.Clean(r.p.Name)
 	l := theme.Line{
-		{Text: m.idCell(r.p.ID), Style: theme.Faint},
+		{Text: sc.idCell(r.p.ID), Style: theme.Faint},
 		{Text: theme.Fit(label, name) + " "},
 		{Text: theme.FitRight(phaseTook(r.p), 9) + " "},
 	}
@@ -123,7 +131,7 @@ func (r *phaseRow) draw(m *Model, w int) theme.Line {
 	if room < 8 {
 		return l
 	}
-	to := m.nowOn(r.to)
+	to := sc.nowOn(r.to)
 	at, n := onAxis(until(r.p, to), r.from, to, room)
 	return append(l, theme.Span{Text: theme.Spaces(at)}, theme.Span{Text: bar(float64(n), float64(n), n), Style: phaseStyle(r.p)})
 }
@@ -160,13 +168,13 @@ func phaseStyle(p *explain.Phase) theme.Style {
 }
 
 // timelineLead is the totals and the flame chart.
-func timelineLead(m *Model, w int) []theme.Line {
-	r := m.report
+func (scr *timelineScreen) lead(sc *scene, w int) []theme.Line {
+	r := sc.report
 	if len(r.Phases) == 0 {
 		return nil
 	}
 	from, to := span(r.Phases)
-	to = m.nowOn(to)
+	to = sc.nowOn(to)
 	head := theme.Line{{Text: " " + count(r.Totals.Compiles, "compile")}} // none has ended yet
 	if r.Totals.CompileSeconds > 0 {
 		head = theme.Line{{Text: " " + secondsOr(r.Totals.CompileSeconds) + " compiling", Style: theme.Bold}, {Text: " in" + head[0].Text}}
@@ -176,10 +184,10 @@ func timelineLead(m *Model, w int) []theme.Line {
 		{Text: " · "},
 		{Text: theme.GlyphRecompile + " recompiled", Style: theme.Recompile},
 	}...)
-	if c := &m.chart; c.version != m.version || c.width != w || to.Sub(c.to).Abs() >= redrawEvery {
-		*c = chart{m.version, w, to, append(flame(r.Phases, from, to, w-2), axis(to.Sub(from), w-2), nil)}
+	if c := &scr.chart; c.version != sc.version || c.width != w || to.Sub(c.to).Abs() >= redrawEvery {
+		*c = chart{sc.version, w, to, append(flame(r.Phases, from, to, w-2), axis(to.Sub(from), w-2), nil)}
 	}
-	return append([]theme.Line{head}, m.chart.lines...)
+	return append([]theme.Line{head}, scr.chart.lines...)
 }
 
 // chart is the flame chart as it was last drawn.

@@ -1,0 +1,146 @@
+package tui
+
+import (
+	"time"
+
+	tea "github.com/charmbracelet/bubbletea"
+
+	"tcdbg/explain"
+)
+
+// This file asks the feed for reports and gives their rows to the screens. Rows are
+// made beside the UI.
+
+// Messages of a poll.
+type (
+	reportMsg struct {
+		report *explain.Report
+		width  int
+		rows   []rowsOf
+		shown  [][]int32 // what the filters of that time left
+		filter []string
+		facts  facts
+		took   time.Duration
+	}
+	sameMsg struct{ took time.Duration }
+)
+
+// poll asks the feed for a report and makes the rows of every screen, off the
+// UI goroutine.
+func (m *Model) poll() tea.Cmd {
+	feed, old, frozen, files := m.sc.feed, m.sc.report, m.sc.frozen, m.sc.parsed
+	width, made := m.sc.w, m.madeWidth
+	screens := m.screens
+	views := make([]view, len(screens))
+	for i, s := range screens {
+		views[i] = s.state().view.clone()
+	}
+	return func() tea.Msg {
+		t0 := time.Now()
+		r := feed.Snapshot()
+		if r == old && width == made || frozen {
+			return sameMsg{time.Since(t0)}
+		}
+		n := len(screens)
+		out := reportMsg{report: r, width: width, rows: make([]rowsOf, n), shown: make([][]int32, n), filter: make([]string, n)}
+		in := &input{report: r, feed: feed, facts: &out.facts, width: width}
+		out.facts.collect(in)
+		files.readMarked(feed, r)
+		for i, s := range screens {
+			if !fromReport(s) {
+				continue
+			}
+			out.rows[i] = rowSlice(s.rows(in))
+			out.filter[i] = views[i].filter
+			out.shown[i] = views[i].visible(out.rows[i])
+		}
+		out.took = time.Since(t0)
+		return out
+	}
+}
+
+// fromReport reports whether a screen's rows are made with every report.
+func fromReport(s screen) bool {
+	_, late := s.(slow)
+	_, own := s.(tabled)
+	return !late && !own
+}
+
+// idle is how much seldomer a run that has ended is looked at: it can only
+// begin again.
+const idle = 8
+
+// again plans the next poll: never more than a fifth of the time is spent on
+// making rows.
+func (m *Model) again(took time.Duration) tea.Cmd {
+	every := m.sc.opt.Poll
+	if every == 0 {
+		return nil
+	}
+	if !m.sc.run.Live && !m.sc.report.Live && m.sc.version > 0 {
+		every *= idle
+	}
+	return tea.Tick(max(every, 5*took), func(time.Time) tea.Msg { return pollMsg{} })
+}
+
+// take shows a new report without moving what the eye is on.
+func (m *Model) take(msg reportMsg) {
+	sc := &m.sc
+	first := sc.version == 0
+	m.polling = false
+	m.madeWidth = msg.width
+	sc.report, sc.facts = msg.report, msg.facts
+	sc.look(sc.feed.Run())
+	sc.version++
+	for i, s := range m.screens {
+		p, rows := s.state(), msg.rows[i]
+		if _, late := s.(slow); late {
+			continue // its old rows stay until the new ones are made
+		}
+		if t, ok := s.(tabled); ok {
+			rows = t.table(sc.feed)
+		}
+		p.refresh(rows, msg.filter[i], msg.shown[i])
+		if _, grows := s.(tabled); grows && first {
+			p.list.SetFollow(sc.run.Live)
+		}
+	}
+}
+
+// slowRows makes the rows of the shown screen where that takes reading, once
+// for each report and only when the screen is looked at.
+func (m *Model) slowRows() tea.Cmd {
+	s, sc := m.shown(), &m.sc
+	p := s.state()
+	late, ok := s.(slow)
+	if !ok || p.making || sc.version == 0 || p.made == sc.report {
+		return nil
+	}
+	p.making = true
+	f := sc.facts
+	in := &input{report: sc.report, feed: sc.feed, facts: &f, parsed: sc.parsed}
+	return func() tea.Msg {
+		rows := rowSlice(s.rows(in))
+		return onUI(func(sc *scene) tea.Cmd {
+			p.made, p.making, p.ready = in.report, false, true
+			p.takeSlow(sc, late, rows)
+			return nil
+		})
+	}
+}
+
+// takeSlow shows slow rows that were made.
+func (p *pane) takeSlow(sc *scene, s slow, rows rowsOf) {
+	p.note()
+	p.all = rows
+	p.version++
+	p.apply()
+	switch {
+	case sc.sel == (Selection{}) && p.cursor == "":
+		s.first()
+	case p.cursor == "" || p.synced != sc.selGen:
+		p.synced = sc.selGen - 1 // prepare looks it up
+	default:
+		p.keep()
+	}
+}
