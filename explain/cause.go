@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"tcdbg/explain/advice"
 	"tcdbg/tracer/breaks"
 )
 
@@ -90,6 +91,9 @@ func (fr *Frame) Causes() []*RecompileCause {
 		}
 	}
 	for _, c := range out {
+		if c.Limit && advice.IsNormal(c.Fix.Text) { // what is normal for the first entries is not at the limit
+			c.Fix = Fix{}
+		}
 		if f, ok := anotherModule(c.Recompiles[0]); ok {
 			c.Fix = f
 		} else if f, ok := manyCompiles(c); ok {
@@ -154,9 +158,35 @@ func manyDtypes(c *RecompileCause) (Fix, bool) {
 	return fixDtype(name, seen), true
 }
 
+// climbs says whether a length or a number went up by one from entry to entry, and each has
+// its own.
+func (c *RecompileCause) climbs() bool {
+	up, last := 0, 0
+	for i, rc := range c.Recompiles {
+		n, err := strconv.Atoi(rc.Failures[0].Expected)
+		if err != nil {
+			return false
+		}
+		if i > 0 && n == last+1 {
+			up++
+		}
+		last = n
+	}
+	switch c.Lead().Kind {
+	case breaks.LengthChanged, breaks.AttributeChanged, breaks.ValueChanged, breaks.GlobalChanged, breaks.ClosureChanged:
+		return up > 0 && 2*up >= len(c.Recompiles)-1
+	}
+	return false
+}
+
 // growth advises on a length or a number that goes up by one with every
 // recompile: the compiled function (or its caller) counts calls.
 func growth(c *RecompileCause) (Fix, bool) {
+	if x := c.Recompiles[0].facts; x != nil && !x.ours && (c.Fix.Row == "dict-keys" || c.Fix.Row == "number-constant") && c.climbs() {
+		f := recompileFinding(c.Recompiles[0], x)
+		f.Grows = true
+		return adviseRecompile(f), true // of one that climbs with the calls "keep these few" is no advice
+	}
 	if len(c.Recompiles) < 3 {
 		return Fix{}, false
 	}
@@ -174,10 +204,7 @@ func growth(c *RecompileCause) (Fix, bool) {
 		last, lastCompile = n, rc.Compile.ID.Compile
 	}
 	if x := c.Recompiles[0].facts; x != nil && !x.ours {
-		f := recompileFinding(c.Recompiles[0], x)
-		f.Grows = true
-		fix := adviseRecompile(f)
-		return fix, fix.Text != ""
+		return Fix{}, false
 	}
 	switch g.Kind {
 	case breaks.LengthChanged:

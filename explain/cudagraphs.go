@@ -52,35 +52,25 @@ func readCudaGraphNote(text string) (n cudaGraphNote, ok bool) {
 // cudaGraphWeight puts them behind what takes seconds.
 const cudaGraphWeight = 1
 
-// cudaGraphFixes are what to change, by how the reason begins; said puts it in plainer
-// words where PyTorch's need some.
-var cudaGraphFixes = []struct{ reason, said, fix string }{
-	{"mutated inputs", "an input is written to", "return the new value instead of writing into what was passed in; of a tensor that is the same one in every call, say so with torch._dynamo.mark_static_address"},
-	{"input storage mutation", "an input is given other memory", "leave set_ and resize_ of what was passed in outside of the compiled function"},
-	{"cpu device", "", "move the CPU's tensor to the GPU before the compiled function is called"},
-	{"multiple devices", "", "compile a function for each device"},
-	{"incompatible op", "", "leave this operator outside of the compiled function"},
-	{"graph with symbolic shapes inputs", "", "pad the inputs to a few sizes and compile with dynamic=False"},
+// cudaGraphWords put PyTorch's reasons in plainer words where they need some, by how they
+// begin. What to change is not said: no advice on CUDA graphs has been tried.
+var cudaGraphWords = []struct{ reason, said string }{
+	{"mutated inputs", "an input is written to"},
+	{"input storage mutation", "an input is given other memory"},
 }
 
 func (n *cudaGraphNote) advice() Advice {
 	if n.sizes > 0 {
-		return Advice{
-			Text: count(n.sizes, "CUDA graph") + " recorded, one for each size", Pos: n.pos, Cost: "every new size",
-			Fix: Fix{Text: "pad the inputs to a few sizes, or leave open sizes without CUDA graphs: torch._inductor.config.triton.cudagraph_skip_dynamic_graphs = True"},
+		return Advice{Text: count(n.sizes, "CUDA graph") + " recorded, one for each size", Pos: n.pos, Cost: "every new size"}
+	}
+	said := n.reason
+	for _, w := range cudaGraphWords {
+		if strings.HasPrefix(n.reason, w.reason) {
+			said = w.said
+			break
 		}
 	}
-	a := Advice{Text: "no CUDA graph: " + n.reason, Pos: n.pos, Cost: "every call"}
-	for _, f := range cudaGraphFixes {
-		if !strings.HasPrefix(n.reason, f.reason) {
-			continue
-		}
-		if a.Fix.Text = f.fix; f.said != "" {
-			a.Text = "no CUDA graph: " + f.said
-		}
-		break
-	}
-	return a
+	return Advice{Text: "no CUDA graph: " + said, Pos: n.pos, Cost: "every call"}
 }
 
 // cudaGraphAdvice lists what asked for CUDA graphs in vain, each reason and place once.

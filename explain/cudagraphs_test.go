@@ -7,23 +7,24 @@ import (
 	"tcdbg/logs"
 )
 
-// TestCudaGraphNotes reads the messages as PyTorch 2.11 and 2.15 write them.
+// TestCudaGraphNotes reads the messages as PyTorch 2.11 and 2.15 write them. Nothing is
+// advised on them: no such advice has been tried.
 func TestCudaGraphNotes(t *testing.T) {
 	const mutated = "skipping cudagraphs due to mutated inputs (1 instances). Found from : \n   File \"/w/cg.py\", line 10, in mutates\n    buf.add_(x)\n"
 	for _, c := range []struct {
-		text, title, fix string
-		pos              logs.Pos
+		text, title string
+		pos         logs.Pos
 	}{
-		{mutated, "no CUDA graph: an input is written to", "mark_static_address", logs.Pos{File: "/w/cg.py", Line: 10, Func: "mutates", Code: "buf.add_(x)"}},
-		{"skipping cudagraphs due to cpu device (arg1_1)", "no CUDA graph: cpu device (arg1_1)", "to the GPU", logs.Pos{}},
-		{"skipping cudagraphs due to multiple devices: device(type='cuda', index=0), device(type='cuda', index=1)", "multiple devices: device(type='cuda', index=0)", "a function for each device", logs.Pos{}},
-		{"disabling cudagraphs due to incompatible op aten.nonzero.default Found from", "incompatible op aten.nonzero.default", "leave this operator", logs.Pos{}},
-		{"skipping cudagraph due to function 3 exceeding max re-recording limit (=128) on cudagraph node 4 due to static input data pointer changed.", "function 3 exceeding max re-recording limit", "", logs.Pos{}},
-		{"CUDAGraph supports dynamic shapes by recording a new graph for each distinct input size. Recording too many CUDAGraphs may lead to extra overhead. We have observed 9 distinct sizes. Please", "9 CUDA graphs recorded, one for each size", "pad the inputs", logs.Pos{}},
+		{mutated, "no CUDA graph: an input is written to", logs.Pos{File: "/w/cg.py", Line: 10, Func: "mutates", Code: "buf.add_(x)"}},
+		{"skipping cudagraphs due to cpu device (arg1_1)", "no CUDA graph: cpu device (arg1_1)", logs.Pos{}},
+		{"skipping cudagraphs due to multiple devices: device(type='cuda', index=0), device(type='cuda', index=1)", "multiple devices: device(type='cuda', index=0)", logs.Pos{}},
+		{"disabling cudagraphs due to incompatible op aten.nonzero.default Found from", "incompatible op aten.nonzero.default", logs.Pos{}},
+		{"skipping cudagraph due to function 3 exceeding max re-recording limit (=128) on cudagraph node 4 due to static input data pointer changed.", "function 3 exceeding max re-recording limit", logs.Pos{}},
+		{"CUDAGraph supports dynamic shapes by recording a new graph for each distinct input size. Recording too many CUDAGraphs may lead to extra overhead. We have observed 9 distinct sizes. Please", "9 CUDA graphs recorded, one for each size", logs.Pos{}},
 	} {
 		n, ok := readCudaGraphNote(c.text)
 		a := n.advice()
-		if !ok || n.pos != c.pos || !strings.Contains(a.Text, c.title) || !strings.Contains(a.Fix.Text, c.fix) || a.Cost == "" {
+		if !ok || n.pos != c.pos || !strings.Contains(a.Text, c.title) || a.Fix.Text != "" || a.Cost == "" {
 			t.Errorf("%q: %v, %+v", c.text, ok, a)
 		}
 	}

@@ -1,6 +1,7 @@
 package explain
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -57,15 +58,17 @@ func failedHint(hint string) bool {
 
 // traceFacts are what the advice on recompiles takes from the whole report.
 type traceFacts struct {
-	ours    bool                // a Go program
-	symbols map[ID][]*Symbol    // by compile, those of its last attempt
-	any     bool                // the trace records symbols at all
-	frames  map[[2]string][]int // the first lines of what was compiled, by file and name of the code
+	ours    bool                    // a Go program
+	symbols map[ID][]*Symbol        // by compile, those of its last attempt
+	sites   map[callSite][]logs.Pos // the functions which break, by the lines that call them
+	lost    map[*Frame]bool         // functions that failed to compile or reached the limit
+	any     bool                    // the trace records symbols at all
+	frames  map[[2]string][]int     // the first lines of what was compiled, by file and name of the code
 }
 
 // gatherFacts reads them.
 func gatherFacts(r *Report) *traceFacts {
-	x := &traceFacts{ours: strings.HasPrefix(r.Engine, "tcdbg"), symbols: map[ID][]*Symbol{}, frames: map[[2]string][]int{}, any: len(r.Symbols) > 0 || !r.textual && laterThan(r.Engine, 2, 10)}
+	x := &traceFacts{ours: strings.HasPrefix(r.Engine, "tcdbg"), symbols: map[ID][]*Symbol{}, frames: map[[2]string][]int{}, sites: map[callSite][]logs.Pos{}, lost: map[*Frame]bool{}, any: len(r.Symbols) > 0 || !r.textual && laterThan(r.Engine, 2, 10)}
 	for _, fr := range r.Frames {
 		at, name := fr.Pos, fr.Name
 		if fr.wraps != nil {
@@ -73,6 +76,7 @@ func gatherFacts(r *Report) *traceFacts {
 		}
 		key := [2]string{at.File, name}
 		x.frames[key] = append(x.frames[key], at.Line)
+		x.noteEager(fr)
 	}
 	last := map[ID]int{}
 	for _, s := range r.Symbols {
@@ -83,6 +87,68 @@ func gatherFacts(r *Report) *traceFacts {
 		x.symbols[id] = append(x.symbols[id], s)
 	}
 	return x
+}
+
+// callSite is a line of the program.
+type callSite struct {
+	file string
+	line int
+}
+
+// noteEager keeps the lines that call a function which is left to eager execution from a
+// break on: what it calls there is compiled by itself.
+func (x *traceFacts) noteEager(fr *Frame) {
+	name, _, resumed := resumedFunction(fr.Name)
+	if !resumed {
+		name = fr.Name
+	}
+	for _, c := range fr.Compiles {
+		if c.Status == Limit || c.Status == Failed {
+			x.lost[fr] = true
+		}
+		for _, b := range c.Breaks {
+			if b.wrapsModel() { // which passes on what it is given
+				continue
+			}
+			for i, p := range b.Stack {
+				if i > 0 && p.Func == name && p.File == fr.Pos.File {
+					if at, ok := userLine(b.Stack[:i]); ok {
+						site := callSite{at.File, at.Line}
+						x.sites[site] = append(x.sites[site], fr.start())
+					}
+					break
+				}
+			}
+		}
+	}
+}
+
+// direct reports whether the program certainly calls a function by what torch.compile gave,
+// and not within another one that is left to eager execution. Dynamo's stacks lack the last
+// two calls: within such a function, the last that is left is the call of that function.
+func (x *traceFacts) direct(c *Compile) bool {
+	if c.Frame.ID.Frame == 0 || len(c.Stack) == 0 { // a text log has no stacks
+		return true
+	}
+	at, ok := userLine(c.Stack[:len(c.Stack)-1])
+	if !ok {
+		return true
+	}
+	own := c.Frame.start()
+	for fr := range x.lost {
+		if fr.start() != own {
+			return false
+		}
+	}
+	return !slices.ContainsFunc(x.sites[callSite{at.File, at.Line}], func(p logs.Pos) bool { return p != own })
+}
+
+// start is where the function begins of which a frame is all or the rest.
+func (fr *Frame) start() logs.Pos {
+	if fr.Parent != nil {
+		fr = fr.Parent
+	}
+	return logs.Pos{File: fr.Pos.File, Line: fr.Pos.Line}
 }
 
 // calledWithin reports whether a function was called by one that is compiled too and runs
@@ -162,8 +228,10 @@ func recompileFinding(rc *Recompile, x *traceFacts) *advice.Finding {
 	}
 	f.Kept = strings.HasPrefix(g.Source, "G[") || strings.Contains(g.Source, "__closure__") // an argument is written L['x'], or x alone
 	f.AlsoChanged = alsoChanged(rc, g)
-	f.LibraryFrame = fr.wraps == nil && strings.Contains(fr.Pos.File, "torch/nn/modules/")
+	f.LibraryFrame = fr.wraps == nil && (strings.Contains(fr.Pos.File, "torch/nn/modules/") || frameworkFile(fr.Pos.File) && !strings.Contains(fr.Pos.File, "/torch/") && !isWrapper(fr.Name) && x.calledWithin(rc.Compile))
 	f.Reachable = f.Name != "" && reachable(f.Name)
+	f.Direct = x.direct(rc.Compile)
+	f.Relaid = relaid(rc, g)
 	f.SetBy, f.CutBy = cutBefore(rc, g, f.Name)
 	f.Within = isTensorKind(g.Kind) && x.calledWithin(rc.Compile)
 	if f.CutBy != "" || f.Within {
@@ -239,6 +307,37 @@ func alsoChanged(rc *Recompile, g *GuardFailure) string {
 		}
 	}
 	return ""
+}
+
+// relaid says whether the layout of a tensor changed with its size: its strides that are no
+// product of the size differ.
+func relaid(rc *Recompile, g *GuardFailure) bool {
+	entry := rc.entry(g)
+	if g.Kind != breaks.SizeChanged || entry == nil || entry.Guards == nil || rc.Compile.Guards == nil || rc.Compile.Guards.Leaves > manyGuards {
+		return false
+	}
+	before, now := stridesOf(entry.Guards.Root(), g.Source), stridesOf(rc.Compile.Guards.Root(), g.Source)
+	for i := range min(len(before), len(now)) {
+		if before[i] != now[i] && before[i] != "None" && now[i] != "None" {
+			return true
+		}
+	}
+	return false
+}
+
+// stridesOf reads the strides that an entry expects of a tensor.
+func stridesOf(root *GuardNode, source string) []string {
+	var out []string
+	walkGuards(root, func(n *GuardNode) {
+		if n.Kind != "TENSOR_MATCH" || plainSource(n.Source) != plainSource(source) {
+			return
+		}
+		if _, rest, ok := strings.Cut(n.Text, "stride=["); ok {
+			list, _, _ := strings.Cut(rest, "]")
+			out = strings.Split(list, ", ")
+		}
+	})
+	return out
 }
 
 // manyGuards is how many guards are too many to compare for one advice.

@@ -41,7 +41,7 @@ func wrapperAdvice(r *Report) []Advice {
 				seen[key] = true
 				out = addAdvice(out, Advice{
 					Text: "a sharded module is called here: its hooks break the graph", Pos: line,
-					Fix: Fix{Text: "compile the forward of each module before it is sharded (m.forward = torch.compile(m.forward)), not the model that calls them"}, Break: g, Frame: b.Compile.Frame,
+					Break: g, Frame: b.Compile.Frame, // what to change has not been tried
 				})
 			}
 		}

@@ -23,15 +23,16 @@ func main() {
 	python := flag.String("python", "python3", "the Python that has PyTorch")
 	only := flag.String("run", "", "only the rows and programs that match this expression")
 	verbose := flag.Bool("v", false, "say what was found, not only what failed")
+	cache := flag.String("cache", "", "a folder of earlier runs: a program whose text, and whose PyTorch, has not changed is not run again")
 	flag.Parse()
-	if err := prove(*python, *only, *verbose); err != nil {
+	if err := prove(*python, *only, *cache, *verbose); err != nil {
 		fmt.Fprintln(os.Stderr, "advice:", err)
 		os.Exit(1)
 	}
 }
 
 // prove runs every trial and writes its outcome.
-func prove(python, only string, verbose bool) error {
+func prove(python, only, cache string, verbose bool) error {
 	pattern, err := regexp.Compile(only)
 	if err != nil {
 		return err
@@ -41,7 +42,7 @@ func prove(python, only string, verbose bool) error {
 		return err
 	}
 	defer os.RemoveAll(work)
-	r, err := startRunner(python, work)
+	r, err := startRunner(python, work, cache)
 	if err != nil {
 		return err
 	}

@@ -36,9 +36,11 @@ type runner struct {
 	prefixes []string
 	version  string
 	runs     int
+	cache    string // the folder of runs that were made before, "" for none
+	env      string // what of the environment runs depend on
 }
 
-func startRunner(python, work string) (*runner, error) {
+func startRunner(python, work, cache string) (*runner, error) {
 	script := filepath.Join(work, "runner.py")
 	if err := os.WriteFile(script, []byte(runnerText), 0o600); err != nil {
 		return nil, err
@@ -61,7 +63,7 @@ func startRunner(python, work string) (*runner, error) {
 	if err := cmd.Start(); err != nil {
 		return nil, err
 	}
-	r := &runner{cmd: cmd, in: in, out: bufio.NewReader(out), work: work, prefixes: strings.Fields(string(prefix))}
+	r := &runner{cmd: cmd, in: in, out: bufio.NewReader(out), work: work, cache: cache, env: python, prefixes: strings.Fields(string(prefix))}
 	r.version, err = r.line()
 	return r, err
 }
@@ -87,6 +89,24 @@ type run struct {
 
 // program runs a Python text that is to be known by a file name.
 func (r *runner) program(name, text string, rounds int) (*run, error) {
+	key := r.key(name, text, rounds)
+	res, ok := r.recall(key)
+	if !ok {
+		var err error
+		if res, err = r.execute(name, text, rounds); err != nil {
+			return nil, err
+		}
+		if err := r.remember(key, res); err != nil {
+			return nil, err
+		}
+	}
+	var err error
+	res.report, err = readTrace(res.trace)
+	return res, err
+}
+
+// execute runs it in Python.
+func (r *runner) execute(name, text string, rounds int) (*run, error) {
 	r.runs++
 	out := filepath.Join(r.work, fmt.Sprint("run", r.runs))
 	if err := os.MkdirAll(out, 0o700); err != nil {
@@ -116,8 +136,7 @@ func (r *runner) program(name, text string, rounds int) (*run, error) {
 		}
 		res.trace = append(res.trace, neutral(data, filepath.Base(r.work)+"/"+filepath.Base(out), r.prefixes)...)
 	}
-	res.report, err = readTrace(res.trace)
-	return res, err
+	return res, nil
 }
 
 func text0(path string) string {

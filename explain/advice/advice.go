@@ -76,11 +76,13 @@ type Finding struct {
 	NumberLine       string   // and its text
 	Changed          []string // sizes that changed and stayed open: "x, 0"
 	Reachable        bool     // the caller has the name: it is not made within the function
+	Direct           bool     // the program calls the function by what torch.compile gave: no other of its functions is left to eager execution, which could call this one
+	Relaid           bool     // the layout changed with the size
 	CutBy            string   // the break across which what changed is handed, of a value that no caller has
 	SetBy            string   // the break whose line gives the name its value
 	Keywords         string   // how the call's keywords differ from those of the entry
 	Within           bool     // the function was called by a compiled one that runs eager there
-	LibraryFrame     bool     // what was compiled is a method of a module of PyTorch's own, which the program did not compile
+	LibraryFrame     bool     // what was compiled is of PyTorch's own modules or of the standard library, and the program did not compile it
 	Known            bool     // the trace records what became of numbers and sizes
 	Partial          bool     // which sizes changed with this one is not recorded
 	AlsoChanged      string   // an argument of which the entries hold different constants, besides a size that changed
@@ -150,8 +152,15 @@ func Advise(f *Finding) (text, id string, settled bool) {
 	if !ok || !Shown(r.ID) {
 		return "", "", false
 	}
-	return r.Text(f), r.ID, r.Effect == Accept
+	if text = r.Text(f); f.Limit && IsNormal(text) {
+		return "", "", false
+	}
+	return text, r.ID, r.Effect == Accept
 }
+
+// IsNormal says whether a text calls a finding normal, which none is that fills a function's
+// entries: every further call pays.
+func IsNormal(text string) bool { return has(text, "is normal", "are normal", "nothing to change") }
 
 //go:embed proven.tsv
 var provenText string

@@ -13,6 +13,14 @@ import (
 
 var inputs = []Row{
 	{
+		ID: "library-frame", Kind: Recompile, Effect: Removes, Follows: true,
+		Pattern: "a function of PyTorch's modules or of the standard library is compiled by itself, as a graph break in what calls it left it",
+		When:    func(f *Finding) bool { return f.LibraryFrame && (f.Name == "" || f.CutBy != "") },
+		Text: func(f *Finding) string {
+			return fmt.Sprintf("%s is not the program's own and is compiled by itself, because what calls it runs eager after a graph break: what removes that break removes this", f.Function)
+		},
+	},
+	{
 		ID: "after-break", Kind: Recompile, Effect: Removes, Follows: true,
 		Pattern: "a tensor or number that crosses a graph break changes, and what follows the break is recompiled",
 		When: func(f *Finding) bool {
@@ -20,14 +28,6 @@ var inputs = []Row{
 		},
 		Text: func(f *Finding) string {
 			return fmt.Sprintf("follows from the graph break at %s: %s is handed across it to the rest of the function; what removes that break removes this", f.CutBy, orElse(f.Name, "what changed"))
-		},
-	},
-	{
-		ID: "library-frame", Kind: Recompile, Effect: Removes, Follows: true,
-		Pattern: "a method of PyTorch's own modules is compiled by itself, as a graph break in what calls it left it",
-		When:    func(f *Finding) bool { return f.LibraryFrame && f.Name == "" },
-		Text: func(f *Finding) string {
-			return fmt.Sprintf("%s is PyTorch's own and compiled by itself, because what calls it runs eager after a graph break: what removes that break removes this", f.Function)
 		},
 	},
 	{
@@ -98,7 +98,7 @@ var inputs = []Row{
 		ID: "size", Kind: Recompile, Effect: Removes,
 		Pattern: "a size of an argument changed, and the next compile left it open",
 		When: func(f *Finding) bool {
-			return f.Guard == breaks.SizeChanged && f.Reachable && len(f.Changed) > 0 && !has(strings.Join(f.Changed, " "), "___from_numpy")
+			return f.Guard == breaks.SizeChanged && f.Reachable && f.Direct && !f.Relaid && len(f.Changed) > 0 && !slices.ContainsFunc(f.Changed, deep)
 		},
 		Text: func(f *Finding) string {
 			var all []string
@@ -126,9 +126,9 @@ var inputs = []Row{
 	},
 	{
 		ID: "size-now-open", Kind: Recompile, Effect: Accept,
-		Pattern: "a size of a tensor that is no argument (a cache that grows) changed, and the next compile left it open",
+		Pattern: "a size of a tensor that is no argument (a cache that grows), or may be none, changed, and the next compile left it open",
 		When: func(f *Finding) bool {
-			return f.Guard == breaks.SizeChanged && f.Number != Unknown && !f.Reachable && f.Name != ""
+			return f.Guard == breaks.SizeChanged && f.Number != Unknown && f.Name != ""
 		},
 		Text: func(f *Finding) string {
 			return fmt.Sprintf("size %d of %s changes (%s -> %s), and from this compile on it is open: nothing to change", f.Dim, f.Name, f.Expected, f.Actual)
@@ -145,7 +145,9 @@ var inputs = []Row{
 	{
 		ID: "stride", Kind: Recompile, Effect: Removes,
 		Pattern: "the layout of an argument changed",
-		When:    func(f *Finding) bool { return f.Guard == breaks.StrideChanged && f.Reachable },
+		When: func(f *Finding) bool {
+			return f.Guard == breaks.StrideChanged && f.Reachable && f.Direct && !deep(f.Name)
+		},
 		Text: func(f *Finding) string {
 			return fmt.Sprintf("the layout of %s changes: pass %s.contiguous()", f.Name, f.Name)
 		},
@@ -153,7 +155,9 @@ var inputs = []Row{
 	{
 		ID: "dtype", Kind: Recompile, Effect: Removes,
 		Pattern: "the dtype of an argument changed",
-		When:    func(f *Finding) bool { return f.Guard == breaks.DtypeChanged && f.Reachable },
+		When: func(f *Finding) bool {
+			return f.Guard == breaks.DtypeChanged && f.Reachable && f.Direct && !deep(f.Name)
+		},
 		Text: func(f *Finding) string {
 			return fmt.Sprintf("%s comes as %s and as %s: convert it before the call", f.Name, f.Expected, f.Actual)
 		},
@@ -263,6 +267,13 @@ var inputs = []Row{
 		},
 		Text: say("a size of 0 or 1 has an entry of its own: accept one entry more, or pass at least 2"),
 	},
+}
+
+// deep says whether an expression is what something holds that another object holds, such
+// as cache[0][0]: such tensors are seldom made by the caller.
+func deep(name string) bool {
+	name, _, _ = strings.Cut(name, ", ")
+	return strings.Count(name, "[")+strings.Count(name, ".") > 1 || strings.Contains(name, "(")
 }
 
 // ownEntry says whether a size is one that no open size includes.

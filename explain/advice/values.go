@@ -120,7 +120,7 @@ var values = []Row{
 	{
 		ID: "number-constant", Kind: Recompile, Effect: Accept,
 		Pattern: "a number changes that a line needs as a constant (a loop's bound, the p of dropout, an index)",
-		When:    func(f *Finding) bool { return ofValue(f) && f.Number == Constant },
+		When:    func(f *Finding) bool { return ofValue(f) && f.Number == Constant && !f.Grows },
 		Text: func(f *Finding) string {
 			return fmt.Sprintf("%s needs %s as a constant, so there is an entry for each value: keep its values few", orElse(f.NumberPlace, "the marked line"), f.Name)
 		},
@@ -185,7 +185,7 @@ var values = []Row{
 		ID: "list-grows", Kind: Recompile, Effect: Removes,
 		Pattern: "a list to which every call appends",
 		When: func(f *Finding) bool {
-			return f.Guard == breaks.LengthChanged && f.Name != "" && (has(f.Line, f.Name+".append(") || f.Grows && f.Kept)
+			return f.Guard == breaks.LengthChanged && f.Name != "" && (has(sameQuotes(f.Line), sameQuotes(f.Name)+".append(") || f.Grows && f.Kept)
 		},
 		Text: func(f *Finding) string {
 			return f.Name + " grows with every call: append to it outside of the compiled function"
@@ -195,7 +195,7 @@ var values = []Row{
 		ID: "dict-keys", Kind: Recompile, Effect: Accept,
 		Pattern: "a dict comes with other keys, or a list with another length",
 		When: func(f *Finding) bool {
-			return f.Name != "" && (f.Guard == breaks.DictKeyChanged || f.Guard == breaks.LengthChanged)
+			return f.Name != "" && !f.Grows && (f.Guard == breaks.DictKeyChanged || f.Guard == breaks.LengthChanged)
 		},
 		Text: func(f *Finding) string {
 			return fmt.Sprintf("the code runs over what %s holds, so there is an entry for each of its lengths or sets of keys: keep these few (pad a list, or pass one tensor)", f.Name)
@@ -247,6 +247,9 @@ var values = []Row{
 		},
 	},
 }
+
+// sameQuotes writes one kind of quotes for both.
+func sameQuotes(s string) string { return strings.ReplaceAll(s, `"`, "'") }
 
 // keywordsName reports whether an expression is the keyword arguments of a function.
 func keywordsName(name string) bool {
