@@ -20,10 +20,32 @@ func breakFinding(b *Break) *advice.Finding {
 		Code: b.Code, Context: b.Context, Explanation: b.Explanation, Hints: b.Hints, Raw: b.Raw,
 		Callee: callee(b), Builtin: builtinName(b), FromRandom: drawsNumber(b), Reason: disabledBecause(b),
 	}
+	f.Packed = packs(b)
 	if b.Code == breaks.BuiltinPrint && f.Builtin == "" {
 		f.Builtin = "print" // as older releases record it
 	}
 	return f
+}
+
+// packs says whether the function of a break packs sequences, or names what is packed.
+func packs(b *Break) bool {
+	if strings.Contains(b.Pos.Code, "pack") || b.Compile == nil {
+		return strings.Contains(b.Pos.Code, "pack")
+	}
+	whole := b.Compile.Frame
+	if whole.Parent != nil {
+		whole = whole.Parent
+	}
+	for _, part := range append([]*Frame{whole}, whole.Resumes...) {
+		for _, c := range part.Compiles {
+			for _, o := range c.Breaks {
+				if strings.Contains(o.Pos.Code, "pack_padded_sequence") || strings.Contains(o.Pos.Code, "pack_sequence") {
+					return true
+				}
+			}
+		}
+	}
+	return false
 }
 
 // failureFinding is a failure as the table asks of it.

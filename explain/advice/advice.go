@@ -58,6 +58,7 @@ type Finding struct {
 	Builtin     string   // the built-in that it calls
 	Reason      string   // for which the program disables what it calls
 	FromRandom  bool     // the value at fault was drawn by Python's random
+	Packed      bool     // the function packs sequences (pack_padded_sequence)
 	Wraps       bool     // what wraps a model breaks before anything of the model is compiled
 	Inner       string   // where the break is within torch or the standard library, "" elsewhere
 

@@ -115,7 +115,7 @@ var calls = []Row{
 		ID: "packed", Kind: Break, Effect: Removes,
 		Pattern: "packed sequences (pack_padded_sequence, and an RNN over them)",
 		When: func(f *Finding) bool {
-			return f.Code == breaks.SkippedFunction && has(f.Callee+f.Line, "pack_padded_sequence", "pack_sequence", "pad_packed_sequence")
+			return f.Code == breaks.SkippedFunction && has(f.Callee+f.Line, "pack_padded_sequence", "pack_sequence", "pad_packed_sequence") || f.Packed && recurrent(f)
 		},
 		Text: say("Packed sequences are never compiled: leave pack_padded_sequence, the RNN and pad_packed_sequence outside of the compiled function, all of them, and compile what comes before and after."),
 	},
@@ -234,9 +234,9 @@ var calls = []Row{
 		ID: "rnn", Kind: Break, Effect: Removes,
 		Pattern: "nn.LSTM, nn.GRU or nn.RNN",
 		When: func(f *Finding) bool {
-			return has(f.Explanation+f.Raw, "RNN, GRU, LSTM", "RNN, GRU, or LSTM", "allow_rnn") && !has(f.Line, "pack") // a packed sequence breaks with the setting, too
+			return recurrent(f) && !f.Packed // a packed sequence breaks with the setting, too
 		},
-		Text: say("Set torch._dynamo.config.allow_rnn = True before the first call."),
+		Text: say("Set torch._dynamo.config.allow_rnn = True before the first call; an RNN that is given packed sequences belongs outside of the compiled function."),
 	},
 	{
 		ID: "checkpoint-side-effect", Kind: Break, Effect: Removes,
@@ -329,6 +329,11 @@ var failures = []Row{
 func printsPlainly(line string) bool {
 	args, ok := strings.CutPrefix(strings.TrimSpace(line), "print(")
 	return ok && strings.HasSuffix(args, ")") && !has(args, `f"`, "f'", ".format(", " % ", ".item()", ".tolist()", "float(", "int(")
+}
+
+// recurrent says whether a break is that at an RNN.
+func recurrent(f *Finding) bool {
+	return has(f.Explanation+f.Raw, "RNN, GRU, LSTM", "RNN, GRU, or LSTM", "allow_rnn")
 }
 
 // unsupportedMethod is the code of a call of a method that Dynamo has no rule for.

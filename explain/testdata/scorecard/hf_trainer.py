@@ -1,5 +1,5 @@
 # A trainer loop: a model with a config, a batch as a dict, a meter, logging, clipping.
-# fix 1: item
+# fix 1: item-kept
 # fix 2: logger
 # fix 3: size
 # fix 1: after-break

@@ -1,6 +1,6 @@
 # Forward hooks that collect statistics and print.
 # fix 1: print
-# fix 2: item
+# fix 2: item-kept
 # fix 3: library-frame
 import torch, torch.nn as nn
 torch.manual_seed(0)

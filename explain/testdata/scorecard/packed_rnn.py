@@ -1,8 +1,7 @@
 # Blind: a text classifier with packed sequences.
-# fix 1: skipped-call
+# fix 1: packed
 # fix 2: size
 # fix 1: after-break
-# fix 1: rnn-packed
 import torch, torch.nn as nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 torch.manual_seed(0)

@@ -1,5 +1,5 @@
 # Blind, second set: Q-learning with a replay buffer.
-# fix 1: item
+# fix 1: item-kept
 # fix 2: size
 # fix 1: after-break
 import os, random, collections, torch, torch.nn as nn

@@ -1,5 +1,5 @@
 # A BERT trainer with a meter, a global step and a logger.
-# fix 1: item
+# fix 1: item-kept
 # fix 2: logger
 # fix 3: size
 # fix 1: after-break
