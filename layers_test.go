@@ -27,7 +27,8 @@ type layer struct {
 
 var layers = []layer{
 	{0, "ops/sym", ""},
-	{0, "ops", "ops/sym"},
+	{0, "ops/schema", ""},
+	{0, "ops", "ops/sym ops/schema"},
 	{0, "logs/ctl", ""},
 	{0, "torch/compiler/modes", ""},
 	{0, "logs/...", "logs/..."},

@@ -10,7 +10,7 @@ func activation(id ID, name, schema string, rule dtypeRule, back func(b B, c *Ba
 		row.Backward = wideBack(unaryBackCall(back))
 	}
 	if dec != nil {
-		row.Decompose = decompF(func(b B, c *Call) Value { return dec(b, c, c.Value(0)) })
+		row.Decompose = decompF(func(b B, c *Call) Value { return dec(b, c, In[InputArgs](c).Input.Value()) })
 	}
 	return row
 }
@@ -18,7 +18,7 @@ func activation(id ID, name, schema string, rule dtypeRule, back func(b B, c *Ba
 // activationMeta keeps the dtype of the first argument: numbers do not promote.
 func activationMeta(rule dtypeRule) func(*Call) ([]Result, error) {
 	return func(c *Call) ([]Result, error) {
-		m := c.Tensor(0)
+		m := In[InputArgs](c).Input.Meta()
 		return pointwiseResult(c.Op, rule, []*TensorMeta{m}, m.DType)
 	}
 }
@@ -39,7 +39,7 @@ func smoothRows() []*Op {
 	return []*Op{
 		geluRow(),
 		activation(Silu, "silu", selfArg, floatsOnly, func(b B, c *BackwardCall, g Value) Value {
-			x := c.Value(0)
+			x := In[SiluArgs](c.Call).Input.Value()
 			s := b.Emit(Sigmoid, x)
 			return b.mul(g, b.mul(s, b.add(b.mul(x, b.sub(1, s)), 1)))
 		}, func(b B, c *Call, x Value) Value { return b.mul(x, b.Emit(Sigmoid, x)) }),
@@ -48,11 +48,13 @@ func smoothRows() []*Op {
 		}),
 		activation(Softplus, "softplus", "(Tensor input, Scalar beta=1, Scalar threshold=20) -> Tensor", floatsOnly,
 			func(b B, c *BackwardCall, g Value) Value {
-				z := b.exp(b.mul(c.Value(0), c.Args[1]))
-				return b.where(b.gt(b.mul(c.Value(0), c.Args[1]), c.Args[2]), g, b.div(b.mul(g, z), b.add(z, 1)))
+				a := In[SoftplusArgs](c.Call)
+				z := b.exp(b.mul(a.Input.Value(), a.Beta.Arg))
+				return b.where(b.gt(b.mul(a.Input.Value(), a.Beta.Arg), a.Threshold.Arg), g, b.div(b.mul(g, z), b.add(z, 1)))
 			}, func(b B, c *Call, x Value) Value {
-				bx := b.mul(x, c.Args[1])
-				return b.where(b.gt(bx, c.Args[2]), x, b.div(b.Emit(Log1p, b.exp(bx)), c.Args[1]))
+				a := In[SoftplusArgs](c)
+				bx := b.mul(x, a.Beta.Arg)
+				return b.where(b.gt(bx, a.Threshold.Arg), x, b.div(b.Emit(Log1p, b.exp(bx)), a.Beta.Arg))
 			}),
 		logsigmoidRow(),
 		inSteps(Softsign, "softsign", func(b B, x Value) Value { return b.div(x, b.add(b.Emit(Abs, x), 1)) }),
@@ -64,17 +66,18 @@ func smoothRows() []*Op {
 // logsigmoidRow gives a contiguous result whatever its input's strides are.
 func logsigmoidRow() *Op {
 	row := activation(Logsigmoid, "logsigmoid", selfOnlyInput, floatsOnly, func(b B, c *BackwardCall, g Value) Value {
-		return b.mul(g, b.Emit(Sigmoid, b.neg(c.Value(0))))
+		return b.mul(g, b.Emit(Sigmoid, b.neg(In[LogsigmoidArgs](c.Call).Input.Value())))
 	}, func(b B, c *Call, x Value) Value {
 		low := b.Emit(Minimum, x, b.full(nil, 0, x.TensorMeta()))
 		return b.contiguous(b.sub(low, b.Emit(Log1p, b.exp(b.neg(b.Emit(Abs, x))))))
 	})
 	rule := row.Meta
 	row.Meta = func(c *Call) ([]Result, error) {
+		a := In[LogsigmoidArgs](c)
 		if _, err := rule(c); err != nil {
 			return nil, err
 		}
-		return contiguousLike(c.Tensor(0), c.Tensor(0).Shape), nil
+		return contiguousLike(a.Input.Meta(), a.Input.Meta().Shape), nil
 	}
 	return row
 }
@@ -83,7 +86,7 @@ func logsigmoidRow() *Op {
 // precision rounds between.
 func inSteps(id ID, name string, f func(b B, x Value) Value) *Op {
 	row := activation(id, name, selfOnlyInput, floatType, nil, nil)
-	row.Decompose = decomp(func(b B, c *Call) Value { return f(b, c.Value(0)) })
+	row.Decompose = decomp(func(b B, c *Call) Value { return f(b, In[InputArgs](c).Input.Value()) })
 	return row
 }
 
@@ -98,8 +101,9 @@ func geluRow() *Op {
 	)
 	row := activation(Gelu, "gelu", "(Tensor input, *, str approximate='none') -> Tensor", floatsOnly,
 		func(b B, c *BackwardCall, g Value) Value {
-			x := c.Value(0)
-			if c.Str(1) == "tanh" {
+			a := In[GeluArgs](c.Call)
+			x := a.Input.Value()
+			if a.Approximate.Str() == "tanh" {
 				x2 := b.sq(x)
 				t := b.Emit(Tanh, b.mul(b.mul(x, b.add(b.mul(x2, kappa), 1)), beta))
 				left := b.mul(b.add(t, 1), 0.5)
@@ -110,7 +114,7 @@ func geluRow() *Op {
 			pdf := b.mul(b.exp(b.mul(b.sq(x), -0.5)), rsqrt2Pi)
 			return b.mul(g, b.add(cdf, b.mul(x, pdf)))
 		}, func(b B, c *Call, x Value) Value {
-			if c.Str(1) == "tanh" {
+			if In[GeluArgs](c).Approximate.Str() == "tanh" {
 				inner := b.mul(b.add(x, b.mul(b.mul(b.sq(x), x), kappa)), beta)
 				return b.mul(b.mul(x, 0.5), b.add(b.Emit(Tanh, inner), 1))
 			}
@@ -118,7 +122,7 @@ func geluRow() *Op {
 		})
 	base := row.Meta
 	row.Meta = func(c *Call) ([]Result, error) {
-		if s := c.Str(1); s != "none" && s != "tanh" {
+		if s := In[GeluArgs](c).Approximate.Str(); s != "none" && s != "tanh" {
 			return nil, Errorf("approximate argument must be either none or tanh.")
 		}
 		return base(c)
@@ -130,11 +134,12 @@ func gluRow() *Op {
 	return &Op{
 		ID: Glu, Name: "glu", Schema: "(Tensor input, int dim=-1) -> Tensor", Tags: TagNN | TagNotMethod,
 		Meta: func(c *Call) ([]Result, error) {
-			m := c.Tensor(0)
+			a := In[GluArgs](c)
+			m := a.Input.Meta()
 			if len(m.Shape) == 0 {
 				return nil, Errorf("glu does not support 0-dimensional tensors")
 			}
-			d, err := WrapDim(c.Int(1), len(m.Shape))
+			d, err := WrapDim(a.Dim.Int(), len(m.Shape))
 			if err != nil {
 				return nil, err
 			}
@@ -155,8 +160,9 @@ func gluRow() *Op {
 
 // gluHalves are what is gated and the gate.
 func gluHalves(b B, c *Call) (x, gate Value) {
-	whole := c.Value(0)
-	d, _ := WrapDim(c.Int(1), len(whole.TensorMeta().Shape))
+	a := In[GluArgs](c)
+	whole := a.Input.Value()
+	d, _ := WrapDim(a.Dim.Int(), len(whole.TensorMeta().Shape))
 	n := symHalf(whole.TensorMeta().Shape[d])
 	return b.slice(whole, d, symZero, n), b.slice(whole, d, n, symEnd)
 }
@@ -172,7 +178,7 @@ func gluBack(b B, c *BackwardCall) []Value {
 	s := b.Emit(Sigmoid, gate)
 	wide := func(v Value) Value { return b.cast(v, OpMath(d)) }
 	second := b.mul(b.mul(b.mul(b.sub(1, wide(s)), wide(s)), wide(x)), wide(g))
-	return []Value{b.Emit(Cat, []Value{b.mul(s, g), b.cast(second, d)}, c.Args[1])}
+	return []Value{b.Emit(Cat, []Value{b.mul(s, g), b.cast(second, d)}, In[GluArgs](c.Call).Dim.Arg)}
 }
 
 func piecewiseRows() []*Op {
@@ -187,43 +193,50 @@ func piecewiseRows() []*Op {
 		}),
 		checked(activation(Hardtanh, "hardtanh", "(Tensor input, Scalar min_val=-1.0, Scalar max_val=1.0"+inplaceArg, notBoolCPU,
 			func(b B, c *BackwardCall, g Value) Value {
-				x := c.Value(0)
-				return b.mask(g, b.not(b.or(b.le(x, c.Args[1]), b.ge(x, c.Args[2])))) // NaN lets the gradient through
+				a := In[HardtanhArgs](c.Call)
+				x := a.Input.Value()
+				return b.mask(g, b.not(b.or(b.le(x, a.MinVal.Arg), b.ge(x, a.MaxVal.Arg)))) // NaN lets the gradient through
 			}, func(b B, c *Call, x Value) Value {
+				a := In[HardtanhArgs](c)
 				d := x.TensorMeta().DType
-				low := c.Float(1)
+				low := a.MinVal.Float()
 				if d == Uint8 { // there is nothing below zero
 					low = max(low, 0)
 				}
-				return b.Emit(Clamp, x, scalarOf(d, low), scalarOf(d, c.Float(2)))
+				return b.Emit(Clamp, x, scalarOf(d, low), scalarOf(d, a.MaxVal.Float()))
 			}), func(c *Call) error {
-			if c.Float(1) > c.Float(2) {
+			a := In[HardtanhArgs](c)
+			if a.MinVal.Float() > a.MaxVal.Float() {
 				return &Error{Kind: "ValueError", Msg: "min_val cannot be greater than max_val"}
 			}
 			return nil
 		}),
-		activation(Elu, "elu", "(Tensor input, Scalar alpha=1.0"+inplaceArg, floatsOnly, eluBack(1, func(c *Call) float64 { return c.Float(1) }, func(*Call) float64 { return 1 }), func(b B, c *Call, x Value) Value {
-			return b.where(b.gt(x, 0), x, b.mul(b.Emit(Expm1, x), c.Args[1]))
+		activation(Elu, "elu", "(Tensor input, Scalar alpha=1.0"+inplaceArg, floatsOnly, eluBack(1, func(c *Call) float64 { return In[EluArgs](c).Alpha.Float() }, func(*Call) float64 { return 1 }), func(b B, c *Call, x Value) Value {
+			return b.where(b.gt(x, 0), x, b.mul(b.Emit(Expm1, x), In[EluArgs](c).Alpha.Arg))
 		}),
 		activation(Selu, "selu", selfArg, floatsOnly, eluBack(seluScale, func(*Call) float64 { return seluAlpha }, func(*Call) float64 { return 1 }), func(b B, c *Call, x Value) Value {
 			return b.where(b.gt(x, 0), b.mul(x, seluScale), b.mul(b.Emit(Expm1, x), seluScale*seluAlpha))
 		}),
-		activation(Celu, "celu", "(Tensor input, Scalar alpha=1.0"+inplaceArg, floatsOnly, eluBack(1, func(c *Call) float64 { return c.Float(1) }, func(c *Call) float64 { return 1 / float64(float32(c.Float(1))) }), func(b B, c *Call, x Value) Value {
-			return b.where(b.gt(x, 0), x, b.mul(b.Emit(Expm1, b.div(x, c.Args[1])), c.Args[1]))
+		activation(Celu, "celu", "(Tensor input, Scalar alpha=1.0"+inplaceArg, floatsOnly, eluBack(1, func(c *Call) float64 { return In[CeluArgs](c).Alpha.Float() }, func(c *Call) float64 { return 1 / float64(float32(In[CeluArgs](c).Alpha.Float())) }), func(b B, c *Call, x Value) Value {
+			a := In[CeluArgs](c)
+			return b.where(b.gt(x, 0), x, b.mul(b.Emit(Expm1, b.div(x, a.Alpha.Arg)), a.Alpha.Arg))
 		}),
 		activation(LeakyRelu, "leaky_relu", "(Tensor input, Scalar negative_slope=0.01"+inplaceArg, floatsOnly,
 			func(b B, c *BackwardCall, g Value) Value {
-				return b.where(b.gt(c.Value(0), 0), g, b.mul(g, c.Args[1]))
-			}, func(b B, c *Call, x Value) Value { return b.where(b.gt(x, 0), x, b.mul(x, c.Args[1])) }),
+				a := In[LeakyReluArgs](c.Call)
+				return b.where(b.gt(a.Input.Value(), 0), g, b.mul(g, a.NegativeSlope.Arg))
+			}, func(b B, c *Call, x Value) Value {
+				return b.where(b.gt(x, 0), x, b.mul(x, In[LeakyReluArgs](c).NegativeSlope.Arg))
+			}),
 		activation(Hardswish, "hardswish", selfArg, floatsOnly, func(b B, c *BackwardCall, g Value) Value {
-			x := c.Value(0)
+			x := In[HardswishArgs](c.Call).Input.Value()
 			mid := b.mul(g, b.add(b.div(x, 3.0), 0.5))
 			return b.where(b.le(x, -3.0), scalarLike(g, 0), b.where(b.lt(x, 3.0), mid, g))
 		}, func(b B, c *Call, x Value) Value {
 			return b.div(b.mul(x, b.Emit(Clamp, b.add(x, 3), 0.0, 6.0)), 6.0)
 		}),
 		activation(Hardsigmoid, "hardsigmoid", selfArg, floatsOnly, func(b B, c *BackwardCall, g Value) Value {
-			x := c.Value(0)
+			x := In[HardsigmoidArgs](c.Call).Input.Value()
 			const sixth = float64(float32(1.0 / 6)) // in float64 too
 			return b.mask(b.mul(g, sixth), b.and(b.gt(x, -3.0), b.lt(x, 3.0)))
 		}, func(b B, c *Call, x Value) Value {
@@ -231,27 +244,35 @@ func piecewiseRows() []*Op {
 		}),
 		checked(activation(Softshrink, "softshrink", "(Tensor input, Scalar lambd=0.5) -> Tensor", floatsOnly,
 			func(b B, c *BackwardCall, g Value) Value {
-				return b.mask(g, b.not(b.and(b.ge(c.Value(0), -c.Float(1)), b.le(c.Value(0), c.Args[1]))))
+				a := In[SoftshrinkArgs](c.Call)
+				return b.mask(g, b.not(b.and(b.ge(a.Input.Value(), -a.Lambd.Float()), b.le(a.Input.Value(), a.Lambd.Arg))))
 			}, func(b B, c *Call, x Value) Value {
-				l := c.Float(1)
+				l := In[SoftshrinkArgs](c).Lambd.Float()
 				return b.where(b.gt(x, l), b.sub(x, l), b.where(b.lt(x, -l), b.add(x, l), b.mul(x, 0.0)))
 			}), func(c *Call) error {
-			if l := c.Float(1); !(l >= 0) {
-				d := c.Tensor(0).DType
+			a := In[SoftshrinkArgs](c)
+			if l := a.Lambd.Float(); !(l >= 0) {
+				d := a.Input.Meta().DType
 				return Errorf("lambda must be in range [0, %s] for input dtype %s, but found %v", greatestText(d), d.ScalarType(), l)
 			}
 			return nil
 		}),
 		activation(Hardshrink, "hardshrink", "(Tensor input, Scalar lambd=0.5) -> Tensor", floatsOnly,
 			func(b B, c *BackwardCall, g Value) Value {
-				return b.mask(g, b.not(b.and(b.ge(c.Value(0), -c.Float(1)), b.le(c.Value(0), c.Args[1]))))
+				a := In[HardshrinkArgs](c.Call)
+				return b.mask(g, b.not(b.and(b.ge(a.Input.Value(), -a.Lambd.Float()), b.le(a.Input.Value(), a.Lambd.Arg))))
 			}, func(b B, c *Call, x Value) Value {
-				return b.where(b.and(b.ge(x, -c.Float(1)), b.le(x, c.Args[1])), scalarLike(x, 0), x)
+				a := In[HardshrinkArgs](c)
+				return b.where(b.and(b.ge(x, -a.Lambd.Float()), b.le(x, a.Lambd.Arg)), scalarLike(x, 0), x)
 			}),
 		activation(Threshold, "threshold", "(Tensor input, Scalar threshold, Scalar value"+inplaceArg, notBoolCPU,
-			func(b B, c *BackwardCall, g Value) Value { return b.mask(g, b.not(b.le(c.Value(0), c.Args[1]))) },
+			func(b B, c *BackwardCall, g Value) Value {
+				a := In[ThresholdArgs](c.Call)
+				return b.mask(g, b.not(b.le(a.Input.Value(), a.Threshold.Arg)))
+			},
 			func(b B, c *Call, x Value) Value {
-				return b.where(b.le(x, c.Args[1]), scalarLike(x, c.Float(2)), x)
+				a := In[ThresholdArgs](c)
+				return b.where(b.le(x, a.Threshold.Arg), scalarLike(x, a.Value.Float()), x)
 			}),
 	}
 }
@@ -290,7 +311,7 @@ const (
 // takes celu's rate from an alpha of float32.
 func eluBack(scale float64, alpha, rate func(*Call) float64) func(b B, c *BackwardCall, g Value) Value {
 	return func(b B, c *BackwardCall, g Value) Value {
-		x := c.Value(0)
+		x := In[InputArgs](c.Call).Input.Value()
 		r := rate(c.Call)
 		low := b.mul(b.mul(g, b.exp(b.mul(x, r))), scale*alpha(c.Call)*r)
 		return b.where(b.le(x, 0), low, b.mul(g, scale)) // NaN counts as positive
@@ -302,12 +323,13 @@ func clampRows() []*Op {
 		{
 			ID: Clamp, Name: "clamp", Schema: "(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor", Tags: TagPointwise, Meta: clampMeta,
 			Backward: unaryBackCall(func(b B, c *BackwardCall, g Value) Value {
-				x := c.Value(0)
-				if !c.IsNone(1) {
-					g = b.mask(g, b.gt(x, c.Args[1]))
+				a := In[ClampArgs](c.Call)
+				x := a.Self.Value()
+				if !a.Min.IsNone() {
+					g = b.mask(g, b.gt(x, a.Min.Arg))
 				}
-				if !c.IsNone(2) {
-					g = b.mask(g, b.lt(x, c.Args[2]))
+				if !a.Max.IsNone() {
+					g = b.mask(g, b.lt(x, a.Max.Arg))
 				}
 				return g
 			}),
@@ -316,12 +338,13 @@ func clampRows() []*Op {
 			ID: ClampTensor, Name: "clamp", Overload: "Tensor", Schema: "(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor",
 			Tags: TagPointwise, Meta: pointwise(notBoolCPU),
 			Decompose: decompF(func(b B, c *Call) Value {
-				x := c.Value(0)
-				if !c.IsNone(1) {
-					x = b.Emit(Maximum, x, c.Value(1))
+				a := In[ClampTensorArgs](c)
+				x := a.Self.Value()
+				if !a.Min.IsNone() {
+					x = b.Emit(Maximum, x, a.Min.Value())
 				}
-				if !c.IsNone(2) {
-					x = b.Emit(Minimum, x, c.Value(2))
+				if !a.Max.IsNone() {
+					x = b.Emit(Minimum, x, a.Max.Value())
 				}
 				return x
 			}),
@@ -333,10 +356,11 @@ func clampRows() []*Op {
 }
 
 func clampMeta(c *Call) ([]Result, error) {
-	if c.IsNone(1) && c.IsNone(2) {
+	a := In[ClampArgs](c)
+	if a.Min.IsNone() && a.Max.IsNone() {
 		return nil, Errorf("torch.clamp: At least one of 'min' or 'max' must not be None")
 	}
-	m := c.Tensor(0)
+	m := a.Self.Meta()
 	return pointwiseResult(c.Op, notBoolCPU, []*TensorMeta{m}, ResultType(c.Args...))
 }
 
@@ -345,7 +369,8 @@ func clampMeta(c *Call) ([]Result, error) {
 // there, when it keeps it; crossed bounds leave everything to the upper one. A
 // bound that is NaN takes nothing, a value that is NaN keeps its gradient.
 func clampTensorBack(b B, c *BackwardCall, g Value, i int) Value {
-	x, lo, hi := c.Value(0), c.Value(1), c.Value(2)
+	a := In[ClampTensorArgs](c.Call)
+	x, lo, hi := a.Self.Value(), a.Min.Value(), a.Max.Value()
 	switch {
 	case hi == nil:
 		return extremumShare(b, g, []Value{x, lo}, i, B.lt)
@@ -388,22 +413,24 @@ func clampSide(id ID, name, arg string, extremum ID, side int) *Op {
 	return &Op{
 		ID: id, Name: name, Schema: "(Tensor self, Operand " + arg + ") -> Tensor", Tags: TagPointwise, Meta: pointwise(keepType),
 		Decompose: decompF(func(b B, c *Call) Value {
+			a := In[SelfArgs](c)
 			if c.Value(1) != nil {
-				return b.Emit(extremum, c.Value(0), c.Value(1))
+				return b.Emit(extremum, a.Self.Value(), c.Value(1))
 			}
-			if c.Tensor(0).DType == Bool {
-				return b.Emit(extremum, c.Value(0), b.full(nil, c.Args[1], NewMeta(scalarDType(c.Args[1]), CPU, nil)))
+			if a.Self.Meta().DType == Bool {
+				return b.Emit(extremum, a.Self.Value(), b.full(nil, c.Args[1], NewMeta(scalarDType(c.Args[1]), CPU, nil)))
 			}
 			if side == 0 {
-				return b.Emit(Clamp, c.Value(0), c.Args[1])
+				return b.Emit(Clamp, a.Self.Value(), c.Args[1])
 			}
-			return b.Emit(Clamp, c.Value(0), nil, c.Args[1])
+			return b.Emit(Clamp, a.Self.Value(), nil, c.Args[1])
 		}),
 		Backward: pointwiseBack(func(b B, c *BackwardCall, g Value, i int) Value {
+			a := In[SelfArgs](c.Call)
 			if c.Value(1) == nil {
-				return b.mask(g, inside(b, c.Value(0), c.Args[1]))
+				return b.mask(g, inside(b, a.Self.Value(), c.Args[1]))
 			}
-			return extremumShare(b, g, []Value{c.Value(0), c.Value(1)}, i, outside)
+			return extremumShare(b, g, []Value{a.Self.Value(), c.Value(1)}, i, outside)
 		}),
 	}
 }

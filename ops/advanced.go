@@ -74,19 +74,21 @@ func advancedRows() []*Op {
 		{
 			ID: Index, Name: "index", Schema: "(Tensor self, Tensor?[] indices) -> Tensor", Tags: TagNotFunction,
 			Meta: func(c *Call) ([]Result, error) {
-				if hasMask(c.Values(1)) {
+				a := In[IndexArgs](c)
+				if hasMask(a.Indices.Values()) {
 					return nil, &DataDependentError{Op: "index"}
 				}
-				shape, _, err := IndexShape(c.Tensor(0), c.Values(1))
+				shape, _, err := IndexShape(a.Self.Meta(), a.Indices.Values())
 				if err != nil {
 					return nil, err
 				}
-				return contiguousLike(c.Tensor(0), shape), nil
+				return contiguousLike(a.Self.Meta(), shape), nil
 			},
 			Backward: backOf(func(b B, c *BackwardCall) []Value {
-				out := make([]Value, 1+len(c.Values(1)))
+				a := In[IndexArgs](c.Call)
+				out := make([]Value, 1+len(a.Indices.Values()))
 				if g := c.Grads[0]; g != nil {
-					out[0] = b.Emit(IndexPut, b.zeros(likeGrad(c, g)), c.Args[1], g, true)
+					out[0] = b.Emit(IndexPut, b.zeros(likeGrad(c, g)), a.Indices.Arg, g, true)
 				}
 				return out
 			}),
@@ -94,13 +96,15 @@ func advancedRows() []*Op {
 		{
 			ID: IndexPut, Name: "index_put", Schema: "(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor",
 			Meta: sameAsSelf(func(c *Call) error {
-				if v, m := c.Tensor(2), c.Tensor(0); v.DType != m.DType {
+				a := In[IndexPutArgs](c)
+				if v, m := a.Values.Meta(), a.Self.Meta(); v.DType != m.DType {
 					return Errorf("Index put requires the source and destination dtypes match, got %s for the destination and %s for the source.", m.DType.ScalarType(), v.DType.ScalarType())
 				}
 				return nil
 			}),
 			Backward: backOf(func(b B, c *BackwardCall) []Value {
-				n := len(c.Values(1))
+				a := In[IndexPutArgs](c.Call)
+				n := len(a.Indices.Values())
 				out := make([]Value, n+2)
 				g := c.Grads[0]
 				if g == nil {
@@ -108,8 +112,8 @@ func advancedRows() []*Op {
 				}
 				if c.Needs[0] {
 					out[0] = g
-					if !c.Bool(3) {
-						out[0] = b.Emit(IndexPut, g, c.Args[1], b.full(nil, 0, g.TensorMeta()))
+					if !a.Accumulate.Bool() {
+						out[0] = b.Emit(IndexPut, g, a.Indices.Arg, b.full(nil, 0, g.TensorMeta()))
 					}
 				}
 				if c.Needs[2] {
@@ -119,11 +123,12 @@ func advancedRows() []*Op {
 			}),
 		},
 		composite(TakeAlongDim, "take_along_dim", "(Tensor self, Tensor indices, int? dim=None) -> Tensor", 0, func(b B, c *Call) Value {
-			x, idx := c.Value(0), c.Value(1)
-			if c.IsNone(2) {
-				return b.Emit(Gather, b.reshape(x, numel(c.Tensor(0).Shape)), 0, b.reshape(idx, numel(c.Tensor(1).Shape)))
+			a := In[TakeAlongDimArgs](c)
+			x, idx := a.Self.Value(), a.Indices.Value()
+			if a.Dim.IsNone() {
+				return b.Emit(Gather, b.reshape(x, numel(a.Self.Meta().Shape)), 0, b.reshape(idx, numel(a.Indices.Meta().Shape)))
 			}
-			m, im := c.Tensor(0), c.Tensor(1)
+			m, im := a.Self.Meta(), a.Indices.Meta()
 			if len(m.Shape) != len(im.Shape) {
 				refuse(Errorf("torch.take_along_dim(): input and indices should have the same number of dimensions, but got %d dimensions for input, and %d dimensions for indices", len(m.Shape), len(im.Shape)))
 			}
@@ -139,15 +144,17 @@ func advancedRows() []*Op {
 			return b.Emit(Gather, x, d, idx)
 		}),
 		composite(Take, "take", "(Tensor self, Tensor index) -> Tensor", 0, func(b B, c *Call) Value {
-			idx := c.Tensor(1)
-			flat := b.Emit(Index, b.reshape(c.Value(0), numel(c.Tensor(0).Shape)), []Value{c.Value(1)})
+			a := In[TakeArgs](c)
+			idx := a.Index.Meta()
+			flat := b.Emit(Index, b.reshape(a.Self.Value(), numel(a.Self.Meta().Shape)), []Value{a.Index.Value()})
 			return b.reshape(flat, idx.Shape...)
 		}),
 		{
 			ID: Embedding, Name: "embedding", Tags: TagNN | TagNotMethod | TagMutates,
 			Schema: "(Tensor input, Tensor weight, int? padding_idx=None, float? max_norm=None, float norm_type=2.0, bool scale_grad_by_freq=False, bool sparse=False) -> Tensor",
 			Meta: func(c *Call) ([]Result, error) {
-				idx, w := c.Tensor(0), c.Tensor(1)
+				a := In[EmbeddingArgs](c)
+				idx, w := a.Input.Meta(), a.Weight.Meta()
 				if idx.DType != Int64 && idx.DType != Int32 {
 					return nil, Errorf("Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got torch.%sTensor instead (while checking arguments for embedding)", idx.DType.ScalarType())
 				}
@@ -160,12 +167,13 @@ func advancedRows() []*Op {
 				return contiguousLike(w, append(cloneInts(idx.Shape), w.Shape[1])), nil
 			},
 			Decompose: decomp(func(b B, c *Call) Value {
-				idx, w := c.Tensor(0), c.Tensor(1)
-				if !c.IsNone(3) {
-					renormRows(b, c.Value(1), b.reshape(c.Value(0), numel(idx.Shape)), c.Args[3], c.Args[4])
-					return b.Emit(Embedding, c.Value(0), c.Value(1), c.Args[2], nil, c.Args[4], c.Args[5])
+				a := In[EmbeddingArgs](c)
+				idx, w := a.Input.Meta(), a.Weight.Meta()
+				if !a.MaxNorm.IsNone() {
+					renormRows(b, a.Weight.Value(), b.reshape(a.Input.Value(), numel(idx.Shape)), a.MaxNorm.Arg, a.NormType.Arg)
+					return b.Emit(Embedding, a.Input.Value(), a.Weight.Value(), a.PaddingIdx.Arg, nil, a.NormType.Arg, a.ScaleGradByFreq.Arg)
 				}
-				flat := b.Emit(IndexSelect, c.Value(1), 0, b.reshape(c.Value(0), numel(idx.Shape)))
+				flat := b.Emit(IndexSelect, a.Weight.Value(), 0, b.reshape(a.Input.Value(), numel(idx.Shape)))
 				return b.view(flat, append(cloneInts(idx.Shape), w.Shape[1])...)
 			}),
 			Backward: backOf(embeddingBack),
@@ -176,12 +184,13 @@ func advancedRows() []*Op {
 // pickedGrad is the gradient of the values of index_put. A mask picks as many
 // places as data says; how many values there are says it without.
 func pickedGrad(b B, c *BackwardCall, g Value) Value {
-	list, v := c.Values(1), c.Tensor(2)
+	a := In[IndexPutArgs](c.Call)
+	list, v := a.Indices.Values(), a.Values.Meta()
 	if !hasMask(list) {
 		return b.sumTo(b.Emit(Index, g, list), v.Shape)
 	}
 	at, mask, others := maskedPlace(list)
-	m := c.Tensor(0)
+	m := a.Self.Meta()
 	if others || mask.TensorMeta().DType != Bool {
 		refuse(&DataDependentError{Op: "index_put"})
 	}
@@ -224,20 +233,21 @@ func maskedPlace(list []Value) (at int, mask Value, others bool) {
 }
 
 func embeddingBack(b B, c *BackwardCall) []Value {
+	a := In[EmbeddingArgs](c.Call)
 	g := c.Grads[0]
 	if g == nil || !c.Needs[1] {
 		return []Value{nil, nil}
 	}
-	idx, w := c.Tensor(0), c.Tensor(1)
+	idx, w := a.Input.Meta(), a.Weight.Meta()
 	n := numel(idx.Shape)
-	flat := b.reshape(c.Value(0), n)
+	flat := b.reshape(a.Input.Value(), n)
 	rows := b.reshape(g, n, w.Shape[1])
-	if c.Bool(5) {
+	if a.ScaleGradByFreq.Bool() {
 		counts := b.Emit(IndexAdd, b.full(w.Shape[:1], 0, NewMeta(Int64, w.Device, nil)), 0, flat, b.full([]sym.Int{n}, 1, NewMeta(Int64, w.Device, nil)))
 		rows = b.div(rows, b.unsqueeze(b.Emit(IndexSelect, counts, 0, flat), 1))
 	}
-	if !c.IsNone(2) {
-		pad := c.Int(2)
+	if !a.PaddingIdx.IsNone() {
+		pad := a.PaddingIdx.Int()
 		if sym.Lt(pad, symZero) {
 			pad = sym.Add(pad, w.Shape[0])
 		}
@@ -252,25 +262,26 @@ func maskRows() []*Op {
 		return &Op{
 			ID: id, Name: name, Schema: "(Tensor self, int diagonal=0) -> Tensor",
 			Meta: func(c *Call) ([]Result, error) {
-				m := c.Tensor(0)
+				m := In[SelfArgs](c).Self.Meta()
 				if len(m.Shape) < 2 {
 					return nil, Errorf("%s: input tensor must have at least 2 dimensions", name)
 				}
 				return contiguousLike(m, m.Shape), nil
 			},
 			Decompose: decomp(func(b B, c *Call) Value {
-				m := c.Tensor(0)
+				a := In[SelfDiagonalArgs](c)
+				m := a.Self.Meta()
 				n := len(m.Shape)
 				row := b.unsqueeze(b.arange(m.Shape[n-2], m), 1)
-				col := b.sub(b.arange(m.Shape[n-1], m), c.Args[1])
-				x := b.where(keep(b, row, col), c.Value(0), scalarLike(c.Value(0), 0))
+				col := b.sub(b.arange(m.Shape[n-1], m), a.Diagonal.Arg)
+				x := b.where(keep(b, row, col), a.Self.Value(), scalarLike(a.Self.Value(), 0))
 				return b.cast(x, m.DType)
 			}),
 			Backward: backOf(func(b B, c *BackwardCall) []Value {
 				if c.Grads[0] == nil {
 					return []Value{nil}
 				}
-				return []Value{b.Emit(id, c.Grads[0], c.Args[1])}
+				return []Value{b.Emit(id, c.Grads[0], In[SelfDiagonalArgs](c.Call).Diagonal.Arg)}
 			}),
 		}
 	}
@@ -280,14 +291,15 @@ func maskRows() []*Op {
 		{
 			ID: MaskedFill, Name: "masked_fill", Schema: "(Tensor self, Tensor mask, Operand value) -> Tensor", Tags: TagPointwise,
 			Meta: func(c *Call) ([]Result, error) {
-				m, mask := c.Tensor(0), c.Tensor(1)
+				a := In[MaskedFillArgs](c)
+				m, mask := a.Self.Meta(), a.Mask.Meta()
 				if mask.DType != Bool {
 					return nil, Errorf("masked_fill_ only supports boolean masks, but got mask with dtype %s", mask.DType.Name())
 				}
-				if v := c.Tensor(2); v != nil && len(v.Shape) > 0 {
+				if v := a.Value.Meta(); v != nil && len(v.Shape) > 0 {
 					return nil, Errorf("masked_fill only supports a 0-dimensional value tensor, but got tensor with %d dimension(s).", len(v.Shape))
 				}
-				d := ResultType(c.Args[0], c.Args[2])
+				d := ResultType(a.Self.Arg, a.Value.Arg)
 				if d != m.DType && !CanCast(d, m.DType) && m.DType != Bool {
 					return nil, Errorf("value cannot be converted to type %s without overflow", cppName(m.DType))
 				}
@@ -298,19 +310,21 @@ func maskRows() []*Op {
 				return contiguousLike(m, shape), nil
 			},
 			Decompose: decomp(func(b B, c *Call) Value {
+				a := In[MaskedFillArgs](c)
 				var v Arg
-				if x := c.Value(2); x != nil {
-					v = b.cast(x, c.Tensor(0).DType)
-				} else if v = scalarOf(c.Tensor(0).DType, c.Float(2)); c.Tensor(0).DType == Bool {
-					v = c.Float(2) != 0
+				if x := a.Value.Value(); x != nil {
+					v = b.cast(x, a.Self.Meta().DType)
+				} else if v = scalarOf(a.Self.Meta().DType, a.Value.Float()); a.Self.Meta().DType == Bool {
+					v = a.Value.Float() != 0
 				}
-				return b.contiguous(b.where(c.Value(1), v, c.Value(0)))
+				return b.contiguous(b.where(a.Mask.Value(), v, a.Self.Value()))
 			}),
 			Backward: pointwiseBack(func(b B, c *BackwardCall, g Value, i int) Value {
+				a := In[MaskedFillArgs](c.Call)
 				if i == 0 {
-					return b.where(c.Value(1), scalarLike(g, 0), g)
+					return b.where(a.Mask.Value(), scalarLike(g, 0), g)
 				}
-				return b.mask(g, c.Value(1))
+				return b.mask(g, a.Mask.Value())
 			}),
 		},
 		scatterReduceRow(),
@@ -321,10 +335,11 @@ func scatterReduceRow() *Op {
 	return &Op{
 		ID: ScatterReduce, Name: "scatter_reduce", Schema: "(Tensor self, int dim, Tensor index, Tensor src, str reduce, *, bool include_self=True) -> Tensor",
 		Meta: sameAsSelf(func(c *Call) error {
-			switch c.Str(4) {
+			a := In[ScatterReduceArgs](c)
+			switch a.Reduce.Str() {
 			case "sum", "prod", "mean", "amax", "amin":
 			default:
-				return Errorf("reduce argument must be either sum, prod, mean, amax or amin, got %s", c.Str(4))
+				return Errorf("reduce argument must be either sum, prod, mean, amax or amin, got %s", a.Reduce.Str())
 			}
 			return checkScatter(c)
 		}),
@@ -333,20 +348,21 @@ func scatterReduceRow() *Op {
 }
 
 func scatterReduceBack(b B, c *BackwardCall) []Value {
+	a := In[ScatterReduceArgs](c.Call)
 	g := c.Grads[0]
 	if g == nil {
 		return []Value{nil, nil, nil}
 	}
-	self, dim, idx, src, out := c.Value(0), c.Args[1], c.Value(2), c.Value(3), c.Outs[0]
+	self, dim, idx, src, out := a.Self.Value(), a.Dim.Arg, a.Index.Value(), a.Src.Value(), c.Outs[0]
 	var gs, gv Value
 	gather := func(x Value) Value { return b.Emit(Gather, x, dim, idx) }
 	zeros := func(x Value) Value { return b.zeros(likeGrad(c, x)) }
-	switch c.Str(4) {
+	switch a.Reduce.Str() {
 	case "sum":
 		gs, gv = g, gather(g)
 	case "mean":
 		n := zeros(g)
-		if c.Bool(5) {
+		if a.IncludeSelf.Bool() {
 			n = b.Emit(OnesLike, n)
 		}
 		n = b.Emit(ScatterAdd, n, dim, idx, b.Emit(OnesLike, src))
@@ -362,7 +378,7 @@ func scatterReduceBack(b B, c *BackwardCall) []Value {
 		share := b.div(g, b.Emit(Clamp, hits, 1.0))
 		gs, gv = b.mask(share, selfHit), b.mask(gather(share), srcHit)
 	}
-	if !c.Bool(5) {
+	if !a.IncludeSelf.Bool() {
 		gs = b.Emit(Scatter, gs, dim, idx, 0.0)
 	}
 	return []Value{gs, nil, gv}
@@ -371,20 +387,21 @@ func scatterReduceBack(b B, c *BackwardCall) []Value {
 // scatterProdBack divides the product by each factor; single zeros are
 // replaced by one, several make everything zero.
 func scatterProdBack(b B, c *BackwardCall, g Value) (gs, gv Value) {
-	self, dim, idx, src, out := c.Value(0), c.Args[1], c.Value(2), c.Value(3), c.Outs[0]
+	a := In[ScatterReduceArgs](c.Call)
+	self, dim, idx, src, out := a.Self.Value(), a.Dim.Arg, a.Index.Value(), a.Src.Value(), c.Outs[0]
 	d := g.TensorMeta().DType
 	zeroSelf := b.eq(self, 0.0)
 	maskedSelf := b.where(zeroSelf, 1.0, self)
-	maskedOut := b.Emit(ScatterReduce, maskedSelf, dim, idx, src, "prod", c.Args[5])
+	maskedOut := b.Emit(ScatterReduce, maskedSelf, dim, idx, src, "prod", a.IncludeSelf.Arg)
 	gs = b.div(b.mul(g, maskedOut), maskedSelf)
 	zeroSrc := b.eq(src, 0.0)
 	count := b.Emit(ScatterAdd, b.cast(zeroSelf, d), dim, idx, b.cast(zeroSrc, d))
-	if !c.Bool(5) {
+	if !a.IncludeSelf.Bool() {
 		count = b.Emit(ScatterAdd, b.Emit(Scatter, b.cast(zeroSelf, d), dim, idx, 0.0), dim, idx, b.cast(zeroSrc, d))
 	}
 	single := b.and(zeroSrc, b.eq(b.Emit(Gather, count, dim, idx), 1.0))
 	maskedSrc := b.where(single, 1.0, src)
-	maskedProd := b.Emit(ScatterReduce, self, dim, idx, maskedSrc, "prod", c.Args[5])
+	maskedProd := b.Emit(ScatterReduce, self, dim, idx, maskedSrc, "prod", a.IncludeSelf.Arg)
 	one := b.Emit(Gather, b.mul(g, maskedProd), dim, idx)
 	safe := b.where(zeroSrc, 1.0, src)
 	other := b.div(b.Emit(Gather, b.mul(g, out), dim, idx), safe)

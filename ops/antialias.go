@@ -8,13 +8,14 @@ import "tcdbg/ops/sym"
 func antialiasRows() []*Op {
 	return []*Op{
 		composite(UpsampleBilinear2dAA, "_upsample_bilinear2d_aa", "(Tensor input, int[]? output_size, bool align_corners, float[]? scale_factors=None, float? scales_h=None, float? scales_w=None) -> Tensor", TagInternal|TagNotMethod, func(b B, c *Call) Value {
-			m := c.Tensor(0)
+			a := In[UpsampleBilinear2dAAArgs](c)
+			m := a.Input.Meta()
 			if len(m.Shape) != 4 {
 				refuse(Errorf("It is expected input_size equals to 4, but got size %d", len(m.Shape)))
 			}
-			size, scale := c.Ints(1), []float64{c.Float(4), c.Float(5)}
+			size, scale := a.OutputSize.Ints(), []float64{a.ScalesH.Float(), a.ScalesW.Float()}
 			if size == nil {
-				factors, _ := c.Args[3].([]float64)
+				factors, _ := a.ScaleFactors.Arg.([]float64)
 				if len(factors) != 2 {
 					refuse(Errorf("Must specify exactly one of output_size and scale_factors"))
 				}
@@ -23,7 +24,7 @@ func antialiasRows() []*Op {
 				}
 				scale = factors
 			}
-			return antialiased(b, c.Value(0), size, scale, c.Bool(2), false)
+			return antialiased(b, a.Input.Value(), size, scale, a.AlignCorners.Bool(), false)
 		}),
 	}
 }

@@ -17,15 +17,16 @@ func attentionRows() []*Op {
 }
 
 func attention(b B, c *Call) Value {
-	mask := c.Value(3)
-	if c.Bool(5) && mask != nil {
+	a := In[SdpaArgs](c)
+	mask := a.AttnMask.Value()
+	if a.IsCausal.Bool() && mask != nil {
 		refuse(Errorf("_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True"))
 	}
 	if mask != nil && mask.TensorMeta().DType == Bool {
-		mask = b.where(mask, b.full(nil, 0, c.Tensor(0)), math.Inf(-1))
+		mask = b.where(mask, b.full(nil, 0, a.Query.Meta()), math.Inf(-1))
 	}
 	if fusedAttention(c) {
-		return b.EmitN(FlashAttention, c.Value(0), c.Value(1), c.Value(2), c.Args[4], c.Args[5], mask, c.Args[6])[0]
+		return b.EmitN(FlashAttention, a.Query.Value(), a.Key.Value(), a.Value.Value(), a.DropoutP.Arg, a.IsCausal.Arg, mask, a.Scale.Arg)[0]
 	}
 	return plainAttention(b, c, mask)
 }
@@ -33,14 +34,15 @@ func attention(b B, c *Call) Value {
 // fusedAttention reports whether PyTorch's fused kernel takes a call: batches and
 // heads of one size, where nothing is dropped or empty and the mask is no leaf.
 func fusedAttention(c *Call) bool {
-	q, k, v, mask := c.Tensor(0), c.Tensor(1), c.Tensor(2), c.Tensor(3)
+	a := In[SdpaArgs](c)
+	q, k, v, mask := a.Query.Meta(), a.Key.Meta(), a.Value.Meta(), a.AttnMask.Meta()
 	n := len(q.Shape)
-	if c.Float(4) > 0 || n != 3 && n != 4 || len(k.Shape) != n || len(v.Shape) != n {
+	if a.DropoutP.Float() > 0 || n != 3 && n != 4 || len(k.Shape) != n || len(v.Shape) != n {
 		return false
 	}
 	for d := range n {
 		same := sym.Eq(k.Shape[d], v.Shape[d])
-		if d != n-2 && !(d == n-3 && c.Bool(7)) {
+		if d != n-2 && !(d == n-3 && a.EnableGqa.Bool()) {
 			same = same && sym.Eq(q.Shape[d], k.Shape[d])
 		}
 		if !same {
@@ -57,10 +59,11 @@ func fusedAttention(c *Call) bool {
 
 // plainAttention is the formula, in float32 where operands are half precision.
 func plainAttention(b B, c *Call, mask Value) Value {
-	m := c.Tensor(0)
+	a := In[SdpaArgs](c)
+	m := a.Query.Meta()
 	wide := OpMath(m.DType)
-	q, k, v := b.cast(c.Value(0), wide), b.cast(c.Value(1), wide), b.cast(c.Value(2), wide)
-	if c.Bool(7) {
+	q, k, v := b.cast(a.Query.Value(), wide), b.cast(a.Key.Value(), wide), b.cast(a.Value.Value(), wide)
+	if a.EnableGqa.Bool() {
 		k, v = groupedHeads(b, q, k), groupedHeads(b, q, v)
 	}
 	scale := attentionScale(c, 6)
@@ -71,7 +74,7 @@ func plainAttention(b B, c *Call, mask Value) Value {
 		root := math.Sqrt(scale)
 		s = b.Emit(Matmul, b.mul(q, root), b.mul(b.transpose(k, -2, -1), root))
 	}
-	if c.Bool(5) {
+	if a.IsCausal.Bool() {
 		mask = causalMask(b, q, k)
 	}
 	if mask != nil {
@@ -82,8 +85,8 @@ func plainAttention(b B, c *Call, mask Value) Value {
 		dead := b.Emit(AllOf, b.eq(s, math.Inf(-1)), []int{-1}, true)
 		p = b.where(dead, scalarLike(p, 0), p)
 	}
-	if c.Float(4) > 0 {
-		p = b.Emit(Dropout, p, c.Args[4], true)
+	if a.DropoutP.Float() > 0 {
+		p = b.Emit(Dropout, p, a.DropoutP.Arg, true)
 	}
 	return b.cast(b.Emit(Matmul, p, v), m.DType)
 }
@@ -93,7 +96,7 @@ func attentionScale(c *Call, i int) float64 {
 	if !c.IsNone(i) {
 		return c.Float(i)
 	}
-	shape := c.Tensor(0).Shape
+	shape := In[QueryArgs](c).Query.Meta().Shape
 	return 1 / math.Sqrt(float64(sym.Force(shape[len(shape)-1])))
 }
 

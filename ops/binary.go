@@ -28,7 +28,10 @@ func binaryRow(id ID, name string, rule dtypeRule, back backFn, dec func(b B, x,
 		row.Tags |= TagNoGrad
 	}
 	if dec != nil {
-		row.Decompose = decompF(func(b B, c *Call) Value { return dec(b, c.Args[0], c.Args[1]) })
+		row.Decompose = decompF(func(b B, c *Call) Value {
+			a := In[SelfOtherArgs](c)
+			return dec(b, a.Self.Arg, a.Other.Arg)
+		})
 	}
 	return row
 }
@@ -36,10 +39,11 @@ func binaryRow(id ID, name string, rule dtypeRule, back backFn, dec func(b B, x,
 // pairBack is pointwiseBack for two operands with a formula for each.
 func pairBack(first, second func(b B, g Value, x, y Arg, out Value) Value) backFn {
 	return pointwiseBack(func(b B, c *BackwardCall, g Value, i int) Value {
+		a := In[SelfArgs](c.Call)
 		if i == 0 {
-			return first(b, g, c.Args[0], c.Args[1], c.Outs[0])
+			return first(b, g, a.Self.Arg, c.Args[1], c.Outs[0])
 		}
-		return second(b, g, c.Args[0], c.Args[1], c.Outs[0])
+		return second(b, g, a.Self.Arg, c.Args[1], c.Outs[0])
 	})
 }
 
@@ -70,7 +74,7 @@ func arithmeticRows() []*Op {
 				if i == 0 {
 					return g
 				}
-				return timesAlpha(b, g, c.Args[2])
+				return timesAlpha(b, g, In[AddArgs](c.Call).Alpha.Arg)
 			}),
 		},
 		{
@@ -80,15 +84,20 @@ func arithmeticRows() []*Op {
 				if i == 0 {
 					return g
 				}
-				return b.neg(timesAlpha(b, g, c.Args[2]))
+				return b.neg(timesAlpha(b, g, In[SubArgs](c.Call).Alpha.Arg))
 			}),
 		},
 		{
 			ID: Rsub, Name: "rsub", Schema: "(Tensor self, Operand other, Scalar alpha=1) -> Tensor", Tags: TagPointwise | TagNotMethod,
-			Meta: func(c *Call) ([]Result, error) { // the layout is that of other - self, too
-				return alphaMeta(subType)(&Call{c.Op, []Arg{c.Args[1], c.Args[0], c.Args[2]}})
+			Meta: func(c *Call) ([]Result, error) {
+				a := In[RsubArgs](c)
+				// the layout is that of other - self, too
+				return alphaMeta(subType)(&Call{c.Op, []Arg{a.Other.Arg, a.Self.Arg, a.Alpha.Arg}})
 			},
-			Decompose: decompF(func(b B, c *Call) Value { return b.Emit(Sub, c.Args[1], c.Args[0], c.Args[2]) }),
+			Decompose: decompF(func(b B, c *Call) Value {
+				a := In[RsubArgs](c)
+				return b.Emit(Sub, a.Other.Arg, a.Self.Arg, a.Alpha.Arg)
+			}),
 		},
 		binaryRow(Mul, "mul", keepType, pairBack(
 			func(b B, g Value, x, y Arg, _ Value) Value { return b.mul(g, y) },
@@ -97,22 +106,29 @@ func arithmeticRows() []*Op {
 			ID: Div, Name: "div", Schema: "(Operand self, Operand other, *, str? rounding_mode=None) -> Tensor", Tags: TagPointwise,
 			Meta: divMeta,
 			Backward: pointwiseBack(func(b B, c *BackwardCall, g Value, i int) Value {
+				a := In[DivArgs](c.Call)
 				switch {
-				case c.Str(2) != "":
+				case a.RoundingMode.Str() != "":
 					return b.zeros(g.TensorMeta())
 				case i == 0:
-					return b.div(g, c.Args[1])
+					return b.div(g, a.Other.Arg)
 				}
-				return b.neg(b.mul(g, b.div(b.div(c.Args[0], c.Args[1]), c.Args[1])))
+				return b.neg(b.mul(g, b.div(b.div(a.Self.Arg, a.Other.Arg), a.Other.Arg)))
 			}),
 		},
 		{
 			ID: TrueDivide, Name: "true_divide", Schema: twoOperands, Tags: TagPointwise, Meta: pointwise(floatType),
-			Decompose: decomp(func(b B, c *Call) Value { return b.div(c.Args[0], c.Args[1]) }),
+			Decompose: decomp(func(b B, c *Call) Value {
+				a := In[TrueDivideArgs](c)
+				return b.div(a.Self.Arg, a.Other.Arg)
+			}),
 		},
 		{
 			ID: FloorDivide, Name: "floor_divide", Schema: twoOperands, Tags: TagPointwise | TagNoGrad, Meta: pointwise(keepType),
-			Decompose: decomp(func(b B, c *Call) Value { return b.Emit(Div, c.Args[0], c.Args[1], "floor") }),
+			Decompose: decomp(func(b B, c *Call) Value {
+				a := In[FloorDivideArgs](c)
+				return b.Emit(Div, a.Self.Arg, a.Other.Arg, "floor")
+			}),
 		},
 		{
 			ID: Pow, Name: "pow", Schema: "(Operand self, Operand exponent) -> Tensor", Tags: TagPointwise, Meta: powMeta,
@@ -130,7 +146,7 @@ func alphaMeta(rule dtypeRule) func(*Call) ([]Result, error) {
 			return nil, err
 		}
 		d := res[0].(*TensorMeta).DType
-		switch c.Args[2].(type) {
+		switch In[SelfOtherAlphaArgs](c).Alpha.Arg.(type) {
 		case bool:
 			if d != Bool {
 				return nil, Errorf("Boolean alpha only supported for Boolean results.")
@@ -152,7 +168,7 @@ func subType(_ *Op, d DType) (DType, error) {
 }
 
 func divMeta(c *Call) ([]Result, error) {
-	switch mode := c.Str(2); mode {
+	switch mode := In[DivArgs](c).RoundingMode.Str(); mode {
 	case "":
 		return pointwise(floatType)(c)
 	case "floor", "trunc":
@@ -163,14 +179,15 @@ func divMeta(c *Call) ([]Result, error) {
 }
 
 func powMeta(c *Call) ([]Result, error) {
+	a := In[PowArgs](c)
 	res, err := pointwise(squareTypeOfPow)(c)
 	if err != nil {
 		return nil, err
 	}
-	if e, ok := c.Args[1].(sym.Int); ok && res[0].(*TensorMeta).DType.IsInt() && sym.Lt(e, sym.C(0)) {
+	if e, ok := a.Exponent.Arg.(sym.Int); ok && res[0].(*TensorMeta).DType.IsInt() && sym.Lt(e, sym.C(0)) {
 		return nil, Errorf("Integers to negative integer powers are not allowed.")
 	}
-	if m := res[0].(*TensorMeta); c.Tensor(0) == nil { // a power of a number is laid out again
+	if m := res[0].(*TensorMeta); a.Self.Meta() == nil { // a power of a number is laid out again
 		m.Stride = ContiguousStrides(m.Shape)
 	}
 	return res, nil
@@ -293,7 +310,8 @@ func ternaryRows() []*Op {
 		{
 			ID: Lerp, Name: "lerp", Schema: "(Tensor self, Tensor end, Operand weight) -> Tensor", Tags: TagPointwise, Meta: lerpMeta,
 			Decompose: decompF(func(b B, c *Call) Value {
-				x, y, w := c.Value(0), c.Value(1), c.Args[2]
+				a := In[LerpArgs](c)
+				x, y, w := a.Self.Value(), a.End.Value(), a.Weight.Arg
 				d := b.sub(y, x)
 				if z, ok := w.(complex128); ok {
 					if cmplx.Abs(z) < 0.5 {
@@ -302,7 +320,7 @@ func ternaryRows() []*Op {
 					return b.sub(y, b.mul(d, 1-z))
 				}
 				if MetaOf(w) == nil {
-					if f := c.Float(2); f < 0.5 && f > -0.5 {
+					if f := a.Weight.Float(); f < 0.5 && f > -0.5 {
 						return b.add(x, b.mul(d, w))
 					} else {
 						return b.sub(y, b.mul(d, 1-f))
@@ -311,63 +329,68 @@ func ternaryRows() []*Op {
 				return b.where(b.lt(b.Emit(Abs, w), 0.5), b.add(x, b.mul(d, w)), b.sub(y, b.mul(d, b.sub(1, w))))
 			}),
 			Backward: pointwiseBack(func(b B, c *BackwardCall, g Value, i int) Value {
-				w := c.Args[2]
+				a := In[LerpArgs](c.Call)
+				w := a.Weight.Arg
 				switch i {
 				case 0:
 					if z, ok := w.(complex128); ok {
 						return b.mul(g, 1-z)
 					}
 					if MetaOf(w) == nil {
-						return b.mul(g, 1-c.Float(2))
+						return b.mul(g, 1-a.Weight.Float())
 					}
 					return b.mul(g, b.sub(1, w))
 				case 1:
 					return b.mul(g, w)
 				}
-				return b.mul(g, b.sub(c.Value(1), c.Value(0)))
+				return b.mul(g, b.sub(a.End.Value(), a.Self.Value()))
 			}),
 		},
 		{
 			ID: Addcmul, Name: "addcmul", Schema: "(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor", Tags: TagPointwise, Meta: pointwise(keepType),
 			Decompose: decompF(func(b B, c *Call) Value {
+				a := In[AddcmulArgs](c)
 				t1, t2 := promotedPair(b, c)
-				return b.add(c.Value(0), b.mul(timesAlpha(b, t1, c.Args[3]), t2))
+				return b.add(a.Self.Value(), b.mul(timesAlpha(b, t1, a.Value.Arg), t2))
 			}),
 			Backward: pointwiseBack(func(b B, c *BackwardCall, g Value, i int) Value {
 				if i == 0 {
 					return g
 				}
-				return b.mul(g, timesAlpha(b, c.Value(3-i), c.Args[3]))
+				return b.mul(g, timesAlpha(b, c.Value(3-i), In[AddcmulArgs](c.Call).Value.Arg))
 			}),
 		},
 		{
 			ID: Addcdiv, Name: "addcdiv", Schema: "(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor", Tags: TagPointwise, Meta: pointwise(keepType),
 			Decompose: decompF(func(b B, c *Call) Value {
+				a := In[AddcdivArgs](c)
 				t1, t2 := promotedPair(b, c)
-				return b.add(c.Value(0), b.mul(b.div(t1, t2), c.Args[3]))
+				return b.add(a.Self.Value(), b.mul(b.div(t1, t2), a.Value.Arg))
 			}),
 			Backward: pointwiseBack(func(b B, c *BackwardCall, g Value, i int) Value {
+				a := In[AddcdivArgs](c.Call)
 				switch i {
 				case 0:
 					return g
 				case 1:
-					value := c.Args[3]
+					value := a.Value.Arg
 					if d := g.TensorMeta().DType; OpMath(d) != d {
-						value = asStored(d, c.Float(3))
+						value = asStored(d, a.Value.Float())
 					}
-					return b.mul(g, b.div(value, c.Value(2)))
+					return b.mul(g, b.div(value, a.Tensor2.Value()))
 				}
-				t2 := c.Value(2)
-				return b.neg(b.mul(g, b.div(timesAlpha(b, c.Value(1), c.Args[3]), b.sq(t2))))
+				t2 := a.Tensor2.Value()
+				return b.neg(b.mul(g, b.div(timesAlpha(b, a.Tensor1.Value(), a.Value.Arg), b.sq(t2))))
 			}),
 		},
 		{
 			ID: Where, Name: "where", Schema: "(Tensor condition, Operand self, Operand other) -> Tensor", Tags: TagPointwise, Meta: whereMeta,
 			Backward: pointwiseBack(func(b B, c *BackwardCall, g Value, i int) Value {
+				a := In[WhereArgs](c.Call)
 				if i == 1 {
-					return b.where(c.Value(0), g, scalarLike(g, 0))
+					return b.where(a.Condition.Value(), g, scalarLike(g, 0))
 				}
-				return b.where(c.Value(0), scalarLike(g, 0), g)
+				return b.where(a.Condition.Value(), scalarLike(g, 0), g)
 			}),
 		},
 	}
@@ -375,23 +398,26 @@ func ternaryRows() []*Op {
 
 // promotedPair are arguments 1 and 2 in the type that all three have together.
 func promotedPair(b B, c *Call) (t1, t2 Value) {
+	a := In[SelfTensor1Tensor2Args](c)
 	d := ResultType(c.Args[:3]...)
-	return b.cast(c.Value(1), d), b.cast(c.Value(2), d)
+	return b.cast(a.Tensor1.Value(), d), b.cast(a.Tensor2.Value(), d)
 }
 
 func lerpMeta(c *Call) ([]Result, error) {
-	x, y := c.Tensor(0), c.Tensor(1)
+	a := In[LerpArgs](c)
+	x, y := a.Self.Meta(), a.End.Meta()
 	if x.DType != y.DType {
 		return nil, Errorf("expected dtype %s for `end` but got dtype %s", x.DType.Name(), y.DType.Name())
 	}
-	if w := c.Tensor(2); w != nil && w.DType != x.DType && len(w.Shape) > 0 {
+	if w := a.Weight.Meta(); w != nil && w.DType != x.DType && len(w.Shape) > 0 {
 		return nil, Errorf("expected dtype %s for `weight` but got dtype %s", x.DType.Name(), w.DType.Name())
 	}
 	return pointwise(keepType)(c)
 }
 
 func whereMeta(c *Call) ([]Result, error) {
-	cond := c.Tensor(0)
+	a := In[WhereArgs](c)
+	cond := a.Condition.Meta()
 	if cond.DType != Bool && cond.DType != Uint8 {
 		return nil, Errorf("where expected condition to be a boolean tensor, but got a tensor with dtype %s", cond.DType.ScalarType())
 	}
@@ -401,7 +427,7 @@ func whereMeta(c *Call) ([]Result, error) {
 			ins = append(ins, m)
 		}
 	}
-	return pointwiseResult(c.Op, keepType, ins, ResultType(c.Args[1], c.Args[2]))
+	return pointwiseResult(c.Op, keepType, ins, ResultType(a.Self.Arg, a.Other.Arg))
 }
 
 // inverseSquare is one over the squared distance of (x, y) from the origin, and

@@ -237,7 +237,7 @@ func eachSlot(c *BackwardCall, f func(i int) Value) []Value {
 // terms of the incoming gradient g, the operand x and the result y.
 func unaryBack(f func(b B, g, x, y Value) Value) func(Builder, *BackwardCall) []Value {
 	return pointwiseBack(func(b B, c *BackwardCall, g Value, _ int) Value {
-		return f(b, g, c.Value(0), c.Outs[0])
+		return f(b, g, In[SelfArgs](c.Call).Self.Value(), c.Outs[0])
 	})
 }
 

@@ -12,23 +12,26 @@ func complexRows() []*Op {
 	return []*Op{
 		conj,
 		composite(Conj, "conj", selfOnly, TagMaybeView, func(b B, c *Call) Value {
-			if !c.Tensor(0).DType.IsComplex() {
-				return b.Emit(Alias, c.Value(0))
+			a := In[ConjArgs](c)
+			if !a.Self.Meta().DType.IsComplex() {
+				return b.Emit(Alias, a.Self.Value())
 			}
-			return b.conj(c.Value(0))
+			return b.conj(a.Self.Value())
 		}),
-		composite(ConjPhysical, "conj_physical", selfOnly, TagMaybeView, func(b B, c *Call) Value { return b.conj(c.Value(0)) }),
+		composite(ConjPhysical, "conj_physical", selfOnly, TagMaybeView, func(b B, c *Call) Value { return b.conj(In[ConjPhysicalArgs](c).Self.Value()) }),
 		composite(Real, "real", selfOnly, TagMaybeView, func(b B, c *Call) Value {
-			if !c.Tensor(0).DType.IsComplex() {
-				return b.Emit(Alias, c.Value(0))
+			a := In[RealArgs](c)
+			if !a.Self.Meta().DType.IsComplex() {
+				return b.Emit(Alias, a.Self.Value())
 			}
-			return complexPart(b, c.Value(0), 0)
+			return complexPart(b, a.Self.Value(), 0)
 		}),
 		composite(Imag, "imag", selfOnly, TagMaybeView, func(b B, c *Call) Value {
-			if !c.Tensor(0).DType.IsComplex() {
+			a := In[ImagArgs](c)
+			if !a.Self.Meta().DType.IsComplex() {
 				refuse(Errorf("imag is not implemented for tensors with non-complex dtypes."))
 			}
-			return complexPart(b, c.Value(0), 1)
+			return complexPart(b, a.Self.Value(), 1)
 		}),
 		unaryRow(Angle, "angle", angleType, unaryBack(angleBack), nil),
 		complexRow(),
@@ -40,8 +43,9 @@ func complexRows() []*Op {
 // result, and is zero where that is.
 func polarFormRow() *Op {
 	row := composite(Polar, "polar", "(Tensor abs, Tensor angle) -> Tensor", TagNotMethod, func(b B, c *Call) Value {
-		r, angle := c.Value(0), c.Value(1)
-		refuse(checkParts(c.Tensor(0), c.Tensor(1)))
+		a := In[PolarArgs](c)
+		r, angle := a.Abs.Value(), a.Angle.Value()
+		refuse(checkParts(a.Abs.Meta(), a.Angle.Meta()))
 		return b.Emit(Complex, b.mul(r, b.Emit(Cos, angle)), b.mul(r, b.Emit(Sin, angle)))
 	})
 	row.Backward = pointwiseBack(func(b B, c *BackwardCall, g Value, i int) Value {
@@ -128,7 +132,8 @@ func checkParts(x, y *TensorMeta) error {
 
 func complexRow() *Op {
 	rule := func(c *Call) ([]Result, error) {
-		if err := checkParts(c.Tensor(0), c.Tensor(1)); err != nil {
+		a := In[ComplexArgs](c)
+		if err := checkParts(a.Real.Meta(), a.Imag.Meta()); err != nil {
 			return nil, err
 		}
 		return pointwise(func(*Op, DType) (DType, error) { return Complex64, nil })(c)

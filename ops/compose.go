@@ -34,11 +34,12 @@ func atLeast(b B, x Value, n int) Value {
 func stackRows() []*Op {
 	stack := func(id ID, name string, low int, dim func(first Value) int) *Op {
 		return composite(id, name, "(Tensor[] tensors) -> Tensor", TagNotMethod, func(b B, c *Call) Value {
-			if len(c.Values(0)) == 0 {
+			a := In[TensorsArgs](c)
+			if len(a.Tensors.Values()) == 0 {
 				refuse(Errorf("%s expects a non-empty TensorList", name))
 			}
 			var xs []Value
-			for _, x := range c.Values(0) {
+			for _, x := range a.Tensors.Values() {
 				xs = append(xs, atLeast(b, x, low))
 			}
 			return b.cat(dim(xs[0]), xs...)
@@ -47,21 +48,22 @@ func stackRows() []*Op {
 	at := func(d int) func(Value) int { return func(Value) int { return d } }
 	least := func(id ID, n int) *Op {
 		name := "atleast_" + itoa(n) + "d"
-		return composite(id, name, selfOnly, TagNotMethod|TagMaybeView, func(b B, c *Call) Value { return atLeast(b, c.Value(0), n) })
+		return composite(id, name, selfOnly, TagNotMethod|TagMaybeView, func(b B, c *Call) Value { return atLeast(b, In[SelfArgs](c).Self.Value(), n) })
 	}
 	split := func(id ID, name string, low int, dim func(rank int) int) *Op {
 		return compositeN(id, name, "(Tensor self, int[] indices_or_sections) -> Tensor[]", TagMaybeView, func(b B, c *Call) []Value {
-			n := len(c.Tensor(0).Shape)
+			a := In[SelfIndicesOrSectionsArgs](c)
+			n := len(a.Self.Meta().Shape)
 			if n < low {
 				refuse(Errorf("torch.%s requires a tensor with at least %d dimension, but got a tensor with %d dimensions!", name, low, n))
 			}
 			d := dim(n)
-			if list := c.Nums(1); len(list) == 1 {
-				if size := sym.Force(c.Tensor(0).Shape[d]); list[0] == 0 || size%int64(list[0]) != 0 {
+			if list := a.IndicesOrSections.Nums(); len(list) == 1 {
+				if size := sym.Force(a.Self.Meta().Shape[d]); list[0] == 0 || size%int64(list[0]) != 0 {
 					refuse(Errorf("torch.%s attempted to split along dimension %d, but the size of the dimension %d is not divisible by the split_size %d!", name, d, size, list[0]))
 				}
 			}
-			return b.EmitN(TensorSplit, c.Value(0), c.Args[1], d)
+			return b.EmitN(TensorSplit, a.Self.Value(), a.IndicesOrSections.Arg, d)
 		})
 	}
 	return []*Op{
@@ -69,7 +71,7 @@ func stackRows() []*Op {
 		stack(Vstack, "vstack", 2, at(0)), stack(Dstack, "dstack", 3, at(2)),
 		composite(ColumnStack, "column_stack", "(Tensor[] tensors) -> Tensor", TagNotMethod, func(b B, c *Call) Value {
 			var xs []Value
-			for _, x := range c.Values(0) {
+			for _, x := range In[ColumnStackArgs](c).Tensors.Values() {
 				if m := x.TensorMeta(); len(m.Shape) <= 1 {
 					x = b.reshape(x, numel(m.Shape), symOne)
 				}
@@ -85,7 +87,7 @@ func stackRows() []*Op {
 		composite(BlockDiag, "block_diag", "(Tensor[] tensors) -> Tensor", TagNotMethod, func(b B, c *Call) Value {
 			rows, cols := symZero, symZero
 			var xs, out []Value
-			for _, x := range c.Values(0) {
+			for _, x := range In[BlockDiagArgs](c).Tensors.Values() {
 				x = atLeast(b, x, 2)
 				xs = append(xs, x)
 				cols = sym.Add(cols, x.TensorMeta().Shape[1])
@@ -100,11 +102,12 @@ func stackRows() []*Op {
 			return b.cat(0, out...)
 		}),
 		composite(CartesianProd, "cartesian_prod", "(Tensor[] tensors) -> Tensor", TagNotMethod, func(b B, c *Call) Value {
-			if len(c.Values(0)) == 1 {
-				return b.Emit(Alias, c.Values(0)[0])
+			a := In[CartesianProdArgs](c)
+			if len(a.Tensors.Values()) == 1 {
+				return b.Emit(Alias, a.Tensors.Values()[0])
 			}
 			var flat []Value
-			for _, g := range b.EmitN(Meshgrid, c.Values(0), "ij") {
+			for _, g := range b.EmitN(Meshgrid, a.Tensors.Values(), "ij") {
 				flat = append(flat, b.reshape(g, numel(g.TensorMeta().Shape)))
 			}
 			return b.Emit(Stack, flat, 1)
@@ -113,14 +116,15 @@ func stackRows() []*Op {
 }
 
 func tensorSplit(b B, c *Call) []Value {
-	x := c.Value(0)
-	if len(c.Tensor(0).Shape) == 0 {
+	a := In[TensorSplitArgs](c)
+	x := a.Self.Value()
+	if len(a.Self.Meta().Shape) == 0 {
 		refuse(Errorf("tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims"))
 	}
 	d := dimOf(c, 2)
-	n := sym.Force(c.Tensor(0).Shape[d])
+	n := sym.Force(a.Self.Meta().Shape[d])
 	var cuts []int64
-	if list := c.Nums(1); len(list) == 1 {
+	if list := a.IndicesOrSections.Nums(); len(list) == 1 {
 		k := int64(list[0])
 		if k <= 0 {
 			refuse(Errorf("number of sections must be larger than 0, got %d", k))
@@ -160,65 +164,76 @@ func productRows() []*Op {
 	const tail = ", *, Scalar beta=1, Scalar alpha=1) -> Tensor"
 	return []*Op{
 		composite(Addbmm, "addbmm", "(Tensor self, Tensor batch1, Tensor batch2"+tail, 0, func(b B, c *Call) Value {
-			d := c.Tensor(1).DType
-			n, known := c.Tensor(1).Shape[0].IsConst()
+			a := In[AddbmmArgs](c)
+			d := a.Batch1.Meta().DType
+			n, known := a.Batch1.Meta().Shape[0].IsConst()
 			if known && n > 0 && (OpMath(d) != d || n <= addedAtMost) {
 				return addedInTurn(b, c, int(n))
 			}
-			return mixed(b, c, b.sum(b.Emit(Bmm, c.Value(1), c.Value(2)), false, 0), 0, 3, 4)
+			return mixed(b, c, b.sum(b.Emit(Bmm, a.Batch1.Value(), a.Batch2.Value()), false, 0), 0, 3, 4)
 		}),
 		composite(Addmv, "addmv", "(Tensor self, Tensor mat, Tensor vec"+tail, 0, func(b B, c *Call) Value {
-			return mixed(b, c, b.Emit(Mv, c.Value(1), c.Value(2)), 0, 3, 4)
+			a := In[AddmvArgs](c)
+			return mixed(b, c, b.Emit(Mv, a.Mat.Value(), a.Vec.Value()), 0, 3, 4)
 		}),
 		addrRow("(Tensor self, Tensor vec1, Tensor vec2"+tail, mixed),
 		composite(Inner, "inner", "(Tensor self, Tensor other) -> Tensor", 0, func(b B, c *Call) Value {
-			m, n := c.Tensor(0), c.Tensor(1)
+			a := In[InnerArgs](c)
+			m, n := a.Self.Meta(), a.Other.Meta()
 			if len(m.Shape) == 0 || len(n.Shape) == 0 {
-				return b.mul(c.Value(0), c.Value(1))
+				return b.mul(a.Self.Value(), a.Other.Value())
 			}
 			k := m.Shape[len(m.Shape)-1]
 			if sym.Ne(k, n.Shape[len(n.Shape)-1]) {
 				refuse(Errorf("inner() the last dimension must match on both input tensors but got shapes %s and %s", ShapeText(m.Shape), ShapeText(n.Shape)))
 			}
 			rows, cols := m.Shape[:len(m.Shape)-1], n.Shape[:len(n.Shape)-1]
-			p := b.mm(b.reshape(c.Value(0), numel(rows), k), b.t(b.reshape(c.Value(1), numel(cols), k)))
+			p := b.mm(b.reshape(a.Self.Value(), numel(rows), k), b.t(b.reshape(a.Other.Value(), numel(cols), k)))
 			return b.reshape(p, append(cloneInts(rows), cols...)...)
 		}),
-		composite(Vdot, "vdot", "(Tensor self, Tensor other) -> Tensor", 0, func(b B, c *Call) Value { return b.Emit(Dot, b.conj(c.Value(0)), c.Value(1)) }),
+		composite(Vdot, "vdot", "(Tensor self, Tensor other) -> Tensor", 0, func(b B, c *Call) Value {
+			a := In[VdotArgs](c)
+			return b.Emit(Dot, b.conj(a.Self.Value()), a.Other.Value())
+		}),
 		composite(Kron, "kron", "(Tensor self, Tensor other) -> Tensor", 0, kron),
 		composite(Trace, "trace", selfOnly, 0, func(b B, c *Call) Value {
-			if n := len(c.Tensor(0).Shape); n != 2 {
+			a := In[TraceArgs](c)
+			if n := len(a.Self.Meta().Shape); n != 2 {
 				refuse(Errorf("trace: expected a matrix, but got tensor with dim %d", n))
 			}
-			return b.sum(b.Emit(Diagonal, c.Value(0)), false)
+			return b.sum(b.Emit(Diagonal, a.Self.Value()), false)
 		}),
 		composite(MT, "mT", selfOnly, TagView|TagInternal, func(b B, c *Call) Value {
-			if len(c.Tensor(0).Shape) < 2 {
-				refuse(Errorf("tensor.mT is only supported on matrices or batches of matrices. Got %d-D tensor.", len(c.Tensor(0).Shape)))
+			a := In[MTArgs](c)
+			if len(a.Self.Meta().Shape) < 2 {
+				refuse(Errorf("tensor.mT is only supported on matrices or batches of matrices. Got %d-D tensor.", len(a.Self.Meta().Shape)))
 			}
-			return b.transpose(c.Value(0), -2, -1)
+			return b.transpose(a.Self.Value(), -2, -1)
 		}),
 		composite(Cross, "cross", "(Tensor self, Tensor other, int? dim=None) -> Tensor", 0, cross),
 		composite(Dist, "dist", "(Tensor self, Tensor other, Scalar p=2) -> Tensor", 0, func(b B, c *Call) Value {
-			return b.Emit(Norm, b.sub(c.Value(0), c.Value(1)), c.Args[2])
+			a := In[DistArgs](c)
+			return b.Emit(Norm, b.sub(a.Self.Value(), a.Other.Value()), a.P.Arg)
 		}),
 		composite(Diagflat, "diagflat", "(Tensor self, int offset=0) -> Tensor", 0, func(b B, c *Call) Value {
-			return b.Emit(DiagEmbed, b.reshape(c.Value(0), numel(c.Tensor(0).Shape)), c.Args[1])
+			a := In[DiagflatArgs](c)
+			return b.Emit(DiagEmbed, b.reshape(a.Self.Value(), numel(a.Self.Meta().Shape)), a.Offset.Arg)
 		}),
 		composite(Renorm, "renorm", "(Tensor self, Scalar p, int dim, Scalar maxnorm) -> Tensor", 0, func(b B, c *Call) Value {
-			m := c.Tensor(0)
+			a := In[RenormArgs](c)
+			m := a.Self.Meta()
 			if len(m.Shape) < 2 {
 				refuse(Errorf("renorm: input needs at least 2 dimensions, got %d dimensions", len(m.Shape)))
 			}
 			d := dimOf(c, 2)
 			dims := without(seq(0, len(m.Shape)), d)
-			n := b.Emit(Norm, b.cast(c.Value(0), OpMath(m.DType)), c.Args[1], dims, true)
-			factor := b.where(b.gt(n, c.Args[3]), b.div(c.Args[3], b.add(n, 1e-7)), 1.0)
-			return b.mul(c.Value(0), b.cast(factor, m.DType))
+			n := b.Emit(Norm, b.cast(a.Self.Value(), OpMath(m.DType)), a.P.Arg, dims, true)
+			factor := b.where(b.gt(n, a.Maxnorm.Arg), b.div(a.Maxnorm.Arg, b.add(n, 1e-7)), 1.0)
+			return b.mul(a.Self.Value(), b.cast(factor, m.DType))
 		}),
 		composite(Cov, "cov", "(Tensor self, *, int correction=1, Tensor? fweights=None, Tensor? aweights=None) -> Tensor", 0, covariance),
 		composite(Corrcoef, "corrcoef", selfOnly, 0, func(b B, c *Call) Value {
-			v := b.Emit(Cov, c.Value(0))
+			v := b.Emit(Cov, In[CorrcoefArgs](c).Self.Value())
 			if len(v.TensorMeta().Shape) == 0 {
 				return b.div(v, v)
 			}
@@ -232,28 +247,30 @@ func productRows() []*Op {
 // addrRow is beta*self + alpha*(vec1 outer vec2); bools are joined by and and or.
 func addrRow(schema string, mixed func(b B, c *Call, prod Value, self, beta, alpha int) Value) *Op {
 	row := composite(Addr, "addr", schema, 0, func(b B, c *Call) Value {
-		d := ResultType(c.Args[0], c.Args[1], c.Args[2])
+		a := In[AddOuterArgs](c)
+		d := ResultType(a.Self.Arg, a.Vec1.Arg, a.Vec2.Arg)
 		if d == Bool {
-			p := b.mul(b.Emit(Outer, c.Value(1), c.Value(2)), c.Float(4) != 0)
-			return b.or(b.mul(c.Value(0), c.Float(3) != 0), p)
+			p := b.mul(b.Emit(Outer, a.Vec1.Value(), a.Vec2.Value()), a.Alpha.Float() != 0)
+			return b.or(b.mul(a.Self.Value(), a.Beta.Float() != 0), p)
 		}
-		x := timesAlpha(b, c.Value(1), roundedTo(d, c.Args[4])) // each step rounds, the numbers too
-		return mixed(b, &Call{c.Op, []Arg{c.Args[0], c.Args[1], c.Args[2], roundedTo(d, c.Args[3]), symOne}}, b.Emit(Outer, x, c.Value(2)), 0, 3, 4)
+		x := timesAlpha(b, a.Vec1.Value(), roundedTo(d, a.Alpha.Arg)) // each step rounds, the numbers too
+		return mixed(b, &Call{c.Op, []Arg{a.Self.Arg, a.Vec1.Arg, a.Vec2.Arg, roundedTo(d, a.Beta.Arg), symOne}}, b.Emit(Outer, x, a.Vec2.Value()), 0, 3, 4)
 	})
 	row.Backward = backOf(func(b B, c *BackwardCall) []Value {
+		a := In[AddOuterArgs](c.Call)
 		out := []Value{nil, nil, nil}
 		g := c.Grads[0]
 		if g == nil {
 			return out
 		}
 		if c.Needs[0] {
-			out[0] = b.back(timesAlpha(b, g, c.Args[3]), c.Tensor(0))
+			out[0] = b.back(timesAlpha(b, g, a.Beta.Arg), a.Self.Meta())
 		}
 		if c.Needs[1] {
-			out[1] = timesAlpha(b, b.Emit(Mv, g, c.Value(2)), c.Args[4])
+			out[1] = timesAlpha(b, b.Emit(Mv, g, a.Vec2.Value()), a.Alpha.Arg)
 		}
 		if c.Needs[2] {
-			out[2] = timesAlpha(b, b.Emit(Mv, b.t(g), c.Value(1)), c.Args[4])
+			out[2] = timesAlpha(b, b.Emit(Mv, b.t(g), a.Vec1.Value()), a.Alpha.Arg)
 		}
 		return out
 	})
@@ -266,16 +283,18 @@ const addedAtMost = 16
 
 // addedInTurn is addbmm as PyTorch sums it: it rounds after each product.
 func addedInTurn(b B, c *Call, n int) Value {
-	out, beta := c.Value(0), c.Args[3]
+	a := In[AddbmmArgs](c)
+	out, beta := a.Self.Value(), a.Beta.Arg
 	for i := range n {
-		x, y := b.sel(c.Value(1), 0, sym.C(i)), b.sel(c.Value(2), 0, sym.C(i))
-		out, beta = b.Emit(Addmm, out, x, y, beta, c.Args[4]), symOne
+		x, y := b.sel(a.Batch1.Value(), 0, sym.C(i)), b.sel(a.Batch2.Value(), 0, sym.C(i))
+		out, beta = b.Emit(Addmm, out, x, y, beta, a.Alpha.Arg), symOne
 	}
 	return out
 }
 
 func kron(b B, c *Call) Value {
-	m, n := c.Tensor(0).Shape, c.Tensor(1).Shape
+	a := In[KronArgs](c)
+	m, n := a.Self.Meta().Shape, a.Other.Meta().Shape
 	rank := max(len(m), len(n))
 	var sx, sy, out []sym.Int
 	for i := range rank {
@@ -288,17 +307,18 @@ func kron(b B, c *Call) Value {
 		}
 		sx, sy, out = append(sx, p, symOne), append(sy, symOne, q), append(out, sym.Mul(p, q))
 	}
-	return b.reshape(b.mul(b.reshape(c.Value(0), sx...), b.reshape(c.Value(1), sy...)), out...)
+	return b.reshape(b.mul(b.reshape(a.Self.Value(), sx...), b.reshape(a.Other.Value(), sy...)), out...)
 }
 
 func cross(b B, c *Call) Value {
-	x, y := c.Value(0), c.Value(1)
-	shape, err := broadcast2(c.Tensor(0).Shape, c.Tensor(1).Shape)
+	a := In[CrossArgs](c)
+	x, y := a.Self.Value(), a.Other.Value()
+	shape, err := broadcast2(a.Self.Meta().Shape, a.Other.Meta().Shape)
 	refuse(err)
 	x, y = expandIf(b, x, shape), expandIf(b, y, shape)
 	d := -1
-	if !c.IsNone(2) {
-		d, err = WrapDim(c.Int(2), len(shape))
+	if !a.Dim.IsNone() {
+		d, err = WrapDim(a.Dim.Int(), len(shape))
 		refuse(err)
 	} else {
 		for i, s := range shape {
@@ -318,15 +338,16 @@ func cross(b B, c *Call) Value {
 func sequenceRows() []*Op {
 	return []*Op{
 		composite(Diff, "diff", "(Tensor self, int n=1, int dim=-1, Tensor? prepend=None, Tensor? append=None) -> Tensor", 0, func(b B, c *Call) Value {
-			if len(c.Tensor(0).Shape) == 0 {
+			a := In[DiffArgs](c)
+			if len(a.Self.Meta().Shape) == 0 {
 				refuse(Errorf("diff expects input to be at least one-dimensional"))
 			}
 			d := dimOf(c, 2)
-			if sym.Is(c.Int(1), 0) { // what stands before and after does not count then
-				return b.Emit(Clone, c.Value(0))
+			if sym.Is(a.N.Int(), 0) { // what stands before and after does not count then
+				return b.Emit(Clone, a.Self.Value())
 			}
 			var parts []Value
-			for _, v := range []Value{c.Value(3), c.Value(0), c.Value(4)} {
+			for _, v := range []Value{a.Prepend.Value(), a.Self.Value(), a.Append.Value()} {
 				if v != nil {
 					parts = append(parts, v)
 				}
@@ -335,10 +356,10 @@ func sequenceRows() []*Op {
 			if len(parts) > 1 {
 				x = b.cat(d, parts...)
 			}
-			if c.Num(1) < 0 {
-				refuse(Errorf("order must be non-negative but got %d", c.Num(1)))
+			if a.N.Num() < 0 {
+				refuse(Errorf("order must be non-negative but got %d", a.N.Num()))
 			}
-			for range c.Num(1) {
+			for range a.N.Num() {
 				n := x.TensorMeta().Shape[d]
 				if sym.Is(n, 0) {
 					break
@@ -365,21 +386,24 @@ func sequenceRows() []*Op {
 		composite(TrilIndices, "tril_indices", "(int row, int col, int offset=0, "+factoryTail, TagFactory|TagNotMethod|TagNoGrad, triangleIndices(Tril)),
 		composite(TriuIndices, "triu_indices", "(int row, int col, int offset=0, "+factoryTail, TagFactory|TagNotMethod|TagNoGrad, triangleIndices(Triu)),
 		composite(Logspace, "logspace", "(Scalar start, Scalar end, int steps, Scalar base=10.0, "+factoryTail, TagFactory|TagNotMethod|TagNoGrad, func(b B, c *Call) Value {
-			from, to, d := c.Float(0), c.Float(1), c.DTypeOr(4, Float32)
+			a := In[LogspaceArgs](c)
+			from, to, d := a.Start.Float(), a.End.Float(), a.DType.Or(Float32)
 			if d.IsInt() { // the bounds are converted first
 				from, to = math.Trunc(from), math.Trunc(to)
 			}
-			if n, known := c.Int(2).IsConst(); !known || n != 1 { // a single step is not rounded before
+			if n, known := a.Steps.Int().IsConst(); !known || n != 1 { // a single step is not rounded before
 				from, to = asStored(d, from), asStored(d, to)
 			}
-			e := b.Emit(Linspace, from, to, c.Args[2], Float64)
-			return b.cast(b.pow(c.Float(3), e), d)
+			e := b.Emit(Linspace, from, to, a.Steps.Arg, Float64)
+			return b.cast(b.pow(a.Base.Float(), e), d)
 		}),
 		composite(ScalarTensor, "scalar_tensor", "(Scalar s, "+factoryTail, TagFactory|TagNotMethod|TagNoGrad, func(b B, c *Call) Value {
-			return b.Emit(Full, []sym.Int{}, c.Args[0], c.DTypeOr(1, Float32), c.DeviceOr(2, CPU))
+			a := In[ScalarTensorArgs](c)
+			return b.Emit(Full, []sym.Int{}, a.S.Arg, a.DType.Or(Float32), a.Device.Or(CPU))
 		}),
 		composite(Vander, "vander", "(Tensor x, int? n=None, bool increasing=False) -> Tensor", TagNotMethod, func(b B, c *Call) Value {
-			x, m := c.Value(0), c.Tensor(0)
+			a := In[VanderArgs](c)
+			x, m := a.X.Value(), a.X.Meta()
 			if len(m.Shape) == 0 {
 				x = b.unsqueeze(x, 0)
 			}
@@ -388,11 +412,11 @@ func sequenceRows() []*Op {
 			}
 			m = x.TensorMeta()
 			n := m.Shape[len(m.Shape)-1]
-			if !c.IsNone(1) {
-				n = c.Int(1)
+			if !a.N.IsNone() {
+				n = a.N.Int()
 			}
 			e := b.arange(n, m)
-			if !c.Bool(2) {
+			if !a.Increasing.Bool() {
 				e = b.Emit(Flip, e, []int{0})
 			}
 			return b.pow(b.unsqueeze(x, len(m.Shape)), b.cast(e, m.DType))
@@ -401,23 +425,24 @@ func sequenceRows() []*Op {
 }
 
 func trapezoids(b B, c *Call) (areas Value, d int) {
-	y := c.Value(0)
+	a := In[YXDxArgs](c)
+	y := a.Y.Value()
 	d = dimOf(c, 3)
-	n := c.Tensor(0).Shape[d]
+	n := a.Y.Meta().Shape[d]
 	sum := b.add(b.slice(y, d, symOne, n), b.slice(y, d, symZero, sym.Sub(n, symOne)))
-	x := c.Value(1)
+	x := a.X.Value()
 	if x == nil {
-		return b.mul(sum, c.Args[2]), d
+		return b.mul(sum, a.Dx.Arg), d
 	}
-	xm := c.Tensor(1)
+	xm := a.X.Meta()
 	xd := len(xm.Shape) - 1
-	if len(xm.Shape) == len(c.Tensor(0).Shape) {
+	if len(xm.Shape) == len(a.Y.Meta().Shape) {
 		xd = d
 	}
 	k := xm.Shape[xd]
 	dx := b.sub(b.slice(x, xd, symOne, k), b.slice(x, xd, symZero, sym.Sub(k, symOne)))
 	if len(xm.Shape) == 1 {
-		dx = alongOnly(b, dx, d, len(c.Tensor(0).Shape))
+		dx = alongOnly(b, dx, d, len(a.Y.Meta().Shape))
 	}
 	return b.mul(sum, dx), d
 }
@@ -450,32 +475,35 @@ func triangleIndices(tri ID) func(b B, c *Call) Value {
 func pairReductionRows() []*Op {
 	return []*Op{
 		compositeN(Aminmax, "aminmax", "(Tensor self, *, int? dim=None, bool keepdim=False) -> (Tensor min, Tensor max)", 0, func(b B, c *Call) []Value {
+			a := In[AminmaxArgs](c)
 			dims := []sym.Int{}
-			if !c.IsNone(1) {
+			if !a.Dim.IsNone() {
 				dimOf(c, 1)
 			}
-			if m := c.Tensor(0); sym.Is(numel(m.Shape), 0) && (c.IsNone(1) || len(m.Shape) > 0 && sym.Is(m.Shape[dimOf(c, 1)], 0)) {
-				if c.IsNone(1) {
+			if m := a.Self.Meta(); sym.Is(numel(m.Shape), 0) && (a.Dim.IsNone() || len(m.Shape) > 0 && sym.Is(m.Shape[dimOf(c, 1)], 0)) {
+				if a.Dim.IsNone() {
 					refuse(Errorf("aminmax(): cannot compute aminmax over an empty dimension as the operation has no identity."))
 				}
 				refuse(IndexErrorf("aminmax: Expected reduction dim %d to have non-zero size.", dimOf(c, 1)))
 			}
-			if !c.IsNone(1) && len(c.Tensor(0).Shape) > 0 {
-				dims = []sym.Int{c.Int(1)}
+			if !a.Dim.IsNone() && len(a.Self.Meta().Shape) > 0 {
+				dims = []sym.Int{a.Dim.Int()}
 			}
-			return []Value{b.Emit(Amin, c.Value(0), dims, c.Args[2]), b.Emit(Amax, c.Value(0), dims, c.Args[2])}
+			return []Value{b.Emit(Amin, a.Self.Value(), dims, a.Keepdim.Arg), b.Emit(Amax, a.Self.Value(), dims, a.Keepdim.Arg)}
 		}),
 		stdMeanRow(),
 		composite(Nanmean, "nanmean", dimsDSchema, 0, func(b B, c *Call) Value {
-			ok := b.not(b.Emit(Isnan, c.Value(0)))
-			n := b.Emit(Sum, ok, c.Args[1], c.Args[2])
+			a := In[NanmeanArgs](c)
+			ok := b.not(b.Emit(Isnan, a.Self.Value()))
+			n := b.Emit(Sum, ok, a.Dim.Arg, a.Keepdim.Arg)
 			s := b.Emit(Nansum, c.Args...)
 			return b.div(s, b.cast(n, s.TensorMeta().DType))
 		}),
 		middleRow(Median, "median", MedianDim),
 		composite(Tensordot, "tensordot", "(Tensor self, Tensor other, int[] dims_self, int[] dims_other) -> Tensor", TagNotMethod, func(b B, c *Call) Value {
-			m, n := len(c.Tensor(0).Shape), len(c.Tensor(1).Shape)
-			dx, dy := c.Nums(2), c.Nums(3)
+			a := In[TensordotArgs](c)
+			m, n := len(a.Self.Meta().Shape), len(a.Other.Meta().Shape)
+			dx, dy := a.DimsSelf.Nums(), a.DimsOther.Nums()
 			if len(dx) != len(dy) {
 				refuse(Errorf("both dimension lists should have same length"))
 			}
@@ -501,15 +529,16 @@ func pairReductionRows() []*Op {
 					out = append(out, l)
 				}
 			}
-			return b.Emit(Einsum, string(x)+","+string(y)+"->"+string(out), []Value{c.Value(0), c.Value(1)})
+			return b.Emit(Einsum, string(x)+","+string(y)+"->"+string(out), []Value{a.Self.Value(), a.Other.Value()})
 		}),
 	}
 }
 
 func stdMeanRow() *Op {
 	row := compositeN(StdMean, "std_mean", "(Tensor self, int[]? dim=None, *, Scalar? correction=1, bool keepdim=False) -> (Tensor, Tensor)", TagNotMethod, func(b B, c *Call) []Value {
+		a := In[StdMeanArgs](c)
 		v := b.Emit(Std, c.Args...)
-		return []Value{v, b.Emit(Mean, c.Value(0), c.Args[1], c.Args[3])}
+		return []Value{v, b.Emit(Mean, a.Self.Value(), a.Dim.Arg, a.Keepdim.Arg)}
 	})
 	row.Backward = backOf(func(b B, c *BackwardCall) []Value {
 		g := c.Grads[0]
@@ -526,27 +555,29 @@ func stdMeanRow() *Op {
 func logcumsumexpRow() *Op {
 	row := composite(Logcumsumexp, "logcumsumexp", "(Tensor self, int dim) -> Tensor", 0, nil)
 	row.Decompose = decomp(func(b B, c *Call) Value {
-		if len(c.Tensor(0).Shape) == 0 {
-			return b.Emit(Clone, c.Value(0))
+		a := In[LogcumsumexpArgs](c)
+		if len(a.Self.Meta().Shape) == 0 {
+			return b.Emit(Clone, a.Self.Value())
 		}
 		d := dimOf(c, 1)
-		n := int(sym.Force(c.Tensor(0).Shape[d]))
+		n := int(sym.Force(a.Self.Meta().Shape[d]))
 		// Runs of 2, 4, 8, ... terms: sums relative to one maximum would lose
 		// all that lies a hundred below it. They are rounded once, since the
 		// derivative takes differences of them.
-		x := b.cast(c.Value(0), Float64)
+		x := b.cast(a.Self.Value(), Float64)
 		for run := 1; run < n; run *= 2 {
 			late := b.Emit(Logaddexp, b.slice(x, d, sym.C(run), sym.C(n)), b.slice(x, d, symZero, sym.C(n-run)))
 			x = b.cat(d, b.slice(x, d, symZero, sym.C(run)), late)
 		}
 		if n < 2 {
-			return b.Emit(Clone, c.Value(0))
+			return b.Emit(Clone, a.Self.Value())
 		}
-		return b.cast(x, c.Tensor(0).DType)
+		return b.cast(x, a.Self.Meta().DType)
 	})
 	row.Meta = func(c *Call) ([]Result, error) {
-		m := c.Tensor(0)
-		if _, err := WrapDim(c.Int(1), len(m.Shape)); err != nil {
+		a := In[LogcumsumexpArgs](c)
+		m := a.Self.Meta()
+		if _, err := WrapDim(a.Dim.Int(), len(m.Shape)); err != nil {
 			return nil, err
 		}
 		if !isFloaty(m.DType) {
@@ -555,15 +586,16 @@ func logcumsumexpRow() *Op {
 		return one(NewMeta(m.DType, m.Device, m.Shape)), nil
 	}
 	row.Backward = backOf(func(b B, c *BackwardCall) []Value {
+		a := In[LogcumsumexpArgs](c.Call)
 		g := c.Grads[0]
-		if g == nil || len(c.Tensor(0).Shape) == 0 {
+		if g == nil || len(a.Self.Meta().Shape) == 0 {
 			return []Value{g}
 		}
 		d := []int{dimOf(c.Call, 1)}
 		size := b.log(b.Emit(Abs, g))
 		part := func(side Value) Value {
-			v := b.Emit(Flip, b.sub(b.where(side, size, -inf), b.Emit(Logcumsumexp, c.Value(0), d[0])), d)
-			return b.exp(b.add(b.Emit(Flip, b.Emit(Logcumsumexp, v, d[0]), d), c.Value(0)))
+			v := b.Emit(Flip, b.sub(b.where(side, size, -inf), b.Emit(Logcumsumexp, a.Self.Value(), d[0])), d)
+			return b.exp(b.add(b.Emit(Flip, b.Emit(Logcumsumexp, v, d[0]), d), a.Self.Value()))
 		}
 		return []Value{b.sub(part(b.gt(g, 0.0)), part(b.lt(g, 0.0)))}
 	})

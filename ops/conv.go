@@ -21,7 +21,8 @@ func convRows() []*Op {
 			ID: ConvolutionBackward, Name: "convolution_backward", Tags: TagInternal | TagNotMethod,
 			Schema: "(Tensor grad_output, Tensor input, Tensor weight, int[] stride, int[] padding, int[] dilation, bool transposed, int[] output_padding, int groups, bool[] output_mask) -> (Tensor, Tensor)",
 			Meta: func(c *Call) ([]Result, error) {
-				x, w := c.Tensor(1), c.Tensor(2)
+				a := In[ConvolutionBackwardArgs](c)
+				x, w := a.Input.Meta(), a.Weight.Meta()
 				return []Result{NewMeta(x.DType, x.Device, x.Shape), NewMeta(w.DType, w.Device, w.Shape)}, nil
 			},
 			Backward: backOf(convolutionBackBack),
@@ -36,11 +37,12 @@ func convRows() []*Op {
 // convolutionBackBack is the derivative of a convolution's derivative, which is
 // linear in each of gradient, input and weight: convolutions again.
 func convolutionBackBack(b B, c *BackwardCall) []Value {
+	a := In[ConvolutionBackwardArgs](c.Call)
 	out := []Value{nil, nil, nil}
-	g, x, w := c.Value(0), c.Value(1), c.Value(2)
+	g, x, w := a.GradOutput.Value(), a.Input.Value(), a.Weight.Value()
 	ofInput, ofWeight := c.Grads[0], c.Grads[1]
 	forward := func(x, w Value) Value {
-		return b.Emit(Convolution, x, w, nil, c.Args[3], c.Args[4], c.Args[5], c.Args[6], c.Args[7], c.Args[8])
+		return b.Emit(Convolution, x, w, nil, a.Stride.Arg, a.Padding.Arg, a.Dilation.Arg, a.Transposed.Arg, a.OutputPadding.Arg, a.Groups.Arg)
 	}
 	back := func(x, w Value, which int) Value {
 		mask := []bool{which == 0, which == 1}
@@ -68,14 +70,15 @@ func convolutionBackBack(b B, c *BackwardCall) []Value {
 func convRow(n int) *Op {
 	schema := fmt.Sprintf("(Tensor input, Tensor weight, Tensor? bias=None, int[%d] stride=1, int[%d]|str padding=0, int[%d] dilation=1, int groups=1) -> Tensor", n, n, n)
 	return composite([]ID{Conv1d, Conv2d, Conv3d}[n-1], fmt.Sprintf("conv%dd", n), schema, TagNN|TagNotMethod, func(b B, c *Call) Value {
-		padding := c.Ints(4)
-		x := c.Value(0)
-		if mode, ok := c.Args[4].(string); ok {
-			refuse(checkConvRank(c.Value(0).TensorMeta(), c.Tensor(1), n))
+		a := In[ConvArgs](c)
+		padding := a.Padding.Ints()
+		x := a.Input.Value()
+		if mode, ok := a.Padding.Arg.(string); ok {
+			refuse(checkConvRank(a.Input.Value().TensorMeta(), a.Weight.Meta(), n))
 			x, padding = namedPadding(b, x, mode, c, n)
 		}
 		return batchedConv(b, x, n, func(x Value) Value {
-			return convolvedAs(b, x, c, c.Args[3], padding, c.Args[5], false, make([]sym.Int, n), c.Args[6])
+			return convolvedAs(b, x, c, a.Stride.Arg, padding, a.Dilation.Arg, false, make([]sym.Int, n), a.Groups.Arg)
 		})
 	})
 }
@@ -84,15 +87,16 @@ func convRow(n int) *Op {
 // numbers it is three real ones, as in PyTorch: a of the real parts, b of the
 // imaginary ones and c of their sums give a-b and c-a-b.
 func convolvedAs(b B, x Value, c *Call, rest ...Arg) Value {
+	a := In[InputWeightBiasArgs](c)
 	emit := func(x, w Value, bias Arg) Value {
 		return b.Emit(Convolution, append([]Arg{x, w, bias}, rest...)...)
 	}
 	if !x.TensorMeta().DType.IsComplex() {
-		return emit(x, c.Value(1), c.Args[2])
+		return emit(x, a.Weight.Value(), a.Bias.Arg)
 	}
-	xr, xi, wr, wi := complexPart(b, x, 0), complexPart(b, x, 1), complexPart(b, c.Value(1), 0), complexPart(b, c.Value(1), 1)
+	xr, xi, wr, wi := complexPart(b, x, 0), complexPart(b, x, 1), complexPart(b, a.Weight.Value(), 0), complexPart(b, a.Weight.Value(), 1)
 	var first, last Arg
-	if bias := c.Value(2); bias != nil {
+	if bias := a.Bias.Value(); bias != nil {
 		first, last = complexPart(b, bias, 0), b.add(complexPart(b, bias, 0), complexPart(b, bias, 1))
 	}
 	re, im := emit(xr, wr, first), emit(xi, wi, nil)
@@ -103,6 +107,7 @@ func convolvedAs(b B, x Value, c *Call, rest ...Arg) Value {
 // namedPadding is padding "same" or "valid"; an odd total is padded on the
 // right beforehand.
 func namedPadding(b B, x Value, mode string, c *Call, n int) (Value, []sym.Int) {
+	a := In[ConvArgs](c)
 	pad := make([]sym.Int, n)
 	switch mode {
 	case "valid":
@@ -111,7 +116,7 @@ func namedPadding(b B, x Value, mode string, c *Call, n int) (Value, []sym.Int) 
 	default:
 		refuse(Errorf("Invalid padding string: '%s'", mode))
 	}
-	w, dil, stride := c.Tensor(1), c.Ints(5), c.Ints(3)
+	w, dil, stride := a.Weight.Meta(), a.Dilation.Ints(), a.Stride.Ints()
 	var extra []sym.Int
 	odd := false
 	for i := range n {
@@ -144,8 +149,9 @@ func batchedConv(b B, x Value, n int, f func(Value) Value) Value {
 func convTransposeRow(n int) *Op {
 	schema := fmt.Sprintf("(Tensor input, Tensor weight, Tensor? bias=None, int[%d] stride=1, int[%d] padding=0, int[%d] output_padding=0, int groups=1, int[%d] dilation=1) -> Tensor", n, n, n, n)
 	return composite([]ID{ConvTranspose1d, ConvTranspose2d, ConvTranspose3d}[n-1], fmt.Sprintf("conv_transpose%dd", n), schema, TagNN|TagNotMethod, func(b B, c *Call) Value {
-		return batchedConv(b, c.Value(0), n, func(x Value) Value {
-			return convolvedAs(b, x, c, c.Args[3], c.Args[4], c.Args[7], true, c.Args[5], c.Args[6])
+		a := In[ConvTransposeArgs](c)
+		return batchedConv(b, a.Input.Value(), n, func(x Value) Value {
+			return convolvedAs(b, x, c, a.Stride.Arg, a.Padding.Arg, a.Dilation.Arg, true, a.OutputPadding.Arg, a.Groups.Arg)
 		})
 	})
 }
@@ -174,8 +180,9 @@ func checkGroups(w *TensorMeta, groups sym.Int) error {
 }
 
 func convolutionMeta(c *Call) ([]Result, error) {
-	x, w, bias := c.Tensor(0), c.Tensor(1), c.Tensor(2)
-	transposed, groups := c.Bool(6), c.Int(8)
+	a := In[ConvolutionArgs](c)
+	x, w, bias := a.Input.Meta(), a.Weight.Meta(), a.Bias.Meta()
+	transposed, groups := a.Transposed.Bool(), a.Groups.Int()
 	if len(w.Shape) != len(x.Shape) {
 		return nil, Errorf("Expected %d-dimensional input for %d-dimensional weight %s, but got %d-dimensional input of size %s instead", len(w.Shape), len(w.Shape), ShapeText(w.Shape), len(x.Shape), ShapeText(x.Shape))
 	}
@@ -205,7 +212,7 @@ func convolutionMeta(c *Call) ([]Result, error) {
 		return nil, Errorf("Given transposed=%v, weight of size %s, expected bias to be 1-dimensional with %s elements, but got bias of size %s instead", b2i(transposed), ShapeText(w.Shape), out, ShapeText(bias.Shape))
 	}
 	shape := []sym.Int{x.Shape[0], out}
-	stride, padding, dilation, extra := c.Ints(3), c.Ints(4), c.Ints(5), c.Ints(7)
+	stride, padding, dilation, extra := a.Stride.Ints(), a.Padding.Ints(), a.Dilation.Ints(), a.OutputPadding.Ints()
 	for i := range len(x.Shape) - 2 {
 		if sym.Le(stride[i], symZero) {
 			return nil, Errorf("non-positive stride is not supported")
@@ -269,13 +276,14 @@ func paddedText(x *TensorMeta, padding []sym.Int) string {
 }
 
 func convolutionBack(b B, c *BackwardCall) []Value {
+	a := In[ConvolutionArgs](c.Call)
 	out := []Value{nil, nil, nil}
 	g := c.Grads[0]
 	if g == nil {
 		return out
 	}
 	if c.Needs[0] || c.Needs[1] {
-		gs := b.EmitN(ConvolutionBackward, g, c.Value(0), c.Value(1), c.Args[3], c.Args[4], c.Args[5], c.Args[6], c.Args[7], c.Args[8], []bool{c.Needs[0], c.Needs[1]})
+		gs := b.EmitN(ConvolutionBackward, g, a.Input.Value(), a.Weight.Value(), a.Stride.Arg, a.Padding.Arg, a.Dilation.Arg, a.Transposed.Arg, a.OutputPadding.Arg, a.Groups.Arg, []bool{c.Needs[0], c.Needs[1]})
 		if c.Needs[0] {
 			out[0] = gs[0]
 		}
@@ -283,7 +291,7 @@ func convolutionBack(b B, c *BackwardCall) []Value {
 			out[1] = gs[1]
 		}
 	}
-	if c.Value(2) != nil && c.Needs[2] {
+	if a.Bias.Value() != nil && c.Needs[2] {
 		n := len(g.TensorMeta().Shape)
 		out[2] = b.sum(g, false, append([]int{0}, seq(2, n)...)...)
 	}

@@ -6,10 +6,11 @@ import "tcdbg/ops/sym"
 
 // covariance treats each row as a variable, each column as an observation.
 func covariance(b B, c *Call) Value {
-	if n := len(c.Tensor(0).Shape); n > 2 {
+	in := In[CovArgs](c)
+	if n := len(in.Self.Meta().Shape); n > 2 {
 		refuse(Errorf("cov(): expected input to have two or fewer dimensions but got an input with %d dimensions", n))
 	}
-	x := atLeast(b, c.Value(0), 2)
+	x := atLeast(b, in.Self.Value(), 2)
 	if d := x.TensorMeta().DType; d == Bool {
 		refuse(Errorf("cov(): bool dtype is not supported for input"))
 	}
@@ -20,13 +21,13 @@ func covariance(b B, c *Call) Value {
 	}
 	if w == nil {
 		d := b.sub(x, b.mean(x, true, 1))
-		return b.Emit(Squeeze, b.div(b.mm(d, b.t(b.conj(d))), atLeastZero(b, sym.Sub(n, c.Int(1)))))
+		return b.Emit(Squeeze, b.div(b.mm(d, b.t(b.conj(d))), atLeastZero(b, sym.Sub(n, in.Correction.Int()))))
 	}
 	total := b.sum(w, false)
 	mean := b.div(b.sum(b.mul(x, w), true, 1), total)
-	norm := b.sub(total, c.Args[1])
-	if a := c.Value(3); a != nil && !sym.Is(c.Int(1), 0) {
-		norm = b.sub(total, b.div(b.mul(b.sum(b.mul(w, a), false), c.Args[1]), total))
+	norm := b.sub(total, in.Correction.Arg)
+	if a := in.Aweights.Value(); a != nil && !sym.Is(in.Correction.Int(), 0) {
+		norm = b.sub(total, b.div(b.mul(b.sum(b.mul(w, a), false), in.Correction.Arg), total))
 	}
 	norm = b.where(b.le(norm, 0), scalarLike(norm, 0), norm)
 	d := b.sub(x, mean)

@@ -17,9 +17,10 @@ func cuttingRows() []*Op {
 // gradient estimates derivatives by central differences inside and one-sided
 // ones of the given order on the edges.
 func gradient(b B, c *Call) []Value {
-	m := c.Tensor(0)
+	a := In[GradientArgs](c)
+	m := a.Self.Meta()
 	dims := c.dims(4)
-	if ds := c.Nums(4); len(ds) > 0 {
+	if ds := a.Dim.Nums(); len(ds) > 0 {
 		dims = nil
 		for _, d := range ds {
 			w, err := wrapDim(d, len(m.Shape))
@@ -27,12 +28,12 @@ func gradient(b B, c *Call) []Value {
 			dims = append(dims, w)
 		}
 	}
-	order := c.Num(5)
+	order := a.EdgeOrder.Num()
 	if order != 1 && order != 2 {
 		refuse(Errorf("torch.gradient only supports edge_order=1 and edge_order=2."))
 	}
-	steps, _ := c.Args[2].([]float64)
-	coords := c.Values(3)
+	steps, _ := a.Spacings.Arg.([]float64)
+	coords := a.Coordinates.Values()
 	for i, n := range map[string]int{"spacing": len(steps), "coordinates": len(coords)} {
 		if n > 0 && n != len(dims) {
 			refuse(Errorf("torch.gradient expected spacing to be unspecified, a scalar or it's spacing and dim arguments to have the same length, but got a %s argument of length %d and a dim argument of length %d.", i, n, len(dims)))
@@ -48,12 +49,12 @@ func gradient(b B, c *Call) []Value {
 		case len(steps) > 0:
 			h = steps[i]
 		case len(coords) > 0:
-			out[i] = unevenDifferences(b, c.Value(0), coords[i], d, order)
+			out[i] = unevenDifferences(b, a.Self.Value(), coords[i], d, order)
 			continue
-		case !c.IsNone(1):
-			h = c.Float(1)
+		case !a.Spacing.IsNone():
+			h = a.Spacing.Float()
 		}
-		out[i] = evenDifferences(b, c.Value(0), NumberOf(h), d, order)
+		out[i] = evenDifferences(b, a.Self.Value(), NumberOf(h), d, order)
 	}
 	return out
 }
@@ -118,14 +119,15 @@ func unevenDifferences(b B, x, at Value, d, order int) Value {
 // chunkCat pads each tensor along a dimension to whole chunks, cuts it, and
 // joins the chunks of all tensors.
 func chunkCat(b B, c *Call) Value {
-	xs, n := c.Values(0), c.Num(2)
+	a := In[ChunkCatArgs](c)
+	xs, n := a.Tensors.Values(), a.NumChunks.Num()
 	if len(xs) == 0 {
 		refuse(Errorf("_chunk_cat expects a non-empty input tensor list"))
 	}
 	if n <= 0 {
 		refuse(Errorf("_chunk_cat expects positive num_chunks"))
 	}
-	d := c.Num(1)
+	d := a.Dim.Num()
 	for _, x := range xs {
 		if len(x.TensorMeta().Shape) != len(xs[0].TensorMeta().Shape) && d < 0 {
 			refuse(Errorf("_chunk_cat expects non-negative dim when input tensors have different ndims"))
@@ -163,15 +165,16 @@ func chunkCat(b B, c *Call) Value {
 
 // segmentReduce reduces runs of a dimension, given by lengths or offsets.
 func segmentReduce(b B, c *Call) Value {
-	x, m := c.Value(0), c.Tensor(0)
-	axis, err := wrapDim(c.Num(5), len(m.Shape))
+	a := In[SegmentReduceArgs](c)
+	x, m := a.Data.Value(), a.Data.Meta()
+	axis, err := wrapDim(a.Axis.Num(), len(m.Shape))
 	refuse(err)
-	lengths := c.Value(2)
+	lengths := a.Lengths.Value()
 	switch {
-	case lengths == nil && c.Value(4) == nil:
+	case lengths == nil && a.Offsets.Value() == nil:
 		refuse(Errorf("segment_reduce(): Either lengths or offsets must be defined."))
 	case lengths == nil:
-		o := c.Value(4)
+		o := a.Offsets.Value()
 		n := o.TensorMeta().Shape[axis]
 		lengths = b.sub(b.slice(o, axis, symOne, n), b.slice(o, axis, symZero, sym.Sub(n, symOne)))
 	}
@@ -196,19 +199,20 @@ func segmentReduce(b B, c *Call) Value {
 
 // foldSegments folds the elements x into their segments.
 func foldSegments(b B, c *Call, inside, where, lengths Value, axis int, shape []sym.Int, x Value) Value {
-	m := c.Tensor(0)
-	how, known := map[string]string{"sum": "sum", "mean": "sum", "prod": "prod", "max": "amax", "min": "amin"}[c.Str(1)]
+	a := In[SegmentReduceArgs](c)
+	m := a.Data.Meta()
+	how, known := map[string]string{"sum": "sum", "mean": "sum", "prod": "prod", "max": "amax", "min": "amin"}[a.Reduce.Str()]
 	if !known {
-		refuse(Errorf("Expected one of 'max', 'mean', 'min', 'sum', or 'prod' but got %s", c.Str(1)))
+		refuse(Errorf("Expected one of 'max', 'mean', 'min', 'sum', or 'prod' but got %s", a.Reduce.Str()))
 	}
 	start := map[string]float64{"sum": 0, "prod": 1, "amax": -inf, "amin": inf}[how]
 	out := b.Emit(ScatterReduce, b.full(shape, start, m), axis, where, b.where(inside, x, start), how, true)
 	first := start
-	if !c.IsNone(7) {
-		first = c.Float(7)
+	if !a.Initial.IsNone() {
+		first = a.Initial.Float()
 	}
 	empty := b.eq(lengths, 0)
-	switch c.Str(1) {
+	switch a.Reduce.Str() {
 	case "max":
 		return b.where(b.lt(out, first), first, out)
 	case "min":
@@ -217,7 +221,7 @@ func foldSegments(b B, c *Call, inside, where, lengths Value, axis int, shape []
 		return b.mul(out, first)
 	case "mean":
 		mean := b.div(b.add(out, first), b.cast(b.where(empty, symOne, lengths), m.DType))
-		if c.IsNone(7) {
+		if a.Initial.IsNone() {
 			return b.where(empty, nan, mean)
 		}
 		return b.where(empty, first, mean)

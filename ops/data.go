@@ -36,8 +36,9 @@ func copyRows() []*Op {
 		{
 			ID: Clone, Name: "clone", Schema: "(Tensor self, *, str? memory_format=None) -> Tensor", Tags: TagPointwise,
 			Meta: func(c *Call) ([]Result, error) {
-				m := c.Tensor(0)
-				s, err := formatStrides(m, c.Str(1))
+				a := In[CloneArgs](c)
+				m := a.Self.Meta()
+				s, err := formatStrides(m, a.MemoryFormat.Str())
 				if err != nil {
 					return nil, err
 				}
@@ -48,56 +49,61 @@ func copyRows() []*Op {
 		{
 			ID: Contiguous, Name: "contiguous", Schema: "(Tensor self, *, str memory_format='contiguous_format') -> Tensor", Tags: TagMaybeView | TagNotFunction,
 			Meta: func(c *Call) ([]Result, error) {
-				m := c.Tensor(0)
-				if hasFormat(m, c.Str(1)) {
+				a := In[ContiguousArgs](c)
+				m := a.Self.Meta()
+				if hasFormat(m, a.MemoryFormat.Str()) {
 					return asView(m, m.Shape, m.Stride, m.Offset), nil
 				}
-				s, err := formatStrides(m, c.Str(1))
+				s, err := formatStrides(m, a.MemoryFormat.Str())
 				if err != nil {
 					return nil, err
 				}
 				return one(&TensorMeta{DType: m.DType, Device: m.Device, Shape: m.Shape, Stride: s}), nil
 			},
 			Decompose: decomp(func(b B, c *Call) Value {
-				if hasFormat(c.Tensor(0), c.Str(1)) {
-					return c.Value(0)
+				a := In[ContiguousArgs](c)
+				if hasFormat(a.Self.Meta(), a.MemoryFormat.Str()) {
+					return a.Self.Value()
 				}
-				return b.Emit(Clone, c.Value(0), c.Args[1])
+				return b.Emit(Clone, a.Self.Value(), a.MemoryFormat.Arg)
 			}),
 		},
 		{
 			ID: To, Name: "to", Schema: "(Tensor self, dtype? dtype=None, device? device=None, bool copy=False, str? memory_format=None) -> Tensor", Tags: TagMaybeView | TagNotFunction,
 			Meta: func(c *Call) ([]Result, error) {
-				m := c.Tensor(0)
+				a := In[ToArgs](c)
+				m := a.Self.Meta()
 				if toIsSelf(c, m) {
 					return asView(m, m.Shape, m.Stride, m.Offset), nil
 				}
-				s, err := formatStrides(m, c.Str(4))
+				s, err := formatStrides(m, a.MemoryFormat.Str())
 				if err != nil {
 					return nil, err
 				}
-				return one(&TensorMeta{DType: c.DTypeOr(1, m.DType), Device: c.DeviceOr(2, m.Device), Shape: m.Shape, Stride: s}), nil
+				return one(&TensorMeta{DType: a.DType.Or(m.DType), Device: a.Device.Or(m.Device), Shape: m.Shape, Stride: s}), nil
 			},
 			Decompose: decomp(func(b B, c *Call) Value {
-				m := c.Tensor(0)
+				a := In[ToArgs](c)
+				m := a.Self.Meta()
 				if toIsSelf(c, m) {
-					return c.Value(0)
+					return a.Self.Value()
 				}
-				return b.Emit(ToCopy, c.Value(0), c.DTypeOr(1, m.DType), c.DeviceOr(2, m.Device), c.Args[4])
+				return b.Emit(ToCopy, a.Self.Value(), a.DType.Or(m.DType), a.Device.Or(m.Device), a.MemoryFormat.Arg)
 			}),
 		},
 		{
 			ID: ToCopy, Name: "_to_copy", Schema: "(Tensor self, dtype? dtype=None, device? device=None, str? memory_format=None) -> Tensor", Tags: TagPointwise | TagInternal,
 			Meta: func(c *Call) ([]Result, error) {
-				m := c.Tensor(0)
-				s, err := formatStrides(m, c.Str(3))
+				a := In[ToCopyArgs](c)
+				m := a.Self.Meta()
+				s, err := formatStrides(m, a.MemoryFormat.Str())
 				if err != nil {
 					return nil, err
 				}
-				return one(&TensorMeta{DType: c.DTypeOr(1, m.DType), Device: c.DeviceOr(2, m.Device), Shape: m.Shape, Stride: s}), nil
+				return one(&TensorMeta{DType: a.DType.Or(m.DType), Device: a.Device.Or(m.Device), Shape: m.Shape, Stride: s}), nil
 			},
 			Backward: backOf(func(b B, c *BackwardCall) []Value {
-				m := c.Tensor(0)
+				m := In[ToCopyArgs](c.Call).Self.Meta()
 				if c.Grads[0] == nil || !isFloaty(m.DType) {
 					return []Value{nil}
 				}
@@ -108,7 +114,7 @@ func copyRows() []*Op {
 		{
 			ID: Item, Name: "item", Schema: "(Tensor self) -> Scalar", Tags: TagDataDependent | TagNoGrad | TagNotFunction,
 			Meta: func(c *Call) ([]Result, error) {
-				m := c.Tensor(0)
+				m := In[ItemArgs](c).Self.Meta()
 				if sym.Ne(numel(m.Shape), symOne) {
 					return nil, Errorf("a Tensor with %s elements cannot be converted to Scalar", numel(m.Shape))
 				}
@@ -118,7 +124,8 @@ func copyRows() []*Op {
 		{
 			ID: Copy, Name: "copy", Schema: "(Tensor self, Tensor src, bool non_blocking=False) -> Tensor", Tags: TagPointwise | TagNotFunction,
 			Meta: func(c *Call) ([]Result, error) {
-				m, src := c.Tensor(0), c.Tensor(1)
+				a := In[CopyArgs](c)
+				m, src := a.Self.Meta(), a.Src.Meta()
 				if s, err := broadcast2(m.Shape, src.Shape); err != nil || !equalShape(s, m.Shape) {
 					return nil, expandError(src.Shape, m.Shape)
 				}
@@ -131,8 +138,9 @@ func copyRows() []*Op {
 				return g
 			}),
 			Decompose: decomp(func(b B, c *Call) Value {
-				m, src := c.Tensor(0), c.Value(1)
-				if c.Tensor(1).DType != m.DType {
+				a := In[CopyArgs](c)
+				m, src := a.Self.Meta(), a.Src.Value()
+				if a.Src.Meta().DType != m.DType {
 					src = b.Emit(To, src, m.DType)
 				}
 				return b.Emit(Clone, b.Emit(Expand, src, m.Shape))
@@ -148,29 +156,31 @@ func copyRows() []*Op {
 				return b.sum(g, false)
 			}),
 			Decompose: decomp(func(b B, c *Call) Value {
-				v := c.Args[1]
-				if x := c.Value(1); x != nil {
-					return b.Emit(Copy, c.Value(0), x)
+				a := In[FillArgs](c)
+				v := a.Value.Arg
+				if x := a.Value.Value(); x != nil {
+					return b.Emit(Copy, a.Self.Value(), x)
 				}
-				return b.Emit(FullLike, c.Value(0), v)
+				return b.Emit(FullLike, a.Self.Value(), v)
 			}),
 		},
 		{
 			ID: Zero, Name: "zero", Schema: selfOnly, Tags: TagPointwise | TagNotFunction, Meta: selfLike, Backward: zeroBack(),
-			Decompose: decomp(func(b B, c *Call) Value { return b.Emit(ZerosLike, c.Value(0)) }),
+			Decompose: decomp(func(b B, c *Call) Value { return b.Emit(ZerosLike, In[ZeroArgs](c).Self.Value()) }),
 		},
 	}
 }
 
 func selfLike(c *Call) ([]Result, error) {
-	m := c.Tensor(0)
+	m := In[SelfArgs](c).Self.Meta()
 	return one(&TensorMeta{DType: m.DType, Device: m.Device, Shape: m.Shape, Stride: LikeStrides(m)}), nil
 }
 
 // toIsSelf reports whether a conversion changes nothing.
 func toIsSelf(c *Call, m *TensorMeta) bool {
-	return c.DTypeOr(1, m.DType) == m.DType && c.DeviceOr(2, m.Device) == m.Device && !c.Bool(3) &&
-		(c.Str(4) == "" || c.Str(4) == "preserve_format" || hasFormat(m, c.Str(4)))
+	a := In[ToArgs](c)
+	return a.DType.Or(m.DType) == m.DType && a.Device.Or(m.Device) == m.Device && !a.Copy.Bool() &&
+		(a.MemoryFormat.Str() == "" || a.MemoryFormat.Str() == "preserve_format" || hasFormat(m, a.MemoryFormat.Str()))
 }
 
 func joinRows() []*Op {
@@ -178,13 +188,14 @@ func joinRows() []*Op {
 		{
 			ID: Cat, Name: "cat", Schema: "(Tensor[] tensors, int dim=0) -> Tensor", Tags: TagNotMethod, Meta: catMeta,
 			Backward: backOf(func(b B, c *BackwardCall) []Value {
-				xs := c.Values(0)
+				a := In[CatArgs](c.Call)
+				xs := a.Tensors.Values()
 				out := make([]Value, len(xs))
 				g := c.Grads[0]
 				if g == nil {
 					return out
 				}
-				d, _ := WrapDim(c.Int(1), len(g.TensorMeta().Shape))
+				d, _ := WrapDim(a.Dim.Int(), len(g.TensorMeta().Shape))
 				at := symZero
 				for i, x := range xs {
 					m := x.TensorMeta()
@@ -202,12 +213,13 @@ func joinRows() []*Op {
 		{
 			ID: Stack, Name: "stack", Schema: "(Tensor[] tensors, int dim=0) -> Tensor", Tags: TagNotMethod,
 			Meta: func(c *Call) ([]Result, error) {
-				xs := c.Values(0)
+				a := In[StackArgs](c)
+				xs := a.Tensors.Values()
 				if len(xs) == 0 {
 					return nil, Errorf("stack expects a non-empty TensorList")
 				}
 				m := xs[0].TensorMeta()
-				d, err := WrapDim(c.Int(1), len(m.Shape)+1)
+				d, err := WrapDim(a.Dim.Int(), len(m.Shape)+1)
 				if err != nil {
 					return nil, err
 				}
@@ -221,8 +233,9 @@ func joinRows() []*Op {
 				return one(NewMeta(dt, m.Device, inserted(m.Shape, d, sym.C(len(xs))))), nil
 			},
 			Decompose: decomp(func(b B, c *Call) Value {
-				xs := c.Values(0)
-				d, _ := WrapDim(c.Int(1), len(xs[0].TensorMeta().Shape)+1)
+				a := In[StackArgs](c)
+				xs := a.Tensors.Values()
+				d, _ := WrapDim(a.Dim.Int(), len(xs[0].TensorMeta().Shape)+1)
 				wide := make([]Value, len(xs))
 				for i, x := range xs {
 					wide[i] = b.unsqueeze(x, d)
@@ -237,7 +250,8 @@ func joinRows() []*Op {
 func skipped(m *TensorMeta) bool { return len(m.Shape) == 1 && sym.Is(m.Shape[0], 0) }
 
 func catMeta(c *Call) ([]Result, error) {
-	xs := c.Values(0)
+	a := In[CatArgs](c)
+	xs := a.Tensors.Values()
 	if len(xs) == 0 {
 		return nil, Errorf("torch.cat(): expected a non-empty list of Tensors")
 	}
@@ -257,7 +271,7 @@ func catMeta(c *Call) ([]Result, error) {
 		first = ins[0]
 	}
 	n := len(first.Shape)
-	d, err := WrapDim(c.Int(1), n)
+	d, err := WrapDim(a.Dim.Int(), n)
 	if err != nil {
 		return nil, err
 	}

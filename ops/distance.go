@@ -8,14 +8,15 @@ import "tcdbg/ops/sym"
 func distanceRows() []*Op {
 	return []*Op{
 		loss(Pdist, "pdist", "(Tensor input, Scalar p=2) -> Tensor", func(b B, c *Call) Value {
-			m := c.Tensor(0)
+			a := In[PdistArgs](c)
+			m := a.Input.Meta()
 			if len(m.Shape) != 2 {
 				refuse(Errorf("pdist only supports 2D tensors, got: %dD", len(m.Shape)))
 			}
 			if !m.DType.IsFloat() {
 				refuse(Errorf("pdist only supports floating-point dtypes"))
 			}
-			if c.Float(1) < 0 {
+			if a.P.Float() < 0 {
 				refuse(Errorf("pdist only supports non-negative p values"))
 			}
 			n := int(sym.Force(m.Shape[0]))
@@ -26,11 +27,11 @@ func distanceRows() []*Op {
 				}
 			}
 			if len(left) == 0 {
-				none := b.slice(c.Value(0), 0, symZero, symZero) // part of the tape
+				none := b.slice(a.Input.Value(), 0, symZero, symZero) // part of the tape
 				return b.sum(none, false, 1)
 			}
-			pick := func(idx []int) Value { return b.Emit(IndexSelect, c.Value(0), 0, intTensor(b, idx, len(idx))) }
-			return b.Emit(Norm, b.sub(pick(left), pick(right)), c.Args[1], 1)
+			pick := func(idx []int) Value { return b.Emit(IndexSelect, a.Input.Value(), 0, intTensor(b, idx, len(idx))) }
+			return b.Emit(Norm, b.sub(pick(left), pick(right)), a.P.Arg, 1)
 		}),
 	}
 }

@@ -36,7 +36,8 @@ func indexByte(s []byte, c byte) int {
 }
 
 func einsum(b B, c *Call) Value {
-	terms, out := parseEinsum(c.Str(0), c.Values(1))
+	a := In[EinsumArgs](c)
+	terms, out := parseEinsum(a.Equation.Str(), a.Operands.Values())
 	for i := range terms {
 		terms[i] = diagonals(b, terms[i])
 	}

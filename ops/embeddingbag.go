@@ -11,37 +11,38 @@ func embeddingBagRows() []*Op {
 }
 
 func embeddingBag(b B, c *Call) Value {
-	idx, im, w := c.Value(0), c.Tensor(0), c.Tensor(1)
+	a := In[EmbeddingBagArgs](c)
+	idx, im, w := a.Input.Value(), a.Input.Meta(), a.Weight.Meta()
 	if len(w.Shape) != 2 {
 		refuse(Errorf("embedding_bag: expected weight to be a matrix, but got size %s", ShapeText(w.Shape)))
 	}
-	mode := c.Str(6)
+	mode := a.Mode.Str()
 	switch mode {
 	case "sum", "mean", "max":
 	default:
 		refuse(&Error{Kind: "ValueError", Msg: "mode has to be one of sum, mean or max"})
 	}
-	scales := c.Value(8)
+	scales := a.PerSampleWeights.Value()
 	if scales != nil && mode != "sum" {
 		refuse(&Error{Kind: "NotImplementedError", Msg: "embedding_bag: per_sample_weights was not None. per_sample_weights is only supported for mode='sum' (got mode='" + mode + "'). Please open a feature request on GitHub."})
 	}
-	if c.Bool(5) && mode == "max" {
+	if a.ScaleGradByFreq.Bool() && mode == "max" {
 		refuse(&Error{Kind: "ValueError", Msg: "max mode does not support scaling the gradient by the frequency"})
 	}
-	if c.Bool(7) {
+	if a.Sparse.Bool() {
 		refuse(Errorf("embedding_bag: sparse gradients are not supported"))
 	}
 	n := numel(im.Shape)
 	bags, bag := bagOfEach(b, c, n)
 	flat := b.reshape(idx, n)
-	if !c.IsNone(3) {
-		renormRows(b, c.Value(1), flat, c.Args[3], c.Args[4])
+	if !a.MaxNorm.IsNone() {
+		renormRows(b, a.Weight.Value(), flat, a.MaxNorm.Arg, a.NormType.Arg)
 	}
-	args := []Arg{flat, c.Value(1), c.Args[10], nil, 2.0, c.Args[5]}
+	args := []Arg{flat, a.Weight.Value(), a.PaddingIdx.Arg, nil, 2.0, a.ScaleGradByFreq.Arg}
 	rows := b.Emit(Embedding, args...)
 	counted := b.full([]sym.Int{n}, 1, NewMeta(Bool, w.Device, nil))
-	if !c.IsNone(10) {
-		pad := c.Int(10)
+	if !a.PaddingIdx.IsNone() {
+		pad := a.PaddingIdx.Int()
 		if sym.Lt(pad, symZero) {
 			pad = sym.Add(pad, w.Shape[0])
 		}
@@ -60,8 +61,9 @@ func embeddingBag(b B, c *Call) Value {
 
 // bagOfEach returns the number of bags and the bag of each index.
 func bagOfEach(b B, c *Call, n sym.Int) (count sym.Int, bag Value) {
-	m := c.Tensor(0)
-	offsets := c.Value(2)
+	a := In[EmbeddingBagArgs](c)
+	m := a.Input.Meta()
+	offsets := a.Offsets.Value()
 	switch {
 	case len(m.Shape) == 2 && offsets != nil:
 		refuse(&Error{Kind: "ValueError", Msg: "if input is 2D, then offsets has to be None, as input is treated is a mini-batch of fixed length sequences. However, found offsets of type Tensor"})
@@ -72,11 +74,11 @@ func bagOfEach(b B, c *Call, n sym.Int) (count sym.Int, bag Value) {
 		refuse(&Error{Kind: "ValueError", Msg: "input has to be 1D or 2D Tensor, but got Tensor of dimension " + itoa(len(m.Shape))})
 	case offsets == nil:
 		refuse(&Error{Kind: "ValueError", Msg: "offsets has to be a 1D Tensor but got None"})
-	case len(c.Tensor(2).Shape) != 1:
+	case len(a.Offsets.Meta().Shape) != 1:
 		refuse(&Error{Kind: "ValueError", Msg: "offsets has to be a 1D Tensor"})
 	}
-	count = c.Tensor(2).Shape[0]
-	if c.Bool(9) {
+	count = a.Offsets.Meta().Shape[0]
+	if a.IncludeLastOffset.Bool() {
 		count = sym.Sub(count, symOne)
 		offsets = b.slice(offsets, 0, symZero, count)
 	}

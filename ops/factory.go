@@ -25,27 +25,29 @@ func sizedRow(id ID, name string, tags Tag, dec func(b B, c *Call, d DType) Valu
 	row := &Op{
 		ID: id, Name: name, Schema: "(int[] size, " + factoryTail, Tags: TagFactory | TagNotMethod | TagNoGrad | tags,
 		Meta: func(c *Call) ([]Result, error) {
-			if err := checkSizes(c.Ints(0)); err != nil {
+			a := In[FactoryArgs](c)
+			if err := checkSizes(a.Size.Ints()); err != nil {
 				return nil, err
 			}
-			d := c.DTypeOr(1, Float32)
+			d := a.DType.Or(Float32)
 			if tags.Has(TagRandom) && !isFloaty(d) {
 				return nil, &Error{Kind: "NotImplementedError", Msg: `"` + name + `" not implemented for '` + d.ScalarType() + "'"}
 			}
-			m := NewMeta(d, c.DeviceOr(2, CPU), c.Ints(0))
-			m.RequiresGrad = c.Bool(3)
+			m := NewMeta(d, a.Device.Or(CPU), a.Size.Ints())
+			m.RequiresGrad = a.RequiresGrad.Bool()
 			return one(m), nil
 		},
 	}
 	if dec != nil {
-		row.Decompose = decomp(func(b B, c *Call) Value { return dec(b, c, c.DTypeOr(1, Float32)) })
+		row.Decompose = decomp(func(b B, c *Call) Value { return dec(b, c, In[SizeDTypeArgs](c).DType.Or(Float32)) })
 	}
 	return row
 }
 
 func constantDecomp(v float64) func(b B, c *Call, d DType) Value {
 	return func(b B, c *Call, d DType) Value {
-		return b.Emit(Full, c.Args[0], scalarOf(d, v), d, c.Args[2], c.Args[3])
+		a := In[FactoryArgs](c)
+		return b.Emit(Full, a.Size.Arg, scalarOf(d, v), d, a.Device.Arg, a.RequiresGrad.Arg)
 	}
 }
 
@@ -54,11 +56,12 @@ func factoryRows() []*Op {
 		{
 			ID: Full, Name: "full", Schema: "(int[] size, Scalar fill_value, " + factoryTail, Tags: TagFactory | TagNotMethod | TagNoGrad,
 			Meta: func(c *Call) ([]Result, error) {
-				if err := checkSizes(c.Ints(0)); err != nil {
+				a := In[FullArgs](c)
+				if err := checkSizes(a.Size.Ints()); err != nil {
 					return nil, err
 				}
-				m := NewMeta(c.DTypeOr(2, scalarDType(c.Args[1])), c.DeviceOr(3, CPU), c.Ints(0))
-				m.RequiresGrad = c.Bool(4)
+				m := NewMeta(a.DType.Or(scalarDType(a.FillValue.Arg)), a.Device.Or(CPU), a.Size.Ints())
+				m.RequiresGrad = a.RequiresGrad.Bool()
 				return one(m), nil
 			},
 		},
@@ -81,63 +84,70 @@ func patternRows() []*Op {
 		{
 			ID: Linspace, Name: "linspace", Schema: "(Scalar start, Scalar end, int steps, " + factoryTail, Tags: TagFactory | TagNotMethod | TagNoGrad,
 			Meta: func(c *Call) ([]Result, error) {
-				if sym.Lt(c.Int(2), symZero) {
+				a := In[LinspaceArgs](c)
+				if sym.Lt(a.Steps.Int(), symZero) {
 					return nil, Errorf("number of steps must be non-negative")
 				}
-				m := NewMeta(c.DTypeOr(3, Float32), c.DeviceOr(4, CPU), []sym.Int{c.Int(2)})
-				m.RequiresGrad = c.Bool(5)
+				m := NewMeta(a.DType.Or(Float32), a.Device.Or(CPU), []sym.Int{a.Steps.Int()})
+				m.RequiresGrad = a.RequiresGrad.Bool()
 				return one(m), nil
 			},
 		},
 		{
 			ID: Eye, Name: "eye", Schema: "(int n, int? m=None, " + factoryTail, Tags: TagFactory | TagNotMethod | TagNoGrad,
 			Meta: func(c *Call) ([]Result, error) {
+				a := In[EyeArgs](c)
 				size := eyeSize(c)
 				for i, name := range []string{"n", "m"} {
 					if sym.Lt(size[i], symZero) {
 						return nil, Errorf("%s must be greater or equal to 0, got %s", name, size[i])
 					}
 				}
-				m := NewMeta(c.DTypeOr(2, Float32), c.DeviceOr(3, CPU), size)
-				m.RequiresGrad = c.Bool(4)
+				m := NewMeta(a.DType.Or(Float32), a.Device.Or(CPU), size)
+				m.RequiresGrad = a.RequiresGrad.Bool()
 				return one(m), nil
 			},
 			Decompose: decomp(func(b B, c *Call) Value {
+				a := In[EyeArgs](c)
 				size := eyeSize(c)
-				like := NewMeta(Int64, c.DeviceOr(3, CPU), nil)
+				like := NewMeta(Int64, a.Device.Or(CPU), nil)
 				hit := b.eq(b.unsqueeze(b.arange(size[0], like), 1), b.arange(size[1], like))
-				return b.cast(hit, c.DTypeOr(2, Float32))
+				return b.cast(hit, a.DType.Or(Float32))
 			}),
 		},
 		dynamicWhen(func(c *Call) bool { return sym.Is(c.Int(1), -1) }, composite(OneHot, "one_hot", "(Tensor input, int num_classes) -> Tensor", TagNN|TagNotMethod|TagNoGrad, func(b B, c *Call) Value {
-			m := c.Tensor(0)
+			a := In[OneHotArgs](c)
+			m := a.Input.Meta()
 			if m.DType != Int64 {
 				refuse(Errorf("one_hot is only applicable to index tensor of type LongTensor."))
 			}
-			if sym.Lt(c.Int(1), symOne) {
-				refuse(Errorf("one_hot: num_classes must be given and positive, got %s", c.Int(1)))
+			if sym.Lt(a.NumClasses.Int(), symOne) {
+				refuse(Errorf("one_hot: num_classes must be given and positive, got %s", a.NumClasses.Int()))
 			}
-			hit := b.eq(b.unsqueeze(b.Emit(ClassIndex, c.Value(0), c.Int(1)), len(m.Shape)), b.arange(c.Int(1), m))
+			hit := b.eq(b.unsqueeze(b.Emit(ClassIndex, a.Input.Value(), a.NumClasses.Int()), len(m.Shape)), b.arange(a.NumClasses.Int(), m))
 			return b.cast(hit, Int64)
 		})),
 		{ // the classes of one_hot, refused where one is out of range: a comparison would give zeros
 			ID: ClassIndex, Name: "_class_index", Schema: "(Tensor input, int num_classes) -> Tensor", Tags: TagInternal | TagNotMethod | TagNoGrad,
 			Meta: func(c *Call) ([]Result, error) {
-				m := c.Tensor(0)
+				m := In[ClassIndexArgs](c).Input.Meta()
 				return one(NewMeta(m.DType, m.Device, m.Shape)), nil
 			},
 		},
 		composite(NewZeros, "new_zeros", "(Tensor self, int[] size, "+factoryTail, TagNotFunction|TagNoGrad, func(b B, c *Call) Value {
-			m := c.Tensor(0)
-			return b.Emit(Zeros, c.Args[1], c.DTypeOr(2, m.DType), c.DeviceOr(3, m.Device), c.Args[4])
+			a := In[NewZerosArgs](c)
+			m := a.Self.Meta()
+			return b.Emit(Zeros, a.Size.Arg, a.DType.Or(m.DType), a.Device.Or(m.Device), a.RequiresGrad.Arg)
 		}),
 		composite(NewOnes, "new_ones", "(Tensor self, int[] size, "+factoryTail, TagNotFunction|TagNoGrad, func(b B, c *Call) Value {
-			m := c.Tensor(0)
-			return b.Emit(Ones, c.Args[1], c.DTypeOr(2, m.DType), c.DeviceOr(3, m.Device), c.Args[4])
+			a := In[NewOnesArgs](c)
+			m := a.Self.Meta()
+			return b.Emit(Ones, a.Size.Arg, a.DType.Or(m.DType), a.Device.Or(m.Device), a.RequiresGrad.Arg)
 		}),
 		composite(NewFull, "new_full", "(Tensor self, int[] size, Scalar fill_value, "+factoryTail, TagNotFunction|TagNoGrad, func(b B, c *Call) Value {
-			m := c.Tensor(0)
-			return b.Emit(Full, c.Args[1], c.Args[2], c.DTypeOr(3, m.DType), c.DeviceOr(4, m.Device), c.Args[5])
+			a := In[NewFullArgs](c)
+			m := a.Self.Meta()
+			return b.Emit(Full, a.Size.Arg, a.FillValue.Arg, a.DType.Or(m.DType), a.Device.Or(m.Device), a.RequiresGrad.Arg)
 		}),
 	}
 }
@@ -155,22 +165,25 @@ func dynamicWhen(dynamic func(c *Call) bool, row *Op) *Op {
 }
 
 func eyeSize(c *Call) []sym.Int {
-	if c.IsNone(1) {
-		return []sym.Int{c.Int(0), c.Int(0)}
+	a := In[EyeArgs](c)
+	if a.M.IsNone() {
+		return []sym.Int{a.N.Int(), a.N.Int()}
 	}
-	return []sym.Int{c.Int(0), c.Int(1)}
+	return []sym.Int{a.N.Int(), a.M.Int()}
 }
 
 // ArangeBounds returns start, end and step of a call of arange, whose single
 // argument is the end.
 func ArangeBounds(c *Call) (start, end, step Arg) {
-	if c.IsNone(1) {
-		return sym.Int{}, c.Args[0], c.Args[2]
+	a := In[ArangeArgs](c)
+	if a.End.IsNone() {
+		return sym.Int{}, a.Start.Arg, a.Step.Arg
 	}
-	return c.Args[0], c.Args[1], c.Args[2]
+	return a.Start.Arg, a.End.Arg, a.Step.Arg
 }
 
 func arangeMeta(c *Call) ([]Result, error) {
+	in := In[ArangeArgs](c)
 	start, end, step := ArangeBounds(c)
 	d := Int64
 	for _, a := range []Arg{start, end, step} {
@@ -182,8 +195,8 @@ func arangeMeta(c *Call) ([]Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := NewMeta(c.DTypeOr(3, d), c.DeviceOr(4, CPU), []sym.Int{n})
-	m.RequiresGrad = c.Bool(5)
+	m := NewMeta(in.DType.Or(d), in.Device.Or(CPU), []sym.Int{n})
+	m.RequiresGrad = in.RequiresGrad.Bool()
 	return one(m), nil
 }
 
@@ -232,7 +245,7 @@ func likeRow(id ID, name, args string, at int, tags Tag, dec func(b B, c *Call, 
 	row := &Op{
 		ID: id, Name: name, Schema: "(Tensor self, " + args + likeTail, Tags: TagNotMethod | TagNoGrad | tags,
 		Meta: func(c *Call) ([]Result, error) {
-			m := c.Tensor(0)
+			m := In[SelfArgs](c).Self.Meta()
 			s, err := formatStrides(m, c.Str(at+3))
 			if err != nil {
 				return nil, err
@@ -242,7 +255,7 @@ func likeRow(id ID, name, args string, at int, tags Tag, dec func(b B, c *Call, 
 	}
 	if dec != nil {
 		row.Decompose = decomp(func(b B, c *Call) Value {
-			m := c.Tensor(0)
+			m := In[SelfArgs](c).Self.Meta()
 			return dec(b, c, NewMeta(c.DTypeOr(at, m.DType), c.DeviceOr(at+1, m.Device), m.Shape))
 		})
 	}
@@ -254,10 +267,12 @@ func likeRows() []*Op {
 		likeRow(FullLike, "full_like", "Scalar fill_value, ", 2, 0, nil),
 		likeRow(EmptyLike, "empty_like", "", 1, 0, nil),
 		likeRow(ZerosLike, "zeros_like", "", 1, 0, func(b B, c *Call, m *TensorMeta) Value {
-			return b.Emit(FullLike, c.Value(0), scalarOf(m.DType, 0), m.DType, m.Device, c.Args[3], c.Args[4])
+			a := In[FilledLikeArgs](c)
+			return b.Emit(FullLike, a.Self.Value(), scalarOf(m.DType, 0), m.DType, m.Device, a.RequiresGrad.Arg, a.MemoryFormat.Arg)
 		}),
 		likeRow(OnesLike, "ones_like", "", 1, 0, func(b B, c *Call, m *TensorMeta) Value {
-			return b.Emit(FullLike, c.Value(0), scalarOf(m.DType, 1), m.DType, m.Device, c.Args[3], c.Args[4])
+			a := In[FilledLikeArgs](c)
+			return b.Emit(FullLike, a.Self.Value(), scalarOf(m.DType, 1), m.DType, m.Device, a.RequiresGrad.Arg, a.MemoryFormat.Arg)
 		}),
 	}
 }

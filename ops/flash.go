@@ -33,15 +33,16 @@ type flash struct {
 }
 
 func newFlash(b B, c *Call) *flash {
-	f := &flash{b: b, half: c.Tensor(0).DType, k0: c.Tensor(1), v0: c.Tensor(2), scale: attentionScale(c, 6)}
+	a := In[FlashAttentionArgs](c)
+	f := &flash{b: b, half: a.Query.Meta().DType, k0: a.Key.Meta(), v0: a.Value.Meta(), scale: attentionScale(c, 6)}
 	wide := OpMath(f.half)
-	f.q, f.k, f.v, f.mask = b.cast(c.Value(0), wide), b.cast(c.Value(1), wide), b.cast(c.Value(2), wide), c.Value(5)
+	f.q, f.k, f.v, f.mask = b.cast(a.Query.Value(), wide), b.cast(a.Key.Value(), wide), b.cast(a.Value.Value(), wide), a.AttnMask.Value()
 	if n := len(f.k0.Shape); sym.Ne(f.q.TensorMeta().Shape[n-3], f.k0.Shape[n-3]) {
 		f.group = true
 		f.k, f.v = groupedHeads(b, f.q, f.k), groupedHeads(b, f.q, f.v)
 	}
 	f.small = smallProduct(f.q.TensorMeta(), f.k.TensorMeta())
-	if c.Bool(4) {
+	if a.IsCausal.Bool() {
 		f.mask = causalMask(b, f.q, f.k)
 	}
 	return f
@@ -102,7 +103,7 @@ func (f *flash) backward(c *BackwardCall) []Value {
 	gk := f.shared(b.mul(b.Emit(Matmul, turned(reduced), f.q), f.scale), f.k0)
 	var gm Value
 	if c.Needs[5] {
-		gm = b.back(gs, c.Tensor(5))
+		gm = b.back(gs, In[FlashAttentionArgs](c.Call).AttnMask.Meta())
 	}
 	return []Value{b.cast(gq, f.half), gk, gv, gm}
 }

@@ -10,7 +10,7 @@ func histogramRows() []*Op {
 		ID: Histogram, Name: "histogram", Tags: TagNoGrad,
 		Schema: "(Tensor self, Operand bins=100, *, float[]? range=None, Tensor? weight=None, bool density=False) -> (Tensor hist, Tensor bin_edges)",
 		Meta: func(c *Call) ([]Result, error) {
-			m := c.Tensor(0)
+			m := In[HistogramArgs](c).Self.Meta()
 			if err := checkHistogram(c); err != nil {
 				return nil, err
 			}
@@ -26,9 +26,10 @@ func histogramRows() []*Op {
 
 // histogramBins is the number of bins, one less than there are edges.
 func histogramBins(c *Call) (sym.Int, error) {
+	a := In[HistogramArgs](c)
 	bins := symZero
-	if edges := c.Tensor(1); edges == nil {
-		n, ok := c.Args[1].(sym.Int)
+	if edges := a.Bins.Meta(); edges == nil {
+		n, ok := a.Bins.Arg.(sym.Int)
 		if !ok {
 			return n, &Error{Kind: "TypeError", Msg: "histogram(): argument 'bins' must be a tensor or an integer"}
 		}
@@ -50,14 +51,15 @@ func histogramBins(c *Call) (sym.Int, error) {
 
 // checkHistogram checks the types, the range and the weights.
 func checkHistogram(c *Call) error {
-	m := c.Tensor(0)
+	a := In[HistogramArgs](c)
+	m := a.Self.Meta()
 	if m.DType != Float32 && m.DType != Float64 {
 		return &Error{Kind: "NotImplementedError", Msg: `"histogramdd" not implemented for '` + m.DType.ScalarType() + "'"}
 	}
-	if edges := c.Tensor(1); edges != nil && edges.DType != m.DType {
+	if edges := a.Bins.Meta(); edges != nil && edges.DType != m.DType {
 		return Errorf("torch.histogramdd: input tensor and bins tensors should have the same dtype, but got input with dtype %s and bins for dimension 0 with dtype %s", m.DType, edges.DType)
 	}
-	if w := c.Tensor(3); w != nil {
+	if w := a.Weight.Meta(); w != nil {
 		if w.DType != m.DType {
 			return Errorf("torch.histogramdd: if weight tensor is provided, input tensor and weight tensor should have the same dtype, but got input(%s), and weight(%s)", m.DType, w.DType)
 		}
@@ -65,8 +67,8 @@ func checkHistogram(c *Call) error {
 			return Errorf("torch.histogramdd: if weight tensor is provided it should have the same shape as the input tensor excluding its innermost dimension, but got input with shape %s and weight with shape %s", ShapeText(append(cloneInts(m.Shape), symOne)), ShapeText(w.Shape))
 		}
 	}
-	if r, given := c.Args[2].([]float64); given {
-		if c.Tensor(1) != nil {
+	if r, given := a.Range.Arg.([]float64); given {
+		if a.Bins.Meta() != nil {
 			return &Error{Kind: "TypeError", Msg: "histogram(): a range goes with a number of bins, not with a tensor of edges"}
 		}
 		return CheckHistogramRange(r...)

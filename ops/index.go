@@ -26,8 +26,9 @@ func gatherRows() []*Op {
 		{
 			ID: Gather, Name: "gather", Schema: "(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor",
 			Meta: func(c *Call) ([]Result, error) {
-				m, idx := c.Tensor(0), c.Tensor(2)
-				d, err := WrapDim(c.Int(1), len(m.Shape))
+				a := In[GatherArgs](c)
+				m, idx := a.Self.Meta(), a.Index.Meta()
+				d, err := WrapDim(a.Dim.Int(), len(m.Shape))
 				if err != nil {
 					return nil, err
 				}
@@ -45,17 +46,19 @@ func gatherRows() []*Op {
 				return contiguousLike(m, idx.Shape), nil
 			},
 			Backward: backOf(func(b B, c *BackwardCall) []Value {
+				a := In[GatherArgs](c.Call)
 				if c.Grads[0] == nil {
 					return []Value{nil, nil}
 				}
-				return []Value{b.Emit(ScatterAdd, b.zeros(likeGrad(c, c.Grads[0])), c.Args[1], c.Value(2), c.Grads[0]), nil}
+				return []Value{b.Emit(ScatterAdd, b.zeros(likeGrad(c, c.Grads[0])), a.Dim.Arg, a.Index.Value(), c.Grads[0]), nil}
 			}),
 		},
 		{
 			ID: IndexSelect, Name: "index_select", Schema: "(Tensor self, int dim, Tensor index) -> Tensor",
 			Meta: func(c *Call) ([]Result, error) {
-				m, idx := c.Tensor(0), c.Tensor(2)
-				d, err := WrapDim(c.Int(1), len(m.Shape))
+				a := In[IndexSelectArgs](c)
+				m, idx := a.Self.Meta(), a.Index.Meta()
+				d, err := WrapDim(a.Dim.Int(), len(m.Shape))
 				if err != nil {
 					return nil, err
 				}
@@ -71,14 +74,15 @@ func gatherRows() []*Op {
 				return contiguousLike(m, replaced(m.Shape, d, numel(idx.Shape))), nil
 			},
 			Backward: backOf(func(b B, c *BackwardCall) []Value {
+				a := In[IndexSelectArgs](c.Call)
 				g := c.Grads[0]
 				if g == nil {
 					return []Value{nil, nil}
 				}
-				if len(c.Tensor(0).Shape) == 0 {
+				if len(a.Self.Meta().Shape) == 0 {
 					return []Value{g, nil}
 				}
-				return []Value{b.Emit(IndexAdd, b.zeros(likeGrad(c, g)), c.Args[1], c.Value(2), g), nil}
+				return []Value{b.Emit(IndexAdd, b.zeros(likeGrad(c, g)), a.Dim.Arg, a.Index.Value(), g), nil}
 			}),
 		},
 	}
@@ -97,14 +101,16 @@ func sameAsSelf(check func(c *Call) error) func(*Call) ([]Result, error) {
 }
 
 func checkDim1(c *Call) error {
-	_, err := WrapDim(c.Int(1), len(c.Tensor(0).Shape))
+	a := In[IndexAddArgs](c)
+	_, err := WrapDim(a.Dim.Int(), len(a.Self.Meta().Shape))
 	return err
 }
 
 // checkScatter checks (self, dim, index, src).
 func checkScatter(c *Call) error {
-	m, idx := c.Tensor(0), c.Tensor(2)
-	d, err := WrapDim(c.Int(1), len(m.Shape))
+	a := In[ScatterSrcArgs](c)
+	m, idx := a.Self.Meta(), a.Index.Meta()
+	d, err := WrapDim(a.Dim.Int(), len(m.Shape))
 	if err != nil {
 		return err
 	}
@@ -114,7 +120,7 @@ func checkScatter(c *Call) error {
 	if max(len(m.Shape), 1) != max(len(idx.Shape), 1) && !sym.Is(numel(idx.Shape), 0) {
 		return Errorf("Index tensor must have the same number of dimensions as self tensor")
 	}
-	src := c.Tensor(3)
+	src := a.Src.Meta()
 	if src != nil && src.DType != m.DType {
 		return Errorf("%s(): Expected self.dtype to be equal to src.dtype", c.Op.Name)
 	}
@@ -141,16 +147,17 @@ func scatterRows() []*Op {
 		{
 			ID: Scatter, Name: "scatter", Schema: "(Tensor self, int dim, Tensor index, Operand src) -> Tensor", Meta: sameAsSelf(checkScatter),
 			Backward: backOf(func(b B, c *BackwardCall) []Value {
+				a := In[ScatterArgs](c.Call)
 				out := []Value{nil, nil, nil}
 				g := c.Grads[0]
 				if g == nil {
 					return out
 				}
 				if c.Needs[0] {
-					out[0] = b.Emit(Scatter, g, c.Args[1], c.Value(2), scalarLike(g, 0))
+					out[0] = b.Emit(Scatter, g, a.Dim.Arg, a.Index.Value(), scalarLike(g, 0))
 				}
 				if c.Needs[3] {
-					out[2] = b.Emit(Gather, g, c.Args[1], c.Value(2))
+					out[2] = b.Emit(Gather, g, a.Dim.Arg, a.Index.Value())
 				}
 				return out
 			}),
@@ -158,6 +165,7 @@ func scatterRows() []*Op {
 		{
 			ID: ScatterAdd, Name: "scatter_add", Schema: "(Tensor self, int dim, Tensor index, Tensor src) -> Tensor", Meta: sameAsSelf(checkScatter),
 			Backward: backOf(func(b B, c *BackwardCall) []Value {
+				a := In[ScatterAddArgs](c.Call)
 				out := []Value{nil, nil, nil}
 				g := c.Grads[0]
 				if g == nil {
@@ -165,7 +173,7 @@ func scatterRows() []*Op {
 				}
 				out[0] = g
 				if c.Needs[3] {
-					out[2] = b.Emit(Gather, g, c.Args[1], c.Value(2))
+					out[2] = b.Emit(Gather, g, a.Dim.Arg, a.Index.Value())
 				}
 				return out
 			}),
@@ -173,21 +181,23 @@ func scatterRows() []*Op {
 		{
 			ID: IndexAdd, Name: "index_add", Schema: "(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor",
 			Meta: sameAsSelf(func(c *Call) error {
+				a := In[IndexAddArgs](c)
 				if err := checkDim1(c); err != nil {
 					return err
 				}
-				if src := c.Tensor(3); src.DType != c.Tensor(0).DType {
-					return Errorf("index_add_(): self (%s) and source (%s) must have the same scalar type", c.Tensor(0).DType.ScalarType(), src.DType.ScalarType())
+				if src := a.Source.Meta(); src.DType != a.Self.Meta().DType {
+					return Errorf("index_add_(): self (%s) and source (%s) must have the same scalar type", a.Self.Meta().DType.ScalarType(), src.DType.ScalarType())
 				}
-				if len(c.Tensor(2).Shape) > 1 {
-					return IndexErrorf("index_add_(): Index is supposed to be a vector, but got dim: %d with type: %s and size: %s", len(c.Tensor(2).Shape), c.Tensor(2).DType.ScalarType(), ShapeText(c.Tensor(2).Shape))
+				if len(a.Index.Meta().Shape) > 1 {
+					return IndexErrorf("index_add_(): Index is supposed to be a vector, but got dim: %d with type: %s and size: %s", len(a.Index.Meta().Shape), a.Index.Meta().DType.ScalarType(), ShapeText(a.Index.Meta().Shape))
 				}
 				if err := checkSource(c, "source"); err != nil {
 					return err
 				}
-				return checkIndexType("index_add_", c.Tensor(2))
+				return checkIndexType("index_add_", a.Index.Meta())
 			}),
 			Backward: backOf(func(b B, c *BackwardCall) []Value {
+				a := In[IndexAddArgs](c.Call)
 				out := []Value{nil, nil, nil}
 				g := c.Grads[0]
 				if g == nil {
@@ -195,27 +205,30 @@ func scatterRows() []*Op {
 				}
 				out[0] = g
 				if c.Needs[3] {
-					src := c.Tensor(3)
-					picked := b.Emit(IndexSelect, g, c.Args[1], c.Value(2))
-					out[2] = timesAlpha(b, view2(b, picked, src.Shape), c.Args[4])
+					src := a.Source.Meta()
+					picked := b.Emit(IndexSelect, g, a.Dim.Arg, a.Index.Value())
+					out[2] = timesAlpha(b, view2(b, picked, src.Shape), a.Alpha.Arg)
 				}
 				return out
 			}),
 		},
 		composite(ScatterBy, "scatter.reduce", "(Tensor self, int dim, Tensor index, Operand src, *, str reduce) -> Tensor", TagInternal, scatterBy),
 		placeRow(SliceScatter, "slice_scatter", "(Tensor self, Tensor src, int dim=0, int? start=None, int? end=None, int step=1) -> Tensor", func(b B, c *Call, x Value) Value {
-			return b.Emit(Slice, x, c.Args[2], c.Args[3], c.Args[4], c.Args[5])
+			a := In[SliceScatterArgs](c)
+			return b.Emit(Slice, x, a.Dim.Arg, a.Start.Arg, a.End.Arg, a.Step.Arg)
 		}),
 		placeRow(SelectScatter, "select_scatter", "(Tensor self, Tensor src, int dim, int index) -> Tensor", func(b B, c *Call, x Value) Value {
-			return b.Emit(Select, x, c.Args[2], c.Args[3])
+			a := In[SelectScatterArgs](c)
+			return b.Emit(Select, x, a.Dim.Arg, a.Index.Arg)
 		}),
 	}
 }
 
 // checkSource checks that (self, dim, index, source) fit together.
 func checkSource(c *Call, name string) error {
-	m, idx, src := c.Tensor(0), c.Tensor(2), c.Tensor(3)
-	d, err := WrapDim(c.Int(1), len(m.Shape))
+	a := In[IndexSourceArgs](c)
+	m, idx, src := a.Self.Meta(), a.Index.Meta(), a.Source.Meta()
+	d, err := WrapDim(a.Dim.Int(), len(m.Shape))
 	if err != nil {
 		return err
 	}
@@ -240,16 +253,17 @@ func checkSource(c *Call, name string) error {
 
 // scatterBy is scatter that adds or multiplies.
 func scatterBy(b B, c *Call) Value {
-	how, known := map[string]string{"add": "sum", "multiply": "prod"}[c.Str(4)]
+	a := In[ScatterByArgs](c)
+	how, known := map[string]string{"add": "sum", "multiply": "prod"}[a.Reduce.Str()]
 	if !known {
 		refuse(Errorf("reduce argument must be either add or multiply."))
 	}
-	src := c.Value(3)
+	src := a.Src.Value()
 	if src == nil {
-		m := c.Tensor(0)
-		src = b.full(c.Tensor(2).Shape, numberAs(m.DType, c.Args[3]), m)
+		m := a.Self.Meta()
+		src = b.full(a.Index.Meta().Shape, numberAs(m.DType, a.Src.Arg), m)
 	}
-	return b.Emit(ScatterReduce, c.Value(0), c.Args[1], c.Value(2), src, how, true)
+	return b.Emit(ScatterReduce, a.Self.Value(), a.Dim.Arg, a.Index.Value(), src, how, true)
 }
 
 // placeRow is a copy of argument 0 with a part, seen through view, replaced by
@@ -258,7 +272,7 @@ func placeRow(id ID, name, schema string, view func(b B, c *Call, x Value) Value
 	return &Op{
 		ID: id, Name: name, Schema: schema,
 		Meta: func(c *Call) ([]Result, error) {
-			m := c.Tensor(0)
+			m := In[SelfArgs](c).Self.Meta()
 			return contiguousLike(m, m.Shape), nil
 		},
 		Backward: backOf(func(b B, c *BackwardCall) []Value {
@@ -268,7 +282,7 @@ func placeRow(id ID, name, schema string, view func(b B, c *Call, x Value) Value
 				return out
 			}
 			if c.Needs[0] {
-				args := append([]Arg{g, b.zeros(c.Tensor(1))}, c.Args[2:]...)
+				args := append([]Arg{g, b.zeros(In[SelfSrcArgs](c.Call).Src.Meta())}, c.Args[2:]...)
 				out[0] = b.Emit(id, args...)
 			}
 			if c.Needs[1] {
@@ -284,8 +298,9 @@ func reorderRows() []*Op {
 		{
 			ID: Flip, Name: "flip", Schema: "(Tensor self, int[] dims) -> Tensor",
 			Meta: func(c *Call) ([]Result, error) {
-				m := c.Tensor(0)
-				if _, err := wrapDims(c.Ints(1), len(m.Shape), false); err != nil {
+				a := In[FlipArgs](c)
+				m := a.Self.Meta()
+				if _, err := wrapDims(a.Dims.Ints(), len(m.Shape), false); err != nil {
 					return nil, err
 				}
 				return selfLike(c)
@@ -294,7 +309,7 @@ func reorderRows() []*Op {
 				if c.Grads[0] == nil {
 					return []Value{nil}
 				}
-				return []Value{b.Emit(Flip, c.Grads[0], c.Args[1])}
+				return []Value{b.Emit(Flip, c.Grads[0], In[FlipArgs](c.Call).Dims.Arg)}
 			}),
 		},
 	}

@@ -103,7 +103,7 @@ func inPlaceMeta(f *Op, c *Call) ([]Result, error) {
 	if err != nil || f.Tags.Has(TagView) {
 		return res, err
 	}
-	self, out := c.Tensor(0), res[0].(*TensorMeta)
+	self, out := In[SelfArgs](c).Self.Meta(), res[0].(*TensorMeta)
 	if f.ID == FloatPower && self.DType != out.DType {
 		return nil, Errorf("the base given to float_power_ has dtype %s but the operation's result requires dtype %s", self.DType.ScalarType(), out.DType.ScalarType())
 	}

@@ -35,10 +35,11 @@ func checkMatrix(name string, m *TensorMeta, square bool) error {
 func matrixRow(id ID, name, schema string, square bool, shapes func(c *Call, m *TensorMeta) []Result, back func(b B, c *BackwardCall) []Value) *Op {
 	row := &Op{ID: id, Name: name, Schema: schema, Tags: TagNotMethod}
 	row.Meta = func(c *Call) ([]Result, error) {
-		if err := checkMatrix(row.Name, c.Tensor(0), square); err != nil {
+		a := In[SelfArgs](c)
+		if err := checkMatrix(row.Name, a.Self.Meta(), square); err != nil {
 			return nil, err
 		}
-		return shapes(c, c.Tensor(0)), nil
+		return shapes(c, a.Self.Meta()), nil
 	}
 	if back != nil {
 		row.Backward = backOf(back)
@@ -88,15 +89,17 @@ func factorRows() []*Op {
 			return []Result{m.batched(n, n), m.of(Int32)}
 		}, choleskyBack),
 		firstOf(LinalgCholesky, "linalg.cholesky", "(Tensor self, *, bool upper=False) -> Tensor", 0, func(b B, c *Call) []Value {
-			return b.EmitN(CholeskyEx, c.Args[0], c.Args[1], true)
+			a := In[LinalgCholeskyArgs](c)
+			return b.EmitN(CholeskyEx, a.Self.Arg, a.Upper.Arg, true)
 		}),
 		firstOf(Cholesky, "cholesky", "(Tensor self, bool upper=False) -> Tensor", 0, func(b B, c *Call) []Value {
-			return b.EmitN(CholeskyEx, c.Args[0], c.Args[1], true)
+			a := In[CholeskyArgs](c)
+			return b.EmitN(CholeskyEx, a.Self.Arg, a.Upper.Arg, true)
 		}),
 		matrixRow(LinalgQr, "linalg.qr", "(Tensor self, str mode='reduced') -> (Tensor Q, Tensor R)", false, func(c *Call, m *TensorMeta) []Result {
 			rows, cols := matrixSize(m)
 			k := sym.Min(rows, cols)
-			switch c.Str(1) {
+			switch In[LinalgQrArgs](c).Mode.Str() {
 			case "complete":
 				return []Result{m.batched(rows, rows), m.batched(rows, cols)}
 			case "r":
@@ -116,7 +119,7 @@ func householderRow() *Op {
 		if sym.Lt(rows, cols) {
 			refuse(Errorf("torch.linalg.householder_product: input.shape[-2] must be greater than or equal to input.shape[-1]"))
 		}
-		t := c.Tensor(1)
+		t := In[HouseholderProductArgs](c).Tau.Meta()
 		if len(t.Shape) != len(m.Shape)-1 {
 			refuse(Errorf("torch.linalg.householder_product: Expected tau to have one dimension less than input, but got tau.ndim equal to %d and input.ndim is equal to %d", len(t.Shape), len(m.Shape)))
 		}
@@ -127,14 +130,15 @@ func householderRow() *Op {
 	}, nil)
 	row.Tags &^= TagNoGrad
 	row.Decompose = decomp(func(b B, c *Call) Value {
-		m, k := c.Tensor(0), c.Tensor(1).Shape
+		a := In[HouseholderProductArgs](c)
+		m, k := a.Input.Meta(), a.Tau.Meta().Shape
 		rows, cols := matrixSize(m)
 		eye := b.Emit(Eye, rows, cols, m.DType)
-		vs := b.add(b.Emit(Tril, c.Value(0), -1), eye)
+		vs := b.add(b.Emit(Tril, a.Input.Value(), -1), eye)
 		q := expandIf(b, eye, m.Shape)
 		for i := int(sym.Force(k[len(k)-1])) - 1; i >= 0; i-- {
 			v := column2(b, b.sel(vs, -1, sym.C(i)))
-			tau := column2(b, column2(b, b.sel(c.Value(1), -1, sym.C(i))))
+			tau := column2(b, column2(b, b.sel(a.Tau.Value(), -1, sym.C(i))))
 			q = b.sub(q, b.mul(tau, dotm(b, v, dotm(b, mt(b, v), q))))
 		}
 		return q
@@ -161,7 +165,7 @@ func choleskyBack(b B, c *BackwardCall) []Value {
 		return []Value{nil}
 	}
 	l := c.Outs[0]
-	if c.Bool(1) {
+	if In[CholeskyExArgs](c.Call).Upper.Bool() {
 		g, l = mt(b, g), mt(b, l)
 	}
 	p := lowerHalf(b, dotm(b, mt(b, l), g))
@@ -173,16 +177,17 @@ func choleskyBack(b B, c *BackwardCall) []Value {
 // qrBack is the derivative of the reduced factorization of a matrix that is
 // at least as tall as wide.
 func qrBack(b B, c *BackwardCall) []Value {
+	a := In[LinalgQrArgs](c.Call)
 	gq, gr := c.Grads[0], c.Grads[1]
 	if gq == nil && gr == nil {
 		return []Value{nil}
 	}
-	m := c.Tensor(0)
+	m := a.Self.Meta()
 	rows, cols := matrixSize(m)
 	switch {
-	case c.Str(1) == "r":
+	case a.Mode.Str() == "r":
 		refuse(Errorf("The derivative of linalg.qr depends on Q, which is not computed when mode='r'. Please use linalg.qr(A, mode='reduced') if you are going to require gradients"))
-	case sym.Lt(rows, cols) || c.Str(1) == "complete" && sym.Ne(rows, cols):
+	case sym.Lt(rows, cols) || a.Mode.Str() == "complete" && sym.Ne(rows, cols):
 		refuse(Errorf("The QR decomposition is not differentiable when mode='complete' and nrows > ncols, nor for nrows < ncols"))
 	}
 	q, r := c.Outs[0], c.Outs[1]
@@ -211,44 +216,49 @@ func solveRows() []*Op {
 	return []*Op{
 		{
 			ID: SolveTriangular, Name: "linalg.solve_triangular", Schema: "(Tensor self, Tensor other, bool upper, bool left=True, bool unitriangular=False) -> Tensor", Tags: TagNotMethod,
-			Meta: func(c *Call) ([]Result, error) { return solvedMeta("linalg.solve_triangular", c, c.Bool(3), false) },
+			Meta: func(c *Call) ([]Result, error) {
+				return solvedMeta("linalg.solve_triangular", c, In[SolveTriangularArgs](c).Left.Bool(), false)
+			},
 			Backward: backOf(func(b B, c *BackwardCall) []Value {
+				in := In[SolveTriangularArgs](c.Call)
 				g := c.Grads[0]
 				if g == nil {
 					return []Value{nil, nil}
 				}
-				a, x, left := c.Value(0), c.Outs[0], c.Bool(3)
-				gb := b.Emit(SolveTriangular, mt(b, a), g, !c.Bool(2), left, c.Args[4])
+				a, x, left := in.Self.Value(), c.Outs[0], in.Left.Bool()
+				gb := b.Emit(SolveTriangular, mt(b, a), g, !in.Upper.Bool(), left, in.Unitriangular.Arg)
 				ga := b.neg(dotm(b, gb, mt(b, x)))
 				if !left {
 					ga = b.neg(dotm(b, mt(b, x), gb))
 				}
 				tri, k := Tril, 0
-				if c.Bool(2) {
+				if in.Upper.Bool() {
 					tri = Triu
 				}
-				if c.Bool(4) {
+				if in.Unitriangular.Bool() {
 					k = -1
-					if c.Bool(2) {
+					if in.Upper.Bool() {
 						k = 1
 					}
 				}
-				return []Value{b.sumTo(b.Emit(tri, ga, k), c.Tensor(0).Shape), b.sumTo(gb, c.Tensor(1).Shape)}
+				return []Value{b.sumTo(b.Emit(tri, ga, k), in.Self.Meta().Shape), b.sumTo(gb, in.Other.Meta().Shape)}
 			}),
 		},
 		{
 			ID: SolveEx, Name: "linalg.solve_ex", Schema: "(Tensor self, Tensor other, *, bool left=True, bool check_errors=False) -> (Tensor result, Tensor info)", Tags: TagNotMethod,
 			Meta: func(c *Call) ([]Result, error) {
-				res, err := solvedMeta("linalg.solve", c, c.Bool(2), true)
+				a := In[SolveExArgs](c)
+				res, err := solvedMeta("linalg.solve", c, a.Left.Bool(), true)
 				if err != nil {
 					return nil, err
 				}
-				return append(res, c.Tensor(0).of(Int32)), nil
+				return append(res, a.Self.Meta().of(Int32)), nil
 			},
 			Backward: backOf(solveBack),
 		},
 		firstOf(LinalgSolve, "linalg.solve", "(Tensor self, Tensor other, *, bool left=True) -> Tensor", 0, func(b B, c *Call) []Value {
-			return b.EmitN(SolveEx, c.Args[0], c.Args[1], c.Args[2], true)
+			a := In[LinalgSolveArgs](c)
+			return b.EmitN(SolveEx, a.Self.Arg, a.Other.Arg, a.Left.Arg, true)
 		}),
 		matrixRow(InvEx, "linalg.inv_ex", "(Tensor self, *, bool check_errors=False) -> (Tensor inverse, Tensor info)", true, func(c *Call, m *TensorMeta) []Result {
 			n, _ := matrixSize(m)
@@ -260,8 +270,8 @@ func solveRows() []*Op {
 			t := mt(b, c.Outs[0])
 			return []Value{b.neg(dotm(b, t, c.Grads[0], t))}
 		}),
-		firstOf(LinalgInv, "linalg.inv", "(Tensor self) -> Tensor", 0, func(b B, c *Call) []Value { return b.EmitN(InvEx, c.Args[0], true) }),
-		firstOf(Inverse, "inverse", selfOnly, 0, func(b B, c *Call) []Value { return b.EmitN(InvEx, c.Args[0], true) }),
+		firstOf(LinalgInv, "linalg.inv", "(Tensor self) -> Tensor", 0, func(b B, c *Call) []Value { return b.EmitN(InvEx, In[LinalgInvArgs](c).Self.Arg, true) }),
+		firstOf(Inverse, "inverse", selfOnly, 0, func(b B, c *Call) []Value { return b.EmitN(InvEx, In[InverseArgs](c).Self.Arg, true) }),
 		matrixRow(LinalgDet, "linalg.det", "(Tensor self) -> Tensor", true, func(c *Call, m *TensorMeta) []Result { return one(m.batched()) }, func(b B, c *BackwardCall) []Value {
 			if c.Grads[0] == nil {
 				return []Value{nil}
@@ -284,13 +294,15 @@ func solveRows() []*Op {
 		}),
 		choleskySolveRow(),
 		composite(CholeskyInverse, "cholesky_inverse", "(Tensor self, bool upper=False) -> Tensor", TagNotMethod, func(b B, c *Call) Value {
-			m := c.Tensor(0)
+			a := In[CholeskyInverseArgs](c)
+			m := a.Self.Meta()
 			refuse(checkMatrix("cholesky_inverse", m, true))
 			n, _ := matrixSize(m)
-			return b.Emit(CholeskySolve, b.expand(b.Emit(Eye, n, nil, m.DType), m.Shape), c.Value(0), c.Args[1])
+			return b.Emit(CholeskySolve, b.expand(b.Emit(Eye, n, nil, m.DType), m.Shape), a.Self.Value(), a.Upper.Arg)
 		}),
 		composite(LinalgTensorinv, "linalg.tensorinv", "(Tensor self, int ind=2) -> Tensor", TagNotMethod, func(b B, c *Call) Value {
-			m, k := c.Tensor(0), c.Num(1)
+			a := In[LinalgTensorinvArgs](c)
+			m, k := a.Self.Meta(), a.Ind.Num()
 			if k <= 0 {
 				refuse(Errorf("Expected a strictly positive integer for 'ind'"))
 			}
@@ -299,13 +311,14 @@ func solveRows() []*Op {
 			if sym.Ne(numel(left), numel(right)) {
 				refuse(Errorf("Expected self to satisfy the requirement prod(self.shape[ind:]) == prod(self.shape[:ind]), but got %s != %s", numel(right), numel(left)))
 			}
-			inverse := b.Emit(LinalgInv, b.reshape(c.Value(0), numel(left), numel(right)))
+			inverse := b.Emit(LinalgInv, b.reshape(a.Self.Value(), numel(left), numel(right)))
 			return b.reshape(inverse, append(cloneInts(right), left...)...)
 		}),
 		composite(LinalgTensorsolve, "linalg.tensorsolve", "(Tensor self, Tensor other, int[]? dims=None) -> Tensor", TagNotMethod, func(b B, c *Call) Value {
-			a, y := c.Value(0), c.Tensor(1)
-			if dims := c.Nums(2); len(dims) > 0 {
-				to := seq(len(c.Tensor(0).Shape)-len(dims), len(c.Tensor(0).Shape))
+			in := In[LinalgTensorsolveArgs](c)
+			a, y := in.Self.Value(), in.Other.Meta()
+			if dims := in.Dims.Nums(); len(dims) > 0 {
+				to := seq(len(in.Self.Meta().Shape)-len(dims), len(in.Self.Meta().Shape))
 				a = b.Emit(Movedim, a, dims, to)
 			}
 			right := a.TensorMeta().Shape[len(y.Shape):]
@@ -313,7 +326,7 @@ func solveRows() []*Op {
 				refuse(Errorf("Expected self to satisfy the requirement prod(self.shape[other.ndim:]) == prod(self.shape[:other.ndim]), but got %s != %s", numel(right), n))
 			}
 			n := numel(right)
-			x := b.Emit(LinalgSolve, b.reshape(a, n, n), b.reshape(c.Value(1), n))
+			x := b.Emit(LinalgSolve, b.reshape(a, n, n), b.reshape(in.Other.Value(), n))
 			return b.reshape(x, right...)
 		}),
 	}
@@ -323,27 +336,29 @@ func solveRows() []*Op {
 // gradient is that of a full matrix, as in PyTorch.
 func choleskySolveRow() *Op {
 	row := composite(CholeskySolve, "cholesky_solve", "(Tensor self, Tensor input2, bool upper=False) -> Tensor", TagNotMethod, func(b B, c *Call) Value {
-		l := c.Value(1)
-		if c.Bool(2) {
+		a := In[CholeskySolveArgs](c)
+		l := a.Input2.Value()
+		if a.Upper.Bool() {
 			l = mt(b, l)
 		}
-		y := b.Emit(SolveTriangular, l, c.Value(0), false)
+		y := b.Emit(SolveTriangular, l, a.Self.Value(), false)
 		return b.Emit(SolveTriangular, mt(b, l), y, true)
 	})
 	row.Backward = backOf(func(b B, c *BackwardCall) []Value {
+		a := In[CholeskySolveArgs](c.Call)
 		g := c.Grads[0]
 		if g == nil {
 			return []Value{nil, nil}
 		}
-		l := c.Value(1)
-		gb := b.Emit(CholeskySolve, g, l, c.Args[2])
+		l := a.Input2.Value()
+		gb := b.Emit(CholeskySolve, g, l, a.Upper.Arg)
 		common := dotm(b, gb, mt(b, c.Outs[0]))
 		common = b.add(common, mt(b, common))
 		gl := b.neg(dotm(b, common, l))
-		if c.Bool(2) {
+		if a.Upper.Bool() {
 			gl = b.neg(dotm(b, l, common))
 		}
-		return []Value{b.sumTo(gb, c.Tensor(0).Shape), b.sumTo(gl, c.Tensor(1).Shape)}
+		return []Value{b.sumTo(gb, a.Self.Meta().Shape), b.sumTo(gl, a.Input2.Meta().Shape)}
 	})
 	return row
 }
@@ -358,7 +373,8 @@ func vectorRight(a, y *TensorMeta) bool {
 
 // solvedMeta is the rule of the solution X of AX = B or XA = B.
 func solvedMeta(name string, c *Call, left, vectors bool) ([]Result, error) {
-	a, y := c.Tensor(0), c.Tensor(1)
+	in := In[SelfOtherArgs](c)
+	a, y := in.Self.Meta(), in.Other.Meta()
 	if err := checkMatrix(name, a, true); err != nil {
 		return nil, err
 	}
@@ -395,29 +411,31 @@ func solvedMeta(name string, c *Call, left, vectors bool) ([]Result, error) {
 
 // solveBack: gB solves with A transposed, gA is -gB X^T.
 func solveBack(b B, c *BackwardCall) []Value {
+	in := In[SolveExArgs](c.Call)
 	g := c.Grads[0]
 	if g == nil {
 		return []Value{nil, nil}
 	}
-	a, x := c.Value(0), c.Outs[0]
-	vector := vectorRight(c.Tensor(0), c.Tensor(1))
-	gb := b.EmitN(SolveEx, mt(b, a), g, c.Args[2])[0]
+	a, x := in.Self.Value(), c.Outs[0]
+	vector := vectorRight(in.Self.Meta(), in.Other.Meta())
+	gb := b.EmitN(SolveEx, mt(b, a), g, in.Left.Arg)[0]
 	var ga Value
 	switch {
 	case vector:
 		ga = b.neg(b.mul(column2(b, gb), row2(b, x)))
-	case c.Bool(2):
+	case in.Left.Bool():
 		ga = b.neg(dotm(b, gb, mt(b, x)))
 	default:
 		ga = b.neg(dotm(b, mt(b, x), gb))
 	}
-	return []Value{b.sumTo(ga, c.Tensor(0).Shape), b.sumTo(gb, c.Tensor(1).Shape)}
+	return []Value{b.sumTo(ga, in.Self.Meta().Shape), b.sumTo(gb, in.Other.Meta().Shape)}
 }
 
 // detBack is d A^-T, where d is the gradient of the logarithm.
 func detBack(b B, c *BackwardCall, d Value) Value {
-	n, _ := matrixSize(c.Tensor(0))
+	a := In[SelfArgs](c.Call)
+	n, _ := matrixSize(a.Self.Meta())
 	d = column2(b, column2(b, d))
-	eye := b.Emit(Eye, n, nil, c.Tensor(0).DType)
-	return b.EmitN(SolveEx, mt(b, c.Value(0)), b.mul(eye, d))[0]
+	eye := b.Emit(Eye, n, nil, a.Self.Meta().DType)
+	return b.EmitN(SolveEx, mt(b, a.Self.Value()), b.mul(eye, d))[0]
 }

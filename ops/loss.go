@@ -27,20 +27,23 @@ const pairLoss = "(Tensor input, Tensor target, bool? size_average=None, bool? r
 func lossRows() []*Op {
 	pair := func(id ID, name, extra string, at int, f func(b B, c *Call, d Value) Value) *Op {
 		return loss(id, name, pairLoss+extra+") -> Tensor", func(b B, c *Call) Value {
-			return reduction(b, f(b, c, b.sub(c.Value(0), c.Value(1))), c.Str(4))
+			a := In[SmoothLossArgs](c)
+			return reduction(b, f(b, c, b.sub(a.Input.Value(), a.Target.Value())), a.Reduction.Str())
 		})
 	}
 	return []*Op{
 		loss(MseLoss, "mse_loss", pairLoss+", Tensor? weight=None) -> Tensor", func(b B, c *Call) Value {
-			d := b.sq(b.sub(c.Value(0), c.Value(1)))
-			return weightedLoss(b, d, c.Value(5), c.Str(4))
+			a := In[MseLossArgs](c)
+			d := b.sq(b.sub(a.Input.Value(), a.Target.Value()))
+			return weightedLoss(b, d, a.Weight.Value(), a.Reduction.Str())
 		}),
 		loss(L1Loss, "l1_loss", pairLoss+", Tensor? weight=None) -> Tensor", func(b B, c *Call) Value {
-			d := b.Emit(Abs, b.sub(c.Value(0), c.Value(1)))
-			return weightedLoss(b, d, c.Value(5), c.Str(4))
+			a := In[L1LossArgs](c)
+			d := b.Emit(Abs, b.sub(a.Input.Value(), a.Target.Value()))
+			return weightedLoss(b, d, a.Weight.Value(), a.Reduction.Str())
 		}),
 		pair(SmoothL1Loss, "smooth_l1_loss", ", float beta=1.0", 5, func(b B, c *Call, d Value) Value {
-			beta := c.Float(5)
+			beta := In[SmoothLossArgs](c).Beta.Float()
 			a := b.Emit(Abs, d)
 			if beta < 0 {
 				refuse(Errorf("smooth_l1_loss does not support negative values for beta."))
@@ -51,39 +54,44 @@ func lossRows() []*Op {
 			return b.where(b.lt(a, beta), b.div(b.mul(b.sq(d), 0.5), beta), b.sub(a, 0.5*beta))
 		}),
 		loss(HuberLoss, "huber_loss", "(Tensor input, Tensor target, str reduction='mean', float delta=1.0, Tensor? weight=None) -> Tensor", func(b B, c *Call) Value {
-			delta := c.Float(3)
+			in := In[HuberLossArgs](c)
+			delta := in.Delta.Float()
 			if delta <= 0 {
 				refuse(Errorf("huber_loss does not support non-positive values for delta."))
 			}
-			d := b.sub(c.Value(0), c.Value(1))
+			d := b.sub(in.Input.Value(), in.Target.Value())
 			a := b.Emit(Abs, d)
 			l := b.where(b.le(a, delta), b.mul(b.sq(d), 0.5), b.mul(b.sub(a, 0.5*delta), delta))
-			return weightedLoss(b, l, c.Value(4), c.Str(2))
+			return weightedLoss(b, l, in.Weight.Value(), in.Reduction.Str())
 		}),
 		loss(KlDiv, "kl_div", pairLoss+", bool log_target=False) -> Tensor", klDiv),
 		loss(NllLoss, "nll_loss", "(Tensor input, Tensor target, Tensor? weight=None, bool? size_average=None, int ignore_index=-100, bool? reduce=None, str reduction='mean') -> Tensor", func(b B, c *Call) Value {
-			return nllLoss(b, c.Value(0), c.Value(1), c.Value(2), c.Int(4), c.Str(6), 0)
+			a := In[NllLossArgs](c)
+			return nllLoss(b, a.Input.Value(), a.Target.Value(), a.Weight.Value(), a.IgnoreIndex.Int(), a.Reduction.Str(), 0)
 		}),
 		loss(CrossEntropy, "cross_entropy", "(Tensor input, Tensor target, Tensor? weight=None, bool? size_average=None, int ignore_index=-100, bool? reduce=None, str reduction='mean', float label_smoothing=0.0) -> Tensor", crossEntropy),
 		loss(MarginRankingLoss, "margin_ranking_loss", "(Tensor input1, Tensor input2, Tensor target, float margin=0, bool? size_average=None, bool? reduce=None, str reduction='mean') -> Tensor", func(b B, c *Call) Value {
-			n := [3]int{len(c.Tensor(0).Shape), len(c.Tensor(1).Shape), len(c.Tensor(2).Shape)}
+			a := In[MarginRankingLossArgs](c)
+			n := [3]int{len(a.Input1.Meta().Shape), len(a.Input2.Meta().Shape), len(a.Target.Meta().Shape)}
 			if n[0] != n[1] || n[0] != n[2] {
-				refuse(Errorf("margin_ranking_loss : All input tensors should have same dimension but got sizes: input1: %s, input2: %s, target: %s ", ShapeText(c.Tensor(0).Shape), ShapeText(c.Tensor(1).Shape), ShapeText(c.Tensor(2).Shape)))
+				refuse(Errorf("margin_ranking_loss : All input tensors should have same dimension but got sizes: input1: %s, input2: %s, target: %s ", ShapeText(a.Input1.Meta().Shape), ShapeText(a.Input2.Meta().Shape), ShapeText(a.Target.Meta().Shape)))
 			}
-			d := b.mul(b.neg(c.Value(2)), b.sub(c.Value(0), c.Value(1)))
-			return reduction(b, b.Emit(ClampMin, b.add(d, c.Args[3]), 0), c.Str(6))
+			d := b.mul(b.neg(a.Target.Value()), b.sub(a.Input1.Value(), a.Input2.Value()))
+			return reduction(b, b.Emit(ClampMin, b.add(d, a.Margin.Arg), 0), a.Reduction.Str())
 		}),
 		loss(CosineSimilarity, "cosine_similarity", "(Tensor x1, Tensor x2, int dim=1, float eps=1e-08) -> Tensor", cosineSimilarity),
 		composite(Cdist, "cdist", "(Tensor x1, Tensor x2, Scalar p=2, str? compute_mode=None) -> Tensor", TagNN|TagNotMethod, func(b B, c *Call) Value {
-			n1, n2 := len(c.Tensor(0).Shape), len(c.Tensor(1).Shape)
+			a := In[CdistArgs](c)
+			n1, n2 := len(a.X1.Meta().Shape), len(a.X2.Meta().Shape)
 			if n1 < 2 || n2 < 2 {
 				refuse(Errorf("cdist only supports at least 2D tensors, X1 got: %dD", min(n1, n2)))
 			}
-			d := b.sub(b.unsqueeze(c.Value(0), n1-1), b.unsqueeze(c.Value(1), n2-2))
-			return b.Emit(Norm, d, c.Args[2], -1)
+			d := b.sub(b.unsqueeze(a.X1.Value(), n1-1), b.unsqueeze(a.X2.Value(), n2-2))
+			return b.Emit(Norm, d, a.P.Arg, -1)
 		}),
 		loss(PairwiseDistance, "pairwise_distance", "(Tensor x1, Tensor x2, Scalar p=2.0, float eps=1e-06, bool keepdim=False) -> Tensor", func(b B, c *Call) Value {
-			return b.Emit(Norm, b.add(b.sub(c.Value(0), c.Value(1)), c.Args[3]), c.Args[2], -1, c.Args[4])
+			a := In[PairwiseDistanceArgs](c)
+			return b.Emit(Norm, b.add(b.sub(a.X1.Value(), a.X2.Value()), a.Eps.Arg), a.P.Arg, -1, a.Keepdim.Arg)
 		}),
 	}
 }
@@ -101,23 +109,24 @@ func weightedLoss(b B, l, w Value, how string) Value {
 }
 
 func klDiv(b B, c *Call) Value {
-	x, t := c.Value(0), c.Value(1)
+	a := In[KlDivArgs](c)
+	x, t := a.Input.Value(), a.Target.Value()
 	var l Value
-	if c.Bool(5) {
+	if a.LogTarget.Bool() {
 		l = b.mul(b.exp(t), b.sub(t, x))
 	} else {
 		// the product stands first: so the gradients of t add up in PyTorch's order
 		tx := b.mul(t, x)
 		l = b.sub(b.Emit(Xlogy, t, t), tx)
 	}
-	if c.Str(4) == "batchmean" {
+	if a.Reduction.Str() == "batchmean" {
 		s := b.sum(l, false)
-		if m := c.Tensor(0); len(m.Shape) > 0 {
+		if m := a.Input.Meta(); len(m.Shape) > 0 {
 			return b.div(s, m.Shape[0])
 		}
 		return s
 	}
-	return reduction(b, l, c.Str(4))
+	return reduction(b, l, a.Reduction.Str())
 }
 
 // nllLoss picks the class of target from log probabilities; dimension 1 holds
@@ -189,16 +198,17 @@ func refuseTarget(m, tm *TensorMeta) {
 }
 
 func crossEntropy(b B, c *Call) Value {
-	x, t, w := c.Value(0), c.Value(1), c.Value(2)
-	m, tm := c.Tensor(0), c.Tensor(1)
+	a := In[CrossEntropyArgs](c)
+	x, t, w := a.Input.Value(), a.Target.Value(), a.Weight.Value()
+	m, tm := a.Input.Meta(), a.Target.Meta()
 	d := min(1, len(m.Shape)-1)
-	eps := c.Float(7)
+	eps := a.LabelSmoothing.Float()
 	if eps < 0 || eps > 1 {
 		refuse(Errorf("label_smoothing must be between 0.0 and 1.0. Got: %v", eps))
 	}
 	logp := b.Emit(LogSoftmax, x, d)
 	if !tm.DType.IsFloat() {
-		return nllLoss(b, logp, t, w, c.Int(4), c.Str(6), eps)
+		return nllLoss(b, logp, t, w, a.IgnoreIndex.Int(), a.Reduction.Str(), eps)
 	}
 	if !equalShape(m.Shape, tm.Shape) {
 		refuse(Errorf("Expected floating point type for target with class probabilities, got %s", tm.DType.ScalarType()))
@@ -211,7 +221,7 @@ func crossEntropy(b B, c *Call) Value {
 	if w != nil {
 		p = b.mul(p, perClass(b, w, len(m.Shape), d))
 	}
-	switch c.Str(6) {
+	switch a.Reduction.Str() {
 	case "mean":
 		batch := sym.FloorDiv(numel(m.Shape), sym.Max(n, symOne))
 		return b.neg(b.div(b.sum(p, false), batch))
@@ -222,16 +232,17 @@ func crossEntropy(b B, c *Call) Value {
 }
 
 func cosineSimilarity(b B, c *Call) Value {
-	x, y := c.Value(0), c.Value(1)
-	shape, err := broadcast2(c.Tensor(0).Shape, c.Tensor(1).Shape)
+	a := In[CosineSimilarityArgs](c)
+	x, y := a.X1.Value(), a.X2.Value()
+	shape, err := broadcast2(a.X1.Meta().Shape, a.X2.Meta().Shape)
 	refuse(err)
 	d := ResultType(x, y)
 	if !isFloaty(d) {
 		refuse(Errorf("expected common dtype to be floating point, yet common dtype is %s", d.ScalarType()))
 	}
 	x, y = expandIf(b, b.cast(x, d), shape), expandIf(b, b.cast(y, d), shape)
-	dim := []sym.Int{c.Int(2)}
-	nx := b.Emit(ClampMin, b.Emit(Norm, x, 2, dim, true), c.Args[3])
-	ny := b.Emit(ClampMin, b.Emit(Norm, y, 2, dim, true), c.Args[3])
+	dim := []sym.Int{a.Dim.Int()}
+	nx := b.Emit(ClampMin, b.Emit(Norm, x, 2, dim, true), a.Eps.Arg)
+	ny := b.Emit(ClampMin, b.Emit(Norm, y, 2, dim, true), a.Eps.Arg)
 	return b.Emit(Sum, b.mul(b.div(x, nx), b.div(y, ny)), dim)
 }

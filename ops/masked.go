@@ -23,7 +23,7 @@ type maskedCall struct {
 // maskedRow is a row of torch.masked with schema (input, args..., dtype, mask).
 func maskedRow(id ID, name, args string, tags Tag, f func(m *maskedCall) Value) *Op {
 	return composite(id, "masked."+name, "(Tensor input, "+args, TagNotMethod|tags, func(b B, c *Call) Value {
-		m := &maskedCall{Call: c, b: b, x: c.Value(0)}
+		m := &maskedCall{Call: c, b: b, x: In[InputArgs](c).Input.Value()}
 		m.mask = maskFor(b, m.x, c.Value(len(c.Args)-1))
 		return f(m)
 	})
@@ -154,9 +154,10 @@ func maskedRows() []*Op {
 			return m.b.cast(m.b.Emit(Logsumexp, m.filled(-inf), m.allDims(), m.Args[2]), m.resultType())
 		}),
 		composite(MaskedLogaddexp, "masked.logaddexp", "(Tensor input, Tensor other, *, dtype? dtype=None, Tensor? input_mask=None, Tensor? other_mask=None) -> Tensor", TagNotMethod, func(b B, c *Call) Value {
-			x := &maskedCall{Call: c, b: b, x: c.Value(0), mask: maskFor(b, c.Value(0), c.Value(3))}
-			y := &maskedCall{Call: c, b: b, x: c.Value(1), mask: maskFor(b, c.Value(1), c.Value(4))}
-			return b.cast(b.Emit(Logaddexp, x.filled(-inf), y.filled(-inf)), c.DTypeOr(2, c.Tensor(0).DType))
+			a := In[MaskedLogaddexpArgs](c)
+			x := &maskedCall{Call: c, b: b, x: a.Input.Value(), mask: maskFor(b, a.Input.Value(), a.InputMask.Value())}
+			y := &maskedCall{Call: c, b: b, x: a.Other.Value(), mask: maskFor(b, a.Other.Value(), a.OtherMask.Value())}
+			return b.cast(b.Emit(Logaddexp, x.filled(-inf), y.filled(-inf)), a.DType.Or(a.Input.Meta().DType))
 		}),
 		maskedRow(MaskedNorm, "norm", "Scalar? ord=2.0, int[]? dim=None, "+maskedTail, 0, func(m *maskedCall) Value {
 			return m.norm(m.Args[1], m.Args[2], m.Args[3])

@@ -40,7 +40,7 @@ func cppName(d DType) string {
 }
 
 func mmMeta(c *Call) ([]Result, error) {
-	x, y := c.Tensor(0), c.Tensor(1)
+	x, y := In[SelfArgs](c).Self.Meta(), c.Tensor(1)
 	if len(x.Shape) != 2 {
 		return nil, Errorf("mm: self must be a matrix, got %d-D tensor", len(x.Shape))
 	}
@@ -54,7 +54,7 @@ func mmMeta(c *Call) ([]Result, error) {
 }
 
 func bmmMeta(c *Call) ([]Result, error) {
-	x, y := c.Tensor(0), c.Tensor(1)
+	x, y := In[SelfArgs](c).Self.Meta(), c.Tensor(1)
 	if len(x.Shape) != 3 {
 		return nil, Errorf("batch1 must be a 3D tensor")
 	}
@@ -88,7 +88,8 @@ func matmulRows() []*Op {
 		addRow(Baddbmm, "baddbmm", "(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", Bmm, bmmMeta),
 		{
 			ID: Mv, Name: "mv", Schema: "(Tensor self, Tensor vec) -> Tensor", Meta: func(c *Call) ([]Result, error) {
-				x, y := c.Tensor(0), c.Tensor(1)
+				a := In[MvArgs](c)
+				x, y := a.Self.Meta(), a.Vec.Meta()
 				if len(x.Shape) != 2 || len(y.Shape) != 1 {
 					return nil, Errorf("vector + matrix @ vector expected, got 1, %d, %d", len(x.Shape), len(y.Shape))
 				}
@@ -98,28 +99,33 @@ func matmulRows() []*Op {
 				return one(NewMeta(x.DType, x.Device, x.Shape[:1])), nil
 			},
 			Decompose: decomp(func(b B, c *Call) Value {
-				return b.squeeze(b.mm(c.Value(0), b.unsqueeze(c.Value(1), 1)), 1)
+				a := In[MvArgs](c)
+				return b.squeeze(b.mm(a.Self.Value(), b.unsqueeze(a.Vec.Value(), 1)), 1)
 			}),
 			Backward: backOf(func(b B, c *BackwardCall) []Value {
+				a := In[MvArgs](c.Call)
 				g := c.Grads[0]
-				return c.pair(func() Value { return b.Emit(Outer, g, c.Value(1)) }, func() Value { return b.Emit(Mv, b.t(c.Value(0)), g) })
+				return c.pair(func() Value { return b.Emit(Outer, g, a.Vec.Value()) }, func() Value { return b.Emit(Mv, b.t(a.Self.Value()), g) })
 			}),
 		},
 		{
 			ID: Dot, Name: "dot", Schema: "(Tensor self, Tensor tensor) -> Tensor", Meta: dotMeta,
 			Decompose: decompF(func(b B, c *Call) Value {
-				d := c.Tensor(0).DType
-				p := b.mul(c.Value(0), c.Value(1))
+				a := In[DotArgs](c)
+				d := a.Self.Meta().DType
+				p := b.mul(a.Self.Value(), a.Tensor.Value())
 				return b.Emit(Sum, p, nil, false, d)
 			}),
 			Backward: backOf(func(b B, c *BackwardCall) []Value {
+				a := In[DotArgs](c.Call)
 				g := c.Grads[0]
-				return c.pair(func() Value { return b.mul(g, c.Value(1)) }, func() Value { return b.mul(g, c.Value(0)) })
+				return c.pair(func() Value { return b.mul(g, a.Tensor.Value()) }, func() Value { return b.mul(g, a.Self.Value()) })
 			}),
 		},
 		{
 			ID: Outer, Name: "outer", Schema: "(Tensor self, Tensor vec2) -> Tensor", Meta: func(c *Call) ([]Result, error) {
-				x, y := c.Tensor(0), c.Tensor(1)
+				a := In[OuterArgs](c)
+				x, y := a.Self.Meta(), a.Vec2.Meta()
 				for i, m := range []*TensorMeta{x, y} {
 					if len(m.Shape) != 1 {
 						return nil, Errorf("outer: Expected 1-D argument %s, but got %d-D", []string{"self", "vec2"}[i], len(m.Shape))
@@ -128,12 +134,16 @@ func matmulRows() []*Op {
 				return one(NewMeta(Promote(x.DType, y.DType), x.Device, []sym.Int{x.Shape[0], y.Shape[0]})), nil
 			},
 			Decompose: decomp(func(b B, c *Call) Value {
-				return b.mul(b.unsqueeze(c.Value(0), 1), c.Value(1))
+				a := In[OuterArgs](c)
+				return b.mul(b.unsqueeze(a.Self.Value(), 1), a.Vec2.Value())
 			}),
 		},
 		{
 			ID: Matmul, Name: "matmul", Schema: "(Tensor self, Tensor other) -> Tensor", Meta: matmulMeta,
-			Decompose: decomp(func(b B, c *Call) Value { return matmul(b, c.Value(0), c.Value(1)) }),
+			Decompose: decomp(func(b B, c *Call) Value {
+				a := In[MatmulArgs](c)
+				return matmul(b, a.Self.Value(), a.Other.Value())
+			}),
 		},
 		{
 			ID: Linear, Name: "linear", Schema: "(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor", Tags: TagNN | TagNotMethod, Meta: linearMeta,
@@ -160,13 +170,14 @@ func (c *BackwardCall) pair(first, second func() Value) []Value {
 // matBack is the derivative of a product: g y^T and x^T g.
 func matBack(t func(B, Value) Value, mul func(b B, x, y Value) Value) backFn {
 	return backOf(func(b B, c *BackwardCall) []Value {
+		a := In[SelfMat2Args](c.Call)
 		g := c.Grads[0]
-		return c.pair(func() Value { return mul(b, g, t(b, c.Value(1))) }, func() Value { return mul(b, t(b, c.Value(0)), g) })
+		return c.pair(func() Value { return mul(b, g, t(b, a.Mat2.Value())) }, func() Value { return mul(b, t(b, a.Self.Value()), g) })
 	})
 }
 
 func dotMeta(c *Call) ([]Result, error) {
-	x, y := c.Tensor(0), c.Tensor(1)
+	x, y := In[SelfArgs](c).Self.Meta(), c.Tensor(1)
 	if len(x.Shape) != 1 || len(y.Shape) != 1 {
 		return nil, Errorf("1D tensors expected, but got %dD and %dD tensors", len(x.Shape), len(y.Shape))
 	}
@@ -195,7 +206,7 @@ func addRow(id ID, name, schema string, mul ID, mulMeta func(*Call) ([]Result, e
 			if err != nil {
 				return nil, err
 			}
-			out, self := res[0].(*TensorMeta), c.Tensor(0)
+			out, self := res[0].(*TensorMeta), In[SelfArgs](c).Self.Meta()
 			if s, err := broadcast2(self.Shape, out.Shape); err != nil || !equalShape(s, out.Shape) {
 				return nil, expandError(self.Shape, out.Shape)
 			}
@@ -214,6 +225,7 @@ func addRow(id ID, name, schema string, mul ID, mulMeta func(*Call) ([]Result, e
 			return b.add(timesAlpha(b, c.Value(0), beta), p)
 		}),
 		Backward: backOf(func(b B, c *BackwardCall) []Value {
+			a := In[AddProductArgs](c.Call)
 			out := []Value{nil, nil, nil}
 			g := c.Grads[0]
 			if g == nil {
@@ -221,13 +233,13 @@ func addRow(id ID, name, schema string, mul ID, mulMeta func(*Call) ([]Result, e
 			}
 			t := func(x Value) Value { n := len(x.TensorMeta().Shape); return b.transpose(x, n-2, n-1) }
 			if c.Needs[0] {
-				out[0] = b.back(timesAlpha(b, g, c.Args[3]), c.Tensor(0))
+				out[0] = b.back(timesAlpha(b, g, a.Beta.Arg), a.Self.Meta())
 			}
 			if c.Needs[1] {
-				out[1] = timesAlpha(b, b.Emit(mul, g, t(c.Value(2))), c.Args[4])
+				out[1] = timesAlpha(b, b.Emit(mul, g, t(c.Value(2))), a.Alpha.Arg)
 			}
 			if c.Needs[2] {
-				out[2] = timesAlpha(b, b.Emit(mul, t(c.Value(1)), g), c.Args[4])
+				out[2] = timesAlpha(b, b.Emit(mul, t(c.Value(1)), g), a.Alpha.Arg)
 			}
 			return out
 		}),
@@ -252,7 +264,8 @@ func expandError(from, to []sym.Int) error {
 }
 
 func matmulMeta(c *Call) ([]Result, error) {
-	x, y := c.Tensor(0), c.Tensor(1)
+	a := In[MatmulArgs](c)
+	x, y := a.Self.Meta(), a.Other.Meta()
 	nx, ny := len(x.Shape), len(y.Shape)
 	if nx == 0 || ny == 0 {
 		return nil, Errorf("both arguments to matmul need to be at least 1D, but they are %dD and %dD", nx, ny)
@@ -377,10 +390,11 @@ func expandIf(b B, x Value, shape []sym.Int) Value {
 }
 
 func linearMeta(c *Call) ([]Result, error) {
-	x, w := c.Tensor(0), c.Tensor(1)
+	a := In[LinearArgs](c)
+	x, w := a.Input.Meta(), a.Weight.Meta()
 	nx := len(x.Shape)
 	if len(w.Shape) != 2 {
-		if len(w.Shape) == 1 && nx > 0 && c.IsNone(2) {
+		if len(w.Shape) == 1 && nx > 0 && a.Bias.IsNone() {
 			return matmulMeta(c)
 		}
 		return nil, Errorf("both arguments to linear need to be at least 1D, but they are %dD and %dD", nx, len(w.Shape))
@@ -398,7 +412,8 @@ func linearMeta(c *Call) ([]Result, error) {
 }
 
 func linearDecomp(b B, c *Call) Value {
-	x, w, bias := c.Value(0), c.Value(1), c.Value(2)
+	a := In[LinearArgs](c)
+	x, w, bias := a.Input.Value(), a.Weight.Value(), a.Bias.Value()
 	if len(w.TensorMeta().Shape) == 1 {
 		return matmul(b, x, w)
 	}

@@ -18,20 +18,22 @@ func matrixNormRows() []*Op {
 			return b.Emit(Norm, c.Args...)
 		}),
 		composite(LinalgMatrixNorm, "linalg.matrix_norm", "(Tensor self, Scalar|str ord='fro', int[] dim=[-2,-1], bool keepdim=False, *, dtype? dtype=None) -> Tensor", TagNotMethod, func(b B, c *Call) Value {
-			m := c.Tensor(0)
+			a := In[LinalgMatrixNormArgs](c)
+			m := a.Self.Meta()
 			if len(m.Shape) < 2 {
 				refuse(Errorf("linalg.matrix_norm: The input tensor A must have at least 2 dimensions."))
 			}
-			if len(c.Nums(2)) != 2 {
-				refuse(Errorf("linalg.matrix_norm: dim must be a 2-tuple. Got %s", ShapeText(c.Ints(2))))
+			if len(a.Dim.Nums()) != 2 {
+				refuse(Errorf("linalg.matrix_norm: dim must be a 2-tuple. Got %s", ShapeText(a.Dim.Ints())))
 			}
-			return matrixNorm(b, b.cast(c.Value(0), c.DTypeOr(4, m.DType)), c.Args[1], c.Nums(2), c.Bool(3))
+			return matrixNorm(b, b.cast(a.Self.Value(), a.DType.Or(m.DType)), a.Ord.Arg, a.Dim.Nums(), a.Keepdim.Bool())
 		}),
 		composite(LinalgNorm, "linalg.norm", "(Tensor self, Scalar|str? ord=None, int[]? dim=None, bool keepdim=False, *, dtype? dtype=None) -> Tensor", TagNotMethod, linalgNorm),
 		composite(LinalgCond, "linalg.cond", "(Tensor self, Scalar|str? p=None) -> Tensor", TagNotMethod, func(b B, c *Call) Value {
-			m := c.Tensor(0)
+			a := In[LinalgCondArgs](c)
+			m := a.Self.Meta()
 			order, isNumber := 2.0, true
-			switch p := c.Args[1].(type) {
+			switch p := a.P.Arg.(type) {
 			case nil:
 			case string:
 				isNumber = false
@@ -43,7 +45,7 @@ func matrixNormRows() []*Op {
 				if sym.Is(numel(m.Shape[len(m.Shape)-2:]), 0) {
 					return b.full(m.Shape[:len(m.Shape)-2], 0, m)
 				}
-				s := b.Emit(LinalgSvdvals, c.Value(0))
+				s := b.Emit(LinalgSvdvals, a.Self.Value())
 				first, last := b.sel(s, -1, symZero), b.sel(s, -1, sym.Const(-1))
 				if order < 0 {
 					first, last = last, first
@@ -51,10 +53,10 @@ func matrixNormRows() []*Op {
 				return b.div(first, last)
 			}
 			refuse(checkMatrix("linalg.cond", m, true))
-			x := c.Value(0)
+			x := a.Self.Value()
 			inverse := b.EmitN(InvEx, x)[0]
 			dims := []int{-2, -1}
-			return b.mul(matrixNorm(b, x, c.Args[1], dims, false), matrixNorm(b, inverse, c.Args[1], dims, false))
+			return b.mul(matrixNorm(b, x, a.P.Arg, dims, false), matrixNorm(b, inverse, a.P.Arg, dims, false))
 		}),
 	}
 }
@@ -125,53 +127,58 @@ func matrixNorm(b B, x Value, ord Arg, dims []int, keep bool) Value {
 
 // linalgNorm is a norm of a vector or of a matrix, as order and dim say.
 func linalgNorm(b B, c *Call) Value {
-	m := c.Tensor(0)
-	x := c.Value(0)
-	if d, ok := c.Args[4].(DType); ok {
+	a := In[LinalgNormArgs](c)
+	m := a.Self.Meta()
+	x := a.Self.Value()
+	if d, ok := a.DType.Arg.(DType); ok {
 		x = b.cast(x, d)
 	}
-	if c.IsNone(1) {
-		return b.Emit(Norm, x, 2, c.Args[2], c.Args[3])
+	if a.Ord.IsNone() {
+		return b.Emit(Norm, x, 2, a.Dim.Arg, a.Keepdim.Arg)
 	}
-	dims := c.Nums(2)
-	if c.IsNone(2) {
+	dims := a.Dim.Nums()
+	if a.Dim.IsNone() {
 		if len(m.Shape) != 1 && len(m.Shape) != 2 {
 			refuse(Errorf("linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got %dD.", len(m.Shape)))
 		}
 		dims = seq(0, len(m.Shape))
 	}
 	if len(dims) == 2 {
-		return matrixNorm(b, x, c.Args[1], dims, c.Bool(3))
+		return matrixNorm(b, x, a.Ord.Arg, dims, a.Keepdim.Bool())
 	}
-	if name, isName := c.Args[1].(string); isName {
+	if name, isName := a.Ord.Arg.(string); isName {
 		refuse(Errorf("linalg.norm: Order %s is a norm of matrices, but one dimension was given", name))
 	}
-	return b.Emit(Norm, x, c.Args[1], dims, c.Args[3])
+	return b.Emit(Norm, x, a.Ord.Arg, dims, a.Keepdim.Arg)
 }
 
 func matrixProductRows() []*Op {
 	power := func(id ID, name string) *Op {
-		return composite(id, name, "(Tensor self, int n) -> Tensor", 0, func(b B, c *Call) Value { return matrixPower(b, c.Value(0), c.Num(1)) })
+		return composite(id, name, "(Tensor self, int n) -> Tensor", 0, func(b B, c *Call) Value {
+			a := In[SelfNArgs](c)
+			return matrixPower(b, a.Self.Value(), a.N.Num())
+		})
 	}
 	linalgPower := power(LinalgMatrixPower, "linalg.matrix_power")
 	linalgPower.Tags |= TagNotMethod
 	exponential := &Op{
 		ID: MatrixExp, Name: "matrix_exp", Schema: selfOnly,
 		Meta: func(c *Call) ([]Result, error) {
-			m := c.Tensor(0)
+			m := In[MatrixExpArgs](c).Self.Meta()
 			if err := checkMatrix("linalg.matrix_exp", m, true); err != nil {
 				return nil, err
 			}
 			return one(NewMeta(m.DType, m.Device, m.Shape)), nil
 		},
 		Backward: backOf(func(b B, c *BackwardCall) []Value {
+			a := In[MatrixExpArgs](c.Call)
 			g := c.Grads[0]
 			if g == nil {
 				return []Value{nil}
 			}
 			// The exponential of [[A^T, G], [0, A^T]] holds the derivative.
-			at := mt(b, c.Value(0))
-			n, _ := matrixSize(c.Tensor(0))
+			at := mt(b, a.Self.Value())
+			n, _ := matrixSize(a.Self.Meta())
 			top := b.cat(-1, at, g)
 			bottom := b.cat(-1, b.Emit(ZerosLike, at), at)
 			e := b.Emit(MatrixExp, b.cat(-2, top, bottom))
@@ -182,25 +189,27 @@ func matrixProductRows() []*Op {
 		power(MatrixPower, "matrix_power"), linalgPower, exponential,
 		composite(LinalgMatrixExp, "linalg.matrix_exp", "(Tensor self) -> Tensor", TagNotMethod, func(b B, c *Call) Value { return b.Emit(MatrixExp, c.Args...) }),
 		composite(LinalgVecdot, "linalg.vecdot", "(Tensor x, Tensor y, *, int dim=-1) -> Tensor", TagNotMethod, func(b B, c *Call) Value {
-			shape, err := broadcast2(c.Tensor(0).Shape, c.Tensor(1).Shape)
+			a := In[LinalgVecdotArgs](c)
+			shape, err := broadcast2(a.X.Meta().Shape, a.Y.Meta().Shape)
 			refuse(err)
-			d, err := WrapDim(c.Int(2), len(shape))
+			d, err := WrapDim(a.Dim.Int(), len(shape))
 			refuse(err)
-			x, y := b.conj(c.Value(0)), c.Value(1)
+			x, y := b.conj(a.X.Value()), a.Y.Value()
 			t := ResultType(x, y)
 			return b.Emit(Sum, b.mul(b.cast(x, OpMath(t)), b.cast(y, OpMath(t))), []int{d}, false, t)
 		}),
 		composite(LinalgMultiDot, "linalg.multi_dot", "(Tensor[] tensors) -> Tensor", TagNotMethod, multiDot),
 		composite(LinalgCross, "linalg.cross", "(Tensor self, Tensor other, *, int dim=-1) -> Tensor", TagNotMethod, func(b B, c *Call) Value {
-			x, y := c.Tensor(0), c.Tensor(1)
+			a := In[LinalgCrossArgs](c)
+			x, y := a.Self.Meta(), a.Other.Meta()
 			if len(x.Shape) != len(y.Shape) {
 				refuse(Errorf("linalg.cross: inputs must have the same number of dimensions."))
 			}
 			d := dimOf(c, 2)
 			if sym.Ne(x.Shape[d], sym.C(3)) || sym.Ne(y.Shape[d], sym.C(3)) {
-				refuse(Errorf("linalg.cross: inputs dimension %s must have length 3. Got %s and %s", c.Int(2), x.Shape[d], y.Shape[d]))
+				refuse(Errorf("linalg.cross: inputs dimension %s must have length 3. Got %s and %s", a.Dim.Int(), x.Shape[d], y.Shape[d]))
 			}
-			return b.Emit(Cross, c.Args[0], c.Args[1], d)
+			return b.Emit(Cross, a.Self.Arg, a.Other.Arg, d)
 		}),
 	}
 }
@@ -243,7 +252,7 @@ func squareMatrix(name string, m *TensorMeta) error {
 
 // multiDot multiplies a chain of matrices in the cheapest order.
 func multiDot(b B, c *Call) Value {
-	xs := append([]Value{}, c.Values(0)...)
+	xs := append([]Value{}, In[LinalgMultiDotArgs](c).Tensors.Values()...)
 	if len(xs) < 2 {
 		refuse(Errorf("multi_dot(): expected at least 2 tensors but got %d", len(xs)))
 	}

@@ -12,8 +12,9 @@ func nativeRows() []*Op {
 		nativeBatchNorm(NativeBatchNorm, "native_batch_norm", "(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)", [4]int{1, 2, 3, 4}, 5),
 		nativeBatchNorm(NativeBatchNormLegit, "_native_batch_norm_legit", "(Tensor input, Tensor? weight, Tensor? bias, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)", [4]int{1, 2, -1, -1}, 3),
 		composite(NativeDropoutBackward, "native_dropout_backward", "(Tensor grad_output, Tensor mask, float scale) -> Tensor", TagNotMethod, func(b B, c *Call) Value {
-			g := c.Value(0)
-			return b.mul(b.mul(g, b.cast(c.Value(1), c.Tensor(0).DType)), c.Args[2])
+			a := In[NativeDropoutBackwardArgs](c)
+			g := a.GradOutput.Value()
+			return b.mul(b.mul(g, b.cast(a.Mask.Value(), a.GradOutput.Meta().DType)), a.Scale.Arg)
 		}),
 		softmaxBackwardRow(),
 	}
@@ -22,13 +23,14 @@ func nativeRows() []*Op {
 // softmaxBackwardRow is the gradient of softmax, and differentiable itself.
 func softmaxBackwardRow() *Op {
 	row := composite(SoftmaxBackwardData, "_softmax_backward_data", "(Tensor grad_output, Tensor output, int dim, dtype input_dtype) -> Tensor", TagInternal|TagNotMethod, func(b B, c *Call) Value {
-		d := c.Tensor(1).DType
-		y, g := b.cast(c.Value(1), OpMath(d)), b.cast(c.Value(0), OpMath(d))
+		a := In[SoftmaxBackwardDataArgs](c)
+		d := a.Output.Meta().DType
+		y, g := b.cast(a.Output.Value(), OpMath(d)), b.cast(a.GradOutput.Value(), OpMath(d))
 		s := b.mul(g, y)
-		if len(c.Tensor(0).Shape) > 0 {
+		if len(a.GradOutput.Meta().Shape) > 0 {
 			s = b.sum(s, true, dimOf(c, 2))
 		}
-		return b.cast(b.mul(b.sub(g, s), y), c.DTypeOr(3, d))
+		return b.cast(b.mul(b.sub(g, s), y), a.InputDType.Or(d))
 	})
 	row.Backward = backOf(func(b B, c *BackwardCall) []Value {
 		g := c.Grads[0]
@@ -55,14 +57,15 @@ func nativeLayerNorm() *Op {
 		Schema: "(Tensor input, int[] normalized_shape, Tensor? weight, Tensor? bias, float eps) -> (Tensor, Tensor, Tensor)",
 	}
 	row.Decompose = func(bb Builder, c *Call) []Value {
+		a := In[NativeLayerNormArgs](c)
 		b := B{bb}
-		m := c.Tensor(0)
-		refuse(checkNormalized(m, c.Ints(1), c.Tensor(2), "weight"))
-		refuse(checkNormalized(m, c.Ints(1), c.Tensor(3), "bias"))
-		x := b.cast(c.Value(0), OpMath(m.DType))
+		m := a.Input.Meta()
+		refuse(checkNormalized(m, a.NormalizedShape.Ints(), a.Weight.Meta(), "weight"))
+		refuse(checkNormalized(m, a.NormalizedShape.Ints(), a.Bias.Meta(), "bias"))
+		x := b.cast(a.Input.Value(), OpMath(m.DType))
 		dims := lastDims(c)
 		mu := b.mean(x, true, dims...)
-		rstd := b.Emit(Rsqrt, b.add(b.mean(b.sq(b.sub(x, mu)), true, dims...), c.Args[4]))
+		rstd := b.Emit(Rsqrt, b.add(b.mean(b.sq(b.sub(x, mu)), true, dims...), a.Eps.Arg))
 		stat := func(v Value) Value { return b.cast(v, m.DType) }
 		return []Value{b.Emit(LayerNorm, c.Args...), stat(mu), stat(rstd)}
 	}
@@ -77,22 +80,23 @@ func nativeGroupNorm() *Op {
 		Schema: "(Tensor input, Tensor? weight, Tensor? bias, int n, int c, int hxw, int group, float eps) -> (Tensor, Tensor, Tensor)",
 	}
 	row.Decompose = func(bb Builder, c *Call) []Value {
+		a := In[NativeGroupNormArgs](c)
 		b := B{bb}
-		m := c.Tensor(0)
-		n, channels, g := c.Int(3), c.Int(4), c.Int(6)
+		m := a.Input.Meta()
+		n, channels, g := a.N.Int(), a.C.Int(), a.Group.Int()
 		if sym.Le(g, symZero) || sym.Ne(sym.Mod(channels, g), symZero) {
 			refuse(Errorf("Expected number of channels in input to be divisible by num_groups, but got input of shape %s and num_groups=%s", ShapeText(m.Shape), g))
 		}
-		each := sym.Mul(sym.FloorDiv(channels, g), c.Int(5))
-		x := b.reshape(b.cast(c.Value(0), OpMath(m.DType)), n, g, each)
+		each := sym.Mul(sym.FloorDiv(channels, g), a.Hxw.Int())
+		x := b.reshape(b.cast(a.Input.Value(), OpMath(m.DType)), n, g, each)
 		mu := b.mean(x, true, 2)
 		d := b.sub(x, mu)
-		rstd := b.Emit(Rsqrt, b.add(b.mean(b.sq(d), true, 2), c.Args[7]))
-		y := b.view(b.mul(d, rstd), n, channels, c.Int(5))
-		if w := c.Value(1); w != nil {
+		rstd := b.Emit(Rsqrt, b.add(b.mean(b.sq(d), true, 2), a.Eps.Arg))
+		y := b.view(b.mul(d, rstd), n, channels, a.Hxw.Int())
+		if w := a.Weight.Value(); w != nil {
 			y = b.mul(y, b.reshape(w, symOne, channels, symOne))
 		}
-		if bias := c.Value(2); bias != nil {
+		if bias := a.Bias.Value(); bias != nil {
 			y = b.add(y, b.reshape(bias, symOne, channels, symOne))
 		}
 		stat := func(v Value) Value { return b.cast(b.squeeze(v, 2), m.DType) }
@@ -114,18 +118,19 @@ func nativeBatchNorm(id ID, name, schema string, at [4]int, flags int) *Op {
 		return c.Args[at[i]]
 	}
 	plain := func(c *Call) []Arg {
-		return []Arg{c.Args[0], arg(c, 2), arg(c, 3), arg(c, 0), arg(c, 1), c.Args[flags], c.Args[flags+1], c.Args[flags+2]}
+		return []Arg{In[InputArgs](c).Input.Arg, arg(c, 2), arg(c, 3), arg(c, 0), arg(c, 1), c.Args[flags], c.Args[flags+1], c.Args[flags+2]}
 	}
 	row.Decompose = func(bb Builder, c *Call) []Value {
+		a := In[InputArgs](c)
 		b := B{bb}
-		m := c.Tensor(0)
+		m := a.Input.Meta()
 		wide := OpMath(m.DType)
 		y := b.Emit(BatchNorm, plain(c)...)
 		if !c.Bool(flags) {
 			none := b.full([]sym.Int{symZero}, 0, NewMeta(wide, m.Device, nil))
 			return []Value{y, none, none}
 		}
-		x := b.detach(b.cast(c.Value(0), wide))
+		x := b.detach(b.cast(a.Input.Value(), wide))
 		dims := append([]int{0}, seq(2, len(m.Shape))...)
 		mu := b.mean(x, true, dims...)
 		rstd := b.Emit(Rsqrt, b.add(b.mean(b.sq(b.sub(x, mu)), true, dims...), c.Args[flags+2]))
@@ -144,15 +149,16 @@ func nativeBatchNorm(id ID, name, schema string, at [4]int, flags int) *Op {
 
 // batchNormBack is the derivative by input, weight and bias.
 func batchNormBack(b B, c *BackwardCall, arg func(*Call, int) Arg, flags int) []Value {
+	a := In[NativeBatchNormLegitArgs](c.Call)
 	out := make([]Value, len(TensorArgs(c.Op, c.Args)))
 	g := c.Grads[0]
 	if g == nil {
 		return out
 	}
-	m := c.Tensor(0)
+	m := a.Input.Meta()
 	rank := len(m.Shape)
 	wide := OpMath(m.DType)
-	x, g := b.cast(c.Value(0), wide), b.cast(g, wide)
+	x, g := b.cast(a.Input.Value(), wide), b.cast(g, wide)
 	dims := append([]int{0}, seq(2, rank)...)
 	var mean, inv Value
 	if c.Bool(flags) { // of the input again: what was saved has no derivative

@@ -11,11 +11,12 @@ func normRows() []*Op {
 // alongDim is the rule of a function along one dimension with a dtype option
 // at position 2.
 func alongDim(c *Call) ([]Result, error) {
-	m := c.Tensor(0)
-	if _, err := WrapDim(c.Int(1), len(m.Shape)); err != nil {
+	a := In[SelfDimDTypeArgs](c)
+	m := a.Self.Meta()
+	if _, err := WrapDim(a.Dim.Int(), len(m.Shape)); err != nil {
 		return nil, err
 	}
-	d := c.DTypeOr(2, m.DType)
+	d := a.DType.Or(m.DType)
 	if !isFloaty(d) {
 		return nil, &Error{Kind: "NotImplementedError", Msg: `"` + c.Op.Name + `_lastdim_kernel_impl" not implemented for '` + d.ScalarType() + "'"}
 	}
@@ -38,6 +39,7 @@ func softmaxRow() *Op {
 	return &Op{
 		ID: Softmax, Name: "softmax", Schema: dimDTypeSchema, Meta: alongDim,
 		Decompose: decomp(func(b B, c *Call) Value {
+			a := In[SoftmaxArgs](c)
 			y := lifted(b, c, func(x Value, d int) Value {
 				if sym.Is(numel(x.TensorMeta().Shape), 0) {
 					return b.Emit(Clone, x)
@@ -45,18 +47,19 @@ func softmaxRow() *Op {
 				e := b.exp(b.sub(x, b.amax(x, true, d)))
 				return b.div(e, b.sum(e, true, d))
 			})
-			return b.cast(y, c.DTypeOr(2, c.Tensor(0).DType))
+			return b.cast(y, a.DType.Or(a.Self.Meta().DType))
 		}),
 		Backward: wideBack(func(bb Builder, c *BackwardCall) []Value {
+			a := In[SoftmaxArgs](c.Call)
 			b := B{bb}
 			if c.Grads[0] == nil {
 				return []Value{nil}
 			}
 			y, s := c.Outs[0], b.mul(c.Grads[0], c.Outs[0])
-			if len(c.Tensor(0).Shape) > 0 {
-				s = b.sum(s, true, int(sym.Force(c.Int(1))))
+			if len(a.Self.Meta().Shape) > 0 {
+				s = b.sum(s, true, int(sym.Force(a.Dim.Int())))
 			}
-			return []Value{b.cast(b.mul(b.sub(c.Grads[0], s), y), c.Tensor(0).DType)}
+			return []Value{b.cast(b.mul(b.sub(c.Grads[0], s), y), a.Self.Meta().DType)}
 		}),
 	}
 }
@@ -65,7 +68,8 @@ func logSoftmaxRow() *Op {
 	return &Op{
 		ID: LogSoftmax, Name: "log_softmax", Schema: dimDTypeSchema, Meta: alongDim,
 		Decompose: decomp(func(b B, c *Call) Value {
-			half := c.DTypeOr(2, c.Tensor(0).DType)
+			a := In[LogSoftmaxArgs](c)
+			half := a.DType.Or(a.Self.Meta().DType)
 			y := lifted(b, c, func(x Value, d int) Value {
 				if sym.Is(numel(x.TensorMeta().Shape), 0) {
 					return b.Emit(Clone, x)
@@ -78,19 +82,20 @@ func logSoftmaxRow() *Op {
 				// Along rows PyTorch keeps the sum and its logarithm in half precision.
 				return b.sub(z, weightsAs(b, b.log(weightsAs(b, sum, half)), half))
 			})
-			return b.cast(y, c.DTypeOr(2, c.Tensor(0).DType))
+			return b.cast(y, a.DType.Or(a.Self.Meta().DType))
 		}),
 		Backward: wideBack(func(bb Builder, c *BackwardCall) []Value {
+			a := In[LogSoftmaxArgs](c.Call)
 			b := B{bb}
 			g := c.Grads[0]
 			if g == nil {
 				return []Value{nil}
 			}
 			s := g
-			if len(c.Tensor(0).Shape) > 0 {
-				s = b.sum(g, true, int(sym.Force(c.Int(1))))
+			if len(a.Self.Meta().Shape) > 0 {
+				s = b.sum(g, true, int(sym.Force(a.Dim.Int())))
 			}
-			return []Value{b.cast(b.sub(g, b.mul(b.exp(c.Outs[0]), s)), c.Tensor(0).DType)}
+			return []Value{b.cast(b.sub(g, b.mul(b.exp(c.Outs[0]), s)), a.Self.Meta().DType)}
 		}),
 	}
 }
@@ -100,19 +105,21 @@ func layerNormRow() *Op {
 		ID: LayerNorm, Name: "layer_norm", Tags: TagNN | TagNotMethod,
 		Schema: "(Tensor input, int[] normalized_shape, Tensor? weight=None, Tensor? bias=None, float eps=1e-05) -> Tensor",
 		Meta: func(c *Call) ([]Result, error) {
-			m, norm := c.Tensor(0), c.Ints(1)
-			if err := checkNormalized(m, norm, c.Tensor(2), "weight"); err != nil {
+			a := In[LayerNormArgs](c)
+			m, norm := a.Input.Meta(), a.NormalizedShape.Ints()
+			if err := checkNormalized(m, norm, a.Weight.Meta(), "weight"); err != nil {
 				return nil, err
 			}
 			return one(NewMeta(m.DType, m.Device, m.Shape)), nil
 		},
 		Decompose: decompF(func(b B, c *Call) Value {
-			x := c.Value(0)
+			a := In[LayerNormArgs](c)
+			x := a.Input.Value()
 			dims := lastDims(c)
 			mu := b.mean(x, true, dims...)
 			xc := b.sub(x, mu)
 			v := b.mean(b.sq(xc), true, dims...)
-			return affine(b, b.mul(xc, b.Emit(Rsqrt, b.add(v, c.Args[4]))), c)
+			return affine(b, b.mul(xc, b.Emit(Rsqrt, b.add(v, a.Eps.Arg))), c)
 		}),
 		Backward: backOf(layerNormBack),
 		GradName: "NativeLayerNormBackward0",
@@ -136,8 +143,9 @@ func checkNormalized(m *TensorMeta, norm []sym.Int, weight *TensorMeta, name str
 
 // lastDims are the dimensions that normalized_shape (argument 1) covers.
 func lastDims(c *Call) []int {
-	n := len(c.Tensor(0).Shape)
-	return seq(n-len(c.Ints(1)), n)
+	a := In[InputNormalizedShapeArgs](c)
+	n := len(a.Input.Meta().Shape)
+	return seq(n-len(a.NormalizedShape.Ints()), n)
 }
 
 // affine applies weight and bias (arguments 2 and 3).
@@ -186,24 +194,25 @@ func centeredGrad(b B, g, weight Value, s *moments, dims ...int) Value {
 }
 
 func layerNormBack(b B, c *BackwardCall) []Value {
+	a := In[NormalizedArgs](c.Call)
 	out := []Value{nil, nil, nil}
 	g := c.Grads[0]
 	if g == nil {
 		return out
 	}
-	m := c.Tensor(0)
+	m := a.Input.Meta()
 	wide := OpMath(m.DType)
-	x, g := b.cast(c.Value(0), wide), b.cast(g, wide)
+	x, g := b.cast(a.Input.Value(), wide), b.cast(g, wide)
 	dims := lastDims(c.Call)
-	s := statistics(b, x, c.Args[4], m.DType, dims...)
+	s := statistics(b, x, a.Eps.Arg, m.DType, dims...)
 	xhat := s.hat(b)
 	if c.Needs[0] {
-		out[0] = b.cast(centeredGrad(b, g, c.Value(2), s, dims...), m.DType)
+		out[0] = b.cast(centeredGrad(b, g, a.Weight.Value(), s, dims...), m.DType)
 	}
-	if w := c.Tensor(2); w != nil && c.Needs[2] {
+	if w := a.Weight.Meta(); w != nil && c.Needs[2] {
 		out[1] = b.cast(b.sumTo(b.mul(g, xhat), w.Shape), w.DType)
 	}
-	if bias := c.Tensor(3); bias != nil && c.Needs[3] {
+	if bias := a.Bias.Meta(); bias != nil && c.Needs[3] {
 		out[2] = b.cast(b.sumTo(g, bias.Shape), bias.DType)
 	}
 	return out

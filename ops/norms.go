@@ -11,9 +11,10 @@ func batchNormRows() []*Op {
 		groupNormRow(),
 		composite(RmsNorm, "rms_norm", "(Tensor input, int[] normalized_shape, Tensor? weight=None, float? eps=None) -> Tensor", TagNN|TagNotMethod, rmsNorm),
 		composite(Normalize, "normalize", "(Tensor input, Scalar p=2.0, int[] dim=1, float eps=1e-12) -> Tensor", TagNN|TagNotMethod, func(b B, c *Call) Value {
-			x := c.Value(0)
-			n := b.Emit(Norm, x, c.Args[1], c.Args[2], true)
-			return b.div(x, b.expand(b.Emit(ClampMin, n, c.Args[3]), c.Tensor(0).Shape))
+			a := In[NormalizeArgs](c)
+			x := a.Input.Value()
+			n := b.Emit(Norm, x, a.P.Arg, a.Dim.Arg, true)
+			return b.div(x, b.expand(b.Emit(ClampMin, n, a.Eps.Arg), a.Input.Meta().Shape))
 		}),
 		composite(LocalResponseNorm, "local_response_norm", "(Tensor input, int size, float alpha=0.0001, float beta=0.75, float k=1.0) -> Tensor", TagNN|TagNotMethod, localResponseNorm),
 	}
@@ -32,7 +33,8 @@ func perChannel(b B, v Value, rank int) Value {
 func batchNormRow() *Op {
 	row := composite(BatchNorm, "batch_norm", "(Tensor input, Tensor? running_mean, Tensor? running_var, Tensor? weight=None, Tensor? bias=None, bool training=False, float momentum=0.1, float eps=1e-05) -> Tensor", TagNN|TagNotMethod|TagMutates, batchNorm)
 	row.Meta = func(c *Call) ([]Result, error) {
-		m := c.Tensor(0)
+		a := In[BatchNormArgs](c)
+		m := a.Input.Meta()
 		if len(m.Shape) < 2 && !sym.Is(numel(m.Shape), 0) {
 			return nil, Errorf("batch_norm: expected input with at least 2 dimensions, got size %s", ShapeText(m.Shape))
 		}
@@ -44,11 +46,11 @@ func batchNormRow() *Op {
 				return nil, Errorf("%s should contain %s elements not %s", name, m.Shape[1], numel(p.Shape))
 			}
 		}
-		if !c.Bool(5) && (c.IsNone(1) || c.IsNone(2)) {
+		if !a.Training.Bool() && (a.RunningMean.IsNone() || a.RunningVar.IsNone()) {
 			return nil, Errorf("Expected running_mean and running_var to be defined when training=False")
 		}
 		per := sym.FloorDiv(numel(m.Shape), sym.Max(m.Shape[1], symOne))
-		if c.Bool(5) && sym.Is(per, 1) {
+		if a.Training.Bool() && sym.Is(per, 1) {
 			return nil, &Error{Kind: "ValueError", Msg: "Expected more than 1 value per channel when training, got input size " + "torch.Size(" + ShapeText(m.Shape) + ")"}
 		}
 		return selfLike(c)
@@ -57,8 +59,9 @@ func batchNormRow() *Op {
 }
 
 func batchNorm(b B, c *Call) Value {
-	x := c.Value(0)
-	m := c.Tensor(0)
+	a := In[BatchNormArgs](c)
+	x := a.Input.Value()
+	m := a.Input.Meta()
 	if len(m.Shape) < 2 { // empty
 		return b.Emit(Clone, x)
 	}
@@ -66,11 +69,11 @@ func batchNorm(b B, c *Call) Value {
 	wide := b.cast(x, OpMath(m.DType))
 	dims := append([]int{0}, seq(2, rank)...)
 	var mean, inv Value
-	if c.Bool(5) {
+	if a.Training.Bool() {
 		mean = b.mean(wide, true, dims...)
 		d := b.sub(wide, mean)
 		v := b.mean(b.sq(d), true, dims...)
-		inv = b.Emit(Rsqrt, b.add(v, c.Args[7]))
+		inv = b.Emit(Rsqrt, b.add(v, a.Eps.Arg))
 		updateRunning(b, c, mean, v, count(m, dims), m.Shape[1])
 		if wide != x && !c.mixedNorm() { // what is saved for the backward pass is what counts
 			saved := func(v Value) Value { return b.cast(b.cast(v, m.DType), OpMath(m.DType)) }
@@ -79,8 +82,8 @@ func batchNorm(b B, c *Call) Value {
 		}
 		return b.cast(channelAffine(b, b.mul(d, inv), c), m.DType)
 	}
-	mean = perChannel(b, b.cast(c.Value(1), OpMath(m.DType)), rank)
-	inv = b.Emit(Rsqrt, b.add(perChannel(b, b.cast(c.Value(2), OpMath(m.DType)), rank), c.Args[7]))
+	mean = perChannel(b, b.cast(a.RunningMean.Value(), OpMath(m.DType)), rank)
+	inv = b.Emit(Rsqrt, b.add(perChannel(b, b.cast(a.RunningVar.Value(), OpMath(m.DType)), rank), a.Eps.Arg))
 	return b.cast(channelAffine(b, b.mul(b.sub(wide, mean), inv), c), m.DType)
 }
 
@@ -96,11 +99,12 @@ func (c *Call) mixedNorm() bool {
 
 // channelAffine applies weight and bias (arguments 3 and 4) along dimension 1.
 func channelAffine(b B, y Value, c *Call) Value {
+	a := In[RunningNormArgs](c)
 	rank := len(y.TensorMeta().Shape)
-	if w := c.Value(3); w != nil {
+	if w := a.Weight.Value(); w != nil {
 		y = b.mul(y, perChannel(b, w, rank))
 	}
-	if bias := c.Value(4); bias != nil {
+	if bias := a.Bias.Value(); bias != nil {
 		y = b.add(y, perChannel(b, bias, rank))
 	}
 	return y
@@ -109,18 +113,19 @@ func channelAffine(b B, y Value, c *Call) Value {
 // updateRunning moves the running statistics, in place, towards those of the
 // batch; the variance counts as unbiased.
 func updateRunning(b B, c *Call, mean, v Value, n, channels sym.Int) {
-	mom := c.Float(6)
+	a := In[BatchNormArgs](c)
+	mom := a.Momentum.Float()
 	move := func(stat Value, now Value) {
 		flat := b.detach(b.view(now, channels))
 		d := b.cast(flat, stat.TensorMeta().DType)
 		next := b.add(b.mul(b.detach(stat), 1-mom), b.mul(d, mom))
 		b.Emit(InPlaceOffset+Copy, stat, next)
 	}
-	if !c.IsNone(1) {
-		move(c.Value(1), mean)
+	if !a.RunningMean.IsNone() {
+		move(a.RunningMean.Value(), mean)
 	}
-	if !c.IsNone(2) {
-		move(c.Value(2), unbiased(b, v, n))
+	if !a.RunningVar.IsNone() {
+		move(a.RunningVar.Value(), unbiased(b, v, n))
 	}
 }
 
@@ -134,12 +139,13 @@ func unbiased(b B, v Value, n sym.Int) Value {
 }
 
 func instanceNorm(b B, c *Call) Value {
-	x, m := c.Value(0), c.Tensor(0)
+	a := In[InstanceNormArgs](c)
+	x, m := a.Input.Value(), a.Input.Meta()
 	if len(m.Shape) < 2 {
 		refuse(Errorf("instance_norm: expected at least 2 dimensions, got %d", len(m.Shape)))
 	}
-	if !c.Bool(5) {
-		return b.Emit(BatchNorm, x, c.Args[1], c.Args[2], c.Args[3], c.Args[4], false, c.Args[6], c.Args[7])
+	if !a.UseInputStats.Bool() {
+		return b.Emit(BatchNorm, x, a.RunningMean.Arg, a.RunningVar.Arg, a.Weight.Arg, a.Bias.Arg, false, a.Momentum.Arg, a.Eps.Arg)
 	}
 	rank := len(m.Shape)
 	dims := seq(2, rank)
@@ -150,13 +156,13 @@ func instanceNorm(b B, c *Call) Value {
 	mean := b.mean(wide, true, dims...)
 	d := b.sub(wide, mean)
 	v := b.mean(b.sq(d), true, dims...)
-	if !c.IsNone(1) {
+	if !a.RunningMean.IsNone() {
 		updateRunning(b, c, b.mean(mean, true, 0), b.mean(v, true, 0), count(m, dims), m.Shape[1])
 	}
 	if wide != x { // rounds as a batch of one does
 		return instancesAsChannels(b, c)
 	}
-	return b.cast(channelAffine(b, b.mul(d, b.Emit(Rsqrt, b.add(v, c.Args[7]))), c), m.DType)
+	return b.cast(channelAffine(b, b.mul(d, b.Emit(Rsqrt, b.add(v, a.Eps.Arg))), c), m.DType)
 }
 
 // instancesAsChannels is instance_norm as PyTorch computes it: batch_norm of one
@@ -178,24 +184,26 @@ func instancesAsChannels(b B, c *Call) Value {
 func groupNormRow() *Op {
 	row := composite(GroupNorm, "group_norm", "(Tensor input, int num_groups, Tensor? weight=None, Tensor? bias=None, float eps=1e-05) -> Tensor", TagNN|TagNotMethod, groupNorm)
 	row.Backward = backOf(func(b B, c *BackwardCall) []Value {
-		return groupNormBack(b, c, c.Int(1), c.Value(2), c.Value(3), c.Args[4])
+		a := In[GroupNormArgs](c.Call)
+		return groupNormBack(b, c, a.NumGroups.Int(), a.Weight.Value(), a.Bias.Value(), a.Eps.Arg)
 	})
 	return row
 }
 
 // groupNormBack is the derivative by input, weight and bias.
 func groupNormBack(b B, c *BackwardCall, groups sym.Int, weight, bias Value, eps Arg) []Value {
+	a := In[GroupNormArgs](c.Call)
 	out := []Value{nil, nil, nil}
 	g := c.Grads[0]
 	if g == nil {
 		return out
 	}
-	m := c.Tensor(0)
+	m := a.Input.Meta()
 	rank := len(m.Shape)
 	each := sym.FloorDiv(m.Shape[1], groups)
 	inner := numel(m.Shape[2:])
 	byGroup := func(v Value) Value { return b.reshape(v, m.Shape[0], groups, sym.Mul(each, inner)) }
-	x, g := b.cast(c.Value(0), OpMath(m.DType)), b.cast(g, OpMath(m.DType))
+	x, g := b.cast(a.Input.Value(), OpMath(m.DType)), b.cast(g, OpMath(m.DType))
 	gx := g
 	if weight != nil {
 		gx = b.mul(g, perChannel(b, b.cast(weight, OpMath(m.DType)), rank))
@@ -213,7 +221,8 @@ func groupNormBack(b B, c *BackwardCall, groups sym.Int, weight, bias Value, eps
 }
 
 func groupNorm(b B, c *Call) Value {
-	x, m, g := c.Value(0), c.Tensor(0), c.Int(1)
+	a := In[GroupNormArgs](c)
+	x, m, g := a.Input.Value(), a.Input.Meta(), a.NumGroups.Int()
 	if len(m.Shape) < 2 {
 		refuse(Errorf("Expected at least 2 dimensions for input tensor but received %d", len(m.Shape)))
 	}
@@ -229,23 +238,24 @@ func groupNorm(b B, c *Call) Value {
 	wide := b.cast(x, OpMath(m.DType))
 	grouped := b.reshape(wide, m.Shape[0], g, sym.Mul(sym.FloorDiv(m.Shape[1], g), numel(m.Shape[2:])))
 	d := b.sub(grouped, b.mean(grouped, true, 2))
-	y := b.mul(d, b.Emit(Rsqrt, b.add(b.mean(b.sq(d), true, 2), c.Args[4])))
+	y := b.mul(d, b.Emit(Rsqrt, b.add(b.mean(b.sq(d), true, 2), a.Eps.Arg)))
 	y = b.view(y, m.Shape...)
 	rank := len(m.Shape)
-	if w := c.Value(2); w != nil {
+	if w := a.Weight.Value(); w != nil {
 		y = b.mul(y, perChannel(b, w, rank))
 	}
-	if bias := c.Value(3); bias != nil {
+	if bias := a.Bias.Value(); bias != nil {
 		y = b.add(y, perChannel(b, bias, rank))
 	}
 	return b.cast(y, m.DType)
 }
 
 func rmsNorm(b B, c *Call) Value {
-	x, m := c.Value(0), c.Tensor(0)
-	refuse(checkNormalized(m, c.Ints(1), c.Tensor(2), "weight"))
+	a := In[RmsNormArgs](c)
+	x, m := a.Input.Value(), a.Input.Meta()
+	refuse(checkNormalized(m, a.NormalizedShape.Ints(), a.Weight.Meta(), "weight"))
 	wide := b.cast(x, OpMath(m.DType))
-	eps := c.Args[3]
+	eps := a.Eps.Arg
 	if eps == nil {
 		eps = map[DType]float64{Float64: 2.220446049250313e-16}[OpMath(m.DType)]
 		if OpMath(m.DType) == Float32 {
@@ -253,14 +263,15 @@ func rmsNorm(b B, c *Call) Value {
 		}
 	}
 	y := b.mul(wide, b.Emit(Rsqrt, b.add(b.mean(b.sq(wide), true, lastDims(c)...), eps)))
-	if w := c.Value(2); w != nil {
+	if w := a.Weight.Value(); w != nil {
 		y = b.mul(y, w)
 	}
 	return b.cast(y, m.DType)
 }
 
 func localResponseNorm(b B, c *Call) Value {
-	x, m, size := c.Value(0), c.Tensor(0), c.Int(1)
+	a := In[LocalResponseNormArgs](c)
+	x, m, size := a.Input.Value(), a.Input.Meta(), a.Size.Int()
 	if len(m.Shape) < 3 {
 		refuse(&Error{Kind: "ValueError", Msg: "Expected 3D or higher dimensionality                          input (got " + itoa(len(m.Shape)) + " dimensions)"})
 	}
@@ -271,6 +282,6 @@ func localResponseNorm(b B, c *Call) Value {
 	flat := b.reshape(b.sq(x), m.Shape[0], symOne, m.Shape[1], numel(m.Shape[2:]))
 	padded := b.Emit(ConstantPadNd, flat, []sym.Int{symZero, symZero, left, right})
 	div := b.Emit(AvgPool2d, padded, []sym.Int{size, symOne}, []int{1, 1})
-	div = b.pow(b.add(b.mul(b.view(div, m.Shape...), c.Args[2]), c.Args[4]), c.Args[3])
+	div = b.pow(b.add(b.mul(b.view(div, m.Shape...), a.Alpha.Arg), a.K.Arg), a.Beta.Arg)
 	return b.div(x, div)
 }

@@ -9,8 +9,9 @@ func padRows() []*Op {
 		{
 			ID: ConstantPadNd, Name: "constant_pad_nd", Schema: "(Tensor self, int[] pad, Scalar value=0) -> Tensor", Tags: TagNotMethod,
 			Meta: func(c *Call) ([]Result, error) {
-				m := c.Tensor(0)
-				shape, err := paddedShape(m, c.Ints(1))
+				a := In[ConstantPadNdArgs](c)
+				m := a.Self.Meta()
+				shape, err := paddedShape(m, a.Pad.Ints())
 				if err != nil {
 					return nil, err
 				}
@@ -24,7 +25,7 @@ func padRows() []*Op {
 				if c.Grads[0] == nil {
 					return []Value{nil}
 				}
-				neg := cloneInts(c.Ints(1))
+				neg := cloneInts(In[ConstantPadNdArgs](c.Call).Pad.Ints())
 				for i := range neg {
 					neg[i] = sym.Neg(neg[i])
 				}
@@ -57,35 +58,36 @@ func paddedShape(m *TensorMeta, pad []sym.Int) ([]sym.Int, error) {
 }
 
 func pad(b B, c *Call) Value {
-	x, list := c.Value(0), c.Ints(1)
+	a := In[PadArgs](c)
+	x, list := a.Input.Value(), a.Pad.Ints()
 	if len(list)%2 != 0 {
 		refuse(Errorf("Padding length must be divisible by 2"))
 	}
-	if len(list) > 2*len(c.Tensor(0).Shape) {
-		refuse(Errorf("Padding length should be less than or equal to two times the input dimension but got padding length %d and input of dimension %d", len(list), len(c.Tensor(0).Shape)))
+	if len(list) > 2*len(a.Input.Meta().Shape) {
+		refuse(Errorf("Padding length should be less than or equal to two times the input dimension but got padding length %d and input of dimension %d", len(list), len(a.Input.Meta().Shape)))
 	}
-	if c.Str(2) == "constant" {
-		v := c.Args[3]
+	if a.Mode.Str() == "constant" {
+		v := a.Value.Arg
 		if v == nil {
 			v = 0
 		}
 		return b.Emit(ConstantPadNd, x, list, v)
 	}
-	if !c.IsNone(3) && c.Float(3) != 0 {
-		refuse(Errorf("Padding mode \"%s\" doesn't take in value argument", c.Str(2)))
+	if !a.Value.IsNone() && a.Value.Float() != 0 {
+		refuse(Errorf("Padding mode \"%s\" doesn't take in value argument", a.Mode.Str()))
 	}
-	n := len(c.Tensor(0).Shape)
-	d := c.Tensor(0).DType
+	n := len(a.Input.Meta().Shape)
+	d := a.Input.Meta().DType
 	half := OpMath(d) != d
-	if half && c.Str(2) != "circular" && len(list) > 2 {
-		return padAtOnce(b, x, list, c.Str(2))
+	if half && a.Mode.Str() != "circular" && len(list) > 2 {
+		return padAtOnce(b, x, list, a.Mode.Str())
 	}
 	for i := range len(list) / 2 {
-		if half && c.Str(2) == "circular" {
+		if half && a.Mode.Str() == "circular" {
 			x = wrapHalf(b, x, n-1-i, list[2*i], list[2*i+1])
 			continue
 		}
-		x = padDim(b, x, n-1-i, list[2*i], list[2*i+1], c.Str(2))
+		x = padDim(b, x, n-1-i, list[2*i], list[2*i+1], a.Mode.Str())
 	}
 	return x
 }
@@ -162,20 +164,21 @@ func padDim(b B, x Value, d int, left, right sym.Int, mode string) Value {
 
 // im2col lists the windows of an image as columns.
 func im2col(b B, c *Call) Value {
-	x := c.Value(0)
-	if len(c.Tensor(0).Shape) == 3 {
+	a := In[Im2colArgs](c)
+	x := a.Input.Value()
+	if len(a.Input.Meta().Shape) == 3 {
 		return b.squeeze(b.Emit(Im2col, append([]Arg{b.unsqueeze(x, 0)}, c.Args[1:]...)...), 0)
 	}
-	if len(c.Tensor(0).Shape) != 4 {
-		refuse(Errorf("Expected 3D or 4D (batch mode) tensor with possibly 0 batch size and other non-zero dimensions for input, but got: %s", ShapeText(c.Tensor(0).Shape)))
+	if len(a.Input.Meta().Shape) != 4 {
+		refuse(Errorf("Expected 3D or 4D (batch mode) tensor with possibly 0 batch size and other non-zero dimensions for input, but got: %s", ShapeText(a.Input.Meta().Shape)))
 	}
-	k, dil, pad, stride := c.Ints(1), c.Ints(2), c.Ints(3), c.Ints(4)
+	k, dil, pad, stride := a.KernelSize.Ints(), a.Dilation.Ints(), a.Padding.Ints(), a.Stride.Ints()
 	x = b.Emit(ConstantPadNd, x, []sym.Int{pad[1], pad[1], pad[0], pad[0]})
 	for i := range 2 {
 		n := x.TensorMeta().Shape[2+2*i]
 		out := sym.Add(sym.FloorDiv(sym.Sub(sym.Sub(n, sym.Mul(dil[i], sym.Sub(k[i], symOne))), symOne), stride[i]), symOne)
 		if sym.Lt(out, symOne) {
-			refuse(Errorf("Given input with spatial size (%s, %s), kernel_size=(%s, %s), calculated shape of the array of sliding blocks is too small (non-positive)", c.Tensor(0).Shape[2], c.Tensor(0).Shape[3], k[0], k[1]))
+			refuse(Errorf("Given input with spatial size (%s, %s), kernel_size=(%s, %s), calculated shape of the array of sliding blocks is too small (non-positive)", a.Input.Meta().Shape[2], a.Input.Meta().Shape[3], k[0], k[1]))
 		}
 		rows := b.unsqueeze(b.mul(b.arange(k[i], x.TensorMeta()), dil[i]), 1)
 		at := b.add(rows, b.mul(b.arange(out, x.TensorMeta()), stride[i]))

@@ -18,7 +18,7 @@ func poolRows() []*Op {
 			Meta:   secondLike,
 			// Both derivatives are linear: the way back of a way back is forward.
 			Backward: backOf(func(b B, c *BackwardCall) []Value {
-				op := []ID{AvgPool1d, AvgPool2d, AvgPool3d}[len(c.Ints(2))-1]
+				op := []ID{AvgPool1d, AvgPool2d, AvgPool3d}[len(In[AvgPoolBackwardArgs](c.Call).KernelSize.Ints())-1]
 				return []Value{linearBack(b, c, op, c.Args[2:]...), nil}
 			}),
 		},
@@ -26,7 +26,8 @@ func poolRows() []*Op {
 			ID: AdaptiveAvgPoolBackward, Name: "_adaptive_avg_pool_backward", Tags: TagInternal | TagNotMethod,
 			Schema: "(Tensor grad, Tensor self, int dims) -> Tensor", Meta: secondLike,
 			Backward: backOf(func(b B, c *BackwardCall) []Value {
-				n, shape := c.Num(2), c.Tensor(0).Shape
+				a := In[AdaptiveAvgPoolBackwardArgs](c.Call)
+				n, shape := a.Dims.Num(), a.Grad.Meta().Shape
 				op := []ID{AdaptiveAvgPool1d, AdaptiveAvgPool2d, AdaptiveAvgPool3d}[n-1]
 				return []Value{linearBack(b, c, op, shape[len(shape)-n:]), nil}
 			}),
@@ -68,7 +69,8 @@ func pooledSize(n, kernel, stride, pad, dilation sym.Int, ceil bool) sym.Int {
 // PoolGeometry normalises kernel, stride, padding and dilation of a pooling
 // over n dimensions; an empty stride is the kernel's size.
 func PoolGeometry(c *Call, n int, dilated bool) (kernel, stride, pad, dilation []sym.Int) {
-	kernel, stride, pad = c.Ints(1), c.Ints(2), c.Ints(3)
+	a := In[PoolWindowArgs](c)
+	kernel, stride, pad = a.KernelSize.Ints(), a.Stride.Ints(), a.Padding.Ints()
 	if len(stride) == 0 {
 		stride = kernel
 	}
@@ -83,7 +85,7 @@ func PoolGeometry(c *Call, n int, dilated bool) (kernel, stride, pad, dilation [
 }
 
 func poolMeta(c *Call, n int, dilated, ceil bool) ([]sym.Int, error) {
-	m := c.Tensor(0)
+	m := In[InputArgs](c).Input.Meta()
 	if r := len(m.Shape); r != n+1 && r != n+2 {
 		return nil, poolInputError(c, n)
 	}
@@ -115,7 +117,7 @@ func poolMeta(c *Call, n int, dilated, ceil bool) ([]sym.Int, error) {
 
 // poolInputError refuses an input of another rank, or an empty one.
 func poolInputError(c *Call, n int) error {
-	m, name := c.Tensor(0), strings.TrimSuffix(c.Op.Name, "_with_indices")
+	m, name := In[InputArgs](c).Input.Meta(), strings.TrimSuffix(c.Op.Name, "_with_indices")
 	for i := len(m.Shape) - n - 1; n == 3 && i >= 0 && i < len(m.Shape); i++ {
 		if sym.Is(m.Shape[i], 0) {
 			return Errorf("%s(): Expected input to have non-zero size for non-batch dimensions, but input has sizes %s with dimension %d being empty", name, ShapeText(m.Shape), i)
@@ -166,7 +168,7 @@ func maxPoolSchema(n int) string {
 func maxPoolRow(n int) *Op {
 	id := []ID{MaxPool1d, MaxPool2d, MaxPool3d}[n-1]
 	return composite(id, fmt.Sprintf("max_pool%dd", n), maxPoolSchema(n)+", bool return_indices=False) -> Tensor", TagNN|TagNotMethod, func(b B, c *Call) Value {
-		if c.Bool(6) {
+		if In[MaxPoolArgs](c).ReturnIndices.Bool() {
 			refuse(Errorf("%s: return_indices gives two results: call %s_with_indices", c.Op.Name, c.Op.Name))
 		}
 		return b.EmitN(maxPoolIndices[n-1], c.Args[:6]...)[0]
@@ -180,11 +182,12 @@ func maxPoolIndicesRow(n int) *Op {
 		ID: maxPoolIndices[n-1], Name: fmt.Sprintf("max_pool%dd_with_indices", n), Tags: TagNN | TagNotMethod,
 		Schema: maxPoolSchema(n) + ") -> (Tensor, Tensor)",
 		Meta: func(c *Call) ([]Result, error) {
-			shape, err := poolMeta(c, n, true, c.Bool(5))
+			a := In[MaxPoolIndicesArgs](c)
+			shape, err := poolMeta(c, n, true, a.CeilMode.Bool())
 			if err != nil {
 				return nil, err
 			}
-			return pooledResults(c.Tensor(0), shape), nil
+			return pooledResults(a.Input.Meta(), shape), nil
 		},
 		Backward: indexedPoolBack(n),
 	}
@@ -207,7 +210,7 @@ func indexedPoolBack(n int) backFn {
 		if g == nil {
 			return []Value{nil}
 		}
-		m := c.Tensor(0)
+		m := In[InputArgs](c.Call).Input.Meta()
 		at := len(m.Shape) - n
 		lead := m.Shape[:at]
 		flat := append(cloneInts(lead), numel(m.Shape[at:]))
@@ -223,21 +226,23 @@ func avgPoolRow(n int) *Op {
 		ID: []ID{AvgPool1d, AvgPool2d, AvgPool3d}[n-1], Name: fmt.Sprintf("avg_pool%dd", n), Tags: TagNN | TagNotMethod,
 		Schema: fmt.Sprintf("(Tensor input, int[%d] kernel_size, int[%d]? stride=None, int[%d] padding=0, bool ceil_mode=False, bool count_include_pad=True, int? divisor_override=None) -> Tensor", n, n, n),
 		Meta: func(c *Call) ([]Result, error) {
-			shape, err := poolMeta(c, n, false, c.Bool(4))
+			a := In[AvgPoolArgs](c)
+			shape, err := poolMeta(c, n, false, a.CeilMode.Bool())
 			if err != nil {
 				return nil, err
 			}
-			if !c.IsNone(6) && sym.Is(c.Int(6), 0) {
+			if !a.DivisorOverride.IsNone() && sym.Is(a.DivisorOverride.Int(), 0) {
 				return nil, Errorf("divisor must be not zero")
 			}
-			return pooledResults(c.Tensor(0), shape)[:1], nil
+			return pooledResults(a.Input.Meta(), shape)[:1], nil
 		},
 		Backward: backOf(func(b B, c *BackwardCall) []Value {
+			a := In[AvgPoolArgs](c.Call)
 			if c.Grads[0] == nil {
 				return []Value{nil}
 			}
 			kernel, stride, pad, _ := PoolGeometry(c.Call, n, false)
-			return []Value{b.Emit(AvgPoolBackward, c.Grads[0], c.Value(0), kernel, stride, pad, c.Args[4], c.Args[5], c.Args[6])}
+			return []Value{b.Emit(AvgPoolBackward, c.Grads[0], a.Input.Value(), kernel, stride, pad, a.CeilMode.Arg, a.CountIncludePad.Arg, a.DivisorOverride.Arg)}
 		}),
 	}
 }
@@ -247,26 +252,27 @@ const NoSize = math.MinInt32
 
 // adaptiveShape replaces the last n sizes; NoSize keeps one.
 func adaptiveShape(c *Call, n int, average bool) ([]sym.Int, error) {
-	m := c.Tensor(0)
+	a := In[InputOutputSizeArgs](c)
+	m := a.Input.Meta()
 	if r := len(m.Shape); r != n+1 && r != n+2 {
 		return nil, Errorf("%s(): Expected %dD or %dD tensor, but got %s", c.Op.Name, n+1, n+2, ShapeText(m.Shape))
 	}
-	if got := len(c.Ints(1)); got != n {
+	if got := len(a.OutputSize.Ints()); got != n {
 		return nil, Errorf("%s: output_size must be %d, got %d sizes", c.Op.Name, n, got)
 	}
 	shape := cloneInts(m.Shape)
-	for i, s := range c.Ints(1) {
+	for i, s := range a.OutputSize.Ints() {
 		v, known := s.IsConst()
 		switch {
 		case known && v == NoSize:
 			continue
 		case known && v < 0:
-			sizes := c.Ints(1)
+			sizes := a.OutputSize.Ints()
 			if n == 1 {
 				sizes = []sym.Int{symOne, s}
 			}
 			if !average {
-				sizes = append(cloneInts(m.Shape[:len(m.Shape)-n]), c.Ints(1)...)
+				sizes = append(cloneInts(m.Shape[:len(m.Shape)-n]), a.OutputSize.Ints()...)
 				return nil, Errorf("Trying to create tensor with negative dimension %d: %s", v, ShapeText(sizes))
 			}
 			return nil, Errorf("adaptive_avg_pool%dd: elements of output_size must be greater than or equal to 0 but received %s", max(n, 2), ShapeText(sizes))
@@ -285,13 +291,13 @@ func adaptiveAvgRow(n int) *Op {
 			if err != nil {
 				return nil, err
 			}
-			return pooledResults(c.Tensor(0), shape)[:1], nil
+			return pooledResults(In[InputArgs](c).Input.Meta(), shape)[:1], nil
 		},
 		Backward: backOf(func(b B, c *BackwardCall) []Value {
 			if c.Grads[0] == nil {
 				return []Value{nil}
 			}
-			return []Value{b.Emit(AdaptiveAvgPoolBackward, c.Grads[0], c.Value(0), n)}
+			return []Value{b.Emit(AdaptiveAvgPoolBackward, c.Grads[0], In[InputArgs](c.Call).Input.Value(), n)}
 		}),
 	}
 }
@@ -314,7 +320,7 @@ func adaptiveMaxIndicesRow(n int) *Op {
 			if err != nil {
 				return nil, err
 			}
-			return pooledResults(c.Tensor(0), shape), nil
+			return pooledResults(In[InputArgs](c).Input.Meta(), shape), nil
 		},
 		Backward: indexedPoolBack(n),
 	}

@@ -19,7 +19,7 @@ func quantileRows() []*Op {
 		return &Op{
 			ID: id, Name: name, Overload: overload, Schema: schema,
 			Meta: func(c *Call) ([]Result, error) {
-				res, err := dimResult(c, c.Tensor(0).DType, false)
+				res, err := dimResult(c, In[SelfArgs](c).Self.Meta().DType, false)
 				if err != nil {
 					return nil, err
 				}
@@ -27,7 +27,9 @@ func quantileRows() []*Op {
 				idx.DType = Int64
 				return []Result{res[0], &idx}, nil
 			},
-			Backward: backOf(func(b B, c *BackwardCall) []Value { return []Value{valueSelectBack(b, c, c.Bool(2))} }),
+			Backward: backOf(func(b B, c *BackwardCall) []Value {
+				return []Value{valueSelectBack(b, c, In[SelfDimKeepdimArgs](c.Call).Keepdim.Bool())}
+			}),
 		}
 	}
 	const quantileArgs = "(Tensor self, Operand q, int? dim=None, bool keepdim=False, *, str interpolation='linear') -> Tensor"
@@ -40,7 +42,7 @@ func quantileRows() []*Op {
 		{
 			ID: Frexp, Name: "frexp", Schema: "(Tensor self) -> (Tensor mantissa, Tensor exponent)",
 			Meta: func(c *Call) ([]Result, error) {
-				m := c.Tensor(0)
+				m := In[FrexpArgs](c).Self.Meta()
 				if !m.DType.IsFloat() {
 					return nil, Errorf("torch.frexp() only supports floating-point dtypes")
 				}
@@ -63,19 +65,20 @@ func quantileRows() []*Op {
 
 // quantile sorts, then reads at the ranks that q asks for.
 func quantile(b B, c *Call, ignoreNaN bool) Value {
-	x, m := c.Value(0), c.Tensor(0)
+	a := In[QuantilesArgs](c)
+	x, m := a.Self.Value(), a.Self.Meta()
 	if m.DType != Float32 && m.DType != Float64 {
 		refuse(Errorf("%s() input tensor must be either float or double dtype", c.Op.Name))
 	}
 	if sym.Is(numel(m.Shape), 0) {
 		refuse(Errorf("%s() input tensor must be non-empty", c.Op.Name))
 	}
-	q := c.Value(1)
+	q := a.Q.Value()
 	if q == nil {
-		if p := c.Float(1); !(p >= 0 && p <= 1) {
+		if p := a.Q.Float(); !(p >= 0 && p <= 1) {
 			refuse(Errorf("%s() q must be in the range [0, 1] but got %v", c.Op.Name, p))
 		}
-		q = b.full(nil, c.Float(1), NewMeta(m.DType, m.Device, nil))
+		q = b.full(nil, a.Q.Float(), NewMeta(m.DType, m.Device, nil))
 	}
 	qm := q.TensorMeta()
 	if len(qm.Shape) > 1 {
@@ -86,14 +89,14 @@ func quantile(b B, c *Call, ignoreNaN bool) Value {
 	}
 	rank := len(m.Shape)
 	// Rows stand last.
-	if c.IsNone(2) || rank == 0 {
+	if a.Dim.IsNone() || rank == 0 {
 		x = b.reshape(x, numel(m.Shape))
 	} else {
 		x = b.Emit(Movedim, x, []int{dimOf(c, 2)}, []int{-1})
 	}
 	sorted := b.EmitN(Sort, x, -1)[0]
 	at := ranks(b, sorted, b.reshape(q, numel(qm.Shape)), ignoreNaN)
-	out := interpolateRanks(b, sorted, at, c.Str(4))
+	out := interpolateRanks(b, sorted, at, a.Interpolation.Str())
 	return placeQuantiles(b, out, c, len(qm.Shape) == 0)
 }
 
@@ -152,13 +155,14 @@ func interpolateRanks(b B, sorted, at Value, how string) Value {
 // placeQuantiles brings rows of quantiles to the shape of the result: those of
 // several q stand in front.
 func placeQuantiles(b B, out Value, c *Call, single bool) Value {
-	m := c.Tensor(0)
+	a := In[QuantilesArgs](c)
+	m := a.Self.Meta()
 	rank := len(m.Shape)
-	keep := c.Bool(3)
+	keep := a.Keepdim.Bool()
 	last := len(out.TensorMeta().Shape) - 1
 	front := b.Emit(Movedim, out, []int{last}, []int{0})
 	switch {
-	case keep && c.IsNone(2):
+	case keep && a.Dim.IsNone():
 		shape := make([]sym.Int, rank+1)
 		for i := range shape {
 			shape[i] = symOne

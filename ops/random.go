@@ -15,17 +15,19 @@ func randomRows() []*Op {
 			ID: Randint, Name: "randint", Schema: "(int low, int high, int[] size, *, dtype? dtype=None, device? device=None, bool requires_grad=False) -> Tensor",
 			Tags: TagFactory | TagRandom | TagNotMethod | TagNoGrad,
 			Meta: func(c *Call) ([]Result, error) {
-				if sym.Ge(c.Int(0), c.Int(1)) {
-					return nil, Errorf("random_ expects 'from' to be less than 'to', but got from=%s >= to=%s", c.Int(0), c.Int(1))
+				a := In[RandintArgs](c)
+				if sym.Ge(a.Low.Int(), a.High.Int()) {
+					return nil, Errorf("random_ expects 'from' to be less than 'to', but got from=%s >= to=%s", a.Low.Int(), a.High.Int())
 				}
-				return one(NewMeta(c.DTypeOr(3, Int64), c.DeviceOr(4, CPU), c.Ints(2))), checkSizes(c.Ints(2))
+				return one(NewMeta(a.DType.Or(Int64), a.Device.Or(CPU), a.Size.Ints())), checkSizes(a.Size.Ints())
 			},
 		},
 		{
 			ID: Randperm, Name: "randperm", Schema: "(int n, *, dtype? dtype=None, device? device=None, bool requires_grad=False) -> Tensor",
 			Tags: TagFactory | TagRandom | TagNotMethod | TagNoGrad,
 			Meta: func(c *Call) ([]Result, error) {
-				return one(NewMeta(c.DTypeOr(1, Int64), c.DeviceOr(2, CPU), []sym.Int{c.Int(0)})), checkSizes([]sym.Int{c.Int(0)})
+				a := In[RandpermArgs](c)
+				return one(NewMeta(a.DType.Or(Int64), a.Device.Or(CPU), []sym.Int{a.N.Int()})), checkSizes([]sym.Int{a.N.Int()})
 			},
 		},
 		dropoutRow(),
@@ -42,10 +44,11 @@ func redraw(id ID, name, schema string) *Op {
 func exponentialRow() *Op {
 	row := redraw(Exponential, "exponential", "(Tensor self, float lambd=1) -> Tensor")
 	row.Meta = func(c *Call) ([]Result, error) {
-		if d := c.Tensor(0).DType; !d.IsFloat() {
+		a := In[ExponentialArgs](c)
+		if d := a.Self.Meta().DType; !d.IsFloat() {
 			return nil, Errorf("Exponential distribution is a continuous probability distribution. dtype must be a floating point but you specified %s", d.ScalarType())
 		}
-		if lambd := c.Float(1); !(lambd > 0) {
+		if lambd := a.Lambd.Float(); !(lambd > 0) {
 			return nil, Errorf("exponential_ expects lambda > 0.0, but found lambda=%v", lambd)
 		}
 		return selfLike(c)
@@ -61,7 +64,8 @@ func multinomialRow() *Op {
 		ID: Multinomial, Name: "multinomial", Schema: "(Tensor self, int num_samples, bool replacement=False) -> Tensor",
 		Tags: TagRandom | TagNoGrad,
 		Meta: func(c *Call) ([]Result, error) {
-			p, n := c.Tensor(0), c.Int(1)
+			a := In[MultinomialArgs](c)
+			p, n := a.Self.Meta(), a.NumSamples.Int()
 			last := len(p.Shape) - 1
 			switch {
 			case last != 0 && last != 1:
@@ -70,7 +74,7 @@ func multinomialRow() *Op {
 				return nil, Errorf("multinomial only supports floating-point dtypes for input, got: %s", p.DType.ScalarType())
 			case !sym.Ge(n, sym.C(1)):
 				return nil, Errorf("cannot sample n_sample <= 0 samples")
-			case !c.Bool(2) && !sym.Ge(p.Shape[last], n):
+			case !a.Replacement.Bool() && !sym.Ge(p.Shape[last], n):
 				return nil, Errorf("cannot sample n_sample > prob_dist.size(-1) samples without replacement")
 			case sym.Ge(p.Shape[last], sym.C(maxCategories+1)):
 				return nil, Errorf("number of categories cannot exceed 2^24")
@@ -91,15 +95,16 @@ func dropoutRow() *Op {
 		ID: Dropout, Name: "dropout", Schema: "(Tensor input, float p=0.5, bool training=True, bool inplace=False) -> Tensor",
 		Tags: TagRandom | TagNN | TagNotMethod | TagMaybeView,
 		Meta: func(c *Call) ([]Result, error) {
-			if p := c.Float(1); p < 0 || p > 1 {
+			if p := In[DropoutArgs](c).P.Float(); p < 0 || p > 1 {
 				return nil, Errorf("dropout probability has to be between 0 and 1, but got %v", p)
 			}
 			return selfLike(c)
 		},
 		Decompose: decomp(func(b B, c *Call) Value {
-			x, p := c.Value(0), c.Float(1)
+			a := In[DropoutArgs](c)
+			x, p := a.Input.Value(), a.P.Float()
 			switch {
-			case p == 0 || !c.Bool(2) || sym.Is(numel(x.TensorMeta().Shape), 0):
+			case p == 0 || !a.Training.Bool() || sym.Is(numel(x.TensorMeta().Shape), 0):
 				return x
 			case p == 1:
 				return b.mul(x, b.Emit(ZerosLike, x))

@@ -91,7 +91,7 @@ func dimOf(c *Call, i int) int {
 // partsMeta makes the rule of a view that cuts dimension 1 into pieces.
 func partsMeta(sizes func(c *Call, n sym.Int) ([]sym.Int, error), dimArg int) func(*Call) ([]Result, error) {
 	return func(c *Call) ([]Result, error) {
-		m := c.Tensor(0)
+		m := In[SelfArgs](c).Self.Meta()
 		if len(m.Shape) == 0 {
 			return nil, Errorf("%s expects at least a 1-dimensional tensor", c.Op.Name)
 		}
@@ -115,7 +115,7 @@ func partsMeta(sizes func(c *Call, n sym.Int) ([]sym.Int, error), dimArg int) fu
 
 // splitSizes cuts n in pieces of one size, or of the listed sizes.
 func splitSizes(c *Call, n sym.Int) ([]sym.Int, error) {
-	list := c.Ints(1)
+	list := In[SplitArgs](c).SplitSizeOrSections.Ints()
 	if len(list) != 1 {
 		return withSizes(c, n)
 	}
@@ -149,7 +149,7 @@ func withSizes(c *Call, n sym.Int) ([]sym.Int, error) {
 		sum = sym.Add(sum, s)
 	}
 	if sym.Ne(sum, n) {
-		return nil, Errorf("split_with_sizes expects split_sizes to sum exactly to %s (input tensor's size at dimension %s), but got split_sizes=%s", n, c.Int(2), ShapeText(c.Ints(1)))
+		return nil, Errorf("split_with_sizes expects split_sizes to sum exactly to %s (input tensor's size at dimension %s), but got split_sizes=%s", n, In[SelfAnyDimArgs](c).Dim.Int(), ShapeText(c.Ints(1)))
 	}
 	return c.Ints(1), nil
 }
@@ -190,7 +190,7 @@ func pieceRows() []*Op {
 		{
 			ID: Chunk, Name: "chunk", Schema: "(Tensor self, int chunks, int dim=0) -> Tensor[]", Tags: TagView,
 			Meta: partsMeta(func(c *Call, n sym.Int) ([]sym.Int, error) {
-				k := sym.Force(c.Int(1))
+				k := sym.Force(In[ChunkArgs](c).Chunks.Int())
 				if k <= 0 {
 					return nil, Errorf("chunk expects `chunks` to be greater than 0, got: %d", k)
 				}
@@ -210,11 +210,12 @@ func pieceRows() []*Op {
 		{
 			ID: Unbind, Name: "unbind", Schema: "(Tensor self, int dim=0) -> Tensor[]", Tags: TagView,
 			Meta: func(c *Call) ([]Result, error) {
-				m := c.Tensor(0)
+				a := In[UnbindArgs](c)
+				m := a.Self.Meta()
 				if len(m.Shape) == 0 {
-					return nil, IndexErrorf("Dimension specified as %s but tensor has no dimensions", c.Int(1))
+					return nil, IndexErrorf("Dimension specified as %s but tensor has no dimensions", a.Dim.Int())
 				}
-				d, err := WrapDim(c.Int(1), len(m.Shape))
+				d, err := WrapDim(a.Dim.Int(), len(m.Shape))
 				if err != nil {
 					return nil, err
 				}
@@ -232,15 +233,16 @@ func pieceRows() []*Op {
 						gs[i] = b.zeros(c.Outs[i].TensorMeta())
 					}
 				}
-				return []Value{b.Emit(Stack, gs, c.Args[1])}
+				return []Value{b.Emit(Stack, gs, In[UnbindArgs](c.Call).Dim.Arg)}
 			}),
 		},
 		viewRow(Unfold, "unfold", "(Tensor self, int dimension, int size, int step) -> Tensor", func(c *Call, m *TensorMeta) ([]Result, error) {
-			d, err := WrapDim(c.Int(1), len(m.Shape))
+			a := In[UnfoldArgs](c)
+			d, err := WrapDim(a.Dimension.Int(), len(m.Shape))
 			if err != nil {
 				return nil, err
 			}
-			size, step := c.Int(2), c.Int(3)
+			size, step := a.Size.Int(), a.Step.Int()
 			n, st := symOne, symOne
 			if len(m.Shape) > 0 {
 				n, st = m.Shape[d], m.Stride[d]
@@ -267,27 +269,29 @@ func pieceRows() []*Op {
 
 // unfoldBack adds every window back to where it was taken.
 func unfoldBack(b B, c *BackwardCall, g Value) Value {
-	m := c.Tensor(0)
+	a := In[UnfoldArgs](c.Call)
+	m := a.Self.Meta()
 	if len(m.Shape) == 0 {
 		return b.reshape(b.sum(g, false))
 	}
 	d := dimOf(c.Call, 1)
 	count := g.TensorMeta().Shape[d]
-	starts := b.unsqueeze(b.mul(b.arange(count, m), c.Args[3]), 1)
-	at := b.reshape(b.add(starts, b.arange(c.Int(2), m)), sym.Mul(count, c.Int(2)))
+	starts := b.unsqueeze(b.mul(b.arange(count, m), a.Step.Arg), 1)
+	at := b.reshape(b.add(starts, b.arange(a.Size.Int(), m)), sym.Mul(count, a.Size.Int()))
 	n := len(m.Shape)
 	order := append(seq(0, d+1), n)
 	order = append(order, seq(d+1, n)...)
-	flat := replaced(m.Shape, d, sym.Mul(count, c.Int(2)))
+	flat := replaced(m.Shape, d, sym.Mul(count, a.Size.Int()))
 	return b.Emit(IndexAdd, b.zeros(likeGrad(c, g)), d, at, b.reshape(b.permute(g, order...), flat...))
 }
 
 func turnRows() []*Op {
 	moveDims := func(c *Call) []int {
-		n := len(c.Tensor(0).Shape)
-		src, dst := c.Nums(1), c.Nums(2)
+		a := In[SelfSourceDestinationArgs](c)
+		n := len(a.Self.Meta().Shape)
+		src, dst := a.Source.Nums(), a.Destination.Nums()
 		if len(src) != len(dst) {
-			refuse(Errorf("movedim: Invalid source or destination dims: source (%s dims) should contain the same number of dims as destination (%s dims)", ShapeText(c.Ints(1)), ShapeText(c.Ints(2))))
+			refuse(Errorf("movedim: Invalid source or destination dims: source (%s dims) should contain the same number of dims as destination (%s dims)", ShapeText(a.Source.Ints()), ShapeText(a.Destination.Ints())))
 		}
 		order := make([]int, n)
 		taken := make([]bool, n)
@@ -300,10 +304,10 @@ func turnRows() []*Op {
 			d, err := wrapDim(dst[i], n)
 			refuse(err)
 			if taken[s] {
-				refuse(Errorf("movedim: repeated dim in `source` (%s)", ShapeText(c.Ints(1))))
+				refuse(Errorf("movedim: repeated dim in `source` (%s)", ShapeText(a.Source.Ints())))
 			}
 			if order[d] != -1 {
-				refuse(Errorf("movedim: repeated dim in `destination` (%s)", ShapeText(c.Ints(2))))
+				refuse(Errorf("movedim: repeated dim in `destination` (%s)", ShapeText(a.Destination.Ints())))
 			}
 			order[d], taken[s] = s, true
 		}
@@ -322,31 +326,36 @@ func turnRows() []*Op {
 	}
 	moveDim := func(id ID, name string) *Op {
 		return composite(id, name, "(Tensor self, int[] source, int[] destination) -> Tensor", TagView, func(b B, c *Call) Value {
-			if len(c.Tensor(0).Shape) == 0 {
-				return b.Emit(Alias, c.Value(0))
+			a := In[SelfArgs](c)
+			if len(a.Self.Meta().Shape) == 0 {
+				return b.Emit(Alias, a.Self.Value())
 			}
-			return b.permute(c.Value(0), moveDims(c)...)
+			return b.permute(a.Self.Value(), moveDims(c)...)
 		})
 	}
 	swap := func(id ID, name string) *Op {
 		return composite(id, name, "(Tensor self, int dim0, int dim1) -> Tensor", TagView, func(b B, c *Call) Value {
-			return b.Emit(Transpose, c.Value(0), c.Args[1], c.Args[2])
+			a := In[SelfDim0Dim1Args](c)
+			return b.Emit(Transpose, a.Self.Value(), a.Dim0.Arg, a.Dim1.Arg)
 		})
 	}
 	return []*Op{
 		moveDim(Movedim, "movedim"), moveDim(Moveaxis, "moveaxis"), swap(Swapaxes, "swapaxes"), swap(Swapdims, "swapdims"),
 		viewRow(Diagonal, "diagonal", "(Tensor self, int offset=0, int dim1=0, int dim2=1) -> Tensor", diagonalMeta, func(b B, c *BackwardCall, g Value) Value {
-			return b.Emit(DiagonalScatter, b.zeros(likeGrad(c, g)), g, c.Args[1], c.Args[2], c.Args[3])
+			a := In[DiagonalArgs](c.Call)
+			return b.Emit(DiagonalScatter, b.zeros(likeGrad(c, g)), g, a.Offset.Arg, a.Dim1.Arg, a.Dim2.Arg)
 		}),
 		placeRow(DiagonalScatter, "diagonal_scatter", "(Tensor self, Tensor src, int offset=0, int dim1=0, int dim2=1) -> Tensor", func(b B, c *Call, x Value) Value {
-			return b.Emit(Diagonal, x, c.Args[2], c.Args[3], c.Args[4])
+			a := In[DiagonalScatterArgs](c)
+			return b.Emit(Diagonal, x, a.Offset.Arg, a.Dim1.Arg, a.Dim2.Arg)
 		}),
 		composite(Diag, "diag", "(Tensor self, int diagonal=0) -> Tensor", 0, func(b B, c *Call) Value {
-			switch n := len(c.Tensor(0).Shape); n {
+			a := In[DiagArgs](c)
+			switch n := len(a.Self.Meta().Shape); n {
 			case 1:
-				return b.Emit(DiagEmbed, c.Value(0), c.Args[1])
+				return b.Emit(DiagEmbed, a.Self.Value(), a.Diagonal.Arg)
 			case 2:
-				return b.Emit(Clone, b.Emit(Diagonal, c.Value(0), c.Args[1]))
+				return b.Emit(Clone, b.Emit(Diagonal, a.Self.Value(), a.Diagonal.Arg))
 			default:
 				refuse(Errorf("diag(): Supports 1D or 2D tensors. Got %dD", n))
 				return nil
@@ -355,32 +364,36 @@ func turnRows() []*Op {
 		composite(DiagEmbed, "diag_embed", "(Tensor self, int offset=0, int dim1=-2, int dim2=-1) -> Tensor", 0, diagEmbed),
 		composite(Rot90, "rot90", "(Tensor self, int k=1, int[] dims=[0,1]) -> Tensor", 0, rot90),
 		composite(Fliplr, "fliplr", selfOnly, 0, func(b B, c *Call) Value {
-			if len(c.Tensor(0).Shape) < 2 {
+			a := In[FliplrArgs](c)
+			if len(a.Self.Meta().Shape) < 2 {
 				refuse(Errorf("Input must be >= 2-d."))
 			}
-			return b.Emit(Flip, c.Value(0), []int{1})
+			return b.Emit(Flip, a.Self.Value(), []int{1})
 		}),
 		composite(Flipud, "flipud", selfOnly, 0, func(b B, c *Call) Value {
-			if len(c.Tensor(0).Shape) < 1 {
+			a := In[FlipudArgs](c)
+			if len(a.Self.Meta().Shape) < 1 {
 				refuse(Errorf("Input must be >= 1-d."))
 			}
-			return b.Emit(Flip, c.Value(0), []int{0})
+			return b.Emit(Flip, a.Self.Value(), []int{0})
 		}),
 		composite(Unflatten, "unflatten", "(Tensor self, int dim, int[] sizes) -> Tensor", TagView, func(b B, c *Call) Value {
-			m := c.Tensor(0)
+			a := In[UnflattenArgs](c)
+			m := a.Self.Meta()
 			d := dimOf(c, 1)
-			if len(c.Ints(2)) == 0 {
+			if len(a.Sizes.Ints()) == 0 {
 				refuse(Errorf("unflatten: sizes must be non-empty"))
 			}
-			sizes, err := InferShape(c.Ints(2), m.Shape[d])
+			sizes, err := InferShape(a.Sizes.Ints(), m.Shape[d])
 			if err != nil {
-				refuse(Errorf("unflatten: Provided sizes %s don't multiply up to the size of dim %d (%s) in the input tensor", ShapeText(c.Ints(2)), d, m.Shape[d]))
+				refuse(Errorf("unflatten: Provided sizes %s don't multiply up to the size of dim %d (%s) in the input tensor", ShapeText(a.Sizes.Ints()), d, m.Shape[d]))
 			}
 			shape := append(cloneInts(m.Shape[:d]), sizes...)
-			return b.view(c.Value(0), append(shape, m.Shape[d+1:]...)...)
+			return b.view(a.Self.Value(), append(shape, m.Shape[d+1:]...)...)
 		}),
 		composite(PixelShuffle, "pixel_shuffle", "(Tensor input, int upscale_factor) -> Tensor", TagNN|TagNotMethod, func(b B, c *Call) Value {
-			m, r := c.Tensor(0), c.Int(1)
+			a := In[PixelShuffleArgs](c)
+			m, r := a.Input.Meta(), a.UpscaleFactor.Int()
 			n := len(m.Shape)
 			if n < 3 {
 				refuse(Errorf("pixel_shuffle expects input to have at least 3 dimensions, but got input with %d dimension(s)", n))
@@ -394,13 +407,14 @@ func turnRows() []*Op {
 				refuse(Errorf("pixel_shuffle expects its input's 'channel' dimension to be divisible by the square of upscale_factor, but input.size(-3)=%s is not divisible by %s", ch, sym.Mul(r, r)))
 			}
 			lead := m.Shape[:n-3]
-			x := b.reshape(c.Value(0), append(cloneInts(lead), oc, r, r, h, w)...)
+			x := b.reshape(a.Input.Value(), append(cloneInts(lead), oc, r, r, h, w)...)
 			k := len(lead)
 			x = b.permute(x, append(seq(0, k), k, k+3, k+1, k+4, k+2)...)
 			return b.reshape(x, append(cloneInts(lead), oc, sym.Mul(h, r), sym.Mul(w, r))...)
 		}),
 		composite(PixelUnshuffle, "pixel_unshuffle", "(Tensor input, int downscale_factor) -> Tensor", TagNN|TagNotMethod, func(b B, c *Call) Value {
-			m, r := c.Tensor(0), c.Int(1)
+			a := In[PixelUnshuffleArgs](c)
+			m, r := a.Input.Meta(), a.DownscaleFactor.Int()
 			n := len(m.Shape)
 			if n < 3 {
 				refuse(Errorf("pixel_unshuffle expects input to have at least 3 dimensions, but got input with %d dimension(s)", n))
@@ -408,32 +422,34 @@ func turnRows() []*Op {
 			ch, h, w := m.Shape[n-3], sym.FloorDiv(m.Shape[n-2], r), sym.FloorDiv(m.Shape[n-1], r)
 			lead := m.Shape[:n-3]
 			k := len(lead)
-			x := b.reshape(c.Value(0), append(cloneInts(lead), ch, h, r, w, r)...)
+			x := b.reshape(a.Input.Value(), append(cloneInts(lead), ch, h, r, w, r)...)
 			x = b.permute(x, append(seq(0, k), k, k+2, k+4, k+1, k+3)...)
 			return b.reshape(x, append(cloneInts(lead), sym.Mul(ch, sym.Mul(r, r)), h, w)...)
 		}),
 		composite(ChannelShuffle, "channel_shuffle", "(Tensor input, int groups) -> Tensor", TagNN|TagNotMethod, func(b B, c *Call) Value {
-			m, g := c.Tensor(0), c.Int(1)
+			a := In[ChannelShuffleArgs](c)
+			m, g := a.Input.Meta(), a.Groups.Int()
 			per := sym.FloorDiv(m.Shape[1], g)
-			x := b.reshape(c.Value(0), append([]sym.Int{m.Shape[0], g, per}, m.Shape[2:]...)...)
+			x := b.reshape(a.Input.Value(), append([]sym.Int{m.Shape[0], g, per}, m.Shape[2:]...)...)
 			return b.reshape(b.transpose(x, 1, 2), m.Shape...)
 		}),
 	}
 }
 
 func diagonalMeta(c *Call, m *TensorMeta) ([]Result, error) {
-	d1, err := WrapDim(c.Int(2), len(m.Shape))
+	a := In[DiagonalArgs](c)
+	d1, err := WrapDim(a.Dim1.Int(), len(m.Shape))
 	if err != nil {
 		return nil, err
 	}
-	d2, err := WrapDim(c.Int(3), len(m.Shape))
+	d2, err := WrapDim(a.Dim2.Int(), len(m.Shape))
 	if err != nil {
 		return nil, err
 	}
 	if d1 == d2 {
-		return nil, Errorf("diagonal dimensions cannot be identical %s, %s", c.Int(2), c.Int(3))
+		return nil, Errorf("diagonal dimensions cannot be identical %s, %s", a.Dim1.Int(), a.Dim2.Int())
 	}
-	off := c.Int(1)
+	off := a.Offset.Int()
 	var n sym.Int
 	at := m.Offset
 	if sym.Ge(off, symZero) {
@@ -453,16 +469,17 @@ func diagonalMeta(c *Call, m *TensorMeta) ([]Result, error) {
 }
 
 func diagEmbed(b B, c *Call) Value {
-	m := c.Tensor(0)
+	a := In[DiagEmbedArgs](c)
+	m := a.Self.Meta()
 	rank := len(m.Shape) + 1
-	d1, err := WrapDim(c.Int(2), rank)
+	d1, err := WrapDim(a.Dim1.Int(), rank)
 	refuse(err)
-	d2, err := WrapDim(c.Int(3), rank)
+	d2, err := WrapDim(a.Dim2.Int(), rank)
 	refuse(err)
 	if d1 == d2 {
-		refuse(Errorf("diagonal dimensions cannot be identical %s, %s", c.Int(2), c.Int(3)))
+		refuse(Errorf("diagonal dimensions cannot be identical %s, %s", a.Dim1.Int(), a.Dim2.Int()))
 	}
-	off := c.Int(1)
+	off := a.Offset.Int()
 	abs := off
 	if sym.Lt(off, symZero) {
 		abs = sym.Neg(off)
@@ -472,13 +489,14 @@ func diagEmbed(b B, c *Call) Value {
 	lo, hi := min(d1, d2), max(d1, d2)
 	shape = inserted(inserted(shape, lo, n), hi, n)
 	zero := b.full(shape, 0, m)
-	return b.Emit(DiagonalScatter, zero, c.Value(0), off, d1, d2)
+	return b.Emit(DiagonalScatter, zero, a.Self.Value(), off, d1, d2)
 }
 
 func rot90(b B, c *Call) Value {
-	x := c.Value(0)
-	dims := c.Nums(2)
-	n := len(c.Tensor(0).Shape)
+	a := In[Rot90Args](c)
+	x := a.Self.Value()
+	dims := a.Dims.Nums()
+	n := len(a.Self.Meta().Shape)
 	if len(dims) != 2 {
 		refuse(Errorf("expected total rotation dims == 2, but got dims = %d", len(dims)))
 	}
@@ -493,7 +511,7 @@ func rot90(b B, c *Call) Value {
 	if (dims[0]+n)%n == (dims[1]+n)%n {
 		refuse(Errorf("expected rotation dims to be different, but got dim0 = %d and dim1 = %d", dims[0], dims[1]))
 	}
-	k := ((c.Num(1) % 4) + 4) % 4
+	k := ((a.K.Num() % 4) + 4) % 4
 	switch k {
 	case 1:
 		return b.Emit(Clone, b.transpose(b.Emit(Flip, x, []int{dims[1]}), dims[0], dims[1]), "contiguous_format")
@@ -509,58 +527,67 @@ func repeatRows() []*Op {
 	return []*Op{
 		composite(Repeat, "repeat", "(Tensor self, int[] repeats) -> Tensor", TagNotFunction, repeat),
 		composite(Tile, "tile", "(Tensor self, int[] dims) -> Tensor", 0, func(b B, c *Call) Value {
-			reps := c.Ints(1)
-			for len(reps) < len(c.Tensor(0).Shape) {
+			a := In[TileArgs](c)
+			reps := a.Dims.Ints()
+			for len(reps) < len(a.Self.Meta().Shape) {
 				reps = inserted(reps, 0, symOne)
 			}
-			return b.Emit(Repeat, c.Value(0), reps)
+			return b.Emit(Repeat, a.Self.Value(), reps)
 		}),
 		composite(Roll, "roll", "(Tensor self, int[] shifts, int[] dims=[]) -> Tensor", 0, roll),
 		compositeN(Meshgrid, "meshgrid", "(Tensor[] tensors, *, str? indexing=None) -> Tensor[]", TagNotMethod, meshgrid),
 		compositeN(BroadcastTensors, "broadcast_tensors", "(Tensor[] tensors) -> Tensor[]", TagNotMethod, func(b B, c *Call) []Value {
+			a := In[BroadcastTensorsArgs](c)
 			var shapes [][]sym.Int
-			for _, x := range c.Values(0) {
+			for _, x := range a.Tensors.Values() {
 				shapes = append(shapes, x.TensorMeta().Shape)
 			}
 			shape, err := Broadcast(shapes...)
 			refuse(err)
 			var out []Value
-			for _, x := range c.Values(0) {
+			for _, x := range a.Tensors.Values() {
 				out = append(out, b.expand(x, shape))
 			}
 			return out
 		}),
 		composite(BroadcastTo, "broadcast_to", "(Tensor self, int[] size) -> Tensor", TagView, func(b B, c *Call) Value {
-			return b.Emit(Expand, c.Value(0), c.Args[1])
+			a := In[BroadcastToArgs](c)
+			return b.Emit(Expand, a.Self.Value(), a.Size.Arg)
 		}),
 		composite(ExpandAs, "expand_as", "(Tensor self, Tensor other) -> Tensor", TagView|TagNotFunction, func(b B, c *Call) Value {
-			return b.expand(c.Value(0), c.Tensor(1).Shape)
+			a := In[ExpandAsArgs](c)
+			return b.expand(a.Self.Value(), a.Other.Meta().Shape)
 		}),
 		composite(ViewAs, "view_as", "(Tensor self, Tensor other) -> Tensor", TagView|TagNotFunction, func(b B, c *Call) Value {
-			return b.view(c.Value(0), c.Tensor(1).Shape...)
+			a := In[ViewAsArgs](c)
+			return b.view(a.Self.Value(), a.Other.Meta().Shape...)
 		}),
 		composite(ReshapeAs, "reshape_as", "(Tensor self, Tensor other) -> Tensor", TagMaybeView|TagNotFunction, func(b B, c *Call) Value {
-			return b.reshape(c.Value(0), c.Tensor(1).Shape...)
+			a := In[ReshapeAsArgs](c)
+			return b.reshape(a.Self.Value(), a.Other.Meta().Shape...)
 		}),
 		composite(Ravel, "ravel", selfOnly, TagMaybeView, func(b B, c *Call) Value {
-			return b.reshape(b.Emit(Contiguous, c.Value(0)), numel(c.Tensor(0).Shape))
+			a := In[RavelArgs](c)
+			return b.reshape(b.Emit(Contiguous, a.Self.Value()), numel(a.Self.Meta().Shape))
 		}),
 		composite(SumToSize, "sum_to_size", "(Tensor self, int[] size) -> Tensor", TagNotFunction, func(b B, c *Call) Value {
-			m := c.Tensor(0)
-			if s, err := broadcast2(c.Ints(1), m.Shape); err != nil || !equalShape(s, m.Shape) {
-				refuse(Errorf("size {%s} is not expandable to size {%s}.", ShapeText(c.Ints(1)), ShapeText(m.Shape)))
+			a := In[SumToSizeArgs](c)
+			m := a.Self.Meta()
+			if s, err := broadcast2(a.Size.Ints(), m.Shape); err != nil || !equalShape(s, m.Shape) {
+				refuse(Errorf("size {%s} is not expandable to size {%s}.", ShapeText(a.Size.Ints()), ShapeText(m.Shape)))
 			}
-			if sum := c.Value(0); isFloaty(m.DType) || equalShape(c.Ints(1), m.Shape) && len(m.Shape) > 0 {
-				return b.sumTo(sum, c.Ints(1))
+			if sum := a.Self.Value(); isFloaty(m.DType) || equalShape(a.Size.Ints(), m.Shape) && len(m.Shape) > 0 {
+				return b.sumTo(sum, a.Size.Ints())
 			}
-			return b.sumTo(b.cast(c.Value(0), Int64), c.Ints(1)) // what is summed counts, as in sum
+			return b.sumTo(b.cast(a.Self.Value(), Int64), a.Size.Ints()) // what is summed counts, as in sum
 		}),
 		repeatInterleaveRow(),
 	}
 }
 
 func repeat(b B, c *Call) Value {
-	m, reps := c.Tensor(0), c.Ints(1)
+	a := In[RepeatArgs](c)
+	m, reps := a.Self.Meta(), a.Repeats.Ints()
 	lead := len(reps) - len(m.Shape)
 	if lead < 0 {
 		refuse(Errorf("Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor"))
@@ -576,14 +603,15 @@ func repeat(b B, c *Call) Value {
 		}
 		split, wide, out = append(split, symOne, n), append(wide, r, n), append(out, sym.Mul(r, n))
 	}
-	x := b.expand(b.reshape(c.Value(0), split...), wide)
+	x := b.expand(b.reshape(a.Self.Value(), split...), wide)
 	return b.reshape(b.Emit(Clone, x, "contiguous_format"), out...)
 }
 
 func roll(b B, c *Call) Value {
-	x := c.Value(0)
-	m := c.Tensor(0)
-	shifts, dims := c.Ints(1), c.Nums(2)
+	a := In[RollArgs](c)
+	x := a.Self.Value()
+	m := a.Self.Meta()
+	shifts, dims := a.Shifts.Ints(), a.Dims.Nums()
 	if len(dims) == 0 {
 		if len(shifts) != 1 {
 			refuse(Errorf("shifts and dimensions must align. shifts: %d, dims:%d", len(shifts), len(dims)))
@@ -617,13 +645,14 @@ func rollDim(b B, x Value, d int, shift sym.Int) Value {
 // repeatInterleaveRow repeats each element; repeats is a number or a tensor.
 func repeatInterleaveRow() *Op {
 	row := composite(RepeatInterleave, "repeat_interleave", "(Tensor self, Operand repeats, int? dim=None, *, int? output_size=None) -> Tensor", 0, func(b B, c *Call) Value {
-		x := c.Value(0)
-		if c.IsNone(2) {
-			x = b.reshape(x, numel(c.Tensor(0).Shape))
+		a := In[RepeatInterleaveArgs](c)
+		x := a.Self.Value()
+		if a.Dim.IsNone() {
+			x = b.reshape(x, numel(a.Self.Meta().Shape))
 		}
 		m := x.TensorMeta()
 		d := 0
-		if !c.IsNone(2) {
+		if !a.Dim.IsNone() {
 			d = dimOf(c, 2)
 		}
 		r := c.Int(1)
@@ -632,20 +661,21 @@ func repeatInterleaveRow() *Op {
 	})
 	inner, meta := row.Decompose, row.Meta
 	row.Decompose = func(bb Builder, c *Call) []Value {
-		if c.Value(1) == nil {
+		a := In[RepeatInterleaveArgs](c)
+		if a.Repeats.Value() == nil {
 			return inner(bb, c)
 		}
 		b := B{bb}
-		x, d := c.Value(0), symZero
-		if c.IsNone(2) {
-			x = b.reshape(x, numel(c.Tensor(0).Shape))
+		x, d := a.Self.Value(), symZero
+		if a.Dim.IsNone() {
+			x = b.reshape(x, numel(a.Self.Meta().Shape))
 		} else {
-			d = c.Int(2)
+			d = a.Dim.Int()
 		}
-		return []Value{b.Emit(IndexSelect, x, d, b.Emit(RepeatIndex, c.Value(1), x.TensorMeta().Shape[int(sym.Force(d))]))}
+		return []Value{b.Emit(IndexSelect, x, d, b.Emit(RepeatIndex, a.Repeats.Value(), x.TensorMeta().Shape[int(sym.Force(d))]))}
 	}
 	row.Meta = func(c *Call) ([]Result, error) {
-		if c.Value(1) != nil {
+		if In[RepeatInterleaveArgs](c).Repeats.Value() != nil {
 			return nil, &DataDependentError{Op: "repeat_interleave"}
 		}
 		return meta(c)
@@ -661,11 +691,12 @@ func (e *DataDependentError) Error() string {
 }
 
 func meshgrid(b B, c *Call) []Value {
-	xs := c.Values(0)
+	a := In[MeshgridArgs](c)
+	xs := a.Tensors.Values()
 	if len(xs) == 0 {
 		refuse(Errorf("meshgrid expects a non-empty TensorList"))
 	}
-	indexing := c.Str(1)
+	indexing := a.Indexing.Str()
 	if indexing != "" && indexing != "ij" && indexing != "xy" {
 		refuse(Errorf("torch.meshgrid: indexing must be one of \"xy\" or \"ij\", but received: %s", indexing))
 	}

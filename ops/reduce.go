@@ -31,8 +31,9 @@ func reducedShape(shape []sym.Int, dims []bool, keep bool) []sym.Int {
 // empty says whether a reduction over no elements has a value.
 func reduceMeta(dtype func(c *Call, d DType) (DType, error), empty bool) func(*Call) ([]Result, error) {
 	return func(c *Call) ([]Result, error) {
-		m := c.Tensor(0)
-		dims, err := wrapDims(c.Ints(1), len(m.Shape), true)
+		a := In[SelfDimsKeepdimArgs](c)
+		m := a.Self.Meta()
+		dims, err := wrapDims(a.Dim.Ints(), len(m.Shape), true)
 		if err != nil {
 			return nil, err
 		}
@@ -43,7 +44,7 @@ func reduceMeta(dtype func(c *Call, d DType) (DType, error), empty bool) func(*C
 		if err := checkEmpty(c, m, dims, empty); err != nil {
 			return nil, err
 		}
-		return one(reduced(m, d, dims, c.Bool(2))), nil
+		return one(reduced(m, d, dims, a.Keepdim.Bool())), nil
 	}
 }
 
@@ -52,7 +53,7 @@ func checkEmpty(c *Call, m *TensorMeta, dims []bool, empty bool) error {
 		if empty || !r || !sym.Is(m.Shape[i], 0) {
 			continue
 		}
-		if len(c.Ints(1)) == 0 {
+		if len(In[SelfDimsArgs](c).Dim.Ints()) == 0 {
 			return Errorf("%s(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with the 'dim' argument.", c.Op.Name)
 		}
 		return IndexErrorf("%s(): Expected reduction dim %d to have non-zero size.", c.Op.Name, i)
@@ -91,7 +92,7 @@ func (c *Call) dims(i int) []int {
 
 // sumType counts integers in int64.
 func sumType(c *Call, d DType) (DType, error) {
-	if t, ok := c.Args[3].(DType); ok {
+	if t, ok := In[SumDTypeArgs](c).DType.Arg.(DType); ok {
 		return t, nil
 	}
 	if !isFloaty(d) {
@@ -101,7 +102,7 @@ func sumType(c *Call, d DType) (DType, error) {
 }
 
 func meanType(c *Call, d DType) (DType, error) {
-	if t, ok := c.Args[3].(DType); ok {
+	if t, ok := In[MeanArgs](c).DType.Arg.(DType); ok {
 		d = t
 	}
 	if !isFloaty(d) {
@@ -121,7 +122,7 @@ func floatDType(c *Call, d DType) (DType, error) {
 // unreduced brings the gradient (or result) v of a reduction back to the shape of
 // the input.
 func unreduced(b B, v Value, c *Call, keep bool, dims []int) Value {
-	m := c.Tensor(0)
+	m := In[SelfArgs](c).Self.Meta()
 	if !keep && len(m.Shape) > 0 {
 		mask := make([]bool, len(m.Shape))
 		for _, d := range dims {
@@ -140,7 +141,7 @@ func reduceBack(f func(b B, c *BackwardCall, g Value, dims []int) Value) backFn 
 		if c.Grads[0] == nil {
 			return []Value{nil}
 		}
-		m := c.Tensor(0)
+		m := In[SelfArgs](c.Call).Self.Meta()
 		g := f(b, c, c.Grads[0], c.dims(1))
 		return []Value{b.cast(g, m.DType)}
 	})
@@ -164,26 +165,29 @@ func sumRows() []*Op {
 		{
 			ID: Sum, Name: "sum", Schema: dimsDSchema, Tags: TagReduction, Meta: reduceMeta(sumType, true),
 			Backward: reduceBack(func(b B, c *BackwardCall, g Value, dims []int) Value {
-				return unreduced(b, g, c.Call, c.Bool(2), dims)
+				return unreduced(b, g, c.Call, In[SumArgs](c.Call).Keepdim.Bool(), dims)
 			}),
 		},
 		{
 			ID: Mean, Name: "mean", Schema: dimsDSchema, Tags: TagReduction, Meta: reduceMeta(meanType, true),
 			Backward: reduceBack(func(b B, c *BackwardCall, g Value, dims []int) Value {
-				return b.div(unreduced(b, g, c.Call, c.Bool(2), dims), count(c.Tensor(0), dims))
+				a := In[MeanArgs](c.Call)
+				return b.div(unreduced(b, g, c.Call, a.Keepdim.Bool(), dims), count(a.Self.Meta(), dims))
 			}),
 		},
 		{
 			ID: Nansum, Name: "nansum", Schema: dimsDSchema, Tags: TagReduction, Meta: reduceMeta(sumType, true),
 			Decompose: decomp(func(b B, c *Call) Value {
-				x := c.Value(0)
+				a := In[NansumArgs](c)
+				x := a.Self.Value()
 				if x.TensorMeta().DType.IsFloat() {
 					x = b.where(b.Emit(Isnan, x), scalarLike(x, 0), x)
 				}
-				return b.Emit(Sum, x, c.Args[1], c.Args[2], c.Args[3])
+				return b.Emit(Sum, x, a.Dim.Arg, a.Keepdim.Arg, a.DType.Arg)
 			}),
 			Backward: reduceBack(func(b B, c *BackwardCall, g Value, dims []int) Value {
-				return b.mask(unreduced(b, g, c.Call, c.Bool(2), dims), b.not(b.Emit(Isnan, c.Value(0))))
+				a := In[NansumArgs](c.Call)
+				return b.mask(unreduced(b, g, c.Call, a.Keepdim.Bool(), dims), b.not(b.Emit(Isnan, a.Self.Value())))
 			}),
 		},
 		{
@@ -195,21 +199,23 @@ func sumRows() []*Op {
 		{
 			ID: CountNonzero, Name: "count_nonzero", Schema: "(Tensor self, int[]? dim=None) -> Tensor", Tags: TagReduction | TagNoGrad,
 			Meta: func(c *Call) ([]Result, error) {
-				m := c.Tensor(0)
-				dims, err := wrapDims(c.Ints(1), len(m.Shape), true)
+				a := In[CountNonzeroArgs](c)
+				m := a.Self.Meta()
+				dims, err := wrapDims(a.Dim.Ints(), len(m.Shape), true)
 				if err != nil {
 					return nil, err
 				}
 				return one(reduced(m, Int64, dims, false)), nil
 			},
 			Decompose: decomp(func(b B, c *Call) Value {
-				return b.Emit(Sum, b.ne(c.Value(0), 0), c.Args[1], false)
+				a := In[CountNonzeroArgs](c)
+				return b.Emit(Sum, b.ne(a.Self.Value(), 0), a.Dim.Arg, false)
 			}),
 		},
 		{
 			ID: Prod, Name: "prod", Schema: "(Tensor self, int? dim=None, bool keepdim=False, *, dtype? dtype=None) -> Tensor", Tags: TagReduction,
 			Meta: func(c *Call) ([]Result, error) {
-				d, err := sumType(c, c.Tensor(0).DType)
+				d, err := sumType(c, In[ProdArgs](c).Self.Meta().DType)
 				if err != nil {
 					return nil, err
 				}
@@ -234,13 +240,14 @@ func boolOrByte(_ *Call, d DType) (DType, error) {
 
 // dimResult is the rule of (self, int? dim, bool keepdim): no dim means all.
 func dimResult(c *Call, d DType, empty bool) ([]Result, error) {
-	m := c.Tensor(0)
+	a := In[SelfDimKeepdimArgs](c)
+	m := a.Self.Meta()
 	mask := make([]bool, len(m.Shape))
 	for i := range mask {
-		mask[i] = c.IsNone(1)
+		mask[i] = a.Dim.IsNone()
 	}
-	if !c.IsNone(1) {
-		i, err := WrapDim(c.Int(1), len(m.Shape))
+	if !a.Dim.IsNone() {
+		i, err := WrapDim(a.Dim.Int(), len(m.Shape))
 		if err != nil {
 			return nil, err
 		}
@@ -250,13 +257,13 @@ func dimResult(c *Call, d DType, empty bool) ([]Result, error) {
 	}
 	for i, r := range mask {
 		if r && !empty && sym.Is(m.Shape[i], 0) {
-			if c.IsNone(1) {
+			if a.Dim.IsNone() {
 				return nil, Errorf("%s(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with the 'dim' argument.", c.Op.Name)
 			}
 			return nil, IndexErrorf("%s(): Expected reduction dim %d to have non-zero size.", c.Op.Name, i)
 		}
 	}
-	return one(reduced(m, d, mask, c.Bool(2))), nil
+	return one(reduced(m, d, mask, a.Keepdim.Bool())), nil
 }
 
 // oneDim is the dimensions of (self, int? dim): all for None.
@@ -278,23 +285,24 @@ func (c *Call) oneDim() []int {
 // prodBack multiplies the other elements: products from the left and from the
 // right, exact with zeros too.
 func prodBack(b B, c *BackwardCall) []Value {
+	a := In[ProdArgs](c.Call)
 	g := c.Grads[0]
 	if g == nil {
 		return []Value{nil}
 	}
-	x := c.Value(0)
+	x := a.Self.Value()
 	m := x.TensorMeta()
 	if len(m.Shape) == 0 {
 		return []Value{b.cast(g, m.DType)}
 	}
 	dim := 0
 	flat := x
-	if c.IsNone(1) {
+	if a.Dim.IsNone() {
 		flat = b.reshape(x, numel(m.Shape))
 		g = b.reshape(g, symOne)
 	} else {
 		dim = c.oneDim()[0]
-		if !c.Bool(2) {
+		if !a.Keepdim.Bool() {
 			g = b.unsqueeze(g, dim)
 		}
 	}
@@ -310,7 +318,7 @@ func prodBack(b B, c *BackwardCall) []Value {
 	out := b.mul(g, b.mul(left, b.Emit(Flip, right, sym.Consts([]int{dim}))))
 	// Without zeros the product is divided by each factor, as PyTorch does.
 	whole := c.Outs[0]
-	if !c.IsNone(1) && !c.Bool(2) {
+	if !a.Dim.IsNone() && !a.Keepdim.Bool() {
 		whole = b.unsqueeze(whole, dim)
 	}
 	quotient := b.mul(g, b.div(b.reshape(b.expand(b.reshape(whole, oneShape...), fm.Shape), fm.Shape...), xs))
@@ -330,23 +338,25 @@ func cumRow(id ID, name string, back func(b B, c *BackwardCall, g Value, dim int
 	return &Op{
 		ID: id, Name: name, Schema: "(Tensor self, int dim, *, dtype? dtype=None) -> Tensor",
 		Meta: func(c *Call) ([]Result, error) {
-			m := c.Tensor(0)
-			if _, err := WrapDim(c.Int(1), len(m.Shape)); err != nil {
+			a := In[SelfDimDTypeArgs](c)
+			m := a.Self.Meta()
+			if _, err := WrapDim(a.Dim.Int(), len(m.Shape)); err != nil {
 				return nil, err
 			}
-			d := c.DTypeOr(2, m.DType)
-			if c.IsNone(2) && !isFloaty(d) {
+			d := a.DType.Or(m.DType)
+			if a.DType.IsNone() && !isFloaty(d) {
 				d = Int64
 			}
 			return one(&TensorMeta{DType: d, Device: m.Device, Shape: m.Shape, Stride: LikeStrides(m)}), nil
 		},
 		Backward: backOf(func(b B, c *BackwardCall) []Value {
-			g, m := c.Grads[0], c.Tensor(0)
+			a := In[SelfDimArgs](c.Call)
+			g, m := c.Grads[0], a.Self.Meta()
 			if g == nil {
 				return []Value{nil}
 			}
 			if len(m.Shape) > 0 {
-				dim, _ := WrapDim(c.Int(1), len(m.Shape))
+				dim, _ := WrapDim(a.Dim.Int(), len(m.Shape))
 				g = back(b, c, g, dim)
 			}
 			return []Value{b.cast(g, m.DType)}
@@ -358,7 +368,7 @@ func cumRow(id ID, name string, back func(b B, c *BackwardCall, g Value, dim int
 // quotient form serves where no element is zero; zeros are handled by the
 // product over an explicit mask, which costs n times the memory.
 func cumprodBack(b B, c *BackwardCall, g Value, dim int) Value {
-	x := b.cast(c.Value(0), g.TensorMeta().DType)
+	x := b.cast(In[CumprodArgs](c.Call).Self.Value(), g.TensorMeta().DType)
 	m := x.TensorMeta()
 	n, rank := m.Shape[dim], len(m.Shape)
 	// wide[.., i, j, ..] is x[j] with x[i] replaced by 1 and zero for j < i.
@@ -395,7 +405,7 @@ func extremumRows() []*Op {
 // it share the gradient; where it is NaN, those that are NaN.
 func chosenBack() func(Builder, *BackwardCall) []Value {
 	return backOf(func(b B, c *BackwardCall) []Value {
-		g, x, y := c.Grads[0], c.Value(0), c.Outs[0]
+		g, x, y := c.Grads[0], In[SelfArgs](c.Call).Self.Value(), c.Outs[0]
 		if g == nil {
 			return []Value{nil}
 		}
@@ -409,7 +419,7 @@ func chosenBack() func(Builder, *BackwardCall) []Value {
 
 // evenly gives g to the elements of x that equal the extremum y, in equal parts.
 func evenly(b B, c *BackwardCall, g, y Value, keep bool, dims []int) Value {
-	hit := b.eq(c.Value(0), unreduced(b, y, c.Call, keep, dims))
+	hit := b.eq(In[SelfArgs](c.Call).Self.Value(), unreduced(b, y, c.Call, keep, dims))
 	n := unreduced(b, b.sum(hit, true, dims...), c.Call, true, dims)
 	if len(dims) == 0 {
 		n = b.sum(hit, false)
@@ -421,7 +431,7 @@ func amaxRow(id ID, name string) *Op {
 	return &Op{
 		ID: id, Name: name, Schema: "(Tensor self, int[]? dim=[], bool keepdim=False) -> Tensor", Tags: TagReduction, Meta: reduceMeta(sameDType, false),
 		Backward: reduceBack(func(b B, c *BackwardCall, g Value, dims []int) Value {
-			return evenly(b, c, g, c.Outs[0], c.Bool(2), dims)
+			return evenly(b, c, g, c.Outs[0], In[SelfDimsKeepdimArgs](c.Call).Keepdim.Bool(), dims)
 		}),
 	}
 }
@@ -430,13 +440,13 @@ func maxRow(id ID, name string, amax ID) *Op {
 	return &Op{
 		ID: id, Name: name, Schema: selfOnly, Tags: TagReduction,
 		Meta: func(c *Call) ([]Result, error) {
-			m := c.Tensor(0)
+			m := In[SelfArgs](c).Self.Meta()
 			if sym.Is(numel(m.Shape), 0) {
 				return nil, Errorf("%s(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with the 'dim' argument.", c.Op.Name)
 			}
 			return one(NewMeta(m.DType, m.Device, nil)), nil
 		},
-		Decompose: decomp(func(b B, c *Call) Value { return b.Emit(amax, c.Value(0)) }),
+		Decompose: decomp(func(b B, c *Call) Value { return b.Emit(amax, In[SelfArgs](c).Self.Value()) }),
 		Backward:  chosenBack(),
 		GradName:  map[string]string{"max": "MaxBackward1", "min": "MinBackward1"}[name],
 	}
@@ -446,7 +456,7 @@ func maxDimRow(id ID, name string, arg ID) *Op {
 	return &Op{
 		ID: id, Name: name, Overload: "dim", Schema: "(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", Tags: TagReduction,
 		Meta: func(c *Call) ([]Result, error) {
-			res, err := dimResult(c, c.Tensor(0).DType, false)
+			res, err := dimResult(c, In[SelfArgs](c).Self.Meta().DType, false)
 			if err != nil {
 				return nil, err
 			}
@@ -455,25 +465,26 @@ func maxDimRow(id ID, name string, arg ID) *Op {
 			return []Result{res[0], &idx}, nil
 		},
 		Decompose: func(bb Builder, c *Call) []Value {
+			a := In[SelfDimKeepdimArgs](c)
 			b := B{bb}
-			x := c.Value(0)
+			x := a.Self.Value()
 			wide := x
 			if x.TensorMeta().DType == Bool {
 				wide = b.cast(x, Uint8)
 			}
 			if len(x.TensorMeta().Shape) == 0 {
-				return []Value{b.Emit(Clone, x), b.Emit(arg, wide, c.Args[1], c.Args[2])}
+				return []Value{b.Emit(Clone, x), b.Emit(arg, wide, a.Dim.Arg, a.Keepdim.Arg)}
 			}
-			idx := b.Emit(arg, wide, c.Args[1], true)
-			val := b.Emit(Gather, x, c.Args[1], idx)
-			if !c.Bool(2) {
+			idx := b.Emit(arg, wide, a.Dim.Arg, true)
+			val := b.Emit(Gather, x, a.Dim.Arg, idx)
+			if !a.Keepdim.Bool() {
 				d := c.oneDim()[0]
 				idx, val = b.squeeze(idx, d), b.squeeze(val, d)
 			}
 			return []Value{val, idx}
 		},
 		Backward: backOf(func(b B, c *BackwardCall) []Value {
-			return []Value{valueSelectBack(b, c, c.Bool(2))}
+			return []Value{valueSelectBack(b, c, In[SelfDimKeepdimArgs](c.Call).Keepdim.Bool())}
 		}),
 	}
 }
@@ -481,7 +492,7 @@ func maxDimRow(id ID, name string, arg ID) *Op {
 // valueSelectBack scatters the gradient of selected values to where they came
 // from; Outs[1] are their positions along argument 1.
 func valueSelectBack(b B, c *BackwardCall, keep bool) Value {
-	g, m := c.Grads[0], c.Tensor(0)
+	g, m := c.Grads[0], In[SelfArgs](c.Call).Self.Meta()
 	if g == nil {
 		return nil
 	}
@@ -500,7 +511,7 @@ func argRow(id ID, name string) *Op {
 	return &Op{
 		ID: id, Name: name, Schema: "(Tensor self, int? dim=None, bool keepdim=False) -> Tensor", Tags: TagReduction | TagNoGrad,
 		Meta: func(c *Call) ([]Result, error) {
-			if _, err := notFor(isBool)(c.Op, c.Tensor(0).DType); err != nil {
+			if _, err := notFor(isBool)(c.Op, In[SelfArgs](c).Self.Meta().DType); err != nil {
 				return nil, err
 			}
 			return dimResult(c, Int64, false)
@@ -518,17 +529,18 @@ func momentRows() []*Op {
 		return &Op{
 			ID: id, Name: name, Schema: schema + ret, Tags: TagReduction,
 			Meta: func(c *Call) ([]Result, error) {
-				m := c.Tensor(0)
-				dims, err := wrapDims(c.Ints(1), len(m.Shape), true)
+				a := In[MomentsArgs](c)
+				m := a.Self.Meta()
+				dims, err := wrapDims(a.Dim.Ints(), len(m.Shape), true)
 				if err != nil {
 					return nil, err
 				}
 				if _, err := floatDType(c, m.DType); err != nil {
 					return nil, Errorf("std and var only support floating point and complex dtypes")
 				}
-				out := reduced(m, realType(m.DType), dims, c.Bool(3))
+				out := reduced(m, realType(m.DType), dims, a.Keepdim.Bool())
 				if n == 2 {
-					return []Result{out, reduced(m, m.DType, dims, c.Bool(3))}, nil
+					return []Result{out, reduced(m, m.DType, dims, a.Keepdim.Bool())}, nil
 				}
 				return one(out), nil
 			},
@@ -538,13 +550,14 @@ func momentRows() []*Op {
 	v := moment(Var, "var", func(b B, c *Call) []Value { v, _ := variance(b, c); return []Value{v} }, 1)
 	v.Backward = backOf(varBack)
 	s := moment(Std, "std", func(b B, c *Call) []Value {
-		m := c.Tensor(0)
+		a := In[SelfArgs](c)
+		m := a.Self.Meta()
 		if OpMath(m.DType) == m.DType {
 			v, _ := variance(b, c)
 			return []Value{b.sqrt(v)}
 		}
 		// The variance of half precision may lie beyond its range.
-		v, _ := variance(b, &Call{c.Op, append([]Arg{b.cast(c.Value(0), OpMath(m.DType))}, c.Args[1:]...)})
+		v, _ := variance(b, &Call{c.Op, append([]Arg{b.cast(a.Self.Value(), OpMath(m.DType))}, c.Args[1:]...)})
 		return []Value{b.cast(b.sqrt(v), m.DType)}
 	}, 1)
 	s.Backward = backOf(stdBack)
@@ -557,26 +570,28 @@ func momentRows() []*Op {
 			ID: Logsumexp, Name: "logsumexp", Schema: "(Tensor self, int[] dim, bool keepdim=False) -> Tensor", Tags: TagReduction,
 			Meta: reduceMeta(func(_ *Call, d DType) (DType, error) { return FloatType(d), nil }, true),
 			Decompose: decompF(func(b B, c *Call) Value {
-				x := floated(b, floatType, c.Value(0))
+				a := In[LogsumexpArgs](c)
+				x := floated(b, floatType, a.Self.Value())
 				dims := c.dims(1)
 				if len(x.TensorMeta().Shape) == 0 {
 					return b.Emit(Clone, x)
 				}
 				if sym.Is(numel(x.TensorMeta().Shape), 0) {
-					return b.log(b.Emit(Sum, b.exp(x), c.Args[1], c.Args[2]))
+					return b.log(b.Emit(Sum, b.exp(x), a.Dim.Arg, a.Keepdim.Arg))
 				}
 				m := b.amax(x, true, dims...)
 				m = b.where(b.Emit(Isfinite, m), m, 0.0)
 				s := b.log(b.sum(b.exp(b.sub(x, m)), true, dims...))
 				out := b.add(s, m)
-				if !c.Bool(2) {
+				if !a.Keepdim.Bool() {
 					out = b.Emit(Squeeze, out, sym.Consts(dims))
 				}
 				return out
 			}),
 			Backward: reduceBack(func(b B, c *BackwardCall, g Value, dims []int) Value {
-				e := b.exp(b.sub(c.Value(0), unreduced(b, c.Outs[0], c.Call, c.Bool(2), dims)))
-				return b.mul(unreduced(b, g, c.Call, c.Bool(2), dims), e)
+				a := In[LogsumexpArgs](c.Call)
+				e := b.exp(b.sub(a.Self.Value(), unreduced(b, c.Outs[0], c.Call, a.Keepdim.Bool(), dims)))
+				return b.mul(unreduced(b, g, c.Call, a.Keepdim.Bool(), dims), e)
 			}),
 		},
 		normRow(),
@@ -585,7 +600,8 @@ func momentRows() []*Op {
 
 // variance returns variance and mean over the dimensions of argument 1.
 func variance(b B, c *Call) (v, mean Value) {
-	x := c.Value(0)
+	a := In[MomentsArgs](c)
+	x := a.Self.Value()
 	m := x.TensorMeta()
 	dims := c.dims(1)
 	wide := b.cast(x, OpMath(m.DType))
@@ -597,10 +613,10 @@ func variance(b B, c *Call) (v, mean Value) {
 	if len(m.Shape) == 0 {
 		v = square
 	} else {
-		v = b.sum(square, c.Bool(3), dims...)
+		v = b.sum(square, a.Keepdim.Bool(), dims...)
 	}
 	v = b.div(v, varDivisor(c, dims))
-	if len(m.Shape) > 0 && !c.Bool(3) {
+	if len(m.Shape) > 0 && !a.Keepdim.Bool() {
 		mu = b.Emit(Squeeze, mu, sym.Consts(dims))
 	}
 	return b.cast(v, realType(m.DType)), b.cast(mu, m.DType)
@@ -616,10 +632,11 @@ func absSquare(b B, x Value) Value {
 
 // varDivisor is max(n - correction, 0).
 func varDivisor(c *Call, dims []int) Arg {
-	n := count(c.Tensor(0), dims)
+	a := In[SelfDimsCorrectionArgs](c)
+	n := count(a.Self.Meta(), dims)
 	corr := 1.0
-	if !c.IsNone(2) {
-		corr = c.Float(2)
+	if !a.Correction.IsNone() {
+		corr = a.Correction.Float()
 	}
 	if corr == math.Trunc(corr) {
 		d := sym.Sub(n, sym.Const(int64(corr)))
@@ -640,9 +657,10 @@ func varBack(b B, c *BackwardCall) []Value {
 }
 
 func varGrad(b B, c *BackwardCall, g Value) Value {
-	x, dims, keep := c.Value(0), c.dims(1), c.Bool(3)
+	a := In[MomentsArgs](c.Call)
+	x, dims, keep := a.Self.Value(), c.dims(1), a.Keepdim.Bool()
 	mu := x
-	if len(c.Tensor(0).Shape) > 0 {
+	if len(a.Self.Meta().Shape) > 0 {
 		mu = b.mean(x, true, dims...)
 	}
 	g = unreduced(b, g, c.Call, keep, dims)
@@ -669,13 +687,14 @@ func ofVariance(b B, g, y Value) Value {
 
 // momentsBack adds the gradients of a variance and of the mean beside it.
 func momentsBack(b B, c *BackwardCall, gv Value) []Value {
+	a := In[MomentsArgs](c.Call)
 	var out Value
 	if gv != nil {
 		out = varGrad(b, c, gv)
 	}
 	if gm := c.Grads[1]; gm != nil {
 		dims := c.dims(1)
-		mean := unreduced(b, b.div(gm, count(c.Tensor(0), dims)), c.Call, c.Bool(3), dims)
+		mean := unreduced(b, b.div(gm, count(a.Self.Meta(), dims)), c.Call, a.Keepdim.Bool(), dims)
 		if out == nil {
 			return []Value{mean}
 		}
@@ -689,25 +708,27 @@ func normRow() *Op {
 	return &Op{
 		ID: Norm, Name: "norm", Schema: "(Tensor self, Scalar? p=2, int[]? dim=None, bool keepdim=False, *, dtype? dtype=None) -> Tensor", Tags: TagReduction,
 		Meta: func(c *Call) ([]Result, error) {
-			m := c.Tensor(0)
-			dims, err := wrapDims(c.Ints(2), len(m.Shape), true)
+			a := In[NormArgs](c)
+			m := a.Self.Meta()
+			dims, err := wrapDims(a.Dim.Ints(), len(m.Shape), true)
 			if err != nil {
 				return nil, err
 			}
-			d := c.DTypeOr(4, m.DType)
+			d := a.DType.Or(m.DType)
 			if !isFloaty(d) {
 				return nil, Errorf("linalg.vector_norm: Expected a floating point or complex tensor as input. Got %s", d.ScalarType())
 			}
-			return one(reduced(m, realType(d), dims, c.Bool(3))), nil
+			return one(reduced(m, realType(d), dims, a.Keepdim.Bool())), nil
 		},
 		Decompose: decompF(func(b B, c *Call) Value {
-			x := c.Value(0)
-			if c.Tensor(0).DType.IsComplex() {
+			a := In[NormArgs](c)
+			x := a.Self.Value()
+			if a.Self.Meta().DType.IsComplex() {
 				x = b.Emit(Abs, x)
 			} else {
-				x = b.cast(x, OpMath(c.DTypeOr(4, c.Tensor(0).DType)))
+				x = b.cast(x, OpMath(a.DType.Or(a.Self.Meta().DType)))
 			}
-			return vectorNorm(b, x, c.Args[1], c.dims(2), c.Bool(3))
+			return vectorNorm(b, x, a.P.Arg, c.dims(2), a.Keepdim.Bool())
 		}),
 		Backward: backOf(normBack),
 	}
@@ -746,14 +767,15 @@ func signOf(b B, x Value) Value {
 }
 
 func normBack(b B, c *BackwardCall) []Value {
+	a := In[NormArgs](c.Call)
 	g := c.Grads[0]
 	if g == nil {
 		return []Value{nil}
 	}
-	x, dims, keep := c.Value(0), c.dims(2), c.Bool(3)
+	x, dims, keep := a.Self.Value(), c.dims(2), a.Keepdim.Bool()
 	order := 2.0
-	if !c.IsNone(1) {
-		order = c.Float(1)
+	if !a.P.IsNone() {
+		order = a.P.Float()
 	}
 	gs, ys := unreduced(b, g, c.Call, keep, dims), unreduced(b, c.Outs[0], c.Call, keep, dims)
 	sgn := signOf(b, x)

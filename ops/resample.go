@@ -9,17 +9,18 @@ import (
 // This file holds interpolate and grid_sample.
 
 func interpolate(b B, c *Call) Value {
-	x := c.Value(0)
-	m := c.Tensor(0)
+	a := In[InterpolateArgs](c)
+	x := a.Input.Value()
+	m := a.Input.Meta()
 	n := len(m.Shape) - 2
-	mode := c.Str(3)
-	corners := c.Bool(4)
-	if c.Bool(6) {
+	mode := a.Mode.Str()
+	corners := a.AlignCorners.Bool()
+	if a.Antialias.Bool() {
 		return interpolateAntialiased(b, c, n, mode, corners)
 	}
 	switch mode {
 	case "nearest", "nearest-exact", "area":
-		if !c.IsNone(4) {
+		if !a.AlignCorners.IsNone() {
 			refuse(&Error{Kind: "ValueError", Msg: "align_corners option can only be set with the interpolating modes: linear | bilinear | bicubic | trilinear"})
 		}
 	}
@@ -91,22 +92,23 @@ func interpolateAntialiased(b B, c *Call, n int, mode string, corners bool) Valu
 // interpolatedSize returns the new sizes and, where scale factors were given
 // and count, those (else 0).
 func interpolatedSize(c *Call, n int) (size []sym.Int, scale []float64) {
-	m := c.Tensor(0)
+	a := In[InterpolateArgs](c)
+	m := a.Input.Meta()
 	scale = make([]float64, n)
-	if size = c.Ints(1); size != nil {
+	if size = a.Size.Ints(); size != nil {
 		for len(size) == 1 && n > 1 || len(size) < n && len(size) > 0 {
 			size = append(size[:len(size):len(size)], size[0])
 		}
 		return size, scale
 	}
-	factors, _ := c.Args[2].([]float64)
+	factors, _ := a.ScaleFactor.Arg.([]float64)
 	if len(factors) == 0 {
 		refuse(&Error{Kind: "ValueError", Msg: "either size or scale_factor should be defined"})
 	}
 	for i := range n {
 		f := factors[min(i, len(factors)-1)]
 		size = append(size, scaledSize(m.Shape[2+i], f))
-		if !c.Bool(5) {
+		if !a.RecomputeScaleFactor.Bool() {
 			scale[i] = 1 / f
 		}
 	}
@@ -260,13 +262,14 @@ func resampleCubic(b B, x Value, dtype DType, d int, out sym.Int, scale float64,
 
 // gridSample reads an image at the places of a grid of coordinates in [-1, 1].
 func gridSample(b B, c *Call) Value {
-	x, grid := c.Value(0), c.Value(1)
-	m := c.Tensor(0)
+	a := In[GridSampleArgs](c)
+	x, grid := a.Input.Value(), a.Grid.Value()
+	m := a.Input.Meta()
 	n := len(m.Shape) - 2
-	if gm := c.Tensor(1); len(gm.Shape) != len(m.Shape) || sym.Ne(gm.Shape[len(gm.Shape)-1], sym.C(n)) || sym.Ne(gm.Shape[0], m.Shape[0]) {
+	if gm := a.Grid.Meta(); len(gm.Shape) != len(m.Shape) || sym.Ne(gm.Shape[len(gm.Shape)-1], sym.C(n)) || sym.Ne(gm.Shape[0], m.Shape[0]) {
 		refuse(Errorf("grid_sampler(): expected grid to have size %d in last dimension, and the same batch size and number of dimensions as the input, but got grid with sizes %s for input with sizes %s", n, ShapeText(gm.Shape), ShapeText(m.Shape)))
 	}
-	s := &sampler{b: b, x: x, n: n, mode: c.Str(2), padding: c.Str(3), corners: c.Bool(4), out: grid.TensorMeta().Shape[1 : n+1]}
+	s := &sampler{b: b, x: x, n: n, mode: a.Mode.Str(), padding: a.PaddingMode.Str(), corners: a.AlignCorners.Bool(), out: grid.TensorMeta().Shape[1 : n+1]}
 	coords := make([]Value, n) // by dimension of the image: the grid has x first
 	for i := range n {
 		g := b.sel(grid, n+1, sym.C(n-1-i))
@@ -488,14 +491,15 @@ func (s *sampler) neighbours(at, low []Value, weights [][4]Value) Value {
 func gridSamplerRows() []*Op {
 	row := func(id ID, name string, n int) *Op {
 		return composite(id, name, "(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> Tensor", TagNotMethod, func(b B, c *Call) Value {
-			if got := len(c.Tensor(0).Shape); got != n+2 {
+			a := In[GridSamplerArgs](c)
+			if got := len(a.Input.Meta().Shape); got != n+2 {
 				refuse(Errorf("%s(): expected a %dD input, but got one of %d dimensions", name, n+2, got))
 			}
-			mode, padding := c.Num(2), c.Num(3)
+			mode, padding := a.InterpolationMode.Num(), a.PaddingMode.Num()
 			if mode < 0 || mode > 2 || padding < 0 || padding > 2 {
 				refuse(Errorf("%s(): unknown interpolation mode %d or padding mode %d", name, mode, padding))
 			}
-			return b.Emit(GridSample, c.Args[0], c.Args[1], [...]string{"bilinear", "nearest", "bicubic"}[mode], [...]string{"zeros", "border", "reflection"}[padding], c.Args[4])
+			return b.Emit(GridSample, a.Input.Arg, a.Grid.Arg, [...]string{"bilinear", "nearest", "bicubic"}[mode], [...]string{"zeros", "border", "reflection"}[padding], a.AlignCorners.Arg)
 		})
 	}
 	return []*Op{row(GridSampler2d, "grid_sampler_2d", 2), row(GridSampler3d, "grid_sampler_3d", 3)}

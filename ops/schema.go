@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"tcdbg/ops/schema"
 	"tcdbg/ops/sym"
 )
 
@@ -36,13 +37,13 @@ func (op *Op) Returns() []string {
 }
 
 func parseSchema(s string) ([]Param, error) {
-	body, _, ok := strings.Cut(s, ") ->")
-	if !ok || !strings.HasPrefix(body, "(") {
+	parts, ok := schema.Params(s)
+	if !ok {
 		return nil, fmt.Errorf("schema %q", s)
 	}
 	var out []Param
 	kwOnly := false
-	for _, part := range splitParams(body[1:]) {
+	for _, part := range parts {
 		if part == "*" {
 			kwOnly = true
 			continue
@@ -55,29 +56,6 @@ func parseSchema(s string) ([]Param, error) {
 		out = append(out, p)
 	}
 	return out, nil
-}
-
-// splitParams splits at the commas outside brackets.
-func splitParams(s string) []string {
-	var out []string
-	depth, from := 0, 0
-	for i, r := range s {
-		switch r {
-		case '[', '(':
-			depth++
-		case ']', ')':
-			depth--
-		case ',':
-			if depth == 0 {
-				out = append(out, strings.TrimSpace(s[from:i]))
-				from = i + 1
-			}
-		}
-	}
-	if last := strings.TrimSpace(s[from:]); last != "" {
-		out = append(out, last)
-	}
-	return out
 }
 
 func parseParam(s string) (Param, error) {

@@ -22,8 +22,9 @@ func orderedRows() []*Op {
 		{
 			ID: Topk, Name: "topk", Schema: "(Tensor self, int k, int dim=-1, bool largest=True, bool sorted=True) -> (Tensor values, Tensor indices)",
 			Meta: func(c *Call) ([]Result, error) {
-				m := c.Tensor(0)
-				d, err := WrapDim(c.Int(2), len(m.Shape))
+				a := In[TopkArgs](c)
+				m := a.Self.Meta()
+				d, err := WrapDim(a.Dim.Int(), len(m.Shape))
 				if err != nil {
 					return nil, err
 				}
@@ -31,21 +32,22 @@ func orderedRows() []*Op {
 				if len(m.Shape) > 0 {
 					n = m.Shape[d]
 				}
-				if sym.Lt(c.Int(1), symZero) || sym.Gt(c.Int(1), n) {
+				if sym.Lt(a.K.Int(), symZero) || sym.Gt(a.K.Int(), n) {
 					return nil, Errorf("selected index k out of range")
 				}
 				if len(m.Shape) == 0 {
 					return withIndices(m, nil), nil
 				}
-				return withIndices(m, replaced(m.Shape, d, c.Int(1))), nil
+				return withIndices(m, replaced(m.Shape, d, a.K.Int())), nil
 			},
 			Backward: selectBack(true),
 		},
 		{
 			ID: Sort, Name: "sort", Schema: "(Tensor self, int dim=-1, bool descending=False, bool stable=False) -> (Tensor values, Tensor indices)",
 			Meta: func(c *Call) ([]Result, error) {
-				m := c.Tensor(0)
-				if _, err := WrapDim(c.Int(1), len(m.Shape)); err != nil {
+				a := In[SortArgs](c)
+				m := a.Self.Meta()
+				if _, err := WrapDim(a.Dim.Int(), len(m.Shape)); err != nil {
 					return nil, err
 				}
 				return withIndices(m, m.Shape), nil
@@ -56,13 +58,14 @@ func orderedRows() []*Op {
 			return b.EmitN(Sort, c.Args...)[1:]
 		}),
 		composite(Msort, "msort", selfOnly, 0, func(b B, c *Call) Value {
-			return b.EmitN(Sort, c.Value(0), 0)[0]
+			return b.EmitN(Sort, In[MsortArgs](c).Self.Value(), 0)[0]
 		}),
 		{
 			ID: Kthvalue, Name: "kthvalue", Schema: "(Tensor self, int k, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)",
 			Meta: func(c *Call) ([]Result, error) {
-				m := c.Tensor(0)
-				d, err := WrapDim(c.Int(2), len(m.Shape))
+				a := In[KthvalueArgs](c)
+				m := a.Self.Meta()
+				d, err := WrapDim(a.Dim.Int(), len(m.Shape))
 				if err != nil {
 					return nil, err
 				}
@@ -70,16 +73,18 @@ func orderedRows() []*Op {
 				if len(m.Shape) > 0 {
 					n = m.Shape[d]
 				}
-				if sym.Lt(c.Int(1), symOne) || sym.Gt(c.Int(1), n) {
+				if sym.Lt(a.K.Int(), symOne) || sym.Gt(a.K.Int(), n) {
 					return nil, Errorf("kthvalue(): selected number k out of range for dimension %d", d)
 				}
 				mask := make([]bool, len(m.Shape))
 				if len(mask) > 0 {
 					mask[d] = true
 				}
-				return withIndices(m, reducedShape(m.Shape, mask, c.Bool(3))), nil
+				return withIndices(m, reducedShape(m.Shape, mask, a.Keepdim.Bool())), nil
 			},
-			Backward: backOf(func(b B, c *BackwardCall) []Value { return []Value{valueSelectBackAt(b, c, c.Bool(3))} }),
+			Backward: backOf(func(b B, c *BackwardCall) []Value {
+				return []Value{valueSelectBackAt(b, c, In[KthvalueArgs](c.Call).Keepdim.Bool())}
+			}),
 		},
 		cummaxRow(Cummax, "cummax"), cummaxRow(Cummin, "cummin"),
 		medianRow(),
@@ -87,18 +92,20 @@ func orderedRows() []*Op {
 			ID: Searchsorted, Name: "searchsorted", Tags: TagNoGrad | TagNotMethod,
 			Schema: "(Tensor sorted_sequence, Operand input, *, bool out_int32=False, bool right=False, str? side=None, Tensor? sorter=None) -> Tensor",
 			Meta: func(c *Call) ([]Result, error) {
+				a := In[SearchsortedArgs](c)
 				var shape []sym.Int
-				if m := c.Tensor(1); m != nil {
+				if m := a.Input.Meta(); m != nil {
 					shape = m.Shape
 				}
-				return one(NewMeta(indexType(c.Bool(2)), c.Tensor(0).Device, shape)), nil
+				return one(NewMeta(indexType(a.OutInt32.Bool()), a.SortedSequence.Meta().Device, shape)), nil
 			},
 		},
 		composite(Bucketize, "bucketize", "(Operand input, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor", TagNoGrad|TagNotMethod, func(b B, c *Call) Value {
-			if len(c.Tensor(1).Shape) != 1 {
-				refuse(Errorf("boundaries tensor must be 1 dimension, but got dim(%d)", len(c.Tensor(1).Shape)))
+			a := In[BucketizeArgs](c)
+			if len(a.Boundaries.Meta().Shape) != 1 {
+				refuse(Errorf("boundaries tensor must be 1 dimension, but got dim(%d)", len(a.Boundaries.Meta().Shape)))
 			}
-			return b.Emit(Searchsorted, c.Args[1], c.Args[0], c.Args[2], c.Args[3])
+			return b.Emit(Searchsorted, a.Boundaries.Arg, a.Input.Arg, a.OutInt32.Arg, a.Right.Arg)
 		}),
 	}
 }
@@ -112,8 +119,9 @@ func indexType(small bool) DType {
 
 // valueSelectBackAt is valueSelectBack with the dimension in argument 2.
 func valueSelectBackAt(b B, c *BackwardCall, keep bool) Value {
+	a := In[SelfKDimArgs](c.Call)
 	moved := *c
-	moved.Call = &Call{c.Op, []Arg{c.Args[0], c.Args[2]}}
+	moved.Call = &Call{c.Op, []Arg{a.Self.Arg, a.Dim.Arg}}
 	return valueSelectBack(b, &moved, keep)
 }
 
@@ -121,18 +129,20 @@ func cummaxRow(id ID, name string) *Op {
 	return &Op{
 		ID: id, Name: name, Schema: "(Tensor self, int dim) -> (Tensor values, Tensor indices)",
 		Meta: func(c *Call) ([]Result, error) {
-			m := c.Tensor(0)
-			if _, err := WrapDim(c.Int(1), len(m.Shape)); err != nil {
+			a := In[SelfDimArgs](c)
+			m := a.Self.Meta()
+			if _, err := WrapDim(a.Dim.Int(), len(m.Shape)); err != nil {
 				return nil, err
 			}
 			return withIndices(m, m.Shape), nil
 		},
 		Backward: backOf(func(b B, c *BackwardCall) []Value {
+			a := In[SelfDimArgs](c.Call)
 			g := c.Grads[0]
-			if g == nil || len(c.Tensor(0).Shape) == 0 {
+			if g == nil || len(a.Self.Meta().Shape) == 0 {
 				return []Value{g}
 			}
-			return []Value{b.Emit(ScatterAdd, b.zeros(likeGrad(c, g)), c.Args[1], c.Outs[1], g)}
+			return []Value{b.Emit(ScatterAdd, b.zeros(likeGrad(c, g)), a.Dim.Arg, c.Outs[1], g)}
 		}),
 	}
 }
@@ -142,7 +152,7 @@ func medianRow() *Op {
 	return &Op{
 		ID: MedianDim, Name: "median", Overload: "dim", Schema: "(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
 		Meta: func(c *Call) ([]Result, error) {
-			res, err := dimResult(c, c.Tensor(0).DType, false)
+			res, err := dimResult(c, In[MedianDimArgs](c).Self.Meta().DType, false)
 			if err != nil {
 				return nil, err
 			}
@@ -150,14 +160,17 @@ func medianRow() *Op {
 			idx.DType = Int64
 			return []Result{res[0], &idx}, nil
 		},
-		Backward: backOf(func(b B, c *BackwardCall) []Value { return []Value{valueSelectBack(b, c, c.Bool(2))} }),
+		Backward: backOf(func(b B, c *BackwardCall) []Value {
+			return []Value{valueSelectBack(b, c, In[MedianDimArgs](c.Call).Keepdim.Bool())}
+		}),
 	}
 }
 
 // middleRow is the median of all elements, whose gradient equal ones share.
 func middleRow(id ID, name string, along ID) *Op {
 	row := composite(id, name, selfOnly, 0, func(b B, c *Call) Value {
-		return b.EmitN(along, b.reshape(c.Value(0), numel(c.Tensor(0).Shape)), 0)[0]
+		a := In[SelfArgs](c)
+		return b.EmitN(along, b.reshape(a.Self.Value(), numel(a.Self.Meta().Shape)), 0)[0]
 	})
 	row.Backward = chosenBack()
 	return row
@@ -169,18 +182,19 @@ func dynamicRows() []*Op {
 	}
 	masked := dyn(MaskedSelect, "masked_select", "(Tensor self, Tensor mask) -> Tensor", 0)
 	masked.Backward = backOf(func(b B, c *BackwardCall) []Value {
+		a := In[MaskedSelectArgs](c.Call)
 		g := c.Grads[0]
 		if g == nil {
 			return []Value{nil, nil}
 		}
-		m := c.Tensor(0)
-		shape, err := broadcast2(m.Shape, c.Tensor(1).Shape)
+		m := a.Self.Meta()
+		shape, err := broadcast2(m.Shape, a.Mask.Meta().Shape)
 		refuse(err)
 		if len(shape) == 0 {
-			return []Value{b.where(c.Value(1), b.reshape(b.sum(g, false)), scalarLike(g, 0)), nil}
+			return []Value{b.where(a.Mask.Value(), b.reshape(b.sum(g, false)), scalarLike(g, 0)), nil}
 		}
 		wide := b.full(shape, 0, g.TensorMeta())
-		mask := expandIf(b, c.Value(1), shape)
+		mask := expandIf(b, a.Mask.Value(), shape)
 		return []Value{b.sumTo(b.Emit(IndexPut, wide, []Value{mask}, g), m.Shape), nil}
 	})
 	return []*Op{

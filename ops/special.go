@@ -39,25 +39,28 @@ func specialUnaryRows() []*Op {
 			return b.where(b.eq(x, 0.0), 1.0, b.div(b.Emit(Sin, px), px))
 		}),
 		composite(Positive, "positive", selfOnly, TagView, func(b B, c *Call) Value {
-			if c.Tensor(0).DType == Bool {
+			a := In[PositiveArgs](c)
+			if a.Self.Meta().DType == Bool {
 				refuse(Errorf("The `+` operator, on a bool tensor is not supported."))
 			}
-			return b.Emit(Alias, c.Value(0))
+			return b.Emit(Alias, a.Self.Value())
 		}),
 		composite(Sgn, "sgn", selfOnly, TagPointwise, func(b B, c *Call) Value {
-			if c.Tensor(0).DType.IsComplex() {
-				return b.sgn(c.Value(0))
+			a := In[SgnArgs](c)
+			if a.Self.Meta().DType.IsComplex() {
+				return b.sgn(a.Self.Value())
 			}
-			return b.Emit(Sign, c.Value(0))
+			return b.Emit(Sign, a.Self.Value())
 		}),
 		unaryRow(Signbit, "signbit", boolType, nil, nil),
 		composite(Isposinf, "isposinf", selfOnly, TagPointwise|TagNoGrad, func(b B, c *Call) Value { return isInfinite(b, c, 1) }),
 		composite(Isneginf, "isneginf", selfOnly, TagPointwise|TagNoGrad, func(b B, c *Call) Value { return isInfinite(b, c, -1) }),
 		composite(Isreal, "isreal", selfOnly, TagPointwise|TagNoGrad, func(b B, c *Call) Value {
-			if c.Tensor(0).DType.IsComplex() {
-				return b.eq(complexPart(b, c.Value(0), 1), 0.0)
+			a := In[IsrealArgs](c)
+			if a.Self.Meta().DType.IsComplex() {
+				return b.eq(complexPart(b, a.Self.Value(), 1), 0.0)
 			}
-			return b.Emit(OnesLike, c.Value(0), Bool)
+			return b.Emit(OnesLike, a.Self.Value(), Bool)
 		}),
 		special(I0, "i0", func(b B, g, x, y Value) Value { return b.mul(g, b.Emit(I1, x)) }, nil),
 		special(I0e, "special.i0e", func(b B, g, x, y Value) Value {
@@ -87,11 +90,12 @@ func specialUnaryRows() []*Op {
 			return b.mul(g, b.sub(b.mul(b.mul(x, y), 2.0), 2/math.Sqrt(math.Pi)))
 		}, nil),
 		composite(Mvlgamma, "mvlgamma", "(Tensor self, int p) -> Tensor", TagPointwise, func(b B, c *Call) Value {
-			p := c.Num(1)
+			a := In[MvlgammaArgs](c)
+			p := a.P.Num()
 			if p < 1 {
 				refuse(Errorf("p has to be greater than or equal to 1"))
 			}
-			x := floated(b, floatType, c.Value(0))
+			x := floated(b, floatType, a.Self.Value())
 			d := x.TensorMeta().DType
 			steps := b.cast(b.mul(b.cast(b.arange(sym.C(p), x.TensorMeta()), Float64), 0.5), d)
 			args := b.add(b.unsqueeze(x, -1), b.sub(steps, float64(p-1)/2))
@@ -115,7 +119,7 @@ func ndtrRow(special func(id ID, name string, back func(b B, g, x, y Value) Valu
 		return b.mul(g, b.mul(b.exp(b.mul(b.sq(x), -0.5)), 0.3989422804014327))
 	}, nil)
 	row.Decompose = decomp(func(b B, c *Call) Value {
-		x := floated(b, floatType, c.Value(0))
+		x := floated(b, floatType, In[SelfArgs](c).Self.Value())
 		if d := x.TensorMeta().DType; OpMath(d) != d {
 			return b.mul(b.add(b.Emit(Erf, b.mul(x, rsqrt2)), 1), 0.5)
 		}
@@ -172,7 +176,8 @@ func specialPairRows() []*Op {
 	// number; of two the first gets it.
 	pick := func(id ID, name string, prefer func(b B, x, y Arg) Value) *Op {
 		return binaryRow(id, name, keepType, pointwiseBack(func(b B, c *BackwardCall, g Value, i int) Value {
-			x, y := c.Value(0), c.Value(1)
+			a := In[SelfOtherArgs](c.Call)
+			x, y := a.Self.Value(), a.Other.Value()
 			first := b.or(prefer(b, x, y), b.ne(y, y))
 			if i == 1 {
 				first = b.not(first)
@@ -189,7 +194,8 @@ func specialPairRows() []*Op {
 			d := x.(Value).TensorMeta().DType
 			return b.where(b.eq(x, 0), y, b.cast(b.gt(x, 0), d))
 		}), func(c *Call) error {
-			if c.Tensor(0).DType != c.Tensor(1).DType {
+			a := In[SelfOtherArgs](c)
+			if a.Self.Meta().DType != a.Other.Meta().DType {
 				return Errorf("heaviside is not yet implemented for tensors with different dtypes.")
 			}
 			return nil
@@ -208,13 +214,14 @@ func specialPairRows() []*Op {
 			func(b B, g Value, x, y Arg, _ Value) Value { return b.div(g, b.add(b.Emit(Exp2, b.sub(y, x)), 1)) },
 			func(b B, g Value, x, y Arg, _ Value) Value { return b.div(g, b.add(b.Emit(Exp2, b.sub(x, y)), 1)) }), nil),
 		composite(FloatPower, "float_power", "(Operand self, Operand exponent) -> Tensor", TagPointwise, func(b B, c *Call) Value {
+			in := In[FloatPowerArgs](c)
 			wide := func(a Arg) Arg {
 				if MetaOf(a) != nil {
 					return b.cast(a.(Value), Float64)
 				}
 				return NumberOf(a)
 			}
-			return b.pow(wide(c.Args[0]), wide(c.Args[1]))
+			return b.pow(wide(in.Self.Arg), wide(in.Exponent.Arg))
 		}),
 		ldexpRow(),
 	}
@@ -230,15 +237,16 @@ func specialPairRows() []*Op {
 // ldexpRow has a derivative of its own: PyTorch takes that of other from the result.
 func ldexpRow() *Op {
 	row := composite(Ldexp, "ldexp", "(Tensor self, Tensor other) -> Tensor", TagPointwise, func(b B, c *Call) Value {
-		out := b.mul(c.Value(0), b.pow(2.0, c.Value(1)))
-		if x := c.Tensor(0).DType; x.IsFloat() && !isFloaty(c.Tensor(1).DType) { // whole exponents leave x its type
+		a := In[LdexpArgs](c)
+		out := b.mul(a.Self.Value(), b.pow(2.0, a.Other.Value()))
+		if x := a.Self.Meta().DType; x.IsFloat() && !isFloaty(a.Other.Meta().DType) { // whole exponents leave x its type
 			return b.cast(out, x)
 		}
 		return out
 	})
 	row.Backward = pointwiseBack(func(b B, c *BackwardCall, g Value, i int) Value {
 		if i == 0 {
-			return b.mul(g, b.pow(2.0, c.Value(1)))
+			return b.mul(g, b.pow(2.0, In[LdexpArgs](c.Call).Other.Value()))
 		}
 		return b.mul(b.mul(g, c.Outs[0]), math.Ln2)
 	})
@@ -286,24 +294,26 @@ func testRows() []*Op {
 		composite(Isclose, "isclose", schema, TagNoGrad, isclose),
 		composite(Allclose, "allclose", schema, TagNoGrad, func(b B, c *Call) Value { return b.Emit(AllOf, isclose(b, c)) }),
 		composite(Equal, "equal", "(Tensor self, Tensor other) -> Tensor", TagNoGrad, func(b B, c *Call) Value {
-			if !equalShape(c.Tensor(0).Shape, c.Tensor(1).Shape) {
+			a := In[EqualArgs](c)
+			if !equalShape(a.Self.Meta().Shape, a.Other.Meta().Shape) {
 				return b.full(nil, 0, NewMeta(Bool, CPU, nil))
 			}
-			return b.Emit(AllOf, b.eq(c.Value(0), c.Value(1)))
+			return b.Emit(AllOf, b.eq(a.Self.Value(), a.Other.Value()))
 		}),
 		composite(Isin, "isin", "(Operand elements, Operand test_elements, *, bool assume_unique=False, bool invert=False) -> Tensor", TagNoGrad|TagNotMethod, func(b B, c *Call) Value {
-			x, t := c.Args[0], c.Args[1]
-			if v := c.Value(1); v != nil {
-				t = b.reshape(v, numel(c.Tensor(1).Shape))
+			a := In[IsinArgs](c)
+			x, t := a.Elements.Arg, a.TestElements.Arg
+			if v := a.TestElements.Value(); v != nil {
+				t = b.reshape(v, numel(a.TestElements.Meta().Shape))
 			}
-			if v := c.Value(0); v != nil && c.Value(1) != nil {
-				x = b.unsqueeze(v, len(c.Tensor(0).Shape))
+			if v := a.Elements.Value(); v != nil && a.TestElements.Value() != nil {
+				x = b.unsqueeze(v, len(a.Elements.Meta().Shape))
 			}
 			hit := b.eq(x, t)
-			if c.Value(1) != nil {
+			if a.TestElements.Value() != nil {
 				hit = b.Emit(Any, hit, []int{-1})
 			}
-			if c.Bool(3) {
+			if a.Invert.Bool() {
 				return b.not(hit)
 			}
 			return hit

@@ -13,7 +13,7 @@ func spectralRows() []*Op {
 func eigenRows() []*Op {
 	return []*Op{
 		matrixRow(LinalgEigh, "linalg.eigh", "(Tensor self, str UPLO='L') -> (Tensor eigenvalues, Tensor eigenvectors)", true, func(c *Call, m *TensorMeta) []Result {
-			if u := c.Str(1); u != "L" && u != "U" && u != "l" && u != "u" {
+			if u := In[LinalgEighArgs](c).UPLO.Str(); u != "L" && u != "U" && u != "l" && u != "u" {
 				refuse(Errorf("Expected UPLO argument to be 'L' or 'U', but got %s", u))
 			}
 			n, _ := matrixSize(m)
@@ -23,15 +23,16 @@ func eigenRows() []*Op {
 		matrixRow(LinalgSvd, "linalg.svd", "(Tensor self, bool full_matrices=True) -> (Tensor U, Tensor S, Tensor Vh)", false, func(c *Call, m *TensorMeta) []Result {
 			rows, cols := matrixSize(m)
 			k := sym.Min(rows, cols)
-			if c.Bool(1) {
+			if In[LinalgSvdArgs](c).FullMatrices.Bool() {
 				return []Result{m.batched(rows, rows), m.batched(k), m.batched(cols, cols)}
 			}
 			return []Result{m.batched(rows, k), m.batched(k), m.batched(k, cols)}
 		}, svdBack),
-		firstOf(LinalgSvdvals, "linalg.svdvals", "(Tensor self) -> Tensor", 0, func(b B, c *Call) []Value { return b.EmitN(LinalgSvd, c.Args[0], false)[1:] }),
+		firstOf(LinalgSvdvals, "linalg.svdvals", "(Tensor self) -> Tensor", 0, func(b B, c *Call) []Value { return b.EmitN(LinalgSvd, In[LinalgSvdvalsArgs](c).Self.Arg, false)[1:] }),
 		compositeN(Svd, "svd", "(Tensor self, bool some=True, bool compute_uv=True) -> (Tensor U, Tensor S, Tensor V)", 0, func(b B, c *Call) []Value {
-			out := b.EmitN(LinalgSvd, c.Args[0], !c.Bool(1))
-			if !c.Bool(2) {
+			a := In[SvdArgs](c)
+			out := b.EmitN(LinalgSvd, a.Self.Arg, !a.Some.Bool())
+			if !a.ComputeUv.Bool() {
 				return []Value{b.Emit(ZerosLike, out[0]), out[1], b.Emit(ZerosLike, mt(b, out[2]))}
 			}
 			return []Value{out[0], out[1], mt(b, out[2])}
@@ -45,8 +46,9 @@ func eigenRows() []*Op {
 // gradient G of A solves XG + GX = g.
 func matrixSqrthRow() *Op {
 	row := composite(MatrixSqrth, "linalg.matrix_sqrth", "(Tensor self) -> Tensor", TagNotMethod, func(b B, c *Call) Value {
-		refuse(checkMatrix("linalg.matrix_sqrth", c.Tensor(0), true))
-		lv := b.EmitN(LinalgEigh, c.Args[0])
+		a := In[MatrixSqrthArgs](c)
+		refuse(checkMatrix("linalg.matrix_sqrth", a.Self.Meta(), true))
+		lv := b.EmitN(LinalgEigh, a.Self.Arg)
 		return dotm(b, b.mul(lv[1], row2(b, b.sqrt(lv[0]))), mt(b, lv[1]))
 	})
 	row.Backward = backOf(func(b B, c *BackwardCall) []Value {
@@ -96,14 +98,15 @@ func eighBack(b B, c *BackwardCall) []Value {
 
 // svdBack is the derivative of the reduced factorization.
 func svdBack(b B, c *BackwardCall) []Value {
+	a := In[LinalgSvdArgs](c.Call)
 	gu, gs, gvh := c.Grads[0], c.Grads[1], c.Grads[2]
 	if gu == nil && gs == nil && gvh == nil {
 		return []Value{nil}
 	}
 	u, s, vh := c.Outs[0], c.Outs[1], c.Outs[2]
-	rows, cols := matrixSize(c.Tensor(0))
+	rows, cols := matrixSize(a.Self.Meta())
 	k := sym.Min(rows, cols)
-	if c.Bool(1) && sym.Ne(rows, cols) { // the further vectors have no derivative
+	if a.FullMatrices.Bool() && sym.Ne(rows, cols) { // the further vectors have no derivative
 		u, vh = b.slice(u, -1, symZero, k), b.slice(vh, -2, symZero, k)
 		if gu != nil {
 			gu = b.slice(gu, -1, symZero, k)
@@ -146,12 +149,13 @@ func svdBack(b B, c *BackwardCall) []Value {
 func polarRow() *Op {
 	row := &Op{ID: LinalgPolar, Name: "linalg.polar", Schema: "(Tensor self) -> (Tensor U, Tensor H)", Tags: TagNotMethod}
 	row.Decompose = func(bb Builder, c *Call) []Value {
+		a := In[LinalgPolarArgs](c)
 		b := B{bb}
-		refuse(checkMatrix("linalg.polar", c.Tensor(0), false))
-		if rows, cols := matrixSize(c.Tensor(0)); sym.Lt(rows, cols) {
+		refuse(checkMatrix("linalg.polar", a.Self.Meta(), false))
+		if rows, cols := matrixSize(a.Self.Meta()); sym.Lt(rows, cols) {
 			refuse(Errorf("linalg.polar: A must have at least as many rows as columns, but it is %s by %s", rows, cols))
 		}
-		f := b.EmitN(LinalgSvd, c.Args[0], false)
+		f := b.EmitN(LinalgSvd, a.Self.Arg, false)
 		return []Value{dotm(b, f[0], f[2]), dotm(b, b.mul(mt(b, f[2]), row2(b, f[1])), f[2])}
 	}
 	row.Meta = metaOfDecomposition(row)
@@ -183,7 +187,7 @@ func polarRow() *Op {
 			k = b.add(k, gh)
 		}
 		out = dotm(b, u, k)
-		if rows, cols := matrixSize(c.Tensor(0)); gu != nil && sym.Gt(rows, cols) {
+		if rows, cols := matrixSize(In[LinalgPolarArgs](c.Call).Self.Meta()); gu != nil && sym.Gt(rows, cols) {
 			rest := b.sub(gu, dotm(b, u, mt(b, u), gu))
 			out = b.add(out, b.EmitN(SolveEx, h, rest, false)[0])
 		}
@@ -203,7 +207,7 @@ func singularValues(b B, x Value, symmetric bool) Value {
 
 // rankBound is max(atol, rtol * greatest), with PyTorch's default of rtol.
 func rankBound(b B, c *Call, at int, s Value) Value {
-	m := c.Tensor(0)
+	m := In[LinalgPinvArgs](c).Self.Meta()
 	rows, cols := matrixSize(m)
 	size := float64(max(sym.Force(rows), sym.Force(cols)))
 	eps := map[DType]float64{Float32: 1.1920928955078125e-07, Float64: 2.220446049250313e-16}[m.DType]
@@ -235,14 +239,15 @@ func inverseRows() []*Op {
 	pinv.Backward = backOf(func(b B, c *BackwardCall) []Value {
 		out := make([]Value, len(TensorArgs(c.Op, c.Args)))
 		if g := c.Grads[0]; g != nil && c.Needs[0] {
-			out[0] = pinvBack(b, g, c.Outs[0], c.Value(0))
+			out[0] = pinvBack(b, g, c.Outs[0], In[LinalgPinvArgs](c.Call).Self.Value())
 		}
 		return out
 	})
 	return []*Op{
 		pinv,
 		composite(Pinverse, "pinverse", "(Tensor self, float rcond=1e-15) -> Tensor", 0, func(b B, c *Call) Value {
-			return b.Emit(LinalgPinv, c.Args[0], c.Args[1])
+			a := In[PinverseArgs](c)
+			return b.Emit(LinalgPinv, a.Self.Arg, a.Rcond.Arg)
 		}),
 		composite(LinalgMatrixRank, "linalg.matrix_rank", "(Tensor self, Operand? tol=None, "+tolerances, TagNotMethod|TagNoGrad, func(b B, c *Call) Value {
 			refuse(checkMatrix("linalg.matrix_rank", c.Tensor(0), c.Bool(4)))
@@ -297,7 +302,8 @@ func pinvBack(b B, g, p, a Value) Value {
 
 func lstsqRow() *Op {
 	row := compositeN(LinalgLstsq, "linalg.lstsq", "(Tensor self, Tensor b, float? rcond=None, *, str? driver=None) -> (Tensor solution, Tensor residuals, Tensor rank, Tensor singular_values)", TagNotMethod, func(b B, c *Call) []Value {
-		m, y := c.Tensor(0), c.Tensor(1)
+		a := In[LinalgLstsqArgs](c)
+		m, y := a.Self.Meta(), a.B.Meta()
 		if len(m.Shape) < 2 {
 			refuse(Errorf("torch.linalg.lstsq: input must have at least 2 dimensions."))
 		}
@@ -306,26 +312,26 @@ func lstsqRow() *Op {
 		}
 		rows, cols := matrixSize(m)
 		vector := vectorRight(&TensorMeta{Shape: m.Shape}, y)
-		right := c.Value(1)
+		right := a.B.Value()
 		if vector {
 			right = column2(b, right)
 		}
 		if got, _ := matrixSize(right.TensorMeta()); sym.Ne(got, rows) {
 			refuse(Errorf("torch.linalg.lstsq: input.size(-2) should match other.size(-2)"))
 		}
-		driver := c.Str(3)
+		driver := a.Driver.Str()
 		switch driver {
 		case "", "gels", "gelsy", "gelsd", "gelss":
 		default:
 			refuse(Errorf("torch.linalg.lstsq: parameter `driver` should be one of (gels, gelsy, gelsd, gelss)"))
 		}
-		out := b.EmitN(LstsqSolution, c.Args[0], right, c.Args[2])
+		out := b.EmitN(LstsqSolution, a.Self.Arg, right, a.Rcond.Arg)
 		none := func(d DType) Value { return b.full([]sym.Int{symZero}, 0, NewMeta(d, m.Device, nil)) }
 		x, rank, values := out[0], out[1], out[2]
 		flat := b.reshape(x, numel(x.TensorMeta().Shape))
 		rest := b.slice(flat, 0, symZero, symZero) // none, but part of the tape
 		if sym.Gt(rows, cols) && driver != "" && driver != "gelsy" {
-			rest = b.sum(b.sq(b.sub(dotm(b, c.Value(0), x), right)), false, -2)
+			rest = b.sum(b.sq(b.sub(dotm(b, a.Self.Value(), x), right)), false, -2)
 		}
 		switch driver {
 		case "gels":
@@ -346,7 +352,8 @@ func lstsqKernelRow() *Op {
 	return &Op{
 		ID: LstsqSolution, Name: "_lstsq", Schema: "(Tensor self, Tensor b, float? rcond=None) -> (Tensor, Tensor, Tensor)", Tags: TagInternal | TagNotMethod,
 		Meta: func(c *Call) ([]Result, error) {
-			m, y := c.Tensor(0), c.Tensor(1)
+			a := In[LstsqSolutionArgs](c)
+			m, y := a.Self.Meta(), a.B.Meta()
 			if err := checkMatrix("linalg.lstsq", m, false); err != nil {
 				return nil, err
 			}
@@ -363,13 +370,14 @@ func lstsqKernelRow() *Op {
 			return []Result{full, m.of(Int64), m.batched(sym.Min(rows, cols))}, nil
 		},
 		Backward: backOf(func(b B, c *BackwardCall) []Value {
+			a := In[LstsqSolutionArgs](c.Call)
 			g := c.Grads[0]
 			if g == nil {
 				return []Value{nil, nil}
 			}
-			p := b.Emit(LinalgPinv, c.Args[0])
-			gp := b.sumTo(dotm(b, g, mt(b, c.Value(1))), p.TensorMeta().Shape)
-			return []Value{pinvBack(b, gp, p, c.Value(0)), b.sumTo(dotm(b, mt(b, p), g), c.Tensor(1).Shape)}
+			p := b.Emit(LinalgPinv, a.Self.Arg)
+			gp := b.sumTo(dotm(b, g, mt(b, a.B.Value())), p.TensorMeta().Shape)
+			return []Value{pinvBack(b, gp, p, a.Self.Value()), b.sumTo(dotm(b, mt(b, p), g), a.B.Meta().Shape)}
 		}),
 	}
 }

@@ -89,7 +89,7 @@ func unaryRow(id ID, name string, rule dtypeRule, back backFn, dec func(b B, x V
 		row.Tags |= TagNoGrad
 	}
 	if dec != nil {
-		row.Decompose = decompF(func(b B, c *Call) Value { return dec(b, floated(b, rule, c.Value(0))) })
+		row.Decompose = decompF(func(b B, c *Call) Value { return dec(b, floated(b, rule, In[SelfArgs](c).Self.Value())) })
 	}
 	return row
 }
@@ -181,14 +181,16 @@ func transcendentalRows() []*Op {
 		{
 			ID: Polygamma, Name: "polygamma", Schema: "(int n, Tensor self) -> Tensor", Tags: TagPointwise | TagNotMethod,
 			Meta: func(c *Call) ([]Result, error) {
-				if sym.Lt(c.Int(0), symZero) {
+				a := In[PolygammaArgs](c)
+				if sym.Lt(a.N.Int(), symZero) {
 					return nil, Errorf("polygamma(n, x) does not support negative n.")
 				}
-				m := c.Tensor(1)
+				m := a.Self.Meta()
 				return pointwiseResult(c.Op, floatType, []*TensorMeta{m}, m.DType)
 			},
 			Backward: pointwiseBack(func(b B, c *BackwardCall, g Value, _ int) Value {
-				return b.mul(g, b.Emit(Polygamma, sym.Add(c.Int(0), symOne), c.Value(1)))
+				a := In[PolygammaArgs](c.Call)
+				return b.mul(g, b.Emit(Polygamma, sym.Add(a.N.Int(), symOne), a.Self.Value()))
 			}),
 		},
 	}
@@ -213,20 +215,25 @@ func squareType(_ *Op, d DType) (DType, error) {
 
 func logitRow() *Op {
 	// A bound below zero is none.
-	bounded := func(c *Call) bool { return !c.IsNone(1) && c.Float(1) >= 0 }
+	bounded := func(c *Call) bool {
+		a := In[LogitArgs](c)
+		return !a.Eps.IsNone() && a.Eps.Float() >= 0
+	}
 	return &Op{
 		ID: Logit, Name: "logit", Schema: "(Tensor self, float? eps=None) -> Tensor", Tags: TagPointwise, Meta: pointwise(floatType),
 		Decompose: decomp(func(b B, c *Call) Value {
-			x := floated(b, floatType, c.Value(0))
+			a := In[LogitArgs](c)
+			x := floated(b, floatType, a.Self.Value())
 			if bounded(c) {
-				x = b.where(b.lt(x, c.Args[1]), c.Args[1], b.where(b.gt(x, 1-c.Float(1)), 1-c.Float(1), x))
+				x = b.where(b.lt(x, a.Eps.Arg), a.Eps.Arg, b.where(b.gt(x, 1-a.Eps.Float()), 1-a.Eps.Float(), x))
 			}
 			return b.log(b.div(x, b.sub(1, x)))
 		}),
 		Backward: unaryBackCall(func(b B, c *BackwardCall, g Value) Value {
-			x, low, outside := c.Value(0), 0.0, math.NaN()
+			a := In[LogitArgs](c.Call)
+			x, low, outside := a.Self.Value(), 0.0, math.NaN()
 			if bounded(c.Call) {
-				low, outside = c.Float(1), 0
+				low, outside = a.Eps.Float(), 0
 			}
 			d := b.div(g, b.mul(x, b.sub(1, x)))
 			return b.where(b.or(b.lt(x, low), b.gt(x, 1-low)), scalarLike(d, outside), d)

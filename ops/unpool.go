@@ -15,14 +15,15 @@ func unpoolRows() []*Op {
 	}
 	return append(rows, composite(MaxPool2dIndicesBackward, "max_pool2d_with_indices_backward",
 		"(Tensor grad_output, Tensor self, int[2] kernel_size, int[2]? stride, int[2] padding, int[2] dilation, bool ceil_mode, Tensor indices) -> Tensor", TagInternal|TagNotMethod, func(b B, c *Call) Value {
-			m, g := c.Tensor(1), c.Value(0)
+			a := In[MaxPool2dIndicesBackwardArgs](c)
+			m, g := a.Self.Meta(), a.GradOutput.Value()
 			at := len(m.Shape) - 2
 			flat := append(cloneInts(m.Shape[:at]), numel(m.Shape[at:]))
-			cells := append(cloneInts(m.Shape[:at]), numel(c.Tensor(0).Shape[at:]))
+			cells := append(cloneInts(m.Shape[:at]), numel(a.GradOutput.Meta().Shape[at:]))
 			zero := b.zeros(NewMeta(m.DType, m.Device, flat))
-			out := b.view(b.Emit(ScatterAdd, zero, at, b.reshape(c.Value(7), cells...), b.reshape(g, cells...)), m.Shape...)
+			out := b.view(b.Emit(ScatterAdd, zero, at, b.reshape(a.Indices.Value(), cells...), b.reshape(g, cells...)), m.Shape...)
 			// What was pooled has a gradient, of zero.
-			return b.add(out, b.mask(c.Value(1), b.full(nil, 0, NewMeta(Bool, m.Device, nil))))
+			return b.add(out, b.mask(a.Self.Value(), b.full(nil, 0, NewMeta(Bool, m.Device, nil))))
 		}))
 }
 
@@ -31,7 +32,8 @@ func maxUnpoolRow(n int) *Op {
 	name := fmt.Sprintf("max_unpool%dd", n)
 	schema := fmt.Sprintf("(Tensor input, Tensor indices, int[%d] kernel_size, int[%d]? stride=None, int[%d] padding=0, int[]? output_size=None) -> Tensor", n, n, n)
 	return composite([]ID{MaxUnpool1d, MaxUnpool2d, MaxUnpool3d}[n-1], name, schema, TagNN|TagNotMethod, func(b B, c *Call) Value {
-		m, im := c.Tensor(0), c.Tensor(1)
+		a := In[InputIndicesArgs](c)
+		m, im := a.Input.Meta(), a.Indices.Meta()
 		if im.DType != Int64 {
 			refuse(Errorf("elements in indices should be type int64 but got: %s", im.DType.ScalarType()))
 		}
@@ -57,7 +59,7 @@ func maxUnpoolRow(n int) *Op {
 		flat := append(cloneInts(lead), numel(size))
 		cells := append(cloneInts(lead), numel(m.Shape[at:]))
 		zero := b.zeros(NewMeta(m.DType, m.Device, flat))
-		out := b.Emit(Scatter, zero, at, b.reshape(c.Value(1), cells...), b.reshape(c.Value(0), cells...))
+		out := b.Emit(Scatter, zero, at, b.reshape(a.Indices.Value(), cells...), b.reshape(a.Input.Value(), cells...))
 		return b.view(out, append(cloneInts(lead), size...)...)
 	})
 }
@@ -65,8 +67,9 @@ func maxUnpoolRow(n int) *Op {
 // unpooledSize is the size that was pooled, or the one asked for, which must
 // lie within a stride of it.
 func unpooledSize(c *Call, n, at int) []sym.Int {
-	m := c.Tensor(0)
-	kernel, stride, pad := c.Ints(2), c.Ints(3), c.Ints(4)
+	a := In[MaxUnpoolArgs](c)
+	m := a.Input.Meta()
+	kernel, stride, pad := a.KernelSize.Ints(), a.Stride.Ints(), a.Padding.Ints()
 	if len(stride) == 0 {
 		stride = kernel
 	}
@@ -79,7 +82,7 @@ func unpooledSize(c *Call, n, at int) []sym.Int {
 	for i := range size {
 		size[i] = sym.Add(sym.Sub(sym.Mul(sym.Sub(m.Shape[at+i], symOne), stride[i]), sym.Mul(sym.C(2), pad[i])), kernel[i])
 	}
-	want := c.Ints(5)
+	want := a.OutputSize.Ints()
 	if want == nil {
 		return size
 	}

@@ -16,7 +16,7 @@ func asView(m *TensorMeta, shape, stride []sym.Int, offset sym.Int) []Result {
 func viewRow(id ID, name, schema string, meta func(c *Call, m *TensorMeta) ([]Result, error), back func(b B, c *BackwardCall, g Value) Value) *Op {
 	return &Op{
 		ID: id, Name: name, Schema: schema, Tags: TagView,
-		Meta:     func(c *Call) ([]Result, error) { return meta(c, c.Tensor(0)) },
+		Meta:     func(c *Call) ([]Result, error) { return meta(c, In[SelfArgs](c).Self.Meta()) },
 		Backward: viewBack(back),
 	}
 }
@@ -126,9 +126,11 @@ func viewRows() []*Op {
 }
 
 func shapeRows() []*Op {
-	reshapeBack := func(b B, c *BackwardCall, g Value) Value { return b.reshape(g, c.Tensor(0).Shape...) }
+	reshapeBack := func(b B, c *BackwardCall, g Value) Value {
+		return b.reshape(g, In[ViewArgs](c.Call).Self.Meta().Shape...)
+	}
 	view := viewRow(View, "view", "(Tensor self, int[] size) -> Tensor", func(c *Call, m *TensorMeta) ([]Result, error) {
-		shape, err := InferShape(c.Ints(1), numel(m.Shape))
+		shape, err := InferShape(In[ViewArgs](c).Size.Ints(), numel(m.Shape))
 		if err != nil {
 			return nil, err
 		}
@@ -140,15 +142,16 @@ func shapeRows() []*Op {
 	}, reshapeBack)
 	view.Tags |= TagNotFunction
 	expand := viewRow(Expand, "expand", "(Tensor self, int[] size, *, bool implicit=False) -> Tensor", expandMeta,
-		func(b B, c *BackwardCall, g Value) Value { return b.sumTo(g, c.Tensor(0).Shape) })
+		func(b B, c *BackwardCall, g Value) Value { return b.sumTo(g, In[ExpandArgs](c.Call).Self.Meta().Shape) })
 	expand.Tags |= TagNotFunction
 	return []*Op{
 		view, expand,
 		{
 			ID: Reshape, Name: "reshape", Schema: "(Tensor self, int[] shape) -> Tensor", Tags: TagMaybeView,
 			Meta: func(c *Call) ([]Result, error) {
-				m := c.Tensor(0)
-				shape, err := InferShape(c.Ints(1), numel(m.Shape))
+				a := In[ReshapeArgs](c)
+				m := a.Self.Meta()
+				shape, err := InferShape(a.Shape.Ints(), numel(m.Shape))
 				if err != nil {
 					return nil, err
 				}
@@ -158,9 +161,10 @@ func shapeRows() []*Op {
 				return one(NewMeta(m.DType, m.Device, shape)), nil
 			},
 			Decompose: decomp(func(b B, c *Call) Value {
-				x := c.Value(0)
+				a := In[ReshapeArgs](c)
+				x := a.Self.Value()
 				m := x.TensorMeta()
-				shape, err := InferShape(c.Ints(1), numel(m.Shape))
+				shape, err := InferShape(a.Shape.Ints(), numel(m.Shape))
 				if err != nil {
 					panic(err)
 				}
@@ -177,36 +181,38 @@ func shapeRows() []*Op {
 				if err != nil {
 					return nil, err
 				}
-				m := c.Tensor(0)
+				m := In[FlattenArgs](c).Self.Meta()
 				if stride, ok := ViewStrides(m, shape); ok {
 					return asView(m, shape, stride, m.Offset), nil
 				}
 				return one(NewMeta(m.DType, m.Device, shape)), nil
 			},
 			Decompose: decomp(func(b B, c *Call) Value {
+				a := In[FlattenArgs](c)
 				shape, err := flattenShape(c)
 				if err != nil {
 					panic(err)
 				}
-				if len(shape) == len(c.Tensor(0).Shape) {
-					return b.Emit(Alias, c.Value(0))
+				if len(shape) == len(a.Self.Meta().Shape) {
+					return b.Emit(Alias, a.Self.Value())
 				}
-				return b.reshape(c.Value(0), shape...)
+				return b.reshape(a.Self.Value(), shape...)
 			}),
 		},
 	}
 }
 
 func flattenShape(c *Call) ([]sym.Int, error) {
-	s := c.Tensor(0).Shape
+	a := In[FlattenArgs](c)
+	s := a.Self.Meta().Shape
 	if len(s) == 0 {
 		return []sym.Int{symOne}, nil
 	}
-	from, err := WrapDim(c.Int(1), len(s))
+	from, err := WrapDim(a.StartDim.Int(), len(s))
 	if err != nil {
 		return nil, err
 	}
-	to, err := WrapDim(c.Int(2), len(s))
+	to, err := WrapDim(a.EndDim.Int(), len(s))
 	if err != nil {
 		return nil, err
 	}
@@ -218,7 +224,7 @@ func flattenShape(c *Call) ([]sym.Int, error) {
 }
 
 func expandMeta(c *Call, m *TensorMeta) ([]Result, error) {
-	size := c.Ints(1)
+	size := In[ExpandArgs](c).Size.Ints()
 	lead := len(size) - len(m.Shape)
 	if lead < 0 {
 		return nil, expandError(m.Shape, size)
@@ -259,11 +265,12 @@ func expandMeta(c *Call, m *TensorMeta) ([]Result, error) {
 func orderRows() []*Op {
 	transpose := func(id ID, name string) *Op {
 		return viewRow(id, name, "(Tensor self, int dim0, int dim1) -> Tensor", func(c *Call, m *TensorMeta) ([]Result, error) {
-			i, err := WrapDim(c.Int(1), len(m.Shape))
+			a := In[SelfDim0Dim1Args](c)
+			i, err := WrapDim(a.Dim0.Int(), len(m.Shape))
 			if err != nil {
 				return nil, err
 			}
-			j, err := WrapDim(c.Int(2), len(m.Shape))
+			j, err := WrapDim(a.Dim1.Int(), len(m.Shape))
 			if err != nil {
 				return nil, err
 			}
@@ -273,7 +280,10 @@ func orderRows() []*Op {
 				stride[i], stride[j] = stride[j], stride[i]
 			}
 			return asView(m, shape, stride, m.Offset), nil
-		}, func(b B, c *BackwardCall, g Value) Value { return b.Emit(Transpose, g, c.Args[1], c.Args[2]) })
+		}, func(b B, c *BackwardCall, g Value) Value {
+			a := In[SelfDim0Dim1Args](c.Call)
+			return b.Emit(Transpose, g, a.Dim0.Arg, a.Dim1.Arg)
+		})
 	}
 	return []*Op{
 		transpose(Transpose, "transpose"),
@@ -287,16 +297,17 @@ func orderRows() []*Op {
 			return nil, Errorf("t() expects a tensor with <= 2 dimensions, but self is %dD", len(m.Shape))
 		}, func(b B, c *BackwardCall, g Value) Value { return b.t(g) }),
 		viewRow(Permute, "permute", "(Tensor self, int[] dims) -> Tensor", permuteMeta, func(b B, c *BackwardCall, g Value) Value {
-			n := len(c.Tensor(0).Shape)
+			a := In[PermuteArgs](c.Call)
+			n := len(a.Self.Meta().Shape)
 			inv := make([]int, n)
-			for i, d := range c.Nums(1) {
+			for i, d := range a.Dims.Nums() {
 				d, _ := wrapDim(d, n)
 				inv[d] = i
 			}
 			return b.permute(g, inv...)
 		}),
 		viewRow(Unsqueeze, "unsqueeze", "(Tensor self, int dim) -> Tensor", func(c *Call, m *TensorMeta) ([]Result, error) {
-			d, err := WrapDim(c.Int(1), len(m.Shape)+1)
+			d, err := WrapDim(In[UnsqueezeArgs](c).Dim.Int(), len(m.Shape)+1)
 			if err != nil {
 				return nil, err
 			}
@@ -306,11 +317,12 @@ func orderRows() []*Op {
 			}
 			return asView(m, inserted(m.Shape, d, symOne), inserted(m.Stride, d, step), m.Offset), nil
 		}, func(b B, c *BackwardCall, g Value) Value {
-			d, _ := WrapDim(c.Int(1), len(c.Tensor(0).Shape)+1)
+			a := In[UnsqueezeArgs](c.Call)
+			d, _ := WrapDim(a.Dim.Int(), len(a.Self.Meta().Shape)+1)
 			return b.squeeze(g, d)
 		}),
 		viewRow(Squeeze, "squeeze", "(Tensor self, int[]? dim=None) -> Tensor", squeezeMeta, func(b B, c *BackwardCall, g Value) Value {
-			return b.reshape(g, c.Tensor(0).Shape...)
+			return b.reshape(g, In[SqueezeArgs](c.Call).Self.Meta().Shape...)
 		}),
 		viewRow(Detach, "detach", selfOnly, aliasMeta, nil),
 		viewRow(Alias, "alias", selfOnly, aliasMeta, func(b B, c *BackwardCall, g Value) Value { return g }),
@@ -326,7 +338,7 @@ func withDataRow() *Op {
 		ID: WithData, Name: "_with_data", Schema: "(Tensor self, Tensor data) -> Tensor", Tags: TagInternal | TagNotMethod,
 		Meta:      func(c *Call) ([]Result, error) { return selfLike(&Call{Args: c.Args[1:]}) },
 		Backward:  backOf(func(b B, c *BackwardCall) []Value { return []Value{c.Grads[0], nil} }),
-		Decompose: decomp(func(b B, c *Call) Value { return c.Value(1) }),
+		Decompose: decomp(func(b B, c *Call) Value { return In[WithDataArgs](c).Data.Value() }),
 	}
 }
 
@@ -335,7 +347,7 @@ func aliasMeta(_ *Call, m *TensorMeta) ([]Result, error) {
 }
 
 func permuteMeta(c *Call, m *TensorMeta) ([]Result, error) {
-	dims := c.Nums(1)
+	dims := In[PermuteArgs](c).Dims.Nums()
 	n := len(m.Shape)
 	if len(dims) != n {
 		return nil, Errorf("permute(sparse_coo): number of dimensions in the tensor input does not match the length of the desired ordering of dimensions i.e. input.dim() = %d is not equal to len(dims) = %d", n, len(dims))
@@ -356,7 +368,8 @@ func permuteMeta(c *Call, m *TensorMeta) ([]Result, error) {
 }
 
 func squeezeMeta(c *Call, m *TensorMeta) ([]Result, error) {
-	drop, err := wrapDims(c.Ints(1), len(m.Shape), c.IsNone(1))
+	a := In[SqueezeArgs](c)
+	drop, err := wrapDims(a.Dim.Ints(), len(m.Shape), a.Dim.IsNone())
 	if err != nil {
 		return nil, err
 	}
@@ -373,37 +386,41 @@ func squeezeMeta(c *Call, m *TensorMeta) ([]Result, error) {
 func sliceRows() []*Op {
 	sl := viewRow(Slice, "slice", "(Tensor self, int dim=0, int? start=None, int? end=None, int step=1) -> Tensor", sliceMeta,
 		func(b B, c *BackwardCall, g Value) Value {
-			return b.Emit(SliceScatter, b.zeros(likeGrad(c, g)), g, c.Args[1], c.Args[2], c.Args[3], c.Args[4])
+			a := In[SliceArgs](c.Call)
+			return b.Emit(SliceScatter, b.zeros(likeGrad(c, g)), g, a.Dim.Arg, a.Start.Arg, a.End.Arg, a.Step.Arg)
 		})
 	return []*Op{
 		sl,
 		viewRow(Select, "select", "(Tensor self, int dim, int index) -> Tensor", selectMeta, func(b B, c *BackwardCall, g Value) Value {
-			return b.Emit(SelectScatter, b.zeros(likeGrad(c, g)), g, c.Args[1], c.Args[2])
+			a := In[SelectArgs](c.Call)
+			return b.Emit(SelectScatter, b.zeros(likeGrad(c, g)), g, a.Dim.Arg, a.Index.Arg)
 		}),
 		{
 			ID: Narrow, Name: "narrow", Schema: "(Tensor self, int dim, int start, int length) -> Tensor", Tags: TagView,
 			Meta: narrowMeta,
 			Decompose: decomp(func(b B, c *Call) Value {
-				start := c.Int(2)
-				d, _ := WrapDim(c.Int(1), len(c.Tensor(0).Shape))
+				a := In[NarrowArgs](c)
+				start := a.Start.Int()
+				d, _ := WrapDim(a.Dim.Int(), len(a.Self.Meta().Shape))
 				if sym.Lt(start, symZero) {
-					start = sym.Add(start, c.Tensor(0).Shape[d])
+					start = sym.Add(start, a.Self.Meta().Shape[d])
 				}
-				return b.slice(c.Value(0), d, start, sym.Add(start, c.Int(3)))
+				return b.slice(a.Self.Value(), d, start, sym.Add(start, a.Length.Int()))
 			}),
 		},
 		viewRow(AsStrided, "as_strided", "(Tensor self, int[] size, int[] stride, int? storage_offset=None) -> Tensor", func(c *Call, m *TensorMeta) ([]Result, error) {
-			if len(c.Ints(1)) != len(c.Ints(2)) {
+			a := In[AsStridedArgs](c)
+			if len(a.Size.Ints()) != len(a.Stride.Ints()) {
 				return nil, Errorf("mismatch in length of strides and shape")
 			}
 			off := m.Offset
-			if !c.IsNone(3) {
-				off = c.Int(3)
+			if !a.StorageOffset.IsNone() {
+				off = a.StorageOffset.Int()
 			}
-			if err := checkStrided(c.Ints(2), off); err != nil {
+			if err := checkStrided(a.Stride.Ints(), off); err != nil {
 				return nil, err
 			}
-			return asView(m, c.Ints(1), c.Ints(2), off), nil
+			return asView(m, a.Size.Ints(), a.Stride.Ints(), off), nil
 		}, asStridedBack),
 	}
 }
@@ -440,23 +457,24 @@ func CheckWithin(size, stride []sym.Int, offset sym.Int, itemsize, bytes sym.Int
 
 // likeGrad describes the input of a view with the gradient's dtype.
 func likeGrad(c *BackwardCall, g Value) *TensorMeta {
-	m := c.Tensor(0)
+	m := In[SelfArgs](c.Call).Self.Meta()
 	return NewMeta(g.TensorMeta().DType, m.Device, m.Shape)
 }
 
 // asStridedBack adds each element of the gradient to the storage element that
 // it came from, then reads the input's elements from there.
 func asStridedBack(b B, c *BackwardCall, g Value) Value {
-	m := c.Tensor(0)
+	a := In[AsStridedArgs](c.Call)
+	m := a.Self.Meta()
 	off := m.Offset
-	if !c.IsNone(3) {
-		off = c.Int(3)
+	if !a.StorageOffset.IsNone() {
+		off = a.StorageOffset.Int()
 	}
 	base := sym.Min(off, m.Offset)
-	size := sym.Sub(sym.Max(extent(c.Ints(1), c.Ints(2), off), extent(m.Shape, m.Stride, m.Offset)), base)
+	size := sym.Sub(sym.Max(extent(a.Size.Ints(), a.Stride.Ints(), off), extent(m.Shape, m.Stride, m.Offset)), base)
 	flat := b.full([]sym.Int{size}, 0, g.TensorMeta())
-	at := storagePlaces(b, c.Ints(1), c.Ints(2), sym.Sub(off, base), g.TensorMeta())
-	flat = b.Emit(IndexAdd, flat, 0, at, b.reshape(g, numel(c.Ints(1))))
+	at := storagePlaces(b, a.Size.Ints(), a.Stride.Ints(), sym.Sub(off, base), g.TensorMeta())
+	flat = b.Emit(IndexAdd, flat, 0, at, b.reshape(g, numel(a.Size.Ints())))
 	from := storagePlaces(b, m.Shape, m.Stride, sym.Sub(m.Offset, base), g.TensorMeta())
 	return b.view(b.Emit(IndexSelect, flat, 0, from), m.Shape...)
 }
@@ -482,12 +500,13 @@ func storagePlaces(b B, shape, stride []sym.Int, offset sym.Int, like *TensorMet
 
 // sliceBounds clamps start and end as Python does.
 func sliceBounds(c *Call, size sym.Int) (start, end sym.Int) {
+	a := In[SliceArgs](c)
 	start, end = symZero, size
-	if !c.IsNone(2) {
-		start = clampIndex(c.Int(2), size)
+	if !a.Start.IsNone() {
+		start = clampIndex(a.Start.Int(), size)
 	}
-	if !c.IsNone(3) {
-		end = clampIndex(c.Int(3), size)
+	if !a.End.IsNone() {
+		end = clampIndex(a.End.Int(), size)
 	}
 	if !sym.Is(start, 0) && !sym.Same(start, end) && sym.Lt(end, start) {
 		end = start
@@ -516,14 +535,15 @@ func clampIndex(i, size sym.Int) sym.Int {
 }
 
 func sliceMeta(c *Call, m *TensorMeta) ([]Result, error) {
+	a := In[SliceArgs](c)
 	if len(m.Shape) == 0 {
 		return nil, Errorf("slice() cannot be applied to a 0-dim tensor.")
 	}
-	d, err := WrapDim(c.Int(1), len(m.Shape))
+	d, err := WrapDim(a.Dim.Int(), len(m.Shape))
 	if err != nil {
 		return nil, err
 	}
-	step := c.Int(4)
+	step := a.Step.Int()
 	if sym.Le(step, symZero) {
 		return nil, Errorf("slice step must be positive")
 	}
@@ -534,14 +554,15 @@ func sliceMeta(c *Call, m *TensorMeta) ([]Result, error) {
 }
 
 func selectMeta(c *Call, m *TensorMeta) ([]Result, error) {
+	a := In[SelectArgs](c)
 	if len(m.Shape) == 0 {
 		return nil, IndexErrorf("select() cannot be applied to a 0-dim tensor.")
 	}
-	d, err := WrapDim(c.Int(1), len(m.Shape))
+	d, err := WrapDim(a.Dim.Int(), len(m.Shape))
 	if err != nil {
 		return nil, err
 	}
-	i, size := c.Int(2), m.Shape[d]
+	i, size := a.Index.Int(), m.Shape[d]
 	if sym.Lt(i, sym.Neg(size)) || sym.Ge(i, size) {
 		return nil, IndexErrorf("select(): index %s out of range for tensor of size %s at dimension %d", i, ShapeText(m.Shape), d)
 	}
@@ -552,15 +573,16 @@ func selectMeta(c *Call, m *TensorMeta) ([]Result, error) {
 }
 
 func narrowMeta(c *Call) ([]Result, error) {
-	m := c.Tensor(0)
+	a := In[NarrowArgs](c)
+	m := a.Self.Meta()
 	if len(m.Shape) == 0 {
 		return nil, Errorf("narrow() cannot be applied to a 0-dim tensor.")
 	}
-	d, err := WrapDim(c.Int(1), len(m.Shape))
+	d, err := WrapDim(a.Dim.Int(), len(m.Shape))
 	if err != nil {
 		return nil, err
 	}
-	start, length, size := c.Int(2), c.Int(3), m.Shape[d]
+	start, length, size := a.Start.Int(), a.Length.Int(), m.Shape[d]
 	if sym.Lt(length, symZero) {
 		return nil, Errorf("narrow(): length must be non-negative.")
 	}
