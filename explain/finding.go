@@ -20,7 +20,9 @@ func breakFinding(b *Break) *advice.Finding {
 		Code: b.Code, Context: b.Context, Explanation: b.Explanation, Hints: b.Hints, Raw: b.Raw,
 		Callee: callee(b), Builtin: builtinName(b), FromRandom: drawsNumber(b), Reason: disabledBecause(b),
 	}
-	f.Packed = packs(b)
+	if strings.Contains(b.Explanation+b.Raw, "RNN") { // one of thousands: packs reads the whole function
+		f.Packed = packs(b)
+	}
 	if b.Code == breaks.BuiltinPrint && f.Builtin == "" {
 		f.Builtin = "print" // as older releases record it
 	}
@@ -136,7 +138,9 @@ func (x *traceFacts) noteEager(fr *Frame) {
 				if i > 0 && p.Func == name && p.File == fr.Pos.File {
 					if at, ok := userLine(b.Stack[:i]); ok {
 						site := callSite{at.File, at.Line}
-						x.sites[site] = append(x.sites[site], fr.start())
+						if start := fr.start(); !slices.Contains(x.sites[site], start) {
+							x.sites[site] = append(x.sites[site], start)
+						}
 					}
 					break
 				}
