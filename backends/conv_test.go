@@ -74,7 +74,7 @@ func (c convCase) emit(g *testGraph, d ops.DType, param bool, bias ops.Arg) ops.
 // programOf compiles a module without running it.
 func programOf(t *testing.T, m *graph.Module, params ...bool) *inductor.Program {
 	t.Helper()
-	p, err := inductor.Compile(m.G, inductor.Options{Target: cpp.Target{Lanes: 8, Cache: 1 << 20}, Cores: 1, Params: params})
+	p, err := inductor.Compile(m.G, inductor.Options{Machine: cpp.Machine{Lanes: 8, Cache: 1 << 20}, Cores: 1, Params: params})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -81,7 +81,7 @@ func externsOf(t *testing.T, op *ops.Op, args []ops.Arg) (out []string) {
 	default:
 		return nil
 	}
-	p, err := inductor.Compile(g.G, inductor.Options{Target: cpp.Target{Lanes: 8, Cache: 8 << 20}, Cores: 1})
+	p, err := inductor.Compile(g.G, inductor.Options{Machine: cpp.Machine{Lanes: 8, Cache: 8 << 20}, Cores: 1})
 	if err != nil {
 		t.Errorf("%s: %v", op.FullName(), err)
 		return nil

@@ -128,7 +128,7 @@ func (b *stepBackend) Compile(r *tracer.Request) (tracer.Runnable, error) {
 func (b *stepBackend) steps(g *graph.Graph) ([]aot.Runnable, error) {
 	e := b.set.engine()
 	sink := &scheduleSink{}
-	opt := inductor.Options{Target: cpp.Target{Lanes: e.lanes, Cache: e.cpu.Cache}, Cores: 1, Params: paramInputs(g, nil, nil), Log: sink}
+	opt := inductor.Options{Machine: cpp.Machine{Lanes: e.lanes, Cache: e.cpu.Cache}, Cores: 1, Params: paramInputs(g, nil, nil), Log: sink}
 	whole, err := inductor.Compile(g, opt)
 	if err != nil {
 		return nil, err

@@ -132,7 +132,7 @@ func onMeta(g *graph.Graph) bool {
 // opt tells what is known of its inputs and outputs.
 func (e *engine) compile(g *graph.Graph, r *tracer.Request, opt inductor.Options) (*executable, error) {
 	end := phase(r, phaseInductor)
-	opt.Target = cpp.Target{Lanes: e.lanes, Cache: e.cpu.Cache}
+	opt.Machine = cpp.Machine{Lanes: e.lanes, Cache: e.cpu.Cache}
 	opt.Cores, opt.ID, opt.Log = runtime.GOMAXPROCS(0), r.ID, r.Log
 	prog, err := inductor.Compile(g, opt)
 	end()

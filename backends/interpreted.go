@@ -5,9 +5,9 @@ import (
 	"time"
 	"unsafe"
 
-	"tcdbg/inductor"
 	"tcdbg/inductor/interp"
 	"tcdbg/inductor/ir"
+	"tcdbg/inductor/plan"
 	"tcdbg/ops/sym"
 	"tcdbg/torch"
 )
@@ -24,7 +24,7 @@ func (x *executable) interpreted(in []torch.Value) []torch.Value {
 	for i := range x.prog.Buffers {
 		env.slots[x.prog.Buffers[i].Name] = i
 	}
-	kernels := func(st *inductor.Step, slot int) {
+	kernels := func(st *plan.Step, slot int) {
 		for i, k := range st.Kernels {
 			start := time.Now()
 			interp.Run(k, env)

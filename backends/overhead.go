@@ -4,6 +4,7 @@ import (
 	"runtime"
 
 	"tcdbg/inductor"
+	"tcdbg/inductor/plan"
 	"tcdbg/ops"
 	"tcdbg/ops/sym"
 	"tcdbg/torch"
@@ -14,8 +15,8 @@ import (
 // its inputs and runs the kernels. Results are overwritten by the plan's next
 // run, as those of a CUDA graph are; the tracer decides which plan runs when.
 
-// plan is a form of an executable for one goroutine.
-type plan struct {
+// callPlan is a form of an executable for one goroutine.
+type callPlan struct {
 	x       *executable
 	homes   []*torch.Storage // [] /* buffer */ of results; nil for others
 	outputs []torch.Value
@@ -26,8 +27,8 @@ type plan struct {
 // must be known. Extern calls and views of inputs still allocate what they need.
 func planned(p *inductor.Program) bool { return len(p.Symbols) == 0 }
 
-func (x *executable) newPlan() *plan {
-	p := &plan{
+func (x *executable) newPlan() *callPlan {
+	p := &callPlan{
 		x: x, homes: make([]*torch.Storage, len(x.prog.Buffers)),
 		outputs: make([]torch.Value, len(x.prog.Outputs)), tensors: make([]*torch.Tensor, len(x.prog.Outputs)),
 	}
@@ -36,22 +37,22 @@ func (x *executable) newPlan() *plan {
 }
 
 // renew gives the results memory that no call has seen.
-func (p *plan) renew() {
+func (p *callPlan) renew() {
 	prog := p.x.prog
 	for i := range prog.Buffers {
-		if prog.Buffers[i].Role == inductor.RoleOutput {
+		if prog.Buffers[i].Role == plan.RoleOutput {
 			p.homes[i] = torch.NewStorage(p.x.static[i].bytes)
 		}
 	}
 	for i := range prog.Outputs {
-		if o := &prog.Outputs[i]; o.Buffer >= 0 && prog.Buffers[o.Buffer].Role == inductor.RoleOutput {
+		if o := &prog.Outputs[i]; o.Buffer >= 0 && prog.Buffers[o.Buffer].Role == plan.RoleOutput {
 			p.tensors[i] = new(torch.Tensor)
 		}
 	}
 }
 
 // run executes the program into the plan's memory.
-func (p *plan) run(in []torch.Value) []torch.Value {
+func (p *callPlan) run(in []torch.Value) []torch.Value {
 	if p.reads(in) { // an old result came back as an input
 		p.renew()
 	}
@@ -66,7 +67,7 @@ func (p *plan) run(in []torch.Value) []torch.Value {
 }
 
 // reads reports whether an input lies in the memory of a result.
-func (p *plan) reads(in []torch.Value) bool {
+func (p *callPlan) reads(in []torch.Value) bool {
 	for _, v := range in {
 		t, ok := v.(*torch.Tensor)
 		for i := 0; ok && i < len(p.homes); i++ {
@@ -80,7 +81,7 @@ func (p *plan) reads(in []torch.Value) bool {
 
 // results makes the tensors what they were at first, whatever the program did to
 // them, and tells those who saved one that its content is another.
-func (p *plan) results(f *frame, in []torch.Value) {
+func (p *callPlan) results(f *frame, in []torch.Value) {
 	prog := p.x.prog
 	for i := range prog.Outputs {
 		t := p.tensors[i]

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"tcdbg/inductor"
+	"tcdbg/inductor/plan"
 	"tcdbg/logs"
 )
 
@@ -42,7 +43,7 @@ type slot struct {
 
 func newProfile(p *inductor.Program) *profile {
 	pr := &profile{graph: p.Name}
-	add := func(steps []inductor.Step, once bool) (at []int) {
+	add := func(steps []plan.Step, once bool) (at []int) {
 		for i := range steps {
 			at = append(at, len(pr.slots))
 			for _, name := range steps[i].Names {

@@ -9,6 +9,7 @@ import (
 	"unsafe"
 
 	"tcdbg/inductor"
+	"tcdbg/inductor/plan"
 	"tcdbg/ops"
 	"tcdbg/ops/sym"
 	"tcdbg/torch"
@@ -166,7 +167,7 @@ func (f *frame) verify(in []torch.Value) {
 }
 
 // segment runs one run of kernels in C; slot is the first of them in the profile.
-func (f *frame) segment(st *inductor.Step, slot int) {
+func (f *frame) segment(st *plan.Step, slot int) {
 	var times *int64
 	if f.times != nil && len(st.Names) > 0 {
 		times = &f.times[slot]
@@ -218,7 +219,7 @@ func (f *frame) bind(in []torch.Value) {
 	}
 }
 
-func symbolValue(s *inductor.Symbol, v torch.Value) int64 {
+func symbolValue(s *plan.Symbol, v torch.Value) int64 {
 	if s.Dim < 0 {
 		return int64(v.(int))
 	}
@@ -244,24 +245,24 @@ func (f *frame) place(homes []*torch.Storage) {
 	for i := range p.Buffers {
 		b := &p.Buffers[i]
 		switch b.Role {
-		case inductor.RoleArena:
+		case plan.RoleArena:
 			off := b.Offset
 			if f.offsets != nil {
 				off = f.offsets[i]
 			}
 			f.bufs[i] = home{f.arena, int(off) / b.DType.Size()}
 			f.ptrs[i] = storagePtr(f.arena, int(off))
-		case inductor.RoleCheck:
+		case plan.RoleCheck:
 			if f.check == nil {
 				f.check = torch.NewStorage(f.layout(i).bytes)
 			}
 			clear(f.check.Bytes())
 			f.bufs[i] = home{f.check, 0}
 			f.ptrs[i] = storagePtr(f.check, 0)
-		case inductor.RoleOver:
+		case plan.RoleOver:
 			in := p.Inputs[b.Over]
 			f.bufs[i], f.ptrs[i] = f.bufs[in], f.ptrs[in]
-		case inductor.RoleOutput:
+		case plan.RoleOutput:
 			var st *torch.Storage
 			if homes != nil {
 				st = homes[i]
@@ -282,7 +283,7 @@ func storagePtr(st *torch.Storage, off int) uintptr {
 }
 
 // timedExtern is extern with its time, where this call is timed.
-func (f *frame) timedExtern(e *inductor.Extern, slot int) {
+func (f *frame) timedExtern(e *plan.Extern, slot int) {
 	if f.times == nil {
 		f.extern(e)
 		return
@@ -293,7 +294,7 @@ func (f *frame) timedExtern(e *inductor.Extern, slot int) {
 }
 
 // extern calls an operator eagerly.
-func (f *frame) extern(e *inductor.Extern) {
+func (f *frame) extern(e *plan.Extern) {
 	args := make([]ops.Arg, len(e.Args))
 	for i, a := range e.Args {
 		args[i] = f.arg(a)
@@ -307,7 +308,7 @@ func (f *frame) extern(e *inductor.Extern) {
 
 func (f *frame) arg(a ops.Arg) ops.Arg {
 	switch a := a.(type) {
-	case inductor.BufferView:
+	case plan.BufferView:
 		return f.view(a.Buffer, f.ints(a.Shape), f.ints(a.Stride), int(f.eval(a.Offset)))
 	case []ops.Arg:
 		out := make([]ops.Value, len(a))
@@ -354,7 +355,7 @@ func (f *frame) output(i int, in []torch.Value) torch.Value {
 	if o.Buffer < 0 {
 		return f.plainValue(o.Value)
 	}
-	if b := &f.x.prog.Buffers[o.Buffer]; b.Role == inductor.RoleOver {
+	if b := &f.x.prog.Buffers[o.Buffer]; b.Role == plan.RoleOver {
 		return in[b.Over]
 	}
 	if k := f.wholeInput(o); k >= 0 {
@@ -364,9 +365,9 @@ func (f *frame) output(i int, in []torch.Value) torch.Value {
 }
 
 // wholeInput returns the input that an output simply is, -1 for none.
-func (f *frame) wholeInput(o *inductor.Output) int {
+func (f *frame) wholeInput(o *plan.Output) int {
 	b := &f.x.prog.Buffers[o.Buffer]
-	if b.Role != inductor.RoleInput || !sym.Is(o.Offset, 0) || !sym.AllSame(o.Shape, b.Shape) || !sym.AllSame(o.Stride, b.Stride) {
+	if b.Role != plan.RoleInput || !sym.Is(o.Offset, 0) || !sym.AllSame(o.Shape, b.Shape) || !sym.AllSame(o.Stride, b.Stride) {
 		return -1
 	}
 	for k, buf := range f.x.prog.Inputs {
@@ -387,7 +388,7 @@ func (f *frame) plainValue(v any) torch.Value {
 // release drops what belongs to the caller and keeps the rest for the next call.
 func (f *frame) release() {
 	for i := range f.bufs {
-		if f.x.prog.Buffers[i].Role != inductor.RoleArena {
+		if f.x.prog.Buffers[i].Role != plan.RoleArena {
 			f.bufs[i] = home{}
 		}
 	}
@@ -452,7 +453,7 @@ func (f *frame) repack(run func(i int)) *packedSet {
 		set.keys = append(set.keys, packedKey{st, f.ptrs[buf], st.Version()})
 	}
 	for i := range f.x.prog.Buffers {
-		if f.x.prog.Buffers[i].Role == inductor.RolePacked {
+		if f.x.prog.Buffers[i].Role == plan.RolePacked {
 			st := torch.NewStorage(f.layout(i).bytes)
 			hugePages(st.Bytes())
 			set.bufs[i] = st

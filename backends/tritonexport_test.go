@@ -217,7 +217,7 @@ func TestTritonExport(t *testing.T) {
 		outs := c.make(g)
 		m := g.outputs(outs...)
 		var sink tritonSink
-		opt := inductor.Options{Target: cpp.Target{Lanes: 8, Cache: 8 << 20}, Cores: 1, Log: &sink}
+		opt := inductor.Options{Machine: cpp.Machine{Lanes: 8, Cache: 8 << 20}, Cores: 1, Log: &sink}
 		if _, err := inductor.Compile(g.G, opt); err != nil {
 			t.Fatal(err)
 		}

@@ -2,25 +2,25 @@ package inductor
 
 import (
 	"fmt"
-	"slices"
 	"strings"
-	"time"
 
 	"tcdbg/graph"
+	"tcdbg/graph/pass"
+	"tcdbg/inductor/codegen"
 	"tcdbg/inductor/codegen/cpp"
+	"tcdbg/inductor/codegen/triton"
 	"tcdbg/inductor/ir"
 	"tcdbg/inductor/lower"
+	"tcdbg/inductor/plan"
 	"tcdbg/inductor/sched"
 	"tcdbg/logs"
-	"tcdbg/ops"
-	"tcdbg/ops/sym"
 )
 
 // Options steer a compilation.
 type Options struct {
-	Target cpp.Target
-	Cores  int    // shards that can be compiled at once
-	Params []bool // placeholders that change rarely: a module's parameters
+	Machine cpp.Machine
+	Cores   int    // shards that can be compiled at once
+	Params  []bool // placeholders that change rarely: a module's parameters
 	// Replaces maps outputs to the placeholders, by position, whose content they
 	// replace and nobody else wants: they may be written in place.
 	Replaces map[int]int
@@ -29,6 +29,16 @@ type Options struct {
 	// Decisions ends the search for fusions after so many; 0: no limit, -1: nothing
 	// is fused.
 	Decisions int
+}
+
+// targets are the languages that programs are written in. The first is compiled and
+// run and decides what is packed; the others are for people, where somebody listens.
+var targets = []struct {
+	name, doc string
+	make      func(o *Options) codegen.Target
+}{
+	{"c", "C on vector types, for the machine's compiler", func(o *Options) codegen.Target { return &cpp.Target{Machine: o.Machine, Cores: o.Cores} }},
+	{"triton", "a Python module of Triton kernels, for a GPU", func(*Options) codegen.Target { return triton.Target{} }},
 }
 
 // Compile turns a graph of core operators into a program.
@@ -42,61 +52,121 @@ func Compile(g *graph.Graph, opt Options) (*Program, error) {
 
 // compile is Compile with its insides, which Replay wants.
 func compile(g *graph.Graph, opt Options) (*compiler, error) {
-	start := time.Now()
-	p, err := lower.Lower(g, lower.Options{Params: opt.Params})
-	if err != nil {
+	c := &compiler{graph: g, opt: opt, target: targets[0].make(&opt), out: &Program{}}
+	if err := pass.Run(&pass.Runner{Stage: "inductor", ID: opt.ID, Log: opt.Log}, passes, c); err != nil {
 		return nil, err
 	}
-	markOnce(p)
-	if err := p.Check(); err != nil {
-		return nil, fmt.Errorf("inductor: lowering of %s: %w", g.Name, err)
-	}
-	c := newCompiler(g, p, opt)
-	c.out.IR = p.String()
-	c.pass("lower", g.Code(), c.out.IR, start)
-	c.schedule(g)
-	start = time.Now()
-	c.groups = sched.Schedule(p, sched.Options{Record: c.fusion, Decisions: opt.Decisions})
-	if err := sched.CheckOrder(c.groups); err != nil {
-		return nil, fmt.Errorf("inductor: %s: %w", g.Name, err)
-	}
-	c.pass("fuse", c.out.IR, groupsText(c.groups), start)
-	c.generate(g)
 	return c, nil
 }
 
-func newCompiler(g *graph.Graph, p *ir.Program, opt Options) *compiler {
-	return &compiler{
-		opt: opt, ir: p, slots: map[*ir.Buffer]int{}, sizes: map[string]int{}, shapes: map[string]string{},
-		out: &Program{Name: g.Name, Entry: "tc_entry_" + graph.Word(g.Name), Lanes: opt.Target.Lanes},
-	}
-}
-
-// generate makes the program of the groups.
-func (c *compiler) generate(g *graph.Graph) {
-	c.noteHoisted()
-	c.kernels()
-	c.buffers(g)
-	c.plan()
-	c.code()
-	c.finish()
-}
-
-// compiler holds one compilation.
+// compiler holds one compilation; the fields below target are what the passes leave.
 type compiler struct {
-	opt     Options
-	ir      *ir.Program
-	groups  []*sched.Group
-	ks      []*sched.Kernel // [] /* group */; nil for extern ones
-	names   []string        // [] /* group */
-	slots   map[*ir.Buffer]int
-	sizes   map[string]int
-	codes   []*cpp.Code       // [] /* group */
-	shapes  map[string]string // kernel text without names -> symbol
-	traffic *traffic
-	hoisted map[*ir.Buffer]bool // made by the prologue
-	check   *ir.Buffer          // set by kernels whose data is not as it must be; may be nil
-	out     *Program
+	graph  *graph.Graph
+	opt    Options
+	target codegen.Target
+	ir     *ir.Program
+	groups []*sched.Group
+	plan   *plan.Plan
+	module *codegen.Module
+	out    *Program
+}
+
+// passes is the table from a graph of core operators to a program.
+var passes = pass.NewTable("inductor",
+	pass.Pass[*compiler]{
+		Name: "lower", Doc: "turn operators into loops, and mark those that the prologue can run",
+		Run: (*compiler).lower, Print: (*compiler).text, Record: true,
+		Check: func(c *compiler) error { return c.ir.Check() },
+	},
+	pass.Pass[*compiler]{
+		Name: "fuse", Doc: "decide which loops run together, and in which order",
+		Needs: []pass.Need{{Pass: "lower", Why: "loops are what is fused"}},
+		Run:   (*compiler).fuse, Print: (*compiler).text, Record: true,
+		Check: func(c *compiler) error { return sched.CheckOrder(c.groups) },
+	},
+	step("kernels", "give each group its loops and phases", (*plan.Plan).MakeKernels,
+		pass.Need{Pass: "fuse", Why: "a kernel is a group that grows no more"}),
+	pass.Pass[*compiler]{
+		Name: "buffers", Doc: "list what needs memory, and what can be written in place",
+		Needs: []pass.Need{{Pass: "kernels", Why: "what a kernel keeps in registers or rows needs no memory"}},
+		Run: func(c *compiler) (int, error) {
+			c.plan.PlaceBuffers(c.graph)
+			return 1, nil
+		},
+	},
+	step("arena", "place what lives between kernels in one arena", (*plan.Plan).PlanArena,
+		pass.Need{Pass: "buffers", Why: "only buffers with the arena's role are placed"}),
+	pass.Pass[*compiler]{
+		Name: "pack", Doc: "let the target choose which weights the prologue packs",
+		Needs: []pass.Need{{Pass: "buffers", Why: "the copies come after all other buffers"}},
+		Run: func(c *compiler) (int, error) {
+			c.plan.Pack(c.target)
+			return len(c.plan.Packs), nil
+		},
+	},
+	step("traffic", "count the bytes between the uses of a buffer", (*plan.Plan).CountTraffic,
+		pass.Need{Pass: "kernels", Why: "a kernel knows what it moves"}),
+	step("steps", "order segments, extern calls and the prologue, and find the results", (*plan.Plan).OrderSteps,
+		pass.Need{Pass: "buffers", Why: "extern calls and results name buffers by position"},
+		pass.Need{Pass: "pack", Why: "the prologue packs"}),
+	pass.Pass[*compiler]{
+		Name: "generate", Doc: "write the program in the language that is compiled",
+		Needs: []pass.Need{
+			{Pass: "arena", Why: "the listing shows where buffers are"},
+			{Pass: "traffic", Why: "stores go past the caches by it"},
+			{Pass: "steps", Why: "the entry runs them"},
+		},
+		Run: (*compiler).generate,
+	},
+	pass.Pass[*compiler]{
+		Name: "show", Doc: "record plan and code, and write the program in the other languages",
+		Needs: []pass.Need{{Pass: "generate", Why: "the records tell where kernels are in the code"}},
+		When:  func(c *compiler) bool { return c.opt.Log != nil },
+		Run:   (*compiler).show,
+	},
+)
+
+// step is a row that fills in the plan.
+func step(name, doc string, run func(*plan.Plan), needs ...pass.Need) pass.Pass[*compiler] {
+	return pass.Pass[*compiler]{Name: name, Doc: doc, Needs: needs, Run: func(c *compiler) (int, error) {
+		run(c.plan)
+		return 1, nil
+	}}
+}
+
+// text is the compilation as it is now: groups, loops, or the graph.
+func (c *compiler) text() string {
+	switch {
+	case c.plan != nil:
+		return groupsText(c.groups)
+	case c.ir != nil:
+		return c.out.IR
+	}
+	return c.graph.Code()
+}
+
+func (c *compiler) lower() (int, error) {
+	p, err := lower.Lower(c.graph, lower.Options{Params: c.opt.Params})
+	if err != nil {
+		return 0, err
+	}
+	markHoisted(p)
+	if err := p.Check(); err != nil {
+		return 0, fmt.Errorf("inductor: lowering of %s: %w", c.graph.Name, err)
+	}
+	c.ir, c.out.IR = p, p.String()
+	return 1, nil
+}
+
+func (c *compiler) fuse() (int, error) {
+	c.logSchedule()
+	c.groups = sched.Schedule(c.ir, sched.Options{Record: c.fusion, Decisions: c.opt.Decisions})
+	if err := sched.CheckOrder(c.groups); err != nil {
+		return 0, fmt.Errorf("inductor: %s: %w", c.graph.Name, err)
+	}
+	c.plan = plan.New(c.ir, c.opt.Replaces)
+	c.plan.Groups = c.groups
+	return 1, nil
 }
 
 // fusion keeps and logs one decision of the scheduler.
@@ -116,177 +186,80 @@ func groupsText(groups []*sched.Group) string {
 	return sb.String()
 }
 
-func (c *compiler) pass(name, before, after string, start time.Time) {
-	if c.opt.Log == nil {
-		return
+func (c *compiler) generate() (int, error) {
+	c.module = codegen.Assemble(c.target, c.plan)
+	if err := c.module.Missing; err != nil {
+		return 0, fmt.Errorf("inductor: %s: %w", c.graph.Name, err)
 	}
-	c.opt.Log.Emit(logs.Artifact(c.opt.ID, logs.PassStep{
-		Stage: "inductor", Pass: name, Before: before, After: after, Micros: time.Since(start).Microseconds(),
-	}))
+	b, out := c.module.Build, c.out
+	out.Layout = c.plan.Layout
+	out.Shards, out.Entry, out.Libm, out.Lanes, out.Sizes = b.Shards, b.Entry, b.Libm, b.Lanes, b.Sizes
+	out.heads, out.entry = b.Heads, b.Start
+	out.Wrapper = c.module.Text
+	c.provenance()
+	return len(c.plan.Kernels), nil
 }
 
-// shared finds the buffers that more than one group touches: those that are
-// read elsewhere, and those that several groups write in pieces.
-func (c *compiler) shared() map[*ir.Buffer]bool {
-	first := map[*ir.Buffer]*sched.Group{}
-	out := map[*ir.Buffer]bool{}
-	for _, g := range c.groups {
-		touch := func(b *ir.Buffer, _ *ir.Index) {
-			if first[b] == nil {
-				first[b] = g
-			}
-			if first[b] != g {
-				out[b] = true
-			}
+// provenance says where each kernel is in the output code and what it was made of.
+func (c *compiler) provenance() {
+	p := c.plan
+	c.out.Provenance.Graph = p.Name
+	for i, k := range p.Kernels {
+		entry := logs.Kernel{Name: p.Names[i], Graph: p.Name, Once: p.Groups[i].Hoisted}
+		if k == nil {
+			n := p.Groups[i].Items[0].Node
+			entry.Extern, entry.Reason = true, string(n.Ext.Reason)
+			entry.Ops = opNames(n.Origins)
+		} else {
+			part := &c.module.Parts[i]
+			entry.Ops, entry.Bytes, entry.FLOPs = opNames(k.Origins()), k.Traffic(), k.FLOPs()
+			entry.From, entry.To, entry.Lines = part.From, part.To, part.Lines
 		}
-		for _, it := range g.Items {
-			it.Node.Reads(touch)
-			it.Node.Writes(touch)
-		}
+		c.out.Provenance.Kernels = append(c.out.Provenance.Kernels, entry)
+	}
+}
+
+func opNames(os []ir.Origin) []string {
+	var out []string
+	for _, o := range os {
+		out = append(out, o.Op)
 	}
 	return out
 }
 
-// kernels finishes the groups.
-func (c *compiler) kernels() {
-	shared := c.shared()
-	for i, g := range c.groups {
-		if g.Extern {
-			n := g.Items[0].Node
-			c.ks = append(c.ks, nil)
-			c.names = append(c.names, "extern_"+n.Origins[0].Op+"_"+fmt.Sprint(i))
+// show records what was planned and written, and writes the program in the other
+// languages.
+func (c *compiler) show() (int, error) {
+	c.logged(c.out.Memory)
+	c.logged(c.out.Provenance)
+	c.opt.Log.Emit(logs.Out{
+		Kind: "inductor_output_code", ID: c.opt.ID, Payload: []byte(c.out.Wrapper),
+		Meta: map[string]string{"filename": c.out.Entry + ".c"},
+	})
+	for _, t := range targets[1:] {
+		c.logged(c.shown(codegen.Assemble(t.make(&c.opt), c.plan)))
+	}
+	return len(targets), nil
+}
+
+// shown is the record of a module in another language.
+func (c *compiler) shown(m *codegen.Module) *logs.TritonCode {
+	code := &logs.TritonCode{Graph: c.plan.Name, Text: m.Text}
+	if m.Missing != nil {
+		code.Missing = m.Missing.Error()
+	}
+	for i, k := range c.plan.Kernels {
+		if k == nil {
 			continue
 		}
-		k := sched.NewKernel(g, func(b *ir.Buffer) bool { return b.Kind == ir.Result || shared[b] })
-		k.Name = sched.KernelName(k.Origins(), i)
-		c.ks = append(c.ks, k)
-		c.names = append(c.names, k.Name)
-	}
-}
-
-// buffers lists what needs memory and gives each its slot in the table of
-// pointers.
-func (c *compiler) buffers(g *graph.Graph) {
-	add := func(b *ir.Buffer, role Role) {
-		c.slots[b] = len(c.out.Buffers)
-		c.out.Buffers = append(c.out.Buffers, Buffer{
-			Name: b.Name, DType: b.DType, Shape: b.Shape, Stride: b.Stride,
-			Span: b.Span(), Offset: -1, Role: role,
-		})
-	}
-	for _, b := range c.ir.Inputs {
-		if b == nil {
-			c.out.Inputs = append(c.out.Inputs, -1)
-			continue
+		part := &m.Parts[i]
+		entry := logs.TritonKernel{Name: k.Name, From: part.From, To: part.To, Lines: part.Lines}
+		if part.Missing != nil {
+			entry.Missing = part.Missing.Error()
 		}
-		c.out.Inputs = append(c.out.Inputs, len(c.out.Buffers))
-		add(b, RoleInput)
+		code.Kernels = append(code.Kernels, entry)
 	}
-	private := map[*ir.Buffer]bool{}
-	used := map[*ir.Buffer]bool{}
-	for i, k := range c.ks {
-		if k != nil {
-			for b, place := range k.Place {
-				private[b] = place != sched.Memory
-			}
-		}
-		for _, it := range c.groups[i].Items {
-			it.Node.Writes(func(b *ir.Buffer, _ *ir.Index) { used[b] = true })
-		}
-	}
-	over := c.inPlace()
-	for _, b := range c.ir.Buffers {
-		switch {
-		case b.Kind == ir.Input || !used[b] || private[b]:
-		case c.once(b):
-			add(b, RolePacked)
-		case b.Kind == ir.Result:
-			add(b, RoleOutput)
-			if i, ok := over[b]; ok {
-				last := &c.out.Buffers[len(c.out.Buffers)-1]
-				last.Role, last.Over = RoleOver, i
-			}
-		default:
-			add(b, RoleArena)
-		}
-	}
-	if slices.ContainsFunc(c.ks, func(k *sched.Kernel) bool { return k != nil && k.Checks() }) {
-		one := []sym.Int{sym.Const(1)}
-		c.check = &ir.Buffer{Name: "check", DType: ops.Int64, Shape: one, Stride: one}
-		add(c.check, RoleCheck)
-	}
-	c.symbols(g)
-}
-
-// symbols finds where each dynamic size can be read.
-func (c *compiler) symbols(g *graph.Graph) {
-	seen := map[*sym.Symbol]bool{}
-	note := func(x sym.Int, input, dim int, stride bool) {
-		if s, ok := x.AsSymbol(); ok && !seen[s] {
-			seen[s] = true
-			c.out.Symbols = append(c.out.Symbols, Symbol{Sym: s, Input: input, Dim: dim, Stride: stride})
-		}
-	}
-	for i, ph := range g.Placeholders() {
-		if x, ok := ph.Meta.(sym.Int); ok {
-			note(x, i, -1, false)
-		}
-		if !ph.IsTensor() {
-			continue
-		}
-		for d, x := range ph.TensorMeta().Shape {
-			note(x, i, d, false)
-		}
-		for d, x := range ph.TensorMeta().Stride {
-			note(x, i, d, true)
-		}
-	}
-}
-
-// plan places the arena's buffers by the steps at which they live.
-func (c *compiler) plan() {
-	lives := map[*ir.Buffer]*sched.Life{}
-	var order []*ir.Buffer
-	touch := func(b *ir.Buffer, step int) {
-		slot, ok := c.slots[b]
-		if !ok || c.out.Buffers[slot].Role != RoleArena {
-			return
-		}
-		l := lives[b]
-		if l == nil {
-			l = &sched.Life{Name: b.Name, Bytes: b.Bytes(), From: step}
-			lives[b] = l
-			order = append(order, b)
-		}
-		l.To = step
-	}
-	for i, g := range c.groups {
-		for _, it := range g.Items {
-			it.Node.Writes(func(b *ir.Buffer, _ *ir.Index) { touch(b, i) })
-			it.Node.Reads(func(b *ir.Buffer, _ *ir.Index) { touch(b, i) })
-		}
-	}
-	for _, b := range order {
-		c.out.lives = append(c.out.lives, lives[b])
-		c.out.arena = append(c.out.arena, c.slots[b])
-	}
-	c.out.Arena = sched.Plan(c.out.lives)
-	for i, l := range c.out.lives {
-		c.out.Buffers[c.out.arena[i]].Offset = l.Offset
-	}
-	c.out.Plan = sched.MemoryPlan(c.out.lives, c.out.Arena)
-}
-
-// size numbers the expressions that kernels take as arguments.
-func (c *compiler) size(x sym.Int) int {
-	key := x.String()
-	i, ok := c.sizes[key]
-	if !ok {
-		i = len(c.out.Sizes)
-		c.sizes[key] = i
-		c.out.Sizes = append(c.out.Sizes, x)
-	}
-	return i
+	return code
 }
 
 // logged emits an artifact when somebody listens.

@@ -56,7 +56,7 @@ func (b *build) compile(t testing.TB, outs ...ops.Value) *Program {
 		args[i] = o
 	}
 	b.G.SetOutput(args)
-	p, err := Compile(b.G, Options{Target: cpp.Target{Lanes: 8, Cache: 8 << 20}, Cores: 2, Params: b.params})
+	p, err := Compile(b.G, Options{Machine: cpp.Machine{Lanes: 8, Cache: 8 << 20}, Cores: 2, Params: b.params})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -200,17 +200,17 @@ func TestMemoryPlanReuses(t *testing.T) {
 	}
 	p := b.compile(t, v)
 	const one = 64 * 64 * 4
-	if p.Plan.SumBytes != 5*one || p.Arena != 2*one {
-		t.Errorf("arena of %d bytes for buffers of %d, want %d for %d", p.Arena, p.Plan.SumBytes, 2*one, 5*one)
+	if p.Memory.SumBytes != 5*one || p.Arena != 2*one {
+		t.Errorf("arena of %d bytes for buffers of %d, want %d for %d", p.Arena, p.Memory.SumBytes, 2*one, 5*one)
 	}
 	reused := 0
-	for _, l := range p.Plan.Buffers {
+	for _, l := range p.Memory.Buffers {
 		if l.Reuses != "" {
 			reused++
 		}
 	}
 	if reused != 3 {
-		t.Errorf("%d buffers take another's place, want 3: %+v", reused, p.Plan.Buffers)
+		t.Errorf("%d buffers take another's place, want 3: %+v", reused, p.Memory.Buffers)
 	}
 }
 
@@ -301,7 +301,7 @@ func TestMutationIsRefusedByName(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.G.SetOutput([]ops.Arg{n})
-	if _, err = Compile(b.G, Options{Target: cpp.Target{Lanes: 8}}); err == nil || !strings.Contains(err.Error(), "add_") {
+	if _, err = Compile(b.G, Options{Machine: cpp.Machine{Lanes: 8}}); err == nil || !strings.Contains(err.Error(), "add_") {
 		t.Errorf("error: %v", err)
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"tcdbg/logs"
 )
 
-// This file makes the schedule after any fusion decision again, from what the
+// This file replays the schedule after any fusion decision from what the
 // trace holds: the graph as text and the decisions' number. Nothing needs to be
 // kept of the states between.
 
@@ -25,14 +25,15 @@ type Group struct {
 	Source string   // "" for an extern call
 }
 
-// schedule writes down what the scheduler starts from.
-func (c *compiler) schedule(g *graph.Graph) {
+// logSchedule writes down what the scheduler starts from.
+func (c *compiler) logSchedule() {
 	if c.opt.Log == nil {
 		return
 	}
+	g := c.graph
 	s := logs.Schedule{
 		Graph: g.Name, Code: g.Code(), Params: c.opt.Params, Hints: map[string]int64{},
-		Lanes: c.opt.Target.Lanes, Cache: c.opt.Target.Cache,
+		Lanes: c.opt.Machine.Lanes, Cache: c.opt.Machine.Cache,
 	}
 	if g.Env != nil { // one without dynamic sizes needs none
 		for _, x := range g.Env.Symbols {
@@ -76,7 +77,7 @@ func Replay(s logs.Schedule, decisions int) (groups []Group, steps []logs.Fusion
 		return nil, nil, err
 	}
 	c, err := compile(g, Options{
-		Target: cpp.Target{Lanes: s.Lanes, Cache: s.Cache}, Cores: 1, Params: s.Params, Decisions: decisions,
+		Machine: cpp.Machine{Lanes: s.Lanes, Cache: s.Cache}, Cores: 1, Params: s.Params, Decisions: decisions,
 	})
 	if err != nil {
 		return nil, nil, err
@@ -89,7 +90,7 @@ func Replay(s logs.Schedule, decisions int) (groups []Group, steps []logs.Fusion
 
 // group describes group i of a finished compilation.
 func (c *compiler) group(i int, g *sched.Group) Group {
-	out := Group{Name: g.Name(), Kernel: c.names[i], Ranges: g.Ranges()}
+	out := Group{Name: g.Name(), Kernel: c.plan.Names[i], Ranges: g.Ranges()}
 	for _, it := range g.Items {
 		for _, o := range it.Node.Origins {
 			if n := len(out.Ops); n == 0 || out.Ops[n-1] != o.Op {
@@ -97,8 +98,6 @@ func (c *compiler) group(i int, g *sched.Group) Group {
 			}
 		}
 	}
-	if c.codes[i] != nil {
-		out.Source = c.codes[i].Text
-	}
+	out.Source = c.module.Parts[i].Code
 	return out
 }

@@ -66,7 +66,7 @@ func replayGraph(t *testing.T, name string, make func(b *build) []ops.Value) {
 			args = append(args, v)
 		}
 		b.G.SetOutput(args)
-		p, err := Compile(b.G, Options{Target: cpp.Target{Lanes: 8, Cache: 8 << 20}, Cores: 2, Params: b.params, Log: log, Decisions: decisions})
+		p, err := Compile(b.G, Options{Machine: cpp.Machine{Lanes: 8, Cache: 8 << 20}, Cores: 2, Params: b.params, Log: log, Decisions: decisions})
 		if err != nil {
 			t.Fatal(err)
 		}

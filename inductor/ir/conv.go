@@ -20,17 +20,6 @@ type ConvInfo struct {
 	OutW                          int64 // columns of the result
 }
 
-// ConvForm is how the template runs a convolution; the numbers are those of the
-// runtime library.
-type ConvForm int
-
-// The forms.
-const (
-	ConvColumns  ConvForm = 1 + iota // pixels are the columns of the register tile
-	ConvPixels                       // pixels are its rows, the channels of a packed weight its columns
-	ConvWinograd                     // the same with tiles of 2 x 2 pixels and filters turned for them
-)
-
 type convField struct {
 	name string
 	at   *int64

@@ -151,21 +151,18 @@ type Node struct {
 	MM      *MatmulInfo
 	Ext     *ExternInfo
 	Origins []Origin
-	Once    bool // depends on parameters alone: the prologue runs it
+	Hoisted bool // depends on parameters alone: the prologue runs it
 }
 
 // MatmulInfo is a batched product: Out[b, m, n] = sum over k of A[b, m, k] *
 // B[b, k, n]. The addresses are over the variables (batch..., m, n, k), Out's
 // over (batch..., m, n), which are the node's Outer loops.
 type MatmulInfo struct {
-	A, B, Out    *Buffer
-	AIdx, BIdx   Index
-	OutIdx       Index
-	K            sym.Int
-	PackB        bool      // B is packed once by the prologue
-	PackedBuffer *Buffer   // where the prologue packs it
-	Conv         *ConvInfo // B is gathered from an image; A is then what the prologue packs
-	Form         ConvForm  // of a convolution, chosen with the packing
+	A, B, Out  *Buffer
+	AIdx, BIdx Index
+	OutIdx     Index
+	K          sym.Int
+	Conv       *ConvInfo // B is gathered from an image; A is then what may be packed
 }
 
 // ExternInfo is an eager call. Arguments hold BufArg where the operator takes

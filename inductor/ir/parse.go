@@ -249,7 +249,7 @@ func (p *parser) loops(n *Node, kind, rest string) error {
 	if err != nil {
 		return err
 	}
-	n.Once = after == onceMark
+	n.Hoisted = after == hoistedMark
 	parts := split(" "+inside+" ", "|")
 	if n.Outer, err = p.sizeList(strings.TrimSpace(parts[0])); err != nil {
 		return err

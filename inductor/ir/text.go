@@ -58,8 +58,8 @@ func sizes(xs []sym.Int) string {
 func (n *Node) String() string {
 	var sb strings.Builder
 	sb.WriteString(n.Head())
-	if n.Once {
-		sb.WriteString(onceMark)
+	if n.Hoisted {
+		sb.WriteString(hoistedMark)
 	}
 	if c := n.originText(); c != "" {
 		sb.WriteString(" // " + c)
@@ -79,8 +79,8 @@ func (n *Node) String() string {
 	return sb.String()
 }
 
-// onceMark stands after the loops of a node that the prologue runs.
-const onceMark = " once"
+// hoistedMark stands after the loops of a node that the prologue runs.
+const hoistedMark = " once"
 
 // Head is the first line of the node: its name, kind and loops.
 func (n *Node) Head() string {

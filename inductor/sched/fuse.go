@@ -242,7 +242,7 @@ func (s *scheduler) fits(c *candidate) (*union, *misfit) {
 	switch {
 	case a.Extern || b.Extern:
 		return nil, &misfit{"node2 is extern or nop", "an extern kernel is called between kernels, never inside one"}
-	case a.Once != b.Once:
+	case a.Hoisted != b.Hoisted:
 		return nil, &misfit{"runs once", "one depends on parameters alone and runs in the prologue, the other runs in every call"}
 	case b.Template && c.vertical:
 		return nil, &misfit{"prologue fusion turned off", "the template reads its operands from memory"}

@@ -36,7 +36,7 @@ type Group struct {
 	Items    []*Item
 	Template bool
 	Extern   bool
-	Once     bool // depends on parameters alone
+	Hoisted  bool // depends on parameters alone
 
 	first, last int // range of program positions
 	preds       map[*Group]bool
@@ -59,7 +59,7 @@ type access struct {
 func newGroup(n *ir.Node, at int) *Group {
 	g := &Group{
 		Template: n.Kind == ir.Matmul, Extern: n.Kind == ir.Extern, first: at, last: at,
-		Once: n.Once, preds: map[*Group]bool{}, succs: map[*Group]bool{},
+		Hoisted: n.Hoisted, preds: map[*Group]bool{}, succs: map[*Group]bool{},
 	}
 	it := &Item{Node: n, Inner: n.Kind == ir.Reduction || n.Kind == ir.Sequential, Body: n.Body}
 	if n.Kind == ir.Matmul {
@@ -310,4 +310,14 @@ func inOrder(x ir.Index, order []int) ir.Index {
 		y.Coef[i] = x.Coef[k]
 	}
 	return y
+}
+
+// TemplateNode is the node of a group that is a template; nil where there is none.
+func (g *Group) TemplateNode() *ir.Node {
+	for _, it := range g.Items {
+		if it.Node.Kind == ir.Matmul {
+			return it.Node
+		}
+	}
+	return nil
 }

@@ -1,30 +1,33 @@
 package cpp
 
-import "tcdbg/inductor/ir"
+import (
+	"tcdbg/inductor/ir"
+	"tcdbg/inductor/plan"
+)
 
 // This file chooses how the runtime's template runs a convolution.
 
-// turnSteps is what it costs to turn a finished tile of pixels, in steps of k.
-const turnSteps = 24
+// transposeSteps is what it costs to transpose a finished tile of pixels, in steps of k.
+const transposeSteps = 24
 
 // ChooseConv picks the form for a convolution with so many output channels, from
 // images of one group, by how much of the register tiles its sizes fill.
-func ChooseConv(lanes int, channels, k, pixels int64, c *ir.ConvInfo) ir.ConvForm {
+func ChooseConv(lanes int, channels, k, pixels int64, c *ir.ConvInfo) plan.ConvForm {
 	if winogradPays(lanes, channels, k, pixels, c) {
-		return ir.ConvWinograd
+		return plan.ConvWinograd
 	}
 	wide := int64(2 * lanes)
 	used := func(n, unit int64) float64 { return float64(n) / float64((n+unit-1)/unit*unit) }
 	columns := float64(pixels) / float64(spread(pixels, c, int64(lanes)))
-	rows := used(channels, wide) * float64(k) / float64(k+turnSteps)
+	rows := used(channels, wide) * float64(k) / float64(k+transposeSteps)
 	if columns < rows {
-		return ir.ConvPixels
+		return plan.ConvPixels
 	}
-	return ir.ConvColumns
+	return plan.ConvColumns
 }
 
 // What Winograd's form needs to pay: channels on both sides, over which the cost of
-// turning tiles is shared, and tiles that share the filters, of which 16 numbers come
+// transforming tiles is shared, and tiles that share the filters, of which 16 numbers come
 // from memory instead of 9.
 const (
 	leastChannels = 32
@@ -34,17 +37,17 @@ const (
 // winogradPays reports whether a convolution is one of 3 x 3 that Winograd's products
 // compute faster.
 func winogradPays(lanes int, channels, k, pixels int64, c *ir.ConvInfo) bool {
-	plain := c.KH == 3 && c.KW == 3 && c.StepH == 1 && c.StepW == 1 && c.DilH == 1 && c.DilW == 1
-	return plain && int64(lanes) >= PanelRows(lanes) && channels >= leastChannels && k/9 >= leastChannels && pixels >= leastPixels
+	dense := c.KH == 3 && c.KW == 3 && c.StepH == 1 && c.StepW == 1 && c.DilH == 1 && c.DilW == 1
+	return dense && int64(lanes) >= PanelRows(lanes) && channels >= leastChannels && k/9 >= leastChannels && pixels >= leastPixels
 }
 
 // PackedConv is how many numbers the packed weight of a convolution in a form takes.
-func PackedConv(form ir.ConvForm, lanes int, groups, channels, k int64) int64 {
+func PackedConv(form plan.ConvForm, lanes int, groups, channels, k int64) int64 {
 	height := PanelRows(lanes)
-	if form != ir.ConvColumns {
+	if form != plan.ConvColumns {
 		height = int64(2 * lanes)
 	}
-	if form == ir.ConvWinograd {
+	if form == plan.ConvWinograd {
 		k = k / 9 * 16
 	}
 	return groups * ((channels + height - 1) / height * height) * k

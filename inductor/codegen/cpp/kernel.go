@@ -5,21 +5,23 @@ import (
 	"slices"
 	"strings"
 
+	"tcdbg/inductor/codegen"
 	"tcdbg/inductor/ir"
+	"tcdbg/inductor/plan"
 	"tcdbg/inductor/sched"
 	"tcdbg/ops"
 	"tcdbg/ops/sym"
 )
 
-// Target is the machine that code is generated for.
-type Target struct {
+// Machine is what kernels are written for.
+type Machine struct {
 	Lanes int   // float32 elements in a vector: 4, 8 or 16
 	Cache int64 // bytes of the last-level cache that are ours; larger outputs are stored past it
 }
 
 // Env is what the kernels of a program share.
 type Env struct {
-	Target Target
+	Machine Machine
 	// Slot is the position of a buffer in the program's table of pointers B; a
 	// kernel gets a table of its own, so that equal kernels have equal texts.
 	Slot func(b *ir.Buffer) int
@@ -28,21 +30,17 @@ type Env struct {
 	// Streams tells that nobody reads the buffer before so much else was written
 	// that it would have left the caches.
 	Streams func(b *ir.Buffer) bool
+	// Packing is the packed copy of the template's operand; nil for none.
+	Packing *plan.Packing
 	// Check is the word that a kernel sets when data is not as it must be.
 	Check *ir.Buffer
-}
-
-// Line ties a line of a kernel's text (0-based) to the nodes that it computes.
-type Line struct {
-	Line   int
-	Origin ir.Origin
 }
 
 // Code is the C text of one kernel.
 type Code struct {
 	Name  string
 	Text  string
-	Lines []Line
+	Lines []codegen.Line
 	// Units and Grain are C expressions: the number of parallel iterations, and
 	// how many a thread should at least get.
 	Units, Grain string
@@ -92,7 +90,7 @@ type regVal struct {
 
 // Kernel generates the C function of k.
 func Kernel(env *Env, pre *Prelude, k *sched.Kernel) *Code {
-	e := &emitter{env: env, k: k, pre: pre.p, lanes: env.Target.Lanes, code: &Code{Name: k.Name, Symbol: k.Name}}
+	e := &emitter{env: env, k: k, pre: pre.p, lanes: env.Machine.Lanes, code: &Code{Name: k.Name, Symbol: k.Name}}
 	if k.Lanes8() {
 		e.lanes = max(e.lanes/2, 1)
 	}

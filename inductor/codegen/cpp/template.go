@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"tcdbg/inductor/ir"
+	"tcdbg/inductor/plan"
 	"tcdbg/inductor/sched"
 	"tcdbg/ops/sym"
 )
@@ -124,24 +125,29 @@ func (e *emitter) describe(n *ir.Node) {
 		return "{" + strings.Join(parts, ", ") + "}"
 	}
 	b, packed := fmt.Sprintf("(const float *)B[%d] + %s", e.env.Slot(mm.B), e.size(mm.BIdx.Off)), 0
-	if mm.PackB && mm.Conv == nil {
-		b, packed = fmt.Sprintf("(const float *)B[%d]", e.env.Slot(mm.PackedBuffer)), 1
+	pack := e.env.Packing
+	if pack != nil && mm.Conv == nil {
+		b, packed = fmt.Sprintf("(const float *)B[%d]", e.env.Slot(pack.Buffer)), 1
 	}
 	a := fmt.Sprintf("(const float *)B[%d] + %s", e.env.Slot(mm.A), e.size(mm.AIdx.Off))
-	if mm.PackB && mm.Conv != nil {
-		a, packed = fmt.Sprintf("(const float *)B[%d]", e.env.Slot(mm.PackedBuffer)), 1
+	if pack != nil && mm.Conv != nil {
+		a, packed = fmt.Sprintf("(const float *)B[%d]", e.env.Slot(pack.Buffer)), 1
 	}
 	e.code.Gemm = fmt.Sprintf("{%s, %s, %s, %d, %s, %s, %s, %s, %s, %s, %s, %s, %s, %d, %s%s}",
 		e.size(n.Outer[nb]), e.size(n.Outer[nb+1]), e.size(mm.K), nb,
 		list(n.Outer[:nb]), list(mm.AIdx.Coef[:nb]), list(mm.BIdx.Coef[:nb]),
 		e.size(mm.AIdx.Coef[nb]), e.size(mm.AIdx.Coef[nb+2]), e.size(mm.BIdx.Coef[nb+2]), e.size(mm.BIdx.Coef[nb+1]),
-		a, b, packed, symbolMark, convText(mm))
+		a, b, packed, symbolMark, convText(mm, pack))
 }
 
 // convText is the description of an image after that of the product.
-func convText(mm *ir.MatmulInfo) string {
+func convText(mm *ir.MatmulInfo, pack *plan.Packing) string {
 	if mm.Conv == nil {
 		return ""
 	}
-	return fmt.Sprintf(", %d, {%s}", max(mm.Form, ir.ConvColumns), strings.Trim(strings.Join(strings.Fields(fmt.Sprint(mm.Conv.Numbers())), ", "), "[]"))
+	form := plan.ConvColumns
+	if pack != nil {
+		form = pack.Form
+	}
+	return fmt.Sprintf(", %d, {%s}", form, strings.Trim(strings.Join(strings.Fields(fmt.Sprint(mm.Conv.Numbers())), ", "), "[]"))
 }

@@ -5,6 +5,7 @@ import (
 	"math"
 	"strconv"
 
+	"tcdbg/inductor/codegen"
 	"tcdbg/inductor/ir"
 	"tcdbg/inductor/sched"
 	"tcdbg/ops"
@@ -123,7 +124,7 @@ func (e *emitter) value(i, j, lanes int, inner bool) {
 func (e *emitter) note(st *sched.Step) {
 	for _, o := range st.Node.Origins {
 		e.comment(o)
-		e.code.Lines = append(e.code.Lines, Line{e.line, o})
+		e.code.Lines = append(e.code.Lines, codegen.Line{Line: e.line, Origin: o})
 	}
 }
 

@@ -5,9 +5,9 @@
 // column at a time, where the columns must run in their order; and tiles of a
 // matrix product with its epilogue.
 //
-// It imports ir, sched, ops and sym; never cpp. Open kernel.go first, then
-// rows.go and product.go (the forms), address.go (where elements lie) and ops.go
-// (the text of one operation).
+// It imports codegen, plan, ir, sched, graph, ops and sym; never cpp. Open kernel.go first, then
+// rows.go and product.go (the forms), address.go (where elements lie), ops.go (the
+// text of one operation), target.go (the module) and extern.go.
 package triton
 
 import (
@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strings"
 
+	"tcdbg/inductor/codegen"
 	"tcdbg/inductor/ir"
 	"tcdbg/inductor/sched"
 	"tcdbg/ops/sym"
@@ -78,14 +79,14 @@ type emitter struct {
 	sb    strings.Builder
 	ind   int
 	line  int
-	lines []Line
+	lines []codegen.Line
 	where string // what the last comment named
 	bufs  []*ir.Buffer
 	sizes []sym.Int
 	names []string // text of each loop variable
 	masks [2]string
 	block [2]string             // what rows and columns of a block are called
-	after map[int][]bool        // what behind has found
+	after map[int][]bool        // what afterReduce has found
 	vals  map[[2]int]string     // values that are defined now
 	regs  map[*ir.Buffer]string // what a buffer's element is, in this iteration
 	wrote bool                  // an earlier sweep stored what a later one may read
@@ -102,19 +103,13 @@ type Source struct {
 	Numbers   []sym.Int // of iterations: of the rows, of the columns
 	Constants []Constant
 	Programs  sym.Int // how many to launch
-	Lines     []Line
+	Lines     []codegen.Line
 }
 
 // Constant is an argument that Triton compiles into the kernel.
 type Constant struct {
 	Name  string
 	Value int64
-}
-
-// Line ties a line of a kernel's text (0-based) to a node that it computes.
-type Line struct {
-	Line   int
-	Origin ir.Origin
 }
 
 // Imports are the lines that kernels need before them.
@@ -246,7 +241,7 @@ func (e *emitter) note(i int) {
 		}
 	}
 	for _, o := range e.k.Steps[i].Node.Origins {
-		e.lines = append(e.lines, Line{headLines + e.line, o})
+		e.lines = append(e.lines, codegen.Line{Line: headLines + e.line, Origin: o})
 	}
 }
 
@@ -328,7 +323,7 @@ func (e *emitter) storeAt(i, j int, name string) {
 // wide reports whether operation j of step i is computed for every column: what
 // follows a reduction is not, nor what is computed again after a sweep.
 func (e *emitter) wide(i, j int) bool {
-	return e.form == product || e.k.Steps[i].Inner && e.again == "" && !e.behind(i)[j]
+	return e.form == product || e.k.Steps[i].Inner && e.again == "" && !e.afterReduce(i)[j]
 }
 
 // one is the shape of a constant.

@@ -94,7 +94,7 @@ func (e *emitter) sweep(p int) {
 	e.p("r0_index = r0_offset + r0_base")
 	e.columns()
 	e.each(p, func(i, j int) {
-		if !e.behind(i)[j] {
+		if !e.afterReduce(i)[j] {
 			e.value(i, j)
 		}
 	})
@@ -121,8 +121,8 @@ func (e *emitter) each(p int, f func(i, j int)) {
 	}
 }
 
-// behind tells which operations of step i need a reduction's result.
-func (e *emitter) behind(i int) []bool {
+// afterReduce tells which operations of step i need a reduction's result.
+func (e *emitter) afterReduce(i int) []bool {
 	if out, ok := e.after[i]; ok {
 		return out
 	}
@@ -155,7 +155,7 @@ func (e *emitter) forget() {
 // that do not depend on the columns are computed again: the loop's are its own.
 func (e *emitter) result(i int) {
 	body := e.k.Steps[i].Body
-	behind := e.behind(i)
+	after := e.afterReduce(i)
 	e.again = "_"
 	for j := range body {
 		if body[j].Op == ir.Reduce {
@@ -175,7 +175,7 @@ func (e *emitter) result(i int) {
 		e.value(i, j)
 	}
 	for j := range body {
-		if behind[j] {
+		if after[j] {
 			need(j)
 		}
 	}

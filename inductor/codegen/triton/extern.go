@@ -1,4 +1,4 @@
-package inductor
+package triton
 
 import (
 	"fmt"
@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"tcdbg/inductor/plan"
 	"tcdbg/ops"
 	"tcdbg/ops/sym"
 )
@@ -14,12 +15,12 @@ import (
 // This file writes extern calls as calls of PyTorch's operators.
 
 // extern calls PyTorch's operator of the same name.
-func (w *tritonWriter) extern(x *Extern) {
+func (m *module) extern(x *plan.Extern) {
 	var outs []string
 	for _, b := range x.Outs {
-		outs = append(outs, w.names[b])
+		outs = append(outs, m.names[b])
 	}
-	w.p("    fill((%s,), %s)  # %s", strings.Join(outs, ", "), w.externCall(ops.Get(x.Op), x), x.Reason)
+	m.p("    fill((%s,), %s)  # %s", strings.Join(outs, ", "), m.externCall(ops.Get(x.Op), x), x.Reason)
 }
 
 // noCounterpart are operators of ours that PyTorch computes within others, or with
@@ -27,23 +28,23 @@ func (w *tritonWriter) extern(x *Extern) {
 var noCounterpart = map[string]bool{"_lstsq": true, "_repeat_index": true, "_with_data": true, "_ctc_loss": true, "_ctc_loss_backward": true}
 
 // externCall is the call.
-func (w *tritonWriter) externCall(op *ops.Op, x *Extern) string {
+func (m *module) externCall(op *ops.Op, x *plan.Extern) string {
 	name := strings.ReplaceAll(op.Name, ".", "_")
 	switch {
 	case noCounterpart[name]:
-		w.fail(fmt.Errorf("%s: PyTorch has no such operator", op.Name))
+		m.fail(fmt.Errorf("%s: PyTorch has no such operator", op.Name))
 	case name == "convolution_backward": // ours has no bias
-		args := w.arguments(op, x, len(x.Args))
+		args := m.arguments(op, x, len(x.Args))
 		last := len(args) - 1
 		return fmt.Sprintf("aten.%s(%s, None, %s, (*%s, False))", name, strings.Join(args[:3], ", "), strings.Join(args[3:last], ", "), args[last])
 	case name == "_class_index": // which PyTorch checks within one_hot
-		args := w.arguments(op, x, len(x.Args))
+		args := m.arguments(op, x, len(x.Args))
 		return fmt.Sprintf("(aten.one_hot(%s, %s), %[1]s.clone())[1]", args[0], args[1])
 	case name == "_int_tensor":
-		args := w.arguments(op, x, len(x.Args))
+		args := m.arguments(op, x, len(x.Args))
 		return fmt.Sprintf("torch.tensor(%s, device=device).reshape(%s)", args[0], args[1])
 	}
-	if text, ok := w.poolBackward(op, x); ok {
+	if text, ok := m.poolBackward(op, x); ok {
 		return text
 	}
 	name = strings.TrimSuffix(name, "_with_indices") // which PyTorch returns always
@@ -57,13 +58,13 @@ func (w *tritonWriter) externCall(op *ops.Op, x *Extern) string {
 	case "linalg_solve_triangular":
 		named = 2
 	}
-	return fmt.Sprintf("aten.%s(%s)", name, strings.Join(w.arguments(op, x, named), ", "))
+	return fmt.Sprintf("aten.%s(%s)", name, strings.Join(m.arguments(op, x, named), ", "))
 }
 
 // poolBackward is the gradient of an average, for which PyTorch has an operator for
 // each number of dimensions: that of a linear function, whatever its input is.
-func (w *tritonWriter) poolBackward(op *ops.Op, x *Extern) (string, bool) {
-	args := w.arguments(op, x, len(x.Args))
+func (m *module) poolBackward(op *ops.Op, x *plan.Extern) (string, bool) {
+	args := m.arguments(op, x, len(x.Args))
 	switch op.Name {
 	case "_adaptive_avg_pool_backward":
 		return fmt.Sprintf("linear_grad(lambda x, n: aten.adaptive_avg_pool%sd(x, n), %s, %s, %[1]s)", args[2], args[1], args[0]), true
@@ -80,7 +81,7 @@ func (w *tritonWriter) poolBackward(op *ops.Op, x *Extern) (string, bool) {
 
 // arguments are those of a call, by name from the given one on and where the schema
 // wants it.
-func (w *tritonWriter) arguments(op *ops.Op, x *Extern, named int) []string {
+func (m *module) arguments(op *ops.Op, x *plan.Extern, named int) []string {
 	params := op.Params()
 	last := len(x.Args)
 	for last > 0 && x.Args[last-1] == nil && params[last-1].HasDef {
@@ -89,7 +90,7 @@ func (w *tritonWriter) arguments(op *ops.Op, x *Extern, named int) []string {
 	var out []string
 	for i, a := range x.Args[:last] {
 		p := &params[i]
-		text := w.arg(sizesOf(x, p, a))
+		text := m.arg(sizesOf(x, p, a))
 		if i >= named || p.KwOnly {
 			text = p.Name + "=" + text
 		}
@@ -101,12 +102,12 @@ func (w *tritonWriter) arguments(op *ops.Op, x *Extern, named int) []string {
 // sizesOf is an argument with what None means in a list of sizes: for an output size
 // of a pool that of the input, for a stride the kernel's, which PyTorch's operators
 // call an empty list.
-func sizesOf(x *Extern, p *ops.Param, a ops.Arg) ops.Arg {
+func sizesOf(x *plan.Extern, p *ops.Param, a ops.Arg) ops.Arg {
 	if a == nil && p.Name == "stride" && strings.HasPrefix(p.Type, "int[") {
 		return []sym.Int{}
 	}
 	list, ok := a.([]sym.Int)
-	self, view := x.Args[0].(BufferView)
+	self, view := x.Args[0].(plan.BufferView)
 	if !ok || !view || p.Name != "output_size" {
 		return a
 	}
@@ -120,24 +121,24 @@ func sizesOf(x *Extern, p *ops.Param, a ops.Arg) ops.Arg {
 }
 
 // arg is an argument as Python text.
-func (w *tritonWriter) arg(a ops.Arg) string {
+func (m *module) arg(a ops.Arg) string {
 	switch a := a.(type) {
 	case nil:
 		return "None"
-	case BufferView:
-		return fmt.Sprintf("view(%s, %s, %s, %s)", w.names[a.Buffer], sizesText(a.Shape), sizesText(a.Stride), a.Offset)
+	case plan.BufferView:
+		return fmt.Sprintf("view(%s, %s, %s, %s)", m.names[a.Buffer], sizesText(a.Shape), sizesText(a.Stride), a.Offset)
 	case sym.Int:
 		return a.String()
 	case []sym.Int:
-		return w.list(len(a), func(i int) ops.Arg { return a[i] })
+		return m.list(len(a), func(i int) ops.Arg { return a[i] })
 	case float64:
 		return pythonFloat(a)
 	case []float64:
-		return w.list(len(a), func(i int) ops.Arg { return a[i] })
+		return m.list(len(a), func(i int) ops.Arg { return a[i] })
 	case bool:
 		return map[bool]string{false: "False", true: "True"}[a]
 	case []bool:
-		return w.list(len(a), func(i int) ops.Arg { return a[i] })
+		return m.list(len(a), func(i int) ops.Arg { return a[i] })
 	case string:
 		return strconv.QuoteToASCII(a)
 	case ops.DType:
@@ -145,16 +146,16 @@ func (w *tritonWriter) arg(a ops.Arg) string {
 	case ops.Device:
 		return "device"
 	case []ops.Arg:
-		return w.list(len(a), func(i int) ops.Arg { return a[i] })
+		return m.list(len(a), func(i int) ops.Arg { return a[i] })
 	}
-	w.fail(fmt.Errorf("an argument of type %T has no Python text", a))
+	m.fail(fmt.Errorf("an argument of type %T has no Python text", a))
 	return "None"
 }
 
-func (w *tritonWriter) list(n int, at func(int) ops.Arg) string {
+func (m *module) list(n int, at func(int) ops.Arg) string {
 	parts := make([]string, n)
 	for i := range parts {
-		parts[i] = w.arg(at(i))
+		parts[i] = m.arg(at(i))
 	}
 	return "[" + strings.Join(parts, ", ") + "]"
 }

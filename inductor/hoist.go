@@ -11,12 +11,12 @@ import (
 // and again when a parameter changes, and its results stay in memory between
 // calls.
 
-// onceBytes is how much a hoisted buffer may take without regard to what it is
+// hoistBytes is how much a hoisted buffer may take without regard to what it is
 // made of.
-const onceBytes = 1 << 20
+const hoistBytes = 1 << 20
 
-// markOnce marks the nodes that the prologue can run.
-func markOnce(p *ir.Program) {
+// markHoisted marks the nodes that the prologue can run.
+func markHoisted(p *ir.Program) {
 	writers := map[*ir.Buffer][]*ir.Node{}
 	for _, n := range p.Nodes {
 		n.Writes(func(b *ir.Buffer, _ *ir.Index) { writers[b] = append(writers[b], n) })
@@ -25,20 +25,20 @@ func markOnce(p *ir.Program) {
 		if b.Kind == ir.Input {
 			return b.Param
 		}
-		return !slices.ContainsFunc(writers[b], func(n *ir.Node) bool { return !n.Once })
+		return !slices.ContainsFunc(writers[b], func(n *ir.Node) bool { return !n.Hoisted })
 	}
 	for _, n := range p.Nodes {
-		n.Once = hoistable(n)
+		n.Hoisted = hoistable(n)
 	}
 	for again := true; again; { // what lost one of its inputs is lost itself
 		again = false
 		for _, n := range p.Nodes {
-			if !n.Once {
+			if !n.Hoisted {
 				continue
 			}
-			n.Reads(func(b *ir.Buffer, _ *ir.Index) { n.Once = n.Once && fixed(b) })
-			n.Writes(func(b *ir.Buffer, _ *ir.Index) { n.Once = n.Once && fixed(b) })
-			again = again || !n.Once && feeds(n, writers)
+			n.Reads(func(b *ir.Buffer, _ *ir.Index) { n.Hoisted = n.Hoisted && fixed(b) })
+			n.Writes(func(b *ir.Buffer, _ *ir.Index) { n.Hoisted = n.Hoisted && fixed(b) })
+			again = again || !n.Hoisted && feeds(n, writers)
 		}
 	}
 }
@@ -69,29 +69,5 @@ func hoistable(n *ir.Node) bool {
 		_, known := x.Off.IsConst()
 		ok = ok && known && sym.AllConst(x.Coef)
 	}
-	return ok && written <= max(onceBytes, 2*read)
-}
-
-// once reports whether the prologue makes buffer b.
-func (c *compiler) once(b *ir.Buffer) bool { return c.hoisted[b] }
-
-// noteHoisted lists the buffers that the prologue makes and the parameters that
-// it reads for them.
-func (c *compiler) noteHoisted() {
-	c.hoisted = map[*ir.Buffer]bool{}
-	for _, n := range c.ir.Nodes {
-		if n.Once {
-			n.Writes(func(b *ir.Buffer, _ *ir.Index) { c.hoisted[b] = true })
-		}
-	}
-}
-
-// prologueInput notes that the prologue reads an input.
-func (c *compiler) prologueInput(b *ir.Buffer) {
-	if b.Kind != ir.Input {
-		return
-	}
-	if s := c.slot(b); !slices.Contains(c.out.Params, s) {
-		c.out.Params = append(c.out.Params, s)
-	}
+	return ok && written <= max(hoistBytes, 2*read)
 }

@@ -1,4 +1,4 @@
-package inductor
+package plan
 
 import (
 	"testing"
@@ -37,7 +37,7 @@ func TestInPlaceReads(t *testing.T) {
   t1 = mul.f32 t0, t0
   store.f32 buf1[8*i0 + i1], t1
 `, 1, true},
-		{"behind the store, in its kernel", `op1 = pointwise [8, 8] // mul
+		{"after the store, in its kernel", `op1 = pointwise [8, 8] // mul
   t0 = load.f32 l_p_[8*i0 + i1]
   t1 = mul.f32 t0, t0
   store.f32 buf1[8*i0 + i1], t1
@@ -53,12 +53,13 @@ func TestInPlaceReads(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			x := &compiler{ir: p, groups: sched.Schedule(p, sched.Options{}), opt: Options{Replaces: map[int]int{0: 0}}}
-			if len(x.groups) != c.groups {
-				t.Fatalf("%d kernels, want %d:\n%s", len(x.groups), c.groups, groupsText(x.groups))
+			x := New(p, map[int]int{0: 0})
+			x.Groups = sched.Schedule(p, sched.Options{})
+			if len(x.Groups) != c.groups {
+				t.Fatalf("%d kernels, want %d:\n%s", len(x.Groups), c.groups, x.Groups)
 			}
 			if _, got := x.inPlace()[p.Outputs[0].Buf]; got != c.want {
-				t.Errorf("in place: %t, want %t\n%s", got, c.want, groupsText(x.groups))
+				t.Errorf("in place: %t, want %t\n%s", got, c.want, x.Groups)
 			}
 		})
 	}

@@ -1,4 +1,4 @@
-package inductor
+package plan
 
 import (
 	"slices"
@@ -13,27 +13,27 @@ import (
 // the parameters themselves and not a copy that is copied back.
 
 // inPlace are the buffers that can lie where an input lies, with its position.
-func (c *compiler) inPlace() map[*ir.Buffer]int {
+func (p *Plan) inPlace() map[*ir.Buffer]int {
 	out := map[*ir.Buffer]int{}
-	if len(c.opt.Replaces) == 0 || c.checks() { // a check runs the graph again, on inputs as they were
+	if len(p.replaces) == 0 || p.checks() { // a check runs the graph again, on inputs as they were
 		return out
 	}
 	uses := map[*ir.Buffer]int{} // among the outputs
-	for i := range c.ir.Outputs {
-		uses[c.ir.Outputs[i].Buf]++
+	for i := range p.IR.Outputs {
+		uses[p.IR.Outputs[i].Buf]++
 	}
-	at := c.touches()
-	for i, input := range c.opt.Replaces {
-		o, in := &c.ir.Outputs[i], c.ir.Inputs[input]
-		if o.Buf != nil && in != nil && uses[o.Buf] == 1 && uses[in] == 0 && sameLayout(o, in) && c.replaceable(at[in], at[o.Buf], in, o.Buf) {
+	at := p.touches()
+	for i, input := range p.replaces {
+		o, in := &p.IR.Outputs[i], p.IR.Inputs[input]
+		if o.Buf != nil && in != nil && uses[o.Buf] == 1 && uses[in] == 0 && sameLayout(o, in) && p.replaceable(at[in], at[o.Buf], in, o.Buf) {
 			out[o.Buf] = input
 		}
 	}
 	return out
 }
 
-func (c *compiler) checks() bool {
-	return slices.ContainsFunc(c.ks, func(k *sched.Kernel) bool { return k != nil && k.Checks() })
+func (p *Plan) checks() bool {
+	return slices.ContainsFunc(p.Kernels, func(k *sched.Kernel) bool { return k != nil && k.Checks() })
 }
 
 // sameLayout reports whether an output is a whole buffer that lies as the input.
@@ -49,7 +49,7 @@ func sameLayout(o *ir.Output, in *ir.Buffer) bool {
 // touched are the groups, in their order, that read or write a buffer.
 type touched struct{ reads, writes []int }
 
-func (c *compiler) touches() map[*ir.Buffer]*touched {
+func (p *Plan) touches() map[*ir.Buffer]*touched {
 	out := map[*ir.Buffer]*touched{}
 	of := func(b *ir.Buffer) *touched {
 		if out[b] == nil {
@@ -57,7 +57,7 @@ func (c *compiler) touches() map[*ir.Buffer]*touched {
 		}
 		return out[b]
 	}
-	for i, g := range c.groups {
+	for i, g := range p.Groups {
 		for _, it := range g.Items {
 			it.Node.Reads(func(b *ir.Buffer, _ *ir.Index) { of(b).reads = append(of(b).reads, i) })
 			it.Node.Writes(func(b *ir.Buffer, _ *ir.Index) { of(b).writes = append(of(b).writes, i) })
@@ -68,13 +68,13 @@ func (c *compiler) touches() map[*ir.Buffer]*touched {
 
 // replaceable reports whether the one group that writes out is the last that
 // reads in, and reads each element no later than it writes it.
-func (c *compiler) replaceable(ofIn, ofOut *touched, in, out *ir.Buffer) bool {
+func (p *Plan) replaceable(ofIn, ofOut *touched, in, out *ir.Buffer) bool {
 	if ofOut == nil || len(ofOut.writes) != 1 {
 		return false
 	}
 	at := ofOut.writes[0]
-	g := c.groups[at]
-	if g.Extern || g.Template || g.Once {
+	g := p.Groups[at]
+	if g.Extern || g.Template || g.Hoisted {
 		return false
 	}
 	if ofIn == nil || slices.Max(append([]int{-1}, ofIn.reads...)) < at {

@@ -1,0 +1,289 @@
+package cpp
+
+import (
+	"fmt"
+	"strings"
+
+	"tcdbg/graph"
+	"tcdbg/inductor/codegen"
+	"tcdbg/inductor/ir"
+	"tcdbg/inductor/plan"
+	"tcdbg/ops"
+	"tcdbg/ops/sym"
+)
+
+// This file makes C a target: it distributes the kernels over translation units,
+// writes the entry that runs a segment of them, and the listing that people read.
+
+// Target writes C for a machine.
+type Target struct {
+	Machine
+	Cores int // shards that can be compiled at once
+}
+
+// Name is the language.
+func (t *Target) Name() string { return "c" }
+
+// Packing packs a product's right operand and a convolution's weight where they are
+// parameters.
+func (t *Target) Packing(p *plan.Plan, n *ir.Node) (*ir.Buffer, plan.ConvForm, int64) {
+	mm := n.MM
+	if mm.Conv != nil {
+		return t.packedFilter(p, n)
+	}
+	k, kok := mm.K.IsConst()
+	cols, nok := n.Outer[len(n.Outer)-1].IsConst()
+	if !p.Fixed(mm.B) || !kok || !nok || usesBatch(mm.BIdx, len(n.Outer)-2) {
+		return nil, 0, 0
+	}
+	width := int64(2 * t.Lanes)
+	return mm.B, 0, (cols + width - 1) / width * width * k
+}
+
+// packedFilter packs the weight of a convolution, its left operand, a panel of
+// rows after another for each group.
+func (t *Target) packedFilter(p *plan.Plan, n *ir.Node) (*ir.Buffer, plan.ConvForm, int64) {
+	mm := n.MM
+	k, kok := mm.K.IsConst()
+	rows, rok := n.Outer[len(n.Outer)-2].IsConst()
+	groups, gok := convGroups(n).IsConst()
+	if !p.Fixed(mm.A) || !kok || !rok || !gok {
+		return nil, 0, 0
+	}
+	form := plan.ConvColumns
+	if pixels, ok := n.Outer[len(n.Outer)-1].IsConst(); ok && groups == 1 {
+		form = ChooseConv(t.Lanes, rows, k, pixels, mm.Conv)
+	}
+	return mm.A, form, PackedConv(form, t.Lanes, groups, rows, k)
+}
+
+// convGroups is the size of the group loop, which follows that of the images.
+func convGroups(n *ir.Node) sym.Int {
+	if len(n.Outer) == 4 {
+		return n.Outer[1]
+	}
+	return sym.Const(1)
+}
+
+func usesBatch(x ir.Index, nb int) bool {
+	for k := range nb {
+		if x.Uses(k) {
+			return true
+		}
+	}
+	return false
+}
+
+// kernelsPerShard is how many kernels are worth a compiler process of their own.
+const kernelsPerShard = 8
+
+// entryShare tells what the entry function, which is in shard 0, costs: a
+// kernel for so many that it calls.
+const entryShare = 12
+
+// maxShards bounds the compiler processes of one graph.
+const maxShards = 8
+
+// module is one program in C.
+type module struct {
+	*Target
+	plan     *plan.Plan
+	total    int // kernels
+	done     int
+	preludes []*Prelude        // [] /* shard */
+	bodies   []strings.Builder // [] /* shard */
+	codes    []*Code           // [] /* group */
+	shapes   map[string]string // kernel text without names -> symbol
+	numbers  map[string]int    // size expression -> its position in sizes
+	sizes    []sym.Int
+	build    *codegen.Build
+}
+
+// Writer begins the module of a plan.
+func (t *Target) Writer(p *plan.Plan) codegen.Writer {
+	m := &module{Target: t, plan: p, total: p.Count(false), codes: make([]*Code, len(p.Kernels)), shapes: map[string]string{}, numbers: map[string]int{}}
+	n := min(max(t.Cores, 1), (m.total+kernelsPerShard-1)/kernelsPerShard, maxShards)
+	n = max(n, 1)
+	m.preludes = make([]*Prelude, n)
+	m.bodies = make([]strings.Builder, n)
+	for i := range m.preludes {
+		m.preludes[i] = NewPrelude()
+	}
+	return m
+}
+
+// Kernel generates one kernel into a shard, or finds that an equal one is there.
+func (m *module) Kernel(i int) (*codegen.Code, error) {
+	k, n := m.plan.Kernels[i], len(m.preludes)
+	shard := min((m.done+m.total/(entryShare*n))*n/m.total, n-1)
+	m.done++
+	env := &Env{Machine: m.Machine, Slot: m.plan.Slot, Size: m.size, Streams: m.streams(i), Packing: m.plan.PackOf(i), Check: m.plan.Check}
+	code := Kernel(env, m.preludes[shard], k)
+	m.codes[i] = code
+	shape := code.Shape()
+	if symbol, ok := m.shapes[shape]; ok {
+		code.Symbol = symbol
+	} else {
+		m.shapes[shape] = code.Name
+		m.bodies[shard].WriteString(code.Text + "\n")
+	}
+	return &codegen.Code{Text: code.Text, Lines: code.Lines}, nil
+}
+
+// streams tells for the buffers that a step writes whether they are stored past
+// the caches.
+func (m *module) streams(step int) func(b *ir.Buffer) bool {
+	return func(b *ir.Buffer) bool {
+		if m.plan.Kernels[step].Rereads(b) {
+			return false
+		}
+		return m.plan.UntilRead(b, step) > m.Cache && m.plan.SinceRead(b, step) > m.Cache
+	}
+}
+
+// size numbers the expressions that kernels take as arguments.
+func (m *module) size(x sym.Int) int {
+	key := x.String()
+	i, ok := m.numbers[key]
+	if !ok {
+		i = len(m.sizes)
+		m.numbers[key] = i
+		m.sizes = append(m.sizes, x)
+	}
+	return i
+}
+
+func (m *module) sizeText(x sym.Int) string {
+	if v, ok := x.IsConst(); ok {
+		return fmt.Sprint(v)
+	}
+	return fmt.Sprintf("S[%d]", m.size(x))
+}
+
+// Head links the shards, by which all sizes are known, and lists what a run does.
+func (m *module) Head() string {
+	m.link()
+	return m.callText()
+}
+
+// Gap parts the kernels.
+func (m *module) Gap() string { return "\n" }
+
+// Tail is empty: the entry is for the compiler alone.
+func (m *module) Tail() (string, error) { return "", nil }
+
+// Build is the translation units.
+func (m *module) Build() *codegen.Build { return m.build }
+
+// link writes the entry function and puts the translation units together.
+func (m *module) link() {
+	b := &codegen.Build{Entry: "tc_entry_" + graph.Word(m.plan.Name), Lanes: m.Lanes}
+	segments := m.segments()
+	for i, pre := range m.preludes {
+		head := pre.Text()
+		text := head + "\n" + m.bodies[i].String()
+		if i == 0 {
+			b.Start = Entry(b.Entry, segments)
+			text += b.Start
+		}
+		b.Heads = append(b.Heads, head)
+		b.Libm = b.Libm || pre.Libm()
+		b.Shards = append(b.Shards, text)
+	}
+	b.Sizes = m.sizes
+	m.build = b
+}
+
+// segments are the kernels of each segment; the prologue's also pack the weights.
+func (m *module) segments() []Segment {
+	var out []Segment
+	for _, st := range m.plan.Steps {
+		if st.Segment >= 0 {
+			out = append(out, m.segment(st.Groups))
+		}
+	}
+	for _, st := range m.plan.Prologue {
+		s := m.segment(st.Groups)
+		for _, k := range m.plan.Packs {
+			s.Kernels = append(s.Kernels, m.pack(k))
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+func (m *module) segment(groups []int) Segment {
+	var s Segment
+	for _, i := range groups {
+		s.Kernels = append(s.Kernels, m.codes[i])
+	}
+	return s
+}
+
+// pack is the prologue's call that packs an operand.
+func (m *module) pack(k *plan.Packing) *Code {
+	mm, outer := k.Node.MM, k.Node.Outer
+	nb := len(outer) - 2
+	switch {
+	case mm.Conv == nil:
+		return m.packRight(k, outer[nb+1], mm.BIdx.Coef[nb+2], mm.BIdx.Coef[nb+1], mm.BIdx.Off)
+	case k.Form == plan.ConvPixels: // the weight is the right operand, transposed
+		return m.packRight(k, outer[nb], mm.AIdx.Coef[nb+2], mm.AIdx.Coef[nb], mm.AIdx.Off)
+	}
+	return m.packFilter(k)
+}
+
+// packRight packs a right operand of cols columns: row and col are its strides along k
+// and from column to column.
+func (m *module) packRight(k *plan.Packing, cols, row, col, off sym.Int) *Code {
+	return &Code{Name: k.Name(), Pack: true, Text: fmt.Sprintf(
+		"{ const tc_gemm_args g = {0, %s, %s, 0, {0}, {0}, {0}, 0, 0, %s, %s, 0, (const float *)B[%d] + %s, 0, 0}; R->pack(&g, (float *)B[%d], \"pack_%s\"); }  // for %s",
+		m.sizeText(cols), m.sizeText(k.Node.MM.K), m.sizeText(row), m.sizeText(col), m.plan.Slot(k.Operand), m.sizeText(off), m.plan.Slot(k.Buffer), k.Operand.Name, m.plan.Names[k.Group])}
+}
+
+// packFilter packs the weight of a convolution.
+func (m *module) packFilter(k *plan.Packing) *Code {
+	n, mm := k.Node, k.Node.MM
+	nb := len(n.Outer) - 2
+	groupStride := "0"
+	if nb == 2 {
+		groupStride = m.sizeText(mm.AIdx.Coef[1])
+	}
+	return &Code{Name: k.Name(), Pack: true, Text: fmt.Sprintf(
+		"{ const tc_gemm_args g = {%s, 0, %s, 2, {1, %s}, {0, %s}, {0}, %s, %s, 0, 0, (const float *)B[%d] + %s, 0, 0, 0, %d}; R->pack(&g, (float *)B[%d], \"pack_%s\"); }  // for %s",
+		m.sizeText(n.Outer[nb]), m.sizeText(mm.K), m.sizeText(convGroups(n)), groupStride,
+		m.sizeText(mm.AIdx.Coef[nb]), m.sizeText(mm.AIdx.Coef[nb+2]), m.plan.Slot(mm.A), m.sizeText(mm.AIdx.Off),
+		k.Form, m.plan.Slot(k.Buffer), mm.A.Name, m.plan.Names[k.Group])}
+}
+
+// callText lists what a run does, step by step.
+func (m *module) callText() string {
+	var sb strings.Builder
+	fmt.Fprintf(&sb, "// %s: %d kernels, %d extern calls, arena %d bytes\n", m.plan.Name, m.plan.Count(false), m.plan.Count(true), m.plan.Arena)
+	for i, s := range m.sizes {
+		fmt.Fprintf(&sb, "// S[%d] = %s\n", i, s)
+	}
+	for i, b := range m.plan.Buffers {
+		place := [...]string{"input", "arena", "output", "packed", "in place of ", "check"}[b.Role]
+		if b.Role == plan.RoleOver {
+			place += m.plan.IR.Inputs[b.Over].Name
+		}
+		if b.Role == plan.RoleArena {
+			place = fmt.Sprintf("arena+%d", b.Offset)
+		}
+		fmt.Fprintf(&sb, "// B[%d] = %s: %s%s stride %s, %s\n", i, b.Name, b.DType.Short(), ops.ShapeText(b.Shape), ops.ShapeText(b.Stride), place)
+	}
+	for _, k := range m.plan.HoistedKernels() {
+		fmt.Fprintf(&sb, "// once %s\n", k.Name)
+	}
+	for _, st := range m.plan.Steps {
+		if st.Extern != nil {
+			fmt.Fprintf(&sb, "// call %s  (%s)\n", st.Extern.Name, st.Extern.Reason)
+			continue
+		}
+		for _, k := range st.Kernels {
+			fmt.Fprintf(&sb, "// run  %s\n", k.Name)
+		}
+	}
+	return sb.String()
+}

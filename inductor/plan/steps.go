@@ -1,0 +1,121 @@
+package plan
+
+import (
+	"slices"
+
+	"tcdbg/inductor/ir"
+	"tcdbg/inductor/sched"
+	"tcdbg/ops"
+)
+
+// This file orders what runs: segments of kernels, extern calls between them, and the
+// prologue.
+
+// OrderSteps orders segments and extern calls; the prologue's segment comes last.
+func (p *Plan) OrderSteps() {
+	segments := 0
+	for i, g := range p.Groups {
+		if g.Hoisted {
+			continue
+		}
+		if g.Extern {
+			p.Steps = append(p.Steps, Step{Segment: -1, Extern: p.Extern(g.Items[0].Node, p.Names[i]), Names: p.Names[i : i+1]})
+			continue
+		}
+		last := len(p.Steps) - 1
+		if last < 0 || p.Steps[last].Segment < 0 {
+			p.Steps = append(p.Steps, Step{Segment: segments})
+			segments++
+			last++
+		}
+		p.Steps[last].add(p, i)
+	}
+	p.prologue(segments)
+	p.outputs()
+}
+
+// add adds the kernel of a group to a segment.
+func (s *Step) add(p *Plan, group int) {
+	s.Kernels = append(s.Kernels, p.Kernels[group])
+	s.Groups = append(s.Groups, group)
+	s.Names = append(s.Names, p.Names[group])
+}
+
+// prologue computes what depends on parameters alone, then packs the weights.
+func (p *Plan) prologue(segment int) {
+	st := Step{Segment: segment}
+	for i, g := range p.Groups {
+		if !g.Hoisted {
+			continue
+		}
+		st.add(p, i)
+		for _, it := range g.Items {
+			it.Node.Reads(func(b *ir.Buffer, _ *ir.Index) { p.prologueInput(b) })
+		}
+	}
+	for _, k := range p.Packs {
+		p.prologueInput(k.Operand)
+		st.Names = append(st.Names, k.Name())
+	}
+	if len(st.Names) > 0 {
+		p.Prologue = []Step{st}
+	}
+}
+
+// Name is what the step of the prologue is called.
+func (k *Packing) Name() string { return "pack_" + k.Operand.Name }
+
+// prologueInput notes that the prologue reads an input.
+func (p *Plan) prologueInput(b *ir.Buffer) {
+	if b.Kind != ir.Input {
+		return
+	}
+	if s := p.Slot(b); !slices.Contains(p.Params, s) {
+		p.Params = append(p.Params, s)
+	}
+}
+
+// HoistedKernels are the kernels that run in the prologue.
+func (p *Plan) HoistedKernels() []*sched.Kernel {
+	if len(p.Prologue) == 0 {
+		return nil
+	}
+	return p.Prologue[0].Kernels
+}
+
+// outputs says where the results are.
+func (p *Plan) outputs() {
+	for _, o := range p.IR.Outputs {
+		out := Output{Buffer: -1, Shape: o.Shape, Stride: o.Stride, Offset: o.Off, Value: o.Value}
+		if o.Buf != nil {
+			out.Buffer = p.Slot(o.Buf)
+		}
+		p.Outputs = append(p.Outputs, out)
+	}
+}
+
+// Extern is the call of an extern node.
+func (p *Plan) Extern(n *ir.Node, name string) *Extern {
+	x := &Extern{Op: n.Ext.Op, Name: name, Reason: string(n.Ext.Reason)}
+	for _, a := range n.Ext.Args {
+		x.Args = append(x.Args, p.externArg(a))
+	}
+	for _, b := range n.Ext.Outs {
+		x.Outs = append(x.Outs, p.Slot(b))
+	}
+	return x
+}
+
+func (p *Plan) externArg(a ops.Arg) ops.Arg {
+	switch a := a.(type) {
+	case ir.BufArg:
+		return BufferView{Buffer: p.Slot(a.Buf), Shape: a.Shape, Stride: a.Stride, Offset: a.Off}
+	case []ops.Arg:
+		out := make([]ops.Arg, len(a))
+		for i, x := range a {
+			out[i] = p.externArg(x)
+		}
+		return out
+	}
+	return a
+}
