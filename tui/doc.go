@@ -1,8 +1,11 @@
 package tui
 
 import (
+	"fmt"
 	"strings"
 
+	"tcdbg/explain"
+	"tcdbg/logs"
 	"tcdbg/tui/syntax"
 	"tcdbg/tui/theme"
 )
@@ -170,4 +173,65 @@ func (s docSource) Draw(i, width int, selected bool) theme.Line {
 		return line.Fit(width).With(theme.Reverse)
 	}
 	return line
+}
+
+// place shows a place with its code and the marked part.
+func (d *doc) place(p logs.Pos) {
+	if p.File == "" {
+		return
+	}
+	in := ""
+	if p.Func != "" {
+		in = "  in " + p.Func
+	}
+	place := d.sc.place(p)
+	if col := d.sc.column(p); col > 0 {
+		place += fmt.Sprintf(":%d", col)
+	}
+	d.link(posSel(p), theme.T(theme.Accent, "  "+place), theme.T(theme.Faint, in))
+	if p.Code != "" {
+		d.code(d.sc.hl, syntax.OfFile(p.File), "    "+p.Code)
+		if c := caret(p, p.Code, 4); c != "" {
+			d.add(theme.T(theme.Break, c))
+		}
+	}
+}
+
+// fix shows advice, and a diff where there is one.
+func (d *doc) fix(f explain.Fix) {
+	if f.Text == "" && len(f.Lines) == 0 {
+		return
+	}
+	heading := "FIX"
+	if f.Untried {
+		heading = "HINT"
+	}
+	d.heading(heading)
+	if f.Text != "" {
+		d.wrap(theme.Plain, 2, f.Text)
+	}
+	if len(f.Lines) > 0 {
+		d.code(d.sc.hl, syntax.Diff, strings.Join(f.Lines, "\n"))
+	}
+}
+
+// stack shows a stack, outermost first; runs of library frames are folded.
+func (d *doc) stack(stack []logs.Pos) {
+	hidden := 0
+	col := d.sc.placeColumn(stack, d.width)
+	for i, p := range stack {
+		if library(p.File) && i < len(stack)-1 {
+			hidden++
+			continue
+		}
+		if hidden > 0 {
+			d.add(theme.T(theme.Noise, fmt.Sprintf("    · %s of torch or the standard library", count(hidden, "frame"))))
+			hidden = 0
+		}
+		style := theme.Plain
+		if library(p.File) {
+			style = theme.Noise
+		}
+		d.link(posSel(p), theme.T(theme.Accent|style, "  "+d.sc.placeCell(p, col)), theme.T(style, theme.Fit(theme.Clean(p.Func), 22)+" "), theme.T(theme.Faint, strings.TrimSpace(p.Code)))
+	}
 }

@@ -291,3 +291,68 @@ func graphCode(d *doc, g *explain.Graph) {
 		d.code(d.sc.hl, lang, text)
 	}
 }
+
+// This file draws a graph in characters: one line a node in order, and a rail
+// for every value from the node that makes it to the last one that uses it.
+
+// maxDrawn is the number of nodes up to which a drawing helps.
+const maxDrawn = 60
+
+// graphDrawing appends the drawing, or says why there is none.
+func graphDrawing(d *doc, g *explain.Graph, nodes []explain.GraphNode) {
+	switch {
+	case len(nodes) == 0:
+		d.wrap(theme.Faint, 0, "The trace records no text of this graph to draw from.")
+		return
+	case len(nodes) > maxDrawn:
+		d.wrap(theme.Faint, 0, fmt.Sprintf("The graph has %d nodes, and a drawing shows up to %d. v shows the operators as bars, v again the code.", len(nodes), maxDrawn))
+		return
+	}
+	rails := drawRails(nodes)
+	wide := 0
+	for _, r := range rails {
+		wide = max(wide, theme.Width(r))
+	}
+	c := drawingColumns(d.width - wide - 2)
+	d.focus = focusNode(d.sc, g, nodes, d.Len())
+	d.parts = append(d.parts, part{
+		n: len(nodes), code: true,
+		line: func(i int) theme.Line {
+			n := &nodes[i]
+			style := theme.Plain
+			if n.Op == "placeholder" || n.Op == "output" {
+				style = theme.Faint
+			}
+			what := n.Target
+			if n.Op == "placeholder" {
+				what = "input"
+			} else if n.Op == "output" {
+				what = ""
+			}
+			return theme.Line{
+				{Text: theme.Fit(rails[i], wide) + "  ", Style: theme.Compiled},
+				theme.T(style|theme.Bold, theme.Fit(theme.Clean(n.Name), 16)+" "), theme.T(style, theme.Fit(theme.Clean(what), c.target)+" "),
+				theme.T(theme.Yellow, theme.Fit(shapeText(n.Type), c.shape)+" "), theme.T(theme.Accent, d.sc.placeIn(n.Pos, c.place)),
+			}
+		},
+		text:   func(i int) string { return nodes[i].Name + " " + nodes[i].Target },
+		target: nodeTarget(g, nodes),
+	})
+}
+
+// drawnColumns are the widths of what stands beside the rails.
+type drawnColumns struct{ target, shape, place int }
+
+// drawingColumns shares the cells behind the rails and the name of 16: the line of
+// the program is kept before the shape, which the table has too.
+func drawingColumns(room int) drawnColumns {
+	const place = 14
+	room -= 17 + place
+	switch {
+	case room >= 38:
+		return drawnColumns{20, 16, place + room - 38}
+	case room >= 26:
+		return drawnColumns{room - 18, 16, place}
+	}
+	return drawnColumns{max(4, min(20, room-2)), 0, place}
+}

@@ -100,3 +100,16 @@ func (f *frame) split(a ask, body rect) {
 		f.list = body
 	}
 }
+
+// overlay is the whole body of a frame.
+func (f frame) overlay() rect {
+	top := f.tabs.y + 1
+	if f.rule.h > 0 {
+		top++
+	}
+	bottom := f.footer.y
+	if f.bottom.h > 0 {
+		bottom--
+	}
+	return rect{0, top, f.header.w, max(1, bottom-top)}
+}

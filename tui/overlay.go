@@ -81,19 +81,6 @@ func (m *Model) overlayKey(k tea.KeyMsg) tea.Cmd {
 	return nil
 }
 
-// overlay is the whole body of a frame.
-func (f frame) overlay() rect {
-	top := f.tabs.y + 1
-	if f.rule.h > 0 {
-		top++
-	}
-	bottom := f.footer.y
-	if f.bottom.h > 0 {
-		bottom--
-	}
-	return rect{0, top, f.header.w, max(1, bottom-top)}
-}
-
 func (m *Model) drawOverlay(f frame, put func(rect, ...theme.Line)) {
 	r := f.overlay()
 	over, o := m.sc.over, m.sc.over.lines()

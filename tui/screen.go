@@ -180,3 +180,53 @@ func screenFor(s Selection) keys.Screen {
 	}
 	return keys.Graph
 }
+
+// headRow is a heading between rows.
+type headRow struct {
+	text, right string
+	draws       func(sc *scene, w int) theme.Line
+}
+
+func (h *headRow) fixedRow() {}
+
+func (h *headRow) draw(sc *scene, w int) theme.Line {
+	if h.draws != nil {
+		return h.draws(sc, w)
+	}
+	return theme.L(theme.Faint, theme.Fit(h.text, max(0, w-len(h.right)))+h.right)
+}
+
+func (h *headRow) matches(string) bool { return false }
+func (h *headRow) key() string         { return "" }
+func (h *headRow) sel() Selection      { return Selection{} }
+
+// textRow is a line of a text below a row: what an error says, or a fix.
+type textRow struct {
+	headRow
+	label, line string
+	style       theme.Style
+}
+
+// maxTextRows bounds the lines of one text; the row above it opens the whole.
+const maxTextRows = 5
+
+// textRows wraps a text to a terminal's width, after its label.
+func textRows(width int, label, text string, style theme.Style) []row {
+	lines := theme.Wrap(text, max(40, width-2-len(label)))
+	if len(lines) > maxTextRows {
+		lines = lines[:maxTextRows]
+		lines[maxTextRows-1] += " …"
+	}
+	rows := make([]row, len(lines))
+	for i, l := range lines {
+		if i == 1 {
+			label = theme.Spaces(len(label))
+		}
+		rows[i] = &textRow{label: label, line: l, style: style}
+	}
+	return rows
+}
+
+func (r *textRow) draw(_ *scene, w int) theme.Line {
+	return theme.Line{{Text: r.label, Style: theme.Faint}, theme.T(r.style, theme.Cut(r.line, max(0, w-len(r.label))))}
+}

@@ -2,7 +2,9 @@ package tui
 
 import (
 	"fmt"
+	"sort"
 	"strings"
+	"time"
 
 	"tcdbg/tui/keys"
 	"tcdbg/tui/theme"
@@ -196,4 +198,169 @@ func (m *Model) tabLine(level int) theme.Line {
 		l = append(l, theme.Span{Text: gap}, theme.Span{Text: label, Style: style})
 	}
 	return l
+}
+
+// header is program, state and totals.
+func (sc *scene) header(w int) theme.Line {
+	left := theme.Line{{Text: " "}, {Text: "tcdbg", Style: theme.Bold | theme.Accent}, {Text: "  "}, theme.T(theme.Bold, sc.run.Title)}
+	state := sc.stateLine()
+	for _, totals := range []string{sc.totals(false), sc.totals(true), ""} {
+		right := append(append(theme.Line{}, state...), theme.Span{Text: "   " + totals + " "})
+		if totals == "" {
+			right = state
+		}
+		if gap := w - left.Width() - right.Width(); gap >= 2 || totals == "" {
+			return append(append(left, theme.Span{Text: theme.Spaces(max(2, gap))}), right...)
+		}
+	}
+	return left
+}
+
+// stateLine says how the program stands, on every screen: a glyph, a word and a
+// time, and that its files are watched.
+func (sc *scene) stateLine() theme.Line {
+	l := sc.programState()
+	if sc.run.Watched {
+		l = append(l, theme.Span{Text: "  " + theme.GlyphWatching + " watching", Style: theme.Accent})
+	}
+	return l
+}
+
+func (sc *scene) programState() theme.Line {
+	r := sc.run
+	switch {
+	case sc.frozen:
+		return theme.Line{{Text: theme.GlyphPaused + " display frozen, program still running", Style: theme.Yellow}}
+	case r.Paused:
+		return theme.Line{theme.T(theme.Yellow, theme.GlyphPaused+" paused "+r.Where)}
+	case r.Live && sc.elapsed() == 0: // a trace that somebody else writes
+		return theme.Line{{Text: theme.GlyphRunning + " following", Style: theme.Green}}
+	case r.Live:
+		l := theme.Line{{Text: theme.GlyphRunning + " live ", Style: theme.Green}, {Text: seconds(sc.elapsed())}}
+		if phase, took, all := sc.compiling(); all >= longPhase {
+			l = append(l, theme.Span{Text: "  " + phase + " " + seconds(took), Style: theme.Yellow})
+		}
+		return l
+	case r.Ended != "" && r.Failed:
+		return theme.Line{theme.T(theme.Red|theme.Bold, theme.GlyphFailed+" "+theme.Cut(r.Ended, 60))}
+	case r.Ended != "":
+		return theme.Line{theme.T(theme.Plain, theme.GlyphEnded+" "+r.Ended)}
+	}
+	return theme.Line{{Text: theme.GlyphEnded + " saved"}}
+}
+
+// longPhase is how long a compile runs before the header names its phase.
+const longPhase = time.Second
+
+// phaseWords is a phase as people call it.
+func phaseWords(name string) string {
+	if name == "cc" {
+		return "C compiler"
+	}
+	return "compiling: " + theme.Clean(name)
+}
+
+func (sc *scene) totals(short bool) string {
+	t := sc.report.Totals
+	if short {
+		return fmt.Sprintf("%df %dg %d%s %d%s %dk", t.Frames, t.Graphs, t.Breaks, theme.GlyphBreak, t.Recompiles, theme.GlyphRecompile, t.Kernels)
+	}
+	return strings.Join([]string{
+		count(t.Frames, "frame"), count(t.Graphs, "graph"), count(t.Breaks, "break"),
+		count(t.Recompiles, "recompile"), count(t.Kernels, "kernel"),
+	}, "  ")
+}
+
+// footer is the prompt, a notice, or the keys of a screen.
+func (m *Model) footer(w int) theme.Line {
+	sc := &m.sc
+	switch n := sc.notice; {
+	case m.prompt.on():
+		return m.prompt.line()
+	case n.text != "":
+		style := theme.Accent
+		if n.bad {
+			style = theme.Red
+		}
+		return theme.Line{{Text: " "}, theme.T(style, n.text)}
+	case sc.search.running():
+		return theme.L(theme.Accent, " "+sc.search.note())
+	}
+	return sc.keyLine(m.at, w)
+}
+
+// keyLine is the keys, as many as there is room for; help and quit always.
+func (sc *scene) keyLine(s keys.Screen, w int) theme.Line {
+	var l, tail theme.Line
+	for _, b := range footerKeys(s) {
+		if !sc.useful(b.Action) {
+			continue
+		}
+		name, _, _ := strings.Cut(b.Keys(), " ")
+		next := theme.Line{{Text: " "}, {Text: name, Style: theme.Bold}, {Text: " " + sc.footerWord(b) + "  ", Style: theme.Faint}}
+		if b.Action == keys.Help || b.Action == keys.Quit {
+			tail = append(tail, next...)
+		} else {
+			l = append(l, next...)
+		}
+	}
+	const spans = 3 // a key
+	for len(l) > 0 && l.Width()+tail.Width() > w {
+		l = l[:len(l)-spans]
+	}
+	return append(l, tail...)
+}
+
+// useful reports whether a key does something now: what has ended cannot be
+// paused, and only what tcdbg started can run again.
+func (sc *scene) useful(a keys.Action) bool {
+	switch a {
+	case keys.Pause:
+		return sc.run.Live || sc.frozen
+	case keys.Rerun:
+		return !sc.run.Live && sc.run.Again
+	}
+	return true
+}
+
+// footerWord is a binding's title, shortened to what it would do now.
+func (sc *scene) footerWord(b keys.Binding) string {
+	if b.Action == keys.Pause {
+		switch {
+		case sc.run.Paused:
+			return "continue"
+		case sc.frozen:
+			return "unfreeze"
+		case sc.run.Control:
+			return "pause"
+		}
+		return "freeze"
+	}
+	short := map[keys.Action]string{
+		keys.Editor: "edit", keys.Palette: "commands", keys.View: "view", keys.Order: "sort", keys.Filter: "filter", keys.Fold: "fold",
+		keys.DiffEntries: "compare", keys.HideSame: "hide", keys.StepOn: "step",
+		keys.DiffRuns: "compare", keys.NextRefusal: "not fused", keys.PreviewFix: "fix",
+	}[b.Action]
+	if short != "" {
+		return short
+	}
+	return b.Title
+}
+
+// footerKeys are the bindings of a screen's footer, in their order.
+func footerKeys(s keys.Screen) []keys.Binding {
+	var out []keys.Binding
+	for _, b := range keys.Table() {
+		if b.Footer > 0 && b.On(s) {
+			out = append(out, b)
+		}
+	}
+	sort.SliceStable(out, func(i, j int) bool {
+		a, b := out[i], out[j]
+		if a.Footer != b.Footer {
+			return a.Footer < b.Footer
+		}
+		return a.Screens != nil && b.Screens == nil
+	})
+	return out
 }
