@@ -82,13 +82,13 @@ func TestPositionsBesideWhatTheyCount(t *testing.T) {
 	d := newDriver(t, f, Options{}, 80, 24)
 	d.script("keys 8 j j j j")
 	fr := d.m.arrange()
-	if !fr.stacked || !strings.Contains(line(d, fr.divider.y), "row 5 of 63") || !strings.Contains(line(d, fr.bottom.y), " of 501") {
+	if !fr.Stacked || !strings.Contains(line(d, fr.Divider.Y), "row 5 of 63") || !strings.Contains(line(d, fr.Bottom.Y), " of 501") {
 		t.Errorf("stacked:\n%s", d.plain())
 	}
 	d.script("size 160x50")
 	fr = d.m.arrange()
-	bottom := []rune(line(d, fr.bottom.y))
-	if !strings.Contains(string(bottom[:fr.list.w]), "row 5 of 63") || !strings.Contains(string(bottom[fr.detail.x:]), " of 501") {
+	bottom := []rune(line(d, fr.Bottom.Y))
+	if !strings.Contains(string(bottom[:fr.List.W]), "row 5 of 63") || !strings.Contains(string(bottom[fr.Detail.X:]), " of 501") {
 		t.Errorf("side by side:\n%s", d.plain())
 	}
 	newDriver(t, f, Options{}, 60, 15).script("keys 8 j\nexpect ▸\nkeys enter")

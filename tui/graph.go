@@ -5,12 +5,13 @@ import (
 	"sort"
 	"strings"
 
-	tea "github.com/charmbracelet/bubbletea"
-
 	"tcdbg/explain"
 	"tcdbg/tui/keys"
+	"tcdbg/tui/rails"
 	"tcdbg/tui/syntax"
 	"tcdbg/tui/theme"
+
+	tea "github.com/charmbracelet/bubbletea"
 )
 
 // This file is screen 6, Graph: what was captured? As a table, a drawing,
@@ -96,8 +97,10 @@ func (r *graphRow) name() string {
 	return r.fn
 }
 
-func (r *graphRow) key() string    { return "graph " + r.g.Name + idText(r.g.ID) }
+func (r *graphRow) key() string { return "graph " + r.g.Name + idText(r.g.ID) }
+
 func (r *graphRow) sel() Selection { return Selection{HasID: true, ID: r.g.ID} }
+
 func (r *graphRow) matches(q string) bool {
 	if ofRank(r.g.ID, q) || theme.IndexFold(r.fn, q) >= 0 || theme.IndexFold(r.g.Name, q) >= 0 {
 		return true
@@ -308,7 +311,7 @@ func graphDrawing(d *doc, g *explain.Graph, nodes []explain.GraphNode) {
 		d.wrap(theme.Faint, 0, fmt.Sprintf("The graph has %d nodes, and a drawing shows up to %d. v shows the operators as bars, v again the code.", len(nodes), maxDrawn))
 		return
 	}
-	rails := drawRails(nodes)
+	rails := rails.Draw(nodes)
 	wide := 0
 	for _, r := range rails {
 		wide = max(wide, theme.Width(r))

@@ -71,7 +71,7 @@ func (scr *kernelsScreen) lead(sc *scene, _ int) []theme.Line {
 		text += " · " + nanos(int64(c.kernelNanos)) + " in kernels"
 	}
 	l := theme.Line{{Text: " " + count(len(sc.report.Kernels)-c.extern, "generated kernel"), Style: theme.Bold}, {Text: text}}
-	return []theme.Line{l, scr.linked(sc, r.k), r.t.heading(sc, scr.arrange(sc).list.w)}
+	return []theme.Line{l, scr.linked(sc, r.k), r.t.heading(sc, scr.arrange(sc).List.W)}
 }
 
 func kernelAt(r row) *explain.Kernel { return r.(*kernelRow).k }
@@ -115,6 +115,7 @@ func kernelKey(k *explain.Kernel) string {
 }
 
 func (r *kernelRow) sel() Selection { return kernelSel(r.k) }
+
 func (r *kernelRow) matches(q string) bool {
 	if theme.IndexFold(r.k.Name, q) >= 0 || about(r.k.ID, logs.Pos{}, q) {
 		return true

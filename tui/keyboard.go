@@ -1,11 +1,11 @@
 package tui
 
 import (
-	tea "github.com/charmbracelet/bubbletea"
-
 	"tcdbg/logs/ctl"
 	"tcdbg/tui/keys"
 	"tcdbg/tui/list"
+
+	tea "github.com/charmbracelet/bubbletea"
 )
 
 // This file turns keys into actions and actions into changes. What a key
@@ -103,9 +103,9 @@ func (m *Model) doOutside(a keys.Action) tea.Cmd {
 // move handles the moving keys; it reports whether it was one.
 func (m *Model) move(a keys.Action) bool {
 	p, f := m.current(), m.arrange()
-	l, src, height := &p.list, list.Source(paneRows{p}), f.list.h
+	l, src, height := &p.list, list.Source(paneRows{p}), f.List.H
 	if p.inside && p.doc != nil {
-		l, src, height = &p.docList, docSource{d: p.doc}, f.detail.h
+		l, src, height = &p.docList, docSource{d: p.doc}, f.Detail.H
 	}
 	page := max(1, height-1)
 	switch a {

@@ -8,12 +8,13 @@ import (
 	"testing"
 	"time"
 
-	tea "github.com/charmbracelet/bubbletea"
-
 	"tcdbg/explain"
 	"tcdbg/logs"
 	"tcdbg/tui/keys"
+	"tcdbg/tui/layout"
 	"tcdbg/tui/theme"
+
+	tea "github.com/charmbracelet/bubbletea"
 )
 
 // These tests are about what a screen says at first sight: where the cursor
@@ -30,13 +31,13 @@ func TestOpensOnARow(t *testing.T) {
 
 // A stacked list that is short leaves its room to the detail.
 func TestShortListLeavesRoom(t *testing.T) {
-	tall := arrange(80, 24, ask{lead: 2, detail: true, rows: 50})
-	short := arrange(80, 24, ask{lead: 2, detail: true, rows: 2})
-	if short.list.h != 3 || short.detail.h <= tall.detail.h || tall.list.h < 6 {
-		t.Errorf("short %+v, tall %+v", short.list, tall.list)
+	tall := layout.Arrange(80, 24, layout.Ask{Lead: 2, Detail: true, Rows: 50})
+	short := layout.Arrange(80, 24, layout.Ask{Lead: 2, Detail: true, Rows: 2})
+	if short.List.H != 3 || short.Detail.H <= tall.Detail.H || tall.List.H < 6 {
+		t.Errorf("short %+v, tall %+v", short.List, tall.List)
 	}
-	if f := arrange(80, 24, ask{lead: 2, detail: true, rows: 50, share: 0.62}); f.list.h <= f.detail.h {
-		t.Errorf("a list that asks for most of the room has %d lines, its detail %d", f.list.h, f.detail.h)
+	if f := layout.Arrange(80, 24, layout.Ask{Lead: 2, Detail: true, Rows: 50, Share: 0.62}); f.List.H <= f.Detail.H {
+		t.Errorf("a list that asks for most of the room has %d lines, its detail %d", f.List.H, f.Detail.H)
 	}
 }
 

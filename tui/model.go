@@ -4,14 +4,15 @@ import (
 	"context"
 	"time"
 
+	"tcdbg/explain"
+	"tcdbg/tui/keys"
+	"tcdbg/tui/layout"
+	"tcdbg/tui/syntax"
+	"tcdbg/tui/theme"
+
 	"github.com/charmbracelet/bubbles/cursor"
 	"github.com/charmbracelet/bubbles/textinput"
 	tea "github.com/charmbracelet/bubbletea"
-
-	"tcdbg/explain"
-	"tcdbg/tui/keys"
-	"tcdbg/tui/syntax"
-	"tcdbg/tui/theme"
 )
 
 // This file is the model: it gives every message to whom it is meant for, and has
@@ -75,10 +76,13 @@ func Start(ctx context.Context, m *Model, opts ...tea.ProgramOption) error {
 	return err
 }
 
-func (m *Model) shown() screen            { return m.screens[m.at] }
-func (m *Model) current() *pane           { return m.pane(m.at) }
+func (m *Model) shown() screen { return m.screens[m.at] }
+
+func (m *Model) current() *pane { return m.pane(m.at) }
+
 func (m *Model) pane(s keys.Screen) *pane { return m.screens[s].state() }
-func (m *Model) arrange() frame           { return m.current().arrange(&m.sc) }
+
+func (m *Model) arrange() layout.Frame { return m.current().arrange(&m.sc) }
 
 // Init asks for the first report.
 func (m *Model) Init() tea.Cmd {

@@ -3,10 +3,11 @@ package tui
 import (
 	"strings"
 
-	tea "github.com/charmbracelet/bubbletea"
-
 	"tcdbg/tui/keys"
+	"tcdbg/tui/layout"
 	"tcdbg/tui/theme"
+
+	tea "github.com/charmbracelet/bubbletea"
 )
 
 // This file is the mouse.
@@ -26,10 +27,10 @@ func (m *Model) mouse(e tea.MouseMsg) tea.Cmd {
 		if e.Button == tea.MouseButtonWheelUp {
 			n = -n
 		}
-		if f.detail.has(e.X, e.Y) && p.doc != nil {
-			p.docList.Scroll(docSource{d: p.doc}, n, f.detail.h)
+		if f.Detail.Has(e.X, e.Y) && p.doc != nil {
+			p.docList.Scroll(docSource{d: p.doc}, n, f.Detail.H)
 		} else {
-			p.list.Scroll(paneRows{p}, n, f.list.h)
+			p.list.Scroll(paneRows{p}, n, f.List.H)
 			p.moved(&m.sc)
 		}
 	case e.Button == tea.MouseButtonLeft && e.Action == tea.MouseActionPress:
@@ -39,7 +40,7 @@ func (m *Model) mouse(e tea.MouseMsg) tea.Cmd {
 }
 
 func (m *Model) mouseOverlay(e tea.MouseMsg) tea.Cmd {
-	over, h := m.sc.over, m.arrange().overlay().h-2
+	over, h := m.sc.over, m.arrange().Body().H-2
 	switch e.Button {
 	case tea.MouseButtonWheelUp:
 		over.lines().list.Scroll(over, -wheelLines, h)
@@ -54,19 +55,19 @@ func (m *Model) mouseOverlay(e tea.MouseMsg) tea.Cmd {
 }
 
 // click selects what is under the pointer; on the selected row it opens it.
-func (m *Model) click(x, y int, f frame, p *pane) {
+func (m *Model) click(x, y int, f layout.Frame, p *pane) {
 	switch {
-	case f.tabs.has(x, y):
+	case f.Tabs.Has(x, y):
 		m.clickTab(x)
-	case f.detail.has(x, y) && p.doc != nil:
+	case f.Detail.Has(x, y) && p.doc != nil:
 		p.inside = true
-		if i := p.docList.At(docSource{d: p.doc}, y-f.detail.y); i >= 0 {
+		if i := p.docList.At(docSource{d: p.doc}, y-f.Detail.Y); i >= 0 {
 			p.docList.Set(docSource{d: p.doc}, i)
 		}
 		p.moved(&m.sc)
-	case f.list.has(x, y):
+	case f.List.Has(x, y):
 		src := paneRows{p}
-		i := p.list.At(src, y-f.list.y)
+		i := p.list.At(src, y-f.List.Y)
 		if i < 0 || !src.Selectable(i) {
 			return
 		}

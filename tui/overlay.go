@@ -1,11 +1,12 @@
 package tui
 
 import (
-	tea "github.com/charmbracelet/bubbletea"
-
 	"tcdbg/tui/keys"
+	"tcdbg/tui/layout"
 	"tcdbg/tui/list"
 	"tcdbg/tui/theme"
+
+	tea "github.com/charmbracelet/bubbletea"
 )
 
 // This file is what lies over a screen: the help, the palette, a fix, a question.
@@ -35,7 +36,8 @@ type item struct {
 	run  func() tea.Cmd // what enter does, nil: nothing
 }
 
-func (o *sheet) lines() *sheet              { return o }
+func (o *sheet) lines() *sheet { return o }
+
 func (o *sheet) key(string) (tea.Cmd, bool) { return nil, false }
 
 // add appends a line.
@@ -65,7 +67,7 @@ func (m *Model) overlayKey(k tea.KeyMsg) tea.Cmd {
 	}
 	a, _ := keys.Find(k.String(), m.at)
 	l := &over.lines().list
-	height := m.arrange().overlay().h - 2
+	height := m.arrange().Body().H - 2
 	switch a {
 	case keys.Up:
 		l.Scroll(over, -1, height)
@@ -81,14 +83,14 @@ func (m *Model) overlayKey(k tea.KeyMsg) tea.Cmd {
 	return nil
 }
 
-func (m *Model) drawOverlay(f frame, put func(rect, ...theme.Line)) {
-	r := f.overlay()
+func (m *Model) drawOverlay(f layout.Frame, put func(layout.Rect, ...theme.Line)) {
+	r := f.Body()
 	over, o := m.sc.over, m.sc.over.lines()
 	head := []theme.Line{theme.L(theme.Bold, " "+o.title), nil}
 	put(r, head...)
-	r.y, r.h = r.y+2, r.h-2
-	if r.h > 0 {
-		put(r, o.list.Lines(over, r.w, r.h, uint64(len(o.items))+m.sc.selGen)...)
+	r.Y, r.H = r.Y+2, r.H-2
+	if r.H > 0 {
+		put(r, o.list.Lines(over, r.W, r.H, uint64(len(o.items))+m.sc.selGen)...)
 	}
-	put(f.bottom, rule(m.sc.w, "", position("line", &o.list, over, r.h)))
+	put(f.Bottom, rule(m.sc.w, "", position("line", &o.list, over, r.H)))
 }

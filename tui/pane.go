@@ -6,12 +6,13 @@ import (
 	"slices"
 	"sort"
 
-	tea "github.com/charmbracelet/bubbletea"
-
 	"tcdbg/explain"
 	"tcdbg/tui/keys"
+	"tcdbg/tui/layout"
 	"tcdbg/tui/list"
 	"tcdbg/tui/theme"
+
+	tea "github.com/charmbracelet/bubbletea"
 )
 
 // This file is the pane: the rows, cursors and document of one screen, whatever it
@@ -99,14 +100,21 @@ func (v view) visible(rows rowsOf) []int32 {
 
 // The defaults of a screen.
 
-func (p *pane) state() *pane                            { return p }
-func (p *pane) rows(*input) []row                       { return nil }
-func (p *pane) lead(*scene, int) []theme.Line           { return nil }
-func (p *pane) detail(*scene, row, int) *doc            { return nil }
-func (p *pane) count(*explain.Report) int               { return 0 }
+func (p *pane) state() *pane { return p }
+
+func (p *pane) rows(*input) []row { return nil }
+
+func (p *pane) lead(*scene, int) []theme.Line { return nil }
+
+func (p *pane) detail(*scene, row, int) *doc { return nil }
+
+func (p *pane) count(*explain.Report) int { return 0 }
+
 func (p *pane) act(*scene, keys.Action) (tea.Cmd, bool) { return nil, false }
-func (p *pane) hidden(*scene, int) bool                 { return false }
-func (p *pane) absent(*explain.Report) bool             { return false }
+
+func (p *pane) hidden(*scene, int) bool { return false }
+
+func (p *pane) absent(*explain.Report) bool { return false }
 
 // enter goes into the detail, where there is one.
 func (p *pane) enter(row) (keys.Screen, bool) {
@@ -147,9 +155,9 @@ func (p *pane) target() (Selection, bool) {
 }
 
 // arrange lays out the terminal for the pane's screen.
-func (p *pane) arrange(sc *scene) frame {
-	return arrange(sc.w, sc.h, ask{
-		lead: p.leadLines, detail: p.detailed && p.Len() > 0, share: p.share, rows: p.Len(), zoom: p.inside,
+func (p *pane) arrange(sc *scene) layout.Frame {
+	return layout.Arrange(sc.w, sc.h, layout.Ask{
+		Lead: p.leadLines, Detail: p.detailed && p.Len() > 0, Share: p.share, Rows: p.Len(), Zoom: p.inside,
 	})
 }
 
@@ -361,17 +369,17 @@ func (p *pane) compose(sc *scene, s screen) {
 	p.settle()
 	f := p.arrange(sc)
 	r := p.selected()
-	if r == nil || f.detail.w == 0 {
+	if r == nil || f.Detail.W == 0 {
 		p.doc, p.docKey = nil, docKey{}
 		return
 	}
-	k := docKey{r.key(), f.detail.w, p.version, p.mode, sc.texts.gen, len(p.folds)}
+	k := docKey{r.key(), f.Detail.W, p.version, p.mode, sc.texts.gen, len(p.folds)}
 	if p.docKey == k && p.doc != nil {
 		return
 	}
 	sameRow := p.docKey.row == k.row && p.docKey.mode == k.mode && (p.doc == nil || !p.doc.pending)
 	sc.texts.missed = false
-	p.doc, p.docKey = s.detail(sc, r, f.detail.w), k
+	p.doc, p.docKey = s.detail(sc, r, f.Detail.W), k
 	p.doc.pending = sc.texts.missed
 	if sameRow {
 		return
@@ -381,7 +389,7 @@ func (p *pane) compose(sc *scene, s screen) {
 	if p.doc.focus > 0 {
 		src := docSource{d: p.doc}
 		p.docList.Set(src, p.doc.focus)
-		p.docList.Scroll(src, max(0, p.doc.focus-f.detail.h/3), f.detail.h)
+		p.docList.Scroll(src, max(0, p.doc.focus-f.Detail.H/3), f.Detail.H)
 	}
 }
 
@@ -400,15 +408,15 @@ func (p *pane) drawVersion(sc *scene) uint64 {
 
 // bottomRule closes the pane: below list and document it says where in each the
 // cursor is.
-func (p *pane) bottomRule(f frame, w int) theme.Line {
-	list, detail := position("row", &p.list, paneRows{p}, f.list.h), ""
-	if f.detail.w > 0 && p.doc != nil {
-		detail = position("line", &p.docList, docSource{d: p.doc}, f.detail.h)
+func (p *pane) bottomRule(f layout.Frame, w int) theme.Line {
+	list, detail := position("row", &p.list, paneRows{p}, f.List.H), ""
+	if f.Detail.W > 0 && p.doc != nil {
+		detail = position("line", &p.docList, docSource{d: p.doc}, f.Detail.H)
 	}
 	switch {
-	case f.divider.w == 1:
-		return append(rule(f.list.w, p.filterNote(), list), rule(w-f.list.w, "", detail)...)
-	case f.detail.w > 0: // the list is above it, or not shown
+	case f.Divider.W == 1:
+		return append(rule(f.List.W, p.filterNote(), list), rule(w-f.List.W, "", detail)...)
+	case f.Detail.W > 0: // the list is above it, or not shown
 		return rule(w, p.filterNote(), detail)
 	}
 	return rule(w, p.filterNote(), list)

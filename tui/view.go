@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"tcdbg/tui/keys"
+	"tcdbg/tui/layout"
 	"tcdbg/tui/theme"
 )
 
@@ -20,22 +21,22 @@ func (m *Model) View() string {
 	}
 	lines := make([]theme.Line, m.sc.h)
 	f := m.arrange()
-	put := func(r rect, ls ...theme.Line) {
+	put := func(r layout.Rect, ls ...theme.Line) {
 		for i, l := range ls {
-			if i < r.h && r.y+i < m.sc.h {
-				lines[r.y+i] = l
+			if i < r.H && r.Y+i < m.sc.h {
+				lines[r.Y+i] = l
 			}
 		}
 	}
-	put(f.header, m.sc.header(m.sc.w))
-	put(f.tabs, m.tabs(m.sc.w))
-	put(f.rule, rule(m.sc.w, "", ""))
+	put(f.Header, m.sc.header(m.sc.w))
+	put(f.Tabs, m.tabs(m.sc.w))
+	put(f.Rule, rule(m.sc.w, "", ""))
 	if m.sc.over != nil {
 		m.drawOverlay(f, put)
 	} else {
 		m.drawBody(f, put)
 	}
-	put(f.footer, m.footer(m.sc.w))
+	put(f.Footer, m.footer(m.sc.w))
 	var b strings.Builder
 	for i, l := range lines {
 		if i > 0 {
@@ -47,38 +48,38 @@ func (m *Model) View() string {
 }
 
 // drawBody draws lead, list and detail.
-func (m *Model) drawBody(f frame, put func(rect, ...theme.Line)) {
+func (m *Model) drawBody(f layout.Frame, put func(layout.Rect, ...theme.Line)) {
 	sc, s := &m.sc, m.shown()
 	p := s.state()
-	if f.lead.h > 0 {
-		put(f.lead, s.lead(sc, sc.w)...)
+	if f.Lead.H > 0 {
+		put(f.Lead, s.lead(sc, sc.w)...)
 	}
 	if p.Len() == 0 {
-		put(f.list, emptyLines(s, sc, f.list.w)...)
-		put(f.bottom, rule(sc.w, "", ""))
+		put(f.List, emptyLines(s, sc, f.List.W)...)
+		put(f.Bottom, rule(sc.w, "", ""))
 		return
 	}
 	var left, right []theme.Line
-	if f.list.w > 0 {
-		left = p.list.Lines(source{paneRows{p}, sc}, f.list.w, f.list.h, p.drawVersion(sc))
+	if f.List.W > 0 {
+		left = p.list.Lines(source{paneRows{p}, sc}, f.List.W, f.List.H, p.drawVersion(sc))
 	}
-	if f.detail.w > 0 && p.doc != nil {
+	if f.Detail.W > 0 && p.doc != nil {
 		src := docSource{p.doc, p.xoff, p.query, p.inside}
-		right = p.docList.Lines(src, f.detail.w, f.detail.h, p.drawVersion(sc)<<1|bit(p.inside))
+		right = p.docList.Lines(src, f.Detail.W, f.Detail.H, p.drawVersion(sc)<<1|bit(p.inside))
 	}
 	switch {
-	case f.divider.w == 1:
-		put(rect{0, f.list.y, sc.w, f.list.h}, beside(left, right, f)...)
-	case f.stacked:
-		put(f.list, left...)
-		put(f.divider, rule(sc.w, "", position("row", &p.list, paneRows{p}, f.list.h)))
-		put(f.detail, right...)
-	case f.detail.w > 0:
-		put(f.detail, right...)
+	case f.Divider.W == 1:
+		put(layout.Rect{X: 0, Y: f.List.Y, W: sc.w, H: f.List.H}, beside(left, right, f)...)
+	case f.Stacked:
+		put(f.List, left...)
+		put(f.Divider, rule(sc.w, "", position("row", &p.list, paneRows{p}, f.List.H)))
+		put(f.Detail, right...)
+	case f.Detail.W > 0:
+		put(f.Detail, right...)
 	default:
-		put(f.list, left...)
+		put(f.List, left...)
 	}
-	put(f.bottom, p.bottomRule(f, sc.w))
+	put(f.Bottom, p.bottomRule(f, sc.w))
 }
 
 func bit(b bool) uint64 {
@@ -89,14 +90,14 @@ func bit(b bool) uint64 {
 }
 
 // beside joins list and detail with a rule between them.
-func beside(left, right []theme.Line, f frame) []theme.Line {
-	out := make([]theme.Line, f.list.h)
+func beside(left, right []theme.Line, f layout.Frame) []theme.Line {
+	out := make([]theme.Line, f.List.H)
 	for i := range out {
 		var l theme.Line
 		if i < len(left) {
 			l = left[i]
 		}
-		l = append(l.Fit(f.list.w), theme.Span{Text: "│ ", Style: theme.Faint})
+		l = append(l.Fit(f.List.W), theme.Span{Text: "│ ", Style: theme.Faint})
 		if i < len(right) {
 			l = append(l, right[i]...)
 		}

@@ -1,4 +1,4 @@
-package tui
+package rails
 
 import "tcdbg/explain"
 
@@ -7,8 +7,8 @@ import "tcdbg/explain"
 // maxRails bounds the width of a drawing.
 const maxRails = 24
 
-// drawRails returns the rails of every node's line.
-func drawRails(nodes []explain.GraphNode) []string {
+// Draw returns the rails of every node's line.
+func Draw(nodes []explain.GraphNode) []string {
 	uses := map[string]int{}
 	for i := range nodes {
 		for _, a := range distinct(nodes[i].Args) {
