@@ -1,11 +1,13 @@
+// Package layout is where everything goes on a terminal: one pure function from its
+// size to rectangles, so that every size can be tested without drawing anything.
+//
+// It imports nothing of ours. Open layout.go.
 package layout
-
-// This file is the layout: one pure function from the terminal's size to
-// rectangles, so that every size can be tested without drawing anything.
 
 // Rect is a place on the terminal.
 type Rect struct{ X, Y, W, H int }
 
+// Has reports whether a cell is in the rectangle.
 func (r Rect) Has(x, y int) bool {
 	return x >= r.X && x < r.X+r.W && y >= r.Y && y < r.Y+r.H
 }

@@ -1,8 +1,10 @@
+// Package rails draws a graph in characters: one line a node in order, and a rail
+// for every value from the node that makes it to the last one that uses it.
+//
+// It imports explain only. Open rails.go.
 package rails
 
 import "tcdbg/explain"
-
-// This file draws the rails.
 
 // maxRails bounds the width of a drawing.
 const maxRails = 24
