@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"tcdbg/ops"
+	"tcdbg/torch/internal/refusal"
 )
 
 // This file is what a tensor tells of its gradient; the tape is in tape.go, the pass
@@ -23,10 +24,10 @@ func (t *Tensor) RequiresGrad() bool {
 func (t *Tensor) RequiresGrad_(on ...bool) *Tensor {
 	want := len(on) == 0 || on[0]
 	if !t.IsLeaf() && !want {
-		fail("requires_grad_", "RuntimeError", "you can only change requires_grad flags of leaf variables. If you want to use a computed variable in a subgraph that doesn't require differentiation use var_no_grad = var.detach().")
+		refusal.Fail("requires_grad_", "RuntimeError", "you can only change requires_grad flags of leaf variables. If you want to use a computed variable in a subgraph that doesn't require differentiation use var_no_grad = var.detach().")
 	}
-	if want && !t.dtype.IsFloat() && !t.dtype.IsComplex() {
-		fail("requires_grad_", "RuntimeError", "only Tensors of floating point dtype can require gradients")
+	if want && !t.array.DType.IsFloat() && !t.array.DType.IsComplex() {
+		refusal.Fail("requires_grad_", "RuntimeError", "only Tensors of floating point dtype can require gradients")
 	}
 	if t.IsLeaf() {
 		t.requiresGrad = want
@@ -41,7 +42,7 @@ func (t *Tensor) Grad() *Tensor { return t.grad }
 // SetGrad replaces the accumulated gradient by one of t's shape and dtype; nil clears it.
 func (t *Tensor) SetGrad(g *Tensor) {
 	if why := t.GradRefused(g); why != "" {
-		fail("", "RuntimeError", "%s", why)
+		refusal.Fail("", "RuntimeError", "%s", why)
 	}
 	t.grad = g
 }
@@ -52,9 +53,9 @@ func (t *Tensor) GradRefused(g *Tensor) string {
 	case g == nil:
 		return ""
 	case !slices.Equal(g.Shape(), t.Shape()):
-		return fmt.Sprintf("attempting to assign a gradient of size '%s' to a tensor of size '%s'. Please ensure that the gradient and the tensor are the same size", intsText(g.Shape()), intsText(t.Shape()))
-	case g.dtype != t.dtype:
-		return fmt.Sprintf("attempting to assign a gradient with dtype '%s' to a tensor with grad_dtype '%s'. The gradient must match the tensor's grad_dtype (defaults to the tensor's dtype).", g.dtype, t.dtype)
+		return fmt.Sprintf("attempting to assign a gradient of size '%s' to a tensor of size '%s'. Please ensure that the gradient and the tensor are the same size", refusal.Ints(g.Shape()), refusal.Ints(t.Shape()))
+	case g.array.DType != t.array.DType:
+		return fmt.Sprintf("attempting to assign a gradient with dtype '%s' to a tensor with grad_dtype '%s'. The gradient must match the tensor's grad_dtype (defaults to the tensor's dtype).", g.array.DType, t.array.DType)
 	}
 	return ""
 }
@@ -71,7 +72,7 @@ func (t *Tensor) GradFn() string {
 // RetainGrad asks Backward to store the gradient of a tensor that is no leaf.
 func (t *Tensor) RetainGrad() {
 	if !t.RequiresGrad() {
-		fail("retain_grad", "RuntimeError", "can't retain_grad on Tensor that has requires_grad=False")
+		refusal.Fail("retain_grad", "RuntimeError", "can't retain_grad on Tensor that has requires_grad=False")
 	}
 	fn := t.edgeFn()
 	if fn == nil || t.keepGrad {
@@ -90,7 +91,7 @@ type hook struct{ f func(*Tensor) *Tensor }
 // f returns, unless nil, takes its place. The result removes the hook.
 func (t *Tensor) RegisterHook(f func(*Tensor) *Tensor) (remove func()) {
 	if !t.RequiresGrad() {
-		fail("register_hook", "RuntimeError", "cannot register a hook on a tensor that doesn't require gradient")
+		refusal.Fail("register_hook", "RuntimeError", "cannot register a hook on a tensor that doesn't require gradient")
 	}
 	h := &hook{f}
 	if fn := t.edgeFn(); fn != nil {

@@ -94,13 +94,13 @@ func TestRefusalsOfTheTape(t *testing.T) {
 		{"integers", "only Tensors of floating point dtype can require gradients", func() { torch.NewTensor([]int{1}).RequiresGrad_() }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			refused(t, c.want, c.run)
+			Error(t, c.want, c.run)
 		})
 	}
 }
 
-// refused runs f, which must end in PyTorch's error.
-func refused(t *testing.T, want string, f func()) {
+// Error runs f, which must end in PyTorch's error.
+func Error(t *testing.T, want string, f func()) {
 	t.Helper()
 	defer func() {
 		if e, ok := recover().(*torch.Error); !ok || !strings.Contains(e.Msg, want) {
@@ -159,5 +159,5 @@ func TestRetainGraph(t *testing.T) {
 	same(t, x.Grad(), 4, 6) // Grad leaves the leaves alone
 	y.Backward()
 	same(t, x.Grad(), 8, 12)
-	refused(t, "a second time", func() { y.Backward() })
+	Error(t, "a second time", func() { y.Backward() })
 }

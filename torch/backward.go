@@ -7,6 +7,8 @@ import (
 
 	"tcdbg/ops"
 	"tcdbg/ops/sym"
+	"tcdbg/torch/internal/refusal"
+	"tcdbg/torch/internal/strided"
 )
 
 // This file runs the tape backward.
@@ -14,10 +16,14 @@ import (
 // nodeHeap orders nodes from the latest call to the earliest.
 type nodeHeap []*gradFn
 
-func (h nodeHeap) Len() int           { return len(h) }
+func (h nodeHeap) Len() int { return len(h) }
+
 func (h nodeHeap) Less(i, j int) bool { return h[i].seq > h[j].seq }
-func (h nodeHeap) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
-func (h *nodeHeap) Push(x any)        { *h = append(*h, x.(*gradFn)) }
+
+func (h nodeHeap) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
+
+func (h *nodeHeap) Push(x any) { *h = append(*h, x.(*gradFn)) }
+
 func (h *nodeHeap) Pop() any {
 	old := *h
 	n := old[len(old)-1]
@@ -51,7 +57,7 @@ func (t *Tensor) Backward(opts ...Option) {
 		case "inputs":
 			inputs = wantedInputs(o)
 		default:
-			fail("backward", "TypeError", "backward() got an unexpected keyword argument '%s'", o.Name)
+			refusal.Fail("backward", "TypeError", "backward() got an unexpected keyword argument '%s'", o.Name)
 		}
 	}
 	p.accumulate([]*Tensor{t}, []*Tensor{seed}, inputs)
@@ -67,12 +73,12 @@ func Backward(tensors []*Tensor, opts ...Option) {
 		switch o.Name {
 		case "grad_tensors":
 			if seeds = o.Value.([]*Tensor); len(seeds) != len(tensors) {
-				fail("backward", "RuntimeError", "got %d tensors and %d gradients", len(tensors), len(seeds))
+				refusal.Fail("backward", "RuntimeError", "got %d tensors and %d gradients", len(tensors), len(seeds))
 			}
 		case "inputs":
 			inputs = wantedInputs(o)
 		default:
-			fail("backward", "TypeError", "backward() got an unexpected keyword argument '%s'", o.Name)
+			refusal.Fail("backward", "TypeError", "backward() got an unexpected keyword argument '%s'", o.Name)
 		}
 	}
 	p.accumulate(tensors, seeds, inputs)
@@ -100,7 +106,7 @@ func (p *pass) options(opts []Option) (rest []Option) {
 func wantedInputs(o Option) []*Tensor {
 	inputs := o.Value.([]*Tensor)
 	if len(inputs) == 0 {
-		fail("backward", "RuntimeError", "`inputs` argument to `backward()` cannot be empty.")
+		refusal.Fail("backward", "RuntimeError", "`inputs` argument to `backward()` cannot be empty.")
 	}
 	return inputs
 }
@@ -110,7 +116,7 @@ func wantedInputs(o Option) []*Tensor {
 func (p *pass) accumulate(tensors, seeds, inputs []*Tensor) {
 	for i, t := range tensors {
 		if !t.RequiresGrad() {
-			fail("backward", "RuntimeError", "element %d of tensors does not require grad and does not have a grad_fn", i)
+			refusal.Fail("backward", "RuntimeError", "element %d of tensors does not require grad and does not have a grad_fn", i)
 		}
 	}
 	for _, in := range inputs {
@@ -150,19 +156,19 @@ func (p *pass) from(tensors, seeds []*Tensor) {
 // seedOf is the gradient with which a pass starts.
 func seedOf(t, seed *Tensor) *Tensor {
 	if seed != nil {
-		if !slices.Equal(seed.shape, t.shape) {
-			fail("backward", "RuntimeError", "Mismatch in shape: grad_output[0] has a shape of torch.Size(%s) and output[0] has a shape of torch.Size(%s).", intsText(seed.shape), intsText(t.shape))
+		if !slices.Equal(seed.array.Shape, t.array.Shape) {
+			refusal.Fail("backward", "RuntimeError", "Mismatch in shape: grad_output[0] has a shape of torch.Size(%s) and output[0] has a shape of torch.Size(%s).", refusal.Ints(seed.array.Shape), refusal.Ints(t.array.Shape))
 		}
-		if seed.dtype.IsComplex() != t.dtype.IsComplex() {
-			fail("backward", "RuntimeError", "For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in dtype: grad_output[0] has a dtype of %s and output[0] has a dtype of %s.", seed.dtype, t.dtype)
+		if seed.array.DType.IsComplex() != t.array.DType.IsComplex() {
+			refusal.Fail("backward", "RuntimeError", "For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in dtype: grad_output[0] has a dtype of %s and output[0] has a dtype of %s.", seed.array.DType, t.array.DType)
 		}
 		return seed
 	}
-	if t.dtype.IsComplex() {
-		fail("backward", "RuntimeError", "grad can be implicitly created only for real scalar outputs but got %s", t.dtype)
+	if t.array.DType.IsComplex() {
+		refusal.Fail("backward", "RuntimeError", "grad can be implicitly created only for real scalar outputs but got %s", t.array.DType)
 	}
 	if t.Numel() != 1 {
-		fail("backward", "RuntimeError", "grad can be implicitly created only for scalar outputs")
+		refusal.Fail("backward", "RuntimeError", "grad can be implicitly created only for scalar outputs")
 	}
 	return eager{}.Emit(ops.OnesLike, t).(*Tensor)
 }
@@ -180,19 +186,19 @@ func Grad(outputs, inputs []*Tensor, opts ...Option) []*Tensor {
 		switch o.Name {
 		case "grad_outputs":
 			if seeds = o.Value.([]*Tensor); len(seeds) != len(outputs) {
-				fail("grad", "RuntimeError", "got %d tensors and %d gradients", len(outputs), len(seeds))
+				refusal.Fail("grad", "RuntimeError", "got %d tensors and %d gradients", len(outputs), len(seeds))
 			}
 		case "allow_unused":
 			allowUnused = o.Value.(bool)
 		case "materialize_grads":
 			zeros = o.Value.(bool)
 		default:
-			fail("grad", "TypeError", "grad() got an unexpected keyword argument '%s'", o.Name)
+			refusal.Fail("grad", "TypeError", "grad() got an unexpected keyword argument '%s'", o.Name)
 		}
 	}
 	for _, in := range inputs {
 		if !in.RequiresGrad() {
-			fail("grad", "RuntimeError", "One of the differentiated Tensors does not require grad")
+			refusal.Fail("grad", "RuntimeError", "One of the differentiated Tensors does not require grad")
 		}
 	}
 	p.restrict(inputs, outputs)
@@ -206,7 +212,7 @@ func Grad(outputs, inputs []*Tensor, opts ...Option) []*Tensor {
 		case zeros:
 			grads[i] = eager{}.Emit(ops.ZerosLike, in).(*Tensor)
 		case !allowUnused:
-			fail("grad", "RuntimeError", "One of the differentiated Tensors appears to not have been used in the graph. Set allow_unused=True if this is the desired behavior.")
+			refusal.Fail("grad", "RuntimeError", "One of the differentiated Tensors appears to not have been used in the graph. Set allow_unused=True if this is the desired behavior.")
 		}
 	}
 	return grads
@@ -307,8 +313,8 @@ func (p *pass) addTo(t, g *Tensor) {
 
 // ownGrad is a gradient that no one else sees, in the layout of its tensor.
 func ownGrad(t, g *Tensor) *Tensor {
-	out := fromMeta(&ops.TensorMeta{DType: t.dtype, Device: t.device, Shape: sym.Consts(t.shape), Stride: ops.LikeStrides(t.TensorMeta())})
-	copyInto(out, g)
+	out := fromMeta(&ops.TensorMeta{DType: t.array.DType, Device: t.array.Device, Shape: sym.Consts(t.array.Shape), Stride: ops.LikeStrides(t.TensorMeta())})
+	strided.Copy(&out.array, &g.array)
 	return out
 }
 

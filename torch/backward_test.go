@@ -35,7 +35,7 @@ func TestSecondPass(t *testing.T) {
 			y := c.f(x)
 			y.Backward()
 			if c.again == 0 {
-				refused(t, secondTime, func() { y.Backward() })
+				Error(t, secondTime, func() { y.Backward() })
 				return
 			}
 			y.Backward()
@@ -48,7 +48,7 @@ func TestSecondPass(t *testing.T) {
 
 func TestGradWantsASeedForEachOutput(t *testing.T) {
 	x := leaf([]float64{1, 2})
-	refused(t, "got 2 tensors and 1 gradients", func() {
+	Error(t, "got 2 tensors and 1 gradients", func() {
 		torch.Grad([]*torch.Tensor{x.Sum(), x.Mean()}, []*torch.Tensor{x}, kw.GradOutputs([]*torch.Tensor{torch.NewTensor(1.0)}))
 	})
 }

@@ -51,14 +51,14 @@ func noteBirth(row *ops.Op, args []ops.Arg, outs []Value, tape bool) {
 
 // inPlaceRefusal is what eager mode says to an operator in place that writes to t
 // and wants gradients; empty where it may.
-func (t *Tensor) inPlaceRefusal() string {
+func inPlaceRefusal(t *Tensor) string {
 	if t.requiresGrad && t.fn == nil {
 		return "a leaf Variable that requires grad is being used in an in-place operation."
 	}
 	if r := t.base; r != nil && r.requiresGrad && r.fn == nil && t.born == bornPlain {
 		return "a view of a leaf Variable that requires grad is being used in an in-place operation."
 	}
-	return t.viewRefusal("is being modified inplace")
+	return viewRefusal(t, "is being modified inplace")
 }
 
 // ViewRefused reports whether t is a view that, for how it came to be, no operator in
@@ -66,7 +66,7 @@ func (t *Tensor) inPlaceRefusal() string {
 func (t *Tensor) ViewRefused() bool { return t.base != nil && t.born != bornPlain }
 
 // viewRefusal is why a view cannot follow a change of its memory; empty where it can.
-func (t *Tensor) viewRefusal(change string) string {
+func viewRefusal(t *Tensor, change string) string {
 	if !t.ViewRefused() {
 		return ""
 	}
@@ -75,9 +75,9 @@ func (t *Tensor) viewRefusal(change string) string {
 	case t.fn == nil:
 		sb.WriteString("A view was created in no_grad mode and " + change + " with grad mode enabled.")
 	case t.born == bornUntaped:
-		sb.WriteString(t.fnOutput() + " is a view of a view which was created in no_grad mode and " + change + " with grad mode enabled.")
+		sb.WriteString(fnOutput(t) + " is a view of a view which was created in no_grad mode and " + change + " with grad mode enabled.")
 	default:
-		sb.WriteString(t.fnOutput() + " is a view and " + change + ".")
+		sb.WriteString(fnOutput(t) + " is a view and " + change + ".")
 	}
 	if t.born == bornSeveral {
 		sb.WriteString(" This view is the output of a function that returns multiple views. Such functions do not allow the output views to be modified inplace. You should replace the inplace operation by an out-of-place one.")
@@ -88,6 +88,6 @@ func (t *Tensor) viewRefusal(change string) string {
 }
 
 // fnOutput names t as a result of the operator that computed it.
-func (t *Tensor) fnOutput() string {
+func fnOutput(t *Tensor) string {
 	return "Output " + strconv.Itoa(t.outIndex) + " of " + strings.TrimSuffix(t.fn.name, "Backward0")
 }

@@ -1,13 +1,15 @@
 package torch
 
 import (
-	"errors"
 	"runtime"
 	"slices"
 
 	"tcdbg/ops"
 	"tcdbg/ops/sym"
+	"tcdbg/torch/internal/kernels"
 	"tcdbg/torch/internal/memory"
+	"tcdbg/torch/internal/refusal"
+	"tcdbg/torch/internal/strided"
 )
 
 // This file runs operators: the rule of the table gives shape and dtype, a
@@ -24,7 +26,7 @@ func Call(op ops.ID, args []ops.Arg) []Value {
 func Op(name string, args ...any) []Value {
 	row, ok := ops.Lookup(name)
 	if !ok {
-		fail(name, "AttributeError", "no operator named '%s'", name)
+		refusal.Fail(name, "AttributeError", "no operator named '%s'", name)
 	}
 	pos, kw := splitOptions(args)
 	return callBound(ops.OverInput(row, bind(row, pos, kw)))
@@ -38,11 +40,11 @@ func callBound(row *ops.Op, args []ops.Arg) []Value { return call(row, args, Gra
 func call(row *ops.Op, args []ops.Arg, tape bool) []Value {
 	checkReal(row, args)
 	if err := ops.CheckComplex(row, args); err != nil {
-		raise(row, err)
+		refusal.Raise(row, err)
 	}
 	if severalDevices(args) {
 		if err := ops.CheckDevices(row, args); err != nil {
-			raise(row, err)
+			refusal.Raise(row, err)
 		}
 	}
 	if row.Tags.Has(ops.TagInPlace) {
@@ -61,12 +63,12 @@ func severalDevices(args []ops.Arg) bool {
 	for _, a := range args {
 		switch a := a.(type) {
 		case *Tensor:
-			if a != nil && a.device != ops.CPU {
+			if a != nil && a.array.Device != ops.CPU {
 				return true
 			}
 		case []ops.Value:
 			for _, v := range a {
-				if t, ok := v.(*Tensor); ok && t != nil && t.device != ops.CPU {
+				if t, ok := v.(*Tensor); ok && t != nil && t.array.Device != ops.CPU {
 					return true
 				}
 			}
@@ -78,7 +80,7 @@ func severalDevices(args []ops.Arg) bool {
 // compose computes the results, on the tape where that is wanted.
 func compose(c *ops.Call, tape bool) []Value {
 	if composite(c.Op, tape) || c.Op.Decompose != nil && ops.Mutated(c.Op, c.Args) != nil {
-		checkRule(c)
+		refusal.CheckRule(c)
 		return decompose(c, tape)
 	}
 	outs := forward(c)
@@ -99,30 +101,20 @@ func composite(row *ops.Op, tape bool) bool {
 	if row.Backward != nil || row.Tags.Has(ops.TagNoGrad) {
 		return false
 	}
-	return tape || kernels()[row.ID] == nil
-}
-
-// checkRule runs the rule for its refusals alone.
-func checkRule(c *ops.Call) {
-	_, err := c.Op.Meta(c)
-	var unknown *ops.DataDependentError
-	if err != nil && !errors.As(err, &unknown) {
-		raise(c.Op, err)
-	}
+	return tape || kernels.Fixed()[row.ID] == nil
 }
 
 // forward computes the results without tape.
 func forward(c *ops.Call) []Value {
-	if k := dynamicKernels()[c.Op.ID]; k != nil {
-		e := memory.Begin()
-		defer memory.End(e)
-		outs := k(&kernelCall{Call: c})
-		runtime.KeepAlive(c)
-		return outs
+	if c.Op.ID == ops.OneHot {
+		return oneHot(c)
+	}
+	if k := kernels.Dynamic()[c.Op.ID]; k != nil {
+		return tensorsOf(computeDynamic(k, &kernels.Call{Call: c}))
 	}
 	res, err := c.Op.Meta(c)
 	if err != nil {
-		raise(c.Op, err)
+		refusal.Raise(c.Op, err)
 	}
 	if c.Op.Tags.Has(ops.TagView) {
 		return viewsOf(c, res)
@@ -130,10 +122,10 @@ func forward(c *ops.Call) []Value {
 	if onMeta(res) {
 		return allocate(res)
 	}
-	k := kernels()[c.Op.ID]
+	k := kernels.Fixed()[c.Op.ID]
 	if k == nil {
 		if c.Op.Decompose == nil {
-			fail(c.Op.Name, "NotImplementedError", "operator '%s' has no eager kernel", c.Op.FullName())
+			refusal.Fail(c.Op.Name, "NotImplementedError", "operator '%s' has no eager kernel", c.Op.FullName())
 		}
 		outs := decompose(c, false)
 		if c.Op.Tags.Has(ops.TagPointwise) {
@@ -142,9 +134,9 @@ func forward(c *ops.Call) []Value {
 		return outs
 	}
 	outs := allocate(res)
-	kc := &kernelCall{Call: c, outs: make([]*Tensor, len(outs)), dtype: res[0].(*ops.TensorMeta).DType}
-	for i, o := range outs {
-		kc.outs[i] = o.(*Tensor)
+	kc := kernels.NewCall(c, res[0].(*ops.TensorMeta).DType)
+	for _, o := range outs {
+		kc.AddOut(&o.(*Tensor).array)
 	}
 	compute(k, kc)
 	return outs
@@ -154,11 +146,11 @@ func forward(c *ops.Call) []Value {
 // rule says: its parts may order the dimensions otherwise.
 func relay(outs []Value, res []ops.Result) {
 	got, want := outs[0].(*Tensor), res[0].(*ops.TensorMeta)
-	if slices.Equal(got.stride, plain(want.Stride)) || got.Numel() < 2 {
+	if slices.Equal(got.array.Stride, strided.Plain(want.Stride)) || got.Numel() < 2 {
 		return
 	}
 	t := fromMeta(want)
-	copyInto(t, got)
+	strided.Copy(&t.array, &got.array)
 	outs[0] = t
 }
 
@@ -192,31 +184,19 @@ func allocate(res []ops.Result) []Value {
 
 // fromMeta allocates a tensor as m describes it.
 func fromMeta(m *ops.TensorMeta) *Tensor {
-	t := &Tensor{dtype: m.DType, device: m.Device, shape: plain(m.Shape), stride: plain(m.Stride), requiresGrad: m.RequiresGrad}
+	t := &Tensor{array: strided.Array{DType: m.DType, Device: m.Device, Shape: strided.Plain(m.Shape), Stride: strided.Plain(m.Stride)}, requiresGrad: m.RequiresGrad}
 	t.meta.Store(m)
 	if m.Device == ops.Meta {
-		t.storage = &Storage{}
+		t.array.Storage = &Storage{}
 		return t
 	}
-	t.storage = NewStorage(product(t.shape) * m.DType.Size())
+	t.array.Storage = NewStorage(strided.Product(t.array.Shape) * m.DType.Size())
 	return t
-}
-
-func plain(s []sym.Int) []int {
-	out := make([]int, len(s))
-	for i, x := range s {
-		v, ok := x.IsConst()
-		if !ok {
-			v = x.Hint()
-		}
-		out[i] = int(v)
-	}
-	return out
 }
 
 // newTensor allocates a contiguous tensor.
 func newTensor(d DType, shape []int) *Tensor {
-	return FromStorage(NewStorage(product(shape)*d.Size()), d, shape, contiguousStrides(shape), 0)
+	return FromStorage(NewStorage(strided.Product(shape)*d.Size()), d, shape, strided.ContiguousStrides(shape), 0)
 }
 
 // viewsOf makes tensors over the storage of the first argument.
@@ -225,15 +205,15 @@ func viewsOf(c *ops.Call, res []ops.Result) []Value {
 	outs := make([]Value, len(res))
 	for i, r := range res {
 		m := r.(*ops.TensorMeta)
-		if c.Op.ID == ops.AsStrided && base.device != ops.Meta {
-			if err := ops.CheckWithin(m.Shape, m.Stride, m.Offset, sym.C(m.DType.Size()), sym.C(base.storage.Size())); err != nil {
-				raise(c.Op, err)
+		if c.Op.ID == ops.AsStrided && base.array.Device != ops.Meta {
+			if err := ops.CheckWithin(m.Shape, m.Stride, m.Offset, sym.C(m.DType.Size()), sym.C(base.array.Storage.Size())); err != nil {
+				refusal.Raise(c.Op, err)
 			}
 		}
-		v := FromStorage(base.storage, m.DType, plain(m.Shape), plain(m.Stride), int(m.Offset.Hint()))
-		v.device = base.device
+		v := FromStorage(base.array.Storage, m.DType, strided.Plain(m.Shape), strided.Plain(m.Stride), int(m.Offset.Hint()))
+		v.array.Device = base.array.Device
 		if c.Op.ID != ops.Detach {
-			v.base, v.seen = base.root(), base.storage.Version()
+			v.base, v.seen = root(base), base.array.Storage.Version()
 		}
 		outs[i] = v
 	}
@@ -241,7 +221,7 @@ func viewsOf(c *ops.Call, res []ops.Result) []Value {
 }
 
 // root is the tensor whose memory t looks at.
-func (t *Tensor) root() *Tensor {
+func root(t *Tensor) *Tensor {
 	if t.base != nil {
 		return t.base
 	}
@@ -252,13 +232,13 @@ func (t *Tensor) root() *Tensor {
 func callInPlace(row *ops.Op, args []ops.Arg, tape bool) *Tensor {
 	self := args[0].(*Tensor)
 	f := ops.Get(ops.Functional(row.ID))
-	checkRule(&ops.Call{Op: row, Args: args})
+	refusal.CheckRule(&ops.Call{Op: row, Args: args})
 	if f.Tags.Has(ops.TagView) {
 		return reshapeInPlace(f, self, args, tape)
 	}
 	args = ops.PureArgs(row, args)
 	checkOverlap(f, args, self)
-	tape = tape && wantsGrad(row, args) && (self.dtype.IsFloat() || self.dtype.IsComplex())
+	tape = tape && wantsGrad(row, args) && (self.array.DType.IsFloat() || self.array.DType.IsComplex())
 	if tape {
 		checkInPlaceGrad(self)
 	}
@@ -297,48 +277,29 @@ func withOld(f *ops.Op, args []ops.Arg, self *Tensor) []ops.Arg {
 
 // writeInPlace stores the result of a functional call in self.
 func writeInPlace(c *ops.Call, self *Tensor) {
-	if self.device == ops.Meta {
+	if self.array.Device == ops.Meta {
 		return
 	}
 	direct := c.Op.Tags.Has(ops.TagPointwise) || c.Op.Tags.Has(ops.TagRandom) // whose numbers depend on the layout
-	if k := kernels()[c.Op.ID]; k != nil && direct && !overlaps(c.Args, self) {
-		compute(k, &kernelCall{Call: c, outs: []*Tensor{self}, dtype: resultDType(c)})
+	if k := kernels.Fixed()[c.Op.ID]; k != nil && direct && !overlaps(c.Args, self) {
+		kc := kernels.NewCall(c, refusal.ResultDType(c))
+		kc.AddOut(&self.array)
+		compute(k, kc)
 	} else {
-		copyInto(self, forward(c)[0].(*Tensor))
+		strided.Copy(&self.array, &forward(c)[0].(*Tensor).array)
 	}
-	self.storage.Bump()
-}
-
-// resultDType is the type of the first result by the rule.
-func resultDType(c *ops.Call) DType {
-	res, err := c.Op.Meta(c)
-	if err != nil {
-		raise(c.Op, err)
-	}
-	return res[0].(*ops.TensorMeta).DType
+	self.array.Storage.Bump()
 }
 
 // overlaps reports whether a tensor argument shares memory with self in
 // another layout, so that writing self would change what is still to be read.
 func overlaps(args []ops.Arg, self *Tensor) bool {
 	for _, a := range args {
-		if t, ok := a.(*Tensor); ok && t != nil && t.storage == self.storage && !sameLayout(t, self) {
+		if t, ok := a.(*Tensor); ok && t != nil && t.array.Storage == self.array.Storage && !strided.SameLayout(&t.array, &self.array) {
 			return true
 		}
 	}
 	return false
-}
-
-func sameLayout(a, b *Tensor) bool {
-	if a.offset != b.offset || len(a.shape) != len(b.shape) {
-		return false
-	}
-	for i := range a.shape {
-		if a.shape[i] != b.shape[i] || a.stride[i] != b.stride[i] {
-			return false
-		}
-	}
-	return true
 }
 
 // storeComposite runs a composite operator on the tape and copies the result
@@ -354,13 +315,17 @@ func storeComposite(f *ops.Op, args []ops.Arg, self *Tensor) *Tensor {
 func CallInto(op ops.ID, args []ops.Arg, outs []*Tensor) {
 	row := ops.Get(op)
 	c := &ops.Call{Op: row, Args: args}
-	checkRule(c)
-	if k := kernels()[op]; k != nil && !row.Tags.Has(ops.TagView) && !row.Tags.Has(ops.TagInPlace) {
-		compute(k, &kernelCall{Call: c, outs: outs, dtype: resultDType(c)})
+	refusal.CheckRule(c)
+	if k := kernels.Fixed()[op]; k != nil && !row.Tags.Has(ops.TagView) && !row.Tags.Has(ops.TagInPlace) {
+		kc := kernels.NewCall(c, refusal.ResultDType(c))
+		for _, o := range outs {
+			kc.AddOut(&o.array)
+		}
+		compute(k, kc)
 		return
 	}
 	for i, v := range call(row, args, false) {
-		copyInto(outs[i], v.(*Tensor))
+		strided.Copy(&outs[i].array, &v.(*Tensor).array)
 	}
 }
 
@@ -370,12 +335,12 @@ func checkReal(row *ops.Op, args []ops.Arg) {
 		switch a := a.(type) {
 		case *Tensor:
 			if a != nil && a.fake != nil {
-				fail(row.Name, "RuntimeError", "operator '%s' was called on a tensor that stands for a traced value", row.Name)
+				refusal.Fail(row.Name, "RuntimeError", "operator '%s' was called on a tensor that stands for a traced value", row.Name)
 			}
 		case []ops.Value:
 			for _, v := range a {
 				if t, ok := v.(*Tensor); ok && t != nil && t.fake != nil {
-					fail(row.Name, "RuntimeError", "operator '%s' was called on a tensor that stands for a traced value", row.Name)
+					refusal.Fail(row.Name, "RuntimeError", "operator '%s' was called on a tensor that stands for a traced value", row.Name)
 				}
 			}
 		}
@@ -398,7 +363,7 @@ func (e eager) EmitN(op ops.ID, args ...ops.Arg) []ops.Value {
 	}
 	bound, err := ops.Bind(row, args, nil)
 	if err != nil {
-		raise(row, err)
+		refusal.Raise(row, err)
 	}
 	outs := call(row, bound, e.tape)
 	vals := make([]ops.Value, len(outs))
@@ -418,7 +383,7 @@ func bind(row *ops.Op, pos []ops.Arg, kw map[string]ops.Arg) []ops.Arg {
 	}
 	bound, err := ops.Bind(row, pos, kw)
 	if err != nil {
-		raise(row, err)
+		refusal.Raise(row, err)
 	}
 	return bound
 }
@@ -510,7 +475,7 @@ func mixed(op ops.ID, args []any) ([]int, []Option) {
 		case Option:
 			opts = append(opts, x)
 		default:
-			fail(ops.Get(op).Name, "TypeError", "%s(): sizes must be ints, not %T", ops.Get(op).Name, a)
+			refusal.Fail(ops.Get(op).Name, "TypeError", "%s(): sizes must be ints, not %T", ops.Get(op).Name, a)
 		}
 	}
 	if size == nil {
@@ -562,15 +527,64 @@ func FunctionalList(name string, opts []Option, args ...any) []*Tensor {
 func functional(name string, opts []Option, args []any) []Value {
 	row, ok := ops.Lookup(name)
 	if !ok {
-		fail(name, "AttributeError", "no operator named '%s'", name)
+		refusal.Fail(name, "AttributeError", "no operator named '%s'", name)
 	}
 	return invoke(row.ID, opts, args...)
 }
 
 // compute runs a kernel: what it reads and writes stays where it is until then.
-func compute(k kernel, c *kernelCall) {
+func compute(k kernels.Kernel, c *kernels.Call) {
 	e := memory.Begin()
 	defer memory.End(e)
 	k(c)
 	runtime.KeepAlive(c)
+	if c.Declined {
+		for i, v := range decompose(c.Call, false) {
+			strided.Copy(c.Outs[i], &v.(*Tensor).array)
+		}
+	}
+}
+
+// computeDynamic is compute of a kernel that makes its results.
+func computeDynamic(k kernels.DynamicKernel, c *kernels.Call) []any {
+	e := memory.Begin()
+	defer memory.End(e)
+	outs := k(c)
+	runtime.KeepAlive(c)
+	return outs
+}
+
+// tensorsOf makes tensors of the arrays among the results of a kernel.
+func tensorsOf(outs []any) []Value {
+	for i, o := range outs {
+		if a, ok := o.(*strided.Array); ok {
+			outs[i] = &Tensor{array: *a}
+		}
+	}
+	return outs
+}
+
+// oneHot is one_hot as its decomposition, for which it counts the classes where none are given.
+func oneHot(c *ops.Call) []Value {
+	x, n := c.Args[0].(*Tensor), int(c.Int(1).Hint())
+	ids := []int64{}
+	if x.array.DType == ops.Int64 {
+		ids = x.Int64s()
+	}
+	if n == -1 && len(ids) == 0 {
+		refusal.Fail("one_hot", "RuntimeError", "Can not infer total number of classes from empty tensor.")
+	}
+	if n == -1 {
+		n = 0
+		for _, i := range ids {
+			n = max(n, int(i)+1)
+		}
+		n = max(n, 1) // of negative classes alone, which are refused
+	}
+	return decompose(&ops.Call{Op: c.Op, Args: []ops.Arg{x, ops.Arg(kernels.ToMeta([]int{n})[0])}}, false)
+}
+
+// HasKernel reports whether an operator has an eager kernel of its own.
+func HasKernel(id ops.ID) bool {
+	return kernels.Fixed()[id] != nil || kernels.Dynamic()[id] != nil || id == ops.OneHot
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"tcdbg/torch/compiler/modes"
+	"tcdbg/torch/internal/refusal"
 )
 
 // Option is a keyword argument of an operator, a module or Compile; package kw
@@ -120,7 +121,7 @@ func Explain(f any) func(args ...any) *ExplainOutput {
 
 // checkCompile panics for arguments that Compile refuses in both worlds.
 func checkCompile(f any, opts []Option) {
-	refuse := func(format string, args ...any) { fail("torch.Compile", "RuntimeError", format, args...) }
+	refuse := func(format string, args ...any) { refusal.Fail("torch.Compile", "RuntimeError", format, args...) }
 	v := reflect.ValueOf(f)
 	switch {
 	case !v.IsValid() || (v.Kind() == reflect.Func || v.Kind() == reflect.Pointer) && v.IsNil():

@@ -8,6 +8,7 @@ import (
 
 	"tcdbg/ops"
 	"tcdbg/torch/internal/simd"
+	"tcdbg/torch/internal/strided"
 )
 
 // This file tests the conversions of formats of 16 bits, by vectors and one by one.
@@ -45,7 +46,7 @@ func testHalfRuns(t *testing.T, d DType, widened func(uint16) uint32, nearest fu
 		halves[i] = uint16(i)
 	}
 	for _, step := range []int{1, 2} { // numbers apart in float32
-		copier(ops.Float32, d)(unsafe.Pointer(&wide[0]), unsafe.Pointer(&halves[0]), 4*step, 2, all)
+		strided.Copier(ops.Float32, d)(unsafe.Pointer(&wide[0]), unsafe.Pointer(&halves[0]), 4*step, 2, all)
 		for i := range halves {
 			want := widened(uint16(i))
 			if got := math.Float32bits(wide[i*step]); got != want && !(wide[i*step] != wide[i*step] && math.Float32frombits(want) != math.Float32frombits(want)) {
@@ -57,7 +58,7 @@ func testHalfRuns(t *testing.T, d DType, widened func(uint16) uint32, nearest fu
 				wide[i*step] = math.Float32frombits(uint32(i)<<16 | low)
 			}
 			got := make([]uint16, all)
-			copier(d, ops.Float32)(unsafe.Pointer(&got[0]), unsafe.Pointer(&wide[0]), 2, 4*step, all)
+			strided.Copier(d, ops.Float32)(unsafe.Pointer(&got[0]), unsafe.Pointer(&wide[0]), 2, 4*step, all)
 			for i, h := range got {
 				if want := nearest(wide[i*step]); h != want && !(d == ops.Float16 && wide[i*step] != wide[i*step] && isNaNHalf(d, h)) {
 					t.Fatalf("%v becomes %#04x, want %#04x", wide[i*step], h, want)
@@ -82,14 +83,14 @@ func TestHalfRunsOfAllLengths(t *testing.T) {
 				for i := range wide {
 					wide[i] = float32(i) / 3
 				}
-				copier(d, ops.Float32)(unsafe.Pointer(&halves[0]), unsafe.Pointer(&wide[0]), 2, 4, n)
+				strided.Copier(d, ops.Float32)(unsafe.Pointer(&halves[0]), unsafe.Pointer(&wide[0]), 2, 4, n)
 				for i, v := range wide[:n] {
-					if want := roundTo(d, v); halfValue(d, halves[i]) != want {
+					if want := strided.RoundTo(d, v); halfValue(d, halves[i]) != want {
 						t.Fatalf("%s: number %d of %d is %v, want %v", d, i, n, halfValue(d, halves[i]), want)
 					}
 				}
 				back := slices.Repeat([]float32{-1}, n+1)
-				copier(ops.Float32, d)(unsafe.Pointer(&back[0]), unsafe.Pointer(&halves[0]), 4, 2, n)
+				strided.Copier(ops.Float32, d)(unsafe.Pointer(&back[0]), unsafe.Pointer(&halves[0]), 4, 2, n)
 				for i, v := range back[:n] {
 					if v != halfValue(d, halves[i]) {
 						t.Fatalf("%s: number %d of %d comes back as %v", d, i, n, v)
@@ -98,7 +99,7 @@ func TestHalfRunsOfAllLengths(t *testing.T) {
 				if halves[n] != 0 || back[n] != -1 {
 					t.Fatalf("%s: %d numbers: one more is written", d, n)
 				}
-				copier(d, ops.Float32)(unsafe.Pointer(&wide[0]), unsafe.Pointer(&wide[0]), 2, 4, n)
+				strided.Copier(d, ops.Float32)(unsafe.Pointer(&wide[0]), unsafe.Pointer(&wide[0]), 2, 4, n)
 				if n > 0 && !slices.Equal(unsafe.Slice((*uint16)(unsafe.Pointer(&wide[0])), n), halves[:n]) {
 					t.Fatalf("%s: %d numbers in place are other ones", d, n)
 				}

@@ -4,6 +4,7 @@ import (
 	"strconv"
 
 	"tcdbg/ops"
+	"tcdbg/torch/internal/refusal"
 )
 
 // This file moves tensors between devices by the devices' names, and says on which
@@ -24,7 +25,7 @@ func CudaDevice(index ...int) Device {
 	case 1:
 		return Device("cuda:" + strconv.Itoa(index[0]))
 	}
-	fail("cuda", "TypeError", "cuda() takes at most 1 positional argument, not %d", len(index))
+	refusal.Fail("cuda", "TypeError", "cuda() takes at most 1 positional argument, not %d", len(index))
 	return ""
 }
 
@@ -35,7 +36,7 @@ func (g *Generator) Device() Device { return ops.CPU }
 func checkGenerator(opts []Option) {
 	for _, o := range opts {
 		if o.Name != "device" {
-			fail("Generator", "TypeError", "Generator() got an unexpected keyword argument '%s'", o.Name)
+			refusal.Fail("Generator", "TypeError", "Generator() got an unexpected keyword argument '%s'", o.Name)
 		}
 		text, isText := o.Value.(string)
 		if d, ok := o.Value.(Device); ok {
@@ -46,11 +47,11 @@ func checkGenerator(opts []Option) {
 		case !isText || err != nil:
 			deviceNamed("Generator", o.Value)
 		case kind == "cuda":
-			fail("Generator", "RuntimeError", "Cannot get CUDA generator without ATen_cuda library.")
+			refusal.Fail("Generator", "RuntimeError", "Cannot get CUDA generator without ATen_cuda library.")
 		case kind == "xpu":
-			fail("Generator", "RuntimeError", "Cannot get XPU generator without ATen_xpu library.")
+			refusal.Fail("Generator", "RuntimeError", "Cannot get XPU generator without ATen_xpu library.")
 		case kind == "meta":
-			fail("Generator", "RuntimeError", "META device type not an accelerator.")
+			refusal.Fail("Generator", "RuntimeError", "META device type not an accelerator.")
 		default:
 			deviceNamed("Generator", o.Value)
 		}

@@ -15,11 +15,11 @@ const (
 // SetDynamic marks dimensions of t (compiler.MarkDynamic, MarkStatic).
 func (t *Tensor) SetDynamic(m DimMark, dims ...int) {
 	if t.marks == nil {
-		t.marks = make([]DimMark, len(t.shape))
+		t.marks = make([]DimMark, len(t.array.Shape))
 	}
 	for _, d := range dims {
 		if d < 0 {
-			d += len(t.shape)
+			d += len(t.array.Shape)
 		}
 		t.marks[d] = m
 	}

@@ -6,9 +6,14 @@ import (
 
 	"tcdbg/ops"
 	"tcdbg/ops/sym"
+	"tcdbg/torch/internal/refusal"
+	"tcdbg/torch/internal/strided"
 )
 
 // This file is what the compiler needs of tensors and users do not.
+
+// Error is the panic value of an operator that refuses its arguments.
+type Error = refusal.Error
 
 // Overwritten is the refusal of a backward pass that needs t as it was at
 // version want.
@@ -24,7 +29,7 @@ func overwritten(t *Tensor, fn *gradFn, index int, now, want uint64) *Error {
 	}
 	return &Error{Op: "backward", Kind: "RuntimeError", Msg: fmt.Sprintf(
 		"one of the variables needed for gradient computation has been modified by an inplace operation: [torch.%sTensor %s]%s is at version %d; expected version %d instead.",
-		t.dtype.ScalarType(), intsText(t.shape), from, now, want)}
+		t.array.DType.ScalarType(), refusal.Ints(t.array.Shape), from, now, want)}
 }
 
 // GradPlace is where t keeps its gradient: compiled functions read and replace it
@@ -69,8 +74,8 @@ const (
 // of symbolic sizes; reading its data panics.
 func NewFake(m *ops.TensorMeta) *Tensor {
 	return &Tensor{
-		fake: m, dtype: m.DType, device: m.Device, requiresGrad: m.RequiresGrad,
-		shape: sym.Hints(m.Shape), stride: sym.Hints(m.Stride), offset: int(m.Offset.Hint()),
+		fake: m, requiresGrad: m.RequiresGrad,
+		array: strided.Array{DType: m.DType, Device: m.Device, Shape: sym.Hints(m.Shape), Stride: sym.Hints(m.Stride), Offset: int(m.Offset.Hint())},
 	}
 }
 
@@ -83,17 +88,17 @@ func FromStorage(st *Storage, d DType, shape, stride []int, offset int) *Tensor 
 	if st == nil {
 		st = &Storage{}
 	}
-	return &Tensor{storage: st, dtype: d, device: ops.CPU, shape: shape, stride: stride, offset: offset}
+	return &Tensor{array: strided.Array{Storage: st, DType: d, Device: ops.CPU, Shape: shape, Stride: stride, Offset: offset}}
 }
 
 // Renew makes t what FromStorage(st, d, shape, stride, offset) would return: the
 // result of another run in the same memory, whose old content is gone.
 func Renew(t *Tensor, st *Storage, d DType, shape, stride []int, offset int) {
-	*t = Tensor{storage: st, dtype: d, device: ops.CPU, shape: shape, stride: stride, offset: offset}
+	*t = Tensor{array: strided.Array{Storage: st, DType: d, Device: ops.CPU, Shape: shape, Stride: stride, Offset: offset}}
 }
 
 // Storage returns the memory behind t; nil for fake tensors.
-func (t *Tensor) Storage() *Storage { return t.storage }
+func (t *Tensor) Storage() *Storage { return t.array.Storage }
 
 // CallUntaped is Call under no_grad for this call alone.
 func CallUntaped(op ops.ID, args []ops.Arg) []Value { return call(ops.Get(op), args, false) }
@@ -111,19 +116,24 @@ func CallUnrecorded(op ops.ID, args []ops.Arg) []Value {
 
 // ViewRoot is the tensor whose memory a differentiable view shows: t itself
 // where it is none.
-func (t *Tensor) ViewRoot() *Tensor { return t.root() }
+func (t *Tensor) ViewRoot() *Tensor { return root(t) }
 
 // Ptr returns the address of t's first element; nil when t has no elements or
 // no data.
-func (t *Tensor) Ptr() unsafe.Pointer {
-	if t.storage == nil || len(t.storage.Bytes()) == 0 || product(t.shape) == 0 {
+func (t *Tensor) Ptr() unsafe.Pointer { return t.array.Ptr() }
+
+// Array is the array that kernels see of t, nil of no tensor.
+func (t *Tensor) Array() *strided.Array {
+	if t == nil {
 		return nil
 	}
-	return unsafe.Add(unsafe.Pointer(unsafe.SliceData(t.storage.Bytes())), t.offset*t.dtype.Size())
+	return &t.array
 }
 
 // Layout returns t's shape and strides without copying them.
-func (t *Tensor) Layout() (shape, stride []int, offset int) { return t.shape, t.stride, t.offset }
+func (t *Tensor) Layout() (shape, stride []int, offset int) {
+	return t.array.Shape, t.array.Stride, t.array.Offset
+}
 
 // ShapeHint converts symbolic sizes to the concrete ones of a fake tensor.
 func ShapeHint(s []sym.Int) []int { return sym.Hints(s) }

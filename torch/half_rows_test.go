@@ -5,7 +5,9 @@ import (
 	"testing"
 
 	"tcdbg/ops"
+	"tcdbg/torch/internal/kernels"
 	"tcdbg/torch/internal/simd"
+	"tcdbg/torch/internal/strided"
 )
 
 // TestHalfRows: rows of half precision that are converted a part at a time give what the
@@ -31,11 +33,11 @@ func TestHalfRows(t *testing.T) {
 // numbers of same are those of x.
 func checkHalfRows(t *testing.T, x, same *Tensor) {
 	t.Helper()
-	n := x.shape[1]
+	n := x.array.Shape[1]
 	wide := x.To(ops.Float32)
-	weight, bias := Randn(n).To(x.dtype), Randn(n).To(x.dtype)
+	weight, bias := Randn(n).To(x.array.DType), Randn(n).To(x.array.DType)
 	norm := func(x *Tensor) *Tensor {
-		return LayerNorm(x, []int{n}, Option{Name: "weight", Value: weight.To(x.dtype)}, Option{Name: "bias", Value: bias.To(x.dtype)})
+		return LayerNorm(x, []int{n}, Option{Name: "weight", Value: weight.To(x.array.DType)}, Option{Name: "bias", Value: bias.To(x.array.DType)})
 	}
 	for name, f := range map[string]func(x *Tensor) *Tensor{
 		"softmax":    func(x *Tensor) *Tensor { return x.Softmax(1) },
@@ -45,15 +47,15 @@ func checkHalfRows(t *testing.T, x, same *Tensor) {
 		"sum(1)":     func(x *Tensor) *Tensor { return x.Sum(Option{Name: "dim", Value: 1}) },
 		"mean(1)":    func(x *Tensor) *Tensor { return x.Mean(Option{Name: "dim", Value: 1}) },
 	} {
-		want := f(wide).To(x.dtype).Float64s()
+		want := f(wide).To(x.array.DType).Float64s()
 		got := f(same)
-		if got.dtype != x.dtype {
-			t.Fatalf("%s is %v", name, got.dtype)
+		if got.array.DType != x.array.DType {
+			t.Fatalf("%s is %v", name, got.array.DType)
 		}
-		unit := map[DType]float64{ops.BFloat16: 0x1p-8, ops.Float16: 0x1p-11}[x.dtype]
+		unit := map[DType]float64{ops.BFloat16: 0x1p-8, ops.Float16: 0x1p-11}[x.array.DType]
 		for i, v := range got.Float64s() {
 			if math.Abs(v-want[i]) > 2*unit*math.Abs(want[i])+1e-7 { // a tie may fall the other way
-				t.Fatalf("%s of %v %v: number %d is %v, want %v", name, x.dtype, x.shape, i, v, want[i])
+				t.Fatalf("%s of %v %v: number %d is %v, want %v", name, x.array.DType, x.array.Shape, i, v, want[i])
 			}
 		}
 	}
@@ -62,7 +64,7 @@ func checkHalfRows(t *testing.T, x, same *Tensor) {
 // TestHalfRowsAroundTheCaches: rows around the caches have every number.
 func TestHalfRowsAroundTheCaches(t *testing.T) {
 	const n = 513
-	rows := streamSize/2/n + 3
+	rows := strided.StreamSize/2/n + 3
 	x := Arange(rows*n).Remainder(251).Div(100).To(ops.BFloat16).Reshape(rows, n)
 	whole := x.Softmax(1)
 	for _, from := range []int{0, rows / 2, rows - 2} {
@@ -75,7 +77,7 @@ func TestHalfRowsAroundTheCaches(t *testing.T) {
 	}
 }
 
-// TestHalfRowsTake: what halfRows refuses it leaves to others.
+// TestHalfRowsTake: what HalfRows refuses it leaves to others.
 func TestHalfRowsTake(t *testing.T) {
 	x := Randn(4, 6).To(ops.BFloat16)
 	none := func([]float32) {}
@@ -90,7 +92,7 @@ func TestHalfRowsTake(t *testing.T) {
 		{"in place", x, x, false},
 		{"turned", Empty(6, 4).To(ops.BFloat16), x.T(), false},
 	} {
-		if got := halfRows(c.out, c.x, c.x.shape[1], 1, none); got != c.taken {
+		if got := kernels.HalfRows(&c.out.array, &c.x.array, c.x.array.Shape[1], 1, none); got != c.taken {
 			t.Errorf("%s: taken %v, want %v", c.name, got, c.taken)
 		}
 	}

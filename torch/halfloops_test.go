@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"tcdbg/ops"
+	"tcdbg/torch/internal/strided"
 )
 
 // This file tests operators of half precision that are computed without conversions
@@ -15,7 +16,7 @@ func everyHalf(d DType, first int) *Tensor {
 	const all = 1 << 16
 	x := newTensor(d, []int{all})
 	for i := range all {
-		slice[uint16](x)[i] = uint16(i + first)
+		strided.Slice[uint16](&x.array)[i] = uint16(i + first)
 	}
 	return x
 }
@@ -55,12 +56,12 @@ func TestHalfLoops(t *testing.T) {
 
 func sameHalves(t *testing.T, d DType, name string, got, want *Tensor) {
 	t.Helper()
-	got, want = dense(got, d), dense(want, d)
-	if got.dtype != d || got.Numel() != want.Numel() {
-		t.Fatalf("%s of %s has %d numbers of %s", name, d, got.Numel(), got.dtype)
+	got, want = denseTensor(got, d), denseTensor(want, d)
+	if got.array.DType != d || got.Numel() != want.Numel() {
+		t.Fatalf("%s of %s has %d numbers of %s", name, d, got.Numel(), got.array.DType)
 	}
-	w := slice[uint16](want)
-	for i, h := range slice[uint16](got) {
+	w := strided.Slice[uint16](&want.array)
+	for i, h := range strided.Slice[uint16](&got.array) {
 		if h != w[i] && !(isNaNHalf(d, h) && isNaNHalf(d, w[i])) {
 			t.Fatalf("%s of %s: number %d is %v, want %v", name, d, i, halfValue(d, h), halfValue(d, w[i]))
 		}

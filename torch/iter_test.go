@@ -4,7 +4,9 @@ import (
 	"testing"
 
 	"tcdbg/ops"
+	"tcdbg/torch/internal/kernels"
 	"tcdbg/torch/internal/simd"
+	"tcdbg/torch/internal/strided"
 )
 
 // TestResultsAroundTheCaches: a result too large for the caches has every
@@ -17,7 +19,7 @@ func TestResultsAroundTheCaches(t *testing.T) {
 				if l == simd.Plain && d.Size() == 2 {
 					continue // nothing of it is special to half precision
 				}
-				n := streamSize/d.Size() + 77
+				n := strided.StreamSize/d.Size() + 77
 				x := Arange(n + 1).Remainder(60).To(d)
 				for at := range 2 {
 					part := x.Narrow(0, at, n)
@@ -43,22 +45,22 @@ func TestResultsAroundTheCaches(t *testing.T) {
 func checkDoubled(t *testing.T, sum *Tensor, n, at int) {
 	t.Helper()
 	got := sum.To(ops.Int64)
-	for i, v := range slice[int64](got)[:n] {
+	for i, v := range strided.Slice[int64](&got.array)[:n] {
 		if v != int64((at+i)%60*2) {
-			t.Fatalf("%v from %d: element %d is %d", sum.dtype, at, i, v)
+			t.Fatalf("%v from %d: element %d is %d", sum.array.DType, at, i, v)
 		}
 	}
 }
 
 // streams is what the iterator decides for out as a function of x.
 func streams(out, x *Tensor) bool {
-	it := iterator{nops: 2, loop: keepLoop[uint8]()}
-	it.setTensor(0, out, out.dtype, out.shape)
-	it.setTensor(1, x, out.dtype, out.shape)
-	it.coalesce(out.shape)
-	it.inner = it.size[it.ndim-1]
-	it.chooseStream(out.Numel())
-	return it.stream
+	it := strided.Iterator{Nops: 2, Loop: kernels.KeepLoop[uint8]()}
+	it.SetTensor(0, &out.array, out.array.DType, out.array.Shape)
+	it.SetTensor(1, &x.array, out.array.DType, out.array.Shape)
+	it.Coalesce(out.array.Shape)
+	it.Inner = it.Size[it.Ndim-1]
+	it.ChooseStream(out.Numel())
+	return it.Stream
 }
 
 // TestOperandsThatStandStill: an operand that stays at one element along runs gives

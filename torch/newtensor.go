@@ -5,6 +5,8 @@ import (
 	"reflect"
 
 	"tcdbg/ops"
+	"tcdbg/torch/internal/refusal"
+	"tcdbg/torch/internal/strided"
 )
 
 // NewTensor makes a tensor of Go data: a number, a bool, nested slices or
@@ -16,9 +18,9 @@ func NewTensor(data any, opts ...Option) *Tensor {
 	d, device, grad, given := tensorOptions("tensor", opts)
 	if t, ok := data.(*Tensor); ok {
 		if !given {
-			d = t.dtype
+			d = t.array.DType
 		}
-		return finishNew(dense(t, d), t, device, grad)
+		return finishNew(denseTensor(t, d), t, device, grad)
 	}
 	v := reflect.ValueOf(data)
 	shape, kind := shapeOf(v), elementType(v)
@@ -26,30 +28,30 @@ func NewTensor(data any, opts ...Option) *Tensor {
 		d = kind
 	}
 	if kind.IsComplex() && !d.IsComplex() {
-		fail("tensor", "TypeError", "complex numbers do not fit in a tensor of dtype %s", d)
+		refusal.Fail("tensor", "TypeError", "complex numbers do not fit in a tensor of dtype %s", d)
 	}
 	w := &dataWriter{shape: shape, kind: kind}
 	w.write(v, 0)
 	t := newTensor(d, shape)
 	switch kind {
 	case ops.Complex64:
-		finish(t, w.complexes, ops.Complex64)
+		strided.Store(&t.array, w.complexes, ops.Complex64)
 	case ops.Float32:
-		finish(t, w.floats, ops.Float64)
+		strided.Store(&t.array, w.floats, ops.Float64)
 	default:
-		finish(t, w.ints, ops.Int64)
+		strided.Store(&t.array, w.ints, ops.Int64)
 	}
 	return finishNew(t, nil, device, grad)
 }
 
 func finishNew(t, from *Tensor, device Device, grad bool) *Tensor {
 	if t == from {
-		c := newTensor(t.dtype, t.shape)
-		copyInto(c, t)
+		c := newTensor(t.array.DType, t.array.Shape)
+		strided.Copy(&c.array, &t.array)
 		t = c
 	}
 	if device == ops.Meta {
-		t.device, t.storage = ops.Meta, &Storage{}
+		t.array.Device, t.array.Storage = ops.Meta, &Storage{}
 	}
 	if grad {
 		t.RequiresGrad_()
@@ -68,7 +70,7 @@ func tensorOptions(name string, opts []Option) (d DType, device Device, grad, gi
 		case "requires_grad":
 			grad, _ = o.Value.(bool)
 		default:
-			fail(name, "TypeError", "%s() got an unexpected keyword argument '%s'", name, o.Name)
+			refusal.Fail(name, "TypeError", "%s() got an unexpected keyword argument '%s'", name, o.Name)
 		}
 	}
 	return d, device, grad, given
@@ -85,11 +87,11 @@ func deviceNamed(op string, v any) Device {
 	case string:
 		text = v
 	default:
-		fail(op, "TypeError", "%s(): argument 'device' must be torch.device, not %T", op, v)
+		refusal.Fail(op, "TypeError", "%s(): argument 'device' must be torch.device, not %T", op, v)
 	}
 	d, err := ops.ParseDevice(text)
 	if err != nil {
-		raise(&ops.Op{Name: op}, err)
+		refusal.Raise(&ops.Op{Name: op}, err)
 	}
 	return d
 }
@@ -190,7 +192,7 @@ func (w *dataWriter) write(v reflect.Value, dim int) {
 			if dim < len(w.shape) {
 				want = w.shape[dim]
 			}
-			fail("tensor", "ValueError", "expected sequence of length %d at dim %d (got %d)", want, dim, v.Len())
+			refusal.Fail("tensor", "ValueError", "expected sequence of length %d at dim %d (got %d)", want, dim, v.Len())
 		}
 		for i := range v.Len() {
 			w.write(v.Index(i), dim+1)
@@ -198,7 +200,7 @@ func (w *dataWriter) write(v reflect.Value, dim int) {
 		return
 	}
 	if dim != len(w.shape) {
-		fail("tensor", "TypeError", "only integer tensors of a single element can be converted to an index")
+		refusal.Fail("tensor", "TypeError", "only integer tensors of a single element can be converted to an index")
 	}
 	switch w.kind {
 	case ops.Complex64:
@@ -237,10 +239,20 @@ func intOf(v reflect.Value) int64 {
 		return v.Int()
 	case v.CanUint():
 		if v.Uint() > math.MaxInt64 {
-			fail("tensor", "RuntimeError", "Overflow when unpacking long")
+			refusal.Fail("tensor", "RuntimeError", "Overflow when unpacking long")
 		}
 		return int64(v.Uint())
 	}
-	fail("tensor", "TypeError", "must be real number, not %s", v.Kind())
+	refusal.Fail("tensor", "TypeError", "must be real number, not %s", v.Kind())
 	return 0
+}
+
+// denseTensor returns t itself when it is contiguous and of type d, else a copy that is.
+func denseTensor(t *Tensor, d DType) *Tensor {
+	if t.array.DType == d && t.IsContiguous() {
+		return t
+	}
+	c := newTensor(d, t.array.Shape)
+	strided.Copy(&c.array, &t.array)
+	return c
 }

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"tcdbg/ops"
+	"tcdbg/torch/internal/refusal"
+	"tcdbg/torch/internal/strided"
 )
 
 // This file prints tensors as PyTorch does.
@@ -21,7 +23,7 @@ const (
 // String is PyTorch's repr of the tensor.
 func (t *Tensor) String() string {
 	const prefix = "tensor("
-	body, suffixes := t.bodyAndSuffixes(len(prefix))
+	body, suffixes := bodyAndSuffixes(t, len(prefix))
 	if fn := t.GradFn(); fn != "" && t.fake == nil {
 		suffixes = append(suffixes, "grad_fn=<"+fn+">")
 	} else if t.RequiresGrad() {
@@ -30,32 +32,32 @@ func (t *Tensor) String() string {
 	return joinSuffixes(prefix+body, suffixes, len(prefix))
 }
 
-func (t *Tensor) bodyAndSuffixes(indent int) (body string, suffixes []string) {
-	standard := t.dtype == ops.Float32 || t.dtype == ops.Int64 || t.dtype == ops.Bool || t.dtype == ops.Complex64
-	if t.device == ops.Meta || t.fake != nil {
-		if t.device == ops.Meta {
+func bodyAndSuffixes(t *Tensor, indent int) (body string, suffixes []string) {
+	standard := t.array.DType == ops.Float32 || t.array.DType == ops.Int64 || t.array.DType == ops.Bool || t.array.DType == ops.Complex64
+	if t.array.Device == ops.Meta || t.fake != nil {
+		if t.array.Device == ops.Meta {
 			suffixes = append(suffixes, "device='meta'")
 		}
-		suffixes = append(suffixes, "size="+tupleText(t.shape))
-		if t.dtype != ops.Float32 {
-			suffixes = append(suffixes, "dtype="+t.dtype.String())
+		suffixes = append(suffixes, "size="+tupleText(t.array.Shape))
+		if t.array.DType != ops.Float32 {
+			suffixes = append(suffixes, "dtype="+t.array.DType.String())
 		}
 		return "...", suffixes
 	}
-	if product(t.shape) == 0 {
-		if len(t.shape) != 1 {
-			suffixes = append(suffixes, "size="+tupleText(t.shape))
+	if strided.Product(t.array.Shape) == 0 {
+		if len(t.array.Shape) != 1 {
+			suffixes = append(suffixes, "size="+tupleText(t.array.Shape))
 		}
-		if t.dtype != ops.Float32 {
-			suffixes = append(suffixes, "dtype="+t.dtype.String())
+		if t.array.DType != ops.Float32 {
+			suffixes = append(suffixes, "dtype="+t.array.DType.String())
 		}
 		return "[]", suffixes
 	}
 	if !standard {
-		suffixes = append(suffixes, "dtype="+t.dtype.String())
+		suffixes = append(suffixes, "dtype="+t.array.DType.String())
 	}
 	p := newPrinter(t)
-	return p.text(t.shape, 0, indent, true), suffixes
+	return p.text(t.array.Shape, 0, indent, true), suffixes
 }
 
 // joinSuffixes appends the suffixes, on new lines where the line gets too long.
@@ -80,17 +82,7 @@ func tupleText(s []int) string {
 	if len(s) == 1 {
 		return "(" + strconv.Itoa(s[0]) + ",)"
 	}
-	return "(" + joinInts(s) + ")"
-}
-
-func intsText(s []int) string { return "[" + joinInts(s) + "]" }
-
-func joinInts(s []int) string {
-	parts := make([]string, len(s))
-	for i, x := range s {
-		parts[i] = strconv.Itoa(x)
-	}
-	return strings.Join(parts, ", ")
+	return "(" + refusal.JoinInts(s) + ")"
 }
 
 // printer formats the elements of one tensor at a common width.
@@ -102,17 +94,17 @@ type printer struct {
 }
 
 func newPrinter(t *Tensor) *printer {
-	p := &printer{summarize: product(t.shape) > printThreshold, stride: contiguousStrides(t.shape)}
+	p := &printer{summarize: strided.Product(t.array.Shape) > printThreshold, stride: strided.ContiguousStrides(t.array.Shape)}
 	var shown []int
-	p.collect(t.shape, 0, 0, &shown)
+	p.collect(t.array.Shape, 0, 0, &shown)
 	switch {
-	case t.dtype == ops.Complex64:
+	case t.array.DType == ops.Complex64:
 		p.complexes(t, shown)
-	case t.dtype.IsFloat():
+	case t.array.DType.IsFloat():
 		vals := t.Float64s()
 		f, w := floatFormat(pick(vals, shown))
 		p.format, p.width = func(i int) string { return f(vals[i]) }, w
-	case t.dtype == ops.Bool:
+	case t.array.DType == ops.Bool:
 		vals := t.Bools()
 		p.words(shown, func(i int) string {
 			if vals[i] {
@@ -137,7 +129,7 @@ func pick(vals []float64, at []int) []float64 {
 
 // complexes formats real and imaginary parts each at its own width.
 func (p *printer) complexes(t *Tensor, shown []int) {
-	vals := elements[complex64](t, ops.Complex64)
+	vals := strided.Elements[complex64](&t.array, ops.Complex64)
 	re, im := make([]float64, len(shown)), make([]float64, len(shown))
 	for i, j := range shown {
 		re[i], im[i] = float64(real(vals[j])), float64(imag(vals[j]))

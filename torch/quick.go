@@ -7,6 +7,7 @@ import (
 	"tcdbg/ops"
 	"tcdbg/torch/internal/parallel"
 	"tcdbg/torch/internal/simd"
+	"tcdbg/torch/internal/strided"
 )
 
 // This file is a short way for calls whose price is the call: functions of one
@@ -52,23 +53,23 @@ func quick(op ops.ID, pos []ops.Arg) *Tensor {
 	if !ok || !x.quick() {
 		return nil
 	}
-	n := product(x.shape)
+	n := strided.Product(x.array.Shape)
 	if n == 0 || n > quickLimit {
 		return nil
 	}
 	defer runtime.KeepAlive(pos) // and with it what the slices below show
 	if kind.args == 1 {
-		out := smallTensor(x.shape, n)
-		simd.Active().Unary(kind.unary, slice[float32](out), slice[float32](x))
+		out := smallTensor(x.array.Shape, n)
+		simd.Active().Unary(kind.unary, strided.Slice[float32](&out.array), strided.Slice[float32](&x.array))
 		return out
 	}
 	switch y := pos[1].(type) {
 	case *Tensor:
-		if y == nil || !y.quick() || !slices.Equal(x.shape, y.shape) {
+		if y == nil || !y.quick() || !slices.Equal(x.array.Shape, y.array.Shape) {
 			return nil
 		}
-		out := smallTensor(x.shape, n)
-		simd.Active().Binary(kind.binary, slice[float32](out), slice[float32](x), slice[float32](y))
+		out := smallTensor(x.array.Shape, n)
+		simd.Active().Binary(kind.binary, strided.Slice[float32](&out.array), strided.Slice[float32](&x.array), strided.Slice[float32](&y.array))
 		return out
 	case float64:
 		return quickScalar(kind.binary, x, n, y)
@@ -80,14 +81,14 @@ func quick(op ops.ID, pos []ops.Arg) *Tensor {
 
 // quickScalar is a call with a number.
 func quickScalar(f simd.Binary, x *Tensor, n int, v float64) *Tensor {
-	out := smallTensor(x.shape, n)
-	simd.Active().WithScalar(f, slice[float32](out), slice[float32](x), float32(v))
+	out := smallTensor(x.array.Shape, n)
+	simd.Active().WithScalar(f, strided.Slice[float32](&out.array), strided.Slice[float32](&x.array), float32(v))
 	return out
 }
 
 // quick reports whether the short way may read t.
 func (t *Tensor) quick() bool {
-	return t != nil && t.dtype == ops.Float32 && t.device == ops.CPU && t.fake == nil && len(t.shape) <= quickDims &&
+	return t != nil && t.array.DType == ops.Float32 && t.array.Device == ops.CPU && t.fake == nil && len(t.array.Shape) <= quickDims &&
 		(!t.RequiresGrad() || !GradEnabled()) && t.IsContiguous()
 }
 
@@ -106,15 +107,15 @@ func smallTensor(shape []int, n int) *Tensor {
 	r := &tensorRoom{}
 	t, d := &r.tensor, len(shape)
 	if r.storage.Small(4 * n) {
-		t.storage = &r.storage
+		t.array.Storage = &r.storage
 	} else {
-		t.storage = NewStorage(4 * n)
+		t.array.Storage = NewStorage(4 * n)
 	}
-	t.dtype, t.device = ops.Float32, ops.CPU
-	t.shape, t.stride = r.shape[:d:d], r.stride[:d:d]
+	t.array.DType, t.array.Device = ops.Float32, ops.CPU
+	t.array.Shape, t.array.Stride = r.shape[:d:d], r.stride[:d:d]
 	step := 1
 	for i := d - 1; i >= 0; i-- {
-		t.shape[i], t.stride[i] = shape[i], step
+		t.array.Shape[i], t.array.Stride[i] = shape[i], step
 		step *= max(shape[i], 1)
 	}
 	return t

@@ -5,6 +5,8 @@ import (
 
 	"tcdbg/ops"
 	"tcdbg/ops/sym"
+	"tcdbg/torch/internal/refusal"
+	"tcdbg/torch/internal/strided"
 )
 
 // This file gives a tensor itself another shape: squeeze_, t_ and their kin,
@@ -17,10 +19,10 @@ func reshapeInPlace(f *ops.Op, self *Tensor, args []ops.Arg, tape bool) *Tensor 
 	if tape {
 		checkInPlaceGrad(self)
 	}
-	before := FromStorage(self.storage, self.dtype, self.shape, self.stride, self.offset)
-	before.device, before.base, before.seen, before.born = self.device, self.base, self.seen, self.born
+	before := FromStorage(self.array.Storage, self.array.DType, self.array.Shape, self.array.Stride, self.array.Offset)
+	before.array.Device, before.base, before.seen, before.born = self.array.Device, self.base, self.seen, self.born
 	v := call(f, append([]ops.Arg{alias(self, before)}, args[1:]...), tape)[0].(*Tensor)
-	self.shape, self.stride, self.offset = v.shape, v.stride, v.offset
+	self.array.Shape, self.array.Stride, self.array.Offset = v.array.Shape, v.array.Stride, v.array.Offset
 	if tape {
 		self.fn, self.outIndex = v.fn, v.outIndex
 	}
@@ -32,7 +34,7 @@ func reshapeInPlace(f *ops.Op, self *Tensor, args []ops.Arg, tape bool) *Tensor 
 // gradient.
 func (t *Tensor) Detach_() *Tensor {
 	if t.base != nil && t.RequiresGrad() {
-		fail("detach_", "RuntimeError", "Can't detach views in-place. Use detach() instead.")
+		refusal.Fail("detach_", "RuntimeError", "Can't detach views in-place. Use detach() instead.")
 	}
 	t.fn, t.outIndex, t.requiresGrad = nil, 0, false
 	t.meta.Store(nil)
@@ -44,26 +46,26 @@ func (t *Tensor) Detach_() *Tensor {
 // elements are undefined in PyTorch and zero here.
 func (t *Tensor) Resize_(size ...int) *Tensor {
 	if t.RequiresGrad() {
-		fail("resize_", "RuntimeError", "cannot resize variables that require grad")
+		refusal.Fail("resize_", "RuntimeError", "cannot resize variables that require grad")
 	}
 	if t.fake != nil {
-		fail("resize_", "RuntimeError", "a tensor that is being traced cannot be resized")
+		refusal.Fail("resize_", "RuntimeError", "a tensor that is being traced cannot be resized")
 	}
 	for _, n := range size {
 		if n < 0 {
-			fail("resize_", "RuntimeError", "Trying to create tensor with negative dimension %d: %s", n, ops.ShapeText(sym.Consts(size)))
+			refusal.Fail("resize_", "RuntimeError", "Trying to create tensor with negative dimension %d: %s", n, ops.ShapeText(sym.Consts(size)))
 		}
 	}
-	if slices.Equal(size, t.shape) {
+	if slices.Equal(size, t.array.Shape) {
 		return t
 	}
-	if need := (t.offset + product(size)) * t.dtype.Size(); need > len(t.storage.Bytes()) && t.device != ops.Meta {
-		t.storage.Grow(need)
+	if need := (t.array.Offset + strided.Product(size)) * t.array.DType.Size(); need > len(t.array.Storage.Bytes()) && t.array.Device != ops.Meta {
+		t.array.Storage.Grow(need)
 	}
-	t.shape, t.stride = append([]int{}, size...), contiguousStrides(size)
+	t.array.Shape, t.array.Stride = append([]int{}, size...), strided.ContiguousStrides(size)
 	t.meta.Store(nil)
 	return t
 }
 
 // ResizeAs_ is Resize_ to the shape of another tensor.
-func (t *Tensor) ResizeAs_(like *Tensor) *Tensor { return t.Resize_(like.shape...) }
+func (t *Tensor) ResizeAs_(like *Tensor) *Tensor { return t.Resize_(like.array.Shape...) }

@@ -6,13 +6,15 @@ import (
 	"testing"
 
 	"tcdbg/ops"
+	"tcdbg/torch/internal/kernels"
+	"tcdbg/torch/internal/strided"
 )
 
 // TestRowsAroundTheCaches: rows of a large result are those of a small one, to
 // the bit, for lengths that are and are not whole vectors.
 func TestRowsAroundTheCaches(t *testing.T) {
 	for _, n := range []int{256, 1023, 1<<15 + 1} {
-		rows := streamSize/4/n + 2
+		rows := strided.StreamSize/4/n + 2
 		x := Arange(rows*n).Remainder(251).Div(100).To(ops.Float32).Reshape(rows, n)
 		weight, bias := Arange(n).Div(n).To(ops.Float32), Arange(n).Div(-n).To(ops.Float32)
 		for name, f := range map[string]func(x *Tensor) *Tensor{
@@ -23,7 +25,7 @@ func TestRowsAroundTheCaches(t *testing.T) {
 			},
 		} {
 			whole := f(x)
-			large := slice[float32](whole)
+			large := strided.Slice[float32](&whole.array)
 			const few = 3 // rows of a result that the caches hold
 			for _, from := range []int{0, rows / 2, rows - few} {
 				small := f(x.Narrow(0, from, few)).Float32s()
@@ -42,17 +44,17 @@ func TestRowWriterChooses(t *testing.T) {
 		total, n int
 		beside   bool
 	}{
-		{streamSize / 4, 1024, true},
-		{streamSize/4 - 1, 1024, false},
-		{streamSize, 255, false},
-		{streamSize, 1 << 15, true},
-		{streamSize, 1<<15 + 1, false},
+		{strided.StreamSize / 4, 1024, true},
+		{strided.StreamSize/4 - 1, 1024, false},
+		{strided.StreamSize, 255, false},
+		{strided.StreamSize, 1 << 15, true},
+		{strided.StreamSize, 1<<15 + 1, false},
 	} {
-		w := newRowWriter(0, c.total, c.n)
+		w := kernels.NewRowWriter(0, c.total, c.n)
 		o := make([]float32, c.n)
-		if got := &w.row(o)[0] != &o[0]; got != c.beside {
+		if got := &w.Row(o)[0] != &o[0]; got != c.beside {
 			t.Errorf("%d numbers in rows of %d: beside %v, want %v", c.total, c.n, got, c.beside)
 		}
-		w.close()
+		w.Close()
 	}
 }

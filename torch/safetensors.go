@@ -129,7 +129,7 @@ func (e *safeEntry) tensor(body []byte) (*Tensor, error) {
 		return nil, fmt.Errorf("data_offsets %v do not fit shape %v of %s", e.Offsets, e.Shape, e.DType)
 	}
 	t := newTensor(d, append([]int{}, e.Shape...))
-	copy(t.storage.Bytes(), body[from:to])
+	copy(t.array.Storage.Bytes(), body[from:to])
 	return t, nil
 }
 
@@ -161,13 +161,13 @@ func formatSafetensors(tensors map[string]*Tensor, meta map[string]string) ([]by
 	}
 	names := make([]string, 0, len(tensors))
 	for name, t := range tensors {
-		if _, ok := rank[t.dtype]; !ok || t.device == ops.Meta {
-			return nil, fmt.Errorf("%s: a tensor of %s on %s cannot be saved", name, t.dtype, t.device)
+		if _, ok := rank[t.array.DType]; !ok || t.array.Device == ops.Meta {
+			return nil, fmt.Errorf("%s: a tensor of %s on %s cannot be saved", name, t.array.DType, t.array.Device)
 		}
 		names = append(names, name)
 	}
 	slices.SortFunc(names, func(a, b string) int {
-		if d := rank[tensors[a].dtype] - rank[tensors[b].dtype]; d != 0 {
+		if d := rank[tensors[a].array.DType] - rank[tensors[b].array.DType]; d != 0 {
 			return d
 		}
 		return strings.Compare(a, b)
@@ -179,9 +179,9 @@ func formatSafetensors(tensors map[string]*Tensor, meta map[string]string) ([]by
 	out := binary.LittleEndian.AppendUint64(nil, uint64(len(header)))
 	out = append(out, header...)
 	for _, name := range names {
-		t := dense(tensors[name], tensors[name].dtype)
-		from := t.offset * t.dtype.Size()
-		out = append(out, t.storage.Bytes()[from:from+t.Numel()*t.dtype.Size()]...)
+		t := denseTensor(tensors[name], tensors[name].array.DType)
+		from := t.array.Offset * t.array.DType.Size()
+		out = append(out, t.array.Storage.Bytes()[from:from+t.Numel()*t.array.DType.Size()]...)
 		runtime.KeepAlive(t)
 	}
 	return out, nil
@@ -211,8 +211,8 @@ func safeHeader(names []string, tensors map[string]*Tensor, rank map[DType]int, 
 	at := 0
 	for _, name := range names {
 		t := tensors[name]
-		n := t.Numel() * t.dtype.Size()
-		if err := field(name, safeEntry{safeTypes[rank[t.dtype]].name, append([]int{}, t.shape...), [2]int{at, at + n}}); err != nil {
+		n := t.Numel() * t.array.DType.Size()
+		if err := field(name, safeEntry{safeTypes[rank[t.array.DType]].name, append([]int{}, t.array.Shape...), [2]int{at, at + n}}); err != nil {
 			return "", err
 		}
 		at += n

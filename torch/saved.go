@@ -19,8 +19,8 @@ func (s *saved) TensorMeta() *ops.TensorMeta { return s.meta }
 
 func save(t *Tensor) ops.Value {
 	s := &saved{t: t, meta: t.TensorMeta(), fn: t.fn, index: t.outIndex}
-	if t.storage != nil {
-		s.version = t.storage.Version()
+	if t.array.Storage != nil {
+		s.version = t.array.Storage.Version()
 	}
 	return s
 }
@@ -75,8 +75,8 @@ func (s *saved) open() *Tensor {
 	if s.t == nil {
 		panic(freedError())
 	}
-	if s.t.storage != nil && s.t.storage.Version() != s.version {
-		panic(overwritten(s.t, s.fn, s.index, s.t.storage.Version(), s.version))
+	if s.t.array.Storage != nil && s.t.array.Storage.Version() != s.version {
+		panic(overwritten(s.t, s.fn, s.index, s.t.array.Storage.Version(), s.version))
 	}
 	return s.t
 }

@@ -512,26 +512,26 @@ func (s *saver) ordered(v OrderedDict) (any, error) {
 }
 
 func (s *saver) tensor(t *Tensor) (any, error) {
-	if t.storage == nil || t.storage.Bytes() == nil && t.storage.Size() > 0 || t.device == ops.Meta {
-		return nil, fmt.Errorf("a tensor on %s has no data to save", t.device)
+	if t.array.Storage == nil || t.array.Storage.Bytes() == nil && t.array.Storage.Size() > 0 || t.array.Device == ops.Meta {
+		return nil, fmt.Errorf("a tensor on %s has no data to save", t.array.Device)
 	}
 	class := ""
 	for name, d := range storageNames {
-		if d == t.dtype {
+		if d == t.array.DType {
 			class = name
 		}
 	}
-	key, ok := s.keys[t.storage]
+	key, ok := s.keys[t.array.Storage]
 	if !ok {
 		key = len(s.list)
-		s.keys[t.storage] = key
-		s.list = append(s.list, t.storage)
+		s.keys[t.array.Storage] = key
+		s.list = append(s.list, t.array.Storage)
 	}
-	id := pickle.Tuple{"storage", pickle.Global{Module: "torch", Name: class}, strconv.Itoa(key), "cpu", t.storage.Size() / t.dtype.Size()}
+	id := pickle.Tuple{"storage", pickle.Global{Module: "torch", Name: class}, strconv.Itoa(key), "cpu", t.array.Storage.Size() / t.array.DType.Size()}
 	hooks := func() any { return &pickle.OrderedDict{} }
 	plain := pickle.Object{
 		Global: pickle.Global{Module: "torch._utils", Name: "_rebuild_tensor_v2"},
-		Args:   pickle.Tuple{pickle.Persistent{ID: id}, t.offset, tupleOf(t.shape), tupleOf(t.stride), t.requiresGrad, hooks()},
+		Args:   pickle.Tuple{pickle.Persistent{ID: id}, t.array.Offset, tupleOf(t.array.Shape), tupleOf(t.array.Stride), t.requiresGrad, hooks()},
 	}
 	return plain, nil
 }

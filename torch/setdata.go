@@ -1,5 +1,7 @@
 package torch
 
+import "tcdbg/torch/internal/refusal"
+
 // This file is `t.data = x`: another memory behind a tensor that others hold.
 
 // SetData gives t the memory, dtype, device and shape of src, which both share
@@ -8,14 +10,14 @@ package torch
 // is of what it was.
 func (t *Tensor) SetData(src *Tensor) {
 	if t.fn != nil || t.fake != nil || src.fake != nil {
-		fail("set_data", "RuntimeError", "the data of a tensor that has a history, or is being traced, cannot be replaced")
+		refusal.Fail("set_data", "RuntimeError", "the data of a tensor that has a history, or is being traced, cannot be replaced")
 	}
-	if t.requiresGrad && !src.dtype.IsFloat() && !src.dtype.IsComplex() {
-		fail("set_data", "RuntimeError", "data set to a tensor that requires gradients must be floating point or complex dtype")
+	if t.requiresGrad && !src.array.DType.IsFloat() && !src.array.DType.IsComplex() {
+		refusal.Fail("set_data", "RuntimeError", "data set to a tensor that requires gradients must be floating point or complex dtype")
 	}
-	t.storage, t.dtype, t.device = src.storage, src.dtype, src.device
-	t.shape, t.stride, t.offset = append([]int{}, src.shape...), append([]int{}, src.stride...), src.offset
+	t.array.Storage, t.array.DType, t.array.Device = src.array.Storage, src.array.DType, src.array.Device
+	t.array.Shape, t.array.Stride, t.array.Offset = append([]int{}, src.array.Shape...), append([]int{}, src.array.Stride...), src.array.Offset
 	t.base = nil
 	t.meta.Store(nil)
-	t.storage.Bump()
+	t.array.Storage.Bump()
 }

@@ -2,6 +2,7 @@ package torch
 
 import (
 	"tcdbg/ops"
+	"tcdbg/torch/internal/refusal"
 )
 
 // This file is Python's x[...] : ints, slices, None, Ellipsis and tensors.
@@ -60,15 +61,15 @@ func (t *Tensor) basic(subscripts []any) (*Tensor, []*Tensor) {
 		switch s := s.(type) {
 		case nil, ellipsis:
 		case *Tensor:
-			used += max(1, s.boolDims())
+			used += max(1, boolDims(s))
 		default:
 			used++
 		}
 	}
-	if used > len(t.shape) {
-		fail("index", "IndexError", "too many indices for tensor of dimension %d", len(t.shape))
+	if used > len(t.array.Shape) {
+		refusal.Fail("index", "IndexError", "too many indices for tensor of dimension %d", len(t.array.Shape))
 	}
-	x, dim, left := t, 0, len(t.shape)-used
+	x, dim, left := t, 0, len(t.array.Shape)-used
 	var indices []*Tensor
 	for _, s := range subscripts {
 		switch s := s.(type) {
@@ -92,21 +93,21 @@ func (t *Tensor) basic(subscripts []any) (*Tensor, []*Tensor) {
 			dim++
 		case *Tensor:
 			indices = place(indices, dim, s)
-			dim += max(1, s.boolDims())
+			dim += max(1, boolDims(s))
 		case []int:
 			indices = place(indices, dim, NewTensor(s))
 			dim++
 		default:
-			fail("index", "TypeError", "only integers, slices, ellipsis, None and long or byte Variables are valid indices (got %T)", s)
+			refusal.Fail("index", "TypeError", "only integers, slices, ellipsis, None and long or byte Variables are valid indices (got %T)", s)
 		}
 	}
 	return x, indices
 }
 
 // boolDims is the number of dimensions that a mask covers.
-func (t *Tensor) boolDims() int {
-	if t.dtype == ops.Bool || t.dtype == ops.Uint8 {
-		return len(t.shape)
+func boolDims(t *Tensor) int {
+	if t.array.DType == ops.Bool || t.array.DType == ops.Uint8 {
+		return len(t.array.Shape)
 	}
 	return 0
 }
@@ -133,11 +134,11 @@ func (t *Tensor) SetAt(value any, subscripts ...any) {
 	x, indices := t.basic(subscripts)
 	v, ok := value.(*Tensor)
 	if !ok {
-		v = NewTensor(value, Option{"dtype", t.dtype})
+		v = NewTensor(value, Option{"dtype", t.array.DType})
 	}
 	for _, i := range indices {
 		if i != nil {
-			invoke(ops.InPlace(ops.IndexPut), nil, x, indices, v.To(t.dtype))
+			invoke(ops.InPlace(ops.IndexPut), nil, x, indices, v.To(t.array.DType))
 			return
 		}
 	}

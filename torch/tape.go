@@ -107,7 +107,7 @@ func ownMemory(c *ops.Call, outs []Value) {
 		shared := false
 		for _, v := range ops.TensorArgs(c.Op, c.Args) {
 			a, ok := v.(*Tensor)
-			shared = shared || ok && a != nil && a.storage == t.storage
+			shared = shared || ok && a != nil && a.array.Storage == t.array.Storage
 		}
 		if !shared {
 			t.base = nil
@@ -117,7 +117,7 @@ func ownMemory(c *ops.Call, outs []Value) {
 
 func attach(fn *gradFn, outs []Value) {
 	for i, o := range outs {
-		if t, ok := o.(*Tensor); ok && (t.dtype.IsFloat() || t.dtype.IsComplex()) {
+		if t, ok := o.(*Tensor); ok && (t.array.DType.IsFloat() || t.array.DType.IsComplex()) {
 			t.fn, t.outIndex = fn, i
 			t.meta.Store(nil)
 		}
@@ -288,7 +288,7 @@ func withBackward(name string, inputs, outs []*Tensor, backward func(grads []*Te
 		return out
 	})
 	for i, o := range outs {
-		if o != nil && (o.dtype.IsFloat() || o.dtype.IsComplex()) {
+		if o != nil && (o.array.DType.IsFloat() || o.array.DType.IsComplex()) {
 			o.fn, o.outIndex = fn, i
 			o.meta.Store(nil)
 		}

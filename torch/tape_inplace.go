@@ -3,6 +3,8 @@ package torch
 import (
 	"tcdbg/ops"
 	"tcdbg/ops/sym"
+	"tcdbg/torch/internal/refusal"
+	"tcdbg/torch/internal/strided"
 )
 
 // This file is the tape of views and of changes in place.
@@ -11,8 +13,8 @@ import (
 // place through another tensor gets a new node that reads the base, if it may.
 func (t *Tensor) edgeFn() *gradFn {
 	if t.stale() {
-		if why := t.viewRefusal("its base or another view of its base has been modified inplace"); why != "" {
-			fail("", "RuntimeError", "%s", why)
+		if why := viewRefusal(t, "its base or another view of its base has been modified inplace"); why != "" {
+			refusal.Fail("", "RuntimeError", "%s", why)
 		}
 		t.rebase()
 	}
@@ -22,13 +24,13 @@ func (t *Tensor) edgeFn() *gradFn {
 // stale reports whether the memory of a view was changed, on the tape, behind the
 // back of its node.
 func (t *Tensor) stale() bool {
-	return t.base != nil && t.storage != nil && t.seen != t.storage.Version() && t.base.fn != nil && t.base.fn.seq > t.fnSeq()
+	return t.base != nil && t.array.Storage != nil && t.seen != t.array.Storage.Version() && t.base.fn != nil && t.base.fn.seq > fnSeq(t)
 }
 
 // computed reports whether t has a node, or gets one.
 func (t *Tensor) computed() bool { return t.fn != nil || t.stale() }
 
-func (t *Tensor) fnSeq() uint64 {
+func fnSeq(t *Tensor) uint64 {
 	if t.fn == nil {
 		return 0
 	}
@@ -38,24 +40,24 @@ func (t *Tensor) fnSeq() uint64 {
 // rebase records t as an as_strided view of its base as it is now.
 func (t *Tensor) rebase() {
 	base := t.base
-	if base.dtype != t.dtype {
-		fail("", "NotImplementedError", "%s view of a %s tensor that was changed in place: its gradient is not supported", t.dtype, base.dtype)
+	if base.array.DType != t.array.DType {
+		refusal.Fail("", "NotImplementedError", "%s view of a %s tensor that was changed in place: its gradient is not supported", t.array.DType, base.array.DType)
 	}
 	c := stridedCall(base, t)
-	t.seen = t.storage.Version()
+	t.seen = t.array.Storage.Version()
 	d := derivativeOf(c, saveArgs(c.Args), []Value{t})
 	t.fn, t.outIndex = d.node([]edge{{fn: base.fn, index: base.outIndex}}), 0
 }
 
 func stridedCall(base, view *Tensor) *ops.Call {
-	return &ops.Call{Op: ops.Get(ops.AsStrided), Args: []ops.Arg{base, sym.Consts(view.shape), sym.Consts(view.stride), sym.C(view.offset)}}
+	return &ops.Call{Op: ops.Get(ops.AsStrided), Args: []ops.Arg{base, sym.Consts(view.array.Shape), sym.Consts(view.array.Stride), sym.C(view.array.Offset)}}
 }
 
 // checkInPlaceGrad refuses to change what may not be changed where gradients are
 // wanted.
 func checkInPlaceGrad(t *Tensor) {
-	if why := t.inPlaceRefusal(); why != "" {
-		fail("", "RuntimeError", "%s", why)
+	if why := inPlaceRefusal(t); why != "" {
+		refusal.Fail("", "RuntimeError", "%s", why)
 	}
 }
 
@@ -69,10 +71,10 @@ func recordInPlace(c *ops.Call, saved []ops.Arg, self *Tensor, edges []edge) {
 		return
 	}
 	base := self.base
-	if base.dtype != self.dtype {
-		fail(c.Op.Name, "NotImplementedError", "a %s view of a %s tensor cannot be changed in place where gradients are wanted", self.dtype, base.dtype)
+	if base.array.DType != self.array.DType {
+		refusal.Fail(c.Op.Name, "NotImplementedError", "a %s view of a %s tensor cannot be changed in place where gradients are wanted", self.array.DType, base.array.DType)
 	}
-	shape, stride, offset := self.shape, self.stride, self.offset
+	shape, stride, offset := self.array.Shape, self.array.Stride, self.array.Offset
 	geometry := base.TensorMeta()
 	edges = append([]edge{edgeTo(base)}, edges[1:]...)
 	base.fn, base.outIndex = newNode("CopySlices", 1, edges, func(grads []*Tensor, tape bool) []*Tensor {
@@ -87,15 +89,15 @@ func recordInPlace(c *ops.Call, saved []ops.Arg, self *Tensor, edges []edge) {
 // gradient goes through the change's derivative.
 func copySlices(g *Tensor, base *ops.TensorMeta, shape, stride []int, offset int, tape bool, run func([]*Tensor, bool) []*Tensor) []*Tensor {
 	e := eager{tape}
-	whole := fromMeta(&ops.TensorMeta{DType: g.dtype, Device: base.Device, Shape: base.Shape, Stride: base.Stride})
-	copyInto(whole, g)
+	whole := fromMeta(&ops.TensorMeta{DType: g.array.DType, Device: base.Device, Shape: base.Shape, Stride: base.Stride})
+	strided.Copy(&whole.array, &g.array)
 	at := offset - int(base.Offset.Hint())
-	part := FromStorage(whole.storage, g.dtype, shape, stride, at)
+	part := FromStorage(whole.array.Storage, g.array.DType, shape, stride, at)
 	inner := run([]*Tensor{e.Emit(ops.Clone, part).(*Tensor)}, tape)
 	if inner[0] == nil {
 		inner[0] = e.Emit(ops.ZerosLike, part).(*Tensor)
 	}
-	copyInto(part, inner[0])
+	strided.Copy(&part.array, &inner[0].array)
 	inner[0] = whole
 	return inner
 }

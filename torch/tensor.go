@@ -3,8 +3,11 @@
 // executes eagerly; under `tcdbg run` the engine interprets the program,
 // replaces Compile, Explain and the compiler markers, and traces the operators.
 //
-// It imports ops, ops/sym and the standard library only. Open
-// tensor.go first, then call.go (how an operator runs).
+// What computes is below it, in packages under internal/ that know no Tensor: kernels
+// over strided arrays, on gemm, conv, linalg, rng, special, order, and at the bottom
+// memory and parallel. Besides them it imports ops, ops/sym, torch/compiler/modes
+// and the standard library only. Open tensor.go first, then call.go
+// (how an operator runs), then internal/kernels/table.go.
 package torch
 
 import (
@@ -12,6 +15,8 @@ import (
 
 	"tcdbg/ops"
 	"tcdbg/ops/sym"
+	"tcdbg/torch/internal/refusal"
+	"tcdbg/torch/internal/strided"
 )
 
 // DType is the element type of a tensor.
@@ -41,12 +46,7 @@ type Value = any
 
 // Tensor is an n-dimensional array: a strided view of a Storage.
 type Tensor struct {
-	storage      *Storage
-	dtype        DType
-	device       Device
-	shape        []int
-	stride       []int // in elements
-	offset       int   // in elements
+	array        strided.Array
 	requiresGrad bool
 	grad         *Tensor
 	fn           *gradFn // what computed it; nil for leaves
@@ -76,38 +76,38 @@ type Tensor struct {
 func (t *Tensor) Size(dim int) int {
 	i := dim
 	if i < 0 {
-		i += len(t.shape)
+		i += len(t.array.Shape)
 	}
-	if i < 0 || i >= len(t.shape) {
-		n := max(len(t.shape), 1)
-		fail("size", "IndexError", "Dimension out of range (expected to be in range of [%d, %d], but got %d)", -n, n-1, dim)
+	if i < 0 || i >= len(t.array.Shape) {
+		n := max(len(t.array.Shape), 1)
+		refusal.Fail("size", "IndexError", "Dimension out of range (expected to be in range of [%d, %d], but got %d)", -n, n-1, dim)
 	}
-	return t.shape[i]
+	return t.array.Shape[i]
 }
 
 // Shape returns the lengths of all dimensions.
-func (t *Tensor) Shape() []int { return append([]int{}, t.shape...) }
+func (t *Tensor) Shape() []int { return append([]int{}, t.array.Shape...) }
 
 // Stride returns the step of each dimension in elements.
-func (t *Tensor) Stride() []int { return append([]int{}, t.stride...) }
+func (t *Tensor) Stride() []int { return append([]int{}, t.array.Stride...) }
 
 // StorageOffset is the position of the first element in the storage.
-func (t *Tensor) StorageOffset() int { return t.offset }
+func (t *Tensor) StorageOffset() int { return t.array.Offset }
 
 // Dim is the number of dimensions.
-func (t *Tensor) Dim() int { return len(t.shape) }
+func (t *Tensor) Dim() int { return len(t.array.Shape) }
 
 // Numel is the number of elements.
-func (t *Tensor) Numel() int { return product(t.shape) }
+func (t *Tensor) Numel() int { return strided.Product(t.array.Shape) }
 
 // DType is the element type.
-func (t *Tensor) DType() DType { return t.dtype }
+func (t *Tensor) DType() DType { return t.array.DType }
 
 // Device is where the tensor lives.
-func (t *Tensor) Device() Device { return t.device }
+func (t *Tensor) Device() Device { return t.array.Device }
 
 // IsContiguous reports whether the elements lie in row-major order.
-func (t *Tensor) IsContiguous() bool { return contiguous(t.shape, t.stride) }
+func (t *Tensor) IsContiguous() bool { return strided.Contiguous(t.array.Shape, t.array.Stride) }
 
 // IsLeaf reports whether t was made by the user rather than by an operator
 // that the tape recorded.
@@ -117,44 +117,41 @@ func (t *Tensor) IsLeaf() bool { return !t.computed() }
 func (t *Tensor) Data() []float64 { return t.Float64s() }
 
 // Float64s returns a copy of the elements in row-major order.
-func (t *Tensor) Float64s() []float64 { return elements[float64](t, ops.Float64) }
+func (t *Tensor) Float64s() []float64 { return strided.Elements[float64](&t.array, ops.Float64) }
 
 // Float32s returns a copy of the elements in row-major order.
-func (t *Tensor) Float32s() []float32 { return elements[float32](t, ops.Float32) }
+func (t *Tensor) Float32s() []float32 { return strided.Elements[float32](&t.array, ops.Float32) }
 
 // Int64s returns a copy of the elements in row-major order; fractions are cut off.
-func (t *Tensor) Int64s() []int64 { return elements[int64](t, ops.Int64) }
+func (t *Tensor) Int64s() []int64 { return strided.Elements[int64](&t.array, ops.Int64) }
 
 // Ints is Int64s as int.
 func (t *Tensor) Ints() []int {
-	in := t.Int64s()
-	out := make([]int, len(in))
-	for i, v := range in {
-		out[i] = int(v)
-	}
-	return out
+	return toInts(t.Int64s())
 }
 
 // Bools returns a copy of the elements in row-major order, true where not zero.
-func (t *Tensor) Bools() []bool { return elements[bool](t, ops.Bool) }
+func (t *Tensor) Bools() []bool { return strided.Elements[bool](&t.array, ops.Bool) }
 
 // Complex64s returns a copy of the elements in row-major order as complex
 // numbers.
-func (t *Tensor) Complex64s() []complex64 { return elements[complex64](t, ops.Complex64) }
+func (t *Tensor) Complex64s() []complex64 {
+	return strided.Elements[complex64](&t.array, ops.Complex64)
+}
 
 // Item returns the value of a tensor with one element, which is real: see
 // Complex64s.
 func (t *Tensor) Item() float64 {
-	t.checkOne()
-	if t.dtype.IsComplex() {
-		fail("item", "NotImplementedError", "\"item\" not implemented for '%s': read the number with Complex64s, or take its Real and Imag", t.dtype.ScalarType())
+	checkOne(t)
+	if t.array.DType.IsComplex() {
+		refusal.Fail("item", "NotImplementedError", "\"item\" not implemented for '%s': read the number with Complex64s, or take its Real and Imag", t.array.DType.ScalarType())
 	}
 	return t.Float64s()[0]
 }
 
 // ItemInt is Item for integers.
 func (t *Tensor) ItemInt() int {
-	t.checkOne()
+	checkOne(t)
 	return int(t.Int64s()[0])
 }
 
@@ -162,16 +159,16 @@ func (t *Tensor) ItemInt() int {
 func (t *Tensor) Bool() bool {
 	switch n := t.Numel(); {
 	case n == 0:
-		fail("__bool__", "RuntimeError", "Boolean value of Tensor with no values is ambiguous")
+		refusal.Fail("__bool__", "RuntimeError", "Boolean value of Tensor with no values is ambiguous")
 	case n > 1:
-		fail("__bool__", "RuntimeError", "Boolean value of Tensor with more than one value is ambiguous")
+		refusal.Fail("__bool__", "RuntimeError", "Boolean value of Tensor with more than one value is ambiguous")
 	}
 	return t.Bools()[0]
 }
 
-func (t *Tensor) checkOne() {
+func checkOne(t *Tensor) {
 	if n := t.Numel(); n != 1 {
-		fail("item", "RuntimeError", "a Tensor with %d elements cannot be converted to Scalar", n)
+		refusal.Fail("item", "RuntimeError", "a Tensor with %d elements cannot be converted to Scalar", n)
 	}
 }
 
@@ -184,48 +181,9 @@ func (t *Tensor) TensorMeta() *ops.TensorMeta {
 		return m
 	}
 	m := &ops.TensorMeta{
-		DType: t.dtype, Device: t.device, RequiresGrad: t.RequiresGrad(),
-		Shape: sym.Consts(t.shape), Stride: sym.Consts(t.stride), Offset: sym.C(t.offset),
+		DType: t.array.DType, Device: t.array.Device, RequiresGrad: t.RequiresGrad(),
+		Shape: sym.Consts(t.array.Shape), Stride: sym.Consts(t.array.Stride), Offset: sym.C(t.array.Offset),
 	}
 	t.meta.Store(m)
 	return m
-}
-
-// product multiplies sizes.
-func product(s []int) int {
-	n := 1
-	for _, x := range s {
-		n *= x
-	}
-	return n
-}
-
-func contiguous(shape, stride []int) bool {
-	want := 1
-	for i := len(shape) - 1; i >= 0; i-- {
-		if shape[i] == 0 {
-			return true
-		}
-	}
-	for i := len(shape) - 1; i >= 0; i-- {
-		if shape[i] == 1 {
-			continue
-		}
-		if stride[i] != want {
-			return false
-		}
-		want *= shape[i]
-	}
-	return true
-}
-
-// contiguousStrides are the row-major strides of shape.
-func contiguousStrides(shape []int) []int {
-	out := make([]int, len(shape))
-	step := 1
-	for i := len(shape) - 1; i >= 0; i-- {
-		out[i] = step
-		step *= max(shape[i], 1)
-	}
-	return out
 }

@@ -537,7 +537,6 @@ func pkg_tcdbg_torch() *rt.Pkg {
 			"BreakReason":   reflect.TypeFor[p_tcdbg_torch.BreakReason](),
 			"DictItem":      reflect.TypeFor[p_tcdbg_torch.DictItem](),
 			"DimMark":       reflect.TypeFor[p_tcdbg_torch.DimMark](),
-			"Error":         reflect.TypeFor[p_tcdbg_torch.Error](),
 			"ExplainOutput": reflect.TypeFor[p_tcdbg_torch.ExplainOutput](),
 			"Field":         reflect.TypeFor[p_tcdbg_torch.Field](),
 			"Generator":     reflect.TypeFor[p_tcdbg_torch.Generator](),

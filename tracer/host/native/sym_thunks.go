@@ -714,10 +714,6 @@ func Thunk(f any) rt.Thunk {
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			*(*string)(r) = f(*(**p_tcdbg_torch.DType)(a[0]))
 		}
-	case func(*p_tcdbg_torch.Error) string:
-		return func(a []unsafe.Pointer, r unsafe.Pointer) {
-			*(*string)(r) = f(*(**p_tcdbg_torch.Error)(a[0]))
-		}
 	case func(*p_tcdbg_torch.ExplainOutput) string:
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			*(*string)(r) = f(*(**p_tcdbg_torch.ExplainOutput)(a[0]))
@@ -1173,10 +1169,6 @@ func Thunk(f any) rt.Thunk {
 	case func(*p_tcdbg_torch.Tensor, p_tcdbg_torch.DimMark, ...int):
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			f(*(**p_tcdbg_torch.Tensor)(a[0]), *(*p_tcdbg_torch.DimMark)(a[1]), *(*[]int)(a[2])...)
-		}
-	case func(*p_tcdbg_torch.Tensor, uint64, uint64) *p_tcdbg_torch.Error:
-		return func(a []unsafe.Pointer, r unsafe.Pointer) {
-			*(**p_tcdbg_torch.Error)(r) = f(*(**p_tcdbg_torch.Tensor)(a[0]), *(*uint64)(a[1]), *(*uint64)(a[2]))
 		}
 	case func(*p_time.Duration) float64:
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
