@@ -215,7 +215,7 @@ func TestEveryRefusalHasARow(t *testing.T) {
 			if !ok {
 				return true
 			}
-			if id, ok := lit.Type.(*ast.Ident); !ok || id.Name != "misfit" {
+			if id, ok := lit.Type.(*ast.Ident); !ok || id.Name != "fusionRefusal" {
 				return true
 			}
 			n++
@@ -235,7 +235,7 @@ func TestEveryRefusalHasARow(t *testing.T) {
 	}
 }
 
-// lastText is the sentence of a misfit: its last string, that of a format included.
+// lastText is the sentence of a refusal: its last string, that of a format included.
 func lastText(lit *ast.CompositeLit) string {
 	text := ""
 	ast.Inspect(lit.Elts[len(lit.Elts)-1], func(x ast.Node) bool {

@@ -125,34 +125,42 @@ func (n *Node) checkValue(i, loops int) error {
 
 func (n *Node) checkTypes(v *Value) error {
 	arg := func(k int) ops.DType { return Register(n.Body[v.Args[k]].DType) }
-	switch {
-	case v.Op == Cast || v.Op.Arity() == 0:
-		return nil
-	case v.Scatters():
+	switch opRows[v.Op].types {
+	case scatteredType:
 		if arg(0) != v.DType || arg(1) != ops.Int64 {
 			return fmt.Errorf("operands %s, %s", arg(0).Short(), arg(1).Short())
 		}
-	case v.Op == LoadAt:
+	case placedType:
 		if arg(0) != ops.Int64 {
 			return fmt.Errorf("a position is i64")
 		}
-	case v.Op == Where:
+	case choosesType:
 		if arg(0) != ops.Bool || arg(1) != v.DType || arg(2) != v.DType {
 			return fmt.Errorf("operands %s, %s, %s", arg(0).Short(), arg(1).Short(), arg(2).Short())
 		}
-	case v.Op == Reduce && (v.Red == RArgMax || v.Red == RArgMin):
-		if v.DType != ops.Int64 {
-			return fmt.Errorf("an index is i64")
-		}
-	case v.Op.Compares():
+	case comparedType:
 		if v.DType != ops.Bool || len(v.Args) == 2 && arg(0) != arg(1) {
 			return fmt.Errorf("operands differ in type")
 		}
-	default:
-		for k := range v.Args {
-			if arg(k) != v.DType {
-				return fmt.Errorf("operand t%d is %s", v.Args[k], arg(k).Short())
+	case reducedType:
+		if v.Red == RArgMax || v.Red == RArgMin {
+			if v.DType != ops.Int64 {
+				return fmt.Errorf("an index is i64")
 			}
+			return nil
+		}
+		return sameTypes(v, arg)
+	case sameType:
+		return sameTypes(v, arg)
+	}
+	return nil
+}
+
+// sameTypes wants operands of the result's type.
+func sameTypes(v *Value, arg func(k int) ops.DType) error {
+	for k := range v.Args {
+		if arg(k) != v.DType {
+			return fmt.Errorf("operand t%d is %s", v.Args[k], arg(k).Short())
 		}
 	}
 	return nil

@@ -85,37 +85,102 @@ const (
 	NumOps
 )
 
-// opRow describes one operation.
+// opRow describes one operation; its meaning in C, in Triton and in numbers is with the
+// targets and the interpreter, each of which a test asks for every row.
 type opRow struct {
 	name  string
 	arity int
-	// boolean results whatever the operands are
-	compare bool
+	cost  int64 // of an element, in simple operations
+	types typeRule
 }
 
+// typeRule is what an operation wants of its operands' types.
+type typeRule uint8
+
+const (
+	freeType      typeRule = iota // no operands
+	sameType                      // operands are of the result's type
+	castType                      // any operand
+	comparedType                  // bool from operands of one type
+	choosesType                   // a bool, then two of the result's type
+	placedType                    // a position, which is an int64
+	scatteredType                 // one of the buffer's type, then a position
+	reducedType                   // one of the result's type; of an argmax any, for an int64
+)
+
 var opRows = [NumOps]opRow{
-	Const: {"const", 0, false}, Load: {"load", 0, false}, Store: {"store", 1, false},
-	IndexOf: {"index", 0, false}, LoadAt: {"loadat", 1, false}, Check: {"check", 1, false}, Reduce: {"reduce", 1, false}, Cast: {"cast", 1, false},
-	StoreAt: {"storeat", 2, false}, FoldAt: {"foldat", 2, false}, Scan: {"scan", 1, false},
-	Where: {"where", 3, false},
-	Neg:   {"neg", 1, false}, Abs: {"abs", 1, false}, Exp: {"exp", 1, false}, Expm1: {"expm1", 1, false},
-	Log: {"log", 1, false}, Log1p: {"log1p", 1, false}, Sqrt: {"sqrt", 1, false}, Rsqrt: {"rsqrt", 1, false},
-	Sin: {"sin", 1, false}, Cos: {"cos", 1, false}, Tanh: {"tanh", 1, false}, Sigmoid: {"sigmoid", 1, false},
-	Erf: {"erf", 1, false}, Relu: {"relu", 1, false}, Reciprocal: {"reciprocal", 1, false},
-	Floor: {"floor", 1, false}, Ceil: {"ceil", 1, false}, Trunc: {"trunc", 1, false}, Round: {"round", 1, false},
-	Sign: {"sign", 1, false}, Not: {"not", 1, true}, IsNaN: {"isnan", 1, true},
-	Exp2: {"exp2", 1, false}, Log2: {"log2", 1, false}, Log10: {"log10", 1, false}, Tan: {"tan", 1, false},
-	Asin: {"asin", 1, false}, Acos: {"acos", 1, false}, Atan: {"atan", 1, false}, Sinh: {"sinh", 1, false},
-	Cosh: {"cosh", 1, false}, Asinh: {"asinh", 1, false}, Acosh: {"acosh", 1, false}, Atanh: {"atanh", 1, false},
-	Erfc: {"erfc", 1, false}, Lgamma: {"lgamma", 1, false},
-	Add: {"add", 2, false}, Sub: {"sub", 2, false}, Mul: {"mul", 2, false}, Div: {"div", 2, false},
-	FloorDiv: {"floordiv", 2, false}, Rem: {"rem", 2, false}, Pow: {"pow", 2, false},
-	Max: {"max", 2, false}, Min: {"min", 2, false},
-	Lt: {"lt", 2, true}, Le: {"le", 2, true}, Gt: {"gt", 2, true}, Ge: {"ge", 2, true},
-	Eq: {"eq", 2, true}, Ne: {"ne", 2, true},
-	And: {"and", 2, false}, Or: {"or", 2, false}, Xor: {"xor", 2, false},
-	Shl: {"shl", 2, false}, Shr: {"shr", 2, false}, Atan2: {"atan2", 2, false}, Hypot: {"hypot", 2, false},
-	CopySign: {"copysign", 2, false}, Fmod: {"fmod", 2, false},
+	Const:      {"const", 0, 1, freeType},
+	Load:       {"load", 0, 1, freeType},
+	Store:      {"store", 1, 1, sameType},
+	IndexOf:    {"index", 0, 1, freeType},
+	LoadAt:     {"loadat", 1, 4, placedType},
+	StoreAt:    {"storeat", 2, 4, scatteredType},
+	FoldAt:     {"foldat", 2, 4, scatteredType},
+	Check:      {"check", 1, 1, sameType},
+	Reduce:     {"reduce", 1, 1, reducedType},
+	Scan:       {"scan", 1, 1, sameType},
+	Cast:       {"cast", 1, 1, castType},
+	Where:      {"where", 3, 1, choosesType},
+	Neg:        {"neg", 1, 1, sameType},
+	Abs:        {"abs", 1, 1, sameType},
+	Exp:        {"exp", 1, 12, sameType},
+	Expm1:      {"expm1", 1, 12, sameType},
+	Log:        {"log", 1, 12, sameType},
+	Log1p:      {"log1p", 1, 12, sameType},
+	Sqrt:       {"sqrt", 1, 4, sameType},
+	Rsqrt:      {"rsqrt", 1, 4, sameType},
+	Sin:        {"sin", 1, 12, sameType},
+	Cos:        {"cos", 1, 12, sameType},
+	Tanh:       {"tanh", 1, 12, sameType},
+	Sigmoid:    {"sigmoid", 1, 12, sameType},
+	Erf:        {"erf", 1, 12, sameType},
+	Relu:       {"relu", 1, 1, sameType},
+	Reciprocal: {"reciprocal", 1, 1, sameType},
+	Floor:      {"floor", 1, 1, sameType},
+	Ceil:       {"ceil", 1, 1, sameType},
+	Trunc:      {"trunc", 1, 1, sameType},
+	Round:      {"round", 1, 1, sameType},
+	Sign:       {"sign", 1, 1, sameType},
+	Not:        {"not", 1, 1, comparedType},
+	IsNaN:      {"isnan", 1, 1, comparedType},
+	Exp2:       {"exp2", 1, 40, sameType},
+	Log2:       {"log2", 1, 40, sameType},
+	Log10:      {"log10", 1, 40, sameType},
+	Tan:        {"tan", 1, 40, sameType},
+	Asin:       {"asin", 1, 40, sameType},
+	Acos:       {"acos", 1, 40, sameType},
+	Atan:       {"atan", 1, 40, sameType},
+	Sinh:       {"sinh", 1, 40, sameType},
+	Cosh:       {"cosh", 1, 40, sameType},
+	Asinh:      {"asinh", 1, 40, sameType},
+	Acosh:      {"acosh", 1, 40, sameType},
+	Atanh:      {"atanh", 1, 40, sameType},
+	Erfc:       {"erfc", 1, 40, sameType},
+	Lgamma:     {"lgamma", 1, 40, sameType},
+	Add:        {"add", 2, 1, sameType},
+	Sub:        {"sub", 2, 1, sameType},
+	Mul:        {"mul", 2, 1, sameType},
+	Div:        {"div", 2, 4, sameType},
+	FloorDiv:   {"floordiv", 2, 1, sameType},
+	Rem:        {"rem", 2, 1, sameType},
+	Pow:        {"pow", 2, 12, sameType},
+	Max:        {"max", 2, 1, sameType},
+	Min:        {"min", 2, 1, sameType},
+	Lt:         {"lt", 2, 1, comparedType},
+	Le:         {"le", 2, 1, comparedType},
+	Gt:         {"gt", 2, 1, comparedType},
+	Ge:         {"ge", 2, 1, comparedType},
+	Eq:         {"eq", 2, 1, comparedType},
+	Ne:         {"ne", 2, 1, comparedType},
+	And:        {"and", 2, 1, sameType},
+	Or:         {"or", 2, 1, sameType},
+	Xor:        {"xor", 2, 1, sameType},
+	Shl:        {"shl", 2, 1, sameType},
+	Shr:        {"shr", 2, 1, sameType},
+	Atan2:      {"atan2", 2, 40, sameType},
+	Hypot:      {"hypot", 2, 40, sameType},
+	CopySign:   {"copysign", 2, 1, sameType},
+	Fmod:       {"fmod", 2, 40, sameType},
 }
 
 // String is the operation's name in the text form.
@@ -125,7 +190,10 @@ func (o Op) String() string { return opRows[o].name }
 func (o Op) Arity() int { return opRows[o].arity }
 
 // Compares reports whether o yields bool from operands of another type.
-func (o Op) Compares() bool { return opRows[o].compare }
+func (o Op) Compares() bool { return opRows[o].types == comparedType }
+
+// Cost is what the operation takes for an element, in simple operations.
+func (o Op) Cost() int64 { return opRows[o].cost }
 
 var reduceNames = [...]string{"sum", "prod", "max", "min", "any", "all", "argmax", "argmin"}
 

@@ -27,12 +27,12 @@ func Schedule(p *ir.Program, opt Options) []*Group {
 	if opt.MaxFusion == 0 {
 		opt.MaxFusion = 64
 	}
-	s := &scheduler{prog: p, opt: opt, refused: map[refusal]bool{}}
+	s := &scheduler{prog: p, opt: opt, refused: map[refusedPair]bool{}}
 	for i, n := range p.Nodes {
 		s.groups = append(s.groups, newGroup(n, i))
 	}
 	link(s.groups)
-	s.line = newLine(s.groups)
+	s.order = newTopoOrder(s.groups)
 	s.prepare()
 	for s.round = 1; s.round <= maxRounds && !s.over(); s.round++ {
 		if !s.fuseOnce() {
@@ -48,8 +48,8 @@ type scheduler struct {
 	groups  []*Group
 	round   int
 	writers map[*ir.Buffer]int
-	refused map[refusal]bool
-	line    *line
+	refused map[refusedPair]bool
+	order   *topoOrder
 	readers map[*ir.Buffer]int // nodes that read a buffer, for the score
 	decided int
 	merged  int // groups that became part of another
@@ -58,8 +58,8 @@ type scheduler struct {
 // over reports whether as many decisions were made as are wanted.
 func (s *scheduler) over() bool { return s.opt.Decisions != 0 && s.decided >= s.opt.Decisions }
 
-// refusal is a pair that was refused when its groups had these many nodes.
-type refusal struct {
+// refusedPair is a pair that was refused when its groups had these many nodes.
+type refusedPair struct {
 	a, b   *Group
 	na, nb int
 }
@@ -109,7 +109,7 @@ func (s *scheduler) fuseOnce() bool {
 			break
 		}
 		c.a, c.b = find(c.a), find(c.b)
-		key := refusal{c.a, c.b, len(c.a.Items), len(c.b.Items)}
+		key := refusedPair{c.a, c.b, len(c.a.Items), len(c.b.Items)}
 		if c.a == c.b || s.refused[key] {
 			continue
 		}
@@ -208,7 +208,7 @@ func (s *scheduler) try(c *candidate) bool {
 		return false
 	}
 	step.Why = fmt.Sprintf("%s; saves %d B of memory traffic", sameLoops(c.a, c.b), c.score)
-	s.line.merge(c.a, c.b)
+	s.order.merge(c.a, c.b)
 	u.join(c.a, c.b)
 	s.merged++
 	step.Fused, step.Reason, step.Result = true, "fused", c.a.Name()
@@ -237,27 +237,27 @@ const farAway = 64
 func distance(a, b *Group) int { return max(a.last-b.first, b.last-a.first) }
 
 // fits answers with common loops, or with the first thing that forbids them.
-func (s *scheduler) fits(c *candidate) (*union, *misfit) {
+func (s *scheduler) fits(c *candidate) (*union, *fusionRefusal) {
 	a, b := c.a, c.b
 	switch {
 	case a.Extern || b.Extern:
-		return nil, &misfit{"node2 is extern or nop", "an extern kernel is called between kernels, never inside one"}
+		return nil, &fusionRefusal{"node2 is extern or nop", "an extern kernel is called between kernels, never inside one"}
 	case a.Hoisted != b.Hoisted:
-		return nil, &misfit{"runs once", "one depends on parameters alone and runs in the prologue, the other runs in every call"}
+		return nil, &fusionRefusal{"runs once", "one depends on parameters alone and runs in the prologue, the other runs in every call"}
 	case b.Template && c.vertical:
-		return nil, &misfit{"prologue fusion turned off", "the template reads its operands from memory"}
+		return nil, &fusionRefusal{"prologue fusion turned off", "the template reads its operands from memory"}
 	case a.Template && b.Template:
-		return nil, &misfit{"template epilogue not satisfied", "both are templates"}
+		return nil, &fusionRefusal{"template epilogue not satisfied", "both are templates"}
 	case a.Template && !c.vertical, b.Template:
-		return nil, &misfit{"template epilogue not satisfied", "an epilogue must read the template's result"}
+		return nil, &fusionRefusal{"template epilogue not satisfied", "an epilogue must read the template's result"}
 	case len(a.Items)+len(b.Items) > s.opt.MaxFusion:
-		return nil, &misfit{"exceeds max fusion", fmt.Sprintf("they are %d nodes together, the limit is %d", len(a.Items)+len(b.Items), s.opt.MaxFusion)}
-	case s.line.between(a, b):
-		return nil, &misfit{"intermediate nodes between node1 & node2", "another kernel needs the result of the first before the second may run"}
+		return nil, &fusionRefusal{"exceeds max fusion", fmt.Sprintf("they are %d nodes together, the limit is %d", len(a.Items)+len(b.Items), s.opt.MaxFusion)}
+	case s.order.between(a, b):
+		return nil, &fusionRefusal{"intermediate nodes between node1 & node2", "another kernel needs the result of the first before the second may run"}
 	case b.succs[a]:
-		return nil, &misfit{"node1 must go before node2", "the second feeds the first"}
+		return nil, &fusionRefusal{"node1 must go before node2", "the second feeds the first"}
 	case !c.vertical && distance(a, b) > farAway:
-		return nil, &misfit{"Nodes are too far away", fmt.Sprintf("%d nodes lie between their ends: their results would stay in memory for long", distance(a, b))}
+		return nil, &fusionRefusal{"Nodes are too far away", fmt.Sprintf("%d nodes lie between their ends: their results would stay in memory for long", distance(a, b))}
 	}
 	if a.Template && !b.typed() && templateNode(a).MM.Conv != nil {
 		b.coalesce() // rows and columns of an image are one loop of the template
@@ -271,7 +271,7 @@ func (s *scheduler) fits(c *candidate) (*union, *misfit) {
 			return nil, f
 		}
 		if !u.follow(a) {
-			return nil, &misfit{"template epilogue not satisfied", "the epilogue has loops that the template does not have"}
+			return nil, &fusionRefusal{"template epilogue not satisfied", "the epilogue has loops that the template does not have"}
 		}
 	}
 	return u, nil
@@ -288,9 +288,9 @@ func templateNode(g *Group) *ir.Node {
 
 // epilogueFits wants pointwise nodes that walk the template's result whole,
 // whose column loop stays in one piece.
-func epilogueFits(a, b *Group, u *union) *misfit {
+func epilogueFits(a, b *Group, u *union) *fusionRefusal {
 	if b.typed() {
-		return &misfit{"template epilogue not satisfied", "the epilogue reduces, and a tile does not hold whole rows"}
+		return &fusionRefusal{"template epilogue not satisfied", "the epilogue reduces, and a tile does not hold whole rows"}
 	}
 	cols := 0
 	for _, v := range u.vars {
@@ -299,7 +299,7 @@ func epilogueFits(a, b *Group, u *union) *misfit {
 		}
 	}
 	if cols != 1 {
-		return &misfit{"template epilogue not satisfied", "the epilogue splits the template's columns"}
+		return &fusionRefusal{"template epilogue not satisfied", "the epilogue splits the template's columns"}
 	}
 	return nil
 }

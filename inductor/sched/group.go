@@ -44,7 +44,7 @@ type Group struct {
 	dead        bool // merged into another group
 	name        string
 	named       int // items when name was made
-	place       int // in the line of groups
+	place       int // in the topological order
 	visited     int // stamp of the last search that came by
 }
 

@@ -23,8 +23,8 @@ type union struct {
 	aInner, bInner bool
 }
 
-// misfit says in PyTorch's words and in a sentence why groups do not share loops.
-type misfit struct{ reason, why string }
+// fusionRefusal says in PyTorch's words and in a sentence why groups do not share loops.
+type fusionRefusal struct{ reason, why string }
 
 // pivots finds the pairs of addresses into a common buffer, best first.
 func pivots(a, b *Group) []pivot {
@@ -69,10 +69,10 @@ func used(x ir.Index) int {
 }
 
 // unify finds common loops for a and b, where neither is extern.
-func unify(a, b *Group) (*union, *misfit) {
+func unify(a, b *Group) (*union, *fusionRefusal) {
 	ps := pivots(a, b)
 	if len(ps) == 0 {
-		return nil, &misfit{"no shared data due to indexing mismatch", "no buffer is addressed by loops of both"}
+		return nil, &fusionRefusal{"no shared data due to indexing mismatch", "no buffer is addressed by loops of both"}
 	}
 	m := &matcher{a: a, b: b}
 	if !m.match(ps[0]) {
@@ -80,7 +80,7 @@ func unify(a, b *Group) (*union, *misfit) {
 		if ps[0].write {
 			reason = "memory deps did not match"
 		}
-		return nil, &misfit{
+		return nil, &fusionRefusal{
 			reason,
 			fmt.Sprintf("the loops %s and %s do not access %s alike: %s", a.Ranges(), b.Ranges(), ps[0].buf.Name, ps[0].told(a, b)),
 		}
@@ -203,7 +203,7 @@ func (p *part) take(size sym.Int) bool {
 
 // leftovers deals with loops that the pivot does not depend on: those of a
 // reduction whose result is read, or those along which both broadcast.
-func (m *matcher) leftovers(p pivot) *misfit {
+func (m *matcher) leftovers(p pivot) *fusionRefusal {
 	m.aInner, m.bInner = true, true
 	xs, ys := parts(m.a, p.x, false), parts(m.b, p.y, false)
 	switch {
@@ -239,8 +239,8 @@ func (m *matcher) onInner(g *Group, second bool) bool {
 	})
 }
 
-func (m *matcher) sizes() *misfit {
-	return &misfit{
+func (m *matcher) sizes() *fusionRefusal {
+	return &fusionRefusal{
 		"nodes numel/rnumel incompatibility",
 		fmt.Sprintf("the loops are %s and %s", m.a.Ranges(), m.b.Ranges()),
 	}
@@ -262,7 +262,7 @@ func (m *matcher) keep(g *Group, ps []part, second bool) bool {
 }
 
 // union labels the new loops and builds the transforms.
-func (m *matcher) union() (*union, *misfit) {
+func (m *matcher) union() (*union, *fusionRefusal) {
 	u := &union{ta: make(transform, len(m.a.Vars)), tb: make(transform, len(m.b.Vars)), aInner: m.aInner, bInner: m.bInner}
 	slices.Reverse(m.pieces) // outermost first
 	at, bt := m.a.typed(), m.b.typed()
@@ -277,7 +277,7 @@ func (m *matcher) union() (*union, *misfit) {
 			u.tb[p.bv] = append(u.tb[p.bv], piece{k, p.bm})
 			inner := m.b.Vars[p.bv].Inner
 			if at && bt && p.av >= 0 && inner != v.Inner {
-				return nil, &misfit{
+				return nil, &fusionRefusal{
 					"numel/rnumel mismatch (reduce)",
 					fmt.Sprintf("a loop that is reduced in one is not in the other: %s and %s", m.a.Ranges(), m.b.Ranges()),
 				}
@@ -292,7 +292,7 @@ func (m *matcher) union() (*union, *misfit) {
 
 // dependencies checks that every buffer that one writes and the other reads is
 // addressed alike, so that the value is there in the same iteration.
-func (m *matcher) dependencies(u *union) *misfit {
+func (m *matcher) dependencies(u *union) *fusionRefusal {
 	bs := m.b.accesses()
 	for _, x := range m.a.accesses() {
 		for _, y := range bs {
@@ -301,7 +301,7 @@ func (m *matcher) dependencies(u *union) *misfit {
 			}
 			if x.index == nil || y.index == nil ||
 				!u.ta.apply(*x.index, len(u.vars)).Equal(u.tb.apply(*y.index, len(u.vars))) {
-				return &misfit{
+				return &fusionRefusal{
 					"memory deps did not match",
 					fmt.Sprintf("%s is written and read at different addresses in one iteration: %s", x.buf.Name, told(m.a, m.b, x, y)),
 				}

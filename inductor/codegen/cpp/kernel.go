@@ -301,26 +301,10 @@ func (e *emitter) grain(perUnit int64) string {
 	ops := int64(1)
 	for _, st := range e.k.Steps {
 		for i := range st.Body {
-			ops += cost(st.Body[i].Op)
+			ops += st.Body[i].Op.Cost()
 		}
 	}
 	return fmt.Sprint(max(1, 65536/max(1, perUnit*ops/4)))
-}
-
-func cost(o ir.Op) int64 {
-	switch o {
-	case ir.Const, ir.Load, ir.Store, ir.Cast, ir.IndexOf, ir.Check:
-		return 1
-	case ir.LoadAt, ir.StoreAt, ir.FoldAt:
-		return 4
-	case ir.Exp, ir.Sigmoid, ir.Tanh, ir.Erf, ir.Log, ir.Sin, ir.Cos, ir.Pow, ir.Expm1, ir.Log1p:
-		return 12
-	case ir.Exp2, ir.Log2, ir.Log10, ir.Tan, ir.Asin, ir.Acos, ir.Atan, ir.Sinh, ir.Cosh, ir.Asinh, ir.Acosh, ir.Atanh, ir.Erfc, ir.Lgamma, ir.Atan2, ir.Hypot, ir.Fmod:
-		return 40
-	case ir.Div, ir.Sqrt, ir.Rsqrt:
-		return 4
-	}
-	return 1
 }
 
 // pointwise walks all outer loops and chunks of the last one.

@@ -1,17 +1,17 @@
 package sched
 
-// This file keeps the groups in a line, an order in which they can run, while
-// they are fused. The line bounds searches: whatever lies between two groups in
-// the dependencies lies between them in the line as well.
+// This file keeps the groups in a topological order while they are fused (a dynamic
+// one, after Pearce and Kelly: only what lies between two places moves). It bounds searches: whatever lies between two groups
+// in the dependencies lies between them in the order as well.
 
-// line holds groups by Group.place; where one was merged away stands nil.
-type line struct {
+// topoOrder holds groups by Group.place; nil where one was merged away.
+type topoOrder struct {
 	groups []*Group
 	stamp  int
 }
 
-func newLine(groups []*Group) *line {
-	l := &line{groups: append([]*Group{}, groups...)}
+func newTopoOrder(groups []*Group) *topoOrder {
+	l := &topoOrder{groups: append([]*Group{}, groups...)}
 	for i, g := range groups {
 		g.place = i
 	}
@@ -20,7 +20,7 @@ func newLine(groups []*Group) *line {
 
 // between reports whether a path leads from one of a and b to the other through
 // a third group.
-func (l *line) between(a, b *Group) bool {
+func (l *topoOrder) between(a, b *Group) bool {
 	if a.place > b.place {
 		a, b = b, a
 	}
@@ -46,7 +46,7 @@ func (l *line) between(a, b *Group) bool {
 // merge makes room for the union of a and b, which no path may connect through a
 // third group: what depends on the earlier one moves after the later one's
 // place, all else before it.
-func (l *line) merge(a, b *Group) {
+func (l *topoOrder) merge(a, b *Group) {
 	lo, hi := a, b
 	if lo.place > hi.place {
 		lo, hi = hi, lo

@@ -27,7 +27,7 @@ func randomGroups(r *rand.Rand, n int) []*Group {
 	return out
 }
 
-// detour searches a path of three or more groups without regard to the line.
+// detour searches a path of three or more groups without regard to the order.
 func detour(a, b *Group) bool {
 	seen := map[*Group]bool{}
 	var visit func(g *Group, depth int) bool
@@ -49,13 +49,13 @@ func detour(a, b *Group) bool {
 	return visit(a, 0)
 }
 
-// TestLine merges random groups: the line must find the same paths as a search
+// TestTopoOrder merges random groups: the order must find the same paths as a search
 // that ignores it, and stay an order in which the groups can run.
-func TestLine(t *testing.T) {
+func TestTopoOrder(t *testing.T) {
 	for seed := range uint64(40) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		live := randomGroups(r, 40)
-		l := newLine(live)
+		l := newTopoOrder(live)
 		for range 200 {
 			i, j := r.IntN(len(live)), r.IntN(len(live))
 			if i == j {
