@@ -31,10 +31,10 @@ func TestDocsNameWhatExists(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, doc := range []string{"README.md", "docs/walk.md"} {
+	for _, doc := range []string{"README.md", "CONTRIBUTING.md", "docs/walk.md", "docs/architecture.md"} {
 		text := read(t, doc)
 		paths, commands := docPath.FindAllStringSubmatch(text, -1), docCommand.FindAllStringSubmatch(code(text), -1)
-		if len(paths) == 0 || len(commands) == 0 {
+		if len(paths) == 0 || len(commands) == 0 && doc != "docs/architecture.md" {
 			t.Errorf("%s: %d paths and %d commands", doc, len(paths), len(commands))
 		}
 		for _, m := range paths {

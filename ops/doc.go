@@ -6,5 +6,5 @@
 //
 // It imports ops/sym and nothing else of ours; in particular it knows
 // neither tensors with data (torch) nor graphs (graph): both meet it through
-// Value and Builder. Open op.go first, then one family file (pointwise.go).
+// Value and Builder. Open op.go first, then one family file (unary.go).
 package ops
