@@ -30,7 +30,6 @@ type large struct {
 }
 
 var largeReceivers = []large{
-	{"torch.Tensor", 64, "it is the user's API: PyTorch's methods, most of them generated and not counted here"},
 	{"tracer/host.Interp", 107, "the host's whole face to compiled code and to the tracer; to be parted by what its methods concern"},
 	{"tracer/host.builder", 79, "one small method for each SSA instruction and operand kind"},
 	{"inductor/codegen/cpp.emitter", 76, "one small method for each kind of loop and value"},
