@@ -2,6 +2,8 @@ package graph
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -46,11 +48,14 @@ type spelling struct {
 	torch.Binding
 }
 
-// spellings inverts the binding table; a method is preferred to a function.
+// spellings inverts the binding table; a method is preferred to a
+// function, and what names a device (Cpu) is no other call.
 func spellings() map[ops.ID]spelling {
 	out := map[ops.ID]spelling{}
-	for full, b := range torch.Bindings() {
-		if old, ok := out[b.Op]; ok && (old.Method || (!b.Method && old.name < full)) {
+	bindings := torch.Bindings()
+	for _, full := range slices.Sorted(maps.Keys(bindings)) { // of two spellings the first: Mul, not Multiply
+		b := bindings[full]
+		if old, ok := out[b.Op]; b.Device != "" || ok && (old.Method || !b.Method) {
 			continue
 		}
 		out[b.Op] = spelling{shortName(full), b}
