@@ -49,9 +49,9 @@ func hugeFeed(n int) *fakeFeed {
 func BenchmarkKeyToFrame(b *testing.B) {
 	t := &testing.T{}
 	d := newDriver(t, hugeFeed(100_000), Options{Colour: true}, 200, 60)
-	for s := range keys.Screens - 1 {
-		b.Run(keys.Screen(s).String(), func(b *testing.B) {
-			d.send(keyMsg(keys.Screen(s).Key()))
+	for s := range len(screens()) - 1 {
+		b.Run(title(keys.Screen(s)).Name, func(b *testing.B) {
+			d.send(keyMsg(title(keys.Screen(s)).Key))
 			press := []string{"j", "pgdown", "G", "k", "pgup", "g"}
 			for i := 0; b.Loop(); i++ {
 				d.m.Update(keyMsg(press[i%len(press)]))
@@ -66,15 +66,15 @@ func BenchmarkKeyToFrame(b *testing.B) {
 func BenchmarkOpenScreen(b *testing.B) {
 	t := &testing.T{}
 	d := newDriver(t, hugeFeed(100_000), Options{Colour: true}, 200, 60)
-	for s := range keys.Screens - 1 {
-		d.send(keyMsg(keys.Screen(s).Key()))
+	for s := range len(screens()) - 1 {
+		d.send(keyMsg(title(keys.Screen(s)).Key))
 	}
-	for s := range keys.Screens - 1 {
-		b.Run(keys.Screen(s).String(), func(b *testing.B) {
+	for s := range len(screens()) - 1 {
+		b.Run(title(keys.Screen(s)).Name, func(b *testing.B) {
 			for b.Loop() {
-				d.m.at = keys.Screen((s + 1) % (keys.Screens - 1))
+				d.m.at = keys.Screen((s + 1) % (len(screens()) - 1))
 				d.m.sc.selGen++
-				d.m.Update(keyMsg(keys.Screen(s).Key()))
+				d.m.Update(keyMsg(title(keys.Screen(s)).Key))
 				_ = d.m.View()
 			}
 		})

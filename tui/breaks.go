@@ -19,13 +19,19 @@ import (
 // noiseGroup is the fold of breaks inside the framework.
 const noiseGroup = "noise"
 
-// breaksScreen is the screen with its state.
+// breaksScreen is the Breaks screen.
 type breaksScreen struct {
 	pane
 }
 
 func newBreaks() screen {
-	return &breaksScreen{pane{id: keys.Breaks, leadLines: 2, detailed: true, view: view{folds: map[string]bool{noiseGroup: true}}}}
+	return &breaksScreen{pane{
+		title: keys.Title{
+			Name: "Breaks", Short: "Brk", Key: "3",
+			Asks: "Breaks by cost, worst first: why does each happen, and how do I fix it?",
+		},
+		leadLines: 2, detailed: true, view: view{folds: map[string]bool{noiseGroup: true}},
+	}}
 }
 
 func (*breaksScreen) empty(sc *scene) []string {

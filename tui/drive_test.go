@@ -8,6 +8,7 @@ import (
 
 	tea "github.com/charmbracelet/bubbletea"
 
+	"tcdbg/tui/keys"
 	"tcdbg/tui/theme"
 )
 
@@ -123,7 +124,7 @@ func (d *driver) step(verb, rest string) error {
 			return fmt.Errorf("the frame has %q", rest)
 		}
 	case "screen":
-		if got := d.m.at.String(); got != rest {
+		if got := title(d.m.at).Name; got != rest {
 			return fmt.Errorf("the screen is %s", got)
 		}
 	default:
@@ -181,3 +182,6 @@ func checkFrame(t *testing.T, frame string, w, h int) {
 		}
 	}
 }
+
+// title is what a screen is called.
+func title(s keys.Screen) keys.Title { return screens()[s].state().title }

@@ -4,8 +4,10 @@
 // what is seen; nothing in either reads a file.
 //
 // It imports explain, logs and logs/ctl only; never an engine package.
-// Open feed.go first (where everything comes from), then model.go, then
-// screen.go (what a screen is) and one screen, breaks.go.
+// Open feed.go first (where everything comes from), then model.go (who gets a message),
+// screen.go (what a screen is, and the table of screens), scene.go (what all of them
+// share), and one screen, ranks.go or breaks.go. A new screen is a file with a struct
+// that embeds a pane, and a line of the table.
 package tui
 
 import (

@@ -117,11 +117,11 @@ func TestRoomIsUsed(t *testing.T) {
 	}
 	d := newDriver(t, f, Options{}, 160, 50)
 	for _, s := range []keys.Screen{keys.Recompiles, keys.Guards, keys.Graph, keys.Kernels, keys.Timeline} {
-		d.script("keys " + s.Key() + "\nexpect [117/10_2 e3 r12]")
+		d.script("keys " + title(s).Key + "\nexpect [117/10_2 e3 r12]")
 	}
 	d.script("keys 5\nexpect 1234 guards  12.50 us")
 	d.script("keys :")
-	for _, b := range keys.Table() {
+	for _, b := range New(richFeed(), Options{}).sc.keys.Rows {
 		if b.On(keys.Guards) && b.Action > keys.Right && b.Action < keys.OpenScreen {
 			d.script("type " + b.Title + "\nexpect " + b.Title + " \nkeys esc\nkeys :")
 		}
@@ -134,8 +134,8 @@ func TestWatchingIsSeen(t *testing.T) {
 		f := richFeed()
 		d := newDriver(t, f, Options{}, 80, 24)
 		d.script("size " + size + "\nrefute ◉ watching\nkeys w\npoll")
-		for s := range keys.Screens {
-			d.script("keys " + keys.Screen(s).Key() + "\nexpect ◉ watching")
+		for s := range len(screens()) {
+			d.script("keys " + title(keys.Screen(s)).Key + "\nexpect ◉ watching")
 		}
 		f.run.Changes = "3 kernels changed"
 		d.script("keys 8\npoll\nexpect since the previous run: 3 kernels changed")

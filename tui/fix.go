@@ -75,15 +75,16 @@ func (o *fixSheet) key(k string) (tea.Cmd, bool) {
 		}
 		o.sc.say("nothing was written")
 		return nil, true
-	case k == keyOfAction(keys.ApplyFix):
+	case k == o.sc.keyOf(keys.ApplyFix):
 		o.sc.over = newFixSheet(o.sc, o.pos, o.rewrite, true)
 		return nil, true
 	}
 	return nil, false
 }
 
-func keyOfAction(a keys.Action) string {
-	for _, b := range keys.Table() {
+// keyOf is the key of an action.
+func (sc *scene) keyOf(a keys.Action) string {
+	for _, b := range sc.keys.Rows {
 		if b.Action == a {
 			return b.Binding.Keys()[0]
 		}
@@ -97,18 +98,19 @@ func (sc *scene) afterChange() string {
 	case sc.run.Watched:
 		return "the program runs again"
 	case sc.run.Again:
-		return keyOfAction(keys.Rerun) + " runs the program again"
+		return sc.keyOf(keys.Rerun) + " runs the program again"
 	}
 	return "the next run of the program has it"
 }
 
 func (o *fixSheet) apply() tea.Cmd {
-	feed, place, next := o.sc.feed, o.sc.place(o.pos), o.sc.afterChange()
+	sc := o.sc
+	feed, place, next, undo := sc.feed, sc.place(o.pos), sc.afterChange(), sc.keyOf(keys.UndoFix)
 	return func() tea.Msg {
 		if err := feed.Apply(o.pos.File, o.rewrite.Hunks); err != nil {
 			return statusMsg{"nothing was written: " + err.Error(), true}
 		}
-		return statusMsg{text: fmt.Sprintf("written to %s; %s, %s undoes it", place, next, keyOfAction(keys.UndoFix))}
+		return statusMsg{text: fmt.Sprintf("written to %s; %s, %s undoes it", place, next, undo)}
 	}
 }
 

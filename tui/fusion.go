@@ -20,7 +20,7 @@ import (
 // This file is screen 7, Fusion: what did the compiler do, one step at a time,
 // and why not more?
 
-// fusionScreen is the screen with its state.
+// fusionScreen is the Fusion screen.
 type fusionScreen struct {
 	pane
 	states kept[state] // schedules at steps
@@ -30,7 +30,10 @@ type fusionScreen struct {
 
 func newFusion() screen {
 	return &fusionScreen{
-		pane:   pane{id: keys.Fusion, leadLines: 2, detailed: true, share: 0.34},
+		pane: pane{
+			title:     keys.Title{Name: "Fusion", Short: "Fus", Key: "7", Asks: "What did each pass do, and why was no more fused?"},
+			leadLines: 2, detailed: true, share: 0.34,
+		},
 		states: newKept[state](maxStates),
 	}
 }

@@ -29,12 +29,12 @@ func TestGoldenFrames(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			d := newDriver(t, richFeed(), Options{Colour: c.colour}, c.w, c.h)
 			var b strings.Builder
-			for s := range keys.Screens {
-				d.send(keyMsg(keys.Screen(s).Key()))
+			for s := range len(screens()) {
+				d.send(keyMsg(title(keys.Screen(s)).Key))
 				if s == int(keys.Breaks) {
 					d.script("keys g")
 				}
-				b.WriteString("=== " + keys.Screen(s).String() + "\n")
+				b.WriteString("=== " + title(keys.Screen(s)).Name + "\n")
 				for _, l := range strings.Split(d.frame(), "\n") {
 					b.WriteString(strings.TrimRight(strings.ReplaceAll(l, "\x1b", "␛"), " ") + "\n")
 				}

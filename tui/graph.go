@@ -17,7 +17,7 @@ import (
 // This file is screen 6, Graph: what was captured? As a table, a drawing,
 // operators as bars, and code at every stage.
 
-// graphScreen is the screen with its state.
+// graphScreen is the Graph screen.
 type graphScreen struct {
 	pane
 	nodesOf kept[[]explain.GraphNode] // parsed graphs
@@ -26,7 +26,8 @@ type graphScreen struct {
 func newGraph() screen {
 	return &graphScreen{
 		pane: pane{
-			id: keys.Graph, leadLines: 2, detailed: true, share: 0.34,
+			title:     keys.Title{Name: "Graph", Short: "Gph", Key: "6", Asks: "What was captured?"},
+			leadLines: 2, detailed: true, share: 0.34,
 			modes: []string{"table", "drawing", "operators", "code"},
 		},
 		nodesOf: newKept[[]explain.GraphNode](maxTrees),

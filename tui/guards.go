@@ -14,7 +14,7 @@ import (
 // This file is screen 5, Guards: what does every call check, who asked for it,
 // what does it cost?
 
-// guardsScreen is the screen with its state.
+// guardsScreen is the Guards screen.
 type guardsScreen struct {
 	pane
 	trees    kept[*explain.GuardNode] // parsed guard trees, by entry
@@ -25,7 +25,11 @@ type guardsScreen struct {
 func newGuards() screen {
 	return &guardsScreen{
 		pane: pane{
-			id: keys.Guards, leadLines: 2, detailed: true, share: 0.34,
+			title: keys.Title{
+				Name: "Guards", Short: "Grd", Key: "5",
+				Asks: "What does every call check, which line needs it, and what does it cost?",
+			},
+			leadLines: 2, detailed: true, share: 0.34,
 			modes: []string{"tree", "diff against the previous entry"},
 		},
 		trees: newKept[*explain.GuardNode](maxTrees),

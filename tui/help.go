@@ -13,11 +13,11 @@ import (
 type help struct{ sheet }
 
 // newHelp lists the keys of a screen and what the glyphs mean.
-func newHelp(s keys.Screen) *help {
-	o := &help{sheet{title: s.String() + ": " + s.Asks(), brief: true}}
+func newHelp(sc *scene, s keys.Screen, title keys.Title) *help {
+	o := &help{sheet{title: title.Name + ": " + title.Asks, brief: true}}
 	groups := map[string][]keys.Binding{}
 	var order []string
-	for _, b := range keys.Table() {
+	for _, b := range sc.keys.Rows {
 		if !b.On(s) {
 			continue
 		}

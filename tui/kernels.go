@@ -24,7 +24,7 @@ const (
 	kernelDiffMode
 )
 
-// kernelsScreen is the screen with its state.
+// kernelsScreen is the Kernels screen.
 type kernelsScreen struct {
 	pane
 	kernelFirst int // line of the document at which the shown kernel's source begins
@@ -34,7 +34,11 @@ type kernelsScreen struct {
 func newKernels() screen {
 	return &kernelsScreen{
 		pane: pane{
-			id: keys.Kernels, leadLines: 3, detailed: true, share: 0.42,
+			title: keys.Title{
+				Name: "Kernels", Short: "Krn", Key: "8",
+				Asks: "What code runs, and which of my lines does it compute?",
+			},
+			leadLines: 3, detailed: true, share: 0.42,
 			modes: []string{"source", "Triton, for a GPU", "operators and lines", "full output code", "diff against the previous run"},
 			orders: []order{
 				{name: "execution order"},

@@ -9,7 +9,7 @@ import (
 )
 
 // This file turns keys into actions and actions into changes. What a key
-// means is said in keys.Table alone; what only one screen does, in its act.
+// means is said in the table of keys alone; what only one screen does, in its act.
 
 // key handles one key.
 func (m *Model) key(k tea.KeyMsg) tea.Cmd {
@@ -24,7 +24,7 @@ func (m *Model) key(k tea.KeyMsg) tea.Cmd {
 	case m.sc.over != nil:
 		return m.overlayKey(k)
 	}
-	a, ok := keys.Find(k.String(), m.at)
+	a, ok := m.sc.keys.Find(k.String(), m.at)
 	if !ok {
 		return nil
 	}
@@ -33,7 +33,7 @@ func (m *Model) key(k tea.KeyMsg) tea.Cmd {
 
 // do carries out an action.
 func (m *Model) do(a keys.Action) tea.Cmd {
-	if a >= keys.OpenScreen {
+	if a >= keys.OpenScreen && a < keys.Own {
 		m.open(keys.Screen(a - keys.OpenScreen))
 		return nil
 	}
@@ -55,7 +55,7 @@ func (m *Model) do(a keys.Action) tea.Cmd {
 	case keys.NextScreen, keys.PrevScreen:
 		m.cycle(a == keys.NextScreen)
 	case keys.Help:
-		m.sc.over = newHelp(m.at)
+		m.sc.over = newHelp(&m.sc, m.at, m.current().title)
 	case keys.Palette:
 		return m.openPalette()
 	case keys.Search:

@@ -15,13 +15,16 @@ import (
 // This file is screen 0, Logs: what exactly was recorded? It begins the search
 // through every payload of the trace.
 
-// logsScreen is the screen with its state.
+// logsScreen is the Logs screen.
 type logsScreen struct {
 	pane
 }
 
 func newLogs() screen {
-	return &logsScreen{pane{id: keys.Logs, leadLines: 2, detailed: true, share: 0.5}}
+	return &logsScreen{pane{
+		title:     keys.Title{Name: "Logs", Short: "Log", Key: "0", Asks: "What exactly was recorded?"},
+		leadLines: 2, detailed: true, share: 0.5,
+	}}
 }
 
 func (*logsScreen) empty(sc *scene) []string {

@@ -53,11 +53,16 @@ func New(feed Feed, opt Options) *Model {
 		},
 		th: theme.New(opt.Colour), screens: screens(), at: keys.Screen(opt.First),
 	}
+	var titles []keys.Title
+	var own [][]keys.Binding
 	for _, s := range m.screens {
-		if p := s.state(); p.folds == nil {
+		p := s.state()
+		if p.folds == nil {
 			p.folds = map[string]bool{}
 		}
+		titles, own = append(titles, p.title), append(own, p.keys)
 	}
+	m.sc.keys = keys.New(titles, own)
 	m.prompt.input = textinput.New()
 	m.prompt.input.Cursor.SetMode(cursor.CursorStatic)
 	return m

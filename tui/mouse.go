@@ -89,7 +89,7 @@ func (m *Model) clickTab(x int) {
 		w := theme.Width(s.Text)
 		if x >= at && x < at+w && strings.TrimSpace(s.Text) != "" {
 			for i := range m.screens {
-				if k := keys.Screen(i).Key(); s.Text == k || strings.HasPrefix(s.Text, k+" ") {
+				if k := m.pane(keys.Screen(i)).title.Key; s.Text == k || strings.HasPrefix(s.Text, k+" ") {
 					m.open(keys.Screen(i))
 					return
 				}

@@ -9,13 +9,15 @@ import (
 
 // This file is screen -, Output: what did the program print?
 
-// outputScreen is the screen with its state.
+// outputScreen is the Output screen.
 type outputScreen struct {
 	pane
 }
 
 func newOutput() screen {
-	return &outputScreen{pane{id: keys.Output}}
+	return &outputScreen{pane{
+		title: keys.Title{Name: "Output", Short: "Out", Key: "-", Asks: "What did the program print?"},
+	}}
 }
 
 func (*outputScreen) empty(sc *scene) []string {

@@ -65,7 +65,7 @@ func (m *Model) overlayKey(k tea.KeyMsg) tea.Cmd {
 	if cmd, done := over.key(k.String()); done {
 		return cmd
 	}
-	a, _ := keys.Find(k.String(), m.at)
+	a, _ := m.sc.keys.Find(k.String(), m.at)
 	l := &over.lines().list
 	height := m.arrange().Body().H - 2
 	switch a {

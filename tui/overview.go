@@ -14,13 +14,16 @@ import (
 // This file is screen 1, Overview: how good is this run, and what do I do
 // first?
 
-// overviewScreen is the screen with its state.
+// overviewScreen is the Overview screen.
 type overviewScreen struct {
 	pane
 }
 
 func newOverview() screen {
-	return &overviewScreen{pane{id: keys.Overview, leadLines: 2}}
+	return &overviewScreen{pane{
+		title:     keys.Title{Name: "Overview", Short: "Over", Key: "1", Asks: "How good is this run, and what do I do first?"},
+		leadLines: 2,
+	}}
 }
 
 func (*overviewScreen) empty(sc *scene) []string {

@@ -54,7 +54,7 @@ const paletteKind = 11
 func (o *palette) column() int {
 	const beside = 24
 	longest := 0
-	for _, b := range keys.Table() {
+	for _, b := range o.m.sc.keys.Rows {
 		longest = max(longest, theme.Width(b.Title)+2)
 	}
 	return max(30, min(longest, o.m.sc.w-beside))
@@ -69,7 +69,7 @@ func (o *palette) filter(query string) {
 			o.items = append(o.items, it)
 		}
 	}
-	for _, b := range keys.Table() {
+	for _, b := range o.m.sc.keys.Rows {
 		if b.On(o.m.at) && b.Action > keys.Right {
 			a := b.Action
 			add(item{

@@ -21,10 +21,11 @@ import (
 // pane is the state of one screen, and what a screen does that says nothing else.
 type pane struct {
 	// What the screen sets once.
-	id        keys.Screen
-	leadLines int     // the most lines of the lead
-	detailed  bool    // it has a detail pane
-	share     float64 // of the width for the list
+	title     keys.Title
+	keys      []keys.Binding // of this screen alone
+	leadLines int            // the most lines of the lead
+	detailed  bool           // it has a detail pane
+	share     float64        // of the width for the list
 	modes     []string
 	orders    []order
 

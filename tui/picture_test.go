@@ -36,9 +36,9 @@ func savedFeed(t *testing.T) *fakeFeed {
 func TestPictures(t *testing.T) {
 	d := newDriver(t, savedFeed(t), Options{Colour: true}, 110, 26)
 	for name, key := range map[string]keys.Screen{"overview": keys.Overview, "source": keys.Source, "breaks": keys.Breaks, "kernels": keys.Kernels} {
-		d.send(keyMsg(keys.Overview.Key()))
+		d.send(keyMsg(title(keys.Overview).Key))
 		d.script("keys g")
-		d.send(keyMsg(key.Key()))
+		d.send(keyMsg(title(key).Key))
 		checkFrame(t, d.frame(), 110, 26)
 		svg := picture.SVG(d.frame(), 110, 26)
 		dec := xml.NewDecoder(strings.NewReader(svg))

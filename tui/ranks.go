@@ -11,13 +11,16 @@ import (
 
 // This file is screen =, Ranks: which ranks differ, and where?
 
-// ranksScreen is the screen with its state.
+// ranksScreen is the Ranks screen.
 type ranksScreen struct {
 	pane
 }
 
 func newRanks() screen {
-	return &ranksScreen{pane{id: keys.Ranks, leadLines: 2, detailed: true, share: 0.6}}
+	return &ranksScreen{pane{
+		title:     keys.Title{Name: "Ranks", Short: "Rnk", Key: "=", Asks: "Which ranks differ, and where?"},
+		leadLines: 2, detailed: true, share: 0.6,
+	}}
 }
 
 func (*ranksScreen) empty(_ *scene) []string {

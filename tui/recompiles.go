@@ -14,13 +14,16 @@ import (
 // This file is screen 4, Recompiles: what changed, who demanded that it must
 // not, and what would have been reused?
 
-// recompilesScreen is the screen with its state.
+// recompilesScreen is the Recompiles screen.
 type recompilesScreen struct {
 	pane
 }
 
 func newRecompiles() screen {
-	return &recompilesScreen{pane{id: keys.Recompiles, leadLines: 2, detailed: true}}
+	return &recompilesScreen{pane{
+		title:     keys.Title{Name: "Recompiles", Short: "Rec", Key: "4", Asks: "What changed, and which guard failed?"},
+		leadLines: 2, detailed: true,
+	}}
 }
 
 func (*recompilesScreen) empty(sc *scene) []string {

@@ -9,6 +9,7 @@ import (
 
 	"tcdbg/explain"
 	"tcdbg/logs"
+	"tcdbg/tui/keys"
 	"tcdbg/tui/syntax"
 	"tcdbg/tui/theme"
 )
@@ -23,6 +24,7 @@ type scene struct {
 	opt  Options
 	hl   *syntax.Highlighter
 	now  func() time.Time
+	keys *keys.Table
 	w, h int // of the terminal
 
 	report  *explain.Report

@@ -321,8 +321,8 @@ func TestHostileText(t *testing.T) {
 		f.records[i].Kind = bad
 	}
 	d := newDriver(t, f, Options{Colour: true}, 100, 30)
-	for s := range keys.Screens {
-		d.send(keyMsg(keys.Screen(s).Key()))
+	for s := range len(screens()) {
+		d.send(keyMsg(title(keys.Screen(s)).Key))
 		checkFrame(t, d.frame(), 100, 30)
 	}
 }
@@ -332,8 +332,8 @@ func TestEverySize(t *testing.T) {
 	d := newDriver(t, richFeed(), Options{Colour: true}, 80, 24)
 	for _, size := range []string{"60x15", "20x5", "80x24", "99x30", "100x30", "120x40", "200x60", "250x80", "3x3"} {
 		d.script("size " + size)
-		for s := range keys.Screens {
-			d.send(keyMsg(keys.Screen(s).Key()))
+		for s := range len(screens()) {
+			d.send(keyMsg(title(keys.Screen(s)).Key))
 			checkFrame(t, d.frame(), d.m.sc.w, d.m.sc.h)
 			d.send(keyMsg("enter"))
 			checkFrame(t, d.frame(), d.m.sc.w, d.m.sc.h)
@@ -345,10 +345,10 @@ func TestEverySize(t *testing.T) {
 // An empty report teaches on every screen.
 func TestEmptyStates(t *testing.T) {
 	d := newDriver(t, &fakeFeed{report: &explain.Report{}, run: Run{Title: "x"}}, Options{}, 100, 30)
-	for s := range keys.Screens {
-		d.send(keyMsg(keys.Screen(s).Key()))
+	for s := range len(screens()) {
+		d.send(keyMsg(title(keys.Screen(s)).Key))
 		if body := strings.Split(d.plain(), "\n")[4:20]; strings.TrimSpace(strings.Join(body, "")) == "" {
-			t.Errorf("%s says nothing when it is empty", keys.Screen(s))
+			t.Errorf("%s says nothing when it is empty", title(keys.Screen(s)).Name)
 		}
 	}
 }
@@ -375,7 +375,7 @@ func TestTimelineOfARunningCompile(t *testing.T) {
 	}}
 	r.Totals.Compiles = 1
 	d := newDriver(t, &fakeFeed{report: r, run: Run{Title: "x", Live: true}}, Options{}, 100, 30)
-	d.send(keyMsg(keys.Timeline.Key()))
+	d.send(keyMsg(title(keys.Timeline).Key))
 	for _, want := range []string{`\n 1 compile · the chart spans 1.00 s`, `dynamo +running `, `bytecode_tracing +300 ms `} {
 		if !regexp.MustCompile(want).MatchString(d.plain()) {
 			t.Errorf("lacks %q:\n%s", want, d.plain())
@@ -399,7 +399,7 @@ func TestTimelineReachesToNow(t *testing.T) {
 		}}
 		d := newDriver(t, &fakeFeed{report: r, run: Run{Title: "x", Live: c.live}}, Options{}, 100, 30)
 		d.m.sc.now = func() time.Time { return t0.Add(10 * time.Second) }
-		d.send(keyMsg(keys.Timeline.Key()))
+		d.send(keyMsg(title(keys.Timeline).Key))
 		if !strings.Contains(d.plain(), c.chart) {
 			t.Errorf("live %v, running %v: no %q in\n%s", c.live, c.open, c.chart, d.plain())
 		}
@@ -421,7 +421,7 @@ func TestOnlyTheFirstFailureIsRecorded(t *testing.T) {
 			rc.Complete = complete
 		}
 		d := newDriver(t, f, Options{}, 200, 60)
-		d.send(keyMsg(keys.Recompiles.Key()))
+		d.send(keyMsg(title(keys.Recompiles).Key))
 		if !strings.Contains(d.plain(), want) {
 			t.Errorf("complete %v lacks %q:\n%s", complete, want, d.plain())
 		}
@@ -454,7 +454,7 @@ func TestEmptyOverviewNamesNoLanguage(t *testing.T) {
 
 // The key table as the README shows it.
 func TestKeyTable(t *testing.T) {
-	golden(t, "keys.md", keys.Markdown())
+	golden(t, "keys.md", New(richFeed(), Options{}).sc.keys.Markdown())
 }
 
 // Functions of one name are told apart where there is no room for their files; the

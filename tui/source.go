@@ -14,13 +14,16 @@ import (
 
 // This file is screen 2, Source: what happens to each of my lines?
 
-// sourceScreen is the screen with its state.
+// sourceScreen is the Source screen.
 type sourceScreen struct {
 	pane
 }
 
 func newSource() screen {
-	return &sourceScreen{pane{id: keys.Source, leadLines: 2, detailed: true, share: 0.62}}
+	return &sourceScreen{pane{
+		title:     keys.Title{Name: "Source", Short: "Src", Key: "2", Asks: "What happens to each of my lines?"},
+		leadLines: 2, detailed: true, share: 0.62,
+	}}
 }
 
 func (scr *sourceScreen) empty(_ *scene) []string {

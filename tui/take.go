@@ -63,7 +63,7 @@ func (m *Model) export() tea.Cmd {
 		b.WriteByte('\n')
 	}
 	put(sc.header(120))
-	put(theme.L(theme.Plain, m.at.String()+": "+m.at.Asks()))
+	put(theme.L(theme.Plain, p.title.Name+": "+p.title.Asks))
 	for _, l := range s.lead(sc, 120) {
 		put(l)
 	}
@@ -87,7 +87,7 @@ func (m *Model) exportPicture() tea.Cmd {
 
 // writeOut writes a file named after the screen to the run's folder.
 func (m *Model) writeOut(ext, text string) tea.Cmd {
-	feed, name := m.sc.feed, "screen-"+strings.ToLower(m.at.String())+ext
+	feed, name := m.sc.feed, "screen-"+strings.ToLower(m.current().title.Name)+ext
 	return func() tea.Msg {
 		path, err := feed.Export(name, text)
 		if err != nil {

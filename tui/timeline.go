@@ -17,7 +17,7 @@ import (
 // flameDepth is how many levels the chart shows.
 const flameDepth = 5
 
-// timelineScreen is the screen with its state.
+// timelineScreen is the Timeline screen.
 type timelineScreen struct {
 	pane
 	chart chart
@@ -25,7 +25,10 @@ type timelineScreen struct {
 
 func newTimeline() screen {
 	return &timelineScreen{
-		pane: pane{id: keys.Timeline, leadLines: flameDepth + 3},
+		pane: pane{
+			title:     keys.Title{Name: "Timeline", Short: "Time", Key: "9", Asks: "Where did the compile time go?"},
+			leadLines: flameDepth + 3,
+		},
 	}
 }
 

@@ -172,14 +172,15 @@ func (m *Model) tabLine(level int) theme.Line {
 		if s != m.at && scr.absent(m.sc.report) {
 			continue
 		}
-		name, on := s.String(), s == m.at
+		title := scr.state().title
+		name, on := title.Name, s == m.at
 		switch {
 		case level == shortestTabs-1 && !on:
-			name = s.Short()
+			name = title.Short
 		case level == shortestTabs && !on:
 			name = ""
 		}
-		label := strings.TrimSpace(s.Key() + " " + name)
+		label := strings.TrimSpace(title.Key + " " + name)
 		if level < 2 || level == 2 && on {
 			if n := scr.count(m.sc.report); n > 0 {
 				label += " " + fmt.Sprint(n)
@@ -293,7 +294,7 @@ func (m *Model) footer(w int) theme.Line {
 // keyLine is the keys, as many as there is room for; help and quit always.
 func (sc *scene) keyLine(s keys.Screen, w int) theme.Line {
 	var l, tail theme.Line
-	for _, b := range footerKeys(s) {
+	for _, b := range sc.footerKeys(s) {
 		if !sc.useful(b.Action) {
 			continue
 		}
@@ -349,9 +350,9 @@ func (sc *scene) footerWord(b keys.Binding) string {
 }
 
 // footerKeys are the bindings of a screen's footer, in their order.
-func footerKeys(s keys.Screen) []keys.Binding {
+func (sc *scene) footerKeys(s keys.Screen) []keys.Binding {
 	var out []keys.Binding
-	for _, b := range keys.Table() {
+	for _, b := range sc.keys.Rows {
 		if b.Footer > 0 && b.On(s) {
 			out = append(out, b)
 		}

@@ -6,15 +6,17 @@ package keys
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/charmbracelet/bubbles/key"
 )
 
-// Screen names a screen.
+// Screen is the number of a screen: its place among the tabs.
 type Screen int
 
-// The screens, in the order of their tabs.
+// The screens that bindings name, or that others lead to. What each is called it says
+// itself, in its Title.
 const (
 	Overview Screen = iota
 	Source
@@ -28,41 +30,11 @@ const (
 	Logs
 	Output
 	Ranks
-
-	Screens = int(Ranks) + 1
 )
 
-// info is a screen's names: full, for narrow terminals, and its key.
-type info struct{ name, short, key, asks string }
-
-func (s Screen) info() info {
-	return [Screens]info{
-		Overview:   {"Overview", "Over", "1", "How good is this run, and what do I do first?"},
-		Source:     {"Source", "Src", "2", "What happens to each of my lines?"},
-		Breaks:     {"Breaks", "Brk", "3", "Breaks by cost, worst first: why does each happen, and how do I fix it?"},
-		Recompiles: {"Recompiles", "Rec", "4", "What changed, and which guard failed?"},
-		Guards:     {"Guards", "Grd", "5", "What does every call check, which line needs it, and what does it cost?"},
-		Graph:      {"Graph", "Gph", "6", "What was captured?"},
-		Fusion:     {"Fusion", "Fus", "7", "What did each pass do, and why was no more fused?"},
-		Kernels:    {"Kernels", "Krn", "8", "What code runs, and which of my lines does it compute?"},
-		Timeline:   {"Timeline", "Time", "9", "Where did the compile time go?"},
-		Logs:       {"Logs", "Log", "0", "What exactly was recorded?"},
-		Output:     {"Output", "Out", "-", "What did the program print?"},
-		Ranks:      {"Ranks", "Rnk", "=", "Which ranks differ, and where?"},
-	}[s]
-}
-
-// String is the screen's name.
-func (s Screen) String() string { return s.info().name }
-
-// Short is the name for narrow terminals.
-func (s Screen) Short() string { return s.info().short }
-
-// Key opens the screen.
-func (s Screen) Key() string { return s.info().key }
-
-// Asks is the question that the screen answers.
-func (s Screen) Asks() string { return s.info().asks }
+// Title is what a screen is called: its name, the name for narrow terminals, the key
+// that opens it, and the question that it answers.
+type Title struct{ Name, Short, Key, Asks string }
 
 // Action is what a key does.
 type Action int
@@ -82,12 +54,7 @@ func (b Binding) On(s Screen) bool {
 	if b.Screens == nil {
 		return true
 	}
-	for _, x := range b.Screens {
-		if x == s {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(b.Screens, s)
 }
 
 // Keys is how the binding's keys are written for people.
@@ -117,14 +84,19 @@ func keyName(k string) string {
 	return k
 }
 
+// Table is the bindings of a program's screens.
+type Table struct {
+	Rows   []Binding
+	titles []Title
+}
+
 // Find returns the action of a key on a screen. A binding for that screen goes
 // before one for all of them.
-func Find(pressed string, s Screen) (Action, bool) {
+func (t *Table) Find(pressed string, s Screen) (Action, bool) {
 	var found *Binding
-	table := Table()
-	for i := range table {
-		b := &table[i]
-		if !b.On(s) || !has(b.Binding.Keys(), pressed) {
+	for i := range t.Rows {
+		b := &t.Rows[i]
+		if !b.On(s) || !slices.Contains(b.Binding.Keys(), pressed) {
 			continue
 		}
 		if b.Screens != nil {
@@ -140,25 +112,16 @@ func Find(pressed string, s Screen) (Action, bool) {
 	return found.Action, true
 }
 
-func has(list []string, s string) bool {
-	for _, x := range list {
-		if x == s {
-			return true
-		}
-	}
-	return false
-}
-
 // Markdown is the table as the README shows it.
-func Markdown() string {
+func (t *Table) Markdown() string {
 	var b strings.Builder
 	b.WriteString("| keys | what they do | where |\n|---|---|---|\n")
-	for _, k := range Table() {
+	for _, k := range t.Rows {
 		where := "everywhere"
 		if k.Screens != nil {
 			var names []string
 			for _, s := range k.Screens {
-				names = append(names, s.String())
+				names = append(names, t.titles[s].Name)
 			}
 			where = strings.Join(names, ", ")
 		}

@@ -5,7 +5,7 @@ import "github.com/charmbracelet/bubbles/key"
 // This file is the table. Keys are what people know from vim, less and
 // lazygit; a key that means something else on one screen has a row for it.
 
-// The actions. OpenScreen+n opens screen n.
+// The actions. OpenScreen+n opens screen n, Own+n is one that a single screen knows.
 const (
 	None Action = iota
 	Up
@@ -56,67 +56,81 @@ const (
 	PrevItem
 	NextItem
 	OpenScreen
+
+	Own Action = 1000
 )
 
-// Table returns all bindings.
-func Table() []Binding {
-	t := []Binding{
-		bind(Up, "move up", "Navigation", 0, "up", "k"),
-		bind(Down, "move down", "Navigation", 0, "down", "j"),
-		bind(PageUp, "a page up", "Navigation", 0, "pgup", "ctrl+b"),
-		bind(PageDown, "a page down", "Navigation", 0, "pgdown", "ctrl+f"),
-		bind(HalfUp, "half a page up", "Navigation", 0, "ctrl+u"),
-		bind(HalfDown, "half a page down", "Navigation", 0, "ctrl+d"),
-		bind(Home, "first row", "Navigation", 0, "home", "g"),
-		bind(End, "last row, and follow new rows", "Navigation", 0, "end", "G"),
-		bind(Left, "scroll the code left", "Navigation", 0, "left", "h"),
-		bind(Right, "scroll the code right", "Navigation", 0, "right", "l"),
-		bind(Enter, "open", "Navigation", 1, "enter"),
-		bind(Back, "back", "Navigation", 0, "esc", "backspace"),
-		bind(OtherPane, "to the other pane", "Navigation", 0, "tab"),
-		bind(NextScreen, "next screen", "Screens", 0, "L", "ctrl+right"),
-		bind(PrevScreen, "previous screen", "Screens", 0, "H", "ctrl+left", "shift+tab"),
-		bind(Search, "search", "Search", 5, "/"),
-		bind(NextMatch, "next match", "Search", 0, "n"),
-		bind(PrevMatch, "previous match", "Search", 0, "N"),
-		bind(Filter, "filter rows", "Search", 6, "f"),
-		bind(Palette, "command palette", "Search", 7, ":", "ctrl+p"),
-		bind(Pause, "pause or continue", "The program", 3, " "),
-		bind(Step, "when paused: run to the next safe point", "The program", 0, "s"),
-		bind(Rerun, "run again", "The program", 3, "R"),
-		bind(Watch, "run again whenever a file is saved, and say what changed", "The program", 0, "w"),
-		bind(Copy, "copy the selection", "Copy and export", 0, "y"),
-		bind(Editor, "open the line in $EDITOR", "Copy and export", 4, "e"),
-		bind(Export, "write the screen to a file", "Copy and export", 0, "x"),
-		bind(Picture, "write a picture of the screen (SVG)", "Copy and export", 0, "X"),
-		bind(Help, "help", "General", 8, "?", "f1"),
-		bind(Quit, "quit", "General", 9, "q"),
-		bind(Interrupt, "interrupt the program; twice: stop it and quit", "General", 0, "ctrl+c"),
-		bind(View, "table, code, drawing, operators", "Graph", 2, "v").on(Graph),
-		bind(View, "source, Triton, operators, wrapper", "Kernels", 2, "v").on(Kernels),
-		bind(Order, "sort: execution order, slowest, most bytes, by name", "Kernels", 4, "o").on(Kernels),
-		bind(PrevItem, "previous graph or kernel", "Graph and Kernels", 0, "[").on(Graph, Kernels),
-		bind(NextItem, "next graph or kernel", "Graph and Kernels", 0, "]").on(Graph, Kernels),
-		bind(StepBack, "one step back", "Fusion", 0, "left", "h", "p").on(Fusion),
-		bind(StepOn, "one step forward", "Fusion", 2, "right", "l").on(Fusion),
-		bind(NextRefusal, "next pair not fused", "Fusion", 3, "]").on(Fusion),
-		bind(PrevRefusal, "previous pair not fused", "Fusion", 0, "[").on(Fusion),
-		bind(HideSame, "hide steps that change nothing", "Fusion", 4, "u").on(Fusion),
-		bind(Fold, "fold or unfold", "Trees", 2, "z").on(Guards, Breaks),
-		bind(FoldAll, "fold or unfold everything", "Trees", 0, "Z").on(Guards, Breaks),
-		bind(DiffEntries, "diff against the previous entry", "Guards", 3, "d").on(Guards),
-		bind(DiffRuns, "diff against the same kernel of the previous run", "Kernels", 3, "d").on(Kernels),
-		bind(PreviewFix, "preview the fix as a diff of your file", "Breaks", 2, "p").on(Breaks),
-		bind(ApplyFix, "write the fix to your file (asks first)", "Breaks", 0, "a").on(Breaks),
-		bind(UndoFix, "undo the last fix that was written", "Breaks", 0, "u").on(Breaks),
+// New makes the table for screens of these titles, in the order of their tabs, with
+// what each binds by itself.
+func New(titles []Title, own [][]Binding) *Table {
+	t := &Table{rows(), titles}
+	for s, more := range own {
+		for _, b := range more {
+			t.Rows = append(t.Rows, b.on(Screen(s)))
+		}
 	}
-	for s := Screen(0); int(s) < Screens; s++ {
-		t = append(t, bind(OpenScreen+Action(s), s.String()+": "+s.Asks(), "Screens", 0, s.Key()))
+	for s, name := range titles {
+		t.Rows = append(t.Rows, Bind(OpenScreen+Action(s), name.Name+": "+name.Asks, "Screens", 0, name.Key))
 	}
 	return t
 }
 
-func bind(a Action, title, group string, footer int, keys ...string) Binding {
+// rows are the bindings of all screens.
+func rows() []Binding {
+	return []Binding{
+		Bind(Up, "move up", "Navigation", 0, "up", "k"),
+		Bind(Down, "move down", "Navigation", 0, "down", "j"),
+		Bind(PageUp, "a page up", "Navigation", 0, "pgup", "ctrl+b"),
+		Bind(PageDown, "a page down", "Navigation", 0, "pgdown", "ctrl+f"),
+		Bind(HalfUp, "half a page up", "Navigation", 0, "ctrl+u"),
+		Bind(HalfDown, "half a page down", "Navigation", 0, "ctrl+d"),
+		Bind(Home, "first row", "Navigation", 0, "home", "g"),
+		Bind(End, "last row, and follow new rows", "Navigation", 0, "end", "G"),
+		Bind(Left, "scroll the code left", "Navigation", 0, "left", "h"),
+		Bind(Right, "scroll the code right", "Navigation", 0, "right", "l"),
+		Bind(Enter, "open", "Navigation", 1, "enter"),
+		Bind(Back, "back", "Navigation", 0, "esc", "backspace"),
+		Bind(OtherPane, "to the other pane", "Navigation", 0, "tab"),
+		Bind(NextScreen, "next screen", "Screens", 0, "L", "ctrl+right"),
+		Bind(PrevScreen, "previous screen", "Screens", 0, "H", "ctrl+left", "shift+tab"),
+		Bind(Search, "search", "Search", 5, "/"),
+		Bind(NextMatch, "next match", "Search", 0, "n"),
+		Bind(PrevMatch, "previous match", "Search", 0, "N"),
+		Bind(Filter, "filter rows", "Search", 6, "f"),
+		Bind(Palette, "command palette", "Search", 7, ":", "ctrl+p"),
+		Bind(Pause, "pause or continue", "The program", 3, " "),
+		Bind(Step, "when paused: run to the next safe point", "The program", 0, "s"),
+		Bind(Rerun, "run again", "The program", 3, "R"),
+		Bind(Watch, "run again whenever a file is saved, and say what changed", "The program", 0, "w"),
+		Bind(Copy, "copy the selection", "Copy and export", 0, "y"),
+		Bind(Editor, "open the line in $EDITOR", "Copy and export", 4, "e"),
+		Bind(Export, "write the screen to a file", "Copy and export", 0, "x"),
+		Bind(Picture, "write a picture of the screen (SVG)", "Copy and export", 0, "X"),
+		Bind(Help, "help", "General", 8, "?", "f1"),
+		Bind(Quit, "quit", "General", 9, "q"),
+		Bind(Interrupt, "interrupt the program; twice: stop it and quit", "General", 0, "ctrl+c"),
+		Bind(View, "table, code, drawing, operators", "Graph", 2, "v").on(Graph),
+		Bind(View, "source, Triton, operators, wrapper", "Kernels", 2, "v").on(Kernels),
+		Bind(Order, "sort: execution order, slowest, most bytes, by name", "Kernels", 4, "o").on(Kernels),
+		Bind(PrevItem, "previous graph or kernel", "Graph and Kernels", 0, "[").on(Graph, Kernels),
+		Bind(NextItem, "next graph or kernel", "Graph and Kernels", 0, "]").on(Graph, Kernels),
+		Bind(StepBack, "one step back", "Fusion", 0, "left", "h", "p").on(Fusion),
+		Bind(StepOn, "one step forward", "Fusion", 2, "right", "l").on(Fusion),
+		Bind(NextRefusal, "next pair not fused", "Fusion", 3, "]").on(Fusion),
+		Bind(PrevRefusal, "previous pair not fused", "Fusion", 0, "[").on(Fusion),
+		Bind(HideSame, "hide steps that change nothing", "Fusion", 4, "u").on(Fusion),
+		Bind(Fold, "fold or unfold", "Trees", 2, "z").on(Guards, Breaks),
+		Bind(FoldAll, "fold or unfold everything", "Trees", 0, "Z").on(Guards, Breaks),
+		Bind(DiffEntries, "diff against the previous entry", "Guards", 3, "d").on(Guards),
+		Bind(DiffRuns, "diff against the same kernel of the previous run", "Kernels", 3, "d").on(Kernels),
+		Bind(PreviewFix, "preview the fix as a diff of your file", "Breaks", 2, "p").on(Breaks),
+		Bind(ApplyFix, "write the fix to your file (asks first)", "Breaks", 0, "a").on(Breaks),
+		Bind(UndoFix, "undo the last fix that was written", "Breaks", 0, "u").on(Breaks),
+	}
+}
+
+// Bind makes a row: what keys do, the heading in the help, and the place in the footer.
+func Bind(a Action, title, group string, footer int, keys ...string) Binding {
 	return Binding{
 		Binding: key.NewBinding(key.WithKeys(keys...), key.WithHelp(keyName(keys[0]), title)),
 		Action:  a, Title: title, Group: group, Footer: footer,
