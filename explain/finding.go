@@ -478,18 +478,24 @@ func numberFacts(f *advice.Finding, rc *Recompile, g *GuardFailure, x *traceFact
 // numberState says what became of a symbol, and which line asked for its value.
 func numberState(c *Compile, s *Symbol) (advice.Number, logs.Pos) {
 	var at logs.Pos
-	asked := false
+	asked, pinned := false, false
 	for _, g := range c.ShapeGuards {
 		if g.Backend || !hasWord(g.Expr, s.Name) {
 			continue
 		}
 		asked = true
+		if pins(g.Expr) && !pinned { // the line to name
+			at, pinned = logs.Pos{}, true
+		}
+		if pinned && !pins(g.Expr) {
+			continue
+		}
 		if at.File == "" || frameworkFile(at.File) && !frameworkFile(g.Pos.File) {
 			at = g.Pos
 		}
 	}
 	switch {
-	case s.Specialized != "":
+	case s.Specialized != "" || pinned:
 		if at.File == "" {
 			at = s.Pos
 		}
@@ -498,6 +504,20 @@ func numberState(c *Compile, s *Symbol) (advice.Number, logs.Pos) {
 		return advice.Branched, at
 	}
 	return advice.Input, logs.Pos{}
+}
+
+// pins says whether a guard holds for one value of what it is about, or for next to none
+// besides: an expression of it equals a number, "Eq(FloatTrueDiv(zf30, 20.0), 0.025)",
+// "Eq((((s23 - 1)//4)) + 1, 6)". 0 and 1 are special cases, as of a branch on a size, and a
+// remainder equals a number for many values.
+func pins(guard string) bool {
+	args, ok := strings.CutPrefix(guard, "Eq(")
+	comma := strings.LastIndex(args, ", ")
+	if !ok || comma < 0 || strings.Contains(args, "Mod(") {
+		return false
+	}
+	n, err := strconv.ParseFloat(strings.TrimSuffix(args[comma+2:], ")"), 64)
+	return err == nil && n != 0 && n != 1
 }
 
 // hasWord reports whether an expression has a name as a word.

@@ -108,3 +108,20 @@ func TestAdviceThatFollowsComesAfter(t *testing.T) {
 		t.Error("a consequence comes after what needs no change")
 	}
 }
+
+// A guard that an expression of a number equals a number makes it a constant of the entry.
+func TestAnEqualityWithANumberPins(t *testing.T) {
+	for guard, want := range map[string]bool{
+		"Eq(FloatTrueDiv(zf30, 20.0), 0.025)": true,
+		"Eq((((s23 - 1)//4)) + 1, 6)":         true,
+		"Eq(s77, s39)":                        false,
+		"Eq(Mod(s77, 8), 4)":                  false,
+		"Eq(s77, 1)":                          false,
+		"s22 > 32":                            false,
+		"Ne(s52, -1)":                         false,
+	} {
+		if pins(guard) != want {
+			t.Errorf("%s: %v", guard, !want)
+		}
+	}
+}

@@ -130,7 +130,7 @@ var branches = []Row{
 		Text: func(f *Finding) string {
 			text := "Leave out " + reading(f.Line) + ": keep the value as a 0-dimensional tensor here, and read the number outside of the compiled function"
 			if !opens(f.Line, "return") {
-				text += "; where a line branches on it, choose with torch.where, and where it is a size or the bound of a slice, compute it outside and pass it in"
+				text += "; where a line branches on it, choose with torch.where; where it is an index, give it a dimension, as x[i[None]]; and where it is a size or the bound of a slice, compute it outside and pass it in"
 			}
 			return text + "."
 		},

@@ -199,7 +199,9 @@ var calls = []Row{
 	{
 		ID: "register-fake-lib", Kind: Break, Effect: Removes,
 		Pattern: "an operator without a shape rule",
-		When:    func(f *Finding) bool { return f.Code == "GB0090" || f.Code == "GB0037" },
+		When: func(f *Finding) bool {
+			return (f.Code == "GB0090" || f.Code == "GB0037") && !ownOperator(f.Context)
+		},
 		Text: func(f *Finding) string {
 			return "Register a shape rule for the operator with torch.library.register_fake(" + operatorName(f.Context) + ")."
 		},
@@ -380,6 +382,14 @@ func loggerCall(f *Finding) string {
 		return ""
 	}
 	return f.Line[from : at+1+len(method)]
+}
+
+// ownOperator says whether an operator is one of PyTorch's own, "unsupported operator:
+// aten.histogram.bin_ct", for which no program can register a shape rule.
+func ownOperator(context string) bool {
+	_, name, _ := strings.Cut(context, "operator: ")
+	name = strings.TrimSpace(name)
+	return strings.HasPrefix(name, "aten.") || strings.HasPrefix(name, "prims.")
 }
 
 // operatorName reads "t2::raw" out of "unsupported operator: t2.raw.default".

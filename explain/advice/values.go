@@ -74,7 +74,7 @@ var values = []Row{
 	{
 		ID: "empty", Kind: Recompile, Effect: Accept,
 		Pattern: "a container or a value is empty or false in some calls",
-		When:    func(f *Finding) bool { return ofValue(f) && f.Expected == "false" },
+		When:    func(f *Finding) bool { return ofValue(f) && f.Expected == "false" && !fills(f.Line, f.Name) },
 		Text: func(f *Finding) string {
 			return f.Name + " was false or empty when the entry was made: two entries are normal"
 		},
@@ -104,7 +104,11 @@ var values = []Row{
 			return f.Guard == breaks.AttributeChanged && has(f.Text, "allow_unspec_int_on_nn_module")
 		},
 		Text: func(f *Finding) string {
-			return fmt.Sprintf("%s is an int attribute of a module, which is a constant of each graph: change and read it outside of the compiled function, or set torch._dynamo.config.allow_unspec_int_on_nn_module = True, which makes it an input", f.Name)
+			text := fmt.Sprintf("%s is an int attribute of a module, which is a constant of each graph: change and read it outside of the compiled function", f.Name)
+			if indexes(f.Line, f.Name) { // it stays a constant with the setting, too
+				return text
+			}
+			return text + "; torch._dynamo.config.allow_unspec_int_on_nn_module = True makes it an input, which helps only where no line indexes a list with it, branches on it or needs it as a constant otherwise"
 		},
 	},
 	{
@@ -195,7 +199,7 @@ var values = []Row{
 		ID: "dict-keys", Kind: Recompile, Effect: Accept,
 		Pattern: "a dict comes with other keys, or a list with another length",
 		When: func(f *Finding) bool {
-			return f.Name != "" && !f.Grows && (f.Guard == breaks.DictKeyChanged || f.Guard == breaks.LengthChanged)
+			return f.Name != "" && !f.Grows && !fills(f.Line, f.Name) && (f.Guard == breaks.DictKeyChanged || f.Guard == breaks.LengthChanged)
 		},
 		Text: func(f *Finding) string {
 			return fmt.Sprintf("the code runs over what %s holds, so there is an entry for each of its lengths or sets of keys: keep these few (pad a list, or pass one tensor)", f.Name)
@@ -246,6 +250,19 @@ var values = []Row{
 			return fmt.Sprintf("there is an entry for each object that %s is: keep them few, and make each once, not in every call", f.Name)
 		},
 	},
+}
+
+// fills says whether a line puts an element into a container, cache[key] = value: a cache
+// that the compiled function fills has an entry for each of its lengths, and they are not few.
+func fills(line, name string) bool {
+	rest, ok := strings.CutPrefix(strings.TrimSpace(sameQuotes(line)), sameQuotes(name)+"[")
+	_, after, closed := strings.Cut(rest, "] ")
+	return ok && closed && strings.HasPrefix(after, "= ")
+}
+
+// indexes says whether a line has a number as an index: slots[self.next].
+func indexes(line, name string) bool {
+	return strings.Contains(sameQuotes(line), "["+sameQuotes(name)+"]")
 }
 
 // sameQuotes writes one kind of quotes for both.
