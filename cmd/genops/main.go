@@ -1,12 +1,13 @@
 // Command genops writes the Go spelling of the operator table: methods of
 // Tensor, functions of torch and nn/functional, keyword constructors, and the
-// table that binds them to operators. Run it at the root of the module.
+// table that binds them to operators. `make generate` runs it.
 //
 // It imports ops alone. Open spelling.go first: what is not
 // mechanical about names stands there.
 package main
 
 import (
+	"flag"
 	"fmt"
 	"go/format"
 	"go/token"
@@ -18,28 +19,29 @@ import (
 )
 
 func main() {
-	root := "."
-	if len(os.Args) > 1 {
-		root = os.Args[1]
+	root := flag.String("root", ".", "the module's folder")
+	out := flag.String("o", ".", "where to write: the same, or another folder")
+	flag.Parse()
+	files, err := Generate(*root)
+	for name, text := range files {
+		path := filepath.Join(*out, name)
+		if err == nil {
+			err = os.MkdirAll(filepath.Dir(path), 0o755)
+		}
+		if err == nil {
+			err = os.WriteFile(path, []byte(text), 0o644)
+		}
 	}
-	files, err := Generate(root)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "genops:", err)
 		os.Exit(1)
-	}
-	for name, text := range files {
-		path := filepath.Join(root, name)
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			fmt.Fprintln(os.Stderr, "genops:", err)
-			os.Exit(1)
-		}
 	}
 }
 
 // Generate returns the text of every generated file by its path in the module
 // at root.
 func Generate(root string) (map[string]string, error) {
-	names, err := idNames(filepath.Join(root, "ops/ids.go"))
+	names, err := idNames(filepath.Join(root, "ops/zz_ids.go"), filepath.Join(root, "ops/ids.go"))
 	if err != nil {
 		return nil, err
 	}

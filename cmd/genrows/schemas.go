@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// This file finds the schema of every operator in the source of package ops, which
+// This file finds the rows and their schemas in the source of package ops, which
 // need not compile: a new rule reads arguments whose struct is not there yet.
 
 // source is package ops, parsed, with the constants that the type checker could work out.
@@ -19,7 +19,7 @@ type source struct {
 	fset  *token.FileSet
 	files []*ast.File
 	info  *types.Info
-	ids   map[string]bool // constants of type ID
+	ids   map[string]bool // the operators that have rows
 }
 
 func readSource(dir string) (*source, error) {
@@ -42,11 +42,9 @@ func readSource(dir string) (*source, error) {
 		s.files = append(s.files, f)
 	}
 	conf := types.Config{Importer: noImports{}, Error: func(error) {}}
-	pkg, _ := conf.Check("tcdbg/ops", s.fset, s.files, s.info)
-	for _, name := range pkg.Scope().Names() {
-		if c, ok := pkg.Scope().Lookup(name).(*types.Const); ok && strings.HasSuffix(c.Type().String(), "ops.ID") {
-			s.ids[name] = true
-		}
+	_, _ = conf.Check("tcdbg/ops", s.fset, s.files, s.info) // errors are expected
+	for _, name := range s.rows() {
+		s.ids[name] = true
 	}
 	return s, nil
 }
@@ -149,4 +147,97 @@ func (s *source) schemaOf(e ast.Expr) string {
 		}
 	}
 	return ""
+}
+
+// rows lists the operators that the package has rows for, in the order of their rows:
+// what is named where a function or a struct wants the ID of the row that it makes.
+// An operator whose row is new has no constant yet.
+func (s *source) rows() []string {
+	var out []string
+	seen := s.inLoops()
+	add := func(e ast.Expr) {
+		if x, ok := e.(*ast.Ident); ok && x.IsExported() && !seen[x.Name] {
+			seen[x.Name] = true
+			out = append(out, x.Name)
+		}
+	}
+	for _, f := range s.files {
+		ast.Inspect(f, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.CallExpr:
+				sig, ok := s.typeOf(n.Fun).(*types.Signature)
+				if !ok || !s.makesRow(sig) {
+					break
+				}
+				for i := range min(sig.Params().Len(), len(n.Args)) {
+					if isID(sig.Params().At(i).Type()) {
+						add(n.Args[i])
+					}
+				}
+			case *ast.CompositeLit:
+				st, ok := s.typeOf(n).(*types.Struct)
+				if !ok {
+					break
+				}
+				for i, e := range n.Elts {
+					if kv, ok := e.(*ast.KeyValueExpr); ok {
+						if key, ok := kv.Key.(*ast.Ident); ok && (key.Name == "ID" || key.Name == "id") {
+							add(kv.Value)
+						}
+					} else if i < st.NumFields() && isID(st.Field(i).Type()) {
+						add(e)
+					}
+				}
+			}
+			return true
+		})
+	}
+	return out
+}
+
+func (s *source) typeOf(e ast.Expr) types.Type {
+	t := s.info.Types[e].Type
+	if t == nil {
+		if x, ok := e.(*ast.Ident); ok && s.info.Uses[x] != nil {
+			t = s.info.Uses[x].Type()
+		}
+	}
+	if t == nil {
+		return nil
+	}
+	if p, ok := t.Underlying().(*types.Pointer); ok {
+		t = p.Elem()
+	}
+	return t.Underlying()
+}
+
+// makesRow reports whether a function gives rows.
+func (s *source) makesRow(sig *types.Signature) bool {
+	for i := range sig.Results().Len() {
+		if strings.HasSuffix(sig.Results().At(i).Type().String(), "ops.Op") {
+			return true
+		}
+	}
+	return false
+}
+
+func isID(t types.Type) bool { return strings.HasSuffix(t.String(), "ops.ID") }
+
+// inLoops lists the operators that ids.go names, for their rows are made in loops.
+func (s *source) inLoops() map[string]bool {
+	out := map[string]bool{}
+	for _, f := range s.files {
+		if filepath.Base(s.fset.Position(f.Pos()).Filename) != "ids.go" {
+			continue
+		}
+		ast.Inspect(f, func(n ast.Node) bool {
+			if c, ok := n.(*ast.ValueSpec); ok {
+				for _, name := range c.Names {
+					out[name.Name] = true
+				}
+			}
+			return true
+		})
+	}
+	return out
 }
