@@ -25,7 +25,7 @@
 //
 // An operator with a kernel of its own is three edits: a row with Meta, and Backward where
 // it has a slope (unaryRow and its like make both); a kernel in the table of its family in
-// torch (kern_unary.go); a lowering in inductor/lower (pointwise.go), without which it is
+// torch/internal/kernels (unary.go); a lowering in inductor/lower (pointwise.go), without which it is
 // called and not fused. See Erfc. Where loops have no operation for it yet, that is added
 // to inductor/ir, spelt in inductor/codegen/cpp and computed in inductor/interp.
 //
