@@ -51,6 +51,7 @@ var methodCalls = map[string]methodCall{
 	"ViewRoot":      {code: "x.ViewRoot() == x", brk: "GB0156"},
 	"Ptr":           {code: "x.Ptr() == nil", brk: "GB9014"},
 	"Layout":        {code: "_, s, _ := x.Layout(); r = s", brk: "GB0156"},
+	"Array":         {code: "x.Array() == nil", brk: "GB0156"},
 	"String":        {code: "x.String()", brk: "GB9014"},
 	"Format":        {skip: "fmt calls it: see the break for fmt.Println"},
 	"Detach_":       {code: "y.Detach_(); r = y.RequiresGrad()", brk: "GB0156"},
