@@ -93,7 +93,7 @@ func (r *Record) Field(name string) []byte {
 	return out
 }
 
-// RawPayload is the payload as it stands in the file, each line after a TAB,
+// RawPayload is the payload as it is in the file, each line after a TAB,
 // or what Payload made of it. It suits readers of JSON, to which a TAB is space;
 // md5 is not checked.
 func (r *Record) RawPayload() []byte {

@@ -70,7 +70,7 @@ type Step struct {
 	Names []string
 }
 
-// Extern is an eager call on buffers: an Arg that is a BufferView stands for
+// Extern is an eager call on buffers: an Arg that is a BufferView means
 // one, a []ops.Arg for a list of them.
 type Extern struct {
 	Op     ops.ID
@@ -80,7 +80,7 @@ type Extern struct {
 	Reason string
 }
 
-// BufferView stands for a buffer, seen through a layout, in the arguments of an
+// BufferView is a buffer, seen through a layout, in the arguments of an
 // extern call.
 type BufferView struct {
 	Buffer        int

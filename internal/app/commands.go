@@ -29,7 +29,7 @@ replays PyTorch (exec, replay).
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.AddCommand(s.runCommand(), s.execCommand(), s.replayCommand(), s.versionCommand(), s.completionCommand(root))
 	root.AddCommand(s.reportCommands()...)
-	root.AddCommand(s.houseCommands()...)
+	root.AddCommand(s.maintenanceCommands()...)
 	return root
 }
 

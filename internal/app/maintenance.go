@@ -14,9 +14,9 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// This file is the commands that keep house: runs, doctor, init.
+// This file is the commands around runs and the installation: runs, doctor, init.
 
-func (s *session) houseCommands() []*cobra.Command {
+func (s *session) maintenanceCommands() []*cobra.Command {
 	return []*cobra.Command{s.runsCommand(), s.doctorCommand(), s.initCommand()}
 }
 
