@@ -3,7 +3,7 @@
 // table that binds them to operators. `make generate` runs it.
 //
 // It imports ops alone. Open spelling.go first: what is not
-// mechanical about names stands there.
+// mechanical about names is there.
 package main
 
 import (
