@@ -187,10 +187,10 @@ func fromMeta(m *ops.TensorMeta) *Tensor {
 	t := &Tensor{array: strided.Array{DType: m.DType, Device: m.Device, Shape: strided.Plain(m.Shape), Stride: strided.Plain(m.Stride)}, requiresGrad: m.RequiresGrad}
 	t.meta.Store(m)
 	if m.Device == ops.Meta {
-		t.array.Storage = &Storage{}
+		t.array.Storage = &memory.Storage{}
 		return t
 	}
-	t.array.Storage = NewStorage(strided.Product(t.array.Shape) * m.DType.Size())
+	t.array.Storage = memory.NewStorage(strided.Product(t.array.Shape) * m.DType.Size())
 	return t
 }
 
@@ -210,7 +210,7 @@ func viewsOf(c *ops.Call, res []ops.Result) []Value {
 				refusal.Raise(c.Op, err)
 			}
 		}
-		v := FromStorage(base.array.Storage, m.DType, strided.Plain(m.Shape), strided.Plain(m.Stride), int(m.Offset.Hint()))
+		v := FromStorage((*Storage)(base.array.Storage), m.DType, strided.Plain(m.Shape), strided.Plain(m.Stride), int(m.Offset.Hint()))
 		v.array.Device = base.array.Device
 		if c.Op.ID != ops.Detach {
 			v.base, v.seen = root(base), base.array.Storage.Version()

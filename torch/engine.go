@@ -13,7 +13,21 @@ import (
 // This file is what the compiler needs of tensors and users do not.
 
 // Error is the panic value of an operator that refuses its arguments.
-type Error = refusal.Error
+type Error struct {
+	Op   string // PyTorch's name of the operator
+	Kind string // the class that Python would raise: RuntimeError, IndexError, ...
+	Msg  string
+}
+
+// Error is PyTorch's message.
+func (e *Error) Error() string { return e.Msg }
+
+// String is the message as Python prints an exception.
+func (e *Error) String() string { return e.Kind + ": " + e.Msg }
+
+func init() {
+	refusal.New = func(op, kind, msg string) error { return &Error{Op: op, Kind: kind, Msg: msg} }
+}
 
 // Overwritten is the refusal of a backward pass that needs t as it was at
 // version want.
@@ -88,17 +102,17 @@ func FromStorage(st *Storage, d DType, shape, stride []int, offset int) *Tensor 
 	if st == nil {
 		st = &Storage{}
 	}
-	return &Tensor{array: strided.Array{Storage: st, DType: d, Device: ops.CPU, Shape: shape, Stride: stride, Offset: offset}}
+	return &Tensor{array: strided.Array{Storage: st.memory(), DType: d, Device: ops.CPU, Shape: shape, Stride: stride, Offset: offset}}
 }
 
 // Renew makes t what FromStorage(st, d, shape, stride, offset) would return: the
 // result of another run in the same memory, whose old content is gone.
 func Renew(t *Tensor, st *Storage, d DType, shape, stride []int, offset int) {
-	*t = Tensor{array: strided.Array{Storage: st, DType: d, Device: ops.CPU, Shape: shape, Stride: stride, Offset: offset}}
+	*t = Tensor{array: strided.Array{Storage: st.memory(), DType: d, Device: ops.CPU, Shape: shape, Stride: stride, Offset: offset}}
 }
 
 // Storage returns the memory behind t; nil for fake tensors.
-func (t *Tensor) Storage() *Storage { return t.array.Storage }
+func (t *Tensor) Storage() *Storage { return (*Storage)(t.array.Storage) }
 
 // CallUntaped is Call under no_grad for this call alone.
 func CallUntaped(op ops.ID, args []ops.Arg) []Value { return call(ops.Get(op), args, false) }

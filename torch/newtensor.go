@@ -5,6 +5,7 @@ import (
 	"reflect"
 
 	"tcdbg/ops"
+	"tcdbg/torch/internal/memory"
 	"tcdbg/torch/internal/refusal"
 	"tcdbg/torch/internal/strided"
 )
@@ -51,7 +52,7 @@ func finishNew(t, from *Tensor, device Device, grad bool) *Tensor {
 		t = c
 	}
 	if device == ops.Meta {
-		t.array.Device, t.array.Storage = ops.Meta, &Storage{}
+		t.array.Device, t.array.Storage = ops.Meta, &memory.Storage{}
 	}
 	if grad {
 		t.RequiresGrad_()

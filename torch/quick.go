@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"tcdbg/ops"
+	"tcdbg/torch/internal/memory"
 	"tcdbg/torch/internal/parallel"
 	"tcdbg/torch/internal/simd"
 	"tcdbg/torch/internal/strided"
@@ -97,7 +98,7 @@ const quickDims = 4
 // tensorRoom is a tensor with what it points to, in one allocation.
 type tensorRoom struct {
 	tensor  Tensor
-	storage Storage
+	storage memory.Storage
 	shape   [quickDims]int
 	stride  [quickDims]int
 }
@@ -109,7 +110,7 @@ func smallTensor(shape []int, n int) *Tensor {
 	if r.storage.Small(4 * n) {
 		t.array.Storage = &r.storage
 	} else {
-		t.array.Storage = NewStorage(4 * n)
+		t.array.Storage = memory.NewStorage(4 * n)
 	}
 	t.array.DType, t.array.Device = ops.Float32, ops.CPU
 	t.array.Shape, t.array.Stride = r.shape[:d:d], r.stride[:d:d]

@@ -1,6 +1,7 @@
 package torch
 
 import (
+	"fmt"
 	"testing"
 
 	"tcdbg/ops"
@@ -55,4 +56,18 @@ func unforeseen(op *ops.Op, n int, d DType) (refused any) {
 	defer func() { refused = recover() }()
 	callBound(op, args)
 	return nil
+}
+
+// What users recover and print has the name that they know, wherever the refusal was raised.
+func TestNamesOfTypes(t *testing.T) {
+	x := Zeros([]int{2})
+	if got := fmt.Sprintf("%T", x.Storage()); got != "*torch.Storage" {
+		t.Errorf("a storage is a %s", got)
+	}
+	defer func() {
+		if got := fmt.Sprintf("%T", recover()); got != "*torch.Error" {
+			t.Errorf("a refusal is a %s", got)
+		}
+	}()
+	x.Matmul(Zeros([]int{3}))
 }

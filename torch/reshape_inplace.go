@@ -19,7 +19,7 @@ func reshapeInPlace(f *ops.Op, self *Tensor, args []ops.Arg, tape bool) *Tensor 
 	if tape {
 		checkInPlaceGrad(self)
 	}
-	before := FromStorage(self.array.Storage, self.array.DType, self.array.Shape, self.array.Stride, self.array.Offset)
+	before := FromStorage((*Storage)(self.array.Storage), self.array.DType, self.array.Shape, self.array.Stride, self.array.Offset)
 	before.array.Device, before.base, before.seen, before.born = self.array.Device, self.base, self.seen, self.born
 	v := call(f, append([]ops.Arg{alias(self, before)}, args[1:]...), tape)[0].(*Tensor)
 	self.array.Shape, self.array.Stride, self.array.Offset = v.array.Shape, v.array.Stride, v.array.Offset

@@ -24,7 +24,24 @@ func SetNumThreads(n int) { parallel.SetThreads(n) }
 func GetNumThreads() int { return parallel.Threads() }
 
 // Storage is the memory behind one or more tensors.
-type Storage = memory.Storage
+type Storage memory.Storage
 
 // NewStorage allocates n bytes, aligned to 64 and not cleared.
-func NewStorage(n int) *Storage { return memory.NewStorage(n) }
+func NewStorage(n int) *Storage { return (*Storage)(memory.NewStorage(n)) }
+
+func (s *Storage) memory() *memory.Storage { return (*memory.Storage)(s) }
+
+// Bytes returns the memory; it is nil for meta tensors. The slice does not keep s
+// alive, and the memory of a dead Storage goes to others or back to the system:
+// runtime.KeepAlive(s) belongs after the last use.
+func (s *Storage) Bytes() []byte { return s.memory().Bytes() }
+
+// Version counts the in-place changes of the storage. What is derived from a
+// parameter (packed weights, a saved tensor) is valid until it changes.
+func (s *Storage) Version() uint64 { return s.memory().Version() }
+
+// Bump records an in-place change made without an operator (by a compiled kernel).
+func (s *Storage) Bump() { s.memory().Bump() }
+
+// Size is the number of bytes, which the meta device has too.
+func (s *Storage) Size() int { return s.memory().Size() }

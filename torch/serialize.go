@@ -158,7 +158,7 @@ func (l *loader) read(name string) ([]byte, error) {
 
 // rawStorage is a storage with the dtype that the file gives it, and where it goes.
 type rawStorage struct {
-	st     *Storage
+	st     *memory.Storage
 	d      DType
 	device Device
 }
@@ -192,7 +192,7 @@ func (l *loader) Persistent(id any) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	raw.st = NewStorage(len(b))
+	raw.st = memory.NewStorage(len(b))
 	copy(raw.st.Bytes(), b)
 	l.storages[key] = raw
 	return raw, nil
@@ -261,7 +261,7 @@ func rebuildTensor(args pickle.Tuple) (any, error) {
 	if !within(raw.st.Size()/raw.d.Size(), shape, stride, offset) {
 		return nil, fmt.Errorf("a tensor of size %v, stride %v and offset %d is outside of its storage", shape, stride, offset)
 	}
-	t := FromStorage(raw.st, raw.d, shape, stride, offset)
+	t := FromStorage((*Storage)(raw.st), raw.d, shape, stride, offset)
 	if raw.device == ops.Meta {
 		t = t.To(ops.Meta)
 	}
@@ -406,7 +406,7 @@ func Save(value any, path string) (err error) {
 	if name == "" {
 		name = "archive"
 	}
-	s := &saver{keys: map[*Storage]int{}}
+	s := &saver{keys: map[*memory.Storage]int{}}
 	tree, err := s.tree(value)
 	if err != nil {
 		return fmt.Errorf("torch.Save: %w", err)
@@ -466,8 +466,8 @@ func (a *archive) add(name string, data []byte) {
 }
 
 type saver struct {
-	keys  map[*Storage]int
-	list  []*Storage
+	keys  map[*memory.Storage]int
+	list  []*memory.Storage
 	depth int
 }
 

@@ -92,7 +92,7 @@ func copySlices(g *Tensor, base *ops.TensorMeta, shape, stride []int, offset int
 	whole := fromMeta(&ops.TensorMeta{DType: g.array.DType, Device: base.Device, Shape: base.Shape, Stride: base.Stride})
 	strided.Copy(&whole.array, &g.array)
 	at := offset - int(base.Offset.Hint())
-	part := FromStorage(whole.array.Storage, g.array.DType, shape, stride, at)
+	part := FromStorage((*Storage)(whole.array.Storage), g.array.DType, shape, stride, at)
 	inner := run([]*Tensor{e.Emit(ops.Clone, part).(*Tensor)}, tape)
 	if inner[0] == nil {
 		inner[0] = e.Emit(ops.ZerosLike, part).(*Tensor)

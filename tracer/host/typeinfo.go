@@ -335,9 +335,6 @@ func (tt *typeTable) nativeType(t *types.Named) reflect.Type {
 var aliasedTypes = map[string]reflect.Type{
 	"tcdbg/ops.DType":  reflect.TypeFor[torch.DType](),
 	"tcdbg/ops.Device": reflect.TypeFor[torch.Device](),
-
-	"tcdbg/torch/internal/memory.Storage": reflect.TypeFor[torch.Storage](),
-	"tcdbg/torch/internal/refusal.Error":  reflect.TypeFor[torch.Error](),
 }
 
 // reachable finds the unexported types of a package that its variables and the

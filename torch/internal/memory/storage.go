@@ -12,13 +12,10 @@ type Storage struct {
 	version atomic.Uint64
 }
 
-// Bytes returns the memory; it is nil for meta tensors. The slice does not keep s
-// alive, and the memory of a dead Storage goes to others or back to the system:
-// runtime.KeepAlive(s) belongs after the last use.
+// Bytes returns the memory (torch.Storage.Bytes).
 func (s *Storage) Bytes() []byte { return s.data }
 
-// Version counts the in-place changes of the storage. What is derived from a
-// parameter (packed weights, a saved tensor) is valid until it changes.
+// Version counts the in-place changes.
 func (s *Storage) Version() uint64 { return s.version.Load() }
 
 // Bump records an in-place change made without an operator (by a compiled kernel).

@@ -9,38 +9,30 @@ import (
 	"tcdbg/ops"
 )
 
-// Error is the panic value of an operator that refuses its arguments.
-type Error struct {
-	Op   string // PyTorch's name of the operator
-	Kind string // the class that Python would raise: RuntimeError, IndexError, ...
-	Msg  string
-}
+// New makes the error of an operator (PyTorch's name) that Python would raise as kind
+// (RuntimeError, IndexError, ...). Package torch installs it: what users recover is a
+// *torch.Error.
+var New = func(op, kind, msg string) error { return errors.New(op + ": " + kind + ": " + msg) }
 
-// Error is PyTorch's message.
-func (e *Error) Error() string { return e.Msg }
-
-// String is the message as Python prints an exception.
-func (e *Error) String() string { return e.Kind + ": " + e.Msg }
-
-// Fail panics with an Error.
+// Fail panics with the error of an operator that refuses its arguments.
 func Fail(op, kind, format string, args ...any) {
-	panic(&Error{Op: op, Kind: kind, Msg: fmt.Sprintf(format, args...)})
+	panic(New(op, kind, fmt.Sprintf(format, args...)))
 }
 
 // Raise turns the error of a rule into a panic.
 func Raise(op *ops.Op, err error) {
-	e := &Error{Op: op.FullName(), Kind: "RuntimeError", Msg: err.Error()}
+	kind := "RuntimeError"
 	var known *ops.Error
 	var bind *ops.BindError
 	switch {
 	case errors.As(err, &known):
 		if known.Kind != "" {
-			e.Kind = known.Kind
+			kind = known.Kind
 		}
 	case errors.As(err, &bind):
-		e.Kind = "TypeError"
+		kind = "TypeError"
 	}
-	panic(e)
+	panic(New(op.FullName(), kind, err.Error()))
 }
 
 // CheckRule runs the rule for its refusals alone.

@@ -714,6 +714,10 @@ func Thunk(f any) rt.Thunk {
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			*(*string)(r) = f(*(**p_tcdbg_torch.DType)(a[0]))
 		}
+	case func(*p_tcdbg_torch.Error) string:
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(*string)(r) = f(*(**p_tcdbg_torch.Error)(a[0]))
+		}
 	case func(*p_tcdbg_torch.ExplainOutput) string:
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			*(*string)(r) = f(*(**p_tcdbg_torch.ExplainOutput)(a[0]))
@@ -774,6 +778,26 @@ func Thunk(f any) rt.Thunk {
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			*(*any)(r) = f(*(**p_tcdbg_torch.OrderedDict)(a[0]), *(*any)(a[1]))
 		}
+	case func(*p_tcdbg_torch.Storage):
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			f(*(**p_tcdbg_torch.Storage)(a[0]))
+		}
+	case func(*p_tcdbg_torch.Storage) []byte:
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(*[]byte)(r) = f(*(**p_tcdbg_torch.Storage)(a[0]))
+		}
+	case func(*p_tcdbg_torch.Storage) int:
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(*int)(r) = f(*(**p_tcdbg_torch.Storage)(a[0]))
+		}
+	case func(*p_tcdbg_torch.Storage) uint64:
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(*uint64)(r) = f(*(**p_tcdbg_torch.Storage)(a[0]))
+		}
+	case func(*p_tcdbg_torch.Storage, p_tcdbg_torch.DType, []int, []int, int) *p_tcdbg_torch.Tensor:
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(**p_tcdbg_torch.Tensor)(r) = f(*(**p_tcdbg_torch.Storage)(a[0]), *(*p_tcdbg_torch.DType)(a[1]), *(*[]int)(a[2]), *(*[]int)(a[3]), *(*int)(a[4]))
+		}
 	case func(*p_tcdbg_torch.Tensor):
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			f(*(**p_tcdbg_torch.Tensor)(a[0]))
@@ -802,6 +826,10 @@ func Thunk(f any) rt.Thunk {
 	case func(*p_tcdbg_torch.Tensor) *p_tcdbg_ops.TensorMeta:
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			*(**p_tcdbg_ops.TensorMeta)(r) = f(*(**p_tcdbg_torch.Tensor)(a[0]))
+		}
+	case func(*p_tcdbg_torch.Tensor) *p_tcdbg_torch.Storage:
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(**p_tcdbg_torch.Storage)(r) = f(*(**p_tcdbg_torch.Tensor)(a[0]))
 		}
 	case func(*p_tcdbg_torch.Tensor) *p_tcdbg_torch.Tensor:
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
@@ -862,6 +890,10 @@ func Thunk(f any) rt.Thunk {
 	case func(*p_tcdbg_torch.Tensor) unsafe.Pointer:
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			*(*unsafe.Pointer)(r) = f(*(**p_tcdbg_torch.Tensor)(a[0]))
+		}
+	case func(*p_tcdbg_torch.Tensor, *p_tcdbg_torch.Storage, p_tcdbg_torch.DType, []int, []int, int):
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			f(*(**p_tcdbg_torch.Tensor)(a[0]), *(**p_tcdbg_torch.Storage)(a[1]), *(*p_tcdbg_torch.DType)(a[2]), *(*[]int)(a[3]), *(*[]int)(a[4]), *(*int)(a[5]))
 		}
 	case func(*p_tcdbg_torch.Tensor, *p_tcdbg_torch.Tensor):
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
@@ -1169,6 +1201,10 @@ func Thunk(f any) rt.Thunk {
 	case func(*p_tcdbg_torch.Tensor, p_tcdbg_torch.DimMark, ...int):
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			f(*(**p_tcdbg_torch.Tensor)(a[0]), *(*p_tcdbg_torch.DimMark)(a[1]), *(*[]int)(a[2])...)
+		}
+	case func(*p_tcdbg_torch.Tensor, uint64, uint64) *p_tcdbg_torch.Error:
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(**p_tcdbg_torch.Error)(r) = f(*(**p_tcdbg_torch.Tensor)(a[0]), *(*uint64)(a[1]), *(*uint64)(a[2]))
 		}
 	case func(*p_time.Duration) float64:
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
@@ -1836,6 +1872,10 @@ func Thunk(f any) rt.Thunk {
 	case func(int):
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			f(*(*int)(a[0]))
+		}
+	case func(int) *p_tcdbg_torch.Storage:
+		return func(a []unsafe.Pointer, r unsafe.Pointer) {
+			*(**p_tcdbg_torch.Storage)(r) = f(*(*int)(a[0]))
 		}
 	case func(int) []int:
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
