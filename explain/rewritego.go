@@ -381,7 +381,7 @@ func (g *goFile) compilerImport() (string, *Hunk, bool) {
 			if !gen.Lparen.IsValid() {
 				added = "import " + added
 			}
-			h := hunkAt(g.lines, line, line, old, added)
+			h := Hunk{Line: line, Lines: []string{"  " + old, "+ " + added}} // the import above stays as it is
 			return "compiler", &h, true
 		}
 	}

@@ -31,6 +31,23 @@ func TestFirstAdviceInView(t *testing.T) {
 		d.script("size " + size + "\nexpect FAILED\nexpect FIRST\nexpect 1 ✂\nexpect fix: b = torch.Where")
 	}
 	f := richFeed()
+	long := strings.Repeat("one line of the program after the other ", 12)
+	for i := range 9 {
+		f.report.Failures = append(f.report.Failures, &explain.Failure{ID: cid(1, i), Type: "TorchRuntimeError", Reason: fmt.Sprint("failed ", i), Fix: explain.Fix{Text: long}, Seq: 3})
+	}
+	for _, size := range []string{"80x24", "120x40", "160x50"} {
+		d := newDriver(t, f, Options{}, 80, 24)
+		d.script("size " + size + "\nexpect failed 0\nexpect FIRST\nexpect 1 ✂\nkeys G\nexpect failed 8")
+	}
+	for _, fl := range f.report.Failures {
+		fl.Eager = true // told by the advice on their breaks, which comes first
+	}
+	d := newDriver(t, f, Options{}, 80, 24)
+	d.script("expect ▸ 1 ✂\nexpect 9 left their functions to eager execution")
+	if text := d.plain(); strings.Index(text, "FIRST") > strings.Index(text, "FAILED") {
+		t.Errorf("the advice comes after a pointer to it:\n%s", text)
+	}
+	f = richFeed()
 	for i := range 5 {
 		f.report.Advice = append(f.report.Advice, explain.Advice{Text: fmt.Sprintf("advice %d", i), Pos: f.report.Advice[0].Pos})
 	}
@@ -123,7 +140,28 @@ func TestRoomIsUsed(t *testing.T) {
 	d.script("keys :")
 	for _, b := range New(richFeed(), Options{}).sc.keys.Rows {
 		if b.On(keys.Guards) && b.Action > keys.Right && b.Action < keys.OpenScreen {
-			d.script("type " + b.Title + "\nexpect " + b.Title + " \nkeys esc\nkeys :")
+			d.script("type " + b.Title)
+			if row := "▸ " + b.Title + " "; !strings.Contains(d.plain(), row) {
+				t.Errorf("no row begins with %q:\n%s", row, d.plain())
+			}
+			d.script("keys esc\nkeys :")
+		}
+	}
+}
+
+// The titles of the palette are whole at 80 cells, too, and apart from their keys.
+func TestPaletteTitlesAreWhole(t *testing.T) {
+	for s := range len(screens()) {
+		d := newDriver(t, richFeed(), Options{}, 80, 24)
+		d.script("keys " + title(keys.Screen(s)).Key + "\nkeys :")
+		for _, b := range d.m.sc.keys.Rows {
+			if b.On(keys.Screen(s)) && b.Action > keys.Right && b.Action < keys.OpenScreen {
+				d.script("type " + b.Title)
+				if row := "▸ " + b.Title + " "; !strings.Contains(d.plain(), row) {
+					t.Errorf("no row begins with %q:\n%s", row, d.plain())
+				}
+				d.script("keys esc\nkeys :")
+			}
 		}
 	}
 }

@@ -149,12 +149,21 @@ func ranFor(sc *scene) string {
 	return s + "; compiling is not counted"
 }
 
-// firstAdvice is how many entries of the advice stand before the table of
-// functions; the others follow it.
+// firstAdvice is how many entries of the advice come before the table of functions; the
+// others follow it.
 const firstAdvice = 3
 
-// rows begins with what failed and what to do first: they are in view
-// however many functions there are.
+// firstFailures is how many failed compiles come before the advice: as many as leave it in
+// view in a terminal of that width, with all that is said of them.
+func firstFailures(width int) int {
+	if width < 100 {
+		return 1
+	}
+	return 2
+}
+
+// rows begins with what failed and what to do first: they are in view however many
+// functions, and however many failures, there are.
 func (*overviewScreen) rows(in *input) []row {
 	var rows []row
 	section := func(more []row) {
@@ -163,11 +172,18 @@ func (*overviewScreen) rows(in *input) []row {
 		}
 		rows = append(rows, more...)
 	}
-	section(failureRows(in))
+	raised, eager := in.report.Raised()
+	failed := min(firstFailures(in.width), len(raised))
+	if failed > 0 {
+		section(failureRows(in, "FAILED", raised[:failed], len(raised)-failed, eager))
+		eager = ""
+	}
 	n := min(firstAdvice, len(in.report.Advice))
 	section(firstRows(in, n))
+	section(failureRows(in, "FAILED", nil, 0, eager)) // the breaks that tell why are in the advice
 	section(frameRows(in))
 	section(adviceRows(in, "MORE ADVICE", n, len(in.report.Advice)))
+	section(failureRows(in, "MORE FAILURES", raised[failed:], 0, ""))
 	section(damageRows(in))
 	return rows
 }
@@ -216,13 +232,13 @@ func frameRows(in *input) []row {
 	return rows
 }
 
-// failureRows are the failures that the program saw, with what removes them.
-func failureRows(in *input) []row {
-	raised, eager := in.report.Raised()
+// failureRows are failures that the program saw, with what removes them, then how many
+// more there are, and how many left their functions to eager execution.
+func failureRows(in *input, heading string, raised []*explain.Failure, more int, eager string) []row {
 	if len(raised) == 0 && eager == "" {
 		return nil
 	}
-	rows := []row{&headRow{text: "FAILED"}}
+	rows := []row{&headRow{text: heading}}
 	for _, f := range raised {
 		rows = append(rows, &failureRow{f})
 		for _, said := range f.Details() {
@@ -231,6 +247,9 @@ func failureRows(in *input) []row {
 		if f.Fix.Text != "" {
 			rows = append(rows, textRows(in.width, "    "+f.Fix.Label(), f.Fix.Text, theme.Green)...)
 		}
+	}
+	if more > 0 {
+		rows = append(rows, &headRow{text: fmt.Sprintf("    and %d more after the functions", more)})
 	}
 	if eager != "" {
 		rows = append(rows, &headRow{text: "  " + eager + " (screen 3)"})

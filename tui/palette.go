@@ -52,7 +52,7 @@ const paletteKind = 11
 // column is the column of titles: the longest one where there is room for
 // it and for the keys beside it.
 func (o *palette) column() int {
-	const beside = 24
+	const beside = 20
 	longest := 0
 	for _, b := range o.m.sc.keys.Rows {
 		longest = max(longest, theme.Width(b.Title)+2)
@@ -73,7 +73,7 @@ func (o *palette) filter(query string) {
 		if b.On(o.m.at) && b.Action > keys.Right {
 			a := b.Action
 			add(item{
-				line: theme.Line{{Text: theme.Fit(b.Title, o.column())}, {Text: b.Keys(), Style: theme.Accent}},
+				line: theme.Line{{Text: theme.Fit(b.Title, o.column()-2) + "  "}, {Text: b.Keys(), Style: theme.Accent}},
 				find: b.Title,
 				run:  func() tea.Cmd { return o.m.do(a) },
 			})
