@@ -1,6 +1,7 @@
 package inductor
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
@@ -76,7 +77,7 @@ var passes = pass.NewTable("inductor",
 	pass.Pass[*compiler]{
 		Name: "lower", Doc: "turn operators into loops, and mark those that the prologue can run",
 		Run: (*compiler).lower, Print: (*compiler).text, Record: true,
-		Check: func(c *compiler) error { return c.ir.Check() },
+		Check: func(c *compiler) error { return errors.Join(c.ir.Check(), c.ir.CheckAddresses()) },
 	},
 	pass.Pass[*compiler]{
 		Name: "fuse", Doc: "decide which loops run together, and in which order",

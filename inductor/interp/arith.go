@@ -9,14 +9,33 @@ import (
 
 // This file holds the arithmetic of the interpreter.
 
-// apply computes one operation over a tile: from is the operands' type, to the
-// result's.
-func apply(o ir.Op, from, to ops.DType, x []vec, n int) vec {
-	out := newVec(ir.Register(to), n)
+// numbers computes element operations over a tile of n elements.
+type numbers struct{ n int }
+
+var _ ir.Handler[vec] = numbers{}
+
+// Constant is v's number, n times.
+func (h numbers) Constant(v *ir.Value) vec {
+	out := newVec(v.DType, 1)
+	if v.DType.IsFloat() {
+		setFloat(out, 0, v.F)
+	} else {
+		out.i64[0] = v.I
+	}
+	return out.stretch(h.n)
+}
+
+// Cast converts each element.
+func (h numbers) Cast(x vec, from, to ops.DType) vec {
+	out := newVec(ir.Register(to), h.n)
+	castTile(out, ir.Register(to), x, ir.Register(from))
+	return out.narrowed(to)
+}
+
+// Apply computes one operation.
+func (h numbers) Apply(o ir.Op, from, to ops.DType, x []vec) vec {
+	out := newVec(ir.Register(to), h.n)
 	switch {
-	case o == ir.Cast:
-		castTile(out, ir.Register(to), x[0], ir.Register(from))
-		return out.narrowed(to)
 	case o == ir.Where:
 		whereTile(out, x)
 	case o.Compares():
@@ -29,6 +48,11 @@ func apply(o ir.Op, from, to ops.DType, x []vec, n int) vec {
 		intTile(o, out.i64, x, to)
 	}
 	return out
+}
+
+// combined is how reduction r combines two elements of type d.
+func combined(r ir.ReduceOp, d ops.DType, x, y vec) vec {
+	return numbers{1}.Apply(r.Combine(), d, d, []vec{x, y})
 }
 
 func castTile(out vec, to ops.DType, x vec, from ops.DType) {

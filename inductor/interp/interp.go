@@ -288,14 +288,6 @@ func (p *kernel) value(i, j, n int) {
 		if slices.Contains(p.vals[i][v.Args[0]].i64, 0) {
 			p.env.Failed()
 		}
-	case ir.Const:
-		out := newVec(v.DType, 1)
-		if v.DType.IsFloat() {
-			setFloat(out, 0, v.F)
-		} else {
-			out.i64[0] = v.I
-		}
-		p.vals[i][j] = out.stretch(n)
 	case ir.IndexOf:
 		out := newVec(ops.Int64, n)
 		base, step := p.address(v), v.coef[len(p.size)-1]
@@ -308,11 +300,7 @@ func (p *kernel) value(i, j, n int) {
 		for k, a := range v.Args {
 			args[k] = p.vals[i][a].stretch(n)
 		}
-		from := v.DType
-		if len(v.Args) > 0 {
-			from = p.steps[i][v.Args[len(v.Args)-1]].DType
-		}
-		p.vals[i][j] = apply(v.Op, from, v.DType, args, n)
+		p.vals[i][j] = ir.Evaluate(numbers{n}, v.Value, ir.OperandType(p.k.Steps[i].Body, v.Value), args)
 	}
 }
 

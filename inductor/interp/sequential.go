@@ -5,9 +5,6 @@ import "tcdbg/inductor/ir"
 // This file runs what goes in the order of the inner loops: scans, and stores at
 // positions that are data.
 
-// combined are the operations by which scans and folds combine two elements.
-var combined = map[ir.ReduceOp]ir.Op{ir.RSum: ir.Add, ir.RProd: ir.Mul, ir.RMax: ir.Max, ir.RMin: ir.Min}
-
 // scan combines each element of a tile with those before it, the tiles before
 // included.
 func (p *kernel) scan(key [2]int, v *value, x vec) vec {
@@ -16,7 +13,7 @@ func (p *kernel) scan(key [2]int, v *value, x vec) vec {
 	for k := range x.len() {
 		now := x.at(k)
 		if started {
-			now = apply(combined[v.Red], v.DType, v.DType, []vec{last, now}, 1)
+			now = combined(v.Red, v.DType, last, now)
 		}
 		last, started = now, true
 		out.set(k, now)
@@ -44,7 +41,7 @@ func (p *kernel) storeAt(v *value, x, at vec) {
 	for k := range x.len() {
 		one, to := x.at(k), first+k*step+int(at.i64[k])
 		if v.Op == ir.FoldAt {
-			one = apply(combined[v.Red], v.DType, v.DType, []vec{readTile(d, base, to, 0, 1), one}, 1)
+			one = combined(v.Red, v.DType, readTile(d, base, to, 0, 1), one)
 		}
 		writeTile(d, one, base, to, 0)
 	}

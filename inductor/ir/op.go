@@ -197,6 +197,13 @@ func (o Op) Cost() int64 { return opRows[o].cost }
 
 var reduceNames = [...]string{"sum", "prod", "max", "min", "any", "all", "argmax", "argmin"}
 
+// combine are the operations by which reductions combine two elements; an argmax and an
+// argmin compare instead.
+var combine = [...]Op{RSum: Add, RProd: Mul, RMax: Max, RMin: Min, RAny: Or, RAll: And}
+
+// Combine is the operation by which r combines two elements; not for argmax and argmin.
+func (r ReduceOp) Combine() Op { return combine[r] }
+
 // String is the reduction's name in the text form.
 func (r ReduceOp) String() string { return reduceNames[r] }
 

@@ -4,6 +4,7 @@
 // kernels through the runtime's thread pool.
 //
 // It imports ir, sched, ops, sym and logs; it never runs a compiler. Open
-// kernel.go first, then value.go (one operation) and prelude.go (types and
+// kernel.go first, then value.go (a body's operations), spell.go (one operation in C),
+// memory.go (where elements lie) and prelude.go (types and
 // polynomials).
 package cpp

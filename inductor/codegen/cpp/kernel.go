@@ -2,7 +2,6 @@ package cpp
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"tcdbg/inductor/codegen"
@@ -54,25 +53,18 @@ type Code struct {
 
 // emitter writes one kernel.
 type emitter struct {
-	env  *Env
-	k    *sched.Kernel
-	pre  *prelude
-	sb   strings.Builder
-	ind  int
-	line int
+	pre *prelude
+	text
+	memory
 	code *Code
 
 	lanes  int                   // of the vector regions
 	vals   map[valKey]operand    // values that are defined now
 	regs   map[*ir.Buffer]regVal // what a buffer's element is, in this iteration
 	outer  map[*ir.Buffer]bool   // in-kernel buffers whose value does not depend on the inner loops
-	names  []string              // C text of each loop variable
 	wrote  bool                  // some store went past the caches
 	copies string                // suffix of the names in this copy of the body
 	where  string                // operator named by the last comment
-	local  []*ir.Buffer          // the kernel's own table of pointers
-	// rowBufs are the buffers that are rows of the thread.
-	rowBufs []*ir.Buffer
 }
 
 type valKey struct{ step, val int }
@@ -90,7 +82,7 @@ type regVal struct {
 
 // Kernel generates the C function of k.
 func Kernel(env *Env, pre *Prelude, k *sched.Kernel) *Code {
-	e := &emitter{env: env, k: k, pre: pre.p, lanes: env.Machine.Lanes, code: &Code{Name: k.Name, Symbol: k.Name}}
+	e := &emitter{memory: memory{env: env, k: k}, pre: pre.p, lanes: env.Machine.Lanes, code: &Code{Name: k.Name, Symbol: k.Name}}
 	if k.Lanes8() {
 		e.lanes = max(e.lanes/2, 1)
 	}
@@ -114,55 +106,8 @@ func Kernel(env *Env, pre *Prelude, k *sched.Kernel) *Code {
 	} else {
 		e.function()
 	}
-	e.code.Text = e.sb.String()
+	e.code.Text, e.code.Slots = e.sb.String(), e.slots
 	return e.code
-}
-
-func (e *emitter) p(format string, args ...any) {
-	s := strings.Repeat("  ", e.ind) + fmt.Sprintf(format, args...) + "\n"
-	e.sb.WriteString(s)
-	e.line += strings.Count(s, "\n")
-}
-
-func (e *emitter) open(format string, args ...any) {
-	e.p(format+" {", args...)
-	e.ind++
-}
-
-func (e *emitter) close() {
-	e.ind--
-	e.p("}")
-}
-
-// size is a loop bound or stride as C text.
-func (e *emitter) size(x sym.Int) string {
-	if v, ok := x.IsConst(); ok {
-		return fmt.Sprint(v)
-	}
-	return fmt.Sprintf("S[%d]", e.env.Size(x))
-}
-
-// address is the C text of an index in which loop k is called name(k).
-func (e *emitter) address(x ir.Index) string {
-	var parts []string
-	for k, c := range x.Coef {
-		v, isConst := c.IsConst()
-		switch {
-		case isConst && v == 0 || e.names[k] == "0":
-		case isConst && v == 1:
-			parts = append(parts, e.names[k])
-		default:
-			name := e.names[k]
-			if strings.ContainsAny(name, " +") {
-				name = "(" + name + ")"
-			}
-			parts = append(parts, e.size(c)+" * "+name)
-		}
-	}
-	if !sym.Is(x.Off, 0) || len(parts) == 0 {
-		parts = append(parts, e.size(x.Off))
-	}
-	return strings.Join(parts, " + ")
 }
 
 // chunk is the number of iterations of a pointwise kernel's last loop that a
@@ -235,19 +180,6 @@ func (e *emitter) pointers() {
 	}
 }
 
-func (e *emitter) ptr(b *ir.Buffer) string { return fmt.Sprintf("p%d", e.slot(b)) }
-
-// slot is the position of a buffer in the kernel's own table.
-func (e *emitter) slot(b *ir.Buffer) int {
-	i := slices.Index(e.local, b)
-	if i < 0 {
-		i = len(e.local)
-		e.local = append(e.local, b)
-		e.code.Slots = append(e.code.Slots, e.env.Slot(b))
-	}
-	return i
-}
-
 // rows declares the rows that a thread keeps between phases.
 func (e *emitter) rows() {
 	n, _ := e.k.RowSize()
@@ -261,15 +193,6 @@ func (e *emitter) rows() {
 			}
 		})
 	}
-}
-
-func (e *emitter) row(b *ir.Buffer) string {
-	i := slices.Index(e.rowBufs, b)
-	if i < 0 {
-		i = len(e.rowBufs)
-		e.rowBufs = append(e.rowBufs, b)
-	}
-	return fmt.Sprintf("row%d", i)
 }
 
 // decode declares the loop variables of the outer loops [0, n) from a linear
@@ -516,10 +439,6 @@ func (e *emitter) streams() bool {
 	}
 	return false
 }
-
-func (e *emitter) own(b *ir.Buffer) bool { _, ok := e.k.Place[b]; return ok }
-
-func (e *emitter) contiguous(x ir.Index) bool { return sym.Is(x.Coef[e.k.Vec], 1) }
 
 // nonTemporal decides whether a store goes past the caches: it must be a whole
 // aligned vector of float32, walked once.

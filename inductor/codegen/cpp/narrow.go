@@ -17,34 +17,34 @@ import (
 var narrowNames = map[ops.DType]string{ops.Float16: "half", ops.BFloat16: "bfloat", ops.Int8: "char", ops.Int16: "short"}
 
 // loaded makes the register form of elements as they lie in memory.
-func (e *emitter) loaded(raw string, d ops.DType, lanes int) string {
+func (s speller) loaded(raw string, d ops.DType) string {
 	switch {
-	case d == ops.Bool && lanes == 1:
+	case d == ops.Bool && s.lanes == 1:
 		return "-(i32)" + raw
 	case d == ops.Bool:
-		return fmt.Sprintf("-__builtin_convertvector(%s, i%d)", raw, lanes)
+		return fmt.Sprintf("-__builtin_convertvector(%s, i%d)", raw, s.lanes)
 	case ir.Narrow(d):
-		return fmt.Sprintf("%s(%s)", e.pre.fn("up_"+narrowNames[d], lanes), raw)
+		return fmt.Sprintf("%s(%s)", s.pre.fn("up_"+narrowNames[d], s.lanes), raw)
 	}
 	return raw
 }
 
 // stored makes elements as they lie in memory from their register form.
-func (e *emitter) stored(x string, d ops.DType, lanes int) string {
+func (s speller) stored(x string, d ops.DType) string {
 	switch {
-	case d == ops.Bool && lanes == 1:
+	case d == ops.Bool && s.lanes == 1:
 		return fmt.Sprintf("(u8)(%s & 1)", x)
 	case d == ops.Bool:
-		return fmt.Sprintf("__builtin_convertvector(%s & 1, b%d)", x, lanes)
+		return fmt.Sprintf("__builtin_convertvector(%s & 1, b%d)", x, s.lanes)
 	case ir.Narrow(d):
-		return fmt.Sprintf("%s(%s)", e.pre.fn("down_"+narrowNames[d], lanes), x)
+		return fmt.Sprintf("%s(%s)", s.pre.fn("down_"+narrowNames[d], s.lanes), x)
 	}
 	return x
 }
 
 // narrowed rounds or wraps a register as a way through memory would.
-func (e *emitter) narrowed(x string, d ops.DType, lanes int) string {
-	return e.loaded(e.stored(x, d, lanes), d, lanes)
+func (s speller) narrowed(x string, d ops.DType) string {
+	return s.loaded(s.stored(x, d), d)
 }
 
 // memoryAccess is a helper for elements that do not lie side by side: lds loads

@@ -48,10 +48,10 @@ func (e *emitter) acc(i, j int, copy string) string { return fmt.Sprintf("a%d_%d
 
 func (e *emitter) declareAcc(i, j int, v *ir.Value, copy string, lanes int) {
 	d := sourceType(&e.k.Steps[i], v)
-	init := e.constant(identity(v.Red, d), lanes)
+	init := e.as(lanes).Constant(identity(v.Red, d))
 	e.p("%s %s = %s;", regType(d, lanes), e.acc(i, j, copy), init)
 	if isArg(v) {
-		e.p("%s %sx = %s;", regType(ops.Int64, lanes), e.acc(i, j, copy), e.constant(&ir.Value{DType: ops.Int64, I: math.MaxInt64}, lanes))
+		e.p("%s %sx = %s;", regType(ops.Int64, lanes), e.acc(i, j, copy), e.as(lanes).Constant(&ir.Value{DType: ops.Int64, I: math.MaxInt64}))
 	}
 }
 
@@ -90,17 +90,13 @@ func identity(r ir.ReduceOp, d ops.DType) *ir.Value {
 	return v
 }
 
-var combine = map[ir.ReduceOp]ir.Op{
-	ir.RSum: ir.Add, ir.RProd: ir.Mul, ir.RMax: ir.Max, ir.RMin: ir.Min, ir.RAny: ir.Or, ir.RAll: ir.And,
-}
-
 // accumulate folds the value at hand into the accumulator of this copy.
 func (e *emitter) accumulate(i, j, lanes int) {
 	v := &e.k.Steps[i].Body[j]
 	a := e.acc(i, j, e.copies)
 	x := e.arg(i, v.Args[0], lanes)
 	if !isArg(v) {
-		e.p("%s = %s;", a, e.operation(combine[v.Red], sourceType(&e.k.Steps[i], v), []string{a, x}, lanes))
+		e.p("%s = %s;", a, e.as(lanes).combined(v.Red, sourceType(&e.k.Steps[i], v), a, x))
 		return
 	}
 	at := fmt.Sprintf("x%d_%d%s", i, j, e.copies)
@@ -111,21 +107,22 @@ func (e *emitter) accumulate(i, j, lanes int) {
 // fold takes (x, at) into the accumulator where x is better, or as good and
 // further to the front; NaN is best.
 func (e *emitter) fold(v *ir.Value, d ops.DType, a, x, at string, lanes int) {
-	better := e.operation(ir.Lt, d, []string{a, x}, lanes)
+	with := func(o ir.Op, d ops.DType, x ...string) string { return e.as(lanes).Apply(o, d, d, x) }
+	better := with(ir.Lt, d, a, x)
 	if v.Red == ir.RArgMin {
-		better = e.operation(ir.Lt, d, []string{x, a}, lanes)
+		better = with(ir.Lt, d, x, a)
 	}
-	same := e.operation(ir.Eq, d, []string{a, x}, lanes)
+	same := with(ir.Eq, d, a, x)
 	if d.IsFloat() {
-		xn, an := e.operation(ir.Ne, d, []string{x, x}, lanes), e.operation(ir.Ne, d, []string{a, a}, lanes)
+		xn, an := with(ir.Ne, d, x, x), with(ir.Ne, d, a, a)
 		better = fmt.Sprintf("(%s | (%s & ~%s))", better, xn, an)
 		same = fmt.Sprintf("(%s | (%s & %s))", same, xn, an)
 	}
-	first := e.operation(ir.Lt, ops.Int64, []string{at, a + "x"}, lanes)
+	first := with(ir.Lt, ops.Int64, at, a+"x")
 	m := "m" + strings.NewReplacer("[", "_", "]", "").Replace(at)
 	e.p("const %s %s = %s | (%s & %s);", regType(ops.Bool, lanes), m, better, same, first)
-	e.p("%s = %s;", a, e.operation(ir.Where, d, []string{m, x, a}, lanes))
-	e.p("%sx = %s;", a, e.operation(ir.Where, ops.Int64, []string{m, at, a + "x"}, lanes))
+	e.p("%s = %s;", a, with(ir.Where, d, m, x, a))
+	e.p("%sx = %s;", a, with(ir.Where, ops.Int64, m, at, a+"x"))
 }
 
 // finish combines the accumulators of phase p and writes what follows each

@@ -18,7 +18,7 @@ func (e *emitter) scans(p, lanes int) {
 		st := &e.k.Steps[i]
 		for j := range st.Body {
 			if v := &st.Body[j]; v.Op == ir.Scan && st.Phase == p {
-				e.p("%s %s = %s;", regType(v.DType, lanes), scanName(i, j), e.constant(identity(v.Red, v.DType), lanes))
+				e.p("%s %s = %s;", regType(v.DType, lanes), scanName(i, j), e.as(lanes).Constant(identity(v.Red, v.DType)))
 			}
 		}
 	}
@@ -30,7 +30,7 @@ func scanName(i, j int) string { return fmt.Sprintf("q%d_%d", i, j) }
 func (e *emitter) scan(i, j, lanes int) {
 	v := &e.k.Steps[i].Body[j]
 	q := scanName(i, j)
-	e.p("%s = %s;", q, e.operation(combine[v.Red], v.DType, []string{q, e.arg(i, v.Args[0], lanes)}, lanes))
+	e.p("%s = %s;", q, e.as(lanes).combined(v.Red, v.DType, q, e.arg(i, v.Args[0], lanes)))
 	name := fmt.Sprintf("t%d_%d%s", i, j, e.copies)
 	e.p("const %s %s = %s;", regType(v.DType, lanes), name, q)
 	e.vals[valKey{i, j}] = operand{name, lanes}
@@ -56,15 +56,15 @@ func (e *emitter) storeAt(i, j, lanes int) {
 	if v.Op == ir.FoldAt {
 		var old string
 		if spread {
-			old = e.loaded(fmt.Sprintf("%s(%s, %s)", e.pre.fn("ldx_"+memLetter(d), lanes), ptr, step), d, lanes)
+			old = e.as(lanes).loaded(fmt.Sprintf("%s(%s, %s)", e.pre.fn("ldx_"+memLetter(d), lanes), ptr, step), d)
 		} else {
 			old = e.loadFrom(ptr, step, d, lanes)
 		}
 		name := fmt.Sprintf("f%d_%d%s", i, j, e.copies)
 		e.p("const %s %s = %s;", regType(v.DType, lanes), name, old)
-		x = e.operation(combine[v.Red], v.DType, []string{name, x}, lanes)
+		x = e.as(lanes).combined(v.Red, v.DType, name, x)
 	}
-	x = e.stored("("+x+")", d, lanes)
+	x = e.as(lanes).stored("("+x+")", d)
 	switch {
 	case lanes == 1:
 		e.p("*(%s) = %s;", ptr, x)

@@ -2,8 +2,6 @@ package cpp
 
 import (
 	"fmt"
-	"math"
-	"strconv"
 
 	"tcdbg/inductor/codegen"
 	"tcdbg/inductor/ir"
@@ -50,15 +48,6 @@ func (e *emitter) class(st *sched.Step) []part {
 		}
 	}
 	return out
-}
-
-func (e *emitter) usesInner(x ir.Index) bool {
-	for k := e.k.Outer; k < len(x.Coef); k++ {
-		if x.Uses(k) {
-			return true
-		}
-	}
-	return false
 }
 
 // item writes the operations of step i that belong to part.
@@ -132,67 +121,13 @@ func (e *emitter) note(st *sched.Step) {
 func (e *emitter) arg(i, a, lanes int) string {
 	v := &e.k.Steps[i].Body[a]
 	if v.Op == ir.Const {
-		return e.constant(v, lanes)
+		return e.as(lanes).Constant(v)
 	}
 	o, ok := e.vals[valKey{i, a}]
 	if !ok {
 		panic(fmt.Sprintf("cpp: kernel %s: operand t%d_%d is not defined", e.k.Name, i, a))
 	}
-	return e.widen(o, v.DType, lanes)
-}
-
-// widen broadcasts a scalar where a vector is wanted.
-func (e *emitter) widen(o operand, d ops.DType, lanes int) string {
-	if o.lanes == lanes {
-		return o.text
-	}
-	return fmt.Sprintf("%s(%s)", e.pre.fn("bc_"+letter(d), lanes), o.text)
-}
-
-func (e *emitter) constant(v *ir.Value, lanes int) string {
-	s := literal(v)
-	if lanes == 1 {
-		return s
-	}
-	return fmt.Sprintf("%s(%s)", e.pre.fn("bc_"+letter(v.DType), lanes), s)
-}
-
-func literal(v *ir.Value) string {
-	switch v.DType {
-	case ops.Bool:
-		return fmt.Sprint(-v.I)
-	case ops.Int64:
-		if v.I == math.MinInt64 {
-			return "(-9223372036854775807L - 1)"
-		}
-		return fmt.Sprintf("%dL", v.I)
-	case ops.Int32:
-		return fmt.Sprintf("%d", int32(v.I))
-	case ops.Uint8:
-		return fmt.Sprintf("(u8)%d", uint8(v.I))
-	}
-	return floatLiteral(v.F, v.DType == ops.Float32)
-}
-
-func floatLiteral(f float64, single bool) string {
-	suffix, bits := "", 64
-	if single {
-		suffix, bits = "f", 32
-		f = float64(float32(f))
-	}
-	switch {
-	case math.IsNaN(f):
-		return fmt.Sprintf("__builtin_nan%s(\"\")", suffix)
-	case math.IsInf(f, 1):
-		return fmt.Sprintf("__builtin_inf%s()", suffix)
-	case math.IsInf(f, -1):
-		return fmt.Sprintf("-__builtin_inf%s()", suffix)
-	}
-	s := strconv.FormatFloat(f, 'g', -1, bits)
-	if _, err := strconv.Atoi(s); err == nil {
-		s += ".0"
-	}
-	return s + suffix
+	return e.as(lanes).widen(o, v.DType)
 }
 
 // expr is the right-hand side of operation j of step i.
@@ -205,165 +140,12 @@ func (e *emitter) expr(i, j, lanes int) string {
 		return e.loadAt(i, v, lanes)
 	case ir.IndexOf:
 		return e.indexValue(v, lanes)
-	case ir.Cast:
-		return e.cast(e.arg(i, v.Args[0], lanes), e.k.Steps[i].Body[v.Args[0]].DType, v.DType, lanes)
 	}
 	args := make([]string, len(v.Args))
 	for k, a := range v.Args {
 		args[k] = e.arg(i, a, lanes)
 	}
-	from := v.DType
-	if len(v.Args) > 0 {
-		from = e.k.Steps[i].Body[v.Args[len(v.Args)-1]].DType
-	}
-	return e.operation(v.Op, from, args, lanes)
-}
-
-var infix = map[ir.Op]string{
-	ir.Add: "+", ir.Sub: "-", ir.Mul: "*", ir.Div: "/", ir.And: "&", ir.Or: "|", ir.Xor: "^",
-	ir.Shl: "<<", ir.Shr: ">>",
-}
-
-// operation applies o to operands of type d.
-func (e *emitter) operation(o ir.Op, d ops.DType, x []string, lanes int) string {
-	t := letter(d)
-	call := func(name string, args ...string) string {
-		s := e.pre.fn(name+"_"+t, lanes) + "("
-		for i, a := range args {
-			if i > 0 {
-				s += ", "
-			}
-			s += a
-		}
-		return s + ")"
-	}
-	num := func(f float64) string {
-		return e.constant(&ir.Value{Op: ir.Const, DType: d, F: f, I: int64(f)}, lanes)
-	}
-	if d == ops.Bool {
-		if s := maskOp(o, x); s != "" {
-			return s
-		}
-	}
-	if s, ok := infix[o]; ok {
-		return fmt.Sprintf("%s %s %s", x[0], s, x[1])
-	}
-	switch o {
-	case ir.Neg:
-		return "-" + x[0]
-	case ir.Lt:
-		return call("lt", x...)
-	case ir.Le:
-		return call("le", x...)
-	case ir.Gt:
-		return call("lt", x[1], x[0])
-	case ir.Ge:
-		return call("le", x[1], x[0])
-	case ir.Eq:
-		return call("eq", x...)
-	case ir.Ne:
-		return call("ne", x...)
-	case ir.Where:
-		return call("sel", x...)
-	case ir.Max:
-		return call("sel", e.either(call("lt", x[1], x[0]), x[0], d, call), x[0], x[1])
-	case ir.Min:
-		return call("sel", e.either(call("lt", x[0], x[1]), x[0], d, call), x[0], x[1])
-	case ir.Relu:
-		if d == ops.Float32 {
-			return call("hi", num(0), x[0])
-		}
-		return call("sel", call("lt", x[0], num(0)), num(0), x[0])
-	case ir.Not:
-		if d == ops.Bool {
-			return "~" + x[0]
-		}
-		return call("eq", x[0], num(0))
-	case ir.IsNaN:
-		return call("ne", x[0], x[0])
-	case ir.Reciprocal:
-		return num(1) + " / " + x[0]
-	case ir.Rsqrt:
-		return num(1) + " / " + call("sqrt", x[0])
-	case ir.Sign:
-		return e.sign(x[0], num, call)
-	case ir.Rem:
-		return call("rem", x...)
-	case ir.FloorDiv:
-		return call("floordiv", x...)
-	case ir.Fmod:
-		if !d.IsFloat() {
-			return x[0] + " % " + x[1]
-		}
-	case ir.Abs:
-		if d == ops.Uint8 || d == ops.Bool {
-			return x[0]
-		}
-	}
-	return call(o.String(), x...)
-}
-
-// maskOp is an operation that orders truth values: true is the mask -1, so that
-// the comparisons of integers would be the wrong way round.
-func maskOp(o ir.Op, x []string) string {
-	switch o {
-	case ir.Max:
-		return x[0] + " | " + x[1]
-	case ir.Min:
-		return x[0] + " & " + x[1]
-	case ir.Lt:
-		return "(~" + x[0] + " & " + x[1] + ")"
-	case ir.Gt:
-		return "(" + x[0] + " & ~" + x[1] + ")"
-	case ir.Le:
-		return "(~" + x[0] + " | " + x[1] + ")"
-	case ir.Ge:
-		return "(" + x[0] + " | ~" + x[1] + ")"
-	}
-	return ""
-}
-
-// either adds "or x is NaN" to a mask: NaN wins in max and min.
-func (e *emitter) either(mask, x string, d ops.DType, call func(string, ...string) string) string {
-	if !d.IsFloat() {
-		return mask
-	}
-	return "(" + mask + " | " + call("ne", x, x) + ")"
-}
-
-func (e *emitter) sign(x string, num func(float64) string, call func(string, ...string) string) string {
-	neg := call("sel", call("lt", x, num(0)), num(-1), num(0))
-	return call("sel", call("lt", num(0), x), num(1), neg)
-}
-
-// cast converts between register types.
-func (e *emitter) cast(x string, from, to ops.DType, lanes int) string {
-	if ir.Narrow(to) {
-		return e.narrowed(e.cast(x, from, ir.Register(to), lanes), to, lanes)
-	}
-	from = ir.Register(from)
-	if from == ops.Bool { // a mask of -1
-		x = "(" + x + " & 1)"
-		from = ops.Int32
-	}
-	if to == ops.Bool {
-		zero := e.constant(&ir.Value{Op: ir.Const, DType: from}, lanes)
-		return fmt.Sprintf("%s(%s, %s)", e.pre.fn("ne_"+letter(from), lanes), x, zero)
-	}
-	if letter(from) == letter(to) {
-		return x
-	}
-	if to == ops.Uint8 && from.IsFloat() {
-		x = e.convert(x, ops.Int32, lanes)
-	}
-	return e.convert(x, to, lanes)
-}
-
-func (e *emitter) convert(x string, to ops.DType, lanes int) string {
-	if lanes == 1 {
-		return fmt.Sprintf("(%s)(%s)", regType(to, 1), x)
-	}
-	return fmt.Sprintf("__builtin_convertvector(%s, %s)", x, regType(to, lanes))
+	return ir.Evaluate(e.as(lanes), v, ir.OperandType(e.k.Steps[i].Body, v), args)
 }
 
 // place is the pointer expression of a load or store, and the step between
@@ -404,7 +186,7 @@ func (e *emitter) loadAt(i int, v *ir.Value, lanes int) string {
 		return e.loadFrom(ptr+" + "+e.arg(i, v.Args[0], 1), step, v.Buf.DType, lanes)
 	}
 	x, d := e.arg(i, v.Args[0], lanes), v.Buf.DType
-	return e.loaded(fmt.Sprintf("%s(%s, %s, %s)", e.pre.fn("ldx_"+memLetter(d), lanes), ptr, step, x), d, lanes)
+	return e.as(lanes).loaded(fmt.Sprintf("%s(%s, %s, %s)", e.pre.fn("ldx_"+memLetter(d), lanes), ptr, step, x), d)
 }
 
 // check sets the program's word where a condition does not hold.
@@ -420,16 +202,16 @@ func (e *emitter) loadFrom(ptr, step string, d ops.DType, lanes int) string {
 	elem := fmt.Sprintf("*(%s)", ptr)
 	switch {
 	case lanes == 1:
-		return e.loaded(elem, d, 1)
+		return e.as(1).loaded(elem, d)
 	case step == "0":
-		return e.widen(operand{e.loaded(elem, d, 1), 1}, d, lanes)
+		return e.as(lanes).widen(operand{e.as(1).loaded(elem, d), 1}, d)
 	case step == "1":
-		return e.loaded(fmt.Sprintf("*(const %s%du *)(%s)", memLetter(d), lanes, ptr), d, lanes)
+		return e.as(lanes).loaded(fmt.Sprintf("*(const %s%du *)(%s)", memLetter(d), lanes, ptr), d)
 	}
 	if l := memLetter(d); step == "2" && (l == "f" || l == "i") {
 		return fmt.Sprintf("%s(%s)", e.pre.fn("even_"+l, lanes), ptr)
 	}
-	return e.loaded(fmt.Sprintf("%s(%s, %s)", e.pre.fn("lds_"+memLetter(d), lanes), ptr, step), d, lanes)
+	return e.as(lanes).loaded(fmt.Sprintf("%s(%s, %s)", e.pre.fn("lds_"+memLetter(d), lanes), ptr, step), d)
 }
 
 func (e *emitter) indexValue(v *ir.Value, lanes int) string {
@@ -450,12 +232,12 @@ func (e *emitter) storeValue(i int, v *ir.Value, lanes int, inner bool) {
 		x = name
 	}
 	d := v.Buf.DType
-	kept := e.stored(x, d, lanes)
+	kept := e.as(lanes).stored(x, d)
 	if ir.Narrow(d) { // readers in this iteration see what memory would hold
 		name := fmt.Sprintf("n%d_%d%s", i, v.Args[0], e.copies)
 		e.p("const %s%d m%s = %s;", memLetter(d), lanes, name, kept)
 		kept = "m" + name
-		e.p("const %s %s = %s;", regType(d, lanes), name, e.loaded(kept, d, lanes))
+		e.p("const %s %s = %s;", regType(d, lanes), name, e.as(lanes).loaded(kept, d))
 		x = name
 	}
 	if _, several := e.regs[v.Buf]; !several {

@@ -338,13 +338,13 @@ func (e *emitter) operation(i, j int, name string) {
 	body := e.k.Steps[i].Body
 	v := &body[j]
 	args := make([]string, len(v.Args))
-	from := v.DType
 	for k, a := range v.Args {
-		args[k], from = e.vals[[2]int{i, a}], body[a].DType
+		args[k] = e.vals[[2]int{i, a}]
 	}
-	text, err := operation(v, from, args, e.one())
-	if err != nil {
-		e.err = err
+	s := &speller{shape: e.one()}
+	text := ir.Evaluate(s, v, ir.OperandType(body, v), args)
+	if s.err != nil {
+		e.err = s.err
 	}
 	e.p("%s = %s", name, text)
 }

@@ -66,54 +66,62 @@ func onlyFloats(o ir.Op) bool {
 	return !ok
 }
 
-// operation is the text of one operation on named operands of type from.
-func operation(v *ir.Value, from ops.DType, x []string, shape string) (string, error) {
-	switch v.Op {
-	case ir.Const:
-		return constant(v, shape), nil
-	case ir.Cast:
-		if v.DType == ops.Bool {
-			return x[0] + " != 0", nil
-		}
-		if d := ir.Register(v.DType); d != v.DType {
-			return fmt.Sprintf("%s.to(%s).to(%s)", x[0], typeName(v.DType), typeName(d)), nil
-		}
-		return fmt.Sprintf("%s.to(%s)", x[0], typeName(v.DType)), nil
+// speller spells element operations in Triton; shape is that of a constant.
+type speller struct {
+	shape string
+	err   error // what was not generated
+}
+
+var _ ir.Handler[string] = (*speller)(nil)
+
+// Constant is a block of one element, of as many dimensions as the indices have.
+func (s *speller) Constant(v *ir.Value) string {
+	if !v.DType.IsFloat() {
+		return fmt.Sprintf("tl.full(%s, %d, %s)", s.shape, v.I, typeName(v.DType))
 	}
-	form, ok := integerForms[v.Op]
+	text := strconv.FormatFloat(v.F, 'g', -1, 64)
+	switch {
+	case math.IsNaN(v.F):
+		text = `float("nan")`
+	case math.IsInf(v.F, 1):
+		text = `float("inf")`
+	case math.IsInf(v.F, -1):
+		text = `float("-inf")`
+	}
+	return fmt.Sprintf("tl.full(%s, %s, %s)", s.shape, text, typeName(v.DType))
+}
+
+// Cast converts x; what is too narrow to compute with is rounded or wrapped.
+func (s *speller) Cast(x string, _, to ops.DType) string {
+	if to == ops.Bool {
+		return x + " != 0"
+	}
+	if d := ir.Register(to); d != to {
+		return fmt.Sprintf("%s.to(%s).to(%s)", x, typeName(to), typeName(d))
+	}
+	return fmt.Sprintf("%s.to(%s)", x, typeName(to))
+}
+
+// Apply is o of named operands of type from.
+func (s *speller) Apply(o ir.Op, from, to ops.DType, x []string) string {
+	form, ok := integerForms[o]
 	if !ok || from.IsFloat() {
-		if s, is := infix[v.Op]; is {
-			return x[0] + " " + s + " " + x[1], nil
+		if sign, is := infix[o]; is {
+			return x[0] + " " + sign + " " + x[1]
 		}
-		if form, ok = forms[v.Op]; !ok {
-			if !from.IsFloat() && onlyFloats(v.Op) {
-				return "", fmt.Errorf("%s of whole numbers is not generated", v.Op)
+		if form, ok = forms[o]; !ok {
+			if !from.IsFloat() && onlyFloats(o) {
+				s.err = fmt.Errorf("%s of whole numbers is not generated", o)
+				return ""
 			}
-			return fmt.Sprintf("libdevice.%s(%s)", v.Op, strings.Join(x, ", ")), nil
+			return fmt.Sprintf("libdevice.%s(%s)", o, strings.Join(x, ", "))
 		}
 	}
-	form = strings.ReplaceAll(form, "$t", typeName(v.DType))
+	form = strings.ReplaceAll(form, "$t", typeName(to))
 	for k, a := range x {
 		form = strings.ReplaceAll(form, "$"+strconv.Itoa(k), a)
 	}
-	return form, nil
-}
-
-// constant is a block of one element, of as many dimensions as the indices have.
-func constant(v *ir.Value, shape string) string {
-	if !v.DType.IsFloat() {
-		return fmt.Sprintf("tl.full(%s, %d, %s)", shape, v.I, typeName(v.DType))
-	}
-	s := strconv.FormatFloat(v.F, 'g', -1, 64)
-	switch {
-	case math.IsNaN(v.F):
-		s = `float("nan")`
-	case math.IsInf(v.F, 1):
-		s = `float("inf")`
-	case math.IsInf(v.F, -1):
-		s = `float("-inf")`
-	}
-	return fmt.Sprintf("tl.full(%s, %s, %s)", shape, s, typeName(v.DType))
+	return form
 }
 
 func typeName(d ops.DType) string {
