@@ -5,5 +5,6 @@
 //
 // It imports ops, sym, graph and logs; never lower, sched or codegen, which all
 // build on it. Every form prints (text.go), parses back (parse.go) and checks
-// itself (check.go). Open ir.go first.
+// itself (check.go, addresses.go). What element operations mean is asked through Handler
+// (handler.go). Open ir.go first.
 package ir
