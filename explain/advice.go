@@ -387,8 +387,17 @@ func keywordOf(name string) (string, bool) {
 	return word, ok && rest == "" && word != ""
 }
 
-// plainSource turns L['x'] and G['K'] into x and K.
+// plainSource turns L['x'] and G['K'] into x and K, and what a Go function's literal
+// captures, f.__closure__['n'], into n. In PyTorch's closures the cells have numbers.
 func plainSource(s string) string {
+	for {
+		function, rest, ok := strings.Cut(s, ".__closure__['")
+		name, rest, closed := strings.Cut(rest, "']")
+		if !ok || !closed {
+			break
+		}
+		s = strings.TrimRightFunc(function, func(r rune) bool { return r != ' ' && r != '(' && r != '*' && r != '&' && r != '-' }) + name + rest
+	}
 	var b strings.Builder
 	for {
 		i := strings.Index(s, "['")

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"tcdbg/explain/advice"
+	"tcdbg/logs"
 	"tcdbg/tracer/breaks"
 )
 
@@ -86,7 +87,7 @@ func (fr *Frame) Causes() []*RecompileCause {
 		c.Recompiles = append(c.Recompiles, rc)
 		c.Seconds += comp.Seconds
 		c.Limit = c.Limit || comp.Status == Limit
-		if c.Fix.Text == "" || rc.Fix.Row == "limit" { // what to do about the first entries is no help at the limit
+		if c.Fix.Text == "" || c.Fix.Settled && !rc.Fix.Settled && strings.HasPrefix(rc.Fix.Row, goRow) || rc.Fix.Row == "limit" { // what to do about the first entries is no help at the limit
 			c.Fix = rc.Fix
 		}
 	}
@@ -208,6 +209,9 @@ func growth(c *RecompileCause) (Fix, bool) {
 	}
 	switch g.Kind {
 	case breaks.LengthChanged:
+		if g.Map || g.Origin == logs.OriginArgument && !strings.Contains(name, ".") { // the caller passes another one
+			return Fix{}, false
+		}
 		return goFix("length-grows", name), true
 	case breaks.AttributeChanged:
 		return goFix("counter-field", name), true

@@ -168,6 +168,7 @@ func (f *Fold) tcdbgMiss(r *logs.Record) {
 		fail.Origin = g.Origin
 		fail.placeValue()
 		fail.Nameless = g.Argument == "" && g.Guard.Source != ""
+		fail.Map = g.Guard.Kind == "DICT_LENGTH"
 		// The message of a size names the size, the guard the whole tensor.
 		if fail.Expected == "" {
 			fail.Expected = f.intern(g.Guard.Expected)

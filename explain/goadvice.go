@@ -56,7 +56,7 @@ func breakBefore(fr *Frame) (logs.Pos, bool) {
 	}
 	for _, from := range append([]*Frame{fr.Parent}, fr.Parent.Resumes...) {
 		for _, c := range from.Compiles {
-			if c.ID.CompileID == *fr.From && len(c.Breaks) > 0 {
+			if c.ID.Frame == fr.From.Frame && c.ID.Compile == fr.From.Compile && len(c.Breaks) > 0 { // after whichever attempt
 				return c.Breaks[0].Pos, true
 			}
 		}
@@ -224,22 +224,25 @@ func goValue(rc *Recompile, g *GuardFailure, name string) Fix {
 	case breaks.ShapeRelation:
 		return fixRelation(g)
 	case breaks.LengthChanged:
-		if strings.Contains(squeeze(g.Pos.Code), name+" = append(") {
+		switch {
+		case g.Map:
+			return goFix("keys", name)
+		case strings.Contains(squeeze(g.Pos.Code), name+" = append("):
 			return goFix("length-grows", name)
 		}
 		return goFix("length", name)
 	case breaks.TrainingChanged:
 		return goFix("training", strings.TrimSuffix(name, trainingFlag))
 	case breaks.TypeChanged:
-		if g.Expected == "" {
+		switch {
+		case g.Expected == "":
 			return Fix{}
+		case g.Expected == "nil" || g.Actual == "nil": // an interface, of which nil has no type
+			return fixNil(name)
 		}
 		return goFix("type", name, g.Expected)
 	case breaks.NoneChanged:
-		if strings.Contains(name, ".") {
-			return goFix("nil-field", name)
-		}
-		return goFix("nil", name)
+		return fixNil(name)
 	case breaks.IdentityChanged:
 		if strings.HasSuffix(g.Source, codeOfFunction) {
 			return goFix("function", name)
@@ -250,6 +253,14 @@ func goValue(rc *Recompile, g *GuardFailure, name string) Fix {
 		return goFix("keys", name)
 	}
 	return Fix{}
+}
+
+// fixNil advises on what is nil in some of the calls.
+func fixNil(name string) Fix {
+	if strings.Contains(name, ".") {
+		return goFix("nil-field", name)
+	}
+	return goFix("nil", name)
 }
 
 // fixValue advises on a constant of the graph: a flag and a text have few values, a number
@@ -269,7 +280,7 @@ func fixValue(name string, g *GuardFailure) Fix {
 		switch line := strings.TrimSpace(g.Pos.Code); {
 		case strings.HasPrefix(line, "for "):
 			return goFix("rounds")
-		case strings.HasPrefix(line, "if "):
+		case strings.HasPrefix(line, "if "), strings.HasPrefix(line, "case "):
 			return goFix("number-branch", name, asked)
 		}
 		return Fix{}

@@ -27,6 +27,7 @@ var goTexts = []goText{
 	{id: "after-break", format: "%s is handed across the graph break at %s to the rest of the function: look at that break first; what is then left has advice of its own", follows: true},
 	{id: "made-again", format: "torch.Compile at %s is called %d times, and %s, which the function captures, is not always the same: move torch.Compile out of the loop and pass %[3]s to what it returns, as a tensor"},
 
+	{id: "library-call", format: "the break is within the function that the marked line calls: leave that call outside of the compiled function"},
 	{id: "compiled-apart", format: "under a mode, or with a function as its backend, each call of torch.Compile makes entries of its own: call it once, before the loop"},
 
 	{id: "size", format: "size %d of %s changes (%s -> %s): call %s before the first call"},
@@ -56,9 +57,9 @@ var goTexts = []goText{
 	{id: "size-branch", format: "the marked line branches on a size: an entry for each side is normal", settled: true},
 	{id: "small-size", format: "a size of 0 or 1 has an entry of its own: accept one entry more, or pass at least 2"},
 	{id: "length-grows", format: "%s grows with every call: append to it outside of the compiled function"},
-	{id: "length", format: "loops over %s are unrolled: keep its length, or stack its tensors into one"},
+	{id: "length", format: "loops over %s are unrolled: keep its length, or, where it holds tensors, stack them into one"},
 	{id: "keys", format: "the keys of %s change: give it all its keys before the first call, or change it outside of the compiled function"},
-	{id: "type", format: "%s changes its type from %s: pass one type"},
+	{id: "type", format: "%s changes its type from %s: pass one type, or accept an entry for each"},
 	{id: "nil", format: "%s is sometimes nil: pass a value always, or accept two entries"},
 	{id: "nil-field", format: "%s is nil in one call and not in another: set it before the first call, or accept two entries"},
 	{id: "function", format: "there is an entry for each function that %s is: keep them few, and make each once, not in every call"},
@@ -79,6 +80,9 @@ var goBreakTexts = []goBreakText{
 	{id: "bincount", code: breaks.DynamicShapeOperator, context: "operator bincount", text: "Where the number of classes is known, count with ScatterAdd: torch.Zeros(n).ScatterAdd(0, index, torch.Ones(...)), or sum a OneHot."},
 	{id: "nonzero", code: breaks.DynamicShapeOperator, context: "operator nonzero", text: selectStatic},
 	{id: "argwhere", code: breaks.DynamicShapeOperator, context: "operator argwhere", text: selectStatic},
+	{id: "branch-ends", code: breaks.DataDependentBranching, on: contextHas(breaks.SideEnds), text: "A side of this branch ends the program or panics, so Where cannot choose: return the condition, and check it after the call."},
+	{id: "branch-leaves", code: breaks.DataDependentBranching, on: contextHas(breaks.SideLeaves), text: "A side of this branch leaves the loop, so Where cannot choose: compile the body of the loop, and loop and check outside of it."},
+	{id: "item-printed", code: breaks.TensorItem, on: printing, text: "Return the tensor, and print its number after the call."},
 	{id: "item-branch", code: breaks.TensorItem, on: branching, text: "The branch needs the number: compute both sides and choose with Where on the tensor, or decide before the call."},
 	{id: "item-returned", code: breaks.TensorItem, on: returning, text: "Return the tensor, and call Item on it in the caller."},
 	{id: "item-position", code: breaks.TensorItem, on: converting, text: "The number exists only after the graph: where it is a position, IndexSelect, Gather and IndexFill take the tensor as it is; else read it after the call."},
@@ -126,6 +130,17 @@ func goHint(b *Break) int {
 		return 1
 	}
 	return 0
+}
+
+// contextHas says whether a break's context ends in a remark.
+func contextHas(remark string) func(*Break) bool {
+	return func(b *Break) bool { return strings.HasSuffix(b.Context, remark) }
+}
+
+// printing says whether a line prints or logs a tensor's number.
+func printing(b *Break) bool {
+	line := strings.TrimSpace(b.Pos.Code)
+	return strings.HasPrefix(line, "fmt.Print") || strings.HasPrefix(line, "fmt.Fprint") || strings.HasPrefix(line, "log.Print")
 }
 
 // branching says whether a line chooses between two paths.

@@ -265,6 +265,7 @@ type GuardFailure struct {
 	Argument string   // the user's expression that carries the value, "" when unknown
 	Origin   string   // what that begins with, a constant of package logs; "" when unknown
 	Nameless bool     // known to be nothing that the user has an expression for
+	Map      bool     // of a length: it counts the keys of a map
 }
 
 // GuardTree is the guards of one entry: a TREE_GUARD_MANAGER, which is read and

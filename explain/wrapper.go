@@ -6,6 +6,7 @@ import (
 
 	"tcdbg/explain/advice"
 	"tcdbg/logs"
+	"tcdbg/tracer/breaks"
 )
 
 // This file advises on what wraps a model. A break there is the framework's own and
@@ -93,6 +94,13 @@ func libraryAdvice(r *Report) []Advice {
 		f.Inner, f.Line, f.Place = shortPlace(b.Pos.File, b.Pos.Line), line.Code, shortPlace(line.File, line.Line)
 		f.Callee, f.Builtin = "", ""
 		fix := adviseBreak(f)
+		switch {
+		case !strings.HasPrefix(r.Engine, "tcdbg"):
+		case b.Code == breaks.FakeTensorFailure: // eager it fails as well
+			fix = goBreak(b)
+		default:
+			fix = goFix("library-call")
+		}
 		if fix.Text == "" || strings.Contains(b.Pos.File, "torch/optim/") { // a compiled step() is one graph
 			continue
 		}

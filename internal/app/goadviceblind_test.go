@@ -151,6 +151,172 @@ func main() { fmt.Println(torch.Compile(f)(torch.Arange(3))) }`,
 	},
 }
 
+// goValueAdvice are pairs for values that come and go, and for calls of torch that break.
+var goValueAdvice = []goPair{
+	{
+		name: "a branch that leaves a loop", code: breaks.DataDependentBranching, advice: "compile the body of the loop",
+		before: `
+func f(x *torch.Tensor) *torch.Tensor {
+	for range 3 {
+		if x.Sum().Gt(10).Bool() {
+			break
+		}
+		x = x.Mul(2).Add(0.5)
+	}
+	return x
+}
+func main() { fmt.Println(torch.Compile(f)(torch.Ones(3))) }`,
+		after: `
+func f(x *torch.Tensor) (y, done *torch.Tensor) {
+	y = x.Mul(2).Add(0.5)
+	return y, y.Sum().Gt(10)
+}
+func main() {
+	fast, x := torch.Compile(f), torch.Ones(3)
+	done := x.Sum().Gt(10)
+	for range 3 {
+		if done.Bool() {
+			break
+		}
+		x, done = fast(x)
+	}
+	fmt.Println(x)
+}`,
+	},
+	{
+		name: "a branch that ends the program", code: breaks.DataDependentBranching, advice: "check it after the call",
+		before: `
+func f(x *torch.Tensor) *torch.Tensor {
+	y := x.Log()
+	if y.Isnan().Any().Bool() {
+		log.Fatal("no number")
+	}
+	return y.Mul(2)
+}
+func main() { fmt.Println(torch.Compile(f)(torch.Ones(3))) }`,
+		after: `
+func f(x *torch.Tensor) (y, bad *torch.Tensor) {
+	y = x.Log()
+	return y.Mul(2), y.Isnan().Any()
+}
+func main() {
+	y, bad := torch.Compile(f)(torch.Ones(3))
+	if bad.Bool() {
+		log.Fatal("no number")
+	}
+	fmt.Println(y)
+}`,
+	},
+	{
+		name: "a call of torch that breaks within it", advice: "leave that call outside of the compiled function",
+		before: `
+func main() {
+	torch.ManualSeed(0)
+	loss, target := nn.NewAdaptiveLogSoftmaxWithLoss(4, 6, []int{2}), torch.Zeros(3).To(torch.Int64)
+	fast := torch.Compile(func(x *torch.Tensor) *torch.Tensor {
+		_, l := loss.Forward(x.Sin(), target)
+		return l
+	})
+	fmt.Println(fast(torch.Ones(3, 4)).Detach())
+}`,
+		after: `
+func main() {
+	torch.ManualSeed(0)
+	loss, target := nn.NewAdaptiveLogSoftmaxWithLoss(4, 6, []int{2}), torch.Zeros(3).To(torch.Int64)
+	fast := torch.Compile(func(x *torch.Tensor) *torch.Tensor { return x.Sin() })
+	_, l := loss.Forward(fast(torch.Ones(3, 4)), target)
+	fmt.Println(l.Detach())
+}`,
+	},
+	{
+		name: "an interface that is nil", advice: "n.hook is nil in one call and not in another: set it before the first call",
+		before: `
+type hook interface{ see(*torch.Tensor) *torch.Tensor }
+type double struct{ by float64 }
+func (d *double) see(x *torch.Tensor) *torch.Tensor { return x.Mul(d.by) }
+type net struct{ hook hook }
+func (n *net) f(x *torch.Tensor) *torch.Tensor {
+	if n.hook != nil {
+		x = n.hook.see(x)
+	}
+	return x.Sin()
+}
+func main() {
+	n := &net{}
+	fast := torch.Compile(n.f)
+	fmt.Println(fast(torch.Zeros(3)))
+	n.hook = &double{2}
+	fmt.Println(fast(torch.Zeros(3)))
+}`,
+		after: `
+type hook interface{ see(*torch.Tensor) *torch.Tensor }
+type double struct{ by float64 }
+func (d *double) see(x *torch.Tensor) *torch.Tensor { return x.Mul(d.by) }
+type net struct{ hook hook }
+func (n *net) f(x *torch.Tensor) *torch.Tensor {
+	if n.hook != nil {
+		x = n.hook.see(x)
+	}
+	return x.Sin()
+}
+func main() {
+	n := &net{&double{2}}
+	fast := torch.Compile(n.f)
+	fmt.Println(fast(torch.Zeros(3)))
+	fmt.Println(fast(torch.Zeros(3)))
+}`,
+	},
+	{
+		name: "the length of a map", advice: "the keys of m change: give it all its keys before the first call",
+		before: `
+func f(x *torch.Tensor, m map[string]float64) *torch.Tensor {
+	if len(m) == 0 {
+		return x
+	}
+	return x.Mul(m["a"])
+}
+func main() {
+	fast, m := torch.Compile(f), map[string]float64{"a": 2}
+	fmt.Println(fast(torch.Ones(3), m))
+	m["b"] = 1
+	fmt.Println(fast(torch.Ones(3), m))
+}`,
+		after: `
+func f(x *torch.Tensor, m map[string]float64) *torch.Tensor {
+	if len(m) == 0 {
+		return x
+	}
+	return x.Mul(m["a"])
+}
+func main() {
+	fast, m := torch.Compile(f), map[string]float64{"a": 2, "b": 0}
+	fmt.Println(fast(torch.Ones(3), m))
+	m["b"] = 1
+	fmt.Println(fast(torch.Ones(3), m))
+}`,
+	},
+	{
+		name: "Item that is printed", code: breaks.TensorItem, advice: "print its number after the call",
+		before: `
+func f(x *torch.Tensor) *torch.Tensor {
+	y := x.Exp()
+	fmt.Println(y.Sum().Item())
+	return y.Cos()
+}
+func main() { fmt.Println(torch.Compile(f)(torch.Zeros(3))) }`,
+		after: `
+func f(x *torch.Tensor) (y, sum *torch.Tensor) {
+	y = x.Exp()
+	return y.Cos(), y.Sum()
+}
+func main() {
+	y, sum := torch.Compile(f)(torch.Zeros(3))
+	fmt.Println(sum.Item())
+	fmt.Println(y)
+}`,
+	},
+}
+
 // goHeldAdvice are findings on which a text was wrong, with the one that is not.
 var goHeldAdvice = []struct{ name, body, text, never string }{
 	{"a size that a branch compares", `
@@ -191,6 +357,82 @@ func main() {
 	torch.Compile(f)(x).Backward()
 	fmt.Println(x.Grad(), runs)
 }`, "fix: Backward may change nothing but what it makes itself", "fix: Backward is traced when Forward is"},
+	{"a local of a function that is called, after a restart", `
+type double struct{}
+func (double) Forward(ctx *autograd.Context, in ...*torch.Tensor) []*torch.Tensor { return []*torch.Tensor{in[0].Mul(2)} }
+func (double) Backward(ctx *autograd.Context, grads ...*torch.Tensor) []*torch.Tensor {
+	runs++
+	return []*torch.Tensor{grads[0].Mul(2)}
+}
+var runs int
+type net struct{ W *torch.Tensor }
+func (n *net) part(x *torch.Tensor) *torch.Tensor {
+	h := autograd.Apply(double{}, x.Mul(n.W))[0]
+	w := autograd.Apply(double{}, n.W)[0]
+	return h.Mul(w)
+}
+func main() {
+	n := &net{torch.Ones(3, kw.RequiresGrad(true))}
+	fast := torch.Compile(func(x *torch.Tensor) *torch.Tensor { compiler.GraphBreak(); return n.part(x).Sum() })
+	for i := range 2 {
+		fast(torch.Ones(i+2, 3)).Backward()
+	}
+	fmt.Println(n.W.Grad(), runs)
+}`, "h is handed across the graph break at", "MarkDynamic(h"},
+	{"arguments that are passed one by one", `
+func f(x *torch.Tensor, by ...float64) *torch.Tensor {
+	for _, b := range by {
+		x = x.Mul(b)
+	}
+	return x
+}
+func main() {
+	fast, by := torch.Compile(f), []float64{1, 2, 3, 4}
+	for i := range 4 {
+		fmt.Println(fast(torch.Ones(3), by[:i]...))
+	}
+}`, "loops over by are unrolled", "append"},
+	{"a case that counts", `
+type run struct{ count int; limits [2]int }
+func (r *run) f(x *torch.Tensor) *torch.Tensor {
+	r.count++
+	switch {
+	case r.count >= r.limits[1]:
+		return x.Sin()
+	case r.count >= r.limits[0]:
+		return x.Cos()
+	}
+	return x.Exp()
+}
+func main() {
+	r := &run{limits: [2]int{2, 4}}
+	fast := torch.Compile(r.f)
+	for range 5 {
+		fmt.Println(fast(torch.Ones(3)))
+	}
+}`, "an entry for each answer is normal", "tensor"},
+	{"sizes of 1 among those that are dynamic", `
+type batch struct{ x *torch.Tensor; by map[string]float64 }
+func g(b *batch) *torch.Tensor {
+	y := b.x.Mul(2)
+	if k, ok := b.by["k"]; ok {
+		y = y.Mul(k)
+	}
+	return y
+}
+func main() {
+	fast := torch.Compile(g)
+	for _, b := range []*batch{{torch.Ones(2), nil}, {torch.Ones(3), nil}, {torch.Ones(1), nil}, {torch.Ones(2), map[string]float64{"k": 2}}} {
+		fmt.Println(fast(b))
+	}
+}`, "pad to 2 or more", "nothing to do"},
+	{"shapes that do not fit", `
+func main() {
+	l := nn.NewLinear(3, 2)
+	fast := torch.Compile(func(x *torch.Tensor) *torch.Tensor { return l.Forward(x.Sin()).Cos() })
+	defer func() { fmt.Println(recover() != nil) }()
+	fast(torch.Ones(2, 4))
+}`, "Check the shapes and dtypes", "Leave this call"},
 }
 
 // TestGoAdviceHolds sees that the text which comes first fits the finding.

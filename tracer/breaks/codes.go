@@ -79,3 +79,9 @@ const (
 	SliceGrown          = "GB9026"
 	MapKey              = "GB9027"
 )
+
+// What the context of a break on a branch ends with, where Where cannot choose its side.
+const (
+	SideEnds   = ", a side of which ends the program"
+	SideLeaves = ", a side of which leaves the loop"
+)

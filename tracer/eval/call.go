@@ -468,7 +468,7 @@ func (ns natives) refuseMethod(in *ssa.Call, method string) *replay.Break {
 		b.Code = code
 	}
 	if method == "Bool" {
-		b.Detail = "branch on the value of " + ns.tensorName(in)
+		b.Detail = "branch on the value of " + ns.tensorName(in) + wayOut(in)
 	}
 	return b
 }

@@ -13,6 +13,7 @@ const (
 	FalseMatch
 	LambdaGuard
 	LengthCheck
+	DictLength
 	NotNone
 	IDMatch
 	TypeMatch
@@ -33,6 +34,7 @@ var kinds = [...]struct{ name, wording, cost string }{
 	FalseMatch:       {"FALSE_MATCH", "L['flag'] == false", "a byte"},
 	LambdaGuard:      {"LAMBDA_GUARD", "L['i'] + 1 < 10", "a word for each value in the expression"},
 	LengthCheck:      {"LENGTH_CHECK", "len(L['xs']) == 2", "a header"},
+	DictLength:       {"DICT_LENGTH", "len(L['m']) == 2", "a header"},
 	NotNone:          {"NOT_NONE", "L['bias'] is not nil", "a word"},
 	IDMatch:          {"ID_MATCH", "L['f'].__code__ is main.relu", "a word, or a closure's function"},
 	TypeMatch:        {"TYPE_MATCH", "type(L['layer']) == *nn.Linear", "the type word of an interface"},

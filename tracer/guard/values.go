@@ -129,8 +129,11 @@ func (gs *Set) leafValues(e *value.Expr, a *Addresses) string {
 
 // Len fixes the length of the slice, map or string at s.
 func (gs *Set) Len(s *value.Source, n int) {
-	length := LengthOf(gs.in, s.Type)
-	gs.Check(LengthCheck, s, fmt.Sprintf("len(%s) == %d", s.Name, n), strconv.Itoa(n),
+	length, kind := LengthOf(gs.in, s.Type), LengthCheck
+	if _, ok := s.Type.Underlying().(*types.Map); ok {
+		kind = DictLength
+	}
+	gs.Check(kind, s, fmt.Sprintf("len(%s) == %d", s.Name, n), strconv.Itoa(n),
 		at(s, func(p unsafe.Pointer) bool { return length(p) == n }),
 		found(s, func(p unsafe.Pointer) Failure { return plain(strconv.Itoa(length(p))) }))
 }
