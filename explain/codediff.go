@@ -30,7 +30,7 @@ func codeChanges(a, b *Report) []string {
 				break
 			}
 			if x, y, differ := firstChange(graphLines(g), graphLines(gb[n][i])); differ {
-				out = append(out, fmt.Sprintf("%s: a graph has %s, before %s", n, orNothing(y), orNothing(x)))
+				out = append(out, fmt.Sprintf("%s: now %s, was %s", n, orNothing(y), orNothing(x)))
 			}
 		}
 	}

@@ -19,7 +19,7 @@ func TestDiffOfConstants(t *testing.T) {
 	const text = "class GraphModule(torch.nn.Module):\n    def forward(self, x):\n         # File: /a/b.py:3 in step, code: x + 100\n        add: \"f32[8]\" = x + 100;  x = None\n        return (add,)\n"
 	a := graphReport(text, "add")
 	d := Diff(a, graphReport(strings.ReplaceAll(text, "100", "101"), "add"))
-	if len(d.Code) != 1 || !strings.Contains(d.Code[0], "= x + 101, before") || !strings.Contains(d.Code[0], "= x + 100") || d.Empty() {
+	if len(d.Code) != 1 || !strings.Contains(d.Code[0], "= x + 101, was") || !strings.Contains(d.Code[0], "= x + 100") || d.Empty() {
 		t.Errorf("%q, empty %v", d.Code, d.Empty())
 	}
 	var out strings.Builder

@@ -55,7 +55,7 @@ func TestFix(t *testing.T) {
 func TestFixOfATrace(t *testing.T) {
 	newDriver(t, richFeed(), Options{}, 100, 30).script(`
 		keys 3 a y
-		expect written to model.go:52; the next run of the program has it, u undoes it
+		expect written to model.go:52; it takes effect in the next run, u undoes it
 	`)
 }
 

@@ -60,7 +60,7 @@ func newFixSheet(sc *scene, pos logs.Pos, rewrite *explain.Rewrite, asking bool)
 	if asking {
 		o.add(theme.Line{theme.T(theme.Bold, "Write this to "+place+"?"), {Text: "  y: yes, any other key: no"}})
 	} else {
-		o.add(theme.L(theme.Faint, "a writes it to the file, after a question; any other key leaves the file as it is"))
+		o.add(theme.L(theme.Faint, "a writes it to the file after asking; any other key leaves the file as it is"))
 	}
 	return o
 }
@@ -100,7 +100,7 @@ func (sc *scene) afterChange() string {
 	case sc.run.Again:
 		return sc.keyOf(keys.Rerun) + " runs the program again"
 	}
-	return "the next run of the program has it"
+	return "it takes effect in the next run"
 }
 
 func (o *fixSheet) apply() tea.Cmd {

@@ -31,7 +31,7 @@ type fusionScreen struct {
 func newFusion() screen {
 	return &fusionScreen{
 		pane: pane{
-			title:     keys.Title{Name: "Fusion", Short: "Fus", Key: "7", Asks: "What did each pass do, and why was no more fused?"},
+			title:     keys.Title{Name: "Fusion", Short: "Fus", Key: "7", Asks: "What did each pass do, and why was nothing more fused?"},
 			leadLines: 2, detailed: true, share: 0.34,
 		},
 		states: newKept[state](maxStates),
@@ -42,7 +42,7 @@ func (*fusionScreen) empty(sc *scene) []string {
 	if sc.report.Totals.Kernels > 0 {
 		return []string{
 			"This trace records no fusion decisions.",
-			"PyTorch tells them only in its text logs: run under tcdbg exec, or set TORCH_LOGS=fusion,schedule and open the text with the trace.",
+			"PyTorch writes them to its text logs only: run under tcdbg exec, or set TORCH_LOGS=fusion,schedule and open the log together with the trace.",
 		}
 	}
 	return []string{"No pass has run yet.", "Every pass over a graph and every decision to fuse two nodes (or not, and why) appears here as a step: ← and → go through them."}
@@ -277,7 +277,7 @@ func (scr *fusionScreen) nextRefusal(sc *scene, on bool) {
 			return
 		}
 	}
-	sc.say("no further pair that was not fused")
+	sc.say("no more pairs that were not fused")
 }
 
 func (scr *fusionScreen) detail(sc *scene, r row, w int) *doc {
@@ -323,7 +323,7 @@ func (scr *fusionScreen) fusionStep(d *doc, r *stepRow) {
 	case s.Why != "" && s.Why != s.Reason:
 		d.wrap(theme.Plain, 2, s.Why)
 	case s.Reason == memoryDeps:
-		d.wrap(theme.Faint, 2, "One writes a buffer that the other reads at other addresses, or in other loops. PyTorch's log does not say which buffer; the kernels below show what each reads and writes.")
+		d.wrap(theme.Faint, 2, "One writes a buffer that the other reads at different addresses, or in different loops. PyTorch's log does not say which buffer; the kernels below show what each reads and writes.")
 	}
 	facts := []string{fmt.Sprintf("step %d of %d", r.i+1, len(r.f.Steps)), fmt.Sprintf("round %d", s.Round)}
 	if s.Kind != "" {

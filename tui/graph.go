@@ -278,7 +278,7 @@ func graphBars(d *doc, g *explain.Graph) {
 // graphCode is the text of every stage, one after the other.
 func graphCode(d *doc, g *explain.Graph) {
 	if len(g.Stages) == 0 {
-		d.wrap(theme.Faint, 0, "The trace records no text of this graph.")
+		d.wrap(theme.Faint, 0, "The trace does not record this graph's text.")
 		return
 	}
 	for _, s := range g.Stages {
@@ -306,7 +306,7 @@ const maxDrawn = 60
 func graphDrawing(d *doc, g *explain.Graph, nodes []explain.GraphNode) {
 	switch {
 	case len(nodes) == 0:
-		d.wrap(theme.Faint, 0, "The trace records no text of this graph to draw from.")
+		d.wrap(theme.Faint, 0, "The trace does not record this graph's text, so there is nothing to draw.")
 		return
 	case len(nodes) > maxDrawn:
 		d.wrap(theme.Faint, 0, fmt.Sprintf("The graph has %d nodes, and a drawing shows up to %d. v shows the operators as bars, v again the code.", len(nodes), maxDrawn))

@@ -43,12 +43,12 @@ func newHelp(sc *scene, s keys.Screen, title keys.Title) *help {
 		means string
 	}{
 		{theme.GlyphCompiled, theme.Compiled, "runs compiled"},
-		{theme.GlyphEager, theme.Eager, "runs eager"},
+		{theme.GlyphEager, theme.Eager, "runs eagerly"},
 		{theme.GlyphBreak, theme.Break, "graph break"},
 		{theme.GlyphRecompile, theme.Recompile, "recompiled"},
 		{theme.GlyphGuard, theme.Guard, "guard"},
 		{theme.GlyphSkipped, theme.Faint, "skipped, or no tensor ops"},
-		{theme.GlyphRunning, theme.Green, "the program runs"},
+		{theme.GlyphRunning, theme.Green, "program running"},
 	} {
 		o.add(theme.Line{{Text: "  "}, {Text: theme.Fit(g.glyph, 14), Style: g.style}, {Text: g.means}})
 	}

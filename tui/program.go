@@ -79,7 +79,7 @@ func (sc *scene) part(then keys.Action) tea.Cmd {
 	o := &parting{sheet{title: sc.run.Title + " is still running"}, sc, then}
 	stop, leave := "stop it and quit", "leave it running and quit; tcdbg replay shows it again"
 	if then == keys.Rerun {
-		stop, leave = "stop it and run it again", "leave it running and start another one beside it"
+		stop, leave = "stop it and run it again", "leave it running and start a second one"
 	}
 	for _, c := range []struct{ key, does string }{{stopKey, stop}, {leaveKey, leave}, {"any other key", "stay here"}} {
 		o.add(theme.Line{{Text: theme.Fit(c.key, 15), Style: theme.Accent | theme.Bold}, {Text: c.does}})

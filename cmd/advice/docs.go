@@ -22,9 +22,9 @@ func settled(id string) bool {
 	return false
 }
 
-const docsIntro = `# Advice, and what its trials gave
+const docsIntro = `# Advice, and how each piece of it was tried
 
-Written by ` + "`make advice`" + `. Every advice that tcdbg gives on a PyTorch program is a row of one
+Written by ` + "`make advice`" + `. Each piece of advice that tcdbg gives on a PyTorch program is a row of one
 table, in package explain/advice: a cause that can be read from the trace, what must be true
 for the advice to hold, and a text that names the program's own expressions. Each row has an
 example in explain/testdata/advice. The trial runs the example on a real PyTorch, looks for
@@ -32,7 +32,7 @@ the row's text, applies the advice to the letter and runs it again. A row that "
 passes when the finding is gone, nothing new came, the output is the same and the program
 ends with 0; one that says "nothing to change" when three rounds of the same calls bring no
 more of it than one. A row that did not pass is never shown; where no row fits, PyTorch's own
-recorded hint is shown as such, untried, if it tells what to do, and else nothing.
+recorded hint is shown as such, untried, if it says what to do, and otherwise nothing.
 
 `
 

@@ -186,11 +186,11 @@ type Reason string
 
 // The reasons for extern calls; nothing else may stand in an ExternInfo.
 const (
-	ReasonRandom     Reason = "random: the eager generator's numbers are wanted"
+	ReasonRandom     Reason = "random: the numbers must be those of the eager generator"
 	ReasonNoLowering Reason = "no lowering for this operator"
 	ReasonDType      Reason = "no template for this dtype"
 	ReasonArgs       Reason = "no lowering for these arguments"
-	ReasonScalar     Reason = "reads a number out of data"
+	ReasonScalar     Reason = "reads a number from tensor data"
 )
 
 // Program is a lowered graph.

@@ -36,7 +36,7 @@ op3 = pointwise [s0, 64] // where lt
   t2 = load.f32 buf1[i0]
   t3 = where.f32 t0, t1, t2
   store.f32 buf3[64*i0 + i1], t3
-op4 = extern rand([s0, 64], <nil>, cpu, false) -> buf4 because random: the eager generator's numbers are wanted
+op4 = extern rand([s0, 64], <nil>, cpu, false) -> buf4 because random: the numbers must be those of the eager generator
 op5 = matmul [s0, 4, 9 | 27] // convolution
   a l_w_[27*i1 + k]
   b l_x_[75*i0]

@@ -118,7 +118,7 @@ func (c *call) unsupportedDType() (ops.DType, bool) {
 func (c *call) view() error {
 	src := c.tensorArg(0)
 	if src == nil {
-		return fmt.Errorf("a view of no tensor")
+		return fmt.Errorf("a view of what is not a tensor")
 	}
 	base := sym.Int{}
 	if n := c.n.Args[0].(*graph.Node); n.IsTensor() {
@@ -207,7 +207,7 @@ func (c *call) externNode(n *graph.Node) (ops.Arg, error) {
 		if x, ok := n.Meta.(sym.Int); ok {
 			return x, nil
 		}
-		return nil, fmt.Errorf("argument %s is no tensor", n.Name)
+		return nil, fmt.Errorf("argument %s is not a tensor", n.Name)
 	}
 	if t.line != nil {
 		cur := c.l.cur

@@ -22,7 +22,7 @@ var externs = map[ops.ID]ir.Reason{
 // The reasons that several operators share.
 const (
 	reasonOrder   ir.Reason = "sorting compares all elements of a row with each other"
-	reasonHalf    ir.Reason = "of half precision, whose sums must round where eager's do"
+	reasonHalf    ir.Reason = "half precision: its sums must round where eager's do"
 	reasonSearch  ir.Reason = "a binary search takes a different path for each element"
 	reasonSpecial ir.Reason = "a special function that only the eager kernels compute"
 )

@@ -148,7 +148,7 @@ func (l *lowering) getitem(n *graph.Node) error {
 	list := l.multi[src]
 	i, isConst := n.Args[1].(sym.Int).IsConst()
 	if !ok || !isConst || int(i) >= len(list) {
-		return fmt.Errorf("getitem of a value that is no list")
+		return fmt.Errorf("getitem of a value that is not a list")
 	}
 	l.vals[n] = list[i]
 	return nil
@@ -178,7 +178,7 @@ func (l *lowering) output(a ops.Arg) (ir.Output, error) {
 			out.Value = x
 			return out, nil
 		}
-		return out, fmt.Errorf("inductor: output %s is no tensor", n.Name)
+		return out, fmt.Errorf("inductor: output %s is not a tensor", n.Name)
 	}
 	if t.line != nil {
 		t = l.materialize(t, n)

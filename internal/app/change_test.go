@@ -67,11 +67,11 @@ func TestBefore(t *testing.T) {
 func TestChangeWords(t *testing.T) {
 	for want, d := range map[string]*explain.Difference{
 		"no break, recompile, failure, graph or kernel changed": {},
-		"1 break fixed, 2 kernels new":                          {Breaks: explain.Changes{Fixed: make([]explain.Cause, 1)}, KernelsNew: []string{"a", "b"}},
-		"step: a graph has x + 101, before x + 100":             {Code: []string{"step: a graph has x + 101, before x + 100"}},
-		"f: x, 1 graph changed too":                             {Code: []string{"f: x", "g: y"}},
-		"f: x, 2 graphs changed too":                            {Code: []string{"f: x", "g: y", "h: z"}},
-		"1 failure new":                                         {Failures: explain.Changes{New: make([]explain.Cause, 1)}},
+		"1 break fixed, 2 new kernels":                          {Breaks: explain.Changes{Fixed: make([]explain.Cause, 1)}, KernelsNew: []string{"a", "b"}},
+		"step: now x + 101, was x + 100":                        {Code: []string{"step: now x + 101, was x + 100"}},
+		"f: x, 1 graph changed as well":                         {Code: []string{"f: x", "g: y"}},
+		"f: x, 2 graphs changed as well":                        {Code: []string{"f: x", "g: y", "h: z"}},
+		"1 new failure":                                         {Failures: explain.Changes{New: make([]explain.Cause, 1)}},
 		"1 cause seen more or less often":                       {Recompiles: explain.Changes{Counted: make([]explain.Moved, 1)}},
 	} {
 		if got := changeWords(d); got != want {

@@ -56,7 +56,7 @@ func (s *session) checkFailed(f checkFlags, command string, code int, r *explain
 	if err := s.writeViolations(f, explain.Check(r, f.limits, base)); err != nil {
 		return err
 	}
-	return failf(code, "%s ended with code %d: the check fails; %s", command, code, told)
+	return failf(code, "%s exited with code %d: the check fails; %s", command, code, told)
 }
 
 func (s *session) writeViolations(f checkFlags, found []explain.Violation) error {

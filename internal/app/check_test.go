@@ -21,7 +21,7 @@ func TestCheckFlags(t *testing.T) {
 		{"check --max-breaks 0 " + trace, ExitFound, "max-breaks: "},
 		{"check " + trace + " --max-breaks 0", ExitFound, "max-breaks: "},
 		{"check " + trace + " --max-breaks 1000", ExitOK, ""},
-		{"check --max-breaks 0 -- false --max-recompiles 0", 1, "false ended with code 1: the check fails; nothing had been compiled"},
+		{"check --max-breaks 0 -- false --max-recompiles 0", 1, "false exited with code 1: the check fails; nothing had been compiled"},
 		{"check " + trace + " --max-brakes 0", ExitUsage, "--max-brakes"},
 	} {
 		r := run(t, tcdbg(t, t.TempDir(), strings.Fields(c.args)...))
@@ -90,7 +90,7 @@ func TestCheckOfAFailingProgram(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := run(t, tcdbg(t, t.TempDir(), "check", "--max-breaks", "0", "--", "sh", "-c", "cp "+plain+" $TORCH_TRACE/; exit 7"))
-	if r.code != 7 || !strings.Contains(r.stdout, "max-breaks: 2 breaks") || !strings.Contains(r.stderr, "BREAKS: 2 breaks") || !strings.Contains(r.stderr, "sh ended with code 7: the check fails; the report above covers what it compiled before that") {
+	if r.code != 7 || !strings.Contains(r.stdout, "max-breaks: 2 breaks") || !strings.Contains(r.stderr, "BREAKS: 2 breaks") || !strings.Contains(r.stderr, "sh exited with code 7: the check fails; the report above covers what it compiled before that") {
 		t.Errorf("code %d\n%s\n%s", r.code, r.stdout, r.stderr)
 	}
 }

@@ -174,7 +174,7 @@ func (c *child) waitForwarding() (ending, error) {
 // endingOf reads how a process ended.
 func endingOf(ps *os.ProcessState, err error) ending {
 	if ps == nil {
-		return ending{State: Crashed, Code: ExitEngine, Crash: fmt.Sprintf("the program's end was not observed: %v", err)}
+		return ending{State: Crashed, Code: ExitEngine, Crash: fmt.Sprintf("cannot tell how the program ended: %v", err)}
 	}
 	ws, ok := ps.Sys().(syscall.WaitStatus)
 	if ok && ws.Signaled() {

@@ -81,7 +81,7 @@ command; its exit code becomes tcdbg's.`,
 	c.Flags().SetInterspersed(false)
 	c.Flags().BoolVar(&f.plain, "plain", false, "no screens: the command's own output, the report at the end")
 	c.Flags().BoolVar(&f.noProvenance, "no-provenance", false, "do not set INDUCTOR_PROVENANCE (it costs some compile time)")
-	c.Flags().StringArrayVar(&f.maps, "source-map", nil, "`FROM=TO`: read sources whose paths begin with FROM below TO")
+	c.Flags().StringArrayVar(&f.maps, "source-map", nil, "`FROM=TO`: where the trace names a source file under FROM, read it under TO")
 	return c
 }
 
@@ -98,7 +98,7 @@ terminal it prints the report.`,
 		RunE:    func(_ *cobra.Command, args []string) error { return s.replay(f, args) },
 	}
 	c.Flags().BoolVarP(&f.follow, "follow", "f", false, "keep reading as files grow and new ones appear")
-	c.Flags().StringArrayVar(&f.maps, "source-map", nil, "`FROM=TO`: read sources whose paths begin with FROM below TO")
+	c.Flags().StringArrayVar(&f.maps, "source-map", nil, "`FROM=TO`: where the trace names a source file under FROM, read it under TO")
 	return c
 }
 

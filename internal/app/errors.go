@@ -17,7 +17,7 @@ const (
 	ExitFound  = 1  // check: over a limit; diff: something got worse
 	ExitPanic  = 2  // the Go program panicked, as under go run
 	ExitUsage  = 64 // the command line: unknown command, flag, option, artifact
-	ExitData   = 65 // the program does not compile, or the file is no trace
+	ExitData   = 65 // the program does not compile, or the file is not a trace
 	ExitNoFile = 66 // no such file, run or command
 	ExitKernel = 70 // a compiled kernel faulted
 	ExitEngine = 71 // tcdbg itself failed
@@ -33,7 +33,7 @@ func exitCodes() string {
   1    check: over a limit; diff --exit-code: something got worse
   2    the Go program panicked (as under go run)
   64   command line: unknown command, flag, option or log name
-  65   the program does not compile, or the file is no trace
+  65   the program does not compile, or the file is not a trace
   66   no such file, run or command
   70   a compiled kernel faulted; one line names graph and kernel
   71   tcdbg itself failed

@@ -14,14 +14,14 @@ import (
 // This file is `tcdbg init`: it unpacks torch and what it needs from the
 // binary and writes the go.mod under which `go run`, gopls and vet work.
 
-// torchFolder is where init unpacks the library, below the user's folder.
+// torchFolder is where init unpacks the library, in the user's folder.
 const torchFolder = ".tcdbg/torch-src"
 
 func (s *session) initCommand() *cobra.Command {
 	var force bool
 	c := &cobra.Command{
 		Use: "init [FOLDER]", Short: "Write a go.mod and unpack torch, for go run and gopls", Args: cobra.MaximumNArgs(1),
-		Long: `Writes go.mod (or adds to it) and unpacks torch below ` + torchFolder + `, so that
+		Long: `Writes go.mod (or adds to it) and unpacks torch into ` + torchFolder + `, so that
 go run model.go, gopls and go vet work on programs that import tcdbg/torch.
 tcdbg run needs none of this.`,
 		RunE: func(_ *cobra.Command, args []string) error {

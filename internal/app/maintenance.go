@@ -81,7 +81,7 @@ func stateWord(i *RunInfo) string {
 	case i.State == Running, i.State == Lost:
 		return string(i.State)
 	case i.State == Unseen:
-		return "ended unobserved"
+		return "end unknown"
 	case i.Signal != "":
 		return i.Signal
 	case i.State == Crashed:

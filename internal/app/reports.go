@@ -262,8 +262,8 @@ func (s *session) diffCommand() *cobra.Command {
 		Long: `Compares by stable cause, not by line number alone: lines inserted above, a
 renamed function or file and two breaks that swapped places show as moved.
 
-With --exit-code it ends with 1 when there is a break, a recompile or a failure that
-OLD did not have, or more of one that it had.`,
+With --exit-code it exits with 1 when NEW has a break, a recompile or a failure that
+OLD does not have, or one of OLD's more often.`,
 		Example: "  tcdbg diff before.log after.log",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 2 {
@@ -329,7 +329,7 @@ Flags may also follow the path; what follows -- belongs to the program.`,
 		limit := c.Flags().Lookup(name)
 		limit.DefValue, limit.Usage = "0", limit.Usage+" (default: no limit)"
 	}
-	c.Flags().StringVar(&f.baseline, "baseline", "", "`FILE` of known breaks, recompiles and failures that a project commits")
+	c.Flags().StringVar(&f.baseline, "baseline", "", "`FILE` of known breaks, recompiles and failures, committed with the project")
 	c.Flags().StringVar(&f.write, "write-baseline", "", "write the current breaks, recompiles and failures to `FILE`")
 	c.Flags().StringVar(&f.annotate, "annotate", "", "github: print GitHub annotations")
 	return c

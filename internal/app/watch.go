@@ -101,32 +101,29 @@ func (f *feed) compare(st *feedState) {
 // changeWords is a difference in a few words.
 func changeWords(d *explain.Difference) string {
 	var parts []string
-	add := func(n int, what string) {
+	add := func(n int, one, several string) {
 		switch {
 		case n == 1:
-			parts = append(parts, "1 "+what)
+			parts = append(parts, "1 "+one)
 		case n > 1:
-			noun, rest, _ := strings.Cut(what, " ")
-			parts = append(parts, fmt.Sprintf("%d %ss %s", n, noun, rest))
+			parts = append(parts, fmt.Sprintf("%d %s", n, several))
 		}
 	}
-	add(len(d.Breaks.Fixed), "break fixed")
-	add(len(d.Breaks.New), "break new")
-	add(len(d.Breaks.Moved), "break moved")
-	add(len(d.Recompiles.Fixed), "recompile fixed")
-	add(len(d.Recompiles.New), "recompile new")
-	add(len(d.Breaks.Counted)+len(d.Recompiles.Counted), "cause seen more or less often")
-	add(len(d.Failures.New), "failure new")
-	add(len(d.Failures.Fixed), "failure fixed")
-	add(len(d.Graphs), "function with different graphs")
+	add(len(d.Breaks.Fixed), "break fixed", "breaks fixed")
+	add(len(d.Breaks.New), "new break", "new breaks")
+	add(len(d.Breaks.Moved), "break moved", "breaks moved")
+	add(len(d.Recompiles.Fixed), "recompile fixed", "recompiles fixed")
+	add(len(d.Recompiles.New), "new recompile", "new recompiles")
+	add(len(d.Breaks.Counted)+len(d.Recompiles.Counted), "cause seen more or less often", "causes seen more or less often")
+	add(len(d.Failures.New), "new failure", "new failures")
+	add(len(d.Failures.Fixed), "failure fixed", "failures fixed")
+	add(len(d.Graphs), "function with different graphs", "functions with different graphs")
 	if len(d.Code) > 0 {
 		parts = append(parts, d.Code[0])
-		if n := len(d.Code) - 1; n > 0 {
-			add(n, "graph changed too")
-		}
+		add(len(d.Code)-1, "graph changed as well", "graphs changed as well")
 	}
-	add(len(d.KernelsNew), "kernel new")
-	add(len(d.KernelsGone), "kernel gone")
+	add(len(d.KernelsNew), "new kernel", "new kernels")
+	add(len(d.KernelsGone), "kernel gone", "kernels gone")
 	if len(parts) == 0 {
 		return "no break, recompile, failure, graph or kernel changed"
 	}

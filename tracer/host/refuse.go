@@ -114,7 +114,7 @@ func (c *refuser) refuse(at ssa.Instruction, name string, generic bool) {
 	if generic {
 		why = "it is generic, and tcdbg has no code for it"
 	}
-	c.say(at, name+" cannot be used under tcdbg: "+why+"; write what it does, or use go run")
+	c.say(at, name+" cannot be used under tcdbg: "+why+"; write out what it does, or use go run")
 }
 
 func (c *refuser) say(at ssa.Instruction, text string) {

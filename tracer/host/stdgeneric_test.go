@@ -122,7 +122,7 @@ func main() {
 	if err == nil {
 		t.Fatal("loaded")
 	}
-	const why = "sync.OnceValue cannot be used under tcdbg: it is generic, and tcdbg has no code for it; write what it does, or use go run"
+	const why = "sync.OnceValue cannot be used under tcdbg: it is generic, and tcdbg has no code for it; write out what it does, or use go run"
 	want := fmt.Sprintf("%[1]s:7:34: %[2]s\n%[1]s:10:9: %[2]s\n%[1]s:16:15: %[2]s", file, why)
 	if err.Error() != want {
 		t.Errorf("got\n%v\nwant\n%s", err, want)
