@@ -16,7 +16,11 @@ import (
 // dimension; where these are not known there is none.
 
 // fixBreak advises on one break of a program of the given engine.
-func fixBreak(b *Break, engine string) Fix {
+func fixBreak(b *Break, engine string) Fix { return fixBreakAt(b, engine, inLoop(b), nil) }
+
+// fixBreakAt is fixBreak with what the report and the program's files tell: whether the
+// break is within a loop, and the lines around it.
+func fixBreakAt(b *Break, engine string, loop bool, src *source) Fix {
 	if strings.HasPrefix(engine, "tcdbg") {
 		if b.Noise {
 			return Fix{}
@@ -26,9 +30,15 @@ func fixBreak(b *Break, engine string) Fix {
 	if b.Noise {
 		return Fix{Text: "inside torch or the standard library: there is no line of yours to change"}
 	}
-	fix := adviseBreak(breakFinding(b))
+	f := breakFinding(b)
+	f.InLoop = loop
+	f.Body, f.At = src.function(b.Pos)
+	fix := adviseBreak(f)
 	if fix.Text != "" {
-		fix.Text += lostLoop(b) + foreign(b)
+		if loop && !strings.Contains(fix.Text, "the loop") {
+			fix.Text += lostLoop
+		}
+		fix.Text += foreign(b)
 	}
 	return withLines(b, fix)
 }
@@ -52,13 +62,11 @@ func withLines(b *Break, fix Fix) Fix {
 const breakInLoop = "GB7000"
 
 // lostLoop says what a break within a loop costs more, and what saves that.
-func lostLoop(b *Break) string {
-	for _, ch := range b.Chained {
-		if ch.Code == breakInLoop {
-			return " A break within a loop leaves the whole function eager: compile the loop's body as a function of its own."
-		}
-	}
-	return ""
+const lostLoop = " A break within a loop leaves the whole function eager: compile the loop's body as a function of its own."
+
+// inLoop says whether a break is within a loop.
+func inLoop(b *Break) bool {
+	return slices.ContainsFunc(b.Chained, func(ch *Break) bool { return ch.Code == breakInLoop })
 }
 
 // foreign says what remains where the line is that of an installed library.

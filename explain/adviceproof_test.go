@@ -1,6 +1,7 @@
 package explain
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -51,6 +52,25 @@ func exampleSays(r *Report) string {
 	return b.String()
 }
 
+// exampleReport reads the trace of an example, and its program, as its trial did.
+func exampleReport(t *testing.T, dir string) *Report {
+	t.Helper()
+	st, err := logs.Open([]string{filepath.Join(dir, "trace.log.zst")}, logs.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer st.Close()
+	fold := NewFold(st)
+	fold.SetSource(func(file string) ([]string, error) {
+		text, err := os.ReadFile(filepath.Join(dir, filepath.Base(file)))
+		return strings.Split(string(text), "\n"), err
+	})
+	if err := st.Read(context.Background(), fold.Add); err != nil {
+		t.Fatal(err)
+	}
+	return fold.Snapshot()
+}
+
 // sameLines says whether two texts have the same lines in some order.
 func sameLines(a, b string) bool {
 	return slices.Equal(slices.Sorted(strings.SplitSeq(a, "\n")), slices.Sorted(strings.SplitSeq(b, "\n")))
@@ -78,7 +98,7 @@ func TestRowsOfAdvice(t *testing.T) {
 			t.Error(err)
 			continue
 		}
-		got := exampleSays(report(t, filepath.Join(adviceFolder, row.ID, "trace.log.zst")))
+		got := exampleSays(exampleReport(t, filepath.Join(adviceFolder, row.ID)))
 		if !sameLines(got, string(want)) { // their order is by cost, which is a matter of its own
 			t.Errorf("%s: the example's advice is\n%s, and in its trial it was\n%s", row.ID, got, want)
 		}

@@ -166,7 +166,7 @@ func groupBreaks(r *Report) {
 	eager := map[*Frame]int64{}
 	for _, g := range order {
 		costs(g, eager)
-		g.Fix = fixBreak(g.Lead, r.Engine)
+		g.Fix = fixBreakAt(g.Lead, r.Engine, slices.ContainsFunc(g.Breaks, inLoop), r.source)
 	}
 	nameGroups(order)
 	sort.SliceStable(order, func(i, j int) bool { return dearer(order[i], order[j]) })

@@ -115,7 +115,7 @@ func TestFixValue(t *testing.T) {
 // the limit is told as what it does.
 func TestAdviceOfACauseIsOne(t *testing.T) {
 	for path, want := range map[string][2]string{
-		"regional": {"allow_unspec_int_on_nn_module", "limit reached: runs eagerly"},
+		"regional": {"is an int attribute of a module", "limit reached: runs eagerly"},
 		"limits":   {"there is an entry for each value of s", "limit reached: fails"},
 	} {
 		r := report(t, "testdata/traces/pytorch-2.15/"+path+".log.zst")

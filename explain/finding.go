@@ -18,7 +18,7 @@ func breakFinding(b *Break) *advice.Finding {
 	f := &advice.Finding{
 		Kind: advice.Break, Line: b.Pos.Code, Place: shortPlace(b.Pos.File, b.Pos.Line),
 		Code: b.Code, Context: b.Context, Explanation: b.Explanation, Hints: b.Hints, Raw: b.Raw,
-		Callee: callee(b), Builtin: builtinName(b), FromRandom: drawsNumber(b), Reason: disabledBecause(b),
+		Expr: expression(b.Pos), Callee: callee(b), Builtin: builtinName(b), FromRandom: drawsNumber(b), Reason: disabledBecause(b),
 	}
 	if strings.Contains(b.Explanation+b.Raw, "RNN") { // one of thousands: packs reads the whole function
 		f.Packed = packs(b)
@@ -27,6 +27,14 @@ func breakFinding(b *Break) *advice.Finding {
 		f.Builtin = "print" // as older releases record it
 	}
 	return f
+}
+
+// expression is the part of a line that a place marks, "" where it has no columns.
+func expression(p logs.Pos) string {
+	if line := firstLine(p.Code); p.Col > 0 && p.Col < p.EndCol && p.EndCol <= len(line)+1 {
+		return line[p.Col-1 : p.EndCol-1]
+	}
+	return ""
 }
 
 // packs says whether the function of a break packs sequences, or names what is packed.
@@ -83,6 +91,7 @@ func failedHint(hint string) bool {
 // traceFacts are what the advice on recompiles takes from the whole report.
 type traceFacts struct {
 	ours    bool                    // a Go program
+	source  *source                 // the program's files
 	symbols map[ID][]*Symbol        // by compile, those of its last attempt
 	sites   map[callSite][]logs.Pos // the functions which break, by the lines that call them
 	lost    map[*Frame]bool         // functions that failed to compile or reached the limit
@@ -92,7 +101,7 @@ type traceFacts struct {
 
 // gatherFacts reads them.
 func gatherFacts(r *Report) *traceFacts {
-	x := &traceFacts{ours: strings.HasPrefix(r.Engine, "tcdbg"), symbols: map[ID][]*Symbol{}, frames: map[[2]string][]int{}, sites: map[callSite][]logs.Pos{}, lost: map[*Frame]bool{}, any: len(r.Symbols) > 0 || !r.textual && laterThan(r.Engine, 2, 10)}
+	x := &traceFacts{ours: strings.HasPrefix(r.Engine, "tcdbg"), source: r.source, symbols: map[ID][]*Symbol{}, frames: map[[2]string][]int{}, sites: map[callSite][]logs.Pos{}, lost: map[*Frame]bool{}, any: len(r.Symbols) > 0 || !r.textual && laterThan(r.Engine, 2, 10)}
 	for _, fr := range r.Frames {
 		at, name := fr.Pos, fr.Name
 		if fr.wraps != nil {
@@ -251,6 +260,9 @@ func recompileFinding(rc *Recompile, x *traceFacts) *advice.Finding {
 		} else {
 			f.Held = constant
 		}
+	}
+	if strings.Contains(g.Text, "allow_unspec_int_on_nn_module") {
+		f.File = x.source.file(g.Pos)
 	}
 	f.Kept = strings.HasPrefix(g.Source, "G[") || strings.Contains(g.Source, "__closure__") // an argument is written L['x'], or x alone
 	f.AlsoChanged = alsoChanged(rc, g)

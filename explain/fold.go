@@ -54,6 +54,7 @@ type Fold struct {
 	backward  float64 // seconds of backward compiles that ran on their own
 	textual   bool    // records of converted text were seen
 	traced    map[int]bool
+	source    *source
 	snap      *Report
 	dirty     bool
 	interning int // bytes of strings

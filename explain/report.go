@@ -74,7 +74,8 @@ type Report struct {
 	// Exports says that torch.export ran. How its exports ended is not recorded.
 	Exports bool
 
-	textual bool // of a text log, whose settings decide what it tells
+	textual bool    // of a text log, whose settings decide what it tells
+	source  *source // the files of the program
 }
 
 // SideNote is a remark of the framework that is neither break nor recompile.

@@ -48,6 +48,7 @@ func (f *Fold) copyReport() *Report {
 	if r.Engine == "" && (f.textual || len(f.order) > 0) {
 		r.Engine = f.likelyEngine()
 	}
+	r.source = f.source
 	r.textual = f.textual && f.byKind["chromium_event"] == 0
 	c := &copier{map[*Frame]*Frame{}, map[*Compile]*Compile{}, map[*Graph]*Graph{}, map[*Break]*Break{}, map[*Failure]*Failure{nil: nil}}
 	f.copyFailures(r, c)

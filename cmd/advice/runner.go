@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"crypto/md5" //nolint:gosec // the checksum that traces carry
 	_ "embed"
 	"encoding/hex"
@@ -101,7 +102,7 @@ func (r *runner) program(name, text string, rounds int) (*run, error) {
 		}
 	}
 	var err error
-	res.report, err = readTrace(res.trace)
+	res.report, err = readTrace(res.trace, name, text)
 	return res, err
 }
 
@@ -144,14 +145,22 @@ func text0(path string) string {
 	return string(data)
 }
 
-// readTrace reads a trace as tcdbg does.
-func readTrace(data []byte) (*explain.Report, error) {
+// readTrace reads the trace of a program as tcdbg does.
+func readTrace(data []byte, name, text string) (*explain.Report, error) {
 	st, err := logs.Open([]string{"-"}, logs.Options{Stdin: bytes.NewReader(data)})
 	if err != nil {
 		return nil, err
 	}
 	defer st.Close()
-	return explain.FoldAll(st, "")
+	fold := explain.NewFold(st)
+	fold.SetSource(func(file string) ([]string, error) {
+		if filepath.Base(file) != name {
+			return nil, os.ErrNotExist
+		}
+		return strings.Split(text, "\n"), nil
+	})
+	err = st.Read(context.Background(), fold.Add)
+	return fold.Snapshot(), err
 }
 
 var (

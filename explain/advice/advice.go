@@ -60,6 +60,10 @@ type Finding struct {
 	FromRandom  bool     // the value at fault was drawn by Python's random
 	Packed      bool     // the function packs sequences (pack_padded_sequence)
 	Wraps       bool     // what wraps a model breaks before anything of the model is compiled
+	InLoop      bool     // the break is within a loop, which leaves the whole function eager
+	Expr        string   // the part of the line at fault, "" where only the line is known
+	Body        []string // the lines of the function that the break is in, nil where they cannot be read
+	At          int      // which of them is the line at fault
 	Inner       string   // where the break is within torch or the standard library, "" elsewhere
 
 	Marked    string // of a failure, the tensor (or the named dimension) that was marked dynamic
@@ -89,6 +93,7 @@ type Finding struct {
 	AlsoChanged      string   // an argument of which the entries hold different constants, besides a size that changed
 	Held             bool     // a number that is neither 0 nor 1 changed, and the new entry has its next value as a constant, too
 	Baked            bool     // another entry holds a value that is neither 0 nor 1 as a constant
+	File             []string // the lines of the file that the guard's line is in, of an int that a setting makes an input; nil where it cannot be read
 	Kept             bool     // every call has the same object: it is a global or of a closure, no argument
 	ManyValues       bool     // at least three recompiles of the function are due to it
 	Grows            bool     // the number goes up by one with every recompile

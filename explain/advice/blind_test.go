@@ -1,6 +1,7 @@
 package advice
 
 import (
+	"strings"
 	"testing"
 
 	"tcdbg/tracer/breaks"
@@ -39,12 +40,39 @@ func TestACacheFilledWithinIsNotNormal(t *testing.T) {
 
 // The setting that makes an int of a module an input does not help where the int is an index.
 func TestAnIndexOfAModuleIsNoInput(t *testing.T) {
-	f := Finding{Kind: Recompile, Guard: breaks.AttributeChanged, Name: "self.ptr", Text: "hint: allow_unspec_int_on_nn_module"}
-	for line, want := range map[string]bool{"self.ptr += 1": true, "self.slots[self.ptr] = v": false} {
-		f.Line = line
+	f := Finding{Kind: Recompile, Guard: breaks.AttributeChanged, Name: "self.ptr", Line: "self.ptr += 1", Text: "hint: allow_unspec_int_on_nn_module"}
+	for other, want := range map[string]bool{
+		"y = x * self.ptr":               true,
+		"self.ptrs[0] = v":               true,
+		"w = (1 + self.ptr) * 2":         true,
+		"self.slots[self.ptr] = v":       false,
+		"if self.ptr % 3 == 0:":          false,
+		"y = a if self.ptr > 2 else b":   false,
+		"for i in range(self.ptr):":      false,
+		"x = torch.roll(x, self.ptr)":    false,
+		"w = self.ptr / 9\nif w > 1:":    false,
+		"w = self.ptr\ny = w * x":        true,
+		"self.other = self.ptr + 1":      false,
+		`name = f"step {self.ptr}"`:      false,
+		"k = self.ptr\nv = self.list[k]": false,
+	} {
+		f.File = append([]string{"self.ptr = 0", f.Line}, strings.Split(other, "\n")...)
 		row, _ := For(&f)
 		if row.ID != "module-counter" || has(row.Text(&f), "allow_unspec_int") != want {
-			t.Errorf("%s: row %q, the setting is named: %v", line, row.ID, !want)
+			t.Errorf("%s: row %q, the setting is named: %v", other, row.ID, !want)
 		}
 	}
+	if f.File = nil; has(textOf(t, &f), "allow_unspec_int") {
+		t.Error("the setting is named where the file cannot be read")
+	}
+}
+
+// textOf is the text of the row that a finding fits.
+func textOf(t *testing.T, f *Finding) string {
+	t.Helper()
+	row, ok := For(f)
+	if !ok {
+		t.Fatal("no row fits")
+	}
+	return row.Text(f)
 }

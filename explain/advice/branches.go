@@ -98,12 +98,16 @@ var branches = []Row{
 		},
 	},
 	{
+		ID: "index-in-loop", Kind: Break, Effect: Removes,
+		Pattern: "a tensor without dimensions as an index, in a loop that may break at other lines, too",
+		When:    func(f *Finding) bool { return tensorIndex(f) && f.InLoop && breaksElsewhere(f) },
+		Text:    say("The index is a tensor without dimensions, which is read out as a number, and the loop around it may break at other lines, too: leave the loop outside of the compiled function."),
+	},
+	{
 		ID: "item-index", Kind: Break, Effect: Removes,
 		Pattern: "a tensor without dimensions as an index",
-		When: func(f *Finding) bool {
-			return f.Code == breaks.DataDependentOperator && has(f.Context, "_local_scalar_dense") && has(f.Line, "[") && reading(f.Line) == "" && !has(f.Line, "random.", `" % `, "' % ", ".format(")
-		},
-		Text: say("The index is a tensor without dimensions, which is read out as a number: give it one dimension, as x[i[None]] for x[i] or order[:1] for order[0], and squeeze the result."),
+		When:    tensorIndex,
+		Text:    say("The index is a tensor without dimensions, which is read out as a number: give it one dimension, as x[i[None]] for x[i] or order[:1] for order[0], and squeeze the result."),
 	},
 	{
 		ID: "item-print", Kind: Break, Effect: Removes,
@@ -187,6 +191,11 @@ var branches = []Row{
 
 // bothSides is how a branch is written without one, and when it cannot be.
 const bothSides = "Compute both sides and choose with torch.where. A branch that raises, leaves a loop, draws random numbers, changes an object or gives another shape belongs outside of the compiled function."
+
+// tensorIndex says whether a break is at a tensor without dimensions that is an index.
+func tensorIndex(f *Finding) bool {
+	return f.Code == breaks.DataDependentOperator && has(f.Context, "_local_scalar_dense") && has(orElse(f.Expr, f.Line), "[") && reading(f.Line) == "" && !has(f.Line, "random.", `" % `, "' % ", ".format(")
+}
 
 // leaves says whether a line is "if condition: break", with the jump in it.
 func leaves(line, jump string) bool {

@@ -104,11 +104,11 @@ var values = []Row{
 			return f.Guard == breaks.AttributeChanged && has(f.Text, "allow_unspec_int_on_nn_module")
 		},
 		Text: func(f *Finding) string {
-			text := fmt.Sprintf("%s is an int attribute of a module, which is a constant of each graph: change and read it outside of the compiled function", f.Name)
-			if indexes(f.Line, f.Name) { // it stays a constant with the setting, too
-				return text
+			text := fmt.Sprintf("%s is an int attribute of a module, which is a constant of each graph: change it outside of the compiled function, and pass in as an argument what is computed from it", f.Name)
+			if attribute := f.Name[strings.LastIndexByte(f.Name, '.')+1:]; onlyComputes(f.File, attribute) {
+				text += "; or set torch._dynamo.config.allow_unspec_int_on_nn_module = True, which makes it an input"
 			}
-			return text + "; torch._dynamo.config.allow_unspec_int_on_nn_module = True makes it an input, which helps only where no line indexes a list with it, branches on it or needs it as a constant otherwise"
+			return text
 		},
 	},
 	{
@@ -258,11 +258,6 @@ func fills(line, name string) bool {
 	rest, ok := strings.CutPrefix(strings.TrimSpace(sameQuotes(line)), sameQuotes(name)+"[")
 	_, after, closed := strings.Cut(rest, "] ")
 	return ok && closed && strings.HasPrefix(after, "= ")
-}
-
-// indexes says whether a line has a number as an index: slots[self.next].
-func indexes(line, name string) bool {
-	return strings.Contains(sameQuotes(line), "["+sameQuotes(name)+"]")
 }
 
 // sameQuotes writes one kind of quotes for both.

@@ -180,6 +180,14 @@ func (s *session) pipeStderr(r *Run, env []string) (*os.File, func(), error) {
 // that ended it.
 const maxPrinted = 1 << 20
 
+// dir is where the program of a run was started, "" where there is no run.
+func (r *Run) dir() string {
+	if r == nil {
+		return ""
+	}
+	return r.Info.Dir
+}
+
 // printedAtEnd is the end of what a foreign program printed to standard error, without its
 // log, "" where
 // that was not kept or nothing went wrong.

@@ -84,6 +84,7 @@ func (f *feed) follow(st *feedState, paths []string, o logs.Options) error {
 	st.store, st.cancel, st.done = store, cancel, make(chan struct{})
 	st.fold = explain.NewFold(store)
 	st.fold.SetTitle(f.title)
+	st.fold.SetSource(f.sourceOfRun)
 	if st.out != nil {
 		live := st.live // what watch is about to change
 		f.guard(func() { st.out.follow(ctx, live) })

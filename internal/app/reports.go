@@ -119,6 +119,7 @@ func (s *session) foldTrace(args []string) (*explain.Report, func(), error) {
 func foldStore(st *logs.Store, title string, run *Run) (*explain.Report, error) {
 	fold := explain.NewFold(st)
 	fold.SetTitle(title)
+	fold.SetSource((&feed{root: run.dir()}).Source)
 	if err := st.Read(context.Background(), fold.Add); err != nil {
 		return nil, failf(ExitData, "%v", err)
 	}
@@ -169,6 +170,7 @@ func (s *session) followReport(t *traces, stdin io.Reader) error {
 	defer st.Close()
 	fold := explain.NewFold(st)
 	fold.SetTitle(t.title)
+	fold.SetSource((&feed{root: t.root}).Source)
 	if err := explain.Follow(ctx, st, fold, func(*logs.Record) {}); err != nil {
 		return failf(ExitData, "%v", err)
 	}

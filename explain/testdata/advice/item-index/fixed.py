@@ -8,3 +8,12 @@ def f(boxes, scores):
     return (boxes - boxes[best].squeeze(0)).abs().sum(-1) + boxes[:, scores.argmax()[None]].squeeze(1)
 
 print(f(torch.rand(4, 4), torch.rand(4)))
+
+@torch.compile(backend="eager")
+def walk(x, t):
+    for _ in range(3):
+        x = x + x[t[None]].squeeze(0)
+        t = (t + 1) % 4
+    return x
+
+print(walk(torch.rand(4, 4), torch.tensor(2)))

@@ -1,0 +1,142 @@
+package advice
+
+import (
+	"slices"
+	"strings"
+)
+
+// This file asks the lines of the function that a finding is in, where the program's file
+// can be read: what else breaks in a loop, where a number goes that a line reads.
+
+// loop is the lines of the outermost loop that the line at fault is in, with its header,
+// less that line itself; nil where the function cannot be read or has none around it.
+func loop(f *Finding) []string {
+	from := -1
+	indent := depth(lineAt(f))
+	for i := f.At - 1; i > 0 && i < len(f.Body); i-- { // the first line is the function's own
+		line := f.Body[i]
+		if blank(line) || depth(line) >= indent {
+			continue
+		}
+		if indent = depth(line); opens(line, "for", "while") {
+			from = i
+		}
+	}
+	if from < 0 {
+		return nil
+	}
+	to := from + 1
+	for to < len(f.Body) && (blank(f.Body[to]) || depth(f.Body[to]) > depth(f.Body[from])) {
+		to++
+	}
+	out := append([]string{}, f.Body[from:f.At]...)
+	return append(out, f.Body[min(f.At+1, to):to]...)
+}
+
+// breaksElsewhere says whether another line of the loop around a finding may break, too: it
+// asks for a value, or selects elements; true where the loop cannot be read.
+func breaksElsewhere(f *Finding) bool {
+	lines := loop(f)
+	if lines == nil {
+		return true
+	}
+	return has(strings.Join(lines, "\n"), "if ", "while ", "assert ", " < ", " > ", " == ", " <= ", " >= ", ".item(", ".tolist(", ".numpy(",
+		"int(", "float(", "bool(", "nonzero(", "unique(", "mask", "print(")
+}
+
+func lineAt(f *Finding) string {
+	if f.At < len(f.Body) {
+		return f.Body[f.At]
+	}
+	return ""
+}
+
+// depth is how far a line is indented.
+func depth(line string) int { return len(line) - len(strings.TrimLeft(line, " \t")) }
+
+// blank says whether a line is empty, or a comment alone.
+func blank(line string) bool {
+	line = strings.TrimSpace(line)
+	return line == "" || line[0] == '#'
+}
+
+// onlyComputes says whether the lines of a file count with an attribute, or compute with it,
+// and do no more: none branches on it, has it as an index or hands it to a function, which may
+// need its value. What a line sets from it is followed; false where there are no lines.
+func onlyComputes(lines []string, attribute string) bool {
+	if len(lines) == 0 || !identifier(attribute) {
+		return false
+	}
+	names := []string{"." + attribute}
+	for k := 0; k < len(names); k++ { // grows
+		for _, line := range lines {
+			code, _, _ := strings.Cut(line, "#")
+			at := wordAt(code, names[k])
+			if at < 0 {
+				continue
+			}
+			target, value, set := strings.Cut(code, " = ")
+			target = strings.TrimSpace(target)
+			switch {
+			case asks(code), within(code[:at]):
+				return false
+			case !set || wordAt(value, names[k]) < 0 || strings.HasSuffix(target, names[0]):
+			case identifier(target) && !slices.Contains(names, target):
+				names = append(names, target)
+			case !identifier(target): // another object keeps it
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// asks says whether a line may ask what a number is.
+func asks(code string) bool {
+	return opens(code, "if", "elif", "while", "assert", "for", "match", "case") ||
+		has(code, " if ", " and ", " or ", "not ", " in ", "==", "!=", "<", ">", "%", "{", "lambda", "def ")
+}
+
+// within says whether what comes after the beginning of a line is in a call's arguments or an index.
+func within(before string) bool {
+	var open []bool // brackets: those of a call or an index
+	for i, c := range before {
+		switch c {
+		case '(', '[':
+			open = append(open, c == '[' || i > 0 && wordByte(before[i-1]))
+		case ')', ']':
+			open = open[:max(len(open)-1, 0)]
+		}
+	}
+	return slices.Contains(open, true)
+}
+
+// wordAt finds a name as a word, -1 where there is none; one that begins with a dot is an attribute.
+func wordAt(code, name string) int {
+	for from := 0; ; {
+		i := strings.Index(code[from:], name)
+		if i < 0 {
+			return -1
+		}
+		at := from + i
+		end := at + len(name)
+		before := name[0] == '.' || at == 0 || !wordByte(code[at-1]) && code[at-1] != '.'
+		if before && (end == len(code) || !wordByte(code[end])) {
+			return at
+		}
+		from = end
+	}
+}
+
+func wordByte(c byte) bool {
+	return c == '_' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
+}
+
+func identifier(s string) bool {
+	for i := range len(s) {
+		if !wordByte(s[i]) {
+			return false
+		}
+	}
+	return s != ""
+}

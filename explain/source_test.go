@@ -1,0 +1,72 @@
+package explain
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"tcdbg/logs"
+)
+
+const sourceProgram = `import torch
+
+class M(torch.nn.Module):
+    def forward(self, x,
+                y):
+        # what it adds
+        z = x + y
+
+        def inner(v):
+            return v.item()
+        return inner(z)
+
+def one(x): return x[0]
+x = torch.ones(3)
+`
+
+// The lines of a function are read where the file still has the recorded line.
+func TestFunctionAroundAPlace(t *testing.T) {
+	reads := 0
+	src := &source{files: map[string][]string{}, read: func(file string) ([]string, error) {
+		reads++
+		if file != "/m/net.py" {
+			return nil, os.ErrNotExist
+		}
+		return strings.Split(sourceProgram, "\n"), nil
+	}}
+	for _, c := range []struct {
+		file, code  string
+		line        int
+		first, last string
+		at          int
+	}{
+		{"/m/net.py", "z = x + y", 7, "    def forward(self, x,", "        return inner(z)", 3},
+		{"/m/net.py", "return v.item()", 10, "        def inner(v):", "            return v.item()", 1},
+		{"/m/net.py", "def one(x): return x[0]", 13, "def one(x): return x[0]", "def one(x): return x[0]", 0},
+		{"/m/net.py", "x = torch.ones(3)", 14, "", "", 0},
+		{"/m/net.py", "z = x - y", 7, "", "", 0},
+		{"/m/net.py", "z = x + y", 700, "", "", 0},
+		{"/m/gone.py", "z = x + y", 7, "", "", 0},
+		{"/v/lib/python3.11/site-packages/lib/net.py", "z = x + y", 7, "", "", 0},
+	} {
+		body, at := src.function(logs.Pos{File: c.file, Line: c.line, Code: c.code})
+		for len(body) > 0 && strings.TrimSpace(body[len(body)-1]) == "" {
+			body = body[:len(body)-1]
+		}
+		if len(body) == 0 {
+			if c.first != "" {
+				t.Errorf("%s:%d: no function", c.file, c.line)
+			}
+			continue
+		}
+		if body[0] != c.first || body[len(body)-1] != c.last || at != c.at {
+			t.Errorf("%s:%d: from %q to %q, at %d", c.file, c.line, body[0], body[len(body)-1], at)
+		}
+	}
+	if reads != 2 {
+		t.Errorf("two files were read %d times", reads)
+	}
+	if body, _ := (*source)(nil).function(logs.Pos{File: "/m/net.py", Line: 7, Code: "z = x + y"}); body != nil {
+		t.Error("a report without files has lines")
+	}
+}
