@@ -42,10 +42,10 @@ func smoothRows() []*Op {
 			x := In[SiluArgs](c.Call).Input.Value()
 			s := b.Emit(Sigmoid, x)
 			return b.mul(g, b.mul(s, b.add(b.mul(x, b.sub(1, s)), 1)))
-		}, func(b B, c *Call, x Value) Value { return b.mul(x, b.Emit(Sigmoid, x)) }),
+		}, func(b B, c *Call, x Value) Value { return b.mul(x, b.Emit(Sigmoid, x)) }).and(TagHasInPlace),
 		activation(Mish, "mish", selfArg, floatsOnly, nil, func(b B, c *Call, x Value) Value {
 			return b.mul(x, b.Emit(Tanh, b.Emit(Softplus, x)))
-		}),
+		}).and(TagHasInPlace),
 		activation(Softplus, "softplus", "(Tensor input, Scalar beta=1, Scalar threshold=20) -> Tensor", floatsOnly,
 			func(b B, c *BackwardCall, g Value) Value {
 				a := In[SoftplusArgs](c.Call)
@@ -57,8 +57,8 @@ func smoothRows() []*Op {
 				return b.where(b.gt(bx, a.Threshold.Arg), x, b.div(b.Emit(Log1p, b.exp(bx)), a.Beta.Arg))
 			}),
 		logsigmoidRow(),
-		inSteps(Softsign, "softsign", func(b B, x Value) Value { return b.div(x, b.add(b.Emit(Abs, x), 1)) }),
-		inSteps(Tanhshrink, "tanhshrink", func(b B, x Value) Value { return b.sub(x, b.Emit(Tanh, x)) }),
+		inSteps(Softsign, "softsign", func(b B, x Value) Value { return b.div(x, b.add(b.Emit(Abs, x), 1)) }).and(TagComplex),
+		inSteps(Tanhshrink, "tanhshrink", func(b B, x Value) Value { return b.sub(x, b.Emit(Tanh, x)) }).and(TagComplex),
 		gluRow(),
 	}
 }
@@ -185,12 +185,12 @@ func piecewiseRows() []*Op {
 	const selfArg = "(Tensor input" + inplaceArg
 	relu := unaryRow(Relu, "relu", notBoolCPU, unaryBack(func(b B, g, x, y Value) Value {
 		return b.mask(g, b.not(b.le(y, 0))) // NaN lets the gradient through
-	}), nil)
+	}), nil).and(TagHasInPlace)
 	return []*Op{
 		relu,
 		activation(Relu6, "relu6", selfArg, notBoolCPU, nil, func(b B, c *Call, x Value) Value {
 			return b.Emit(Hardtanh, x, 0, 6)
-		}),
+		}).and(TagHasInPlace),
 		checked(activation(Hardtanh, "hardtanh", "(Tensor input, Scalar min_val=-1.0, Scalar max_val=1.0"+inplaceArg, notBoolCPU,
 			func(b B, c *BackwardCall, g Value) Value {
 				a := In[HardtanhArgs](c.Call)
@@ -204,7 +204,7 @@ func piecewiseRows() []*Op {
 					low = max(low, 0)
 				}
 				return b.Emit(Clamp, x, scalarOf(d, low), scalarOf(d, a.MaxVal.Float()))
-			}), func(c *Call) error {
+			}).and(TagHasInPlace), func(c *Call) error {
 			a := In[HardtanhArgs](c)
 			if a.MinVal.Float() > a.MaxVal.Float() {
 				return &Error{Kind: "ValueError", Msg: "min_val cannot be greater than max_val"}
@@ -213,35 +213,35 @@ func piecewiseRows() []*Op {
 		}),
 		activation(Elu, "elu", "(Tensor input, Scalar alpha=1.0"+inplaceArg, floatsOnly, eluBack(1, func(c *Call) float64 { return In[EluArgs](c).Alpha.Float() }, func(*Call) float64 { return 1 }), func(b B, c *Call, x Value) Value {
 			return b.where(b.gt(x, 0), x, b.mul(b.Emit(Expm1, x), In[EluArgs](c).Alpha.Arg))
-		}),
+		}).and(TagHasInPlace),
 		activation(Selu, "selu", selfArg, floatsOnly, eluBack(seluScale, func(*Call) float64 { return seluAlpha }, func(*Call) float64 { return 1 }), func(b B, c *Call, x Value) Value {
 			return b.where(b.gt(x, 0), b.mul(x, seluScale), b.mul(b.Emit(Expm1, x), seluScale*seluAlpha))
-		}),
+		}).and(TagHasInPlace),
 		activation(Celu, "celu", "(Tensor input, Scalar alpha=1.0"+inplaceArg, floatsOnly, eluBack(1, func(c *Call) float64 { return In[CeluArgs](c).Alpha.Float() }, func(c *Call) float64 { return 1 / float64(float32(In[CeluArgs](c).Alpha.Float())) }), func(b B, c *Call, x Value) Value {
 			a := In[CeluArgs](c)
 			return b.where(b.gt(x, 0), x, b.mul(b.Emit(Expm1, b.div(x, a.Alpha.Arg)), a.Alpha.Arg))
-		}),
+		}).and(TagHasInPlace),
 		activation(LeakyRelu, "leaky_relu", "(Tensor input, Scalar negative_slope=0.01"+inplaceArg, floatsOnly,
 			func(b B, c *BackwardCall, g Value) Value {
 				a := In[LeakyReluArgs](c.Call)
 				return b.where(b.gt(a.Input.Value(), 0), g, b.mul(g, a.NegativeSlope.Arg))
 			}, func(b B, c *Call, x Value) Value {
 				return b.where(b.gt(x, 0), x, b.mul(x, In[LeakyReluArgs](c).NegativeSlope.Arg))
-			}),
+			}).and(TagHasInPlace),
 		activation(Hardswish, "hardswish", selfArg, floatsOnly, func(b B, c *BackwardCall, g Value) Value {
 			x := In[HardswishArgs](c.Call).Input.Value()
 			mid := b.mul(g, b.add(b.div(x, 3.0), 0.5))
 			return b.where(b.le(x, -3.0), scalarLike(g, 0), b.where(b.lt(x, 3.0), mid, g))
 		}, func(b B, c *Call, x Value) Value {
 			return b.div(b.mul(x, b.Emit(Clamp, b.add(x, 3), 0.0, 6.0)), 6.0)
-		}),
+		}).and(TagHasInPlace),
 		activation(Hardsigmoid, "hardsigmoid", selfArg, floatsOnly, func(b B, c *BackwardCall, g Value) Value {
 			x := In[HardsigmoidArgs](c.Call).Input.Value()
 			const sixth = float64(float32(1.0 / 6)) // in float64 too
 			return b.mask(b.mul(g, sixth), b.and(b.gt(x, -3.0), b.lt(x, 3.0)))
 		}, func(b B, c *Call, x Value) Value {
 			return b.div(b.Emit(Clamp, b.add(x, 3), 0.0, 6.0), 6.0)
-		}),
+		}).and(TagHasInPlace),
 		checked(activation(Softshrink, "softshrink", "(Tensor input, Scalar lambd=0.5) -> Tensor", floatsOnly,
 			func(b B, c *BackwardCall, g Value) Value {
 				a := In[SoftshrinkArgs](c.Call)
@@ -273,7 +273,7 @@ func piecewiseRows() []*Op {
 			func(b B, c *Call, x Value) Value {
 				a := In[ThresholdArgs](c)
 				return b.where(b.le(x, a.Threshold.Arg), scalarLike(x, a.Value.Float()), x)
-			}),
+			}).and(TagHasInPlace),
 	}
 }
 
@@ -321,7 +321,7 @@ func eluBack(scale float64, alpha, rate func(*Call) float64) func(b B, c *Backwa
 func clampRows() []*Op {
 	return []*Op{
 		{
-			ID: Clamp, Name: "clamp", Schema: "(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor", Tags: TagPointwise, Meta: clampMeta,
+			ID: Clamp, Name: "clamp", Aliases: []string{"clip"}, Schema: "(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor", Tags: TagPointwise | TagHasInPlace, Meta: clampMeta,
 			Backward: unaryBackCall(func(b B, c *BackwardCall, g Value) Value {
 				a := In[ClampArgs](c.Call)
 				x := a.Self.Value()
@@ -336,7 +336,7 @@ func clampRows() []*Op {
 		},
 		{
 			ID: ClampTensor, Name: "clamp", Overload: "Tensor", Schema: "(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor",
-			Tags: TagPointwise, Meta: pointwise(notBoolCPU),
+			Tags: TagPointwise | TagHasInPlace, Meta: pointwise(notBoolCPU),
 			Decompose: decompF(func(b B, c *Call) Value {
 				a := In[ClampTensorArgs](c)
 				x := a.Self.Value()
@@ -350,8 +350,8 @@ func clampRows() []*Op {
 			}),
 			Backward: pointwiseBack(clampTensorBack),
 		},
-		clampSide(ClampMin, "clamp_min", "min", Maximum, 0),
-		clampSide(ClampMax, "clamp_max", "max", Minimum, 1),
+		clampSide(ClampMin, "clamp_min", "min", Maximum, 0).and(TagHasInPlace),
+		clampSide(ClampMax, "clamp_max", "max", Minimum, 1).and(TagHasInPlace),
 	}
 }
 

@@ -72,7 +72,7 @@ func hasMask(indices []Value) bool {
 func advancedRows() []*Op {
 	return []*Op{
 		{
-			ID: Index, Name: "index", Schema: "(Tensor self, Tensor?[] indices) -> Tensor", Tags: TagNotFunction,
+			ID: Index, Name: "index", Schema: "(Tensor self, Tensor?[] indices) -> Tensor", Tags: TagNotFunction | TagComplex,
 			Meta: func(c *Call) ([]Result, error) {
 				a := In[IndexArgs](c)
 				if hasMask(a.Indices.Values()) {
@@ -94,7 +94,7 @@ func advancedRows() []*Op {
 			}),
 		},
 		{
-			ID: IndexPut, Name: "index_put", Schema: "(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor",
+			ID: IndexPut, Name: "index_put", Schema: "(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor", Tags: TagHasInPlace | TagComplex,
 			Meta: sameAsSelf(func(c *Call) error {
 				a := In[IndexPutArgs](c)
 				if v, m := a.Values.Meta(), a.Self.Meta(); v.DType != m.DType {
@@ -142,15 +142,15 @@ func advancedRows() []*Op {
 			idx = expandIf(b, idx, replaced(full, d, im.Shape[d]))
 			idx = b.where(b.lt(idx, 0), b.add(idx, m.Shape[d]), idx)
 			return b.Emit(Gather, x, d, idx)
-		}),
+		}).and(TagComplex),
 		composite(Take, "take", "(Tensor self, Tensor index) -> Tensor", 0, func(b B, c *Call) Value {
 			a := In[TakeArgs](c)
 			idx := a.Index.Meta()
 			flat := b.Emit(Index, b.reshape(a.Self.Value(), numel(a.Self.Meta().Shape)), []Value{a.Index.Value()})
 			return b.reshape(flat, idx.Shape...)
-		}),
+		}).and(TagComplex),
 		{
-			ID: Embedding, Name: "embedding", Tags: TagNN | TagNotMethod | TagMutates,
+			ID: Embedding, Name: "embedding", Tags: TagNN | TagNotMethod | TagMutates, Mutates: whereSet(3, 1),
 			Schema: "(Tensor input, Tensor weight, int? padding_idx=None, float? max_norm=None, float norm_type=2.0, bool scale_grad_by_freq=False, bool sparse=False) -> Tensor",
 			Meta: func(c *Call) ([]Result, error) {
 				a := In[EmbeddingArgs](c)
@@ -286,10 +286,10 @@ func maskRows() []*Op {
 		}
 	}
 	return []*Op{
-		triangle(Tril, "tril", func(b B, row, col Value) Value { return b.le(col, row) }),
-		triangle(Triu, "triu", func(b B, row, col Value) Value { return b.ge(col, row) }),
+		triangle(Tril, "tril", func(b B, row, col Value) Value { return b.le(col, row) }).and(TagHasInPlace | TagComplex),
+		triangle(Triu, "triu", func(b B, row, col Value) Value { return b.ge(col, row) }).and(TagHasInPlace | TagComplex),
 		{
-			ID: MaskedFill, Name: "masked_fill", Schema: "(Tensor self, Tensor mask, Operand value) -> Tensor", Tags: TagPointwise,
+			ID: MaskedFill, Name: "masked_fill", Schema: "(Tensor self, Tensor mask, Operand value) -> Tensor", Tags: TagPointwise | TagHasInPlace | TagComplex,
 			Meta: func(c *Call) ([]Result, error) {
 				a := In[MaskedFillArgs](c)
 				m, mask := a.Self.Meta(), a.Mask.Meta()
@@ -333,7 +333,7 @@ func maskRows() []*Op {
 
 func scatterReduceRow() *Op {
 	return &Op{
-		ID: ScatterReduce, Name: "scatter_reduce", Schema: "(Tensor self, int dim, Tensor index, Tensor src, str reduce, *, bool include_self=True) -> Tensor",
+		ID: ScatterReduce, Name: "scatter_reduce", Schema: "(Tensor self, int dim, Tensor index, Tensor src, str reduce, *, bool include_self=True) -> Tensor", Tags: TagHasInPlace,
 		Meta: sameAsSelf(func(c *Call) error {
 			a := In[ScatterReduceArgs](c)
 			switch a.Reduce.Str() {

@@ -68,7 +68,7 @@ func binaryRows() []*Op {
 func arithmeticRows() []*Op {
 	return []*Op{
 		{
-			ID: Add, Name: "add", Schema: "(Operand self, Operand other, *, Scalar alpha=1) -> Tensor", Tags: TagPointwise,
+			ID: Add, Name: "add", Schema: "(Operand self, Operand other, *, Scalar alpha=1) -> Tensor", Tags: TagPointwise | TagHasInPlace | TagComplex,
 			Meta: alphaMeta(keepType),
 			Backward: pointwiseBack(func(b B, c *BackwardCall, g Value, i int) Value {
 				if i == 0 {
@@ -78,7 +78,7 @@ func arithmeticRows() []*Op {
 			}),
 		},
 		{
-			ID: Sub, Name: "sub", Schema: "(Operand self, Operand other, *, Scalar alpha=1) -> Tensor", Tags: TagPointwise,
+			ID: Sub, Name: "sub", Aliases: []string{"subtract"}, Schema: "(Operand self, Operand other, *, Scalar alpha=1) -> Tensor", Tags: TagPointwise | TagHasInPlace | TagComplex,
 			Meta: alphaMeta(subType),
 			Backward: pointwiseBack(func(b B, c *BackwardCall, g Value, i int) Value {
 				if i == 0 {
@@ -88,7 +88,7 @@ func arithmeticRows() []*Op {
 			}),
 		},
 		{
-			ID: Rsub, Name: "rsub", Schema: "(Tensor self, Operand other, Scalar alpha=1) -> Tensor", Tags: TagPointwise | TagNotMethod,
+			ID: Rsub, Name: "rsub", Schema: "(Tensor self, Operand other, Scalar alpha=1) -> Tensor", Tags: TagPointwise | TagNotMethod | TagComplex,
 			Meta: func(c *Call) ([]Result, error) {
 				a := In[RsubArgs](c)
 				// the layout is that of other - self, too
@@ -101,9 +101,9 @@ func arithmeticRows() []*Op {
 		},
 		binaryRow(Mul, "mul", keepType, pairBack(
 			func(b B, g Value, x, y Arg, _ Value) Value { return b.mul(g, y) },
-			func(b B, g Value, x, y Arg, _ Value) Value { return b.mul(g, x) }), nil),
+			func(b B, g Value, x, y Arg, _ Value) Value { return b.mul(g, x) }), nil).and(TagHasInPlace | TagComplex).named("multiply"),
 		{
-			ID: Div, Name: "div", Schema: "(Operand self, Operand other, *, str? rounding_mode=None) -> Tensor", Tags: TagPointwise,
+			ID: Div, Name: "div", Aliases: []string{"divide"}, Schema: "(Operand self, Operand other, *, str? rounding_mode=None) -> Tensor", Tags: TagPointwise | TagHasInPlace | TagComplex,
 			Meta: divMeta,
 			Backward: pointwiseBack(func(b B, c *BackwardCall, g Value, i int) Value {
 				a := In[DivArgs](c.Call)
@@ -117,21 +117,21 @@ func arithmeticRows() []*Op {
 			}),
 		},
 		{
-			ID: TrueDivide, Name: "true_divide", Schema: twoOperands, Tags: TagPointwise, Meta: pointwise(floatType),
+			ID: TrueDivide, Name: "true_divide", Schema: twoOperands, Tags: TagPointwise | TagHasInPlace | TagComplex, Meta: pointwise(floatType),
 			Decompose: decomp(func(b B, c *Call) Value {
 				a := In[TrueDivideArgs](c)
 				return b.div(a.Self.Arg, a.Other.Arg)
 			}),
 		},
 		{
-			ID: FloorDivide, Name: "floor_divide", Schema: twoOperands, Tags: TagPointwise | TagNoGrad, Meta: pointwise(keepType),
+			ID: FloorDivide, Name: "floor_divide", Schema: twoOperands, Tags: TagPointwise | TagNoGrad | TagHasInPlace, Meta: pointwise(keepType),
 			Decompose: decomp(func(b B, c *Call) Value {
 				a := In[FloorDivideArgs](c)
 				return b.Emit(Div, a.Self.Arg, a.Other.Arg, "floor")
 			}),
 		},
 		{
-			ID: Pow, Name: "pow", Schema: "(Operand self, Operand exponent) -> Tensor", Tags: TagPointwise, Meta: powMeta,
+			ID: Pow, Name: "pow", Schema: "(Operand self, Operand exponent) -> Tensor", Tags: TagPointwise | TagHasInPlace | TagComplex, Meta: powMeta,
 			Backward: pairBack(powBackBase, powBackExponent),
 		},
 	}
@@ -237,14 +237,14 @@ func powBackExponent(b B, g Value, x, y Arg, out Value) Value {
 }
 
 func comparisonRows() []*Op {
-	var out []*Op
-	for _, r := range []struct {
-		id   ID
-		name string
-	}{{Lt, "lt"}, {Le, "le"}, {Gt, "gt"}, {Ge, "ge"}, {Eq, "eq"}, {Ne, "ne"}, {LogicalAnd, "logical_and"}, {LogicalOr, "logical_or"}, {LogicalXor, "logical_xor"}} {
-		out = append(out, binaryRow(r.id, r.name, boolType, nil, nil))
+	truth := func(id ID, name string) *Op { return binaryRow(id, name, boolType, nil, nil).and(TagHasInPlace) }
+	return []*Op{
+		truth(Lt, "lt").named("less"), truth(Le, "le").named("less_equal"),
+		truth(Gt, "gt").named("greater"), truth(Ge, "ge").named("greater_equal"),
+		truth(Eq, "eq").and(TagComplex), truth(Ne, "ne").and(TagComplex).named("not_equal"),
+		truth(LogicalAnd, "logical_and").and(TagComplex), truth(LogicalOr, "logical_or").and(TagComplex),
+		truth(LogicalXor, "logical_xor").and(TagComplex),
 	}
-	return out
 }
 
 // halfWhereEqual splits the gradient between equal operands, as amax does.
@@ -262,26 +262,26 @@ func mathPairRows() []*Op {
 		binaryRow(Minimum, "minimum", keepType, extremumBack(B.gt), nil),
 		binaryRow(Fmod, "fmod", notBoolCPU, pairBack(passGrad, func(b B, g Value, x, y Arg, _ Value) Value {
 			return b.neg(b.mul(g, b.Emit(Div, x, y, "trunc")))
-		}), nil),
+		}), nil).and(TagHasInPlace),
 		binaryRow(Remainder, "remainder", notBoolCPU, pairBack(passGrad, func(b B, g Value, x, y Arg, _ Value) Value {
 			return b.neg(b.mul(g, b.Emit(Div, x, y, "floor")))
-		}), nil),
+		}), nil).and(TagHasInPlace),
 		binaryRow(Atan2, "atan2", floatType, pairBack(
 			func(b B, g Value, x, y Arg, _ Value) Value {
 				return b.mul(b.mul(g, y), inverseSquare(b, x, y))
 			},
 			func(b B, g Value, x, y Arg, _ Value) Value {
 				return b.mul(b.mul(g, b.neg(x)), inverseSquare(b, x, y))
-			}), nil),
+			}), nil).and(TagHasInPlace).named("arctan2"),
 		binaryRow(Hypot, "hypot", floatsOnly, pairBack(
 			func(b B, g Value, x, y Arg, out Value) Value { return b.div(b.mul(g, x), out) },
-			func(b B, g Value, x, y Arg, out Value) Value { return b.div(b.mul(g, y), out) }), nil),
+			func(b B, g Value, x, y Arg, out Value) Value { return b.div(b.mul(g, y), out) }), nil).and(TagHasInPlace),
 		binaryRow(Copysign, "copysign", floatType, pairBack(
 			func(b B, g Value, x, y Arg, out Value) Value {
 				r := b.div(out, x)
 				return b.mul(g, b.where(b.eq(x, 0.0), scalarLike(r, 0), r))
 			},
-			func(b B, g Value, x, y Arg, out Value) Value { return b.zeros(g.TensorMeta()) }), nil),
+			func(b B, g Value, x, y Arg, out Value) Value { return b.zeros(g.TensorMeta()) }), nil).and(TagHasInPlace),
 		binaryRow(Logaddexp, "logaddexp", floatsOnly, pairBack(
 			func(b B, g Value, x, y Arg, _ Value) Value { return b.div(g, b.add(b.exp(b.sub(y, x)), 1)) },
 			func(b B, g Value, x, y Arg, _ Value) Value { return b.div(g, b.add(b.exp(b.sub(x, y)), 1)) }),
@@ -295,11 +295,11 @@ func mathPairRows() []*Op {
 
 func bitRows() []*Op {
 	return []*Op{
-		binaryRow(BitwiseAnd, "bitwise_and", notFor(isFloaty), nil, nil),
-		binaryRow(BitwiseOr, "bitwise_or", notFor(isFloaty), nil, nil),
-		binaryRow(BitwiseXor, "bitwise_xor", notFor(isFloaty), nil, nil),
-		binaryRow(BitwiseLeftShift, "bitwise_left_shift", notFor(isntIntOnly), nil, nil),
-		binaryRow(BitwiseRightShift, "bitwise_right_shift", notFor(isntIntOnly), nil, nil),
+		binaryRow(BitwiseAnd, "bitwise_and", notFor(isFloaty), nil, nil).and(TagHasInPlace),
+		binaryRow(BitwiseOr, "bitwise_or", notFor(isFloaty), nil, nil).and(TagHasInPlace),
+		binaryRow(BitwiseXor, "bitwise_xor", notFor(isFloaty), nil, nil).and(TagHasInPlace),
+		binaryRow(BitwiseLeftShift, "bitwise_left_shift", notFor(isntIntOnly), nil, nil).and(TagHasInPlace),
+		binaryRow(BitwiseRightShift, "bitwise_right_shift", notFor(isntIntOnly), nil, nil).and(TagHasInPlace),
 	}
 }
 
@@ -308,7 +308,7 @@ func isntIntOnly(d DType) bool { return !d.IsInt() }
 func ternaryRows() []*Op {
 	return []*Op{
 		{
-			ID: Lerp, Name: "lerp", Schema: "(Tensor self, Tensor end, Operand weight) -> Tensor", Tags: TagPointwise, Meta: lerpMeta,
+			ID: Lerp, Name: "lerp", Schema: "(Tensor self, Tensor end, Operand weight) -> Tensor", Tags: TagPointwise | TagHasInPlace | TagComplex, Meta: lerpMeta,
 			Decompose: decompF(func(b B, c *Call) Value {
 				a := In[LerpArgs](c)
 				x, y, w := a.Self.Value(), a.End.Value(), a.Weight.Arg
@@ -347,7 +347,7 @@ func ternaryRows() []*Op {
 			}),
 		},
 		{
-			ID: Addcmul, Name: "addcmul", Schema: "(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor", Tags: TagPointwise, Meta: pointwise(keepType),
+			ID: Addcmul, Name: "addcmul", Schema: "(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor", Tags: TagPointwise | TagHasInPlace | TagComplex, Meta: pointwise(keepType),
 			Decompose: decompF(func(b B, c *Call) Value {
 				a := In[AddcmulArgs](c)
 				t1, t2 := promotedPair(b, c)
@@ -361,7 +361,7 @@ func ternaryRows() []*Op {
 			}),
 		},
 		{
-			ID: Addcdiv, Name: "addcdiv", Schema: "(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor", Tags: TagPointwise, Meta: pointwise(keepType),
+			ID: Addcdiv, Name: "addcdiv", Schema: "(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor", Tags: TagPointwise | TagHasInPlace | TagComplex, Meta: pointwise(keepType),
 			Decompose: decompF(func(b B, c *Call) Value {
 				a := In[AddcdivArgs](c)
 				t1, t2 := promotedPair(b, c)
@@ -384,7 +384,7 @@ func ternaryRows() []*Op {
 			}),
 		},
 		{
-			ID: Where, Name: "where", Schema: "(Tensor condition, Operand self, Operand other) -> Tensor", Tags: TagPointwise, Meta: whereMeta,
+			ID: Where, Name: "where", Schema: "(Tensor condition, Operand self, Operand other) -> Tensor", Tags: TagPointwise | TagComplex, Meta: whereMeta,
 			Backward: pointwiseBack(func(b B, c *BackwardCall, g Value, i int) Value {
 				a := In[WhereArgs](c.Call)
 				if i == 1 {

@@ -3,11 +3,10 @@ package ops
 import "tcdbg/ops/sym"
 
 // This file holds the operators that lead from real numbers to complex ones
-// and back, the gradient convention of complex numbers, and the list of the
-// operators that take them.
+// and back, and the gradient convention of complex numbers.
 
 func complexRows() []*Op {
-	conj := unaryRow(ConjCopy, "_conj_copy", keepType, unaryBack(func(b B, g, x, y Value) Value { return b.conj(g) }), nil)
+	conj := unaryRow(ConjCopy, "_conj_copy", keepType, unaryBack(func(b B, g, x, y Value) Value { return b.conj(g) }), nil).and(TagComplex | TagComplexGrad)
 	conj.GradName, conj.Tags = "ConjBackward0", conj.Tags|TagInternal
 	return []*Op{
 		conj,
@@ -17,23 +16,23 @@ func complexRows() []*Op {
 				return b.Emit(Alias, a.Self.Value())
 			}
 			return b.conj(a.Self.Value())
-		}),
-		composite(ConjPhysical, "conj_physical", selfOnly, TagMaybeView, func(b B, c *Call) Value { return b.conj(In[ConjPhysicalArgs](c).Self.Value()) }),
+		}).and(TagComplex),
+		composite(ConjPhysical, "conj_physical", selfOnly, TagMaybeView, func(b B, c *Call) Value { return b.conj(In[ConjPhysicalArgs](c).Self.Value()) }).and(TagHasInPlace | TagComplex),
 		composite(Real, "real", selfOnly, TagMaybeView, func(b B, c *Call) Value {
 			a := In[RealArgs](c)
 			if !a.Self.Meta().DType.IsComplex() {
 				return b.Emit(Alias, a.Self.Value())
 			}
 			return complexPart(b, a.Self.Value(), 0)
-		}),
+		}).and(TagComplex),
 		composite(Imag, "imag", selfOnly, TagMaybeView, func(b B, c *Call) Value {
 			a := In[ImagArgs](c)
 			if !a.Self.Meta().DType.IsComplex() {
 				refuse(Errorf("imag is not implemented for tensors with non-complex dtypes."))
 			}
 			return complexPart(b, a.Self.Value(), 1)
-		}),
-		unaryRow(Angle, "angle", angleType, unaryBack(angleBack), nil),
+		}).and(TagComplex),
+		unaryRow(Angle, "angle", angleType, unaryBack(angleBack), nil).and(TagComplex | TagComplexGrad),
 		complexRow(),
 		polarFormRow(), viewAsRealRow(), viewAsComplexRow(),
 	}
@@ -42,7 +41,7 @@ func complexRows() []*Op {
 // polarFormRow is abs*(cos(angle) + i*sin(angle)). Its derivative by abs points along the
 // result, and is zero where that is.
 func polarFormRow() *Op {
-	row := composite(Polar, "polar", "(Tensor abs, Tensor angle) -> Tensor", TagNotMethod, func(b B, c *Call) Value {
+	row := composite(Polar, "polar", "(Tensor abs, Tensor angle) -> Tensor", TagNotMethod|TagComplexGrad, func(b B, c *Call) Value {
 		a := In[PolarArgs](c)
 		r, angle := a.Abs.Value(), a.Angle.Value()
 		refuse(checkParts(a.Abs.Meta(), a.Angle.Meta()))
@@ -139,7 +138,7 @@ func complexRow() *Op {
 		return pointwise(func(*Op, DType) (DType, error) { return Complex64, nil })(c)
 	}
 	return &Op{
-		ID: Complex, Name: "complex", Schema: "(Tensor real, Tensor imag) -> Tensor", Tags: TagPointwise | TagNotMethod, Meta: rule,
+		ID: Complex, Name: "complex", Schema: "(Tensor real, Tensor imag) -> Tensor", Tags: TagPointwise | TagNotMethod | TagComplex | TagComplexGrad, Meta: rule,
 		Backward: pointwiseBack(func(b B, _ *BackwardCall, g Value, i int) Value { return complexPart(b, g, i) }),
 	}
 }
@@ -214,11 +213,11 @@ func viewAsComplexMeta(_ *Call, m *TensorMeta) ([]Result, error) {
 // numbers have formulas of their own.
 func conjugated(f backFn) backFn {
 	return func(bb Builder, c *BackwardCall) []Value {
-		turned := false
+		isComplex := false
 		for _, g := range c.Grads {
-			turned = turned || g != nil && g.TensorMeta().DType.IsComplex()
+			isComplex = isComplex || g != nil && g.TensorMeta().DType.IsComplex()
 		}
-		if !turned {
+		if !isComplex {
 			return f(bb, c)
 		}
 		b, call := B{bb}, *c
@@ -241,37 +240,13 @@ func conjugated(f backFn) backFn {
 // holomorphic reports whether conjugated applies to a row: not to views and
 // what takes complex numbers apart, whose formulas speak of complex gradients.
 func holomorphic(row *Op) bool {
-	switch row.ID {
-	case Complex, Polar, ConjCopy, Abs, Angle, VarMean, StdMean:
-		return false
-	}
-	return row.Backward != nil && !row.Tags.Has(TagView) && !row.Tags.Has(TagInPlace)
+	return row.Backward != nil && row.Tags&(TagComplexGrad|TagView|TagInPlace) == 0
 }
-
-// takesComplex are the operators that are right on complex tensors, beside
-// views; all others refuse them.
-var takesComplex = func() (set [NumIDs]bool) {
-	for _, id := range []ID{
-		Complex, Conj, ConjPhysical, ConjCopy, FillDiagonal, Real, Imag, Angle, Abs, Sgn, Neg, Positive,
-		Exp, Log, Sqrt, Rsqrt, Square, Reciprocal, Sin, Cos, Tan, Asin, Acos, Atan, Sinh, Cosh, Tanh, Asinh, Acosh, Atanh, Sigmoid,
-		Add, Sub, Rsub, Mul, Div, TrueDivide, Pow, Eq, Ne, Where, Addcmul, Addcdiv, Isnan, Isinf, Isfinite,
-		Isclose, Allclose, Equal, Sum, Mean,
-		Mm, Bmm, Matmul, Mv, Dot, Vdot, Outer, Inner, Addmm, Baddbmm, Einsum, Trace,
-		Clone, Contiguous, To, ToCopy, Copy, Reshape, Flatten, Cat, Stack, Flip, Repeat, IndexSelect, Index, Gather, Detach,
-		Full, FullLike, Zeros, Ones, Empty, ZerosLike, OnesLike, EmptyLike, Fill, Zero, Item,
-		ChunkCat, Addbmm, Addmv, Addr, AllOf, Any, Argwhere, AsStridedScatter, Atleast1d, Atleast2d, Atleast3d, BlockDiag, BroadcastTensors, CartesianProd, ChannelShuffle, ColumnStack, Combinations, ConstantPadNd, CountNonzero, Cov, Corrcoef, Cross, Cumprod, Cumsum, CumulativeTrapezoid, Diag, DiagEmbed, Diagflat, Diff, Dist, Dsplit, Dstack, Exp2, Expm1, Fliplr, Flipud, Gradient, Hsplit, Hstack, Im2col, IndexCopy, IndexFill, Isreal, Kron, L1Loss, Ldexp, Lerp, LinalgCross, LinalgMatrixPower, LinalgMultiDot, LinalgVecdot, Linear, Linspace, Log10, Log1p, Log2, LogicalAnd, LogicalNot, LogicalOr, LogicalXor, MaskedCumprod, MaskedCumsum, MaskedMean, MaskedProd, MaskedSum, MaskedFill, MaskedScatter, MaskedSelect, Meshgrid, NewFull, NewOnes, NewZeros, Nonzero, NonzeroStatic, Normalize, Pad, PixelShuffle, PixelUnshuffle, Prod, Put, Ravel, RepeatInterleave, ReshapeAs, Roll, Rot90, ScalarTensor, ScatterBy, Sinc, Softsign, SumToSize, Take, TakeAlongDim, Tanhshrink, TensorSplit, Tensordot, Tile, Trapezoid, Tril, Triu, Vander, Vsplit, Vstack, Norm, Var, Std, VarMean, StdMean, LinalgMatrixRank, PairwiseDistance, SplitWithSizes, Chunk,
-		Conv1d, Conv2d, Conv3d, ConvTranspose1d, ConvTranspose2d, ConvTranspose3d,
-		Scatter, ScatterAdd, IndexAdd, SliceScatter, SelectScatter, DiagonalScatter, IndexPut, Eye,
-	} {
-		set[id] = true
-	}
-	return set
-}()
 
 // CheckComplex refuses a call that touches complex tensors where the operator
 // has no right answer for them.
 func CheckComplex(row *Op, args []Arg) error {
-	if takesComplex[Functional(row.ID)] || Get(Functional(row.ID)).Tags.Has(TagView) || !TouchesComplex(args) {
+	if Get(Functional(row.ID)).Tags&(TagComplex|TagView) != 0 || !TouchesComplex(args) {
 		return nil
 	}
 	return &Error{Kind: "NotImplementedError", Msg: `"` + row.Name + `" not implemented for '` + Complex64.ScalarType() + "'"}

@@ -67,8 +67,8 @@ func stackRows() []*Op {
 		})
 	}
 	return []*Op{
-		stack(Hstack, "hstack", 1, func(x Value) int { return min(len(x.TensorMeta().Shape)-1, 1) }),
-		stack(Vstack, "vstack", 2, at(0)), stack(Dstack, "dstack", 3, at(2)),
+		stack(Hstack, "hstack", 1, func(x Value) int { return min(len(x.TensorMeta().Shape)-1, 1) }).and(TagComplex),
+		stack(Vstack, "vstack", 2, at(0)).and(TagComplex), stack(Dstack, "dstack", 3, at(2)).and(TagComplex),
 		composite(ColumnStack, "column_stack", "(Tensor[] tensors) -> Tensor", TagNotMethod, func(b B, c *Call) Value {
 			var xs []Value
 			for _, x := range In[ColumnStackArgs](c).Tensors.Values() {
@@ -78,12 +78,12 @@ func stackRows() []*Op {
 				xs = append(xs, x)
 			}
 			return b.cat(1, xs...)
-		}),
-		least(Atleast1d, 1), least(Atleast2d, 2), least(Atleast3d, 3),
-		compositeN(TensorSplit, "tensor_split", "(Tensor self, int[] indices_or_sections, int dim=0) -> Tensor[]", TagMaybeView, tensorSplit),
-		split(Hsplit, "hsplit", 1, func(n int) int { return min(n-1, 1) }),
-		split(Vsplit, "vsplit", 2, func(int) int { return 0 }),
-		split(Dsplit, "dsplit", 3, func(int) int { return 2 }),
+		}).and(TagComplex),
+		least(Atleast1d, 1).and(TagComplex), least(Atleast2d, 2).and(TagComplex), least(Atleast3d, 3).and(TagComplex),
+		compositeN(TensorSplit, "tensor_split", "(Tensor self, int[] indices_or_sections, int dim=0) -> Tensor[]", TagMaybeView, tensorSplit).and(TagComplex),
+		split(Hsplit, "hsplit", 1, func(n int) int { return min(n-1, 1) }).and(TagComplex),
+		split(Vsplit, "vsplit", 2, func(int) int { return 0 }).and(TagComplex),
+		split(Dsplit, "dsplit", 3, func(int) int { return 2 }).and(TagComplex),
 		composite(BlockDiag, "block_diag", "(Tensor[] tensors) -> Tensor", TagNotMethod, func(b B, c *Call) Value {
 			rows, cols := symZero, symZero
 			var xs, out []Value
@@ -100,7 +100,7 @@ func stackRows() []*Op {
 			}
 			_ = rows
 			return b.cat(0, out...)
-		}),
+		}).and(TagComplex),
 		composite(CartesianProd, "cartesian_prod", "(Tensor[] tensors) -> Tensor", TagNotMethod, func(b B, c *Call) Value {
 			a := In[CartesianProdArgs](c)
 			if len(a.Tensors.Values()) == 1 {
@@ -111,7 +111,7 @@ func stackRows() []*Op {
 				flat = append(flat, b.reshape(g, numel(g.TensorMeta().Shape)))
 			}
 			return b.Emit(Stack, flat, 1)
-		}),
+		}).and(TagComplex),
 	}
 }
 
@@ -171,11 +171,11 @@ func productRows() []*Op {
 				return addedInTurn(b, c, int(n))
 			}
 			return mixed(b, c, b.sum(b.Emit(Bmm, a.Batch1.Value(), a.Batch2.Value()), false, 0), 0, 3, 4)
-		}),
+		}).and(TagHasInPlace | TagComplex),
 		composite(Addmv, "addmv", "(Tensor self, Tensor mat, Tensor vec"+tail, 0, func(b B, c *Call) Value {
 			a := In[AddmvArgs](c)
 			return mixed(b, c, b.Emit(Mv, a.Mat.Value(), a.Vec.Value()), 0, 3, 4)
-		}),
+		}).and(TagHasInPlace | TagComplex),
 		addrRow("(Tensor self, Tensor vec1, Tensor vec2"+tail, mixed),
 		composite(Inner, "inner", "(Tensor self, Tensor other) -> Tensor", 0, func(b B, c *Call) Value {
 			a := In[InnerArgs](c)
@@ -190,19 +190,19 @@ func productRows() []*Op {
 			rows, cols := m.Shape[:len(m.Shape)-1], n.Shape[:len(n.Shape)-1]
 			p := b.mm(b.reshape(a.Self.Value(), numel(rows), k), b.t(b.reshape(a.Other.Value(), numel(cols), k)))
 			return b.reshape(p, append(cloneInts(rows), cols...)...)
-		}),
+		}).and(TagComplex),
 		composite(Vdot, "vdot", "(Tensor self, Tensor other) -> Tensor", 0, func(b B, c *Call) Value {
 			a := In[VdotArgs](c)
 			return b.Emit(Dot, b.conj(a.Self.Value()), a.Other.Value())
-		}),
-		composite(Kron, "kron", "(Tensor self, Tensor other) -> Tensor", 0, kron),
+		}).and(TagComplex),
+		composite(Kron, "kron", "(Tensor self, Tensor other) -> Tensor", 0, kron).and(TagComplex),
 		composite(Trace, "trace", selfOnly, 0, func(b B, c *Call) Value {
 			a := In[TraceArgs](c)
 			if n := len(a.Self.Meta().Shape); n != 2 {
 				refuse(Errorf("trace: expected a matrix, but got tensor with dim %d", n))
 			}
 			return b.sum(b.Emit(Diagonal, a.Self.Value()), false)
-		}),
+		}).and(TagComplex),
 		composite(MT, "mT", selfOnly, TagView|TagInternal, func(b B, c *Call) Value {
 			a := In[MTArgs](c)
 			if len(a.Self.Meta().Shape) < 2 {
@@ -210,15 +210,15 @@ func productRows() []*Op {
 			}
 			return b.transpose(a.Self.Value(), -2, -1)
 		}),
-		composite(Cross, "cross", "(Tensor self, Tensor other, int? dim=None) -> Tensor", 0, cross),
+		composite(Cross, "cross", "(Tensor self, Tensor other, int? dim=None) -> Tensor", 0, cross).and(TagComplex),
 		composite(Dist, "dist", "(Tensor self, Tensor other, Scalar p=2) -> Tensor", 0, func(b B, c *Call) Value {
 			a := In[DistArgs](c)
 			return b.Emit(Norm, b.sub(a.Self.Value(), a.Other.Value()), a.P.Arg)
-		}),
+		}).and(TagComplex),
 		composite(Diagflat, "diagflat", "(Tensor self, int offset=0) -> Tensor", 0, func(b B, c *Call) Value {
 			a := In[DiagflatArgs](c)
 			return b.Emit(DiagEmbed, b.reshape(a.Self.Value(), numel(a.Self.Meta().Shape)), a.Offset.Arg)
-		}),
+		}).and(TagComplex),
 		composite(Renorm, "renorm", "(Tensor self, Scalar p, int dim, Scalar maxnorm) -> Tensor", 0, func(b B, c *Call) Value {
 			a := In[RenormArgs](c)
 			m := a.Self.Meta()
@@ -230,8 +230,8 @@ func productRows() []*Op {
 			n := b.Emit(Norm, b.cast(a.Self.Value(), OpMath(m.DType)), a.P.Arg, dims, true)
 			factor := b.where(b.gt(n, a.Maxnorm.Arg), b.div(a.Maxnorm.Arg, b.add(n, 1e-7)), 1.0)
 			return b.mul(a.Self.Value(), b.cast(factor, m.DType))
-		}),
-		composite(Cov, "cov", "(Tensor self, *, int correction=1, Tensor? fweights=None, Tensor? aweights=None) -> Tensor", 0, covariance),
+		}).and(TagHasInPlace),
+		composite(Cov, "cov", "(Tensor self, *, int correction=1, Tensor? fweights=None, Tensor? aweights=None) -> Tensor", 0, covariance).and(TagComplex),
 		composite(Corrcoef, "corrcoef", selfOnly, 0, func(b B, c *Call) Value {
 			v := b.Emit(Cov, In[CorrcoefArgs](c).Self.Value())
 			if len(v.TensorMeta().Shape) == 0 {
@@ -240,7 +240,7 @@ func productRows() []*Op {
 			sd := b.sqrt(b.Emit(Diagonal, v))
 			r := b.div(b.div(v, b.unsqueeze(sd, 1)), b.unsqueeze(sd, 0))
 			return b.Emit(Clamp, r, -1.0, 1.0)
-		}),
+		}).and(TagComplex),
 	}
 }
 
@@ -255,7 +255,7 @@ func addrRow(schema string, mixed func(b B, c *Call, prod Value, self, beta, alp
 		}
 		x := timesAlpha(b, a.Vec1.Value(), roundedTo(d, a.Alpha.Arg)) // each step rounds, the numbers too
 		return mixed(b, &Call{c.Op, []Arg{a.Self.Arg, a.Vec1.Arg, a.Vec2.Arg, roundedTo(d, a.Beta.Arg), symOne}}, b.Emit(Outer, x, a.Vec2.Value()), 0, 3, 4)
-	})
+	}).and(TagHasInPlace | TagComplex)
 	row.Backward = backOf(func(b B, c *BackwardCall) []Value {
 		a := In[AddOuterArgs](c.Call)
 		out := []Value{nil, nil, nil}
@@ -372,16 +372,16 @@ func sequenceRows() []*Op {
 				}
 			}
 			return x
-		}),
+		}).and(TagComplex),
 		composite(Trapezoid, "trapezoid", "(Tensor y, Tensor? x=None, *, Scalar dx=1, int dim=-1) -> Tensor", TagNotMethod, func(b B, c *Call) Value {
 			areas, d := trapezoids(b, c)
 			return b.div(b.sum(areas, false, d), 2.0)
-		}),
+		}).and(TagComplex),
 		composite(CumulativeTrapezoid, "cumulative_trapezoid", "(Tensor y, Tensor? x=None, *, Scalar dx=1, int dim=-1) -> Tensor", TagNotMethod, func(b B, c *Call) Value {
 			areas, d := trapezoids(b, c)
 			return b.div(b.Emit(Cumsum, areas, d), 2.0)
-		}),
-		{ID: Argwhere, Name: "argwhere", Schema: selfOnly, Tags: TagNoGrad | TagDataDependent, Meta: dataDependent},
+		}).and(TagComplex),
+		{ID: Argwhere, Name: "argwhere", Schema: selfOnly, Tags: TagNoGrad | TagDataDependent | TagComplex, Meta: dataDependent},
 		logcumsumexpRow(),
 		composite(TrilIndices, "tril_indices", "(int row, int col, int offset=0, "+factoryTail, TagFactory|TagNotMethod|TagNoGrad, triangleIndices(Tril)),
 		composite(TriuIndices, "triu_indices", "(int row, int col, int offset=0, "+factoryTail, TagFactory|TagNotMethod|TagNoGrad, triangleIndices(Triu)),
@@ -400,7 +400,7 @@ func sequenceRows() []*Op {
 		composite(ScalarTensor, "scalar_tensor", "(Scalar s, "+factoryTail, TagFactory|TagNotMethod|TagNoGrad, func(b B, c *Call) Value {
 			a := In[ScalarTensorArgs](c)
 			return b.Emit(Full, []sym.Int{}, a.S.Arg, a.DType.Or(Float32), a.Device.Or(CPU))
-		}),
+		}).and(TagComplex),
 		composite(Vander, "vander", "(Tensor x, int? n=None, bool increasing=False) -> Tensor", TagNotMethod, func(b B, c *Call) Value {
 			a := In[VanderArgs](c)
 			x, m := a.X.Value(), a.X.Meta()
@@ -420,7 +420,7 @@ func sequenceRows() []*Op {
 				e = b.Emit(Flip, e, []int{0})
 			}
 			return b.pow(b.unsqueeze(x, len(m.Shape)), b.cast(e, m.DType))
-		}),
+		}).and(TagComplex),
 	}
 }
 
@@ -530,7 +530,7 @@ func pairReductionRows() []*Op {
 				}
 			}
 			return b.Emit(Einsum, string(x)+","+string(y)+"->"+string(out), []Value{a.Self.Value(), a.Other.Value()})
-		}),
+		}).and(TagComplex),
 	}
 }
 
@@ -539,7 +539,7 @@ func stdMeanRow() *Op {
 		a := In[StdMeanArgs](c)
 		v := b.Emit(Std, c.Args...)
 		return []Value{v, b.Emit(Mean, a.Self.Value(), a.Dim.Arg, a.Keepdim.Arg)}
-	})
+	}).and(TagComplex | TagComplexGrad)
 	row.Backward = backOf(func(b B, c *BackwardCall) []Value {
 		g := c.Grads[0]
 		if g != nil {

@@ -69,7 +69,7 @@ func convolutionBackBack(b B, c *BackwardCall) []Value {
 
 func convRow(n int) *Op {
 	schema := fmt.Sprintf("(Tensor input, Tensor weight, Tensor? bias=None, int[%d] stride=1, int[%d]|str padding=0, int[%d] dilation=1, int groups=1) -> Tensor", n, n, n)
-	return composite([]ID{Conv1d, Conv2d, Conv3d}[n-1], fmt.Sprintf("conv%dd", n), schema, TagNN|TagNotMethod, func(b B, c *Call) Value {
+	return composite([]ID{Conv1d, Conv2d, Conv3d}[n-1], fmt.Sprintf("conv%dd", n), schema, TagNN|TagNotMethod|TagComplex, func(b B, c *Call) Value {
 		a := In[ConvArgs](c)
 		padding := a.Padding.Ints()
 		x := a.Input.Value()
@@ -148,7 +148,7 @@ func batchedConv(b B, x Value, n int, f func(Value) Value) Value {
 
 func convTransposeRow(n int) *Op {
 	schema := fmt.Sprintf("(Tensor input, Tensor weight, Tensor? bias=None, int[%d] stride=1, int[%d] padding=0, int[%d] output_padding=0, int groups=1, int[%d] dilation=1) -> Tensor", n, n, n, n)
-	return composite([]ID{ConvTranspose1d, ConvTranspose2d, ConvTranspose3d}[n-1], fmt.Sprintf("conv_transpose%dd", n), schema, TagNN|TagNotMethod, func(b B, c *Call) Value {
+	return composite([]ID{ConvTranspose1d, ConvTranspose2d, ConvTranspose3d}[n-1], fmt.Sprintf("conv_transpose%dd", n), schema, TagNN|TagNotMethod|TagComplex, func(b B, c *Call) Value {
 		a := In[ConvTransposeArgs](c)
 		return batchedConv(b, a.Input.Value(), n, func(x Value) Value {
 			return convolvedAs(b, x, c, a.Stride.Arg, a.Padding.Arg, a.Dilation.Arg, true, a.OutputPadding.Arg, a.Groups.Arg)

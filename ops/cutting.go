@@ -7,8 +7,8 @@ import "tcdbg/ops/sym"
 
 func cuttingRows() []*Op {
 	return []*Op{
-		compositeN(Gradient, "gradient", "(Tensor self, *, Scalar? spacing=None, float[]? spacings=None, Tensor[]? coordinates=None, int[]? dim=None, int edge_order=1) -> Tensor[]", TagNotMethod, gradient),
-		composite(ChunkCat, "_chunk_cat", "(Tensor[] tensors, int dim, int num_chunks) -> Tensor", TagInternal, chunkCat),
+		compositeN(Gradient, "gradient", "(Tensor self, *, Scalar? spacing=None, float[]? spacings=None, Tensor[]? coordinates=None, int[]? dim=None, int edge_order=1) -> Tensor[]", TagNotMethod, gradient).and(TagComplex),
+		composite(ChunkCat, "_chunk_cat", "(Tensor[] tensors, int dim, int num_chunks) -> Tensor", TagInternal, chunkCat).and(TagComplex),
 		composite(SegmentReduce, "segment_reduce", "(Tensor data, str reduce, *, Tensor? lengths=None, Tensor? indices=None, Tensor? offsets=None, int axis=0, bool unsafe=False, Scalar? initial=None) -> Tensor", TagNotMethod, segmentReduce),
 		composite(Histc, "histc", "(Tensor self, int bins=100, Scalar min=0, Scalar max=0) -> Tensor", TagNoGrad, histc),
 	}

@@ -34,7 +34,7 @@ func hasFormat(m *TensorMeta, format string) bool {
 func copyRows() []*Op {
 	return []*Op{
 		{
-			ID: Clone, Name: "clone", Schema: "(Tensor self, *, str? memory_format=None) -> Tensor", Tags: TagPointwise,
+			ID: Clone, Name: "clone", Schema: "(Tensor self, *, str? memory_format=None) -> Tensor", Tags: TagPointwise | TagComplex,
 			Meta: func(c *Call) ([]Result, error) {
 				a := In[CloneArgs](c)
 				m := a.Self.Meta()
@@ -47,7 +47,7 @@ func copyRows() []*Op {
 			Backward: unaryBack(func(b B, g, x, y Value) Value { return g }),
 		},
 		{
-			ID: Contiguous, Name: "contiguous", Schema: "(Tensor self, *, str memory_format='contiguous_format') -> Tensor", Tags: TagMaybeView | TagNotFunction,
+			ID: Contiguous, Name: "contiguous", Schema: "(Tensor self, *, str memory_format='contiguous_format') -> Tensor", Tags: TagMaybeView | TagNotFunction | TagComplex,
 			Meta: func(c *Call) ([]Result, error) {
 				a := In[ContiguousArgs](c)
 				m := a.Self.Meta()
@@ -69,7 +69,7 @@ func copyRows() []*Op {
 			}),
 		},
 		{
-			ID: To, Name: "to", Schema: "(Tensor self, dtype? dtype=None, device? device=None, bool copy=False, str? memory_format=None) -> Tensor", Tags: TagMaybeView | TagNotFunction,
+			ID: To, Name: "to", Schema: "(Tensor self, dtype? dtype=None, device? device=None, bool copy=False, str? memory_format=None) -> Tensor", Tags: TagMaybeView | TagNotFunction | TagComplex,
 			Meta: func(c *Call) ([]Result, error) {
 				a := In[ToArgs](c)
 				m := a.Self.Meta()
@@ -92,7 +92,7 @@ func copyRows() []*Op {
 			}),
 		},
 		{
-			ID: ToCopy, Name: "_to_copy", Schema: "(Tensor self, dtype? dtype=None, device? device=None, str? memory_format=None) -> Tensor", Tags: TagPointwise | TagInternal,
+			ID: ToCopy, Name: "_to_copy", Schema: "(Tensor self, dtype? dtype=None, device? device=None, str? memory_format=None) -> Tensor", Tags: TagPointwise | TagInternal | TagComplex,
 			Meta: func(c *Call) ([]Result, error) {
 				a := In[ToCopyArgs](c)
 				m := a.Self.Meta()
@@ -112,7 +112,7 @@ func copyRows() []*Op {
 			GradName: "ToCopyBackward0",
 		},
 		{
-			ID: Item, Name: "item", Schema: "(Tensor self) -> Scalar", Tags: TagDataDependent | TagNoGrad | TagNotFunction,
+			ID: Item, Name: "item", Schema: "(Tensor self) -> Scalar", Tags: TagDataDependent | TagNoGrad | TagNotFunction | TagComplex,
 			Meta: func(c *Call) ([]Result, error) {
 				m := In[ItemArgs](c).Self.Meta()
 				if sym.Ne(numel(m.Shape), symOne) {
@@ -122,7 +122,7 @@ func copyRows() []*Op {
 			},
 		},
 		{
-			ID: Copy, Name: "copy", Schema: "(Tensor self, Tensor src, bool non_blocking=False) -> Tensor", Tags: TagPointwise | TagNotFunction,
+			ID: Copy, Name: "copy", Schema: "(Tensor self, Tensor src, bool non_blocking=False) -> Tensor", Tags: TagPointwise | TagNotFunction | TagHasInPlace | TagComplex,
 			Meta: func(c *Call) ([]Result, error) {
 				a := In[CopyArgs](c)
 				m, src := a.Self.Meta(), a.Src.Meta()
@@ -147,7 +147,7 @@ func copyRows() []*Op {
 			}),
 		},
 		{
-			ID: Fill, Name: "fill", Schema: "(Tensor self, Operand value) -> Tensor", Tags: TagPointwise | TagNotFunction,
+			ID: Fill, Name: "fill", Schema: "(Tensor self, Operand value) -> Tensor", Tags: TagPointwise | TagNotFunction | TagHasInPlace | TagComplex,
 			Meta: selfLike,
 			Backward: pointwiseBack(func(b B, c *BackwardCall, g Value, i int) Value {
 				if i == 0 {
@@ -165,7 +165,7 @@ func copyRows() []*Op {
 			}),
 		},
 		{
-			ID: Zero, Name: "zero", Schema: selfOnly, Tags: TagPointwise | TagNotFunction, Meta: selfLike, Backward: zeroBack(),
+			ID: Zero, Name: "zero", Schema: selfOnly, Tags: TagPointwise | TagNotFunction | TagHasInPlace | TagComplex, Meta: selfLike, Backward: zeroBack(),
 			Decompose: decomp(func(b B, c *Call) Value { return b.Emit(ZerosLike, In[ZeroArgs](c).Self.Value()) }),
 		},
 	}
@@ -186,7 +186,7 @@ func toIsSelf(c *Call, m *TensorMeta) bool {
 func joinRows() []*Op {
 	return []*Op{
 		{
-			ID: Cat, Name: "cat", Schema: "(Tensor[] tensors, int dim=0) -> Tensor", Tags: TagNotMethod, Meta: catMeta,
+			ID: Cat, Name: "cat", Schema: "(Tensor[] tensors, int dim=0) -> Tensor", Tags: TagNotMethod | TagComplex, Meta: catMeta,
 			Backward: backOf(func(b B, c *BackwardCall) []Value {
 				a := In[CatArgs](c.Call)
 				xs := a.Tensors.Values()
@@ -211,7 +211,7 @@ func joinRows() []*Op {
 			}),
 		},
 		{
-			ID: Stack, Name: "stack", Schema: "(Tensor[] tensors, int dim=0) -> Tensor", Tags: TagNotMethod,
+			ID: Stack, Name: "stack", Schema: "(Tensor[] tensors, int dim=0) -> Tensor", Tags: TagNotMethod | TagComplex,
 			Meta: func(c *Call) ([]Result, error) {
 				a := In[StackArgs](c)
 				xs := a.Tensors.Values()

@@ -20,8 +20,9 @@
 // and `make generate`: cmd/genrows writes the constant Sinus and the struct SinusArgs from
 // the row, cmd/genops torch.Sinus, the method and the tracer's binding. Its shapes and its
 // derivative are those of the operators that it calls. That is all, unless PyTorch has
-// more of it: the in-place form is a name in inPlaceNames (inplace.go), a second name one
-// in aliases (aliases.go), complex numbers a name in takesComplex (complex.go).
+// more of it, which the row says: TagHasInPlace, TagComplex, second names in Aliases, what
+// it writes in Mutates. Functions that make rows take them after the call:
+// composite(...).and(TagHasInPlace | TagComplex).named("sinusoid").
 //
 // An operator with a kernel of its own is three edits: a row with Meta, and Backward where
 // it has a slope (unaryRow and its like make both); a kernel in the table of its family in

@@ -9,7 +9,7 @@ import (
 // This file holds einsum.
 
 func einsumRow() *Op {
-	return composite(Einsum, "einsum", "(str equation, Tensor[] operands) -> Tensor", TagNotMethod, einsum)
+	return composite(Einsum, "einsum", "(str equation, Tensor[] operands) -> Tensor", TagNotMethod, einsum).and(TagComplex)
 }
 
 // term is one operand of einsum with the labels of its dimensions.

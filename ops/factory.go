@@ -54,7 +54,7 @@ func constantDecomp(v float64) func(b B, c *Call, d DType) Value {
 func factoryRows() []*Op {
 	rows := []*Op{
 		{
-			ID: Full, Name: "full", Schema: "(int[] size, Scalar fill_value, " + factoryTail, Tags: TagFactory | TagNotMethod | TagNoGrad,
+			ID: Full, Name: "full", Schema: "(int[] size, Scalar fill_value, " + factoryTail, Tags: TagFactory | TagNotMethod | TagNoGrad | TagComplex,
 			Meta: func(c *Call) ([]Result, error) {
 				a := In[FullArgs](c)
 				if err := checkSizes(a.Size.Ints()); err != nil {
@@ -65,9 +65,9 @@ func factoryRows() []*Op {
 				return one(m), nil
 			},
 		},
-		sizedRow(Zeros, "zeros", 0, constantDecomp(0)),
-		sizedRow(Ones, "ones", 0, constantDecomp(1)),
-		sizedRow(Empty, "empty", 0, nil),
+		sizedRow(Zeros, "zeros", 0, constantDecomp(0)).and(TagComplex),
+		sizedRow(Ones, "ones", 0, constantDecomp(1)).and(TagComplex),
+		sizedRow(Empty, "empty", 0, nil).and(TagComplex),
 		sizedRow(Rand, "rand", TagRandom, nil),
 		sizedRow(Randn, "randn", TagRandom, nil),
 		{
@@ -82,7 +82,7 @@ func factoryRows() []*Op {
 func patternRows() []*Op {
 	return []*Op{
 		{
-			ID: Linspace, Name: "linspace", Schema: "(Scalar start, Scalar end, int steps, " + factoryTail, Tags: TagFactory | TagNotMethod | TagNoGrad,
+			ID: Linspace, Name: "linspace", Schema: "(Scalar start, Scalar end, int steps, " + factoryTail, Tags: TagFactory | TagNotMethod | TagNoGrad | TagComplex,
 			Meta: func(c *Call) ([]Result, error) {
 				a := In[LinspaceArgs](c)
 				if sym.Lt(a.Steps.Int(), symZero) {
@@ -94,7 +94,7 @@ func patternRows() []*Op {
 			},
 		},
 		{
-			ID: Eye, Name: "eye", Schema: "(int n, int? m=None, " + factoryTail, Tags: TagFactory | TagNotMethod | TagNoGrad,
+			ID: Eye, Name: "eye", Schema: "(int n, int? m=None, " + factoryTail, Tags: TagFactory | TagNotMethod | TagNoGrad | TagComplex,
 			Meta: func(c *Call) ([]Result, error) {
 				a := In[EyeArgs](c)
 				size := eyeSize(c)
@@ -138,17 +138,17 @@ func patternRows() []*Op {
 			a := In[NewZerosArgs](c)
 			m := a.Self.Meta()
 			return b.Emit(Zeros, a.Size.Arg, a.DType.Or(m.DType), a.Device.Or(m.Device), a.RequiresGrad.Arg)
-		}),
+		}).and(TagComplex),
 		composite(NewOnes, "new_ones", "(Tensor self, int[] size, "+factoryTail, TagNotFunction|TagNoGrad, func(b B, c *Call) Value {
 			a := In[NewOnesArgs](c)
 			m := a.Self.Meta()
 			return b.Emit(Ones, a.Size.Arg, a.DType.Or(m.DType), a.Device.Or(m.Device), a.RequiresGrad.Arg)
-		}),
+		}).and(TagComplex),
 		composite(NewFull, "new_full", "(Tensor self, int[] size, Scalar fill_value, "+factoryTail, TagNotFunction|TagNoGrad, func(b B, c *Call) Value {
 			a := In[NewFullArgs](c)
 			m := a.Self.Meta()
 			return b.Emit(Full, a.Size.Arg, a.FillValue.Arg, a.DType.Or(m.DType), a.Device.Or(m.Device), a.RequiresGrad.Arg)
-		}),
+		}).and(TagComplex),
 	}
 }
 
@@ -264,15 +264,15 @@ func likeRow(id ID, name, args string, at int, tags Tag, dec func(b B, c *Call, 
 
 func likeRows() []*Op {
 	return []*Op{
-		likeRow(FullLike, "full_like", "Scalar fill_value, ", 2, 0, nil),
-		likeRow(EmptyLike, "empty_like", "", 1, 0, nil),
+		likeRow(FullLike, "full_like", "Scalar fill_value, ", 2, 0, nil).and(TagComplex),
+		likeRow(EmptyLike, "empty_like", "", 1, 0, nil).and(TagComplex),
 		likeRow(ZerosLike, "zeros_like", "", 1, 0, func(b B, c *Call, m *TensorMeta) Value {
 			a := In[FilledLikeArgs](c)
 			return b.Emit(FullLike, a.Self.Value(), scalarOf(m.DType, 0), m.DType, m.Device, a.RequiresGrad.Arg, a.MemoryFormat.Arg)
-		}),
+		}).and(TagComplex),
 		likeRow(OnesLike, "ones_like", "", 1, 0, func(b B, c *Call, m *TensorMeta) Value {
 			a := In[FilledLikeArgs](c)
 			return b.Emit(FullLike, a.Self.Value(), scalarOf(m.DType, 1), m.DType, m.Device, a.RequiresGrad.Arg, a.MemoryFormat.Arg)
-		}),
+		}).and(TagComplex),
 	}
 }

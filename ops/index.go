@@ -24,7 +24,7 @@ func checkIndexType(name string, m *TensorMeta) error {
 func gatherRows() []*Op {
 	return []*Op{
 		{
-			ID: Gather, Name: "gather", Schema: "(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor",
+			ID: Gather, Name: "gather", Schema: "(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor", Tags: TagComplex,
 			Meta: func(c *Call) ([]Result, error) {
 				a := In[GatherArgs](c)
 				m, idx := a.Self.Meta(), a.Index.Meta()
@@ -54,7 +54,7 @@ func gatherRows() []*Op {
 			}),
 		},
 		{
-			ID: IndexSelect, Name: "index_select", Schema: "(Tensor self, int dim, Tensor index) -> Tensor",
+			ID: IndexSelect, Name: "index_select", Schema: "(Tensor self, int dim, Tensor index) -> Tensor", Tags: TagComplex,
 			Meta: func(c *Call) ([]Result, error) {
 				a := In[IndexSelectArgs](c)
 				m, idx := a.Self.Meta(), a.Index.Meta()
@@ -145,7 +145,7 @@ func checkScatter(c *Call) error {
 func scatterRows() []*Op {
 	return []*Op{
 		{
-			ID: Scatter, Name: "scatter", Schema: "(Tensor self, int dim, Tensor index, Operand src) -> Tensor", Meta: sameAsSelf(checkScatter),
+			ID: Scatter, Name: "scatter", Schema: "(Tensor self, int dim, Tensor index, Operand src) -> Tensor", Tags: TagHasInPlace | TagComplex, Meta: sameAsSelf(checkScatter),
 			Backward: backOf(func(b B, c *BackwardCall) []Value {
 				a := In[ScatterArgs](c.Call)
 				out := []Value{nil, nil, nil}
@@ -163,7 +163,7 @@ func scatterRows() []*Op {
 			}),
 		},
 		{
-			ID: ScatterAdd, Name: "scatter_add", Schema: "(Tensor self, int dim, Tensor index, Tensor src) -> Tensor", Meta: sameAsSelf(checkScatter),
+			ID: ScatterAdd, Name: "scatter_add", Schema: "(Tensor self, int dim, Tensor index, Tensor src) -> Tensor", Tags: TagHasInPlace | TagComplex, Meta: sameAsSelf(checkScatter),
 			Backward: backOf(func(b B, c *BackwardCall) []Value {
 				a := In[ScatterAddArgs](c.Call)
 				out := []Value{nil, nil, nil}
@@ -179,7 +179,7 @@ func scatterRows() []*Op {
 			}),
 		},
 		{
-			ID: IndexAdd, Name: "index_add", Schema: "(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor",
+			ID: IndexAdd, Name: "index_add", Schema: "(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor", Tags: TagHasInPlace | TagComplex,
 			Meta: sameAsSelf(func(c *Call) error {
 				a := In[IndexAddArgs](c)
 				if err := checkDim1(c); err != nil {
@@ -212,15 +212,15 @@ func scatterRows() []*Op {
 				return out
 			}),
 		},
-		composite(ScatterBy, "scatter.reduce", "(Tensor self, int dim, Tensor index, Operand src, *, str reduce) -> Tensor", TagInternal, scatterBy),
+		composite(ScatterBy, "scatter.reduce", "(Tensor self, int dim, Tensor index, Operand src, *, str reduce) -> Tensor", TagInternal, scatterBy).and(TagHasInPlace | TagComplex),
 		placeRow(SliceScatter, "slice_scatter", "(Tensor self, Tensor src, int dim=0, int? start=None, int? end=None, int step=1) -> Tensor", func(b B, c *Call, x Value) Value {
 			a := In[SliceScatterArgs](c)
 			return b.Emit(Slice, x, a.Dim.Arg, a.Start.Arg, a.End.Arg, a.Step.Arg)
-		}),
+		}).and(TagComplex),
 		placeRow(SelectScatter, "select_scatter", "(Tensor self, Tensor src, int dim, int index) -> Tensor", func(b B, c *Call, x Value) Value {
 			a := In[SelectScatterArgs](c)
 			return b.Emit(Select, x, a.Dim.Arg, a.Index.Arg)
-		}),
+		}).and(TagComplex),
 	}
 }
 
@@ -296,7 +296,7 @@ func placeRow(id ID, name, schema string, view func(b B, c *Call, x Value) Value
 func reorderRows() []*Op {
 	return []*Op{
 		{
-			ID: Flip, Name: "flip", Schema: "(Tensor self, int[] dims) -> Tensor",
+			ID: Flip, Name: "flip", Schema: "(Tensor self, int[] dims) -> Tensor", Tags: TagComplex,
 			Meta: func(c *Call) ([]Result, error) {
 				a := In[FlipArgs](c)
 				m := a.Self.Meta()

@@ -43,7 +43,7 @@ func fillDiagonal(b B, c *Call) Value {
 // slabRows place whole slabs of a dimension.
 func slabRows() []*Op {
 	return []*Op{
-		composite(FillDiagonal, "fill_diagonal", "(Tensor self, Scalar fill_value, bool wrap=False) -> Tensor", TagNotFunction|TagNotMethod, fillDiagonal),
+		composite(FillDiagonal, "fill_diagonal", "(Tensor self, Scalar fill_value, bool wrap=False) -> Tensor", TagNotFunction|TagNotMethod, fillDiagonal).and(TagHasInPlace | TagComplex),
 		composite(IndexCopy, "index_copy", "(Tensor self, int dim, Tensor index, Tensor source) -> Tensor", 0, func(b B, c *Call) Value {
 			a := In[IndexCopyArgs](c)
 			m, src := a.Self.Meta(), a.Source.Meta()
@@ -59,7 +59,7 @@ func slabRows() []*Op {
 			}
 			refuse(checkSource(c, "source"))
 			return placeSlabs(b, a.Self.Value(), d, a.Index.Value(), a.Source.Value())
-		}),
+		}).and(TagHasInPlace | TagComplex),
 		composite(IndexFill, "index_fill", "(Tensor self, int dim, Tensor index, Operand value) -> Tensor", 0, func(b B, c *Call) Value {
 			a := In[IndexFillArgs](c)
 			m := a.Self.Meta()
@@ -77,7 +77,7 @@ func slabRows() []*Op {
 			// A mask, so that the gradient of the value counts no place twice.
 			on := placeSlabs(b, b.full(m.Shape, 0, NewMeta(Bool, m.Device, nil)), d, a.Index.Value(), b.full(nil, 1, NewMeta(Bool, m.Device, nil)))
 			return b.where(on, b.cast(v, m.DType), a.Self.Value())
-		}),
+		}).and(TagHasInPlace | TagComplex),
 		composite(IndexReduce, "index_reduce", "(Tensor self, int dim, Tensor index, Tensor source, str reduce, *, bool include_self=True) -> Tensor", 0, func(b B, c *Call) Value {
 			a := In[IndexReduceArgs](c)
 			m, src := a.Self.Meta(), a.Source.Meta()
@@ -100,7 +100,7 @@ func slabRows() []*Op {
 			}
 			wide := b.expand(alongOnly(b, idx, d, len(src.Shape)), src.Shape)
 			return b.Emit(ScatterReduce, a.Self.Value(), d, wide, a.Source.Value(), a.Reduce.Arg, a.IncludeSelf.Arg)
-		}),
+		}).and(TagHasInPlace),
 		composite(Put, "put", "(Tensor self, Tensor index, Tensor source, bool accumulate=False) -> Tensor", TagNotFunction, func(b B, c *Call) Value {
 			a := In[PutArgs](c)
 			m, idx, src := a.Self.Meta(), a.Index.Meta(), a.Source.Meta()
@@ -117,7 +117,7 @@ func slabRows() []*Op {
 			at := b.reshape(a.Index.Value(), numel(idx.Shape))
 			out := b.Emit(IndexPut, flat, []Value{at}, b.reshape(a.Source.Value(), numel(src.Shape)), a.Accumulate.Arg)
 			return b.reshape(out, m.Shape...)
-		}),
+		}).and(TagHasInPlace | TagComplex),
 		asStridedScatterRow(),
 	}
 }
@@ -169,7 +169,7 @@ func placeSlabs(b B, x Value, d int, idx, src Value) Value {
 // asStridedScatterRow hands self the gradient of the places that were written,
 // where the others are those that depend on it: PyTorch's numbers, which count.
 func asStridedScatterRow() *Op {
-	row := composite(AsStridedScatter, "as_strided_scatter", "(Tensor self, Tensor src, int[] size, int[] stride, int? storage_offset=None) -> Tensor", 0, asStridedScatter)
+	row := composite(AsStridedScatter, "as_strided_scatter", "(Tensor self, Tensor src, int[] size, int[] stride, int? storage_offset=None) -> Tensor", 0, asStridedScatter).and(TagComplex)
 	row.Backward = backOf(func(b B, c *BackwardCall) []Value {
 		a := In[AsStridedScatterArgs](c.Call)
 		g := c.Grads[0]
@@ -248,7 +248,7 @@ func maskedIndexRows() []*Op {
 			}
 			got := b.Emit(IndexSelect, b.reshape(a.Source.Value(), numel(src.Shape)), 0, at)
 			return b.where(on, b.reshape(got, shape...), expandIf(b, a.Self.Value(), shape))
-		}),
+		}).and(TagHasInPlace | TagComplex),
 		composite(UnsafeMaskedIndex, "_unsafe_masked_index", "(Tensor self, Tensor mask, Tensor?[] indices, Scalar fill) -> Tensor", TagInternal, func(b B, c *Call) Value {
 			a := In[UnsafeMaskedIndexArgs](c)
 			got := b.Emit(Index, a.Self.Value(), clampedIndices(b, c, a.Indices.Values()))
@@ -259,7 +259,7 @@ func maskedIndexRows() []*Op {
 			v := b.Emit(MaskedFill, a.Values.Value(), b.not(a.Mask.Value()), 0)
 			return b.Emit(IndexPut, a.Self.Value(), clampedIndices(b, c, a.Indices.Values()), v, true)
 		}),
-		composite(NonzeroStatic, "nonzero_static", "(Tensor self, *, int size, int fill_value=-1) -> Tensor", TagNoGrad, nonzeroStatic),
+		composite(NonzeroStatic, "nonzero_static", "(Tensor self, *, int size, int fill_value=-1) -> Tensor", TagNoGrad, nonzeroStatic).and(TagComplex),
 	}
 }
 
@@ -329,7 +329,7 @@ func constantIndexRows() []*Op {
 			rows := chosen(int(sym.Force(m.Shape[0])), r, a.WithReplacement.Bool())
 			idx := intTensor(b, rows, len(rows))
 			return b.reshape(b.Emit(IndexSelect, a.Self.Value(), 0, idx), sym.C(len(rows)/r), sym.C(r))
-		}),
+		}).and(TagComplex),
 		compositeN(UnravelIndex, "unravel_index", "(Tensor indices, int[] shape) -> Tensor[]", TagNotMethod|TagNoGrad, func(b B, c *Call) []Value {
 			a := In[UnravelIndexArgs](c)
 			if d := a.Indices.Meta().DType; !d.IsInt() {

@@ -4,35 +4,17 @@ import "strings"
 
 // This file derives the rows of in-place operators.
 
-// inPlaceNames lists the operators that PyTorch has with an underscore.
-var inPlaceNames = []string{
-	"abs", "neg", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sqrt", "rsqrt", "square", "reciprocal",
-	"sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "asinh", "acosh", "atanh", "tanh", "sigmoid", "logit",
-	"erf", "erfc", "erfinv", "lgamma", "digamma", "sign", "floor", "ceil", "round", "trunc", "frac", "nan_to_num",
-	"logical_not", "bitwise_not", "relu", "clamp", "clamp_min", "clamp_max",
-	"add", "sub", "mul", "div", "true_divide", "floor_divide", "pow", "fmod", "remainder", "atan2", "hypot", "copysign",
-	"lt", "le", "gt", "ge", "eq", "ne", "logical_and", "logical_or", "logical_xor",
-	"bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_left_shift", "bitwise_right_shift", "lerp", "addcmul", "addcdiv",
-	"cumsum", "cumprod", "addmm", "baddbmm", "copy", "fill", "zero", "scatter", "scatter_add", "index_add", "index_put",
-	"uniform", "normal", "bernoulli", "exponential",
-	"silu", "mish", "hardswish", "hardsigmoid", "hardtanh", "relu6", "elu", "selu", "celu", "leaky_relu", "threshold", "dropout",
-	"addbmm", "addmv", "addr", "tril", "triu", "renorm", "conj_physical", "sgn", "sinc", "i0", "deg2rad", "rad2deg", "mvlgamma", "polygamma",
-	"fill_diagonal", "clamp.Tensor", "gcd", "lcm", "heaviside", "ldexp", "nextafter", "xlogy", "igamma", "igammac", "float_power",
-	"masked_fill", "masked_scatter", "index_fill", "index_copy", "index_reduce", "put", "scatter.reduce", "scatter_reduce",
-	// These give the tensor itself another shape.
-	"squeeze", "unsqueeze", "t", "transpose", "swapaxes", "swapdims", "as_strided",
-}
-
 // Reshapes reports whether an in-place operator changes the shape or strides
 // of its tensor and leaves its numbers alone.
 func Reshapes(op *Op) bool {
 	return op.Tags.Has(TagInPlace) && Get(Functional(op.ID)).Tags.Has(TagView)
 }
 
+// inPlaceRow is the row of the operator that writes f's result over its first argument.
 func inPlaceRow(f *Op) *Op {
 	row := &Op{
 		ID: f.ID + numFunctional, Name: f.Name + "_", Overload: f.Overload, Schema: f.Schema,
-		Tags: f.Tags&^(TagView|TagMaybeView|TagNN|TagNotMethod) | TagInPlace | TagNotFunction, Backward: f.Backward, GradName: f.GradName,
+		Tags: f.Tags&^(TagView|TagMaybeView|TagNN|TagNotMethod|TagHasInPlace) | TagInPlace | TagNotFunction, Backward: f.Backward, GradName: f.GradName,
 	}
 	if strings.Contains(f.Schema, inplaceParam) { // of nn.functional, as the operator itself
 		row.Schema = strings.Replace(f.Schema, inplaceParam, "", 1)

@@ -41,7 +41,7 @@ func lossRows() []*Op {
 			a := In[L1LossArgs](c)
 			d := b.Emit(Abs, b.sub(a.Input.Value(), a.Target.Value()))
 			return weightedLoss(b, d, a.Weight.Value(), a.Reduction.Str())
-		}),
+		}).and(TagComplex),
 		pair(SmoothL1Loss, "smooth_l1_loss", ", float beta=1.0", 5, func(b B, c *Call, d Value) Value {
 			beta := In[SmoothLossArgs](c).Beta.Float()
 			a := b.Emit(Abs, d)
@@ -92,7 +92,7 @@ func lossRows() []*Op {
 		loss(PairwiseDistance, "pairwise_distance", "(Tensor x1, Tensor x2, Scalar p=2.0, float eps=1e-06, bool keepdim=False) -> Tensor", func(b B, c *Call) Value {
 			a := In[PairwiseDistanceArgs](c)
 			return b.Emit(Norm, b.add(b.sub(a.X1.Value(), a.X2.Value()), a.Eps.Arg), a.P.Arg, -1, a.Keepdim.Arg)
-		}),
+		}).and(TagComplex),
 	}
 }
 

@@ -131,9 +131,9 @@ func maskedRows() []*Op {
 	return []*Op{
 		maskedRow(MaskedSum, "sum", dims, 0, func(m *maskedCall) Value {
 			return m.b.Emit(Sum, m.filled(0), m.allDims(), m.Args[2], m.countType())
-		}),
-		maskedRow(MaskedProd, "prod", dims, 0, maskedProd),
-		scan(MaskedCumsum, "cumsum", Cumsum, 0), scan(MaskedCumprod, "cumprod", Cumprod, 1),
+		}).and(TagComplex),
+		maskedRow(MaskedProd, "prod", dims, 0, maskedProd).and(TagComplex),
+		scan(MaskedCumsum, "cumsum", Cumsum, 0).and(TagComplex), scan(MaskedCumprod, "cumprod", Cumprod, 1).and(TagComplex),
 		extremum(MaskedAmax, "amax", Amax, -inf), extremum(MaskedAmin, "amin", Amin, inf),
 		arg(MaskedArgmax, "argmax", Argmax, -inf), arg(MaskedArgmin, "argmin", Argmin, inf),
 		maskedRow(MaskedMean, "mean", dims, 0, func(m *maskedCall) Value {
@@ -142,7 +142,7 @@ func maskedRows() []*Op {
 			}
 			total := m.b.Emit(Sum, m.filled(0), m.allDims(), m.Args[2], m.resultType())
 			return m.b.div(total, m.count(m.Bool(2)))
-		}),
+		}).and(TagComplex),
 		maskedRow(MaskedMedian, "median", "int dim=-1, "+maskedTail, 0, func(m *maskedCall) Value {
 			d := m.x.TensorMeta().DType
 			if !d.IsFloat() {

@@ -77,17 +77,17 @@ const SmallProduct = 400
 func matmulRows() []*Op {
 	return []*Op{
 		{
-			ID: Mm, Name: "mm", Schema: "(Tensor self, Tensor mat2) -> Tensor", Meta: mmMeta,
+			ID: Mm, Name: "mm", Schema: "(Tensor self, Tensor mat2) -> Tensor", Tags: TagComplex, Meta: mmMeta,
 			Backward: matBack(func(b B, x Value) Value { return b.t(x) }, func(b B, x, y Value) Value { return b.mm(x, y) }),
 		},
 		{
-			ID: Bmm, Name: "bmm", Schema: "(Tensor self, Tensor mat2) -> Tensor", Meta: bmmMeta,
+			ID: Bmm, Name: "bmm", Schema: "(Tensor self, Tensor mat2) -> Tensor", Tags: TagComplex, Meta: bmmMeta,
 			Backward: matBack(func(b B, x Value) Value { return b.transpose(x, 1, 2) }, func(b B, x, y Value) Value { return b.Emit(Bmm, x, y) }),
 		},
-		addRow(Addmm, "addmm", "(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", Mm, mmMeta),
-		addRow(Baddbmm, "baddbmm", "(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", Bmm, bmmMeta),
+		addRow(Addmm, "addmm", "(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", Mm, mmMeta).and(TagHasInPlace | TagComplex),
+		addRow(Baddbmm, "baddbmm", "(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", Bmm, bmmMeta).and(TagHasInPlace | TagComplex),
 		{
-			ID: Mv, Name: "mv", Schema: "(Tensor self, Tensor vec) -> Tensor", Meta: func(c *Call) ([]Result, error) {
+			ID: Mv, Name: "mv", Schema: "(Tensor self, Tensor vec) -> Tensor", Tags: TagComplex, Meta: func(c *Call) ([]Result, error) {
 				a := In[MvArgs](c)
 				x, y := a.Self.Meta(), a.Vec.Meta()
 				if len(x.Shape) != 2 || len(y.Shape) != 1 {
@@ -109,7 +109,7 @@ func matmulRows() []*Op {
 			}),
 		},
 		{
-			ID: Dot, Name: "dot", Schema: "(Tensor self, Tensor tensor) -> Tensor", Meta: dotMeta,
+			ID: Dot, Name: "dot", Schema: "(Tensor self, Tensor tensor) -> Tensor", Tags: TagComplex, Meta: dotMeta,
 			Decompose: decompF(func(b B, c *Call) Value {
 				a := In[DotArgs](c)
 				d := a.Self.Meta().DType
@@ -123,7 +123,7 @@ func matmulRows() []*Op {
 			}),
 		},
 		{
-			ID: Outer, Name: "outer", Schema: "(Tensor self, Tensor vec2) -> Tensor", Meta: func(c *Call) ([]Result, error) {
+			ID: Outer, Name: "outer", Schema: "(Tensor self, Tensor vec2) -> Tensor", Tags: TagComplex, Meta: func(c *Call) ([]Result, error) {
 				a := In[OuterArgs](c)
 				x, y := a.Self.Meta(), a.Vec2.Meta()
 				for i, m := range []*TensorMeta{x, y} {
@@ -139,14 +139,14 @@ func matmulRows() []*Op {
 			}),
 		},
 		{
-			ID: Matmul, Name: "matmul", Schema: "(Tensor self, Tensor other) -> Tensor", Meta: matmulMeta,
+			ID: Matmul, Name: "matmul", Schema: "(Tensor self, Tensor other) -> Tensor", Tags: TagComplex, Meta: matmulMeta,
 			Decompose: decomp(func(b B, c *Call) Value {
 				a := In[MatmulArgs](c)
 				return matmul(b, a.Self.Value(), a.Other.Value())
 			}),
 		},
 		{
-			ID: Linear, Name: "linear", Schema: "(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor", Tags: TagNN | TagNotMethod, Meta: linearMeta,
+			ID: Linear, Name: "linear", Schema: "(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor", Tags: TagNN | TagNotMethod | TagComplex, Meta: linearMeta,
 			Decompose: decomp(linearDecomp),
 		},
 	}

@@ -159,7 +159,7 @@ func matrixProductRows() []*Op {
 			return matrixPower(b, a.Self.Value(), a.N.Num())
 		})
 	}
-	linalgPower := power(LinalgMatrixPower, "linalg.matrix_power")
+	linalgPower := power(LinalgMatrixPower, "linalg.matrix_power").and(TagComplex)
 	linalgPower.Tags |= TagNotMethod
 	exponential := &Op{
 		ID: MatrixExp, Name: "matrix_exp", Schema: selfOnly,
@@ -197,8 +197,8 @@ func matrixProductRows() []*Op {
 			x, y := b.conj(a.X.Value()), a.Y.Value()
 			t := ResultType(x, y)
 			return b.Emit(Sum, b.mul(b.cast(x, OpMath(t)), b.cast(y, OpMath(t))), []int{d}, false, t)
-		}),
-		composite(LinalgMultiDot, "linalg.multi_dot", "(Tensor[] tensors) -> Tensor", TagNotMethod, multiDot),
+		}).and(TagComplex),
+		composite(LinalgMultiDot, "linalg.multi_dot", "(Tensor[] tensors) -> Tensor", TagNotMethod, multiDot).and(TagComplex),
 		composite(LinalgCross, "linalg.cross", "(Tensor self, Tensor other, *, int dim=-1) -> Tensor", TagNotMethod, func(b B, c *Call) Value {
 			a := In[LinalgCrossArgs](c)
 			x, y := a.Self.Meta(), a.Other.Meta()
@@ -210,7 +210,7 @@ func matrixProductRows() []*Op {
 				refuse(Errorf("linalg.cross: inputs dimension %s must have length 3. Got %s and %s", a.Dim.Int(), x.Shape[d], y.Shape[d]))
 			}
 			return b.Emit(Cross, a.Self.Arg, a.Other.Arg, d)
-		}),
+		}).and(TagComplex),
 	}
 }
 

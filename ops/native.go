@@ -110,7 +110,10 @@ func nativeGroupNorm() *Op {
 // nativeBatchNorm has weight, bias, running_mean and running_var at the
 // positions of at (-1: none), and training, momentum, eps from position flags on.
 func nativeBatchNorm(id ID, name, schema string, at [4]int, flags int) *Op {
-	row := &Op{ID: id, Name: name, Schema: schema, Tags: TagMutates}
+	row := &Op{ID: id, Name: name, Schema: schema}
+	if at[2] >= 0 {
+		row.mutates(whereSet(flags, at[2], at[3]))
+	}
 	arg := func(c *Call, i int) Arg {
 		if at[i] < 0 {
 			return nil

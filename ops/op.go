@@ -81,6 +81,12 @@ type Op struct {
 	Decompose func(b Builder, c *Call) []Value
 	// GradName is the tape's name where it is not Name + "Backward0".
 	GradName string
+	// Aliases are PyTorch's second names: "absolute" for "abs". A graph shows Name; the
+	// Go spelling has them all, and those of the in-place form.
+	Aliases []string
+	// Mutates lists the positions of the arguments that a call of a row with TagMutates
+	// writes; nil where this call writes none.
+	Mutates func(args []Arg) []int
 
 	params atomic.Pointer[[]Param]
 }
@@ -160,25 +166,53 @@ const (
 	// statistics of batch_norm): they must be decomposed before a graph is made
 	// functional.
 	TagMutates
+	// TagHasInPlace operators exist with an underscore, too (see inPlaceRow).
+	TagHasInPlace
+	// TagComplex operators are right on complex tensors, as views are; all others refuse
+	// them (CheckComplex).
+	TagComplex
+	// TagComplexGrad operators have a derivative that speaks of complex gradients, so that
+	// conjugated must not be applied to it.
+	TagComplexGrad
 )
 
-// Mutated lists the positions of the arguments that a call with TagMutates
-// writes: running statistics where training is on, the table of an embedding
-// whose rows have a greatest norm.
+// and adds tags to a row.
+func (op *Op) and(t Tag) *Op {
+	op.Tags |= t
+	return op
+}
+
+// named adds second names to a row.
+func (op *Op) named(aliases ...string) *Op {
+	op.Aliases = aliases
+	return op
+}
+
+// Mutated lists the positions of the arguments that a call writes beside its results:
+// running statistics where training is on, the table of an embedding whose rows have a
+// greatest norm.
 func Mutated(op *Op, args []Arg) []int {
-	if !op.Tags.Has(TagMutates) {
+	if op.Mutates == nil {
 		return nil
 	}
-	if op.ID == Embedding || op.ID == EmbeddingBag {
-		if args[3] == nil {
+	return op.Mutates(args)
+}
+
+// whereSet lists positions as mutated in calls whose argument flag is true, or a number.
+func whereSet(flag int, positions ...int) func([]Arg) []int {
+	return func(args []Arg) []int {
+		if args[flag] == nil || args[flag] == false {
 			return nil
 		}
-		return []int{1}
+		return positions
 	}
-	if training, _ := args[5].(bool); !training {
-		return nil
-	}
-	return []int{1, 2}
+}
+
+// mutates makes a row one that writes arguments.
+func (op *Op) mutates(positions func(args []Arg) []int) *Op {
+	op.Tags |= TagMutates
+	op.Mutates = positions
+	return op
 }
 
 // Has reports whether all of u is set.

@@ -7,7 +7,7 @@ import "tcdbg/ops/sym"
 func padRows() []*Op {
 	return []*Op{
 		{
-			ID: ConstantPadNd, Name: "constant_pad_nd", Schema: "(Tensor self, int[] pad, Scalar value=0) -> Tensor", Tags: TagNotMethod,
+			ID: ConstantPadNd, Name: "constant_pad_nd", Schema: "(Tensor self, int[] pad, Scalar value=0) -> Tensor", Tags: TagNotMethod | TagComplex,
 			Meta: func(c *Call) ([]Result, error) {
 				a := In[ConstantPadNdArgs](c)
 				m := a.Self.Meta()
@@ -32,8 +32,8 @@ func padRows() []*Op {
 				return []Value{b.Emit(ConstantPadNd, c.Grads[0], neg)}
 			}),
 		},
-		composite(Pad, "pad", "(Tensor input, int[] pad, str mode='constant', Scalar? value=None) -> Tensor", TagNN|TagNotMethod, pad),
-		composite(Im2col, "im2col", "(Tensor input, int[2] kernel_size, int[2] dilation=1, int[2] padding=0, int[2] stride=1) -> Tensor", TagNN|TagNotMethod, im2col),
+		composite(Pad, "pad", "(Tensor input, int[] pad, str mode='constant', Scalar? value=None) -> Tensor", TagNN|TagNotMethod, pad).and(TagComplex),
+		composite(Im2col, "im2col", "(Tensor input, int[2] kernel_size, int[2] dilation=1, int[2] padding=0, int[2] stride=1) -> Tensor", TagNN|TagNotMethod, im2col).and(TagComplex),
 		composite(Interpolate, "interpolate", "(Tensor input, int[]? size=None, float[]? scale_factor=None, str mode='nearest', bool? align_corners=None, bool? recompute_scale_factor=None, bool antialias=False) -> Tensor", TagNN|TagNotMethod, interpolate),
 		composite(GridSample, "grid_sample", "(Tensor input, Tensor grid, str mode='bilinear', str padding_mode='zeros', bool? align_corners=None) -> Tensor", TagNN|TagNotMethod, gridSample),
 	}

@@ -6,9 +6,9 @@ import "tcdbg/ops/sym"
 
 func randomRows() []*Op {
 	return []*Op{
-		redraw(Uniform, "uniform", "(Tensor self, float from=0, float to=1) -> Tensor"),
-		redraw(Normal, "normal", "(Tensor self, float mean=0, float std=1) -> Tensor"),
-		redraw(Bernoulli, "bernoulli", "(Tensor self, float? p=None) -> Tensor"),
+		redraw(Uniform, "uniform", "(Tensor self, float from=0, float to=1) -> Tensor").and(TagHasInPlace),
+		redraw(Normal, "normal", "(Tensor self, float mean=0, float std=1) -> Tensor").and(TagHasInPlace),
+		redraw(Bernoulli, "bernoulli", "(Tensor self, float? p=None) -> Tensor").and(TagHasInPlace),
 		exponentialRow(), multinomialRow(),
 		randomLike(RandLike, "rand_like"), randomLike(RandnLike, "randn_like"),
 		{
@@ -42,7 +42,7 @@ func redraw(id ID, name, schema string) *Op {
 }
 
 func exponentialRow() *Op {
-	row := redraw(Exponential, "exponential", "(Tensor self, float lambd=1) -> Tensor")
+	row := redraw(Exponential, "exponential", "(Tensor self, float lambd=1) -> Tensor").and(TagHasInPlace)
 	row.Meta = func(c *Call) ([]Result, error) {
 		a := In[ExponentialArgs](c)
 		if d := a.Self.Meta().DType; !d.IsFloat() {
@@ -93,7 +93,7 @@ func randomLike(id ID, name string) *Op {
 func dropoutRow() *Op {
 	return &Op{
 		ID: Dropout, Name: "dropout", Schema: "(Tensor input, float p=0.5, bool training=True, bool inplace=False) -> Tensor",
-		Tags: TagRandom | TagNN | TagNotMethod | TagMaybeView,
+		Tags: TagRandom | TagNN | TagNotMethod | TagMaybeView | TagHasInPlace,
 		Meta: func(c *Call) ([]Result, error) {
 			if p := In[DropoutArgs](c).P.Float(); p < 0 || p > 1 {
 				return nil, Errorf("dropout probability has to be between 0 and 1, but got %v", p)

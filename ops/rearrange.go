@@ -184,11 +184,11 @@ func pieceRows() []*Op {
 			Meta: partsMeta(splitSizes, 2), Backward: joinGrads(2),
 		},
 		{
-			ID: SplitWithSizes, Name: "split_with_sizes", Schema: "(Tensor self, int[] split_sizes, int dim=0) -> Tensor[]", Tags: TagView,
+			ID: SplitWithSizes, Name: "split_with_sizes", Schema: "(Tensor self, int[] split_sizes, int dim=0) -> Tensor[]", Tags: TagView | TagComplex,
 			Meta: partsMeta(withSizes, 2), Backward: joinGrads(2),
 		},
 		{
-			ID: Chunk, Name: "chunk", Schema: "(Tensor self, int chunks, int dim=0) -> Tensor[]", Tags: TagView,
+			ID: Chunk, Name: "chunk", Schema: "(Tensor self, int chunks, int dim=0) -> Tensor[]", Tags: TagView | TagComplex,
 			Meta: partsMeta(func(c *Call, n sym.Int) ([]sym.Int, error) {
 				k := sym.Force(In[ChunkArgs](c).Chunks.Int())
 				if k <= 0 {
@@ -340,7 +340,7 @@ func turnRows() []*Op {
 		})
 	}
 	return []*Op{
-		moveDim(Movedim, "movedim"), moveDim(Moveaxis, "moveaxis"), swap(Swapaxes, "swapaxes"), swap(Swapdims, "swapdims"),
+		moveDim(Movedim, "movedim"), moveDim(Moveaxis, "moveaxis"), swap(Swapaxes, "swapaxes").and(TagHasInPlace), swap(Swapdims, "swapdims").and(TagHasInPlace),
 		viewRow(Diagonal, "diagonal", "(Tensor self, int offset=0, int dim1=0, int dim2=1) -> Tensor", diagonalMeta, func(b B, c *BackwardCall, g Value) Value {
 			a := In[DiagonalArgs](c.Call)
 			return b.Emit(DiagonalScatter, b.zeros(likeGrad(c, g)), g, a.Offset.Arg, a.Dim1.Arg, a.Dim2.Arg)
@@ -348,7 +348,7 @@ func turnRows() []*Op {
 		placeRow(DiagonalScatter, "diagonal_scatter", "(Tensor self, Tensor src, int offset=0, int dim1=0, int dim2=1) -> Tensor", func(b B, c *Call, x Value) Value {
 			a := In[DiagonalScatterArgs](c)
 			return b.Emit(Diagonal, x, a.Offset.Arg, a.Dim1.Arg, a.Dim2.Arg)
-		}),
+		}).and(TagComplex),
 		composite(Diag, "diag", "(Tensor self, int diagonal=0) -> Tensor", 0, func(b B, c *Call) Value {
 			a := In[DiagArgs](c)
 			switch n := len(a.Self.Meta().Shape); n {
@@ -360,23 +360,23 @@ func turnRows() []*Op {
 				refuse(Errorf("diag(): Supports 1D or 2D tensors. Got %dD", n))
 				return nil
 			}
-		}),
-		composite(DiagEmbed, "diag_embed", "(Tensor self, int offset=0, int dim1=-2, int dim2=-1) -> Tensor", 0, diagEmbed),
-		composite(Rot90, "rot90", "(Tensor self, int k=1, int[] dims=[0,1]) -> Tensor", 0, rot90),
+		}).and(TagComplex),
+		composite(DiagEmbed, "diag_embed", "(Tensor self, int offset=0, int dim1=-2, int dim2=-1) -> Tensor", 0, diagEmbed).and(TagComplex),
+		composite(Rot90, "rot90", "(Tensor self, int k=1, int[] dims=[0,1]) -> Tensor", 0, rot90).and(TagComplex),
 		composite(Fliplr, "fliplr", selfOnly, 0, func(b B, c *Call) Value {
 			a := In[FliplrArgs](c)
 			if len(a.Self.Meta().Shape) < 2 {
 				refuse(Errorf("Input must be >= 2-d."))
 			}
 			return b.Emit(Flip, a.Self.Value(), []int{1})
-		}),
+		}).and(TagComplex),
 		composite(Flipud, "flipud", selfOnly, 0, func(b B, c *Call) Value {
 			a := In[FlipudArgs](c)
 			if len(a.Self.Meta().Shape) < 1 {
 				refuse(Errorf("Input must be >= 1-d."))
 			}
 			return b.Emit(Flip, a.Self.Value(), []int{0})
-		}),
+		}).and(TagComplex),
 		composite(Unflatten, "unflatten", "(Tensor self, int dim, int[] sizes) -> Tensor", TagView, func(b B, c *Call) Value {
 			a := In[UnflattenArgs](c)
 			m := a.Self.Meta()
@@ -411,7 +411,7 @@ func turnRows() []*Op {
 			k := len(lead)
 			x = b.permute(x, append(seq(0, k), k, k+3, k+1, k+4, k+2)...)
 			return b.reshape(x, append(cloneInts(lead), oc, sym.Mul(h, r), sym.Mul(w, r))...)
-		}),
+		}).and(TagComplex),
 		composite(PixelUnshuffle, "pixel_unshuffle", "(Tensor input, int downscale_factor) -> Tensor", TagNN|TagNotMethod, func(b B, c *Call) Value {
 			a := In[PixelUnshuffleArgs](c)
 			m, r := a.Input.Meta(), a.DownscaleFactor.Int()
@@ -425,14 +425,14 @@ func turnRows() []*Op {
 			x := b.reshape(a.Input.Value(), append(cloneInts(lead), ch, h, r, w, r)...)
 			x = b.permute(x, append(seq(0, k), k, k+2, k+4, k+1, k+3)...)
 			return b.reshape(x, append(cloneInts(lead), sym.Mul(ch, sym.Mul(r, r)), h, w)...)
-		}),
+		}).and(TagComplex),
 		composite(ChannelShuffle, "channel_shuffle", "(Tensor input, int groups) -> Tensor", TagNN|TagNotMethod, func(b B, c *Call) Value {
 			a := In[ChannelShuffleArgs](c)
 			m, g := a.Input.Meta(), a.Groups.Int()
 			per := sym.FloorDiv(m.Shape[1], g)
 			x := b.reshape(a.Input.Value(), append([]sym.Int{m.Shape[0], g, per}, m.Shape[2:]...)...)
 			return b.reshape(b.transpose(x, 1, 2), m.Shape...)
-		}),
+		}).and(TagComplex),
 	}
 }
 
@@ -525,7 +525,7 @@ func rot90(b B, c *Call) Value {
 
 func repeatRows() []*Op {
 	return []*Op{
-		composite(Repeat, "repeat", "(Tensor self, int[] repeats) -> Tensor", TagNotFunction, repeat),
+		composite(Repeat, "repeat", "(Tensor self, int[] repeats) -> Tensor", TagNotFunction, repeat).and(TagComplex),
 		composite(Tile, "tile", "(Tensor self, int[] dims) -> Tensor", 0, func(b B, c *Call) Value {
 			a := In[TileArgs](c)
 			reps := a.Dims.Ints()
@@ -533,9 +533,9 @@ func repeatRows() []*Op {
 				reps = inserted(reps, 0, symOne)
 			}
 			return b.Emit(Repeat, a.Self.Value(), reps)
-		}),
-		composite(Roll, "roll", "(Tensor self, int[] shifts, int[] dims=[]) -> Tensor", 0, roll),
-		compositeN(Meshgrid, "meshgrid", "(Tensor[] tensors, *, str? indexing=None) -> Tensor[]", TagNotMethod, meshgrid),
+		}).and(TagComplex),
+		composite(Roll, "roll", "(Tensor self, int[] shifts, int[] dims=[]) -> Tensor", 0, roll).and(TagComplex),
+		compositeN(Meshgrid, "meshgrid", "(Tensor[] tensors, *, str? indexing=None) -> Tensor[]", TagNotMethod, meshgrid).and(TagComplex),
 		compositeN(BroadcastTensors, "broadcast_tensors", "(Tensor[] tensors) -> Tensor[]", TagNotMethod, func(b B, c *Call) []Value {
 			a := In[BroadcastTensorsArgs](c)
 			var shapes [][]sym.Int
@@ -549,7 +549,7 @@ func repeatRows() []*Op {
 				out = append(out, b.expand(x, shape))
 			}
 			return out
-		}),
+		}).and(TagComplex),
 		composite(BroadcastTo, "broadcast_to", "(Tensor self, int[] size) -> Tensor", TagView, func(b B, c *Call) Value {
 			a := In[BroadcastToArgs](c)
 			return b.Emit(Expand, a.Self.Value(), a.Size.Arg)
@@ -565,11 +565,11 @@ func repeatRows() []*Op {
 		composite(ReshapeAs, "reshape_as", "(Tensor self, Tensor other) -> Tensor", TagMaybeView|TagNotFunction, func(b B, c *Call) Value {
 			a := In[ReshapeAsArgs](c)
 			return b.reshape(a.Self.Value(), a.Other.Meta().Shape...)
-		}),
+		}).and(TagComplex),
 		composite(Ravel, "ravel", selfOnly, TagMaybeView, func(b B, c *Call) Value {
 			a := In[RavelArgs](c)
 			return b.reshape(b.Emit(Contiguous, a.Self.Value()), numel(a.Self.Meta().Shape))
-		}),
+		}).and(TagComplex),
 		composite(SumToSize, "sum_to_size", "(Tensor self, int[] size) -> Tensor", TagNotFunction, func(b B, c *Call) Value {
 			a := In[SumToSizeArgs](c)
 			m := a.Self.Meta()
@@ -580,7 +580,7 @@ func repeatRows() []*Op {
 				return b.sumTo(sum, a.Size.Ints())
 			}
 			return b.sumTo(b.cast(a.Self.Value(), Int64), a.Size.Ints()) // what is summed counts, as in sum
-		}),
+		}).and(TagComplex),
 		repeatInterleaveRow(),
 	}
 }
@@ -658,7 +658,7 @@ func repeatInterleaveRow() *Op {
 		r := c.Int(1)
 		wide := b.expand(b.unsqueeze(x, d+1), inserted(m.Shape, d+1, r))
 		return b.reshape(b.Emit(Clone, wide, "contiguous_format"), replaced(m.Shape, d, sym.Mul(m.Shape[d], r))...)
-	})
+	}).and(TagComplex)
 	inner, meta := row.Decompose, row.Meta
 	row.Decompose = func(bb Builder, c *Call) []Value {
 		a := In[RepeatInterleaveArgs](c)

@@ -163,13 +163,13 @@ func reductionRows() []*Op {
 func sumRows() []*Op {
 	return []*Op{
 		{
-			ID: Sum, Name: "sum", Schema: dimsDSchema, Tags: TagReduction, Meta: reduceMeta(sumType, true),
+			ID: Sum, Name: "sum", Schema: dimsDSchema, Tags: TagReduction | TagComplex, Meta: reduceMeta(sumType, true),
 			Backward: reduceBack(func(b B, c *BackwardCall, g Value, dims []int) Value {
 				return unreduced(b, g, c.Call, In[SumArgs](c.Call).Keepdim.Bool(), dims)
 			}),
 		},
 		{
-			ID: Mean, Name: "mean", Schema: dimsDSchema, Tags: TagReduction, Meta: reduceMeta(meanType, true),
+			ID: Mean, Name: "mean", Schema: dimsDSchema, Tags: TagReduction | TagComplex, Meta: reduceMeta(meanType, true),
 			Backward: reduceBack(func(b B, c *BackwardCall, g Value, dims []int) Value {
 				a := In[MeanArgs](c.Call)
 				return b.div(unreduced(b, g, c.Call, a.Keepdim.Bool(), dims), count(a.Self.Meta(), dims))
@@ -191,13 +191,13 @@ func sumRows() []*Op {
 			}),
 		},
 		{
-			ID: Any, Name: "any", Schema: dimsSchema, Tags: TagReduction | TagNoGrad, Meta: reduceMeta(boolOrByte, true),
+			ID: Any, Name: "any", Schema: dimsSchema, Tags: TagReduction | TagNoGrad | TagComplex, Meta: reduceMeta(boolOrByte, true),
 		},
 		{
-			ID: AllOf, Name: "all", Schema: dimsSchema, Tags: TagReduction | TagNoGrad, Meta: reduceMeta(boolOrByte, true),
+			ID: AllOf, Name: "all", Schema: dimsSchema, Tags: TagReduction | TagNoGrad | TagComplex, Meta: reduceMeta(boolOrByte, true),
 		},
 		{
-			ID: CountNonzero, Name: "count_nonzero", Schema: "(Tensor self, int[]? dim=None) -> Tensor", Tags: TagReduction | TagNoGrad,
+			ID: CountNonzero, Name: "count_nonzero", Schema: "(Tensor self, int[]? dim=None) -> Tensor", Tags: TagReduction | TagNoGrad | TagComplex,
 			Meta: func(c *Call) ([]Result, error) {
 				a := In[CountNonzeroArgs](c)
 				m := a.Self.Meta()
@@ -213,7 +213,7 @@ func sumRows() []*Op {
 			}),
 		},
 		{
-			ID: Prod, Name: "prod", Schema: "(Tensor self, int? dim=None, bool keepdim=False, *, dtype? dtype=None) -> Tensor", Tags: TagReduction,
+			ID: Prod, Name: "prod", Schema: "(Tensor self, int? dim=None, bool keepdim=False, *, dtype? dtype=None) -> Tensor", Tags: TagReduction | TagComplex,
 			Meta: func(c *Call) ([]Result, error) {
 				d, err := sumType(c, In[ProdArgs](c).Self.Meta().DType)
 				if err != nil {
@@ -225,8 +225,8 @@ func sumRows() []*Op {
 		},
 		cumRow(Cumsum, "cumsum", func(b B, c *BackwardCall, g Value, dim int) Value {
 			return reverseCumsum(b, g, dim)
-		}),
-		cumRow(Cumprod, "cumprod", cumprodBack),
+		}).and(TagHasInPlace | TagComplex),
+		cumRow(Cumprod, "cumprod", cumprodBack).and(TagHasInPlace | TagComplex),
 	}
 }
 
@@ -547,7 +547,7 @@ func momentRows() []*Op {
 			Decompose: func(bb Builder, c *Call) []Value { return f(B{bb}, c) },
 		}
 	}
-	v := moment(Var, "var", func(b B, c *Call) []Value { v, _ := variance(b, c); return []Value{v} }, 1)
+	v := moment(Var, "var", func(b B, c *Call) []Value { v, _ := variance(b, c); return []Value{v} }, 1).and(TagComplex)
 	v.Backward = backOf(varBack)
 	s := moment(Std, "std", func(b B, c *Call) []Value {
 		a := In[SelfArgs](c)
@@ -559,9 +559,9 @@ func momentRows() []*Op {
 		// The variance of half precision may lie beyond its range.
 		v, _ := variance(b, &Call{c.Op, append([]Arg{b.cast(a.Self.Value(), OpMath(m.DType))}, c.Args[1:]...)})
 		return []Value{b.cast(b.sqrt(v), m.DType)}
-	}, 1)
+	}, 1).and(TagComplex)
 	s.Backward = backOf(stdBack)
-	vm := moment(VarMean, "var_mean", func(b B, c *Call) []Value { v, m := variance(b, c); return []Value{v, m} }, 2)
+	vm := moment(VarMean, "var_mean", func(b B, c *Call) []Value { v, m := variance(b, c); return []Value{v, m} }, 2).and(TagComplex | TagComplexGrad)
 	vm.Tags |= TagNotMethod
 	vm.Backward = backOf(func(b B, c *BackwardCall) []Value { return momentsBack(b, c, c.Grads[0]) })
 	return []*Op{
@@ -706,7 +706,7 @@ func momentsBack(b B, c *BackwardCall, gv Value) []Value {
 // normRow is torch.norm and linalg.vector_norm: p defaults to 2.
 func normRow() *Op {
 	return &Op{
-		ID: Norm, Name: "norm", Schema: "(Tensor self, Scalar? p=2, int[]? dim=None, bool keepdim=False, *, dtype? dtype=None) -> Tensor", Tags: TagReduction,
+		ID: Norm, Name: "norm", Schema: "(Tensor self, Scalar? p=2, int[]? dim=None, bool keepdim=False, *, dtype? dtype=None) -> Tensor", Tags: TagReduction | TagComplex,
 		Meta: func(c *Call) ([]Result, error) {
 			a := In[NormArgs](c)
 			m := a.Self.Meta()

@@ -180,7 +180,7 @@ func dynamicRows() []*Op {
 	dyn := func(id ID, name, schema string, tags Tag) *Op {
 		return &Op{ID: id, Name: name, Schema: schema, Tags: tags | TagDataDependent, Meta: dataDependent}
 	}
-	masked := dyn(MaskedSelect, "masked_select", "(Tensor self, Tensor mask) -> Tensor", 0)
+	masked := dyn(MaskedSelect, "masked_select", "(Tensor self, Tensor mask) -> Tensor", 0).and(TagComplex)
 	masked.Backward = backOf(func(b B, c *BackwardCall) []Value {
 		a := In[MaskedSelectArgs](c.Call)
 		g := c.Grads[0]
@@ -199,7 +199,7 @@ func dynamicRows() []*Op {
 	})
 	return []*Op{
 		masked,
-		dyn(Nonzero, "nonzero", selfOnly, TagNoGrad),
+		dyn(Nonzero, "nonzero", selfOnly, TagNoGrad).and(TagComplex),
 		dyn(Unique, "unique", "(Tensor self, bool sorted=True, bool return_inverse=False, bool return_counts=False, int? dim=None) -> Tensor[]", TagNoGrad),
 		dyn(UniqueConsecutive, "unique_consecutive", "(Tensor self, bool return_inverse=False, bool return_counts=False, int? dim=None) -> Tensor[]", TagNoGrad),
 		dyn(Bincount, "bincount", "(Tensor self, Tensor? weights=None, int minlength=0) -> Tensor", TagNoGrad),

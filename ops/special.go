@@ -29,7 +29,7 @@ func specialUnaryRows() []*Op {
 		return row
 	}
 	return []*Op{
-		linear(Deg2rad, "deg2rad", math.Pi/180), linear(Rad2deg, "rad2deg", 180/math.Pi),
+		linear(Deg2rad, "deg2rad", math.Pi/180).and(TagHasInPlace), linear(Rad2deg, "rad2deg", 180/math.Pi).and(TagHasInPlace),
 		unaryRow(Sinc, "sinc", floatType, unaryBack(func(b B, g, x, y Value) Value {
 			px, pxx := b.mul(x, math.Pi), b.mul(b.sq(x), math.Pi)
 			d := b.mul(g, b.div(b.sub(b.mul(px, b.Emit(Cos, px)), b.Emit(Sin, px)), pxx))
@@ -37,21 +37,21 @@ func specialUnaryRows() []*Op {
 		}), func(b B, x Value) Value {
 			px := b.mul(x, math.Pi)
 			return b.where(b.eq(x, 0.0), 1.0, b.div(b.Emit(Sin, px), px))
-		}),
+		}).and(TagHasInPlace | TagComplex),
 		composite(Positive, "positive", selfOnly, TagView, func(b B, c *Call) Value {
 			a := In[PositiveArgs](c)
 			if a.Self.Meta().DType == Bool {
 				refuse(Errorf("The `+` operator, on a bool tensor is not supported."))
 			}
 			return b.Emit(Alias, a.Self.Value())
-		}),
+		}).and(TagComplex),
 		composite(Sgn, "sgn", selfOnly, TagPointwise, func(b B, c *Call) Value {
 			a := In[SgnArgs](c)
 			if a.Self.Meta().DType.IsComplex() {
 				return b.sgn(a.Self.Value())
 			}
 			return b.Emit(Sign, a.Self.Value())
-		}),
+		}).and(TagHasInPlace | TagComplex),
 		unaryRow(Signbit, "signbit", boolType, nil, nil),
 		composite(Isposinf, "isposinf", selfOnly, TagPointwise|TagNoGrad, func(b B, c *Call) Value { return isInfinite(b, c, 1) }),
 		composite(Isneginf, "isneginf", selfOnly, TagPointwise|TagNoGrad, func(b B, c *Call) Value { return isInfinite(b, c, -1) }),
@@ -61,8 +61,8 @@ func specialUnaryRows() []*Op {
 				return b.eq(complexPart(b, a.Self.Value(), 1), 0.0)
 			}
 			return b.Emit(OnesLike, a.Self.Value(), Bool)
-		}),
-		special(I0, "i0", func(b B, g, x, y Value) Value { return b.mul(g, b.Emit(I1, x)) }, nil),
+		}).and(TagComplex),
+		special(I0, "i0", func(b B, g, x, y Value) Value { return b.mul(g, b.Emit(I1, x)) }, nil).and(TagHasInPlace),
 		special(I0e, "special.i0e", func(b B, g, x, y Value) Value {
 			return b.mul(g, b.sub(b.Emit(I1e, x), b.mul(b.Emit(Sign, x), y)))
 		}, nil),
@@ -100,7 +100,7 @@ func specialUnaryRows() []*Op {
 			steps := b.cast(b.mul(b.cast(b.arange(sym.C(p), x.TensorMeta()), Float64), 0.5), d)
 			args := b.add(b.unsqueeze(x, -1), b.sub(steps, float64(p-1)/2))
 			return b.Emit(Contiguous, b.add(b.sum(b.Emit(Lgamma, args), false, -1), float64(p*(p-1))/4*math.Log(math.Pi)))
-		}),
+		}).and(TagHasInPlace),
 	}
 }
 
@@ -186,22 +186,22 @@ func specialPairRows() []*Op {
 		}), nil)
 	}
 	rows := []*Op{
-		xlog(Xlogy, "xlogy", Log, func(b B, x, y Arg) Value { return b.div(x, y) }),
+		xlog(Xlogy, "xlogy", Log, func(b B, x, y Arg) Value { return b.div(x, y) }).and(TagHasInPlace),
 		xlog(Xlog1py, "special.xlog1py", Log1p, func(b B, x, y Arg) Value { return b.div(x, b.add(y, 1)) }),
 		pick(Fmax, "fmax", B.gt), pick(Fmin, "fmin", B.lt),
-		binaryRow(Nextafter, "nextafter", floatsOnly, nil, nil),
+		binaryRow(Nextafter, "nextafter", floatsOnly, nil, nil).and(TagHasInPlace),
 		checked(binaryRow(Heaviside, "heaviside", keepType, nil, func(b B, x, y Arg) Value {
 			d := x.(Value).TensorMeta().DType
 			return b.where(b.eq(x, 0), y, b.cast(b.gt(x, 0), d))
-		}), func(c *Call) error {
+		}).and(TagHasInPlace), func(c *Call) error {
 			a := In[SelfOtherArgs](c)
 			if a.Self.Meta().DType != a.Other.Meta().DType {
 				return Errorf("heaviside is not yet implemented for tensors with different dtypes.")
 			}
 			return nil
 		}),
-		binaryRow(Gcd, "gcd", notFor(isntIntOnly), nil, nil), binaryRow(Lcm, "lcm", notFor(isntIntOnly), nil, nil),
-		binaryRow(Igamma, "igamma", floatType, nil, nil), binaryRow(Igammac, "igammac", floatType, nil, nil),
+		binaryRow(Gcd, "gcd", notFor(isntIntOnly), nil, nil).and(TagHasInPlace), binaryRow(Lcm, "lcm", notFor(isntIntOnly), nil, nil).and(TagHasInPlace),
+		binaryRow(Igamma, "igamma", floatType, nil, nil).and(TagHasInPlace), binaryRow(Igammac, "igammac", floatType, nil, nil).and(TagHasInPlace),
 		binaryRow(Zeta, "special.zeta", floatType, pairBack(
 			func(b B, g Value, x, y Arg, _ Value) Value {
 				refuse(Errorf("special.zeta is not differentiable in its first argument"))
@@ -222,7 +222,7 @@ func specialPairRows() []*Op {
 				return NumberOf(a)
 			}
 			return b.pow(wide(in.Self.Arg), wide(in.Exponent.Arg))
-		}),
+		}).and(TagHasInPlace),
 		ldexpRow(),
 	}
 	for _, r := range rows {
@@ -243,7 +243,7 @@ func ldexpRow() *Op {
 			return b.cast(out, x)
 		}
 		return out
-	})
+	}).and(TagHasInPlace | TagComplex)
 	row.Backward = pointwiseBack(func(b B, c *BackwardCall, g Value, i int) Value {
 		if i == 0 {
 			return b.mul(g, b.pow(2.0, In[LdexpArgs](c.Call).Other.Value()))
@@ -291,15 +291,15 @@ func testRows() []*Op {
 		return b.or(close, b.and(b.Emit(Isfinite, diff), b.le(diff, allowed)))
 	}
 	return []*Op{
-		composite(Isclose, "isclose", schema, TagNoGrad, isclose),
-		composite(Allclose, "allclose", schema, TagNoGrad, func(b B, c *Call) Value { return b.Emit(AllOf, isclose(b, c)) }),
+		composite(Isclose, "isclose", schema, TagNoGrad, isclose).and(TagComplex),
+		composite(Allclose, "allclose", schema, TagNoGrad, func(b B, c *Call) Value { return b.Emit(AllOf, isclose(b, c)) }).and(TagComplex),
 		composite(Equal, "equal", "(Tensor self, Tensor other) -> Tensor", TagNoGrad, func(b B, c *Call) Value {
 			a := In[EqualArgs](c)
 			if !equalShape(a.Self.Meta().Shape, a.Other.Meta().Shape) {
 				return b.full(nil, 0, NewMeta(Bool, CPU, nil))
 			}
 			return b.Emit(AllOf, b.eq(a.Self.Value(), a.Other.Value()))
-		}),
+		}).and(TagComplex),
 		composite(Isin, "isin", "(Operand elements, Operand test_elements, *, bool assume_unique=False, bool invert=False) -> Tensor", TagNoGrad|TagNotMethod, func(b B, c *Call) Value {
 			a := In[IsinArgs](c)
 			x, t := a.Elements.Arg, a.TestElements.Arg

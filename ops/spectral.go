@@ -262,7 +262,7 @@ func inverseRows() []*Op {
 			}
 			s := singularValues(b, c.Value(0), c.Bool(4))
 			return b.sum(b.gt(s, column2(b, rankBound(b, c, at, s))), false, -1)
-		}),
+		}).and(TagComplex),
 		lstsqRow(), lstsqKernelRow(),
 	}
 }

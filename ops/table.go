@@ -28,13 +28,6 @@ var build = sync.OnceValue(func() *table {
 			t.add(row)
 		}
 	}
-	for _, name := range inPlaceNames {
-		row, ok := t.byName[name]
-		if !ok {
-			panic("ops: in-place list names " + name + ", which has no row")
-		}
-		t.add(inPlaceRow(row))
-	}
 	slices.SortFunc(t.sorted, func(a, b *Op) int { return strings.Compare(a.FullName(), b.FullName()) })
 	return t
 })
@@ -50,6 +43,16 @@ func (t *table) add(row *Op) {
 	t.rows[row.ID] = row
 	t.byName[name] = row
 	t.sorted = append(t.sorted, row)
+	for _, alias := range row.Aliases {
+		t.byName[alias] = row
+	}
+	if row.Tags.Has(TagHasInPlace) {
+		f := inPlaceRow(row)
+		t.add(f)
+		for _, alias := range row.Aliases {
+			t.byName[alias+"_"] = f
+		}
+	}
 }
 
 // Get returns the row of id. It panics for an unknown id.
@@ -63,7 +66,7 @@ func Get(id ID) *Op {
 // Lookup finds a row by PyTorch's name: "add", "max.dim", "add_"; second names
 // ("absolute") find the row of the first.
 func Lookup(name string) (*Op, bool) {
-	row, ok := build().byName[firstName(name)]
+	row, ok := build().byName[name]
 	return row, ok
 }
 

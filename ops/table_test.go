@@ -115,3 +115,35 @@ func TestBindNamesTheArgument(t *testing.T) {
 		}
 	}
 }
+
+// What a row says that it writes are its statistics, or the table of an embedding.
+func TestMutatedArguments(t *testing.T) {
+	found := 0
+	for _, op := range All() {
+		if (op.Mutates != nil) != op.Tags.Has(TagMutates) {
+			t.Errorf("%s: TagMutates and Mutates differ", op.FullName())
+		}
+		args := make([]Arg, len(op.Params()))
+		if got := Mutated(op, args); got != nil {
+			t.Errorf("%s without its flag: %v", op.FullName(), got)
+		}
+		for i := range args {
+			args[i] = true
+		}
+		for _, at := range Mutated(op, args) {
+			found++
+			switch name := op.Params()[at].Name; name {
+			case "running_mean", "running_var", "weight":
+				if name != "weight" || strings.HasPrefix(op.Name, "embedding") {
+					continue
+				}
+				fallthrough
+			default:
+				t.Errorf("%s writes %s", op.FullName(), name)
+			}
+		}
+	}
+	if found < 8 {
+		t.Errorf("%d arguments are written", found)
+	}
+}

@@ -123,63 +123,63 @@ func transcendentalRows() []*Op {
 				return b.mul(g, b.sgn(x))
 			}
 			return b.mul(g, b.Emit(Sign, x))
-		}), nil),
+		}), nil).and(TagHasInPlace | TagComplex | TagComplexGrad).named("absolute"),
 		unaryRow(Neg, "neg", notBool("Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use the `~` or `logical_not()` operator instead."),
-			unaryBack(func(b B, g, x, y Value) Value { return b.neg(g) }), nil),
-		unaryRow(Exp, "exp", floatType, unaryBack(func(b B, g, x, y Value) Value { return b.mul(g, y) }), nil),
-		unaryRow(Exp2, "exp2", floatType, unaryBack(func(b B, g, x, y Value) Value { return b.mul(b.mul(g, y), ln2) }), nil),
-		unaryRow(Expm1, "expm1", floatType, unaryBack(func(b B, g, x, y Value) Value { return b.mul(g, b.add(y, 1)) }), nil),
-		unaryRow(Log, "log", floatType, unaryBack(func(b B, g, x, y Value) Value { return b.div(g, x) }), nil),
-		unaryRow(Log2, "log2", floatType, unaryBack(func(b B, g, x, y Value) Value { return b.div(g, b.mul(x, ln2)) }), nil),
-		unaryRow(Log10, "log10", floatType, unaryBack(func(b B, g, x, y Value) Value { return b.div(g, b.mul(x, ln10)) }), nil),
-		unaryRow(Log1p, "log1p", floatType, unaryBack(func(b B, g, x, y Value) Value { return b.div(g, b.add(x, 1)) }), nil),
-		unaryRow(Sqrt, "sqrt", floatType, unaryBack(func(b B, g, x, y Value) Value { return b.div(g, b.mul(y, 2)) }), nil),
-		unaryRow(Rsqrt, "rsqrt", floatType, unaryBack(func(b B, g, x, y Value) Value { return b.mul(b.mul(g, -0.5), b.pow(y, 3)) }), nil),
+			unaryBack(func(b B, g, x, y Value) Value { return b.neg(g) }), nil).and(TagHasInPlace | TagComplex).named("negative"),
+		unaryRow(Exp, "exp", floatType, unaryBack(func(b B, g, x, y Value) Value { return b.mul(g, y) }), nil).and(TagHasInPlace | TagComplex),
+		unaryRow(Exp2, "exp2", floatType, unaryBack(func(b B, g, x, y Value) Value { return b.mul(b.mul(g, y), ln2) }), nil).and(TagHasInPlace | TagComplex),
+		unaryRow(Expm1, "expm1", floatType, unaryBack(func(b B, g, x, y Value) Value { return b.mul(g, b.add(y, 1)) }), nil).and(TagHasInPlace | TagComplex),
+		unaryRow(Log, "log", floatType, unaryBack(func(b B, g, x, y Value) Value { return b.div(g, x) }), nil).and(TagHasInPlace | TagComplex),
+		unaryRow(Log2, "log2", floatType, unaryBack(func(b B, g, x, y Value) Value { return b.div(g, b.mul(x, ln2)) }), nil).and(TagHasInPlace | TagComplex),
+		unaryRow(Log10, "log10", floatType, unaryBack(func(b B, g, x, y Value) Value { return b.div(g, b.mul(x, ln10)) }), nil).and(TagHasInPlace | TagComplex),
+		unaryRow(Log1p, "log1p", floatType, unaryBack(func(b B, g, x, y Value) Value { return b.div(g, b.add(x, 1)) }), nil).and(TagHasInPlace | TagComplex),
+		unaryRow(Sqrt, "sqrt", floatType, unaryBack(func(b B, g, x, y Value) Value { return b.div(g, b.mul(y, 2)) }), nil).and(TagHasInPlace | TagComplex),
+		unaryRow(Rsqrt, "rsqrt", floatType, unaryBack(func(b B, g, x, y Value) Value { return b.mul(b.mul(g, -0.5), b.pow(y, 3)) }), nil).and(TagHasInPlace | TagComplex),
 		unaryRow(Square, "square", squareType, unaryBack(func(b B, g, x, y Value) Value { return b.mul(g, b.mul(x, 2)) }),
-			func(b B, x Value) Value { return b.pow(x, 2) }),
-		unaryRow(Reciprocal, "reciprocal", floatType, unaryBack(func(b B, g, x, y Value) Value { return b.neg(b.mul(g, b.sq(y))) }), nil),
-		unaryRow(Sin, "sin", floatType, unaryBack(func(b B, g, x, y Value) Value { return b.mul(g, b.Emit(Cos, x)) }), nil),
-		unaryRow(Cos, "cos", floatType, unaryBack(func(b B, g, x, y Value) Value { return b.mul(g, b.neg(b.Emit(Sin, x))) }), nil),
-		unaryRow(Tan, "tan", floatType, unaryBack(func(b B, g, x, y Value) Value { return b.mul(g, b.add(b.sq(y), 1)) }), nil),
+			func(b B, x Value) Value { return b.pow(x, 2) }).and(TagHasInPlace | TagComplex),
+		unaryRow(Reciprocal, "reciprocal", floatType, unaryBack(func(b B, g, x, y Value) Value { return b.neg(b.mul(g, b.sq(y))) }), nil).and(TagHasInPlace | TagComplex),
+		unaryRow(Sin, "sin", floatType, unaryBack(func(b B, g, x, y Value) Value { return b.mul(g, b.Emit(Cos, x)) }), nil).and(TagHasInPlace | TagComplex),
+		unaryRow(Cos, "cos", floatType, unaryBack(func(b B, g, x, y Value) Value { return b.mul(g, b.neg(b.Emit(Sin, x))) }), nil).and(TagHasInPlace | TagComplex),
+		unaryRow(Tan, "tan", floatType, unaryBack(func(b B, g, x, y Value) Value { return b.mul(g, b.add(b.sq(y), 1)) }), nil).and(TagHasInPlace | TagComplex),
 		unaryRow(Asin, "asin", floatType, unaryBack(func(b B, g, x, y Value) Value {
 			return b.mul(g, b.Emit(Rsqrt, b.sub(1, b.sq(x))))
-		}), nil),
+		}), nil).and(TagHasInPlace | TagComplex).named("arcsin"),
 		unaryRow(Acos, "acos", floatType, unaryBack(func(b B, g, x, y Value) Value {
 			return b.neg(b.mul(g, b.Emit(Rsqrt, b.sub(1, b.sq(x)))))
-		}), nil),
-		unaryRow(Atan, "atan", floatType, unaryBack(func(b B, g, x, y Value) Value { return b.div(g, b.add(b.sq(x), 1)) }), nil),
-		unaryRow(Sinh, "sinh", floatType, unaryBack(func(b B, g, x, y Value) Value { return b.mul(g, b.Emit(Cosh, x)) }), nil),
-		unaryRow(Cosh, "cosh", floatType, unaryBack(func(b B, g, x, y Value) Value { return b.mul(g, b.Emit(Sinh, x)) }), nil),
+		}), nil).and(TagHasInPlace | TagComplex).named("arccos"),
+		unaryRow(Atan, "atan", floatType, unaryBack(func(b B, g, x, y Value) Value { return b.div(g, b.add(b.sq(x), 1)) }), nil).and(TagHasInPlace | TagComplex).named("arctan"),
+		unaryRow(Sinh, "sinh", floatType, unaryBack(func(b B, g, x, y Value) Value { return b.mul(g, b.Emit(Cosh, x)) }), nil).and(TagHasInPlace | TagComplex),
+		unaryRow(Cosh, "cosh", floatType, unaryBack(func(b B, g, x, y Value) Value { return b.mul(g, b.Emit(Sinh, x)) }), nil).and(TagHasInPlace | TagComplex),
 		unaryRow(Asinh, "asinh", floatType, unaryBack(func(b B, g, x, y Value) Value {
 			return b.mul(g, b.Emit(Rsqrt, b.add(b.sq(x), 1)))
-		}), nil),
+		}), nil).and(TagHasInPlace | TagComplex).named("arcsinh"),
 		unaryRow(Acosh, "acosh", floatType, unaryBack(func(b B, g, x, y Value) Value {
 			if g.TensorMeta().DType.IsComplex() { // one root would leave the branch
 				return b.mul(g, b.mul(b.Emit(Rsqrt, b.sub(x, 1)), b.Emit(Rsqrt, b.add(x, 1))))
 			}
 			return b.mul(g, b.Emit(Rsqrt, b.sub(b.sq(x), 1)))
-		}), nil),
-		unaryRow(Atanh, "atanh", floatType, unaryBack(func(b B, g, x, y Value) Value { return b.div(g, b.sub(1, b.sq(x))) }), nil),
-		unaryRow(Tanh, "tanh", floatType, wideBack(unaryBack(func(b B, g, x, y Value) Value { return b.mul(g, b.sub(1, b.sq(y))) })), nil),
+		}), nil).and(TagHasInPlace | TagComplex).named("arccosh"),
+		unaryRow(Atanh, "atanh", floatType, unaryBack(func(b B, g, x, y Value) Value { return b.div(g, b.sub(1, b.sq(x))) }), nil).and(TagHasInPlace | TagComplex).named("arctanh"),
+		unaryRow(Tanh, "tanh", floatType, wideBack(unaryBack(func(b B, g, x, y Value) Value { return b.mul(g, b.sub(1, b.sq(y))) })), nil).and(TagHasInPlace | TagComplex),
 		unaryRow(Sigmoid, "sigmoid", floatType, wideBack(unaryBack(func(b B, g, x, y Value) Value {
 			return b.mul(g, b.mul(y, b.sub(1, y)))
-		})), nil),
+		})), nil).and(TagHasInPlace | TagComplex),
 		logitRow(),
 		unaryRow(Erf, "erf", floatType, unaryBack(func(b B, g, x, y Value) Value {
 			return b.mul(g, b.mul(b.exp(b.neg(b.sq(x))), twoSqrtPi))
-		}), nil),
+		}), nil).and(TagHasInPlace),
 		unaryRow(Erfc, "erfc", floatType, unaryBack(func(b B, g, x, y Value) Value {
 			return b.mul(g, b.mul(b.exp(b.neg(b.sq(x))), -twoSqrtPi))
-		}), nil),
+		}), nil).and(TagHasInPlace),
 		unaryRow(Erfinv, "erfinv", floatType, unaryBack(func(b B, g, x, y Value) Value {
 			return b.mul(g, b.mul(b.exp(b.sq(y)), 1/twoSqrtPi))
-		}), nil),
-		unaryRow(Lgamma, "lgamma", floatType, unaryBack(func(b B, g, x, y Value) Value { return b.mul(g, b.Emit(Digamma, x)) }), nil),
+		}), nil).and(TagHasInPlace),
+		unaryRow(Lgamma, "lgamma", floatType, unaryBack(func(b B, g, x, y Value) Value { return b.mul(g, b.Emit(Digamma, x)) }), nil).and(TagHasInPlace),
 		unaryRow(Digamma, "digamma", floatType, unaryBack(func(b B, g, x, y Value) Value {
 			return b.mul(g, b.Emit(Polygamma, 1, x))
-		}), nil),
+		}), nil).and(TagHasInPlace),
 		{
-			ID: Polygamma, Name: "polygamma", Schema: "(int n, Tensor self) -> Tensor", Tags: TagPointwise | TagNotMethod,
+			ID: Polygamma, Name: "polygamma", Schema: "(int n, Tensor self) -> Tensor", Tags: TagPointwise | TagNotMethod | TagHasInPlace,
 			Meta: func(c *Call) ([]Result, error) {
 				a := In[PolygammaArgs](c)
 				if sym.Lt(a.N.Int(), symZero) {
@@ -220,7 +220,7 @@ func logitRow() *Op {
 		return !a.Eps.IsNone() && a.Eps.Float() >= 0
 	}
 	return &Op{
-		ID: Logit, Name: "logit", Schema: "(Tensor self, float? eps=None) -> Tensor", Tags: TagPointwise, Meta: pointwise(floatType),
+		ID: Logit, Name: "logit", Schema: "(Tensor self, float? eps=None) -> Tensor", Tags: TagPointwise | TagHasInPlace, Meta: pointwise(floatType),
 		Decompose: decomp(func(b B, c *Call) Value {
 			a := In[LogitArgs](c)
 			x := floated(b, floatType, a.Self.Value())
@@ -248,16 +248,16 @@ func unaryBackCall(f func(b B, c *BackwardCall, g Value) Value) backFn {
 
 func roundingRows() []*Op {
 	rows := []*Op{
-		unaryRow(Sign, "sign", keepType, zeroBack(), nil),
-		unaryRow(Floor, "floor", notBoolCPU, zeroBack(), nil),
-		unaryRow(Ceil, "ceil", notBoolCPU, zeroBack(), nil),
+		unaryRow(Sign, "sign", keepType, zeroBack(), nil).and(TagHasInPlace),
+		unaryRow(Floor, "floor", notBoolCPU, zeroBack(), nil).and(TagHasInPlace),
+		unaryRow(Ceil, "ceil", notBoolCPU, zeroBack(), nil).and(TagHasInPlace),
 		{
-			ID: Round, Name: "round", Schema: "(Tensor self, *, int decimals=0) -> Tensor", Tags: TagPointwise,
+			ID: Round, Name: "round", Schema: "(Tensor self, *, int decimals=0) -> Tensor", Tags: TagPointwise | TagHasInPlace,
 			Meta: pointwise(notBoolCPU), Backward: zeroBack(),
 		},
-		unaryRow(Trunc, "trunc", notBoolCPU, zeroBack(), nil),
+		unaryRow(Trunc, "trunc", notBoolCPU, zeroBack(), nil).and(TagHasInPlace).named("fix"),
 		unaryRow(Frac, "frac", floatsOnly, unaryBack(func(b B, g, x, y Value) Value { return g }),
-			func(b B, x Value) Value { return b.sub(x, b.Emit(Trunc, x)) }),
+			func(b B, x Value) Value { return b.sub(x, b.Emit(Trunc, x)) }).and(TagHasInPlace),
 	}
 	return rows
 }
@@ -266,13 +266,13 @@ func notBoolCPU(op *Op, d DType) (DType, error) { return notFor(isBool)(op, d) }
 
 func predicateRows() []*Op {
 	return []*Op{
-		unaryRow(Isnan, "isnan", boolType, nil, nil),
-		unaryRow(Isinf, "isinf", boolType, nil, nil),
-		unaryRow(Isfinite, "isfinite", boolType, nil, nil),
-		unaryRow(LogicalNot, "logical_not", boolType, nil, nil),
-		unaryRow(BitwiseNot, "bitwise_not", notFor(isFloaty), nil, nil),
+		unaryRow(Isnan, "isnan", boolType, nil, nil).and(TagComplex),
+		unaryRow(Isinf, "isinf", boolType, nil, nil).and(TagComplex),
+		unaryRow(Isfinite, "isfinite", boolType, nil, nil).and(TagComplex),
+		unaryRow(LogicalNot, "logical_not", boolType, nil, nil).and(TagHasInPlace | TagComplex),
+		unaryRow(BitwiseNot, "bitwise_not", notFor(isFloaty), nil, nil).and(TagHasInPlace),
 		{
-			ID: NanToNum, Name: "nan_to_num", Tags: TagPointwise, Meta: pointwise(keepType),
+			ID: NanToNum, Name: "nan_to_num", Tags: TagPointwise | TagHasInPlace, Meta: pointwise(keepType),
 			Schema: "(Tensor self, float? nan=None, float? posinf=None, float? neginf=None) -> Tensor",
 			Backward: unaryBack(func(b B, g, x, y Value) Value {
 				return b.mask(g, b.Emit(Isfinite, x))

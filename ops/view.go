@@ -147,7 +147,7 @@ func shapeRows() []*Op {
 	return []*Op{
 		view, expand,
 		{
-			ID: Reshape, Name: "reshape", Schema: "(Tensor self, int[] shape) -> Tensor", Tags: TagMaybeView,
+			ID: Reshape, Name: "reshape", Schema: "(Tensor self, int[] shape) -> Tensor", Tags: TagMaybeView | TagComplex,
 			Meta: func(c *Call) ([]Result, error) {
 				a := In[ReshapeArgs](c)
 				m := a.Self.Meta()
@@ -175,7 +175,7 @@ func shapeRows() []*Op {
 			}),
 		},
 		{
-			ID: Flatten, Name: "flatten", Schema: "(Tensor self, int start_dim=0, int end_dim=-1) -> Tensor", Tags: TagMaybeView,
+			ID: Flatten, Name: "flatten", Schema: "(Tensor self, int start_dim=0, int end_dim=-1) -> Tensor", Tags: TagMaybeView | TagComplex,
 			Meta: func(c *Call) ([]Result, error) {
 				shape, err := flattenShape(c)
 				if err != nil {
@@ -286,7 +286,7 @@ func orderRows() []*Op {
 		})
 	}
 	return []*Op{
-		transpose(Transpose, "transpose"),
+		transpose(Transpose, "transpose").and(TagHasInPlace),
 		viewRow(T, "t", selfOnly, func(c *Call, m *TensorMeta) ([]Result, error) {
 			switch len(m.Shape) {
 			case 0, 1:
@@ -295,7 +295,7 @@ func orderRows() []*Op {
 				return asView(m, []sym.Int{m.Shape[1], m.Shape[0]}, []sym.Int{m.Stride[1], m.Stride[0]}, m.Offset), nil
 			}
 			return nil, Errorf("t() expects a tensor with <= 2 dimensions, but self is %dD", len(m.Shape))
-		}, func(b B, c *BackwardCall, g Value) Value { return b.t(g) }),
+		}, func(b B, c *BackwardCall, g Value) Value { return b.t(g) }).and(TagHasInPlace),
 		viewRow(Permute, "permute", "(Tensor self, int[] dims) -> Tensor", permuteMeta, func(b B, c *BackwardCall, g Value) Value {
 			a := In[PermuteArgs](c.Call)
 			n := len(a.Self.Meta().Shape)
@@ -320,11 +320,11 @@ func orderRows() []*Op {
 			a := In[UnsqueezeArgs](c.Call)
 			d, _ := WrapDim(a.Dim.Int(), len(a.Self.Meta().Shape)+1)
 			return b.squeeze(g, d)
-		}),
+		}).and(TagHasInPlace),
 		viewRow(Squeeze, "squeeze", "(Tensor self, int[]? dim=None) -> Tensor", squeezeMeta, func(b B, c *BackwardCall, g Value) Value {
 			return b.reshape(g, In[SqueezeArgs](c.Call).Self.Meta().Shape...)
-		}),
-		viewRow(Detach, "detach", selfOnly, aliasMeta, nil),
+		}).and(TagHasInPlace),
+		viewRow(Detach, "detach", selfOnly, aliasMeta, nil).and(TagComplex),
 		viewRow(Alias, "alias", selfOnly, aliasMeta, func(b B, c *BackwardCall, g Value) Value { return g }),
 		withDataRow(),
 	}
@@ -421,7 +421,7 @@ func sliceRows() []*Op {
 				return nil, err
 			}
 			return asView(m, a.Size.Ints(), a.Stride.Ints(), off), nil
-		}, asStridedBack),
+		}, asStridedBack).and(TagHasInPlace),
 	}
 }
 
