@@ -180,6 +180,24 @@ func violations(r *Report, l Limits, base *Baseline) []Violation {
 	return out
 }
 
+// CheckRemarks says what a check cannot vouch for: what is wrong with the trace, and what
+// a limit, or a baseline, which counts everything, counts and the trace has no log of.
+func CheckRemarks(r *Report, l Limits, baseline bool) []string {
+	out := r.Damage()
+	for _, counted := range []struct {
+		n, limit int
+		what     string
+	}{{r.Totals.Breaks, l.MaxBreaks, "break"}, {r.Totals.Recompiles, l.MaxRecompiles, "recompile"}, {r.Totals.Failures, l.MaxFailures, "failure"}} {
+		if r.Unlogged(counted.n) && (counted.limit >= 0 || baseline) {
+			out = append(out, notLogged(counted.what)+": a text log has what TORCH_LOGS asked for, there may have been some")
+		}
+	}
+	if r.Totals.CompileSeconds == 0 && r.textual && l.MaxCompileTime >= 0 {
+		out = append(out, "no compile times logged: a text log has none")
+	}
+	return out
+}
+
 // unknownTo lists what a baseline does not have, or not as often.
 func unknownTo(base *Baseline, r *Report) []Violation {
 	var out []Violation

@@ -114,7 +114,7 @@ func (h *htmlWriter) header(r *Report) {
 		{itoa(n.Failures), "failures"},
 		{duration(n.CompileSeconds), "compiling"},
 	} {
-		if c.value == "0" && r.textual {
+		if c.value == "0" && r.Unlogged(0) {
 			c.value = "none logged:"
 		}
 		h.raw("<div><b>")

@@ -128,14 +128,19 @@ func (t *textWriter) head(r *Report) {
 	}
 }
 
-// logged is a count with what belongs to it. Of a text log nobody knows which logs were on:
-// what it has none of may have been there all the same.
+// Unlogged says of a count that it is none because nothing of its kind was logged. Of a text
+// log nobody knows which logs were on: what it has none of may have been there all the same.
+func (r *Report) Unlogged(n int) bool { return n == 0 && r.textual }
+
+// logged is a count with what belongs to it.
 func (r *Report) logged(n int, what, more string) string {
-	if n == 0 && r.textual {
-		return "no " + what + "s logged"
+	if r.Unlogged(n) {
+		return notLogged(what)
 	}
 	return count(n, what) + more
 }
+
+func notLogged(what string) string { return "no " + what + "s logged" }
 
 func count(n int, what string) string {
 	if n == 1 {

@@ -58,6 +58,8 @@ func (scr *overviewScreen) lead(sc *scene, w int) []theme.Line {
 	var l theme.Line
 	ops := r.Totals.Ops
 	switch {
+	case r.Unlogged(ops):
+		l = theme.Line{{Text: " no graphs logged", Style: theme.Bold}}
 	case ops == 0:
 		l = theme.Line{{Text: " no operators captured", Style: theme.Bold}}
 	case known:
@@ -274,9 +276,14 @@ func damageRows(in *input) []row {
 func nothingFirst(r *explain.Report) string {
 	t := r.Totals
 	switch {
+	case r.Unlogged(t.Breaks) && t.Recompiles == 0:
+		return "no breaks and no recompiles logged: TORCH_LOGS=graph_breaks,recompiles shows them"
 	case t.Breaks > 0:
 		return fmt.Sprintf("nothing to change in your code: %s (screen 3) inside torch or the standard library", count(t.Breaks, "break"))
 	case t.Recompiles > 0:
+		if r.Unlogged(t.Breaks) {
+			return fmt.Sprintf("no breaks logged; %s (screen 4), each of which cost compile time once", count(t.Recompiles, "recompile"))
+		}
 		return fmt.Sprintf("no graph breaks; %s (screen 4), each of which cost compile time once", count(t.Recompiles, "recompile"))
 	}
 	return "nothing to do: every function was captured whole, and no guard failed"

@@ -264,13 +264,27 @@ func phaseWords(name string) string {
 
 func (sc *scene) totals(short bool) string {
 	t := sc.report.Totals
-	if short {
-		return fmt.Sprintf("%df %dg %d%s %d%s %dk", t.Frames, t.Graphs, t.Breaks, theme.GlyphBreak, t.Recompiles, theme.GlyphRecompile, t.Kernels)
+	var out []string
+	for _, c := range []struct {
+		n           int
+		what, short string
+	}{{t.Frames, "frame", "f"}, {t.Graphs, "graph", "g"}, {t.Breaks, "break", theme.GlyphBreak}, {t.Recompiles, "recompile", theme.GlyphRecompile}, {t.Kernels, "kernel", "k"}} {
+		unlogged := c.what != "frame" && sc.report.Unlogged(c.n)
+		switch {
+		case short && unlogged:
+			out = append(out, "?"+c.short)
+		case short:
+			out = append(out, fmt.Sprint(c.n)+c.short)
+		case unlogged:
+			out = append(out, "no "+c.what+"s logged")
+		default:
+			out = append(out, count(c.n, c.what))
+		}
 	}
-	return strings.Join([]string{
-		count(t.Frames, "frame"), count(t.Graphs, "graph"), count(t.Breaks, "break"),
-		count(t.Recompiles, "recompile"), count(t.Kernels, "kernel"),
-	}, "  ")
+	if short {
+		return strings.Join(out, " ")
+	}
+	return strings.Join(out, "  ")
 }
 
 // footer is the prompt, a notice, or the keys of a screen.

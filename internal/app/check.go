@@ -1,6 +1,7 @@
 package app
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -31,6 +32,9 @@ func (s *session) check(f checkFlags, args []string, foreign bool) error {
 	defer done()
 	if ended != 0 {
 		return s.checkFailed(f, command, ended, r, base)
+	}
+	for _, remark := range explain.CheckRemarks(r, f.limits, base != nil || f.write != "") {
+		fmt.Fprintln(s.Stderr, "tcdbg: "+explain.Clean(remark))
 	}
 	if f.write != "" {
 		return writeBaseline(f.write, r)

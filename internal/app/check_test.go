@@ -31,6 +31,28 @@ func TestCheckFlags(t *testing.T) {
 	}
 }
 
+// A check that passes says what it cannot vouch for: what is wrong with the trace, what is
+// never recorded, and what a text log was not asked for.
+func TestCheckRemarks(t *testing.T) {
+	traces := filepath.Join("..", "..", "explain", "testdata", "traces", "pytorch-2.15")
+	exports, text, trace := filepath.Join(traces, "failed_exports.log.zst"), filepath.Join(traces, "loops.txt.zst"), filepath.Join(traces, "loops.log.zst")
+	const unrecorded, unlogged = "PyTorch does not record how an export ends", "no recompiles logged"
+	for _, c := range []struct{ path, flag, value, says string }{
+		{exports, "--max-failures", "9", unrecorded},
+		{exports, "--write-baseline", filepath.Join(t.TempDir(), "b.json"), unrecorded},
+		{text, "--max-recompiles", "0", unlogged},
+		{text, "--write-baseline", filepath.Join(t.TempDir(), "b.json"), unlogged},
+		{text, "--max-compile-time", "1s", "no compile times logged"},
+		{text, "--max-breaks", "99", ""},
+		{trace, "--max-recompiles", "99", ""},
+	} {
+		r := run(t, tcdbg(t, t.TempDir(), "check", c.flag, c.value, c.path))
+		if r.code != ExitOK || r.stdout != "" || !strings.Contains(r.stderr, c.says) || c.says == "" && r.stderr != "" || c.says != "" && !strings.HasPrefix(r.stderr, "tcdbg: ") {
+			t.Errorf("%s %s: code %d, want %q\n%s%s", c.path, c.flag, r.code, c.says, r.stdout, r.stderr)
+		}
+	}
+}
+
 // What is no trace ends every command that reads one with 65 and one line, whatever its
 // name: nothing that passes may have been read for want of a better file.
 func TestNoTraceIsRefused(t *testing.T) {
