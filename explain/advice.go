@@ -3,6 +3,7 @@ package explain
 import (
 	"fmt"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"sort"
 	"strings"
@@ -110,9 +111,15 @@ func unknownNumber(b *Break) bool {
 	return b.Code == breaks.DataDependentBranching && strings.Contains(b.Context, "SymNodeVariable")
 }
 
-// drawsNumber says whether a condition asks Python's own generator, whose numbers
-// Dynamo turns into inputs of the graph.
+// drawsNumber says whether a condition asks for a random number: one of Python's own
+// generator, which Dynamo turns into an input of the graph, or one that torch draws for this
+// line alone. Both are others in a graph than in eager execution, so that a branch which is
+// captured with them gives other results.
 func drawsNumber(b *Break) bool {
+	condition, _, _ := cutTopColon(b.Pos.Code)
+	if len(b.Value) == 2 && torchDraws.MatchString(b.Value[0].Func) || torchDraws.MatchString(condition) {
+		return true
+	}
 	for _, v := range b.Value {
 		if strings.HasPrefix(v.Func, "random_value_") {
 			return true
@@ -121,6 +128,10 @@ func drawsNumber(b *Break) bool {
 	before, _, ok := strings.Cut(b.Pos.Code, "random.random()")
 	return ok && !strings.HasSuffix(before, ".")
 }
+
+// torchDraws finds a call that draws a random number, in a line of the program or in a
+// node of a graph, "rand = rand(())".
+var torchDraws = regexp.MustCompile(`(^|[ =(]|torch\.)(rand|randn|randint|bernoulli|rand_like|randn_like|randperm)\(`)
 
 // naming puts the name of what is called where an advice speaks of it.
 func naming(text, callee string) string {

@@ -281,6 +281,14 @@ func TestDrawnNumbers(t *testing.T) {
 	if got := fixBreak(b, "PyTorch 2.15.0").Text; !strings.HasPrefix(got, "Draw the random number") {
 		t.Error(got)
 	}
+	b.Value = []logs.Pos{{Func: "rand = rand(())"}, {Func: "lt = lt(rand, 0.1)"}}
+	if got := fixBreak(b, "PyTorch 2.15.0").Text; !strings.HasPrefix(got, "Draw the random number") {
+		t.Errorf("of torch: %q", got)
+	}
+	b.Value = append(b.Value[:1:1], logs.Pos{Func: "exp = exp(energy)"}, logs.Pos{Func: "lt = lt(rand, exp)"})
+	if got := fixBreak(b, "PyTorch 2.15.0").Text; !strings.HasPrefix(got, "Compute both sides") {
+		t.Errorf("a number that decides with a computed one: %q", got)
+	}
 }
 
 // TestAdviceOnTheLine: what the line shows goes before what the code of a break says.
@@ -290,6 +298,8 @@ func TestAdviceOnTheLine(t *testing.T) {
 		{breaks.DataDependentBranching, "if x.sum() < 10: x = x + 1", "", "Compute both sides"},
 		{breaks.DataDependentBranching, "if random.random() < 0.1:", "", "Draw the random number outside"},
 		{breaks.DataDependentBranching, "if np.random.random() < x.sum():", "", "Compute both sides"},
+		{breaks.DataDependentBranching, "if y is not None and torch.rand(()) < p:", "", "Draw the random number outside"},
+		{breaks.DataDependentBranching, "if x.sum() > 0: x = torch.rand(3)", "", "Compute both sides"},
 		{breaks.DataDependentBranching, "if h.isnan().any():", "", "Check the values outside"},
 		{"GB0155", `s = f"{y.sum()}"`, "Encountered graph break when converting / formatting an f-string value", "Format the string outside"},
 	} {

@@ -28,7 +28,7 @@ var branches = []Row{
 	},
 	{
 		ID: "branch-on-random", Kind: Break, Effect: Removes,
-		Pattern: "a branch on a number of Python's random",
+		Pattern: "a branch on a random number (of Python's random, or of torch.rand)",
 		When: func(f *Finding) bool {
 			return f.Code == breaks.DataDependentBranching && f.FromRandom
 		},
@@ -70,6 +70,38 @@ var branches = []Row{
 			}
 			return "Compute both sides and choose with torch.where."
 		},
+	},
+	{
+		ID: "loop-over-values", Kind: Break, Effect: Removes,
+		Pattern: "a for loop over a tensor's values, or as often as one says",
+		When: func(f *Finding) bool {
+			read := f.Code == breaks.TensorItem || f.Code == breaks.TensorToList || f.Code == breaks.DataDependentOperator && has(f.Context, "_local_scalar_dense")
+			return read && opens(f.Line, "for") && reading(f.Line) != ""
+		},
+		Text: say("The loop runs over a tensor's values, or as often as one says: leave the loop outside of the compiled function and compile its body."),
+	},
+	{
+		ID: "flag-of-sizes", Kind: Break, Effect: Removes,
+		Pattern: "a comparison of sizes as a flag of an operator (is_causal=n > 1)",
+		When: func(f *Finding) bool {
+			return f.Code == "GB0112" && has(f.Context, "must be bool, not SymBool")
+		},
+		Text: func(f *Finding) string {
+			_, rest, _ := strings.Cut(f.Context, "argument '")
+			name, _, ok := strings.Cut(rest, "'")
+			if !ok {
+				name = "the flag"
+			}
+			return "A comparison of sizes is no bool while tracing: choose " + name + " by a condition, as True if n > 1 else False, which makes an entry for each outcome."
+		},
+	},
+	{
+		ID: "random-in-sizes", Kind: Break, Effect: Removes,
+		Pattern: "a number of Python's random is combined with a size or another number",
+		When: func(f *Finding) bool {
+			return f.Code == "GB0213" && has(f.Line, "random.") && has(f.Context, "UnspecializedPythonVariable()")
+		},
+		Text: say("Draw the random numbers outside of the compiled function, and pass in what is made of them (an index, a mask) as a tensor."),
 	},
 	{
 		ID: "item-slice", Kind: Break, Effect: Removes,
@@ -123,7 +155,7 @@ var branches = []Row{
 		When: func(f *Finding) bool {
 			return f.Code == breaks.TensorItem && reading(f.Line) != "" && keeps(f.Line)
 		},
-		Text: say("The number is kept in an object: return the tensor from the compiled function, and read and keep the number outside of it. (The tensor itself is not to be kept there: a list that grows is compiled for each of its lengths.)"),
+		Text: say("The number is kept in an object: return the tensor from the compiled function, and read and keep the number outside of it, with what is computed from the number. (The tensor itself is not to be kept there: a list that grows is compiled for each of its lengths.)"),
 	},
 	{
 		ID: "item", Kind: Break, Effect: Removes,
@@ -177,7 +209,7 @@ var branches = []Row{
 		When: func(f *Finding) bool {
 			return f.Code == breaks.DynamicShapeOperator && has(f.Context, "aten.nonzero", "aten.masked_select")
 		},
-		Text: say("How many elements are selected is unknown while tracing: work on all of them with a mask, as torch.where(mask, x, 0) does, instead of selecting some; where the selected elements are the result, select them outside of the compiled function."),
+		Text: say("How many elements are selected is unknown while tracing: work on all of them with a mask, as torch.where(mask, x, 0).sum() does for a sum (a mean divides that by mask.sum()), instead of selecting some; where the selected elements are the result, select them outside of the compiled function."),
 	},
 	{
 		ID: "unique", Kind: Break, Effect: Removes,
@@ -185,7 +217,13 @@ var branches = []Row{
 		When: func(f *Finding) bool {
 			return f.Code == breaks.DynamicShapeOperator && has(f.Context, "aten._unique2", "aten.repeat_interleave", "aten.unique")
 		},
-		Text: say("Set torch._dynamo.config.capture_dynamic_output_shape_ops = True, which suffices where no line branches or loops on the result's size."),
+		Text: func(f *Finding) string {
+			text := "How many elements the result has is unknown while tracing: call it outside of the compiled function"
+			if !opens(f.Line, "for", "while", "if", "elif") && !has(f.Line, ".tolist(", "len(", ".shape", ".size(", ".numel(", "range(", "[", " in ") {
+				text += "; or, where no line of the program asks for such a size (one that branches or loops on it ends the program then), set torch._dynamo.config.capture_dynamic_output_shape_ops = True"
+			}
+			return text + "."
+		},
 	},
 }
 

@@ -19,6 +19,8 @@ func TestReadingIsAdvisedOnByWhereItGoes(t *testing.T) {
 		"v = t.item() if t is not None else 0":           "item",
 		"best = [m for m in marks if m.item() > 0]":      "item",
 		"return {n: x.item() for n, x in zip(names, e)}": "item",
+		"for _ in range(n.max().item()):":                "loop-over-values",
+		"for i in range(int(n)):":                        "loop-over-values",
 	} {
 		row, _ := For(&Finding{Kind: Break, Code: breaks.TensorItem, Line: line})
 		if row.ID != want {
@@ -40,5 +42,36 @@ func TestPrintIsPutOffOnlyWhereItPrintsPlainly(t *testing.T) {
 		if got := printsPlainly(line); got != want {
 			t.Errorf("%s: %v, want %v", line, got, want)
 		}
+	}
+}
+
+// The setting that captures an operator of unknown length ends a program that asks for the
+// length: it is named only where the line does not.
+func TestUnknownLengthIsCapturedOnlyWhereNobodyAsksForIt(t *testing.T) {
+	for line, want := range map[string]bool{
+		"return torch.unique(x) * 2":    true,
+		"for c in y.unique().tolist():": false,
+		"n = len(torch.unique(x))":      false,
+		"if x.unique().numel() > 2:":    false,
+		"u = torch.unique(x)[0]":        false,
+		"k = torch.unique(x).shape[0]":  false,
+	} {
+		f := Finding{Kind: Break, Code: breaks.DynamicShapeOperator, Context: "aten._unique2.default", Line: line}
+		row, _ := For(&f)
+		if row.ID != "unique" || !has(row.Text(&f), "outside") || has(row.Text(&f), "capture_dynamic_output_shape_ops") != want {
+			t.Errorf("%s: row %q, the setting is named: %v", line, row.ID, !want)
+		}
+	}
+}
+
+// Only a flag that is a comparison of sizes is to be written as a conditional expression.
+func TestFlagsOfSizesAreNamed(t *testing.T) {
+	f := Finding{Kind: Break, Code: "GB0112", Context: "TypeError <built-in function sdpa>: sdpa(): argument 'is_causal' must be bool, not SymBool"}
+	if row, _ := For(&f); row.ID != "flag-of-sizes" || !has(row.Text(&f), " is_causal ") {
+		t.Errorf("row %q", row.ID)
+	}
+	f.Context = "TypeError <built-in method f>: f(): argument 'x' must be Tensor, not list"
+	if row, ok := For(&f); ok {
+		t.Errorf("another TypeError: row %q", row.ID)
 	}
 }
