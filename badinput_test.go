@@ -182,7 +182,7 @@ func TestSurroundingsThatFail(t *testing.T) {
 // What init unpacks builds without a network, in a folder of the user's.
 func TestInitBuilds(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it builds torch anew")
+		t.Skip("it builds torch again")
 	}
 	s := newSession(t)
 	dir := filepath.Dir(program(t, fmt.Sprintf(failing, "", "")))

@@ -22,7 +22,7 @@ import (
 // each backend, and holds the run against the // want comments of its source and
 // against what the same program prints under `go run`.
 //
-// A want stands on the line that causes it, or anywhere for the whole run:
+// A want is on the line that causes it, or anywhere for the whole run:
 //
 //	// want break CODE          the line breaks the graph, for this cause
 //	// want recompile "TEXT"    a recompile whose first reason holds TEXT

@@ -53,7 +53,7 @@ func TestDocsRetiredWords(t *testing.T) {
 			}
 		}
 	}
-	for _, dir := range []string{"tui", "explain", "internal/app", "tracer/breaks", "tracer/host", "inductor", "aot", "backends", "logs", "cmd/advice"} {
+	for _, dir := range []string{"tui", "explain", "internal/app", "tracer", "inductor", "aot", "backends", "logs", "cmd/advice"} {
 		_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 			if err != nil || d.IsDir() {
 				return err

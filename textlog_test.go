@@ -67,7 +67,7 @@ func facts(r *explain.Report, guards []string) string {
 	}
 	for _, c := range r.Recompiles {
 		for _, f := range c.Failures {
-			_, reason, _ := strings.Cut(f.Text, ": ") // behind the entry's id
+			_, reason, _ := strings.Cut(f.Text, ": ") // after the entry's id
 			if strings.ContainsAny(f.Text[:1], "0123456789") {
 				f.Text = reason
 			}

@@ -13,7 +13,7 @@ import (
 
 // This file takes functions with a derivative of their own, calls of
 // autograd_function_apply. The operators of the forward body are put into the graph;
-// where gradients are wanted a node stays behind that ties them to the backward body
+// where gradients are required a node stays that ties them to the backward body
 // (graph.Apply.Tie), through functionalization up to the joint graph, in which the
 // backward body stands for derivative rules and the tie dissolves.
 

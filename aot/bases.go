@@ -15,13 +15,13 @@ import (
 // How they lie in it is a condition of the compiled graph, which its caller
 // guards.
 
-// argument is what the pure graph takes: an input, or the memory behind some.
+// argument is what the pure graph takes: an input, or the memory under some.
 type argument struct {
 	input int // -1 for a base
 	base  *base
 }
 
-// base is the memory behind several inputs.
+// base is the memory under several inputs.
 type base struct {
 	members []int
 	at      int // storage index of element 0, against the offset of members[0]
@@ -170,7 +170,7 @@ func (f *functionalizer) scan() (written, strided map[*graph.Node]bool) {
 	return written, strided
 }
 
-// newBase lays out the memory behind members.
+// newBase lays out the memory under members.
 func (f *functionalizer) newBase(members []int, phs []*graph.Node, example []torch.Value) (*base, error) {
 	first := example[members[0]].(*torch.Tensor)
 	_, _, start := first.Layout()

@@ -423,7 +423,7 @@ func main() {
 	fmt.Println(x.Grad())
 	kept(x).Sum().Backward()
 	fmt.Println(x.Grad())
-}`, 1, []string{"changed behind the call", "can be reached by the program"}},
+}`, 1, []string{"changed after the call", "can be reached by the program"}},
 	{"what Backward reads is written afterwards", `
 type square struct{}
 func (square) Forward(ctx *autograd.Context, in ...*torch.Tensor) []*torch.Tensor { ctx.SaveForBackward(in[0]); return []*torch.Tensor{in[0].Pow(2)} }
@@ -473,7 +473,7 @@ func main() {
 	c.Mul(c.Detach()).Sum().Backward()
 	fmt.Println(c.Detach(), x.Grad())
 }`, 1, []string{"share memory"}},
-	{"state from before the call, a function that is passed by pointer behind a break", `
+	{"state from before the call, a function that is passed by pointer after a break", `
 var eps = 2.0
 type soft struct { k float64; name string; dims []int; w *torch.Tensor; last *torch.Tensor }
 func (s *soft) Forward(ctx *autograd.Context, in ...*torch.Tensor) []*torch.Tensor {
@@ -510,7 +510,7 @@ func main() {
 	})
 	h(x).Sum().Backward()
 	fmt.Println(x.Grad())
-}`, 8, []string{"fmt.Println", "changed behind the call"}},
+}`, 8, []string{"fmt.Println", "changed after the call"}},
 	{"a Backward that draws random numbers, one that asks for the mode", `
 type noise struct{ base }
 type base struct{}
@@ -562,7 +562,7 @@ func main() {
 		fmt.Println(x.Grad(), n.mean, n.sd)
 	}
 }`, 0, []string{"Forward did not make", "Backward did not make", "Forward did not make"}},
-	{"behind a normalisation that trains and writes in place", `
+	{"after a normalisation that trains and writes in place", `
 type half struct{}
 func (half) Forward(ctx *autograd.Context, in ...*torch.Tensor) []*torch.Tensor { return []*torch.Tensor{in[0].Div(2)} }
 func (half) Backward(ctx *autograd.Context, g ...*torch.Tensor) []*torch.Tensor { return []*torch.Tensor{g[0].Mul(3)} }
@@ -588,7 +588,7 @@ func main() {
 	w := torch.Randn(2, kw.RequiresGrad(true))
 	g(torch.Ones(2), w).Sum().Backward()
 	fmt.Println(w.Grad())
-}`, 1, []string{"behind an operator in place"}},
+}`, 1, []string{"after an in-place operator"}},
 	{"results that are not Forward's own, results that share memory, missing gradients, a gradient of another shape", `
 type own struct{ w *torch.Tensor }
 func (o own) Forward(ctx *autograd.Context, in ...*torch.Tensor) []*torch.Tensor { return []*torch.Tensor{o.w, in[0].Mul(2)} }
@@ -663,7 +663,7 @@ func main() {
 	g.Sum().Backward()
 	fmt.Println(g.Detach(), x.Grad())
 }`, 1, nil},
-	{"gradients of what the graph computes, in front of a call and behind it", `
+	{"gradients of what the graph computes, before a call and after it", `
 type cube struct{}
 func (cube) Forward(ctx *autograd.Context, in ...*torch.Tensor) []*torch.Tensor { ctx.SaveForBackward(in[0]); return []*torch.Tensor{in[0].Pow(3)} }
 func (cube) Backward(ctx *autograd.Context, g ...*torch.Tensor) []*torch.Tensor { return []*torch.Tensor{g[0].Mul(ctx.SavedTensors()[0].Pow(2)).Mul(30)} }

@@ -57,7 +57,7 @@ func field(text, name string) string {
 	return ""
 }
 
-// defaultCache stands in where the kernel does not tell.
+// defaultCache is used where the kernel does not tell.
 const defaultCache = 8 << 20
 
 func lastLevelCache() int64 {

@@ -22,7 +22,7 @@ func main() {
 		net.print()
 	}
 }`,
-	"a view of what a graph without gradients has made, written behind a break": `
+	"a view of what a graph without gradients has made, written after a break": `
 func f(x, w *torch.Tensor) *torch.Tensor {
 	t := torch.Cat([]*torch.Tensor{x, x.Neg()}).Narrow(0, 0, 2)
 	fmt.Println("break")

@@ -26,7 +26,7 @@ func eachExecutor(t *testing.T, f func(t *testing.T, b tracer.Backend)) {
 }
 
 // TestWrongPositionsPanicAsEagerDoes: a position outside of its dimension ends
-// the program with the operator's own text, wherever it stands in a vector.
+// the program with the operator's own text, wherever it is in a vector.
 func TestWrongPositionsPanicAsEagerDoes(t *testing.T) {
 	picks := map[string]func(g *testGraph, x, idx ops.Value) ops.Value{
 		"gather": func(g *testGraph, x, idx ops.Value) ops.Value {

@@ -90,7 +90,7 @@ func TestPlanOverwritesItsResults(t *testing.T) {
 		t.Error("the version stands still although the content changed")
 	}
 	if first.RequiresGrad() {
-		t.Error("the result still wants gradients")
+		t.Error("the result still requires gradients")
 	}
 	if err := sameValues(again, m.Run(other), 1e-5); err != nil {
 		t.Error(err)

@@ -181,7 +181,7 @@ func (f *frame) segment(st *plan.Step, slot int) {
 }
 
 // enter calls into C; times is where the kernels' times go, nil for nowhere. The
-// arguments stand in the frame, which outlives the call: a list of its own would
+// arguments are in the frame, which outlives the call: a list of its own would
 // be garbage of every call.
 func (f *frame) enter(segment int, times *int64) {
 	f.args = [...]uintptr{

@@ -41,7 +41,7 @@ func main() {
 			break
 		}
 	}
-	if left > 2 { // the last one may still stand in a register
+	if left > 2 { // the last one may still be in a register
 		t.Errorf("%d of 30 libraries are still mapped", left)
 	}
 	runs := int64(0)

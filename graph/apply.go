@@ -115,7 +115,7 @@ func (n *Node) Inline() []*Node {
 	panic("graph: " + n.Apply.Forward.Name + " has no output")
 }
 
-// Tie makes a the plain form in which its operators stand in the graph already: a node
+// Tie makes a the plain form whose operators are in the graph already: a node
 // whose outputs are values of the graph and which says no more than how gradients
 // flow. It takes the function's inputs (nil where there is none), its outputs and what
 // Backward reads.

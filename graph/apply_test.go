@@ -91,7 +91,7 @@ func TestApplyRuns(t *testing.T) {
 	out := g.Run([]torch.Value{leaf, w})
 	y, sign := out[0].(*torch.Tensor), out[1].(*torch.Tensor)
 	if sign.RequiresGrad() {
-		t.Error("the second result wants gradients")
+		t.Error("the second result requires gradients")
 	}
 	y.Sum().Backward(kw.RetainGraph(true))
 	// y = r*x with r = x*w; the gradient of r is x, its backward gives x*r+w, and r itself is the other factor's

@@ -72,7 +72,7 @@ type parser struct {
 	stack []Frame
 	rest  string // of the expression being read
 	// bodies are those of functions with a derivative of their own, by name; pair is
-	// set in the forward ones: how many outputs stand in front of what is saved.
+	// set in the forward ones: how many outputs come before what is saved.
 	bodies map[string]class
 	pair   *int
 }

@@ -45,7 +45,7 @@ func (p *parser) apply(n *Node, s string) error {
 }
 
 // body reads the body of a name; outputs, where it is not nil, is set to how many of
-// its outputs stand in front of what it saves.
+// its outputs come before what it saves.
 func (p *parser) body(name string, outputs *int) (*Graph, error) {
 	c, ok := p.bodies[name]
 	if !ok {

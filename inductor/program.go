@@ -22,7 +22,7 @@ type Program struct {
 	Entry  string // symbol of the entry function
 	Libm   bool   // some shard calls functions of libm
 	Lanes  int    // float32 elements of a vector; the runtime library must have the same
-	// Sizes are the expressions behind the kernels' argument S.
+	// Sizes are the expressions that the kernels' argument S holds.
 	Sizes []sym.Int
 	// Wrapper is the whole output code as shown to people.
 	Wrapper string

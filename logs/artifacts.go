@@ -220,7 +220,7 @@ type Provenance struct {
 
 func (Provenance) ArtifactName() (string, int) { return "tcdbg_provenance", 1 }
 
-// TritonKernel is where one kernel of a graph stands in its Triton code.
+// TritonKernel is where one kernel of a graph is in its Triton code.
 type TritonKernel struct {
 	Name    string       `json:"name"` // the kernel's in Provenance
 	From    int          `json:"from,omitempty"`
@@ -230,7 +230,7 @@ type TritonKernel struct {
 }
 
 // TritonCode is one compiled graph as a Python module for a GPU. Text has no module
-// behind the kernels when Missing says why the graph cannot run there.
+// after the kernels when Missing says why the graph cannot run there.
 type TritonCode struct {
 	Graph   string         `json:"graph"`
 	Text    string         `json:"text"`

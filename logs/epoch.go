@@ -110,7 +110,7 @@ func (st *Store) companionEpoch(r *Record) int {
 // opensCompile says whether a chromium event is the begin of a frame's
 // compilation. Releases differ in which of the two stands before dynamo_start,
 // so it tells a new compile only after the end of the one before. It reads the
-// raw payload without parsing it: the name stands in front.
+// raw payload without parsing it: the name comes first.
 func opensCompile(payload []byte) bool {
 	head := payload[:min(len(payload), 80)]
 	return (bytes.Contains(head, []byte(`"name": "dynamo"`)) || bytes.Contains(head, []byte(`"name": "entire_frame_compile"`))) &&

@@ -9,7 +9,7 @@ import (
 
 // This file finds the names that a forked process took over. Such a process writes a
 // file of its own, but not the file names that its parent had interned before: they
-// stand in the parent's file alone.
+// are in the parent's file alone.
 
 // nameOf is the file name with the given id, "" where no file of the run tells it.
 func (st *Store) nameOf(src *source, id int64) string {

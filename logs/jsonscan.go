@@ -218,7 +218,7 @@ func EachField(b []byte, f func(key, val []byte) bool) bool {
 type field struct{ key, keyEnd, val, end uint32 }
 
 // appendFields appends the fields of the object at b[i] and returns the index
-// behind it, -1 where there is none that EachField would read to its end.
+// after it, -1 where there is none that EachField would read to its end.
 func appendFields(fields []field, b []byte, i int) ([]field, int) {
 	o := object{b: b, i: i}
 	if len(b) > math.MaxUint32 || !o.open() {

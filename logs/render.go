@@ -350,7 +350,7 @@ func (r *Renderer) fusion(o Out) {
 	key := attemptless(o.ID)
 	if r.rounds[key] < v.Round {
 		r.rounds[key] = v.Round
-		before := v.Kernels // behind the step, which made two of them one
+		before := v.Kernels // after the step, which made two of them one
 		if v.Fused {
 			before++
 		}

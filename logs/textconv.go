@@ -184,7 +184,7 @@ func torchLog(m *message, name, text string) []event {
 }
 
 // recompileText reads head, entries and user stacks; the stack's lines stand
-// behind "- " like reasons do.
+// after "- " as reasons do.
 func recompileText(m *message, name, text string) []event {
 	lines := strings.Split(text, "\n")
 	meta := map[string]any{"encoding": "json"}

@@ -194,7 +194,7 @@ func (p *plainState) belongs(s string) bool {
 		if p.stack || indented || trimmed == "" {
 			return true
 		}
-		if p.link { // behind it comes a further cause, the stack, or what the program prints
+		if p.link { // after it comes a further cause, the stack, or what the program prints
 			return strings.HasPrefix(trimmed, "*** While handling") || strings.HasPrefix(trimmed, "Set TORCHDYNAMO_VERBOSE")
 		}
 		return isErrorHead(trimmed) || strings.HasPrefix(trimmed, "The above exception") || strings.HasPrefix(trimmed, "During handling of") || !p.error

@@ -109,7 +109,7 @@ func scalarOf(d DType, v float64) Arg {
 func scalarLike(x Value, v float64) Arg { return scalarOf(x.TensorMeta().DType, v) }
 
 // asStored is a number as a tensor of type d holds it: PyTorch fills one where a
-// number stands on the left of a difference or a quotient.
+// number is on the left of a difference or a quotient.
 func asStored(d DType, v float64) float64 {
 	switch d {
 	case BFloat16:
@@ -285,7 +285,7 @@ func decompF(f func(b B, c *Call) Value) func(Builder, *Call) []Value {
 }
 
 // laidOut gives out the strides of m where the operators of a decomposition, whose
-// operands stand in another order, chose others.
+// operands come in another order, chose others.
 func (b B) laidOut(out Value, m *TensorMeta) Value {
 	got := out.TensorMeta()
 	if !equalShape(got.Shape, m.Shape) || sameStrides(got, m) {

@@ -81,13 +81,13 @@ func (f *flash) backward(c *BackwardCall) []Value {
 		return make([]Value, 4)
 	}
 	b, wide := f.b, f.q.TensorMeta().DType
-	turned := func(x Value) Value { return b.transpose(x, -2, -1) }
+	transposed := func(x Value) Value { return b.transpose(x, -2, -1) }
 	p := b.exp(b.sub(f.scores(), b.unsqueeze(c.Outs[1], -1)))
 	var inner, gv Value // what the weights' gradients differ from their mean by
 	if g := c.Grads[0]; g != nil {
 		g = b.cast(g, wide)
 		inner = b.sub(rowsByRows(b, g, f.v), rowSum(b, b.mul(g, b.cast(c.Outs[0], wide)), f.small))
-		gv = f.shared(b.Emit(Matmul, turned(weightsAs(b, p, f.half)), g), f.v0)
+		gv = f.shared(b.Emit(Matmul, transposed(weightsAs(b, p, f.half)), g), f.v0)
 	}
 	if g := c.Grads[1]; g != nil {
 		g = b.unsqueeze(g, -1)
@@ -100,7 +100,7 @@ func (f *flash) backward(c *BackwardCall) []Value {
 	gs := b.mul(p, inner)
 	reduced := weightsAs(b, gs, f.half)
 	gq := b.mul(b.Emit(Matmul, reduced, f.k), f.scale)
-	gk := f.shared(b.mul(b.Emit(Matmul, turned(reduced), f.q), f.scale), f.k0)
+	gk := f.shared(b.mul(b.Emit(Matmul, transposed(reduced), f.q), f.scale), f.k0)
 	var gm Value
 	if c.Needs[5] {
 		gm = b.back(gs, In[FlashAttentionArgs](c.Call).AttnMask.Meta())

@@ -69,7 +69,7 @@ type Op struct {
 	Tags   Tag
 	// Meta computes the results of a call, or says in PyTorch's terms why the
 	// arguments do not fit. It decides questions on sizes through sym.Eq and
-	// its kin, which leave guards behind.
+	// its kin, which leave guards.
 	Meta func(c *Call) ([]Result, error)
 	// Backward returns the gradients of the tensor arguments, one for each
 	// slot that TensorArgs lists (nil: no gradient), given those of the

@@ -153,7 +153,7 @@ func interpolateRanks(b B, sorted, at Value, how string) Value {
 }
 
 // placeQuantiles brings rows of quantiles to the shape of the result: those of
-// several q stand in front.
+// several q come first.
 func placeQuantiles(b B, out Value, c *Call, single bool) Value {
 	a := In[QuantilesArgs](c)
 	m := a.Self.Meta()

@@ -49,8 +49,8 @@ func noteBirth(row *ops.Op, args []ops.Arg, outs []Value, tape bool) {
 	}
 }
 
-// inPlaceRefusal is what eager mode says to an operator in place that writes to t
-// and wants gradients; empty where it may.
+// inPlaceRefusal is what eager mode says to an in-place operator that writes to t
+// and requires gradients; empty where it may.
 func inPlaceRefusal(t *Tensor) string {
 	if t.requiresGrad && t.fn == nil {
 		return "a leaf Variable that requires grad is being used in an in-place operation."
@@ -62,7 +62,7 @@ func inPlaceRefusal(t *Tensor) string {
 }
 
 // ViewRefused reports whether t is a view that, for how it came to be, no operator in
-// place may write to that wants gradients.
+// place may write to that requires gradients.
 func (t *Tensor) ViewRefused() bool { return t.base != nil && t.born != bornPlain }
 
 // viewRefusal is why a view cannot follow a change of its memory; empty where it can.

@@ -27,7 +27,7 @@ func TestWritesToViews(t *testing.T) {
 			[]string{"A view was created in no_grad mode and is being modified inplace with grad mode enabled. ", untaped},
 		},
 		{
-			"of what wants gradients", func(x, w *Tensor) { y := x.Mul(w); under(func() *Tensor { return y.Select(0, 0) }).Mul_(w) },
+			"of what requires gradients", func(x, w *Tensor) { y := x.Mul(w); under(func() *Tensor { return y.Select(0, 0) }).Mul_(w) },
 			[]string{"is being modified inplace with grad mode enabled. ", untaped},
 		},
 		{
@@ -96,10 +96,10 @@ func TestRequiresGradOfAStaleView(t *testing.T) {
 	var v *Tensor
 	NoGrad(func() { v = y.Select(0, 0) })
 	if v.RequiresGrad() || !v.IsLeaf() {
-		t.Error("a view taken under NoGrad wants gradients")
+		t.Error("a view taken under NoGrad requires gradients")
 	}
 	NoGrad(func() { v.Mul_(2) })
 	if !v.RequiresGrad() || v.IsLeaf() {
-		t.Error("behind a write it follows its base")
+		t.Error("after a write it follows its base")
 	}
 }

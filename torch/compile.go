@@ -128,9 +128,9 @@ func checkCompile(f any, opts []Option) {
 		refuse("the argument is nil")
 	case v.Kind() == reflect.Func:
 	case !v.MethodByName("Forward").IsValid():
-		refuse("the argument is of type %T, which is no function and has no method Forward", f)
+		refuse("the argument is of type %T, which is not a function and has no method Forward", f)
 	case v.Kind() != reflect.Pointer:
-		refuse("%T is no pointer: a copy of it has no code of its own; pass net.Forward", f)
+		refuse("%T is not a pointer: a copy of it has no code of its own; pass net.Forward", f)
 	}
 	backend, mode := "inductor", modes.Default
 	for _, o := range opts {

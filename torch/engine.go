@@ -111,7 +111,7 @@ func Renew(t *Tensor, st *Storage, d DType, shape, stride []int, offset int) {
 	*t = Tensor{array: strided.Array{Storage: st.memory(), DType: d, Device: ops.CPU, Shape: shape, Stride: stride, Offset: offset}}
 }
 
-// Storage returns the memory behind t; nil for fake tensors.
+// Storage returns the memory of t; nil for fake tensors.
 func (t *Tensor) Storage() *Storage { return (*Storage)(t.array.Storage) }
 
 // CallUntaped is Call under no_grad for this call alone.

@@ -22,8 +22,8 @@ func TestHalfRows(t *testing.T) {
 					checkHalfRows(t, x, x)
 				}
 				x := Randn(70, 129).To(d)
-				turned := x.T().Contiguous().T() // not one row after the other
-				checkHalfRows(t, x, turned)
+				transposed := x.T().Contiguous().T() // not one row after the other
+				checkHalfRows(t, x, transposed)
 			}
 		})
 	}
@@ -90,7 +90,7 @@ func TestHalfRowsTake(t *testing.T) {
 		{"another format", Empty(4, 6).To(ops.Float16), x, false},
 		{"float32", Empty(4, 6), Randn(4, 6), false},
 		{"in place", x, x, false},
-		{"turned", Empty(6, 4).To(ops.BFloat16), x.T(), false},
+		{"transposed", Empty(6, 4).To(ops.BFloat16), x.T(), false},
 	} {
 		if got := kernels.HalfRows(&c.out.array, &c.x.array, c.x.array.Shape[1], 1, none); got != c.taken {
 			t.Errorf("%s: taken %v, want %v", c.name, got, c.taken)

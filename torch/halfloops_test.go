@@ -47,7 +47,7 @@ func TestHalfLoops(t *testing.T) {
 				}
 				x, y = x.View(256, 256).T(), y.View(256, 256)
 				if name != "one for all" {
-					sameHalves(t, d, name+" turned", f(x, y), f(x.To(ops.Float32), y.To(ops.Float32)).To(d))
+					sameHalves(t, d, name+" transposed", f(x, y), f(x.To(ops.Float32), y.To(ops.Float32)).To(d))
 				}
 			}
 		}

@@ -47,8 +47,8 @@ func TestAttentionInBlocks(t *testing.T) {
 				t.Fatal("both went the same way")
 			}
 			closeTo(t, got, want, 2e-6)
-			turned := F.ScaledDotProductAttention(q.Transpose(-1, -2).Contiguous().Transpose(-1, -2), k, v, c.opts...)
-			closeTo(t, turned, want, 2e-6)
+			transposed := F.ScaledDotProductAttention(q.Transpose(-1, -2).Contiguous().Transpose(-1, -2), k, v, c.opts...)
+			closeTo(t, transposed, want, 2e-6)
 		})
 	}
 }

@@ -74,11 +74,11 @@ func TestShortWayRefuses(t *testing.T) {
 	if got := torch.Arange(4).Add(1); got.DType() != torch.Int64 {
 		t.Errorf("int64 + int is %v", got.DType())
 	}
-	turned := x.T().Add(x.T())
-	if fmt.Sprint(turned.Stride()) != "[1 4]" {
-		t.Errorf("strides of a sum of turned tensors are %v, want those of its operands", turned.Stride())
+	transposed := x.T().Add(x.T())
+	if fmt.Sprint(transposed.Stride()) != "[1 4]" {
+		t.Errorf("strides of a sum of transposed tensors are %v, want those of its operands", transposed.Stride())
 	}
-	closeTo(t, turned, x.T().Mul(2), 1e-6)
+	closeTo(t, transposed, x.T().Mul(2), 1e-6)
 	leaf := torch.Randn(3).RequiresGrad_()
 	for _, y := range []*torch.Tensor{leaf.Mul(2), leaf.Exp(), torch.Randn(3).Add(leaf)} {
 		if !y.RequiresGrad() {

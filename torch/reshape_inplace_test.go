@@ -51,7 +51,7 @@ func TestReshapeInPlaceIsOnTheTape(t *testing.T) {
 func TestResize_(t *testing.T) {
 	x := torch.Arange(6.0).Reshape(2, 3).T()
 	if x.Resize_(3, 2); !slices.Equal(x.Stride(), []int{1, 3}) {
-		t.Errorf("the same size lays memory out anew: %v", x.Stride())
+		t.Errorf("the same size lays memory out again: %v", x.Stride())
 	}
 	x.Resize_(2, 2)
 	if got := fmt.Sprint(x.Data(), x.Stride()); got != "[0 1 2 3] [2 1]" {

@@ -23,7 +23,7 @@ func SetNumThreads(n int) { parallel.SetThreads(n) }
 // GetNumThreads is the number of threads that an operator uses.
 func GetNumThreads() int { return parallel.Threads() }
 
-// Storage is the memory behind one or more tensors.
+// Storage is the memory of one or more tensors.
 type Storage memory.Storage
 
 // NewStorage allocates n bytes, aligned to 64 and not cleared.

@@ -87,7 +87,7 @@ func TestDrawsOneByOne(t *testing.T) {
 			}
 		}
 		if got := torch.Rand(1).Item(); got != next {
-			t.Errorf("behind %d numbers comes %v, want %v", n, got, next)
+			t.Errorf("after %d numbers comes %v, want %v", n, got, next)
 		}
 	}
 }

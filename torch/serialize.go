@@ -91,7 +91,7 @@ func loadFile(path string, opts []Option) (any, error) {
 // number that only such files have.
 var legacyMagic = []byte("\x80\x02\x8a\x0al\xfc\x9cF\xf9 j\xa8P\x19.")
 
-// loadArchive reads the zip file of size bytes behind r.
+// loadArchive reads the zip file of size bytes that r reads.
 func loadArchive(r io.ReaderAt, size int64, locate location) (any, error) {
 	start := make([]byte, len(legacyMagic))
 	if _, err := r.ReadAt(start, 0); err == nil && bytes.Equal(start, legacyMagic) {

@@ -35,9 +35,9 @@ func TestNestedCheckpoints(t *testing.T) {
 		}
 	}
 	deep := half.Get("deep").(torch.OrderedDict).Get("deeper").([]any)[0].(torch.OrderedDict).Get("deepest").([]any)
-	turned, row := deep[0].(*torch.Tensor), deep[1].([]any)[0].(*torch.Tensor)
-	if turned.Storage() != row.Storage() || turned.At(2, 1).Item() != 6 || row.At(3).Item() != 7 {
-		t.Errorf("views of one tensor came back as %v and %v", turned, row)
+	transposed, row := deep[0].(*torch.Tensor), deep[1].([]any)[0].(*torch.Tensor)
+	if transposed.Storage() != row.Storage() || transposed.At(2, 1).Item() != 6 || row.At(3).Item() != 7 {
+		t.Errorf("views of one tensor came back as %v and %v", transposed, row)
 	}
 	steps := d.Get("optimizer").(torch.OrderedDict).Get("state").(torch.OrderedDict).Get(1).(torch.OrderedDict)
 	if steps.Get("step").(*torch.Tensor).Item() != 3 || steps.Get("max_exp_avg_sq") == nil {

@@ -2,7 +2,7 @@ package torch
 
 import "tcdbg/torch/internal/refusal"
 
-// This file is `t.data = x`: another memory behind a tensor that others hold.
+// This file is `t.data = x`: other memory for a tensor that others hold.
 
 // SetData gives t the memory, dtype, device and shape of src, which both share
 // from then on. The tensor stays the same one to optimizers and modules, and

@@ -21,8 +21,8 @@ func (t *Tensor) edgeFn() *gradFn {
 	return t.fn
 }
 
-// stale reports whether the memory of a view was changed, on the tape, behind the
-// back of its node.
+// stale reports whether the memory of a view was changed, on the tape, after its
+// node was recorded.
 func (t *Tensor) stale() bool {
 	return t.base != nil && t.array.Storage != nil && t.seen != t.array.Storage.Version() && t.base.fn != nil && t.base.fn.seq > fnSeq(t)
 }

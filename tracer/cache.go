@@ -22,7 +22,7 @@ type frameCache struct {
 	id      int
 	name    string
 	parent  int
-	from    *logs.CompileID // the compile behind whose break it was first entered
+	from    *logs.CompileID // the compile after whose break it was first entered
 	entries atomic.Pointer[[]*replay.Entry]
 	eager   atomic.Bool // the limit was reached, or nothing can be compiled here
 	calls   atomic.Int64

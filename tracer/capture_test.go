@@ -46,7 +46,7 @@ func main() {
 	ids := torch.Arange(4).Mul(3).Remainder(5)
 	fmt.Println(torch.Compile(f)(torch.Zeros(4, 2), ids, torch.Ones(4, 2)))
 }`, "remainder index_put sin cat", "GB0025"},
-	{"gradients are inputs, and replaced behind the graph", `
+	{"gradients are inputs, and replaced after the graph", `
 func f(w, x *torch.Tensor) *torch.Tensor {
 	y := w.Grad().Mul(x)
 	w.SetGrad(y)
@@ -354,7 +354,7 @@ func main() { g := torch.Compile(f); for range 3 { fmt.Println(g(torch.Ones(1)))
 	{"loop over a string", `
 func f(x *torch.Tensor) *torch.Tensor { for _, c := range "abc" { x = x.Add(int(c)) }; return x }
 func main() { g := torch.Compile(f); fmt.Println(g(torch.Ones(1)), g(torch.Ones(1))) }`, "add add add", ""},
-	{"closure called again behind a break", `
+	{"closure called again after a break", `
 func f(x *torch.Tensor, say bool) *torch.Tensor {
 	h := func() int { if say { fmt.Println("h", x.Dim()) }; x = x.Sin(); return 1 }
 	n := h()
@@ -369,7 +369,7 @@ func f(x *torch.Tensor) (y *torch.Tensor) {
 	return x
 }
 func main() { g := torch.Compile(f); fmt.Println(g(torch.Ones(1)), g(torch.Ones(1))) }`, "exp | sin", "GB9002 GB9002 GB9013"},
-	{"panic goes on behind a deferred call", `
+	{"panic goes on after a deferred call", `
 var n int
 func inner(p *int) int { defer func() { n++ }(); fmt.Println("in"); return *p }
 func f(x *torch.Tensor) *torch.Tensor { return x.Mul(inner(nil)).Sin() }
@@ -407,7 +407,7 @@ func f(x *torch.Tensor) *torch.Tensor {
 	return us[3].Mul(us[99])
 }
 func main() { g := torch.Compile(f); fmt.Println(g(torch.Ones(1))) }`, strings.TrimSpace(strings.Repeat("add ", 100)) + " | mul", "GB0059"},
-	{"disabled right behind a break", `
+	{"disabled right after a break", `
 var quiet = compiler.Disable(func(x *torch.Tensor) *torch.Tensor { return x.Exp().Log() })
 func f(x *torch.Tensor) *torch.Tensor { y := x.Sin(); fmt.Println("p"); return quiet(y).Cos() }
 func main() { g := torch.Compile(f); fmt.Println(g(torch.Ones(1))) }`, "sin | cos", "GB0059"},
@@ -561,7 +561,7 @@ func main() {
 		}()
 	}
 }`, "mul_ sin", "GB0064"},
-	{"a view taken under NoGrad is used behind a write to its memory", `
+	{"a view taken under NoGrad is used after a write to its memory", `
 func f(x, w *torch.Tensor) *torch.Tensor {
 	y := x.Mul(w)
 	torch.NoGrad(func() { x = y.Select(0, 0); y.Mul_(2) })
@@ -582,7 +582,7 @@ func main() {
 	fmt.Println(g(torch.Ones(1)))
 	torch.NoGrad(func() { fmt.Println(g(torch.Ones(1))) })
 }`, "add sin | sin", ""},
-	{"errors are made anew by each call", `
+	{"errors are made again by each call", `
 type result struct { y *torch.Tensor; err error }
 func check(x *torch.Tensor) error {
 	if x.Size(0) > 3 { return fmt.Errorf("size %d is too large", x.Size(0)) }

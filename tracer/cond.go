@@ -8,7 +8,7 @@ import (
 )
 
 // This file enters the branch of a compiler.Cond that broke the graph: the data decides
-// which branch runs, but what stands in it is captured like any other function.
+// which branch runs, but what is in it is captured like any other function.
 
 // enterBranch does a call of compiler.Cond by pushing the frame of the branch that the
 // predicate chooses. It reports false, and does nothing, where the top frame stands

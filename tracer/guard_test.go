@@ -242,7 +242,7 @@ func f(x *torch.Tensor, b *B, p *int) *torch.Tensor { b.n = 5; return x.Mul(*p) 
 		"NO_ALIASING", "L['a'] shares no memory with L['b']",
 	},
 	{
-		"slice behind a global", twice(`var gs = []int{1, 2}
+		"slice in a global", twice(`var gs = []int{1, 2}
 func f(x *torch.Tensor, a []int) *torch.Tensor { gs[0] = 5; return x.Mul(a[0]) }`,
 			`a := []int{5, 2}; fmt.Println(g(torch.Ones(1), a), a)`, `gs[0] = 5`, `fmt.Println(g(torch.Ones(1), gs), gs)`),
 		"NO_ALIASING", "shares no memory with",

@@ -156,7 +156,7 @@ func (t *Tracer) compileModule(typ types.Type, p unsafe.Pointer, opts options) {
 	}
 	sel := types.NewMethodSet(typ).Lookup(nil, "Forward")
 	if sel == nil {
-		refuse(fmt.Sprintf("the argument is of type %s, which is no function and has no method Forward", value.TypeName(typ)))
+		refuse(fmt.Sprintf("the argument is of type %s, which is not a function and has no method Forward", value.TypeName(typ)))
 	}
 	path := sel.Index()
 	for _, i := range path[:len(path)-1] { // Forward of what is embedded
@@ -179,7 +179,7 @@ func (t *Tracer) compileModule(typ types.Type, p unsafe.Pointer, opts options) {
 	if _, ok := typ.Underlying().(*types.Pointer); ok {
 		recv = *(*unsafe.Pointer)(p)
 	} else if len(path) == 1 {
-		refuse(fmt.Sprintf("%s is no pointer: a copy of it has no code of its own; pass net.Forward", value.TypeName(typ)))
+		refuse(fmt.Sprintf("%s is not a pointer: a copy of it has no code of its own; pass net.Forward", value.TypeName(typ)))
 	}
 	fn := t.prog.SSA.FuncValue(sel.Obj().(*types.Func))
 	switch {
@@ -246,7 +246,7 @@ func (t *Tracer) functionArgument(call *host.Frame, arg unsafe.Pointer, who stri
 	t0 := resultType(call, who)
 	sig, ok := t0.Underlying().(*types.Signature)
 	if !ok {
-		panic(&torch.Error{Op: who, Msg: fmt.Sprintf("the argument is no function but of type %s; pass net.Forward", value.TypeName(t0))})
+		panic(&torch.Error{Op: who, Msg: fmt.Sprintf("the argument is not a function but of type %s; pass net.Forward", value.TypeName(t0))})
 	}
 	cl := t.in.ClosureOf(arg)
 	if cl == nil {

@@ -22,7 +22,7 @@ func TestOpenSizes(t *testing.T) {
 		{"quotient of what may be negative", `n := x.Size(0) - 20
 			return x.Sum().Add(torch.Ones(n/3 + 10).Sum()).Add(torch.Ones(n%3 + 10).Sum())`, []int{3, 4, 5, 6, 7, 8, 30, 31, 32}, 3},
 		{"a tensor of which only the size is used", `return torch.Ones(x.Size(0) * 2).Sum()`, []int{3, 5, 7, 4}, 2},
-		{"a turned tensor", `return torch.Ones(3, x.Size(0)).T().Add(x.T().Contiguous().T())`, []int{3, 5, 7, 4}, 2},
+		{"a transposed tensor", `return torch.Ones(3, x.Size(0)).T().Add(x.T().Contiguous().T())`, []int{3, 5, 7, 4}, 2},
 		{"numbers from entry", `n := min(b.limit, b.other, 100)
 			b.limit++
 			b.seen = n
@@ -49,7 +49,7 @@ func main() {
 	}
 }
 
-// TestOpenStrides wants the strides of turned and of padded inputs to follow from
+// TestOpenStrides wants the strides of transposed and of padded inputs to follow from
 // sizes that change.
 func TestOpenStrides(t *testing.T) {
 	for call, graphs := range map[string]int{

@@ -24,7 +24,7 @@ func (t *Tracer) checkBackend(o options) (mode string, err error) {
 	}
 	over, err := modes.Check(o.backendName(), o.mode)
 	if over {
-		t.cfg.note(fmt.Sprintf("backend %s passes over mode %q", o.backendName(), o.mode))
+		t.cfg.note(fmt.Sprintf("backend %s ignores mode %q", o.backendName(), o.mode))
 		return modes.Default, nil
 	}
 	return o.mode, err

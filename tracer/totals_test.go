@@ -25,7 +25,7 @@ func main() { g := torch.Compile(f); fmt.Println(g(torch.Ones(2)), g(torch.Ones(
 var slow = compiler.Disable(func(x *torch.Tensor) *torch.Tensor { return x.Exp().Log().Neg() })
 func f(x *torch.Tensor) *torch.Tensor { return slow(x.Sin()).Cos() }
 func main() { g := torch.Compile(f); fmt.Println(g(torch.Ones(2)), g(torch.Ones(2))) }`, "f 3, torch_dynamo_resume_in_f_at 0"},
-		{"a compiled function called behind a break", `
+		{"a compiled function called after a break", `
 var h = torch.Compile(func(x *torch.Tensor) *torch.Tensor { y := x.Tanh(); fmt.Println("h"); return y.Nonzero() }, kw.Name("h"))
 var slow = compiler.Disable(func(x *torch.Tensor) *torch.Tensor { return h(x).Neg() }, kw.Recursive(false))
 func f(x *torch.Tensor) *torch.Tensor { return slow(x.Sin()).Cos() }

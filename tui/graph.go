@@ -347,7 +347,7 @@ func graphDrawing(d *doc, g *explain.Graph, nodes []explain.GraphNode) {
 // drawnColumns are the widths of what stands beside the rails.
 type drawnColumns struct{ target, shape, place int }
 
-// drawingColumns shares the cells behind the rails and the name of 16: the line of
+// drawingColumns shares the cells after the rails and the name of 16: the line of
 // the program is kept before the shape, which the table has too.
 func drawingColumns(room int) drawnColumns {
 	const place = 14

@@ -8,7 +8,7 @@ import (
 	"tcdbg/tui/theme"
 )
 
-// TestKernelColumns: the share of the time stands in one column, whether the bytes of
+// TestKernelColumns: the share of the time is in one column, whether the bytes of
 // a kernel are known or not and however long they print.
 func TestKernelColumns(t *testing.T) {
 	at := -1

@@ -177,7 +177,7 @@ func TestLogsOpenAtTheSelection(t *testing.T) {
 	p.shown = []int32{1, 3, 4}
 	p.toRecord(2)
 	if p.list.Cursor() != 1 {
-		t.Errorf("behind a filter at row %d", p.list.Cursor())
+		t.Errorf("after a filter at row %d", p.list.Cursor())
 	}
 }
 
@@ -390,7 +390,7 @@ func TestScheduleRefused(t *testing.T) {
 	newDriver(t, f, Options{}, 120, 40).script("keys 7 g right right\nexpect cannot be shown: the scheduler of this version")
 }
 
-// Forward and backward of one compile stand in the order in which they were
+// Forward and backward of one compile are in the order in which they were
 // made, each pass beside its decisions.
 func TestFusionOrder(t *testing.T) {
 	f := richFeed()

@@ -72,7 +72,7 @@ func TestScripts(t *testing.T) {
 			screen Source
 			expect ▸    45
 		`,
-		"where nothing was selected, a screen opens on its dearest row": `
+		"where nothing was selected, a screen opens on its costliest row": `
 			keys 3
 			expect ▸ ✂ model.go:52
 		`,

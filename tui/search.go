@@ -46,7 +46,7 @@ func (m *Model) find(on bool) tea.Cmd {
 func (p *pane) findFrom(step int, on bool) tea.Cmd {
 	inside := p.inside && p.doc != nil
 	if !inside && p.doc != nil && !p.anyRow() {
-		inside = true // what is searched for stands in the detail only
+		inside = true // what is searched for is in the detail only
 	}
 	query, test, n, at := p.query, rowTest(p, p.query), p.Len(), p.list.Cursor()
 	if inside {

@@ -22,7 +22,7 @@ func random(g *generator) {
 const twisterSize, twisterShift, twisterMatrix = 624, 397, 0x9908b0df
 
 func twist(g *generator) {
-	g.function("twist2", "func(words *uint32, n int)", "twist2 continues a line of words by n, a multiple of eight, behind the first 624.")
+	g.function("twist2", "func(words *uint32, n int)", "twist2 continues a line of words by n, a multiple of eight, after the first 624.")
 	p, n := g.arg("words"), g.arg("n")
 	loop := g.label("loop")
 	g.Label(loop)

@@ -95,7 +95,7 @@ func tile(g *generator, w width, h, v int) {
 
 // step is one step of the depth, u steps from where the pointers stand.
 func step(g *generator, w width, h, v, u int, r tileRegs, acc func(i, j int) reg.VecPhysical) {
-	bs := h * v // the registers behind the sums
+	bs := h * v // the registers after those of the sums
 	if u == 0 {
 		g.PREFETCHT0(at(r.a, 1024))
 		g.PREFETCHT0(at(r.b, 1024))

@@ -184,7 +184,7 @@ type BufArg struct {
 // Reason says why a call is not compiled.
 type Reason string
 
-// The reasons for extern calls; nothing else may stand in an ExternInfo.
+// The reasons for extern calls; nothing else may be in an ExternInfo.
 const (
 	ReasonRandom     Reason = "random: the numbers must be those of the eager generator"
 	ReasonNoLowering Reason = "no lowering for this operator"

@@ -19,11 +19,11 @@ type picked struct {
 // loadPicked loads the element of t at address x, in which the picked
 // dimensions take no part, and at the positions of those.
 func (b *body) loadPicked(t *tensor, x ir.Index, ps []picked) int {
-	return b.add(ir.Value{Op: ir.LoadAt, DType: ir.Register(t.dtype), Buf: t.buf, Index: x, Args: []int{b.behind(t, ps)}})
+	return b.add(ir.Value{Op: ir.LoadAt, DType: ir.Register(t.dtype), Buf: t.buf, Index: x, Args: []int{b.offset(t, ps)}})
 }
 
-// behind is how many elements the picked positions lie behind an address.
-func (b *body) behind(t *tensor, ps []picked) int {
+// offset is how many elements after an address the picked positions are.
+func (b *body) offset(t *tensor, ps []picked) int {
 	var at int
 	for i, p := range ps {
 		step := b.mul2(b.position2(t.shape[p.dim], p), b.size(t.stride[p.dim], ops.Int64))

@@ -34,8 +34,8 @@ func (m *maker) typed(d ops.DType, shape ...int) *graph.Node {
 func (m *maker) in(shape ...int) *graph.Node  { return m.typed(ops.Float32, shape...) }
 func (m *maker) ids(shape ...int) *graph.Node { return m.typed(ops.Int64, shape...) }
 
-// turned is a matrix of the given shape whose columns lie one after the other.
-func (m *maker) turned(rows, cols int) *graph.Node {
+// transposed is a matrix of the given shape whose columns lie one after the other.
+func (m *maker) transposed(rows, cols int) *graph.Node {
 	return m.of(ops.Float32, ints(rows, cols), ints(1, rows))
 }
 
@@ -57,16 +57,16 @@ var lowered = map[string][]struct {
 			return []ops.Arg{m.Emit(ops.Select, m.in(4, 6), c(1), c(2))}
 		}},
 		{"a pointwise result keeps the layout of its operand", func(m *maker) []ops.Arg {
-			return []ops.Arg{m.Emit(ops.Exp, m.turned(4, 6))}
+			return []ops.Arg{m.Emit(ops.Exp, m.transposed(4, 6))}
 		}},
 		{"reshape of what lies in order is a view", func(m *maker) []ops.Arg {
 			return []ops.Arg{m.Emit(ops.Reshape, m.in(4, 6), ints(2, 12))}
 		}},
 		{"reshape of what does not is a copy", func(m *maker) []ops.Arg {
-			return []ops.Arg{m.Emit(ops.Reshape, m.turned(4, 6), ints(24))}
+			return []ops.Arg{m.Emit(ops.Reshape, m.transposed(4, 6), ints(24))}
 		}},
 		{"contiguous of what is so", func(m *maker) []ops.Arg { return []ops.Arg{m.Emit(ops.Contiguous, m.in(4, 6))} }},
-		{"contiguous of what is not", func(m *maker) []ops.Arg { return []ops.Arg{m.Emit(ops.Contiguous, m.turned(4, 6))} }},
+		{"contiguous of what is not", func(m *maker) []ops.Arg { return []ops.Arg{m.Emit(ops.Contiguous, m.transposed(4, 6))} }},
 		{"clone copies always", func(m *maker) []ops.Arg { return []ops.Arg{m.Emit(ops.Clone, m.in(4))} }},
 		{"to another dtype", func(m *maker) []ops.Arg { return []ops.Arg{m.Emit(ops.To, m.in(4), ops.Int64)} }},
 		{"to the same dtype", func(m *maker) []ops.Arg { return []ops.Arg{m.Emit(ops.To, m.in(4), ops.Float32)} }},
@@ -126,7 +126,7 @@ var lowered = map[string][]struct {
 	},
 	"products": {
 		{"two matrices", func(m *maker) []ops.Arg { return []ops.Arg{m.Emit(ops.Mm, m.in(4, 6), m.in(6, 5))} }},
-		{"a turned operand", func(m *maker) []ops.Arg { return []ops.Arg{m.Emit(ops.Mm, m.in(4, 6), m.turned(6, 5))} }},
+		{"a transposed operand", func(m *maker) []ops.Arg { return []ops.Arg{m.Emit(ops.Mm, m.in(4, 6), m.transposed(6, 5))} }},
 		{"batches", func(m *maker) []ops.Arg { return []ops.Arg{m.Emit(ops.Bmm, m.in(3, 4, 6), m.in(3, 6, 5))} }},
 		{"a matrix for all batches", func(m *maker) []ops.Arg { return []ops.Arg{m.Emit(ops.Matmul, m.in(3, 4, 6), m.in(6, 5))} }},
 		{"vectors", func(m *maker) []ops.Arg { return []ops.Arg{m.Emit(ops.Matmul, m.in(4, 6), m.in(6))} }},
@@ -187,7 +187,7 @@ var lowered = map[string][]struct {
 		}},
 	},
 	"pieces": {
-		{"one behind the other", func(m *maker) []ops.Arg {
+		{"one after the other", func(m *maker) []ops.Arg {
 			return []ops.Arg{m.Emit(ops.Cat, []ops.Value{m.in(2, 3), m.in(4, 3)}, c(0))}
 		}},
 		{"side by side, of two types", func(m *maker) []ops.Arg {
@@ -197,7 +197,7 @@ var lowered = map[string][]struct {
 			return []ops.Arg{m.Emit(ops.ConstantPadNd, m.in(3, 4), ints(1, 2, 0, 1), 2.5)}
 		}},
 		{"a frame of mirrored pixels", func(m *maker) []ops.Arg { return []ops.Arg{m.Emit(ops.Pad, m.in(1, 3, 4), ints(1, 2), "reflect")} }},
-		{"turned around", func(m *maker) []ops.Arg { return []ops.Arg{m.Emit(ops.Flip, m.in(3, 4), ints(1))} }},
+		{"flipped", func(m *maker) []ops.Arg { return []ops.Arg{m.Emit(ops.Flip, m.in(3, 4), ints(1))} }},
 		{"a frame that cuts", func(m *maker) []ops.Arg { return []ops.Arg{m.Emit(ops.ConstantPadNd, m.in(3, 6), ints(-1, 2), 0.0)} }},
 		{"a frame of nothing", func(m *maker) []ops.Arg { return []ops.Arg{m.Emit(ops.ConstantPadNd, m.in(3, 6), ints(0, 0), 0.0)} }},
 		{"a frame of the last pixel", func(m *maker) []ops.Arg { return []ops.Arg{m.Emit(ops.Pad, m.in(1, 3, 4), ints(1, 2), "replicate")} }},

@@ -196,7 +196,7 @@ func lowest(d ops.DType) float64 {
 	return math.Inf(-1)
 }
 
-// maxPool lowers both results: the extreme, and where it stands in the plane.
+// maxPool lowers both results: the extreme, and where it is in the plane.
 func maxPool(dims int) lowerFunc {
 	return func(c *call) error {
 		ws, ok := c.slides(dims, true)

@@ -31,7 +31,7 @@ func (c *call) copyOfSelf() *tensor {
 // storePicked stores v into out at the address and the positions.
 func (b *body) storePicked(out *tensor, x ir.Index, ps []picked, v int, how into) {
 	d := ir.Register(out.dtype)
-	o := ir.Value{Op: ir.StoreAt, DType: d, Buf: out.buf, Index: x, Args: []int{b.cast(v, d), b.behind(out, ps)}}
+	o := ir.Value{Op: ir.StoreAt, DType: d, Buf: out.buf, Index: x, Args: []int{b.cast(v, d), b.offset(out, ps)}}
 	if how.fold {
 		o.Op, o.Red = ir.FoldAt, how.by
 	}

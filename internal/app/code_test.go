@@ -9,7 +9,7 @@ import (
 )
 
 // TestCode: the code of a run comes as C and as a Triton module that Python parses;
-// that of PyTorch as it stands in the trace; a trace without code says so.
+// that of PyTorch as it is in the trace; a trace without code says so.
 func TestCode(t *testing.T) {
 	state, out := t.TempDir(), filepath.Join(t.TempDir(), "code")
 	p := program(t, `import ("fmt"; "tcdbg/torch")

@@ -20,7 +20,7 @@ type Gate struct {
 	turn    *sync.Cond
 	paused  bool
 	steps   int  // safe points to let through before pausing again
-	waiting bool // the program stands at the gate
+	waiting bool // the program waits at the gate
 	asked   int  // id of the command that wants the pause
 	left    bool // the viewer goes, the program stays
 	points  map[string]bool

@@ -178,7 +178,7 @@ func TestHiddenLinesComeInPieces(t *testing.T) {
 	log := "V0221 12:06:24.445000 1 torch/s.py:9] [__fusion] "
 	for name, pieces := range map[string][]string{
 		"cut in its head":       {"a\n" + log[:9], log[9:] + "x\nb\n"},
-		"cut behind its head":   {"a\n" + log, "x\nb\n"},
+		"cut after its head":    {"a\n" + log, "x\nb\n"},
 		"longer than the piece": {"a\n" + log + strings.Repeat("x", 300<<10), strings.Repeat("y", 300<<10) + "\nb\n"},
 		"the program's":         {"a\nV", "\nb\n"},
 	} {

@@ -84,7 +84,7 @@ func NewLazyConvTranspose3d(out int, kernel any, opts ...torch.Option) *Lazy[*Co
 	return lazyConv("LazyConvTranspose3d", 3, out, kernel, opts, NewConvTranspose3d)
 }
 
-// lazyNorm is a normalisation of the channels of a batch, which stand in
+// lazyNorm is a normalisation of the channels of a batch, which are in
 // dimension 1.
 func lazyNorm[M Module](class string, opts []torch.Option, make func(features int, opts ...torch.Option) M) *Lazy[M] {
 	known(class, opts, "eps", "momentum", "affine", "track_running_stats", "bias", "dtype", "device")

@@ -57,7 +57,7 @@ var recompiles = []RecompileCause{
 	{DtypeChanged, "the dtype changed", "Each dtype needs a graph of its own."},
 	{DeviceChanged, "the device changed", "Each device needs a graph of its own."},
 	{RequiresGradChanged, "requires_grad changed", "A graph with gradients differs from one without."},
-	{DispatchKeysChanged, "the tensor's dispatch keys changed", "The tensor is of another make (inference, conjugate, subclass)."},
+	{DispatchKeysChanged, "the tensor's dispatch keys changed", "The tensor is of a different kind (inference, conjugate, subclass)."},
 	{TypeChanged, "the type changed", "The argument has another type than the entry was compiled for."},
 	{ValueChanged, "a constant changed", "The graph was specialised on the value of a native number, flag or string."},
 	{NoneChanged, "an optional value came or went", "One graph exists for the value being there and one for its absence."},
@@ -76,5 +76,5 @@ var recompiles = []RecompileCause{
 	{SizeSpecialised, "a size that the code needs as a number changed", "A line of the program turned the size into a constant: a loop over it, a conversion, a comparison that only one size passes."},
 	{AttributeChanged, "an attribute changed", "The graph was specialised on an attribute of an object."},
 	{Deallocated, "an object of the entry is gone", "Something that the entry refers to was freed."},
-	{OtherGuard, "a guard failed", "The check stands below as it was recorded."},
+	{OtherGuard, "a guard failed", "The check is shown below as it was recorded."},
 }

@@ -228,7 +228,7 @@ func (tr *Trace) endBackward(in *ssa.Return) {
 		if !x.DType.IsFloat() {
 			grads[i] = nil // nobody asks for it
 		} else if g.DType != x.DType || g.Device != x.Device || !sym.AllSame(g.Shape, x.Shape) {
-			breakAt(breaks.AutogradFunction, "the gradient that Backward gives for input %d has not the shape and type of the input", i)
+			breakAt(breaks.AutogradFunction, "the gradient that Backward gives for input %d does not have the shape and type of the input", i)
 		}
 	}
 	tr.th.Pop()

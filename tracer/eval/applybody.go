@@ -12,7 +12,7 @@ import (
 // This file makes one node of what a traced call of autograd.Apply has left in the
 // graph: the operators of Forward and of Backward move into bodies.
 
-// between lists the nodes behind from, up to and with to (nil: the last); inputs, which
+// between lists the nodes after from, up to and with to (nil: the last); inputs, which
 // are put before the graph at any time, are left out, stand-ins too.
 func between(from, to *graph.Node) []*graph.Node {
 	var out []*graph.Node

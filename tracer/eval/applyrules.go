@@ -51,7 +51,7 @@ func (fn *functions) checkWrite(p unsafe.Pointer, size uintptr) {
 	}
 	for _, r := range fn.reads[fn.heap.mem.find(p)] {
 		if from := uintptr(p); from < r.from+r.size && r.from < from+size {
-			fn.avoidApply(r.call, "what Backward reads is changed behind the call")
+			fn.avoidApply(r.call, "what Backward reads is changed after the call")
 		}
 	}
 }

@@ -24,7 +24,7 @@ func (fn *functions) checkEntryWrite(t types.Type, to unsafe.Pointer, loc *value
 	fn.inBackward("changes %s", loc.Argument())
 	for _, w := range fn.watched {
 		if p := uintptr(to); w.From < p+fn.frames.In.Rep(t).Size() && p < w.From+fn.frames.In.Rep(w.Typ).Size() {
-			fn.avoidApply(w.Call, "what Backward reads is changed behind the call")
+			fn.avoidApply(w.Call, "what Backward reads is changed after the call")
 		}
 	}
 }

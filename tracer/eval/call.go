@@ -307,7 +307,7 @@ func (hp *heap) elemTracked(e types.Type, h value.SliceHeader, n *value.Tracked)
 }
 
 // elemValues are the places of a slice's elements and what is tracked of them. An element
-// of entry memory that the trace may have stored to stands in a copy, patched.
+// of entry memory that the trace may have stored to is in a copy, patched.
 func (hp *heap) elemValues(e types.Type, h value.SliceHeader, n *value.Tracked) ([]unsafe.Pointer, []*value.Tracked) {
 	places, notes := make([]unsafe.Pointer, h.Len), make([]*value.Tracked, h.Len)
 	size := hp.frames.In.Rep(e).Size()
@@ -648,7 +648,7 @@ func (ns natives) query(in *ssa.Call, name string) {
 	ns.set(in, n)
 }
 
-// closure is the closure behind the callee of a call through a func value.
+// closure is the closure that is the callee of a call through a func value.
 func (fs *frames) closure(c *ssa.CallCommon) *host.Closure {
 	if c.IsInvoke() || c.StaticCallee() != nil {
 		return nil

@@ -13,7 +13,7 @@ import (
 
 // This file answers what a tensor of the trace has to do with gradients: whether
 // it wants them, whether it is a leaf, and whether eager mode would let an
-// operator in place write it.
+// in-place operator write it.
 
 // askHistory evaluates x.RequiresGrad() and x.IsLeaf(). What the graph computes is
 // no tensor yet, so the graph says which of its inputs gradients would reach.
@@ -21,7 +21,7 @@ func (ns natives) askHistory(in *ssa.Call, name string) {
 	ns.inBackward("asks for the history of a tensor: %s", name)
 	for t := range ns.mutated { // writing in place can make a tensor want gradients
 		if w, known := ns.writes[t]; !known || w.grad {
-			breakAt(breaks.TensorDataRead, "%s behind an operator in place", name)
+			breakAt(breaks.TensorDataRead, "%s after an in-place operator", name)
 		}
 	}
 	x := in.Call.Args[0]
@@ -64,7 +64,7 @@ func (hs *history) reachesGrad(n *graph.Node) bool {
 	return wants
 }
 
-// refuseLeaf breaks before an operator in place that eager mode refuses,
+// refuseLeaf breaks before an in-place operator that eager mode refuses,
 // which then says so itself: what is written, or shown by it, is a leaf that wants
 // gradients. Of an input that is none it is guarded.
 func (hs *history) refuseLeaf(t *torch.Tensor, row *ops.Op) {

@@ -20,7 +20,7 @@ type span struct {
 	size uintptr
 	keep unsafe.Pointer // holds the object alive, so that its address stays its own
 	typ  types.Type     // element type when count > 0
-	// count is the number of elements of an array behind slices, 0 for a
+	// count is the number of elements of an array under slices, 0 for a
 	// single object.
 	count int
 	id    int
@@ -201,7 +201,7 @@ func (hp *heap) storeEntry(t types.Type, to, val unsafe.Pointer, loc *value.Sour
 	w.n = n
 }
 
-// backing registers the array behind a slice that native code has just made.
+// backing registers the array under a slice that native code has just made.
 func (hp *heap) backing(t types.Type, p unsafe.Pointer) {
 	h := (*value.SliceHeader)(p)
 	e := value.ElemType(t)

@@ -56,7 +56,7 @@ type Trace struct {
 	apart  []ssa.Instruction // an operator that reads what a gradient is asked for by
 }
 
-// frames are the frames of the scratch thread, where they stand in the program, and what
+// frames are the frames of the scratch thread, where they are in the program, and what
 // is known of their registers.
 type frames struct {
 	env     *Env

@@ -82,7 +82,7 @@ func (hs *history) refuseStale(row *ops.Op, bound []ops.Arg) {
 		}
 		hs.guards.GradMode()
 		if torch.GradEnabled() {
-			breakAt(breaks.FakeTensorFailure, "%s: a view that was created in no_grad mode, or with others by one operator, is used behind a write to its memory", row.Name)
+			breakAt(breaks.FakeTensorFailure, "%s: a view that was created in no_grad mode, or with others by one operator, is used after a write to its memory", row.Name)
 		}
 	}
 }
@@ -100,7 +100,7 @@ func reads(bound []ops.Arg, n *graph.Node) bool {
 	})
 }
 
-// mayWantGrad reports whether an argument of a call wants gradients. Behind a write of
+// mayWantGrad reports whether an argument of a call requires gradients. After a write of
 // values that want some, every tensor may.
 func (hs *history) mayWantGrad(bound []ops.Arg) bool {
 	for _, w := range hs.writes {

@@ -83,7 +83,7 @@ func ExprName(v ssa.Value) string {
 	return debugOf(v.Parent()).exprs[v]
 }
 
-// receiverName is what the method behind a method value calls its receiver.
+// receiverName is what the method of a method value calls its receiver.
 func receiverName(fn *ssa.Function) string {
 	if m, ok := fn.Object().(*types.Func); ok {
 		if r := m.Signature().Recv(); r != nil && r.Name() != "" {

@@ -16,7 +16,7 @@ import (
 // This file is access paths: how a value is found again when a region is
 // entered, and how the path is printed.
 
-// Source says where a value stands on entry of a region. Sources of one trace
+// Source says where a value is on entry of a region. Sources of one trace
 // are interned: equal paths are equal pointers.
 type Source struct {
 	Kind   Kind

@@ -17,7 +17,7 @@ type Tracked struct {
 	Loc  *Source // pointers: where they point, when that existed on entry
 	Expr *Expr   // numbers and bools
 	Size *sym.Int
-	// Base and off say where a slice's elements stood on entry: element k is
+	// Base and off say where a slice's elements were on entry: element k is
 	// base[off+k].
 	Base *Source
 	Off  int

@@ -13,7 +13,7 @@ type Source interface {
 	Len() int
 	// Draw draws row i for a width; the list cuts what is longer.
 	Draw(i, width int, selected bool) theme.Line
-	// Selectable reports whether the cursor may stand on row i.
+	// Selectable reports whether the cursor may be on row i.
 	Selectable(i int) bool
 }
 

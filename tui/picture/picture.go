@@ -91,7 +91,7 @@ func (s *style) apply(params string) {
 }
 
 // drawRun draws text of one style. Its length is given, so that glyphs of any
-// font stand in their cells; blanks need no text.
+// font fill their cells; blanks need no text.
 func drawRun(b *strings.Builder, text string, s style, x, y, cells int) {
 	left, top := margin+float64(x)*cellW, margin+float64(y)*cellH
 	fill := palette[s.colour]

@@ -200,7 +200,7 @@ func (p *prelude) text(widths []int) string {
 }
 
 // calls decides which helpers are functions of their own: those whose text would
-// stand in the code too often, counting what comes with an inlined user.
+// are in the code too often, counting what comes with an inlined user.
 func (p *prelude) calls() (apart []bool /* by place in list */) {
 	apart = make([]bool, len(p.list))
 	uses := maps.Clone(p.used)

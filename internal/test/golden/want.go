@@ -14,7 +14,7 @@ import (
 //	y := f(x)                 // want recompile "size mismatch at index 0"
 //
 // A comment may hold several, separated by semicolons. Expectations about the
-// whole program stand on any line: want graphs 2.
+// whole program may be on any line: want graphs 2.
 type Want struct {
 	Line int
 	Kind string   // break, recompile, graphs, ops, kernels, extern, ...

@@ -27,7 +27,7 @@ type picker struct {
 	rest   []int // sizes of the other dimensions
 	step   []int // their strides
 	result []int // shape of x[indices]
-	first  int   // where the picked dimensions stand in the result
+	first  int   // where the picked dimensions are in the result
 }
 
 // expandMasks replaces masks by the positions of their true elements.

@@ -35,7 +35,7 @@ func (w *rowWriter) Row(o []float32) []float32 {
 	return w.room.Floats[:len(o)]
 }
 
-// put brings what stands in row to o.
+// put brings what is in row to o.
 func (w *rowWriter) put(o []float32) {
 	if !w.room.None() {
 		w.level.Stream(strided.BytesOf(o), strided.BytesOf(w.room.Floats[:len(o)]))

@@ -4,7 +4,7 @@ import "sync/atomic"
 
 // This file is the memory that tensors share.
 
-// Storage is the memory behind one or more tensors: untyped bytes, 64-byte
+// Storage is the memory of one or more tensors: untyped bytes, 64-byte
 // aligned, from the caching allocator.
 type Storage struct {
 	data    []byte // nil on the meta device

@@ -1,6 +1,6 @@
 package simd
 
-// This file is the table behind Level: what each instruction set offers.
+// This file is the table that Level reads: what each instruction set offers.
 
 // tileFunc is a register tile: see Level.Tile.
 type tileFunc func(k int, a, b, c *float32, ldc, n int, add bool)

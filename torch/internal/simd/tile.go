@@ -63,12 +63,12 @@ func forward(p *float32, bytes int) *float32 {
 // MaxRun is the greatest length of a Run.
 const MaxRun = 32
 
-// Run is a part of a sliver's step: Len lanes (at most MaxRun) from byte To on, which stand at
+// Run is a part of a sliver's step: Len lanes (at most MaxRun) from byte To on, which are at
 // byte From after the step's place in memory.
 type Run struct{ To, From, Len int }
 
 // PackRuns writes the steps of a sliver that is made of runs; step p is offs[p]
-// bytes behind src.
+// bytes after src.
 func (l Level) PackRuns(dst, src *float32, offs []int, width int, runs []Run) {
 	if len(offs) == 0 || len(runs) == 0 {
 		return

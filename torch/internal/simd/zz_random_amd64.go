@@ -2,7 +2,7 @@
 
 package simd
 
-// twist2 continues a line of words by n, a multiple of eight, behind the first 624.
+// twist2 continues a line of words by n, a multiple of eight, after the first 624.
 //
 //go:noescape
 func twist2(words *uint32, n int)

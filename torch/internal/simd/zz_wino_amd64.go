@@ -12,7 +12,7 @@ func winoFilter2(dst *float32, src *float32, channels int, n int, point int)
 //go:noescape
 func winoValues2(dst *float32, src *float32, channels int, n int, channel int, plane int, pitch int, width int, point int)
 
-// makes pixels of n rows of a vector of products, whose 16 values are point bytes apart; rows are from bytes apart in src and to in dst, where the second row of pixels is below bytes behind the first.
+// makes pixels of n rows of a vector of products, whose 16 values are point bytes apart; rows are from bytes apart in src and to in dst, where the second row of pixels is below bytes after the first.
 //
 //go:noescape
 func winoPixels2(dst *float32, src *float32, n int, point int, from int, to int, below int)
@@ -27,7 +27,7 @@ func winoFilter512(dst *float32, src *float32, channels int, n int, point int)
 //go:noescape
 func winoValues512(dst *float32, src *float32, channels int, n int, channel int, plane int, pitch int, width int, point int)
 
-// makes pixels of n rows of a vector of products, whose 16 values are point bytes apart; rows are from bytes apart in src and to in dst, where the second row of pixels is below bytes behind the first.
+// makes pixels of n rows of a vector of products, whose 16 values are point bytes apart; rows are from bytes apart in src and to in dst, where the second row of pixels is below bytes after the first.
 //
 //go:noescape
 func winoPixels512(dst *float32, src *float32, n int, point int, from int, to int, below int)

@@ -137,7 +137,7 @@ func Dropout3d(input *torch.Tensor, opts ...torch.Option) *torch.Tensor {
 	return ofChannels("dropout3d", 3, input, opts)
 }
 
-// seluFloor is what SELU sends the most negative numbers to, its sign turned:
+// seluFloor is what SELU sends the most negative numbers to, its sign flipped:
 // scale times alpha.
 const seluFloor = 1.7580993408473766
 
