@@ -197,3 +197,53 @@ func main() {
 		t.Errorf("%d graphs\n%s%s", n, got.stdout, got.stderr)
 	}
 }
+
+// TestHeadsOfRangesKnowTheirPlace: what the head of a range statement asks is asked at its
+// line, not in the statement before it or at the end of its body.
+func TestHeadsOfRangesKnowTheirPlace(t *testing.T) {
+	o := both(t, `
+func count(x *torch.Tensor, n int) *torch.Tensor {
+	y := x.Sin()
+	for i := range n {
+		y = y.Add(i)
+		y = y.Mul(2)
+	}
+	return y
+}
+func nested(x *torch.Tensor, n int) *torch.Tensor {
+	for range 2 {
+		x = x.Mul(2)
+		for range n {
+			if x.Dim() > 1 {
+				continue
+			}
+			x = x.Add(1)
+		}
+	}
+	return x
+}
+func elements(x *torch.Tensor, n []float64) *torch.Tensor {
+	y := x.Sin()
+	for range n {
+		y = y.Mul(2)
+	}
+	return y
+}
+func main() {
+	f, g, h := torch.Compile(count), torch.Compile(nested), torch.Compile(elements)
+	for i := range 3 {
+		fmt.Println(f(torch.Ones(2), i+2), g(torch.Ones(2), i+2), h(torch.Ones(2), make([]float64, i+2)))
+	}
+}`)
+	misses := o.recompiles()
+	if len(misses) != 6 {
+		t.Errorf("%d recompiles", len(misses))
+	}
+	for _, m := range misses {
+		for _, f := range m.Failures {
+			if !strings.Contains(f.Guard.Pos.Code, "range n") {
+				t.Errorf("%s at %+v", f.Guard.Text, f.Guard.Pos)
+			}
+		}
+	}
+}

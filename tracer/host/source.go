@@ -225,7 +225,7 @@ func (p *Program) SourceLine(file string, line int) string {
 
 // Pos returns where an instruction stands: its own position, else that of the
 // previous instruction of its block, else the next one's. The head of a range loop
-// stands where its body begins, which is with the element.
+// stands at its for, else where its body begins, which is with the element.
 func (p *Program) Pos(in ssa.Instruction) token.Position {
 	if in.Pos().IsValid() {
 		return p.Fset.Position(in.Pos())
@@ -233,6 +233,9 @@ func (p *Program) Pos(in ssa.Instruction) token.Position {
 	block := in.Block()
 	if block == nil {
 		return token.Position{}
+	}
+	if loop := rangeOf(in); loop != nil {
+		return p.Fset.Position(loop.For)
 	}
 	var before token.Pos
 	seen := false
