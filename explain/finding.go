@@ -101,7 +101,7 @@ type traceFacts struct {
 
 // gatherFacts reads them.
 func gatherFacts(r *Report) *traceFacts {
-	x := &traceFacts{ours: strings.HasPrefix(r.Engine, "tcdbg"), source: r.source, symbols: map[ID][]*Symbol{}, frames: map[[2]string][]int{}, sites: map[callSite][]logs.Pos{}, lost: map[*Frame]bool{}, any: len(r.Symbols) > 0 || !r.textual && laterThan(r.Engine, 2, 10)}
+	x := &traceFacts{ours: r.OfGo(), source: r.source, symbols: map[ID][]*Symbol{}, frames: map[[2]string][]int{}, sites: map[callSite][]logs.Pos{}, lost: map[*Frame]bool{}, any: len(r.Symbols) > 0 || !r.textual && laterThan(r.Engine, 2, 10)}
 	for _, fr := range r.Frames {
 		at, name := fr.Pos, fr.Name
 		if fr.wraps != nil {

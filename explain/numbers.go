@@ -1,9 +1,6 @@
 package explain
 
-import (
-	"slices"
-	"strings"
-)
+import "slices"
 
 // This file computes the numbers that docs/numbers.md defines: each in one place, for
 // screens and reports alike.
@@ -128,7 +125,7 @@ type Repeat struct {
 // as one in a loop does. None of these compiles is a recompile: there was no entry that it
 // could use. (PyTorch has one list of entries for a function, however often it is compiled.)
 func (r *Report) Repeats() []Repeat {
-	if !strings.HasPrefix(r.Engine, "tcdbg") {
+	if !r.OfGo() {
 		return nil
 	}
 	type function struct {

@@ -13,7 +13,7 @@ import (
 // no sizes.
 func openNumbers(r *Report) map[ID][]string {
 	out := map[ID][]string{}
-	if !strings.HasPrefix(r.Engine, "tcdbg") {
+	if !r.OfGo() {
 		return out // there a recompile takes seconds: the advice is how to spare it
 	}
 	for _, s := range r.Symbols {

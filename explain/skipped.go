@@ -13,6 +13,9 @@ import (
 // SkippedForGood lists the functions that the program asked to have compiled, and that
 // run eager since their first call met no operator.
 func (r *Report) SkippedForGood() []*Frame {
+	if r.OfGo() { // the tracer for Go makes an entry without operators, and the next one where its guards fail
+		return nil
+	}
 	type function struct{ file, name string }
 	compiled := map[function]bool{} // and so may have called others
 	for _, fr := range r.Frames {

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"strings"
 	"testing"
+
+	"tcdbg/logs"
 )
 
 // TestSkippedForGood: a compiled function whose first call had no operators is never
@@ -30,6 +32,18 @@ func TestSkippedForGood(t *testing.T) {
 	var b bytes.Buffer
 	if err := WriteJSON(&b, r); err != nil || strings.Count(b.String(), `"skipped_for_good": true`) != 1 {
 		t.Errorf("%v, %s", err, b.String())
+	}
+}
+
+// TestGoSkipsNothingForGood: the tracer for Go looks at every call again, so no report on a
+// Go program has such functions, or names PyTorch.
+func TestGoSkipsNothingForGood(t *testing.T) {
+	fr := &Frame{Name: "f", Pos: logs.Pos{File: "model.go", Line: 3}, Compiles: []*Compile{{Status: Skipped}}}
+	for engine, want := range map[string]int{"tcdbg 0.1.0": 0, "PyTorch 2.15.0": 1} {
+		r := &Report{Engine: engine, Frames: []*Frame{fr}}
+		if list := r.SkippedForGood(); len(list) != want {
+			t.Errorf("%s: %d functions", engine, len(list))
+		}
 	}
 }
 

@@ -95,7 +95,7 @@ func libraryAdvice(r *Report) []Advice {
 		f.Callee, f.Builtin = "", ""
 		fix := adviseBreak(f)
 		switch {
-		case !strings.HasPrefix(r.Engine, "tcdbg"):
+		case !r.OfGo():
 		case b.Code == breaks.FakeTensorFailure: // eager it fails as well
 			fix = goBreak(b)
 		default:

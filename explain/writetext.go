@@ -128,6 +128,9 @@ func (t *textWriter) head(r *Report) {
 	}
 }
 
+// OfGo says whether the report is on a Go program under the compiler of this project.
+func (r *Report) OfGo() bool { return strings.HasPrefix(r.Engine, "tcdbg") }
+
 // Unlogged says of a count that it is none because nothing of its kind was logged. Of a text
 // log nobody knows which logs were on: what it has none of may have been there all the same.
 func (r *Report) Unlogged(n int) bool { return n == 0 && r.textual }

@@ -39,6 +39,9 @@ func newFusion() screen {
 }
 
 func (*fusionScreen) empty(sc *scene) []string {
+	if sc.report.Totals.Kernels > 0 && sc.report.OfGo() {
+		return []string{"No fusion decisions were recorded.", "A graph whose operators make one kernel has none to make."}
+	}
 	if sc.report.Totals.Kernels > 0 {
 		return []string{
 			"This trace records no fusion decisions.",

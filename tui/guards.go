@@ -40,6 +40,9 @@ func (*guardsScreen) empty(sc *scene) []string {
 	if len(sc.report.Frames) == 0 {
 		return []string{"Nothing was compiled, so nothing is guarded.", "A guard is a check before each call that the compiled code is still valid for it."}
 	}
+	if sc.report.OfGo() {
+		return []string{"No guards were recorded.", "What was compiled depends on nothing that can change, or the run ended before its first entry."}
+	}
 	return []string{"This trace records no guards.", "PyTorch writes them as dynamo_cpp_guards_str; old versions and text logs may lack them (TORCH_LOGS=guards)."}
 }
 
