@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"tcdbg/inductor/lower"
+	"tcdbg/internal/test/golden"
 	"tcdbg/ops"
 	"tcdbg/torch"
 )
@@ -36,7 +37,7 @@ func gaps(op *ops.Op) []string {
 	return out
 }
 
-// TestOperatorGaps compares the gaps with the committed list. UPDATE=1 writes it.
+// TestOperatorGaps compares the gaps with the committed list. -update writes it.
 func TestOperatorGaps(t *testing.T) {
 	var sb strings.Builder
 	for _, op := range ops.All() {
@@ -45,7 +46,7 @@ func TestOperatorGaps(t *testing.T) {
 		}
 	}
 	got := sb.String()
-	if os.Getenv("UPDATE") != "" {
+	if golden.Updating() {
 		if err := os.MkdirAll("testdata", 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -71,6 +72,6 @@ func TestOperatorGaps(t *testing.T) {
 		delete(old, l)
 	}
 	for l := range old {
-		t.Logf("no longer a gap (take it off the list with UPDATE=1): %s", l)
+		t.Logf("no longer a gap (take it off the list with -update): %s", l)
 	}
 }

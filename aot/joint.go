@@ -94,23 +94,13 @@ func trace(f *functional, example []torch.Value) (*joint, error) {
 		}
 		meta := *n.TensorMeta()
 		meta.RequiresGrad = false
-		meta.Stride, meta.Offset = denseStrides(meta.Shape), sym.C(0)
+		meta.Stride, meta.Offset = ops.ContiguousStrides(meta.Shape), sym.C(0)
 		t := h.Insert(&graph.Node{Name: fmt.Sprintf("tangents_%d", len(j.tangents)+1), Kind: graph.Placeholder, Target: fmt.Sprintf("tangents_%d", len(j.tangents)+1), Meta: &meta}, firstCall(h))
 		j.tangents = append(j.tangents, t)
 		j.wants = append(j.wants, i)
 		accumulate(h, grads, n, t)
 	}
 	return j, j.backward(needs, grads)
-}
-
-func denseStrides(shape []sym.Int) []sym.Int {
-	out := make([]sym.Int, len(shape))
-	acc := sym.C(1)
-	for i := len(shape) - 1; i >= 0; i-- {
-		out[i] = acc
-		acc = sym.Mul(acc, shape[i])
-	}
-	return out
 }
 
 func firstCall(g *graph.Graph) *graph.Node {

@@ -39,6 +39,18 @@ func findCompiler(want string) (*compiler, error) {
 	return nil, fmt.Errorf("no C compiler (%s)", strings.Join(append(tried, "$CC"), ", "))
 }
 
+// Compiler is the path of the C compiler that kernels are built with, and the first line of
+// what it says of its version; "" where there is none.
+func Compiler() (path, version string) {
+	c, err := findCompiler("")
+	if err != nil {
+		return "", ""
+	}
+	out, _ := exec.Command(c.path, "--version").Output()
+	first, _, _ := strings.Cut(string(out), "\n")
+	return c.path, first
+}
+
 // fileID tells one version of a program from another without running it.
 func fileID(path string) string {
 	real, err := filepath.EvalSymlinks(path)

@@ -3,6 +3,7 @@ package ops
 import (
 	"os"
 	"reflect"
+	"strconv"
 	"unsafe"
 
 	"tcdbg/ops/schema"
@@ -183,7 +184,7 @@ func mustFit(c *Call, ptr any) {
 			continue
 		}
 		if i >= len(params) || !sameParameter(f, params[i], i) {
-			panic("ops: " + t.Name() + "." + f.Name + " is not parameter " + itoa(i) + " of " + c.Op.FullName() + c.Op.Schema)
+			panic("ops: " + t.Name() + "." + f.Name + " is not parameter " + strconv.Itoa(i) + " of " + c.Op.FullName() + c.Op.Schema)
 		}
 	}
 }

@@ -2,6 +2,7 @@ package ops
 
 import (
 	"math"
+	"strconv"
 
 	"tcdbg/ops/sym"
 )
@@ -47,7 +48,7 @@ func stackRows() []*Op {
 	}
 	at := func(d int) func(Value) int { return func(Value) int { return d } }
 	least := func(id ID, n int) *Op {
-		name := "atleast_" + itoa(n) + "d"
+		name := "atleast_" + strconv.Itoa(n) + "d"
 		return composite(id, name, selfOnly, TagNotMethod|TagMaybeView, func(b B, c *Call) Value { return atLeast(b, In[SelfArgs](c).Self.Value(), n) })
 	}
 	split := func(id ID, name string, low int, dim func(rank int) int) *Op {

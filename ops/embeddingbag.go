@@ -1,6 +1,9 @@
 package ops
 
-import "tcdbg/ops/sym"
+import (
+	"strconv"
+	"tcdbg/ops/sym"
+)
 
 // This file holds embedding_bag: rows of a table, reduced bag by bag.
 
@@ -71,7 +74,7 @@ func bagOfEach(b B, c *Call, n sym.Int) (count sym.Int, bag Value) {
 		long := b.arange(m.Shape[0], m)
 		return m.Shape[0], b.reshape(b.expand(b.unsqueeze(long, 1), m.Shape), n)
 	case len(m.Shape) != 1:
-		refuse(&Error{Kind: "ValueError", Msg: "input has to be 1D or 2D Tensor, but got Tensor of dimension " + itoa(len(m.Shape))})
+		refuse(&Error{Kind: "ValueError", Msg: "input has to be 1D or 2D Tensor, but got Tensor of dimension " + strconv.Itoa(len(m.Shape))})
 	case offsets == nil:
 		refuse(&Error{Kind: "ValueError", Msg: "offsets has to be a 1D Tensor but got None"})
 	case len(a.Offsets.Meta().Shape) != 1:

@@ -1,6 +1,9 @@
 package ops
 
-import "tcdbg/ops/sym"
+import (
+	"strconv"
+	"tcdbg/ops/sym"
+)
 
 // This file holds the normalisations over batches, groups and channels.
 
@@ -273,7 +276,7 @@ func localResponseNorm(b B, c *Call) Value {
 	a := In[LocalResponseNormArgs](c)
 	x, m, size := a.Input.Value(), a.Input.Meta(), a.Size.Int()
 	if len(m.Shape) < 3 {
-		refuse(&Error{Kind: "ValueError", Msg: "Expected 3D or higher dimensionality                          input (got " + itoa(len(m.Shape)) + " dimensions)"})
+		refuse(&Error{Kind: "ValueError", Msg: "Expected 3D or higher dimensionality                          input (got " + strconv.Itoa(len(m.Shape)) + " dimensions)"})
 	}
 	if sym.Is(numel(m.Shape), 0) {
 		return b.Emit(Clone, x)

@@ -2,6 +2,7 @@ package ops
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 )
@@ -60,7 +61,7 @@ func Get(id ID) *Op {
 	if row := build().rows[id]; row != nil {
 		return row
 	}
-	panic("ops: no row for operator " + itoa(int(id)))
+	panic("ops: no row for operator " + strconv.Itoa(int(id)))
 }
 
 // Lookup finds a row by PyTorch's name: "add", "max.dim", "add_"; second names
@@ -73,13 +74,6 @@ func Lookup(name string) (*Op, bool) {
 // All returns the rows in the order of their names. The caller must not
 // change the list.
 func All() []*Op { return build().sorted }
-
-func itoa(n int) string {
-	if n < 10 {
-		return string(rune('0' + n))
-	}
-	return itoa(n/10) + string(rune('0'+n%10))
-}
 
 // InPlace returns the in-place form of a functional operator; None when
 // PyTorch has none.

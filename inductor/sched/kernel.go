@@ -1,6 +1,7 @@
 package sched
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -156,7 +157,7 @@ func loopOrder(vars []Var, xs []*ir.Index, weight []int, sequential bool) []int 
 		for i, x := range xs {
 			ca, cb := abs64(ir.HintOf(x.Coef[a])), abs64(ir.HintOf(x.Coef[b]))
 			if ca != 0 && cb != 0 {
-				votes += weight[i] * cmp64(ca, cb)
+				votes += weight[i] * cmp.Compare(ca, cb)
 			}
 		}
 		if votes != 0 {

@@ -1,6 +1,7 @@
 package sched
 
 import (
+	"cmp"
 	"slices"
 
 	"tcdbg/logs"
@@ -23,7 +24,7 @@ type Life struct {
 func Plan(lives []*Life) int64 {
 	bySize := slices.Clone(lives)
 	slices.SortStableFunc(bySize, func(a, b *Life) int {
-		if c := cmp64(b.Bytes, a.Bytes); c != 0 {
+		if c := cmp.Compare(b.Bytes, a.Bytes); c != 0 {
 			return c
 		}
 		return a.From - b.From
@@ -40,7 +41,7 @@ func Plan(lives []*Life) int64 {
 
 // lowestGap is the lowest offset at which so many bytes lie free between others.
 func lowestGap(bytes int64, others []*Life) int64 {
-	slices.SortFunc(others, func(a, b *Life) int { return cmp64(a.Offset, b.Offset) })
+	slices.SortFunc(others, func(a, b *Life) int { return cmp.Compare(a.Offset, b.Offset) })
 	at := int64(0)
 	for _, p := range others {
 		if at+bytes <= p.Offset {

@@ -1,6 +1,7 @@
 package sched
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -129,21 +130,11 @@ func parts(g *Group, x ir.Index, wantUsed bool) []part {
 		}
 	}
 	if wantUsed {
-		slices.SortStableFunc(out, func(p, q part) int { return cmp64(abs64(ir.HintOf(p.coef)), abs64(ir.HintOf(q.coef))) })
+		slices.SortStableFunc(out, func(p, q part) int { return cmp.Compare(abs64(ir.HintOf(p.coef)), abs64(ir.HintOf(q.coef))) })
 		return out
 	}
 	slices.Reverse(out)
 	return out
-}
-
-func cmp64(a, b int64) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	}
-	return 0
 }
 
 func abs64(a int64) int64 { return max(a, -a) }

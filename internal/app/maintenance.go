@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"tcdbg/backends"
 )
 
 // This file is the commands around runs and the installation: runs, doctor, init.
@@ -168,7 +170,7 @@ func (s *session) doctor() error {
 	}
 	line(true, "tcdbg", fmt.Sprintf("%s, %s, %s/%s", Version, runtime.Version(), runtime.GOOS, runtime.GOARCH), "")
 	line(true, "CPU", fmt.Sprintf("%s, %d cores%s", cpuName(), runtime.NumCPU(), cpuFlags()), "")
-	cc, version := compiler()
+	cc, version := backends.Compiler()
 	line(cc != "", "C compiler", strings.TrimSpace(cc+"  "+version), "install gcc or clang, or set CC: without it graphs run on the plain executor, which is slower")
 	root, err := runsRoot()
 	line(err == nil && writable(root), "run folder", root, "cannot be written: set XDG_STATE_HOME")
@@ -215,23 +217,6 @@ func cpuFlags() string {
 		return ""
 	}
 	return ", " + strings.Join(found, " ")
-}
-
-// compiler finds the C compiler as the backends do, with its version line.
-func compiler() (path, version string) {
-	for _, name := range []string{os.Getenv("CC"), "cc", "gcc", "clang"} {
-		if name == "" {
-			continue
-		}
-		p, err := exec.LookPath(name)
-		if err != nil {
-			continue
-		}
-		out, _ := exec.Command(p, "--version").Output()
-		first, _, _ := strings.Cut(string(out), "\n")
-		return p, first
-	}
-	return "", ""
 }
 
 func cacheRoot() (string, error) {

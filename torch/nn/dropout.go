@@ -2,6 +2,7 @@ package nn
 
 import (
 	"fmt"
+	"strconv"
 
 	"tcdbg/torch"
 	"tcdbg/torch/kw"
@@ -89,7 +90,7 @@ func NewDropout3d(args ...any) *FeatureDropout {
 
 // Forward applies the layer.
 func (d *FeatureDropout) Forward(x *torch.Tensor) *torch.Tensor {
-	checkDims(d.class, itoa(d.dims+1)+"D or "+itoa(d.dims+2)+"D", x, d.dims+1, d.dims+2)
+	checkDims(d.class, strconv.Itoa(d.dims+1)+"D or "+strconv.Itoa(d.dims+2)+"D", x, d.dims+1, d.dims+2)
 	return d.Drop.Forward(x)
 }
 

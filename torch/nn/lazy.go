@@ -1,6 +1,7 @@
 package nn
 
 import (
+	"strconv"
 	"tcdbg/torch"
 	"tcdbg/torch/kw"
 )
@@ -45,7 +46,7 @@ func NewLazyLinear(out int, opts ...torch.Option) *Lazy[*Linear] {
 
 // channels is the number of channels before n dimensions.
 func channels(class string, n int, x *torch.Tensor) int {
-	checkDims(class, itoa(n+1)+"D or "+itoa(n+2)+"D", x, n+1, n+2)
+	checkDims(class, strconv.Itoa(n+1)+"D or "+strconv.Itoa(n+2)+"D", x, n+1, n+2)
 	return x.Size(-n - 1)
 }
 

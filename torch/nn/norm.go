@@ -2,6 +2,7 @@ package nn
 
 import (
 	"fmt"
+	"strconv"
 
 	"tcdbg/torch"
 	"tcdbg/torch/kw"
@@ -199,7 +200,7 @@ type SyncBatchNorm struct{ BatchNorm }
 // Forward applies the layer.
 func (b *SyncBatchNorm) Forward(x *torch.Tensor) *torch.Tensor {
 	if x.Dim() < 2 {
-		panic(&torch.Error{Op: "SyncBatchNorm", Kind: "ValueError", Msg: "expected at least 2D input (got " + itoa(x.Dim()) + "D input)"})
+		panic(&torch.Error{Op: "SyncBatchNorm", Kind: "ValueError", Msg: "expected at least 2D input (got " + strconv.Itoa(x.Dim()) + "D input)"})
 	}
 	return b.apply(x)
 }
@@ -220,7 +221,7 @@ func newInstanceNorm(class string, dims, features int, opts []torch.Option) Inst
 // Forward applies the layer, to a batch or to one example.
 func (n *InstanceNorm) Forward(x *torch.Tensor) *torch.Tensor {
 	low := n.dims + 1
-	checkDims(n.class, itoa(low)+"D or "+itoa(low+1)+"D", x, low, low+1)
+	checkDims(n.class, strconv.Itoa(low)+"D or "+strconv.Itoa(low+1)+"D", x, low, low+1)
 	single := x.Dim() == low
 	if single {
 		x = x.Unsqueeze(0)
@@ -279,13 +280,6 @@ func (l *LocalResponseNorm) Forward(x *torch.Tensor) *torch.Tensor {
 
 func checkDims(module, want string, x *torch.Tensor, low, high int) {
 	if n := x.Dim(); n < low || n > high {
-		panic(&torch.Error{Op: module, Kind: "ValueError", Msg: "expected " + want + " input (got " + itoa(n) + "D input)"})
+		panic(&torch.Error{Op: module, Kind: "ValueError", Msg: "expected " + want + " input (got " + strconv.Itoa(n) + "D input)"})
 	}
-}
-
-func itoa(n int) string {
-	if n < 10 {
-		return string(rune('0' + n))
-	}
-	return itoa(n/10) + string(rune('0'+n%10))
 }

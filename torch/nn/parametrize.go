@@ -2,6 +2,7 @@ package nn
 
 import (
 	"fmt"
+	"strconv"
 
 	"tcdbg/torch"
 	"tcdbg/torch/kw"
@@ -68,12 +69,12 @@ func (p *Parametrized) Parts() []torch.Field {
 	for i, t := range p.learnt {
 		name := prefix + "original"
 		if len(p.learnt) > 1 {
-			name += itoa(i)
+			name += strconv.Itoa(i)
 		}
 		out = append(out, torch.Field{Name: name, Value: t})
 	}
 	for i, r := range p.rules {
-		out = append(out, torch.Field{Name: prefix + itoa(i), Value: r.module()})
+		out = append(out, torch.Field{Name: prefix + strconv.Itoa(i), Value: r.module()})
 	}
 	return out
 }

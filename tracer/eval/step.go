@@ -7,6 +7,7 @@ import (
 
 	"tcdbg/ops/sym"
 	"tcdbg/tracer/breaks"
+	"tcdbg/tracer/host"
 	"tcdbg/tracer/value"
 
 	"golang.org/x/tools/go/ssa"
@@ -555,7 +556,7 @@ func (tr *Trace) branch(in *ssa.If) {
 // edge gives the phis of a block what is tracked of the values that flow along the
 // k-th edge out of b.
 func (tr *Trace) edge(b, to *ssa.BasicBlock, k int) {
-	pred := predIndex(b, to, k)
+	pred := host.PredIndex(b, k)
 	var phis []*ssa.Phi
 	var notes []*value.Tracked
 	for _, i := range to.Instrs {
@@ -569,26 +570,6 @@ func (tr *Trace) edge(b, to *ssa.BasicBlock, k int) {
 	for i, phi := range phis {
 		tr.set(phi, notes[i])
 	}
-}
-
-// predIndex finds edge k of b among the predecessors of to: where both edges of
-// a branch lead to the same block it has b twice.
-func predIndex(b, to *ssa.BasicBlock, k int) int {
-	nth := 0
-	for _, s := range b.Succs[:k] {
-		if s == to {
-			nth++
-		}
-	}
-	for i, p := range to.Preds {
-		if p == b {
-			if nth == 0 {
-				return i
-			}
-			nth--
-		}
-	}
-	panic("tracer: edge without predecessor")
 }
 
 // ret ends the trace when the compiled function returns, else passes what is tracked

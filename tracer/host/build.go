@@ -184,9 +184,9 @@ func (b *builder) edge(block *ssa.BasicBlock, pred int) func(f *Frame) {
 	}
 }
 
-// predIndex is the index in to.Preds of successor succ of from; a block may be
+// PredIndex is the index in to.Preds of successor succ of from; a block may be
 // both successors.
-func predIndex(from *ssa.BasicBlock, succ int) int {
+func PredIndex(from *ssa.BasicBlock, succ int) int {
 	to := from.Succs[succ]
 	nth := 0
 	for _, s := range from.Succs[:succ] {
@@ -207,7 +207,7 @@ func predIndex(from *ssa.BasicBlock, succ int) int {
 
 // jump goes to successor succ, before its phis.
 func (b *builder) jump(from *ssa.BasicBlock, succ int) op {
-	pc, pred := b.c.blocks[from.Succs[succ].Index], predIndex(from, succ)
+	pc, pred := b.c.blocks[from.Succs[succ].Index], PredIndex(from, succ)
 	return func(f *Frame) *Frame {
 		f.PC, f.pred = pc, pred
 		return f
@@ -223,7 +223,7 @@ type target struct {
 
 func (b *builder) target(from *ssa.BasicBlock, succ int) target {
 	to := from.Succs[succ]
-	t := target{pc: b.c.blocks[to.Index], pred: predIndex(from, succ)}
+	t := target{pc: b.c.blocks[to.Index], pred: PredIndex(from, succ)}
 	t.copy = b.edge(to, t.pred)
 	for _, in := range to.Instrs {
 		if _, ok := in.(*ssa.Phi); ok {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"tcdbg/internal/test/golden"
 	"tcdbg/ops"
 	"tcdbg/torch"
 	"tcdbg/torch/autograd"
@@ -255,7 +256,7 @@ func (s *samples) missing() []string {
 }
 
 // holdList compares the operators that lack a check with a list of them, each
-// with its reason. UPDATE=1 takes those off that lack it no longer.
+// with its reason. -update takes those off that lack it no longer.
 func holdList(t *testing.T, path string, missing []string, complaint string) {
 	t.Helper()
 	text, err := os.ReadFile(path)
@@ -270,7 +271,7 @@ func holdList(t *testing.T, path string, missing []string, complaint string) {
 		if slices.Contains(missing, name) {
 			kept.WriteString(line + "\n")
 		} else {
-			t.Logf("%s is checked now: take it off %s with UPDATE=1", name, path)
+			t.Logf("%s is checked now: take it off %s with -update", name, path)
 		}
 	}
 	for _, name := range missing {
@@ -278,7 +279,7 @@ func holdList(t *testing.T, path string, missing []string, complaint string) {
 			t.Errorf(complaint, name)
 		}
 	}
-	if os.Getenv("UPDATE") != "" {
+	if golden.Updating() {
 		if err := os.WriteFile(path, []byte(kept.String()), 0o644); err != nil {
 			t.Fatal(err)
 		}
