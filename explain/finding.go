@@ -270,8 +270,12 @@ func recompileFinding(rc *Recompile, x *traceFacts) *advice.Finding {
 	f.Reachable = f.Name != "" && reachable(f.Name)
 	f.Direct = x.direct(rc.Compile)
 	f.Relaid = relaid(rc, g)
+	if tensor, ok := advice.StrideOf(f.Name); ok && g.Kind == breaks.ShapeRelation {
+		f.Reachable = reachable(tensor) && fr.Parent == nil && !frameworkFile(fr.Pos.File) && !x.calledWithin(rc.Compile)
+	}
 	f.SetBy, f.CutBy = cutBefore(rc, g, f.Name)
-	f.Within = isTensorKind(g.Kind) && x.calledWithin(rc.Compile)
+	f.CalledWithin = x.calledWithin(rc.Compile)
+	f.Within = isTensorKind(g.Kind) && f.CalledWithin
 	if f.CutBy != "" || f.Within {
 		f.Reachable = false
 	}

@@ -87,6 +87,7 @@ type Finding struct {
 	SetBy            string   // the break whose line gives the name its value
 	Keywords         string   // how the call's keywords differ from those of the entry
 	Within           bool     // the function was called by a compiled one that runs eager there
+	CalledWithin     bool     // the same, of whatever guard
 	LibraryFrame     bool     // what was compiled is of PyTorch's own modules or of the standard library, and the program did not compile it
 	Known            bool     // the trace records what became of numbers and sizes
 	Partial          bool     // which sizes changed with this one is not recorded

@@ -76,3 +76,27 @@ func textOf(t *testing.T, f *Finding) string {
 	}
 	return row.Text(f)
 }
+
+// An attribute that is set once differs between modules and not between calls: each module is
+// compiled by itself only where what calls them runs eager.
+func TestAnAttributeOfEachModule(t *testing.T) {
+	once := []string{"class Block(Module):", "    def __init__(self, index):", "        self.index = index", "        if self.index == 0:"}
+	f := Finding{Kind: Recompile, Guard: breaks.AttributeChanged, Name: "self.index", Text: "hint: allow_unspec_int_on_nn_module", CalledWithin: true, File: once}
+	if row, _ := For(&f); row.ID != "of-each-module" {
+		t.Errorf("set once: row %q", row.ID)
+	}
+	for _, more := range []string{"        self.index += 1", "    def reset(self, n): self.index = n", "setattr(block, name, 3)"} {
+		f.File = append(once[:len(once):len(once)], more)
+		if row, _ := For(&f); row.ID != "module-counter" {
+			t.Errorf("%s: row %q", more, row.ID)
+		}
+	}
+	f.File = []string{"    def forward(self, x):", "        self.index = len(x)"}
+	if row, _ := For(&f); row.ID != "module-counter" {
+		t.Errorf("set in forward: row %q", row.ID)
+	}
+	f.File, f.CalledWithin = once, false
+	if row, _ := For(&f); row.ID != "module-counter" {
+		t.Errorf("not within: row %q", row.ID)
+	}
+}

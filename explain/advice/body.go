@@ -91,6 +91,31 @@ func onlyComputes(lines []string, attribute string) bool {
 	return true
 }
 
+// setOnce says whether a line of a constructor sets an attribute and no other line of the file
+// does: what changes then is not the attribute but the object. False where there are no lines.
+func setOnce(lines []string, attribute string) bool {
+	sets, constructs := 0, false
+	for _, line := range lines {
+		code, _, _ := strings.Cut(line, "#")
+		if has(code, "setattr(") {
+			return false
+		}
+		if opens(code, "def", "async") {
+			constructs = has(code, " __init__(")
+		}
+		at := wordAt(code, "."+attribute)
+		if at < 0 {
+			continue
+		}
+		if target, _, set := strings.Cut(code[at:], "="); set && !strings.ContainsAny(target, "()[]:") && !has(code[at:], "==") {
+			if sets++; !constructs {
+				return false
+			}
+		}
+	}
+	return sets == 1 && identifier(attribute)
+}
+
 // asks says whether a line may ask what a number is.
 func asks(code string) bool {
 	return opens(code, "if", "elif", "while", "assert", "for", "match", "case") ||

@@ -153,6 +153,18 @@ var inputs = []Row{
 		},
 	},
 	{
+		ID: "stride-relation", Kind: Recompile, Effect: Removes,
+		Pattern: "a stride of an argument has another value than an entry holds for",
+		When: func(f *Finding) bool {
+			tensor, ok := StrideOf(f.Name)
+			return f.Guard == breaks.ShapeRelation && ok && f.Reachable && f.Direct && !deep(tensor)
+		},
+		Text: func(f *Finding) string {
+			tensor, _ := StrideOf(f.Name)
+			return fmt.Sprintf("the layout of %s changes, and an entry holds for some of its strides: pass %s.contiguous()", tensor, tensor)
+		},
+	},
+	{
 		ID: "dtype", Kind: Recompile, Effect: Removes,
 		Pattern: "the dtype of an argument changed",
 		When: func(f *Finding) bool {
@@ -267,6 +279,13 @@ var inputs = []Row{
 		},
 		Text: say("a size of 0 or 1 has an entry of its own: accept one entry more, or pass at least 2"),
 	},
+}
+
+// StrideOf is the tensor of which an expression is a stride, "x" of "x.stride()[0]"; that of
+// a view's base is no argument's.
+func StrideOf(name string) (tensor string, ok bool) {
+	tensor, rest, ok := strings.Cut(name, ".stride()[")
+	return tensor, ok && strings.Trim(rest, "0123456789") == "]" && !strings.ContainsAny(tensor, " .(")
 }
 
 // deep says whether an expression is what something holds that another object holds, such

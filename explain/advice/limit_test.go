@@ -51,7 +51,13 @@ func TestListsThatGrow(t *testing.T) {
 		t.Errorf("%q", row.ID)
 	}
 	f.Line, f.Grows = "for v in hist['acc']:", true
-	if row, ok := For(&f); ok {
+	if row, _ := For(&f); row.ID != "list-grows-outside" {
 		t.Errorf("a list that grows elsewhere: %q", row.ID)
+	}
+	for _, line := range []string{"n = self.count(hist['acc'])", "for v in hist['acc'][-2:]:", ""} {
+		f.Line = line
+		if row, ok := For(&f); ok {
+			t.Errorf("a list that grows, and of which %q is no run over all: %q", line, row.ID)
+		}
 	}
 }

@@ -98,6 +98,17 @@ var values = []Row{
 		},
 	},
 	{
+		ID: "of-each-module", Kind: Recompile, Effect: Removes, Follows: true,
+		Pattern: "an int attribute of a module that is set once differs between modules, and their caller runs eager after a break",
+		When: func(f *Finding) bool {
+			attribute := f.Name[strings.LastIndexByte(f.Name, '.')+1:]
+			return f.Guard == breaks.AttributeChanged && f.CalledWithin && setOnce(f.File, attribute)
+		},
+		Text: func(f *Finding) string {
+			return fmt.Sprintf("%s differs between objects of one class, and %s is compiled by itself, because the compiled function that calls it runs eager there after a graph break: what removes that break removes this", f.Name, f.Function)
+		},
+	},
+	{
 		ID: "module-counter", Kind: Recompile, Effect: Removes,
 		Pattern: "an int attribute of a module changes with every call; PyTorch's own hint is on the guard",
 		When: func(f *Finding) bool {
@@ -196,6 +207,16 @@ var values = []Row{
 		},
 	},
 	{
+		ID: "list-grows-outside", Kind: Recompile, Effect: Removes,
+		Pattern: "a list that has one element more with each call, and over which the code runs",
+		When: func(f *Finding) bool {
+			return f.Guard == breaks.LengthChanged && f.Grows && runsOver(f.Line, f.Name)
+		},
+		Text: func(f *Finding) string {
+			return fmt.Sprintf("%s has one element more with each call and the code runs over it, so there is an entry for each length: pass one tensor of a fixed length in its place, with a mask for what is not there yet; where it stops growing after a few elements, accept the entries", f.Name)
+		},
+	},
+	{
 		ID: "dict-keys", Kind: Recompile, Effect: Accept,
 		Pattern: "a dict comes with other keys, or a list with another length",
 		When: func(f *Finding) bool {
@@ -250,6 +271,20 @@ var values = []Row{
 			return fmt.Sprintf("there is an entry for each object that %s is: keep them few, and make each once, not in every call", f.Name)
 		},
 	},
+}
+
+// runsOver says whether a line goes through the elements of a list.
+func runsOver(line, name string) bool {
+	line, name = sameQuotes(line), sameQuotes(name)
+	if name == "" {
+		return false
+	}
+	for _, over := range []string{" in ", "zip(", "reversed(", "enumerate(", "sum(", "stack(", "cat("} {
+		if _, rest, ok := strings.Cut(line, over); ok && strings.Contains(rest, name) && !strings.Contains(rest, name+".") && !strings.Contains(rest, name+"[") {
+			return true
+		}
+	}
+	return false
 }
 
 // fills says whether a line puts an element into a container, cache[key] = value: a cache
