@@ -152,7 +152,7 @@ func callee(b *Break) string {
 	case breaks.SkippedFunction:
 		_, rest, _ := strings.Cut(b.Context, "qualname: ")
 		name, _, _ = strings.Cut(rest, ",")
-	case breaks.Disabled:
+	case breaks.Disabled, breaks.DisabledInline:
 		for _, kind := range []string{"<function ", "<bound method "} {
 			if rest, ok := strings.CutPrefix(b.Context, kind); ok {
 				name, _, _ = strings.Cut(rest, " ")

@@ -16,8 +16,8 @@ func TestAdviceNamesTheCallee(t *testing.T) {
 		{breaks.SkippedFunction, "module: a, qualname: C.f, skip reason: none", "y = make().f(x)", "PyTorch", "Call C.f outside"},
 		{breaks.SkippedFunction, "module: a, qualname: f.<locals>.g, skip reason: none", "y = g(x)", "PyTorch", "Call it outside"},
 		{breaks.SkippedFunction, "", "y = g(x)", "PyTorch", "Call it outside"},
-		{breaks.Disabled, "<function off at 0x7f>", "return off(x)", "PyTorch", "torch.compiler.disable from off, or"},
-		{breaks.Disabled, "<bound method Net.off of Net()>", "return self.off(x)", "PyTorch", "torch.compiler.disable from self.off, or"},
+		{breaks.Disabled, "<function off at 0x7f>", "return off(x)", "PyTorch", "Leave the call of off outside"},
+		{breaks.Disabled, "<bound method Net.off of Net()>", "return self.off(x)", "PyTorch", "Leave the call of self.off outside"},
 		{breaks.UnknownNativeCall, "call of strings.Repeat", "s := strings.Repeat(a, n)", "tcdbg", "Call strings.Repeat before"},
 		{breaks.UnknownNativeCall, "a tensor is passed to native code", "g(x)", "tcdbg", "Call it before"},
 	} {

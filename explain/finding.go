@@ -16,7 +16,7 @@ import (
 // breakFinding is a break as the table asks of it.
 func breakFinding(b *Break) *advice.Finding {
 	f := &advice.Finding{
-		Kind: advice.Break, Line: b.Pos.Code, Place: shortPlace(b.Pos.File, b.Pos.Line),
+		Kind: advice.Break, Line: b.Pos.Code, In: b.Pos.Func, Place: shortPlace(b.Pos.File, b.Pos.Line),
 		Code: b.Code, Context: b.Context, Explanation: b.Explanation, Hints: b.Hints, Raw: b.Raw,
 		Expr: expression(b.Pos), Callee: callee(b), Builtin: builtinName(b), FromRandom: drawsNumber(b), Reason: disabledBecause(b),
 	}
@@ -96,6 +96,7 @@ type traceFacts struct {
 	sites   map[callSite][]logs.Pos // the functions which break, by the lines that call them
 	lost    map[*Frame]bool         // functions that failed to compile or reached the limit
 	any     bool                    // the trace records symbols at all
+	named   []*Frame                // the functions of the program that are no lambdas
 	frames  map[[2]string][]int     // the first lines of what was compiled, by file and name of the code
 }
 
@@ -109,6 +110,9 @@ func gatherFacts(r *Report) *traceFacts {
 		}
 		key := [2]string{at.File, name}
 		x.frames[key] = append(x.frames[key], at.Line)
+		if fr.Parent == nil && fr.ofProgram() && !strings.HasPrefix(fr.Name, "<") {
+			x.named = append(x.named, fr)
+		}
 		x.noteEager(fr)
 	}
 	last := map[ID]int{}
@@ -178,6 +182,21 @@ func (x *traceFacts) direct(c *Compile) bool {
 	return !slices.ContainsFunc(x.sites[callSite{at.File, at.Line}], func(p logs.Pos) bool { return p != own })
 }
 
+// stackOf is the stack that a compile was asked for with: one at the limit records none, and
+// the function's last compile before it is called in the same way as far as is known.
+func stackOf(c *Compile) []logs.Pos {
+	if len(c.Stack) > 0 {
+		return c.Stack
+	}
+	var last []logs.Pos
+	for _, o := range c.Frame.Compiles {
+		if len(o.Stack) > 0 {
+			last = o.Stack
+		}
+	}
+	return last
+}
+
 // start is where the function begins of which a frame is all or the rest.
 func (fr *Frame) start() logs.Pos {
 	if fr.Parent != nil {
@@ -190,19 +209,42 @@ func (fr *Frame) start() logs.Pos {
 // eager where it calls it, as after a graph break: else it would be a part of that graph.
 // What wraps a model for several devices only passes its call on.
 func (x *traceFacts) calledWithin(c *Compile) bool {
-	for i := 0; i+1 < len(c.Stack); i++ {
-		p := c.Stack[i]
+	stack := stackOf(c)
+	for i := 0; i+1 < len(stack); i++ {
+		p := stack[i]
 		if strings.Contains(p.File, "torch/nn/parallel/") || strings.Contains(p.File, "torch/distributed/") {
 			return false
 		}
 	}
-	for i := 0; i+1 < len(c.Stack); i++ {
-		p := c.Stack[i]
+	for i := 0; i+1 < len(stack); i++ {
+		p := stack[i]
 		if first, ok := x.compiledAt(p); ok && (p.File != c.Frame.Pos.File || p.Func != c.Frame.Name || first != c.Frame.Pos.Line) {
 			return true
 		}
 	}
 	return false
+}
+
+// enclosed reports whether a lambda is in a function that breaks, as far as a trace tells:
+// the compiled function that begins last before it breaks, and so does one that the line
+// calls which led to the lambda. Dynamo's stacks lack the last two calls.
+func (x *traceFacts) enclosed(c *Compile) bool {
+	stack := stackOf(c)
+	if len(stack) == 0 {
+		return false
+	}
+	at, ok := userLine(stack[:len(stack)-1])
+	if !ok || len(x.sites[callSite{at.File, at.Line}]) == 0 {
+		return false
+	}
+	own := c.Frame.Pos
+	var around *Frame
+	for _, fr := range x.named {
+		if start := fr.start(); start.File == own.File && start.Line <= own.Line && (around == nil || start.Line > around.start().Line) {
+			around = fr
+		}
+	}
+	return around != nil && slices.ContainsFunc(around.Compiles, func(o *Compile) bool { return len(o.Breaks) > 0 && o.Status != Failed })
 }
 
 // compiledAt finds the compiled function that a line of a stack is of, by its first line:
@@ -276,6 +318,7 @@ func recompileFinding(rc *Recompile, x *traceFacts) *advice.Finding {
 	f.SetBy, f.CutBy = cutBefore(rc, g, f.Name)
 	f.CalledWithin = x.calledWithin(rc.Compile)
 	f.Within = isTensorKind(g.Kind) && f.CalledWithin
+	f.Nested = advice.OfComprehension(fr.Name) || fr.Name == "<lambda>" && (f.CalledWithin || x.enclosed(rc.Compile))
 	if f.CutBy != "" || f.Within {
 		f.Reachable = false
 	}

@@ -85,8 +85,7 @@ func (b *Break) wrapsModel() bool {
 func libraryAdvice(r *Report) []Advice {
 	var out []Advice
 	for _, g := range r.Breaks {
-		b := g.Lead
-		line, ok := callerOf(b)
+		b, line, ok := calledBy(g)
 		if !ok || g.CausedBy != nil || strings.Contains(b.Pos.File, "torch/distributed/fsdp/") {
 			continue
 		}
@@ -107,6 +106,17 @@ func libraryAdvice(r *Report) []Advice {
 		out = addAdvice(out, Advice{Text: b.Title() + " within " + shortPlace(b.Pos.File, b.Pos.Line) + ", which this line calls", Pos: line, Fix: fix, Break: g, Frame: b.Compile.Frame})
 	}
 	return out
+}
+
+// calledBy is the first break of a group that a line of the program is known to cause: the
+// group's first may be that of a module's own method, left to be compiled by itself.
+func calledBy(g *BreakGroup) (b *Break, line logs.Pos, ok bool) {
+	for _, b = range g.Breaks {
+		if line, ok = callerOf(b); ok {
+			return b, line, true
+		}
+	}
+	return g.Lead, line, false
 }
 
 // callerOf is the line of the program that calls what breaks within torch or the standard

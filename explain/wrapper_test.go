@@ -80,3 +80,19 @@ func TestPlaceOfAWrapper(t *testing.T) {
 		}
 	}
 }
+
+// TestLibraryAdviceOfAGroup: what breaks within torch may be met first in a frame of torch's
+// own, and then in a function of the program, whose line is the one to name.
+func TestLibraryAdviceOfAGroup(t *testing.T) {
+	const torch = "/v/lib/python3.11/site-packages/torch/nn/modules/module.py"
+	at := func(fr *Frame, stack ...logs.Pos) *Break {
+		return &Break{Pos: posAt(torch, 2267), Stack: stack, Noise: true, Code: "GB0467", Compile: &Compile{Frame: fr, Status: Compiled}}
+	}
+	own := at(&Frame{Name: "inner", Pos: posAt(torch, 10)}, posAt("/w/ema.py", 30))
+	users := at(&Frame{Name: "update", Pos: posAt("/w/ema.py", 7)}, posAt("/w/ema.py", 30), posAt("/w/ema.py", 9))
+	r := &Report{Breaks: []*BreakGroup{{Lead: own, Breaks: []*Break{own, users}}}}
+	got := libraryAdvice(r)
+	if len(got) != 1 || got[0].Pos.Line != 9 {
+		t.Errorf("%v, want one advice, on the line of update", got)
+	}
+}

@@ -47,6 +47,7 @@ type Finding struct {
 	Go    bool   // of a Go program, run by tcdbg itself
 	Line  string // the source line at fault
 	Place string // where it is, file.py:12
+	In    string // the function of the line
 
 	// Of breaks and failures.
 	Code        string   // GB0170
@@ -88,6 +89,7 @@ type Finding struct {
 	Keywords         string   // how the call's keywords differ from those of the entry
 	Within           bool     // the function was called by a compiled one that runs eager there
 	CalledWithin     bool     // the same, of whatever guard
+	Nested           bool     // a lambda or a comprehension, called by a compiled function that runs eager there
 	LibraryFrame     bool     // what was compiled is of PyTorch's own modules or of the standard library, and the program did not compile it
 	Known            bool     // the trace records what became of numbers and sizes
 	Partial          bool     // which sizes changed with this one is not recorded

@@ -100,3 +100,42 @@ func TestAnAttributeOfEachModule(t *testing.T) {
 		t.Errorf("not within: row %q", row.ID)
 	}
 }
+
+// A list that the line appends to is not empty once alone: each call adds a length.
+func TestAListThatGrowsIsNotNormalWhereItIsEmpty(t *testing.T) {
+	f := Finding{Kind: Recompile, Guard: breaks.ValueChanged, Name: "self.losses", Expected: "false"}
+	for line, want := range map[string]string{"if self.losses:": "empty", "self.losses.append(loss)": "list-grows"} {
+		f.Line = line
+		if row, _ := For(&f); row.ID != want {
+			t.Errorf("%s: row %q, want %q", line, row.ID, want)
+		}
+	}
+}
+
+// A number that a string is made of, such as a step in a file's name, has no few values.
+func TestANumberInATextIsNotKeptFew(t *testing.T) {
+	f := Finding{Kind: Recompile, Guard: breaks.AttributeChanged, Name: "self.it", Expected: "3", Number: Constant}
+	for line, want := range map[string]string{
+		`path = f"sample_{self.it}.pt"`:     "number-in-text",
+		`path = f"sample_{self.it:03d}.pt"`: "number-in-text",
+		`y = F.dropout(x, self.it)`:         "number-constant",
+		`log(f"{name}", x[self.it])`:        "number-constant",
+	} {
+		f.NumberLine = line
+		if row, _ := For(&f); row.ID != want {
+			t.Errorf("%s: row %q, want %q", line, row.ID, want)
+		}
+	}
+}
+
+// What is put under torch.compiler.disable was put there for something: whichever way the
+// break is recorded, the call is what moves.
+func TestDisabledFunctionsStayDisabledFirst(t *testing.T) {
+	for _, code := range []string{breaks.Disabled, breaks.DisabledInline} {
+		f := Finding{Kind: Break, Code: code, Callee: "self.penalty"}
+		row, _ := For(&f)
+		if row.ID != "disabled" || !has(row.Text(&f), "Leave the call of self.penalty outside") {
+			t.Errorf("%s: row %q", code, row.ID)
+		}
+	}
+}

@@ -104,6 +104,14 @@ var branches = []Row{
 		Text: say("Draw the random numbers outside of the compiled function, and pass in what is made of them (an index, a mask) as a tensor."),
 	},
 	{
+		ID: "random-operand", Kind: Break, Effect: Removes,
+		Pattern: "a number that Python's random drew lines before, or a scalar of NumPy, is combined with a size or another number",
+		When: func(f *Finding) bool {
+			return f.Code == "GB0213" && has(f.Context, "UnspecializedPythonVariable()")
+		},
+		Text: say("A number that Python's random drew in the compiled function, or a scalar of NumPy, is combined with another here: draw it outside of the compiled function, and pass it in as an int or a float."),
+	},
+	{
 		ID: "item-slice", Kind: Break, Effect: Removes,
 		Pattern: "a tensor as the bound of a slice",
 		When: func(f *Finding) bool {
@@ -150,6 +158,14 @@ var branches = []Row{
 		Text: say("Print or log it outside of the compiled function: return the tensor, and read the number there."),
 	},
 	{
+		ID: "item-decides", Kind: Break, Effect: Removes,
+		Pattern: "a number read out of a tensor is collected as an index, or within a lambda (the key of min)",
+		When: func(f *Finding) bool {
+			return f.Code == breaks.TensorItem && (indexKept(f.Line) || inLambda(f.Line))
+		},
+		Text: say("The number decides how the code goes on: leave this, and the loop around it, outside of the compiled function."),
+	},
+	{
 		ID: "item-kept", Kind: Break, Effect: Removes,
 		Pattern: "a number read out of a tensor is kept in a list, a dict or an attribute",
 		When: func(f *Finding) bool {
@@ -175,9 +191,9 @@ var branches = []Row{
 		ID: "number-of-array", Kind: Break, Effect: Removes,
 		Pattern: "a number read out of an array of NumPy",
 		When: func(f *Finding) bool {
-			return f.Code == breaks.DataDependentOperator && has(f.Context, "_local_scalar_dense") && has(f.Line, ".numpy(", "np.") && reading(f.Line) != "" && !has(f.Line, "random.")
+			return f.Code == breaks.DataDependentOperator && has(f.Context, "_local_scalar_dense") && (readByCall(f.Expr) || has(f.Line, ".numpy(", "np.") && reading(f.Line) != "") && !has(f.Line, "random.")
 		},
-		Text: say("A number is read out of an array: do this outside of the compiled function, on what it returns."),
+		Text: say("A number is read out of an array: do this outside of the compiled function, before it where the array is known there, and after it, on what it returns, else."),
 	},
 	{
 		ID: "tolist", Kind: Break, Effect: Removes,
@@ -232,7 +248,7 @@ const bothSides = "Compute both sides and choose with torch.where. A branch that
 
 // tensorIndex says whether a break is at a tensor without dimensions that is an index.
 func tensorIndex(f *Finding) bool {
-	return f.Code == breaks.DataDependentOperator && has(f.Context, "_local_scalar_dense") && has(orElse(f.Expr, f.Line), "[") && reading(f.Line) == "" && !has(f.Line, "random.", `" % `, "' % ", ".format(")
+	return f.Code == breaks.DataDependentOperator && has(f.Context, "_local_scalar_dense") && has(orElse(f.Expr, f.Line), "[") && reading(orElse(f.Expr, f.Line)) == "" && !has(f.Line, "random.", `" % `, "' % ", ".format(")
 }
 
 // leaves says whether a line is "if condition: break", with the jump in it.
@@ -266,6 +282,17 @@ func reading(line string) string {
 	return ""
 }
 
+// readByCall says whether an expression is float(x), int(x) or bool(x): of a tensor these are
+// another break, so that x is an array of NumPy.
+func readByCall(expr string) bool {
+	for _, how := range []string{"float(", "int(", "bool("} {
+		if rest, ok := strings.CutPrefix(expr, how); ok && argumentsOf(rest)+")" == rest {
+			return true
+		}
+	}
+	return false
+}
+
 // readsInCondition says whether a line reads a number for its condition: "if x.item() > 0:",
 // "a if x.item() > 0 else b"; not "x.item() if x is not None else 0", nor a comprehension,
 // for which there is no torch.where.
@@ -294,12 +321,49 @@ func keeps(line string) bool {
 	return false
 }
 
+// indexKept says whether what a line appends is an int read out of a name alone, to a list
+// that is no attribute, picked.append(int(i)): an index that the function goes on with.
+func indexKept(line string) bool {
+	list, arg, ok := strings.Cut(strings.TrimSpace(line), ".append(")
+	arg, whole := strings.CutSuffix(arg, ")")
+	read, isInt := strings.CutPrefix(arg, "int(")
+	if isInt {
+		arg = strings.TrimSuffix(read, ")")
+	} else {
+		arg, isInt = strings.CutSuffix(arg, ".item()")
+	}
+	return ok && whole && isInt && !strings.ContainsAny(list, ".[") && !strings.ContainsAny(arg, ".([ ")
+}
+
+// inLambda says whether a line reads its number within a function of its own, as of
+// min(names, key=lambda n: scores[n].item()), which asks for the number there and then.
+func inLambda(line string) bool {
+	_, rest, ok := strings.Cut(line, "lambda ")
+	return ok && reading(rest) != ""
+}
+
 // makesSize says whether the number that a line reads is the size of something.
 func makesSize(line string) bool {
 	for _, f := range []string{"zeros(", "ones(", "empty(", "full(", "arange(", "randn(", "rand(", "expand(", "view(", "reshape(", "repeat(", "linspace(", "eye("} {
-		if _, rest, ok := strings.Cut(line, f); ok && reading(rest) != "" {
+		if _, rest, ok := strings.Cut(line, f); ok && reading(argumentsOf(rest)) != "" {
 			return true
 		}
 	}
 	return false
+}
+
+// argumentsOf is what a text has before the bracket that closes a call's arguments.
+func argumentsOf(rest string) string {
+	depth := 1
+	for i, c := range rest {
+		switch c {
+		case '(', '[', '{':
+			depth++
+		case ')', ']', '}':
+			if depth--; depth == 0 {
+				return rest[:i]
+			}
+		}
+	}
+	return rest
 }

@@ -150,12 +150,13 @@ var calls = []Row{
 	{
 		ID: "disabled", Kind: Break, Effect: Removes,
 		Pattern: "a call of a function under torch.compiler.disable",
-		When:    code(breaks.Disabled),
+		When:    func(f *Finding) bool { return f.Code == breaks.Disabled || f.Code == breaks.DisabledInline },
 		Text: func(f *Finding) string {
+			text := "Leave the call of " + orElse(f.Callee, "the callee") + " outside of the compiled function"
 			if f.Reason != "" { // it has to stay
-				return "Leave the call of " + orElse(f.Callee, "the callee") + " outside of the compiled function."
+				return text + "."
 			}
-			return "Remove torch.compiler.disable from " + orElse(f.Callee, "the callee") + ", or leave the call outside of the compiled function."
+			return text + "; or remove torch.compiler.disable from " + orElse(f.Callee, "the callee") + ", if what it was put there for is gone."
 		},
 	},
 	{
@@ -261,6 +262,12 @@ var calls = []Row{
 		Text: say("Format the string outside of the compiled function: it needs the tensor's values."),
 	},
 	{
+		ID: "comprehension", Kind: Break, Effect: Removes, Follows: true,
+		Pattern: "a comprehension is compiled by itself, as the function around it runs eager there after a graph break",
+		When:    func(f *Finding) bool { return OfComprehension(f.In) && has(f.Context, "name=__next__") },
+		Text:    say("The comprehension is compiled by itself, because the function around it runs eager there after a graph break: what removes that break removes this."),
+	},
+	{
 		ID: "within-transform", Kind: Break, Effect: Removes,
 		Pattern: "a compiled function is called within a transform of torch.func that runs eager",
 		When:    code("GB0149"),
@@ -276,6 +283,14 @@ var calls = []Row{
 
 // failures are compiles that ended in an error.
 var failures = []Row{
+	{
+		ID: "format-spec", Kind: Failure, Effect: Removes,
+		Pattern: "an f-string formats a number that is no constant while tracing, with a format spec (f\"{step:03d}\")",
+		When: func(f *Finding) bool {
+			return has(f.Explanation, "Unknown format code") && has(f.Explanation, "for object of type 'str'") && has(f.Line, `f"`, "f'")
+		},
+		Text: say("Dynamo fails on a number that an f-string formats with a format spec: make the string outside of the compiled function."),
+	},
 	{
 		ID: "register-fake", Kind: Failure, Effect: Removes,
 		Pattern: "a custom operator without a shape rule",
@@ -405,4 +420,10 @@ func operatorName(context string) string {
 func firstWord(s string) string {
 	word, _, _ := strings.Cut(strings.TrimSpace(s), " ")
 	return word
+}
+
+// OfComprehension says whether a code object is that of a comprehension, which no program
+// compiles for itself.
+func OfComprehension(name string) bool {
+	return slices.Contains([]string{"<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>"}, name)
 }

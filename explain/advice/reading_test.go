@@ -75,3 +75,24 @@ func TestFlagsOfSizesAreNamed(t *testing.T) {
 		t.Errorf("another TypeError: row %q", row.ID)
 	}
 }
+
+// What a line asks a number for decides, not what else is in the line.
+func TestTheNumberOfALineIsWhatTheTraceMarks(t *testing.T) {
+	for _, c := range []struct{ code, line, expr, want string }{
+		{breaks.TensorItem, "res.append(hits[:k].reshape(-1).float().sum().item() * 100 / n)", "", "item-kept"},
+		{breaks.TensorItem, "pad = torch.zeros(n, x.sum().int().item())", "", "item-size"},
+		{breaks.TensorItem, "picked.append(int(i))", "", "item-decides"},
+		{breaks.TensorItem, "picked.append(order.item())", "", "item-decides"},
+		{breaks.TensorItem, "self.picked.append(int(i))", "", "item-kept"},
+		{breaks.TensorItem, "losses.append(loss.sum().item())", "", "item-kept"},
+		{breaks.TensorItem, "best.append(min(near, key=lambda n: dist[a, n].item()))", "", "item-decides"},
+		{breaks.DataDependentOperator, "t = mids[between.argmax()].item()", "mids[between.argmax()]", "item-index"},
+		{breaks.DataDependentOperator, "return (x - float(a)) / max(float(b - a), 1e-6)", "float(a)", "number-of-array"},
+		{breaks.DataDependentOperator, "y = scale(float(a)) + float(b)", "scale(float(a))", ""},
+	} {
+		row, _ := For(&Finding{Kind: Break, Code: c.code, Context: "aten._local_scalar_dense.default", Line: c.line, Expr: c.expr})
+		if row.ID != c.want {
+			t.Errorf("%s at %q: row %q, want %q", c.line, c.expr, row.ID, c.want)
+		}
+	}
+}

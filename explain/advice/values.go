@@ -123,6 +123,26 @@ var values = []Row{
 		},
 	},
 	{
+		ID: "nested-function", Kind: Recompile, Effect: Removes, Follows: true,
+		Pattern: "a lambda or a comprehension is compiled by itself, as the function around it runs eager there after a graph break",
+		When: func(f *Finding) bool {
+			return f.Nested && f.CutBy == "" && f.Name != "" && !has(f.Name, ".")
+		},
+		Text: func(f *Finding) string {
+			return fmt.Sprintf("%s is compiled by itself, because the function around it runs eager there after a graph break: what removes that break removes this", f.Function)
+		},
+	},
+	{
+		ID: "number-in-text", Kind: Recompile, Effect: Removes,
+		Pattern: "a string is made of a number that changes (the name of a file)",
+		When: func(f *Finding) bool {
+			return ofValue(f) && f.Number == Constant && makesText(f.NumberLine, f.Name)
+		},
+		Text: func(f *Finding) string {
+			return fmt.Sprintf("%s makes a string of %s, so there is an entry for each value: make the string outside of the compiled function", orElse(f.NumberPlace, "the marked line"), f.Name)
+		},
+	},
+	{
 		ID: "number-constants", Kind: Recompile, Effect: Removes,
 		Pattern: "a number that a line needs as a constant has had four values or more (a timestep, a schedule)",
 		When: func(f *Finding) bool {
@@ -200,7 +220,8 @@ var values = []Row{
 		ID: "list-grows", Kind: Recompile, Effect: Removes,
 		Pattern: "a list to which every call appends",
 		When: func(f *Finding) bool {
-			return f.Guard == breaks.LengthChanged && f.Name != "" && (has(sameQuotes(f.Line), sameQuotes(f.Name)+".append(") || f.Grows && f.Kept)
+			appends := has(sameQuotes(f.Line), sameQuotes(f.Name)+".append(")
+			return f.Name != "" && (f.Guard == breaks.LengthChanged && (appends || f.Grows && f.Kept) || ofValue(f) && f.Expected == "false" && appends)
 		},
 		Text: func(f *Finding) string {
 			return f.Name + " grows with every call: append to it outside of the compiled function"
@@ -287,10 +308,15 @@ func runsOver(line, name string) bool {
 	return false
 }
 
-// fills says whether a line puts an element into a container, cache[key] = value: a cache
+// fills says whether a line puts an element into a container, cache[key] = value or
+// list.append(value): a cache
 // that the compiled function fills has an entry for each of its lengths, and they are not few.
 func fills(line, name string) bool {
-	rest, ok := strings.CutPrefix(strings.TrimSpace(sameQuotes(line)), sameQuotes(name)+"[")
+	line, name = strings.TrimSpace(sameQuotes(line)), sameQuotes(name)
+	if strings.Contains(line, name+".append(") {
+		return true
+	}
+	rest, ok := strings.CutPrefix(line, name+"[")
 	_, after, closed := strings.Cut(rest, "] ")
 	return ok && closed && strings.HasPrefix(after, "= ")
 }
@@ -309,4 +335,9 @@ func times(n int) string {
 		return "once"
 	}
 	return fmt.Sprintf("%d times", n)
+}
+
+// makesText says whether a line has a number in an f-string.
+func makesText(line, name string) bool {
+	return has(line, `f"`, "f'") && has(sameQuotes(line), "{"+sameQuotes(name)+"}", "{"+sameQuotes(name)+":")
 }

@@ -1,0 +1,9 @@
+import random, torch
+random.seed(0)
+
+@torch.compile(backend="eager")
+def crop(x):
+    i = random.randint(2, 4)
+    return x[i:i + 3] * 2
+
+print(crop(torch.arange(9.0)))
