@@ -327,6 +327,10 @@ func recompileFinding(rc *Recompile, x *traceFacts) *advice.Finding {
 	if f.Failed = rc.Compile.Status == Failed && (fl == nil || fl.Type != recompileError); !f.Failed {
 		numberFacts(f, rc, g, x)
 	}
+	f.OfArgument = ofArgument(rc, g, f.Changed)
+	if s := strides(rc, g); g.Kind == breaks.StrideChanged && g.Dim < len(s) {
+		f.StrideOpen = s[g.Dim] == "None"
+	}
 	if g.Kind == breaks.SizeChanged {
 		if c := refusedMark(fr, f.Name, g.Dim); c != nil {
 			f.Number, f.NumberPlace = advice.Constant, shortPlace(c.Failure.Pos.File, c.Failure.Pos.Line)
@@ -408,6 +412,39 @@ func relaid(rc *Recompile, g *GuardFailure) bool {
 		}
 	}
 	return false
+}
+
+// strides reads the strides of the tensor of a failed guard that the new entry expects.
+func strides(rc *Recompile, g *GuardFailure) []string {
+	if rc.Compile.Guards == nil || rc.Compile.Guards.Leaves > manyGuards {
+		return nil
+	}
+	return stridesOf(rc.Compile.Guards.Root(), g.Source)
+}
+
+// ofArgument names what an argument of the whole function holds and the rest of it, after a
+// break, asks for: its size changed, with no other. The whole function is known to have the
+// argument where it asks for something else that it holds.
+func ofArgument(rc *Recompile, g *GuardFailure, changed []string) string {
+	name := plainSource(g.Source)
+	root, _, held := strings.Cut(name, "['")
+	fr := rc.Compile.Frame.Parent
+	if fr == nil || g.Kind != breaks.SizeChanged || !held || !isIdentifier(root) || strings.HasPrefix(root, "__") || !slices.Equal(changed, []string{name + ", " + itoa(g.Dim)}) {
+		return ""
+	}
+	asked := false
+	for _, c := range fr.Compiles {
+		for _, s := range c.Sources {
+			if plainSource(s) == name { // the whole function recompiles for it itself
+				return ""
+			}
+			asked = asked || strings.HasPrefix(plainSource(s), root+"['")
+		}
+	}
+	if !asked {
+		return ""
+	}
+	return name
 }
 
 // stridesOf reads the strides that an entry expects of a tensor.

@@ -3,6 +3,7 @@ package advice
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"tcdbg/tracer/breaks"
@@ -18,6 +19,16 @@ var inputs = []Row{
 		When:    func(f *Finding) bool { return f.LibraryFrame && (f.Name == "" || f.CutBy != "") },
 		Text: func(f *Finding) string {
 			return fmt.Sprintf("%s is not the program's own and is compiled by itself, because what calls it runs eager after a graph break: what removes that break removes this", f.Function)
+		},
+	},
+	{
+		ID: "after-break-argument", Kind: Recompile, Effect: Removes, Follows: true,
+		Pattern: "a size of what an argument holds changes, which the function asks for after a graph break alone",
+		When: func(f *Finding) bool {
+			return f.CutBy != "" && f.OfArgument != ""
+		},
+		Text: func(f *Finding) string {
+			return fmt.Sprintf("follows from the graph break at %s, across which %s is handed: remove that break; what is left then is a size of an argument, for which call %s before the first call", f.CutBy, f.OfArgument, marking(f.OfArgument+", "+strconv.Itoa(f.Dim)))
 		},
 	},
 	{
@@ -150,6 +161,16 @@ var inputs = []Row{
 		},
 		Text: func(f *Finding) string {
 			return fmt.Sprintf("the layout of %s changes: pass %s.contiguous()", f.Name, f.Name)
+		},
+	},
+	{
+		ID: "stride-now-open", Kind: Recompile, Effect: Accept,
+		Pattern: "the layout of a tensor that is no argument (a cache) changed, and the next compile left the stride open",
+		When: func(f *Finding) bool {
+			return f.Guard == breaks.StrideChanged && f.StrideOpen && f.Name != ""
+		},
+		Text: func(f *Finding) string {
+			return fmt.Sprintf("stride %d of %s changes (%s -> %s), and from this compile on it is open: nothing to change", f.Dim, f.Name, f.Expected, f.Actual)
 		},
 	},
 	{

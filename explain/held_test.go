@@ -1,0 +1,31 @@
+package explain
+
+import (
+	"testing"
+
+	"tcdbg/tracer/breaks"
+)
+
+// What an argument holds keeps its name after a graph break, where the whole function is seen
+// to have the argument and does not ask for the same itself.
+func TestWhatAnArgumentHoldsIsNamedAfterABreak(t *testing.T) {
+	whole := &Frame{Name: "loss", Compiles: []*Compile{{Sources: []string{"L['batch']['pos']"}}}}
+	rest := &Frame{Name: "torch_dynamo_resume_in_loss_at_9", Parent: whole}
+	rc := &Recompile{Compile: &Compile{Frame: rest}}
+	changed := []string{"batch['hist'], 0"}
+	g := &GuardFailure{Kind: breaks.SizeChanged, Source: "L['batch']['hist']"}
+	if got := ofArgument(rc, g, changed); got != "batch['hist']" {
+		t.Errorf("%q", got)
+	}
+	if got := ofArgument(rc, g, append(changed, "batch['uid'], 0")); got != "" {
+		t.Errorf("%q, where another size changed with it", got)
+	}
+	g.Source = "L['out']['hist']"
+	if got := ofArgument(rc, g, []string{"out['hist'], 0"}); got != "" {
+		t.Errorf("%q, of which the whole function knows nothing", got)
+	}
+	g.Source = "L['batch']['pos']"
+	if got := ofArgument(rc, g, []string{"batch['pos'], 0"}); got != "" {
+		t.Errorf("%q, for which the whole function recompiles itself", got)
+	}
+}
