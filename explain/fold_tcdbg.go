@@ -168,6 +168,7 @@ func (f *Fold) tcdbgMiss(r *logs.Record) {
 		fail.Origin = g.Origin
 		fail.placeValue()
 		fail.Nameless = g.Argument == "" && g.Guard.Source != ""
+		fail.Single = sizeAt(g.Guard.Expected, fail.Dim) == "1"
 		fail.Map = g.Guard.Kind == "DICT_LENGTH"
 		// The message of a size names the size, the guard the whole tensor.
 		if fail.Expected == "" {
@@ -187,6 +188,15 @@ func (f *Fold) tcdbgMiss(r *logs.Record) {
 	if v.Limit {
 		c.Status, c.limit, c.Frame.Status = Limit, true, Limit
 	}
+}
+
+// sizeAt is one size of a tensor that is written as float32[1, 17], "" for none.
+func sizeAt(tensor string, dim int) string {
+	_, list, ok := strings.Cut(strings.TrimSuffix(tensor, "]"), "[")
+	if sizes := strings.Split(list, ", "); ok && dim >= 0 && dim < len(sizes) {
+		return sizes[dim]
+	}
+	return ""
 }
 
 // trainingFlag is where a module of package nn keeps its mode.

@@ -121,6 +121,9 @@ func goTensor(rc *Recompile, g *GuardFailure, name string) Fix {
 	case breaks.SizeSpecialised:
 		return goFix("size-constant", "the marked line", g.Dim, name)
 	case breaks.StrideChanged:
+		if g.Single {
+			return goFix("layout-one", name, g.Dim)
+		}
 		return goFix("layout", name)
 	case breaks.DtypeChanged:
 		return fixDtype(name, []string{g.Expected, g.Actual})
@@ -145,6 +148,8 @@ func goSize(rc *Recompile, g *GuardFailure, name string) Fix {
 	switch {
 	case rc.Compile.Status == Failed && (fl == nil || fl.Type != recompileError):
 		return Fix{} // not even with the size dynamic
+	case slices.ContainsFunc(rc.Compile.Breaks, func(b *Break) bool { return b.Code == breaks.FakeTensorFailure }):
+		return Fix{} // an operator refuses the new size
 	case rc.Compile.Frame.Static:
 		return goFix("size-static", g.Dim, name, g.Expected, g.Actual)
 	case g.Expected == "0" || g.Expected == "1" || g.Actual == "0" || g.Actual == "1":

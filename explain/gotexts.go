@@ -37,6 +37,7 @@ var goTexts = []goText{
 	{id: "size-one", format: "size %d of %s changes (%s -> %s): 0 and 1 have an entry of their own in any case; pad to 2 or more, or accept it"},
 	{id: "size-constant", format: "%s needs size %d of %s as a number, so each size is a compile of its own: pad to a few sizes, or keep that line out of the compiled function"},
 	{id: "layout", format: "the layout of %s changes: pass %[1]s.Contiguous()"},
+	{id: "layout-one", format: "the stride of %s changes in dimension %d, whose size is 1, which Contiguous leaves as it is: pass %[1]s.View(%[1]s.Shape()...), or accept an entry for each"},
 	{id: "dtype", format: "%s comes as %s and as %s: convert it before the call"},
 	{id: "rank", format: "the number of dimensions of %s changes: reshape it before the call"},
 	{id: "requires-grad", format: "%s comes with and without requires_grad: a graph that computes gradients is another one, so two entries are normal", settled: true},

@@ -266,6 +266,7 @@ type GuardFailure struct {
 	Argument string   // the user's expression that carries the value, "" when unknown
 	Origin   string   // what that begins with, a constant of package logs; "" when unknown
 	Nameless bool     // known to be nothing that the user has an expression for
+	Single   bool     // the tensor's size in the dimension is 1
 	Map      bool     // of a length: it counts the keys of a map
 }
 

@@ -154,6 +154,26 @@ func main() { fmt.Println(torch.Compile(f)(torch.Arange(3))) }`,
 // goValueAdvice are pairs for values that come and go, and for calls of torch that break.
 var goValueAdvice = []goPair{
 	{
+		name: "the stride of a size of 1", advice: "pass x.View(x.Shape()...)",
+		before: `
+func f(x *torch.Tensor) *torch.Tensor { return x.Mul(2).Sin() }
+func main() {
+	fast := torch.Compile(f)
+	for n := range 3 {
+		fmt.Println(fast(torch.Ones(1, n+2, 4).At(torch.Colon, -1)))
+	}
+}`,
+		after: `
+func f(x *torch.Tensor) *torch.Tensor { return x.Mul(2).Sin() }
+func main() {
+	fast := torch.Compile(f)
+	for n := range 3 {
+		x := torch.Ones(1, n+2, 4).At(torch.Colon, -1)
+		fmt.Println(fast(x.View(x.Shape()...)))
+	}
+}`,
+	},
+	{
 		name: "a branch that leaves a loop", code: breaks.DataDependentBranching, advice: "compile the body of the loop",
 		before: `
 func f(x *torch.Tensor) *torch.Tensor {
@@ -426,6 +446,14 @@ func main() {
 		fmt.Println(fast(b))
 	}
 }`, "pad to 2 or more", "nothing to do"},
+	{"shapes that do not fit after others", `
+func main() {
+	l := nn.NewLinear(3, 2)
+	fast := torch.Compile(func(x *torch.Tensor) *torch.Tensor { return l.Forward(x.Sin()).Cos() })
+	defer func() { fmt.Println(recover() != nil) }()
+	fast(torch.Ones(2, 3))
+	fast(torch.Ones(2, 4))
+}`, "Check the shapes and dtypes", "is normal"},
 	{"shapes that do not fit", `
 func main() {
 	l := nn.NewLinear(3, 2)
