@@ -215,5 +215,11 @@ func TestCountsOfATextLog(t *testing.T) {
 		if got := strings.Contains(html.String(), "<b>none logged:</b><span>recompiles</span>"); got != strings.Contains(path, ".txt") {
 			t.Errorf("%s: HTML says none logged: %v", path, got)
 		}
+		if got := strings.Contains(html.String(), "<b>unknown:</b><span>compile time</span>"); got != strings.Contains(path, ".txt") {
+			t.Errorf("%s: HTML says that compile time is unknown: %v", path, got)
+		}
+		if got := strings.Contains(text.String(), "\nRECOMPILES: none logged\n"); got != strings.Contains(path, ".txt") {
+			t.Errorf("%s: the section of recompiles says none logged: %v", path, got)
+		}
 	}
 }

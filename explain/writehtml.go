@@ -101,31 +101,38 @@ func (h *htmlWriter) header(r *Report) {
 	h.raw(`<div class="totals">`)
 	n := &r.Totals
 	for _, c := range []struct {
-		value, name string
+		n    int
+		name string
 	}{
-		{itoa(n.Frames), "frames"},
-		{itoa(n.Compiles), "compiles"},
-		{itoa(n.Graphs), "graphs"},
-		{itoa(n.Ops), "operators"},
-		{itoa(n.Breaks), "breaks"},
-		{itoa(n.DistinctBreaks), "places"},
-		{itoa(n.Recompiles), "recompiles"},
-		{itoa(n.Kernels), "kernels"},
-		{itoa(n.Failures), "failures"},
-		{duration(n.CompileSeconds), "compiling"},
+		{n.Frames, "frame"}, {n.Compiles, "compile"}, {n.Graphs, "graph"}, {n.Ops, "operator"}, {n.Breaks, "break"},
+		{n.DistinctBreaks, "place"}, {n.Recompiles, "recompile"}, {n.Kernels, "kernel"}, {n.Failures, "failure"},
 	} {
-		if c.value == "0" && r.Unlogged(0) {
-			c.value = "none logged:"
+		value, name := itoa(c.n), c.name
+		if c.n != 1 {
+			name += "s"
 		}
-		h.raw("<div><b>")
-		h.esc(c.value)
-		h.raw("</b><span>" + c.name + "</span></div>")
+		if r.Unlogged(c.n) {
+			value = "none logged:"
+		}
+		h.total(value, name)
+	}
+	if n.CompileSeconds == 0 {
+		h.total("unknown:", "compile time")
+	} else {
+		h.total(duration(n.CompileSeconds), "compiling")
 	}
 	h.raw("</div>")
 	for _, d := range warnings(r) {
 		h.tag("p", "warn", d)
 	}
 	h.raw(`<input id="filter" type="search" placeholder="filter: file, function, code" aria-label="filter">`)
+}
+
+// total is one of the numbers of the header.
+func (h *htmlWriter) total(value, name string) {
+	h.raw("<div><b>")
+	h.esc(value)
+	h.raw("</b><span>" + name + "</span></div>")
 }
 
 func timeText(t time.Time) string {
@@ -372,7 +379,7 @@ func (h *htmlWriter) graphs(r *Report) {
 	for _, g := range r.Graphs {
 		h.raw(`<details class="row"><summary>`)
 		h.tag("code", "", rankPrefix(g.ID)+g.ID.CompileID.String())
-		h.tag("span", "", fmt.Sprintf(" %d operators: %s", len(g.Ops), clipText(strings.Join(g.Ops, ", "), 160)))
+		h.tag("span", "", fmt.Sprintf(" %s: %s", count(len(g.Ops), "operator"), clipText(strings.Join(g.Ops, ", "), 160)))
 		h.raw("</summary>")
 		for _, s := range g.Stages {
 			if s.Name == "dynamo" || s.Name == "go" || s.Name == "post-grad" || s.Name == "backward" {

@@ -339,7 +339,11 @@ func (n Names) userChain(st []logs.Pos) []string {
 func (t *textWriter) recompiles(r *Report) {
 	defer t.repeats(r)
 	if len(r.Recompiles) == 0 {
-		t.section("RECOMPILES: none")
+		none := "none"
+		if r.Unlogged(0) {
+			none = "none logged"
+		}
+		t.section("RECOMPILES: " + none)
 		return
 	}
 	t.section(fmt.Sprintf("RECOMPILES: %d", r.Totals.Recompiles))

@@ -41,6 +41,9 @@ func (*breaksScreen) empty(sc *scene) []string {
 	if n := sc.report.Totals.Failures; n > 0 {
 		return []string{"No graph breaks, but " + count(n, "failure") + ": the Overview names the line and the fix.", "Under fullgraph a break is an error."}
 	}
+	if sc.report.Unlogged(0) {
+		return []string{"No graph breaks logged.", "A text log holds what TORCH_LOGS asked for: graph_breaks logs them."}
+	}
 	return []string{
 		"No graph breaks: every function was captured whole.",
 		"A break would show here with its cause, its line, the graphs before and after it, and how to fix it.",
@@ -54,18 +57,21 @@ func (scr *breaksScreen) lead(sc *scene, _ int) []theme.Line {
 	if t.DistinctBreaks == 0 {
 		return nil
 	}
-	causes, fixable := sc.facts.counts.causes, sc.facts.counts.fixable
-	l := theme.Line{
-		{Text: " " + count(causes, "cause") + " of graph breaks", Style: theme.Bold | theme.Break},
-		{Text: fmt.Sprintf(" at %s · hit %s", count(t.DistinctBreaks, "place"), times(t.Breaks))},
+	c := &sc.facts.counts
+	l := theme.Line{{Text: fmt.Sprintf(" %s at %s", count(t.Breaks, "break"), count(t.DistinctBreaks, "place")), Style: theme.Bold | theme.Break}}
+	said := count(c.causes, "cause")
+	if c.framework > 0 {
+		said += " in your code"
 	}
+	l = append(l, theme.Span{Text: " · " + said})
 	switch {
-	case fixable == causes && causes == 1:
-		l = append(l, theme.Span{Text: " · it has a fix", Style: theme.Green})
-	case fixable == causes:
-		l = append(l, theme.Span{Text: " · all have a fix", Style: theme.Green})
-	case fixable > 0:
-		l = append(l, theme.Span{Text: fmt.Sprintf(" · %d with a fix", fixable), Style: theme.Green})
+	case c.fixable == 0:
+	case c.fixable == c.causes && c.causes == 1:
+		l = append(l, theme.Span{Text: ", it has a fix", Style: theme.Green})
+	case c.fixable == c.causes:
+		l = append(l, theme.Span{Text: ", all have a fix", Style: theme.Green})
+	default:
+		l = append(l, theme.Span{Text: fmt.Sprintf(", %d with a fix", c.fixable), Style: theme.Green})
 	}
 	return []theme.Line{l, nil}
 }

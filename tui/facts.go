@@ -36,7 +36,8 @@ type facts struct {
 
 // counts are what the leads of the screens say.
 type counts struct {
-	causes, fixable        int // of breaks
+	causes, fixable        int // of breaks in the program's own code
+	framework              int // causes of breaks inside torch or the standard library
 	again, limit           int // functions recompiled, at the limit
 	againSeconds           float64
 	entries, guards, noise int
@@ -112,7 +113,11 @@ func markTwins(roots []*rootFrame) {
 
 func (c *counts) collect(r *explain.Report) {
 	for _, g := range r.Breaks {
-		if g.Lead == nil || g.Lead.Noise {
+		if g.Lead == nil {
+			continue
+		}
+		if g.Lead.Noise {
+			c.framework++
 			continue
 		}
 		c.causes++
@@ -142,20 +147,26 @@ func (c *counts) collect(r *explain.Report) {
 }
 
 func (c *counts) collectCompiles(r *explain.Report) {
-	again := map[*explain.Frame]bool{}
+	again, functions := map[*explain.Frame]bool{}, map[*explain.Frame]bool{}
 	for _, rc := range r.Recompiles {
 		if rc.Compile == nil {
 			continue
 		}
 		c.againSeconds += rc.Compile.Seconds
-		if f := rc.Compile.Frame; f != nil && !again[f] {
-			again[f] = true
-			if f.Status == explain.Limit {
-				c.limit++
-			}
+		f := rc.Compile.Frame
+		if f == nil || again[f] {
+			continue
 		}
+		again[f] = true
+		if f.Status == explain.Limit {
+			c.limit++
+		}
+		for f.Parent != nil { // a function and what resumes it are one
+			f = f.Parent
+		}
+		functions[f] = true
 	}
-	c.again = len(again)
+	c.again = len(functions)
 	for _, f := range r.Frames {
 		for _, comp := range f.Compiles {
 			if g := comp.Guards; g != nil {

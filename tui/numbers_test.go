@@ -42,6 +42,14 @@ func TestScreensShowTheTotals(t *testing.T) {
 				t.Errorf("%s: the row of rank %d is %q, want %v", path, k.Rank, got, want)
 			}
 		}
+		var c counts
+		c.collect(r)
+		if c.causes+c.framework != len(r.Breaks) {
+			t.Errorf("%s: %d causes and %d of the framework, the report has %d", path, c.causes, c.framework, len(r.Breaks))
+		}
+		if n := recompiledRoots(r); c.again != n {
+			t.Errorf("%s: recompiles of %d functions, the Overview shows %d that were", path, c.again, n)
+		}
 		times := 0
 		for _, g := range r.Breaks {
 			facts := breakFacts(g)
@@ -55,4 +63,60 @@ func TestScreensShowTheTotals(t *testing.T) {
 		}
 		_ = st.Close()
 	}
+}
+
+// recompiledRoots are the functions with a recompile, as the Overview has functions.
+func recompiledRoots(r *explain.Report) int {
+	n := 0
+	for _, fr := range r.Roots() {
+		if newRoot(fr).again > 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// The lead of Breaks counts breaks and places as the header does, and says which of the
+// causes are in the program's own code.
+func TestBreaksLeadAgreesWithTheHeader(t *testing.T) {
+	const traces = "../explain/testdata/traces/pytorch-2.15/"
+	for path, want := range map[string]string{
+		traces + "ddp_train":         "10 breaks at 3 places · 1 cause in your code, it has a fix",
+		traces + "nested_gb.log.zst": "20 breaks at 13 places · 14 causes, all have a fix",
+	} {
+		f := traceFeed(t, path)
+		newDriver(t, f, Options{}, 160, 50).script(fmt.Sprintf("expect %s\nkeys 3\nexpect %s", count(f.report.Totals.Breaks, "break"), want))
+	}
+}
+
+// What a text log has none of may have happened: no screen says that it did not.
+func TestUnloggedIsNotNone(t *testing.T) {
+	f := traceFeed(t, "../explain/testdata/traces/pytorch-2.15/fusion_small.txt.zst")
+	newDriver(t, f, Options{}, 160, 50).script(`
+		refute captured whole
+		keys 3
+		expect No graph breaks logged
+		keys 4
+		expect No recompiles logged
+		refute every call
+	`)
+	if said := nothingFirst(f.report); !strings.Contains(said, "TORCH_LOGS") {
+		t.Errorf("the Overview says %q", said)
+	}
+}
+
+// traceFeed is a feed of a saved trace, whose records it does not hold.
+func traceFeed(t *testing.T, path string) *fakeFeed {
+	t.Helper()
+	st, err := logs.Open([]string{path}, logs.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = st.Close() })
+	f := richFeed()
+	if f.report, err = explain.FoldAll(st, path); err != nil {
+		t.Fatal(err)
+	}
+	f.run = Run{Title: path}
+	return f
 }

@@ -27,6 +27,9 @@ func newRecompiles() screen {
 }
 
 func (*recompilesScreen) empty(sc *scene) []string {
+	if sc.report.Unlogged(0) {
+		return []string{"No recompiles logged.", "A text log holds what TORCH_LOGS asked for: recompiles logs them."}
+	}
 	if guards := sc.facts.counts.guards; guards > 0 {
 		return []string{
 			fmt.Sprintf("No recompiles: every call after the first passed its %s.", count(guards, "guard")),

@@ -48,7 +48,7 @@ func Numbers(text, page string, data []byte) (wrong []string) {
 		{"head", head, `(\d+) recompile`, n.Recompiles, false}, {"head", head, `(\d+) kernel`, n.Kernels, false}, {"head", head, `(\d+) failure`, n.Failures, false},
 		{"BREAKS", text, `\nBREAKS: (\d+) break`, n.Breaks, false}, {"BREAKS", text, `\nBREAKS: \d+ breaks? at (\d+) place`, n.DistinctBreaks, false},
 		{"RECOMPILES", text, `\nRECOMPILES: (\d+)`, n.Recompiles, true}, {"FAILURES", text, `\nFAILURES: (\d+)`, n.Failures, true},
-		{"HTML", page, `<b>(\d+)</b><span>breaks</span>`, n.Breaks, false}, {"HTML", page, `<b>(\d+)</b><span>failures</span>`, n.Failures, false},
+		{"HTML", page, `<b>(\d+)</b><span>breaks?</span>`, n.Breaks, false}, {"HTML", page, `<b>(\d+)</b><span>failures?</span>`, n.Failures, false},
 		{"HTML", page, `Breaks \((\d+) at`, n.Breaks, false}, {"HTML", page, `Frames \((\d+)\)`, n.Frames, false},
 		{"HTML", page, `Recompiles \((\d+)\)`, n.Recompiles, true},
 	} {
