@@ -34,6 +34,9 @@ func fixBreakAt(b *Break, engine string, loop bool, src *source) Fix {
 	f := breakFinding(b)
 	f.InLoop = loop
 	f.Body, f.At = src.function(b.Pos)
+	if strings.Contains(b.Explanation+b.Raw, "RNN") && !f.Packed {
+		f.Packed = slices.ContainsFunc(src.file(b.Pos), packsSequences) // which another function of the file may do
+	}
 	fix := adviseBreak(f)
 	if fix.Text != "" {
 		if loop && !strings.Contains(fix.Text, "the loop") {

@@ -183,7 +183,7 @@ func (c *RecompileCause) climbs() bool {
 // growth advises on a length or a number that goes up by one with every
 // recompile: the compiled function (or its caller) counts calls.
 func growth(c *RecompileCause) (Fix, bool) {
-	if x := c.Recompiles[0].facts; x != nil && !x.ours && (c.Fix.Row == "dict-keys" || c.Fix.Row == "number-constant") && c.climbs() {
+	if x := c.Recompiles[0].facts; x != nil && !x.ours && (c.Fix.Row == "dict-keys" || c.Fix.Row == "list-lengths" || c.Fix.Row == "number-constant") && c.climbs() {
 		f := recompileFinding(c.Recompiles[0], x)
 		f.Grows = true
 		return adviseRecompile(f), true // of one that climbs with the calls "keep these few" is no advice

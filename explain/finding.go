@@ -49,13 +49,18 @@ func packs(b *Break) bool {
 	for _, part := range append([]*Frame{whole}, whole.Resumes...) {
 		for _, c := range part.Compiles {
 			for _, o := range c.Breaks {
-				if strings.Contains(o.Pos.Code, "pack_padded_sequence") || strings.Contains(o.Pos.Code, "pack_sequence") {
+				if packsSequences(o.Pos.Code) {
 					return true
 				}
 			}
 		}
 	}
 	return false
+}
+
+// packsSequences says whether a line calls what packs sequences for an RNN.
+func packsSequences(line string) bool {
+	return strings.Contains(line, "pack_padded_sequence(") || strings.Contains(line, "pack_sequence(")
 }
 
 // failureFinding is a failure as the table asks of it.
@@ -94,6 +99,7 @@ type traceFacts struct {
 	source  *source                 // the program's files
 	symbols map[ID][]*Symbol        // by compile, those of its last attempt
 	sites   map[callSite][]logs.Pos // the functions which break, by the lines that call them
+	eager   map[callSite]bool       // functions that break or are not compiled, by their first lines
 	lost    map[*Frame]bool         // functions that failed to compile or reached the limit
 	any     bool                    // the trace records symbols at all
 	named   []*Frame                // the functions of the program that are no lambdas
@@ -102,7 +108,7 @@ type traceFacts struct {
 
 // gatherFacts reads them.
 func gatherFacts(r *Report) *traceFacts {
-	x := &traceFacts{ours: r.OfGo(), source: r.source, symbols: map[ID][]*Symbol{}, frames: map[[2]string][]int{}, sites: map[callSite][]logs.Pos{}, lost: map[*Frame]bool{}, any: len(r.Symbols) > 0 || !r.textual && laterThan(r.Engine, 2, 10)}
+	x := &traceFacts{ours: r.OfGo(), source: r.source, symbols: map[ID][]*Symbol{}, frames: map[[2]string][]int{}, sites: map[callSite][]logs.Pos{}, eager: map[callSite]bool{}, lost: map[*Frame]bool{}, any: len(r.Symbols) > 0 || !r.textual && laterThan(r.Engine, 2, 10)}
 	for _, fr := range r.Frames {
 		at, name := fr.Pos, fr.Name
 		if fr.wraps != nil {
@@ -112,6 +118,9 @@ func gatherFacts(r *Report) *traceFacts {
 		x.frames[key] = append(x.frames[key], at.Line)
 		if fr.Parent == nil && fr.ofProgram() && !strings.HasPrefix(fr.Name, "<") {
 			x.named = append(x.named, fr)
+		}
+		if slices.ContainsFunc(fr.Compiles, func(c *Compile) bool { return len(c.Breaks) > 0 || c.Status != Compiled }) {
+			x.eager[callSite{at.File, at.Line}] = true
 		}
 		x.noteEager(fr)
 	}
@@ -218,7 +227,7 @@ func (x *traceFacts) calledWithin(c *Compile) bool {
 	}
 	for i := 0; i+1 < len(stack); i++ {
 		p := stack[i]
-		if first, ok := x.compiledAt(p); ok && (p.File != c.Frame.Pos.File || p.Func != c.Frame.Name || first != c.Frame.Pos.Line) {
+		if first, ok := x.compiledAt(p); ok && x.eager[callSite{p.File, first}] && x.source.mayBegin(p, first) && (p.File != c.Frame.Pos.File || p.Func != c.Frame.Name || first != c.Frame.Pos.Line) {
 			return true
 		}
 	}
@@ -307,7 +316,7 @@ func recompileFinding(rc *Recompile, x *traceFacts) *advice.Finding {
 		f.File = x.source.file(g.Pos)
 	}
 	f.Kept = strings.HasPrefix(g.Source, "G[") || strings.Contains(g.Source, "__closure__") // an argument is written L['x'], or x alone
-	f.AlsoChanged = alsoChanged(rc, g)
+	f.AlsoChanged = alsoChanged(rc, g, x.symbols[withoutAttempt(rc.Compile.ID)])
 	f.LibraryFrame = fr.wraps == nil && (strings.Contains(fr.Pos.File, "torch/nn/modules/") || frameworkFile(fr.Pos.File) && !strings.Contains(fr.Pos.File, "/torch/") && !isWrapper(fr.Name) && x.calledWithin(rc.Compile))
 	f.Reachable = f.Name != "" && reachable(f.Name)
 	f.Direct = x.direct(rc.Compile)
@@ -383,19 +392,34 @@ func staysConstant(c *Compile, g *GuardFailure) (constant, known bool) {
 	return constant, true
 }
 
-// alsoChanged names an argument of which the failed entry and the new one hold different
-// constants: where a size changed as well, the new entry is there for the constant, too.
-func alsoChanged(rc *Recompile, g *GuardFailure) string {
+// alsoChanged names what the failed entry has as a constant and the new one has as another
+// constant, or as an input: where a size changed as well, the new entry is there for that, too.
+func alsoChanged(rc *Recompile, g *GuardFailure, symbols []*Symbol) string {
 	entry := rc.entry(g)
 	if g.Kind != breaks.SizeChanged || entry == nil || entry.Guards == nil || rc.Compile.Guards == nil || rc.Compile.Guards.Leaves > manyGuards {
 		return ""
 	}
 	for _, c := range DiffGuards(entry.Guards.Root(), rc.Compile.Guards.Root()) {
-		if name := plainSource(c.Source); c.Kind == "EQUALS_MATCH" && c.Old != "" && c.New != "" && isIdentifier(name) {
+		name := plainSource(c.Source)
+		if c.Kind != "EQUALS_MATCH" || c.Old == "" || !isIdentifier(strings.ReplaceAll(name, ".", "_")) {
+			continue
+		}
+		if countsItself(rc.Compile.Frame, name) {
+			continue
+		}
+		if c.New != "" || slices.ContainsFunc(symbols, func(s *Symbol) bool { return plainSource(s.Source) == name }) {
 			return name
 		}
 	}
 	return ""
+}
+
+// countsItself says whether a function was recompiled for an int of a module alone: what is
+// said of that comes first, and of the size then.
+func countsItself(fr *Frame, name string) bool {
+	return slices.ContainsFunc(fr.Compiles, func(c *Compile) bool {
+		return c.Recompile != nil && len(c.Recompile.Failures) > 0 && plainSource(c.Recompile.Failures[0].Source) == name && strings.Contains(c.Recompile.Failures[0].Text, "allow_unspec_int_on_nn_module")
+	})
 }
 
 // relaid says whether the layout of a tensor changed with its size: its strides that are no

@@ -10,7 +10,7 @@ import (
 // one calls the other and runs eager, the other is called within a compiled function.
 func TestMethodsOfOneNameAreApart(t *testing.T) {
 	const file = "/m/net.py"
-	x := &traceFacts{frames: map[[2]string][]int{{file, "forward"}: {25, 11}}}
+	x := &traceFacts{frames: map[[2]string][]int{{file, "forward"}: {25, 11}}, eager: map[callSite]bool{{file, 25}: true}}
 	inner := &Compile{
 		Frame: &Frame{Name: "forward", Pos: logs.Pos{File: file, Line: 11}},
 		Stack: []logs.Pos{{File: file, Line: 29, Func: "forward"}, {File: file, Line: 12, Func: "forward"}},
@@ -18,6 +18,22 @@ func TestMethodsOfOneNameAreApart(t *testing.T) {
 	if !x.calledWithin(inner) {
 		t.Error("the method at line 11, called by that at line 25, is not found to be called within it")
 	}
+	lines := make([]string, 40)
+	lines[24], lines[28] = "    def forward(self, x):", "        return self.inner(x)"
+	x.source = &source{files: map[string][]string{file: lines}}
+	inner.Stack[0].Code = "return self.inner(x)"
+	if !x.calledWithin(inner) {
+		t.Error("it is not found where the file can be read")
+	}
+	lines[26] = "    def train_step(self, x):" // the line is of a method that is not compiled
+	if x.calledWithin(inner) {
+		t.Error("a method that eager code calls is called within the compiled one before it")
+	}
+	x.source, x.eager = nil, nil
+	if x.calledWithin(inner) {
+		t.Error("a function that is compiled whole runs eager")
+	}
+	x.eager = map[callSite]bool{{file, 25}: true}
 	inner.Stack[0].Line = 14
 	if x.calledWithin(inner) {
 		t.Error("a method that calls itself is called within another one")

@@ -1,6 +1,7 @@
 package explain
 
 import (
+	"slices"
 	"strings"
 	"sync"
 
@@ -93,4 +94,15 @@ func blankOrComment(line string) bool {
 func opensFunction(line string) bool {
 	line = strings.TrimPrefix(strings.TrimSpace(line), "async ")
 	return strings.HasPrefix(line, "def ")
+}
+
+// mayBegin says whether the function that a place is in may begin at a line, its decorators
+// counted: no other function begins between the two. Where that cannot be read it may.
+func (s *source) mayBegin(p logs.Pos, first int) bool {
+	lines := s.file(p)
+	if lines == nil || first < 1 || first > p.Line {
+		return true
+	}
+	from, _, ok := functionAround(lines, p.Line-1)
+	return ok && from+1 >= first && !slices.ContainsFunc(lines[first-1:from], opensFunction)
 }

@@ -70,3 +70,19 @@ func TestFunctionAroundAPlace(t *testing.T) {
 		t.Error("a report without files has lines")
 	}
 }
+
+// The setting for RNNs does not help one that is given packed sequences: it is not named where
+// the program's file packs any, in whichever function.
+func TestRNNOfAProgramThatPacks(t *testing.T) {
+	b := &Break{Pos: logs.Pos{File: "/m/net.py", Line: 2, Code: "out, _ = self.rnn(seq)"}, Raw: "TorchDynamo purposely graph breaks on RNN, GRU, LSTMs"}
+	for other, want := range map[string]string{
+		"packed = pack_padded_sequence(x, n)":    "Packed sequences are never compiled",
+		"packed = nn.utils.rnn.pack_sequence(x)": "Packed sequences are never compiled",
+		"x = x + 1":                              "allow_rnn",
+	} {
+		src := &source{files: map[string][]string{"/m/net.py": {other, "    out, _ = self.rnn(seq)"}}}
+		if got := fixBreakAt(b, "PyTorch 2.15.0", false, src).Text; !strings.Contains(got, want) {
+			t.Errorf("%s: %q", other, got)
+		}
+	}
+}

@@ -95,7 +95,7 @@ type Finding struct {
 	LibraryFrame     bool     // what was compiled is of PyTorch's own modules or of the standard library, and the program did not compile it
 	Known            bool     // the trace records what became of numbers and sizes
 	Partial          bool     // which sizes changed with this one is not recorded
-	AlsoChanged      string   // an argument of which the entries hold different constants, besides a size that changed
+	AlsoChanged      string   // a number, text or flag that the failed entry has as a constant and that changed with a size
 	Held             bool     // a number that is neither 0 nor 1 changed, and the new entry has its next value as a constant, too
 	Baked            bool     // another entry holds a value that is neither 0 nor 1 as a constant
 	File             []string // the lines of the file that the guard's line is in, of an int that a setting makes an input; nil where it cannot be read

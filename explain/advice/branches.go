@@ -1,6 +1,7 @@
 package advice
 
 import (
+	"fmt"
 	"strings"
 
 	"tcdbg/tracer/breaks"
@@ -115,17 +116,22 @@ var branches = []Row{
 		ID: "item-slice", Kind: Break, Effect: Removes,
 		Pattern: "a tensor as the bound of a slice",
 		When: func(f *Finding) bool {
-			return f.Code == breaks.TensorItem && sliceBound(f.Line)
+			return f.Code == breaks.TensorItem && sliceBound(f)
 		},
-		Text: say("A tensor as the bound of a slice is read out as a number: mask what is beyond it instead, as torch.where(torch.arange(n) < length, x, 0) does; where the slice itself is the result, take it outside of the compiled function."),
+		Text: func(f *Finding) string {
+			if from, to, _ := strings.Cut(f.Expr, ":"); strings.TrimSpace(from) != "" && strings.TrimSpace(to) != "" {
+				return "A tensor as the bound of a slice is read out as a number: where the slice has one width, index with a range, as x[start + torch.arange(width)] does; else take it outside of the compiled function."
+			}
+			return "A tensor as the bound of a slice is read out as a number: where the slice is summed, mask what is beyond it, as torch.where(torch.arange(n) < length, x, 0) does; else take it outside of the compiled function."
+		},
 	},
 	{
 		ID: "item-size", Kind: Break, Effect: Removes,
 		Pattern: "a number read out of a tensor as a size of a new one",
 		When: func(f *Finding) bool {
-			return f.Code == breaks.TensorItem && makesSize(f.Line)
+			return f.Code == breaks.TensorItem && (makesSize(f.Line) || sizeLater(f))
 		},
-		Text: say("Read the number outside of the compiled function and pass it in: a size cannot be a tensor."),
+		Text: say("The number is a size, which no tensor can be: read it outside of the compiled function and pass it in; where it is computed here, do what needs it outside, too."),
 	},
 	{
 		ID: "item-branch", Kind: Break, Effect: Removes,
@@ -150,6 +156,14 @@ var branches = []Row{
 		Text:    say("The index is a tensor without dimensions, which is read out as a number: give it one dimension, as x[i[None]] for x[i] or order[:1] for order[0], and squeeze the result."),
 	},
 	{
+		ID: "item-int", Kind: Break, Effect: Removes,
+		Pattern: "a tensor as the index of a list, or as the end of range()",
+		When: func(f *Finding) bool {
+			return f.Code == breaks.TensorItem && reading(f.Expr) == "" && (strings.HasPrefix(f.Expr, "range(") || strings.HasSuffix(f.Expr, "]") && !strings.HasPrefix(f.Expr, "["))
+		},
+		Text: say("A tensor is read out as a number here, the index of a list or the end of range(): read it outside of the compiled function and pass the number in, which makes an entry for each value."),
+	},
+	{
 		ID: "item-print", Kind: Break, Effect: Removes,
 		Pattern: "a number read out of a tensor to be printed or logged",
 		When: func(f *Finding) bool {
@@ -164,6 +178,17 @@ var branches = []Row{
 			return f.Code == breaks.TensorItem && (indexKept(f.Line) || inLambda(f.Line))
 		},
 		Text: say("The number decides how the code goes on: leave this, and the loop around it, outside of the compiled function."),
+	},
+	{
+		ID: "item-running", Kind: Break, Effect: Removes,
+		Pattern: "a number read out of a tensor goes into an attribute that the line reads (a running minimum, mean or sum)",
+		When: func(f *Finding) bool {
+			return f.Code == breaks.TensorItem && reading(f.Line) != "" && running(f.Line) != ""
+		},
+		Text: func(f *Finding) string {
+			name := running(f.Line)
+			return fmt.Sprintf("Keep %s as a tensor, torch.tensor(...) where it is first set: then .detach() does for %s, and torch.minimum, torch.maximum and torch.clamp for min and max here and wherever the compiled function reads it; read the number outside.", name, reading(f.Line))
+		},
 	},
 	{
 		ID: "item-kept", Kind: Break, Effect: Removes,
@@ -182,7 +207,7 @@ var branches = []Row{
 		Text: func(f *Finding) string {
 			text := "Leave out " + reading(f.Line) + ": keep the value as a 0-dimensional tensor here, and read the number outside of the compiled function"
 			if !opens(f.Line, "return") {
-				text += "; where a line branches on it, choose with torch.where; where it is an index, give it a dimension, as x[i[None]]; and where it is a size or the bound of a slice, compute it outside and pass it in"
+				text += "; where a line branches on it, choose with torch.where (torch.clamp for min and max); where it is an index, give it a dimension, as x[i[None]]; and where it is a size or the bound of a slice, compute it outside and pass it in"
 			}
 			return text + "."
 		},
@@ -199,17 +224,25 @@ var branches = []Row{
 		ID: "tolist", Kind: Break, Effect: Removes,
 		Pattern: "a tensor read out as a list",
 		When: func(f *Finding) bool {
-			return f.Code == breaks.TensorToList && has(f.Line, ".tolist(") && !opens(f.Line, "for", "while", "if")
+			return f.Code == breaks.TensorToList && has(f.Line, ".tolist(") && !opens(f.Line, "for", "while", "if") && !needsList(f)
 		},
 		Text: say("Leave out .tolist(): keep the tensor here, and read the list outside of the compiled function."),
+	},
+	{
+		ID: "tolist-numbers", Kind: Break, Effect: Removes,
+		Pattern: "a tensor is read out as a list over which the line runs, or whose numbers are sizes",
+		When: func(f *Finding) bool {
+			return (f.Code == breaks.TensorToList || f.Code == breaks.DataDependentOperator && has(f.Context, "_local_scalar_dense")) && has(orElse(f.Expr, f.Line), ".tolist(") && needsList(f)
+		},
+		Text: say("The numbers of the list are needed here: read it outside of the compiled function, and do what runs over it there, too; or pass it in, which makes an entry for each list."),
 	},
 	{
 		ID: "drawn-by-numpy", Kind: Break, Effect: Removes,
 		Pattern: "a random number of NumPy",
 		When: func(f *Finding) bool {
-			return f.Code == breaks.DataDependentOperator && has(f.Line, "random.")
+			return f.Code == breaks.DataDependentOperator && has(f.Line, "random.") || f.Code == unsupportedMethod && has(f.Context, "Variable(Generator)", "Variable(RandomState)") && !has(f.Context, " manual_seed ", " seed ", " initial_seed ", " get_state ", " set_state ", " device ")
 		},
-		Text: say("Draw the number outside of the compiled function and pass it in as a tensor."),
+		Text: say("Draw the numbers outside of the compiled function and pass them in as a tensor."),
 	},
 	{
 		ID: "bincount", Kind: Break, Effect: Removes,
@@ -225,7 +258,7 @@ var branches = []Row{
 		When: func(f *Finding) bool {
 			return f.Code == breaks.DynamicShapeOperator && has(f.Context, "aten.nonzero", "aten.masked_select")
 		},
-		Text: say("How many elements are selected is unknown while tracing: work on all of them with a mask, as torch.where(mask, x, 0).sum() does for a sum (a mean divides that by mask.sum()), instead of selecting some; where the selected elements are the result, select them outside of the compiled function."),
+		Text: say("How many elements are selected is unknown while tracing: work on all of them with a mask, as torch.where(mask, x, 0).sum() does for a sum (a mean divides that by mask.sum(), their number, which stays a tensor), instead of selecting some; where the selected elements are the result, or their number has to be an int, select them outside of the compiled function."),
 	},
 	{
 		ID: "unique", Kind: Break, Effect: Removes,
@@ -251,6 +284,23 @@ func tensorIndex(f *Finding) bool {
 	return f.Code == breaks.DataDependentOperator && has(f.Context, "_local_scalar_dense") && has(orElse(f.Expr, f.Line), "[") && reading(orElse(f.Expr, f.Line)) == "" && !has(f.Line, "random.", `" % `, "' % ", ".format(")
 }
 
+// running is the attribute that a line sets from itself and from what it reads,
+// self.low = min(self.low, x.min().item()); "" where it does something else.
+func running(line string) string {
+	for _, op := range []string{" += ", " -= ", " = "} {
+		target, value, ok := strings.Cut(strings.TrimSpace(line), op)
+		if !ok {
+			continue
+		}
+		object, name, dotted := strings.Cut(target, ".")
+		if dotted && identifier(object) && identifier(name) && object != "ctx" && (op != " = " || wordAt(value, target) >= 0) {
+			return target
+		}
+		return ""
+	}
+	return ""
+}
+
 // leaves says whether a line is "if condition: break", with the jump in it.
 func leaves(line, jump string) bool {
 	line = strings.TrimSpace(line)
@@ -259,7 +309,22 @@ func leaves(line, jump string) bool {
 }
 
 // sliceBound says whether a line that reads a number out of a tensor does so for a slice.
-func sliceBound(code string) bool {
+func sliceBound(f *Finding) bool {
+	if f.Expr != "" { // the slice, or its bounds alone
+		depth, bound := 0, false
+		for _, c := range f.Expr {
+			switch c {
+			case '[', '(', '{':
+				depth++
+			case ']', ')', '}':
+				depth--
+			case ':':
+				bound = bound || depth == 0 || depth == 1 && strings.HasSuffix(f.Expr, "]")
+			}
+		}
+		return bound && reading(f.Expr) == "" && !has(f.Expr, "{", "lambda")
+	}
+	code := f.Line
 	if reading(code) != "" {
 		return false
 	}
@@ -342,9 +407,36 @@ func inLambda(line string) bool {
 	return ok && reading(rest) != ""
 }
 
+// needsList says whether a line runs over the list that it reads out of a tensor, or gives it
+// to what takes sizes.
+func needsList(f *Finding) bool {
+	before, _, _ := strings.Cut(f.Line, ".tolist(")
+	return has(f.Line, " for ") || opens(f.Line, "for") || has(before, "split(", "zip(", "enumerate(", "range(", "zeros(", "view(", "reshape(", "map(")
+}
+
+// sizeLater says whether a later line of the function makes a size of the number that a line
+// reads into a variable: n = int(mask.sum()), torch.zeros(n).
+func sizeLater(f *Finding) bool {
+	name, _, ok := strings.Cut(strings.TrimSpace(f.Line), " = ")
+	if !ok || !identifier(name) || reading(f.Line) == "" || f.At >= len(f.Body) {
+		return false
+	}
+	for _, line := range f.Body[f.At+1:] {
+		for _, call := range sizeCalls {
+			if _, rest, ok := strings.Cut(line, call); ok && wordAt(rest, name) >= 0 {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// sizeCalls begin what takes sizes.
+var sizeCalls = []string{"zeros(", "ones(", "empty(", "full(", "arange(", "randn(", "rand(", "expand(", "view(", "reshape(", "repeat(", "linspace(", "eye(", "topk(", "range("}
+
 // makesSize says whether the number that a line reads is the size of something.
 func makesSize(line string) bool {
-	for _, f := range []string{"zeros(", "ones(", "empty(", "full(", "arange(", "randn(", "rand(", "expand(", "view(", "reshape(", "repeat(", "linspace(", "eye("} {
+	for _, f := range sizeCalls {
 		if _, rest, ok := strings.Cut(line, f); ok && reading(argumentsOf(rest)) != "" {
 			return true
 		}

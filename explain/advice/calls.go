@@ -268,6 +268,16 @@ var calls = []Row{
 		Text:    say("The comprehension is compiled by itself, because the function around it runs eager there after a graph break: what removes that break removes this."),
 	},
 	{
+		ID: "untraceable", Kind: Break, Effect: Removes,
+		Pattern: "a method, an operator or a function without a rule for tracing (of a queue, a Decimal, an array)",
+		When: func(f *Finding) bool {
+			return slices.Contains([]string{"GB0147", unsupportedMethod, "GB9493"}, f.Code) && f.Expr != ""
+		},
+		Text: func(f *Finding) string {
+			return fmt.Sprintf("Tracing has no rule for %s: do it outside of the compiled function, before it where what it needs is known there, and else after it, on what it returns.", f.Expr)
+		},
+	},
+	{
 		ID: "within-transform", Kind: Break, Effect: Removes,
 		Pattern: "a compiled function is called within a transform of torch.func that runs eager",
 		When:    code("GB0149"),

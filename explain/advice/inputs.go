@@ -97,12 +97,12 @@ var inputs = []Row{
 	},
 	{
 		ID: "size-and-value", Kind: Recompile, Effect: Accept,
-		Pattern: "a size of an argument changed, and with it a constant that has an entry for each value",
+		Pattern: "a size of an argument changed, and with it a number that the entry has as a constant",
 		When: func(f *Finding) bool {
 			return f.Guard == breaks.SizeChanged && f.AlsoChanged != "" && f.Name != ""
 		},
 		Text: func(f *Finding) string {
-			return fmt.Sprintf("size %d of %s changes (%s -> %s), and %s with it, of which each value has an entry: one entry more is normal", f.Dim, f.Name, f.Expected, f.Actual, f.AlsoChanged)
+			return fmt.Sprintf("size %d of %s changes (%s -> %s), and %s with it, which needs the new entry even where the size is marked: one entry more is normal", f.Dim, f.Name, f.Expected, f.Actual, f.AlsoChanged)
 		},
 	},
 	{

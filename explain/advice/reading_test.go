@@ -1,6 +1,7 @@
 package advice
 
 import (
+	"strings"
 	"testing"
 
 	"tcdbg/tracer/breaks"
@@ -93,6 +94,76 @@ func TestTheNumberOfALineIsWhatTheTraceMarks(t *testing.T) {
 		row, _ := For(&Finding{Kind: Break, Code: c.code, Context: "aten._local_scalar_dense.default", Line: c.line, Expr: c.expr})
 		if row.ID != c.want {
 			t.Errorf("%s at %q: row %q, want %q", c.line, c.expr, row.ID, c.want)
+		}
+	}
+}
+
+// The part of the line that breaks tells what a tensor without .item() is read out for.
+func TestATensorThatIsReadAsAnInt(t *testing.T) {
+	for expr, want := range map[string]string{
+		":n":                     "item-slice",
+		": lengths[i]":           "item-slice",
+		"x[i, :lengths[i]]":      "item-slice",
+		"start:start + 2":        "item-slice",
+		"tables[level]":          "item-int",
+		"self.tables[levels[0]]": "item-int",
+		"range(times)":           "item-int",
+		"[f(x)]":                 "",
+		"f(x)":                   "",
+		"":                       "",
+	} {
+		row, _ := For(&Finding{Kind: Break, Code: breaks.TensorItem, Line: "y = " + expr, Expr: expr})
+		if row.ID != want {
+			t.Errorf("%s: row %q, want %q", expr, row.ID, want)
+		}
+	}
+}
+
+// A number that is read into a variable is a size where a later line makes one of it.
+func TestASizeOfALaterLine(t *testing.T) {
+	body := []string{"def f(x):", "    n = int((x > 0).sum())", "    y = x.sum()", ""}
+	f := Finding{Kind: Break, Code: breaks.TensorItem, Line: strings.TrimSpace(body[1]), Body: body, At: 1}
+	for last, want := range map[string]string{
+		"    return torch.zeros(n, 2)":  "item-size",
+		"    return x.topk(k=n)":        "item-size",
+		"    return y / n":              "item",
+		"    return torch.zeros(nodes)": "item",
+	} {
+		body[3] = last
+		if row, _ := For(&f); row.ID != want {
+			t.Errorf("%s: row %q, want %q", last, row.ID, want)
+		}
+	}
+}
+
+// Numbers of NumPy's own generators are drawn outside; those of torch.Generator have a row of their own.
+func TestGeneratorsOfNumPy(t *testing.T) {
+	for context, want := range map[string]string{
+		"call_method UserDefinedObjectVariable(Generator) normal [] {}":      "drawn-by-numpy",
+		"call_method UserDefinedObjectVariable(RandomState) randn [] {}":     "drawn-by-numpy",
+		"call_method UserDefinedObjectVariable(Generator) manual_seed [] {}": "untraceable",
+	} {
+		row, _ := For(&Finding{Kind: Break, Code: unsupportedMethod, Line: "rng.normal()", Expr: "rng.normal()", Context: context})
+		if row.ID != want {
+			t.Errorf("%s: row %q, want %q", context, row.ID, want)
+		}
+	}
+}
+
+// A number that an attribute is set from, which the line reads, is kept as a tensor.
+func TestRunningNumbers(t *testing.T) {
+	for line, want := range map[string]string{
+		"self.low = min(self.low, x.min().item())": "self.low",
+		"self.mean = 0.9 * self.mean + x.item()":   "self.mean",
+		"self.total += loss.item()":                "self.total",
+		"self.low = x.min().item()":                "",
+		"self.lows = self.low + x.item()":          "",
+		"self.sums[k] += float(v)":                 "",
+		"ctx.scale += float(v)":                    "",
+		"total += loss.item()":                     "",
+	} {
+		if got := running(line); got != want {
+			t.Errorf("%s: %q, want %q", line, got, want)
 		}
 	}
 }

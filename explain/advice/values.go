@@ -40,7 +40,7 @@ var values = []Row{
 			return f.Limit && dotted && has(root, "self") && (ofValue(f) || f.Guard == breaks.IdentityChanged) && !has(f.Text, "allow_unspec_int_on_nn_module")
 		},
 		Text: func(f *Finding) string {
-			return fmt.Sprintf("%s runs eager from here: the objects of a class share the entries of a method and their limit, and %s needs an entry for each value: compile what calls these objects as one function instead of each by itself", f.Function, f.Name)
+			return fmt.Sprintf("%s runs eager from here: it needs an entry for each value of %s, and all objects of a class share the entries of a method: where it differs between the objects, compile what calls them as one function instead of each by itself; where an object changes it, do outside of the compiled function what depends on it", f.Function, f.Name)
 		},
 	},
 	{
@@ -109,6 +109,16 @@ var values = []Row{
 		},
 	},
 	{
+		ID: "constant", Kind: Recompile, Effect: Accept,
+		Pattern: "a dtype, a device or a tuple changes",
+		When: func(f *Finding) bool {
+			return ofValue(f) && (strings.HasPrefix(f.Expected, "torch.") || strings.HasPrefix(f.Expected, "device(") || strings.HasPrefix(f.Expected, "(") && strings.Contains(f.Expected, ","))
+		},
+		Text: func(f *Finding) string {
+			return fmt.Sprintf("%s is a constant of each graph (here %s), so there is an entry for each value: keep these few", f.Name, f.Expected)
+		},
+	},
+	{
 		ID: "module-counter", Kind: Recompile, Effect: Removes,
 		Pattern: "an int attribute of a module changes with every call; PyTorch's own hint is on the guard",
 		When: func(f *Finding) bool {
@@ -149,7 +159,7 @@ var values = []Row{
 			return ofValue(f) && f.Number == Constant && f.ManyValues
 		},
 		Text: func(f *Finding) string {
-			return fmt.Sprintf("%s needs %s as a constant, so there is an entry for each of its many values: do what needs it outside of the compiled function and pass in a tensor", orElse(f.NumberPlace, "the marked line"), f.Name)
+			return fmt.Sprintf("%s needs %s as a constant, so there is an entry for each of its many values: do what needs it outside of the compiled function and pass in the result, as a tensor", orElse(f.NumberPlace, "the marked line"), bare(f.Name))
 		},
 	},
 	{
@@ -157,7 +167,7 @@ var values = []Row{
 		Pattern: "a number changes that a line needs as a constant (a loop's bound, the p of dropout, an index)",
 		When:    func(f *Finding) bool { return ofValue(f) && f.Number == Constant && !f.Grows },
 		Text: func(f *Finding) string {
-			return fmt.Sprintf("%s needs %s as a constant, so there is an entry for each value: keep its values few", orElse(f.NumberPlace, "the marked line"), f.Name)
+			return fmt.Sprintf("%s needs %s as a constant, so there is an entry for each value: keep its values few", orElse(f.NumberPlace, "the marked line"), bare(f.Name))
 		},
 	},
 	{
@@ -235,6 +245,16 @@ var values = []Row{
 		},
 		Text: func(f *Finding) string {
 			return fmt.Sprintf("%s has one element more with each call and the code runs over it, so there is an entry for each length: pass one tensor of a fixed length in its place, with a mask for what is not there yet; where it stops growing after a few elements, accept the entries", f.Name)
+		},
+	},
+	{
+		ID: "list-lengths", Kind: Recompile, Effect: Removes,
+		Pattern: "a list that is an argument has had four lengths or more, or goes up from call to call",
+		When: func(f *Finding) bool {
+			return f.Guard == breaks.LengthChanged && f.Reachable && !f.Kept && (f.Grows || f.ManyValues) && !keywordsName(f.Name) && !fills(f.Line, f.Name)
+		},
+		Text: func(f *Finding) string {
+			return fmt.Sprintf("there is an entry for each length of %s, and it has many: pass it in as one tensor on which the code works without a loop, or leave what runs over it outside of the compiled function", f.Name)
 		},
 	},
 	{
@@ -340,4 +360,12 @@ func times(n int) string {
 // makesText says whether a line has a number in an f-string.
 func makesText(line, name string) bool {
 	return has(line, `f"`, "f'") && has(sameQuotes(line), "{"+sameQuotes(name)+"}", "{"+sameQuotes(name)+":")
+}
+
+// bare is an expression without the brackets around it.
+func bare(name string) string {
+	for strings.HasPrefix(name, "(") && strings.HasSuffix(name, ")") && strings.Count(name, "(") == strings.Count(name, ")") && !strings.Contains(name[1:len(name)-1], ") ") {
+		name = name[1 : len(name)-1]
+	}
+	return name
 }

@@ -7,3 +7,12 @@ def f(x):
 
 for _ in range(3):
     print(f(torch.ones(3)))
+
+rng = np.random.default_rng(0)
+
+@torch.compile(backend="eager")
+def noisy(x):
+    noise = rng.normal(size=x.shape).astype(np.float32)
+    return x + torch.from_numpy(noise)
+
+print(noisy(torch.ones(3)))

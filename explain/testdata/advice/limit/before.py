@@ -17,3 +17,15 @@ class Net(nn.Module):
 net = Net()
 for b in net.blocks: b.compile(backend="eager")
 with torch.no_grad(): print("%.4f" % net(torch.ones(2, 4)).sum())
+
+class Scale(nn.Module):
+    def __init__(self):
+        super().__init__(); self.mode = "m"
+    def forward(self, x):
+        return x * len(self.mode)
+
+scale = Scale()
+scale.compile(backend="eager")
+for i in range(12):
+    scale.mode = "m" * i
+    print(scale(torch.ones(3)))

@@ -15,3 +15,10 @@ def g(x):
 
 x = torch.tensor([1.0, -2.0, 3.0])
 print(f(x), g(x), g(x + 2))
+
+@torch.compile(backend="eager")
+def average(x):
+    mask = x > 0.5
+    return x[mask].sum() / mask.sum().clamp(min=1)
+
+print(average(torch.tensor([0.1, 0.9, 0.7])))

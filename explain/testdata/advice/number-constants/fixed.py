@@ -1,4 +1,4 @@
-import torch, torch.nn.functional as F
+import math, torch, torch.nn.functional as F
 
 class S: p = 0.1
 
@@ -11,3 +11,10 @@ s = S()
 for p in (0.1, 0.2, 0.3, 0.4, 0.5):
     s.p = p
     print(f(F.dropout(torch.ones(3) * 2, s.p)).shape)
+
+@torch.compile(backend="eager")
+def gain(x, factor):
+    return x * factor + 1
+
+for db in (-3.0, -2.0, -1.0, 1.0, 2.0):
+    print(gain(torch.ones(3), torch.tensor(math.pow(10.0, db / 20))))
