@@ -440,7 +440,20 @@ func plainSource(s string) string {
 		s = rest
 	}
 	b.WriteString(s)
-	return b.String()
+	return valueOfDict(b.String())
+}
+
+// valueOfDict writes the values of a dict by their number as a program does:
+// list(d.values())[0] for dict.__getitem__(d, list(dict.keys(d))[0]).
+func valueOfDict(s string) string {
+	before, rest, ok := strings.Cut(s, "dict.__getitem__(")
+	dict, after, found := strings.Cut(rest, ", list(dict.keys(")
+	after, same := strings.CutPrefix(after, dict+"))[")
+	number, after, closed := strings.Cut(after, "])")
+	if !ok || !found || !same || !closed || number == "" || strings.Trim(number, "0123456789") != "" {
+		return s
+	}
+	return before + "list(" + dict + ".values())[" + number + "]" + after
 }
 
 // advise lists what to do first, the costliest first.

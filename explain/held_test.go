@@ -29,3 +29,16 @@ func TestWhatAnArgumentHoldsIsNamedAfterABreak(t *testing.T) {
 		t.Errorf("%q, for which the whole function recompiles itself", got)
 	}
 }
+
+// The values of a dict are named as a program writes them.
+func TestValuesOfADictAreNamed(t *testing.T) {
+	for source, want := range map[string]string{
+		"dict.__getitem__(L['out'], list(dict.keys(L['out']))[0]).size()[1]": "list(out.values())[0].size()[1]",
+		"dict.__getitem__(L['out'], list(dict.keys(L['other']))[0])":         "dict.__getitem__(out, list(dict.keys(other))[0])",
+		"dict.__getitem__(L['out'], L['k'])":                                 "dict.__getitem__(out, k)",
+	} {
+		if got := plainSource(source); got != want {
+			t.Errorf("%s: %s, want %s", source, got, want)
+		}
+	}
+}
