@@ -139,3 +139,14 @@ func TestDisabledFunctionsStayDisabledFirst(t *testing.T) {
 		}
 	}
 }
+
+// A lambda that is compiled by itself has no caller that could mark its sizes.
+func TestSizesOfANestedFunctionFollow(t *testing.T) {
+	f := Finding{Kind: Recompile, Guard: breaks.SizeChanged, Name: "dist", Function: "<lambda>", Expected: "6", Actual: "9", Reachable: true, Direct: true, Changed: []string{"dist, 0"}}
+	for nested, want := range map[bool]string{false: "size", true: "nested-function"} {
+		f.Nested = nested
+		if row, _ := For(&f); row.ID != want {
+			t.Errorf("nested %v: row %q, want %q", nested, row.ID, want)
+		}
+	}
+}

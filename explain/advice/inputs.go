@@ -50,6 +50,16 @@ var inputs = []Row{
 		},
 	},
 	{
+		ID: "nested-function", Kind: Recompile, Effect: Removes, Follows: true,
+		Pattern: "a lambda or a comprehension is compiled by itself, as the function around it runs eager there after a graph break",
+		When: func(f *Finding) bool {
+			return f.Nested && f.CutBy == "" && f.Name != "" && !has(f.Name, ".")
+		},
+		Text: func(f *Finding) string {
+			return fmt.Sprintf("%s is compiled by itself, because the function around it runs eager there after a graph break: what removes that break removes this", f.Function)
+		},
+	},
+	{
 		ID: "set-by-break", Kind: Recompile, Effect: Removes, Follows: true,
 		Pattern: "a value changes that the line of a graph break sets (start = time.time())",
 		When:    func(f *Finding) bool { return f.SetBy != "" },

@@ -133,16 +133,6 @@ var values = []Row{
 		},
 	},
 	{
-		ID: "nested-function", Kind: Recompile, Effect: Removes, Follows: true,
-		Pattern: "a lambda or a comprehension is compiled by itself, as the function around it runs eager there after a graph break",
-		When: func(f *Finding) bool {
-			return f.Nested && f.CutBy == "" && f.Name != "" && !has(f.Name, ".")
-		},
-		Text: func(f *Finding) string {
-			return fmt.Sprintf("%s is compiled by itself, because the function around it runs eager there after a graph break: what removes that break removes this", f.Function)
-		},
-	},
-	{
 		ID: "number-in-text", Kind: Recompile, Effect: Removes,
 		Pattern: "a string is made of a number that changes (the name of a file)",
 		When: func(f *Finding) bool {
