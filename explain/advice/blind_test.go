@@ -150,3 +150,11 @@ func TestSizesOfANestedFunctionFollow(t *testing.T) {
 		}
 	}
 }
+
+// What is one object in some calls may be a config as well as a tensor.
+func TestAliasesNeedNotBeTensors(t *testing.T) {
+	f := Finding{Kind: Recompile, Guard: breaks.AliasingChanged, Name: "self.model.cfg and self.cfg"}
+	if text := textOf(t, &f); has(text, "tensor") {
+		t.Error(text)
+	}
+}

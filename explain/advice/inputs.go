@@ -255,10 +255,10 @@ var inputs = []Row{
 	},
 	{
 		ID: "aliasing", Kind: Recompile, Effect: Accept,
-		Pattern: "two arguments are one tensor in some calls",
+		Pattern: "two arguments, or what they hold, are one object in some calls",
 		When:    func(f *Finding) bool { return f.Guard == breaks.AliasingChanged && f.Name != "" },
 		Text: func(f *Finding) string {
-			return fmt.Sprintf("%s are the same tensor in one call and different ones in another: two entries are normal", f.Name)
+			return fmt.Sprintf("%s are the same object in one call and different ones in another: two entries are normal", f.Name)
 		},
 	},
 	{
