@@ -211,7 +211,10 @@ func (j *joint) gateOf(n *graph.Node, given []ops.Value) *graph.Node {
 		return nil
 	}
 	name := fmt.Sprintf("reached_%d", len(j.gates)+1)
-	meta := &ops.TensorMeta{DType: ops.Bool, Device: n.Meta.([]ops.Result)[0].(*ops.TensorMeta).Device, Shape: []sym.Int{}, Stride: []sym.Int{}, Offset: sym.C(0)}
+	meta := &ops.TensorMeta{
+		DType: ops.Bool, Device: n.Meta.([]ops.Result)[0].(*ops.TensorMeta).Device, Shape: []sym.Int{},
+		Stride: []sym.Int{}, Offset: sym.C(0),
+	}
 	g := j.g.Insert(&graph.Node{Name: name, Kind: graph.Placeholder, Target: name, Meta: meta}, firstCall(j.g))
 	j.gates = append(j.gates, gate{g, reached})
 	return g

@@ -179,7 +179,10 @@ func (f *functionalizer) newBase(members []int, phs []*graph.Node, example []tor
 	for _, i := range members {
 		t, m := example[i].(*torch.Tensor), phs[i].TensorMeta()
 		if t.DType() != first.DType() {
-			return nil, fmt.Errorf("aot: inputs %s and %s share memory as %s and %s", phs[members[0]].Name, phs[i].Name, first.DType(), t.DType())
+			return nil, fmt.Errorf(
+				"aot: inputs %s and %s share memory as %s and %s", phs[members[0]].Name, phs[i].Name, first.DType(),
+				t.DType(),
+			)
 		}
 		if !settled(m.Shape) || !settled(m.Stride) {
 			return nil, fmt.Errorf("aot: input %s shares memory with another input and has dynamic sizes", phs[i].Name)

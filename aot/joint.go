@@ -95,7 +95,13 @@ func trace(f *functional, example []torch.Value) (*joint, error) {
 		meta := *n.TensorMeta()
 		meta.RequiresGrad = false
 		meta.Stride, meta.Offset = ops.ContiguousStrides(meta.Shape), sym.C(0)
-		t := h.Insert(&graph.Node{Name: fmt.Sprintf("tangents_%d", len(j.tangents)+1), Kind: graph.Placeholder, Target: fmt.Sprintf("tangents_%d", len(j.tangents)+1), Meta: &meta}, firstCall(h))
+		t := h.Insert(
+			&graph.Node{
+				Name: fmt.Sprintf("tangents_%d", len(j.tangents)+1), Kind: graph.Placeholder,
+				Target: fmt.Sprintf("tangents_%d", len(j.tangents)+1), Meta: &meta,
+			},
+			firstCall(h),
+		)
 		j.tangents = append(j.tangents, t)
 		j.wants = append(j.wants, i)
 		accumulate(h, grads, n, t)

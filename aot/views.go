@@ -179,7 +179,9 @@ func put(b *graph.Builder, s viewStep, base, val *graph.Node) (*graph.Node, erro
 		return val, nil
 	case ops.Expand:
 		if !sym.Same(sym.Product(base.TensorMeta().Shape), sym.Product(val.TensorMeta().Shape)) {
-			return nil, fmt.Errorf("an in-place operator cannot write to a tensor with several elements at one memory location: clone it first")
+			return nil, fmt.Errorf(
+				"an in-place operator cannot write to a tensor with several elements at one memory location: clone it first",
+			)
 		}
 		return b.Emit(ops.Reshape, val, base.TensorMeta().Shape).(*graph.Node), nil
 	case ops.AsStrided:

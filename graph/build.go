@@ -99,7 +99,10 @@ func (g *Graph) Clone(name string) (*Graph, map[*Node]*Node) {
 
 // copyWith returns an unlinked copy of n with its inputs mapped.
 func (n *Node) copyWith(f func(*Node) *Node) *Node {
-	c := &Node{Name: n.Name, Kind: n.Kind, Target: n.Target, Op: n.Op, Meta: n.Meta, Stack: n.Stack, Source: n.Source, NoGrad: n.NoGrad, Apply: n.Apply}
+	c := &Node{
+		Name: n.Name, Kind: n.Kind, Target: n.Target, Op: n.Op, Meta: n.Meta, Stack: n.Stack, Source: n.Source,
+		NoGrad: n.NoGrad, Apply: n.Apply,
+	}
 	c.Args = mapNodes(n.Args, f).([]any)
 	return c
 }

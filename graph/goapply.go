@@ -40,13 +40,23 @@ func (p *goPrinter) apply(n *Node) {
 		fmt.Fprintf(&p.sb, "\tvar %s *torch.Tensor\n", strings.Join(named, ", "))
 	}
 	fmt.Fprintf(&p.sb, "\ttorch.NoGrad(func() { %s = %s(%s) })\n", strings.Join(values, ", "), names[0], strings.Join(args, ", "))
-	fmt.Fprintf(&p.sb, "\ttorch.WithBackward(%q, []*torch.Tensor{%s}, %s, func(grads []*torch.Tensor) []*torch.Tensor {\n", a.Name, goArgs(n.Args[:a.Inputs]), list)
-	fmt.Fprintf(&p.sb, "\t\tfor i, y := range %s {\n\t\t\tif grads[i] == nil && y != nil {\n\t\t\t\tgrads[i] = torch.ZerosLike(y.Detach())\n\t\t\t}\n\t\t}\n", list)
+	fmt.Fprintf(
+		&p.sb, "\ttorch.WithBackward(%q, []*torch.Tensor{%s}, %s, func(grads []*torch.Tensor) []*torch.Tensor {\n",
+		a.Name, goArgs(n.Args[:a.Inputs]), list,
+	)
+	fmt.Fprintf(
+		&p.sb,
+		"\t\tfor i, y := range %s {\n\t\t\tif grads[i] == nil && y != nil {\n\t\t\t\tgrads[i] = torch.ZerosLike(y.Detach())\n\t\t\t}\n\t\t}\n",
+		list,
+	)
 	var ds []string
 	for i := range a.Inputs {
 		ds = append(ds, fmt.Sprintf("d%d", i))
 	}
-	fmt.Fprintf(&p.sb, "\t\t%s := %s(%s)\n\t\treturn []*torch.Tensor{%s}\n\t})\n", strings.Join(ds, ", "), names[1], strings.Join(append(grads, saved...), ", "), strings.Join(ds, ", "))
+	fmt.Fprintf(
+		&p.sb, "\t\t%s := %s(%s)\n\t\treturn []*torch.Tensor{%s}\n\t})\n", strings.Join(ds, ", "), names[1],
+		strings.Join(append(grads, saved...), ", "), strings.Join(ds, ", "),
+	)
 }
 
 // body prints g as a function of tensors.

@@ -51,7 +51,10 @@ func (p *parser) body(name string, outputs *int) (*Graph, error) {
 	if !ok {
 		return nil, fmt.Errorf("there is no body %q", name)
 	}
-	inner := &parser{g: New(strings.TrimRight(name, "_0123456789"), p.g.Env), vals: map[string]*Node{}, syms: p.syms, hints: p.hints, pair: outputs}
+	inner := &parser{
+		g: New(strings.TrimRight(name, "_0123456789"), p.g.Env), vals: map[string]*Node{}, syms: p.syms, hints: p.hints,
+		pair: outputs,
+	}
 	if err := inner.class(c); err != nil {
 		return nil, err
 	}

@@ -270,5 +270,8 @@ func (r *Record) MetaLoader() func() string {
 // NewRecord makes a record outside of any store, for decoders of a text that
 // was loaded on its own.
 func NewRecord(name string, payload []byte) *Record {
-	return &Record{Seq: -1, Kind: "artifact", Name: name, RawName: name, Rank: -1, Autograd: -1, ID: NoCompile, payload: payload, bare: true}
+	return &Record{
+		Seq: -1, Kind: "artifact", Name: name, RawName: name, Rank: -1, Autograd: -1, ID: NoCompile, payload: payload,
+		bare: true,
+	}
 }

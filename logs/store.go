@@ -56,7 +56,10 @@ func Open(paths []string, o Options) (*Store, error) {
 	if o.SpoolMemory == 0 {
 		o.SpoolMemory = 32 << 20
 	}
-	st := &Store{opts: o, paths: paths, known: map[string]bool{}, kindIDs: map[string]uint32{}, epochs: map[int]int{}, bad: map[int64]bool{}}
+	st := &Store{
+		opts: o, paths: paths, known: map[string]bool{}, kindIDs: map[string]uint32{}, epochs: map[int]int{},
+		bad: map[int64]bool{},
+	}
 	for _, p := range paths {
 		if _, err := st.addPath(p); err != nil && !(o.Follow && errors.Is(err, fs.ErrNotExist)) {
 			return nil, errors.Join(err, st.Close())

@@ -450,7 +450,10 @@ func explainOps(title string, ops []string) event {
 	var b strings.Builder
 	b.WriteString("graph():\n")
 	for i, op := range ops {
-		fmt.Fprintf(&b, "    %%op_%d : [num_users=1] = call_function[target=%s](args = (), kwargs = {})\n", i, fxTarget(strings.TrimSpace(op)))
+		fmt.Fprintf(
+			&b, "    %%op_%d : [num_users=1] = call_function[target=%s](args = (), kwargs = {})\n", i,
+			fxTarget(strings.TrimSpace(op)),
+		)
 	}
 	return event{kind: "dynamo_output_graph", meta: map[string]any{"function": "explain " + title}, payload: b.String(), hasPayload: true}
 }

@@ -147,7 +147,9 @@ var messageStarts = []string{
 
 // isOneLine says whether an untagged message is complete in its line.
 func isOneLine(s string) bool {
-	for _, p := range []string{"create_symbol ", "create_env", "produce_guards", "eval ", "set_replacement ", "torchdynamo start", "Step "} {
+	for _, p := range []string{
+		"create_symbol ", "create_env", "produce_guards", "eval ", "set_replacement ", "torchdynamo start", "Step ",
+	} {
 		if strings.HasPrefix(s, p) {
 			return true
 		}
@@ -243,7 +245,10 @@ func (p *plainState) inReason() bool {
 }
 
 func explainHead(s string) bool {
-	for _, p := range []string{"Graph Break Count:", "Op Count:", "Break Reasons:", "Ops per Graph:", "Out Guards:", "Compile Times:", "Function ", "Function,", "---", "Function  "} {
+	for _, p := range []string{
+		"Graph Break Count:", "Op Count:", "Break Reasons:", "Ops per Graph:", "Out Guards:", "Compile Times:",
+		"Function ", "Function,", "---", "Function  ",
+	} {
 		if strings.HasPrefix(s, p) {
 			return true
 		}

@@ -4,7 +4,10 @@ package ops
 
 // activation is a pointwise function of one tensor and numbers. back may be
 // nil: the derivative is then that of the decomposition.
-func activation(id ID, name, schema string, rule dtypeRule, back func(b B, c *BackwardCall, g Value) Value, dec func(b B, c *Call, x Value) Value) *Op {
+func activation(
+	id ID, name, schema string, rule dtypeRule, back func(b B, c *BackwardCall, g Value) Value,
+	dec func(b B, c *Call, x Value) Value,
+) *Op {
 	row := &Op{ID: id, Name: name, Schema: schema, Tags: TagPointwise | TagNN | TagNotMethod, Meta: activationMeta(rule)}
 	if back != nil {
 		row.Backward = wideBack(unaryBackCall(back))

@@ -98,7 +98,10 @@ func advancedRows() []*Op {
 			Meta: sameAsSelf(func(c *Call) error {
 				a := In[IndexPutArgs](c)
 				if v, m := a.Values.Meta(), a.Self.Meta(); v.DType != m.DType {
-					return Errorf("Index put requires the source and destination dtypes match, got %s for the destination and %s for the source.", m.DType.ScalarType(), v.DType.ScalarType())
+					return Errorf(
+						"Index put requires the source and destination dtypes match, got %s for the destination and %s for the source.",
+						m.DType.ScalarType(), v.DType.ScalarType(),
+					)
 				}
 				return nil
 			}),
@@ -130,7 +133,10 @@ func advancedRows() []*Op {
 			}
 			m, im := a.Self.Meta(), a.Indices.Meta()
 			if len(m.Shape) != len(im.Shape) {
-				refuse(Errorf("torch.take_along_dim(): input and indices should have the same number of dimensions, but got %d dimensions for input, and %d dimensions for indices", len(m.Shape), len(im.Shape)))
+				refuse(Errorf(
+					"torch.take_along_dim(): input and indices should have the same number of dimensions, but got %d dimensions for input, and %d dimensions for indices",
+					len(m.Shape), len(im.Shape),
+				))
 			}
 			if im.DType != Int64 {
 				refuse(Errorf("torch.take_along_dim(): dtype of indices should be Long but got %s", im.DType.ScalarType()))
@@ -156,7 +162,10 @@ func advancedRows() []*Op {
 				a := In[EmbeddingArgs](c)
 				idx, w := a.Input.Meta(), a.Weight.Meta()
 				if idx.DType != Int64 && idx.DType != Int32 {
-					return nil, Errorf("Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got torch.%sTensor instead (while checking arguments for embedding)", idx.DType.ScalarType())
+					return nil, Errorf(
+						"Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got torch.%sTensor instead (while checking arguments for embedding)",
+						idx.DType.ScalarType(),
+					)
 				}
 				if len(w.Shape) == 0 {
 					return nil, IndexErrorf("Dimension specified as 0 but tensor has no dimensions")
@@ -171,7 +180,10 @@ func advancedRows() []*Op {
 				idx, w := a.Input.Meta(), a.Weight.Meta()
 				if !a.MaxNorm.IsNone() {
 					renormRows(b, a.Weight.Value(), b.reshape(a.Input.Value(), numel(idx.Shape)), a.MaxNorm.Arg, a.NormType.Arg)
-					return b.Emit(Embedding, a.Input.Value(), a.Weight.Value(), a.PaddingIdx.Arg, nil, a.NormType.Arg, a.ScaleGradByFreq.Arg)
+					return b.Emit(
+						Embedding, a.Input.Value(), a.Weight.Value(), a.PaddingIdx.Arg, nil, a.NormType.Arg,
+						a.ScaleGradByFreq.Arg,
+					)
 				}
 				flat := b.Emit(IndexSelect, a.Weight.Value(), 0, b.reshape(a.Input.Value(), numel(idx.Shape)))
 				return b.view(flat, append(cloneInts(idx.Shape), w.Shape[1])...)
@@ -243,7 +255,10 @@ func embeddingBack(b B, c *BackwardCall) []Value {
 	flat := b.reshape(a.Input.Value(), n)
 	rows := b.reshape(g, n, w.Shape[1])
 	if a.ScaleGradByFreq.Bool() {
-		counts := b.Emit(IndexAdd, b.full(w.Shape[:1], 0, NewMeta(Int64, w.Device, nil)), 0, flat, b.full([]sym.Int{n}, 1, NewMeta(Int64, w.Device, nil)))
+		counts := b.Emit(
+			IndexAdd, b.full(w.Shape[:1], 0, NewMeta(Int64, w.Device, nil)), 0, flat,
+			b.full([]sym.Int{n}, 1, NewMeta(Int64, w.Device, nil)),
+		)
 		rows = b.div(rows, b.unsqueeze(b.Emit(IndexSelect, counts, 0, flat), 1))
 	}
 	if !a.PaddingIdx.IsNone() {
@@ -297,7 +312,10 @@ func maskRows() []*Op {
 					return nil, Errorf("masked_fill_ only supports boolean masks, but got mask with dtype %s", mask.DType.Name())
 				}
 				if v := a.Value.Meta(); v != nil && len(v.Shape) > 0 {
-					return nil, Errorf("masked_fill only supports a 0-dimensional value tensor, but got tensor with %d dimension(s).", len(v.Shape))
+					return nil, Errorf(
+						"masked_fill only supports a 0-dimensional value tensor, but got tensor with %d dimension(s).",
+						len(v.Shape),
+					)
 				}
 				d := ResultType(a.Self.Arg, a.Value.Arg)
 				if d != m.DType && !CanCast(d, m.DType) && m.DType != Bool {

@@ -11,7 +11,11 @@ import (
 
 func attentionRows() []*Op {
 	return []*Op{
-		composite(Sdpa, "scaled_dot_product_attention", "(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, float dropout_p=0.0, bool is_causal=False, *, float? scale=None, bool enable_gqa=False) -> Tensor", TagNN|TagNotMethod, attention),
+		composite(
+			Sdpa, "scaled_dot_product_attention",
+			"(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, float dropout_p=0.0, bool is_causal=False, *, float? scale=None, bool enable_gqa=False) -> Tensor",
+			TagNN|TagNotMethod, attention,
+		),
 		flashRow(), einsumRow(),
 	}
 }

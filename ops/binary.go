@@ -162,7 +162,9 @@ func alphaMeta(rule dtypeRule) func(*Call) ([]Result, error) {
 
 func subType(_ *Op, d DType) (DType, error) {
 	if d == Bool {
-		return 0, Errorf("Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` operator instead.")
+		return 0, Errorf(
+			"Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` operator instead.",
+		)
 	}
 	return d, nil
 }

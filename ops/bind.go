@@ -121,7 +121,10 @@ func pointsOfTensors(op *Op, pos []Arg) error {
 	if got == nil {
 		return nil
 	}
-	return Errorf("%s only supports 0-dimensional start and end tensors, but got %s: their numbers come from Item", op.Name, strings.Join(got, " and "))
+	return Errorf(
+		"%s only supports 0-dimensional start and end tensors, but got %s: their numbers come from Item", op.Name,
+		strings.Join(got, " and "),
+	)
 }
 
 func unexpected(op *Op, params []Param, kw map[string]Arg) error {

@@ -123,7 +123,10 @@ func checkParts(x, y *TensorMeta) error {
 		case m.DType == Float16:
 			return &Error{Kind: "NotImplementedError", Msg: "the complex type of Half is not supported, complex64 is"}
 		case m.DType != Float32:
-			return Errorf("Expected both inputs to be Half, Float or Double tensors but got %s and %s", x.DType.ScalarType(), y.DType.ScalarType())
+			return Errorf(
+				"Expected both inputs to be Half, Float or Double tensors but got %s and %s", x.DType.ScalarType(),
+				y.DType.ScalarType(),
+			)
 		}
 	}
 	return nil
@@ -174,7 +177,10 @@ func viewAsComplexMeta(_ *Call, m *TensorMeta) ([]Result, error) {
 	case m.DType == Float64 || m.DType == Float16:
 		return nil, checkParts(m, m)
 	case m.DType != Float32:
-		return nil, Errorf("view_as_complex is only supported for half, float and double tensors, but got a tensor of scalar type: %s", m.DType.ScalarType())
+		return nil, Errorf(
+			"view_as_complex is only supported for half, float and double tensors, but got a tensor of scalar type: %s",
+			m.DType.ScalarType(),
+		)
 	case last < 0:
 		return nil, Errorf("Input tensor must have one or more dimensions")
 	case sym.Ne(m.Shape[last], sym.C(2)):

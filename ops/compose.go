@@ -61,7 +61,10 @@ func stackRows() []*Op {
 			d := dim(n)
 			if list := a.IndicesOrSections.Nums(); len(list) == 1 {
 				if size := sym.Force(a.Self.Meta().Shape[d]); list[0] == 0 || size%int64(list[0]) != 0 {
-					refuse(Errorf("torch.%s attempted to split along dimension %d, but the size of the dimension %d is not divisible by the split_size %d!", name, d, size, list[0]))
+					refuse(Errorf(
+						"torch.%s attempted to split along dimension %d, but the size of the dimension %d is not divisible by the split_size %d!",
+						name, d, size, list[0],
+					))
 				}
 			}
 			return b.EmitN(TensorSplit, a.Self.Value(), a.IndicesOrSections.Arg, d)
@@ -186,7 +189,10 @@ func productRows() []*Op {
 			}
 			k := m.Shape[len(m.Shape)-1]
 			if sym.Ne(k, n.Shape[len(n.Shape)-1]) {
-				refuse(Errorf("inner() the last dimension must match on both input tensors but got shapes %s and %s", ShapeText(m.Shape), ShapeText(n.Shape)))
+				refuse(Errorf(
+					"inner() the last dimension must match on both input tensors but got shapes %s and %s",
+					ShapeText(m.Shape), ShapeText(n.Shape),
+				))
 			}
 			rows, cols := m.Shape[:len(m.Shape)-1], n.Shape[:len(n.Shape)-1]
 			p := b.mm(b.reshape(a.Self.Value(), numel(rows), k), b.t(b.reshape(a.Other.Value(), numel(cols), k)))
@@ -255,7 +261,10 @@ func addrRow(schema string, mixed func(b B, c *Call, prod Value, self, beta, alp
 			return b.or(b.mul(a.Self.Value(), a.Beta.Float() != 0), p)
 		}
 		x := timesAlpha(b, a.Vec1.Value(), roundedTo(d, a.Alpha.Arg)) // each step rounds, the numbers too
-		return mixed(b, &Call{c.Op, []Arg{a.Self.Arg, a.Vec1.Arg, a.Vec2.Arg, roundedTo(d, a.Beta.Arg), symOne}}, b.Emit(Outer, x, a.Vec2.Value()), 0, 3, 4)
+		return mixed(
+			b, &Call{c.Op, []Arg{a.Self.Arg, a.Vec1.Arg, a.Vec2.Arg, roundedTo(d, a.Beta.Arg), symOne}},
+			b.Emit(Outer, x, a.Vec2.Value()), 0, 3, 4,
+		)
 	}).and(TagHasInPlace | TagComplex)
 	row.Backward = backOf(func(b B, c *BackwardCall) []Value {
 		a := In[AddOuterArgs](c.Call)
@@ -384,8 +393,14 @@ func sequenceRows() []*Op {
 		}).and(TagComplex),
 		{ID: Argwhere, Name: "argwhere", Schema: selfOnly, Tags: TagNoGrad | TagDataDependent | TagComplex, Meta: dataDependent},
 		logcumsumexpRow(),
-		composite(TrilIndices, "tril_indices", "(int row, int col, int offset=0, "+factoryTail, TagFactory|TagNotMethod|TagNoGrad, triangleIndices(Tril)),
-		composite(TriuIndices, "triu_indices", "(int row, int col, int offset=0, "+factoryTail, TagFactory|TagNotMethod|TagNoGrad, triangleIndices(Triu)),
+		composite(
+			TrilIndices, "tril_indices", "(int row, int col, int offset=0, "+factoryTail,
+			TagFactory|TagNotMethod|TagNoGrad, triangleIndices(Tril),
+		),
+		composite(
+			TriuIndices, "triu_indices", "(int row, int col, int offset=0, "+factoryTail,
+			TagFactory|TagNotMethod|TagNoGrad, triangleIndices(Triu),
+		),
 		composite(Logspace, "logspace", "(Scalar start, Scalar end, int steps, Scalar base=10.0, "+factoryTail, TagFactory|TagNotMethod|TagNoGrad, func(b B, c *Call) Value {
 			a := In[LogspaceArgs](c)
 			from, to, d := a.Start.Float(), a.End.Float(), a.DType.Or(Float32)
@@ -582,7 +597,10 @@ func logcumsumexpRow() *Op {
 			return nil, err
 		}
 		if !isFloaty(m.DType) {
-			return nil, &Error{Kind: "NotImplementedError", Msg: `"logcumsumexp_out_cpu" not implemented for '` + m.DType.ScalarType() + "'"}
+			return nil, &Error{
+				Kind: "NotImplementedError",
+				Msg:  `"logcumsumexp_out_cpu" not implemented for '` + m.DType.ScalarType() + "'",
+			}
 		}
 		return one(NewMeta(m.DType, m.Device, m.Shape)), nil
 	}

@@ -42,7 +42,10 @@ func convolutionBackBack(b B, c *BackwardCall) []Value {
 	g, x, w := a.GradOutput.Value(), a.Input.Value(), a.Weight.Value()
 	ofInput, ofWeight := c.Grads[0], c.Grads[1]
 	forward := func(x, w Value) Value {
-		return b.Emit(Convolution, x, w, nil, a.Stride.Arg, a.Padding.Arg, a.Dilation.Arg, a.Transposed.Arg, a.OutputPadding.Arg, a.Groups.Arg)
+		return b.Emit(
+			Convolution, x, w, nil, a.Stride.Arg, a.Padding.Arg, a.Dilation.Arg, a.Transposed.Arg, a.OutputPadding.Arg,
+			a.Groups.Arg,
+		)
 	}
 	back := func(x, w Value, which int) Value {
 		mask := []bool{which == 0, which == 1}
@@ -68,7 +71,10 @@ func convolutionBackBack(b B, c *BackwardCall) []Value {
 }
 
 func convRow(n int) *Op {
-	schema := fmt.Sprintf("(Tensor input, Tensor weight, Tensor? bias=None, int[%d] stride=1, int[%d]|str padding=0, int[%d] dilation=1, int groups=1) -> Tensor", n, n, n)
+	schema := fmt.Sprintf(
+		"(Tensor input, Tensor weight, Tensor? bias=None, int[%d] stride=1, int[%d]|str padding=0, int[%d] dilation=1, int groups=1) -> Tensor",
+		n, n, n,
+	)
 	return composite([]ID{Conv1d, Conv2d, Conv3d}[n-1], fmt.Sprintf("conv%dd", n), schema, TagNN|TagNotMethod|TagComplex, func(b B, c *Call) Value {
 		a := In[ConvArgs](c)
 		padding := a.Padding.Ints()
@@ -141,13 +147,19 @@ func batchedConv(b B, x Value, n int, f func(Value) Value) Value {
 		return b.squeeze(f(b.unsqueeze(x, 0)), 0)
 	}
 	if got := len(x.TensorMeta().Shape); got != n+2 {
-		refuse(Errorf("Expected %dD (unbatched) or %dD (batched) input to conv%dd, but got input of size: %s", n+1, n+2, n, ShapeText(x.TensorMeta().Shape)))
+		refuse(Errorf(
+			"Expected %dD (unbatched) or %dD (batched) input to conv%dd, but got input of size: %s", n+1, n+2, n,
+			ShapeText(x.TensorMeta().Shape),
+		))
 	}
 	return f(x)
 }
 
 func convTransposeRow(n int) *Op {
-	schema := fmt.Sprintf("(Tensor input, Tensor weight, Tensor? bias=None, int[%d] stride=1, int[%d] padding=0, int[%d] output_padding=0, int groups=1, int[%d] dilation=1) -> Tensor", n, n, n, n)
+	schema := fmt.Sprintf(
+		"(Tensor input, Tensor weight, Tensor? bias=None, int[%d] stride=1, int[%d] padding=0, int[%d] output_padding=0, int groups=1, int[%d] dilation=1) -> Tensor",
+		n, n, n, n,
+	)
 	return composite([]ID{ConvTranspose1d, ConvTranspose2d, ConvTranspose3d}[n-1], fmt.Sprintf("conv_transpose%dd", n), schema, TagNN|TagNotMethod|TagComplex, func(b B, c *Call) Value {
 		a := In[ConvTransposeArgs](c)
 		return batchedConv(b, a.Input.Value(), n, func(x Value) Value {
@@ -160,10 +172,16 @@ func convTransposeRow(n int) *Op {
 // over n dimensions takes.
 func checkConvRank(x, w *TensorMeta, n int) error {
 	if r := len(x.Shape); r != n+1 && r != n+2 {
-		return Errorf("Expected %dD (unbatched) or %dD (batched) input to conv%dd, but got input of size: %s", n+1, n+2, n, ShapeText(x.Shape))
+		return Errorf(
+			"Expected %dD (unbatched) or %dD (batched) input to conv%dd, but got input of size: %s", n+1, n+2, n,
+			ShapeText(x.Shape),
+		)
 	}
 	if len(w.Shape) != n+2 {
-		return Errorf("Expected %d-dimensional input for %d-dimensional weight%s, but got %d-dimensional input of size %s instead", len(w.Shape), len(w.Shape), ShapeText(w.Shape), n+2, ShapeText(x.Shape))
+		return Errorf(
+			"Expected %d-dimensional input for %d-dimensional weight%s, but got %d-dimensional input of size %s instead",
+			len(w.Shape), len(w.Shape), ShapeText(w.Shape), n+2, ShapeText(x.Shape),
+		)
 	}
 	return nil
 }
@@ -172,9 +190,15 @@ func checkConvRank(x, w *TensorMeta, n int) error {
 func checkGroups(w *TensorMeta, groups sym.Int) error {
 	switch {
 	case sym.Lt(w.Shape[0], groups):
-		return Errorf("Given groups=%s, expected weight to be at least %s at dimension 0, but got weight of size %s instead", groups, groups, ShapeText(w.Shape))
+		return Errorf(
+			"Given groups=%s, expected weight to be at least %s at dimension 0, but got weight of size %s instead",
+			groups, groups, ShapeText(w.Shape),
+		)
 	case sym.Ne(sym.Mod(w.Shape[0], groups), symZero):
-		return Errorf("Given groups=%s, expected weight to be divisible by %s at dimension 0, but got weight of size [%s] instead", groups, groups, ShapeText(w.Shape))
+		return Errorf(
+			"Given groups=%s, expected weight to be divisible by %s at dimension 0, but got weight of size [%s] instead",
+			groups, groups, ShapeText(w.Shape),
+		)
 	}
 	return nil
 }
@@ -184,7 +208,10 @@ func convolutionMeta(c *Call) ([]Result, error) {
 	x, w, bias := a.Input.Meta(), a.Weight.Meta(), a.Bias.Meta()
 	transposed, groups := a.Transposed.Bool(), a.Groups.Int()
 	if len(w.Shape) != len(x.Shape) {
-		return nil, Errorf("Expected %d-dimensional input for %d-dimensional weight %s, but got %d-dimensional input of size %s instead", len(w.Shape), len(w.Shape), ShapeText(w.Shape), len(x.Shape), ShapeText(x.Shape))
+		return nil, Errorf(
+			"Expected %d-dimensional input for %d-dimensional weight %s, but got %d-dimensional input of size %s instead",
+			len(w.Shape), len(w.Shape), ShapeText(w.Shape), len(x.Shape), ShapeText(x.Shape),
+		)
 	}
 	if x.DType != w.DType {
 		return nil, Errorf("Input type (%s) and weight type (%s) should be the same", typeText(x.DType), typeText(w.DType))
@@ -204,12 +231,21 @@ func convolutionMeta(c *Call) ([]Result, error) {
 	}
 	if sym.Ne(x.Shape[1], in) {
 		if transposed {
-			return nil, Errorf("Given transposed=1, weight of size %s, expected input%s to have %s channels, but got %s channels instead", ShapeText(w.Shape), ShapeText(x.Shape), in, x.Shape[1])
+			return nil, Errorf(
+				"Given transposed=1, weight of size %s, expected input%s to have %s channels, but got %s channels instead",
+				ShapeText(w.Shape), ShapeText(x.Shape), in, x.Shape[1],
+			)
 		}
-		return nil, Errorf("Given groups=%s, weight of size %s, expected input%s to have %s channels, but got %s channels instead", groups, ShapeText(w.Shape), ShapeText(x.Shape), in, x.Shape[1])
+		return nil, Errorf(
+			"Given groups=%s, weight of size %s, expected input%s to have %s channels, but got %s channels instead",
+			groups, ShapeText(w.Shape), ShapeText(x.Shape), in, x.Shape[1],
+		)
 	}
 	if bias != nil && (len(bias.Shape) != 1 || sym.Ne(bias.Shape[0], out)) {
-		return nil, Errorf("Given transposed=%v, weight of size %s, expected bias to be 1-dimensional with %s elements, but got bias of size %s instead", b2i(transposed), ShapeText(w.Shape), out, ShapeText(bias.Shape))
+		return nil, Errorf(
+			"Given transposed=%v, weight of size %s, expected bias to be 1-dimensional with %s elements, but got bias of size %s instead",
+			b2i(transposed), ShapeText(w.Shape), out, ShapeText(bias.Shape),
+		)
 	}
 	shape := []sym.Int{x.Shape[0], out}
 	stride, padding, dilation, extra := a.Stride.Ints(), a.Padding.Ints(), a.Dilation.Ints(), a.OutputPadding.Ints()
@@ -234,7 +270,10 @@ func convolutionMeta(c *Call) ([]Result, error) {
 		} else {
 			padded := sym.Add(n, sym.Mul(sym.C(2), padding[i]))
 			if sym.Lt(padded, reach) {
-				return nil, Errorf("Calculated padded input size per channel: (%s). Kernel size: (%s). Kernel size can't be greater than actual input size", paddedText(x, padding), sizesText(w.Shape[2:]))
+				return nil, Errorf(
+					"Calculated padded input size per channel: (%s). Kernel size: (%s). Kernel size can't be greater than actual input size",
+					paddedText(x, padding), sizesText(w.Shape[2:]),
+				)
 			}
 			n = sym.Add(sym.FloorDiv(sym.Sub(padded, reach), stride[i]), symOne)
 		}
@@ -283,7 +322,10 @@ func convolutionBack(b B, c *BackwardCall) []Value {
 		return out
 	}
 	if c.Needs[0] || c.Needs[1] {
-		gs := b.EmitN(ConvolutionBackward, g, a.Input.Value(), a.Weight.Value(), a.Stride.Arg, a.Padding.Arg, a.Dilation.Arg, a.Transposed.Arg, a.OutputPadding.Arg, a.Groups.Arg, []bool{c.Needs[0], c.Needs[1]})
+		gs := b.EmitN(
+			ConvolutionBackward, g, a.Input.Value(), a.Weight.Value(), a.Stride.Arg, a.Padding.Arg, a.Dilation.Arg,
+			a.Transposed.Arg, a.OutputPadding.Arg, a.Groups.Arg, []bool{c.Needs[0], c.Needs[1]},
+		)
 		if c.Needs[0] {
 			out[0] = gs[0]
 		}

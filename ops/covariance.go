@@ -61,7 +61,10 @@ func observationWeights(b B, c *Call, n sym.Int) Value {
 			refuse(Errorf("cov(): expected aweights to have floating point dtype but got aweights with %s dtype", m.DType.ScalarType()))
 		}
 		if sym.Ne(numel(m.Shape), n) {
-			refuse(Errorf("cov(): expected %s to have the same numel as there are observations in the input but got %s != %s", name, numel(m.Shape), n))
+			refuse(Errorf(
+				"cov(): expected %s to have the same numel as there are observations in the input but got %s != %s",
+				name, numel(m.Shape), n,
+			))
 		}
 		if w == nil {
 			w = c.Value(i)

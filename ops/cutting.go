@@ -9,7 +9,11 @@ func cuttingRows() []*Op {
 	return []*Op{
 		compositeN(Gradient, "gradient", "(Tensor self, *, Scalar? spacing=None, float[]? spacings=None, Tensor[]? coordinates=None, int[]? dim=None, int edge_order=1) -> Tensor[]", TagNotMethod, gradient).and(TagComplex),
 		composite(ChunkCat, "_chunk_cat", "(Tensor[] tensors, int dim, int num_chunks) -> Tensor", TagInternal, chunkCat).and(TagComplex),
-		composite(SegmentReduce, "segment_reduce", "(Tensor data, str reduce, *, Tensor? lengths=None, Tensor? indices=None, Tensor? offsets=None, int axis=0, bool unsafe=False, Scalar? initial=None) -> Tensor", TagNotMethod, segmentReduce),
+		composite(
+			SegmentReduce, "segment_reduce",
+			"(Tensor data, str reduce, *, Tensor? lengths=None, Tensor? indices=None, Tensor? offsets=None, int axis=0, bool unsafe=False, Scalar? initial=None) -> Tensor",
+			TagNotMethod, segmentReduce,
+		),
 		composite(Histc, "histc", "(Tensor self, int bins=100, Scalar min=0, Scalar max=0) -> Tensor", TagNoGrad, histc),
 	}
 }
@@ -36,7 +40,10 @@ func gradient(b B, c *Call) []Value {
 	coords := a.Coordinates.Values()
 	for i, n := range map[string]int{"spacing": len(steps), "coordinates": len(coords)} {
 		if n > 0 && n != len(dims) {
-			refuse(Errorf("torch.gradient expected spacing to be unspecified, a scalar or it's spacing and dim arguments to have the same length, but got a %s argument of length %d and a dim argument of length %d.", i, n, len(dims)))
+			refuse(Errorf(
+				"torch.gradient expected spacing to be unspecified, a scalar or it's spacing and dim arguments to have the same length, but got a %s argument of length %d and a dim argument of length %d.",
+				i, n, len(dims),
+			))
 		}
 	}
 	out := make([]Value, len(dims))
@@ -109,7 +116,10 @@ func unevenDifferences(b B, x, at Value, d, order int) Value {
 		c0 := b.mul(b.div(b.add(b.mul(near, 2.0), far), b.mul(near, both)), -sign)
 		c1 := b.mul(b.div(both, b.mul(near, far)), sign)
 		c2 := b.mul(b.div(near, b.mul(far, both)), -sign)
-		return b.add(b.add(b.mul(elementAt(b, x, d, p), col(c0)), b.mul(elementAt(b, x, d, q), col(c1))), b.mul(elementAt(b, x, d, r), col(c2)))
+		return b.add(
+			b.add(b.mul(elementAt(b, x, d, p), col(c0)), b.mul(elementAt(b, x, d, q), col(c1))),
+			b.mul(elementAt(b, x, d, r), col(c2)),
+		)
 	}
 	first := edge(elementAt(b, h, 0, 0), elementAt(b, h, 0, 1), 0, 1, 2, 1)
 	last := edge(elementAt(b, h, 0, -1), elementAt(b, h, 0, -2), -1, -2, -3, -1)

@@ -226,7 +226,10 @@ func joinRows() []*Op {
 				dt := m.DType
 				for i, x := range xs {
 					if !equalShape(x.TensorMeta().Shape, m.Shape) {
-						return nil, Errorf("stack expects each tensor to be equal size, but got %s at entry 0 and %s at entry %d", ShapeText(m.Shape), ShapeText(x.TensorMeta().Shape), i)
+						return nil, Errorf(
+							"stack expects each tensor to be equal size, but got %s at entry 0 and %s at entry %d",
+							ShapeText(m.Shape), ShapeText(x.TensorMeta().Shape), i,
+						)
 					}
 					dt = Promote(dt, x.TensorMeta().DType)
 				}
@@ -287,7 +290,10 @@ func catMeta(c *Call) ([]Result, error) {
 		}
 		for j := range m.Shape {
 			if j != d && sym.Ne(m.Shape[j], first.Shape[j]) {
-				return nil, Errorf("Sizes of tensors must match except in dimension %d. Expected size %s but got size %s for tensor number %d in the list.", d, first.Shape[j], m.Shape[j], i)
+				return nil, Errorf(
+					"Sizes of tensors must match except in dimension %d. Expected size %s but got size %s for tensor number %d in the list.",
+					d, first.Shape[j], m.Shape[j], i,
+				)
 			}
 		}
 		total = sym.Add(total, m.Shape[d])

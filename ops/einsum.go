@@ -78,7 +78,10 @@ func parseEinsum(eq string, xs []Value) (terms []term, out []byte) {
 		rank := len(xs[i].TensorMeta().Shape)
 		p = strings.Replace(p, "...", dots(rank-(len(p)-3)), 1)
 		if len(p) != rank {
-			refuse(Errorf("einsum(): the number of subscripts in the equation (%d) does not match the number of dimensions (%d) for operand %d and no ellipsis was given", len(p), rank, i))
+			refuse(Errorf(
+				"einsum(): the number of subscripts in the equation (%d) does not match the number of dimensions (%d) for operand %d and no ellipsis was given",
+				len(p), rank, i,
+			))
 		}
 		for j := range len(p) {
 			count[p[j]]++
@@ -112,7 +115,10 @@ func diagonals(b B, t term) term {
 		}
 		l := t.labels[i]
 		if shape := t.x.TensorMeta().Shape; sym.Ne(shape[i], shape[i+1+j]) {
-			refuse(Errorf("einsum(): subscript %c is repeated for an operand but the sizes don't match, %s != %s", l, shape[i+1+j], shape[i]))
+			refuse(Errorf(
+				"einsum(): subscript %c is repeated for an operand but the sizes don't match, %s != %s", l,
+				shape[i+1+j], shape[i],
+			))
 		}
 		t.x = b.Emit(Diagonal, t.x, 0, i, i+1+j)
 		t.labels = append(without(without(t.labels, i+1+j), i), l)
@@ -186,7 +192,10 @@ func contract(b B, x, y term, later []byte) term {
 	n := numel(sizes(batch))
 	xs := arrange(b, x, batch, left, summed, full)
 	ys := arrange(b, y, batch, summed, right, full)
-	p := b.Emit(Bmm, b.reshape(xs, n, numel(sizes(left)), numel(sizes(summed))), b.reshape(ys, n, numel(sizes(summed)), numel(sizes(right))))
+	p := b.Emit(
+		Bmm, b.reshape(xs, n, numel(sizes(left)), numel(sizes(summed))),
+		b.reshape(ys, n, numel(sizes(summed)), numel(sizes(right))),
+	)
 	return term{b.reshape(p, sizes(labels)...), labels}
 }
 

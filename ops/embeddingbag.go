@@ -27,7 +27,10 @@ func embeddingBag(b B, c *Call) Value {
 	}
 	scales := a.PerSampleWeights.Value()
 	if scales != nil && mode != "sum" {
-		refuse(&Error{Kind: "NotImplementedError", Msg: "embedding_bag: per_sample_weights was not None. per_sample_weights is only supported for mode='sum' (got mode='" + mode + "'). Please open a feature request on GitHub."})
+		refuse(&Error{
+			Kind: "NotImplementedError",
+			Msg:  "embedding_bag: per_sample_weights was not None. per_sample_weights is only supported for mode='sum' (got mode='" + mode + "'). Please open a feature request on GitHub.",
+		})
 	}
 	if a.ScaleGradByFreq.Bool() && mode == "max" {
 		refuse(&Error{Kind: "ValueError", Msg: "max mode does not support scaling the gradient by the frequency"})
@@ -69,12 +72,18 @@ func bagOfEach(b B, c *Call, n sym.Int) (count sym.Int, bag Value) {
 	offsets := a.Offsets.Value()
 	switch {
 	case len(m.Shape) == 2 && offsets != nil:
-		refuse(&Error{Kind: "ValueError", Msg: "if input is 2D, then offsets has to be None, as input is treated is a mini-batch of fixed length sequences. However, found offsets of type Tensor"})
+		refuse(&Error{
+			Kind: "ValueError",
+			Msg:  "if input is 2D, then offsets has to be None, as input is treated is a mini-batch of fixed length sequences. However, found offsets of type Tensor",
+		})
 	case len(m.Shape) == 2:
 		long := b.arange(m.Shape[0], m)
 		return m.Shape[0], b.reshape(b.expand(b.unsqueeze(long, 1), m.Shape), n)
 	case len(m.Shape) != 1:
-		refuse(&Error{Kind: "ValueError", Msg: "input has to be 1D or 2D Tensor, but got Tensor of dimension " + strconv.Itoa(len(m.Shape))})
+		refuse(&Error{
+			Kind: "ValueError",
+			Msg:  "input has to be 1D or 2D Tensor, but got Tensor of dimension " + strconv.Itoa(len(m.Shape)),
+		})
 	case offsets == nil:
 		refuse(&Error{Kind: "ValueError", Msg: "offsets has to be a 1D Tensor but got None"})
 	case len(a.Offsets.Meta().Shape) != 1:
@@ -95,7 +104,10 @@ func renormRows(b B, weight, idx Value, limit, p Arg) {
 	w := b.detach(weight)
 	m := w.TensorMeta()
 	norms := b.Emit(Norm, w, p, []int{1}, true)
-	used := b.Emit(ScatterAdd, b.zeros(NewMeta(Int64, m.Device, m.Shape[:1])), 0, b.cast(idx, Int64), b.full(idx.TensorMeta().Shape, 1, NewMeta(Int64, m.Device, nil)))
+	used := b.Emit(
+		ScatterAdd, b.zeros(NewMeta(Int64, m.Device, m.Shape[:1])), 0, b.cast(idx, Int64),
+		b.full(idx.TensorMeta().Shape, 1, NewMeta(Int64, m.Device, nil)),
+	)
 	over := b.and(b.gt(norms, limit), b.unsqueeze(b.gt(used, 0), 1))
 	scaled := b.mul(w, b.div(limit, b.add(norms, 1e-7)))
 	b.Emit(InPlaceOffset+Copy, w, b.where(over, scaled, w))

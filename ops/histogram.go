@@ -36,10 +36,15 @@ func histogramBins(c *Call) (sym.Int, error) {
 		bins = n
 	} else {
 		if len(edges.Shape) != 1 {
-			return bins, Errorf("torch.histogramdd: bins tensor should have one dimension, but got %d dimensions in the bins tensor for dimension 0", len(edges.Shape))
+			return bins, Errorf(
+				"torch.histogramdd: bins tensor should have one dimension, but got %d dimensions in the bins tensor for dimension 0",
+				len(edges.Shape),
+			)
 		}
 		if sym.Is(edges.Shape[0], 0) {
-			return bins, Errorf("torch.histogramdd: bins tensor should have at least 1 element, but got 0 elements in the bins tensor for dimension 0")
+			return bins, Errorf(
+				"torch.histogramdd: bins tensor should have at least 1 element, but got 0 elements in the bins tensor for dimension 0",
+			)
 		}
 		bins = sym.Sub(edges.Shape[0], symOne)
 	}
@@ -57,14 +62,23 @@ func checkHistogram(c *Call) error {
 		return &Error{Kind: "NotImplementedError", Msg: `"histogramdd" not implemented for '` + m.DType.ScalarType() + "'"}
 	}
 	if edges := a.Bins.Meta(); edges != nil && edges.DType != m.DType {
-		return Errorf("torch.histogramdd: input tensor and bins tensors should have the same dtype, but got input with dtype %s and bins for dimension 0 with dtype %s", m.DType, edges.DType)
+		return Errorf(
+			"torch.histogramdd: input tensor and bins tensors should have the same dtype, but got input with dtype %s and bins for dimension 0 with dtype %s",
+			m.DType, edges.DType,
+		)
 	}
 	if w := a.Weight.Meta(); w != nil {
 		if w.DType != m.DType {
-			return Errorf("torch.histogramdd: if weight tensor is provided, input tensor and weight tensor should have the same dtype, but got input(%s), and weight(%s)", m.DType, w.DType)
+			return Errorf(
+				"torch.histogramdd: if weight tensor is provided, input tensor and weight tensor should have the same dtype, but got input(%s), and weight(%s)",
+				m.DType, w.DType,
+			)
 		}
 		if !equalShape(w.Shape, m.Shape) {
-			return Errorf("torch.histogramdd: if weight tensor is provided it should have the same shape as the input tensor excluding its innermost dimension, but got input with shape %s and weight with shape %s", ShapeText(append(cloneInts(m.Shape), symOne)), ShapeText(w.Shape))
+			return Errorf(
+				"torch.histogramdd: if weight tensor is provided it should have the same shape as the input tensor excluding its innermost dimension, but got input with shape %s and weight with shape %s",
+				ShapeText(append(cloneInts(m.Shape), symOne)), ShapeText(w.Shape),
+			)
 		}
 	}
 	if r, given := a.Range.Arg.([]float64); given {

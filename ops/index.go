@@ -40,7 +40,10 @@ func gatherRows() []*Op {
 				}
 				for i := range idx.Shape {
 					if i != d && i < len(m.Shape) && !sym.Is(numel(idx.Shape), 0) && sym.Gt(idx.Shape[i], m.Shape[i]) {
-						return nil, Errorf("Size does not match at dimension %d expected index %s to be no larger than self %s apart from dimension %d", i, ShapeText(idx.Shape), ShapeText(m.Shape), d)
+						return nil, Errorf(
+							"Size does not match at dimension %d expected index %s to be no larger than self %s apart from dimension %d",
+							i, ShapeText(idx.Shape), ShapeText(m.Shape), d,
+						)
 					}
 				}
 				return contiguousLike(m, idx.Shape), nil
@@ -136,7 +139,10 @@ func checkScatter(c *Call) error {
 			if src != nil {
 				text = " and to be no larger size than src " + ShapeText(src.Shape)
 			}
-			return Errorf("Expected index %s to be no larger than self %s apart from dimension %d%s", ShapeText(idx.Shape), ShapeText(m.Shape), d, text)
+			return Errorf(
+				"Expected index %s to be no larger than self %s apart from dimension %d%s", ShapeText(idx.Shape),
+				ShapeText(m.Shape), d, text,
+			)
 		}
 	}
 	return nil
@@ -186,10 +192,16 @@ func scatterRows() []*Op {
 					return err
 				}
 				if src := a.Source.Meta(); src.DType != a.Self.Meta().DType {
-					return Errorf("index_add_(): self (%s) and source (%s) must have the same scalar type", a.Self.Meta().DType.ScalarType(), src.DType.ScalarType())
+					return Errorf(
+						"index_add_(): self (%s) and source (%s) must have the same scalar type",
+						a.Self.Meta().DType.ScalarType(), src.DType.ScalarType(),
+					)
 				}
 				if len(a.Index.Meta().Shape) > 1 {
-					return IndexErrorf("index_add_(): Index is supposed to be a vector, but got dim: %d with type: %s and size: %s", len(a.Index.Meta().Shape), a.Index.Meta().DType.ScalarType(), ShapeText(a.Index.Meta().Shape))
+					return IndexErrorf(
+						"index_add_(): Index is supposed to be a vector, but got dim: %d with type: %s and size: %s",
+						len(a.Index.Meta().Shape), a.Index.Meta().DType.ScalarType(), ShapeText(a.Index.Meta().Shape),
+					)
 				}
 				if err := checkSource(c, "source"); err != nil {
 					return err
@@ -232,7 +244,10 @@ func checkSource(c *Call, name string) error {
 	if err != nil {
 		return err
 	}
-	mismatch := Errorf("%s tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape = %s %s.shape = %s", name, ShapeText(m.Shape), name, ShapeText(src.Shape))
+	mismatch := Errorf(
+		"%s tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape = %s %s.shape = %s",
+		name, ShapeText(m.Shape), name, ShapeText(src.Shape),
+	)
 	if max(len(src.Shape), 1) != max(len(m.Shape), 1) {
 		return mismatch
 	}

@@ -49,7 +49,10 @@ func slabRows() []*Op {
 			m, src := a.Self.Meta(), a.Source.Meta()
 			d := dimOf(c, 1)
 			if m.DType != src.DType {
-				refuse(Errorf("index_copy_(): self and source expected to have the same dtype, but got (self) %s and (source) %s", m.DType.ScalarType(), src.DType.ScalarType()))
+				refuse(Errorf(
+					"index_copy_(): self and source expected to have the same dtype, but got (self) %s and (source) %s",
+					m.DType.ScalarType(), src.DType.ScalarType(),
+				))
 			}
 			if len(a.Index.Meta().Shape) > 1 {
 				refuse(IndexErrorf("index_copy_(): Index should have dimension 1 or 0 (got %d)", len(a.Index.Meta().Shape)))
@@ -75,7 +78,10 @@ func slabRows() []*Op {
 				v = b.full(nil, elementOf(m.DType, a.Value.Arg), m)
 			}
 			// A mask, so that the gradient of the value counts no place twice.
-			on := placeSlabs(b, b.full(m.Shape, 0, NewMeta(Bool, m.Device, nil)), d, a.Index.Value(), b.full(nil, 1, NewMeta(Bool, m.Device, nil)))
+			on := placeSlabs(
+				b, b.full(m.Shape, 0, NewMeta(Bool, m.Device, nil)), d, a.Index.Value(),
+				b.full(nil, 1, NewMeta(Bool, m.Device, nil)),
+			)
 			return b.where(on, b.cast(v, m.DType), a.Self.Value())
 		}).and(TagHasInPlace | TagComplex),
 		composite(IndexReduce, "index_reduce", "(Tensor self, int dim, Tensor index, Tensor source, str reduce, *, bool include_self=True) -> Tensor", 0, func(b B, c *Call) Value {
@@ -88,7 +94,10 @@ func slabRows() []*Op {
 				refuse(Errorf("index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got %s", a.Reduce.Str()))
 			}
 			if m.DType != src.DType {
-				refuse(Errorf("index_reduce(): Expected self.dtype to be equal to source.dtype, but got %s and %s", m.DType.ScalarType(), src.DType.ScalarType()))
+				refuse(Errorf(
+					"index_reduce(): Expected self.dtype to be equal to source.dtype, but got %s and %s",
+					m.DType.ScalarType(), src.DType.ScalarType(),
+				))
 			}
 			refuse(checkSource(c, "source"))
 			idx := b.reshape(a.Index.Value(), numel(a.Index.Meta().Shape))
@@ -108,10 +117,16 @@ func slabRows() []*Op {
 				refuse(Errorf("put_(): Expected a long tensor for index, but got %s", idx.DType.ScalarType()))
 			}
 			if m.DType != src.DType {
-				refuse(Errorf("put_(): self and source expected to have the same dtype, but got self.dtype = %s and source.dtype = %s", m.DType.ScalarType(), src.DType.ScalarType()))
+				refuse(Errorf(
+					"put_(): self and source expected to have the same dtype, but got self.dtype = %s and source.dtype = %s",
+					m.DType.ScalarType(), src.DType.ScalarType(),
+				))
 			}
 			if sym.Ne(numel(idx.Shape), numel(src.Shape)) {
-				refuse(Errorf("put_(): Expected source and index to have the same number of elements, but got source.numel() = %s, index.numel() = %s", numel(src.Shape), numel(idx.Shape)))
+				refuse(Errorf(
+					"put_(): Expected source and index to have the same number of elements, but got source.numel() = %s, index.numel() = %s",
+					numel(src.Shape), numel(idx.Shape),
+				))
 			}
 			flat := b.reshape(a.Self.Value(), numel(m.Shape))
 			at := b.reshape(a.Index.Value(), numel(idx.Shape))
@@ -208,7 +223,10 @@ func asStridedScatter(b B, c *Call) Value {
 		refuse(Errorf("mismatch in length of strides and shape"))
 	}
 	if !equalShape(size, a.Src.Meta().Shape) {
-		refuse(Errorf("expected src to have a size equal to the slice of self. src size = %s, slice size = %s", ShapeText(a.Src.Meta().Shape), ShapeText(size)))
+		refuse(Errorf(
+			"expected src to have a size equal to the slice of self. src size = %s, slice size = %s",
+			ShapeText(a.Src.Meta().Shape), ShapeText(size),
+		))
 	}
 	offset := m.Offset
 	if !a.StorageOffset.IsNone() {
@@ -232,7 +250,10 @@ func maskedIndexRows() []*Op {
 				refuse(Errorf("masked_scatter_ only supports boolean masks, but got mask with dtype %s", mask.DType.ScalarType()))
 			}
 			if m.DType != src.DType {
-				refuse(Errorf("masked_scatter: expected self and source to have same dtypes but got %s and %s", m.DType.ScalarType(), src.DType.ScalarType()))
+				refuse(Errorf(
+					"masked_scatter: expected self and source to have same dtypes but got %s and %s",
+					m.DType.ScalarType(), src.DType.ScalarType(),
+				))
 			}
 			shape, err := broadcast2(m.Shape, mask.Shape)
 			refuse(err)

@@ -87,7 +87,10 @@ func inPlaceMeta(f *Op, c *Call) ([]Result, error) {
 	}
 	self, out := In[SelfArgs](c).Self.Meta(), res[0].(*TensorMeta)
 	if f.ID == FloatPower && self.DType != out.DType {
-		return nil, Errorf("the base given to float_power_ has dtype %s but the operation's result requires dtype %s", self.DType.ScalarType(), out.DType.ScalarType())
+		return nil, Errorf(
+			"the base given to float_power_ has dtype %s but the operation's result requires dtype %s",
+			self.DType.ScalarType(), out.DType.ScalarType(),
+		)
 	}
 	if !equalShape(self.Shape, out.Shape) {
 		return nil, Errorf("output with shape %s doesn't match the broadcast shape %s", ShapeText(self.Shape), ShapeText(out.Shape))

@@ -26,13 +26,19 @@ func checkMatrix(name string, m *TensorMeta, square bool) error {
 	case m.DType.IsComplex():
 		return &Error{Kind: "NotImplementedError", Msg: name + ": complex tensors are not supported"}
 	case !m.DType.IsFloat():
-		return &Error{Kind: "NotImplementedError", Msg: name + ": Expected a floating point or complex tensor as input. Got " + m.DType.ScalarType()}
+		return &Error{
+			Kind: "NotImplementedError",
+			Msg:  name + ": Expected a floating point or complex tensor as input. Got " + m.DType.ScalarType(),
+		}
 	}
 	return nil
 }
 
 // matrixRow is a factorization of argument 0; shapes lists what it returns.
-func matrixRow(id ID, name, schema string, square bool, shapes func(c *Call, m *TensorMeta) []Result, back func(b B, c *BackwardCall) []Value) *Op {
+func matrixRow(
+	id ID, name, schema string, square bool, shapes func(c *Call, m *TensorMeta) []Result,
+	back func(b B, c *BackwardCall) []Value,
+) *Op {
 	row := &Op{ID: id, Name: name, Schema: schema, Tags: TagNotMethod}
 	row.Meta = func(c *Call) ([]Result, error) {
 		a := In[SelfArgs](c)
@@ -121,7 +127,10 @@ func householderRow() *Op {
 		}
 		t := In[HouseholderProductArgs](c).Tau.Meta()
 		if len(t.Shape) != len(m.Shape)-1 {
-			refuse(Errorf("torch.linalg.householder_product: Expected tau to have one dimension less than input, but got tau.ndim equal to %d and input.ndim is equal to %d", len(t.Shape), len(m.Shape)))
+			refuse(Errorf(
+				"torch.linalg.householder_product: Expected tau to have one dimension less than input, but got tau.ndim equal to %d and input.ndim is equal to %d",
+				len(t.Shape), len(m.Shape),
+			))
 		}
 		if sym.Gt(t.Shape[len(t.Shape)-1], cols) {
 			refuse(Errorf("torch.linalg.householder_product: input.shape[-1] must be greater than or equal to tau.shape[-1]"))
@@ -270,7 +279,11 @@ func solveRows() []*Op {
 			t := mt(b, c.Outs[0])
 			return []Value{b.neg(dotm(b, t, c.Grads[0], t))}
 		}),
-		firstOf(LinalgInv, "linalg.inv", "(Tensor self) -> Tensor", 0, func(b B, c *Call) []Value { return b.EmitN(InvEx, In[LinalgInvArgs](c).Self.Arg, true) }),
+		firstOf(LinalgInv, "linalg.inv", "(Tensor self) -> Tensor", 0, func(b B, c *Call) []Value {
+			return b.EmitN(
+				InvEx, In[LinalgInvArgs](c).Self.Arg, true,
+			)
+		}),
 		firstOf(Inverse, "inverse", selfOnly, 0, func(b B, c *Call) []Value { return b.EmitN(InvEx, In[InverseArgs](c).Self.Arg, true) }),
 		matrixRow(LinalgDet, "linalg.det", "(Tensor self) -> Tensor", true, func(c *Call, m *TensorMeta) []Result { return one(m.batched()) }, func(b B, c *BackwardCall) []Value {
 			if c.Grads[0] == nil {
@@ -309,7 +322,10 @@ func solveRows() []*Op {
 			k = min(k, len(m.Shape))
 			left, right := m.Shape[:k], m.Shape[k:]
 			if sym.Ne(numel(left), numel(right)) {
-				refuse(Errorf("Expected self to satisfy the requirement prod(self.shape[ind:]) == prod(self.shape[:ind]), but got %s != %s", numel(right), numel(left)))
+				refuse(Errorf(
+					"Expected self to satisfy the requirement prod(self.shape[ind:]) == prod(self.shape[:ind]), but got %s != %s",
+					numel(right), numel(left),
+				))
 			}
 			inverse := b.Emit(LinalgInv, b.reshape(a.Self.Value(), numel(left), numel(right)))
 			return b.reshape(inverse, append(cloneInts(right), left...)...)
@@ -323,7 +339,10 @@ func solveRows() []*Op {
 			}
 			right := a.TensorMeta().Shape[len(y.Shape):]
 			if n := numel(a.TensorMeta().Shape[:len(y.Shape)]); sym.Ne(n, numel(right)) {
-				refuse(Errorf("Expected self to satisfy the requirement prod(self.shape[other.ndim:]) == prod(self.shape[:other.ndim]), but got %s != %s", numel(right), n))
+				refuse(Errorf(
+					"Expected self to satisfy the requirement prod(self.shape[other.ndim:]) == prod(self.shape[:other.ndim]), but got %s != %s",
+					numel(right), n,
+				))
 			}
 			n := numel(right)
 			x := b.Emit(LinalgSolve, b.reshape(a, n, n), b.reshape(in.Other.Value(), n))
@@ -379,12 +398,18 @@ func solvedMeta(name string, c *Call, left, vectors bool) ([]Result, error) {
 		return nil, err
 	}
 	if a.DType != y.DType {
-		return nil, Errorf("%s: Expected A and B to have the same dtype, but found A of type %s and B of type %s instead", name, a.DType.ScalarType(), y.DType.ScalarType())
+		return nil, Errorf(
+			"%s: Expected A and B to have the same dtype, but found A of type %s and B of type %s instead", name,
+			a.DType.ScalarType(), y.DType.ScalarType(),
+		)
 	}
 	n, _ := matrixSize(a)
 	if vectors && vectorRight(a, y) {
 		if !left {
-			return nil, Errorf("%s: Vector broadcasting of the left hand side is not supported for left=False. In this case linalg.solve is equivalent to B / A.squeeze(-1)", name)
+			return nil, Errorf(
+				"%s: Vector broadcasting of the left hand side is not supported for left=False. In this case linalg.solve is equivalent to B / A.squeeze(-1)",
+				name,
+			)
 		}
 		if len(y.Shape) == 1 && sym.Ne(y.Shape[0], n) {
 			return nil, Errorf("%s: Incompatible shapes of A and B for the equation AX = B (%sx%s and %sx1)", name, n, n, y.Shape[0])

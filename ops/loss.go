@@ -69,12 +69,20 @@ func lossRows() []*Op {
 			a := In[NllLossArgs](c)
 			return nllLoss(b, a.Input.Value(), a.Target.Value(), a.Weight.Value(), a.IgnoreIndex.Int(), a.Reduction.Str(), 0)
 		}),
-		loss(CrossEntropy, "cross_entropy", "(Tensor input, Tensor target, Tensor? weight=None, bool? size_average=None, int ignore_index=-100, bool? reduce=None, str reduction='mean', float label_smoothing=0.0) -> Tensor", crossEntropy),
+		loss(
+			CrossEntropy, "cross_entropy",
+			"(Tensor input, Tensor target, Tensor? weight=None, bool? size_average=None, int ignore_index=-100, bool? reduce=None, str reduction='mean', float label_smoothing=0.0) -> Tensor",
+			crossEntropy,
+		),
 		loss(MarginRankingLoss, "margin_ranking_loss", "(Tensor input1, Tensor input2, Tensor target, float margin=0, bool? size_average=None, bool? reduce=None, str reduction='mean') -> Tensor", func(b B, c *Call) Value {
 			a := In[MarginRankingLossArgs](c)
 			n := [3]int{len(a.Input1.Meta().Shape), len(a.Input2.Meta().Shape), len(a.Target.Meta().Shape)}
 			if n[0] != n[1] || n[0] != n[2] {
-				refuse(Errorf("margin_ranking_loss : All input tensors should have same dimension but got sizes: input1: %s, input2: %s, target: %s ", ShapeText(a.Input1.Meta().Shape), ShapeText(a.Input2.Meta().Shape), ShapeText(a.Target.Meta().Shape)))
+				refuse(Errorf(
+					"margin_ranking_loss : All input tensors should have same dimension but got sizes: input1: %s, input2: %s, target: %s ",
+					ShapeText(a.Input1.Meta().Shape), ShapeText(a.Input2.Meta().Shape),
+					ShapeText(a.Target.Meta().Shape),
+				))
 			}
 			d := b.mul(b.neg(a.Target.Value()), b.sub(a.Input1.Value(), a.Input2.Value()))
 			return reduction(b, b.Emit(ClampMin, b.add(d, a.Margin.Arg), 0), a.Reduction.Str())
@@ -138,7 +146,10 @@ func nllLoss(b B, x, target, weight Value, ignore sym.Int, how string, smoothing
 		refuseTarget(m, tm)
 	}
 	if weight != nil && (len(weight.TensorMeta().Shape) != 1 || sym.Ne(weight.TensorMeta().Shape[0], m.Shape[d])) {
-		refuse(Errorf("weight tensor should be defined either for all %s classes or no classes but got weight tensor of shape: %s", m.Shape[d], ShapeText(weight.TensorMeta().Shape)))
+		refuse(Errorf(
+			"weight tensor should be defined either for all %s classes or no classes but got weight tensor of shape: %s",
+			m.Shape[d], ShapeText(weight.TensorMeta().Shape),
+		))
 	}
 	keep := b.ne(target, ignore)
 	safe := b.where(keep, target, symZero)
@@ -192,9 +203,16 @@ func smoothedLabels(b B, l, smooth, w, keep Value, classes sym.Int, how string, 
 
 func refuseTarget(m, tm *TensorMeta) {
 	if len(m.Shape) > 0 && len(tm.Shape) > 0 && sym.Ne(m.Shape[0], tm.Shape[0]) {
-		refuse(&Error{Kind: "ValueError", Msg: "Expected input batch_size (" + m.Shape[0].String() + ") to match target batch_size (" + tm.Shape[0].String() + ")."})
+		refuse(&Error{
+			Kind: "ValueError",
+			Msg:  "Expected input batch_size (" + m.Shape[0].String() + ") to match target batch_size (" + tm.Shape[0].String() + ").",
+		})
 	}
-	refuse(Errorf("Expected target size %s, got %s", ShapeText(append(cloneInts(m.Shape[:min(1, len(m.Shape))]), m.Shape[min(2, len(m.Shape)):]...)), ShapeText(tm.Shape)))
+	refuse(Errorf(
+		"Expected target size %s, got %s",
+		ShapeText(append(cloneInts(m.Shape[:min(1, len(m.Shape))]), m.Shape[min(2, len(m.Shape)):]...)),
+		ShapeText(tm.Shape),
+	))
 }
 
 func crossEntropy(b B, c *Call) Value {

@@ -37,7 +37,10 @@ func checkPrelu(x, w *TensorMeta) error {
 		channels = x.Shape[1]
 	}
 	if sym.Ne(slopes, channels) {
-		return Errorf("Mismatch of parameter numbers and input channel size. Found parameter numbers = %s and channel size = %s.", slopes, channels)
+		return Errorf(
+			"Mismatch of parameter numbers and input channel size. Found parameter numbers = %s and channel size = %s.",
+			slopes, channels,
+		)
 	}
 	return nil
 }
@@ -47,7 +50,10 @@ func checkTriplet(c *Call) error {
 	in := In[TripletMarginLossArgs](c)
 	a, p, n := len(in.Anchor.Meta().Shape), len(in.Positive.Meta().Shape), len(in.Negative.Meta().Shape)
 	if a != p || p != n {
-		return Errorf("The anchor, positive, and negative tensors are expected to have the same number of dimensions, but got: anchor %dD, positive %dD, and negative %dD inputs", a, p, n)
+		return Errorf(
+			"The anchor, positive, and negative tensors are expected to have the same number of dimensions, but got: anchor %dD, positive %dD, and negative %dD inputs",
+			a, p, n,
+		)
 	}
 	return nil
 }

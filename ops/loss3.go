@@ -10,9 +10,16 @@ import (
 func marginLossRows() []*Op {
 	const lossTail = ", bool? size_average=None, bool? reduce=None, str reduction='mean') -> Tensor"
 	return []*Op{
-		loss(MultiMarginLoss, "multi_margin_loss", "(Tensor input, Tensor target, Scalar p=1, Scalar margin=1.0, Tensor? weight=None"+lossTail, multiMargin),
+		loss(
+			MultiMarginLoss, "multi_margin_loss",
+			"(Tensor input, Tensor target, Scalar p=1, Scalar margin=1.0, Tensor? weight=None"+lossTail, multiMargin,
+		),
 		loss(MultilabelMarginLoss, "multilabel_margin_loss", "(Tensor input, Tensor target"+lossTail, multilabelMargin),
-		loss(CtcLoss, "ctc_loss", "(Tensor log_probs, Tensor targets, Tensor input_lengths, Tensor target_lengths, int blank=0, str reduction='mean', bool zero_infinity=False) -> Tensor", ctcLoss),
+		loss(
+			CtcLoss, "ctc_loss",
+			"(Tensor log_probs, Tensor targets, Tensor input_lengths, Tensor target_lengths, int blank=0, str reduction='mean', bool zero_infinity=False) -> Tensor",
+			ctcLoss,
+		),
 		ctcAlphaRow(),
 		{
 			ID: CtcGrad, Name: "_ctc_loss_backward", Tags: TagInternal | TagNotMethod,
@@ -29,7 +36,10 @@ func marginLossRows() []*Op {
 			}
 			wm, tm := a.LinearWeight.Meta(), a.Target.Meta()
 			if len(wm.Shape) > 2 && len(a.Input.Meta().Shape) == 1 {
-				refuse(Errorf("K-dimensional loss defined by linear_weight shape %s requires batched input, (N, %s), got unbatched input with shape %s", tupleText(wm.Shape), wm.Shape[len(wm.Shape)-1], tupleText(a.Input.Meta().Shape)))
+				refuse(Errorf(
+					"K-dimensional loss defined by linear_weight shape %s requires batched input, (N, %s), got unbatched input with shape %s",
+					tupleText(wm.Shape), wm.Shape[len(wm.Shape)-1], tupleText(a.Input.Meta().Shape),
+				))
 			}
 			if tm.DType.IsFloat() && a.IgnoreIndex.Num() >= 0 {
 				refuse(Errorf("ignore_index cannot be specified when target contains probabilities"))
@@ -73,7 +83,10 @@ func multiMargin(b B, c *Call) Value {
 	x, rows, classes := classRows(b, c, "multi_margin_loss")
 	t := a.Target.Meta()
 	if sym.Ne(numel(t.Shape), rows) || len(t.Shape) > 1 {
-		refuse(Errorf("multi_margin_loss: target tensor should be 1-D with size equal to the number of input samples (batch size). Expected target size [%s], but got %s. Input has shape %s.", rows, ShapeText(t.Shape), ShapeText(a.Input.Meta().Shape)))
+		refuse(Errorf(
+			"multi_margin_loss: target tensor should be 1-D with size equal to the number of input samples (batch size). Expected target size [%s], but got %s. Input has shape %s.",
+			rows, ShapeText(t.Shape), ShapeText(a.Input.Meta().Shape),
+		))
 	}
 	idx := b.reshape(a.Target.Value(), rows, symOne)
 	z := b.Emit(ClampMin, b.add(b.sub(x, b.Emit(Gather, x, 1, idx)), a.Margin.Arg), 0)
@@ -105,7 +118,10 @@ func multilabelMargin(b B, c *Call) Value {
 	a := In[MultilabelMarginLossArgs](c)
 	x, rows, classes := classRows(b, c, "multilabel_margin_loss")
 	if !equalShape(a.Input.Meta().Shape, a.Target.Meta().Shape) {
-		refuse(Errorf("inconsistent target size: %s for input of size: %s", ShapeText(a.Target.Meta().Shape), ShapeText(a.Input.Meta().Shape)))
+		refuse(Errorf(
+			"inconsistent target size: %s for input of size: %s", ShapeText(a.Target.Meta().Shape),
+			ShapeText(a.Input.Meta().Shape),
+		))
 	}
 	t := b.reshape(a.Target.Value(), rows, classes)
 	listed := b.eq(b.Emit(Cumsum, b.lt(t, 0), 1), 0)
@@ -181,7 +197,10 @@ func ctcAlphaRow() *Op {
 			a := In[CtcAlphaArgs](c.Call)
 			out := []Value{nil, nil, nil, nil}
 			if g := c.Grads[0]; g != nil && c.Needs[0] {
-				out[0] = b.Emit(CtcGrad, g, a.LogProbs.Arg, a.Targets.Arg, a.InputLengths.Arg, a.TargetLengths.Arg, c.Outs[0], c.Outs[1], a.Blank.Arg, a.ZeroInfinity.Arg)
+				out[0] = b.Emit(
+					CtcGrad, g, a.LogProbs.Arg, a.Targets.Arg, a.InputLengths.Arg, a.TargetLengths.Arg, c.Outs[0],
+					c.Outs[1], a.Blank.Arg, a.ZeroInfinity.Arg,
+				)
 			}
 			return out
 		}),

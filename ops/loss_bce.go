@@ -9,7 +9,10 @@ func bceRows() []*Op {
 	logits := loss(BceWithLogits, "binary_cross_entropy_with_logits", bceWithLogitsSchema, func(b B, c *Call) Value {
 		a := In[BceWithLogitsArgs](c)
 		if !equalShape(a.Input.Meta().Shape, a.Target.Meta().Shape) {
-			refuse(&Error{Kind: "ValueError", Msg: "Target size (torch.Size(" + ShapeText(a.Target.Meta().Shape) + ")) must be the same as input size (torch.Size(" + ShapeText(a.Input.Meta().Shape) + "))"})
+			refuse(&Error{
+				Kind: "ValueError",
+				Msg:  "Target size (torch.Size(" + ShapeText(a.Target.Meta().Shape) + ")) must be the same as input size (torch.Size(" + ShapeText(a.Input.Meta().Shape) + "))",
+			})
 		}
 		l := logitsLoss(b, c)
 		if w := a.Weight.Value(); w != nil {
@@ -21,7 +24,10 @@ func bceRows() []*Op {
 	bce := loss(Bce, "binary_cross_entropy", "(Tensor input, Tensor target, Tensor? weight=None, bool? size_average=None, bool? reduce=None, str reduction='mean') -> Tensor", func(b B, c *Call) Value {
 		a := In[BceArgs](c)
 		if !equalShape(a.Input.Meta().Shape, a.Target.Meta().Shape) {
-			refuse(&Error{Kind: "ValueError", Msg: "Using a target size (torch.Size(" + ShapeText(a.Target.Meta().Shape) + ")) that is different to the input size (torch.Size(" + ShapeText(a.Input.Meta().Shape) + ")) is deprecated. Please ensure they have the same size."})
+			refuse(&Error{
+				Kind: "ValueError",
+				Msg:  "Using a target size (torch.Size(" + ShapeText(a.Target.Meta().Shape) + ")) that is different to the input size (torch.Size(" + ShapeText(a.Input.Meta().Shape) + ")) is deprecated. Please ensure they have the same size.",
+			})
 		}
 		l := bceLoss(b, c)
 		if w := a.Weight.Value(); w != nil {

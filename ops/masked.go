@@ -36,7 +36,10 @@ func maskFor(b B, x, mask Value) Value {
 	}
 	m, mm := x.TensorMeta(), mask.TensorMeta()
 	if len(mm.Shape) > len(m.Shape) {
-		refuse(&Error{Kind: "IndexError", Msg: "_input_mask expected broadcastable mask (got mask dimensionality higher than of the input)"})
+		refuse(&Error{
+			Kind: "IndexError",
+			Msg:  "_input_mask expected broadcastable mask (got mask dimensionality higher than of the input)",
+		})
 	}
 	return expandIf(b, b.cast(mask, Bool), m.Shape)
 }
@@ -138,7 +141,10 @@ func maskedRows() []*Op {
 		arg(MaskedArgmax, "argmax", Argmax, -inf), arg(MaskedArgmin, "argmin", Argmin, inf),
 		maskedRow(MaskedMean, "mean", dims, 0, func(m *maskedCall) Value {
 			if d := m.resultType(); !isFloaty(d) {
-				refuse(&Error{Kind: "ValueError", Msg: "mean(): Could not infer output dtype. Input dtype must be either a floating point or complex dtype. Got: " + d.String()})
+				refuse(&Error{
+					Kind: "ValueError",
+					Msg:  "mean(): Could not infer output dtype. Input dtype must be either a floating point or complex dtype. Got: " + d.String(),
+				})
 			}
 			total := m.b.Emit(Sum, m.filled(0), m.allDims(), m.Args[2], m.resultType())
 			return m.b.div(total, m.count(m.Bool(2)))

@@ -62,7 +62,10 @@ func bmmMeta(c *Call) ([]Result, error) {
 		return nil, Errorf("batch2 must be a 3D tensor")
 	}
 	if sym.Ne(x.Shape[0], y.Shape[0]) || sym.Ne(x.Shape[2], y.Shape[1]) {
-		return nil, Errorf("Expected size for first two dimensions of batch2 tensor to be: [%s, %s] but got: [%s, %s].", x.Shape[0], x.Shape[2], y.Shape[0], y.Shape[1])
+		return nil, Errorf(
+			"Expected size for first two dimensions of batch2 tensor to be: [%s, %s] but got: [%s, %s].", x.Shape[0],
+			x.Shape[2], y.Shape[0], y.Shape[1],
+		)
 	}
 	if err := checkSameType(x, y); err != nil {
 		return nil, err
@@ -182,10 +185,16 @@ func dotMeta(c *Call) ([]Result, error) {
 		return nil, Errorf("1D tensors expected, but got %dD and %dD tensors", len(x.Shape), len(y.Shape))
 	}
 	if x.DType != y.DType {
-		return nil, Errorf("dot : expected both vectors to have same dtype, but found %s and %s", x.DType.ScalarType(), y.DType.ScalarType())
+		return nil, Errorf(
+			"dot : expected both vectors to have same dtype, but found %s and %s", x.DType.ScalarType(),
+			y.DType.ScalarType(),
+		)
 	}
 	if sym.Ne(x.Shape[0], y.Shape[0]) {
-		return nil, Errorf("inconsistent tensor size, expected tensor [%s] and src [%s] to have the same number of elements, but got %s and %s elements respectively", x.Shape[0], y.Shape[0], x.Shape[0], y.Shape[0])
+		return nil, Errorf(
+			"inconsistent tensor size, expected tensor [%s] and src [%s] to have the same number of elements, but got %s and %s elements respectively",
+			x.Shape[0], y.Shape[0], x.Shape[0], y.Shape[0],
+		)
 	}
 	return one(NewMeta(x.DType, x.Device, nil)), nil
 }
@@ -211,7 +220,10 @@ func addRow(id ID, name, schema string, mul ID, mulMeta func(*Call) ([]Result, e
 				return nil, expandError(self.Shape, out.Shape)
 			}
 			if self.DType != out.DType {
-				return nil, Errorf("self and mat2 must have the same dtype, but got %s and %s", self.DType.ScalarType(), out.DType.ScalarType())
+				return nil, Errorf(
+					"self and mat2 must have the same dtype, but got %s and %s", self.DType.ScalarType(),
+					out.DType.ScalarType(),
+				)
 			}
 			return res, nil
 		},
@@ -249,7 +261,10 @@ func addRow(id ID, name, schema string, mul ID, mulMeta func(*Call) ([]Result, e
 // expandError is expand's refusal.
 func expandError(from, to []sym.Int) error {
 	if len(from) > len(to) {
-		return Errorf("expand(%s, size=%s): the number of sizes provided (%d) must be greater or equal to the number of dimensions in the tensor (%d)", "torch.FloatTensor{"+ShapeText(from)+"}", ShapeText(to), len(to), len(from))
+		return Errorf(
+			"expand(%s, size=%s): the number of sizes provided (%d) must be greater or equal to the number of dimensions in the tensor (%d)",
+			"torch.FloatTensor{"+ShapeText(from)+"}", ShapeText(to), len(to), len(from),
+		)
 	}
 	for i := len(to) - 1; i >= 0; i-- {
 		j := i - (len(to) - len(from))
@@ -257,7 +272,10 @@ func expandError(from, to []sym.Int) error {
 			break
 		}
 		if !sym.Is(from[j], 1) && sym.Ne(from[j], to[i]) {
-			return Errorf("The expanded size of the tensor (%s) must match the existing size (%s) at non-singleton dimension %d.  Target sizes: %s.  Tensor sizes: %s", to[i], from[j], i, ShapeText(to), ShapeText(from))
+			return Errorf(
+				"The expanded size of the tensor (%s) must match the existing size (%s) at non-singleton dimension %d.  Target sizes: %s.  Tensor sizes: %s",
+				to[i], from[j], i, ShapeText(to), ShapeText(from),
+			)
 		}
 	}
 	return nil
@@ -315,7 +333,10 @@ func matmulInner(x, y *TensorMeta) error {
 	if ny > 1 {
 		cols = y.Shape[ny-1]
 	}
-	return Errorf("Expected size for first two dimensions of batch2 tensor to be: [%s, %s] but got: [%s, %s].", rows, x.Shape[nx-1], inner, cols)
+	return Errorf(
+		"Expected size for first two dimensions of batch2 tensor to be: [%s, %s] but got: [%s, %s].", rows,
+		x.Shape[nx-1], inner, cols,
+	)
 }
 
 // matmul reduces to dot, mv, mm and bmm as PyTorch does.
@@ -403,7 +424,10 @@ func linearMeta(c *Call) ([]Result, error) {
 		return nil, Errorf("both arguments to linear need to be at least 1D, but they are 0D and 2D")
 	}
 	if sym.Ne(x.Shape[nx-1], w.Shape[1]) {
-		return nil, Errorf("mat1 and mat2 shapes cannot be multiplied (%sx%s and %sx%s)", numel(x.Shape[:nx-1]), x.Shape[nx-1], w.Shape[1], w.Shape[0])
+		return nil, Errorf(
+			"mat1 and mat2 shapes cannot be multiplied (%sx%s and %sx%s)", numel(x.Shape[:nx-1]), x.Shape[nx-1],
+			w.Shape[1], w.Shape[0],
+		)
 	}
 	if x.DType != w.DType {
 		return nil, Errorf("mat1 and mat2 must have the same dtype, but got %s and %s", x.DType.ScalarType(), w.DType.ScalarType())

@@ -28,7 +28,11 @@ func matrixNormRows() []*Op {
 			}
 			return matrixNorm(b, b.cast(a.Self.Value(), a.DType.Or(m.DType)), a.Ord.Arg, a.Dim.Nums(), a.Keepdim.Bool())
 		}),
-		composite(LinalgNorm, "linalg.norm", "(Tensor self, Scalar|str? ord=None, int[]? dim=None, bool keepdim=False, *, dtype? dtype=None) -> Tensor", TagNotMethod, linalgNorm),
+		composite(
+			LinalgNorm, "linalg.norm",
+			"(Tensor self, Scalar|str? ord=None, int[]? dim=None, bool keepdim=False, *, dtype? dtype=None) -> Tensor",
+			TagNotMethod, linalgNorm,
+		),
 		composite(LinalgCond, "linalg.cond", "(Tensor self, Scalar|str? p=None) -> Tensor", TagNotMethod, func(b B, c *Call) Value {
 			a := In[LinalgCondArgs](c)
 			m := a.Self.Meta()
@@ -272,7 +276,10 @@ func multiDot(b B, c *Call) Value {
 			refuse(Errorf("multi_dot(): tensor %d must be 2D but got %dD", i, len(m.Shape)))
 		}
 		if i > 0 && sym.Ne(m.Shape[0], xs[i-1].TensorMeta().Shape[1]) {
-			refuse(Errorf("multi_dot(): tensors %d and %d with shapes %s and %s cannot be multiplied", i-1, i, ShapeText(xs[i-1].TensorMeta().Shape), ShapeText(m.Shape)))
+			refuse(Errorf(
+				"multi_dot(): tensors %d and %d with shapes %s and %s cannot be multiplied", i-1, i,
+				ShapeText(xs[i-1].TensorMeta().Shape), ShapeText(m.Shape),
+			))
 		}
 		sizes[i], sizes[i+1] = sym.Force(m.Shape[0]), sym.Force(m.Shape[1])
 	}

@@ -69,7 +69,10 @@ func (h *multihead) run() []Value {
 	embed := qm.Shape[2]
 	h.batch, h.heads = qm.Shape[1], h.Int(mhHeads)
 	if sym.Ne(embed, h.Int(mhEmbed)) {
-		refuse(&Error{Kind: "AssertionError", Msg: "was expecting embedding dimension of " + h.Int(mhEmbed).String() + ", but got " + embed.String()})
+		refuse(&Error{
+			Kind: "AssertionError",
+			Msg:  "was expecting embedding dimension of " + h.Int(mhEmbed).String() + ", but got " + embed.String(),
+		})
 	}
 	h.width = sym.FloorDiv(embed, h.heads)
 	if sym.Ne(sym.Mul(h.width, h.heads), embed) {

@@ -9,8 +9,16 @@ import "tcdbg/ops/sym"
 func nativeRows() []*Op {
 	return []*Op{
 		nativeLayerNorm(), nativeGroupNorm(),
-		nativeBatchNorm(NativeBatchNorm, "native_batch_norm", "(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)", [4]int{1, 2, 3, 4}, 5),
-		nativeBatchNorm(NativeBatchNormLegit, "_native_batch_norm_legit", "(Tensor input, Tensor? weight, Tensor? bias, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)", [4]int{1, 2, -1, -1}, 3),
+		nativeBatchNorm(
+			NativeBatchNorm, "native_batch_norm",
+			"(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)",
+			[4]int{1, 2, 3, 4}, 5,
+		),
+		nativeBatchNorm(
+			NativeBatchNormLegit, "_native_batch_norm_legit",
+			"(Tensor input, Tensor? weight, Tensor? bias, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)",
+			[4]int{1, 2, -1, -1}, 3,
+		),
 		composite(NativeDropoutBackward, "native_dropout_backward", "(Tensor grad_output, Tensor mask, float scale) -> Tensor", TagNotMethod, func(b B, c *Call) Value {
 			a := In[NativeDropoutBackwardArgs](c)
 			g := a.GradOutput.Value()
@@ -85,7 +93,10 @@ func nativeGroupNorm() *Op {
 		m := a.Input.Meta()
 		n, channels, g := a.N.Int(), a.C.Int(), a.Group.Int()
 		if sym.Le(g, symZero) || sym.Ne(sym.Mod(channels, g), symZero) {
-			refuse(Errorf("Expected number of channels in input to be divisible by num_groups, but got input of shape %s and num_groups=%s", ShapeText(m.Shape), g))
+			refuse(Errorf(
+				"Expected number of channels in input to be divisible by num_groups, but got input of shape %s and num_groups=%s",
+				ShapeText(m.Shape), g,
+			))
 		}
 		each := sym.Mul(sym.FloorDiv(channels, g), a.Hxw.Int())
 		x := b.reshape(b.cast(a.Input.Value(), OpMath(m.DType)), n, g, each)
@@ -121,7 +132,10 @@ func nativeBatchNorm(id ID, name, schema string, at [4]int, flags int) *Op {
 		return c.Args[at[i]]
 	}
 	plain := func(c *Call) []Arg {
-		return []Arg{In[InputArgs](c).Input.Arg, arg(c, 2), arg(c, 3), arg(c, 0), arg(c, 1), c.Args[flags], c.Args[flags+1], c.Args[flags+2]}
+		return []Arg{
+			In[InputArgs](c).Input.Arg, arg(c, 2), arg(c, 3), arg(c, 0), arg(c, 1), c.Args[flags], c.Args[flags+1],
+			c.Args[flags+2],
+		}
 	}
 	row.Decompose = func(bb Builder, c *Call) []Value {
 		a := In[InputArgs](c)

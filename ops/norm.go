@@ -18,7 +18,10 @@ func alongDim(c *Call) ([]Result, error) {
 	}
 	d := a.DType.Or(m.DType)
 	if !isFloaty(d) {
-		return nil, &Error{Kind: "NotImplementedError", Msg: `"` + c.Op.Name + `_lastdim_kernel_impl" not implemented for '` + d.ScalarType() + "'"}
+		return nil, &Error{
+			Kind: "NotImplementedError",
+			Msg:  `"` + c.Op.Name + `_lastdim_kernel_impl" not implemented for '` + d.ScalarType() + "'",
+		}
 	}
 	return one(&TensorMeta{DType: d, Device: m.Device, Shape: m.Shape, Stride: LikeStrides(m)}), nil
 }
@@ -131,12 +134,18 @@ func checkNormalized(m *TensorMeta, norm []sym.Int, weight *TensorMeta, name str
 		return Errorf("Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one element, but got normalized_shape = []")
 	}
 	if weight != nil && !equalShape(weight.Shape, norm) {
-		return Errorf("Expected %s to be of same shape as normalized_shape, but got %s of shape %s and normalized_shape = %s", name, name, ShapeText(weight.Shape), ShapeText(norm))
+		return Errorf(
+			"Expected %s to be of same shape as normalized_shape, but got %s of shape %s and normalized_shape = %s",
+			name, name, ShapeText(weight.Shape), ShapeText(norm),
+		)
 	}
 	n := len(m.Shape) - len(norm)
 	if n < 0 || !equalShape(m.Shape[n:], norm) {
 		star := "[*, " + ShapeText(norm)[1:]
-		return Errorf("Given normalized_shape=%s, expected input with shape %s, but got input of size%s", ShapeText(norm), star, ShapeText(m.Shape))
+		return Errorf(
+			"Given normalized_shape=%s, expected input with shape %s, but got input of size%s", ShapeText(norm), star,
+			ShapeText(m.Shape),
+		)
 	}
 	return nil
 }

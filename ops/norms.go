@@ -12,14 +12,22 @@ func batchNormRows() []*Op {
 		batchNormRow(),
 		composite(InstanceNorm, "instance_norm", "(Tensor input, Tensor? running_mean=None, Tensor? running_var=None, Tensor? weight=None, Tensor? bias=None, bool use_input_stats=True, float momentum=0.1, float eps=1e-05) -> Tensor", TagNN|TagNotMethod, instanceNorm).mutates(whereSet(5, 1, 2)),
 		groupNormRow(),
-		composite(RmsNorm, "rms_norm", "(Tensor input, int[] normalized_shape, Tensor? weight=None, float? eps=None) -> Tensor", TagNN|TagNotMethod, rmsNorm),
+		composite(
+			RmsNorm, "rms_norm",
+			"(Tensor input, int[] normalized_shape, Tensor? weight=None, float? eps=None) -> Tensor",
+			TagNN|TagNotMethod, rmsNorm,
+		),
 		composite(Normalize, "normalize", "(Tensor input, Scalar p=2.0, int[] dim=1, float eps=1e-12) -> Tensor", TagNN|TagNotMethod, func(b B, c *Call) Value {
 			a := In[NormalizeArgs](c)
 			x := a.Input.Value()
 			n := b.Emit(Norm, x, a.P.Arg, a.Dim.Arg, true)
 			return b.div(x, b.expand(b.Emit(ClampMin, n, a.Eps.Arg), a.Input.Meta().Shape))
 		}).and(TagComplex),
-		composite(LocalResponseNorm, "local_response_norm", "(Tensor input, int size, float alpha=0.0001, float beta=0.75, float k=1.0) -> Tensor", TagNN|TagNotMethod, localResponseNorm),
+		composite(
+			LocalResponseNorm, "local_response_norm",
+			"(Tensor input, int size, float alpha=0.0001, float beta=0.75, float k=1.0) -> Tensor", TagNN|TagNotMethod,
+			localResponseNorm,
+		),
 	}
 }
 
@@ -54,7 +62,10 @@ func batchNormRow() *Op {
 		}
 		per := sym.FloorDiv(numel(m.Shape), sym.Max(m.Shape[1], symOne))
 		if a.Training.Bool() && sym.Is(per, 1) {
-			return nil, &Error{Kind: "ValueError", Msg: "Expected more than 1 value per channel when training, got input size " + "torch.Size(" + ShapeText(m.Shape) + ")"}
+			return nil, &Error{
+				Kind: "ValueError",
+				Msg:  "Expected more than 1 value per channel when training, got input size " + "torch.Size(" + ShapeText(m.Shape) + ")",
+			}
 		}
 		return selfLike(c)
 	}
@@ -153,7 +164,10 @@ func instanceNorm(b B, c *Call) Value {
 	rank := len(m.Shape)
 	dims := seq(2, rank)
 	if sym.Is(count(m, dims), 1) {
-		refuse(&Error{Kind: "ValueError", Msg: "Expected more than 1 spatial element when training, got input size torch.Size(" + ShapeText(m.Shape) + ")"})
+		refuse(&Error{
+			Kind: "ValueError",
+			Msg:  "Expected more than 1 spatial element when training, got input size torch.Size(" + ShapeText(m.Shape) + ")",
+		})
 	}
 	wide := b.cast(x, OpMath(m.DType))
 	mean := b.mean(wide, true, dims...)
@@ -185,7 +199,11 @@ func instancesAsChannels(b B, c *Call) Value {
 }
 
 func groupNormRow() *Op {
-	row := composite(GroupNorm, "group_norm", "(Tensor input, int num_groups, Tensor? weight=None, Tensor? bias=None, float eps=1e-05) -> Tensor", TagNN|TagNotMethod, groupNorm)
+	row := composite(
+		GroupNorm, "group_norm",
+		"(Tensor input, int num_groups, Tensor? weight=None, Tensor? bias=None, float eps=1e-05) -> Tensor",
+		TagNN|TagNotMethod, groupNorm,
+	)
 	row.Backward = backOf(func(b B, c *BackwardCall) []Value {
 		a := In[GroupNormArgs](c.Call)
 		return groupNormBack(b, c, a.NumGroups.Int(), a.Weight.Value(), a.Bias.Value(), a.Eps.Arg)
@@ -236,7 +254,10 @@ func groupNorm(b B, c *Call) Value {
 		refuse(Errorf("Expected HxW to be greater than 0, got 0"))
 	}
 	if sym.Ne(sym.Mod(m.Shape[1], g), symZero) {
-		refuse(Errorf("Expected number of channels in input to be divisible by num_groups, but got input of shape %s and num_groups=%s", ShapeText(m.Shape), g))
+		refuse(Errorf(
+			"Expected number of channels in input to be divisible by num_groups, but got input of shape %s and num_groups=%s",
+			ShapeText(m.Shape), g,
+		))
 	}
 	wide := b.cast(x, OpMath(m.DType))
 	grouped := b.reshape(wide, m.Shape[0], g, sym.Mul(sym.FloorDiv(m.Shape[1], g), numel(m.Shape[2:])))
@@ -276,7 +297,10 @@ func localResponseNorm(b B, c *Call) Value {
 	a := In[LocalResponseNormArgs](c)
 	x, m, size := a.Input.Value(), a.Input.Meta(), a.Size.Int()
 	if len(m.Shape) < 3 {
-		refuse(&Error{Kind: "ValueError", Msg: "Expected 3D or higher dimensionality                          input (got " + strconv.Itoa(len(m.Shape)) + " dimensions)"})
+		refuse(&Error{
+			Kind: "ValueError",
+			Msg:  "Expected 3D or higher dimensionality                          input (got " + strconv.Itoa(len(m.Shape)) + " dimensions)",
+		})
 	}
 	if sym.Is(numel(m.Shape), 0) {
 		return b.Emit(Clone, x)

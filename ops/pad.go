@@ -34,8 +34,16 @@ func padRows() []*Op {
 		},
 		composite(Pad, "pad", "(Tensor input, int[] pad, str mode='constant', Scalar? value=None) -> Tensor", TagNN|TagNotMethod, pad).and(TagComplex),
 		composite(Im2col, "im2col", "(Tensor input, int[2] kernel_size, int[2] dilation=1, int[2] padding=0, int[2] stride=1) -> Tensor", TagNN|TagNotMethod, im2col).and(TagComplex),
-		composite(Interpolate, "interpolate", "(Tensor input, int[]? size=None, float[]? scale_factor=None, str mode='nearest', bool? align_corners=None, bool? recompute_scale_factor=None, bool antialias=False) -> Tensor", TagNN|TagNotMethod, interpolate),
-		composite(GridSample, "grid_sample", "(Tensor input, Tensor grid, str mode='bilinear', str padding_mode='zeros', bool? align_corners=None) -> Tensor", TagNN|TagNotMethod, gridSample),
+		composite(
+			Interpolate, "interpolate",
+			"(Tensor input, int[]? size=None, float[]? scale_factor=None, str mode='nearest', bool? align_corners=None, bool? recompute_scale_factor=None, bool antialias=False) -> Tensor",
+			TagNN|TagNotMethod, interpolate,
+		),
+		composite(
+			GridSample, "grid_sample",
+			"(Tensor input, Tensor grid, str mode='bilinear', str padding_mode='zeros', bool? align_corners=None) -> Tensor",
+			TagNN|TagNotMethod, gridSample,
+		),
 	}
 }
 
@@ -44,14 +52,20 @@ func paddedShape(m *TensorMeta, pad []sym.Int) ([]sym.Int, error) {
 		return nil, Errorf("Length of pad must be even but instead it equals %d", len(pad))
 	}
 	if len(pad)/2 > len(m.Shape) {
-		return nil, Errorf("Length of pad should be no more than twice the number of dimensions of the input. Pad length is %d while the input has %d dimensions.", len(pad), len(m.Shape))
+		return nil, Errorf(
+			"Length of pad should be no more than twice the number of dimensions of the input. Pad length is %d while the input has %d dimensions.",
+			len(pad), len(m.Shape),
+		)
 	}
 	shape := cloneInts(m.Shape)
 	for i := range len(pad) / 2 {
 		d := len(shape) - 1 - i
 		shape[d] = sym.Add(shape[d], sym.Add(pad[2*i], pad[2*i+1]))
 		if sym.Lt(shape[d], symZero) {
-			return nil, Errorf("The input size %s, plus negative padding %s and %s, resulted in a negative output size, which is invalid. Check dimension %d of your input.", m.Shape[d], pad[2*i], pad[2*i+1], d)
+			return nil, Errorf(
+				"The input size %s, plus negative padding %s and %s, resulted in a negative output size, which is invalid. Check dimension %d of your input.",
+				m.Shape[d], pad[2*i], pad[2*i+1], d,
+			)
 		}
 	}
 	return shape, nil
@@ -64,7 +78,10 @@ func pad(b B, c *Call) Value {
 		refuse(Errorf("Padding length must be divisible by 2"))
 	}
 	if len(list) > 2*len(a.Input.Meta().Shape) {
-		refuse(Errorf("Padding length should be less than or equal to two times the input dimension but got padding length %d and input of dimension %d", len(list), len(a.Input.Meta().Shape)))
+		refuse(Errorf(
+			"Padding length should be less than or equal to two times the input dimension but got padding length %d and input of dimension %d",
+			len(list), len(a.Input.Meta().Shape),
+		))
 	}
 	if a.Mode.Str() == "constant" {
 		v := a.Value.Arg
@@ -153,7 +170,10 @@ func padDim(b B, x Value, d int, left, right sym.Int, mode string) Value {
 		at = b.Emit(Remainder, at, n)
 	case "reflect":
 		if sym.Ge(left, n) || sym.Ge(right, n) {
-			refuse(Errorf("Argument #4: Padding size should be less than the corresponding input dimension, but got: padding (%s, %s) at dimension %d of input %s", left, right, d, ShapeText(m.Shape)))
+			refuse(Errorf(
+				"Argument #4: Padding size should be less than the corresponding input dimension, but got: padding (%s, %s) at dimension %d of input %s",
+				left, right, d, ShapeText(m.Shape),
+			))
 		}
 		at = b.sub(last, b.Emit(Abs, b.sub(last, b.Emit(Abs, at))))
 	default:
@@ -170,7 +190,10 @@ func im2col(b B, c *Call) Value {
 		return b.squeeze(b.Emit(Im2col, append([]Arg{b.unsqueeze(x, 0)}, c.Args[1:]...)...), 0)
 	}
 	if len(a.Input.Meta().Shape) != 4 {
-		refuse(Errorf("Expected 3D or 4D (batch mode) tensor with possibly 0 batch size and other non-zero dimensions for input, but got: %s", ShapeText(a.Input.Meta().Shape)))
+		refuse(Errorf(
+			"Expected 3D or 4D (batch mode) tensor with possibly 0 batch size and other non-zero dimensions for input, but got: %s",
+			ShapeText(a.Input.Meta().Shape),
+		))
 	}
 	k, dil, pad, stride := a.KernelSize.Ints(), a.Dilation.Ints(), a.Padding.Ints(), a.Stride.Ints()
 	x = b.Emit(ConstantPadNd, x, []sym.Int{pad[1], pad[1], pad[0], pad[0]})
@@ -178,7 +201,10 @@ func im2col(b B, c *Call) Value {
 		n := x.TensorMeta().Shape[2+2*i]
 		out := sym.Add(sym.FloorDiv(sym.Sub(sym.Sub(n, sym.Mul(dil[i], sym.Sub(k[i], symOne))), symOne), stride[i]), symOne)
 		if sym.Lt(out, symOne) {
-			refuse(Errorf("Given input with spatial size (%s, %s), kernel_size=(%s, %s), calculated shape of the array of sliding blocks is too small (non-positive)", a.Input.Meta().Shape[2], a.Input.Meta().Shape[3], k[0], k[1]))
+			refuse(Errorf(
+				"Given input with spatial size (%s, %s), kernel_size=(%s, %s), calculated shape of the array of sliding blocks is too small (non-positive)",
+				a.Input.Meta().Shape[2], a.Input.Meta().Shape[3], k[0], k[1],
+			))
 		}
 		rows := b.unsqueeze(b.mul(b.arange(k[i], x.TensorMeta()), dil[i]), 1)
 		at := b.add(rows, b.mul(b.arange(out, x.TensorMeta()), stride[i]))

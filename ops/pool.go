@@ -34,7 +34,10 @@ func poolRows() []*Op {
 		},
 	}
 	for n := 1; n <= 3; n++ {
-		rows = append(rows, maxPoolRow(n), maxPoolIndicesRow(n), avgPoolRow(n), adaptiveAvgRow(n), adaptiveMaxRow(n), adaptiveMaxIndicesRow(n))
+		rows = append(
+			rows, maxPoolRow(n), maxPoolIndicesRow(n), avgPoolRow(n), adaptiveAvgRow(n), adaptiveMaxRow(n),
+			adaptiveMaxIndicesRow(n),
+		)
 	}
 	return rows
 }
@@ -110,7 +113,10 @@ func poolMeta(c *Call, n int, dilated, ceil bool) ([]sym.Int, error) {
 		if n == 1 && dilated {
 			return nil, Errorf("max_pool1d() Invalid computed output size: %s", s)
 		}
-		return nil, Errorf("Given input size: (%s). Calculated output size: (%s). Output size is too small", pooledText(m.Shape, n), pooledText(shape, n))
+		return nil, Errorf(
+			"Given input size: (%s). Calculated output size: (%s). Output size is too small", pooledText(m.Shape, n),
+			pooledText(shape, n),
+		)
 	}
 	return shape, nil
 }
@@ -120,10 +126,16 @@ func poolInputError(c *Call, n int) error {
 	m, name := In[InputArgs](c).Input.Meta(), strings.TrimSuffix(c.Op.Name, "_with_indices")
 	for i := len(m.Shape) - n - 1; n == 3 && i >= 0 && i < len(m.Shape); i++ {
 		if sym.Is(m.Shape[i], 0) {
-			return Errorf("%s(): Expected input to have non-zero size for non-batch dimensions, but input has sizes %s with dimension %d being empty", name, ShapeText(m.Shape), i)
+			return Errorf(
+				"%s(): Expected input to have non-zero size for non-batch dimensions, but input has sizes %s with dimension %d being empty",
+				name, ShapeText(m.Shape), i,
+			)
 		}
 	}
-	return Errorf("%s: Expected %dD or %dD (batch mode) tensor with optional 0 dim batch size for input, but got:%s", name, n+1, n+2, ShapeText(m.Shape))
+	return Errorf(
+		"%s: Expected %dD or %dD (batch mode) tensor with optional 0 dim batch size for input, but got:%s", name, n+1,
+		n+2, ShapeText(m.Shape),
+	)
 }
 
 // poolWindow refuses windows that are none, in the words of the function: those
@@ -134,7 +146,10 @@ func poolWindow(c *Call, n int, kernel, stride, pad, dilation sym.Int) error {
 			continue
 		}
 		if n == 1 {
-			return Errorf("%s() %s must be greater than zero, but got %s", strings.TrimSuffix(c.Op.Name, "_with_indices"), []string{"kernel_size", "stride", "dilation"}[i], v)
+			return Errorf(
+				"%s() %s must be greater than zero, but got %s", strings.TrimSuffix(c.Op.Name, "_with_indices"),
+				[]string{"kernel_size", "stride", "dilation"}[i], v,
+			)
 		}
 		return Errorf("%s should be greater than zero, but got %s", []string{"kernel size", "stride", "dilation"}[i], v)
 	}
@@ -142,7 +157,10 @@ func poolWindow(c *Call, n int, kernel, stride, pad, dilation sym.Int) error {
 		return Errorf("pad must be non-negative, but got pad: %s", pad)
 	}
 	if sym.Gt(sym.Mul(sym.C(2), pad), sym.Add(sym.Mul(dilation, sym.Sub(kernel, symOne)), symOne)) {
-		return Errorf("pad should be at most half of effective kernel size, but got pad=%s, kernel_size=%s and dilation=%s", pad, kernel, dilation)
+		return Errorf(
+			"pad should be at most half of effective kernel size, but got pad=%s, kernel_size=%s and dilation=%s", pad,
+			kernel, dilation,
+		)
 	}
 	return nil
 }
@@ -162,7 +180,10 @@ func pooledText(s []sym.Int, n int) string {
 }
 
 func maxPoolSchema(n int) string {
-	return fmt.Sprintf("(Tensor input, int[%d] kernel_size, int[%d]? stride=None, int[%d] padding=0, int[%d] dilation=1, bool ceil_mode=False", n, n, n, n)
+	return fmt.Sprintf(
+		"(Tensor input, int[%d] kernel_size, int[%d]? stride=None, int[%d] padding=0, int[%d] dilation=1, bool ceil_mode=False",
+		n, n, n, n,
+	)
 }
 
 func maxPoolRow(n int) *Op {
@@ -224,7 +245,10 @@ func indexedPoolBack(n int) backFn {
 func avgPoolRow(n int) *Op {
 	return &Op{
 		ID: []ID{AvgPool1d, AvgPool2d, AvgPool3d}[n-1], Name: fmt.Sprintf("avg_pool%dd", n), Tags: TagNN | TagNotMethod,
-		Schema: fmt.Sprintf("(Tensor input, int[%d] kernel_size, int[%d]? stride=None, int[%d] padding=0, bool ceil_mode=False, bool count_include_pad=True, int? divisor_override=None) -> Tensor", n, n, n),
+		Schema: fmt.Sprintf(
+			"(Tensor input, int[%d] kernel_size, int[%d]? stride=None, int[%d] padding=0, bool ceil_mode=False, bool count_include_pad=True, int? divisor_override=None) -> Tensor",
+			n, n, n,
+		),
 		Meta: func(c *Call) ([]Result, error) {
 			a := In[AvgPoolArgs](c)
 			shape, err := poolMeta(c, n, false, a.CeilMode.Bool())
@@ -275,7 +299,10 @@ func adaptiveShape(c *Call, n int, average bool) ([]sym.Int, error) {
 				sizes = append(cloneInts(m.Shape[:len(m.Shape)-n]), a.OutputSize.Ints()...)
 				return nil, Errorf("Trying to create tensor with negative dimension %d: %s", v, ShapeText(sizes))
 			}
-			return nil, Errorf("adaptive_avg_pool%dd: elements of output_size must be greater than or equal to 0 but received %s", max(n, 2), ShapeText(sizes))
+			return nil, Errorf(
+				"adaptive_avg_pool%dd: elements of output_size must be greater than or equal to 0 but received %s",
+				max(n, 2), ShapeText(sizes),
+			)
 		}
 		shape[len(shape)-n+i] = s
 	}

@@ -112,7 +112,10 @@ func ranks(b B, sorted, q Value, ignoreNaN bool) Value {
 		return b.Emit(ClampMin, b.mul(q, b.sub(valid, 1)), 0.0)
 	}
 	at := b.mul(q, b.cast(b.full([]sym.Int{symOne}, sizeNumber(b, sym.Sub(n, symOne)), NewMeta(Int64, m.Device, nil)), m.DType))
-	return b.where(b.Emit(Any, missing, []int{last}, true), b.cast(b.full(nil, sizeNumber(b, sym.Sub(n, symOne)), NewMeta(Int64, m.Device, nil)), m.DType), at)
+	return b.where(
+		b.Emit(Any, missing, []int{last}, true),
+		b.cast(b.full(nil, sizeNumber(b, sym.Sub(n, symOne)), NewMeta(Int64, m.Device, nil)), m.DType), at,
+	)
 }
 
 // sizeNumber is a size as a number argument.

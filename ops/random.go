@@ -46,7 +46,10 @@ func exponentialRow() *Op {
 	row.Meta = func(c *Call) ([]Result, error) {
 		a := In[ExponentialArgs](c)
 		if d := a.Self.Meta().DType; !d.IsFloat() {
-			return nil, Errorf("Exponential distribution is a continuous probability distribution. dtype must be a floating point but you specified %s", d.ScalarType())
+			return nil, Errorf(
+				"Exponential distribution is a continuous probability distribution. dtype must be a floating point but you specified %s",
+				d.ScalarType(),
+			)
 		}
 		if lambd := a.Lambd.Float(); !(lambd > 0) {
 			return nil, Errorf("exponential_ expects lambda > 0.0, but found lambda=%v", lambd)

@@ -144,12 +144,18 @@ func withSizes(c *Call, n sym.Int) ([]sym.Int, error) {
 	sum := symZero
 	for _, s := range c.Ints(1) {
 		if sym.Lt(s, symZero) {
-			return nil, Errorf("split_with_sizes expects split_sizes have only non-negative entries, but got split_sizes=%s", ShapeText(c.Ints(1)))
+			return nil, Errorf(
+				"split_with_sizes expects split_sizes have only non-negative entries, but got split_sizes=%s",
+				ShapeText(c.Ints(1)),
+			)
 		}
 		sum = sym.Add(sum, s)
 	}
 	if sym.Ne(sum, n) {
-		return nil, Errorf("split_with_sizes expects split_sizes to sum exactly to %s (input tensor's size at dimension %s), but got split_sizes=%s", n, In[SelfAnyDimArgs](c).Dim.Int(), ShapeText(c.Ints(1)))
+		return nil, Errorf(
+			"split_with_sizes expects split_sizes to sum exactly to %s (input tensor's size at dimension %s), but got split_sizes=%s",
+			n, In[SelfAnyDimArgs](c).Dim.Int(), ShapeText(c.Ints(1)),
+		)
 	}
 	return c.Ints(1), nil
 }
@@ -291,7 +297,10 @@ func turnRows() []*Op {
 		n := len(a.Self.Meta().Shape)
 		src, dst := a.Source.Nums(), a.Destination.Nums()
 		if len(src) != len(dst) {
-			refuse(Errorf("movedim: Invalid source or destination dims: source (%s dims) should contain the same number of dims as destination (%s dims)", ShapeText(a.Source.Ints()), ShapeText(a.Destination.Ints())))
+			refuse(Errorf(
+				"movedim: Invalid source or destination dims: source (%s dims) should contain the same number of dims as destination (%s dims)",
+				ShapeText(a.Source.Ints()), ShapeText(a.Destination.Ints()),
+			))
 		}
 		order := make([]int, n)
 		taken := make([]bool, n)
@@ -386,7 +395,10 @@ func turnRows() []*Op {
 			}
 			sizes, err := InferShape(a.Sizes.Ints(), m.Shape[d])
 			if err != nil {
-				refuse(Errorf("unflatten: Provided sizes %s don't multiply up to the size of dim %d (%s) in the input tensor", ShapeText(a.Sizes.Ints()), d, m.Shape[d]))
+				refuse(Errorf(
+					"unflatten: Provided sizes %s don't multiply up to the size of dim %d (%s) in the input tensor",
+					ShapeText(a.Sizes.Ints()), d, m.Shape[d],
+				))
 			}
 			shape := append(cloneInts(m.Shape[:d]), sizes...)
 			return b.view(a.Self.Value(), append(shape, m.Shape[d+1:]...)...)
@@ -404,7 +416,10 @@ func turnRows() []*Op {
 			ch, h, w := m.Shape[n-3], m.Shape[n-2], m.Shape[n-1]
 			oc := sym.FloorDiv(ch, sym.Mul(r, r))
 			if sym.Ne(sym.Mul(oc, sym.Mul(r, r)), ch) {
-				refuse(Errorf("pixel_shuffle expects its input's 'channel' dimension to be divisible by the square of upscale_factor, but input.size(-3)=%s is not divisible by %s", ch, sym.Mul(r, r)))
+				refuse(Errorf(
+					"pixel_shuffle expects its input's 'channel' dimension to be divisible by the square of upscale_factor, but input.size(-3)=%s is not divisible by %s",
+					ch, sym.Mul(r, r),
+				))
 			}
 			lead := m.Shape[:n-3]
 			x := b.reshape(a.Input.Value(), append(cloneInts(lead), oc, r, r, h, w)...)

@@ -54,7 +54,10 @@ func checkEmpty(c *Call, m *TensorMeta, dims []bool, empty bool) error {
 			continue
 		}
 		if len(In[SelfDimsArgs](c).Dim.Ints()) == 0 {
-			return Errorf("%s(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with the 'dim' argument.", c.Op.Name)
+			return Errorf(
+				"%s(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with the 'dim' argument.",
+				c.Op.Name,
+			)
 		}
 		return IndexErrorf("%s(): Expected reduction dim %d to have non-zero size.", c.Op.Name, i)
 	}
@@ -106,7 +109,10 @@ func meanType(c *Call, d DType) (DType, error) {
 		d = t
 	}
 	if !isFloaty(d) {
-		return 0, Errorf("mean(): could not infer output dtype. Input dtype must be either a floating point or complex dtype. Got: %s", d.ScalarType())
+		return 0, Errorf(
+			"mean(): could not infer output dtype. Input dtype must be either a floating point or complex dtype. Got: %s",
+			d.ScalarType(),
+		)
 	}
 	return d, nil
 }
@@ -258,7 +264,10 @@ func dimResult(c *Call, d DType, empty bool) ([]Result, error) {
 	for i, r := range mask {
 		if r && !empty && sym.Is(m.Shape[i], 0) {
 			if a.Dim.IsNone() {
-				return nil, Errorf("%s(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with the 'dim' argument.", c.Op.Name)
+				return nil, Errorf(
+					"%s(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with the 'dim' argument.",
+					c.Op.Name,
+				)
 			}
 			return nil, IndexErrorf("%s(): Expected reduction dim %d to have non-zero size.", c.Op.Name, i)
 		}
@@ -442,7 +451,10 @@ func maxRow(id ID, name string, amax ID) *Op {
 		Meta: func(c *Call) ([]Result, error) {
 			m := In[SelfArgs](c).Self.Meta()
 			if sym.Is(numel(m.Shape), 0) {
-				return nil, Errorf("%s(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with the 'dim' argument.", c.Op.Name)
+				return nil, Errorf(
+					"%s(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with the 'dim' argument.",
+					c.Op.Name,
+				)
 			}
 			return one(NewMeta(m.DType, m.Device, nil)), nil
 		},

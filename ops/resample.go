@@ -21,7 +21,10 @@ func interpolate(b B, c *Call) Value {
 	switch mode {
 	case "nearest", "nearest-exact", "area":
 		if !a.AlignCorners.IsNone() {
-			refuse(&Error{Kind: "ValueError", Msg: "align_corners option can only be set with the interpolating modes: linear | bilinear | bicubic | trilinear"})
+			refuse(&Error{
+				Kind: "ValueError",
+				Msg:  "align_corners option can only be set with the interpolating modes: linear | bilinear | bicubic | trilinear",
+			})
 		}
 	}
 	size, scale := interpolatedSize(c, n)
@@ -61,7 +64,10 @@ func interpolate(b B, c *Call) Value {
 		}
 		return b.cast(b.add(wide, b.detach(b.sub(y, wide))), m.DType)
 	}
-	refuse(&Error{Kind: "NotImplementedError", Msg: "Input Error: Only 3D, 4D and 5D input Tensors supported for the modes: nearest | linear | bilinear | bicubic | trilinear | area | nearest-exact (got mode " + mode + ")"})
+	refuse(&Error{
+		Kind: "NotImplementedError",
+		Msg:  "Input Error: Only 3D, 4D and 5D input Tensors supported for the modes: nearest | linear | bilinear | bicubic | trilinear | area | nearest-exact (got mode " + mode + ")",
+	})
 	return nil
 }
 
@@ -78,7 +84,10 @@ func toPixels(b B, x Value, d DType) Value {
 // shrinks.
 func interpolateAntialiased(b B, c *Call, n int, mode string, corners bool) Value {
 	if n != 2 || mode != "bilinear" && mode != "bicubic" {
-		refuse(&Error{Kind: "ValueError", Msg: "Anti-alias option is restricted to bilinear and bicubic modes and requires a 4-D tensor as input"})
+		refuse(&Error{
+			Kind: "ValueError",
+			Msg:  "Anti-alias option is restricted to bilinear and bicubic modes and requires a 4-D tensor as input",
+		})
 	}
 	size, step := interpolatedSize(c, n)
 	for i, s := range step {
@@ -267,9 +276,15 @@ func gridSample(b B, c *Call) Value {
 	m := a.Input.Meta()
 	n := len(m.Shape) - 2
 	if gm := a.Grid.Meta(); len(gm.Shape) != len(m.Shape) || sym.Ne(gm.Shape[len(gm.Shape)-1], sym.C(n)) || sym.Ne(gm.Shape[0], m.Shape[0]) {
-		refuse(Errorf("grid_sampler(): expected grid to have size %d in last dimension, and the same batch size and number of dimensions as the input, but got grid with sizes %s for input with sizes %s", n, ShapeText(gm.Shape), ShapeText(m.Shape)))
+		refuse(Errorf(
+			"grid_sampler(): expected grid to have size %d in last dimension, and the same batch size and number of dimensions as the input, but got grid with sizes %s for input with sizes %s",
+			n, ShapeText(gm.Shape), ShapeText(m.Shape),
+		))
 	}
-	s := &sampler{b: b, x: x, n: n, mode: a.Mode.Str(), padding: a.PaddingMode.Str(), corners: a.AlignCorners.Bool(), out: grid.TensorMeta().Shape[1 : n+1]}
+	s := &sampler{
+		b: b, x: x, n: n, mode: a.Mode.Str(), padding: a.PaddingMode.Str(), corners: a.AlignCorners.Bool(),
+		out: grid.TensorMeta().Shape[1 : n+1],
+	}
 	coords := make([]Value, n) // by dimension of the image: the grid has x first
 	for i := range n {
 		g := b.sel(grid, n+1, sym.C(n-1-i))
@@ -289,7 +304,10 @@ func gridSample(b B, c *Call) Value {
 	case "bicubic":
 		return s.cubic(coords)
 	}
-	refuse(&Error{Kind: "ValueError", Msg: "nn.functional.grid_sample(): expected mode to be 'bilinear', 'nearest' or 'bicubic', but got: '" + s.mode + "'"})
+	refuse(&Error{
+		Kind: "ValueError",
+		Msg:  "nn.functional.grid_sample(): expected mode to be 'bilinear', 'nearest' or 'bicubic', but got: '" + s.mode + "'",
+	})
 	return nil
 }
 
@@ -499,7 +517,10 @@ func gridSamplerRows() []*Op {
 			if mode < 0 || mode > 2 || padding < 0 || padding > 2 {
 				refuse(Errorf("%s(): unknown interpolation mode %d or padding mode %d", name, mode, padding))
 			}
-			return b.Emit(GridSample, a.Input.Arg, a.Grid.Arg, [...]string{"bilinear", "nearest", "bicubic"}[mode], [...]string{"zeros", "border", "reflection"}[padding], a.AlignCorners.Arg)
+			return b.Emit(
+				GridSample, a.Input.Arg, a.Grid.Arg, [...]string{"bilinear", "nearest", "bicubic"}[mode],
+				[...]string{"zeros", "border", "reflection"}[padding], a.AlignCorners.Arg,
+			)
 		})
 	}
 	return []*Op{row(GridSampler2d, "grid_sampler_2d", 2), row(GridSampler3d, "grid_sampler_3d", 3)}

@@ -200,8 +200,15 @@ func dynamicRows() []*Op {
 	return []*Op{
 		masked,
 		dyn(Nonzero, "nonzero", selfOnly, TagNoGrad).and(TagComplex),
-		dyn(Unique, "unique", "(Tensor self, bool sorted=True, bool return_inverse=False, bool return_counts=False, int? dim=None) -> Tensor[]", TagNoGrad),
-		dyn(UniqueConsecutive, "unique_consecutive", "(Tensor self, bool return_inverse=False, bool return_counts=False, int? dim=None) -> Tensor[]", TagNoGrad),
+		dyn(
+			Unique, "unique",
+			"(Tensor self, bool sorted=True, bool return_inverse=False, bool return_counts=False, int? dim=None) -> Tensor[]",
+			TagNoGrad,
+		),
+		dyn(
+			UniqueConsecutive, "unique_consecutive",
+			"(Tensor self, bool return_inverse=False, bool return_counts=False, int? dim=None) -> Tensor[]", TagNoGrad,
+		),
 		dyn(Bincount, "bincount", "(Tensor self, Tensor? weights=None, int minlength=0) -> Tensor", TagNoGrad),
 		dyn(RepeatIndex, "_repeat_index", "(Tensor repeats, int? size=None) -> Tensor", TagNoGrad|TagInternal),
 	}

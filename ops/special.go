@@ -165,7 +165,10 @@ func specialPairRows() []*Op {
 		row := binaryRow(id, name, floatType, pairBack(
 			func(b B, g Value, x, y Arg, _ Value) Value {
 				l := b.Emit(log, b.cast(tensorOf(b, y, g), g.TensorMeta().DType))
-				return b.mul(g, b.where(b.and(b.eq(x, 0.0), b.le(tensorOf(b, y, g), map[ID]float64{Log: 0, Log1p: -1}[log])), scalarLike(l, 0), l))
+				return b.mul(
+					g,
+					b.where(b.and(b.eq(x, 0.0), b.le(tensorOf(b, y, g), map[ID]float64{Log: 0, Log1p: -1}[log])), scalarLike(l, 0), l),
+				)
 			},
 			func(b B, g Value, x, y Arg, _ Value) Value { return back(b, b.mul(g, x), y) }),
 			nil)

@@ -358,7 +358,10 @@ func lstsqKernelRow() *Op {
 				return nil, err
 			}
 			if m.DType != y.DType {
-				return nil, Errorf("torch.linalg.lstsq: Expected input and other to have the same dtype, but got input's dtype %s and other's dtype %s", m.DType.ScalarType(), y.DType.ScalarType())
+				return nil, Errorf(
+					"torch.linalg.lstsq: Expected input and other to have the same dtype, but got input's dtype %s and other's dtype %s",
+					m.DType.ScalarType(), y.DType.ScalarType(),
+				)
 			}
 			rows, cols := matrixSize(m)
 			_, k := matrixSize(y)

@@ -124,7 +124,9 @@ func transcendentalRows() []*Op {
 			}
 			return b.mul(g, b.Emit(Sign, x))
 		}), nil).and(TagHasInPlace | TagComplex | TagComplexGrad).named("absolute"),
-		unaryRow(Neg, "neg", notBool("Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use the `~` or `logical_not()` operator instead."),
+		unaryRow(Neg, "neg", notBool(
+			"Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use the `~` or `logical_not()` operator instead.",
+		),
 			unaryBack(func(b B, g, x, y Value) Value { return b.neg(g) }), nil).and(TagHasInPlace | TagComplex).named("negative"),
 		unaryRow(Exp, "exp", floatType, unaryBack(func(b B, g, x, y Value) Value { return b.mul(g, y) }), nil).and(TagHasInPlace | TagComplex),
 		unaryRow(Exp2, "exp2", floatType, unaryBack(func(b B, g, x, y Value) Value { return b.mul(b.mul(g, y), ln2) }), nil).and(TagHasInPlace | TagComplex),

@@ -30,7 +30,10 @@ func unpoolRows() []*Op {
 // maxUnpoolRow puts each element where its index says, zero elsewhere.
 func maxUnpoolRow(n int) *Op {
 	name := fmt.Sprintf("max_unpool%dd", n)
-	schema := fmt.Sprintf("(Tensor input, Tensor indices, int[%d] kernel_size, int[%d]? stride=None, int[%d] padding=0, int[]? output_size=None) -> Tensor", n, n, n)
+	schema := fmt.Sprintf(
+		"(Tensor input, Tensor indices, int[%d] kernel_size, int[%d]? stride=None, int[%d] padding=0, int[]? output_size=None) -> Tensor",
+		n, n, n,
+	)
 	return composite([]ID{MaxUnpool1d, MaxUnpool2d, MaxUnpool3d}[n-1], name, schema, TagNN|TagNotMethod, func(b B, c *Call) Value {
 		a := In[InputIndicesArgs](c)
 		m, im := a.Input.Meta(), a.Indices.Meta()
@@ -44,14 +47,20 @@ func maxUnpoolRow(n int) *Op {
 				}
 				return ShapeText(s)
 			}
-			refuse(Errorf("Expected shape of indices to be same as that of the input tensor (%s) but got indices tensor with shape: %s", seen(m.Shape), seen(im.Shape)))
+			refuse(Errorf(
+				"Expected shape of indices to be same as that of the input tensor (%s) but got indices tensor with shape: %s",
+				seen(m.Shape), seen(im.Shape),
+			))
 		}
 		if r := len(m.Shape); r != n+1 && r != n+2 {
 			flat, lead := max(n, 2), 0
 			if n == 1 { // one dimension is unpooled as two
 				lead = 1
 			}
-			refuse(Errorf("Input to max_unpooling%dd should be a %dd or %dd Tensor, but got a tensor with %d dimensions.", flat, flat+1, flat+2, r+lead))
+			refuse(Errorf(
+				"Input to max_unpooling%dd should be a %dd or %dd Tensor, but got a tensor with %d dimensions.", flat,
+				flat+1, flat+2, r+lead,
+			))
 		}
 		at := len(m.Shape) - n
 		size := unpooledSize(c, n, at)
@@ -90,12 +99,21 @@ func unpooledSize(c *Call, n, at int) []sym.Int {
 		want = want[2:]
 	}
 	if len(want) != n {
-		refuse(&Error{Kind: "ValueError", Msg: fmt.Sprintf("output_size should be a sequence containing %d or %d elements, but it has a length of '%d'", n, n+2, len(want))})
+		refuse(&Error{
+			Kind: "ValueError",
+			Msg: fmt.Sprintf(
+				"output_size should be a sequence containing %d or %d elements, but it has a length of '%d'", n, n+2,
+				len(want),
+			),
+		})
 	}
 	for i, w := range want {
 		lo, hi := sym.Sub(size[i], stride[i]), sym.Add(size[i], stride[i])
 		if sym.Le(w, lo) || sym.Ge(w, hi) {
-			refuse(&Error{Kind: "ValueError", Msg: fmt.Sprintf("invalid output_size %s (dim %d must be between %s and %s)", ShapeText(want), i, lo, hi)})
+			refuse(&Error{
+				Kind: "ValueError",
+				Msg:  fmt.Sprintf("invalid output_size %s (dim %d must be between %s and %s)", ShapeText(want), i, lo, hi),
+			})
 		}
 	}
 	return want

@@ -13,7 +13,10 @@ func asView(m *TensorMeta, shape, stride []sym.Int, offset sym.Int) []Result {
 	return one(&TensorMeta{DType: m.DType, Device: m.Device, Shape: shape, Stride: stride, Offset: offset})
 }
 
-func viewRow(id ID, name, schema string, meta func(c *Call, m *TensorMeta) ([]Result, error), back func(b B, c *BackwardCall, g Value) Value) *Op {
+func viewRow(
+	id ID, name, schema string, meta func(c *Call, m *TensorMeta) ([]Result, error),
+	back func(b B, c *BackwardCall, g Value) Value,
+) *Op {
 	return &Op{
 		ID: id, Name: name, Schema: schema, Tags: TagView,
 		Meta:     func(c *Call) ([]Result, error) { return meta(c, In[SelfArgs](c).Self.Meta()) },
@@ -62,7 +65,10 @@ func InferShape(want []sym.Int, total sym.Int) ([]sym.Int, error) {
 		if !sym.Is(total, 0) {
 			return nil, bad()
 		}
-		return nil, Errorf("cannot reshape tensor of 0 elements into shape %s because the unspecified dimension size -1 can be any value and is ambiguous", ShapeText(want))
+		return nil, Errorf(
+			"cannot reshape tensor of 0 elements into shape %s because the unspecified dimension size -1 can be any value and is ambiguous",
+			ShapeText(want),
+		)
 	}
 	q := sym.FloorDiv(total, known)
 	if sym.Ne(sym.Mul(q, known), total) {
@@ -136,7 +142,9 @@ func shapeRows() []*Op {
 		}
 		stride, ok := ViewStrides(m, shape)
 		if !ok {
-			return nil, Errorf("view size is not compatible with input tensor's size and stride (at least one dimension spans across two contiguous subspaces). Use .reshape(...) instead.")
+			return nil, Errorf(
+				"view size is not compatible with input tensor's size and stride (at least one dimension spans across two contiguous subspaces). Use .reshape(...) instead.",
+			)
 		}
 		return asView(m, shape, stride, m.Offset), nil
 	}, reshapeBack)
@@ -350,7 +358,10 @@ func permuteMeta(c *Call, m *TensorMeta) ([]Result, error) {
 	dims := In[PermuteArgs](c).Dims.Nums()
 	n := len(m.Shape)
 	if len(dims) != n {
-		return nil, Errorf("permute(sparse_coo): number of dimensions in the tensor input does not match the length of the desired ordering of dimensions i.e. input.dim() = %d is not equal to len(dims) = %d", n, len(dims))
+		return nil, Errorf(
+			"permute(sparse_coo): number of dimensions in the tensor input does not match the length of the desired ordering of dimensions i.e. input.dim() = %d is not equal to len(dims) = %d",
+			n, len(dims),
+		)
 	}
 	shape, stride, seen := make([]sym.Int, n), make([]sym.Int, n), make([]bool, n)
 	for i, d := range dims {

@@ -116,7 +116,10 @@ func windowRows() []*Op {
 		window(WindowGaussian, "gaussian", "*, float std=1.0, ", func(w *windowCall) Value {
 			b, std := w.b, w.Float(1)
 			if std <= 0 {
-				refuse(&Error{Kind: "ValueError", Msg: fmt.Sprintf("Standard deviation must be positive, got: %s instead.", floatText(std))})
+				refuse(&Error{
+					Kind: "ValueError",
+					Msg:  fmt.Sprintf("Standard deviation must be positive, got: %s instead.", floatText(std)),
+				})
 			}
 			k := 1 / (std * math.Sqrt2)
 			return b.exp(b.neg(b.sq(w.points(-w.steps()/2*k, k))))

@@ -157,10 +157,18 @@ func (p *pass) from(tensors, seeds []*Tensor) {
 func seedOf(t, seed *Tensor) *Tensor {
 	if seed != nil {
 		if !slices.Equal(seed.array.Shape, t.array.Shape) {
-			refusal.Fail("backward", "RuntimeError", "Mismatch in shape: grad_output[0] has a shape of torch.Size(%s) and output[0] has a shape of torch.Size(%s).", refusal.Ints(seed.array.Shape), refusal.Ints(t.array.Shape))
+			refusal.Fail(
+				"backward", "RuntimeError",
+				"Mismatch in shape: grad_output[0] has a shape of torch.Size(%s) and output[0] has a shape of torch.Size(%s).",
+				refusal.Ints(seed.array.Shape), refusal.Ints(t.array.Shape),
+			)
 		}
 		if seed.array.DType.IsComplex() != t.array.DType.IsComplex() {
-			refusal.Fail("backward", "RuntimeError", "For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in dtype: grad_output[0] has a dtype of %s and output[0] has a dtype of %s.", seed.array.DType, t.array.DType)
+			refusal.Fail(
+				"backward", "RuntimeError",
+				"For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in dtype: grad_output[0] has a dtype of %s and output[0] has a dtype of %s.",
+				seed.array.DType, t.array.DType,
+			)
 		}
 		return seed
 	}
@@ -212,7 +220,10 @@ func Grad(outputs, inputs []*Tensor, opts ...Option) []*Tensor {
 		case zeros:
 			grads[i] = eager{}.Emit(ops.ZerosLike, in).(*Tensor)
 		case !allowUnused:
-			refusal.Fail("grad", "RuntimeError", "One of the differentiated Tensors appears to not have been used in the graph. Set allow_unused=True if this is the desired behavior.")
+			refusal.Fail(
+				"grad", "RuntimeError",
+				"One of the differentiated Tensors appears to not have been used in the graph. Set allow_unused=True if this is the desired behavior.",
+			)
 		}
 	}
 	return grads
@@ -313,7 +324,10 @@ func (p *pass) addTo(t, g *Tensor) {
 
 // ownGrad is a gradient that no one else sees, in the layout of its tensor.
 func ownGrad(t, g *Tensor) *Tensor {
-	out := fromMeta(&ops.TensorMeta{DType: t.array.DType, Device: t.array.Device, Shape: sym.Consts(t.array.Shape), Stride: ops.LikeStrides(t.TensorMeta())})
+	out := fromMeta(&ops.TensorMeta{
+		DType: t.array.DType, Device: t.array.Device, Shape: sym.Consts(t.array.Shape),
+		Stride: ops.LikeStrides(t.TensorMeta()),
+	})
 	strided.Copy(&out.array, &g.array)
 	return out
 }

@@ -184,7 +184,10 @@ func allocate(res []ops.Result) []Value {
 
 // fromMeta allocates a tensor as m describes it.
 func fromMeta(m *ops.TensorMeta) *Tensor {
-	t := &Tensor{array: strided.Array{DType: m.DType, Device: m.Device, Shape: strided.Plain(m.Shape), Stride: strided.Plain(m.Stride)}, requiresGrad: m.RequiresGrad}
+	t := &Tensor{
+		array:        strided.Array{DType: m.DType, Device: m.Device, Shape: strided.Plain(m.Shape), Stride: strided.Plain(m.Stride)},
+		requiresGrad: m.RequiresGrad,
+	}
 	t.meta.Store(m)
 	if m.Device == ops.Meta {
 		t.array.Storage = &memory.Storage{}

@@ -21,7 +21,10 @@ func checkOverlap(f *ops.Op, args []ops.Arg, self *Tensor) {
 	if !writesAlike[f.ID] {
 		for i, n := range self.array.Shape {
 			if n > 1 && self.array.Stride[i] == 0 {
-				refusal.Fail(f.Name+"_", "RuntimeError", "unsupported operation: more than one element of the written-to tensor refers to a single memory location. Please clone() the tensor before performing the operation.")
+				refusal.Fail(
+					f.Name+"_", "RuntimeError",
+					"unsupported operation: more than one element of the written-to tensor refers to a single memory location. Please clone() the tensor before performing the operation.",
+				)
 			}
 		}
 	}
@@ -30,7 +33,10 @@ func checkOverlap(f *ops.Op, args []ops.Arg, self *Tensor) {
 	}
 	for _, a := range args {
 		if t, ok := a.(*Tensor); ok && t != nil && t != self && showsPart(t, self) {
-			refusal.Fail(f.Name+"_", "RuntimeError", "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory location. Please clone() the tensor before performing the operation.")
+			refusal.Fail(
+				f.Name+"_", "RuntimeError",
+				"unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory location. Please clone() the tensor before performing the operation.",
+			)
 		}
 	}
 }

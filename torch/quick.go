@@ -70,7 +70,10 @@ func quick(op ops.ID, pos []ops.Arg) *Tensor {
 			return nil
 		}
 		out := smallTensor(x.array.Shape, n)
-		simd.Active().Binary(kind.binary, strided.Slice[float32](&out.array), strided.Slice[float32](&x.array), strided.Slice[float32](&y.array))
+		simd.Active().Binary(
+			kind.binary, strided.Slice[float32](&out.array), strided.Slice[float32](&x.array),
+			strided.Slice[float32](&y.array),
+		)
 		return out
 	case float64:
 		return quickScalar(kind.binary, x, n, y)

@@ -53,7 +53,10 @@ func (t *Tensor) Resize_(size ...int) *Tensor {
 	}
 	for _, n := range size {
 		if n < 0 {
-			refusal.Fail("resize_", "RuntimeError", "Trying to create tensor with negative dimension %d: %s", n, ops.ShapeText(sym.Consts(size)))
+			refusal.Fail(
+				"resize_", "RuntimeError", "Trying to create tensor with negative dimension %d: %s", n,
+				ops.ShapeText(sym.Consts(size)),
+			)
 		}
 	}
 	if slices.Equal(size, t.array.Shape) {

@@ -527,7 +527,10 @@ func (s *saver) tensor(t *Tensor) (any, error) {
 		s.keys[t.array.Storage] = key
 		s.list = append(s.list, t.array.Storage)
 	}
-	id := pickle.Tuple{"storage", pickle.Global{Module: "torch", Name: class}, strconv.Itoa(key), "cpu", t.array.Storage.Size() / t.array.DType.Size()}
+	id := pickle.Tuple{
+		"storage", pickle.Global{Module: "torch", Name: class}, strconv.Itoa(key), "cpu",
+		t.array.Storage.Size() / t.array.DType.Size(),
+	}
 	hooks := func() any { return &pickle.OrderedDict{} }
 	plain := pickle.Object{
 		Global: pickle.Global{Module: "torch._utils", Name: "_rebuild_tensor_v2"},

@@ -98,7 +98,10 @@ func (t *Tensor) basic(subscripts []any) (*Tensor, []*Tensor) {
 			indices = place(indices, dim, NewTensor(s))
 			dim++
 		default:
-			refusal.Fail("index", "TypeError", "only integers, slices, ellipsis, None and long or byte Variables are valid indices (got %T)", s)
+			refusal.Fail(
+				"index", "TypeError",
+				"only integers, slices, ellipsis, None and long or byte Variables are valid indices (got %T)", s,
+			)
 		}
 	}
 	return x, indices

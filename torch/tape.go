@@ -260,7 +260,10 @@ func WithCompiledBackward(name string, inputs, outs []*Tensor, backward, again f
 		}
 		ds := backward(grads)
 		WithBackward(name+"Backward", append(append([]*Tensor(nil), inputs...), grads...), ds, func([]*Tensor) []*Tensor {
-			panic(&Error{Op: "backward", Kind: "RuntimeError", Msg: "torch.compile with aot_autograd does not currently support double backward"})
+			panic(&Error{
+				Op: "backward", Kind: "RuntimeError",
+				Msg: "torch.compile with aot_autograd does not currently support double backward",
+			})
 		})
 		return ds
 	})

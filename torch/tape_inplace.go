@@ -41,7 +41,11 @@ func fnSeq(t *Tensor) uint64 {
 func (t *Tensor) rebase() {
 	base := t.base
 	if base.array.DType != t.array.DType {
-		refusal.Fail("", "NotImplementedError", "%s view of a %s tensor that was changed in place: its gradient is not supported", t.array.DType, base.array.DType)
+		refusal.Fail(
+			"", "NotImplementedError",
+			"%s view of a %s tensor that was changed in place: its gradient is not supported", t.array.DType,
+			base.array.DType,
+		)
 	}
 	c := stridedCall(base, t)
 	t.seen = t.array.Storage.Version()
@@ -50,7 +54,10 @@ func (t *Tensor) rebase() {
 }
 
 func stridedCall(base, view *Tensor) *ops.Call {
-	return &ops.Call{Op: ops.Get(ops.AsStrided), Args: []ops.Arg{base, sym.Consts(view.array.Shape), sym.Consts(view.array.Stride), sym.C(view.array.Offset)}}
+	return &ops.Call{
+		Op:   ops.Get(ops.AsStrided),
+		Args: []ops.Arg{base, sym.Consts(view.array.Shape), sym.Consts(view.array.Stride), sym.C(view.array.Offset)},
+	}
 }
 
 // checkInPlaceGrad refuses to change what may not be changed where gradients are
@@ -72,7 +79,11 @@ func recordInPlace(c *ops.Call, saved []ops.Arg, self *Tensor, edges []edge) {
 	}
 	base := self.base
 	if base.array.DType != self.array.DType {
-		refusal.Fail(c.Op.Name, "NotImplementedError", "a %s view of a %s tensor cannot be changed in place where gradients are wanted", self.array.DType, base.array.DType)
+		refusal.Fail(
+			c.Op.Name, "NotImplementedError",
+			"a %s view of a %s tensor cannot be changed in place where gradients are wanted", self.array.DType,
+			base.array.DType,
+		)
 	}
 	shape, stride, offset := self.array.Shape, self.array.Stride, self.array.Offset
 	geometry := base.TensorMeta()
@@ -87,7 +98,9 @@ func recordInPlace(c *ops.Call, saved []ops.Arg, self *Tensor, edges []edge) {
 
 // copySlices is the gradient of a base of which a part was changed: the part's
 // gradient goes through the change's derivative.
-func copySlices(g *Tensor, base *ops.TensorMeta, shape, stride []int, offset int, tape bool, run func([]*Tensor, bool) []*Tensor) []*Tensor {
+func copySlices(
+	g *Tensor, base *ops.TensorMeta, shape, stride []int, offset int, tape bool, run func([]*Tensor, bool) []*Tensor,
+) []*Tensor {
 	e := eager{tape}
 	whole := fromMeta(&ops.TensorMeta{DType: g.array.DType, Device: base.Device, Shape: base.Shape, Stride: base.Stride})
 	strided.Copy(&whole.array, &g.array)

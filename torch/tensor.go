@@ -144,7 +144,11 @@ func (t *Tensor) Complex64s() []complex64 {
 func (t *Tensor) Item() float64 {
 	checkOne(t)
 	if t.array.DType.IsComplex() {
-		refusal.Fail("item", "NotImplementedError", "\"item\" not implemented for '%s': read the number with Complex64s, or take its Real and Imag", t.array.DType.ScalarType())
+		refusal.Fail(
+			"item", "NotImplementedError",
+			"\"item\" not implemented for '%s': read the number with Complex64s, or take its Real and Imag",
+			t.array.DType.ScalarType(),
+		)
 	}
 	return t.Float64s()[0]
 }

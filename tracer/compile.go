@@ -46,7 +46,9 @@ func (c *Compiled) compile(th *host.Thread, fc *frameCache, frames []*host.Frame
 }
 
 // trace evaluates the frames, again and again until no earlier break is asked for.
-func (c *Compiled) trace(th *host.Thread, fc *frameCache, frames []*host.Frame, id *logs.CompileID) (*eval.Trace, *recorder, *replay.Entry) {
+func (c *Compiled) trace(
+	th *host.Thread, fc *frameCache, frames []*host.Frame, id *logs.CompileID,
+) (*eval.Trace, *recorder, *replay.Entry) {
 	avoid := eval.Avoided{}
 	for {
 		tr := eval.New(c.t.env, eval.Start{

@@ -57,6 +57,9 @@ func (t *Tracer) callee(outer *Compiled, fn *ssa.Function) *Compiled {
 	}
 	opts := outer.opts
 	opts.name = ""
-	v, _ := t.callees.LoadOrStore(key, &Compiled{t: t, fn: fn, opts: opts, made: new(atomic.Int64), cache: map[string]*frameCache{}, account: outer.account})
+	v, _ := t.callees.LoadOrStore(
+		key,
+		&Compiled{t: t, fn: fn, opts: opts, made: new(atomic.Int64), cache: map[string]*frameCache{}, account: outer.account},
+	)
 	return v.(*Compiled)
 }

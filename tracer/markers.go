@@ -246,7 +246,10 @@ func (t *Tracer) functionArgument(call *host.Frame, arg unsafe.Pointer, who stri
 	t0 := resultType(call, who)
 	sig, ok := t0.Underlying().(*types.Signature)
 	if !ok {
-		panic(&torch.Error{Op: who, Msg: fmt.Sprintf("the argument is not a function but of type %s; pass net.Forward", value.TypeName(t0))})
+		panic(&torch.Error{
+			Op:  who,
+			Msg: fmt.Sprintf("the argument is not a function but of type %s; pass net.Forward", value.TypeName(t0)),
+		})
 	}
 	cl := t.in.ClosureOf(arg)
 	if cl == nil {

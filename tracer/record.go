@@ -182,7 +182,11 @@ func reasonText(b logs.Break) string {
 	if cause.Own {
 		return sb.String()
 	}
-	fmt.Fprintf(&sb, " For more details about this graph break, please visit: https://meta-pytorch.github.io/compile-graph-break-site/gb/%s.html\n", strings.ToLower(b.Code))
+	fmt.Fprintf(
+		&sb,
+		" For more details about this graph break, please visit: https://meta-pytorch.github.io/compile-graph-break-site/gb/%s.html\n",
+		strings.ToLower(b.Code),
+	)
 	return sb.String()
 }
 

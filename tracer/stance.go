@@ -26,7 +26,10 @@ func (c *Compiled) mayCompile(fc *frameCache) bool {
 	case compiler.EagerOnRecompile:
 		return false
 	case compiler.FailOnRecompile:
-		panic(&torch.Error{Op: "torch.Compile", Kind: "RuntimeError", Msg: "Detected recompile of " + fc.name + " when torch.compile stance is 'fail_on_recompile'."})
+		panic(&torch.Error{
+			Op: "torch.Compile", Kind: "RuntimeError",
+			Msg: "Detected recompile of " + fc.name + " when torch.compile stance is 'fail_on_recompile'.",
+		})
 	}
 	return true
 }

@@ -47,7 +47,10 @@ func (t *Tracer) writeTotals(last bool) {
 	defer t.mu.Unlock()
 	var a logs.Aggregate
 	t.caches = slices.DeleteFunc(t.caches, func(fc *frameCache) bool {
-		c := logs.FrameCalls{Frame: fc.id, Calls: fc.calls.Load(), Hits: fc.hits.Load(), RunNanos: fc.nanos.Load(), EagerOps: fc.left.Load(), Made: fc.made.Load()}
+		c := logs.FrameCalls{
+			Frame: fc.id, Calls: fc.calls.Load(), Hits: fc.hits.Load(), RunNanos: fc.nanos.Load(),
+			EagerOps: fc.left.Load(), Made: fc.made.Load(),
+		}
 		if c == fc.written {
 			return fc.reset.Load()
 		}

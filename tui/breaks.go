@@ -36,10 +36,16 @@ func newBreaks() screen {
 
 func (*breaksScreen) empty(sc *scene) []string {
 	if len(sc.report.Frames) == 0 {
-		return []string{"Nothing was compiled, so nothing broke.", "A graph break is a place where the compiler had to stop capturing and let the program run on its own."}
+		return []string{
+			"Nothing was compiled, so nothing broke.",
+			"A graph break is a place where the compiler had to stop capturing and let the program run on its own.",
+		}
 	}
 	if n := sc.report.Totals.Failures; n > 0 {
-		return []string{"No graph breaks, but " + count(n, "failure") + ": the Overview names the line and the fix.", "Under fullgraph a break is an error."}
+		return []string{
+			"No graph breaks, but " + count(n, "failure") + ": the Overview names the line and the fix.",
+			"Under fullgraph a break is an error.",
+		}
 	}
 	if sc.report.Unlogged(0) {
 		return []string{"No graph breaks logged.", "A text log holds what TORCH_LOGS asked for: graph_breaks logs them."}
@@ -58,7 +64,9 @@ func (scr *breaksScreen) lead(sc *scene, _ int) []theme.Line {
 		return nil
 	}
 	c := &sc.facts.counts
-	l := theme.Line{{Text: fmt.Sprintf(" %s at %s", count(t.Breaks, "break"), count(t.DistinctBreaks, "place")), Style: theme.Bold | theme.Break}}
+	l := theme.Line{
+		{Text: fmt.Sprintf(" %s at %s", count(t.Breaks, "break"), count(t.DistinctBreaks, "place")), Style: theme.Bold | theme.Break},
+	}
 	said := count(c.causes, "cause")
 	if c.framework > 0 {
 		said += " in your code"
@@ -177,7 +185,10 @@ func (r *breakRow) draw(sc *scene, w int) theme.Line {
 		place = "(no place)"
 	}
 	why := breakTitle(b)
-	l := theme.Line{{Text: indent, Style: theme.Faint}, {Text: glyph + " ", Style: style}, {Text: place + "  "}, theme.T(style&theme.Noise, why)}
+	l := theme.Line{
+		{Text: indent, Style: theme.Faint}, {Text: glyph + " ", Style: style}, {Text: place + "  "},
+		theme.T(style&theme.Noise, why),
+	}
 	l = l.Fit(max(0, w-theme.Width(tail)))
 	return append(l, theme.Span{Text: tail, Style: theme.Faint})
 }
@@ -208,7 +219,9 @@ func (r *noiseRow) draw(*scene, int) theme.Line {
 	if r.scr.folds[noiseGroup] {
 		glyph = theme.GlyphFolded
 	}
-	return theme.Line{{Text: fmt.Sprintf("%s framework breaks: %s inside torch or the standard library", glyph, count(r.n, "break")), Style: theme.Noise}}
+	return theme.Line{
+		{Text: fmt.Sprintf("%s framework breaks: %s inside torch or the standard library", glyph, count(r.n, "break")), Style: theme.Noise},
+	}
 }
 
 // breakDetail answers, in this order: what and how bad, where, why, and how to
@@ -217,7 +230,10 @@ func (scr *breaksScreen) detail(sc *scene, r row, w int) *doc {
 	d := newDoc(sc, w)
 	row, ok := r.(*breakRow)
 	if !ok {
-		d.wrap(theme.Plain, 0, "Breaks inside torch or the standard library happen once in every program that uses these parts, and there is nothing in your code to change. z unfolds them.")
+		d.wrap(
+			theme.Plain, 0,
+			"Breaks inside torch or the standard library happen once in every program that uses these parts, and there is nothing in your code to change. z unfolds them.",
+		)
 		return d
 	}
 	g, b := row.g, row.g.Lead
@@ -294,7 +310,10 @@ func docValue(d *doc, b *explain.Break) {
 		if i > 0 {
 			arrow = "→ "
 		}
-		d.link(posSel(p), theme.T(theme.Plain, "  "+arrow+theme.Fit(theme.Clean(p.Func), 18)+" "), theme.T(theme.Accent, d.sc.placeCell(p, col)), theme.T(theme.Faint, strings.TrimSpace(p.Code)))
+		d.link(
+			posSel(p), theme.T(theme.Plain, "  "+arrow+theme.Fit(theme.Clean(p.Func), 18)+" "),
+			theme.T(theme.Accent, d.sc.placeCell(p, col)), theme.T(theme.Faint, strings.TrimSpace(p.Code)),
+		)
 	}
 }
 
@@ -357,7 +376,10 @@ func docHints(d *doc, b *explain.Break, g *explain.BreakGroup) {
 func docRelated(d *doc, g *explain.BreakGroup) {
 	if g.CausedBy != nil && g.CausedBy.Lead != nil {
 		d.heading("CAUSED BY")
-		d.link(groupSel(g.CausedBy), theme.T(theme.Plain, "  "+theme.GlyphBreak+" "+d.sc.place(g.CausedBy.Lead.Pos)+"  "+breakTitle(g.CausedBy.Lead)))
+		d.link(
+			groupSel(g.CausedBy),
+			theme.T(theme.Plain, "  "+theme.GlyphBreak+" "+d.sc.place(g.CausedBy.Lead.Pos)+"  "+breakTitle(g.CausedBy.Lead)),
+		)
 	}
 	if len(g.Causes) == 0 {
 		return
@@ -382,6 +404,9 @@ func docMet(d *doc, g *explain.BreakGroup) {
 			continue
 		}
 		c := b.Compile
-		d.link(Selection{HasID: true, ID: c.ID}, theme.T(theme.Plain, "  "+d.sc.idCell(c.ID)+c.Frame.Title()), theme.T(theme.Faint, "  "+b.Outcome))
+		d.link(
+			Selection{HasID: true, ID: c.ID}, theme.T(theme.Plain, "  "+d.sc.idCell(c.ID)+c.Frame.Title()),
+			theme.T(theme.Faint, "  "+b.Outcome),
+		)
 	}
 }

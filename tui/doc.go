@@ -232,6 +232,9 @@ func (d *doc) stack(stack []logs.Pos) {
 		if library(p.File) {
 			style = theme.Noise
 		}
-		d.link(posSel(p), theme.T(theme.Accent|style, "  "+d.sc.placeCell(p, col)), theme.T(style, theme.Fit(theme.Clean(p.Func), 22)+" "), theme.T(theme.Faint, strings.TrimSpace(p.Code)))
+		d.link(
+			posSel(p), theme.T(theme.Accent|style, "  "+d.sc.placeCell(p, col)),
+			theme.T(style, theme.Fit(theme.Clean(p.Func), 22)+" "), theme.T(theme.Faint, strings.TrimSpace(p.Code)),
+		)
 	}
 }

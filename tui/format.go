@@ -143,7 +143,9 @@ func placeText(p logs.Pos) string {
 
 // library reports whether a file is not the user's own.
 func library(file string) bool {
-	for _, part := range []string{"/site-packages/", "/dist-packages/", "/lib/python", "/torch/nn/", "<eval_with_key>", "<frozen", "tcdbg/torch/"} {
+	for _, part := range []string{
+		"/site-packages/", "/dist-packages/", "/lib/python", "/torch/nn/", "<eval_with_key>", "<frozen", "tcdbg/torch/",
+	} {
 		if strings.Contains(file, part) {
 			return true
 		}

@@ -48,7 +48,10 @@ func (*fusionScreen) empty(sc *scene) []string {
 			"PyTorch writes them to its text logs only: run under tcdbg exec, or set TORCH_LOGS=fusion,schedule and open the log together with the trace.",
 		}
 	}
-	return []string{"No pass has run yet.", "Every pass over a graph and every decision to fuse two nodes (or not, and why) appears here as a step: ← and → go through them."}
+	return []string{
+		"No pass has run yet.",
+		"Every pass over a graph and every decision to fuse two nodes (or not, and why) appears here as a step: ← and → go through them.",
+	}
 }
 
 func (scr *fusionScreen) lead(sc *scene, _ int) []theme.Line {
@@ -326,7 +329,10 @@ func (scr *fusionScreen) fusionStep(d *doc, r *stepRow) {
 	case s.Why != "" && s.Why != s.Reason:
 		d.wrap(theme.Plain, 2, s.Why)
 	case s.Reason == memoryDeps:
-		d.wrap(theme.Faint, 2, "One writes a buffer that the other reads at different addresses, or in different loops. PyTorch's log does not say which buffer; the kernels below show what each reads and writes.")
+		d.wrap(
+			theme.Faint, 2,
+			"One writes a buffer that the other reads at different addresses, or in different loops. PyTorch's log does not say which buffer; the kernels below show what each reads and writes.",
+		)
 	}
 	facts := []string{fmt.Sprintf("step %d of %d", r.i+1, len(r.f.Steps)), fmt.Sprintf("round %d", s.Round)}
 	if s.Kind != "" {

@@ -35,7 +35,10 @@ func newGraph() screen {
 }
 
 func (*graphScreen) empty(_ *scene) []string {
-	return []string{"No graph was captured yet.", "A graph is what the compiler saw of a function between two breaks: its operators in order, with shapes and where each comes from."}
+	return []string{
+		"No graph was captured yet.",
+		"A graph is what the compiler saw of a function between two breaks: its operators in order, with shapes and where each comes from.",
+	}
 }
 
 func (*graphScreen) count(r *explain.Report) int { return r.Totals.Graphs }
@@ -149,7 +152,10 @@ func (scr *graphScreen) detail(sc *scene, r row, w int) *doc {
 			inputs++
 		}
 	}
-	d.add(theme.T(theme.Bold, title+" "+idText(g.ID)), theme.T(theme.Faint, fmt.Sprintf("  %s, %s", count(max(inputs, g.Inputs), "input"), count(len(g.Ops), "operator"))))
+	d.add(
+		theme.T(theme.Bold, title+" "+idText(g.ID)),
+		theme.T(theme.Faint, fmt.Sprintf("  %s, %s", count(max(inputs, g.Inputs), "input"), count(len(g.Ops), "operator"))),
+	)
 	d.blank()
 	switch scr.mode {
 	case 0:
@@ -176,7 +182,9 @@ func graphTable(d *doc, g *explain.Graph, nodes []explain.GraphNode) {
 	}
 	nw, tw, sw := 6, 8, 7
 	for i := range nodes {
-		nw, tw, sw = max(nw, theme.Width(nodes[i].Name)), max(tw, theme.Width(nodes[i].Target)), max(sw, theme.Width(shapeText(nodes[i].Type)))
+		nw, tw, sw = max(nw, theme.Width(nodes[i].Name)), max(tw, theme.Width(nodes[i].Target)), max(
+			sw, theme.Width(shapeText(nodes[i].Type)),
+		)
 	}
 	nw, tw, sw = min(nw, 24, max(12, d.width/4)), min(tw, max(10, d.width/4)), min(sw, max(16, d.width/5))
 	room := d.width - nw - tw - sw - 3
@@ -190,7 +198,11 @@ func graphTable(d *doc, g *explain.Graph, nodes []explain.GraphNode) {
 			if n.Op == "placeholder" || n.Op == "output" {
 				style = theme.Faint
 			}
-			l := theme.Line{theme.T(style|theme.Bold&chosen(d.sc, g, n), theme.Fit(theme.Clean(n.Name), nw)+" "), theme.T(style, theme.Fit(theme.Clean(n.Target), tw)+" "), theme.T(theme.Yellow, theme.Fit(shapeText(n.Type), sw)+" ")}
+			l := theme.Line{
+				theme.T(style|theme.Bold&chosen(d.sc, g, n), theme.Fit(theme.Clean(n.Name), nw)+" "),
+				theme.T(style, theme.Fit(theme.Clean(n.Target), tw)+" "),
+				theme.T(theme.Yellow, theme.Fit(shapeText(n.Type), sw)+" "),
+			}
 			from := nodePlace(d.sc, n, room)
 			if from == "" {
 				return append(l, theme.T(theme.Faint, n.Op))
@@ -270,7 +282,9 @@ func graphBars(d *doc, g *explain.Graph) {
 	}
 	most := float64(counts[names[0]])
 	for _, n := range names {
-		d.add(theme.T(theme.Plain, theme.Fit(n, min(28, d.width/2))+" "), theme.T(theme.Plain, theme.FitRight(fmt.Sprint(counts[n]), 4)+" "),
+		d.add(theme.T(theme.Plain, theme.Fit(n, min(28, d.width/2))+" "), theme.T(
+			theme.Plain, theme.FitRight(fmt.Sprint(counts[n]), 4)+" ",
+		),
 			theme.T(theme.Compiled, bar(float64(counts[n]), most, max(8, d.width/2-8))))
 	}
 }
@@ -309,7 +323,13 @@ func graphDrawing(d *doc, g *explain.Graph, nodes []explain.GraphNode) {
 		d.wrap(theme.Faint, 0, "The trace does not record this graph's text, so there is nothing to draw.")
 		return
 	case len(nodes) > maxDrawn:
-		d.wrap(theme.Faint, 0, fmt.Sprintf("The graph has %d nodes, and a drawing shows up to %d. v shows the operators as bars, v again the code.", len(nodes), maxDrawn))
+		d.wrap(
+			theme.Faint, 0,
+			fmt.Sprintf(
+				"The graph has %d nodes, and a drawing shows up to %d. v shows the operators as bars, v again the code.",
+				len(nodes), maxDrawn,
+			),
+		)
 		return
 	}
 	rails := rails.Draw(nodes)
@@ -335,7 +355,9 @@ func graphDrawing(d *doc, g *explain.Graph, nodes []explain.GraphNode) {
 			}
 			return theme.Line{
 				{Text: theme.Fit(rails[i], wide) + "  ", Style: theme.Compiled},
-				theme.T(style|theme.Bold, theme.Fit(theme.Clean(n.Name), 16)+" "), theme.T(style, theme.Fit(theme.Clean(what), c.target)+" "),
+				theme.T(style|theme.Bold, theme.Fit(theme.Clean(n.Name), 16)+" "), theme.T(
+					style, theme.Fit(theme.Clean(what), c.target)+" ",
+				),
 				theme.T(theme.Yellow, theme.Fit(shapeText(n.Type), c.shape)+" "), theme.T(theme.Accent, d.sc.placeIn(n.Pos, c.place)),
 			}
 		},

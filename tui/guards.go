@@ -38,12 +38,21 @@ func newGuards() screen {
 
 func (*guardsScreen) empty(sc *scene) []string {
 	if len(sc.report.Frames) == 0 {
-		return []string{"Nothing was compiled, so nothing is guarded.", "A guard is a check before each call that the compiled code is still valid for it."}
+		return []string{
+			"Nothing was compiled, so nothing is guarded.",
+			"A guard is a check before each call that the compiled code is still valid for it.",
+		}
 	}
 	if sc.report.OfGo() {
-		return []string{"No guards were recorded.", "What was compiled depends on nothing that can change, or the run ended before its first entry."}
+		return []string{
+			"No guards were recorded.",
+			"What was compiled depends on nothing that can change, or the run ended before its first entry.",
+		}
 	}
-	return []string{"This trace records no guards.", "PyTorch writes them as dynamo_cpp_guards_str; old versions and text logs may lack them (TORCH_LOGS=guards)."}
+	return []string{
+		"This trace records no guards.",
+		"PyTorch writes them as dynamo_cpp_guards_str; old versions and text logs may lack them (TORCH_LOGS=guards).",
+	}
 }
 
 func (scr *guardsScreen) lead(sc *scene, _ int) []theme.Line {
@@ -272,7 +281,10 @@ func guardLine(sc *scene, l leaf, w int) theme.Line {
 			by += "  " + theme.Cut(theme.Clean(code), 30)
 		}
 	}
-	line := theme.Line{indent, {Text: theme.GlyphGuard + " ", Style: theme.Guard}, theme.T(theme.Plain, g.Kind+" "), theme.T(theme.Faint, demand(g))}
+	line := theme.Line{
+		indent, {Text: theme.GlyphGuard + " ", Style: theme.Guard}, theme.T(theme.Plain, g.Kind+" "),
+		theme.T(theme.Faint, demand(g)),
+	}
 	if by == "" {
 		return line
 	}
@@ -332,7 +344,10 @@ func (scr *guardsScreen) guardDiff(d *doc, c *explain.Compile, root *explain.Gua
 		}
 	}
 	if before == nil {
-		d.wrap(theme.Faint, 0, "This is the first cache entry of its function: there is no previous one to compare with. d shows the tree again.")
+		d.wrap(
+			theme.Faint, 0,
+			"This is the first cache entry of its function: there is no previous one to compare with. d shows the tree again.",
+		)
 		return
 	}
 	old, ok := scr.tree(d.sc, before)
@@ -341,7 +356,10 @@ func (scr *guardsScreen) guardDiff(d *doc, c *explain.Compile, root *explain.Gua
 		return
 	}
 	a, b := guardTexts(old), guardTexts(root)
-	d.add(theme.T(theme.Bold, fmt.Sprintf("%s → %s", idText(before.ID), idText(c.ID))), theme.T(theme.Faint, "  guards that this entry has and the previous one did not"))
+	d.add(
+		theme.T(theme.Bold, fmt.Sprintf("%s → %s", idText(before.ID), idText(c.ID))),
+		theme.T(theme.Faint, "  guards that this entry has and the previous one did not"),
+	)
 	d.blank()
 	same := 0
 	for _, e := range diffLines(a, b) {

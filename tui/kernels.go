@@ -52,9 +52,15 @@ func newKernels() screen {
 
 func (*kernelsScreen) empty(sc *scene) []string {
 	if sc.report.Totals.Graphs > 0 {
-		return []string{"No kernel was generated.", "Graphs were captured, but no backend that generates code compiled them (eager and aot_eager do not; inductor does), or the trace lacks its output code."}
+		return []string{
+			"No kernel was generated.",
+			"Graphs were captured, but no backend that generates code compiled them (eager and aot_eager do not; inductor does), or the trace lacks its output code.",
+		}
 	}
-	return []string{"No kernel was generated yet.", "Each generated kernel appears here with its source, the operators fused in it and the lines of your program that it computes."}
+	return []string{
+		"No kernel was generated yet.",
+		"Each generated kernel appears here with its source, the operators fused in it and the lines of your program that it computes.",
+	}
 }
 
 func (*kernelsScreen) count(r *explain.Report) int { return r.Totals.Kernels }
@@ -97,7 +103,10 @@ func (scr *kernelsScreen) linked(sc *scene, k *explain.Kernel) theme.Line {
 		l = append(l, theme.T(theme.Blue, theme.Cut(strings.Join(nodes, ", "), 48)))
 	}
 	if len(pos) > 0 {
-		l = append(l, theme.Span{Text: " ↔ ", Style: theme.Faint}, theme.T(theme.Accent, sc.place(pos[0])+"  "), theme.T(theme.Plain, strings.TrimSpace(pos[0].Code)))
+		l = append(
+			l, theme.Span{Text: " ↔ ", Style: theme.Faint}, theme.T(theme.Accent, sc.place(pos[0])+"  "),
+			theme.T(theme.Plain, strings.TrimSpace(pos[0].Code)),
+		)
 		if len(pos) > 1 {
 			l = append(l, theme.Span{Text: fmt.Sprintf("  and %s", count(len(pos)-1, "line")), Style: theme.Faint})
 		}

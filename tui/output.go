@@ -23,7 +23,10 @@ func newOutput() screen {
 func (*outputScreen) empty(sc *scene) []string {
 	switch {
 	case sc.feed.Output() == nil:
-		return []string{"The program's output was not saved with this trace.", "Runs under the screens of tcdbg run and tcdbg exec keep it; --plain leaves it to its terminal."}
+		return []string{
+			"The program's output was not saved with this trace.",
+			"Runs under the screens of tcdbg run and tcdbg exec keep it; --plain leaves it to its terminal.",
+		}
 	case sc.run.Live:
 		return []string{"The program has printed nothing yet."}
 	}

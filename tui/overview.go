@@ -68,7 +68,10 @@ func (scr *overviewScreen) lead(sc *scene, w int) []theme.Line {
 			{Text: fmt.Sprintf(" (%d of %d)", compiled, compiled+eager)},
 		}
 	default:
-		l = theme.Line{{Text: " " + count(ops, "operator") + " captured", Style: theme.Bold}, {Text: " · eager count not in trace", Style: theme.Faint}}
+		l = theme.Line{
+			{Text: " " + count(ops, "operator") + " captured", Style: theme.Bold},
+			{Text: " · eager count not in trace", Style: theme.Faint},
+		}
 	}
 	if r.Totals.CompileSeconds > 0 {
 		l = append(l, theme.Span{Text: " · " + secondsOr(r.Totals.CompileSeconds) + " compiling"})
@@ -309,7 +312,10 @@ func frameHead(sc *scene, w int) theme.Line {
 	if c.place == 0 {
 		return theme.L(theme.Faint, padded(c.name, "FRAME", -5, "ops", -5, "eager", -8, "compile")+"HOW IT SPLITS")
 	}
-	return theme.L(theme.Faint, padded(c.name+c.place+1, "FRAME", -6, "calls", -6, "graphs", -4, "ops", -5, "eager", -8, "compile", -8, "run")+"  HOW IT SPLITS")
+	return theme.L(
+		theme.Faint,
+		padded(c.name+c.place+1, "FRAME", -6, "calls", -6, "graphs", -4, "ops", -5, "eager", -8, "compile", -8, "run")+"  HOW IT SPLITS",
+	)
 }
 
 // frameRow is a compiled function with its resume points.

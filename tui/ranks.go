@@ -79,7 +79,9 @@ func (r *rankRow) matches(q string) bool {
 
 func (r *rankRow) draw(_ *scene, _ int) theme.Line {
 	t := r.r.Totals
-	l := theme.Line{{Text: padded(6, number(int64(r.r.Rank)), -7, t.Frames, -7, t.Graphs, -7, t.Breaks, -11, t.Recompiles, -8, t.Kernels, -9, secondsOr(t.CompileSeconds)) + " "}}
+	l := theme.Line{
+		{Text: padded(6, number(int64(r.r.Rank)), -7, t.Frames, -7, t.Graphs, -7, t.Breaks, -11, t.Recompiles, -8, t.Kernels, -9, secondsOr(t.CompileSeconds)) + " "},
+	}
 	if n := len(r.r.Diverged); n > 0 {
 		return append(l, theme.Span{Text: theme.GlyphBreak + " " + count(n, "function"), Style: theme.Break})
 	}

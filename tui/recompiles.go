@@ -36,7 +36,10 @@ func (*recompilesScreen) empty(sc *scene) []string {
 			"When a guard fails, this screen shows the call, the value that changed and the line that the guard comes from.",
 		}
 	}
-	return []string{"No recompiles.", "When no cache entry fits a call, this screen shows the guard that failed and the line that it comes from."}
+	return []string{
+		"No recompiles.",
+		"When no cache entry fits a call, this screen shows the guard that failed and the line that it comes from.",
+	}
 }
 
 func (*recompilesScreen) count(r *explain.Report) int { return r.Totals.Recompiles }
@@ -304,6 +307,9 @@ func docEntries(d *doc, f *explain.Frame, at *explain.Compile) {
 				why = changed(c.Recompile.Failures[0])
 			}
 		}
-		d.link(compileSel(c), theme.T(theme.Recompile, mark), theme.T(theme.Plain, d.sc.idCell(c.ID)), theme.T(theme.Faint, theme.Fit(string(c.Status), 14)), theme.T(theme.Plain, why))
+		d.link(
+			compileSel(c), theme.T(theme.Recompile, mark), theme.T(theme.Plain, d.sc.idCell(c.ID)),
+			theme.T(theme.Faint, theme.Fit(string(c.Status), 14)), theme.T(theme.Plain, why),
+		)
 	}
 }

@@ -322,7 +322,10 @@ func (scr *sourceScreen) detail(sc *scene, r row, w int) *doc {
 	lineGuards(d, f)
 	for _, fr := range f.entry {
 		d.heading("FUNCTION")
-		d.link(frameSel(fr), theme.T(theme.Plain, "  "+fr.Title()+" "), theme.T(theme.Faint, fmt.Sprintf("%s, %s, %s", idText(fr.ID), fr.Status, count(len(fr.Compiles), "compile"))))
+		d.link(
+			frameSel(fr), theme.T(theme.Plain, "  "+fr.Title()+" "),
+			theme.T(theme.Faint, fmt.Sprintf("%s, %s, %s", idText(fr.ID), fr.Status, count(len(fr.Compiles), "compile"))),
+		)
 	}
 	return d
 }
@@ -335,7 +338,11 @@ func lineErrors(d *doc, f *lineFacts) {
 			break
 		}
 		d.heading("FAILURE")
-		d.link(Selection{HasID: true, ID: e.ID, Record: e.Seq}, theme.T(theme.Red, "  "+theme.GlyphFailed+" "+strings.TrimSpace(e.Code+" "+e.Type)+" "), theme.T(theme.Faint, idText(e.ID)))
+		d.link(
+			Selection{HasID: true, ID: e.ID, Record: e.Seq},
+			theme.T(theme.Red, "  "+theme.GlyphFailed+" "+strings.TrimSpace(e.Code+" "+e.Type)+" "),
+			theme.T(theme.Faint, idText(e.ID)),
+		)
 		d.wrap(theme.Plain, 4, e.Title())
 		for _, said := range e.Details() {
 			d.wrap(theme.Plain, 4, said)
@@ -392,6 +399,9 @@ func lineGuards(d *doc, f *lineFacts) {
 			break
 		}
 		s := compileSel(g.compile)
-		d.link(s, theme.T(theme.Guard, "  "+theme.GlyphGuard+" "), theme.T(theme.Plain, g.text+" "), theme.T(theme.Faint, idText(g.compile.ID)))
+		d.link(
+			s, theme.T(theme.Guard, "  "+theme.GlyphGuard+" "), theme.T(theme.Plain, g.text+" "),
+			theme.T(theme.Faint, idText(g.compile.ID)),
+		)
 	}
 }

@@ -103,7 +103,10 @@ func widen(g *generator, w width, f format) {
 
 // narrow goes forward, so that the result may stand where the operand begins.
 func narrow(g *generator, w width, f format) {
-	g.function("narrow"+f.name+w.String(), "func(dst *uint16, src *float32, n int)", "rounds a whole number of vectors to the nearest, ties to even; dst may be src.")
+	g.function(
+		"narrow"+f.name+w.String(), "func(dst *uint16, src *float32, n int)",
+		"rounds a whole number of vectors to the nearest, ties to even; dst may be src.",
+	)
 	dst, src := g.arg("dst"), g.arg("src")
 	g.places(w, g.arg("n"), rounds{plain: 2}, func(u int, l *lane, i reg.GPVirtual) {
 		x := l.tmp()

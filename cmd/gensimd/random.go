@@ -71,7 +71,10 @@ func (g *generator) uniform(p operand.Mem, x, t reg.VecPhysical) {
 }
 
 func uniforms(g *generator) {
-	g.function("uniforms2", "func(dst *float32, words *uint32, n int, scale, base float32)", "uniforms2 makes numbers of [base, base+scale) of n words, a multiple of eight.")
+	g.function(
+		"uniforms2", "func(dst *float32, words *uint32, n int, scale, base float32)",
+		"uniforms2 makes numbers of [base, base+scale) of n words, a multiple of eight.",
+	)
 	dst, words, n := g.arg("dst"), g.arg("words"), g.arg("n")
 	scale, base := reg.Y14, reg.Y15
 	g.broadcast("scale", scale)
@@ -89,7 +92,10 @@ func uniforms(g *generator) {
 }
 
 func normals(g *generator) {
-	g.function("normals2", "func(dst *float32, words *uint32, n int, mean, std float32)", "normals2 makes normal numbers of n words, a multiple of sixteen: of each sixteen the first half are radii, the second angles.")
+	g.function(
+		"normals2", "func(dst *float32, words *uint32, n int, mean, std float32)",
+		"normals2 makes normal numbers of n words, a multiple of sixteen: of each sixteen the first half are radii, the second angles.",
+	)
 	dst, words, n := g.arg("dst"), g.arg("words"), g.arg("n")
 	mean, std := reg.Y14, reg.Y15
 	g.broadcast("mean", mean)
@@ -120,7 +126,10 @@ func normals(g *generator) {
 }
 
 func bernoullis(g *generator) {
-	g.function("bernoullis2", "func(dst *float32, words *uint32, n int, below int64)", "bernoullis2 makes n numbers, a multiple of eight, of twice as many words: one where the last 53 bits of both are less than below, else zero.")
+	g.function(
+		"bernoullis2", "func(dst *float32, words *uint32, n int, below int64)",
+		"bernoullis2 makes n numbers, a multiple of eight, of twice as many words: one where the last 53 bits of both are less than below, else zero.",
+	)
 	dst, words, n := g.arg("dst"), g.arg("words"), g.arg("n")
 	below := reg.Y15
 	g.VPBROADCASTQ(g.Load(g.Param("below"), g.XMM()), below)

@@ -146,7 +146,9 @@ const ahead = 1024
 
 // eachVector writes the loop around body: whole vectors, a round at a time, then
 // the rest under masks.
-func (g *generator) eachVector(w width, n reg.GPVirtual, ptrs []reg.GPVirtual, r rounds, body func(l *lane, move mover), kept ...reg.VecPhysical) {
+func (g *generator) eachVector(
+	w width, n reg.GPVirtual, ptrs []reg.GPVirtual, r rounds, body func(l *lane, move mover), kept ...reg.VecPhysical,
+) {
 	block := r.vectors() * int(w)
 	loop, rest, done := g.label("loop"), g.label("rest"), g.label("done")
 	first := len(kept)
@@ -538,7 +540,10 @@ func (g *generator) evenPlaces() operand.Mem {
 // stream copies cache lines past the caches. Such stores are ordered by a
 // fence only, which is the caller's.
 func stream(g *generator, w width) {
-	g.function("stream"+w.String(), "func(dst, src *float32, n int)", "copies n numbers, whole lines of cache, to an aligned place without reading it first.")
+	g.function(
+		"stream"+w.String(), "func(dst, src *float32, n int)",
+		"copies n numbers, whole lines of cache, to an aligned place without reading it first.",
+	)
 	dst, src, n := g.arg("dst"), g.arg("src"), g.arg("n")
 	line := 64 / w.bytes() // vectors of a line
 	g.whole(w, n, []reg.GPVirtual{dst, src}, 4*line, func(u int) {

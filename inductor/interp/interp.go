@@ -57,7 +57,10 @@ type value struct {
 func Run(k *sched.Kernel, env Env) { newKernel(env, k).run() }
 
 func newKernel(env Env, k *sched.Kernel) *kernel {
-	p := &kernel{env: env, k: k, rows: map[*ir.Buffer][]byte{}, regs: map[*ir.Buffer]vec{}, accs: map[[2]int]*accumulator{}, scans: map[[2]int]vec{}}
+	p := &kernel{
+		env: env, k: k, rows: map[*ir.Buffer][]byte{}, regs: map[*ir.Buffer]vec{}, accs: map[[2]int]*accumulator{},
+		scans: map[[2]int]vec{},
+	}
 	for _, l := range k.Loops {
 		p.size = append(p.size, p.eval(l.Size))
 	}

@@ -52,7 +52,10 @@ func (p *Program) Check() error {
 // Check verifies one node.
 func (n *Node) Check() error {
 	if (n.Kind == Reduction || n.Kind == Sequential) != (len(n.Inner) > 0) {
-		return fmt.Errorf("a %s node with %d inner loops", [...]string{"pointwise", "reduction", "sequential", "matmul", "extern"}[n.Kind], len(n.Inner))
+		return fmt.Errorf(
+			"a %s node with %d inner loops",
+			[...]string{"pointwise", "reduction", "sequential", "matmul", "extern"}[n.Kind], len(n.Inner),
+		)
 	}
 	if m := n.MM; n.Kind == Matmul && (m.A == nil || m.B == nil || m.Out == nil || len(n.Outer) < 2) {
 		return fmt.Errorf("a matmul needs its operands and at least two loops")

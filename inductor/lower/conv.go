@@ -131,7 +131,10 @@ func (c *call) convShape(x, w *tensor) (*convShape, bool) {
 	if kernel[6] != kernel[3]*kernel[7] && kernel[2] > 1 || kernel[5] != kernel[2]*kernel[3]*kernel[7] && kernel[1] > 1 {
 		return nil, false
 	}
-	s := &convShape{x: x, w: w, groups: groups, inPer: kernel[1], rows: kernel[0] / groups, outH: out[1], chanX: size[3], wOut: kernel[4], wInner: kernel[7]}
+	s := &convShape{
+		x: x, w: w, groups: groups, inPer: kernel[1], rows: kernel[0] / groups, outH: out[1], chanX: size[3],
+		wOut: kernel[4], wInner: kernel[7],
+	}
 	s.info = &ir.ConvInfo{
 		Height: size[1], Width: size[2], ChanStride: size[3], RowStride: size[4], Stride: size[5],
 		KH: kernel[2], KW: kernel[3], StepH: step[0], StepW: step[1], PadH: pad[0], PadW: pad[1], DilH: dil[0], DilW: dil[1], OutW: out[2],

@@ -386,7 +386,9 @@ func (b *body) loadOuter(t *tensor) int {
 		taps = len(b.n.Outer)
 	}
 	for range outer - taps {
-		v.shape, v.stride = append(v.shape[:len(v.shape):len(v.shape)], sym.Const(1)), append(v.stride[:len(v.stride):len(v.stride)], sym.Int{})
+		v.shape, v.stride = append(v.shape[:len(v.shape):len(v.shape)], sym.Const(1)), append(
+			v.stride[:len(v.stride):len(v.stride)], sym.Int{},
+		)
 	}
 	return b.load(&v)
 }

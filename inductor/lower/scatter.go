@@ -245,7 +245,10 @@ func diagonalScatter(c *call) error {
 		}
 	}
 	step := b.mul2(b.op(ir.Where, on, at, b.int(ops.Int64, 0)), b.size(src.stride[k], ops.Int64))
-	v := b.cast(b.add(ir.Value{Op: ir.LoadAt, DType: ir.Register(src.dtype), Buf: src.buf, Index: b.index(along), Args: []int{step}}), out.dtype)
+	v := b.cast(
+		b.add(ir.Value{Op: ir.LoadAt, DType: ir.Register(src.dtype), Buf: src.buf, Index: b.index(along), Args: []int{step}}),
+		out.dtype,
+	)
 	b.store(out.buf, out.stride, b.op(ir.Where, on, v, b.load(self)))
 	return nil
 }

@@ -47,7 +47,10 @@ func (p *Plan) Pack(by Packer) {
 		if operand == nil {
 			continue
 		}
-		b := &ir.Buffer{Name: "packed_" + operand.Name, DType: ops.Float32, Shape: sym.Consts([]int{int(size)}), Stride: sym.Consts([]int{1})}
+		b := &ir.Buffer{
+			Name: "packed_" + operand.Name, DType: ops.Float32, Shape: sym.Consts([]int{int(size)}),
+			Stride: sym.Consts([]int{1}),
+		}
 		p.Packs = append(p.Packs, &Packing{Group: i, Node: n, Operand: operand, Buffer: b, Form: form})
 		p.slots[b] = len(p.Buffers)
 		p.Buffers = append(p.Buffers, Buffer{

@@ -251,13 +251,22 @@ func (s *scheduler) fits(c *candidate) (*union, *fusionRefusal) {
 	case a.Template && !c.vertical, b.Template:
 		return nil, &fusionRefusal{"template epilogue not satisfied", "an epilogue must read the template's result"}
 	case len(a.Items)+len(b.Items) > s.opt.MaxFusion:
-		return nil, &fusionRefusal{"exceeds max fusion", fmt.Sprintf("they are %d nodes together, the limit is %d", len(a.Items)+len(b.Items), s.opt.MaxFusion)}
+		return nil, &fusionRefusal{
+			"exceeds max fusion",
+			fmt.Sprintf("they are %d nodes together, the limit is %d", len(a.Items)+len(b.Items), s.opt.MaxFusion),
+		}
 	case s.order.between(a, b):
-		return nil, &fusionRefusal{"intermediate nodes between node1 & node2", "another kernel needs the result of the first before the second may run"}
+		return nil, &fusionRefusal{
+			"intermediate nodes between node1 & node2",
+			"another kernel needs the result of the first before the second may run",
+		}
 	case b.succs[a]:
 		return nil, &fusionRefusal{"node1 must go before node2", "the second feeds the first"}
 	case !c.vertical && distance(a, b) > farAway:
-		return nil, &fusionRefusal{"Nodes are too far away", fmt.Sprintf("%d nodes lie between their ends: their results would stay in memory for long", distance(a, b))}
+		return nil, &fusionRefusal{
+			"Nodes are too far away",
+			fmt.Sprintf("%d nodes lie between their ends: their results would stay in memory for long", distance(a, b)),
+		}
 	}
 	if a.Template && !b.typed() && templateNode(a).MM.Conv != nil {
 		b.coalesce() // rows and columns of an image are one loop of the template

@@ -59,7 +59,10 @@ program's.
 	}
 	c.Flags().SetInterspersed(false)
 	c.Flags().BoolVar(&f.plain, "plain", false, "no screens: the program's own output, compile logs on standard error")
-	c.Flags().StringVar(&f.logs, "logs", "", "compile logs as text, in TORCH_LOGS syntax; \"help\" lists the names (default with --plain: "+defaultLogs+")")
+	c.Flags().StringVar(
+		&f.logs, "logs", "",
+		"compile logs as text, in TORCH_LOGS syntax; \"help\" lists the names (default with --plain: "+defaultLogs+")",
+	)
 	c.Flags().BoolVar(&f.pause, "pause", false, "stop at the first safe point; space continues")
 	return c
 }

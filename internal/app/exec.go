@@ -126,7 +126,11 @@ func (s *session) execPlain(r *Run, argv, env []string) error {
 func (s *session) execReport(r *Run) error {
 	st, err := logs.Open([]string{r.file(traceFile)}, logs.Options{})
 	if err != nil {
-		fmt.Fprintf(s.Stderr, "tcdbg: the program wrote no trace: it compiled nothing, or its PyTorch is older than 2.1 (run %s)\n", r.Info.ID)
+		fmt.Fprintf(
+			s.Stderr,
+			"tcdbg: the program wrote no trace: it compiled nothing, or its PyTorch is older than 2.1 (run %s)\n",
+			r.Info.ID,
+		)
 		return nil
 	}
 	defer st.Close()

@@ -393,7 +393,11 @@ func parseSourceMap(values []string) (sourceMap, error) {
 	for _, v := range values {
 		from, to, ok := strings.Cut(v, "=")
 		if !ok || from == "" {
-			return nil, failf(ExitUsage, "--source-map %s: write it as FROM=TO: the start of a path in the trace, and what replaces it on this machine", v)
+			return nil, failf(
+				ExitUsage,
+				"--source-map %s: write it as FROM=TO: the start of a path in the trace, and what replaces it on this machine",
+				v,
+			)
 		}
 		m = append(m, struct{ from, to string }{from, to})
 	}

@@ -67,7 +67,10 @@ func (s *session) listRuns() error {
 			took = r.Info.End.Sub(r.Info.Start).Round(10 * time.Millisecond).String()
 		}
 		cmd := strings.Join(append(append([]string(nil), r.Info.Program...), r.Info.Args...), " ")
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", r.Info.ID, r.Info.Start.Format("Jan _2 15:04"), took, stateWord(&r.Info), sizeText(size), printable(r.Info.Kind+" "+cmd))
+		fmt.Fprintf(
+			w, "%s\t%s\t%s\t%s\t%s\t%s\n", r.Info.ID, r.Info.Start.Format("Jan _2 15:04"), took, stateWord(&r.Info),
+			sizeText(size), printable(r.Info.Kind+" "+cmd),
+		)
 	}
 	if err := w.Flush(); err != nil {
 		return err
@@ -171,14 +174,20 @@ func (s *session) doctor() error {
 	line(true, "tcdbg", fmt.Sprintf("%s, %s, %s/%s", Version, runtime.Version(), runtime.GOOS, runtime.GOARCH), "")
 	line(true, "CPU", fmt.Sprintf("%s, %d cores%s", cpuName(), runtime.NumCPU(), cpuFlags()), "")
 	cc, version := backends.Compiler()
-	line(cc != "", "C compiler", strings.TrimSpace(cc+"  "+version), "install gcc or clang, or set CC: without it graphs run on the plain executor, which is slower")
+	line(
+		cc != "", "C compiler", strings.TrimSpace(cc+"  "+version),
+		"install gcc or clang, or set CC: without it graphs run on the plain executor, which is slower",
+	)
 	root, err := runsRoot()
 	line(err == nil && writable(root), "run folder", root, "cannot be written: set XDG_STATE_HOME")
 	cache, err := cacheRoot()
 	line(err == nil && writable(cache), "cache", cache, "cannot be written: set XDG_CACHE_HOME; kernels are recompiled in every run")
 	term := os.Getenv("TERM")
 	tty := s.onTerminal()
-	line(tty, "terminal", strings.TrimSpace(term+" "+colourWord()), "standard input and output are not a terminal: commands print reports instead of screens")
+	line(
+		tty, "terminal", strings.TrimSpace(term+" "+colourWord()),
+		"standard input and output are not a terminal: commands print reports instead of screens",
+	)
 	line(editor() != "", "editor", editor(), "set EDITOR to open source lines with e")
 	py, err := exec.LookPath("python3")
 	line(err == nil, "python", py, "only needed by tcdbg exec -- python ...")

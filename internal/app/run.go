@@ -129,7 +129,10 @@ func checkProgram(path string) error {
 	case err != nil:
 		return fileError("cannot run", printable(path), err, "")
 	case !st.IsDir() && !strings.HasSuffix(path, ".go"):
-		return failf(ExitUsage, "cannot run %s: not a .go file or a folder; other programs go through tcdbg exec -- %s", printable(path), printable(path))
+		return failf(
+			ExitUsage, "cannot run %s: not a .go file or a folder; other programs go through tcdbg exec -- %s",
+			printable(path), printable(path),
+		)
 	}
 	return nil
 }

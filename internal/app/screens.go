@@ -321,7 +321,11 @@ func (t *traces) allSaved() bool {
 func (t *traces) refuse(st *logs.Store) error {
 	for _, path := range st.Foreign() {
 		if !t.saved[path] {
-			return failf(ExitData, "%s: neither a PyTorch trace nor a PyTorch log: no line is a record (to get a trace, set TORCH_TRACE or use tcdbg exec)", printable(path))
+			return failf(
+				ExitData,
+				"%s: neither a PyTorch trace nor a PyTorch log: no line is a record (to get a trace, set TORCH_TRACE or use tcdbg exec)",
+				printable(path),
+			)
 		}
 	}
 	return nil

@@ -86,7 +86,10 @@ func workload(name string) func() {
 
 // training makes a compiled step of training: forward pass, backward pass (at which
 // the graph breaks) and the step of the optimizer.
-func training(opt optim.Optimizer, forward func(*torch.Tensor) *torch.Tensor, x *torch.Tensor, loss func(*torch.Tensor) *torch.Tensor) func() {
+func training(
+	opt optim.Optimizer, forward func(*torch.Tensor) *torch.Tensor, x *torch.Tensor,
+	loss func(*torch.Tensor) *torch.Tensor,
+) func() {
 	return torch.Compile(func() {
 		opt.ZeroGrad()
 		loss(forward(x)).Backward()

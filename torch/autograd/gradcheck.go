@@ -64,7 +64,9 @@ func Gradgradcheck(f Func, inputs, gradOutputs []*torch.Tensor, opts ...torch.Op
 		xs, seeds := in[:len(inputs)], in[len(inputs):]
 		var used []*torch.Tensor
 		torch.EnableGrad(func() { // differences are taken without tape
-			for _, g := range torch.Grad(differentiable(f(xs)), wanted(xs), kw.GradOutputs(seeds), kw.CreateGraph(true), kw.AllowUnused(true)) {
+			for _, g := range torch.Grad(
+				differentiable(f(xs)), wanted(xs), kw.GradOutputs(seeds), kw.CreateGraph(true), kw.AllowUnused(true),
+			) {
 				if g != nil {
 					used = append(used, g)
 				}
@@ -162,7 +164,10 @@ func jacobian(y *torch.Tensor, xs []*torch.Tensor) [][][]float64 {
 	for k := range n {
 		seed := torch.Zeros(n, kw.Dtype(y.DType()))
 		seed.Select(0, k).Fill_(1)
-		grads := torch.Grad([]*torch.Tensor{y}, xs, kw.GradOutputs([]*torch.Tensor{seed.Reshape(y.Shape()...)}), kw.RetainGraph(true), kw.AllowUnused(true))
+		grads := torch.Grad(
+			[]*torch.Tensor{y}, xs, kw.GradOutputs([]*torch.Tensor{seed.Reshape(y.Shape()...)}), kw.RetainGraph(true),
+			kw.AllowUnused(true),
+		)
 		for j, g := range grads {
 			row := make([]float64, xs[j].Numel())
 			if g != nil {
@@ -215,7 +220,10 @@ func (c check) compare(output, input int, analytic, numeric [][]float64) error {
 		for e := range numeric[k] {
 			a, n := analytic[k][e], numeric[k][e]
 			if !(math.Abs(a-n) <= c.atol+c.rtol*math.Abs(n)) {
-				return fmt.Errorf("the Jacobians differ for output %d with respect to input %d: element %d by element %d: numerical %v, analytical %v", output, input, k, e, n, a)
+				return fmt.Errorf(
+					"the Jacobians differ for output %d with respect to input %d: element %d by element %d: numerical %v, analytical %v",
+					output, input, k, e, n, a,
+				)
 			}
 		}
 	}

@@ -120,7 +120,9 @@ func Cond(pred *torch.Tensor, yes, no func(...*torch.Tensor) *torch.Tensor, oper
 
 // WhileLoop repeats body on the carried tensors while cond holds. Graphs hold no
 // loops of their own: compiled, the call breaks the graph and runs eagerly.
-func WhileLoop(cond func(...*torch.Tensor) *torch.Tensor, body func(...*torch.Tensor) []*torch.Tensor, carried ...*torch.Tensor) []*torch.Tensor {
+func WhileLoop(
+	cond func(...*torch.Tensor) *torch.Tensor, body func(...*torch.Tensor) []*torch.Tensor, carried ...*torch.Tensor,
+) []*torch.Tensor {
 	for cond(carried...).Bool() {
 		carried = body(carried...)
 	}

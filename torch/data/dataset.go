@@ -133,7 +133,10 @@ func RandomSplitFrom(g *torch.Generator, d Dataset, lengths ...int) []*Subset {
 		total += n
 	}
 	if total != d.Len() {
-		panic(&torch.Error{Op: "random_split", Kind: "ValueError", Msg: fmt.Sprintf("Sum of input lengths does not equal the length of the input dataset: %d and %d", total, d.Len())})
+		panic(&torch.Error{
+			Op: "random_split", Kind: "ValueError",
+			Msg: fmt.Sprintf("Sum of input lengths does not equal the length of the input dataset: %d and %d", total, d.Len()),
+		})
 	}
 	order := g.Perm(total)
 	var out []*Subset

@@ -62,11 +62,17 @@ func NewRandomSampler(d Dataset, opts ...torch.Option) *RandomSampler {
 		case "generator":
 			s.generator = o.Value.(*torch.Generator)
 		default:
-			panic(&torch.Error{Op: "RandomSampler", Kind: "TypeError", Msg: fmt.Sprintf("RandomSampler.__init__() got an unexpected keyword argument '%s'", o.Name)})
+			panic(&torch.Error{
+				Op: "RandomSampler", Kind: "TypeError",
+				Msg: fmt.Sprintf("RandomSampler.__init__() got an unexpected keyword argument '%s'", o.Name),
+			})
 		}
 	}
 	if s.count <= 0 {
-		panic(&torch.Error{Op: "RandomSampler", Kind: "ValueError", Msg: fmt.Sprintf("num_samples should be a positive integer value, but got num_samples=%d", s.count)})
+		panic(&torch.Error{
+			Op: "RandomSampler", Kind: "ValueError",
+			Msg: fmt.Sprintf("num_samples should be a positive integer value, but got num_samples=%d", s.count),
+		})
 	}
 	return s
 }
@@ -135,7 +141,10 @@ type batchedSampler struct {
 // one may be smaller, or left out.
 func NewBatchSampler(s Sampler, size int, dropLast bool) BatchSampler {
 	if size <= 0 {
-		panic(&torch.Error{Op: "BatchSampler", Kind: "ValueError", Msg: fmt.Sprintf("batch_size should be a positive integer value, but got batch_size=%d", size)})
+		panic(&torch.Error{
+			Op: "BatchSampler", Kind: "ValueError",
+			Msg: fmt.Sprintf("batch_size should be a positive integer value, but got batch_size=%d", size),
+		})
 	}
 	return &batchedSampler{s, size, dropLast}
 }

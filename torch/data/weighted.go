@@ -30,7 +30,10 @@ func NewWeightedRandomSampler(weights []float64, count int, opts ...torch.Option
 		case "generator":
 			s.generator = asked[*torch.Generator](o)
 		default:
-			panic(&torch.Error{Op: class, Kind: "TypeError", Msg: fmt.Sprintf("%s.__init__() got an unexpected keyword argument '%s'", class, o.Name)})
+			panic(&torch.Error{
+				Op: class, Kind: "TypeError",
+				Msg: fmt.Sprintf("%s.__init__() got an unexpected keyword argument '%s'", class, o.Name),
+			})
 		}
 	}
 	refused := func(format string, args ...any) {
@@ -121,11 +124,17 @@ func NewDistributedSampler(d Dataset, replicas, rank int, opts ...torch.Option) 
 		case "drop_last":
 			s.dropLast = asked[bool](o)
 		default:
-			panic(&torch.Error{Op: class, Kind: "TypeError", Msg: fmt.Sprintf("%s.__init__() got an unexpected keyword argument '%s'", class, o.Name)})
+			panic(&torch.Error{
+				Op: class, Kind: "TypeError",
+				Msg: fmt.Sprintf("%s.__init__() got an unexpected keyword argument '%s'", class, o.Name),
+			})
 		}
 	}
 	if rank < 0 || rank >= replicas {
-		panic(&torch.Error{Op: class, Kind: "ValueError", Msg: fmt.Sprintf("Invalid rank %d, rank should be in the interval [0, %d]", rank, replicas-1)})
+		panic(&torch.Error{
+			Op: class, Kind: "ValueError",
+			Msg: fmt.Sprintf("Invalid rank %d, rank should be in the interval [0, %d]", rank, replicas-1),
+		})
 	}
 	s.count = (s.n + replicas - 1) / replicas
 	if s.dropLast {

@@ -37,7 +37,10 @@ type BertModel struct {
 
 // NewBertModel makes a BERT with freshly drawn weights.
 func NewBertModel(c BertConfig) *BertModel {
-	m := &BertModel{Embeddings: newBertEmbeddings(c), Encoder: &BertEncoder{}, Pooler: &BertPooler{nn.NewLinear(c.HiddenSize, c.HiddenSize)}}
+	m := &BertModel{
+		Embeddings: newBertEmbeddings(c), Encoder: &BertEncoder{},
+		Pooler: &BertPooler{nn.NewLinear(c.HiddenSize, c.HiddenSize)},
+	}
 	for range c.NumHiddenLayers {
 		m.Encoder.Layer = append(m.Encoder.Layer, newBertLayer(c))
 	}
@@ -143,7 +146,10 @@ type BertSelfAttention struct {
 func newBertSelfAttention(c BertConfig) *BertSelfAttention {
 	h := c.HiddenSize
 	if h%c.NumAttentionHeads != 0 {
-		refuse("BertModel", "ValueError", "The hidden size (%d) is not a multiple of the number of attention heads (%d)", h, c.NumAttentionHeads)
+		refuse(
+			"BertModel", "ValueError", "The hidden size (%d) is not a multiple of the number of attention heads (%d)",
+			h, c.NumAttentionHeads,
+		)
 	}
 	return &BertSelfAttention{
 		Query: nn.NewLinear(h, h), Key: nn.NewLinear(h, h), Value: nn.NewLinear(h, h),
@@ -179,7 +185,10 @@ type BertOutput struct {
 }
 
 func newBertOutput(c BertConfig, in int) *BertOutput {
-	return &BertOutput{nn.NewLinear(in, c.HiddenSize), nn.NewLayerNorm(c.HiddenSize, kw.Eps(c.LayerNormEps)), nn.NewDropout(c.HiddenDropoutProb)}
+	return &BertOutput{
+		nn.NewLinear(in, c.HiddenSize), nn.NewLayerNorm(c.HiddenSize, kw.Eps(c.LayerNormEps)),
+		nn.NewDropout(c.HiddenDropoutProb),
+	}
 }
 
 // Forward applies the layer to x; residual is what went into the block.

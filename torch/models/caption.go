@@ -45,7 +45,10 @@ func NewImageCaptioner(c CaptionConfig) *ImageCaptioner {
 	}
 	m.Project = nn.NewLinear(in, c.DModel)
 	m.Embedding, m.Positions = nn.NewEmbedding(c.VocabSize, c.DModel), nn.NewEmbedding(c.MaxLen, c.DModel)
-	layer := nn.NewTransformerDecoderLayer(c.DModel, c.NHead, kw.DimFeedforward(c.DimFeedforward), kw.Dropout(c.Dropout), kw.BatchFirst(true), kw.NormFirst(true))
+	layer := nn.NewTransformerDecoderLayer(
+		c.DModel, c.NHead, kw.DimFeedforward(c.DimFeedforward), kw.Dropout(c.Dropout), kw.BatchFirst(true),
+		kw.NormFirst(true),
+	)
 	m.Decoder = nn.NewTransformerDecoder(layer, c.NumLayers, kw.Norm(nn.NewLayerNorm(c.DModel)))
 	m.Head = nn.NewLinear(c.DModel, c.VocabSize)
 	return m

@@ -129,7 +129,10 @@ type GPT2Attention struct {
 
 func newGPT2Attention(c GPT2Config, layer int) *GPT2Attention {
 	if c.NEmbd%c.NHead != 0 {
-		refuse("GPT2Model", "ValueError", "`embed_dim` must be divisible by num_heads (got `embed_dim`: %d and `num_heads`: %d).", c.NEmbd, c.NHead)
+		refuse(
+			"GPT2Model", "ValueError",
+			"`embed_dim` must be divisible by num_heads (got `embed_dim`: %d and `num_heads`: %d).", c.NEmbd, c.NHead,
+		)
 	}
 	scale := 1 / math.Sqrt(float64(c.NEmbd/c.NHead))
 	if c.ScaleAttnByInverseLayerIdx {
@@ -163,7 +166,10 @@ func newGPT2MLP(c GPT2Config) *GPT2MLP {
 	if inner == 0 {
 		inner = 4 * c.NEmbd
 	}
-	return &GPT2MLP{NewConv1D(inner, c.NEmbd), NewConv1D(c.NEmbd, inner), nn.NewDropout(c.ResidPdrop), activation("GPT2Model", c.ActivationFunction, "gelu_new")}
+	return &GPT2MLP{
+		NewConv1D(inner, c.NEmbd), NewConv1D(c.NEmbd, inner), nn.NewDropout(c.ResidPdrop),
+		activation("GPT2Model", c.ActivationFunction, "gelu_new"),
+	}
 }
 
 // Forward applies the network.

@@ -94,7 +94,10 @@ type LlamaModel struct {
 }
 
 func newLlamaModel(c LlamaConfig, opts []torch.Option) *LlamaModel {
-	m := &LlamaModel{EmbedTokens: nn.NewEmbedding(c.VocabSize, c.HiddenSize, opts...), Norm: NewRMSNorm(c.HiddenSize, c.RmsNormEps, opts...), config: c}
+	m := &LlamaModel{
+		EmbedTokens: nn.NewEmbedding(c.VocabSize, c.HiddenSize, opts...),
+		Norm:        NewRMSNorm(c.HiddenSize, c.RmsNormEps, opts...), config: c,
+	}
 	for range c.NumHiddenLayers {
 		m.Layers = append(m.Layers, newLlamaDecoderLayer(c, opts))
 	}

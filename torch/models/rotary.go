@@ -29,7 +29,10 @@ func (r RopeScaling) check() {
 	case "linear", "dynamic":
 	case "llama3":
 		if r.OriginalMaxPositionEmbeddings <= 0 || !(r.HighFreqFactor > r.LowFreqFactor) {
-			refuse("LlamaModel", "ValueError", "rope_scaling of type llama3 needs original_max_position_embeddings, and a high_freq_factor above low_freq_factor")
+			refuse(
+				"LlamaModel", "ValueError",
+				"rope_scaling of type llama3 needs original_max_position_embeddings, and a high_freq_factor above low_freq_factor",
+			)
 		}
 	default:
 		refuse("LlamaModel", "NotImplementedError", "rope_scaling of type '%s' is not supported: linear, dynamic and llama3 are", r.Type)

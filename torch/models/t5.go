@@ -65,7 +65,10 @@ type T5Stack struct {
 }
 
 func newT5Stack(c T5Config) *T5Stack {
-	s := &T5Stack{EmbedTokens: nn.NewEmbedding(c.VocabSize, c.DModel), FinalLayerNorm: NewRMSNorm(c.DModel, c.LayerNormEpsilon), Dropout: nn.NewDropout(c.DropoutRate)}
+	s := &T5Stack{
+		EmbedTokens: nn.NewEmbedding(c.VocabSize, c.DModel), FinalLayerNorm: NewRMSNorm(c.DModel, c.LayerNormEpsilon),
+		Dropout: nn.NewDropout(c.DropoutRate),
+	}
 	for i := range c.NumLayers {
 		s.Block = append(s.Block, newT5Block(c, i == 0))
 	}

@@ -63,7 +63,10 @@ func NewVisionTransformer(image, patch, layers, heads, hidden, mlp int, opts ...
 	}
 	m := &VisionTransformer{ConvProj: nn.NewConv2d(3, hidden, patch, kw.Stride(patch)), imageSize: image}
 	m.ClassToken = torch.Zeros(1, 1, hidden).RequiresGrad_()
-	m.Encoder = newViTEncoder(image/patch*(image/patch)+1, layers, vitShape{heads, hidden, mlp, s.number("dropout", 0), s.number("attention_dropout", 0)})
+	m.Encoder = newViTEncoder(
+		image/patch*(image/patch)+1, layers,
+		vitShape{heads, hidden, mlp, s.number("dropout", 0), s.number("attention_dropout", 0)},
+	)
 	m.Heads = newViTHeads(hidden, s.whole("representation_size", 0), s.whole("num_classes", 1000))
 	truncatedNormal(m.ConvProj.Weight, math.Sqrt(1/float64(3*patch*patch)))
 	nn.Zeros_(m.ConvProj.Bias)
@@ -117,7 +120,10 @@ type ViTEncoder struct {
 }
 
 func newViTEncoder(length, layers int, s vitShape) *ViTEncoder {
-	e := &ViTEncoder{PosEmbedding: torch.Empty(1, length, s.hidden).RequiresGrad_(), Dropout: nn.NewDropout(s.dropout), Layers: nn.NewNamedSequential()}
+	e := &ViTEncoder{
+		PosEmbedding: torch.Empty(1, length, s.hidden).RequiresGrad_(), Dropout: nn.NewDropout(s.dropout),
+		Layers: nn.NewNamedSequential(),
+	}
 	nn.Normal_(e.PosEmbedding, 0, 0.02)
 	for i := range layers {
 		e.Layers.AddModule(fmt.Sprintf("encoder_layer_%d", i), newViTBlock(s))

@@ -30,7 +30,10 @@ type MultiheadAttention struct {
 func NewMultiheadAttention(embed, heads int, opts ...torch.Option) *MultiheadAttention {
 	known("MultiheadAttention", opts, "dropout", "bias", "add_bias_kv", "add_zero_attn", "kdim", "vdim", "batch_first", "dtype", "device")
 	if embed <= 0 || heads <= 0 {
-		panic(&torch.Error{Op: "MultiheadAttention", Kind: "ValueError", Msg: fmt.Sprintf("embed_dim and num_heads must be greater than 0, got embed_dim=%d and num_heads=%d instead", embed, heads)})
+		panic(&torch.Error{
+			Op: "MultiheadAttention", Kind: "ValueError",
+			Msg: fmt.Sprintf("embed_dim and num_heads must be greater than 0, got embed_dim=%d and num_heads=%d instead", embed, heads),
+		})
 	}
 	if embed%heads != 0 {
 		panic(&torch.Error{Op: "MultiheadAttention", Kind: "AssertionError", Msg: "embed_dim must be divisible by num_heads"})
@@ -185,7 +188,10 @@ func (m *MultiheadAttention) merge(mask, padding, query, key *torch.Tensor) *tor
 			m.checkMask("3D attn_mask", mask, []int{batch * m.NumHeads, time, keys})
 			mask = mask.View(batch, m.NumHeads, time, keys)
 		default:
-			panic(&torch.Error{Op: "MultiheadAttention", Kind: "RuntimeError", Msg: fmt.Sprintf("attn_mask's dimension %d is not supported", mask.Dim())})
+			panic(&torch.Error{
+				Op: "MultiheadAttention", Kind: "RuntimeError",
+				Msg: fmt.Sprintf("attn_mask's dimension %d is not supported", mask.Dim()),
+			})
 		}
 	}
 	if padding == nil {
@@ -201,7 +207,10 @@ func (m *MultiheadAttention) merge(mask, padding, query, key *torch.Tensor) *tor
 
 func (m *MultiheadAttention) checkMask(name string, mask *torch.Tensor, want []int) {
 	if !slices.Equal(mask.Shape(), want) {
-		panic(&torch.Error{Op: "MultiheadAttention", Kind: "RuntimeError", Msg: fmt.Sprintf("The shape of the %s is %v, but should be %v.", name, mask.Shape(), want)})
+		panic(&torch.Error{
+			Op: "MultiheadAttention", Kind: "RuntimeError",
+			Msg: fmt.Sprintf("The shape of the %s is %v, but should be %v.", name, mask.Shape(), want),
+		})
 	}
 }
 
@@ -229,7 +238,9 @@ func (m *MultiheadAttention) project(query, key, value *torch.Tensor) (q, k, v *
 		}
 		return m.InProjBias.Narrow(0, i*e, e)
 	}
-	return affine(query, weight(m.QProjWeight, 0), bias(0)), affine(key, weight(m.KProjWeight, 1), bias(1)), affine(value, weight(m.VProjWeight, 2), bias(2))
+	return affine(query, weight(m.QProjWeight, 0), bias(0)), affine(key, weight(m.KProjWeight, 1), bias(1)), affine(
+		value, weight(m.VProjWeight, 2), bias(2),
+	)
 }
 
 func (m *MultiheadAttention) heads(x *torch.Tensor) *torch.Tensor {

@@ -41,7 +41,10 @@ func destination(to []any) (dtype *torch.DType, device []any) {
 		switch a := a.(type) {
 		case torch.DType:
 			if !a.IsFloat() && !a.IsComplex() {
-				panic(&torch.Error{Op: "to", Kind: "TypeError", Msg: fmt.Sprintf("nn.Module.to only accepts floating point or complex dtypes, but got desired dtype=%v", a)})
+				panic(&torch.Error{
+					Op: "to", Kind: "TypeError",
+					Msg: fmt.Sprintf("nn.Module.to only accepts floating point or complex dtypes, but got desired dtype=%v", a),
+				})
 			}
 			dtype = &a
 		case torch.Device, string:

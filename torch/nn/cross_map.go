@@ -25,7 +25,10 @@ func NewCrossMapLRN2d(size int, opts ...torch.Option) *CrossMapLRN2d {
 // Forward applies the layer.
 func (c *CrossMapLRN2d) Forward(x *torch.Tensor) *torch.Tensor {
 	if x.Dim() != 4 {
-		panic(&torch.Error{Op: "CrossMapLRN2d", Kind: "ValueError", Msg: "CrossMapLRN2d: Expected input to be 4D, got " + strconv.Itoa(x.Dim()) + "D instead."})
+		panic(&torch.Error{
+			Op: "CrossMapLRN2d", Kind: "ValueError",
+			Msg: "CrossMapLRN2d: Expected input to be 4D, got " + strconv.Itoa(x.Dim()) + "D instead.",
+		})
 	}
 	squares, reach, after := x.Square(), (c.Size-1)/2, (c.Size+1)/2
 	late := torch.Arange(x.Size(1)).Gt(reach).Reshape(1, -1, 1, 1)

@@ -30,14 +30,20 @@ func newDrop(class string, f function, args []any) Drop {
 		} else if ok {
 			known(class, []torch.Option{o}, "p")
 		} else if i > 0 {
-			panic(&torch.Error{Op: class, Kind: "TypeError", Msg: fmt.Sprintf("%s.__init__() takes a probability and options, not %v", class, args)})
+			panic(&torch.Error{
+				Op: class, Kind: "TypeError",
+				Msg: fmt.Sprintf("%s.__init__() takes a probability and options, not %v", class, args),
+			})
 		} else {
 			a = kw.P(a)
 		}
 		d.P = option([]torch.Option{a.(torch.Option)}, "p", 0.5)
 	}
 	if !(d.P >= 0 && d.P <= 1) {
-		panic(&torch.Error{Op: class, Kind: "ValueError", Msg: fmt.Sprintf("dropout probability has to be between 0 and 1, but got %v", d.P)})
+		panic(&torch.Error{
+			Op: class, Kind: "ValueError",
+			Msg: fmt.Sprintf("dropout probability has to be between 0 and 1, but got %v", d.P),
+		})
 	}
 	return d
 }

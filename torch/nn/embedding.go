@@ -50,7 +50,10 @@ func newTable(class string, n, dim int, opts []torch.Option) EmbeddingTable {
 
 func (e *EmbeddingTable) setPadding(class string, i int) {
 	if i >= e.NumEmbeddings || i < -e.NumEmbeddings {
-		panic(&torch.Error{Op: class, Kind: "AssertionError", Msg: fmt.Sprintf("Padding_idx must be within num_embeddings (%d), but got %d", e.NumEmbeddings, i)})
+		panic(&torch.Error{
+			Op: class, Kind: "AssertionError",
+			Msg: fmt.Sprintf("Padding_idx must be within num_embeddings (%d), but got %d", e.NumEmbeddings, i),
+		})
 	}
 	if i < 0 {
 		i += e.NumEmbeddings
@@ -103,7 +106,10 @@ type EmbeddingBag struct{ EmbeddingTable }
 // NewEmbeddingBag makes an EmbeddingBag. Options: kw.Mode("mean", "sum" or
 // "max"), kw.IncludeLastOffset(false), and those of NewEmbedding.
 func NewEmbeddingBag(n, dim int, opts ...torch.Option) *EmbeddingBag {
-	known("EmbeddingBag", opts, "max_norm", "norm_type", "scale_grad_by_freq", "mode", "sparse", "weight", "include_last_offset", "padding_idx", "dtype", "device")
+	known(
+		"EmbeddingBag", opts, "max_norm", "norm_type", "scale_grad_by_freq", "mode", "sparse", "weight",
+		"include_last_offset", "padding_idx", "dtype", "device",
+	)
 	return &EmbeddingBag{newTable("EmbeddingBag", n, dim, opts)}
 }
 

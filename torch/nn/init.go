@@ -38,7 +38,10 @@ func Zeros_(t *torch.Tensor) *torch.Tensor { return Constant_(t, 0) }
 func fans(t *torch.Tensor) (in, out int) {
 	s := t.Shape()
 	if len(s) < 2 {
-		panic(&torch.Error{Op: "init", Kind: "ValueError", Msg: "Fan in and fan out can not be computed for tensor with fewer than 2 dimensions"})
+		panic(&torch.Error{
+			Op: "init", Kind: "ValueError",
+			Msg: "Fan in and fan out can not be computed for tensor with fewer than 2 dimensions",
+		})
 	}
 	field := 1
 	for _, n := range s[2:] {

@@ -51,7 +51,10 @@ func channels(class string, n int, x *torch.Tensor) int {
 }
 
 // lazyConv is a convolution over n dimensions that make makes.
-func lazyConv[M Module](class string, n, out int, kernel any, opts []torch.Option, make func(in, out int, kernel any, opts ...torch.Option) M) *Lazy[M] {
+func lazyConv[M Module](
+	class string, n, out int, kernel any, opts []torch.Option,
+	make func(in, out int, kernel any, opts ...torch.Option) M,
+) *Lazy[M] {
 	return lazily(opts, func(x *torch.Tensor) M { return make(channels(class, n, x), out, kernel, opts...) })
 }
 

@@ -69,7 +69,10 @@ func NewAdaptiveLogSoftmaxWithLoss(in, classes int, cutoffs []int, opts ...torch
 	const class = "AdaptiveLogSoftmaxWithLoss"
 	known(class, opts, "div_value", "head_bias", "dtype", "device")
 	if !rising(cutoffs, classes) {
-		panic(&torch.Error{Op: class, Kind: "ValueError", Msg: "cutoffs should be a sequence of unique, positive integers sorted in an increasing order, where each value is between 1 and n_classes-1"})
+		panic(&torch.Error{
+			Op: class, Kind: "ValueError",
+			Msg: "cutoffs should be a sequence of unique, positive integers sorted in an increasing order, where each value is between 1 and n_classes-1",
+		})
 	}
 	div := option(opts, "div_value", 4.0)
 	var where []torch.Option
@@ -85,7 +88,10 @@ func NewAdaptiveLogSoftmaxWithLoss(in, classes int, cutoffs []int, opts ...torch
 	for i := range cutoffs {
 		shrink *= div
 		size := int(float64(in) / shrink)
-		a.Tail = append(a.Tail, NewSequential(NewLinear(in, size, with(false)...), NewLinear(size, a.cutoffs[i+1]-a.cutoffs[i], with(false)...)))
+		a.Tail = append(
+			a.Tail,
+			NewSequential(NewLinear(in, size, with(false)...), NewLinear(size, a.cutoffs[i+1]-a.cutoffs[i], with(false)...)),
+		)
 	}
 	return a
 }
@@ -109,10 +115,16 @@ func (a *AdaptiveLogSoftmaxWithLoss) Forward(input, target *torch.Tensor) (outpu
 		return output.Squeeze(0), loss
 	}
 	if target.Dim() != 1 || target.Size(0) != input.Size(0) {
-		panic(&torch.Error{Op: "AdaptiveLogSoftmaxWithLoss", Kind: "RuntimeError", Msg: "Input and target should have the same size in the batch dimension."})
+		panic(&torch.Error{
+			Op: "AdaptiveLogSoftmaxWithLoss", Kind: "RuntimeError",
+			Msg: "Input and target should have the same size in the batch dimension.",
+		})
 	}
 	if low, high := target.Min().ItemInt(), target.Max().ItemInt(); low < 0 || high >= a.classes {
-		panic(&torch.Error{Op: "AdaptiveLogSoftmaxWithLoss", Kind: "RuntimeError", Msg: fmt.Sprintf("Target values should be in [0, %d], but values in range [%d, %d] were found. ", a.classes-1, low, high)})
+		panic(&torch.Error{
+			Op: "AdaptiveLogSoftmaxWithLoss", Kind: "RuntimeError",
+			Msg: fmt.Sprintf("Target values should be in [0, %d], but values in range [%d, %d] were found. ", a.classes-1, low, high),
+		})
 	}
 	head := a.Head.Forward(input).LogSoftmax(1)
 	output = head.Gather(1, target.Clamp(kw.Max(a.cutoffs[0]-1)).Unsqueeze(1)).Squeeze(1)

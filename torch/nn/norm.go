@@ -80,7 +80,10 @@ type GroupNorm struct {
 func NewGroupNorm(groups, channels int, opts ...torch.Option) *GroupNorm {
 	known("GroupNorm", opts, "eps", "affine", "bias", "dtype", "device")
 	if channels%groups != 0 {
-		panic(&torch.Error{Op: "GroupNorm", Kind: "ValueError", Msg: fmt.Sprintf("num_channels (%d) must be divisible by num_groups (%d)", channels, groups)})
+		panic(&torch.Error{
+			Op: "GroupNorm", Kind: "ValueError",
+			Msg: fmt.Sprintf("num_channels (%d) must be divisible by num_groups (%d)", channels, groups),
+		})
 	}
 	g := &GroupNorm{NumGroups: groups, Eps: option(opts, "eps", 1e-5)}
 	if option(opts, "affine", true) {
@@ -140,7 +143,10 @@ func (b *BatchNorm) apply(x *torch.Tensor) *torch.Tensor {
 			b.Momentum = 1 / b.NumBatchesTracked.Item()
 		}
 	}
-	return F.BatchNorm(x, b.RunningMean, b.RunningVar, kw.Weight(b.Weight), kw.Bias(b.Bias), kw.Training(training), kw.Momentum(b.Momentum), kw.Eps(b.Eps))
+	return F.BatchNorm(
+		x, b.RunningMean, b.RunningVar, kw.Weight(b.Weight), kw.Bias(b.Bias), kw.Training(training),
+		kw.Momentum(b.Momentum), kw.Eps(b.Eps),
+	)
 }
 
 // BatchNorm1d normalises features over a batch.
@@ -200,7 +206,10 @@ type SyncBatchNorm struct{ BatchNorm }
 // Forward applies the layer.
 func (b *SyncBatchNorm) Forward(x *torch.Tensor) *torch.Tensor {
 	if x.Dim() < 2 {
-		panic(&torch.Error{Op: "SyncBatchNorm", Kind: "ValueError", Msg: "expected at least 2D input (got " + strconv.Itoa(x.Dim()) + "D input)"})
+		panic(&torch.Error{
+			Op: "SyncBatchNorm", Kind: "ValueError",
+			Msg: "expected at least 2D input (got " + strconv.Itoa(x.Dim()) + "D input)",
+		})
 	}
 	return b.apply(x)
 }

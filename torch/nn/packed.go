@@ -29,7 +29,10 @@ func PackPaddedSequence(x *torch.Tensor, lengths []int, opts ...torch.Option) *P
 		x = x.Transpose(0, 1)
 	}
 	if len(lengths) != x.Size(1) {
-		refusePacking("RuntimeError", "Expected `len(lengths)` to be equal to batch_size, but got %d (batch_size=%d)", len(lengths), x.Size(1))
+		refusePacking(
+			"RuntimeError", "Expected `len(lengths)` to be equal to batch_size, but got %d (batch_size=%d)",
+			len(lengths), x.Size(1),
+		)
 	}
 	p := &PackedSequence{}
 	if !option(opts, "enforce_sorted", true) {
@@ -79,7 +82,10 @@ func batchSizes(lengths []int) []int {
 			refusePacking("RuntimeError", "Length of all samples has to be greater than 0, but found an element in 'lengths' that is <= 0")
 		}
 		if i > 0 && n > lengths[i-1] {
-			refusePacking("RuntimeError", "`lengths` array must be sorted in decreasing order when `enforce_sorted` is True. You can pass `enforce_sorted=False` to pack_padded_sequence and/or pack_sequence to sidestep this requirement if you do not need ONNX exportability.")
+			refusePacking(
+				"RuntimeError",
+				"`lengths` array must be sorted in decreasing order when `enforce_sorted` is True. You can pass `enforce_sorted=False` to pack_padded_sequence and/or pack_sequence to sidestep this requirement if you do not need ONNX exportability.",
+			)
 		}
 	}
 	out := make([]int, lengths[0])
@@ -100,7 +106,13 @@ func PadPackedSequence(p *PackedSequence, opts ...torch.Option) (*torch.Tensor, 
 	time, batch := len(p.BatchSizes), p.BatchSizes[0]
 	total := option(opts, "total_length", time)
 	if total < time {
-		panic(&torch.Error{Op: "pad_packed_sequence", Kind: "ValueError", Msg: fmt.Sprintf("Expected total_length to be at least the length of the longest sequence in input, but got total_length=%d and max sequence length being %d", total, time)})
+		panic(&torch.Error{
+			Op: "pad_packed_sequence", Kind: "ValueError",
+			Msg: fmt.Sprintf(
+				"Expected total_length to be at least the length of the longest sequence in input, but got total_length=%d and max sequence length being %d",
+				total, time,
+			),
+		})
 	}
 	lengths := make([]int, batch)
 	rows := make([]*torch.Tensor, 0, total)

@@ -88,7 +88,10 @@ func parametrize(class string, m Module, learnt []*torch.Tensor, rule weightRule
 func weightOf(class string, m Module) weighted {
 	w, ok := m.(weighted)
 	if !ok {
-		panic(&torch.Error{Op: class, Kind: "NotImplementedError", Msg: fmt.Sprintf("%s: the weight of %T cannot be parametrized", class, m)})
+		panic(&torch.Error{
+			Op: class, Kind: "NotImplementedError",
+			Msg: fmt.Sprintf("%s: the weight of %T cannot be parametrized", class, m),
+		})
 	}
 	return w
 }
@@ -116,7 +119,10 @@ func (o ownRule) module() Module                              { return o.m }
 func RegisterParametrization(m Module, name string, rule Module) *Parametrized {
 	const class = "register_parametrization"
 	if name != "weight" {
-		panic(&torch.Error{Op: class, Kind: "NotImplementedError", Msg: fmt.Sprintf("%s: only a weight can be parametrized, not '%s'", class, name)})
+		panic(&torch.Error{
+			Op: class, Kind: "NotImplementedError",
+			Msg: fmt.Sprintf("%s: only a weight can be parametrized, not '%s'", class, name),
+		})
 	}
 	if p, ok := m.(*Parametrized); ok {
 		if inverse, ok := rule.(inverter); ok && len(p.learnt) == 1 {
@@ -157,7 +163,10 @@ func RemoveParametrizations(m Module, leave bool) Module {
 		return p.plain.withWeight(Parameter(w))
 	}
 	if len(p.learnt) > 1 {
-		panic(&torch.Error{Op: class, Kind: "ValueError", Msg: "Cannot leave unparametrized (`leave_parametrized=False`) a tensor that is parametrized in terms of a sequence of tensors."})
+		panic(&torch.Error{
+			Op: class, Kind: "ValueError",
+			Msg: "Cannot leave unparametrized (`leave_parametrized=False`) a tensor that is parametrized in terms of a sequence of tensors.",
+		})
 	}
 	return p.plain.withWeight(p.learnt[0])
 }
@@ -221,7 +230,10 @@ func SpectralNorm(m Module, opts ...torch.Option) *Parametrized {
 	}
 	s := &spectralNorm{steps: option(opts, "n_power_iterations", 1), eps: option(opts, "eps", 1e-12), dim: option(opts, "dim", dim)}
 	if s.steps <= 0 {
-		panic(&torch.Error{Op: "spectral_norm", Kind: "ValueError", Msg: fmt.Sprintf("Expected n_power_iterations to be positive, but got n_power_iterations=%d", s.steps)})
+		panic(&torch.Error{
+			Op: "spectral_norm", Kind: "ValueError",
+			Msg: fmt.Sprintf("Expected n_power_iterations to be positive, but got n_power_iterations=%d", s.steps),
+		})
 	}
 	w := weightIn("spectral_norm", m)
 	torch.NoGrad(func() {

@@ -87,7 +87,10 @@ type MaxUnpool struct {
 	unpool func(x, indices *torch.Tensor, size any, opts ...torch.Option) *torch.Tensor
 }
 
-func newMaxUnpool(class string, n int, unpool func(x, indices *torch.Tensor, size any, opts ...torch.Option) *torch.Tensor, kernel any, opts []torch.Option) *MaxUnpool {
+func newMaxUnpool(
+	class string, n int, unpool func(x, indices *torch.Tensor, size any, opts ...torch.Option) *torch.Tensor,
+	kernel any, opts []torch.Option,
+) *MaxUnpool {
 	known(class, opts, "stride", "padding")
 	k := tuple(kernel, n)
 	return &MaxUnpool{k, strideOr(opts, k), tupleOption(opts, "padding", 0, n), unpool}

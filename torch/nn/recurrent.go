@@ -246,7 +246,10 @@ func pairOf(class string, hc []*torch.Tensor) recurrentState {
 	case 2:
 		return recurrentState{hc[0], hc[1]}
 	}
-	panic(&torch.Error{Op: class, Kind: "ValueError", Msg: fmt.Sprintf("%s: expected the hidden and the cell state, got %d tensors", class, len(hc))})
+	panic(&torch.Error{
+		Op: class, Kind: "ValueError",
+		Msg: fmt.Sprintf("%s: expected the hidden and the cell state, got %d tensors", class, len(hc)),
+	})
 }
 
 // rnnMode reads the nonlinearity of a plain RNN.

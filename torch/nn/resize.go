@@ -101,7 +101,10 @@ func newPad(class string, n int, mode string, padding any, value float64) *Pad {
 // Forward applies the layer.
 func (p *Pad) Forward(x *torch.Tensor) *torch.Tensor {
 	if n := x.Dim(); p.Mode != "constant" && n != p.dims+1 && n != p.dims+2 {
-		panic(&torch.Error{Op: p.class, Kind: "NotImplementedError", Msg: fmt.Sprintf("%s: expected a %dD or %dD input, got %dD", p.class, p.dims+1, p.dims+2, n)})
+		panic(&torch.Error{
+			Op: p.class, Kind: "NotImplementedError",
+			Msg: fmt.Sprintf("%s: expected a %dD or %dD input, got %dD", p.class, p.dims+1, p.dims+2, n),
+		})
 	}
 	if p.Mode == "constant" {
 		return F.Pad(x, p.Padding, kw.Value(p.Value))

@@ -130,7 +130,10 @@ func (r *RNNBase) run(class string, x *torch.Tensor, s recurrentState) (*torch.T
 		panic(&torch.Error{Op: class, Kind: "ValueError", Msg: fmt.Sprintf("%s: Expected input to be 2D or 3D, got %dD instead", class, n)})
 	}
 	if n := x.Size(-1); n != r.InputSize {
-		panic(&torch.Error{Op: class, Kind: "RuntimeError", Msg: fmt.Sprintf("input.size(-1) must be equal to input_size. Expected %d, got %d", r.InputSize, n)})
+		panic(&torch.Error{
+			Op: class, Kind: "RuntimeError",
+			Msg: fmt.Sprintf("input.size(-1) must be equal to input_size. Expected %d, got %d", r.InputSize, n),
+		})
 	}
 	single := x.Dim() == 2
 	switch {
@@ -226,7 +229,9 @@ func (r *RNNBase) initial(class string, x *torch.Tensor, batch int, s recurrentS
 
 // direction runs one direction of a layer and returns the outputs of all
 // positions and the last state of each sequence.
-func (r *RNNBase) direction(w *recurrentWeights, x *torch.Tensor, sizes []int, s recurrentState, reverse bool) (*torch.Tensor, recurrentState) {
+func (r *RNNBase) direction(
+	w *recurrentWeights, x *torch.Tensor, sizes []int, s recurrentState, reverse bool,
+) (*torch.Tensor, recurrentState) {
 	gates := affine(x, w.weightIh, w.biasIh).Split(sizes)
 	if reverse {
 		return r.backward(w, gates, sizes, s)

@@ -108,7 +108,13 @@ func loadTensors(module any, state map[string]*torch.Tensor, strict bool) error 
 		}
 		used[n.Name] = true
 		if !slices.Equal(src.Shape(), n.Tensor.Shape()) {
-			wrong = append(wrong, fmt.Sprintf("size mismatch for %s: copying a param with shape %v from checkpoint, the shape in current model is %v.", n.Name, src.Shape(), n.Tensor.Shape()))
+			wrong = append(
+				wrong,
+				fmt.Sprintf(
+					"size mismatch for %s: copying a param with shape %v from checkpoint, the shape in current model is %v.",
+					n.Name, src.Shape(), n.Tensor.Shape(),
+				),
+			)
 			continue
 		}
 		torch.NoGrad(func() { n.Tensor.Copy_(src) })

@@ -13,7 +13,10 @@ import (
 // encoder and decoder, stacks of them, and the whole.
 
 // layerOptions are the options that both kinds of layer have.
-var layerOptions = []string{"dim_feedforward", "dropout", "activation", "layer_norm_eps", "batch_first", "norm_first", "bias", "dtype", "device"}
+var layerOptions = []string{
+	"dim_feedforward", "dropout", "activation", "layer_norm_eps", "batch_first", "norm_first", "bias", "dtype",
+	"device",
+}
 
 // activation reads kw.Activation: "relu", "gelu" or a function of one tensor.
 func activation(class string, opts []torch.Option) func(*torch.Tensor) *torch.Tensor {
@@ -31,7 +34,10 @@ func activation(class string, opts []torch.Option) func(*torch.Tensor) *torch.Te
 		}
 		panic(&torch.Error{Op: class, Kind: "RuntimeError", Msg: "activation should be relu/gelu, not " + a})
 	default:
-		panic(&torch.Error{Op: class, Kind: "TypeError", Msg: fmt.Sprintf("activation should be a string or a function of one tensor, not %T", a)})
+		panic(&torch.Error{
+			Op: class, Kind: "TypeError",
+			Msg: fmt.Sprintf("activation should be a string or a function of one tensor, not %T", a),
+		})
 	}
 }
 
@@ -169,7 +175,9 @@ func (l *TransformerDecoderLayer) Forward(x, memory *torch.Tensor, opts ...torch
 	return l.Norm3.Forward(x.Add(l.feed(x)))
 }
 
-var decoderMasks = []string{"tgt_mask", "tgt_key_padding_mask", "tgt_is_causal", "memory_mask", "memory_key_padding_mask", "memory_is_causal"}
+var decoderMasks = []string{
+	"tgt_mask", "tgt_key_padding_mask", "tgt_is_causal", "memory_mask", "memory_key_padding_mask", "memory_is_causal",
+}
 
 func (l *TransformerDecoderLayer) attend(x *torch.Tensor, masks []torch.Option) *torch.Tensor {
 	return l.Dropout1.Forward(l.SelfAttn.Attend(x, x, x, masks...))

@@ -18,7 +18,10 @@ type Unfold struct {
 // kw.Stride(1).
 func NewUnfold(kernel any, opts ...torch.Option) *Unfold {
 	known("Unfold", opts, "dilation", "padding", "stride")
-	return &Unfold{tuple(kernel, 2), tupleOption(opts, "dilation", 1, 2), tupleOption(opts, "padding", 0, 2), tupleOption(opts, "stride", 1, 2)}
+	return &Unfold{
+		tuple(kernel, 2), tupleOption(opts, "dilation", 1, 2), tupleOption(opts, "padding", 0, 2),
+		tupleOption(opts, "stride", 1, 2),
+	}
 }
 
 // Forward applies the layer.
@@ -34,7 +37,10 @@ type Fold struct {
 // NewFold makes a Fold; options as NewUnfold's.
 func NewFold(size, kernel any, opts ...torch.Option) *Fold {
 	known("Fold", opts, "dilation", "padding", "stride")
-	return &Fold{tuple(size, 2), tuple(kernel, 2), tupleOption(opts, "dilation", 1, 2), tupleOption(opts, "padding", 0, 2), tupleOption(opts, "stride", 1, 2)}
+	return &Fold{
+		tuple(size, 2), tuple(kernel, 2), tupleOption(opts, "dilation", 1, 2), tupleOption(opts, "padding", 0, 2),
+		tupleOption(opts, "stride", 1, 2),
+	}
 }
 
 // Forward applies the layer.
@@ -51,7 +57,10 @@ type LPPool struct {
 	pool func(x *torch.Tensor, p float64, size any, opts ...torch.Option) *torch.Tensor
 }
 
-func newLPPool(class string, n int, pool func(x *torch.Tensor, p float64, size any, opts ...torch.Option) *torch.Tensor, p float64, kernel any, opts []torch.Option) *LPPool {
+func newLPPool(
+	class string, n int, pool func(x *torch.Tensor, p float64, size any, opts ...torch.Option) *torch.Tensor, p float64,
+	kernel any, opts []torch.Option,
+) *LPPool {
 	known(class, opts, "stride", "ceil_mode")
 	k := tuple(kernel, n)
 	return &LPPool{p, k, strideOr(opts, k), option(opts, "ceil_mode", false), pool}
@@ -93,7 +102,10 @@ func newFractionalMaxPool(class string, n int, pool poolFunc, place placeFunc, k
 	known(class, opts, "output_size", "output_ratio", "random_samples")
 	size, ratio := optionAny(opts, "output_size"), optionAny(opts, "output_ratio")
 	if (size == nil) == (ratio == nil) {
-		panic(&torch.Error{Op: class, Kind: "ValueError", Msg: class + " requires specifying either an output size, or a pooling ratio, and not both"})
+		panic(&torch.Error{
+			Op: class, Kind: "ValueError",
+			Msg: class + " requires specifying either an output size, or a pooling ratio, and not both",
+		})
 	}
 	f := &FractionalMaxPool{KernelSize: tuple(kernel, n), pool: pool, place: place}
 	for _, o := range opts {

@@ -21,7 +21,9 @@ func NewRMSprop(params any, opts ...torch.Option) *RMSprop {
 		number("alpha", func(g *Group) *float64 { return &g.Alpha }),
 		flag("centered", func(g *Group) *bool { return &g.Centered }),
 	)
-	return &RMSprop{newBase("RMSprop", params, Group{Lr: 1e-2, Alpha: 0.99, Eps: 1e-8}, opts, keys, rule{moments: rmspropMoments, update: rmsprop})}
+	return &RMSprop{
+		newBase("RMSprop", params, Group{Lr: 1e-2, Alpha: 0.99, Eps: 1e-8}, opts, keys, rule{moments: rmspropMoments, update: rmsprop}),
+	}
 }
 
 func rmspropMoments(g *Group) []string {
@@ -106,7 +108,9 @@ type Adadelta struct{ *base }
 // kw.WeightDecay(0), kw.Maximize(false).
 func NewAdadelta(params any, opts ...torch.Option) *Adadelta {
 	keys := common(epsilon(), number("rho", func(g *Group) *float64 { return &g.Rho }))
-	return &Adadelta{newBase("Adadelta", params, Group{Lr: 1, Rho: 0.9, Eps: 1e-6}, opts, keys, rule{moments: adadeltaMoments, update: adadelta})}
+	return &Adadelta{
+		newBase("Adadelta", params, Group{Lr: 1, Rho: 0.9, Eps: 1e-6}, opts, keys, rule{moments: adadeltaMoments, update: adadelta}),
+	}
 }
 
 func adadeltaMoments(*Group) []string { return []string{"square_avg", "acc_delta"} }

@@ -18,7 +18,10 @@ type Muon struct{ *base }
 // -4.775, 2.0315}), kw.Eps(1e-7), kw.NsSteps(5), kw.AdjustLrFn("original",
 // "match_rms_adamw" or "spectral_unclamped").
 func NewMuon(params any, opts ...torch.Option) *Muon {
-	d := Group{Lr: 1e-3, WeightDecay: 0.1, Momentum: 0.95, Nesterov: true, Eps: 1e-7, NsSteps: 5, NsCoefficients: [3]float64{3.4445, -4.775, 2.0315}}
+	d := Group{
+		Lr: 1e-3, WeightDecay: 0.1, Momentum: 0.95, Nesterov: true, Eps: 1e-7, NsSteps: 5,
+		NsCoefficients: [3]float64{3.4445, -4.775, 2.0315},
+	}
 	keys := []setting{
 		rate(), momentum(), epsilon(),
 		number("weight_decay", func(g *Group) *float64 { return &g.WeightDecay }),
@@ -124,6 +127,9 @@ type SparseAdam struct{ *base }
 func NewSparseAdam(params any, opts ...torch.Option) *SparseAdam {
 	d := Group{Lr: 1e-3, Beta1: 0.9, Beta2: 0.999, Eps: 1e-8}
 	return &SparseAdam{newBase("SparseAdam", params, d, opts, []setting{rate(), maximize(), betas(), epsilon()}, rule{update: func(*Group, *slot, *torch.Tensor) {
-		panic(&torch.Error{Op: "SparseAdam", Kind: "RuntimeError", Msg: "SparseAdam does not support dense gradients, please consider Adam instead"})
+		panic(&torch.Error{
+			Op: "SparseAdam", Kind: "RuntimeError",
+			Msg: "SparseAdam does not support dense gradients, please consider Adam instead",
+		})
 	}})}
 }

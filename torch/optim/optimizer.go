@@ -100,7 +100,10 @@ func newBase(name string, params any, defaults Group, opts []torch.Option, keys 
 			b.groups = append(b.groups, merge(g, defaults))
 		}
 	default:
-		panic(&torch.Error{Op: name, Kind: "TypeError", Msg: fmt.Sprintf("params argument given to the optimizer should be []*torch.Tensor or []optim.Group, not %T", params)})
+		panic(&torch.Error{
+			Op: name, Kind: "TypeError",
+			Msg: fmt.Sprintf("params argument given to the optimizer should be []*torch.Tensor or []optim.Group, not %T", params),
+		})
 	}
 	if len(b.groups) == 0 || len(b.groups[0].Params) == 0 {
 		panic(noParameters(name))
@@ -109,7 +112,10 @@ func newBase(name string, params any, defaults Group, opts []torch.Option, keys 
 }
 
 func noParameters(name string) *torch.Error {
-	return &torch.Error{Op: name, Kind: "ValueError", Msg: "optimizer got an empty parameter list; a module's parameters are the tensors in its exported fields and in those of its parts"}
+	return &torch.Error{
+		Op: name, Kind: "ValueError",
+		Msg: "optimizer got an empty parameter list; a module's parameters are the tensors in its exported fields and in those of its parts",
+	}
 }
 
 // fixedSettings are the settings that PyTorch's state has and that choose among
@@ -144,7 +150,10 @@ func apply(name string, g Group, opts []torch.Option, keys []setting) Group {
 			}
 		}
 		if !found {
-			panic(&torch.Error{Op: name, Kind: "TypeError", Msg: fmt.Sprintf("%s.__init__() got an unexpected keyword argument '%s'", name, o.Name)})
+			panic(&torch.Error{
+				Op: name, Kind: "TypeError",
+				Msg: fmt.Sprintf("%s.__init__() got an unexpected keyword argument '%s'", name, o.Name),
+			})
 		}
 	}
 	if lr := g.rate(); lr < 0 {

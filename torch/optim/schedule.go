@@ -31,13 +31,22 @@ func newScheduler(class string, o Optimizer, settings map[string]float64, next f
 // has set.
 func (s *Scheduler) begin(class string, settings map[string]float64) *Scheduler {
 	if t, ok := s.optimizer.(turner); s.turns != nil && (!ok || !t.hasMomentum()) {
-		panic(&torch.Error{Op: class, Kind: "ValueError", Msg: "optimizer must support momentum or beta1 with `cycle_momentum` option enabled"})
+		panic(&torch.Error{
+			Op: class, Kind: "ValueError",
+			Msg: "optimizer must support momentum or beta1 with `cycle_momentum` option enabled",
+		})
 	}
 	s.epoch = int(settings["last_epoch"]) + 1
 	for i, g := range s.optimizer.ParamGroups() {
 		if g.InitialLr == 0 {
 			if s.epoch > 0 {
-				panic(&torch.Error{Op: class, Kind: "KeyError", Msg: fmt.Sprintf("param 'initial_lr' is not specified in param_groups[%d] when resuming scheduler with last_epoch >= 0.", i)})
+				panic(&torch.Error{
+					Op: class, Kind: "KeyError",
+					Msg: fmt.Sprintf(
+						"param 'initial_lr' is not specified in param_groups[%d] when resuming scheduler with last_epoch >= 0.",
+						i,
+					),
+				})
 			}
 			g.InitialLr = g.rate()
 		}
@@ -131,7 +140,10 @@ func epochOption(name string, opts []torch.Option, defaults map[string]float64) 
 func schedulerOption(name string, opts []torch.Option, defaults map[string]float64) map[string]float64 {
 	for _, o := range opts {
 		if _, ok := defaults[o.Name]; !ok {
-			panic(&torch.Error{Op: name, Kind: "TypeError", Msg: fmt.Sprintf("%s.__init__() got an unexpected keyword argument '%s'", name, o.Name)})
+			panic(&torch.Error{
+				Op: name, Kind: "TypeError",
+				Msg: fmt.Sprintf("%s.__init__() got an unexpected keyword argument '%s'", name, o.Name),
+			})
 		}
 		switch v := o.Value.(type) {
 		case float64:

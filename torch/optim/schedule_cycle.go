@@ -34,7 +34,10 @@ func NewOneCycleLR(o Optimizer, maxLr float64, total int, opts ...torch.Option) 
 		}
 	}
 	if anneal != "cos" && anneal != "linear" {
-		panic(&torch.Error{Op: "OneCycleLR", Kind: "ValueError", Msg: "anneal_strategy must be one of 'cos' or 'linear', instead got " + anneal})
+		panic(&torch.Error{
+			Op: "OneCycleLR", Kind: "ValueError",
+			Msg: "anneal_strategy must be one of 'cos' or 'linear', instead got " + anneal,
+		})
 	}
 	v := epochOption("OneCycleLR", numbers, map[string]float64{
 		"pct_start": 0.3, "div_factor": 25, "final_div_factor": 1e4, "base_momentum": 0.85, "max_momentum": 0.95,
@@ -54,7 +57,10 @@ func NewOneCycleLR(o Optimizer, maxLr float64, total int, opts ...torch.Option) 
 	}
 	s.next = func(s *Scheduler, _, _ float64) float64 {
 		if s.epoch > total {
-			panic(&torch.Error{Op: "OneCycleLR", Kind: "ValueError", Msg: fmt.Sprintf("Tried to step %d times. The specified number of total steps is %d", s.epoch, total)})
+			panic(&torch.Error{
+				Op: "OneCycleLR", Kind: "ValueError",
+				Msg: fmt.Sprintf("Tried to step %d times. The specified number of total steps is %d", s.epoch, total),
+			})
 		}
 		return cycle(rates, float64(s.epoch), anneal == "cos")
 	}
@@ -102,7 +108,10 @@ func NewCyclicLR(o Optimizer, low, high float64, opts ...torch.Option) *Schedule
 			numbers = append(numbers, opt)
 		}
 	}
-	v := epochOption(class, numbers, map[string]float64{"step_size_up": 2000, "step_size_down": 0, "gamma": 1, "base_momentum": 0.8, "max_momentum": 0.9})
+	v := epochOption(
+		class, numbers,
+		map[string]float64{"step_size_up": 2000, "step_size_down": 0, "gamma": 1, "base_momentum": 0.8, "max_momentum": 0.9},
+	)
 	if scale == nil {
 		scale, scaleMode = scaleOf(mode, v["gamma"])
 	}

@@ -56,7 +56,10 @@ func NewMultiplicativeLR(o Optimizer, factor func(epoch int) float64, opts ...to
 func NewCosineAnnealingWarmRestarts(o Optimizer, t0 int, opts ...torch.Option) *Scheduler {
 	v := epochOption("CosineAnnealingWarmRestarts", opts, map[string]float64{"t_mult": 1, "eta_min": 0})
 	if v["last_epoch"] >= 0 { // PyTorch's begins at another place of the curve
-		panic(&torch.Error{Op: "CosineAnnealingWarmRestarts", Kind: "NotImplementedError", Msg: "CosineAnnealingWarmRestarts: last_epoch is not supported; LoadStateDict goes on where a scheduler was"})
+		panic(&torch.Error{
+			Op: "CosineAnnealingWarmRestarts", Kind: "NotImplementedError",
+			Msg: "CosineAnnealingWarmRestarts: last_epoch is not supported; LoadStateDict goes on where a scheduler was",
+		})
 	}
 	low := v["eta_min"]
 	return newScheduler("CosineAnnealingWarmRestarts", o, v, func(s *Scheduler, base, _ float64) float64 {
@@ -79,11 +82,20 @@ type SequentialLR struct {
 // milestone the next one starts from the beginning.
 func NewSequentialLR(o Optimizer, schedulers []*Scheduler, milestones []int) *SequentialLR {
 	if len(milestones) != len(schedulers)-1 {
-		panic(&torch.Error{Op: "SequentialLR", Kind: "ValueError", Msg: fmt.Sprintf("Sequential Schedulers expects number of schedulers provided to be one more than the number of milestone points, but got number of schedulers %d and the number of milestones to be equal to %d", len(schedulers), len(milestones))})
+		panic(&torch.Error{
+			Op: "SequentialLR", Kind: "ValueError",
+			Msg: fmt.Sprintf(
+				"Sequential Schedulers expects number of schedulers provided to be one more than the number of milestone points, but got number of schedulers %d and the number of milestones to be equal to %d",
+				len(schedulers), len(milestones),
+			),
+		})
 	}
 	for _, s := range schedulers {
 		if s.optimizer != o {
-			panic(&torch.Error{Op: "SequentialLR", Kind: "ValueError", Msg: "Sequential Schedulers expects all schedulers to belong to the same optimizer"})
+			panic(&torch.Error{
+				Op: "SequentialLR", Kind: "ValueError",
+				Msg: "Sequential Schedulers expects all schedulers to belong to the same optimizer",
+			})
 		}
 	}
 	schedulers[0].restart()
@@ -114,11 +126,20 @@ type ChainedScheduler struct{ schedulers []*Scheduler }
 // NewChainedScheduler makes a ChainedScheduler.
 func NewChainedScheduler(schedulers ...*Scheduler) *ChainedScheduler {
 	if len(schedulers) == 0 {
-		panic(&torch.Error{Op: "ChainedScheduler", Kind: "ValueError", Msg: "ChainedScheduler expects at least one scheduler to be chained, but got no scheduler."})
+		panic(&torch.Error{
+			Op: "ChainedScheduler", Kind: "ValueError",
+			Msg: "ChainedScheduler expects at least one scheduler to be chained, but got no scheduler.",
+		})
 	}
 	for i, s := range schedulers {
 		if s.optimizer != schedulers[0].optimizer {
-			panic(&torch.Error{Op: "ChainedScheduler", Kind: "ValueError", Msg: fmt.Sprintf("ChainedScheduler expects all schedulers to belong to the same optimizer, but got scheduler at index %d to be different", i)})
+			panic(&torch.Error{
+				Op: "ChainedScheduler", Kind: "ValueError",
+				Msg: fmt.Sprintf(
+					"ChainedScheduler expects all schedulers to belong to the same optimizer, but got scheduler at index %d to be different",
+					i,
+				),
+			})
 		}
 	}
 	return &ChainedScheduler{schedulers}
@@ -176,7 +197,10 @@ func loadStates(schedulers []*Scheduler, state map[string]any) error {
 
 // StateDict is the states of the schedulers and the place in the sequence.
 func (q *SequentialLR) StateDict() map[string]any {
-	return map[string]any{"_schedulers": statesOf(q.schedulers), "last_epoch": q.epoch, "_last_lr": q.GetLastLr(), "_milestones": append([]int{}, q.milestones...)}
+	return map[string]any{
+		"_schedulers": statesOf(q.schedulers), "last_epoch": q.epoch, "_last_lr": q.GetLastLr(),
+		"_milestones": append([]int{}, q.milestones...),
+	}
 }
 
 // LoadStateDict takes over what StateDict returned.
@@ -229,7 +253,10 @@ func NewReduceLROnPlateau(o Optimizer, opts ...torch.Option) *ReduceLROnPlateau 
 			numbers = append(numbers, opt)
 		}
 	}
-	v := schedulerOption(class, numbers, map[string]float64{"factor": 0.1, "patience": 10, "threshold": 1e-4, "cooldown": 0, "min_lr": 0, "eps": 1e-8})
+	v := schedulerOption(
+		class, numbers,
+		map[string]float64{"factor": 0.1, "patience": 10, "threshold": 1e-4, "cooldown": 0, "min_lr": 0, "eps": 1e-8},
+	)
 	if v["factor"] >= 1 {
 		panic(&torch.Error{Op: class, Kind: "ValueError", Msg: "Factor should be < 1.0."})
 	}
@@ -254,7 +281,10 @@ func choice(class string, o torch.Option, no, yes string) bool {
 
 // StateDict is what the scheduler knows of the past, under PyTorch's names.
 func (r *ReduceLROnPlateau) StateDict() map[string]any {
-	return map[string]any{"best": r.best, "num_bad_epochs": r.bad, "cooldown_counter": r.cooling, "last_epoch": r.epoch, "_last_lr": r.GetLastLr()}
+	return map[string]any{
+		"best": r.best, "num_bad_epochs": r.bad, "cooldown_counter": r.cooling, "last_epoch": r.epoch,
+		"_last_lr": r.GetLastLr(),
+	}
 }
 
 // LoadStateDict takes over what StateDict returned.

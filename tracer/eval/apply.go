@@ -137,7 +137,10 @@ func (tr *Trace) beginBackward(in *ssa.Call) {
 	f, param := tr.th.Push(cl.Fn, cl.Free, nil), cl.Fn.Params[0]
 	tr.In.Copy(param.Type(), f.Addr(param), unsafe.Pointer(&grads))
 	tr.backing(param.Type(), f.Addr(param))
-	sh := &shadow{frame: f, initial: -1, tracked: map[ssa.Value]*value.Tracked{param: nil}, assigned: map[ssa.Value]bool{param: true}, free: notes, backward: true}
+	sh := &shadow{
+		frame: f, initial: -1, tracked: map[ssa.Value]*value.Tracked{param: nil},
+		assigned: map[ssa.Value]bool{param: true}, free: notes, backward: true,
+	}
 	for i, fv := range cl.Fn.FreeVars {
 		sh.tracked[fv] = notes[i]
 	}
@@ -228,7 +231,10 @@ func (tr *Trace) endBackward(in *ssa.Return) {
 		if !x.DType.IsFloat() {
 			grads[i] = nil // nobody asks for it
 		} else if g.DType != x.DType || g.Device != x.Device || !sym.AllSame(g.Shape, x.Shape) {
-			breakAt(breaks.AutogradFunction, "the gradient that Backward gives for input %d does not have the shape and type of the input", i)
+			breakAt(
+				breaks.AutogradFunction,
+				"the gradient that Backward gives for input %d does not have the shape and type of the input", i,
+			)
 		}
 	}
 	tr.th.Pop()

@@ -328,7 +328,9 @@ func (hp *heap) elemValues(e types.Type, h value.SliceHeader, n *value.Tracked) 
 
 // elemBits are the overlaid values of elements of entry memory that the trace
 // has changed; nil where the real bits hold.
-func (hp *heap) elemBits(e types.Type, size uintptr, a value.SliceHeader, an *value.Tracked, b value.SliceHeader, bn *value.Tracked) []unsafe.Pointer {
+func (hp *heap) elemBits(
+	e types.Type, size uintptr, a value.SliceHeader, an *value.Tracked, b value.SliceHeader, bn *value.Tracked,
+) []unsafe.Pointer {
 	out := make([]unsafe.Pointer, 0, a.Len+b.Len)
 	for _, s := range []struct {
 		h value.SliceHeader

@@ -70,7 +70,10 @@ func newFrames(env *Env, in *host.Interp, region []*host.Frame) *frames {
 	for i, f := range region {
 		cp := f.Clone()
 		fs.th.PushFrame(cp)
-		fs.shadows = append(fs.shadows, &shadow{frame: cp, initial: i, tracked: map[ssa.Value]*value.Tracked{}, assigned: map[ssa.Value]bool{}})
+		fs.shadows = append(
+			fs.shadows,
+			&shadow{frame: cp, initial: i, tracked: map[ssa.Value]*value.Tracked{}, assigned: map[ssa.Value]bool{}},
+		)
 	}
 	return fs
 }

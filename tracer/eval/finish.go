@@ -92,7 +92,10 @@ func (rs *reconstructor) frames(seg *replay.Entry) {
 			if _, free := v.(*ssa.FreeVar); free {
 				continue
 			}
-			spec.Regs = append(spec.Regs, replay.Register{V: v, Result: replay.Result{Type: v.Type(), From: rs.of(v.Type(), sh.frame.Addr(v), tr.tracked(v))}})
+			spec.Regs = append(
+				spec.Regs,
+				replay.Register{V: v, Result: replay.Result{Type: v.Type(), From: rs.of(v.Type(), sh.frame.Addr(v), tr.tracked(v))}},
+			)
 		}
 		if sh.initial < 0 {
 			for k, fv := range spec.Fn.FreeVars {

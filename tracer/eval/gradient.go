@@ -42,7 +42,10 @@ func (ns natives) gradPlace(in *ssa.Call) (unsafe.Pointer, *value.Source) {
 	x := in.Call.Args[0]
 	t, n := ns.tensorAt(x), ns.tracked(x)
 	if n == nil || n.Src == nil {
-		b := &replay.Break{Code: breaks.UnsupportedMethod, Detail: "call of " + shortFunc(calledName(in)) + " on what the graph computes", Value: x}
+		b := &replay.Break{
+			Code:   breaks.UnsupportedMethod,
+			Detail: "call of " + shortFunc(calledName(in)) + " on what the graph computes", Value: x,
+		}
 		panic(&breakSignal{b})
 	}
 	if t == nil {

@@ -40,11 +40,13 @@ var intrinsics = map[string]intrinsic{
 	torchPath + "Range":      {eval: done(sliceRange)},
 	torchPath + "NewTensor":  {eval: done(newTensor)},
 
-	torchPath + "NoGrad":                 {eval: done(inlineNoGrad), starts: true},
-	torchPath + "GradEnabled":            {eval: done(gradEnabled)},
-	compilerPath + "IsCompiling":         {eval: done(isCompiling)},
-	compilerPath + "GraphBreak":          {eval: refused(breaks.GraphBreakCall, "compiler.GraphBreak()")},
-	compilerPath + "Cond":                {eval: refused(breaks.DataDependentBranching, "compiler.Cond, of which the graph would hold one branch only")},
+	torchPath + "NoGrad":         {eval: done(inlineNoGrad), starts: true},
+	torchPath + "GradEnabled":    {eval: done(gradEnabled)},
+	compilerPath + "IsCompiling": {eval: done(isCompiling)},
+	compilerPath + "GraphBreak":  {eval: refused(breaks.GraphBreakCall, "compiler.GraphBreak()")},
+	compilerPath + "Cond": {eval: refused(
+		breaks.DataDependentBranching, "compiler.Cond, of which the graph would hold one branch only",
+	)},
 	compilerPath + "WhileLoop":           {eval: refused(breaks.DataDependentLoop, "compiler.WhileLoop")},
 	torchPath + "Compile":                {eval: refused(breaks.RecursiveCompile, "call of torch.Compile")},
 	torchPath + "Grad":                   {eval: done(gradientsAsked)},
@@ -104,7 +106,10 @@ var methodBreaks = map[string]string{
 }
 
 // purePackages hold functions without state or effect on their arguments.
-var purePackages = []string{"math.", "math/bits.", "math/cmplx.", "strings.", "strconv.", "unicode.", "unicode/utf8.", "tcdbg/torch/kw.", "path.", "fmt.Sprint"}
+var purePackages = []string{
+	"math.", "math/bits.", "math/cmplx.", "strings.", "strconv.", "unicode.", "unicode/utf8.", "tcdbg/torch/kw.",
+	"path.", "fmt.Sprint",
+}
 
 // impure are functions of those packages that write to their arguments or make
 // objects with a state.

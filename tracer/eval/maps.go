@@ -77,7 +77,9 @@ func (mo mapOps) makeMap(in *ssa.MakeMap) {
 	mo.exec()
 	p := mo.In.New(in.Type()) // the register may hold another map later
 	mo.In.Copy(in.Type(), p, mo.shadowAddr(in))
-	mo.maps[*(*uintptr)(p)] = &traceMap{typ: in.Type(), value: reflect.NewAt(mo.In.Rep(in.Type()), p).Elem(), notes: map[string]*value.Tracked{}}
+	mo.maps[*(*uintptr)(p)] = &traceMap{
+		typ: in.Type(), value: reflect.NewAt(mo.In.Rep(in.Type()), p).Elem(), notes: map[string]*value.Tracked{},
+	}
 	mo.set(in, nil)
 }
 

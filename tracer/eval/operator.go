@@ -69,7 +69,10 @@ func (tr *Trace) operator(in *ssa.Call, args []ssa.Value, b torch.Binding) {
 	}
 	row, bound = ops.OverInput(row, bound)
 	if ops.Reshapes(row) {
-		breakAt(breaks.UnsupportedOperator, "%s gives a tensor another shape in place: x = x.%s(...) can be captured", row.Name, strings.TrimSuffix(row.Name, "_"))
+		breakAt(
+			breaks.UnsupportedOperator, "%s gives a tensor another shape in place: x = x.%s(...) can be captured",
+			row.Name, strings.TrimSuffix(row.Name, "_"),
+		)
 	}
 	if row.Tags.Has(ops.TagInPlace) {
 		self := tr.tensorAt(args[0])

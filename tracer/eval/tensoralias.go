@@ -24,7 +24,10 @@ func (tr *Trace) mutate(t *torch.Tensor, row *ops.Op) {
 	}
 	for _, in := range tr.inputs {
 		if in.tensor != t && in.tensor.Storage() == t.Storage() && !oneMemory(in.tensor, t) {
-			breakAt(breaks.UnsupportedOperator, "%s writes %s, which shares memory with %s %s", row.Name, tr.inputOf[t].src.Argument(), in.src.Argument(), apart)
+			breakAt(
+				breaks.UnsupportedOperator, "%s writes %s, which shares memory with %s %s", row.Name,
+				tr.inputOf[t].src.Argument(), in.src.Argument(), apart,
+			)
 		}
 	}
 }
@@ -48,7 +51,10 @@ func (tr *Trace) mutateStatistics(n *graph.Node, row *ops.Op) {
 func (hs *history) notMutated(s *value.Source, t *torch.Tensor) {
 	for m := range hs.mutated {
 		if in := hs.capture.inputOf[m]; in != nil && m != t && m.Storage() == t.Storage() && !oneMemory(m, t) {
-			breakAt(breaks.UnsupportedOperator, "%s shares memory with %s, which the graph writes, %s", s.Argument(), in.src.Argument(), apart)
+			breakAt(
+				breaks.UnsupportedOperator, "%s shares memory with %s, which the graph writes, %s", s.Argument(),
+				in.src.Argument(), apart,
+			)
 		}
 	}
 }

@@ -54,7 +54,11 @@ func (hs *history) refuseView(t *torch.Tensor, row *ops.Op, bound []ops.Arg) {
 		hs.guards.GradMode()
 		if torch.GradEnabled() {
 			if hs.refused(t) {
-				breakAt(breaks.FakeTensorFailure, "%s: a view that was created in no_grad mode, or with others by one operator, is being modified inplace", row.Name)
+				breakAt(
+					breaks.FakeTensorFailure,
+					"%s: a view that was created in no_grad mode, or with others by one operator, is being modified inplace",
+					row.Name,
+				)
 			}
 			if in := hs.capture.inputOf[base]; in != nil {
 				hs.guards.Leaf(in.src, in.tensor)
@@ -82,7 +86,11 @@ func (hs *history) refuseStale(row *ops.Op, bound []ops.Arg) {
 		}
 		hs.guards.GradMode()
 		if torch.GradEnabled() {
-			breakAt(breaks.FakeTensorFailure, "%s: a view that was created in no_grad mode, or with others by one operator, is used after a write to its memory", row.Name)
+			breakAt(
+				breaks.FakeTensorFailure,
+				"%s: a view that was created in no_grad mode, or with others by one operator, is used after a write to its memory",
+				row.Name,
+			)
 		}
 	}
 }

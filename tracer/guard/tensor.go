@@ -86,7 +86,10 @@ func fits(have, want []int) bool {
 }
 
 // tensorMismatch says in PyTorch's words what differs first.
-func tensorMismatch(name string, t *torch.Tensor, d ops.DType, dev ops.Device, grad bool, sizes []int, strides func(shape, stride []int) []int) Failure {
+func tensorMismatch(
+	name string, t *torch.Tensor, d ops.DType, dev ops.Device, grad bool, sizes []int,
+	strides func(shape, stride []int) []int,
+) Failure {
 	if t == nil {
 		return Failure{actual: "nil", dim: -1, message: fmt.Sprintf("tensor '%s' is nil", name)}
 	}

@@ -58,7 +58,10 @@ func (n *node) print(sb *strings.Builder, indent string) {
 		fmt.Fprintf(sb, "%s+- %s: %s%s\n", indent, g.kind, g.text, comment(g))
 	}
 	for _, c := range n.order {
-		fmt.Fprintf(sb, "%s+- GuardManager: source=%s, accessed_by=%s, type=<class '%s'>\n", indent, c.src.Name, accessor(c.src), value.TypeName(c.src.Type))
+		fmt.Fprintf(
+			sb, "%s+- GuardManager: source=%s, accessed_by=%s, type=<class '%s'>\n", indent, c.src.Name,
+			accessor(c.src), value.TypeName(c.src.Type),
+		)
 		c.print(sb, indent+"| ")
 	}
 }

@@ -110,7 +110,10 @@ func (in *Interp) beforeDecodeValue(v reflect.Value) *decodeCheck {
 	if !v.IsValid() || !in.holdsInterface(v.Type()) {
 		return nil
 	}
-	c := &decodeCheck{in: in, target: v, seen: map[unsafe.Pointer]bool{}, contents: map[unsafe.Pointer]reflect.Value{}, slices: map[unsafe.Pointer]keptSlice{}, saving: true}
+	c := &decodeCheck{
+		in: in, target: v, seen: map[unsafe.Pointer]bool{}, contents: map[unsafe.Pointer]reflect.Value{},
+		slices: map[unsafe.Pointer]keptSlice{}, saving: true,
+	}
 	c.value(v, nil)
 	return c
 }
@@ -297,7 +300,10 @@ func (c *decodeCheck) json(err error, data func() []byte) error {
 	for _, w := range c.wrong {
 		if offset := offsetOf(data(), w.steps); offset < native {
 			native = offset
-			err = &json.UnmarshalTypeError{Value: jsonKind(w.value), Type: w.into, Offset: offset, Struct: w.owner, Field: strings.Join(w.fields, ".")}
+			err = &json.UnmarshalTypeError{
+				Value: jsonKind(w.value), Type: w.into, Offset: offset, Struct: w.owner,
+				Field: strings.Join(w.fields, "."),
+			}
 		}
 	}
 	return err

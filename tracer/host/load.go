@@ -351,7 +351,10 @@ func (l *loader) failure() error {
 // program builds the SSA of everything that is interpreted.
 func (l *loader) program(main *unit) *Program {
 	prog := ssa.NewProgram(l.fset, ssa.InstantiateGenerics|ssa.GlobalDebug)
-	p := &Program{Fset: l.fset, SSA: prog, source: map[string]bool{}, imported: map[string]bool{}, embedded: map[string]bool{}, pkgs: l.pkgs, texts: map[string][]string{}, files: l.texts}
+	p := &Program{
+		Fset: l.fset, SSA: prog, source: map[string]bool{}, imported: map[string]bool{}, embedded: map[string]bool{},
+		pkgs: l.pkgs, texts: map[string][]string{}, files: l.texts,
+	}
 	made := map[*types.Package]bool{}
 	var create func(pkgs []*types.Package)
 	create = func(pkgs []*types.Package) {

@@ -69,7 +69,9 @@ func (in *Interp) newTypeOf(r reflect.Type) types.Type {
 	case reflect.Map:
 		return types.NewMap(in.typeOf(r.Key()), in.typeOf(r.Elem()))
 	case reflect.Chan:
-		dir := map[reflect.ChanDir]types.ChanDir{reflect.BothDir: types.SendRecv, reflect.SendDir: types.SendOnly, reflect.RecvDir: types.RecvOnly}
+		dir := map[reflect.ChanDir]types.ChanDir{
+			reflect.BothDir: types.SendRecv, reflect.SendDir: types.SendOnly, reflect.RecvDir: types.RecvOnly,
+		}
 		return types.NewChan(dir[r.ChanDir()], in.typeOf(r.Elem()))
 	case reflect.Func:
 		return in.signatureOf(r)

@@ -23,7 +23,9 @@ func (in *Interp) fits(dst reflect.Type, x reflect.Value) bool {
 }
 
 func addReflectAssign(m map[string]Intrinsic) {
-	for name, call := range map[string]func(reflect.Value, []reflect.Value) []reflect.Value{"Call": reflect.Value.Call, "CallSlice": reflect.Value.CallSlice} {
+	for name, call := range map[string]func(reflect.Value, []reflect.Value) []reflect.Value{
+		"Call": reflect.Value.Call, "CallSlice": reflect.Value.CallSlice,
+	} {
 		m["(reflect.Value)."+name] = func(th *Thread, _ *Frame, a []unsafe.Pointer, r unsafe.Pointer) {
 			f, args := arg[reflect.Value](a, 0), arg[[]reflect.Value](a, 1)
 			th.In.checkArguments(name, f, args)

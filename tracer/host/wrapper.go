@@ -186,7 +186,10 @@ func (w *wrapperText) function(fn *ssa.Function, at token.Position) (string, boo
 	if len(results) > 0 {
 		give = "return "
 	}
-	text := fmt.Sprintf("//line %s:%d\nfunc %s(%s) (%s) { %s%s.%s(%s) }\n", at.Filename, at.Line, fn.Name(), strings.Join(params, ", "), strings.Join(results, ", "), give, w.imports[fn.Pkg.Pkg.Path()], fn.Name(), strings.Join(args, ", "))
+	text := fmt.Sprintf(
+		"//line %s:%d\nfunc %s(%s) (%s) { %s%s.%s(%s) }\n", at.Filename, at.Line, fn.Name(), strings.Join(params, ", "),
+		strings.Join(results, ", "), give, w.imports[fn.Pkg.Pkg.Path()], fn.Name(), strings.Join(args, ", "),
+	)
 	return text, ok && at.IsValid() && w.imports[fn.Pkg.Pkg.Path()] != ""
 }
 

@@ -98,7 +98,10 @@ func fxRules() []chroma.Rule {
 		rule(`"[a-z0-9]+\[[^"]*\](?:\[[^"]*\])?[^"]*"`, chroma.KeywordType),
 		rule(doubleText, chroma.LiteralString),
 		rule(singleText, chroma.LiteralString),
-		rule(words(`class def return self None True False placeholder get_attr call_function call_method call_module output`), chroma.Keyword),
+		rule(
+			words(`class def return self None True False placeholder get_attr call_function call_method call_module output`),
+			chroma.Keyword,
+		),
 		rule(`%[A-Za-z_][A-Za-z0-9_]*`, chroma.NameVariable),
 		rule(`(?:torch|aten|prims|operator|inductor)\.[A-Za-z0-9_.]+`, chroma.NameFunction),
 	}, rest()...)

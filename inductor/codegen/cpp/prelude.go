@@ -230,7 +230,10 @@ func vectorTypes(n int) string {
 		size           int
 	}{{"f", "float", 4}, {"d", "double", 8}, {"i", "int", 4}, {"l", "long", 8}, {"b", "unsigned char", 1}, {"h", "unsigned short", 2}, {"s", "short", 2}, {"c", "signed char", 1}} {
 		fmt.Fprintf(&sb, "typedef %s %s%d __attribute__((vector_size(%d)));\n", t.scalar, t.letter, n, t.size*n)
-		fmt.Fprintf(&sb, "typedef %s %s%du __attribute__((vector_size(%d), aligned(%d), may_alias));\n", t.scalar, t.letter, n, t.size*n, min(t.size, 4))
+		fmt.Fprintf(
+			&sb, "typedef %s %s%du __attribute__((vector_size(%d), aligned(%d), may_alias));\n", t.scalar, t.letter, n,
+			t.size*n, min(t.size, 4),
+		)
 	}
 	return sb.String()
 }
@@ -251,8 +254,11 @@ func lanewise(name string) (helper, bool) {
 	}
 	return helper{
 		libm: true,
-		text: fmt.Sprintf("%s$ %s_%s$(%s) { %s$ r = {0}; for (int k = 0; k < $; k++) r[k] = __builtin_%s(%s); return r; }", kind, base, kind, params, kind, cfn, args),
-		one:  fmt.Sprintf("%s1 %s_%s1(%s) { return __builtin_%s(%s); }", kind, base, kind, strings.ReplaceAll(params, "$", "1"), cfn, one),
+		text: fmt.Sprintf(
+			"%s$ %s_%s$(%s) { %s$ r = {0}; for (int k = 0; k < $; k++) r[k] = __builtin_%s(%s); return r; }", kind,
+			base, kind, params, kind, cfn, args,
+		),
+		one: fmt.Sprintf("%s1 %s_%s1(%s) { return __builtin_%s(%s); }", kind, base, kind, strings.ReplaceAll(params, "$", "1"), cfn, one),
 	}, true
 }
 
@@ -319,7 +325,10 @@ var helpers = sync.OnceValue(func() map[string]helper {
 })
 
 func byteCompare(name, op string) string {
-	return fmt.Sprintf(`i$ %s_b$(b$ a, b$ b) { return __builtin_convertvector(__builtin_convertvector(a, i$) %s __builtin_convertvector(b, i$), i$); }`, name, op)
+	return fmt.Sprintf(
+		`i$ %s_b$(b$ a, b$ b) { return __builtin_convertvector(__builtin_convertvector(a, i$) %s __builtin_convertvector(b, i$), i$); }`,
+		name, op,
+	)
 }
 
 // ntStore writes past the caches, where the machine has such a store.

@@ -51,7 +51,10 @@ func (e *emitter) declareAcc(i, j int, v *ir.Value, copy string, lanes int) {
 	init := e.as(lanes).Constant(identity(v.Red, d))
 	e.p("%s %s = %s;", regType(d, lanes), e.acc(i, j, copy), init)
 	if isArg(v) {
-		e.p("%s %sx = %s;", regType(ops.Int64, lanes), e.acc(i, j, copy), e.as(lanes).Constant(&ir.Value{DType: ops.Int64, I: math.MaxInt64}))
+		e.p(
+			"%s %sx = %s;", regType(ops.Int64, lanes), e.acc(i, j, copy),
+			e.as(lanes).Constant(&ir.Value{DType: ops.Int64, I: math.MaxInt64}),
+		)
 	}
 }
 

@@ -59,7 +59,10 @@ func Entry(name string, segments []Segment) string {
 
 func prototype(c *Code) string {
 	if c.Gemm != "" {
-		return fmt.Sprintf("void %s(void *const *B, const i64 *S, const float *T, i64 ldt, i64 b, i64 m0, i64 n0, i64 m, i64 n);\n", c.Symbol)
+		return fmt.Sprintf(
+			"void %s(void *const *B, const i64 *S, const float *T, i64 ldt, i64 b, i64 m0, i64 n0, i64 m, i64 n);\n",
+			c.Symbol,
+		)
 	}
 	if c.Pack {
 		return ""

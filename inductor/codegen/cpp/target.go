@@ -101,7 +101,10 @@ type module struct {
 
 // Writer begins the module of a plan.
 func (t *Target) Writer(p *plan.Plan) codegen.Writer {
-	m := &module{Target: t, plan: p, total: p.Count(false), codes: make([]*Code, len(p.Kernels)), shapes: map[string]string{}, numbers: map[string]int{}}
+	m := &module{
+		Target: t, plan: p, total: p.Count(false), codes: make([]*Code, len(p.Kernels)), shapes: map[string]string{},
+		numbers: map[string]int{},
+	}
 	n := min(max(t.Cores, 1), (m.total+kernelsPerShard-1)/kernelsPerShard, maxShards)
 	n = max(n, 1)
 	m.preludes = make([]*Prelude, n)
@@ -259,7 +262,10 @@ func (m *module) packFilter(k *plan.Packing) *Code {
 // callText lists what a run does, step by step.
 func (m *module) callText() string {
 	var sb strings.Builder
-	fmt.Fprintf(&sb, "// %s: %d kernels, %d extern calls, arena %d bytes\n", m.plan.Name, m.plan.Count(false), m.plan.Count(true), m.plan.Arena)
+	fmt.Fprintf(
+		&sb, "// %s: %d kernels, %d extern calls, arena %d bytes\n", m.plan.Name, m.plan.Count(false),
+		m.plan.Count(true), m.plan.Arena,
+	)
 	for i, s := range m.sizes {
 		fmt.Fprintf(&sb, "// S[%d] = %s\n", i, s)
 	}
@@ -271,7 +277,10 @@ func (m *module) callText() string {
 		if b.Role == plan.RoleArena {
 			place = fmt.Sprintf("arena+%d", b.Offset)
 		}
-		fmt.Fprintf(&sb, "// B[%d] = %s: %s%s stride %s, %s\n", i, b.Name, b.DType.Short(), ops.ShapeText(b.Shape), ops.ShapeText(b.Stride), place)
+		fmt.Fprintf(
+			&sb, "// B[%d] = %s: %s%s stride %s, %s\n", i, b.Name, b.DType.Short(), ops.ShapeText(b.Shape),
+			ops.ShapeText(b.Stride), place,
+		)
 	}
 	for _, k := range m.plan.HoistedKernels() {
 		fmt.Fprintf(&sb, "// once %s\n", k.Name)

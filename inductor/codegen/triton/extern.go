@@ -25,7 +25,9 @@ func (m *module) extern(x *plan.Extern) {
 
 // noCounterpart are operators of ours that PyTorch computes within others, or with
 // other intermediate results.
-var noCounterpart = map[string]bool{"_lstsq": true, "_repeat_index": true, "_with_data": true, "_ctc_loss": true, "_ctc_loss_backward": true}
+var noCounterpart = map[string]bool{
+	"_lstsq": true, "_repeat_index": true, "_with_data": true, "_ctc_loss": true, "_ctc_loss_backward": true,
+}
 
 // externCall is the call.
 func (m *module) externCall(op *ops.Op, x *plan.Extern) string {
@@ -36,7 +38,10 @@ func (m *module) externCall(op *ops.Op, x *plan.Extern) string {
 	case name == "convolution_backward": // ours has no bias
 		args := m.arguments(op, x, len(x.Args))
 		last := len(args) - 1
-		return fmt.Sprintf("aten.%s(%s, None, %s, (*%s, False))", name, strings.Join(args[:3], ", "), strings.Join(args[3:last], ", "), args[last])
+		return fmt.Sprintf(
+			"aten.%s(%s, None, %s, (*%s, False))", name, strings.Join(args[:3], ", "), strings.Join(args[3:last], ", "),
+			args[last],
+		)
 	case name == "_class_index": // which PyTorch checks within one_hot
 		args := m.arguments(op, x, len(x.Args))
 		return fmt.Sprintf("(aten.one_hot(%s, %s), %[1]s.clone())[1]", args[0], args[1])

@@ -235,7 +235,10 @@ func (e *emitter) reduce(i, j int, name string) {
 	switch v.Red {
 	case ir.RArgMax, ir.RArgMin:
 		e.p("%s = %s", name, x)
-		e.p("%s_next, %s_at_next = triton_helpers.%s_with_index(%s, %s_at, tl.broadcast_to(%s, %s), %s)", acc, acc, extremum[v.Red], acc, acc, name, e.shape(true), at)
+		e.p(
+			"%s_next, %s_at_next = triton_helpers.%s_with_index(%s, %s_at, tl.broadcast_to(%s, %s), %s)", acc, acc,
+			extremum[v.Red], acc, acc, name, e.shape(true), at,
+		)
 		e.p("%s = tl.where(%s, %s_next, %s)", acc, e.mask(true), acc, acc)
 		e.p("%s_at = tl.where(%s, %s_at_next, %s_at)", acc, e.mask(true), acc, acc)
 	default:

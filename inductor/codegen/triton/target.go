@@ -255,7 +255,10 @@ func (m *module) allocate(slot int) {
 		m.p("    %s = %s", m.names[slot], m.names[m.plan.Inputs[b.Over]])
 		return
 	}
-	m.p("    %s = torch.empty_strided(%s, %s, dtype=torch.%s, device=device)", m.names[slot], sizesText(b.Shape), sizesText(b.Stride), b.DType.Name())
+	m.p(
+		"    %s = torch.empty_strided(%s, %s, dtype=torch.%s, device=device)", m.names[slot], sizesText(b.Shape),
+		sizesText(b.Stride), b.DType.Name(),
+	)
 }
 
 func sizesText(xs []sym.Int) string {

@@ -84,7 +84,11 @@ func poolBackward(r *runner, args []any, kw map[string]any) ([]any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return r.op("max_pool2d_with_indices_backward", []any{ones[0], x, kw["kernel_size"], kw["stride"], kw["padding"], kw["dilation"], kw["ceil_mode"], pooled[1]}, nil)
+	return r.op(
+		"max_pool2d_with_indices_backward",
+		[]any{ones[0], x, kw["kernel_size"], kw["stride"], kw["padding"], kw["dilation"], kw["ceil_mode"], pooled[1]},
+		nil,
+	)
 }
 
 // broadcastShapes works on shapes alone.

@@ -86,7 +86,10 @@ func (w *applyWriter) function(i int) {
 }
 
 func (w *applyWriter) backward(receiver string, saved []string, results int) {
-	w.write("func (%s) Backward(ctx *autograd.Context, g ...*torch.Tensor) tensors {\n\ts := ctx.SavedTensors()\n\td := g[0]\n\t_, _ = s, d\n", receiver)
+	w.write(
+		"func (%s) Backward(ctx *autograd.Context, g ...*torch.Tensor) tensors {\n\ts := ctx.SavedTensors()\n\td := g[0]\n\t_, _ = s, d\n",
+		receiver,
+	)
 	if results > 1 && w.chance(2) {
 		w.write("\td = d.Add(g[1].Mul(0.5))\n")
 	}
@@ -97,7 +100,10 @@ func (w *applyWriter) backward(receiver string, saved []string, results int) {
 		w.write("\td = d.Mul(s[%d])\n", 1+w.r.Intn(len(saved)-1))
 	}
 	if w.chance(3) {
-		w.write("\td = d.Clone()\n\td.%s\n", pickOf(w.generator, "Mul_(3)", "Select(0, 0).Zero_()", "MaskedFill_(d.Lt(0), 0.125)", "SetAt(2, 0, 1)"))
+		w.write(
+			"\td = d.Clone()\n\td.%s\n",
+			pickOf(w.generator, "Mul_(3)", "Select(0, 0).Zero_()", "MaskedFill_(d.Lt(0), 0.125)", "SetAt(2, 0, 1)"),
+		)
 	}
 	switch w.r.Intn(12) {
 	case 0:
@@ -152,7 +158,13 @@ func (w *applyWriter) compiled() {
 				w.write("\t%s.%s\n", from, pickOf(w.generator, "Mul_(0.5)", "Add_(0.25)", "Tanh_()"))
 			}
 		case 6:
-			w.write("\t%s\n", pickOf(w.generator, "fmt.Println(\"mid\")", fmt.Sprintf("if %s.Sum().Gt(0.37).Bool() { calls += 100 }", from), "calls += 1000"))
+			w.write(
+				"\t%s\n",
+				pickOf(
+					w.generator, "fmt.Println(\"mid\")",
+					fmt.Sprintf("if %s.Sum().Gt(0.37).Bool() { calls += 100 }", from), "calls += 1000",
+				),
+			)
 		}
 	}
 	out := []string{vars[len(vars)-1]}

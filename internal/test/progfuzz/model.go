@@ -215,7 +215,10 @@ func (m *modelWriter) effect(vs values) bool {
 		}
 	case 14:
 		if v.is("Float32", "B", "4") {
-			m.line("%s.IndexPut_([]*torch.Tensor{ids.Remainder(%s.Size(0))}, %s.Tanh(), kw.Accumulate(%v))", v.name, v.name, same.name, m.r.Intn(2) == 0)
+			m.line(
+				"%s.IndexPut_([]*torch.Tensor{ids.Remainder(%s.Size(0))}, %s.Tanh(), kw.Accumulate(%v))", v.name,
+				v.name, same.name, m.r.Intn(2) == 0,
+			)
 		}
 	}
 	return true
@@ -278,15 +281,30 @@ func (m *modelWriter) main() {
 		m.line("opt := %s", m.mixedOptimizer())
 		m.line("step := %s", pickOf(m.generator, "opt.Step", "torch.Compile(opt.Step)", "torch.Compile(func() { opt.Step() })"))
 	case m.optimizer:
-		m.line("opt := %s", pickOf(m.generator, "optim.NewSGD(net.parameters(), kw.Lr(0.05), kw.Momentum(0.5))", "optim.NewAdamW(net.parameters(), kw.Lr(0.02), kw.Eps(0.05))"))
+		m.line(
+			"opt := %s",
+			pickOf(
+				m.generator, "optim.NewSGD(net.parameters(), kw.Lr(0.05), kw.Momentum(0.5))",
+				"optim.NewAdamW(net.parameters(), kw.Lr(0.02), kw.Eps(0.05))",
+			),
+		)
 	}
 	m.line("list, named := []*torch.Tensor{torch.Ones(4), torch.Rand(4)}, map[string]*torch.Tensor{}")
-	m.line("c := %s", pickOf(m.generator, "torch.Compile(f)", "torch.Compile(f)", "torch.Compile(f, kw.Dynamic(true))", "torch.Compile(f, kw.Dynamic(false))"))
+	m.line(
+		"c := %s",
+		pickOf(
+			m.generator, "torch.Compile(f)", "torch.Compile(f)", "torch.Compile(f, kw.Dynamic(true))",
+			"torch.Compile(f, kw.Dynamic(false))",
+		),
+	)
 	m.line("call := func(rows int) {")
 	m.line("defer func() { if e := recover(); e != nil { fmt.Println(\"recovered\", e) } }()")
 	m.line("x, y, z := torch.Rand(rows, 4), torch.Randn(rows, 4), torch.Rand(rows, 3, 4)")
 	m.line("ids, mask := torch.Arange(rows).Mul(3).Remainder(5), torch.Rand(rows, 4).Gt(0.5)")
-	m.line("named[\"k\"] = %s", pickOf(m.generator, "torch.Rand(rows, 4)", "torch.Rand(rows, 4)", "x", "y.Add(1)", "torch.Rand(rows, 8).Narrow(1, 2, 4)"))
+	m.line(
+		"named[\"k\"] = %s",
+		pickOf(m.generator, "torch.Rand(rows, 4)", "torch.Rand(rows, 4)", "x", "y.Add(1)", "torch.Rand(rows, 8).Narrow(1, 2, 4)"),
+	)
 	m.line("for _, p := range net.parameters() { p.SetGrad(nil) }")
 	m.line("var loss *torch.Tensor")
 	m.line("for _, r := range c(net, x, y, z, ids, mask, list, named) {")

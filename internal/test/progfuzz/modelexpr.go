@@ -132,7 +132,10 @@ func soft(m *modelWriter, vs values) (string, value, bool) {
 
 func scanned(m *modelWriter, vs values) (string, value, bool) {
 	v, d, ok := m.ranked(vs, 1)
-	f := pickOf(m.generator, "%s.Cumsum(%d)", "%s.Tanh().Cumprod(%d)", "%s.Logcumsumexp(%d)", "func() *torch.Tensor { v, _ := %s.Cummax(%d); return v }()")
+	f := pickOf(
+		m.generator, "%s.Cumsum(%d)", "%s.Tanh().Cumprod(%d)", "%s.Logcumsumexp(%d)",
+		"func() *torch.Tensor { v, _ := %s.Cummax(%d); return v }()",
+	)
 	return fmt.Sprintf(f, v.name, d), made(v, v.dims...), ok
 }
 
@@ -240,7 +243,10 @@ func pieceOf(m *modelWriter, vs values) (string, value, bool) {
 		return "", v, false
 	}
 	ds[len(ds)-1] = "2"
-	text := pickOf(m.generator, "%s.Chunk(2, kw.Dim(-1))[1]", "%s.Split([]int{2}, kw.Dim(-1))[0]", "torch.SplitWithSizes(%s, []int{1, 2, 1}, kw.Dim(-1))[1]")
+	text := pickOf(
+		m.generator, "%s.Chunk(2, kw.Dim(-1))[1]", "%s.Split([]int{2}, kw.Dim(-1))[0]",
+		"torch.SplitWithSizes(%s, []int{1, 2, 1}, kw.Dim(-1))[1]",
+	)
 	return fmt.Sprintf(text, v.name), made(v, ds...), true
 }
 
@@ -251,7 +257,10 @@ func cutOut(m *modelWriter, vs values) (string, value, bool) {
 	}
 	ds := slices.Clone(v.dims)
 	ds[len(ds)-1] = "2"
-	text := pickOf(m.generator, "%s.Narrow(-1, 1, 2)", "%s.At(torch.Ellipsis, torch.Slice_{Start: 0, Step: 2})", "%s.At(torch.Ellipsis, torch.Range(-2, torch.End))")
+	text := pickOf(
+		m.generator, "%s.Narrow(-1, 1, 2)", "%s.At(torch.Ellipsis, torch.Slice_{Start: 0, Step: 2})",
+		"%s.At(torch.Ellipsis, torch.Range(-2, torch.End))",
+	)
 	return fmt.Sprintf(text, v.name), made(v, ds...), true
 }
 
@@ -381,7 +390,10 @@ func compared(m *modelWriter, vs values) (string, value, bool) {
 
 func integer(m *modelWriter, vs values) (string, value, bool) {
 	v, ok := m.with(vs, func(v value) bool { return v.dtype == "Int64" })
-	f := pickOf(m.generator, "%s.Add(2)", "%s.Mul(3).Remainder(7)", "%s.FloorDivide(2)", "%s.Neg().Remainder(5)", "%s.Clamp(kw.Max(3))", "%s.Mul(%[1]s)", "%s.Sub(x.Size(0))", "torch.Where(%s.Gt(2), %[1]s, 1)")
+	f := pickOf(
+		m.generator, "%s.Add(2)", "%s.Mul(3).Remainder(7)", "%s.FloorDivide(2)", "%s.Neg().Remainder(5)",
+		"%s.Clamp(kw.Max(3))", "%s.Mul(%[1]s)", "%s.Sub(x.Size(0))", "torch.Where(%s.Gt(2), %[1]s, 1)",
+	)
 	return fmt.Sprintf(f, v.name), made(v, v.dims...), ok
 }
 

@@ -157,7 +157,10 @@ func (g *generator) main() {
 	g.line("xs, m, k := []int{3, 1, 2}, map[string]int{\"a\": 5}, 0")
 	g.line("v, ip := Shape(p), &k")
 	g.line("_, _, _, _ = v, ip, xs, m")
-	g.line("c := %s", pickOf(g, "torch.Compile(f)", "torch.Compile(f, kw.Dynamic(true))", "torch.Compile(f)", "torch.Compile(f, kw.Dynamic(false))"))
+	g.line(
+		"c := %s",
+		pickOf(g, "torch.Compile(f)", "torch.Compile(f, kw.Dynamic(true))", "torch.Compile(f)", "torch.Compile(f, kw.Dynamic(false))"),
+	)
 	g.line("call := func(x, y *torch.Tensor, n int, flag bool, p, q *Box, xs, ys []int, m map[string]int, v Shape, ip *int) {")
 	g.line("defer func() { if e := recover(); e != nil { fmt.Println(\"recovered\", e) } }()")
 	g.line("r, j := c(x, y, n, flag, p, q, xs, ys, m, v, ip)")

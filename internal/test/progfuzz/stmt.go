@@ -134,7 +134,10 @@ func simpleTable() []statement {
 		},
 		func(g *generator, s *variables, _ int) {
 			n := g.fresh("v")
-			g.line("%s := Shape(%s)", n, pickOf(g, g.box(s), fmt.Sprintf("Lit{%s, 1}", g.int(s)), fmt.Sprintf("&Box{n: 1, t: %s.t}", g.box(s))))
+			g.line(
+				"%s := Shape(%s)", n,
+				pickOf(g, g.box(s), fmt.Sprintf("Lit{%s, 1}", g.int(s)), fmt.Sprintf("&Box{n: 1, t: %s.t}", g.box(s))),
+			)
 			g.line("_ = %s", n)
 			s.shapes = append(s.shapes, n)
 		},

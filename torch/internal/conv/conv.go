@@ -23,7 +23,10 @@ type Call struct {
 // geometry of the side that is cut in windows: the input, or the output of a
 // transposed convolution.
 func (c *Call) geometry() *geometry {
-	g := &geometry{channels: c.InPer, image: c.InSize, kernel: c.Kernel, window: c.OutSize, stride: c.Stride, pad: c.Pad, dilation: c.Dilation}
+	g := &geometry{
+		channels: c.InPer, image: c.InSize, kernel: c.Kernel, window: c.OutSize, stride: c.Stride, pad: c.Pad,
+		dilation: c.Dilation,
+	}
 	if c.Transposed {
 		g.channels, g.image, g.window = c.OutPer, c.OutSize, c.InSize
 	}

@@ -164,7 +164,10 @@ func (a *attention) block(head, first, end int) {
 	defer room.GiveBack()
 	scores, scaled := room.Floats[:m*keys], room.Floats[m*keys:][:m*a.width]
 	l.WithScalar(simd.Mul, scaled, q, a.scale)
-	gemm.Panels(gemm.Target{Data: scores, LD: keys, Cols: keys, Jump: 0}, gemm.Lanes{Data: scaled, Lane: a.width, Step: 1}, gemm.Lanes{Data: k, Lane: a.width, Step: 1}, m, keys, a.width, 1)
+	gemm.Panels(
+		gemm.Target{Data: scores, LD: keys, Cols: keys, Jump: 0}, gemm.Lanes{Data: scaled, Lane: a.width, Step: 1},
+		gemm.Lanes{Data: k, Lane: a.width, Step: 1}, m, keys, a.width, 1,
+	)
 	for r := range m {
 		sum := a.softmax(l, scores[r*keys:(r+1)*keys], head, first+r)
 		if a.sums != nil {
@@ -172,7 +175,11 @@ func (a *attention) block(head, first, end int) {
 		}
 	}
 	out := a.out[(head*a.rows+first)*a.valueWidth:][:m*a.valueWidth]
-	gemm.Panels(gemm.Target{Data: out, LD: a.valueWidth, Cols: a.valueWidth, Jump: 0}, gemm.Lanes{Data: scores, Lane: keys, Step: 1}, gemm.Lanes{Data: v, Lane: 1, Step: a.valueWidth}, m, a.valueWidth, keys, 1)
+	gemm.Panels(
+		gemm.Target{Data: out, LD: a.valueWidth, Cols: a.valueWidth, Jump: 0},
+		gemm.Lanes{Data: scores, Lane: keys, Step: 1}, gemm.Lanes{Data: v, Lane: 1, Step: a.valueWidth}, m,
+		a.valueWidth, keys, 1,
+	)
 }
 
 // softmax turns one row of scores into weights and gives the logarithm of their

@@ -15,7 +15,10 @@ import (
 
 type loop2[T any] func(o, a, b []T)
 
-func numeric2(f32 loop2[float32], f64 loop2[float64], i64 loop2[int64], i32 loop2[int32], i16 loop2[int16], i8 loop2[int8], u8 loop2[uint8]) *loopSet {
+func numeric2(
+	f32 loop2[float32], f64 loop2[float64], i64 loop2[int64], i32 loop2[int32], i16 loop2[int16], i8 loop2[int8],
+	u8 loop2[uint8],
+) *loopSet {
 	var s loopSet
 	if f32 != nil {
 		s[ops.Float32] = run2(f32)
@@ -28,8 +31,14 @@ func numeric2(f32 loop2[float32], f64 loop2[float64], i64 loop2[int64], i32 loop
 
 func binaryKernels() map[ops.ID]Kernel {
 	table := map[ops.ID]Kernel{
-		ops.Add:       addKernel(simd.Add, addLoop[float64], addLoop[int64], addLoop[int32], addLoop[int16], addLoop[int8], addLoop[uint8], 1),
-		ops.Sub:       addKernel(simd.Sub, subLoop[float64], subLoop[int64], subLoop[int32], subLoop[int16], subLoop[int8], subLoop[uint8], -1),
+		ops.Add: addKernel(
+			simd.Add, addLoop[float64], addLoop[int64], addLoop[int32], addLoop[int16], addLoop[int8], addLoop[uint8],
+			1,
+		),
+		ops.Sub: addKernel(
+			simd.Sub, subLoop[float64], subLoop[int64], subLoop[int32], subLoop[int16], subLoop[int8], subLoop[uint8],
+			-1,
+		),
 		ops.Mul:       (&pwKernel{pair: &mulPair, loops: numeric2(nil, mulLoop[float64], mulLoop[int64], mulLoop[int32], mulLoop[int16], mulLoop[int8], mulLoop[uint8]).vectors2(simd.Mul).with(ops.Bool, run2(bitAnd[uint8])).with(ops.Complex64, each2(func(x, y complex64) complex64 { return x * y }))}).run,
 		ops.Div:       divKernel,
 		ops.Pow:       powKernel,
@@ -74,12 +83,23 @@ func binaryKernels() map[ops.ID]Kernel {
 }
 
 // addKernel takes alpha as a third operand where it is not 1.
-func addKernel(f32 simd.Binary, f64 loop2[float64], i64 loop2[int64], i32 loop2[int32], i16 loop2[int16], i8 loop2[int8], u8 loop2[uint8], sign int) Kernel {
+func addKernel(
+	f32 simd.Binary, f64 loop2[float64], i64 loop2[int64], i32 loop2[int32], i16 loop2[int16], i8 loop2[int8],
+	u8 loop2[uint8], sign int,
+) Kernel {
 	sign32 := complex64(complex(float32(sign), 0))
-	one := &pwKernel{pair: &f32, loops: numeric2(nil, f64, i64, i32, i16, i8, u8).vectors2(f32).with(ops.Bool, run2(bitOr[uint8])).with(ops.Complex64, each2(func(x, y complex64) complex64 { return x + sign32*y }))}
+	one := &pwKernel{
+		pair: &f32,
+		loops: numeric2(nil, f64, i64, i32, i16, i8, u8).vectors2(f32).with(ops.Bool, run2(bitOr[uint8])).with(
+			ops.Complex64, each2(func(x, y complex64) complex64 { return x + sign32*y }),
+		),
+	}
 	var s loopSet
 	s[ops.Float32], s[ops.Float64] = axpy[float32](float32(sign)), axpy[float64](float64(sign))
-	s.withInts(axpy[int64](int64(sign)), axpy[int32](int32(sign)), axpy[int16](int16(sign)), axpy[int8](int8(sign)), axpy[uint8](uint8(int8(sign))))
+	s.withInts(
+		axpy[int64](int64(sign)), axpy[int32](int32(sign)), axpy[int16](int16(sign)), axpy[int8](int8(sign)),
+		axpy[uint8](uint8(int8(sign))),
+	)
 	s[ops.Bool] = each3(func(x, y, a uint8) uint8 { return x | y&a })
 	s[ops.Complex64] = each3(func(x, y, a complex64) complex64 { return x + sign32*a*y })
 	scaled := &pwKernel{loops: &s, extra: []int{2}}
@@ -235,7 +255,10 @@ func truncInt[T integer](x, y T) T {
 	return x / y
 }
 
-func intPair(i64 func(x, y int64) int64, i32 func(x, y int32) int32, i16 func(x, y int16) int16, i8 func(x, y int8) int8, u8 func(x, y uint8) uint8, f func(x, y float64) float64) *loopSet {
+func intPair(
+	i64 func(x, y int64) int64, i32 func(x, y int32) int32, i16 func(x, y int16) int16, i8 func(x, y int8) int8,
+	u8 func(x, y uint8) uint8, f func(x, y float64) float64,
+) *loopSet {
 	return floats2(f).withInts(each2(i64), each2(i32), each2(i16), each2(i8), each2(u8))
 }
 
@@ -438,9 +461,15 @@ func clampKernel(k *Call) {
 		case lo && hi:
 			var s loopSet
 			s[ops.Float32], s[ops.Float64] = run3(clampLoop[float32]), run3(clampLoop[float64])
-			return s.withInts(run3(clampLoop[int64]), run3(clampLoop[int32]), run3(clampLoop[int16]), run3(clampLoop[int8]), run3(clampLoop[uint8]))
+			return s.withInts(
+				run3(clampLoop[int64]), run3(clampLoop[int32]), run3(clampLoop[int16]), run3(clampLoop[int8]),
+				run3(clampLoop[uint8]),
+			)
 		case lo:
-			return numeric2(maxLoop[float32], maxLoop[float64], maxLoop[int64], maxLoop[int32], maxLoop[int16], maxLoop[int8], maxLoop[uint8])
+			return numeric2(
+				maxLoop[float32], maxLoop[float64], maxLoop[int64], maxLoop[int32], maxLoop[int16], maxLoop[int8],
+				maxLoop[uint8],
+			)
 		}
 		return numeric2(minLoop[float32], minLoop[float64], minLoop[int64], minLoop[int32], minLoop[int16], minLoop[int8], minLoop[uint8])
 	})
@@ -483,9 +512,15 @@ func comparisons(table map[ops.ID]Kernel) {
 	add(ops.Ge, cmpGe[float32](), cmpGe[float64](), cmpGe[int64](), cmpGe[int32](), cmpGe[int16](), cmpGe[int8](), cmpGe[uint8]())
 	add(ops.Eq, cmpEq[float32](), cmpEq[float64](), cmpEq[int64](), cmpEq[int32](), cmpEq[int16](), cmpEq[int8](), cmpEq[uint8]())
 	add(ops.Ne, cmpNe[float32](), cmpNe[float64](), cmpNe[int64](), cmpNe[int32](), cmpNe[int16](), cmpNe[int8](), cmpNe[uint8]())
-	add(ops.LogicalAnd, logAnd[float32](), logAnd[float64](), logAnd[int64](), logAnd[int32](), logAnd[int16](), logAnd[int8](), logAnd[uint8]())
+	add(
+		ops.LogicalAnd, logAnd[float32](), logAnd[float64](), logAnd[int64](), logAnd[int32](), logAnd[int16](),
+		logAnd[int8](), logAnd[uint8](),
+	)
 	add(ops.LogicalOr, logOr[float32](), logOr[float64](), logOr[int64](), logOr[int32](), logOr[int16](), logOr[int8](), logOr[uint8]())
-	add(ops.LogicalXor, logXor[float32](), logXor[float64](), logXor[int64](), logXor[int32](), logXor[int16](), logXor[int8](), logXor[uint8]())
+	add(
+		ops.LogicalXor, logXor[float32](), logXor[float64](), logXor[int64](), logXor[int32](), logXor[int16](),
+		logXor[int8](), logXor[uint8](),
+	)
 }
 
 func cmpLt[T strided.Number]() strided.Loop {

@@ -93,11 +93,20 @@ func convolutionBackKernel(k *Call) {
 	}
 	switch {
 	case d == ops.Float64:
-		conv.Backward(c, strided.Slice[float64](x), strided.Slice[float64](w), strided.Slice[float64](grad), strided.Slice[float64](dx), strided.Slice[float64](dw), mask, gemm.Plain[float64])
+		conv.Backward(
+			c, strided.Slice[float64](x), strided.Slice[float64](w), strided.Slice[float64](grad),
+			strided.Slice[float64](dx), strided.Slice[float64](dw), mask, gemm.Plain[float64],
+		)
 	case c.Implicit() && grad.Numel() > 0:
-		conv.BackwardFloat32(c, strided.Slice[float32](x), strided.Slice[float32](w), strided.Slice[float32](grad), strided.Slice[float32](dx), strided.Slice[float32](dw), mask)
+		conv.BackwardFloat32(
+			c, strided.Slice[float32](x), strided.Slice[float32](w), strided.Slice[float32](grad),
+			strided.Slice[float32](dx), strided.Slice[float32](dw), mask,
+		)
 	default:
-		conv.Backward(c, strided.Slice[float32](x), strided.Slice[float32](w), strided.Slice[float32](grad), strided.Slice[float32](dx), strided.Slice[float32](dw), mask, gemm.Float32)
+		conv.Backward(
+			c, strided.Slice[float32](x), strided.Slice[float32](w), strided.Slice[float32](grad),
+			strided.Slice[float32](dx), strided.Slice[float32](dw), mask, gemm.Float32,
+		)
 	}
 	if dx != gx {
 		strided.Copy(gx, dx)

@@ -39,18 +39,29 @@ func ctcBatches(k *Call, first, blank int) []ctcBatch {
 	for i := range out {
 		n := int(sizes[i])
 		if int(inputs[i]) > steps {
-			refusal.Fail("ctc_loss", "RuntimeError", "Expected input_lengths to have value at most %d, but got value %d (while checking arguments for ctc_loss_cpu)", steps, inputs[i])
+			refusal.Fail(
+				"ctc_loss", "RuntimeError",
+				"Expected input_lengths to have value at most %d, but got value %d (while checking arguments for ctc_loss_cpu)",
+				steps, inputs[i],
+			)
 		}
 		if len(targets.Shape) == 2 {
 			from = i * targets.Shape[1]
 			if n > targets.Shape[1] {
-				refusal.Fail("ctc_loss", "RuntimeError", "Expected tensor to have size at least %d at dimension 1, but got size %d for argument #2 'targets' (while checking arguments for ctc_loss_cpu)", n, targets.Shape[1])
+				refusal.Fail(
+					"ctc_loss", "RuntimeError",
+					"Expected tensor to have size at least %d at dimension 1, but got size %d for argument #2 'targets' (while checking arguments for ctc_loss_cpu)",
+					n, targets.Shape[1],
+				)
 			}
 		}
 		if n < 0 || from+n > len(t) {
 			refusal.Fail("ctc_loss", "RuntimeError", "ctc_loss: target_lengths add up to more than the %d targets", len(t))
 		}
-		b := ctcBatch{steps: steps, batch: batch, classes: classes, lp: probs, single: lp.DType == ops.Float32, at: i, length: int(inputs[i]), labels: []int{blank}}
+		b := ctcBatch{
+			steps: steps, batch: batch, classes: classes, lp: probs, single: lp.DType == ops.Float32, at: i,
+			length: int(inputs[i]), labels: []int{blank},
+		}
 		for _, l := range t[from : from+n] {
 			if l < 0 || int(l) >= classes {
 				refusal.Fail("ctc_loss", "RuntimeError", "ctc_loss: target %d is no class of %d", l, classes)

@@ -51,7 +51,11 @@ func expandMasks(op string, x *strided.Array, list []ops.Value) []*strided.Array
 		}
 		for i, n := range t.Shape {
 			if at := len(out) + i; at >= len(x.Shape) || n != x.Shape[at] {
-				refusal.Fail(op, "IndexError", "The shape of the mask %s at index %d does not match the shape of the indexed tensor %s at index %d", refusal.Ints(t.Shape), i, refusal.Ints(x.Shape), at)
+				refusal.Fail(
+					op, "IndexError",
+					"The shape of the mask %s at index %d does not match the shape of the indexed tensor %s at index %d",
+					refusal.Ints(t.Shape), i, refusal.Ints(x.Shape), at,
+				)
 			}
 		}
 		nz := nonzeroKernel(&Call{Call: &ops.Call{Op: ops.Get(ops.Nonzero), Args: []ops.Arg{t}}})[0].(*strided.Array)
@@ -163,7 +167,11 @@ func indexPutKernel(k *Call) {
 	src := k.in(2)
 	s, err := ops.Broadcast(src.TensorMeta().Shape, ToMeta(p.result))
 	if err != nil || !slices.Equal(strided.Plain(s), p.result) {
-		refusal.Fail("index_put", "RuntimeError", "shape mismatch: value tensor of shape %s cannot be broadcast to indexing result of shape %s", refusal.Ints(src.Shape), refusal.Ints(p.result))
+		refusal.Fail(
+			"index_put", "RuntimeError",
+			"shape mismatch: value tensor of shape %s cannot be broadcast to indexing result of shape %s",
+			refusal.Ints(src.Shape), refusal.Ints(p.result),
+		)
 	}
 	vals := strided.New(out.DType, p.result)
 	strided.Copy(vals, src)

@@ -88,7 +88,11 @@ func choleskyKernel(k *Call) {
 	})
 	for i, n := range info {
 		if n != 0 && k.Bool(2) {
-			refusal.Fail("linalg.cholesky", "LinAlgError", "linalg.cholesky: %sThe factorization could not be completed because the input is not positive-definite (the leading minor of order %d is not positive-definite).", batchText(in, k.in(0), i), n)
+			refusal.Fail(
+				"linalg.cholesky", "LinAlgError",
+				"linalg.cholesky: %sThe factorization could not be completed because the input is not positive-definite (the leading minor of order %d is not positive-definite).",
+				batchText(in, k.in(0), i), n,
+			)
 		}
 	}
 	strided.Store(k.Outs[0], gather(out), ops.Float64)
@@ -105,7 +109,11 @@ func invKernel(k *Call) {
 	})
 	for i, n := range info {
 		if n != 0 && k.Bool(1) {
-			refusal.Fail("linalg.inv", "LinAlgError", "linalg.inv: %sThe diagonal element %d is zero, the inversion could not be completed because the input matrix is singular.", batchText(in, k.in(0), i), n)
+			refusal.Fail(
+				"linalg.inv", "LinAlgError",
+				"linalg.inv: %sThe diagonal element %d is zero, the inversion could not be completed because the input matrix is singular.",
+				batchText(in, k.in(0), i), n,
+			)
 		}
 	}
 	strided.Store(k.Outs[0], gather(out), ops.Float64)
@@ -149,7 +157,10 @@ func solveKernel(k *Call) {
 	eachMatrix(own, func(i int, m linalg.Matrix) { info[i] = int64(linalg.FactorLU(m).Singular) })
 	for i, n := range info {
 		if n != 0 && k.Bool(3) {
-			refusal.Fail("linalg.solve", "LinAlgError", "torch.linalg.solve: %sThe solver failed because the input matrix is singular.", batchText(own, a, i))
+			refusal.Fail(
+				"linalg.solve", "LinAlgError",
+				"torch.linalg.solve: %sThe solver failed because the input matrix is singular.", batchText(own, a, i),
+			)
 		}
 	}
 	strided.Store(k.Outs[0], gather(out), ops.Float64)

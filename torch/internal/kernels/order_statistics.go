@@ -14,7 +14,10 @@ import (
 // and the exponents of numbers.
 
 func choiceKernels() map[ops.ID]Kernel {
-	return map[ops.ID]Kernel{ops.Mode: modeKernel, ops.NanmedianDim: nanmedianKernel, ops.Kthvalue: kthKernel, ops.Frexp: frexpKernel, ops.IntTensor: intTensorKernel, ops.ClassIndex: classIndexKernel}
+	return map[ops.ID]Kernel{
+		ops.Mode: modeKernel, ops.NanmedianDim: nanmedianKernel, ops.Kthvalue: kthKernel, ops.Frexp: frexpKernel,
+		ops.IntTensor: intTensorKernel, ops.ClassIndex: classIndexKernel,
+	}
 }
 
 // comparer compares positions of a row.

@@ -245,7 +245,10 @@ func avgPoolKernel(n int) Kernel {
 		x := k.in(0)
 		kernel, stride, pad, dil := ops.PoolGeometry(k.Call, n, false)
 		at := len(x.Shape) - n
-		w := SlidingWindows(x.Shape[at:], k.out().Shape[at:], strided.Plain(kernel), strided.Plain(stride), strided.Plain(pad), strided.Plain(dil))
+		w := SlidingWindows(
+			x.Shape[at:], k.out().Shape[at:], strided.Plain(kernel), strided.Plain(stride), strided.Plain(pad),
+			strided.Plain(dil),
+		)
 		meanOver(k.out(), x, n, w, w.divisors(k.Bool(5), int(k.Int(6).Hint())))
 	}
 }

@@ -345,7 +345,10 @@ func sumKernel(mean bool) Kernel {
 			strided.Store(out, acc, ops.Float64)
 		case ops.Complex64:
 			acc := make([]complex128, strided.Product(out.Shape))
-			reduceInto(x, mask, acc, fold[complex64, complex128]{step: func(a complex128, x complex64) complex128 { return a + complex128(x) }})
+			reduceInto(
+				x, mask, acc,
+				fold[complex64, complex128]{step: func(a complex128, x complex64) complex128 { return a + complex128(x) }},
+			)
 			rounded := make([]complex64, len(acc))
 			for i, s := range acc {
 				if mean {

@@ -452,7 +452,11 @@ func repeatIndexKernel(k *Call) []any {
 		}
 	}
 	if len(counts) != n {
-		refusal.Fail("repeat_interleave", "RuntimeError", "repeats must have the same size as input along dim, but got repeats.size(0) = %d and input.size(0) = %d", len(counts), n)
+		refusal.Fail(
+			"repeat_interleave", "RuntimeError",
+			"repeats must have the same size as input along dim, but got repeats.size(0) = %d and input.size(0) = %d",
+			len(counts), n,
+		)
 	}
 	var out []int64
 	for i, c := range counts {

@@ -32,10 +32,22 @@ func specialKernels() map[ops.ID]Kernel {
 	polynomial(ops.ChebyshevU, special.Chebyshev[float64](special.ChebyshevU), special.Chebyshev[float32](special.ChebyshevU))
 	polynomial(ops.ChebyshevV, special.Chebyshev[float64](special.ChebyshevV), special.Chebyshev[float32](special.ChebyshevV))
 	polynomial(ops.ChebyshevW, special.Chebyshev[float64](special.ChebyshevW), special.Chebyshev[float32](special.ChebyshevW))
-	polynomial(ops.ShiftedChebyshevT, special.Shifted(special.Chebyshev[float64](special.ChebyshevT)), special.Shifted(special.Chebyshev[float32](special.ChebyshevT)))
-	polynomial(ops.ShiftedChebyshevU, special.Shifted(special.Chebyshev[float64](special.ChebyshevU)), special.Shifted(special.Chebyshev[float32](special.ChebyshevU)))
-	polynomial(ops.ShiftedChebyshevV, special.Shifted(special.Chebyshev[float64](special.ChebyshevV)), special.Shifted(special.Chebyshev[float32](special.ChebyshevV)))
-	polynomial(ops.ShiftedChebyshevW, special.Shifted(special.Chebyshev[float64](special.ChebyshevW)), special.Shifted(special.Chebyshev[float32](special.ChebyshevW)))
+	polynomial(
+		ops.ShiftedChebyshevT, special.Shifted(special.Chebyshev[float64](special.ChebyshevT)),
+		special.Shifted(special.Chebyshev[float32](special.ChebyshevT)),
+	)
+	polynomial(
+		ops.ShiftedChebyshevU, special.Shifted(special.Chebyshev[float64](special.ChebyshevU)),
+		special.Shifted(special.Chebyshev[float32](special.ChebyshevU)),
+	)
+	polynomial(
+		ops.ShiftedChebyshevV, special.Shifted(special.Chebyshev[float64](special.ChebyshevV)),
+		special.Shifted(special.Chebyshev[float32](special.ChebyshevV)),
+	)
+	polynomial(
+		ops.ShiftedChebyshevW, special.Shifted(special.Chebyshev[float64](special.ChebyshevW)),
+		special.Shifted(special.Chebyshev[float32](special.ChebyshevW)),
+	)
 	polynomial(ops.HermiteH, special.HermiteH[float64], special.HermiteH[float32])
 	polynomial(ops.HermiteHe, special.HermiteHe[float64], special.HermiteHe[float32])
 	polynomial(ops.LaguerreL, special.Laguerre[float64], special.Laguerre[float32])

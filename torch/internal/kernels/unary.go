@@ -40,7 +40,10 @@ func unaryKernels() map[ops.ID]Kernel {
 	}
 	sqrt := floats(math.Sqrt).vectors1(simd.Sqrt).with(ops.Complex64, complexLoop(ops.Sqrt))
 	table[ops.Sqrt] = (&pwKernel{loops: sqrt}).run
-	table[ops.Abs] = realOr(absComplex, &pwKernel{loops: signedLoops(nil, absLoop[float64], absLoop[int64], absLoop[int32], absLoop[int16], absLoop[int8]).vectors1(simd.Abs).with(ops.Uint8, KeepLoop[uint8]()).with(ops.Bool, KeepLoop[uint8]())})
+	table[ops.Abs] = realOr(
+		absComplex,
+		&pwKernel{loops: signedLoops(nil, absLoop[float64], absLoop[int64], absLoop[int32], absLoop[int16], absLoop[int8]).vectors1(simd.Abs).with(ops.Uint8, KeepLoop[uint8]()).with(ops.Bool, KeepLoop[uint8]())},
+	)
 	table[ops.Neg] = (&pwKernel{loops: numeric(nil, negLoop[float64], negLoop[int64], negLoop[int32], negLoop[int16], negLoop[int8], negLoop[uint8]).vectors1(simd.Neg).with(ops.Complex64, each1(func(x complex64) complex64 { return -x }))}).run
 	table[ops.Sign] = (&pwKernel{loops: numeric(signLoop[float32], signLoop[float64], signLoop[int64], signLoop[int32], signLoop[int16], signLoop[int8], signLoop[uint8]).with(ops.Bool, KeepLoop[uint8]())}).run
 	table[ops.Relu] = (&pwKernel{loops: numeric(nil, reluLoop[float64], reluLoop[int64], reluLoop[int32], reluLoop[int16], reluLoop[int8], reluLoop[uint8]).vectors1(simd.Relu)}).run
@@ -70,13 +73,18 @@ func geluKernel(k *Call) {
 }
 
 // vectorUnary are the functions that package simd has for float32.
-var vectorUnary = map[ops.ID]simd.Unary{ops.Exp: simd.Exp, ops.Sigmoid: simd.Sigmoid, ops.Silu: simd.Silu, ops.Tanh: simd.Tanh, ops.Erf: simd.Erf}
+var vectorUnary = map[ops.ID]simd.Unary{
+	ops.Exp: simd.Exp, ops.Sigmoid: simd.Sigmoid, ops.Silu: simd.Silu, ops.Tanh: simd.Tanh, ops.Erf: simd.Erf,
+}
 
 type loop1[T any] func(o, a []T)
 
 // numeric builds a set from the instances of one generic loop; that of float32
 // is nil where another one takes its place.
-func numeric(f32 loop1[float32], f64 loop1[float64], i64 loop1[int64], i32 loop1[int32], i16 loop1[int16], i8 loop1[int8], u8 loop1[uint8]) *loopSet {
+func numeric(
+	f32 loop1[float32], f64 loop1[float64], i64 loop1[int64], i32 loop1[int32], i16 loop1[int16], i8 loop1[int8],
+	u8 loop1[uint8],
+) *loopSet {
 	return signedLoops(f32, f64, i64, i32, i16, i8).with(ops.Uint8, run1(u8))
 }
 
@@ -230,7 +238,10 @@ func predicates(table map[ops.ID]Kernel) {
 		return (&pwKernel{loops: &s, inputs: true}).run
 	}
 	table[ops.Isnan] = test(func(x float32) bool { return x != x }, math.IsNaN, false)
-	table[ops.Isinf] = test(func(x float32) bool { return math.IsInf(float64(x), 0) }, func(x float64) bool { return math.IsInf(x, 0) }, false)
+	table[ops.Isinf] = test(
+		func(x float32) bool { return math.IsInf(float64(x), 0) }, func(x float64) bool { return math.IsInf(x, 0) },
+		false,
+	)
 	table[ops.Isfinite] = test(func(x float32) bool { return x-x == 0 }, func(x float64) bool { return x-x == 0 }, true)
 	table[ops.Signbit] = signbitKernel
 	var s loopSet

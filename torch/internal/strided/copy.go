@@ -43,7 +43,11 @@ func Elements[T any](t *Array, d ops.DType) []T {
 		refusal.Fail("data", "RuntimeError", "Tensor has no data: it is on the meta device or stands for a traced value")
 	}
 	if t.DType.IsComplex() && !d.IsComplex() && d != ops.Bool {
-		refusal.Fail("data", "NotImplementedError", "a tensor of '%s' holds no real numbers: read them with Complex64s, or take its Real and Imag", t.DType.ScalarType())
+		refusal.Fail(
+			"data", "NotImplementedError",
+			"a tensor of '%s' holds no real numbers: read them with Complex64s, or take its Real and Imag",
+			t.DType.ScalarType(),
+		)
 	}
 	n := Product(t.Shape)
 	out := make([]T, n)

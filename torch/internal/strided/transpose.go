@@ -48,7 +48,10 @@ func (it *Iterator) copyTransposed(d int) {
 			dst, src = unsafe.Add(dst, r*to.stride[d]), unsafe.Add(src, r*4)
 			for j := 0; j < cols; j += 2 * l.Lanes() {
 				n := min(2*l.Lanes(), cols-j)
-				l.Pack((*float32)(unsafe.Add(dst, j*4)), (*float32)(unsafe.Add(src, j*from.stride[last])), from.stride[last], 4, count, n, to.stride[d]/4)
+				l.Pack(
+					(*float32)(unsafe.Add(dst, j*4)), (*float32)(unsafe.Add(src, j*from.stride[last])),
+					from.stride[last], 4, count, n, to.stride[d]/4,
+				)
 			}
 		}
 	})

@@ -37,7 +37,10 @@ func dropOf(class string, training bool, opts []torch.Option) drop {
 		}
 	}
 	if !(d.p >= 0 && d.p <= 1) {
-		panic(&torch.Error{Op: class, Kind: "ValueError", Msg: fmt.Sprintf("dropout probability has to be between 0 and 1, but got %v", d.p)})
+		panic(&torch.Error{
+			Op: class, Kind: "ValueError",
+			Msg: fmt.Sprintf("dropout probability has to be between 0 and 1, but got %v", d.p),
+		})
 	}
 	d.off = d.off || d.p == 0
 	return d
@@ -69,7 +72,10 @@ func overInput(over bool, x *torch.Tensor, f func(x *torch.Tensor) *torch.Tensor
 func truth(class string, o torch.Option) bool {
 	v, ok := o.Value.(bool)
 	if !ok {
-		panic(&torch.Error{Op: class, Kind: "TypeError", Msg: fmt.Sprintf("%s(): argument '%s' must be bool, not %T", class, o.Name, o.Value)})
+		panic(&torch.Error{
+			Op: class, Kind: "TypeError",
+			Msg: fmt.Sprintf("%s(): argument '%s' must be bool, not %T", class, o.Name, o.Value),
+		})
 	}
 	return v
 }

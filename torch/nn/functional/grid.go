@@ -51,10 +51,17 @@ func checkAffine(theta *torch.Tensor, size []int, n int) {
 		refuse("ValueError", "Expected theta to have floating point type, but got %s", theta.DType())
 	}
 	if n != 2 && n != 3 {
-		refuse("NotImplementedError", "affine_grid only supports 4D and 5D sizes, for 2D and 3D affine transforms, respectively. Got size %v", size)
+		refuse(
+			"NotImplementedError",
+			"affine_grid only supports 4D and 5D sizes, for 2D and 3D affine transforms, respectively. Got size %v",
+			size,
+		)
 	}
 	if theta.Dim() != 3 || theta.Size(1) != n || theta.Size(2) != n+1 {
-		refuse("ValueError", "Expected a batch of %dD affine matrices of shape Nx%dx%d for size %v. Got %v.", n, n, n+1, size, theta.Shape())
+		refuse(
+			"ValueError", "Expected a batch of %dD affine matrices of shape Nx%dx%d for size %v. Got %v.", n, n, n+1,
+			size, theta.Shape(),
+		)
 	}
 	for _, s := range size {
 		if s <= 0 {

@@ -52,7 +52,13 @@ func Fold(input *torch.Tensor, outputSize, kernelSize any, opts ...torch.Option)
 	}
 	area := w.kernel[0] * w.kernel[1]
 	if input.Dim() != 3 || input.Size(1)%area != 0 {
-		panic(&torch.Error{Op: "fold", Kind: "RuntimeError", Msg: fmt.Sprintf("Expected size of input's dimension 1 to be divisible by the product of kernel_size, but got input.size(1)=%d and kernel_size=(%d, %d).", input.Size(1), w.kernel[0], w.kernel[1])})
+		panic(&torch.Error{
+			Op: "fold", Kind: "RuntimeError",
+			Msg: fmt.Sprintf(
+				"Expected size of input's dimension 1 to be divisible by the product of kernel_size, but got input.size(1)=%d and kernel_size=(%d, %d).",
+				input.Size(1), w.kernel[0], w.kernel[1],
+			),
+		})
 	}
 	counts, rest := w.counts(size)
 	if counts[0]*counts[1] != input.Size(2) {
@@ -103,7 +109,10 @@ func LpPool3d(input *torch.Tensor, normType float64, kernelSize any, opts ...tor
 
 // lpPool is the root of the mean of powers times the number of elements. The
 // absolute value changes nothing but the derivative where the mean is zero.
-func lpPool(class string, n int, mean func(*torch.Tensor, any, ...torch.Option) *torch.Tensor, x *torch.Tensor, p float64, kernel any, opts []torch.Option) *torch.Tensor {
+func lpPool(
+	class string, n int, mean func(*torch.Tensor, any, ...torch.Option) *torch.Tensor, x *torch.Tensor, p float64,
+	kernel any, opts []torch.Option,
+) *torch.Tensor {
 	for _, o := range opts {
 		if o.Name != "stride" && o.Name != "ceil_mode" {
 			unexpected(class, o)
@@ -151,7 +160,10 @@ func fractional(class string, sampleOf []int, x *torch.Tensor, kernelSize any, o
 		x = x.Unsqueeze(0)
 	}
 	if x.Dim() != n+2 {
-		panic(&torch.Error{Op: class, Kind: "RuntimeError", Msg: fmt.Sprintf("%s: Expected %dD or %dD tensor, but got %dD", class, n+1, n+2, x.Dim())})
+		panic(&torch.Error{
+			Op: class, Kind: "RuntimeError",
+			Msg: fmt.Sprintf("%s: Expected %dD or %dD tensor, but got %dD", class, n+1, n+2, x.Dim()),
+		})
 	}
 	k := ntuple.Of(class, kernelSize, n)
 	size, samples := fractionalSize(class, x, n, opts)
@@ -163,7 +175,10 @@ func fractional(class string, sampleOf []int, x *torch.Tensor, kernelSize any, o
 	for d := range n {
 		in := x.Size(d + 2)
 		if size[d]+k[d]-1 > in {
-			panic(&torch.Error{Op: class, Kind: "RuntimeError", Msg: fmt.Sprintf("%s: pool size %d too large relative to input size %d", class, k[d], in)})
+			panic(&torch.Error{
+				Op: class, Kind: "RuntimeError",
+				Msg: fmt.Sprintf("%s: pool size %d too large relative to input size %d", class, k[d], in),
+			})
 		}
 		at := starts(samples.Select(2, sampleOf[d]), in, size[d], k[d]).Unsqueeze(-1).Add(torch.Arange(k[d])).Flatten(kw.StartDim(2))
 		shape := []int{x.Size(0), x.Size(1)}

@@ -24,14 +24,23 @@ func ClipGradNorm_(params []*torch.Tensor, maxNorm float64, opts ...torch.Option
 		case "error_if_nonfinite":
 			strict = o.Value.(bool)
 		default:
-			panic(&torch.Error{Op: "clip_grad_norm_", Kind: "TypeError", Msg: fmt.Sprintf("clip_grad_norm_() got an unexpected keyword argument '%s'", o.Name)})
+			panic(&torch.Error{
+				Op: "clip_grad_norm_", Kind: "TypeError",
+				Msg: fmt.Sprintf("clip_grad_norm_() got an unexpected keyword argument '%s'", o.Name),
+			})
 		}
 	}
 	var total *torch.Tensor
 	torch.NoGrad(func() {
 		total = totalNorm(params, order)
 		if strict && !total.Isfinite().Bool() {
-			panic(&torch.Error{Op: "clip_grad_norm_", Kind: "RuntimeError", Msg: fmt.Sprintf("The total norm of order %v for gradients from `parameters` is non-finite, so it cannot be clipped.", order)})
+			panic(&torch.Error{
+				Op: "clip_grad_norm_", Kind: "RuntimeError",
+				Msg: fmt.Sprintf(
+					"The total norm of order %v for gradients from `parameters` is non-finite, so it cannot be clipped.",
+					order,
+				),
+			})
 		}
 		ClipGradsWithNorm_(params, maxNorm, total)
 	})

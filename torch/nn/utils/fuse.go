@@ -61,7 +61,9 @@ func normOf(class string, m nn.Module) *nn.BatchNorm {
 // FuseConvBnWeights is the weight and bias of a convolution with a batch
 // normalisation in them. Biases and the normalisation's weight may be nil;
 // transpose says that outputs are the weight's second dimension.
-func FuseConvBnWeights(weight, bias, mean, variance *torch.Tensor, eps float64, bnWeight, bnBias *torch.Tensor, transpose bool) (w, b *torch.Tensor) {
+func FuseConvBnWeights(
+	weight, bias, mean, variance *torch.Tensor, eps float64, bnWeight, bnBias *torch.Tensor, transpose bool,
+) (w, b *torch.Tensor) {
 	shape := make([]int, weight.Dim())
 	for i := range shape {
 		shape[i] = 1
@@ -93,7 +95,10 @@ func FuseLinearBnEval(linear *nn.Linear, bn nn.Module) *nn.Linear {
 	const class = "fuse_linear_bn_eval"
 	b := normOf(class, bn)
 	if n := b.RunningMean.Size(0); n != linear.OutFeatures && n != 1 {
-		panic(&torch.Error{Op: class, Kind: "AssertionError", Msg: "To fuse, linear.out_features == bn.num_features or bn.num_features == 1"})
+		panic(&torch.Error{
+			Op: class, Kind: "AssertionError",
+			Msg: "To fuse, linear.out_features == bn.num_features or bn.num_features == 1",
+		})
 	}
 	out := *linear
 	out.Weight, out.Bias = FuseLinearBnWeights(linear.Weight, linear.Bias, b.RunningMean, b.RunningVar, b.Eps, b.Weight, b.Bias)

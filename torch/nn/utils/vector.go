@@ -25,7 +25,10 @@ func VectorToParameters(vector *torch.Tensor, params []*torch.Tensor) {
 		total += p.Numel()
 	}
 	if vector.Dim() != 1 || vector.Numel() != total {
-		panic(&torch.Error{Op: "vector_to_parameters", Kind: "ValueError", Msg: fmt.Sprintf("%d elements in a row are wanted, the vector is %v", total, vector.Shape())})
+		panic(&torch.Error{
+			Op: "vector_to_parameters", Kind: "ValueError",
+			Msg: fmt.Sprintf("%d elements in a row are wanted, the vector is %v", total, vector.Shape()),
+		})
 	}
 	torch.NoGrad(func() {
 		at := 0
@@ -41,7 +44,10 @@ func GetTotalNorm(tensors []*torch.Tensor, opts ...torch.Option) *torch.Tensor {
 	order := 2.0
 	for _, o := range opts {
 		if o.Name != "norm_type" {
-			panic(&torch.Error{Op: "get_total_norm", Kind: "TypeError", Msg: fmt.Sprintf("get_total_norm() got an unexpected keyword argument '%s'", o.Name)})
+			panic(&torch.Error{
+				Op: "get_total_norm", Kind: "TypeError",
+				Msg: fmt.Sprintf("get_total_norm() got an unexpected keyword argument '%s'", o.Name),
+			})
 		}
 		order = o.Value.(float64)
 	}

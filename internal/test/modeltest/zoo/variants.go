@@ -125,7 +125,9 @@ func Scaled() map[string]Build {
 	return map[string]Build{
 		"llama_linear":  of(models.RopeScaling{Type: "linear", Factor: 4}),
 		"llama_dynamic": of(models.RopeScaling{Type: "dynamic", Factor: 2}),
-		"llama_llama3":  of(models.RopeScaling{Type: "llama3", Factor: 8, LowFreqFactor: 1, HighFreqFactor: 4, OriginalMaxPositionEmbeddings: 64}),
+		"llama_llama3": of(models.RopeScaling{
+			Type: "llama3", Factor: 8, LowFreqFactor: 1, HighFreqFactor: 4, OriginalMaxPositionEmbeddings: 64,
+		}),
 	}
 }
 
