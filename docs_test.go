@@ -10,7 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"tcdbg/explain"
+	"tcdbg/explain/fold"
+	"tcdbg/explain/rewrite"
 	"tcdbg/logs"
 )
 
@@ -130,15 +131,15 @@ func (w walk) applyFix() {
 		w.t.Fatal(err)
 	}
 	defer store.Close()
-	r, err := explain.FoldAll(store, "model.go")
+	r, err := fold.All(store, "model.go")
 	if err != nil {
 		w.t.Fatal(err)
 	}
 	path := filepath.Join(w.dir, "model.go")
 	lines := strings.Split(read(w.t, path), "\n")
-	explain.AddRewrites(r, func(string) ([]string, error) { return lines, nil })
+	rewrite.AddRewrites(r, func(string) ([]string, error) { return lines, nil })
 	b := r.Breaks[0]
-	after, err := explain.ApplyFix(lines, b.Lead.Pos.Line, b.Fix.Lines)
+	after, err := rewrite.ApplyFix(lines, b.Lead.Pos.Line, b.Fix.Lines)
 	if err != nil {
 		w.t.Fatal(err)
 	}

@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"tcdbg/explain"
+	"tcdbg/explain/fold"
 	"tcdbg/logs"
 )
 
@@ -140,7 +141,7 @@ func runFixture(t *testing.T, bin, model, cache, backend string) fixtureRun {
 		t.Fatal(err)
 	}
 	defer store.Close()
-	if r.report, err = explain.FoldAll(store, model); err != nil {
+	if r.report, err = fold.All(store, model); err != nil {
 		t.Fatal(err)
 	}
 	r.guards = guardsOf(r.report)

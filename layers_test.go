@@ -57,7 +57,14 @@ var layers = []layer{
 	{1, "torch/optim/...", sourceMay},
 	{1, "torch/models/...", sourceMay},
 	{1, "torch/data/...", sourceMay},
-	{1, "explain/...", "logs/... tracer/breaks explain/..."},
+	{1, "explain", "logs/... tracer/breaks"},
+	{1, "explain/advice", "tracer/breaks"},
+	{1, "explain/diagnose", "explain explain/advice logs tracer/breaks"},
+	{1, "explain/rewrite", "explain logs tracer/breaks"},
+	{1, "explain/gate", "explain explain/diagnose logs"},
+	{1, "explain/render", "explain explain/diagnose explain/gate logs tracer/breaks"},
+	{1, "explain/fold", "explain explain/diagnose logs/... tracer/breaks"},
+	{1, "internal/test/traces", "logs"},
 	{2, "graph/...", "ops ops/sym torch logs/... graph/..."},
 	{2, "tracer/host/...", "torch torch/kw torch/compiler ops logs tracer/host/..."},
 	{2, "tracer/host/native", "torch torch/kw torch/compiler ops ops/sym tracer/host/..."},
@@ -145,6 +152,8 @@ func TestLayersRefuse(t *testing.T) {
 		{"tui", "tcdbg/tracer"},
 		{"tui", "tcdbg/inductor"},
 		{"explain", "tcdbg/graph"},
+		{"explain", "tcdbg/explain/fold"},
+		{"explain/fold", "tcdbg/explain/render"},
 		{"tracer", "tcdbg/inductor"},
 		{"tracer", "tcdbg/torch/nn"},
 		{"torch", "tcdbg/graph"},
@@ -176,7 +185,7 @@ func checkImport(pkg, imp string, test bool) []string {
 }
 
 func checkOurs(pkg, imp string, row *layer, test bool) []string {
-	if test && (imp == "internal/test/golden" || imp == pkg || imp == "internal/test/oracle") {
+	if test && (imp == "internal/test/golden" || imp == "internal/test/traces" || imp == pkg || imp == "internal/test/oracle") {
 		return nil
 	}
 	native := strings.HasPrefix(pkg, "fixtures") || strings.HasPrefix(pkg, "internal/test/modeltest") || pkg == "scripts/peers" // programs, not the engine

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"tcdbg/explain"
+	"tcdbg/explain/render"
 	"tcdbg/internal/test/golden"
 )
 
@@ -14,7 +15,7 @@ import (
 func checkNumbers(t *testing.T, r *explain.Report) {
 	t.Helper()
 	var text, page, data bytes.Buffer
-	for _, err := range []error{explain.WriteText(&text, r), explain.WriteHTML(&page, r), explain.WriteJSON(&data, r)} {
+	for _, err := range []error{render.WriteText(&text, r), render.WriteHTML(&page, r), render.WriteJSON(&data, r)} {
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"tcdbg/explain"
+	"tcdbg/explain/fold"
 	"tcdbg/logs"
 )
 
@@ -130,7 +131,7 @@ func (s *session) await(t *testing.T, ok func(*explain.Report) bool) *explain.Re
 	for time.Now().Before(deadline) {
 		if file := s.trace(); file != "" {
 			if st, err := logs.Open([]string{file}, logs.Options{}); err == nil {
-				r, _ := explain.FoldAll(st, "")
+				r, _ := fold.All(st, "")
 				st.Close()
 				if ok(r) {
 					return r

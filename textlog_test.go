@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"tcdbg/explain"
+	"tcdbg/explain/fold"
 	"tcdbg/logs"
 )
 
@@ -35,7 +36,7 @@ func TestTextTellsWhatTheTraceTells(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		text, err := explain.FoldAll(store, model)
+		text, err := fold.All(store, model)
 		if err != nil {
 			t.Fatal(err)
 		}

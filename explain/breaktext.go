@@ -12,47 +12,47 @@ import (
 // This file reads the text of a graph break as PyTorch 2.0 to 2.15 write it,
 // in traces and in TORCH_LOGS alike.
 
-// breakText is one parsed message.
-type breakText struct {
-	place     logs.Pos
+// BreakText is one parsed message.
+type BreakText struct {
+	Place     logs.Pos
 	preamble  string
-	blocks    []breakBlock // the cause first, then what happened while it was handled
-	stack     []logs.Pos   // outermost first
-	value     []logs.Pos   // how the offending value came about
+	Blocks    []BreakBlock // the cause first, then what happened while it was handled
+	Stack     []logs.Pos   // outermost first
+	Value     []logs.Pos   // how the offending value came about
 	duplicate bool         // the stack was left out as already shown
-	skip      bool         // the frame cannot be resumed at all
+	Skip      bool         // the frame cannot be resumed at all
 }
 
-// breakBlock is one "type, explanation, hints, context, link".
-type breakBlock struct {
-	typ, code, explanation, context, order string
-	hints                                  []string
+// BreakBlock is one "type, explanation, hints, context, link".
+type BreakBlock struct {
+	Typ, Code, Explanation, Context, order string
+	Hints                                  []string
 }
 
-const chainMark = "*** While handling this graph break, another graph break occurred: ***"
+const ChainMark = "*** While handling this graph break, another graph break occurred: ***"
 
-// parseBreak reads one message. It never fails: what it does not know ends up
+// ParseBreak reads one message. It never fails: what it does not know ends up
 // as type or explanation.
-func parseBreak(text string) *breakText {
+func ParseBreak(text string) *BreakText {
 	if strings.HasPrefix(text, skipMark) || strings.HasPrefix(text, "Graph break: "+noResume) && strings.Contains(text, "\n"+unsupported) {
 		return parseSkip(text)
 	}
-	b := &breakText{}
-	head, stack := cutStack(cutTraceback(text))
-	b.stack = parseStack(stack)
+	b := &BreakText{}
+	head, stack := cutStack(CutTraceback(text))
+	b.Stack = ParseStack(stack)
 	lines := strings.Split(head, "\n")
 	i := b.parsePlace(lines)
 	b.parseReason(lines[i:])
-	for _, bl := range b.blocks {
-		if len(b.value) == 0 {
-			b.value = branchTrace(bl.explanation)
+	for _, bl := range b.Blocks {
+		if len(b.Value) == 0 {
+			b.Value = branchTrace(bl.Explanation)
 		}
 	}
-	if b.place.File == "" && len(b.stack) > 0 {
-		b.place = b.stack[len(b.stack)-1]
+	if b.Place.File == "" && len(b.Stack) > 0 {
+		b.Place = b.Stack[len(b.Stack)-1]
 	}
-	if n := len(b.stack); n > 0 && b.stack[n-1].File == b.place.File && b.stack[n-1].Line == b.place.Line {
-		b.place = b.stack[n-1]
+	if n := len(b.Stack); n > 0 && b.Stack[n-1].File == b.Place.File && b.Stack[n-1].Line == b.Place.Line {
+		b.Place = b.Stack[n-1]
 	}
 	b.leavePolyfill()
 	return b
@@ -60,13 +60,13 @@ func parseBreak(text string) *breakText {
 
 // leavePolyfill places a break in Dynamo's own Python form of a built-in at the
 // line that calls the built-in, which is the one that the user can change.
-func (b *breakText) leavePolyfill() {
-	if !isPolyfill(b.place.File) {
+func (b *BreakText) leavePolyfill() {
+	if !isPolyfill(b.Place.File) {
 		return
 	}
-	for _, p := range slices.Backward(b.stack) {
+	for _, p := range slices.Backward(b.Stack) {
 		if !isPolyfill(p.File) {
-			b.place = p
+			b.Place = p
 			return
 		}
 	}
@@ -74,10 +74,10 @@ func (b *breakText) leavePolyfill() {
 
 func isPolyfill(file string) bool { return strings.Contains(file, "torch/_dynamo/polyfills/") }
 
-// reasonless says whether a message has a stack and no more: a warning on item()
+// Reasonless says whether a message has a stack and no more: a warning on item()
 // prints one, and the break follows in a message of its own.
-func (b *breakText) reasonless() bool {
-	return b.place.Line > 0 && len(b.blocks) == 1 && b.blocks[0].typ == "Graph break:" && b.blocks[0].explanation == ""
+func (b *BreakText) Reasonless() bool {
+	return b.Place.Line > 0 && len(b.Blocks) == 1 && b.Blocks[0].Typ == "Graph break:" && b.Blocks[0].Explanation == ""
 }
 
 // skipMark opens the message on a frame that cannot be resumed, in releases 2.6
@@ -90,22 +90,22 @@ const (
 	unsupported = "torch._dynamo.exc.Unsupported: "
 )
 
-func parseSkip(text string) *breakText {
-	b := parseError(text)
-	b.skip = true
-	for i := range b.blocks {
-		if bl := &b.blocks[i]; bl.code == "" && bl.explanation == "" {
-			*bl = oldReason(bl.typ)
+func parseSkip(text string) *BreakText {
+	b := ParseError(text)
+	b.Skip = true
+	for i := range b.Blocks {
+		if bl := &b.Blocks[i]; bl.Code == "" && bl.Explanation == "" {
+			*bl = oldReason(bl.Typ)
 		}
 	}
-	if len(b.stack) == 0 {
-		_, stack := cutStack(cutTraceback(text))
-		b.stack = parseStack(stack)
+	if len(b.Stack) == 0 {
+		_, stack := cutStack(CutTraceback(text))
+		b.Stack = ParseStack(stack)
 	}
-	if n := len(b.stack); n > 0 {
-		b.place = b.stack[n-1]
+	if n := len(b.Stack); n > 0 {
+		b.Place = b.Stack[n-1]
 	} else {
-		b.place = skippedFrame(text)
+		b.Place = skippedFrame(text)
 	}
 	return b
 }
@@ -120,11 +120,11 @@ func skippedFrame(text string) logs.Pos {
 	if !ok || at < 0 || strings.Contains(rest, "\n") {
 		return logs.Pos{}
 	}
-	return logs.Pos{File: rest[:at], Line: atoi(rest[at+len(" line "):]), Func: name}
+	return logs.Pos{File: rest[:at], Line: Atoi(rest[at+len(" line "):]), Func: name}
 }
 
-// cutTraceback drops the framework's own traceback, which repeats the block.
-func cutTraceback(text string) string {
+// CutTraceback drops the framework's own traceback, which repeats the block.
+func CutTraceback(text string) string {
 	for _, mark := range []string{"\nTraceback (most recent call last):", "\nNoneType: None"} {
 		if i := strings.Index(text, mark); i >= 0 {
 			text = text[:i]
@@ -144,32 +144,32 @@ func cutStack(text string) (head, stack string) {
 }
 
 // parsePlace reads the first line and returns the number of lines consumed.
-func (b *breakText) parsePlace(lines []string) int {
+func (b *BreakText) parsePlace(lines []string) int {
 	first := strings.TrimSpace(lines[0])
 	if i := strings.Index(first, "in user code at "); i >= 0 {
 		file, n, _ := fx.CutLine(strings.TrimSpace(first[i+len("in user code at "):]))
-		b.place = logs.Pos{File: file, Line: n}
+		b.Place = logs.Pos{File: file, Line: n}
 		b.duplicate = strings.Contains(first[:i], "suppressed")
 		return 1
 	}
 	if rest, ok := strings.CutPrefix(first, "Graph break: "); ok {
 		if strings.HasPrefix(rest, noResume) {
-			b.skip = true
-			b.blocks = []breakBlock{{typ: "Graph break that cannot be resumed", explanation: rest}}
+			b.Skip = true
+			b.Blocks = []BreakBlock{{Typ: "Graph break that cannot be resumed", Explanation: rest}}
 			if len(lines) > 1 {
-				b.stack = append(b.stack, parseStack(strings.Join(lines[1:], "\n"))...)
+				b.Stack = append(b.Stack, ParseStack(strings.Join(lines[1:], "\n"))...)
 			}
 			return len(lines)
 		}
 		rest = strings.TrimSuffix(strings.TrimSpace(rest), " from user code at:")
-		b.blocks = []breakBlock{oldReason(rest)}
+		b.Blocks = []BreakBlock{oldReason(rest)}
 		return len(lines)
 	}
 	return 0
 }
 
-// parseReason reads preamble and blocks.
-func (b *breakText) parseReason(lines []string) {
+// ParseReason reads preamble and blocks.
+func (b *BreakText) parseReason(lines []string) {
 	i := 0
 	for i < len(lines) && strings.TrimSpace(lines[i]) == "" {
 		i++
@@ -180,7 +180,7 @@ func (b *breakText) parseReason(lines []string) {
 	reason, ok := strings.CutPrefix(lines[i], "Graph Break Reason:")
 	if !ok {
 		if reason, ok = strings.CutPrefix(strings.TrimSpace(lines[i]), "Reason: "); ok {
-			b.blocks = append(b.blocks, oldReason(strings.TrimSpace(reason)))
+			b.Blocks = append(b.Blocks, oldReason(strings.TrimSpace(reason)))
 			return
 		}
 		b.parseBlocks(lines[i:])
@@ -207,8 +207,8 @@ func isPreamble(s string) bool {
 
 // parseBlocks reads blocks until the text ends. Fields open with two spaces,
 // their continuation lines are indented deeper.
-func (b *breakText) parseBlocks(lines []string) {
-	var cur *breakBlock
+func (b *BreakText) parseBlocks(lines []string) {
+	var cur *BreakBlock
 	var field *string
 	var more []string // lines that go on with the field
 	set := func(next *string) {
@@ -221,14 +221,14 @@ func (b *breakText) parseBlocks(lines []string) {
 		set(nil)
 		if cur != nil {
 			cur.finish()
-			b.blocks = append(b.blocks, *cur)
+			b.Blocks = append(b.Blocks, *cur)
 		}
 		cur = nil
 	}
 	for _, line := range lines {
 		trimmed := strings.TrimSpace(line)
 		switch {
-		case trimmed == chainMark:
+		case trimmed == ChainMark:
 			flush()
 		case strings.HasPrefix(trimmed, "Stack variable source attribution:"):
 			flush()
@@ -236,23 +236,23 @@ func (b *breakText) parseBlocks(lines []string) {
 		case trimmed == "":
 			more = append(more, "")
 		case cur == nil:
-			cur = &breakBlock{typ: trimmed}
+			cur = &BreakBlock{Typ: trimmed}
 		case strings.HasPrefix(trimmed, "For more details about this graph break"):
-			cur.code = codeInLink(trimmed)
+			cur.Code = codeInLink(trimmed)
 			set(nil)
 		case strings.HasPrefix(trimmed, "Explanation: "):
-			set(&cur.explanation)
-			cur.explanation = trimmed[len("Explanation: "):]
+			set(&cur.Explanation)
+			cur.Explanation = trimmed[len("Explanation: "):]
 		case strings.HasPrefix(trimmed, "Higher Order Operator: "):
 			set(nil)
 			cur.order = trimmed[len("Higher Order Operator: "):]
 		case strings.HasPrefix(trimmed, "Hint: "):
 			set(nil) // the list may move in memory
-			cur.hints = append(cur.hints, trimmed[len("Hint: "):])
-			set(&cur.hints[len(cur.hints)-1])
+			cur.Hints = append(cur.Hints, trimmed[len("Hint: "):])
+			set(&cur.Hints[len(cur.Hints)-1])
 		case strings.HasPrefix(trimmed, "Developer debug context:"):
-			set(&cur.context)
-			cur.context = strings.TrimSpace(trimmed[len("Developer debug context:"):])
+			set(&cur.Context)
+			cur.Context = strings.TrimSpace(trimmed[len("Developer debug context:"):])
 		case field != nil:
 			more = append(more, strings.TrimPrefix(line, "    "))
 		}
@@ -260,19 +260,19 @@ func (b *breakText) parseBlocks(lines []string) {
 	flush()
 }
 
-func (bl *breakBlock) finish() {
-	bl.explanation = strings.TrimSpace(bl.explanation)
-	bl.context = strings.TrimSpace(bl.context)
-	for i := range bl.hints {
-		bl.hints[i] = strings.TrimSpace(bl.hints[i])
+func (bl *BreakBlock) finish() {
+	bl.Explanation = strings.TrimSpace(bl.Explanation)
+	bl.Context = strings.TrimSpace(bl.Context)
+	for i := range bl.Hints {
+		bl.Hints[i] = strings.TrimSpace(bl.Hints[i])
 	}
-	if bl.code == "" {
-		if c, ok := breaks.ByType(bl.typ); ok {
-			bl.code = c.Code
-		} else if old := oldReason(bl.typ); old.code != "" {
-			bl.typ, bl.code, bl.context = old.typ, old.code, old.context
+	if bl.Code == "" {
+		if c, ok := breaks.ByType(bl.Typ); ok {
+			bl.Code = c.Code
+		} else if old := oldReason(bl.Typ); old.Code != "" {
+			bl.Typ, bl.Code, bl.Context = old.Typ, old.Code, old.Context
 		} else {
-			bl.typ = withoutAddresses(bl.typ)
+			bl.Typ = withoutAddresses(bl.Typ)
 		}
 	}
 }
@@ -294,10 +294,10 @@ func codeInLink(s string) string {
 	return "GB" + digits[:j]
 }
 
-// outcome says what became of the frame, as far as the message tells.
-func (b *breakText) outcome() string {
+// Outcome says what became of the frame, as far as the message tells.
+func (b *BreakText) Outcome() string {
 	switch {
-	case b.skip || strings.HasPrefix(b.preamble, "Failed to handle graph break gracefully"):
+	case b.Skip || strings.HasPrefix(b.preamble, "Failed to handle graph break gracefully"):
 		return "skipped"
 	case strings.Contains(b.preamble, "cannot resume from"):
 		return "partial"
@@ -305,9 +305,9 @@ func (b *breakText) outcome() string {
 	return "resumed"
 }
 
-// parseStack reads a Python stack: per frame a File line, source lines, and
+// ParseStack reads a Python stack: per frame a File line, source lines, and
 // under each an optional line of ~ and ^ that marks the part at fault.
-func parseStack(text string) []logs.Pos {
+func ParseStack(text string) []logs.Pos {
 	var out []logs.Pos
 	for line := range strings.SplitSeq(text, "\n") {
 		trimmed := strings.TrimSpace(line)
@@ -343,7 +343,7 @@ func fileLine(s string) (file string, line int, fn string, ok bool) {
 	if rest, isSummary := strings.CutPrefix(s, "<FrameSummary file "); isSummary {
 		file, rest, ok = strings.Cut(rest, ", line ")
 		num, fn, _ := strings.Cut(strings.TrimSuffix(rest, ">"), " in ")
-		return file, atoi(num), fn, ok
+		return file, Atoi(num), fn, ok
 	}
 	if !strings.HasPrefix(s, `File "`) {
 		return "", 0, "", false
@@ -390,7 +390,7 @@ func branchTrace(explanation string) []logs.Pos {
 	return out
 }
 
-func atoi(s string) int {
+func Atoi(s string) int {
 	n, _ := logs.JSONInt([]byte(strings.TrimSpace(s)))
 	return int(n)
 }

@@ -10,7 +10,7 @@ func (r *Report) Damage() []string {
 		case n == 1:
 			out = append(out, "1 "+what+" "+one)
 		case n > 1:
-			out = append(out, count(int(n), what)+" "+many)
+			out = append(out, Count(int(n), what)+" "+many)
 		}
 	}
 	for _, s := range r.Sources {
@@ -26,17 +26,20 @@ func (r *Report) Damage() []string {
 	add(r.UnlistedGuards, "guard", "on sizes that is left out, there are too many", "on sizes that are left out, there are too many")
 	add(r.LeftOut, "record", "that is counted and left out, the report is full", "that are counted and left out, the report is full")
 	if r.Exports {
-		out = append(out, exportUnrecorded)
+		out = append(out, ExportUnrecorded)
 	}
 	return out
 }
 
-// warnings is what a written report begins with: the damage, and that there is
+// Warnings is what a written report begins with: the damage, and that there is
 // nothing to report on.
-func warnings(r *Report) []string {
+func Warnings(r *Report) []string {
 	out := r.Damage()
 	if r.Totals.Records == 0 && !r.Live {
 		out = append([]string{"no records: nothing was compiled, or this is no trace"}, out...)
 	}
 	return out
 }
+
+// ExportUnrecorded is the remark on what a trace does not tell of exports.
+const ExportUnrecorded = "PyTorch does not record how an export ends: one that failed may be missing from the failures; the program's own output tells"

@@ -2,10 +2,10 @@ package explain
 
 import (
 	"regexp"
+	"strconv"
 	"strings"
 	"sync"
 
-	"tcdbg/explain/advice"
 	"tcdbg/logs"
 	"tcdbg/tracer/breaks"
 )
@@ -17,19 +17,19 @@ import (
 // same code are spoken of; else the first line of the error.
 func (f *Failure) Title() string {
 	if c, ok := breaks.Lookup(f.Code); ok && c.Short != "" {
-		return f.asBreak().Title()
+		return f.AsBreak().Title()
 	}
-	if c, ok := brokenConstraint(f); ok {
+	if c, ok := BrokenConstraint(f); ok {
 		return c.words()
 	}
-	if f.Type == recompileError {
+	if f.Type == RecompileError {
 		return "recompiled although config.error_on_recompile forbids it"
 	}
-	return firstLine(f.Reason)
+	return FirstLine(f.Reason)
 }
 
 // Function is the name of the function that failed, as frames are titled.
-func (f *Failure) Function() string { return titleOf(f.Frame) }
+func (f *Failure) Function() string { return TitleOf(f.Frame) }
 
 // What is a failure in one line: code, type and cause.
 func (f *Failure) What() string { return strings.TrimSpace(f.Code+" "+f.Type) + ": " + f.Title() }
@@ -51,17 +51,17 @@ func (r *Report) Raised() (raised []*Failure, eager string) {
 	case 1:
 		return raised, "1 left its function to eager execution: its break tells why"
 	}
-	return raised, itoa(n) + " left their functions to eager execution: their breaks tell why"
+	return raised, strconv.Itoa(n) + " left their functions to eager execution: their breaks tell why"
 }
 
-// place is where a failure belongs.
-func (f *Failure) place() logs.Pos { return ownPlace(f.Pos, f.Stack) }
+// Place is where a failure belongs.
+func (f *Failure) Place() logs.Pos { return OwnPlace(f.Pos, f.Stack) }
 
-// ownPlace is the innermost line of a stack that is not the framework's own, which has
+// OwnPlace is the innermost line of a stack that is not the framework's own, which has
 // nothing that the user can change; where there is none, the place itself.
-func ownPlace(at logs.Pos, stack []logs.Pos) logs.Pos {
-	for i := len(stack) - 1; i >= 0 && frameworkFile(at.File); i-- {
-		if p := stack[i]; p.File != "" && !frameworkFile(p.File) {
+func OwnPlace(at logs.Pos, stack []logs.Pos) logs.Pos {
+	for i := len(stack) - 1; i >= 0 && FrameworkFile(at.File); i-- {
+		if p := stack[i]; p.File != "" && !FrameworkFile(p.File) {
 			return p
 		}
 	}
@@ -77,17 +77,17 @@ func (f *Failure) Details() []string {
 	if call, said, ok := fakeError(f.Reason); ok {
 		return []string{strings.TrimSuffix(said, ".") + ", in " + call} // a call with symbolic sizes is long
 	}
-	if _, ok := brokenConstraint(f); ok {
+	if _, ok := BrokenConstraint(f); ok {
 		return nil
 	}
-	if said := raised(f.Context); f.Code == breaks.ObservedPanic && said != "" {
+	if said := Raised(f.Context); f.Code == breaks.ObservedPanic && said != "" {
 		return []string{said}
 	}
 	var out []string
-	if _, reasons := notAllowed(f.Reason); f.Type == recompileError {
+	if _, reasons := NotAllowed(f.Reason); f.Type == RecompileError {
 		for _, s := range reasons[:min(len(reasons), maxDetails)] {
-			g := parseReason(s)
-			out = append(out, failureText(&g))
+			g := ParseReason(s)
+			out = append(out, FailureText(&g))
 		}
 		return out
 	}
@@ -101,61 +101,18 @@ func (f *Failure) Details() []string {
 		}
 		announced = announced && line == ""
 	}
-	if operator, _, ok := executing(f.Reason); ok {
+	if operator, _, ok := Executing(f.Reason); ok {
 		out = append(out, "in "+operator)
 	}
 	return out
 }
 
-// operatorFailed is the code of an operator that could not be run on tensors
+// OperatorFailed is the code of an operator that could not be run on tensors
 // without data.
-const operatorFailed = "GB4315"
+const OperatorFailed = "GB4315"
 
-// fixFailure advises on a compile that failed: what removes a break that was not
-// allowed removes the failure.
-func fixFailure(fl *Failure, engine string) Fix {
-	if !strings.HasPrefix(engine, "tcdbg") {
-		if text, id, settled := advice.Advise(failureFinding(fl)); text != "" {
-			return Fix{Text: text, Row: id, Settled: settled}
-		}
-	}
-	if fl.Code == "" && !strings.HasPrefix(engine, "tcdbg") {
-		return Fix{Text: backendAdvice(fl)}
-	}
-	return fixBreak(fl.asBreak(), engine)
-}
-
-// backendAdvice says how to go on where a backend could not compile what was captured,
-// and for PyTorch's own how to tell its makers.
-func backendAdvice(fl *Failure) string {
-	switch {
-	case strings.Contains(fl.Reason, "InvalidCxxCompiler"):
-		return "Install a C++ compiler (g++ or clang++), or name one in the environment variable CXX."
-	case strings.Contains(fl.Reason, "TritonMissing"):
-		return "Install triton (pip install triton): Inductor's kernels for this device are written in it."
-	case fl.backendOf() == "inductor":
-		return `The graph was captured, Inductor failed on it: torch.compile(..., backend="aot_eager") goes on without it; TORCHDYNAMO_REPRO_AFTER=aot writes a program that shows the error by itself, for a bug report.`
-	case fl.Type == "BackendCompilerFailed":
-		return `Read the backend's error; torch.compile(..., backend="eager") tells whether capture alone works.`
-	}
-	return ""
-}
-
-// backendOf is the backend that failed: releases from 2.7 on have a type of their own
-// for Inductor's errors; "" where the failure is not a backend's.
-func (f *Failure) backendOf() string {
-	if f.Type == "InductorError" {
-		return "inductor"
-	}
-	if rest, ok := strings.CutPrefix(f.Reason, "backend='"); ok && f.Type == "BackendCompilerFailed" {
-		name, _, _ := strings.Cut(rest, "'")
-		return name
-	}
-	return ""
-}
-
-// asBreak is the break that was not allowed.
-func (f *Failure) asBreak() *Break {
+// AsBreak is the break that was not allowed.
+func (f *Failure) AsBreak() *Break {
 	return &Break{Code: f.Code, Hints: f.Hints, Pos: f.Pos, Context: f.Context}
 }
 
@@ -172,7 +129,7 @@ func fakeError(message string) (call, said string, ok bool) {
 	if rest, old := strings.CutPrefix(message, oldFakeError); old {
 		call, said, ok = strings.Cut(rest, "):\n")
 		said, _, _ = strings.Cut(said, "\n\n")
-		return operatorCall(call + ")"), squeeze(said), ok
+		return OperatorCall(call + ")"), Squeeze(said), ok
 	}
 	_, rest, ok := strings.Cut(message, "with fake tensors: ")
 	if !ok {
@@ -183,18 +140,18 @@ func fakeError(message string) (call, said string, ok bool) {
 	if i < 0 {
 		return "", "", false
 	}
-	return operatorCall(rest[:i+1]), exceptionText(strings.TrimSpace(rest[i+len("): got "):])), true
+	return OperatorCall(rest[:i+1]), exceptionText(strings.TrimSpace(rest[i+len("): got "):])), true
 }
 
-// isFakeError says whether an operator could not be run on tensors without data.
-func isFakeError(message string) bool {
+// IsFakeError says whether an operator could not be run on tensors without data.
+func IsFakeError(message string) bool {
 	_, _, ok := fakeError(message)
 	return ok
 }
 
-// raised reads the exception out of the context of a break at one: "raised exception
+// Raised reads the exception out of the context of a break at one: "raised exception
 // ValueError('no')".
-func raised(context string) string {
+func Raised(context string) string {
 	repr, ok := strings.CutPrefix(context, "raised exception ")
 	if !ok {
 		return ""
@@ -207,16 +164,16 @@ var fakeTensor = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?:Fake|Functional)Tensor\(\.\.\.,[^()]*?size=\(([^()]*?),?\)[^()]*\)`)
 })
 
-// operatorCall turns "call_function <built-in function matmul>(*(A, B), **{})"
+// OperatorCall turns "call_function <built-in function matmul>(*(A, B), **{})"
 // into "matmul(A, B)", with tensors as tensor[3, 4].
-func operatorCall(s string) string {
+func OperatorCall(s string) string {
 	for _, kind := range []string{"call_function ", "call_method ", "call_module "} {
 		s = strings.TrimPrefix(s, kind)
 	}
 	s = fakeTensor().ReplaceAllString(s, "tensor[$1]")
 	target, args, ok := strings.Cut(s, "(*(")
 	if !ok {
-		return squeeze(s)
+		return Squeeze(s)
 	}
 	if strings.HasPrefix(target, "<") { // <built-in function matmul>, <function f at 0x7f>
 		words := strings.Fields(strings.Trim(target, "<>"))
@@ -232,16 +189,16 @@ func operatorCall(s string) string {
 			args += ", " + keywords
 		}
 	}
-	return squeeze(target + "(" + args + ")")
+	return Squeeze(target + "(" + args + ")")
 }
 
 // exceptionText turns ValueError('no such size') into "ValueError: no such size".
 func exceptionText(repr string) string {
 	name, rest, ok := strings.Cut(repr, "(")
 	rest = strings.TrimSuffix(strings.TrimSuffix(rest, ")"), ",")
-	if !ok || len(rest) < 2 || !isExceptionName(name) || !strings.ContainsAny(rest[:1], `'"`) {
-		return squeeze(repr)
+	if !ok || len(rest) < 2 || !IsExceptionName(name) || !strings.ContainsAny(rest[:1], `'"`) {
+		return Squeeze(repr)
 	}
 	rest = strings.NewReplacer(`\n`, " ", `\'`, "'", `\"`, `"`, `\\`, `\`).Replace(rest[1 : len(rest)-1])
-	return name + ": " + squeeze(rest)
+	return name + ": " + Squeeze(rest)
 }

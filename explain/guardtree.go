@@ -9,8 +9,8 @@ import (
 
 // This file reads TREE_GUARD_MANAGER text and compares two trees.
 
-// scanGuards counts leaves and reads the latency without building a tree.
-func scanGuards(text string) (leaves, noise int, micros float64) {
+// ScanGuards counts leaves and reads the latency without building a tree.
+func ScanGuards(text string) (leaves, noise int, micros float64) {
 	for line := range strings.SplitSeq(text, "\n") {
 		depth, kind, _ := guardLine(line)
 		switch {
@@ -55,8 +55,8 @@ func noiseKind(kind string) bool {
 	return kind == "DIMENSION_DYNAMIC_MARKING_GUARD" || kind == "NO_HASATTR"
 }
 
-// parseGuards builds the tree; nil when text holds none.
-func parseGuards(text string) *GuardNode {
+// ParseGuards builds the tree; nil when text holds none.
+func ParseGuards(text string) *GuardNode {
 	var root *GuardNode
 	var path []*GuardNode
 	count := 0
@@ -104,7 +104,7 @@ func guardNode(kind, text string) *GuardNode {
 		return n
 	}
 	n.Text = kind
-	for _, part := range splitFields(text) {
+	for _, part := range SplitFields(text) {
 		key, val, ok := strings.Cut(part, "=")
 		if !ok {
 			continue
@@ -121,9 +121,9 @@ func guardNode(kind, text string) *GuardNode {
 	return n
 }
 
-// splitFields splits "source=L['x'], accessed_by=F(a, b), type=T" at the commas
+// SplitFields splits "source=L['x'], accessed_by=F(a, b), type=T" at the commas
 // outside of brackets and quotes.
-func splitFields(s string) []string {
+func SplitFields(s string) []string {
 	var out []string
 	depth, start := 0, 0
 	var quote byte
@@ -168,7 +168,7 @@ type leaf struct {
 
 func leavesOf(root *GuardNode) []leaf {
 	var out []leaf
-	walkGuards(root, func(n *GuardNode) {
+	WalkGuards(root, func(n *GuardNode) {
 		if n.Text == "" { // of a relation, whose text stands at its first tensor
 			return
 		}
@@ -224,7 +224,7 @@ func DiffGuards(a, b *GuardNode) []GuardChange {
 	return out
 }
 
-func walkGuards(n *GuardNode, leaf func(*GuardNode)) {
+func WalkGuards(n *GuardNode, leaf func(*GuardNode)) {
 	if n == nil {
 		return
 	}
@@ -232,7 +232,7 @@ func walkGuards(n *GuardNode, leaf func(*GuardNode)) {
 		leaf(n)
 	}
 	for _, c := range n.Children {
-		walkGuards(c, leaf)
+		WalkGuards(c, leaf)
 	}
 }
 

@@ -12,8 +12,8 @@ import (
 // This file keeps out of JSON, which a person may print on a terminal, what encoding/json
 // lets through: controls beyond ASCII and marks that turn the direction of text.
 
-// jsonEncoder writes values whose strings are safe to print.
-func jsonEncoder(w io.Writer) *json.Encoder {
+// JSONEncoder writes values whose strings are safe to print.
+func JSONEncoder(w io.Writer) *json.Encoder {
 	e := json.NewEncoder(safeJSON{w})
 	e.SetEscapeHTML(false)
 	return e
@@ -24,14 +24,14 @@ type safeJSON struct{ w io.Writer }
 
 // Write implements io.Writer.
 func (s safeJSON) Write(text []byte) (int, error) {
-	if _, err := s.w.Write(escapeControls(text)); err != nil {
+	if _, err := s.w.Write(EscapeControls(text)); err != nil {
 		return 0, err
 	}
 	return len(text), nil
 }
 
-// escapeControls replaces in JSON, outside of whose strings there is nothing but ASCII.
-func escapeControls(text []byte) []byte {
+// EscapeControls replaces in JSON, outside of whose strings there is nothing but ASCII.
+func EscapeControls(text []byte) []byte {
 	if bytes.IndexFunc(text, movesText) < 0 {
 		return text
 	}

@@ -62,9 +62,9 @@ func (r *Report) BackwardNanos() float64 {
 	return total
 }
 
-// dearestKernels are the kernels, those that took most first where times are
+// CostliestKernels are the kernels, those that took most first where times are
 // known; total is the time of all.
-func dearestKernels(r *Report) (list []*Kernel, total float64) {
+func CostliestKernels(r *Report) (list []*Kernel, total float64) {
 	if total = r.KernelNanos(); total == 0 {
 		return r.Kernels, 0
 	}
@@ -73,17 +73,17 @@ func dearestKernels(r *Report) (list []*Kernel, total float64) {
 	return list, total
 }
 
-// timeText is a call's time, the kernel's share of the time of all, how often it ran and
+// TimeText is a call's time, the kernel's share of the time of all, how often it ran and
 // its rates, in columns.
-func (k *Kernel) timeText(total float64) string {
+func (k *Kernel) TimeText(total float64) string {
 	ns, ok := k.CallNanos()
 	switch {
 	case k.Calls <= 0:
 		return fmt.Sprintf("%12s", "never ran")
 	case !ok:
-		return fmt.Sprintf("%12s %5s %12s", "not timed", "", count(int(k.Calls), "call"))
+		return fmt.Sprintf("%12s %5s %12s", "not timed", "", Count(int(k.Calls), "call"))
 	}
-	s := fmt.Sprintf("%9.1f us %3.0f %% %12s", ns/1e3, 100*k.RunNanos()/total, count(int(k.Calls), "call"))
+	s := fmt.Sprintf("%9.1f us %3.0f %% %12s", ns/1e3, 100*k.RunNanos()/total, Count(int(k.Calls), "call"))
 	if v := k.GBPerSecond(); v > 0 {
 		s += fmt.Sprintf(" %6.1f GB/s", v)
 	}

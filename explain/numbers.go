@@ -21,7 +21,7 @@ type Sum struct {
 	RunNanos    int64 // of all calls
 }
 
-func (s *Sum) add(o Sum) {
+func (s *Sum) Add(o Sum) {
 	s.Compiles += o.Compiles
 	s.Graphs += o.Graphs
 	s.Ops += o.Ops
@@ -54,7 +54,7 @@ func (fr *Frame) Sum() Sum {
 		s.Restarts += len(c.Restarts)
 		s.Seconds += c.Seconds
 	}
-	for c := range fr.recompiles {
+	for c := range fr.Recompiles {
 		if c.Status != Limit {
 			s.Recompiles++
 		}
@@ -85,7 +85,7 @@ func (fr *Frame) Parts() []*Frame {
 func (fr *Frame) Whole() Sum {
 	var s Sum
 	for _, part := range fr.Parts() {
-		s.add(part.Sum())
+		s.Add(part.Sum())
 	}
 	return s
 }
@@ -94,7 +94,7 @@ func (fr *Frame) Whole() Sum {
 func (r *Report) Roots() []*Frame {
 	var out []*Frame
 	for _, fr := range r.Frames {
-		if fr.Parent == nil || !parentShown(fr) {
+		if fr.Parent == nil || !ParentShown(fr) {
 			out = append(out, fr)
 		}
 	}

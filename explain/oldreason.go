@@ -11,26 +11,26 @@ import (
 // whichever release met it.
 
 // oldReason is a cause told in one line.
-func oldReason(s string) breakBlock {
+func oldReason(s string) BreakBlock {
 	for _, p := range []string{"from user code ", "Unsupported: "} {
 		s = strings.TrimPrefix(s, p)
 	}
 	code := codeOfWords(s)
 	if c, ok := breaks.Lookup(code); ok {
-		return breakBlock{typ: c.Type, code: code, context: s}
+		return BreakBlock{Typ: c.Type, Code: code, Context: s}
 	}
-	return breakBlock{typ: withoutAddresses(s)}
+	return BreakBlock{Typ: withoutAddresses(s)}
 }
 
 func codeOfWords(s string) string {
-	for _, m := range oldReasons {
-		if strings.Contains(s, m.words) {
-			return m.code
+	for _, m := range OldReasons {
+		if strings.Contains(s, m.Words) {
+			return m.Code
 		}
 	}
-	for _, m := range oldOpenings { // too short to be looked for anywhere
-		if strings.HasPrefix(strings.TrimLeft(s, `'"`), m.words) {
-			return m.code
+	for _, m := range OldOpenings { // too short to be looked for anywhere
+		if strings.HasPrefix(strings.TrimLeft(s, `'"`), m.Words) {
+			return m.Code
 		}
 	}
 	return ""
@@ -51,10 +51,10 @@ func withoutAddresses(s string) string {
 	}
 }
 
-type wordsOfCode struct{ words, code string }
+type WordsOfCode struct{ Words, Code string }
 
-// oldReasons tells codes by the words of older releases; the first that fits counts.
-var oldReasons = []wordsOfCode{
+// OldReasons tells codes by the words of older releases; the first that fits counts.
+var OldReasons = []WordsOfCode{
 	{"generic_jump", breaks.DataDependentBranching},
 	{"data dependent jump", breaks.DataDependentBranching},
 	{"Data-dependent jump", breaks.DataDependentBranching},
@@ -109,8 +109,8 @@ var oldReasons = []wordsOfCode{
 	{"random.Random() with", "GB0297"},
 }
 
-// oldOpenings tells codes by how the reason begins.
-var oldOpenings = []wordsOfCode{
+// OldOpenings tells codes by how the reason begins.
+var OldOpenings = []WordsOfCode{
 	{"call_method ", breaks.UnsupportedMethod},
 	{"call_id ", "GB0191"},
 	{"hasattr ", "GB0150"},

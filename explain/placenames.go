@@ -3,6 +3,7 @@ package explain
 import (
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"tcdbg/logs"
@@ -127,34 +128,34 @@ func (n Names) File(file string) string {
 	return filepath.Base(file)
 }
 
-// at is "file.py:12", and "?" for no place.
-func (n Names) at(p logs.Pos) string {
+// At is "file.py:12", and "?" for no place.
+func (n Names) At(p logs.Pos) string {
 	if p.File == "" {
 		return "?"
 	}
-	return n.File(p.File) + ":" + itoa(p.Line)
+	return n.File(p.File) + ":" + strconv.Itoa(p.Line)
 }
 
-// place is at with the function.
-func (n Names) place(p logs.Pos) string {
-	s := n.at(p)
-	if fn := functionOf(p, nil); fn != "" {
+// Place is at with the function.
+func (n Names) Place(p logs.Pos) string {
+	s := n.At(p)
+	if fn := FunctionOf(p, nil); fn != "" {
 		s += " in " + fn
 	}
 	return s
 }
 
-// list tells places, those of one file together.
-func (n Names) list(list []logs.Pos) string {
+// List tells places, those of one file together.
+func (n Names) List(list []logs.Pos) string {
 	var out []string
 	file := ""
 	for _, p := range list {
 		if p.File != "" && p.File == file {
-			out[len(out)-1] += "," + itoa(p.Line)
+			out[len(out)-1] += "," + strconv.Itoa(p.Line)
 			continue
 		}
 		file = p.File
-		out = append(out, n.at(p))
+		out = append(out, n.At(p))
 	}
 	return strings.Join(out, " ")
 }

@@ -14,9 +14,9 @@ import (
 
 // This file reads recompile reasons: one guard of one entry each.
 
-// parseReasons reads the payload of recompile_reasons: a JSON list, or with
+// ParseReasons reads the payload of recompile_reasons: a JSON list, or with
 // exactly one reason the bare text.
-func parseReasons(payload string) []string {
+func ParseReasons(payload string) []string {
 	trimmed := strings.TrimSpace(payload)
 	if strings.HasPrefix(trimmed, "[") {
 		if list := logs.JSONStrings([]byte(trimmed)); len(list) > 0 {
@@ -32,10 +32,10 @@ func parseReasons(payload string) []string {
 	return []string{trimmed}
 }
 
-// splitReason parts the conditions of one entry that recompiles_verbose joins: "0/1: A
+// SplitReason parts the conditions of one entry that recompiles_verbose joins: "0/1: A
 // # line  # m.py:4 in f; B  # line  # m.py:9 in f". Only behind a place one can end: lines
 // of a program have semicolons, too.
-func splitReason(text string) []string {
+func SplitReason(text string) []string {
 	entry, body, ok := strings.Cut(text, ": ")
 	if !ok || !isCompileID(entry) {
 		return []string{text}
@@ -67,11 +67,11 @@ var joinedReasons = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`# \(?[^\s:#]+:\d+ in [^\s;]+(?: \((?:user code shown|HINT)[^;]*\))?; `)
 })
 
-// nearestFirst puts that entry's check first which came nearest to serving the call. The
+// NearestFirst puts that entry's check first which came nearest to serving the call. The
 // newest entry may be for another kind of call, with more keywords or in another mode:
 // where this is what it was made for, an older entry of the call's own kind tells what
 // changed.
-func nearestFirst(rc *Recompile) {
+func NearestFirst(rc *Recompile) {
 	list := rc.Failures
 	if len(list) < 2 {
 		return
@@ -82,7 +82,7 @@ func nearestFirst(rc *Recompile) {
 			return
 		}
 	}
-	newest := rc.entry(&list[0])
+	newest := rc.Entry(&list[0])
 	if newest == nil || newest.Recompile == nil {
 		return
 	}
@@ -111,8 +111,8 @@ func (g *GuardFailure) foreign() int {
 	return 0
 }
 
-// parseReason reads "0/1: tensor 'x' size mismatch at index 0. expected 4, actual 5".
-func parseReason(text string) GuardFailure {
+// ParseReason reads "0/1: tensor 'x' size mismatch at index 0. expected 4, actual 5".
+func ParseReason(text string) GuardFailure {
 	f := GuardFailure{Text: text, Dim: -1, Kind: breaks.OtherGuard}
 	body := text
 	if id, rest, ok := strings.Cut(text, ": "); ok && isCompileID(id) {
@@ -120,7 +120,7 @@ func parseReason(text string) GuardFailure {
 	}
 	body, stack, _ := strings.Cut(body, "User stack trace:")
 	check, comment := cutComment(strings.TrimSpace(body))
-	if st := parseStack(stack); len(st) > 0 {
+	if st := ParseStack(stack); len(st) > 0 {
 		f.Pos = st[len(st)-1]
 	} else {
 		f.Pos = commentPos(comment)
@@ -178,12 +178,12 @@ func commentPos(comment string) logs.Pos {
 		at, fn = at[1:], strings.TrimSuffix(fn, ")")
 		j--
 	}
-	return logs.Pos{File: at[:j], Line: atoi(at[j+1:]), Func: fn, Code: code}
+	return logs.Pos{File: at[:j], Line: Atoi(at[j+1:]), Func: fn, Code: code}
 }
 
 // reasonParsers are tried in order; each fills f and says whether it knew.
 var reasonParsers = []func(check string, f *GuardFailure) bool{
-	membership, keyError, tensorMismatch, typeMismatch, globalState, marking, aliasing, backendMatch, typeID, objectID, dictKeys, comparison, truth,
+	membership, keyError, tensorMismatch, TypeMismatch, globalState, marking, aliasing, backendMatch, typeID, objectID, DictKeys, comparison, truth,
 }
 
 // membership reads "not set.__contains__(c.skip, 'relu')": it was not in the set, and is.
@@ -256,7 +256,7 @@ func tensorMismatch(s string, f *GuardFailure) bool {
 	}
 	at, rest, _ := strings.Cut(rest, ". ")
 	if _, idx, ok := strings.Cut(at, "at index "); ok {
-		f.Dim = atoi(idx)
+		f.Dim = Atoi(idx)
 	}
 	f.Expected, f.Actual = expectedActual(rest)
 	f.Expected = strings.TrimPrefix(f.Expected, "requires_grad=")
@@ -276,8 +276,8 @@ func expectedActual(s string) (want, got string) {
 	return s[:i], strings.TrimSuffix(s[i+len(", actual "):], ".")
 }
 
-// typeMismatch reads "expected type of 'x' to be <class A>, but found <class B>".
-func typeMismatch(s string, f *GuardFailure) bool {
+// TypeMismatch reads "expected type of 'x' to be <class A>, but found <class B>".
+func TypeMismatch(s string, f *GuardFailure) bool {
 	rest, ok := strings.CutPrefix(s, "expected type of '")
 	if !ok {
 		return false
@@ -386,7 +386,7 @@ func typeID(s string, f *GuardFailure) bool {
 		return false
 	}
 	f.Kind = breaks.TypeChanged
-	f.Source, f.Expected = idCheck(rest)
+	f.Source, f.Expected = IDCheck(rest)
 	return true
 }
 
@@ -398,7 +398,7 @@ func objectID(s string, f *GuardFailure) bool {
 	}
 	f.Kind = breaks.IdentityChanged
 	var typ string
-	switch f.Source, typ = idCheck(rest); typ {
+	switch f.Source, typ = IDCheck(rest); typ {
 	case "NoneType":
 		f.Kind = breaks.NoneChanged
 	case "bool":
@@ -407,7 +407,7 @@ func objectID(s string, f *GuardFailure) bool {
 	return true
 }
 
-func idCheck(s string) (source, typ string) {
+func IDCheck(s string) (source, typ string) {
 	if i := strings.LastIndex(s, ", type="); i >= 0 {
 		typ = className(s[i+len(", type="):])
 		s = s[:i]
@@ -419,7 +419,7 @@ func idCheck(s string) (source, typ string) {
 	return s[:i], typ
 }
 
-func dictKeys(s string, f *GuardFailure) bool {
+func DictKeys(s string, f *GuardFailure) bool {
 	body := strings.TrimPrefix(s, "not ")
 	switch {
 	case strings.HasPrefix(body, "___dict_contains("):
@@ -510,12 +510,12 @@ func comparison(s string, f *GuardFailure) bool {
 			continue
 		}
 		left, right := strings.TrimSpace(s[:i]), strings.TrimSpace(s[i+len(op):])
-		if flipped, ok := mirrored[op]; ok && isNumber(left) && !strings.Contains(right, ".size()") {
+		if flipped, ok := mirrored[op]; ok && IsNumber(left) && !strings.Contains(right, ".size()") {
 			left, op, right = right, flipped, left
 		}
-		f.Source, f.Expected = left, plainSource(right)
+		f.Source, f.Expected = left, PlainSource(right)
 		if op != " == " && op != " is " {
-			f.Expected = strings.TrimSpace(op) + " " + plainSource(right)
+			f.Expected = strings.TrimSpace(op) + " " + PlainSource(right)
 		}
 		classify(left, right, op, f)
 		return true
@@ -524,26 +524,26 @@ func comparison(s string, f *GuardFailure) bool {
 }
 
 func classify(left, right, op string, f *GuardFailure) {
-	if tensor, dim, ok := sizeOf(left); ok && op == " == " && isNumber(right) {
+	if tensor, dim, ok := SizeOf(left); ok && op == " == " && IsNumber(right) {
 		f.Kind, f.Source, f.Dim = breaks.SizeSpecialised, tensor, dim
 		return
 	}
 	switch {
-	case op == " is " && (strings.HasSuffix(left, codeOfFunction) || right == "the object of the first call"):
+	case op == " is " && (strings.HasSuffix(left, CodeOfFunction) || right == "the object of the first call"):
 		f.Kind = breaks.IdentityChanged
 	case op == " is " && isObject(right):
-		f.Kind, f.Source, f.Expected, f.Actual = breaks.AliasingChanged, left+", "+plainSource(right), "the same tensor", "distinct tensors"
+		f.Kind, f.Source, f.Expected, f.Actual = breaks.AliasingChanged, left+", "+PlainSource(right), "the same tensor", "distinct tensors"
 	case strings.Contains(left, ".size()") || strings.Contains(right, ".size()") || strings.Contains(left, ".stride()"):
 		f.Kind = breaks.ShapeRelation
 		f.Source = left
-		if strings.Contains(left, "<") || isNumber(left) || strings.Contains(right, ".size()") {
+		if strings.Contains(left, "<") || IsNumber(left) || strings.Contains(right, ".size()") {
 			f.Source, f.Expected = left+op+right, ""
 		}
 	case strings.HasPrefix(left, "len("):
 		f.Kind = breaks.LengthChanged
 		f.Source = strings.TrimSuffix(strings.TrimPrefix(left, "len("), ")")
 		if f.Expected == right && op != " == " {
-			f.Expected = strings.TrimSpace(op) + " " + plainSource(right)
+			f.Expected = strings.TrimSpace(op) + " " + PlainSource(right)
 		}
 	case right == "None", right == "nil":
 		f.Kind = breaks.NoneChanged
@@ -562,7 +562,7 @@ func classify(left, right, op string, f *GuardFailure) {
 	case right == "True" || right == "False":
 		f.Kind = breaks.ValueChanged
 		f.Actual = map[string]string{"True": "False", "False": "True"}[right]
-	case strings.Contains(plainSource(left), "."): // L['x'] of older releases is an argument, xs[0] an element
+	case strings.Contains(PlainSource(left), "."): // L['x'] of older releases is an argument, xs[0] an element
 		f.Kind = breaks.AttributeChanged
 	default:
 		f.Kind = breaks.ValueChanged
@@ -574,7 +574,7 @@ func classify(left, right, op string, f *GuardFailure) {
 
 // isObject says whether an expression names something of the program and is no constant.
 func isObject(s string) bool {
-	return s != "None" && s != "nil" && s != "True" && s != "False" && !isNumber(s) && !strings.ContainsAny(s[:1], `'"`)
+	return s != "None" && s != "nil" && s != "True" && s != "False" && !IsNumber(s) && !strings.ContainsAny(s[:1], `'"`)
 }
 
 // IsSize reports whether one size of a tensor failed, that of dimension Dim.
@@ -591,15 +591,15 @@ func (g *GuardFailure) Words() string {
 	return kind.Short
 }
 
-// sizeOf reads L['x'].size()[1].
-func sizeOf(s string) (tensor string, dim int, ok bool) {
+// SizeOf reads L['x'].size()[1].
+func SizeOf(s string) (tensor string, dim int, ok bool) {
 	tensor, index, ok := strings.Cut(s, ".size()[")
 	index, closed := strings.CutSuffix(index, "]")
 	dim, err := strconv.Atoi(index)
 	return tensor, dim, ok && closed && err == nil && dim >= 0 && !strings.ContainsAny(tensor, " *+(")
 }
 
-func isNumber(s string) bool { return s != "" && strings.Trim(s, "-0123456789.") == "" }
+func IsNumber(s string) bool { return s != "" && strings.Trim(s, "-0123456789.") == "" }
 
 // truth reads a bare expression: it was true and is not, or "not EXPR".
 func truth(s string, f *GuardFailure) bool {

@@ -1,14 +1,17 @@
-// Package explain folds trace records into a Report: what was captured, where
-// and why graphs broke, which guards failed, what was fused, what it cost and
-// what to change; the same for PyTorch's traces and for ours. It renders the
-// Report as text, JSON, HTML and a Chrome trace, compares two and checks one
-// against limits.
+// Package explain is what a trace says: the Report (captured graphs, graph breaks, failed
+// guards, fusions, kernels, what all of it cost and what to change), and how the texts that
+// PyTorch writes into a trace are read and worded. It is the same for PyTorch's traces and
+// for ours.
 //
-// It imports logs and tracer/breaks only; never an engine package. Open
-// report.go first, then fold.go.
+// Around it: fold makes the Report from records, diagnose finds causes and gives advice (by
+// the rows of advice), rewrite applies advice to a file, render writes the Report as text,
+// JSON, HTML or a Chrome trace, gate compares two and checks one against limits. This
+// package knows none of them: it imports logs and tracer/breaks only, never an engine
+// package. Open report.go first, then breaktext.go and recompiletext.go (PyTorch's texts).
 package explain
 
 import (
+	"strings"
 	"time"
 
 	"tcdbg/logs"
@@ -74,8 +77,8 @@ type Report struct {
 	// Exports says that torch.export ran. How its exports ended is not recorded.
 	Exports bool
 
-	textual bool    // of a text log, whose settings decide what it tells
-	source  *source // the files of the program
+	Textual bool    // of a text log, whose settings decide what it tells
+	Source  *Source // the files of the program
 }
 
 // SideNote is a remark of the framework that is neither break nor recompile.
@@ -132,10 +135,10 @@ type Frame struct {
 	RunNanos int64
 	EagerOps int64 // -1: unknown
 
-	// wraps is the function of PyTorch's own that is compiled for a callable without a
+	// Wraps is the function of PyTorch's own that is compiled for a callable without a
 	// frame of its own, such as nn.Sequential; Name and Pos are then its class and the line
 	// that calls it. Else nil.
-	wraps *logs.Pos
+	Wraps *logs.Pos
 }
 
 // Compile is one compilation of a frame.
@@ -166,9 +169,9 @@ type Compile struct {
 	Sources     []string // where inputs come from: L['x'], ...
 	Steps       int64    // recorded single steps
 
-	wrapped string   // class of the callable that a wrapper of PyTorch's calls, "" when unknown
-	held    []string // what its guards say of that callable, see heldSizes
-	fresh   bool     // the first for its callable, though its id is a recompile's
+	Wrapped string   // class of the callable that a wrapper of PyTorch's calls, "" when unknown
+	Held    []string // what its guards say of that callable, see HeldSizes
+	Fresh   bool     // the first for its callable, though its id is a recompile's
 }
 
 // ShapeGuard is a condition on sizes that tracing added.
@@ -199,7 +202,7 @@ type Break struct {
 	Raw         string   // the message as recorded
 	Seq         int64    // of its record, 0: none
 
-	resumed []*Frame // parts that go on after it
+	Resumed []*Frame // parts that go on after it
 }
 
 // BreakGroup is all breaks of one root cause.
@@ -216,7 +219,7 @@ type BreakGroup struct {
 	Lost     []string     // functions of the program that run eager as a whole for it
 	Fix      Fix
 
-	parts   []*Frame // resumed parts that are counted for it
+	Parts   []*Frame // resumed parts that are counted for it
 	Rewrite *Rewrite // what AddRewrites found in the user's source; nil: nothing
 }
 
@@ -250,7 +253,7 @@ type Recompile struct {
 	Raw      []string
 	Seq      int64 // of the record that tells the reason, 0: none
 
-	facts *traceFacts // what the report tells beside it, of which its advice is made
+	Facts *TraceFacts // what the report tells beside it, of which its advice is made
 }
 
 // GuardFailure is one guard of one earlier entry that did not hold.
@@ -278,7 +281,7 @@ type GuardTree struct {
 	Micros float64 // cost of one evaluation, 0: unknown
 	Load   func() *GuardNode
 
-	files *fileNames
+	Files *FileNames
 }
 
 // Root parses the tree; nil on a nil tree.
@@ -287,8 +290,8 @@ func (t *GuardTree) Root() *GuardNode {
 		return nil
 	}
 	root := t.Load()
-	if t.files != nil {
-		t.files.tree(root)
+	if t.Files != nil {
+		t.Files.tree(root)
 	}
 	return root
 }
@@ -394,9 +397,9 @@ type Fusion struct {
 	// step can be generated; nil: not recorded.
 	Start func() (logs.Schedule, bool)
 
-	round   int
-	refused map[string]int
-	scores  map[string]int64
+	Round   int
+	Refused map[string]int
+	Scores  map[string]int64
 }
 
 // PassRun is one pass over one graph.
@@ -474,3 +477,21 @@ type Advice struct {
 	Cause *RecompileCause // likewise
 	Frame *Frame
 }
+
+// This file reads the Triton form of our own kernels, which runs on a GPU what the
+// C kernels run here.
+
+// TritonKernel is a kernel's text within the Triton code of its graph.
+type TritonKernel struct {
+	From, To int // lines of the module
+	Lines    []logs.KernelLine
+	Missing  string        // why there is no text
+	Load     func() string // nil when Missing says why
+}
+
+// OfGo says whether the report is on a Go program under the compiler of this project.
+func (r *Report) OfGo() bool { return strings.HasPrefix(r.Engine, "tcdbg") }
+
+// Unlogged says of a count that it is none because nothing of its kind was logged. Of a text
+// log nobody knows which logs were on: what it has none of may have been there all the same.
+func (r *Report) Unlogged(n int) bool { return n == 0 && r.Textual }

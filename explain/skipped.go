@@ -19,9 +19,9 @@ func (r *Report) SkippedForGood() []*Frame {
 	type function struct{ file, name string }
 	compiled := map[function]bool{} // and so may have called others
 	for _, fr := range r.Frames {
-		name := functionOf(logs.Pos{Func: fr.Name}, nil)
-		if fr.wraps != nil {
-			name = fr.wraps.Func
+		name := FunctionOf(logs.Pos{Func: fr.Name}, nil)
+		if fr.Wraps != nil {
+			name = fr.Wraps.Func
 		}
 		compiled[function{fr.Pos.File, name}] = true
 	}
@@ -33,7 +33,7 @@ next:
 		}
 		st := fr.Compiles[len(fr.Compiles)-1].Stack
 		for i := 0; i+1 < len(st); i++ { // a helper after a break often has no operators at all
-			if compiled[function{st[i].File, functionOf(st[i], nil)}] {
+			if compiled[function{st[i].File, FunctionOf(st[i], nil)}] {
 				continue next
 			}
 		}
@@ -45,7 +45,7 @@ next:
 // skippedForGood says whether a frame of the program ended without a graph, a break or an
 // error: nothing was there to capture.
 func (fr *Frame) skippedForGood() bool {
-	if _, _, resumed := resumedFunction(fr.Name); resumed || fr.Parent != nil || fr.Name == "" || !fr.ofProgram() || strings.HasPrefix(fr.Pos.File, "<") || installedPackage(fr.Pos.File) != "" {
+	if _, _, resumed := ResumedFunction(fr.Name); resumed || fr.Parent != nil || fr.Name == "" || !fr.OfProgram() || strings.HasPrefix(fr.Pos.File, "<") || InstalledPackage(fr.Pos.File) != "" {
 		return false
 	}
 	for _, c := range fr.Compiles {
@@ -54,32 +54,4 @@ func (fr *Frame) skippedForGood() bool {
 		}
 	}
 	return len(fr.Compiles) > 0
-}
-
-// skippedWords are the consequence.
-const skippedWords = "always runs eagerly: its first call had no operator, so PyTorch skips it and never compiles it again"
-
-// skippedAdvice tells them after what has a cost that is known.
-func skippedAdvice(r *Report) []Advice {
-	var out []Advice
-	for _, fr := range r.SkippedForGood() {
-		out = append(out, Advice{Text: fr.Title() + " " + skippedWords, Pos: fr.Pos, Cost: "never compiled", Frame: fr})
-	}
-	return out
-}
-
-func (t *textWriter) skipped(r *Report) {
-	list := r.SkippedForGood()
-	if len(list) == 0 {
-		return
-	}
-	t.section("SKIPPED: " + count(len(list), "function"))
-	for i, fr := range list {
-		if i == rows {
-			t.more(len(list)-rows, "function")
-			break
-		}
-		t.line("  %s %s", fr.Title(), t.names.at(fr.Pos))
-		t.line("      %s", skippedWords)
-	}
 }

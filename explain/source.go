@@ -8,48 +8,36 @@ import (
 	"tcdbg/logs"
 )
 
-// This file reads the lines around a place out of the program's own files, for advice that
-// the line at fault does not settle: where a number that it reads goes to, whether it is
-// within a loop. A file that is not there, or whose line is no longer the recorded one, is
-// not asked: such advice then says less.
-
-// SetSource gives the fold the files of the program, by lines. Without it no file is read.
-func (f *Fold) SetSource(read func(file string) ([]string, error)) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.source, f.dirty = &source{read: read, files: map[string][]string{}}, true
-}
-
-// source is the files of a program; nil has none. Each is read once.
-type source struct {
-	read  func(file string) ([]string, error)
+// Source is the files of a program; nil has none. Each is read once.
+type Source struct {
+	Read  func(file string) ([]string, error)
 	mu    sync.Mutex
-	files map[string][]string
+	Files map[string][]string
 }
 
-// file is the lines of the file that a place is in, nil where it is none of the program's
+// File is the lines of the file that a place is in, nil where it is none of the program's
 // own or has another line there than the recorded one.
-func (s *source) file(p logs.Pos) []string {
-	if s == nil || p.Line < 1 || p.Code == "" || !strings.HasSuffix(p.File, ".py") || installedPackage(p.File) != "" || frameworkFile(p.File) {
+func (s *Source) File(p logs.Pos) []string {
+	if s == nil || p.Line < 1 || p.Code == "" || !strings.HasSuffix(p.File, ".py") || InstalledPackage(p.File) != "" || FrameworkFile(p.File) {
 		return nil
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	lines, ok := s.files[p.File]
+	lines, ok := s.Files[p.File]
 	if !ok {
-		lines, _ = s.read(p.File) // none: nothing is known of it
-		s.files[p.File] = lines
+		lines, _ = s.Read(p.File) // none: nothing is known of it
+		s.Files[p.File] = lines
 	}
-	if p.Line > len(lines) || !sameCode(lines[p.Line-1], firstLine(p.Code)) {
+	if p.Line > len(lines) || !SameCode(lines[p.Line-1], FirstLine(p.Code)) {
 		return nil
 	}
 	return lines
 }
 
-// function is the lines of the Python function that a place is in, and which of them the
+// Function is the lines of the Python function that a place is in, and which of them the
 // place is; nil where that cannot be read.
-func (s *source) function(p logs.Pos) (body []string, at int) {
-	lines := s.file(p)
+func (s *Source) Function(p logs.Pos) (body []string, at int) {
+	lines := s.File(p)
 	if lines == nil {
 		return nil, 0
 	}
@@ -62,12 +50,12 @@ func (s *source) function(p logs.Pos) (body []string, at int) {
 
 // functionAround finds the innermost function that a line is in, from its def on.
 func functionAround(lines []string, at int) (from, to int, ok bool) {
-	indent := len(leadingSpace(lines[at])) + 1 // its own line may be the whole function
+	indent := len(LeadingSpace(lines[at])) + 1 // its own line may be the whole function
 	for from = at; from >= 0; from-- {
 		if blankOrComment(lines[from]) {
 			continue
 		}
-		depth := len(leadingSpace(lines[from]))
+		depth := len(LeadingSpace(lines[from]))
 		if depth < indent && opensFunction(lines[from]) {
 			break
 		}
@@ -76,10 +64,10 @@ func functionAround(lines []string, at int) (from, to int, ok bool) {
 	if from < 0 {
 		return 0, 0, false
 	}
-	depth := len(leadingSpace(lines[from]))
+	depth := len(LeadingSpace(lines[from]))
 	for to = from + 1; to < len(lines); to++ {
 		l := lines[to]
-		if !blankOrComment(l) && len(leadingSpace(l)) <= depth && !strings.HasPrefix(strings.TrimSpace(l), ")") { // which ends a long signature
+		if !blankOrComment(l) && len(LeadingSpace(l)) <= depth && !strings.HasPrefix(strings.TrimSpace(l), ")") { // which ends a long signature
 			break
 		}
 	}
@@ -98,11 +86,15 @@ func opensFunction(line string) bool {
 
 // mayBegin says whether the function that a place is in may begin at a line, its decorators
 // counted: no other function begins between the two. Where that cannot be read it may.
-func (s *source) mayBegin(p logs.Pos, first int) bool {
-	lines := s.file(p)
+func (s *Source) mayBegin(p logs.Pos, first int) bool {
+	lines := s.File(p)
 	if lines == nil || first < 1 || first > p.Line {
 		return true
 	}
 	from, _, ok := functionAround(lines, p.Line-1)
 	return ok && from+1 >= first && !slices.ContainsFunc(lines[first-1:from], opensFunction)
 }
+
+func SameCode(a, b string) bool { return strings.TrimSpace(a) == strings.TrimSpace(b) }
+
+func LeadingSpace(s string) string { return s[:len(s)-len(strings.TrimLeft(s, " \t"))] }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"tcdbg/explain"
+	"tcdbg/explain/rewrite"
 	"tcdbg/logs"
 	"tcdbg/logs/ctl"
 	"tcdbg/tui/theme"
@@ -41,7 +42,7 @@ func (f *fakeFeed) Before() (*explain.Report, string, error) {
 
 func (f *fakeFeed) Apply(file string, hunks []explain.Hunk) error {
 	if len(f.applied) > 0 {
-		return explain.ErrChanged
+		return rewrite.ErrChanged
 	}
 	for _, h := range hunks {
 		f.applied = append(append(f.applied, fmt.Sprintf("%s:%d", file, h.Line)), h.Lines...)
@@ -58,11 +59,17 @@ func (f *fakeFeed) Undo() (string, error) {
 }
 
 func (f *fakeFeed) Snapshot() *explain.Report { return f.report }
-func (f *fakeFeed) Run() Run                  { return f.run }
-func (f *fakeFeed) Records() Records          { return fakeRecords{f} }
-func (f *fakeFeed) Output() Output            { return fakeOutput{f} }
-func (f *fakeFeed) Path(name string) string   { return name }
-func (f *fakeFeed) Interrupt()                { f.sent = append(f.sent, "interrupt") }
+
+func (f *fakeFeed) Run() Run { return f.run }
+
+func (f *fakeFeed) Records() Records { return fakeRecords{f} }
+
+func (f *fakeFeed) Output() Output { return fakeOutput{f} }
+
+func (f *fakeFeed) Path(name string) string { return name }
+
+func (f *fakeFeed) Interrupt() { f.sent = append(f.sent, "interrupt") }
+
 func (f *fakeFeed) Leave() error {
 	f.sent = append(f.sent, "leave")
 	return nil
@@ -75,6 +82,7 @@ func (f *fakeFeed) Rerun() error {
 	f.sent = append(f.sent, "rerun")
 	return nil
 }
+
 func (f *fakeFeed) Watch(on bool) error {
 	f.run.Watched, f.run.Changes = on, "1 break fixed"
 	return nil
@@ -108,8 +116,10 @@ func (f *fakeFeed) Export(name, text string) (string, error) {
 
 type fakeRecords struct{ f *fakeFeed }
 
-func (r fakeRecords) Len() int             { return len(r.f.records) }
-func (r fakeRecords) At(i int) Record      { return r.f.records[i] }
+func (r fakeRecords) Len() int { return len(r.f.records) }
+
+func (r fakeRecords) At(i int) Record { return r.f.records[i] }
+
 func (r fakeRecords) Payload(i int) string { return fmt.Sprintf("payload %d of %s", i, r.At(i).Kind) }
 
 func (r fakeRecords) Search(_ context.Context, q string, hit func(int), progress func(float64)) {
@@ -123,7 +133,8 @@ func (r fakeRecords) Search(_ context.Context, q string, hit func(int), progress
 
 type fakeOutput struct{ f *fakeFeed }
 
-func (o fakeOutput) Len() int              { return len(o.f.output) }
+func (o fakeOutput) Len() int { return len(o.f.output) }
+
 func (o fakeOutput) Line(i int) OutputLine { return o.f.output[i] }
 
 const (

@@ -3,13 +3,14 @@ package tui
 import (
 	"fmt"
 
-	tea "github.com/charmbracelet/bubbletea"
-
 	"tcdbg/explain"
+	"tcdbg/explain/rewrite"
 	"tcdbg/logs"
 	"tcdbg/tui/keys"
 	"tcdbg/tui/syntax"
 	"tcdbg/tui/theme"
+
+	tea "github.com/charmbracelet/bubbletea"
 )
 
 // This file shows the fix of a break as a change of the user's file, and has it
@@ -32,7 +33,7 @@ func (scr *breaksScreen) openFix(sc *scene, ask bool) {
 		return
 	}
 	if row.g.Rewrite == nil {
-		sc.fail("no preview: " + explain.WhyNoRewrite(row.g.Lead))
+		sc.fail("no preview: " + rewrite.WhyNoRewrite(row.g.Lead))
 		return
 	}
 	sc.over = newFixSheet(sc, row.g.Lead.Pos, row.g.Rewrite, ask)

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"tcdbg/explain"
+	"tcdbg/explain/fold"
 	"tcdbg/logs"
 )
 
@@ -21,7 +22,7 @@ func TestScreensShowTheTotals(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r, err := explain.FoldAll(st, path)
+		r, err := fold.All(st, path)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -114,7 +115,7 @@ func traceFeed(t *testing.T, path string) *fakeFeed {
 	}
 	t.Cleanup(func() { _ = st.Close() })
 	f := richFeed()
-	if f.report, err = explain.FoldAll(st, path); err != nil {
+	if f.report, err = fold.All(st, path); err != nil {
 		t.Fatal(err)
 	}
 	f.run = Run{Title: path}

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"tcdbg/explain"
+	"tcdbg/explain/fold"
 	"tcdbg/logs"
 	"tcdbg/tui/keys"
 	"tcdbg/tui/picture"
@@ -22,7 +22,7 @@ func savedFeed(t *testing.T) *fakeFeed {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = st.Close() })
-	r, err := explain.FoldAll(st, "bar.go")
+	r, err := fold.All(st, "bar.go")
 	if err != nil {
 		t.Fatal(err)
 	}

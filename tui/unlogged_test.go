@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"tcdbg/explain"
+	"tcdbg/explain/fold"
 	"tcdbg/logs"
 )
 
@@ -20,7 +20,7 @@ func TestUnlogged(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer st.Close()
-		fold := explain.NewFold(st)
+		fold := fold.New(st)
 		if err := st.Read(t.Context(), fold.Add); err != nil {
 			t.Fatal(err)
 		}

@@ -4,7 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"crypto/md5" //nolint:gosec // the checksum that traces carry
+	"crypto/md5"
 	_ "embed"
 	"encoding/hex"
 	"fmt"
@@ -16,10 +16,11 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/klauspost/compress/zstd"
-
 	"tcdbg/explain"
+	"tcdbg/explain/fold"
 	"tcdbg/logs"
+
+	"github.com/klauspost/compress/zstd"
 )
 
 // This file runs programs on PyTorch and reads their traces.
@@ -152,7 +153,7 @@ func readTrace(data []byte, name, text string) (*explain.Report, error) {
 		return nil, err
 	}
 	defer st.Close()
-	fold := explain.NewFold(st)
+	fold := fold.New(st)
 	fold.SetSource(func(file string) ([]string, error) {
 		if filepath.Base(file) != name {
 			return nil, os.ErrNotExist

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"tcdbg/explain"
+	"tcdbg/explain/gate"
 	"tcdbg/logs"
 )
 
@@ -65,14 +66,14 @@ func TestBefore(t *testing.T) {
 
 // What changed is said in words, and that nothing did only of what was looked at.
 func TestChangeWords(t *testing.T) {
-	for want, d := range map[string]*explain.Difference{
+	for want, d := range map[string]*gate.Difference{
 		"no break, recompile, failure, graph or kernel changed": {},
-		"1 break fixed, 2 new kernels":                          {Breaks: explain.Changes{Fixed: make([]explain.Cause, 1)}, KernelsNew: []string{"a", "b"}},
+		"1 break fixed, 2 new kernels":                          {Breaks: gate.Changes{Fixed: make([]gate.Cause, 1)}, KernelsNew: []string{"a", "b"}},
 		"step: now x + 101, was x + 100":                        {Code: []string{"step: now x + 101, was x + 100"}},
 		"f: x, 1 graph changed as well":                         {Code: []string{"f: x", "g: y"}},
 		"f: x, 2 graphs changed as well":                        {Code: []string{"f: x", "g: y", "h: z"}},
-		"1 new failure":                                         {Failures: explain.Changes{New: make([]explain.Cause, 1)}},
-		"1 cause seen more or less often":                       {Recompiles: explain.Changes{Counted: make([]explain.Moved, 1)}},
+		"1 new failure":                                         {Failures: gate.Changes{New: make([]gate.Cause, 1)}},
+		"1 cause seen more or less often":                       {Recompiles: gate.Changes{Counted: make([]gate.Moved, 1)}},
 	} {
 		if got := changeWords(d); got != want {
 			t.Errorf("%q, want %q", got, want)

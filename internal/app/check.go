@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"tcdbg/explain"
+	"tcdbg/explain/gate"
+	"tcdbg/explain/render"
 )
 
 // This file is `tcdbg check`: limits and baselines for a project's CI.
@@ -33,13 +35,13 @@ func (s *session) check(f checkFlags, args []string, foreign bool) error {
 	if ended != 0 {
 		return s.checkFailed(f, command, ended, r, base)
 	}
-	for _, remark := range explain.CheckRemarks(r, f.limits, base != nil || f.write != "") {
+	for _, remark := range gate.CheckRemarks(r, f.limits, base != nil || f.write != "") {
 		fmt.Fprintln(s.Stderr, "tcdbg: "+explain.Clean(remark))
 	}
 	if f.write != "" {
 		return writeBaseline(f.write, r)
 	}
-	found := explain.Check(r, f.limits, base)
+	found := gate.Check(r, f.limits, base)
 	s.code = ExitOK
 	if len(found) > 0 {
 		s.code = ExitFound
@@ -49,26 +51,26 @@ func (s *session) check(f checkFlags, args []string, foreign bool) error {
 
 // checkFailed tells of a program that failed: what it compiled until then is reported,
 // and the limits that this passed already; a baseline of half a run is not written.
-func (s *session) checkFailed(f checkFlags, command string, code int, r *explain.Report, base *explain.Baseline) error {
+func (s *session) checkFailed(f checkFlags, command string, code int, r *explain.Report, base *gate.Baseline) error {
 	told := "nothing had been compiled"
 	if r.Totals.Frames+r.Totals.Failures > 0 {
 		told = "the report above covers what it compiled before that"
-		if err := explain.WriteText(s.Stderr, r); err != nil {
+		if err := render.WriteText(s.Stderr, r); err != nil {
 			return err
 		}
 	}
-	if err := s.writeViolations(f, explain.Check(r, f.limits, base)); err != nil {
+	if err := s.writeViolations(f, gate.Check(r, f.limits, base)); err != nil {
 		return err
 	}
 	return failf(code, "%s exited with code %d: the check fails; %s", command, code, told)
 }
 
-func (s *session) writeViolations(f checkFlags, found []explain.Violation) error {
+func (s *session) writeViolations(f checkFlags, found []gate.Violation) error {
 	if f.annotate == "github" {
 		wd, _ := os.Getwd()
-		return explain.WriteAnnotations(s.Stdout, found, wd)
+		return gate.WriteAnnotations(s.Stdout, found, wd)
 	}
-	return explain.WriteViolations(s.Stdout, found)
+	return gate.WriteViolations(s.Stdout, found)
 }
 
 // checkedTrace runs what is to be checked, where it is a program; its output
@@ -116,7 +118,7 @@ func (s *session) runForeign(argv []string) ([]string, error) {
 	return []string{r.Path}, nil
 }
 
-func readBaseline(path string) (*explain.Baseline, error) {
+func readBaseline(path string) (*gate.Baseline, error) {
 	if path == "" {
 		return nil, nil
 	}
@@ -125,7 +127,7 @@ func readBaseline(path string) (*explain.Baseline, error) {
 		return nil, fileError("cannot read", path, err, "--write-baseline makes one")
 	}
 	defer file.Close()
-	b, err := explain.ReadBaseline(file)
+	b, err := gate.ReadBaseline(file)
 	if err != nil {
 		return nil, failf(ExitData, "%s: %v", path, err)
 	}
@@ -137,7 +139,7 @@ func writeBaseline(path string, r *explain.Report) error {
 	if err != nil {
 		return fileError("cannot write", path, err, "")
 	}
-	err = explain.WriteBaseline(file, explain.NewBaseline(r))
+	err = gate.WriteBaseline(file, gate.NewBaseline(r))
 	if cerr := file.Close(); err == nil && cerr != nil {
 		err = fileError("cannot write", path, cerr, "")
 	}

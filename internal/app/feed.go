@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"tcdbg/explain"
+	"tcdbg/explain/fold"
+	"tcdbg/explain/rewrite"
 	"tcdbg/logs"
 	"tcdbg/logs/ctl"
 	"tcdbg/tui"
@@ -44,7 +46,7 @@ type feed struct {
 // feedState is one run of a feed.
 type feedState struct {
 	store   *logs.Store
-	fold    *explain.Fold
+	fold    *fold.Fold
 	out     *outputLog  // nil: none was saved
 	printed *printedLog // what text logs hold of it; nil beside out
 	child   *child      // nil: a saved run
@@ -82,7 +84,7 @@ func (f *feed) follow(st *feedState, paths []string, o logs.Options) error {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	st.store, st.cancel, st.done = store, cancel, make(chan struct{})
-	st.fold = explain.NewFold(store)
+	st.fold = fold.New(store)
 	st.fold.SetTitle(f.title)
 	st.fold.SetSource(f.sourceOfRun)
 	if st.out != nil {
@@ -97,7 +99,7 @@ func (f *feed) follow(st *feedState, paths []string, o logs.Options) error {
 	f.guard(func() {
 		defer close(st.done)
 		if o.Follow {
-			err = explain.Follow(ctx, store, st.fold, st.printed.add)
+			err = fold.Follow(ctx, store, st.fold, st.printed.add)
 			f.ends(st)
 		} else {
 			err = store.Read(ctx, func(r *logs.Record) {
@@ -223,7 +225,7 @@ func (f *feed) fold(st *feedState) *explain.Report {
 	defer f.folding.Unlock()
 	r := st.fold.Snapshot()
 	if r != f.rewritten {
-		explain.AddRewrites(r, f.sourceOfRun)
+		rewrite.AddRewrites(r, f.sourceOfRun)
 		f.rewritten = r
 	}
 	return r

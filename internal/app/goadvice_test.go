@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"tcdbg/explain"
+	"tcdbg/explain/diagnose"
 	"tcdbg/tracer/breaks"
 )
 
@@ -221,7 +222,7 @@ func TestGoAdviceIsProven(t *testing.T) {
 		})
 	}
 	t.Run("every text", func(t *testing.T) {
-		for _, row := range explain.GoRows() {
+		for _, row := range diagnose.GoRows() {
 			if !proven[row] {
 				t.Errorf("%s can be shown and no pair proves it", row)
 			}
@@ -274,7 +275,7 @@ func advised(t *testing.T, state, body string) (a advice) {
 		if a.findings++; f.Text == "" {
 			return
 		}
-		if !slices.Contains(explain.GoRows(), f.Row) {
+		if !slices.Contains(diagnose.GoRows(), f.Row) {
 			t.Errorf("%q is shown, and is no text of the table", f.Text)
 		}
 		a.fixes = append(a.fixes, saying{f.Row, f.Text, f.Settled})

@@ -11,10 +11,14 @@ import (
 	"runtime/debug"
 	"syscall"
 
-	"github.com/spf13/cobra"
-
 	"tcdbg/explain"
+	"tcdbg/explain/fold"
+	"tcdbg/explain/gate"
+	"tcdbg/explain/render"
+	"tcdbg/explain/rewrite"
 	"tcdbg/logs"
+
+	"github.com/spf13/cobra"
 )
 
 // This file is the commands that print: report, explain, diff and check (and code,
@@ -24,7 +28,7 @@ import (
 // formats is the table of report formats.
 func formats() map[string]func(io.Writer, *explain.Report) error {
 	return map[string]func(io.Writer, *explain.Report) error{
-		"text": explain.WriteText, "json": explain.WriteJSON, "html": explain.WriteHTML, "chrome": explain.WriteChrome,
+		"text": render.WriteText, "json": render.WriteJSON, "html": render.WriteHTML, "chrome": render.WriteChrome,
 	}
 }
 
@@ -117,7 +121,7 @@ func (s *session) foldTrace(args []string) (*explain.Report, func(), error) {
 
 // foldStore reads a store to its end; run is the run that it is of, or nil.
 func foldStore(st *logs.Store, title string, run *Run) (*explain.Report, error) {
-	fold := explain.NewFold(st)
+	fold := fold.New(st)
 	fold.SetTitle(title)
 	fold.SetSource((&feed{root: run.dir()}).Source)
 	if err := st.Read(context.Background(), fold.Add); err != nil {
@@ -168,21 +172,21 @@ func (s *session) followReport(t *traces, stdin io.Reader) error {
 		return failf(ExitData, "%s", traceError(err))
 	}
 	defer st.Close()
-	fold := explain.NewFold(st)
-	fold.SetTitle(t.title)
-	fold.SetSource((&feed{root: t.root}).Source)
-	if err := explain.Follow(ctx, st, fold, func(*logs.Record) {}); err != nil {
+	fd := fold.New(st)
+	fd.SetTitle(t.title)
+	fd.SetSource((&feed{root: t.root}).Source)
+	if err := fold.Follow(ctx, st, fd, func(*logs.Record) {}); err != nil {
 		return failf(ExitData, "%v", err)
 	}
 	if err := t.refuse(st); err != nil {
 		return err
 	}
-	return writeReport(s.Stdout, fold.Snapshot(), t.root, reportFlags{format: "text"})
+	return writeReport(s.Stdout, fd.Snapshot(), t.root, reportFlags{format: "text"})
 }
 
 // writeReport writes a report. Source files are looked for from root.
 func writeReport(w io.Writer, r *explain.Report, root string, f reportFlags) error {
-	explain.AddRewrites(r, (&feed{root: root}).Source)
+	rewrite.AddRewrites(r, (&feed{root: root}).Source)
 	return formats()[f.format](w, r)
 }
 
@@ -292,25 +296,25 @@ func (s *session) diff(before, after string, asJSON, code bool) error {
 		return err
 	}
 	defer closeB()
-	d := explain.Diff(a, b)
+	d := gate.Diff(a, b)
 	if code && d.Worse() {
 		s.code = ExitFound
 	}
 	if asJSON {
-		return explain.WriteDiffJSON(s.Stdout, d)
+		return render.WriteDiffJSON(s.Stdout, d)
 	}
-	return explain.WriteDiffText(s.Stdout, d)
+	return render.WriteDiffText(s.Stdout, d)
 }
 
 // checkFlags are the flags of check.
 type checkFlags struct {
-	limits          explain.Limits
+	limits          gate.Limits
 	baseline, write string
 	annotate        string
 }
 
 func (s *session) checkCommand() *cobra.Command {
-	f := checkFlags{limits: explain.NoLimits}
+	f := checkFlags{limits: gate.NoLimits}
 	c := &cobra.Command{
 		Use:   "check [flags] PATH|RUN|model.go [-- program arguments]|-- command",
 		Short: "Check a trace or a program against limits or a committed baseline",

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"tcdbg/explain"
+	"tcdbg/explain/fold"
+	"tcdbg/explain/rewrite"
 	"tcdbg/logs"
 )
 
@@ -72,7 +74,7 @@ func TestRewritesRemoveBreaks(t *testing.T) {
 			t.Fatalf("after %d rewrites there is none for %s:%d", step, r.Breaks[0].Lead.Pos.File, r.Breaks[0].Lead.Pos.Line)
 		}
 		text, _ := os.ReadFile(path)
-		after, err := explain.ApplyRewrite(strings.Split(string(text), "\n"), r.Breaks[i].Rewrite.Hunks)
+		after, err := rewrite.ApplyRewrite(strings.Split(string(text), "\n"), r.Breaks[i].Rewrite.Hunks)
 		if err == nil {
 			err = os.WriteFile(path, []byte(strings.Join(after, "\n")), 0o644)
 		}
@@ -93,11 +95,11 @@ func foldLast(t *testing.T, state, path string) *explain.Report {
 		t.Fatal(err)
 	}
 	defer store.Close()
-	r, err := explain.FoldAll(store, "model.go")
+	r, err := fold.All(store, "model.go")
 	if err != nil {
 		t.Fatal(err)
 	}
 	text, _ := os.ReadFile(path)
-	explain.AddRewrites(r, func(string) ([]string, error) { return strings.Split(string(text), "\n"), nil })
+	rewrite.AddRewrites(r, func(string) ([]string, error) { return strings.Split(string(text), "\n"), nil })
 	return r
 }

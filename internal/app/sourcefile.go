@@ -9,6 +9,7 @@ import (
 	"syscall"
 
 	"tcdbg/explain"
+	"tcdbg/explain/rewrite"
 )
 
 // This file writes a fix into the user's source file, and takes it back.
@@ -53,7 +54,7 @@ func (f *feed) Apply(name string, hunks []explain.Hunk) error {
 	for _, w := range f.fixesOf(name) {
 		earlier = append(earlier, w.hunks...)
 	}
-	moved, err := explain.AfterFixes(hunks, earlier)
+	moved, err := rewrite.AfterFixes(hunks, earlier)
 	if err != nil {
 		return err
 	}
@@ -61,7 +62,7 @@ func (f *feed) Apply(name string, hunks []explain.Hunk) error {
 	if err != nil {
 		return err
 	}
-	after, err := explain.ApplyRewrite(lines, moved)
+	after, err := rewrite.ApplyRewrite(lines, moved)
 	if err != nil {
 		return err
 	}

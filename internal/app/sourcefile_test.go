@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"tcdbg/explain"
+	"tcdbg/explain/rewrite"
 )
 
 // neg is a fix of three lines from line 2 on.
@@ -44,7 +45,7 @@ func TestApplyAndUndo(t *testing.T) {
 			if got, _ := os.ReadFile(path); string(got) != want {
 				t.Errorf("the file is %q, want %q", got, want)
 			}
-			if err := f.Apply("model.go", neg); !errors.Is(err, explain.ErrWritten) {
+			if err := f.Apply("model.go", neg); !errors.Is(err, rewrite.ErrWritten) {
 				t.Errorf("the second time gives %v", err)
 			}
 			if _, err := f.Undo(); err != nil {
@@ -171,9 +172,9 @@ func TestFixesOfOneFile(t *testing.T) {
 		}
 	}
 	for want, hunks := range map[error][]explain.Hunk{
-		explain.ErrWritten: first,
-		explain.ErrOverlap: {{Line: 4, Lines: []string{"- two", "- three"}}},
-		explain.ErrChanged: {{Line: 4, Lines: []string{"- zwei"}}},
+		rewrite.ErrWritten: first,
+		rewrite.ErrOverlap: {{Line: 4, Lines: []string{"- two", "- three"}}},
+		rewrite.ErrChanged: {{Line: 4, Lines: []string{"- zwei"}}},
 	} {
 		if err := f.Apply("model.go", hunks); !errors.Is(err, want) {
 			t.Errorf("%v: %v, want %v", hunks, err, want)

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"tcdbg/explain"
+	"tcdbg/explain/gate"
 )
 
 // This file is watch mode: save a file, the program runs again, and the
@@ -90,7 +90,7 @@ func (f *feed) compare(st *feedState) {
 	if before == nil {
 		return
 	}
-	words := changeWords(explain.Diff(before, f.fold(st)))
+	words := changeWords(gate.Diff(before, f.fold(st)))
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.state == st {
@@ -99,7 +99,7 @@ func (f *feed) compare(st *feedState) {
 }
 
 // changeWords is a difference in a few words.
-func changeWords(d *explain.Difference) string {
+func changeWords(d *gate.Difference) string {
 	var parts []string
 	add := func(n int, one, several string) {
 		switch {

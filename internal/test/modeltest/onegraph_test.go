@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"tcdbg/explain"
+	"tcdbg/explain/fold"
 	"tcdbg/logs"
 )
 
@@ -64,7 +64,7 @@ func oneGraph(t *testing.T, bin, cache, model, backend, noise string) {
 		t.Fatal(err)
 	}
 	defer store.Close()
-	r, err := explain.FoldAll(store, model)
+	r, err := fold.All(store, model)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,35 @@
+package fold
+
+import (
+	"io"
+	"os"
+	"testing"
+
+	"tcdbg/explain/render"
+	"tcdbg/logs"
+)
+
+// BenchmarkReport is the text report of the trace that TCDBG_BENCH_TRACE names
+// or of a real one: reading, folding and writing, without the process around it.
+func BenchmarkReport(b *testing.B) {
+	path := os.Getenv("TCDBG_BENCH_TRACE")
+	if path == "" {
+		path = "../testdata/traces/trace_00_gb_cpu.log.zst"
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		st, err := logs.Open([]string{path}, logs.Options{})
+		if err != nil {
+			b.Fatal(err)
+		}
+		r, err := All(st, "bench")
+		if err != nil {
+			b.Fatal(err)
+		}
+		if err := render.WriteText(io.Discard, r); err != nil {
+			b.Fatal(err)
+		}
+		b.SetBytes(st.Stats().Bytes)
+		_ = st.Close()
+	}
+}

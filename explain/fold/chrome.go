@@ -1,0 +1,153 @@
+package fold
+
+import (
+	"time"
+
+	"tcdbg/explain"
+	"tcdbg/logs"
+)
+
+// This file folds chromium events into phases: begin and end come as records
+// of their own and are paired here.
+
+// openPhase is a phase whose end has not come yet.
+type openPhase struct {
+	name  string
+	id    explain.ID
+	start float64 // µs
+	inner float64 // µs of phases within
+}
+
+// maxPhases bounds the flame chart: beyond it short phases are only summed.
+const maxPhases = 60_000
+
+func (f *Fold) chromiumEvent(r *logs.Record) {
+	var name string
+	var ph byte
+	var ts float64
+	logs.EachField(r.RawPayload(), func(k, v []byte) bool {
+		switch string(k) {
+		case "name":
+			if len(v) > 2 {
+				name = f.internBytes(v[1 : len(v)-1])
+			}
+		case "ph":
+			if len(v) == 3 {
+				ph = v[1]
+			}
+		case "ts":
+			ts = number(v)
+			return ph == 0
+		}
+		return ph == 0 || ts == 0
+	})
+	if ph == 0 || ts == 0 || name == "" {
+		f.note(r, "chromium_event", "an event without name, phase or time")
+		return
+	}
+	rs := f.rank(r)
+	if !f.calibrated[r.Source] && f.store != nil {
+		f.calibrated[r.Source] = true
+		f.store.Calibrate(r, time.UnixMicro(int64(ts)))
+	}
+	switch ph {
+	case 'B':
+		f.extend(time.UnixMicro(int64(ts)), 0)
+		open, known := rs.stacks[threadKey{r.Source, r.Thread}]
+		if !known {
+			f.hold(heldStage)
+		}
+		if len(open) < maxOpen {
+			rs.stacks[threadKey{r.Source, r.Thread}] = append(open, openPhase{name: name, id: f.id(r), start: ts})
+		}
+		if r.HasID && name == "entire_frame_compile" {
+			f.compileOf(r).begun = true
+		}
+	case 'E':
+		f.closePhase(rs, r, name, ts)
+	}
+}
+
+// closePhase pairs an end with its begin, which is the innermost open one of
+// that name: threads of one process share a stack.
+func (f *Fold) closePhase(rs *rankState, r *logs.Record, name string, ts float64) {
+	open := rs.stacks[threadKey{r.Source, r.Thread}]
+	for i := len(open) - 1; i >= 0; i-- {
+		p := open[i]
+		if p.name != name {
+			continue
+		}
+		dur := max(ts-p.start, 0)
+		rs.stacks[threadKey{r.Source, r.Thread}] = append(open[:i], open[i+1:]...)
+		if i > 0 {
+			open[i-1].inner += dur
+		}
+		whole := dur
+		for _, outer := range open[:i] {
+			if outer.name == name { // counted by the outer one already
+				whole = 0
+			}
+		}
+		f.sumPhase(name, whole, max(dur-p.inner, 0))
+		f.keepPhase(explain.Phase{
+			Name: name, ID: p.id, Start: time.UnixMicro(int64(p.start)),
+			Dur: time.Duration(dur * 1e3), Depth: i,
+		})
+		if r.HasID && (name == "entire_frame_compile" || name == "_compile.compile_inner") {
+			if c := f.compileOf(r); c != nil {
+				c.phases += dur / 1e6
+			}
+		}
+		return
+	}
+}
+
+func (f *Fold) sumPhase(name string, dur, self float64) {
+	s := f.sums[name]
+	if s == nil {
+		s = &explain.PhaseSum{Name: name}
+		f.hold(heldEvent)
+		f.sums[name] = s
+		f.sumOrder = append(f.sumOrder, name)
+	}
+	s.Count++
+	s.Seconds += dur / 1e6
+	s.Self += self / 1e6
+}
+
+func (f *Fold) keepPhase(p explain.Phase) {
+	if n := len(f.phases); n >= maxPhases && p.Dur < 10*time.Millisecond || n >= 2*maxPhases {
+		return
+	}
+	f.phases = append(f.phases, p)
+	f.extend(p.Start, p.Dur)
+}
+
+func (f *Fold) internBytes(b []byte) string {
+	if s, ok := f.strings[string(b)]; ok {
+		return s
+	}
+	return f.intern(logs.JSONString([]byte(`"` + string(b) + `"`)))
+}
+
+// number reads a plain decimal, the form of chromium's times, without going
+// through a string.
+func number(v []byte) float64 {
+	var n, scale float64 = 0, 0
+	for _, c := range v {
+		switch {
+		case c >= '0' && c <= '9':
+			n = n*10 + float64(c-'0')
+			scale *= 10
+		case c == '.' && scale == 0:
+			scale = 1
+		default:
+			x, _ := logs.JSONFloat(v)
+			return x
+		}
+	}
+	if scale > 1 {
+		return n / scale
+	}
+	return n
+}

@@ -1,0 +1,465 @@
+// Package fold makes a report from the records of a trace, one record at a time; a report
+// can be taken at any moment and never changes afterwards.
+//
+// It imports explain, explain/diagnose, logs and tracer/breaks; never what writes or checks
+// reports. Open this file first (the table of handlers), then dynamo.go, inductor.go,
+// tcdbg.go (our own records) and text.go (logs), and snapshot.go.
+package fold
+
+import (
+	"strings"
+	"sync"
+	"time"
+
+	"tcdbg/explain"
+	"tcdbg/logs"
+	"tcdbg/logs/fx"
+)
+
+// This file is the fold itself: its state and the dispatch of records. What a
+// kind of record means is in the fold_*.go files.
+
+// Fold turns records into a Report. Add costs what the record costs; Snapshot
+// costs what changed in the report's size, never in the trace's. One goroutine
+// adds; any may take snapshots.
+type Fold struct {
+	mu    sync.Mutex
+	store *logs.Store // for times; nil in tests
+	title string
+	live  bool
+
+	engine     string
+	start, end time.Time
+	state      logs.State
+	byKind     map[string]int64
+	records    int64
+	unknown    int64
+
+	frames   map[frameKey]*explain.Frame
+	compiles map[compileKey]*compile
+	order    []*explain.Frame
+	byName   map[nameKey][]*explain.Frame
+	compOrd  []*compile
+	ranks    map[int]*rankState
+
+	failures  []*explain.Failure
+	outputs   []*explain.Kernel // kernels in order
+	fusions   []*explain.Fusion
+	passes    []*explain.PassRun
+	caches    []explain.CacheEvent
+	symbols   []*explain.Symbol
+	symIndex  map[symbolKey]*explain.Symbol
+	side      []explain.SideNote
+	phases    []explain.Phase
+	sums      map[string]*explain.PhaseSum
+	sumOrder  []string
+	fusing    map[explain.ID]*explain.Fusion // open text fusion logs
+	kernels   map[kernelKey]*explain.Kernel
+	parsed    *fx.Graph // the newest captured graph, whose kernels mostly come next
+	parsedOf  *explain.Graph
+	strings   map[string]string
+	backward  float64 // seconds of backward compiles that ran on their own
+	textual   bool    // records of converted text were seen
+	traced    map[int]bool
+	source    *explain.Source
+	snap      *explain.Report
+	dirty     bool
+	interning int // bytes of strings
+	// synthetic numbers the functions of text logs without ids.
+	synthetic map[string]int
+	pasted    int   // graphs without ids
+	guards    int64 // on sizes, those beyond maxShapeGuards included
+	held      int64 // bytes, roughly
+	maxHeld   int64
+	leftOut   int64 // records that came when it was full
+	// exporting are the models that are being compiled ahead of time, by source: a
+	// process has one.
+	exporting map[int]*compile
+	// described are the ids under which inputs were described before, or without, a compile,
+	// as torch.export does.
+	described map[compileKey]bool
+	stopped   map[int]bool // by source: the failure of the current export is told
+	// calibrated are the sources whose clock is known by an event.
+	calibrated map[int]bool
+}
+
+type frameKey struct{ rank, epoch, autograd, frame int }
+
+type compileKey struct {
+	frameKey
+	compile int
+}
+
+type symbolKey struct {
+	rank, epoch, frame, compile int
+	name                        string
+}
+
+type kernelKey struct {
+	rank, epoch int
+	graph, name string
+}
+
+// rankState is what is kept for one rank.
+type rankState struct {
+	rank    int
+	caches  []byte
+	stacks  map[threadKey][]openPhase
+	records int64
+}
+
+// threadKey is a thread of one source: processes of two files may have one number.
+type threadKey struct{ source, thread int }
+
+// compile is a Compile while it is being folded.
+type compile struct {
+	explain.Compile
+	key      compileKey
+	begun    bool // dynamo_start was seen
+	metrics  bool
+	stages   []explain.Stage
+	breaks   map[string]*explain.Break // by place and type, for retries
+	errText  string                    // dynamo_error
+	errBreak *explain.BreakText
+	errSeq   int64   // its record
+	began    int64   // of an exported model, by the clock of its log
+	phases   float64 // entire_frame_compile by chromium events
+	limit    bool
+	guarded  bool
+	bwd      float64
+	kernels  map[string]*explain.Kernel
+	maps     *provenance
+}
+
+// New makes an empty fold. store gives times and the names of sources; it
+// may be nil.
+func New(store *logs.Store) *Fold {
+	if store != nil {
+		store.Prefetch(readsText)
+	}
+	return &Fold{
+		store: store, byKind: map[string]int64{}, frames: map[frameKey]*explain.Frame{}, compiles: map[compileKey]*compile{},
+		ranks: map[int]*rankState{}, symIndex: map[symbolKey]*explain.Symbol{}, sums: map[string]*explain.PhaseSum{},
+		fusing: map[explain.ID]*explain.Fusion{}, kernels: map[kernelKey]*explain.Kernel{}, strings: map[string]string{}, traced: map[int]bool{}, exporting: map[int]*compile{}, described: map[compileKey]bool{}, stopped: map[int]bool{}, calibrated: map[int]bool{},
+		dirty: true, maxHeld: maxHeld,
+	}
+}
+
+// SetTitle names the report.
+func (f *Fold) SetTitle(title string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.title, f.dirty = title, true
+}
+
+// SetLive says whether records may still come.
+func (f *Fold) SetLive(live bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.live, f.dirty = live, true
+}
+
+// touch says that what the next report is made of has changed.
+func (f *Fold) touch() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.dirty = true
+}
+
+// Add takes the next record. It keeps nothing of r's buffers.
+func (f *Fold) Add(r *logs.Record) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.dirty = true
+	f.records++
+	f.countKind(r.Key())
+	if f.full() {
+		f.leftOut++
+		return
+	}
+	f.rank(r).records++
+	h := handlers[r.Content()]
+	if h == nil {
+		h = handlerByShape(r)
+	}
+	if h == nil {
+		f.unknown++
+		return
+	}
+	h(f, r)
+}
+
+// countKind counts a record by its key; beyond a bound, new names share one.
+func (f *Fold) countKind(key string) {
+	if _, known := f.byKind[key]; !known && len(f.byKind) >= maxNames {
+		key = "(other names)"
+	}
+	f.byKind[f.intern(key)]++
+}
+
+// handler folds one record.
+type handler func(f *Fold, r *logs.Record)
+
+// handlers is the table from record to meaning: event keys and artifact names
+// are one namespace. A record without a row here (and without a known shape)
+// counts as unexplained.
+var handlers = map[string]handler{
+	"str":                 ignore, // read by the store
+	"torch_version":       (*Fold).torchVersion,
+	"dynamo_start":        (*Fold).dynamoStart,
+	"dynamo_output_graph": (*Fold).outputGraph,
+	"dynamo_guards":       (*Fold).guardList,
+
+	"dynamo_cpp_guards_str":     (*Fold).guardTree,
+	"dynamo_graph_break_reason": (*Fold).graphBreak,
+	"dynamo_error":              (*Fold).dynamoError,
+	"dynamo_side_effects":       (*Fold).sideEffects,
+	"make_fx_fail_partial":      (*Fold).partialTrace,
+	"recompile_reasons":         (*Fold).recompileReasons,
+	"compilation_metrics":       (*Fold).compilationMetrics,
+	"bwd_compilation_metrics":   (*Fold).backwardMetrics,
+
+	"compilation_metrics_runtime":     (*Fold).runtimeMetrics,
+	"bwd_compilation_metrics_runtime": (*Fold).runtimeMetrics,
+	"chromium_event":                  (*Fold).chromiumEvent,
+
+	"create_symbol":                                    (*Fold).createSymbol,
+	"create_unbacked_symbol":                           (*Fold).createSymbol,
+	"symbolic_shape_specialization":                    (*Fold).specialization,
+	"guard_added_fast":                                 (*Fold).guardAdded,
+	"guard_added":                                      (*Fold).guardAdded,
+	"guard_on_data_dependent_error":                    (*Fold).guardAdded,
+	"propagate_real_tensors":                           (*Fold).guardAdded,
+	"propagate_real_tensors_provenance":                (*Fold).guardAdded,
+	"expression_created":                               (*Fold).remark,
+	"missing_fake_kernel":                              (*Fold).fakeKernel,
+	"mismatched_fake_kernel":                           (*Fold).fakeKernel,
+	"describe_storage":                                 (*Fold).describe,
+	"describe_tensor":                                  (*Fold).describe,
+	"describe_source":                                  (*Fold).describe,
+	"link":                                             (*Fold).remark,
+	"dump_file":                                        (*Fold).stage,
+	"graph_dump":                                       (*Fold).stage,
+	"exported_program":                                 (*Fold).stage,
+	"export":                                           (*Fold).remark,
+	"inductor_input_graph":                             (*Fold).stage,
+	"aot_joint_graph":                                  (*Fold).stage,
+	"aot_forward_graph":                                (*Fold).stage,
+	"aot_backward_graph":                               (*Fold).stage,
+	"aot_inference_graph":                              (*Fold).stage,
+	"compiled_autograd_graph":                          (*Fold).stage,
+	"compiled_autograd_graph_pre_reordering":           (*Fold).stage,
+	"optimize_ddp_split_graph":                         (*Fold).stage,
+	"optimize_ddp_split_child":                         (*Fold).stage,
+	"before_pre_grad_graph":                            (*Fold).stage,
+	"after_pre_grad_graph":                             (*Fold).stage,
+	"before_joint_graph":                               (*Fold).stage,
+	"after_joint_graph":                                (*Fold).stage,
+	"before_post_grad_graph":                           (*Fold).stage,
+	"inductor_post_grad_graph":                         (*Fold).stage,
+	"fx_graph_runnable":                                (*Fold).stage,
+	"aot_forward_graph_fw_metadata":                    (*Fold).stage,
+	"aot_autograd_runtime_wrappers":                    (*Fold).stage,
+	"torch._functorch.config":                          (*Fold).stage,
+	"inductor_output_code":                             (*Fold).outputCode,
+	"triton_kernel_info":                               (*Fold).tritonInfo,
+	"graph_execution":                                  (*Fold).remark,
+	"compiled_autograd_compile_reasons":                (*Fold).autogradReasons,
+	"compile_worker_status":                            (*Fold).remark,
+	"inductor_provenance_tracking_node_mappings":       (*Fold).nodeMappings,
+	"inductor_provenance_tracking_kernel_stack_traces": (*Fold).kernelStacks,
+
+	"tcdbg_run": (*Fold).tcdbgRun, "tcdbg_break": (*Fold).tcdbgBreak, "tcdbg_frame": (*Fold).tcdbgFrame,
+	"tcdbg_guards": (*Fold).tcdbgGuards, "tcdbg_guard_miss": (*Fold).tcdbgMiss, "tcdbg_trace_step": (*Fold).tcdbgStep,
+	"tcdbg_graph_code": (*Fold).tcdbgGraphCode, "tcdbg_pass_step": (*Fold).tcdbgPass, "tcdbg_fusion_step": (*Fold).tcdbgFusion, "tcdbg_schedule": (*Fold).tcdbgSchedule,
+	"tcdbg_memory_plan": (*Fold).tcdbgMemory, "tcdbg_provenance": (*Fold).tcdbgProvenance,
+	"tcdbg_triton_code": (*Fold).tcdbgTriton,
+	"tcdbg_aggregate":   (*Fold).tcdbgAggregate, "tcdbg_state": (*Fold).tcdbgState,
+
+	"torch_log": (*Fold).textLog,
+}
+
+func ignore(*Fold, *logs.Record) {}
+
+// handlerByShape covers names that releases make up as they go: dumps of
+// bytecode carry the function's name, passes theirs.
+func handlerByShape(r *logs.Record) handler {
+	name := r.Content()
+	switch {
+	case strings.HasSuffix(name, "_ORIGINAL_BYTECODE"), strings.HasSuffix(name, "_MODIFIED_BYTECODE"):
+		return (*Fold).stage
+	case cacheOf(name) != "":
+		return (*Fold).cacheEvent
+	}
+	if r.Kind != "artifact" {
+		return nil
+	}
+	if runtimeWrappers[name] {
+		return (*Fold).stage
+	}
+	for _, p := range stagePrefixes {
+		if strings.HasPrefix(name, p) {
+			return (*Fold).stage
+		}
+	}
+	for _, s := range stageSuffixes {
+		if strings.HasSuffix(name, s) {
+			return (*Fold).stage
+		}
+	}
+	if remarks[name] {
+		return (*Fold).remark
+	}
+	return nil
+}
+
+var stagePrefixes = []string{
+	"before_", "after_", "pre_decomp_comms", "post_decomp_comms", "pre_bucketing_", "optimus_", "cff_", "min_cut_",
+	"overlap_scheduling_graph_", "flex_gemm_", "fx_bucketing_passes_", "aot_saved_tensors_hooks_graphs", "invoke_subgraph_backward",
+}
+
+var stageSuffixes = []string{"_pre_grad", "_post_grad", "_graph", "_pre_pass", "_post_pass", "_bytecode"}
+
+// runtimeWrappers are the parts of what 2.15 writes as one aot_autograd_runtime_wrappers:
+// 2.14 writes an artifact for each.
+var runtimeWrappers = map[string]bool{
+	"runtime_wrapper_orchestration": true, "output_alias_wrapper": true, "mutation_epilogue": true, "functionalized_rng_wrapper": true,
+	"effect_tokens_wrapper": true, "dedup_wrapper": true, "synthetic_base_wrapper": true, "debug_assert_wrapper": true, "compiled_fn_wrapper": true,
+	"compiled_function_forward": true, "compiled_function_backward": true, "backward_prologue": true, "backward_epilogue": true,
+}
+
+// remarks are artifacts that are kept as a note with their text.
+var remarks = map[string]bool{
+	"inductor_collective_schedule": true, "inductor_runtime_and_tensor_meta": true, "graph_execution": true,
+	"compile_worker_sidecar_death": true, "native_dsl_compile": true, "inductor_autotune_at_compile_time_code": true,
+	"compiler_collective": true, "inductor_spmd_graph_mismatch": true, "aot_joint_graph_sync_decision_cross_ranks": true,
+	"inductor_overlap_cyclic_extra_deps": true, "inductor_fx_passes_overlap_bucketing": true,
+	"fx_compute_nodes_runtime_estimation": true, "fx_collectives_analytical_estimation": true,
+	"fx_collectives_node_runtime_estimation": true, "pge_profile_vs_analytical": true,
+	"scheduler_nodes_before_comm_overlap": true, "sink_waits_iterative_info": true,
+	"reorder_communication_preserving_peak_memory": true, "aot_forward_graph_fw_subclass_metadata": true,
+	"eager_compile_backwards_failure": true, "aotautograd_cache_pickle_failure": true, "fx_interpreter_error": true,
+	"get_local_code_state": true, "put_local_code_state": true, "get_remote_code_state": true,
+	"put_remote_code_state": true, "get_extra_remote_code_state": true, "add_extra_remote_code_state": true,
+	"aotautograd_cache_hash": true, "fx_net_acc_splitter_finder_events": true, "dynamo_cache_entries": true,
+	"get_pgo_code_state": true, "put_pgo_code_state": true, "compile_stack_trace": true,
+}
+
+// rank finds the state of a record's rank.
+func (f *Fold) rank(r *logs.Record) *rankState {
+	rs := f.ranks[r.Rank]
+	if rs == nil {
+		f.hold(heldRank)
+		rs = &rankState{rank: r.Rank, stacks: map[threadKey][]openPhase{}}
+		f.ranks[r.Rank] = rs
+	}
+	return rs
+}
+
+// id is the report's name of a record's compile.
+func (f *Fold) id(r *logs.Record) explain.ID {
+	return explain.ID{Rank: r.Rank, Epoch: r.Epoch, CompileID: r.ID}
+}
+
+// frameOf finds or makes the frame of a record.
+func (f *Fold) frameOf(r *logs.Record) *explain.Frame {
+	key := frameKey{r.Rank, r.Epoch, r.Autograd, r.ID.Frame}
+	fr := f.frames[key]
+	if fr == nil {
+		fr = &explain.Frame{ID: explain.ID{Rank: r.Rank, Epoch: r.Epoch, CompileID: logs.CompileID{Frame: r.ID.Frame}}, Calls: -1, EagerOps: -1, Status: explain.Compiling}
+		f.hold(heldFrame)
+		f.frames[key] = fr
+		f.order = append(f.order, fr)
+	}
+	return fr
+}
+
+// compileOf finds or makes the compile of a record; nil for records outside.
+func (f *Fold) compileOf(r *logs.Record) *compile {
+	if !r.HasID {
+		return nil
+	}
+	key := compileKey{frameKey{r.Rank, r.Epoch, r.Autograd, r.ID.Frame}, max(r.ID.Compile, 0)}
+	c := f.compiles[key]
+	if c == nil {
+		fr := f.frameOf(r)
+		c = &compile{key: key, breaks: map[string]*explain.Break{}}
+		c.Compile = explain.Compile{ID: f.id(r), Frame: fr, Status: explain.Compiling, Attempts: 1, Ops: -1}
+		c.ID.Attempt = 0
+		f.hold(heldCompile)
+		f.compiles[key] = c
+		f.compOrd = append(f.compOrd, c)
+		fr.Compiles = append(fr.Compiles, &c.Compile)
+	}
+	c.Attempts = max(c.Attempts, r.ID.Attempt+1)
+	return c
+}
+
+// What is shared is bounded, since hostile input could make every string
+// another one; so are the names that are counted.
+const (
+	maxInterned      = 1 << 17
+	maxInternedBytes = 48 << 20
+	maxNames         = 1 << 14
+)
+
+// intern shares equal strings: names, files and source lines repeat by the
+// thousand.
+func (f *Fold) intern(s string) string {
+	if s == "" {
+		return ""
+	}
+	if have, ok := f.strings[s]; ok {
+		return have
+	}
+	s = strings.Clone(s)
+	if len(f.strings) < maxInterned && f.interning+len(s) < maxInternedBytes {
+		f.strings[s] = s
+		f.interning += len(s)
+	} else {
+		f.hold(len(s))
+	}
+	return s
+}
+
+// pos interns the strings of a place.
+func (f *Fold) pos(p logs.Pos) logs.Pos {
+	p.File, p.Func, p.Code = f.intern(p.File), f.intern(p.Func), f.intern(p.Code)
+	return p
+}
+
+func (f *Fold) stack(s []logs.Pos) []logs.Pos {
+	for i := range s {
+		s[i] = f.pos(s[i])
+	}
+	return s
+}
+
+// frames turns a trace's stack into places.
+func (f *Fold) framesToPos(s []logs.Frame) []logs.Pos {
+	out := make([]logs.Pos, len(s))
+	for i, x := range s {
+		out[i] = f.pos(logs.Pos{File: x.File, Line: x.Line, Func: x.Name, Code: x.Loc})
+	}
+	return out
+}
+
+// at is the moment of a record.
+func (f *Fold) at(r *logs.Record) time.Time {
+	if f.store == nil {
+		return time.Time{}
+	}
+	return f.store.Time(r)
+}
+
+// This file reads the lines around a place out of the program's own files, for advice that
+// the line at fault does not settle: where a number that it reads goes to, whether it is
+// within a loop. A file that is not there, or whose line is no longer the recorded one, is
+// not asked: such advice then says less.
+
+// SetSource gives the fold the files of the program, by lines. Without it no file is read.
+func (f *Fold) SetSource(read func(file string) ([]string, error)) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.source, f.dirty = &explain.Source{Read: read, Files: map[string][]string{}}, true
+}

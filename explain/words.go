@@ -1,0 +1,184 @@
+package explain
+
+import (
+	"fmt"
+	"sort"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"tcdbg/tracer/breaks"
+)
+
+// Distinct keeps the first of equal strings.
+func Distinct(list []string) []string {
+	seen := make(map[string]bool, len(list))
+	out := list[:0:0]
+	for _, s := range list {
+		if !seen[s] {
+			seen[s] = true
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+func LetterOrDigit(c byte) bool {
+	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_'
+}
+
+func OrNothing(s string) string {
+	if s == "" {
+		return "not asked"
+	}
+	return s
+}
+
+func ByCount(m map[string]int) []string {
+	var keys []string
+	for k := range m {
+		keys = append(keys, k)
+	}
+	sort.Slice(keys, func(i, j int) bool {
+		if m[keys[i]] != m[keys[j]] {
+			return m[keys[i]] > m[keys[j]]
+		}
+		return keys[i] < keys[j]
+	})
+	return keys
+}
+
+func RankPrefix(id ID) string {
+	if id.Rank < 0 {
+		return ""
+	}
+	return fmt.Sprintf("r%d ", id.Rank)
+}
+
+// Clean makes text of a trace safe for a terminal: control characters, which
+// could move the cursor or worse, are escaped.
+func Clean(s string) string {
+	ok := true
+	for i := 0; i < len(s); i++ {
+		if s[i] < 0x20 || s[i] == 0x7f || s[i] >= 0x80 {
+			ok = false
+			break
+		}
+	}
+	if ok {
+		return s
+	}
+	var b strings.Builder
+	for len(s) > 0 {
+		r, n := utf8.DecodeRuneInString(s)
+		switch {
+		case r == utf8.RuneError && n == 1:
+			fmt.Fprintf(&b, "\\x%02x", s[0])
+		case r == '\t':
+			b.WriteString("    ")
+		case r < 0x20 || r == 0x7f || r >= 0x80 && r < 0xa0:
+			fmt.Fprintf(&b, "\\x%02x", r)
+		case unicode.Is(unicode.Bidi_Control, r) || r == 0x2028 || r == 0x2029:
+			fmt.Fprintf(&b, "\\u%04x", r)
+		default:
+			b.WriteString(s[:n])
+		}
+		s = s[n:]
+	}
+	return b.String()
+}
+
+func NotLogged(what string) string { return "no " + what + "s logged" }
+
+func Count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	if stem, ok := strings.CutSuffix(what, "try"); ok {
+		return fmt.Sprintf("%d %stries", n, stem)
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+func ClipText(s string, n int) string {
+	s = Squeeze(s)
+	if utf8.RuneCountInString(s) <= n {
+		return s
+	}
+	return string([]rune(s)[:n-3]) + "..."
+}
+
+// often is how often a break was met, in words.
+func GroupOften(g *BreakGroup) string {
+	switch n := len(g.Breaks); {
+	case g.Times() > 0 || n == 0:
+		return "seen in " + Count(g.Times(), "compile")
+	case n == 1:
+		return "hit while another was handled"
+	default:
+		return "hit " + Count(n, "time") + " while another was handled"
+	}
+}
+
+// Duration is seconds as people read them: 2.1 ms, 41 ms, 3.20 s.
+func Duration(s float64) string {
+	switch {
+	case s < 0.01:
+		return fmt.Sprintf("%.1f ms", 1e3*s)
+	case s < 1:
+		return fmt.Sprintf("%.0f ms", 1e3*s)
+	}
+	return fmt.Sprintf("%.2f s", s)
+}
+
+// FailureText is one failing guard in words.
+func FailureText(g *GuardFailure) string {
+	kind, _ := breaks.Recompile(g.Kind)
+	s := kind.Short
+	if src := PlainSource(g.Source); src != "" {
+		s += ": " + src
+	}
+	if g.Dim >= 0 {
+		s += fmt.Sprintf(" dim %d", g.Dim)
+	}
+	if g.Expected != "" {
+		s += ", expected " + ClipText(g.Expected, 60)
+	}
+	if g.Actual != "" {
+		s += ", actual " + ClipText(g.Actual, 60)
+	}
+	if g.Source == "" && g.Expected == "" {
+		s += ": " + ClipText(g.Text, 100)
+	}
+	return s
+}
+
+func ParentShown(fr *Frame) bool {
+	for p := fr.Parent; p != nil; p = p.Parent {
+		if p == fr {
+			return false
+		}
+	}
+	return true
+}
+
+// FrameTitle names a frame for people: resume functions have invented names.
+func FrameTitle(fr *Frame) string {
+	switch {
+	case fr.Name != "":
+	case fr.ID.Frame < 0: // of a text log without ids
+		return "function not named"
+	default:
+		return "frame " + strconv.Itoa(fr.ID.Frame)
+	}
+	return TitleOf(fr.Name)
+}
+
+// TitleOf words the name of a resumed part.
+func TitleOf(name string) string {
+	if fn, line, ok := ResumedFunction(name); ok {
+		return fmt.Sprintf("%s from line %d on", fn, line)
+	}
+	return name
+}
