@@ -32,7 +32,6 @@ type large struct {
 var largeReceivers = []large{
 	{"tracer/host.Interp", 107, "the host's whole face to compiled code and to the tracer; to be parted by what its methods concern"},
 	{"tracer/host.builder", 79, "one small method for each SSA instruction and operand kind"},
-	{"explain/fold.Fold", 121, "one small method for each record; to be parted into what it makes of Dynamo's, Inductor's and our own"},
 }
 
 var largePackages = []large{

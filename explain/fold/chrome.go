@@ -21,7 +21,7 @@ type openPhase struct {
 // maxPhases bounds the flame chart: beyond it short phases are only summed.
 const maxPhases = 60_000
 
-func (f *Fold) chromiumEvent(r *logs.Record) {
+func chromiumEvent(f *Fold, r *logs.Record) {
 	var name string
 	var ph byte
 	var ts float64

@@ -15,7 +15,7 @@ import (
 // This file folds what Dynamo writes: starts, graphs, guards, breaks,
 // recompiles, errors and metrics.
 
-func (f *Fold) torchVersion(r *logs.Record) {
+func torchVersion(f *Fold, r *logs.Record) {
 	logs.EachField(r.RawPayload(), func(k, v []byte) bool {
 		if string(k) == "pytorch_version" {
 			f.setEngine("PyTorch " + shortVersion(logs.JSONString(v)))
@@ -33,7 +33,7 @@ func (f *Fold) setEngine(e string) {
 	}
 }
 
-func (f *Fold) dynamoStart(r *logs.Record) {
+func dynamoStart(f *Fold, r *logs.Record) {
 	c := f.compileOf(r)
 	if c == nil {
 		return
@@ -103,7 +103,7 @@ func mangled(name string) string {
 	return strings.NewReplacer("<", "_", ">", "_").Replace(name)
 }
 
-func (f *Fold) outputGraph(r *logs.Record) {
+func outputGraph(f *Fold, r *logs.Record) {
 	c := f.compileOf(r)
 	text := r.Text()
 	g := fx.Parse(text)
@@ -183,7 +183,7 @@ func graphNodes(g *fx.Graph) []explain.GraphNode {
 	return out
 }
 
-func (f *Fold) guardTree(r *logs.Record) {
+func guardTree(f *Fold, r *logs.Record) {
 	c := f.compileOf(r)
 	text := r.Text()
 	leaves, noise, micros := explain.ScanGuards(text)
@@ -199,7 +199,7 @@ func (f *Fold) guardTree(r *logs.Record) {
 }
 
 // guardList takes the flat JSON list of old logs.
-func (f *Fold) guardList(r *logs.Record) {
+func guardList(f *Fold, r *logs.Record) {
 	c := f.compileOf(r)
 	if c == nil {
 		return
@@ -227,7 +227,7 @@ func guardsFromList(text string) *explain.GuardNode {
 	return root
 }
 
-func (f *Fold) graphBreak(r *logs.Record) {
+func graphBreak(f *Fold, r *logs.Record) {
 	text := r.Text()
 	b := explain.ParseBreak(text)
 	if b.Reasonless() {
@@ -357,7 +357,7 @@ func torchsOwn(stack []logs.Pos) bool {
 	return false
 }
 
-func (f *Fold) dynamoError(r *logs.Record) {
+func dynamoError(f *Fold, r *logs.Record) {
 	c := f.compileOf(r)
 	text := r.Text()
 	if c == nil {
@@ -368,13 +368,13 @@ func (f *Fold) dynamoError(r *logs.Record) {
 	c.errBreak, c.errSeq = explain.ParseError(text), r.Seq
 }
 
-func (f *Fold) sideEffects(r *logs.Record) {
+func sideEffects(f *Fold, r *logs.Record) {
 	if c := f.compileOf(r); c != nil {
 		c.SideEffects = r.Loader()
 	}
 }
 
-func (f *Fold) recompileReasons(r *logs.Record) {
+func recompileReasons(f *Fold, r *logs.Record) {
 	c := f.compileOf(r)
 	reasons := explain.ParseReasons(r.Text())
 	if c == nil {
@@ -474,14 +474,14 @@ func intOr(v []byte) int64 {
 	return -1
 }
 
-func (f *Fold) compilationMetrics(r *logs.Record) {
+func compilationMetrics(f *Fold, r *logs.Record) {
 	m := parseMetrics(r)
 	if m.version != "" {
 		f.setEngine("PyTorch " + shortVersion(m.version))
 	}
 	c := f.compileOf(r)
 	if c == nil {
-		f.exportMetrics(r, &m)
+		exportMetrics(f, r, &m)
 		return
 	}
 	c.metrics = true
@@ -620,7 +620,7 @@ func metricsMap(meta string) map[string]any {
 	return out
 }
 
-func (f *Fold) backwardMetrics(r *logs.Record) {
+func backwardMetrics(f *Fold, r *logs.Record) {
 	m := parseMetrics(r)
 	c := f.compileOf(r)
 	if c == nil {
@@ -640,7 +640,7 @@ func (f *Fold) backwardMetrics(r *logs.Record) {
 	}
 }
 
-func (f *Fold) runtimeMetrics(r *logs.Record) {
+func runtimeMetrics(f *Fold, r *logs.Record) {
 	m := parseMetrics(r)
 	f.note(r, "runtime", "compiled code ran; runtime metrics recorded"+secondsNote(m.duration))
 }

@@ -16,10 +16,10 @@ func (f *Fold) placeExecuting(fl *explain.Failure) {
 
 // partialTrace keeps the graph that the backend had traced when it failed, as a stage,
 // and says how far it came.
-func (f *Fold) partialTrace(r *logs.Record) {
+func partialTrace(f *Fold, r *logs.Record) {
 	last, at := explain.LastTraced(r.Text())
-	if f.outsideOfCompiles(r) {
-		f.exportStopped(r, last, at)
+	if outsideOfCompiles(f, r) {
+		exportStopped(f, r, last, at)
 		return
 	}
 	if c := f.compiles[compileKey{frameKey{r.Rank, r.Epoch, r.Autograd, r.ID.Frame}, max(r.ID.Compile, 0)}]; r.HasID && c != nil {

@@ -16,7 +16,7 @@ import (
 
 // exported finds or makes the compile of an exported model that a record without
 // an id belongs to; nil where the record's stack does not tell that it is one.
-func (f *Fold) exported(r *logs.Record) *compile {
+func exported(f *Fold, r *logs.Record) *compile {
 	if c := f.exporting[r.Source]; c != nil {
 		return c
 	}
@@ -24,7 +24,7 @@ func (f *Fold) exported(r *logs.Record) *compile {
 	if len(stack) == 0 {
 		return nil
 	}
-	c := f.exportCompile(r, "exported model")
+	c := exportCompile(f, r, "exported model")
 	c.Stack = stack
 	for i := len(stack) - 1; i >= 0; i-- {
 		if !explain.FrameworkFile(stack[i].File) { // who asked for it
@@ -47,7 +47,7 @@ func (f *Fold) compiling(r *logs.Record) *compile {
 }
 
 // exportCompile makes a frame of its own for a compile without an id.
-func (f *Fold) exportCompile(r *logs.Record, name string) *compile {
+func exportCompile(f *Fold, r *logs.Record, name string) *compile {
 	f.pasted++
 	again := *r
 	again.SetMeta(nil)
@@ -59,23 +59,23 @@ func (f *Fold) exportCompile(r *logs.Record, name string) *compile {
 
 // exportStage adds a text to an exported model: its graph, and its C++ code with
 // the kernels in it.
-func (f *Fold) exportStage(r *logs.Record, c *compile, s explain.Stage) {
+func exportStage(f *Fold, r *logs.Record, c *compile, s explain.Stage) {
 	switch {
 	case r.Content() == "aot_inference_graph":
-		f.exportGraph(r, c)
+		exportGraph(f, r, c)
 	case r.Kind == "graph_dump":
 		switch logs.JSONString(r.Field("name")) {
 		case "inductor_aot_kernel_code":
-			f.exportKernels(r, c, cppFunctions(r.View()))
+			exportKernels(f, r, c, cppFunctions(r.View()))
 		case "inductor_aot_wrapper_code":
-			f.exportKernels(r, c, shimCalls(r.View()))
+			exportKernels(f, r, c, shimCalls(r.View()))
 		}
 	}
 	f.hold(heldStage)
 	c.addStage(s)
 }
 
-func (f *Fold) exportGraph(r *logs.Record, c *compile) {
+func exportGraph(f *Fold, r *logs.Record, c *compile) {
 	g := fx.Parse(r.View())
 	if g == nil || c.Graph != nil {
 		return
@@ -88,7 +88,7 @@ func (f *Fold) exportGraph(r *logs.Record, c *compile) {
 
 // exportKernels notes the kernels of a generated C++ file: those that it defines or,
 // of the wrapper, the library's that it calls.
-func (f *Fold) exportKernels(r *logs.Record, c *compile, kernels []codeKernel) {
+func exportKernels(f *Fold, r *logs.Record, c *compile, kernels []codeKernel) {
 	if len(kernels) == 0 {
 		return
 	}
@@ -170,14 +170,14 @@ func cppFunctions(text string) []codeKernel {
 }
 
 // exportMetrics ends an exported model, or tells of an export that failed.
-func (f *Fold) exportMetrics(r *logs.Record, m *metrics) {
+func exportMetrics(f *Fold, r *logs.Record, m *metrics) {
 	c := f.exporting[r.Source]
 	if c == nil && m.failType == "" {
 		return
 	}
 	delete(f.exporting, r.Source)
 	if c == nil {
-		c = f.exportCompile(r, "torch.export")
+		c = exportCompile(f, r, "torch.export")
 		c.Frame.Pos = f.pos(logs.Pos{File: m.failFile, Line: m.failLine, Func: "torch.export"})
 	}
 	c.Seconds = max(time.Duration(r.Micros-c.began)*time.Microsecond, 0).Seconds()
@@ -201,7 +201,7 @@ func (f *Fold) exportMetrics(r *logs.Record, m *metrics) {
 
 // outsideOfCompiles says whether a record has an id under which nothing is compiled, as
 // torch.export has while it traces a model without Dynamo.
-func (f *Fold) outsideOfCompiles(r *logs.Record) bool {
+func outsideOfCompiles(f *Fold, r *logs.Record) bool {
 	c := f.compiles[compileKey{frameKey{r.Rank, r.Epoch, r.Autograd, r.ID.Frame}, max(r.ID.Compile, 0)}]
 	return r.HasID && (c == nil || c.hollow())
 }
@@ -209,7 +209,7 @@ func (f *Fold) outsideOfCompiles(r *logs.Record) bool {
 // exportStopped is the failure of an export whose trace of the model ended in an error: the
 // trace has the graph up to there, and nothing of the error. Graphs within one another, as
 // the branches of a cond, end with it.
-func (f *Fold) exportStopped(r *logs.Record, last string, at logs.Pos) {
+func exportStopped(f *Fold, r *logs.Record, last string, at logs.Pos) {
 	if f.stopped[r.Source] {
 		return
 	}
@@ -224,7 +224,7 @@ func (f *Fold) exportStopped(r *logs.Record, last string, at logs.Pos) {
 }
 
 // noteExports says so where a model was exported.
-func (f *Fold) noteExports(r *explain.Report) {
+func noteExports(f *Fold, r *explain.Report) {
 	for key := range f.described {
 		if c := f.compiles[key]; c == nil || c.hollow() {
 			r.Exports = true

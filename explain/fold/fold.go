@@ -205,78 +205,78 @@ type handler func(f *Fold, r *logs.Record)
 // counts as unexplained.
 var handlers = map[string]handler{
 	"str":                 ignore, // read by the store
-	"torch_version":       (*Fold).torchVersion,
-	"dynamo_start":        (*Fold).dynamoStart,
-	"dynamo_output_graph": (*Fold).outputGraph,
-	"dynamo_guards":       (*Fold).guardList,
+	"torch_version":       torchVersion,
+	"dynamo_start":        dynamoStart,
+	"dynamo_output_graph": outputGraph,
+	"dynamo_guards":       guardList,
 
-	"dynamo_cpp_guards_str":     (*Fold).guardTree,
-	"dynamo_graph_break_reason": (*Fold).graphBreak,
-	"dynamo_error":              (*Fold).dynamoError,
-	"dynamo_side_effects":       (*Fold).sideEffects,
-	"make_fx_fail_partial":      (*Fold).partialTrace,
-	"recompile_reasons":         (*Fold).recompileReasons,
-	"compilation_metrics":       (*Fold).compilationMetrics,
-	"bwd_compilation_metrics":   (*Fold).backwardMetrics,
+	"dynamo_cpp_guards_str":     guardTree,
+	"dynamo_graph_break_reason": graphBreak,
+	"dynamo_error":              dynamoError,
+	"dynamo_side_effects":       sideEffects,
+	"make_fx_fail_partial":      partialTrace,
+	"recompile_reasons":         recompileReasons,
+	"compilation_metrics":       compilationMetrics,
+	"bwd_compilation_metrics":   backwardMetrics,
 
-	"compilation_metrics_runtime":     (*Fold).runtimeMetrics,
-	"bwd_compilation_metrics_runtime": (*Fold).runtimeMetrics,
-	"chromium_event":                  (*Fold).chromiumEvent,
+	"compilation_metrics_runtime":     runtimeMetrics,
+	"bwd_compilation_metrics_runtime": runtimeMetrics,
+	"chromium_event":                  chromiumEvent,
 
-	"create_symbol":                                    (*Fold).createSymbol,
-	"create_unbacked_symbol":                           (*Fold).createSymbol,
-	"symbolic_shape_specialization":                    (*Fold).specialization,
-	"guard_added_fast":                                 (*Fold).guardAdded,
-	"guard_added":                                      (*Fold).guardAdded,
-	"guard_on_data_dependent_error":                    (*Fold).guardAdded,
-	"propagate_real_tensors":                           (*Fold).guardAdded,
-	"propagate_real_tensors_provenance":                (*Fold).guardAdded,
-	"expression_created":                               (*Fold).remark,
-	"missing_fake_kernel":                              (*Fold).fakeKernel,
-	"mismatched_fake_kernel":                           (*Fold).fakeKernel,
-	"describe_storage":                                 (*Fold).describe,
-	"describe_tensor":                                  (*Fold).describe,
-	"describe_source":                                  (*Fold).describe,
-	"link":                                             (*Fold).remark,
-	"dump_file":                                        (*Fold).stage,
-	"graph_dump":                                       (*Fold).stage,
-	"exported_program":                                 (*Fold).stage,
-	"export":                                           (*Fold).remark,
-	"inductor_input_graph":                             (*Fold).stage,
-	"aot_joint_graph":                                  (*Fold).stage,
-	"aot_forward_graph":                                (*Fold).stage,
-	"aot_backward_graph":                               (*Fold).stage,
-	"aot_inference_graph":                              (*Fold).stage,
-	"compiled_autograd_graph":                          (*Fold).stage,
-	"compiled_autograd_graph_pre_reordering":           (*Fold).stage,
-	"optimize_ddp_split_graph":                         (*Fold).stage,
-	"optimize_ddp_split_child":                         (*Fold).stage,
-	"before_pre_grad_graph":                            (*Fold).stage,
-	"after_pre_grad_graph":                             (*Fold).stage,
-	"before_joint_graph":                               (*Fold).stage,
-	"after_joint_graph":                                (*Fold).stage,
-	"before_post_grad_graph":                           (*Fold).stage,
-	"inductor_post_grad_graph":                         (*Fold).stage,
-	"fx_graph_runnable":                                (*Fold).stage,
-	"aot_forward_graph_fw_metadata":                    (*Fold).stage,
-	"aot_autograd_runtime_wrappers":                    (*Fold).stage,
-	"torch._functorch.config":                          (*Fold).stage,
-	"inductor_output_code":                             (*Fold).outputCode,
-	"triton_kernel_info":                               (*Fold).tritonInfo,
-	"graph_execution":                                  (*Fold).remark,
-	"compiled_autograd_compile_reasons":                (*Fold).autogradReasons,
-	"compile_worker_status":                            (*Fold).remark,
-	"inductor_provenance_tracking_node_mappings":       (*Fold).nodeMappings,
-	"inductor_provenance_tracking_kernel_stack_traces": (*Fold).kernelStacks,
+	"create_symbol":                                    createSymbol,
+	"create_unbacked_symbol":                           createSymbol,
+	"symbolic_shape_specialization":                    specialization,
+	"guard_added_fast":                                 guardAdded,
+	"guard_added":                                      guardAdded,
+	"guard_on_data_dependent_error":                    guardAdded,
+	"propagate_real_tensors":                           guardAdded,
+	"propagate_real_tensors_provenance":                guardAdded,
+	"expression_created":                               remark,
+	"missing_fake_kernel":                              fakeKernel,
+	"mismatched_fake_kernel":                           fakeKernel,
+	"describe_storage":                                 describe,
+	"describe_tensor":                                  describe,
+	"describe_source":                                  describe,
+	"link":                                             remark,
+	"dump_file":                                        stage,
+	"graph_dump":                                       stage,
+	"exported_program":                                 stage,
+	"export":                                           remark,
+	"inductor_input_graph":                             stage,
+	"aot_joint_graph":                                  stage,
+	"aot_forward_graph":                                stage,
+	"aot_backward_graph":                               stage,
+	"aot_inference_graph":                              stage,
+	"compiled_autograd_graph":                          stage,
+	"compiled_autograd_graph_pre_reordering":           stage,
+	"optimize_ddp_split_graph":                         stage,
+	"optimize_ddp_split_child":                         stage,
+	"before_pre_grad_graph":                            stage,
+	"after_pre_grad_graph":                             stage,
+	"before_joint_graph":                               stage,
+	"after_joint_graph":                                stage,
+	"before_post_grad_graph":                           stage,
+	"inductor_post_grad_graph":                         stage,
+	"fx_graph_runnable":                                stage,
+	"aot_forward_graph_fw_metadata":                    stage,
+	"aot_autograd_runtime_wrappers":                    stage,
+	"torch._functorch.config":                          stage,
+	"inductor_output_code":                             outputCode,
+	"triton_kernel_info":                               tritonInfo,
+	"graph_execution":                                  remark,
+	"compiled_autograd_compile_reasons":                autogradReasons,
+	"compile_worker_status":                            remark,
+	"inductor_provenance_tracking_node_mappings":       nodeMappings,
+	"inductor_provenance_tracking_kernel_stack_traces": kernelStacks,
 
-	"tcdbg_run": (*Fold).tcdbgRun, "tcdbg_break": (*Fold).tcdbgBreak, "tcdbg_frame": (*Fold).tcdbgFrame,
-	"tcdbg_guards": (*Fold).tcdbgGuards, "tcdbg_guard_miss": (*Fold).tcdbgMiss, "tcdbg_trace_step": (*Fold).tcdbgStep,
-	"tcdbg_graph_code": (*Fold).tcdbgGraphCode, "tcdbg_pass_step": (*Fold).tcdbgPass, "tcdbg_fusion_step": (*Fold).tcdbgFusion, "tcdbg_schedule": (*Fold).tcdbgSchedule,
-	"tcdbg_memory_plan": (*Fold).tcdbgMemory, "tcdbg_provenance": (*Fold).tcdbgProvenance,
-	"tcdbg_triton_code": (*Fold).tcdbgTriton,
-	"tcdbg_aggregate":   (*Fold).tcdbgAggregate, "tcdbg_state": (*Fold).tcdbgState,
+	"tcdbg_run": tcdbgRun, "tcdbg_break": tcdbgBreak, "tcdbg_frame": tcdbgFrame,
+	"tcdbg_guards": tcdbgGuards, "tcdbg_guard_miss": tcdbgMiss, "tcdbg_trace_step": tcdbgStep,
+	"tcdbg_graph_code": tcdbgGraphCode, "tcdbg_pass_step": tcdbgPass, "tcdbg_fusion_step": tcdbgFusion, "tcdbg_schedule": tcdbgSchedule,
+	"tcdbg_memory_plan": tcdbgMemory, "tcdbg_provenance": tcdbgProvenance,
+	"tcdbg_triton_code": tcdbgTriton,
+	"tcdbg_aggregate":   tcdbgAggregate, "tcdbg_state": tcdbgState,
 
-	"torch_log": (*Fold).textLog,
+	"torch_log": textLog,
 }
 
 func ignore(*Fold, *logs.Record) {}
@@ -287,7 +287,7 @@ func handlerByShape(r *logs.Record) handler {
 	name := r.Content()
 	switch {
 	case strings.HasSuffix(name, "_ORIGINAL_BYTECODE"), strings.HasSuffix(name, "_MODIFIED_BYTECODE"):
-		return (*Fold).stage
+		return stage
 	case cacheOf(name) != "":
 		return (*Fold).cacheEvent
 	}
@@ -295,20 +295,20 @@ func handlerByShape(r *logs.Record) handler {
 		return nil
 	}
 	if runtimeWrappers[name] {
-		return (*Fold).stage
+		return stage
 	}
 	for _, p := range stagePrefixes {
 		if strings.HasPrefix(name, p) {
-			return (*Fold).stage
+			return stage
 		}
 	}
 	for _, s := range stageSuffixes {
 		if strings.HasSuffix(name, s) {
-			return (*Fold).stage
+			return stage
 		}
 	}
 	if remarks[name] {
-		return (*Fold).remark
+		return remark
 	}
 	return nil
 }

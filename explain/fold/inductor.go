@@ -27,7 +27,7 @@ var stageNames = map[string]string{
 }
 
 // stage remembers where a text stands; it is read when somebody looks.
-func (f *Fold) stage(r *logs.Record) {
+func stage(f *Fold, r *logs.Record) {
 	name := r.Content()
 	if s, ok := stageNames[name]; ok {
 		name = s
@@ -42,8 +42,8 @@ func (f *Fold) stage(r *logs.Record) {
 	s := explain.Stage{Name: f.intern(name), Load: r.Loader(), Seq: r.Seq}
 	c := f.compileOf(r)
 	if c == nil {
-		if c = f.exported(r); c != nil {
-			f.exportStage(r, c, s)
+		if c = exported(f, r); c != nil {
+			exportStage(f, r, c, s)
 			return
 		}
 		f.note(r, "dump", name)
@@ -75,7 +75,7 @@ func (f *Fold) autogradGraph(r *logs.Record, c *compile) {
 	c.Graph.LoadNodes = func() []explain.GraphNode { return graphNodes(fx.Parse(load())) }
 }
 
-func (f *Fold) outputCode(r *logs.Record) {
+func outputCode(f *Fold, r *logs.Record) {
 	text := r.View()
 	c := f.compileOf(r)
 	out := &explain.OutputCode{ID: f.id(r), Path: f.intern(logs.JSONString(r.Field("filename"))), Load: r.Loader()}
@@ -228,7 +228,7 @@ func (f *Fold) provenanceOf(c *compile) *provenance {
 }
 
 // nodeMappings reads the JSON of node mappings; it is empty on a cache hit.
-func (f *Fold) nodeMappings(r *logs.Record) {
+func nodeMappings(f *Fold, r *logs.Record) {
 	c := f.compiling(r)
 	if c == nil || !r.HasPayload() {
 		return
@@ -264,7 +264,7 @@ func (f *Fold) readLists(v []byte, into map[string][]string) {
 	})
 }
 
-func (f *Fold) kernelStacks(r *logs.Record) {
+func kernelStacks(f *Fold, r *logs.Record) {
 	c := f.compiling(r)
 	if c == nil || !r.HasPayload() {
 		return
@@ -325,7 +325,7 @@ next:
 }
 
 // tritonInfo reads compile times of Triton kernels.
-func (f *Fold) tritonInfo(r *logs.Record) {
+func tritonInfo(f *Fold, r *logs.Record) {
 	c := f.compileOf(r)
 	if c == nil {
 		return
@@ -393,12 +393,12 @@ func (f *Fold) cacheEvent(r *logs.Record) {
 	}
 }
 
-func (f *Fold) autogradReasons(r *logs.Record) {
+func autogradReasons(f *Fold, r *logs.Record) {
 	f.note(r, "compiled autograd", strings.Join(explain.ParseReasons(r.Text()), "\n"))
 }
 
 // remark keeps the text of records that explain themselves.
-func (f *Fold) remark(r *logs.Record) {
+func remark(f *Fold, r *logs.Record) {
 	text := string(r.Meta())
 	if r.Kind == "artifact" && r.HasPayload() {
 		text = r.Text()
@@ -408,7 +408,7 @@ func (f *Fold) remark(r *logs.Record) {
 
 // describe counts the tensors that a compile was told of. It makes no compile:
 // torch.export describes its inputs under an id of its own without one.
-func (f *Fold) describe(r *logs.Record) {
+func describe(f *Fold, r *logs.Record) {
 	c := f.compiles[compileKey{frameKey{r.Rank, r.Epoch, r.Autograd, r.ID.Frame}, max(r.ID.Compile, 0)}]
 	if r.HasID && (c == nil || c.hollow()) { // another export, or a compile that is yet to begin
 		f.described[compileKey{frameKey{r.Rank, r.Epoch, r.Autograd, r.ID.Frame}, max(r.ID.Compile, 0)}] = true
@@ -432,7 +432,7 @@ func (f *Fold) describe(r *logs.Record) {
 }
 
 // createSymbol notes a dynamic size, or an unbacked one.
-func (f *Fold) createSymbol(r *logs.Record) {
+func createSymbol(f *Fold, r *logs.Record) {
 	var s explain.Symbol
 	r.EachField(func(k, v []byte) bool {
 		switch string(k) {
@@ -470,7 +470,7 @@ func (f *Fold) addSymbol(r *logs.Record, s explain.Symbol) *explain.Symbol {
 }
 
 // specialization notes that a dynamic size was fixed after all.
-func (f *Fold) specialization(r *logs.Record) {
+func specialization(f *Fold, r *logs.Record) {
 	var name, value, reason string
 	var sources []string
 	r.EachField(func(k, v []byte) bool {
@@ -498,7 +498,7 @@ func (f *Fold) specialization(r *logs.Record) {
 }
 
 // guardAdded notes a guard on sizes and the line that asked for it.
-func (f *Fold) guardAdded(r *logs.Record) {
+func guardAdded(f *Fold, r *logs.Record) {
 	c := f.compileOf(r)
 	g := explain.ShapeGuard{Expr: f.intern(logs.JSONString(r.Field("expr")))}
 	if st := r.Stack("user_stack"); len(st) > 0 {
@@ -522,7 +522,7 @@ func (f *Fold) guardAdded(r *logs.Record) {
 // the report says how many there are beyond.
 const maxShapeGuards = 1 << 16
 
-func (f *Fold) fakeKernel(r *logs.Record) {
+func fakeKernel(f *Fold, r *logs.Record) {
 	var op, reason string
 	r.EachField(func(k, v []byte) bool {
 		switch string(k) {

@@ -22,7 +22,7 @@ func (f *Fold) Snapshot() *explain.Report {
 	if !f.dirty && f.snap != nil {
 		return f.snap
 	}
-	r := f.copyReport()
+	r := copyReport(f)
 	diagnose.Analyse(r)
 	f.snap, f.dirty = r, false
 	return r
@@ -37,7 +37,7 @@ type copier struct {
 	failures map[*explain.Failure]*explain.Failure
 }
 
-func (f *Fold) copyReport() *explain.Report {
+func copyReport(f *Fold) *explain.Report {
 	r := &explain.Report{
 		Title: f.title, Engine: f.engine, Start: f.start, End: f.end, Live: f.live, State: f.state,
 		ByKind: make(map[string]int64, len(f.byKind)), Passes: f.passes[:len(f.passes):len(f.passes)],
@@ -48,14 +48,14 @@ func (f *Fold) copyReport() *explain.Report {
 		r.ByKind[k] = n
 	}
 	if r.Engine == "" && (f.textual || len(f.order) > 0) {
-		r.Engine = f.likelyEngine()
+		r.Engine = likelyEngine(f)
 	}
 	r.Source = f.source
 	r.Textual = f.textual && f.byKind["chromium_event"] == 0
 	c := &copier{map[*explain.Frame]*explain.Frame{}, map[*explain.Compile]*explain.Compile{}, map[*explain.Graph]*explain.Graph{}, map[*explain.Break]*explain.Break{}, map[*explain.Failure]*explain.Failure{nil: nil}}
-	f.copyFailures(r, c)
-	f.copyFrames(r, c)
-	f.copyKernels(r)
+	copyFailures(f, r, c)
+	copyFrames(f, r, c)
+	copyKernels(f, r)
 	for _, s := range f.symbols {
 		cp := *s
 		r.Symbols = append(r.Symbols, &cp)
@@ -67,16 +67,16 @@ func (f *Fold) copyReport() *explain.Report {
 		r.Fusions = append(r.Fusions, &cp)
 	}
 	diagnose.NameWrapped(r)
-	f.noteExports(r)
-	f.copyPhases(r)
-	f.copySources(r)
+	noteExports(f, r)
+	copyPhases(f, r)
+	copySources(f, r)
 	f.total(r)
 	return r
 }
 
 // likelyEngine tells by the program's files who wrote a log that does not say it:
 // releases of PyTorch before 2.9, and text logs.
-func (f *Fold) likelyEngine() string {
+func likelyEngine(f *Fold) string {
 	for _, fr := range f.order {
 		if strings.HasSuffix(fr.Pos.File, ".go") {
 			return "tcdbg"
@@ -95,7 +95,7 @@ func (f *Fold) likelyEngine() string {
 	return "PyTorch"
 }
 
-func (f *Fold) copyFailures(r *explain.Report, c *copier) {
+func copyFailures(f *Fold, r *explain.Report, c *copier) {
 	r.Failures = make([]*explain.Failure, len(f.failures))
 	for i, fl := range f.failures {
 		cp := *fl
@@ -103,8 +103,8 @@ func (f *Fold) copyFailures(r *explain.Report, c *copier) {
 	}
 }
 
-func (f *Fold) copyFrames(r *explain.Report, c *copier) {
-	order := f.compiledFrames()
+func copyFrames(f *Fold, r *explain.Report, c *copier) {
+	order := compiledFrames(f)
 	r.Frames = make([]*explain.Frame, len(order))
 	blocks := make([]explain.Frame, len(order))
 	for i, fr := range order {
@@ -114,7 +114,7 @@ func (f *Fold) copyFrames(r *explain.Report, c *copier) {
 	}
 	for _, comp := range f.compOrd {
 		if c.frames[comp.Frame] != nil {
-			c.compiles[&comp.Compile] = f.copyCompile(comp, c)
+			c.compiles[&comp.Compile] = copyCompile(f, comp, c)
 		}
 	}
 	for i, fr := range order {
@@ -140,7 +140,7 @@ func (f *Fold) copyFrames(r *explain.Report, c *copier) {
 
 // compiledFrames are the frames that Dynamo compiled or tried to. torch.export gives ids
 // to the sizes that it makes, and never begins a compile under them.
-func (f *Fold) compiledFrames() []*explain.Frame {
+func compiledFrames(f *Fold) []*explain.Frame {
 	hollow := map[*explain.Frame]bool{}
 	for _, comp := range f.compOrd {
 		h, known := hollow[comp.Frame]
@@ -161,7 +161,7 @@ func (c *compile) hollow() bool {
 		c.errText == "" && c.errBreak == nil && c.Recompile == nil && c.Failure == nil && c.phases == 0 && c.Frame.Name == "" && c.Frame.Calls < 0
 }
 
-func (f *Fold) copyCompile(comp *compile, c *copier) *explain.Compile {
+func copyCompile(f *Fold, comp *compile, c *copier) *explain.Compile {
 	cp := comp.Compile
 	cp.Frame, cp.Failure = c.frames[comp.Frame], c.failures[comp.Failure]
 	cp.Seconds += comp.bwd
@@ -252,7 +252,7 @@ func copyBreak(b *explain.Break, owner *explain.Compile) *explain.Break {
 	return &cp
 }
 
-func (f *Fold) copyKernels(r *explain.Report) {
+func copyKernels(f *Fold, r *explain.Report) {
 	blocks := make([]explain.Kernel, len(f.outputs))
 	r.Kernels = make([]*explain.Kernel, len(f.outputs))
 	for i, k := range f.outputs {
@@ -261,7 +261,7 @@ func (f *Fold) copyKernels(r *explain.Report) {
 	}
 }
 
-func (f *Fold) copyPhases(r *explain.Report) {
+func copyPhases(f *Fold, r *explain.Report) {
 	phases := slices.Clone(f.phases)
 	if f.live {
 		now := f.end
@@ -292,7 +292,7 @@ func (f *Fold) copyPhases(r *explain.Report) {
 	sort.SliceStable(r.PhaseSums, func(i, j int) bool { return r.PhaseSums[i].Self > r.PhaseSums[j].Self })
 }
 
-func (f *Fold) copySources(r *explain.Report) {
+func copySources(f *Fold, r *explain.Report) {
 	if f.store != nil {
 		r.Stats = f.store.Stats()
 		r.Sources = f.store.Sources()

@@ -64,7 +64,7 @@ func TestOutcomeOfAFailedCompile(t *testing.T) {
 		fr := &explain.Frame{Name: "f"}
 		c := &compile{Compile: explain.Compile{Frame: fr, Status: status}}
 		c.Breaks = []*explain.Break{{Outcome: "resumed", Compile: &c.Compile}}
-		if got := New(nil).copyCompile(c, &copier{frames: map[*explain.Frame]*explain.Frame{fr: fr}}).Breaks[0].Outcome; got != want {
+		if got := copyCompile(New(nil), c, &copier{frames: map[*explain.Frame]*explain.Frame{fr: fr}}).Breaks[0].Outcome; got != want {
 			t.Errorf("%s: %s, want %s", status, got, want)
 		}
 	}

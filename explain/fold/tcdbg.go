@@ -22,7 +22,7 @@ func (f *Fold) versioned(r *logs.Record, v logs.Versioned) bool {
 	return false
 }
 
-func (f *Fold) tcdbgRun(r *logs.Record) {
+func tcdbgRun(f *Fold, r *logs.Record) {
 	var v logs.RunInfo
 	if !f.versioned(r, &v) {
 		return
@@ -37,7 +37,7 @@ func (f *Fold) tcdbgRun(r *logs.Record) {
 	f.extend(f.at(r), 0)
 }
 
-func (f *Fold) tcdbgFrame(r *logs.Record) {
+func tcdbgFrame(f *Fold, r *logs.Record) {
 	var v logs.FrameInfo
 	if !f.versioned(r, &v) || !r.HasID {
 		return
@@ -59,7 +59,7 @@ func (f *Fold) tcdbgFrame(r *logs.Record) {
 
 // tcdbgBreak adds to the break what PyTorch's text cannot say; the text may
 // come before or after.
-func (f *Fold) tcdbgBreak(r *logs.Record) {
+func tcdbgBreak(f *Fold, r *logs.Record) {
 	var v logs.Break
 	if !f.versioned(r, &v) {
 		return
@@ -104,7 +104,7 @@ func (f *Fold) tcdbgBreak(r *logs.Record) {
 	}
 }
 
-func (f *Fold) tcdbgGuards(r *logs.Record) {
+func tcdbgGuards(f *Fold, r *logs.Record) {
 	var v logs.Guards
 	if !f.versioned(r, &v) {
 		return
@@ -144,7 +144,7 @@ func guardsFromArtifact(text string) *explain.GuardNode {
 
 // tcdbgMiss replaces the text reasons of a recompile by all failing guards
 // with expected and actual.
-func (f *Fold) tcdbgMiss(r *logs.Record) {
+func tcdbgMiss(f *Fold, r *logs.Record) {
 	var v logs.GuardMiss
 	if !f.versioned(r, &v) {
 		return
@@ -218,13 +218,13 @@ func placeValue(g *explain.GuardFailure) {
 func entryName(frame, entry int) string { return strconv.Itoa(frame) + "/" + strconv.Itoa(entry) }
 
 // tcdbgStep counts steps; the Logs screen shows them from the store.
-func (f *Fold) tcdbgStep(r *logs.Record) {
+func tcdbgStep(f *Fold, r *logs.Record) {
 	if c := f.compileOf(r); c != nil {
 		c.Steps++
 	}
 }
 
-func (f *Fold) tcdbgGraphCode(r *logs.Record) {
+func tcdbgGraphCode(f *Fold, r *logs.Record) {
 	var v logs.GraphCode
 	if !f.versioned(r, &v) {
 		return
@@ -250,7 +250,7 @@ func (f *Fold) tcdbgGraphCode(r *logs.Record) {
 	}})
 }
 
-func (f *Fold) tcdbgPass(r *logs.Record) {
+func tcdbgPass(f *Fold, r *logs.Record) {
 	var v logs.PassStep
 	if !f.versioned(r, &v) {
 		return
@@ -263,7 +263,7 @@ func (f *Fold) tcdbgPass(r *logs.Record) {
 
 // tcdbgSchedule opens the decisions over one graph: a compile has two where
 // there is a backward.
-func (f *Fold) tcdbgSchedule(r *logs.Record) {
+func tcdbgSchedule(f *Fold, r *logs.Record) {
 	var v logs.Schedule
 	if !f.versioned(r, &v) {
 		return
@@ -281,7 +281,7 @@ func (f *Fold) tcdbgSchedule(r *logs.Record) {
 	}
 }
 
-func (f *Fold) tcdbgFusion(r *logs.Record) {
+func tcdbgFusion(f *Fold, r *logs.Record) {
 	var v logs.FusionStep
 	if !f.versioned(r, &v) {
 		return
@@ -314,7 +314,7 @@ func (f *Fold) fusionOf(id explain.ID, c *compile) *explain.Fusion {
 	return fu
 }
 
-func (f *Fold) tcdbgMemory(r *logs.Record) {
+func tcdbgMemory(f *Fold, r *logs.Record) {
 	var v logs.MemoryPlan
 	if !f.versioned(r, &v) {
 		return
@@ -324,7 +324,7 @@ func (f *Fold) tcdbgMemory(r *logs.Record) {
 	}
 }
 
-func (f *Fold) tcdbgProvenance(r *logs.Record) {
+func tcdbgProvenance(f *Fold, r *logs.Record) {
 	var v logs.Provenance
 	if !f.versioned(r, &v) {
 		return
@@ -392,7 +392,7 @@ func roleOfFile(name string) string {
 
 // tcdbgAggregate takes calls and run times; each record holds the sums since
 // the start, so the last one counts.
-func (f *Fold) tcdbgAggregate(r *logs.Record) {
+func tcdbgAggregate(f *Fold, r *logs.Record) {
 	var v logs.Aggregate
 	if !f.versioned(r, &v) {
 		return
@@ -412,7 +412,7 @@ func (f *Fold) tcdbgAggregate(r *logs.Record) {
 	}
 }
 
-func (f *Fold) tcdbgState(r *logs.Record) {
+func tcdbgState(f *Fold, r *logs.Record) {
 	var v logs.State
 	if !f.versioned(r, &v) {
 		return

@@ -109,7 +109,7 @@ func (f *Fold) frameName(r *logs.Record) {
 }
 
 // textLog folds a message of a text log that has no record of its own.
-func (f *Fold) textLog(r *logs.Record) {
+func textLog(f *Fold, r *logs.Record) {
 	f.textual = true
 	name := logs.JSONString(r.Field("name"))
 	text := r.Text()
@@ -118,7 +118,7 @@ func (f *Fold) textLog(r *logs.Record) {
 		f.frameName(r)
 		return
 	case "fusion", "loop_ordering", "schedule":
-		if f.fusionLine(r, text) {
+		if fusionLine(f, r, text) {
 			return
 		}
 	case "graph_sizes", "trace_source", "trace_call", "trace_bytecode", "bytecode", "output", "ir_pre_fusion", "ir_post_fusion",
@@ -135,7 +135,7 @@ func (f *Fold) textLog(r *logs.Record) {
 		if strings.Contains(text, k.words) {
 			f.note(r, k.kind, text)
 			if k.kind == "limit" {
-				f.limitWarning(r, text)
+				limitWarning(f, r, text)
 			}
 			return
 		}
@@ -148,7 +148,7 @@ func (f *Fold) textLog(r *logs.Record) {
 }
 
 // limitWarning reads "torch._dynamo hit config.recompile_limit (8)".
-func (f *Fold) limitWarning(r *logs.Record, text string) {
+func limitWarning(f *Fold, r *logs.Record, text string) {
 	c := f.compileOf(r)
 	if c == nil {
 		return
@@ -174,7 +174,7 @@ func (f *Fold) limitWarning(r *logs.Record, text string) {
 }
 
 // fusionLine folds one message of the fusion log.
-func (f *Fold) fusionLine(r *logs.Record, text string) bool {
+func fusionLine(f *Fold, r *logs.Record, text string) bool {
 	line := strings.TrimSpace(explain.FirstLine(text))
 	id := f.id(r)
 	id.Attempt = 0
@@ -189,7 +189,7 @@ func (f *Fold) fusionLine(r *logs.Record, text string) bool {
 			fu.Before, fu.After = n, n
 		}
 	case strings.HasPrefix(line, "cannot fuse "):
-		f.refusal(fu, line)
+		refusal(f, fu, line)
 	case strings.HasPrefix(line, "fusing "):
 		a, b, _ := strings.Cut(strings.TrimPrefix(line, "fusing "), " with ")
 		fu.Steps = append(fu.Steps, logs.FusionStep{Round: fu.Round, A: f.intern(a), B: f.intern(b), Fused: true, Result: f.intern(a + "_" + b)})
@@ -198,12 +198,12 @@ func (f *Fold) fusionLine(r *logs.Record, text string) bool {
 			fu.After = numberBefore(rest, " nodes")
 		}
 	case strings.Contains(line, " has ") && strings.HasSuffix(line, " shared data"):
-		f.sharedData(fu, line)
+		sharedData(f, fu, line)
 	case strings.HasPrefix(line, "Schedule:"):
 		fu.Schedule = append(fu.Schedule, r.Loader())
 	case line == "fuse_nodes_once, candidates:", strings.Contains(line, schedulerNode):
 		for line := range strings.SplitSeq(text, "\n") {
-			f.candidate(fu, strings.TrimSpace(line))
+			candidate(f, fu, strings.TrimSpace(line))
 		}
 	case strings.HasPrefix(line, "found "), strings.HasPrefix(line, "===== fusion complete"):
 	default:
@@ -220,7 +220,7 @@ const (
 // candidate reads a node of the scheduler, "SchedulerNode(name='op1'), Reduction(['[64]',
 // 'sum', 'origins=OrderedSet([sum_1, relu])', ...": its number and the operator that it
 // computes, the first of those it came from. Groups repeat the nodes in them.
-func (f *Fold) candidate(fu *explain.Fusion, line string) {
+func candidate(f *Fold, fu *explain.Fusion, line string) {
 	kind, rest, ok := strings.Cut(line, schedulerNode)
 	number, rest, closed := strings.Cut(rest, "'")
 	n, err := strconv.Atoi(number)
@@ -253,7 +253,7 @@ func (f *Fold) candidate(fu *explain.Fusion, line string) {
 }
 
 // refusal reads "cannot fuse A with B: REASON".
-func (f *Fold) refusal(fu *explain.Fusion, line string) {
+func refusal(f *Fold, fu *explain.Fusion, line string) {
 	pair, reason, _ := strings.Cut(strings.TrimPrefix(line, "cannot fuse "), ": ")
 	if rest, ok := strings.CutPrefix(pair, "(benchmark)"); ok {
 		pair, reason = rest, "benchmark: "+reason
@@ -271,7 +271,7 @@ func (f *Fold) refusal(fu *explain.Fusion, line string) {
 	fu.Steps = append(fu.Steps, step)
 }
 
-func (f *Fold) sharedData(fu *explain.Fusion, line string) {
+func sharedData(f *Fold, fu *explain.Fusion, line string) {
 	pair, rest, _ := strings.Cut(line, " has ")
 	a, b, _ := strings.Cut(pair, " and ")
 	if fu.Scores == nil {

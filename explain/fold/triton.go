@@ -11,7 +11,7 @@ import (
 const heldTriton = 256
 
 // tcdbgTriton gives kernels their Triton form and the output code its module.
-func (f *Fold) tcdbgTriton(r *logs.Record) {
+func tcdbgTriton(f *Fold, r *logs.Record) {
 	var v logs.TritonCode
 	if !f.versioned(r, &v) {
 		return
