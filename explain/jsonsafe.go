@@ -5,8 +5,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"unicode"
+	"unicode/utf16"
 	"unicode/utf8"
+
+	"tcdbg/logs/printable"
 )
 
 // This file keeps out of JSON, which a person may print on a terminal, what encoding/json
@@ -32,14 +34,14 @@ func (s safeJSON) Write(text []byte) (int, error) {
 
 // EscapeControls replaces in JSON, outside of whose strings there is nothing but ASCII.
 func EscapeControls(text []byte) []byte {
-	if bytes.IndexFunc(text, movesText) < 0 {
+	if bytes.IndexFunc(text, escaped) < 0 {
 		return text
 	}
 	out := make([]byte, 0, len(text)+64)
 	for len(text) > 0 {
 		r, n := utf8.DecodeRune(text)
-		if movesText(r) {
-			out = fmt.Appendf(out, `\u%04x`, r)
+		if escaped(r) {
+			out = appendEscape(out, r)
 		} else {
 			out = append(out, text[:n]...)
 		}
@@ -48,6 +50,12 @@ func EscapeControls(text []byte) []byte {
 	return out
 }
 
-func movesText(r rune) bool {
-	return r >= 0x7f && r < 0xa0 || r > 0xa0 && unicode.Is(unicode.Bidi_Control, r)
+// escaped is what encoding/json leaves as it is: it escapes controls of ASCII itself.
+func escaped(r rune) bool { return r >= 0x7f && printable.Acts(r) }
+
+func appendEscape(out []byte, r rune) []byte {
+	for _, u := range utf16.Encode([]rune{r}) {
+		out = fmt.Appendf(out, `\u%04x`, u)
+	}
+	return out
 }

@@ -5,7 +5,6 @@ import (
 	"sort"
 	"strconv"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"tcdbg/tracer/breaks"
@@ -54,39 +53,6 @@ func RankPrefix(id ID) string {
 		return ""
 	}
 	return fmt.Sprintf("r%d ", id.Rank)
-}
-
-// Clean makes text of a trace safe for a terminal: control characters, which
-// could move the cursor or worse, are escaped.
-func Clean(s string) string {
-	ok := true
-	for i := 0; i < len(s); i++ {
-		if s[i] < 0x20 || s[i] == 0x7f || s[i] >= 0x80 {
-			ok = false
-			break
-		}
-	}
-	if ok {
-		return s
-	}
-	var b strings.Builder
-	for len(s) > 0 {
-		r, n := utf8.DecodeRuneInString(s)
-		switch {
-		case r == utf8.RuneError && n == 1:
-			fmt.Fprintf(&b, "\\x%02x", s[0])
-		case r == '\t':
-			b.WriteString("    ")
-		case r < 0x20 || r == 0x7f || r >= 0x80 && r < 0xa0:
-			fmt.Fprintf(&b, "\\x%02x", r)
-		case unicode.Is(unicode.Bidi_Control, r) || r == 0x2028 || r == 0x2029:
-			fmt.Fprintf(&b, "\\u%04x", r)
-		default:
-			b.WriteString(s[:n])
-		}
-		s = s[n:]
-	}
-	return b.String()
 }
 
 func NotLogged(what string) string { return "no " + what + "s logged" }

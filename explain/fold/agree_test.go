@@ -16,6 +16,7 @@ import (
 	"tcdbg/explain/render"
 	"tcdbg/internal/test/traces"
 	"tcdbg/logs"
+	"tcdbg/logs/printable"
 	"tcdbg/tracer/breaks"
 )
 
@@ -354,7 +355,7 @@ func TestOneCauseHasOneName(t *testing.T) {
 		check := func(what string) {
 			told++
 			for form, all := range forms {
-				if !strings.Contains(all, explain.Squeeze(explain.Clean(what))) && !strings.Contains(all, explain.Squeeze(what)) {
+				if !strings.Contains(all, explain.Squeeze(printable.Clean(what))) && !strings.Contains(all, explain.Squeeze(what)) {
 					t.Errorf("%s: %s lacks %q", path, form, what)
 				}
 			}

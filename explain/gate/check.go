@@ -19,6 +19,7 @@ import (
 	"tcdbg/explain"
 	"tcdbg/explain/diagnose"
 	"tcdbg/logs"
+	"tcdbg/logs/printable"
 )
 
 // This file checks a report against limits and a baseline that a project
@@ -350,7 +351,7 @@ func WriteAnnotations(w io.Writer, list []Violation, root string) error {
 // message escapes what a workflow command's text must not hold.
 func message(s string) string {
 	s = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A").Replace(s)
-	return explain.Clean(s)
+	return printable.Clean(s)
 }
 
 // property escapes a workflow command's property.
@@ -363,9 +364,9 @@ func WriteViolations(w io.Writer, list []Violation) error {
 	for _, v := range list {
 		where := ""
 		if v.Place != "" {
-			where = explain.Clean(v.Place) + ": "
+			where = printable.Clean(v.Place) + ": "
 		}
-		if _, err := fmt.Fprintf(w, "%s: %s%s\n", v.Rule, where, explain.Clean(v.Message)); err != nil {
+		if _, err := fmt.Fprintf(w, "%s: %s%s\n", v.Rule, where, printable.Clean(v.Message)); err != nil {
 			return err
 		}
 	}

@@ -12,6 +12,7 @@ import (
 
 	"tcdbg/explain"
 	"tcdbg/logs"
+	"tcdbg/logs/printable"
 )
 
 // This file writes the report as one HTML file: no other file, no network.
@@ -66,11 +67,11 @@ func (h *htmlWriter) esc(s string) { h.raw(html.EscapeString(cleanLines(s))) }
 // cleanLines is Clean with line ends kept.
 func cleanLines(s string) string {
 	if !strings.Contains(s, "\n") {
-		return explain.Clean(s)
+		return printable.Clean(s)
 	}
 	lines := strings.Split(s, "\n")
 	for i := range lines {
-		lines[i] = explain.Clean(lines[i])
+		lines[i] = printable.Clean(lines[i])
 	}
 	return strings.Join(lines, "\n")
 }

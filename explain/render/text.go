@@ -17,6 +17,7 @@ import (
 	"tcdbg/explain"
 	"tcdbg/explain/diagnose"
 	"tcdbg/logs"
+	"tcdbg/logs/printable"
 	"tcdbg/tracer/breaks"
 )
 
@@ -52,7 +53,7 @@ var textSections = []func(t *TextWriter, r *explain.Report){
 func (t *TextWriter) line(format string, args ...any) {
 	for i, a := range args {
 		if s, ok := a.(string); ok {
-			args[i] = explain.Clean(s)
+			args[i] = printable.Clean(s)
 		}
 	}
 	_, _ = t.W.WriteString(strings.TrimRight(fmt.Sprintf(format, args...), " "))

@@ -9,6 +9,7 @@ import (
 	"tcdbg/explain"
 	"tcdbg/explain/gate"
 	"tcdbg/explain/render"
+	"tcdbg/logs/printable"
 )
 
 // This file is `tcdbg check`: limits and baselines for a project's CI.
@@ -36,7 +37,7 @@ func (s *session) check(f checkFlags, args []string, foreign bool) error {
 		return s.checkFailed(f, command, ended, r, base)
 	}
 	for _, remark := range gate.CheckRemarks(r, f.limits, base != nil || f.write != "") {
-		fmt.Fprintln(s.Stderr, "tcdbg: "+explain.Clean(remark))
+		fmt.Fprintln(s.Stderr, "tcdbg: "+printable.Clean(remark))
 	}
 	if f.write != "" {
 		return writeBaseline(f.write, r)

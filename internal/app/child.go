@@ -6,11 +6,11 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
-	"strings"
 	"syscall"
 	"unicode"
 
 	"tcdbg/logs/ctl"
+	"tcdbg/logs/printable"
 )
 
 // This file is the process model: the viewer starts the engine (the same
@@ -204,12 +204,12 @@ func signalName(s syscall.Signal) string {
 	return fmt.Sprintf("signal %d", int(s))
 }
 
-// printable replaces what could act on a terminal.
-func printable(s string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsPrint(r) || r == '\t' {
-			return r
+// shown replaces what could act on a terminal.
+func shown(s string) string {
+	return printable.Map(s, func(r rune, raw string) string {
+		if r == '\t' {
+			return raw
 		}
-		return unicode.ReplacementChar
-	}, s)
+		return string(unicode.ReplacementChar)
+	})
 }

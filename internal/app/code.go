@@ -118,7 +118,7 @@ func (s *session) writeCodeFile(f codeFile, folder string) error {
 		_, err := fmt.Fprintf(s.Stdout, "==> %s <==\n", f.name)
 		for line := range strings.Lines(text) {
 			if err == nil { // a terminal shows it: no escapes
-				_, err = fmt.Fprintln(s.Stdout, printable(strings.TrimSuffix(line, "\n")))
+				_, err = fmt.Fprintln(s.Stdout, shown(strings.TrimSuffix(line, "\n")))
 			}
 		}
 		return err
@@ -129,7 +129,7 @@ func (s *session) writeCodeFile(f codeFile, folder string) error {
 	}
 	note := ""
 	if f.missing != "" {
-		note = "  (kernels only: " + printable(f.missing) + ")"
+		note = "  (kernels only: " + shown(f.missing) + ")"
 	}
 	_, err := io.WriteString(s.Stdout, to+note+"\n")
 	return err

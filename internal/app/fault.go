@@ -62,7 +62,7 @@ func cString(b []byte) string {
 	if len(b) == 0 {
 		return "(unknown)"
 	}
-	return printable(string(b))
+	return shown(string(b))
 }
 
 // String is the one line that names graph and kernel.

@@ -201,7 +201,7 @@ func stripANSI(s string) string {
 func (o *outputLog) firstError() string {
 	for i := range min(o.Len(), 100) {
 		if l := o.Line(i); l.Err {
-			return printable(l.Text)
+			return shown(l.Text)
 		}
 	}
 	return ""
@@ -212,7 +212,7 @@ func (o *outputLog) panicLine() string {
 	n := o.Len()
 	for i := n - 1; i >= 0 && i > n-2000; i-- {
 		if l := o.Line(i); l.Err && (strings.HasPrefix(l.Text, "panic: ") || strings.HasPrefix(l.Text, "fatal error: ")) {
-			return printable(l.Text)
+			return shown(l.Text)
 		}
 	}
 	return ""

@@ -83,7 +83,7 @@ func (s *session) logSetting(flag string, plain bool) (string, error) {
 		if err == nil {
 			return v, nil
 		}
-		fmt.Fprintf(s.Stderr, "tcdbg: TORCH_LOGS=%s is ignored (%v)\n", printable(v), err)
+		fmt.Fprintf(s.Stderr, "tcdbg: TORCH_LOGS=%s is ignored (%v)\n", shown(v), err)
 	}
 	if plain {
 		return defaultLogs, nil
@@ -125,13 +125,13 @@ func checkProgram(path string) error {
 	st, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return failf(ExitNoFile, "cannot run %s: no such file", printable(path))
+		return failf(ExitNoFile, "cannot run %s: no such file", shown(path))
 	case err != nil:
-		return fileError("cannot run", printable(path), err, "")
+		return fileError("cannot run", shown(path), err, "")
 	case !st.IsDir() && !strings.HasSuffix(path, ".go"):
 		return failf(
 			ExitUsage, "cannot run %s: not a .go file or a folder; other programs go through tcdbg exec -- %s",
-			printable(path), printable(path),
+			shown(path), shown(path),
 		)
 	}
 	return nil

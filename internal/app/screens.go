@@ -292,7 +292,7 @@ func findTraces(args []string, awaited bool) (*traces, error) {
 				t.paths = append(t.paths, a)
 				continue
 			}
-			return nil, failf(ExitNoFile, "cannot open %s: no such file", printable(a))
+			return nil, failf(ExitNoFile, "cannot open %s: no such file", shown(a))
 		}
 		r, err := findRun(a)
 		if err != nil {
@@ -324,7 +324,7 @@ func (t *traces) refuse(st *logs.Store) error {
 			return failf(
 				ExitData,
 				"%s: neither a PyTorch trace nor a PyTorch log: no line is a record (to get a trace, set TORCH_TRACE or use tcdbg exec)",
-				printable(path),
+				shown(path),
 			)
 		}
 	}

@@ -2,10 +2,11 @@ package theme
 
 import (
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/charmbracelet/x/ansi"
+
+	"tcdbg/logs/printable"
 )
 
 // This file is lines of styled text. Whatever a trace contains is hostile:
@@ -26,56 +27,24 @@ func T(style Style, text string) Span { return Span{Clean(text), style} }
 // L makes a line of one span.
 func L(style Style, text string) Line { return Line{T(style, text)} }
 
-// Clean replaces what could act on a terminal: control characters are shown
-// as their names or codes, tabs become spaces, invalid UTF-8 is marked.
-func Clean(s string) string {
-	if isClean(s) {
-		return s
-	}
-	var b strings.Builder
-	for i := 0; i < len(s); {
-		r, n := utf8.DecodeRuneInString(s[i:])
-		switch {
-		case r == utf8.RuneError && n == 1:
-			b.WriteRune(utf8.RuneError)
-		case r == '\t':
-			b.WriteString("    ")
-		case r == '\n':
-			b.WriteString("↵")
-		case r == '\r':
-		case r < 0x20:
-			b.WriteRune('␀' + r)
-		case r == 0x7f:
-			b.WriteRune('␡')
-		case unicode.IsControl(r), unicode.Is(unicode.Cf, r) && r != 0x200d, r == 0x2028, r == 0x2029:
-			b.WriteRune(utf8.RuneError)
-		default:
-			b.WriteString(s[i : i+n])
-		}
-		i += n
-	}
-	return b.String()
-}
+// Clean shows what could act on a terminal in one cell: control characters by their glyphs,
+// line feeds as an arrow, what has no glyph as a mark. Tabs become spaces.
+func Clean(s string) string { return printable.Map(s, glyph) }
 
-func isClean(s string) bool {
-	for i := 0; i < len(s); i++ {
-		if c := s[i]; c < 0x20 || c >= 0x7f {
-			return c >= 0x80 && isCleanWide(s[i:])
-		}
+func glyph(r rune, _ string) string {
+	switch {
+	case r == '\t':
+		return "    "
+	case r == '\n':
+		return "↵"
+	case r == '\r':
+		return ""
+	case r < 0x20:
+		return string('␀' + r)
+	case r == 0x7f:
+		return "␡"
 	}
-	return true
-}
-
-func isCleanWide(s string) bool {
-	for _, r := range s {
-		switch {
-		case r < 0x20, r >= 0x7f && r < 0xa0, r == utf8.RuneError, r == 0x2028, r == 0x2029:
-			return false
-		case r > 0xff && unicode.Is(unicode.Cf, r) && r != 0x200d:
-			return false
-		}
-	}
-	return true
+	return string(utf8.RuneError)
 }
 
 // Width is how many cells text takes.
