@@ -36,9 +36,7 @@ func (s *session) check(f checkFlags, args []string, foreign bool) error {
 	if ended != 0 {
 		return s.checkFailed(f, command, ended, r, base)
 	}
-	for _, remark := range gate.CheckRemarks(r, f.limits, base != nil || f.write != "") {
-		fmt.Fprintln(s.Stderr, "tcdbg: "+printable.Clean(remark))
-	}
+	s.remark("", gate.CheckRemarks(r, f.limits, base != nil || f.write != ""))
 	if f.write != "" {
 		return writeBaseline(f.write, r)
 	}
@@ -145,4 +143,11 @@ func writeBaseline(path string, r *explain.Report) error {
 		err = fileError("cannot write", path, cerr, "")
 	}
 	return err
+}
+
+// remark says on standard error what a verdict cannot vouch for.
+func (s *session) remark(of string, remarks []string) {
+	for _, remark := range remarks {
+		fmt.Fprintln(s.Stderr, "tcdbg: "+of+printable.Clean(remark))
+	}
 }

@@ -53,6 +53,22 @@ func TestCheckRemarks(t *testing.T) {
 	}
 }
 
+// A comparison says the same of both sides.
+func TestDiffRemarks(t *testing.T) {
+	traces := filepath.Join("..", "..", "explain", "testdata", "traces", "pytorch-2.15")
+	text, trace := filepath.Join(traces, "loops.txt.zst"), filepath.Join(traces, "loops.log.zst")
+	for _, c := range []struct{ old, now, says, not string }{
+		{text, trace, "tcdbg: OLD: no recompiles logged", "NEW"},
+		{trace, text, "tcdbg: NEW: no recompiles logged", "OLD"},
+		{trace, trace, "", "tcdbg"},
+	} {
+		r := run(t, tcdbg(t, t.TempDir(), "diff", c.old, c.now))
+		if r.code != ExitOK || !strings.Contains(r.stderr, c.says) || strings.Contains(r.stderr, c.not) {
+			t.Errorf("%s %s: code %d\n%s", c.old, c.now, r.code, r.stderr)
+		}
+	}
+}
+
 // What is no trace ends every command that reads one with 65 and one line, whatever its
 // name: nothing that passes may have been read for want of a better file.
 func TestNoTraceIsRefused(t *testing.T) {

@@ -296,6 +296,8 @@ func (s *session) diff(before, after string, asJSON, code bool) error {
 		return err
 	}
 	defer closeB()
+	s.remark("OLD: ", gate.CheckRemarks(a, gate.NoLimits, true))
+	s.remark("NEW: ", gate.CheckRemarks(b, gate.NoLimits, true))
 	d := gate.Diff(a, b)
 	if code && d.Worse() {
 		s.code = ExitFound
