@@ -14,7 +14,7 @@ import (
 func BenchmarkReport(b *testing.B) {
 	path := os.Getenv("TCDBG_BENCH_TRACE")
 	if path == "" {
-		path = "../testdata/traces/trace_00_gb_cpu.log.zst"
+		path = "../testdata/traces/pytorch-2.11/trace_00_gb_cpu.log.zst"
 	}
 	b.ReportAllocs()
 	for b.Loop() {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 
 	"tcdbg/explain"
 	"tcdbg/tracer/breaks"
@@ -14,22 +15,28 @@ import (
 // call or a reading of the clock is left out of compiled calls.
 
 var (
-	pyImportsTorch = regexp.MustCompile(`(?m)^import torch\b`)
-	pyIf           = regexp.MustCompile(`^\s*if (.+?):\s*(#.*)?$`)
-	pyIfSet        = regexp.MustCompile(`^\s*if ([^:]+): (\w+) = ([^#;]+?)\s*(#.*)?$`)
-	pyElse         = regexp.MustCompile(`^\s*else:\s*(#.*)?$`)
-	pySet          = regexp.MustCompile(`^\s*(\w+) = ([^#;]+?)\s*(#.*)?$`)
-	pyReturn       = regexp.MustCompile(`^\s*return ([^#;]+?)\s*(#.*)?$`)
-	pyCompare      = regexp.MustCompile(`^([\w.]+)\.(?:sum|mean|max|min|norm|prod)\(\)((?:\.abs\(\)|\.sqrt\(\))*)(?:\.item\(\))? (?:<|>|<=|>=|==|!=) -?[0-9.]+(?:e-?[0-9]+)?$`)
-	pyAnyAll       = regexp.MustCompile(`^(?:\(?([\w.]+)(?: (?:<|>|<=|>=|==|!=) -?[0-9.]+(?:e-?[0-9]+)?)?\)?)\.(?:any|all)\(\)(?:\.item\(\))?$`)
-	pyPrint        = regexp.MustCompile(`^\s*(print|logging\.(?:debug|info|warning|error)|_?log(?:ger)?\.(?:debug|info|warning|error))\((.*)\)\s*(?:#.*)?$`)
-	pyCall         = regexp.MustCompile(`([\w.]*\w)\(`)
-	pyClock        = regexp.MustCompile(`^(?:0\.0 if torch\.compiler\.is_compiling\(\) else )?time\.(?:time|perf_counter|monotonic)\(\)(?: - (\w+))?$`)
+	pyImportsTorch = whenAsked(`(?m)^import torch\b`)
+	pyIf           = whenAsked(`^\s*if (.+?):\s*(#.*)?$`)
+	pyIfSet        = whenAsked(`^\s*if ([^:]+): (\w+) = ([^#;]+?)\s*(#.*)?$`)
+	pyElse         = whenAsked(`^\s*else:\s*(#.*)?$`)
+	pySet          = whenAsked(`^\s*(\w+) = ([^#;]+?)\s*(#.*)?$`)
+	pyReturn       = whenAsked(`^\s*return ([^#;]+?)\s*(#.*)?$`)
+	pyCompare      = whenAsked(`^([\w.]+)\.(?:sum|mean|max|min|norm|prod)\(\)((?:\.abs\(\)|\.sqrt\(\))*)(?:\.item\(\))? (?:<|>|<=|>=|==|!=) -?[0-9.]+(?:e-?[0-9]+)?$`)
+	pyAnyAll       = whenAsked(`^(?:\(?([\w.]+)(?: (?:<|>|<=|>=|==|!=) -?[0-9.]+(?:e-?[0-9]+)?)?\)?)\.(?:any|all)\(\)(?:\.item\(\))?$`)
+	pyPrint        = whenAsked(`^\s*(print|logging\.(?:debug|info|warning|error)|_?log(?:ger)?\.(?:debug|info|warning|error))\((.*)\)\s*(?:#.*)?$`)
+	pyCall         = whenAsked(`([\w.]*\w)\(`)
+	pyClock        = whenAsked(`^(?:0\.0 if torch\.compiler\.is_compiling\(\) else )?time\.(?:time|perf_counter|monotonic)\(\)(?: - (\w+))?$`)
 )
+
+// whenAsked compiles an expression when it is first needed: most runs rewrite nothing, and
+// to compile them all takes half a millisecond of every start.
+func whenAsked(expr string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
+}
 
 // pyRewrite finds the rewrite for a break, nil for none that is certain.
 func pyRewrite(b *explain.Break, lines []string) *explain.Rewrite {
-	if !sameLine(lines, b.Pos) || !pyImportsTorch.MatchString(strings.Join(lines, "\n")) {
+	if !sameLine(lines, b.Pos) || !pyImportsTorch().MatchString(strings.Join(lines, "\n")) {
 		return nil
 	}
 	line := strings.TrimRight(lines[b.Pos.Line-1], " \t\r")
@@ -88,11 +95,11 @@ func pyBranch(lines []string, at int) (c pyChoice, ok bool) {
 	inside := func(n int) bool { // a line of the branch, the only one of its block
 		return strings.TrimSpace(text(n)) != "" && len(explain.LeadingSpace(text(n))) > depth && (strings.TrimSpace(text(n+1)) == "" || len(explain.LeadingSpace(text(n+1))) <= depth)
 	}
-	if m := pyIfSet.FindStringSubmatch(text(at)); m != nil {
+	if m := pyIfSet().FindStringSubmatch(text(at)); m != nil {
 		c = pyChoice{cond: m[1], target: m[2], yes: m[3], no: m[2], last: at}
 		return c, !pyContinues(text(at+1), depth)
 	}
-	m := pyIf.FindStringSubmatch(text(at))
+	m := pyIf().FindStringSubmatch(text(at))
 	if m == nil || !inside(at+1) {
 		return c, false
 	}
@@ -102,14 +109,14 @@ func pyBranch(lines []string, at int) (c pyChoice, ok bool) {
 	}
 	next := text(at + 2)
 	switch {
-	case pyElse.MatchString(next) && len(explain.LeadingSpace(next)) == depth:
+	case pyElse().MatchString(next) && len(explain.LeadingSpace(next)) == depth:
 		target, no, ok := pyValue(text(at + 3))
 		c.no, c.last = no, at+3
 		return c, ok && inside(at+3) && target == c.target
 	case c.target == "": // if c: return A, then return B
 		target, no, ok := pyValue(next)
 		c.no, c.last = no, at+2
-		return c, ok && target == "" && len(explain.LeadingSpace(next)) == depth && pyReturn.MatchString(next)
+		return c, ok && target == "" && len(explain.LeadingSpace(next)) == depth && pyReturn().MatchString(next)
 	}
 	c.no = c.target
 	return c, !pyContinues(next, depth)
@@ -123,10 +130,10 @@ func pyContinues(line string, depth int) bool {
 
 // pyValue is what a line assigns or returns.
 func pyValue(line string) (target, value string, ok bool) {
-	if m := pySet.FindStringSubmatch(line); m != nil {
+	if m := pySet().FindStringSubmatch(line); m != nil {
 		return m[1], m[2], true
 	}
-	if m := pyReturn.FindStringSubmatch(line); m != nil {
+	if m := pyReturn().FindStringSubmatch(line); m != nil {
 		return "", m[1], true
 	}
 	return "", "", false
@@ -134,10 +141,10 @@ func pyValue(line string) (target, value string, ok bool) {
 
 // pyScalarBool is the tensor that a condition reduces to one bool.
 func pyScalarBool(cond string) (tensor string, ok bool) {
-	if m := pyCompare.FindStringSubmatch(cond); m != nil {
+	if m := pyCompare().FindStringSubmatch(cond); m != nil {
 		return m[1], true
 	}
-	if m := pyAnyAll.FindStringSubmatch(cond); m != nil && strings.Count(cond, "(") == strings.Count(cond, ")") {
+	if m := pyAnyAll().FindStringSubmatch(cond); m != nil && strings.Count(cond, "(") == strings.Count(cond, ")") {
 		return m[1], true
 	}
 	return "", false
@@ -146,7 +153,7 @@ func pyScalarBool(cond string) (tensor string, ok bool) {
 // pyKeeping are the forms of an elementwise result: V is the variable, N a
 // number, I an integer.
 var pyKeeping = []struct {
-	form *regexp.Regexp
+	form func() *regexp.Regexp
 	of   certainty
 }{
 	{pyForm(`V`), ofNumbers},
@@ -162,16 +169,16 @@ var pyKeeping = []struct {
 	{pyForm(`torch\.(?:tanh|sigmoid|sin|cos)\(V\)`), ofFloats},
 }
 
-func pyForm(s string) *regexp.Regexp {
+func pyForm(s string) func() *regexp.Regexp {
 	s = strings.NewReplacer("V", `([A-Za-z_]\w*)`, "N", `-?[0-9]+(?:\.[0-9]*)?(?:e-?[0-9]+)?`, "I", `-?[0-9]+`).Replace(s)
-	return regexp.MustCompile("^" + s + "$")
+	return whenAsked("^" + s + "$")
 }
 
 // pyElementwise is the one variable that an expression computes from, keeping its
 // shape and dtype; "" where it is not certain to.
 func pyElementwise(expr string) (base string, c certainty) {
 	for _, f := range pyKeeping {
-		if m := f.form.FindStringSubmatch(expr); m != nil && m[1] != "None" && m[1] != "True" && m[1] != "False" {
+		if m := f.form().FindStringSubmatch(expr); m != nil && m[1] != "None" && m[1] != "True" && m[1] != "False" {
 			return m[1], f.of
 		}
 	}
@@ -209,14 +216,14 @@ var pyReading = words2set("item sum mean max min norm abs any all size dim numel
 
 // pyPrints says whether a line prints or logs, and does nothing else.
 func pyPrints(line string) bool {
-	m := pyPrint.FindStringSubmatch(line)
+	m := pyPrint().FindStringSubmatch(line)
 	if m == nil || strings.Contains(m[2], ":=") || strings.Contains(m[2], "await ") || strings.Contains(m[2], "yield") {
 		return false
 	}
 	if depth := strings.Count(line, "(") - strings.Count(line, ")"); depth != 0 || strings.Contains(m[2], ";") {
 		return false
 	}
-	for _, call := range pyCall.FindAllStringSubmatch(m[2], -1) {
+	for _, call := range pyCall().FindAllStringSubmatch(m[2], -1) {
 		name := call[1][strings.LastIndexByte(call[1], '.')+1:]
 		if !pyReading[name] && !strings.HasPrefix(call[1], "time.") {
 			return false
@@ -228,8 +235,8 @@ func pyPrints(line string) bool {
 // pySkipClock leaves a reading of the clock, whose value is only printed, out of
 // compiled calls.
 func pySkipClock(lines []string, at int) *explain.Rewrite {
-	m := pySet.FindStringSubmatch(strings.TrimRight(lines[at-1], " \t\r"))
-	if m == nil || !pyClock.MatchString(m[2]) || strings.Contains(m[2], pyAsk) || !pyOnlyPrinted(lines, at, m[1], 0) {
+	m := pySet().FindStringSubmatch(strings.TrimRight(lines[at-1], " \t\r"))
+	if m == nil || !pyClock().MatchString(m[2]) || strings.Contains(m[2], pyAsk) || !pyOnlyPrinted(lines, at, m[1], 0) {
 		return nil
 	}
 	return &explain.Rewrite{Note: skippedNote, Hunks: []explain.Hunk{hunkAt(lines, at, at, fmt.Sprintf("%s = 0.0 if %s else %s", m[1], pyAsk, m[2]))}}
@@ -249,8 +256,8 @@ func pyOnlyPrinted(lines []string, at int, name string, nested int) bool {
 		if !word.MatchString(code) || pyPrints(line) {
 			continue
 		}
-		m := pySet.FindStringSubmatch(line)
-		if m == nil || !pyClock.MatchString(m[2]) || m[1] != name && !pyOnlyPrinted(lines, i+1, m[1], nested+1) {
+		m := pySet().FindStringSubmatch(line)
+		if m == nil || !pyClock().MatchString(m[2]) || m[1] != name && !pyOnlyPrinted(lines, i+1, m[1], nested+1) {
 			return false
 		}
 	}
