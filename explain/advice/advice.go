@@ -65,6 +65,7 @@ type Finding struct {
 	Expr        string   // the part of the line at fault, "" where only the line is known
 	Body        []string // the lines of the function that the break is in, nil where they cannot be read
 	At          int      // which of them is the line at fault
+	Resumed     bool     // the line at fault is where the function goes on after another break
 	Inner       string   // where the break is within torch or the standard library, "" elsewhere
 
 	Marked    string // of a failure, the tensor (or the named dimension) that was marked dynamic
@@ -105,6 +106,8 @@ type Finding struct {
 	Limit            bool     // no entry could be made: the function has as many as it may have
 	Failed           bool     // the compile after the change failed
 	Static           bool     // the compile after the change left no size open
+	NeededAt         string   // the line of the program that needs a size of the new value as a number
+	Recompiled       bool     // the function was compiled again before, for another cause than a size
 	Compiles         int      // how often this cause made the function compile again
 }
 

@@ -96,8 +96,16 @@ func TestAnAttributeOfEachModule(t *testing.T) {
 		t.Errorf("set in forward: row %q", row.ID)
 	}
 	f.File, f.CalledWithin = once, false
-	if row, _ := For(&f); row.ID != "module-counter" {
+	if row, _ := For(&f); row.ID != "of-each-model" {
 		t.Errorf("not within: row %q", row.ID)
+	}
+	f.ManyValues = true
+	if row, ok := For(&f); ok {
+		t.Errorf("many objects, and an attribute that a line asks for: row %q", row.ID)
+	}
+	f.File = append(once[:3:3], "        return x * self.index")
+	if text := textOf(t, &f); has(text, "change it") || !has(text, "allow_unspec_int") {
+		t.Errorf("an attribute that no line changes: %q", text)
 	}
 }
 

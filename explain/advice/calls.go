@@ -120,6 +120,14 @@ var calls = []Row{
 		Text: say("Packed sequences are never compiled: leave pack_padded_sequence, the RNN and pad_packed_sequence outside of the compiled function, all of them, and compile what comes before and after."),
 	},
 	{
+		ID: "method-across-break", Kind: Break, Effect: Removes, Follows: true,
+		Pattern: "a tensor's method whose arguments break the graph, as x.fill_(y.item()) does",
+		When: func(f *Finding) bool {
+			return f.Code == breaks.SkippedFunction && f.Resumed && has(f.Context, "module: <unknown module>, qualname: Tensor.")
+		},
+		Text: say("Follows from another graph break of this line: the method is looked up before its arguments are computed, and is handed across that break. What removes that one removes this."),
+	},
+	{
 		ID: "statement-call", Kind: Break, Effect: Removes,
 		Pattern: "a call for its effect of a function that is never traced (time.sleep, warnings.warn, gc.collect)",
 		When: func(f *Finding) bool {

@@ -22,6 +22,16 @@ var inputs = []Row{
 		},
 	},
 	{
+		ID: "after-break-width", Kind: Recompile, Effect: Accept,
+		Pattern: "a size that crosses a graph break changes, and a line after the break needs it as a number",
+		When: func(f *Finding) bool {
+			return f.CutBy != "" && f.Guard == breaks.SizeChanged && f.NeededAt != "" && !f.CalledWithin
+		},
+		Text: func(f *Finding) string {
+			return fmt.Sprintf("%s needs this size as a number, so there is an entry for each size, with the graph break at %s and without it: accept them, or pad to a few sizes", f.NeededAt, f.CutBy)
+		},
+	},
+	{
 		ID: "after-break-argument", Kind: Recompile, Effect: Removes, Follows: true,
 		Pattern: "a size of what an argument holds changes, which the function asks for after a graph break alone",
 		When: func(f *Finding) bool {
@@ -62,7 +72,7 @@ var inputs = []Row{
 	{
 		ID: "set-by-break", Kind: Recompile, Effect: Removes, Follows: true,
 		Pattern: "a value changes that the line of a graph break sets (start = time.time())",
-		When:    func(f *Finding) bool { return f.SetBy != "" },
+		When:    func(f *Finding) bool { return f.SetBy != "" && !infinite(f.Expected) }, // inf is where the value began, not what the line gave it
 		Text: func(f *Finding) string {
 			return fmt.Sprintf("%s is set by the call that breaks the graph at %s: what removes that break removes this", f.Name, f.SetBy)
 		},
@@ -116,24 +126,16 @@ var inputs = []Row{
 		},
 	},
 	{
+		ID: "size-every-call", Kind: Recompile, Effect: Removes,
+		Pattern: "a size of an argument changed, and an entry was made for another cause before, from tensors that may not be marked",
+		When:    func(f *Finding) bool { return f.Recompiled && markable(f) },
+		Text:    func(f *Finding) string { return markText(f, "before every call (other causes make entries, too)") },
+	},
+	{
 		ID: "size", Kind: Recompile, Effect: Removes,
 		Pattern: "a size of an argument changed, and the next compile left it open",
-		When: func(f *Finding) bool {
-			return f.Guard == breaks.SizeChanged && f.Reachable && f.Direct && !f.Relaid && len(f.Changed) > 0 && !slices.ContainsFunc(f.Changed, deep)
-		},
-		Text: func(f *Finding) string {
-			var all []string
-			for _, c := range f.Changed {
-				all = append(all, marking(c))
-			}
-			before := "before the first call"
-			if f.Partial {
-				before += ", and the same for every other input that has this size"
-			} else if len(all) > 1 {
-				before += ", all of them: one that is left out makes the others constants"
-			}
-			return fmt.Sprintf("size %d of %s changes (%s -> %s): call %s %s", f.Dim, f.Name, f.Expected, f.Actual, listed(all), before)
-		},
+		When:    markable,
+		Text:    func(f *Finding) string { return markText(f, "before the first call") },
 	},
 	{
 		ID: "numpy-size", Kind: Recompile, Effect: Removes,
@@ -310,6 +312,25 @@ var inputs = []Row{
 		},
 		Text: say("a size of 0 or 1 has an entry of its own: accept one entry more, or pass at least 2"),
 	},
+}
+
+// markable says whether the caller can mark all sizes that changed.
+func markable(f *Finding) bool {
+	return f.Guard == breaks.SizeChanged && f.Reachable && f.Direct && !f.Relaid && len(f.Changed) > 0 && !slices.ContainsFunc(f.Changed, deep)
+}
+
+// markText says to mark the sizes that changed, and when.
+func markText(f *Finding, when string) string {
+	var all []string
+	for _, c := range f.Changed {
+		all = append(all, marking(c))
+	}
+	if f.Partial {
+		when += ", and the same for every other input that has this size"
+	} else if len(all) > 1 {
+		when += ", all of them: one that is left out makes the others constants"
+	}
+	return fmt.Sprintf("size %d of %s changes (%s -> %s): call %s %s", f.Dim, f.Name, f.Expected, f.Actual, listed(all), when)
 }
 
 // StrideOf is the tensor of which an expression is a stride, "x" of "x.stride()[0]"; that of

@@ -88,11 +88,17 @@ var values = []Row{
 		Text: func(f *Finding) string { return f.Name + " is a flag: two entries are normal" },
 	},
 	{
+		ID: "text-values", Kind: Recompile, Effect: Removes,
+		Pattern: "a string has had four values or more (a sentence, a file's name)",
+		When:    func(f *Finding) bool { return ofValue(f) && quoted(f.Expected) && f.ManyValues },
+		Text: func(f *Finding) string {
+			return fmt.Sprintf("there is an entry for each value of %s (here %s), and it has many: do what reads it outside of the compiled function, and pass in the result", f.Name, f.Expected)
+		},
+	},
+	{
 		ID: "text", Kind: Recompile, Effect: Accept,
 		Pattern: "a string changes",
-		When: func(f *Finding) bool {
-			return ofValue(f) && (strings.HasPrefix(f.Expected, "'") || strings.HasPrefix(f.Expected, `"`))
-		},
+		When:    func(f *Finding) bool { return ofValue(f) && quoted(f.Expected) },
 		Text: func(f *Finding) string {
 			return fmt.Sprintf("there is an entry for each value of %s (here %s): keep them few, or choose by it before the compiled function", f.Name, f.Expected)
 		},
@@ -101,11 +107,20 @@ var values = []Row{
 		ID: "of-each-module", Kind: Recompile, Effect: Removes, Follows: true,
 		Pattern: "an int attribute of a module that is set once differs between modules, and their caller runs eager after a break",
 		When: func(f *Finding) bool {
-			attribute := f.Name[strings.LastIndexByte(f.Name, '.')+1:]
-			return f.Guard == breaks.AttributeChanged && f.CalledWithin && setOnce(f.File, attribute)
+			return f.Guard == breaks.AttributeChanged && f.CalledWithin && setOnce(f.File, lastName(f.Name))
 		},
 		Text: func(f *Finding) string {
-			return fmt.Sprintf("%s differs between objects of one class, and %s is compiled by itself, because the compiled function that calls it runs eager there after a graph break: what removes that break removes this", f.Name, f.Function)
+			return fmt.Sprintf("%s differs between objects of one class, and %s is compiled by itself, because the compiled function that calls it runs eager there after a graph break: what removes that break removes this for the objects of one model", f.Name, f.Function)
+		},
+	},
+	{
+		ID: "of-each-model", Kind: Recompile, Effect: Accept,
+		Pattern: "an int attribute of a module that is set once differs between models of one class",
+		When: func(f *Finding) bool {
+			return f.Guard == breaks.AttributeChanged && !f.CalledWithin && !f.ManyValues && has(f.Text, "allow_unspec_int_on_nn_module") && setOnce(f.File, lastName(f.Name))
+		},
+		Text: func(f *Finding) string {
+			return fmt.Sprintf("%s differs between objects of one class, which share the entries of a method: an entry for each value is normal", f.Name)
 		},
 	},
 	{
@@ -122,12 +137,16 @@ var values = []Row{
 		ID: "module-counter", Kind: Recompile, Effect: Removes,
 		Pattern: "an int attribute of a module changes with every call; PyTorch's own hint is on the guard",
 		When: func(f *Finding) bool {
-			return f.Guard == breaks.AttributeChanged && has(f.Text, "allow_unspec_int_on_nn_module")
+			return f.Guard == breaks.AttributeChanged && has(f.Text, "allow_unspec_int_on_nn_module") && (!setOnce(f.File, lastName(f.Name)) || onlyComputes(f.File, lastName(f.Name)))
 		},
 		Text: func(f *Finding) string {
+			const setting = "set torch._dynamo.config.allow_unspec_int_on_nn_module = True, which makes it an input"
+			if setOnce(f.File, lastName(f.Name)) { // there is nothing that could be changed elsewhere
+				return fmt.Sprintf("%s is an int attribute of a module, which is a constant of each graph, and differs between objects of one class: %s", f.Name, setting)
+			}
 			text := fmt.Sprintf("%s is an int attribute of a module, which is a constant of each graph: change it outside of the compiled function, and pass in as an argument what is computed from it", f.Name)
-			if attribute := f.Name[strings.LastIndexByte(f.Name, '.')+1:]; onlyComputes(f.File, attribute) {
-				text += "; or set torch._dynamo.config.allow_unspec_int_on_nn_module = True, which makes it an input"
+			if onlyComputes(f.File, lastName(f.Name)) {
+				text += "; or " + setting
 			}
 			return text
 		},
@@ -190,7 +209,7 @@ var values = []Row{
 		ID: "number-infinite", Kind: Recompile, Effect: Accept,
 		Pattern: "a float was inf or nan when the entry was made (best = inf)",
 		When: func(f *Finding) bool {
-			return ofValue(f) && slices.Contains([]string{"inf", "-inf", "nan"}, f.Expected)
+			return ofValue(f) && infinite(f.Expected)
 		},
 		Text: func(f *Finding) string {
 			return fmt.Sprintf("%s was %s when the entry was made, which is a constant of that entry: one entry more is normal", f.Name, f.Expected)
@@ -302,6 +321,17 @@ var values = []Row{
 			return fmt.Sprintf("there is an entry for each object that %s is: keep them few, and make each once, not in every call", f.Name)
 		},
 	},
+}
+
+// lastName is the attribute at the end of an expression, index of self.block.index.
+func lastName(expr string) string { return expr[strings.LastIndexByte(expr, '.')+1:] }
+
+// infinite says whether a float is one that no graph has as an input.
+func infinite(value string) bool { return slices.Contains([]string{"inf", "-inf", "nan"}, value) }
+
+// quoted says whether a value is a string.
+func quoted(value string) bool {
+	return strings.HasPrefix(value, "'") || strings.HasPrefix(value, `"`)
 }
 
 // runsOver says whether a line goes through the elements of a list.

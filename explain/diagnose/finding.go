@@ -21,6 +21,10 @@ func breakFinding(b *explain.Break) *advice.Finding {
 		Code: b.Code, Context: b.Context, Explanation: b.Explanation, Hints: b.Hints, Raw: b.Raw,
 		Expr: expression(b.Pos), Callee: callee(b), Builtin: explain.BuiltinName(b), FromRandom: drawsNumber(b), Reason: DisabledBecause(b),
 	}
+	if b.Compile != nil {
+		_, line, resumed := explain.ResumedFunction(b.Compile.Frame.Name)
+		f.Resumed = resumed && line == b.Pos.Line
+	}
 	if strings.Contains(b.Explanation+b.Raw, "RNN") { // one of thousands: packs reads the whole function
 		f.Packed = packs(b)
 	}
@@ -176,6 +180,7 @@ func RecompileFinding(rc *explain.Recompile, x *explain.TraceFacts) *advice.Find
 	f.LibraryFrame = fr.Wraps == nil && (strings.Contains(fr.Pos.File, "torch/nn/modules/") || explain.FrameworkFile(fr.Pos.File) && !strings.Contains(fr.Pos.File, "/torch/") && !explain.IsWrapper(fr.Name) && x.CalledWithin(rc.Compile))
 	f.Reachable = f.Name != "" && reachable(f.Name)
 	f.Direct = x.Direct(rc.Compile)
+	f.Recompiled = recompiledBefore(rc)
 	f.Relaid = relaid(rc, g)
 	if tensor, ok := advice.StrideOf(f.Name); ok && g.Kind == breaks.ShapeRelation {
 		f.Reachable = reachable(tensor) && fr.Parent == nil && !explain.FrameworkFile(fr.Pos.File) && !x.CalledWithin(rc.Compile)
@@ -216,6 +221,20 @@ func holdsConstant(fr *explain.Frame, g *explain.GuardFailure) bool {
 			if n, err := strconv.Atoi(o.Expected); err == nil && explain.KeyOf(o) == explain.KeyOf(g) && n != 0 && n != 1 {
 				return true
 			}
+		}
+	}
+	return false
+}
+
+// recompiledBefore says whether a function was compiled again before a recompile for another
+// cause than a size.
+func recompiledBefore(rc *explain.Recompile) bool {
+	for _, c := range rc.Compile.Frame.Compiles {
+		if c == rc.Compile {
+			return false
+		}
+		if o := c.Recompile; o != nil && len(o.Failures) > 0 && o.Failures[0].Kind != breaks.SizeChanged {
+			return true
 		}
 	}
 	return false
@@ -427,6 +446,11 @@ func numberFacts(f *advice.Finding, rc *explain.Recompile, g *explain.GuardFailu
 			f.Number = state
 			if at.File != "" {
 				f.NumberPlace, f.NumberLine = ShortPlace(at.File, at.Line), at.Code
+			}
+		}
+		if _, _, size := explain.SizeOf(explain.PlainSource(s.Source)); size && s.Specialized != "" && s.Hint == g.Actual && g.Kind == breaks.SizeChanged {
+			if _, at := numberState(rc.Compile, s); at.File != "" && !explain.FrameworkFile(at.File) {
+				f.NeededAt = ShortPlace(at.File, at.Line)
 			}
 		}
 		if name, dim, ok := explain.SizeOf(explain.PlainSource(s.Source)); ok && s.Specialized == "" && !strings.HasSuffix(name, "._base") { // which a view has, and no caller passes

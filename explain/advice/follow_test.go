@@ -1,0 +1,71 @@
+package advice
+
+import (
+	"testing"
+
+	"tcdbg/tracer/breaks"
+)
+
+// A loop over a size that crosses a break has an entry for each size with the break and without it.
+func TestASizeThatALineNeedsOutlivesTheBreak(t *testing.T) {
+	f := Finding{Kind: Recompile, Guard: breaks.SizeChanged, CutBy: "crf.py:8", Expected: "7", Actual: "5", Number: Input}
+	for needed, want := range map[string]string{"": "after-break", "crf.py:10": "after-break-width"} {
+		f.NeededAt, f.OfArgument = needed, ""
+		if row, _ := For(&f); row.ID != want {
+			t.Errorf("needed at %q: row %q, want %q", needed, row.ID, want)
+		}
+	}
+	if f.OfArgument = "batch['ids']"; !has(textOf(t, &f), "crf.py:10 needs this size") {
+		t.Error("what is left when the break is gone is said to be a size to mark")
+	}
+	// the weights of a module need a size, which is another one in each module: inlined, they need no entry
+	if f.CalledWithin, f.OfArgument = true, ""; !has(textOf(t, &f), "what removes that break removes this") {
+		t.Errorf("within: %q", textOf(t, &f))
+	}
+}
+
+// inf is where a running value began: no line of a break gave it that.
+func TestAStartingValueIsNotSetByTheBreak(t *testing.T) {
+	f := Finding{Kind: Recompile, Guard: breaks.ValueChanged, Name: "best", SetBy: "train.py:9"}
+	for expected, want := range map[string]string{"inf": "number-infinite", "-inf": "number-infinite", "0.25": "set-by-break"} {
+		f.Expected = expected
+		if row, _ := For(&f); row.ID != want {
+			t.Errorf("%s: row %q, want %q", expected, row.ID, want)
+		}
+	}
+}
+
+// Sentences and names of files cannot be kept few.
+func TestTextsOfManyValues(t *testing.T) {
+	f := Finding{Kind: Recompile, Guard: breaks.ValueChanged, Name: "text", Expected: "'anna met peter'"}
+	for many, want := range map[bool]string{false: "text", true: "text-values"} {
+		f.ManyValues = many
+		if row, _ := For(&f); row.ID != want {
+			t.Errorf("many %v: row %q, want %q", many, row.ID, want)
+		}
+	}
+}
+
+// A method that is looked up before its arguments break the graph is no call to move.
+func TestAMethodHandedAcrossABreak(t *testing.T) {
+	f := Finding{
+		Kind: Break, Code: breaks.SkippedFunction, Line: "self.low.fill_(0.9 * self.low.item())", Callee: "self.low.fill_",
+		Context: "module: <unknown module>, qualname: Tensor.fill_, skip reason: cannot determine source file",
+	}
+	for resumed, want := range map[bool]string{false: "statement-call", true: "method-across-break"} {
+		f.Resumed = resumed
+		if row, _ := For(&f); row.ID != want {
+			t.Errorf("resumed %v: row %q, want %q", resumed, row.ID, want)
+		}
+	}
+}
+
+// Where other causes make entries, a tensor that is not marked fixes its size again.
+func TestSizesAreMarkedBeforeEveryCallWhereEntriesHaveOtherCauses(t *testing.T) {
+	f := Finding{Kind: Recompile, Guard: breaks.SizeChanged, Name: "x", Expected: "4", Actual: "6", Reachable: true, Direct: true, Changed: []string{"x, 0", "y, 0"}}
+	for other, want := range map[bool]string{false: "before the first call, all of them", true: "before every call"} {
+		if f.Recompiled = other; !has(textOf(t, &f), want) {
+			t.Errorf("other causes %v: %q", other, textOf(t, &f))
+		}
+	}
+}
