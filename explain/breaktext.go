@@ -390,6 +390,7 @@ func branchTrace(explanation string) []logs.Pos {
 	return out
 }
 
+// Atoi is the number at the start of s, 0 where there is none.
 func Atoi(s string) int {
 	n, _ := logs.JSONInt([]byte(strings.TrimSpace(s)))
 	return int(n)

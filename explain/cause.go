@@ -19,6 +19,7 @@ type RecompileCause struct {
 	Limit      bool // the last of them hit the limit: the frame runs eager from there
 }
 
+// Key is what the cause has in common with others.
 func (c *RecompileCause) Key() CauseKey { return KeyOf(c.Lead()) }
 
 // Add joins the cause of another frame of the same function.
@@ -60,6 +61,7 @@ type CauseKey struct {
 	dim          int
 }
 
+// KeyOf is what failed guards of one cause have in common: elements of one list count as one.
 func KeyOf(g *GuardFailure) CauseKey {
 	return CauseKey{g.Kind, withoutIndices(g.Source), g.Dim}
 }

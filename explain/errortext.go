@@ -17,6 +17,7 @@ func LastError(text string) string {
 	return strings.TrimSpace(text)
 }
 
+// IsExceptionName reports whether s names an exception of Python.
 func IsExceptionName(s string) bool {
 	for i := 0; i < len(s); i++ {
 		if !LetterOrDigit(s[i]) && s[i] != '.' {
@@ -66,6 +67,7 @@ func NotAllowed(message string) (head string, reasons []string) {
 	return head, reasons
 }
 
+// FirstLine is the first line of s that is not empty.
 func FirstLine(s string) string {
 	s = strings.TrimLeft(s, "\n ")
 	s, _, _ = strings.Cut(s, "\n")

@@ -224,6 +224,7 @@ func DiffGuards(a, b *GuardNode) []GuardChange {
 	return out
 }
 
+// WalkGuards calls leaf for n and all below it that are guards.
 func WalkGuards(n *GuardNode, leaf func(*GuardNode)) {
 	if n == nil {
 		return

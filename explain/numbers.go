@@ -21,6 +21,7 @@ type Sum struct {
 	RunNanos    int64 // of all calls
 }
 
+// Add adds the figures of o.
 func (s *Sum) Add(o Sum) {
 	s.Compiles += o.Compiles
 	s.Graphs += o.Graphs

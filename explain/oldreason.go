@@ -51,6 +51,7 @@ func withoutAddresses(s string) string {
 	}
 }
 
+// WordsOfCode are words of an older release, and the code that such a break has now.
 type WordsOfCode struct{ Words, Code string }
 
 // OldReasons tells codes by the words of older releases; the first that fits counts.

@@ -407,6 +407,7 @@ func objectID(s string, f *GuardFailure) bool {
 	return true
 }
 
+// IDCheck takes the source, and the type where it is told, out of an identity check's text.
 func IDCheck(s string) (source, typ string) {
 	if i := strings.LastIndex(s, ", type="); i >= 0 {
 		typ = className(s[i+len(", type="):])
@@ -419,6 +420,7 @@ func IDCheck(s string) (source, typ string) {
 	return s[:i], typ
 }
 
+// DictKeys reads a guard on the keys of a dict into f.
 func DictKeys(s string, f *GuardFailure) bool {
 	body := strings.TrimPrefix(s, "not ")
 	switch {
@@ -599,6 +601,7 @@ func SizeOf(s string) (tensor string, dim int, ok bool) {
 	return tensor, dim, ok && closed && err == nil && dim >= 0 && !strings.ContainsAny(tensor, " *+(")
 }
 
+// IsNumber reports whether s is written as a number.
 func IsNumber(s string) bool { return s != "" && strings.Trim(s, "-0123456789.") == "" }
 
 // truth reads a bare expression: it was true and is not, or "not EXPR".

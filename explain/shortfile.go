@@ -22,12 +22,14 @@ type FileNames struct {
 	Found map[string]string // short name -> whole
 }
 
+// AddAll adds the files of a stack.
 func (n *FileNames) AddAll(stack []logs.Pos) {
 	for i := range stack {
 		n.Add(stack[i].File)
 	}
 }
 
+// Add adds a file by its short name.
 func (n *FileNames) Add(file string) {
 	if file == n.last || !strings.HasPrefix(file, "/") || n.Seen[file] {
 		return

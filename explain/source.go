@@ -95,6 +95,8 @@ func (s *Source) mayBegin(p logs.Pos, first int) bool {
 	return ok && from+1 >= first && !slices.ContainsFunc(lines[first-1:from], opensFunction)
 }
 
+// SameCode compares lines without what is around them.
 func SameCode(a, b string) bool { return strings.TrimSpace(a) == strings.TrimSpace(b) }
 
+// LeadingSpace is the indentation of a line.
 func LeadingSpace(s string) string { return s[:len(s)-len(strings.TrimLeft(s, " \t"))] }

@@ -40,6 +40,7 @@ func FunctionOf(p logs.Pos, c *Compile) string {
 	return name
 }
 
+// Squeeze makes runs of white space single spaces.
 func Squeeze(s string) string { return strings.Join(strings.Fields(s), " ") }
 
 // Root is the function that a part which was resumed belongs to; others are their own.

@@ -23,10 +23,12 @@ func Distinct(list []string) []string {
 	return out
 }
 
+// LetterOrDigit reports whether c may be part of an identifier.
 func LetterOrDigit(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_'
 }
 
+// OrNothing is what a guard asked, in words where it asked nothing.
 func OrNothing(s string) string {
 	if s == "" {
 		return "not asked"
@@ -34,6 +36,7 @@ func OrNothing(s string) string {
 	return s
 }
 
+// ByCount lists keys, the most frequent first.
 func ByCount(m map[string]int) []string {
 	var keys []string
 	for k := range m {
@@ -48,6 +51,7 @@ func ByCount(m map[string]int) []string {
 	return keys
 }
 
+// RankPrefix names the rank before a compile's id; nothing in a run of one process.
 func RankPrefix(id ID) string {
 	if id.Rank < 0 {
 		return ""
@@ -55,8 +59,10 @@ func RankPrefix(id ID) string {
 	return fmt.Sprintf("r%d ", id.Rank)
 }
 
+// NotLogged is said in place of a count of none that a text log may have left out.
 func NotLogged(what string) string { return "no " + what + "s logged" }
 
+// Count is a number with its noun: "1 graph", "2 graphs".
 func Count(n int, what string) string {
 	if n == 1 {
 		return "1 " + what
@@ -67,6 +73,7 @@ func Count(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
+// ClipText is s in one line of at most n characters.
 func ClipText(s string, n int) string {
 	s = Squeeze(s)
 	if utf8.RuneCountInString(s) <= n {
@@ -75,7 +82,7 @@ func ClipText(s string, n int) string {
 	return string([]rune(s)[:n-3]) + "..."
 }
 
-// often is how often a break was met, in words.
+// GroupOften is how often a break was met, in words.
 func GroupOften(g *BreakGroup) string {
 	switch n := len(g.Breaks); {
 	case g.Times() > 0 || n == 0:
@@ -120,6 +127,7 @@ func FailureText(g *GuardFailure) string {
 	return s
 }
 
+// ParentShown reports whether the frame that fr resumes is in the report.
 func ParentShown(fr *Frame) bool {
 	for p := fr.Parent; p != nil; p = p.Parent {
 		if p == fr {

@@ -419,7 +419,7 @@ func groupWeight(g *explain.BreakGroup) float64 {
 	return g.Seconds + float64(g.Graphs)*1e-3 + float64(len(g.Lost))*1e3
 }
 
-// weight orders causes among breaks by their cost. A frame that hit the limit
+// CauseWeight orders causes among breaks by their cost. A frame that hit the limit
 // has no compile left to pay for: it pays with every call, which no log times.
 func CauseWeight(c *explain.RecompileCause) float64 {
 	switch {
@@ -433,7 +433,7 @@ func CauseWeight(c *explain.RecompileCause) float64 {
 	return c.Seconds
 }
 
-// weight orders recompiles as their causes are ordered; one without a time, as in text
+// RecompileWeight orders recompiles as their causes are ordered; one without a time, as in text
 // logs, counts for itself.
 func RecompileWeight(rc *explain.Recompile) float64 {
 	if rc.Compile.Status == explain.Limit {

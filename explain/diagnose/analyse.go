@@ -23,6 +23,8 @@ import (
 // This file draws conclusions from a copied report: which graph follows which
 // break, what the breaks' root causes are and what they cost, how ranks differ.
 
+// Analyse finds what the facts of a report mean, in the order in which the findings build on
+// each other.
 func Analyse(r *explain.Report) {
 	nameFrames(r)
 	link(r)
@@ -340,6 +342,7 @@ func NumberKeys(list []PlacedKey) {
 	}
 }
 
+// StableKey names a break by what it is and where, in words that survive lines inserted above.
 func StableKey(b *explain.Break) string {
 	code := b.Code
 	if code == "" {
@@ -446,6 +449,7 @@ func keySource(g *explain.GuardFailure) string {
 	return source
 }
 
+// BreakKey is the place and the code of a break.
 func BreakKey(b *explain.Break) string {
 	what := b.Code
 	if what == "" {

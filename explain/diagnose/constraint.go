@@ -5,7 +5,7 @@ import (
 	"tcdbg/explain/advice"
 )
 
-// fix advises on it.
+// ConstraintFix advises on a mark that could not hold.
 func ConstraintFix(c explain.Constraint, fl *explain.Failure) explain.Fix {
 	f := failureFinding(fl)
 	f.Marked, f.MarkedDim = c.Name, c.Dim

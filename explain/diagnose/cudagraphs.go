@@ -60,6 +60,7 @@ var cudaGraphWords = []struct{ reason, said string }{
 	{"input storage mutation", "an input is given other memory"},
 }
 
+// Advice says what was recorded or left out, and why.
 func (n *cudaGraphNote) Advice() explain.Advice {
 	if n.sizes > 0 {
 		return explain.Advice{Text: explain.Count(n.sizes, "CUDA graph") + " recorded, one for each size", Pos: n.Pos, Cost: "every new size"}

@@ -87,6 +87,7 @@ func (c *Changes) more() []Moved {
 	return out
 }
 
+// Empty reports whether nothing changed.
 func (c *Changes) Empty() bool { return len(c.New)+len(c.Fixed)+len(c.Moved)+len(c.Counted) == 0 }
 
 // name gives the causes their places; each report has its own names, since it may
