@@ -179,6 +179,7 @@ type ShapeGuard struct {
 	Expr    string
 	Pos     logs.Pos
 	Backend bool // added by the code generator, not by the program
+	Attempt int  // of tracing: a graph break starts it over, and the guards of before are dropped
 }
 
 // Break is one graph break as one compile met it.

@@ -484,10 +484,11 @@ func numberState(c *explain.Compile, s *explain.Symbol) (advice.Number, logs.Pos
 			continue
 		}
 		asked = true
-		if Pins(g.Expr) && !pinned { // the line to name
+		pins := Pins(g.Expr) && g.Attempt == s.ID.Attempt // one of before tracing was restarted at a break is none of the entry's
+		if pins && !pinned {                              // the line to name
 			at, pinned = logs.Pos{}, true
 		}
-		if pinned && !Pins(g.Expr) {
+		if pinned && !pins {
 			continue
 		}
 		if at.File == "" || explain.FrameworkFile(at.File) && !explain.FrameworkFile(g.Pos.File) {

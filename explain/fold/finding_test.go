@@ -1,11 +1,14 @@
 package fold
 
 import (
+	"fmt"
 	"testing"
 
 	"tcdbg/explain"
+	"tcdbg/explain/advice"
 	"tcdbg/explain/diagnose"
 	"tcdbg/logs"
+	"tcdbg/tracer/breaks"
 )
 
 // TestMethodsOfOneNameAreApart: two classes of a file have a method forward each; where the
@@ -56,6 +59,28 @@ func TestStaysConstant(t *testing.T) {
 	}{{of("L['n'] == 2"), true, true}, {of("L['n'] == 0"), false, true}, {&explain.Compile{}, false, false}} {
 		if constant, known := diagnose.StaysConstant(c.compile, g); constant != c.constant || known != c.known {
 			t.Errorf("constant %v, known %v, want %v, %v", constant, known, c.constant, c.known)
+		}
+	}
+}
+
+// TestGuardsOfRestartedTracing: a guard that makes a size a constant holds for the attempt of
+// tracing that asked for it; what is left after a graph break started tracing over may have
+// the size open, and then marking it helps.
+func TestGuardsOfRestartedTracing(t *testing.T) {
+	const record = `V1121 12:00:00.000000 7 torch/a.py:1] {%s, "frame_id": 0, "frame_compile_id": 1, "attempt": %d}` + "\n"
+	start := fmt.Sprintf(record, `"dynamo_start": {"stack": []}`, 0)
+	for asked, want := range []advice.Number{advice.Branched, advice.Constant} {
+		r := foldText(t, start+fmt.Sprintf(record, `"guard_added_fast": {"expr": "Eq(s23, 5)"}`, asked))
+		if len(r.Frames) != 1 || len(r.Frames[0].Compiles) != 1 {
+			t.Fatalf("%d frames", len(r.Frames))
+		}
+		c := r.Frames[0].Compiles[0]
+		id := c.ID
+		id.Attempt = 1
+		x := &explain.TraceFacts{Any: true, Symbols: map[explain.ID][]*explain.Symbol{c.ID: {{ID: id, Name: "s23", Source: "L['ids'].size()[0]"}}}}
+		rc := &explain.Recompile{Compile: c, Failures: []explain.GuardFailure{{Kind: breaks.SizeChanged, Source: "L['ids']", Expected: "6", Actual: "5"}}}
+		if f := diagnose.RecompileFinding(rc, x); f.Number != want {
+			t.Errorf("a guard of attempt %d: number %d, want %d", asked, f.Number, want)
 		}
 	}
 }

@@ -500,7 +500,7 @@ func specialization(f *Fold, r *logs.Record) {
 // guardAdded notes a guard on sizes and the line that asked for it.
 func guardAdded(f *Fold, r *logs.Record) {
 	c := f.compileOf(r)
-	g := explain.ShapeGuard{Expr: f.intern(logs.JSONString(r.Field("expr")))}
+	g := explain.ShapeGuard{Expr: f.intern(logs.JSONString(r.Field("expr"))), Attempt: r.ID.Attempt}
 	if st := r.Stack("user_stack"); len(st) > 0 {
 		g.Pos = f.framesToPos(st[len(st)-1:])[0]
 	}

@@ -372,7 +372,7 @@ func frameJSON(f *explain.Frame) jsonFrame {
 			jc.Guards, jc.GuardMicros = &n, c.Guards.Micros
 		}
 		for _, g := range c.ShapeGuards {
-			jc.ShapeGuards = append(jc.ShapeGuards, jsonShapeGuard(g))
+			jc.ShapeGuards = append(jc.ShapeGuards, jsonShapeGuard{g.Expr, g.Pos, g.Backend})
 		}
 		return jc
 	})
