@@ -14,6 +14,14 @@ import (
 
 var inputs = []Row{
 	{
+		ID: "no-entry", Kind: Recompile, Effect: Removes, Follows: true,
+		Pattern: "the compile after a change ends at a graph break that leaves no entry, so that the next call compiles again",
+		When:    func(f *Finding) bool { return f.NoEntry != "" && f.ManyValues && f.Name != "" },
+		Text: func(f *Finding) string {
+			return fmt.Sprintf("%s changed, and the compiles after it end at the graph break at %s and leave no entry, so that further calls compile again: remove that break first", f.Name, f.NoEntry)
+		},
+	},
+	{
 		ID: "library-frame", Kind: Recompile, Effect: Removes, Follows: true,
 		Pattern: "a function of PyTorch's modules or of the standard library is compiled by itself, as a graph break in what calls it left it",
 		When:    func(f *Finding) bool { return f.LibraryFrame && (f.Name == "" || f.CutBy != "") },

@@ -91,11 +91,12 @@ func AdviseBreak(f *advice.Finding) explain.Fix {
 }
 
 // failedHint says whether a hint names a setting that ends programs: with these set, a
-// tensor as an index and a branch on what was read out fail to compile, which a break does
-// not. Where one of them is proven to help, a row of the table says so. The hint on tolist()
+// tensor as an index and a branch on what was read out fail to compile, and so does what
+// follows torch.autograd.grad (an f-string of a number; with Inductor, a backward that
+// retains the graph), which a break does not. Where one of them is proven to help, a row of the table says so. The hint on tolist()
 // asks for integers, which changes the values of a tensor of floats.
 func failedHint(hint string) bool {
-	return strings.Contains(hint, "input tensor to `tolist()`") || strings.Contains(hint, "capture_scalar_outputs") || strings.Contains(hint, "capture_dynamic_output_shape_ops")
+	return strings.Contains(hint, "input tensor to `tolist()`") || strings.Contains(hint, "capture_scalar_outputs") || strings.Contains(hint, "capture_dynamic_output_shape_ops") || strings.Contains(hint, "trace_autograd_ops")
 }
 
 // gatherFacts reads them.
@@ -197,6 +198,7 @@ func RecompileFinding(rc *explain.Recompile, x *explain.TraceFacts) *advice.Find
 	if f.Failed = rc.Compile.Status == explain.Failed && (fl == nil || fl.Type != explain.RecompileError); !f.Failed {
 		numberFacts(f, rc, g, x)
 	}
+	f.NoEntry = noEntry(rc.Compile)
 	f.OfArgument = OfArgument(rc, g, f.Changed)
 	if s := strides(rc, g); g.Kind == breaks.StrideChanged && g.Dim < len(s) {
 		f.StrideOpen = s[g.Dim] == "None"
@@ -207,6 +209,16 @@ func RecompileFinding(rc *explain.Recompile, x *explain.TraceFacts) *advice.Find
 		}
 	}
 	return f
+}
+
+// noEntry is the place of the break at which a compile left its function to eager execution
+// without an entry, "" where it made one.
+func noEntry(c *explain.Compile) string {
+	if c.Status != explain.Skipped || len(c.Breaks) == 0 {
+		return ""
+	}
+	at := c.Breaks[0].Pos
+	return ShortPlace(at.File, at.Line)
 }
 
 // holdsConstant says whether an entry of a function was left for a number that is neither
