@@ -101,7 +101,8 @@ type Finding struct {
 	Baked            bool     // another entry holds a value that is neither 0 nor 1 as a constant
 	File             []string // the lines of the file that the guard's line is in, of an int that a setting makes an input; nil where it cannot be read
 	Kept             bool     // every call has the same object: it is a global or of a closure, no argument
-	ManyValues       bool     // at least three recompiles of the function are due to it
+	ManyValues       bool     // entries were left for three values of it, or more
+	Often            bool     // at least three recompiles of the function are due to it
 	Grows            bool     // the number goes up by one with every recompile
 	Limit            bool     // no entry could be made: the function has as many as it may have
 	Failed           bool     // the compile after the change failed

@@ -170,7 +170,7 @@ func TestAliasesNeedNotBeTensors(t *testing.T) {
 // Where the compiles after a change leave no entry, every call compiles again: that is not
 // normal, and whatever changed is not what to mend.
 func TestCompilesThatLeaveNoEntryAreNotNormal(t *testing.T) {
-	f := Finding{Kind: Recompile, Guard: breaks.RequiresGradChanged, Name: "x", Reachable: true, ManyValues: true}
+	f := Finding{Kind: Recompile, Guard: breaks.RequiresGradChanged, Name: "x", Reachable: true, Often: true}
 	for at, want := range map[string]string{"": "requires-grad-differs", "pinn.py:28": "no-entry"} {
 		f.NoEntry = at
 		if row, _ := For(&f); row.ID != want || !has(row.Text(&f), at) {

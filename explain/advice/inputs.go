@@ -16,7 +16,7 @@ var inputs = []Row{
 	{
 		ID: "no-entry", Kind: Recompile, Effect: Removes, Follows: true,
 		Pattern: "the compile after a change ends at a graph break that leaves no entry, so that the next call compiles again",
-		When:    func(f *Finding) bool { return f.NoEntry != "" && f.ManyValues && f.Name != "" },
+		When:    func(f *Finding) bool { return f.NoEntry != "" && f.Often && f.Name != "" },
 		Text: func(f *Finding) string {
 			return fmt.Sprintf("%s changed, and the compiles after it end at the graph break at %s and leave no entry, so that further calls compile again: remove that break first", f.Name, f.NoEntry)
 		},

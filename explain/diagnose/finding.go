@@ -164,7 +164,7 @@ func RecompileFinding(rc *explain.Recompile, x *explain.TraceFacts) *advice.Find
 	}
 	f.Known = x.Any
 	f.Baked = holdsConstant(fr, g)
-	f.ManyValues = changesOften(fr, g)
+	f.ManyValues, f.Often = manyValues(fr, g), changesOften(fr, g)
 	if _, err := strconv.Atoi(g.Expected); err == nil && g.Kind != breaks.SizeChanged {
 		constant, known := StaysConstant(rc.Compile, g)
 		if g.Expected == "0" || g.Expected == "1" {
@@ -264,6 +264,24 @@ func changesOften(fr *explain.Frame, g *explain.GuardFailure) bool {
 		}
 	}
 	return false
+}
+
+// manyValues says whether entries of a function were left for three values or more of what a
+// guard is about, so that it has had four. Recompiles alone do not tell: of two values each has
+// an entry for every setting that another cause makes.
+func manyValues(fr *explain.Frame, g *explain.GuardFailure) bool {
+	key, seen := explain.KeyOf(g), map[string]bool{}
+	for _, c := range fr.Compiles {
+		if c.Recompile == nil {
+			continue
+		}
+		for i := range c.Recompile.Failures {
+			if o := &c.Recompile.Failures[i]; o.Kind == g.Kind && explain.KeyOf(o) == key {
+				seen[o.Expected] = true
+			}
+		}
+	}
+	return len(seen) >= 3
 }
 
 // StaysConstant says whether the entry of a compile has a number as a constant that is

@@ -84,3 +84,24 @@ func TestGuardsOfRestartedTracing(t *testing.T) {
 		}
 	}
 }
+
+// TestManyValuesAreCounted: of two values, each has an entry for every setting of another cause;
+// recompiles for them are no sign of many values.
+func TestManyValuesAreCounted(t *testing.T) {
+	for _, c := range []struct {
+		left []string // the values of the entries that were left
+		many bool
+	}{{[]string{"'a'", "'b'", "'a'", "'b'"}, false}, {[]string{"'a'", "'b'", "'c'"}, true}} {
+		frame := &explain.Frame{Name: "f", Pos: logs.Pos{File: "/m/f.py", Line: 3}}
+		var last *explain.Recompile
+		for _, value := range c.left {
+			compile := &explain.Compile{Frame: frame}
+			last = &explain.Recompile{Compile: compile, Failures: []explain.GuardFailure{{Kind: breaks.ValueChanged, Source: "mode", Expected: value}}}
+			compile.Recompile = last
+			frame.Compiles = append(frame.Compiles, compile)
+		}
+		if f := diagnose.RecompileFinding(last, &explain.TraceFacts{}); f.ManyValues != c.many {
+			t.Errorf("%v: many values: %v", c.left, f.ManyValues)
+		}
+	}
+}
