@@ -113,6 +113,20 @@ var branches = []Row{
 		Text: say("A number that Python's random drew in the compiled function, or a scalar of NumPy, is combined with another here: draw it outside of the compiled function, and pass it in as an int or a float."),
 	},
 	{
+		ID: "compares-all", Kind: Break, Effect: Removes,
+		Pattern: "torch.allclose or torch.equal, which give True or False and no tensor",
+		When: func(f *Finding) bool {
+			return f.Code == breaks.DataDependentOperator && has(f.Context, "aten.allclose.", "aten.equal.")
+		},
+		Text: func(f *Finding) string {
+			name, tensor := "torch.allclose", "torch.isclose(...).all()"
+			if has(f.Context, "aten.equal.") {
+				name, tensor = "torch.equal", "(a == b).all() of two tensors of one shape"
+			}
+			return name + " gives True or False, for which it needs the tensors' values: compare outside of the compiled function, and do there what depends on it; where the answer only chooses a tensor, " + tensor + " is a tensor, by which torch.where chooses."
+		},
+	},
+	{
 		ID: "item-slice", Kind: Break, Effect: Removes,
 		Pattern: "a tensor as the bound of a slice",
 		When: func(f *Finding) bool {

@@ -33,6 +33,29 @@ func TestAStartingValueIsNotSetByTheBreak(t *testing.T) {
 			t.Errorf("%s: row %q, want %q", expected, row.ID, want)
 		}
 	}
+	f.Guard, f.Expected = breaks.NoneChanged, ""
+	if row, _ := For(&f); row.ID != "optional" {
+		t.Errorf("None: row %q", row.ID)
+	}
+}
+
+// An operator that works otherwise from a size on makes two cases, and no more; other relations
+// of sizes are no bounds.
+func TestBoundsOfSizes(t *testing.T) {
+	for relation, want := range map[string]bool{
+		"16 <= x.size()[0]":               true,
+		"2 <= x.size()[0] <= 15":          true,
+		"x.size()[0] <= 15":               true,
+		"2 <= x.size()[0]":                false,
+		"2 <= x.size()[0] <= y.size()[0]": false,
+		"16 <= x.size()[0] * 2":           false,
+		"16 <= n":                         false,
+	} {
+		f := Finding{Kind: Recompile, Guard: breaks.ShapeRelation, Name: relation}
+		if row, _ := For(&f); (row.ID == "size-bound") != want {
+			t.Errorf("%s: row %q", relation, row.ID)
+		}
+	}
 }
 
 // Sentences and names of files cannot be kept few.

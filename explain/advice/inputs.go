@@ -80,7 +80,7 @@ var inputs = []Row{
 	{
 		ID: "set-by-break", Kind: Recompile, Effect: Removes, Follows: true,
 		Pattern: "a value changes that the line of a graph break sets (start = time.time())",
-		When:    func(f *Finding) bool { return f.SetBy != "" && !infinite(f.Expected) }, // inf is where the value began, not what the line gave it
+		When:    func(f *Finding) bool { return f.SetBy != "" && !beginning(f) },
 		Text: func(f *Finding) string {
 			return fmt.Sprintf("%s is set by the call that breaks the graph at %s: what removes that break removes this", f.Name, f.SetBy)
 		},
@@ -313,6 +313,16 @@ var inputs = []Row{
 		},
 	},
 	{
+		ID: "size-bound", Kind: Recompile, Effect: Accept,
+		Pattern: "an operator works otherwise above a size than below it (a convolution, from a batch of 16 on)",
+		When: func(f *Finding) bool {
+			return f.Guard == breaks.ShapeRelation && sizeBound(f.Name)
+		},
+		Text: func(f *Finding) string {
+			return fmt.Sprintf("the entry holds for %s alone, of which the marked line makes a case of its own: one entry more is normal", f.Name)
+		},
+	},
+	{
 		ID: "size-special", Kind: Recompile, Effect: Accept,
 		Pattern: "the entry holds for sizes of 2 and more, or for one special size",
 		When: func(f *Finding) bool {
@@ -339,6 +349,29 @@ func markText(f *Finding, when string) string {
 		when += ", all of them: one that is left out makes the others constants"
 	}
 	return fmt.Sprintf("size %d of %s changes (%s -> %s): call %s %s", f.Dim, f.Name, f.Expected, f.Actual, listed(all), when)
+}
+
+// beginning says whether what an entry holds for is what a value is before anything is computed
+// (best = inf, best = None), and not what the line of a break gave it.
+func beginning(f *Finding) bool {
+	return infinite(f.Expected) || f.Guard == breaks.NoneChanged || f.Expected == "NoneType" || f.Expected == "None"
+}
+
+// sizeBound says whether a relation is that of one size to a number above 2, "16 <= x.size()[0]"
+// or "2 <= x.size()[0] <= 15".
+func sizeBound(relation string) bool {
+	parts := strings.Split(relation, " <= ")
+	size, bounded := "", false
+	for _, p := range parts {
+		if n, err := strconv.Atoi(p); err == nil {
+			bounded = bounded || n > 2
+		} else if _, _, ok := strings.Cut(p, ".size()["); ok && size == "" && !strings.ContainsAny(p, " *+/") {
+			size = p
+		} else {
+			return false
+		}
+	}
+	return len(parts) > 1 && size != "" && bounded
 }
 
 // StrideOf is the tensor of which an expression is a stride, "x" of "x.stride()[0]"; that of

@@ -247,6 +247,17 @@ var values = []Row{
 		},
 	},
 	{
+		ID: "dict-filled", Kind: Recompile, Effect: Removes,
+		Pattern: "a dict into which the compiled function puts elements (a cache, times by name)",
+		When: func(f *Finding) bool {
+			changed := f.Guard == breaks.LengthChanged || f.Guard == breaks.DictKeyChanged || ofValue(f) && f.Expected == "false"
+			return f.Name != "" && changed && fills(f.Line, f.Name) && !has(f.Line, ".append(")
+		},
+		Text: func(f *Finding) string {
+			return fmt.Sprintf("the compiled function puts elements into %s, so there is an entry for each of its lengths: read and fill it outside of the compiled function, pass in what is read of it, and return what is put into it", f.Name)
+		},
+	},
+	{
 		ID: "list-grows-outside", Kind: Recompile, Effect: Removes,
 		Pattern: "a list that has one element more with each call, and over which the code runs",
 		When: func(f *Finding) bool {
