@@ -10,11 +10,12 @@ import (
 func TestASizeThatALineNeedsOutlivesTheBreak(t *testing.T) {
 	f := Finding{Kind: Recompile, Guard: breaks.SizeChanged, CutBy: "crf.py:8", Expected: "7", Actual: "5", Number: Input}
 	for needed, want := range map[string]string{"": "after-break", "crf.py:10": "after-break-width"} {
-		f.NeededAt, f.OfArgument = needed, ""
+		f.NeededAt = needed
 		if row, _ := For(&f); row.ID != want {
 			t.Errorf("needed at %q: row %q, want %q", needed, row.ID, want)
 		}
 	}
+	f.NeededAt = "crf.py:10"
 	if f.OfArgument = "batch['ids']"; !has(textOf(t, &f), "crf.py:10 needs this size") {
 		t.Error("what is left when the break is gone is said to be a size to mark")
 	}
