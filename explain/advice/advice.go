@@ -108,7 +108,7 @@ type Finding struct {
 	Failed           bool     // the compile after the change failed
 	Static           bool     // the compile after the change left no size open
 	NeededAt         string   // the line of the program that needs a size of the new value as a number
-	Recompiled       bool     // the function was compiled again before, for another cause than a size
+	Recompiled       bool     // the function was compiled again for another cause than a size, too
 	NoEntry          string   // the break at which the compile after the change left the function to eager execution, "" where it made an entry
 	Compiles         int      // how often this cause made the function compile again
 }

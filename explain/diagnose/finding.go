@@ -181,7 +181,7 @@ func RecompileFinding(rc *explain.Recompile, x *explain.TraceFacts) *advice.Find
 	f.LibraryFrame = fr.Wraps == nil && (strings.Contains(fr.Pos.File, "torch/nn/modules/") || explain.FrameworkFile(fr.Pos.File) && !strings.Contains(fr.Pos.File, "/torch/") && !explain.IsWrapper(fr.Name) && x.CalledWithin(rc.Compile))
 	f.Reachable = f.Name != "" && reachable(f.Name)
 	f.Direct = x.Direct(rc.Compile)
-	f.Recompiled = recompiledBefore(rc)
+	f.Recompiled = recompiledElse(rc)
 	f.Relaid = relaid(rc, g)
 	if tensor, ok := advice.StrideOf(f.Name); ok && g.Kind == breaks.ShapeRelation {
 		f.Reachable = reachable(tensor) && fr.Parent == nil && !explain.FrameworkFile(fr.Pos.File) && !x.CalledWithin(rc.Compile)
@@ -238,13 +238,11 @@ func holdsConstant(fr *explain.Frame, g *explain.GuardFailure) bool {
 	return false
 }
 
-// recompiledBefore says whether a function was compiled again before a recompile for another
-// cause than a size.
-func recompiledBefore(rc *explain.Recompile) bool {
+// recompiledElse says whether a function was compiled again for another cause than a size,
+// before a recompile or after it: a tensor that is not marked when that entry is made fixes
+// its size there.
+func recompiledElse(rc *explain.Recompile) bool {
 	for _, c := range rc.Compile.Frame.Compiles {
-		if c == rc.Compile {
-			return false
-		}
 		if o := c.Recompile; o != nil && len(o.Failures) > 0 && o.Failures[0].Kind != breaks.SizeChanged {
 			return true
 		}

@@ -105,3 +105,28 @@ func TestManyValuesAreCounted(t *testing.T) {
 		}
 	}
 }
+
+// TestSizesAreMarkedInEveryEntry: where a function is compiled for another cause than a size,
+// too, before the size changed or after it, a tensor that is marked in the first call alone
+// is unmarked when that entry is made.
+func TestSizesAreMarkedInEveryEntry(t *testing.T) {
+	size := explain.GuardFailure{Kind: breaks.SizeChanged, Source: "L['x']", Expected: "6", Actual: "5"}
+	for other, want := range map[string]bool{breaks.SizeChanged: false, breaks.GlobalStateChanged: true} {
+		for _, first := range []bool{true, false} {
+			fr := &explain.Frame{}
+			for i, f := range []explain.GuardFailure{size, {Kind: other, Source: "L['x']"}} {
+				c := &explain.Compile{Frame: fr}
+				c.ID.Compile = i + 1
+				c.Recompile = &explain.Recompile{Compile: c, Failures: []explain.GuardFailure{f}}
+				fr.Compiles = append(fr.Compiles, c)
+			}
+			rc := fr.Compiles[0].Recompile
+			if first {
+				fr.Compiles[0], fr.Compiles[1] = fr.Compiles[1], fr.Compiles[0]
+			}
+			if f := diagnose.RecompileFinding(rc, &explain.TraceFacts{}); f.Recompiled != want {
+				t.Errorf("%s, before it: %v: compiled for another cause is %v", other, first, f.Recompiled)
+			}
+		}
+	}
+}
