@@ -63,7 +63,7 @@ type Finding struct {
 	Wraps       bool     // what wraps a model breaks before anything of the model is compiled
 	InLoop      bool     // the break is within a loop, which leaves the whole function eager
 	Expr        string   // the part of the line at fault, "" where only the line is known
-	Body        []string // the lines of the function that the break is in, nil where they cannot be read
+	Body        []string // the lines of the function that the line is in, nil where they cannot be read; of recompiles, those for a string alone
 	At          int      // which of them is the line at fault
 	Resumed     bool     // the line at fault is where the function goes on after another break
 	Inner       string   // where the break is within torch or the standard library, "" elsewhere

@@ -178,3 +178,74 @@ func TestCompilesThatLeaveNoEntryAreNotNormal(t *testing.T) {
 		}
 	}
 }
+
+// A number that later lines keep in an object is no tensor to go on with: it and what is
+// computed of it belong outside, whichever line reads it.
+func TestANumberThatALaterLineKeeps(t *testing.T) {
+	f := Finding{Kind: Break, Code: breaks.TensorItem, Line: "avg = 0.9 * avg + loss.item()", At: 1}
+	for rest, want := range map[string]string{
+		"losses.append(avg)":                          "item-kept",
+		"smooth = avg / 2\nself.best = smooth":        "item-kept",
+		"if avg > 3:":                                 "item",
+		"losses = []\nlosses.append(avg)":             "item",
+		"out = {}\nfor k in x:\n    out[k] = k / avg": "item",
+		"losses.append(average)":                      "item",
+		"return avg":                                  "item",
+	} {
+		f.Body = append([]string{"def step(loss, avg):", f.Line}, strings.Split(rest, "\n")...)
+		if row, _ := For(&f); row.ID != want {
+			t.Errorf("%q: row %q, want %q", rest, row.ID, want)
+		}
+	}
+}
+
+// A hook's name is of the function that made the hook: no call can keep its values few.
+func TestAStringOfTheFunctionAround(t *testing.T) {
+	f := Finding{Kind: Recompile, Guard: breaks.ValueChanged, Name: "name", Expected: "'layer0'", CalledWithin: true}
+	for body, want := range map[string]string{
+		"def hook(module, args, out):\n    features[name] = out":      "of-each-closure",
+		"def hook(module,\n         out):\n    features[name] = out":  "of-each-closure",
+		"def hook(module, out, name):\n    features[name] = out":      "text",
+		"def hook(module,\n         name):\n    features[name] = out": "text",
+		"def hook(out):\n    name = out.name\n    features[name] = 1": "text",
+		"def hook(out):\n    for name in out:\n        use(name)":     "text",
+		"": "text",
+	} {
+		if f.Body = nil; body != "" {
+			f.Body = strings.Split(body, "\n")
+		}
+		if row, _ := For(&f); row.ID != want {
+			t.Errorf("%q: row %q, want %q", body, row.ID, want)
+		}
+	}
+	f.Body, f.CalledWithin = []string{"def hook(out):", "    features[name] = out"}, false
+	if row, _ := For(&f); row.ID != "text" {
+		t.Errorf("called by the program: row %q", row.ID)
+	}
+}
+
+// A slice that begins where its storage does has an entry of its own, whatever its size.
+func TestStorageOffsets(t *testing.T) {
+	f := Finding{Kind: Recompile, Guard: breaks.AttributeChanged, Name: "batch['x'].storage_offset()", Expected: ">= 2"}
+	if row, _ := For(&f); row.ID != "storage-offset" || !strings.HasPrefix(row.Text(&f), "batch['x'] begins") {
+		t.Errorf("row %q", row.ID)
+	}
+	f.Expected = "7"
+	if row, _ := For(&f); row.ID != "" {
+		t.Errorf("of a constant offset: row %q", row.ID)
+	}
+}
+
+// The iterator of a comprehension that breaks is nothing to change; another one may be.
+func TestTheIteratorOfAComprehension(t *testing.T) {
+	f := Finding{Kind: Break, Code: "GB8335", Context: "mutating object: ListIteratorVariable(length=8, index=0)"}
+	for expr, want := range map[string]string{
+		"[row.item() for i, row in enumerate(x)]": "comprehension-iterator",
+		"next(rows)": "",
+	} {
+		f.Expr = expr
+		if row, _ := For(&f); row.ID != want {
+			t.Errorf("%s: row %q, want %q", expr, row.ID, want)
+		}
+	}
+}

@@ -60,6 +60,67 @@ func blank(line string) bool {
 	return line == "" || line[0] == '#'
 }
 
+// enclosing says whether a name that a function reads is of the function around it: no argument
+// and set by no line. False where the function cannot be read.
+func enclosing(f *Finding) bool {
+	if len(f.Body) == 0 || !identifier(f.Name) {
+		return false
+	}
+	signature := true
+	for _, line := range f.Body {
+		code, _, _ := strings.Cut(line, "#")
+		if signature {
+			if wordAt(code, f.Name) >= 0 {
+				return false
+			}
+			signature = !strings.HasSuffix(strings.TrimSpace(code), ":")
+			continue
+		}
+		target, _, set := strings.Cut(code, "=")
+		binds := opens(code, "for", "with", "import", "from", "global") || set && !strings.ContainsAny(target, "[.(")
+		if binds && wordAt(target, f.Name) >= 0 {
+			return false
+		}
+	}
+	return !signature
+}
+
+// keptLater says whether the number that a line reads into a variable, or what is computed of
+// it, goes on into an object that was not made in the function: kl = x.item(), self.kls.append(kl).
+func keptLater(f *Finding) bool {
+	name, _, ok := strings.Cut(strings.TrimSpace(f.Line), " = ")
+	if !ok || !identifier(name) || f.At >= len(f.Body) {
+		return false
+	}
+	names := []string{name}
+	for _, line := range f.Body[f.At+1:] {
+		code, _, _ := strings.Cut(line, "#")
+		if !slices.ContainsFunc(names, func(n string) bool { return wordAt(code, n) >= 0 }) {
+			continue
+		}
+		if keeps(code) && !madeHere(f, code) {
+			return true
+		}
+		if target, _, set := strings.Cut(strings.TrimSpace(code), " = "); set && identifier(target) && !slices.Contains(names, target) {
+			names = append(names, target)
+		}
+	}
+	return false
+}
+
+// madeHere says whether the object that a line puts something into, out[name] = x, is set by
+// a line of the function.
+func madeHere(f *Finding, code string) bool {
+	root := strings.TrimSpace(code)
+	if end := strings.IndexFunc(root, func(c rune) bool { return c > 127 || !wordByte(byte(c)) }); end >= 0 {
+		root = root[:end]
+	}
+	return slices.ContainsFunc(f.Body, func(line string) bool {
+		target, _, set := strings.Cut(strings.TrimSpace(line), " = ")
+		return set && root != "" && wordAt(target, root) >= 0 && !strings.ContainsAny(target, ".[(")
+	})
+}
+
 // onlyComputes says whether the lines of a file count with an attribute, or compute with it,
 // and do no more: none branches on it, has it as an index or hands it to a function, which may
 // need its value. What a line sets from it is followed; false where there are no lines.

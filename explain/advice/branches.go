@@ -206,9 +206,9 @@ var branches = []Row{
 	},
 	{
 		ID: "item-kept", Kind: Break, Effect: Removes,
-		Pattern: "a number read out of a tensor is kept in a list, a dict or an attribute",
+		Pattern: "a number read out of a tensor is kept in a list, a dict or an attribute, by this line or a later one",
 		When: func(f *Finding) bool {
-			return f.Code == breaks.TensorItem && reading(f.Line) != "" && keeps(f.Line)
+			return f.Code == breaks.TensorItem && reading(f.Line) != "" && (keeps(f.Line) || keptLater(f))
 		},
 		Text: say("The number is kept in an object: return the tensor from the compiled function, and read and keep the number outside of it, with what is computed from the number. (The tensor itself is not to be kept there: a list that grows is compiled for each of its lengths.)"),
 	},

@@ -276,6 +276,14 @@ var calls = []Row{
 		Text:    say("The comprehension is compiled by itself, because the function around it runs eager there after a graph break: what removes that break removes this."),
 	},
 	{
+		ID: "comprehension-iterator", Kind: Break, Effect: Removes, Follows: true,
+		Pattern: "what a comprehension runs over (enumerate, zip) is half used, as the comprehension itself breaks",
+		When: func(f *Finding) bool {
+			return f.Code == "GB8335" && has(f.Context, "IteratorVariable") && has(f.Expr, " for ") && has(f.Expr, "enumerate(", "zip(", "map(")
+		},
+		Text: say("The line runs over an iterator (enumerate, zip), which no break in the midst of it can hand on: what removes the break in the comprehension removes this."),
+	},
+	{
 		ID: "untraceable", Kind: Break, Effect: Removes,
 		Pattern: "a method, an operator or a function without a rule for tracing (of a queue, a Decimal, an array)",
 		When: func(f *Finding) bool {

@@ -88,6 +88,14 @@ var values = []Row{
 		Text: func(f *Finding) string { return f.Name + " is a flag: two entries are normal" },
 	},
 	{
+		ID: "of-each-closure", Kind: Recompile, Effect: Removes, Follows: true,
+		Pattern: "a string of an enclosing function differs between the functions that one def makes (hooks), and their caller runs eager after a break",
+		When:    func(f *Finding) bool { return ofValue(f) && quoted(f.Expected) && f.CalledWithin && enclosing(f) },
+		Text: func(f *Finding) string {
+			return fmt.Sprintf("%s differs between the functions that this def makes, and %s is compiled by itself, because the compiled function that calls it runs eager there after a graph break: what removes that break removes this", f.Name, f.Function)
+		},
+	},
+	{
 		ID: "text-values", Kind: Recompile, Effect: Removes,
 		Pattern: "a string has had four values or more (a sentence, a file's name)",
 		When:    func(f *Finding) bool { return ofValue(f) && quoted(f.Expected) && f.ManyValues },
@@ -233,6 +241,16 @@ var values = []Row{
 		},
 		Text: func(f *Finding) string {
 			return fmt.Sprintf("%s branches on a number that is an input: an entry for each outcome there is normal", f.Place)
+		},
+	},
+	{
+		ID: "storage-offset", Kind: Recompile, Effect: Accept,
+		Pattern: "a view begins where its storage does in some calls (the first batch of a split)",
+		When: func(f *Finding) bool {
+			return f.Guard == breaks.AttributeChanged && strings.HasSuffix(f.Name, ".storage_offset()") && f.Expected == ">= 2"
+		},
+		Text: func(f *Finding) string {
+			return fmt.Sprintf("%s begins elsewhere in its storage than when the entry was made: an offset of 0 has an entry of its own, and so has 1: nothing to change", strings.TrimSuffix(f.Name, ".storage_offset()"))
 		},
 	},
 	{

@@ -199,6 +199,9 @@ func RecompileFinding(rc *explain.Recompile, x *explain.TraceFacts) *advice.Find
 		numberFacts(f, rc, g, x)
 	}
 	f.NoEntry = noEntry(rc.Compile)
+	if strings.HasPrefix(g.Expected, "'") || strings.HasPrefix(g.Expected, `"`) {
+		f.Body, f.At = x.Source.Function(g.Pos)
+	}
 	f.OfArgument = OfArgument(rc, g, f.Changed)
 	if s := strides(rc, g); g.Kind == breaks.StrideChanged && g.Dim < len(s) {
 		f.StrideOpen = s[g.Dim] == "None"
