@@ -2,7 +2,6 @@ package oracle
 
 import (
 	"bufio"
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -11,9 +10,8 @@ import (
 	"testing"
 
 	"tcdbg/backends"
+	"tcdbg/internal/test/golden"
 )
-
-var update = flag.Bool("update", false, "add what passes now to the committed lists")
 
 // TestOracle runs PyTorch's cases: those of testdata, and those of the folder
 // that TCDBG_ORACLE names. It prints passed/total for each operator and fails
@@ -74,10 +72,10 @@ func runSuite(t *testing.T, s *Suite, b Backend) {
 		passed[c.Name] = true
 	}
 	report(t, byOp, failures)
-	if part.whole() && (len(want) > 0 || *update) {
+	if part.whole() && (len(want) > 0 || golden.Updating()) {
 		checkReasons(t, s, b, byOp)
 	}
-	if *update {
+	if golden.Updating() {
 		writeList(t, listPath(s, b), s, want, passed)
 	}
 }
