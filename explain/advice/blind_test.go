@@ -249,3 +249,25 @@ func TestTheIteratorOfAComprehension(t *testing.T) {
 		}
 	}
 }
+
+// A list of a tensor's values over which a later line runs is needed as a list there.
+func TestAListThatALaterLineRunsOver(t *testing.T) {
+	f := Finding{Kind: Break, Context: "aten._local_scalar_dense.default", Line: "    lengths = mask.sum(1).tolist()", At: 1}
+	for later, want := range map[string]bool{
+		"    for n in lengths:":                                true,
+		"    y = [h[i, n - 1] for i, n in enumerate(lengths)]": true,
+		"    for n in all_lengths:":                            false,
+		"    return lengths":                                   false,
+	} {
+		f.Body = []string{"def pool(h, mask):", f.Line, later}
+		for code, other := range map[string]string{breaks.DataDependentOperator: "", breaks.TensorToList: "tolist"} {
+			f.Code = code
+			if want {
+				other = "tolist-numbers"
+			}
+			if row, _ := For(&f); row.ID != other {
+				t.Errorf("%s, %q: row %q, want %q", code, later, row.ID, other)
+			}
+		}
+	}
+}

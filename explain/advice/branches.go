@@ -422,9 +422,16 @@ func inLambda(line string) bool {
 }
 
 // needsList says whether a line runs over the list that it reads out of a tensor, or gives it
-// to what takes sizes.
+// to what takes sizes, or a later line runs over it.
 func needsList(f *Finding) bool {
 	before, _, _ := strings.Cut(f.Line, ".tolist(")
+	if name, _, ok := strings.Cut(strings.TrimSpace(f.Line), " = "); ok && identifier(name) && f.At < len(f.Body) {
+		for _, line := range f.Body[f.At+1:] {
+			if _, over, loops := strings.Cut(line, " in "); loops && has(line, "for ") && wordAt(over, name) >= 0 {
+				return true
+			}
+		}
+	}
 	return has(f.Line, " for ") || opens(f.Line, "for") || has(before, "split(", "zip(", "enumerate(", "range(", "zeros(", "view(", "reshape(", "map(")
 }
 
