@@ -2,7 +2,7 @@
 # fix 1: branch-on-tensor
 # fix 1: mask-select
 # fix 1: item-slice
-# fix 4: size
+# fix 4: size-every-call
 import os, math, torch
 torch.manual_seed(0)
 

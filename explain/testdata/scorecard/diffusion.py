@@ -1,5 +1,5 @@
 # A sampling loop with guidance and a schedule, called with several resolutions.
-# fix 1: size
+# fix 1: size-every-call
 import os, torch
 torch.manual_seed(0)
 
@@ -25,9 +25,8 @@ with torch.no_grad():
             for guidance in (1.5, 3.0, 0.5):
                 x, cond = torch.ones(1, 3, size, size), torch.zeros(1, 3, size, size)
                 for t in (500, 400, 300):
-                    if r == 0 and size == 8 and guidance == 1.5 and t == 500: #+1
-                        for d in (2, 3): #+1
-                            torch._dynamo.maybe_mark_dynamic(x, d) #+1
-                            torch._dynamo.maybe_mark_dynamic(cond, d) #+1
+                    for d in (2, 3): #+1
+                        torch._dynamo.maybe_mark_dynamic(x, d) #+1
+                        torch._dynamo.maybe_mark_dynamic(cond, d) #+1
                     x = denoise(x, t, guidance, cond)
                 if r == 0: print("%.4f" % x.mean())

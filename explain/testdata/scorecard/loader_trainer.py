@@ -2,7 +2,7 @@
 # fix 1: check-on-tensor
 # fix 1: after-break
 # fix 2: module-counter
-# fix 3: size
+# fix 3: size-every-call
 import torch, torch.nn as nn, time
 from torch.utils.data import DataLoader, TensorDataset
 torch.manual_seed(0)
