@@ -16,7 +16,7 @@ type RecompileCause struct {
 	Recompiles []*Recompile
 	Fix        Fix
 	Seconds    float64
-	Limit      bool // the last of them hit the limit: the frame runs eager from there
+	Limit      bool // the last of them hit the limit: the frame runs eagerly from there
 }
 
 // Key is what the cause has in common with others.

@@ -51,7 +51,7 @@ func (r *Report) Raised() (raised []*Failure, eager string) {
 	case 1:
 		return raised, "1 left its function to eager execution: its break tells why"
 	}
-	return raised, strconv.Itoa(n) + " left their functions to eager execution: their breaks tell why"
+	return raised, strconv.Itoa(n) + " left their functions to run eagerly: see their breaks"
 }
 
 // Place is where a failure belongs.

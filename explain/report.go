@@ -217,7 +217,7 @@ type BreakGroup struct {
 	Graphs   int          // graphs of the parts that go on after it
 	Seconds  float64      // compile time of these parts
 	EagerOps int64        // that its functions leave eager, -1: unknown
-	Lost     []string     // functions of the program that run eager as a whole for it
+	Lost     []string     // functions of the program that run eagerly as a whole for it
 	Fix      Fix
 
 	Parts   []*Frame // resumed parts that are counted for it
@@ -416,7 +416,7 @@ type Failure struct {
 	Type   string
 	Code   string // GB code where the reason is one, as under fullgraph
 	Reason string
-	// Eager says that the program went on: the function runs eager, for a break that
+	// Eager says that the program went on: the function runs eagerly, for a break that
 	// is listed among the breaks.
 	Eager bool
 	// Context is the developer debug context of the break that was not allowed.

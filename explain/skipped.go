@@ -11,7 +11,7 @@ import (
 // call is looked at, whatever it does, and no record tells it.
 
 // SkippedForGood lists the functions that the program asked to have compiled, and that
-// run eager since their first call met no operator.
+// run eagerly since their first call met no operator.
 func (r *Report) SkippedForGood() []*Frame {
 	if r.OfGo() { // the tracer for Go makes an entry without operators, and the next one where its guards fail
 		return nil

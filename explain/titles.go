@@ -19,7 +19,7 @@ func (g *BreakGroup) Times() int {
 	return n
 }
 
-// LostWords names the functions that run eager.
+// LostWords names the functions that run eagerly.
 func (g *BreakGroup) LostWords() string {
 	if len(g.Lost) == 1 {
 		return g.Lost[0] + " runs eagerly"

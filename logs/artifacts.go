@@ -43,7 +43,7 @@ type Break struct {
 	Value      []Pos    `json:"value"`  // how the offending value came about, each with its operator in Func
 	Before     []string `json:"before"` // operators of the graph that ended here
 	Frame      string   `json:"frame"`  // compiled function
-	Resume     string   `json:"resume"` // name of the resume point, empty when the frame runs eager from here
+	Resume     string   `json:"resume"` // name of the resume point, empty when the frame runs eagerly from here
 	Fullgraph  bool     `json:"fullgraph,omitempty"`
 }
 
@@ -105,7 +105,7 @@ const (
 type GuardMiss struct {
 	Call     int64          `json:"call"` // 1-based number of the frame's call
 	Failures []GuardFailure `json:"failures"`
-	Limit    bool           `json:"limit"` // no further compile: the frame runs eager
+	Limit    bool           `json:"limit"` // no further compile: the frame runs eagerly
 }
 
 func (GuardMiss) ArtifactName() (string, int) { return "tcdbg_guard_miss", 1 }

@@ -16,7 +16,7 @@ import (
 // This file makes a cache entry: it has the frames traced, hands the graph to the
 // backend, and has the compile recorded.
 
-// compile traces a new entry for the frames; nil when the frame runs eager.
+// compile traces a new entry for the frames; nil when the frame runs eagerly.
 func (c *Compiled) compile(th *host.Thread, fc *frameCache, frames []*host.Frame) (*replay.Entry, *guard.Addresses) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

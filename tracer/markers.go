@@ -193,7 +193,7 @@ func (t *Tracer) compileModule(typ types.Type, p unsafe.Pointer, opts options) {
 	}
 }
 
-// disableIntrinsic is compiler.Disable: calls of what it returns run eager.
+// disableIntrinsic is compiler.Disable: calls of what it returns run eagerly.
 func (t *Tracer) disableIntrinsic(th *host.Thread, call *host.Frame, args []unsafe.Pointer, result unsafe.Pointer) {
 	cl, sig := t.functionArgument(call, args[0], "compiler.Disable")
 	c := &Compiled{t: t, fn: cl.Fn, disabled: true}

@@ -7,7 +7,7 @@ import (
 
 // This file honours compiler.SetStance.
 
-// staysEager reports whether a call runs eager whatever is compiled; first is
+// staysEager reports whether a call runs eagerly whatever is compiled; first is
 // set for the first call of a compiled function.
 func (c *Compiled) staysEager(first bool) bool {
 	switch compiler.Stance() {

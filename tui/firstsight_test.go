@@ -43,7 +43,7 @@ func TestFirstAdviceInView(t *testing.T) {
 		fl.Eager = true // told by the advice on their breaks, which comes first
 	}
 	d := newDriver(t, f, Options{}, 80, 24)
-	d.script("expect ▸ 1 ✂\nexpect 9 left their functions to eager execution")
+	d.script("expect ▸ 1 ✂\nexpect 9 left their functions to run eagerly")
 	if text := d.plain(); strings.Index(text, "FIRST") > strings.Index(text, "FAILED") {
 		t.Errorf("the advice comes after a pointer to it:\n%s", text)
 	}

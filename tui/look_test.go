@@ -119,7 +119,7 @@ func TestSignsOfAdvice(t *testing.T) {
 // A long cost leaves room for its cause, and what the limit refused is no recompile.
 func TestCostsAndRefusals(t *testing.T) {
 	f := richFeed()
-	f.report.Advice[1].Cost = "7 recompiles, 6.27 s, limit reached: runs eager"
+	f.report.Advice[1].Cost = "7 recompiles, 6.27 s, limit reached: runs eagerly"
 	refused := *f.report.Recompiles[1]
 	f.report.Recompiles = append(f.report.Recompiles, &refused)
 	d := newDriver(t, f, Options{}, 80, 24)
@@ -132,7 +132,7 @@ func TestCostsAndRefusals(t *testing.T) {
 		expect 1 more refused
 		size 140x30
 		keys 1
-		expect limit reached: runs eager
+		expect limit reached: runs eagerly
 	`)
 }
 

@@ -238,7 +238,7 @@ func frameRows(in *input) []row {
 }
 
 // failureRows are failures that the program saw, with what removes them, then how many
-// more there are, and how many left their functions to eager execution.
+// more there are, and how many left their functions to run eagerly.
 func failureRows(in *input, heading string, raised []*explain.Failure, more int, eager string) []row {
 	if len(raised) == 0 && eager == "" {
 		return nil

@@ -174,7 +174,7 @@ type fixing struct {
 	before          *run
 }
 
-// try applies a fix. Where a function ran eager from a break on, what follows the break is
+// try applies a fix. Where a function ran eagerly from a break on, what follows the break is
 // compiled once that is gone, and has breaks and recompiles of its own: such a finding is
 // no fault of the fix where its own advice, applied with it, removes it as well.
 func (t *fixing) try(fix string) (outcome, error) {

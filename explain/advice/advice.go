@@ -88,11 +88,11 @@ type Finding struct {
 	CutBy            string   // the break across which what changed is handed, of a value that no caller has
 	SetBy            string   // the break whose line gives the name its value
 	Keywords         string   // how the call's keywords differ from those of the entry
-	Within           bool     // the function was called by a compiled one that runs eager there
+	Within           bool     // the function was called by a compiled one that runs eagerly there
 	OfArgument       string   // what changed alone, where an argument of the whole function holds it: batch['ids']
 	StrideOpen       bool     // the compile after the change has the stride that changed as an input
 	CalledWithin     bool     // the same, of whatever guard
-	Nested           bool     // a lambda or a comprehension, called by a compiled function that runs eager there
+	Nested           bool     // a lambda or a comprehension, called by a compiled function that runs eagerly there
 	LibraryFrame     bool     // what was compiled is of PyTorch's own modules or of the standard library, and the program did not compile it
 	Known            bool     // the trace records what became of numbers and sizes
 	Partial          bool     // which sizes changed with this one is not recorded

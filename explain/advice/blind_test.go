@@ -78,7 +78,7 @@ func textOf(t *testing.T, f *Finding) string {
 }
 
 // An attribute that is set once differs between modules and not between calls: each module is
-// compiled by itself only where what calls them runs eager.
+// compiled by itself only where what calls them runs eagerly.
 func TestAnAttributeOfEachModule(t *testing.T) {
 	once := []string{"class Block(Module):", "    def __init__(self, index):", "        self.index = index", "        if self.index == 0:"}
 	f := Finding{Kind: Recompile, Guard: breaks.AttributeChanged, Name: "self.index", Text: "hint: allow_unspec_int_on_nn_module", CalledWithin: true, File: once}

@@ -271,9 +271,9 @@ var calls = []Row{
 	},
 	{
 		ID: "comprehension", Kind: Break, Effect: Removes, Follows: true,
-		Pattern: "a comprehension is compiled by itself, as the function around it runs eager there after a graph break",
+		Pattern: "a comprehension is compiled by itself, as the function around it runs eagerly there after a graph break",
 		When:    func(f *Finding) bool { return OfComprehension(f.In) && has(f.Context, "name=__next__") },
-		Text:    say("The comprehension is compiled by itself, because the function around it runs eager there after a graph break: what removes that break removes this."),
+		Text:    say("The comprehension is compiled by itself, because the function around it runs eagerly there after a graph break: what removes that break removes this."),
 	},
 	{
 		ID: "comprehension-iterator", Kind: Break, Effect: Removes, Follows: true,
@@ -295,15 +295,15 @@ var calls = []Row{
 	},
 	{
 		ID: "within-transform", Kind: Break, Effect: Removes,
-		Pattern: "a compiled function is called within a transform of torch.func that runs eager",
+		Pattern: "a compiled function is called within a transform of torch.func that runs eagerly",
 		When:    code("GB0149"),
-		Text:    say("It is called within a transform of torch.func (vmap, grad) that runs eager: what removes the break there removes this."),
+		Text:    say("It is called within a transform of torch.func (vmap, grad) that runs eagerly: what removes the break there removes this."),
 	},
 	{
 		ID: "raises", Kind: Break, Effect: Accept,
 		Pattern: "an exception leaves the compiled function",
 		When:    code(breaks.ObservedPanic),
-		Text:    say("Tracing met an exception that leaves the function, and the function runs eager: run it without torch.compile; where it raises there too, that is the program's own."),
+		Text:    say("Tracing met an exception that leaves the function, so the function runs eagerly: run it without torch.compile; if it raises there too, the exception is the program's own."),
 	},
 }
 

@@ -26,7 +26,7 @@ var inputs = []Row{
 		Pattern: "a function of PyTorch's modules or of the standard library is compiled by itself, as a graph break in what calls it left it",
 		When:    func(f *Finding) bool { return f.LibraryFrame && (f.Name == "" || f.CutBy != "") },
 		Text: func(f *Finding) string {
-			return fmt.Sprintf("%s is not the program's own and is compiled by itself, because what calls it runs eager after a graph break: what removes that break removes this", f.Function)
+			return fmt.Sprintf("%s is not the program's own and is compiled by itself, because what calls it runs eagerly after a graph break: what removes that break removes this", f.Function)
 		},
 	},
 	{
@@ -61,20 +61,20 @@ var inputs = []Row{
 	},
 	{
 		ID: "called-within", Kind: Recompile, Effect: Removes, Follows: true,
-		Pattern: "a function is called by a compiled one that runs eager there after a break",
+		Pattern: "a function is called by a compiled one that runs eagerly there after a break",
 		When:    func(f *Finding) bool { return f.Within && f.CutBy == "" && f.Name != "" },
 		Text: func(f *Finding) string {
-			return fmt.Sprintf("%s is compiled by itself, because the compiled function that calls it runs eager there after a graph break: what removes that break removes this", f.Function)
+			return fmt.Sprintf("%s is compiled by itself, because the compiled function that calls it runs eagerly there after a graph break: what removes that break removes this", f.Function)
 		},
 	},
 	{
 		ID: "nested-function", Kind: Recompile, Effect: Removes, Follows: true,
-		Pattern: "a lambda or a comprehension is compiled by itself, as the function around it runs eager there after a graph break",
+		Pattern: "a lambda or a comprehension is compiled by itself, as the function around it runs eagerly there after a graph break",
 		When: func(f *Finding) bool {
 			return f.Nested && f.CutBy == "" && f.Name != "" && !has(f.Name, ".")
 		},
 		Text: func(f *Finding) string {
-			return fmt.Sprintf("%s is compiled by itself, because the function around it runs eager there after a graph break: what removes that break removes this", f.Function)
+			return fmt.Sprintf("%s is compiled by itself, because the function around it runs eagerly there after a graph break: what removes that break removes this", f.Function)
 		},
 	},
 	{
@@ -346,7 +346,7 @@ func markText(f *Finding, when string) string {
 	if f.Partial {
 		when += ", and the same for every other input that has this size"
 	} else if len(all) > 1 {
-		when += ", all of them: one that is left out makes the others constants"
+		when += ", all of them: leaving one out makes the others constants"
 	}
 	return fmt.Sprintf("size %d of %s changes (%s -> %s): call %s %s", f.Dim, f.Name, f.Expected, f.Actual, listed(all), when)
 }

@@ -23,14 +23,14 @@ var values = []Row{
 		Pattern: "torch.compile is called again and again for one function",
 		When:    func(f *Finding) bool { return f.Guard == breaks.BackendChanged },
 		Text: func(f *Finding) string {
-			return fmt.Sprintf("torch.compile was called %s on %s with other backends or arguments, and each makes entries of its own: call it once, outside of any loop, and share the result", times(f.Compiles+1), f.Function)
+			return fmt.Sprintf("torch.compile was called %s on %s with other backends or arguments, and each has cache entries of its own: call it once, outside of any loop, and share the result", times(f.Compiles+1), f.Function)
 		},
 	},
 	{
 		ID: "raced", Kind: Recompile, Effect: Removes,
-		Pattern: "threads compiled a function side by side",
+		Pattern: "several threads compiled a function at the same time",
 		When:    func(f *Finding) bool { return f.Guard == breaks.Raced },
-		Text:    say("threads compiled this side by side: make the first call before they start"),
+		Text:    say("several threads compiled this at the same time: make the first call before they start"),
 	},
 	{
 		ID: "limit", Kind: Recompile, Effect: Removes,
@@ -40,7 +40,7 @@ var values = []Row{
 			return f.Limit && dotted && has(root, "self") && (ofValue(f) || f.Guard == breaks.IdentityChanged) && !has(f.Text, "allow_unspec_int_on_nn_module")
 		},
 		Text: func(f *Finding) string {
-			return fmt.Sprintf("%s runs eager from here: it needs an entry for each value of %s, and all objects of a class share the entries of a method: where it differs between the objects, compile what calls them as one function instead of each by itself; where an object changes it, do outside of the compiled function what depends on it", f.Function, f.Name)
+			return fmt.Sprintf("%s runs eagerly from here: it needs an entry for each value of %s, and all objects of a class share the entries of a method: where it differs between the objects, compile what calls them as one function instead of each by itself; where an object changes it, do outside of the compiled function what depends on it", f.Function, f.Name)
 		},
 	},
 	{
@@ -89,10 +89,10 @@ var values = []Row{
 	},
 	{
 		ID: "of-each-closure", Kind: Recompile, Effect: Removes, Follows: true,
-		Pattern: "a string of an enclosing function differs between the functions that one def makes (hooks), and their caller runs eager after a break",
+		Pattern: "a string of an enclosing function differs between the functions that one def makes (hooks), and their caller runs eagerly after a break",
 		When:    func(f *Finding) bool { return ofValue(f) && quoted(f.Expected) && f.CalledWithin && enclosing(f) },
 		Text: func(f *Finding) string {
-			return fmt.Sprintf("%s differs between the functions that this def makes, and %s is compiled by itself, because the compiled function that calls it runs eager there after a graph break: what removes that break removes this", f.Name, f.Function)
+			return fmt.Sprintf("%s differs between the functions that this def makes, and %s is compiled by itself, because the compiled function that calls it runs eagerly there after a graph break: what removes that break removes this", f.Name, f.Function)
 		},
 	},
 	{
@@ -113,12 +113,12 @@ var values = []Row{
 	},
 	{
 		ID: "of-each-module", Kind: Recompile, Effect: Removes, Follows: true,
-		Pattern: "an int attribute of a module that is set once differs between modules, and their caller runs eager after a break",
+		Pattern: "an int attribute of a module that is set once differs between modules, and their caller runs eagerly after a break",
 		When: func(f *Finding) bool {
 			return f.Guard == breaks.AttributeChanged && f.CalledWithin && setOnce(f.File, lastName(f.Name))
 		},
 		Text: func(f *Finding) string {
-			return fmt.Sprintf("%s differs between objects of one class, and %s is compiled by itself, because the compiled function that calls it runs eager there after a graph break: what removes that break removes this for the objects of one model", f.Name, f.Function)
+			return fmt.Sprintf("%s differs between objects of one class, and %s is compiled by itself, because the compiled function that calls it runs eagerly there after a graph break: what removes that break removes this for the objects of one model", f.Name, f.Function)
 		},
 	},
 	{

@@ -95,7 +95,7 @@ func foreign(b *explain.Break) string {
 			break
 		}
 	}
-	return fmt.Sprintf(" The line is %s's: where it cannot change, keep %s outside, or compile what comes before and behind it.", name, what)
+	return fmt.Sprintf(" The line is %s's: where it cannot change, keep %s outside, or compile what comes before and after it.", name, what)
 }
 
 // drawsNumber says whether a condition asks for a random number: one of Python's own
@@ -413,7 +413,7 @@ func Advise(r *explain.Report) {
 	}
 }
 
-// weight orders breaks by their cost. A function that runs eager pays with every call,
+// weight orders breaks by their cost. A function that runs eagerly pays with every call,
 // which no log times.
 func groupWeight(g *explain.BreakGroup) float64 {
 	return g.Seconds + float64(g.Graphs)*1e-3 + float64(len(g.Lost))*1e3

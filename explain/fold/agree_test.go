@@ -128,7 +128,7 @@ var programFacts = map[string][]programFact{
 	},
 	"transforms": {
 		{"GB0059", 22, "noisy", 2, "print call", "Print outside"},
-		{"GB0149", 21, "noisy", 1, "functorch", "torch.func"}, // called by grad, which runs eager
+		{"GB0149", 21, "noisy", 1, "functorch", "torch.func"}, // called by grad, which runs eagerly
 		{"GB0170", 36, "one", 2, "branch on a tensor", "torch.where"},
 		{"GB0149", 35, "one", 1, "functorch", "torch.func"},
 		{"GB0264", 108, "__init__", 1, "Parameter", "no line of yours"}, // of torch/nn
@@ -184,7 +184,7 @@ var programFacts = map[string][]programFact{
 		{breaks.AttributeChanged, 0, "denoise", 6, "net.calls", "the compiled function"},
 		{breaks.SizeChanged, 0, "denoise", 1, "x dim 2, expected 16, actual 32", "mark_dynamic(x, 2)"},
 		{breaks.ValueChanged, 0, "step", 1, "t, expected 999", "t is an input from this compile on"},
-		{breaks.SizeChanged, 0, "step", 1, "x dim 2", "from this compile on it is open"},                                          // denoise, which calls it, runs eager
+		{breaks.SizeChanged, 0, "step", 1, "x dim 2", "from this compile on it is open"},                                          // denoise, which calls it, runs eagerly
 		{breaks.SizeChanged, 0, "torch_dynamo_resume_in_step_at_59", 1, "x0 dim 2", "follows from the graph break at unet.py:59"}, // no caller knows x0
 	},
 	"train_small": {

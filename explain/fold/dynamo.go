@@ -524,7 +524,7 @@ func (f *Fold) settle(c *compile, m *metrics) {
 		}
 	case m.hitLimit():
 		c.Status, c.limit = explain.Limit, true
-	case m.failType == "FailOnRecompileLimitHit": // what runs eager elsewhere is an error under fullgraph
+	case m.failType == "FailOnRecompileLimitHit": // what runs eagerly elsewhere is an error under fullgraph
 		f.fail(c, m)
 		c.Status, c.limit = explain.Limit, true
 	default:

@@ -12,7 +12,7 @@ import (
 )
 
 // TestMethodsOfOneNameAreApart: two classes of a file have a method forward each; where the
-// one calls the other and runs eager, the other is called within a compiled function.
+// one calls the other and runs eagerly, the other is called within a compiled function.
 func TestMethodsOfOneNameAreApart(t *testing.T) {
 	const file = "/m/net.py"
 	x := &explain.TraceFacts{Frames: map[[2]string][]int{{file, "forward"}: {25, 11}}, Eager: map[explain.CallSite]bool{{File: file, Line: 25}: true}}
@@ -36,7 +36,7 @@ func TestMethodsOfOneNameAreApart(t *testing.T) {
 	}
 	x.Source, x.Eager = nil, nil
 	if x.CalledWithin(inner) {
-		t.Error("a function that is compiled whole runs eager")
+		t.Error("a function that is compiled whole runs eagerly")
 	}
 	x.Eager = map[explain.CallSite]bool{{File: file, Line: 25}: true}
 	inner.Stack[0].Line = 14

@@ -142,7 +142,7 @@ func TestLibrariesAreNamed(t *testing.T) {
 	}
 }
 
-// TestLostFunctionsAreDearest: a function that runs eager as a whole pays with every call,
+// TestLostFunctionsAreDearest: a function that runs eagerly as a whole pays with every call,
 // so its break stands before one that was dear to compile.
 func TestLostFunctionsAreDearest(t *testing.T) {
 	r := report(t, "../testdata/traces/pytorch-2.15/varied.log.zst")

@@ -201,7 +201,7 @@ var handCounts = map[string]counts{
 	// call for the prompt and some for single tokens: 6 compiles.
 	"pytorch-2.15/generate.log": {1, 0, 0, 5, 0},
 
-	// Frames: flex_attention, and three functions that it calls, once it runs eager.
+	// Frames: flex_attention, and three functions that it calls, once it runs eagerly.
 	// Breaks: backward on a CPU is refused, in flex_attention and in the function that
 	//   refuses it; both are told at the program's line.
 	// Recompiles: another length, another mask function, another number in it, a score
