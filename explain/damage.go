@@ -18,7 +18,11 @@ func (r *Report) Damage() []string {
 			out = append(out, s.Path+": "+s.Err.Error()+": read up to there")
 		}
 	}
-	add(r.Totals.UnexplainedRecords-r.Stats.BadJSON, "record", "of an unknown kind, counted in records_by_kind and shown raw", "of unknown kinds, counted in records_by_kind and shown raw")
+	add(
+		r.Totals.UnexplainedRecords-r.Stats.BadJSON, "record",
+		"of an unknown kind, counted in records_by_kind and shown raw",
+		"of unknown kinds, counted in records_by_kind and shown raw",
+	)
 	add(r.Stats.BadJSON, "record", "with broken JSON", "with broken JSON")
 	add(r.Stats.MD5Mismatch, "payload", "that does not fit its md5", "that do not fit their md5")
 	add(r.Stats.Stray, "line", "that belongs to no record", "that belong to no record")

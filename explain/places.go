@@ -51,7 +51,10 @@ func ResumedFunction(name string) (fn string, line int, ok bool) {
 // FrameworkFile says whether a file belongs to torch or the standard library:
 // a break there is not the user's to fix.
 func FrameworkFile(file string) bool {
-	for _, mark := range []string{"/site-packages/torch/", "site-packages/torch/", "/dist-packages/torch/", "/torch/_dynamo/", "/torch/nn/", "/torch/optim/", "/torch/distributed/", "/torch/utils/", "/torch/_inductor/"} {
+	for _, mark := range []string{
+		"/site-packages/torch/", "site-packages/torch/", "/dist-packages/torch/", "/torch/_dynamo/", "/torch/nn/",
+		"/torch/optim/", "/torch/distributed/", "/torch/utils/", "/torch/_inductor/",
+	} {
 		if strings.Contains(file, mark) {
 			return true
 		}

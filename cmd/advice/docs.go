@@ -54,7 +54,12 @@ func writeDocs(outcomes map[string]advice.Outcome, cards []*card, version string
 			total++
 		}
 	}
-	fmt.Fprintf(&b, "\n## Scorecard\n\n%d programs in explain/testdata/scorecard, %d findings, each with its advice applied: %d correct (%.0f %%), %d useless, %d without advice, %d wrong.\n\n", len(cards), total, count[correct], 100*float64(count[correct])/float64(max(total, 1)), count[useless], count[none], count[wrong])
+	fmt.Fprintf(
+		&b,
+		"\n## Scorecard\n\n%d programs in explain/testdata/scorecard, %d findings, each with its advice applied: %d correct (%.0f %%), %d useless, %d without advice, %d wrong.\n\n",
+		len(cards), total, count[correct], 100*float64(count[correct])/float64(max(total, 1)), count[useless],
+		count[none], count[wrong],
+	)
 	b.WriteString("| program | finding | row | advice | verdict |\n|---|---|---|---|---|\n")
 	for _, c := range cards {
 		for i, f := range c.findings {

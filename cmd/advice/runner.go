@@ -65,7 +65,10 @@ func startRunner(python, work, cache string) (*runner, error) {
 	if err := cmd.Start(); err != nil {
 		return nil, err
 	}
-	r := &runner{cmd: cmd, in: in, out: bufio.NewReader(out), work: work, cache: cache, env: python, prefixes: strings.Fields(string(prefix))}
+	r := &runner{
+		cmd: cmd, in: in, out: bufio.NewReader(out), work: work, cache: cache, env: python,
+		prefixes: strings.Fields(string(prefix)),
+	}
 	r.version, err = r.line()
 	return r, err
 }

@@ -260,7 +260,10 @@ func (c *card) String(all bool) string {
 	var b strings.Builder
 	for i, f := range c.findings {
 		if all || c.verdicts[i] != correct {
-			fmt.Fprintf(&b, "%-20s %-8s %s [%s] %s %q\n    %s\n    %s\n", c.name, c.verdicts[i], f.kind, f.row, f.place, f.line, f.text, c.why[i])
+			fmt.Fprintf(
+				&b, "%-20s %-8s %s [%s] %s %q\n    %s\n    %s\n", c.name, c.verdicts[i], f.kind, f.row, f.place, f.line,
+				f.text, c.why[i],
+			)
 		}
 	}
 	if all && len(c.findings) == 0 {

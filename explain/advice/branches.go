@@ -201,7 +201,10 @@ var branches = []Row{
 		},
 		Text: func(f *Finding) string {
 			name := running(f.Line)
-			return fmt.Sprintf("Keep %s as a tensor, torch.tensor(...) where it is first set: then .detach() does for %s, and torch.minimum, torch.maximum and torch.clamp for min and max here and wherever the compiled function reads it; read the number outside.", name, reading(f.Line))
+			return fmt.Sprintf(
+				"Keep %s as a tensor, torch.tensor(...) where it is first set: then .detach() does for %s, and torch.minimum, torch.maximum and torch.clamp for min and max here and wherever the compiled function reads it; read the number outside.",
+				name, reading(f.Line),
+			)
 		},
 	},
 	{
@@ -254,7 +257,9 @@ var branches = []Row{
 		ID: "drawn-by-numpy", Kind: Break, Effect: Removes,
 		Pattern: "a random number of NumPy",
 		When: func(f *Finding) bool {
-			return f.Code == breaks.DataDependentOperator && has(f.Line, "random.") || f.Code == unsupportedMethod && has(f.Context, "Variable(Generator)", "Variable(RandomState)") && !has(f.Context, " manual_seed ", " seed ", " initial_seed ", " get_state ", " set_state ", " device ")
+			return f.Code == breaks.DataDependentOperator && has(f.Line, "random.") || f.Code == unsupportedMethod && has(f.Context, "Variable(Generator)", "Variable(RandomState)") && !has(
+				f.Context, " manual_seed ", " seed ", " initial_seed ", " get_state ", " set_state ", " device ",
+			)
 		},
 		Text: say("Draw the numbers outside of the compiled function and pass them in as a tensor."),
 	},
@@ -282,7 +287,9 @@ var branches = []Row{
 		},
 		Text: func(f *Finding) string {
 			text := "How many elements the result has is unknown while tracing: call it outside of the compiled function"
-			if !opens(f.Line, "for", "while", "if", "elif") && !has(f.Line, ".tolist(", "len(", ".shape", ".size(", ".numel(", "range(", "[", " in ") {
+			if !opens(f.Line, "for", "while", "if", "elif") && !has(
+				f.Line, ".tolist(", "len(", ".shape", ".size(", ".numel(", "range(", "[", " in ",
+			) {
 				text += "; or, where no line of the program asks for such a size (one that branches or loops on it ends the program then), set torch._dynamo.config.capture_dynamic_output_shape_ops = True"
 			}
 			return text + "."
@@ -295,7 +302,9 @@ const bothSides = "Compute both sides and choose with torch.where. A branch that
 
 // tensorIndex says whether a break is at a tensor without dimensions that is an index.
 func tensorIndex(f *Finding) bool {
-	return f.Code == breaks.DataDependentOperator && has(f.Context, "_local_scalar_dense") && has(orElse(f.Expr, f.Line), "[") && reading(orElse(f.Expr, f.Line)) == "" && !has(f.Line, "random.", `" % `, "' % ", ".format(")
+	return f.Code == breaks.DataDependentOperator && has(f.Context, "_local_scalar_dense") && has(orElse(f.Expr, f.Line), "[") && reading(orElse(f.Expr, f.Line)) == "" && !has(
+		f.Line, "random.", `" % `, "' % ", ".format(",
+	)
 }
 
 // running is the attribute that a line sets from itself and from what it reads,
@@ -432,7 +441,9 @@ func needsList(f *Finding) bool {
 			}
 		}
 	}
-	return has(f.Line, " for ") || opens(f.Line, "for") || has(before, "split(", "zip(", "enumerate(", "range(", "zeros(", "view(", "reshape(", "map(")
+	return has(f.Line, " for ") || opens(f.Line, "for") || has(
+		before, "split(", "zip(", "enumerate(", "range(", "zeros(", "view(", "reshape(", "map(",
+	)
 }
 
 // sizeLater says whether a later line of the function makes a size of the number that a line
@@ -453,7 +464,10 @@ func sizeLater(f *Finding) bool {
 }
 
 // sizeCalls begin what takes sizes.
-var sizeCalls = []string{"zeros(", "ones(", "empty(", "full(", "arange(", "randn(", "rand(", "expand(", "view(", "reshape(", "repeat(", "linspace(", "eye(", "topk(", "range("}
+var sizeCalls = []string{
+	"zeros(", "ones(", "empty(", "full(", "arange(", "randn(", "rand(", "expand(", "view(", "reshape(", "repeat(",
+	"linspace(", "eye(", "topk(", "range(",
+}
 
 // makesSize says whether the number that a line reads is the size of something.
 func makesSize(line string) bool {

@@ -69,7 +69,9 @@ var calls = []Row{
 		ID: "write-stream", Kind: Break, Effect: Removes,
 		Pattern: "sys.stdout.write or sys.stderr.write in a compiled function",
 		When: func(f *Finding) bool {
-			return has(f.Line, "stdout.write(", "stderr.write(", "stdout.flush(", "stderr.flush(") && has(f.Context, "TextIOWrapper", "stdout", "stderr")
+			return has(f.Line, "stdout.write(", "stderr.write(", "stdout.flush(", "stderr.flush(") && has(
+				f.Context, "TextIOWrapper", "stdout", "stderr",
+			)
 		},
 		Text: say("Write outside of the compiled function."),
 	},
@@ -77,7 +79,9 @@ var calls = []Row{
 		ID: "open", Kind: Break, Effect: Removes,
 		Pattern: "open() in a compiled function",
 		When: func(f *Finding) bool {
-			return f.Code == breaks.BuiltinPrint && f.Builtin == "open" || f.Code == breaks.UnsupportedContext && has(f.Context+f.Explanation, "TextIOWrapper", "BufferedWriter", "BufferedReader") || f.Code == breaks.SkippedFunction && f.Callee == "open" || f.Code == unsupportedMethod && has(f.Context, "TextIOWrapper", "BufferedWriter", "BufferedReader")
+			return f.Code == breaks.BuiltinPrint && f.Builtin == "open" || f.Code == breaks.UnsupportedContext && has(f.Context+f.Explanation, "TextIOWrapper", "BufferedWriter", "BufferedReader") || f.Code == breaks.SkippedFunction && f.Callee == "open" || f.Code == unsupportedMethod && has(
+				f.Context, "TextIOWrapper", "BufferedWriter", "BufferedReader",
+			)
 		},
 		Text: say("Read and write files outside of the compiled function."),
 	},
@@ -99,7 +103,10 @@ var calls = []Row{
 		ID: "clock", Kind: Break, Effect: Removes,
 		Pattern: "a clock is read",
 		When: func(f *Finding) bool {
-			return f.Code == breaks.TimeFunction || f.Code == breaks.SkippedFunction && slices.Contains([]string{"time.time", "time.perf_counter", "time.monotonic", "time.process_time", "perf_counter"}, f.Callee)
+			return f.Code == breaks.TimeFunction || f.Code == breaks.SkippedFunction && slices.Contains(
+				[]string{"time.time", "time.perf_counter", "time.monotonic", "time.process_time", "perf_counter"},
+				f.Callee,
+			)
 		},
 		Text: say("Measure outside of the compiled function."),
 	},
@@ -290,7 +297,10 @@ var calls = []Row{
 			return slices.Contains([]string{"GB0147", unsupportedMethod, "GB9493"}, f.Code) && f.Expr != ""
 		},
 		Text: func(f *Finding) string {
-			return fmt.Sprintf("Tracing has no rule for %s: do it outside of the compiled function, before it where what it needs is known there, and else after it, on what it returns.", f.Expr)
+			return fmt.Sprintf(
+				"Tracing has no rule for %s: do it outside of the compiled function, before it where what it needs is known there, and else after it, on what it returns.",
+				f.Expr,
+			)
 		},
 	},
 	{
@@ -346,7 +356,10 @@ var failures = []Row{
 		Text: func(f *Finding) string {
 			_, rest, _ := strings.Cut(f.Explanation, "backend='")
 			name, _, _ := strings.Cut(rest, "'")
-			return fmt.Sprintf("The graph was captured, and the backend %s failed on it: read its error; torch.compile(..., backend=\"eager\") runs the graph without it.", name)
+			return fmt.Sprintf(
+				"The graph was captured, and the backend %s failed on it: read its error; torch.compile(..., backend=\"eager\") runs the graph without it.",
+				name,
+			)
 		},
 	},
 	{
@@ -354,7 +367,10 @@ var failures = []Row{
 		Pattern: "a size that was marked dynamic is made a constant by the code",
 		When:    func(f *Finding) bool { return f.Marked != "" && f.MarkedDim != "" },
 		Text: func(f *Finding) string {
-			return fmt.Sprintf("call torch._dynamo.maybe_mark_dynamic(%s, %s) instead of mark_dynamic, which allows a constant (Dim.AUTO in torch.export); for one graph for all sizes, let this line hold for every size", f.Marked, f.MarkedDim)
+			return fmt.Sprintf(
+				"call torch._dynamo.maybe_mark_dynamic(%s, %s) instead of mark_dynamic, which allows a constant (Dim.AUTO in torch.export); for one graph for all sizes, let this line hold for every size",
+				f.Marked, f.MarkedDim,
+			)
 		},
 	},
 	{
@@ -362,7 +378,10 @@ var failures = []Row{
 		Pattern: "a named dimension of torch.export is made a constant by the code",
 		When:    func(f *Finding) bool { return f.Marked != "" },
 		Text: func(f *Finding) string {
-			return fmt.Sprintf("give Dim.AUTO instead of %s, which allows a constant; for one program for all sizes, let this line hold for every size", f.Marked)
+			return fmt.Sprintf(
+				"give Dim.AUTO instead of %s, which allows a constant; for one program for all sizes, let this line hold for every size",
+				f.Marked,
+			)
 		},
 	},
 }

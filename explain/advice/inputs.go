@@ -18,7 +18,10 @@ var inputs = []Row{
 		Pattern: "the compile after a change ends at a graph break that leaves no entry, so that the next call compiles again",
 		When:    func(f *Finding) bool { return f.NoEntry != "" && f.Often && f.Name != "" },
 		Text: func(f *Finding) string {
-			return fmt.Sprintf("%s changed, and the compiles after it end at the graph break at %s and leave no entry, so that further calls compile again: remove that break first", f.Name, f.NoEntry)
+			return fmt.Sprintf(
+				"%s changed, and the compiles after it end at the graph break at %s and leave no entry, so that further calls compile again: remove that break first",
+				f.Name, f.NoEntry,
+			)
 		},
 	},
 	{
@@ -26,7 +29,10 @@ var inputs = []Row{
 		Pattern: "a function of PyTorch's modules or of the standard library is compiled by itself, as a graph break in what calls it left it",
 		When:    func(f *Finding) bool { return f.LibraryFrame && (f.Name == "" || f.CutBy != "") },
 		Text: func(f *Finding) string {
-			return fmt.Sprintf("%s is not the program's own and is compiled by itself, because what calls it runs eagerly after a graph break: what removes that break removes this", f.Function)
+			return fmt.Sprintf(
+				"%s is not the program's own and is compiled by itself, because what calls it runs eagerly after a graph break: what removes that break removes this",
+				f.Function,
+			)
 		},
 	},
 	{
@@ -36,7 +42,10 @@ var inputs = []Row{
 			return f.CutBy != "" && f.Guard == breaks.SizeChanged && f.NeededAt != "" && !f.CalledWithin
 		},
 		Text: func(f *Finding) string {
-			return fmt.Sprintf("%s needs this size as a number, so there is an entry for each size, with the graph break at %s and without it: accept them, or pad to a few sizes", f.NeededAt, f.CutBy)
+			return fmt.Sprintf(
+				"%s needs this size as a number, so there is an entry for each size, with the graph break at %s and without it: accept them, or pad to a few sizes",
+				f.NeededAt, f.CutBy,
+			)
 		},
 	},
 	{
@@ -46,7 +55,10 @@ var inputs = []Row{
 			return f.CutBy != "" && f.OfArgument != ""
 		},
 		Text: func(f *Finding) string {
-			return fmt.Sprintf("follows from the graph break at %s, across which %s is handed: remove that break; what is left then is a size of an argument, for which call %s before the first call", f.CutBy, f.OfArgument, marking(f.OfArgument+", "+strconv.Itoa(f.Dim)))
+			return fmt.Sprintf(
+				"follows from the graph break at %s, across which %s is handed: remove that break; what is left then is a size of an argument, for which call %s before the first call",
+				f.CutBy, f.OfArgument, marking(f.OfArgument+", "+strconv.Itoa(f.Dim)),
+			)
 		},
 	},
 	{
@@ -56,7 +68,10 @@ var inputs = []Row{
 			return f.CutBy != "" && !f.Reachable
 		},
 		Text: func(f *Finding) string {
-			return fmt.Sprintf("follows from the graph break at %s: %s is handed across it to the rest of the function; what removes that break removes this", f.CutBy, orElse(f.Name, "what changed"))
+			return fmt.Sprintf(
+				"follows from the graph break at %s: %s is handed across it to the rest of the function; what removes that break removes this",
+				f.CutBy, orElse(f.Name, "what changed"),
+			)
 		},
 	},
 	{
@@ -64,7 +79,10 @@ var inputs = []Row{
 		Pattern: "a function is called by a compiled one that runs eagerly there after a break",
 		When:    func(f *Finding) bool { return f.Within && f.CutBy == "" && f.Name != "" },
 		Text: func(f *Finding) string {
-			return fmt.Sprintf("%s is compiled by itself, because the compiled function that calls it runs eagerly there after a graph break: what removes that break removes this", f.Function)
+			return fmt.Sprintf(
+				"%s is compiled by itself, because the compiled function that calls it runs eagerly there after a graph break: what removes that break removes this",
+				f.Function,
+			)
 		},
 	},
 	{
@@ -74,7 +92,10 @@ var inputs = []Row{
 			return f.Nested && f.CutBy == "" && f.Name != "" && !has(f.Name, ".")
 		},
 		Text: func(f *Finding) string {
-			return fmt.Sprintf("%s is compiled by itself, because the function around it runs eagerly there after a graph break: what removes that break removes this", f.Function)
+			return fmt.Sprintf(
+				"%s is compiled by itself, because the function around it runs eagerly there after a graph break: what removes that break removes this",
+				f.Function,
+			)
 		},
 	},
 	{
@@ -102,7 +123,10 @@ var inputs = []Row{
 			if at == "" {
 				at = "the marked line"
 			}
-			return fmt.Sprintf("%s needs size %d of %s as a number, so marking it dynamic fails: accept one entry per size, or pad to a few sizes", at, f.Dim, f.Name)
+			return fmt.Sprintf(
+				"%s needs size %d of %s as a number, so marking it dynamic fails: accept one entry per size, or pad to a few sizes",
+				at, f.Dim, f.Name,
+			)
 		},
 	},
 	{
@@ -110,7 +134,10 @@ var inputs = []Row{
 		Pattern: "a size changed, and the compile that leaves it open failed",
 		When:    func(f *Finding) bool { return f.Guard == breaks.SizeChanged && f.Failed && f.Name != "" },
 		Text: func(f *Finding) string {
-			return fmt.Sprintf("size %d of %s changes (%s -> %s), and the compile that leaves it open failed: pass one size", f.Dim, f.Name, f.Expected, f.Actual)
+			return fmt.Sprintf(
+				"size %d of %s changes (%s -> %s), and the compile that leaves it open failed: pass one size", f.Dim,
+				f.Name, f.Expected, f.Actual,
+			)
 		},
 	},
 	{
@@ -120,7 +147,10 @@ var inputs = []Row{
 			return f.Guard == breaks.SizeChanged && (ownEntry(f.Expected) || ownEntry(f.Actual)) && f.Name != ""
 		},
 		Text: func(f *Finding) string {
-			return fmt.Sprintf("size %d of %s changes (%s -> %s): 0 and 1 have an entry of their own in any case; pad to 2 or more, or accept it", f.Dim, f.Name, f.Expected, f.Actual)
+			return fmt.Sprintf(
+				"size %d of %s changes (%s -> %s): 0 and 1 have an entry of their own in any case; pad to 2 or more, or accept it",
+				f.Dim, f.Name, f.Expected, f.Actual,
+			)
 		},
 	},
 	{
@@ -130,7 +160,10 @@ var inputs = []Row{
 			return f.Guard == breaks.SizeChanged && f.AlsoChanged != "" && f.Name != ""
 		},
 		Text: func(f *Finding) string {
-			return fmt.Sprintf("size %d of %s changes (%s -> %s), and %s with it, which needs the new entry even where the size is marked: one entry more is normal", f.Dim, f.Name, f.Expected, f.Actual, f.AlsoChanged)
+			return fmt.Sprintf(
+				"size %d of %s changes (%s -> %s), and %s with it, which needs the new entry even where the size is marked: one entry more is normal",
+				f.Dim, f.Name, f.Expected, f.Actual, f.AlsoChanged,
+			)
 		},
 	},
 	{
@@ -152,7 +185,10 @@ var inputs = []Row{
 		Text: func(f *Finding) string {
 			_, rest, _ := strings.Cut(f.Name, "___from_numpy(")
 			array := strings.TrimSuffix(rest, ")")
-			return fmt.Sprintf("a size of the NumPy array %s changes: pass torch.from_numpy(%s) instead, and call torch._dynamo.maybe_mark_dynamic on that, dimension %d, before the first call", array, array, f.Dim)
+			return fmt.Sprintf(
+				"a size of the NumPy array %s changes: pass torch.from_numpy(%s) instead, and call torch._dynamo.maybe_mark_dynamic on that, dimension %d, before the first call",
+				array, array, f.Dim,
+			)
 		},
 	},
 	{
@@ -162,7 +198,10 @@ var inputs = []Row{
 			return f.Guard == breaks.SizeChanged && f.Number != Unknown && f.Name != ""
 		},
 		Text: func(f *Finding) string {
-			return fmt.Sprintf("size %d of %s changes (%s -> %s), and from this compile on it is open: nothing to change", f.Dim, f.Name, f.Expected, f.Actual)
+			return fmt.Sprintf(
+				"size %d of %s changes (%s -> %s), and from this compile on it is open: nothing to change", f.Dim,
+				f.Name, f.Expected, f.Actual,
+			)
 		},
 	},
 	{
@@ -170,7 +209,10 @@ var inputs = []Row{
 		Pattern: "sizes change where dynamic=False was asked for",
 		When:    func(f *Finding) bool { return f.Guard == breaks.SizeChanged && f.Static && f.Name != "" },
 		Text: func(f *Finding) string {
-			return fmt.Sprintf("size %d of %s changes (%s -> %s), and the compile after it leaves no size open, as with dynamic=False: one entry per size; pad to a few sizes, or leave out dynamic=False", f.Dim, f.Name, f.Expected, f.Actual)
+			return fmt.Sprintf(
+				"size %d of %s changes (%s -> %s), and the compile after it leaves no size open, as with dynamic=False: one entry per size; pad to a few sizes, or leave out dynamic=False",
+				f.Dim, f.Name, f.Expected, f.Actual,
+			)
 		},
 	},
 	{
@@ -190,7 +232,10 @@ var inputs = []Row{
 			return f.Guard == breaks.StrideChanged && f.StrideOpen && f.Name != ""
 		},
 		Text: func(f *Finding) string {
-			return fmt.Sprintf("stride %d of %s changes (%s -> %s), and from this compile on it is open: nothing to change", f.Dim, f.Name, f.Expected, f.Actual)
+			return fmt.Sprintf(
+				"stride %d of %s changes (%s -> %s), and from this compile on it is open: nothing to change", f.Dim,
+				f.Name, f.Expected, f.Actual,
+			)
 		},
 	},
 	{
@@ -220,7 +265,10 @@ var inputs = []Row{
 		Pattern: "the number of dimensions of an argument changed",
 		When:    func(f *Finding) bool { return f.Guard == breaks.RankChanged && f.Reachable },
 		Text: func(f *Finding) string {
-			return fmt.Sprintf("%s has %s dimensions in one call and %s in another: an entry for each is normal; where one is meant, reshape it before the call", f.Name, f.Expected, f.Actual)
+			return fmt.Sprintf(
+				"%s has %s dimensions in one call and %s in another: an entry for each is normal; where one is meant, reshape it before the call",
+				f.Name, f.Expected, f.Actual,
+			)
 		},
 	},
 	{
@@ -230,7 +278,10 @@ var inputs = []Row{
 			return f.Reachable && (f.Guard == breaks.DeviceChanged || f.Guard == breaks.DispatchKeysChanged && deviceKey(f.Expected) != deviceKey(f.Actual))
 		},
 		Text: func(f *Finding) string {
-			return fmt.Sprintf("%s comes on several devices: an entry for each is normal; where one is meant, move it before the call", f.Name)
+			return fmt.Sprintf(
+				"%s comes on several devices: an entry for each is normal; where one is meant, move it before the call",
+				f.Name,
+			)
 		},
 	},
 	{
@@ -240,7 +291,10 @@ var inputs = []Row{
 			return f.Guard == breaks.DispatchKeysChanged && f.Reachable && has(f.Expected, "Autograd") != has(f.Actual, "Autograd")
 		},
 		Text: func(f *Finding) string {
-			return fmt.Sprintf("%s was made in torch.inference_mode, or the call was, in one case and not in another: use torch.no_grad in its place", f.Name)
+			return fmt.Sprintf(
+				"%s was made in torch.inference_mode, or the call was, in one case and not in another: use torch.no_grad in its place",
+				f.Name,
+			)
 		},
 	},
 	{
@@ -248,7 +302,10 @@ var inputs = []Row{
 		Pattern: "an argument comes with and without requires_grad",
 		When:    func(f *Finding) bool { return f.Guard == breaks.RequiresGradChanged && f.Reachable },
 		Text: func(f *Finding) string {
-			return fmt.Sprintf("%s comes with and without requires_grad: a graph that computes gradients is another one, so two entries are normal", f.Name)
+			return fmt.Sprintf(
+				"%s comes with and without requires_grad: a graph that computes gradients is another one, so two entries are normal",
+				f.Name,
+			)
 		},
 	},
 	{
@@ -260,7 +317,10 @@ var inputs = []Row{
 			if strings.Contains(f.Name, ", ") {
 				differ = "differ"
 			}
-			return fmt.Sprintf("%s %s between calls: one entry for each setting is normal; where one is meant, set it once before the first call", f.Name, differ)
+			return fmt.Sprintf(
+				"%s %s between calls: one entry for each setting is normal; where one is meant, set it once before the first call",
+				f.Name, differ,
+			)
 		},
 	},
 	{
@@ -279,7 +339,10 @@ var inputs = []Row{
 			if f.Actual == "" {
 				return "the call marks dimensions dynamic and the entry's call did not, or the other way round: mark the same ones before every call"
 			}
-			return fmt.Sprintf("%s marks the dimensions %s now and %s when the entry was made: mark the same ones before every call", f.Name, f.Actual, f.Expected)
+			return fmt.Sprintf(
+				"%s marks the dimensions %s now and %s when the entry was made: mark the same ones before every call",
+				f.Name, f.Actual, f.Expected,
+			)
 		},
 	},
 	{
@@ -299,7 +362,10 @@ var inputs = []Row{
 		},
 		Text: func(f *Finding) string {
 			left, right, _ := strings.Cut(f.Name, " == ")
-			return fmt.Sprintf("%s and %s were equal when the entry was made and are not now: an entry for each case is normal", left, right)
+			return fmt.Sprintf(
+				"%s and %s were equal when the entry was made and are not now: an entry for each case is normal", left,
+				right,
+			)
 		},
 	},
 	{
@@ -319,7 +385,10 @@ var inputs = []Row{
 			return f.Guard == breaks.ShapeRelation && sizeBound(f.Name)
 		},
 		Text: func(f *Finding) string {
-			return fmt.Sprintf("the entry holds for %s alone, of which the marked line makes a case of its own: one entry more is normal", f.Name)
+			return fmt.Sprintf(
+				"the entry holds for %s alone, of which the marked line makes a case of its own: one entry more is normal",
+				f.Name,
+			)
 		},
 	},
 	{

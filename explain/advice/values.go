@@ -23,7 +23,10 @@ var values = []Row{
 		Pattern: "torch.compile is called again and again for one function",
 		When:    func(f *Finding) bool { return f.Guard == breaks.BackendChanged },
 		Text: func(f *Finding) string {
-			return fmt.Sprintf("torch.compile was called %s on %s with other backends or arguments, and each has cache entries of its own: call it once, outside of any loop, and share the result", times(f.Compiles+1), f.Function)
+			return fmt.Sprintf(
+				"torch.compile was called %s on %s with other backends or arguments, and each has cache entries of its own: call it once, outside of any loop, and share the result",
+				times(f.Compiles+1), f.Function,
+			)
 		},
 	},
 	{
@@ -40,7 +43,10 @@ var values = []Row{
 			return f.Limit && dotted && has(root, "self") && (ofValue(f) || f.Guard == breaks.IdentityChanged) && !has(f.Text, "allow_unspec_int_on_nn_module")
 		},
 		Text: func(f *Finding) string {
-			return fmt.Sprintf("%s runs eagerly from here: it needs an entry for each value of %s, and all objects of a class share the entries of a method: where it differs between the objects, compile what calls them as one function instead of each by itself; where an object changes it, do outside of the compiled function what depends on it", f.Function, f.Name)
+			return fmt.Sprintf(
+				"%s runs eagerly from here: it needs an entry for each value of %s, and all objects of a class share the entries of a method: where it differs between the objects, compile what calls them as one function instead of each by itself; where an object changes it, do outside of the compiled function what depends on it",
+				f.Function, f.Name,
+			)
 		},
 	},
 	{
@@ -92,7 +98,10 @@ var values = []Row{
 		Pattern: "a string of an enclosing function differs between the functions that one def makes (hooks), and their caller runs eagerly after a break",
 		When:    func(f *Finding) bool { return ofValue(f) && quoted(f.Expected) && f.CalledWithin && enclosing(f) },
 		Text: func(f *Finding) string {
-			return fmt.Sprintf("%s differs between the functions that this def makes, and %s is compiled by itself, because the compiled function that calls it runs eagerly there after a graph break: what removes that break removes this", f.Name, f.Function)
+			return fmt.Sprintf(
+				"%s differs between the functions that this def makes, and %s is compiled by itself, because the compiled function that calls it runs eagerly there after a graph break: what removes that break removes this",
+				f.Name, f.Function,
+			)
 		},
 	},
 	{
@@ -100,7 +109,10 @@ var values = []Row{
 		Pattern: "a string has had four values or more (a sentence, a file's name)",
 		When:    func(f *Finding) bool { return ofValue(f) && quoted(f.Expected) && f.ManyValues },
 		Text: func(f *Finding) string {
-			return fmt.Sprintf("there is an entry for each value of %s (here %s), and it has many: do what reads it outside of the compiled function, and pass in the result", f.Name, f.Expected)
+			return fmt.Sprintf(
+				"there is an entry for each value of %s (here %s), and it has many: do what reads it outside of the compiled function, and pass in the result",
+				f.Name, f.Expected,
+			)
 		},
 	},
 	{
@@ -108,7 +120,10 @@ var values = []Row{
 		Pattern: "a string changes",
 		When:    func(f *Finding) bool { return ofValue(f) && quoted(f.Expected) },
 		Text: func(f *Finding) string {
-			return fmt.Sprintf("there is an entry for each value of %s (here %s): keep them few, or choose by it before the compiled function", f.Name, f.Expected)
+			return fmt.Sprintf(
+				"there is an entry for each value of %s (here %s): keep them few, or choose by it before the compiled function",
+				f.Name, f.Expected,
+			)
 		},
 	},
 	{
@@ -118,7 +133,10 @@ var values = []Row{
 			return f.Guard == breaks.AttributeChanged && f.CalledWithin && setOnce(f.File, lastName(f.Name))
 		},
 		Text: func(f *Finding) string {
-			return fmt.Sprintf("%s differs between objects of one class, and %s is compiled by itself, because the compiled function that calls it runs eagerly there after a graph break: what removes that break removes this for the objects of one model", f.Name, f.Function)
+			return fmt.Sprintf(
+				"%s differs between objects of one class, and %s is compiled by itself, because the compiled function that calls it runs eagerly there after a graph break: what removes that break removes this for the objects of one model",
+				f.Name, f.Function,
+			)
 		},
 	},
 	{
@@ -128,7 +146,10 @@ var values = []Row{
 			return f.Guard == breaks.AttributeChanged && !f.CalledWithin && !f.ManyValues && has(f.Text, "allow_unspec_int_on_nn_module") && setOnce(f.File, lastName(f.Name))
 		},
 		Text: func(f *Finding) string {
-			return fmt.Sprintf("%s differs between objects of one class, which share the entries of a method: an entry for each value is normal", f.Name)
+			return fmt.Sprintf(
+				"%s differs between objects of one class, which share the entries of a method: an entry for each value is normal",
+				f.Name,
+			)
 		},
 	},
 	{
@@ -138,7 +159,10 @@ var values = []Row{
 			return ofValue(f) && (strings.HasPrefix(f.Expected, "torch.") || strings.HasPrefix(f.Expected, "device(") || strings.HasPrefix(f.Expected, "(") && strings.Contains(f.Expected, ","))
 		},
 		Text: func(f *Finding) string {
-			return fmt.Sprintf("%s is a constant of each graph (here %s), so there is an entry for each value: keep these few", f.Name, f.Expected)
+			return fmt.Sprintf(
+				"%s is a constant of each graph (here %s), so there is an entry for each value: keep these few", f.Name,
+				f.Expected,
+			)
 		},
 	},
 	{
@@ -150,9 +174,15 @@ var values = []Row{
 		Text: func(f *Finding) string {
 			const setting = "set torch._dynamo.config.allow_unspec_int_on_nn_module = True, which makes it an input"
 			if setOnce(f.File, lastName(f.Name)) { // there is nothing that could be changed elsewhere
-				return fmt.Sprintf("%s is an int attribute of a module, which is a constant of each graph, and differs between objects of one class: %s", f.Name, setting)
+				return fmt.Sprintf(
+					"%s is an int attribute of a module, which is a constant of each graph, and differs between objects of one class: %s",
+					f.Name, setting,
+				)
 			}
-			text := fmt.Sprintf("%s is an int attribute of a module, which is a constant of each graph: change it outside of the compiled function, and pass in as an argument what is computed from it", f.Name)
+			text := fmt.Sprintf(
+				"%s is an int attribute of a module, which is a constant of each graph: change it outside of the compiled function, and pass in as an argument what is computed from it",
+				f.Name,
+			)
 			if onlyComputes(f.File, lastName(f.Name)) {
 				text += "; or " + setting
 			}
@@ -166,7 +196,10 @@ var values = []Row{
 			return ofValue(f) && f.Number == Constant && makesText(f.NumberLine, f.Name)
 		},
 		Text: func(f *Finding) string {
-			return fmt.Sprintf("%s makes a string of %s, so there is an entry for each value: make the string outside of the compiled function", orElse(f.NumberPlace, "the marked line"), f.Name)
+			return fmt.Sprintf(
+				"%s makes a string of %s, so there is an entry for each value: make the string outside of the compiled function",
+				orElse(f.NumberPlace, "the marked line"), f.Name,
+			)
 		},
 	},
 	{
@@ -176,7 +209,10 @@ var values = []Row{
 			return ofValue(f) && f.Number == Constant && f.ManyValues
 		},
 		Text: func(f *Finding) string {
-			return fmt.Sprintf("%s needs %s as a constant, so there is an entry for each of its many values: do what needs it outside of the compiled function and pass in the result, as a tensor", orElse(f.NumberPlace, "the marked line"), bare(f.Name))
+			return fmt.Sprintf(
+				"%s needs %s as a constant, so there is an entry for each of its many values: do what needs it outside of the compiled function and pass in the result, as a tensor",
+				orElse(f.NumberPlace, "the marked line"), bare(f.Name),
+			)
 		},
 	},
 	{
@@ -184,7 +220,10 @@ var values = []Row{
 		Pattern: "a number changes that a line needs as a constant (a loop's bound, the p of dropout, an index)",
 		When:    func(f *Finding) bool { return ofValue(f) && f.Number == Constant && !f.Grows },
 		Text: func(f *Finding) string {
-			return fmt.Sprintf("%s needs %s as a constant, so there is an entry for each value: keep its values few", orElse(f.NumberPlace, "the marked line"), bare(f.Name))
+			return fmt.Sprintf(
+				"%s needs %s as a constant, so there is an entry for each value: keep its values few",
+				orElse(f.NumberPlace, "the marked line"), bare(f.Name),
+			)
 		},
 	},
 	{
@@ -192,7 +231,10 @@ var values = []Row{
 		Pattern: "a number changes that a line branches on",
 		When:    func(f *Finding) bool { return ofValue(f) && f.Number == Branched },
 		Text: func(f *Finding) string {
-			return fmt.Sprintf("%s is an input from this compile on, and %s asks for its value: an entry for each outcome there is normal", f.Name, orElse(f.NumberPlace, "a line"))
+			return fmt.Sprintf(
+				"%s is an input from this compile on, and %s asks for its value: an entry for each outcome there is normal",
+				f.Name, orElse(f.NumberPlace, "a line"),
+			)
 		},
 	},
 	{
@@ -202,7 +244,10 @@ var values = []Row{
 			return ofValue(f) && f.Known && f.Number == Unknown && ownEntry(f.Expected) && !f.Baked
 		},
 		Text: func(f *Finding) string {
-			return fmt.Sprintf("%s was %s when the entry was made: an int that is 0 or 1 has an entry of its own: nothing to change", f.Name, f.Expected)
+			return fmt.Sprintf(
+				"%s was %s when the entry was made: an int that is 0 or 1 has an entry of its own: nothing to change",
+				f.Name, f.Expected,
+			)
 		},
 	},
 	{
@@ -210,7 +255,10 @@ var values = []Row{
 		Pattern: "a number changes, and the next compile has it as an input",
 		When:    func(f *Finding) bool { return ofValue(f) && f.Number == Input },
 		Text: func(f *Finding) string {
-			return fmt.Sprintf("%s was baked in by the first compile (%s) and is an input from this one on: nothing to change (an int that is 0 or 1 has an entry of its own)", f.Name, f.Expected)
+			return fmt.Sprintf(
+				"%s was baked in by the first compile (%s) and is an input from this one on: nothing to change (an int that is 0 or 1 has an entry of its own)",
+				f.Name, f.Expected,
+			)
 		},
 	},
 	{
@@ -220,7 +268,10 @@ var values = []Row{
 			return ofValue(f) && infinite(f.Expected)
 		},
 		Text: func(f *Finding) string {
-			return fmt.Sprintf("%s was %s when the entry was made, which is a constant of that entry: one entry more is normal", f.Name, f.Expected)
+			return fmt.Sprintf(
+				"%s was %s when the entry was made, which is a constant of that entry: one entry more is normal",
+				f.Name, f.Expected,
+			)
 		},
 	},
 	{
@@ -230,14 +281,19 @@ var values = []Row{
 			return f.Guard == breaks.GlobalChanged && f.Name != "" && f.Number == Unknown && f.Held
 		},
 		Text: func(f *Finding) string {
-			return fmt.Sprintf("%s is a global number, and each entry has its value as a constant: change it outside of the compiled function and pass it in as an argument", f.Name)
+			return fmt.Sprintf(
+				"%s is a global number, and each entry has its value as a constant: change it outside of the compiled function and pass it in as an argument",
+				f.Name,
+			)
 		},
 	},
 	{
 		ID: "number-range", Kind: Recompile, Effect: Accept,
 		Pattern: "a line branches on a number that is an input, and takes another side than when the entry was made",
 		When: func(f *Finding) bool {
-			return slices.Contains(valueKinds, f.Guard) && has(f.Text, " < ", " <= ", " > ", " >= ", " != ") && !has(f.Text, "size()", "stride()", ".item()", "len(") && has(f.Line, "if ", "while ", "assert ", "min(", "max(", "elif ")
+			return slices.Contains(valueKinds, f.Guard) && has(f.Text, " < ", " <= ", " > ", " >= ", " != ") && !has(f.Text, "size()", "stride()", ".item()", "len(") && has(
+				f.Line, "if ", "while ", "assert ", "min(", "max(", "elif ",
+			)
 		},
 		Text: func(f *Finding) string {
 			return fmt.Sprintf("%s branches on a number that is an input: an entry for each outcome there is normal", f.Place)
@@ -250,7 +306,10 @@ var values = []Row{
 			return f.Guard == breaks.AttributeChanged && strings.HasSuffix(f.Name, ".storage_offset()") && f.Expected == ">= 2"
 		},
 		Text: func(f *Finding) string {
-			return fmt.Sprintf("%s begins elsewhere in its storage than when the entry was made: an offset of 0 has an entry of its own, and so has 1: nothing to change", strings.TrimSuffix(f.Name, ".storage_offset()"))
+			return fmt.Sprintf(
+				"%s begins elsewhere in its storage than when the entry was made: an offset of 0 has an entry of its own, and so has 1: nothing to change",
+				strings.TrimSuffix(f.Name, ".storage_offset()"),
+			)
 		},
 	},
 	{
@@ -272,7 +331,10 @@ var values = []Row{
 			return f.Name != "" && changed && fills(f.Line, f.Name) && !has(f.Line, ".append(")
 		},
 		Text: func(f *Finding) string {
-			return fmt.Sprintf("the compiled function puts elements into %s, so there is an entry for each of its lengths: read and fill it outside of the compiled function, pass in what is read of it, and return what is put into it", f.Name)
+			return fmt.Sprintf(
+				"the compiled function puts elements into %s, so there is an entry for each of its lengths: read and fill it outside of the compiled function, pass in what is read of it, and return what is put into it",
+				f.Name,
+			)
 		},
 	},
 	{
@@ -282,7 +344,10 @@ var values = []Row{
 			return f.Guard == breaks.LengthChanged && f.Grows && runsOver(f.Line, f.Name)
 		},
 		Text: func(f *Finding) string {
-			return fmt.Sprintf("%s has one element more with each call and the code runs over it, so there is an entry for each length: pass one tensor of a fixed length in its place, with a mask for what is not there yet; where it stops growing after a few elements, accept the entries", f.Name)
+			return fmt.Sprintf(
+				"%s has one element more with each call and the code runs over it, so there is an entry for each length: pass one tensor of a fixed length in its place, with a mask for what is not there yet; where it stops growing after a few elements, accept the entries",
+				f.Name,
+			)
 		},
 	},
 	{
@@ -292,7 +357,10 @@ var values = []Row{
 			return f.Guard == breaks.LengthChanged && f.Reachable && !f.Kept && (f.Grows || f.ManyValues) && !keywordsName(f.Name) && !fills(f.Line, f.Name)
 		},
 		Text: func(f *Finding) string {
-			return fmt.Sprintf("there is an entry for each length of %s, and it has many: pass it in as one tensor on which the code works without a loop, or leave what runs over it outside of the compiled function", f.Name)
+			return fmt.Sprintf(
+				"there is an entry for each length of %s, and it has many: pass it in as one tensor on which the code works without a loop, or leave what runs over it outside of the compiled function",
+				f.Name,
+			)
 		},
 	},
 	{
@@ -302,7 +370,10 @@ var values = []Row{
 			return f.Name != "" && !f.Grows && !fills(f.Line, f.Name) && (f.Guard == breaks.DictKeyChanged || f.Guard == breaks.LengthChanged)
 		},
 		Text: func(f *Finding) string {
-			return fmt.Sprintf("the code runs over what %s holds, so there is an entry for each of its lengths or sets of keys: keep these few (pad a list, or pass one tensor)", f.Name)
+			return fmt.Sprintf(
+				"the code runs over what %s holds, so there is an entry for each of its lengths or sets of keys: keep these few (pad a list, or pass one tensor)",
+				f.Name,
+			)
 		},
 	},
 	{
@@ -326,7 +397,10 @@ var values = []Row{
 		Pattern: "one method serves objects of several classes",
 		When:    func(f *Finding) bool { return f.Guard == breaks.TypeChanged && f.Name == "self" && f.Expected != "" },
 		Text: func(f *Finding) string {
-			return fmt.Sprintf("this method serves objects of several classes (one of %s made the entry): an entry for each is normal", f.Expected)
+			return fmt.Sprintf(
+				"this method serves objects of several classes (one of %s made the entry): an entry for each is normal",
+				f.Expected,
+			)
 		},
 	},
 	{
@@ -334,7 +408,10 @@ var values = []Row{
 		Pattern: "a value comes as several types",
 		When:    func(f *Finding) bool { return f.Guard == breaks.TypeChanged && f.Name != "" && f.Expected != "" },
 		Text: func(f *Finding) string {
-			return fmt.Sprintf("%s is no longer of type %s: an entry for each type is normal; where one is meant, convert it before the call", f.Name, f.Expected)
+			return fmt.Sprintf(
+				"%s is no longer of type %s: an entry for each type is normal; where one is meant, convert it before the call",
+				f.Name, f.Expected,
+			)
 		},
 	},
 	{
@@ -345,7 +422,10 @@ var values = []Row{
 		},
 		Text: func(f *Finding) string {
 			if !has(f.Text, ", type=") && !strings.HasSuffix(f.Text, "__code__") { // as before 2.9, where True and None are checked like this too
-				return fmt.Sprintf("there is an entry for each object that %s is: keep them few, and make each once, not in every call; if it is a flag or may be None, two entries are normal", f.Name)
+				return fmt.Sprintf(
+					"there is an entry for each object that %s is: keep them few, and make each once, not in every call; if it is a flag or may be None, two entries are normal",
+					f.Name,
+				)
 			}
 			return fmt.Sprintf("there is an entry for each object that %s is: keep them few, and make each once, not in every call", f.Name)
 		},

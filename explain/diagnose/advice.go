@@ -186,7 +186,13 @@ func DisabledBecause(b *explain.Break) string {
 // boilerplate says whether a hint tells how likely a fix of the framework is
 // and not what to change.
 func boilerplate(hint string) bool {
-	for _, s := range []string{"report an issue", "file an issue", "It may be possible to write Dynamo tracing rules", "This graph break is fundamental", "This graph break may be difficult", "This graph break may have been caused by an earlier", "This is likely to be a Dynamo bug", "Your code may result in an error when running in eager", "Avoid calling", "Avoid using the unsupported", "see https://", "Please report", "file an issue", "it is a Python builtin", "For the common pattern"} {
+	for _, s := range []string{
+		"report an issue", "file an issue", "It may be possible to write Dynamo tracing rules",
+		"This graph break is fundamental", "This graph break may be difficult",
+		"This graph break may have been caused by an earlier", "This is likely to be a Dynamo bug",
+		"Your code may result in an error when running in eager", "Avoid calling", "Avoid using the unsupported",
+		"see https://", "Please report", "file an issue", "it is a Python builtin", "For the common pattern",
+	} {
 		if strings.Contains(hint, s) {
 			return true
 		}
@@ -277,7 +283,10 @@ func keywordChange(rc *explain.Recompile, g *explain.GuardFailure) string {
 	if len(parts) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("the call %s, which the call of entry %s did not: two kinds of calls are two entries; pass the same keywords in every call where one is meant", strings.Join(parts, " and "), g.Entry)
+	return fmt.Sprintf(
+		"the call %s, which the call of entry %s did not: two kinds of calls are two entries; pass the same keywords in every call where one is meant",
+		strings.Join(parts, " and "), g.Entry,
+	)
 }
 
 // keywordsOf lists the keywords by which tensors came into a compile.

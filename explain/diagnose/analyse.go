@@ -319,7 +319,10 @@ type PlacedKey struct {
 }
 
 func (k *PlacedKey) compare(o *PlacedKey) int {
-	return cmp.Or(cmp.Compare(k.Base, o.Base), cmp.Compare(k.At.File, o.At.File), cmp.Compare(k.At.Line, o.At.Line), cmp.Compare(k.Frame, o.Frame))
+	return cmp.Or(
+		cmp.Compare(k.Base, o.Base), cmp.Compare(k.At.File, o.At.File), cmp.Compare(k.At.Line, o.At.Line),
+		cmp.Compare(k.Frame, o.Frame),
+	)
 }
 
 // NumberKeys numbers what is at several places under one key; what is at one place
@@ -403,7 +406,10 @@ func ForeignGuard(rc *explain.Recompile) string {
 
 // containerKinds are the guards on objects and what they hold; a tensor is the user's,
 // whoever reads it.
-var containerKinds = []string{breaks.LengthChanged, breaks.DictKeyChanged, breaks.AttributeChanged, breaks.IdentityChanged, breaks.ValueChanged, breaks.TypeChanged}
+var containerKinds = []string{
+	breaks.LengthChanged, breaks.DictKeyChanged, breaks.AttributeChanged, breaks.IdentityChanged, breaks.ValueChanged,
+	breaks.TypeChanged,
+}
 
 // recompileKey is what identifies the cause of a recompile: the function, the guard,
 // and the process and numbering in which it happened.

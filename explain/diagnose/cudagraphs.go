@@ -63,7 +63,10 @@ var cudaGraphWords = []struct{ reason, said string }{
 // Advice says what was recorded or left out, and why.
 func (n *cudaGraphNote) Advice() explain.Advice {
 	if n.sizes > 0 {
-		return explain.Advice{Text: explain.Count(n.sizes, "CUDA graph") + " recorded, one for each size", Pos: n.Pos, Cost: "every new size"}
+		return explain.Advice{
+			Text: explain.Count(n.sizes, "CUDA graph") + " recorded, one for each size", Pos: n.Pos,
+			Cost: "every new size",
+		}
 	}
 	said := n.reason
 	for _, w := range cudaGraphWords {

@@ -101,7 +101,11 @@ func failedHint(hint string) bool {
 
 // gatherFacts reads them.
 func gatherFacts(r *explain.Report) *explain.TraceFacts {
-	x := &explain.TraceFacts{Ours: r.OfGo(), Source: r.Source, Symbols: map[explain.ID][]*explain.Symbol{}, Frames: map[[2]string][]int{}, Sites: map[explain.CallSite][]logs.Pos{}, Eager: map[explain.CallSite]bool{}, Lost: map[*explain.Frame]bool{}, Any: len(r.Symbols) > 0 || !r.Textual && laterThan(r.Engine, 2, 10)}
+	x := &explain.TraceFacts{
+		Ours: r.OfGo(), Source: r.Source, Symbols: map[explain.ID][]*explain.Symbol{}, Frames: map[[2]string][]int{},
+		Sites: map[explain.CallSite][]logs.Pos{}, Eager: map[explain.CallSite]bool{}, Lost: map[*explain.Frame]bool{},
+		Any: len(r.Symbols) > 0 || !r.Textual && laterThan(r.Engine, 2, 10),
+	}
 	for _, fr := range r.Frames {
 		at, name := fr.Pos, fr.Name
 		if fr.Wraps != nil {
@@ -324,7 +328,9 @@ func alsoChanged(rc *explain.Recompile, g *explain.GuardFailure, symbols []*expl
 // said of that comes first, and of the size then.
 func countsItself(fr *explain.Frame, name string) bool {
 	return slices.ContainsFunc(fr.Compiles, func(c *explain.Compile) bool {
-		return c.Recompile != nil && len(c.Recompile.Failures) > 0 && explain.PlainSource(c.Recompile.Failures[0].Source) == name && strings.Contains(c.Recompile.Failures[0].Text, "allow_unspec_int_on_nn_module")
+		return c.Recompile != nil && len(c.Recompile.Failures) > 0 && explain.PlainSource(c.Recompile.Failures[0].Source) == name && strings.Contains(
+			c.Recompile.Failures[0].Text, "allow_unspec_int_on_nn_module",
+		)
 	})
 }
 
@@ -359,7 +365,9 @@ func OfArgument(rc *explain.Recompile, g *explain.GuardFailure, changed []string
 	name := explain.PlainSource(g.Source)
 	root, _, held := strings.Cut(name, "['")
 	fr := rc.Compile.Frame.Parent
-	if fr == nil || g.Kind != breaks.SizeChanged || !held || !isIdentifier(root) || strings.HasPrefix(root, "__") || !slices.Equal(changed, []string{name + ", " + strconv.Itoa(g.Dim)}) {
+	if fr == nil || g.Kind != breaks.SizeChanged || !held || !isIdentifier(root) || strings.HasPrefix(root, "__") || !slices.Equal(
+		changed, []string{name + ", " + strconv.Itoa(g.Dim)},
+	) {
 		return ""
 	}
 	asked := false

@@ -163,7 +163,10 @@ func (w *functionWork) signature() string {
 	if w == nil {
 		return ""
 	}
-	return strings.Join([]string{listed(keys(w.breaks)), listed(w.recompiles), Tallied(w.outcomes), listed(w.graphs), Tallied(w.caches)}, "\x00")
+	return strings.Join(
+		[]string{listed(keys(w.breaks)), listed(w.recompiles), Tallied(w.outcomes), listed(w.graphs), Tallied(w.caches)},
+		"\x00",
+	)
 }
 
 func listed(list []string) string { return strings.Join(list, "\n") }
@@ -320,7 +323,10 @@ func parting(mine, theirs []compileEvent, rank, other int) string {
 		case there != "":
 			return fmt.Sprintf("rank %d does not break in %s where rank %d does: %s", rank, a.function.text, other, there)
 		case a.cause != b.cause:
-			return fmt.Sprintf("rank %d recompiles %s because %s, rank %d because %s", rank, a.function.text, explain.OrNothing(a.cause), other, explain.OrNothing(b.cause))
+			return fmt.Sprintf(
+				"rank %d recompiles %s because %s, rank %d because %s", rank, a.function.text,
+				explain.OrNothing(a.cause), other, explain.OrNothing(b.cause),
+			)
 		}
 	}
 	return ""

@@ -189,7 +189,9 @@ func wrappedFrames(fr *explain.Frame, r *explain.Report) []*explain.Frame {
 }
 
 // partOf finds the callable that a compile is of among those that are known, or adds it.
-func partOf(fr *explain.Frame, c *explain.Compile, key WrappedAs, parts []*wrappedPart, entries map[string]WrappedAs) (*explain.Frame, []*wrappedPart) {
+func partOf(
+	fr *explain.Frame, c *explain.Compile, key WrappedAs, parts []*wrappedPart, entries map[string]WrappedAs,
+) (*explain.Frame, []*wrappedPart) {
 	for _, p := range parts {
 		if p.alike(key) && sameHeld(p.Held, key.Held) && !otherThan(c, p, entries) {
 			p.Held = slices.Compact(slices.Sorted(slices.Values(append(slices.Clone(p.Held), key.Held...))))

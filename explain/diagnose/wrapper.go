@@ -33,7 +33,10 @@ func WrapperAdvice(r *explain.Report) []explain.Advice {
 			case (b.Compile.Frame.Wraps != nil || explain.FrameworkFile(b.Compile.Frame.Pos.File) && explain.IsWrapper(b.Compile.Frame.Name)) && b.Compile.Status == explain.Empty && !reached[key]:
 				seen[key] = true
 				text, fix := eagerCall(b)
-				out = addAdvice(out, explain.Advice{Text: "nothing of this call is compiled: " + text, Pos: at, Fix: fix, Break: g, Frame: b.Compile.Frame})
+				out = addAdvice(
+					out,
+					explain.Advice{Text: "nothing of this call is compiled: " + text, Pos: at, Fix: fix, Break: g, Frame: b.Compile.Frame},
+				)
 			case strings.Contains(b.Pos.File, "torch/distributed/fsdp/"):
 				line, inside := explain.UserLine(b.Stack)
 				if !inside || !b.Compile.Frame.OfProgram() {
@@ -86,7 +89,13 @@ func LibraryAdvice(r *explain.Report) []explain.Advice {
 		if fix.Text == "" || strings.Contains(b.Pos.File, "torch/optim/") { // a compiled step() is one graph
 			continue
 		}
-		out = addAdvice(out, explain.Advice{Text: b.Title() + " within " + ShortPlace(b.Pos.File, b.Pos.Line) + ", which this line calls", Pos: line, Fix: fix, Break: g, Frame: b.Compile.Frame})
+		out = addAdvice(
+			out,
+			explain.Advice{
+				Text: b.Title() + " within " + ShortPlace(b.Pos.File, b.Pos.Line) + ", which this line calls",
+				Pos:  line, Fix: fix, Break: g, Frame: b.Compile.Frame,
+			},
+		)
 	}
 	return out
 }

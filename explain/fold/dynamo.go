@@ -195,7 +195,10 @@ func guardTree(f *Fold, r *logs.Record) {
 	if explain.IsWrapper(c.Frame.Name) {
 		c.Wrapped, c.Held = f.intern(diagnose.WrappedClass(text)), f.interned(diagnose.HeldSizes(text))
 	}
-	c.Guards = &explain.GuardTree{Leaves: leaves, Noise: noise, Micros: micros, Load: func() *explain.GuardNode { return explain.ParseGuards(load()) }}
+	c.Guards = &explain.GuardTree{
+		Leaves: leaves, Noise: noise, Micros: micros,
+		Load: func() *explain.GuardNode { return explain.ParseGuards(load()) },
+	}
 }
 
 // guardList takes the flat JSON list of old logs.
@@ -559,7 +562,10 @@ func (f *Fold) fail(c *compile, m *metrics) {
 	if eager {
 		c.Status = explain.Skipped
 	}
-	fl := &explain.Failure{Eager: eager, ID: c.ID, Type: f.intern(m.failType), Reason: f.intern(m.failReason), Frame: c.Frame.Name, Seq: m.seq}
+	fl := &explain.Failure{
+		Eager: eager, ID: c.ID, Type: f.intern(m.failType), Reason: f.intern(m.failReason), Frame: c.Frame.Name,
+		Seq: m.seq,
+	}
 	fl.Pos = f.pos(logs.Pos{File: m.failFile, Line: m.failLine})
 	if b := c.errBreak; b != nil {
 		fl.Seq = c.errSeq

@@ -124,7 +124,13 @@ func shimCalls(text string) []codeKernel {
 			continue
 		}
 		at[name] = len(out)
-		out = append(out, codeKernel{name: strings.Clone(name), lang: "extern", from: n, to: n, ops: []string{strings.Clone(op)}, count: 1, reason: "a library kernel, called from C++"})
+		out = append(
+			out,
+			codeKernel{
+				name: strings.Clone(name), lang: "extern", from: n, to: n, ops: []string{strings.Clone(op)}, count: 1,
+				reason: "a library kernel, called from C++",
+			},
+		)
 	}
 	return out
 }

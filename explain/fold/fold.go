@@ -366,7 +366,10 @@ func (f *Fold) frameOf(r *logs.Record) *explain.Frame {
 	key := frameKey{r.Rank, r.Epoch, r.Autograd, r.ID.Frame}
 	fr := f.frames[key]
 	if fr == nil {
-		fr = &explain.Frame{ID: explain.ID{Rank: r.Rank, Epoch: r.Epoch, CompileID: logs.CompileID{Frame: r.ID.Frame}}, Calls: -1, EagerOps: -1, Status: explain.Compiling}
+		fr = &explain.Frame{
+			ID: explain.ID{Rank: r.Rank, Epoch: r.Epoch, CompileID: logs.CompileID{Frame: r.ID.Frame}}, Calls: -1,
+			EagerOps: -1, Status: explain.Compiling,
+		}
 		f.hold(heldFrame)
 		f.frames[key] = fr
 		f.order = append(f.order, fr)

@@ -52,7 +52,11 @@ func copyReport(f *Fold) *explain.Report {
 	}
 	r.Source = f.source
 	r.Textual = f.textual && f.byKind["chromium_event"] == 0
-	c := &copier{map[*explain.Frame]*explain.Frame{}, map[*explain.Compile]*explain.Compile{}, map[*explain.Graph]*explain.Graph{}, map[*explain.Break]*explain.Break{}, map[*explain.Failure]*explain.Failure{nil: nil}}
+	c := &copier{
+		map[*explain.Frame]*explain.Frame{}, map[*explain.Compile]*explain.Compile{},
+		map[*explain.Graph]*explain.Graph{}, map[*explain.Break]*explain.Break{},
+		map[*explain.Failure]*explain.Failure{nil: nil},
+	}
 	copyFailures(f, r, c)
 	copyFrames(f, r, c)
 	copyKernels(f, r)
@@ -269,7 +273,10 @@ func copyPhases(f *Fold, r *explain.Report) {
 			for _, open := range rs.stacks {
 				for i, p := range open {
 					at := time.UnixMicro(int64(p.start))
-					phases = append(phases, explain.Phase{Name: p.name, ID: p.id, Start: at, Dur: max(now.Sub(at), 0), Depth: i, Open: true})
+					phases = append(
+						phases,
+						explain.Phase{Name: p.name, ID: p.id, Start: at, Dur: max(now.Sub(at), 0), Depth: i, Open: true},
+					)
 				}
 			}
 		}

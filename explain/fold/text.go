@@ -192,7 +192,10 @@ func fusionLine(f *Fold, r *logs.Record, text string) bool {
 		refusal(f, fu, line)
 	case strings.HasPrefix(line, "fusing "):
 		a, b, _ := strings.Cut(strings.TrimPrefix(line, "fusing "), " with ")
-		fu.Steps = append(fu.Steps, logs.FusionStep{Round: fu.Round, A: f.intern(a), B: f.intern(b), Fused: true, Result: f.intern(a + "_" + b)})
+		fu.Steps = append(
+			fu.Steps,
+			logs.FusionStep{Round: fu.Round, A: f.intern(a), B: f.intern(b), Fused: true, Result: f.intern(a + "_" + b)},
+		)
 	case strings.HasPrefix(line, "completed fusion round"):
 		if _, rest, ok := strings.Cut(line, " nodes into "); ok {
 			fu.After = numberBefore(rest, " nodes")

@@ -144,7 +144,10 @@ func ReadBaseline(r io.Reader) (*Baseline, error) {
 		return nil, fmt.Errorf("baseline: %w", err)
 	}
 	if b.Version < 1 || b.Version > baselineVersion {
-		return nil, fmt.Errorf("baseline: version %d is not known (this tcdbg reads 1 to %d); write it again with --write-baseline", b.Version, baselineVersion)
+		return nil, fmt.Errorf(
+			"baseline: version %d is not known (this tcdbg reads 1 to %d); write it again with --write-baseline",
+			b.Version, baselineVersion,
+		)
 	}
 	return &b, nil
 }
@@ -180,7 +183,13 @@ func violations(r *explain.Report, l Limits, base *Baseline) []Violation {
 		out = append(out, failurePlaces(r)...)
 	}
 	if l.MaxCompileTime >= 0 && r.Totals.CompileSeconds > l.MaxCompileTime.Seconds() {
-		out = append(out, Violation{Rule: "max-compile-time", Message: fmt.Sprintf("%.2f s compiling, at most %s allowed", r.Totals.CompileSeconds, l.MaxCompileTime)})
+		out = append(
+			out,
+			Violation{
+				Rule:    "max-compile-time",
+				Message: fmt.Sprintf("%.2f s compiling, at most %s allowed", r.Totals.CompileSeconds, l.MaxCompileTime),
+			},
+		)
 		out = append(out, longestCompiles(r)...)
 	}
 	if base != nil {
@@ -223,7 +232,10 @@ func unknownTo(base *Baseline, r *explain.Report) []Violation {
 			out = append(out, Violation{Rule: kind.rule, Message: msg, Pos: c.Pos})
 		}
 		for _, m := range kind.changes.more() {
-			msg := fmt.Sprintf("more often: %s, %s, %d in the baseline%s", m.To.What, explain.Count(m.To.Count, "time"), m.From.Count, inFramework(m.To.Noise))
+			msg := fmt.Sprintf(
+				"more often: %s, %s, %d in the baseline%s", m.To.What, explain.Count(m.To.Count, "time"), m.From.Count,
+				inFramework(m.To.Noise),
+			)
 			out = append(out, Violation{Rule: kind.rule, Message: msg, Pos: m.To.Pos})
 		}
 	}
@@ -314,7 +326,11 @@ func recompilePlaces(r *explain.Report) []Violation {
 			continue
 		}
 		times[rc.Key] = 0 // told
-		v := Violation{Rule: "recompile", Message: explain.RankPrefix(rc.Compile.ID) + rc.Compile.Frame.Title() + " recompiled, " + explain.Count(n, "time"), Pos: rc.Compile.Frame.Pos, Times: n}
+		v := Violation{
+			Rule:    "recompile",
+			Message: explain.RankPrefix(rc.Compile.ID) + rc.Compile.Frame.Title() + " recompiled, " + explain.Count(n, "time"),
+			Pos:     rc.Compile.Frame.Pos, Times: n,
+		}
 		if len(rc.Failures) > 0 {
 			v.Message += ": " + explain.FailureText(&rc.Failures[0])
 			if p := rc.Failures[0].Pos; p.File != "" {

@@ -148,7 +148,10 @@ func recompileCauses(r *explain.Report) []Cause {
 func recompileCause(rc *explain.Recompile) Cause {
 	fr := rc.Compile.Frame
 	fn := explain.FunctionOf(logs.Pos{Func: fr.Name}, nil)
-	c := Cause{Key: rc.Key, What: "recompile of " + fn, Pos: fr.Pos, function: filepath.Base(fr.Pos.File) + "|" + fn, epoch: rc.Compile.ID.Epoch}
+	c := Cause{
+		Key: rc.Key, What: "recompile of " + fn, Pos: fr.Pos, function: filepath.Base(fr.Pos.File) + "|" + fn,
+		epoch: rc.Compile.ID.Epoch,
+	}
 	if rc.Compile.Status == explain.Limit {
 		c.Key, c.What, c.Code = "limit|"+rc.Key, "recompile limit reached by "+fn, "limit|"
 	}
@@ -188,7 +191,10 @@ func FailureCauses(r *explain.Report) []Cause {
 	}
 	causes := make([]Cause, len(own))
 	for i, f := range own {
-		causes[i] = Cause{What: f.What(), Pos: f.Pos, Code: f.Code + keyType(f), function: filepath.Base(f.Pos.File) + "|" + f.Frame, text: explain.Squeeze(f.Pos.Code)}
+		causes[i] = Cause{
+			What: f.What(), Pos: f.Pos, Code: f.Code + keyType(f), function: filepath.Base(f.Pos.File) + "|" + f.Frame,
+			text: explain.Squeeze(f.Pos.Code),
+		}
 		c := &causes[i]
 		keys = append(keys, diagnose.PlacedKey{To: &c.Key, Base: c.Code + "|" + f.Frame + "|" + c.text, At: f.Pos, Frame: 0})
 	}

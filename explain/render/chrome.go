@@ -81,7 +81,10 @@ func chromeEvents(r *explain.Report) []chromeEvent {
 		names = append(names, chromeEvent{Name: "process_name", Phase: "M", Args: map[string]any{"name": r.Title}})
 	}
 	for _, rk := range r.Ranks {
-		names = append(names, chromeEvent{Name: "process_name", Phase: "M", PID: rk.Rank, Args: map[string]any{"name": "rank " + strconv.Itoa(rk.Rank)}})
+		names = append(
+			names,
+			chromeEvent{Name: "process_name", Phase: "M", PID: rk.Rank, Args: map[string]any{"name": "rank " + strconv.Itoa(rk.Rank)}},
+		)
 	}
 	start, brief := chromeStart(r), explain.BriefNames(r)
 	for _, p := range r.Phases {
@@ -164,14 +167,32 @@ func compileEvents(c *explain.Compile, start time.Time, brief explain.Names, who
 	at, pid := since(start, c.Start), max(c.ID.Rank, 0)
 	if whole {
 		dur := c.Seconds * 1e6
-		out = append(out, chromeEvent{Name: c.Frame.Name, Cat: "compile", Phase: "X", TS: at, Dur: &dur, PID: pid, Args: map[string]any{"compile_id": c.ID.CompileID.String()}})
+		out = append(
+			out,
+			chromeEvent{
+				Name: c.Frame.Name, Cat: "compile", Phase: "X", TS: at, Dur: &dur, PID: pid,
+				Args: map[string]any{"compile_id": c.ID.CompileID.String()},
+			},
+		)
 	}
 	for _, b := range c.Breaks {
-		out = append(out, chromeEvent{Name: "break " + b.Code, Cat: "break", Phase: "i", Scope: "t", TS: at, PID: pid, Args: map[string]any{"type": b.Title(), "place": brief.Place(b.Pos), "code": b.Pos.Code}})
+		out = append(
+			out,
+			chromeEvent{
+				Name: "break " + b.Code, Cat: "break", Phase: "i", Scope: "t", TS: at, PID: pid,
+				Args: map[string]any{"type": b.Title(), "place": brief.Place(b.Pos), "code": b.Pos.Code},
+			},
+		)
 	}
 	if c.Recompile != nil && len(c.Recompile.Failures) > 0 {
 		g := c.Recompile.Failures[0]
-		out = append(out, chromeEvent{Name: "recompile", Cat: "recompile", Phase: "i", Scope: "t", TS: at, PID: pid, Args: map[string]any{"function": c.Frame.Name, "reason": explain.FailureText(&g)}})
+		out = append(
+			out,
+			chromeEvent{
+				Name: "recompile", Cat: "recompile", Phase: "i", Scope: "t", TS: at, PID: pid,
+				Args: map[string]any{"function": c.Frame.Name, "reason": explain.FailureText(&g)},
+			},
+		)
 	}
 	return out
 }

@@ -44,7 +44,10 @@ func (t *TextWriter) changes(kind string, c *gate.Changes) {
 	if c.Empty() {
 		return
 	}
-	t.line("%s: %d new, %d fixed, %d moved, %d with a different count, %d the same", kind, len(c.New), len(c.Fixed), len(c.Moved), len(c.Counted), c.Same)
+	t.line(
+		"%s: %d new, %d fixed, %d moved, %d with a different count, %d the same", kind, len(c.New), len(c.Fixed),
+		len(c.Moved), len(c.Counted), c.Same,
+	)
 	for _, x := range c.New {
 		t.line("  + new    %s  %s%s  %s", x.Place, x.What, x.Often(), explain.ClipText(x.Pos.Code, 80))
 	}

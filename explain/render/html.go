@@ -203,7 +203,13 @@ func (h *htmlWriter) group(g *explain.BreakGroup) {
 	h.tag("code", "gb", orUnknown(b.Code))
 	h.tag("b", "", " "+b.Title()+" ")
 	h.tag("span", "", h.names.Place(b.Pos))
-	h.tag("span", "dim", fmt.Sprintf("  %s, adds %s, %s, %s, %s", explain.GroupOften(g), explain.Count(g.Graphs, "graph"), explain.Duration(g.Seconds), b.Fixability, b.Outcome))
+	h.tag(
+		"span", "dim",
+		fmt.Sprintf(
+			"  %s, adds %s, %s, %s, %s", explain.GroupOften(g), explain.Count(g.Graphs, "graph"),
+			explain.Duration(g.Seconds), b.Fixability, b.Outcome,
+		),
+	)
 	h.raw("</summary>")
 	h.marked(b.Pos)
 	if b.Explanation != "" {
@@ -336,7 +342,10 @@ func (h *htmlWriter) frames(r *explain.Report) {
 		if fr.Parent != nil {
 			name = "↳ " + name
 		}
-		h.row(fmt.Sprintf("%s%d", explain.RankPrefix(fr.ID), fr.ID.Frame), name, h.names.At(fr.Place()), string(fr.Status), strconv.Itoa(sum.Compiles), strconv.Itoa(sum.Breaks), fmt.Sprintf("%.2f", sum.Seconds))
+		h.row(
+			fmt.Sprintf("%s%d", explain.RankPrefix(fr.ID), fr.ID.Frame), name, h.names.At(fr.Place()),
+			string(fr.Status), strconv.Itoa(sum.Compiles), strconv.Itoa(sum.Breaks), fmt.Sprintf("%.2f", sum.Seconds),
+		)
 	}
 	h.raw("</table>")
 	h.end()
@@ -499,7 +508,10 @@ func (h *htmlWriter) tables(r *explain.Report) {
 		h.raw("<table><tr><th>rank</th><th>frames</th><th>graphs</th><th>breaks</th><th>recompiles</th><th>seconds</th><th>differs</th></tr>")
 		for _, k := range r.Ranks {
 			t := &k.Totals
-			h.row(strconv.Itoa(k.Rank), strconv.Itoa(t.Frames), strconv.Itoa(t.Graphs), strconv.Itoa(t.Breaks), strconv.Itoa(t.Recompiles), fmt.Sprintf("%.2f", t.CompileSeconds), strings.Join(k.Diverged, "; "))
+			h.row(
+				strconv.Itoa(k.Rank), strconv.Itoa(t.Frames), strconv.Itoa(t.Graphs), strconv.Itoa(t.Breaks),
+				strconv.Itoa(t.Recompiles), fmt.Sprintf("%.2f", t.CompileSeconds), strings.Join(k.Diverged, "; "),
+			)
 		}
 		h.raw("</table>")
 		h.end()

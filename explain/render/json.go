@@ -303,7 +303,10 @@ func toJSON(r *explain.Report) *jsonReport {
 	j.Advice = list(r.Advice, func(a explain.Advice) jsonAdvice { return jsonAdvice{a.Text, a.Pos, a.Cost, jsonFix(a.Fix)} })
 	remarks := r.Side
 	if r.Exports {
-		remarks = append(remarks[:len(remarks):len(remarks)], explain.SideNote{ID: explain.ID{Rank: -1, CompileID: logs.NoCompile}, Kind: "torch.export", Text: explain.ExportUnrecorded})
+		remarks = append(
+			remarks[:len(remarks):len(remarks)],
+			explain.SideNote{ID: explain.ID{Rank: -1, CompileID: logs.NoCompile}, Kind: "torch.export", Text: explain.ExportUnrecorded},
+		)
 	}
 	j.Remarks = list(remarks, func(s explain.SideNote) jsonRemark { return jsonRemark{idJSON(s.ID), s.Kind, s.Text} })
 	return j
@@ -357,12 +360,18 @@ func fixJSON(f explain.Fix) *jsonFix {
 }
 
 func frameJSON(f *explain.Frame) jsonFrame {
-	j := jsonFrame{jsonID: idJSON(f.ID), Name: f.Name, Pos: posJSON(f.Pos), Status: f.Status, Calls: known(f.Calls), EagerOps: known(f.EagerOps)}
+	j := jsonFrame{
+		jsonID: idJSON(f.ID), Name: f.Name, Pos: posJSON(f.Pos), Status: f.Status, Calls: known(f.Calls),
+		EagerOps: known(f.EagerOps),
+	}
 	if f.Parent != nil {
 		j.Resumes = f.Parent.Name
 	}
 	j.Compiles = list(f.Compiles, func(c *explain.Compile) jsonCompile {
-		jc := jsonCompile{jsonID: idJSON(c.ID), Status: c.Status, Attempts: c.Attempts, Seconds: c.Seconds, Cache: c.Cache, Restarts: c.Restarts}
+		jc := jsonCompile{
+			jsonID: idJSON(c.ID), Status: c.Status, Attempts: c.Attempts, Seconds: c.Seconds, Cache: c.Cache,
+			Restarts: c.Restarts,
+		}
 		if c.Ops >= 0 {
 			ops := c.Ops
 			jc.Ops = &ops
@@ -403,7 +412,10 @@ func recompileJSON(rc *explain.Recompile) jsonRecompile {
 		Call: rc.Call, Seconds: rc.Compile.Seconds, Fix: fixJSON(rc.Fix),
 	}
 	j.Failures = list(rc.Failures, func(g explain.GuardFailure) jsonGuardFailure {
-		jg := jsonGuardFailure{Entry: g.Entry, Source: g.Source, Kind: g.Kind, Expected: g.Expected, Actual: g.Actual, Text: g.Text, Pos: posJSON(g.Pos)}
+		jg := jsonGuardFailure{
+			Entry: g.Entry, Source: g.Source, Kind: g.Kind, Expected: g.Expected, Actual: g.Actual, Text: g.Text,
+			Pos: posJSON(g.Pos),
+		}
 		if g.Dim >= 0 {
 			dim := g.Dim
 			jg.Dim = &dim

@@ -88,7 +88,9 @@ func (t *TextWriter) head(r *explain.Report) {
 		compiling = "compile time unknown"
 	}
 	t.line("%s, %s, %s, %s, %s, %s, %s, %s",
-		explain.Count(n.Frames, "frame"), explain.Count(n.Compiles, "compile"), logged(r, n.Graphs, "graph", " ("+explain.Count(n.Ops, "op")+")"),
+		explain.Count(n.Frames, "frame"), explain.Count(n.Compiles, "compile"), logged(
+			r, n.Graphs, "graph", " ("+explain.Count(n.Ops, "op")+")",
+		),
 		logged(r, n.Breaks, "break", " at "+explain.Count(n.DistinctBreaks, "place")),
 		logged(r, n.Recompiles, "recompile", ""), logged(r, n.Kernels, "kernel", ""), logged(r, n.Failures, "failure", ""), compiling)
 	if compiled, eager, known := r.Share(); known && compiled > 0 {
@@ -170,7 +172,10 @@ func (t *TextWriter) breaks(r *explain.Report) {
 			}
 			places = append(places, place)
 		}
-		t.line("  framework breaks: %s inside torch or the standard library (%s)", explain.Count(n, "break"), explain.ClipText(strings.Join(places, ", "), 120))
+		t.line(
+			"  framework breaks: %s inside torch or the standard library (%s)", explain.Count(n, "break"),
+			explain.ClipText(strings.Join(places, ", "), 120),
+		)
 	}
 }
 
@@ -220,7 +225,10 @@ func (t *TextWriter) group(g *explain.BreakGroup, indent string) {
 			t.line("%s    and %s caused by it", indent, explain.Count(len(g.Causes)-5, "more break"))
 			break
 		}
-		t.line("%s    caused by it: %s %s at %s (%s)", indent, orUnknown(c.Lead.Code), c.Lead.Title(), t.names.Place(c.Lead.Pos), explain.GroupOften(c))
+		t.line(
+			"%s    caused by it: %s %s at %s (%s)", indent, orUnknown(c.Lead.Code), c.Lead.Title(),
+			t.names.Place(c.Lead.Pos), explain.GroupOften(c),
+		)
 	}
 }
 
@@ -302,7 +310,10 @@ func (t *TextWriter) recompiles(r *explain.Report) {
 // repeats tells the functions that were compiled several times without a recompile.
 func (t *TextWriter) repeats(r *explain.Report) {
 	for _, x := range r.Repeats() {
-		t.line("  no recompile: %s %s was compiled by %d calls of torch.Compile, each with entries of its own", x.Frame.Title(), t.names.At(x.Frame.Pos), x.Times)
+		t.line(
+			"  no recompile: %s %s was compiled by %d calls of torch.Compile, each with entries of its own",
+			x.Frame.Title(), t.names.At(x.Frame.Pos), x.Times,
+		)
 	}
 }
 
@@ -317,7 +328,10 @@ func (t *TextWriter) functionRecompiles(list []*explain.Recompile) {
 		}
 	}
 	fr := list[0].Compile.Frame
-	t.line("  %s %s: %s, %s%s", explain.FrameTitle(fr), t.names.At(fr.Pos), explain.Count(len(list)-limits, "recompile"), seconds(took), t.calledFrom(list[0].Compile))
+	t.line(
+		"  %s %s: %s, %s%s", explain.FrameTitle(fr), t.names.At(fr.Pos), explain.Count(len(list)-limits, "recompile"),
+		seconds(took), t.calledFrom(list[0].Compile),
+	)
 	for i, rc := range list {
 		if i == 9 {
 			t.line("    ... and %d more", len(list)-9)
@@ -475,7 +489,10 @@ func (t *TextWriter) frame(fr *explain.Frame, indent string) int {
 	if seconds > 0 {
 		time = fmt.Sprintf("%.2f", seconds)
 	}
-	t.line("  %-*s %-14s %8d %5s %7d %9s", frameColumn, indent+explain.ClipText(rank+name, frameColumn-len(indent)), string(fr.Status), sum.Compiles, captured, breaks, time)
+	t.line(
+		"  %-*s %-14s %8d %5s %7d %9s", frameColumn, indent+explain.ClipText(rank+name, frameColumn-len(indent)),
+		string(fr.Status), sum.Compiles, captured, breaks, time,
+	)
 	n := 1
 	if len(indent) > 20 {
 		return n

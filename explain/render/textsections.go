@@ -31,9 +31,15 @@ func (t *TextWriter) guards(r *explain.Report) {
 	if entries == 0 {
 		return
 	}
-	t.section(fmt.Sprintf("GUARDS: %s in %s, %d of them about hasattr and dynamic marking", explain.Count(leaves, "guard"), explain.Count(entries, "entry"), noise))
+	t.section(fmt.Sprintf(
+		"GUARDS: %s in %s, %d of them about hasattr and dynamic marking", explain.Count(leaves, "guard"),
+		explain.Count(entries, "entry"), noise,
+	))
 	if slowest != nil && slowest.Guards.Micros > 0 {
-		t.line("  slowest: %s [%s] %s, %.1f us per check", explain.FrameTitle(slowest.Frame), idText(slowest.ID), explain.Count(slowest.Guards.Leaves, "guard"), slowest.Guards.Micros)
+		t.line(
+			"  slowest: %s [%s] %s, %.1f us per check", explain.FrameTitle(slowest.Frame), idText(slowest.ID),
+			explain.Count(slowest.Guards.Leaves, "guard"), slowest.Guards.Micros,
+		)
 	}
 	t.guardDiffs(r)
 }
@@ -231,7 +237,10 @@ func (t *TextWriter) fusion(r *explain.Report) {
 				reasons[reasonClass(s.Reason)]++
 			}
 		}
-		t.line("  [%s] %s, %d after fusion: %s, %s", idText(f.ID), explain.Count(f.Before, "node"), f.After, explain.Count(fused, "fusion"), explain.Count(len(f.Steps)-fused, "refusal"))
+		t.line(
+			"  [%s] %s, %d after fusion: %s, %s", idText(f.ID), explain.Count(f.Before, "node"), f.After,
+			explain.Count(fused, "fusion"), explain.Count(len(f.Steps)-fused, "refusal"),
+		)
 		for j, k := range explain.ByCount(reasons) {
 			if j == 4 {
 				break
@@ -337,7 +346,11 @@ func (t *TextWriter) ranks(r *explain.Report) {
 	}
 	for _, k := range r.Ranks {
 		n := &k.Totals
-		t.line("  rank %d: %s, %s, %s, %s, %s%s", k.Rank, explain.Count(n.Frames, "frame"), explain.Count(n.Graphs, "graph"), explain.Count(n.Breaks, "break"), explain.Count(n.Recompiles, "recompile"), seconds(n.CompileSeconds), cacheWords(k.Caches))
+		t.line(
+			"  rank %d: %s, %s, %s, %s, %s%s", k.Rank, explain.Count(n.Frames, "frame"),
+			explain.Count(n.Graphs, "graph"), explain.Count(n.Breaks, "break"),
+			explain.Count(n.Recompiles, "recompile"), seconds(n.CompileSeconds), cacheWords(k.Caches),
+		)
 		for i, d := range k.Diverged {
 			if i == 5 {
 				t.line("      ... and %d more", len(k.Diverged)-5)

@@ -413,7 +413,9 @@ func (g *goFile) prints(s *ast.ExprStmt) bool {
 }
 
 // reading are methods and functions that leave everything as it is.
-var reading = words2set("Shape Size Dim Item Float Int Bool Sum Mean Max Min Norm Abs Any All Numel Dtype String Since Sub Seconds Milliseconds Microseconds Round Sprint Sprintf Sprintln")
+var reading = words2set(
+	"Shape Size Dim Item Float Int Bool Sum Mean Max Min Norm Abs Any All Numel Dtype String Since Sub Seconds Milliseconds Microseconds Round Sprint Sprintf Sprintln",
+)
 
 // changesNothing says whether evaluating an expression has no effect.
 func (g *goFile) changesNothing(x ast.Expr) bool {

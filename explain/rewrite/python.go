@@ -21,11 +21,17 @@ var (
 	pyElse         = whenAsked(`^\s*else:\s*(#.*)?$`)
 	pySet          = whenAsked(`^\s*(\w+) = ([^#;]+?)\s*(#.*)?$`)
 	pyReturn       = whenAsked(`^\s*return ([^#;]+?)\s*(#.*)?$`)
-	pyCompare      = whenAsked(`^([\w.]+)\.(?:sum|mean|max|min|norm|prod)\(\)((?:\.abs\(\)|\.sqrt\(\))*)(?:\.item\(\))? (?:<|>|<=|>=|==|!=) -?[0-9.]+(?:e-?[0-9]+)?$`)
-	pyAnyAll       = whenAsked(`^(?:\(?([\w.]+)(?: (?:<|>|<=|>=|==|!=) -?[0-9.]+(?:e-?[0-9]+)?)?\)?)\.(?:any|all)\(\)(?:\.item\(\))?$`)
-	pyPrint        = whenAsked(`^\s*(print|logging\.(?:debug|info|warning|error)|_?log(?:ger)?\.(?:debug|info|warning|error))\((.*)\)\s*(?:#.*)?$`)
-	pyCall         = whenAsked(`([\w.]*\w)\(`)
-	pyClock        = whenAsked(`^(?:0\.0 if torch\.compiler\.is_compiling\(\) else )?time\.(?:time|perf_counter|monotonic)\(\)(?: - (\w+))?$`)
+	pyCompare      = whenAsked(
+		`^([\w.]+)\.(?:sum|mean|max|min|norm|prod)\(\)((?:\.abs\(\)|\.sqrt\(\))*)(?:\.item\(\))? (?:<|>|<=|>=|==|!=) -?[0-9.]+(?:e-?[0-9]+)?$`,
+	)
+	pyAnyAll = whenAsked(`^(?:\(?([\w.]+)(?: (?:<|>|<=|>=|==|!=) -?[0-9.]+(?:e-?[0-9]+)?)?\)?)\.(?:any|all)\(\)(?:\.item\(\))?$`)
+	pyPrint  = whenAsked(
+		`^\s*(print|logging\.(?:debug|info|warning|error)|_?log(?:ger)?\.(?:debug|info|warning|error))\((.*)\)\s*(?:#.*)?$`,
+	)
+	pyCall  = whenAsked(`([\w.]*\w)\(`)
+	pyClock = whenAsked(
+		`^(?:0\.0 if torch\.compiler\.is_compiling\(\) else )?time\.(?:time|perf_counter|monotonic)\(\)(?: - (\w+))?$`,
+	)
 )
 
 // whenAsked compiles an expression when it is first needed: most runs rewrite nothing, and
@@ -208,7 +214,10 @@ func pySkipPrint(lines []string, at int) *explain.Rewrite {
 	if !pyPrints(line) {
 		return nil
 	}
-	return &explain.Rewrite{Note: skippedNote, Hunks: []explain.Hunk{hunkAt(lines, at, at, "if not "+pyAsk+":", "    "+strings.TrimSpace(line))}}
+	return &explain.Rewrite{
+		Note:  skippedNote,
+		Hunks: []explain.Hunk{hunkAt(lines, at, at, "if not "+pyAsk+":", "    "+strings.TrimSpace(line))},
+	}
 }
 
 // pyReading are calls that leave everything as it is.
@@ -239,7 +248,10 @@ func pySkipClock(lines []string, at int) *explain.Rewrite {
 	if m == nil || !pyClock().MatchString(m[2]) || strings.Contains(m[2], pyAsk) || !pyOnlyPrinted(lines, at, m[1], 0) {
 		return nil
 	}
-	return &explain.Rewrite{Note: skippedNote, Hunks: []explain.Hunk{hunkAt(lines, at, at, fmt.Sprintf("%s = 0.0 if %s else %s", m[1], pyAsk, m[2]))}}
+	return &explain.Rewrite{
+		Note:  skippedNote,
+		Hunks: []explain.Hunk{hunkAt(lines, at, at, fmt.Sprintf("%s = 0.0 if %s else %s", m[1], pyAsk, m[2]))},
+	}
 }
 
 // pyOnlyPrinted says whether a variable of the function around a line goes nowhere but
