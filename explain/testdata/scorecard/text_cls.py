@@ -2,6 +2,7 @@
 # fix 1: branch-on-tensor
 # fix 2: break-in-loop
 # fix 3: size
+# fix 3: size-every-call
 import os, torch, torch.nn as nn
 torch.manual_seed(0)
 LABELS = {"neg": 0, "pos": 1}

@@ -5,6 +5,7 @@
 # fix 1: library-frame
 # fix 1: called-within
 # fix 1: after-break
+# fix 1: of-each-closure
 import os, torch, torch.nn as nn
 torch.manual_seed(0)
 

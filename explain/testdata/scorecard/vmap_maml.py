@@ -2,7 +2,7 @@
 # fix 3: item-index
 # fix 1: print
 # fix 1: after-break
-# fix 2: size
+# fix 2: size-every-call
 import os, torch, torch.nn as nn
 from torch.func import functional_call, grad, vmap, stack_module_state
 torch.manual_seed(0)
