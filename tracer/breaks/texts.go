@@ -105,7 +105,7 @@ var explained = []Cause{
 		Explanation: "The place needs a value that is constant while tracing, and this one is not.",
 	},
 	{
-		Code: ObservedPanic, Short: "exception or panic leaves the frame",
+		Code: ObservedPanic, Short: "exception leaves the function",
 		Explanation: "Tracing ran into an exception that the compiled code does not catch; executing it eagerly raises the same.",
 	},
 	{
