@@ -47,11 +47,11 @@ func (in *Interp) bind(fn *ssa.Function) *boundFunc {
 	if b, ok := in.bound.Load(fn); ok {
 		return b.(*boundFunc)
 	}
-	got, _ := in.bound.LoadOrStore(fn, in.bindNew(fn))
+	got, _ := in.bound.LoadOrStore(fn, bindNew(in, fn))
 	return got.(*boundFunc)
 }
 
-func (in *Interp) bindNew(fn *ssa.Function) *boundFunc {
+func bindNew(in *Interp, fn *ssa.Function) *boundFunc {
 	b := &boundFunc{name: fullName(fn)}
 	if i, ok := in.Config.Intrinsics[b.name]; ok {
 		b.intrinsic = i
@@ -72,7 +72,7 @@ func (in *Interp) bindNew(fn *ssa.Function) *boundFunc {
 		return b
 	}
 	if b.native = in.nativeFunc(fn); b.native.IsValid() {
-		b.thunk = in.thunk(b.native, fn.Signature)
+		b.thunk = thunk(in, b.native, fn.Signature)
 	}
 	return b
 }
@@ -103,15 +103,15 @@ func (in *Interp) nativeFunc(fn *ssa.Function) reflect.Value {
 }
 
 // thunk makes the caller of a native function. sig is the static signature.
-func (in *Interp) thunk(fn reflect.Value, sig *types.Signature) rt.Thunk {
+func thunk(in *Interp, fn reflect.Value, sig *types.Signature) rt.Thunk {
 	if t := native.Thunk(fn.Interface()); t != nil {
 		return t
 	}
-	return in.reflectThunk(fn)
+	return reflectThunk(in, fn)
 }
 
 // reflectThunk calls any function, slowly.
-func (in *Interp) reflectThunk(fn reflect.Value) rt.Thunk {
+func reflectThunk(in *Interp, fn reflect.Value) rt.Thunk {
 	t := fn.Type()
 	offs := make([]uintptr, t.NumOut())
 	var off uintptr
@@ -124,7 +124,7 @@ func (in *Interp) reflectThunk(fn reflect.Value) rt.Thunk {
 	return func(args []unsafe.Pointer, result unsafe.Pointer) {
 		vals := make([]reflect.Value, len(args))
 		for i, a := range args {
-			vals[i] = in.nativeArg(t.In(i), a)
+			vals[i] = nativeArg(in, t.In(i), a)
 		}
 		var out []reflect.Value
 		if t.IsVariadic() {
@@ -152,7 +152,7 @@ func anonymousInterface(r reflect.Type) bool {
 	return r.Kind() == reflect.Interface && r.NumMethod() > 0 && r.Name() == ""
 }
 
-func (in *Interp) nativeArg(r reflect.Type, p unsafe.Pointer) reflect.Value {
+func nativeArg(in *Interp, r reflect.Type, p unsafe.Pointer) reflect.Value {
 	if !anonymousInterface(r) {
 		return reflect.NewAt(r, p).Elem()
 	}
@@ -213,12 +213,12 @@ func (in *Interp) methodOf(ti *typeInfo, name string, pkg *types.Package) *metho
 	if m, ok := ti.methods.Load(key); ok {
 		return m.(*method)
 	}
-	m := in.findMethod(ti, name, pkg)
+	m := findMethod(in, ti, name, pkg)
 	got, _ := ti.methods.LoadOrStore(key, m)
 	return got.(*method)
 }
 
-func (in *Interp) findMethod(ti *typeInfo, name string, pkg *types.Package) *method {
+func findMethod(in *Interp, ti *typeInfo, name string, pkg *types.Package) *method {
 	sel := in.Prog.SSA.MethodSets.MethodSet(ti.T).Lookup(pkg, name)
 	if sel == nil {
 		return nil

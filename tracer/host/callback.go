@@ -35,7 +35,7 @@ func (b *builder) withCallbacks(c invocation, sig *types.Signature, args []ref, 
 		if sig.Recv() != nil {
 			i--
 		}
-		templates[k] = b.in.template(sig.Params().At(i).Type())
+		templates[k] = template(b.in, sig.Params().At(i).Type())
 	}
 	return func(f *Frame) *Frame {
 		th := f.th

@@ -24,7 +24,7 @@ const idleCPU = 2 * time.Millisecond
 
 // watchDeadlock ends the program when all its goroutines wait for each other.
 // main is the thread of goroutine 1.
-func (in *Interp) watchDeadlock(main *Thread, over <-chan struct{}) {
+func watchDeadlock(in *Interp, main *Thread, over <-chan struct{}) {
 	tick := time.NewTicker(idleFor)
 	defer tick.Stop()
 	before, seen := processTime(), 0
@@ -37,7 +37,7 @@ func (in *Interp) watchDeadlock(main *Thread, over <-chan struct{}) {
 		now := processTime()
 		idle := now-before < idleCPU
 		before = now
-		if !idle || in.wokenFromOutside() {
+		if !idle || wokenFromOutside(in) {
 			seen = 0
 			continue
 		}
@@ -47,14 +47,14 @@ func (in *Interp) watchDeadlock(main *Thread, over <-chan struct{}) {
 			continue
 		}
 		if seen++; seen == 2 {
-			in.deadlock(main, waits)
+			deadlock(in, main, waits)
 			return
 		}
 	}
 }
 
 // deadlock says where goroutine 1 waits, as Go does.
-func (in *Interp) deadlock(main *Thread, waits []string) {
+func deadlock(in *Interp, main *Thread, waits []string) {
 	if len(waits) == 0 {
 		in.fatal("no goroutines (main called runtime.Goexit) - deadlock!", nil)
 	}
@@ -72,7 +72,7 @@ var wakers = []string{
 
 // wokenFromOutside reports whether the program may be waiting for more than its
 // own goroutines.
-func (in *Interp) wokenFromOutside() bool {
+func wokenFromOutside(in *Interp) bool {
 	woken := false
 	in.bound.Range(func(fn, _ any) bool {
 		f, ok := fn.(*ssa.Function)

@@ -20,36 +20,36 @@ import (
 func addEncoding(m map[string]Intrinsic) {
 	m["encoding/json.Unmarshal"] = func(th *Thread, _ *Frame, a []unsafe.Pointer, r unsafe.Pointer) {
 		data, v := arg[[]byte](a, 0), arg[any](a, 1)
-		c := th.In.beforeDecode(v)
+		c := beforeDecode(th.In, v)
 		put(r, c.json(json.Unmarshal(data, v), func() []byte { return data }))
 	}
 	m["(*encoding/json.Decoder).Decode"] = func(th *Thread, _ *Frame, a []unsafe.Pointer, r unsafe.Pointer) {
 		dec, v := arg[*json.Decoder](a, 0), arg[any](a, 1)
-		c, start := th.In.beforeDecode(v), dec.InputOffset()
+		c, start := beforeDecode(th.In, v), dec.InputOffset()
 		put(r, c.json(dec.Decode(v), func() []byte { return lastDecoded(dec, dec.InputOffset()-start) }))
 	}
 	m["(*encoding/gob.Decoder).Decode"] = func(th *Thread, _ *Frame, a []unsafe.Pointer, r unsafe.Pointer) {
-		c := th.In.beforeDecode(arg[any](a, 1))
+		c := beforeDecode(th.In, arg[any](a, 1))
 		put(r, c.gob(arg[*gob.Decoder](a, 0).Decode(arg[any](a, 1))))
 	}
 	m["(*encoding/gob.Decoder).DecodeValue"] = func(th *Thread, _ *Frame, a []unsafe.Pointer, r unsafe.Pointer) {
 		v := arg[reflect.Value](a, 1)
-		c := th.In.beforeDecodeValue(v)
+		c := beforeDecodeValue(th.In, v)
 		put(r, c.gob(arg[*gob.Decoder](a, 0).DecodeValue(v)))
 	}
 }
 
 // holdsInterface reports whether values of r can hold an interface of the program.
-func (in *Interp) holdsInterface(r reflect.Type) bool {
+func holdsInterface(in *Interp, r reflect.Type) bool {
 	if yes, ok := in.interfaces.Load(r); ok {
 		return yes.(bool)
 	}
-	yes := in.reaches(r, map[reflect.Type]bool{})
+	yes := reaches(in, r, map[reflect.Type]bool{})
 	in.interfaces.Store(r, yes)
 	return yes
 }
 
-func (in *Interp) reaches(r reflect.Type, seen map[reflect.Type]bool) bool {
+func reaches(in *Interp, r reflect.Type, seen map[reflect.Type]bool) bool {
 	if seen[r] {
 		return false
 	}
@@ -58,10 +58,10 @@ func (in *Interp) reaches(r reflect.Type, seen map[reflect.Type]bool) bool {
 	case reflect.Interface:
 		return r.NumMethod() == 0 // an empty one may hold a pointer to one
 	case reflect.Pointer, reflect.Slice, reflect.Array, reflect.Map:
-		return in.reaches(r.Elem(), seen)
+		return reaches(in, r.Elem(), seen)
 	case reflect.Struct:
 		for i := range r.NumField() {
-			if in.reaches(r.Field(i).Type, seen) {
+			if reaches(in, r.Field(i).Type, seen) {
 				return true
 			}
 		}
@@ -103,11 +103,11 @@ type misfit struct {
 	value, into reflect.Type
 }
 
-func (in *Interp) beforeDecode(v any) *decodeCheck { return in.beforeDecodeValue(reflect.ValueOf(v)) }
+func beforeDecode(in *Interp, v any) *decodeCheck { return beforeDecodeValue(in, reflect.ValueOf(v)) }
 
 // beforeDecodeValue keeps what decoding into v may overwrite; nil where nothing needs it.
-func (in *Interp) beforeDecodeValue(v reflect.Value) *decodeCheck {
-	if !v.IsValid() || !in.holdsInterface(v.Type()) {
+func beforeDecodeValue(in *Interp, v reflect.Value) *decodeCheck {
+	if !v.IsValid() || !holdsInterface(in, v.Type()) {
 		return nil
 	}
 	c := &decodeCheck{
@@ -148,7 +148,7 @@ func (c *decodeCheck) value(v reflect.Value, was unsafe.Pointer) {
 }
 
 func (c *decodeCheck) iface(v reflect.Value, was unsafe.Pointer) {
-	it := c.in.interfaceOf(v.Type())
+	it := interfaceOf(c.in, v.Type())
 	if c.saving && it != nil && was != nil {
 		old := reflect.New(v.Type()).Elem()
 		old.Set(v)
@@ -158,7 +158,7 @@ func (c *decodeCheck) iface(v reflect.Value, was unsafe.Pointer) {
 		return
 	}
 	x := v.Elem()
-	if c.saving || it == nil || c.in.reflectImplements(x.Type(), it) {
+	if c.saving || it == nil || reflectImplements(c.in, x.Type(), it) {
 		if x.Kind() == reflect.Pointer { // decoders fill what an interface points to
 			c.value(x, nil)
 		}
@@ -174,7 +174,7 @@ func (c *decodeCheck) iface(v reflect.Value, was unsafe.Pointer) {
 }
 
 func (c *decodeCheck) slice(v reflect.Value, was unsafe.Pointer) {
-	if !c.in.holdsInterface(v.Type()) {
+	if !holdsInterface(c.in, v.Type()) {
 		return
 	}
 	data := v.UnsafePointer()
@@ -199,11 +199,11 @@ func (c *decodeCheck) slice(v reflect.Value, was unsafe.Pointer) {
 
 // elements visits an array that was at the address was.
 func (c *decodeCheck) elements(v reflect.Value, was unsafe.Pointer) {
-	if !c.in.holdsInterface(v.Type()) {
+	if !holdsInterface(c.in, v.Type()) {
 		return
 	}
 	elem := v.Type().Elem()
-	size, empty := elem.Size(), elem.Kind() == reflect.Interface && c.in.interfaceOf(elem) == nil
+	size, empty := elem.Size(), elem.Kind() == reflect.Interface && interfaceOf(c.in, elem) == nil
 	for i := range v.Len() {
 		if empty && v.Index(i).Elem().Kind() != reflect.Pointer {
 			continue
@@ -225,7 +225,7 @@ func (c *decodeCheck) step(name string, visit func()) {
 
 // mapping visits a map, whose values decoders make from nothing.
 func (c *decodeCheck) mapping(v reflect.Value) {
-	if elem := v.Type().Elem(); c.saving || !c.in.holdsInterface(elem) || elem.Kind() == reflect.Interface && c.in.interfaceOf(elem) == nil {
+	if elem := v.Type().Elem(); c.saving || !holdsInterface(c.in, elem) || elem.Kind() == reflect.Interface && interfaceOf(c.in, elem) == nil {
 		return
 	}
 	for it := v.MapRange(); it.Next(); {
@@ -240,7 +240,7 @@ func (c *decodeCheck) mapping(v reflect.Value) {
 }
 
 func (c *decodeCheck) structure(v reflect.Value, was unsafe.Pointer) {
-	if !c.in.holdsInterface(v.Type()) {
+	if !holdsInterface(c.in, v.Type()) {
 		return
 	}
 	owner := v.Type()

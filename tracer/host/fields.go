@@ -20,7 +20,7 @@ func torchFields(th *Thread, _ *Frame, args []unsafe.Pointer, result unsafe.Poin
 	t, p := in.Dynamic(types.Universe.Lookup("any").Type(), args[0])
 	var out []torch.Field
 	if t != nil {
-		out = in.fieldsOf(t, p)
+		out = fieldsOf(in, t, p)
 	}
 	if result != nil {
 		*(*[]torch.Field)(result) = out
@@ -28,7 +28,7 @@ func torchFields(th *Thread, _ *Frame, args []unsafe.Pointer, result unsafe.Poin
 }
 
 // fieldsOf lists the parts of the value of type t at p.
-func (in *Interp) fieldsOf(t types.Type, p unsafe.Pointer) []torch.Field {
+func fieldsOf(in *Interp, t types.Type, p unsafe.Pointer) []torch.Field {
 	for {
 		switch u := t.Underlying().(type) {
 		case *types.Pointer:
@@ -46,21 +46,21 @@ func (in *Interp) fieldsOf(t types.Type, p unsafe.Pointer) []torch.Field {
 			if n, ok := types.Unalias(t).(*types.Named); ok && n.Obj().Name() == "Tensor" && n.Obj().Pkg() != nil && n.Obj().Pkg().Path() == "tcdbg/torch" {
 				return nil
 			}
-			return in.structFields(t, u, p)
+			return structFields(in, t, u, p)
 		case *types.Slice:
 			h := reflect.NewAt(in.Rep(t), p).Elem()
-			return in.elements(u.Elem(), h.Len(), func(i int) unsafe.Pointer { return h.Index(i).Addr().UnsafePointer() })
+			return elements(in, u.Elem(), h.Len(), func(i int) unsafe.Pointer { return h.Index(i).Addr().UnsafePointer() })
 		case *types.Array:
 			size := in.Rep(u.Elem()).Size()
-			return in.elements(u.Elem(), int(u.Len()), func(i int) unsafe.Pointer { return unsafe.Add(p, uintptr(i)*size) })
+			return elements(in, u.Elem(), int(u.Len()), func(i int) unsafe.Pointer { return unsafe.Add(p, uintptr(i)*size) })
 		case *types.Map:
-			return in.entries(u, reflect.NewAt(in.Rep(t), p).Elem())
+			return entries(in, u, reflect.NewAt(in.Rep(t), p).Elem())
 		}
 		return nil
 	}
 }
 
-func (in *Interp) structFields(t types.Type, u *types.Struct, p unsafe.Pointer) []torch.Field {
+func structFields(in *Interp, t types.Type, u *types.Struct, p unsafe.Pointer) []torch.Field {
 	var out []torch.Field
 	rep := in.Rep(t)
 	for i := range u.NumFields() {
@@ -76,12 +76,12 @@ func (in *Interp) structFields(t types.Type, u *types.Struct, p unsafe.Pointer) 
 		switch f.Type().Underlying().(type) {
 		case *types.Struct:
 			if f.Anonymous() {
-				out = append(out, in.fieldsOf(f.Type(), q)...)
+				out = append(out, fieldsOf(in, f.Type(), q)...)
 				continue
 			}
-			field.Value = in.boxed(types.NewPointer(f.Type()), unsafe.Pointer(&q))
+			field.Value = boxed(in, types.NewPointer(f.Type()), unsafe.Pointer(&q))
 		case *types.Pointer, *types.Interface, *types.Slice, *types.Array, *types.Map:
-			if field.Value = in.boxed(f.Type(), q); field.Value == nil {
+			if field.Value = boxed(in, f.Type(), q); field.Value == nil {
 				continue
 			}
 		default:
@@ -92,17 +92,17 @@ func (in *Interp) structFields(t types.Type, u *types.Struct, p unsafe.Pointer) 
 	return out
 }
 
-func (in *Interp) elements(t types.Type, n int, at func(int) unsafe.Pointer) []torch.Field {
+func elements(in *Interp, t types.Type, n int, at func(int) unsafe.Pointer) []torch.Field {
 	var out []torch.Field
 	for i := range n {
-		if v := in.boxed(t, at(i)); v != nil {
+		if v := boxed(in, t, at(i)); v != nil {
 			out = append(out, torch.Field{Name: strconv.Itoa(i), Value: v})
 		}
 	}
 	return out
 }
 
-func (in *Interp) entries(t *types.Map, m reflect.Value) []torch.Field {
+func entries(in *Interp, t *types.Map, m reflect.Value) []torch.Field {
 	if b, ok := t.Key().Underlying().(*types.Basic); !ok || b.Info()&types.IsString == 0 {
 		return nil
 	}
@@ -110,7 +110,7 @@ func (in *Interp) entries(t *types.Map, m reflect.Value) []torch.Field {
 	for _, k := range m.MapKeys() {
 		v := reflect.New(m.Type().Elem())
 		v.Elem().Set(m.MapIndex(k))
-		if v := in.boxed(t.Elem(), v.UnsafePointer()); v != nil {
+		if v := boxed(in, t.Elem(), v.UnsafePointer()); v != nil {
 			out = append(out, torch.Field{Name: k.String(), Value: v})
 		}
 	}
@@ -120,7 +120,7 @@ func (in *Interp) entries(t *types.Map, m reflect.Value) []torch.Field {
 
 // boxed is the value of type t at p inside an interface, as the program would
 // put it there; nil for nil pointers too, since absent parts are left out.
-func (in *Interp) boxed(t types.Type, p unsafe.Pointer) any {
+func boxed(in *Interp, t types.Type, p unsafe.Pointer) any {
 	var v any
 	if _, isIface := t.Underlying().(*types.Interface); isIface {
 		dyn, q := in.Dynamic(t, p)

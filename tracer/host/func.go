@@ -32,11 +32,11 @@ func (in *Interp) ClosureOf(p unsafe.Pointer) *Closure { return closureAt(*(*uns
 // MakeFunc stores at dst a func value of type t that calls c.
 func (in *Interp) MakeFunc(dst unsafe.Pointer, t *types.Signature, c *Closure) {
 	c.in = in
-	*(*unsafe.Pointer)(dst) = newFunc(in.template(t), c)
+	*(*unsafe.Pointer)(dst) = newFunc(template(in, t), c)
 }
 
 // template returns what all func values of a type are copied from.
-func (in *Interp) template(t types.Type) *makeFunc {
+func template(in *Interp, t types.Type) *makeFunc {
 	r := in.info(t.Underlying()).R
 	if r.Kind() != reflect.Func {
 		r = reflect.TypeFor[func()]() // too many parameters for native code
@@ -68,7 +68,7 @@ func (in *Interp) funcValue(fn *ssa.Function) unsafe.Pointer {
 			}
 			sig = types.NewSignatureType(nil, nil, nil, types.NewTuple(params...), sig.Results(), sig.Variadic())
 		}
-		p = newFunc(in.template(sig), &Closure{Fn: fn, in: in})
+		p = newFunc(template(in, sig), &Closure{Fn: fn, in: in})
 	}
 	got, _ := in.funcs.LoadOrStore(fn, p)
 	return got.(unsafe.Pointer)
@@ -76,7 +76,7 @@ func (in *Interp) funcValue(fn *ssa.Function) unsafe.Pointer {
 
 func (b *builder) makeClosure(in *ssa.MakeClosure) op {
 	fn, d, host := in.Fn.(*ssa.Function), b.dst(in), b.in
-	template := b.in.template(fn.Signature)
+	template := template(b.in, fn.Signature)
 	binds := b.refs(in.Bindings)
 	infos := make([]*typeInfo, len(binds))
 	pointers := true

@@ -68,7 +68,7 @@ func (ti *typeInfo) interfaceType() reflect.Type {
 // asserted stores v, asserted to be of type to, and whether it is, as the
 // results of fn.
 func asserted(in *Interp, fn *ssa.Function, v any, to *typeInfo, r unsafe.Pointer) {
-	ok := in.assertable(v, to)
+	ok := assertable(in, v, to)
 	if r == nil {
 		return
 	}
@@ -110,7 +110,7 @@ func errorsAsType(in *Interp, fn *ssa.Function) Intrinsic {
 // asType stores at dst the first error in err's tree that is of type to.
 func (in *Interp) asType(err error, to *typeInfo, dst unsafe.Pointer) bool {
 	for err != nil {
-		if in.assertable(err, to) {
+		if assertable(in, err, to) {
 			if to.iface {
 				in.writeIface(to, dst, err)
 			} else {

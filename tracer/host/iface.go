@@ -153,7 +153,7 @@ func (b *builder) typeAssert(in *ssa.TypeAssert) op {
 	zeroSized := in.CommaOk && to.size == 0
 	return func(f *Frame) *Frame {
 		v := from.readIface(x.at(f))
-		ok := host.assertable(v, to)
+		ok := assertable(host, v, to)
 		switch {
 		case ok && to.iface:
 			host.writeIface(to, unsafe.Add(f.fp, d), v)
@@ -162,7 +162,7 @@ func (b *builder) typeAssert(in *ssa.TypeAssert) op {
 				to.store(unsafe.Add(f.fp, d), content(&v, to))
 			}
 		case !in.CommaOk:
-			panic(host.assertError(v, from, to))
+			panic(assertError(host, v, from, to))
 		case !zeroSized:
 			to.zero(unsafe.Add(f.fp, d))
 		}
@@ -174,7 +174,7 @@ func (b *builder) typeAssert(in *ssa.TypeAssert) op {
 }
 
 // assertable reports whether content v may be asserted to be of type to.
-func (in *Interp) assertable(v any, to *typeInfo) bool {
+func assertable(in *Interp, v any, to *typeInfo) bool {
 	if v == nil {
 		return false
 	}
@@ -184,13 +184,13 @@ func (in *Interp) assertable(v any, to *typeInfo) bool {
 	r := reflect.TypeOf(v)
 	if t, ok := in.types.rtypes.Load(r); ok {
 		if ti := in.info(t.(types.Type)); !ti.exact {
-			return in.implements(ti, to)
+			return implements(in, ti, to)
 		}
 	}
-	return in.nativeImplements(r, to)
+	return nativeImplements(in, r, to)
 }
 
-func (in *Interp) implements(ti, to *typeInfo) bool {
+func implements(in *Interp, ti, to *typeInfo) bool {
 	if ok, found := ti.impl.Load(to); found {
 		return ok.(bool)
 	}
@@ -206,7 +206,7 @@ type implKey struct {
 
 // nativeImplements is implements for compiled types, some of which no symbol
 // table names.
-func (in *Interp) nativeImplements(r reflect.Type, to *typeInfo) bool {
+func nativeImplements(in *Interp, r reflect.Type, to *typeInfo) bool {
 	if to.native {
 		return r.Implements(to.R)
 	}
@@ -218,12 +218,12 @@ func (in *Interp) nativeImplements(r reflect.Type, to *typeInfo) bool {
 	if ok, found := in.nativeImpl.Load(key); found {
 		return ok.(bool)
 	}
-	ok := in.hasMethods(r, it)
+	ok := hasMethods(in, r, it)
 	in.nativeImpl.Store(key, ok)
 	return ok
 }
 
-func (in *Interp) hasMethods(r reflect.Type, it *types.Interface) bool {
+func hasMethods(in *Interp, r reflect.Type, it *types.Interface) bool {
 	for i := range it.NumMethods() {
 		m := it.Method(i)
 		rm, ok := r.MethodByName(m.Name())
@@ -255,14 +255,14 @@ type assertion struct {
 }
 
 // assertError is Go's own error, so that the program can look for its type.
-func (in *Interp) assertError(v any, from, to *typeInfo) *runtime.TypeAssertionError {
+func assertError(in *Interp, v any, from, to *typeInfo) *runtime.TypeAssertionError {
 	err := new(runtime.TypeAssertionError)
 	e := (*assertion)(unsafe.Pointer(err))
 	e.asserted = typeWord(to.goType())
 	if v != nil {
 		e.concrete = typeWord(reflect.TypeOf(v))
 		if to.iface {
-			e.missing = in.missingMethod(v, to.T.Underlying().(*types.Interface))
+			e.missing = missingMethod(in, v, to.T.Underlying().(*types.Interface))
 		}
 	}
 	if from.iface && (v != nil || !to.iface) {
@@ -275,7 +275,7 @@ func (in *Interp) assertError(v any, from, to *typeInfo) *runtime.TypeAssertionE
 }
 
 // missingMethod is the first method, by name, that v lacks.
-func (in *Interp) missingMethod(v any, it *types.Interface) string {
+func missingMethod(in *Interp, v any, it *types.Interface) string {
 	ti := in.dynamicInfo(v)
 	for i := range it.NumMethods() {
 		m := it.Method(i)

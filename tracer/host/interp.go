@@ -93,7 +93,7 @@ type Exit struct {
 func (in *Interp) Run() Exit {
 	main, over := in.newThread(), make(chan struct{})
 	go in.runMain(main)
-	go in.watchDeadlock(main, over)
+	go watchDeadlock(in, main, over)
 	e := <-in.exit
 	close(over)
 	in.files.close()
@@ -131,7 +131,7 @@ func (in *Interp) end(e Exit) {
 
 // die ends the program after an uncaught panic.
 func (in *Interp) die(p *panicRec) {
-	text := p.text(in) + "\n" + in.stackText(p.stack)
+	text := p.text(in) + "\n" + stackText(in, p.stack)
 	in.once.Do(func() {
 		_, _ = io.WriteString(in.Config.Stderr, text)
 		in.exit <- Exit{Code: 2, Panic: text}
@@ -140,7 +140,7 @@ func (in *Interp) die(p *panicRec) {
 
 // fatal ends the program with an error that is no panic.
 func (in *Interp) fatal(text string, stack []stackEntry) {
-	full := "fatal error: " + text + "\n\n" + in.stackText(stack)
+	full := "fatal error: " + text + "\n\n" + stackText(in, stack)
 	in.once.Do(func() {
 		_, _ = io.WriteString(in.Config.Stderr, full)
 		in.exit <- Exit{Code: 2, Panic: full}

@@ -31,10 +31,10 @@ func standardIntrinsics() map[string]Intrinsic {
 			panic(goexitPanic{})
 		},
 		"runtime/debug.Stack": func(th *Thread, _ *Frame, _ []unsafe.Pointer, r unsafe.Pointer) {
-			put(r, []byte(th.In.stackText(th.stack())))
+			put(r, []byte(stackText(th.In, th.stack())))
 		},
 		"runtime/debug.PrintStack": func(th *Thread, _ *Frame, _ []unsafe.Pointer, _ unsafe.Pointer) {
-			_, _ = io.WriteString(th.In.Config.Stderr, th.In.stackText(th.stack()))
+			_, _ = io.WriteString(th.In.Config.Stderr, stackText(th.In, th.stack()))
 		},
 		"errors.As":  errorsAs,
 		"maps.clone": mapsClone,

@@ -45,7 +45,7 @@ func addLog(m map[string]Intrinsic) {
 	}
 	m["log/internal.output"] = func(th *Thread, _ *Frame, a []unsafe.Pointer, r unsafe.Pointer) {
 		pc, data := arg[uintptr](a, 0), arg[[]byte](a, 1)
-		e, ok := th.In.placeOf(pc)
+		e, ok := placeOf(th.In, pc)
 		put(r, th.logAt(log.Default(), string(data), func() (string, int) {
 			if !ok {
 				return "???", 0

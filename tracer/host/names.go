@@ -47,14 +47,14 @@ func (in *Interp) typeOf(r reflect.Type) types.Type {
 	if t, ok := in.types.rtypes.Load(r); ok {
 		return t.(types.Type)
 	}
-	t := in.newTypeOf(r)
+	t := newTypeOf(in, r)
 	got, _ := in.types.rtypes.LoadOrStore(r, t)
 	return got.(types.Type)
 }
 
-func (in *Interp) newTypeOf(r reflect.Type) types.Type {
+func newTypeOf(in *Interp, r reflect.Type) types.Type {
 	if r.PkgPath() != "" {
-		return in.namedOf(r)
+		return namedOf(in, r)
 	}
 	if r == tyError {
 		return types.Universe.Lookup("error").Type()
@@ -74,7 +74,7 @@ func (in *Interp) newTypeOf(r reflect.Type) types.Type {
 		}
 		return types.NewChan(dir[r.ChanDir()], in.typeOf(r.Elem()))
 	case reflect.Func:
-		return in.signatureOf(r)
+		return signatureOf(in, r)
 	case reflect.Struct:
 		var fields []*types.Var
 		var tags []string
@@ -95,7 +95,7 @@ func (in *Interp) newTypeOf(r reflect.Type) types.Type {
 	return types.Typ[types.UnsafePointer]
 }
 
-func (in *Interp) signatureOf(r reflect.Type) types.Type {
+func signatureOf(in *Interp, r reflect.Type) types.Type {
 	list := func(n int, at func(int) reflect.Type) *types.Tuple {
 		var vars []*types.Var
 		for i := range n {
@@ -106,7 +106,7 @@ func (in *Interp) signatureOf(r reflect.Type) types.Type {
 	return types.NewSignatureType(nil, nil, nil, list(r.NumIn(), r.In), list(r.NumOut(), r.Out), r.IsVariadic())
 }
 
-func (in *Interp) namedOf(r reflect.Type) types.Type {
+func namedOf(in *Interp, r reflect.Type) types.Type {
 	if pkg := in.Prog.typesPackage(r.PkgPath()); pkg != nil {
 		if obj, ok := pkg.Scope().Lookup(r.Name()).(*types.TypeName); ok {
 			return obj.Type()

@@ -190,7 +190,7 @@ func (b *builder) funcCall(c *ssa.CallCommon, args []ref, d uintptr) op {
 		p := *(*unsafe.Pointer)(x.at(f))
 		cl := closureAt(p)
 		if cl == nil {
-			host.nativeFuncCall(f, r, x.at(f), args, unsafe.Add(f.fp, d))
+			nativeFuncCall(host, f, r, x.at(f), args, unsafe.Add(f.fp, d))
 			return f.th.top
 		}
 		bound := host.bindClosure(cl)
@@ -223,14 +223,14 @@ func (in *Interp) bindClosure(c *Closure) *boundFunc {
 }
 
 // nativeFuncCall calls a func value of compiled code; nil faults as in Go.
-func (in *Interp) nativeFuncCall(f *Frame, r reflect.Type, x unsafe.Pointer, args []ref, result unsafe.Pointer) {
+func nativeFuncCall(in *Interp, f *Frame, r reflect.Type, x unsafe.Pointer, args []ref, result unsafe.Pointer) {
 	fn := reflect.NewAt(r, x).Elem()
 	if fn.IsNil() {
 		_ = **(**byte)(x)
 	}
 	th := f.th
 	base := th.pushArgs(f, args)
-	in.thunk(fn, nil)(th.argv[base:], result)
+	thunk(in, fn, nil)(th.argv[base:], result)
 	th.popArgs(base)
 }
 
@@ -286,16 +286,16 @@ func (in *Interp) site(cache *atomic.Pointer[methodSite], v any, name string, pk
 	if s := cache.Load(); s != nil && s.rtype == r {
 		return s
 	}
-	s := in.programSite(r, name, pkg)
+	s := programSite(in, r, name, pkg)
 	if s == nil {
-		s = in.nativeSite(r, name)
+		s = nativeSite(in, r, name)
 	}
 	cache.Store(s)
 	return s
 }
 
 // programSite binds a method of a type of the program; nil for a compiled type.
-func (in *Interp) programSite(r reflect.Type, name string, pkg *types.Package) *methodSite {
+func programSite(in *Interp, r reflect.Type, name string, pkg *types.Package) *methodSite {
 	t, ok := in.types.rtypes.Load(r)
 	if !ok {
 		return nil
@@ -313,7 +313,7 @@ func (in *Interp) programSite(r reflect.Type, name string, pkg *types.Package) *
 
 // nativeSite binds a method of a compiled type. An intrinsic of that method
 // takes precedence.
-func (in *Interp) nativeSite(r reflect.Type, name string) *methodSite {
+func nativeSite(in *Interp, r reflect.Type, name string) *methodSite {
 	s := &methodSite{rtype: r, ti: &typeInfo{R: r, size: r.Size(), direct: isDirect(r), exact: true}}
 	s.ti.class, s.ti.words = classify(r)
 	m, ok := r.MethodByName(name)
@@ -326,9 +326,9 @@ func (in *Interp) nativeSite(r reflect.Type, name string) *methodSite {
 			return s
 		}
 	}
-	s.thunk = in.thunk(m.Func, nil)
+	s.thunk = thunk(in, m.Func, nil)
 	if r == tyReflectType {
-		if own := in.typeMethod(name, s.thunk); own != nil {
+		if own := typeMethod(in, name, s.thunk); own != nil {
 			s.thunk = own
 		}
 	}
@@ -366,7 +366,7 @@ func (in *Interp) resolve(f *Frame, c *ssa.CallCommon) invocation {
 	}
 	keep := reflect.New(fn.Type()).Elem()
 	keep.Set(fn)
-	return invocation{thunk: in.thunk(keep, nil), name: funcName(keep)}
+	return invocation{thunk: thunk(in, keep, nil), name: funcName(keep)}
 }
 
 // callNil is a call of a nil func value: deferred, it faults when it runs.
@@ -414,14 +414,14 @@ func (b *builder) later(in ssa.CallInstruction) func(f *Frame) (invocation, []un
 		if inv.b == nil || inv.b.code == nil {
 			inner := inv
 			inv.thunk = func(a []unsafe.Pointer, _ unsafe.Pointer) {
-				host.nativeLater(inner, a, results.place(nil))
+				nativeLater(host, inner, a, results.place(nil))
 			}
 		}
 		return inv, args(f, recv)
 	}
 }
 
-func (in *Interp) nativeLater(inv invocation, args []unsafe.Pointer, result unsafe.Pointer) {
+func nativeLater(in *Interp, inv invocation, args []unsafe.Pointer, result unsafe.Pointer) {
 	th := in.takeThread()
 	th.native(inv, nil, args, result)
 	in.giveThread(th)

@@ -68,7 +68,7 @@ type equaler func(a, b unsafe.Pointer) bool
 func (in *Interp) equal(t types.Type) equaler {
 	switch u := t.Underlying().(type) {
 	case *types.Basic:
-		return in.equalBasic(t)
+		return equalBasic(in, t)
 	case *types.Interface:
 		ti := in.info(t)
 		if !ti.native {
@@ -76,7 +76,7 @@ func (in *Interp) equal(t types.Type) equaler {
 		}
 		return func(a, b unsafe.Pointer) bool { return ti.value(a).Interface() == ti.value(b).Interface() }
 	case *types.Struct:
-		return in.equalStruct(t, u)
+		return equalStruct(in, t, u)
 	case *types.Array:
 		eq, size := in.equal(u.Elem()), in.info(u.Elem()).size
 		return func(a, b unsafe.Pointer) bool {
@@ -93,7 +93,7 @@ func (in *Interp) equal(t types.Type) equaler {
 	return func(a, b unsafe.Pointer) bool { return *(*unsafe.Pointer)(a) == *(*unsafe.Pointer)(b) }
 }
 
-func (in *Interp) equalBasic(t types.Type) equaler {
+func equalBasic(in *Interp, t types.Type) equaler {
 	switch ti := in.info(t); ti.R.Kind() {
 	case reflect.String:
 		return func(a, b unsafe.Pointer) bool { return *(*string)(a) == *(*string)(b) }
@@ -118,7 +118,7 @@ func (in *Interp) equalBasic(t types.Type) equaler {
 	}
 }
 
-func (in *Interp) equalStruct(t types.Type, u *types.Struct) equaler {
+func equalStruct(in *Interp, t types.Type, u *types.Struct) equaler {
 	type field struct {
 		off uintptr
 		eq  equaler

@@ -295,7 +295,7 @@ func (p *panicRec) text(in *Interp) string {
 		if i < len(chain)-1 {
 			b.WriteString("\t")
 		}
-		b.WriteString("panic: " + strings.ReplaceAll(in.panicText(q.value), "\n", "\n\t"))
+		b.WriteString("panic: " + strings.ReplaceAll(panicText(in, q.value), "\n", "\n\t"))
 		if q.recovered {
 			b.WriteString(" [recovered]")
 		}
@@ -308,7 +308,7 @@ func (p *panicRec) text(in *Interp) string {
 }
 
 // panicText is the value as Go prints it after "panic: ".
-func (in *Interp) panicText(v any) string {
+func panicText(in *Interp, v any) string {
 	switch v := v.(type) {
 	case error:
 		return v.Error()
@@ -345,7 +345,7 @@ func basicText(r reflect.Value) (text string, ok bool) {
 }
 
 // stackText prints a trace in Go's form.
-func (in *Interp) stackText(stack []stackEntry) string {
+func stackText(in *Interp, stack []stackEntry) string {
 	var b strings.Builder
 	b.WriteString("goroutine 1 [running]:\n")
 	for _, e := range stack {

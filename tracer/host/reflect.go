@@ -18,7 +18,7 @@ import (
 func addReflect(m map[string]Intrinsic) {
 	m["(reflect.Value).Pointer"] = func(th *Thread, _ *Frame, a []unsafe.Pointer, r unsafe.Pointer) {
 		v := arg[reflect.Value](a, 0)
-		if pc, ok := th.In.funcPC(v); ok {
+		if pc, ok := funcPC(th.In, v); ok {
 			put(r, pc)
 			return
 		}
@@ -26,7 +26,7 @@ func addReflect(m map[string]Intrinsic) {
 	}
 	m["(reflect.Value).NumMethod"] = func(th *Thread, _ *Frame, a []unsafe.Pointer, r unsafe.Pointer) {
 		v := arg[reflect.Value](a, 0)
-		if it := th.In.interfaceOfValue(v); it != nil {
+		if it := interfaceOfValue(th.In, v); it != nil {
 			put(r, it.NumMethods())
 			return
 		}
@@ -34,7 +34,7 @@ func addReflect(m map[string]Intrinsic) {
 	}
 	m["(reflect.Value).Method"] = func(th *Thread, _ *Frame, a []unsafe.Pointer, r unsafe.Pointer) {
 		v, i := arg[reflect.Value](a, 0), arg[int](a, 1)
-		if it := th.In.interfaceOfValue(v); it != nil {
+		if it := interfaceOfValue(th.In, v); it != nil {
 			put(r, v.Elem().MethodByName(interfaceMethods(it)[i].Name()))
 			return
 		}
@@ -42,7 +42,7 @@ func addReflect(m map[string]Intrinsic) {
 	}
 	m["(reflect.Value).Methods"] = func(th *Thread, _ *Frame, a []unsafe.Pointer, r unsafe.Pointer) {
 		v := arg[reflect.Value](a, 0)
-		it := th.In.interfaceOfValue(v)
+		it := interfaceOfValue(th.In, v)
 		if it == nil {
 			put(r, v.Methods())
 			return
@@ -50,7 +50,7 @@ func addReflect(m map[string]Intrinsic) {
 		ms := interfaceMethods(it)
 		put(r, iter.Seq2[reflect.Method, reflect.Value](func(yield func(reflect.Method, reflect.Value) bool) {
 			for i, m := range ms {
-				if !yield(th.In.interfaceMethod(ms, i), v.Elem().MethodByName(m.Name())) {
+				if !yield(interfaceMethod(th.In, ms, i), v.Elem().MethodByName(m.Name())) {
 					return
 				}
 			}
@@ -58,7 +58,7 @@ func addReflect(m map[string]Intrinsic) {
 	}
 	m["(reflect.Value).MethodByName"] = func(th *Thread, _ *Frame, a []unsafe.Pointer, r unsafe.Pointer) {
 		v, name := arg[reflect.Value](a, 0), arg[string](a, 1)
-		if it := th.In.interfaceOfValue(v); it != nil {
+		if it := interfaceOfValue(th.In, v); it != nil {
 			if slices.ContainsFunc(interfaceMethods(it), func(m *types.Func) bool { return m.Exported() && m.Name() == name }) {
 				put(r, v.Elem().MethodByName(name))
 			} else {
@@ -71,27 +71,27 @@ func addReflect(m map[string]Intrinsic) {
 	m["(reflect.Value).Set"] = func(th *Thread, _ *Frame, a []unsafe.Pointer, _ unsafe.Pointer) {
 		v, x := arg[reflect.Value](a, 0), arg[reflect.Value](a, 1)
 		if v.IsValid() {
-			th.In.checkAssignable("reflect.Set", v.Type(), x)
+			checkAssignable(th.In, "reflect.Set", v.Type(), x)
 		}
 		v.Set(x)
 	}
 	addReflectAssign(m)
 	m["(reflect.Value).Convert"] = func(th *Thread, _ *Frame, a []unsafe.Pointer, r unsafe.Pointer) {
 		v, t := arg[reflect.Value](a, 0), arg[reflect.Type](a, 1)
-		if it := th.In.interfaceOf(t); it != nil && v.IsValid() && !th.In.reflectImplements(v.Type(), it) {
+		if it := interfaceOf(th.In, t); it != nil && v.IsValid() && !reflectImplements(th.In, v.Type(), it) {
 			panic("reflect.Value.Convert: value of type " + v.Type().String() + " cannot be converted to type " + t.String())
 		}
 		put(r, v.Convert(t))
 	}
 	m["(reflect.Value).CanConvert"] = func(th *Thread, _ *Frame, a []unsafe.Pointer, r unsafe.Pointer) {
 		v, t := arg[reflect.Value](a, 0), arg[reflect.Type](a, 1)
-		it := th.In.interfaceOf(t)
-		put(r, v.CanConvert(t) && (it == nil || th.In.reflectImplements(v.Type(), it)))
+		it := interfaceOf(th.In, t)
+		put(r, v.CanConvert(t) && (it == nil || reflectImplements(th.In, v.Type(), it)))
 	}
 }
 
 // funcPC is the code address of a function of the program.
-func (in *Interp) funcPC(v reflect.Value) (uintptr, bool) {
+func funcPC(in *Interp, v reflect.Value) (uintptr, bool) {
 	if v.Kind() != reflect.Func || v.IsNil() || !v.CanInterface() {
 		return 0, false
 	}
@@ -106,12 +106,12 @@ func (in *Interp) funcPC(v reflect.Value) (uintptr, bool) {
 		}
 		return 0, false
 	}
-	return in.pcOf(stackEntry{cl.Fn, cl.Fn.Blocks[0].Instrs[0]}), true
+	return pcOf(in, stackEntry{cl.Fn, cl.Fn.Blocks[0].Instrs[0]}), true
 }
 
 // interfaceOf returns the interface that the Go type r of the program is; nil for
 // other types, and for an interface without methods.
-func (in *Interp) interfaceOf(r reflect.Type) *types.Interface {
+func interfaceOf(in *Interp, r reflect.Type) *types.Interface {
 	if r == nil || r.Kind() != reflect.Interface || r.NumMethod() > 0 || r == tyAny {
 		return nil
 	}
@@ -125,14 +125,14 @@ func (in *Interp) interfaceOf(r reflect.Type) *types.Interface {
 	return nil
 }
 
-func (in *Interp) interfaceOfValue(v reflect.Value) *types.Interface {
+func interfaceOfValue(in *Interp, v reflect.Value) *types.Interface {
 	if v.Kind() != reflect.Interface {
 		return nil
 	}
-	return in.interfaceOf(v.Type())
+	return interfaceOf(in, v.Type())
 }
 
-func (in *Interp) reflectImplements(r reflect.Type, it *types.Interface) bool {
+func reflectImplements(in *Interp, r reflect.Type, it *types.Interface) bool {
 	return types.Implements(in.typeOf(r), it)
 }
 
@@ -155,10 +155,10 @@ var tyReflectType = reflect.TypeOf(tyAny) // the type behind all values of refle
 
 // typeMethod replaces a method of reflect.Type where an interface of the program
 // is the receiver or the argument; nil for methods that need none.
-func (in *Interp) typeMethod(name string, native rt.Thunk) rt.Thunk {
+func typeMethod(in *Interp, name string, native rt.Thunk) rt.Thunk {
 	own := func(a []unsafe.Pointer) (reflect.Type, *types.Interface) {
 		t := typeOfWord(*(*unsafe.Pointer)(a[0]))
-		return t, in.interfaceOf(t)
+		return t, interfaceOf(in, t)
 	}
 	switch name {
 	case "NumMethod":
@@ -172,7 +172,7 @@ func (in *Interp) typeMethod(name string, native rt.Thunk) rt.Thunk {
 	case "Method":
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			if _, it := own(a); it != nil {
-				put(r, in.interfaceMethod(interfaceMethods(it), arg[int](a, 1)))
+				put(r, interfaceMethod(in, interfaceMethods(it), arg[int](a, 1)))
 				return
 			}
 			native(a, r)
@@ -190,7 +190,7 @@ func (in *Interp) typeMethod(name string, native rt.Thunk) rt.Thunk {
 				ok bool
 			}
 			if i := slices.IndexFunc(ms, func(m *types.Func) bool { return m.Name() == want }); i >= 0 {
-				out.m, out.ok = in.interfaceMethod(ms, i), true
+				out.m, out.ok = interfaceMethod(in, ms, i), true
 			}
 			put(r, out)
 		}
@@ -204,7 +204,7 @@ func (in *Interp) typeMethod(name string, native rt.Thunk) rt.Thunk {
 			ms := interfaceMethods(it)
 			put(r, func(yield func(reflect.Method) bool) {
 				for i := range ms {
-					if !yield(in.interfaceMethod(ms, i)) {
+					if !yield(interfaceMethod(in, ms, i)) {
 						return
 					}
 				}
@@ -215,7 +215,7 @@ func (in *Interp) typeMethod(name string, native rt.Thunk) rt.Thunk {
 			t, it := own(a)
 			u := arg[reflect.Type](a, 1)
 			switch {
-			case u == nil || it == nil && in.interfaceOf(u) == nil:
+			case u == nil || it == nil && interfaceOf(in, u) == nil:
 				native(a, r)
 			case u.Kind() != reflect.Interface && name == "Implements":
 				native(a, r) // reflect says what is wrong
@@ -230,7 +230,7 @@ func (in *Interp) typeMethod(name string, native rt.Thunk) rt.Thunk {
 	return nil
 }
 
-func (in *Interp) interfaceMethod(ms []*types.Func, i int) reflect.Method {
+func interfaceMethod(in *Interp, ms []*types.Func, i int) reflect.Method {
 	if i < 0 || i >= len(ms) {
 		return reflect.Method{}
 	}

@@ -9,17 +9,17 @@ import (
 // interface of the program, which it takes for an empty one.
 
 // checkAssignable panics as package reflect does when x cannot be assigned to dst.
-func (in *Interp) checkAssignable(what string, dst reflect.Type, x reflect.Value) {
-	if x.IsValid() && !in.fits(dst, x) {
+func checkAssignable(in *Interp, what string, dst reflect.Type, x reflect.Value) {
+	if x.IsValid() && !fits(in, dst, x) {
 		panic(what + ": value of type " + x.Type().String() + " is not assignable to type " + dst.String())
 	}
 }
 
 // fits reports whether x implements dst, where that is an interface of the program;
 // package reflect sees to the rest.
-func (in *Interp) fits(dst reflect.Type, x reflect.Value) bool {
-	it := in.interfaceOf(dst)
-	return it == nil || in.reflectImplements(x.Type(), it)
+func fits(in *Interp, dst reflect.Type, x reflect.Value) bool {
+	it := interfaceOf(in, dst)
+	return it == nil || reflectImplements(in, x.Type(), it)
 }
 
 func addReflectAssign(m map[string]Intrinsic) {
@@ -28,46 +28,46 @@ func addReflectAssign(m map[string]Intrinsic) {
 	} {
 		m["(reflect.Value)."+name] = func(th *Thread, _ *Frame, a []unsafe.Pointer, r unsafe.Pointer) {
 			f, args := arg[reflect.Value](a, 0), arg[[]reflect.Value](a, 1)
-			th.In.checkArguments(name, f, args)
+			checkArguments(th.In, name, f, args)
 			put(r, call(f, args))
 		}
 	}
 	m["(reflect.Value).SetMapIndex"] = func(th *Thread, _ *Frame, a []unsafe.Pointer, _ unsafe.Pointer) {
 		v, key, elem := arg[reflect.Value](a, 0), arg[reflect.Value](a, 1), arg[reflect.Value](a, 2)
 		if v.Kind() == reflect.Map {
-			th.In.checkAssignable("reflect.Value.SetMapIndex", v.Type().Key(), key)
-			th.In.checkAssignable("reflect.Value.SetMapIndex", v.Type().Elem(), elem)
+			checkAssignable(th.In, "reflect.Value.SetMapIndex", v.Type().Key(), key)
+			checkAssignable(th.In, "reflect.Value.SetMapIndex", v.Type().Elem(), elem)
 		}
 		v.SetMapIndex(key, elem)
 	}
 	m["(reflect.Value).MapIndex"] = func(th *Thread, _ *Frame, a []unsafe.Pointer, r unsafe.Pointer) {
 		v, key := arg[reflect.Value](a, 0), arg[reflect.Value](a, 1)
 		if v.Kind() == reflect.Map {
-			th.In.checkAssignable("reflect.Value.MapIndex", v.Type().Key(), key)
+			checkAssignable(th.In, "reflect.Value.MapIndex", v.Type().Key(), key)
 		}
 		put(r, v.MapIndex(key))
 	}
 	m["(reflect.Value).Send"] = func(th *Thread, _ *Frame, a []unsafe.Pointer, _ unsafe.Pointer) {
 		v, x := arg[reflect.Value](a, 0), arg[reflect.Value](a, 1)
-		th.In.checkSent("reflect.Value.Send", v, x)
+		checkSent(th.In, "reflect.Value.Send", v, x)
 		v.Send(x)
 	}
 	m["(reflect.Value).TrySend"] = func(th *Thread, _ *Frame, a []unsafe.Pointer, r unsafe.Pointer) {
 		v, x := arg[reflect.Value](a, 0), arg[reflect.Value](a, 1)
-		th.In.checkSent("reflect.Value.Send", v, x)
+		checkSent(th.In, "reflect.Value.Send", v, x)
 		put(r, v.TrySend(x))
 	}
 	m["(reflect.Value).SetIterKey"] = func(th *Thread, _ *Frame, a []unsafe.Pointer, _ unsafe.Pointer) {
 		v, it := arg[reflect.Value](a, 0), arg[*reflect.MapIter](a, 1)
-		if v.IsValid() && th.In.interfaceOf(v.Type()) != nil {
-			th.In.checkAssignable("reflect.MapIter.SetKey", v.Type(), it.Key())
+		if v.IsValid() && interfaceOf(th.In, v.Type()) != nil {
+			checkAssignable(th.In, "reflect.MapIter.SetKey", v.Type(), it.Key())
 		}
 		v.SetIterKey(it)
 	}
 	m["(reflect.Value).SetIterValue"] = func(th *Thread, _ *Frame, a []unsafe.Pointer, _ unsafe.Pointer) {
 		v, it := arg[reflect.Value](a, 0), arg[*reflect.MapIter](a, 1)
-		if v.IsValid() && th.In.interfaceOf(v.Type()) != nil {
-			th.In.checkAssignable("reflect.MapIter.SetValue", v.Type(), it.Value())
+		if v.IsValid() && interfaceOf(th.In, v.Type()) != nil {
+			checkAssignable(th.In, "reflect.MapIter.SetValue", v.Type(), it.Value())
 		}
 		v.SetIterValue(it)
 	}
@@ -75,7 +75,7 @@ func addReflectAssign(m map[string]Intrinsic) {
 		s, x := arg[reflect.Value](a, 0), arg[[]reflect.Value](a, 1)
 		if s.Kind() == reflect.Slice {
 			for _, x := range x {
-				th.In.checkAssignable("reflect.Set", s.Type().Elem(), x)
+				checkAssignable(th.In, "reflect.Set", s.Type().Elem(), x)
 			}
 		}
 		put(r, reflect.Append(s, x...))
@@ -84,7 +84,7 @@ func addReflectAssign(m map[string]Intrinsic) {
 		cases := arg[[]reflect.SelectCase](a, 0)
 		for _, c := range cases {
 			if c.Dir == reflect.SelectSend {
-				th.In.checkSent("reflect.Select", c.Chan, c.Send)
+				checkSent(th.In, "reflect.Select", c.Chan, c.Send)
 			}
 		}
 		i, v, ok := reflect.Select(cases)
@@ -99,21 +99,21 @@ func addReflectAssign(m map[string]Intrinsic) {
 		put(r, reflect.MakeFunc(t, func(args []reflect.Value) []reflect.Value {
 			out := f(args)
 			for i, v := range out[:min(len(out), t.NumOut())] {
-				in.checkAssignable("reflect.MakeFunc", t.Out(i), v)
+				checkAssignable(in, "reflect.MakeFunc", t.Out(i), v)
 			}
 			return out
 		}))
 	}
 }
 
-func (in *Interp) checkSent(what string, c, x reflect.Value) {
+func checkSent(in *Interp, what string, c, x reflect.Value) {
 	if c.Kind() == reflect.Chan {
-		in.checkAssignable(what, c.Type().Elem(), x)
+		checkAssignable(in, what, c.Type().Elem(), x)
 	}
 }
 
 // checkArguments is what reflect.Value.Call checks of the arguments.
-func (in *Interp) checkArguments(op string, f reflect.Value, args []reflect.Value) {
+func checkArguments(in *Interp, op string, f reflect.Value, args []reflect.Value) {
 	if f.Kind() != reflect.Func {
 		return
 	}
@@ -130,11 +130,11 @@ func (in *Interp) checkArguments(op string, f reflect.Value, args []reflect.Valu
 		case !x.IsValid():
 			return
 		case i < n:
-			if !in.fits(t.In(i), x) {
+			if !fits(in, t.In(i), x) {
 				panic("reflect: " + op + " using " + x.Type().String() + " as type " + t.In(i).String())
 			}
 		case t.IsVariadic():
-			if e := t.In(n).Elem(); !in.fits(e, x) {
+			if e := t.In(n).Elem(); !fits(in, e, x) {
 				panic("reflect: cannot use " + x.Type().String() + " as type " + e.String() + " in " + op)
 			}
 		}

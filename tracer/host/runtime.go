@@ -40,7 +40,7 @@ type runtimeFunc struct {
 // runtimeFrames stands behind a *runtime.Frames of the program.
 type runtimeFrames struct{ pcs []uintptr }
 
-func (in *Interp) pcOf(e stackEntry) uintptr {
+func pcOf(in *Interp, e stackEntry) uintptr {
 	p := &in.places
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -57,7 +57,7 @@ func (in *Interp) pcOf(e stackEntry) uintptr {
 }
 
 // placeOf finds the place of a pc of the program.
-func (in *Interp) placeOf(pc uintptr) (stackEntry, bool) {
+func placeOf(in *Interp, pc uintptr) (stackEntry, bool) {
 	p := &in.places
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -147,7 +147,7 @@ func addRuntime(m map[string]Intrinsic) {
 		if f := arg[*runtimeFunc](a, 0); f.native != nil {
 			put(r, f.native.Entry())
 		} else {
-			put(r, th.In.pcOf(f.entry))
+			put(r, pcOf(th.In, f.entry))
 		}
 	}
 	m["(*runtime.Func).FileLine"] = runtimeFileLine
@@ -182,7 +182,7 @@ func runtimeCaller(th *Thread, call *Frame, a []unsafe.Pointer, r unsafe.Pointer
 			return true
 		}
 		pos := th.In.position(e)
-		out.pc, out.file, out.line, out.ok = th.In.pcOf(e), pos.Filename, pos.Line, true
+		out.pc, out.file, out.line, out.ok = pcOf(th.In, e), pos.Filename, pos.Line, true
 		return false
 	})
 }
@@ -197,7 +197,7 @@ func runtimeCallers(th *Thread, call *Frame, a []unsafe.Pointer, r unsafe.Pointe
 			if n == len(pcs) {
 				return false
 			}
-			pcs[n] = th.In.pcOf(e)
+			pcs[n] = pcOf(th.In, e)
 			n++
 		}
 		return true
@@ -214,7 +214,7 @@ func runtimeNext(th *Thread, _ *Frame, a []unsafe.Pointer, r unsafe.Pointer) {
 	if len(fs.pcs) > 0 {
 		pc := fs.pcs[0]
 		fs.pcs = fs.pcs[1:]
-		if e, ok := th.In.placeOf(pc); ok {
+		if e, ok := placeOf(th.In, pc); ok {
 			pos := th.In.position(e)
 			out.frame = runtime.Frame{PC: pc, Function: goName(e.fn), File: pos.Filename, Line: pos.Line}
 			*(*unsafe.Pointer)(unsafe.Pointer(&out.frame.Func)) = th.In.runtimeFunc(e)
@@ -241,7 +241,7 @@ func (in *Interp) runtimeFunc(e stackEntry) unsafe.Pointer {
 }
 
 func runtimeFuncForPC(th *Thread, _ *Frame, a []unsafe.Pointer, r unsafe.Pointer) {
-	if e, ok := th.In.placeOf(arg[uintptr](a, 0)); ok {
+	if e, ok := placeOf(th.In, arg[uintptr](a, 0)); ok {
 		put(r, th.In.runtimeFunc(e))
 		return
 	}
@@ -253,7 +253,7 @@ func runtimeFuncForPC(th *Thread, _ *Frame, a []unsafe.Pointer, r unsafe.Pointer
 }
 
 func runtimeFileLine(th *Thread, _ *Frame, a []unsafe.Pointer, r unsafe.Pointer) {
-	e, ok := th.In.placeOf(arg[uintptr](a, 1))
+	e, ok := placeOf(th.In, arg[uintptr](a, 1))
 	if f := arg[*runtimeFunc](a, 0); !ok && f.native != nil {
 		file, line := f.native.FileLine(arg[uintptr](a, 1))
 		put(r, struct {

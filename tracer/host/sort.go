@@ -13,10 +13,10 @@ func addSort(m map[string]Intrinsic) {
 	m["sort.Slice"] = sortSlice(sort.Slice)
 	m["sort.SliceStable"] = sortSlice(sort.SliceStable)
 	m["sort.SliceIsSorted"] = func(th *Thread, _ *Frame, a []unsafe.Pointer, r unsafe.Pointer) {
-		put(r, sort.SliceIsSorted(arg[any](a, 0), th.In.lessAt(a[1])))
+		put(r, sort.SliceIsSorted(arg[any](a, 0), lessAt(th.In, a[1])))
 	}
 	m["sort.Search"] = func(th *Thread, _ *Frame, a []unsafe.Pointer, r unsafe.Pointer) {
-		f, call := arg[func(int) bool](a, 1), th.In.direct(a[1])
+		f, call := arg[func(int) bool](a, 1), direct(th.In, a[1])
 		if call != nil {
 			f = func(i int) (yes bool) {
 				call([]unsafe.Pointer{unsafe.Pointer(&i)}, unsafe.Pointer(&yes))
@@ -29,13 +29,13 @@ func addSort(m map[string]Intrinsic) {
 
 func sortSlice(f func(any, func(i, j int) bool)) Intrinsic {
 	return func(th *Thread, _ *Frame, a []unsafe.Pointer, _ unsafe.Pointer) {
-		f(arg[any](a, 0), th.In.lessAt(a[1]))
+		f(arg[any](a, 0), lessAt(th.In, a[1]))
 	}
 }
 
 // lessAt is the comparison whose func value is at p.
-func (in *Interp) lessAt(p unsafe.Pointer) func(i, j int) bool {
-	call := in.direct(p)
+func lessAt(in *Interp, p unsafe.Pointer) func(i, j int) bool {
+	call := direct(in, p)
 	if call == nil {
 		return *(*func(i, j int) bool)(p)
 	}
@@ -51,7 +51,7 @@ func (in *Interp) lessAt(p unsafe.Pointer) func(i, j int) bool {
 
 // direct calls the program's function whose func value is at p; nil where it is
 // native code, or none.
-func (in *Interp) direct(p unsafe.Pointer) func(args []unsafe.Pointer, result unsafe.Pointer) {
+func direct(in *Interp, p unsafe.Pointer) func(args []unsafe.Pointer, result unsafe.Pointer) {
 	c := in.ClosureOf(p)
 	if c == nil || c.in == nil {
 		return nil
