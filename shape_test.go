@@ -29,10 +29,7 @@ type large struct {
 	why  string
 }
 
-var largeReceivers = []large{
-	{"tracer/host.Interp", 107, "the host's whole face to compiled code and to the tracer; to be parted by what its methods concern"},
-	{"tracer/host.builder", 79, "one small method for each SSA instruction and operand kind"},
-}
+var largeReceivers []large // none: keep it so
 
 var largePackages = []large{
 	{"ops", 66, "one file for each family of operators"},

@@ -323,7 +323,7 @@ func (b *builder) unOp(in *ssa.UnOp) op {
 	case token.MUL:
 		return b.load(in, d, x)
 	case token.ARROW:
-		return b.receive(in, d, x)
+		return receive(b, in, d, x)
 	case token.NOT:
 		return func(f *Frame) *Frame { *at[bool](f, d) = !*(*bool)(x.at(f)); return f }
 	}

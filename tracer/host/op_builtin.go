@@ -34,7 +34,7 @@ func (b *builder) builtin(in *ssa.Call, name string, c *ssa.CallCommon) op {
 	case "ssa:deferstack":
 		return func(f *Frame) *Frame { *at[*Frame](f, d) = f; f.rare = true; return f }
 	}
-	run := b.builtinThunk(name, c)
+	run := builtinThunk(b, name, c)
 	if run == nil {
 		return refuse("host: built-in " + name + " is not supported")
 	}
@@ -61,7 +61,7 @@ func (b *builder) length(name string, v ssa.Value, x ref, d uintptr) op {
 	case *types.Basic:
 		return func(f *Frame) *Frame { *at[int](f, d) = len(*(*string)(x.at(f))); return f }
 	case *types.Map:
-		_, r, _, _ := b.mapType(t)
+		_, r, _, _ := mapType(b, t)
 		return func(f *Frame) *Frame {
 			p := *(*unsafe.Pointer)(x.at(f))
 			*at[int](f, d) = asMap(r, &p).Len()
@@ -139,19 +139,19 @@ func copySlice(r reflect.Type, elem *typeInfo, dst, src sliceHeader) int {
 
 // builtinThunk is a built-in function in the form of a native call, also for go
 // and defer.
-func (b *builder) builtinThunk(name string, c *ssa.CallCommon) rt.Thunk {
+func builtinThunk(b *builder, name string, c *ssa.CallCommon) rt.Thunk {
 	argType := func(i int) types.Type { return c.Args[i].Type() }
 	switch name {
 	case "len", "cap":
-		return b.lengthThunk(name, argType(0))
+		return lengthThunk(b, name, argType(0))
 	case "append":
 		return func([]unsafe.Pointer, unsafe.Pointer) {}
 	case "recover":
 		return func([]unsafe.Pointer, unsafe.Pointer) {}
 	case "copy":
-		return b.copyThunk(argType(0), argType(1))
+		return copyThunk(b, argType(0), argType(1))
 	case "delete":
-		_, r, key, _ := b.mapType(argType(0))
+		_, r, key, _ := mapType(b, argType(0))
 		return func(a []unsafe.Pointer, _ unsafe.Pointer) {
 			p := *(*unsafe.Pointer)(a[0])
 			if p != nil {
@@ -161,15 +161,15 @@ func (b *builder) builtinThunk(name string, c *ssa.CallCommon) rt.Thunk {
 			}
 		}
 	case "clear":
-		return b.clearThunk(argType(0))
+		return clearThunk(b, argType(0))
 	case "close":
-		r, _ := b.chanType(argType(0))
+		r, _ := chanType(b, argType(0))
 		return func(a []unsafe.Pointer, _ unsafe.Pointer) {
 			p := *(*unsafe.Pointer)(a[0])
 			reflect.NewAt(r, unsafe.Pointer(&p)).Elem().Close()
 		}
 	case "print", "println":
-		return b.printThunk(name == "println", c)
+		return printThunk(b, name == "println", c)
 	case "complex":
 		if b.in.info(argType(0)).R.Kind() == reflect.Float32 {
 			return func(a []unsafe.Pointer, r unsafe.Pointer) {
@@ -180,9 +180,9 @@ func (b *builder) builtinThunk(name string, c *ssa.CallCommon) rt.Thunk {
 			*(*complex128)(r) = complex(*(*float64)(a[0]), *(*float64)(a[1]))
 		}
 	case "real", "imag":
-		return b.partThunk(name == "imag", argType(0))
+		return partThunk(b, name == "imag", argType(0))
 	case "min", "max":
-		return b.minMaxThunk(name == "max", argType(0))
+		return minMaxThunk(b, name == "max", argType(0))
 	case "panic":
 		ti := b.in.info(argType(0))
 		return func(a []unsafe.Pointer, _ unsafe.Pointer) { panic(userPanic{ti.readIface(a[0])}) }
@@ -196,7 +196,7 @@ func (b *builder) builtinThunk(name string, c *ssa.CallCommon) rt.Thunk {
 			*(*unsafe.Pointer)(r) = p
 		}
 	}
-	return b.unsafeThunk(name, c)
+	return unsafeThunk(b, name, c)
 }
 
 func shortType(s string) string {
@@ -208,15 +208,15 @@ func shortType(s string) string {
 	return s
 }
 
-func (b *builder) unsafeThunk(name string, c *ssa.CallCommon) rt.Thunk {
+func unsafeThunk(b *builder, name string, c *ssa.CallCommon) rt.Thunk {
 	switch name {
 	case "Add":
-		n := b.intReader(c.Args[1].Type())
+		n := intReader(b, c.Args[1].Type())
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			*(*unsafe.Pointer)(r) = unsafe.Add(*(*unsafe.Pointer)(a[0]), n(a[1]))
 		}
 	case "Slice":
-		n := b.intReader(c.Args[1].Type())
+		n := intReader(b, c.Args[1].Type())
 		elem := b.in.info(c.Args[0].Type().Underlying().(*types.Pointer).Elem())
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			l, p := n(a[1]), *(*unsafe.Pointer)(a[0])
@@ -229,7 +229,7 @@ func (b *builder) unsafeThunk(name string, c *ssa.CallCommon) rt.Thunk {
 			*(*sliceHeader)(r) = sliceHeader{p, int(l), int(l)}
 		}
 	case "String":
-		n := b.intReader(c.Args[1].Type())
+		n := intReader(b, c.Args[1].Type())
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			l, p := n(a[1]), *(*unsafe.Pointer)(a[0])
 			switch {
@@ -252,19 +252,19 @@ func (b *builder) unsafeThunk(name string, c *ssa.CallCommon) rt.Thunk {
 	return nil
 }
 
-func (b *builder) intReader(t types.Type) func(p unsafe.Pointer) int64 {
+func intReader(b *builder, t types.Type) func(p unsafe.Pointer) int64 {
 	k := kindOf(t.Underlying().(*types.Basic))
 	return func(p unsafe.Pointer) int64 { return loadInt(k, p) }
 }
 
-func (b *builder) lengthThunk(name string, t types.Type) rt.Thunk {
+func lengthThunk(b *builder, name string, t types.Type) rt.Thunk {
 	ti := b.in.info(t)
 	if p, ok := t.Underlying().(*types.Pointer); ok {
 		n := int(p.Elem().Underlying().(*types.Array).Len())
 		return func(_ []unsafe.Pointer, r unsafe.Pointer) { *(*int)(r) = n }
 	}
 	if t, ok := t.Underlying().(*types.Chan); ok {
-		r0, _ := b.chanType(t)
+		r0, _ := chanType(b, t)
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			p := *(*unsafe.Pointer)(a[0])
 			ch := reflect.NewAt(r0, unsafe.Pointer(&p)).Elem()
@@ -282,7 +282,7 @@ func (b *builder) lengthThunk(name string, t types.Type) rt.Thunk {
 	}
 }
 
-func (b *builder) copyThunk(dst, src types.Type) rt.Thunk {
+func copyThunk(b *builder, dst, src types.Type) rt.Thunk {
 	elem := b.in.info(dst.Underlying().(*types.Slice).Elem())
 	r0 := reflect.SliceOf(elem.R)
 	if isBasic(src, types.IsString) {
@@ -301,12 +301,12 @@ func (b *builder) copyThunk(dst, src types.Type) rt.Thunk {
 	}
 }
 
-func (b *builder) clearThunk(t types.Type) rt.Thunk {
+func clearThunk(b *builder, t types.Type) rt.Thunk {
 	if s, ok := t.Underlying().(*types.Slice); ok {
 		r := reflect.SliceOf(b.in.info(s.Elem()).R)
 		return func(a []unsafe.Pointer, _ unsafe.Pointer) { reflect.NewAt(r, a[0]).Elem().Clear() }
 	}
-	_, r, _, _ := b.mapType(t)
+	_, r, _, _ := mapType(b, t)
 	return func(a []unsafe.Pointer, _ unsafe.Pointer) {
 		if p := *(*unsafe.Pointer)(a[0]); p != nil {
 			asMap(r, &p).Clear()
@@ -314,7 +314,7 @@ func (b *builder) clearThunk(t types.Type) rt.Thunk {
 	}
 }
 
-func (b *builder) partThunk(im bool, t types.Type) rt.Thunk {
+func partThunk(b *builder, im bool, t types.Type) rt.Thunk {
 	if b.in.info(t).size == 8 {
 		return func(a []unsafe.Pointer, r unsafe.Pointer) {
 			c := *(*complex64)(a[0])
@@ -331,7 +331,7 @@ func (b *builder) partThunk(im bool, t types.Type) rt.Thunk {
 	}
 }
 
-func (b *builder) minMaxThunk(isMax bool, t types.Type) rt.Thunk {
+func minMaxThunk(b *builder, isMax bool, t types.Type) rt.Thunk {
 	ti := b.in.info(t)
 	switch ti.R.Kind() {
 	case reflect.String:
@@ -375,7 +375,7 @@ func minMax[T ordered](isMax bool) rt.Thunk {
 }
 
 // printThunk is print and println, which write to standard error.
-func (b *builder) printThunk(line bool, c *ssa.CallCommon) rt.Thunk {
+func printThunk(b *builder, line bool, c *ssa.CallCommon) rt.Thunk {
 	infos := make([]*typeInfo, len(c.Args))
 	for i, a := range c.Args {
 		infos[i] = b.in.info(a.Type())

@@ -402,7 +402,7 @@ func (b *builder) later(in ssa.CallInstruction) func(f *Frame) (invocation, []un
 	args := b.arguments(c)
 	if blt, ok := c.Value.(*ssa.Builtin); ok {
 		name := blt.Name()
-		run := b.builtinThunk(name, c)
+		run := builtinThunk(b, name, c)
 		return func(f *Frame) (invocation, []unsafe.Pointer) {
 			return invocation{thunk: run, recover: name == "recover"}, args(f, nil)
 		}

@@ -14,28 +14,28 @@ import (
 func (b *builder) collection(in ssa.Instruction) op {
 	switch in := in.(type) {
 	case *ssa.MakeMap:
-		return b.makeMap(in)
+		return makeMap(b, in)
 	case *ssa.MapUpdate:
-		return b.mapUpdate(in)
+		return mapUpdate(b, in)
 	case *ssa.Lookup:
-		return b.lookup(in)
+		return lookup(b, in)
 	case *ssa.Range:
-		return b.rangeOp(in)
+		return rangeOp(b, in)
 	case *ssa.Next:
-		return b.next(in)
+		return next(b, in)
 	case *ssa.MakeChan:
-		return b.makeChan(in)
+		return makeChan(b, in)
 	case *ssa.Send:
-		return b.send(in)
+		return send(b, in)
 	case *ssa.Select:
-		return b.selectOp(in)
+		return selectOp(b, in)
 	}
 	panic("unreachable")
 }
 
 // mapType is the type of a map operand: the representation of its type, made
 // from key and element, since a recursive map type is represented by a pointer.
-func (b *builder) mapType(t types.Type) (m *types.Map, r reflect.Type, key, elem *typeInfo) {
+func mapType(b *builder, t types.Type) (m *types.Map, r reflect.Type, key, elem *typeInfo) {
 	m = coreMap(t)
 	key, elem = b.in.info(m.Key()), b.in.info(m.Elem())
 	return m, reflect.MapOf(key.R, elem.R), key, elem
@@ -43,9 +43,9 @@ func (b *builder) mapType(t types.Type) (m *types.Map, r reflect.Type, key, elem
 
 func coreMap(t types.Type) *types.Map { return t.Underlying().(*types.Map) }
 
-func (b *builder) makeMap(in *ssa.MakeMap) op {
+func makeMap(b *builder, in *ssa.MakeMap) op {
 	d := b.dst(in)
-	_, r, _, _ := b.mapType(in.Type())
+	_, r, _, _ := mapType(b, in.Type())
 	var size func(f *Frame) int64
 	if in.Reserve != nil {
 		size = b.sizeOperand(in.Reserve)
@@ -61,8 +61,8 @@ func (b *builder) makeMap(in *ssa.MakeMap) op {
 	}
 }
 
-func (b *builder) mapUpdate(in *ssa.MapUpdate) op {
-	_, r, key, elem := b.mapType(in.Map.Type())
+func mapUpdate(b *builder, in *ssa.MapUpdate) op {
+	_, r, key, elem := mapType(b, in.Map.Type())
 	m, k, v := b.ref(in.Map), b.ref(in.Key), b.ref(in.Value)
 	if set := fastMapSet(r, key, elem, m, k, v); set != nil {
 		return set
@@ -82,13 +82,13 @@ func asMap(r reflect.Type, p *unsafe.Pointer) reflect.Value {
 	return reflect.NewAt(r, unsafe.Pointer(p)).Elem()
 }
 
-func (b *builder) lookup(in *ssa.Lookup) op {
+func lookup(b *builder, in *ssa.Lookup) op {
 	d, x := b.dst(in), b.ref(in.X)
 	if isBasic(in.X.Type(), types.IsString) {
 		i := b.index(in.Index)
 		return func(f *Frame) *Frame { *at[uint8](f, d) = (*(*string)(x.at(f)))[i(f)]; return f }
 	}
-	_, r, key, elem := b.mapType(in.X.Type())
+	_, r, key, elem := mapType(b, in.X.Type())
 	k := b.ref(in.Index)
 	okOff := uintptr(0)
 	if in.CommaOk {
@@ -197,7 +197,7 @@ type iterator struct {
 	keep *unsafe.Pointer
 }
 
-func (b *builder) rangeOp(in *ssa.Range) op {
+func rangeOp(b *builder, in *ssa.Range) op {
 	d, x := b.dst(in), b.ref(in.X)
 	if isBasic(in.X.Type(), types.IsString) {
 		return func(f *Frame) *Frame {
@@ -205,7 +205,7 @@ func (b *builder) rangeOp(in *ssa.Range) op {
 			return f
 		}
 	}
-	_, r, _, _ := b.mapType(in.X.Type())
+	_, r, _, _ := mapType(b, in.X.Type())
 	return func(f *Frame) *Frame {
 		p := new(unsafe.Pointer)
 		*p = *(*unsafe.Pointer)(x.at(f))
@@ -214,7 +214,7 @@ func (b *builder) rangeOp(in *ssa.Range) op {
 	}
 }
 
-func (b *builder) next(in *ssa.Next) op {
+func next(b *builder, in *ssa.Next) op {
 	d, it := b.dst(in), b.ref(in.Iter)
 	tuple := b.in.info(in.Type())
 	kOff, vOff := tuple.offs[1], tuple.offs[2]
@@ -252,14 +252,14 @@ func (b *builder) next(in *ssa.Next) op {
 }
 
 // chanType is the bidirectional representation of a channel type.
-func (b *builder) chanType(t types.Type) (r reflect.Type, elem *typeInfo) {
+func chanType(b *builder, t types.Type) (r reflect.Type, elem *typeInfo) {
 	elem = b.in.info(t.Underlying().(*types.Chan).Elem())
 	return reflect.ChanOf(reflect.BothDir, elem.R), elem
 }
 
-func (b *builder) makeChan(in *ssa.MakeChan) op {
+func makeChan(b *builder, in *ssa.MakeChan) op {
 	d, n := b.dst(in), b.sizeOperand(in.Size)
-	r, elem := b.chanType(in.Type())
+	r, elem := chanType(b, in.Type())
 	return func(f *Frame) *Frame {
 		size := n(f)
 		if size < 0 || elem.size > 0 && uint64(size) > 1<<47/uint64(elem.size) {
@@ -270,9 +270,9 @@ func (b *builder) makeChan(in *ssa.MakeChan) op {
 	}
 }
 
-func (b *builder) send(in *ssa.Send) op {
+func send(b *builder, in *ssa.Send) op {
 	ch, x := b.ref(in.Chan), b.ref(in.X)
-	r, elem := b.chanType(in.Chan.Type())
+	r, elem := chanType(b, in.Chan.Type())
 	return func(f *Frame) *Frame {
 		p := *(*unsafe.Pointer)(ch.at(f))
 		reflect.NewAt(r, unsafe.Pointer(&p)).Elem().Send(elem.value(x.at(f)))
@@ -280,8 +280,8 @@ func (b *builder) send(in *ssa.Send) op {
 	}
 }
 
-func (b *builder) receive(in *ssa.UnOp, d uintptr, ch ref) op {
-	r, elem := b.chanType(in.X.Type())
+func receive(b *builder, in *ssa.UnOp, d uintptr, ch ref) op {
+	r, elem := chanType(b, in.X.Type())
 	okOff := uintptr(0)
 	if in.CommaOk {
 		okOff = d + b.in.info(in.Type()).offs[1]
@@ -299,7 +299,7 @@ func (b *builder) receive(in *ssa.UnOp, d uintptr, ch ref) op {
 	}
 }
 
-func (b *builder) selectOp(in *ssa.Select) op {
+func selectOp(b *builder, in *ssa.Select) op {
 	type state struct {
 		dir  reflect.SelectDir
 		r    reflect.Type
@@ -311,7 +311,7 @@ func (b *builder) selectOp(in *ssa.Select) op {
 	tuple := b.in.info(in.Type())
 	var states []state
 	for _, s := range in.States {
-		r, elem := b.chanType(s.Chan.Type())
+		r, elem := chanType(b, s.Chan.Type())
 		st := state{dir: reflect.SelectRecv, r: r, elem: elem, ch: b.ref(s.Chan)}
 		if s.Dir == types.SendOnly {
 			st.dir, st.x = reflect.SelectSend, b.ref(s.Send)
