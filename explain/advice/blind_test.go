@@ -271,3 +271,27 @@ func TestAListThatALaterLineRunsOver(t *testing.T) {
 		}
 	}
 }
+
+// A list that a dict of the program holds grows as one that it holds itself.
+func TestAListWithinADictGrows(t *testing.T) {
+	for line, want := range map[string]string{
+		"self.times.setdefault(t, []).append(y)": "list-grows",
+		"self.times[t].append(y)":                "list-grows",
+		"for y in self.times[6]:":                "dict-keys",
+	} {
+		row, _ := For(&Finding{Kind: Recompile, Guard: breaks.LengthChanged, Name: "self.times[6]", Line: line})
+		if row.ID != want {
+			t.Errorf("%s: row %q, want %q", line, row.ID, want)
+		}
+	}
+}
+
+// The sizes of a parameter are those of its model, whatever dynamic says.
+func TestSizesOfParameters(t *testing.T) {
+	for name, want := range map[string]string{"model._modules['fc']._parameters['bias']": "size-of-parameter", "x": "size-static"} {
+		row, _ := For(&Finding{Kind: Recompile, Guard: breaks.SizeChanged, Name: name, Static: true})
+		if row.ID != want {
+			t.Errorf("%s: row %q, want %q", name, row.ID, want)
+		}
+	}
+}

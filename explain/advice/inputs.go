@@ -207,11 +207,24 @@ var inputs = []Row{
 	{
 		ID: "size-static", Kind: Recompile, Effect: Accept,
 		Pattern: "sizes change where dynamic=False was asked for",
-		When:    func(f *Finding) bool { return f.Guard == breaks.SizeChanged && f.Static && f.Name != "" },
+		When: func(f *Finding) bool {
+			return f.Guard == breaks.SizeChanged && f.Static && f.Name != "" && !ofParameter(f.Name)
+		},
 		Text: func(f *Finding) string {
 			return fmt.Sprintf(
 				"size %d of %s changes (%s -> %s), and the compile after it leaves no size open, as with dynamic=False: one entry per size; pad to a few sizes, or leave out dynamic=False",
 				f.Dim, f.Name, f.Expected, f.Actual,
+			)
+		},
+	},
+	{
+		ID: "size-of-parameter", Kind: Recompile, Effect: Accept,
+		Pattern: "models of other sizes share a function",
+		When:    func(f *Finding) bool { return f.Guard == breaks.SizeChanged && ofParameter(f.Name) },
+		Text: func(f *Finding) string {
+			return fmt.Sprintf(
+				"%s is a parameter (size %d: %s -> %s), whose sizes are constants: an entry for each model is normal",
+				f.Name, f.Dim, f.Expected, f.Actual,
 			)
 		},
 	},
@@ -490,3 +503,6 @@ func marking(size string) string {
 	}
 	return call + "(" + size + ")"
 }
+
+// ofParameter reports whether a tensor is a parameter of a module, as guards name it.
+func ofParameter(name string) bool { return has(name, "._parameters[") }

@@ -316,7 +316,7 @@ var values = []Row{
 		ID: "list-grows", Kind: Recompile, Effect: Removes,
 		Pattern: "a list to which every call appends",
 		When: func(f *Finding) bool {
-			appends := has(sameQuotes(f.Line), sameQuotes(f.Name)+".append(")
+			appends := appended(sameQuotes(f.Line), sameQuotes(f.Name))
 			return f.Name != "" && (f.Guard == breaks.LengthChanged && (appends || f.Grows && f.Kept) || ofValue(f) && f.Expected == "false" && appends)
 		},
 		Text: func(f *Finding) string {
@@ -497,4 +497,14 @@ func bare(name string) string {
 		name = name[1 : len(name)-1]
 	}
 	return name
+}
+
+// appended reports whether a line appends to the list name, or to one that it takes out of
+// the dict which holds that list.
+func appended(line, name string) bool {
+	if has(line, name+".append(") {
+		return true
+	}
+	at := strings.LastIndexByte(name, '[')
+	return at > 0 && (has(line, name[:at]+".setdefault(") && has(line, ").append(") || has(line, name[:at]+"[") && has(line, "].append("))
 }
