@@ -465,7 +465,7 @@ func BreakKey(b *explain.Break) string {
 }
 
 // nameFrames names the frames of text logs, which nothing else names, by the
-// function that their graph's first node or their break stands in.
+// function that their graph's first node or their break is in.
 func nameFrames(r *explain.Report) {
 	for _, fr := range r.Frames {
 		for _, c := range fr.Compiles {

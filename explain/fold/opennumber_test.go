@@ -55,7 +55,7 @@ func TestSettledAdviceComesLast(t *testing.T) {
 	}
 }
 
-// TestMirroredComparison reads a bound whose number stands on the left.
+// TestMirroredComparison reads a bound whose number is on the left.
 func TestMirroredComparison(t *testing.T) {
 	for text, want := range map[string][2]string{
 		"0/1: 2 <= L['i']":  {"i", ">= 2"},

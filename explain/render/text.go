@@ -22,7 +22,7 @@ import (
 )
 
 // This file writes the report as text that fits a pull-request comment: every
-// section, each with its dearest rows; the JSON has them all.
+// section, each with its costliest rows; the JSON has them all.
 
 // Rows is how many rows a section of the text report shows.
 const Rows = 12
