@@ -50,7 +50,7 @@ type Report struct {
 	Totals     Totals
 	ByKind     map[string]int64
 	Frames     []*Frame      // by first appearance
-	Breaks     []*BreakGroup // by root cause, dearest first
+	Breaks     []*BreakGroup // by root cause, costliest first
 	Recompiles []*Recompile
 	Graphs     []*Graph
 	Kernels    []*Kernel
@@ -62,9 +62,9 @@ type Report struct {
 	Symbols    []*Symbol
 	Ranks      []*Rank
 	Divergence []string   // where each rank first does otherwise than the usual one
-	Advice     []Advice   // what to do first, dearest first
+	Advice     []Advice   // what to do first, costliest first
 	Side       []SideNote // perf hints, CUDA graph skips and other remarks
-	PhaseSums  []PhaseSum // compile time by phase, dearest first
+	PhaseSums  []PhaseSum // compile time by phase, costliest first
 	Stats      logs.Stats // what was wrong with the sources
 	Sources    []logs.Source
 	// UnlistedGuards counts the conditions on sizes that are in no compile's

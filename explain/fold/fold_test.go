@@ -462,7 +462,7 @@ func TestTritonCode(t *testing.T) {
 	}
 }
 
-// TestKernelTimes: the dearest kernel stands first, with its share of the time
+// TestKernelTimes: the costliest kernel is first, with its share of the time
 // of all, its calls and its rates; one that never ran says so.
 func TestKernelTimes(t *testing.T) {
 	r := &explain.Report{Kernels: []*explain.Kernel{
