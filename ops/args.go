@@ -41,8 +41,12 @@ type (
 	EitherArg struct{ arg }
 )
 
-// arg is the argument as it was bound.
-type arg struct{ Arg }
+// arg is the argument as it was bound. Arguments are never compared as they are; that the type
+// says so spares the program one comparing function for each of the structs, 0.8 MB in all.
+type arg struct {
+	_ [0]func()
+	Arg
+}
 
 // IsNone reports whether the argument was left out.
 func (a arg) IsNone() bool { return a.Arg == nil }
