@@ -58,6 +58,44 @@ func TestFirstAdviceInView(t *testing.T) {
 	`)
 }
 
+// The first entry of the advice and its fix are in view at every size, whatever failed
+// and however long what is said of it is; where nothing failed and where everything did.
+func TestFirstAdviceInViewWhateverFailed(t *testing.T) {
+	long := strings.Repeat("one line of the program after the other ", 30)
+	for _, failures := range []int{0, 1, 3, 40} {
+		for _, frames := range []int{0, 1, 3, 40} {
+			f := richFeed()
+			manyFrames(f.report, frames)
+			for i := range failures {
+				f.report.Failures = append(f.report.Failures, &explain.Failure{
+					ID: cid(1, i), Type: "TorchRuntimeError", Reason: fmt.Sprintf("failed %d:\n\n%s\n%s", i, long, long), Fix: explain.Fix{Text: long}, Seq: 3,
+				})
+			}
+			d := newDriver(t, f, Options{}, 80, 24)
+			for _, w := range []int{40, 60, 80, 99, 100, 120, 160, 200} {
+				for _, h := range []int{10, 11, 13, 15, 17, 18, 20, 24, 40, 60} {
+					d.script(fmt.Sprintf("size %dx%d\nexpect FIRST\nexpect 1 ✂\nexpect fix: b =", w, h))
+					if failures > 0 {
+						d.script("expect TorchRuntimeError")
+					}
+					if t.Failed() {
+						t.Fatalf("%d failures, %d functions, %dx%d", failures, frames, w, h)
+					}
+				}
+			}
+		}
+	}
+}
+
+// A text that is cut for want of room says so, and is whole where there is room again.
+func TestFailureTextGivesWay(t *testing.T) {
+	f := richFeed()
+	f.report.Failures = []*explain.Failure{{ID: cid(1, 1), Type: "TorchRuntimeError", Reason: "failed", Fix: explain.Fix{Text: "the first words of it, " + strings.Repeat("then others, ", 12) + "then the_last_one"}, Seq: 3}}
+	d := newDriver(t, f, Options{}, 80, 24)
+	d.script("size 60x13\nexpect the first words\nexpect  …\nrefute the_last_one\nexpect 1 ✂")
+	d.script("size 60x30\nexpect the_last_one\nexpect 1 ✂\nsize 60x13\nrefute the_last_one")
+}
+
 // While nobody moved the cursor a list shows its first row, which is the costliest
 // break: rows that come before it do not push it out of view.
 func TestCostliestBreakFirst(t *testing.T) {

@@ -29,10 +29,13 @@ type Model struct {
 	prompt  prompt
 
 	polling bool
-	// madeWidth is that of the terminal when the rows were made.
-	madeWidth int
-	hit       int // Ctrl-C pressed so often
+	// madeFor is the size of the terminal when the rows were made.
+	madeFor size
+	hit     int // Ctrl-C pressed so often
 }
+
+// size is how many cells a terminal has.
+type size struct{ w, h int }
 
 // Messages of our own; all others are of the type onUI.
 type (
@@ -125,7 +128,7 @@ func (m *Model) handle(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:
 		m.sc.w, m.sc.h = msg.Width, msg.Height
-		if m.sc.version > 0 && m.sc.w != m.madeWidth && !m.polling {
+		if m.sc.version > 0 && (size{m.sc.w, m.sc.h}) != m.madeFor && !m.polling {
 			m.polling = true
 			return m.poll()
 		}

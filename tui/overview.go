@@ -8,6 +8,7 @@ import (
 	"tcdbg/explain"
 	"tcdbg/logs"
 	"tcdbg/tui/keys"
+	"tcdbg/tui/layout"
 	"tcdbg/tui/theme"
 )
 
@@ -167,9 +168,9 @@ func firstFailures(width int) int {
 	return 2
 }
 
-// rows begins with what failed and what to do first: they are in view however many
-// functions, and however many failures, there are.
-func (*overviewScreen) rows(in *input) []row {
+// rows begins with what failed and what to do first: both are in view however many
+// functions and failures there are, and however long their texts.
+func (scr *overviewScreen) rows(in *input) []row {
 	var rows []row
 	section := func(more []row) {
 		if len(more) > 0 && len(rows) > 0 {
@@ -178,18 +179,91 @@ func (*overviewScreen) rows(in *input) []row {
 		rows = append(rows, more...)
 	}
 	raised, eager := in.report.Raised()
-	failed := min(firstFailures(in.width), len(raised))
-	if failed > 0 {
-		section(failureRows(in, "FAILED", raised[:failed], len(raised)-failed, eager))
-		eager = ""
-	}
 	n := min(firstAdvice, len(in.report.Advice))
-	section(firstRows(in, n))
-	section(failureRows(in, "FAILED", nil, 0, eager)) // the breaks that tell why are in the advice
+	first := firstRows(in, n)
+	above, tight := scr.roomAbove(in, first, n)
+	failed, told := failedFirst(in, raised, eager, above)
+	if len(failed) == 0 { // none is the program's, and the breaks that tell why are in the advice; or there is no room
+		section(first)
+		told = min(firstFailures(in.width), len(raised))
+		failed, first = failureRows(in, "FAILED", raised[:told], len(raised)-told, eager), nil
+	}
+	section(failed)
+	if tight {
+		rows, first = append(rows, first...), nil
+	}
+	section(first)
 	section(frameRows(in))
 	section(adviceRows(in, "MORE ADVICE", n, len(in.report.Advice)))
-	section(failureRows(in, "MORE FAILURES", raised[failed:], 0, ""))
+	section(failureRows(in, "MORE FAILURES", raised[told:], 0, ""))
 	section(damageRows(in))
+	return rows
+}
+
+// shortestFix is how many lines of the first entry's fix are in view at least.
+const shortestFix = 2
+
+// roomAbove is how many rows may come before those of what to do first, of which the
+// first entry is to be in view with its fix. A terminal that is too low for both is
+// tight: it shows the first lines of the fix, without a blank line before the heading.
+func (scr *overviewScreen) roomAbove(in *input, first []row, advice int) (above int, tight bool) {
+	if in.height == 0 || len(first) == 0 {
+		return maxRoom, false
+	}
+	room := layout.Arrange(in.width, in.height, layout.Ask{Lead: scr.leadLines, Rows: len(first)}).List.H
+	entry := len(first)
+	if advice > 0 {
+		entry = len(adviceRows(in, "FIRST", 0, 1))
+	}
+	if above = room - entry - 1; above >= shortestFailure {
+		return above, false
+	}
+	return room - min(entry, 2+shortestFix), true
+}
+
+// maxRoom is more than any terminal has.
+const maxRoom = 1 << 20
+
+// shortestFailure is the heading and the line of a failure.
+const shortestFailure = 2
+
+// failedFirst is what comes before the advice of what failed, in at most so many rows,
+// and how many failures that tells; none where none was raised or there is no room.
+func failedFirst(in *input, raised []*explain.Failure, eager string, room int) ([]row, int) {
+	if len(raised) == 0 || room < shortestFailure {
+		return nil, 0
+	}
+	n := min(firstFailures(in.width), len(raised))
+	rows := failureRows(in, "FAILED", raised[:n], len(raised)-n, eager)
+	if n > 1 && len(rows) > room {
+		n = 1
+		rows = failureRows(in, "FAILED", raised[:n], len(raised)-n, eager)
+	}
+	if len(rows) <= room {
+		return rows, n
+	}
+	// The texts give way first, then how many more there are, which the lead tells, too.
+	rows = failureRows(in, "FAILED", raised[:n], 0, "")
+	tail := failureRows(in, "FAILED", nil, len(raised)-n, eager)
+	if len(tail) > 0 && room-(len(tail)-1) >= shortestFailure {
+		tail = tail[1:]
+	} else {
+		tail = nil
+	}
+	return append(cutTexts(rows, room-len(tail)), tail...), n
+}
+
+// cutTexts is the first n rows; the text that is cut says so.
+func cutTexts(rows []row, n int) []row {
+	if len(rows) <= n {
+		return rows
+	}
+	rows = rows[:n:n]
+	if t, ok := rows[n-1].(*textRow); ok {
+		cut := *t
+		cut.cut = true
+		rows[n-1] = &cut
+	}
 	return rows
 }
 
@@ -240,7 +314,7 @@ func frameRows(in *input) []row {
 // failureRows are failures that the program saw, with what removes them, then how many
 // more there are, and how many left their functions to run eagerly.
 func failureRows(in *input, heading string, raised []*explain.Failure, more int, eager string) []row {
-	if len(raised) == 0 && eager == "" {
+	if len(raised) == 0 && more == 0 && eager == "" {
 		return nil
 	}
 	rows := []row{&headRow{text: heading}}

@@ -15,7 +15,7 @@ import (
 type (
 	reportMsg struct {
 		report *explain.Report
-		width  int
+		size   size
 		rows   []rowsOf
 		shown  [][]int32 // what the filters of that time left
 		filter []string
@@ -29,7 +29,7 @@ type (
 // UI goroutine.
 func (m *Model) poll() tea.Cmd {
 	feed, old, frozen, files := m.sc.feed, m.sc.report, m.sc.frozen, m.sc.parsed
-	width, made := m.sc.w, m.madeWidth
+	now, made := size{m.sc.w, m.sc.h}, m.madeFor
 	screens := m.screens
 	views := make([]view, len(screens))
 	for i, s := range screens {
@@ -38,12 +38,12 @@ func (m *Model) poll() tea.Cmd {
 	return func() tea.Msg {
 		t0 := time.Now()
 		r := feed.Snapshot()
-		if r == old && width == made || frozen {
+		if r == old && now == made || frozen {
 			return sameMsg{time.Since(t0)}
 		}
 		n := len(screens)
-		out := reportMsg{report: r, width: width, rows: make([]rowsOf, n), shown: make([][]int32, n), filter: make([]string, n)}
-		in := &input{report: r, feed: feed, facts: &out.facts, width: width}
+		out := reportMsg{report: r, size: now, rows: make([]rowsOf, n), shown: make([][]int32, n), filter: make([]string, n)}
+		in := &input{report: r, feed: feed, facts: &out.facts, width: now.w, height: now.h}
 		out.facts.collect(in)
 		files.readMarked(feed, r)
 		for i, s := range screens {
@@ -88,7 +88,7 @@ func (m *Model) take(msg reportMsg) {
 	sc := &m.sc
 	first := sc.version == 0
 	m.polling = false
-	m.madeWidth = msg.width
+	m.madeFor = msg.size
 	sc.report, sc.facts = msg.report, msg.facts
 	sc.look(sc.feed.Run())
 	sc.version++

@@ -122,6 +122,7 @@ type input struct {
 	facts  *facts
 	parsed *parsed
 	width  int // of the terminal; texts of rows are wrapped to it
+	height int // of the terminal; 0: as high as the rows are
 }
 
 // Selection is the one thing that is selected, as every screen knows it.
@@ -205,6 +206,7 @@ type textRow struct {
 	headRow
 	label, line string
 	style       theme.Style
+	cut         bool // more of the text does not follow
 }
 
 // maxTextRows bounds the lines of one text; the row above it opens the whole.
@@ -212,21 +214,25 @@ const maxTextRows = 5
 
 // textRows wraps a text to a terminal's width, after its label.
 func textRows(width int, label, text string, style theme.Style) []row {
-	lines := theme.Wrap(text, max(40, width-2-len(label)))
-	if len(lines) > maxTextRows {
+	lines := theme.Wrap(text, max(20, width-2-len(label)))
+	long := len(lines) > maxTextRows
+	if long {
 		lines = lines[:maxTextRows]
-		lines[maxTextRows-1] += " …"
 	}
 	rows := make([]row, len(lines))
 	for i, l := range lines {
 		if i == 1 {
 			label = theme.Spaces(len(label))
 		}
-		rows[i] = &textRow{label: label, line: l, style: style}
+		rows[i] = &textRow{label: label, line: l, style: style, cut: long && i == maxTextRows-1}
 	}
 	return rows
 }
 
 func (r *textRow) draw(_ *scene, w int) theme.Line {
-	return theme.Line{{Text: r.label, Style: theme.Faint}, theme.T(r.style, theme.Cut(r.line, max(0, w-len(r.label))))}
+	line := r.line
+	if r.cut {
+		line += " …"
+	}
+	return theme.Line{{Text: r.label, Style: theme.Faint}, theme.T(r.style, theme.Cut(line, max(0, w-len(r.label))))}
 }

@@ -109,22 +109,53 @@ func TestApplyKeepsFiles(t *testing.T) {
 	}
 }
 
-// A file that is not ours is written in place, so that it stays its owner's.
+// A file of somebody else's stays theirs, whatever leads to it: owner, group, mode, links
+// and line ends are kept when a fix is written, taken back and written again.
 func TestApplyKeepsOwner(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can give files away")
 	}
-	dir := t.TempDir()
-	path := filepath.Join(dir, "model.go")
-	if err := errors.Join(os.WriteFile(path, []byte("a\n\tif c {\n\t\tx\n\t}\nz\n"), 0o644), os.Chown(path, 12, 34)); err != nil {
-		t.Fatal(err)
-	}
-	if err := (&feed{root: dir}).Apply("model.go", neg); err != nil {
-		t.Fatal(err)
-	}
-	st, _ := os.Stat(path)
-	if s := st.Sys().(*syscall.Stat_t); s.Uid != 12 || s.Gid != 34 {
-		t.Errorf("the file belongs to %d:%d", s.Uid, s.Gid)
+	const text = "a\r\n\tif c {\r\n\t\tx\r\n\t}\r\nz\r\nno end"
+	for _, mode := range []os.FileMode{0o640, 0o644 | os.ModeSetgid, 0o400} {
+		dir := t.TempDir()
+		path, hard, soft := filepath.Join(dir, "real.go"), filepath.Join(dir, "second.go"), filepath.Join(dir, "model.go")
+		if err := errors.Join(
+			os.WriteFile(path, []byte(text), 0o600), os.Chown(path, 12345, 23456), os.Chmod(path, mode),
+			os.Link(path, hard), os.Symlink("second.go", soft), os.Lchown(soft, 12345, 23456),
+		); err != nil {
+			t.Fatal(err)
+		}
+		first, _ := os.Stat(path)
+		f := &feed{root: dir}
+		apply := func() error { return f.Apply("model.go", neg) }
+		undo := func() error { _, err := f.Undo(); return err }
+		for i, step := range []func() error{apply, undo, apply} {
+			if err := step(); err != nil {
+				t.Fatal(err)
+			}
+			for _, name := range []string{path, hard, soft} {
+				st, err := os.Stat(name)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if sys := st.Sys().(*syscall.Stat_t); sys.Uid != 12345 || sys.Gid != 23456 || sys.Nlink != 2 || !os.SameFile(first, st) {
+					t.Errorf("%s: belongs to %d:%d, has %d names", name, sys.Uid, sys.Gid, sys.Nlink)
+				}
+				if st.Mode() != mode {
+					t.Errorf("%s: mode %v, was %v", name, st.Mode(), mode)
+				}
+			}
+			if st, _ := os.Lstat(soft); st.Mode()&os.ModeSymlink == 0 {
+				t.Error("the link is a file now")
+			}
+			got, _ := os.ReadFile(path)
+			if (string(got) == text) != (i == 1) || strings.Count(string(got), "\n") != strings.Count(string(got), "\r\n") || !strings.HasSuffix(string(got), "\r\nno end") {
+				t.Errorf("step %d: %q", i, got)
+			}
+		}
+		if made, _ := os.ReadDir(dir); len(made) != 3 {
+			t.Errorf("files are left over: %v", made)
+		}
 	}
 }
 
