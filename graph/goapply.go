@@ -46,7 +46,8 @@ func (p *goPrinter) apply(n *Node) {
 	)
 	fmt.Fprintf(
 		&p.sb,
-		"\t\tfor i, y := range %s {\n\t\t\tif grads[i] == nil && y != nil {\n\t\t\t\tgrads[i] = torch.ZerosLike(y.Detach())\n\t\t\t}\n\t\t}\n",
+		"\t\tfor i, y := range %s {\n\t\t\tif grads[i] == nil && y != nil {\n\t\t\t\tgrads[i] = "+
+			"torch.ZerosLike(y.Detach())\n\t\t\t}\n\t\t}\n",
 		list,
 	)
 	var ds []string

@@ -255,7 +255,8 @@ func camel(s string) string {
 // goName makes a node's name a Go identifier that is no keyword.
 func goName(s string) string {
 	switch s {
-	case "func", "type", "var", "range", "map", "select", "switch", "go", "chan", "const", "default", "defer", "interface", "package", "struct", "case", "goto", "fallthrough", "torch", "kw", "F", "math":
+	case "func", "type", "var", "range", "map", "select", "switch", "go", "chan", "const", "default", "defer", "interface",
+		"package", "struct", "case", "goto", "fallthrough", "torch", "kw", "F", "math":
 		return s + "_"
 	}
 	return s

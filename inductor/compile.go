@@ -38,7 +38,8 @@ var targets = []struct {
 	name, doc string
 	make      func(o *Options) codegen.Target
 }{
-	{"c", "C on vector types, for the machine's compiler", func(o *Options) codegen.Target { return &cpp.Target{Machine: o.Machine, Cores: o.Cores} }},
+	{"c", "C on vector types, for the machine's compiler",
+		func(o *Options) codegen.Target { return &cpp.Target{Machine: o.Machine, Cores: o.Cores} }},
 	{"triton", "a Python module of Triton kernels, for a GPU", func(*Options) codegen.Target { return triton.Target{} }},
 }
 

@@ -213,7 +213,8 @@ func (r *Renderer) guardMiss(o Out) {
 		if len(v.Failures) > 0 {
 			reason = fmt.Sprintf("%d/%d: %s", o.ID.Frame, v.Failures[0].Entry, v.Failures[0].Message)
 		}
-		r.print('W', "", o, fmt.Sprintf("torch._dynamo hit config.recompile_limit (%d)\n   function: '%s' (%s:%d)\n   last reason: %s\nThe function runs eagerly from here on.\nTo see all recompile reasons, use TCDBG_LOGS=\"recompiles\".",
+		r.print('W', "", o, fmt.Sprintf("torch._dynamo hit config.recompile_limit (%d)\n   function: '%s' (%s:%d)\n   last reason: "+
+			"%s\nThe function runs eagerly from here on.\nTo see all recompile reasons, use TCDBG_LOGS=\"recompiles\".",
 			o.ID.Compile, f.Name, f.Pos.File, f.Pos.Line, reason))
 	}
 }

@@ -198,7 +198,8 @@ func recompileText(m *message, name, text string) []event {
 	for _, l := range lines[1:] {
 		s, ok := strings.CutPrefix(strings.TrimLeft(l, " "), "- ")
 		switch {
-		case strings.Contains(l, "triggered by the following") || strings.HasPrefix(strings.TrimSpace(l), "guard ") && strings.HasSuffix(l, "failures:"):
+		case strings.Contains(l, "triggered by the following") ||
+			strings.HasPrefix(strings.TrimSpace(l), "guard ") && strings.HasSuffix(l, "failures:"):
 		case !ok:
 			if t := strings.TrimSpace(l); t != "" && len(reasons) > 0 {
 				more(t)
@@ -293,7 +294,8 @@ var (
 // dynamicText reads the log of symbolic sizes.
 func dynamicText(m *message, name, text string) []event {
 	if f := symbolForm().FindStringSubmatch(text); f != nil {
-		return []event{{kind: "create_symbol", meta: map[string]any{"symbol": f[1], "val": f[2], "source": f[3], "vr": f[4], "user_stack": placeStack(f[5])}}}
+		return []event{{kind: "create_symbol", meta: map[string]any{"symbol": f[1], "val": f[2], "source": f[3], "vr": f[4],
+			"user_stack": placeStack(f[5])}}}
 	}
 	if f := unbacked().FindStringSubmatch(text); f != nil {
 		return []event{{kind: "create_unbacked_symbol", meta: map[string]any{"symbol": f[1], "vr": f[2], "user_stack": placeStack(f[3])}}}
@@ -303,7 +305,8 @@ func dynamicText(m *message, name, text string) []event {
 	}
 	if f := replaceForm().FindStringSubmatch(text); f != nil {
 		if _, err := strconv.Atoi(f[2]); err == nil {
-			return []event{{kind: "symbolic_shape_specialization", meta: map[string]any{"symbol": f[1], "value": f[2], "reason": f[3], "sources": []string{}}}}
+			return []event{{kind: "symbolic_shape_specialization",
+				meta: map[string]any{"symbol": f[1], "value": f[2], "reason": f[3], "sources": []string{}}}}
 		}
 	}
 	return torchLog(m, name, text)
@@ -388,7 +391,8 @@ func (c *converter) plain(out *bytes.Buffer, kind plainKind, m *message) {
 
 // errorText writes an exception of the compiler; other tracebacks are output.
 func errorText(m *message, text string) []event {
-	if !strings.Contains(text, "torch._dynamo.exc.") && !strings.Contains(text, "compile-graph-break-site") && len(FindUncaught(text)) == 0 {
+	if !strings.Contains(text, "torch._dynamo.exc.") && !strings.Contains(text, "compile-graph-break-site") &&
+		len(FindUncaught(text)) == 0 {
 		return torchLog(m, "output", text)
 	}
 	if _, rest, ok := strings.Cut(text, "EXC <class '"); ok { // repr of a class, then the message
@@ -409,11 +413,13 @@ func explainText(m *message, text string) []event {
 	for i := 0; i < len(lines); i++ {
 		trimmed := strings.TrimSpace(lines[i])
 		switch {
-		case strings.Contains(trimmed, "Graph Count:"), strings.HasPrefix(trimmed, "Graph Break Count:"), strings.HasPrefix(trimmed, "Op Count:"):
+		case strings.Contains(trimmed, "Graph Count:"), strings.HasPrefix(trimmed, "Graph Break Count:"),
+			strings.HasPrefix(trimmed, "Op Count:"):
 			counts = append(counts, trimmed)
 		case strings.HasPrefix(lines[i], "    Reason: "):
 			j := i + 1
-			for j < len(lines) && !strings.HasPrefix(lines[j], "  Break Reason ") && !strings.HasPrefix(lines[j], "Ops per Graph:") && !strings.HasPrefix(lines[j], "Out Guards:") {
+			for j < len(lines) && !strings.HasPrefix(lines[j], "  Break Reason ") &&
+				!strings.HasPrefix(lines[j], "Ops per Graph:") && !strings.HasPrefix(lines[j], "Out Guards:") {
 				j++
 			}
 			events = append(events, explainBreak(strings.TrimPrefix(lines[i], "    Reason: "), lines[i+1:j]))

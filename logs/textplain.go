@@ -97,7 +97,8 @@ func continuesOld(m *message, text string) bool {
 	case text[0] == ' ' || text[0] == '\t':
 		return true
 	case m.artifact == "graph" || m.artifact == "graph_code" || m.artifact == "aot_graphs" || m.artifact == "output_code":
-		return isTableRow(text) || strings.HasPrefix(text, "---") || fx.IsTableHead(text) || strings.HasPrefix(text, "class ") || strings.HasPrefix(text, "=====") || m.artifact == "output_code"
+		return isTableRow(text) || strings.HasPrefix(text, "---") || fx.IsTableHead(text) || strings.HasPrefix(text, "class ") ||
+			strings.HasPrefix(text, "=====") || m.artifact == "output_code"
 	case strings.HasPrefix(text, "+- "), strings.HasPrefix(text, "| "):
 		return true
 	}
@@ -113,7 +114,8 @@ func startsBlock(s string) (plainKind, bool) {
 		return plainRecompile, true
 	case fx.IsTableHead(s):
 		return plainTable, true
-	case strings.HasPrefix(s, "class ") && strings.Contains(s, "torch.nn.Module"), strings.Contains(s, " class GraphModule(torch.nn.Module):"), strings.HasPrefix(s, "graph():"):
+	case strings.HasPrefix(s, "class ") && strings.Contains(s, "torch.nn.Module"),
+		strings.Contains(s, " class GraphModule(torch.nn.Module):"), strings.HasPrefix(s, "graph():"):
 		return plainCode, true
 	case strings.HasPrefix(s, "TREE_GUARD_MANAGER:"):
 		return plainGuards, true
@@ -140,7 +142,8 @@ func startsMessage(s string) bool {
 }
 
 var messageStarts = []string{
-	"Graph break in user code", "Graph break (", "Graph break: ", "Graph break from", "Recompiling function ", "TRACED GRAPH", "GUARDS:", "Output code:",
+	"Graph break in user code", "Graph break (", "Graph break: ", "Graph break from", "Recompiling function ", "TRACED GRAPH",
+	"GUARDS:", "Output code:",
 	"Schedule:", "Mutating object of type", "torch._dynamo hit config.", "aot_config id:", "Step 1:", "Step 2:", "Step 3:",
 	"ORIGINAL BYTECODE", "MODIFIED BYTECODE", "skipping cudagraphs", "Recording cudagraph", "TRACE ", "create_symbol ", "create_env",
 }
@@ -191,7 +194,8 @@ func (p *plainState) belongs(s string) bool {
 			return true
 		}
 		if p.stack && !indented && trimmed != "" {
-			return strings.HasPrefix(trimmed, "Set TORCHDYNAMO_VERBOSE") || strings.HasPrefix(trimmed, "Set TORCH_LOGS") || strings.HasPrefix(trimmed, "You can suppress")
+			return strings.HasPrefix(trimmed, "Set TORCHDYNAMO_VERBOSE") || strings.HasPrefix(trimmed, "Set TORCH_LOGS") ||
+				strings.HasPrefix(trimmed, "You can suppress")
 		}
 		if p.stack || indented || trimmed == "" {
 			return true
@@ -199,7 +203,8 @@ func (p *plainState) belongs(s string) bool {
 		if p.link { // after it comes a further cause, the stack, or what the program prints
 			return strings.HasPrefix(trimmed, "*** While handling") || strings.HasPrefix(trimmed, "Set TORCHDYNAMO_VERBOSE")
 		}
-		return isErrorHead(trimmed) || strings.HasPrefix(trimmed, "The above exception") || strings.HasPrefix(trimmed, "During handling of") || !p.error
+		return isErrorHead(trimmed) || strings.HasPrefix(trimmed, "The above exception") ||
+			strings.HasPrefix(trimmed, "During handling of") || !p.error
 	case plainRecompile:
 		return indented
 	case plainTable:
@@ -226,7 +231,8 @@ func isErrorHead(s string) bool {
 	if name == "" || strings.ContainsAny(name, " \t(") || name[0] < 'A' {
 		return false
 	}
-	return strings.HasSuffix(name, "Error") || strings.HasSuffix(name, "Exception") || strings.Contains(name, "exc.") || strings.HasSuffix(name, "Unsupported")
+	return strings.HasSuffix(name, "Error") || strings.HasSuffix(name, "Exception") || strings.Contains(name, "exc.") ||
+		strings.HasSuffix(name, "Unsupported")
 }
 
 // inReason says whether explain's unindented Reason block is open: it lacks

@@ -26,7 +26,8 @@ func (t *Tensor) RequiresGrad_(on ...bool) *Tensor {
 	if !t.IsLeaf() && !want {
 		refusal.Fail(
 			"requires_grad_", "RuntimeError",
-			"you can only change requires_grad flags of leaf variables. If you want to use a computed variable in a subgraph that doesn't require differentiation use var_no_grad = var.detach().",
+			"you can only change requires_grad flags of leaf variables. If you want to use a computed variable in a subgraph that "+
+				"doesn't require differentiation use var_no_grad = var.detach().",
 		)
 	}
 	if want && !t.array.DType.IsFloat() && !t.array.DType.IsComplex() {
@@ -57,12 +58,14 @@ func (t *Tensor) GradRefused(g *Tensor) string {
 		return ""
 	case !slices.Equal(g.Shape(), t.Shape()):
 		return fmt.Sprintf(
-			"attempting to assign a gradient of size '%s' to a tensor of size '%s'. Please ensure that the gradient and the tensor are the same size",
+			"attempting to assign a gradient of size '%s' to a tensor of size '%s'. Please ensure that the gradient and the tensor "+
+				"are the same size",
 			refusal.Ints(g.Shape()), refusal.Ints(t.Shape()),
 		)
 	case g.array.DType != t.array.DType:
 		return fmt.Sprintf(
-			"attempting to assign a gradient with dtype '%s' to a tensor with grad_dtype '%s'. The gradient must match the tensor's grad_dtype (defaults to the tensor's dtype).",
+			"attempting to assign a gradient with dtype '%s' to a tensor with grad_dtype '%s'. The gradient must match the tensor's "+
+				"grad_dtype (defaults to the tensor's dtype).",
 			g.array.DType, t.array.DType,
 		)
 	}

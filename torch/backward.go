@@ -166,7 +166,8 @@ func seedOf(t, seed *Tensor) *Tensor {
 		if seed.array.DType.IsComplex() != t.array.DType.IsComplex() {
 			refusal.Fail(
 				"backward", "RuntimeError",
-				"For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in dtype: grad_output[0] has a dtype of %s and output[0] has a dtype of %s.",
+				"For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in dtype: "+
+					"grad_output[0] has a dtype of %s and output[0] has a dtype of %s.",
 				seed.array.DType, t.array.DType,
 			)
 		}
@@ -222,7 +223,8 @@ func Grad(outputs, inputs []*Tensor, opts ...Option) []*Tensor {
 		case !allowUnused:
 			refusal.Fail(
 				"grad", "RuntimeError",
-				"One of the differentiated Tensors appears to not have been used in the graph. Set allow_unused=True if this is the desired behavior.",
+				"One of the differentiated Tensors appears to not have been used in the graph. Set allow_unused=True if this is the "+
+					"desired behavior.",
 			)
 		}
 	}

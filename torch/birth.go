@@ -80,9 +80,12 @@ func viewRefusal(t *Tensor, change string) string {
 		sb.WriteString(fnOutput(t) + " is a view and " + change + ".")
 	}
 	if t.born == bornSeveral {
-		sb.WriteString(" This view is the output of a function that returns multiple views. Such functions do not allow the output views to be modified inplace. You should replace the inplace operation by an out-of-place one.")
+		sb.WriteString(" This view is the output of a function that returns multiple views. Such functions do not allow the output " +
+			"views to be modified inplace. You should replace the inplace operation by an out-of-place one.")
 	} else {
-		sb.WriteString(" Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving both the view and the inplace either both inside the no_grad block (if you don't want the inplace to be tracked) or both outside (if you want the inplace to be tracked).")
+		sb.WriteString(" Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by " +
+			"moving both the view and the inplace either both inside the no_grad block (if you don't want the inplace to be " +
+			"tracked) or both outside (if you want the inplace to be tracked).")
 	}
 	return sb.String()
 }

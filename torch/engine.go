@@ -42,7 +42,8 @@ func overwritten(t *Tensor, fn *gradFn, index int, now, want uint64) *Error {
 		from = fmt.Sprintf(", which is output %d of %s,", index, fn.name)
 	}
 	return &Error{Op: "backward", Kind: "RuntimeError", Msg: fmt.Sprintf(
-		"one of the variables needed for gradient computation has been modified by an inplace operation: [torch.%sTensor %s]%s is at version %d; expected version %d instead.",
+		"one of the variables needed for gradient computation has been modified by an inplace operation: [torch.%sTensor %s]%s is "+
+			"at version %d; expected version %d instead.",
 		t.array.DType.ScalarType(), refusal.Ints(t.array.Shape), from, now, want)}
 }
 
@@ -89,7 +90,8 @@ const (
 func NewFake(m *ops.TensorMeta) *Tensor {
 	return &Tensor{
 		fake: m, requiresGrad: m.RequiresGrad,
-		array: strided.Array{DType: m.DType, Device: m.Device, Shape: sym.Hints(m.Shape), Stride: sym.Hints(m.Stride), Offset: int(m.Offset.Hint())},
+		array: strided.Array{DType: m.DType, Device: m.Device, Shape: sym.Hints(m.Shape), Stride: sym.Hints(m.Stride),
+			Offset: int(m.Offset.Hint())},
 	}
 }
 

@@ -51,7 +51,8 @@ func restored(tag string) (Device, error) {
 		return ops.Meta, nil
 	case kind == "cuda" || kind == "xpu" || kind == "hpu":
 		return "", fmt.Errorf("Attempting to deserialize object on a %s device but torch.%s.is_available() is False. "+
-			"If you are running on a CPU-only machine, please use torch.load with map_location=torch.device('cpu') to map your storages to the CPU.", strings.ToUpper(kind), kind)
+			"If you are running on a CPU-only machine, please use torch.load with map_location=torch.device('cpu') to map your "+
+			"storages to the CPU.", strings.ToUpper(kind), kind)
 	}
 	return "", fmt.Errorf("don't know how to restore data location of torch.storage.UntypedStorage (tagged with %s)", tag)
 }

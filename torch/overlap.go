@@ -23,7 +23,8 @@ func checkOverlap(f *ops.Op, args []ops.Arg, self *Tensor) {
 			if n > 1 && self.array.Stride[i] == 0 {
 				refusal.Fail(
 					f.Name+"_", "RuntimeError",
-					"unsupported operation: more than one element of the written-to tensor refers to a single memory location. Please clone() the tensor before performing the operation.",
+					"unsupported operation: more than one element of the written-to tensor refers to a single memory location. "+
+						"Please clone() the tensor before performing the operation.",
 				)
 			}
 		}
@@ -35,7 +36,8 @@ func checkOverlap(f *ops.Op, args []ops.Arg, self *Tensor) {
 		if t, ok := a.(*Tensor); ok && t != nil && t != self && showsPart(t, self) {
 			refusal.Fail(
 				f.Name+"_", "RuntimeError",
-				"unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory location. Please clone() the tensor before performing the operation.",
+				"unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory "+
+					"location. Please clone() the tensor before performing the operation.",
 			)
 		}
 	}
@@ -44,7 +46,8 @@ func checkOverlap(f *ops.Op, args []ops.Arg, self *Tensor) {
 // showsPart reports whether two dense tensors share part of their memory, or all
 // of it in another order.
 func showsPart(a, b *Tensor) bool {
-	if a.array.Storage != b.array.Storage || a.array.Storage == nil || a.Numel() == 0 || b.Numel() == 0 || strided.SameLayout(&a.array, &b.array) || !fillsRun(a) || !fillsRun(b) {
+	if a.array.Storage != b.array.Storage || a.array.Storage == nil || a.Numel() == 0 || b.Numel() == 0 ||
+		strided.SameLayout(&a.array, &b.array) || !fillsRun(a) || !fillsRun(b) {
 		return false
 	}
 	return a.array.Offset < b.array.Offset+b.Numel() && b.array.Offset < a.array.Offset+a.Numel()

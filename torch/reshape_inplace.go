@@ -62,7 +62,8 @@ func (t *Tensor) Resize_(size ...int) *Tensor {
 	if slices.Equal(size, t.array.Shape) {
 		return t
 	}
-	if need := (t.array.Offset + strided.Product(size)) * t.array.DType.Size(); need > len(t.array.Storage.Bytes()) && t.array.Device != ops.Meta {
+	if need := (t.array.Offset + strided.Product(size)) * t.array.DType.Size(); need > len(t.array.Storage.Bytes()) &&
+		t.array.Device != ops.Meta {
 		t.array.Storage.Grow(need)
 	}
 	t.array.Shape, t.array.Stride = append([]int{}, size...), strided.ContiguousStrides(size)

@@ -85,6 +85,9 @@ func (s *saved) open() *Tensor {
 func freedError() *Error {
 	return &Error{
 		Op: "backward", Kind: "RuntimeError",
-		Msg: "Trying to backward through the graph a second time (or directly access saved tensors after they have already been freed). Saved intermediate values of the graph are freed when you call .backward() or autograd.grad(). Specify retain_graph=True if you need to backward through the graph a second time or if you need to access saved tensors after calling backward.",
+		Msg: "Trying to backward through the graph a second time (or directly access saved tensors after they have already been " +
+			"freed). Saved intermediate values of the graph are freed when you call .backward() or autograd.grad(). Specify " +
+			"retain_graph=True if you need to backward through the graph a second time or if you need to access saved tensors after " +
+			"calling backward.",
 	}
 }

@@ -534,7 +534,8 @@ func (s *saver) tensor(t *Tensor) (any, error) {
 	hooks := func() any { return &pickle.OrderedDict{} }
 	plain := pickle.Object{
 		Global: pickle.Global{Module: "torch._utils", Name: "_rebuild_tensor_v2"},
-		Args:   pickle.Tuple{pickle.Persistent{ID: id}, t.array.Offset, tupleOf(t.array.Shape), tupleOf(t.array.Stride), t.requiresGrad, hooks()},
+		Args: pickle.Tuple{pickle.Persistent{ID: id}, t.array.Offset, tupleOf(t.array.Shape), tupleOf(t.array.Stride),
+			t.requiresGrad, hooks()},
 	}
 	return plain, nil
 }

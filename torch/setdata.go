@@ -16,7 +16,8 @@ func (t *Tensor) SetData(src *Tensor) {
 		refusal.Fail("set_data", "RuntimeError", "data set to a tensor that requires gradients must be floating point or complex dtype")
 	}
 	t.array.Storage, t.array.DType, t.array.Device = src.array.Storage, src.array.DType, src.array.Device
-	t.array.Shape, t.array.Stride, t.array.Offset = append([]int{}, src.array.Shape...), append([]int{}, src.array.Stride...), src.array.Offset
+	t.array.Shape, t.array.Stride, t.array.Offset = append([]int{}, src.array.Shape...), append([]int{},
+		src.array.Stride...), src.array.Offset
 	t.base = nil
 	t.meta.Store(nil)
 	t.array.Storage.Bump()

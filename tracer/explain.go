@@ -127,7 +127,8 @@ func guardText(n int, g logs.Guard) string {
 	case !strings.HasPrefix(name, "G["):
 		name = ""
 	}
-	return fmt.Sprintf("  Guard %d:\n    Name: %s\n    Source: %s\n    Create Function: %s\n    Guard Types: [%s]\n    Code List: [%s]\n    Object Weakref: None\n    Guarded Class Weakref: None\n",
+	return fmt.Sprintf("  Guard %d:\n    Name: %s\n    Source: %s\n    Create Function: %s\n    Guard Types: [%s]\n    Code List: "+
+		"[%s]\n    Object Weakref: None\n    Guarded Class Weakref: None\n",
 		n, pyRepr(name), source, g.Kind, pyRepr(g.Kind), pyRepr(g.Text))
 }
 

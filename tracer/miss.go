@@ -48,8 +48,9 @@ func (r *recorder) limitReached(reasons []string) {
 		reason += ": " + reasons[0]
 	}
 	r.t.sink.Emit(logs.Out{Kind: "compilation_metrics", ID: r.id, Place: logs.Here(), Meta: map[string]any{
-		"compile_id": fmt.Sprintf("%d/%d", r.id.Frame, r.id.Compile), "co_name": r.fc.name, "co_filename": r.fc.at.File, "co_firstlineno": r.fc.at.Line,
-		"fail_type": "Unsupported", "fail_reason": reason, "guard_count": nil, "has_guarded_code": nil,
+		"compile_id": fmt.Sprintf("%d/%d", r.id.Frame, r.id.Compile), "co_name": r.fc.name, "co_filename": r.fc.at.File,
+		"co_firstlineno": r.fc.at.Line,
+		"fail_type":      "Unsupported", "fail_reason": reason, "guard_count": nil, "has_guarded_code": nil,
 		"cache_size": r.id.Compile, "recompile_reason": strings.Join(reasons, "\n"), "log_format_version": 3,
 		"start_time_us": r.begun.UnixMicro(), "end_time_us": time.Now().UnixMicro(),
 	}})

@@ -126,7 +126,8 @@ func (r *recorder) numbers(tr *eval.Trace) {
 				return
 			}
 			r.t.sink.Emit(logs.Out{Kind: "create_symbol", ID: r.id, Place: logs.Here(), Meta: map[string]any{
-				"symbol": fmt.Sprintf("zf%d", len(seen)), "val": guard.ValueText(tr.In, s.Type, tr.Entry.At(s)), "vr": "[-oo, oo]", "source": s.Name,
+				"symbol": fmt.Sprintf("zf%d", len(seen)), "val": guard.ValueText(tr.In, s.Type, tr.Entry.At(s)), "vr": "[-oo, oo]",
+				"source":     s.Name,
 				"user_stack": r.t.sink.Stack(frames(in.At)),
 			}})
 			seen[s] = true

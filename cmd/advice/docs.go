@@ -56,7 +56,8 @@ func writeDocs(outcomes map[string]advice.Outcome, cards []*card, version string
 	}
 	fmt.Fprintf(
 		&b,
-		"\n## Scorecard\n\n%d programs in explain/testdata/scorecard, %d findings, each with its advice applied: %d correct (%.1f %%), %d useless, %d without advice, %d wrong.\n\n",
+		"\n## Scorecard\n\n%d programs in explain/testdata/scorecard, %d findings, each with its advice applied: %d correct (%.1f "+
+			"%%), %d useless, %d without advice, %d wrong.\n\n",
 		len(cards), total, count[correct], 100*float64(count[correct])/float64(max(total, 1)), count[useless],
 		count[none], count[wrong],
 	)

@@ -174,7 +174,8 @@ var (
 )
 
 // neutral replaces the folders of one machine in a trace, and the checksums that change
-// with them, and leaves out the settings that every compile repeats; of each record's payload PyTorch writes the checksum in the line before it.
+// with them, and leaves out the settings that every compile repeats; of each record's payload
+// PyTorch writes the checksum in the line before it.
 // Timing events, half of a trace and of no use here, are left out.
 func neutral(data []byte, folder string, prefixes []string) []byte {
 	text := regexp.MustCompile(`[\w/.]*/`+regexp.QuoteMeta(folder)).ReplaceAllString(string(data), "/w")

@@ -128,7 +128,8 @@ func normals(g *generator) {
 func bernoullis(g *generator) {
 	g.function(
 		"bernoullis2", "func(dst *float32, words *uint32, n int, below int64)",
-		"bernoullis2 makes n numbers, a multiple of eight, of twice as many words: one where the last 53 bits of both are less than below, else zero.",
+		"bernoullis2 makes n numbers, a multiple of eight, of twice as many words: one where the last 53 bits of both are less than "+
+			"below, else zero.",
 	)
 	dst, words, n := g.arg("dst"), g.arg("words"), g.arg("n")
 	below := reg.Y15

@@ -267,10 +267,11 @@ func reductions(g *generator, w width) {
 	sum(g, w, "sum", "func(src *float32, n int) float64", "adds in float64.", func(x, acc reg.VecPhysical, _ reg.VecPhysical) {
 		g.VADDPD(x, acc, acc)
 	})
-	sum(g, w, "deviation", "func(src *float32, n int, mean float64) float64", "adds the squares of the distances from mean in float64.", func(x, acc, mean reg.VecPhysical) {
-		g.VSUBPD(mean, x, x)
-		g.VFMADD231PD(x, x, acc)
-	})
+	sum(g, w, "deviation", "func(src *float32, n int, mean float64) float64",
+		"adds the squares of the distances from mean in float64.", func(x, acc, mean reg.VecPhysical) {
+			g.VSUBPD(mean, x, x)
+			g.VFMADD231PD(x, x, acc)
+		})
 	dot(g, w)
 	largest(g, w)
 	expSum(g, w)

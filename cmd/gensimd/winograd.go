@@ -129,7 +129,8 @@ func winoValues(g *generator, w width) {
 // winoPixels makes pixels of products: 2 rows of 2 for each lane.
 func winoPixels(g *generator, w width) {
 	g.function("winoPixels"+w.String(), "func(dst, src *float32, n, point, from, to, below int)",
-		"makes pixels of n rows of a vector of products, whose 16 values are point bytes apart; rows are from bytes apart in src and to in dst, where the second row of pixels is below bytes after the first.")
+		"makes pixels of n rows of a vector of products, whose 16 values are point bytes apart; rows are from bytes apart in src "+
+			"and to in dst, where the second row of pixels is below bytes after the first.")
 	dst, src, n, point := g.arg("dst"), g.arg("src"), g.arg("n"), g.arg("point")
 	from, to, below := g.arg("from"), g.arg("to"), g.arg("below")
 	at0, low := g.GP64(), g.GP64()

@@ -41,7 +41,8 @@ func Repropagate(g *graph.Graph, moved map[*graph.Node]bool) {
 		return
 	}
 	for n := g.First(); n != nil; n = n.Next() {
-		if n.Kind == graph.Placeholder || n.Kind == graph.Output || !slices.ContainsFunc(n.Inputs(), func(in *graph.Node) bool { return moved[in] }) {
+		if n.Kind == graph.Placeholder || n.Kind == graph.Output ||
+			!slices.ContainsFunc(n.Inputs(), func(in *graph.Node) bool { return moved[in] }) {
 			continue
 		}
 		switch {

@@ -92,7 +92,8 @@ var others = map[ops.ID]lowerFunc{
 	ops.MaxPool1dIndices: maxPool(1), ops.MaxPool2dIndices: maxPool(2), ops.MaxPool3dIndices: maxPool(3),
 	ops.AvgPool1d: avgPool(1), ops.AvgPool2d: avgPool(2), ops.AvgPool3d: avgPool(3),
 	ops.AdaptiveAvgPool1d: adaptiveAvg(1), ops.AdaptiveAvgPool2d: adaptiveAvg(2), ops.AdaptiveAvgPool3d: adaptiveAvg(3),
-	ops.AdaptiveMaxPool1dIndices: adaptiveMax(1), ops.AdaptiveMaxPool2dIndices: adaptiveMax(2), ops.AdaptiveMaxPool3dIndices: adaptiveMax(3),
+	ops.AdaptiveMaxPool1dIndices: adaptiveMax(1), ops.AdaptiveMaxPool2dIndices: adaptiveMax(2),
+	ops.AdaptiveMaxPool3dIndices: adaptiveMax(3),
 }
 
 // decomposed is g, or a copy of it in which every call without a lowering is replaced

@@ -25,7 +25,8 @@ func (p *Plan) inPlace() map[*ir.Buffer]int {
 	at := p.touches()
 	for i, input := range p.replaces {
 		o, in := &p.IR.Outputs[i], p.IR.Inputs[input]
-		if o.Buf != nil && in != nil && uses[o.Buf] == 1 && uses[in] == 0 && sameLayout(o, in) && p.replaceable(at[in], at[o.Buf], in, o.Buf) {
+		if o.Buf != nil && in != nil && uses[o.Buf] == 1 && uses[in] == 0 && sameLayout(o, in) &&
+			p.replaceable(at[in], at[o.Buf], in, o.Buf) {
 			out[o.Buf] = input
 		}
 	}

@@ -135,7 +135,8 @@ func parseListing(text string) *Graph {
 func ParseListingLine(line string) (Node, bool) {
 	line = strings.TrimLeft(line, "# \t")
 	if rest, ok := strings.CutPrefix(line, "return "); ok {
-		return Node{Op: "output", Name: "output", Target: "output", Text: rest, Args: percentNames(rest)}, strings.HasPrefix(rest, "%") || strings.HasPrefix(rest, "(")
+		return Node{Op: "output", Name: "output", Target: "output", Text: rest, Args: percentNames(rest)},
+			strings.HasPrefix(rest, "%") || strings.HasPrefix(rest, "(")
 	}
 	if !strings.HasPrefix(line, "%") {
 		return Node{}, false

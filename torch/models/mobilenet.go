@@ -84,7 +84,8 @@ func newMobileNetV3(rows []invertedRow, hidden int, opts []torch.Option) *Mobile
 	last := rows[len(rows)-1].out
 	f.Append(convNormAct(last, 6*last, 1, 1, 1, mobileNorm, hardswish))
 	m := &MobileNetV3{f, nn.NewAdaptiveAvgPool2d(1), nn.NewSequential(
-		nn.NewLinear(6*last, hidden), hardswish(), nn.NewDropout(o.number("dropout", 0.2)), nn.NewLinear(hidden, o.whole("num_classes", 1000)),
+		nn.NewLinear(6*last, hidden), hardswish(), nn.NewDropout(o.number("dropout", 0.2)),
+		nn.NewLinear(hidden, o.whole("num_classes", 1000)),
 	)}
 	nn.Walk(m, func(_ string, part any) {
 		switch p := part.(type) {

@@ -46,7 +46,8 @@ func NewMultiheadAttention(embed, heads int, opts ...torch.Option) *MultiheadAtt
 	if kdim == embed && vdim == embed {
 		m.InProjWeight = parameter(opts, 3*embed, embed)
 	} else {
-		m.QProjWeight, m.KProjWeight, m.VProjWeight = parameter(opts, embed, embed), parameter(opts, embed, kdim), parameter(opts, embed, vdim)
+		m.QProjWeight, m.KProjWeight, m.VProjWeight = parameter(opts, embed, embed), parameter(opts, embed, kdim), parameter(opts,
+			embed, vdim)
 	}
 	bias := option(opts, "bias", true)
 	if bias {

@@ -71,7 +71,8 @@ func NewAdaptiveLogSoftmaxWithLoss(in, classes int, cutoffs []int, opts ...torch
 	if !rising(cutoffs, classes) {
 		panic(&torch.Error{
 			Op: class, Kind: "ValueError",
-			Msg: "cutoffs should be a sequence of unique, positive integers sorted in an increasing order, where each value is between 1 and n_classes-1",
+			Msg: "cutoffs should be a sequence of unique, positive integers sorted in an increasing order, where each value is " +
+				"between 1 and n_classes-1",
 		})
 	}
 	div := option(opts, "div_value", 4.0)
@@ -135,7 +136,8 @@ func (a *AdaptiveLogSoftmaxWithLoss) Forward(input, target *torch.Tensor) (outpu
 		if rows.Numel() == 0 {
 			continue
 		}
-		own := tail.Forward(input.IndexSelect(0, rows)).LogSoftmax(1).Gather(1, target.IndexSelect(0, rows).Sub(low).Unsqueeze(1)).Squeeze(1)
+		own := tail.Forward(input.IndexSelect(0, rows)).LogSoftmax(1).Gather(1,
+			target.IndexSelect(0, rows).Sub(low).Unsqueeze(1)).Squeeze(1)
 		cluster := head.Select(1, a.cutoffs[0]+i).IndexSelect(0, rows)
 		output = output.IndexCopy(0, rows, own.Add(cluster))
 	}

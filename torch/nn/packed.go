@@ -84,7 +84,9 @@ func batchSizes(lengths []int) []int {
 		if i > 0 && n > lengths[i-1] {
 			refusePacking(
 				"RuntimeError",
-				"`lengths` array must be sorted in decreasing order when `enforce_sorted` is True. You can pass `enforce_sorted=False` to pack_padded_sequence and/or pack_sequence to sidestep this requirement if you do not need ONNX exportability.",
+				"`lengths` array must be sorted in decreasing order when `enforce_sorted` is True. You can pass "+
+					"`enforce_sorted=False` to pack_padded_sequence and/or pack_sequence to sidestep this requirement if you do not "+
+					"need ONNX exportability.",
 			)
 		}
 	}
@@ -109,7 +111,8 @@ func PadPackedSequence(p *PackedSequence, opts ...torch.Option) (*torch.Tensor, 
 		panic(&torch.Error{
 			Op: "pad_packed_sequence", Kind: "ValueError",
 			Msg: fmt.Sprintf(
-				"Expected total_length to be at least the length of the longest sequence in input, but got total_length=%d and max sequence length being %d",
+				"Expected total_length to be at least the length of the longest sequence in input, but got total_length=%d and max "+
+					"sequence length being %d",
 				total, time,
 			),
 		})

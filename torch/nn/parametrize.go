@@ -165,7 +165,8 @@ func RemoveParametrizations(m Module, leave bool) Module {
 	if len(p.learnt) > 1 {
 		panic(&torch.Error{
 			Op: class, Kind: "ValueError",
-			Msg: "Cannot leave unparametrized (`leave_parametrized=False`) a tensor that is parametrized in terms of a sequence of tensors.",
+			Msg: "Cannot leave unparametrized (`leave_parametrized=False`) a tensor that is parametrized in terms of a sequence " +
+				"of tensors.",
 		})
 	}
 	return p.plain.withWeight(p.learnt[0])

@@ -29,7 +29,8 @@ func newRNN(class, mode string, in, hidden int, opts []torch.Option, more ...str
 	known(class, opts, append([]string{"num_layers", "bias", "batch_first", "dropout", "bidirectional", "dtype", "device"}, more...)...)
 	r := RNNBase{
 		Mode: mode, InputSize: in, HiddenSize: hidden, NumLayers: option(opts, "num_layers", 1), ProjSize: option(opts, "proj_size", 0),
-		BatchFirst: option(opts, "batch_first", false), Bidirectional: option(opts, "bidirectional", false), DropoutP: option(opts, "dropout", 0.0),
+		BatchFirst: option(opts, "batch_first", false), Bidirectional: option(opts, "bidirectional", false),
+		DropoutP: option(opts, "dropout", 0.0),
 	}
 	r.check(class)
 	for layer := range r.NumLayers {

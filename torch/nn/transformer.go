@@ -57,7 +57,8 @@ func newLayerParts(d int, opts []torch.Option) layerParts {
 }
 
 func (p layerParts) attention(heads int, opts []torch.Option) *MultiheadAttention {
-	return NewMultiheadAttention(p.d, heads, append([]torch.Option{kw.Dropout(p.dropout), kw.BatchFirst(option(opts, "batch_first", false))}, p.opts...)...)
+	return NewMultiheadAttention(p.d, heads, append([]torch.Option{kw.Dropout(p.dropout),
+		kw.BatchFirst(option(opts, "batch_first", false))}, p.opts...)...)
 }
 
 func (p layerParts) norm() *LayerNorm {
@@ -85,8 +86,9 @@ func NewTransformerEncoderLayer(d, heads int, opts ...torch.Option) *Transformer
 	known("TransformerEncoderLayer", opts, layerOptions...)
 	p := newLayerParts(d, opts)
 	return &TransformerEncoderLayer{
-		SelfAttn: p.attention(heads, opts), Linear1: NewLinear(d, p.ff, p.opts...), Dropout: NewDropout(p.dropout), Linear2: NewLinear(p.ff, d, p.opts...),
-		Norm1: p.norm(), Norm2: p.norm(), Dropout1: NewDropout(p.dropout), Dropout2: NewDropout(p.dropout),
+		SelfAttn: p.attention(heads, opts), Linear1: NewLinear(d, p.ff, p.opts...), Dropout: NewDropout(p.dropout),
+		Linear2: NewLinear(p.ff, d, p.opts...),
+		Norm1:   p.norm(), Norm2: p.norm(), Dropout1: NewDropout(p.dropout), Dropout2: NewDropout(p.dropout),
 		NormFirst: option(opts, "norm_first", false), activation: activation("TransformerEncoderLayer", opts),
 	}
 }

@@ -16,9 +16,10 @@ type Adam struct{ *base }
 // kw.Amsgrad(false), kw.Maximize(false).
 func NewAdam(params any, opts ...torch.Option) *Adam {
 	d := Group{Lr: 1e-3, Beta1: 0.9, Beta2: 0.999, Eps: 1e-8}
-	return &Adam{newBase("Adam", params, d, opts, adamSettings(), rule{moments: adamMoments, update: func(g *Group, s *slot, grad *torch.Tensor) {
-		adam(g, s, decayed(g, s.p, grad))
-	}})}
+	return &Adam{newBase("Adam", params, d, opts, adamSettings(),
+		rule{moments: adamMoments, update: func(g *Group, s *slot, grad *torch.Tensor) {
+			adam(g, s, decayed(g, s.p, grad))
+		}})}
 }
 
 // AdamW is Adam whose weight decay shrinks the parameters themselves.
@@ -27,10 +28,11 @@ type AdamW struct{ *base }
 // NewAdamW makes an AdamW. Options: those of NewAdam, with a weight decay of 0.01.
 func NewAdamW(params any, opts ...torch.Option) *AdamW {
 	d := Group{Lr: 1e-3, Beta1: 0.9, Beta2: 0.999, Eps: 1e-8, WeightDecay: 1e-2}
-	return &AdamW{newBase("AdamW", params, d, opts, adamSettings(), rule{moments: adamMoments, update: func(g *Group, s *slot, grad *torch.Tensor) {
-		g.pace().shrink(s.p, g.WeightDecay)
-		adam(g, s, grad)
-	}})}
+	return &AdamW{newBase("AdamW", params, d, opts, adamSettings(),
+		rule{moments: adamMoments, update: func(g *Group, s *slot, grad *torch.Tensor) {
+			g.pace().shrink(s.p, g.WeightDecay)
+			adam(g, s, grad)
+		}})}
 }
 
 func adamSettings() []setting {

@@ -182,9 +182,11 @@ func (l *LBFGS) StateDict() map[string]any {
 	state := map[int]map[string]any{}
 	if l.iterations > 0 {
 		entry := map[string]any{
-			"func_evals": l.evals, "n_iter": l.iterations, "d": l.direction, "t": l.step, "prev_flat_grad": l.lastGrad, "prev_loss": l.lastLoss,
-			"old_dirs": append([]*torch.Tensor{}, l.gradDiffs...), "old_stps": append([]*torch.Tensor{}, l.paramDiffs...), "H_diag": l.scale,
-			"ro": append([]float64{}, l.inverses...),
+			"func_evals": l.evals, "n_iter": l.iterations, "d": l.direction, "t": l.step, "prev_flat_grad": l.lastGrad,
+			"prev_loss": l.lastLoss,
+			"old_dirs":  append([]*torch.Tensor{}, l.gradDiffs...), "old_stps": append([]*torch.Tensor{}, l.paramDiffs...),
+			"H_diag": l.scale,
+			"ro":     append([]float64{}, l.inverses...),
 		}
 		state[0] = entry
 	}
@@ -197,8 +199,9 @@ func (l *LBFGS) StateDict() map[string]any {
 		line = "strong_wolfe"
 	}
 	return map[string]any{"state": state, "param_groups": []map[string]any{{
-		"lr": rate().get(&l.group), "max_iter": l.maxIter, "max_eval": l.maxEval, "tolerance_grad": l.toleranceGrad, "tolerance_change": l.toleranceChange,
-		"history_size": l.history, "line_search_fn": line, "maximize": false, "params": ids,
+		"lr": rate().get(&l.group), "max_iter": l.maxIter, "max_eval": l.maxEval, "tolerance_grad": l.toleranceGrad,
+		"tolerance_change": l.toleranceChange,
+		"history_size":     l.history, "line_search_fn": line, "maximize": false, "params": ids,
 	}}}
 }
 

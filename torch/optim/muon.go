@@ -30,7 +30,8 @@ func NewMuon(params any, opts ...torch.Option) *Muon {
 		{"ns_steps", func(g *Group) any { return g.NsSteps }, func(g *Group, v any) { g.NsSteps = int(numberOf(v)) }},
 		{"adjust_lr_fn", adjustment, setAdjustment},
 	}
-	m := &Muon{newBase("Muon", params, d, opts, keys, rule{moments: func(*Group) []string { return []string{"momentum_buffer"} }, update: muon})}
+	m := &Muon{newBase("Muon", params, d, opts, keys,
+		rule{moments: func(*Group) []string { return []string{"momentum_buffer"} }, update: muon})}
 	for _, g := range m.groups {
 		if g.NsSteps >= 100 {
 			refuse("Muon", "Number of steps must be less than 100 for computational efficiency")
@@ -126,10 +127,11 @@ type SparseAdam struct{ *base }
 // kw.Maximize(false).
 func NewSparseAdam(params any, opts ...torch.Option) *SparseAdam {
 	d := Group{Lr: 1e-3, Beta1: 0.9, Beta2: 0.999, Eps: 1e-8}
-	return &SparseAdam{newBase("SparseAdam", params, d, opts, []setting{rate(), maximize(), betas(), epsilon()}, rule{update: func(*Group, *slot, *torch.Tensor) {
-		panic(&torch.Error{
-			Op: "SparseAdam", Kind: "RuntimeError",
-			Msg: "SparseAdam does not support dense gradients, please consider Adam instead",
-		})
-	}})}
+	return &SparseAdam{newBase("SparseAdam", params, d, opts, []setting{rate(), maximize(), betas(), epsilon()},
+		rule{update: func(*Group, *slot, *torch.Tensor) {
+			panic(&torch.Error{
+				Op: "SparseAdam", Kind: "RuntimeError",
+				Msg: "SparseAdam does not support dense gradients, please consider Adam instead",
+			})
+		}})}
 }

@@ -114,7 +114,8 @@ func newBase(name string, params any, defaults Group, opts []torch.Option, keys 
 func noParameters(name string) *torch.Error {
 	return &torch.Error{
 		Op: name, Kind: "ValueError",
-		Msg: "optimizer got an empty parameter list; a module's parameters are the tensors in its exported fields and in those of its parts",
+		Msg: "optimizer got an empty parameter list; a module's parameters are the tensors in its exported fields and in those " +
+			"of its parts",
 	}
 }
 

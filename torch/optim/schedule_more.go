@@ -85,7 +85,8 @@ func NewSequentialLR(o Optimizer, schedulers []*Scheduler, milestones []int) *Se
 		panic(&torch.Error{
 			Op: "SequentialLR", Kind: "ValueError",
 			Msg: fmt.Sprintf(
-				"Sequential Schedulers expects number of schedulers provided to be one more than the number of milestone points, but got number of schedulers %d and the number of milestones to be equal to %d",
+				"Sequential Schedulers expects number of schedulers provided to be one more than the number of milestone points, "+
+					"but got number of schedulers %d and the number of milestones to be equal to %d",
 				len(schedulers), len(milestones),
 			),
 		})
@@ -136,7 +137,8 @@ func NewChainedScheduler(schedulers ...*Scheduler) *ChainedScheduler {
 			panic(&torch.Error{
 				Op: "ChainedScheduler", Kind: "ValueError",
 				Msg: fmt.Sprintf(
-					"ChainedScheduler expects all schedulers to belong to the same optimizer, but got scheduler at index %d to be different",
+					"ChainedScheduler expects all schedulers to belong to the same optimizer, but got scheduler at index %d to "+
+						"be different",
 					i,
 				),
 			})

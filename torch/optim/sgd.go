@@ -69,7 +69,8 @@ func NewASGD(params any, opts ...torch.Option) *ASGD {
 		number("alpha", func(g *Group) *float64 { return &g.Alpha }),
 		number("t0", func(g *Group) *float64 { return &g.T0 }),
 	)
-	return &ASGD{newBase("ASGD", params, Group{Lr: 1e-2, Lambd: 1e-4, Alpha: 0.75, T0: 1e6}, opts, keys, rule{update: asgd, begin: beginASGD})}
+	return &ASGD{newBase("ASGD", params, Group{Lr: 1e-2, Lambd: 1e-4, Alpha: 0.75, T0: 1e6}, opts, keys,
+		rule{update: asgd, begin: beginASGD})}
 }
 
 func beginASGD(g *Group, s *slot) {

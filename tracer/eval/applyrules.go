@@ -62,7 +62,8 @@ func (fn *functions) checkWrite(p unsafe.Pointer, size uintptr) {
 func (fn *functions) checkOutside(rs *reconstructor) {
 	for _, s := range fn.heap.mem.spans {
 		if _, kept := rs.objs[s]; kept && fn.reads[s] != nil {
-			fn.retry, fn.retryWhy = fn.reads[s][0].call, "what Backward reads can be reached by the program, which may change it before Backward runs"
+			fn.retry, fn.retryWhy = fn.reads[s][0].call, "what Backward reads can be reached by the program, which may change it "+
+				"before Backward runs"
 			return
 		}
 	}

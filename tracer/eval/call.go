@@ -414,7 +414,8 @@ func (ns natives) native(in *ssa.Call, name string) {
 	switch {
 	case ns.env.Bindings[name].Op != 0:
 		ns.operator(in, in.Call.Args, ns.env.Bindings[name])
-	case strings.HasPrefix(name, torchPath+"Functional") && ns.env.Bindings[in.Parent().String()].Op != 0: // of nn/functional, compiled itself
+	case strings.HasPrefix(name, torchPath+"Functional") && // of nn/functional, compiled itself
+		ns.env.Bindings[in.Parent().String()].Op != 0:
 		fn := in.Parent()
 		args := make([]ssa.Value, len(fn.Params))
 		for i, p := range fn.Params {

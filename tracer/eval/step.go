@@ -307,7 +307,8 @@ func entryPointer(n *value.Tracked) *value.Source {
 
 // symbolic computes integer arithmetic on sizes.
 func (tr *Trace) symbolic(in *ssa.BinOp, x, y *value.Tracked) (*value.Tracked, bool) {
-	if !isSize(x) && !isSize(y) || value.KindOf(in.X.Type()).Class != value.SignedInt || value.KindOf(in.Y.Type()).Class != value.SignedInt {
+	if !isSize(x) && !isSize(y) || value.KindOf(in.X.Type()).Class != value.SignedInt ||
+		value.KindOf(in.Y.Type()).Class != value.SignedInt {
 		return nil, false
 	}
 	a, b := tr.sizeOf(in.X, x), tr.sizeOf(in.Y, y)

@@ -332,7 +332,8 @@ func (c *capture) firstCall() *graph.Node {
 // placeholderName is Dynamo's: L['net'].Weight becomes L_net_Weight, and
 // whatever no identifier may hold becomes an underscore.
 func placeholderName(s *value.Source) string {
-	name := strings.NewReplacer("['", "_", "']", "_", "[", "_", "]", "_", ".", "_", "*", "", "&", "", "(", "_", ")", "", "\"", "").Replace(s.Name)
+	name := strings.NewReplacer("['", "_", "']", "_", "[", "_", "]", "_", ".", "_", "*", "", "&", "", "(", "_", ")", "", "\"",
+		"").Replace(s.Name)
 	name = strings.Map(func(r rune) rune {
 		if r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r) {
 			return r

@@ -61,7 +61,8 @@ func endsProgram(b *ssa.BasicBlock) bool {
 		case *ssa.Call:
 			if f := in.Call.StaticCallee(); f != nil {
 				name := f.String()
-				if name == "os.Exit" || name == "runtime.Goexit" || strings.HasPrefix(name, "log.Fatal") || strings.HasPrefix(name, "log.Panic") {
+				if name == "os.Exit" || name == "runtime.Goexit" || strings.HasPrefix(name, "log.Fatal") ||
+					strings.HasPrefix(name, "log.Panic") {
 					return true
 				}
 			}

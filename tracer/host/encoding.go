@@ -225,7 +225,8 @@ func (c *decodeCheck) step(name string, visit func()) {
 
 // mapping visits a map, whose values decoders make from nothing.
 func (c *decodeCheck) mapping(v reflect.Value) {
-	if elem := v.Type().Elem(); c.saving || !holdsInterface(c.in, elem) || elem.Kind() == reflect.Interface && interfaceOf(c.in, elem) == nil {
+	if elem := v.Type().Elem(); c.saving || !holdsInterface(c.in, elem) ||
+		elem.Kind() == reflect.Interface && interfaceOf(c.in, elem) == nil {
 		return
 	}
 	for it := v.MapRange(); it.Next(); {

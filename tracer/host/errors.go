@@ -58,7 +58,8 @@ func unalias(t types.Type) types.Type {
 
 // replaceAny prints the predeclared alias as the run time does.
 func replaceAny(s string) string {
-	if !strings.Contains(s, "any") && !strings.Contains(s, "byte") && !strings.Contains(s, "rune") && !strings.Contains(s, "interface{") && !strings.Contains(s, "struct{") {
+	if !strings.Contains(s, "any") && !strings.Contains(s, "byte") && !strings.Contains(s, "rune") &&
+		!strings.Contains(s, "interface{") && !strings.Contains(s, "struct{") {
 		return s
 	}
 	var b strings.Builder

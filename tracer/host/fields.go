@@ -43,7 +43,8 @@ func fieldsOf(in *Interp, t types.Type, p unsafe.Pointer) []torch.Field {
 			}
 			continue
 		case *types.Struct:
-			if n, ok := types.Unalias(t).(*types.Named); ok && n.Obj().Name() == "Tensor" && n.Obj().Pkg() != nil && n.Obj().Pkg().Path() == "tcdbg/torch" {
+			if n, ok := types.Unalias(t).(*types.Named); ok && n.Obj().Name() == "Tensor" && n.Obj().Pkg() != nil &&
+				n.Obj().Pkg().Path() == "tcdbg/torch" {
 				return nil
 			}
 			return structFields(in, t, u, p)

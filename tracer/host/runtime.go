@@ -69,7 +69,8 @@ func placeOf(in *Interp, pc uintptr) (stackEntry, bool) {
 
 // userVisible reports whether a function stands in traces: wrappers do not.
 func userVisible(fn *ssa.Function) bool {
-	return fn.Synthetic == "" || fn.Name() == "init" || strings.HasPrefix(fn.Synthetic, "instance of") || strings.HasPrefix(fn.Synthetic, "range-over-func")
+	return fn.Synthetic == "" || fn.Name() == "init" || strings.HasPrefix(fn.Synthetic, "instance of") ||
+		strings.HasPrefix(fn.Synthetic, "range-over-func")
 }
 
 // goName is the name of a function as the Go run time writes it:

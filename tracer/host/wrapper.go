@@ -79,7 +79,8 @@ func (p *Program) torchValues() []torchValue {
 		for _, block := range fn.Blocks {
 			for _, in := range block.Instrs {
 				for _, f := range functionValues(in) {
-					if f.Blocks == nil && f.Pkg != nil && f.Pkg.Pkg.Path() == "tcdbg/torch" && f.Signature.TypeParams() == nil && f.Signature.Recv() == nil {
+					if f.Blocks == nil && f.Pkg != nil && f.Pkg.Pkg.Path() == "tcdbg/torch" && f.Signature.TypeParams() == nil &&
+						f.Signature.Recv() == nil {
 						u := torchValue{f, p.Pos(in), compiles(in)}
 						if old, ok := first[f]; !ok || u.before(old) {
 							first[f] = u

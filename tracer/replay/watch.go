@@ -48,7 +48,8 @@ func (s *Entry) watch(in *host.Interp, a *guard.Addresses, outs []torch.Value) (
 			for i, w := range s.Watched {
 				if n := in.Rep(w.Typ).Size(); !bytes.Equal(unsafe.Slice((*byte)(kept[i]), n), unsafe.Slice((*byte)(places[i]), n)) {
 					panic(&torch.Error{Op: "backward", Kind: "RuntimeError", Msg: fmt.Sprintf(
-						"%s, which the Backward of a captured autograd function reads, has been changed since its Forward ran; pass the function by value, or call it outside of the compiled function", w.Loc.Argument())})
+						"%s, which the Backward of a captured autograd function reads, has been changed since its Forward ran; pass "+
+							"the function by value, or call it outside of the compiled function", w.Loc.Argument())})
 				}
 			}
 			return nil

@@ -217,9 +217,10 @@ const farText = `f$ far_f$(f$ x, f$ v, i$ far, int quarter) {
 
 var mathHelpers = sync.OnceValue(func() map[string]helper {
 	return map[string]helper{
-		"fma_f":   {text: fmaText, one: fmaOne},
-		"sqrt_f":  {text: sqrtText, one: `f1 sqrt_f1(f1 x) { return __builtin_sqrtf(x); }`},
-		"sqrt_d":  {text: `d$ sqrt_d$(d$ x) { d$ r = {0}; for (int k = 0; k < $; k++) r[k] = __builtin_sqrt(x[k]); return r; }`, one: `d1 sqrt_d1(d1 x) { return __builtin_sqrt(x); }`},
+		"fma_f":  {text: fmaText, one: fmaOne},
+		"sqrt_f": {text: sqrtText, one: `f1 sqrt_f1(f1 x) { return __builtin_sqrtf(x); }`},
+		"sqrt_d": {text: `d$ sqrt_d$(d$ x) { d$ r = {0}; for (int k = 0; k < $; k++) r[k] = __builtin_sqrt(x[k]); return r; }`,
+			one: `d1 sqrt_d1(d1 x) { return __builtin_sqrt(x); }`},
 		"int_f":   {text: `i$ int_f$(f$ x) { return __builtin_convertvector(x, i$); }`, one: `i1 int_f1(f1 x) { return (i32)x; }`},
 		"float_i": {text: `f$ float_i$(i$ x) { return __builtin_convertvector(x, f$); }`, one: `f1 float_i1(i1 x) { return (float)x; }`},
 		"abs_f":   {needs: []string{"bits_f", "from_f"}, text: `f$ abs_f$(f$ x) { return from_f$(bits_f$(x) & 0x7fffffff); }`},
@@ -231,16 +232,19 @@ var mathHelpers = sync.OnceValue(func() map[string]helper {
 			one:  `int any_i1(i1 x) { return x; }`,
 		},
 
-		"lo_f":      {text: loText, one: `f1 lo_f1(f1 a, f1 b) { return a < b ? a : b; }`},
-		"hi_f":      {text: hiText, one: `f1 hi_f1(f1 a, f1 b) { return a > b ? a : b; }`},
-		"scale_f":   {needs: []string{"from_f", "int_f"}, text: scaleText, one: scaleOne},
-		"exp_f":     {needs: []string{"fma_f", "lo_f", "hi_f", "bc_f", "scale_f"}, text: expText},
-		"log_f":     {needs: []string{"fma_f", "sel_f", "lt_f", "le_f", "eq_f", "bc_f", "from_f", "bits_f", "float_i"}, text: logText},
-		"tanh_f":    {needs: []string{"exp_f", "abs_f", "bits_f", "sel_f", "lt_f"}, text: tanhText},
-		"erf_f":     {needs: []string{"exp_f", "abs_f", "bits_f", "sel_f", "lt_f", "eq_f", "lo_f"}, text: erfText},
-		"far_f":     {libm: true, text: farText, one: `f1 far_f1(f1 x, f1 v, i1 far, int quarter) { return quarter ? (float)__builtin_cos((double)x) : (float)__builtin_sin((double)x); }`},
-		"trig_f":    {needs: []string{"fma_f", "sel_f", "le_f", "ne_i", "bc_f", "bc_i", "from_f", "bits_f", "int_f", "abs_f", "any_i", "far_f"}, text: trigText},
-		"sin_f":     {needs: []string{"trig_f", "sel_f", "eq_f", "bc_f"}, text: `f$ sin_f$(f$ x) { return sel_f$(eq_f$(x, bc_f$(0.0f)), x, trig_f$(x, 0)); }`},
+		"lo_f":    {text: loText, one: `f1 lo_f1(f1 a, f1 b) { return a < b ? a : b; }`},
+		"hi_f":    {text: hiText, one: `f1 hi_f1(f1 a, f1 b) { return a > b ? a : b; }`},
+		"scale_f": {needs: []string{"from_f", "int_f"}, text: scaleText, one: scaleOne},
+		"exp_f":   {needs: []string{"fma_f", "lo_f", "hi_f", "bc_f", "scale_f"}, text: expText},
+		"log_f":   {needs: []string{"fma_f", "sel_f", "lt_f", "le_f", "eq_f", "bc_f", "from_f", "bits_f", "float_i"}, text: logText},
+		"tanh_f":  {needs: []string{"exp_f", "abs_f", "bits_f", "sel_f", "lt_f"}, text: tanhText},
+		"erf_f":   {needs: []string{"exp_f", "abs_f", "bits_f", "sel_f", "lt_f", "eq_f", "lo_f"}, text: erfText},
+		"far_f": {libm: true, text: farText, one: `f1 far_f1(f1 x, f1 v, i1 far, int quarter) { return quarter ? ` +
+			`(float)__builtin_cos((double)x) : (float)__builtin_sin((double)x); }`},
+		"trig_f": {needs: []string{"fma_f", "sel_f", "le_f", "ne_i", "bc_f", "bc_i", "from_f", "bits_f", "int_f", "abs_f",
+			"any_i", "far_f"}, text: trigText},
+		"sin_f": {needs: []string{"trig_f", "sel_f", "eq_f", "bc_f"},
+			text: `f$ sin_f$(f$ x) { return sel_f$(eq_f$(x, bc_f$(0.0f)), x, trig_f$(x, 0)); }`},
 		"cos_f":     {needs: []string{"trig_f"}, text: `f$ cos_f$(f$ x) { return trig_f$(x, 1); }`},
 		"sigmoid_f": {needs: []string{"exp_f"}, text: `f$ sigmoid_f$(f$ x) { return 1.0f / (1.0f + exp_f$(-x)); }`},
 		"sigmoid_d": {needs: []string{"exp_d"}, text: `d$ sigmoid_d$(d$ x) { return 1.0 / (1.0 + exp_d$(-x)); }`},
@@ -252,11 +256,16 @@ var mathHelpers = sync.OnceValue(func() map[string]helper {
 }`},
 		"floor_f": {needs: []string{"round_f"}, text: `f$ floor_f$(f$ x) { f$ r = round_f$(x); return sel_f$(lt_f$(x, r), r - 1.0f, r); }`},
 		"ceil_f":  {needs: []string{"floor_f"}, text: `f$ ceil_f$(f$ x) { return -floor_f$(-x); }`},
-		"trunc_f": {needs: []string{"floor_f"}, text: `f$ trunc_f$(f$ x) { return from_f$(bits_f$(floor_f$(abs_f$(x))) | (bits_f$(x) & (i32)0x80000000)); }`},
-		"round_d": {libm: true, text: `d$ round_d$(d$ x) { d$ r = {0}; for (int k = 0; k < $; k++) r[k] = __builtin_rint(x[k]); return r; }`, one: `d1 round_d1(d1 x) { return __builtin_rint(x); }`},
-		"floor_d": {libm: true, text: `d$ floor_d$(d$ x) { d$ r = {0}; for (int k = 0; k < $; k++) r[k] = __builtin_floor(x[k]); return r; }`, one: `d1 floor_d1(d1 x) { return __builtin_floor(x); }`},
-		"ceil_d":  {libm: true, text: `d$ ceil_d$(d$ x) { d$ r = {0}; for (int k = 0; k < $; k++) r[k] = __builtin_ceil(x[k]); return r; }`, one: `d1 ceil_d1(d1 x) { return __builtin_ceil(x); }`},
-		"trunc_d": {libm: true, text: `d$ trunc_d$(d$ x) { d$ r = {0}; for (int k = 0; k < $; k++) r[k] = __builtin_trunc(x[k]); return r; }`, one: `d1 trunc_d1(d1 x) { return __builtin_trunc(x); }`},
+		"trunc_f": {needs: []string{"floor_f"}, text: `f$ trunc_f$(f$ x) { return from_f$(bits_f$(floor_f$(abs_f$(x))) | ` +
+			`(bits_f$(x) & (i32)0x80000000)); }`},
+		"round_d": {libm: true, text: `d$ round_d$(d$ x) { d$ r = {0}; for (int k = 0; k < $; k++) r[k] = __builtin_rint(x[k]); ` +
+			`return r; }`, one: `d1 round_d1(d1 x) { return __builtin_rint(x); }`},
+		"floor_d": {libm: true, text: `d$ floor_d$(d$ x) { d$ r = {0}; for (int k = 0; k < $; k++) r[k] = __builtin_floor(x[k]); ` +
+			`return r; }`, one: `d1 floor_d1(d1 x) { return __builtin_floor(x); }`},
+		"ceil_d": {libm: true, text: `d$ ceil_d$(d$ x) { d$ r = {0}; for (int k = 0; k < $; k++) r[k] = __builtin_ceil(x[k]); ` +
+			`return r; }`, one: `d1 ceil_d1(d1 x) { return __builtin_ceil(x); }`},
+		"trunc_d": {libm: true, text: `d$ trunc_d$(d$ x) { d$ r = {0}; for (int k = 0; k < $; k++) r[k] = __builtin_trunc(x[k]); ` +
+			`return r; }`, one: `d1 trunc_d1(d1 x) { return __builtin_trunc(x); }`},
 
 		"rem_f": {needs: []string{"fmod_f", "sel_f", "lt_f", "ne_f", "bc_f"}, text: `f$ rem_f$(f$ x, f$ y) {
   f$ m = fmod_f$(x, y), z = bc_f$(0.0f);
@@ -266,17 +275,28 @@ var mathHelpers = sync.OnceValue(func() map[string]helper {
   d$ m = fmod_d$(x, y), z = bc_d$(0.0);
   return sel_d$(ne_d$(m, z) & (lt_d$(m, z) ^ lt_d$(y, z)), m + y, m);
 }`},
-		"rem_i":      {needs: []string{"sel_i", "ne_i", "lt_i", "bc_i"}, text: `i$ rem_i$(i$ x, i$ y) { i$ m = x % y, z = bc_i$(0); return sel_i$(ne_i$(m, z) & (lt_i$(m, z) ^ lt_i$(y, z)), m + y, m); }`},
-		"rem_l":      {needs: []string{"sel_l", "ne_l", "lt_l", "bc_l"}, text: `l$ rem_l$(l$ x, l$ y) { l$ m = x % y, z = bc_l$(0); return sel_l$(ne_l$(m, z) & (lt_l$(m, z) ^ lt_l$(y, z)), m + y, m); }`},
-		"rem_b":      {text: `b$ rem_b$(b$ x, b$ y) { return x % y; }`},
-		"floordiv_f": {needs: []string{"fmod_f", "round_f", "eq_f", "ne_f", "lt_f", "sel_f", "bc_f"}, text: floorDivText('f', "0.0f", "1.0f")},
-		"floordiv_d": {needs: []string{"fmod_d", "round_d", "eq_d", "ne_d", "lt_d", "sel_d", "bc_d"}, text: floorDivText('d', "0.0", "1.0")},
-		"floordiv_i": {needs: []string{"sel_i", "ne_i", "lt_i", "bc_i"}, text: `i$ floordiv_i$(i$ x, i$ y) { i$ q = x / y, m = x % y, z = bc_i$(0); return sel_i$(ne_i$(m, z) & (lt_i$(m, z) ^ lt_i$(y, z)), q - 1, q); }`},
-		"floordiv_l": {needs: []string{"sel_l", "ne_l", "lt_l", "bc_l"}, text: `l$ floordiv_l$(l$ x, l$ y) { l$ q = x / y, m = x % y, z = bc_l$(0); return sel_l$(ne_l$(m, z) & (lt_l$(m, z) ^ lt_l$(y, z)), q - 1, q); }`},
+		"rem_i": {needs: []string{"sel_i", "ne_i", "lt_i", "bc_i"},
+			text: `i$ rem_i$(i$ x, i$ y) { i$ m = x % y, z = bc_i$(0); return sel_i$(ne_i$(m, z) & (lt_i$(m, z) ^ lt_i$(y, z)), m ` +
+				`+ y, m); }`},
+		"rem_l": {needs: []string{"sel_l", "ne_l", "lt_l", "bc_l"},
+			text: `l$ rem_l$(l$ x, l$ y) { l$ m = x % y, z = bc_l$(0); return sel_l$(ne_l$(m, z) & (lt_l$(m, z) ^ lt_l$(y, z)), m ` +
+				`+ y, m); }`},
+		"rem_b": {text: `b$ rem_b$(b$ x, b$ y) { return x % y; }`},
+		"floordiv_f": {needs: []string{"fmod_f", "round_f", "eq_f", "ne_f", "lt_f", "sel_f", "bc_f"},
+			text: floorDivText('f', "0.0f", "1.0f")},
+		"floordiv_d": {needs: []string{"fmod_d", "round_d", "eq_d", "ne_d", "lt_d", "sel_d", "bc_d"},
+			text: floorDivText('d', "0.0", "1.0")},
+		"floordiv_i": {needs: []string{"sel_i", "ne_i", "lt_i", "bc_i"},
+			text: `i$ floordiv_i$(i$ x, i$ y) { i$ q = x / y, m = x % y, z = bc_i$(0); return sel_i$(ne_i$(m, z) & (lt_i$(m, z) ^ ` +
+				`lt_i$(y, z)), q - 1, q); }`},
+		"floordiv_l": {needs: []string{"sel_l", "ne_l", "lt_l", "bc_l"},
+			text: `l$ floordiv_l$(l$ x, l$ y) { l$ q = x / y, m = x % y, z = bc_l$(0); return sel_l$(ne_l$(m, z) & (lt_l$(m, z) ^ ` +
+				`lt_l$(y, z)), q - 1, q); }`},
 		"floordiv_b": {text: `b$ floordiv_b$(b$ x, b$ y) { return x / y; }`},
 		"pow_b": {
-			text: `b$ pow_b$(b$ x, b$ y) { b$ r = {0}; for (int k = 0; k < $; k++) { u8 p = 1; for (int e = 0; e < y[k]; e++) p *= x[k]; r[k] = p; } return r; }`,
-			one:  `b1 pow_b1(b1 x, b1 y) { u8 p = 1; for (int e = 0; e < y; e++) p *= x; return p; }`,
+			text: `b$ pow_b$(b$ x, b$ y) { b$ r = {0}; for (int k = 0; k < $; k++) { u8 p = 1; for (int e = 0; e < y[k]; e++) p *= ` +
+				`x[k]; r[k] = p; } return r; }`,
+			one: `b1 pow_b1(b1 x, b1 y) { u8 p = 1; for (int e = 0; e < y; e++) p *= x; return p; }`,
 		},
 		"pow_i": powInteger('i', "i32"),
 		"pow_l": powInteger('l', "i64"),
@@ -299,11 +319,13 @@ func floorDivText(letter byte, zero, one string) string {
 func powInteger(letter byte, scalar string) helper {
 	body := func(x, y, result string) string {
 		return strings.NewReplacer("T", scalar, "X", x, "Y", y, "R", result).Replace(
-			`T p = 1, b = X, e = Y; if (e < 0) { p = b == 1 ? 1 : b == -1 ? (e & 1 ? -1 : 1) : 0; e = 0; } for (; e; e >>= 1) { if (e & 1) p *= b; b *= b; } R`)
+			`T p = 1, b = X, e = Y; if (e < 0) { p = b == 1 ? 1 : b == -1 ? (e & 1 ? -1 : 1) : 0; e = 0; } for (; e; e >>= 1) { if ` +
+				`(e & 1) p *= b; b *= b; } R`)
 	}
 	named := strings.NewReplacer("@", string(letter))
 	return helper{
-		text: named.Replace(`@$ pow_@$(@$ x, @$ y) { @$ r = {0}; for (int k = 0; k < $; k++) { `) + body("x[k]", "y[k]", "r[k] = p;") + ` } return r; }`,
-		one:  named.Replace(`@1 pow_@1(@1 x, @1 y) { `) + body("x", "y", "return p;") + ` }`,
+		text: named.Replace(`@$ pow_@$(@$ x, @$ y) { @$ r = {0}; for (int k = 0; k < $; k++) { `) +
+			body("x[k]", "y[k]", "r[k] = p;") + ` } return r; }`,
+		one: named.Replace(`@1 pow_@1(@1 x, @1 y) { `) + body("x", "y", "return p;") + ` }`,
 	}
 }

@@ -240,8 +240,10 @@ func (m *module) pack(k *plan.Packing) *Code {
 // and from column to column.
 func (m *module) packRight(k *plan.Packing, cols, row, col, off sym.Int) *Code {
 	return &Code{Name: k.Name(), Pack: true, Text: fmt.Sprintf(
-		"{ const tc_gemm_args g = {0, %s, %s, 0, {0}, {0}, {0}, 0, 0, %s, %s, 0, (const float *)B[%d] + %s, 0, 0}; R->pack(&g, (float *)B[%d], \"pack_%s\"); }  // for %s",
-		m.sizeText(cols), m.sizeText(k.Node.MM.K), m.sizeText(row), m.sizeText(col), m.plan.Slot(k.Operand), m.sizeText(off), m.plan.Slot(k.Buffer), k.Operand.Name, m.plan.Names[k.Group])}
+		"{ const tc_gemm_args g = {0, %s, %s, 0, {0}, {0}, {0}, 0, 0, %s, %s, 0, (const float *)B[%d] + %s, 0, 0}; R->pack(&g, "+
+			"(float *)B[%d], \"pack_%s\"); }  // for %s",
+		m.sizeText(cols), m.sizeText(k.Node.MM.K), m.sizeText(row), m.sizeText(col), m.plan.Slot(k.Operand), m.sizeText(off),
+		m.plan.Slot(k.Buffer), k.Operand.Name, m.plan.Names[k.Group])}
 }
 
 // packFilter packs the weight of a convolution.
@@ -253,7 +255,8 @@ func (m *module) packFilter(k *plan.Packing) *Code {
 		groupStride = m.sizeText(mm.AIdx.Coef[1])
 	}
 	return &Code{Name: k.Name(), Pack: true, Text: fmt.Sprintf(
-		"{ const tc_gemm_args g = {%s, 0, %s, 2, {1, %s}, {0, %s}, {0}, %s, %s, 0, 0, (const float *)B[%d] + %s, 0, 0, 0, %d}; R->pack(&g, (float *)B[%d], \"pack_%s\"); }  // for %s",
+		"{ const tc_gemm_args g = {%s, 0, %s, 2, {1, %s}, {0, %s}, {0}, %s, %s, 0, 0, (const float *)B[%d] + %s, 0, 0, 0, %d}; "+
+			"R->pack(&g, (float *)B[%d], \"pack_%s\"); }  // for %s",
 		m.sizeText(n.Outer[nb]), m.sizeText(mm.K), m.sizeText(convGroups(n)), groupStride,
 		m.sizeText(mm.AIdx.Coef[nb]), m.sizeText(mm.AIdx.Coef[nb+2]), m.plan.Slot(mm.A), m.sizeText(mm.AIdx.Off),
 		k.Form, m.plan.Slot(k.Buffer), mm.A.Name, m.plan.Names[k.Group])}

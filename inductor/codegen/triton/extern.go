@@ -79,7 +79,8 @@ func (m *module) poolBackward(op *ops.Op, x *plan.Extern) (string, bool) {
 		if dims == 1 { // where PyTorch knows no divisor
 			rest = args[2:7]
 		}
-		return fmt.Sprintf("linear_grad(lambda x, n: aten.avg_pool%dd(x, %s), %s, %s, %[1]d)", dims, strings.Join(rest, ", "), args[1], args[0]), true
+		return fmt.Sprintf("linear_grad(lambda x, n: aten.avg_pool%dd(x, %s), %s, %s, %[1]d)", dims, strings.Join(rest, ", "),
+			args[1], args[0]), true
 	}
 	return "", false
 }

@@ -112,7 +112,8 @@ func (m *module) Kernel(i int) (*codegen.Code, error) {
 
 // Head imports what the module needs.
 func (m *module) Head() string {
-	return fmt.Sprintf("# %s: %d kernels, %d extern calls; python THIS-FILE times it on a GPU\n", m.plan.Name, m.plan.Count(false), m.plan.Count(true)) + tritonHead
+	return fmt.Sprintf("# %s: %d kernels, %d extern calls; python THIS-FILE times it on a GPU\n", m.plan.Name, m.plan.Count(false),
+		m.plan.Count(true)) + tritonHead
 }
 
 // Gap parts the kernels.
@@ -141,8 +142,10 @@ func (m *module) p(format string, args ...any) { fmt.Fprintf(&m.sb, format+"\n",
 func pythonName(s string) string {
 	s = graph.Word(s)
 	switch s {
-	case "args", "aten", "call", "pow_integer", "remainder", "device", "example", "fill", "launch", "libdevice", "linear_grad", "math", "Max", "Min", "Mod", "time", "tl", "torch", "triton", "triton_helpers", "view",
-		"and", "as", "assert", "async", "await", "break", "class", "continue", "def", "del", "elif", "else", "except", "False", "finally", "for", "from", "global", "if", "import",
+	case "args", "aten", "call", "pow_integer", "remainder", "device", "example", "fill", "launch", "libdevice", "linear_grad",
+		"math", "Max", "Min", "Mod", "time", "tl", "torch", "triton", "triton_helpers", "view",
+		"and", "as", "assert", "async", "await", "break", "class", "continue", "def", "del", "elif", "else", "except", "False",
+		"finally", "for", "from", "global", "if", "import",
 		"in", "is", "lambda", "None", "nonlocal", "not", "or", "pass", "raise", "return", "True", "try", "while", "with", "yield":
 		return s + "_"
 	}

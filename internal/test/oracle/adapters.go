@@ -36,19 +36,25 @@ var adapters = sync.OnceValue(func() map[string]adapter {
 			}
 			return r.op("mul", []any{inv[0], args[1]}, nil)
 		},
-		"__rand__": method("bitwise_and"), "__ror__": method("bitwise_or"), "__rxor__": method("bitwise_xor"), "__rmatmul__": swapped("matmul"),
-		"double": cast(ops.Float64), "float": cast(ops.Float32), "half": cast(ops.Float16), "bfloat16": cast(ops.BFloat16), "long": cast(ops.Int64), "int": cast(ops.Int32),
+		"__rand__": method("bitwise_and"), "__ror__": method("bitwise_or"), "__rxor__": method("bitwise_xor"),
+		"__rmatmul__": swapped("matmul"),
+		"double":      cast(ops.Float64), "float": cast(ops.Float32), "half": cast(ops.Float16), "bfloat16": cast(ops.BFloat16),
+		"long": cast(ops.Int64), "int": cast(ops.Int32),
 		"short": cast(ops.Int16), "char": cast(ops.Int8), "byte": cast(ops.Uint8), "bool": cast(ops.Bool), "cfloat": cast(ops.Complex64),
 		"resize_": resizeCall, "resize_as_": resizeCall,
 		"atleast_1d": overList("atleast_1d"), "atleast_2d": overList("atleast_2d"), "atleast_3d": overList("atleast_3d"),
-		"median": extremum("median", "median"), "nanmedian": extremum("nanmedian", "nanmedian"), "linalg.diagonal": diagonalCall, "linalg.vander": func(r *runner, args []any, kw map[string]any) ([]any, error) {
+		"median": extremum("median", "median"), "nanmedian": extremum("nanmedian", "nanmedian"), "linalg.diagonal": diagonalCall,
+		"linalg.vander": func(r *runner, args []any, kw map[string]any) ([]any, error) {
 			kw["increasing"] = true
 			return r.op("vander", args, kw)
 		},
-		"alias_copy": copied("alias"), "expand_copy": copied("expand"), "permute_copy": copied("permute"), "view_copy": copied("reshape"), "t_copy": copied("t"),
-		"transpose_copy": copied("transpose"), "unsqueeze_copy": copied("unsqueeze"), "squeeze_copy": copied("squeeze"), "narrow_copy": copied("narrow"),
-		"as_strided_copy": copied("as_strided"), "diagonal_copy": copied("diagonal"), "unfold_copy": copied("unfold"), "split_with_sizes_copy": copied("split_with_sizes"),
-		"unbind_copy": copied("unbind"), "unsafe_chunk": renamed("chunk"), "unsafe_split": renamed("split"),
+		"alias_copy": copied("alias"), "expand_copy": copied("expand"), "permute_copy": copied("permute"),
+		"view_copy": copied("reshape"), "t_copy": copied("t"),
+		"transpose_copy": copied("transpose"), "unsqueeze_copy": copied("unsqueeze"), "squeeze_copy": copied("squeeze"),
+		"narrow_copy":     copied("narrow"),
+		"as_strided_copy": copied("as_strided"), "diagonal_copy": copied("diagonal"), "unfold_copy": copied("unfold"),
+		"split_with_sizes_copy": copied("split_with_sizes"),
+		"unbind_copy":           copied("unbind"), "unsafe_chunk": renamed("chunk"), "unsafe_split": renamed("split"),
 		"upsample_nearest": resized("nearest", nil), "upsample_bilinear": resized("bilinear", true),
 		"meshgrid": variadic("meshgrid", 0),
 		"einsum": func(r *runner, args []any, kw map[string]any) ([]any, error) {
@@ -83,16 +89,19 @@ var adapters = sync.OnceValue(func() map[string]adapter {
 			}
 			return r.op("scatter", args, kw)
 		},
-		"scaled_dot_product_attention": seeded("scaled_dot_product_attention"), "multi_head_attention_forward": seeded("multi_head_attention_forward"),
+		"scaled_dot_product_attention": seeded("scaled_dot_product_attention"),
+		"multi_head_attention_forward": seeded("multi_head_attention_forward"),
 		"one_hot": func(r *runner, args []any, kw map[string]any) ([]any, error) {
 			if _, given := kw["num_classes"]; !given && len(args) == 1 {
 				kw["num_classes"] = -1
 			}
 			return r.op("one_hot", args, kw)
 		},
-		"triplet_margin_with_distance_loss": renamed("triplet_margin_loss"), "embedding_bag": embeddingBag, "gradient": gradientCall, "ctc_loss": ctcCall, "_segment_reduce": renamed("segment_reduce"),
-		"linalg.lstsq": lstsqCall, "linalg.pinv": pinvCall, "max_pool2d_with_indices_backward": poolBackward, "broadcast_shapes": broadcastShapes,
-		"norm": normCall,
+		"triplet_margin_with_distance_loss": renamed("triplet_margin_loss"), "embedding_bag": embeddingBag,
+		"gradient": gradientCall, "ctc_loss": ctcCall, "_segment_reduce": renamed("segment_reduce"),
+		"linalg.lstsq": lstsqCall, "linalg.pinv": pinvCall, "max_pool2d_with_indices_backward": poolBackward,
+		"broadcast_shapes": broadcastShapes,
+		"norm":             normCall,
 		"where": func(r *runner, args []any, kw map[string]any) ([]any, error) {
 			if c, ok := args[1].(*torch.Tensor); ok && r.c.DType != "" && c.DType() == ops.Bool {
 				args[0], args[1] = args[1], args[0]
@@ -230,7 +239,8 @@ func embedding(r *runner, args []any, kw map[string]any) ([]any, error) {
 		order[0], order[1] = args[1], args[0]
 	}
 	if len(r.c.Grads) == 2 && r.c.Grads[1] != nil && len(args) == 2 && len(kw) == 0 {
-		if g, err := r.suite.data.tensor(*r.c.Grads[1]); err == nil && g.Dim() == 2 && g.Select(0, 0).Abs().Sum().Item() == 0 && hasZero(args[0].(*torch.Tensor)) {
+		if g, err := r.suite.data.tensor(*r.c.Grads[1]); err == nil && g.Dim() == 2 && g.Select(0, 0).Abs().Sum().Item() == 0 &&
+			hasZero(args[0].(*torch.Tensor)) {
 			return r.op("embedding", append(order, 0), kw)
 		}
 	}

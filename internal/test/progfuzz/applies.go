@@ -36,8 +36,10 @@ func (w *applyWriter) chance(n int) bool { return w.r.Intn(n) == 0 }
 
 // step is an expression of the shape of v.
 func (w *applyWriter) step(v, weight string) string {
-	return fmt.Sprintf(pickOf(w.generator, "%[1]s.Sin()", "%[1]s.Tanh().Mul(2)", "%[1]s.Mul(%[2]s)", "%[1]s.Sigmoid().Add(%[2]s)", "%[1]s.Round()", "%[1]s.Abs().Add(0.5).Log()",
-		"%[1]s.Sub(%[1]s.Mean(kw.Dim(1), kw.Keepdim(true)))", "%[1]s.Clamp(kw.Min(-0.5), kw.Max(0.75))", "%[1]s.T().Cos().T()", "%[1]s.Softmax(1)",
+	return fmt.Sprintf(pickOf(w.generator, "%[1]s.Sin()", "%[1]s.Tanh().Mul(2)", "%[1]s.Mul(%[2]s)", "%[1]s.Sigmoid().Add(%[2]s)",
+		"%[1]s.Round()", "%[1]s.Abs().Add(0.5).Log()",
+		"%[1]s.Sub(%[1]s.Mean(kw.Dim(1), kw.Keepdim(true)))", "%[1]s.Clamp(kw.Min(-0.5), kw.Max(0.75))", "%[1]s.T().Cos().T()",
+		"%[1]s.Softmax(1)",
 		"%[1]s.Reshape(-1).Mul(0.7).View(-1, 3)", "%[1]s.Gt(0).Where(%[1]s, 0.25)", "%[1]s.Div(float64(%[1]s.Size(1)))"), v, weight)
 }
 

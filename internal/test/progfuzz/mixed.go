@@ -63,7 +63,8 @@ func mixedRows() []modelRow {
 		float("inner(%s)", "talking(%s)", "turn(%s)", "inner(turn(%s))"),
 		float("%s.Add(sumOf(list...))", "%s.Mul(sumNamed(named).Squeeze(0))", "%s.Add(sumOf(x, net.Scale, list[0]).Detach())"),
 		float("%s.To(torch.Bfloat16).Mul(2).To(torch.Float32)", "%s.To(torch.Float16).Tanh().To(torch.Float32)"),
-		float("compiler.Cond(%[1]s.Sum().Gt(0.25), func(a ...*torch.Tensor) *torch.Tensor { return a[0].Sin().Add(0.5) }, func(a ...*torch.Tensor) *torch.Tensor { seen++; return a[0].Neg() }, %[1]s)"),
+		float("compiler.Cond(%[1]s.Sum().Gt(0.25), func(a ...*torch.Tensor) *torch.Tensor { return a[0].Sin().Add(0.5) }, func(a " +
+			"...*torch.Tensor) *torch.Tensor { seen++; return a[0].Neg() }, %[1]s)"),
 		float("func(n *int) *torch.Tensor { *n++; return %s.Add(*n%%3) }(&net.Steps)"),
 	}
 }
@@ -76,7 +77,8 @@ func (m *modelWriter) mixedEffect(vs values) bool {
 	}
 	d := m.r.Intn(len(v.dims))
 	view := pickOf(m.generator, fmt.Sprintf("%s.Select(%d, 0)", v.name, d), fmt.Sprintf("%s.Narrow(%d, 0, 1)", v.name, d),
-		fmt.Sprintf("%s.Unsqueeze(0)", v.name), fmt.Sprintf("%s.Unbind(kw.Dim(%d))[0]", v.name, d), fmt.Sprintf("%s.Chunk(2, kw.Dim(%d))[0]", v.name, d))
+		fmt.Sprintf("%s.Unsqueeze(0)", v.name), fmt.Sprintf("%s.Unbind(kw.Dim(%d))[0]", v.name, d),
+		fmt.Sprintf("%s.Chunk(2, kw.Dim(%d))[0]", v.name, d))
 	write := pickOf(m.generator, "Mul_(0.5)", "Add_(0.125)", "Neg_()", "Fill_(0.25)", "Mul_(net.Scale.Mean())", "Tanh_()")
 	n := m.fresh("w")
 	switch m.r.Intn(9) {
@@ -111,8 +113,10 @@ func (m *modelWriter) mixedEffect(vs values) bool {
 // mixedOptimizer is an optimizer with groups.
 func (m *modelWriter) mixedOptimizer() string {
 	return pickOf(m.generator,
-		"optim.NewSGD([]optim.Group{{Params: net.parameters()[:2], Lr: 0.05}, {Params: net.parameters()[2:], Lr: 0.01, Momentum: 0.5}}, kw.Lr(0.1))",
-		"optim.NewAdamW([]optim.Group{{Params: net.parameters()[:3]}, {Params: net.parameters()[3:], Lr: 0.01}}, kw.Lr(0.02), kw.Eps(0.05))",
+		"optim.NewSGD([]optim.Group{{Params: net.parameters()[:2], Lr: 0.05}, {Params: net.parameters()[2:], Lr: 0.01, Momentum: "+
+			"0.5}}, kw.Lr(0.1))",
+		"optim.NewAdamW([]optim.Group{{Params: net.parameters()[:3]}, {Params: net.parameters()[3:], Lr: 0.01}}, kw.Lr(0.02), "+
+			"kw.Eps(0.05))",
 		"optim.NewRMSprop(net.parameters(), kw.Lr(0.01), kw.Eps(0.1))")
 }
 
@@ -120,5 +124,6 @@ func (m *modelWriter) mixedOptimizer() string {
 func (m *modelWriter) mixedChange() {
 	m.line("%s", pickOf(m.generator, "turn = func(x *torch.Tensor) *torch.Tensor { return x.Cos() }", "list = append(list, torch.Rand(4))",
 		"named[\"a\"] = torch.Rand(1, 4)", "delete(named, \"z\")", "list = list[:2]", "seen = 0", "net.Steps += 2", "_ = seen",
-		"named = map[string]*torch.Tensor{\"b\": torch.Ones(4)}", "{ k := seen; turn = func(x *torch.Tensor) *torch.Tensor { return x.Add(k % 3) } }"))
+		"named = map[string]*torch.Tensor{\"b\": torch.Ones(4)}",
+		"{ k := seen; turn = func(x *torch.Tensor) *torch.Tensor { return x.Add(k % 3) } }"))
 }

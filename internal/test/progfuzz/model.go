@@ -104,7 +104,8 @@ func (m *modelWriter) with(vs values, fits func(value) bool) (value, bool) {
 
 // forward writes the function that main compiles.
 func (m *modelWriter) forward() {
-	m.line("func f(net *Net, x, y, z *torch.Tensor, ids, mask *torch.Tensor, list []*torch.Tensor, named map[string]*torch.Tensor) []*torch.Tensor {")
+	m.line("func f(net *Net, x, y, z *torch.Tensor, ids, mask *torch.Tensor, list []*torch.Tensor, named map[string]*torch.Tensor) " +
+		"[]*torch.Tensor {")
 	vs := values{
 		{name: "x", dims: []string{"B", "4"}, dtype: "Float32", raw: true},
 		{name: "y", dims: []string{"B", "4"}, dtype: "Float32", raw: true},
@@ -337,7 +338,8 @@ func (m *modelWriter) main() {
 			m.mixedChange()
 		}
 		if m.r.Intn(5) == 0 {
-			m.line("%s", pickOf(m.generator, "nn.Eval(net.Norm)", "nn.Eval(net.Drop)", "nn.Train(net.Norm)", "net.State = torch.Ones(4)", "net.Scale = net.Scale.Detach().RequiresGrad_()"))
+			m.line("%s", pickOf(m.generator, "nn.Eval(net.Norm)", "nn.Eval(net.Drop)", "nn.Train(net.Norm)",
+				"net.State = torch.Ones(4)", "net.Scale = net.Scale.Detach().RequiresGrad_()"))
 		}
 	}
 	m.line("}")

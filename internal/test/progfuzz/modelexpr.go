@@ -43,8 +43,10 @@ func made(v value, ds ...string) value { return value{dims: ds, dtype: v.dtype} 
 
 func mapped(m *modelWriter, vs values) (string, value, bool) {
 	v, ok := m.with(vs, value.float)
-	f := pickOf(m.generator, "Sin()", "Cos()", "Tanh()", "Neg()", "Relu()", "Sigmoid()", "Abs()", "Tanh().Exp()", "Square().Tanh()", "Erf()",
-		"Abs().Add(0.5).Sqrt()", "Abs().Add(1).Log()", "Clamp(kw.Min(-0.75), kw.Max(1.25))", "Abs().Add(1).Reciprocal()", "Tanh().Pow(2)", "Tanh().Pow(3)")
+	f := pickOf(m.generator, "Sin()", "Cos()", "Tanh()", "Neg()", "Relu()", "Sigmoid()", "Abs()", "Tanh().Exp()",
+		"Square().Tanh()", "Erf()",
+		"Abs().Add(0.5).Sqrt()", "Abs().Add(1).Log()", "Clamp(kw.Min(-0.75), kw.Max(1.25))", "Abs().Add(1).Reciprocal()",
+		"Tanh().Pow(2)", "Tanh().Pow(3)")
 	return v.name + "." + f, made(v, v.dims...), ok
 }
 
@@ -54,8 +56,10 @@ func combined(m *modelWriter, vs values) (string, value, bool) {
 	if !ok || !ok2 {
 		return "", v, false
 	}
-	f := pickOf(m.generator, "%[1]s.Add(%[2]s)", "%[1]s.Sub(%[2]s, kw.Alpha(0.5))", "%[1]s.Mul(%[2]s.Tanh())", "torch.Maximum(%[1]s, %[2]s)",
-		"%[1]s.Div(%[2]s.Abs().Add(1))", "torch.Minimum(%[1]s, %[2]s)", "torch.Where(%[1]s.Gt(%[2]s), %[1]s, %[2]s)", "%[1]s.Lerp(%[2]s, 0.25)",
+	f := pickOf(m.generator, "%[1]s.Add(%[2]s)", "%[1]s.Sub(%[2]s, kw.Alpha(0.5))", "%[1]s.Mul(%[2]s.Tanh())",
+		"torch.Maximum(%[1]s, %[2]s)",
+		"%[1]s.Div(%[2]s.Abs().Add(1))", "torch.Minimum(%[1]s, %[2]s)", "torch.Where(%[1]s.Gt(%[2]s), %[1]s, %[2]s)",
+		"%[1]s.Lerp(%[2]s, 0.25)",
 		"torch.Atan2(%[1]s, %[2]s.Abs().Add(1))", "torch.Addcmul(%[1]s, %[1]s, %[2]s.Tanh(), kw.Value(0.5))")
 	return fmt.Sprintf(f, v.name, w.name), made(v, v.dims...), true
 }
@@ -75,7 +79,8 @@ func broadcasts(vs, ws []string) bool {
 
 func scaled(m *modelWriter, vs values) (string, value, bool) {
 	v, ok := m.with(vs, value.float)
-	return fmt.Sprintf("%s.%s(%s)", v.name, pickOf(m.generator, "Mul", "Add", "Sub", "Div"), pickOf(m.generator, "0.5", "2", "1.5", "x.Size(0)", "net.Steps%3+1")), made(v, v.dims...), ok
+	return fmt.Sprintf("%s.%s(%s)", v.name, pickOf(m.generator, "Mul", "Add", "Sub", "Div"),
+		pickOf(m.generator, "0.5", "2", "1.5", "x.Size(0)", "net.Steps%3+1")), made(v, v.dims...), ok
 }
 
 func reduced(m *modelWriter, vs values) (string, value, bool) {
@@ -117,7 +122,8 @@ func extreme(m *modelWriter, vs values) (string, value, bool) {
 	case 2:
 		return fmt.Sprintf("func() *torch.Tensor { v, _ := %s.MaxDim(%d); return v }()", v.name, d), made(v, rest...), true
 	}
-	return fmt.Sprintf("%s.Std(kw.Dim(%d), kw.Correction(0), kw.Keepdim(true)).Add(0.5).Mean(kw.Dim(%d))", v.name, d, d), made(v, rest...), v.dims[d] != "1"
+	return fmt.Sprintf("%s.Std(kw.Dim(%d), kw.Correction(0), kw.Keepdim(true)).Add(0.5).Mean(kw.Dim(%d))", v.name, d, d),
+		made(v, rest...), v.dims[d] != "1"
 }
 
 func allReduced(m *modelWriter, vs values) (string, value, bool) {
@@ -182,7 +188,8 @@ func batched(m *modelWriter, vs values) (string, value, bool) {
 
 func convolved(m *modelWriter, vs values) (string, value, bool) {
 	v, ok := m.with(vs, func(v value) bool { return v.is("Float32", "B", "3", "4") })
-	return fmt.Sprintf("torch.Conv1d(%s, net.Lin.Weight.Narrow(0, 0, 3).Narrow(1, 0, 3).Unsqueeze(-1).Expand(3, 3, 3), kw.Padding(1))", v.name), made(v, v.dims...), ok
+	return fmt.Sprintf("torch.Conv1d(%s, net.Lin.Weight.Narrow(0, 0, 3).Narrow(1, 0, 3).Unsqueeze(-1).Expand(3, 3, 3), "+
+		"kw.Padding(1))", v.name), made(v, v.dims...), ok
 }
 
 func pooled(m *modelWriter, vs values) (string, value, bool) {
@@ -208,7 +215,8 @@ func dropped(m *modelWriter, vs values) (string, value, bool) {
 
 func attended(m *modelWriter, vs values) (string, value, bool) {
 	v, ok := m.with(vs, func(v value) bool { return v.is("Float32", "B", "3", "4") })
-	return fmt.Sprintf("F.ScaledDotProductAttention(%[1]s, %[1]s.Tanh(), %[1]s, kw.IsCausal(%[2]v))", v.name, m.r.Intn(2) == 0), made(v, v.dims...), ok
+	return fmt.Sprintf("F.ScaledDotProductAttention(%[1]s, %[1]s.Tanh(), %[1]s, kw.IsCausal(%[2]v))", v.name, m.r.Intn(2) == 0),
+		made(v, v.dims...), ok
 }
 
 func joined(m *modelWriter, vs values) (string, value, bool) {
@@ -227,13 +235,15 @@ func joined(m *modelWriter, vs values) (string, value, bool) {
 
 func joinedSame(m *modelWriter, vs values) (string, value, bool) {
 	v, ok := m.with(vs, func(v value) bool { return v.dtype == "Float32" && len(v.dims) >= 2 && v.dims[0] == "B" })
-	return fmt.Sprintf("torch.Cat([]*torch.Tensor{%[1]s, %[1]s.Neg()}).Narrow(0, %[2]s, x.Size(0))", v.name, pickOf(m.generator, "0", "1", "x.Size(0)")), made(v, v.dims...), ok
+	return fmt.Sprintf("torch.Cat([]*torch.Tensor{%[1]s, %[1]s.Neg()}).Narrow(0, %[2]s, x.Size(0))", v.name,
+		pickOf(m.generator, "0", "1", "x.Size(0)")), made(v, v.dims...), ok
 }
 
 func stacked(m *modelWriter, vs values) (string, value, bool) {
 	v, ok := m.with(vs, func(v value) bool { return v.dtype == "Float32" && len(v.dims) < 3 })
 	w, ok2 := m.with(vs, func(w value) bool { return w.is(v.dtype, v.dims...) })
-	return fmt.Sprintf("torch.Stack([]*torch.Tensor{%s, %s, %s})", v.name, w.name, v.name), made(v, append([]string{"3"}, v.dims...)...), ok && ok2
+	return fmt.Sprintf("torch.Stack([]*torch.Tensor{%s, %s, %s})", v.name, w.name, v.name),
+		made(v, append([]string{"3"}, v.dims...)...), ok && ok2
 }
 
 func pieceOf(m *modelWriter, vs values) (string, value, bool) {
@@ -293,7 +303,8 @@ func reshaped(m *modelWriter, vs values) (string, value, bool) {
 		return "", v, false
 	}
 	if len(v.dims) == 3 {
-		return fmt.Sprintf(pickOf(m.generator, "%s.Reshape(x.Size(0), 12)", "%s.Flatten(kw.StartDim(1))", "%s.Reshape(-1, 12)"), v.name), made(v, "B", "12"), true
+		return fmt.Sprintf(pickOf(m.generator, "%s.Reshape(x.Size(0), 12)", "%s.Flatten(kw.StartDim(1))", "%s.Reshape(-1, 12)"),
+			v.name), made(v, "B", "12"), true
 	}
 	return fmt.Sprintf("%s.Reshape(-1, 3, 4)", v.name), made(v, "B", "3", "4"), true
 }
@@ -346,8 +357,10 @@ func gathered(m *modelWriter, vs values) (string, value, bool) {
 func scattered(m *modelWriter, vs values) (string, value, bool) {
 	v, ok := m.with(vs, func(v value) bool { return v.is("Float32", "B", "4") })
 	w, ok2 := m.with(vs, func(v value) bool { return v.is("Int64", "B") })
-	text := pickOf(m.generator, "%[1]s.IndexAdd(0, %[2]s.Remainder(x.Size(0)), %[1]s.Tanh())", "%[1]s.ScatterAdd(1, %[2]s.Remainder(4).Unsqueeze(1), %[1]s)",
-		"%[1]s.Scatter(1, %[2]s.Remainder(4).Unsqueeze(1), 0.5)", "torch.IndexPut(%[1]s, []*torch.Tensor{%[2]s.Remainder(x.Size(0))}, %[1]s, kw.Accumulate(true))",
+	text := pickOf(m.generator, "%[1]s.IndexAdd(0, %[2]s.Remainder(x.Size(0)), %[1]s.Tanh())",
+		"%[1]s.ScatterAdd(1, %[2]s.Remainder(4).Unsqueeze(1), %[1]s)",
+		"%[1]s.Scatter(1, %[2]s.Remainder(4).Unsqueeze(1), 0.5)",
+		"torch.IndexPut(%[1]s, []*torch.Tensor{%[2]s.Remainder(x.Size(0))}, %[1]s, kw.Accumulate(true))",
 		"torch.Zeros(5, 4).IndexAdd(0, %[2]s.Remainder(5), %[1]s).Narrow(0, 0, 1).Add(%[1]s)")
 	return fmt.Sprintf(text, v.name, w.name), made(v, "B", "4"), ok && ok2
 }
@@ -364,7 +377,8 @@ func indexed(m *modelWriter, vs values) (string, value, bool) {
 func masked(m *modelWriter, vs values) (string, value, bool) {
 	v, ok := m.with(vs, func(v value) bool { return v.is("Float32", "B", "4") })
 	w, ok2 := m.with(vs, func(v value) bool { return v.is("Bool", "B", "4") })
-	return fmt.Sprintf(pickOf(m.generator, "%s.MaskedFill(%s, 0.5)", "torch.Where(%[2]s, %[1]s, 0)", "torch.Where(%[2]s, %[1]s, y)"), v.name, w.name), made(v, v.dims...), ok && ok2
+	return fmt.Sprintf(pickOf(m.generator, "%s.MaskedFill(%s, 0.5)", "torch.Where(%[2]s, %[1]s, 0)",
+		"torch.Where(%[2]s, %[1]s, y)"), v.name, w.name), made(v, v.dims...), ok && ok2
 }
 
 func triangle(m *modelWriter, vs values) (string, value, bool) {
@@ -374,7 +388,8 @@ func triangle(m *modelWriter, vs values) (string, value, bool) {
 
 func onehot(m *modelWriter, vs values) (string, value, bool) {
 	v, ok := m.with(vs, func(v value) bool { return v.is("Int64", "B") })
-	return fmt.Sprintf("%s.Remainder(4).Unsqueeze(1).Eq(torch.Arange(4)).To(torch.Float32)", v.name), value{dims: []string{"B", "4"}, dtype: "Float32"}, ok
+	return fmt.Sprintf("%s.Remainder(4).Unsqueeze(1).Eq(torch.Arange(4)).To(torch.Float32)", v.name),
+		value{dims: []string{"B", "4"}, dtype: "Float32"}, ok
 }
 
 func cast(m *modelWriter, vs values) (string, value, bool) {
@@ -410,12 +425,15 @@ func counted(m *modelWriter, vs values) (string, value, bool) {
 		return "", v, false
 	}
 	last := len(v.dims) - 1
-	return fmt.Sprintf("%s.Sum(kw.Dim(-1)).%s", v.name, pickOf(m.generator, "Add(0)", "Remainder(5)")), value{dims: dropDim(v.dims, last), dtype: "Int64"}, true
+	return fmt.Sprintf("%s.Sum(kw.Dim(-1)).%s", v.name, pickOf(m.generator, "Add(0)", "Remainder(5)")),
+		value{dims: dropDim(v.dims, last), dtype: "Int64"}, true
 }
 
 func rounded(m *modelWriter, vs values) (string, value, bool) {
 	v, ok := m.with(vs, func(v value) bool { return v.raw && v.dtype == "Float32" })
-	return fmt.Sprintf("%s.Mul(3).Add(0.03).%s", v.name, pickOf(m.generator, "Floor()", "Trunc()", "To(torch.Int32).To(torch.Float32)", "To(torch.Int8).To(torch.Float32)")), made(v, v.dims...), ok
+	return fmt.Sprintf("%s.Mul(3).Add(0.03).%s", v.name,
+			pickOf(m.generator, "Floor()", "Trunc()", "To(torch.Int32).To(torch.Float32)", "To(torch.Int8).To(torch.Float32)")),
+		made(v, v.dims...), ok
 }
 
 func detached(m *modelWriter, vs values) (string, value, bool) {
@@ -431,10 +449,13 @@ func cloned(m *modelWriter, vs values) (string, value, bool) {
 func closure(m *modelWriter, vs values) (string, value, bool) {
 	v, ok := m.rows4(vs, 1)
 	n := m.fresh("u")
-	return fmt.Sprintf("twice(func(%[1]s *torch.Tensor) *torch.Tensor { return %[1]s.Mul(net.Scale).Add(list[1]) }, %[2]s)", n, v.name), made(v, v.dims...), ok
+	return fmt.Sprintf("twice(func(%[1]s *torch.Tensor) *torch.Tensor { return %[1]s.Mul(net.Scale).Add(list[1]) }, %[2]s)", n,
+		v.name), made(v, v.dims...), ok
 }
 
 func fromSize(m *modelWriter, vs values) (string, value, bool) {
-	return pickOf(m.generator, "torch.Arange(x.Size(0)).To(torch.Float32).Unsqueeze(1).Expand(x.Size(0), 4)", "torch.Full([]int{x.Size(0), 4}, 0.5)",
-		"torch.Ones(x.Size(0), 4).Mul(x.Size(0))", "torch.Rand(x.Size(0), 4)", "torch.ZerosLike(x)"), value{dims: []string{"B", "4"}, dtype: "Float32"}, true
+	return pickOf(m.generator, "torch.Arange(x.Size(0)).To(torch.Float32).Unsqueeze(1).Expand(x.Size(0), 4)",
+			"torch.Full([]int{x.Size(0), 4}, 0.5)",
+			"torch.Ones(x.Size(0), 4).Mul(x.Size(0))", "torch.Rand(x.Size(0), 4)", "torch.ZerosLike(x)"),
+		value{dims: []string{"B", "4"}, dtype: "Float32"}, true
 }

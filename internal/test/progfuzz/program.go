@@ -137,7 +137,8 @@ func (g *generator) helper(i int) {
 
 // compiledFunc writes f, the function that main compiles.
 func (g *generator) compiledFunc() {
-	g.line("func f(x, y *torch.Tensor, n int, flag bool, p, q *Box, xs, ys []int, m map[string]int, v Shape, ip *int) (*torch.Tensor, int) {")
+	g.line("func f(x, y *torch.Tensor, n int, flag bool, p, q *Box, xs, ys []int, m map[string]int, v Shape, ip *int) " +
+		"(*torch.Tensor, int) {")
 	s := g.scope()
 	s.tensors, s.ints, s.boxes = []string{"x", "y"}, []string{"n", "*ip", "gi", "p.n"}, []string{"p", "q", "gb"}
 	s.slices, s.maps, s.bools = []string{"xs", "ys", "gs"}, []string{"m", "gm"}, []string{"flag"}
@@ -176,7 +177,8 @@ func (g *generator) main() {
 			pickOf(g, 1, 1, 1, 2, 3, 0, -1), g.r.Intn(3) > 0, pickOf(g, "p", "p", "p", "q"), pickOf(g, "q", "q", "p"),
 			pickOf(g, "xs", "xs", "xs[1:]", "p.xs"), pickOf(g, "gs", "xs", "xs[:2]", "q.xs"),
 			pickOf(g, "v", "v", "Lit{1, 2}", "q"), pickOf(g, "ip", "ip", "&p.n", "&xs[1]", "&gi", "&q.arr[1]"))
-		g.line("fmt.Println(p.n, p.s, p.t, p.xs, p.arr, p.m, p.next == q, q.n, q.t, q.xs, q.arr, q.m, xs, m, k, gi, gt, gs, gm, gb.n, gb.t, gb.xs, gb.arr, a, b)")
+		g.line("fmt.Println(p.n, p.s, p.t, p.xs, p.arr, p.m, p.next == q, q.n, q.t, q.xs, q.arr, q.m, xs, m, k, gi, gt, gs, gm, " +
+			"gb.n, gb.t, gb.xs, gb.arr, a, b)")
 	}
 	g.line("}")
 }
@@ -188,7 +190,8 @@ func (g *generator) change() {
 	}
 	g.line("%s", pickOf(g, "p.n = 7", "q.n++", "gi = 2", "xs = append(xs, 4)", "m[\"b\"] = 2", "delete(m, \"a\")",
 		"a.Add_(0.25)", "p.t = torch.Rand(3)", "gb = q", "q.next = p", "gs = gs[1:]", "xs = []int{5}", "v = Lit{2, 1}", "p.xs = nil",
-		"gt = gt.Neg()", "p.arr[0] = 5", "k = 9", "a = b", "gb.t = gt", "q.xs = append(q.xs, 8)", "gb = &Box{n: 1, t: gt, m: map[string]int{}}"))
+		"gt = gt.Neg()", "p.arr[0] = 5", "k = 9", "a = b", "gb.t = gt", "q.xs = append(q.xs, 8)",
+		"gb = &Box{n: 1, t: gt, m: map[string]int{}}"))
 }
 
 // generator writes one program.

@@ -143,7 +143,8 @@ func simpleTable() []statement {
 		},
 		func(g *generator, s *variables, _ int) {
 			n := g.fresh("t")
-			g.newTensor(s, fmt.Sprintf("Op(func(%s *torch.Tensor) *torch.Tensor { return %s.Add(%s) }).Twice(%s)", n, n, g.smallInt(s), pickOf(g, s.tensors...)))
+			g.newTensor(s, fmt.Sprintf("Op(func(%s *torch.Tensor) *torch.Tensor { return %s.Add(%s) }).Twice(%s)", n, n,
+				g.smallInt(s), pickOf(g, s.tensors...)))
 		},
 		func(g *generator, s *variables, _ int) {
 			n := g.fresh("k")

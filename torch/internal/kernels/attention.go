@@ -99,7 +99,8 @@ func newAttention(k *Call, at attentionArgs) (a *attention, ok bool) {
 	if mask := k.in(at.mask); mask != nil && !a.takeMask(mask, q.Shape) {
 		return nil, false
 	}
-	a.q, a.k, a.v = strided.Slice[float32](strided.Dense(q, ops.Float32)), strided.Slice[float32](strided.Dense(key, ops.Float32)), strided.Slice[float32](strided.Dense(v, ops.Float32))
+	a.q, a.k, a.v = strided.Slice[float32](strided.Dense(q, ops.Float32)), strided.Slice[float32](strided.Dense(key,
+		ops.Float32)), strided.Slice[float32](strided.Dense(v, ops.Float32))
 	return a, true
 }
 

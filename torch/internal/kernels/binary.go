@@ -39,12 +39,18 @@ func binaryKernels() map[ops.ID]Kernel {
 			simd.Sub, subLoop[float64], subLoop[int64], subLoop[int32], subLoop[int16], subLoop[int8], subLoop[uint8],
 			-1,
 		),
-		ops.Mul:       (&pwKernel{pair: &mulPair, loops: numeric2(nil, mulLoop[float64], mulLoop[int64], mulLoop[int32], mulLoop[int16], mulLoop[int8], mulLoop[uint8]).vectors2(simd.Mul).with(ops.Bool, run2(bitAnd[uint8])).with(ops.Complex64, each2(func(x, y complex64) complex64 { return x * y }))}).run,
-		ops.Div:       divKernel,
-		ops.Pow:       powKernel,
-		ops.Maximum:   (&pwKernel{loops: numeric2(maxLoop[float32], maxLoop[float64], maxLoop[int64], maxLoop[int32], maxLoop[int16], maxLoop[int8], maxLoop[uint8]).with(ops.Bool, run2(bitOr[uint8]))}).run,
-		ops.Minimum:   (&pwKernel{loops: numeric2(minLoop[float32], minLoop[float64], minLoop[int64], minLoop[int32], minLoop[int16], minLoop[int8], minLoop[uint8]).with(ops.Bool, run2(bitAnd[uint8]))}).run,
-		ops.Fmod:      (&pwKernel{loops: intPair(fmodInt[int64], fmodInt[int32], fmodInt[int16], fmodInt[int8], fmodInt[uint8], math.Mod)}).run,
+		ops.Mul: (&pwKernel{pair: &mulPair,
+			loops: numeric2(nil, mulLoop[float64], mulLoop[int64], mulLoop[int32], mulLoop[int16], mulLoop[int8],
+				mulLoop[uint8]).vectors2(simd.Mul).with(ops.Bool, run2(bitAnd[uint8])).with(ops.Complex64,
+				each2(func(x, y complex64) complex64 { return x * y }))}).run,
+		ops.Div: divKernel,
+		ops.Pow: powKernel,
+		ops.Maximum: (&pwKernel{loops: numeric2(maxLoop[float32], maxLoop[float64], maxLoop[int64], maxLoop[int32],
+			maxLoop[int16], maxLoop[int8], maxLoop[uint8]).with(ops.Bool, run2(bitOr[uint8]))}).run,
+		ops.Minimum: (&pwKernel{loops: numeric2(minLoop[float32], minLoop[float64], minLoop[int64], minLoop[int32],
+			minLoop[int16], minLoop[int8], minLoop[uint8]).with(ops.Bool, run2(bitAnd[uint8]))}).run,
+		ops.Fmod: (&pwKernel{loops: intPair(fmodInt[int64], fmodInt[int32], fmodInt[int16], fmodInt[int8], fmodInt[uint8],
+			math.Mod)}).run,
 		ops.Remainder: (&pwKernel{loops: intPair(remInt[int64], remInt[int32], remInt[int16], remInt[int8], remInt[uint8], remainder)}).run,
 		ops.Atan2:     (&pwKernel{loops: floats2(ops.Atan2Of)}).run,
 		ops.Hypot:     (&pwKernel{loops: floats2(math.Hypot)}).run,
@@ -65,19 +71,24 @@ func binaryKernels() map[ops.ID]Kernel {
 	table[ops.BitwiseXor] = bits(bitXor[int64], bitXor[int32], bitXor[int16], bitXor[int8], bitXor[uint8], true)
 	table[ops.BitwiseLeftShift] = bits(shiftLeft[int64], shiftLeft[int32], shiftLeft[int16], shiftLeft[int8], shiftLeft[uint8], false)
 	table[ops.BitwiseRightShift] = bits(shiftRight[int64], shiftRight[int32], shiftRight[int16], shiftRight[int8], shiftRight[uint8], false)
-	table[ops.Fmax] = (&pwKernel{loops: intPair(fmax[int64], fmax[int32], fmax[int16], fmax[int8], fmax[uint8], fmax[float64]).with(ops.Bool, run2(bitOr[uint8]))}).run
-	table[ops.Fmin] = (&pwKernel{loops: intPair(fmin[int64], fmin[int32], fmin[int16], fmin[int8], fmin[uint8], fmin[float64]).with(ops.Bool, run2(bitAnd[uint8]))}).run
+	table[ops.Fmax] = (&pwKernel{loops: intPair(fmax[int64], fmax[int32], fmax[int16], fmax[int8], fmax[uint8],
+		fmax[float64]).with(ops.Bool, run2(bitOr[uint8]))}).run
+	table[ops.Fmin] = (&pwKernel{loops: intPair(fmin[int64], fmin[int32], fmin[int16], fmin[int8], fmin[uint8],
+		fmin[float64]).with(ops.Bool, run2(bitAnd[uint8]))}).run
 	for id, f := range map[ops.ID]func(x, y float64) float64{
 		ops.Xlogy: special.Xlogy, ops.Xlog1py: special.Xlog1py, ops.Zeta: special.Zeta, ops.Logaddexp2: special.Logaddexp2,
 		ops.Igamma: special.Igamma, ops.Igammac: special.Igammac,
 	} {
-		table[id] = (&pwKernel{loops: floats2(f).withInts(viaFloat[int64](f), viaFloat[int32](f), viaFloat[int16](f), viaFloat[int8](f), viaFloat[uint8](f)).with(ops.Bool, viaFloat[uint8](f))}).run
+		table[id] = (&pwKernel{loops: floats2(f).withInts(viaFloat[int64](f), viaFloat[int32](f), viaFloat[int16](f),
+			viaFloat[int8](f), viaFloat[uint8](f)).with(ops.Bool, viaFloat[uint8](f))}).run
 	}
 	next := floats2(math.Nextafter)
 	next[ops.Float32] = each2(math.Nextafter32)
 	table[ops.Nextafter] = (&pwKernel{loops: next}).run
-	table[ops.Gcd] = (&pwKernel{loops: new(loopSet).withInts(each2(gcd[int64]), each2(gcd[int32]), each2(gcd[int16]), each2(gcd[int8]), each2(gcd[uint8]))}).run
-	table[ops.Lcm] = (&pwKernel{loops: new(loopSet).withInts(each2(lcm[int64]), each2(lcm[int32]), each2(lcm[int16]), each2(lcm[int8]), each2(lcm[uint8]))}).run
+	table[ops.Gcd] = (&pwKernel{loops: new(loopSet).withInts(each2(gcd[int64]), each2(gcd[int32]), each2(gcd[int16]),
+		each2(gcd[int8]), each2(gcd[uint8]))}).run
+	table[ops.Lcm] = (&pwKernel{loops: new(loopSet).withInts(each2(lcm[int64]), each2(lcm[int32]), each2(lcm[int16]),
+		each2(lcm[int8]), each2(lcm[uint8]))}).run
 	comparisons(table)
 	return table
 }
@@ -317,7 +328,8 @@ func divKernel(k *Call) {
 		s[ops.Float32] = each2(floorDivide32)
 		(&pwKernel{loops: s}).run(k)
 	case "trunc":
-		s := intPair(truncInt[int64], truncInt[int32], truncInt[int16], truncInt[int8], truncInt[uint8], func(x, y float64) float64 { return math.Trunc(x / y) })
+		s := intPair(truncInt[int64], truncInt[int32], truncInt[int16], truncInt[int8], truncInt[uint8],
+			func(x, y float64) float64 { return math.Trunc(x / y) })
 		s[ops.Float32] = each2(func(x, y float32) float32 { return float32(math.Trunc(float64(strided.RoundTo(k.dtype, x/y)))) })
 		(&pwKernel{loops: s}).run(k)
 	default:
@@ -355,7 +367,9 @@ func fixedPower(e float64, d ops.DType) *loopSet {
 	case 0.5:
 		return floats(math.Sqrt)
 	case 2:
-		s[ops.Float32], s[ops.Float64] = run1(func(o, a []float32) { simd.Active().Binary(simd.Mul, o, a, a) }), run1(func(o, a []float64) { mulLoop(o, a, a) })
+		s[ops.Float32], s[ops.Float64] = run1(func(o, a []float32) {
+			simd.Active().Binary(simd.Mul, o, a, a)
+		}), run1(func(o, a []float64) { mulLoop(o, a, a) })
 	case 3:
 		s[ops.Float32] = each1(func(x float32) float32 { return strided.RoundTo(d, x*x) * x })
 		s[ops.Float64] = each1(func(x float64) float64 { return x * x * x })

@@ -22,7 +22,8 @@ var complexFunctions = map[ops.ID]func(complex128) complex128{
 	ops.Reciprocal: func(x complex128) complex128 { return 1 / x },
 	ops.Sigmoid:    func(x complex128) complex128 { return 1 / (1 + cmplx.Exp(-x)) },
 	ops.Sin:        cmplx.Sin, ops.Cos: cmplx.Cos, ops.Tan: cmplx.Tan, ops.Asin: cmplx.Asin, ops.Acos: cmplx.Acos, ops.Atan: cmplx.Atan,
-	ops.Sinh: cmplx.Sinh, ops.Cosh: cmplx.Cosh, ops.Tanh: cmplx.Tanh, ops.Asinh: cmplx.Asinh, ops.Acosh: cmplx.Acosh, ops.Atanh: cmplx.Atanh,
+	ops.Sinh: cmplx.Sinh, ops.Cosh: cmplx.Cosh, ops.Tanh: cmplx.Tanh, ops.Asinh: cmplx.Asinh, ops.Acosh: cmplx.Acosh,
+	ops.Atanh: cmplx.Atanh,
 }
 
 // complexLoop is the loop of a function that complex numbers have, else nil.

@@ -50,7 +50,8 @@ func ctcBatches(k *Call, first, blank int) []ctcBatch {
 			if n > targets.Shape[1] {
 				refusal.Fail(
 					"ctc_loss", "RuntimeError",
-					"Expected tensor to have size at least %d at dimension 1, but got size %d for argument #2 'targets' (while checking arguments for ctc_loss_cpu)",
+					"Expected tensor to have size at least %d at dimension 1, but got size %d for argument #2 'targets' (while "+
+						"checking arguments for ctc_loss_cpu)",
 					n, targets.Shape[1],
 				)
 			}

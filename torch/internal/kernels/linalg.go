@@ -90,7 +90,8 @@ func choleskyKernel(k *Call) {
 		if n != 0 && k.Bool(2) {
 			refusal.Fail(
 				"linalg.cholesky", "LinAlgError",
-				"linalg.cholesky: %sThe factorization could not be completed because the input is not positive-definite (the leading minor of order %d is not positive-definite).",
+				"linalg.cholesky: %sThe factorization could not be completed because the input is not positive-definite (the "+
+					"leading minor of order %d is not positive-definite).",
 				batchText(in, k.in(0), i), n,
 			)
 		}

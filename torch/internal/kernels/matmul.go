@@ -66,7 +66,8 @@ func productInto(out, x, y *strided.Array, alpha float64, c *strided.Array, beta
 
 func batched[T float32 | float64 | int64](out, x, y *strided.Array, alpha float64, c *strided.Array, beta float64, gemm gemm.Func[T]) {
 	res := out
-	if !out.IsContiguous() || strided.Overlapping(out, x) || strided.Overlapping(out, y) || out.Storage == x.Storage || out.Storage == y.Storage {
+	if !out.IsContiguous() || strided.Overlapping(out, x) || strided.Overlapping(out, y) || out.Storage == x.Storage ||
+		out.Storage == y.Storage {
 		res = strided.New(out.DType, out.Shape)
 	}
 	last := len(out.Shape) - 2

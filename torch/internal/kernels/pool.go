@@ -16,8 +16,10 @@ func poolKernels() map[ops.ID]Kernel {
 	return map[ops.ID]Kernel{
 		ops.MaxPool1dIndices: maxPoolKernel(1), ops.MaxPool2dIndices: maxPoolKernel(2), ops.MaxPool3dIndices: maxPoolKernel(3),
 		ops.AvgPool1d: avgPoolKernel(1), ops.AvgPool2d: avgPoolKernel(2), ops.AvgPool3d: avgPoolKernel(3), ops.AvgPoolBackward: avgPoolBack,
-		ops.AdaptiveAvgPool1d: adaptiveAvg(1), ops.AdaptiveAvgPool2d: adaptiveAvg(2), ops.AdaptiveAvgPool3d: adaptiveAvg(3), ops.AdaptiveAvgPoolBackward: adaptiveAvgBack,
-		ops.AdaptiveMaxPool1dIndices: adaptiveMax(1), ops.AdaptiveMaxPool2dIndices: adaptiveMax(2), ops.AdaptiveMaxPool3dIndices: adaptiveMax(3),
+		ops.AdaptiveAvgPool1d: adaptiveAvg(1), ops.AdaptiveAvgPool2d: adaptiveAvg(2), ops.AdaptiveAvgPool3d: adaptiveAvg(3),
+		ops.AdaptiveAvgPoolBackward:  adaptiveAvgBack,
+		ops.AdaptiveMaxPool1dIndices: adaptiveMax(1), ops.AdaptiveMaxPool2dIndices: adaptiveMax(2),
+		ops.AdaptiveMaxPool3dIndices: adaptiveMax(3),
 	}
 }
 
@@ -130,7 +132,8 @@ func maxPoolKernel(n int) Kernel {
 		x := k.in(0)
 		kernel, stride, pad, dil := ops.PoolGeometry(k.Call, n, true)
 		at := len(x.Shape) - n
-		maxOver(k, n, SlidingWindows(x.Shape[at:], k.out().Shape[at:], strided.Plain(kernel), strided.Plain(stride), strided.Plain(pad), strided.Plain(dil)))
+		maxOver(k, n, SlidingWindows(x.Shape[at:], k.out().Shape[at:], strided.Plain(kernel), strided.Plain(stride),
+			strided.Plain(pad), strided.Plain(dil)))
 	}
 }
 

@@ -11,7 +11,8 @@ import (
 func specialKernels() map[ops.ID]Kernel {
 	table := map[ops.ID]Kernel{}
 	for id, f := range map[ops.ID]func(float64) float64{
-		ops.BesselJ0: special.BesselJ(0), ops.BesselJ1: special.BesselJ(1), ops.BesselY0: special.BesselY(0), ops.BesselY1: special.BesselY(1),
+		ops.BesselJ0: special.BesselJ(0), ops.BesselJ1: special.BesselJ(1), ops.BesselY0: special.BesselY(0),
+		ops.BesselY1:               special.BesselY(1),
 		ops.ModifiedBesselI0:       special.BesselI0,
 		ops.ModifiedBesselI1:       special.BesselI1,
 		ops.ModifiedBesselK0:       func(x float64) float64 { return special.Unscaled(x, special.BesselKe(0, x)) },

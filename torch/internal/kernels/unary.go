@@ -15,12 +15,14 @@ import (
 func unaryKernels() map[ops.ID]Kernel {
 	table := map[ops.ID]Kernel{}
 	for id, f := range map[ops.ID]func(float64) float64{
-		ops.Exp: math.Exp, ops.Exp2: math.Exp2, ops.Expm1: math.Expm1, ops.Log: ops.LogOf, ops.Log2: special.Log2, ops.Log10: math.Log10, ops.Log1p: math.Log1p,
+		ops.Exp: math.Exp, ops.Exp2: math.Exp2, ops.Expm1: math.Expm1, ops.Log: ops.LogOf, ops.Log2: special.Log2,
+		ops.Log10: math.Log10, ops.Log1p: math.Log1p,
 		ops.Rsqrt: func(x float64) float64 { return 1 / math.Sqrt(x) }, ops.Reciprocal: func(x float64) float64 { return 1 / x },
 		ops.Sin: math.Sin, ops.Cos: math.Cos, ops.Tan: math.Tan, ops.Asin: math.Asin, ops.Acos: math.Acos, ops.Atan: math.Atan,
 		ops.Sinh: math.Sinh, ops.Cosh: math.Cosh, ops.Asinh: math.Asinh, ops.Acosh: math.Acosh, ops.Atanh: math.Atanh, ops.Tanh: math.Tanh,
-		ops.Sigmoid: special.Sigmoid, ops.Erf: math.Erf, ops.Erfc: math.Erfc, ops.Erfinv: math.Erfinv, ops.Lgamma: special.Lgamma, ops.Digamma: special.Digamma,
-		ops.I0: special.BesselI0, ops.I0e: special.BesselI0e,
+		ops.Sigmoid: special.Sigmoid, ops.Erf: math.Erf, ops.Erfc: math.Erfc, ops.Erfinv: math.Erfinv, ops.Lgamma: special.Lgamma,
+		ops.Digamma: special.Digamma,
+		ops.I0:      special.BesselI0, ops.I0e: special.BesselI0e,
 		ops.I1: special.BesselI1, ops.I1e: special.BesselI1e,
 		ops.Erfcx: special.Erfcx, ops.LogNdtr: special.LogNdtr,
 		ops.Silu: func(x float64) float64 { return x / (1 + math.Exp(-x)) },
@@ -42,16 +44,21 @@ func unaryKernels() map[ops.ID]Kernel {
 	table[ops.Sqrt] = (&pwKernel{loops: sqrt}).run
 	table[ops.Abs] = realOr(
 		absComplex,
-		&pwKernel{loops: signedLoops(nil, absLoop[float64], absLoop[int64], absLoop[int32], absLoop[int16], absLoop[int8]).vectors1(simd.Abs).with(ops.Uint8, KeepLoop[uint8]()).with(ops.Bool, KeepLoop[uint8]())},
+		&pwKernel{loops: signedLoops(nil, absLoop[float64], absLoop[int64], absLoop[int32], absLoop[int16],
+			absLoop[int8]).vectors1(simd.Abs).with(ops.Uint8, KeepLoop[uint8]()).with(ops.Bool, KeepLoop[uint8]())},
 	)
-	table[ops.Neg] = (&pwKernel{loops: numeric(nil, negLoop[float64], negLoop[int64], negLoop[int32], negLoop[int16], negLoop[int8], negLoop[uint8]).vectors1(simd.Neg).with(ops.Complex64, each1(func(x complex64) complex64 { return -x }))}).run
-	table[ops.Sign] = (&pwKernel{loops: numeric(signLoop[float32], signLoop[float64], signLoop[int64], signLoop[int32], signLoop[int16], signLoop[int8], signLoop[uint8]).with(ops.Bool, KeepLoop[uint8]())}).run
-	table[ops.Relu] = (&pwKernel{loops: numeric(nil, reluLoop[float64], reluLoop[int64], reluLoop[int32], reluLoop[int16], reluLoop[int8], reluLoop[uint8]).vectors1(simd.Relu)}).run
+	table[ops.Neg] = (&pwKernel{loops: numeric(nil, negLoop[float64], negLoop[int64], negLoop[int32], negLoop[int16],
+		negLoop[int8], negLoop[uint8]).vectors1(simd.Neg).with(ops.Complex64, each1(func(x complex64) complex64 { return -x }))}).run
+	table[ops.Sign] = (&pwKernel{loops: numeric(signLoop[float32], signLoop[float64], signLoop[int64], signLoop[int32],
+		signLoop[int16], signLoop[int8], signLoop[uint8]).with(ops.Bool, KeepLoop[uint8]())}).run
+	table[ops.Relu] = (&pwKernel{loops: numeric(nil, reluLoop[float64], reluLoop[int64], reluLoop[int32], reluLoop[int16],
+		reluLoop[int8], reluLoop[uint8]).vectors1(simd.Relu)}).run
 	table[ops.Floor] = rounding(math.Floor)
 	table[ops.Ceil] = rounding(math.Ceil)
 	table[ops.Trunc] = rounding(math.Trunc)
 	table[ops.Round] = roundKernel
-	table[ops.BitwiseNot] = (&pwKernel{loops: intsOnly(notLoop[int64], notLoop[int32], notLoop[int16], notLoop[int8], notLoop[uint8]).with(ops.Bool, flipLoop())}).run
+	table[ops.BitwiseNot] = (&pwKernel{loops: intsOnly(notLoop[int64], notLoop[int32], notLoop[int16], notLoop[int8],
+		notLoop[uint8]).with(ops.Bool, flipLoop())}).run
 	table[ops.Polygamma] = polygammaKernel
 	table[ops.NanToNum] = nanToNum
 	predicates(table)

@@ -13,7 +13,8 @@ func assembly() []kernels {
 				},
 				unaryAround: [numUnary]unaryFunc{
 					Neg: negAround2, Abs: absAround2, Relu: reluAround2, Sqrt: sqrtAround2, Exp: expAround2,
-					Sigmoid: sigmoidAround2, Silu: siluAround2, Tanh: tanhAround2, Erf: erfAround2, Gelu: geluAround2, GeluTanh: geluTanhAround2,
+					Sigmoid: sigmoidAround2, Silu: siluAround2, Tanh: tanhAround2, Erf: erfAround2, Gelu: geluAround2,
+					GeluTanh: geluTanhAround2,
 				},
 				binary:       [numBinary]binaryFunc{Add: add2, Sub: sub2, Mul: mul2, Div: div2},
 				binaryAround: [numBinary]binaryFunc{Add: addAround2, Sub: subAround2, Mul: mulAround2, Div: divAround2},
@@ -37,7 +38,8 @@ func assembly() []kernels {
 				},
 				unaryAround: [numUnary]unaryFunc{
 					Neg: negAround512, Abs: absAround512, Relu: reluAround512, Sqrt: sqrtAround512, Exp: expAround512,
-					Sigmoid: sigmoidAround512, Silu: siluAround512, Tanh: tanhAround512, Erf: erfAround512, Gelu: geluAround512, GeluTanh: geluTanhAround512,
+					Sigmoid: sigmoidAround512, Silu: siluAround512, Tanh: tanhAround512, Erf: erfAround512, Gelu: geluAround512,
+					GeluTanh: geluTanhAround512,
 				},
 				binary:       [numBinary]binaryFunc{Add: add512, Sub: sub512, Mul: mul512, Div: div512},
 				binaryAround: [numBinary]binaryFunc{Add: addAround512, Sub: subAround512, Mul: mulAround512, Div: divAround512},

@@ -29,7 +29,8 @@ var (
 		angles: func(x, n float64) float64 { return math.Cos(n * math.Acos(x)) }, above: 6,
 	}
 	ChebyshevU = ChebyshevKind{
-		first: func(x float64) float64 { return x + x }, plus: func(n float64) float64 { return n + 1 }, minus: func(n float64) float64 { return n + 1 },
+		first: func(x float64) float64 { return x + x }, plus: func(n float64) float64 { return n + 1 },
+		minus: func(n float64) float64 { return n + 1 },
 		angles: func(x, n float64) float64 {
 			if s := math.Sin(math.Acos(x)); s != 0 {
 				return math.Sin((n+1)*math.Acos(x)) / s
@@ -38,7 +39,8 @@ var (
 		}, above: 8,
 	}
 	ChebyshevV = ChebyshevKind{
-		first: func(x float64) float64 { return x + x - 1 }, plus: func(float64) float64 { return 1 }, minus: func(n float64) float64 { return n + n + 1 },
+		first: func(x float64) float64 { return x + x - 1 }, plus: func(float64) float64 { return 1 },
+		minus: func(n float64) float64 { return n + n + 1 },
 		angles: func(x, n float64) float64 {
 			if s := math.Sin(math.Acos(x) / 2); s != 1 {
 				return math.Cos((n+0.5)*math.Acos(x)) / math.Cos(math.Acos(x)/2)
@@ -47,7 +49,8 @@ var (
 		}, above: 8,
 	}
 	ChebyshevW = ChebyshevKind{
-		first: func(x float64) float64 { return x + x + 1 }, plus: func(n float64) float64 { return n + n + 1 }, minus: func(float64) float64 { return 1 },
+		first: func(x float64) float64 { return x + x + 1 }, plus: func(n float64) float64 { return n + n + 1 },
+		minus: func(float64) float64 { return 1 },
 		angles: func(x, n float64) float64 {
 			if math.Cos(math.Acos(x)/2) != 1 {
 				return math.Sin((n+0.5)*math.Acos(x)) / math.Sin(math.Acos(x)/2)
@@ -75,7 +78,8 @@ func Chebyshev[T float32 | float64](k ChebyshevKind) func(x T, n int) T {
 		case n == 0:
 			return 1
 		}
-		return recur(T(1), T(k.first(float64(x))), n, func(p, q T, _ int) T { return T((x+x)*q) - p }) //nolint:unconvert // the conversions keep the products from being fused
+		//nolint:unconvert // the conversions keep the products from being fused
+		return recur(T(1), T(k.first(float64(x))), n, func(p, q T, _ int) T { return T((x+x)*q) - p })
 	}
 }
 
@@ -102,7 +106,8 @@ func HermiteH[T float32 | float64](x T, n int) T {
 	case n > hermiteLimit[T]():
 		return T(math.NaN())
 	}
-	return recur(T(1), x+x, n, func(p, q T, k int) T { return T((x+x)*q) - T(T(2*(k-1))*p) }) //nolint:unconvert // the conversions keep the products from being fused
+	//nolint:unconvert // the conversions keep the products from being fused
+	return recur(T(1), x+x, n, func(p, q T, k int) T { return T((x+x)*q) - T(T(2*(k-1))*p) })
 }
 
 // HermiteHe is the probabilist's Hermite polynomial of degree n.
@@ -115,7 +120,8 @@ func HermiteHe[T float32 | float64](x T, n int) T {
 	case n > hermiteLimit[T]():
 		return T(math.NaN())
 	}
-	return recur(T(1), x, n, func(p, q T, k int) T { return T(x*q) - T(T(k-1)*p) }) //nolint:unconvert // the conversions keep the products from being fused
+	//nolint:unconvert // the conversions keep the products from being fused
+	return recur(T(1), x, n, func(p, q T, k int) T { return T(x*q) - T(T(k-1)*p) })
 }
 
 // hermiteLimit is the degree from which on PyTorch gives no value.
@@ -134,7 +140,8 @@ func Laguerre[T float32 | float64](x T, n int) T {
 	case x == 0 || n == 0:
 		return 1
 	}
-	return recur(T(1), 1-x, n, func(p, q T, k int) T { return (T((T(2*(k-1)+1)-x)*q) - T(T(k-1)*p)) / T(k) }) //nolint:unconvert // the conversions keep the products from being fused
+	//nolint:unconvert // the conversions keep the products from being fused
+	return recur(T(1), 1-x, n, func(p, q T, k int) T { return (T((T(2*(k-1)+1)-x)*q) - T(T(k-1)*p)) / T(k) })
 }
 
 // Legendre is the Legendre polynomial of degree n.
@@ -150,5 +157,6 @@ func Legendre[T float32 | float64](x T, n int) T {
 	case n == 0:
 		return 1
 	}
-	return recur(T(1), x, n, func(p, q T, k int) T { return (T(T(T(2*(k-1)+1)*x)*q) - T(T(k-1)*p)) / T(k) }) //nolint:unconvert // the conversions keep the products from being fused
+	//nolint:unconvert // the conversions keep the products from being fused
+	return recur(T(1), x, n, func(p, q T, k int) T { return (T(T(T(2*(k-1)+1)*x)*q) - T(T(k-1)*p)) / T(k) })
 }
