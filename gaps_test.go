@@ -28,7 +28,8 @@ func gaps(op *ops.Op) []string {
 	if !computed && op.Decompose == nil {
 		out = append(out, "eager kernel")
 	}
-	if op.Backward == nil && op.Decompose == nil && !op.Tags.Has(ops.TagNoGrad) && !op.Tags.Has(ops.TagFactory) && !op.Tags.Has(ops.TagInPlace) && !op.Tags.Has(ops.TagInternal) {
+	if op.Backward == nil && op.Decompose == nil && !op.Tags.Has(ops.TagNoGrad) && !op.Tags.Has(ops.TagFactory) &&
+		!op.Tags.Has(ops.TagInPlace) && !op.Tags.Has(ops.TagInternal) {
 		out = append(out, "derivative")
 	}
 	if !lower.Has(op.ID) && op.Decompose == nil && !op.Tags.Has(ops.TagInPlace) {

@@ -49,7 +49,8 @@ var layers = []layer{
 	{1, "torch/internal/rng", "torch/internal/simd torch/internal/parallel"},
 	{1, "torch/internal/gemm", "torch/internal/simd torch/internal/parallel torch/internal/memory"},
 	{1, "torch/internal/strided", "ops ops/sym torch/internal/simd torch/internal/parallel torch/internal/memory torch/internal/refusal"},
-	{1, "torch/internal/conv", "torch/internal/simd torch/internal/parallel torch/internal/memory torch/internal/gemm torch/internal/strided"},
+	{1, "torch/internal/conv", "torch/internal/simd torch/internal/parallel torch/internal/memory torch/internal/gemm " +
+		"torch/internal/strided"},
 	{1, "torch/internal/kernels", "ops ops/sym torch/internal/..."},
 	{1, "torch/kw", "torch"},
 	{1, "torch/compiler", "torch torch/kw"},
@@ -81,7 +82,8 @@ var layers = []layer{
 	{3, "inductor/...", "graph/... ops ops/sym torch logs/... inductor/..."},
 	{3, "tui/...", "explain/... logs/... tui/..."},
 	{4, "backends/...", "tracer aot/... inductor/... graph/... ops ops/sym torch/compiler/modes torch/... logs/... backends/..."},
-	{4, "internal/test/oracle/...", "graph/... ops ops/sym torch torch/kw torch/internal/... logs/... aot/... inductor/... backends/... tracer internal/test/oracle/..."},
+	{4, "internal/test/oracle/...", "graph/... ops ops/sym torch torch/kw torch/internal/... logs/... aot/... inductor/... " +
+		"backends/... tracer internal/test/oracle/..."},
 	{5, "internal/app/...", "*"},
 	{6, "", "internal/app/..."},
 	{6, "cmd/...", "*"},
@@ -126,7 +128,8 @@ func TestLayers(t *testing.T) {
 
 // floors lists the top-level folders from the ground up. Wiring and test tooling
 // (internal) are the roof, with the programs that use the house.
-var floors = []string{"ops", "logs", "torch", "graph", "tracer", "aot", "inductor", "backends", "explain", "tui", "internal", "cmd", "scripts", "fixtures", ""}
+var floors = []string{"ops", "logs", "torch", "graph", "tracer", "aot", "inductor", "backends", "explain", "tui", "internal",
+	"cmd", "scripts", "fixtures", ""}
 
 // TestArrowsPointDown: a top-level folder imports only folders below it.
 func TestArrowsPointDown(t *testing.T) {
@@ -189,7 +192,8 @@ func checkOurs(pkg, imp string, row *layer, test bool) []string {
 	if test && (imp == "internal/test/golden" || imp == "internal/test/traces" || imp == pkg || imp == "internal/test/oracle") {
 		return nil
 	}
-	native := strings.HasPrefix(pkg, "fixtures") || strings.HasPrefix(pkg, "internal/test/modeltest") || pkg == "scripts/peers" // programs, not the engine
+	// programs, not the engine
+	native := strings.HasPrefix(pkg, "fixtures") || strings.HasPrefix(pkg, "internal/test/modeltest") || pkg == "scripts/peers"
 	if isSource(imp) && !isSource(pkg) && !native && !test {
 		return []string{pkg + " imports " + imp + ", which is a source package"}
 	}

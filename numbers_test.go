@@ -34,7 +34,8 @@ func checkNumbers(t *testing.T, r *explain.Report) {
 		whole.Restarts += s.Restarts
 	}
 	n := r.Totals
-	if whole.Compiles != n.Compiles || whole.Graphs != n.Graphs || whole.Ops != n.Ops || whole.Breaks != n.Breaks || whole.Recompiles != n.Recompiles || whole.Restarts != n.Restarts {
+	if whole.Compiles != n.Compiles || whole.Graphs != n.Graphs || whole.Ops != n.Ops || whole.Breaks != n.Breaks ||
+		whole.Recompiles != n.Recompiles || whole.Restarts != n.Restarts {
 		t.Errorf("functions %+v, totals %+v", whole, n)
 	}
 	checkKernelTimes(t, r)

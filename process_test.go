@@ -167,7 +167,8 @@ func main() { torch.Compile(foo)(torch.Ones(1<<20), torch.Ones(1<<20)) }
 				lines = append(lines, l)
 			}
 		}
-		if code != 70 || len(lines) != 1 || !strings.Contains(lines[0], "fused_sin_cos_add_0") || !strings.Contains(lines[0], "__compiled_fn_0") {
+		if code != 70 || len(lines) != 1 || !strings.Contains(lines[0], "fused_sin_cos_add_0") ||
+			!strings.Contains(lines[0], "__compiled_fn_0") {
 			t.Errorf("trap %q: exit %d, standard error:\n%s", where, code, stderr)
 		}
 		if out, stderr, code := s.run(t, "report", s.trace()); code != 0 || !strings.Contains(out, "foo") {

@@ -83,7 +83,8 @@ func eachHandWritten(t *testing.T, visit func(pkg string, f *ast.File)) {
 		switch {
 		case err != nil:
 			return err
-		case d.IsDir() && p != "." && (d.Name() == "testdata" || d.Name() == "fixtures" || d.Name() == "build" || strings.HasPrefix(d.Name(), ".")):
+		case d.IsDir() && p != "." && (d.Name() == "testdata" || d.Name() == "fixtures" || d.Name() == "build" ||
+			strings.HasPrefix(d.Name(), ".")):
 			return filepath.SkipDir
 		case !strings.HasSuffix(p, ".go") || strings.HasSuffix(p, "_test.go"):
 			return nil

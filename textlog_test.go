@@ -64,7 +64,8 @@ func facts(r *explain.Report, guards []string) string {
 		add("graph of %d operators", len(g.Ops))
 	}
 	for _, g := range r.Breaks {
-		add("break %s %s at %s:%d in %s, %d times: %s", g.Lead.Code, g.Lead.Title(), g.Lead.Pos.File, g.Lead.Pos.Line, g.Lead.Pos.Func, len(g.Breaks), g.Fix.Text)
+		add("break %s %s at %s:%d in %s, %d times: %s", g.Lead.Code, g.Lead.Title(), g.Lead.Pos.File, g.Lead.Pos.Line,
+			g.Lead.Pos.Func, len(g.Breaks), g.Fix.Text)
 	}
 	for _, c := range r.Recompiles {
 		for _, f := range c.Failures {

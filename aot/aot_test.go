@@ -145,7 +145,8 @@ func TestCompileEqualsEager(t *testing.T) {
 // of the eager tape.
 func TestGradientsEqualTape(t *testing.T) {
 	for _, c := range cases {
-		if strings.Contains(c.name, "on an input") || strings.Contains(c.name, "base changed") || strings.Contains(c.name, "written input") {
+		if strings.Contains(c.name, "on an input") || strings.Contains(c.name, "base changed") ||
+			strings.Contains(c.name, "written input") {
 			continue // a leaf that wants gradients must not change in place
 		}
 		t.Run(c.name, func(t *testing.T) {
@@ -252,15 +253,16 @@ func TestWrittenInputIsSaved(t *testing.T) {
 				return []ops.Value{y}
 			})
 			var kept []int
-			run, err := Compile(&Request{Graph: g, Example: values(in), Check: true, Compile: func(g *graph.Graph, stage string) (Runnable, error) {
-				if stage != "backward" {
-					return g.RunUntaped, nil
-				}
-				return func(in []torch.Value) []torch.Value {
-					_, kept, _ = in[0].(*torch.Tensor).Layout()
-					return g.RunUntaped(in)
-				}, nil
-			}})
+			run, err := Compile(&Request{Graph: g, Example: values(in), Check: true,
+				Compile: func(g *graph.Graph, stage string) (Runnable, error) {
+					if stage != "backward" {
+						return g.RunUntaped, nil
+					}
+					return func(in []torch.Value) []torch.Value {
+						_, kept, _ = in[0].(*torch.Tensor).Layout()
+						return g.RunUntaped(in)
+					}, nil
+				}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -351,7 +353,8 @@ func TestSavedValuesKeepTheirLayout(t *testing.T) {
 		in   []*torch.Tensor
 		f    func(b *graph.Builder, x []ops.Value) ops.Value
 	}{
-		{"cosine_similarity", []*torch.Tensor{torch.Randn(3, 2, 1).Transpose(0, 2).Detach(), torch.Randn(3, 1, 2).Permute(2, 1, 0).Detach()}, func(b *graph.Builder, x []ops.Value) ops.Value {
+		{"cosine_similarity", []*torch.Tensor{torch.Randn(3, 2, 1).Transpose(0, 2).Detach(),
+			torch.Randn(3, 1, 2).Permute(2, 1, 0).Detach()}, func(b *graph.Builder, x []ops.Value) ops.Value {
 			return b.Emit(ops.CosineSimilarity, x[0], x[1], -1)
 		}},
 		{"cumprod_", []*torch.Tensor{torch.Randn(2, 3), torch.Randn(2, 3)}, func(b *graph.Builder, x []ops.Value) ops.Value {
@@ -368,19 +371,21 @@ func TestSavedValuesKeepTheirLayout(t *testing.T) {
 			}
 		}
 		g := capture(t, c.in, func(b *graph.Builder, x []ops.Value) []ops.Value { return []ops.Value{c.f(b, x)} })
-		run, err := Compile(&Request{Graph: g, Example: values(c.in), Check: true, Compile: func(g *graph.Graph, stage string) (Runnable, error) {
-			return func(in []torch.Value) []torch.Value {
-				for i, p := range g.Placeholders() {
-					shape, stride, _ := in[i].(*torch.Tensor).Layout()
-					for d, s := range p.TensorMeta().Stride {
-						if want := int(s.Hint()); shape[d] > 1 && stride[d] != want {
-							t.Errorf("%s: %s of the %s graph has strides %v, compiled for %v", c.name, p.Name, stage, stride, p.TensorMeta().Stride)
+		run, err := Compile(&Request{Graph: g, Example: values(c.in), Check: true,
+			Compile: func(g *graph.Graph, stage string) (Runnable, error) {
+				return func(in []torch.Value) []torch.Value {
+					for i, p := range g.Placeholders() {
+						shape, stride, _ := in[i].(*torch.Tensor).Layout()
+						for d, s := range p.TensorMeta().Stride {
+							if want := int(s.Hint()); shape[d] > 1 && stride[d] != want {
+								t.Errorf("%s: %s of the %s graph has strides %v, compiled for %v", c.name, p.Name, stage, stride,
+									p.TensorMeta().Stride)
+							}
 						}
 					}
-				}
-				return g.RunUntaped(in)
-			}, nil
-		}})
+					return g.RunUntaped(in)
+				}, nil
+			}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -100,7 +100,8 @@ func randomGraph(t *testing.T, seed int64, train bool) (ok bool, diff string) {
 }
 
 func near(x, y *torch.Tensor) bool {
-	return torch.Allclose(x.Detach(), y.Detach(), torch.Option{Name: "rtol", Value: 1e-4}, torch.Option{Name: "atol", Value: 1e-5}, torch.Option{Name: "equal_nan", Value: true}).Bool()
+	return torch.Allclose(x.Detach(), y.Detach(), torch.Option{Name: "rtol", Value: 1e-4}, torch.Option{Name: "atol", Value: 1e-5},
+		torch.Option{Name: "equal_nan", Value: true}).Bool()
 }
 
 // backwardAll differentiates a sum over all outputs and inputs.

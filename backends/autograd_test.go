@@ -272,7 +272,8 @@ func (shows) Forward(ctx *autograd.Context, in ...*torch.Tensor) []*torch.Tensor
 	row = whole.View(1, 3)
 	return []*torch.Tensor{in[0].Mul(3)}
 }
-func (shows) Backward(ctx *autograd.Context, g ...*torch.Tensor) []*torch.Tensor { return []*torch.Tensor{g[0].Mul(7)} }`, 1, []string{"writes to what"}},
+func (shows) Backward(ctx *autograd.Context, g ...*torch.Tensor) []*torch.Tensor { return []*torch.Tensor{g[0].Mul(7)} }`, 1,
+		[]string{"writes to what"}},
 	{"an input twice, one that is nil, one that is an integer, and a weight besides", `
 type mix struct{ w *torch.Tensor }
 func (m mix) Forward(ctx *autograd.Context, in ...*torch.Tensor) []*torch.Tensor {
@@ -757,7 +758,8 @@ func main() {
 	}
 	for _, w := range differentials(t) {
 		out, exit, errs := runText(prog, NewSet(w.cfg), w.backend)
-		if out != "fine\n" || exit == 0 || !strings.Contains(errs, "c.k, which the Backward of a captured autograd function reads, has been changed") {
+		if out != "fine\n" || exit == 0 || !strings.Contains(errs,
+			"c.k, which the Backward of a captured autograd function reads, has been changed") {
 			t.Errorf("%s: exit %d\n%s%s", w.name, exit, out, errs)
 		}
 	}

@@ -57,7 +57,8 @@ var convCases = []convCase{
 }
 
 func (c convCase) String() string {
-	return fmt.Sprintf("%dx%dx%dx%d by %dx%dx%d stride %v pad %v dilation %v groups %d", c.n, c.in, c.h, c.w, c.out, c.kh, c.kw, c.stride, c.pad, c.dil, c.groups)
+	return fmt.Sprintf("%dx%dx%dx%d by %dx%dx%d stride %v pad %v dilation %v groups %d", c.n, c.in, c.h, c.w, c.out, c.kh, c.kw,
+		c.stride, c.pad, c.dil, c.groups)
 }
 
 // emit is the convolution of a new input by a new weight, a parameter or not.

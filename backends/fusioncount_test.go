@@ -32,7 +32,8 @@ func bertLayer(g *testGraph) []ops.Value {
 	const b, t, d, h = 2, 16, 64, 4
 	var x ops.Value = g.input(filled(ops.Float32, 1, b, t, d))
 	square, vec := []int{d, d}, []int{d}
-	next := g.params(square, vec, square, vec, square, vec, square, vec, vec, vec, []int{4 * d, d}, []int{4 * d}, []int{d, 4 * d}, vec, vec, vec)
+	next := g.params(square, vec, square, vec, square, vec, square, vec, vec, vec, []int{4 * d, d}, []int{4 * d}, []int{d, 4 * d},
+		vec, vec, vec)
 	dense := func(v ops.Value) ops.Value { return g.Emit(ops.Linear, v, next(), next()) }
 	norm := func(v ops.Value) ops.Value {
 		return g.EmitN(ops.LayerNorm, v, sym.Consts([]int{d}), next(), next())[0]
@@ -106,7 +107,8 @@ func llamaLayer(g *testGraph) []ops.Value {
 	y := norm(x)
 	q, k, v := heads(g.Emit(ops.Linear, y, next()), 4), heads(g.Emit(ops.Linear, y, next()), 2), heads(g.Emit(ops.Linear, y, next()), 2)
 	a := g.Emit(ops.Sdpa, rotate(q), shared(rotate(k)), shared(v), nil, 0.0, true)
-	x = g.Emit(ops.Add, x, g.Emit(ops.Linear, g.Emit(ops.Reshape, g.Emit(ops.Transpose, a, sym.C(1), sym.C(2)), sym.Consts([]int{1, t, d})), next()))
+	x = g.Emit(ops.Add, x, g.Emit(ops.Linear, g.Emit(ops.Reshape, g.Emit(ops.Transpose, a, sym.C(1), sym.C(2)),
+		sym.Consts([]int{1, t, d})), next()))
 	y = norm(x)
 	gate := g.Emit(ops.Silu, g.Emit(ops.Linear, y, next()))
 	return []ops.Value{g.Emit(ops.Add, x, g.Emit(ops.Linear, g.Emit(ops.Mul, gate, g.Emit(ops.Linear, y, next())), next()))}
@@ -116,7 +118,8 @@ func llamaLayer(g *testGraph) []ops.Value {
 func lstmCell(g *testGraph) []ops.Value {
 	x, h, c := g.input(filled(ops.Float32, 1, 4, 32)), g.input(filled(ops.Float32, 2, 4, 32)), g.input(filled(ops.Float32, 3, 4, 32))
 	next := g.params([]int{128, 32}, []int{128}, []int{128, 32}, []int{128})
-	gates := g.EmitN(ops.Chunk, g.Emit(ops.Add, g.Emit(ops.Linear, x, next(), next()), g.Emit(ops.Linear, h, next(), next())), sym.C(4), sym.C(1))
+	gates := g.EmitN(ops.Chunk, g.Emit(ops.Add, g.Emit(ops.Linear, x, next(), next()), g.Emit(ops.Linear, h, next(), next())),
+		sym.C(4), sym.C(1))
 	on := func(i int) ops.Value { return g.Emit(ops.Sigmoid, gates[i]) }
 	now := g.Emit(ops.Add, g.Emit(ops.Mul, on(1), c), g.Emit(ops.Mul, on(0), g.Emit(ops.Tanh, gates[2])))
 	return []ops.Value{g.Emit(ops.Mul, on(3), g.Emit(ops.Tanh, now)), now}
@@ -151,7 +154,8 @@ func TestKernelCounts(t *testing.T) {
 		t.Run(strings.ReplaceAll(c.name, " ", "_"), func(t *testing.T) {
 			g := newTestGraph("count")
 			g.outputs(c.make(g)...)
-			p, err := inductor.Compile(g.G, inductor.Options{Machine: cpp.Machine{Lanes: 8, Cache: 8 << 20}, Cores: 1, Params: paramInputs(g.G, nil, nil)})
+			p, err := inductor.Compile(g.G, inductor.Options{Machine: cpp.Machine{Lanes: 8, Cache: 8 << 20}, Cores: 1,
+				Params: paramInputs(g.G, nil, nil)})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -78,7 +78,8 @@ func TestOperandsAreNotLeft(t *testing.T) {
 	for _, s := range [][3]int{{1, 300, 129}, {15, 33, 65}, {100, 70, 600}} {
 		modules[fmt.Sprint(s)] = func() (*graph.Module, []torch.Value) {
 			g := newTestGraph("guard")
-			a, b, w := g.input(filled(ops.Float32, 1, s[0], s[2])), g.input(filled(ops.Float32, 2, s[2], s[1])), g.param(filled(ops.Float32, 3, s[1], s[2]))
+			a, b, w := g.input(filled(ops.Float32, 1, s[0], s[2])), g.input(filled(ops.Float32, 2, s[2],
+				s[1])), g.param(filled(ops.Float32, 3, s[1], s[2]))
 			return g.outputs(g.Emit(ops.Mm, a, b), g.Emit(ops.Linear, a, w)), g.in
 		}
 	}

@@ -84,7 +84,8 @@ var samples = []sample{
 	{"picks()", func() *torch.Tensor { return torch.NewTensor([]int{2, 0, 1}) }},
 	{"pick()", func() *torch.Tensor { return torch.NewTensor([][]int{{1, 0, 1}}) }},
 	{"mask()", func() *torch.Tensor { return torch.NewTensor([]bool{true, false, true}) }},
-	ramp(3, 2), ramp(4, 3), ramp(2, 3, 2), ramp(2, 3, 2, 2), ramp(2, 3, 2, 2, 2), ramp(3, 2, 2), ramp(3, 2, 2, 2), ramp(3, 2, 2, 2, 2), ramp(1, 4, 4, 4),
+	ramp(3, 2), ramp(4, 3), ramp(2, 3, 2), ramp(2, 3, 2, 2), ramp(2, 3, 2, 2, 2), ramp(3, 2, 2), ramp(3, 2, 2, 2),
+	ramp(3, 2, 2, 2, 2), ramp(1, 4, 4, 4),
 	{"ramp(2, 3).To(torch.Float64)", func() *torch.Tensor { return flat.make().To(torch.Float64) }},
 	ramp(1, 2, 2, 2, 3),
 	{"places(1, 1, 2, 2)", func() *torch.Tensor { return torch.Arange(4).Reshape(1, 1, 2, 2) }},
@@ -158,10 +159,13 @@ func argumentsFor(p *ops.Param) []argument {
 		}
 	case "Tensor[]", "Tensor?[]":
 		for _, s := range samples {
-			out = append(out, argument{code: "[]*torch.Tensor{in[%d]}", value: func() ops.Arg { return []ops.Value{s.make()} }, in: []sample{s}},
-				argument{code: "[]*torch.Tensor{in[%d], in[%d]}", value: func() ops.Arg { return []ops.Value{s.make(), s.make()} }, in: []sample{s, s}})
+			out = append(out, argument{code: "[]*torch.Tensor{in[%d]}", value: func() ops.Arg { return []ops.Value{s.make()} },
+				in: []sample{s}},
+				argument{code: "[]*torch.Tensor{in[%d], in[%d]}", value: func() ops.Arg { return []ops.Value{s.make(), s.make()} },
+					in: []sample{s, s}})
 		}
-		out = append(out, argument{code: "[]*torch.Tensor{in[%d], in[%d]}", value: func() ops.Arg { return []ops.Value{samples[1].make(), samples[11].make()} }, in: []sample{samples[1], samples[11]}})
+		out = append(out, argument{code: "[]*torch.Tensor{in[%d], in[%d]}",
+			value: func() ops.Arg { return []ops.Value{samples[1].make(), samples[11].make()} }, in: []sample{samples[1], samples[11]}})
 	case "Scalar", "Scalar|str", "float":
 		out = append(out, plainArg("0.5", 0.5), plainArg("2.0", 2.0))
 		if p.Base() != "float" {
@@ -180,7 +184,8 @@ func argumentsFor(p *ops.Param) []argument {
 	case "bool[]":
 		out = append(out, plainArg("[]bool{true}", []bool{true}))
 	case "str":
-		out = append(out, plainArg(`"ii->i"`, "ii->i"), plainArg(`"mean"`, "mean"), plainArg(`"ij->j"`, "ij->j"), plainArg(`"i,i->i"`, "i,i->i"))
+		out = append(out, plainArg(`"ii->i"`, "ii->i"), plainArg(`"mean"`, "mean"), plainArg(`"ij->j"`, "ij->j"),
+			plainArg(`"i,i->i"`, "i,i->i"))
 	case "dtype":
 		out = append(out, plainArg("torch.Float64", torch.Float64))
 	case "device":
@@ -281,7 +286,8 @@ func eagerTakes(b torch.Binding, row *ops.Op, at []int, pick []argument) (ok boo
 	for i, p := range at {
 		kw[row.Params()[p].Name] = pick[i].value()
 	}
-	if v := b.VariadicArg; (b.Variadic == torch.VariadicInts || b.Variadic == torch.VariadicMixed) && !slices.Contains(at, v) && !row.Params()[v].Optional() {
+	if v := b.VariadicArg; (b.Variadic == torch.VariadicInts || b.Variadic == torch.VariadicMixed) && !slices.Contains(at, v) &&
+		!row.Params()[v].Optional() {
 		kw[row.Params()[v].Name] = []int{}
 	}
 	bound, err := ops.Bind(row, nil, kw)
@@ -363,7 +369,8 @@ func (c *leftOut) call(i int) string {
 	if !c.breaks() {
 		option = ", kw.Fullgraph(true)"
 	}
-	return fmt.Sprintf("\ttry(%q, %v, torch.Compile(f%d, kw.Name(\"f%[3]d\")%s)%s)\n", c.title(), !c.unwritten(), i, option, strings.Join(made, ""))
+	return fmt.Sprintf("\ttry(%q, %v, torch.Compile(f%d, kw.Name(\"f%[3]d\")%s)%s)\n", c.title(), !c.unwritten(), i, option,
+		strings.Join(made, ""))
 }
 
 func (c *leftOut) title() string {

@@ -161,7 +161,8 @@ func kernelTable(prog *inductor.Program, kernels []int, nanos []int64, limit flo
 		ideal := float64(entry.FLOPs) / limit * 1e6
 		us := float64(nanos[i]) / 1e3
 		total, lost = total+us, lost+us-ideal
-		rows = append(rows, row{fmt.Sprintf("%.0f\t%.0f\t%.0f\t%s\t%s\t\n", us, us-ideal, 100*ideal/us, entry.Name, convOf(prog, entry.Name)), us - ideal})
+		rows = append(rows, row{fmt.Sprintf("%.0f\t%.0f\t%.0f\t%s\t%s\t\n", us, us-ideal, 100*ideal/us, entry.Name,
+			convOf(prog, entry.Name)), us - ideal})
 	}
 	slices.SortStableFunc(rows, func(x, y row) int { return cmp.Compare(y.lost, x.lost) })
 	var sb strings.Builder

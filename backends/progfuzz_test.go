@@ -255,7 +255,8 @@ const overwritten = "recovered one of the variables needed for gradient computat
 
 // refusedView ends the refusal to write to a view for how it was taken. What one
 // compiled graph gives another, after a break, may be no view any more, and is written.
-const refusedView = "it is forbidden. You can clarify your code by moving both the view and the inplace either both inside the no_grad block (if you don't want the inplace to be tracked) or both outside (if you want the inplace to be tracked)."
+const refusedView = "it is forbidden. You can clarify your code by moving both the view and the inplace either both inside the " +
+	"no_grad block (if you don't want the inplace to be tracked) or both outside (if you want the inplace to be tracked)."
 
 // refusedPiece does for one of several views of an operator.
 const refusedPiece = "You should replace the inplace operation by an out-of-place one."

@@ -31,7 +31,8 @@ type generator struct {
 }
 
 func generate(seed int) (*graph.Module, []torch.Value) {
-	g := &generator{testGraph: newTestGraph(fmt.Sprintf("random_%d", seed)), r: rand.New(rand.NewPCG(uint64(seed), 7)), exact: map[*graph.Node]bool{}}
+	g := &generator{testGraph: newTestGraph(fmt.Sprintf("random_%d", seed)), r: rand.New(rand.NewPCG(uint64(seed), 7)),
+		exact: map[*graph.Node]bool{}}
 	base := g.shape()
 	for range 2 + g.r.IntN(3) {
 		d := []ops.DType{ops.Float32, ops.Float32, ops.Float32, ops.Float64, ops.Int64, ops.Int32, ops.Bool, ops.Uint8}[g.r.IntN(8)]
@@ -112,13 +113,14 @@ func (g *generator) call(exact bool, id ops.ID, args ...ops.Arg) {
 }
 
 var (
-	smoothUnary = []ops.ID{ops.Sin, ops.Cos, ops.Tanh, ops.Sigmoid, ops.Erf, ops.Gelu, ops.Silu, ops.Atan, ops.Expm1, ops.Softplus, ops.Mish, ops.Elu, ops.Exp2}
-	exactUnary  = []ops.ID{ops.Neg, ops.Abs, ops.Relu, ops.Square, ops.LeakyRelu, ops.Relu6, ops.Hardtanh}
-	stepUnary   = []ops.ID{ops.Floor, ops.Ceil, ops.Trunc, ops.Round, ops.Sign, ops.LogicalNot, ops.Isnan, ops.Isfinite, ops.NanToNum}
-	arithmetic  = []ops.ID{ops.Add, ops.Sub, ops.Mul, ops.Maximum, ops.Minimum, ops.Rsub}
-	stepBinary  = []ops.ID{ops.Lt, ops.Le, ops.Gt, ops.Ge, ops.Eq, ops.Ne, ops.LogicalAnd, ops.LogicalOr, ops.LogicalXor}
-	bitBinary   = []ops.ID{ops.BitwiseAnd, ops.BitwiseOr, ops.BitwiseXor}
-	foldAll     = []ops.ID{ops.Sum, ops.Mean, ops.Amax, ops.Amin, ops.Prod, ops.Any, ops.AllOf, ops.Var, ops.Logsumexp}
+	smoothUnary = []ops.ID{ops.Sin, ops.Cos, ops.Tanh, ops.Sigmoid, ops.Erf, ops.Gelu, ops.Silu, ops.Atan, ops.Expm1, ops.Softplus,
+		ops.Mish, ops.Elu, ops.Exp2}
+	exactUnary = []ops.ID{ops.Neg, ops.Abs, ops.Relu, ops.Square, ops.LeakyRelu, ops.Relu6, ops.Hardtanh}
+	stepUnary  = []ops.ID{ops.Floor, ops.Ceil, ops.Trunc, ops.Round, ops.Sign, ops.LogicalNot, ops.Isnan, ops.Isfinite, ops.NanToNum}
+	arithmetic = []ops.ID{ops.Add, ops.Sub, ops.Mul, ops.Maximum, ops.Minimum, ops.Rsub}
+	stepBinary = []ops.ID{ops.Lt, ops.Le, ops.Gt, ops.Ge, ops.Eq, ops.Ne, ops.LogicalAnd, ops.LogicalOr, ops.LogicalXor}
+	bitBinary  = []ops.ID{ops.BitwiseAnd, ops.BitwiseOr, ops.BitwiseXor}
+	foldAll    = []ops.ID{ops.Sum, ops.Mean, ops.Amax, ops.Amin, ops.Prod, ops.Any, ops.AllOf, ops.Var, ops.Logsumexp}
 )
 
 func one[T any](g *generator, xs []T) T { return xs[g.r.IntN(len(xs))] }

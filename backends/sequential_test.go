@@ -123,7 +123,8 @@ func scatters(g *testGraph, d ops.DType) (names []string, outs []ops.Value) {
 			return g.Emit(ops.IndexPut, self, []ops.Value{g.input(positions(6, 3, 5))}, src(19), accumulate)
 		}, 6, 19)
 		add(fmt.Sprintf("index_put pairs %v", accumulate), func(self ops.Value) ops.Value {
-			return g.Emit(ops.IndexPut, self, []ops.Value{g.input(positions(6, 13)), nil, g.input(positions(3, 13))}, src(13, 9), accumulate)
+			return g.Emit(ops.IndexPut, self, []ops.Value{g.input(positions(6, 13)), nil, g.input(positions(3, 13))},
+				src(13, 9), accumulate)
 		}, 6, 9, 3)
 	}
 	add("diagonal_scatter", func(self ops.Value) ops.Value {

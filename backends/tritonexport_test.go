@@ -36,7 +36,8 @@ var tritonCases = []struct {
 	{"elementary", func(g *testGraph) []ops.Value {
 		x := g.input(filled(ops.Float32, 1, 1000))
 		var out []ops.Value
-		for _, id := range []ops.ID{ops.Sin, ops.Cos, ops.Tanh, ops.Sigmoid, ops.Erf, ops.Gelu, ops.Expm1, ops.Atan, ops.Exp2, ops.Floor, ops.Ceil, ops.Trunc, ops.Round, ops.Sign, ops.Abs, ops.Neg, ops.Relu} {
+		for _, id := range []ops.ID{ops.Sin, ops.Cos, ops.Tanh, ops.Sigmoid, ops.Erf, ops.Gelu, ops.Expm1, ops.Atan, ops.Exp2,
+			ops.Floor, ops.Ceil, ops.Trunc, ops.Round, ops.Sign, ops.Abs, ops.Neg, ops.Relu} {
 			out = append(out, g.Emit(id, x))
 		}
 		pos := g.Emit(ops.Add, g.Emit(ops.Abs, x), 0.5)
@@ -68,15 +69,18 @@ var tritonCases = []struct {
 		return []ops.Value{g.EmitN(ops.LayerNorm, g.Emit(ops.Add, x, r), sym.Consts([]int{96}), w, b)[0]}
 	}},
 	{"rms_norm", func(g *testGraph) []ops.Value {
-		return []ops.Value{g.Emit(ops.RmsNorm, g.input(filled(ops.Float32, 1, 16, 128)), sym.Consts([]int{128}), g.input(filled(ops.Float32, 2, 128)))}
+		return []ops.Value{g.Emit(ops.RmsNorm, g.input(filled(ops.Float32, 1, 16, 128)), sym.Consts([]int{128}),
+			g.input(filled(ops.Float32, 2, 128)))}
 	}},
 	{"reductions", func(g *testGraph) []ops.Value {
 		x, dim := g.input(filled(ops.Float32, 1, 32, 100)), sym.Consts([]int{1})
-		return []ops.Value{g.Emit(ops.Sum, x, dim), g.Emit(ops.Amax, x, dim), g.Emit(ops.Amin, x, dim), g.Emit(ops.Mean, x, dim), g.Emit(ops.Argmax, x, sym.C(1)), g.Emit(ops.Argmin, x, sym.C(1))}
+		return []ops.Value{g.Emit(ops.Sum, x, dim), g.Emit(ops.Amax, x, dim), g.Emit(ops.Amin, x, dim), g.Emit(ops.Mean, x, dim),
+			g.Emit(ops.Argmax, x, sym.C(1)), g.Emit(ops.Argmin, x, sym.C(1))}
 	}},
 	{"whole", func(g *testGraph) []ops.Value {
 		x := g.input(filled(ops.Float32, 1, 31, 33))
-		return []ops.Value{g.Emit(ops.Sum, x), g.Emit(ops.Amax, g.Emit(ops.Abs, x)), g.Emit(ops.Any, g.Emit(ops.Gt, x, 0.5)), g.Emit(ops.AllOf, g.Emit(ops.Lt, x, 100.0))}
+		return []ops.Value{g.Emit(ops.Sum, x), g.Emit(ops.Amax, g.Emit(ops.Abs, x)), g.Emit(ops.Any, g.Emit(ops.Gt, x, 0.5)),
+			g.Emit(ops.AllOf, g.Emit(ops.Lt, x, 100.0))}
 	}},
 	{"columns", func(g *testGraph) []ops.Value {
 		return []ops.Value{g.Emit(ops.Mean, g.input(filled(ops.Float32, 1, 100, 33)), sym.Consts([]int{0}))}
@@ -93,8 +97,10 @@ var tritonCases = []struct {
 		x, y := g.input(filled(ops.Int64, 1, 120)), g.input(filled(ops.Int64, 2, 120))
 		pos := g.Emit(ops.Add, g.Emit(ops.Abs, y), sym.C(1))
 		return []ops.Value{
-			g.Emit(ops.Mul, x, y), g.Emit(ops.Div, x, pos, "floor"), g.Emit(ops.Div, x, pos, "trunc"), g.Emit(ops.Remainder, x, pos), g.Emit(ops.Fmod, x, pos),
-			g.Emit(ops.BitwiseXor, x, y), g.Emit(ops.Div, x, pos), g.Emit(ops.Sign, x), g.Emit(ops.Sum, x), g.Emit(ops.Amax, g.Emit(ops.To, x, ops.Int32)),
+			g.Emit(ops.Mul, x, y), g.Emit(ops.Div, x, pos, "floor"), g.Emit(ops.Div, x, pos, "trunc"),
+			g.Emit(ops.Remainder, x, pos), g.Emit(ops.Fmod, x, pos),
+			g.Emit(ops.BitwiseXor, x, y), g.Emit(ops.Div, x, pos), g.Emit(ops.Sign, x), g.Emit(ops.Sum, x),
+			g.Emit(ops.Amax, g.Emit(ops.To, x, ops.Int32)),
 		}
 	}},
 	{"double", func(g *testGraph) []ops.Value {
@@ -107,14 +113,16 @@ var tritonCases = []struct {
 	}},
 	{"pooling", func(g *testGraph) []ops.Value {
 		x, two := g.input(filled(ops.Float32, 1, 2, 3, 12, 10)), sym.Consts([]int{2, 2})
-		return []ops.Value{g.Emit(ops.MaxPool2d, x, sym.Consts([]int{3, 3}), two, sym.Consts([]int{1, 1})), g.Emit(ops.AvgPool2d, x, two, two), g.Emit(ops.AdaptiveAvgPool2d, x, sym.Consts([]int{1, 1}))}
+		return []ops.Value{g.Emit(ops.MaxPool2d, x, sym.Consts([]int{3, 3}), two, sym.Consts([]int{1, 1})),
+			g.Emit(ops.AvgPool2d, x, two, two), g.Emit(ops.AdaptiveAvgPool2d, x, sym.Consts([]int{1, 1}))}
 	}},
 	{"concat", func(g *testGraph) []ops.Value {
 		x, y := g.input(filled(ops.Float32, 1, 14, 8)), g.input(filled(ops.Float32, 2, 14, 3))
 		return []ops.Value{g.Emit(ops.Cat, []ops.Value{g.Emit(ops.Relu, x), y}, sym.C(1))}
 	}},
 	{"triangle", func(g *testGraph) []ops.Value {
-		return []ops.Value{g.Emit(ops.Tril, g.input(filled(ops.Float32, 1, 3, 25, 25)), sym.C(1)), g.Emit(ops.Arange, sym.C(30)), g.Emit(ops.Linspace, 0.0, 1.0, sym.C(11))}
+		return []ops.Value{g.Emit(ops.Tril, g.input(filled(ops.Float32, 1, 3, 25, 25)), sym.C(1)), g.Emit(ops.Arange, sym.C(30)),
+			g.Emit(ops.Linspace, 0.0, 1.0, sym.C(11))}
 	}},
 	{"scans", func(g *testGraph) []ops.Value {
 		x := g.input(filled(ops.Float32, 1, 20, 45))
@@ -122,7 +130,8 @@ var tritonCases = []struct {
 	}},
 	{"half", func(g *testGraph) []ops.Value {
 		x, y := g.input(filled(ops.Float16, 1, 11, 64)), g.input(filled(ops.BFloat16, 2, 11, 64))
-		return []ops.Value{g.Emit(ops.Softmax, g.Emit(ops.Mul, x, x), sym.C(-1)), g.Emit(ops.Add, g.Emit(ops.Silu, y), y), g.Emit(ops.Sum, x, sym.Consts([]int{1}))}
+		return []ops.Value{g.Emit(ops.Softmax, g.Emit(ops.Mul, x, x), sym.C(-1)), g.Emit(ops.Add, g.Emit(ops.Silu, y), y),
+			g.Emit(ops.Sum, x, sym.Consts([]int{1}))}
 	}},
 	{"small integers", func(g *testGraph) []ops.Value {
 		x, y := g.input(filled(ops.Int8, 1, 90)), g.input(filled(ops.Int16, 2, 90))
@@ -130,12 +139,14 @@ var tritonCases = []struct {
 	}},
 	{"padding", func(g *testGraph) []ops.Value {
 		x, by := g.input(filled(ops.Float32, 1, 2, 3, 9, 11)), sym.Consts([]int{2, 3, 1, 2})
-		return []ops.Value{g.Emit(ops.Pad, x, by, "reflect"), g.Emit(ops.Pad, x, by, "replicate"), g.Emit(ops.Pad, x, by, "circular"), g.Emit(ops.Pad, x, by)}
+		return []ops.Value{g.Emit(ops.Pad, x, by, "reflect"), g.Emit(ops.Pad, x, by, "replicate"),
+			g.Emit(ops.Pad, x, by, "circular"), g.Emit(ops.Pad, x, by)}
 	}},
 	{"long rows", func(g *testGraph) []ops.Value {
 		x, dim := g.input(filled(ops.Float32, 1, 5, 9001)), sym.Consts([]int{1})
 		y := g.Emit(ops.Mul, x, 0.5)
-		return []ops.Value{g.Emit(ops.Softmax, y, sym.C(-1)), g.Emit(ops.Var, x, dim), g.Emit(ops.Argmax, x, sym.C(1)), g.Emit(ops.Amin, x, dim), g.Emit(ops.Argmin, x, sym.C(1))}
+		return []ops.Value{g.Emit(ops.Softmax, y, sym.C(-1)), g.Emit(ops.Var, x, dim), g.Emit(ops.Argmax, x, sym.C(1)),
+			g.Emit(ops.Amin, x, dim), g.Emit(ops.Argmin, x, sym.C(1))}
 	}},
 	{"long columns", func(g *testGraph) []ops.Value {
 		x := g.input(filled(ops.Float32, 1, 7000, 33))
@@ -155,7 +166,8 @@ var tritonCases = []struct {
 		return []ops.Value{p, g.Emit(ops.Add, g.Emit(ops.Relu, p), g.input(filled(ops.Float32, 3, 17, 1)))}
 	}},
 	{"convolution", func(g *testGraph) []ops.Value {
-		x, w, b := g.input(filled(ops.Float32, 1, 2, 6, 13, 15)), g.param(filled(ops.Float32, 2, 8, 3, 3, 3)), g.param(filled(ops.Float32, 3, 8))
+		x, w, b := g.input(filled(ops.Float32, 1, 2, 6, 13, 15)), g.param(filled(ops.Float32, 2, 8, 3, 3,
+			3)), g.param(filled(ops.Float32, 3, 8))
 		two := sym.Consts([]int{2, 2})
 		y := g.Emit(ops.Conv2d, x, w, b, two, sym.Consts([]int{1, 0}), sym.Consts([]int{1, 2}), sym.C(2))
 		return []ops.Value{g.Emit(ops.Relu, y), g.Emit(ops.Conv2d, x, g.param(filled(ops.Float32, 4, 5, 6, 1, 1)))}

@@ -11,7 +11,8 @@ import (
 var checked = []string{
 	"x.IndexSelect(1, i)", "x.Index([]*torch.Tensor{i})", "x.Index([]*torch.Tensor{nil, i})", "x.Gather(1, column)", "x.Take(i.Mul(3))",
 	"torch.TakeAlongDim(x, column, kw.Dim(1))", "x.Scatter(1, column, 7)", "x.Scatter(1, column, x)", "x.ScatterAdd(1, column, x)",
-	`x.ScatterReduce(1, column, x, "amax")`, "x.IndexAdd(1, i, x.Narrow(1, 0, 2))", "x.IndexCopy(1, i, x.Narrow(1, 0, 2))", "x.IndexFill(1, i, 7)",
+	`x.ScatterReduce(1, column, x, "amax")`, "x.IndexAdd(1, i, x.Narrow(1, 0, 2))", "x.IndexCopy(1, i, x.Narrow(1, 0, 2))",
+	"x.IndexFill(1, i, 7)",
 	`x.IndexReduce(1, i, x.Narrow(1, 0, 2), "mean")`, "x.IndexPut([]*torch.Tensor{i}, torch.Ones(2, 3))",
 	"x.IndexPut([]*torch.Tensor{i}, torch.Ones(2, 3), kw.Accumulate(true))", "x.Put(i.Mul(3), torch.Ones(2))",
 	"F.Embedding(i, x)", "F.EmbeddingBag(i.Reshape(1, 2), x)", "F.OneHot(i, 3)", "F.OneHot(i, 3).Sum().Add(1)",

@@ -35,7 +35,8 @@ func TestWinogradIsChosen(t *testing.T) {
 	} {
 		g := newTestGraph("form")
 		p := programOf(t, g.outputs(c.emit(g, ops.Float32, c.param, nil)), false, c.param)
-		if !strings.Contains(strings.Join(p.Shards, ""), ", @, "+c.form+", {") && !strings.Contains(strings.Join(p.Shards, ""), "fused_convolution_0, "+c.form+", {") {
+		if !strings.Contains(strings.Join(p.Shards, ""), ", @, "+c.form+", {") &&
+			!strings.Contains(strings.Join(p.Shards, ""), "fused_convolution_0, "+c.form+", {") {
 			t.Errorf("%v, parameter %v: not form %s:\n%s", c.convCase, c.param, c.form, strings.Join(p.Shards, ""))
 		}
 	}

@@ -31,7 +31,8 @@ func TestGoCodeCompiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	src := "package p\n\nimport (\n\t\"tcdbg/torch\"\n\t\"tcdbg/torch/kw\"\n\tF \"tcdbg/torch/nn/functional\"\n)\n\nvar _ = kw.Dim\nvar _ = F.Relu\n\n" + text
+	src := "package p\n\nimport (\n\t\"tcdbg/torch\"\n\t\"tcdbg/torch/kw\"\n\tF \"tcdbg/torch/nn/functional\"\n)\n\nvar _ = " +
+		"kw.Dim\nvar _ = F.Relu\n\n" + text
 	mod := "module p\n\ngo 1.26\n\nrequire tcdbg v0.0.0\n\nreplace tcdbg => " + root + "\n"
 	for name, data := range map[string]string{"p.go": src, "go.mod": mod} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(data), 0o600); err != nil {

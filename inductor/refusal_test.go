@@ -102,7 +102,8 @@ var refusals = []refused{
 	{"template epilogue not satisfied", "the epilogue splits the template's columns", func(b *build, with bool) []ops.Value {
 		y := b.Emit(ops.Mm, b.input(8, 8), b.input(8, 8))
 		if with {
-			return []ops.Value{b.Emit(ops.Add, b.Emit(ops.View, y, dims(8, 2, 4)), b.Emit(ops.Transpose, b.input(8, 4, 2), sym.C(1), sym.C(2)))}
+			return []ops.Value{b.Emit(ops.Add, b.Emit(ops.View, y, dims(8, 2, 4)),
+				b.Emit(ops.Transpose, b.input(8, 4, 2), sym.C(1), sym.C(2)))}
 		}
 		return []ops.Value{b.Emit(ops.Add, y, b.input(8, 8))}
 	}},
@@ -116,7 +117,8 @@ var refusals = []refused{
 	}},
 	{"no shared data due to indexing mismatch", "do not access", func(b *build, with bool) []ops.Value {
 		x := b.input(4, 6)
-		return []ops.Value{b.Emit(ops.Sin, b.Emit(ops.Slice, x, sym.C(1), sym.C(0), sym.C(4))), b.Emit(ops.Cos, b.Emit(ops.Slice, x, sym.C(1), sym.C(0), sym.C(choose(with, 3, 4))))}
+		return []ops.Value{b.Emit(ops.Sin, b.Emit(ops.Slice, x, sym.C(1), sym.C(0), sym.C(4))),
+			b.Emit(ops.Cos, b.Emit(ops.Slice, x, sym.C(1), sym.C(0), sym.C(choose(with, 3, 4))))}
 	}},
 	{"memory deps did not match", "do not access", func(b *build, with bool) []ops.Value {
 		y := b.Emit(ops.Sin, b.input(4, 6))
@@ -188,7 +190,8 @@ func refusedFor(steps []logs.FusionStep, r refused) bool {
 // unreached are sentences of refusals without a graph that meets them, with the
 // reason. The list may only become shorter.
 var unreached = map[string]string{
-	"the epilogue has loops that the template does not have": "loops of one side alone are inner ones, and what has these reduces, which is refused before",
+	"the epilogue has loops that the template does not have": "loops of one side alone are inner ones, and what has these reduces, " +
+		"which is refused before",
 }
 
 // TestEveryRefusalHasARow reads the scheduler's source for its refusals.
@@ -257,7 +260,8 @@ func TestMemoryDepsNameTheBuffer(t *testing.T) {
 		"loops": {func(b *build) []ops.Value {
 			y := b.Emit(ops.Sin, b.input(4, 6))
 			return []ops.Value{y, b.Emit(ops.Cos, b.Emit(ops.Slice, y, sym.C(0), sym.C(0), sym.C(2)))}
-		}, []string{"the loops [4, 6] and [2, 6] do not access buf0 alike: written at [6*i0 + i1] by op0, sin", "read at [6*i0 + i1] by op1, cos"}},
+		}, []string{"the loops [4, 6] and [2, 6] do not access buf0 alike: written at [6*i0 + i1] by op0, sin",
+			"read at [6*i0 + i1] by op1, cos"}},
 		"order": {func(b *build) []ops.Value {
 			x := b.Emit(ops.Sin, b.input(8))
 			return []ops.Value{x, b.Emit(ops.Mul, x, b.Emit(ops.Flip, x, dims(0)))}

@@ -66,7 +66,8 @@ func replayGraph(t *testing.T, name string, make func(b *build) []ops.Value) {
 			args = append(args, v)
 		}
 		b.G.SetOutput(args)
-		p, err := Compile(b.G, Options{Machine: cpp.Machine{Lanes: 8, Cache: 8 << 20}, Cores: 2, Params: b.params, Log: log, Decisions: decisions})
+		p, err := Compile(b.G, Options{Machine: cpp.Machine{Lanes: 8, Cache: 8 << 20}, Cores: 2, Params: b.params, Log: log,
+			Decisions: decisions})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -87,14 +88,16 @@ func replayGraph(t *testing.T, name string, make func(b *build) []ops.Value) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(steps) != n || n > 0 && (steps[n-1].A != k.steps[n-1].A || steps[n-1].Score != k.steps[n-1].Score || steps[n-1].Kernels != k.steps[n-1].Kernels) {
+		if len(steps) != n || n > 0 && (steps[n-1].A != k.steps[n-1].A || steps[n-1].Score != k.steps[n-1].Score ||
+			steps[n-1].Kernels != k.steps[n-1].Kernels) {
 			t.Errorf("after %d decisions it made %+v", n, steps)
 		}
 		if n > 0 && len(groups) != k.steps[n-1].Kernels {
 			t.Errorf("%d groups after decision %d, recorded are %d", len(groups), n, k.steps[n-1].Kernels)
 		}
 		for _, g := range groups {
-			if g.Source == "" != strings.HasPrefix(g.Kernel, "extern_") || !strings.Contains(want, g.Source) || g.Name == "" || len(g.Ops) == 0 {
+			if g.Source == "" != strings.HasPrefix(g.Kernel, "extern_") || !strings.Contains(want, g.Source) || g.Name == "" ||
+				len(g.Ops) == 0 {
 				t.Errorf("after decision %d, group %+v is not of the program\n%s", n, g, want)
 			}
 		}
@@ -112,7 +115,8 @@ func TestOpsByNumber(t *testing.T) {
 
 // What cannot be read back is an error, not a panic.
 func TestReplayOfOtherText(t *testing.T) {
-	for _, code := range []string{"", "class GraphModule", "def forward(self, x: \"f32[2][1]cpu\"):\n y = torch.ops.aten.nothing.default(x)\n return (y,)"} {
+	for _, code := range []string{"", "class GraphModule",
+		"def forward(self, x: \"f32[2][1]cpu\"):\n y = torch.ops.aten.nothing.default(x)\n return (y,)"} {
 		if _, _, err := Replay(logs.Schedule{Graph: "g", Code: code, Lanes: 8}, -1); err == nil {
 			t.Errorf("%q was read", code)
 		}

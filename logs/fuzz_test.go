@@ -91,7 +91,8 @@ func FuzzTextLine(f *testing.F) {
 
 // FuzzText: any text becomes a sound trace.
 func FuzzText(f *testing.F) {
-	for _, b := range seeds(f, "pytorch-2.11/logs_02_ex_cpu.txt", "pytorch-2.11/logs_03_fg_cpu.txt", "pytorch-2.11/logs_1rccpu.txt", "pytorch-2.15/ddp_train.txt") {
+	for _, b := range seeds(f, "pytorch-2.11/logs_02_ex_cpu.txt", "pytorch-2.11/logs_03_fg_cpu.txt",
+		"pytorch-2.11/logs_1rccpu.txt", "pytorch-2.15/ddp_train.txt") {
 		f.Add(b[:min(len(b), 4000)])
 	}
 	f.Add([]byte(table))

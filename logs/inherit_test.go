@@ -19,7 +19,8 @@ func TestNamesOfTheParent(t *testing.T) {
 		return b.String()
 	}
 	start := func(rank string) string {
-		return prefix + `{"dynamo_start": {"stack": [{"line": 3, "name": "f", "filename": 1}]}` + rank + `, "frame_id": 0, "frame_compile_id": 0, "attempt": 0}` + "\n"
+		return prefix + `{"dynamo_start": {"stack": [{"line": 3, "name": "f", "filename": 1}]}` + rank +
+			`, "frame_id": 0, "frame_compile_id": 0, "attempt": 0}` + "\n"
 	}
 	const child = "a.log" // is read first
 	own := prefix + `{"str": ["/w/own.py", 2]}` + "\n"
@@ -30,10 +31,15 @@ func TestNamesOfTheParent(t *testing.T) {
 	}{
 		{"the only parent", map[string]string{child: own + start(""), "b.log": names("/v/torch.py", "/w/a.py")}, "/w/a.py"},
 		{"no parent", map[string]string{child: own + start("")}, "(unknown)"},
-		{"no child", map[string]string{child: prefix + `{"str": ["/w/x.py", 0]}` + "\n" + start(""), "b.log": names("/v/torch.py", "/w/a.py")}, "(unknown)"},
-		{"parents that agree", map[string]string{child: start(""), "b.log": names("/v/torch.py", "/w/a.py"), "c.log": names("/v/torch.py", "/w/a.py")}, "/w/a.py"},
-		{"parents that do not", map[string]string{child: start(""), "b.log": names("/v/torch.py", "/w/a.py"), "c.log": names("/v/torch.py", "/w/b.py")}, "(unknown)"},
-		{"the parent of the rank", map[string]string{"a_rank_1_x.log": start(`, "rank": 1`), "t_rank_0_x.log": names("/v/torch.py", "/w/a.py"), "t_rank_1_x.log": names("/v/torch.py", "/w/b.py"), "t_rank_2_x.log": names("/v/torch.py", "/w/c.py")}, "/w/b.py"},
+		{"no child", map[string]string{child: prefix + `{"str": ["/w/x.py", 0]}` + "\n" + start(""),
+			"b.log": names("/v/torch.py", "/w/a.py")}, "(unknown)"},
+		{"parents that agree", map[string]string{child: start(""), "b.log": names("/v/torch.py", "/w/a.py"),
+			"c.log": names("/v/torch.py", "/w/a.py")}, "/w/a.py"},
+		{"parents that do not", map[string]string{child: start(""), "b.log": names("/v/torch.py", "/w/a.py"),
+			"c.log": names("/v/torch.py", "/w/b.py")}, "(unknown)"},
+		{"the parent of the rank", map[string]string{"a_rank_1_x.log": start(`, "rank": 1`),
+			"t_rank_0_x.log": names("/v/torch.py", "/w/a.py"), "t_rank_1_x.log": names("/v/torch.py", "/w/b.py"),
+			"t_rank_2_x.log": names("/v/torch.py", "/w/c.py")}, "/w/b.py"},
 		{"a brother", map[string]string{child: start(""), "b.log": own + start("")}, "(unknown)"},
 	} {
 		dir := t.TempDir()
@@ -63,7 +69,8 @@ func TestNamesOfTheParent(t *testing.T) {
 
 // TestNamesInLongLines: a table is found among records of any length.
 func TestNamesInLongLines(t *testing.T) {
-	text := prefix + `{"link": {"name": "` + strings.Repeat("x", 600<<10) + `"}}` + "\n" + prefix + `{"str": ["/w/a.py", 0]}` + "\nno record\n" + prefix + `{"str": ["/w/b.py", 1]}`
+	text := prefix + `{"link": {"name": "` + strings.Repeat("x", 600<<10) + `"}}` + "\n" + prefix + `{"str": ["/w/a.py", 0]}` +
+		"\nno record\n" + prefix + `{"str": ["/w/b.py", 1]}`
 	if got := namesIn(strings.NewReader(text)); len(got) != 1 || got[0] != "/w/a.py" { // the last line has not ended
 		t.Errorf("%v", got)
 	}

@@ -16,7 +16,8 @@ func TestNamedPipe(t *testing.T) {
 	if err := syscall.Mkfifo(path, 0o600); err != nil {
 		t.Skip("no named pipes here:", err)
 	}
-	text := `V1121 12:00:00.000000 7 torch/a.py:1] {"artifact": {"name": "x", "encoding": "string"}, "has_payload": "d41d8cd98f00b204e9800998ecf8427e"}` + "\n"
+	text := `V1121 12:00:00.000000 7 torch/a.py:1] {"artifact": {"name": "x", "encoding": "string"}, "has_payload": ` +
+		`"d41d8cd98f00b204e9800998ecf8427e"}` + "\n"
 	go func() {
 		if w, err := os.OpenFile(path, os.O_WRONLY, 0); err == nil {
 			_, _ = w.WriteString(text)

@@ -15,14 +15,27 @@ func TestPrefixes(t *testing.T) {
 		line string
 		want textLine
 	}{
-		{"V1120 20:59:19.936000 400 torch/_dynamo/x.py:28] [3/1_2] [__graph_breaks] text", textLine{prefixed: true, level: 'V', thread: 400, place: "torch/_dynamo/x.py:28", rank: -1, id: CompileID{3, 1, 2}, hasID: true, autograd: -1, artifact: "graph_breaks", text: "text"}},
-		{"[rank1]:V1120 20:59:19.936000 400 x.py:28] [__cudagraphs] [1/0] Running", textLine{prefixed: true, level: 'V', thread: 400, place: "x.py:28", rank: 1, id: CompileID{1, 0, 0}, hasID: true, autograd: -1, artifact: "cudagraphs", text: "Running"}},
-		{"V1120 20:59:19.936000 400 x.py:28] [!7/3/1] text", textLine{prefixed: true, level: 'V', thread: 400, place: "x.py:28", rank: -1, id: CompileID{3, 1, 0}, hasID: true, autograd: 7, text: "text"}},
-		{"I0221 120624.445 file.py:282] text", textLine{prefixed: true, level: 'I', place: "file.py:282", rank: -1, id: NoCompile, autograd: -1, text: "text"}},
-		{"[W 250221 12:16:33 id:2] text", textLine{prefixed: true, level: 'W', place: "id:2", rank: -1, id: NoCompile, autograd: -1, text: "text"}},
-		{"[W1120 12:16:33.123456789 file.cpp:2] Warning: text", textLine{prefixed: true, level: 'W', place: "file.cpp:2", rank: -1, id: NoCompile, autograd: -1, text: "Warning: text"}},
-		{"[2023-07-01 12:00:00,123] torch._dynamo.output_graph.__graph: [DEBUG] text", textLine{prefixed: true, old: true, level: 'V', place: "torch._dynamo.output_graph.__graph", rank: -1, id: NoCompile, autograd: -1, artifact: "graph", text: "text"}},
-		{"[rank0]:[2024-01-04 13:26:12,345] [0/1] torch._dynamo.x.__graph_breaks: [DEBUG] text", textLine{prefixed: true, old: true, level: 'V', place: "torch._dynamo.x.__graph_breaks", rank: 0, id: CompileID{0, 1, 0}, hasID: true, autograd: -1, artifact: "graph_breaks", text: "text"}},
+		{"V1120 20:59:19.936000 400 torch/_dynamo/x.py:28] [3/1_2] [__graph_breaks] text",
+			textLine{prefixed: true, level: 'V', thread: 400, place: "torch/_dynamo/x.py:28", rank: -1, id: CompileID{3, 1, 2},
+				hasID: true, autograd: -1, artifact: "graph_breaks", text: "text"}},
+		{"[rank1]:V1120 20:59:19.936000 400 x.py:28] [__cudagraphs] [1/0] Running",
+			textLine{prefixed: true, level: 'V', thread: 400, place: "x.py:28", rank: 1, id: CompileID{1, 0, 0}, hasID: true,
+				autograd: -1, artifact: "cudagraphs", text: "Running"}},
+		{"V1120 20:59:19.936000 400 x.py:28] [!7/3/1] text",
+			textLine{prefixed: true, level: 'V', thread: 400, place: "x.py:28", rank: -1, id: CompileID{3, 1, 0}, hasID: true,
+				autograd: 7, text: "text"}},
+		{"I0221 120624.445 file.py:282] text", textLine{prefixed: true, level: 'I', place: "file.py:282", rank: -1, id: NoCompile,
+			autograd: -1, text: "text"}},
+		{"[W 250221 12:16:33 id:2] text", textLine{prefixed: true, level: 'W', place: "id:2", rank: -1, id: NoCompile,
+			autograd: -1, text: "text"}},
+		{"[W1120 12:16:33.123456789 file.cpp:2] Warning: text",
+			textLine{prefixed: true, level: 'W', place: "file.cpp:2", rank: -1, id: NoCompile, autograd: -1, text: "Warning: text"}},
+		{"[2023-07-01 12:00:00,123] torch._dynamo.output_graph.__graph: [DEBUG] text",
+			textLine{prefixed: true, old: true, level: 'V', place: "torch._dynamo.output_graph.__graph", rank: -1, id: NoCompile,
+				autograd: -1, artifact: "graph", text: "text"}},
+		{"[rank0]:[2024-01-04 13:26:12,345] [0/1] torch._dynamo.x.__graph_breaks: [DEBUG] text",
+			textLine{prefixed: true, old: true, level: 'V', place: "torch._dynamo.x.__graph_breaks", rank: 0,
+				id: CompileID{0, 1, 0}, hasID: true, autograd: -1, artifact: "graph_breaks", text: "text"}},
 		{"[rank3]: Traceback", textLine{level: 'V', rank: 3, id: NoCompile, autograd: -1, text: "Traceback"}},
 		{"\x1b[32mplain\x1b[0m", textLine{level: 'V', rank: -1, id: NoCompile, autograd: -1, text: "plain"}},
 		{"[1, 2, 3]", textLine{level: 'V', rank: -1, id: NoCompile, autograd: -1, text: "[1, 2, 3]"}},
@@ -62,16 +75,30 @@ func TestPlainText(t *testing.T) {
 		name, text string
 		want       []string
 	}{
-		{"table", "hello\n" + table + "bye\n", []string{"torch_log[-/-]: hello", "dynamo_output_graph[-/-]: opcode         name    target                                                  args         kwargs", "torch_log[-/-]: bye"}},
-		{"break", "Graph break in user code at /m.py:3\nGraph Break Reason: Data-dependent branching\n  Explanation: x\n\nUser code traceback:\n  File \"/m.py\", line 3, in f\n    if x:\n\nepoch 1\n", []string{"artifact:dynamo_graph_break_reason[-/-]: Graph break in user code at /m.py:3", "torch_log[-/-]: epoch 1"}},
-		{"recompile", "Recompiling function f in m.py:1\n    triggered by the following guard failure(s):\n    - 0/0: len(l) == 1\nout\n", []string{`artifact:recompile_reasons[-/-]: ["0/0: len(l) == 1"]`, "torch_log[-/-]: out"}},
-		{"error", "EXC <class 'torch._dynamo.exc.Unsupported'> Data-dependent branching\n  Explanation: x\n\nfrom user code:\n   File \"/m.py\", line 3, in f\n    if x:\n\nnext\n", []string{"artifact:dynamo_error[-/-]: torch._dynamo.exc.Unsupported: Data-dependent branching", "torch_log[-/-]: next"}},
-		{"guards", "TREE_GUARD_MANAGER:\n+- RootGuardManager\n| +- GLOBAL_STATE: x\nhi\n", []string{"dynamo_cpp_guards_str[-/-]: TREE_GUARD_MANAGER:", "torch_log[-/-]: hi"}},
-		{"explain", "Graph Count: 2\nGraph Break Count: 1\nOp Count: 1\nBreak Reasons:\n  Break Reason 1:\n    Reason: Data-dependent branching\n  Explanation: x\n    User Stack:\n      <FrameSummary file /m.py, line 3 in f>\nOps per Graph:\n  Ops 1:\n    <built-in function add>\n  Ops 2:\nOut Guards:\n  Guard 1:\n    Name: ''\ndone\n", []string{
-			"artifact:dynamo_graph_break_reason[-/-]: Data-dependent branching", "dynamo_output_graph[-/-]: graph():", "dynamo_output_graph[-/-]: graph():",
+		{"table", "hello\n" + table + "bye\n", []string{"torch_log[-/-]: hello",
+			"dynamo_output_graph[-/-]: opcode         name    target                                                  args         " +
+				"kwargs", "torch_log[-/-]: bye"}},
+		{"break", "Graph break in user code at /m.py:3\nGraph Break Reason: Data-dependent branching\n  Explanation: x\n\nUser code " +
+			"traceback:\n  File \"/m.py\", line 3, in f\n    if x:\n\nepoch 1\n",
+			[]string{"artifact:dynamo_graph_break_reason[-/-]: Graph break in user code at /m.py:3", "torch_log[-/-]: epoch 1"}},
+		{"recompile", "Recompiling function f in m.py:1\n    triggered by the following guard failure(s):\n    - 0/0: len(l) == " +
+			"1\nout\n", []string{`artifact:recompile_reasons[-/-]: ["0/0: len(l) == 1"]`, "torch_log[-/-]: out"}},
+		{"error", "EXC <class 'torch._dynamo.exc.Unsupported'> Data-dependent branching\n  Explanation: x\n\nfrom user code:\n   " +
+			"File \"/m.py\", line 3, in f\n    if x:\n\nnext\n",
+			[]string{"artifact:dynamo_error[-/-]: torch._dynamo.exc.Unsupported: Data-dependent branching", "torch_log[-/-]: next"}},
+		{"guards", "TREE_GUARD_MANAGER:\n+- RootGuardManager\n| +- GLOBAL_STATE: x\nhi\n",
+			[]string{"dynamo_cpp_guards_str[-/-]: TREE_GUARD_MANAGER:", "torch_log[-/-]: hi"}},
+		{"explain", "Graph Count: 2\nGraph Break Count: 1\nOp Count: 1\nBreak Reasons:\n  Break Reason 1:\n    Reason: " +
+			"Data-dependent branching\n  Explanation: x\n    User Stack:\n      <FrameSummary file /m.py, line 3 in f>\nOps per " +
+			"Graph:\n  Ops 1:\n    <built-in function add>\n  Ops 2:\nOut Guards:\n  Guard 1:\n    Name: ''\ndone\n", []string{
+			"artifact:dynamo_graph_break_reason[-/-]: Data-dependent branching", "dynamo_output_graph[-/-]: graph():",
+			"dynamo_output_graph[-/-]: graph():",
 			"torch_log[-/-]: Graph Count: 2, Graph Break Count: 1, Op Count: 1", "torch_log[-/-]: done",
 		}},
-		{"old style", "[2023-07-01 12:00:00,123] torch._dynamo.x.__graph_breaks: [DEBUG] Graph break: generic_jump TensorVariable() from user code at:\n  File \"/m.py\", line 3, in f\n    if x:\nprinted\n", []string{"torch_log[-/-]: printed", "artifact:dynamo_graph_break_reason[-/-]: Graph break: generic_jump TensorVariable() from user code at:"}},
+		{"old style", "[2023-07-01 12:00:00,123] torch._dynamo.x.__graph_breaks: [DEBUG] Graph break: generic_jump TensorVariable() " +
+			"from user code at:\n  File \"/m.py\", line 3, in f\n    if x:\nprinted\n",
+			[]string{"torch_log[-/-]: printed", "artifact:dynamo_graph_break_reason[-/-]: Graph break: generic_jump " +
+				"TensorVariable() from user code at:"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if got := keys(t, c.text); strings.Join(got, "\n") != strings.Join(c.want, "\n") {
@@ -87,7 +114,8 @@ func TestInterleavedRanks(t *testing.T) {
 	p := func(rank int, text string) string {
 		return fmt.Sprintf("[rank%d]:V1120 20:59:19.936000 40%d x.py:28] [0/0] [__graph_breaks] %s\n", rank, rank, text)
 	}
-	text := p(0, "Graph break in user code at /m.py:1") + p(1, "Graph break in user code at /m.py:2") + "noise\n" + p(0, "more of 0") + p(1, "more of 1")
+	text := p(0, "Graph break in user code at /m.py:1") + p(1, "Graph break in user code at /m.py:2") + "noise\n" +
+		p(0, "more of 0") + p(1, "more of 1")
 	_, recs := readAll(t, Options{}, file(t, "log.txt", text))
 	got := map[int]string{}
 	for _, r := range recs {
@@ -146,18 +174,22 @@ func TestRendererSpeaksPyTorch(t *testing.T) {
 	s := Tee(nil, r, (*Writer)(nil))
 	s.Emit(Artifact(id, FrameInfo{Name: "bar", Pos: Pos{File: "model.go", Line: 12}}))
 	s.Emit(Text(id, "recompile_reasons", `["2/0: tensor 'x' size mismatch at index 0. expected 8, actual 9"]`))
-	s.Emit(Text(id, "dynamo_graph_break_reason", "Graph break in user code at model.go:14\nGraph Break Reason: Data-dependent branching\n\nTraceback (most recent call last):\n  ..."))
-	s.Emit(Out{Kind: "dynamo_cpp_guards_str", ID: id, Payload: []byte("\nTREE_GUARD_MANAGER:\n+- RootGuardManager\n| +- GLOBAL_STATE: x\n")})
+	s.Emit(Text(id, "dynamo_graph_break_reason", "Graph break in user code at model.go:14\nGraph Break Reason: Data-dependent "+
+		"branching\n\nTraceback (most recent call last):\n  ..."))
+	s.Emit(Out{Kind: "dynamo_cpp_guards_str", ID: id,
+		Payload: []byte("\nTREE_GUARD_MANAGER:\n+- RootGuardManager\n| +- GLOBAL_STATE: x\n")})
 	s.Emit(Out{Kind: "create_symbol", ID: id, Meta: map[string]any{"symbol": "s0", "val": "6", "source": "L['x'].size()[0]"}})
 	s.Emit(Out{
-		Kind: "dynamo_output_graph", ID: id, Payload: []byte("class GraphModule(torch.nn.Module):\n    def forward(self, L_x_):\n        x = L_x_\n        a: \"f32[s0, 8]\" = x.sin()\n        B: \"f32[2]\" = a.sum();  a = None\n        return (B,)\n"),
+		Kind: "dynamo_output_graph", ID: id, Payload: []byte("class GraphModule(torch.nn.Module):\n    def forward(self, L_x_):\n   " +
+			"     x = L_x_\n        a: \"f32[s0, 8]\" = x.sin()\n        B: \"f32[2]\" = a.sum();  a = None\n        return (B,)\n"),
 		Meta: map[string]any{"sizes": map[string]any{"B": []any{2}, "a": []any{"s0", 8}, "x": []any{"s0"}}},
 	})
 	s.Emit(Artifact(id, GraphCode{Name: "__compiled_fn_7"}))
 	s.Emit(Artifact(id, FusionStep{Round: 1, A: "op0", B: "op1", Reason: "no shared data", Kernels: 2}))
 	s.Emit(Artifact(id, PassStep{Pass: "fuse", After: "op0 [4]\n  op0: t0 = load\nop1 [8]\n"}))
 	s.Emit(Artifact(id, Provenance{Kernels: []Kernel{{Name: "fused_sin_0", From: 2, To: 3}}}))
-	s.Emit(Out{Kind: "inductor_output_code", ID: id, Meta: map[string]string{"filename": "/k.c"}, Payload: []byte("int x;\nvoid sin() {\n}\nint y;\n")})
+	s.Emit(Out{Kind: "inductor_output_code", ID: id, Meta: map[string]string{"filename": "/k.c"},
+		Payload: []byte("int x;\nvoid sin() {\n}\nint y;\n")})
 	plain := placeless(text.String())
 	var messages []string // without the prefix
 	for line := range strings.Lines(plain) {
@@ -167,24 +199,28 @@ func TestRendererSpeaksPyTorch(t *testing.T) {
 	told := strings.Join(messages, "")
 	for _, want := range []string{
 		"[__graph_code]  ===== __compiled_fn_7 =====\n",
-		"[__graph_sizes] ===== __compiled_fn_7 =====\n[__graph_sizes] x: (s0,)\n[__graph_sizes] x (concrete): (6,)\n[__graph_sizes] a: (s0, 8)\n[__graph_sizes] a (concrete): (6, 8)\n[__graph_sizes] B: (2,)\n",
+		"[__graph_sizes] ===== __compiled_fn_7 =====\n[__graph_sizes] x: (s0,)\n[__graph_sizes] x (concrete): (6,)\n[__graph_sizes] " +
+			"a: (s0, 8)\n[__graph_sizes] a (concrete): (6, 8)\n[__graph_sizes] B: (2,)\n",
 		"[__kernel_code] fused_sin_0\n[__kernel_code] void sin() {\n[__kernel_code] }\n",
 	} {
 		if !strings.Contains(told, want) {
 			t.Errorf("no %q in\n%s", want, told)
 		}
 	}
-	if !strings.Contains(text.String(), "attempting fusion (1/10): 2 nodes") || !strings.Contains(text.String(), "[op0,") || !strings.Contains(text.String(), " op1]") {
+	if !strings.Contains(text.String(), "attempting fusion (1/10): 2 nodes") || !strings.Contains(text.String(), "[op0,") ||
+		!strings.Contains(text.String(), " op1]") {
 		t.Errorf("the schedule is not told:\n%s", text.String())
 	}
-	if first, _, _ := strings.Cut(plain, "\n"); first != "V0304 05:06:07.890000 42 logs/text_test.go] [2/1] [__recompiles] Recompiling function bar in model.go:12" {
+	if first, _, _ := strings.Cut(plain, "\n"); first != "V0304 05:06:07.890000 42 logs/text_test.go] [2/1] [__recompiles] "+
+		"Recompiling function bar in model.go:12" {
 		t.Errorf("first line is %q", first)
 	}
 	got := strings.Join(keys(t, text.String()), "\n")
 	for _, want := range []string{
 		`artifact:recompile_reasons[2/1]: ["2/0: tensor 'x' size mismatch at index 0. expected 8, actual 9"]`,
 		"artifact:dynamo_graph_break_reason[2/1]: Graph break in user code at model.go:14",
-		"dynamo_cpp_guards_str[2/1]: ", "dynamo_output_graph[2/1]: TRACED GRAPH", "inductor_output_code[2/1]: int x;", "torch_log[2/1]: cannot fuse op0 with op1: no shared data",
+		"dynamo_cpp_guards_str[2/1]: ", "dynamo_output_graph[2/1]: TRACED GRAPH", "inductor_output_code[2/1]: int x;",
+		"torch_log[2/1]: cannot fuse op0 with op1: no shared data",
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("no record %q in\n%s", want, got)
@@ -227,7 +263,8 @@ To see all recompile reasons, use TCDBG_LOGS="recompiles".
 [__recompiles_verbose]     guard 1 failures:
 [__recompiles_verbose]     - 2/0: n == 3
 ` + warned + warned
-	if got := strings.ReplaceAll(strings.ReplaceAll(placeless(text.String()), "V0304 05:06:07.890000 42 logs/text_test.go] [2/3] ", ""), "W0304 05:06:07.890000 42 logs/text_test.go] [2/3] ", ""); got != want {
+	if got := strings.ReplaceAll(strings.ReplaceAll(placeless(text.String()), "V0304 05:06:07.890000 42 logs/text_test.go] [2/3] ",
+		""), "W0304 05:06:07.890000 42 logs/text_test.go] [2/3] ", ""); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 }

@@ -50,7 +50,8 @@ func sample(w *Writer) {
 	id := CompileID{Frame: 0, Compile: 1, Attempt: 2}
 	stack := w.Stack([]Frame{{File: "/a/b.py", Line: 3, Name: "f", Loc: "x < y"}})
 	w.Emit(Out{Kind: "dynamo_start", ID: id, Meta: map[string]any{"stack": stack}, Place: "tracer/frame.go:1"})
-	w.Emit(Out{Kind: "dynamo_output_graph", ID: id, Meta: map[string]any{"sizes": map[string]any{}}, Payload: []byte("class GraphModule\n\n\tx = 1\n")})
+	w.Emit(Out{Kind: "dynamo_output_graph", ID: id, Meta: map[string]any{"sizes": map[string]any{}},
+		Payload: []byte("class GraphModule\n\n\tx = 1\n")})
 	w.Emit(Text(id, "dynamo_graph_break_reason", "Graph break in user code at /a/b.py:3\n"))
 	w.Emit(Out{Kind: "dynamo_cpp_guards_str", ID: id, Payload: []byte{}})
 	w.Emit(Artifact(NoCompile, RunInfo{Tcdbg: "1", Program: "model.go"}))
@@ -121,7 +122,8 @@ func TestOpensInTlparse(t *testing.T) {
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	for _, bad := range []string{"fail_glog: 1", "fail_json: 1", "fail_payload_md5: 1", "fail_dynamo_guards_json: 1", "fail_parser: 1", "Failed"} {
+	for _, bad := range []string{"fail_glog: 1", "fail_json: 1", "fail_payload_md5: 1", "fail_dynamo_guards_json: 1",
+		"fail_parser: 1", "Failed"} {
 		if bytes.Contains(out, []byte(bad)) {
 			t.Errorf("tlparse complains (%s):\n%s", bad, out)
 		}
@@ -147,7 +149,8 @@ func TestDamage(t *testing.T) {
 		{"mismatch", prefix + `{"a": {}, "has_payload": "` + sum + `"}` + "\n\tabd\n", 1, "abd", Stats{MD5Mismatch: 1}},
 		{"stray lines", "hello\nworld\n" + good, 1, "", Stats{Stray: 2}},
 		{"no final line end", prefix + `{"a": {}, "has_payload": "` + sum + `"}` + "\n\tabc", 1, "abc", Stats{}},
-		{"null ids", prefix + `{"a": {}, "frame_id": null, "frame_compile_id": null, "attempt": null, "rank": null}` + "\n", 1, "", Stats{}},
+		{"null ids", prefix + `{"a": {}, "frame_id": null, "frame_compile_id": null, "attempt": null, "rank": null}` + "\n", 1,
+			"", Stats{}},
 		{"only context keys", prefix + `{"rank": 1}` + "\n", 1, "", Stats{BadJSON: 1}},
 		{"deep JSON", prefix + `{"a": ` + strings.Repeat("[", 1e5) + strings.Repeat("]", 1e5) + "}\n", 1, "", Stats{}},
 	} {
@@ -181,7 +184,8 @@ func TestOversizedRecord(t *testing.T) {
 		}
 	}
 	const width = 256 // divides every chunk, so that chunks begin with what looks like a header
-	write([]byte(prefix + `{"a": {}, "has_payload": "00"` + strings.Repeat(" ", width-len(prefix)-len(`{"a": {}, "has_payload": "00"}`)-2) + "}\n\t"))
+	write([]byte(prefix + `{"a": {}, "has_payload": "00"` +
+		strings.Repeat(" ", width-len(prefix)-len(`{"a": {}, "has_payload": "00"}`)-2) + "}\n\t"))
 	block := []byte(prefix + `{"inside": {}}`)
 	block = bytes.Repeat(append(block, bytes.Repeat([]byte(" "), width-len(block))...), 1<<14) // no line of its own
 	for n := 0; n < 3*MaxRecord; n += len(block) {
@@ -235,7 +239,8 @@ func TestEpochsByPhases(t *testing.T) {
 	id := `, "frame_id": 0, "frame_compile_id": 0, "attempt": 0`
 	phase := func(name string) {
 		body := "{\n\"name\": \"" + name + "\",\n\"ph\": \"B\"\n}"
-		fmt.Fprintf(&b, "%s{\"chromium_event\": {}%s, \"has_payload\": \"%x\"}\n\t%s\n", prefix, id, md5.Sum([]byte(body)), strings.ReplaceAll(body, "\n", "\n\t"))
+		fmt.Fprintf(&b, "%s{\"chromium_event\": {}%s, \"has_payload\": \"%x\"}\n\t%s\n", prefix, id, md5.Sum([]byte(body)),
+			strings.ReplaceAll(body, "\n", "\n\t"))
 	}
 	for range 2 { // 2.6 writes the one before and the other after
 		phase("dynamo")
@@ -261,8 +266,10 @@ func TestCompanionLog(t *testing.T) {
 	trace := func(name string, pid int, extra string) {
 		var b strings.Builder
 		for i := range 2 { // the ids start again after 10 s
-			fmt.Fprintf(&b, "V1121 12:00:%d0.000000 %d a.py:1] {\"dynamo_start\": {\"stack\": []}, \"frame_id\": 0, \"frame_compile_id\": 0, \"attempt\": 0%s}\n", i, pid, extra)
-			fmt.Fprintf(&b, "V1121 12:00:%d1.000000 %d a.py:1] {\"compilation_metrics\": {}, \"frame_id\": 0, \"frame_compile_id\": 0, \"attempt\": 0%s}\n", i, pid, extra)
+			fmt.Fprintf(&b, "V1121 12:00:%d0.000000 %d a.py:1] {\"dynamo_start\": {\"stack\": []}, \"frame_id\": 0, "+
+				"\"frame_compile_id\": 0, \"attempt\": 0%s}\n", i, pid, extra)
+			fmt.Fprintf(&b, "V1121 12:00:%d1.000000 %d a.py:1] {\"compilation_metrics\": {}, \"frame_id\": 0, \"frame_compile_id\": "+
+				"0, \"attempt\": 0%s}\n", i, pid, extra)
 		}
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(b.String()), 0o600); err != nil {
 			t.Fatal(err)
@@ -300,7 +307,8 @@ func TestCompanionLog(t *testing.T) {
 
 // TestAliases: names that drifted lead to one content.
 func TestAliases(t *testing.T) {
-	text := prefix + `{"artifact": {"name": "after_post_grad_graph", "encoding": "string"}}` + "\n" + prefix + `{"inductor_post_grad_graph": {}}` + "\n"
+	text := prefix + `{"artifact": {"name": "after_post_grad_graph", "encoding": "string"}}` + "\n" + prefix +
+		`{"inductor_post_grad_graph": {}}` + "\n"
 	_, recs := readAll(t, Options{}, file(t, "t.log", text))
 	for _, r := range recs {
 		if r.Content() != "inductor_post_grad_graph" {
@@ -335,7 +343,8 @@ func TestSources(t *testing.T) {
 	if _, recs := readAll(t, Options{Stdin: strings.NewReader(trace)}, "-"); len(recs) != 6 {
 		t.Errorf("stdin: %d records", len(recs))
 	}
-	if _, recs := readAll(t, Options{Stdin: strings.NewReader(gz(t, trace)), SpoolMemory: 16}, "-"); len(recs) != 6 || recs[2].Text() == "" {
+	if _, recs := readAll(t, Options{Stdin: strings.NewReader(gz(t, trace)), SpoolMemory: 16}, "-"); len(recs) != 6 ||
+		recs[2].Text() == "" {
 		t.Errorf("compressed stdin with a spool on disk: %d records", len(recs))
 	}
 
@@ -470,7 +479,8 @@ func TestSearch(t *testing.T) {
 	find := func(q Query) (out []Match) {
 		t.Helper()
 		var last, total int64
-		if err := Search(context.Background(), st, q, func(m Match) { out = append(out, m) }, func(d, n int64) { last, total = d, n }); err != nil {
+		if err := Search(context.Background(), st, q, func(m Match) { out = append(out, m) },
+			func(d, n int64) { last, total = d, n }); err != nil {
 			t.Fatal(err)
 		}
 		if q.Limit == 0 && last != total {

@@ -57,14 +57,20 @@ func TestWritesToViews(t *testing.T) {
 			y := x.Mul(w)
 			v := under(func() *Tensor { return y.Select(0, 0).Mul_(w) })
 			v.Add(1)
-		}, []string{"A view was created in no_grad mode and its base or another view of its base has been modified inplace with grad mode enabled. ", untaped}},
+		}, []string{"A view was created in no_grad mode and its base or another view of its base has been modified inplace with " +
+			"grad mode enabled. ", untaped}},
 
-		{"view and write under NoGrad", func(x, w *Tensor) { y := x.Mul(w); under(func() *Tensor { return y.Select(0, 0).Mul_(w) }); y.Sum() }, nil},
+		{"view and write under NoGrad", func(x, w *Tensor) {
+			y := x.Mul(w)
+			under(func() *Tensor { return y.Select(0, 0).Mul_(w) })
+			y.Sum()
+		}, nil},
 		{"no gradients are wanted", func(x, _ *Tensor) {
 			under(func() *Tensor { return x.Select(0, 0) }).Mul_(2)
 			x.Chunk(2, Option{Name: "dim", Value: 1})[0].Add_(1)
 		}, nil},
-		{"several pieces are written under NoGrad", func(x, w *Tensor) { p := x.Mul(w).Unbind()[0]; under(func() *Tensor { return p.Mul_(2) }) }, nil},
+		{"several pieces are written under NoGrad",
+			func(x, w *Tensor) { p := x.Mul(w).Unbind()[0]; under(func() *Tensor { return p.Mul_(2) }) }, nil},
 		{"a detached view", func(x, w *Tensor) { x.Mul(w).Detach().Select(0, 0).Mul_(w) }, nil},
 		{"a view on the tape", func(x, w *Tensor) { x.Mul(2).Select(0, 0).Mul_(w) }, nil},
 	} {

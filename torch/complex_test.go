@@ -71,11 +71,13 @@ func unaryComplex(f func(*torch.Tensor) *torch.Tensor) complexExpression {
 
 var complexExpressions = map[string]complexExpression{
 	"exp": unaryComplex((*torch.Tensor).Exp), "log": unaryComplex((*torch.Tensor).Log), "sqrt": unaryComplex((*torch.Tensor).Sqrt),
-	"rsqrt": unaryComplex((*torch.Tensor).Rsqrt), "square": unaryComplex((*torch.Tensor).Square), "reciprocal": unaryComplex((*torch.Tensor).Reciprocal),
-	"sin": unaryComplex((*torch.Tensor).Sin), "cos": unaryComplex((*torch.Tensor).Cos), "tan": unaryComplex((*torch.Tensor).Tan),
+	"rsqrt": unaryComplex((*torch.Tensor).Rsqrt), "square": unaryComplex((*torch.Tensor).Square),
+	"reciprocal": unaryComplex((*torch.Tensor).Reciprocal),
+	"sin":        unaryComplex((*torch.Tensor).Sin), "cos": unaryComplex((*torch.Tensor).Cos), "tan": unaryComplex((*torch.Tensor).Tan),
 	"asin": unaryComplex((*torch.Tensor).Asin), "acos": unaryComplex((*torch.Tensor).Acos), "atan": unaryComplex((*torch.Tensor).Atan),
 	"sinh": unaryComplex((*torch.Tensor).Sinh), "cosh": unaryComplex((*torch.Tensor).Cosh), "tanh": unaryComplex((*torch.Tensor).Tanh),
-	"asinh": unaryComplex((*torch.Tensor).Asinh), "acosh": unaryComplex((*torch.Tensor).Acosh), "atanh": unaryComplex((*torch.Tensor).Atanh),
+	"asinh": unaryComplex((*torch.Tensor).Asinh), "acosh": unaryComplex((*torch.Tensor).Acosh),
+	"atanh":   unaryComplex((*torch.Tensor).Atanh),
 	"sigmoid": unaryComplex((*torch.Tensor).Sigmoid), "neg": unaryComplex((*torch.Tensor).Neg), "abs": unaryComplex((*torch.Tensor).Abs),
 	"angle": unaryComplex((*torch.Tensor).Angle), "sgn": unaryComplex((*torch.Tensor).Sgn), "real": unaryComplex((*torch.Tensor).Real),
 	"imag": unaryComplex((*torch.Tensor).Imag), "conj": unaryComplex((*torch.Tensor).Conj),
@@ -304,22 +306,37 @@ func TestComplexRefusals(t *testing.T) {
 		"div": func() { z.Div(z, kw.RoundingMode("floor")) }, "item": func() { z.Select(0, 0).Select(0, 0).Item() },
 	} {
 		msg := refusal(f)
-		if !strings.Contains(msg, name) || !strings.Contains(msg, "'ComplexFloat'") && !strings.Contains(msg, "complex") || strings.Contains(msg, "\n") {
+		if !strings.Contains(msg, name) || !strings.Contains(msg, "'ComplexFloat'") && !strings.Contains(msg, "complex") ||
+			strings.Contains(msg, "\n") {
 			t.Errorf("%s: %q", name, msg)
 		}
 	}
 	for want, f := range map[string]func(){
-		"imag is not implemented for tensors with non-complex dtypes.":                          func() { torch.Ones(2).Imag() },
-		"view_as_real is only supported for complex tensors":                                    func() { torch.ViewAsReal(torch.Ones(2)) },
-		"Tensor must have a last dimension of size 2":                                           func() { torch.ViewAsComplex(torch.Ones(3)) },
-		"Tensor must have a last dimension with stride 1":                                       func() { torch.ViewAsComplex(torch.Ones(2, 2).T()) },
-		"Tensor must have a storage_offset divisible by 2":                                      func() { torch.ViewAsComplex(torch.Ones(4).Narrow(0, 1, 2)) },
-		"the complex type of Double is not supported":                                           func() { torch.Complex(torch.Ones(2, kw.Dtype(torch.Float64)), torch.Ones(2)) },
-		"result type ComplexFloat can't be cast to the desired output type Float":               func() { torch.Ones(2, 2).Mul_(z) },
-		"grad can be implicitly created only for real scalar outputs but got torch.complex64":   func() { z.RequiresGrad_().Sum().Backward() },
-		"For complex Tensors, both grad_output and output are required to have the same dtype.": func() { z.RequiresGrad_().Sum().Backward(kw.Gradient(torch.NewTensor(1.0))) },
-		"complex numbers do not fit in a tensor of dtype torch.float32":                         func() { torch.NewTensor([]complex64{1i}, kw.Dtype(torch.Float32)) },
-		"cannot be changed in place where gradients are wanted":                                 func() { z.RequiresGrad_().Mul(1).Real().Mul_(2) },
+		"imag is not implemented for tensors with non-complex dtypes.": func() { torch.Ones(2).Imag() },
+		"view_as_real is only supported for complex tensors":           func() { torch.ViewAsReal(torch.Ones(2)) },
+		"Tensor must have a last dimension of size 2": func() {
+			torch.ViewAsComplex(torch.Ones(3))
+		},
+		"Tensor must have a last dimension with stride 1": func() {
+			torch.ViewAsComplex(torch.Ones(2, 2).T())
+		},
+		"Tensor must have a storage_offset divisible by 2": func() {
+			torch.ViewAsComplex(torch.Ones(4).Narrow(0, 1, 2))
+		},
+		"the complex type of Double is not supported": func() {
+			torch.Complex(torch.Ones(2, kw.Dtype(torch.Float64)), torch.Ones(2))
+		},
+		"result type ComplexFloat can't be cast to the desired output type Float": func() { torch.Ones(2, 2).Mul_(z) },
+		"grad can be implicitly created only for real scalar outputs but got torch.complex64": func() {
+			z.RequiresGrad_().Sum().Backward()
+		},
+		"For complex Tensors, both grad_output and output are required to have the same dtype.": func() {
+			z.RequiresGrad_().Sum().Backward(kw.Gradient(torch.NewTensor(1.0)))
+		},
+		"complex numbers do not fit in a tensor of dtype torch.float32": func() {
+			torch.NewTensor([]complex64{1i}, kw.Dtype(torch.Float32))
+		},
+		"cannot be changed in place where gradients are wanted": func() { z.RequiresGrad_().Mul(1).Real().Mul_(2) },
 	} {
 		if msg := refusal(f); !strings.Contains(msg, want) {
 			t.Errorf("%q\nwant %q", msg, want)

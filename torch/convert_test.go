@@ -49,7 +49,8 @@ func testHalfRuns(t *testing.T, d DType, widened func(uint16) uint32, nearest fu
 		strided.Copier(ops.Float32, d)(unsafe.Pointer(&wide[0]), unsafe.Pointer(&halves[0]), 4*step, 2, all)
 		for i := range halves {
 			want := widened(uint16(i))
-			if got := math.Float32bits(wide[i*step]); got != want && !(wide[i*step] != wide[i*step] && math.Float32frombits(want) != math.Float32frombits(want)) {
+			if got := math.Float32bits(wide[i*step]); got != want &&
+				!(wide[i*step] != wide[i*step] && math.Float32frombits(want) != math.Float32frombits(want)) {
 				t.Fatalf("%#04x becomes %#08x, want %#08x", i, got, want)
 			}
 		}

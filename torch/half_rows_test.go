@@ -37,7 +37,8 @@ func checkHalfRows(t *testing.T, x, same *Tensor) {
 	wide := x.To(ops.Float32)
 	weight, bias := Randn(n).To(x.array.DType), Randn(n).To(x.array.DType)
 	norm := func(x *Tensor) *Tensor {
-		return LayerNorm(x, []int{n}, Option{Name: "weight", Value: weight.To(x.array.DType)}, Option{Name: "bias", Value: bias.To(x.array.DType)})
+		return LayerNorm(x, []int{n}, Option{Name: "weight", Value: weight.To(x.array.DType)},
+			Option{Name: "bias", Value: bias.To(x.array.DType)})
 	}
 	for name, f := range map[string]func(x *Tensor) *Tensor{
 		"softmax":    func(x *Tensor) *Tensor { return x.Softmax(1) },

@@ -67,7 +67,8 @@ func checkMaxRows(t *testing.T, plane []float32, w *kernels.Windows) {
 	kernels.MaxPlane(want, place, plane, &plain)
 	for i := range want {
 		if math.Float32bits(got[i]) != math.Float32bits(want[i]) || where[i] != place[i] {
-			t.Fatalf("%s: window %d: %v at %d, want %v at %d", fmt.Sprint(w.Image, *w.Along, w.Spans), i, got[i], where[i], want[i], place[i])
+			t.Fatalf("%s: window %d: %v at %d, want %v at %d", fmt.Sprint(w.Image, *w.Along, w.Spans), i, got[i], where[i],
+				want[i], place[i])
 		}
 	}
 }

@@ -44,7 +44,8 @@ func TestTrainingDoesNotGrow(t *testing.T) {
 	heap := rest()
 	late := highest(1000)
 	heapLate := rest()
-	t.Logf("blocks: %d MB at most in 200 steps, %d MB in 1,000 more; rest of the heap %.1f MB, then %.1f MB", early>>20, late>>20, float64(heap)/(1<<20), float64(heapLate)/(1<<20))
+	t.Logf("blocks: %d MB at most in 200 steps, %d MB in 1,000 more; rest of the heap %.1f MB, then %.1f MB", early>>20, late>>20,
+		float64(heap)/(1<<20), float64(heapLate)/(1<<20))
 	// A collection starts when 64 MB went out: what is held may reach twice that.
 	if late > max(2*early, 160<<20) {
 		t.Errorf("the allocator held %d MB in the first 200 steps and %d MB later", early>>20, late>>20)

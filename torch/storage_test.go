@@ -15,7 +15,8 @@ func TestStridedWithinStorage(t *testing.T) {
 		t.Errorf("%d elements of none", n)
 	}
 	for want, call := range map[string]func(){
-		"setStorage: sizes [2, 2], strides [1, 2], storage offset 10, and itemsize 8 requiring a storage size of 112 are out of bounds for storage of size 80": func() { x.AsStrided([]int{2, 2}, []int{1, 2}, Option{Name: "storage_offset", Value: 10}) },
+		"setStorage: sizes [2, 2], strides [1, 2], storage offset 10, and itemsize 8 requiring a storage size of 112 are out of " +
+			"bounds for storage of size 80": func() { x.AsStrided([]int{2, 2}, []int{1, 2}, Option{Name: "storage_offset", Value: 10}) },
 		"Negative strides are not supported": func() { x.AsStrided([]int{2}, []int{-1}) },
 		"invalid storage offset -1":          func() { x.AsStrided([]int{2}, []int{1}, Option{Name: "storage_offset", Value: -1}) },
 		"requiring a storage size of 88":     func() { x.AsStridedScatter(Arange(2), []int{2}, []int{10}) },

@@ -93,7 +93,8 @@ func main() {
 	})
 	fmt.Println(g(torch.Ones(2)))
 }`)
-	if b := o.breaks(); len(b) != 1 || !strings.Contains(b[0].Detail, "call of fmt.Println") || !strings.Contains(b[0].Detail, "model.go:13") {
+	if b := o.breaks(); len(b) != 1 || !strings.Contains(b[0].Detail, "call of fmt.Println") ||
+		!strings.Contains(b[0].Detail, "model.go:13") {
 		t.Errorf("breaks: %+v", b)
 	}
 }

@@ -415,7 +415,8 @@ func main() { g := torch.Compile(f); fmt.Println(g(torch.Ones(1))) }`, "sin | co
 func in(x *torch.Tensor) *torch.Tensor { return x.Sin().Cos() }
 var quiet = compiler.Disable(func(x *torch.Tensor) *torch.Tensor { return in(x.Exp()).Log() }, kw.Recursive(false))
 func f(x *torch.Tensor) *torch.Tensor { return quiet(x.Mul(2)).Add(1) }
-func main() { g := torch.Compile(f); fmt.Println(g(torch.Ones(1)), g(torch.Ones(1)), quiet(torch.Ones(1))) }`, "mul | sin cos | add", "GB0098"},
+func main() { g := torch.Compile(f); fmt.Println(g(torch.Ones(1)), g(torch.Ones(1)), quiet(torch.Ones(1))) }`,
+		"mul | sin cos | add", "GB0098"},
 	{
 		"recursion is bounded", `
 func f(x *torch.Tensor, n int) *torch.Tensor { if n == 0 { return x }; return f(x.Add(1), n-1) }
@@ -613,7 +614,8 @@ func main() {
 	g := torch.Compile(f)
 	x := torch.Arange(4.0).Reshape(2, 2)
 	fmt.Println(g(x, 0, torch.NewTensor([]int{1, 0, 1}))); fmt.Println(g(x, 1, torch.NewTensor([]int{0})))
-}`, "select slice select add select add slice select add sum index sum add unsqueeze slice slice sum add sum add | select slice select add select add slice select add sum index sum add unsqueeze slice slice sum add sum add", ""},
+}`, "select slice select add select add slice select add sum index sum add unsqueeze slice slice sum add sum add | select slice " +
+		"select add select add slice select add sum index sum add unsqueeze slice slice sum add sum add", ""},
 	{"stores by subscript", `
 func f(x, v, at *torch.Tensor) *torch.Tensor {
 	x.SetAt(v, 0)
@@ -650,7 +652,8 @@ func main() {
 	g := torch.Compile(f)
 	fmt.Println(g(torch.Arange(6.0).Reshape(3, 2), []int{2, 0}))
 	fmt.Println(g(torch.Arange(6.0).Reshape(3, 2), []int{1, 1}))
-}`, "full full cat index mul select full full cat copy_ slice select full copy_ | full index mul select full full cat copy_ slice select full copy_", ""},
+}`, "full full cat index mul select full full cat copy_ slice select full copy_ | full index mul select full full cat copy_ slice " +
+		"select full copy_", ""},
 	{"tensors that are written down", `
 var weights = []float64{1, -0.0, 0.5, 0.5}
 func f(x *torch.Tensor, k float64) *torch.Tensor {
@@ -666,7 +669,9 @@ func main() {
 	fmt.Println(g(torch.Ones(4), 0.25), g(torch.Ones(4), 0.5), torch.NewTensor(weights))
 	weights[0] = 3
 	fmt.Println(g(torch.Ones(4), 0.5))
-}`, "full full full cat mul_ full full cat view full full full full full cat add full mul sum add add full sum where | full full full cat mul_ full full cat view full full full full full cat add full mul sum add add full sum where | full full full cat mul_ full full cat view full full full full full cat add full mul sum add add full sum where", ""},
+}`, "full full full cat mul_ full full cat view full full full full full cat add full mul sum add add full sum where | full full " +
+		"full cat mul_ full full cat view full full full full full cat add full mul sum add add full sum where | full full full cat " +
+		"mul_ full full cat view full full full full full cat add full mul sum add add full sum where", ""},
 	{"no numbers, uneven lists and a great many numbers are left to eager mode", `
 func f(x *torch.Tensor) *torch.Tensor { return torch.NewTensor(x.Sin()).Cos() }
 func long(x *torch.Tensor) *torch.Tensor {
@@ -687,7 +692,8 @@ func f(x *torch.Tensor) *torch.Tensor {
 	z.SetAt(9, 0)
 	return z
 }
-func main() { g := torch.Compile(f); fmt.Println(g(torch.NewTensor([]float32{-1, 2, 3}))) }`, "gt | slice select index gt | select fill_", "GB0036 GB0036"},
+func main() { g := torch.Compile(f); fmt.Println(g(torch.NewTensor([]float32{-1, 2, 3}))) }`,
+		"gt | slice select index gt | select fill_", "GB0036 GB0036"},
 	{"a mask as subscript begins none", `
 func f(x *torch.Tensor) *torch.Tensor {
 	m := x.Gt(0)

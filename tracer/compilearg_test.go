@@ -80,7 +80,8 @@ func main() {
 		fmt.Println(f(torch.Arange(n*3).Reshape(n, 3).Div(6), []int{3}))
 	}
 }`, "F.", "functional."))
-	if ops := got.ops(); ops != "softsign | gelu | softmax | linear | sin | exp | relu | cat | tanh | add | sigmoid | cos | layer_norm | layer_norm" {
+	if ops := got.ops(); ops != "softsign | gelu | softmax | linear | sin | exp | relu | cat | tanh | add | sigmoid | cos | "+
+		"layer_norm | layer_norm" {
 		t.Errorf("captured %q", ops)
 	}
 }
@@ -220,7 +221,8 @@ func main() {
 	if got.stdout != string(out) {
 		t.Errorf("under the tracer\n%s%s\nunder go run\n%s", got.stdout, got.stderr, out)
 	}
-	for _, want := range []string{"mode mode \"fast\" is not supported; there are \"default\" and \"reduce-overhead\"", "eager mode mode \"fast\" is not supported", "passed over <nil>", "has no method Forward"} {
+	for _, want := range []string{"mode mode \"fast\" is not supported; there are \"default\" and \"reduce-overhead\"",
+		"eager mode mode \"fast\" is not supported", "passed over <nil>", "has no method Forward"} {
 		if !strings.Contains(got.stdout, want) {
 			t.Errorf("no %q in\n%s", want, got.stdout)
 		}

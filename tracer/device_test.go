@@ -20,7 +20,8 @@ import (
 // sampleArguments are arguments of a type, as Go writes it.
 var sampleArguments = map[string]string{
 	"int": "2", "[]int": "[]int{2}", "float64": "0.5", "bool": "true", "string": `"relu"`, "any": "2", "int64": "2", "Arg": "2",
-	"*Tensor": "x", "*torch.Tensor": "x", "[]*Tensor": "[]*torch.Tensor{x}", "[]*torch.Tensor": "[]*torch.Tensor{x}", "DType": "torch.Float32",
+	"*Tensor": "x", "*torch.Tensor": "x", "[]*Tensor": "[]*torch.Tensor{x}", "[]*torch.Tensor": "[]*torch.Tensor{x}",
+	"DType":     "torch.Float32",
 	"[]float64": "[]float64{0.5}", "*TransformerEncoderLayer": "nn.NewTransformerEncoderLayer(2, 2)",
 	"*TransformerDecoderLayer": "nn.NewTransformerDecoderLayer(2, 2)", "[]string": `[]string{"relu"}`,
 }
@@ -117,9 +118,11 @@ func TestDevicesAreRefused(t *testing.T) {
 		deviceCall{"nn.To", `nn.To(nn.NewLinear(2, 2), "cuda")`}, deviceCall{"nn.Cuda", `nn.Cuda(nn.NewLinear(2, 2))`},
 		deviceCall{"torch.NewGenerator", `torch.NewGenerator(1, kw.Device("cuda"))`})
 	var body strings.Builder
-	body.WriteString("func said(name string, f func()) {\n\tdefer func() { fmt.Printf(\"%s: %v\\n\", name, recover()) }()\n\tf()\n}\n\nfunc main() {\n\tx := torch.Ones(2, 2)\n")
+	body.WriteString("func said(name string, f func()) {\n\tdefer func() { fmt.Printf(\"%s: %v\\n\", name, recover()) " +
+		"}()\n\tf()\n}\n\nfunc main() {\n\tx := torch.Ones(2, 2)\n")
 	for _, c := range calls {
-		fmt.Fprintf(&body, "\tsaid(%q, func() { torch.Compile(func(x *torch.Tensor) *torch.Tensor { y := x.Mul(2); %s; return y.Add(1) })(x) })\n", c.name, c.code)
+		fmt.Fprintf(&body, "\tsaid(%q, func() { torch.Compile(func(x *torch.Tensor) *torch.Tensor { y := x.Mul(2); %s; return "+
+			"y.Add(1) })(x) })\n", c.name, c.code)
 	}
 	body.WriteString("}\n")
 	got := both(t, body.String())
@@ -151,7 +154,8 @@ func TestDevicesAreRefused(t *testing.T) {
 // refusedBy reports whether a function of an operator is among those that refused.
 func refusedBy(refused map[string]bool, id ops.ID) bool {
 	for name, b := range torch.Bindings() {
-		name = strings.NewReplacer("(*tcdbg/torch.Tensor)", "x", "tcdbg/torch.", "torch.", "tcdbg/torch/nn/functional.", "functional.").Replace(name)
+		name = strings.NewReplacer("(*tcdbg/torch.Tensor)", "x", "tcdbg/torch.", "torch.", "tcdbg/torch/nn/functional.",
+			"functional.").Replace(name)
 		if b.Op == id && refused[name] {
 			return true
 		}

@@ -18,7 +18,8 @@ func main() {
 }`, true)
 	for _, want := range []string{
 		"    Name: \"L['x']\"\n    Source: local\n    Create Function: TENSOR_MATCH\n    Guard Types: ['TENSOR_MATCH']\n    Code List: [\"",
-		"    Name: \"L['k']\"\n    Source: local\n    Create Function: EQUALS_MATCH\n    Guard Types: ['EQUALS_MATCH']\n    Code List: [\"L['k'] == 4\"]\n    Object Weakref: None\n    Guarded Class Weakref: None\n",
+		"    Name: \"L['k']\"\n    Source: local\n    Create Function: EQUALS_MATCH\n    Guard Types: ['EQUALS_MATCH']\n    Code " +
+			"List: [\"L['k'] == 4\"]\n    Object Weakref: None\n    Guarded Class Weakref: None\n",
 		"    Name: \"G['scale']\"\n    Source: global\n    Create Function: EQUALS_MATCH\n",
 		"    Name: ''\n    Source: global\n    Create Function: GRAD_MODE\n    Guard Types: ['GRAD_MODE']\n    Code List: ['grad_mode == ",
 	} {

@@ -75,7 +75,8 @@ func main() {
 		"NO_TENSOR_ALIASING", "tensors whose gradients the function replaces are as distinct as on the first call",
 	},
 	{
-		"whether there is a gradient", twice("func f(x *torch.Tensor) *torch.Tensor { if x.Grad() == nil { return x.Neg() }; return x.Grad().Mul(2) }",
+		"whether there is a gradient", twice("func f(x *torch.Tensor) *torch.Tensor { if x.Grad() == nil { return x.Neg() }; return "+
+			"x.Grad().Mul(2) }",
 			"x := torch.Ones(3); fmt.Println(g(x))", "x.SetGrad(x.Sin())", "fmt.Println(g(x))"),
 		"ID_MATCH", "L['x'].grad is nil",
 	},
@@ -143,35 +144,44 @@ func main() {
 		"GRAD_MODE", "GLOBAL_STATE changed: grad_mode",
 	},
 	{
-		"int", twice(`func f(x *torch.Tensor, k int) *torch.Tensor { return x.Mul(k) }`, `fmt.Println(g(torch.Ones(1), 2))`, ``, `fmt.Println(g(torch.Ones(1), 3))`),
+		"int", twice(`func f(x *torch.Tensor, k int) *torch.Tensor { return x.Mul(k) }`, `fmt.Println(g(torch.Ones(1), 2))`, ``,
+			`fmt.Println(g(torch.Ones(1), 3))`),
 		"EQUALS_MATCH", "L['k'] == 2",
 	},
-	{"unused int", twice(`func f(x *torch.Tensor, k int) *torch.Tensor { return x.Mul(2) }`, `fmt.Println(g(torch.Ones(1), 2))`, ``, `fmt.Println(g(torch.Ones(1), 3))`), "", ""},
-	{"returned int", twice(`func f(x *torch.Tensor, k int) (*torch.Tensor, int) { return x.Mul(2), k * 3 }`, `fmt.Println(g(torch.Ones(1), 2))`, ``, `fmt.Println(g(torch.Ones(1), 5))`), "", ""},
+	{"unused int", twice(`func f(x *torch.Tensor, k int) *torch.Tensor { return x.Mul(2) }`, `fmt.Println(g(torch.Ones(1), 2))`,
+		``, `fmt.Println(g(torch.Ones(1), 3))`), "", ""},
+	{"returned int", twice(`func f(x *torch.Tensor, k int) (*torch.Tensor, int) { return x.Mul(2), k * 3 }`,
+		`fmt.Println(g(torch.Ones(1), 2))`, ``, `fmt.Println(g(torch.Ones(1), 5))`), "", ""},
 	{
-		"bool", twice(`func f(x *torch.Tensor, b bool) *torch.Tensor { if b { return x.Sin() }; return x.Cos() }`, `fmt.Println(g(torch.Ones(1), true))`, ``, `fmt.Println(g(torch.Ones(1), false))`),
+		"bool", twice(`func f(x *torch.Tensor, b bool) *torch.Tensor { if b { return x.Sin() }; return x.Cos() }`,
+			`fmt.Println(g(torch.Ones(1), true))`, ``, `fmt.Println(g(torch.Ones(1), false))`),
 		"TRUE_MATCH", "L['b'] == true",
 	},
 	{
-		"string", twice(`func f(x *torch.Tensor, s string) *torch.Tensor { if s == "a" { return x.Sin() }; return x.Cos() }`, `fmt.Println(g(torch.Ones(1), "a"))`, ``, `fmt.Println(g(torch.Ones(1), "b"))`),
+		"string", twice(`func f(x *torch.Tensor, s string) *torch.Tensor { if s == "a" { return x.Sin() }; return x.Cos() }`,
+			`fmt.Println(g(torch.Ones(1), "a"))`, ``, `fmt.Println(g(torch.Ones(1), "b"))`),
 		"EQUALS_MATCH", `L['s'] == "a"`,
 	},
 	{
-		"float", twice(`func f(x *torch.Tensor, k float64) *torch.Tensor { return x.Mul(k) }`, `fmt.Println(g(torch.Ones(1), 2.5))`, ``, `fmt.Println(g(torch.Ones(1), 3.5))`),
+		"float", twice(`func f(x *torch.Tensor, k float64) *torch.Tensor { return x.Mul(k) }`,
+			`fmt.Println(g(torch.Ones(1), 2.5))`, ``, `fmt.Println(g(torch.Ones(1), 3.5))`),
 		"EQUALS_MATCH", "L['k'] == 2.5",
 	},
 	{
-		"comparison that changes", twice(`func f(x *torch.Tensor, n int) *torch.Tensor { if n+1 > 10 { return x.Sin() }; return x.Cos() }`, `fmt.Println(g(torch.Ones(1), 2))`, ``, `fmt.Println(g(torch.Ones(1), 30))`),
+		"comparison that changes", twice(`func f(x *torch.Tensor, n int) *torch.Tensor { if n+1 > 10 { return x.Sin() }; return `+
+			`x.Cos() }`, `fmt.Println(g(torch.Ones(1), 2))`, ``, `fmt.Println(g(torch.Ones(1), 30))`),
 		"LAMBDA_GUARD", "not ((L['n'] + 1) > 10)",
 	},
-	{"comparison that holds", twice(`func f(x *torch.Tensor, n int) *torch.Tensor { if n+1 > 10 { return x.Sin() }; return x.Cos() }`, `fmt.Println(g(torch.Ones(1), 2))`, ``, `fmt.Println(g(torch.Ones(1), 3))`), "", ""},
+	{"comparison that holds", twice(`func f(x *torch.Tensor, n int) *torch.Tensor { if n+1 > 10 { return x.Sin() }; return x.Cos() `+
+		`}`, `fmt.Println(g(torch.Ones(1), 2))`, ``, `fmt.Println(g(torch.Ones(1), 3))`), "", ""},
 	{
 		"global", twice(`var K = 2; var other = 1
 func f(x *torch.Tensor) *torch.Tensor { return x.Mul(K) }`, `fmt.Println(g(torch.Ones(1)))`, `K = 3`, `fmt.Println(g(torch.Ones(1)))`),
 		"EQUALS_MATCH", "G['K'] == 2",
 	},
 	{"another global", twice(`var K = 2; var other = 1
-func f(x *torch.Tensor) *torch.Tensor { return x.Mul(K) }`, `fmt.Println(g(torch.Ones(1)))`, `other = 3`, `fmt.Println(g(torch.Ones(1)))`), "", ""},
+func f(x *torch.Tensor) *torch.Tensor { return x.Mul(K) }`, `fmt.Println(g(torch.Ones(1)))`, `other = 3`,
+		`fmt.Println(g(torch.Ones(1)))`), "", ""},
 	{
 		"list length", twice(`func f(xs []*torch.Tensor) *torch.Tensor { s := xs[0]; for _, x := range xs[1:] { s = s.Add(x) }; return s }`,
 			`a := torch.Ones(1); fmt.Println(g([]*torch.Tensor{a, a.Neg()}))`, ``, `fmt.Println(g([]*torch.Tensor{a, a.Neg(), a.Exp()}))`),
@@ -238,7 +248,8 @@ func f(x *torch.Tensor, b *B, p *int) *torch.Tensor { b.n = 5; return x.Mul(*p) 
 	},
 	{
 		"slices of one array", twice(`func f(x *torch.Tensor, a, b []int) *torch.Tensor { a[0] = 5; return x.Mul(b[0]) }`,
-			`a, b := []int{1, 2}, []int{5, 2}; fmt.Println(g(torch.Ones(1), a, b), a)`, `a[0] = 5`, `fmt.Println(g(torch.Ones(1), a, a), a)`),
+			`a, b := []int{1, 2}, []int{5, 2}; fmt.Println(g(torch.Ones(1), a, b), a)`, `a[0] = 5`,
+			`fmt.Println(g(torch.Ones(1), a, a), a)`),
 		"NO_ALIASING", "L['a'] shares no memory with L['b']",
 	},
 	{
@@ -265,7 +276,8 @@ func f(x *torch.Tensor, a, b any) *torch.Tensor { if a == b { return x.Sin() }; 
 		"ID_MATCH", "L['b']",
 	},
 	{
-		"part of a list handed to native code", twice(`func f(x *torch.Tensor, xs []string) *torch.Tensor { return x.Mul(len(strings.Join(xs[1:], ","))) }`,
+		"part of a list handed to native code", twice(`func f(x *torch.Tensor, xs []string) *torch.Tensor { return `+
+			`x.Mul(len(strings.Join(xs[1:], ","))) }`,
 			`fmt.Println(g(torch.Ones(1), []string{"a", "b", "c"}))`, ``, `fmt.Println(g(torch.Ones(1), []string{"a", "b", "cc"}))`),
 		"EQUALS_MATCH", `L['xs'][2] == "c"`,
 	},
@@ -278,7 +290,8 @@ func f(x *torch.Tensor, a, b any) *torch.Tensor { if a == b { return x.Sin() }; 
 
 // TestEveryFailingGuardIsReported changes two sources at once.
 func TestEveryFailingGuardIsReported(t *testing.T) {
-	o := both(t, twice(`func f(x *torch.Tensor, b bool, xs []int) *torch.Tensor { if b { x = x.Sin() }; for _, k := range xs { x = x.Mul(k) }; return x }`,
+	o := both(t, twice(`func f(x *torch.Tensor, b bool, xs []int) *torch.Tensor { if b { x = x.Sin() }; for _, k := range xs { x = `+
+		`x.Mul(k) }; return x }`,
 		`fmt.Println(g(torch.Ones(1), true, []int{1}))`, ``, `fmt.Println(g(torch.Ones(2), false, []int{1, 2}))`))
 	m := o.recompiles()
 	if len(m) != 1 {

@@ -104,7 +104,8 @@ func (o *outcome) codes() string {
 func program(body string) string {
 	var sb strings.Builder
 	sb.WriteString("package main\n\nimport (\n\t\"tcdbg/torch\"\n")
-	for _, p := range []string{"errors", "fmt", "math", "slices", "strings", "tcdbg/torch/autograd", "tcdbg/torch/compiler", "tcdbg/torch/kw", "tcdbg/torch/nn", "tcdbg/torch/nn/functional", "tcdbg/torch/optim"} {
+	for _, p := range []string{"errors", "fmt", "math", "slices", "strings", "tcdbg/torch/autograd", "tcdbg/torch/compiler",
+		"tcdbg/torch/kw", "tcdbg/torch/nn", "tcdbg/torch/nn/functional", "tcdbg/torch/optim"} {
 		if strings.Contains(body, path.Base(p)+".") {
 			fmt.Fprintf(&sb, "\t%q\n", p)
 		}
@@ -184,7 +185,8 @@ func both(t *testing.T, body string) *outcome {
 	want := runProgram(t, body, false)
 	got := runProgram(t, body, true)
 	if got.stdout != want.stdout || got.exit.Code != want.exit.Code {
-		t.Errorf("compiled run differs\n--- plain (exit %d)\n%s%s\n--- compiled (exit %d)\n%s%s", want.exit.Code, want.stdout, want.stderr, got.exit.Code, got.stdout, got.stderr)
+		t.Errorf("compiled run differs\n--- plain (exit %d)\n%s%s\n--- compiled (exit %d)\n%s%s", want.exit.Code, want.stdout,
+			want.stderr, got.exit.Code, got.stdout, got.stderr)
 	}
 	return got
 }

@@ -18,7 +18,8 @@ func TestOpenSizes(t *testing.T) {
 		{"minimum and maximum", `n, m := min(x.Size(0), 6), max(x.Size(0), 4, x.Size(1))
 			return x.Narrow(0, 0, n).Sum().Add(torch.Ones(m).Sum())`, []int{3, 5, 7, 4, 9, 6, 2}, 2},
 		{"minimum with a field", `return x.Narrow(0, 0, min(b.limit, x.Size(0))).Sum()`, []int{3, 5, 7, 4, 9, 6, 2}, 2},
-		{"arithmetic with a field", `return torch.Ones(x.Size(0)*b.limit, b.limit+x.Size(0)).Sum().Mul(x.Size(0) / b.limit).Mul(x)`, []int{13, 15, 17, 24, 9}, 2},
+		{"arithmetic with a field", `return torch.Ones(x.Size(0)*b.limit, b.limit+x.Size(0)).Sum().Mul(x.Size(0) / ` +
+			`b.limit).Mul(x)`, []int{13, 15, 17, 24, 9}, 2},
 		{"quotient of what may be negative", `n := x.Size(0) - 20
 			return x.Sum().Add(torch.Ones(n/3 + 10).Sum()).Add(torch.Ones(n%3 + 10).Sum())`, []int{3, 4, 5, 6, 7, 8, 30, 31, 32}, 3},
 		{"a tensor of which only the size is used", `return torch.Ones(x.Size(0) * 2).Sum()`, []int{3, 5, 7, 4}, 2},

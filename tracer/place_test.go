@@ -43,7 +43,8 @@ func main() {
 	}
 	var firstLines int
 	for _, out := range o.log.out {
-		if out.Kind == "compilation_metrics" && strings.Contains(fmt.Sprint(out.Meta)+string(out.Payload), fmt.Sprintf("co_firstlineno:%d", frames[0].Pos.Line)) {
+		if out.Kind == "compilation_metrics" && strings.Contains(fmt.Sprint(out.Meta)+string(out.Payload),
+			fmt.Sprintf("co_firstlineno:%d", frames[0].Pos.Line)) {
 			firstLines++
 		}
 	}
@@ -103,7 +104,8 @@ func main() {
 	for _, fr := range artifacts[logs.FrameInfo](o.log) {
 		names = append(names, fr.Name+" "+strings.TrimSpace(fr.Pos.Code))
 	}
-	if len(names) != 3 || !strings.HasPrefix(names[1], "torch_dynamo_resume_in_f_at_") || !strings.HasSuffix(names[1], "return l.Forward(x)") {
+	if len(names) != 3 || !strings.HasPrefix(names[1], "torch_dynamo_resume_in_f_at_") ||
+		!strings.HasSuffix(names[1], "return l.Forward(x)") {
 		t.Errorf("frames %q", names)
 	}
 	for _, gs := range artifacts[logs.Guards](o.log) {

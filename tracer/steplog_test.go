@@ -49,7 +49,8 @@ func main() {
 			t.Errorf("%d steps for 4 lines", len(instrs))
 		}
 		all := strings.Join(instrs, "\n")
-		if kind == eval.StepInstructions && (!strings.Contains(all, "BinOp > [SymNodeVariable(L['k']), ConstantVariable(1)]") || !strings.Contains(all, "TensorVariable(y)")) {
+		if kind == eval.StepInstructions && (!strings.Contains(all, "BinOp > [SymNodeVariable(L['k']), ConstantVariable(1)]") ||
+			!strings.Contains(all, "TensorVariable(y)")) {
 			t.Errorf("instructions:\n%s", all)
 		}
 		for _, out := range o.log.out {

@@ -70,15 +70,17 @@ func TestIntervalsHoldWhatOperationsYield(t *testing.T) {
 // Loops that leave their buffer are found; those that stay within it are not.
 func TestAddressesLieWithinBuffers(t *testing.T) {
 	for name, c := range map[string]struct{ text, err string }{
-		"within":     {"  t0 = load.f32 a[i0]\n  store.f32 r[i0], t0\n", ""},
-		"beyond":     {"  t0 = load.f32 a[i0 + 1]\n  store.f32 r[i0], t0\n", "addresses 1 to 8 of 8 elements"},
-		"store":      {"  t0 = load.f32 a[i0]\n  store.f32 r[2*i0], t0\n", "addresses 0 to 14 of 8 elements"},
-		"position":   {"  t0 = const.i64 8\n  t1 = loadat.f32 a[0], t0\n  store.f32 r[i0], t1\n", "addresses 8 to 8 of 8 elements"},
-		"may be":     {"  t0 = index.i64 [2*i0]\n  t1 = loadat.f32 a[0], t0\n  store.f32 r[i0], t1\n", ""},
-		"brought in": {"  t0 = index.i64 [2*i0]\n  t1 = const.i64 8\n  t2 = rem.i64 t0, t1\n  t3 = loadat.f32 a[0], t2\n  store.f32 r[i0], t3\n", ""},
+		"within":   {"  t0 = load.f32 a[i0]\n  store.f32 r[i0], t0\n", ""},
+		"beyond":   {"  t0 = load.f32 a[i0 + 1]\n  store.f32 r[i0], t0\n", "addresses 1 to 8 of 8 elements"},
+		"store":    {"  t0 = load.f32 a[i0]\n  store.f32 r[2*i0], t0\n", "addresses 0 to 14 of 8 elements"},
+		"position": {"  t0 = const.i64 8\n  t1 = loadat.f32 a[0], t0\n  store.f32 r[i0], t1\n", "addresses 8 to 8 of 8 elements"},
+		"may be":   {"  t0 = index.i64 [2*i0]\n  t1 = loadat.f32 a[0], t0\n  store.f32 r[i0], t1\n", ""},
+		"brought in": {"  t0 = index.i64 [2*i0]\n  t1 = const.i64 8\n  t2 = rem.i64 t0, t1\n  t3 = loadat.f32 a[0], t2\n  store.f32 " +
+			"r[i0], t3\n", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p, err := Parse("program f\ninput a: f32[8] stride [1]\nresult r: f32[8] stride [1]\nop0 = pointwise [8]\n" + c.text + "return r + 0 shape [8] stride [1]\n")
+			p, err := Parse("program f\ninput a: f32[8] stride [1]\nresult r: f32[8] stride [1]\nop0 = pointwise [8]\n" + c.text +
+				"return r + 0 shape [8] stride [1]\n")
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -91,7 +91,8 @@ var lowered = map[string][]struct {
 		{"a line from end to end", func(m *maker) []ops.Arg { return []ops.Arg{m.Emit(ops.Linspace, -1.0, 2.0, c(7))} }},
 		{"a line of one point", func(m *maker) []ops.Arg { return []ops.Arg{m.Emit(ops.Linspace, -1.0, 2.0, c(1))} }},
 		{"a line of two points", func(m *maker) []ops.Arg { return []ops.Arg{m.Emit(ops.Linspace, -1.0, 2.0, c(2))} }},
-		{"whole numbers from a range of fractions", func(m *maker) []ops.Arg { return []ops.Arg{m.Emit(ops.Arange, 1.5, 9.0, 2.5, ops.Int64)} }},
+		{"whole numbers from a range of fractions",
+			func(m *maker) []ops.Arg { return []ops.Arg{m.Emit(ops.Arange, 1.5, 9.0, 2.5, ops.Int64)} }},
 		{"a number from an open size", func(m *maker) []ops.Arg {
 			n := m.env.NewSymbol("s0", "L.x0.size()[0]", 7)
 			x := m.of(ops.Float32, []sym.Int{n}, ints(1))
@@ -103,7 +104,9 @@ var lowered = map[string][]struct {
 		{"columns, kept", func(m *maker) []ops.Arg { return []ops.Arg{m.Emit(ops.Amax, m.in(4, 6), ints(0), true)} }},
 		{"everything", func(m *maker) []ops.Arg { return []ops.Arg{m.Emit(ops.Mean, m.in(4, 6))} }},
 		{"two dimensions", func(m *maker) []ops.Arg { return []ops.Arg{m.Emit(ops.Mean, m.in(4, 5, 6), ints(0, -1))} }},
-		{"whole numbers are summed wide", func(m *maker) []ops.Arg { return []ops.Arg{m.Emit(ops.Sum, m.typed(ops.Int32, 4, 6), ints(1))} }},
+		{"whole numbers are summed wide", func(m *maker) []ops.Arg {
+			return []ops.Arg{m.Emit(ops.Sum, m.typed(ops.Int32, 4, 6), ints(1))}
+		}},
 		{"truth", func(m *maker) []ops.Arg {
 			return []ops.Arg{m.Emit(ops.Any, m.in(4, 6), c(1)), m.Emit(ops.AllOf, m.in(4, 6), c(0))}
 		}},
@@ -113,8 +116,12 @@ var lowered = map[string][]struct {
 		{"few sums of many", func(m *maker) []ops.Arg { return []ops.Arg{m.Emit(ops.Sum, m.in(3, 1<<18), ints(1))} }},
 		{"many sums of many", func(m *maker) []ops.Arg { return []ops.Arg{m.Emit(ops.Sum, m.in(9, 1<<18), ints(1))} }},
 		{"few sums of fewer", func(m *maker) []ops.Arg { return []ops.Arg{m.Emit(ops.Sum, m.in(8, 1<<16), ints(1))} }},
-		{"as few sums of as many as are folded in two steps", func(m *maker) []ops.Arg { return []ops.Arg{m.Emit(ops.Sum, m.in(8, 1<<17), ints(1))} }},
-		{"a running maximum with places", func(m *maker) []ops.Arg { y := m.EmitN(ops.Cummax, m.in(4, 6), c(1)); return []ops.Arg{y[0], y[1]} }},
+		{"as few sums of as many as are folded in two steps",
+			func(m *maker) []ops.Arg { return []ops.Arg{m.Emit(ops.Sum, m.in(8, 1<<17), ints(1))} }},
+		{"a running maximum with places", func(m *maker) []ops.Arg {
+			y := m.EmitN(ops.Cummax, m.in(4, 6), c(1))
+			return []ops.Arg{y[0], y[1]}
+		}},
 		{"few places of many", func(m *maker) []ops.Arg { return []ops.Arg{m.Emit(ops.Argmax, m.in(1<<18), c(0))} }},
 		{"softmax", func(m *maker) []ops.Arg { return []ops.Arg{m.Emit(ops.Softmax, m.in(4, 6), c(-1))} }},
 		{"layer norm", func(m *maker) []ops.Arg {
@@ -132,30 +139,38 @@ var lowered = map[string][]struct {
 		{"vectors", func(m *maker) []ops.Arg { return []ops.Arg{m.Emit(ops.Matmul, m.in(4, 6), m.in(6))} }},
 		{"a vector on the left", func(m *maker) []ops.Arg { return []ops.Arg{m.Emit(ops.Matmul, m.in(6), m.in(6, 5))} }},
 		{"two vectors", func(m *maker) []ops.Arg { return []ops.Arg{m.Emit(ops.Matmul, m.in(6), m.in(6))} }},
-		{"batches that are broadcast", func(m *maker) []ops.Arg { return []ops.Arg{m.Emit(ops.Matmul, m.in(2, 1, 40, 70), m.in(3, 70, 50))} }},
+		{"batches that are broadcast", func(m *maker) []ops.Arg {
+			return []ops.Arg{m.Emit(ops.Matmul, m.in(2, 1, 40, 70), m.in(3, 70, 50))}
+		}},
 		{"a scaled summand", func(m *maker) []ops.Arg {
 			return []ops.Arg{m.Emit(ops.Addmm, m.in(4, 5), m.in(4, 6), m.in(6, 5), 2.0, 3.0)}
 		}},
 		{"whole numbers", func(m *maker) []ops.Arg { return []ops.Arg{m.Emit(ops.Mm, m.ids(4, 6), m.ids(6, 5))} }},
 		{"a convolution of lines", func(m *maker) []ops.Arg {
-			return []ops.Arg{m.Emit(ops.Convolution, m.in(2, 3, 9), m.in(4, 3, 3), m.in(4), ints(1), ints(1), ints(1), false, ints(0), c(1))}
+			return []ops.Arg{m.Emit(ops.Convolution, m.in(2, 3, 9), m.in(4, 3, 3), m.in(4), ints(1), ints(1), ints(1), false,
+				ints(0), c(1))}
 		}},
 		{"groups of channels", func(m *maker) []ops.Arg {
-			return []ops.Arg{m.Emit(ops.Convolution, m.in(2, 6, 5, 5), m.in(4, 3, 3, 3), nil, ints(1, 1), ints(0, 0), ints(1, 1), false, ints(0, 0), c(2))}
+			return []ops.Arg{m.Emit(ops.Convolution, m.in(2, 6, 5, 5), m.in(4, 3, 3, 3), nil, ints(1, 1), ints(0, 0), ints(1, 1),
+				false, ints(0, 0), c(2))}
 		}},
 		{"a convolution the other way", func(m *maker) []ops.Arg {
-			return []ops.Arg{m.Emit(ops.Convolution, m.in(2, 3, 4, 4), m.in(3, 4, 2, 2), nil, ints(2, 2), ints(0, 0), ints(1, 1), true, ints(0, 0), c(1))}
+			return []ops.Arg{m.Emit(ops.Convolution, m.in(2, 3, 4, 4), m.in(3, 4, 2, 2), nil, ints(2, 2), ints(0, 0), ints(1, 1),
+				true, ints(0, 0), c(1))}
 		}},
 		{"with a summand", func(m *maker) []ops.Arg { return []ops.Arg{m.Emit(ops.Addmm, m.in(5), m.in(4, 6), m.in(6, 5))} }},
 		{"a linear layer", func(m *maker) []ops.Arg { return []ops.Arg{m.Emit(ops.Linear, m.in(2, 3, 6), m.in(5, 6), m.in(5))} }},
 		{"a convolution", func(m *maker) []ops.Arg {
-			return []ops.Arg{m.Emit(ops.Convolution, m.in(2, 3, 9, 8), m.in(4, 3, 3, 3), m.in(4), ints(2, 1), ints(1, 0), ints(1, 2), false, ints(0, 0), c(1))}
+			return []ops.Arg{m.Emit(ops.Convolution, m.in(2, 3, 9, 8), m.in(4, 3, 3, 3), m.in(4), ints(2, 1), ints(1, 0),
+				ints(1, 2), false, ints(0, 0), c(1))}
 		}},
 		{"a convolution of one pixel", func(m *maker) []ops.Arg {
-			return []ops.Arg{m.Emit(ops.Convolution, m.in(2, 3, 4, 5), m.in(6, 3, 1, 1), nil, ints(1, 1), ints(0, 0), ints(1, 1), false, ints(0, 0), c(1))}
+			return []ops.Arg{m.Emit(ops.Convolution, m.in(2, 3, 4, 5), m.in(6, 3, 1, 1), nil, ints(1, 1), ints(0, 0), ints(1, 1),
+				false, ints(0, 0), c(1))}
 		}},
 		{"each channel by itself", func(m *maker) []ops.Arg {
-			return []ops.Arg{m.Emit(ops.Convolution, m.in(2, 4, 6, 6), m.in(4, 1, 3, 3), nil, ints(1, 1), ints(1, 1), ints(1, 1), false, ints(0, 0), c(4))}
+			return []ops.Arg{m.Emit(ops.Convolution, m.in(2, 4, 6, 6), m.in(4, 1, 3, 3), nil, ints(1, 1), ints(1, 1), ints(1, 1),
+				false, ints(0, 0), c(4))}
 		}},
 	},
 	"addresses from data": {
@@ -174,7 +189,9 @@ var lowered = map[string][]struct {
 		}},
 		{"scatter of a number", func(m *maker) []ops.Arg { return []ops.Arg{m.Emit(ops.Scatter, m.in(7, 3), c(1), m.ids(7, 1), 2.0)} }},
 		{"scatter to a diagonal", func(m *maker) []ops.Arg { return []ops.Arg{m.Emit(ops.DiagonalScatter, m.in(4, 5), m.in(4), c(1))} }},
-		{"scatter to a diagonal below", func(m *maker) []ops.Arg { return []ops.Arg{m.Emit(ops.DiagonalScatter, m.in(4, 5), m.in(3), c(-1))} }},
+		{"scatter to a diagonal below", func(m *maker) []ops.Arg {
+			return []ops.Arg{m.Emit(ops.DiagonalScatter, m.in(4, 5), m.in(3), c(-1))}
+		}},
 		{"embedding", func(m *maker) []ops.Arg { return []ops.Arg{m.Emit(ops.Embedding, m.ids(2, 5), m.in(9, 3))} }},
 		{"scatter", func(m *maker) []ops.Arg {
 			return []ops.Arg{m.Emit(ops.Scatter, m.in(7, 3), c(0), m.ids(5, 2), m.in(5, 2))}
@@ -196,12 +213,18 @@ var lowered = map[string][]struct {
 		{"a frame of a number", func(m *maker) []ops.Arg {
 			return []ops.Arg{m.Emit(ops.ConstantPadNd, m.in(3, 4), ints(1, 2, 0, 1), 2.5)}
 		}},
-		{"a frame of mirrored pixels", func(m *maker) []ops.Arg { return []ops.Arg{m.Emit(ops.Pad, m.in(1, 3, 4), ints(1, 2), "reflect")} }},
+		{"a frame of mirrored pixels", func(m *maker) []ops.Arg {
+			return []ops.Arg{m.Emit(ops.Pad, m.in(1, 3, 4), ints(1, 2), "reflect")}
+		}},
 		{"flipped", func(m *maker) []ops.Arg { return []ops.Arg{m.Emit(ops.Flip, m.in(3, 4), ints(1))} }},
 		{"a frame that cuts", func(m *maker) []ops.Arg { return []ops.Arg{m.Emit(ops.ConstantPadNd, m.in(3, 6), ints(-1, 2), 0.0)} }},
 		{"a frame of nothing", func(m *maker) []ops.Arg { return []ops.Arg{m.Emit(ops.ConstantPadNd, m.in(3, 6), ints(0, 0), 0.0)} }},
-		{"a frame of the last pixel", func(m *maker) []ops.Arg { return []ops.Arg{m.Emit(ops.Pad, m.in(1, 3, 4), ints(1, 2), "replicate")} }},
-		{"a frame from the other side", func(m *maker) []ops.Arg { return []ops.Arg{m.Emit(ops.Pad, m.in(1, 3, 4), ints(1, 2), "circular")} }},
+		{"a frame of the last pixel", func(m *maker) []ops.Arg {
+			return []ops.Arg{m.Emit(ops.Pad, m.in(1, 3, 4), ints(1, 2), "replicate")}
+		}},
+		{"a frame from the other side", func(m *maker) []ops.Arg {
+			return []ops.Arg{m.Emit(ops.Pad, m.in(1, 3, 4), ints(1, 2), "circular")}
+		}},
 		{"nothing beside something", func(m *maker) []ops.Arg {
 			return []ops.Arg{m.Emit(ops.Cat, []ops.Value{m.in(2, 0), m.in(2, 3)}, c(1))}
 		}},
@@ -257,7 +280,8 @@ var lowered = map[string][]struct {
 			return []ops.Arg{m.Emit(ops.LogicalAnd, m.in(4), m.ids(4)), m.Emit(ops.Isnan, m.in(4))}
 		}},
 		{"what nobody reads goes", func(m *maker) []ops.Arg { x := m.in(4); m.Emit(ops.Exp, x); return []ops.Arg{m.Emit(ops.Sin, x)} }},
-		{"a random number that nobody reads is drawn", func(m *maker) []ops.Arg { x := m.in(4); m.Emit(ops.RandLike, x); return []ops.Arg{m.Emit(ops.Sin, x)} }},
+		{"a random number that nobody reads is drawn",
+			func(m *maker) []ops.Arg { x := m.in(4); m.Emit(ops.RandLike, x); return []ops.Arg{m.Emit(ops.Sin, x)} }},
 		{"calls of eager operators", func(m *maker) []ops.Arg {
 			return []ops.Arg{m.EmitN(ops.Sort, m.in(4), c(0))[0], m.Emit(ops.RandLike, m.in(4))}
 		}},

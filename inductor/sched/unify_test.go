@@ -56,7 +56,8 @@ func TestLoopsMeet(t *testing.T) {
 			name: "both split",
 			op0:  [3]string{"16, 3, 8", "x[24*i0 + i1 + 3*i2]", "y[24*i0 + 8*i1 + i2]"},
 			op1:  [3]string{"2, 48, 4", "y[192*i0 + 4*i1 + i2]", "z[192*i0 + i1 + 48*i2]"},
-			want: "[2, 8, 3, 2, 4]: x[192*i0 + 24*i1 + i2 + 12*i3 + 3*i4] y[192*i0 + 24*i1 + 8*i2 + 4*i3 + i4], y[192*i0 + 24*i1 + 8*i2 + 4*i3 + i4] z[192*i0 + 6*i1 + 2*i2 + i3 + 48*i4]",
+			want: "[2, 8, 3, 2, 4]: x[192*i0 + 24*i1 + i2 + 12*i3 + 3*i4] y[192*i0 + 24*i1 + 8*i2 + 4*i3 + i4], y[192*i0 + 24*i1 + " +
+				"8*i2 + 4*i3 + i4] z[192*i0 + 6*i1 + 2*i2 + i3 + 48*i4]",
 		},
 		{
 			name: "walked in another order",

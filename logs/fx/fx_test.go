@@ -80,15 +80,18 @@ output         output  output                                                  (
 }
 
 func TestListing(t *testing.T) {
-	g := Parse("graph():\n    %x : [num_users=1] = placeholder[target=x]\n    %mm : Tensor \"f32[4]\"[num_users=1] = call_function[target=torch.ops.aten.mm.default](args = (%x, %x), kwargs = {})\n    return %mm\n")
+	g := Parse("graph():\n    %x : [num_users=1] = placeholder[target=x]\n    %mm : Tensor \"f32[4]\"[num_users=1] = " +
+		"call_function[target=torch.ops.aten.mm.default](args = (%x, %x), kwargs = {})\n    return %mm\n")
 	if len(g.Nodes) != 3 || g.Nodes[1].Type != "f32[4]" || g.Nodes[1].Operator() != "aten.mm.default" || g.Nodes[2].Op != "output" {
 		t.Errorf("nodes %+v", g.Nodes)
 	}
 }
 
 func TestNestedClasses(t *testing.T) {
-	g := Parse("class GraphModule(torch.nn.Module):\n    def forward(self, x):\n        y = x + 1\n        return (y,)\n\n    class cond_true_0(torch.nn.Module):\n        def forward(self, z):\n            w = z * 2\n            return (w,)\n")
-	if len(g.Subs) != 1 || g.Subs[0].Name != "cond_true_0" || strings.Join(g.Operators(), "") != "add" || strings.Join(g.Subs[0].Operators(), "") != "mul" {
+	g := Parse("class GraphModule(torch.nn.Module):\n    def forward(self, x):\n        y = x + 1\n        return (y,)\n\n    class " +
+		"cond_true_0(torch.nn.Module):\n        def forward(self, z):\n            w = z * 2\n            return (w,)\n")
+	if len(g.Subs) != 1 || g.Subs[0].Name != "cond_true_0" || strings.Join(g.Operators(), "") != "add" ||
+		strings.Join(g.Subs[0].Operators(), "") != "mul" {
 		t.Errorf("graph %+v", g)
 	}
 }
@@ -114,12 +117,17 @@ func FuzzParse(f *testing.F) {
 
 // TestParametersByLine: graphs of PyTorch 2.15 have one input a line, with a remark.
 func TestParametersByLine(t *testing.T) {
-	g := Parse("class <lambda>(torch.nn.Module):\n    def forward(\n        self,\n        arg0_1: \"f32[4, 8][8, 1]cpu\",  # PlainAOTInput(idx=0)\n        arg1_1: \"Sym(s77)\",  # PlainAOTInput(idx=1)\n    ):\n        # File: /w/m.py:8 in forward, code: return x.relu()\n        relu: \"f32[4, 8][8, 1]cpu\" = torch.ops.aten.relu.default(arg0_1);  arg0_1 = None\n        return (\n            relu,  # PlainAOTOutput(idx=0)\n            arg1_1,  # PlainAOTOutput(idx=1)\n        )\n")
+	g := Parse("class <lambda>(torch.nn.Module):\n    def forward(\n        self,\n        arg0_1: \"f32[4, 8][8, 1]cpu\",  # " +
+		"PlainAOTInput(idx=0)\n        arg1_1: \"Sym(s77)\",  # PlainAOTInput(idx=1)\n    ):\n        # File: /w/m.py:8 in forward, " +
+		"code: return x.relu()\n        relu: \"f32[4, 8][8, 1]cpu\" = torch.ops.aten.relu.default(arg0_1);  arg0_1 = None\n        " +
+		"return (\n            relu,  # PlainAOTOutput(idx=0)\n            arg1_1,  # PlainAOTOutput(idx=1)\n        )\n")
 	if g == nil || g.Placeholders() != 2 || g.Nodes[0].Name != "arg0_1" || strings.Join(g.Operators(), " ") != "aten.relu.default" {
 		t.Fatalf("%+v", g)
 	}
-	whole := Parse("class <lambda>(torch.nn.Module):\n    def forward(self, arg0_1, arg1_1):\n        relu = torch.ops.aten.relu.default(arg0_1)\n        return (relu, arg1_1)\n")
-	if last, want := g.Nodes[len(g.Nodes)-1], whole.Nodes[len(whole.Nodes)-1]; last.Op != "output" || !reflect.DeepEqual(last.Args, want.Args) || len(g.Nodes) != len(whole.Nodes) {
+	whole := Parse("class <lambda>(torch.nn.Module):\n    def forward(self, arg0_1, arg1_1):\n        relu = " +
+		"torch.ops.aten.relu.default(arg0_1)\n        return (relu, arg1_1)\n")
+	if last, want := g.Nodes[len(g.Nodes)-1], whole.Nodes[len(whole.Nodes)-1]; last.Op != "output" ||
+		!reflect.DeepEqual(last.Args, want.Args) || len(g.Nodes) != len(whole.Nodes) {
 		t.Errorf("%+v, in one line %+v", last, want)
 	}
 	if n := g.Nodes[1]; n.Type != "Sym(s77)" || g.Nodes[2].Source.Line != 8 {
@@ -153,7 +161,8 @@ func TestCuts(t *testing.T) {
 	if _, _, ok := cutAssign("f(k = 1)"); ok {
 		t.Error("a keyword argument is taken for an assignment")
 	}
-	for text, want := range map[string]string{"(a + b) * c": "mul", "x[a + b] < 3": "lt", "f(' + ') - c": "sub", "-x": "neg", "not x": "not_"} {
+	for text, want := range map[string]string{"(a + b) * c": "mul", "x[a + b] < 3": "lt", "f(' + ') - c": "sub", "-x": "neg",
+		"not x": "not_"} {
 		if got := infix(text); got != want {
 			t.Errorf("%s is %s, want %s", text, got, want)
 		}

@@ -83,10 +83,14 @@ func TestGradOfUnused(t *testing.T) {
 
 func TestBackwardRefuses(t *testing.T) {
 	for want, f := range map[string]func(){
-		"`inputs` argument to `backward()` cannot be empty.":           func() { leaf(1).Sum().Backward(kw.Inputs(tensors{})) },
-		"can't retain_grad on Tensor that has requires_grad=False":     func() { leaf(1).Sum().Backward(kw.Inputs(tensors{torch.Ones(1)})) },
-		"element 1 of tensors does not require grad":                   func() { autograd.Backward(tensors{leaf(1).Sum(), torch.Ones(1)}) },
-		"got 1 tensors and 2 gradients":                                func() { autograd.Backward(tensors{leaf(1)}, kw.GradTensors(tensors{nil, nil})) },
+		"`inputs` argument to `backward()` cannot be empty.": func() { leaf(1).Sum().Backward(kw.Inputs(tensors{})) },
+		"can't retain_grad on Tensor that has requires_grad=False": func() {
+			leaf(1).Sum().Backward(kw.Inputs(tensors{torch.Ones(1)}))
+		},
+		"element 1 of tensors does not require grad": func() { autograd.Backward(tensors{leaf(1).Sum(), torch.Ones(1)}) },
+		"got 1 tensors and 2 gradients": func() {
+			autograd.Backward(tensors{leaf(1)}, kw.GradTensors(tensors{nil, nil}))
+		},
 		"backward() got an unexpected keyword argument 'grad_outputs'": func() { leaf(1).Sum().Backward(kw.GradOutputs(nil)) },
 	} {
 		func() {

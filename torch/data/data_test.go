@@ -64,7 +64,8 @@ func TestSamplersAsPyTorch(t *testing.T) {
 			column(data.NewDataLoader(d, four, kw.Sampler(data.NewRandomSampler(d, kw.Replacement(true), kw.NumSamples(11))), w), 0),
 			column(data.NewDataLoader(d, four, kw.Sampler(data.NewRandomSampler(d, kw.NumSamples(13))), w), 0),
 			column(data.NewDataLoader(d, kw.BatchSize(2), kw.Sampler(data.NewSubsetRandomSampler([]int{1, 3, 5, 7, 9}, nil)), w), 0),
-			column(data.NewDataLoader(d, kw.BatchSampler(data.NewBatchSampler(data.NewRandomSampler(d, kw.Generator(torch.NewGenerator(7))), 3, true)), w), 0),
+			column(data.NewDataLoader(d, kw.BatchSampler(data.NewBatchSampler(data.NewRandomSampler(d,
+				kw.Generator(torch.NewGenerator(7))), 3, true)), w), 0),
 			torch.Rand(2).Float32s(),
 			column(data.NewDataLoader(c, kw.BatchSize(5), kw.Shuffle(true), w), 0),
 		}

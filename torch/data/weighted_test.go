@@ -53,7 +53,8 @@ func TestDistributedSamplerAsPyTorch(t *testing.T) {
 
 func TestStackDataset(t *testing.T) {
 	s := data.NewStackDataset(numbers(), data.NewTensorDataset(torch.Arange(20, 30)))
-	if got := fmt.Sprint(column(data.NewDataLoader(s, kw.BatchSize(4)), 2)); got != "[[20 21 22 23] [24 25 26 27] [28 29]]" || s.Len() != 10 || len(s.Get(0)) != 3 {
+	if got := fmt.Sprint(column(data.NewDataLoader(s, kw.BatchSize(4)), 2)); got != "[[20 21 22 23] [24 25 26 27] [28 29]]" ||
+		s.Len() != 10 || len(s.Get(0)) != 3 {
 		t.Error(got)
 	}
 }
@@ -61,13 +62,23 @@ func TestStackDataset(t *testing.T) {
 func TestFurtherRefusals(t *testing.T) {
 	for want, f := range map[string]func(){
 		"num_samples should be a positive integer value, but got num_samples=0": func() { data.NewWeightedRandomSampler([]float64{1}, 0) },
-		"weights must be finite and not negative, but one is NaN":               func() { data.NewWeightedRandomSampler([]float64{math.NaN()}, 1) },
-		"the weights are all zero":                                              func() { data.NewWeightedRandomSampler([]float64{0}, 1) },
-		"2 samples cannot be taken without replacement: 1 have":                 func() { data.NewWeightedRandomSampler([]float64{0, 1}, 2, kw.Replacement(false)) },
-		"Invalid rank 2, rank should be in the interval [0, 1]":                 func() { data.NewDistributedSampler(numbers(), 2, 2) },
-		"__init__() got an unexpected keyword argument 'replacement'":           func() { data.NewDistributedSampler(numbers(), 2, 0, kw.Replacement(true)) },
-		"Size mismatch between datasets":                                        func() { data.NewStackDataset(numbers(), data.NewTensorDataset(torch.Arange(3))) },
-		"WeightedRandomSampler.__init__() got an unexpected keyword ar":         func() { data.NewWeightedRandomSampler([]float64{1}, 1, kw.Lr(1)) },
+		"weights must be finite and not negative, but one is NaN": func() {
+			data.NewWeightedRandomSampler([]float64{math.NaN()}, 1)
+		},
+		"the weights are all zero": func() { data.NewWeightedRandomSampler([]float64{0}, 1) },
+		"2 samples cannot be taken without replacement: 1 have": func() {
+			data.NewWeightedRandomSampler([]float64{0, 1}, 2, kw.Replacement(false))
+		},
+		"Invalid rank 2, rank should be in the interval [0, 1]": func() { data.NewDistributedSampler(numbers(), 2, 2) },
+		"__init__() got an unexpected keyword argument 'replacement'": func() {
+			data.NewDistributedSampler(numbers(), 2, 0, kw.Replacement(true))
+		},
+		"Size mismatch between datasets": func() {
+			data.NewStackDataset(numbers(), data.NewTensorDataset(torch.Arange(3)))
+		},
+		"WeightedRandomSampler.__init__() got an unexpected keyword ar": func() {
+			data.NewWeightedRandomSampler([]float64{1}, 1, kw.Lr(1))
+		},
 	} {
 		func() {
 			defer func() {

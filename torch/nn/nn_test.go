@@ -191,7 +191,8 @@ func TestInit(t *testing.T) {
 		t.Errorf("eye_ gives %s", got)
 	}
 	d := nn.Dirac_(torch.Empty(4, 2, 3), 2)
-	if x := torch.Randn(1, 4, 5); torch.Op("conv1d", x, d, kw.Padding([]int{1}), kw.Groups(2))[0].(*torch.Tensor).Sub(x).Abs().Max().Item() != 0 {
+	if x := torch.Randn(1, 4, 5); torch.Op("conv1d", x, d, kw.Padding([]int{1}),
+		kw.Groups(2))[0].(*torch.Tensor).Sub(x).Abs().Max().Item() != 0 {
 		t.Error("a dirac_ convolution changes its input")
 	}
 }
@@ -204,15 +205,28 @@ func TestRefusals(t *testing.T) {
 			x := torch.Ones(2, 1, 4)
 			m.Attend(x, x, x, kw.IsCausal(true))
 		},
-		"proj_size has to be smaller than hidden_size":                                                    func() { nn.NewLSTM(3, 4, kw.ProjSize(4)) },
-		"input.size(-1) must be equal to input_size. Expected 3, got 2":                                   func() { nn.NewGRU(3, 4).Forward(torch.Ones(2, 2, 2)) },
-		"GRU.__init__() got an unexpected keyword argument 'proj_size'":                                   func() { nn.NewGRU(3, 4, kw.ProjSize(2)) },
-		"padding='same' is not supported for strided convolutions":                                        func() { nn.NewConv1d(1, 1, 3, kw.Padding("same"), kw.Stride(2)) },
-		"Unknown nonlinearity 'gelu'. Select from 'tanh' or 'relu'.":                                      func() { nn.NewRNN(1, 1, kw.Nonlinearity("gelu")) },
-		"FractionalMaxPool2d requires specifying either an output size, or a pooling ratio, and not both": func() { nn.NewFractionalMaxPool2d(2) },
-		"num_channels (5) must be divisible by num_groups (2)":                                            func() { nn.NewGroupNorm(2, 5) },
-		"Embedding: sparse gradients are not supported":                                                   func() { nn.NewEmbedding(2, 2, kw.Sparse(true)) },
-		"Given output_size=(5, 5), kernel_size=(2, 2), dilation=(1, 1), padding=(0, 0), stride=(1, 1), expected size of input's dimension 2 to match the calculated number of sliding blocks 4 * 4 = 16, but got input.size(2)=12.": func() {
+		"proj_size has to be smaller than hidden_size": func() {
+			nn.NewLSTM(3, 4, kw.ProjSize(4))
+		},
+		"input.size(-1) must be equal to input_size. Expected 3, got 2": func() {
+			nn.NewGRU(3, 4).Forward(torch.Ones(2, 2, 2))
+		},
+		"GRU.__init__() got an unexpected keyword argument 'proj_size'": func() {
+			nn.NewGRU(3, 4, kw.ProjSize(2))
+		},
+		"padding='same' is not supported for strided convolutions": func() {
+			nn.NewConv1d(1, 1, 3, kw.Padding("same"), kw.Stride(2))
+		},
+		"Unknown nonlinearity 'gelu'. Select from 'tanh' or 'relu'.": func() {
+			nn.NewRNN(1, 1, kw.Nonlinearity("gelu"))
+		},
+		"FractionalMaxPool2d requires specifying either an output size, or a pooling ratio, and not both": func() {
+			nn.NewFractionalMaxPool2d(2)
+		},
+		"num_channels (5) must be divisible by num_groups (2)": func() { nn.NewGroupNorm(2, 5) },
+		"Embedding: sparse gradients are not supported":        func() { nn.NewEmbedding(2, 2, kw.Sparse(true)) },
+		"Given output_size=(5, 5), kernel_size=(2, 2), dilation=(1, 1), padding=(0, 0), stride=(1, 1), expected size of input's " +
+			"dimension 2 to match the calculated number of sliding blocks 4 * 4 = 16, but got input.size(2)=12.": func() {
 			nn.NewFold(5, 2).Forward(torch.Ones(1, 4, 12))
 		},
 		"dropout probability has to be between 0 and 1, but got 1.5": func() { nn.NewDropout2d(1.5) },
@@ -266,12 +280,22 @@ func TestModulesMove(t *testing.T) {
 	}
 	nn.Cpu(net())
 	for want, f := range map[string]func(){
-		"AssertionError: Torch not compiled with CUDA enabled":                                                     func() { nn.Cuda(net()) },
-		"AssertionError: Torch not compiled with XPU enabled":                                                      func() { nn.To(nn.NewReLU(), "xpu") },
-		"RuntimeError: Invalid device string: 'cuda:x'":                                                            func() { nn.To(net(), kw.Device("cuda:x")) },
-		"TypeError: nn.Module.to only accepts floating point or complex dtypes, but got desired dtype=torch.int64": func() { nn.To(net(), torch.Int64) },
-		"TypeError: Embedding.from_pretrained() got an unexpected keyword argument 'device'":                       func() { nn.NewEmbeddingFromPretrained(torch.Ones(2, 2), true, kw.Device("cpu")) },
-		"TypeError: LazyLinear.__init__() got an unexpected keyword argument 'stride'":                             func() { nn.NewLazyLinear(2, kw.Stride(1)) },
+		"AssertionError: Torch not compiled with CUDA enabled": func() {
+			nn.Cuda(net())
+		},
+		"AssertionError: Torch not compiled with XPU enabled": func() {
+			nn.To(nn.NewReLU(), "xpu")
+		},
+		"RuntimeError: Invalid device string: 'cuda:x'": func() {
+			nn.To(net(), kw.Device("cuda:x"))
+		},
+		"TypeError: nn.Module.to only accepts floating point or complex dtypes, but got desired dtype=torch.int64": func() {
+			nn.To(net(), torch.Int64)
+		},
+		"TypeError: Embedding.from_pretrained() got an unexpected keyword argument 'device'": func() {
+			nn.NewEmbeddingFromPretrained(torch.Ones(2, 2), true, kw.Device("cpu"))
+		},
+		"TypeError: LazyLinear.__init__() got an unexpected keyword argument 'stride'": func() { nn.NewLazyLinear(2, kw.Stride(1)) },
 	} {
 		func() {
 			defer func() {

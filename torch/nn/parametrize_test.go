@@ -16,13 +16,23 @@ func (doubled) Forward(x *torch.Tensor) *torch.Tensor { return x.Mul(2) }
 
 func TestParametrizedRefusals(t *testing.T) {
 	for want, f := range map[string]func(){
-		"the weight of *nn.LayerNorm cannot be parametrized":                   func() { nn.WeightNorm(nn.NewLayerNorm(3)) },
-		"only a weight can be parametrized, not 'bias'":                        func() { nn.RegisterParametrization(nn.NewLinear(2, 2), "bias", doubled{}) },
-		"does not have a parametrization on weight":                            func() { nn.RemoveParametrizations(nn.NewLinear(2, 2), true) },
-		"a tensor that is parametrized in terms of a sequence of tensors":      func() { nn.RemoveParametrizations(nn.WeightNorm(nn.NewLinear(2, 2)), false) },
-		"Expected n_power_iterations to be positive":                           func() { nn.SpectralNorm(nn.NewLinear(2, 2), kw.NPowerIterations(0)) },
-		"weight_norm() got an unexpected keyword argument 'eps'":               func() { nn.WeightNorm(nn.NewLinear(2, 2), kw.Eps(1)) },
-		"CrossMapLRN2d: Expected input to be 4D, got 3D instead.":              func() { nn.NewCrossMapLRN2d(3).Forward(torch.Zeros(2, 3, 4)) },
+		"the weight of *nn.LayerNorm cannot be parametrized": func() { nn.WeightNorm(nn.NewLayerNorm(3)) },
+		"only a weight can be parametrized, not 'bias'": func() {
+			nn.RegisterParametrization(nn.NewLinear(2, 2), "bias", doubled{})
+		},
+		"does not have a parametrization on weight": func() {
+			nn.RemoveParametrizations(nn.NewLinear(2, 2), true)
+		},
+		"a tensor that is parametrized in terms of a sequence of tensors": func() {
+			nn.RemoveParametrizations(nn.WeightNorm(nn.NewLinear(2, 2)), false)
+		},
+		"Expected n_power_iterations to be positive": func() {
+			nn.SpectralNorm(nn.NewLinear(2, 2), kw.NPowerIterations(0))
+		},
+		"weight_norm() got an unexpected keyword argument 'eps'": func() { nn.WeightNorm(nn.NewLinear(2, 2), kw.Eps(1)) },
+		"CrossMapLRN2d: Expected input to be 4D, got 3D instead.": func() {
+			nn.NewCrossMapLRN2d(3).Forward(torch.Zeros(2, 3, 4))
+		},
 		"expected at least 2D input (got 1D input)":                            func() { nn.NewSyncBatchNorm(3).Forward(torch.Zeros(3)) },
 		"Dropout.__init__() got an unexpected keyword argument 'training'":     func() { nn.NewDropout(0.5, kw.Training(true)) },
 		"Dropout.__init__() takes a probability and options, not [0.5 0.25]":   func() { nn.NewDropout(0.5, 0.25) },

@@ -111,15 +111,24 @@ var problems = map[string]problem{
 	}},
 	"matrix_muon": {make: func(p []*torch.Tensor) optim.Optimizer { return optim.NewMuon(p, kw.Lr(0.01)) }},
 	"matrix_muon_settings": {make: func(p []*torch.Tensor) optim.Optimizer {
-		return optim.NewMuon(p, kw.Lr(0.02), kw.WeightDecay(0), kw.Momentum(0.8), kw.Nesterov(false), kw.NsSteps(4), kw.AdjustLrFn("match_rms_adamw"))
+		return optim.NewMuon(p, kw.Lr(0.02), kw.WeightDecay(0), kw.Momentum(0.8), kw.Nesterov(false), kw.NsSteps(4),
+			kw.AdjustLrFn("match_rms_adamw"))
 	}},
-	"resumed_step":         {make: sgd(0.01), schedule: func(o optim.Optimizer) stepper { return optim.NewStepLR(resumed(o), 2, kw.LastEpoch(4)) }},
-	"resumed_step_between": {make: sgd(0.01), schedule: func(o optim.Optimizer) stepper { return optim.NewStepLR(resumed(o), 3, kw.LastEpoch(4)) }},
+	"resumed_step": {make: sgd(0.01), schedule: func(o optim.Optimizer) stepper {
+		return optim.NewStepLR(resumed(o), 2, kw.LastEpoch(4))
+	}},
+	"resumed_step_between": {make: sgd(0.01), schedule: func(o optim.Optimizer) stepper {
+		return optim.NewStepLR(resumed(o), 3, kw.LastEpoch(4))
+	}},
 	"resumed_multistep": {make: sgd(0.01), schedule: func(o optim.Optimizer) stepper {
 		return optim.NewMultiStepLR(resumed(o), []int{5, 7}, kw.Gamma(0.5), kw.LastEpoch(4))
 	}},
-	"resumed_exponential": {make: sgd(0.01), schedule: func(o optim.Optimizer) stepper { return optim.NewExponentialLR(resumed(o), 0.9, kw.LastEpoch(4)) }},
-	"resumed_cosine":      {make: sgd(0.01), schedule: func(o optim.Optimizer) stepper { return optim.NewCosineAnnealingLR(resumed(o), 9, kw.LastEpoch(4)) }},
+	"resumed_exponential": {make: sgd(0.01), schedule: func(o optim.Optimizer) stepper {
+		return optim.NewExponentialLR(resumed(o), 0.9, kw.LastEpoch(4))
+	}},
+	"resumed_cosine": {make: sgd(0.01), schedule: func(o optim.Optimizer) stepper {
+		return optim.NewCosineAnnealingLR(resumed(o), 9, kw.LastEpoch(4))
+	}},
 	"resumed_linear": {make: sgd(0.01), schedule: func(o optim.Optimizer) stepper {
 		return optim.NewLinearLR(resumed(o), kw.TotalIters(8), kw.LastEpoch(4))
 	}},
@@ -163,17 +172,22 @@ var problems = map[string]problem{
 	"warm_restarts": {make: sgd(0.01), schedule: func(o optim.Optimizer) stepper {
 		return optim.NewCosineAnnealingWarmRestarts(o, 2, kw.TMult(2), kw.EtaMin(0.001))
 	}},
-	"one_cycle": {make: sgd(0.01), schedule: func(o optim.Optimizer) stepper { return optim.NewOneCycleLR(o, 0.02, 25, kw.CycleMomentum(false)) }},
+	"one_cycle": {make: sgd(0.01), schedule: func(o optim.Optimizer) stepper {
+		return optim.NewOneCycleLR(o, 0.02, 25, kw.CycleMomentum(false))
+	}},
 	"one_cycle_linear": {make: sgd(0.01), schedule: func(o optim.Optimizer) stepper {
 		return optim.NewOneCycleLR(o, 0.02, 25, kw.AnnealStrategy("linear"), kw.ThreePhase(true), kw.CycleMomentum(false))
 	}},
 	"sequential_lr": {make: sgd(0.01), schedule: func(o optim.Optimizer) stepper {
-		return optim.NewSequentialLR(o, []*optim.Scheduler{optim.NewLinearLR(o, kw.TotalIters(3)), optim.NewExponentialLR(o, 0.8)}, []int{4})
+		return optim.NewSequentialLR(o, []*optim.Scheduler{optim.NewLinearLR(o, kw.TotalIters(3)),
+			optim.NewExponentialLR(o, 0.8)}, []int{4})
 	}},
-	"one_cycle_momentum": {make: sgd(0.01, kw.Momentum(0.9)), schedule: func(o optim.Optimizer) stepper { return optim.NewOneCycleLR(o, 0.002, 25) }},
-	"one_cycle_betas": {make: func(p []*torch.Tensor) optim.Optimizer { return optim.NewAdam(p) }, schedule: func(o optim.Optimizer) stepper {
-		return optim.NewOneCycleLR(o, 0.02, 25, kw.ThreePhase(true), kw.BaseMomentum(0.7), kw.MaxMomentum(0.9))
-	}},
+	"one_cycle_momentum": {make: sgd(0.01, kw.Momentum(0.9)),
+		schedule: func(o optim.Optimizer) stepper { return optim.NewOneCycleLR(o, 0.002, 25) }},
+	"one_cycle_betas": {make: func(p []*torch.Tensor) optim.Optimizer { return optim.NewAdam(p) },
+		schedule: func(o optim.Optimizer) stepper {
+			return optim.NewOneCycleLR(o, 0.02, 25, kw.ThreePhase(true), kw.BaseMomentum(0.7), kw.MaxMomentum(0.9))
+		}},
 	"cyclic": {make: sgd(0.01, kw.Momentum(0.9)), schedule: func(o optim.Optimizer) stepper {
 		return optim.NewCyclicLR(o, 0.001, 0.01, kw.StepSizeUp(3))
 	}},
@@ -184,7 +198,8 @@ var problems = map[string]problem{
 		return optim.NewCyclicLR(o, 0.001, 0.01, kw.StepSizeUp(3), kw.Mode("exp_range"), kw.Gamma(0.9), kw.BaseMomentum(0.7))
 	}},
 	"cyclic_own": {make: sgd(0.01), schedule: func(o optim.Optimizer) stepper {
-		return optim.NewCyclicLR(o, 0.001, 0.01, kw.StepSizeUp(3), kw.ScaleFn(func(x float64) float64 { return 1 / x }), kw.ScaleMode("cycle"), kw.CycleMomentum(false))
+		return optim.NewCyclicLR(o, 0.001, 0.01, kw.StepSizeUp(3), kw.ScaleFn(func(x float64) float64 { return 1 / x }),
+			kw.ScaleMode("cycle"), kw.CycleMomentum(false))
 	}},
 	"chained": {make: sgd(0.01), schedule: func(o optim.Optimizer) stepper {
 		return optim.NewChainedScheduler(optim.NewConstantLR(o, kw.Factor(0.1), kw.TotalIters(4)), optim.NewExponentialLR(o, 0.9))
@@ -407,14 +422,19 @@ func TestRefusals(t *testing.T) {
 	for want, f := range map[string]func(){
 		"SGD.__init__() got an unexpected keyword argument 'betas2'": func() { optim.NewSGD(w, torch.Option{Name: "betas2"}) },
 		"Invalid learning rate: -1":                                  func() { optim.NewAdam(w, kw.Lr(-1)) },
-		"optimizer got an empty parameter list; a module's parameters are the tensors in its exported fields and in those of its parts": func() {
+		"optimizer got an empty parameter list; a module's parameters are the tensors in its exported fields and in those of its " +
+			"parts": func() {
 			optim.NewSGD([]*torch.Tensor{})
 		},
-		"Nesterov momentum requires a momentum and zero dampening":                     func() { optim.NewSGD(w, kw.Nesterov(true)) },
-		"beta2_decay should be <= 0 but is: 0.5":                                       func() { optim.NewAdafactor(w, kw.Beta2Decay(0.5)) },
+		"Nesterov momentum requires a momentum and zero dampening": func() { optim.NewSGD(w, kw.Nesterov(true)) },
+		"beta2_decay should be <= 0 but is: 0.5": func() {
+			optim.NewAdafactor(w, kw.Beta2Decay(0.5))
+		},
 		"Clipping threshold d should be >= 1 but is: 0.5":                              func() { optim.NewAdafactor(w, kw.D(0.5)) },
 		"Muon only supports 2D parameters whereas we found a parameter with size: [4]": func() { optim.NewMuon(w) },
-		"Adjust learning rate function x is not supported":                             func() { optim.NewMuon([]*torch.Tensor{start("matrix")}, kw.AdjustLrFn("x")) },
+		"Adjust learning rate function x is not supported": func() {
+			optim.NewMuon([]*torch.Tensor{start("matrix")}, kw.AdjustLrFn("x"))
+		},
 		"SparseAdam does not support dense gradients, please consider Adam instead": func() {
 			w[0].Sum().Backward()
 			optim.NewSparseAdam(w).Step()

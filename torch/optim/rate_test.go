@@ -55,7 +55,8 @@ func TestLearningRateTensorIsState(t *testing.T) {
 	if got := o.ParamGroups()[0].LrTensor; got == nil || got.Item() != 0.5 {
 		t.Errorf("loaded %v", got)
 	}
-	if err := o.LoadStateDict(optim.NewAdam(w, kw.Lr(0.25)).StateDict()); err != nil || o.ParamGroups()[0].LrTensor != nil || o.ParamGroups()[0].Lr != 0.25 {
+	if err := o.LoadStateDict(optim.NewAdam(w, kw.Lr(0.25)).StateDict()); err != nil || o.ParamGroups()[0].LrTensor != nil ||
+		o.ParamGroups()[0].Lr != 0.25 {
 		t.Errorf("%v, %+v", err, o.ParamGroups()[0])
 	}
 	groups := optim.NewSGD([]optim.Group{{Params: w}, {Params: w, Lr: 0.125}}, kw.Lr(lr)).ParamGroups()
@@ -67,11 +68,15 @@ func TestLearningRateTensorIsState(t *testing.T) {
 func TestLearningRateRefusals(t *testing.T) {
 	w := []*torch.Tensor{torch.Ones(2)}
 	for want, f := range map[string]func(){
-		"Tensor lr must be 1-element":                                    func() { optim.NewAdam(w, kw.Lr(torch.Ones(2))) },
-		"keyword lr must be a number or a tensor, not string":            func() { optim.NewAdam(w, kw.Lr("0.1")) },
-		"Invalid learning rate: -1":                                      func() { optim.NewLBFGS(w, kw.Lr(torch.NewTensor(-1.0))) },
-		"keyword gamma must be a number, not *torch.Tensor":              func() { optim.NewStepLR(optim.NewSGD(w), 2, torch.Option{Name: "gamma", Value: w[0]}) },
-		"keyword max_iter must be a number, not string":                  func() { optim.NewLBFGS(w, torch.Option{Name: "max_iter", Value: "2"}) },
+		"Tensor lr must be 1-element":                         func() { optim.NewAdam(w, kw.Lr(torch.Ones(2))) },
+		"keyword lr must be a number or a tensor, not string": func() { optim.NewAdam(w, kw.Lr("0.1")) },
+		"Invalid learning rate: -1":                           func() { optim.NewLBFGS(w, kw.Lr(torch.NewTensor(-1.0))) },
+		"keyword gamma must be a number, not *torch.Tensor": func() {
+			optim.NewStepLR(optim.NewSGD(w), 2, torch.Option{Name: "gamma", Value: w[0]})
+		},
+		"keyword max_iter must be a number, not string": func() {
+			optim.NewLBFGS(w, torch.Option{Name: "max_iter", Value: "2"})
+		},
 		"LBFGS.__init__() got an unexpected keyword argument 'betas'":    func() { optim.NewLBFGS(w, kw.Betas([2]float64{0.1, 0.2})) },
 		"SparseAdam.__init__() got an unexpected keyword argument 'rho'": func() { optim.NewSparseAdam(w, kw.Rho(1.0)) },
 	} {

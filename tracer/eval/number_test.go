@@ -25,7 +25,8 @@ func TestNumberHasNoSource(t *testing.T) {
 	if again := tr.openOperand(ops.Add, x, &value.Tracked{Expr: value.LeafExpr(src)}); again != ops.Value(n) {
 		t.Errorf("%v is another input for the same number", again)
 	}
-	if half := tr.Graph.Input("h", "h", "L['h']", torch.Ones(2).To(torch.Float16).TensorMeta()); tr.openOperand(ops.Mul, half, &value.Tracked{Expr: value.LeafExpr(src)}) != nil {
+	if half := tr.Graph.Input("h", "h", "L['h']", torch.Ones(2).To(torch.Float16).TensorMeta()); tr.openOperand(ops.Mul, half,
+		&value.Tracked{Expr: value.LeafExpr(src)}) != nil {
 		t.Error("a number of half precision is open")
 	}
 }

@@ -238,7 +238,8 @@ func TestInterfaces(t *testing.T) {
 	}
 	errType := types.Universe.Lookup("error").Type()
 	e := fmt.Errorf("native")
-	if d, _ := in.Dynamic(errType, unsafe.Pointer(&e)); d == nil || d.String() != "*fmt.wrapError" && d.String() != "*fmt.fmtError" && d.String() != "*errors.errorString" {
+	if d, _ := in.Dynamic(errType, unsafe.Pointer(&e)); d == nil ||
+		d.String() != "*fmt.wrapError" && d.String() != "*fmt.fmtError" && d.String() != "*errors.errorString" {
 		t.Errorf("dynamic type of a native error: %v", d)
 	}
 	var none error

@@ -21,7 +21,8 @@ import (
 )
 
 var (
-	conformance      = flag.String("conformance", os.Getenv("TCDBG_CONFORMANCE"), "run the programs of $GOROOT/test whose path matches (. for all)")
+	conformance = flag.String("conformance", os.Getenv("TCDBG_CONFORMANCE"),
+		"run the programs of $GOROOT/test whose path matches (. for all)")
 	conformanceLimit = flag.Duration("conformance-limit", 20*time.Second, "time limit of one program")
 	conformanceMin   = flag.Int("conformance-min", 50, "percentage that must pass")
 )
@@ -198,7 +199,8 @@ func report(t *testing.T, results []outcome) (passed int) {
 			fmt.Fprintf(&b, "        %s  %s\n", r.file, firstLine(r.detail))
 		}
 	}
-	fmt.Printf("%sconformance: %d/%d passed (%.1f%%)\n", b.String(), passed, len(results), 100*float64(passed)/float64(max(1, len(results))))
+	fmt.Printf("%sconformance: %d/%d passed (%.1f%%)\n", b.String(), passed, len(results),
+		100*float64(passed)/float64(max(1, len(results))))
 	return passed
 }
 

@@ -17,7 +17,8 @@ func TestLayout(t *testing.T) {
 	if typeOfWord(typeWord(reflect.TypeFor[[]string]())) != reflect.TypeFor[[]string]() {
 		t.Error("typeOfWord")
 	}
-	if real, own := reflect.TypeFor[runtime.TypeAssertionError](), reflect.TypeFor[assertion](); real.Size() != own.Size() || real.NumField() != own.NumField() || real.Field(2).Name != "asserted" || real.Field(3).Type != own.Field(3).Type {
+	if real, own := reflect.TypeFor[runtime.TypeAssertionError](), reflect.TypeFor[assertion](); real.Size() != own.Size() ||
+		real.NumField() != own.NumField() || real.Field(2).Name != "asserted" || real.Field(3).Type != own.Field(3).Type {
 		t.Error("runtime.TypeAssertionError")
 	}
 	type one struct{ p *int }

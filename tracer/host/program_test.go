@@ -46,7 +46,8 @@ func (b *lockedBuffer) String() string {
 
 // TestPrograms compares programs with what `go run` printed.
 func TestPrograms(t *testing.T) {
-	for _, name := range []string{"values", "panics", "sorting", "types", "messages", "gotypes", "generics", "reflection", "places", "reflectcalls", "templates", "decoding", "anyargs", "reflecttypes", "reflectvalues", "encodings", "benching", "goexit"} {
+	for _, name := range []string{"values", "panics", "sorting", "types", "messages", "gotypes", "generics", "reflection",
+		"places", "reflectcalls", "templates", "decoding", "anyargs", "reflecttypes", "reflectvalues", "encodings", "benching", "goexit"} {
 		t.Run(name, func(t *testing.T) {
 			file := filepath.Join("testdata/programs", name+".go")
 			golden := strings.TrimSuffix(file, ".go") + ".out"
@@ -126,7 +127,8 @@ func TestStarted(t *testing.T) {
 		var errs bytes.Buffer
 		cmd.Stderr = &errs
 		_, _ = cmd.Output()
-		if got := errs.String(); cmd.ProcessState.ExitCode() != 2 || !strings.HasPrefix(got, "panic: E2\n") || !strings.Contains(got, "goexit.go:43\n") || strings.Contains(got, "tracer/host.") {
+		if got := errs.String(); cmd.ProcessState.ExitCode() != 2 || !strings.HasPrefix(got, "panic: E2\n") ||
+			!strings.Contains(got, "goexit.go:43\n") || strings.Contains(got, "tracer/host.") {
 			t.Errorf("%s: %d %s", by, cmd.ProcessState.ExitCode(), got)
 		}
 	}

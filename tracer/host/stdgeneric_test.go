@@ -122,7 +122,8 @@ func main() {
 	if err == nil {
 		t.Fatal("loaded")
 	}
-	const why = "sync.OnceValue cannot be used under tcdbg: it is generic, and tcdbg has no code for it; write out what it does, or use go run"
+	const why = "sync.OnceValue cannot be used under tcdbg: it is generic, and tcdbg has no code for it; write out what it does, " +
+		"or use go run"
 	want := fmt.Sprintf("%[1]s:7:34: %[2]s\n%[1]s:10:9: %[2]s\n%[1]s:16:15: %[2]s", file, why)
 	if err.Error() != want {
 		t.Errorf("got\n%v\nwant\n%s", err, want)
@@ -152,7 +153,8 @@ func TestSourceFunctions(t *testing.T) {
 				continue
 			}
 			found++
-			if _, hasBody := fn.Syntax().(*ast.FuncDecl); hasBody && fn.Syntax().(*ast.FuncDecl).Body == nil && in.intrinsics[fullName(fn)] == nil {
+			if _, hasBody := fn.Syntax().(*ast.FuncDecl); hasBody && fn.Syntax().(*ast.FuncDecl).Body == nil &&
+				in.intrinsics[fullName(fn)] == nil {
 				t.Errorf("%s.%s has neither body nor intrinsic", pkg.Pkg.Path(), name)
 			}
 		}
@@ -190,7 +192,8 @@ func TestOpenFunctions(t *testing.T) {
 			untried = append(untried, name)
 		}
 	}
-	text := "# Functions of the standard library that take any type, and that no program of\n# testdata/programs calls: what they do with types of the program is not known.\n" + strings.Join(untried, "\n") + "\n"
+	text := "# Functions of the standard library that take any type, and that no program of\n# testdata/programs calls: what they " +
+		"do with types of the program is not known.\n" + strings.Join(untried, "\n") + "\n"
 	if *update {
 		if err := os.WriteFile(list, []byte(text), 0o666); err != nil {
 			t.Fatal(err)
@@ -294,5 +297,6 @@ func opensTypes(sig *types.Signature) bool {
 
 func isReflection(t types.Type) bool {
 	s := strings.TrimPrefix(t.String(), "*")
-	return strings.HasPrefix(s, "reflect.") && (s == "reflect.Value" || s == "reflect.Type" || s == "reflect.MapIter" || s == "reflect.SelectCase")
+	return strings.HasPrefix(s, "reflect.") && (s == "reflect.Value" || s == "reflect.Type" || s == "reflect.MapIter" ||
+		s == "reflect.SelectCase")
 }

@@ -230,7 +230,8 @@ func TestStateGoesThroughFiles(t *testing.T) {
 	if err := nn.Save(a, path); err != nil {
 		t.Fatal(err)
 	}
-	if err := nn.Load(models.NewGPT2LMHeadModel(small), path); err == nil || !strings.Contains(err.Error(), `"transformer.h.1.ln_1.weight"`) {
+	if err := nn.Load(models.NewGPT2LMHeadModel(small), path); err == nil ||
+		!strings.Contains(err.Error(), `"transformer.h.1.ln_1.weight"`) {
 		t.Errorf("a smaller state gives %v", err)
 	}
 }

@@ -174,7 +174,8 @@ func checkState(t *testing.T, want []Entry, got []nn.Named) {
 			t.Fatalf("entry %d: %s is missing", i, want[i].Name)
 		}
 		w, g := want[i], got[i]
-		if w.Name != g.Name || !slices.Equal(w.Shape, g.Tensor.Shape()) || !strings.EqualFold(w.DType, g.Tensor.DType().String()) && "torch."+w.DType != g.Tensor.DType().String() {
+		if w.Name != g.Name || !slices.Equal(w.Shape, g.Tensor.Shape()) ||
+			!strings.EqualFold(w.DType, g.Tensor.DType().String()) && "torch."+w.DType != g.Tensor.DType().String() {
 			t.Fatalf("entry %d: %s %v %v, want %s %v %s", i, g.Name, g.Tensor.Shape(), g.Tensor.DType(), w.Name, w.Shape, w.DType)
 		}
 	}

@@ -65,11 +65,12 @@ func parametrizedCases() map[string]moduleCase {
 		"spectral_norm_conv": settled(func() nn.Module {
 			return nn.SpectralNorm(nn.NewConv1d(3, 4, 2), kw.NPowerIterations(3), kw.Eps(1e-3))
 		}, 2, 3, 6),
-		"spectral_norm_turned":  settled(func() nn.Module { return nn.SpectralNorm(nn.NewConvTranspose2d(3, 4, 2)) }, 1, 3, 4, 5),
-		"weight_norm_embedding": looksUp(func() nn.Module { return nn.WeightNorm(nn.NewEmbedding(6, 3)) }, func(m nn.Module) *torch.Tensor { return m.Forward(ids()) }),
-		"parametrized":          plain(func() nn.Module { return parametrized(true, symmetric{}) }, 2, 4),
-		"parametrized_twice":    plain(func() nn.Module { return parametrized(true, symmetric{}, newScaled()) }, 2, 4),
-		"parametrized_removed":  plain(func() nn.Module { return nn.RemoveParametrizations(parametrized(false, newScaled()), true) }, 2, 4),
+		"spectral_norm_turned": settled(func() nn.Module { return nn.SpectralNorm(nn.NewConvTranspose2d(3, 4, 2)) }, 1, 3, 4, 5),
+		"weight_norm_embedding": looksUp(func() nn.Module { return nn.WeightNorm(nn.NewEmbedding(6, 3)) },
+			func(m nn.Module) *torch.Tensor { return m.Forward(ids()) }),
+		"parametrized":         plain(func() nn.Module { return parametrized(true, symmetric{}) }, 2, 4),
+		"parametrized_twice":   plain(func() nn.Module { return parametrized(true, symmetric{}, newScaled()) }, 2, 4),
+		"parametrized_removed": plain(func() nn.Module { return nn.RemoveParametrizations(parametrized(false, newScaled()), true) }, 2, 4),
 	}
 }
 
@@ -101,10 +102,13 @@ func laterCases() map[string]moduleCase {
 		"affine_grid_corners": function(func(in tensors) tensors {
 			return tensors{F.AffineGrid(in[0], []int{2, 3, 4, 1}, kw.AlignCorners(true))}
 		}, of([]int{2, 2, 3})),
-		"affine_grid_volume": function(func(in tensors) tensors { return tensors{F.AffineGrid(in[0], []int{2, 1, 2, 3, 4})} }, of([]int{2, 3, 4})),
-		"conv_tbc":           function(func(in tensors) tensors { return tensors{F.ConvTbc(in[0], in[1], in[2], 1)} }, of([]int{6, 2, 3}, []int{3, 3, 4}, []int{4})),
+		"affine_grid_volume": function(func(in tensors) tensors { return tensors{F.AffineGrid(in[0], []int{2, 1, 2, 3, 4})} },
+			of([]int{2, 3, 4})),
+		"conv_tbc": function(func(in tensors) tensors { return tensors{F.ConvTbc(in[0], in[1], in[2], 1)} },
+			of([]int{6, 2, 3}, []int{3, 3, 4}, []int{4})),
 		"upsample_names": function(func(in tensors) tensors {
-			return tensors{F.Upsample(in[0], kw.Size([]int{5, 6})), F.UpsampleNearest(in[0], kw.ScaleFactor(2.0)), F.UpsampleBilinear(in[0], kw.Size([]int{4, 7}))}
+			return tensors{F.Upsample(in[0], kw.Size([]int{5, 6})), F.UpsampleNearest(in[0], kw.ScaleFactor(2.0)),
+				F.UpsampleBilinear(in[0], kw.Size([]int{4, 7}))}
 		}, of([]int{1, 2, 3, 4})),
 		"pack_sequence": called(func() *nn.GRU { return nn.NewGRU(3, 4) }, func(m *nn.GRU, in tensors) tensors {
 			y, _ := m.ForwardPacked(nn.PackSequence(in, kw.EnforceSorted(false)))

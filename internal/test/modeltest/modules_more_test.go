@@ -28,7 +28,8 @@ func drawingCases() map[string]moduleCase {
 			y := in[0].Mul(2)
 			return tensors{m.Forward(y), y}
 		}, of([]int{3, 4})),
-		"fractional_max_pool2d_drawn": plain(func() nn.Module { return nn.NewFractionalMaxPool2d(2, kw.OutputSize([]int{4, 3})) }, 2, 3, 9, 8),
+		"fractional_max_pool2d_drawn": plain(func() nn.Module { return nn.NewFractionalMaxPool2d(2, kw.OutputSize([]int{4, 3})) },
+			2, 3, 9, 8),
 		"fractional_max_pool3d_drawn": plain(func() nn.Module { return nn.NewFractionalMaxPool3d(2, kw.OutputRatio(0.5)) }, 1, 2, 8, 7, 6),
 	}
 }
@@ -61,20 +62,24 @@ func windowCases() map[string]moduleCase {
 			y, at := nn.NewMaxPool1d(2).ForwardWithIndices(in[0])
 			return tensors{m.Forward(y, at)}
 		}, of([]int{2, 3, 8})),
-		"max_unpool2d": called(func() *nn.MaxUnpool { return nn.NewMaxUnpool2d(3, kw.Stride(2), kw.Padding(1)) }, func(m *nn.MaxUnpool, in tensors) tensors {
-			y, at := nn.NewMaxPool2d(3, kw.Stride(2), kw.Padding(1)).ForwardWithIndices(in[0])
-			return tensors{m.Forward(y, at, in[0].Shape()...)}
-		}, of([]int{2, 3, 7, 8})),
-		"max_unpool3d": called(func() *nn.MaxUnpool { return nn.NewMaxUnpool3d([]int{2, 1, 2}) }, func(m *nn.MaxUnpool, in tensors) tensors {
-			y, at := nn.NewMaxPool3d([]int{2, 1, 2}).ForwardWithIndices(in[0])
-			return tensors{m.Forward(y, at)}
-		}, of([]int{1, 2, 4, 3, 6})),
-		"adaptive_max_pool1d_places": called(func() *nn.AdaptiveMaxPool1d { return nn.NewAdaptiveMaxPool1d(4) }, func(m *nn.AdaptiveMaxPool1d, in tensors) tensors {
-			return two(m.ForwardWithIndices(in[0]))
-		}, of([]int{2, 3, 9})),
-		"max_pool3d_places": called(func() *nn.MaxPool3d { return nn.NewMaxPool3d(2, kw.Stride(1)) }, func(m *nn.MaxPool3d, in tensors) tensors {
-			return two(m.ForwardWithIndices(in[0]))
-		}, of([]int{1, 2, 4, 3, 5})),
+		"max_unpool2d": called(func() *nn.MaxUnpool { return nn.NewMaxUnpool2d(3, kw.Stride(2), kw.Padding(1)) },
+			func(m *nn.MaxUnpool, in tensors) tensors {
+				y, at := nn.NewMaxPool2d(3, kw.Stride(2), kw.Padding(1)).ForwardWithIndices(in[0])
+				return tensors{m.Forward(y, at, in[0].Shape()...)}
+			}, of([]int{2, 3, 7, 8})),
+		"max_unpool3d": called(func() *nn.MaxUnpool { return nn.NewMaxUnpool3d([]int{2, 1, 2}) },
+			func(m *nn.MaxUnpool, in tensors) tensors {
+				y, at := nn.NewMaxPool3d([]int{2, 1, 2}).ForwardWithIndices(in[0])
+				return tensors{m.Forward(y, at)}
+			}, of([]int{1, 2, 4, 3, 6})),
+		"adaptive_max_pool1d_places": called(func() *nn.AdaptiveMaxPool1d { return nn.NewAdaptiveMaxPool1d(4) },
+			func(m *nn.AdaptiveMaxPool1d, in tensors) tensors {
+				return two(m.ForwardWithIndices(in[0]))
+			}, of([]int{2, 3, 9})),
+		"max_pool3d_places": called(func() *nn.MaxPool3d { return nn.NewMaxPool3d(2, kw.Stride(1)) },
+			func(m *nn.MaxPool3d, in tensors) tensors {
+				return two(m.ForwardWithIndices(in[0]))
+			}, of([]int{1, 2, 4, 3, 5})),
 		"adaptive_avg_pool2d_none": plain(func() nn.Module { return nn.NewAdaptiveAvgPool2d([]int{-1, 3}) }, 2, 3, 7, 8),
 		"adaptive_max_pool2d_none": plain(func() nn.Module { return nn.NewAdaptiveMaxPool2d([]int{4, -1}) }, 2, 3, 7, 8),
 	}
@@ -92,15 +97,23 @@ func tableCases() map[string]moduleCase {
 		}
 	}
 	return map[string]moduleCase{
-		"embedding_max_norm":    called(func() *nn.Embedding { return nn.NewEmbedding(10, 4, kw.MaxNorm(0.8), kw.NormType(1.0)) }, look, ids(10, 3, 4)),
-		"embedding_freq":        called(func() *nn.Embedding { return nn.NewEmbedding(5, 4, kw.ScaleGradByFreq(true), kw.PaddingIdx(-1)) }, look, ids(5, 3, 4)),
-		"embedding_pretrained":  called(func() *nn.Embedding { return nn.NewEmbeddingFromPretrained(torch.Eye(5), false) }, look, ids(5, 3, 4)),
-		"embedding_bag":         called(func() *bag { return nn.NewEmbeddingBag(10, 4) }, func(m *bag, in tensors) tensors { return tensors{m.Forward(in[0])} }, ids(10, 3, 4)),
-		"embedding_bag_offsets": called(func() *bag { return nn.NewEmbeddingBag(10, 4, kw.Mode("sum"), kw.PaddingIdx(2)) }, bags(0, 3, 3, 7), ids(10, 12)),
-		"embedding_bag_max":     called(func() *bag { return nn.NewEmbeddingBag(10, 4, kw.Mode("max"), kw.IncludeLastOffset(true)) }, bags(0, 5, 12), ids(10, 12)),
-		"embedding_bag_weights": called(func() *bag { return nn.NewEmbeddingBag(10, 4, kw.Mode("sum"), kw.MaxNorm(0.9)) }, func(m *bag, in tensors) tensors {
-			return tensors{m.ForwardOffsets(in[0], nil, in[1])}
-		}, func() tensors { return tensors{integers(0, 10, 3, 4), numbers(1, 3, 4)} }),
+		"embedding_max_norm": called(func() *nn.Embedding { return nn.NewEmbedding(10, 4, kw.MaxNorm(0.8), kw.NormType(1.0)) },
+			look, ids(10, 3, 4)),
+		"embedding_freq": called(func() *nn.Embedding {
+			return nn.NewEmbedding(5, 4, kw.ScaleGradByFreq(true), kw.PaddingIdx(-1))
+		}, look, ids(5, 3, 4)),
+		"embedding_pretrained": called(func() *nn.Embedding { return nn.NewEmbeddingFromPretrained(torch.Eye(5), false) }, look,
+			ids(5, 3, 4)),
+		"embedding_bag": called(func() *bag { return nn.NewEmbeddingBag(10, 4) },
+			func(m *bag, in tensors) tensors { return tensors{m.Forward(in[0])} }, ids(10, 3, 4)),
+		"embedding_bag_offsets": called(func() *bag { return nn.NewEmbeddingBag(10, 4, kw.Mode("sum"), kw.PaddingIdx(2)) },
+			bags(0, 3, 3, 7), ids(10, 12)),
+		"embedding_bag_max": called(func() *bag { return nn.NewEmbeddingBag(10, 4, kw.Mode("max"), kw.IncludeLastOffset(true)) },
+			bags(0, 5, 12), ids(10, 12)),
+		"embedding_bag_weights": called(func() *bag { return nn.NewEmbeddingBag(10, 4, kw.Mode("sum"), kw.MaxNorm(0.9)) },
+			func(m *bag, in tensors) tensors {
+				return tensors{m.ForwardOffsets(in[0], nil, in[1])}
+			}, func() tensors { return tensors{integers(0, 10, 3, 4), numbers(1, 3, 4)} }),
 	}
 }
 
@@ -140,7 +153,9 @@ func moreLossCases() map[string]moduleCase {
 			labels(torch.NewTensor([]int{2, -1, 0, 0})), of([]int{4})),
 		"triplet_distance_loss": called(func() *nn.Loss3 { return nn.NewTripletMarginWithDistanceLoss() }, triplet, vectors),
 		"triplet_distance_loss_own": called(func() *nn.Loss3 {
-			return nn.NewTripletMarginWithDistanceLoss(kw.DistanceFunction(func(a, b *torch.Tensor) *torch.Tensor { return a.Sub(b).Abs().Sum(kw.Dim(-1)) }),
+			return nn.NewTripletMarginWithDistanceLoss(kw.DistanceFunction(func(a, b *torch.Tensor) *torch.Tensor {
+				return a.Sub(b).Abs().Sum(kw.Dim(-1))
+			}),
 				kw.Margin(0.3), kw.Swap(true), kw.Reduction("sum"))
 		}, triplet, vectors),
 		"linear_cross_entropy_loss": called(func() *nn.LinearCrossEntropyLoss { return nn.NewLinearCrossEntropyLoss(4, 5) }, head,
@@ -149,9 +164,10 @@ func moreLossCases() map[string]moduleCase {
 			return nn.NewLinearCrossEntropyLoss(4, 5, kw.Bias(true), kw.Reduction("sum"), kw.IgnoreIndex(1), kw.LabelSmoothing(0.2))
 		}, head, func() tensors { return tensors{numbers(0, 6, 4), integers(1, 5, 6)} }),
 		"cross_entropy_weight": called(func() *nn.Loss { return nn.NewCrossEntropyLoss(kw.Weight(weights())) }, pairLoss, classes),
-		"nll_weight": called(func() *nn.Loss { return nn.NewNLLLoss(kw.Weight(weights()), kw.Reduction("sum")) }, func(m *nn.Loss, in tensors) tensors {
-			return tensors{m.Forward(in[0].LogSoftmax(1), in[1])}
-		}, func() tensors { return tensors{numbers(0, 6, 5), integers(1, 5, 6)} }),
+		"nll_weight": called(func() *nn.Loss { return nn.NewNLLLoss(kw.Weight(weights()), kw.Reduction("sum")) },
+			func(m *nn.Loss, in tensors) tensors {
+				return tensors{m.Forward(in[0].LogSoftmax(1), in[1])}
+			}, func() tensors { return tensors{numbers(0, 6, 5), integers(1, 5, 6)} }),
 		"bce_weight": called(func() *nn.Loss { return nn.NewBCELoss(kw.Weight(weights())) }, func(m *nn.Loss, in tensors) tensors {
 			return tensors{m.Forward(in[0].Sigmoid(), in[1].Sigmoid())}
 		}, bits),
@@ -161,11 +177,14 @@ func moreLossCases() map[string]moduleCase {
 		"multi_label_soft_margin_weight": called(func() *nn.Loss {
 			return nn.NewMultiLabelSoftMarginLoss(kw.Weight(weights()), kw.Reduction("none"))
 		}, pairLoss, func() tensors { return tensors{numbers(0, 4, 5), integers(1, 2, 4, 5)} }),
-		"linear_cross_entropy_weight": called(func() *nn.LinearCrossEntropyLoss { return nn.NewLinearCrossEntropyLoss(4, 5, kw.Weight(weights())) }, head,
+		"linear_cross_entropy_weight": called(func() *nn.LinearCrossEntropyLoss {
+			return nn.NewLinearCrossEntropyLoss(4, 5, kw.Weight(weights()))
+		}, head,
 			func() tensors { return tensors{numbers(0, 6, 4), integers(1, 5, 6)} }),
-		"adaptive_log_softmax": called(func() *softmax { return nn.NewAdaptiveLogSoftmaxWithLoss(16, 20, []int{4, 9}) }, func(m *softmax, in tensors) tensors {
-			return two(m.Forward(in[0], in[1]))
-		}, func() tensors { return tensors{numbers(0, 8, 16), integers(1, 20, 8)} }),
+		"adaptive_log_softmax": called(func() *softmax { return nn.NewAdaptiveLogSoftmaxWithLoss(16, 20, []int{4, 9}) },
+			func(m *softmax, in tensors) tensors {
+				return two(m.Forward(in[0], in[1]))
+			}, func() tensors { return tensors{numbers(0, 8, 16), integers(1, 20, 8)} }),
 		"adaptive_log_softmax_bias": called(func() *softmax {
 			return nn.NewAdaptiveLogSoftmaxWithLoss(10, 12, []int{3, 5, 8}, kw.DivValue(2), kw.HeadBias(true))
 		}, func(m *softmax, in tensors) tensors {
@@ -191,19 +210,22 @@ func settingCases() map[string]moduleCase {
 			return nn.NewConv3d(4, 6, []int{1, 2, 3}, kw.Stride([]int{1, 2, 1}), kw.Groups(2), kw.Bias(false))
 		}, 1, 4, 3, 4, 5),
 		"conv1d_reflect": plain(func() nn.Module { return nn.NewConv1d(3, 4, 3, kw.Padding(2), kw.PaddingMode("reflect")) }, 3, 6),
-		"bilinear_no_bias": called(func() *nn.Bilinear { return nn.NewBilinear(4, 5, 3, kw.Bias(false)) }, func(m *nn.Bilinear, in tensors) tensors {
-			return tensors{m.Forward(in[0], in[1])}
-		}, of([]int{2, 3, 4}, []int{2, 3, 5})),
+		"bilinear_no_bias": called(func() *nn.Bilinear { return nn.NewBilinear(4, 5, 3, kw.Bias(false)) },
+			func(m *nn.Bilinear, in tensors) tensors {
+				return tensors{m.Forward(in[0], in[1])}
+			}, of([]int{2, 3, 4}, []int{2, 3, 5})),
 		"pixel_shuffle_single":  plain(func() nn.Module { return nn.NewPixelShuffle(3) }, 9, 2, 2),
 		"pixel_unshuffle_three": plain(func() nn.Module { return nn.NewPixelUnshuffle(3) }, 1, 2, 3, 6),
 		"flatten_part":          plain(func() nn.Module { return nn.NewFlatten(kw.StartDim(2), kw.EndDim(-2)) }, 2, 3, 4, 5, 2),
 		"unflatten_last":        plain(func() nn.Module { return nn.NewUnflatten(-1, []int{2, 2}) }, 2, 6, 4),
-		"cosine_similarity_dim": called(func() *nn.CosineSimilarity { return nn.NewCosineSimilarity(kw.Dim(0), kw.Eps(0.5)) }, func(m *nn.CosineSimilarity, in tensors) tensors {
-			return tensors{m.Forward(in[0], in[1])}
-		}, of([]int{4, 5}, []int{4, 5})),
-		"pairwise_distance_one": called(func() *nn.PairwiseDistance { return nn.NewPairwiseDistance(kw.P(1), kw.Eps(0.1)) }, func(m *nn.PairwiseDistance, in tensors) tensors {
-			return tensors{m.Forward(in[0], in[1])}
-		}, of([]int{4, 5}, []int{4, 5})),
+		"cosine_similarity_dim": called(func() *nn.CosineSimilarity { return nn.NewCosineSimilarity(kw.Dim(0), kw.Eps(0.5)) },
+			func(m *nn.CosineSimilarity, in tensors) tensors {
+				return tensors{m.Forward(in[0], in[1])}
+			}, of([]int{4, 5}, []int{4, 5})),
+		"pairwise_distance_one": called(func() *nn.PairwiseDistance { return nn.NewPairwiseDistance(kw.P(1), kw.Eps(0.1)) },
+			func(m *nn.PairwiseDistance, in tensors) tensors {
+				return tensors{m.Forward(in[0], in[1])}
+			}, of([]int{4, 5}, []int{4, 5})),
 		"upsample_trilinear": plain(func() nn.Module {
 			return nn.NewUpsample(kw.ScaleFactor([]float64{1, 2, 1.5}), kw.Mode("trilinear"))
 		}, 1, 2, 2, 3, 4),

@@ -109,31 +109,35 @@ func recurrentCases() map[string]moduleCase {
 		}, lstm, x),
 		"lstm_state":  called(func() *nn.LSTM { return nn.NewLSTM(5, 7) }, lstm, of([]int{4, 3, 5}, []int{1, 3, 7}, []int{1, 3, 7})),
 		"lstm_single": called(func() *nn.LSTM { return nn.NewLSTM(5, 7, kw.Bias(false)) }, lstm, of([]int{4, 5}, []int{1, 7}, []int{1, 7})),
-		"gru_packed": called(func() *nn.GRU { return nn.NewGRU(4, 5, kw.NumLayers(2), kw.Bidirectional(true)) }, func(m *nn.GRU, in tensors) tensors {
-			p, h := m.ForwardPacked(nn.PackPaddedSequence(in[0], []int{6, 4, 4, 1}), in[1])
-			y, n := nn.PadPackedSequence(p)
-			return tensors{y, h, lengthsOf(n)}
-		}, of([]int{6, 4, 4}, []int{4, 4, 5})),
-		"lstm_packed": called(func() *nn.LSTM { return nn.NewLSTM(4, 5, kw.Bidirectional(true), kw.BatchFirst(true)) }, func(m *nn.LSTM, in tensors) tensors {
-			p, h, c := m.ForwardPacked(nn.PackPaddedSequence(in[0], []int{2, 5, 3}, kw.BatchFirst(true), kw.EnforceSorted(false)))
-			y, n := nn.PadPackedSequence(p, kw.BatchFirst(true))
-			return tensors{y, h, c, lengthsOf(n)}
-		}, of([]int{3, 5, 4})),
+		"gru_packed": called(func() *nn.GRU { return nn.NewGRU(4, 5, kw.NumLayers(2), kw.Bidirectional(true)) },
+			func(m *nn.GRU, in tensors) tensors {
+				p, h := m.ForwardPacked(nn.PackPaddedSequence(in[0], []int{6, 4, 4, 1}), in[1])
+				y, n := nn.PadPackedSequence(p)
+				return tensors{y, h, lengthsOf(n)}
+			}, of([]int{6, 4, 4}, []int{4, 4, 5})),
+		"lstm_packed": called(func() *nn.LSTM { return nn.NewLSTM(4, 5, kw.Bidirectional(true), kw.BatchFirst(true)) },
+			func(m *nn.LSTM, in tensors) tensors {
+				p, h, c := m.ForwardPacked(nn.PackPaddedSequence(in[0], []int{2, 5, 3}, kw.BatchFirst(true), kw.EnforceSorted(false)))
+				y, n := nn.PadPackedSequence(p, kw.BatchFirst(true))
+				return tensors{y, h, c, lengthsOf(n)}
+			}, of([]int{3, 5, 4})),
 		"rnn_cell": called(func() *nn.RNNCell { return nn.NewRNNCell(5, 7) }, func(m *nn.RNNCell, in tensors) tensors {
 			return tensors{m.Forward(in[0], in[1])}
 		}, of([]int{3, 5}, []int{3, 7})),
-		"rnn_cell_relu": called(func() *nn.RNNCell { return nn.NewRNNCell(5, 7, kw.Nonlinearity("relu")) }, func(m *nn.RNNCell, in tensors) tensors {
-			return tensors{m.Forward(in[0])}
-		}, of([]int{5})),
+		"rnn_cell_relu": called(func() *nn.RNNCell { return nn.NewRNNCell(5, 7, kw.Nonlinearity("relu")) },
+			func(m *nn.RNNCell, in tensors) tensors {
+				return tensors{m.Forward(in[0])}
+			}, of([]int{5})),
 		"gru_cell": called(func() *nn.GRUCell { return nn.NewGRUCell(5, 7) }, func(m *nn.GRUCell, in tensors) tensors {
 			return tensors{m.Forward(in[0], in[1])}
 		}, of([]int{3, 5}, []int{3, 7})),
 		"lstm_cell": called(func() *nn.LSTMCell { return nn.NewLSTMCell(5, 7) }, func(m *nn.LSTMCell, in tensors) tensors {
 			return two(m.Forward(in[0], in[1], in[2]))
 		}, of([]int{3, 5}, []int{3, 7}, []int{3, 7})),
-		"lstm_cell_zeros": called(func() *nn.LSTMCell { return nn.NewLSTMCell(5, 7, kw.Bias(false)) }, func(m *nn.LSTMCell, in tensors) tensors {
-			return two(m.Forward(in[0]))
-		}, of([]int{3, 5})),
+		"lstm_cell_zeros": called(func() *nn.LSTMCell { return nn.NewLSTMCell(5, 7, kw.Bias(false)) },
+			func(m *nn.LSTMCell, in tensors) tensors {
+				return two(m.Forward(in[0]))
+			}, of([]int{3, 5})),
 		"pad_sequence": called(nn.NewIdentity, func(_ *nn.Identity, in tensors) tensors {
 			return tensors{nn.PadSequence(in, kw.PaddingValue(0.5))}
 		}, of([]int{2, 3}, []int{4, 3}, []int{1, 3})),
@@ -154,9 +158,10 @@ func attentionCases() map[string]moduleCase {
 		}, func(m *mha, in tensors) tensors {
 			return two(m.AttendWeights(in[0], in[1], in[2], kw.AverageAttnWeights(false)))
 		}, of([]int{2, 5, 12}, []int{2, 6, 10}, []int{2, 6, 7})),
-		"mha_bias_kv": called(func() *mha { return nn.NewMultiheadAttention(12, 3, kw.AddBiasKv(true), kw.AddZeroAttn(true)) }, func(m *mha, in tensors) tensors {
-			return two(m.AttendWeights(in[0], in[1], in[1]))
-		}, of([]int{5, 2, 12}, []int{4, 2, 12})),
+		"mha_bias_kv": called(func() *mha { return nn.NewMultiheadAttention(12, 3, kw.AddBiasKv(true), kw.AddZeroAttn(true)) },
+			func(m *mha, in tensors) tensors {
+				return two(m.AttendWeights(in[0], in[1], in[1]))
+			}, of([]int{5, 2, 12}, []int{4, 2, 12})),
 		"mha_no_bias": plain(func() nn.Module { return nn.NewMultiheadAttention(12, 4, kw.Bias(false)) }, 5, 12),
 		"mha_mask": called(func() *mha { return nn.NewMultiheadAttention(12, 3, kw.BatchFirst(true)) }, func(m *mha, in tensors) tensors {
 			mask := torch.Ones(5, 5).Triu(kw.Diagonal(1)).To(torch.Bool)
@@ -167,20 +172,25 @@ func attentionCases() map[string]moduleCase {
 		}, of([]int{2, 5, 12}, []int{6, 5, 5})),
 		"encoder_layer": plain(func() nn.Module { return nn.NewTransformerEncoderLayer(12, 3, layer()...) }, 5, 2, 12),
 		"encoder_layer_first": called(func() *nn.TransformerEncoderLayer {
-			return nn.NewTransformerEncoderLayer(12, 3, layer(kw.Activation("gelu"), kw.LayerNormEps(1e-3), kw.BatchFirst(true), kw.NormFirst(true), kw.Bias(false))...)
+			return nn.NewTransformerEncoderLayer(12, 3,
+				layer(kw.Activation("gelu"), kw.LayerNormEps(1e-3), kw.BatchFirst(true), kw.NormFirst(true), kw.Bias(false))...)
 		}, func(m *nn.TransformerEncoderLayer, in tensors) tensors {
 			return tensors{m.ForwardMasked(in[0], kw.SrcMask(causal(5)), kw.IsCausal(true))}
 		}, of([]int{2, 5, 12})),
-		"decoder_layer": called(func() *nn.TransformerDecoderLayer { return nn.NewTransformerDecoderLayer(12, 3, layer()...) }, func(m *nn.TransformerDecoderLayer, in tensors) tensors {
-			return tensors{m.Forward(in[0], in[1], kw.TgtMask(causal(5)))}
-		}, of([]int{5, 2, 12}, []int{4, 2, 12})),
+		"decoder_layer": called(func() *nn.TransformerDecoderLayer { return nn.NewTransformerDecoderLayer(12, 3, layer()...) },
+			func(m *nn.TransformerDecoderLayer, in tensors) tensors {
+				return tensors{m.Forward(in[0], in[1], kw.TgtMask(causal(5)))}
+			}, of([]int{5, 2, 12}, []int{4, 2, 12})),
 		"decoder_layer_first": called(func() *nn.TransformerDecoderLayer {
-			return nn.NewTransformerDecoderLayer(12, 3, layer(kw.Activation(func(x *torch.Tensor) *torch.Tensor { return F.Gelu(x) }), kw.LayerNormEps(1e-3), kw.BatchFirst(true), kw.NormFirst(true))...)
+			return nn.NewTransformerDecoderLayer(12, 3,
+				layer(kw.Activation(func(x *torch.Tensor) *torch.Tensor { return F.Gelu(x) }), kw.LayerNormEps(1e-3),
+					kw.BatchFirst(true), kw.NormFirst(true))...)
 		}, func(m *nn.TransformerDecoderLayer, in tensors) tensors {
 			return tensors{m.Forward(in[0], in[1], kw.MemoryKeyPaddingMask(padding(4, 4, 2)))}
 		}, of([]int{2, 5, 12}, []int{2, 4, 12})),
 		"encoder": called(func() *nn.TransformerEncoder {
-			return nn.NewTransformerEncoder(nn.NewTransformerEncoderLayer(12, 3, layer(kw.BatchFirst(true))...), 3, kw.Norm(nn.NewLayerNorm(12)))
+			return nn.NewTransformerEncoder(nn.NewTransformerEncoderLayer(12, 3, layer(kw.BatchFirst(true))...), 3,
+				kw.Norm(nn.NewLayerNorm(12)))
 		}, func(m *nn.TransformerEncoder, in tensors) tensors {
 			return tensors{m.ForwardMasked(in[0], kw.Mask(causal(5)))}
 		}, of([]int{2, 5, 12})),
@@ -190,12 +200,14 @@ func attentionCases() map[string]moduleCase {
 			return tensors{m.Forward(in[0], in[1])}
 		}, of([]int{2, 5, 12}, []int{2, 4, 12})),
 		"transformer": called(func() *nn.Transformer {
-			return nn.NewTransformer(layer(kw.DModel(12), kw.Nhead(3), kw.NumEncoderLayers(2), kw.NumDecoderLayers(2), kw.BatchFirst(true))...)
+			return nn.NewTransformer(layer(kw.DModel(12), kw.Nhead(3), kw.NumEncoderLayers(2), kw.NumDecoderLayers(2),
+				kw.BatchFirst(true))...)
 		}, func(m *nn.Transformer, in tensors) tensors {
 			return tensors{m.Forward(in[0], in[1], kw.TgtMask(causal(4)), kw.SrcKeyPaddingMask(padding(5, 5, 4)))}
 		}, of([]int{2, 5, 12}, []int{2, 4, 12})),
 		"transformer_first": called(func() *nn.Transformer {
-			return nn.NewTransformer(kw.DModel(12), kw.Nhead(2), kw.NumEncoderLayers(1), kw.NumDecoderLayers(2), kw.DimFeedforward(16), kw.Dropout(0), kw.Activation("gelu"), kw.NormFirst(true))
+			return nn.NewTransformer(kw.DModel(12), kw.Nhead(2), kw.NumEncoderLayers(1), kw.NumDecoderLayers(2),
+				kw.DimFeedforward(16), kw.Dropout(0), kw.Activation("gelu"), kw.NormFirst(true))
 		}, func(m *nn.Transformer, in tensors) tensors {
 			return tensors{m.Forward(in[0], in[1])}
 		}, of([]int{5, 2, 12}, []int{4, 2, 12})),
@@ -209,15 +221,18 @@ func layerCases() map[string]moduleCase {
 		"bilinear": called(func() *nn.Bilinear { return nn.NewBilinear(4, 5, 3) }, func(m *nn.Bilinear, in tensors) tensors {
 			return tensors{m.Forward(in[0], in[1])}
 		}, of([]int{6, 4}, []int{6, 5})),
-		"embedding": called(func() *nn.Embedding { return nn.NewEmbedding(10, 4, kw.PaddingIdx(2)) }, func(m *nn.Embedding, in tensors) tensors {
-			return tensors{m.Forward(in[0])}
-		}, func() tensors { return tensors{integers(0, 10, 3, 4)} }),
+		"embedding": called(func() *nn.Embedding { return nn.NewEmbedding(10, 4, kw.PaddingIdx(2)) },
+			func(m *nn.Embedding, in tensors) tensors {
+				return tensors{m.Forward(in[0])}
+			}, func() tensors { return tensors{integers(0, 10, 3, 4)} }),
 		"conv1d":      plain(func() nn.Module { return nn.NewConv1d(4, 6, 3, kw.Stride(2), kw.Padding(1), kw.Groups(2)) }, 2, 4, 9),
 		"conv1d_same": plain(func() nn.Module { return nn.NewConv1d(4, 6, 4, kw.Padding("same"), kw.Dilation(2)) }, 2, 4, 9),
 		"conv2d": plain(func() nn.Module {
 			return nn.NewConv2d(3, 5, []int{3, 2}, kw.Stride([]int{2, 1}), kw.Padding([]int{1, 0}), kw.Dilation([]int{1, 2}))
 		}, 2, 3, 8, 7),
-		"conv2d_reflect": plain(func() nn.Module { return nn.NewConv2d(3, 5, 3, kw.Padding([]int{1, 2}), kw.PaddingMode("reflect")) }, 2, 3, 6, 7),
+		"conv2d_reflect": plain(func() nn.Module {
+			return nn.NewConv2d(3, 5, 3, kw.Padding([]int{1, 2}), kw.PaddingMode("reflect"))
+		}, 2, 3, 6, 7),
 		"conv2d_circular_same": plain(func() nn.Module {
 			return nn.NewConv2d(3, 4, []int{4, 3}, kw.Padding("same"), kw.PaddingMode("circular"))
 		}, 2, 3, 6, 7),
@@ -229,7 +244,8 @@ func layerCases() map[string]moduleCase {
 		"conv_transpose2d": plain(func() nn.Module {
 			return nn.NewConvTranspose2d(4, 3, []int{3, 2}, kw.Stride(2), kw.Dilation([]int{1, 2}))
 		}, 2, 4, 4, 3),
-		"conv_transpose3d":        plain(func() nn.Module { return nn.NewConvTranspose3d(2, 3, 2, kw.Stride(2), kw.Bias(false)) }, 1, 2, 2, 3, 2),
+		"conv_transpose3d": plain(func() nn.Module { return nn.NewConvTranspose3d(2, 3, 2, kw.Stride(2), kw.Bias(false)) },
+			1, 2, 2, 3, 2),
 		"batch_norm1d":            plain(func() nn.Module { return nn.NewBatchNorm1d(5) }, 4, 5),
 		"batch_norm1d_3d":         plain(func() nn.Module { return nn.NewBatchNorm1d(5, kw.Eps(1e-3), kw.Momentum(0.3)) }, 4, 5, 6),
 		"batch_norm2d":            plain(func() nn.Module { return nn.NewBatchNorm2d(3, kw.Affine(false)) }, 2, 3, 4, 5),
@@ -244,7 +260,9 @@ func layerCases() map[string]moduleCase {
 		"group_norm":              plain(func() nn.Module { return nn.NewGroupNorm(2, 6) }, 2, 6, 3, 3),
 		"rms_norm":                plain(func() nn.Module { return nn.NewRMSNorm(6) }, 2, 3, 6),
 		"rms_norm_eps":            plain(func() nn.Module { return nn.NewRMSNorm([]int{3, 6}, kw.Eps(1e-2)) }, 2, 3, 6),
-		"local_response_norm":     plain(func() nn.Module { return nn.NewLocalResponseNorm(3, kw.Alpha(0.1), kw.Beta(0.5), kw.K(2)) }, 2, 5, 4),
+		"local_response_norm": plain(func() nn.Module {
+			return nn.NewLocalResponseNorm(3, kw.Alpha(0.1), kw.Beta(0.5), kw.K(2))
+		}, 2, 5, 4),
 	}
 }
 
@@ -291,14 +309,18 @@ func activationCases() map[string]moduleCase {
 		"relu": func() nn.Module { return nn.NewReLU() }, "relu6": func() nn.Module { return nn.NewReLU6() },
 		"silu": func() nn.Module { return nn.NewSiLU() }, "mish": func() nn.Module { return nn.NewMish() },
 		"hardswish": func() nn.Module { return nn.NewHardswish() }, "hardsigmoid": func() nn.Module { return nn.NewHardsigmoid() },
-		"hardtanh":   func() nn.Module { return nn.NewHardtanh(kw.MinVal(-0.5), kw.MaxVal(0.3)) },
-		"leaky_relu": func() nn.Module { return nn.NewLeakyReLU() }, "leaky_relu_slope": func() nn.Module { return nn.NewLeakyReLU(kw.NegativeSlope(0.2)) },
-		"elu": func() nn.Module { return nn.NewELU(kw.Alpha(0.7)) }, "celu": func() nn.Module { return nn.NewCELU(kw.Alpha(1.3)) },
-		"selu": func() nn.Module { return nn.NewSELU() }, "threshold": func() nn.Module { return nn.NewThreshold(0.1, 2) },
+		"hardtanh":         func() nn.Module { return nn.NewHardtanh(kw.MinVal(-0.5), kw.MaxVal(0.3)) },
+		"leaky_relu":       func() nn.Module { return nn.NewLeakyReLU() },
+		"leaky_relu_slope": func() nn.Module { return nn.NewLeakyReLU(kw.NegativeSlope(0.2)) },
+		"elu":              func() nn.Module { return nn.NewELU(kw.Alpha(0.7)) },
+		"celu":             func() nn.Module { return nn.NewCELU(kw.Alpha(1.3)) },
+		"selu":             func() nn.Module { return nn.NewSELU() }, "threshold": func() nn.Module { return nn.NewThreshold(0.1, 2) },
 		"gelu": func() nn.Module { return nn.NewGELU() }, "gelu_tanh": func() nn.Module { return nn.NewGELU(kw.Approximate("tanh")) },
-		"softplus": func() nn.Module { return nn.NewSoftplus() }, "softplus_beta": func() nn.Module { return nn.NewSoftplus(kw.Beta(2), kw.Threshold(0.5)) },
-		"softshrink": func() nn.Module { return nn.NewSoftshrink() }, "hardshrink": func() nn.Module { return nn.NewHardshrink(kw.Lambd(0.3)) },
-		"glu": func() nn.Module { return nn.NewGLU() }, "glu_dim": func() nn.Module { return nn.NewGLU(kw.Dim(1)) },
+		"softplus":      func() nn.Module { return nn.NewSoftplus() },
+		"softplus_beta": func() nn.Module { return nn.NewSoftplus(kw.Beta(2), kw.Threshold(0.5)) },
+		"softshrink":    func() nn.Module { return nn.NewSoftshrink() },
+		"hardshrink":    func() nn.Module { return nn.NewHardshrink(kw.Lambd(0.3)) },
+		"glu":           func() nn.Module { return nn.NewGLU() }, "glu_dim": func() nn.Module { return nn.NewGLU(kw.Dim(1)) },
 		"softmax": func() nn.Module { return nn.NewSoftmax(1) }, "log_softmax": func() nn.Module { return nn.NewLogSoftmax(-1) },
 		"softmin": func() nn.Module { return nn.NewSoftmin(0) }, "softmax2d": func() nn.Module { return nn.NewSoftmax2d() },
 		"sigmoid": func() nn.Module { return nn.NewSigmoid() }, "log_sigmoid": func() nn.Module { return nn.NewLogSigmoid() },
@@ -309,8 +331,10 @@ func activationCases() map[string]moduleCase {
 		out[name] = plain(make, 3, 4, 2, 6)
 	}
 	for name, make := range map[string]func() nn.Module{
-		"silu_inplace": func() nn.Module { return nn.NewSiLU(kw.Inplace(true)) }, "elu_inplace": func() nn.Module { return nn.NewELU(kw.Inplace(true)) },
-		"relu_inplace": func() nn.Module { return nn.NewReLU(kw.Inplace(true)) }, "hardtanh_inplace": func() nn.Module { return nn.NewHardtanh(kw.Inplace(true)) },
+		"silu_inplace":     func() nn.Module { return nn.NewSiLU(kw.Inplace(true)) },
+		"elu_inplace":      func() nn.Module { return nn.NewELU(kw.Inplace(true)) },
+		"relu_inplace":     func() nn.Module { return nn.NewReLU(kw.Inplace(true)) },
+		"hardtanh_inplace": func() nn.Module { return nn.NewHardtanh(kw.Inplace(true)) },
 	} {
 		out[name] = called(make, func(m nn.Module, in tensors) tensors {
 			y := in[0].Mul(2)
@@ -323,40 +347,52 @@ func activationCases() map[string]moduleCase {
 func lossCases() map[string]moduleCase {
 	out := map[string]moduleCase{}
 	for name, make := range map[string]func() *nn.Loss{
-		"mse_loss": func() *nn.Loss { return nn.NewMSELoss() }, "mse_loss_sum": func() *nn.Loss { return nn.NewMSELoss(kw.Reduction("sum")) },
-		"l1_loss": func() *nn.Loss { return nn.NewL1Loss() }, "smooth_l1_loss": func() *nn.Loss { return nn.NewSmoothL1Loss(kw.Beta(0.5)) },
-		"huber_loss":       func() *nn.Loss { return nn.NewHuberLoss(kw.Delta(0.3)) },
-		"kl_div_loss":      func() *nn.Loss { return nn.NewKLDivLoss(kw.Reduction("batchmean"), kw.LogTarget(true)) },
-		"soft_margin_loss": func() *nn.Loss { return nn.NewSoftMarginLoss() }, "hinge_embedding_loss": func() *nn.Loss { return nn.NewHingeEmbeddingLoss(kw.Margin(0.7)) },
-		"poisson_nll_loss": func() *nn.Loss { return nn.NewPoissonNLLLoss() }, "bce_with_logits_loss": func() *nn.Loss { return nn.NewBCEWithLogitsLoss() },
+		"mse_loss":             func() *nn.Loss { return nn.NewMSELoss() },
+		"mse_loss_sum":         func() *nn.Loss { return nn.NewMSELoss(kw.Reduction("sum")) },
+		"l1_loss":              func() *nn.Loss { return nn.NewL1Loss() },
+		"smooth_l1_loss":       func() *nn.Loss { return nn.NewSmoothL1Loss(kw.Beta(0.5)) },
+		"huber_loss":           func() *nn.Loss { return nn.NewHuberLoss(kw.Delta(0.3)) },
+		"kl_div_loss":          func() *nn.Loss { return nn.NewKLDivLoss(kw.Reduction("batchmean"), kw.LogTarget(true)) },
+		"soft_margin_loss":     func() *nn.Loss { return nn.NewSoftMarginLoss() },
+		"hinge_embedding_loss": func() *nn.Loss { return nn.NewHingeEmbeddingLoss(kw.Margin(0.7)) },
+		"poisson_nll_loss":     func() *nn.Loss { return nn.NewPoissonNLLLoss() },
+		"bce_with_logits_loss": func() *nn.Loss { return nn.NewBCEWithLogitsLoss() },
 	} {
 		out[name] = called(make, pairLoss, func() tensors { return tensors{numbers(0, 4, 5), data(1, 4, 5)} })
 	}
-	out["multi_label_soft_margin_loss"] = called(func() *nn.Loss { return nn.NewMultiLabelSoftMarginLoss() }, pairLoss, func() tensors { return tensors{numbers(0, 4, 5), integers(1, 2, 4, 5)} })
+	out["multi_label_soft_margin_loss"] = called(func() *nn.Loss { return nn.NewMultiLabelSoftMarginLoss() }, pairLoss,
+		func() tensors { return tensors{numbers(0, 4, 5), integers(1, 2, 4, 5)} })
 	out["bce_loss"] = called(func() *nn.Loss { return nn.NewBCELoss() }, func(m *nn.Loss, in tensors) tensors {
 		return tensors{m.Forward(in[0].Sigmoid(), in[1].Sigmoid())}
 	}, func() tensors { return tensors{numbers(0, 4, 5), data(1, 4, 5)} })
-	out["cross_entropy_loss"] = called(func() *nn.Loss { return nn.NewCrossEntropyLoss(kw.LabelSmoothing(0.1)) }, pairLoss, func() tensors { return tensors{numbers(0, 4, 5), integers(1, 5, 4)} })
+	out["cross_entropy_loss"] = called(func() *nn.Loss { return nn.NewCrossEntropyLoss(kw.LabelSmoothing(0.1)) }, pairLoss,
+		func() tensors { return tensors{numbers(0, 4, 5), integers(1, 5, 4)} })
 	out["nll_loss"] = called(func() *nn.Loss { return nn.NewNLLLoss(kw.IgnoreIndex(1)) }, func(m *nn.Loss, in tensors) tensors {
 		return tensors{m.Forward(in[0].LogSoftmax(1), in[1])}
 	}, func() tensors { return tensors{numbers(0, 6, 5), integers(1, 5, 6)} })
-	out["gaussian_nll_loss"] = called(func() *nn.Loss3 { return nn.NewGaussianNLLLoss(kw.Full(true)) }, func(m *nn.Loss3, in tensors) tensors {
-		return tensors{m.Forward(in[0], in[1], in[2].Exp())}
-	}, of([]int{4, 5}, []int{4, 5}, []int{4, 5}))
+	out["gaussian_nll_loss"] = called(func() *nn.Loss3 { return nn.NewGaussianNLLLoss(kw.Full(true)) },
+		func(m *nn.Loss3, in tensors) tensors {
+			return tensors{m.Forward(in[0], in[1], in[2].Exp())}
+		}, of([]int{4, 5}, []int{4, 5}, []int{4, 5}))
 	signs := func(m *nn.Loss3, in tensors) tensors {
 		return tensors{m.Forward(in[0], in[1], in[2].Mul(2).Sub(1))}
 	}
-	out["cosine_embedding_loss"] = called(func() *nn.Loss3 { return nn.NewCosineEmbeddingLoss(kw.Margin(0.1)) }, signs, func() tensors { return tensors{numbers(0, 4, 5), numbers(1, 4, 5), integers(2, 2, 4)} })
-	out["margin_ranking_loss"] = called(func() *nn.Loss3 { return nn.NewMarginRankingLoss(kw.Margin(0.1)) }, signs, func() tensors { return tensors{numbers(0, 6), numbers(1, 6), integers(2, 2, 6)} })
-	out["triplet_margin_loss"] = called(func() *nn.Loss3 { return nn.NewTripletMarginLoss(kw.Swap(true)) }, func(m *nn.Loss3, in tensors) tensors {
-		return tensors{m.Forward(in[0], in[1], in[2])}
-	}, of([]int{4, 5}, []int{4, 5}, []int{4, 5}))
-	out["cosine_similarity"] = called(func() *nn.CosineSimilarity { return nn.NewCosineSimilarity() }, func(m *nn.CosineSimilarity, in tensors) tensors {
-		return tensors{m.Forward(in[0], in[1])}
-	}, of([]int{4, 5}, []int{4, 5}))
-	out["pairwise_distance"] = called(func() *nn.PairwiseDistance { return nn.NewPairwiseDistance(kw.P(3), kw.Keepdim(true)) }, func(m *nn.PairwiseDistance, in tensors) tensors {
-		return tensors{m.Forward(in[0], in[1])}
-	}, of([]int{4, 5}, []int{4, 5}))
+	out["cosine_embedding_loss"] = called(func() *nn.Loss3 { return nn.NewCosineEmbeddingLoss(kw.Margin(0.1)) }, signs,
+		func() tensors { return tensors{numbers(0, 4, 5), numbers(1, 4, 5), integers(2, 2, 4)} })
+	out["margin_ranking_loss"] = called(func() *nn.Loss3 { return nn.NewMarginRankingLoss(kw.Margin(0.1)) }, signs,
+		func() tensors { return tensors{numbers(0, 6), numbers(1, 6), integers(2, 2, 6)} })
+	out["triplet_margin_loss"] = called(func() *nn.Loss3 { return nn.NewTripletMarginLoss(kw.Swap(true)) },
+		func(m *nn.Loss3, in tensors) tensors {
+			return tensors{m.Forward(in[0], in[1], in[2])}
+		}, of([]int{4, 5}, []int{4, 5}, []int{4, 5}))
+	out["cosine_similarity"] = called(func() *nn.CosineSimilarity { return nn.NewCosineSimilarity() },
+		func(m *nn.CosineSimilarity, in tensors) tensors {
+			return tensors{m.Forward(in[0], in[1])}
+		}, of([]int{4, 5}, []int{4, 5}))
+	out["pairwise_distance"] = called(func() *nn.PairwiseDistance { return nn.NewPairwiseDistance(kw.P(3), kw.Keepdim(true)) },
+		func(m *nn.PairwiseDistance, in tensors) tensors {
+			return tensors{m.Forward(in[0], in[1])}
+		}, of([]int{4, 5}, []int{4, 5}))
 	return out
 }
 
@@ -368,16 +404,19 @@ func containerCases() map[string]moduleCase {
 			return nn.NewSequential(nn.NewLinear(4, 5), nn.NewReLU(), nn.NewSequential(nn.NewLinear(5, 3)))
 		}, 2, 4),
 		"module_dict": called(func() *nn.ModuleDict {
-			return nn.NewModuleDict(nn.NamedModule{Name: "up", Module: nn.NewLinear(4, 6)}, nn.NamedModule{Name: "a_b", Module: nn.NewLinear(6, 2)})
+			return nn.NewModuleDict(nn.NamedModule{Name: "up", Module: nn.NewLinear(4, 6)},
+				nn.NamedModule{Name: "a_b", Module: nn.NewLinear(6, 2)})
 		}, func(m *nn.ModuleDict, in tensors) tensors {
 			return tensors{m.At("a_b").Forward(m.At("up").Forward(in[0]))}
 		}, of([]int{2, 4})),
-		"module_list": called(func() *nn.ModuleList { return nn.NewModuleList(nn.NewLinear(4, 4), nn.NewLinear(4, 4)) }, func(m *nn.ModuleList, in tensors) tensors {
-			return tensors{m.At(1).Forward(m.At(0).Forward(in[0]))}
-		}, of([]int{2, 4})),
-		"parameter_list": called(func() *nn.ParameterList { return nn.NewParameterList(torch.Zeros(2, 4), torch.Ones(4)) }, func(m *nn.ParameterList, in tensors) tensors {
-			return tensors{m.At(0).Mul(in[0]).Add(m.At(1))}
-		}, of([]int{2, 4})),
+		"module_list": called(func() *nn.ModuleList { return nn.NewModuleList(nn.NewLinear(4, 4), nn.NewLinear(4, 4)) },
+			func(m *nn.ModuleList, in tensors) tensors {
+				return tensors{m.At(1).Forward(m.At(0).Forward(in[0]))}
+			}, of([]int{2, 4})),
+		"parameter_list": called(func() *nn.ParameterList { return nn.NewParameterList(torch.Zeros(2, 4), torch.Ones(4)) },
+			func(m *nn.ParameterList, in tensors) tensors {
+				return tensors{m.At(0).Mul(in[0]).Add(m.At(1))}
+			}, of([]int{2, 4})),
 	}
 }
 

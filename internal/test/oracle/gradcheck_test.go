@@ -216,7 +216,8 @@ func TestGradgradcheckOverTheTable(t *testing.T) {
 		delete(s.checked, name)
 		t.Logf("%.300s", w)
 	}
-	holdList(t, "testdata/gradgradcheck_unchecked.txt", s.missing(), "the second derivative of %s is not checked: mend it, or give a reason")
+	holdList(t, "testdata/gradgradcheck_unchecked.txt", s.missing(),
+		"the second derivative of %s is not checked: mend it, or give a reason")
 }
 
 // run gives every sample to the check; idle is told of those that checked nothing.

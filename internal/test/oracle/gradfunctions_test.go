@@ -19,7 +19,8 @@ type gradFunction struct {
 func gradFunctions() map[string]gradFunction {
 	g := &grid{i: 1000}
 	out := map[string]gradFunction{}
-	for _, family := range []map[string]gradFunction{choleskyFunctions(g), spectralFunctions(g), solverFunctions(g), otherFunctions(g), nativeFunctions(g)} {
+	for _, family := range []map[string]gradFunction{choleskyFunctions(g), spectralFunctions(g), solverFunctions(g),
+		otherFunctions(g), nativeFunctions(g)} {
 		for name, f := range family {
 			out[name] = f
 		}
@@ -46,10 +47,12 @@ func called(name string, args ...any) []*torch.Tensor {
 func choleskyFunctions(g *grid) map[string]gradFunction {
 	out := map[string]gradFunction{}
 	for _, name := range []string{"cholesky", "linalg.cholesky", "linalg.cholesky_ex", "linalg.matrix_sqrth", "linalg.eigvalsh"} {
-		out[name] = gradFunction{[]*torch.Tensor{g.regular(3)}, func(in []*torch.Tensor) []*torch.Tensor { return called(name, definite(in[0])) }}
+		out[name] = gradFunction{[]*torch.Tensor{g.regular(3)},
+			func(in []*torch.Tensor) []*torch.Tensor { return called(name, definite(in[0])) }}
 	}
 	factor := func(x *torch.Tensor) *torch.Tensor { return called("linalg.cholesky", definite(x))[0] }
-	out["cholesky_inverse"] = gradFunction{[]*torch.Tensor{g.regular(3)}, func(in []*torch.Tensor) []*torch.Tensor { return called("cholesky_inverse", factor(in[0])) }}
+	out["cholesky_inverse"] = gradFunction{[]*torch.Tensor{g.regular(3)},
+		func(in []*torch.Tensor) []*torch.Tensor { return called("cholesky_inverse", factor(in[0])) }}
 	out["cholesky_solve"] = gradFunction{[]*torch.Tensor{g.regular(3), g.mixed(3, 2)}, func(in []*torch.Tensor) []*torch.Tensor {
 		return called("cholesky_solve", in[1], factor(in[0]))
 	}}
@@ -90,7 +93,9 @@ func solverFunctions(g *grid) map[string]gradFunction {
 func otherFunctions(g *grid) map[string]gradFunction {
 	m, p := g.mixed, g.positive
 	one := func(x *torch.Tensor, name string, rest ...any) gradFunction {
-		return gradFunction{[]*torch.Tensor{x}, func(in []*torch.Tensor) []*torch.Tensor { return called(name, append([]any{in[0]}, rest...)...) }}
+		return gradFunction{[]*torch.Tensor{x}, func(in []*torch.Tensor) []*torch.Tensor {
+			return called(name, append([]any{in[0]}, rest...)...)
+		}}
 	}
 	two := func(x, y *torch.Tensor, name string, rest ...any) gradFunction {
 		return gradFunction{[]*torch.Tensor{x, y}, func(in []*torch.Tensor) []*torch.Tensor {
@@ -98,7 +103,8 @@ func otherFunctions(g *grid) map[string]gradFunction {
 		}}
 	}
 	return map[string]gradFunction{
-		"masked.norm": one(m(3, 4), "masked.norm", 2, 1), "masked.normalize": one(m(3, 4), "masked.normalize", 2, 1), "masked.median": one(m(3, 5), "masked.median", 1),
+		"masked.norm": one(m(3, 4), "masked.norm", 2, 1), "masked.normalize": one(m(3, 4), "masked.normalize", 2, 1),
+		"masked.median":    one(m(3, 5), "masked.median", 1),
 		"masked.logaddexp": two(m(3, 4), m(3, 4), "masked.logaddexp"), "nanmedian.dim": one(m(3, 5), "nanmedian.dim", 1),
 		"multilabel_margin_loss": one(m(3, 4), "multilabel_margin_loss", ints64(1, 3, -1, 0, 0, -1, 2, 2, 3, 2, 1, 0).Reshape(3, 4)),
 		"index_reduce": {[]*torch.Tensor{p(3, 4), p(2, 4)}, func(in []*torch.Tensor) []*torch.Tensor {
@@ -142,8 +148,9 @@ func nativeFunctions(g *grid) map[string]gradFunction {
 		"ctc_loss": first("ctc_loss", []*torch.Tensor{m(5, 2, 4)}, func(in []*torch.Tensor) []any {
 			return []any{called("log_softmax", in[0], 2)[0], ints64(1, 2, 2, 3).Reshape(2, 2), ints64(5, 4), ints64(2, 2)}
 		}),
-		"multi_head_attention_forward": first("multi_head_attention_forward", []*torch.Tensor{m(3, 4), m(3, 4), m(3, 4), m(12, 4), m(12), m(4, 4), m(4)}, func(in []*torch.Tensor) []any {
-			return []any{in[0], in[1], in[2], 4, 2, in[3], in[4], nil, nil, false, 0.0, in[5], in[6]}
-		}),
+		"multi_head_attention_forward": first("multi_head_attention_forward",
+			[]*torch.Tensor{m(3, 4), m(3, 4), m(3, 4), m(12, 4), m(12), m(4, 4), m(4)}, func(in []*torch.Tensor) []any {
+				return []any{in[0], in[1], in[2], 4, 2, in[3], in[4], nil, nil, false, 0.0, in[5], in[6]}
+			}),
 	}
 }

@@ -61,7 +61,8 @@ func checkProductTurned(t *testing.T, filters, images, windows, depth, threads i
 	for i := range got {
 		got[i] = -7
 	}
-	productTransposed(gemm.Target{Data: got, LD: windows, Cols: windows, Jump: jump}, gemm.Lanes{Data: a, Lane: depth, Step: 1}, gemm.Lanes{Data: b, Lane: depth, Step: 1}, filters, images*windows, depth, threads)
+	productTransposed(gemm.Target{Data: got, LD: windows, Cols: windows, Jump: jump}, gemm.Lanes{Data: a, Lane: depth, Step: 1},
+		gemm.Lanes{Data: b, Lane: depth, Step: 1}, filters, images*windows, depth, threads)
 	for i, v := range got {
 		image, f, w := i/jump, i%jump/windows, i%jump%windows
 		want := -7.0

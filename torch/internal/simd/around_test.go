@@ -15,10 +15,11 @@ func TestAround(t *testing.T) {
 			a, b := random(n, 1), random(n, 2)
 			for off := range 17 {
 				for name, f := range map[string][2]func(dst []float32){
-					"exp":    {func(dst []float32) { l.Unary(Exp, dst, a) }, func(dst []float32) { l.UnaryAround(Exp, dst, a) }},
-					"gelu":   {func(dst []float32) { l.Unary(Gelu, dst, a) }, func(dst []float32) { l.UnaryAround(Gelu, dst, a) }},
-					"sub":    {func(dst []float32) { l.Binary(Sub, dst, a, b) }, func(dst []float32) { l.BinaryAround(Sub, dst, a, b) }},
-					"scalar": {func(dst []float32) { l.WithScalar(Sub, dst, a, 3) }, func(dst []float32) { l.WithScalarAround(Sub, dst, a, 3) }},
+					"exp":  {func(dst []float32) { l.Unary(Exp, dst, a) }, func(dst []float32) { l.UnaryAround(Exp, dst, a) }},
+					"gelu": {func(dst []float32) { l.Unary(Gelu, dst, a) }, func(dst []float32) { l.UnaryAround(Gelu, dst, a) }},
+					"sub":  {func(dst []float32) { l.Binary(Sub, dst, a, b) }, func(dst []float32) { l.BinaryAround(Sub, dst, a, b) }},
+					"scalar": {func(dst []float32) { l.WithScalar(Sub, dst, a, 3) },
+						func(dst []float32) { l.WithScalarAround(Sub, dst, a, 3) }},
 				} {
 					want := make([]float32, n)
 					got, clean := guarded(n, off)
@@ -41,7 +42,8 @@ func TestAroundOfEveryFunction(t *testing.T) {
 	want, got := make([]float32, n), make([]float32, n)
 	same := func(t *testing.T, what string, f int) {
 		t.Helper()
-		if StreamEnd(); !slices.EqualFunc(got, want, func(x, y float32) bool { return math.Float32bits(x) == math.Float32bits(y) || x != x && y != y }) {
+		if StreamEnd(); !slices.EqualFunc(got, want,
+			func(x, y float32) bool { return math.Float32bits(x) == math.Float32bits(y) || x != x && y != y }) {
 			t.Errorf("%s %d differs", what, f)
 		}
 	}

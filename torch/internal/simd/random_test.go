@@ -123,7 +123,8 @@ func BenchmarkRandom(b *testing.B) {
 	copy(line, words)
 	for _, l := range Levels() {
 		for name, f := range map[string]func(){
-			"twist": func() { l.Twist(line) }, "uniform": func() { l.Uniforms(dst, words, 1, 0) }, "normal": func() { l.Normals(dst, words, 0, 1) },
+			"twist": func() { l.Twist(line) }, "uniform": func() { l.Uniforms(dst, words, 1, 0) },
+			"normal": func() { l.Normals(dst, words, 0, 1) },
 		} {
 			b.Run(l.String()+"/"+name, func(b *testing.B) {
 				b.SetBytes(4 << 16)

@@ -120,7 +120,8 @@ func TestPackRuns(t *testing.T) {
 				offs[i] = 4 * rand.IntN(500)
 			}
 			src := random(2000, rand.IntN(4))
-			checkPack(t, fmt.Sprint(runs, offs), k, n, width, func(l Level, dst *float32) { l.PackRuns(dst, &src[0], offs, width, runs) }, l)
+			checkPack(t, fmt.Sprint(runs, offs), k, n, width,
+				func(l Level, dst *float32) { l.PackRuns(dst, &src[0], offs, width, runs) }, l)
 		}
 	})
 }

@@ -41,7 +41,8 @@ func inputs() []float32 {
 	for x := -5.5; x < 5.5; x += 0.00037 { // where gelu's pieces meet
 		out = append(out, float32(x))
 	}
-	for _, x := range []float64{0, math.Copysign(0, -1), math.Inf(1), math.Inf(-1), math.NaN(), 0.625, 1, math.Sqrt2, 5.3, 88.72, 88.73, -87.34, -103.97} {
+	for _, x := range []float64{0, math.Copysign(0, -1), math.Inf(1), math.Inf(-1), math.NaN(), 0.625, 1, math.Sqrt2, 5.3, 88.72,
+		88.73, -87.34, -103.97} {
 		out = append(out, float32(x), float32(math.Nextafter32(float32(x), 0)))
 	}
 	return out
@@ -70,7 +71,8 @@ func TestUnary(t *testing.T) {
 		{"silu", Silu, func(x float64) float64 { return x / (1 + math.Exp(-x)) }, 3, 3e-36},
 		{"tanh", Tanh, math.Tanh, 3, 0},
 		{"erf", Erf, math.Erf, 1.5, 0},
-		{"gelu", Gelu, func(x float64) float64 { return 0.5 * x * math.Erfc(-x/math.Sqrt2) }, 2, 3.5e-7}, // PyTorch's own is off by up to 1e-6
+		// PyTorch's own is off by up to 1e-6
+		{"gelu", Gelu, func(x float64) float64 { return 0.5 * x * math.Erfc(-x/math.Sqrt2) }, 2, 3.5e-7},
 		{"geluTanh", GeluTanh, geluTanh, 4, 2e-7},
 	} {
 		eachAssembly(t, func(t *testing.T, l Level) {
@@ -84,7 +86,8 @@ func TestUnary(t *testing.T) {
 				if e > worst && math.Abs(float64(dst[i])-want) > c.tiny {
 					worst = e
 				}
-				if (e > c.limit && !(math.Abs(float64(dst[i])-want) <= c.tiny)) || want == 0 && math.Signbit(want) != math.Signbit(float64(dst[i])) && c.limit == 0 {
+				if (e > c.limit && !(math.Abs(float64(dst[i])-want) <= c.tiny)) ||
+					want == 0 && math.Signbit(want) != math.Signbit(float64(dst[i])) && c.limit == 0 {
 					t.Fatalf("%s(%v) = %v, want %v (%.2f units)", c.name, x, dst[i], want, e)
 				}
 			}
@@ -272,7 +275,8 @@ func TestPick(t *testing.T) {
 				Plain.Pick(want, wantCodes, src, step, 7)
 				for i := range want {
 					if math.Float32bits(best[i]) != math.Float32bits(want[i]) || codes[i] != wantCodes[i] {
-						t.Fatalf("step %d, %d numbers: number %d is %v by code %d, want %v by %d", step, n, i, best[i], codes[i], want[i], wantCodes[i])
+						t.Fatalf("step %d, %d numbers: number %d is %v by code %d, want %v by %d", step, n, i, best[i], codes[i],
+							want[i], wantCodes[i])
 					}
 				}
 				if !whole() {

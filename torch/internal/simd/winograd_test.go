@@ -74,7 +74,8 @@ func TestWinogradPixels(t *testing.T) {
 					Plain.WinogradPixels(want[:], piece, 1, plainLanes, 0, 0, 2*plainLanes)
 					at := row*to + 2*lane
 					sameFloats(t, fmt.Sprintf("row %d, lane %d", row, lane),
-						append(got[at:at+2:at+2], got[at+below:at+below+2]...), append(want[:2:2], want[2*plainLanes:2*plainLanes+2]...), whole())
+						append(got[at:at+2:at+2], got[at+below:at+below+2]...),
+						append(want[:2:2], want[2*plainLanes:2*plainLanes+2]...), whole())
 				}
 			}
 		}

@@ -67,7 +67,8 @@ func TestInplaceRefusesLeaves(t *testing.T) {
 		}
 		func() {
 			defer func() {
-				if e, ok := recover().(*torch.Error); !ok || !strings.Contains(e.Msg, "a leaf Variable that requires grad is being used in an in-place operation.") {
+				if e, ok := recover().(*torch.Error); !ok ||
+					!strings.Contains(e.Msg, "a leaf Variable that requires grad is being used in an in-place operation.") {
 					t.Errorf("%s of a leaf: got %v", name, e)
 				}
 			}()
@@ -80,7 +81,8 @@ func TestInplaceRefusesLeaves(t *testing.T) {
 func TestUnderscoreNames(t *testing.T) {
 	for name, two := range map[string][2]function{
 		"celu": {F.Celu, F.Celu_}, "elu": {with(F.Elu, kw.Alpha(0.5)), with(F.Elu_, kw.Alpha(0.5))}, "hardtanh": {F.Hardtanh, F.Hardtanh_},
-		"leaky_relu": {F.LeakyRelu, F.LeakyRelu_}, "selu": {F.Selu, func(x *torch.Tensor, _ ...torch.Option) *torch.Tensor { return F.Selu_(x) }}, "rrelu": {F.Rrelu, F.Rrelu_},
+		"leaky_relu": {F.LeakyRelu, F.LeakyRelu_},
+		"selu":       {F.Selu, func(x *torch.Tensor, _ ...torch.Option) *torch.Tensor { return F.Selu_(x) }}, "rrelu": {F.Rrelu, F.Rrelu_},
 		"threshold": {
 			func(x *torch.Tensor, _ ...torch.Option) *torch.Tensor { return F.Threshold(x, 0.5, 3) },
 			func(x *torch.Tensor, _ ...torch.Option) *torch.Tensor { return F.Threshold_(x, 0.5, 3) },

@@ -42,9 +42,11 @@ func makeConfig(s *Slots) reflect.Type {
 	sm.Tfn = sm.Ifn
 	p.SetMethods([]Method{sm, {
 		Name: "Third", Type: reflect.TypeFor[func(a, b, c, d, e, f, g, h, i, j float64, s ...string) (string, error)](),
-		Ifn: s.New(reflect.TypeFor[func(p unsafe.Pointer, a, b, c, d, e, f, g, h, i, j float64, s ...string) (string, error)](), func(a []reflect.Value) []reflect.Value {
-			return []reflect.Value{reflect.ValueOf(fmt.Sprint(a[1].Float(), a[10].Float(), a[11])), reflect.ValueOf(errors.New("e")).Convert(reflect.TypeFor[error]())}
-		}),
+		Ifn: s.New(reflect.TypeFor[func(p unsafe.Pointer, a, b, c, d, e, f, g, h, i, j float64, s ...string) (string, error)](),
+			func(a []reflect.Value) []reflect.Value {
+				return []reflect.Value{reflect.ValueOf(fmt.Sprint(a[1].Float(), a[10].Float(), a[11])),
+					reflect.ValueOf(errors.New("e")).Convert(reflect.TypeFor[error]())}
+			}),
 	}})
 	return r
 }
@@ -84,7 +86,8 @@ func TestType(t *testing.T) {
 		}
 	}
 	var b strings.Builder
-	if err := template.Must(template.New("").Parse(`{{range .Kids}}{{.Name}}={{.String}}{{end}}`)).Execute(&b, v.Interface()); err != nil || b.String() != "y=cfg:y" {
+	if err := template.Must(template.New("").Parse(`{{range .Kids}}{{.Name}}={{.String}}{{end}}`)).Execute(&b,
+		v.Interface()); err != nil || b.String() != "y=cfg:y" {
 		t.Error(b.String(), err)
 	}
 	m := reflect.MakeMap(reflect.MapOf(reflect.TypeFor[string](), r))
@@ -129,12 +132,15 @@ func TestLayout(t *testing.T) {
 		C [3]int `k:"v"`
 	}
 	all := []reflect.Type{
-		reflect.TypeFor[int](), reflect.TypeFor[*fields](), reflect.TypeFor[[]string](), reflect.TypeFor[[3]*int](), reflect.TypeFor[<-chan int](),
-		reflect.TypeFor[map[string]fields](), reflect.TypeFor[func(int, ...string) error](), reflect.TypeFor[fields](), reflect.TypeFor[fmt.Stringer](), reflect.TypeFor[withMethods](),
+		reflect.TypeFor[int](), reflect.TypeFor[*fields](), reflect.TypeFor[[]string](), reflect.TypeFor[[3]*int](),
+		reflect.TypeFor[<-chan int](),
+		reflect.TypeFor[map[string]fields](), reflect.TypeFor[func(int, ...string) error](), reflect.TypeFor[fields](),
+		reflect.TypeFor[fmt.Stringer](), reflect.TypeFor[withMethods](),
 	}
 	for _, r := range all {
 		h := headerOf(r)
-		if h.size != r.Size() || int(h.align) != r.Align() || reflect.Kind(h.kind) != r.Kind() || (h.equal != nil) != r.Comparable() || (h.tflag&flagNamed != 0) != (r.Name() != "") {
+		if h.size != r.Size() || int(h.align) != r.Align() || reflect.Kind(h.kind) != r.Kind() ||
+			(h.equal != nil) != r.Comparable() || (h.tflag&flagNamed != 0) != (r.Name() != "") {
 			t.Errorf("%s: header %+v", r, *h)
 		}
 		ok := true
@@ -148,7 +154,8 @@ func TestLayout(t *testing.T) {
 			ok = (*chanType)(p).elem == headerOf(r.Elem()) && (*chanType)(p).dir == int(r.ChanDir())
 		case reflect.Map:
 			m := (*mapType)(p)
-			ok = m.key == headerOf(r.Key()) && m.elem == headerOf(r.Elem()) && m.group != nil && m.hasher != nil && m.groupSize == m.group.size
+			ok = m.key == headerOf(r.Key()) && m.elem == headerOf(r.Elem()) && m.group != nil && m.hasher != nil &&
+				m.groupSize == m.group.size
 		case reflect.Func:
 			f := (*funcType)(p)
 			ok = int(f.in) == r.NumIn() && int(f.out&(1<<15-1)) == r.NumOut() && f.out>>15 == 1
