@@ -236,7 +236,8 @@ func TestLoadChecksBounds(t *testing.T) {
 		"K\x00K\x02\x85J\xff\xff\xff\xff\x85":                        false, // stride -1
 		"K\x00\x8a\x08\x00\x00\x00\x00\x00\x00\x00\x40\x85K\x04\x85": false, // size 2^62, stride 4
 	} {
-		text := "\x80\x02ctorch._utils\n_rebuild_tensor_v2\n((X\x07\x00\x00\x00storagectorch\nFloatStorage\nX\x01\x00\x00\x000X\x03\x00\x00\x00cpuK\x01tQ" + view + "\x89}tR."
+		text := "\x80\x02ctorch._utils\n_rebuild_tensor_v2\n((" +
+			"X\x07\x00\x00\x00storagectorch\nFloatStorage\nX\x01\x00\x00\x000X\x03\x00\x00\x00cpuK\x01tQ" + view + "\x89}tR."
 		writeZip(t, path, map[string]string{"x/data.pkl": text, "x/data/0": "\x00\x00\x80\x3f"})
 		v, err := torch.Load(path)
 		if good && (err != nil || v.(*torch.Tensor).Float64s()[0] != 1) {
