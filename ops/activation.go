@@ -416,24 +416,24 @@ func clampSide(id ID, name, arg string, extremum ID, side int) *Op {
 	return &Op{
 		ID: id, Name: name, Schema: "(Tensor self, Operand " + arg + ") -> Tensor", Tags: TagPointwise, Meta: pointwise(keepType),
 		Decompose: decompF(func(b B, c *Call) Value {
-			a := In[SelfArgs](c)
-			if c.Value(1) != nil {
-				return b.Emit(extremum, a.Self.Value(), c.Value(1))
+			a, bound := In[SelfArgs](c), named[TensorArg](c, arg)
+			if v := bound.Value(); v != nil {
+				return b.Emit(extremum, a.Self.Value(), v)
 			}
 			if a.Self.Meta().DType == Bool {
-				return b.Emit(extremum, a.Self.Value(), b.full(nil, c.Args[1], NewMeta(scalarDType(c.Args[1]), CPU, nil)))
+				return b.Emit(extremum, a.Self.Value(), b.full(nil, bound.Arg, NewMeta(scalarDType(bound.Arg), CPU, nil)))
 			}
 			if side == 0 {
-				return b.Emit(Clamp, a.Self.Value(), c.Args[1])
+				return b.Emit(Clamp, a.Self.Value(), bound.Arg)
 			}
-			return b.Emit(Clamp, a.Self.Value(), nil, c.Args[1])
+			return b.Emit(Clamp, a.Self.Value(), nil, bound.Arg)
 		}),
 		Backward: pointwiseBack(func(b B, c *BackwardCall, g Value, i int) Value {
-			a := In[SelfArgs](c.Call)
-			if c.Value(1) == nil {
-				return b.mask(g, inside(b, a.Self.Value(), c.Args[1]))
+			a, bound := In[SelfArgs](c.Call), named[TensorArg](c.Call, arg)
+			if bound.Value() == nil {
+				return b.mask(g, inside(b, a.Self.Value(), bound.Arg))
 			}
-			return extremumShare(b, g, []Value{a.Self.Value(), c.Value(1)}, i, outside)
+			return extremumShare(b, g, []Value{a.Self.Value(), bound.Value()}, i, outside)
 		}),
 	}
 }

@@ -141,7 +141,7 @@ func advancedRows() []*Op {
 			if im.DType != Int64 {
 				refuse(Errorf("torch.take_along_dim(): dtype of indices should be Long but got %s", im.DType.ScalarType()))
 			}
-			d := dimOf(c, 2)
+			d := a.Dim.of(a.Self)
 			full, err := broadcast2(replaced(m.Shape, d, symOne), replaced(im.Shape, d, symOne))
 			refuse(err)
 			x = expandIf(b, x, replaced(full, d, m.Shape[d]))
@@ -155,42 +155,47 @@ func advancedRows() []*Op {
 			flat := b.Emit(Index, b.reshape(a.Self.Value(), numel(a.Self.Meta().Shape)), []Value{a.Index.Value()})
 			return b.reshape(flat, idx.Shape...)
 		}).and(TagComplex),
-		{
-			ID: Embedding, Name: "embedding", Tags: TagNN | TagNotMethod | TagMutates, Mutates: whereSet(3, 1),
-			Schema: "(Tensor input, Tensor weight, int? padding_idx=None, float? max_norm=None, float norm_type=2.0, bool scale_grad_by_freq=False, bool sparse=False) -> Tensor",
-			Meta: func(c *Call) ([]Result, error) {
-				a := In[EmbeddingArgs](c)
-				idx, w := a.Input.Meta(), a.Weight.Meta()
-				if idx.DType != Int64 && idx.DType != Int32 {
-					return nil, Errorf(
-						"Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got torch.%sTensor instead (while checking arguments for embedding)",
-						idx.DType.ScalarType(),
-					)
-				}
-				if len(w.Shape) == 0 {
-					return nil, IndexErrorf("Dimension specified as 0 but tensor has no dimensions")
-				}
-				if len(w.Shape) != 2 {
-					return nil, Errorf("'weight' must be 2-D")
-				}
-				return contiguousLike(w, append(cloneInts(idx.Shape), w.Shape[1])), nil
-			},
-			Decompose: decomp(func(b B, c *Call) Value {
-				a := In[EmbeddingArgs](c)
-				idx, w := a.Input.Meta(), a.Weight.Meta()
-				if !a.MaxNorm.IsNone() {
-					renormRows(b, a.Weight.Value(), b.reshape(a.Input.Value(), numel(idx.Shape)), a.MaxNorm.Arg, a.NormType.Arg)
-					return b.Emit(
-						Embedding, a.Input.Value(), a.Weight.Value(), a.PaddingIdx.Arg, nil, a.NormType.Arg,
-						a.ScaleGradByFreq.Arg,
-					)
-				}
-				flat := b.Emit(IndexSelect, a.Weight.Value(), 0, b.reshape(a.Input.Value(), numel(idx.Shape)))
-				return b.view(flat, append(cloneInts(idx.Shape), w.Shape[1])...)
-			}),
-			Backward: backOf(embeddingBack),
-		},
+		embeddingRow(),
 	}
+}
+
+func embeddingRow() *Op {
+	row := &Op{
+		ID: Embedding, Name: "embedding", Tags: TagNN | TagNotMethod,
+		Schema: "(Tensor input, Tensor weight, int? padding_idx=None, float? max_norm=None, float norm_type=2.0, bool scale_grad_by_freq=False, bool sparse=False) -> Tensor",
+		Meta: func(c *Call) ([]Result, error) {
+			a := In[EmbeddingArgs](c)
+			idx, w := a.Input.Meta(), a.Weight.Meta()
+			if idx.DType != Int64 && idx.DType != Int32 {
+				return nil, Errorf(
+					"Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got torch.%sTensor instead (while checking arguments for embedding)",
+					idx.DType.ScalarType(),
+				)
+			}
+			if len(w.Shape) == 0 {
+				return nil, IndexErrorf("Dimension specified as 0 but tensor has no dimensions")
+			}
+			if len(w.Shape) != 2 {
+				return nil, Errorf("'weight' must be 2-D")
+			}
+			return contiguousLike(w, append(cloneInts(idx.Shape), w.Shape[1])), nil
+		},
+		Decompose: decomp(func(b B, c *Call) Value {
+			a := In[EmbeddingArgs](c)
+			idx, w := a.Input.Meta(), a.Weight.Meta()
+			if !a.MaxNorm.IsNone() {
+				renormRows(b, a.Weight.Value(), b.reshape(a.Input.Value(), numel(idx.Shape)), a.MaxNorm.Arg, a.NormType.Arg)
+				return b.Emit(
+					Embedding, a.Input.Value(), a.Weight.Value(), a.PaddingIdx.Arg, nil, a.NormType.Arg,
+					a.ScaleGradByFreq.Arg,
+				)
+			}
+			flat := b.Emit(IndexSelect, a.Weight.Value(), 0, b.reshape(a.Input.Value(), numel(idx.Shape)))
+			return b.view(flat, append(cloneInts(idx.Shape), w.Shape[1])...)
+		}),
+		Backward: backOf(embeddingBack),
+	}
+	return row.writesIf("max_norm", "weight")
 }
 
 // pickedGrad is the gradient of the values of index_put. A mask picks as many

@@ -3,6 +3,7 @@ package ops
 import (
 	"os"
 	"reflect"
+	"slices"
 	"strconv"
 	"unsafe"
 
@@ -163,6 +164,27 @@ func In[T any](c *Call) *T {
 		mustFit(c, (*T)(nil))
 	}
 	return (*T)(unsafe.Pointer(unsafe.SliceData(c.Args)))
+}
+
+// named is the argument of one parameter, for rules that several operators share whose
+// schemas have it in different places; None where an operator has no such parameter.
+func named[T TensorArg | IntArg | IntsArg | NumberArg | BoolArg | StrArg | DTypeArg | DeviceArg | ListArg](c *Call, name string) (a T) {
+	if i := c.Op.position(name); i >= 0 {
+		a = T{arg{Arg: c.Args[i]}}
+	}
+	return a
+}
+
+// with is the call with another argument for one parameter.
+func (c *Call) with(name string, a Arg) *Call {
+	args := slices.Clone(c.Args)
+	args[c.Op.position(name)] = a
+	return &Call{c.Op, args}
+}
+
+// position is the place of a parameter in the schema; -1 where there is none.
+func (op *Op) position(name string) int {
+	return slices.IndexFunc(op.Params(), func(p Param) bool { return p.Name == name })
 }
 
 // checking compares the names and types of fields with the schema at every reading.

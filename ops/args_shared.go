@@ -115,6 +115,28 @@ type (
 		Weight TensorArg
 		Bias   TensorArg
 	}
+	// MaskedNormArgs is for masked.norm.
+	MaskedNormArgs struct {
+		Input   TensorArg
+		Ord     NumberArg
+		Dim     IntsArg
+		Keepdim BoolArg
+	}
+	// MaskedNormalizeArgs is for masked.normalize.
+	MaskedNormalizeArgs struct {
+		Input TensorArg
+		Ord   NumberArg
+		Dim   IntArg
+		Eps   NumberArg
+	}
+	// MaskedSpreadArgs is for masked.std, masked.var.
+	MaskedSpreadArgs struct {
+		Input      TensorArg
+		Dim        IntsArg
+		Unbiased   BoolArg
+		Correction NumberArg
+		Keepdim    BoolArg
+	}
 	// MaxPoolArgs is for max_pool1d, max_pool2d, max_pool3d.
 	MaxPoolArgs struct {
 		Input         TensorArg
@@ -172,10 +194,6 @@ type (
 		Dim           IntArg
 		Keepdim       BoolArg
 		Interpolation StrArg
-	}
-	// QueryArgs is for _scaled_dot_product_flash_attention_for_cpu, scaled_dot_product_attention.
-	QueryArgs struct {
-		Query TensorArg
 	}
 	// RunningNormArgs is for batch_norm, instance_norm.
 	RunningNormArgs struct {
@@ -252,12 +270,6 @@ type (
 		Self              TensorArg
 		IndicesOrSections IntsArg
 	}
-	// SelfKDimArgs is for kthvalue, topk.
-	SelfKDimArgs struct {
-		Self TensorArg
-		K    IntArg
-		Dim  IntArg
-	}
 	// SelfMat2Args is for bmm, mm.
 	SelfMat2Args struct {
 		Self TensorArg
@@ -320,11 +332,5 @@ type (
 	// TensorsArgs is for dstack, hstack, vstack.
 	TensorsArgs struct {
 		Tensors TensorsArg
-	}
-	// YXDxArgs is for cumulative_trapezoid, trapezoid.
-	YXDxArgs struct {
-		Y  TensorArg
-		X  TensorArg
-		Dx NumberArg
 	}
 )

@@ -70,7 +70,7 @@ func plainAttention(b B, c *Call, mask Value) Value {
 	if a.EnableGqa.Bool() {
 		k, v = groupedHeads(b, q, k), groupedHeads(b, q, v)
 	}
-	scale := attentionScale(c, 6)
+	scale := attentionScale(a.Query, a.Scale)
 	var s Value
 	if scale < 0 {
 		s = b.mul(b.Emit(Matmul, q, b.transpose(k, -2, -1)), scale)
@@ -95,12 +95,12 @@ func plainAttention(b B, c *Call, mask Value) Value {
 	return b.cast(b.Emit(Matmul, p, v), m.DType)
 }
 
-// attentionScale is the scale at position i of a call, or its default.
-func attentionScale(c *Call, i int) float64 {
-	if !c.IsNone(i) {
-		return c.Float(i)
+// attentionScale is the scale that was given, or its default.
+func attentionScale(query TensorArg, given NumberArg) float64 {
+	if !given.IsNone() {
+		return given.Float()
 	}
-	shape := In[QueryArgs](c).Query.Meta().Shape
+	shape := query.Meta().Shape
 	return 1 / math.Sqrt(float64(sym.Force(shape[len(shape)-1])))
 }
 

@@ -39,11 +39,11 @@ func binaryRow(id ID, name string, rule dtypeRule, back backFn, dec func(b B, x,
 // pairBack is pointwiseBack for two operands with a formula for each.
 func pairBack(first, second func(b B, g Value, x, y Arg, out Value) Value) backFn {
 	return pointwiseBack(func(b B, c *BackwardCall, g Value, i int) Value {
-		a := In[SelfArgs](c.Call)
+		a := In[SelfOtherArgs](c.Call)
 		if i == 0 {
-			return first(b, g, a.Self.Arg, c.Args[1], c.Outs[0])
+			return first(b, g, a.Self.Arg, a.Other.Arg, c.Outs[0])
 		}
-		return second(b, g, a.Self.Arg, c.Args[1], c.Outs[0])
+		return second(b, g, a.Self.Arg, a.Other.Arg, c.Outs[0])
 	})
 }
 
@@ -132,7 +132,13 @@ func arithmeticRows() []*Op {
 		},
 		{
 			ID: Pow, Name: "pow", Schema: "(Operand self, Operand exponent) -> Tensor", Tags: TagPointwise | TagHasInPlace | TagComplex, Meta: powMeta,
-			Backward: pairBack(powBackBase, powBackExponent),
+			Backward: pointwiseBack(func(b B, c *BackwardCall, g Value, i int) Value {
+				a := In[PowArgs](c.Call)
+				if i == 0 {
+					return powBackBase(b, g, a.Self.Arg, a.Exponent.Arg, c.Outs[0])
+				}
+				return powBackExponent(b, g, a.Self.Arg, a.Exponent.Arg, c.Outs[0])
+			}),
 		},
 	}
 }
@@ -252,7 +258,11 @@ func comparisonRows() []*Op {
 // halfWhereEqual splits the gradient between equal operands, as amax does.
 func extremumBack(less func(b B, x, y Arg) Value) backFn {
 	return pointwiseBack(func(b B, c *BackwardCall, g Value, i int) Value {
-		x, y := c.Args[i], c.Args[1-i]
+		a := In[SelfOtherArgs](c.Call)
+		x, y := a.Self.Arg, a.Other.Arg
+		if i == 1 {
+			x, y = y, x
+		}
 		half := b.where(b.eq(x, y), b.mul(g, 0.5), g)
 		return b.where(less(b, x, y), scalarLike(g, 0), half)
 	})
@@ -356,10 +366,15 @@ func ternaryRows() []*Op {
 				return b.add(a.Self.Value(), b.mul(timesAlpha(b, t1, a.Value.Arg), t2))
 			}),
 			Backward: pointwiseBack(func(b B, c *BackwardCall, g Value, i int) Value {
-				if i == 0 {
+				a := In[AddcmulArgs](c.Call)
+				other := a.Tensor2
+				switch i {
+				case 0:
 					return g
+				case 2:
+					other = a.Tensor1
 				}
-				return b.mul(g, timesAlpha(b, c.Value(3-i), In[AddcmulArgs](c.Call).Value.Arg))
+				return b.mul(g, timesAlpha(b, other.Value(), a.Value.Arg))
 			}),
 		},
 		{
@@ -401,7 +416,7 @@ func ternaryRows() []*Op {
 // promotedPair are arguments 1 and 2 in the type that all three have together.
 func promotedPair(b B, c *Call) (t1, t2 Value) {
 	a := In[SelfTensor1Tensor2Args](c)
-	d := ResultType(c.Args[:3]...)
+	d := ResultType(a.Self.Arg, a.Tensor1.Arg, a.Tensor2.Arg)
 	return b.cast(a.Tensor1.Value(), d), b.cast(a.Tensor2.Value(), d)
 }
 
@@ -424,8 +439,8 @@ func whereMeta(c *Call) ([]Result, error) {
 		return nil, Errorf("where expected condition to be a boolean tensor, but got a tensor with dtype %s", cond.DType.ScalarType())
 	}
 	ins := []*TensorMeta{cond}
-	for i := 1; i <= 2; i++ {
-		if m := c.Tensor(i); m != nil {
+	for _, operand := range []TensorArg{a.Self, a.Other} {
+		if m := operand.Meta(); m != nil {
 			ins = append(ins, m)
 		}
 	}

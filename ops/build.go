@@ -160,7 +160,7 @@ func pointwiseBack(grad func(b B, c *BackwardCall, g Value, i int) Value) func(B
 	return func(bb Builder, c *BackwardCall) []Value {
 		b := B{bb}
 		return eachSlot(c, func(i int) Value {
-			m := c.Tensor(i)
+			m := MetaOf(c.Args[i])
 			if c.Grads[0] == nil || !m.DType.IsFloat() && !m.DType.IsComplex() {
 				return nil
 			}
@@ -221,13 +221,14 @@ func eachSlot(c *BackwardCall, f func(i int) Value) []Value {
 	for i := range params {
 		switch {
 		case params[i].IsTensor():
-			if c.Value(i) == nil || !c.Needs[i] {
+			if MetaOf(c.Args[i]) == nil || !c.Needs[i] {
 				out = append(out, nil)
 			} else {
 				out = append(out, f(i))
 			}
 		case params[i].IsTensors():
-			out = append(out, make([]Value, len(c.Values(i)))...)
+			list, _ := c.Args[i].([]Value)
+			out = append(out, make([]Value, len(list))...)
 		}
 	}
 	return out

@@ -125,7 +125,7 @@ func tensorSplit(b B, c *Call) []Value {
 	if len(a.Self.Meta().Shape) == 0 {
 		refuse(Errorf("tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims"))
 	}
-	d := dimOf(c, 2)
+	d := a.Dim.of(a.Self)
 	n := sym.Force(a.Self.Meta().Shape[d])
 	var cuts []int64
 	if list := a.IndicesOrSections.Nums(); len(list) == 1 {
@@ -156,14 +156,13 @@ func tensorSplit(b B, c *Call) []Value {
 }
 
 func productRows() []*Op {
-	mixed := func(b B, c *Call, prod Value, self, beta, alpha int) Value {
+	mixed := func(b B, prod, x Value, beta, alpha Arg) Value {
 		d := prod.TensorMeta().DType
-		p := timesAlpha(b, prod, numberAs(d, c.Args[alpha]))
-		x := c.Value(self)
-		if IsZero(numberAs(d, c.Args[beta])) { // NaN in self must not show, its gradient is zero
+		p := timesAlpha(b, prod, numberAs(d, alpha))
+		if IsZero(numberAs(d, beta)) { // NaN in self must not show, its gradient is zero
 			return b.add(b.where(b.full(nil, 0, NewMeta(Bool, CPU, nil)), x, scalarLike(x, 0)), p)
 		}
-		return b.add(timesAlpha(b, x, numberAs(d, c.Args[beta])), p)
+		return b.add(timesAlpha(b, x, numberAs(d, beta)), p)
 	}
 	const tail = ", *, Scalar beta=1, Scalar alpha=1) -> Tensor"
 	return []*Op{
@@ -174,11 +173,12 @@ func productRows() []*Op {
 			if known && n > 0 && (OpMath(d) != d || n <= addedAtMost) {
 				return addedInTurn(b, c, int(n))
 			}
-			return mixed(b, c, b.sum(b.Emit(Bmm, a.Batch1.Value(), a.Batch2.Value()), false, 0), 0, 3, 4)
+			p := b.sum(b.Emit(Bmm, a.Batch1.Value(), a.Batch2.Value()), false, 0)
+			return mixed(b, p, a.Self.Value(), a.Beta.Arg, a.Alpha.Arg)
 		}).and(TagHasInPlace | TagComplex),
 		composite(Addmv, "addmv", "(Tensor self, Tensor mat, Tensor vec"+tail, 0, func(b B, c *Call) Value {
 			a := In[AddmvArgs](c)
-			return mixed(b, c, b.Emit(Mv, a.Mat.Value(), a.Vec.Value()), 0, 3, 4)
+			return mixed(b, b.Emit(Mv, a.Mat.Value(), a.Vec.Value()), a.Self.Value(), a.Beta.Arg, a.Alpha.Arg)
 		}).and(TagHasInPlace | TagComplex),
 		addrRow("(Tensor self, Tensor vec1, Tensor vec2"+tail, mixed),
 		composite(Inner, "inner", "(Tensor self, Tensor other) -> Tensor", 0, func(b B, c *Call) Value {
@@ -232,7 +232,7 @@ func productRows() []*Op {
 			if len(m.Shape) < 2 {
 				refuse(Errorf("renorm: input needs at least 2 dimensions, got %d dimensions", len(m.Shape)))
 			}
-			d := dimOf(c, 2)
+			d := a.Dim.of(a.Self)
 			dims := without(seq(0, len(m.Shape)), d)
 			n := b.Emit(Norm, b.cast(a.Self.Value(), OpMath(m.DType)), a.P.Arg, dims, true)
 			factor := b.where(b.gt(n, a.Maxnorm.Arg), b.div(a.Maxnorm.Arg, b.add(n, 1e-7)), 1.0)
@@ -252,7 +252,7 @@ func productRows() []*Op {
 }
 
 // addrRow is beta*self + alpha*(vec1 outer vec2); bools are joined by and and or.
-func addrRow(schema string, mixed func(b B, c *Call, prod Value, self, beta, alpha int) Value) *Op {
+func addrRow(schema string, mixed func(b B, prod, x Value, beta, alpha Arg) Value) *Op {
 	row := composite(Addr, "addr", schema, 0, func(b B, c *Call) Value {
 		a := In[AddOuterArgs](c)
 		d := ResultType(a.Self.Arg, a.Vec1.Arg, a.Vec2.Arg)
@@ -261,10 +261,7 @@ func addrRow(schema string, mixed func(b B, c *Call, prod Value, self, beta, alp
 			return b.or(b.mul(a.Self.Value(), a.Beta.Float() != 0), p)
 		}
 		x := timesAlpha(b, a.Vec1.Value(), roundedTo(d, a.Alpha.Arg)) // each step rounds, the numbers too
-		return mixed(
-			b, &Call{c.Op, []Arg{a.Self.Arg, a.Vec1.Arg, a.Vec2.Arg, roundedTo(d, a.Beta.Arg), symOne}},
-			b.Emit(Outer, x, a.Vec2.Value()), 0, 3, 4,
-		)
+		return mixed(b, b.Emit(Outer, x, a.Vec2.Value()), a.Self.Value(), roundedTo(d, a.Beta.Arg), symOne)
 	}).and(TagHasInPlace | TagComplex)
 	row.Backward = backOf(func(b B, c *BackwardCall) []Value {
 		a := In[AddOuterArgs](c.Call)
@@ -352,7 +349,7 @@ func sequenceRows() []*Op {
 			if len(a.Self.Meta().Shape) == 0 {
 				refuse(Errorf("diff expects input to be at least one-dimensional"))
 			}
-			d := dimOf(c, 2)
+			d := a.Dim.of(a.Self)
 			if sym.Is(a.N.Int(), 0) { // what stands before and after does not count then
 				return b.Emit(Clone, a.Self.Value())
 			}
@@ -441,9 +438,9 @@ func sequenceRows() []*Op {
 }
 
 func trapezoids(b B, c *Call) (areas Value, d int) {
-	a := In[YXDxArgs](c)
+	a := In[TrapezoidArgs](c)
 	y := a.Y.Value()
-	d = dimOf(c, 3)
+	d = a.Dim.of(a.Y)
 	n := a.Y.Meta().Shape[d]
 	sum := b.add(b.slice(y, d, symOne, n), b.slice(y, d, symZero, sym.Sub(n, symOne)))
 	x := a.X.Value()
@@ -465,7 +462,8 @@ func trapezoids(b B, c *Call) (areas Value, d int) {
 
 func triangleIndices(tri ID) func(b B, c *Call) Value {
 	return func(b B, c *Call) Value {
-		rows, cols, off := c.Num(0), c.Num(1), c.Num(2)
+		a := In[TrilIndicesArgs](c)
+		rows, cols, off := a.Row.Num(), a.Col.Num(), a.Offset.Num()
 		var r, q []int
 		for i := range rows {
 			for j := range cols {
@@ -474,7 +472,7 @@ func triangleIndices(tri ID) func(b B, c *Call) Value {
 				}
 			}
 		}
-		d := c.DTypeOr(3, Int64)
+		d := a.DType.Or(Int64)
 		n := len(r)
 		out := b.Emit(Zeros, []int{2, n}, d)
 		if n == 0 {
@@ -494,13 +492,13 @@ func pairReductionRows() []*Op {
 			a := In[AminmaxArgs](c)
 			dims := []sym.Int{}
 			if !a.Dim.IsNone() {
-				dimOf(c, 1)
+				a.Dim.of(a.Self)
 			}
-			if m := a.Self.Meta(); sym.Is(numel(m.Shape), 0) && (a.Dim.IsNone() || len(m.Shape) > 0 && sym.Is(m.Shape[dimOf(c, 1)], 0)) {
+			if m := a.Self.Meta(); sym.Is(numel(m.Shape), 0) && (a.Dim.IsNone() || len(m.Shape) > 0 && sym.Is(m.Shape[a.Dim.of(a.Self)], 0)) {
 				if a.Dim.IsNone() {
 					refuse(Errorf("aminmax(): cannot compute aminmax over an empty dimension as the operation has no identity."))
 				}
-				refuse(IndexErrorf("aminmax: Expected reduction dim %d to have non-zero size.", dimOf(c, 1)))
+				refuse(IndexErrorf("aminmax: Expected reduction dim %d to have non-zero size.", a.Dim.of(a.Self)))
 			}
 			if !a.Dim.IsNone() && len(a.Self.Meta().Shape) > 0 {
 				dims = []sym.Int{a.Dim.Int()}
@@ -575,7 +573,7 @@ func logcumsumexpRow() *Op {
 		if len(a.Self.Meta().Shape) == 0 {
 			return b.Emit(Clone, a.Self.Value())
 		}
-		d := dimOf(c, 1)
+		d := a.Dim.of(a.Self)
 		n := int(sym.Force(a.Self.Meta().Shape[d]))
 		// Runs of 2, 4, 8, ... terms: sums relative to one maximum would lose
 		// all that lies a hundred below it. They are rounded once, since the
@@ -610,7 +608,7 @@ func logcumsumexpRow() *Op {
 		if g == nil || len(a.Self.Meta().Shape) == 0 {
 			return []Value{g}
 		}
-		d := []int{dimOf(c.Call, 1)}
+		d := []int{a.Dim.of(a.Self)}
 		size := b.log(b.Emit(Abs, g))
 		part := func(side Value) Value {
 			v := b.Emit(Flip, b.sub(b.where(side, size, -inf), b.Emit(Logcumsumexp, a.Self.Value(), d[0])), d)

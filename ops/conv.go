@@ -49,7 +49,10 @@ func convolutionBackBack(b B, c *BackwardCall) []Value {
 	}
 	back := func(x, w Value, which int) Value {
 		mask := []bool{which == 0, which == 1}
-		return b.EmitN(ConvolutionBackward, append([]Arg{g, x, w}, append(c.Args[3:9:9], mask)...)...)[which]
+		return b.EmitN(
+			ConvolutionBackward, g, x, w, a.Stride.Arg, a.Padding.Arg, a.Dilation.Arg, a.Transposed.Arg, a.OutputPadding.Arg,
+			a.Groups.Arg, mask,
+		)[which]
 	}
 	if ofInput != nil {
 		out[0] = forward(ofInput, w)

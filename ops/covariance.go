@@ -45,19 +45,24 @@ func atLeastZero(b B, n sym.Int) Arg {
 
 // observationWeights is the product of frequencies and weights; nil for none.
 func observationWeights(b B, c *Call, n sym.Int) Value {
+	a := In[CovArgs](c)
 	var w Value
-	for i, name := range []string{2: "fweights", 3: "aweights"} {
-		if i < 2 || c.Value(i) == nil {
+	for _, weights := range []struct {
+		name string
+		TensorArg
+	}{{"fweights", a.Fweights}, {"aweights", a.Aweights}} {
+		v, name := weights.Value(), weights.name
+		if v == nil {
 			continue
 		}
-		m := c.Tensor(i)
+		m := v.TensorMeta()
 		if len(m.Shape) > 1 {
 			refuse(Errorf("cov(): expected %s to have one or fewer dimensions but got %s with %d dimensions", name, name, len(m.Shape)))
 		}
-		if i == 2 && !m.DType.IsInt() {
+		if name == "fweights" && !m.DType.IsInt() {
 			refuse(Errorf("cov(): expected fweights to have integral dtype but got fweights with %s dtype", m.DType.ScalarType()))
 		}
-		if i == 3 && !m.DType.IsFloat() {
+		if name == "aweights" && !m.DType.IsFloat() {
 			refuse(Errorf("cov(): expected aweights to have floating point dtype but got aweights with %s dtype", m.DType.ScalarType()))
 		}
 		if sym.Ne(numel(m.Shape), n) {
@@ -67,9 +72,9 @@ func observationWeights(b B, c *Call, n sym.Int) Value {
 			))
 		}
 		if w == nil {
-			w = c.Value(i)
+			w = v
 		} else {
-			w = b.mul(w, c.Value(i))
+			w = b.mul(w, v)
 		}
 	}
 	return w

@@ -23,7 +23,7 @@ func cuttingRows() []*Op {
 func gradient(b B, c *Call) []Value {
 	a := In[GradientArgs](c)
 	m := a.Self.Meta()
-	dims := c.dims(4)
+	dims := a.Dim.of(a.Self)
 	if ds := a.Dim.Nums(); len(ds) > 0 {
 		dims = nil
 		for _, d := range ds {
@@ -241,18 +241,19 @@ func foldSegments(b B, c *Call, inside, where, lengths Value, axis int, shape []
 
 // histc counts elements in equal bins; both bounds zero means those of the data.
 func histc(b B, c *Call) Value {
-	m, bins := c.Tensor(0), c.Num(1)
+	a := In[HistcArgs](c)
+	m, bins := a.Self.Meta(), a.Bins.Num()
 	if !m.DType.IsFloat() {
 		refuse(&Error{Kind: "NotImplementedError", Msg: `"histogram_cpu" not implemented for '` + m.DType.ScalarType() + "'"})
 	}
 	if bins <= 0 {
 		refuse(Errorf("torch.histc(): bins must be > 0, but got %d for dimension 0", bins))
 	}
-	lo, hi := c.Float(2), c.Float(3)
+	lo, hi := a.Min.Float(), a.Max.Float()
 	if lo > hi {
 		refuse(Errorf("torch.histc: max must be larger than min"))
 	}
-	flat := b.reshape(c.Value(0), numel(m.Shape))
+	flat := b.reshape(a.Self.Value(), numel(m.Shape))
 	var low, high Value
 	switch {
 	case lo != hi:

@@ -172,8 +172,12 @@ func copyRows() []*Op {
 }
 
 func selfLike(c *Call) ([]Result, error) {
-	m := In[SelfArgs](c).Self.Meta()
-	return one(&TensorMeta{DType: m.DType, Device: m.Device, Shape: m.Shape, Stride: LikeStrides(m)}), nil
+	return laidOutLike(In[SelfArgs](c).Self.Meta()), nil
+}
+
+// laidOutLike is a new tensor like m.
+func laidOutLike(m *TensorMeta) []Result {
+	return one(&TensorMeta{DType: m.DType, Device: m.Device, Shape: m.Shape, Stride: LikeStrides(m)})
 }
 
 // toIsSelf reports whether a conversion changes nothing.

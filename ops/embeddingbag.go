@@ -9,7 +9,7 @@ import (
 
 func embeddingBagRows() []*Op {
 	return []*Op{
-		composite(EmbeddingBag, "embedding_bag", "(Tensor input, Tensor weight, Tensor? offsets=None, float? max_norm=None, float norm_type=2.0, bool scale_grad_by_freq=False, str mode='mean', bool sparse=False, Tensor? per_sample_weights=None, bool include_last_offset=False, int? padding_idx=None) -> Tensor", TagNN|TagNotMethod, embeddingBag).mutates(whereSet(3, 1)),
+		composite(EmbeddingBag, "embedding_bag", "(Tensor input, Tensor weight, Tensor? offsets=None, float? max_norm=None, float norm_type=2.0, bool scale_grad_by_freq=False, str mode='mean', bool sparse=False, Tensor? per_sample_weights=None, bool include_last_offset=False, int? padding_idx=None) -> Tensor", TagNN|TagNotMethod, embeddingBag).writesIf("max_norm", "weight"),
 	}
 }
 

@@ -115,7 +115,7 @@ func patternRows() []*Op {
 				return b.cast(hit, a.DType.Or(Float32))
 			}),
 		},
-		dynamicWhen(func(c *Call) bool { return sym.Is(c.Int(1), -1) }, composite(OneHot, "one_hot", "(Tensor input, int num_classes) -> Tensor", TagNN|TagNotMethod|TagNoGrad, func(b B, c *Call) Value {
+		dynamicWhen(func(c *Call) bool { return sym.Is(In[OneHotArgs](c).NumClasses.Int(), -1) }, composite(OneHot, "one_hot", "(Tensor input, int num_classes) -> Tensor", TagNN|TagNotMethod|TagNoGrad, func(b B, c *Call) Value {
 			a := In[OneHotArgs](c)
 			m := a.Input.Meta()
 			if m.DType != Int64 {
@@ -239,24 +239,28 @@ func arangeSize(start, end, step Arg) (sym.Int, error) {
 
 const likeTail = "*, dtype? dtype=None, device? device=None, bool requires_grad=False, str? memory_format=None) -> Tensor"
 
-// likeRow is a factory with the shape and layout of its first argument; at is
-// the position of dtype.
-func likeRow(id ID, name, args string, at int, tags Tag, dec func(b B, c *Call, m *TensorMeta) Value) *Op {
+// likeRow is a factory with the shape and layout of its first argument.
+func likeRow(id ID, name, args string, tags Tag, dec func(b B, c *Call, m *TensorMeta) Value) *Op {
+	like := func(c *Call, m *TensorMeta) *TensorMeta {
+		return NewMeta(named[DTypeArg](c, "dtype").Or(m.DType), named[DeviceArg](c, "device").Or(m.Device), m.Shape)
+	}
 	row := &Op{
 		ID: id, Name: name, Schema: "(Tensor self, " + args + likeTail, Tags: TagNotMethod | TagNoGrad | tags,
 		Meta: func(c *Call) ([]Result, error) {
 			m := In[SelfArgs](c).Self.Meta()
-			s, err := formatStrides(m, c.Str(at+3))
+			s, err := formatStrides(m, named[StrArg](c, "memory_format").Str())
 			if err != nil {
 				return nil, err
 			}
-			return one(&TensorMeta{DType: c.DTypeOr(at, m.DType), Device: c.DeviceOr(at+1, m.Device), Shape: m.Shape, Stride: s, RequiresGrad: c.Bool(at + 2)}), nil
+			out := like(c, m)
+			out.Stride, out.RequiresGrad = s, named[BoolArg](c, "requires_grad").Bool()
+			return one(out), nil
 		},
 	}
 	if dec != nil {
 		row.Decompose = decomp(func(b B, c *Call) Value {
 			m := In[SelfArgs](c).Self.Meta()
-			return dec(b, c, NewMeta(c.DTypeOr(at, m.DType), c.DeviceOr(at+1, m.Device), m.Shape))
+			return dec(b, c, like(c, m))
 		})
 	}
 	return row
@@ -264,13 +268,13 @@ func likeRow(id ID, name, args string, at int, tags Tag, dec func(b B, c *Call, 
 
 func likeRows() []*Op {
 	return []*Op{
-		likeRow(FullLike, "full_like", "Scalar fill_value, ", 2, 0, nil).and(TagComplex),
-		likeRow(EmptyLike, "empty_like", "", 1, 0, nil).and(TagComplex),
-		likeRow(ZerosLike, "zeros_like", "", 1, 0, func(b B, c *Call, m *TensorMeta) Value {
+		likeRow(FullLike, "full_like", "Scalar fill_value, ", 0, nil).and(TagComplex),
+		likeRow(EmptyLike, "empty_like", "", 0, nil).and(TagComplex),
+		likeRow(ZerosLike, "zeros_like", "", 0, func(b B, c *Call, m *TensorMeta) Value {
 			a := In[FilledLikeArgs](c)
 			return b.Emit(FullLike, a.Self.Value(), scalarOf(m.DType, 0), m.DType, m.Device, a.RequiresGrad.Arg, a.MemoryFormat.Arg)
 		}).and(TagComplex),
-		likeRow(OnesLike, "ones_like", "", 1, 0, func(b B, c *Call, m *TensorMeta) Value {
+		likeRow(OnesLike, "ones_like", "", 0, func(b B, c *Call, m *TensorMeta) Value {
 			a := In[FilledLikeArgs](c)
 			return b.Emit(FullLike, a.Self.Value(), scalarOf(m.DType, 1), m.DType, m.Device, a.RequiresGrad.Arg, a.MemoryFormat.Arg)
 		}).and(TagComplex),

@@ -34,7 +34,7 @@ type flash struct {
 
 func newFlash(b B, c *Call) *flash {
 	a := In[FlashAttentionArgs](c)
-	f := &flash{b: b, half: a.Query.Meta().DType, k0: a.Key.Meta(), v0: a.Value.Meta(), scale: attentionScale(c, 6)}
+	f := &flash{b: b, half: a.Query.Meta().DType, k0: a.Key.Meta(), v0: a.Value.Meta(), scale: attentionScale(a.Query, a.Scale)}
 	wide := OpMath(f.half)
 	f.q, f.k, f.v, f.mask = b.cast(a.Query.Value(), wide), b.cast(a.Key.Value(), wide), b.cast(a.Value.Value(), wide), a.AttnMask.Value()
 	if n := len(f.k0.Shape); sym.Ne(f.q.TensorMeta().Shape[n-3], f.k0.Shape[n-3]) {

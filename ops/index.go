@@ -297,8 +297,8 @@ func placeRow(id ID, name, schema string, view func(b B, c *Call, x Value) Value
 				return out
 			}
 			if c.Needs[0] {
-				args := append([]Arg{g, b.zeros(In[SelfSrcArgs](c.Call).Src.Meta())}, c.Args[2:]...)
-				out[0] = b.Emit(id, args...)
+				src := b.zeros(In[SelfSrcArgs](c.Call).Src.Meta())
+				out[0] = b.Emit(id, c.with("self", g).with("src", src).Args...)
 			}
 			if c.Needs[1] {
 				out[1] = view(b, c.Call, g)

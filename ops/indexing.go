@@ -47,7 +47,7 @@ func slabRows() []*Op {
 		composite(IndexCopy, "index_copy", "(Tensor self, int dim, Tensor index, Tensor source) -> Tensor", 0, func(b B, c *Call) Value {
 			a := In[IndexCopyArgs](c)
 			m, src := a.Self.Meta(), a.Source.Meta()
-			d := dimOf(c, 1)
+			d := a.Dim.of(a.Self)
 			if m.DType != src.DType {
 				refuse(Errorf(
 					"index_copy_(): self and source expected to have the same dtype, but got (self) %s and (source) %s",
@@ -66,7 +66,7 @@ func slabRows() []*Op {
 		composite(IndexFill, "index_fill", "(Tensor self, int dim, Tensor index, Operand value) -> Tensor", 0, func(b B, c *Call) Value {
 			a := In[IndexFillArgs](c)
 			m := a.Self.Meta()
-			d := dimOf(c, 1)
+			d := a.Dim.of(a.Self)
 			if v := a.Value.Meta(); v != nil && len(v.Shape) > 0 {
 				refuse(Errorf("index_fill_ only supports a 0-dimensional value tensor, but got tensor with %d dimension(s).", len(v.Shape)))
 			}
@@ -87,7 +87,7 @@ func slabRows() []*Op {
 		composite(IndexReduce, "index_reduce", "(Tensor self, int dim, Tensor index, Tensor source, str reduce, *, bool include_self=True) -> Tensor", 0, func(b B, c *Call) Value {
 			a := In[IndexReduceArgs](c)
 			m, src := a.Self.Meta(), a.Source.Meta()
-			d := dimOf(c, 1)
+			d := a.Dim.of(a.Self)
 			switch a.Reduce.Str() {
 			case "prod", "mean", "amax", "amin":
 			default:

@@ -24,7 +24,7 @@ func marginLossRows() []*Op {
 		{
 			ID: CtcGrad, Name: "_ctc_loss_backward", Tags: TagInternal | TagNotMethod,
 			Schema: "(Tensor grad, Tensor log_probs, Tensor targets, Tensor input_lengths, Tensor target_lengths, Tensor neg_log_likelihood, Tensor log_alpha, int blank, bool zero_infinity=False) -> Tensor",
-			Meta:   secondLike,
+			Meta:   shapedLike(func(c *Call) TensorArg { return In[CtcGradArgs](c).LogProbs }),
 		},
 		loss(LinearCrossEntropy, "linear_cross_entropy", "(Tensor input, Tensor linear_weight, Tensor target, *, Tensor? linear_bias=None, Tensor? weight=None, int ignore_index=-100, str reduction='mean', float label_smoothing=0.0) -> Tensor", func(b B, c *Call) Value {
 			a := In[LinearCrossEntropyArgs](c)
@@ -141,9 +141,11 @@ func ctcLoss(b B, c *Call) Value {
 	a := In[CtcLossArgs](c)
 	if len(a.LogProbs.Meta().Shape) == 2 {
 		lp := b.unsqueeze(a.LogProbs.Value(), 1)
-		one := func(i int) Value { return b.reshape(c.Value(i), symOne) }
-		args := append([]Arg{lp, a.Targets.Arg, one(2), one(3)}, c.Args[4:]...)
-		out := b.Emit(CtcLoss, args...)
+		one := func(lengths TensorArg) Value { return b.reshape(lengths.Value(), symOne) }
+		out := b.Emit(
+			CtcLoss, lp, a.Targets.Arg, one(a.InputLengths), one(a.TargetLengths), a.Blank.Arg, a.Reduction.Arg,
+			a.ZeroInfinity.Arg,
+		)
 		if a.Reduction.Str() == "none" {
 			return b.reshape(out)
 		}
@@ -180,9 +182,9 @@ func ctcAlphaRow() *Op {
 			if blank := a.Blank.Int(); sym.Lt(blank, symZero) || sym.Ge(blank, m.Shape[2]) {
 				return nil, Errorf("blank must be in label range")
 			}
-			for i, name := range []string{2: "input_lengths", 3: "target_lengths"} {
-				if i >= 2 && sym.Ne(numel(c.Tensor(i).Shape), m.Shape[1]) {
-					return nil, Errorf("%s must be of size batch_size", name)
+			for i, lengths := range []*TensorMeta{a.InputLengths.Meta(), a.TargetLengths.Meta()} {
+				if sym.Ne(numel(lengths.Shape), m.Shape[1]) {
+					return nil, Errorf("%s must be of size batch_size", []string{"input_lengths", "target_lengths"}[i])
 				}
 			}
 			// The longest target is at most as long as all of them.

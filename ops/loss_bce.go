@@ -73,11 +73,12 @@ func ofReduced(b B, c *BackwardCall, g Value) Value {
 
 // ofWeight is the gradient of the weight of elements, given their losses.
 func ofWeight(b B, c *BackwardCall, g, losses Value) Value {
+	a := In[BinaryLossArgs](c.Call)
 	g = b.mul(losses, g)
-	if c.Str(5) == "mean" {
-		g = b.div(g, numel(c.Tensor(0).Shape))
+	if a.Reduction.Str() == "mean" {
+		g = b.div(g, numel(a.Input.Meta().Shape))
 	}
-	return b.back(g, c.Tensor(2))
+	return b.back(g, a.Weight.Meta())
 }
 
 func logitsBack(b B, c *BackwardCall) []Value {

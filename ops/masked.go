@@ -12,7 +12,7 @@ import (
 
 const maskedTail = "bool keepdim=False, *, dtype? dtype=None, Tensor? mask=None) -> Tensor"
 
-// maskedCall is a call with its mask as the last parameter and dtype before it.
+// maskedCall is a call with its mask and its dtype.
 type maskedCall struct {
 	*Call
 	b    B
@@ -24,7 +24,7 @@ type maskedCall struct {
 func maskedRow(id ID, name, args string, tags Tag, f func(m *maskedCall) Value) *Op {
 	return composite(id, "masked."+name, "(Tensor input, "+args, TagNotMethod|tags, func(b B, c *Call) Value {
 		m := &maskedCall{Call: c, b: b, x: In[InputArgs](c).Input.Value()}
-		m.mask = maskFor(b, m.x, c.Value(len(c.Args)-1))
+		m.mask = maskFor(b, m.x, named[TensorArg](c, "mask").Value())
 		return f(m)
 	})
 }
@@ -81,14 +81,18 @@ func intBounds(d DType) (lo, hi int64) {
 	return math.MinInt64, math.MaxInt64
 }
 
+func (m *maskedCall) dtype() DTypeArg  { return named[DTypeArg](m.Call, "dtype") }
+func (m *maskedCall) dim() IntsArg     { return named[IntsArg](m.Call, "dim") }
+func (m *maskedCall) keepdim() BoolArg { return named[BoolArg](m.Call, "keepdim") }
+
 // resultType is the dtype argument, or that of the input.
 func (m *maskedCall) resultType() DType {
-	return m.DTypeOr(len(m.Args)-2, m.x.TensorMeta().DType)
+	return m.dtype().Or(m.x.TensorMeta().DType)
 }
 
 // countType is resultType with small integers counted in int64.
 func (m *maskedCall) countType() DType {
-	if d := m.resultType(); !m.IsNone(len(m.Args)-2) || isFloaty(d) {
+	if d := m.resultType(); !m.dtype().IsNone() || isFloaty(d) {
 		return d
 	}
 	return Int64
@@ -100,17 +104,17 @@ func maskedRows() []*Op {
 	const along = "int dim, *, dtype? dtype=None, Tensor? mask=None) -> Tensor"
 	extremum := func(id ID, name string, op ID, fill float64) *Op {
 		return maskedRow(id, name, dims, 0, func(m *maskedCall) Value {
-			return m.b.cast(m.b.Emit(op, m.filled(fill), m.allDims(), m.Args[2]), m.resultType())
+			return m.b.cast(m.b.Emit(op, m.filled(fill), m.allDims(), m.keepdim().Arg), m.resultType())
 		})
 	}
 	arg := func(id ID, name string, op ID, fill float64) *Op {
 		return maskedRow(id, name, dim, TagNoGrad, func(m *maskedCall) Value {
-			return m.b.cast(m.b.Emit(op, m.filled(fill), m.Args[1], m.Args[2]), m.resultType())
+			return m.b.cast(m.b.Emit(op, m.filled(fill), m.dim().Arg, m.keepdim().Arg), m.resultType())
 		})
 	}
 	scan := func(id ID, name string, op ID, fill float64) *Op {
 		return maskedRow(id, name, along, 0, func(m *maskedCall) Value {
-			return m.b.Emit(op, m.filled(fill), m.Args[1], m.resultType())
+			return m.b.Emit(op, m.filled(fill), m.dim().Arg, m.resultType())
 		})
 	}
 	soft := func(id ID, name string, op ID, sign float64) *Op {
@@ -119,7 +123,7 @@ func maskedRows() []*Op {
 			if sign < 0 {
 				x = m.b.neg(x)
 			}
-			return m.b.Emit(op, x, m.Args[1], m.resultType())
+			return m.b.Emit(op, x, m.dim().Arg, m.resultType())
 		})
 	}
 	spread := func(id ID, name string, root bool) *Op {
@@ -133,7 +137,7 @@ func maskedRows() []*Op {
 	}
 	return []*Op{
 		maskedRow(MaskedSum, "sum", dims, 0, func(m *maskedCall) Value {
-			return m.b.Emit(Sum, m.filled(0), m.allDims(), m.Args[2], m.countType())
+			return m.b.Emit(Sum, m.filled(0), m.allDims(), m.keepdim().Arg, m.countType())
 		}).and(TagComplex),
 		maskedRow(MaskedProd, "prod", dims, 0, maskedProd).and(TagComplex),
 		scan(MaskedCumsum, "cumsum", Cumsum, 0).and(TagComplex), scan(MaskedCumprod, "cumprod", Cumprod, 1).and(TagComplex),
@@ -146,18 +150,18 @@ func maskedRows() []*Op {
 					Msg:  "mean(): Could not infer output dtype. Input dtype must be either a floating point or complex dtype. Got: " + d.String(),
 				})
 			}
-			total := m.b.Emit(Sum, m.filled(0), m.allDims(), m.Args[2], m.resultType())
-			return m.b.div(total, m.count(m.Bool(2)))
+			total := m.b.Emit(Sum, m.filled(0), m.allDims(), m.keepdim().Arg, m.resultType())
+			return m.b.div(total, m.count(m.keepdim().Bool()))
 		}).and(TagComplex),
 		maskedRow(MaskedMedian, "median", "int dim=-1, "+maskedTail, 0, func(m *maskedCall) Value {
 			d := m.x.TensorMeta().DType
 			if !d.IsFloat() {
 				m.x = m.b.cast(m.x, Float32)
 			}
-			return m.b.cast(m.b.EmitN(NanmedianDim, m.filled(nan), m.Args[1], m.Args[2])[0], d)
+			return m.b.cast(m.b.EmitN(NanmedianDim, m.filled(nan), m.dim().Arg, m.keepdim().Arg)[0], d)
 		}),
 		maskedRow(MaskedLogsumexp, "logsumexp", dims, 0, func(m *maskedCall) Value {
-			return m.b.cast(m.b.Emit(Logsumexp, m.filled(-inf), m.allDims(), m.Args[2]), m.resultType())
+			return m.b.cast(m.b.Emit(Logsumexp, m.filled(-inf), m.allDims(), m.keepdim().Arg), m.resultType())
 		}),
 		composite(MaskedLogaddexp, "masked.logaddexp", "(Tensor input, Tensor other, *, dtype? dtype=None, Tensor? input_mask=None, Tensor? other_mask=None) -> Tensor", TagNotMethod, func(b B, c *Call) Value {
 			a := In[MaskedLogaddexpArgs](c)
@@ -166,19 +170,23 @@ func maskedRows() []*Op {
 			return b.cast(b.Emit(Logaddexp, x.filled(-inf), y.filled(-inf)), a.DType.Or(a.Input.Meta().DType))
 		}),
 		maskedRow(MaskedNorm, "norm", "Scalar? ord=2.0, int[]? dim=None, "+maskedTail, 0, func(m *maskedCall) Value {
-			return m.norm(m.Args[1], m.Args[2], m.Args[3])
+			a := In[MaskedNormArgs](m.Call)
+			return m.norm(a.Ord.Arg, a.Dim.Arg, a.Keepdim.Arg)
 		}),
 		maskedRow(MaskedNormalize, "normalize", "Scalar ord, int dim, *, float eps=1e-12, dtype? dtype=None, Tensor? mask=None) -> Tensor", 0, func(m *maskedCall) Value {
-			n := m.norm(m.Args[1], []sym.Int{m.Int(2)}, true)
-			return m.b.div(m.filled(0), m.b.Emit(Maximum, n, m.b.full(nil, m.Float(3), n.TensorMeta())))
+			a := In[MaskedNormalizeArgs](m.Call)
+			n := m.norm(a.Ord.Arg, []sym.Int{a.Dim.Int()}, true)
+			return m.b.div(m.filled(0), m.b.Emit(Maximum, n, m.b.full(nil, a.Eps.Float(), n.TensorMeta())))
 		}),
 		soft(MaskedSoftmax, "softmax", Softmax, 1), soft(MaskedLogSoftmax, "log_softmax", LogSoftmax, 1), soft(MaskedSoftmin, "softmin", Softmax, -1),
 		spread(MaskedVar, "var", false), spread(MaskedStd, "std", true),
 	}
 }
 
-// allDims is the list of dimensions of argument 1: none means all.
-func (m *maskedCall) allDims() []sym.Int { return sym.Consts(m.dims(1)) }
+// allDims is the list of dimensions: none means all.
+func (m *maskedCall) allDims() []sym.Int { return sym.Consts(m.dims()) }
+
+func (m *maskedCall) dims() []int { return m.dim().of(In[InputArgs](m.Call).Input) }
 
 // count is the number of visible elements of each result.
 func (m *maskedCall) count(keep bool) Value {
@@ -191,9 +199,9 @@ func (m *maskedCall) count(keep bool) Value {
 
 func maskedProd(m *maskedCall) Value {
 	x := m.filled(1)
-	dims := m.dims(1)
+	dims := m.dims()
 	for i := len(dims) - 1; i >= 0; i-- {
-		x = m.b.Emit(Prod, x, dims[i], m.Args[2], m.countType())
+		x = m.b.Emit(Prod, x, dims[i], m.keepdim().Arg, m.countType())
 	}
 	return m.b.cast(x, m.countType())
 }
@@ -203,12 +211,13 @@ func (m *maskedCall) norm(ord, dim, keep Arg) Value {
 	if ord != nil && math.IsInf(NumberOf(ord), -1) {
 		fill = inf
 	}
-	return m.b.Emit(Norm, m.filled(fill), ord, dim, keep, m.Args[len(m.Args)-2])
+	return m.b.Emit(Norm, m.filled(fill), ord, dim, keep, m.dtype().Arg)
 }
 
 // variance is the mean square of the distances from the mean, with correction.
 func (m *maskedCall) variance() Value {
-	b, keep := m.b, m.Bool(4)
+	a := In[MaskedSpreadArgs](m.Call)
+	b, keep := m.b, a.Keepdim.Bool()
 	d := FloatType(m.resultType())
 	n := m.count(true)
 	total := b.Emit(Sum, m.filled(0), m.allDims(), true, d)
@@ -217,11 +226,11 @@ func (m *maskedCall) variance() Value {
 	sum := b.Emit(Sum, squares.filled(0), m.allDims(), keep, d)
 	n = b.reshape(n, sum.TensorMeta().Shape...)
 	correction := 1.0
-	if !m.IsNone(2) && !m.Bool(2) {
+	if !a.Unbiased.IsNone() && !a.Unbiased.Bool() {
 		correction = 0
 	}
-	if !m.IsNone(3) {
-		correction = m.Float(3)
+	if !a.Correction.IsNone() {
+		correction = a.Correction.Float()
 	}
 	if correction != 0 {
 		n = b.Emit(ClampMin, b.sub(b.cast(n, d), correction), 0.0)

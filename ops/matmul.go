@@ -40,7 +40,12 @@ func cppName(d DType) string {
 }
 
 func mmMeta(c *Call) ([]Result, error) {
-	x, y := In[SelfArgs](c).Self.Meta(), c.Tensor(1)
+	a := In[MmArgs](c)
+	return matrixProduct(a.Self.Meta(), a.Mat2.Meta())
+}
+
+// matrixProduct is the result of mm.
+func matrixProduct(x, y *TensorMeta) ([]Result, error) {
 	if len(x.Shape) != 2 {
 		return nil, Errorf("mm: self must be a matrix, got %d-D tensor", len(x.Shape))
 	}
@@ -54,7 +59,12 @@ func mmMeta(c *Call) ([]Result, error) {
 }
 
 func bmmMeta(c *Call) ([]Result, error) {
-	x, y := In[SelfArgs](c).Self.Meta(), c.Tensor(1)
+	a := In[BmmArgs](c)
+	return batchProduct(a.Self.Meta(), a.Mat2.Meta())
+}
+
+// batchProduct is the result of bmm.
+func batchProduct(x, y *TensorMeta) ([]Result, error) {
 	if len(x.Shape) != 3 {
 		return nil, Errorf("batch1 must be a 3D tensor")
 	}
@@ -87,8 +97,14 @@ func matmulRows() []*Op {
 			ID: Bmm, Name: "bmm", Schema: "(Tensor self, Tensor mat2) -> Tensor", Tags: TagComplex, Meta: bmmMeta,
 			Backward: matBack(func(b B, x Value) Value { return b.transpose(x, 1, 2) }, func(b B, x, y Value) Value { return b.Emit(Bmm, x, y) }),
 		},
-		addRow(Addmm, "addmm", "(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", Mm, mmMeta).and(TagHasInPlace | TagComplex),
-		addRow(Baddbmm, "baddbmm", "(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", Bmm, bmmMeta).and(TagHasInPlace | TagComplex),
+		addRow(
+			Addmm, "addmm", "(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", Mm, matrixProduct,
+			func(c *Call) (x, y TensorArg) { a := In[AddmmArgs](c); return a.Mat1, a.Mat2 },
+		).and(TagHasInPlace | TagComplex),
+		addRow(
+			Baddbmm, "baddbmm", "(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", Bmm, batchProduct,
+			func(c *Call) (x, y TensorArg) { a := In[BaddbmmArgs](c); return a.Batch1, a.Batch2 },
+		).and(TagHasInPlace | TagComplex),
 		{
 			ID: Mv, Name: "mv", Schema: "(Tensor self, Tensor vec) -> Tensor", Tags: TagComplex, Meta: func(c *Call) ([]Result, error) {
 				a := In[MvArgs](c)
@@ -180,7 +196,12 @@ func matBack(t func(B, Value) Value, mul func(b B, x, y Value) Value) backFn {
 }
 
 func dotMeta(c *Call) ([]Result, error) {
-	x, y := In[SelfArgs](c).Self.Meta(), c.Tensor(1)
+	a := In[DotArgs](c)
+	return dotProduct(a.Self.Meta(), a.Tensor.Meta())
+}
+
+// dotProduct is the result of dot.
+func dotProduct(x, y *TensorMeta) ([]Result, error) {
 	if len(x.Shape) != 1 || len(y.Shape) != 1 {
 		return nil, Errorf("1D tensors expected, but got %dD and %dD tensors", len(x.Shape), len(y.Shape))
 	}
@@ -199,19 +220,22 @@ func dotMeta(c *Call) ([]Result, error) {
 	return one(NewMeta(x.DType, x.Device, nil)), nil
 }
 
-// addRow is beta*self + alpha*(x @ y).
-func addRow(id ID, name, schema string, mul ID, mulMeta func(*Call) ([]Result, error)) *Op {
+// addRow is beta*self + alpha*(x @ y), where factors gives x and y.
+func addRow(
+	id ID, name, schema string, mul ID, product func(x, y *TensorMeta) ([]Result, error), factors func(*Call) (x, y TensorArg),
+) *Op {
 	return &Op{
 		ID: id, Name: name, Schema: schema,
 		Meta: func(c *Call) ([]Result, error) {
+			x, y := factors(c)
 			if mul == Mm {
-				for i, which := range []string{"mat1", "mat2"} {
-					if n := len(c.Tensor(i + 1).Shape); n != 2 {
-						return nil, Errorf("%s must be a matrix, got %d-D tensor", which, n)
+				for i, m := range []*TensorMeta{x.Meta(), y.Meta()} {
+					if n := len(m.Shape); n != 2 {
+						return nil, Errorf("%s must be a matrix, got %d-D tensor", []string{"mat1", "mat2"}[i], n)
 					}
 				}
 			}
-			res, err := mulMeta(&Call{c.Op, c.Args[1:3]})
+			res, err := product(x.Meta(), y.Meta())
 			if err != nil {
 				return nil, err
 			}
@@ -228,13 +252,15 @@ func addRow(id ID, name, schema string, mul ID, mulMeta func(*Call) ([]Result, e
 			return res, nil
 		},
 		Decompose: decompF(func(b B, c *Call) Value {
-			d := c.Tensor(1).DType
-			alpha, beta := numberAs(d, c.Args[4]), numberAs(d, c.Args[3])
-			p := timesAlpha(b, b.Emit(mul, c.Args[1], c.Args[2]), alpha)
+			a := In[AddProductArgs](c)
+			x, y := factors(c)
+			d := x.Meta().DType
+			alpha, beta := numberAs(d, a.Alpha.Arg), numberAs(d, a.Beta.Arg)
+			p := timesAlpha(b, b.Emit(mul, x.Arg, y.Arg), alpha)
 			if IsZero(beta) {
 				return p
 			}
-			return b.add(timesAlpha(b, c.Value(0), beta), p)
+			return b.add(timesAlpha(b, a.Self.Value(), beta), p)
 		}),
 		Backward: backOf(func(b B, c *BackwardCall) []Value {
 			a := In[AddProductArgs](c.Call)
@@ -243,15 +269,16 @@ func addRow(id ID, name, schema string, mul ID, mulMeta func(*Call) ([]Result, e
 			if g == nil {
 				return out
 			}
+			x, y := factors(c.Call)
 			t := func(x Value) Value { n := len(x.TensorMeta().Shape); return b.transpose(x, n-2, n-1) }
 			if c.Needs[0] {
 				out[0] = b.back(timesAlpha(b, g, a.Beta.Arg), a.Self.Meta())
 			}
 			if c.Needs[1] {
-				out[1] = timesAlpha(b, b.Emit(mul, g, t(c.Value(2))), a.Alpha.Arg)
+				out[1] = timesAlpha(b, b.Emit(mul, g, t(y.Value())), a.Alpha.Arg)
 			}
 			if c.Needs[2] {
-				out[2] = timesAlpha(b, b.Emit(mul, t(c.Value(1)), g), a.Alpha.Arg)
+				out[2] = timesAlpha(b, b.Emit(mul, t(x.Value()), g), a.Alpha.Arg)
 			}
 			return out
 		}),
@@ -292,7 +319,7 @@ func matmulMeta(c *Call) ([]Result, error) {
 		return nil, err
 	}
 	if nx == 1 && ny == 1 {
-		return dotMeta(c)
+		return dotProduct(x, y)
 	}
 	if err := matmulInner(x, y); err != nil {
 		return nil, err

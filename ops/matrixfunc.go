@@ -209,7 +209,7 @@ func matrixProductRows() []*Op {
 			if len(x.Shape) != len(y.Shape) {
 				refuse(Errorf("linalg.cross: inputs must have the same number of dimensions."))
 			}
-			d := dimOf(c, 2)
+			d := a.Dim.of(a.Self)
 			if sym.Ne(x.Shape[d], sym.C(3)) || sym.Ne(y.Shape[d], sym.C(3)) {
 				refuse(Errorf("linalg.cross: inputs dimension %s must have length 3. Got %s and %s", a.Dim.Int(), x.Shape[d], y.Shape[d]))
 			}

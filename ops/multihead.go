@@ -12,66 +12,37 @@ import (
 const multiheadSchema = "(Tensor query, Tensor key, Tensor value, int embed_dim_to_check, int num_heads, Tensor? in_proj_weight, Tensor? in_proj_bias, Tensor? bias_k, Tensor? bias_v, bool add_zero_attn, float dropout_p, Tensor out_proj_weight, Tensor? out_proj_bias, " +
 	"bool training=True, Tensor? key_padding_mask=None, bool need_weights=True, Tensor? attn_mask=None, bool use_separate_proj_weight=False, Tensor? q_proj_weight=None, Tensor? k_proj_weight=None, Tensor? v_proj_weight=None, Tensor? static_k=None, Tensor? static_v=None, bool average_attn_weights=True, bool is_causal=False) -> (Tensor, Tensor)"
 
-// The positions of its parameters.
-const (
-	mhQuery = iota
-	mhKey
-	mhValue
-	mhEmbed
-	mhHeads
-	mhInWeight
-	mhInBias
-	mhBiasK
-	mhBiasV
-	mhZero
-	mhDropout
-	mhOutWeight
-	mhOutBias
-	mhTraining
-	mhPadding
-	mhNeedWeights
-	mhMask
-	mhSeparate
-	mhQWeight
-	mhKWeight
-	mhVWeight
-	mhStaticK
-	mhStaticV
-	mhAverage
-	mhCausal
-)
-
 func multiheadRows() []*Op {
 	return []*Op{
 		compositeN(MultiHeadAttention, "multi_head_attention_forward", multiheadSchema, TagNN|TagNotMethod, func(b B, c *Call) []Value {
-			return (&multihead{B: b, Call: c}).run()
+			return (&multihead{B: b, a: In[MultiHeadAttentionArgs](c)}).run()
 		}),
 	}
 }
 
 type multihead struct {
 	B
-	*Call
+	a                   *MultiHeadAttentionArgs
 	batch, heads, width sym.Int
 	mask                Value
 }
 
 func (h *multihead) run() []Value {
-	batched := len(h.Tensor(mhQuery).Shape) == 3
-	lift := func(i int) Value {
+	batched := len(h.a.Query.Meta().Shape) == 3
+	lift := func(x Value) Value {
 		if batched {
-			return h.Value(i)
+			return x
 		}
-		return h.unsqueeze(h.Value(i), 1)
+		return h.unsqueeze(x, 1)
 	}
-	q, k, v := lift(mhQuery), lift(mhKey), lift(mhValue)
+	q, k, v := lift(h.a.Query.Value()), lift(h.a.Key.Value()), lift(h.a.Value.Value())
 	qm := q.TensorMeta()
 	embed := qm.Shape[2]
-	h.batch, h.heads = qm.Shape[1], h.Int(mhHeads)
-	if sym.Ne(embed, h.Int(mhEmbed)) {
+	h.batch, h.heads = qm.Shape[1], h.a.NumHeads.Int()
+	if sym.Ne(embed, h.a.EmbedDimToCheck.Int()) {
 		refuse(&Error{
 			Kind: "AssertionError",
-			Msg:  "was expecting embedding dimension of " + h.Int(mhEmbed).String() + ", but got " + embed.String(),
+			Msg:  "was expecting embedding dimension of " + h.a.EmbedDimToCheck.Int().String() + ", but got " + embed.String(),
 		})
 	}
 	h.width = sym.FloorDiv(embed, h.heads)
@@ -80,13 +51,13 @@ func (h *multihead) run() []Value {
 	}
 	rows := qm.Shape[0]
 	q, k, v = h.project(q, k, v)
-	h.mask = h.additive(h.Value(mhMask), q)
+	h.mask = h.additive(h.a.AttnMask.Value(), q)
 	if h.mask != nil && len(h.mask.TensorMeta().Shape) == 2 {
 		h.mask = h.unsqueeze(h.mask, 0)
 	}
-	padding := h.additive(h.Value(mhPadding), q)
-	k, padding = h.extend(k, h.Value(mhBiasK), padding)
-	v, _ = h.extend(v, h.Value(mhBiasV), nil)
+	padding := h.additive(h.a.KeyPaddingMask.Value(), q)
+	k, padding = h.extend(k, h.a.BiasK.Value(), padding)
+	v, _ = h.extend(v, h.a.BiasV.Value(), nil)
 	q, k, v = h.split(q), h.split(k), h.split(v)
 	k, v, padding = h.zeroKey(k, v, padding)
 	if padding != nil {
@@ -95,10 +66,10 @@ func (h *multihead) run() []Value {
 	p := h.weights(q, k)
 	out := h.Emit(Bmm, p, v)
 	out = h.reshape(h.transpose(out, 0, 1), sym.Mul(rows, h.batch), embed)
-	out = h.Emit(Linear, out, h.Args[mhOutWeight], h.Args[mhOutBias])
+	out = h.Emit(Linear, out, h.a.OutProjWeight.Arg, h.a.OutProjBias.Arg)
 	out = h.view(out, rows, h.batch, out.TensorMeta().Shape[1])
 	p = h.view(p, h.batch, h.heads, rows, k.TensorMeta().Shape[1])
-	if h.Bool(mhAverage) {
+	if h.a.AverageAttnWeights.Bool() {
 		p = h.mean(p, false, 1)
 	}
 	if !batched {
@@ -110,17 +81,17 @@ func (h *multihead) run() []Value {
 // project applies the weights of query, key and value, packed or separate.
 func (h *multihead) project(q, k, v Value) (_, _, _ Value) {
 	biases := []Arg{nil, nil, nil}
-	if bias := h.Value(mhInBias); bias != nil {
+	if bias := h.a.InProjBias.Value(); bias != nil {
 		for i, part := range h.EmitN(Chunk, bias, 3) {
 			biases[i] = part
 		}
 	}
-	ws := []Arg{h.Args[mhQWeight], h.Args[mhKWeight], h.Args[mhVWeight]}
-	if !h.Bool(mhSeparate) {
-		if h.Value(mhInWeight) == nil {
+	ws := []Arg{h.a.QProjWeight.Arg, h.a.KProjWeight.Arg, h.a.VProjWeight.Arg}
+	if !h.a.UseSeparateProjWeight.Bool() {
+		if h.a.InProjWeight.Value() == nil {
 			refuse(&Error{Kind: "AssertionError", Msg: "use_separate_proj_weight is False but in_proj_weight is None"})
 		}
-		for i, part := range h.EmitN(Chunk, h.Value(mhInWeight), 3) {
+		for i, part := range h.EmitN(Chunk, h.a.InProjWeight.Value(), 3) {
 			ws[i] = part
 		}
 	}
@@ -166,13 +137,13 @@ func (h *multihead) split(x Value) Value {
 
 // zeroKey replaces keys and values by given ones and appends zeros.
 func (h *multihead) zeroKey(k, v, padding Value) (_, _, _ Value) {
-	if s := h.Value(mhStaticK); s != nil {
+	if s := h.a.StaticK.Value(); s != nil {
 		k = s
 	}
-	if s := h.Value(mhStaticV); s != nil {
+	if s := h.a.StaticV.Value(); s != nil {
 		v = s
 	}
-	if !h.Bool(mhZero) {
+	if !h.a.AddZeroAttn.Bool() {
 		return k, v, padding
 	}
 	pad := func(x Value, by ...int) Value {
@@ -203,8 +174,8 @@ func (h *multihead) weights(q, k Value) Value {
 		s = h.add(h.mask, s)
 	}
 	p := h.Emit(Softmax, s, -1)
-	if h.Bool(mhTraining) && h.Float(mhDropout) > 0 {
-		p = h.Emit(Dropout, p, h.Args[mhDropout], true)
+	if h.a.Training.Bool() && h.a.DropoutP.Float() > 0 {
+		p = h.Emit(Dropout, p, h.a.DropoutP.Arg, true)
 	}
 	return p
 }

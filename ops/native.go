@@ -12,12 +12,10 @@ func nativeRows() []*Op {
 		nativeBatchNorm(
 			NativeBatchNorm, "native_batch_norm",
 			"(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)",
-			[4]int{1, 2, 3, 4}, 5,
-		),
+		).writesIf("training", "running_mean", "running_var"),
 		nativeBatchNorm(
 			NativeBatchNormLegit, "_native_batch_norm_legit",
 			"(Tensor input, Tensor? weight, Tensor? bias, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)",
-			[4]int{1, 2, -1, -1}, 3,
 		),
 		composite(NativeDropoutBackward, "native_dropout_backward", "(Tensor grad_output, Tensor mask, float scale) -> Tensor", TagNotMethod, func(b B, c *Call) Value {
 			a := In[NativeDropoutBackwardArgs](c)
@@ -36,7 +34,7 @@ func softmaxBackwardRow() *Op {
 		y, g := b.cast(a.Output.Value(), OpMath(d)), b.cast(a.GradOutput.Value(), OpMath(d))
 		s := b.mul(g, y)
 		if len(a.GradOutput.Meta().Shape) > 0 {
-			s = b.sum(s, true, dimOf(c, 2))
+			s = b.sum(s, true, a.Dim.of(a.GradOutput))
 		}
 		return b.cast(b.mul(b.sub(g, s), y), a.InputDType.Or(d))
 	})
@@ -45,16 +43,17 @@ func softmaxBackwardRow() *Op {
 		if g == nil {
 			return []Value{nil, nil}
 		}
-		up, y := c.Value(0), c.Value(1)
+		a := In[SoftmaxBackwardDataArgs](c.Call)
+		up, y := a.GradOutput.Value(), a.Output.Value()
 		total := func(v Value) Value {
-			if len(c.Tensor(0).Shape) == 0 {
+			if len(a.GradOutput.Meta().Shape) == 0 {
 				return v
 			}
-			return b.sum(v, true, dimOf(c.Call, 2))
+			return b.sum(v, true, a.Dim.of(a.GradOutput))
 		}
 		gy := b.sub(b.mul(up, g), b.mul(total(b.mul(y, up)), g))
 		gy = b.sub(gy, b.mul(up, total(b.mul(y, g))))
-		return []Value{b.Emit(SoftmaxBackwardData, g, y, c.Args[2], c.Args[3]), gy}
+		return []Value{b.Emit(SoftmaxBackwardData, g, y, a.Dim.Arg, a.InputDType.Arg), gy}
 	})
 	return row
 }
@@ -118,41 +117,38 @@ func nativeGroupNorm() *Op {
 	return row
 }
 
-// nativeBatchNorm has weight, bias, running_mean and running_var at the
-// positions of at (-1: none), and training, momentum, eps from position flags on.
-func nativeBatchNorm(id ID, name, schema string, at [4]int, flags int) *Op {
+// asBatchNorm gives the arguments of a native batch norm, of whose forms one has no
+// running statistics, as those of batch_norm.
+func asBatchNorm(c *Call) BatchNormArgs {
+	return BatchNormArgs{
+		Input:       named[TensorArg](c, "input"),
+		RunningMean: named[TensorArg](c, "running_mean"), RunningVar: named[TensorArg](c, "running_var"),
+		Weight: named[TensorArg](c, "weight"), Bias: named[TensorArg](c, "bias"),
+		Training: named[BoolArg](c, "training"), Momentum: named[NumberArg](c, "momentum"), Eps: named[NumberArg](c, "eps"),
+	}
+}
+
+func nativeBatchNorm(id ID, name, schema string) *Op {
 	row := &Op{ID: id, Name: name, Schema: schema}
-	if at[2] >= 0 {
-		row.mutates(whereSet(flags, at[2], at[3]))
-	}
-	arg := func(c *Call, i int) Arg {
-		if at[i] < 0 {
-			return nil
-		}
-		return c.Args[at[i]]
-	}
-	plain := func(c *Call) []Arg {
-		return []Arg{
-			In[InputArgs](c).Input.Arg, arg(c, 2), arg(c, 3), arg(c, 0), arg(c, 1), c.Args[flags], c.Args[flags+1],
-			c.Args[flags+2],
-		}
-	}
 	row.Decompose = func(bb Builder, c *Call) []Value {
-		a := In[InputArgs](c)
+		a := asBatchNorm(c)
 		b := B{bb}
 		m := a.Input.Meta()
 		wide := OpMath(m.DType)
-		y := b.Emit(BatchNorm, plain(c)...)
-		if !c.Bool(flags) {
+		y := b.Emit(
+			BatchNorm, a.Input.Arg, a.RunningMean.Arg, a.RunningVar.Arg, a.Weight.Arg, a.Bias.Arg, a.Training.Arg,
+			a.Momentum.Arg, a.Eps.Arg,
+		)
+		if !a.Training.Bool() {
 			none := b.full([]sym.Int{symZero}, 0, NewMeta(wide, m.Device, nil))
 			return []Value{y, none, none}
 		}
 		x := b.detach(b.cast(a.Input.Value(), wide))
 		dims := append([]int{0}, seq(2, len(m.Shape))...)
 		mu := b.mean(x, true, dims...)
-		rstd := b.Emit(Rsqrt, b.add(b.mean(b.sq(b.sub(x, mu)), true, dims...), c.Args[flags+2]))
+		rstd := b.Emit(Rsqrt, b.add(b.mean(b.sq(b.sub(x, mu)), true, dims...), a.Eps.Arg))
 		saved := m.DType
-		if (&Call{Args: plain(c)}).mixedNorm() {
+		if mixedNorm(m, a.RunningMean, a.RunningVar, a.Weight, a.Bias) {
 			saved = wide
 		}
 		stat := func(v Value) Value { return b.cast(b.reshape(v, m.Shape[1]), saved) }
@@ -160,13 +156,13 @@ func nativeBatchNorm(id ID, name, schema string, at [4]int, flags int) *Op {
 	}
 	row.Meta = metaOfDecomposition(row)
 	row.Tags |= TagNotMethod
-	row.Backward = backOf(func(b B, c *BackwardCall) []Value { return batchNormBack(b, c, arg, flags) })
+	row.Backward = backOf(batchNormBack)
 	return row
 }
 
 // batchNormBack is the derivative by input, weight and bias.
-func batchNormBack(b B, c *BackwardCall, arg func(*Call, int) Arg, flags int) []Value {
-	a := In[NativeBatchNormLegitArgs](c.Call)
+func batchNormBack(b B, c *BackwardCall) []Value {
+	a := asBatchNorm(c.Call)
 	out := make([]Value, len(TensorArgs(c.Op, c.Args)))
 	g := c.Grads[0]
 	if g == nil {
@@ -178,23 +174,23 @@ func batchNormBack(b B, c *BackwardCall, arg func(*Call, int) Arg, flags int) []
 	x, g := b.cast(a.Input.Value(), wide), b.cast(g, wide)
 	dims := append([]int{0}, seq(2, rank)...)
 	var mean, inv Value
-	if c.Bool(flags) { // of the input again: what was saved has no derivative
+	if a.Training.Bool() { // of the input again: what was saved has no derivative
 		mean = b.mean(x, true, dims...)
-		inv = b.Emit(Rsqrt, b.add(b.mean(b.sq(b.sub(x, mean)), true, dims...), c.Args[flags+2]))
+		inv = b.Emit(Rsqrt, b.add(b.mean(b.sq(b.sub(x, mean)), true, dims...), a.Eps.Arg))
 	} else {
-		mean = perChannel(b, b.cast(arg(c.Call, 2).(Value), wide), rank)
-		inv = b.Emit(Rsqrt, b.add(perChannel(b, b.cast(arg(c.Call, 3).(Value), wide), rank), c.Args[flags+2]))
+		mean = perChannel(b, b.cast(a.RunningMean.Value(), wide), rank)
+		inv = b.Emit(Rsqrt, b.add(perChannel(b, b.cast(a.RunningVar.Value(), wide), rank), a.Eps.Arg))
 	}
 	xhat := b.mul(b.sub(x, mean), inv)
 	gx := g
-	if w, ok := arg(c.Call, 0).(Value); ok {
+	if w := a.Weight.Value(); w != nil {
 		gx = b.mul(g, perChannel(b, w, rank))
 		out[1] = b.cast(b.sum(b.mul(g, xhat), false, dims...), w.TensorMeta().DType)
 	}
-	if bias, ok := arg(c.Call, 1).(Value); ok {
+	if bias := a.Bias.Value(); bias != nil {
 		out[2] = b.cast(b.sum(g, false, dims...), bias.TensorMeta().DType)
 	}
-	if c.Bool(flags) {
+	if a.Training.Bool() {
 		gx = b.sub(gx, b.add(b.mean(gx, true, dims...), b.mul(xhat, b.mean(b.mul(gx, xhat), true, dims...))))
 	}
 	out[0] = b.cast(b.mul(gx, inv), m.DType)

@@ -28,14 +28,15 @@ func alongDim(c *Call) ([]Result, error) {
 
 const dimDTypeSchema = "(Tensor self, int dim, dtype? dtype=None) -> Tensor"
 
-// normDim is the dimension of argument 1; a 0-dim tensor counts as one element.
+// lifted calls f with self in the type that it is computed in, and the dimension; a
+// 0-dim tensor counts as one element.
 func lifted(b B, c *Call, f func(x Value, dim int) Value) Value {
-	x := b.cast(c.Value(0), OpMath(c.DTypeOr(2, c.Tensor(0).DType)))
+	a := In[SelfDimDTypeArgs](c)
+	x := b.cast(a.Self.Value(), OpMath(a.DType.Or(a.Self.Meta().DType)))
 	if len(x.TensorMeta().Shape) == 0 {
 		return b.view(f(b.view(x, symOne), 0))
 	}
-	d, _ := WrapDim(c.Int(1), len(x.TensorMeta().Shape))
-	return f(x, d)
+	return f(x, a.Dim.of(a.Self))
 }
 
 func softmaxRow() *Op {
@@ -157,12 +158,13 @@ func lastDims(c *Call) []int {
 	return seq(n-len(a.NormalizedShape.Ints()), n)
 }
 
-// affine applies weight and bias (arguments 2 and 3).
+// affine applies weight and bias.
 func affine(b B, y Value, c *Call) Value {
-	if w := c.Value(2); w != nil {
+	a := In[NormalizedArgs](c)
+	if w := a.Weight.Value(); w != nil {
 		y = b.mul(y, w)
 	}
-	if bias := c.Value(3); bias != nil {
+	if bias := a.Bias.Value(); bias != nil {
 		y = b.add(y, bias)
 	}
 	return y

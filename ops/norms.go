@@ -10,7 +10,7 @@ import (
 func batchNormRows() []*Op {
 	return []*Op{
 		batchNormRow(),
-		composite(InstanceNorm, "instance_norm", "(Tensor input, Tensor? running_mean=None, Tensor? running_var=None, Tensor? weight=None, Tensor? bias=None, bool use_input_stats=True, float momentum=0.1, float eps=1e-05) -> Tensor", TagNN|TagNotMethod, instanceNorm).mutates(whereSet(5, 1, 2)),
+		composite(InstanceNorm, "instance_norm", "(Tensor input, Tensor? running_mean=None, Tensor? running_var=None, Tensor? weight=None, Tensor? bias=None, bool use_input_stats=True, float momentum=0.1, float eps=1e-05) -> Tensor", TagNN|TagNotMethod, instanceNorm).writesIf("use_input_stats", "running_mean", "running_var"),
 		groupNormRow(),
 		composite(
 			RmsNorm, "rms_norm",
@@ -42,7 +42,7 @@ func perChannel(b B, v Value, rank int) Value {
 }
 
 func batchNormRow() *Op {
-	row := composite(BatchNorm, "batch_norm", "(Tensor input, Tensor? running_mean, Tensor? running_var, Tensor? weight=None, Tensor? bias=None, bool training=False, float momentum=0.1, float eps=1e-05) -> Tensor", TagNN|TagNotMethod, batchNorm).mutates(whereSet(5, 1, 2))
+	row := composite(BatchNorm, "batch_norm", "(Tensor input, Tensor? running_mean, Tensor? running_var, Tensor? weight=None, Tensor? bias=None, bool training=False, float momentum=0.1, float eps=1e-05) -> Tensor", TagNN|TagNotMethod, batchNorm).writesIf("training", "running_mean", "running_var")
 	row.Meta = func(c *Call) ([]Result, error) {
 		a := In[BatchNormArgs](c)
 		m := a.Input.Meta()
@@ -52,9 +52,12 @@ func batchNormRow() *Op {
 		if len(m.Shape) < 2 {
 			return selfLike(c)
 		}
-		for i, name := range []string{"running_mean", "running_var", "weight", "bias"} {
-			if p := c.Tensor(i + 1); p != nil && sym.Ne(numel(p.Shape), m.Shape[1]) {
-				return nil, Errorf("%s should contain %s elements not %s", name, m.Shape[1], numel(p.Shape))
+		for _, p := range []struct {
+			name string
+			TensorArg
+		}{{"running_mean", a.RunningMean}, {"running_var", a.RunningVar}, {"weight", a.Weight}, {"bias", a.Bias}} {
+			if pm := p.Meta(); pm != nil && sym.Ne(numel(pm.Shape), m.Shape[1]) {
+				return nil, Errorf("%s should contain %s elements not %s", p.name, m.Shape[1], numel(pm.Shape))
 			}
 		}
 		if !a.Training.Bool() && (a.RunningMean.IsNone() || a.RunningVar.IsNone()) {
@@ -89,7 +92,7 @@ func batchNorm(b B, c *Call) Value {
 		v := b.mean(b.sq(d), true, dims...)
 		inv = b.Emit(Rsqrt, b.add(v, a.Eps.Arg))
 		updateRunning(b, c, mean, v, count(m, dims), m.Shape[1])
-		if wide != x && !c.mixedNorm() { // what is saved for the backward pass is what counts
+		if wide != x && !mixedNorm(m, a.RunningMean, a.RunningVar, a.Weight, a.Bias) { // what is saved for the backward pass is what counts
 			saved := func(v Value) Value { return b.cast(b.cast(v, m.DType), OpMath(m.DType)) }
 			mean, inv = saved(mean), saved(inv)
 			return b.cast(channelAffine(b, b.sub(b.mul(wide, inv), b.mul(mean, inv)), c), m.DType)
@@ -102,9 +105,9 @@ func batchNorm(b B, c *Call) Value {
 }
 
 // mixedNorm reports whether parameters or running statistics are wider than the input.
-func (c *Call) mixedNorm() bool {
-	for i := 1; i <= 4; i++ {
-		if m := c.Tensor(i); m != nil && m.DType != c.Tensor(0).DType {
+func mixedNorm(input *TensorMeta, others ...TensorArg) bool {
+	for _, o := range others {
+		if m := o.Meta(); m != nil && m.DType != input.DType {
 			return true
 		}
 	}
@@ -185,7 +188,8 @@ func instanceNorm(b B, c *Call) Value {
 // instancesAsChannels is instance_norm as PyTorch computes it: batch_norm of one
 // image, whose channels are those of all instances.
 func instancesAsChannels(b B, c *Call) Value {
-	m := c.Tensor(0)
+	a := In[InstanceNormArgs](c)
+	m := a.Input.Meta()
 	n := m.Shape[0]
 	all := func(v Value) Value {
 		if v == nil {
@@ -193,8 +197,8 @@ func instancesAsChannels(b B, c *Call) Value {
 		}
 		return b.Emit(Repeat, v, []sym.Int{n})
 	}
-	flat := b.reshape(c.Value(0), append([]sym.Int{symOne, sym.Mul(n, m.Shape[1])}, m.Shape[2:]...)...)
-	y := b.Emit(BatchNorm, flat, nil, nil, all(c.Value(3)), all(c.Value(4)), true, c.Args[6], c.Args[7])
+	flat := b.reshape(a.Input.Value(), append([]sym.Int{symOne, sym.Mul(n, m.Shape[1])}, m.Shape[2:]...)...)
+	y := b.Emit(BatchNorm, flat, nil, nil, all(a.Weight.Value()), all(a.Bias.Value()), true, a.Momentum.Arg, a.Eps.Arg)
 	return b.reshape(y, m.Shape...)
 }
 

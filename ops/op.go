@@ -198,20 +198,20 @@ func Mutated(op *Op, args []Arg) []int {
 	return op.Mutates(args)
 }
 
-// whereSet lists positions as mutated in calls whose argument flag is true, or a number.
-func whereSet(flag int, positions ...int) func([]Arg) []int {
-	return func(args []Arg) []int {
-		if args[flag] == nil || args[flag] == false {
+// writesIf makes a row one whose calls write arguments where the argument flag is true,
+// or a number.
+func (op *Op) writesIf(flag string, written ...string) *Op {
+	op.Tags |= TagMutates
+	op.Mutates = func(args []Arg) []int {
+		if a := args[op.position(flag)]; a == nil || a == false {
 			return nil
 		}
-		return positions
+		out := make([]int, len(written))
+		for i, name := range written {
+			out[i] = op.position(name)
+		}
+		return out
 	}
-}
-
-// mutates makes a row one that writes arguments.
-func (op *Op) mutates(positions func(args []Arg) []int) *Op {
-	op.Tags |= TagMutates
-	op.Mutates = positions
 	return op
 }
 

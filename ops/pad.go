@@ -187,7 +187,7 @@ func im2col(b B, c *Call) Value {
 	a := In[Im2colArgs](c)
 	x := a.Input.Value()
 	if len(a.Input.Meta().Shape) == 3 {
-		return b.squeeze(b.Emit(Im2col, append([]Arg{b.unsqueeze(x, 0)}, c.Args[1:]...)...), 0)
+		return b.squeeze(b.Emit(Im2col, b.unsqueeze(x, 0), a.KernelSize.Arg, a.Dilation.Arg, a.Padding.Arg, a.Stride.Arg), 0)
 	}
 	if len(a.Input.Meta().Shape) != 4 {
 		refuse(Errorf(

@@ -15,16 +15,22 @@ func poolRows() []*Op {
 		{
 			ID: AvgPoolBackward, Name: "_avg_pool_backward", Tags: TagInternal | TagNotMethod,
 			Schema: "(Tensor grad, Tensor self, int[] kernel_size, int[] stride, int[] padding, bool ceil_mode, bool count_include_pad, int? divisor_override) -> Tensor",
-			Meta:   secondLike,
+			Meta:   shapedLike(func(c *Call) TensorArg { return In[AvgPoolBackwardArgs](c).Self }),
 			// Both derivatives are linear: the way back of a way back is forward.
 			Backward: backOf(func(b B, c *BackwardCall) []Value {
-				op := []ID{AvgPool1d, AvgPool2d, AvgPool3d}[len(In[AvgPoolBackwardArgs](c.Call).KernelSize.Ints())-1]
-				return []Value{linearBack(b, c, op, c.Args[2:]...), nil}
+				a := In[AvgPoolBackwardArgs](c.Call)
+				op := []ID{AvgPool1d, AvgPool2d, AvgPool3d}[len(a.KernelSize.Ints())-1]
+				g := linearBack(
+					b, c, op, a.KernelSize.Arg, a.Stride.Arg, a.Padding.Arg, a.CeilMode.Arg, a.CountIncludePad.Arg,
+					a.DivisorOverride.Arg,
+				)
+				return []Value{g, nil}
 			}),
 		},
 		{
 			ID: AdaptiveAvgPoolBackward, Name: "_adaptive_avg_pool_backward", Tags: TagInternal | TagNotMethod,
-			Schema: "(Tensor grad, Tensor self, int dims) -> Tensor", Meta: secondLike,
+			Schema: "(Tensor grad, Tensor self, int dims) -> Tensor",
+			Meta:   shapedLike(func(c *Call) TensorArg { return In[AdaptiveAvgPoolBackwardArgs](c).Self }),
 			Backward: backOf(func(b B, c *BackwardCall) []Value {
 				a := In[AdaptiveAvgPoolBackwardArgs](c.Call)
 				n, shape := a.Dims.Num(), a.Grad.Meta().Shape
@@ -50,9 +56,12 @@ func linearBack(b B, c *BackwardCall, op ID, rest ...Arg) Value {
 	return b.Emit(op, append([]Arg{c.Grads[0]}, rest...)...)
 }
 
-func secondLike(c *Call) ([]Result, error) {
-	m := c.Tensor(1)
-	return one(NewMeta(m.DType, m.Device, m.Shape)), nil
+// shapedLike is the rule of a derivative that has the shape of one of its arguments.
+func shapedLike(which func(c *Call) TensorArg) func(*Call) ([]Result, error) {
+	return func(c *Call) ([]Result, error) {
+		m := which(c).Meta()
+		return one(NewMeta(m.DType, m.Device, m.Shape)), nil
+	}
 }
 
 // pooledSize is the number of windows along one dimension.
@@ -82,7 +91,7 @@ func PoolGeometry(c *Call, n int, dilated bool) (kernel, stride, pad, dilation [
 		dilation[i] = symOne
 	}
 	if dilated {
-		dilation = c.Ints(4)
+		dilation = In[MaxPoolIndicesArgs](c).Dilation.Ints()
 	}
 	return kernel, stride, pad, dilation
 }
@@ -189,10 +198,11 @@ func maxPoolSchema(n int) string {
 func maxPoolRow(n int) *Op {
 	id := []ID{MaxPool1d, MaxPool2d, MaxPool3d}[n-1]
 	return composite(id, fmt.Sprintf("max_pool%dd", n), maxPoolSchema(n)+", bool return_indices=False) -> Tensor", TagNN|TagNotMethod, func(b B, c *Call) Value {
-		if In[MaxPoolArgs](c).ReturnIndices.Bool() {
+		a := In[MaxPoolArgs](c)
+		if a.ReturnIndices.Bool() {
 			refuse(Errorf("%s: return_indices gives two results: call %s_with_indices", c.Op.Name, c.Op.Name))
 		}
-		return b.EmitN(maxPoolIndices[n-1], c.Args[:6]...)[0]
+		return b.EmitN(maxPoolIndices[n-1], a.Input.Arg, a.KernelSize.Arg, a.Stride.Arg, a.Padding.Arg, a.Dilation.Arg, a.CeilMode.Arg)[0]
 	})
 }
 
@@ -334,7 +344,8 @@ var adaptiveMaxIndices = [...]ID{AdaptiveMaxPool1dIndices, AdaptiveMaxPool2dIndi
 func adaptiveMaxRow(n int) *Op {
 	return composite([]ID{AdaptiveMaxPool1d, AdaptiveMaxPool2d, AdaptiveMaxPool3d}[n-1], fmt.Sprintf("adaptive_max_pool%dd", n),
 		fmt.Sprintf("(Tensor input, int[%d] output_size, bool return_indices=False) -> Tensor", n), TagNN|TagNotMethod, func(b B, c *Call) Value {
-			return b.EmitN(adaptiveMaxIndices[n-1], c.Args[:2]...)[0]
+			a := In[InputOutputSizeArgs](c)
+			return b.EmitN(adaptiveMaxIndices[n-1], a.Input.Arg, a.OutputSize.Arg)[0]
 		})
 }
 

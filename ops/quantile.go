@@ -28,7 +28,8 @@ func quantileRows() []*Op {
 				return []Result{res[0], &idx}, nil
 			},
 			Backward: backOf(func(b B, c *BackwardCall) []Value {
-				return []Value{valueSelectBack(b, c, In[SelfDimKeepdimArgs](c.Call).Keepdim.Bool())}
+				a := In[SelfDimKeepdimArgs](c.Call)
+				return []Value{valueSelectBack(b, c, a.Self, a.Dim, a.Keepdim.Bool())}
 			}),
 		}
 	}
@@ -92,7 +93,7 @@ func quantile(b B, c *Call, ignoreNaN bool) Value {
 	if a.Dim.IsNone() || rank == 0 {
 		x = b.reshape(x, numel(m.Shape))
 	} else {
-		x = b.Emit(Movedim, x, []int{dimOf(c, 2)}, []int{-1})
+		x = b.Emit(Movedim, x, []int{a.Dim.of(a.Self)}, []int{-1})
 	}
 	sorted := b.EmitN(Sort, x, -1)[0]
 	at := ranks(b, sorted, b.reshape(q, numel(qm.Shape)), ignoreNaN)
@@ -173,7 +174,7 @@ func placeQuantiles(b B, out Value, c *Call, single bool) Value {
 		shape[0] = front.TensorMeta().Shape[0]
 		front = b.reshape(front, shape...)
 	case keep && rank > 0:
-		front = b.unsqueeze(front, dimOf(c, 2)+1)
+		front = b.unsqueeze(front, a.Dim.of(a.Self)+1)
 	}
 	if single {
 		return b.squeeze(front, 0)

@@ -37,7 +37,7 @@ func randomRows() []*Op {
 // redraw is a function whose in-place form overwrites a tensor with numbers.
 func redraw(id ID, name, schema string) *Op {
 	return &Op{ID: id, Name: name, Schema: schema, Tags: TagRandom, Meta: selfLike, Backward: backOf(func(b B, c *BackwardCall) []Value {
-		return []Value{b.zeros(c.Tensor(0))}
+		return []Value{b.zeros(In[SelfArgs](c.Call).Self.Meta())}
 	})}
 }
 
@@ -89,8 +89,7 @@ func multinomialRow() *Op {
 }
 
 func randomLike(id ID, name string) *Op {
-	row := likeRow(id, name, "", 1, TagRandom, nil)
-	return row
+	return likeRow(id, name, "", TagRandom, nil)
 }
 
 func dropoutRow() *Op {

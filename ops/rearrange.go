@@ -81,21 +81,22 @@ func refuse(err error) {
 	}
 }
 
-// dimOf is dimension argument i as a position in argument 0.
-func dimOf(c *Call, i int) int {
-	d, err := WrapDim(c.Int(i), len(c.Tensor(0).Shape))
+// of is the dimension as a position in x.
+func (a IntArg) of(x TensorArg) int {
+	d, err := WrapDim(a.Int(), len(x.Meta().Shape))
 	refuse(err)
 	return d
 }
 
-// partsMeta makes the rule of a view that cuts dimension 1 into pieces.
-func partsMeta(sizes func(c *Call, n sym.Int) ([]sym.Int, error), dimArg int) func(*Call) ([]Result, error) {
+// partsMeta makes the rule of a view that cuts a dimension into pieces.
+func partsMeta(sizes func(c *Call, n sym.Int) ([]sym.Int, error)) func(*Call) ([]Result, error) {
 	return func(c *Call) ([]Result, error) {
-		m := In[SelfArgs](c).Self.Meta()
+		a := In[SelfAnyDimArgs](c)
+		m := a.Self.Meta()
 		if len(m.Shape) == 0 {
 			return nil, Errorf("%s expects at least a 1-dimensional tensor", c.Op.Name)
 		}
-		d, err := WrapDim(c.Int(dimArg), len(m.Shape))
+		d, err := WrapDim(a.Dim.Int(), len(m.Shape))
 		if err != nil {
 			return nil, err
 		}
@@ -117,7 +118,7 @@ func partsMeta(sizes func(c *Call, n sym.Int) ([]sym.Int, error), dimArg int) fu
 func splitSizes(c *Call, n sym.Int) ([]sym.Int, error) {
 	list := In[SplitArgs](c).SplitSizeOrSections.Ints()
 	if len(list) != 1 {
-		return withSizes(c, n)
+		return withSizes(c, list, n)
 	}
 	size := sym.Force(list[0])
 	total := sym.Force(n)
@@ -140,13 +141,14 @@ func splitSizes(c *Call, n sym.Int) ([]sym.Int, error) {
 	return out, nil
 }
 
-func withSizes(c *Call, n sym.Int) ([]sym.Int, error) {
+// withSizes are the listed sizes, which must add up to n.
+func withSizes(c *Call, sizes []sym.Int, n sym.Int) ([]sym.Int, error) {
 	sum := symZero
-	for _, s := range c.Ints(1) {
+	for _, s := range sizes {
 		if sym.Lt(s, symZero) {
 			return nil, Errorf(
 				"split_with_sizes expects split_sizes have only non-negative entries, but got split_sizes=%s",
-				ShapeText(c.Ints(1)),
+				ShapeText(sizes),
 			)
 		}
 		sum = sym.Add(sum, s)
@@ -154,15 +156,16 @@ func withSizes(c *Call, n sym.Int) ([]sym.Int, error) {
 	if sym.Ne(sum, n) {
 		return nil, Errorf(
 			"split_with_sizes expects split_sizes to sum exactly to %s (input tensor's size at dimension %s), but got split_sizes=%s",
-			n, In[SelfAnyDimArgs](c).Dim.Int(), ShapeText(c.Ints(1)),
+			n, In[SelfAnyDimArgs](c).Dim.Int(), ShapeText(sizes),
 		)
 	}
-	return c.Ints(1), nil
+	return sizes, nil
 }
 
 // joinGrads puts the gradients of pieces together again.
-func joinGrads(dimArg int) backFn {
+func joinGrads() backFn {
 	return backOf(func(b B, c *BackwardCall) []Value {
+		a := In[SelfAnyDimArgs](c.Call)
 		gs := make([]Value, len(c.Grads))
 		var d DType
 		for _, g := range c.Grads {
@@ -179,7 +182,7 @@ func joinGrads(dimArg int) backFn {
 				gs[i] = b.zeros(&m)
 			}
 		}
-		return []Value{b.cat(dimOf(c.Call, dimArg), gs...)}
+		return []Value{b.cat(a.Dim.of(a.Self), gs...)}
 	})
 }
 
@@ -187,11 +190,14 @@ func pieceRows() []*Op {
 	return []*Op{
 		{
 			ID: Split, Name: "split", Schema: "(Tensor self, int[] split_size_or_sections, int dim=0) -> Tensor[]", Tags: TagView,
-			Meta: partsMeta(splitSizes, 2), Backward: joinGrads(2),
+			Meta: partsMeta(splitSizes), Backward: joinGrads(),
 		},
 		{
 			ID: SplitWithSizes, Name: "split_with_sizes", Schema: "(Tensor self, int[] split_sizes, int dim=0) -> Tensor[]", Tags: TagView | TagComplex,
-			Meta: partsMeta(withSizes, 2), Backward: joinGrads(2),
+			Meta: partsMeta(func(c *Call, n sym.Int) ([]sym.Int, error) {
+				return withSizes(c, In[SplitWithSizesArgs](c).SplitSizes.Ints(), n)
+			}),
+			Backward: joinGrads(),
 		},
 		{
 			ID: Chunk, Name: "chunk", Schema: "(Tensor self, int chunks, int dim=0) -> Tensor[]", Tags: TagView | TagComplex,
@@ -211,7 +217,7 @@ func pieceRows() []*Op {
 					out = append(out, sym.Const(min(size, total-at)))
 				}
 				return out, nil
-			}, 2), Backward: joinGrads(2), GradName: "SplitBackward0",
+			}), Backward: joinGrads(), GradName: "SplitBackward0",
 		},
 		{
 			ID: Unbind, Name: "unbind", Schema: "(Tensor self, int dim=0) -> Tensor[]", Tags: TagView,
@@ -280,7 +286,7 @@ func unfoldBack(b B, c *BackwardCall, g Value) Value {
 	if len(m.Shape) == 0 {
 		return b.reshape(b.sum(g, false))
 	}
-	d := dimOf(c.Call, 1)
+	d := a.Dimension.of(a.Self)
 	count := g.TensorMeta().Shape[d]
 	starts := b.unsqueeze(b.mul(b.arange(count, m), a.Step.Arg), 1)
 	at := b.reshape(b.add(starts, b.arange(a.Size.Int(), m)), sym.Mul(count, a.Size.Int()))
@@ -389,7 +395,7 @@ func turnRows() []*Op {
 		composite(Unflatten, "unflatten", "(Tensor self, int dim, int[] sizes) -> Tensor", TagView, func(b B, c *Call) Value {
 			a := In[UnflattenArgs](c)
 			m := a.Self.Meta()
-			d := dimOf(c, 1)
+			d := a.Dim.of(a.Self)
 			if len(a.Sizes.Ints()) == 0 {
 				refuse(Errorf("unflatten: sizes must be non-empty"))
 			}
@@ -668,9 +674,9 @@ func repeatInterleaveRow() *Op {
 		m := x.TensorMeta()
 		d := 0
 		if !a.Dim.IsNone() {
-			d = dimOf(c, 2)
+			d = a.Dim.of(a.Self)
 		}
-		r := c.Int(1)
+		r, _ := a.Repeats.Arg.(sym.Int)
 		wide := b.expand(b.unsqueeze(x, d+1), inserted(m.Shape, d+1, r))
 		return b.reshape(b.Emit(Clone, wide, "contiguous_format"), replaced(m.Shape, d, sym.Mul(m.Shape[d], r))...)
 	}).and(TagComplex)

@@ -84,9 +84,9 @@ func reduced(m *TensorMeta, d DType, dims []bool, keep bool) *TensorMeta {
 	return out
 }
 
-// dims returns the reduced dimensions of argument i in order.
-func (c *Call) dims(i int) []int {
-	m, err := wrapDims(c.Ints(i), len(c.Tensor(0).Shape), true)
+// of are the dimensions of x that a list names, in order: all where it is empty.
+func (a IntsArg) of(x TensorArg) []int {
+	m, err := wrapDims(a.Ints(), len(x.Meta().Shape), true)
 	if err != nil {
 		panic(err)
 	}
@@ -147,9 +147,9 @@ func reduceBack(f func(b B, c *BackwardCall, g Value, dims []int) Value) backFn 
 		if c.Grads[0] == nil {
 			return []Value{nil}
 		}
-		m := In[SelfArgs](c.Call).Self.Meta()
-		g := f(b, c, c.Grads[0], c.dims(1))
-		return []Value{b.cast(g, m.DType)}
+		a := In[SelfDimsArgs](c.Call)
+		g := f(b, c, c.Grads[0], a.Dim.of(a.Self))
+		return []Value{b.cast(g, a.Self.Meta().DType)}
 	})
 }
 
@@ -275,22 +275,6 @@ func dimResult(c *Call, d DType, empty bool) ([]Result, error) {
 	return one(reduced(m, d, mask, a.Keepdim.Bool())), nil
 }
 
-// oneDim is the dimensions of (self, int? dim): all for None.
-func (c *Call) oneDim() []int {
-	n := len(c.Tensor(0).Shape)
-	if c.IsNone(1) {
-		return seq(0, n)
-	}
-	if n == 0 {
-		return nil
-	}
-	d, err := WrapDim(c.Int(1), n)
-	if err != nil {
-		panic(err)
-	}
-	return []int{d}
-}
-
 // prodBack multiplies the other elements: products from the left and from the
 // right, exact with zeros too.
 func prodBack(b B, c *BackwardCall) []Value {
@@ -310,7 +294,7 @@ func prodBack(b B, c *BackwardCall) []Value {
 		flat = b.reshape(x, numel(m.Shape))
 		g = b.reshape(g, symOne)
 	} else {
-		dim = c.oneDim()[0]
+		dim = a.Dim.of(a.Self)
 		if !a.Keepdim.Bool() {
 			g = b.unsqueeze(g, dim)
 		}
@@ -490,28 +474,30 @@ func maxDimRow(id ID, name string, arg ID) *Op {
 			idx := b.Emit(arg, wide, a.Dim.Arg, true)
 			val := b.Emit(Gather, x, a.Dim.Arg, idx)
 			if !a.Keepdim.Bool() {
-				d := c.oneDim()[0]
+				d := a.Dim.of(a.Self)
 				idx, val = b.squeeze(idx, d), b.squeeze(val, d)
 			}
 			return []Value{val, idx}
 		},
 		Backward: backOf(func(b B, c *BackwardCall) []Value {
-			return []Value{valueSelectBack(b, c, In[SelfDimKeepdimArgs](c.Call).Keepdim.Bool())}
+			a := In[SelfDimKeepdimArgs](c.Call)
+			return []Value{valueSelectBack(b, c, a.Self, a.Dim, a.Keepdim.Bool())}
 		}),
 	}
 }
 
 // valueSelectBack scatters the gradient of selected values to where they came
-// from; Outs[1] are their positions along argument 1.
-func valueSelectBack(b B, c *BackwardCall, keep bool) Value {
-	g, m := c.Grads[0], In[SelfArgs](c.Call).Self.Meta()
+// from; Outs[1] are their positions along dim.
+func valueSelectBack(b B, c *BackwardCall, self TensorArg, dim IntArg, keep bool) Value {
+	g := c.Grads[0]
 	if g == nil {
 		return nil
 	}
+	m := self.Meta()
 	if len(m.Shape) == 0 {
 		return g
 	}
-	d, _ := WrapDim(c.Int(1), len(m.Shape))
+	d := dim.of(self)
 	idx := c.Outs[1]
 	if !keep {
 		g, idx = b.unsqueeze(g, d), b.unsqueeze(idx, d)
@@ -569,7 +555,7 @@ func momentRows() []*Op {
 			return []Value{b.sqrt(v)}
 		}
 		// The variance of half precision may lie beyond its range.
-		v, _ := variance(b, &Call{c.Op, append([]Arg{b.cast(a.Self.Value(), OpMath(m.DType))}, c.Args[1:]...)})
+		v, _ := variance(b, c.with("self", b.cast(a.Self.Value(), OpMath(m.DType))))
 		return []Value{b.cast(b.sqrt(v), m.DType)}
 	}, 1).and(TagComplex)
 	s.Backward = backOf(stdBack)
@@ -584,7 +570,7 @@ func momentRows() []*Op {
 			Decompose: decompF(func(b B, c *Call) Value {
 				a := In[LogsumexpArgs](c)
 				x := floated(b, floatType, a.Self.Value())
-				dims := c.dims(1)
+				dims := a.Dim.of(a.Self)
 				if len(x.TensorMeta().Shape) == 0 {
 					return b.Emit(Clone, x)
 				}
@@ -615,7 +601,7 @@ func variance(b B, c *Call) (v, mean Value) {
 	a := In[MomentsArgs](c)
 	x := a.Self.Value()
 	m := x.TensorMeta()
-	dims := c.dims(1)
+	dims := a.Dim.of(a.Self)
 	wide := b.cast(x, OpMath(m.DType))
 	mu := wide
 	if len(m.Shape) > 0 {
@@ -670,7 +656,7 @@ func varBack(b B, c *BackwardCall) []Value {
 
 func varGrad(b B, c *BackwardCall, g Value) Value {
 	a := In[MomentsArgs](c.Call)
-	x, dims, keep := a.Self.Value(), c.dims(1), a.Keepdim.Bool()
+	x, dims, keep := a.Self.Value(), a.Dim.of(a.Self), a.Keepdim.Bool()
 	mu := x
 	if len(a.Self.Meta().Shape) > 0 {
 		mu = b.mean(x, true, dims...)
@@ -705,7 +691,7 @@ func momentsBack(b B, c *BackwardCall, gv Value) []Value {
 		out = varGrad(b, c, gv)
 	}
 	if gm := c.Grads[1]; gm != nil {
-		dims := c.dims(1)
+		dims := a.Dim.of(a.Self)
 		mean := unreduced(b, b.div(gm, count(a.Self.Meta(), dims)), c.Call, a.Keepdim.Bool(), dims)
 		if out == nil {
 			return []Value{mean}
@@ -740,7 +726,7 @@ func normRow() *Op {
 			} else {
 				x = b.cast(x, OpMath(a.DType.Or(a.Self.Meta().DType)))
 			}
-			return vectorNorm(b, x, a.P.Arg, c.dims(2), a.Keepdim.Bool())
+			return vectorNorm(b, x, a.P.Arg, a.Dim.of(a.Self), a.Keepdim.Bool())
 		}),
 		Backward: backOf(normBack),
 	}
@@ -784,7 +770,7 @@ func normBack(b B, c *BackwardCall) []Value {
 	if g == nil {
 		return []Value{nil}
 	}
-	x, dims, keep := a.Self.Value(), c.dims(2), a.Keepdim.Bool()
+	x, dims, keep := a.Self.Value(), a.Dim.of(a.Self), a.Keepdim.Bool()
 	order := 2.0
 	if !a.P.IsNone() {
 		order = a.P.Float()

@@ -95,7 +95,7 @@ func interpolateAntialiased(b B, c *Call, n int, mode string, corners bool) Valu
 			step[i] = 1 / s
 		}
 	}
-	return antialiased(b, c.Value(0), size, step, corners, mode == "bicubic")
+	return antialiased(b, In[InterpolateArgs](c).Input.Value(), size, step, corners, mode == "bicubic")
 }
 
 // interpolatedSize returns the new sizes and, where scale factors were given

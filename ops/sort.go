@@ -15,9 +15,6 @@ func withIndices(m *TensorMeta, shape []sym.Int) []Result {
 }
 
 func orderedRows() []*Op {
-	selectBack := func(keep bool) backFn {
-		return backOf(func(b B, c *BackwardCall) []Value { return []Value{valueSelectBackAt(b, c, keep)} })
-	}
 	return []*Op{
 		{
 			ID: Topk, Name: "topk", Schema: "(Tensor self, int k, int dim=-1, bool largest=True, bool sorted=True) -> (Tensor values, Tensor indices)",
@@ -40,7 +37,10 @@ func orderedRows() []*Op {
 				}
 				return withIndices(m, replaced(m.Shape, d, a.K.Int())), nil
 			},
-			Backward: selectBack(true),
+			Backward: backOf(func(b B, c *BackwardCall) []Value {
+				a := In[TopkArgs](c.Call)
+				return []Value{valueSelectBack(b, c, a.Self, a.Dim, true)}
+			}),
 		},
 		{
 			ID: Sort, Name: "sort", Schema: "(Tensor self, int dim=-1, bool descending=False, bool stable=False) -> (Tensor values, Tensor indices)",
@@ -52,7 +52,10 @@ func orderedRows() []*Op {
 				}
 				return withIndices(m, m.Shape), nil
 			},
-			Backward: backOf(func(b B, c *BackwardCall) []Value { return []Value{valueSelectBack(b, c, true)} }),
+			Backward: backOf(func(b B, c *BackwardCall) []Value {
+				a := In[SortArgs](c.Call)
+				return []Value{valueSelectBack(b, c, a.Self, a.Dim, true)}
+			}),
 		},
 		compositeN(Argsort, "argsort", "(Tensor self, int dim=-1, bool descending=False, bool stable=False) -> Tensor", TagNoGrad, func(b B, c *Call) []Value {
 			return b.EmitN(Sort, c.Args...)[1:]
@@ -83,7 +86,8 @@ func orderedRows() []*Op {
 				return withIndices(m, reducedShape(m.Shape, mask, a.Keepdim.Bool())), nil
 			},
 			Backward: backOf(func(b B, c *BackwardCall) []Value {
-				return []Value{valueSelectBackAt(b, c, In[KthvalueArgs](c.Call).Keepdim.Bool())}
+				a := In[KthvalueArgs](c.Call)
+				return []Value{valueSelectBack(b, c, a.Self, a.Dim, a.Keepdim.Bool())}
 			}),
 		},
 		cummaxRow(Cummax, "cummax"), cummaxRow(Cummin, "cummin"),
@@ -115,14 +119,6 @@ func indexType(small bool) DType {
 		return Int32
 	}
 	return Int64
-}
-
-// valueSelectBackAt is valueSelectBack with the dimension in argument 2.
-func valueSelectBackAt(b B, c *BackwardCall, keep bool) Value {
-	a := In[SelfKDimArgs](c.Call)
-	moved := *c
-	moved.Call = &Call{c.Op, []Arg{a.Self.Arg, a.Dim.Arg}}
-	return valueSelectBack(b, &moved, keep)
 }
 
 func cummaxRow(id ID, name string) *Op {
@@ -161,7 +157,8 @@ func medianRow() *Op {
 			return []Result{res[0], &idx}, nil
 		},
 		Backward: backOf(func(b B, c *BackwardCall) []Value {
-			return []Value{valueSelectBack(b, c, In[MedianDimArgs](c.Call).Keepdim.Bool())}
+			a := In[MedianDimArgs](c.Call)
+			return []Value{valueSelectBack(b, c, a.Self, a.Dim, a.Keepdim.Bool())}
 		}),
 	}
 }

@@ -153,7 +153,7 @@ func ndtri(b B, x Value) Value {
 }
 
 func isInfinite(b B, c *Call, sign int) Value {
-	x := c.Value(0)
+	x := In[SelfArgs](c).Self.Value()
 	if !x.TensorMeta().DType.IsFloat() {
 		return b.Emit(ZerosLike, x, Bool)
 	}
@@ -267,19 +267,20 @@ func tensorOf(b B, a Arg, like Value) Value {
 func testRows() []*Op {
 	const schema = "(Tensor self, Tensor other, float rtol=1e-05, float atol=1e-08, bool equal_nan=False) -> Tensor"
 	isclose := func(b B, c *Call) Value {
-		x, y := c.Value(0), c.Value(1)
-		if c.Tensor(0).DType != c.Tensor(1).DType {
-			refuse(Errorf("%s did not match %s", c.Tensor(0).DType.ScalarType(), c.Tensor(1).DType.ScalarType()))
+		a := In[IscloseArgs](c)
+		x, y := a.Self.Value(), a.Other.Value()
+		d := a.Self.Meta().DType
+		if other := a.Other.Meta().DType; d != other {
+			refuse(Errorf("%s did not match %s", d.ScalarType(), other.ScalarType()))
 		}
-		if c.Float(2) < 0 || c.Float(3) < 0 {
-			refuse(Errorf("rtol and atol must be greater than or equal to zero, but got %v and %v", c.Float(2), c.Float(3)))
+		if a.Rtol.Float() < 0 || a.Atol.Float() < 0 {
+			refuse(Errorf("rtol and atol must be greater than or equal to zero, but got %v and %v", a.Rtol.Float(), a.Atol.Float()))
 		}
 		close := b.eq(x, y)
-		d := c.Tensor(0).DType
-		if c.Bool(4) && d.IsFloat() {
+		if a.EqualNan.Bool() && d.IsFloat() {
 			close = b.or(close, b.and(b.Emit(Isnan, x), b.Emit(Isnan, y)))
 		}
-		if c.Float(2) == 0 && c.Float(3) == 0 {
+		if a.Rtol.Float() == 0 && a.Atol.Float() == 0 {
 			return close
 		}
 		wide := func(v Value) Value {
@@ -289,7 +290,7 @@ func testRows() []*Op {
 			return b.cast(v, Float64)
 		}
 		x, y = wide(x), wide(y)
-		allowed := b.add(b.Emit(Abs, b.mul(y, c.Args[2])), c.Args[3])
+		allowed := b.add(b.Emit(Abs, b.mul(y, a.Rtol.Arg)), a.Atol.Arg)
 		diff := b.Emit(Abs, b.sub(x, y))
 		return b.or(close, b.and(b.Emit(Isfinite, diff), b.le(diff, allowed)))
 	}

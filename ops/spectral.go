@@ -206,31 +206,30 @@ func singularValues(b B, x Value, symmetric bool) Value {
 }
 
 // rankBound is max(atol, rtol * greatest), with PyTorch's default of rtol.
-func rankBound(b B, c *Call, at int, s Value) Value {
-	m := In[LinalgPinvArgs](c).Self.Meta()
+func rankBound(b B, m *TensorMeta, absolute, relative TensorArg, s Value) Value {
 	rows, cols := matrixSize(m)
 	size := float64(max(sym.Force(rows), sym.Force(cols)))
 	eps := map[DType]float64{Float32: 1.1920928955078125e-07, Float64: 2.220446049250313e-16}[m.DType]
-	number := func(i int, v float64) Value {
-		if x := c.Value(i); x != nil {
+	number := func(a TensorArg, v float64) Value {
+		if x := a.Value(); x != nil {
 			return b.cast(x, m.DType)
 		}
-		if !c.IsNone(i) {
-			v = c.Float(i)
+		if !a.IsNone() {
+			v = a.Float()
 		}
 		return b.full(nil, v, NewMeta(m.DType, m.Device, nil))
 	}
 	rtol := size * eps
-	atol := number(at, 0)
-	if !c.IsNone(at) && c.IsNone(at+1) {
+	atol := number(absolute, 0)
+	if !absolute.IsNone() && relative.IsNone() {
 		rtol = 0
-		if c.Value(at) != nil || c.Float(at) <= 0 {
+		if absolute.Value() != nil || absolute.Float() <= 0 {
 			// An absolute bound of zero leaves the default relative one.
 			r := b.where(b.gt(atol, 0.0), 0.0, size*eps)
 			return b.Emit(Maximum, atol, b.mul(r, b.amax(s, false, -1)))
 		}
 	}
-	return b.Emit(Maximum, atol, b.mul(number(at+1, rtol), b.amax(s, false, -1)))
+	return b.Emit(Maximum, atol, b.mul(number(relative, rtol), b.amax(s, false, -1)))
 }
 
 func inverseRows() []*Op {
@@ -250,18 +249,18 @@ func inverseRows() []*Op {
 			return b.Emit(LinalgPinv, a.Self.Arg, a.Rcond.Arg)
 		}),
 		composite(LinalgMatrixRank, "linalg.matrix_rank", "(Tensor self, Operand? tol=None, "+tolerances, TagNotMethod|TagNoGrad, func(b B, c *Call) Value {
-			refuse(checkMatrix("linalg.matrix_rank", c.Tensor(0), c.Bool(4)))
-			at := 2
-			if !c.IsNone(1) { // the old name of atol
-				at = 1
-				c = &Call{c.Op, []Arg{c.Args[0], c.Args[1], 0.0, nil, c.Args[4]}}
+			a := In[LinalgMatrixRankArgs](c)
+			m := a.Self.Meta()
+			refuse(checkMatrix("linalg.matrix_rank", m, a.Hermitian.Bool()))
+			atol, rtol := a.Atol, a.Rtol
+			if !a.Tol.IsNone() { // the old name of atol
+				atol, rtol = a.Tol, TensorArg{arg{Arg: 0.0}}
 			}
-			m := c.Tensor(0)
 			if sym.Is(numel(m.Shape), 0) {
 				return b.full(m.Shape[:len(m.Shape)-2], 0, NewMeta(Int64, m.Device, nil))
 			}
-			s := singularValues(b, c.Value(0), c.Bool(4))
-			return b.sum(b.gt(s, column2(b, rankBound(b, c, at, s))), false, -1)
+			s := singularValues(b, a.Self.Value(), a.Hermitian.Bool())
+			return b.sum(b.gt(s, column2(b, rankBound(b, m, atol, rtol, s))), false, -1)
 		}).and(TagComplex),
 		lstsqRow(), lstsqKernelRow(),
 	}
@@ -269,24 +268,26 @@ func inverseRows() []*Op {
 
 // pseudoInverse inverts the singular values above the bound.
 func pseudoInverse(b B, c *Call) Value {
-	m := c.Tensor(0)
-	refuse(checkMatrix("linalg.pinv", m, c.Bool(4)))
+	a := In[LinalgPinvArgs](c)
+	m := a.Self.Meta()
+	refuse(checkMatrix("linalg.pinv", m, a.Hermitian.Bool()))
 	rows, cols := matrixSize(m)
 	if sym.Is(numel(m.Shape), 0) {
 		return b.full(append(cloneInts(m.Shape[:len(m.Shape)-2]), cols, rows), 0, m)
 	}
-	if !c.IsNone(1) { // the old name of rtol
-		c = &Call{c.Op, []Arg{c.Args[0], nil, nil, c.Args[1], c.Args[4]}}
+	atol, rtol := a.Atol, a.Rtol
+	if !a.Rcond.IsNone() { // the old name of rtol
+		atol, rtol = TensorArg{}, a.Rcond
 	}
-	if c.Bool(4) {
-		lv := b.EmitN(LinalgEigh, c.Args[0])
+	if a.Hermitian.Bool() {
+		lv := b.EmitN(LinalgEigh, a.Self.Arg)
 		l, v := lv[0], lv[1]
-		a := b.Emit(Abs, l)
-		inv := b.where(b.gt(a, column2(b, rankBound(b, c, 2, a))), b.inv(l), 0.0)
+		s := b.Emit(Abs, l)
+		inv := b.where(b.gt(s, column2(b, rankBound(b, m, atol, rtol, s))), b.inv(l), 0.0)
 		return dotm(b, b.mul(v, row2(b, inv)), mt(b, v))
 	}
-	f := b.EmitN(LinalgSvd, c.Args[0], false)
-	inv := b.where(b.gt(f[1], column2(b, rankBound(b, c, 2, f[1]))), b.inv(f[1]), 0.0)
+	f := b.EmitN(LinalgSvd, a.Self.Arg, false)
+	inv := b.where(b.gt(f[1], column2(b, rankBound(b, m, atol, rtol, f[1]))), b.inv(f[1]), 0.0)
 	return dotm(b, b.mul(mt(b, f[2]), row2(b, inv)), mt(b, f[0]))
 }
 

@@ -44,7 +44,7 @@ func pointwise(rule dtypeRule) func(*Call) ([]Result, error) {
 			}
 			ops[n] = c.Args[i]
 			n++
-			if m := c.Tensor(i); m != nil {
+			if m := MetaOf(c.Args[i]); m != nil {
 				ins = append(ins, m)
 			}
 		}

@@ -344,7 +344,7 @@ func orderRows() []*Op {
 func withDataRow() *Op {
 	return &Op{
 		ID: WithData, Name: "_with_data", Schema: "(Tensor self, Tensor data) -> Tensor", Tags: TagInternal | TagNotMethod,
-		Meta:      func(c *Call) ([]Result, error) { return selfLike(&Call{Args: c.Args[1:]}) },
+		Meta:      func(c *Call) ([]Result, error) { return laidOutLike(In[WithDataArgs](c).Data.Meta()), nil },
 		Backward:  backOf(func(b B, c *BackwardCall) []Value { return []Value{c.Grads[0], nil} }),
 		Decompose: decomp(func(b B, c *Call) Value { return In[WithDataArgs](c).Data.Value() }),
 	}

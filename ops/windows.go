@@ -9,30 +9,31 @@ import (
 
 const windowTail = "*, bool sym=True, dtype? dtype=None, device? device=None, bool requires_grad=False) -> Tensor"
 
-// window is a row whose values are f of the n positions; tail counts the
-// parameters before sym.
+// window is a row whose values are f of the n positions.
 func window(id ID, name, args string, f func(w *windowCall) Value) *Op {
 	return composite(id, "signal.windows."+name, "(int m, "+args+windowTail, TagFactory|TagNotMethod|TagNoGrad, func(b B, c *Call) Value {
-		w := &windowCall{b: b, Call: c, name: name}
-		for w.base < len(c.Op.Params()) && c.Op.Params()[w.base].Name != "sym" {
-			w.base++
+		w := &windowCall{
+			b: b, call: c, name: name, n: named[IntArg](c, "m").Num(), d: named[DTypeArg](c, "dtype").Or(Float32),
+			symmetric: named[BoolArg](c, "sym").Bool(),
 		}
 		return w.values(f)
 	})
 }
 
-// windowCall is the call of a window: base is the position of sym.
+// windowCall is the call of a window of n numbers.
 type windowCall struct {
-	*Call
-	b    B
-	name string
-	base int
-	d    DType
-	n    int
+	call      *Call
+	b         B
+	name      string
+	d         DType
+	n         int
+	symmetric bool
 }
 
+// number is an argument that one window has.
+func (w *windowCall) number(name string) float64 { return named[NumberArg](w.call, name).Float() }
+
 func (w *windowCall) values(f func(w *windowCall) Value) Value {
-	w.n, w.d = w.Num(0), w.DTypeOr(w.base+1, Float32)
 	name := w.name // as PyTorch's messages have it: some windows are made by another
 	switch name {
 	case "hann", "hamming", "general_hamming", "nuttall":
@@ -60,7 +61,7 @@ func (w *windowCall) points(start, step float64) Value {
 // steps is the number of steps over the window: a periodic one is cut from a
 // symmetric one that is longer by one.
 func (w *windowCall) steps() float64 {
-	if w.Bool(w.base) {
+	if w.symmetric {
 		return float64(w.n - 1)
 	}
 	return float64(w.n)
@@ -100,21 +101,21 @@ func windowRows() []*Op {
 			return w.b.Emit(Sin, w.points(0.5*step, step))
 		}),
 		window(WindowExponential, "exponential", "*, float? center=None, float tau=1.0, ", func(w *windowCall) Value {
-			b, tau := w.b, w.Float(2)
+			b, tau := w.b, w.number("tau")
 			if tau <= 0 {
 				refuse(&Error{Kind: "ValueError", Msg: fmt.Sprintf("Tau must be positive, got: %s instead.", floatText(tau))})
 			}
 			center := w.steps() / 2
-			if !w.IsNone(1) {
-				if w.Bool(w.base) {
+			if !named[NumberArg](w.call, "center").IsNone() {
+				if w.symmetric {
 					refuse(&Error{Kind: "ValueError", Msg: "Center must be None for symmetric windows"})
 				}
-				center = w.Float(1)
+				center = w.number("center")
 			}
 			return b.exp(b.neg(b.Emit(Abs, w.points(-center/tau, 1/tau))))
 		}),
 		window(WindowGaussian, "gaussian", "*, float std=1.0, ", func(w *windowCall) Value {
-			b, std := w.b, w.Float(1)
+			b, std := w.b, w.number("std")
 			if std <= 0 {
 				refuse(&Error{
 					Kind: "ValueError",
@@ -125,19 +126,20 @@ func windowRows() []*Op {
 			return b.exp(b.neg(b.sq(w.points(-w.steps()/2*k, k))))
 		}),
 		window(WindowGeneralCosine, "general_cosine", "*, float[] a, ", func(w *windowCall) Value {
-			a, _ := w.Args[1].([]float64)
+			a, _ := named[ListArg](w.call, "a").Arg.([]float64)
 			if len(a) == 0 {
 				refuse(&Error{Kind: "ValueError", Msg: "Coefficients cannot be empty"})
 			}
 			return w.cosines(a)
 		}),
 		window(WindowGeneralHamming, "general_hamming", "*, float alpha=0.54, ", func(w *windowCall) Value {
-			return w.cosines([]float64{w.Float(1), 1 - w.Float(1)})
+			alpha := w.number("alpha")
+			return w.cosines([]float64{alpha, 1 - alpha})
 		}),
 		cosine(WindowHamming, "hamming", 0.54, 0.46),
 		cosine(WindowHann, "hann", 0.5, 0.5),
 		window(WindowKaiser, "kaiser", "*, float beta=12.0, ", func(w *windowCall) Value {
-			b, beta := w.b, w.Float(1)
+			b, beta := w.b, w.number("beta")
 			if beta < 0 {
 				refuse(&Error{Kind: "ValueError", Msg: fmt.Sprintf("beta must be non-negative, got: %s instead.", floatText(beta))})
 			}

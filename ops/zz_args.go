@@ -38,6 +38,14 @@ type (
 		Tensor2 TensorArg
 		Value   NumberArg
 	}
+	// AddmmArgs is for (Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor.
+	AddmmArgs struct {
+		Self  TensorArg
+		Mat1  TensorArg
+		Mat2  TensorArg
+		Beta  NumberArg
+		Alpha NumberArg
+	}
 	// AddmvArgs is for (Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor.
 	AddmvArgs struct {
 		Self  TensorArg
@@ -87,6 +95,14 @@ type (
 		CountIncludePad BoolArg
 		DivisorOverride IntArg
 	}
+	// BaddbmmArgs is for (Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor.
+	BaddbmmArgs struct {
+		Self   TensorArg
+		Batch1 TensorArg
+		Batch2 TensorArg
+		Beta   NumberArg
+		Alpha  NumberArg
+	}
 	// BatchNormArgs is for (Tensor input, Tensor? running_mean, Tensor? running_var, Tensor? weight=None, Tensor? bias=None, bool training=False, float momentum=0.1, float eps=1e-05) -> Tensor.
 	BatchNormArgs struct {
 		Input       TensorArg
@@ -127,6 +143,11 @@ type (
 	// BlockDiagArgs is for (Tensor[] tensors) -> Tensor.
 	BlockDiagArgs struct {
 		Tensors TensorsArg
+	}
+	// BmmArgs is for (Tensor self, Tensor mat2) -> Tensor.
+	BmmArgs struct {
+		Self TensorArg
+		Mat2 TensorArg
 	}
 	// BroadcastTensorsArgs is for (Tensor[] tensors) -> Tensor[].
 	BroadcastTensorsArgs struct {
@@ -349,6 +370,18 @@ type (
 		TargetLengths TensorArg
 		Blank         IntArg
 		ZeroInfinity  BoolArg
+	}
+	// CtcGradArgs is for (Tensor grad, Tensor log_probs, Tensor targets, Tensor input_lengths, Tensor target_lengths, Tensor neg_log_likelihood, Tensor log_alpha, int blank, bool zero_infinity=False) -> Tensor.
+	CtcGradArgs struct {
+		Grad             TensorArg
+		LogProbs         TensorArg
+		Targets          TensorArg
+		InputLengths     TensorArg
+		TargetLengths    TensorArg
+		NegLogLikelihood TensorArg
+		LogAlpha         TensorArg
+		Blank            IntArg
+		ZeroInfinity     BoolArg
 	}
 	// CtcLossArgs is for (Tensor log_probs, Tensor targets, Tensor input_lengths, Tensor target_lengths, int blank=0, str reduction='mean', bool zero_infinity=False) -> Tensor.
 	CtcLossArgs struct {
@@ -633,6 +666,13 @@ type (
 		Reduce      BoolArg
 		Reduction   StrArg
 	}
+	// HistcArgs is for (Tensor self, int bins=100, Scalar min=0, Scalar max=0) -> Tensor.
+	HistcArgs struct {
+		Self TensorArg
+		Bins IntArg
+		Min  NumberArg
+		Max  NumberArg
+	}
 	// HistogramArgs is for (Tensor self, Operand bins=100, *, float[]? range=None, Tensor? weight=None, bool density=False) -> (Tensor hist, Tensor bin_edges).
 	HistogramArgs struct {
 		Self    TensorArg
@@ -750,6 +790,14 @@ type (
 	InverseArgs struct {
 		Self TensorArg
 	}
+	// IscloseArgs is for (Tensor self, Tensor other, float rtol=1e-05, float atol=1e-08, bool equal_nan=False) -> Tensor.
+	IscloseArgs struct {
+		Self     TensorArg
+		Other    TensorArg
+		Rtol     NumberArg
+		Atol     NumberArg
+		EqualNan BoolArg
+	}
 	// IsinArgs is for (Operand elements, Operand test_elements, *, bool assume_unique=False, bool invert=False) -> Tensor.
 	IsinArgs struct {
 		Elements     TensorArg
@@ -858,6 +906,14 @@ type (
 		Dim     IntsArg
 		Keepdim BoolArg
 		DType   DTypeArg
+	}
+	// LinalgMatrixRankArgs is for (Tensor self, Operand? tol=None, *, Operand? atol=None, Operand? rtol=None, bool hermitian=False) -> Tensor.
+	LinalgMatrixRankArgs struct {
+		Self      TensorArg
+		Tol       TensorArg
+		Atol      TensorArg
+		Rtol      TensorArg
+		Hermitian BoolArg
 	}
 	// LinalgMultiDotArgs is for (Tensor[] tensors) -> Tensor.
 	LinalgMultiDotArgs struct {
@@ -1077,6 +1133,11 @@ type (
 		Tensors  TensorsArg
 		Indexing StrArg
 	}
+	// MmArgs is for (Tensor self, Tensor mat2) -> Tensor.
+	MmArgs struct {
+		Self TensorArg
+		Mat2 TensorArg
+	}
 	// MseLossArgs is for (Tensor input, Tensor target, bool? size_average=None, bool? reduce=None, str reduction='mean', Tensor? weight=None) -> Tensor.
 	MseLossArgs struct {
 		Input       TensorArg
@@ -1089,6 +1150,34 @@ type (
 	// MsortArgs is for (Tensor self) -> Tensor.
 	MsortArgs struct {
 		Self TensorArg
+	}
+	// MultiHeadAttentionArgs is for (Tensor query, Tensor key, Tensor value, int embed_dim_to_check, int num_heads, Tensor? in_proj_weight, Tensor? in_proj_bias, Tensor? bias_k, Tensor? bias_v, bool add_zero_attn, float dropout_p, Tensor out_proj_weight, Tensor? out_proj_bias, bool training=True, Tensor? key_padding_mask=None, bool need_weights=True, Tensor? attn_mask=None, bool use_separate_proj_weight=False, Tensor? q_proj_weight=None, Tensor? k_proj_weight=None, Tensor? v_proj_weight=None, Tensor? static_k=None, Tensor? static_v=None, bool average_attn_weights=True, bool is_causal=False) -> (Tensor, Tensor).
+	MultiHeadAttentionArgs struct {
+		Query                 TensorArg
+		Key                   TensorArg
+		Value                 TensorArg
+		EmbedDimToCheck       IntArg
+		NumHeads              IntArg
+		InProjWeight          TensorArg
+		InProjBias            TensorArg
+		BiasK                 TensorArg
+		BiasV                 TensorArg
+		AddZeroAttn           BoolArg
+		DropoutP              NumberArg
+		OutProjWeight         TensorArg
+		OutProjBias           TensorArg
+		Training              BoolArg
+		KeyPaddingMask        TensorArg
+		NeedWeights           BoolArg
+		AttnMask              TensorArg
+		UseSeparateProjWeight BoolArg
+		QProjWeight           TensorArg
+		KProjWeight           TensorArg
+		VProjWeight           TensorArg
+		StaticK               TensorArg
+		StaticV               TensorArg
+		AverageAttnWeights    BoolArg
+		IsCausal              BoolArg
 	}
 	// MultiMarginLossArgs is for (Tensor input, Tensor target, Scalar p=1, Scalar margin=1.0, Tensor? weight=None, bool? size_average=None, bool? reduce=None, str reduction='mean') -> Tensor.
 	MultiMarginLossArgs struct {
@@ -1154,15 +1243,6 @@ type (
 		Dim    IntArg
 		Start  IntArg
 		Length IntArg
-	}
-	// NativeBatchNormLegitArgs is for (Tensor input, Tensor? weight, Tensor? bias, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor).
-	NativeBatchNormLegitArgs struct {
-		Input    TensorArg
-		Weight   TensorArg
-		Bias     TensorArg
-		Training BoolArg
-		Momentum NumberArg
-		Eps      NumberArg
 	}
 	// NativeDropoutBackwardArgs is for (Tensor grad_output, Tensor mask, float scale) -> Tensor.
 	NativeDropoutBackwardArgs struct {
@@ -1596,6 +1676,12 @@ type (
 		SplitSizeOrSections IntsArg
 		Dim                 IntArg
 	}
+	// SplitWithSizesArgs is for (Tensor self, int[] split_sizes, int dim=0) -> Tensor[].
+	SplitWithSizesArgs struct {
+		Self       TensorArg
+		SplitSizes IntsArg
+		Dim        IntArg
+	}
 	// SqueezeArgs is for (Tensor self, int[]? dim=None) -> Tensor.
 	SqueezeArgs struct {
 		Self TensorArg
@@ -1698,6 +1784,22 @@ type (
 	// TraceArgs is for (Tensor self) -> Tensor.
 	TraceArgs struct {
 		Self TensorArg
+	}
+	// TrapezoidArgs is for (Tensor y, Tensor? x=None, *, Scalar dx=1, int dim=-1) -> Tensor.
+	TrapezoidArgs struct {
+		Y   TensorArg
+		X   TensorArg
+		Dx  NumberArg
+		Dim IntArg
+	}
+	// TrilIndicesArgs is for (int row, int col, int offset=0, *, dtype? dtype=None, device? device=None, bool requires_grad=False) -> Tensor.
+	TrilIndicesArgs struct {
+		Row          IntArg
+		Col          IntArg
+		Offset       IntArg
+		DType        DTypeArg
+		Device       DeviceArg
+		RequiresGrad BoolArg
 	}
 	// TripletMarginLossArgs is for (Tensor anchor, Tensor positive, Tensor negative, float margin=1.0, Scalar p=2, float eps=1e-06, bool swap=False, bool? size_average=None, bool? reduce=None, str reduction='mean') -> Tensor.
 	TripletMarginLossArgs struct {

@@ -204,7 +204,7 @@ func newTensor(d DType, shape []int) *Tensor {
 
 // viewsOf makes tensors over the storage of the first argument.
 func viewsOf(c *ops.Call, res []ops.Result) []Value {
-	base := c.Args[0].(*Tensor)
+	base := ops.In[ops.SelfArgs](c).Self.Arg.(*Tensor)
 	outs := make([]Value, len(res))
 	for i, r := range res {
 		m := r.(*ops.TensorMeta)
@@ -569,7 +569,8 @@ func tensorsOf(outs []any) []Value {
 
 // oneHot is one_hot as its decomposition, for which it counts the classes where none are given.
 func oneHot(c *ops.Call) []Value {
-	x, n := c.Args[0].(*Tensor), int(c.Int(1).Hint())
+	a := ops.In[ops.OneHotArgs](c)
+	x, n := a.Input.Arg.(*Tensor), int(a.NumClasses.Int().Hint())
 	ids := []int64{}
 	if x.array.DType == ops.Int64 {
 		ids = x.Int64s()

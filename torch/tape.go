@@ -180,7 +180,7 @@ func (d derivative) node(edges []edge) *gradFn {
 func (d derivative) keepsNumber() bool {
 	switch ops.Functional(d.call.Op.ID) {
 	case ops.Mul, ops.Div:
-		_, tensor := d.call.Args[1].(ops.Value)
+		_, tensor := ops.In[ops.SelfOtherArgs](d.call.Call).Other.Arg.(ops.Value)
 		return !tensor
 	}
 	return false
