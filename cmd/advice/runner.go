@@ -89,7 +89,9 @@ type run struct {
 	stdout string
 	stderr string
 	trace  []byte
-	report *explain.Report
+	// uncaught are the compiler's errors that ended it, as it printed them.
+	uncaught string
+	report   *explain.Report
 }
 
 // program runs a Python text that is to be known by a file name.
@@ -106,8 +108,30 @@ func (r *runner) program(name, text string, rounds int) (*run, error) {
 		}
 	}
 	var err error
-	res.report, err = readTrace(res.trace, name, text)
+	res.uncaught = hidden(uncaught(res.stderr), r.prefixes)
+	res.report, err = readTrace(res.trace, res.uncaught, name, text)
 	return res, err
+}
+
+// uncaught is what a program printed of the compiler's errors that ended it; a trace does
+// not hold all of them.
+func uncaught(stderr string) string {
+	var b strings.Builder
+	for _, e := range logs.FindUncaught(stderr) {
+		b.WriteString(e.Text)
+	}
+	return b.String()
+}
+
+var runFolder, workFolder = regexp.MustCompile(`/[\w/.]*/advice\d+/run\d+/`), regexp.MustCompile(`/[\w/.]*/advice\d+/`)
+
+// hidden replaces the folders of one machine in what a program printed.
+func hidden(text string, prefixes []string) string {
+	text = workFolder.ReplaceAllString(runFolder.ReplaceAllString(text, "/w/"), "/r/")
+	for _, p := range prefixes {
+		text = strings.ReplaceAll(text, p, "/v")
+	}
+	return text
 }
 
 // execute runs it in Python.
@@ -149,8 +173,8 @@ func text0(path string) string {
 	return string(data)
 }
 
-// readTrace reads the trace of a program as tcdbg does.
-func readTrace(data []byte, name, text string) (*explain.Report, error) {
+// readTrace reads the trace of a program, and what it printed, as tcdbg does.
+func readTrace(data []byte, printed, name, text string) (*explain.Report, error) {
 	st, err := logs.Open([]string{"-"}, logs.Options{Stdin: bytes.NewReader(data)})
 	if err != nil {
 		return nil, err
@@ -164,6 +188,7 @@ func readTrace(data []byte, name, text string) (*explain.Report, error) {
 		return strings.Split(text, "\n"), nil
 	})
 	err = st.Read(context.Background(), fold.Add)
+	fold.AddUncaught(printed)
 	return fold.Snapshot(), err
 }
 

@@ -162,6 +162,9 @@ func (t *trial) try(r *runner, dir string) error {
 	if err := keep(filepath.Join(dir, "trace.log.zst"), before.trace); err != nil {
 		return err
 	}
+	if err := keepText(filepath.Join(dir, "uncaught.txt"), before.uncaught); err != nil {
+		return err
+	}
 	if err := os.WriteFile(filepath.Join(dir, "advice.txt"), []byte(said(t.before)), 0o600); err != nil {
 		return err
 	}
@@ -187,6 +190,17 @@ func (t *trial) try(r *runner, dir string) error {
 		if err := compare(t.row.ID, t.before, before, after); err != nil {
 			return fmt.Errorf("%s: %w", filepath.Base(path), err)
 		}
+	}
+	return nil
+}
+
+// keepText writes a text, and no file for none.
+func keepText(path, text string) error {
+	if text != "" {
+		return os.WriteFile(path, []byte(text), 0o600)
+	}
+	if err := os.Remove(path); !os.IsNotExist(err) {
+		return err
 	}
 	return nil
 }

@@ -348,6 +348,25 @@ var failures = []Row{
 		Text: say("The line branches on a number that was read out of a tensor and has no value while tracing: compare the tensor and choose with torch.where, or branch outside of the compiled function."),
 	},
 	{
+		ID: "double-backward", Kind: Failure, Effect: Removes,
+		Pattern: "the gradient of a compiled function is differentiated again (create_graph=True)",
+		When:    func(f *Finding) bool { return has(f.Explanation, "does not currently support double backward") },
+		Text: say("A gradient of a compiled function is differentiated again here (it was taken with create_graph=True), " +
+			"which its compiled backward does not support: where that gradient is taken, call the function without torch.compile; " +
+			"or compile it with torch.compile(..., backend=\"eager\"), which leaves the backward pass to autograd."),
+	},
+	{
+		ID: "small-buckets", Kind: Failure, Effect: Removes,
+		Pattern: "bucket_cap_mb of DistributedDataParallel is below its first bucket, of 1 MB",
+		When: func(f *Finding) bool {
+			return has(f.Explanation, "First bucket should be smaller/equal to other buckets")
+		},
+		Text: say("DDP's first bucket is 1 MB, and torch.compile refuses smaller ones after it: " +
+			"give DistributedDataParallel bucket_cap_mb=1 or more; " +
+			"or set torch._dynamo.config.optimize_ddp = False before the first call, " +
+			"which keeps the buckets but compiles without regard to them."),
+	},
+	{
 		ID: "backend-failed", Kind: Failure, Effect: Removes,
 		Pattern: "a backend other than Inductor raises an exception",
 		When: func(f *Finding) bool {

@@ -53,7 +53,8 @@ func exampleSays(r *explain.Report) string {
 	return b.String()
 }
 
-// exampleReport reads the trace of an example, and its program, as its trial did.
+// exampleReport reads the trace of an example, its program and what it printed when an
+// error of the compiler ended it, as its trial did.
 func exampleReport(t *testing.T, dir string) *explain.Report {
 	t.Helper()
 	st, err := logs.Open([]string{filepath.Join(dir, "trace.log.zst")}, logs.Options{})
@@ -69,6 +70,8 @@ func exampleReport(t *testing.T, dir string) *explain.Report {
 	if err := st.Read(context.Background(), fold.Add); err != nil {
 		t.Fatal(err)
 	}
+	printed, _ := os.ReadFile(filepath.Join(dir, "uncaught.txt")) // most end well
+	fold.AddUncaught(string(printed))
 	return fold.Snapshot()
 }
 

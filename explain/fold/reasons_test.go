@@ -78,6 +78,11 @@ const usersError = `Traceback (most recent call last):
 ValueError: mine
 `
 
+// ddpRaises is the traceback of ddpError with another error at its end.
+func ddpRaises(text string) string {
+	return strings.ReplaceAll(ddpError, "AssertionError: the first bucket", text)
+}
+
 // TestUncaughtErrors: an error of the compiler that ended the program is a failure at the
 // program's line, though no record tells it; what the program raised itself is none, and
 // what the trace tells is told once.
@@ -90,15 +95,25 @@ func TestUncaughtErrors(t *testing.T) {
 		{"DDP under spawn", "Traceback (most recent call last):\n  File \"/u/train.py\", line 40, in <module>\n    mp.spawn(main)\ntorch.multiprocessing.spawn.ProcessRaisedException: \n\n-- Process 1 terminated with the following error:\n" + ddpError, "AssertionError: the first bucket at /u/train.py:20, rank -1"},
 		{"the program's own", usersError, ""},
 		{"caused by another", ddpError + "\nThe above exception was the direct cause of the following exception:\n\n" + usersError, ""},
-		{"with the words of another", strings.ReplaceAll(ddpError, "AssertionError: the first bucket", "torch._dynamo.exc.BackendCompilerFailed: backend='mine' raised:\nRuntimeError: no"), ""},
+		{"with the words of another", ddpRaises("torch._dynamo.exc.BackendCompilerFailed: backend='mine' raised:\nRuntimeError: no"), ""},
 		{"told by the trace", strings.ReplaceAll(ddpError, "AssertionError: the", "torch._dynamo.exc.TorchRuntimeError: Dynamo failed: told"), ""},
+		{
+			"told by the trace under its own name",
+			ddpRaises("torch._dynamo.exc.InternalTorchDynamoError: ValueError: Unknown format code 'f'"), "",
+		},
+		{"told by the trace as another's", ddpRaises("torch._dynamo.exc.UserError: Unknown format code 'f'"), ""},
+		{
+			"one of Dynamo's own", ddpRaises("torch._dynamo.exc.InternalTorchDynamoError: KeyError: 'f'"),
+			"InternalTorchDynamoError: KeyError: 'f' at /u/train.py:20, rank -1",
+		},
 	} {
 		f := New(nil)
+		f.failures = append(f.failures, &explain.Failure{Type: "ValueError", Reason: "Unknown format code 'f'\n\nfrom user code:\n"})
 		f.failures = append(f.failures, &explain.Failure{Type: "TorchRuntimeError", Reason: "Dynamo failed: told first bucket"})
 		f.failures = append(f.failures, &explain.Failure{Type: "BackendCompilerFailed", Reason: "backend='mine' raised:\nRuntimeError: no"})
 		f.AddUncaught(c.printed)
 		var got []string
-		for _, fl := range f.Snapshot().Failures[2:] {
+		for _, fl := range f.Snapshot().Failures[3:] {
 			got = append(got, fl.Type+": "+fl.Title()+" at "+fl.Pos.File+":"+strconv.Itoa(fl.Pos.Line)+", rank "+strconv.Itoa(fl.ID.Rank))
 		}
 		if s := strings.Join(got, "; "); s != c.want {

@@ -63,7 +63,14 @@ func (f *Fold) toldFailure(fl *explain.Failure) bool {
 		if known.Eager || known.ID.Rank != fl.ID.Rank && known.ID.Rank >= 0 && fl.ID.Rank >= 0 {
 			continue
 		}
-		if known.Type == fl.Type && (words(known) == words(fl) || fl.Code != "" && known.Code == fl.Code) {
+		said := words(known)
+		if known.Type == fl.Type && (said == words(fl) || fl.Code != "" && known.Code == fl.Code) {
+			return true
+		}
+		// What is recorded may be raised under another name: torch.export's as one of the user,
+		// an error within Dynamo as one of Dynamo.
+		within, _ := strings.CutPrefix(fl.Reason, known.Type+": ")
+		if said != "" && explain.ClipText(explain.FirstLine(within), 60) == said {
 			return true
 		}
 	}

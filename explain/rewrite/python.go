@@ -22,7 +22,8 @@ var (
 	pySet          = whenAsked(`^\s*(\w+) = ([^#;]+?)\s*(#.*)?$`)
 	pyReturn       = whenAsked(`^\s*return ([^#;]+?)\s*(#.*)?$`)
 	pyCompare      = whenAsked(
-		`^([\w.]+)\.(?:sum|mean|max|min|norm|prod)\(\)((?:\.abs\(\)|\.sqrt\(\))*)(?:\.item\(\))? (?:<|>|<=|>=|==|!=) -?[0-9.]+(?:e-?[0-9]+)?$`,
+		`^([\w.]+?)(?:\.(?:abs|square|detach)\(\))*\.(?:sum|mean|max|min|norm|prod)\(\)((?:\.abs\(\)|\.sqrt\(\))*)` +
+			`(?:\.item\(\))? (?:<|>|<=|>=|==|!=) -?[0-9.]+(?:e-?[0-9]+)?$`,
 	)
 	pyAnyAll = whenAsked(`^(?:\(?([\w.]+)(?: (?:<|>|<=|>=|==|!=) -?[0-9.]+(?:e-?[0-9]+)?)?\)?)\.(?:any|all)\(\)(?:\.item\(\))?$`)
 	pyPrint  = whenAsked(
@@ -50,7 +51,10 @@ func pyRewrite(b *explain.Break, lines []string) *explain.Rewrite {
 		return nil // how deep it lies is not certain
 	}
 	if b.Code == breaks.DataDependentBranching || b.Code == breaks.TensorItem {
-		return pyWhere(b, lines)
+		if r := pyWhere(b, lines); r != nil {
+			return r
+		}
+		return pySkipPrint(lines, b.Pos.Line) // a number that is read to be printed
 	}
 	if r := pySkipPrint(lines, b.Pos.Line); r != nil {
 		return r
@@ -220,8 +224,13 @@ func pySkipPrint(lines []string, at int) *explain.Rewrite {
 	}
 }
 
-// pyReading are calls that leave everything as it is.
-var pyReading = words2set("item sum mean max min norm abs any all size dim numel len str float int round format tolist std var")
+// pyReading are calls that leave everything as it is; of pyConsuming those that are methods,
+// since the function of that name empties a generator. A size may be made a tuple or list.
+var (
+	pyReading   = words2set("item mean norm abs size dim numel len str float int round format tolist std var")
+	pyConsuming = words2set("sum max min any all")
+	pySize      = whenAsked(`\b(?:tuple|list)\([\w.]+\.(?:shape|(?:size|stride)\(\))\)`)
+)
 
 // pyPrints says whether a line prints or logs, and does nothing else.
 func pyPrints(line string) bool {
@@ -232,9 +241,10 @@ func pyPrints(line string) bool {
 	if depth := strings.Count(line, "(") - strings.Count(line, ")"); depth != 0 || strings.Contains(m[2], ";") {
 		return false
 	}
-	for _, call := range pyCall().FindAllStringSubmatch(m[2], -1) {
-		name := call[1][strings.LastIndexByte(call[1], '.')+1:]
-		if !pyReading[name] && !strings.HasPrefix(call[1], "time.") {
+	for _, call := range pyCall().FindAllStringSubmatch(pySize().ReplaceAllString(m[2], "_"), -1) {
+		dot := strings.LastIndexByte(call[1], '.')
+		name := call[1][dot+1:]
+		if !pyReading[name] && (dot < 0 || !pyConsuming[name]) && !strings.HasPrefix(call[1], "time.") {
 			return false
 		}
 	}

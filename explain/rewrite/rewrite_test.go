@@ -235,6 +235,57 @@ func TestPyRewrites(t *testing.T) {
 	}
 }
 
+// What a print reads is left as it is: a size that is made a tuple, no generator.
+func TestPyPrintsThatRead(t *testing.T) {
+	for line, skipped := range map[string]bool{
+		`print("a", tuple(x.shape), list(y.h.size()))`: true,
+		`print(x.sum(), torch.max(x))`:                 true,
+		`print(tuple(it), list(it))`:                   false,
+		`print(sum(it))`:                               false,
+	} {
+		lines, want := []string{"import torch", "", "def f(x):", "    " + line, "    return x"}, ""
+		if skipped {
+			want = "if not torch.compiler.is_compiling():\n    " + line
+		}
+		if got := added(rewriteAt("/w/m.py", breaks.SkippedFunction, 4, lines, floats("x"), floats("x"))); got != want {
+			t.Errorf("%s\ngives %q, want %q", line, got, want)
+		}
+	}
+}
+
+// A branch may test a reduction of what keeps the tensor's elements apart, of nothing else.
+func TestPyTestedTensor(t *testing.T) {
+	for cond, ok := range map[string]bool{
+		"x.abs().max() > 1.0":           true,
+		"x.square().detach().sum() < 2": true,
+		"x.cumsum(0).max() > 1.0":       false,
+	} {
+		lines := []string{"import torch", "", "def f(x):", "    if " + cond + ":", "        x = x / 2", "    return x"}
+		want := ""
+		if ok {
+			want = "x = torch.where(" + cond + ", x / 2, x)"
+		}
+		if got := added(rewriteAt("/w/m.py", breaks.DataDependentBranching, 4, lines, floats("x"), floats("x"))); got != want {
+			t.Errorf("%s\ngives %q, want %q", cond, got, want)
+		}
+	}
+}
+
+// A number that is read in a print goes with the print, and nothing else does.
+func TestPyPrintedNumber(t *testing.T) {
+	const printed = `print(f"norm {x.norm().item()} of {tuple(x.shape)}")`
+	for line, want := range map[string]string{
+		printed:                 "if not torch.compiler.is_compiling():\n    " + printed,
+		`n = x.norm().item()`:   "",
+		`keep(x.norm().item())`: "",
+	} {
+		lines := []string{"import torch", "", "def f(x):", "    " + line, "    return x"}
+		if got := added(rewriteAt("/w/m.py", breaks.TensorItem, 4, lines, floats("x"), floats("x"))); got != want {
+			t.Errorf("%s\ngives %q, want %q", line, got, want)
+		}
+	}
+}
+
 func FuzzApplyFix(f *testing.F) {
 	f.Add("a\n\tb\n\tc\nd", 2, "- b\n- c\n+ x")
 	f.Add("if c: x = 1\r\ny", 1, "- if c: x = 1\n+ x = w")
