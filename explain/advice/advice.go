@@ -110,6 +110,8 @@ type Finding struct {
 	NeededAt         string   // the line of the program that needs a size of the new value as a number
 	Recompiled       bool     // the function was compiled again for another cause than a size, too
 	NoEntry          string   // the break at which the compile after the change left the function to eager execution, "" where it made an entry
+	NoOperator       bool     // the compile after the change met no operator, for which PyTorch skips the function from then on
+	Rest             bool     // what was compiled again is the part of a function that follows a graph break
 	Compiles         int      // how often this cause made the function compile again
 }
 

@@ -14,6 +14,14 @@ import (
 
 var inputs = []Row{
 	{
+		ID: "skips-for-good", Kind: Recompile, Effect: Removes,
+		Pattern: "a later call meets no operator, for which PyTorch skips the function from then on, with the graphs it had compiled",
+		When:    func(f *Finding) bool { return f.NoOperator && !f.Rest },
+		Text: say("With this change the call meets no operator, and for that PyTorch runs the function eagerly from then on, " +
+			"also where it had compiled it: where nothing is to be computed, do not call the compiled function, " +
+			"but decide that in the caller."),
+	},
+	{
 		ID: "no-entry", Kind: Recompile, Effect: Removes, Follows: true,
 		Pattern: "the compile after a change ends at a graph break that leaves no entry, so that the next call compiles again",
 		When:    func(f *Finding) bool { return f.NoEntry != "" && f.Often && f.Name != "" },

@@ -167,6 +167,7 @@ func RecompileFinding(rc *explain.Recompile, x *explain.TraceFacts) *advice.Find
 		f.Name = strings.Replace(rest, "']", "", 1) // what a keyword's value holds
 	}
 	f.Known = x.Any
+	f.NoOperator, f.Rest = fr.SkippedAt() == rc.Compile, fr.Parent != nil
 	f.Baked = holdsConstant(fr, g)
 	f.ManyValues, f.Often = manyValues(fr, g), changesOften(fr, g)
 	if _, err := strconv.Atoi(g.Expected); err == nil && g.Kind != breaks.SizeChanged {
@@ -579,5 +580,8 @@ func hasWord(expr, name string) bool {
 // AdviseRecompile is the proven advice on a recompile.
 func AdviseRecompile(f *advice.Finding) explain.Fix {
 	text, id, settled := advice.Advise(f)
+	if settled && f.NoOperator {
+		return explain.Fix{} // it brought no entry, and cost those that there were
+	}
 	return explain.Fix{Text: text, Row: id, Settled: settled}
 }

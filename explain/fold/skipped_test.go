@@ -6,9 +6,12 @@ import (
 	"testing"
 
 	"tcdbg/explain"
+	"tcdbg/explain/advice"
+	"tcdbg/explain/diagnose"
 	"tcdbg/explain/render"
 	"tcdbg/internal/test/traces"
 	"tcdbg/logs"
+	"tcdbg/tracer/breaks"
 )
 
 // TestSkippedForGood: a compiled function whose first call had no operators is never
@@ -59,5 +62,54 @@ func TestHelpersAreNoFindings(t *testing.T) {
 				t.Errorf("%s: %s at %s:%d", path, fr.Name, fr.Pos.File, fr.Pos.Line)
 			}
 		}
+	}
+}
+
+// TestSkippedLater: a call that meets no operator costs a function the graphs that it has:
+// the recompile tells that, and no row says that one more entry is normal. A part after a
+// break that is lost so has no caller of its own that could avoid the call, and gets no advice.
+func TestSkippedLater(t *testing.T) {
+	r := exampleReport(t, "../testdata/advice/skips-for-good")
+	list := r.SkippedForGood()
+	if len(list) != 1 || list[0].Name != "smooth" {
+		t.Fatalf("%d functions: %+v", len(list), list)
+	}
+	if got := advices(r); strings.Contains(got, "smooth runs eagerly") || list[0].SkippedAt().Recompile.Fix.Row != "skips-for-good" {
+		t.Errorf("advice, which is to tell it once:\n%s", got)
+	}
+	var b bytes.Buffer
+	const words = "runs eagerly from [0/1] on: that call met no operator"
+	if err := render.WriteText(&b, r); err != nil || !strings.Contains(b.String(), words) {
+		t.Errorf("%v: %s", err, b.String())
+	}
+	last := list[0].Compiles[len(list[0].Compiles)-1]
+	for name, change := range map[string]func(){
+		"a break":       func() { last.Breaks = []*explain.Break{{}} },
+		"an error":      func() { last.Breaks, last.Failure = nil, &explain.Failure{} },
+		"a graph":       func() { last.Failure, last.Graph = nil, &explain.Graph{} },
+		"empty graph":   func() { last.Graph, last.Status = nil, explain.Empty },
+		"limit reached": func() { last.Status = explain.Limit },
+	} {
+		was := *last
+		change()
+		if list[0].SkippedAt() != nil {
+			t.Errorf("%s: still skipped", name)
+		}
+		*last = was
+	}
+}
+
+// TestSkippedLaterIsNotNormal: where a call met no operator, no advice says that there is
+// nothing to change.
+func TestSkippedLaterIsNotNormal(t *testing.T) {
+	f := advice.Finding{
+		Kind: advice.Recompile, Guard: breaks.TypeChanged, Name: "mask", Expected: "torch.Tensor", Actual: "NoneType", Rest: true,
+	}
+	if fix := diagnose.AdviseRecompile(&f); !fix.Settled {
+		t.Fatalf("%+v is not the advice that this test is about", fix)
+	}
+	f.NoOperator = true
+	if fix := diagnose.AdviseRecompile(&f); fix.Text != "" {
+		t.Errorf("%+v", fix)
 	}
 }

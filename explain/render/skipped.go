@@ -17,6 +17,6 @@ func (t *TextWriter) skipped(r *explain.Report) {
 			break
 		}
 		t.line("  %s %s", fr.Title(), t.names.At(fr.Pos))
-		t.line("      %s", diagnose.SkippedWords)
+		t.line("      %s", diagnose.SkippedWords(fr))
 	}
 }
