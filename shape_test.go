@@ -56,9 +56,6 @@ var longLines = []large{
 	{"ops", 245, ""},
 	{"ops/sym", 2, ""},
 	{"tracer/breaks", 29, ""},
-	{"tui", 78, ""},
-	{"tui/picture", 1, ""},
-	{"tui/theme", 2, ""},
 }
 
 // TestShapeOfReceivers counts methods.

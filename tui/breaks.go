@@ -159,7 +159,8 @@ func (r *breakRow) matches(q string) bool {
 			return true
 		}
 	}
-	return theme.IndexFold(b.Code, q) >= 0 || theme.IndexFold(b.Type, q) >= 0 || theme.IndexFold(b.Title(), q) >= 0 || theme.IndexFold(b.Pos.File, q) >= 0 ||
+	return theme.IndexFold(b.Code, q) >= 0 || theme.IndexFold(b.Type, q) >= 0 || theme.IndexFold(b.Title(), q) >= 0 ||
+		theme.IndexFold(b.Pos.File, q) >= 0 ||
 		theme.IndexFold(b.Pos.Func, q) >= 0 || theme.IndexFold(b.Pos.Code, q) >= 0 || theme.IndexFold(b.Explanation, q) >= 0
 }
 
@@ -232,7 +233,8 @@ func (scr *breaksScreen) detail(sc *scene, r row, w int) *doc {
 	if !ok {
 		d.wrap(
 			theme.Plain, 0,
-			"Breaks inside torch or the standard library happen once in every program that uses these parts, and there is nothing in your code to change. z unfolds them.",
+			"Breaks inside torch or the standard library happen once in every program that uses these parts, and there is nothing "+
+				"in your code to change. z unfolds them.",
 		)
 		return d
 	}

@@ -226,7 +226,8 @@ func commonDir(dir, file string) string {
 func newRoot(fr *explain.Frame) *rootFrame {
 	n := fr.Whole()
 	root := &rootFrame{
-		frame: fr, parts: fr.Parts(), run: n.RunNanos, eager: n.EagerOps, again: n.Recompiles, seconds: n.Seconds, graphs: n.Graphs, ops: n.CompiledOps,
+		frame: fr, parts: fr.Parts(), run: n.RunNanos, eager: n.EagerOps, again: n.Recompiles, seconds: n.Seconds,
+		graphs: n.Graphs, ops: n.CompiledOps,
 	}
 	return root
 }

@@ -33,7 +33,9 @@ func TestFirstAdviceInView(t *testing.T) {
 	f := richFeed()
 	long := strings.Repeat("one line of the program after the other ", 12)
 	for i := range 9 {
-		f.report.Failures = append(f.report.Failures, &explain.Failure{ID: cid(1, i), Type: "TorchRuntimeError", Reason: fmt.Sprint("failed ", i), Fix: explain.Fix{Text: long}, Seq: 3})
+		f.report.Failures = append(f.report.Failures,
+			&explain.Failure{ID: cid(1, i), Type: "TorchRuntimeError", Reason: fmt.Sprint("failed ", i),
+				Fix: explain.Fix{Text: long}, Seq: 3})
 	}
 	for _, size := range []string{"80x24", "120x40", "160x50"} {
 		d := newDriver(t, f, Options{}, 80, 24)
@@ -68,7 +70,8 @@ func TestFirstAdviceInViewWhateverFailed(t *testing.T) {
 			manyFrames(f.report, frames)
 			for i := range failures {
 				f.report.Failures = append(f.report.Failures, &explain.Failure{
-					ID: cid(1, i), Type: "TorchRuntimeError", Reason: fmt.Sprintf("failed %d:\n\n%s\n%s", i, long, long), Fix: explain.Fix{Text: long}, Seq: 3,
+					ID: cid(1, i), Type: "TorchRuntimeError", Reason: fmt.Sprintf("failed %d:\n\n%s\n%s", i, long, long),
+					Fix: explain.Fix{Text: long}, Seq: 3,
 				})
 			}
 			d := newDriver(t, f, Options{}, 80, 24)
@@ -90,7 +93,8 @@ func TestFirstAdviceInViewWhateverFailed(t *testing.T) {
 // A text that is cut for want of room says so, and is whole where there is room again.
 func TestFailureTextGivesWay(t *testing.T) {
 	f := richFeed()
-	f.report.Failures = []*explain.Failure{{ID: cid(1, 1), Type: "TorchRuntimeError", Reason: "failed", Fix: explain.Fix{Text: "the first words of it, " + strings.Repeat("then others, ", 12) + "then the_last_one"}, Seq: 3}}
+	f.report.Failures = []*explain.Failure{{ID: cid(1, 1), Type: "TorchRuntimeError", Reason: "failed",
+		Fix: explain.Fix{Text: "the first words of it, " + strings.Repeat("then others, ", 12) + "then the_last_one"}, Seq: 3}}
 	d := newDriver(t, f, Options{}, 80, 24)
 	d.script("size 60x13\nexpect the first words\nexpect  …\nrefute the_last_one\nexpect 1 ✂")
 	d.script("size 60x30\nexpect the_last_one\nexpect 1 ✂\nsize 60x13\nrefute the_last_one")
@@ -232,7 +236,8 @@ func TestLongCompileIsNamed(t *testing.T) {
 		d.m.sc.now = func() time.Time { return t0.Add(900 * time.Millisecond) }
 		d.script("size " + size + "\nrefute C compiler")
 		d.m.sc.now = func() time.Time { return t0.Add(5 * time.Second) }
-		d.script("poll\nexpect C compiler 4.00 s\nexpect Decoder.Forward [1/0] is in the C compiler, for 4.00 s so far\nkeys 8\nexpect C compiler 4.00 s")
+		d.script("poll\nexpect C compiler 4.00 s\nexpect Decoder.Forward [1/0] is in the C compiler, for 4.00 s so far\nkeys " +
+			"8\nexpect C compiler 4.00 s")
 		f.run.Live = false
 		d.script("poll\nrefute C compiler 4.00 s")
 		f.run.Live = true

@@ -108,7 +108,8 @@ func ofRank(id explain.ID, q string) bool {
 // about reports whether a filter names the rank, the compile, the function or the
 // file of a row.
 func about(id explain.ID, p logs.Pos, q string) bool {
-	return ofRank(id, q) || id.CompileID.Frame >= 0 && strings.HasPrefix(strings.TrimPrefix(idText(id), "["), strings.Trim(q, "[]")) && strings.Contains(q, "/") ||
+	return ofRank(id, q) || id.CompileID.Frame >= 0 &&
+		strings.HasPrefix(strings.TrimPrefix(idText(id), "["), strings.Trim(q, "[]")) && strings.Contains(q, "/") ||
 		theme.IndexFold(p.File, q) >= 0 || theme.IndexFold(p.Func, q) >= 0
 }
 

@@ -45,12 +45,14 @@ func (*fusionScreen) empty(sc *scene) []string {
 	if sc.report.Totals.Kernels > 0 {
 		return []string{
 			"This trace records no fusion decisions.",
-			"PyTorch writes them to its text logs only: run under tcdbg exec, or set TORCH_LOGS=fusion,schedule and open the log together with the trace.",
+			"PyTorch writes them to its text logs only: run under tcdbg exec, or set TORCH_LOGS=fusion,schedule and open the log " +
+				"together with the trace.",
 		}
 	}
 	return []string{
 		"No pass has run yet.",
-		"Every pass over a graph and every decision to fuse two nodes (or not, and why) appears here as a step: ← and → go through them.",
+		"Every pass over a graph and every decision to fuse two nodes (or not, and why) appears here as a step: " +
+			"← and → go through them.",
 	}
 }
 
@@ -194,7 +196,8 @@ func (r *stepRow) sel() Selection { return Selection{HasID: true, ID: r.f.ID} }
 func (r *stepRow) quiet() bool    { return !r.step().Fused }
 func (r *stepRow) matches(q string) bool {
 	s := r.step()
-	return about(r.f.ID, logs.Pos{}, q) || theme.IndexFold(s.A, q) >= 0 || theme.IndexFold(s.B, q) >= 0 || theme.IndexFold(s.Reason, q) >= 0 || theme.IndexFold(s.Result, q) >= 0 || theme.IndexFold(r.pair(), q) >= 0
+	return about(r.f.ID, logs.Pos{}, q) || theme.IndexFold(s.A, q) >= 0 || theme.IndexFold(s.B, q) >= 0 ||
+		theme.IndexFold(s.Reason, q) >= 0 || theme.IndexFold(s.Result, q) >= 0 || theme.IndexFold(r.pair(), q) >= 0
 }
 
 // pair names the two nodes by their operators where they are known.
@@ -331,7 +334,8 @@ func (scr *fusionScreen) fusionStep(d *doc, r *stepRow) {
 	case s.Reason == memoryDeps:
 		d.wrap(
 			theme.Faint, 2,
-			"One writes a buffer that the other reads at different addresses, or in different loops. PyTorch's log does not say which buffer; the kernels below show what each reads and writes.",
+			"One writes a buffer that the other reads at different addresses, or in different loops. PyTorch's log does not say "+
+				"which buffer; the kernels below show what each reads and writes.",
 		)
 	}
 	facts := []string{fmt.Sprintf("step %d of %d", r.i+1, len(r.f.Steps)), fmt.Sprintf("round %d", s.Round)}

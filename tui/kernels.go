@@ -54,7 +54,8 @@ func (*kernelsScreen) empty(sc *scene) []string {
 	if sc.report.Totals.Graphs > 0 {
 		return []string{
 			"No kernel was generated.",
-			"Graphs were captured, but no backend that generates code compiled them (eager and aot_eager do not; inductor does), or the trace lacks its output code.",
+			"Graphs were captured, but no backend that generates code compiled them (eager and aot_eager do not; inductor does), or " +
+				"the trace lacks its output code.",
 		}
 	}
 	return []string{

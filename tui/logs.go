@@ -79,7 +79,8 @@ func (r recordRow) key() string    { return fmt.Sprint(r.i) }
 func (r recordRow) sel() Selection { return Selection{} }
 func (r recordRow) matches(q string) bool {
 	rec := r.r.At(r.i)
-	return rec.Rank >= 0 && strings.EqualFold(q, fmt.Sprintf("r%d", rec.Rank)) || theme.IndexFold(rec.Kind, q) >= 0 || theme.IndexFold(rec.ID, q) >= 0 || theme.IndexFold(rec.Summary, q) >= 0
+	return rec.Rank >= 0 && strings.EqualFold(q, fmt.Sprintf("r%d", rec.Rank)) || theme.IndexFold(rec.Kind, q) >= 0 ||
+		theme.IndexFold(rec.ID, q) >= 0 || theme.IndexFold(rec.Summary, q) >= 0
 }
 
 func (r recordRow) draw(_ *scene, w int) theme.Line {

@@ -38,7 +38,8 @@ func TestScreensShowTheTotals(t *testing.T) {
 		for _, k := range r.Ranks {
 			row := (&rankRow{k}).draw(nil, 0)
 			n := k.Totals
-			want := []string{fmt.Sprint(k.Rank), fmt.Sprint(n.Frames), fmt.Sprint(n.Graphs), fmt.Sprint(n.Breaks), fmt.Sprint(n.Recompiles), fmt.Sprint(n.Kernels)}
+			want := []string{fmt.Sprint(k.Rank), fmt.Sprint(n.Frames), fmt.Sprint(n.Graphs), fmt.Sprint(n.Breaks),
+				fmt.Sprint(n.Recompiles), fmt.Sprint(n.Kernels)}
 			if got := strings.Fields(row.Text()); strings.Join(got[:len(want)], " ") != strings.Join(want, " ") {
 				t.Errorf("%s: the row of rank %d is %q, want %v", path, k.Rank, got, want)
 			}
@@ -86,7 +87,8 @@ func TestBreaksLeadAgreesWithTheHeader(t *testing.T) {
 		traces + "nested_gb.log.zst": "20 breaks at 13 places · 14 causes, all have a fix",
 	} {
 		f := traceFeed(t, path)
-		newDriver(t, f, Options{}, 160, 50).script(fmt.Sprintf("expect %s\nkeys 3\nexpect %s", count(f.report.Totals.Breaks, "break"), want))
+		newDriver(t, f, Options{}, 160, 50).script(fmt.Sprintf("expect %s\nkeys 3\nexpect %s",
+			count(f.report.Totals.Breaks, "break"), want))
 	}
 }
 

@@ -65,7 +65,8 @@ func (scr *overviewScreen) lead(sc *scene, w int) []theme.Line {
 		l = theme.Line{{Text: " no operators captured", Style: theme.Bold}}
 	case known:
 		l = theme.Line{
-			{Text: " " + percent(float64(compiled), float64(compiled+eager)) + " of operators run compiled", Style: theme.Bold | theme.Compiled},
+			{Text: " " + percent(float64(compiled), float64(compiled+eager)) + " of operators run compiled",
+				Style: theme.Bold | theme.Compiled},
 			{Text: fmt.Sprintf(" (%d of %d)", compiled, compiled+eager)},
 		}
 	default:
@@ -81,7 +82,8 @@ func (scr *overviewScreen) lead(sc *scene, w int) []theme.Line {
 		l = append(l, theme.Span{Text: " · " + count(r.Totals.Restarts, "restart")})
 	}
 	if r.Totals.Failures > 0 {
-		l = append(l, theme.Span{Text: " · " + theme.GlyphFailed + " " + count(r.Totals.Failures, "failure"), Style: theme.Red | theme.Bold})
+		l = append(l, theme.Span{Text: " · " + theme.GlyphFailed + " " + count(r.Totals.Failures, "failure"),
+			Style: theme.Red | theme.Bold})
 	}
 	if r.Engine != "" && l.Width()+len(r.Engine)+4 < w {
 		l = append(l, theme.T(theme.Faint, " · "+r.Engine))
@@ -398,7 +400,8 @@ type frameRow struct{ f *rootFrame }
 func (r *frameRow) key() string    { return "frame " + r.f.frame.Name + idText(r.f.frame.ID) }
 func (r *frameRow) sel() Selection { return frameSel(r.f.frame) }
 func (r *frameRow) matches(q string) bool {
-	return ofRank(r.f.frame.ID, q) || theme.IndexFold(r.f.frame.Title(), q) >= 0 || theme.IndexFold(r.f.frame.Name, q) >= 0 || theme.IndexFold(r.f.frame.Pos.File, q) >= 0
+	return ofRank(r.f.frame.ID, q) || theme.IndexFold(r.f.frame.Title(), q) >= 0 || theme.IndexFold(r.f.frame.Name, q) >= 0 ||
+		theme.IndexFold(r.f.frame.Pos.File, q) >= 0
 }
 
 func (r *frameRow) draw(sc *scene, w int) theme.Line {
@@ -583,7 +586,8 @@ type failureRow struct{ f *explain.Failure }
 
 func (r *failureRow) key() string { return "failure " + idText(r.f.ID) + r.f.Type }
 func (r *failureRow) matches(q string) bool {
-	return about(r.f.ID, r.f.Pos, q) || theme.IndexFold(r.f.Frame, q) >= 0 || theme.IndexFold(r.f.Reason, q) >= 0 || theme.IndexFold(r.f.Title(), q) >= 0 || theme.IndexFold(r.f.Code, q) >= 0
+	return about(r.f.ID, r.f.Pos, q) || theme.IndexFold(r.f.Frame, q) >= 0 || theme.IndexFold(r.f.Reason, q) >= 0 ||
+		theme.IndexFold(r.f.Title(), q) >= 0 || theme.IndexFold(r.f.Code, q) >= 0
 }
 
 func (r *failureRow) sel() Selection {

@@ -25,7 +25,8 @@ func TestPartingAsks(t *testing.T) {
 			f := richFeed()
 			f.run.Ours, f.run.Again = true, true
 			d := newDriver(t, f, Options{}, 80, 24)
-			d.script("size " + size + "\nkeys " + c.key + "\nexpect captioner.go is still running\nexpect stop it and\nexpect leave it running and\nexpect stay here")
+			d.script("size " + size + "\nkeys " + c.key +
+				"\nexpect captioner.go is still running\nexpect stop it and\nexpect leave it running and\nexpect stay here")
 			if d.m.sc.quit || len(f.sent) > 0 {
 				t.Fatalf("%s acted before it was answered", c.key)
 			}

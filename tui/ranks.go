@@ -56,7 +56,8 @@ func (*ranksScreen) rows(in *input) []row {
 	if len(in.report.Ranks) == 0 {
 		return nil
 	}
-	rows := []row{&headRow{text: padded(6, "RANK", -7, "frames", -7, "graphs", -7, "breaks", -11, "recompiles", -8, "kernels", -9, "compile") + " DIFFERS"}}
+	rows := []row{&headRow{text: padded(6, "RANK", -7, "frames", -7, "graphs", -7, "breaks", -11, "recompiles", -8, "kernels", -9,
+		"compile") + " DIFFERS"}}
 	for _, r := range in.report.Ranks {
 		rows = append(rows, &rankRow{r})
 	}
@@ -80,7 +81,8 @@ func (r *rankRow) matches(q string) bool {
 func (r *rankRow) draw(_ *scene, _ int) theme.Line {
 	t := r.r.Totals
 	l := theme.Line{
-		{Text: padded(6, number(int64(r.r.Rank)), -7, t.Frames, -7, t.Graphs, -7, t.Breaks, -11, t.Recompiles, -8, t.Kernels, -9, secondsOr(t.CompileSeconds)) + " "},
+		{Text: padded(6, number(int64(r.r.Rank)), -7, t.Frames, -7, t.Graphs, -7, t.Breaks, -11, t.Recompiles, -8, t.Kernels, -9,
+			secondsOr(t.CompileSeconds)) + " "},
 	}
 	if n := len(r.r.Diverged); n > 0 {
 		return append(l, theme.Span{Text: theme.GlyphBreak + " " + count(n, "function"), Style: theme.Break})

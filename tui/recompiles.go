@@ -61,7 +61,8 @@ func (scr *recompilesScreen) lead(sc *scene, _ int) []theme.Line {
 		l = append(l, theme.Span{Text: fmt.Sprintf(" · %d more refused by the recompile limit", refused), Style: theme.Yellow})
 	}
 	if c.limit > 0 {
-		l = append(l, theme.Span{Text: fmt.Sprintf(" · %s at the recompile limit: they run eagerly from then on", count(c.limit, "function")), Style: theme.Yellow})
+		l = append(l, theme.Span{Text: fmt.Sprintf(" · %s at the recompile limit: they run eagerly from then on",
+			count(c.limit, "function")), Style: theme.Yellow})
 	}
 	return []theme.Line{l, nil}
 }
@@ -144,7 +145,8 @@ func (r *recompileRow) matches(q string) bool {
 		}
 	}
 	c := r.rc.Compile
-	return c != nil && (ofRank(c.ID, q) || c.Frame != nil && (theme.IndexFold(c.Frame.Name, q) >= 0 || theme.IndexFold(c.Frame.Pos.File, q) >= 0))
+	return c != nil && (ofRank(c.ID, q) || c.Frame != nil &&
+		(theme.IndexFold(c.Frame.Name, q) >= 0 || theme.IndexFold(c.Frame.Pos.File, q) >= 0))
 }
 
 func (r *recompileRow) draw(sc *scene, w int) theme.Line {

@@ -32,7 +32,8 @@ func (scr *sourceScreen) empty(_ *scene) []string {
 	}
 	return []string{
 		"No source line is known yet.",
-		"A line appears once something compiled comes from it, with the operators it became, the kernels they run in, its breaks and its guards.",
+		"A line appears once something compiled comes from it, with the operators it became, the kernels they run in, its breaks " +
+			"and its guards.",
 	}
 }
 

@@ -29,10 +29,12 @@ func TestUnlogged(t *testing.T) {
 		if long != want {
 			t.Errorf("%s: %q", path, long)
 		}
-		if unlogged := strings.HasSuffix(path, ".txt.zst"); strings.Contains(short, "?g") != unlogged || strings.Contains(short, " 0k") == unlogged {
+		if unlogged := strings.HasSuffix(path, ".txt.zst"); strings.Contains(short, "?g") != unlogged ||
+			strings.Contains(short, " 0k") == unlogged {
 			t.Errorf("%s: %q", path, short)
 		}
-		if lead := (&overviewScreen{}).lead(sc, 120)[0].Text(); strings.Contains(lead, "no graphs logged") != strings.HasSuffix(path, ".txt.zst") {
+		if lead := (&overviewScreen{}).lead(sc, 120)[0].Text(); strings.Contains(lead,
+			"no graphs logged") != strings.HasSuffix(path, ".txt.zst") {
 			t.Errorf("%s: %q", path, lead)
 		}
 	}

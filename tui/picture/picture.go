@@ -38,7 +38,8 @@ func SVG(frame string, w, h int) string {
 		height, width, height,
 	)
 	fmt.Fprintf(&b, `<rect width="100%%" height="100%%" rx="8" fill="%s"/>`+"\n", background)
-	b.WriteString(`<g font-family="ui-monospace,SFMono-Regular,Menlo,Consolas,'DejaVu Sans Mono',monospace" font-size="14" xml:space="preserve">` + "\n")
+	b.WriteString(`<g font-family="ui-monospace,SFMono-Regular,Menlo,Consolas,'DejaVu Sans Mono',monospace" font-size="14" ` +
+		`xml:space="preserve">` + "\n")
 	for y, line := range strings.Split(frame, "\n") {
 		drawLine(&b, line, y)
 	}

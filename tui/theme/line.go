@@ -98,7 +98,8 @@ func FitRight(s string, w int) string {
 
 // Spaces is n spaces.
 func Spaces(n int) string {
-	const many = "                                                                                                                                "
+	const many = "                                                                                                                  " +
+		"              "
 	if n <= 0 {
 		return ""
 	}

@@ -64,7 +64,8 @@ func TestFit(t *testing.T) {
 
 // Wrapped lines are never wider than asked, and lose no word.
 func TestWrap(t *testing.T) {
-	text := "Which way the branch goes depends on numbers; see torch/_dynamo/symbolic_convert_with_a_long_name.py:2741, please.\n    indented text that is long enough to wrap around"
+	text := "Which way the branch goes depends on numbers; see torch/_dynamo/symbolic_convert_with_a_long_name.py:2741, please.\n   " +
+		" indented text that is long enough to wrap around"
 	for w := 10; w < 90; w++ {
 		lines := Wrap(text, w)
 		for _, l := range lines {
