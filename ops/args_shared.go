@@ -75,6 +75,11 @@ type (
 		RequiresGrad BoolArg
 		MemoryFormat StrArg
 	}
+	// FullLikeArgs is for full_like.
+	FullLikeArgs struct {
+		Self      TensorArg
+		FillValue NumberArg
+	}
 	// GridSamplerArgs is for grid_sampler_2d, grid_sampler_3d.
 	GridSamplerArgs struct {
 		Input             TensorArg

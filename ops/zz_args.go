@@ -133,12 +133,23 @@ type (
 		Reduction   StrArg
 		PosWeight   TensorArg
 	}
+	// BernoulliArgs is for (Tensor self, float? p=None) -> Tensor.
+	BernoulliArgs struct {
+		Self TensorArg
+		P    NumberArg
+	}
 	// BilinearArgs is for (Tensor input1, Tensor input2, Tensor weight, Tensor? bias=None) -> Tensor.
 	BilinearArgs struct {
 		Input1 TensorArg
 		Input2 TensorArg
 		Weight TensorArg
 		Bias   TensorArg
+	}
+	// BincountArgs is for (Tensor self, Tensor? weights=None, int minlength=0) -> Tensor.
+	BincountArgs struct {
+		Self      TensorArg
+		Weights   TensorArg
+		Minlength IntArg
 	}
 	// BlockDiagArgs is for (Tensor[] tensors) -> Tensor.
 	BlockDiagArgs struct {
@@ -786,6 +797,11 @@ type (
 		RecomputeScaleFactor BoolArg
 		Antialias            BoolArg
 	}
+	// InvExArgs is for (Tensor self, *, bool check_errors=False) -> (Tensor inverse, Tensor info).
+	InvExArgs struct {
+		Self        TensorArg
+		CheckErrors BoolArg
+	}
 	// InverseArgs is for (Tensor self) -> Tensor.
 	InverseArgs struct {
 		Self TensorArg
@@ -1223,6 +1239,13 @@ type (
 		Self TensorArg
 		P    IntArg
 	}
+	// NanToNumArgs is for (Tensor self, float? nan=None, float? posinf=None, float? neginf=None) -> Tensor.
+	NanToNumArgs struct {
+		Self   TensorArg
+		Nan    NumberArg
+		Posinf NumberArg
+		Neginf NumberArg
+	}
 	// NanmeanArgs is for (Tensor self, int[]? dim=None, bool keepdim=False, *, dtype? dtype=None) -> Tensor.
 	NanmeanArgs struct {
 		Self    TensorArg
@@ -1317,6 +1340,12 @@ type (
 		Dim     IntsArg
 		Keepdim BoolArg
 		DType   DTypeArg
+	}
+	// NormalArgs is for (Tensor self, float mean=0, float std=1) -> Tensor.
+	NormalArgs struct {
+		Self TensorArg
+		Mean NumberArg
+		Std  NumberArg
 	}
 	// NormalizeArgs is for (Tensor input, Scalar p=2.0, int[] dim=1, float eps=1e-12) -> Tensor.
 	NormalizeArgs struct {
@@ -1460,6 +1489,11 @@ type (
 		Self    TensorArg
 		Repeats IntsArg
 	}
+	// RepeatIndexArgs is for (Tensor repeats, int? size=None) -> Tensor.
+	RepeatIndexArgs struct {
+		Repeats TensorArg
+		Size    IntArg
+	}
 	// RepeatInterleaveArgs is for (Tensor self, Operand repeats, int? dim=None, *, int? output_size=None) -> Tensor.
 	RepeatInterleaveArgs struct {
 		Self       TensorArg
@@ -1495,6 +1529,11 @@ type (
 		Self TensorArg
 		K    IntArg
 		Dims IntsArg
+	}
+	// RoundArgs is for (Tensor self, *, int decimals=0) -> Tensor.
+	RoundArgs struct {
+		Self     TensorArg
+		Decimals IntArg
 	}
 	// RsubArgs is for (Tensor self, Operand other, Scalar alpha=1) -> Tensor.
 	RsubArgs struct {
@@ -1836,6 +1875,27 @@ type (
 		Dimension IntArg
 		Size      IntArg
 		Step      IntArg
+	}
+	// UniformArgs is for (Tensor self, float from=0, float to=1) -> Tensor.
+	UniformArgs struct {
+		Self TensorArg
+		From NumberArg
+		To   NumberArg
+	}
+	// UniqueArgs is for (Tensor self, bool sorted=True, bool return_inverse=False, bool return_counts=False, int? dim=None) -> Tensor[].
+	UniqueArgs struct {
+		Self          TensorArg
+		Sorted        BoolArg
+		ReturnInverse BoolArg
+		ReturnCounts  BoolArg
+		Dim           IntArg
+	}
+	// UniqueConsecutiveArgs is for (Tensor self, bool return_inverse=False, bool return_counts=False, int? dim=None) -> Tensor[].
+	UniqueConsecutiveArgs struct {
+		Self          TensorArg
+		ReturnInverse BoolArg
+		ReturnCounts  BoolArg
+		Dim           IntArg
 	}
 	// UnravelIndexArgs is for (Tensor indices, int[] shape) -> Tensor[].
 	UnravelIndexArgs struct {

@@ -32,19 +32,21 @@ type attention struct {
 	sums              []float32 // logarithms of the rows' sums; nil where nobody asks
 }
 
-// attentionArgs are the positions of a call's arguments.
-type attentionArgs struct{ mask, dropout, causal, scale int }
-
 func attentionKernel(k *Call) {
-	attend(k, attentionArgs{mask: 3, dropout: 4, causal: 5, scale: 6})
+	a := ops.In[ops.SdpaArgs](k.Call)
+	attend(k, a, a.EnableGqa.Bool())
 }
 
 func flashKernel(k *Call) {
-	attend(k, attentionArgs{mask: 5, dropout: 3, causal: 4, scale: 6})
+	a := ops.In[ops.FlashAttentionArgs](k.Call)
+	attend(k, &ops.SdpaArgs{
+		Query: a.Query, Key: a.Key, Value: a.Value, AttnMask: a.AttnMask, DropoutP: a.DropoutP, IsCausal: a.IsCausal, Scale: a.Scale,
+	}, true)
 }
 
-func attend(k *Call, at attentionArgs) {
-	a, ok := newAttention(k, at)
+// attend computes attention where heads of queries may share those of keys, if grouped.
+func attend(k *Call, args *ops.SdpaArgs, grouped bool) {
+	a, ok := newAttention(args, grouped)
 	if !ok {
 		k.Declined = true
 		return
@@ -66,22 +68,22 @@ func attend(k *Call, at attentionArgs) {
 
 // newAttention reads the arguments; ok is false for calls that the blocked form
 // does not know: other types, dropout, batches that are broadcast, small products.
-func newAttention(k *Call, at attentionArgs) (a *attention, ok bool) {
-	q, key, v := k.in(0), k.in(1), k.in(2)
+func newAttention(args *ops.SdpaArgs, grouped bool) (a *attention, ok bool) {
+	q, key, v := array(args.Query), array(args.Key), array(args.Value)
 	n := len(q.Shape)
-	if q.DType != ops.Float32 || key.DType != ops.Float32 || v.DType != ops.Float32 || k.Float(at.dropout) > 0 ||
+	if q.DType != ops.Float32 || key.DType != ops.Float32 || v.DType != ops.Float32 || args.DropoutP.Float() > 0 ||
 		n < 2 || len(key.Shape) != n || len(v.Shape) != n || q.Numel() == 0 || key.Numel() == 0 || v.Numel() == 0 {
 		return nil, false
 	}
 	a = &attention{
 		heads: strided.Product(q.Shape[:n-2]), group: 1, rows: q.Shape[n-2], keys: key.Shape[n-2],
-		width: q.Shape[n-1], valueWidth: v.Shape[n-1], causal: k.Bool(at.causal),
+		width: q.Shape[n-1], valueWidth: v.Shape[n-1], causal: args.IsCausal.Bool(),
 		scale: float32(1 / math.Sqrt(float64(q.Shape[n-1]))),
 	}
-	if !k.IsNone(at.scale) {
-		a.scale = float32(k.Float(at.scale))
+	if !args.Scale.IsNone() {
+		a.scale = float32(args.Scale.Float())
 	}
-	if n > 2 && (k.Op.ID == ops.FlashAttention || k.Bool(7)) {
+	if n > 2 && grouped {
 		a.group = q.Shape[n-3] / key.Shape[n-3]
 	}
 	for i := range n - 2 {
@@ -96,7 +98,7 @@ func newAttention(k *Call, at attentionArgs) (a *attention, ok bool) {
 	if ops.SmallAttention(a.rows, a.keys, a.width) {
 		return nil, false
 	}
-	if mask := k.in(at.mask); mask != nil && !a.takeMask(mask, q.Shape) {
+	if mask := array(args.AttnMask); mask != nil && !a.takeMask(mask, q.Shape) {
 		return nil, false
 	}
 	a.q, a.k, a.v = strided.Slice[float32](strided.Dense(q, ops.Float32)), strided.Slice[float32](strided.Dense(key,

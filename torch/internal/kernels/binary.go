@@ -113,12 +113,12 @@ func addKernel(
 	)
 	s[ops.Bool] = each3(func(x, y, a uint8) uint8 { return x | y&a })
 	s[ops.Complex64] = each3(func(x, y, a complex64) complex64 { return x + sign32*a*y })
-	scaled := &pwKernel{loops: &s, extra: []int{2}}
+	scaled := &pwKernel{loops: &s}
 	return func(k *Call) {
-		if k.Float(2) == 1 {
+		if alpha := ops.In[ops.AddArgs](k.Call).Alpha; alpha.Float() == 1 {
 			one.run(k)
 		} else {
-			scaled.run(k)
+			scaled.runWith(k, alpha.Arg)
 		}
 	}
 }
@@ -322,7 +322,7 @@ func floorDivide32(x, y float32) float32 {
 }
 
 func divKernel(k *Call) {
-	switch k.Str(2) {
+	switch ops.In[ops.DivArgs](k.Call).RoundingMode.Str() {
 	case "floor":
 		s := intPair(floorInt[int64], floorInt[int32], floorInt[int16], floorInt[int8], floorInt[uint8], floorDivide)
 		s[ops.Float32] = each2(floorDivide32)
@@ -345,10 +345,11 @@ var mulPair, divPair = simd.Mul, simd.Div
 
 // powKernel takes the common exponents by multiplication, as PyTorch does.
 func powKernel(k *Call) {
-	if _, tensor := k.Args[1].(*strided.Array); !tensor && k.in(0) != nil {
-		if loops := fixedPower(k.Float(1), k.out().DType); loops != nil {
+	a := ops.In[ops.PowArgs](k.Call)
+	if _, tensor := a.Exponent.Arg.(*strided.Array); !tensor && array(a.Self) != nil {
+		if loops := fixedPower(a.Exponent.Float(), k.out().DType); loops != nil {
 			if d := k.out().DType; ops.OpMath(d) == ops.Float32 || d == ops.Float64 {
-				pointwise("pow", k.out(), []ops.Arg{k.in(0)}, ops.OpMath(d), false, loops)
+				pointwise("pow", k.out(), []ops.Arg{k.self()}, ops.OpMath(d), false, loops)
 				return
 			}
 		}
@@ -419,12 +420,13 @@ func whereKernel(k *Call) {
 	it.Nops = 4
 	d := out.DType
 	it.SetTensor(0, out, d, out.Shape)
-	it.SetTensor(1, k.in(0), ops.Bool, out.Shape)
-	for i := 1; i <= 2; i++ {
-		if t := k.in(i); t != nil {
-			it.SetTensor(i+1, t, d, out.Shape)
+	a := ops.In[ops.WhereArgs](k.Call)
+	it.SetTensor(1, array(a.Condition), ops.Bool, out.Shape)
+	for i, operand := range []ops.TensorArg{a.Self, a.Other} {
+		if t := array(operand); t != nil {
+			it.SetTensor(i+2, t, d, out.Shape)
 		} else {
-			it.SetNumber(i+1, k.Args[i], d)
+			it.SetNumber(i+2, operand.Arg, d)
 		}
 	}
 	switch d.Size() {
@@ -460,15 +462,16 @@ func chooseWords(n int, p *[strided.MaxOperands]unsafe.Pointer) {
 
 func clampKernel(k *Call) {
 	set := func(f func(lo, hi bool) *loopSet) {
-		lo, hi := !k.IsNone(1), !k.IsNone(2)
-		p := &pwKernel{loops: f(lo, hi)}
+		a := ops.In[ops.ClampArgs](k.Call)
+		lo, hi := !a.Min.IsNone(), !a.Max.IsNone()
+		var bounds []ops.Arg
 		if lo {
-			p.extra = append(p.extra, 1)
+			bounds = append(bounds, a.Min.Arg)
 		}
 		if hi {
-			p.extra = append(p.extra, 2)
+			bounds = append(bounds, a.Max.Arg)
 		}
-		p.run(k)
+		(&pwKernel{loops: f(lo, hi)}).runWith(k, bounds...)
 	}
 	set(func(lo, hi bool) *loopSet {
 		switch {

@@ -103,11 +103,11 @@ func prodComplex(x *strided.Array, mask []bool, out *strided.Array) {
 func conjKernel() Kernel {
 	p := &pwKernel{loops: new(loopSet).with(ops.Complex64, each1(func(x complex64) complex64 { return complex(real(x), -imag(x)) }))}
 	return func(k *Call) {
-		if k.in(0).DType.IsComplex() {
+		if k.self().DType.IsComplex() {
 			p.run(k)
 			return
 		}
-		strided.Copy(k.out(), k.in(0))
+		strided.Copy(k.out(), k.self())
 	}
 }
 
@@ -119,7 +119,7 @@ func absComplex(x complex64) float32 {
 // those, p the others.
 func realOr(f func(complex64) float32, p *pwKernel) Kernel {
 	return func(k *Call) {
-		x := k.in(0)
+		x := k.self()
 		if !x.DType.IsComplex() {
 			p.run(k)
 			return
@@ -151,8 +151,9 @@ func complexKernel(k *Call) {
 	for i, s := range out.Stride {
 		stride[i] = 2 * s
 	}
-	for i := range 2 {
-		strided.Copy(strided.Over(out.Storage, ops.Float32, out.Shape, stride, 2*out.Offset+i), k.in(i))
+	a := ops.In[ops.ComplexArgs](k.Call)
+	for i, part := range []ops.TensorArg{a.Real, a.Imag} {
+		strided.Copy(strided.Over(out.Storage, ops.Float32, out.Shape, stride, 2*out.Offset+i), array(part))
 	}
 }
 

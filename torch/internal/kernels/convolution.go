@@ -13,20 +13,15 @@ func convKernels() map[ops.ID]Kernel {
 	return map[ops.ID]Kernel{ops.Convolution: convolutionKernel, ops.ConvolutionBackward: convolutionBackKernel}
 }
 
-func newConvolution(k *Call, xi int, d ops.DType, outShape []int) (c *conv.Call, x, w *strided.Array) {
-	// The weight follows the input; the backward operator has no bias.
-	x, w = strided.Dense(k.in(xi), d), strided.Dense(k.in(xi+1), d)
-	base := xi + 2
-	if xi == 0 {
-		base = 3
-	}
+func newConvolution(a *ops.ConvolutionArgs, d ops.DType, outShape []int) (c *conv.Call, x, w *strided.Array) {
+	x, w = strided.Dense(array(a.Input), d), strided.Dense(array(a.Weight), d)
 	c = &conv.Call{
-		Stride: k.nums(base), Pad: k.nums(base + 1), Dilation: k.nums(base + 2),
-		Transposed: k.Bool(base + 3), Groups: k.num(base + 5),
+		Stride: wholes(a.Stride), Pad: wholes(a.Padding), Dilation: wholes(a.Dilation),
+		Transposed: a.Transposed.Bool(), Groups: whole(a.Groups),
 		Batch: x.Shape[0], InCh: x.Shape[1], OutCh: outShape[1], InSize: x.Shape[2:], OutSize: outShape[2:], Kernel: w.Shape[2:],
 	}
 	c.InPer, c.OutPer = c.InCh/c.Groups, c.OutCh/c.Groups
-	given := k.in(xi).DType
+	given := array(a.Input).DType
 	c.Half = given.IsFloat() && given.Size() == 2
 	c.Round = func(v float32) float32 { return strided.RoundTo(given, v) }
 	return c, x, w
@@ -42,7 +37,8 @@ func computeType(d ops.DType) ops.DType {
 func convolutionKernel(k *Call) {
 	out := k.out()
 	d := computeType(out.DType)
-	c, x, w := newConvolution(k, 0, d, out.Shape)
+	a := ops.In[ops.ConvolutionArgs](k.Call)
+	c, x, w := newConvolution(a, d, out.Shape)
 	res := out
 	if out.DType != d || !out.IsContiguous() {
 		res = strided.New(d, out.Shape)
@@ -63,7 +59,7 @@ func convolutionKernel(k *Call) {
 		strided.Copy(out, res)
 		strided.Copy(res, out)
 	}
-	if b := k.in(2); b != nil && res.Numel() > 0 {
+	if b := array(a.Bias); b != nil && res.Numel() > 0 {
 		shape := make([]int, len(res.Shape))
 		stride := make([]int, len(res.Shape))
 		for i := range shape {
@@ -80,9 +76,13 @@ func convolutionKernel(k *Call) {
 
 func convolutionBackKernel(k *Call) {
 	d := ops.OpMath(k.Outs[0].DType)
-	grad := strided.Dense(k.in(0), d)
-	c, x, w := newConvolution(k, 1, d, grad.Shape)
-	mask := k.Args[9].([]bool)
+	a := ops.In[ops.ConvolutionBackwardArgs](k.Call)
+	grad := strided.Dense(array(a.GradOutput), d)
+	c, x, w := newConvolution(&ops.ConvolutionArgs{
+		Input: a.Input, Weight: a.Weight, Stride: a.Stride, Padding: a.Padding, Dilation: a.Dilation, Transposed: a.Transposed,
+		Groups: a.Groups,
+	}, d, grad.Shape)
+	mask := a.OutputMask.Arg.([]bool)
 	gx, gw := k.Outs[0], k.Outs[1]
 	dx, dw := gx, gw
 	if gx.DType != d || !gx.IsContiguous() {

@@ -27,13 +27,12 @@ type ctcBatch struct {
 	labels                []int     // blank, t0, blank, t1, ..., blank
 }
 
-// ctcBatches reads arguments from position first on: log_probs, targets,
-// input_lengths, target_lengths.
-func ctcBatches(k *Call, first, blank int) []ctcBatch {
-	lp, targets := k.in(first), k.in(first+1)
+// ctcBatches takes the arguments of a loss apart.
+func ctcBatches(a ops.CtcAlphaArgs) []ctcBatch {
+	lp, targets, blank := array(a.LogProbs), array(a.Targets), whole(a.Blank)
 	steps, batch, classes := lp.Shape[0], lp.Shape[1], lp.Shape[2]
 	probs, t := lp.Float64s(), targets.Int64s()
-	inputs, sizes := k.in(first+2).Int64s(), k.in(first+3).Int64s()
+	inputs, sizes := array(a.InputLengths).Int64s(), array(a.TargetLengths).Int64s()
 	out := make([]ctcBatch, batch)
 	from := 0
 	for i := range out {
@@ -152,14 +151,13 @@ func (b *ctcBatch) arriving(prev []float64, s int) float64 {
 }
 
 func ctcKernel(k *Call) {
-	blank := k.num(4)
 	loss := make([]float64, k.Outs[0].Numel())
 	steps, states := k.Outs[1].Shape[1], k.Outs[1].Shape[2]
 	alphas := make([]float64, k.Outs[1].Numel())
 	for i := range alphas {
 		alphas[i] = math.Inf(-1)
 	}
-	for i, b := range ctcBatches(k, 0, blank) {
+	for i, b := range ctcBatches(*ops.In[ops.CtcAlphaArgs](k.Call)) {
 		alpha, like := b.forward()
 		loss[i] = -like
 		for t, row := range alpha {
@@ -200,11 +198,14 @@ func (b *ctcBatch) backward() [][]float64 {
 }
 
 func ctcBackKernel(k *Call) {
-	grad := k.in(0).Float64s()
+	a := ops.In[ops.CtcGradArgs](k.Call)
+	grad := array(a.Grad).Float64s()
 	out := make([]float64, k.out().Numel())
-	for i, b := range ctcBatches(k, 1, k.num(7)) {
+	for i, b := range ctcBatches(ops.CtcAlphaArgs{
+		LogProbs: a.LogProbs, Targets: a.Targets, InputLengths: a.InputLengths, TargetLengths: a.TargetLengths, Blank: a.Blank,
+	}) {
 		alpha, like := b.forward()
-		if k.Bool(8) && math.IsInf(like, -1) {
+		if a.ZeroInfinity.Bool() && math.IsInf(like, -1) {
 			continue
 		}
 		beta := b.backward()

@@ -16,22 +16,31 @@ import (
 
 func factoryKernels() map[ops.ID]Kernel {
 	return map[ops.ID]Kernel{
-		ops.Full:     func(k *Call) { fillNumber(k.out(), k.Args[1]) },
-		ops.FullLike: func(k *Call) { fillNumber(k.out(), k.Args[1]) },
+		ops.Full:     func(k *Call) { fillNumber(k.out(), ops.In[ops.FullArgs](k.Call).FillValue.Arg) },
+		ops.FullLike: func(k *Call) { fillNumber(k.out(), ops.In[ops.FullLikeArgs](k.Call).FillValue.Arg) },
 		ops.Empty:    func(*Call) {},
 		ops.Arange:   arangeKernel,
 		ops.Rand:     func(k *Call) { fillUniform(k.out(), 0, 1) },
 		ops.Randn:    func(k *Call) { FillNormal(k.out(), 0, 1) },
 
-		ops.EmptyLike:   func(*Call) {},
-		ops.RandLike:    func(k *Call) { fillUniform(k.out(), 0, 1) },
-		ops.RandnLike:   func(k *Call) { FillNormal(k.out(), 0, 1) },
-		ops.Uniform:     func(k *Call) { fillUniform(k.out(), k.Float(1), k.Float(2)) },
-		ops.Normal:      func(k *Call) { FillNormal(k.out(), k.Float(1), k.Float(2)) },
+		ops.EmptyLike: func(*Call) {},
+		ops.RandLike:  func(k *Call) { fillUniform(k.out(), 0, 1) },
+		ops.RandnLike: func(k *Call) { FillNormal(k.out(), 0, 1) },
+		ops.Uniform: func(k *Call) {
+			a := ops.In[ops.UniformArgs](k.Call)
+			fillUniform(k.out(), a.From.Float(), a.To.Float())
+		},
+		ops.Normal: func(k *Call) {
+			a := ops.In[ops.NormalArgs](k.Call)
+			FillNormal(k.out(), a.Mean.Float(), a.Std.Float())
+		},
 		ops.Bernoulli:   bernoulliKernel,
-		ops.Exponential: func(k *Call) { fillExponential(k.out(), k.Float(1)) },
+		ops.Exponential: func(k *Call) { fillExponential(k.out(), ops.In[ops.ExponentialArgs](k.Call).Lambd.Float()) },
 		ops.Multinomial: multinomialKernel,
-		ops.Randint:     func(k *Call) { fillIntegers(k.out(), int64(k.num(0)), int64(k.num(1))) },
+		ops.Randint: func(k *Call) {
+			a := ops.In[ops.RandintArgs](k.Call)
+			fillIntegers(k.out(), int64(whole(a.Low)), int64(whole(a.High)))
+		},
 		ops.Randperm: func(k *Call) {
 			s, store := drawn[int64](k.out(), ops.Int64)
 			rng.Default().Permute(s)
@@ -74,22 +83,23 @@ func arangeKernel(k *Call) {
 }
 
 func copyKernels() map[ops.ID]Kernel {
-	toOut := func(k *Call) { strided.Copy(k.out(), k.in(0)) }
+	toOut := func(k *Call) { strided.Copy(k.out(), k.self()) }
 	return map[ops.ID]Kernel{
 		ops.Clone: toOut, ops.ToCopy: toOut,
-		ops.Copy: func(k *Call) { strided.Copy(k.out(), k.in(1)) },
+		ops.Copy: func(k *Call) { strided.Copy(k.out(), array(ops.In[ops.CopyArgs](k.Call).Src)) },
 		ops.Cat:  catKernel,
 	}
 }
 
 func catKernel(k *Call) {
 	out := k.out()
-	d := k.num(1)
+	a := ops.In[ops.CatArgs](k.Call)
+	d := whole(a.Dim)
 	if d < 0 {
 		d += len(out.Shape)
 	}
 	at := 0
-	for _, v := range k.Values(0) {
+	for _, v := range a.Tensors.Values() {
 		t := v.(strided.Holder).Array()
 		if len(t.Shape) == 1 && t.Shape[0] == 0 {
 			continue
@@ -108,7 +118,7 @@ func shapeKernels() map[ops.ID]DynamicKernel {
 
 func itemKernel(k *Call) []any {
 	refusal.CheckRule(k.Call)
-	t := k.in(0)
+	t := k.self()
 	switch {
 	case t.DType == ops.Bool:
 		return []any{t.Bools()[0]}
@@ -120,9 +130,10 @@ func itemKernel(k *Call) []any {
 
 // bernoulliKernel draws with one probability, or with those of the input.
 func bernoulliKernel(k *Call) {
-	if !k.IsNone(1) {
-		fillBernoulli(k.out(), k.Float(1))
+	a := ops.In[ops.BernoulliArgs](k.Call)
+	if !a.P.IsNone() {
+		fillBernoulli(k.out(), a.P.Float())
 		return
 	}
-	fillEachBernoulli(k.out(), k.in(0))
+	fillEachBernoulli(k.out(), array(a.Self))
 }

@@ -34,6 +34,6 @@ func inHalfSteps(id ops.ID, f func(float32, func(float32) float32) float32, plai
 		round := func(x float32) float32 { return strided.RoundTo(d, x) }
 		var s loopSet
 		s[ops.Float32] = each1(func(x float32) float32 { return f(x, round) })
-		pointwise(ops.Get(id).Name, k.out(), []ops.Arg{k.in(0)}, ops.Float32, false, &s)
+		pointwise(ops.Get(id).Name, k.out(), []ops.Arg{k.self()}, ops.Float32, false, &s)
 	}
 }

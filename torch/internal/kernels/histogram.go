@@ -4,6 +4,7 @@ import (
 	"sort"
 
 	"tcdbg/ops"
+	"tcdbg/ops/sym"
 	"tcdbg/torch/internal/refusal"
 	"tcdbg/torch/internal/strided"
 )
@@ -15,7 +16,7 @@ func histogramKernels() map[ops.ID]Kernel {
 }
 
 func histogramKernel(k *Call) {
-	if k.in(0).DType == ops.Float64 {
+	if k.self().DType == ops.Float64 {
 		histogram[float64](k)
 	} else {
 		histogram[float32](k)
@@ -23,21 +24,22 @@ func histogramKernel(k *Call) {
 }
 
 func histogram[F float32 | float64](k *Call) {
-	d := k.in(0).DType
-	x := strided.Elements[F](k.in(0), d)
+	a := ops.In[ops.HistogramArgs](k.Call)
+	d := array(a.Self).DType
+	x := strided.Elements[F](array(a.Self), d)
 	var weights []F
-	if w := k.in(3); w != nil {
+	if w := array(a.Weight); w != nil {
 		weights = strided.Elements[F](w, d)
 	}
 	var edges []F
-	if e := k.in(1); e != nil {
+	if e := array(a.Bins); e != nil {
 		edges = strided.Elements[F](e, d)
 	} else {
-		lo, hi := histogramRange(k, x)
-		edges = evenEdges(lo, hi, k.num(1))
+		lo, hi := histogramRange(k, a.Range, x)
+		edges = evenEdges(lo, hi, int(a.Bins.Arg.(sym.Int).Hint()))
 	}
 	hist := weigh(x, weights, edges)
-	if k.Bool(4) {
+	if a.Density.Bool() {
 		density(hist, edges)
 	}
 	strided.Store(k.Outs[0], hist, d)
@@ -46,8 +48,8 @@ func histogram[F float32 | float64](k *Call) {
 
 // histogramRange is the range of even bins: the one that was given, else that of
 // the data; an empty one is widened by a half on both sides.
-func histogramRange[F float32 | float64](k *Call, x []F) (lo, hi F) {
-	if r, given := k.Args[2].([]float64); given {
+func histogramRange[F float32 | float64](k *Call, given ops.ListArg, x []F) (lo, hi F) {
+	if r, ok := given.Arg.([]float64); ok {
 		lo, hi = F(r[0]), F(r[1])
 	} else if len(x) > 0 {
 		lo, hi = x[0], x[0]

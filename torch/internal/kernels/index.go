@@ -14,7 +14,14 @@ func indexKernels() map[ops.ID]Kernel {
 	return map[ops.ID]Kernel{
 		ops.Gather: gatherKernel, ops.Scatter: scatterKernel, ops.ScatterAdd: scatterAddKernel,
 		ops.IndexSelect: indexSelectKernel, ops.IndexAdd: indexAddKernel,
-		ops.SliceScatter: placeKernel(ops.Slice), ops.SelectScatter: placeKernel(ops.Select),
+		ops.SliceScatter: func(k *Call) {
+			a := ops.In[ops.SliceScatterArgs](k.Call)
+			place(k, a.Src, ops.Slice, a.Dim.Arg, a.Start.Arg, a.End.Arg, a.Step.Arg)
+		},
+		ops.SelectScatter: func(k *Call) {
+			a := ops.In[ops.SelectScatterArgs](k.Call)
+			place(k, a.Src, ops.Select, a.Dim.Arg, a.Index.Arg)
+		},
 		ops.Flip: flipKernel,
 	}
 }
@@ -42,8 +49,9 @@ func moveElement(dst, src unsafe.Pointer, es int) {
 }
 
 func gatherKernel(k *Call) {
-	x, idx, out := strided.Lift(k.in(0)), strided.Lift(strided.Dense(k.in(2), ops.Int64)), strided.Lift(k.out())
-	dim, es := k.dim(1), x.DType.Size()
+	a := ops.In[ops.GatherArgs](k.Call)
+	x, idx, out := strided.Lift(array(a.Self)), strided.Lift(strided.Dense(array(a.Index), ops.Int64)), strided.Lift(k.out())
+	dim, es := k.dim(), x.DType.Size()
 	ids := strided.Slice[int64](idx)
 	n := 0
 	strided.EachIndex(idx.Shape, func(ix []int) {
@@ -54,14 +62,15 @@ func gatherKernel(k *Call) {
 }
 
 func scatterKernel(k *Call) {
-	strided.Copy(k.out(), k.in(0))
-	idx, out := strided.Lift(strided.Dense(k.in(2), ops.Int64)), strided.Lift(k.out())
-	dim, es := k.dim(1), out.DType.Size()
+	a := ops.In[ops.ScatterArgs](k.Call)
+	strided.Copy(k.out(), array(a.Self))
+	idx, out := strided.Lift(strided.Dense(array(a.Index), ops.Int64)), strided.Lift(k.out())
+	dim, es := k.dim(), out.DType.Size()
 	ids := strided.Slice[int64](idx)
-	src := strided.Lift(k.in(3))
+	src := strided.Lift(array(a.Src))
 	var one [16]byte
 	if src == nil {
-		strided.StoreNumber(unsafe.Pointer(&one), out.DType, k.Args[3])
+		strided.StoreNumber(unsafe.Pointer(&one), out.DType, a.Src.Arg)
 	} else {
 		src = strided.Dense(src, out.DType)
 	}
@@ -102,8 +111,8 @@ func addTyped(out *strided.Array, f32 func(o *strided.Array), f64 func(o *stride
 }
 
 func scatterAddKernel(k *Call) {
-	strided.Copy(k.out(), k.in(0))
-	dim := k.dim(1)
+	strided.Copy(k.out(), k.self())
+	dim := k.dim()
 	if k.out().DType.IsComplex() {
 		scatterAdd[complex64](strided.Lift(k.out()), k, dim)
 		return
@@ -115,7 +124,8 @@ func scatterAddKernel(k *Call) {
 }
 
 func scatterAdd[T strided.Number | complex64](out *strided.Array, k *Call, dim int) {
-	idx, src := strided.Lift(strided.Dense(k.in(2), ops.Int64)), strided.Lift(strided.Dense(k.in(3), out.DType))
+	a := ops.In[ops.ScatterAddArgs](k.Call)
+	idx, src := strided.Lift(strided.Dense(array(a.Index), ops.Int64)), strided.Lift(strided.Dense(array(a.Src), out.DType))
 	ids := strided.Slice[int64](idx)
 	base, from := (*T)(out.Ptr()), (*T)(src.Ptr())
 	n := 0
@@ -127,7 +137,8 @@ func scatterAdd[T strided.Number | complex64](out *strided.Array, k *Call, dim i
 }
 
 func indexSelectKernel(k *Call) {
-	selectParts(strided.Lift(k.out()), strided.Lift(k.in(0)), k.dim(1), strided.Slice[int64](strided.Dense(k.in(2), ops.Int64)))
+	a := ops.In[ops.IndexSelectArgs](k.Call)
+	selectParts(strided.Lift(k.out()), strided.Lift(array(a.Self)), k.dim(), strided.Slice[int64](strided.Dense(array(a.Index), ops.Int64)))
 }
 
 // selectParts copies the slabs of x with these numbers to out, one after the other.
@@ -141,16 +152,17 @@ func selectParts(out, x *strided.Array, dim int, ids []int64) {
 }
 
 func indexAddKernel(k *Call) {
-	strided.Copy(k.out(), k.in(0))
-	out, src := strided.Lift(k.out()), strided.Lift(k.in(3))
-	dim := k.dim(1)
-	ids := strided.Slice[int64](strided.Dense(k.in(2), ops.Int64))
+	a := ops.In[ops.IndexAddArgs](k.Call)
+	strided.Copy(k.out(), array(a.Self))
+	out, src := strided.Lift(k.out()), strided.Lift(array(a.Source))
+	dim := k.dim()
+	ids := strided.Slice[int64](strided.Dense(array(a.Index), ops.Int64))
 	for n, i := range ids {
 		if i < 0 || int(i) >= out.Shape[dim] {
 			refusal.Fail("index_add", "IndexError", "index out of range in self")
 		}
 		slab := strided.Part(out, dim, int(i))
-		accumulateInto(slab, strided.Part(src, dim, n), k.Args[4])
+		accumulateInto(slab, strided.Part(src, dim, n), a.Alpha.Arg)
 	}
 }
 
@@ -169,19 +181,18 @@ func viewOf(view ops.ID, t *strided.Array, args []ops.Arg) *strided.Array {
 	return strided.Over(t.Storage, m.DType, strided.Plain(m.Shape), strided.Plain(m.Stride), int(m.Offset.Hint()))
 }
 
-// placeKernel copies argument 0 and writes argument 1 through a view of it.
-func placeKernel(view ops.ID) Kernel {
-	return func(k *Call) {
-		out := k.out()
-		strided.Copy(out, k.in(0))
-		strided.Copy(viewOf(view, out, k.Args[2:]), k.in(1))
-	}
+// place copies self and writes src through a view of the copy.
+func place(k *Call, src ops.TensorArg, view ops.ID, args ...ops.Arg) {
+	out := k.out()
+	strided.Copy(out, k.self())
+	strided.Copy(viewOf(view, out, args), array(src))
 }
 
 func flipKernel(k *Call) {
-	x, out := k.in(0), k.out()
+	a := ops.In[ops.FlipArgs](k.Call)
+	x, out := array(a.Self), k.out()
 	stride, offset := append([]int{}, out.Stride...), out.Offset
-	for _, d := range k.nums(1) {
+	for _, d := range wholes(a.Dims) {
 		if len(x.Shape) == 0 {
 			break
 		}

@@ -14,8 +14,12 @@ import (
 
 func advancedKernels() map[ops.ID]Kernel {
 	return map[ops.ID]Kernel{
-		ops.IndexPut: indexPutKernel, ops.ScatterReduce: scatterReduceKernel, ops.DiagonalScatter: placeKernel(ops.Diagonal),
-		ops.ConstantPadNd: constantPadKernel, ops.Linspace: linspaceKernel,
+		ops.IndexPut: indexPutKernel, ops.ScatterReduce: scatterReduceKernel, ops.ConstantPadNd: constantPadKernel,
+		ops.Linspace: linspaceKernel,
+		ops.DiagonalScatter: func(k *Call) {
+			a := ops.In[ops.DiagonalScatterArgs](k.Call)
+			place(k, a.Src, ops.Diagonal, a.Offset.Arg, a.Dim1.Arg, a.Dim2.Arg)
+		},
 	}
 }
 
@@ -135,8 +139,9 @@ func (p *picker) arranged(t *strided.Array) *strided.Array {
 }
 
 func indexKernel(k *Call) []any {
-	x := k.in(0)
-	p := newPicker(k.Op, x, k.Values(1))
+	a := ops.In[ops.IndexArgs](k.Call)
+	x := array(a.Self)
+	p := newPicker(k.Op, x, a.Indices.Values())
 	out := strided.New(x.DType, p.result)
 	dst := p.arranged(out)
 	n := 0
@@ -162,9 +167,10 @@ func indexKernel(k *Call) []any {
 
 func indexPutKernel(k *Call) {
 	out := k.out()
-	strided.Copy(out, k.in(0))
-	p := newPicker(k.Op, out, k.Values(1))
-	src := k.in(2)
+	a := ops.In[ops.IndexPutArgs](k.Call)
+	strided.Copy(out, array(a.Self))
+	p := newPicker(k.Op, out, a.Indices.Values())
+	src := array(a.Values)
 	s, err := ops.Broadcast(src.TensorMeta().Shape, ToMeta(p.result))
 	if err != nil || !slices.Equal(strided.Plain(s), p.result) {
 		refusal.Fail(
@@ -185,7 +191,7 @@ func indexPutKernel(k *Call) {
 		dst := strided.Over(out.Storage, out.DType, p.rest, p.step, out.Offset+p.at[n])
 		n++
 		v := strided.Over(from.Storage, from.DType, p.rest, from.Stride[kk:], from.Offset+strided.At(ix, from.Stride[:kk]))
-		if k.Bool(3) {
+		if a.Accumulate.Bool() {
 			accumulateInto(dst, v, oneArg)
 			return
 		}
@@ -194,8 +200,8 @@ func indexPutKernel(k *Call) {
 }
 
 func scatterReduceKernel(k *Call) {
-	strided.Copy(k.out(), k.in(0))
-	dim := k.dim(1)
+	strided.Copy(k.out(), k.self())
+	dim := k.dim()
 	addTyped(strided.Lift(k.out()),
 		func(o *strided.Array) { scatterReduce[float32](o, k, dim) },
 		func(o *strided.Array) { scatterReduce[float64](o, k, dim) },
@@ -203,10 +209,11 @@ func scatterReduceKernel(k *Call) {
 }
 
 func scatterReduce[T strided.Number](out *strided.Array, k *Call, dim int) {
-	idx, src := strided.Lift(strided.Dense(k.in(2), ops.Int64)), strided.Lift(strided.Dense(k.in(3), out.DType))
+	a := ops.In[ops.ScatterReduceArgs](k.Call)
+	idx, src := strided.Lift(strided.Dense(array(a.Index), ops.Int64)), strided.Lift(strided.Dense(array(a.Src), out.DType))
 	ids := strided.Slice[int64](idx)
 	base, from := (*T)(out.Ptr()), (*T)(src.Ptr())
-	how := k.Str(4)
+	how, keep := a.Reduce.Str(), a.IncludeSelf.Bool()
 	count := map[int]int{}
 	n := 0
 	strided.EachIndex(idx.Shape, func(ix []int) {
@@ -215,7 +222,7 @@ func scatterReduce[T strided.Number](out *strided.Array, k *Call, dim int) {
 		to := strided.AtWith(ix, out.Stride, dim, i)
 		x, p := *strided.Elem(from, strided.At(ix, src.Stride)), strided.Elem(base, to)
 		count[to]++
-		if count[to] == 1 && !k.Bool(5) {
+		if count[to] == 1 && !keep {
 			*p = x
 			return
 		}
@@ -225,7 +232,7 @@ func scatterReduce[T strided.Number](out *strided.Array, k *Call, dim int) {
 		return
 	}
 	for to, c := range count {
-		if k.Bool(5) {
+		if keep {
 			c++
 		}
 		p := strided.Elem(base, to)
@@ -261,9 +268,10 @@ func divideDown[T strided.Number](a, b T) T {
 }
 
 func constantPadKernel(k *Call) {
-	x, out := k.in(0), k.out()
-	fillNumber(out, k.Args[2])
-	pad := k.nums(1)
+	a := ops.In[ops.ConstantPadNdArgs](k.Call)
+	x, out := array(a.Self), k.out()
+	fillNumber(out, a.Value.Arg)
+	pad := wholes(a.Pad)
 	shape := append([]int{}, x.Shape...)
 	from, to := x.Offset, out.Offset
 	for i := range len(pad) / 2 {
@@ -284,7 +292,8 @@ func constantPadKernel(k *Call) {
 
 func linspaceKernel(k *Call) {
 	n := k.out().Numel()
-	start, end := k.Float(0), k.Float(1)
+	a := ops.In[ops.LinspaceArgs](k.Call)
+	start, end := a.Start.Float(), a.End.Float()
 	if k.out().DType.IsInt() { // the bounds are converted first
 		start, end = math.Trunc(start), math.Trunc(end)
 	}

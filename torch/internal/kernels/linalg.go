@@ -73,26 +73,27 @@ func batchText(ms []linalg.Matrix, x *strided.Array, i int) string {
 }
 
 func choleskyKernel(k *Call) {
-	in := matrices(k.in(0))
+	a := ops.In[ops.CholeskyExArgs](k.Call)
+	in := matrices(k.self())
 	out, info := make([]linalg.Matrix, len(in)), make([]int64, len(in))
 	eachMatrix(in, func(i int, m linalg.Matrix) {
-		if k.Bool(1) { // the upper triangle counts
+		if a.Upper.Bool() { // the upper triangle counts
 			m = m.Transposed()
 		}
 		l, bad := linalg.Cholesky(m)
 		info[i] = int64(bad)
-		if k.Bool(1) {
+		if a.Upper.Bool() {
 			l = l.Transposed()
 		}
 		out[i] = l
 	})
 	for i, n := range info {
-		if n != 0 && k.Bool(2) {
+		if n != 0 && a.CheckErrors.Bool() {
 			refusal.Fail(
 				"linalg.cholesky", "LinAlgError",
 				"linalg.cholesky: %sThe factorization could not be completed because the input is not positive-definite (the "+
 					"leading minor of order %d is not positive-definite).",
-				batchText(in, k.in(0), i), n,
+				batchText(in, k.self(), i), n,
 			)
 		}
 	}
@@ -101,7 +102,7 @@ func choleskyKernel(k *Call) {
 }
 
 func invKernel(k *Call) {
-	in := matrices(k.in(0))
+	in := matrices(k.self())
 	out, info := make([]linalg.Matrix, len(in)), make([]int64, len(in))
 	eachMatrix(in, func(i int, m linalg.Matrix) {
 		f := linalg.FactorLU(m)
@@ -109,11 +110,11 @@ func invKernel(k *Call) {
 		out[i] = f.Solve(linalg.Identity(m.Rows))
 	})
 	for i, n := range info {
-		if n != 0 && k.Bool(1) {
+		if n != 0 && ops.In[ops.InvExArgs](k.Call).CheckErrors.Bool() {
 			refusal.Fail(
 				"linalg.inv", "LinAlgError",
 				"linalg.inv: %sThe diagonal element %d is zero, the inversion could not be completed because the input matrix is singular.",
-				batchText(in, k.in(0), i), n,
+				batchText(in, k.self(), i), n,
 			)
 		}
 	}
@@ -122,8 +123,7 @@ func invKernel(k *Call) {
 }
 
 // rightSides reads B of a solver as matrices over the batch of the result.
-func rightSides(k *Call, vector bool) []linalg.Matrix {
-	y := k.in(1)
+func rightSides(k *Call, y *strided.Array, vector bool) []linalg.Matrix {
 	if vector {
 		y = y.Column()
 	}
@@ -140,14 +140,15 @@ func solvedBatch(k *Call, vector bool) []int {
 }
 
 func solveKernel(k *Call) {
-	a, y := k.in(0), k.in(1)
+	args := ops.In[ops.SolveExArgs](k.Call)
+	a, y := array(args.Self), array(args.Other)
 	vector := len(y.Shape) == 1 || len(a.Shape)-1 == len(y.Shape) && slices.Equal(a.Shape[:len(a.Shape)-1], y.Shape)
-	right := rightSides(k, vector)
+	right := rightSides(k, y, vector)
 	own := matrices(a)
 	info := make([]int64, len(own))
 	wide := matrices(widened(a, solvedBatch(k, vector)))
 	out := make([]linalg.Matrix, len(wide))
-	left := k.Bool(2)
+	left := args.Left.Bool()
 	eachMatrix(wide, func(i int, m linalg.Matrix) {
 		if left {
 			out[i] = linalg.FactorLU(m).Solve(right[i])
@@ -157,7 +158,7 @@ func solveKernel(k *Call) {
 	})
 	eachMatrix(own, func(i int, m linalg.Matrix) { info[i] = int64(linalg.FactorLU(m).Singular) })
 	for i, n := range info {
-		if n != 0 && k.Bool(3) {
+		if n != 0 && args.CheckErrors.Bool() {
 			refusal.Fail(
 				"linalg.solve", "LinAlgError",
 				"torch.linalg.solve: %sThe solver failed because the input matrix is singular.", batchText(own, a, i),
@@ -169,9 +170,10 @@ func solveKernel(k *Call) {
 }
 
 func solveTriangularKernel(k *Call) {
-	upper, left, unit := k.Bool(2), k.Bool(3), k.Bool(4)
-	right := rightSides(k, false)
-	wide := matrices(widened(k.in(0), k.Outs[0].Shape[:len(k.Outs[0].Shape)-2]))
+	a := ops.In[ops.SolveTriangularArgs](k.Call)
+	upper, left, unit := a.Upper.Bool(), a.Left.Bool(), a.Unitriangular.Bool()
+	right := rightSides(k, array(a.Other), false)
+	wide := matrices(widened(k.self(), k.Outs[0].Shape[:len(k.Outs[0].Shape)-2]))
 	out := make([]linalg.Matrix, len(wide))
 	eachMatrix(wide, func(i int, m linalg.Matrix) {
 		x := right[i].Clone()
@@ -188,7 +190,7 @@ func solveTriangularKernel(k *Call) {
 }
 
 func detKernel(k *Call) {
-	in := matrices(k.in(0))
+	in := matrices(k.self())
 	out := make([]float64, len(in))
 	eachMatrix(in, func(i int, m linalg.Matrix) {
 		out[i] = linalg.FactorLU(m).Det()
@@ -197,7 +199,7 @@ func detKernel(k *Call) {
 }
 
 func slogdetKernel(k *Call) {
-	in := matrices(k.in(0))
+	in := matrices(k.self())
 	sign, log := make([]float64, len(in)), make([]float64, len(in))
 	eachMatrix(in, func(i int, m linalg.Matrix) { sign[i], log[i] = linalg.FactorLU(m).LogDet() })
 	strided.Store(k.Outs[0], sign, ops.Float64)
@@ -205,9 +207,9 @@ func slogdetKernel(k *Call) {
 }
 
 func qrKernel(k *Call) {
-	in := matrices(k.in(0))
+	in := matrices(k.self())
 	qs, rs := make([]linalg.Matrix, len(in)), make([]linalg.Matrix, len(in))
-	mode := k.Str(1)
+	mode := ops.In[ops.LinalgQrArgs](k.Call).Mode.Str()
 	eachMatrix(in, func(i int, m linalg.Matrix) {
 		f, tau := linalg.QR(m)
 		size := min(m.Rows, m.Cols)
@@ -230,8 +232,8 @@ func qrKernel(k *Call) {
 }
 
 func householderKernel(k *Call) {
-	in := matrices(k.in(0))
-	tau := k.in(1).Float64s()
+	in := matrices(k.self())
+	tau := array(ops.In[ops.HouseholderProductArgs](k.Call).Tau).Float64s()
 	per := 0
 	if len(in) > 0 {
 		per = len(tau) / len(in)
@@ -242,8 +244,9 @@ func householderKernel(k *Call) {
 }
 
 func eighKernel(k *Call) {
-	in := matrices(k.in(0))
-	upper := k.Str(1) == "U" || k.Str(1) == "u"
+	in := matrices(k.self())
+	uplo := ops.In[ops.LinalgEighArgs](k.Call).UPLO.Str()
+	upper := uplo == "U" || uplo == "u"
 	values, vectors := make([][]float64, len(in)), make([]linalg.Matrix, len(in))
 	eachMatrix(in, func(i int, m linalg.Matrix) { values[i], vectors[i] = linalg.SymmetricEigen(m, upper) })
 	var all []float64
@@ -255,11 +258,12 @@ func eighKernel(k *Call) {
 }
 
 func svdKernel(k *Call) {
-	in := matrices(k.in(0))
+	full := ops.In[ops.LinalgSvdArgs](k.Call).FullMatrices.Bool()
+	in := matrices(k.self())
 	us, vs, values := make([]linalg.Matrix, len(in)), make([]linalg.Matrix, len(in)), make([][]float64, len(in))
 	eachMatrix(in, func(i int, m linalg.Matrix) {
 		u, s, v := linalg.SVD(m)
-		if k.Bool(1) {
+		if full {
 			u, v = linalg.Completed(u, m.Rows), linalg.Completed(v, m.Cols)
 		}
 		us[i], values[i], vs[i] = u, s, v.Transposed()
@@ -275,17 +279,18 @@ func svdKernel(k *Call) {
 
 // lstsqKernel solves by singular values: those below the bound do not count.
 func lstsqKernel(k *Call) {
-	right := rightSides(k, false)
-	own := matrices(k.in(0))
-	wide := matrices(widened(k.in(0), k.Outs[0].Shape[:len(k.Outs[0].Shape)-2]))
+	a := ops.In[ops.LstsqSolutionArgs](k.Call)
+	right := rightSides(k, array(a.B), false)
+	own := matrices(k.self())
+	wide := matrices(widened(k.self(), k.Outs[0].Shape[:len(k.Outs[0].Shape)-2]))
 	eps := 2.220446049250313e-16
-	if k.in(0).DType == ops.Float32 {
+	if k.self().DType == ops.Float32 {
 		eps = 1.1920928955078125e-07
 	}
 	bound := func(m linalg.Matrix, s []float64) float64 {
 		rcond := eps * float64(max(m.Rows, m.Cols))
-		if !k.IsNone(2) {
-			rcond = k.Float(2)
+		if !a.Rcond.IsNone() {
+			rcond = a.Rcond.Float()
 		}
 		if len(s) == 0 {
 			return 0
@@ -330,7 +335,7 @@ func lstsqKernel(k *Call) {
 }
 
 func matrixExpKernel(k *Call) {
-	in := matrices(k.in(0))
+	in := matrices(k.self())
 	out := make([]linalg.Matrix, len(in))
 	eachMatrix(in, func(i int, m linalg.Matrix) { out[i] = linalg.Exp(m) })
 	strided.Store(k.out(), gather(out), ops.Float64)

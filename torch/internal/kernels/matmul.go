@@ -11,20 +11,26 @@ import (
 
 func matmulKernels() map[ops.ID]Kernel {
 	return map[ops.ID]Kernel{
-		ops.Mm:      func(k *Call) { productInto(k.out(), k.in(0), k.in(1), 1, nil, 0) },
+		ops.Mm:      mmKernel,
 		ops.Bmm:     bmmKernel,
 		ops.Addmm:   addmmKernel,
-		ops.Baddbmm: addmmKernel,
+		ops.Baddbmm: baddbmmKernel,
 		ops.Sdpa:    attentionKernel,
 
 		ops.FlashAttention: flashKernel,
 	}
 }
 
+func mmKernel(k *Call) {
+	a := ops.In[ops.MmArgs](k.Call)
+	productInto(k.out(), array(a.Self), array(a.Mat2), 1, nil, 0)
+}
+
 // bmmKernel adds the products of small matrices as PyTorch does, one after the
 // other without fusing them.
 func bmmKernel(k *Call) {
-	out, x, y := k.out(), k.in(0), k.in(1)
+	a := ops.In[ops.BmmArgs](k.Call)
+	out, x, y := k.out(), array(a.Self), array(a.Mat2)
 	if steps := out.Shape[1] * out.Shape[2] * x.Shape[2]; steps >= ops.SmallProduct || out.DType.Size() != 4 || !out.DType.IsFloat() {
 		productInto(out, x, y, 1, nil, 0)
 		return
@@ -33,11 +39,24 @@ func bmmKernel(k *Call) {
 }
 
 func addmmKernel(k *Call) {
-	if out := k.out(); out.DType.IsComplex() {
-		complexProduct(out, k.in(1), k.in(2), complex64(complexNumber(k.Args[4])), k.in(0), complex64(complexNumber(k.Args[3])))
+	a := ops.In[ops.AddmmArgs](k.Call)
+	addProduct(k.out(), a.Mat1, a.Mat2, a.Alpha, a.Self, a.Beta)
+}
+
+func baddbmmKernel(k *Call) {
+	a := ops.In[ops.BaddbmmArgs](k.Call)
+	addProduct(k.out(), a.Batch1, a.Batch2, a.Alpha, a.Self, a.Beta)
+}
+
+// addProduct stores alpha*x@y + beta*c in out.
+func addProduct(out *strided.Array, x, y ops.TensorArg, alpha ops.NumberArg, c ops.TensorArg, beta ops.NumberArg) {
+	if out.DType.IsComplex() {
+		complexProduct(
+			out, array(x), array(y), complex64(complexNumber(alpha.Arg)), array(c), complex64(complexNumber(beta.Arg)),
+		)
 		return
 	}
-	productInto(k.out(), k.in(1), k.in(2), k.Float(4), k.in(0), k.Float(3))
+	productInto(out, array(x), array(y), alpha.Float(), array(c), beta.Float())
 }
 
 // productInto stores alpha*x@y + beta*c in out; the operands have two

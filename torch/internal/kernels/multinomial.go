@@ -16,7 +16,7 @@ import (
 
 // multinomialKernel draws from each row of weights, which need not add up to one.
 func multinomialKernel(k *Call) {
-	p, out := k.in(0), k.out()
+	p, out := k.self(), k.out()
 	drawn := make([]int64, 0, out.Numel())
 	n, samples := lastSize(p), lastSize(out)
 	weights := p.Float64s()
@@ -27,7 +27,7 @@ func multinomialKernel(k *Call) {
 	rows := slices.Collect(slices.Chunk(weights, n))
 	each(rows, func(_ int, row []float64) { checkWeights(row) })
 	g := rng.Default()
-	if k.Bool(2) && samples > 1 {
+	if ops.In[ops.MultinomialArgs](k.Call).Replacement.Bool() && samples > 1 {
 		each(rows, func(_ int, row []float64) { accumulate(row, p.DType) })
 		for _, row := range rows {
 			drawn = append(drawn, g.Categories(row, samples)...)

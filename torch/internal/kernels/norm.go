@@ -25,14 +25,14 @@ func softmaxKernel(k *Call, log bool) {
 	out := k.out()
 	d := ops.OpMath(out.DType)
 	n, inner := 1, 1
-	if shape := k.in(0).Shape; len(shape) > 0 {
-		dim := k.dim(1)
+	if shape := k.self().Shape; len(shape) > 0 {
+		dim := k.dim()
 		n, inner = shape[dim], strided.Product(shape[dim+1:])
 	}
-	if strided.Product(out.Shape) == 0 || inner == 1 && softmaxHalfRows(out, k.in(0), n, log) {
+	if strided.Product(out.Shape) == 0 || inner == 1 && softmaxHalfRows(out, k.self(), n, log) {
 		return
 	}
-	x := strided.Dense(k.in(0), d)
+	x := strided.Dense(k.self(), d)
 	res := out
 	if out.DType != d || !out.IsContiguous() {
 		res = strided.New(d, out.Shape)
@@ -187,29 +187,30 @@ func halfLogSoftmaxRows(half ops.DType, dst, src []float32, n int) {
 }
 
 func layerNormKernel(k *Call) {
+	a := ops.In[ops.LayerNormArgs](k.Call)
 	out := k.out()
 	d := ops.OpMath(out.DType)
 	var w, b *strided.Array
-	if k.in(2) != nil {
-		w = strided.Dense(k.in(2), d)
+	if given := array(a.Weight); given != nil {
+		w = strided.Dense(given, d)
 	}
-	if k.in(3) != nil {
-		b = strided.Dense(k.in(3), d)
+	if given := array(a.Bias); given != nil {
+		b = strided.Dense(given, d)
 	}
-	n := strided.Product(k.nums(1))
-	if layerNormHalfRows(out, k.in(0), w, b, n, k.Float(4)) {
+	n, eps := strided.Product(wholes(a.NormalizedShape)), a.Eps.Float()
+	if layerNormHalfRows(out, array(a.Input), w, b, n, eps) {
 		return
 	}
-	x := strided.Dense(k.in(0), d)
+	x := strided.Dense(array(a.Input), d)
 	res := out
 	if out.DType != d || !out.IsContiguous() {
 		res = strided.New(d, out.Shape)
 	}
 	if strided.Product(x.Shape) > 0 {
 		if d == ops.Float64 {
-			layerNormRows[float64](res, x, w, b, n, k.Float(4))
+			layerNormRows[float64](res, x, w, b, n, eps)
 		} else {
-			layerNorm32(res, x, w, b, n, k.Float(4))
+			layerNorm32(res, x, w, b, n, eps)
 		}
 	}
 	if res != out {
@@ -322,8 +323,9 @@ func layerNormRows[T float32 | float64](res, x, w, b *strided.Array, n int, eps 
 // batchNormKernel normalizes with running statistics in one pass; with those of
 // the batch, which also moves the running ones, it is the decomposition.
 func batchNormKernel(k *Call) {
-	x, out := k.in(0), k.out()
-	if k.Bool(5) || x.DType != ops.Float32 || len(x.Shape) < 2 {
+	a := ops.In[ops.BatchNormArgs](k.Call)
+	x, out := array(a.Input), k.out()
+	if a.Training.Bool() || x.DType != ops.Float32 || len(x.Shape) < 2 {
 		k.Declined = true
 		return
 	}
@@ -333,14 +335,15 @@ func batchNormKernel(k *Call) {
 		res = strided.New(ops.Float32, out.Shape)
 	}
 	channels, area := x.Shape[1], strided.Product(x.Shape[2:])
-	mean, va := strided.Dense(k.in(1), ops.Float32), strided.Dense(k.in(2), ops.Float32)
-	param := func(i int, v float32) []float32 {
-		if k.in(i) == nil {
+	mean, va := strided.Dense(array(a.RunningMean), ops.Float32), strided.Dense(array(a.RunningVar), ops.Float32)
+	param := func(given ops.TensorArg, v float32) []float32 {
+		p := array(given)
+		if p == nil {
 			return affine(nil, channels, v)
 		}
-		return strided.Slice[float32](strided.Dense(k.in(i), ops.Float32))
+		return strided.Slice[float32](strided.Dense(p, ops.Float32))
 	}
-	batchNorm32(res, x, channels, area, strided.Slice[float32](mean), strided.Slice[float32](va), param(3, 1), param(4, 0), k.Float(7))
+	batchNorm32(res, x, channels, area, strided.Slice[float32](mean), strided.Slice[float32](va), param(a.Weight, 1), param(a.Bias, 0), a.Eps.Float())
 	if res != out {
 		strided.Copy(out, res)
 	}

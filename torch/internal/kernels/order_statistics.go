@@ -30,7 +30,7 @@ func comparer(row []float64, keys []int64) func(a, b int) int {
 
 // modeKernel takes the least of the most frequent values, at its last position.
 func modeKernel(k *Call) {
-	selectRows(k, k.dim(1), func(row []float64, keys []int64) []int {
+	selectRows(k, k.dim(), func(row []float64, keys []int64) []int {
 		compare := comparer(row, keys)
 		all := max(len(row), len(keys))
 		s := order.NewSelection(all, func(i, j int) bool { return compare(i, j) < 0 })
@@ -53,7 +53,7 @@ func modeKernel(k *Call) {
 
 // nanmedianKernel is the lower median of the numbers of a row.
 func nanmedianKernel(k *Call) {
-	selectRows(k, k.dim(1), func(row []float64, keys []int64) []int {
+	selectRows(k, k.dim(), func(row []float64, keys []int64) []int {
 		order := orderOf(row, keys, false)
 		n := len(order)
 		for n > 0 && row != nil && row[order[n-1]] != row[order[n-1]] {
@@ -65,8 +65,9 @@ func nanmedianKernel(k *Call) {
 
 // kthKernel selects with PyTorch's algorithm, which decides where equal values are found.
 func kthKernel(k *Call) {
-	nth := max(k.num(1)-1, 0)
-	selectRows(k, k.dim(2), func(row []float64, keys []int64) []int {
+	a := ops.In[ops.KthvalueArgs](k.Call)
+	nth := max(whole(a.K)-1, 0)
+	selectRows(k, along(a.Dim, array(a.Self)), func(row []float64, keys []int64) []int {
 		places := make([]int, max(len(row), len(keys)))
 		for i := range places {
 			places[i] = i
@@ -78,7 +79,7 @@ func kthKernel(k *Call) {
 }
 
 func frexpKernel(k *Call) {
-	x := k.in(0)
+	x := k.self()
 	vals := x.Float64s()
 	man, exp := make([]float64, len(vals)), make([]int64, len(vals))
 	for i, v := range vals {
@@ -95,11 +96,12 @@ func frexpKernel(k *Call) {
 
 // classIndexKernel copies classes of which each is in range.
 func classIndexKernel(k *Call) {
-	x := k.in(0)
+	a := ops.In[ops.ClassIndexArgs](k.Call)
+	x := array(a.Input)
 	if x.DType != ops.Int64 {
 		refusal.Fail("one_hot", "RuntimeError", "one_hot is only applicable to index tensor of type LongTensor.")
 	}
-	ids, n := x.Int64s(), k.num(1)
+	ids, n := x.Int64s(), whole(a.NumClasses)
 	for _, i := range ids {
 		if i < 0 {
 			refusal.Fail("one_hot", "RuntimeError", "Class values must be non-negative.")
@@ -115,7 +117,7 @@ func classIndexKernel(k *Call) {
 
 func intTensorKernel(k *Call) {
 	data := make([]int64, k.out().Numel())
-	for i, v := range k.nums(0) {
+	for i, v := range wholes(ops.In[ops.IntTensorArgs](k.Call).Data) {
 		data[i] = int64(v)
 	}
 	strided.Store(k.out(), data, ops.Int64)

@@ -24,13 +24,14 @@ type pwKernel struct {
 	// inputs decides the compute type by the operands rather than the result:
 	// comparisons, whose result is bool.
 	inputs bool
-	// extra are further parameters that the loop takes as numbers.
-	extra []int
 	// pair is the function of package simd that the float32 loop is, if any.
 	pair *simd.Binary
 }
 
-func (p *pwKernel) run(k *Call) {
+func (p *pwKernel) run(k *Call) { p.runWith(k) }
+
+// runWith runs a loop that takes further numbers.
+func (p *pwKernel) runWith(k *Call, further ...ops.Arg) {
 	out := k.out()
 	var args [strided.MaxOperands]ops.Arg
 	n := 0
@@ -45,10 +46,7 @@ func (p *pwKernel) run(k *Call) {
 	if p.inputs {
 		d = ops.ResultType(args[:n]...)
 	}
-	for _, i := range p.extra {
-		args[n] = k.Args[i]
-		n++
-	}
+	n += copy(args[n:], further)
 	pointwisePair(k.Op.Name, out, args[:n], ops.OpMath(d), p.inputs, p.loops, p.pair)
 }
 

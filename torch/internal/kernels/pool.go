@@ -129,7 +129,7 @@ func planes(n int, x, out *strided.Array, f func(i int)) {
 
 func maxPoolKernel(n int) Kernel {
 	return func(k *Call) {
-		x := k.in(0)
+		x := k.self()
 		kernel, stride, pad, dil := ops.PoolGeometry(k.Call, n, true)
 		at := len(x.Shape) - n
 		maxOver(k, n, SlidingWindows(x.Shape[at:], k.out().Shape[at:], strided.Plain(kernel), strided.Plain(stride),
@@ -139,14 +139,14 @@ func maxPoolKernel(n int) Kernel {
 
 func adaptiveMax(n int) Kernel {
 	return func(k *Call) {
-		x := k.in(0)
+		x := k.self()
 		at := len(x.Shape) - n
 		maxOver(k, n, AdaptiveWindows(x.Shape[at:], k.out().Shape[at:]))
 	}
 }
 
 func maxOver(k *Call, n int, w *Windows) {
-	x := k.in(0)
+	x := k.self()
 	switch d := computeType(x.DType); d {
 	case ops.Float32:
 		maxPlanes[float32](k, n, w, d)
@@ -158,7 +158,7 @@ func maxOver(k *Call, n int, w *Windows) {
 }
 
 func maxPlanes[T strided.Number](k *Call, n int, w *Windows, d ops.DType) {
-	x := strided.Dense(k.in(0), d)
+	x := strided.Dense(k.self(), d)
 	out, where := k.Outs[0], k.Outs[1]
 	direct := out.DType == d && out.IsContiguous() && where.DType == ops.Int64 && where.IsContiguous() && !strided.Overlapping(out, x)
 	if !direct {
@@ -245,20 +245,21 @@ func (w *Windows) divisors(includePad bool, override int) []float64 {
 
 func avgPoolKernel(n int) Kernel {
 	return func(k *Call) {
-		x := k.in(0)
+		a := ops.In[ops.AvgPoolArgs](k.Call)
+		x := array(a.Input)
 		kernel, stride, pad, dil := ops.PoolGeometry(k.Call, n, false)
 		at := len(x.Shape) - n
 		w := SlidingWindows(
 			x.Shape[at:], k.out().Shape[at:], strided.Plain(kernel), strided.Plain(stride), strided.Plain(pad),
 			strided.Plain(dil),
 		)
-		meanOver(k.out(), x, n, w, w.divisors(k.Bool(5), int(k.Int(6).Hint())))
+		meanOver(k.out(), x, n, w, w.divisors(a.CountIncludePad.Bool(), whole(a.DivisorOverride)))
 	}
 }
 
 func adaptiveAvg(n int) Kernel {
 	return func(k *Call) {
-		x := k.in(0)
+		x := k.self()
 		at := len(x.Shape) - n
 		w := AdaptiveWindows(x.Shape[at:], k.out().Shape[at:])
 		if n == 3 && x.DType.Size() == 2 && strided.Product(w.Out) > 1 { // one cell is a mean to PyTorch
@@ -350,15 +351,16 @@ func spreadPlanes[T float32 | float64](res, grad []T, w *Windows, div []float64)
 }
 
 func avgPoolBack(k *Call) {
-	grad, x := k.in(0), k.in(1)
-	n := len(k.Ints(2))
+	a := ops.In[ops.AvgPoolBackwardArgs](k.Call)
+	grad, x := array(a.Grad), array(a.Self)
+	n := len(a.KernelSize.Ints())
 	at := len(x.Shape) - n
 	ones := make([]int, n)
 	for i := range ones {
 		ones[i] = 1
 	}
-	w := SlidingWindows(x.Shape[at:], grad.Shape[at:], k.nums(2), k.nums(3), k.nums(4), ones)
-	div := w.divisors(k.Bool(6), int(k.Int(7).Hint()))
+	w := SlidingWindows(x.Shape[at:], grad.Shape[at:], wholes(a.KernelSize), wholes(a.Stride), wholes(a.Padding), ones)
+	div := w.divisors(a.CountIncludePad.Bool(), whole(a.DivisorOverride))
 	if d := x.DType; d.IsFloat() && d.Size() == 2 {
 		halfSpread(k.out(), grad, n, w, func(v float32, o int, _ []Span) float32 { return strided.RoundTo(d, v/float32(div[o])) })
 		return
@@ -367,8 +369,9 @@ func avgPoolBack(k *Call) {
 }
 
 func adaptiveAvgBack(k *Call) {
-	grad, x := k.in(0), k.in(1)
-	n := k.num(2)
+	a := ops.In[ops.AdaptiveAvgPoolBackwardArgs](k.Call)
+	grad, x := array(a.Grad), array(a.Self)
+	n := whole(a.Dims)
 	at := len(x.Shape) - n
 	w := AdaptiveWindows(x.Shape[at:], grad.Shape[at:])
 	if d := x.DType; d.IsFloat() && d.Size() == 2 {

@@ -264,15 +264,16 @@ func minFold[T strided.Number](high T) fold[T, T] {
 	return fold[T, T]{init: high, step: f, merge: f}
 }
 
-// dimMask marks the folded dimensions of a call with dimension list i.
-func (k *Call) dimMask(i int) []bool {
-	n := len(k.in(0).Shape)
+// dimMask marks the folded dimensions of a call.
+func (k *Call) dimMask() []bool {
+	a := ops.In[ops.SelfDimsArgs](k.Call)
+	n := len(array(a.Self).Shape)
 	mask := make([]bool, n)
-	list := k.nums(i)
+	list := wholes(a.Dim)
 	for j := range mask {
 		mask[j] = len(list) == 0
 	}
-	if d, ok := k.Args[i].(interface{ Hint() int64 }); ok { // a single dimension
+	if d, ok := a.Dim.Arg.(interface{ Hint() int64 }); ok { // a single dimension
 		list = []int{int(d.Hint())}
 		clear(mask)
 	}
@@ -310,7 +311,7 @@ func computed(x *strided.Array, d ops.DType) (*strided.Array, ops.DType) {
 func sumKernel(mean bool) Kernel {
 	return func(k *Call) {
 		out := k.out()
-		x, mask := k.in(0), k.dimMask(1)
+		x, mask := k.self(), k.dimMask()
 		n := 1
 		for i, m := range mask {
 			if m {
@@ -372,7 +373,7 @@ func scaleMean(acc []float64, mean bool, n int) {
 
 func prodKernel(k *Call) {
 	out := k.out()
-	x, d := computed(k.in(0), k.dtype)
+	x, d := computed(k.self(), k.dtype)
 	mask := k.oneDimMask()
 	switch d {
 	case ops.Complex64:
@@ -394,16 +395,18 @@ func prodKernel(k *Call) {
 
 // oneDimMask is dimMask for (int? dim): None folds everything.
 func (k *Call) oneDimMask() []bool {
-	mask := make([]bool, len(k.in(0).Shape))
+	a := ops.In[ops.SelfDimArgs](k.Call)
+	x := array(a.Self)
+	mask := make([]bool, len(x.Shape))
 	for i := range mask {
-		mask[i] = k.IsNone(1) || i == k.dim(1)
+		mask[i] = a.Dim.IsNone() || i == along(a.Dim, x)
 	}
 	return mask
 }
 
 func extremumKernel(high bool) Kernel {
 	return func(k *Call) {
-		x := k.in(0)
+		x := k.self()
 		switch d := ops.OpMath(k.dtype); d {
 		case ops.Float32:
 			extremum(k, dense32(x), high, d, float32(math.Inf(-1)), float32(math.Inf(1)))
@@ -431,13 +434,13 @@ func extremum[T strided.Number](k *Call, x *strided.Array, high bool, d ops.DTyp
 	if high {
 		f = maxFold(low)
 	}
-	reduceInto(x, k.dimMask(1), acc, f)
+	reduceInto(x, k.dimMask(), acc, f)
 	strided.Store(k.out(), acc, d)
 }
 
 func anyKernel(or bool) Kernel {
 	return func(k *Call) {
-		x := k.in(0)
+		x := k.self()
 		if x.DType != ops.Bool {
 			x = strided.Dense(x, ops.Bool)
 		}
@@ -447,7 +450,7 @@ func anyKernel(or bool) Kernel {
 			f.step = func(a, x bool) bool { return a || x }
 		}
 		f.merge = f.step
-		reduceInto(x, k.dimMask(1), acc, f)
+		reduceInto(x, k.dimMask(), acc, f)
 		strided.Store(k.out(), acc, ops.Bool)
 	}
 }
@@ -455,15 +458,16 @@ func anyKernel(or bool) Kernel {
 // argKernel finds the first position of the extremum; NaN wins.
 func argKernel(high bool) Kernel {
 	return func(k *Call) {
-		x := k.in(0)
-		if k.IsNone(1) || len(x.Shape) == 0 {
+		a := ops.In[ops.SelfDimArgs](k.Call)
+		x := array(a.Self)
+		if a.Dim.IsNone() || len(x.Shape) == 0 {
 			n := strided.Product(x.Shape)
 			x = strided.Dense(x, x.DType)
 			x = strided.Over(x.Storage, x.DType, []int{n}, []int{1}, x.Offset)
 			argAlong(x, 0, k.out(), high)
 			return
 		}
-		argAlong(x, k.dim(1), k.out(), high)
+		argAlong(x, along(a.Dim, x), k.out(), high)
 	}
 }
 
@@ -504,7 +508,7 @@ func argLoop[T strided.Number](x *strided.Array, dim int, out *strided.Array, hi
 
 func cumKernel(prod bool) Kernel {
 	return func(k *Call) {
-		x, d := computed(k.in(0), k.dtype)
+		x, d := computed(k.self(), k.dtype)
 		if len(x.Shape) == 0 {
 			strided.Copy(k.out(), x)
 			return
@@ -512,13 +516,13 @@ func cumKernel(prod bool) Kernel {
 		x = strided.Dense(x, d)
 		switch d {
 		case ops.Complex64:
-			cumComplex(x, k.dim(1), k.out(), prod)
+			cumComplex(x, k.dim(), k.out(), prod)
 		case ops.Int64:
-			cumLoop[int64, int64](x, k.dim(1), k.out(), prod)
+			cumLoop[int64, int64](x, k.dim(), k.out(), prod)
 		case ops.Float32:
-			cumLoop[float32, float64](x, k.dim(1), k.out(), prod)
+			cumLoop[float32, float64](x, k.dim(), k.out(), prod)
 		default:
-			cumLoop[float64, float64](x, k.dim(1), k.out(), prod)
+			cumLoop[float64, float64](x, k.dim(), k.out(), prod)
 		}
 	}
 }

@@ -79,7 +79,7 @@ func orderOf(row []float64, keys []int64, descending bool) []int {
 // selectRows fills values and indices of a call: choose gives for each row the
 // chosen positions.
 func selectRows(k *Call, dim int, choose func(row []float64, keys []int64) []int) {
-	x := strided.Lift(k.in(0))
+	x := strided.Lift(k.self())
 	count := 0
 	var from, pos []int64
 	alongRows(x, dim, func(row []float64, keys []int64, at []int) {
@@ -124,12 +124,14 @@ func removeOnes(t *strided.Array, shape []int, dim int) []int {
 }
 
 func sortKernel(k *Call) {
-	selectRows(k, k.dim(1), func(row []float64, keys []int64) []int { return orderOf(row, keys, k.Bool(2)) })
+	descending := ops.In[ops.SortArgs](k.Call).Descending.Bool()
+	selectRows(k, k.dim(), func(row []float64, keys []int64) []int { return orderOf(row, keys, descending) })
 }
 
 func topkKernel(k *Call) {
-	count, largest, sorted := k.num(1), k.Bool(3), k.Bool(4)
-	selectRows(k, k.dim(2), func(row []float64, keys []int64) []int {
+	a := ops.In[ops.TopkArgs](k.Call)
+	count, largest, sorted := whole(a.K), a.Largest.Bool(), a.Sorted.Bool()
+	selectRows(k, along(a.Dim, array(a.Self)), func(row []float64, keys []int64) []int {
 		compare := comparer(row, keys)
 		less := func(i, j int) bool { return compare(i, j) < 0 }
 		if largest {
@@ -140,7 +142,7 @@ func topkKernel(k *Call) {
 }
 
 func medianKernel(k *Call) {
-	selectRows(k, k.dim(1), func(row []float64, keys []int64) []int {
+	selectRows(k, k.dim(), func(row []float64, keys []int64) []int {
 		for i, v := range row {
 			if v != v {
 				return []int{i}
@@ -153,7 +155,7 @@ func medianKernel(k *Call) {
 
 func cumExtremum(high bool) Kernel {
 	return func(k *Call) {
-		selectRows(k, k.dim(1), func(row []float64, keys []int64) []int {
+		selectRows(k, k.dim(), func(row []float64, keys []int64) []int {
 			n := max(len(row), len(keys))
 			out := make([]int, n)
 			best := 0
@@ -189,10 +191,11 @@ func cumExtremum(high bool) Kernel {
 }
 
 func searchKernel(k *Call) {
-	seq := k.in(0)
-	right := k.Bool(3) || k.Str(4) == "right"
+	a := ops.In[ops.SearchsortedArgs](k.Call)
+	seq := array(a.SortedSequence)
+	right := a.Right.Bool() || a.Side.Str() == "right"
 	rows := seq.Float64s()
-	if s := k.in(5); s != nil {
+	if s := array(a.Sorter); s != nil {
 		ids := s.Int64s()
 		sorted := make([]float64, len(rows))
 		n := seq.Shape[len(seq.Shape)-1]
@@ -202,17 +205,17 @@ func searchKernel(k *Call) {
 		rows = sorted
 	}
 	var vals []float64
-	if t := k.in(1); t != nil {
+	if t := array(a.Input); t != nil {
 		vals = t.Float64s()
 	} else {
-		vals = []float64{k.Float(1)}
+		vals = []float64{a.Input.Float()}
 	}
 	n := len(rows)
 	per := len(vals)
 	if len(seq.Shape) > 1 {
 		n = seq.Shape[len(seq.Shape)-1]
 		per = 1
-		if t := k.in(1); t != nil && len(t.Shape) > 0 {
+		if t := array(a.Input); t != nil && len(t.Shape) > 0 {
 			per = max(t.Shape[len(t.Shape)-1], 1)
 		}
 	}
@@ -257,7 +260,7 @@ func longs(v []int64, shape ...int) *strided.Array {
 }
 
 func nonzeroKernel(k *Call) []any {
-	x := k.in(0)
+	x := k.self()
 	var out []int64
 	rows, n := 0, 0
 	set := x.Bools()
@@ -284,7 +287,8 @@ func byColumn(v []int64, rows, cols int) *strided.Array {
 }
 
 func maskedSelectKernel(k *Call) []any {
-	x, m := k.in(0), k.in(1)
+	a := ops.In[ops.MaskedSelectArgs](k.Call)
+	x, m := array(a.Self), array(a.Mask)
 	if m.DType != ops.Bool {
 		refusal.Fail("masked_select", "RuntimeError", "masked_select: expected BoolTensor for mask")
 	}
@@ -341,34 +345,34 @@ func uniqueGroups(rows [][]float64, order []int) (first []int, inverse, counts [
 }
 
 func uniqueKernel(k *Call) []any {
-	x := k.in(0)
-	whole := k.IsNone(4)
+	a := ops.In[ops.UniqueArgs](k.Call)
+	x, flat := array(a.Self), a.Dim.IsNone()
 	dim := 0
-	if !whole {
-		dim = k.dim(4)
+	if !flat {
+		dim = along(a.Dim, x)
 	}
-	rows := rowsOf(x, dim, whole)
+	rows := rowsOf(x, dim, flat)
 	order := make([]int, len(rows))
 	for i := range order {
 		order[i] = i
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return compareRows(rows[a], rows[b]) })
-	return uniqueResult(x, rows, order, dim, whole, k.Bool(2), k.Bool(3))
+	return uniqueResult(x, rows, order, dim, flat, a.ReturnInverse.Bool(), a.ReturnCounts.Bool())
 }
 
 func consecutiveKernel(k *Call) []any {
-	x := k.in(0)
-	whole := k.IsNone(3)
+	a := ops.In[ops.UniqueConsecutiveArgs](k.Call)
+	x, flat := array(a.Self), a.Dim.IsNone()
 	dim := 0
-	if !whole {
-		dim = k.dim(3)
+	if !flat {
+		dim = along(a.Dim, x)
 	}
-	rows := rowsOf(x, dim, whole)
+	rows := rowsOf(x, dim, flat)
 	order := make([]int, len(rows))
 	for i := range order {
 		order[i] = i
 	}
-	return uniqueResult(x, rows, order, dim, whole, k.Bool(1), k.Bool(2))
+	return uniqueResult(x, rows, order, dim, flat, a.ReturnInverse.Bool(), a.ReturnCounts.Bool())
 }
 
 func uniqueResult(x *strided.Array, rows [][]float64, order []int, dim int, whole, inverse, counts bool) []any {
@@ -397,12 +401,13 @@ func uniqueResult(x *strided.Array, rows [][]float64, order []int, dim int, whol
 }
 
 func bincountKernel(k *Call) []any {
-	x := k.in(0)
+	a := ops.In[ops.BincountArgs](k.Call)
+	x := array(a.Self)
 	if len(x.Shape) != 1 || x.DType.IsFloat() || x.DType == ops.Bool {
 		refusal.Fail("bincount", "RuntimeError", "bincount only supports 1-d non-negative integral inputs.")
 	}
 	ids := x.Int64s()
-	n := k.num(2)
+	n := whole(a.Minlength)
 	if n < 0 {
 		refusal.Fail("bincount", "RuntimeError", "minlength should be >= 0")
 	}
@@ -412,7 +417,7 @@ func bincountKernel(k *Call) []any {
 		}
 		n = max(n, int(i)+1)
 	}
-	if w := k.in(1); w != nil {
+	if w := array(a.Weights); w != nil {
 		if len(w.Shape) != 1 || w.Shape[0] != len(ids) {
 			refusal.Fail("bincount", "RuntimeError", "weights should be 1-d and have the same length as input")
 		}
@@ -437,7 +442,8 @@ func bincountKernel(k *Call) []any {
 }
 
 func repeatIndexKernel(k *Call) []any {
-	r := k.in(0)
+	a := ops.In[ops.RepeatIndexArgs](k.Call)
+	r := array(a.Repeats)
 	if len(r.Shape) > 1 {
 		refusal.Fail("repeat_interleave", "RuntimeError", "repeat_interleave only accept 1D vector as repeat")
 	}
@@ -445,7 +451,7 @@ func repeatIndexKernel(k *Call) []any {
 		refusal.Fail("repeat_interleave", "NotImplementedError", "\"repeat_interleave_cpu\" not implemented for '%s'", r.DType.ScalarType())
 	}
 	counts := r.Int64s()
-	n := k.num(1)
+	n := whole(a.Size)
 	if len(counts) == 1 {
 		for len(counts) < n {
 			counts = append(counts, counts[0])

@@ -80,30 +80,39 @@ func Dynamic() *[ops.NumIDs]DynamicKernel {
 	return &tables.dynamic
 }
 
-// in returns tensor argument i, nil when it was left out or is a number.
-func (k *Call) in(i int) *strided.Array {
-	if h, ok := k.Args[i].(strided.Holder); ok {
+// array is the tensor that an argument is, nil when it was left out or is a number.
+func array(a ops.TensorArg) *strided.Array {
+	if h, ok := a.Arg.(strided.Holder); ok {
 		return h.Array()
 	}
 	return nil
 }
 
+// self is the first argument, which most operators call self or input.
+func (k *Call) self() *strided.Array { return array(ops.In[ops.SelfArgs](k.Call).Self) }
+
 // out is the first result.
 func (k *Call) out() *strided.Array { return k.Outs[0] }
 
-// num returns integer argument i.
-func (k *Call) num(i int) int { return int(k.Int(i).Hint()) }
+// whole is an integer argument.
+func whole(a ops.IntArg) int { return int(a.Int().Hint()) }
 
-// nums returns a list of integers.
-func (k *Call) nums(i int) []int { return strided.Plain(k.Ints(i)) }
+// wholes is a list of integers.
+func wholes(a ops.IntsArg) []int { return strided.Plain(a.Ints()) }
 
-// dim returns dimension argument i as a position in tensor argument 0.
-func (k *Call) dim(i int) int {
-	d := k.num(i)
+// along is a dimension as a position in x.
+func along(dim ops.IntArg, x *strided.Array) int {
+	d := whole(dim)
 	if d < 0 {
-		d += len(k.in(0).Shape)
+		d += len(x.Shape)
 	}
 	return max(d, 0)
+}
+
+// dim is the dimension of an operator whose second parameter that is.
+func (k *Call) dim() int {
+	a := ops.In[ops.SelfDimArgs](k.Call)
+	return along(a.Dim, array(a.Self))
 }
 
 var oneArg = sym.C(1)

@@ -70,7 +70,7 @@ func unaryKernels() map[ops.ID]Kernel {
 
 func geluKernel(k *Call) {
 	f, v := func(x float64) float64 { return 0.5 * x * (1 + math.Erf(x*math.Sqrt2/2)) }, simd.Gelu
-	if k.Str(1) == "tanh" {
+	if ops.In[ops.GeluArgs](k.Call).Approximate.Str() == "tanh" {
 		v = simd.GeluTanh
 		f = func(x float64) float64 {
 			return 0.5 * x * (1 + math.Tanh(math.Sqrt(2/math.Pi)*(x+0.044715*x*x*x)))
@@ -166,8 +166,8 @@ func rounding(f func(float64) float64) Kernel {
 }
 
 func roundKernel(k *Call) {
-	d := k.num(1)
-	if d == 0 || !k.in(0).DType.IsFloat() {
+	d := whole(ops.In[ops.RoundArgs](k.Call).Decimals)
+	if d == 0 || !k.self().DType.IsFloat() {
 		rounding(math.RoundToEven)(k)
 		return
 	}
@@ -190,16 +190,17 @@ func roundKernel(k *Call) {
 }
 
 func nanToNum(k *Call) {
-	if !k.in(0).DType.IsFloat() {
-		strided.Copy(k.out(), k.in(0))
+	if !k.self().DType.IsFloat() {
+		strided.Copy(k.out(), k.self())
 		return
 	}
-	d := k.in(0).DType
+	d := k.self().DType
 	lim := maxOf(d)
 	nan, pos, neg := 0.0, lim, -lim
-	for i, p := range []*float64{&nan, &pos, &neg} {
-		if !k.IsNone(i + 1) {
-			*p = k.Float(i + 1)
+	a := ops.In[ops.NanToNumArgs](k.Call)
+	for i, given := range []ops.NumberArg{a.Nan, a.Posinf, a.Neginf} {
+		if !given.IsNone() {
+			*[]*float64{&nan, &pos, &neg}[i] = given.Float()
 		}
 	}
 	s := floats(func(x float64) float64 {
@@ -271,7 +272,7 @@ func constLoop(v bool) strided.Loop {
 }
 
 func polygammaKernel(k *Call) {
-	n := k.num(0)
+	n := whole(ops.In[ops.PolygammaArgs](k.Call).N)
 	s := floats(func(x float64) float64 { return special.Polygamma(n, x) })
 	if n == 1 {
 		s[ops.Float32], s[ops.Float64] = each1(special.Trigamma[float32]), each1(special.Trigamma[float64])
