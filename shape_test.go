@@ -245,3 +245,93 @@ func TestShapeOfDocs(t *testing.T) {
 		t.Errorf("only %d files are named", named)
 	}
 }
+
+// positional lists the functions that read an argument by its place, with the reason.
+// What else reads one asks by name: In[SoftmaxArgs](c).Dim, see ops/args.go.
+var positional = map[string]string{
+	"graph.Item":      "a getitem is no operator: it has no schema",
+	"graph.getitem":   "a getitem is no operator",
+	"graph.otherText": "a getitem is no operator",
+	"graph.call":      "the receiver of a method, whatever its name",
+}
+
+// TestShapeOfArguments wants code about operators to read arguments by their names.
+func TestShapeOfArguments(t *testing.T) {
+	read, met := 0, map[string]bool{}
+	eachHandWritten(t, func(pkg string, f *ast.File) {
+		if top, _, _ := strings.Cut(pkg, "/"); !slices.Contains([]string{"ops", "torch", "graph", "aot"}, top) && pkg != "inductor/lower" {
+			return
+		}
+		for _, d := range f.Decls {
+			fn, ok := d.(*ast.FuncDecl)
+			if !ok {
+				continue
+			}
+			if takesPosition(fn) {
+				t.Errorf("%s.%s: a call's arguments have names, no positions: see ops/args.go", pkg, fn.Name.Name)
+			}
+			ast.Inspect(fn, func(n ast.Node) bool {
+				at, ok := argumentAt(n)
+				read++
+				switch name := pkg + "." + fn.Name.Name; {
+				case !ok:
+				case positional[name] != "":
+					met[name] = true
+				default:
+					t.Errorf("%s reads an argument by its position, %s: use the struct of its arguments, see ops/args.go", name, at)
+				}
+				return true
+			})
+		}
+	})
+	if read < 1000 {
+		t.Fatalf("only %d expressions were read", read)
+	}
+	for name := range positional {
+		if !met[name] {
+			t.Errorf("%s reads no argument by its position: its row can go", name)
+		}
+	}
+}
+
+// takesPosition reports whether a method of a call takes the place of an argument, and
+// nothing else.
+func takesPosition(fn *ast.FuncDecl) bool {
+	if fn.Recv == nil || !slices.Contains([]string{"Call", "BackwardCall"}, receiverName(fn.Recv.List[0].Type)) {
+		return false
+	}
+	params := fn.Type.Params.List
+	if len(params) == 0 {
+		return false
+	}
+	typ, ok := params[0].Type.(*ast.Ident)
+	return ok && typ.Name == "int" && len(params) == 1
+}
+
+// argumentAt reports whether n is an element or a part of a call's Args at a place that
+// is written down: c.Args[1], c.Args[flags+1], c.Args[2:].
+func argumentAt(n ast.Node) (at string, ok bool) {
+	var of ast.Expr
+	var places []ast.Expr
+	switch n := n.(type) {
+	case *ast.IndexExpr:
+		of, places = n.X, []ast.Expr{n.Index}
+	case *ast.SliceExpr:
+		of, places = n.X, []ast.Expr{n.Low, n.High}
+	}
+	if list, is := of.(*ast.SelectorExpr); !is || list.Sel.Name != "Args" {
+		return "", false
+	}
+	for _, p := range places {
+		if p == nil {
+			continue
+		}
+		ast.Inspect(p, func(n ast.Node) bool {
+			if l, is := n.(*ast.BasicLit); is {
+				at, ok = l.Value, true
+			}
+			return true
+		})
+	}
+	return at, ok
+}

@@ -54,7 +54,7 @@ func tie(g *graph.Graph, n *graph.Node, outs, saved []*graph.Node) []*graph.Node
 // takeApart replaces the values of a call and removes it.
 func takeApart(n *graph.Node, outs []*graph.Node) {
 	for _, u := range n.Users() {
-		i, _ := u.Args[1].(sym.Int).IsConst()
+		_, i := u.Item()
 		u.ReplaceUses(outs[i])
 		n.Graph().Erase(u)
 	}
@@ -94,8 +94,8 @@ type shown struct {
 // noteShown notes that n, a result of a tie, shows memory of an argument: itself, or
 // what an earlier tie gave of it.
 func (f *functionalizer) noteShown(n *graph.Node) {
-	i, _ := n.Args[1].(sym.Int).IsConst()
-	_, outs, _ := tied(n.Args[0].(*graph.Node))
+	of, i := n.Item()
+	_, outs, _ := tied(of)
 	a, tensor := f.alias[outs[i].(*graph.Node)]
 	from, again := f.shown[a.root]
 	switch {
@@ -136,7 +136,7 @@ func (j *joint) deriveApply(n *graph.Node, needs map[*graph.Node]bool, grads map
 	given := make([]ops.Value, n.Apply.Outputs)
 	reached := false
 	for _, u := range n.Users() {
-		i, _ := u.Args[1].(sym.Int).IsConst()
+		_, i := u.Item()
 		if needs[u] && grads[u] != nil {
 			given[i], reached = grads[u], true
 		}
@@ -297,7 +297,7 @@ func (j *joint) dissolve() {
 		}
 		_, outs, _ := tied(n)
 		for _, u := range n.Users() {
-			i, _ := u.Args[1].(sym.Int).IsConst()
+			_, i := u.Item()
 			now[u] = outs[i].(*graph.Node)
 		}
 		now[n] = nil

@@ -156,9 +156,10 @@ func (f *functionalizer) scan() (written, strided map[*graph.Node]bool) {
 		case n.Kind == graph.Output:
 		case n.Apply != nil || n.IsResultOfApply(): // values of their own
 		case row == nil: // getitem
-			owner[n] = owner[n.Args[0].(*graph.Node)]
+			from, _ := n.Item()
+			owner[n] = owner[from]
 		case row.Tags.Has(ops.TagInPlace):
-			owner[n] = owner[n.Args[0].(*graph.Node)]
+			owner[n] = owner[rewritten(n)]
 			written[owner[n]] = true
 		case row.Tags.Has(ops.TagView):
 			src, _ := viewed(n)

@@ -251,10 +251,15 @@ func (f *functionalizer) value(n *graph.Node) *graph.Node {
 	return v
 }
 
+// rewritten is the tensor that an operator in place writes.
+func rewritten(n *graph.Node) *graph.Node {
+	return ops.In[ops.SelfArgs](&ops.Call{Op: n.OpRow(), Args: n.Args}).Self.Arg.(*graph.Node)
+}
+
 // inPlace computes the operator purely and makes its result the new content of
 // the root.
 func (f *functionalizer) inPlace(n *graph.Node, row *ops.Op) error {
-	self := n.Args[0].(*graph.Node)
+	self := rewritten(n)
 	a := f.alias[self]
 	grad := !n.NoGrad && !ops.KeepsTape(row)
 	for _, s := range a.chain {
@@ -332,11 +337,12 @@ func (f *functionalizer) pureForm(b *graph.Builder, n, self *graph.Node, row *op
 	var val *graph.Node
 	switch pure.ID {
 	case ops.Copy:
+		a := ops.In[ops.CopyArgs](&ops.Call{Op: pure, Args: args})
 		if f.train && !n.NoGrad && f.wantsGrad(f.value(self)) { // which gets a gradient of zeros, not none
-			val = b.Emit(ops.Copy, args[0], args[1]).(*graph.Node)
+			val = b.Emit(ops.Copy, a.Self.Arg, a.Src.Arg).(*graph.Node)
 			break
 		}
-		val = args[1].(*graph.Node)
+		val = a.Src.Arg.(*graph.Node)
 		if f.alias[self].root.arg < 0 { // a value of its own, which may leave the graph
 			val = b.Emit(ops.Clone, val).(*graph.Node)
 		}
@@ -354,7 +360,7 @@ func (f *functionalizer) pureForm(b *graph.Builder, n, self *graph.Node, row *op
 		val = b.Emit(ops.Expand, val, want.Shape).(*graph.Node)
 	}
 	if f.train && isComparison[pure.ID] {
-		val = f.withoutSlope(b, val, args[1])
+		val = f.withoutSlope(b, val, ops.In[ops.SelfOtherArgs](&ops.Call{Op: pure, Args: args}).Other.Arg)
 	}
 	return val, nil
 }

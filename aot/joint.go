@@ -279,8 +279,8 @@ func results(n *graph.Node, grads map[*graph.Node]ops.Value) (outs, ds []ops.Val
 	}
 	outs, ds = make([]ops.Value, len(list)), make([]ops.Value, len(list))
 	for _, u := range n.Users() {
-		if i, ok := u.Args[1].(sym.Int); ok && u.Target == "getitem" {
-			k, _ := i.IsConst()
+		if u.Target == "getitem" {
+			_, k := u.Item()
 			outs[k] = u
 			if grads[u] != nil {
 				ds[k], any = grads[u], true

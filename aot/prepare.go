@@ -23,8 +23,8 @@ func prepare(g *graph.Graph, train bool) *graph.Graph {
 func mayAlias(n *graph.Node) bool {
 	row := n.OpRow()
 	if row.ID == ops.Dropout { // returns its argument where nothing is dropped
-		training, _ := n.Args[2].(bool)
-		return !training || ops.NumberOf(n.Args[1]) == 0
+		a := ops.In[ops.DropoutArgs](&ops.Call{Op: row, Args: n.Args})
+		return !a.Training.Bool() || a.P.Float() == 0
 	}
 	return row.Tags.Has(ops.TagView) || row.Tags.Has(ops.TagMaybeView)
 }

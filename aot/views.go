@@ -2,6 +2,7 @@ package aot
 
 import (
 	"fmt"
+	"slices"
 	"sort"
 
 	"tcdbg/graph"
@@ -37,6 +38,9 @@ func (s viewStep) call(v ops.Arg) []ops.Arg {
 	return args
 }
 
+// bound is the step as rules read it.
+func (s viewStep) bound() *ops.Call { return &ops.Call{Op: ops.Get(s.op), Args: s.args} }
+
 // stepOf describes the view that node n takes of its first tensor argument.
 func stepOf(n *graph.Node) viewStep {
 	src, at := viewed(n)
@@ -52,16 +56,23 @@ func stepOf(n *graph.Node) viewStep {
 func pieceStep(n, src *graph.Node) viewStep {
 	row := src.OpRow()
 	list := src.Meta.([]ops.Result)
-	i, _ := n.Args[1].(sym.Int).IsConst()
+	_, i := n.Item()
 	whole, _ := viewed(src)
 	rank := len(whole.TensorMeta().Shape)
-	dim, err := ops.WrapDim(src.Args[len(src.Args)-1].(sym.Int), rank)
+	cut := &ops.Call{Op: row, Args: src.Args}
+	var along ops.IntArg
+	if row.ID == ops.Unbind {
+		along = ops.In[ops.UnbindArgs](cut).Dim
+	} else {
+		along = ops.In[ops.SelfAnyDimArgs](cut).Dim
+	}
+	dim, err := ops.WrapDim(along.Int(), rank)
 	if err != nil {
 		panic("aot: " + row.Name + ": " + err.Error())
 	}
 	s := viewStep{stack: n.Stack, noGrad: n.NoGrad}
 	if row.ID == ops.Unbind {
-		s.op, s.args = ops.Select, []ops.Arg{nil, sym.C(dim), sym.Const(i)}
+		s.op, s.args = ops.Select, []ops.Arg{nil, sym.C(dim), sym.C(i)}
 		return s
 	}
 	start := sym.C(0)
@@ -155,7 +166,7 @@ func take(b *graph.Builder, s viewStep, v *graph.Node) *graph.Node {
 	c.Stack, c.NoGrad = s.stack, s.noGrad
 	switch s.op {
 	case ops.View: // the value may be laid out otherwise than the memory that it stands for
-		return c.Emit(ops.Reshape, v, s.args[1]).(*graph.Node)
+		return c.Emit(ops.Reshape, v, ops.In[ops.ViewArgs](s.bound()).Size.Arg).(*graph.Node)
 	case ops.AsStrided:
 		return gather(&c, s, v)
 	}
@@ -174,7 +185,7 @@ func put(b *graph.Builder, s viewStep, base, val *graph.Node) (*graph.Node, erro
 	case ops.Transpose, ops.T:
 		return b.Call(ops.Get(s.op), s.call(val), graph.CallFunction)
 	case ops.Permute:
-		return b.Emit(ops.Permute, val, inverse(s.args[1].([]sym.Int))).(*graph.Node), nil
+		return b.Emit(ops.Permute, val, inverse(ops.In[ops.PermuteArgs](s.bound()).Dims.Ints())).(*graph.Node), nil
 	case ops.Detach, ops.Alias:
 		return val, nil
 	case ops.Expand:
@@ -188,7 +199,7 @@ func put(b *graph.Builder, s viewStep, base, val *graph.Node) (*graph.Node, erro
 		return scatter(b, s, base, val), nil
 	}
 	into := map[ops.ID]ops.ID{ops.Slice: ops.SliceScatter, ops.Select: ops.SelectScatter, ops.Diagonal: ops.DiagonalScatter}[s.op]
-	return b.Call(ops.Get(into), append([]ops.Arg{base, val}, s.args[1:]...), graph.CallFunction)
+	return b.Call(ops.Get(into), slices.Insert(s.call(base), s.at+1, ops.Arg(val)), graph.CallFunction)
 }
 
 func inverse(perm []sym.Int) []sym.Int {
@@ -210,7 +221,8 @@ type strided struct {
 }
 
 func layoutOf(s viewStep) strided {
-	return strided{s.args[1].([]sym.Int), s.args[2].([]sym.Int), sym.Sub(s.args[3].(sym.Int), s.origin)}
+	a := ops.In[ops.AsStridedArgs](s.bound())
+	return strided{a.Size.Ints(), a.Stride.Ints(), sym.Sub(a.StorageOffset.Int(), s.origin)}
 }
 
 // run reports whether the elements are one run of the flat tensor, in the given

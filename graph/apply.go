@@ -53,15 +53,15 @@ func (n *Node) GradInputs() []*Node {
 	case n.Apply != nil:
 		return nodesOf(n.Args[:n.Apply.Inputs])
 	case n.Op == ops.None && n.Kind == CallFunction:
-		if from, i := n.item(); from.Apply != nil && !from.Differentiable(i) {
+		if from, i := n.Item(); from.Apply != nil && !from.Differentiable(i) {
 			return nil
 		}
 	}
 	return n.Inputs()
 }
 
-// item is what a getitem takes apart, and which piece it is.
-func (n *Node) item() (*Node, int) {
+// Item is what a getitem takes apart, and which piece it is.
+func (n *Node) Item() (*Node, int) {
 	i, _ := n.Args[1].(sym.Int).IsConst()
 	return n.Args[0].(*Node), int(i)
 }
@@ -72,7 +72,7 @@ func (n *Node) IsResultOfApply() bool {
 	if n.Kind != CallFunction || n.Op != ops.None || n.Apply != nil {
 		return false
 	}
-	from, _ := n.item()
+	from, _ := n.Item()
 	return from.Apply != nil
 }
 

@@ -107,8 +107,8 @@ func (p *goPrinter) left(n *Node) string {
 		names[i] = "_"
 	}
 	for _, u := range n.Users() {
-		if i, ok := u.Args[1].(sym.Int); ok && u.Target == "getitem" {
-			k, _ := i.IsConst()
+		if u.Target == "getitem" {
+			_, k := u.Item()
 			names[k] = goName(u.Name)
 		}
 	}

@@ -110,8 +110,8 @@ func (in *interp) call(n *Node) any {
 	case n.Apply != nil:
 		return in.apply(n)
 	case n.Op == ops.None:
-		i, _ := n.Args[1].(sym.Int).IsConst()
-		return in.env[n.Args[0].(*Node)].([]torch.Value)[i]
+		from, i := n.Item()
+		return in.env[from].([]torch.Value)[i]
 	}
 	args := make([]ops.Arg, len(n.Args))
 	for i, a := range n.Args {

@@ -69,8 +69,8 @@ func Repropagate(g *graph.Graph, moved map[*graph.Node]bool) {
 
 // ItemMeta is the example value of a getitem.
 func ItemMeta(n *graph.Node) any {
-	i, _ := n.Args[1].(sym.Int).IsConst()
-	return n.Args[0].(*graph.Node).Meta.([]ops.Result)[i]
+	from, i := n.Item()
+	return from.Meta.([]ops.Result)[i]
 }
 
 // SameLayout compares the strides of example values.
@@ -127,7 +127,7 @@ func replace(n *graph.Node, vals []ops.Value) {
 		return
 	}
 	for _, u := range n.Users() {
-		i, _ := u.Args[1].(interface{ IsConst() (int64, bool) }).IsConst()
+		_, i := u.Item()
 		u.ReplaceUses(vals[i].(*graph.Node))
 	}
 }

@@ -14,6 +14,8 @@ type call struct {
 	l   *lowering
 	n   *graph.Node
 	row *ops.Op
+
+	bound ops.Call // as rules see it
 }
 
 // arg returns the argument bound to the named parameter, nil where the operator
@@ -27,14 +29,17 @@ func (c *call) arg(name string) ops.Arg {
 	return nil
 }
 
-// tensorArg returns argument i as a tensor, nil when it is a number or None.
-func (c *call) tensorArg(i int) *tensor {
-	n, ok := c.n.Args[i].(*graph.Node)
+// tensor is the value of an argument, nil when it is a number or None.
+func (c *call) tensor(a ops.TensorArg) *tensor {
+	n, ok := a.Arg.(*graph.Node)
 	if !ok || n == nil {
 		return nil
 	}
 	return c.l.vals[n]
 }
+
+// self is the first argument, which most operators call self or input.
+func (c *call) self() *tensor { return c.tensor(ops.In[ops.SelfArgs](&c.bound).Self) }
 
 func (c *call) namedTensor(name string) *tensor {
 	n, ok := c.arg(name).(*graph.Node)
@@ -116,12 +121,12 @@ func (c *call) unsupportedDType() (ops.DType, bool) {
 // view gives the result of an operator that only changes the layout: the rule's
 // strides and offset, over the memory of the first argument.
 func (c *call) view() error {
-	src := c.tensorArg(0)
+	src := c.self()
 	if src == nil {
 		return fmt.Errorf("a view of what is not a tensor")
 	}
 	base := sym.Int{}
-	if n := c.n.Args[0].(*graph.Node); n.IsTensor() {
+	if n := ops.In[ops.SelfArgs](&c.bound).Self.Arg.(*graph.Node); n.IsTensor() {
 		base = sym.Sub(n.TensorMeta().Offset, src.off)
 	}
 	if m, ok := c.n.Meta.(*ops.TensorMeta); ok {

@@ -12,7 +12,7 @@ import (
 // convolution lowers what has static sizes (the batch may be dynamic) and a
 // contiguous result; all else stays an eager call.
 func convolution(c *call) error {
-	x, w, bias := c.tensorArg(0), c.tensorArg(1), c.namedTensor("bias")
+	x, w, bias := c.self(), c.namedTensor("weight"), c.namedTensor("bias")
 	if ws, ok := c.depthwise(x, w); ok {
 		return c.stencil(x, w, bias, ws)
 	}

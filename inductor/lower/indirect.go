@@ -65,7 +65,7 @@ func empty(t *tensor, dim int) bool { return sym.Is(t.shape[dim], 0) }
 
 // gather picks along one dimension by a position for each element of the result.
 func gather(c *call) error {
-	src, idx := c.real(c.tensorArg(0)), c.namedTensor("index")
+	src, idx := c.real(c.self()), c.namedTensor("index")
 	d, _ := c.arg("dim").(sym.Int)
 	dim, err := ops.WrapDim(d, len(src.shape))
 	if err != nil {
@@ -84,7 +84,7 @@ func gather(c *call) error {
 
 // indexSelect picks whole slices along one dimension.
 func indexSelect(c *call) error {
-	src, idx := c.real(c.tensorArg(0)), c.namedTensor("index")
+	src, idx := c.real(c.self()), c.namedTensor("index")
 	d, _ := c.arg("dim").(sym.Int)
 	dim, err := ops.WrapDim(d, len(src.shape))
 	if err != nil {
@@ -106,8 +106,7 @@ func indexSelect(c *call) error {
 
 // advancedIndex is x[i, j, ...] with tensors of positions, which broadcast.
 func advancedIndex(c *call) error {
-	src := c.real(c.tensorArg(0))
-	list, _ := c.n.Args[1].([]ops.Value)
+	src, list := c.real(c.self()), ops.In[ops.IndexArgs](&c.bound).Indices.Values()
 	_, shape, err := ops.IndexShape(&ops.TensorMeta{Shape: src.shape}, list)
 	if err != nil {
 		return err

@@ -14,7 +14,7 @@ import (
 
 // clone copies into the layout that the rule gives.
 func clone(c *call) error {
-	src := c.tensorArg(0)
+	src := c.self()
 	out := c.bindResult()
 	b := c.l.pointwiseNode(src.shape)
 	b.store(out.buf, out.stride, b.load(src))
@@ -24,7 +24,7 @@ func clone(c *call) error {
 // maybeCopy is for contiguous and to: the tensor itself where type and layout
 // stay, else a (converting) copy.
 func maybeCopy(c *call) error {
-	src, m := c.tensorArg(0), c.meta()
+	src, m := c.self(), c.meta()
 	if src.dtype == m.DType && sym.AllSame(src.stride, m.Stride) && !c.flag("copy") {
 		return c.result(src)
 	}
@@ -39,7 +39,7 @@ func maybeCopy(c *call) error {
 // reshape is a view where the layout allows it, else a copy in row-major order
 // of the source that is then seen in the new shape.
 func reshape(c *call) error {
-	src, m := c.tensorArg(0), c.meta()
+	src, m := c.self(), c.meta()
 	if stride, ok := viewStrides(src.shape, src.stride, m.Shape); ok {
 		t := *src
 		t.shape, t.stride = m.Shape, stride

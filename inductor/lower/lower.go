@@ -126,7 +126,7 @@ func (l *lowering) call(n *graph.Node) error {
 	if row.Tags.Has(ops.TagInPlace) {
 		return fmt.Errorf("%s mutates its argument: the graph must be functionalized first", row.Name)
 	}
-	c := &call{l: l, n: n, row: row}
+	c := &call{l: l, n: n, row: row, bound: ops.Call{Op: row, Args: n.Args}}
 	if row.Tags.Has(ops.TagRandom) {
 		return c.extern(ir.ReasonRandom)
 	}
@@ -144,10 +144,9 @@ func (l *lowering) call(n *graph.Node) error {
 }
 
 func (l *lowering) getitem(n *graph.Node) error {
-	src, ok := n.Args[0].(*graph.Node)
+	src, i := n.Item()
 	list := l.multi[src]
-	i, isConst := n.Args[1].(sym.Int).IsConst()
-	if !ok || !isConst || int(i) >= len(list) {
+	if i >= len(list) {
 		return fmt.Errorf("getitem of a value that is not a list")
 	}
 	l.vals[n] = list[i]

@@ -9,17 +9,18 @@ import (
 func (b *body) add2(x, y int) int { return b.op(ir.Add, x, y) }
 func (b *body) mul2(x, y int) int { return b.op(ir.Mul, x, y) }
 
-// mm lowers mm, bmm and matmul of any ranks.
-func mm(c *call) error {
-	x, y := c.tensorArg(0), c.tensorArg(1)
-	out := c.bindResult()
-	c.product(x, y, out)
-	return nil
+// mm lowers mm, bmm and matmul of any ranks, which call their second matrix otherwise.
+func mm(second string) lowerFunc {
+	return func(c *call) error {
+		x, y := c.self(), c.namedTensor(second)
+		c.product(x, y, c.bindResult())
+		return nil
+	}
 }
 
 // addmm is beta*bias + alpha*(x @ y).
 func addmm(c *call) error {
-	bias, x, y := c.tensorArg(0), c.tensorArg(1), c.tensorArg(2)
+	bias, x, y := c.self(), c.namedTensor("mat1"), c.namedTensor("mat2")
 	prod := c.productTemp(x, y)
 	alpha, beta := c.number("alpha", 1), c.number("beta", 1)
 	out := c.bindResult()
@@ -41,7 +42,7 @@ func addmm(c *call) error {
 
 // linear is x @ weight.T + bias.
 func linear(c *call) error {
-	x, w, bias := c.tensorArg(0), c.tensorArg(1), c.namedTensor("bias")
+	x, w, bias := c.self(), c.namedTensor("weight"), c.namedTensor("bias")
 	wt := transposed(w)
 	if bias == nil {
 		c.product(x, wt, c.bindResult())

@@ -16,7 +16,7 @@ func constantPad(c *call) error { return c.padded("constant") }
 func pad(c *call) error { return c.padded(c.str("mode")) }
 
 func (c *call) padded(mode string) error {
-	x := c.real(c.tensorArg(0))
+	x := c.real(c.self())
 	list, _ := c.arg("pad").([]sym.Int)
 	pads, ok := statics(list)
 	if !ok {

@@ -71,7 +71,7 @@ func copySource(c *call) error {
 
 // flip reads dimensions from their end.
 func flip(c *call) error {
-	src := c.tensorArg(0)
+	src := c.self()
 	marks, err := reducedDims(c.arg("dims"), len(src.shape))
 	if err != nil {
 		return err
@@ -94,7 +94,7 @@ func flip(c *call) error {
 
 // sliceScatter is self with a slice replaced by src.
 func sliceScatter(c *call) error {
-	self, src := c.tensorArg(0), c.namedTensor("src")
+	self, src := c.self(), c.namedTensor("src")
 	dim, n, err := c.scatterDim(self)
 	if err != nil {
 		return err
@@ -114,7 +114,7 @@ func sliceScatter(c *call) error {
 
 // selectScatter is self with one index of a dimension replaced by src.
 func selectScatter(c *call) error {
-	self, src := c.tensorArg(0), c.namedTensor("src")
+	self, src := c.self(), c.namedTensor("src")
 	dim, n, err := c.scatterDim(self)
 	if err != nil {
 		return err

@@ -354,9 +354,10 @@ func comparison(o ir.Op) lowerFunc {
 	return func(c *call) error {
 		b := c.l.pointwiseNode(c.meta().Shape)
 		out := c.bindResult()
-		d := ops.ResultType(c.n.Args[0], c.n.Args[1])
-		x := c.operand(b, c.n.Args[0], d)
-		y := c.operand(b, c.n.Args[1], d)
+		a := ops.In[ops.SelfOtherArgs](&c.bound)
+		d := ops.ResultType(a.Self.Arg, a.Other.Arg)
+		x := c.operand(b, a.Self.Arg, d)
+		y := c.operand(b, a.Other.Arg, d)
 		b.store(out.buf, out.stride, b.op(o, x, y))
 		return nil
 	}
@@ -391,7 +392,7 @@ func predicate(f func(b *body, x int) int) lowerFunc {
 	return func(c *call) error {
 		b := c.l.pointwiseNode(c.meta().Shape)
 		out := c.bindResult()
-		b.store(out.buf, out.stride, f(b, b.load(c.tensorArg(0))))
+		b.store(out.buf, out.stride, f(b, b.load(c.self())))
 		return nil
 	}
 }
@@ -403,8 +404,9 @@ func logical(o ir.Op) lowerFunc {
 	return func(c *call) error {
 		b := c.l.pointwiseNode(c.meta().Shape)
 		out := c.bindResult()
-		x := c.operand(b, c.n.Args[0], ops.Bool)
-		y := c.operand(b, c.n.Args[1], ops.Bool)
+		a := ops.In[ops.SelfOtherArgs](&c.bound)
+		x := c.operand(b, a.Self.Arg, ops.Bool)
+		y := c.operand(b, a.Other.Arg, ops.Bool)
 		b.store(out.buf, out.stride, b.op(o, x, y))
 		return nil
 	}
@@ -414,9 +416,10 @@ func where(c *call) error {
 	m := c.meta()
 	b := c.l.pointwiseNode(m.Shape)
 	out := c.bindResult()
-	cond := c.operand(b, c.n.Args[0], ops.Bool)
-	x := c.operand(b, c.n.Args[1], m.DType)
-	y := c.operand(b, c.n.Args[2], m.DType)
+	a := ops.In[ops.WhereArgs](&c.bound)
+	cond := c.operand(b, a.Condition.Arg, ops.Bool)
+	x := c.operand(b, a.Self.Arg, m.DType)
+	y := c.operand(b, a.Other.Arg, m.DType)
 	b.store(out.buf, out.stride, b.op(ir.Where, cond, x, y))
 	return nil
 }

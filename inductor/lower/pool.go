@@ -26,8 +26,8 @@ type slide struct {
 // slides reads the geometry of a pooling over the last dims dimensions; false
 // where a size is not known.
 func (c *call) slides(dims int, dilated bool) ([]slide, bool) {
-	x := c.tensorArg(0)
-	kernel, step, pad, dil := ops.PoolGeometry(&ops.Call{Op: c.row, Args: c.n.Args}, dims, dilated)
+	x := c.self()
+	kernel, step, pad, dil := ops.PoolGeometry(&c.bound, dims, dilated)
 	return slidesOf(x.shape, c.resultShape(), kernel, step, pad, dil)
 }
 
@@ -211,7 +211,7 @@ func (c *call) maxOver(ws []slide) error {
 	if countTaps(ws) > maxUnrolled {
 		return c.extern(ir.ReasonArgs)
 	}
-	x := c.tensorArg(0)
+	x := c.self()
 	list := c.n.Meta.([]ops.Result)
 	val, idx := list[0].(*ops.TensorMeta), list[1].(*ops.TensorMeta)
 	in := c.reach(x, ws, lowest(x.dtype))
@@ -302,7 +302,7 @@ func avgPool(dims int) lowerFunc {
 			override, _ = x.IsConst()
 		}
 		include, _ := c.arg("count_include_pad").(bool)
-		in := c.reach(c.tensorArg(0), ws, 0)
+		in := c.reach(c.self(), ws, 0)
 		counts := c.counts(ws, include, override)
 		out := c.bindResult()
 		c.windowFold(in, ws, out, ir.RSum, ir.Add, func(b *body, v int) int { return b.divideAll(v, counts) })
@@ -396,7 +396,7 @@ func (b *body) loadOuter(t *tensor) int {
 // adaptiveSlides reads the windows of an adaptive pooling; false where they differ
 // in size.
 func (c *call) adaptiveSlides(dims int) ([]slide, bool) {
-	x := c.tensorArg(0)
+	x := c.self()
 	n, ok := statics(x.shape[len(x.shape)-dims:])
 	shape := c.resultShape()
 	o, ok2 := statics(shape[len(shape)-dims:])
@@ -425,7 +425,7 @@ func adaptiveAvg(dims int) lowerFunc {
 		if !ok {
 			return c.unevenAvg(dims)
 		}
-		x := c.real(c.tensorArg(0))
+		x := c.real(c.self())
 		out := c.bindResult()
 		n := []count{{same: countTaps(ws)}}
 		c.windowFold(x, ws, out, ir.RSum, ir.Add, func(b *body, v int) int { return b.divideAll(v, n) })
@@ -446,7 +446,7 @@ func adaptiveMax(dims int) lowerFunc {
 // unevenAvg averages windows of different sizes: each tap is loaded at a
 // position that is computed, and counts where it lies in the window.
 func (c *call) unevenAvg(dims int) error {
-	x := c.real(c.tensorArg(0))
+	x := c.real(c.self())
 	shape := c.resultShape()
 	lead := len(shape) - dims
 	n, ok := statics(x.shape[lead:])

@@ -34,7 +34,7 @@ var reductions = map[ops.ID]reductionRow{
 // for all dimensions.
 func reduction(r reductionRow) lowerFunc {
 	return func(c *call) error {
-		src := c.tensorArg(0)
+		src := c.self()
 		marks, err := reducedDims(c.arg("dim"), len(src.shape))
 		if err != nil {
 			return err
@@ -206,7 +206,7 @@ func (c *call) temp(shape []sym.Int, d ops.DType, f func(b *body) int) *tensor {
 // softmax subtracts the row maximum, so that exp cannot overflow, and divides
 // once a row.
 func softmax(c *call) error {
-	src, d := c.tensorArg(0), ir.Register(c.meta().DType)
+	src, d := c.self(), ir.Register(c.meta().DType)
 	marks, err := reducedDims(c.arg("dim"), len(src.shape))
 	if err != nil {
 		return err
@@ -228,7 +228,7 @@ func softmax(c *call) error {
 
 // layerNorm computes mean and variance in two passes over the row.
 func layerNorm(c *call) error {
-	src, d := c.tensorArg(0), ir.Register(c.meta().DType)
+	src, d := c.self(), ir.Register(c.meta().DType)
 	shape, ok := c.arg("normalized_shape").([]sym.Int)
 	if !ok {
 		return fmt.Errorf("normalized_shape is a %T", c.arg("normalized_shape"))

@@ -11,7 +11,7 @@ import (
 
 // running is the node that scans self along its dim.
 func (c *call) running() (b *body, src *tensor, ok bool, err error) {
-	src = c.tensorArg(0)
+	src = c.self()
 	if len(src.shape) == 0 {
 		return nil, src, false, nil
 	}

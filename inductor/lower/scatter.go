@@ -24,7 +24,7 @@ type into struct {
 // copyOfSelf makes the result a copy of self.
 func (c *call) copyOfSelf() *tensor {
 	out := c.bindResult()
-	c.fill(out, c.tensorArg(0))
+	c.fill(out, c.self())
 	return out
 }
 
@@ -51,7 +51,7 @@ func (c *call) alongIndex(out, index *tensor, dim int, how into, value func(b *b
 
 // scatterArgs are self, dim and index; ok is false for what eager has to do.
 func (c *call) scatterArgs() (self *tensor, dim int, index *tensor, ok bool, err error) {
-	self, index = c.tensorArg(0), c.namedTensor("index")
+	self, index = c.self(), c.namedTensor("index")
 	d, _ := c.arg("dim").(sym.Int)
 	if dim, err = ops.WrapDim(d, len(self.shape)); err != nil {
 		return nil, 0, nil, false, err
@@ -158,7 +158,7 @@ func highest(d ops.DType) int64 {
 
 // indexAdd adds slices of source to those of self that index names.
 func indexAdd(c *call) error {
-	self, index, source := c.tensorArg(0), c.namedTensor("index"), c.namedTensor("source")
+	self, index, source := c.self(), c.namedTensor("index"), c.namedTensor("source")
 	d, _ := c.arg("dim").(sym.Int)
 	dim, err := ops.WrapDim(d, len(self.shape))
 	if err != nil {
@@ -183,8 +183,8 @@ func indexAdd(c *call) error {
 
 // indexPut is x[i, j, ...] = values, or += values, with tensors of positions.
 func indexPut(c *call) error {
-	self, values := c.tensorArg(0), c.namedTensor("values")
-	list, _ := c.n.Args[1].([]ops.Value)
+	a := ops.In[ops.IndexPutArgs](&c.bound)
+	self, values, list := c.tensor(a.Self), c.tensor(a.Values), a.Indices.Values()
 	shape, picks, err := ops.IndexShape(&ops.TensorMeta{Shape: self.shape}, list)
 	if err != nil {
 		return err
@@ -211,7 +211,7 @@ func indexPut(c *call) error {
 
 // diagonalScatter is self with a diagonal replaced by src.
 func diagonalScatter(c *call) error {
-	self, src := c.tensorArg(0), c.real(c.namedTensor("src"))
+	self, src := c.self(), c.real(c.namedTensor("src"))
 	rank := len(self.shape)
 	offset := int64(0)
 	if x, ok := c.arg("offset").(sym.Int); ok {

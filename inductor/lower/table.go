@@ -44,9 +44,9 @@ func Has(id ops.ID) bool {
 
 var others = map[ops.ID]lowerFunc{
 	ops.Where:         where,
-	ops.Mm:            mm,
-	ops.Bmm:           mm,
-	ops.Matmul:        mm,
+	ops.Mm:            mm("mat2"),
+	ops.Bmm:           mm("mat2"),
+	ops.Matmul:        mm("other"),
 	ops.Addmm:         addmm,
 	ops.Linear:        linear,
 	ops.Convolution:   convolution,

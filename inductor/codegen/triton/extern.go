@@ -74,7 +74,7 @@ func (m *module) poolBackward(op *ops.Op, x *plan.Extern) (string, bool) {
 	case "_adaptive_avg_pool_backward":
 		return fmt.Sprintf("linear_grad(lambda x, n: aten.adaptive_avg_pool%sd(x, n), %s, %s, %[1]s)", args[2], args[1], args[0]), true
 	case "_avg_pool_backward":
-		dims := len(x.Args[2].([]sym.Int))
+		dims := len(ops.In[ops.AvgPoolBackwardArgs](&ops.Call{Op: op, Args: x.Args}).KernelSize.Ints())
 		rest := args[2:]
 		if dims == 1 { // where PyTorch knows no divisor
 			rest = args[2:7]
@@ -113,8 +113,11 @@ func sizesOf(x *plan.Extern, p *ops.Param, a ops.Arg) ops.Arg {
 		return []sym.Int{}
 	}
 	list, ok := a.([]sym.Int)
-	self, view := x.Args[0].(plan.BufferView)
-	if !ok || !view || p.Name != "output_size" {
+	if !ok || p.Name != "output_size" {
+		return a
+	}
+	self, view := ops.In[ops.SelfArgs](&ops.Call{Op: ops.Get(x.Op), Args: x.Args}).Self.Arg.(plan.BufferView)
+	if !view {
 		return a
 	}
 	out := slices.Clone(list)

@@ -343,7 +343,10 @@ func batchNormKernel(k *Call) {
 		}
 		return strided.Slice[float32](strided.Dense(p, ops.Float32))
 	}
-	batchNorm32(res, x, channels, area, strided.Slice[float32](mean), strided.Slice[float32](va), param(a.Weight, 1), param(a.Bias, 0), a.Eps.Float())
+	batchNorm32(
+		res, x, channels, area, strided.Slice[float32](mean), strided.Slice[float32](va), param(a.Weight, 1), param(a.Bias, 0),
+		a.Eps.Float(),
+	)
 	if res != out {
 		strided.Copy(out, res)
 	}
