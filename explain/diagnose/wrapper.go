@@ -117,7 +117,48 @@ func CallerOf(b *explain.Break) (logs.Pos, bool) {
 	if !b.Noise || b.Compile == nil || b.Compile.Frame.Pos.File == "" || !b.Compile.Frame.OfProgram() {
 		return logs.Pos{}, false
 	}
-	return explain.UserLine(b.Stack)
+	line, ok := explain.UserLine(b.Stack)
+	if !ok || b.Compile.Frame.Wraps != nil {
+		return line, ok
+	}
+	// Of two functions of one name PyTorch's traceback may leave one out: the compiled
+	// function (dumps, of json.dumps). The line that is left is that of its caller.
+	fr := b.Compile.Frame
+	compiled := explain.FunctionOf(logs.Pos{Func: fr.Name}, nil)
+	for _, p := range b.Stack {
+		if p.File == fr.Pos.File && (p.Func == "" || sameName(explain.FunctionOf(p, nil), compiled)) {
+			return line, true
+		}
+	}
+	return logs.Pos{}, false
+}
+
+// sameName says whether a function is known by these names, of which one may have the names
+// around it, too.
+func sameName(a, b string) bool {
+	last := func(s string) string { return s[strings.LastIndexByte(s, '.')+1:] }
+	return last(a) == last(b)
+}
+
+// LedBy is the line of the program whose call led to a break within torch or the standard
+// library, which may be many calls away and none that is compiled: of a frame of the library's
+// own the trace has the stack of calls. It is told to find the break, and is no advice.
+func LedBy(b *explain.Break) (logs.Pos, bool) {
+	if line, ok := CallerOf(b); ok || !b.Noise || b.Compile == nil {
+		return line, ok
+	}
+	whole := b.Compile
+	if fr := whole.Frame.Parent; fr != nil && len(fr.Compiles) > 0 {
+		whole = fr.Compiles[len(fr.Compiles)-1] // a part after a break is called by library code alone
+	}
+	for _, c := range []*explain.Compile{b.Compile, whole} {
+		for i := len(c.Stack) - 1; i >= 0; i-- {
+			if p := c.Stack[i]; p.File != "" && !explain.FrameworkFile(p.File) && explain.InstalledPackage(p.File) == "" {
+				return p, true
+			}
+		}
+	}
+	return logs.Pos{}, false
 }
 
 // addAdvice adds what no other rank has said.

@@ -98,3 +98,34 @@ func TestLibraryAdviceOfAGroup(t *testing.T) {
 		t.Errorf("%v, want one advice, on the line of update", got)
 	}
 }
+
+// TestLedBy: a break within a library is the advice of the program's line that is compiled
+// and calls it, and of no other one; where the line's function is not in the traceback
+// (PyTorch leaves one of two functions of a name out), or a library's function was compiled
+// by itself, the report tells the line that led to it, as far as the stack of calls does.
+func TestLedBy(t *testing.T) {
+	const lib = "/v/lib/python3.11/json/encoder.py"
+	in := func(p logs.Pos, name string) logs.Pos { p.Func = name; return p }
+	main, dumps, encode := in(posAt("/w/m.py", 57), "<module>"), in(posAt("/w/m.py", 11), "dumps"), in(posAt(lib, 249), "encode")
+	for _, c := range []struct {
+		name           string
+		frame          *explain.Frame
+		stack          []logs.Pos // of the break
+		calls          []logs.Pos // of the compile
+		caller, leader int        // lines, 0 for none
+	}{
+		{"called", &explain.Frame{Name: "dumps", Pos: dumps}, []logs.Pos{main, dumps, encode}, nil, 11, 11},
+		{"of one name", &explain.Frame{Name: "dumps", Pos: dumps}, []logs.Pos{main, encode}, []logs.Pos{dumps}, 0, 11},
+		{"after a break", &explain.Frame{Name: "torch_dynamo_resume_in_dumps_at_9", Pos: dumps}, []logs.Pos{main, dumps, encode}, nil, 11, 11},
+		{"compiled by itself", &explain.Frame{Name: "encode", Pos: encode}, []logs.Pos{encode}, []logs.Pos{main, encode}, 0, 57},
+		{"nothing recorded", &explain.Frame{Name: "encode", Pos: encode}, []logs.Pos{encode}, nil, 0, 0},
+	} {
+		b := &explain.Break{Pos: encode, Stack: c.stack, Noise: true, Compile: &explain.Compile{Frame: c.frame, Stack: c.calls}}
+		if line, ok := diagnose.CallerOf(b); line.Line != c.caller || ok != (c.caller > 0) {
+			t.Errorf("%s: called from line %d, want %d", c.name, line.Line, c.caller)
+		}
+		if line, ok := diagnose.LedBy(b); line.Line != c.leader || ok != (c.leader > 0) {
+			t.Errorf("%s: reached from line %d, want %d", c.name, line.Line, c.leader)
+		}
+	}
+}

@@ -9,6 +9,7 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"slices"
 	"sort"
 	"strconv"
 	"strings"
@@ -161,21 +162,35 @@ func (t *TextWriter) breaks(r *explain.Report) {
 		t.line("  none")
 	}
 	t.more(hidden, "root cause")
-	if len(noise) > 0 {
-		n := 0
-		var places []string
-		for _, g := range noise {
-			n += g.Times()
-			place := g.Lead.Code + " " + t.names.At(g.Lead.Pos)
-			if line, ok := diagnose.CallerOf(g.Lead); ok {
-				place += " called from " + t.names.Place(line)
-			}
-			places = append(places, place)
+	t.noise(noise)
+}
+
+// noise lists breaks within torch or the standard library by the program's lines that lead
+// to them.
+func (t *TextWriter) noise(groups []*explain.BreakGroup) {
+	if len(groups) == 0 {
+		return
+	}
+	n := 0
+	for _, g := range groups {
+		n += g.Times()
+	}
+	groups = slices.DeleteFunc(groups, func(g *explain.BreakGroup) bool { return g.CausedBy != nil && g.Times() == 0 })
+	t.line("  framework breaks: %s inside torch or the standard library", explain.Count(n, "break"))
+	for i, g := range groups {
+		if i == Rows {
+			t.more(len(groups)-Rows, "cause")
+			return
 		}
-		t.line(
-			"  framework breaks: %s inside torch or the standard library (%s)", explain.Count(n, "break"),
-			explain.ClipText(strings.Join(places, ", "), 120),
-		)
+		place := orUnknown(g.Lead.Code) + " " + t.names.At(g.Lead.Pos)
+		if line, ok := diagnose.CallerOf(g.Lead); ok {
+			place += " called from " + t.names.Place(line)
+		} else if line, ok := diagnose.LedBy(g.Lead); ok {
+			place += " reached from " + t.names.Place(line)
+		} else {
+			place += ", reached from: not recorded"
+		}
+		t.line("      %s", place)
 	}
 }
 
