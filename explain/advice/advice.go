@@ -59,11 +59,12 @@ type Finding struct {
 	Builtin     string   // the built-in that it calls
 	Reason      string   // for which the program disables what it calls
 	FromRandom  bool     // the value at fault was drawn by Python's random
+	OfNumPy     string   // the argument, a number of NumPy's, that the condition at fault is computed of
 	Packed      bool     // the function packs sequences (pack_padded_sequence)
 	Wraps       bool     // what wraps a model breaks before anything of the model is compiled
 	InLoop      bool     // the break is within a loop, which leaves the whole function eager
 	Expr        string   // the part of the line at fault, "" where only the line is known
-	Body        []string // the lines of the function that the line is in, nil where they cannot be read; of recompiles, those for a string alone
+	Body        []string // the lines of the function that the line is in, nil where unread; of recompiles, those for a string or a key alone
 	At          int      // which of them is the line at fault
 	Resumed     bool     // the line at fault is where the function goes on after another break
 	Inner       string   // where the break is within torch or the standard library, "" elsewhere
@@ -97,6 +98,10 @@ type Finding struct {
 	Known            bool     // the trace records what became of numbers and sizes
 	Partial          bool     // which sizes changed with this one is not recorded
 	AlsoChanged      string   // a number, text or flag that the failed entry has as a constant and that changed with a size
+	BoundAt          string   // the line for which the new entry holds for a range of the size that the old one is not in
+	Filled           string   // a dict that has more elements with the new entry than with the failed one
+	FilledLine       string   // and the line that fills it, as far as the guard names it
+	OwnArgument      string   // the argument that changed, for which the function asks after a graph break alone
 	Held             bool     // a number that is neither 0 nor 1 changed, and the new entry has its next value as a constant, too
 	Baked            bool     // another entry holds a value that is neither 0 nor 1 as a constant
 	File             []string // the lines of the file that the guard's line is in, of an int that a setting makes an input; nil where it cannot be read

@@ -44,6 +44,20 @@ func breaksElsewhere(f *Finding) bool {
 		"int(", "float(", "bool(", "nonzero(", "unique(", "mask", "print(")
 }
 
+// LostLoop says what a break within a loop costs more, and what saves that: the body compiled
+// by itself does where nothing else of it breaks, else each of its parts has entries of its own.
+func LostLoop(f *Finding) string {
+	const lost = " A break within a loop leaves the whole function eager: "
+	const apart = "compile the loop's body as a function of its own"
+	switch {
+	case loop(f) == nil: // in what a loop calls, or not to be read
+		return lost + apart + ", if nothing else of it breaks."
+	case breaksElsewhere(f):
+		return lost + "leave the loop outside of the compiled function."
+	}
+	return lost + apart + "."
+}
+
 func lineAt(f *Finding) string {
 	if f.At < len(f.Body) {
 		return f.Body[f.At]

@@ -36,6 +36,20 @@ var branches = []Row{
 		Text: say("Draw the random number outside of the compiled function, pass in the decision as a tensor and choose with torch.where; where a side draws random numbers or changes an object, branch outside, too."),
 	},
 	{
+		ID: "branch-on-numpy", Kind: Break, Effect: Removes,
+		Pattern: "a branch on what is computed of a number of NumPy's, which is traced as a tensor",
+		When: func(f *Finding) bool {
+			return f.Code == breaks.DataDependentBranching && f.OfNumPy != ""
+		},
+		Text: func(f *Finding) string {
+			return fmt.Sprintf(
+				"The condition is computed of %s, a number of NumPy's, which is traced as a tensor: "+
+					"pass a number of Python's, int(%s) or float(%s), which makes an entry for each outcome.",
+				f.OfNumPy, f.OfNumPy, f.OfNumPy,
+			)
+		},
+	},
+	{
 		ID: "check-on-tensor", Kind: Break, Effect: Removes,
 		Pattern: "an assertion on a tensor's value, or a check for nan or inf",
 		When: func(f *Finding) bool {
@@ -424,10 +438,11 @@ func indexKept(line string) bool {
 }
 
 // inLambda says whether a line reads its number within a function of its own, as of
-// min(names, key=lambda n: scores[n].item()), which asks for the number there and then.
+// min(names, key=lambda n: scores[n].item()), which asks for the number there and then; not
+// for one that only keeps it, lambda x: seen.append(x.item()).
 func inLambda(line string) bool {
 	_, rest, ok := strings.Cut(line, "lambda ")
-	return ok && reading(rest) != ""
+	return ok && reading(rest) != "" && !keeps(rest)
 }
 
 // needsList says whether a line runs over the list that it reads out of a tensor, or gives it

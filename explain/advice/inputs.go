@@ -37,10 +37,12 @@ var inputs = []Row{
 		Pattern: "a function of PyTorch's modules or of the standard library is compiled by itself, as a graph break in what calls it left it",
 		When:    func(f *Finding) bool { return f.LibraryFrame && (f.Name == "" || f.CutBy != "") },
 		Text: func(f *Finding) string {
-			return fmt.Sprintf(
-				"%s is not the program's own and is compiled by itself, because what calls it runs eagerly after a graph break: what removes that break removes this",
-				f.Function,
-			)
+			text := f.Function + " is not the program's own and is compiled by itself, " +
+				"because what calls it runs eagerly after a graph break: "
+			if f.Guard == breaks.SizeChanged {
+				return text + removeFirst
+			}
+			return text + "what removes that break removes this"
 		},
 	},
 	{
@@ -70,6 +72,20 @@ var inputs = []Row{
 		},
 	},
 	{
+		ID: "after-break-own", Kind: Recompile, Effect: Removes, Follows: true,
+		Pattern: "an argument of the function changes, which the function asks for after a graph break alone",
+		When: func(f *Finding) bool {
+			return f.CutBy != "" && !f.Reachable && f.OwnArgument != ""
+		},
+		Text: func(f *Finding) string {
+			return fmt.Sprintf(
+				"%s, an argument, is asked for after the graph break at %s alone: remove that break first; "+
+					"unless %s is then a part of its caller's graph, it is recompiled for %s without the break, too",
+				f.OwnArgument, f.CutBy, f.Function, f.OwnArgument,
+			)
+		},
+	},
+	{
 		ID: "after-break", Kind: Recompile, Effect: Removes, Follows: true,
 		Pattern: "a tensor or number that crosses a graph break changes, and what follows the break is recompiled",
 		When: func(f *Finding) bool {
@@ -87,10 +103,8 @@ var inputs = []Row{
 		Pattern: "a function is called by a compiled one that runs eagerly there after a break",
 		When:    func(f *Finding) bool { return f.Within && f.CutBy == "" && f.Name != "" },
 		Text: func(f *Finding) string {
-			return fmt.Sprintf(
-				"%s is compiled by itself, because the compiled function that calls it runs eagerly there after a graph break: what removes that break removes this",
-				f.Function,
-			)
+			return f.Function + " is compiled by itself, " +
+				"because the compiled function that calls it runs eagerly there after a graph break: " + removeFirst
 		},
 	},
 	{
@@ -119,6 +133,20 @@ var inputs = []Row{
 		Pattern: "the learning rate changes",
 		When:    func(f *Finding) bool { return strings.HasSuffix(f.Name, "['lr']") && has(f.Name, "param_groups") },
 		Text:    say("the learning rate changes: make it a tensor, lr=torch.tensor(...), and write new values into it with fill_"),
+	},
+	{
+		ID: "size-and-filled", Kind: Recompile, Effect: Removes,
+		Pattern: "a size changed, and the compiled function fills a dict (a cache by size), to whose length each entry is bound",
+		When: func(f *Finding) bool {
+			return f.Guard == breaks.SizeChanged && f.Filled != "" && fills(f.FilledLine, f.Filled)
+		},
+		Text: func(f *Finding) string {
+			return fmt.Sprintf(
+				"the compiled function puts elements into %s, and each entry holds for one length of it, "+
+					"so that sizes which have an entry need another: make and keep what it holds outside of the compiled function, and pass it in",
+				f.Filled,
+			)
+		},
 	},
 	{
 		ID: "width", Kind: Recompile, Effect: Accept,
@@ -171,6 +199,18 @@ var inputs = []Row{
 			return fmt.Sprintf(
 				"size %d of %s changes (%s -> %s), and %s with it, which needs the new entry even where the size is marked: one entry more is normal",
 				f.Dim, f.Name, f.Expected, f.Actual, f.AlsoChanged,
+			)
+		},
+	},
+	{
+		ID: "size-past-bound", Kind: Recompile, Effect: Accept,
+		Pattern: "a size changed to the other side of a bound at which an operator works otherwise (a convolution, a batch of 16)",
+		When:    func(f *Finding) bool { return f.Guard == breaks.SizeChanged && f.BoundAt != "" && f.Name != "" },
+		Text: func(f *Finding) string {
+			return fmt.Sprintf(
+				"size %d of %s changes (%s -> %s), and %s makes cases of its own of the two, "+
+					"which have an entry each even where the size is marked: one entry more is normal",
+				f.Dim, f.Name, f.Expected, f.Actual, f.BoundAt,
 			)
 		},
 	},
@@ -370,7 +410,7 @@ var inputs = []Row{
 		ID: "branch-on-size", Kind: Recompile, Effect: Accept,
 		Pattern: "a line branches on a size, or compares the sizes of two tensors",
 		When: func(f *Finding) bool {
-			return f.Guard == breaks.ShapeRelation && opens(f.Line, "if", "elif", "while", "assert")
+			return f.Guard == breaks.ShapeRelation && opens(f.Line, "if", "elif", "while", "assert") && mayAskSize(f.Line)
 		},
 		Text: say("the marked line branches on a size: an entry for each side is normal"),
 	},
@@ -420,6 +460,16 @@ var inputs = []Row{
 		},
 		Text: say("a size of 0 or 1 has an entry of its own: accept one entry more, or pass at least 2"),
 	},
+}
+
+// removeFirst is what becomes of a recompile in a part of a function, for a property of a tensor,
+// with the break that made it a part.
+const removeFirst = "remove that break first; where the caller's own arguments change like this, the caller is recompiled instead"
+
+// mayAskSize says whether a condition may be one on a size: it compares, or names what has
+// one; the guards of sizes of 2 and more name any line, "if t.is_floating_point():".
+func mayAskSize(line string) bool {
+	return !has(line, "(") || has(line, "<", ">", "==", "!=", "%", ".shape", ".size(", ".numel(", "len(")
 }
 
 // markable says whether the caller can mark all sizes that changed.

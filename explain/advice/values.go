@@ -53,7 +53,8 @@ var values = []Row{
 		ID: "membership", Kind: Recompile, Effect: Accept,
 		Pattern: "a key or an element is there in some calls and not in others",
 		When: func(f *Finding) bool {
-			return ofValue(f) && strings.Contains(f.Name, " in ") || f.Guard == breaks.DictKeyChanged && has(f.Expected+f.Actual, "has ", "lacks ")
+			key := f.Guard == breaks.DictKeyChanged && has(f.Expected+f.Actual, "has ", "lacks ")
+			return ofValue(f) && strings.Contains(f.Name, " in ") || key && !filledBy(f)
 		},
 		Text: func(f *Finding) string {
 			name := f.Name
@@ -275,6 +276,20 @@ var values = []Row{
 		},
 	},
 	{
+		ID: "number-global-computed", Kind: Recompile, Effect: Removes,
+		Pattern: "a global number changes, of which the line computes what needs it as a constant (math.exp, range)",
+		When: func(f *Finding) bool {
+			return f.Guard == breaks.GlobalChanged && f.Name != "" && f.Number == Unknown && f.Held && needsConstant(f.Line, f.Name)
+		},
+		Text: func(f *Finding) string {
+			return fmt.Sprintf(
+				"%s is a global number, which %s needs as a constant: change it outside of the compiled function, "+
+					"do there what that line computes of it, and pass in the result as a tensor",
+				f.Name, f.Place,
+			)
+		},
+	},
+	{
 		ID: "number-global", Kind: Recompile, Effect: Removes,
 		Pattern: "a global number changes, and each entry has another value of it as a constant",
 		When: func(f *Finding) bool {
@@ -328,7 +343,7 @@ var values = []Row{
 		Pattern: "a dict into which the compiled function puts elements (a cache, times by name)",
 		When: func(f *Finding) bool {
 			changed := f.Guard == breaks.LengthChanged || f.Guard == breaks.DictKeyChanged || ofValue(f) && f.Expected == "false"
-			return f.Name != "" && changed && fills(f.Line, f.Name) && !has(f.Line, ".append(")
+			return f.Name != "" && changed && (fills(f.Line, f.Name) || filledBy(f)) && !has(f.Line, ".append(")
 		},
 		Text: func(f *Finding) string {
 			return fmt.Sprintf(
@@ -367,7 +382,8 @@ var values = []Row{
 		ID: "dict-keys", Kind: Recompile, Effect: Accept,
 		Pattern: "a dict comes with other keys, or a list with another length",
 		When: func(f *Finding) bool {
-			return f.Name != "" && !f.Grows && !fills(f.Line, f.Name) && (f.Guard == breaks.DictKeyChanged || f.Guard == breaks.LengthChanged)
+			changed := f.Guard == breaks.DictKeyChanged || f.Guard == breaks.LengthChanged
+			return f.Name != "" && !f.Grows && !fills(f.Line, f.Name) && !filledBy(f) && changed
 		},
 		Text: func(f *Finding) string {
 			return fmt.Sprintf(
@@ -457,17 +473,48 @@ func runsOver(line, name string) bool {
 	return false
 }
 
+// filledBy says whether a line of the function that asks for a key of a dict puts elements into it.
+func filledBy(f *Finding) bool {
+	return slices.ContainsFunc(f.Body, func(line string) bool { return fills(line, f.Name) })
+}
+
 // fills says whether a line puts an element into a container, cache[key] = value or
 // list.append(value): a cache
 // that the compiled function fills has an entry for each of its lengths, and they are not few.
 func fills(line, name string) bool {
-	line, name = strings.TrimSpace(sameQuotes(line)), sameQuotes(name)
+	line = strings.TrimSpace(sameQuotes(line))
+	name = sameLast(line, sameQuotes(name))
 	if strings.Contains(line, name+".append(") {
 		return true
 	}
 	rest, ok := strings.CutPrefix(line, name+"[")
 	_, after, closed := strings.Cut(rest, "] ")
 	return ok && closed && strings.HasPrefix(after, "= ")
+}
+
+// sameLast is a container as the line that fills it may spell it: self.cache where the guard
+// is on self.grid.cache; the guard's own spelling where the line has another name.
+func sameLast(line, name string) string {
+	target, _, _ := strings.Cut(strings.TrimSpace(line), "[")
+	if lastName(target) == lastName(name) {
+		return target
+	}
+	return name
+}
+
+// needsConstant says whether a line has a number in what no graph computes of an input: a
+// function of math, the bound of a loop.
+func needsConstant(line, name string) bool {
+	for _, call := range []string{"math", "range"} {
+		at := wordAt(line, call)
+		if at < 0 {
+			continue
+		}
+		if _, args, called := strings.Cut(line[at:], "("); called && wordAt(argumentsOf(args), name) >= 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // sameQuotes writes one kind of quotes for both.

@@ -44,7 +44,7 @@ func FixBreakAt(b *explain.Break, engine string, loop bool, src *explain.Source)
 	fix := AdviseBreak(f)
 	if fix.Text != "" {
 		if loop && !strings.Contains(fix.Text, "the loop") {
-			fix.Text += lostLoop
+			fix.Text += advice.LostLoop(f)
 		}
 		fix.Text += foreign(b)
 	}
@@ -68,9 +68,6 @@ func withLines(b *explain.Break, fix explain.Fix) explain.Fix {
 
 // breakInLoop is the code of what follows from a break within a loop.
 const breakInLoop = "GB7000"
-
-// lostLoop says what a break within a loop costs more, and what saves that.
-const lostLoop = " A break within a loop leaves the whole function eager: compile the loop's body as a function of its own."
 
 // inLoop says whether a break is within a loop.
 func inLoop(b *explain.Break) bool {

@@ -20,6 +20,7 @@ func breakFinding(b *explain.Break) *advice.Finding {
 		Kind: advice.Break, Line: b.Pos.Code, In: b.Pos.Func, Place: ShortPlace(b.Pos.File, b.Pos.Line),
 		Code: b.Code, Context: b.Context, Explanation: b.Explanation, Hints: b.Hints, Raw: b.Raw,
 		Expr: expression(b.Pos), Callee: callee(b), Builtin: explain.BuiltinName(b), FromRandom: drawsNumber(b), Reason: DisabledBecause(b),
+		OfNumPy: NumPyNumber(b.Value),
 	}
 	if b.Compile != nil {
 		_, line, resumed := explain.ResumedFunction(b.Compile.Frame.Name)
@@ -183,6 +184,9 @@ func RecompileFinding(rc *explain.Recompile, x *explain.TraceFacts) *advice.Find
 	}
 	f.Kept = strings.HasPrefix(g.Source, "G[") || strings.Contains(g.Source, "__closure__") // an argument is written L['x'], or x alone
 	f.AlsoChanged = alsoChanged(rc, g, x.Symbols[withoutAttempt(rc.Compile.ID)])
+	f.BoundAt = excludes(rc, g, x.Symbols[withoutAttempt(rc.Compile.ID)])
+	f.Filled, f.FilledLine = filled(rc, g)
+	f.OwnArgument = OwnArgument(rc, g, x.Source)
 	f.LibraryFrame = fr.Wraps == nil && (strings.Contains(fr.Pos.File, "torch/nn/modules/") || explain.FrameworkFile(fr.Pos.File) && !strings.Contains(fr.Pos.File, "/torch/") && !explain.IsWrapper(fr.Name) && x.CalledWithin(rc.Compile))
 	f.Reachable = f.Name != "" && reachable(f.Name)
 	f.Direct = x.Direct(rc.Compile)
@@ -204,7 +208,7 @@ func RecompileFinding(rc *explain.Recompile, x *explain.TraceFacts) *advice.Find
 		numberFacts(f, rc, g, x)
 	}
 	f.NoEntry = noEntry(rc.Compile)
-	if strings.HasPrefix(g.Expected, "'") || strings.HasPrefix(g.Expected, `"`) {
+	if g.Kind == breaks.DictKeyChanged || strings.HasPrefix(g.Expected, "'") || strings.HasPrefix(g.Expected, `"`) {
 		f.Body, f.At = x.Source.Function(g.Pos)
 	}
 	f.OfArgument = OfArgument(rc, g, f.Changed)

@@ -1,0 +1,112 @@
+package advice
+
+import (
+	"testing"
+
+	"tcdbg/tracer/breaks"
+)
+
+// A guard on a size names the line that was traced when it was made: a condition that asks no
+// size is not said to branch on one.
+func TestAConditionWithoutASizeIsNoBranchOnOne(t *testing.T) {
+	f := Finding{Kind: Recompile, Guard: breaks.ShapeRelation, Name: "2 <= boxes.size()[0]"}
+	for line, want := range map[string]string{
+		"if t.is_floating_point():": "size-special",
+		"if x.shape[0] > 1:":        "branch-on-size",
+		"while n > 1:":              "branch-on-size",
+		"if n % 2:":                 "branch-on-size",
+		"if len(x) >= limit(y):":    "branch-on-size",
+		"if even:":                  "branch-on-size",
+	} {
+		f.Line = line
+		if row, _ := For(&f); row.ID != want {
+			t.Errorf("%s: row %q, want %q", line, row.ID, want)
+		}
+	}
+}
+
+// A lambda that keeps what it reads decides nothing.
+func TestALambdaThatKeepsANumber(t *testing.T) {
+	for line, want := range map[string]string{
+		"s = Sampler(net, lambda i, x0: seen.append(x0.mean().item()))": "item-kept",
+		"best = min(names, key=lambda n: scores[n].item())":             "item-decides",
+	} {
+		f := Finding{Kind: Break, Code: breaks.TensorItem, Line: line}
+		if row, _ := For(&f); row.ID != want {
+			t.Errorf("%s: row %q, want %q", line, row.ID, want)
+		}
+	}
+}
+
+// The body of a loop that breaks at other lines, too, has more breaks and entries when it is
+// compiled by itself than the loop has.
+func TestABodyThatBreaksIsNotToBeCompiled(t *testing.T) {
+	f := Finding{At: 2, Body: []string{"def f(xs):", "    for x in xs:", "        print(x.shape)", "        y = x.sin()"}}
+	if text := LostLoop(&f); !has(text, "compile the loop's body") {
+		t.Errorf("one break: %q", text)
+	}
+	f.Body = append(f.Body, "        rows += x[mask].tolist()")
+	if text := LostLoop(&f); has(text, "body") || !has(text, "leave the loop outside") {
+		t.Errorf("several breaks: %q", text)
+	}
+	f.Body, f.At = nil, 0
+	if text := LostLoop(&f); !has(text, "if nothing else of it breaks") {
+		t.Errorf("a loop that is not seen: %q", text)
+	}
+}
+
+// What makes a new entry whatever is done about the size comes first.
+func TestASizeIsNotTheOnlyCause(t *testing.T) {
+	size := Finding{
+		Kind: Recompile, Guard: breaks.SizeChanged, Name: "x", Expected: "16", Actual: "13",
+		Reachable: true, Direct: true, Changed: []string{"x, 0"},
+	}
+	for _, c := range []struct {
+		with func(*Finding)
+		want string
+	}{
+		{func(*Finding) {}, "size"},
+		{func(f *Finding) { f.BoundAt = "conv.py:380" }, "size-past-bound"},
+		{func(f *Finding) { f.Filled, f.FilledLine = "self.grid.cache", "self.cache[key] = boxes" }, "size-and-filled"},
+		{func(f *Finding) { f.Filled, f.FilledLine = "self.cache", "for k in self.cache:" }, "size"},
+		{func(f *Finding) { f.Number, f.Filled, f.FilledLine = Constant, "self.cache", "self.cache[n] = y" }, "size-and-filled"},
+		{func(f *Finding) { f.CutBy, f.Reachable = "gnn.py:9", false }, "after-break"},
+		{func(f *Finding) { f.CutBy, f.Reachable, f.OwnArgument = "gnn.py:9", false, "x" }, "after-break-own"},
+	} {
+		f := size
+		c.with(&f)
+		if row, _ := For(&f); row.ID != c.want {
+			t.Errorf("row %q, want %q", row.ID, c.want)
+		}
+	}
+}
+
+// A dict whose missing key the function adds has an entry for each length, not two.
+func TestAKeyThatIsAddedIsNoCaseOfTwo(t *testing.T) {
+	f := Finding{Kind: Recompile, Guard: breaks.DictKeyChanged, Name: "grid.cache", Expected: "lacks 3", Line: "if n not in self.cache:"}
+	if row, _ := For(&f); row.ID != "membership" {
+		t.Errorf("read alone: row %q", row.ID)
+	}
+	f.Body = []string{"def points(self, n):", "    if n not in self.cache:", "        self.cache[n] = torch.arange(n)"}
+	if row, _ := For(&f); row.ID != "dict-filled" {
+		t.Errorf("filled: row %q", row.ID)
+	}
+}
+
+// An argument in place of a global is an input of the graph, but for a line that computes with
+// its value what no graph does.
+func TestAGlobalThatMathNeeds(t *testing.T) {
+	f := Finding{Kind: Recompile, Guard: breaks.GlobalChanged, Name: "step", Held: true}
+	for line, want := range map[string]string{
+		"eps = end + d * math.exp(-1.0 * step / decay)": "number-global-computed",
+		"for i in range(step):":                         "number-global-computed",
+		"x = x * step":                                  "number-global",
+		"x = math.sqrt(n) * step":                       "number-global",
+		"x = arange(step)":                              "number-global",
+	} {
+		f.Line = line
+		if row, _ := For(&f); row.ID != want {
+			t.Errorf("%s: row %q, want %q", line, row.ID, want)
+		}
+	}
+}

@@ -1,0 +1,184 @@
+package diagnose
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"tcdbg/explain"
+	"tcdbg/logs"
+	"tcdbg/tracer/breaks"
+)
+
+// This file reads why a new entry would have been made anyway: another guard of it excludes
+// the call that the failed entry was made for, so that marking a size, or removing a graph
+// break, leaves as many entries.
+
+// excludes is the line that bounds a size in the new entry such that the size of the failed
+// one is out of it: a convolution works otherwise from a batch of 16 on.
+func excludes(rc *explain.Recompile, g *explain.GuardFailure, symbols []*explain.Symbol) (place string) {
+	old, err := strconv.Atoi(g.Expected)
+	if err != nil || g.Kind != breaks.SizeChanged {
+		return ""
+	}
+	source := explain.PlainSource(g.Source) + ".size()[" + strconv.Itoa(g.Dim) + "]"
+	for _, s := range symbols {
+		if explain.PlainSource(s.Source) != source {
+			continue
+		}
+		for _, guard := range rc.Compile.ShapeGuards {
+			if !guard.Backend && guard.Attempt == s.ID.Attempt && !Admits(guard.Expr, s.Name, old) {
+				return ShortPlace(guard.Pos.File, guard.Pos.Line)
+			}
+		}
+	}
+	return ""
+}
+
+// Admits says whether a guard holds for a value of a size, "s77 < 16"; one of more than that
+// size and a number is not read, and taken to hold.
+func Admits(guard, size string, value int) bool {
+	name, rest, ok := strings.Cut(guard, " ")
+	op, number, two := strings.Cut(rest, " ")
+	n, err := strconv.Atoi(number)
+	if !ok || !two || err != nil || name != size {
+		return true
+	}
+	switch op {
+	case "<":
+		return value < n
+	case "<=":
+		return value <= n
+	case ">":
+		return value > n
+	case ">=":
+		return value >= n
+	}
+	return true
+}
+
+// filled names a dict that had more elements when the new entry was made than when the failed
+// one was, and the line that asked for its length: the one that fills it where the compiled
+// function does.
+func filled(rc *explain.Recompile, g *explain.GuardFailure) (name, line string) {
+	entry := rc.Entry(g)
+	if g.Kind != breaks.SizeChanged || entry == nil || entry.Guards == nil {
+		return "", ""
+	}
+	if rc.Compile.Guards == nil || rc.Compile.Guards.Leaves > manyGuards {
+		return "", ""
+	}
+	for _, c := range explain.DiffGuards(entry.Guards.Root(), rc.Compile.Guards.Root()) {
+		before, known := DictLength(c.Old)
+		now, still := DictLength(c.New)
+		name := explain.PlainSource(c.Source)
+		if c.Kind == "DICT_LENGTH" && known && still && now > before {
+			return name, c.Pos.Code
+		}
+	}
+	return "", ""
+}
+
+// DictLength reads the length that a guard on a dict demands, "len(d) == 2" or "not d".
+func DictLength(guard string) (n int, ok bool) {
+	if strings.HasPrefix(guard, "not ") {
+		return 0, true
+	}
+	_, number, ok := strings.Cut(guard, ") == ")
+	if !ok || !strings.HasPrefix(guard, "len(") {
+		return 0, false
+	}
+	n, err := strconv.Atoi(number)
+	return n, err == nil
+}
+
+// OwnArgument names an argument of a function that only what comes after a graph break asks
+// for: its function is compiled again for it without the break, too.
+func OwnArgument(rc *explain.Recompile, g *explain.GuardFailure, src *explain.Source) string {
+	name, whole := explain.PlainSource(g.Source), rc.Compile.Frame.Parent
+	if whole == nil || !isTensorKind(g.Kind) || !isIdentifier(name) || strings.HasPrefix(name, "__") {
+		return ""
+	}
+	for _, c := range whole.Compiles {
+		for _, s := range c.Sources {
+			if root, _, _ := strings.Cut(explain.PlainSource(s), "."); root == name { // which recompiles for it itself
+				return ""
+			}
+		}
+	}
+	body, at := untilBreak(whole, src)
+	if at >= len(body) || !hasWord(signature(body), name) {
+		return ""
+	}
+	for _, line := range body[:at] {
+		target, _, set := strings.Cut(line, " = ")
+		if !set {
+			target, _, set = strings.Cut(line, " in ") // for x in xs
+		}
+		if set && !strings.Contains(target, "(") && hasWord(target, name) { // no longer what came in
+			return ""
+		}
+	}
+	return name
+}
+
+// untilBreak is the lines of a function, and which of them breaks or calls what does. The
+// methods of several classes have one name: the first that begins where the function does, or
+// after its decorators, is meant.
+func untilBreak(fr *explain.Frame, src *explain.Source) (body []string, at int) {
+	first := 0
+	for _, c := range fr.Compiles {
+		for _, b := range c.Breaks {
+			for _, p := range b.Stack {
+				if p.File != fr.Pos.File || p.Func != fr.Name {
+					continue
+				}
+				lines, i := src.Function(p)
+				if start := p.Line - i; lines != nil && start >= fr.Pos.Line && (body == nil || start < first) {
+					body, at, first = lines, i, start
+				}
+			}
+		}
+	}
+	return body, at
+}
+
+// signature is the first lines of a function, up to the colon.
+func signature(body []string) string {
+	var b strings.Builder
+	for _, line := range body {
+		code, _, _ := strings.Cut(line, "#")
+		b.WriteString(code)
+		if strings.HasSuffix(strings.TrimSpace(code), ":") {
+			break
+		}
+	}
+	return b.String()
+}
+
+// NumPyNumber names the argument of which a condition is computed where that is a number of
+// NumPy's: all that is done to it on the way keeps it a number, with operations of NumPy.
+func NumPyNumber(value []logs.Pos) string {
+	if len(value) < 2 {
+		return ""
+	}
+	input, ok := strings.CutSuffix(value[0].Func, ")")
+	_, input, found := strings.Cut(input, ": graph input (L_")
+	name, ends := strings.CutSuffix(input, "_")
+	if !ok || !found || !ends || !isIdentifier(name) {
+		return ""
+	}
+	for _, v := range value[1:] {
+		_, call, _ := strings.Cut(v.Func, " = ")
+		if op, _, ok := strings.Cut(call, "("); !ok || !slices.Contains(keepsNumber, op) {
+			return ""
+		}
+	}
+	return name
+}
+
+// keepsNumber are the operations that make no number of an array of several elements.
+var keepsNumber = []string{
+	"wrapped_add", "wrapped_sub", "wrapped_mul", "wrapped_truediv", "wrapped_floordiv", "wrapped_mod", "wrapped_neg", "wrapped_abs",
+	"wrapped_gt", "wrapped_ge", "wrapped_lt", "wrapped_le", "wrapped_eq", "wrapped_ne",
+}

@@ -1,0 +1,99 @@
+package fold
+
+import (
+	"testing"
+
+	"tcdbg/explain"
+	"tcdbg/explain/diagnose"
+	"tcdbg/logs"
+	"tcdbg/tracer/breaks"
+)
+
+// A guard of the new entry may exclude the size of the failed one: marking leaves two entries.
+func TestGuardsThatExcludeASize(t *testing.T) {
+	for guard, want := range map[string]bool{
+		"s77 < 16":                   false,
+		"s77 <= 16":                  true,
+		"s77 >= 17":                  false,
+		"s77 > 2":                    true,
+		"s27 < 16":                   true, // another size
+		"112*s77 + 4*s83 <= 3248":    true, // not read
+		"Ne(s77, 16)":                true,
+		"s77 < s83":                  true,
+		"s77 <= 9223372036854775807": true,
+	} {
+		if got := diagnose.Admits(guard, "s77", 16); got != want {
+			t.Errorf("%s admits 16: %v, want %v", guard, got, want)
+		}
+	}
+}
+
+// The length of a dict is read of both forms of its guard.
+func TestLengthsOfDicts(t *testing.T) {
+	for guard, want := range map[string]int{"not L['self'].cache": 0, "len(L['self'].cache) == 3": 3, "len(L['x']) > 1": -1, "": -1} {
+		n, ok := diagnose.DictLength(guard)
+		if !ok {
+			n = -1
+		}
+		if n != want {
+			t.Errorf("%q: %d, want %d", guard, n, want)
+		}
+	}
+}
+
+// A condition is a number of NumPy's where nothing on its way could make one of many.
+func TestConditionsOfNumPyNumbers(t *testing.T) {
+	for _, c := range []struct {
+		steps []string
+		want  string
+	}{
+		{[]string{"l_t_: graph input (L_t_)", "prev_t = wrapped_sub(l_t_, 12)", "wrapped_ge = wrapped_ge(prev_t, 0)"}, "t"},
+		{[]string{"l_t_: graph input (L_t_)", "top = wrapped_max(l_t_)", "wrapped_ge = wrapped_ge(top, 0)"}, ""},
+		{[]string{"l_x_: graph input (L_x_)", "gt = gt(l_x_, 0)"}, ""},
+		{[]string{"l_self_t: graph input (L_self_t)", "wrapped_ge = wrapped_ge(l_self_t, 0)"}, ""},
+		{[]string{"random_value_0: graph input (random_value_0)", "gt = gt(random_value_0, 0.9)"}, ""},
+		{nil, ""},
+	} {
+		var value []logs.Pos
+		for _, s := range c.steps {
+			value = append(value, logs.Pos{Func: s})
+		}
+		if got := diagnose.NumPyNumber(value); got != c.want {
+			t.Errorf("%v: %q, want %q", c.steps, got, c.want)
+		}
+	}
+}
+
+// An argument of which a function asks after a break alone is its own affair: the whole function
+// is compiled again for it when the break is gone. What the whole asks for, or what it sets
+// itself, is not.
+func TestAnArgumentAskedForAfterTheBreak(t *testing.T) {
+	file := "/m/gnn.py"
+	lines := []string{"def forward(self, x, edges):", "    y = edges * 2", "    keep = y[y > 1]", "    return x * keep.sum()",
+		"def forward(self, model):", "    return model(1)"}
+	at := logs.Pos{File: file, Line: 3, Func: "forward", Code: "keep = y[y > 1]"}
+	outer := logs.Pos{File: file, Line: 6, Func: "forward", Code: "return model(1)"} // the caller, of another class
+	source := func(lines []string) *explain.Source {
+		return &explain.Source{Files: map[string][]string{}, Read: func(string) ([]string, error) { return lines, nil }}
+	}
+	whole := &explain.Frame{Name: "forward", Pos: logs.Pos{File: file, Line: 1}, Compiles: []*explain.Compile{
+		{Sources: []string{"L['edges']"}, Breaks: []*explain.Break{{Pos: at, Stack: []logs.Pos{outer, at}}}},
+	}}
+	rest := &explain.Frame{Name: "torch_dynamo_resume_in_forward_at_3", Pos: logs.Pos{File: file, Line: 3}, Parent: whole}
+	rc := &explain.Recompile{Compile: &explain.Compile{Frame: rest}}
+	g := &explain.GuardFailure{Kind: breaks.SizeChanged, Source: "L['x']"}
+	if got := diagnose.OwnArgument(rc, g, source(lines)); got != "x" {
+		t.Errorf("%q, want x", got)
+	}
+	set := append([]string{}, lines...)
+	if set[1] = "    x = edges * 2"; diagnose.OwnArgument(rc, g, source(set)) != "" {
+		t.Error("what the function sets before the break is taken for what came in")
+	}
+	whole.Compiles[0].Sources = append(whole.Compiles[0].Sources, "L['x']")
+	if got := diagnose.OwnArgument(rc, g, source(lines)); got != "" {
+		t.Errorf("%q, for which the whole function recompiles itself", got)
+	}
+	if g.Source = "L['y']"; diagnose.OwnArgument(rc, g, source(lines)) != "" {
+		t.Error("a local is taken for an argument")
+	}
+}
