@@ -8,22 +8,16 @@ import (
 
 // This file holds the pointwise operators of two and more operands.
 
-const twoOperands = "(Operand self, Operand other) -> Tensor"
+// The schemas say where an operator takes numbers: arithmetic on both sides, most others
+// on the right, some on neither.
+const (
+	twoOperands   = "(Operand self, Operand other) -> Tensor"
+	tensorOperand = "(Tensor self, Operand other) -> Tensor"
+	twoTensors    = "(Tensor self, Tensor other) -> Tensor"
+)
 
-// operandSchema says which operators take numbers: arithmetic on both sides,
-// most others on the right, some on neither.
-func operandSchema(id ID) string {
-	switch id {
-	case Mul, BitwiseAnd, BitwiseOr, BitwiseXor, BitwiseLeftShift, BitwiseRightShift, Remainder:
-		return twoOperands
-	case Maximum, Minimum, Atan2, Hypot, Logaddexp, LogicalAnd, LogicalOr, LogicalXor, Logaddexp2, Fmax, Fmin, Nextafter, Heaviside, Gcd, Lcm, Igamma, Igammac:
-		return "(Tensor self, Tensor other) -> Tensor"
-	}
-	return "(Tensor self, Operand other) -> Tensor"
-}
-
-func binaryRow(id ID, name string, rule dtypeRule, back backFn, dec func(b B, x, y Arg) Value) *Op {
-	row := &Op{ID: id, Name: name, Schema: operandSchema(id), Tags: TagPointwise, Meta: pointwise(rule), Backward: back}
+func binaryRow(id ID, name, schema string, rule dtypeRule, back backFn, dec func(b B, x, y Arg) Value) *Op {
+	row := &Op{ID: id, Name: name, Schema: schema, Tags: TagPointwise, Meta: pointwise(rule), Backward: back}
 	if back == nil {
 		row.Tags |= TagNoGrad
 	}
@@ -99,7 +93,7 @@ func arithmeticRows() []*Op {
 				return b.Emit(Sub, a.Other.Arg, a.Self.Arg, a.Alpha.Arg)
 			}),
 		},
-		binaryRow(Mul, "mul", keepType, pairBack(
+		binaryRow(Mul, "mul", twoOperands, keepType, pairBack(
 			func(b B, g Value, x, y Arg, _ Value) Value { return b.mul(g, y) },
 			func(b B, g Value, x, y Arg, _ Value) Value { return b.mul(g, x) }), nil).and(TagHasInPlace | TagComplex).named("multiply"),
 		{
@@ -245,13 +239,15 @@ func powBackExponent(b B, g Value, x, y Arg, out Value) Value {
 }
 
 func comparisonRows() []*Op {
-	truth := func(id ID, name string) *Op { return binaryRow(id, name, boolType, nil, nil).and(TagHasInPlace) }
+	truth := func(id ID, name, schema string) *Op {
+		return binaryRow(id, name, schema, boolType, nil, nil).and(TagHasInPlace)
+	}
 	return []*Op{
-		truth(Lt, "lt").named("less"), truth(Le, "le").named("less_equal"),
-		truth(Gt, "gt").named("greater"), truth(Ge, "ge").named("greater_equal"),
-		truth(Eq, "eq").and(TagComplex), truth(Ne, "ne").and(TagComplex).named("not_equal"),
-		truth(LogicalAnd, "logical_and").and(TagComplex), truth(LogicalOr, "logical_or").and(TagComplex),
-		truth(LogicalXor, "logical_xor").and(TagComplex),
+		truth(Lt, "lt", tensorOperand).named("less"), truth(Le, "le", tensorOperand).named("less_equal"),
+		truth(Gt, "gt", tensorOperand).named("greater"), truth(Ge, "ge", tensorOperand).named("greater_equal"),
+		truth(Eq, "eq", tensorOperand).and(TagComplex), truth(Ne, "ne", tensorOperand).and(TagComplex).named("not_equal"),
+		truth(LogicalAnd, "logical_and", twoTensors).and(TagComplex), truth(LogicalOr, "logical_or", twoTensors).and(TagComplex),
+		truth(LogicalXor, "logical_xor", twoTensors).and(TagComplex),
 	}
 }
 
@@ -270,31 +266,31 @@ func extremumBack(less func(b B, x, y Arg) Value) backFn {
 
 func mathPairRows() []*Op {
 	return []*Op{
-		binaryRow(Maximum, "maximum", keepType, extremumBack(B.lt), nil),
-		binaryRow(Minimum, "minimum", keepType, extremumBack(B.gt), nil),
-		binaryRow(Fmod, "fmod", notBoolCPU, pairBack(passGrad, func(b B, g Value, x, y Arg, _ Value) Value {
+		binaryRow(Maximum, "maximum", twoTensors, keepType, extremumBack(B.lt), nil),
+		binaryRow(Minimum, "minimum", twoTensors, keepType, extremumBack(B.gt), nil),
+		binaryRow(Fmod, "fmod", tensorOperand, notBoolCPU, pairBack(passGrad, func(b B, g Value, x, y Arg, _ Value) Value {
 			return b.neg(b.mul(g, b.Emit(Div, x, y, "trunc")))
 		}), nil).and(TagHasInPlace),
-		binaryRow(Remainder, "remainder", notBoolCPU, pairBack(passGrad, func(b B, g Value, x, y Arg, _ Value) Value {
+		binaryRow(Remainder, "remainder", twoOperands, notBoolCPU, pairBack(passGrad, func(b B, g Value, x, y Arg, _ Value) Value {
 			return b.neg(b.mul(g, b.Emit(Div, x, y, "floor")))
 		}), nil).and(TagHasInPlace),
-		binaryRow(Atan2, "atan2", floatType, pairBack(
+		binaryRow(Atan2, "atan2", twoTensors, floatType, pairBack(
 			func(b B, g Value, x, y Arg, _ Value) Value {
 				return b.mul(b.mul(g, y), inverseSquare(b, x, y))
 			},
 			func(b B, g Value, x, y Arg, _ Value) Value {
 				return b.mul(b.mul(g, b.neg(x)), inverseSquare(b, x, y))
 			}), nil).and(TagHasInPlace).named("arctan2"),
-		binaryRow(Hypot, "hypot", floatsOnly, pairBack(
+		binaryRow(Hypot, "hypot", twoTensors, floatsOnly, pairBack(
 			func(b B, g Value, x, y Arg, out Value) Value { return b.div(b.mul(g, x), out) },
 			func(b B, g Value, x, y Arg, out Value) Value { return b.div(b.mul(g, y), out) }), nil).and(TagHasInPlace),
-		binaryRow(Copysign, "copysign", floatType, pairBack(
+		binaryRow(Copysign, "copysign", tensorOperand, floatType, pairBack(
 			func(b B, g Value, x, y Arg, out Value) Value {
 				r := b.div(out, x)
 				return b.mul(g, b.where(b.eq(x, 0.0), scalarLike(r, 0), r))
 			},
 			func(b B, g Value, x, y Arg, out Value) Value { return b.zeros(g.TensorMeta()) }), nil).and(TagHasInPlace),
-		binaryRow(Logaddexp, "logaddexp", floatsOnly, pairBack(
+		binaryRow(Logaddexp, "logaddexp", twoTensors, floatsOnly, pairBack(
 			func(b B, g Value, x, y Arg, _ Value) Value { return b.div(g, b.add(b.exp(b.sub(y, x)), 1)) },
 			func(b B, g Value, x, y Arg, _ Value) Value { return b.div(g, b.add(b.exp(b.sub(x, y)), 1)) }),
 			func(b B, x, y Arg) Value {
@@ -307,11 +303,11 @@ func mathPairRows() []*Op {
 
 func bitRows() []*Op {
 	return []*Op{
-		binaryRow(BitwiseAnd, "bitwise_and", notFor(isFloaty), nil, nil).and(TagHasInPlace),
-		binaryRow(BitwiseOr, "bitwise_or", notFor(isFloaty), nil, nil).and(TagHasInPlace),
-		binaryRow(BitwiseXor, "bitwise_xor", notFor(isFloaty), nil, nil).and(TagHasInPlace),
-		binaryRow(BitwiseLeftShift, "bitwise_left_shift", notFor(isntIntOnly), nil, nil).and(TagHasInPlace),
-		binaryRow(BitwiseRightShift, "bitwise_right_shift", notFor(isntIntOnly), nil, nil).and(TagHasInPlace),
+		binaryRow(BitwiseAnd, "bitwise_and", twoOperands, notFor(isFloaty), nil, nil).and(TagHasInPlace),
+		binaryRow(BitwiseOr, "bitwise_or", twoOperands, notFor(isFloaty), nil, nil).and(TagHasInPlace),
+		binaryRow(BitwiseXor, "bitwise_xor", twoOperands, notFor(isFloaty), nil, nil).and(TagHasInPlace),
+		binaryRow(BitwiseLeftShift, "bitwise_left_shift", twoOperands, notFor(isntIntOnly), nil, nil).and(TagHasInPlace),
+		binaryRow(BitwiseRightShift, "bitwise_right_shift", twoOperands, notFor(isntIntOnly), nil, nil).and(TagHasInPlace),
 	}
 }
 

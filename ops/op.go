@@ -6,6 +6,17 @@ import (
 	"tcdbg/ops/sym"
 )
 
+// ID is the dense index of a row: zz_ids.go, which cmd/genrows writes, has a constant for
+// each. torch's eager kernels, inductor's lowerings and everything else that is keyed by
+// operator are arrays over it. The order has no meaning and may change; nothing on disk
+// holds an ID.
+//
+// The in-place form of operator X is InPlaceOffset+X: see InPlace.
+type ID uint16
+
+// NumIDs is the number of IDs.
+const NumIDs = 2 * numFunctional
+
 // TensorMeta is all that is known of a tensor before it has data.
 type TensorMeta struct {
 	DType        DType

@@ -10,6 +10,16 @@ import (
 
 // This file holds the poolings of one to three dimensions.
 
+// The operators of one, two and three dimensions.
+var (
+	maxPools           = [...]ID{MaxPool1d, MaxPool2d, MaxPool3d}
+	maxPoolIndices     = [...]ID{MaxPool1dIndices, MaxPool2dIndices, MaxPool3dIndices}
+	avgPools           = [...]ID{AvgPool1d, AvgPool2d, AvgPool3d}
+	adaptiveAvgPools   = [...]ID{AdaptiveAvgPool1d, AdaptiveAvgPool2d, AdaptiveAvgPool3d}
+	adaptiveMaxPools   = [...]ID{AdaptiveMaxPool1d, AdaptiveMaxPool2d, AdaptiveMaxPool3d}
+	adaptiveMaxIndices = [...]ID{AdaptiveMaxPool1dIndices, AdaptiveMaxPool2dIndices, AdaptiveMaxPool3dIndices}
+)
+
 func poolRows() []*Op {
 	rows := []*Op{
 		{
@@ -19,7 +29,7 @@ func poolRows() []*Op {
 			// Both derivatives are linear: the way back of a way back is forward.
 			Backward: backOf(func(b B, c *BackwardCall) []Value {
 				a := In[AvgPoolBackwardArgs](c.Call)
-				op := []ID{AvgPool1d, AvgPool2d, AvgPool3d}[len(a.KernelSize.Ints())-1]
+				op := avgPools[len(a.KernelSize.Ints())-1]
 				g := linearBack(
 					b, c, op, a.KernelSize.Arg, a.Stride.Arg, a.Padding.Arg, a.CeilMode.Arg, a.CountIncludePad.Arg,
 					a.DivisorOverride.Arg,
@@ -34,7 +44,7 @@ func poolRows() []*Op {
 			Backward: backOf(func(b B, c *BackwardCall) []Value {
 				a := In[AdaptiveAvgPoolBackwardArgs](c.Call)
 				n, shape := a.Dims.Num(), a.Grad.Meta().Shape
-				op := []ID{AdaptiveAvgPool1d, AdaptiveAvgPool2d, AdaptiveAvgPool3d}[n-1]
+				op := adaptiveAvgPools[n-1]
 				return []Value{linearBack(b, c, op, shape[len(shape)-n:]), nil}
 			}),
 		},
@@ -196,8 +206,7 @@ func maxPoolSchema(n int) string {
 }
 
 func maxPoolRow(n int) *Op {
-	id := []ID{MaxPool1d, MaxPool2d, MaxPool3d}[n-1]
-	return composite(id, fmt.Sprintf("max_pool%dd", n), maxPoolSchema(n)+", bool return_indices=False) -> Tensor", TagNN|TagNotMethod, func(b B, c *Call) Value {
+	return composite(maxPools[n-1], fmt.Sprintf("max_pool%dd", n), maxPoolSchema(n)+", bool return_indices=False) -> Tensor", TagNN|TagNotMethod, func(b B, c *Call) Value {
 		a := In[MaxPoolArgs](c)
 		if a.ReturnIndices.Bool() {
 			refuse(Errorf("%s: return_indices gives two results: call %s_with_indices", c.Op.Name, c.Op.Name))
@@ -205,8 +214,6 @@ func maxPoolRow(n int) *Op {
 		return b.EmitN(maxPoolIndices[n-1], a.Input.Arg, a.KernelSize.Arg, a.Stride.Arg, a.Padding.Arg, a.Dilation.Arg, a.CeilMode.Arg)[0]
 	})
 }
-
-var maxPoolIndices = [...]ID{MaxPool1dIndices, MaxPool2dIndices, MaxPool3dIndices}
 
 func maxPoolIndicesRow(n int) *Op {
 	return &Op{
@@ -254,7 +261,7 @@ func indexedPoolBack(n int) backFn {
 
 func avgPoolRow(n int) *Op {
 	return &Op{
-		ID: []ID{AvgPool1d, AvgPool2d, AvgPool3d}[n-1], Name: fmt.Sprintf("avg_pool%dd", n), Tags: TagNN | TagNotMethod,
+		ID: avgPools[n-1], Name: fmt.Sprintf("avg_pool%dd", n), Tags: TagNN | TagNotMethod,
 		Schema: fmt.Sprintf(
 			"(Tensor input, int[%d] kernel_size, int[%d]? stride=None, int[%d] padding=0, bool ceil_mode=False, bool count_include_pad=True, int? divisor_override=None) -> Tensor",
 			n, n, n,
@@ -321,7 +328,7 @@ func adaptiveShape(c *Call, n int, average bool) ([]sym.Int, error) {
 
 func adaptiveAvgRow(n int) *Op {
 	return &Op{
-		ID: []ID{AdaptiveAvgPool1d, AdaptiveAvgPool2d, AdaptiveAvgPool3d}[n-1], Name: fmt.Sprintf("adaptive_avg_pool%dd", n), Tags: TagNN | TagNotMethod,
+		ID: adaptiveAvgPools[n-1], Name: fmt.Sprintf("adaptive_avg_pool%dd", n), Tags: TagNN | TagNotMethod,
 		Schema: fmt.Sprintf("(Tensor input, int[%d] output_size) -> Tensor", n),
 		Meta: func(c *Call) ([]Result, error) {
 			shape, err := adaptiveShape(c, n, true)
@@ -339,10 +346,8 @@ func adaptiveAvgRow(n int) *Op {
 	}
 }
 
-var adaptiveMaxIndices = [...]ID{AdaptiveMaxPool1dIndices, AdaptiveMaxPool2dIndices, AdaptiveMaxPool3dIndices}
-
 func adaptiveMaxRow(n int) *Op {
-	return composite([]ID{AdaptiveMaxPool1d, AdaptiveMaxPool2d, AdaptiveMaxPool3d}[n-1], fmt.Sprintf("adaptive_max_pool%dd", n),
+	return composite(adaptiveMaxPools[n-1], fmt.Sprintf("adaptive_max_pool%dd", n),
 		fmt.Sprintf("(Tensor input, int[%d] output_size, bool return_indices=False) -> Tensor", n), TagNN|TagNotMethod, func(b B, c *Call) Value {
 			a := In[InputOutputSizeArgs](c)
 			return b.EmitN(adaptiveMaxIndices[n-1], a.Input.Arg, a.OutputSize.Arg)[0]

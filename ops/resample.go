@@ -32,7 +32,7 @@ func interpolate(b B, c *Call) Value {
 	wide := b.cast(x, d)
 	switch {
 	case mode == "area":
-		return b.Emit([]ID{AdaptiveAvgPool1d, AdaptiveAvgPool2d, AdaptiveAvgPool3d}[n-1], x, size)
+		return b.Emit(adaptiveAvgPools[n-1], x, size)
 	case mode == "nearest" || mode == "nearest-exact":
 		for i := range n { // wide, so that gradients are summed before they are rounded
 			wide = resampleNearest(b, wide, 2+i, size[i], scale[i], mode == "nearest-exact")

@@ -162,7 +162,7 @@ func isInfinite(b B, c *Call, sign int) Value {
 
 func specialPairRows() []*Op {
 	xlog := func(id ID, name string, log ID, back func(b B, x, y Arg) Value) *Op {
-		row := binaryRow(id, name, floatType, pairBack(
+		return binaryRow(id, name, twoOperands, floatType, pairBack(
 			func(b B, g Value, x, y Arg, _ Value) Value {
 				l := b.Emit(log, b.cast(tensorOf(b, y, g), g.TensorMeta().DType))
 				return b.mul(
@@ -172,13 +172,11 @@ func specialPairRows() []*Op {
 			},
 			func(b B, g Value, x, y Arg, _ Value) Value { return back(b, b.mul(g, x), y) }),
 			nil)
-		row.Schema = twoOperands
-		return row
 	}
 	// fmax and fmin: equal operands share the gradient, a NaN gets none beside a
 	// number; of two the first gets it.
 	pick := func(id ID, name string, prefer func(b B, x, y Arg) Value) *Op {
-		return binaryRow(id, name, keepType, pointwiseBack(func(b B, c *BackwardCall, g Value, i int) Value {
+		return binaryRow(id, name, twoTensors, keepType, pointwiseBack(func(b B, c *BackwardCall, g Value, i int) Value {
 			a := In[SelfOtherArgs](c.Call)
 			x, y := a.Self.Value(), a.Other.Value()
 			first := b.or(prefer(b, x, y), b.ne(y, y))
@@ -192,8 +190,8 @@ func specialPairRows() []*Op {
 		xlog(Xlogy, "xlogy", Log, func(b B, x, y Arg) Value { return b.div(x, y) }).and(TagHasInPlace),
 		xlog(Xlog1py, "special.xlog1py", Log1p, func(b B, x, y Arg) Value { return b.div(x, b.add(y, 1)) }),
 		pick(Fmax, "fmax", B.gt), pick(Fmin, "fmin", B.lt),
-		binaryRow(Nextafter, "nextafter", floatsOnly, nil, nil).and(TagHasInPlace),
-		checked(binaryRow(Heaviside, "heaviside", keepType, nil, func(b B, x, y Arg) Value {
+		binaryRow(Nextafter, "nextafter", twoTensors, floatsOnly, nil, nil).and(TagHasInPlace),
+		checked(binaryRow(Heaviside, "heaviside", twoTensors, keepType, nil, func(b B, x, y Arg) Value {
 			d := x.(Value).TensorMeta().DType
 			return b.where(b.eq(x, 0), y, b.cast(b.gt(x, 0), d))
 		}).and(TagHasInPlace), func(c *Call) error {
@@ -203,9 +201,11 @@ func specialPairRows() []*Op {
 			}
 			return nil
 		}),
-		binaryRow(Gcd, "gcd", notFor(isntIntOnly), nil, nil).and(TagHasInPlace), binaryRow(Lcm, "lcm", notFor(isntIntOnly), nil, nil).and(TagHasInPlace),
-		binaryRow(Igamma, "igamma", floatType, nil, nil).and(TagHasInPlace), binaryRow(Igammac, "igammac", floatType, nil, nil).and(TagHasInPlace),
-		binaryRow(Zeta, "special.zeta", floatType, pairBack(
+		binaryRow(Gcd, "gcd", twoTensors, notFor(isntIntOnly), nil, nil).and(TagHasInPlace),
+		binaryRow(Lcm, "lcm", twoTensors, notFor(isntIntOnly), nil, nil).and(TagHasInPlace),
+		binaryRow(Igamma, "igamma", twoTensors, floatType, nil, nil).and(TagHasInPlace),
+		binaryRow(Igammac, "igammac", twoTensors, floatType, nil, nil).and(TagHasInPlace),
+		binaryRow(Zeta, "special.zeta", tensorOperand, floatType, pairBack(
 			func(b B, g Value, x, y Arg, _ Value) Value {
 				refuse(Errorf("special.zeta is not differentiable in its first argument"))
 				return nil
@@ -213,7 +213,7 @@ func specialPairRows() []*Op {
 			func(b B, g Value, x, y Arg, _ Value) Value {
 				return b.neg(b.mul(g, b.mul(x, b.Emit(Zeta, b.add(x, 1.0), y))))
 			}), nil),
-		binaryRow(Logaddexp2, "logaddexp2", floatsOnly, pairBack(
+		binaryRow(Logaddexp2, "logaddexp2", twoTensors, floatsOnly, pairBack(
 			func(b B, g Value, x, y Arg, _ Value) Value { return b.div(g, b.add(b.Emit(Exp2, b.sub(y, x)), 1)) },
 			func(b B, g Value, x, y Arg, _ Value) Value { return b.div(g, b.add(b.Emit(Exp2, b.sub(x, y)), 1)) }), nil),
 		composite(FloatPower, "float_power", "(Operand self, Operand exponent) -> Tensor", TagPointwise, func(b B, c *Call) Value {

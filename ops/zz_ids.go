@@ -8,7 +8,16 @@ const (
 	Abs
 	Acos
 	Acosh
+	AdaptiveAvgPool1d
+	AdaptiveAvgPool2d
+	AdaptiveAvgPool3d
 	AdaptiveAvgPoolBackward
+	AdaptiveMaxPool1d
+	AdaptiveMaxPool1dIndices
+	AdaptiveMaxPool2d
+	AdaptiveMaxPool2dIndices
+	AdaptiveMaxPool3d
+	AdaptiveMaxPool3dIndices
 	Add
 	Addbmm
 	Addcdiv
@@ -40,6 +49,9 @@ const (
 	Atleast1d
 	Atleast2d
 	Atleast3d
+	AvgPool1d
+	AvgPool2d
+	AvgPool3d
 	AvgPoolBackward
 	Baddbmm
 	BatchNorm
@@ -93,6 +105,12 @@ const (
 	ConjPhysical
 	ConstantPadNd
 	Contiguous
+	Conv1d
+	Conv2d
+	Conv3d
+	ConvTranspose1d
+	ConvTranspose2d
+	ConvTranspose3d
 	Convolution
 	ConvolutionBackward
 	Copy
@@ -316,7 +334,16 @@ const (
 	MatrixSqrth
 	Max
 	MaxDim
+	MaxPool1d
+	MaxPool1dIndices
+	MaxPool2d
+	MaxPool2dIndices
 	MaxPool2dIndicesBackward
+	MaxPool3d
+	MaxPool3dIndices
+	MaxUnpool1d
+	MaxUnpool2d
+	MaxUnpool3d
 	Maximum
 	Mean
 	Median
@@ -533,5 +560,5 @@ const (
 	ZerosLike
 	Zeta
 
-	numNamed
+	numFunctional
 )

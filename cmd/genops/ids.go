@@ -7,23 +7,17 @@ import (
 )
 
 // idNames returns the Go names of the operators' IDs in their order: those of
-// the constants in ops/zz_ids.go and ops/ids.go.
-func idNames(paths ...string) ([]string, error) {
+// the constants in ops/zz_ids.go.
+func idNames(path string) ([]string, error) {
+	f, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
+	if err != nil {
+		return nil, err
+	}
 	var names []string
-	for _, path := range paths {
-		f, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
-		if err != nil {
-			return nil, err
-		}
-		for _, d := range f.Decls {
-			g, ok := d.(*ast.GenDecl)
-			if !ok || g.Tok != token.CONST || len(g.Specs) < 2 {
-				continue
-			}
+	for _, d := range f.Decls {
+		if g, ok := d.(*ast.GenDecl); ok && g.Tok == token.CONST {
 			for _, s := range g.Specs {
-				if name := s.(*ast.ValueSpec).Names[0].Name; name != "numNamed" { // whose number the next has
-					names = append(names, name)
-				}
+				names = append(names, s.(*ast.ValueSpec).Names[0].Name)
 			}
 		}
 	}

@@ -41,7 +41,7 @@ func main() {
 // Generate returns the text of every generated file by its path in the module
 // at root.
 func Generate(root string) (map[string]string, error) {
-	names, err := idNames(filepath.Join(root, "ops/zz_ids.go"), filepath.Join(root, "ops/ids.go"))
+	names, err := idNames(filepath.Join(root, "ops/zz_ids.go"))
 	if err != nil {
 		return nil, err
 	}

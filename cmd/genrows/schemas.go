@@ -150,11 +150,11 @@ func (s *source) schemaOf(e ast.Expr) string {
 }
 
 // rows lists the operators that the package has rows for, in the order of their rows:
-// what is named where a function or a struct wants the ID of the row that it makes.
-// An operator whose row is new has no constant yet.
+// what is named where a function or a struct wants the ID of the row that it makes, or in
+// a list of IDs, of which a loop makes rows. An operator whose row is new has no constant yet.
 func (s *source) rows() []string {
 	var out []string
-	seen := s.inLoops()
+	seen := map[string]bool{}
 	add := func(e ast.Expr) {
 		if x, ok := e.(*ast.Ident); ok && x.IsExported() && !seen[x.Name] {
 			seen[x.Name] = true
@@ -175,17 +175,14 @@ func (s *source) rows() []string {
 					}
 				}
 			case *ast.CompositeLit:
-				st, ok := s.typeOf(n).(*types.Struct)
-				if !ok {
-					break
-				}
-				for i, e := range n.Elts {
-					if kv, ok := e.(*ast.KeyValueExpr); ok {
-						if key, ok := kv.Key.(*ast.Ident); ok && (key.Name == "ID" || key.Name == "id") {
-							add(kv.Value)
+				switch t := s.typeOf(n).(type) {
+				case *types.Struct:
+					fieldsOf(n, t, add)
+				case interface{ Elem() types.Type }: // an array or a slice
+					if _, pairs := t.(*types.Map); !pairs && isID(t.Elem()) {
+						for _, e := range n.Elts {
+							add(e)
 						}
-					} else if i < st.NumFields() && isID(st.Field(i).Type()) {
-						add(e)
 					}
 				}
 			}
@@ -193,6 +190,19 @@ func (s *source) rows() []string {
 		})
 	}
 	return out
+}
+
+// fieldsOf adds what a literal of a struct gives as an ID.
+func fieldsOf(n *ast.CompositeLit, t *types.Struct, add func(ast.Expr)) {
+	for i, e := range n.Elts {
+		if kv, ok := e.(*ast.KeyValueExpr); ok {
+			if key, ok := kv.Key.(*ast.Ident); ok && (key.Name == "ID" || key.Name == "id") {
+				add(kv.Value)
+			}
+		} else if i < t.NumFields() && isID(t.Field(i).Type()) {
+			add(e)
+		}
+	}
 }
 
 func (s *source) typeOf(e ast.Expr) types.Type {
@@ -222,22 +232,3 @@ func (s *source) makesRow(sig *types.Signature) bool {
 }
 
 func isID(t types.Type) bool { return strings.HasSuffix(t.String(), "ops.ID") }
-
-// inLoops lists the operators that ids.go names, for their rows are made in loops.
-func (s *source) inLoops() map[string]bool {
-	out := map[string]bool{}
-	for _, f := range s.files {
-		if filepath.Base(s.fset.Position(f.Pos()).Filename) != "ids.go" {
-			continue
-		}
-		ast.Inspect(f, func(n ast.Node) bool {
-			if c, ok := n.(*ast.ValueSpec); ok {
-				for _, name := range c.Names {
-					out[name.Name] = true
-				}
-			}
-			return true
-		})
-	}
-	return out
-}
