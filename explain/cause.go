@@ -59,11 +59,13 @@ func (c *RecompileCause) Lead() *GuardFailure { return &c.Recompiles[0].Failures
 type CauseKey struct {
 	kind, source string
 	dim          int
+	asked        bool // the outcome of a comparison changed, not the value that is compared
 }
 
 // KeyOf is what failed guards of one cause have in common: elements of one list count as one.
 func KeyOf(g *GuardFailure) CauseKey {
-	return CauseKey{g.Kind, withoutIndices(g.Source), g.Dim}
+	asked := strings.HasPrefix(g.Expected, "not ") || strings.HasPrefix(g.Actual, "true (") || strings.HasPrefix(g.Actual, "false (")
+	return CauseKey{g.Kind, withoutIndices(g.Source), g.Dim, asked}
 }
 
 // withoutIndices replaces the numbers between brackets, which count elements.

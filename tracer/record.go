@@ -102,9 +102,13 @@ func (r *recorder) traced(c *Compiled, tr *eval.Trace, seg *replay.Entry) {
 			"user_stack": r.t.sink.Stack(frames(o.At)),
 		}})
 		if v, fixed := x.Fixed(); fixed {
-			r.t.sink.Emit(logs.Out{Kind: "symbolic_shape_specialization", ID: r.id, Place: logs.Here(), Meta: map[string]any{
+			meta := map[string]any{
 				"symbol": x.Name, "sources": []string{x.Source}, "value": fmt.Sprint(v), "reason": "the program needs the number",
-			}})
+			}
+			if at, ok := x.FixedAt().(logs.Pos); ok && at.File != "" {
+				meta["user_stack"] = r.t.sink.Stack(frames([]logs.Pos{at}))
+			}
+			r.t.sink.Emit(logs.Out{Kind: "symbolic_shape_specialization", ID: r.id, Place: logs.Here(), Meta: meta})
 		}
 	}
 	if seg.Break == nil {

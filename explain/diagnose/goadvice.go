@@ -42,6 +42,9 @@ func goEarly(rc *explain.Recompile) (explain.Fix, bool) {
 	}
 	g := &rc.Failures[0]
 	name := argumentName(rc, g)
+	if fix, ok := whicheverPart(g, name); ok {
+		return fix, true
+	}
 	if at, ok := breakBefore(rc.Compile.Frame); ok && (g.Origin == logs.OriginLocal || g.Origin == "" && strings.HasPrefix(strings.TrimSpace(g.Pos.Code), "for ")) {
 		return goFix("after-break", cmp.Or(name, "what changed"), ShortPlace(at.File, at.Line)), true
 	}
@@ -49,6 +52,22 @@ func goEarly(rc *explain.Recompile) (explain.Fix, bool) {
 		return madeAgain(rc, name)
 	}
 	return explain.Fix{}, false
+}
+
+// whicheverPart is the advice on a field that helps a function and what goes on with it after
+// a break alike: the break hands over the object, and its field changes for another reason.
+func whicheverPart(g *explain.GuardFailure, name string) (explain.Fix, bool) {
+	if isLearningRate(g) {
+		return goFix("learning-rate"), true
+	}
+	if g.Kind != breaks.AttributeChanged || !strings.Contains(name, ".") || explain.IsNumber(g.Expected) {
+		return explain.Fix{}, false
+	}
+	if expr := explain.PlainSource(g.Source); strings.HasPrefix(expr, "(") {
+		name = expr
+	}
+	fix := FixValue(name, g)
+	return fix, fix.Row == goRow+"number-branch"
 }
 
 // breakBefore finds the break after which a resumed part begins.
@@ -156,6 +175,8 @@ func goSize(rc *explain.Recompile, g *explain.GuardFailure, name string) explain
 		return goFix("size-static", g.Dim, name, g.Expected, g.Actual)
 	case g.Expected == "0" || g.Expected == "1" || g.Actual == "0" || g.Actual == "1":
 		return goFix("size-one", g.Dim, name, g.Expected, g.Actual)
+	case opened.part != "":
+		return goFix("size-part", ShortPlace(opened.partAt.File, opened.partAt.Line), opened.part)
 	case opened.compared:
 		return goFix("size-branch")
 	case strings.ContainsAny(name+strings.Join(opened.equal, ""), ".["): // what holds it may have it from the compiled function
@@ -187,8 +208,10 @@ func joined(names []string) string {
 
 // openedSize is what the compile after a change says of the size that changed.
 type openedSize struct {
-	known    bool     // it is dynamic there
-	compared bool     // a branch asked whether it is what it was
+	known    bool // it is dynamic there
+	compared bool // a branch asked whether it is what it was
+	partAt   logs.Pos
+	part     string   // what is made of it and is a constant there, x.size()[0]//2
 	equal    []string // sizes that are the same one, "y, 0", which marking it alone leaves static
 }
 
@@ -209,6 +232,9 @@ func dynamicSizes(rc *explain.Recompile, g *explain.GuardFailure) (o openedSize)
 		left, right, ok := strings.Cut(text, " == ")
 		if right == size && ok {
 			left, right = right, left
+		}
+		if explain.IsNumber(right) && ok && left != size && needsPart(left, n.Pos) {
+			o.part, o.partAt = left, n.Pos
 		}
 		if other, dim, isSize := explain.SizeOf(right); ok && left == size && isSize {
 			o.equal = append(o.equal, other+", "+strconv.Itoa(dim))
@@ -321,10 +347,20 @@ func FixRelation(g *explain.GuardFailure) explain.Fix {
 	switch {
 	case strings.HasPrefix(strings.TrimSpace(g.Pos.Code), "if "):
 		return goFix("size-branch")
+	case explain.IsNumber(g.Expected) && needsPart(g.Source, g.Pos):
+		return goFix("size-part", "the marked line", explain.PlainSource(g.Source))
 	case strings.HasPrefix(g.Source, "2 <= ") && strings.Count(g.Source, "<") == 1:
 		return goFix("small-size")
 	}
 	return explain.Fix{}
+}
+
+// needsPart says whether a line of the program takes the number that an expression of sizes
+// has: a remainder is asked for where something is to be divided.
+func needsPart(expr string, at logs.Pos) bool {
+	line := strings.TrimSpace(at.Code)
+	return strings.Contains(expr, ".size()[") && !strings.Contains(expr, "Mod(") && line != "" && !explain.FrameworkFile(at.File) &&
+		!strings.HasPrefix(line, "if ") && !strings.HasPrefix(line, "case ") && !strings.HasPrefix(line, "for ")
 }
 
 // fixDtype advises on a tensor that comes with several dtypes.

@@ -38,6 +38,11 @@ var goTexts = []goText{
 	{id: "size-static", format: "size %d of %s changes (%s -> %s), and kw.Dynamic(false) asks for an entry of each size: leave that option out"},
 	{id: "size-one", format: "size %d of %s changes (%s -> %s): 0 and 1 have an entry of their own in any case; pad to 2 or more, or accept it"},
 	{id: "size-constant", format: "%s needs size %d of %s as a number, so each size is a compile of its own: pad to a few sizes, or keep that line out of the compiled function"},
+	{
+		id: "size-part",
+		format: "%s needs %s as a number, so there is a compile for each value of it: pad to a few sizes, or keep that " +
+			"line out of the compiled function",
+	},
 	{id: "layout", format: "the layout of %s changes: pass %[1]s.Contiguous()"},
 	{id: "layout-one", format: "the stride of %s changes in dimension %d, whose size is 1, which Contiguous leaves as it is: pass %[1]s.View(%[1]s.Shape()...), or accept an entry for each"},
 	{id: "dtype", format: "%s comes as %s and as %s: convert it before the call"},
@@ -54,12 +59,22 @@ var goTexts = []goText{
 	{id: "number-global", format: "the graph is specialised on the global %s %s: make it a tensor"},
 	{id: "number-captured", format: "the graph is specialised on the captured variable %s %s: make it a tensor"},
 	{id: "number-dynamic", format: "%s was baked in by the first compile and is now dynamic: new values do not recompile (an int that becomes 0 or 1 does), nothing to do", settled: true},
+	{
+		id: "number-asked",
+		format: "%s was baked in by the first compile and is now dynamic: only a value that answers a comparison with it " +
+			"in another way recompiles, nothing to do", settled: true,
+	},
+	{id: "number-one", format: "%s is dynamic in another entry, and 0 and 1 have an entry of their own: nothing to do", settled: true},
 	{id: "counter", format: "%s counts up with every call: keep the counter outside of the compiled function, or make it a tensor"},
 	{id: "counter-field", format: "%s is another number with every call: where it counts, keep it outside of the compiled function; where each module has its own, make it a tensor (a buffer)"},
 
 	{id: "size-branch", format: "the marked line branches on a size: an entry for each side is normal", settled: true},
 	{id: "small-size", format: "a size of 0 or 1 has an entry of its own: accept one entry more, or pass at least 2"},
-	{id: "length-grows", format: "%s grows with every call: append to it outside of the compiled function"},
+	{
+		id: "length-grows",
+		format: "%s grows with every call: append to it outside of the compiled function, and where that reads it too, " +
+			"hand over a fixed number of elements, or one tensor of them",
+	},
 	{id: "length", format: "loops over %s are unrolled: keep its length, or, where it holds tensors, stack them into one"},
 	{id: "keys", format: "the keys of %s change: give it all its keys before the first call, or change it outside of the compiled function"},
 	{id: "type", format: "%s changes its type from %s: pass one type, or accept an entry for each"},
@@ -75,16 +90,36 @@ type goBreakText struct {
 	id, code string
 	context  string // what the trace names, "" where the line decides
 	on       func(b *explain.Break) bool
-	text     string
+	text     string // %s is the place within the body that breaks
 }
 
 var goBreakTexts = []goBreakText{
+	{
+		id: "no-grad-body", code: breaks.BreakUnderContext, on: hasPlace,
+		text: "The body of torch.NoGrad breaks at %s, and no graph can go on under its mode: leave what that line does " +
+			"to the caller of the compiled function.",
+	},
 	{id: "grad", code: breaks.TensorBackward, context: "call of torch.Grad", text: "Gradients are computed between two graphs: where they are part of the result (a second derivative, an inner step) leave the call here, CreateGraph works across it; else compile what gives the loss and call Grad outside."},
 	{id: "bincount", code: breaks.DynamicShapeOperator, context: "operator bincount", text: "Where the number of classes is known, count with ScatterAdd: torch.Zeros(n).ScatterAdd(0, index, torch.Ones(...)), or sum a OneHot."},
 	{id: "nonzero", code: breaks.DynamicShapeOperator, context: "operator nonzero", text: selectStatic},
 	{id: "argwhere", code: breaks.DynamicShapeOperator, context: "operator argwhere", text: selectStatic},
 	{id: "branch-ends", code: breaks.DataDependentBranching, on: contextHas(breaks.SideEnds), text: "A side of this branch ends the program or panics, so Where cannot choose: return the condition, and check it after the call."},
 	{id: "branch-leaves", code: breaks.DataDependentBranching, on: contextHas(breaks.SideLeaves), text: "A side of this branch leaves the loop, so Where cannot choose: compile the body of the loop, and loop and check outside of it."},
+	{
+		id: "item-fails", code: breaks.TensorItem, on: contextHas(breaks.WayEnds),
+		text: "This line runs only where the program ends or panics: mend the branch that leads to it, and this break " +
+			"goes too.",
+	},
+	{
+		id: "item-ends", code: breaks.TensorItem, on: contextHas(breaks.NumberEnds),
+		text: "The number decides whether the program ends or panics, so Where cannot choose: return the tensor, and " +
+			"check its number after the call.",
+	},
+	{
+		id: "item-leaves", code: breaks.TensorItem, on: contextHas(breaks.NumberExit),
+		text: "The number decides whether to leave the loop, so Where cannot choose: compile the body of the loop, and " +
+			"loop and check outside of it.",
+	},
 	{id: "item-printed", code: breaks.TensorItem, on: printing, text: "Return the tensor, and print its number after the call."},
 	{id: "item-branch", code: breaks.TensorItem, on: branching, text: "The branch needs the number: compute both sides and choose with Where on the tensor, or decide before the call."},
 	{id: "item-returned", code: breaks.TensorItem, on: returning, text: "Return the tensor, and call Item on it in the caller."},
@@ -116,7 +151,7 @@ func goFollows(row string) bool {
 func goBreak(b *explain.Break) explain.Fix {
 	for _, t := range goBreakTexts {
 		if b.Code == t.code && (t.context == "" || b.Context == t.context) && (t.on == nil || t.on(b)) {
-			return explain.Fix{Text: t.text, Row: goRow + t.id}
+			return explain.Fix{Text: strings.Replace(t.text, "%s", placeWithin(b), 1), Row: goRow + t.id}
 		}
 	}
 	if c, ok := breaks.Lookup(b.Code); ok && len(c.Hints) > 0 {
@@ -134,6 +169,17 @@ func goHint(b *explain.Break) int {
 	}
 	return 0
 }
+
+// placeWithin is the place of the break within a body that is inlined, which its context
+// ends with: "... at main.go:97".
+func placeWithin(b *explain.Break) string {
+	if i := strings.LastIndex(b.Context, " at "); i >= 0 {
+		return b.Context[i+len(" at "):]
+	}
+	return ""
+}
+
+func hasPlace(b *explain.Break) bool { return placeWithin(b) != "" }
 
 // contextHas says whether a break's context ends in a remark.
 func contextHas(remark string) func(*explain.Break) bool {

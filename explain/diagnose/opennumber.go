@@ -1,6 +1,7 @@
 package diagnose
 
 import (
+	"slices"
 	"strings"
 
 	"tcdbg/explain"
@@ -9,6 +10,9 @@ import (
 
 // This file is numbers that were constants of one entry and are inputs of the next:
 // a number is opened when it changes for the first time.
+
+// notOne is what an entry expects of every int that is one of its inputs.
+const notOne = ">= 2"
 
 // OpenNumbers lists, by compile of a Go program, the sources of its symbols that are
 // no sizes.
@@ -32,7 +36,7 @@ func BecameInput(rc *explain.Recompile, open map[explain.ID][]string) (explain.F
 		return explain.Fix{}, false
 	}
 	g := &rc.Failures[0]
-	if !explain.IsNumber(g.Expected) {
+	if !explain.IsNumber(g.Expected) && g.Expected != notOne {
 		return explain.Fix{}, false // a relation: an entry for each outcome
 	}
 	switch g.Kind {
@@ -42,8 +46,29 @@ func BecameInput(rc *explain.Recompile, open map[explain.ID][]string) (explain.F
 	}
 	source := explain.PlainSource(g.Source)
 	for _, s := range open[rc.Compile.ID] {
-		if hasWord(source, s) && !asksOf(rc.Compile.Frame, s) {
+		switch {
+		case !hasWord(source, s):
+		case asksOf(rc.Compile.Frame, s):
+			if source != s { // of an expression the question may be another one's
+				return explain.Fix{}, false
+			}
+			return goFix("number-asked", s), true
+		default:
 			return goFix("number-dynamic", s), true
+		}
+	}
+	return settledOne(rc, g, source, open)
+}
+
+// settledOne advises on an int that became 0 or 1, which have entries of their own, where
+// another entry has it as an input.
+func settledOne(rc *explain.Recompile, g *explain.GuardFailure, source string, open map[explain.ID][]string) (explain.Fix, bool) {
+	if g.Actual != "0" && g.Actual != "1" {
+		return explain.Fix{}, false
+	}
+	for _, c := range rc.Compile.Frame.Compiles {
+		if slices.Contains(open[c.ID], source) && !asksOf(rc.Compile.Frame, source) {
+			return goFix("number-one", source), true
 		}
 	}
 	return explain.Fix{}, false
@@ -61,7 +86,7 @@ func asksOf(fr *explain.Frame, name string) bool {
 		}
 		for i := range c.Recompile.Failures {
 			g := &c.Recompile.Failures[i]
-			if hasWord(explain.PlainSource(g.Source), name) && !explain.IsNumber(g.Expected) && g.Expected != ">= 2" { // which every int that is an input has
+			if hasWord(explain.PlainSource(g.Source), name) && !explain.IsNumber(g.Expected) && g.Expected != notOne {
 				return true
 			}
 		}

@@ -493,7 +493,10 @@ func specialization(f *Fold, r *logs.Record) {
 	p := f.addSymbol(r, s)
 	p.Specialized, p.Reason = f.intern(value), f.intern(reason)
 	if st := r.Stack("user_stack"); len(st) > 0 {
-		p.Pos = f.framesToPos(st[len(st)-1:])[0]
+		at := f.framesToPos(st[len(st)-1:])[0]
+		if !explain.FrameworkFile(at.File) || explain.FrameworkFile(p.Pos.File) { // else the line that calls it
+			p.Pos = at
+		}
 	}
 }
 

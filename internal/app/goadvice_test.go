@@ -189,7 +189,10 @@ func main() {
 func TestGoAdviceIsProven(t *testing.T) {
 	state := t.TempDir()
 	proven := map[string]bool{}
-	for _, c := range slices.Concat(goAdvice, goBreakAdvice, goRecompileAdvice, goSettledAdvice, goStateAdvice, goApartAdvice, goSizeAdvice, goHintAdvice, goBlindAdvice, goValueAdvice) {
+	for _, c := range slices.Concat(
+		goAdvice, goBreakAdvice, goRecompileAdvice, goSettledAdvice, goStateAdvice, goApartAdvice, goSizeAdvice, goHintAdvice,
+		goBlindAdvice, goValueAdvice, goWayOutAdvice, goOpenAdvice,
+	) {
 		t.Run(c.name, func(t *testing.T) {
 			before, after := advised(t, state, c.before), advised(t, state, c.after)
 			if before.stdout != after.stdout {

@@ -234,7 +234,8 @@ func main() {
 }`,
 	},
 	{
-		name: "recover", code: breaks.DeferRecover, advice: "Move the defer into the caller, or the tensor work into a function of its own.",
+		name: "recover", code: breaks.DeferRecover,
+		advice: "Move the defer into the caller, or the tensor work into a function of its own, and compile that",
 		before: `
 func f(x *torch.Tensor) (y *torch.Tensor) {
 	defer func() {
@@ -259,7 +260,8 @@ func safe(x *torch.Tensor) (y *torch.Tensor) {
 func main() { fmt.Println(safe(torch.Ones(3))) }`,
 	},
 	{
-		name: "range over a map", code: breaks.MapIteration, advice: "Keep the keys in a slice beside the map, in their order, and iterate over that.",
+		name: "range over a map", code: breaks.MapIteration,
+		advice: "Keep the keys in a slice beside the map, in their order, and iterate over that; where",
 		before: `
 func f(x *torch.Tensor, m map[string]float64) *torch.Tensor {
 	for _, v := range m {

@@ -189,8 +189,32 @@ func decide(r Rel) bool {
 	if !v {
 		r = r.negate()
 	}
-	env(r).learn(r)
+	env(r).learn(r.solved())
 	return v
+}
+
+// solved is r with its symbol alone on one side, where r equates a sum of it: s0 - 1 == 4 is
+// s0 == 5, which makes a constant of s0. Any other relation stays as it is.
+func (r Rel) solved() Rel {
+	if r.Op != OpEq {
+		return r
+	}
+	var constant, k int64
+	var unknown Int
+	for _, t := range summands(Sub(r.A, r.B)) {
+		if c, isC := t.IsConst(); isC {
+			constant = c
+			continue
+		}
+		if k != 0 {
+			return r
+		}
+		k, unknown = coefficient(t)
+	}
+	if _, ok := unknown.AsSymbol(); !ok || constant%k != 0 {
+		return r
+	}
+	return Rel{OpEq, unknown, Const(-constant / k)}
 }
 
 func env(r Rel) *Env {

@@ -200,3 +200,27 @@ func TestConstantsDoNotAllocate(t *testing.T) {
 		t.Errorf("%v allocations", n)
 	}
 }
+
+// TestEqualityFixesItsSymbol: a size that the program turns into a number after a sum is as
+// fixed as one of which it takes the number itself.
+func TestEqualityFixesItsSymbol(t *testing.T) {
+	for name, c := range map[string]struct {
+		of    func(s, other Int) Int
+		fixed bool
+	}{
+		"itself":          {func(s, _ Int) Int { return s }, true},
+		"less one":        {func(s, _ Int) Int { return Sub(s, Const(1)) }, true},
+		"twice and more":  {func(s, _ Int) Int { return Add(Mul(s, Const(2)), Const(3)) }, true},
+		"from a constant": {func(s, _ Int) Int { return Sub(Const(10), s) }, true},
+		"half":            {func(s, _ Int) Int { return FloorDiv(s, Const(2)) }, false},
+		"with another":    {func(s, other Int) Int { return Add(s, other) }, false},
+	} {
+		e := &Env{}
+		a, b := e.NewSymbol("s0", "", 6), e.NewSymbol("s1", "", 5)
+		s, _ := a.AsSymbol() // while it is one
+		Force(c.of(a, b))
+		if v, fixed := s.Fixed(); fixed != c.fixed || fixed && v != 6 || len(e.Guards) != 1 {
+			t.Errorf("%s: fixed %v to %d, guards %v", name, fixed, v, e.Guards)
+		}
+	}
+}

@@ -80,8 +80,13 @@ const (
 	MapKey              = "GB9027"
 )
 
-// What the context of a break on a branch ends with, where Where cannot choose its side.
+// What the context of a break that reads a tensor's value ends with, where no tensor can
+// take the place of the value: Where cannot choose a side of the branch that it decides, or
+// what it is read for is a message of the program's end.
 const (
 	SideEnds   = ", a side of which ends the program"
 	SideLeaves = ", a side of which leaves the loop"
+	NumberEnds = ", for a branch of which a side ends the program"
+	NumberExit = ", for a branch of which a side leaves the loop"
+	WayEnds    = ", where the program ends or panics in any case"
 )

@@ -224,7 +224,10 @@ var explained = []Cause{
 	{
 		Code: DeferRecover, Type: "defer or recover across the region", Short: "defer or recover across the region", Fixability: FixableByYou,
 		Explanation: "A deferred call that has side effects, or a recover, must see the frame's real stack when it runs, so the region around it cannot become one graph.",
-		Hints:       []string{"Move the defer into the caller, or the tensor work into a function of its own."},
+		Hints: []string{
+			"Move the defer into the caller, or the tensor work into a function of its own, and compile that; what a " +
+				"defer without recover does can also stand before each return.",
+		},
 	},
 	{
 		Code: UnknownNativeCall, Type: "Call of native code without a rule", Short: "call to native code", Fixability: FixableByYou,
@@ -251,7 +254,10 @@ var explained = []Cause{
 	{
 		Code: MapIteration, Type: "Iteration over a map", Short: "range over a map", Fixability: FixableByYou,
 		Explanation: "Go's order of map iteration is random, so a graph made from one order would not be the program's behaviour.",
-		Hints:       []string{"Keep the keys in a slice beside the map, in their order, and iterate over that."},
+		Hints: []string{
+			"Keep the keys in a slice beside the map, in their order, and iterate over that; where their number " +
+				"changes from call to call, loop outside of the compiled function, for each number would be a compile.",
+		},
 	},
 	{
 		Code: SelectStatement, Type: "select statement in a compiled region", Short: "select statement", Fixability: FixableByYou,

@@ -60,7 +60,11 @@ func (tr *Trace) operator(in *ssa.Call, args []ssa.Value, b torch.Binding) {
 	row := ops.Get(b.Op)
 	tr.beforeOperator(in)
 	if row.Tags.Has(ops.TagDataDependent) {
-		panic(&breakSignal{&replay.Break{Code: dataDependentCode(row), Detail: "operator " + row.Name, Value: receiver(in)}})
+		b := &replay.Break{Code: dataDependentCode(row), Detail: "operator " + row.Name, Value: receiver(in)}
+		if b.Code == breaks.TensorItem {
+			b.Detail += numberWay(in)
+		}
+		panic(&breakSignal{b})
 	}
 	pos, kw := arguments{tr}.bindCall(args, b, row)
 	bound, err := ops.Bind(row, pos, kw)

@@ -11,64 +11,130 @@ import (
 // This file looks at where the sides of a branch on a tensor's value go: a Where can take
 // the place of two results, not of a panic or of the way out of a loop.
 
-// wayOut is the remark on a branch of which one side ends the program or leaves the loop,
-// "" for all others.
+// wayOut is the remark on a break at the call that reads a tensor's truth: whether a side of
+// the branch that it decides ends the program or leaves the loop, "" for all others.
 func wayOut(in *ssa.Call) string {
-	branch := branchOn(in)
-	if branch == nil {
-		return ""
-	}
-	b := branch.Block()
-	yes, no := b.Succs[0], b.Succs[1]
+	ends, leaves := sides(in)
 	switch {
-	case endsProgram(yes) || endsProgram(no):
+	case ends:
 		return breaks.SideEnds
-	case reaches(yes, b) != reaches(no, b):
+	case leaves:
 		return breaks.SideLeaves
 	}
 	return ""
 }
 
-// branchOn is the branch that a condition, or its negation, alone decides.
-func branchOn(v ssa.Value) *ssa.If {
+// numberWay is the remark on a break at the call that reads a tensor's number; that may lie on
+// the way to the end of the program itself.
+func numberWay(in *ssa.Call) string {
+	ends, leaves := sides(in)
+	switch {
+	case ends:
+		return breaks.NumberEnds
+	case leaves:
+		return breaks.NumberExit
+	case in.Block().Index != 0 && endsProgram(in.Block()):
+		return breaks.WayEnds
+	}
+	return ""
+}
+
+// sides says of the branches that a value decides whether a side of one ends the program,
+// and whether a side leaves the loop.
+func sides(v ssa.Value) (ends, leaves bool) {
+	for _, branch := range branchesOn(v, map[ssa.Value]bool{}) {
+		b := branch.Block()
+		yes, no := b.Succs[0], b.Succs[1]
+		ends = ends || endsProgram(yes) || endsProgram(no)
+		leaves = leaves || reaches(yes, b) != reaches(no, b)
+	}
+	return ends, leaves
+}
+
+// branchesOn lists the branches that a value decides: by itself, or by what is computed of
+// it, as math.IsNaN(x) || x > limit is.
+func branchesOn(v ssa.Value, seen map[ssa.Value]bool) []*ssa.If {
 	refs := v.Referrers()
-	if refs == nil {
+	if refs == nil || seen[v] {
 		return nil
 	}
-	var found *ssa.If
+	seen[v] = true
+	var found []*ssa.If
 	for _, in := range *refs {
-		next, _ := in.(*ssa.If)
-		if not, ok := in.(*ssa.UnOp); ok {
-			next = branchOn(not)
+		switch in := in.(type) {
+		case *ssa.If:
+			found = append(found, in)
+		case *ssa.BinOp:
+			found = append(found, branchesOn(in, seen)...)
+		case *ssa.UnOp:
+			found = append(found, branchesOn(in, seen)...)
+		case *ssa.Convert:
+			found = append(found, branchesOn(in, seen)...)
+		case *ssa.Call:
+			if f := in.Call.StaticCallee(); f != nil && strings.HasPrefix(f.String(), "math.") {
+				found = append(found, branchesOn(in, seen)...)
+			}
 		}
-		if _, named := in.(*ssa.DebugRef); named {
-			continue
-		}
-		if next == nil || found != nil {
-			return nil
-		}
-		found = next
 	}
 	return found
 }
 
-// endsProgram says whether a block panics or calls what does not come back.
-func endsProgram(b *ssa.BasicBlock) bool {
+// endsProgram says whether every path from a block panics or calls what does not come back.
+func endsProgram(b *ssa.BasicBlock) bool { return ends(b, map[*ssa.Function]bool{}) }
+
+// ends is endsProgram within calls of the functions given: what they do is not known yet.
+func ends(from *ssa.BasicBlock, within map[*ssa.Function]bool) bool {
+	seen := map[*ssa.BasicBlock]bool{}
+	list, ended := []*ssa.BasicBlock{from}, false
+	for len(list) > 0 {
+		b := list[len(list)-1]
+		list = list[:len(list)-1]
+		if seen[b] {
+			continue
+		}
+		seen[b] = true
+		if endsAt(b, within) {
+			ended = true
+			continue
+		}
+		if len(b.Succs) == 0 { // a return
+			return false
+		}
+		list = append(list, b.Succs...)
+	}
+	return ended
+}
+
+// endsAt says whether one of a block's own instructions does not come back.
+func endsAt(b *ssa.BasicBlock, within map[*ssa.Function]bool) bool {
 	for _, in := range b.Instrs {
 		switch in := in.(type) {
 		case *ssa.Panic:
 			return true
 		case *ssa.Call:
-			if f := in.Call.StaticCallee(); f != nil {
-				name := f.String()
-				if name == "os.Exit" || name == "runtime.Goexit" || strings.HasPrefix(name, "log.Fatal") ||
-					strings.HasPrefix(name, "log.Panic") {
-					return true
-				}
+			if f := in.Call.StaticCallee(); f != nil && neverReturns(f, within) {
+				return true
 			}
 		}
 	}
 	return false
+}
+
+// neverReturns says whether each call of a function ends the program, by itself or by what
+// it calls. One that recovers may return after a panic.
+func neverReturns(f *ssa.Function, within map[*ssa.Function]bool) bool {
+	name := f.String()
+	if name == "os.Exit" || name == "runtime.Goexit" || strings.HasPrefix(name, "log.Fatal") || strings.HasPrefix(name, "log.Panic") ||
+		strings.HasPrefix(name, "(*log.Logger).Fatal") || strings.HasPrefix(name, "(*log.Logger).Panic") {
+		return true
+	}
+	if len(f.Blocks) == 0 || f.Recover != nil || within[f] {
+		return false
+	}
+	within[f] = true
+	never := ends(f.Blocks[0], within)
+	delete(within, f)
+	return never
 }
 
 // reaches says whether a path leads from one block to another.
