@@ -200,17 +200,19 @@ type tritonTensor struct {
 }
 
 // tritonSink keeps the Triton code of the programs that are compiled under it.
-type tritonSink struct{ codes []logs.TritonCode }
+type tritonSink struct{ codes []logs.TargetCode }
 
 func (s *tritonSink) Emit(o logs.Out) {
 	if meta, ok := o.Meta.(map[string]string); !ok || meta["name"] != "tcdbg_triton_code" {
 		return
 	}
-	var v struct{ Data logs.TritonCode }
+	var v struct{ Data logs.TargetCode }
 	if err := json.Unmarshal(o.Payload, &v); err != nil {
 		panic(err)
 	}
-	s.codes = append(s.codes, v.Data)
+	if v.Data.Language == "triton" {
+		s.codes = append(s.codes, v.Data)
+	}
 }
 
 func (s *tritonSink) Stack([]logs.Frame) any { return nil }
@@ -254,7 +256,7 @@ func TestTritonExport(t *testing.T) {
 func identifierOf(s string) string { return strings.ReplaceAll(s, " ", "_") }
 
 // exportTriton writes a module with what it takes and gives.
-func exportTriton(dir string, code *logs.TritonCode, in, want []torch.Value) error {
+func exportTriton(dir string, code *logs.TargetCode, in, want []torch.Value) error {
 	c := tritonCase{Inputs: []tritonTensor{}, Outputs: []tritonTensor{}, Kernels: len(code.Kernels)}
 	for _, v := range in {
 		c.Inputs = append(c.Inputs, exportValue(v))

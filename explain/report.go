@@ -361,7 +361,7 @@ type Kernel struct {
 	From   int           // first line within the output code
 	To     int           // last line
 	Output *OutputCode
-	Triton *TritonKernel // its form for a GPU, of our own engine's kernels; else nil
+	Others []TargetKernel // its forms for other targets, of our own engine's kernels
 	Lines  []logs.KernelLine
 	Bytes  int64 // -1: unknown
 	FLOPs  int64
@@ -375,14 +375,19 @@ type Kernel struct {
 
 // OutputCode is the generated wrapper.
 type OutputCode struct {
-	ID   ID
-	Path string
-	Role string // forward, backward, inference, "" when not said
-	Load func() string
-	// Triton reads the same graph as a Python module for a GPU; nil where there is
-	// none. TritonMissing says why that cannot be run.
-	Triton        func() string
-	TritonMissing string
+	ID     ID
+	Path   string
+	Role   string // forward, backward, inference, "" when not said
+	Load   func() string
+	Others []TargetCode // the same graph in the languages that did not run
+}
+
+// TargetCode is a compiled graph in a language that did not run.
+type TargetCode struct {
+	Language string        // triton
+	Ext      string        // of a file's name: .py
+	Missing  string        // why it cannot be run; its kernels are there
+	Load     func() string // its text
 }
 
 // Fusion is the scheduler's decisions for one graph.
@@ -479,15 +484,23 @@ type Advice struct {
 	Frame *Frame
 }
 
-// This file reads the Triton form of our own kernels, which runs on a GPU what the
-// C kernels run here.
-
-// TritonKernel is a kernel's text within the Triton code of its graph.
-type TritonKernel struct {
-	From, To int // lines of the module
+// TargetKernel is a kernel's text within its graph's code for a target that did not run.
+type TargetKernel struct {
+	Language string // triton
+	From, To int    // lines of the module
 	Lines    []logs.KernelLine
 	Missing  string        // why there is no text
 	Load     func() string // nil when Missing says why
+}
+
+// In is the kernel in a language that did not run; nil where there is none.
+func (k *Kernel) In(language string) *TargetKernel {
+	for i := range k.Others {
+		if k.Others[i].Language == language {
+			return &k.Others[i]
+		}
+	}
+	return nil
 }
 
 // OfGo says whether the report is on a Go program under the compiler of this project.

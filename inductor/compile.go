@@ -34,13 +34,16 @@ type Options struct {
 
 // targets are the languages that programs are written in. The first is compiled and
 // run and decides what is packed; the others are for people, where somebody listens.
-var targets = []struct {
-	name, doc string
-	make      func(o *Options) codegen.Target
-}{
-	{"c", "C on vector types, for the machine's compiler",
+var targets = []target{
+	{"c", ".c", "C on vector types, for the machine's compiler",
 		func(o *Options) codegen.Target { return &cpp.Target{Machine: o.Machine, Cores: o.Cores} }},
-	{"triton", "a Python module of Triton kernels, for a GPU", func(*Options) codegen.Target { return triton.Target{} }},
+	{"triton", ".py", "a Python module of Triton kernels, for a GPU", func(*Options) codegen.Target { return triton.Target{} }},
+}
+
+// target is a row: ext is what names of its files end in.
+type target struct {
+	name, ext, doc string
+	make           func(o *Options) codegen.Target
 }
 
 // Compile turns a graph of core operators into a program.
@@ -236,17 +239,18 @@ func (c *compiler) show() (int, error) {
 	c.logged(c.out.Provenance)
 	c.opt.Log.Emit(logs.Out{
 		Kind: "inductor_output_code", ID: c.opt.ID, Payload: []byte(c.out.Wrapper),
-		Meta: map[string]string{"filename": c.out.Entry + ".c"},
+		Meta: map[string]string{"filename": c.out.Entry + targets[0].ext},
 	})
 	for _, t := range targets[1:] {
-		c.logged(c.shown(codegen.Assemble(t.make(&c.opt), c.plan)))
+		c.logged(c.shown(&t))
 	}
 	return len(targets), nil
 }
 
-// shown is the record of a module in another language.
-func (c *compiler) shown(m *codegen.Module) *logs.TritonCode {
-	code := &logs.TritonCode{Graph: c.plan.Name, Text: m.Text}
+// shown is the record of the program in another language.
+func (c *compiler) shown(t *target) *logs.TargetCode {
+	m := codegen.Assemble(t.make(&c.opt), c.plan)
+	code := &logs.TargetCode{Graph: c.plan.Name, Language: t.name, Ext: t.ext, Text: m.Text}
 	if m.Missing != nil {
 		code.Missing = m.Missing.Error()
 	}
@@ -255,7 +259,7 @@ func (c *compiler) shown(m *codegen.Module) *logs.TritonCode {
 			continue
 		}
 		part := &m.Parts[i]
-		entry := logs.TritonKernel{Name: k.Name, From: part.From, To: part.To, Lines: part.Lines}
+		entry := logs.TargetKernel{Name: k.Name, From: part.From, To: part.To, Lines: part.Lines}
 		if part.Missing != nil {
 			entry.Missing = part.Missing.Error()
 		}

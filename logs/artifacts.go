@@ -220,8 +220,8 @@ type Provenance struct {
 
 func (Provenance) ArtifactName() (string, int) { return "tcdbg_provenance", 1 }
 
-// TritonKernel is where one kernel of a graph is in its Triton code.
-type TritonKernel struct {
+// TargetKernel is where one kernel of a graph is in its code for another target.
+type TargetKernel struct {
 	Name    string       `json:"name"` // the kernel's in Provenance
 	From    int          `json:"from,omitempty"`
 	To      int          `json:"to,omitempty"`
@@ -229,16 +229,19 @@ type TritonKernel struct {
 	Missing string       `json:"missing,omitempty"` // why there is no text
 }
 
-// TritonCode is one compiled graph as a Python module for a GPU. Text has no module
+// TargetCode is one compiled graph in a language other than the one that ran. Text ends
 // after the kernels when Missing says why the graph cannot run there.
-type TritonCode struct {
-	Graph   string         `json:"graph"`
-	Text    string         `json:"text"`
-	Kernels []TritonKernel `json:"kernels"`
-	Missing string         `json:"missing,omitempty"`
+type TargetCode struct {
+	Graph    string         `json:"graph"`
+	Language string         `json:"language,omitempty"` // "": triton, the first of them
+	Ext      string         `json:"ext,omitempty"`      // of a file's name: .py
+	Text     string         `json:"text"`
+	Kernels  []TargetKernel `json:"kernels"`
+	Missing  string         `json:"missing,omitempty"`
 }
 
-func (TritonCode) ArtifactName() (string, int) { return "tcdbg_triton_code", 1 }
+// ArtifactName is that of the first such language.
+func (TargetCode) ArtifactName() (string, int) { return "tcdbg_triton_code", 1 }
 
 // KernelTime is an aggregate of one kernel's runs. Not every run is timed: a
 // clock costs as much as a small kernel.

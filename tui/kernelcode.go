@@ -13,6 +13,9 @@ import (
 // This file shows the code of one kernel: what was compiled, or the same loops as
 // Triton.
 
+// gpuLanguage is the language of the view that shows what did not run.
+const gpuLanguage = "triton"
+
 // kernelCode is one text of a kernel.
 type kernelCode struct {
 	key   string
@@ -25,12 +28,15 @@ type kernelCode struct {
 // code is the text of k that the screen's view means; false where the view
 // shows no code or there is none.
 func (scr *kernelsScreen) code(k *explain.Kernel) (kernelCode, bool) {
-	switch mode := scr.mode; {
-	case mode == kernelTritonMode && k.Triton != nil && k.Triton.Load != nil:
-		t := k.Triton
-		return kernelCode{kernelKey(k) + " triton", syntax.Python, t.Load, t.Lines, max(1, t.From)}, true
-	case mode == kernelSourceMode && k.Load != nil:
-		return kernelCode{kernelKey(k), syntax.OfKernel(k.Lang), k.Load, k.Lines, max(1, k.From)}, true
+	switch scr.mode {
+	case kernelTritonMode:
+		if t := k.In(gpuLanguage); t != nil && t.Load != nil {
+			return kernelCode{kernelKey(k) + " " + t.Language, syntax.OfKernel(t.Language), t.Load, t.Lines, max(1, t.From)}, true
+		}
+	case kernelSourceMode:
+		if k.Load != nil {
+			return kernelCode{kernelKey(k), syntax.OfKernel(k.Lang), k.Load, k.Lines, max(1, k.From)}, true
+		}
 	}
 	return kernelCode{}, false
 }
@@ -116,8 +122,8 @@ func kernelHead(lang syntax.Lang, lines []string) int {
 func (scr *kernelsScreen) noKernelCode(d *doc, k *explain.Kernel) {
 	if scr.mode == kernelTritonMode {
 		why := "calls PyTorch's operator there"
-		if k.Triton != nil && k.Triton.Missing != "" {
-			why = k.Triton.Missing
+		if t := k.In(gpuLanguage); t != nil && t.Missing != "" {
+			why = t.Missing
 		}
 		d.wrap(theme.Eager, 2, "no Triton text: "+why)
 		d.blank()

@@ -16,13 +16,13 @@ func TestTritonView(t *testing.T) {
 	`)
 	f := richFeed()
 	ks := f.report.Kernels
-	ks[1].Triton = &explain.TritonKernel{
-		From: 40, To: 42, Load: func() string {
+	ks[1].Others = []explain.TargetKernel{{
+		Language: gpuLanguage, From: 40, To: 42, Load: func() string {
 			return "@triton.jit\ndef fused_add_layer_norm_1(in_ptr0):\n    tmp0 = tl.load(in_ptr0)\n"
 		},
 		Lines: []logs.KernelLine{{Line: 42, Nodes: []string{"add"}, Pos: []logs.Pos{at(45, "Decoder.Forward", "\th = h.Add(x)")}}},
-	}
-	ks[2].Triton = &explain.TritonKernel{Missing: "stores are not generated"}
+	}}
+	ks[2].Others = []explain.TargetKernel{{Language: gpuLanguage, Missing: "stores are not generated"}}
 	newDriver(t, f, Options{}, 100, 30).script(`
 		keys 8 j v
 		expect view: Triton, for a GPU

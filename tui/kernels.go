@@ -67,7 +67,8 @@ func (*kernelsScreen) empty(sc *scene) []string {
 func (*kernelsScreen) count(r *explain.Report) int { return r.Totals.Kernels }
 
 func (*kernelsScreen) hidden(sc *scene, mode int) bool {
-	return mode == kernelTritonMode && !slices.ContainsFunc(sc.report.Kernels, func(k *explain.Kernel) bool { return k.Triton != nil })
+	inIt := func(k *explain.Kernel) bool { return k.In(gpuLanguage) != nil }
+	return mode == kernelTritonMode && !slices.ContainsFunc(sc.report.Kernels, inIt)
 }
 
 // kernelLead says which kernel line, node and source line belong together.

@@ -436,26 +436,38 @@ func TestKernelsOfBothPasses(t *testing.T) {
 	}
 }
 
-// TestTritonCode: a kernel has its part of the graph's module, or why there is none;
-// the module belongs to the output code.
-func TestTritonCode(t *testing.T) {
+// TestTargetCode: a kernel has its part of the graph's module in every language that did not
+// run, or why there is none; the modules belong to the output code. A record without a
+// language is Triton.
+func TestTargetCode(t *testing.T) {
 	r := traceOf(t, func(w *logs.Writer) {
 		w.Emit(logs.Out{Kind: "dynamo_start", ID: id(0, 0), Meta: map[string]any{"stack": w.Stack([]logs.Frame{{File: "/u/model.go", Line: 3, Name: "f"}})}})
 		w.Emit(logs.Artifact(id(0, 0), logs.Provenance{Graph: "g", Kernels: []logs.Kernel{{Name: "fused_mul_0", Graph: "g", From: 1, To: 1}, {Name: "fused_sort_1", Graph: "g", From: 1, To: 1}}}))
 		w.Emit(logs.Out{Kind: "inductor_output_code", ID: id(0, 0), Meta: map[string]string{"filename": "tc_entry_g.c"}, Payload: []byte("void k(void) {}\n")})
-		w.Emit(logs.Artifact(id(0, 0), logs.TritonCode{Graph: "g", Text: "import triton\ndef fused_mul_0():\n    \"two\"\n", Missing: "sort is not generated", Kernels: []logs.TritonKernel{
+		w.Emit(logs.Artifact(id(0, 0), logs.TargetCode{Graph: "g", Text: "import triton\ndef fused_mul_0():\n    \"two\"\n", Missing: "sort is not generated", Kernels: []logs.TargetKernel{
 			{Name: "fused_mul_0", From: 2, To: 3}, {Name: "fused_sort_1", Missing: "sort is not generated"}, {Name: "unknown", From: 1, To: 1},
 		}}))
+		for range 2 {
+			w.Emit(logs.Artifact(id(0, 0), logs.TargetCode{
+				Graph: "g", Language: "cuda", Ext: ".cu", Text: "// g\nvoid k() {}\n",
+				Kernels: []logs.TargetKernel{{Name: "fused_mul_0", From: 2, To: 2}},
+			}))
+		}
 	})
 	k := r.Kernels
-	if len(k) != 2 || k[0].Triton == nil || k[0].Triton.Load() != "def fused_mul_0():\n    \"two\"\n" {
-		t.Errorf("%d kernels; the first's Triton form is %+v", len(k), k[0].Triton)
+	if len(k) != 2 || k[0].In("triton") == nil || k[0].In("triton").Load() != "def fused_mul_0():\n    \"two\"\n" {
+		t.Errorf("%d kernels; the first's other forms are %+v", len(k), k[0].Others)
 	}
-	if tr := k[1].Triton; tr == nil || tr.Load != nil || tr.Missing != "sort is not generated" {
+	if c := k[0].In("cuda"); c == nil || c.Load() != "void k() {}\n" || k[1].In("cuda") != nil {
+		t.Errorf("the first's CUDA form is %+v", c)
+	}
+	if tr := k[1].In("triton"); tr == nil || tr.Load != nil || tr.Missing != "sort is not generated" {
 		t.Errorf("a kernel without text has %+v", tr)
 	}
-	if out := k[0].Output; out.Triton == nil || !strings.HasPrefix(out.Triton(), "import triton\n") || out.TritonMissing == "" {
-		t.Errorf("the output code has no module")
+	if o := k[0].Output.Others; len(o) != 2 || !strings.HasPrefix(o[0].Load(), "import triton\n") ||
+		o[0].Missing == "" || o[0].Ext != ".py" ||
+		o[1].Language != "cuda" || o[1].Ext != ".cu" {
+		t.Errorf("the output code has the modules %+v", o)
 	}
 	if r.Totals.UnexplainedRecords != 0 {
 		t.Errorf("%d records unexplained", r.Totals.UnexplainedRecords)

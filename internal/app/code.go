@@ -72,8 +72,8 @@ func codeFiles(r *explain.Report) []codeFile {
 		for _, c := range fr.Compiles {
 			for _, o := range c.Outputs {
 				add(c, o, codeExtension(o.Path), "", o.Load)
-				if o.Triton != nil {
-					add(c, o, ".py", o.TritonMissing, o.Triton)
+				for _, t := range o.Others {
+					add(c, o, codeExtension(t.Ext), t.Missing, t.Load)
 				}
 			}
 		}
