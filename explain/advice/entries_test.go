@@ -110,3 +110,38 @@ func TestAGlobalThatMathNeeds(t *testing.T) {
 		}
 	}
 }
+
+// A container that grows with every call has an entry for each length, however it is read.
+func TestAContainerThatGrows(t *testing.T) {
+	f := Finding{Kind: Recompile, Guard: breaks.LengthChanged, Name: "self.memory.memory", Expected: "16", Grows: true}
+	for line, want := range map[string]string{
+		"return rng.sample(self.memory, n)":     "length-grows",
+		"x = self.memory.memory[-1]":            "length-grows",
+		"for m in self.memory.memory:":          "list-grows-outside",
+		"self.memory.memory[key] = x":           "dict-filled",
+		"self.memory.memory.append(x.detach())": "list-grows",
+	} {
+		f.Line = line
+		if row, _ := For(&f); row.ID != want {
+			t.Errorf("%s: row %q, want %q", line, row.ID, want)
+		}
+	}
+	if f.Grows = false; textOf(t, &f) == "" {
+		t.Error("nothing is said of one that does not grow")
+	}
+}
+
+// The bound of an operator may be on a number of elements, a product of sizes.
+func TestBoundsOfProducts(t *testing.T) {
+	const product = "3*x.size()[2]*x.size()[3]"
+	for bound, want := range map[string]bool{"<= 20480": true, ">= 17": true, "<= 1": false, "20480": false, "": false} {
+		f := Finding{Kind: Recompile, Guard: breaks.ShapeRelation, Name: product, Expected: bound, Line: "return F.conv2d("}
+		row, ok := For(&f)
+		if (row.ID == "size-bound") != want {
+			t.Errorf("%s: row %q", bound, row.ID)
+		}
+		if ok && want && !has(row.Text(&f), product+" "+bound) {
+			t.Errorf("%s: %q", bound, row.Text(&f))
+		}
+	}
+}

@@ -443,9 +443,16 @@ var inputs = []Row{
 		ID: "size-bound", Kind: Recompile, Effect: Accept,
 		Pattern: "an operator works otherwise above a size than below it (a convolution, from a batch of 16 on)",
 		When: func(f *Finding) bool {
-			return f.Guard == breaks.ShapeRelation && sizeBound(f.Name)
+			return f.Guard == breaks.ShapeRelation && (sizeBound(f.Name) || bounded(f.Name, f.Expected))
 		},
 		Text: func(f *Finding) string {
+			if bounded(f.Name, f.Expected) { // each convolution may have another one
+				return fmt.Sprintf(
+					"the entry holds for %s %s alone, of which the marked line makes a case of its own: "+
+						"an entry on each side of such a bound is normal",
+					f.Name, f.Expected,
+				)
+			}
 			return fmt.Sprintf(
 				"the entry holds for %s alone, of which the marked line makes a case of its own: one entry more is normal",
 				f.Name,
@@ -512,6 +519,14 @@ func sizeBound(relation string) bool {
 		}
 	}
 	return len(parts) > 1 && size != "" && bounded
+}
+
+// bounded says whether an expression of sizes has a bound above 2, "3*x.size()[2]*x.size()[3]"
+// of "<= 20480": the number of elements from which on an operator works otherwise.
+func bounded(expr, bound string) bool {
+	op, number, _ := strings.Cut(bound, " ")
+	n, err := strconv.Atoi(number)
+	return has(expr, ".size()[") && slices.Contains([]string{"<", "<=", ">", ">="}, op) && err == nil && n > 2
 }
 
 // StrideOf is the tensor of which an expression is a stride, "x" of "x.stride()[0]"; that of

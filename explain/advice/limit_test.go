@@ -54,10 +54,12 @@ func TestListsThatGrow(t *testing.T) {
 	if row, _ := For(&f); row.ID != "list-grows-outside" {
 		t.Errorf("a list that grows elsewhere: %q", row.ID)
 	}
-	for _, line := range []string{"n = self.count(hist['acc'])", "for v in hist['acc'][-2:]:", ""} {
+	for line, want := range map[string]string{
+		"n = self.count(hist['acc'])": "length-grows", "for v in hist['acc'][-2:]:": "length-grows", "": "",
+	} {
 		f.Line = line
-		if row, ok := For(&f); ok {
-			t.Errorf("a list that grows, and of which %q is no run over all: %q", line, row.ID)
+		if row, _ := For(&f); row.ID != want {
+			t.Errorf("a list that grows, and of which %q is no run over all: %q, want %q", line, row.ID, want)
 		}
 	}
 }

@@ -379,6 +379,20 @@ var values = []Row{
 		},
 	},
 	{
+		ID: "length-grows", Kind: Recompile, Effect: Removes,
+		Pattern: "a list or a deque that has one element more with each call is read in another way (sampled, indexed)",
+		When: func(f *Finding) bool {
+			return f.Guard == breaks.LengthChanged && f.Grows && f.Name != "" && f.Line != "" && !keywordsName(f.Name)
+		},
+		Text: func(f *Finding) string {
+			return fmt.Sprintf(
+				"%s has one element more with each call, and there is an entry for each length: "+
+					"do what reads it or adds to it outside of the compiled function, and pass in what is read",
+				f.Name,
+			)
+		},
+	},
+	{
 		ID: "dict-keys", Kind: Recompile, Effect: Accept,
 		Pattern: "a dict comes with other keys, or a list with another length",
 		When: func(f *Finding) bool {
