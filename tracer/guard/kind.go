@@ -24,11 +24,12 @@ const (
 	NoTensorAliasing
 	GradMode
 	ShapeEnv
+	numKinds
 )
 
 // kinds is what each kind is called in PyTorch, how its check is worded, and what one test
 // of it reads at most: what a hit of a cache entry costs.
-var kinds = [...]struct{ name, wording, cost string }{
+var kinds = [numKinds]struct{ name, wording, cost string }{
 	EqualsMatch:      {"EQUALS_MATCH", "L['n'] == 3", "the value: a word, or all elements of an array"},
 	TrueMatch:        {"TRUE_MATCH", "L['flag'] == true", "a byte"},
 	FalseMatch:       {"FALSE_MATCH", "L['flag'] == false", "a byte"},
