@@ -103,9 +103,12 @@ func NearestFirst(rc *Recompile) {
 }
 
 // foreign is 1 where an entry could not serve the call whatever its values: one of
-// another backend, or one that another thread made meanwhile. The others tell more.
+// another backend, one that another thread made meanwhile, or one of another gradient mode
+// or setting, which is checked before anything else, so that an entry that failed for
+// another reason has the call's settings. The others tell more.
 func (g *GuardFailure) foreign() int {
-	if g.Kind == breaks.BackendChanged || g.Kind == breaks.Raced {
+	switch g.Kind {
+	case breaks.BackendChanged, breaks.Raced, breaks.GlobalStateChanged:
 		return 1
 	}
 	return 0

@@ -90,7 +90,9 @@ type Finding struct {
 	SetBy            string   // the break whose line gives the name its value
 	Keywords         string   // how the call's keywords differ from those of the entry
 	Within           bool     // the function was called by a compiled one that runs eagerly there
-	OfArgument       string   // what changed alone, where an argument of the whole function holds it: batch['ids']
+	OfArgument       string   // what changed after a graph break: an argument of the whole function, or what one holds
+	MayBeArgument    string   // the same, where it may be an argument: the function cannot be read
+	Hidden           bool     // another size changed with this one, of a tensor that is no argument
 	StrideOpen       bool     // the compile after the change has the stride that changed as an input
 	CalledWithin     bool     // the same, of whatever guard
 	Nested           bool     // a lambda or a comprehension, called by a compiled function that runs eagerly there

@@ -240,3 +240,41 @@ func identifier(s string) bool {
 	}
 	return s != ""
 }
+
+// Parameter says whether a name is an argument of a Python function, which no line up to a given
+// one binds to something else; known is false where the function cannot be read.
+func Parameter(body []string, at int, name string) (is, known bool) {
+	if len(body) == 0 || at >= len(body) || !identifier(name) {
+		return false, false
+	}
+	signature := true
+	for _, line := range body[:at+1] {
+		code, _, _ := strings.Cut(line, "#")
+		if signature {
+			is = is || wordAt(code, name) >= 0
+			signature = !strings.HasSuffix(strings.TrimSpace(code), ":")
+			continue
+		}
+		if binds(code, name) {
+			return false, true
+		}
+	}
+	return is, !signature
+}
+
+// binds says whether a line gives a name another value.
+func binds(code, name string) bool {
+	if opens(code, "for", "with", "import", "from", "global", "nonlocal") || has(code, ":=") {
+		return wordAt(code, name) >= 0
+	}
+	for i := 1; i+1 < len(code); i++ { // a target before each "=" that compares nothing
+		if code[i] != '=' || code[i+1] == '=' || strings.IndexByte("=!<>:", code[i-1]) >= 0 {
+			continue
+		}
+		target := strings.TrimRight(code[:i], " +-*/%@&|^")
+		if wordAt(target, name) >= 0 && strings.Count(target, "(") == strings.Count(target, ")") {
+			return true
+		}
+	}
+	return false
+}

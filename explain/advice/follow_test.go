@@ -93,3 +93,39 @@ func TestSizesAreMarkedBeforeEveryCallWhereEntriesHaveOtherCauses(t *testing.T) 
 		}
 	}
 }
+
+// An argument is left when the break is gone that it crosses; a name that a line gives another
+// value is none, and of a function that cannot be read nothing is known.
+func TestArgumentsOfAFunction(t *testing.T) {
+	body := []string{
+		"def forward(", "    self, mel,  # frames, skip", "    lens=None,", "):",
+		"    self.seen += int(lens.sum())", "    h, w = mel.shape, 3",
+		"    lens = norm(x, mel=mel)", "    if h == mel: pass", "    mel = mel + 1",
+	}
+	for _, c := range []struct {
+		name string
+		at   int
+		is   bool
+	}{
+		{"mel", 5, true}, {"mel", 7, true}, {"mel", 8, false}, {"lens", 4, true},
+		{"lens", 7, false}, {"h", 7, false}, {"skip", 5, false}, {"seen", 5, false},
+	} {
+		if is, known := Parameter(body, c.at, c.name); is != c.is || !known {
+			t.Errorf("%s until line %d: %v, known %v", c.name, c.at, is, known)
+		}
+	}
+	for _, line := range []string{
+		"    for mel in batch:", "    with open(f) as mel:", "    (mel, h) = f(x)", "    mel *= 2", "    if (mel := x) is None:",
+	} {
+		if is, _ := Parameter([]string{"def f(mel):", line}, 1, "mel"); is {
+			t.Errorf("%q leaves the argument", line)
+		}
+	}
+	if _, known := Parameter(nil, 0, "mel"); known {
+		t.Error("a function that cannot be read is known")
+	}
+	f := Finding{Kind: Recompile, Guard: breaks.SizeChanged, CutBy: "asr.py:46", Expected: "40", Actual: "48", MayBeArgument: "mel"}
+	if text := textOf(t, &f); has(text, "removes this") || !has(text, "where mel is an argument") {
+		t.Error(text)
+	}
+}

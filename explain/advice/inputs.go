@@ -59,15 +59,34 @@ var inputs = []Row{
 		},
 	},
 	{
+		ID: "after-break-one", Kind: Recompile, Effect: Accept,
+		Pattern: "a size of an argument is 0 or 1 in some calls, which the function asks for after a graph break alone",
+		When: func(f *Finding) bool {
+			return f.CutBy != "" && f.OfArgument != "" && (ownEntry(f.Expected) || ownEntry(f.Actual))
+		},
+		Text: func(f *Finding) string {
+			return fmt.Sprintf(
+				"size %d of %s changes (%s -> %s): 0 and 1 have an entry of their own, "+
+					"with the graph break at %s and without it; pad to 2 or more, or accept it",
+				f.Dim, f.OfArgument, f.Expected, f.Actual, f.CutBy,
+			)
+		},
+	},
+	{
 		ID: "after-break-argument", Kind: Recompile, Effect: Removes, Follows: true,
-		Pattern: "a size of what an argument holds changes, which the function asks for after a graph break alone",
+		Pattern: "a size of an argument, or of what one holds, changes, which the function asks for after a graph break alone",
 		When: func(f *Finding) bool {
 			return f.CutBy != "" && f.OfArgument != ""
 		},
 		Text: func(f *Finding) string {
+			var all []string
+			for _, c := range f.Changed {
+				all = append(all, marking(c))
+			}
 			return fmt.Sprintf(
-				"follows from the graph break at %s, across which %s is handed: remove that break; what is left then is a size of an argument, for which call %s before the first call",
-				f.CutBy, f.OfArgument, marking(f.OfArgument+", "+strconv.Itoa(f.Dim)),
+				"follows from the graph break at %s, across which %s is handed: remove that break; "+
+					"what is left then is a size of an argument, for which call %s before every call",
+				f.CutBy, f.OfArgument, listed(all),
 			)
 		},
 	},
@@ -92,6 +111,13 @@ var inputs = []Row{
 			return f.CutBy != "" && !f.Reachable
 		},
 		Text: func(f *Finding) string {
+			if f.MayBeArgument != "" {
+				return fmt.Sprintf(
+					"follows from the graph break at %s, across which %s is handed: look at that break first; "+
+						"where %s is an argument, its size is left then and has advice of its own",
+					f.CutBy, f.MayBeArgument, f.MayBeArgument,
+				)
+			}
 			return fmt.Sprintf(
 				"follows from the graph break at %s: %s is handed across it to the rest of the function; what removes that break removes this",
 				f.CutBy, orElse(f.Name, "what changed"),
@@ -481,7 +507,8 @@ func mayAskSize(line string) bool {
 
 // markable says whether the caller can mark all sizes that changed.
 func markable(f *Finding) bool {
-	return f.Guard == breaks.SizeChanged && f.Reachable && f.Direct && !f.Relaid && len(f.Changed) > 0 && !slices.ContainsFunc(f.Changed, deep)
+	return f.Guard == breaks.SizeChanged && f.Reachable && f.Direct && !f.Relaid && !f.Hidden &&
+		len(f.Changed) > 0 && !slices.ContainsFunc(f.Changed, deep)
 }
 
 // markText says to mark the sizes that changed, and when.

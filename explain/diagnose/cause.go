@@ -31,7 +31,7 @@ func Causes(fr *explain.Frame) []*explain.RecompileCause {
 		c.Recompiles = append(c.Recompiles, rc)
 		c.Seconds += comp.Seconds
 		c.Limit = c.Limit || comp.Status == explain.Limit
-		if c.Fix.Text == "" || c.Fix.Settled && !rc.Fix.Settled && strings.HasPrefix(rc.Fix.Row, goRow) || rc.Fix.Row == "limit" { // what to do about the first entries is no help at the limit
+		if c.Fix.Text == "" || outdone(c.Fix, rc.Fix) {
 			c.Fix = rc.Fix
 		}
 	}
@@ -50,6 +50,16 @@ func Causes(fr *explain.Frame) []*explain.RecompileCause {
 		}
 	}
 	return out
+}
+
+// outdone says whether the advice on a later recompile of a cause takes the place of the advice
+// on an earlier one: there is something to do after all. What to do about the first entries is
+// no help at the limit.
+func outdone(first, later explain.Fix) bool {
+	if later.Row == "limit" {
+		return true
+	}
+	return first.Settled && later.Text != "" && !later.Settled && (strings.HasPrefix(later.Row, goRow) || first.Row == "size-and-value")
 }
 
 // manyCompiles advises on a function that torch.compile was called on again and again.

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"tcdbg/explain"
+	"tcdbg/explain/advice"
 	"tcdbg/logs"
 	"tcdbg/tracer/breaks"
 )
@@ -106,20 +107,17 @@ func OwnArgument(rc *explain.Recompile, g *explain.GuardFailure, src *explain.So
 			}
 		}
 	}
-	body, at := untilBreak(whole, src)
-	if at >= len(body) || !hasWord(signature(body), name) {
+	if is, _ := argumentOf(whole, name, src); !is {
 		return ""
 	}
-	for _, line := range body[:at] {
-		target, _, set := strings.Cut(line, " = ")
-		if !set {
-			target, _, set = strings.Cut(line, " in ") // for x in xs
-		}
-		if set && !strings.Contains(target, "(") && hasWord(target, name) { // no longer what came in
-			return ""
-		}
-	}
 	return name
+}
+
+// argumentOf says whether a name is an argument of a function until its graph break; known is
+// false where the function cannot be read.
+func argumentOf(whole *explain.Frame, name string, src *explain.Source) (is, known bool) {
+	body, at := untilBreak(whole, src)
+	return advice.Parameter(body, at, name)
 }
 
 // untilBreak is the lines of a function, and which of them breaks or calls what does. The
@@ -141,19 +139,6 @@ func untilBreak(fr *explain.Frame, src *explain.Source) (body []string, at int) 
 		}
 	}
 	return body, at
-}
-
-// signature is the first lines of a function, up to the colon.
-func signature(body []string) string {
-	var b strings.Builder
-	for _, line := range body {
-		code, _, _ := strings.Cut(line, "#")
-		b.WriteString(code)
-		if strings.HasSuffix(strings.TrimSpace(code), ":") {
-			break
-		}
-	}
-	return b.String()
 }
 
 // NumPyNumber names the argument of which a condition is computed where that is a number of

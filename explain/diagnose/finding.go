@@ -159,6 +159,8 @@ func RecompileFinding(rc *explain.Recompile, x *explain.TraceFacts) *advice.Find
 		f.Name = explain.PlainSource(g.Source)
 	case g.Kind == breaks.AliasingChanged:
 		f.Name = aliased(g)
+	case f.Name == "" && g.Expected == "false" && strings.Contains(g.Source, ".__closure__[") && g.Pos.Func != "":
+		f.Name = "a variable of the function around " + g.Pos.Func
 	case f.Name == "" && (g.Kind == breaks.LengthChanged || g.Kind == breaks.DictKeyChanged || g.Expected == "false"):
 		f.Name = keywordsDict(explain.PlainSource(g.Source))
 	case f.Name == "":
@@ -166,6 +168,9 @@ func RecompileFinding(rc *explain.Recompile, x *explain.TraceFacts) *advice.Find
 	}
 	if rest, ok := strings.CutPrefix(explain.PlainSource(g.Source), "kwargs['"); ok && f.Name == "" && !explain.FrameworkFile(fr.Pos.File) {
 		f.Name = strings.Replace(rest, "']", "", 1) // what a keyword's value holds
+	}
+	if f.Name != "" && isNone(rc.Compile, g) {
+		f.Guard = breaks.NoneChanged
 	}
 	f.Known = x.Any
 	f.NoOperator, f.Rest = fr.SkippedAt() == rc.Compile, fr.Parent != nil
@@ -211,7 +216,7 @@ func RecompileFinding(rc *explain.Recompile, x *explain.TraceFacts) *advice.Find
 	if g.Kind == breaks.DictKeyChanged || strings.HasPrefix(g.Expected, "'") || strings.HasPrefix(g.Expected, `"`) {
 		f.Body, f.At = x.Source.Function(g.Pos)
 	}
-	f.OfArgument = OfArgument(rc, g, f.Changed)
+	afterBreak(f, rc, g, x)
 	if s := strides(rc, g); g.Kind == breaks.StrideChanged && g.Dim < len(s) {
 		f.StrideOpen = s[g.Dim] == "None"
 	}
@@ -276,22 +281,38 @@ func changesOften(fr *explain.Frame, g *explain.GuardFailure) bool {
 	return false
 }
 
-// manyValues says whether entries of a function were left for three values or more of what a
-// guard is about, so that it has had four. Recompiles alone do not tell: of two values each has
-// an entry for every setting that another cause makes.
+// manyValues says whether what a guard is about has had four values or more: entries were left
+// for four, or for three in one call, which came with a fourth. Entries left for three in several
+// calls do not tell: a call that another cause has compiled again may come with one of the three.
 func manyValues(fr *explain.Frame, g *explain.GuardFailure) bool {
 	key, seen := explain.KeyOf(g), map[string]bool{}
 	for _, c := range fr.Compiles {
 		if c.Recompile == nil {
 			continue
 		}
+		left := map[string]bool{}
 		for i := range c.Recompile.Failures {
 			if o := &c.Recompile.Failures[i]; o.Kind == g.Kind && explain.KeyOf(o) == key {
-				seen[o.Expected] = true
+				seen[o.Expected], left[o.Expected] = true, true
 			}
 		}
+		if len(left) >= 3 {
+			return true
+		}
 	}
-	return len(seen) >= 3
+	return len(seen) >= 4
+}
+
+// isNone says whether the new entry has None where the failed one had a value.
+func isNone(c *explain.Compile, g *explain.GuardFailure) bool {
+	none := false
+	if c.Guards == nil || c.Guards.Leaves > manyGuards || g.Kind == breaks.NoneChanged {
+		return false
+	}
+	explain.WalkGuards(c.Guards.Root(), func(n *explain.GuardNode) {
+		none = none || n.Kind == "NONE_MATCH" && explain.PlainSource(n.Source) == explain.PlainSource(g.Source)
+	})
+	return none
 }
 
 // StaysConstant says whether the entry of a compile has a number as a constant that is
@@ -505,10 +526,13 @@ func numberFacts(f *advice.Finding, rc *explain.Recompile, g *explain.GuardFailu
 			} else if keyword, ok := keywordOf(name); ok {
 				name = keyword
 			}
-			if reachable(name) {
+			if f.Hidden = f.Hidden || hidden(name); reachable(name) {
 				f.Changed = append(f.Changed, name+", "+strconv.Itoa(dim))
 			}
 		}
+	}
+	if f.Number == advice.Unknown && explain.IsNumber(g.Expected) && opensLater(rc.Compile, g) {
+		f.Number = advice.Input
 	}
 	if g.Kind != breaks.SizeChanged || f.Number != advice.Unknown {
 		return
@@ -519,10 +543,46 @@ func numberFacts(f *advice.Finding, rc *explain.Recompile, g *explain.GuardFailu
 	}
 }
 
+// hidden says whether a tensor is one of what an object keeps, which no caller passes and so
+// none marks: a feature that a hook has put aside.
+func hidden(name string) bool {
+	for _, kept := range []string{"(", "._parameters[", "._buffers["} {
+		if strings.Contains(name, kept) {
+			return false
+		}
+	}
+	return !reachable(name)
+}
+
+// opensLater says whether the first entry from a compile on that asks for a number asks for its
+// type alone: it is no constant of it, though the part of the function until a break uses it in
+// no graph.
+func opensLater(c *explain.Compile, g *explain.GuardFailure) bool {
+	kinds := []string{breaks.ValueChanged, breaks.AttributeChanged, breaks.ClosureChanged}
+	if g.Expected == "0" || g.Expected == "1" || !slices.Contains(kinds, g.Kind) {
+		return false
+	}
+	for _, o := range c.Frame.Compiles {
+		if o.ID.Compile < c.ID.Compile || o.Guards == nil || o.Guards.Leaves > manyGuards {
+			continue
+		}
+		typed, constant := false, false
+		explain.WalkGuards(o.Guards.Root(), func(n *explain.GuardNode) {
+			if explain.PlainSource(n.Source) == explain.PlainSource(g.Source) {
+				typed, constant = typed || n.Kind == "TYPE_MATCH", constant || n.Kind == "EQUALS_MATCH"
+			}
+		})
+		if typed || constant {
+			return typed && !constant
+		}
+	}
+	return false
+}
+
 // numberState says what became of a symbol, and which line asked for its value.
 func numberState(c *explain.Compile, s *explain.Symbol) (advice.Number, logs.Pos) {
 	var at logs.Pos
-	asked, pinned := false, false
+	asked, pinned, openBound := false, false, false
 	for _, g := range c.ShapeGuards {
 		if g.Backend || !hasWord(g.Expr, s.Name) {
 			continue
@@ -532,9 +592,13 @@ func numberState(c *explain.Compile, s *explain.Symbol) (advice.Number, logs.Pos
 		if pins && !pinned {                              // the line to name
 			at, pinned = logs.Pos{}, true
 		}
-		if pinned && !pins {
+		if pinned && !pins || at.File != "" && bound(g.Expr) && !openBound {
 			continue
 		}
+		if openBound && !bound(g.Expr) { // a line that asks more is the one to name
+			at = logs.Pos{}
+		}
+		openBound = bound(g.Expr)
 		if at.File == "" || explain.FrameworkFile(at.File) && !explain.FrameworkFile(g.Pos.File) {
 			at = g.Pos
 		}
@@ -563,6 +627,16 @@ func Pins(guard string) bool {
 	}
 	n, err := strconv.ParseFloat(strings.TrimSuffix(args[comma+2:], ")"), 64)
 	return err == nil && n != 0 && n != 1
+}
+
+// bound says whether a guard only keeps a number from the values that have entries of their
+// own, as every use of an int that is an input does: "s16 >= 2", "Ne(s16, 1)".
+func bound(guard string) bool {
+	if args, ok := strings.CutPrefix(guard, "Ne("); ok {
+		_, value, _ := strings.Cut(args, ", ")
+		return value == "0)" || value == "1)"
+	}
+	return strings.HasSuffix(guard, " >= 0") || strings.HasSuffix(guard, " >= 2")
 }
 
 // hasWord reports whether an expression has a name as a word.

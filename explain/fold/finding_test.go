@@ -85,18 +85,26 @@ func TestGuardsOfRestartedTracing(t *testing.T) {
 	}
 }
 
-// TestManyValuesAreCounted: of two values, each has an entry for every setting of another cause;
-// recompiles for them are no sign of many values.
+// TestManyValuesAreCounted: of three values, each has an entry for every setting of another cause;
+// recompiles for them are no sign of many values. Three that fail in one call have a fourth.
 func TestManyValuesAreCounted(t *testing.T) {
 	for _, c := range []struct {
-		left []string // the values of the entries that were left
+		left [][]string // the values of the entries that were left, by recompile
 		many bool
-	}{{[]string{"'a'", "'b'", "'a'", "'b'"}, false}, {[]string{"'a'", "'b'", "'c'"}, true}} {
+	}{
+		{[][]string{{"'a'"}, {"'b'"}, {"'a'"}, {"'b'"}}, false},
+		{[][]string{{"'a'"}, {"'b'", "'a'"}, {"'c'", "'b'"}}, false},
+		{[][]string{{"'a'"}, {"'b'", "'a'"}, {"'c'", "'b'", "'a'"}}, true},
+		{[][]string{{"'a'"}, {"'b'"}, {"'c'"}, {"'d'"}}, true},
+	} {
 		frame := &explain.Frame{Name: "f", Pos: logs.Pos{File: "/m/f.py", Line: 3}}
 		var last *explain.Recompile
-		for _, value := range c.left {
+		for _, values := range c.left {
 			compile := &explain.Compile{Frame: frame}
-			last = &explain.Recompile{Compile: compile, Failures: []explain.GuardFailure{{Kind: breaks.ValueChanged, Source: "mode", Expected: value}}}
+			last = &explain.Recompile{Compile: compile}
+			for _, value := range values {
+				last.Failures = append(last.Failures, explain.GuardFailure{Kind: breaks.ValueChanged, Source: "mode", Expected: value})
+			}
 			compile.Recompile = last
 			frame.Compiles = append(frame.Compiles, compile)
 		}

@@ -1,0 +1,53 @@
+package diagnose
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"tcdbg/explain"
+	"tcdbg/explain/advice"
+	"tcdbg/tracer/breaks"
+)
+
+// This file is sizes that change in the rest of a function, after a graph break: whether they
+// are those of an argument, which are left when the break is gone.
+
+// afterBreak reads into a finding whose the size is that changed after a graph break. Of a function
+// that a compiled one calls, which is a part of that one's graph when the break is gone, nothing
+// is said.
+func afterBreak(f *advice.Finding, rc *explain.Recompile, g *explain.GuardFailure, x *explain.TraceFacts) {
+	if f.OfArgument = OfArgument(rc, g, f.Changed); f.OfArgument != "" || f.CutBy == "" || g.Kind != breaks.SizeChanged {
+		return
+	}
+	name, whole := explain.PlainSource(g.Source), rc.Compile.Frame.Parent
+	if f.OwnArgument == "" {
+		if isIdentifier(name) && !strings.HasPrefix(name, "__") && whole != nil && !asksFor(whole, name) {
+			if _, known := argumentOf(whole, name, x.Source); !known {
+				f.MayBeArgument = name
+			}
+		}
+		return
+	}
+	if f.CalledWithin {
+		return
+	}
+	var changed []string
+	for _, c := range f.Changed {
+		tensor, _, _ := strings.Cut(c, ", ")
+		if is, _ := argumentOf(whole, tensor, x.Source); is {
+			changed = append(changed, c)
+		}
+	}
+	if f.OfArgument, f.Changed = name, changed; len(changed) == 0 {
+		f.Changed = []string{name + ", " + strconv.Itoa(g.Dim)}
+	}
+}
+
+// asksFor says whether a function has a guard on a tensor: its size is a recompile of that
+// function, too.
+func asksFor(fr *explain.Frame, name string) bool {
+	return slices.ContainsFunc(fr.Compiles, func(c *explain.Compile) bool {
+		return slices.ContainsFunc(c.Sources, func(s string) bool { return explain.PlainSource(s) == name })
+	})
+}
