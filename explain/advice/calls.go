@@ -348,6 +348,19 @@ var failures = []Row{
 		Text: say("The line branches on a number that was read out of a tensor and has no value while tracing: compare the tensor and choose with torch.where, or branch outside of the compiled function."),
 	},
 	{
+		ID: "register-autograd", Kind: Failure, Effect: Removes,
+		Pattern: "a custom operator without a derivative, where gradients are asked for",
+		When:    func(f *Finding) bool { return has(f.Explanation, "no autograd formula was registered") },
+		Text: func(f *Finding) string {
+			name := "the operator"
+			if _, rest, ok := strings.Cut(f.Explanation, "Trying to backward through "); ok {
+				name, _, _ = strings.Cut(rest, " ")
+			}
+			return "Gradients are asked for through " + strings.TrimSuffix(name, ".default") + ", which has no derivative: register one with its " +
+				"register_autograd, or call it under torch.no_grad() where none is wanted."
+		},
+	},
+	{
 		ID: "double-backward", Kind: Failure, Effect: Removes,
 		Pattern: "the gradient of a compiled function is differentiated again (create_graph=True)",
 		When:    func(f *Finding) bool { return has(f.Explanation, "does not currently support double backward") },
